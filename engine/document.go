@@ -1,0 +1,115 @@
+package engine
+
+import "time"
+
+// About is what a document's first change says. It fixes the document's identity: two sites that make a
+// document from equal Abouts make the same document (ARCHITECTURE.md, "Documents").
+type About struct {
+	Schema  Schema      `json:"schema"`
+	Service ServiceName `json:"service,omitempty"`
+	Kind    KindName    `json:"kind,omitempty"`
+	// Collaboration is "replication" for resource documents.
+	Collaboration string `json:"collaboration,omitempty"`
+	// Key is the natural key or the meta-identifier of the resource; for the mesh document, the mesh's identifier.
+	Key ResourceID `json:"key"`
+	// Placement is the initial placement, sorted. For the mesh document, the founder alone.
+	Placement []SiteID `json:"placement"`
+	// Incarnation counts how often a resource of this key was created before and deleted.
+	Incarnation uint64 `json:"incarnation,omitempty"`
+}
+
+// Schema names the maps that a document has.
+type Schema string
+
+const (
+	SchemaResource Schema = "resource"
+	SchemaMesh     Schema = "mesh"
+)
+
+// MapName names one of the flat maps of a document.
+type MapName string
+
+// The maps of a resource document.
+const (
+	MapPlacement  MapName = "placement"
+	MapOperations MapName = "operations"
+	MapReplicas   MapName = "replicas"
+	MapOutcomes   MapName = "outcomes"
+)
+
+// The maps of the mesh document.
+const (
+	MapSites       MapName = "sites"
+	MapMembers     MapName = "members"
+	MapInvitations MapName = "invitations"
+)
+
+// Maps returns the maps of documents of this schema, in the order in which the first change makes them. Nil for
+// an unknown schema.
+func (s Schema) Maps() []MapName {
+	switch s {
+	case SchemaResource:
+		return []MapName{MapPlacement, MapOperations, MapReplicas, MapOutcomes}
+	case SchemaMesh:
+		return []MapName{MapSites, MapMembers, MapInvitations}
+	}
+	return nil
+}
+
+// MaxEntry is the most bytes that the value of one entry may have, MaxKey that its key may have.
+const (
+	MaxEntry = 256 << 10
+	MaxKey   = 256
+)
+
+// Entry is one value of one map of a document. Its key is the SiteID of its author, or begins with it and a
+// slash: no other site writes it.
+type Entry struct {
+	Map   MapName
+	Key   string
+	Value []byte
+}
+
+// SignedChange is one Automerge change with its author's signature over its hash. Bytes and Signature belong to
+// whoever holds the value and are not changed after.
+type SignedChange struct {
+	Author SiteID `cbor:"1,keyasint"`
+	// Signature is Ed25519 (RFC 8032), made with the author's libp2p key over "skerry change\x00" + Hash.
+	Signature []byte `cbor:"2,keyasint"`
+	// Bytes is an uncompressed Automerge change chunk.
+	Bytes []byte `cbor:"3,keyasint"`
+}
+
+// ChangeRow is a SignedChange with what its decoding told, as the store keeps it.
+type ChangeRow struct {
+	SignedChange
+	Document DocumentID
+	Hash     [32]byte
+	// Actor is the lower-case hex Automerge actor, Seq the change's number among those of its actor, from 1.
+	Actor string
+	Seq   uint64
+}
+
+// Version says which changes of a document a site has: for each actor the number of its last change. The changes
+// of one actor are held without gaps.
+type Version map[string]uint64
+
+// Envelope carries a document, or a part of it, between sites. About lets the receiver make the document.
+type Envelope struct {
+	Document DocumentID     `cbor:"1,keyasint"`
+	About    []byte         `cbor:"2,keyasint"`
+	Changes  []SignedChange `cbor:"3,keyasint"`
+}
+
+// Summary is what anti-entropy compares of one document: its id and a digest of its heads.
+type Summary struct {
+	Document DocumentID
+	Heads    [32]byte
+}
+
+// SiteStatus is what the network knows of the way to one member.
+type SiteStatus struct {
+	Reachable bool
+	RTT       time.Duration // zero: not measured yet
+	LastSeen  time.Time     // zero: never
+}

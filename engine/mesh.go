@@ -1,0 +1,73 @@
+package engine
+
+import (
+	"context"
+	"time"
+)
+
+// SiteRecord is what a site tells all members about itself, in the mesh document.
+type SiteRecord struct {
+	Name SiteName `json:"name"`
+	// Addresses are multiaddresses without the /p2p part.
+	Addresses   []string      `json:"addresses"`
+	Services    []ServiceName `json:"services"`
+	Application string        `json:"application"`
+	// Catalog is a digest of the catalog, Version the agent's version.
+	Catalog string    `json:"catalog"`
+	Version string    `json:"version"`
+	At      time.Time `json:"at"`
+}
+
+// Member is one site of the mesh as the mesh document shows it.
+type Member struct {
+	ID SiteID
+	SiteRecord
+	// Joined is when an invitation let it in; for the founder, when it wrote its record first.
+	Joined time.Time
+}
+
+// Invitation lets sites in. The token holds the secret; the mesh document only its hash.
+type Invitation struct {
+	ID        string    `json:"id"`
+	Issuer    SiteID    `json:"issuer"`
+	Secret    [32]byte  `json:"secret_sha256"`
+	ExpiresAt time.Time `json:"expires_at"`
+	Uses      int       `json:"uses"` // left
+	Revoked   bool      `json:"revoked,omitempty"`
+	CreatedAt time.Time `json:"created_at"`
+}
+
+// JoinRequest is what a new site sends to the site that invited it, over a connection that proved its key.
+type JoinRequest struct {
+	Invitation string     `cbor:"1,keyasint"`
+	Secret     []byte     `cbor:"2,keyasint"`
+	Site       SiteID     `cbor:"-"` // proved by the connection
+	Record     SiteRecord `cbor:"3,keyasint"`
+}
+
+// Membership is the list of the sites that belong to the mesh. It is safe for concurrent use.
+type Membership interface {
+	Self() SiteID
+	Members() []Member
+	IsMember(id SiteID) bool
+	// Inviting reports whether an invitation of this site is open now, so that strangers may knock.
+	Inviting() bool
+	// Admit checks the invitation and lets the site in; it returns the whole mesh document. It returns a *Refusal
+	// whose Detail may be shown to the stranger.
+	Admit(ctx context.Context, r JoinRequest) (Envelope, error)
+}
+
+// Replicas is what anti-entropy and gossip work on. It is safe for concurrent use.
+type Replicas interface {
+	// Receive takes an envelope of a member in. ErrMissing: it builds on changes that are not here, ask from for
+	// what Missing gives. ErrRefused: the peer broke the rules.
+	Receive(ctx context.Context, from SiteID, e Envelope) error
+	// Summaries lists the documents shared with a member, by rising id, from ≤ id < to (an empty to is no bound).
+	Summaries(ctx context.Context, with SiteID, from, to DocumentID) ([]Summary, error)
+	// Version returns which changes of a document are here; empty when the document is not.
+	Version(ctx context.Context, id DocumentID) (Version, error)
+	// Missing returns the document and its changes that have does not show, at most about limit bytes of them, in
+	// an order in which they can be applied, and whether there are more. ErrNotFound when the document is not
+	// here or is not shared with that member.
+	Missing(ctx context.Context, with SiteID, id DocumentID, have Version, limit int) (Envelope, bool, error)
+}

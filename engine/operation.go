@@ -1,0 +1,100 @@
+package engine
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// Type is what an operation does to its resource, as far as the engine needs to know to merge it.
+type Type string
+
+const (
+	TypeCreate   Type = "create"   // POST on a collection, PUT of an item that is not there
+	TypeReplace  Type = "replace"  // PUT of a JSON representation
+	TypeMerge    Type = "merge"    // PATCH with a JSON merge patch (RFC 7396)
+	TypePatch    Type = "patch"    // PATCH with a JSON Patch (RFC 6902)
+	TypeAbsolute Type = "absolute" // PUT of opaque bytes, at an item or below it
+	TypeAction   Type = "action"   // POST below an item, and whatever else changes something
+	TypeDelete   Type = "delete"   // DELETE of an item
+)
+
+// MaxInlineBody is the most bytes of body that an operation carries inside its document.
+const MaxInlineBody = 64 << 10
+
+// Operation is one request that changes a resource, to be applied at every site of the resource's placement.
+// The site where it ran first, its origin, fixes all of it; it is immutable then.
+type Operation struct {
+	ID     OperationID `json:"id"`
+	Type   Type        `json:"type"`
+	Method string      `json:"method"`
+	// Path has {id} in place of the resource's identifier; other identifiers in it, in Query and in Body are
+	// meta-identifiers.
+	Path   string            `json:"path"`
+	Query  string            `json:"query,omitempty"`
+	Header map[string]string `json:"header,omitempty"`
+	Body   []byte            `json:"body,omitempty"`
+	// Change is what the operation sets; nil for absolute operations, actions and deletes.
+	Change *Change `json:"change,omitempty"`
+	Origin SiteID  `json:"origin"`
+	// Seq numbers the operations of one origin in one document, from 1, without gaps.
+	Seq  uint64 `json:"seq"`
+	User string `json:"user,omitempty"`
+	// Time is the hybrid time in Unix microseconds: at least the origin's clock, and more than every parent's.
+	Time int64 `json:"time"`
+	// Parents are the newest operations that were settled in the origin's application.
+	Parents []OperationID `json:"parents,omitempty"`
+	// Scope is the scope as its caller wrote it, canonical.
+	Scope string `json:"scope,omitempty"`
+}
+
+// Key returns the key of the operation in its document.
+func (o *Operation) Key() string { return string(o.Origin) + "/" + string(o.ID) }
+
+// Encode returns the bytes that travel. They are the same for equal operations.
+func (o *Operation) Encode() ([]byte, error) {
+	b, err := json.Marshal(o)
+	if err != nil {
+		return nil, fmt.Errorf("encode operation %s: %w", o.ID, err)
+	}
+	if len(b) > MaxEntry {
+		return nil, fmt.Errorf("encode operation %s: %w: %d bytes", o.ID, ErrTooLarge, len(b))
+	}
+	return b, nil
+}
+
+// DecodeOperation decodes the entry of an operation and checks that its key and its author are its own.
+func DecodeOperation(key string, b []byte) (*Operation, error) {
+	var o Operation
+	if err := decodeStrict(b, &o); err != nil {
+		return nil, fmt.Errorf("decode operation %s: %w", key, err)
+	}
+	switch o.Type {
+	case TypeCreate, TypeReplace, TypeMerge, TypePatch, TypeAbsolute, TypeAction, TypeDelete:
+	default:
+		return nil, fmt.Errorf("decode operation %s: unknown type %q", key, o.Type)
+	}
+	switch {
+	case o.Key() != key:
+		return nil, fmt.Errorf("decode operation %s: it calls itself %s", key, o.Key())
+	case o.Seq == 0:
+		return nil, fmt.Errorf("decode operation %s: no sequence number", key)
+	case len(o.Body) > MaxInlineBody:
+		return nil, fmt.Errorf("decode operation %s: %w: body of %d bytes", key, ErrTooLarge, len(o.Body))
+	}
+	return &o, nil
+}
+
+// decodeStrict decodes exactly one JSON value without unknown members.
+func decodeStrict(b []byte, v any) error {
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields()
+	if err := d.Decode(v); err != nil {
+		return err
+	}
+	if d.More() {
+		return errors.New("more than one value")
+	}
+	return nil
+}

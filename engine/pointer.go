@@ -1,0 +1,47 @@
+package engine
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Pointer is a JSON Pointer (RFC 6901). The empty pointer is the whole document.
+type Pointer string
+
+var unescaper = strings.NewReplacer("~1", "/", "~0", "~")
+var escaper = strings.NewReplacer("~", "~0", "/", "~1")
+
+// ParsePointer checks the syntax of s.
+func ParsePointer(s string) (Pointer, error) {
+	if s != "" && s[0] != '/' {
+		return "", fmt.Errorf("JSON pointer %q does not begin with a slash", s)
+	}
+	for i := range len(s) {
+		if s[i] == '~' && (i+1 == len(s) || (s[i+1] != '0' && s[i+1] != '1')) {
+			return "", fmt.Errorf("JSON pointer %q has a ~ that is not ~0 or ~1", s)
+		}
+	}
+	return Pointer(s), nil
+}
+
+// Tokens returns the unescaped reference tokens.
+func (p Pointer) Tokens() []string {
+	if p == "" {
+		return nil
+	}
+	tokens := strings.Split(string(p[1:]), "/")
+	for i, t := range tokens {
+		tokens[i] = unescaper.Replace(t)
+	}
+	return tokens
+}
+
+// Append returns the pointer to the member or element that token names below p.
+func (p Pointer) Append(token string) Pointer {
+	return p + "/" + Pointer(escaper.Replace(token))
+}
+
+// Contains reports whether q is p or below it.
+func (p Pointer) Contains(q Pointer) bool {
+	return q == p || strings.HasPrefix(string(q), string(p)+"/")
+}

@@ -1,0 +1,129 @@
+package engine
+
+import (
+	"context"
+	"net/http"
+)
+
+// Documents merges documents. Implementations are safe for concurrent use on different documents; the engine never
+// calls two methods on one document at once. Nothing here is durable: what Create, Write and Merge return
+// goes into a Batch, and when that Batch fails the engine calls Forget, so that the document is loaded anew.
+type Documents interface {
+	// Encode returns the bytes and the identifier of the document that begins with about.
+	Encode(about About) ([]byte, DocumentID, error)
+	// Create decodes about, checks that it makes the document called id, and holds the new document open.
+	// It returns ErrRefused for bytes that Encode would not have made.
+	Create(id DocumentID, about []byte) (About, error)
+	// Write makes one change of this site that puts entries, whose keys belong to this site.
+	Write(ctx context.Context, id DocumentID, entries []Entry) (ChangeRow, error)
+	// Merge checks changes from outside and applies those that are new, in the order that their dependencies
+	// ask for. It returns what is to be stored and the entries that are new or changed. ErrRefused: at least one
+	// was not acceptable; ErrMissing: at least one depends on a change that is not here. In both cases what
+	// Merge returns beside the error was applied and is to be stored.
+	Merge(ctx context.Context, id DocumentID, changes []SignedChange) ([]ChangeRow, []Entry, error)
+	// Entries returns all entries of a document.
+	Entries(ctx context.Context, id DocumentID) ([]Entry, error)
+	// Heads returns the digest of the document's heads.
+	Heads(ctx context.Context, id DocumentID) ([32]byte, error)
+	// Forget drops the document from memory.
+	Forget(id DocumentID)
+}
+
+// Store keeps everything on disk. It is safe for concurrent use.
+type Store interface {
+	// Commit makes b durable, all or nothing; concurrent calls may share one sync of the disk. It sets the Seq of
+	// b's events. ErrStorage: nothing of b has happened.
+	Commit(ctx context.Context, b *Batch) error
+
+	// Document, ResourceByID, ResourceByLocal, Operation and Answer return ErrNotFound when there is none.
+	Document(ctx context.Context, id DocumentID) (DocumentRow, error)
+	// ResourceByID returns the newest incarnation, deleted ones included.
+	ResourceByID(ctx context.Context, service ServiceName, kind KindName, id ResourceID) (ResourceRow, error)
+	ResourceByLocal(ctx context.Context, service ServiceName, kind KindName, id LocalID) (ResourceRow, error)
+	ResourceByDocument(ctx context.Context, id DocumentID) (ResourceRow, error)
+	Operation(ctx context.Context, id OperationID) (OperationRow, error)
+	Answer(ctx context.Context, key [32]byte) (KeyedAnswer, error)
+
+	// Resources lists by creation, newest first, deleted ones only when State asks for them; next is empty on the last page.
+	Resources(ctx context.Context, f ResourceFilter) (rows []ResourceRow, next string, err error)
+	// Operations lists by issue, newest first.
+	Operations(ctx context.Context, f OperationFilter) (rows []OperationRow, next string, err error)
+	// Pending lists the documents with something left to do here.
+	Pending(ctx context.Context) ([]DocumentID, error)
+	Intents(ctx context.Context) ([]Intent, error)
+	Outbox(ctx context.Context) ([]Kept, error)
+	// Events returns up to limit events with a Seq over after, oldest first.
+	Events(ctx context.Context, after uint64, limit int) ([]Event, error)
+}
+
+// Network carries documents to other sites. It is safe for concurrent use.
+type Network interface {
+	// Publish sends e to the other sites of the placement, soon and perhaps never: anti-entropy is the sure path.
+	Publish(placement []SiteID, e Envelope)
+	// Status returns what is known of the way to each other member.
+	Status() map[SiteID]SiteStatus
+}
+
+// Call is one request to this site's instance of the application, in terms of meta-identifiers.
+type Call struct {
+	Kind   *Kind
+	Method string
+	// Path has {id} where Local is to stand.
+	Path  string
+	Local LocalID
+	Query string
+	// Header are the content headers of the request.
+	Header map[string]string
+	Body   []byte
+	// Key is sent as Idempotency-Key, unless empty.
+	Key string
+	// Credentials are the caller's own headers (Authorization and the like). Nil: those of the configuration.
+	Credentials http.Header
+}
+
+// Reply is what the application answered.
+type Reply struct {
+	Status int
+	Header http.Header
+	// Body is as the application sent it.
+	Body []byte
+	// Local is the identifier of the resource that a creating call made, empty when the answer does not tell it.
+	Local LocalID
+}
+
+// Application runs requests at this site's instance of the application. It is safe for concurrent use.
+type Application interface {
+	// Do sends c, with the meta-identifiers in its path, query and body translated to this site's. ErrUnreachable:
+	// it is certain that the application did not get it. Any other error: it is not known.
+	Do(ctx context.Context, c Call) (Reply, error)
+	// Present returns r as clients see it: the identifiers of replicated resources translated to
+	// meta-identifiers, in the body and in Location.
+	Present(ctx context.Context, k *Kind, r Reply) (Reply, error)
+}
+
+// Identifiers translates between the meta-identifiers of replicated resources and this site's own identifiers.
+type Identifiers interface {
+	// Local returns ok false when the id names no resource that is replicated here.
+	Local(ctx context.Context, service ServiceName, kind KindName, id ResourceID) (local LocalID, ok bool)
+	Meta(ctx context.Context, service ServiceName, kind KindName, id LocalID) (meta ResourceID, ok bool)
+	// Translated reports whether any resource of the kind has another identifier here than its meta-identifier.
+	Translated(service ServiceName, kind KindName) bool
+}
+
+// Forwarder hands a request to another site's agent. It is safe for concurrent use.
+type Forwarder interface {
+	// Forward returns ErrUnreachable when it is certain that the other site has not got it.
+	Forward(ctx context.Context, to SiteID, r Request) (Answer, error)
+}
+
+// Ledger is the part of the store that serves anti-entropy. It is safe for concurrent use.
+type Ledger interface {
+	// Summaries lists the documents whose Sites contain with, and the mesh document, by rising id, from ≤ id < to (an
+	// empty to is no bound).
+	Summaries(ctx context.Context, with SiteID, from, to DocumentID) ([]Summary, error)
+	// Version returns which changes of the document are stored.
+	Version(ctx context.Context, id DocumentID) (Version, error)
+	// Changes returns stored changes of the document that have does not show, in the order in which they were stored, at
+	// most about limit bytes of them (0: no bound, at least one otherwise), and whether there are more.
+	Changes(ctx context.Context, id DocumentID, have Version, limit int) ([]ChangeRow, bool, error)
+}

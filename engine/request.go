@@ -1,0 +1,57 @@
+package engine
+
+import "net/http"
+
+// Request is one request of a client that changes something, read and classified by the glue.
+type Request struct {
+	// Operation is its identifier, when another site gave it one already; empty otherwise.
+	Operation OperationID
+	Kind      *Kind
+	Type      Type
+	Method    string
+	// Path has {id} in place of the identifier of the resource, Target is that identifier as the client wrote it:
+	// a meta-identifier or this site's own. Empty for a create whose identifier the application assigns.
+	Path   string
+	Target string
+	Query  string
+	// Header are the content headers that travel with the operation.
+	Header map[string]string
+	Body   []byte
+	// Placement are the sites that the scope resolved to; nil when the request came without a scope.
+	Placement []SiteID
+	// Scope is the canonical scope, empty without one.
+	Scope string
+	User  string
+	// Key is the caller's Idempotency-Key, empty without one. Caller tells callers apart for it.
+	Key, Caller string
+	// Credentials are the caller's own headers.
+	Credentials http.Header
+	// Via are the sites that passed the request on, in order.
+	Via []SiteID
+}
+
+// Answer is what a client gets for a Request or a read.
+type Answer struct {
+	Status int
+	Header http.Header
+	Body   []byte
+	// Operation and Resource are empty where there is none.
+	Operation OperationID
+	Resource  ResourceID
+	// Site answered.
+	Site SiteID
+}
+
+// Refusal is an error of the agent's own that a client gets as problem+json (RFC 9457). Type is the last part of
+// the problem's type, as the README lists them.
+type Refusal struct {
+	Status    int
+	Type      string
+	Detail    string
+	Operation OperationID // the operation that will be settled, if any
+	Err       error       // the cause, for the log
+}
+
+func (r *Refusal) Error() string { return r.Type + ": " + r.Detail }
+
+func (r *Refusal) Unwrap() error { return r.Err }

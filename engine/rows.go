@@ -1,0 +1,166 @@
+package engine
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Batch is what one step of the engine makes durable, all of it or nothing.
+type Batch struct {
+	Documents  []DocumentRow
+	Changes    []ChangeRow
+	Resources  []ResourceRow
+	Operations []OperationRow
+	// Intents are opened or replaced; Settled are closed.
+	Intents []Intent
+	Settled []OperationID
+	// Outbox are requests kept for sites that cannot be reached; Delivered leave it.
+	Outbox    []Kept
+	Delivered []OperationID
+	Answers   []KeyedAnswer
+	Events    []Event
+}
+
+// DocumentRow registers a document. Sites is its placement: every site that anti-entropy may show it to.
+type DocumentRow struct {
+	ID    DocumentID
+	About []byte
+	// Mesh marks the one document that all members share, whatever Sites says.
+	Mesh  bool
+	Sites []SiteID
+	Heads [32]byte
+}
+
+// State of a resource or, at one site, of an operation.
+type State string
+
+const (
+	// States of a resource.
+	StateConverged  State = "converged"
+	StateConverging State = "converging"
+	StateDegraded   State = "degraded"
+	StateConflict   State = "conflict"
+	StateDeleted    State = "deleted"
+
+	// States of an operation at one site.
+	StatePending    State = "pending"
+	StateApplied    State = "applied"
+	StateRejected   State = "rejected"
+	StateSuperseded State = "superseded"
+	StateUncertain  State = "uncertain"
+)
+
+// ResourceRow is the index entry of a resource: what lists show and what requests are looked up by.
+type ResourceRow struct {
+	Document      DocumentID
+	ID            ResourceID
+	Service       ServiceName
+	Kind          KindName
+	Collaboration string
+	// Local is this site's identifier of it; empty when it has no replica here (yet, or any more).
+	Local     LocalID
+	State     State
+	Reason    string // why the state is what it is, for people; empty when converged
+	CreatedAt time.Time
+	UpdatedAt time.Time
+	Sites     map[SiteID]ReplicaStatus
+	// Pending says that this site has something left to do for it.
+	Pending bool
+}
+
+// ReplicaStatus is what is known here of one site's replica.
+type ReplicaStatus struct {
+	Local   LocalID `json:"local_id,omitempty"`
+	State   State   `json:"state"`
+	Applied int     `json:"applied"`
+	Pending int     `json:"pending"`
+	Reason  string  `json:"reason,omitempty"`
+}
+
+// OperationRow is the index entry of an operation.
+type OperationRow struct {
+	ID       OperationID
+	Document DocumentID // empty for an operation that waits in the outbox
+	Resource ResourceID
+	Type     Type
+	Service  ServiceName
+	Kind     KindName
+	Method   string
+	Path     string
+	Scope    string
+	Origin   SiteID
+	User     string
+	IssuedAt time.Time
+	Parents  []OperationID
+	State    State // the state at the site that is farthest from applied
+	Sites    map[SiteID]OperationStatus
+	// Change and Body tell what it does; sensitive fields are left out.
+	Change json.RawMessage
+	Body   []byte
+}
+
+// OperationStatus is what is known here of an operation at one site.
+type OperationStatus struct {
+	State    State     `json:"state"`
+	Status   int       `json:"status,omitempty"` // of the application's answer
+	At       time.Time `json:"at,omitzero"`
+	Attempts int       `json:"attempts,omitempty"`
+	Error    string    `json:"error,omitempty"`
+}
+
+// Intent says that a request is about to cross to the application; it is durable before the request goes out and
+// closed in the batch that records the outcome.
+type Intent struct {
+	Operation OperationID
+	Document  DocumentID
+	// Data is the engine's own encoding of what is needed to settle it.
+	Data     []byte
+	OpenedAt time.Time
+}
+
+// Kept is a request that no involved site could be reached for. Data is encrypted by the store's caller.
+type Kept struct {
+	Operation OperationID
+	Data      []byte
+	KeptAt    time.Time
+}
+
+// KeyedAnswer is the first answer to a request with an Idempotency-Key.
+type KeyedAnswer struct {
+	// Key is a digest over caller, service, method, path and the key itself; BodyHash one over the body.
+	Key      [32]byte
+	BodyHash [32]byte
+	Answer   []byte
+	At       time.Time
+}
+
+// Event is one entry of the event log. Seq is given by the store, from 1, rising.
+type Event struct {
+	Seq     uint64
+	Type    string // operation.accepted, .applied, .rejected, .converged, resource.*, conflict.*, site.up, site.down
+	Subject string
+	Time    time.Time
+	Data    json.RawMessage
+}
+
+// ResourceFilter selects resources; zero fields select all. Cursor is what the previous page returned as next.
+type ResourceFilter struct {
+	ID      ResourceID
+	Service ServiceName
+	Kind    KindName
+	Site    SiteID
+	State   State
+	Query   string // part of the identifier or of a local identifier
+	Limit   int    // 0: 100; at most 1000
+	Cursor  string
+}
+
+// OperationFilter selects operations likewise.
+type OperationFilter struct {
+	Resource ResourceID
+	Document DocumentID
+	State    State
+	Site     SiteID
+	Limit    int
+	Cursor   string
+}
