@@ -1,0 +1,8 @@
+package lab
+
+import _ "embed" // for the catalog
+
+// Catalog is the catalog of lab as an agent reads it.
+//
+//go:embed lab.yaml
+var Catalog []byte
