@@ -253,22 +253,25 @@ func TestFileAndDataSurviveRestart(t *testing.T) {
 
 func TestIdempotencyKey(t *testing.T) {
 	s := start(t, t.TempDir())
+	image := s.do("POST /images", `{"name":"a"}`).must(t, 201).id()
+	// While the image is fetched slowly, all eight are on their way.
+	s.at(Images, "POST", "/-/faults", `{"method":"GET","path":"/images/","delay":"100ms","times":8}`).must(t, 204)
 	var answers sync.Map
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {
-			answers.Store(s.do("POST /images", `{"name":"once"}`, "Idempotency-Key", "k").text, true)
+			answers.Store(s.do("POST /servers", `{"name":"once","image":"`+image+`"}`, "Idempotency-Key", "k").text, true)
 		})
 	}
 	all.Wait()
 	n := 0
-	answers.Range(func(k, _ any) bool {
+	answers.Range(func(_, _ any) bool {
 		n++
 		return true
 	})
-	c := s.counts(Images)
-	if n != 1 || c.Done["POST /images"] != 1 || c.Received["POST /images"] != 8 {
-		t.Errorf("%d different answers, counters %+v; want one image and one answer", n, c)
+	c := s.counts(Servers)
+	if n != 1 || c.Done["POST /servers"] != 1 || c.Received["POST /servers"] != 8 {
+		t.Errorf("%d different answers, counters %+v; want one server and one answer", n, c)
 	}
 }
 
