@@ -1,0 +1,159 @@
+package glue
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/glue/strictyaml"
+)
+
+// Catalog describes one application: its services and the kinds of resource they manage. Every site has the same.
+// It is made by ParseCatalog, safe for concurrent use and never changed after.
+type Catalog struct {
+	Application string
+	Services    map[engine.ServiceName]*Service
+	// Digest is the lower-case hex SHA-256 of the catalog's content: of the document in JSON, its members sorted.
+	// Comments, layout and the order of keys do not count.
+	Digest string
+}
+
+// Service describes one REST service of the application.
+type Service struct {
+	Name engine.ServiceName
+	// Glue names what speaks the service's API; "http" is any REST API.
+	Glue string
+	// Kinds are in the order of the file. A service without kinds is intercepted and forwarded, nothing of it is
+	// replicated.
+	Kinds []*engine.Kind
+	// Rules holds for each kind what the engine's Kind has no place for.
+	Rules map[engine.KindName]*Rules
+}
+
+// Kind returns a kind by its names, nil when the catalog has none.
+func (c *Catalog) Kind(service engine.ServiceName, kind engine.KindName) *engine.Kind {
+	s := c.Services[service]
+	if s == nil {
+		return nil
+	}
+	for _, k := range s.Kinds {
+		if k.Name == kind {
+			return k
+		}
+	}
+	return nil
+}
+
+// Rules returns the rules of a kind of this catalog, nil for any other kind.
+func (c *Catalog) Rules(k *engine.Kind) *Rules {
+	if s := c.Services[k.Service]; s != nil {
+		return s.Rules[k.Name]
+	}
+	return nil
+}
+
+// ListItems returns where the answer to a GET on the kind's collection has its array. It is false when the catalog does
+// not say: then the array is the whole document, or the only member of it that is one.
+func (c *Catalog) ListItems(k *engine.Kind) (engine.Pointer, bool) {
+	if r := c.Rules(k); r != nil && r.List != nil {
+		return r.List.Items, true
+	}
+	return "", false
+}
+
+// LoadCatalog reads the catalog in the file at path. The error is a *strictyaml.Error with all problems of the file,
+// or says why it cannot be read.
+func LoadCatalog(path string) (*Catalog, error) {
+	b, err := strictyaml.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read the catalog: %w", err)
+	}
+	return ParseCatalog(path, b)
+}
+
+// ParseCatalog reads a catalog. The name stands for the file in the problems of the *strictyaml.Error. It does not
+// keep b.
+func ParseCatalog(name string, b []byte) (*Catalog, error) {
+	d, err := strictyaml.Parse(name, b)
+	if err != nil {
+		return nil, err
+	}
+	r := catalogReader{catalog: &Catalog{Services: map[engine.ServiceName]*Service{}}}
+	r.read(d.Root())
+	if err := d.Err(); err != nil {
+		return nil, err
+	}
+	canonical := d.Root().JSON()
+	if err := d.Err(); err != nil {
+		return nil, err
+	}
+	digest := sha256.Sum256(canonical)
+	r.catalog.Digest = hex.EncodeToString(digest[:])
+	return r.catalog, nil
+}
+
+// Rules are the parts of a kind's description that the engine's Kind has no place for.
+type Rules struct {
+	Visibility Visibility
+	// List is nil when the catalog does not say where a list's array is.
+	List *List
+	// Divide are the integers that are split over the parts of a cross resource.
+	Divide []engine.Pointer
+	// Aggregate tells how the parts of a cross resource are read as one.
+	Aggregate []Aggregate
+	// Content is what a resource holds beside its representation.
+	Content []Content
+	// Effects tells what the named operations do to the representation, by name. An operation that says nothing of
+	// it is not in the map.
+	Effects map[string]Effect
+	// Resolutions are the rules for pairs of concurrent operations.
+	Resolutions []Resolution
+}
+
+// Scopes of a Visibility.
+const (
+	VisibilityGlobal    = "global"     // usable from any site
+	VisibilityLocal     = "local"      // owned by the site that holds it
+	VisibilityLocalWhen = "local-when" // local when its representation has a certain value
+)
+
+// Visibility says from where a resource can be used. At and Equals, a JSON value in compact form, are set for
+// VisibilityLocalWhen only.
+type Visibility struct {
+	Scope  string
+	At     engine.Pointer
+	Equals json.RawMessage
+}
+
+// List says where the array is in the answer to a GET on a collection; the empty pointer is the whole document.
+type List struct{ Items engine.Pointer }
+
+// Aggregate says how the values that the parts of a cross resource have at a path become one: "sum", "union", "concat"
+// or "first".
+type Aggregate struct {
+	At engine.Pointer
+	By string
+}
+
+// Content is a pair of requests that read and write what a resource holds beside its representation. Paths have {id} in
+// the identifier's place.
+type Content struct{ Read, Write MethodPath }
+
+// MethodPath is a method and a path with {id} in the identifier's place.
+type MethodPath struct{ Method, Path string }
+
+// Effect is what a named operation does to the representation of its resource.
+type Effect struct {
+	// Sets holds JSON values, in compact form, by path.
+	Sets map[engine.Pointer]json.RawMessage
+	// Counter is the path of a number that the operation adds to; empty for none.
+	Counter engine.Pointer
+	// Observed says that the effect is the difference of the representation before and after.
+	Observed bool
+}
+
+// Resolution is the rule for two concurrent operations. Before and After are names of operations of the kind, or types.
+// Take is "one", "both-any-order" or "both-keep-order".
+type Resolution struct{ Before, After, Take string }

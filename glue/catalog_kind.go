@@ -1,0 +1,122 @@
+package glue
+
+import (
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/glue/strictyaml"
+)
+
+// kind reads one kind of a service into k and returns the rest of its rules. The service has the kinds before it.
+func (r *catalogReader) kind(s *Service, k *engine.Kind, e strictyaml.Entry) *Rules {
+	rules := &Rules{Visibility: Visibility{Scope: VisibilityGlobal}}
+	m := e.Value.Mapping("kind")
+	m.Refuse("not available in this version", "links", "on-delete", "replace", "unique-except")
+
+	collection := m.Required("collection")
+	k.Collection = readPath(collection, collection.Text(), 0)
+	item := m.Required("item")
+	k.Item = readPath(item, item.Text(), 1)
+	if k.Collection != "" && k.Item != "" && !pathBelow(k.Collection, k.Item) {
+		item.Problem("the path %q is not below the collection %q", k.Item, k.Collection)
+	}
+	for _, other := range s.Kinds {
+		if other.Collection == k.Collection && k.Collection != "" {
+			collection.Problem("the kind %q has the collection %q too", other.Name, k.Collection)
+		}
+		if other.Item == k.Item && k.Item != "" {
+			item.Problem("the kind %q has the item %q too", other.Name, k.Item)
+		}
+	}
+
+	k.ID = readID(m.Required("id"))
+	k.Ignore = readPointers(m.Optional("ignore"))
+	k.Sensitive = readPointers(m.Optional("sensitive"))
+	if v := m.Optional("correct"); v.Present() {
+		k.MergePatch = v.Choice("put", "merge-patch") == "merge-patch"
+	}
+	if v := m.Optional("visibility"); v.Present() {
+		rules.Visibility = readVisibility(v)
+	}
+	if v := m.Optional("list"); v.Present() {
+		list := v.Mapping("list")
+		rules.List = &List{Items: readPointer(list.Required("items"))}
+		list.Done()
+	}
+	r.readRefs(k, m.Optional("refs"))
+	for _, v := range m.Optional("divide").Sequence() {
+		d := v.Mapping("divided field")
+		rules.Divide = append(rules.Divide, readPointer(d.Required("at")))
+		d.Done()
+	}
+	for _, v := range m.Optional("aggregate").Sequence() {
+		a := v.Mapping("aggregated field")
+		rules.Aggregate = append(rules.Aggregate, Aggregate{
+			At: readPointer(a.Required("at")),
+			By: a.Required("by").Choice("sum", "union", "concat", "first"),
+		})
+		a.Done()
+	}
+	for _, v := range m.Optional("content").Sequence() {
+		c := v.Mapping("content")
+		rules.Content = append(rules.Content, Content{
+			Read:  readMethodPath(k, c.Required("read"), "GET"),
+			Write: readMethodPath(k, c.Required("write"), "PUT", "POST", "PATCH"),
+		})
+		c.Done()
+	}
+	readOperations(k, rules, m.Optional("operations"))
+	readResolutions(k, rules, m.Optional("resolutions"))
+	m.Done()
+	return rules
+}
+
+func readID(v strictyaml.Value) engine.IDRule {
+	m := v.Mapping("identifier")
+	id := engine.IDRule{From: engine.IDSource(m.Required("from").Choice(string(engine.IDFromBody), string(engine.IDFromPath)))}
+	id.At = readPointer(m.Optional("at"))
+	settable := m.Optional("settable")
+	id.Settable = settable.Bool()
+	m.Done()
+	switch {
+	case id.Settable && id.From == engine.IDFromPath:
+		settable.Problem("clients choose the identifier already, with \"from: path\"")
+	case id.Settable && id.At == "" && !m.Key("at").Present():
+		settable.Problem("\"settable\" needs \"at\": where the identifier is put when a resource is created")
+	}
+	return id
+}
+
+func readVisibility(v strictyaml.Value) Visibility {
+	if !v.IsMapping() {
+		return Visibility{Scope: v.Choice(VisibilityGlobal, VisibilityLocal)}
+	}
+	m := v.Mapping("visibility")
+	when := m.Required(VisibilityLocalWhen).Mapping("condition")
+	m.Done()
+	visibility := Visibility{
+		Scope:  VisibilityLocalWhen,
+		At:     readPointer(when.Required("at")),
+		Equals: when.Required("equals").JSON(),
+	}
+	when.Done()
+	return visibility
+}
+
+func (r *catalogReader) readRefs(k *engine.Kind, v strictyaml.Value) {
+	for _, e := range v.Sequence() {
+		m := e.Mapping("reference")
+		at := m.Required("at")
+		to := m.Required("to")
+		ref := engine.Ref{
+			At:       readPointer(at),
+			Relation: m.Required("relation").Choice("requirement", "reliance", "composition"),
+		}
+		m.Done()
+		for _, other := range k.Refs {
+			if other.At == ref.At && ref.At != "" {
+				at.Problem("there is a reference at %q already", ref.At)
+			}
+		}
+		r.refs = append(r.refs, pendingRef{from: k, ref: len(k.Refs), to: to})
+		k.Refs = append(k.Refs, ref)
+	}
+}

@@ -1,0 +1,132 @@
+package glue
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/glue/strictyaml"
+)
+
+// operationTypes are what an operation is without a name of its own; resolutions may name them too.
+var operationTypes = []string{
+	string(engine.TypeCreate), string(engine.TypeReplace), string(engine.TypeMerge), string(engine.TypePatch),
+	string(engine.TypeAbsolute), string(engine.TypeAction), string(engine.TypeDelete),
+}
+
+func readOperations(k *engine.Kind, rules *Rules, v strictyaml.Value) {
+	for _, e := range v.Sequence() {
+		m := e.Mapping("operation")
+		named, match := m.Required("name"), m.Required("match")
+		op := engine.NamedOperation{Name: readName(named), Repeatable: m.Optional("repeatable").Bool()}
+		at := readMethodPath(k, match, "POST", "PUT", "PATCH", "DELETE")
+		op.Method, op.Path = at.Method, at.Path
+		effect, said := readEffect(m)
+		m.Done()
+
+		if slices.Contains(operationTypes, op.Name) {
+			named.Problem("%q is the name of a type of operation", op.Name)
+		}
+		for _, other := range k.Operations {
+			if op.Name != "" && other.Name == op.Name {
+				named.Problem("there is an operation %q already", op.Name)
+			}
+			if op.Path != "" && other.Method == op.Method && other.Path == op.Path {
+				match.Problem("the operation %q matches the same requests", other.Name)
+			}
+		}
+		k.Operations = append(k.Operations, op)
+		if said {
+			if rules.Effects == nil {
+				rules.Effects = map[string]Effect{}
+			}
+			rules.Effects[op.Name] = effect
+		}
+	}
+}
+
+// readEffect returns what an operation does to the representation, and whether its description says anything of it.
+func readEffect(m *strictyaml.Mapping) (Effect, bool) {
+	var effect Effect
+	if v := m.Optional("effect"); v.Present() {
+		effect.Observed = v.Choice("observed") != ""
+	}
+	counter := m.Optional("counter")
+	effect.Counter = readPointer(counter)
+	sets := m.Optional("sets")
+	for _, e := range sets.Mapping("set of values").Entries() {
+		p, err := engine.ParsePointer(e.Key)
+		if err != nil || p == "" {
+			e.At.Problem("expected a JSON pointer such as /power, found %q", e.Key)
+			continue
+		}
+		for other := range slices.Sorted(maps.Keys(effect.Sets)) {
+			if p.Contains(other) || other.Contains(p) {
+				e.At.Problem("%q and %q are one inside the other", p, other)
+			}
+		}
+		if effect.Counter != "" && (p.Contains(effect.Counter) || effect.Counter.Contains(p)) {
+			e.At.Problem("%q is set and counted at %q", p, effect.Counter)
+		}
+		if effect.Sets == nil {
+			effect.Sets = map[engine.Pointer]json.RawMessage{}
+		}
+		effect.Sets[p] = e.Value.JSON()
+	}
+	return effect, effect.Observed || counter.Present() || sets.Present()
+}
+
+func readResolutions(k *engine.Kind, rules *Rules, v strictyaml.Value) {
+	names := slices.Clone(operationTypes)
+	for _, op := range k.Operations {
+		names = append(names, op.Name)
+	}
+	for _, e := range v.Sequence() {
+		m := e.Mapping("resolution")
+		resolution := Resolution{
+			Before: readOperationName(m.Required("before"), names),
+			After:  readOperationName(m.Required("after"), names),
+			Take:   m.Required("take").Choice("one", "both-any-order", "both-keep-order"),
+		}
+		m.Done()
+		if slices.ContainsFunc(rules.Resolutions, func(o Resolution) bool {
+			return o.Before == resolution.Before && o.After == resolution.After && o.Before != "" && o.After != ""
+		}) {
+			e.Problem("there is a resolution for %s before %s already", resolution.Before, resolution.After)
+		}
+		rules.Resolutions = append(rules.Resolutions, resolution)
+	}
+}
+
+func readOperationName(v strictyaml.Value, names []string) string {
+	s := v.Text()
+	if s == "" || slices.Contains(names, s) {
+		return s
+	}
+	v.Problem("there is no operation %q; expected a name from \"operations\" or a type (%s)%s", s,
+		strings.Join(operationTypes, ", "), strictyaml.DidYouMean(s, names))
+	return ""
+}
+
+// readMethodPath returns a request at an item or below it, written "POST /servers/{id}/start".
+func readMethodPath(k *engine.Kind, v strictyaml.Value, methods ...string) MethodPath {
+	s := v.Text()
+	if s == "" {
+		return MethodPath{}
+	}
+	method, path, ok := strings.Cut(s, " ")
+	if !ok || !strings.HasPrefix(path, "/") {
+		v.Problem("expected a method, a space and a path such as \"%s %s\", found %q", methods[0], k.Item, s)
+		return MethodPath{}
+	}
+	if !slices.Contains(methods, method) {
+		v.Problem("the method %q does not fit, expected %s", method, strings.Join(methods, ", "))
+	}
+	readPath(v, path, 1)
+	if k.Item != "" && path != k.Item && !pathBelow(k.Item, path) {
+		v.Problem("the path %q is not the item %q or below it", path, k.Item)
+	}
+	return MethodPath{Method: method, Path: path}
+}

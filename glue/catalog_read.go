@@ -1,0 +1,188 @@
+package glue
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/glue/strictyaml"
+)
+
+// catalogName is what the scope language takes for a service: every name of a catalog can stand in a scope.
+var catalogName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$`)
+
+// catalogReader builds a catalog. Problems go to the document that is read; what it builds counts only without any.
+type catalogReader struct {
+	catalog *Catalog
+	// refs are checked when all kinds are known.
+	refs []pendingRef
+}
+
+// pendingRef is the "to" of a reference whose kind may stand further down in the file.
+type pendingRef struct {
+	from *engine.Kind
+	ref  int
+	to   strictyaml.Value
+}
+
+func (r *catalogReader) read(v strictyaml.Value) {
+	m := v.Mapping("catalog")
+	r.catalog.Application = readName(m.Required("application"))
+	services := m.Required("services").Mapping("list of services")
+	if services.Empty() {
+		m.Key("services").Problem("the application has no service")
+	}
+	for _, e := range services.Entries() {
+		checkName(e.Key, e.At)
+		s := r.service(engine.ServiceName(e.Key), e.Value)
+		r.catalog.Services[s.Name] = s
+	}
+	m.Done()
+	r.resolveRefs()
+}
+
+func (r *catalogReader) service(n engine.ServiceName, v strictyaml.Value) *Service {
+	s := &Service{Name: n, Glue: "http", Rules: map[engine.KindName]*Rules{}}
+	m := v.Mapping("service")
+	if g := m.Optional("glue"); g.Present() {
+		switch s.Glue = g.Choice("http", "kubernetes", "openstack"); s.Glue {
+		case "kubernetes", "openstack":
+			g.Problem("the glue %q is not available in this version; there is: http", s.Glue)
+		}
+	}
+	honours := false
+	if k := m.Optional("idempotency_key"); k.Present() {
+		honours = k.Choice("honoured") != ""
+	}
+	kinds := m.Optional("kinds").Mapping("list of kinds")
+	for _, e := range kinds.Entries() {
+		checkName(e.Key, e.At)
+		k := &engine.Kind{Service: n, Name: engine.KindName(e.Key), HonoursKey: honours}
+		s.Rules[k.Name] = r.kind(s, k, e)
+		s.Kinds = append(s.Kinds, k)
+	}
+	m.Done()
+	return s
+}
+
+// resolveRefs finds the kinds that references name. Names may have dots, so "a.b.c" is looked up as both a and b.c, a.b
+// and c.
+func (r *catalogReader) resolveRefs() {
+	var known []string
+	kinds := map[string][]*engine.Kind{}
+	for _, s := range r.catalog.Services {
+		for _, k := range s.Kinds {
+			full := string(k.Service) + "." + string(k.Name)
+			known = append(known, full)
+			kinds[full] = append(kinds[full], k)
+		}
+	}
+	slices.Sort(known)
+	for _, p := range r.refs {
+		to := p.to.Text()
+		if to == "" {
+			continue
+		}
+		switch found := kinds[to]; len(found) {
+		case 0:
+			p.to.Problem("there is no kind %q, expected SERVICE.KIND%s", to, strictyaml.DidYouMean(to, known))
+		case 1:
+			p.from.Refs[p.ref].Service, p.from.Refs[p.ref].Kind = found[0].Service, found[0].Name
+		default:
+			p.to.Problem("%q names more than one kind; rename one of them", to)
+		}
+	}
+}
+
+func readName(v strictyaml.Value) string {
+	s := v.Text()
+	if s != "" {
+		checkName(s, v)
+	}
+	return s
+}
+
+func checkName(s string, at strictyaml.Value) {
+	if !catalogName.MatchString(s) {
+		at.Problem("%q is no name: at most 63 letters, digits, \"_\", \"-\" and \".\", a letter or digit first", s)
+	}
+}
+
+// readPointer returns a JSON Pointer to something inside a representation.
+func readPointer(v strictyaml.Value) engine.Pointer {
+	s := v.Text()
+	if s == "" {
+		return ""
+	}
+	p, err := engine.ParsePointer(s)
+	if err != nil {
+		v.Problem("%v", err)
+	}
+	return p
+}
+
+func readPointers(v strictyaml.Value) []engine.Pointer {
+	var list []engine.Pointer
+	seen := map[engine.Pointer]bool{}
+	for _, e := range v.Sequence() {
+		p := readPointer(e)
+		if p != "" && seen[p] {
+			e.Problem("%q is listed twice", p)
+			continue
+		}
+		seen[p] = true
+		list = append(list, p)
+	}
+	return list
+}
+
+// readPath returns a path template: plain segments, and {id} as often as ids says.
+func readPath(v strictyaml.Value, s string, ids int) string {
+	if s == "" {
+		return ""
+	}
+	if s[0] != '/' || s == "/" {
+		v.Problem("the path %q does not begin with a slash and a segment", s)
+		return s
+	}
+	found := 0
+	for segment := range strings.SplitSeq(s[1:], "/") {
+		switch {
+		case segment == "{id}":
+			found++
+		case segment == "":
+			v.Problem("the path %q has an empty segment", s)
+			return s
+		case segment == "." || segment == "..":
+			v.Problem("the path %q has the segment %q", s, segment)
+			return s
+		case strings.HasPrefix(segment, "{") && strings.HasSuffix(segment, "}"):
+			v.Problem("the path %q has the parameter %s: only {id} is available in this version", s, segment)
+			return s
+		case strings.ContainsAny(segment, "{}"):
+			v.Problem("the path %q has a brace inside a segment: {id} stands for a whole one", s)
+			return s
+		case !catalogSegment.MatchString(segment):
+			v.Problem("the path %q has a character in %q that a path must escape; it is compared unescaped and "+
+				"cannot stand here", s, segment)
+			return s
+		}
+	}
+	switch {
+	case found == ids:
+	case ids == 0:
+		v.Problem("the path %q has {id}: a collection has none", s)
+	default:
+		v.Problem("the path %q has {id} %d times, expected once", s, found)
+	}
+	return s
+}
+
+// catalogSegment is what RFC 3986, section 3.3, allows in a segment without escapes.
+var catalogSegment = regexp.MustCompile(`^[A-Za-z0-9._~!$&'()*+,;=:@-]+$`)
+
+// pathBelow reports whether path is below prefix, by whole segments.
+func pathBelow(prefix, path string) bool {
+	return strings.HasPrefix(path, strings.TrimSuffix(prefix, "/")+"/")
+}

@@ -1,0 +1,232 @@
+package glue
+
+import (
+	"errors"
+	"flag"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/glue/strictyaml"
+)
+
+var updateCatalog = flag.Bool("update-catalog", false, "write the golden report of the catalog anew")
+
+func loadExample(t *testing.T, name string) *Catalog {
+	t.Helper()
+	c, err := LoadCatalog(filepath.Join("testdata", "catalog", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestCatalogGivesTheEngineItsKinds(t *testing.T) {
+	c := loadExample(t, "every-key.yaml")
+	if c.Application != "harbour" {
+		t.Errorf("the application is %q", c.Application)
+	}
+	want := &engine.Kind{
+		Service: "boats", Name: "boat", Collection: "/v1/boats", Item: "/v1/boats/{id}",
+		ID:        engine.IDRule{From: engine.IDFromBody, At: "/id"},
+		Ignore:    []engine.Pointer{"/updated_at", "/etag"},
+		Sensitive: []engine.Pointer{"/key_code"},
+		Refs: []engine.Ref{
+			{At: "/berth", Service: "berths", Kind: "berth", Relation: "requirement"},
+			{At: "/captain", Service: "people", Kind: "captain", Relation: "reliance"},
+			{At: "/log", Service: "boats", Kind: "log", Relation: "composition"},
+		},
+		MergePatch: true, HonoursKey: true,
+		Operations: []engine.NamedOperation{
+			{Name: "cast-off", Method: "POST", Path: "/v1/boats/{id}/cast-off", Repeatable: true},
+			{Name: "moor", Method: "POST", Path: "/v1/boats/{id}/moor"},
+			{Name: "board", Method: "POST", Path: "/v1/boats/{id}/board"},
+			{Name: "salute", Method: "POST", Path: "/v1/boats/{id}/salute"},
+		},
+	}
+	if got := c.Kind("boats", "boat"); !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %+v\nwant %+v", got, want)
+	}
+	if berth := c.Kind("berths", "berth"); !berth.Natural() || berth.MergePatch || berth.HonoursKey {
+		t.Errorf("the berth is %+v", berth)
+	}
+	if captain := c.Kind("people", "captain"); !captain.Natural() {
+		t.Errorf("the captain is %+v", captain)
+	}
+	if c.Kind("boats", "berth") != nil || c.Kind("ships", "boat") != nil {
+		t.Error("there is a kind that the catalog does not have")
+	}
+	if w := c.Services["weather"]; w == nil || len(w.Kinds) != 0 || w.Glue != "http" {
+		t.Errorf("weather is %+v", w)
+	}
+	if names := slices.Sorted(maps.Keys(c.Services)); len(names) != 4 {
+		t.Errorf("the services are %v", names)
+	}
+}
+
+func TestCatalogKeepsTheOtherRules(t *testing.T) {
+	c := loadExample(t, "every-key.yaml")
+	boat := c.Kind("boats", "boat")
+	r := c.Rules(boat)
+	if v := r.Visibility; v.Scope != VisibilityLocalWhen || v.At != "/mooring/type" || string(v.Equals) != `"fixed"` {
+		t.Errorf("the visibility is %+v", v)
+	}
+	if at, ok := c.ListItems(boat); !ok || at != "/boats" {
+		t.Errorf("lists have their array at %q, %v", at, ok)
+	}
+	if at, ok := c.ListItems(c.Kind("boats", "log")); ok {
+		t.Errorf("the array of logs is declared at %q", at)
+	}
+	if !slices.Equal(r.Divide, []engine.Pointer{"/seats"}) {
+		t.Errorf("divided are %v", r.Divide)
+	}
+	if len(r.Aggregate) != 4 || r.Aggregate[1] != (Aggregate{At: "/flags", By: "union"}) {
+		t.Errorf("aggregated are %v", r.Aggregate)
+	}
+	if len(r.Content) != 1 || r.Content[0].Write != (MethodPath{"PUT", "/v1/boats/{id}/picture"}) {
+		t.Errorf("the content is %v", r.Content)
+	}
+	castOff := r.Effects["cast-off"].Sets
+	if string(castOff["/moored"]) != "false" || string(castOff["/speed"]) != "0.5" || string(castOff["/crew"]) != "[]" {
+		t.Errorf("cast-off sets %s", castOff)
+	}
+	if _, said := r.Effects["salute"]; said || !r.Effects["moor"].Observed || r.Effects["board"].Counter != "/passengers" {
+		t.Errorf("the effects are %+v", r.Effects)
+	}
+	if len(r.Resolutions) != 3 || r.Resolutions[0] != (Resolution{"cast-off", "moor", "one"}) {
+		t.Errorf("the resolutions are %v", r.Resolutions)
+	}
+	if got := c.Rules(c.Kind("boats", "log")).Visibility.Scope; got != VisibilityLocal {
+		t.Errorf("logs are %q", got)
+	}
+	if got := c.Rules(c.Kind("people", "captain")).Visibility.Scope; got != VisibilityGlobal {
+		t.Errorf("captains are %q", got)
+	}
+}
+
+// TestCatalogReport reads a catalog with a bit of everything that can be wrong.
+func TestCatalogReport(t *testing.T) {
+	b, err := os.ReadFile(filepath.Join("testdata", "catalog", "wrong.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = ParseCatalog("wrong.yaml", b)
+	var problems *strictyaml.Error
+	if !errors.As(err, &problems) {
+		t.Fatalf("got %v", err)
+	}
+	got, golden := err.Error()+"\n", filepath.Join("testdata", "catalog", "wrong.golden")
+	if *updateCatalog {
+		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestCatalogWithoutServices(t *testing.T) {
+	for text, want := range map[string]string{
+		"application: a":                              `c.yaml:1:1: the catalog has no key "services"`,
+		"application: a\nservices: {}":                `c.yaml:2:1: the application has no service`,
+		"application: {}\nservices: {a: {}}":          "c.yaml:1:14: expected a string, found a mapping",
+		"application: a/b\nservices: {a: {}}":         `c.yaml:1:14: "a/b" is no name`,
+		"application: a\nservices: {\"~scope\": {}}":  `c.yaml:2:12: "~scope" is no name`,
+		"application: a\nservices: {a: {kinds: 1}}":   "c.yaml:2:23: expected a mapping, found the number 1",
+		"application: a\nservices: {a: {glue: htpt}}": `did you mean "http"?`,
+	} {
+		if _, err := ParseCatalog("c.yaml", []byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q gives %v, want %q", text, err, want)
+		}
+	}
+}
+
+func TestKindsOfNamesWithDotsAreFound(t *testing.T) {
+	c, err := ParseCatalog("c.yaml", []byte(`
+application: a
+services:
+  a.b:
+    kinds:
+      c:
+        {collection: /c, item: "/c/{id}", id: {from: path}, refs: [{at: /d, to: a.b.c.d, relation: reliance}]}
+      c.d: {collection: /d, item: "/d/{id}", id: {from: path}}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ref := c.Kind("a.b", "c").Refs[0]; ref.Service != "a.b" || ref.Kind != "c.d" {
+		t.Errorf("the reference is %+v", ref)
+	}
+}
+
+func TestDigestIsOfTheContent(t *testing.T) {
+	digest := func(text string) string {
+		t.Helper()
+		c, err := ParseCatalog("c.yaml", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c.Digest
+	}
+	first := digest("application: a\nservices:\n  x: {}\n  y: {glue: http}\n")
+	if len(first) != 64 {
+		t.Errorf("the digest is %q", first)
+	}
+	if again := digest("# another layout\nservices: {\"y\": {glue: 'http'}, x: {}}\napplication: a"); again != first {
+		t.Error("layout, comments and the order of keys change the digest")
+	}
+	if other := digest("application: a\nservices: {x: {}, z: {glue: http}}"); other == first {
+		t.Error("two catalogs have one digest")
+	}
+}
+
+func TestLoadCatalogSaysWhichFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "none.yaml")
+	if _, err := LoadCatalog(path); !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), path) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// FuzzParseCatalog looks for a catalog that makes reading panic, or that is accepted and breaks what kinds promise.
+func FuzzParseCatalog(f *testing.F) {
+	for _, name := range []string{"every-key.yaml", "wrong.yaml"} {
+		b, err := os.ReadFile(filepath.Join("testdata", "catalog", name))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		c, err := ParseCatalog("c.yaml", b)
+		if err != nil {
+			var problems *strictyaml.Error
+			if !errors.As(err, &problems) {
+				t.Fatalf("got %v", err)
+			}
+			return
+		}
+		for name, s := range c.Services {
+			for _, k := range s.Kinds {
+				if k.Service != name || strings.Count(k.Item, "{id}") != 1 || !strings.HasPrefix(k.Item, k.Collection+"/") ||
+					k.ID.From == "" || c.Rules(k) == nil {
+					t.Fatalf("kind %+v", k)
+				}
+				for _, ref := range k.Refs {
+					if c.Kind(ref.Service, ref.Kind) == nil || ref.At == "" {
+						t.Fatalf("reference %+v", ref)
+					}
+				}
+			}
+		}
+	})
+}
