@@ -62,7 +62,7 @@ func readEffect(m *strictyaml.Mapping) (Effect, bool) {
 			e.At.Problem("expected a JSON pointer such as /power, found %q", e.Key)
 			continue
 		}
-		for other := range slices.Sorted(maps.Keys(effect.Sets)) {
+		for _, other := range slices.Sorted(maps.Keys(effect.Sets)) {
 			if p.Contains(other) || other.Contains(p) {
 				e.At.Problem("%q and %q are one inside the other", p, other)
 			}
