@@ -1,0 +1,49 @@
+package storage
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"fmt"
+
+	"github.com/skerry/skerry/engine"
+)
+
+const (
+	defaultPage = 100
+	maxPage     = 1000
+)
+
+// position is the place in a list after which the next page begins: the time and identifier of the last row.
+// Rows that come or go meanwhile move no others, so pages neither repeat nor skip.
+type position struct {
+	at int64
+	id string
+}
+
+// The first byte of a cursor says of which list it is.
+const (
+	resourceCursor  = 'r'
+	operationCursor = 'o'
+)
+
+func encodeCursor(list byte, p position) string {
+	b := binary.BigEndian.AppendUint64([]byte{list}, uint64(p.at))
+	return base64.RawURLEncoding.EncodeToString(append(b, p.id...))
+}
+
+// decodeCursor returns ErrRefused for what encodeCursor did not make for this list.
+func decodeCursor(list byte, cursor string) (position, error) {
+	b, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
+	if err != nil || len(b) < 10 || b[0] != list {
+		return position{}, fmt.Errorf("%w: cursor %q is not one of this list", engine.ErrRefused, cursor)
+	}
+	return position{at: int64(binary.BigEndian.Uint64(b[1:9])), id: string(b[9:])}, nil
+}
+
+// pageSize applies the default and the bound of the filters.
+func pageSize(limit int) int {
+	if limit <= 0 {
+		return defaultPage
+	}
+	return min(limit, maxPage)
+}

@@ -1,0 +1,71 @@
+package storage
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/skerry/skerry/engine"
+)
+
+// Intents lists the open intents, oldest first.
+func (s *Store) Intents(ctx context.Context) ([]engine.Intent, error) {
+	all, err := collect(ctx, s.reads, func(row scanner) (engine.Intent, error) {
+		var r engine.Intent
+		var opened int64
+		err := row.Scan(&r.Operation, &r.Document, &r.Data, &opened)
+		r.OpenedAt = instant(opened)
+		return r, err
+	}, `SELECT operation, document, data, opened_at FROM intents ORDER BY opened_at, operation`)
+	if err != nil {
+		return nil, fmt.Errorf("list intents: %w", err)
+	}
+	return all, nil
+}
+
+// Outbox lists the kept requests, oldest first.
+func (s *Store) Outbox(ctx context.Context) ([]engine.Kept, error) {
+	all, err := collect(ctx, s.reads, func(row scanner) (engine.Kept, error) {
+		var r engine.Kept
+		var kept int64
+		err := row.Scan(&r.Operation, &r.Data, &kept)
+		r.KeptAt = instant(kept)
+		return r, err
+	}, `SELECT operation, data, kept_at FROM outbox ORDER BY kept_at, operation`)
+	if err != nil {
+		return nil, fmt.Errorf("list kept requests: %w", err)
+	}
+	return all, nil
+}
+
+// Answer returns the first answer under a key, unless it is older than 24 hours.
+func (s *Store) Answer(ctx context.Context, key [32]byte) (engine.KeyedAnswer, error) {
+	r := engine.KeyedAnswer{Key: key}
+	var hash []byte
+	var at int64
+	err := s.reads.QueryRowContext(ctx, `SELECT body_hash, answer, at FROM answers WHERE key = ? AND at >= ?`, key[:],
+		nanos(s.now().Add(-keepAnswers))).Scan(&hash, &r.Answer, &at)
+	if err != nil {
+		return engine.KeyedAnswer{}, found(err, "answer under key", fmt.Sprintf("%x", key[:4]))
+	}
+	copy(r.BodyHash[:], hash)
+	r.At = instant(at)
+	return r, nil
+}
+
+// Events returns up to limit events (0: 100; at most 1000) with a Seq over after, oldest first. Only the newest
+// 10,000 are certain to be there.
+func (s *Store) Events(ctx context.Context, after uint64, limit int) ([]engine.Event, error) {
+	all, err := collect(ctx, s.reads, func(row scanner) (engine.Event, error) {
+		var r engine.Event
+		var at int64
+		var data []byte
+		err := row.Scan(&r.Seq, &r.Type, &r.Subject, &at, &data)
+		r.Time, r.Data = instant(at), data
+		return r, err
+	}, `SELECT seq, type, subject, time, data FROM events WHERE seq > ? ORDER BY seq LIMIT ?`,
+		int64(min(after, 1<<62)), pageSize(limit))
+	if err != nil {
+		return nil, fmt.Errorf("list events after %d: %w", after, err)
+	}
+	return all, nil
+}

@@ -1,0 +1,195 @@
+package storage
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/skerry/skerry/engine"
+)
+
+const resourceColumns = `r.document, r.id, r.service, r.kind, r.collaboration, r.local, r.state, r.reason, r.created_at,
+	r.updated_at, r.pending, r.sites`
+
+// A natural key has several incarnations, each its own document; the newest counts.
+const (
+	resourceByID = `SELECT ` + resourceColumns + ` FROM resources r WHERE id = ? AND service = ? AND kind = ?
+		ORDER BY created_at DESC, document DESC LIMIT 1`
+	resourceByLocal = `SELECT ` + resourceColumns + ` FROM resources r WHERE local <> '' AND local = ? AND service = ?
+		AND kind = ? ORDER BY created_at DESC, document DESC LIMIT 1`
+	resourceByDocument = `SELECT ` + resourceColumns + ` FROM resources r WHERE document = ?`
+)
+
+// scanner is a row of a result.
+type scanner interface{ Scan(dest ...any) error }
+
+func scanResource(row scanner) (engine.ResourceRow, error) {
+	var r engine.ResourceRow
+	var created, updated int64
+	var sites []byte
+	err := row.Scan(&r.Document, &r.ID, &r.Service, &r.Kind, &r.Collaboration, &r.Local, &r.State, &r.Reason, &created,
+		&updated, &r.Pending, &sites)
+	if err != nil {
+		return engine.ResourceRow{}, err
+	}
+	r.CreatedAt, r.UpdatedAt = instant(created), instant(updated)
+	if err := json.Unmarshal(sites, &r.Sites); err != nil {
+		return engine.ResourceRow{}, fmt.Errorf("sites of resource %s: %w", r.ID, err)
+	}
+	return r, nil
+}
+
+// found turns the result of a look-up into what callers get.
+func found(err error, what string, id any) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, sql.ErrNoRows):
+		return fmt.Errorf("%s %v: %w", what, id, engine.ErrNotFound)
+	}
+	return fmt.Errorf("read %s %v: %w", what, id, mapped(err))
+}
+
+// ResourceByID returns the resource with this meta-identifier, the one created last if there are several.
+func (s *Store) ResourceByID(ctx context.Context, service engine.ServiceName, kind engine.KindName, id engine.ResourceID) (engine.ResourceRow, error) {
+	r, err := scanResource(s.byID.QueryRowContext(ctx, string(id), string(service), string(kind)))
+	return r, found(err, "resource", id)
+}
+
+// ResourceByLocal returns the resource that this site's application calls id, the one created last if there are several.
+func (s *Store) ResourceByLocal(ctx context.Context, service engine.ServiceName, kind engine.KindName, id engine.LocalID) (engine.ResourceRow, error) {
+	r, err := scanResource(s.byLocal.QueryRowContext(ctx, string(id), string(service), string(kind)))
+	return r, found(err, "resource with local identifier", id)
+}
+
+// ResourceByDocument returns the resource of a document.
+func (s *Store) ResourceByDocument(ctx context.Context, id engine.DocumentID) (engine.ResourceRow, error) {
+	r, err := scanResource(s.byDocument.QueryRowContext(ctx, string(id)))
+	return r, found(err, "resource of document", id)
+}
+
+// Resources lists by creation, newest first. State is the resource's own, also together with Site. Query ignores case.
+func (s *Store) Resources(ctx context.Context, f engine.ResourceFilter) ([]engine.ResourceRow, string, error) {
+	q, args, err := resourceQuery(f)
+	if err != nil {
+		return nil, "", fmt.Errorf("list resources: %w", err)
+	}
+	rows, err := collect(ctx, s.reads, scanResource, q, args...)
+	if err != nil {
+		return nil, "", fmt.Errorf("list resources: %w", err)
+	}
+	next := ""
+	if limit := pageSize(f.Limit); len(rows) > limit {
+		rows = rows[:limit]
+		last := rows[limit-1]
+		next = encodeCursor(resourceCursor, position{nanos(last.CreatedAt), string(last.Document)})
+	}
+	return rows, next, nil
+}
+
+// resourceQuery makes the list's query, which asks for one row more than the page has. SQLite keeps no statistics
+// here, so the query says which condition the index is to serve: a unary plus keeps a condition from being one.
+func resourceQuery(f engine.ResourceFilter) (string, []any, error) {
+	w := where{}
+	from, order := `resources r`, `r.created_at DESC, r.document DESC`
+	state := `r.state`
+	page := `(r.created_at, r.document) < (?, ?)`
+	if f.Site != "" && f.ID == "" {
+		from, order = `resource_sites s CROSS JOIN resources r ON r.document = s.document`, `s.created_at DESC, s.document DESC`
+		state, page = `s.state`, `(s.created_at, s.document) < (?, ?)`
+		w.add(`s.site = ?`, string(f.Site))
+	} else if f.Site != "" {
+		w.add(`EXISTS (SELECT 1 FROM resource_sites s WHERE s.document = r.document AND s.site = ?)`, string(f.Site))
+	}
+	// Most resources are converged: for that state the other conditions are the ones to go by.
+	rare := f.State != "" && f.State != engine.StateConverged
+	switch {
+	case f.State == "":
+		w.add(state + ` <> 'deleted'`)
+	case rare && f.ID == "" || f.Site != "" && f.ID == "":
+		w.add(state+` = ?`, string(f.State))
+	case f.State == engine.StateConverged:
+		w.add(`r.state <> 'deleted' AND +r.state = 'converged'`)
+	default:
+		w.add(`+r.state = ?`, string(f.State))
+	}
+	plus := ``
+	if rare || f.Site != "" || f.ID != "" {
+		plus = `+`
+	}
+	if f.ID != "" {
+		w.add(`r.id = ?`, string(f.ID))
+	}
+	if f.Service != "" {
+		w.add(plus+`r.service = ?`, string(f.Service))
+	}
+	if f.Kind != "" {
+		w.add(plus+`r.kind = ?`, string(f.Kind))
+	}
+	if f.Query != "" {
+		w.add(`instr(r.search, ?) > 0`, strings.ToLower(f.Query))
+	}
+	if f.Cursor != "" {
+		p, err := decodeCursor(resourceCursor, f.Cursor)
+		if err != nil {
+			return "", nil, err
+		}
+		w.add(page, p.at, p.id)
+	}
+	q := `SELECT ` + resourceColumns + ` FROM ` + from + w.String() + ` ORDER BY ` + order + ` LIMIT ?`
+	return q, append(w.args, pageSize(f.Limit)+1), nil
+}
+
+// Pending lists the documents with something left to do here, the oldest resource first.
+func (s *Store) Pending(ctx context.Context) ([]engine.DocumentID, error) {
+	ids, err := collect(ctx, s.reads, func(row scanner) (id engine.DocumentID, err error) {
+		err = row.Scan(&id)
+		return id, err
+	}, `SELECT document FROM resources WHERE pending = 1 ORDER BY created_at, document`)
+	if err != nil {
+		return nil, fmt.Errorf("list pending documents: %w", err)
+	}
+	return ids, nil
+}
+
+// where collects conditions that must all hold.
+type where struct {
+	conditions []string
+	args       []any
+}
+
+func (w *where) add(condition string, args ...any) {
+	w.conditions = append(w.conditions, condition)
+	w.args = append(w.args, args...)
+}
+
+func (w *where) String() string {
+	if len(w.conditions) == 0 {
+		return ""
+	}
+	return ` WHERE ` + strings.Join(w.conditions, ` AND `)
+}
+
+// collect runs a query and scans all its rows.
+func collect[T any](ctx context.Context, db *sql.DB, scan func(scanner) (T, error), q string, args ...any) ([]T, error) {
+	rows, err := db.QueryContext(ctx, q, args...)
+	if err != nil {
+		return nil, mapped(err)
+	}
+	defer rows.Close()
+	var all []T
+	for rows.Next() {
+		v, err := scan(rows)
+		if err != nil {
+			return nil, mapped(err)
+		}
+		all = append(all, v)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, mapped(err)
+	}
+	return all, nil
+}

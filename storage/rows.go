@@ -1,0 +1,207 @@
+package storage
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/skerry/skerry/engine"
+)
+
+// statement indexes the prepared statements of the writer.
+type statement int
+
+const (
+	begin statement = iota
+	commit
+	rollback
+	putDocument
+	addChange
+	putSnapshot
+	putResource
+	putOperation
+	putIntent
+	dropIntent
+	putKept
+	dropKept
+	putAnswer
+	addEvent
+	trimEvents
+	trimAnswers
+	statementCount
+)
+
+var statementText = [statementCount]string{
+	begin:    `BEGIN IMMEDIATE`,
+	commit:   `COMMIT`,
+	rollback: `ROLLBACK`,
+	putDocument: `INSERT INTO documents (id, about, mesh, sites, heads) VALUES (?, ?, ?, ?, ?)
+		ON CONFLICT (id) DO UPDATE SET about = excluded.about, mesh = excluded.mesh, sites = excluded.sites,
+		heads = excluded.heads`,
+	addChange: `INSERT INTO changes (document, actor, seq, hash, author, signature, bytes) VALUES (?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (document, actor, seq) DO NOTHING`,
+	putSnapshot: `INSERT INTO snapshots (document, bytes) VALUES (?, ?)
+		ON CONFLICT (document) DO UPDATE SET bytes = excluded.bytes`,
+	putResource: `INSERT INTO resources (document, id, service, kind, collaboration, local, state, reason, created_at,
+		updated_at, pending, search, sites) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (document) DO UPDATE SET id = excluded.id, service = excluded.service, kind = excluded.kind,
+		collaboration = excluded.collaboration, local = excluded.local, state = excluded.state,
+		reason = excluded.reason, created_at = excluded.created_at, updated_at = excluded.updated_at,
+		pending = excluded.pending, search = excluded.search, sites = excluded.sites`,
+	putOperation: `INSERT INTO operations (id, document, resource, type, service, kind, method, path, scope, origin,
+		user, issued_at, parents, state, sites, change, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (id) DO UPDATE SET document = excluded.document, resource = excluded.resource,
+		type = excluded.type, service = excluded.service, kind = excluded.kind, method = excluded.method,
+		path = excluded.path, scope = excluded.scope, origin = excluded.origin, user = excluded.user,
+		issued_at = excluded.issued_at, parents = excluded.parents, state = excluded.state,
+		sites = excluded.sites, change = excluded.change, body = excluded.body`,
+	putIntent: `INSERT INTO intents (operation, document, data, opened_at) VALUES (?, ?, ?, ?)
+		ON CONFLICT (operation) DO UPDATE SET document = excluded.document, data = excluded.data,
+		opened_at = excluded.opened_at`,
+	dropIntent: `DELETE FROM intents WHERE operation = ?`,
+	putKept: `INSERT INTO outbox (operation, data, kept_at) VALUES (?, ?, ?)
+		ON CONFLICT (operation) DO UPDATE SET data = excluded.data, kept_at = excluded.kept_at`,
+	dropKept: `DELETE FROM outbox WHERE operation = ?`,
+	putAnswer: `INSERT INTO answers (key, body_hash, answer, at) VALUES (?, ?, ?, ?)
+		ON CONFLICT (key) DO UPDATE SET body_hash = excluded.body_hash, answer = excluded.answer, at = excluded.at`,
+	addEvent:    `INSERT INTO events (type, subject, time, data) VALUES (?, ?, ?, ?)`,
+	trimEvents:  `DELETE FROM events WHERE seq <= (SELECT max(seq) FROM events) - ?`,
+	trimAnswers: `DELETE FROM answers WHERE at < ?`,
+}
+
+// write is one statement to run; what says for people what it does.
+type write struct {
+	statement statement
+	what      string
+	args      []any
+	change    *engine.ChangeRow // of addChange
+}
+
+// encodeBatch does what can be done before it is the batch's turn.
+func encodeBatch(b *engine.Batch) ([]write, error) {
+	writes := make([]write, 0, len(b.Documents)+len(b.Changes)+len(b.Resources)+len(b.Operations)+len(b.Intents)+
+		len(b.Settled)+len(b.Outbox)+len(b.Delivered)+len(b.Answers)+len(b.Events))
+	add := func(s statement, what string, args ...any) {
+		writes = append(writes, write{statement: s, what: what, args: args})
+	}
+	for i := range b.Documents {
+		r := &b.Documents[i]
+		sites, err := listJSON(r.Sites)
+		if err != nil {
+			return nil, fmt.Errorf("document %s: %w", r.ID, err)
+		}
+		add(putDocument, "document "+string(r.ID), string(r.ID), blob(r.About), r.Mesh, sites, r.Heads[:])
+	}
+	for i := range b.Changes {
+		r := &b.Changes[i]
+		if r.Seq > math.MaxInt64 {
+			return nil, fmt.Errorf("change %x: number %d is out of range", r.Hash, r.Seq)
+		}
+		add(addChange, fmt.Sprintf("change %d of actor %s in document %s", r.Seq, r.Actor, r.Document), string(r.Document),
+			r.Actor, int64(r.Seq), r.Hash[:], string(r.Author), blob(r.Signature), blob(r.Bytes))
+		writes[len(writes)-1].change = r
+	}
+	for i := range b.Resources {
+		r := &b.Resources[i]
+		sites, err := mapJSON(r.Sites)
+		if err != nil {
+			return nil, fmt.Errorf("resource %s: %w", r.ID, err)
+		}
+		add(putResource, "resource "+string(r.ID), string(r.Document), string(r.ID), string(r.Service), string(r.Kind),
+			r.Collaboration, string(r.Local), string(r.State), r.Reason, nanos(r.CreatedAt), nanos(r.UpdatedAt), r.Pending,
+			searchText(r), sites)
+	}
+	for i := range b.Operations {
+		r := &b.Operations[i]
+		sites, err := mapJSON(r.Sites)
+		if err != nil {
+			return nil, fmt.Errorf("operation %s: %w", r.ID, err)
+		}
+		parents, err := listJSON(r.Parents)
+		if err != nil {
+			return nil, fmt.Errorf("operation %s: %w", r.ID, err)
+		}
+		add(putOperation, "operation "+string(r.ID), string(r.ID), string(r.Document), string(r.Resource), string(r.Type),
+			string(r.Service), string(r.Kind), r.Method, r.Path, r.Scope, string(r.Origin), r.User, nanos(r.IssuedAt), parents,
+			string(r.State), sites, []byte(r.Change), r.Body)
+	}
+	for _, r := range b.Intents {
+		add(putIntent, "intent of "+string(r.Operation), string(r.Operation), string(r.Document), r.Data, nanos(r.OpenedAt))
+	}
+	for _, id := range b.Settled {
+		add(dropIntent, "intent of "+string(id), string(id))
+	}
+	for _, r := range b.Outbox {
+		add(putKept, "kept request "+string(r.Operation), string(r.Operation), r.Data, nanos(r.KeptAt))
+	}
+	for _, id := range b.Delivered {
+		add(dropKept, "kept request "+string(id), string(id))
+	}
+	for i := range b.Answers {
+		r := &b.Answers[i]
+		add(putAnswer, "answer", r.Key[:], r.BodyHash[:], r.Answer, nanos(r.At))
+	}
+	for i := range b.Events {
+		r := &b.Events[i]
+		add(addEvent, "event "+r.Type, r.Type, r.Subject, nanos(r.Time), []byte(r.Data))
+	}
+	return writes, nil
+}
+
+// searchText is what ResourceFilter.Query is looked for in.
+func searchText(r *engine.ResourceRow) string {
+	seen := map[string]bool{string(r.ID): true}
+	text := []string{string(r.ID)}
+	add := func(local engine.LocalID) {
+		if local != "" && !seen[string(local)] {
+			seen[string(local)] = true
+			text = append(text, string(local))
+		}
+	}
+	add(r.Local)
+	for _, s := range r.Sites {
+		add(s.Local)
+	}
+	return strings.ToLower(strings.Join(text, "\n"))
+}
+
+func listJSON[T any](v []T) (string, error) {
+	if len(v) == 0 {
+		return "[]", nil
+	}
+	b, err := json.Marshal(v)
+	return string(b), err
+}
+
+func mapJSON[K ~string, V any](v map[K]V) (string, error) {
+	if len(v) == 0 {
+		return "{}", nil
+	}
+	b, err := json.Marshal(v)
+	return string(b), err
+}
+
+// blob keeps empty bytes from being stored as NULL where the column has none.
+func blob(b []byte) []byte {
+	if b == nil {
+		return []byte{}
+	}
+	return b
+}
+
+// nanos and instant turn times into columns and back, in UTC. The zero time is 0.
+func nanos(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixNano()
+}
+
+func instant(ns int64) time.Time {
+	if ns == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, ns).UTC()
+}

@@ -1,0 +1,226 @@
+package storage
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+)
+
+// applicationID marks the file as ours ("Skry"), see https://www.sqlite.org/pragma.html#pragma_application_id.
+const applicationID = 0x536b7279
+
+// migrations bring a database from version i to i+1. user_version holds how many have run. What was released is
+// never edited: a change of the schema is a new entry.
+var migrations = []string{schema1}
+
+// schema1 is written around the questions that are asked:
+//   - Times are nanoseconds since 1970, 0 for none.
+//   - Lists go by (created_at, document) or (issued_at, id), newest first; every filter that can be rare has an index
+//     that ends in that pair, so that a page is read off the index.
+//   - The index tables resource_sites, operation_sites and document_sites repeat what the JSON column sites says.
+//     Triggers keep them, so that no writer can forget to.
+//   - Changes are numbered in the order in which they were stored, so that reading them back in that order meets
+//     dependencies first.
+const schema1 = `
+CREATE TABLE documents (
+	id    TEXT PRIMARY KEY,
+	about BLOB NOT NULL,
+	mesh  INTEGER NOT NULL,
+	sites TEXT NOT NULL, -- JSON array of site ids
+	heads BLOB NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX documents_mesh ON documents (id) WHERE mesh = 1;
+
+CREATE TABLE document_sites (
+	site     TEXT NOT NULL,
+	document TEXT NOT NULL,
+	PRIMARY KEY (site, document)
+) WITHOUT ROWID;
+CREATE INDEX document_sites_document ON document_sites (document);
+
+CREATE TRIGGER documents_inserted AFTER INSERT ON documents BEGIN
+	INSERT INTO document_sites SELECT DISTINCT value, new.id FROM json_each(new.sites);
+END;
+CREATE TRIGGER documents_updated AFTER UPDATE OF sites ON documents WHEN old.sites <> new.sites BEGIN
+	DELETE FROM document_sites WHERE document = new.id;
+	INSERT INTO document_sites SELECT DISTINCT value, new.id FROM json_each(new.sites);
+END;
+
+CREATE TABLE changes (
+	n         INTEGER PRIMARY KEY,
+	document  TEXT NOT NULL,
+	actor     TEXT NOT NULL,
+	seq       INTEGER NOT NULL,
+	hash      BLOB NOT NULL,
+	author    TEXT NOT NULL,
+	signature BLOB NOT NULL,
+	bytes     BLOB NOT NULL,
+	UNIQUE (document, actor, seq)
+);
+
+CREATE TABLE snapshots (
+	document TEXT PRIMARY KEY,
+	bytes    BLOB NOT NULL
+);
+
+CREATE TABLE resources (
+	document      TEXT PRIMARY KEY,
+	id            TEXT NOT NULL,
+	service       TEXT NOT NULL,
+	kind          TEXT NOT NULL,
+	collaboration TEXT NOT NULL,
+	local         TEXT NOT NULL,
+	state         TEXT NOT NULL,
+	reason        TEXT NOT NULL,
+	created_at    INTEGER NOT NULL,
+	updated_at    INTEGER NOT NULL,
+	pending       INTEGER NOT NULL,
+	search        TEXT NOT NULL, -- its identifier and those of its replicas, in lower case, one a line
+	sites         TEXT NOT NULL  -- JSON object of replica status by site id
+);
+CREATE INDEX resources_id ON resources (id, service, kind, created_at, document);
+CREATE INDEX resources_local ON resources (local, service, kind, created_at, document) WHERE local <> '';
+CREATE INDEX resources_live ON resources (created_at, document) WHERE state <> 'deleted';
+CREATE INDEX resources_service ON resources (service, created_at, document) WHERE state <> 'deleted';
+CREATE INDEX resources_kind ON resources (service, kind, created_at, document) WHERE state <> 'deleted';
+CREATE INDEX resources_state ON resources (state, created_at, document);
+CREATE INDEX resources_pending ON resources (created_at, document) WHERE pending = 1;
+
+CREATE TABLE resource_sites (
+	document   TEXT NOT NULL,
+	site       TEXT NOT NULL,
+	state      TEXT NOT NULL, -- of the resource
+	created_at INTEGER NOT NULL,
+	PRIMARY KEY (document, site)
+) WITHOUT ROWID;
+CREATE INDEX resource_sites_live ON resource_sites (site, created_at, document) WHERE state <> 'deleted';
+CREATE INDEX resource_sites_state ON resource_sites (site, state, created_at, document);
+
+CREATE TRIGGER resources_inserted AFTER INSERT ON resources BEGIN
+	INSERT INTO resource_sites SELECT new.document, key, new.state, new.created_at FROM json_each(new.sites);
+END;
+CREATE TRIGGER resources_updated AFTER UPDATE OF sites, state, created_at ON resources
+WHEN old.sites <> new.sites OR old.state <> new.state OR old.created_at <> new.created_at BEGIN
+	DELETE FROM resource_sites WHERE document = new.document
+		AND site NOT IN (SELECT key FROM json_each(new.sites));
+	INSERT INTO resource_sites SELECT new.document, key, new.state, new.created_at FROM json_each(new.sites) WHERE true
+		ON CONFLICT (document, site) DO UPDATE SET state = excluded.state, created_at = excluded.created_at
+		WHERE state <> excluded.state OR created_at <> excluded.created_at;
+END;
+
+CREATE TABLE operations (
+	id        TEXT PRIMARY KEY,
+	document  TEXT NOT NULL,
+	resource  TEXT NOT NULL,
+	type      TEXT NOT NULL,
+	service   TEXT NOT NULL,
+	kind      TEXT NOT NULL,
+	method    TEXT NOT NULL,
+	path      TEXT NOT NULL,
+	scope     TEXT NOT NULL,
+	origin    TEXT NOT NULL,
+	user      TEXT NOT NULL,
+	issued_at INTEGER NOT NULL,
+	parents   TEXT NOT NULL, -- JSON array of operation ids
+	state     TEXT NOT NULL,
+	sites     TEXT NOT NULL, -- JSON object of operation status by site id
+	change    BLOB,
+	body      BLOB
+);
+CREATE INDEX operations_issued ON operations (issued_at, id);
+CREATE INDEX operations_state ON operations (state, issued_at, id);
+CREATE INDEX operations_document ON operations (document, issued_at, id);
+CREATE INDEX operations_resource ON operations (resource, issued_at, id);
+
+CREATE TABLE operation_sites (
+	operation TEXT NOT NULL,
+	site      TEXT NOT NULL,
+	state     TEXT NOT NULL, -- at this site
+	issued_at INTEGER NOT NULL,
+	PRIMARY KEY (operation, site)
+) WITHOUT ROWID;
+CREATE INDEX operation_sites_issued ON operation_sites (site, issued_at, operation);
+CREATE INDEX operation_sites_state ON operation_sites (site, state, issued_at, operation);
+
+CREATE TRIGGER operations_inserted AFTER INSERT ON operations BEGIN
+	INSERT INTO operation_sites
+		SELECT new.id, key, coalesce(json_extract(value, '$.state'), ''), new.issued_at FROM json_each(new.sites);
+END;
+CREATE TRIGGER operations_updated AFTER UPDATE OF sites, issued_at ON operations
+WHEN old.sites <> new.sites OR old.issued_at <> new.issued_at BEGIN
+	DELETE FROM operation_sites WHERE operation = new.id
+		AND site NOT IN (SELECT key FROM json_each(new.sites));
+	INSERT INTO operation_sites
+		SELECT new.id, key, coalesce(json_extract(value, '$.state'), ''), new.issued_at FROM json_each(new.sites) WHERE true
+		ON CONFLICT (operation, site) DO UPDATE SET state = excluded.state, issued_at = excluded.issued_at
+		WHERE state <> excluded.state OR issued_at <> excluded.issued_at;
+END;
+
+CREATE TABLE intents (
+	operation TEXT PRIMARY KEY,
+	document  TEXT NOT NULL,
+	data      BLOB,
+	opened_at INTEGER NOT NULL
+);
+
+CREATE TABLE outbox (
+	operation TEXT PRIMARY KEY,
+	data      BLOB,
+	kept_at   INTEGER NOT NULL
+);
+
+CREATE TABLE answers (
+	key       BLOB PRIMARY KEY,
+	body_hash BLOB NOT NULL,
+	answer    BLOB,
+	at        INTEGER NOT NULL
+);
+CREATE INDEX answers_at ON answers (at);
+
+CREATE TABLE events (
+	seq     INTEGER PRIMARY KEY AUTOINCREMENT, -- never given twice, though old ones are trimmed
+	type    TEXT NOT NULL,
+	subject TEXT NOT NULL,
+	time    INTEGER NOT NULL,
+	data    BLOB
+);
+`
+
+// migrate brings the database to the newest version that steps know, each step in a transaction of its own.
+func migrate(ctx context.Context, conn *sql.Conn, steps []string) error {
+	var version, id int
+	if err := conn.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&version); err != nil {
+		return fmt.Errorf("read its version: %w", mapped(err))
+	}
+	if err := conn.QueryRowContext(ctx, `PRAGMA application_id`).Scan(&id); err != nil {
+		return fmt.Errorf("read its application id: %w", mapped(err))
+	}
+	switch {
+	case version > 0 && id != applicationID:
+		return fmt.Errorf("it is another program's database (application id %#x)", id)
+	case version > len(steps):
+		return fmt.Errorf("it has version %d, made by a newer release; this one knows versions up to %d", version, len(steps))
+	}
+	for ; version < len(steps); version++ {
+		if err := step(ctx, conn, steps[version], version+1); err != nil {
+			return fmt.Errorf("bring it to version %d: %w", version+1, mapped(err))
+		}
+	}
+	return nil
+}
+
+func step(ctx context.Context, conn *sql.Conn, ddl string, version int) error {
+	tx, err := conn.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }() // after Commit it does nothing
+	// Pragmas take no parameters.
+	for _, q := range []string{ddl, fmt.Sprintf(`PRAGMA user_version = %d`, version),
+		fmt.Sprintf(`PRAGMA application_id = %d`, applicationID)} {
+		if _, err := tx.ExecContext(ctx, q); err != nil {
+			return err
+		}
+	}
+	return tx.Commit()
+}
