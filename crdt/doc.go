@@ -1,0 +1,24 @@
+// Package crdt keeps documents that merge: it implements engine.Documents on Automerge.
+//
+// A document is a handful of flat maps that its first change makes; everything after is puts of bytes under keys,
+// and each key has one author. So two sites never disagree about a key, and the union of their changes is the
+// document.
+//
+// Automerge's decoder aborts the process when it is given crafted bytes, and no recover helps. Hence three rules:
+//
+//   - No byte from outside reaches it undecoded. A change passes the gate: change.go decodes the published binary
+//     format under bounds, encodes what it understood again and compares byte for byte; gate.go then checks it
+//     against the document and against its author's signature. What passes is what an honest site would have
+//     written.
+//   - The first change, and this site's own changes, are written by the same encoder and take the same way. A
+//     test compares them with what Automerge itself writes.
+//   - After each change the core's heads are compared with those that the change has to leave. A document in which
+//     they differ is dropped.
+//
+// Beside the core each open document has a history in Go: which changes there are, and what each key's value is.
+// The gate needs it, and reading entries from it does not cross into C.
+//
+// Read it in this order: about.go and first.go for how a document begins, change.go with columns.go and leb128.go for the
+// format, history.go and gate.go for what is admitted, document.go, merge.go, set.go and cache.go for how it is
+// kept.
+package crdt

@@ -1,0 +1,266 @@
+package crdt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/libp2p/go-libp2p/core/crypto"
+	"github.com/skerry/skerry/engine"
+)
+
+// Loader reads what is stored of documents. It is the store's and the ledger's side of engine.Store and
+// engine.Ledger; the methods do what is said there. What it returns is not changed after.
+type Loader interface {
+	Document(ctx context.Context, id engine.DocumentID) (engine.DocumentRow, error)
+	Version(ctx context.Context, id engine.DocumentID) (engine.Version, error)
+	Changes(ctx context.Context, id engine.DocumentID, have engine.Version, limit int) ([]engine.ChangeRow, bool, error)
+}
+
+// Set is this site's documents, a bounded number of which are open. It implements engine.Documents and is
+// safe for concurrent use; calls on one document wait for each other, calls on different documents do not. The
+// values of the entries that it returns are shared and must not be changed.
+type Set struct {
+	self   engine.SiteID
+	key    crypto.PrivKey
+	actor  actor
+	loader Loader
+	cache  *cache
+}
+
+// New returns the documents of the site self, whose key is key, as loader has them. Random bytes from random make
+// this process's actor. About open documents are kept open.
+func New(self engine.SiteID, key crypto.PrivKey, random io.Reader, loader Loader, open int) (*Set, error) {
+	public, err := decodeSite(self)
+	if err != nil {
+		return nil, fmt.Errorf("open documents: %w", err)
+	}
+	if !public.Equals(key.GetPublic()) {
+		return nil, fmt.Errorf("open documents: the key is not of site %s", self)
+	}
+	if open < 1 {
+		return nil, fmt.Errorf("open documents: a cache of %d", open)
+	}
+	a, err := actorOf(self, random)
+	if err != nil {
+		return nil, fmt.Errorf("open documents: %w", err)
+	}
+	return &Set{self: self, key: key, actor: a, loader: loader, cache: newCache(open)}, nil
+}
+
+var _ engine.Documents = (*Set)(nil)
+
+// Encode implements engine.Documents.
+func (s *Set) Encode(about engine.About) ([]byte, engine.DocumentID, error) {
+	b, err := encodeAbout(about)
+	if err != nil {
+		return nil, "", err
+	}
+	_, h := firstChange(about.Schema, b).encode()
+	return b, documentID(h), nil
+}
+
+// Create implements engine.Documents. A document that is open or stored already stays as it is.
+func (s *Set) Create(id engine.DocumentID, b []byte) (engine.About, error) {
+	about, err := decodeAbout(b)
+	if err != nil {
+		return engine.About{}, fmt.Errorf("create document %.80q: %w", id, err)
+	}
+	if _, h := firstChange(about.Schema, b).encode(); documentID(h) != id {
+		return engine.About{}, fmt.Errorf("create document %.80q: %w: its about makes document %s", id, engine.ErrRefused,
+			documentID(h))
+	}
+	p := s.cache.lock(id)
+	defer p.mu.Unlock()
+	if p.doc != nil {
+		return about, nil
+	}
+	d, err := newDocument(about, slices.Clone(b))
+	if err != nil {
+		s.cache.drop(p)
+		return engine.About{}, err
+	}
+	d.fresh = true
+	p.doc = d
+	return about, nil
+}
+
+// use calls f with the document, which no one else uses meanwhile. It drops the document when f says it is broken.
+func (s *Set) use(ctx context.Context, id engine.DocumentID, f func(*document) (broken bool, err error)) error {
+	p := s.cache.lock(id)
+	if p.doc == nil || p.doc.fresh {
+		if err := s.load(ctx, p); err != nil {
+			s.cache.drop(p)
+			p.mu.Unlock()
+			return err
+		}
+	}
+	broken, err := f(p.doc)
+	if broken {
+		s.cache.drop(p)
+	}
+	p.mu.Unlock()
+	s.cache.evict(ctx, s.stored)
+	return err
+}
+
+// load opens the document of p. One that was made here stays if the store does not know it.
+func (s *Set) load(ctx context.Context, p *place) error {
+	row, err := s.loader.Document(ctx, p.id)
+	if p.doc != nil && errors.Is(err, engine.ErrNotFound) {
+		p.doc.fresh, p.doc.created = false, true
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("open document %s: %w", p.id, err)
+	}
+	d, err := openDocument(ctx, s.loader, row)
+	if err != nil {
+		return err
+	}
+	p.doc = d
+	return nil
+}
+
+// stored reports whether it is certain that the store has all of d. What it was given since it was opened is stored in
+// the order in which it came, so the last of it tells.
+func (s *Set) stored(ctx context.Context, d *document) bool {
+	if d.fresh || d.created {
+		if _, err := s.loader.Document(ctx, d.id); err != nil {
+			return false
+		}
+	}
+	if d.last.Seq == 0 {
+		return true
+	}
+	v, err := s.loader.Version(ctx, d.id)
+	return err == nil && v[d.last.Actor] >= d.last.Seq
+}
+
+// Write implements engine.Documents. Of several entries with one key the last counts. ErrTooLarge: an entry, or
+// all together, are over their bounds.
+func (s *Set) Write(ctx context.Context, id engine.DocumentID, entries []engine.Entry) (engine.ChangeRow, error) {
+	var row engine.ChangeRow
+	err := s.use(ctx, id, func(d *document) (bool, error) {
+		c, err := s.compose(d.history, entries)
+		if err != nil {
+			return false, err
+		}
+		chunk, h := c.encode()
+		if len(chunk) > maxChange {
+			return false, fmt.Errorf("%w: a change of %d bytes", engine.ErrTooLarge, len(chunk))
+		}
+		// The gate would not let it pass at other sites either.
+		if err := d.history.check(c, s.self); err != nil {
+			return false, err
+		}
+		signature, err := s.key.Sign(signed(h))
+		if err != nil {
+			return false, err
+		}
+		row = d.row(c, engine.SignedChange{Author: s.self, Signature: signature, Bytes: chunk}, h)
+		err = d.apply(c, row)
+		return err != nil, err
+	})
+	if err != nil {
+		return engine.ChangeRow{}, fmt.Errorf("write to document %s: %w", id, err)
+	}
+	return row, nil
+}
+
+// compose makes the change that puts entries into a document with this history.
+func (s *Set) compose(h *history, entries []engine.Entry) (*change, error) {
+	last := h.actors[s.actor]
+	c := &change{deps: s.deps(h), actor: s.actor, seq: last.seq + 1}
+	c.startOp = h.after(c.deps) + 1
+	at := map[slot]int{}
+	for _, e := range entries {
+		sl := slot{h.object(e.Map), e.Key}
+		switch {
+		case sl.object == 0:
+			return nil, fmt.Errorf("no map %q", e.Map)
+		case len(e.Key) > engine.MaxKey || len(e.Value) > engine.MaxEntry:
+			return nil, fmt.Errorf("entry %.60q: %w: %d bytes", e.Key, engine.ErrTooLarge, len(e.Value))
+		}
+		i, ok := at[sl]
+		if !ok {
+			i = len(c.puts)
+			at[sl] = i
+			c.puts = append(c.puts, put{object: sl.object, key: e.Key, preds: h.current(sl)})
+		}
+		c.puts[i].value = slices.Clone(e.Value)
+	}
+	switch n := len(c.puts); {
+	case n == 0:
+		return nil, errors.New("no entries")
+	case n > maxOps:
+		return nil, fmt.Errorf("%w: %d entries", engine.ErrTooLarge, n)
+	}
+	return c, nil
+}
+
+// deps returns what this site's next change depends on: the heads and, as Automerge has it, this actor's last
+// change. With more heads than a change may name it is as many as fit, this site's own changes first.
+func (s *Set) deps(h *history) []hash {
+	set := map[hash]struct{}{}
+	if last := h.actors[s.actor]; last.seq > 0 {
+		set[last.hash] = struct{}{}
+	}
+	if len(h.heads) >= maxDeps {
+		for a, t := range h.actors {
+			if a.madeBy(s.self) && len(set) < maxDeps {
+				set[t.hash] = struct{}{}
+			}
+		}
+	}
+	for _, head := range h.sortedHeads() {
+		if len(set) < maxDeps {
+			set[head] = struct{}{}
+		}
+	}
+	return sortedHashes(set)
+}
+
+// Merge implements engine.Documents.
+func (s *Set) Merge(ctx context.Context, id engine.DocumentID, changes []engine.SignedChange) ([]engine.ChangeRow, []engine.Entry, error) {
+	var rows []engine.ChangeRow
+	var entries []engine.Entry
+	err := s.use(ctx, id, func(d *document) (bool, error) {
+		var err error
+		rows, entries, err = d.merge(changes)
+		return err != nil && !errors.Is(err, engine.ErrRefused) && !errors.Is(err, engine.ErrMissing), err
+	})
+	if err != nil {
+		return rows, entries, fmt.Errorf("merge into document %s: %w", id, err)
+	}
+	return rows, entries, nil
+}
+
+// Entries implements engine.Documents. They come map by map, sorted by key.
+func (s *Set) Entries(ctx context.Context, id engine.DocumentID) ([]engine.Entry, error) {
+	var entries []engine.Entry
+	err := s.use(ctx, id, func(d *document) (bool, error) {
+		entries = d.history.entries()
+		return false, nil
+	})
+	return entries, err
+}
+
+// Heads implements engine.Documents: the SHA-256 hash over the sorted hashes of the heads.
+func (s *Set) Heads(ctx context.Context, id engine.DocumentID) ([32]byte, error) {
+	var digest [32]byte
+	err := s.use(ctx, id, func(d *document) (bool, error) {
+		digest = d.history.digest()
+		return false, nil
+	})
+	return digest, err
+}
+
+// Forget implements engine.Documents.
+func (s *Set) Forget(id engine.DocumentID) {
+	p := s.cache.lock(id)
+	s.cache.drop(p)
+	p.mu.Unlock()
+}
