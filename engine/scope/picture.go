@@ -3,43 +3,55 @@ package scope
 import (
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
-// In a long scope the picture shows about this many characters, and so many of them before the carets.
+// Of a longer scope the picture shows so many characters, and at most so many of them before the carets.
 const (
 	pictureWidth  = 100
 	pictureBefore = 50
 )
 
 // picture draws the source on one line, and below it carets under the bytes from ≤ offset < to, then the message.
-// Characters that would not print, or that would break the line, are replaced.
+// Characters that would not print, or that would break the line, are replaced. Its cost does not grow with the
+// source: a scope may have many problems, and each has its picture.
 func picture(source string, from, to int, message string) string {
-	line := []rune(source)
-	// Columns count characters, offsets bytes.
-	start := len([]rune(source[:from]))
-	end := start + len([]rune(source[from:to]))
-	for i, r := range line {
-		switch {
-		case unicode.IsSpace(r):
-			line[i] = ' '
-		case !unicode.IsPrint(r):
-			line[i] = unicode.ReplacementChar
-		}
+	before := pictureBefore
+	if len(source) <= pictureWidth {
+		before = pictureWidth
 	}
-	left := 0
-	if len(line) > pictureWidth && start > pictureBefore {
-		left = start - pictureBefore
-	}
-	right := min(len(line), left+pictureWidth)
-	indent, before, after := start-left, "", ""
-	if left > 0 {
-		before = "…"
+	left, indent := from, 0
+	for left > 0 && indent < before {
+		_, size := utf8.DecodeLastRuneInString(source[:left])
+		left -= size
 		indent++
 	}
-	if right < len(line) {
-		after = "…"
+	right, carets, width := from, 0, indent
+	for right < len(source) && width < pictureWidth {
+		_, size := utf8.DecodeRuneInString(source[right:])
+		if right < to {
+			carets++
+		}
+		right += size
+		width++
 	}
-	carets := max(1, min(end, right)-start)
-	return before + string(line[left:right]) + after + "\n" +
-		strings.Repeat(" ", indent) + strings.Repeat("^", carets) + " " + message
+	line := strings.Map(printable, source[left:right])
+	if left > 0 {
+		line = "…" + line
+		indent++
+	}
+	if right < len(source) {
+		line += "…"
+	}
+	return line + "\n" + strings.Repeat(" ", indent) + strings.Repeat("^", max(1, carets)) + " " + message
+}
+
+func printable(r rune) rune {
+	switch {
+	case unicode.IsSpace(r):
+		return ' '
+	case !unicode.IsPrint(r):
+		return unicode.ReplacementChar
+	}
+	return r
 }
