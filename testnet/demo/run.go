@@ -1,0 +1,254 @@
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/skerry/skerry/testnet/lab"
+	"github.com/skerry/skerry/testnet/process"
+	"github.com/skerry/skerry/testnet/site"
+)
+
+// names are those of the sites, in order; as many as a demo can have.
+var names = []string{"paris", "nantes", "toulouse", "rennes", "lyon", "lille", "brest", "nice", "metz", "pau"}
+
+// services are those of lab, in the order of their ports.
+var services = []string{lab.Images, lab.Networks, lab.Servers}
+
+const (
+	starting = 30 * time.Second // for all sites to be ready
+	stopping = 10 * time.Second // for one process to end before it is killed
+)
+
+// member is one site of the demo.
+type member struct {
+	program string
+	config  site.Config
+	agent   *process.Process
+	app     *process.Process
+}
+
+func (m *member) Config() *site.Config { return &m.config }
+
+func (m *member) Client() *site.Client {
+	return &site.Client{Base: "http://" + m.config.API, HTTP: http.DefaultClient}
+}
+
+// Launch starts the agent.
+func (m *member) Launch() (err error) {
+	m.agent, err = process.Start("the agent of "+m.config.Name, m.config.Log(), m.program, "agent", "--config", m.config.File())
+	return err
+}
+
+func (m *member) Ended() error { return errors.Join(m.agent.Ended(), m.app.Ended()) }
+
+// launchApp starts the site's instance of lab.
+func (m *member) launchApp() (err error) {
+	argv := []string{m.program, "lab", "--data", filepath.Join(m.config.Dir, "lab"),
+		// The servers service reaches images through the agent, as it would reach any service at its public
+		// address: so a scope can follow its requests.
+		"--images-url", "http://" + m.service(lab.Images).Listen}
+	for _, s := range m.config.Services {
+		argv = append(argv, "--"+s.Name, s.Upstream[len("http://"):])
+	}
+	m.app, err = process.Start("lab of "+m.config.Name, filepath.Join(m.config.Dir, "lab.log"), argv...)
+	return err
+}
+
+func (m *member) service(name string) site.Service {
+	for _, s := range m.config.Services {
+		if s.Name == name {
+			return s
+		}
+	}
+	return site.Service{}
+}
+
+// stop ends the agent before its application, so that nothing that runs meets a closed door.
+func (m *member) stop() error {
+	var errs []error
+	for _, p := range []*process.Process{m.agent, m.app} {
+		if p != nil && p.Ended() == nil {
+			errs = append(errs, p.Stop(stopping))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (c *Start) run(ctx context.Context, program string, out io.Writer) (err error) {
+	if c.Sites < 1 || c.Sites > len(names) {
+		return fmt.Errorf("--sites must be from 1 to %d", len(names))
+	}
+	lock, err := claim()
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	dir, remove, err := c.dir()
+	if err != nil {
+		return err
+	}
+	members, p, err := plan(dir, c.Sites, program)
+	if err != nil {
+		return errors.Join(err, remove())
+	}
+	defer func() {
+		stopped := stopAll(members)
+		if err == nil && stopped == nil {
+			err = remove()
+		} else {
+			fmt.Fprintf(out, "The data and logs are kept in %s\n", dir)
+			err = errors.Join(err, stopped)
+		}
+	}()
+	fmt.Fprintf(out, "Starting %d sites …\n", c.Sites)
+	if err := begin(ctx, dir, members); err != nil {
+		if ctx.Err() != nil {
+			return nil // interrupted while starting
+		}
+		return err
+	}
+	s := state{PID: os.Getpid()}
+	for _, m := range members {
+		s.Sites = append(s.Sites, stateSite{Name: m.config.Name, API: m.Client().Base})
+	}
+	if err := s.publish(lock); err != nil {
+		return err
+	}
+	describe(out, dir, members, p.replace, c.Data == "")
+	watch(ctx, members, out)
+	fmt.Fprintln(out, "\nStopping …")
+	return nil
+}
+
+// dir returns where the data are, and what removes them at the end if they are not to be kept.
+func (c *Start) dir() (string, func() error, error) {
+	if c.Data != "" {
+		dir, err := filepath.Abs(c.Data)
+		if err == nil {
+			err = os.MkdirAll(dir, 0o700)
+		}
+		if err != nil {
+			return "", nil, fmt.Errorf("make data directory: %w", err)
+		}
+		return dir, func() error { return nil }, nil
+	}
+	dir, err := os.MkdirTemp("", "skerry-demo-")
+	if err != nil {
+		return "", nil, fmt.Errorf("make data directory: %w", err)
+	}
+	return dir, func() error { return os.RemoveAll(dir) }, nil
+}
+
+// plan decides names, ports and paths.
+func plan(dir string, sites int, program string) ([]*member, *ports, error) {
+	p := &ports{given: map[int]bool{}}
+	var members []*member
+	for i, name := range names[:sites] {
+		api, err := p.tcp(8701+i, "the API of "+name)
+		if err != nil {
+			return nil, nil, err
+		}
+		mesh, err := p.both(4701+i, "the mesh of "+name)
+		if err != nil {
+			return nil, nil, err
+		}
+		m := &member{program: program, config: site.Config{
+			Name:    name,
+			Dir:     filepath.Join(dir, name),
+			Catalog: filepath.Join(dir, "app.yaml"),
+			API:     fmt.Sprintf("127.0.0.1:%d", api),
+			Mesh: []string{fmt.Sprintf("/ip4/127.0.0.1/udp/%d/quic-v1", mesh),
+				fmt.Sprintf("/ip4/127.0.0.1/tcp/%d", mesh)},
+		}}
+		for j, s := range services {
+			listen, err := p.tcp(9701+10*i+j, s+" of "+name)
+			if err != nil {
+				return nil, nil, err
+			}
+			upstream, err := p.tcp(9801+10*i+j, "the application's own "+s+" of "+name)
+			if err != nil {
+				return nil, nil, err
+			}
+			m.config.Services = append(m.config.Services, site.Service{
+				Name:     s,
+				Listen:   fmt.Sprintf("127.0.0.1:%d", listen),
+				Upstream: fmt.Sprintf("http://127.0.0.1:%d", upstream),
+			})
+		}
+		members = append(members, m)
+	}
+	return members, p, nil
+}
+
+// begin starts the applications, then the agents.
+func begin(ctx context.Context, dir string, members []*member) error {
+	ctx, cancel := context.WithTimeout(ctx, starting)
+	defer cancel()
+	if err := os.WriteFile(filepath.Join(dir, "app.yaml"), lab.Catalog, 0o600); err != nil {
+		return fmt.Errorf("write the catalog: %w", err)
+	}
+	for _, m := range members {
+		if err := os.MkdirAll(m.config.Dir, 0o700); err != nil {
+			return fmt.Errorf("make directory of %s: %w", m.config.Name, err)
+		}
+		if err := m.launchApp(); err != nil {
+			return err
+		}
+	}
+	return site.Mesh(ctx, members)
+}
+
+// watch returns when ctx ends; it tells of processes that end before.
+func watch(ctx context.Context, members []*member, out io.Writer) {
+	type end struct {
+		process *process.Process
+		again   string
+	}
+	ends := make(chan end)
+	for _, m := range members {
+		for p, again := range map[*process.Process]string{
+			m.agent: fmt.Sprintf("Start it again with: %s agent --config %s", program(), m.config.File()),
+			m.app:   "The agent keeps what it has to do there until it is back.",
+		} {
+			go func() {
+				select {
+				case <-p.Done():
+				case <-ctx.Done():
+					return
+				}
+				select {
+				case ends <- end{p, again}:
+				case <-ctx.Done():
+				}
+			}()
+		}
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case e := <-ends:
+			fmt.Fprintf(out, "\n%v\n%s\n", e.process.Ended(), e.again)
+		}
+	}
+}
+
+// stopAll stops the sites side by side.
+func stopAll(members []*member) error {
+	errs := make(chan error)
+	for _, m := range members {
+		go func() { errs <- m.stop() }()
+	}
+	var all []error
+	for range members {
+		all = append(all, <-errs)
+	}
+	return errors.Join(all...)
+}

@@ -1,0 +1,68 @@
+package site
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Config is what the configuration file of one agent says. Paths are absolute.
+type Config struct {
+	Name    string
+	Dir     string // holds the configuration, the data directory and the logs
+	Catalog string // path of the catalog
+	API     string // address
+	Mesh    []string
+	// Join is the path of a file with an invitation; empty for the first site and for those that were let in.
+	Join     string
+	Services []Service
+	// Extra is appended to the file as it is.
+	Extra string
+}
+
+// Service is one service of a site's instance of the application.
+type Service struct {
+	Name     string
+	Listen   string // address of the agent's listener
+	Upstream string // base URL of the application
+}
+
+// File returns the path of the configuration file.
+func (c *Config) File() string { return filepath.Join(c.Dir, "agent.yaml") }
+
+// Data returns the path of the data directory.
+func (c *Config) Data() string { return filepath.Join(c.Dir, "data") }
+
+// Log returns the path of the agent's log.
+func (c *Config) Log() string { return filepath.Join(c.Dir, "agent.log") }
+
+// YAML returns the file's content.
+func (c *Config) YAML() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "site: %s\ndata_dir: %q\napplication: %q\napi:\n  listen: %s\n", c.Name, c.Data(), c.Catalog, c.API)
+	b.WriteString("mesh:\n  listen:\n")
+	for _, m := range c.Mesh {
+		fmt.Fprintf(&b, "    - %s\n", m)
+	}
+	if c.Join != "" {
+		fmt.Fprintf(&b, "  join_file: %q\n", c.Join)
+	}
+	b.WriteString("services:\n")
+	for _, s := range c.Services {
+		fmt.Fprintf(&b, "  %s:\n    listen: %s\n    upstream: %s\n", s.Name, s.Listen, s.Upstream)
+	}
+	b.WriteString(c.Extra)
+	return b.String()
+}
+
+// Write writes the configuration file; it makes the site's directory where it is missing.
+func (c *Config) Write() error {
+	if err := os.MkdirAll(c.Dir, 0o700); err != nil {
+		return fmt.Errorf("write configuration of %s: %w", c.Name, err)
+	}
+	if err := os.WriteFile(c.File(), []byte(c.YAML()), 0o600); err != nil {
+		return fmt.Errorf("write configuration of %s: %w", c.Name, err)
+	}
+	return nil
+}
