@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -89,6 +91,31 @@ func TestPicture(t *testing.T) {
                  ^ expected a site, "*", "!", "(" or a function, found ","`
 	if wrong.Picture() != want || wrong.Offset != 17 {
 		t.Errorf("at %d\n%s", wrong.Offset, wrong.Picture())
+	}
+}
+
+// What the users' reference shows is what they get.
+func TestReferenceShowsWhatIsSaid(t *testing.T) {
+	reference, err := os.ReadFile(filepath.Join("..", "..", "docs", "scope-lang.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{"{images: paris & , nantes}", "{image: paris}", "paris ; nantes"} {
+		var wrong *SyntaxError
+		s, err := Parse(text)
+		said := ""
+		if errors.As(err, &wrong) {
+			said = wrong.Picture()
+		} else {
+			said = s.Check(lab)[0].Detail
+		}
+		if !strings.Contains(string(reference), "\n"+said+"\n") {
+			t.Errorf("the reference does not show\n%s", said)
+		}
+	}
+	canonical := mustParse(t, `{"compute": "Zone1", "image": "Zone1 && (Zone2) || Zone3"}`).String()
+	if !strings.Contains(string(reference), "\n"+canonical+"\n") {
+		t.Errorf("the reference does not show %s", canonical)
 	}
 }
 
