@@ -1,9 +1,174 @@
 package engine
 
-import "encoding/json"
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	jsonpatch "github.com/evanphx/json-patch/v5"
+)
 
 // Change is what an operation sets: values and absences by path. No path of a Change is below another one.
 type Change struct {
 	Set   map[Pointer]json.RawMessage `json:"set,omitempty"` // scalars, arrays and empty objects, in compact form
 	Unset []Pointer                   `json:"unset,omitempty"`
+}
+
+// Validate checks what a Change from another site must fulfil.
+func (c *Change) Validate() error {
+	for p, v := range c.Set {
+		if _, err := ParsePointer(string(p)); err != nil {
+			return err
+		}
+		if !json.Valid(v) {
+			return fmt.Errorf("the value at %q is not JSON", p)
+		}
+	}
+	for _, p := range c.Unset {
+		if _, err := ParsePointer(string(p)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ChangeOf computes what a request of type t with this body sets, before is the fold that its application shows
+// when the request reaches it. Representation reads what the application shows; only a JSON Patch that touches
+// fields which no client has set needs it. It returns nil for types that set nothing by themselves. Errors are the
+// caller's: the body is not what the type says.
+func ChangeOf(k *Kind, t Type, body []byte, before Fold, representation func() ([]byte, error)) (*Change, error) {
+	switch t {
+	case TypeAbsolute, TypeAction, TypeDelete:
+		return nil, nil
+	case TypePatch:
+		return patchChange(k, body, before, representation)
+	}
+	v, err := parseJSON(body)
+	if err != nil {
+		if t == TypeCreate { // an opaque body: nothing to fold, the request itself creates
+			return &Change{}, nil
+		}
+		return nil, fmt.Errorf("the body is not JSON: %w", err)
+	}
+	switch t {
+	case TypeMerge:
+		c := &Change{Set: map[Pointer]json.RawMessage{}}
+		mergeLeaves(v, "", before, c)
+		return c.without(k), nil
+	case TypeReplace:
+		return replaceChange(v, before).without(k), nil
+	default:
+		c := &Change{Set: map[Pointer]json.RawMessage{}}
+		leaves(v, "", c.Set)
+		return c.without(k), nil
+	}
+}
+
+// replaceChange is the difference between the fold and a whole new representation.
+func replaceChange(v any, before Fold) *Change {
+	now := map[Pointer]json.RawMessage{}
+	leaves(v, "", now)
+	c := &Change{Set: map[Pointer]json.RawMessage{}}
+	for p, value := range now {
+		if cell, ok := before.Cells[p]; !ok || !bytes.Equal(cell.Value, value) {
+			c.Set[p] = value
+		}
+	}
+	for _, p := range sortedPointers(before.Cells) {
+		if before.Cells[p].Value != nil && !touches(now, p) {
+			c.Unset = append(c.Unset, p)
+		}
+	}
+	return c
+}
+
+// touches reports whether one of the paths in m is p, above it or below it.
+func touches(m map[Pointer]json.RawMessage, p Pointer) bool {
+	for q := range m {
+		if q.Contains(p) || p.Contains(q) {
+			return true
+		}
+	}
+	return false
+}
+
+// mergeLeaves collects what a JSON merge patch (RFC 7396) sets: a null removes, an object goes on inside.
+func mergeLeaves(v any, at Pointer, before Fold, c *Change) {
+	object, ok := v.(map[string]any)
+	switch {
+	case v == nil && at != "":
+		c.Unset = append(c.Unset, at)
+	case !ok:
+		c.Set[at] = compact(v)
+	case len(object) == 0:
+		if at != "" && !before.has(at) {
+			c.Set[at] = compact(v)
+		}
+	default:
+		for name, member := range object {
+			mergeLeaves(member, at.Append(name), before, c)
+		}
+	}
+}
+
+// patchChange evaluates a JSON Patch (RFC 6902) on the fold and, where it reaches beyond what clients have set, on the
+// representation.
+func patchChange(k *Kind, body []byte, before Fold, representation func() ([]byte, error)) (*Change, error) {
+	patch, err := jsonpatch.DecodePatch(body)
+	if err != nil {
+		return nil, fmt.Errorf("the body is not a JSON patch: %w", err)
+	}
+	options := jsonpatch.NewApplyOptions()
+	options.EscapeHTML = false
+	base := before.Representation()
+	after, err := patch.ApplyWithOptions(base, options)
+	if err != nil {
+		if base, err = representation(); err != nil {
+			return nil, fmt.Errorf("read what the patch applies to: %w", err)
+		}
+		if after, err = patch.ApplyWithOptions(base, options); err != nil {
+			return nil, fmt.Errorf("apply the JSON patch: %w", err)
+		}
+	}
+	c, err := difference(base, after)
+	if err != nil {
+		return nil, err
+	}
+	return c.without(k), nil
+}
+
+// difference returns the change that leads from one representation to another.
+func difference(from, to []byte) (*Change, error) {
+	f, err := parseJSON(from)
+	if err != nil {
+		return nil, fmt.Errorf("the representation is not JSON: %w", err)
+	}
+	t, err := parseJSON(to)
+	if err != nil {
+		return nil, fmt.Errorf("the representation is not JSON: %w", err)
+	}
+	cells := map[Pointer]json.RawMessage{}
+	leaves(f, "", cells)
+	before := Fold{Cells: make(map[Pointer]Cell, len(cells))}
+	for p, v := range cells {
+		before.Cells[p] = Cell{Value: v}
+	}
+	return replaceChange(t, before), nil
+}
+
+// without leaves out what the kind's rules keep out of changes.
+func (c *Change) without(k *Kind) *Change {
+	for p := range c.Set {
+		if k.Ignored(p) {
+			delete(c.Set, p)
+		}
+	}
+	kept := c.Unset[:0]
+	for _, p := range c.Unset {
+		if !k.Ignored(p) {
+			kept = append(kept, p)
+		}
+	}
+	c.Unset = kept
+	return c
 }

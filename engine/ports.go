@@ -37,6 +37,8 @@ type Store interface {
 
 	// Document, ResourceByID, ResourceByLocal, Operation and Answer return ErrNotFound when there is none.
 	Document(ctx context.Context, id DocumentID) (DocumentRow, error)
+	// MeshDocument returns the one document whose row says Mesh.
+	MeshDocument(ctx context.Context) (DocumentRow, error)
 	// ResourceByID returns the newest incarnation, deleted ones included.
 	ResourceByID(ctx context.Context, service ServiceName, kind KindName, id ResourceID) (ResourceRow, error)
 	ResourceByLocal(ctx context.Context, service ServiceName, kind KindName, id LocalID) (ResourceRow, error)

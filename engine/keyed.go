@@ -1,0 +1,126 @@
+package engine
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// keyTTL is how long the answer to a request with an Idempotency-Key is kept.
+const keyTTL = 24 * time.Hour
+
+// keyedRequests are the requests with a key that run now.
+type keyedRequests struct {
+	mu      sync.Mutex
+	running map[[32]byte]bool
+}
+
+// keeper remembers the answer of a request in the batch that makes its operation durable.
+type keeper struct {
+	keys     [][32]byte
+	bodyHash [32]byte
+}
+
+// answered is what a KeyedAnswer holds: the application's reply, and whose it is.
+type answered struct {
+	Service   ServiceName `json:"service"`
+	Kind      KindName    `json:"kind"`
+	Status    int         `json:"status"`
+	Header    http.Header `json:"header,omitempty"`
+	Body      []byte      `json:"body,omitempty"`
+	Operation OperationID `json:"operation,omitempty"`
+	Resource  ResourceID  `json:"resource,omitempty"`
+}
+
+func digest(parts ...string) [32]byte {
+	h := sha256.New()
+	for _, p := range parts {
+		fmt.Fprintf(h, "%d:%s", len(p), p)
+	}
+	return [32]byte(h.Sum(nil))
+}
+
+// once runs do unless the request was answered before under its Idempotency-Key, or under the identifier that another
+// site gave it. The first answer is given again then, and nothing runs.
+func (s *Site) once(ctx context.Context, r Request, do func(keeper) (Answer, error)) (Answer, error) {
+	var k keeper
+	k.bodyHash = sha256.Sum256(r.Body)
+	if r.Key != "" {
+		k.keys = append(k.keys, digest("key", r.Caller, string(r.Kind.Service), r.Method, r.Path, r.Target, r.Key))
+	}
+	if r.Operation != "" {
+		k.keys = append(k.keys, digest("operation", string(r.Operation)))
+	}
+	for _, key := range k.keys {
+		if !s.keyed.start(key) {
+			return Answer{}, &Refusal{Status: http.StatusConflict, Type: "in-progress",
+				Detail: "the same request is still running; ask again when it has been answered"}
+		}
+		defer s.keyed.end(key)
+		kept, err := s.cfg.Store.Answer(ctx, key)
+		if errors.Is(err, ErrNotFound) || err == nil && s.cfg.Now().Sub(kept.At) > keyTTL {
+			continue
+		}
+		if err != nil {
+			return Answer{}, fmt.Errorf("look up the answer to a repeated request: %w", err)
+		}
+		if kept.BodyHash != k.bodyHash {
+			return Answer{}, &Refusal{Status: http.StatusUnprocessableEntity, Type: "in-progress",
+				Detail: "this Idempotency-Key came with another body before; use a new key for a new request"}
+		}
+		var a answered
+		if err := json.Unmarshal(kept.Answer, &a); err != nil {
+			return Answer{}, fmt.Errorf("decode the answer to a repeated request: %w", err)
+		}
+		kind := s.kinds[kindKey{a.Service, a.Kind}]
+		return s.present(ctx, kind, Reply{Status: a.Status, Header: a.Header, Body: a.Body}, a.Operation, a.Resource), nil
+	}
+	return do(k)
+}
+
+func (k *keyedRequests) start(key [32]byte) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.running[key] {
+		return false
+	}
+	k.running[key] = true
+	return true
+}
+
+func (k *keyedRequests) end(key [32]byte) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	delete(k.running, key)
+}
+
+// answers returns what remembers the reply.
+func (s *Site) answers(k keeper, kind *Kind, r Reply, op OperationID, res ResourceID) []KeyedAnswer {
+	if len(k.keys) == 0 {
+		return nil
+	}
+	b := compactStruct(answered{kind.Service, kind.Name, r.Status, r.Header, r.Body, op, res})
+	list := make([]KeyedAnswer, 0, len(k.keys))
+	for _, key := range k.keys {
+		list = append(list, KeyedAnswer{Key: key, BodyHash: k.bodyHash, Answer: b, At: s.cfg.Now()})
+	}
+	return list
+}
+
+// present turns the application's reply into what the client gets.
+func (s *Site) present(ctx context.Context, k *Kind, r Reply, op OperationID, res ResourceID) Answer {
+	if k != nil {
+		p, err := s.cfg.App.Present(ctx, k, r)
+		if err != nil { // the operation has happened; its answer is passed on as it is
+			s.cfg.Log.Warn("answer not translated", "operation", string(op), "resource", string(res), "err", err)
+		} else {
+			r = p
+		}
+	}
+	return Answer{Status: r.Status, Header: r.Header, Body: r.Body, Operation: op, Resource: res, Site: s.cfg.Self}
+}

@@ -1,0 +1,203 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// kept is a request in the outbox: no involved site could be reached, or the one that was reached gave no answer.
+type kept struct {
+	Request   Request     `json:"request"`
+	Service   ServiceName `json:"service"`
+	Kind      KindName    `json:"kind"`
+	Placement []SiteID    `json:"placement"`
+	// Sent is the site that may have got it already; only that one may be asked again.
+	Sent SiteID `json:"sent,omitempty"`
+}
+
+// nearest orders sites: reachable ones by round trip, the others after them.
+func (s *Site) nearest(ids []SiteID) []SiteID {
+	status := s.network.Status()
+	sorted := slices.Clone(ids)
+	slices.SortStableFunc(sorted, func(a, b SiteID) int {
+		x, y := status[a], status[b]
+		if x.Reachable != y.Reachable {
+			if x.Reachable {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Or(cmp.Compare(x.RTT, y.RTT), cmp.Compare(a, b))
+	})
+	return sorted
+}
+
+// passOn hands a request to the nearest of sites that takes it. When none can be reached, it is kept.
+func (s *Site) passOn(ctx context.Context, r Request, sites []SiteID, k keeper) (Answer, error) {
+	if r.Operation == "" {
+		r.Operation = OperationID(s.cfg.NewID())
+	}
+	first := len(r.Via) == 0
+	r.Via = append(slices.Clone(r.Via), s.cfg.Self)
+	status := s.network.Status()
+	for _, to := range s.nearest(sites) {
+		if !status[to].Reachable || slices.Contains(r.Via, to) {
+			continue
+		}
+		a, err := s.forwarder.Forward(ctx, to, r)
+		var refusal *Refusal
+		switch {
+		case err == nil:
+			reply := Reply{Status: a.Status, Header: a.Header, Body: a.Body}
+			if answers := s.answers(k, r.Kind, reply, a.Operation, a.Resource); first && len(answers) > 0 && a.Status < 300 {
+				if err := s.commit(ctx, &Batch{Answers: answers}); err != nil {
+					s.cfg.Log.Error("keep the answer to a request with a key", "operation", string(r.Operation), "err", err)
+				}
+			}
+			return a, nil
+		case errors.As(err, &refusal):
+			return Answer{}, err
+		case errors.Is(err, ErrUnreachable):
+			continue
+		}
+		if !first { // the site that asked this one asks again
+			return Answer{}, &Refusal{Status: http.StatusGatewayTimeout, Type: "upstream", Operation: r.Operation, Err: err,
+				Detail: fmt.Sprintf("%s gave no certain answer", s.name(to))}
+		}
+		if err := s.keep(ctx, r, []SiteID{to}, to, k); err != nil {
+			return Answer{}, err
+		}
+		return Answer{}, &Refusal{Status: http.StatusGatewayTimeout, Type: "upstream", Operation: r.Operation, Err: err,
+			Detail: fmt.Sprintf("%s gave no certain answer; the operation will be settled", s.name(to))}
+	}
+	if !first {
+		return Answer{}, &Refusal{Status: http.StatusServiceUnavailable, Type: "unreachable",
+			Detail: "no site that holds the resource can be reached from " + string(s.name(s.cfg.Self))}
+	}
+	if err := s.keep(ctx, r, sites, "", k); err != nil {
+		return Answer{}, err
+	}
+	return Answer{
+		Status: http.StatusAccepted, Operation: r.Operation, Site: s.cfg.Self,
+		Header: http.Header{"Location": {"/api/v1/operations/" + string(r.Operation)}},
+	}, nil
+}
+
+// keep puts a request into the outbox, durable and encrypted, since it holds its caller's credentials.
+func (s *Site) keep(ctx context.Context, r Request, sites []SiteID, sent SiteID, k keeper) error {
+	r.Via = nil
+	e := kept{Request: r, Service: r.Kind.Service, Kind: r.Kind.Name, Placement: sites, Sent: sent}
+	e.Request.Kind = nil
+	sealed, err := s.seal(e)
+	if err != nil {
+		return err
+	}
+	reply := Reply{Status: http.StatusAccepted, Header: http.Header{"Location": {"/api/v1/operations/" + string(r.Operation)}}}
+	b := &Batch{
+		Outbox:     []Kept{{Operation: r.Operation, Data: sealed, KeptAt: s.cfg.Now()}},
+		Operations: []OperationRow{s.keptRow(r, sites, OperationStatus{State: StatePending})},
+		Answers:    s.answers(k, r.Kind, reply, r.Operation, ""),
+		Events: []Event{s.event("operation.accepted", string(r.Operation), map[string]any{
+			"operation": r.Operation, "service": r.Kind.Service, "kind": r.Kind.Name, "type": r.Type, "origin": s.name(s.cfg.Self)})},
+	}
+	if err := s.commit(ctx, b); err != nil {
+		return fmt.Errorf("keep operation %s: %w", r.Operation, err)
+	}
+	s.queue.add(job{kept: r.Operation}, s.cfg.RetryMin)
+	return nil
+}
+
+func (s *Site) keptRow(r Request, sites []SiteID, st OperationStatus) OperationRow {
+	row := OperationRow{
+		ID: r.Operation, Resource: ResourceID(r.Target), Type: r.Type, Service: r.Kind.Service, Kind: r.Kind.Name, Method: r.Method,
+		Path: strings.ReplaceAll(r.Path, "{id}", r.Target), Scope: r.Scope, Origin: s.cfg.Self, User: r.User, IssuedAt: s.cfg.Now(),
+		State: st.State, Sites: make(map[SiteID]OperationStatus, len(sites)),
+	}
+	row.Body, _ = hide(r.Kind, &Operation{ID: r.Operation, Body: r.Body})
+	for _, id := range sites {
+		row.Sites[id] = st
+	}
+	return row
+}
+
+// deliver tries again to hand a kept request to a site that is involved. It reports whether to try again later.
+func (s *Site) deliver(ctx context.Context, id OperationID) (bool, error) {
+	all, err := s.cfg.Store.Outbox(ctx)
+	if err != nil {
+		return false, fmt.Errorf("read the outbox: %w", err)
+	}
+	i := slices.IndexFunc(all, func(k Kept) bool { return k.Operation == id })
+	if i < 0 {
+		return false, nil
+	}
+	var e kept
+	if err := s.unseal(all[i].Data, &e); err != nil {
+		return false, fmt.Errorf("read kept operation %s: %w", id, err)
+	}
+	r := e.Request
+	if r.Kind = s.kinds[kindKey{e.Service, e.Kind}]; r.Kind == nil {
+		return false, fmt.Errorf("deliver operation %s: %w: the catalog has no kind %s.%s", id, ErrNotFound, e.Service, e.Kind)
+	}
+	r.Via = []SiteID{s.cfg.Self}
+	sites := e.Placement
+	if e.Sent != "" {
+		sites = []SiteID{e.Sent}
+	}
+	status := s.network.Status()
+	for _, to := range s.nearest(sites) {
+		if !status[to].Reachable {
+			continue
+		}
+		bounded, cancel := context.WithTimeout(ctx, s.cfg.CallTimeout+5*time.Second)
+		a, err := s.forwarder.Forward(bounded, to, r)
+		cancel()
+		var refusal *Refusal
+		switch {
+		case errors.As(err, &refusal) && refusal.Status >= 500:
+			return true, nil
+		case errors.As(err, &refusal):
+			a = Answer{Status: refusal.Status, Body: []byte(refusal.Detail), Site: to}
+		case errors.Is(err, ErrUnreachable):
+			continue
+		case err != nil: // it may have got it: from now on only this one is asked
+			e.Sent = to
+			sealed, err := s.seal(e)
+			if err != nil {
+				return false, err
+			}
+			return true, s.commit(ctx, &Batch{Outbox: []Kept{{Operation: id, Data: sealed, KeptAt: all[i].KeptAt}}})
+		}
+		if a.Status >= 500 || a.Status == http.StatusTooManyRequests || a.Status == http.StatusAccepted && a.Operation == "" {
+			return true, nil
+		}
+		return false, s.delivered(ctx, r, e.Placement, a, to)
+	}
+	return true, nil
+}
+
+// delivered records what a site answered to a request from the outbox.
+func (s *Site) delivered(ctx context.Context, r Request, sites []SiteID, a Answer, by SiteID) error {
+	st := OperationStatus{State: StateApplied, Status: a.Status, At: s.cfg.Now()}
+	if a.Status >= 300 {
+		st.State, st.Error = StateRejected, tell(Reply{Status: a.Status, Body: a.Body}, nil)
+	}
+	row := s.keptRow(r, []SiteID{by}, st)
+	if before, err := s.cfg.Store.Operation(ctx, r.Operation); err == nil {
+		row.IssuedAt = before.IssuedAt
+	}
+	if a.Resource != "" {
+		row.Resource = a.Resource
+	}
+	return s.commit(ctx, &Batch{
+		Delivered: []OperationID{r.Operation}, Operations: []OperationRow{row},
+		Events: []Event{s.event("operation."+string(st.State), string(r.Operation), map[string]any{
+			"operation": r.Operation, "resource": row.Resource, "service": row.Service, "kind": row.Kind, "type": row.Type,
+			"site": s.name(by), "state": st.State, "status": st.Status, "error": st.Error})},
+	})
+}

@@ -1,0 +1,158 @@
+package engine
+
+import (
+	"container/heap"
+	"context"
+	"sync"
+	"time"
+)
+
+// job names a piece of work that waits: a resource to bring up to date, an intent to settle or a kept request to
+// deliver. Exactly one field is set.
+type job struct {
+	document DocumentID
+	intent   OperationID
+	kept     OperationID
+}
+
+// queue holds each waiting job once, with the time before which it must not run. Jobs that were added while they
+// run are run once more. Its size is bounded by the number of documents, intents and kept requests. It is safe for
+// concurrent use.
+type queue struct {
+	now   func() time.Time
+	mu    sync.Mutex
+	items map[job]*item
+	heap  itemHeap
+	wake  chan struct{}
+	tries map[job]int
+}
+
+type item struct {
+	job     job
+	due     time.Time
+	at      int // in the heap, -1 while it runs
+	again   bool
+	running bool
+}
+
+func newQueue(now func() time.Time) *queue {
+	return &queue{now: now, items: map[job]*item{}, wake: make(chan struct{}, 1), tries: map[job]int{}}
+}
+
+// add makes j due after delay, or earlier when it is due earlier already.
+func (q *queue) add(j job, delay time.Duration) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	due := q.now().Add(delay)
+	it := q.items[j]
+	switch {
+	case it == nil:
+		it = &item{job: j, due: due}
+		q.items[j] = it
+		heap.Push(&q.heap, it)
+	case it.running:
+		if !it.again || due.Before(it.due) {
+			it.due = due
+		}
+		it.again = true
+	case due.Before(it.due):
+		it.due = due
+		heap.Fix(&q.heap, it.at)
+	}
+	q.signal()
+}
+
+func (q *queue) signal() {
+	select {
+	case q.wake <- struct{}{}:
+	default:
+	}
+}
+
+// hurry makes everything that match selects due now.
+func (q *queue) hurry(match func(job) bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	now := q.now()
+	for j, it := range q.items {
+		if match(j) {
+			it.due = now
+			delete(q.tries, j)
+		}
+	}
+	heap.Init(&q.heap)
+	q.signal()
+}
+
+// take waits for a job that is due.
+func (q *queue) take(ctx context.Context) (job, error) {
+	for {
+		q.mu.Lock()
+		wait := time.Duration(-1)
+		if len(q.heap) > 0 {
+			it := q.heap[0]
+			if wait = max(0, it.due.Sub(q.now())); wait == 0 {
+				heap.Pop(&q.heap)
+				it.running = true
+				if len(q.heap) > 0 {
+					q.signal() // let the next worker look
+				}
+				q.mu.Unlock()
+				return it.job, nil
+			}
+		}
+		q.mu.Unlock()
+		if wait < 0 {
+			wait = time.Hour // nothing is due: only an addition wakes it
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return job{}, ctx.Err()
+		case <-q.wake:
+			timer.Stop()
+		case <-timer.C:
+		}
+	}
+}
+
+// done ends the run of j. With retry it comes again after a delay that grows with the tries; without, only if it
+// was added meanwhile.
+func (q *queue) done(j job, retry bool, delay func(tries int) time.Duration) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	it := q.items[j]
+	it.running = false
+	if retry {
+		q.tries[j]++
+		due := q.now().Add(delay(q.tries[j]))
+		if !it.again || due.Before(it.due) {
+			it.due = due
+		}
+		it.again = true
+	} else {
+		delete(q.tries, j)
+	}
+	if !it.again {
+		delete(q.items, j)
+		return
+	}
+	it.again = false
+	heap.Push(&q.heap, it)
+	q.signal()
+}
+
+type itemHeap []*item
+
+func (h itemHeap) Len() int           { return len(h) }
+func (h itemHeap) Less(i, j int) bool { return h[i].due.Before(h[j].due) }
+func (h itemHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i]; h[i].at, h[j].at = i, j }
+func (h *itemHeap) Push(x any)        { it := x.(*item); it.at = len(*h); *h = append(*h, it) }
+func (h *itemHeap) Pop() any {
+	old := *h
+	it := old[len(old)-1]
+	*h = old[:len(old)-1]
+	it.at = -1
+	return it
+}

@@ -1,0 +1,208 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// open loads the view of a resource. The caller holds r.mu.
+func (s *Site) open(ctx context.Context, r *resource) (*view, error) {
+	if r.view != nil {
+		return r.view, nil
+	}
+	row, err := s.cfg.Store.Document(ctx, r.id)
+	if err != nil {
+		return nil, fmt.Errorf("open document %s: %w", r.id, err)
+	}
+	var about About
+	if err := json.Unmarshal(row.About, &about); err != nil {
+		return nil, fmt.Errorf("open document %s: %w", r.id, err)
+	}
+	kind := s.kinds[kindKey{about.Service, about.Kind}]
+	if kind == nil {
+		return nil, fmt.Errorf("open document %s: %w: the catalog has no kind %s.%s", r.id, ErrNotFound, about.Service, about.Kind)
+	}
+	entries, err := s.cfg.Documents.Entries(ctx, r.id)
+	if err != nil {
+		return nil, fmt.Errorf("open document %s: %w", r.id, err)
+	}
+	v := newView(s.cfg.Self, s.name, r.id, about, row.About, kind)
+	for _, e := range entries {
+		s.takeIn(v, e)
+	}
+	clear(v.touched)
+	r.view = v
+	return v, nil
+}
+
+// takeIn takes an entry in and passes over one that makes no sense: its author signed it, so it is in the document
+// for good, and harms nothing but what that author may write.
+func (s *Site) takeIn(v *view, e Entry) {
+	if e.Map == MapOperations {
+		if o, err := DecodeOperation(e.Key, e.Value); err == nil && !s.admits(v, o) {
+			s.cfg.Log.Warn("operation left out: the catalog sees another kind or type in it",
+				"operation", string(o.ID), "resource", string(v.about.Key), "peer", string(o.Origin))
+			return
+		}
+	}
+	if _, err := v.take(e); err != nil {
+		s.cfg.Log.Warn("entry left out", "resource", string(v.about.Key), "err", err)
+	}
+}
+
+// admits classifies an operation again: what its origin says must be what this site's catalog says.
+func (s *Site) admits(v *view, o *Operation) bool {
+	kind, t, ok := s.cfg.Classify(v.about.Service, o.Method, o.Path, o.Header)
+	if !ok || kind != v.about.Kind {
+		return false
+	}
+	return t == o.Type || (t == TypeReplace || t == TypeAbsolute) && o.Type == TypeCreate ||
+		t == TypeReplace && o.Type == TypeAbsolute || (t == TypeMerge || t == TypePatch) && o.Type == TypeAction
+}
+
+// write makes one change of the document with entries, takes it into the view, makes all of it durable together with
+// b and publishes it. The caller holds r.mu, and r.view is loaded. When it fails, nothing has happened.
+func (s *Site) write(ctx context.Context, r *resource, entries []Entry, b *Batch) error {
+	change, err := s.cfg.Documents.Write(ctx, r.id, entries)
+	if err != nil {
+		return fmt.Errorf("write document %s: %w", r.id, err)
+	}
+	b.Changes = append(b.Changes, change)
+	for _, e := range entries {
+		s.takeIn(r.view, e)
+	}
+	if err := s.store(ctx, r, b); err != nil {
+		return err
+	}
+	s.network.Publish(r.view.about.Placement, Envelope{
+		Document: r.id, About: r.view.aboutRaw, Changes: []SignedChange{change.SignedChange},
+	})
+	return nil
+}
+
+// store commits b with the index rows that follow from the view. When it fails, document and view are loaded anew
+// the next time. The caller holds r.mu.
+func (s *Site) store(ctx context.Context, r *resource, b *Batch) error {
+	err := s.index(ctx, r, b)
+	if err == nil {
+		err = s.commit(ctx, b)
+	}
+	if err != nil {
+		s.cfg.Documents.Forget(r.id)
+		r.view = nil
+		return err
+	}
+	clear(r.view.touched)
+	key := kindKey{r.view.about.Service, r.view.about.Kind}
+	s.replicated[key].Store(true)
+	if local := r.view.local(); local != "" && ResourceID(local) != r.view.about.Key {
+		s.translated[key].Store(true)
+	}
+	return nil
+}
+
+// index adds to b the rows of the document, of the resource and of every operation that was touched, and the events
+// that tell what has become different.
+func (s *Site) index(ctx context.Context, r *resource, b *Batch) error {
+	v, now := r.view, s.cfg.Now()
+	heads, err := s.cfg.Documents.Heads(ctx, r.id)
+	if err != nil {
+		return fmt.Errorf("heads of document %s: %w", r.id, err)
+	}
+	b.Documents = append(b.Documents, DocumentRow{ID: r.id, About: v.aboutRaw, Sites: v.about.Placement, Heads: heads})
+	row := v.row(now)
+	before, err := s.cfg.Store.ResourceByDocument(ctx, r.id)
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		return fmt.Errorf("index of document %s: %w", r.id, err)
+	}
+	b.Resources = append(b.Resources, row)
+	data := map[string]any{"resource": row.ID, "service": row.Service, "kind": row.Kind, "state": row.State, "reason": row.Reason}
+	if err != nil {
+		b.Events = append(b.Events, s.event("resource.created", string(row.ID), data))
+	}
+	for id := range v.touched {
+		if o := v.history.Get(id); o != nil {
+			if err := s.indexOperation(ctx, v, o, b); err != nil {
+				return err
+			}
+		}
+	}
+	if row.State != before.State {
+		b.Events = append(b.Events, s.event("resource."+string(row.State), string(row.ID), data))
+	}
+	return nil
+}
+
+func (s *Site) indexOperation(ctx context.Context, v *view, o *Operation, b *Batch) error {
+	row := v.operationRow(o)
+	before, err := s.cfg.Store.Operation(ctx, o.ID)
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		return fmt.Errorf("index of operation %s: %w", o.ID, err)
+	}
+	data := map[string]any{
+		"operation": o.ID, "resource": row.Resource, "service": row.Service, "kind": row.Kind, "type": o.Type, "origin": s.name(o.Origin),
+	}
+	if err != nil || before.Document == "" {
+		b.Events = append(b.Events, s.event("operation.accepted", string(o.ID), data))
+	}
+	converged := true
+	for site, now := range row.Sites {
+		old := before.Sites[site]
+		if old.State == now.State && now.State != StatePending { // what was known when it happened stays
+			row.Sites[site] = old
+			now = old
+		}
+		if a := v.attempts[o.ID]; site == v.self && a != nil && now.State == StateApplied && now.Status == 0 {
+			now.Status, now.Attempts = a.status, a.count
+			row.Sites[site] = now
+		}
+		converged = converged && (now.State == StateApplied || now.State == StateSuperseded)
+		if old.State == now.State {
+			continue
+		}
+		told := map[string]any{"site": s.name(site), "state": now.State, "status": now.Status, "error": now.Error}
+		for k, d := range data {
+			told[k] = d
+		}
+		switch {
+		case now.State == StateApplied && site == v.self:
+			b.Events = append(b.Events, s.event("operation.applied", string(o.ID), told))
+		case now.State == StateRejected || now.State == StateUncertain:
+			b.Events = append(b.Events, s.event("operation."+string(now.State), string(o.ID), told))
+		}
+	}
+	if old := before.State; converged && old != StateApplied && old != StateSuperseded {
+		b.Events = append(b.Events, s.event("operation.converged", string(o.ID), data))
+	}
+	b.Operations = append(b.Operations, row)
+	return nil
+}
+
+// replicaEntry is this site's entry about its replica once ops are settled.
+func (s *Site) replicaEntry(v *view, local LocalID, ops ...*Operation) Entry {
+	return Entry{Map: MapReplicas, Key: string(s.cfg.Self), Value: compactStruct(v.withSettled(local, s.cfg.Now(), ops...))}
+}
+
+// outcomeEntry is this site's entry about one operation.
+func (s *Site) outcomeEntry(o *Operation, out Outcome) Entry {
+	out.At = s.cfg.Now()
+	return Entry{Map: MapOutcomes, Key: outcomeKey(s.cfg.Self, o.ID), Value: compactStruct(out)}
+}
+
+// stamp makes o the next operation of this site: its place in time, its parents, its number.
+func (s *Site) stamp(v *view, o *Operation) {
+	settled := v.settledHere()
+	o.Origin = s.cfg.Self
+	o.Parents = v.history.Newest(settled)
+	o.Seq = v.known[s.cfg.Self] + 1
+	o.Time = s.cfg.Now().UnixMicro()
+	for _, p := range settled {
+		o.Time = max(o.Time, p.Time+1)
+	}
+}
+
+// farOff is how far another site's clock may be ahead before it is said.
+const farOff = time.Second

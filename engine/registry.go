@@ -1,0 +1,76 @@
+package engine
+
+import (
+	"container/list"
+	"context"
+	"sync"
+)
+
+// resource is the live state of one document. Two locks guard it, because a call to the application may take long
+// and documents must go on merging meanwhile.
+type resource struct {
+	id DocumentID
+	// turn is held by whoever runs requests for the resource at the application: one at a time, in the order in
+	// which they came. It is taken before mu.
+	turn chan struct{}
+	// mu guards view and every use of the document. It is held over a commit, never over a call to the application.
+	mu   sync.Mutex
+	view *view // nil: not loaded, or to be loaded anew
+
+	refs int           // owned by the registry
+	idle *list.Element // owned by the registry
+}
+
+// take waits for the turn.
+func (r *resource) take(ctx context.Context) error {
+	select {
+	case r.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (r *resource) pass() { <-r.turn }
+
+// registry hands out the one resource of each document and keeps the most recently used ones that nobody holds.
+type registry struct {
+	mu   sync.Mutex
+	byID map[DocumentID]*resource
+	idle *list.List // of *resource, most recently used first
+	keep int
+}
+
+func newRegistry(keep int) *registry {
+	return &registry{byID: map[DocumentID]*resource{}, idle: list.New(), keep: keep}
+}
+
+// acquire returns the resource of id; the caller calls release when it is done.
+func (g *registry) acquire(id DocumentID) *resource {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	r := g.byID[id]
+	if r == nil {
+		r = &resource{id: id, turn: make(chan struct{}, 1)}
+		g.byID[id] = r
+	}
+	if r.idle != nil {
+		g.idle.Remove(r.idle)
+		r.idle = nil
+	}
+	r.refs++
+	return r
+}
+
+func (g *registry) release(r *resource) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if r.refs--; r.refs > 0 {
+		return
+	}
+	r.idle = g.idle.PushFront(r)
+	for g.idle.Len() > g.keep {
+		oldest := g.idle.Remove(g.idle.Back()).(*resource)
+		delete(g.byID, oldest.id)
+	}
+}

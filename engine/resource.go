@@ -1,0 +1,338 @@
+package engine
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Replica is what a site publishes about its own replica of a resource.
+type Replica struct {
+	Local LocalID `json:"local_id,omitempty"`
+	// Settled counts, for each origin, how many of its operations are settled here: those with a Seq up to it.
+	Settled map[SiteID]uint64 `json:"settled"`
+	// At is when this was written, by the site's own clock.
+	At time.Time `json:"at"`
+}
+
+// Outcome is what a site publishes about an operation that did not simply succeed there.
+type Outcome struct {
+	State  State     `json:"state"` // rejected, superseded, uncertain
+	Status int       `json:"status,omitempty"`
+	At     time.Time `json:"at"`
+	Error  string    `json:"error,omitempty"`
+	// Blocks says that the operation is not settled: it waits for a person.
+	Blocks bool `json:"blocks,omitempty"`
+}
+
+// attempt is what this site knows of its own tries of an operation; it is not published.
+type attempt struct {
+	count  int
+	status int
+	err    string
+	at     time.Time
+	// open says that an intent of an earlier process was found, so that the request may have been sent.
+	open bool
+}
+
+// view is all that a site knows of one resource: its document decoded. It is not safe for concurrent use.
+type view struct {
+	self      SiteID
+	name      func(SiteID) SiteName // for reasons that people read
+	document  DocumentID
+	about     About
+	aboutRaw  []byte
+	kind      *Kind
+	history   *History
+	known     map[SiteID]uint64 // by origin, the highest Seq
+	replicas  map[SiteID]Replica
+	outcomes  map[string]Outcome // by "site/operation"
+	attempts  map[OperationID]*attempt
+	createdAt time.Time
+	touched   map[OperationID]bool // operations whose rows have to be written again
+}
+
+func newView(self SiteID, name func(SiteID) SiteName, document DocumentID, about About, raw []byte, kind *Kind) *view {
+	return &view{
+		self: self, name: name, document: document, about: about, aboutRaw: raw, kind: kind, history: NewHistory(),
+		known: map[SiteID]uint64{}, replicas: map[SiteID]Replica{}, outcomes: map[string]Outcome{},
+		attempts: map[OperationID]*attempt{}, touched: map[OperationID]bool{},
+	}
+}
+
+// take takes an entry of the document in. It returns the operations that have become complete. An error says that
+// the entry makes no sense; the view is as before then.
+func (v *view) take(e Entry) ([]*Operation, error) {
+	author, rest, _ := strings.Cut(e.Key, "/")
+	if !slices.Contains(v.about.Placement, SiteID(author)) {
+		return nil, fmt.Errorf("%s/%s: %w: its author has no part in this resource", e.Map, e.Key, ErrRefused)
+	}
+	switch e.Map {
+	case MapOperations:
+		o, err := DecodeOperation(e.Key, e.Value)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrRefused, err)
+		}
+		if o.Change != nil {
+			if err := o.Change.Validate(); err != nil {
+				return nil, fmt.Errorf("operation %s: %w: %w", o.ID, ErrRefused, err)
+			}
+		}
+		complete := v.history.Add(o)
+		for _, c := range complete {
+			v.known[c.Origin] = max(v.known[c.Origin], c.Seq)
+			v.touched[c.ID] = true
+			if at := time.UnixMicro(c.Time); v.createdAt.IsZero() || at.Before(v.createdAt) {
+				v.createdAt = at
+			}
+		}
+		return complete, nil
+	case MapReplicas:
+		var r Replica
+		if err := decodeStrict(e.Value, &r); err != nil {
+			return nil, fmt.Errorf("replica of %s: %w: %w", author, ErrRefused, err)
+		}
+		before := v.replicas[SiteID(author)]
+		v.replicas[SiteID(author)] = r
+		for _, o := range v.history.ordered {
+			if o.Seq > before.Settled[o.Origin] && o.Seq <= r.Settled[o.Origin] {
+				v.touched[o.ID] = true
+			}
+		}
+	case MapOutcomes:
+		var o Outcome
+		if err := decodeStrict(e.Value, &o); err != nil {
+			return nil, fmt.Errorf("outcome %s: %w: %w", e.Key, ErrRefused, err)
+		}
+		v.outcomes[e.Key] = o
+		v.touched[OperationID(rest)] = true
+	}
+	return nil, nil
+}
+
+func outcomeKey(s SiteID, o OperationID) string { return string(s) + "/" + string(o) }
+
+// settled reports whether o needs nothing more at site s, as far as is known here.
+func (v *view) settled(s SiteID, o *Operation) bool {
+	return o.Seq <= v.replicas[s].Settled[o.Origin]
+}
+
+// standing is what this site's application has been brought to.
+func (v *view) standing() Standing {
+	return Standing{
+		Settled: func(o *Operation) bool { return v.settled(v.self, o) },
+		Void:    func(o *Operation) bool { return v.outcomes[outcomeKey(v.self, o.ID)].State == StateSuperseded },
+		Blocked: func(o *Operation) bool { return v.outcomes[outcomeKey(v.self, o.ID)].Blocks },
+	}
+}
+
+// shown is the fold that this site's application shows.
+func (v *view) shown() Fold { return FoldOf(v.history, v.standing().shows) }
+
+// local returns this site's identifier of the resource, empty when it has no replica.
+func (v *view) local() LocalID { return v.replicas[v.self].Local }
+
+// settledHere lists the operations that are settled at this site.
+func (v *view) settledHere() []*Operation {
+	var ops []*Operation
+	for _, o := range v.history.ordered {
+		if v.settled(v.self, o) {
+			ops = append(ops, o)
+		}
+	}
+	return ops
+}
+
+// withSettled returns this site's replica as it is once ops are settled as well.
+func (v *view) withSettled(local LocalID, now time.Time, ops ...*Operation) Replica {
+	r := Replica{Local: local, Settled: maps.Clone(v.replicas[v.self].Settled), At: now}
+	if r.Settled == nil {
+		r.Settled = map[SiteID]uint64{}
+	}
+	for _, o := range ops {
+		r.Settled[o.Origin] = max(r.Settled[o.Origin], o.Seq)
+	}
+	return r
+}
+
+// exists reports whether the resource is there, everything known counted.
+func (v *view) exists() bool {
+	return slices.ContainsFunc(v.history.Living(func(*Operation) bool { return true }),
+		func(o *Operation) bool { return o.Type == TypeCreate })
+}
+
+// status returns what is known of o at site s.
+func (v *view) status(s SiteID, o *Operation) OperationStatus {
+	if out, ok := v.outcomes[outcomeKey(s, o.ID)]; ok {
+		return OperationStatus{State: out.State, Status: out.Status, At: out.At, Error: out.Error}
+	}
+	if v.settled(s, o) {
+		return OperationStatus{State: StateApplied, At: v.replicas[s].At}
+	}
+	st := OperationStatus{State: StatePending}
+	if a := v.attempts[o.ID]; a != nil && s == v.self {
+		st.Attempts, st.Status, st.Error, st.At = a.count, a.status, a.err, a.at
+	}
+	return st
+}
+
+var stateRank = map[State]int{
+	StateSuperseded: 0, StateApplied: 1, StatePending: 2, StateRejected: 3, StateUncertain: 4,
+}
+
+// worst returns the state that is farthest from applied.
+func worst(sites map[SiteID]OperationStatus) State {
+	w := StateSuperseded
+	for _, s := range sites {
+		if stateRank[s.State] > stateRank[w] {
+			w = s.State
+		}
+	}
+	return w
+}
+
+// operationRow describes o for the index.
+func (v *view) operationRow(o *Operation) OperationRow {
+	row := OperationRow{
+		ID: o.ID, Document: v.document, Resource: v.about.Key, Type: o.Type, Service: v.about.Service,
+		Kind: v.about.Kind, Method: o.Method, Path: strings.ReplaceAll(o.Path, "{id}", string(v.about.Key)), Scope: o.Scope,
+		Origin: o.Origin, User: o.User, IssuedAt: time.UnixMicro(o.Time), Parents: o.Parents,
+		Sites: make(map[SiteID]OperationStatus, len(v.about.Placement)),
+	}
+	row.Body, row.Change = hide(v.kind, o)
+	for _, s := range v.about.Placement {
+		row.Sites[s] = v.status(s, o)
+	}
+	row.State = worst(row.Sites)
+	return row
+}
+
+// Hidden stands where a sensitive value is not shown.
+const Hidden = "(hidden)"
+
+// hide returns the body and the change of o without the values of sensitive fields.
+func hide(k *Kind, o *Operation) ([]byte, json.RawMessage) {
+	if len(k.Sensitive) == 0 {
+		if o.Change.Empty() {
+			return o.Body, nil
+		}
+		return o.Body, compactStruct(o.Change)
+	}
+	sensitive := func(p Pointer) bool {
+		return slices.ContainsFunc(k.Sensitive, func(s Pointer) bool { return s.Contains(p) || p.Contains(s) })
+	}
+	var change json.RawMessage
+	if !o.Change.Empty() {
+		c := Change{Set: maps.Clone(o.Change.Set), Unset: o.Change.Unset}
+		for p := range c.Set {
+			if sensitive(p) {
+				c.Set[p] = compact(Hidden)
+			}
+		}
+		change = compactStruct(c)
+	}
+	if len(o.Body) == 0 {
+		return nil, change
+	}
+	tree, err := parseJSON(o.Body)
+	if _, isObject := tree.(map[string]any); err != nil || !isObject {
+		return []byte(Hidden), change // no way to tell what in it is sensitive
+	}
+	for _, p := range k.Sensitive {
+		if _, ok := valueAt(tree, p); ok {
+			tree = setAt(tree, p, Hidden)
+		}
+	}
+	return compact(tree), change
+}
+
+func compactStruct(v any) json.RawMessage {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(fmt.Sprintf("encode a change: %v", err)) // it holds nothing but validated JSON
+	}
+	return b
+}
+
+// row describes the resource for the index.
+func (v *view) row(now time.Time) ResourceRow {
+	row := ResourceRow{
+		Document: v.document, ID: v.about.Key, Service: v.about.Service, Kind: v.about.Kind,
+		Collaboration: v.about.Collaboration, Local: v.local(), CreatedAt: v.createdAt, UpdatedAt: now,
+		Sites: make(map[SiteID]ReplicaStatus, len(v.about.Placement)),
+	}
+	total := len(v.history.ordered)
+	exists := v.exists()
+	row.State = StateConverged
+	var behind, reasons []string
+	for _, s := range slices.Sorted(slices.Values(v.about.Placement)) {
+		st := ReplicaStatus{Local: v.replicas[s].Local, State: StateConverged}
+		for _, o := range v.history.ordered {
+			if v.settled(s, o) {
+				st.Applied++
+			}
+			if out, ok := v.outcomes[outcomeKey(s, o.ID)]; ok && exists && (out.State == StateRejected || out.State == StateUncertain) {
+				st.State, st.Reason = StateDegraded, v.explain(o, out)
+				if out.Blocks && o.Type == TypeCreate && out.State == StateRejected {
+					st.State = StateConflict
+				}
+			}
+		}
+		st.Pending = total - st.Applied
+		if st.Pending > 0 && st.State == StateConverged {
+			st.State, st.Reason = StateConverging, fmt.Sprintf("%d of %d operations not applied", st.Pending, total)
+			if s == v.self {
+				st.Reason = cmp.Or(v.lastError(), st.Reason)
+			}
+			behind = append(behind, string(v.name(s)))
+		}
+		if st.State != StateConverging && st.Reason != "" {
+			reasons = append(reasons, fmt.Sprintf("%s: %s", v.name(s), st.Reason))
+		}
+		row.State = worstResource(row.State, st.State)
+		row.Sites[s] = st
+	}
+	row.Pending = row.Sites[v.self].Pending > 0
+	switch {
+	case row.State == StateConverged && !exists:
+		row.State = StateDeleted
+	case row.State == StateConverging:
+		row.Reason = "waiting for " + strings.Join(behind, ", ")
+	default:
+		row.Reason = strings.Join(reasons, "; ")
+	}
+	return row
+}
+
+func (v *view) explain(o *Operation, out Outcome) string {
+	switch {
+	case out.State == StateUncertain:
+		return fmt.Sprintf("it is not known whether %s %s ran", o.Type, o.ID)
+	case out.Error != "":
+		return fmt.Sprintf("%s refused: %s", o.Type, out.Error)
+	}
+	return fmt.Sprintf("%s refused with status %d", o.Type, out.Status)
+}
+
+// lastError says why this site has not applied what is pending, when it has tried.
+func (v *view) lastError() string {
+	for _, o := range v.history.ordered {
+		if a := v.attempts[o.ID]; a != nil && a.err != "" && !v.settled(v.self, o) {
+			return fmt.Sprintf("%s tried %d times: %s", o.Type, a.count, a.err)
+		}
+	}
+	return ""
+}
+
+var resourceRank = map[State]int{StateConverged: 0, StateConverging: 1, StateDegraded: 2, StateConflict: 3}
+
+func worstResource(a, b State) State {
+	if resourceRank[b] > resourceRank[a] {
+		return b
+	}
+	return a
+}

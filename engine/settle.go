@@ -1,0 +1,317 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// ErrSettled is what a person gets who settles an operation that does not wait for a decision at this site.
+var ErrSettled = errors.New("the operation does not wait for a decision at this site")
+
+// openIntent finds an intent of this site that has not been settled.
+func (s *Site) openIntent(ctx context.Context, id OperationID) (*crossing, bool) {
+	intents, err := s.cfg.Store.Intents(ctx)
+	if err != nil {
+		s.cfg.Log.Error("list open intents", "err", err)
+		return nil, false
+	}
+	for _, i := range intents {
+		if i.Operation != id {
+			continue
+		}
+		var c crossing
+		if err := s.unseal(i.Data, &c); err != nil {
+			s.cfg.Log.Error("open intent", "operation", string(id), "err", err)
+			return nil, false
+		}
+		return &c, !c.Received
+	}
+	return nil, false
+}
+
+// settleEarlier settles the requests for a resource that had no certain answer, before another one goes out. The
+// caller holds the turn.
+func (s *Site) settleEarlier(ctx context.Context, r *resource) error {
+	intents, err := s.cfg.Store.Intents(ctx)
+	if err != nil {
+		return fmt.Errorf("list open intents: %w", err)
+	}
+	for _, i := range intents {
+		var c crossing
+		if i.Document != r.id {
+			continue
+		}
+		if err := s.unseal(i.Data, &c); err != nil {
+			return fmt.Errorf("open intent %s: %w", i.Operation, err)
+		}
+		if c.Received {
+			continue
+		}
+		again, err := s.settle(ctx, r, &c)
+		if err != nil {
+			return err
+		}
+		if again || c.Asked {
+			return &Refusal{Status: http.StatusGatewayTimeout, Type: "upstream", Operation: i.Operation,
+				Detail: fmt.Sprintf("an earlier request for this resource has had no certain answer yet (operation %s); nothing has happened", i.Operation)}
+		}
+	}
+	return nil
+}
+
+// settleIntent finds out what became of a request of this site that had no certain answer. It reports whether to try
+// again later.
+func (s *Site) settleIntent(ctx context.Context, id OperationID) (bool, error) {
+	c, ok := s.openIntent(ctx, id)
+	if !ok {
+		return false, nil
+	}
+	if c.Document == "" {
+		return s.settle(ctx, nil, c)
+	}
+	r := s.registry.acquire(c.Document)
+	defer s.registry.release(r)
+	if err := r.take(ctx); err != nil {
+		return false, err
+	}
+	defer r.pass()
+	if c, ok = s.openIntent(ctx, id); !ok { // settled while this waited for its turn
+		return false, nil
+	}
+	return s.settle(ctx, r, c)
+}
+
+func (s *Site) settle(ctx context.Context, r *resource, c *crossing) (again bool, err error) {
+	o, k := &c.Operation, s.kinds[kindKey{c.Service, c.Kind}]
+	if k == nil {
+		return false, fmt.Errorf("settle operation %s: %w: the catalog has no kind %s.%s", o.ID, ErrNotFound, c.Service, c.Kind)
+	}
+	if c.Asked && !c.Again {
+		return false, nil
+	}
+	before, local := Fold{}, LocalID(c.Target)
+	if r != nil {
+		if before, local, err = s.standsAt(ctx, r); err != nil {
+			return false, err
+		}
+	}
+	if !c.Again && !resendable(k, o) {
+		done, reply, err := s.lookAtOrigin(ctx, k, c)
+		switch {
+		case err != nil:
+			return true, nil
+		case done:
+			return false, s.published(ctx, r, k, c, before, reply)
+		case c.Asked:
+			return false, s.ask(ctx, c)
+		}
+	}
+	reply, err := s.call(ctx, k, o, local, c.Credentials)
+	switch judge(o.Type, reply, err) {
+	case verdictDone:
+		return false, s.published(ctx, r, k, c, before, reply)
+	case verdictRefused, verdictConflict, verdictDenied:
+		return false, s.dismiss(ctx, c, OperationStatus{State: StateRejected, Status: reply.Status, Error: tell(reply, nil), At: s.cfg.Now()})
+	case verdictUnknown:
+		if c.Again && !resendable(k, o) { // it was a person's try, and is to be asked for again
+			c.Again, c.Asked, c.Why = false, true, tell(reply, err)
+			return false, s.ask(ctx, c)
+		}
+	}
+	return true, nil
+}
+
+// lookAtOrigin looks for what a create made, under its chosen identifier. Where it cannot know, it marks c as Asked.
+func (s *Site) lookAtOrigin(ctx context.Context, k *Kind, c *crossing) (done bool, r Reply, err error) {
+	if c.Operation.Type != TypeCreate || c.About == nil || c.About.Key == "" || !k.Natural() {
+		c.Asked, c.Why = true, "the application gave no certain answer, or the agent stopped before it came"
+		return false, Reply{}, nil
+	}
+	r, err = s.read(ctx, k, LocalID(c.About.Key))
+	switch {
+	case err != nil:
+		return false, r, err
+	case r.Status == http.StatusNotFound || r.Status == http.StatusGone:
+		return false, r, nil
+	case r.Status != http.StatusOK:
+		return false, r, fmt.Errorf("look for %s: status %d", c.About.Key, r.Status)
+	}
+	change, err := ChangeOf(k, TypeCreate, c.Operation.Body, Fold{}, nil)
+	if err != nil || !s.showsChange(ctx, k, r, change) {
+		c.Asked, c.Why = true, "the application has an object of this identifier that shows something else"
+		return false, r, nil
+	}
+	r.Local = LocalID(c.About.Key)
+	return true, r, nil
+}
+
+// published publishes an operation that turned out to have happened.
+func (s *Site) published(ctx context.Context, r *resource, k *Kind, c *crossing, before Fold, reply Reply) error {
+	o := &c.Operation
+	change, err := ChangeOf(k, o.Type, o.Body, before, func() ([]byte, error) { return before.Representation(), nil })
+	if err != nil {
+		o.Type = TypeAction
+	}
+	o.Change = change
+	_, err = s.publish(ctx, r, k, c, reply)
+	return err
+}
+
+// ask leaves the decision about an operation to a person: it is listed as uncertain and holds up its resource.
+func (s *Site) ask(ctx context.Context, c *crossing) error {
+	sealed, err := s.seal(c)
+	if err != nil {
+		return err
+	}
+	st := OperationStatus{State: StateUncertain, At: s.cfg.Now(), Error: c.Why}
+	return s.commit(ctx, &Batch{
+		Intents:    []Intent{{Operation: c.Operation.ID, Document: c.Document, Data: sealed, OpenedAt: s.cfg.Now()}},
+		Operations: []OperationRow{s.originRow(c, st)},
+		Events:     []Event{s.statusEvent(c, st)},
+	})
+}
+
+// dismiss closes an intent of which nothing came and lists why.
+func (s *Site) dismiss(ctx context.Context, c *crossing, st OperationStatus) error {
+	return s.commit(ctx, &Batch{
+		Settled:    []OperationID{c.Operation.ID},
+		Operations: []OperationRow{s.originRow(c, st)},
+		Events:     []Event{s.statusEvent(c, st)},
+	})
+}
+
+func (s *Site) statusEvent(c *crossing, st OperationStatus) Event {
+	return s.event("operation."+string(st.State), string(c.Operation.ID), map[string]any{
+		"operation": c.Operation.ID, "service": c.Service, "kind": c.Kind, "type": c.Operation.Type,
+		"site": s.name(s.cfg.Self), "state": st.State, "status": st.Status, "error": st.Error,
+	})
+}
+
+// originRow describes an operation that is in no document: it has run, or may have run, at this site alone.
+func (s *Site) originRow(c *crossing, st OperationStatus) OperationRow {
+	o, k := &c.Operation, s.kinds[kindKey{c.Service, c.Kind}]
+	row := OperationRow{
+		ID: o.ID, Document: c.Document, Type: o.Type, Service: c.Service, Kind: c.Kind, Method: o.Method,
+		Path: strings.ReplaceAll(o.Path, "{id}", c.Target), Scope: o.Scope, Origin: s.cfg.Self, User: o.User, IssuedAt: s.cfg.Now(),
+		State: st.State, Sites: map[SiteID]OperationStatus{s.cfg.Self: st},
+	}
+	if c.About != nil {
+		row.Resource = c.About.Key
+	}
+	row.Body, row.Change = hide(k, o)
+	return row
+}
+
+// Retry sends an uncertain or refused operation to this site's application again. ErrNotFound, ErrSettled.
+func (s *Site) Retry(ctx context.Context, id OperationID) error {
+	if c, ok := s.openIntent(ctx, id); ok {
+		c.Again = true
+		if err := s.declare(ctx, c); err != nil {
+			return err
+		}
+		s.queue.add(job{intent: id}, 0)
+		return nil
+	}
+	return s.decide(ctx, id, func(v *view, o *Operation, out Outcome) ([]Entry, error) {
+		if !out.Blocks {
+			return nil, ErrSettled
+		}
+		return []Entry{s.outcomeEntry(o, Outcome{State: StatePending})}, nil
+	})
+}
+
+// Done says that an uncertain operation has happened at this site. ErrNotFound, ErrSettled.
+func (s *Site) Done(ctx context.Context, id OperationID) error {
+	if c, ok := s.openIntent(ctx, id); ok {
+		k := s.kinds[kindKey{c.Service, c.Kind}]
+		if c.About != nil && c.About.Key == "" || c.About != nil && !k.Natural() {
+			return &Refusal{Status: http.StatusUnprocessableEntity, Type: "settle", Operation: id, Detail: fmt.Sprintf(
+				"the identifier of the %s that it made is not known; drop the operation, delete what it made and issue it again", c.Kind)}
+		}
+		before, r := Fold{}, (*resource)(nil)
+		if c.Document != "" {
+			r = s.registry.acquire(c.Document)
+			defer s.registry.release(r)
+			if err := r.take(ctx); err != nil {
+				return err
+			}
+			defer r.pass()
+			var err error
+			if before, _, err = s.standsAt(ctx, r); err != nil {
+				return err
+			}
+		}
+		reply := Reply{Status: http.StatusOK}
+		if c.About != nil {
+			reply.Local = LocalID(c.About.Key)
+		}
+		return s.published(ctx, r, k, c, before, reply)
+	}
+	return s.decide(ctx, id, func(v *view, o *Operation, out Outcome) ([]Entry, error) {
+		local := v.local()
+		if o.Type == TypeCreate && local == "" {
+			if !v.kind.Natural() {
+				return nil, &Refusal{Status: http.StatusUnprocessableEntity, Type: "settle", Operation: id, Detail: fmt.Sprintf(
+					"the identifier of the %s that it made here is not known; delete it at this site and retry", v.about.Kind)}
+			}
+			local = LocalID(v.about.Key)
+		}
+		return []Entry{s.outcomeEntry(o, Outcome{State: StateApplied}), s.replicaEntry(v, local, o)}, nil
+	})
+}
+
+// Drop says that an uncertain or refused operation is not to be applied at this site. ErrNotFound, ErrSettled.
+func (s *Site) Drop(ctx context.Context, id OperationID) error {
+	if c, ok := s.openIntent(ctx, id); ok {
+		return s.dismiss(ctx, c, OperationStatus{State: StateRejected, At: s.cfg.Now(), Error: "dropped by an operator"})
+	}
+	return s.decide(ctx, id, func(v *view, o *Operation, out Outcome) ([]Entry, error) {
+		dropped := Outcome{State: StateRejected, Status: out.Status, Error: "dropped by an operator"}
+		return []Entry{s.outcomeEntry(o, dropped), s.replicaEntry(v, v.local(), o)}, nil
+	})
+}
+
+// decide writes what a person has decided about an operation that waits at this site.
+func (s *Site) decide(ctx context.Context, id OperationID, entries func(*view, *Operation, Outcome) ([]Entry, error)) error {
+	row, err := s.cfg.Store.Operation(ctx, id)
+	if err != nil {
+		return fmt.Errorf("settle operation %s: %w", id, err)
+	}
+	if row.Document == "" {
+		return ErrSettled
+	}
+	r := s.registry.acquire(row.Document)
+	defer s.registry.release(r)
+	if err := r.take(ctx); err != nil {
+		return err
+	}
+	defer r.pass()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	v, err := s.open(ctx, r)
+	if err != nil {
+		return err
+	}
+	o := v.history.Get(id)
+	if o == nil {
+		return fmt.Errorf("settle operation %s: %w", id, ErrNotFound)
+	}
+	out, ok := v.outcomes[outcomeKey(s.cfg.Self, id)]
+	if !ok || !out.Blocks {
+		return ErrSettled
+	}
+	es, err := entries(v, o, out)
+	if err != nil {
+		return err
+	}
+	if err := s.write(ctx, r, es, &Batch{Settled: []OperationID{id}}); err != nil {
+		return err
+	}
+	s.opened.Delete(id)
+	s.queue.add(job{document: row.Document}, time.Duration(0))
+	return nil
+}

@@ -1,0 +1,287 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Config hands a Site everything it works with. All fields must be set, except the durations and counts, whose
+// zero values stand for the defaults named.
+type Config struct {
+	Self      SiteID
+	Kinds     []*Kind
+	Documents Documents
+	Store     Store
+	Ledger    Ledger
+	App       Application
+	Log       *slog.Logger
+	// Now is the wall clock, NewID makes a new UUID of version 7, Random fills b with random bytes.
+	Now    func() time.Time
+	NewID  func() string
+	Random func(b []byte)
+	// Seal encrypts what contains credentials for this site's own disk; Open reverses it.
+	Seal func([]byte) ([]byte, error)
+	Open func([]byte) ([]byte, error)
+	// Classify tells the kind and type of an operation by this site's own catalog, so that a peer cannot pass one
+	// thing off as another.
+	Classify func(service ServiceName, method, path string, header map[string]string) (KindName, Type, bool)
+
+	// Workers is how many resources are brought up to date at once (16), Cache how many stay in memory (2048).
+	Workers, Cache int
+	// CallTimeout bounds one call to the application for an operation (30 s).
+	CallTimeout time.Duration
+	// RetryMin and RetryMax bound the wait between tries (200 ms, 30 s).
+	RetryMin, RetryMax time.Duration
+}
+
+// Site is the engine of one site: it accepts operations, merges those of others and brings its application to what
+// they amount to. It is safe for concurrent use. Attach must be called before Run.
+type Site struct {
+	cfg       Config
+	network   Network
+	forwarder Forwarder
+	kinds     map[kindKey]*Kind
+	registry  *registry
+	queue     *queue
+	mesh      mesh
+	bell      bell
+	keyed     keyedRequests
+	// opened holds the operations of other sites whose request may have reached the application without an answer.
+	opened sync.Map // of OperationID to true
+	// replicated and translated tell, by kind, whether any resource is replicated here, and whether any has another
+	// identifier here than its meta-identifier. They only ever become true.
+	replicated, translated map[kindKey]*atomic.Bool
+}
+
+type kindKey struct {
+	service ServiceName
+	kind    KindName
+}
+
+// New returns the engine of one site. It reads the mesh document and the index from the store.
+func New(ctx context.Context, cfg Config) (*Site, error) {
+	cfg.Workers = orDefault(cfg.Workers, 16)
+	cfg.Cache = orDefault(cfg.Cache, 2048)
+	cfg.CallTimeout = orDefault(cfg.CallTimeout, 30*time.Second)
+	cfg.RetryMin = orDefault(cfg.RetryMin, 200*time.Millisecond)
+	cfg.RetryMax = orDefault(cfg.RetryMax, 30*time.Second)
+	s := &Site{
+		cfg: cfg, kinds: map[kindKey]*Kind{}, registry: newRegistry(cfg.Cache), queue: newQueue(cfg.Now),
+		replicated: map[kindKey]*atomic.Bool{}, translated: map[kindKey]*atomic.Bool{},
+	}
+	s.bell.ring = make(chan struct{})
+	s.keyed.running = map[[32]byte]bool{}
+	s.mesh.init()
+	for _, k := range cfg.Kinds {
+		key := kindKey{k.Service, k.Name}
+		s.kinds[key], s.replicated[key], s.translated[key] = k, new(atomic.Bool), new(atomic.Bool)
+		rows, _, err := cfg.Store.Resources(ctx, ResourceFilter{Service: k.Service, Kind: k.Name, Limit: 1})
+		if err != nil {
+			return nil, fmt.Errorf("read the index of %s.%s: %w", k.Service, k.Name, err)
+		}
+		if len(rows) > 0 {
+			s.replicated[key].Store(true)
+			s.translated[key].Store(!k.Natural())
+		}
+	}
+	if err := s.loadMesh(ctx); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func orDefault[T comparable](v, d T) T {
+	var zero T
+	if v == zero {
+		return d
+	}
+	return v
+}
+
+// Attach gives the site its ways to other sites. They are made after it, because they call it.
+func (s *Site) Attach(n Network, f Forwarder) { s.network, s.forwarder = n, f }
+
+// Run takes up everything that was pending and works until ctx ends; it returns when all work has stopped.
+func (s *Site) Run(ctx context.Context) error {
+	pending, err := s.cfg.Store.Pending(ctx)
+	if err != nil {
+		return fmt.Errorf("list what is pending: %w", err)
+	}
+	intents, err := s.cfg.Store.Intents(ctx)
+	if err != nil {
+		return fmt.Errorf("list open intents: %w", err)
+	}
+	kept, err := s.cfg.Store.Outbox(ctx)
+	if err != nil {
+		return fmt.Errorf("list kept requests: %w", err)
+	}
+	for _, i := range intents {
+		var c crossing
+		if err := s.unseal(i.Data, &c); err != nil {
+			return fmt.Errorf("open intent %s: %w", i.Operation, err)
+		}
+		if c.Received { // its resource is pending and asks for it
+			s.opened.Store(i.Operation, true)
+		} else {
+			s.queue.add(job{intent: i.Operation}, 0)
+		}
+	}
+	for _, d := range pending {
+		s.queue.add(job{document: d}, 0)
+	}
+	for _, k := range kept {
+		s.queue.add(job{kept: k.Operation}, 0)
+	}
+	var workers sync.WaitGroup
+	for range s.cfg.Workers {
+		workers.Go(func() { s.work(ctx) })
+	}
+	workers.Wait()
+	return nil
+}
+
+func (s *Site) work(ctx context.Context) {
+	for {
+		j, err := s.queue.take(ctx)
+		if err != nil {
+			return
+		}
+		var again bool
+		switch {
+		case j.document != "":
+			again, err = s.bringUpToDate(ctx, j.document)
+		case j.intent != "":
+			again, err = s.settleIntent(ctx, j.intent)
+		default:
+			again, err = s.deliver(ctx, j.kept)
+		}
+		if err != nil && ctx.Err() == nil && !errors.Is(err, ErrNotFound) {
+			s.cfg.Log.Error("work", "resource", j.document, "operation", string(j.intent+j.kept), "err", err)
+			again = true
+		}
+		s.queue.done(j, again, s.backoff)
+	}
+}
+
+// backoff grows by half with each try and is spread by a fifth, so that sites do not come back all at once.
+func (s *Site) backoff(tries int) time.Duration {
+	d := float64(s.cfg.RetryMin)
+	for range min(tries-1, 64) {
+		if d *= 1.5; d >= float64(s.cfg.RetryMax) {
+			d = float64(s.cfg.RetryMax)
+			break
+		}
+	}
+	return time.Duration(d * (0.8 + 0.4*rand.Float64()))
+}
+
+// Lookup finds a resource that is replicated here by its meta-identifier or this site's own identifier. It returns
+// ErrNotFound when there is none, or it was deleted.
+func (s *Site) Lookup(ctx context.Context, k *Kind, id string) (ResourceRow, error) {
+	if any := s.replicated[kindKey{k.Service, k.Name}]; id == "" || any == nil || !any.Load() {
+		return ResourceRow{}, ErrNotFound
+	}
+	row, err := s.cfg.Store.ResourceByID(ctx, k.Service, k.Name, ResourceID(id))
+	if errors.Is(err, ErrNotFound) {
+		row, err = s.cfg.Store.ResourceByLocal(ctx, k.Service, k.Name, LocalID(id))
+	}
+	if err == nil && row.State == StateDeleted {
+		return ResourceRow{}, ErrNotFound
+	}
+	return row, err
+}
+
+// Local implements Identifiers.
+func (s *Site) Local(ctx context.Context, service ServiceName, kind KindName, id ResourceID) (LocalID, bool) {
+	if any := s.replicated[kindKey{service, kind}]; any == nil || !any.Load() {
+		return "", false
+	}
+	row, err := s.cfg.Store.ResourceByID(ctx, service, kind, id)
+	return row.Local, err == nil && row.Local != ""
+}
+
+// Meta implements Identifiers.
+func (s *Site) Meta(ctx context.Context, service ServiceName, kind KindName, id LocalID) (ResourceID, bool) {
+	if any := s.replicated[kindKey{service, kind}]; any == nil || !any.Load() {
+		return "", false
+	}
+	row, err := s.cfg.Store.ResourceByLocal(ctx, service, kind, id)
+	return row.ID, err == nil
+}
+
+// Translated implements Identifiers.
+func (s *Site) Translated(service ServiceName, kind KindName) bool {
+	t := s.translated[kindKey{service, kind}]
+	return t != nil && t.Load()
+}
+
+// bell wakes those who wait for events.
+type bell struct {
+	mu   sync.Mutex
+	ring chan struct{}
+}
+
+func (b *bell) strike() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	close(b.ring)
+	b.ring = make(chan struct{})
+}
+
+func (b *bell) wait() <-chan struct{} {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.ring
+}
+
+// WaitEvents returns the events after a number, oldest first, at most 256. It waits until there is one.
+func (s *Site) WaitEvents(ctx context.Context, after uint64) ([]Event, error) {
+	for {
+		ring := s.bell.wait()
+		events, err := s.cfg.Store.Events(ctx, after, 256)
+		if err != nil || len(events) > 0 {
+			return events, err
+		}
+		select {
+		case <-ring:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// event makes an entry of the event log. Data holds what a reader needs to know without asking again.
+func (s *Site) event(kind, subject string, data any) Event {
+	return Event{Type: kind, Subject: subject, Time: s.cfg.Now(), Data: compactStruct(data)}
+}
+
+// SiteChanged is to be called when another site has come into reach or has gone out of it.
+func (s *Site) SiteChanged(ctx context.Context, id SiteID, up bool) {
+	kind := "site.down"
+	if up {
+		kind = "site.up"
+		s.queue.hurry(func(j job) bool { return j.kept != "" })
+	}
+	data := map[string]any{"site": s.name(id), "peer_id": id}
+	if err := s.commit(ctx, &Batch{Events: []Event{s.event(kind, string(s.name(id)), data)}}); err != nil {
+		s.cfg.Log.Error("record site event", "site", id, "err", err)
+	}
+}
+
+// commit makes b durable and wakes those who wait for its events.
+func (s *Site) commit(ctx context.Context, b *Batch) error {
+	// A commit is not given up half way because a client has gone: what it records has happened.
+	if err := s.cfg.Store.Commit(context.WithoutCancel(ctx), b); err != nil {
+		return fmt.Errorf("commit: %w", err)
+	}
+	if len(b.Events) > 0 {
+		s.bell.strike()
+	}
+	return nil
+}
