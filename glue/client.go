@@ -1,0 +1,374 @@
+package glue
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/skerry/skerry/engine"
+)
+
+// Upstream is this site's instance of one service of the application.
+type Upstream struct {
+	Service engine.ServiceName
+	// URL is absolute, http or https; its path, if any, comes before the path of every request.
+	URL *url.URL
+	// TLS is for https; nil trusts the system's authorities.
+	TLS *tls.Config
+	// Credentials gives the headers that the agent sends with operations of other sites. Nil: none. It is called for
+	// each such request, so that a renewed token counts at once.
+	Credentials func() (http.Header, error)
+	// Kinds are those of the catalog.
+	Kinds []*engine.Kind
+}
+
+// ClientConfig is what a Client is made of.
+type ClientConfig struct {
+	Upstreams []Upstream
+	// ListItems tells where the answer to a GET on a kind's collection has its array; nil or false: the array that is
+	// the whole document, or the only one that is a member of it.
+	ListItems func(*engine.Kind) (engine.Pointer, bool)
+	// Timeout bounds one request of Do, answer included (default 30 s).
+	Timeout time.Duration
+	// HeaderTimeout bounds the wait for the header of an answer, of any request, after the request was sent (default
+	// 5 min). Bodies take as long as they take.
+	HeaderTimeout time.Duration
+	// MaxReply is the most bytes of an answer that Do keeps (default 32 MiB).
+	MaxReply int64
+}
+
+// Client calls this site's instance of the application, over HTTP. It implements engine.Application, is safe
+// for concurrent use once Use was called, and holds idle connections until CloseIdle.
+type Client struct {
+	upstreams map[engine.ServiceName]*upstream
+	routers   map[engine.ServiceName]*Router
+	kinds     map[kindName]*engine.Kind
+	config    ClientConfig
+	ids       engine.Identifiers
+
+	mu      sync.Mutex
+	numeric map[kindName]bool // whether the application shows identifiers of the kind as numbers, as far as seen
+}
+
+type upstream struct {
+	Upstream
+	transport *http.Transport
+}
+
+var _ engine.Application = (*Client)(nil)
+
+// NewClient returns a client for the services of one site. It opens no connection.
+func NewClient(c ClientConfig) (*Client, error) {
+	if c.Timeout == 0 {
+		c.Timeout = 30 * time.Second
+	}
+	if c.HeaderTimeout == 0 {
+		c.HeaderTimeout = 5 * time.Minute
+	}
+	if c.MaxReply == 0 {
+		c.MaxReply = 32 << 20
+	}
+	client := &Client{
+		upstreams: map[engine.ServiceName]*upstream{}, routers: map[engine.ServiceName]*Router{},
+		kinds: map[kindName]*engine.Kind{}, numeric: map[kindName]bool{}, config: c,
+	}
+	for _, u := range c.Upstreams {
+		if u.URL == nil || u.URL.Host == "" || (u.URL.Scheme != "http" && u.URL.Scheme != "https") {
+			return nil, fmt.Errorf("upstream of service %s: %v is not an absolute http or https URL", u.Service, u.URL)
+		}
+		if client.upstreams[u.Service] != nil {
+			return nil, fmt.Errorf("service %s has two upstreams", u.Service)
+		}
+		client.upstreams[u.Service] = &upstream{Upstream: u, transport: newTransport(u.TLS, c.HeaderTimeout)}
+		client.routers[u.Service] = NewRouter(u.Kinds)
+		for _, k := range u.Kinds {
+			client.kinds[nameOf(k)] = k
+		}
+	}
+	return client, nil
+}
+
+func newTransport(t *tls.Config, header time.Duration) *http.Transport {
+	return &http.Transport{
+		DialContext:           (&net.Dialer{Timeout: 5 * time.Second, KeepAlive: 15 * time.Second}).DialContext,
+		TLSClientConfig:       t,
+		TLSHandshakeTimeout:   5 * time.Second,
+		MaxIdleConns:          0, // bounded by host, and there is one
+		MaxIdleConnsPerHost:   256,
+		ResponseHeaderTimeout: header,
+		ExpectContinueTimeout: time.Second,
+		// Many application servers close what was idle for 2 to 5 s. Closing first means that no request
+		// meets a connection at the moment when the other side gives it up, which would leave its outcome unknown.
+		IdleConnTimeout:        1500 * time.Millisecond,
+		DisableCompression:     true, // bytes are the application's
+		MaxResponseHeaderBytes: 1 << 20,
+	}
+}
+
+// Use hands in the translation of identifiers. It must be called once, before any request: the engine that
+// implements it is made with this client in hand.
+func (c *Client) Use(ids engine.Identifiers) { c.ids = ids }
+
+// CloseIdle closes idle connections.
+func (c *Client) CloseIdle() {
+	for _, u := range c.upstreams {
+		u.transport.CloseIdleConnections()
+	}
+}
+
+// Router returns the router of a service, nil for a service that has no upstream here.
+func (c *Client) Router(s engine.ServiceName) *Router { return c.routers[s] }
+
+// Upstream returns where a service runs here and the connections to it; nil for a service that has no upstream here.
+// The URL is not to be changed.
+func (c *Client) Upstream(s engine.ServiceName) (*url.URL, http.RoundTripper) {
+	u := c.upstreams[s]
+	if u == nil {
+		return nil, nil
+	}
+	return u.URL, u.transport
+}
+
+// Classify tells the kind and the type of an operation by this site's own catalog. Path has {id} in the identifier's
+// place.
+func (c *Client) Classify(service engine.ServiceName, method, path string, header map[string]string) (engine.KindName, engine.Type, bool) {
+	h := http.Header{}
+	for name, value := range header {
+		h.Set(name, value)
+	}
+	r := c.routers[service]
+	if r == nil {
+		return "", "", false
+	}
+	m, ok := r.Match(method, strings.Replace(path, "{id}", "id", 1), h)
+	if !ok || !m.Canonical || m.Type == "" {
+		return "", "", false
+	}
+	return m.Kind.Name, m.Type, true
+}
+
+// Do implements engine.Application. A POST on a collection with a Local puts that identifier into the body: that is how
+// kinds whose identifiers are settable have the same one everywhere. Redirects are not followed. Of an answer
+// that is longer than the limit to a request that changes something only status and header are kept, since it has
+// happened; other answers of that length are ErrTooLarge.
+func (c *Client) Do(ctx context.Context, call engine.Call) (engine.Reply, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.config.Timeout)
+	defer cancel()
+	req, up, err := c.request(ctx, call)
+	if err != nil {
+		return engine.Reply{}, fmt.Errorf("call %s %s: %w", call.Method, call.Path, err)
+	}
+	connected := false
+	trace := &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected = true }}
+	resp, err := up.transport.RoundTrip(req.WithContext(httptrace.WithClientTrace(ctx, trace)))
+	if err != nil {
+		if !connected {
+			err = fmt.Errorf("%w: %w", engine.ErrUnreachable, err)
+		}
+		return engine.Reply{}, fmt.Errorf("call %s %s: %w", call.Method, call.Path, err)
+	}
+	defer resp.Body.Close()
+	r := engine.Reply{Status: resp.StatusCode, Header: resp.Header}
+	if resp.StatusCode == http.StatusSwitchingProtocols {
+		return engine.Reply{}, fmt.Errorf("call %s %s: the application switched protocols unasked", call.Method, call.Path)
+	}
+	r.Body, err = io.ReadAll(io.LimitReader(resp.Body, c.config.MaxReply+1))
+	switch {
+	case err != nil:
+		return engine.Reply{}, fmt.Errorf("call %s %s: read the answer: %w", call.Method, call.Path, err)
+	case int64(len(r.Body)) > c.config.MaxReply && Safe(call.Method):
+		return engine.Reply{}, fmt.Errorf("call %s %s: answer over %d bytes: %w", call.Method, call.Path, c.config.MaxReply, engine.ErrTooLarge)
+	case int64(len(r.Body)) > c.config.MaxReply:
+		r.Body = nil
+		dropDigests(r.Header)
+	}
+	RemoveHopByHop(r.Header)
+	r.Local = c.localOf(call, r)
+	return r, nil
+}
+
+func (c *Client) request(ctx context.Context, call engine.Call) (*http.Request, *upstream, error) {
+	up := c.upstreams[call.Kind.Service]
+	if up == nil {
+		return nil, nil, fmt.Errorf("%w: no upstream for service %s", engine.ErrUnreachable, call.Kind.Service)
+	}
+	header := http.Header{}
+	credentials := call.Credentials
+	if credentials == nil && up.Credentials != nil {
+		var err error
+		if credentials, err = up.Credentials(); err != nil {
+			return nil, nil, fmt.Errorf("%w: read the credentials of service %s: %w", engine.ErrUnreachable, call.Kind.Service, err)
+		}
+	}
+	for name, values := range credentials {
+		header[http.CanonicalHeaderKey(name)] = values
+	}
+	StripAgent(header)
+	RemoveHopByHop(header)
+	for _, name := range []string{"Content-Length", "Host", "Expect", "Idempotency-Key", "Accept-Encoding", "Range", "If-Range"} {
+		header.Del(name)
+	}
+	for name, value := range call.Header {
+		header.Set(name, value)
+	}
+	path, ok := ExpandPath(call.Path, string(call.Local))
+	if !ok {
+		return nil, nil, fmt.Errorf("%w: no path can carry the identifier %q", engine.ErrUnreachable, call.Local)
+	}
+	query, body, err := call.Query, call.Body, error(nil)
+	if c.Translates(call.Kind) {
+		find := c.toLocal(credentials)
+		if query, err = replaceQuery(ctx, call.Kind, query, find); err == nil && plainBody(header) {
+			body, err = replaceBody(ctx, call.Kind, mediaType(header), body, find)
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+	if call.Method == http.MethodPost && call.Local != "" && call.Kind.ID.Settable && call.Kind.ID.At != "" && !strings.Contains(call.Path, "{id}") {
+		if body, err = c.settle(ctx, call, credentials, body); err != nil {
+			return nil, nil, err
+		}
+	}
+	req := &http.Request{
+		Method: call.Method, Header: header, Host: up.URL.Host, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		URL: Target(up.URL, path, query), ContentLength: int64(len(body)),
+	}
+	if len(body) > 0 {
+		// Without GetBody, so that nothing below sends it a second time.
+		req.Body = io.NopCloser(bytes.NewReader(body))
+	}
+	if _, ok := header["User-Agent"]; !ok {
+		header.Set("User-Agent", "skerry")
+	}
+	if _, ok := header["Accept"]; !ok {
+		header.Set("Accept", "application/json, */*;q=0.1")
+	}
+	if call.Key != "" {
+		SetKey(header, call.Key)
+	}
+	return req, up, nil
+}
+
+// settle puts the chosen identifier into the body of a create.
+func (c *Client) settle(ctx context.Context, call engine.Call, credentials http.Header, body []byte) ([]byte, error) {
+	if len(body) == 0 || !validObject(body) {
+		return nil, fmt.Errorf("%w: the body that creates a %s is no JSON object, so its identifier cannot be set", engine.ErrUnreachable, call.Kind.Name)
+	}
+	raw := quote(string(call.Local))
+	if isInteger(string(call.Local)) {
+		number, err := c.numbers(ctx, nameOf(call.Kind), call.Local, credentials)
+		if err != nil {
+			return nil, err
+		}
+		if number {
+			raw = []byte(call.Local)
+		}
+	}
+	out, ok := putAt(body, call.Kind.ID.At.Tokens(), raw)
+	if !ok {
+		return nil, fmt.Errorf("%w: the body that creates a %s has no place for an identifier at %s", engine.ErrUnreachable, call.Kind.Name, call.Kind.ID.At)
+	}
+	return out, nil
+}
+
+// localOf reads the identifier that a create was given: from the body where the catalog says, else from Location.
+func (c *Client) localOf(call engine.Call, r engine.Reply) engine.LocalID {
+	if r.Status < 200 || r.Status > 299 {
+		return ""
+	}
+	if strings.Contains(call.Path, "{id}") {
+		if call.Method == http.MethodPut {
+			return call.Local
+		}
+		return ""
+	}
+	if call.Method != http.MethodPost {
+		return ""
+	}
+	if id, ok := c.shownID(call.Kind, r.Body); ok {
+		return engine.LocalID(id)
+	}
+	u, err := url.Parse(r.Header.Get("Location"))
+	if err != nil {
+		return ""
+	}
+	base := strings.TrimSuffix(c.upstreams[call.Kind.Service].URL.EscapedPath(), "/")
+	for _, path := range []string{strings.TrimPrefix(u.EscapedPath(), base), u.EscapedPath()} {
+		if m, ok := c.routers[call.Kind.Service].Match(http.MethodGet, path, nil); ok && m.Kind.Name == call.Kind.Name && m.Target != "" && !m.Below {
+			return engine.LocalID(m.Target)
+		}
+	}
+	return ""
+}
+
+// Target returns the URL of a request to an upstream whose path and query are sent byte for byte. The path is escaped.
+func Target(up *url.URL, path, query string) *url.URL {
+	path = strings.TrimSuffix(up.EscapedPath(), "/") + path
+	u := &url.URL{Scheme: up.Scheme, Host: up.Host, RawQuery: query}
+	if strings.HasPrefix(path, "//") {
+		// An opaque part that begins like this would be taken for a host.
+		u.RawPath = path
+		u.Path, _ = url.PathUnescape(path)
+		return u
+	}
+	u.Opaque = path
+	return u
+}
+
+// SetKey sends an Idempotency-Key. Its name is written in lower case on purpose: net/http takes a request with the
+// canonical name for one that it may send again by itself, which only the engine decides.
+func SetKey(h http.Header, key string) {
+	h.Del("Idempotency-Key")
+	if !strings.HasPrefix(key, `"`) {
+		key = `"` + key + `"`
+	}
+	h["idempotency-key"] = []string{key}
+}
+
+// hopByHop are the headers that mean the connection, not the message (RFC 9110, section 7.6.1).
+var hopByHop = []string{
+	"Connection", "Proxy-Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Te", "Trailer",
+	"Transfer-Encoding", "Upgrade",
+}
+
+// RemoveHopByHop removes the headers that mean the connection, and those that Connection names.
+func RemoveHopByHop(h http.Header) {
+	for _, value := range h["Connection"] {
+		for name := range strings.SplitSeq(value, ",") {
+			if name = strings.TrimSpace(name); name != "" {
+				h.Del(name)
+			}
+		}
+	}
+	for _, name := range hopByHop {
+		h.Del(name)
+	}
+}
+
+// StripAgent removes what only agents say to each other and what carries a scope, apart from baggage.
+func StripAgent(h http.Header) {
+	for name := range h {
+		if strings.HasPrefix(name, "Skerry-") {
+			delete(h, name)
+		}
+	}
+	delete(h, "Scope")
+	delete(h, "X-Scope")
+}
+
+// Unreachable reports whether err, from the RoundTripper of Upstream, means that no connection was made.
+func Unreachable(err error) bool {
+	var op *net.OpError
+	return errors.Is(err, engine.ErrUnreachable) || (errors.As(err, &op) && op.Op == "dial")
+}

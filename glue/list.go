@@ -1,0 +1,143 @@
+package glue
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/skerry/skerry/engine"
+)
+
+// ErrNoList says that the answer to a GET on a collection has no array where its items should be.
+var ErrNoList = errors.New("no list")
+
+// Items is the answer to a GET on a collection, taken apart.
+type Items struct {
+	// Each is the JSON text of one item, as clients see it.
+	Each []Item
+	doc  []byte
+	at   span
+}
+
+// Item is one item of a list.
+type Item struct {
+	Text json.RawMessage
+	// ID is the identifier that clients see, empty when the item shows none.
+	ID string
+	// Replicated says that this site holds a replica of it, so that ID means the same resource at other sites.
+	Replicated bool
+}
+
+// ParseItems takes the answer of this site's application to a GET on the collection of k apart and translates the
+// identifiers in it. It returns ErrNoList when there is no list in it. It keeps body.
+func (c *Client) ParseItems(ctx context.Context, k *engine.Kind, body []byte) (Items, error) {
+	list, err := c.splitItems(k, body)
+	if err != nil {
+		return Items{}, err
+	}
+	spots, translates := identifierSpots(k), c.Translates(k)
+	for i := range list.Each {
+		item := &list.Each[i]
+		text := []byte(item.Text)
+		if own, ok := ownID(k, text); ok {
+			item.ID = own
+			if meta, ok := c.ids.Meta(ctx, k.Service, k.Name, engine.LocalID(own)); ok {
+				item.ID, item.Replicated = string(meta), true
+			}
+		}
+		if !translates {
+			continue
+		}
+		edits, err := replace(ctx, text, 0, spots, c.toMeta)
+		if err != nil {
+			return Items{}, err
+		}
+		item.Text = apply(text, edits)
+	}
+	return list, nil
+}
+
+// SplitItems takes a list apart that another site's agent has translated already.
+func (c *Client) SplitItems(k *engine.Kind, body []byte) (Items, error) {
+	list, err := c.splitItems(k, body)
+	if err != nil {
+		return Items{}, err
+	}
+	for i := range list.Each {
+		list.Each[i].ID, _ = ownID(k, list.Each[i].Text)
+	}
+	return list, nil
+}
+
+// Join returns the list with each in place of its items. Everything around them stays as it was.
+func (l Items) Join(each []Item) []byte {
+	var b bytes.Buffer
+	b.WriteByte('[')
+	for i, item := range each {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.Write(item.Text)
+	}
+	b.WriteByte(']')
+	return apply(l.doc, []edit{{l.at, b.Bytes()}})
+}
+
+func (c *Client) splitItems(k *engine.Kind, body []byte) (Items, error) {
+	if !json.Valid(body) {
+		return Items{}, fmt.Errorf("%w: the answer is not JSON", ErrNoList)
+	}
+	at, err := c.itemsAt(k, body)
+	if err != nil {
+		return Items{}, err
+	}
+	list := Items{doc: body, at: at}
+	elements(body, at.start, func(v span) {
+		list.Each = append(list.Each, Item{Text: json.RawMessage(body[v.start:v.end:v.end])})
+	})
+	return list, nil
+}
+
+// itemsAt finds the array: where the catalog says, else the whole document, else its only member that is an array.
+func (c *Client) itemsAt(k *engine.Kind, body []byte) (span, error) {
+	start := skipSpace(body, 0)
+	var found []span
+	pointer, ok := engine.Pointer(""), false
+	if c.config.ListItems != nil {
+		pointer, ok = c.config.ListItems(k)
+	}
+	if ok {
+		values(body, start, pointer.Tokens(), func(v span) { found = append(found, v) })
+		if len(found) != 1 || body[found[0].start] != '[' {
+			return span{}, fmt.Errorf("%w at %q", ErrNoList, string(pointer))
+		}
+		return found[0], nil
+	}
+	if body[start] == '[' {
+		return span{start, skipValue(body, start)}, nil
+	}
+	members(body, start, func(_ string, v span) {
+		if body[v.start] == '[' {
+			found = append(found, v)
+		}
+	})
+	if len(found) != 1 {
+		return span{}, fmt.Errorf("%w: the answer has %d arrays; say in the catalog which one, with list: {items: …}", ErrNoList, len(found))
+	}
+	return found[0], nil
+}
+
+// ownID reads the identifier that a representation shows.
+func ownID(k *engine.Kind, text []byte) (id string, ok bool) {
+	if k.ID.At == "" {
+		return "", false
+	}
+	values(text, skipSpace(text, 0), k.ID.At.Tokens(), func(v span) {
+		if s, _, good := identifier(text[v.start:v.end]); good {
+			id, ok = s, true
+		}
+	})
+	return id, ok
+}

@@ -1,0 +1,376 @@
+package glue
+
+import (
+	"mime"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/skerry/skerry/engine"
+)
+
+// Verb says what a request wants of a kind, as far as its way through the agent depends on it.
+type Verb string
+
+const (
+	VerbList   Verb = "list"   // a safe method on the collection
+	VerbRead   Verb = "read"   // a safe method on an item or below it
+	VerbCreate Verb = "create" // POST on the collection
+	VerbChange Verb = "change" // anything else on an item or below it
+	VerbOther  Verb = "other"  // anything else on the collection
+)
+
+// Match is what a request is about.
+type Match struct {
+	Kind *engine.Kind
+	Verb Verb
+	// Type is empty for lists, reads and VerbOther. A PUT of an item is TypeReplace or TypeAbsolute: whether it creates
+	// one, only who knows the item can tell.
+	Type engine.Type
+	// Target is the identifier as the client wrote it, unescaped; empty on a collection.
+	Target string
+	// Path is the escaped path with {id} in the identifier's place and everything else as the client wrote it.
+	Path string
+	// Below says that the path goes on after the item.
+	Below bool
+	// Name is that of the operation that the catalog names, or empty.
+	Name string
+	// Canonical is false when the path matches only after dot segments, doubled slashes or escaped slashes were
+	// resolved. Servers differ in what they make of such a path, so nothing may be changed through it that the agent
+	// keeps equal between sites.
+	Canonical bool
+	// Other is how a server would read the path that takes an escaped slash for a slash, if that is another item.
+	// It is nil nearly always.
+	Other *Match
+}
+
+// Router finds out what the requests of one service are about. It is immutable.
+type Router struct{ kinds []pattern }
+
+type pattern struct {
+	kind             *engine.Kind
+	collection, item template
+	operations       []template // as in kind.Operations
+}
+
+// NewRouter returns the router for the kinds of one service.
+func NewRouter(kinds []*engine.Kind) *Router {
+	r := &Router{}
+	for _, k := range kinds {
+		p := pattern{kind: k, collection: parseTemplate(k.Collection), item: parseTemplate(k.Item)}
+		for _, o := range k.Operations {
+			p.operations = append(p.operations, parseTemplate(o.Path))
+		}
+		r.kinds = append(r.kinds, p)
+	}
+	return r
+}
+
+// Match classifies a request by its method, its escaped path (without query) and its header. It returns false when
+// the path belongs to no kind.
+func (r *Router) Match(method, escaped string, header http.Header) (Match, bool) {
+	if len(r.kinds) == 0 {
+		return Match{}, false
+	}
+	asWritten, ok := splitPath(escaped, false)
+	if !ok {
+		return Match{}, false
+	}
+	m, found := r.find(method, asWritten, header)
+	if !asWritten.escapedSlash {
+		return m, found
+	}
+	decoded, ok := splitPath(escaped, true)
+	if !ok {
+		return m, found
+	}
+	other, otherFound := r.find(method, decoded, header)
+	switch {
+	case found && otherFound:
+		m.Other = &other
+		return m, true
+	case otherFound:
+		return other, true
+	}
+	return m, found
+}
+
+// find returns the best match: an exact one before one below an item, then the template that is longer, then the one
+// with a literal where the other has a parameter.
+func (r *Router) find(method string, p splitted, header http.Header) (Match, bool) {
+	var best *pattern
+	var bestTemplate template
+	bestPlace := nowhere
+	for i := range r.kinds {
+		k := &r.kinds[i]
+		try := func(t template, w place) {
+			if better(w, t, bestPlace, bestTemplate) {
+				best, bestTemplate, bestPlace = k, t, w
+			}
+		}
+		if k.collection.matches(p, false) {
+			try(k.collection, onCollection)
+		}
+		if k.item.matches(p, false) {
+			try(k.item, onItem)
+		} else if k.item.matches(p, true) {
+			try(k.item, belowItem)
+		}
+	}
+	if best == nil {
+		return Match{}, false
+	}
+	m := Match{Kind: best.kind, Canonical: p.canonical, Below: bestPlace == belowItem}
+	m.Verb, m.Type = classify(method, bestPlace, header)
+	var path strings.Builder
+	for i, raw := range p.raw {
+		path.WriteByte('/')
+		if bestPlace != onCollection && i < len(bestTemplate) && bestTemplate[i].id {
+			m.Target = p.plain[i]
+			path.WriteString("{id}")
+			continue
+		}
+		path.WriteString(safeSegment(raw))
+	}
+	if p.slash {
+		path.WriteByte('/')
+	}
+	m.Path = path.String()
+	if bestPlace != onCollection {
+		for i, o := range best.operations {
+			if best.kind.Operations[i].Method == method && o.matches(p, false) {
+				m.Name = best.kind.Operations[i].Name
+				break
+			}
+		}
+	}
+	return m, true
+}
+
+type place int
+
+const (
+	nowhere place = iota
+	belowItem
+	onItem
+	onCollection
+)
+
+func better(w place, t template, than place, other template) bool {
+	if than == nowhere {
+		return true
+	}
+	if exact, otherExact := w != belowItem, than != belowItem; exact != otherExact {
+		return exact
+	}
+	if len(t) != len(other) {
+		return len(t) > len(other)
+	}
+	for i := range t {
+		if t[i].param != other[i].param {
+			return other[i].param
+		}
+	}
+	return false
+}
+
+// classify is the table of types of ARCHITECTURE.md, "From merged operations to what happens here".
+func classify(method string, w place, header http.Header) (Verb, engine.Type) {
+	if Safe(method) {
+		if w == onCollection {
+			return VerbList, ""
+		}
+		return VerbRead, ""
+	}
+	if w == onCollection {
+		if method == http.MethodPost {
+			return VerbCreate, engine.TypeCreate
+		}
+		return VerbOther, ""
+	}
+	switch {
+	case method == http.MethodPut && w == onItem && isJSON(header):
+		return VerbChange, engine.TypeReplace
+	case method == http.MethodPut:
+		return VerbChange, engine.TypeAbsolute
+	case method == http.MethodDelete && w == onItem:
+		return VerbChange, engine.TypeDelete
+	case method == http.MethodPatch && w == onItem && plainBody(header):
+		switch mediaType(header) {
+		case "application/merge-patch+json", "application/json":
+			return VerbChange, engine.TypeMerge
+		case "application/json-patch+json":
+			return VerbChange, engine.TypePatch
+		}
+	}
+	return VerbChange, engine.TypeAction
+}
+
+// Safe reports whether a method changes nothing (RFC 9110, section 9.2.1; RFC 4918, RFC 5323 and the QUERY method).
+func Safe(method string) bool {
+	switch method {
+	case http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace, "PROPFIND", "REPORT", "SEARCH", "QUERY":
+		return true
+	}
+	return false
+}
+
+func mediaType(h http.Header) string {
+	t, _, err := mime.ParseMediaType(h.Get("Content-Type"))
+	if err != nil {
+		return ""
+	}
+	return t
+}
+
+// isJSON reports whether the header says that the body is JSON that can be read as it is.
+func isJSON(h http.Header) bool {
+	t := mediaType(h)
+	return (t == "application/json" || strings.HasSuffix(t, "+json")) && plainBody(h)
+}
+
+// plainBody reports whether the body is not compressed or otherwise encoded.
+func plainBody(h http.Header) bool {
+	e := h.Get("Content-Encoding")
+	return e == "" || strings.EqualFold(e, "identity")
+}
+
+type segment struct {
+	literal   string
+	param, id bool
+}
+
+type template []segment
+
+func parseTemplate(s string) template {
+	if s == "" {
+		return nil
+	}
+	var t template
+	for part := range strings.SplitSeq(strings.Trim(s, "/"), "/") {
+		switch {
+		case part == "{id}":
+			t = append(t, segment{param: true, id: true})
+		case strings.HasPrefix(part, "{") && strings.HasSuffix(part, "}"):
+			t = append(t, segment{param: true})
+		default:
+			if plain, err := url.PathUnescape(part); err == nil {
+				part = plain
+			}
+			t = append(t, segment{literal: part})
+		}
+	}
+	return t
+}
+
+// matches compares with the whole path, or with its beginning when below is set.
+func (t template) matches(p splitted, below bool) bool {
+	if len(t) == 0 || len(p.plain) < len(t) || (len(p.plain) > len(t)) != below {
+		return false
+	}
+	for i, s := range t {
+		if !s.param && s.literal != p.plain[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// splitted is a path in segments, without dot segments and empty ones.
+type splitted struct {
+	raw, plain   []string
+	slash        bool // it ends with a slash
+	canonical    bool // there was nothing to resolve
+	escapedSlash bool
+}
+
+// splitPath splits an escaped path. With decode, an escaped slash separates segments as well. False: the path is no
+// origin-form or is escaped wrongly.
+func splitPath(escaped string, decode bool) (splitted, bool) {
+	if !strings.HasPrefix(escaped, "/") {
+		return splitted{}, false
+	}
+	p := splitted{canonical: true}
+	rest := escaped[1:]
+	if decode {
+		p.canonical = false
+		// Only slashes: the segments themselves are decoded once, below.
+		rest = strings.NewReplacer("%2F", "/", "%2f", "/").Replace(rest)
+	}
+	for {
+		raw, tail, more := strings.Cut(rest, "/")
+		plain := raw
+		if strings.IndexByte(raw, '%') >= 0 {
+			var err error
+			if plain, err = url.PathUnescape(raw); err != nil {
+				return splitted{}, false
+			}
+			if strings.IndexByte(plain, '/') >= 0 {
+				p.escapedSlash = true
+			}
+		}
+		p.slash = false
+		switch plain {
+		case "":
+			p.slash = !more
+			p.canonical = p.canonical && !more
+		case ".":
+			p.slash, p.canonical = !more, false
+		case "..":
+			p.slash, p.canonical = !more, false
+			if n := len(p.raw); n > 0 {
+				p.raw, p.plain = p.raw[:n-1], p.plain[:n-1]
+			}
+		default:
+			p.raw, p.plain = append(p.raw, raw), append(p.plain, plain)
+		}
+		if !more {
+			break
+		}
+		rest = tail
+	}
+	if len(p.raw) == 0 {
+		p.slash = false
+	}
+	return p, true
+}
+
+// safeSegment escapes what may not stand in a path, braces above all, so that {id} in Match.Path is never a
+// client's own.
+func safeSegment(raw string) string {
+	const hex = "0123456789ABCDEF"
+	clean := true
+	for i := range len(raw) {
+		clean = clean && safeByte(raw[i])
+	}
+	if clean {
+		return raw
+	}
+	var b strings.Builder
+	for i := range len(raw) {
+		if c := raw[i]; safeByte(c) {
+			b.WriteByte(c)
+		} else {
+			b.WriteByte('%')
+			b.WriteByte(hex[c>>4])
+			b.WriteByte(hex[c&15])
+		}
+	}
+	return b.String()
+}
+
+func safeByte(c byte) bool {
+	return c > ' ' && c < 0x7f && strings.IndexByte("\"<>\\^`{|}?#", c) < 0
+}
+
+// ExpandPath puts an identifier into a path with {id}. It returns false for an identifier that no path can carry: an
+// empty one and the dot segments, which servers resolve.
+func ExpandPath(path, id string) (string, bool) {
+	if !strings.Contains(path, "{id}") {
+		return path, true
+	}
+	if id == "" || id == "." || id == ".." {
+		return "", false
+	}
+	return strings.Replace(path, "{id}", url.PathEscape(id), 1), true
+}
