@@ -78,6 +78,7 @@ func TestReportsEveryProblemAtOnce(t *testing.T) {
 kind: slop
 size: huge
 nmae: Ann
+sai: x
 wait: 30
 sails: maybe
 oars: true
@@ -93,15 +94,16 @@ boat.yaml:1:21: expected a string, found a list
 boat.yaml:2:7: expected sloop, ketch or yawl, found "slop"; did you mean "sloop"?
 boat.yaml:3:7: expected a size over zero such as 64KiB or 5GiB, found "huge"
 boat.yaml:4:1: unknown key "nmae" in a boat; did you mean "name"?
-boat.yaml:5:7: expected a duration over zero such as 500ms, 30s or 1h, found the number 30
-boat.yaml:6:8: expected true or false, found "maybe"
-boat.yaml:7:1: "sails" and "oars" exclude each other
-boat.yaml:8:1: engine: not available in this version
-boat.yaml:9:1: the key "kind" is there twice, first in line 2
-boat.yaml:10:1: expected a string as key, found the number 3
-boat.yaml:11:12: expected a decimal number, found 0x10
-boat.yaml:11:21: expected a number, found .nan
-boat.yaml:11:30: expected a decimal number, found 0777`
+boat.yaml:5:1: unknown key "sai" in a boat; did you mean "sails"?
+boat.yaml:6:7: expected a duration over zero such as 500ms, 30s or 1h, found the number 30
+boat.yaml:7:8: expected true or false, found "maybe"
+boat.yaml:8:1: "sails" and "oars" exclude each other
+boat.yaml:9:1: engine: not available in this version
+boat.yaml:10:1: the key "kind" is there twice, first in line 2
+boat.yaml:11:1: expected a string as key, found the number 3
+boat.yaml:12:12: expected a decimal number, found 0x10
+boat.yaml:12:21: expected a number, found .nan
+boat.yaml:12:30: expected a decimal number, found 0777`
 	if report != want {
 		t.Errorf("got\n%s\nwant\n%s", report, want)
 	}

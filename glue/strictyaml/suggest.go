@@ -5,10 +5,15 @@ import (
 	"strings"
 )
 
-// DidYouMean returns `; did you mean "x"?` with the nearest of the known names, or nothing when none is near.
+// DidYouMean returns `; did you mean "x"?` with the known name that begins with name, or else with the nearest one, or
+// nothing when none is near.
 func DidYouMean(name string, known []string) string {
 	best, nearest := "", 1+len(name)/3
 	for _, k := range known {
+		if len(name) >= 3 && strings.HasPrefix(k, name) {
+			best = k
+			break
+		}
 		if d := distance(strings.ToLower(name), strings.ToLower(k)); d <= nearest && (best == "" || d < nearest) {
 			best, nearest = k, d
 		}

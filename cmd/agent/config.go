@@ -1,0 +1,153 @@
+package agent
+
+import (
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"time"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/glue/strictyaml"
+)
+
+// Config is the configuration of one site's agent, as Load reads it from a YAML file. The words in brackets are the
+// keys of the file. Relative paths in the file count from the folder that the file is in; here all are absolute.
+type Config struct {
+	// Site [site] is the name of this site, unique in the mesh and what scopes call it: up to 63 letters, digits, "_",
+	// "-" and ".", a letter or digit first. Required.
+	Site engine.SiteName
+	// DataDir [data_dir] is the folder of the identity key, the database and blobs. The agent makes it, with mode
+	// 0700; one agent at a time uses it. Required.
+	DataDir string
+	// Application [application] is the catalog's file, of the same content at every site. Required.
+	Application string
+	API         API
+	Mesh        Mesh
+	// Services [services] are this site's instance of the application: every service of the catalog and no other.
+	// Required.
+	Services map[engine.ServiceName]Service
+	Limits   Limits
+	Log      Log
+
+	// places are where the file has what Check looks at, for its report.
+	places places
+}
+
+// API [api] is the REST API, dashboard and metrics.
+type API struct {
+	// Listen [api.listen] is host and port. The host is a loopback address or localhost, because there is no login.
+	// Default 127.0.0.1:8700, where client commands look first.
+	Listen string
+}
+
+// Mesh [mesh] is the network of agents.
+type Mesh struct {
+	// Listen [mesh.listen] are the multiaddresses that other agents reach this one at: IP with UDP and quic-v1, or with
+	// TCP. Default: port 4700 of all addresses, with both.
+	Listen []string
+	// Join [mesh.join] is an invitation, which is a secret. It is needed once: a site with data has no more use for it,
+	// and without one and without data this is the first site of a new mesh.
+	Join string
+	// JoinFile [mesh.join_file] is a file that holds the invitation, instead of mesh.join. It may be gone when the site
+	// has joined.
+	JoinFile string
+	// Peers [mesh.peers] are multiaddresses of members, each with /p2p/ and the peer's id, to try first. Default none.
+	Peers []string
+}
+
+// Service [services.X] is this site's instance of one service.
+type Service struct {
+	// Listen [services.X.listen] is host and port where clients and other services reach the service, through the agent.
+	// Required.
+	Listen string
+	// Upstream [services.X.upstream] is the address of the unmodified service: http or https, host and port, no path.
+	// Required.
+	Upstream string
+	// TLS [services.X.tls] makes the listener speak HTTPS. Default nil: plain HTTP.
+	TLS *ListenerTLS
+	// UpstreamTLS [services.X.upstream_tls] is for an upstream of https only. Default nil: the system's authorities.
+	UpstreamTLS *UpstreamTLS
+	// Credentials [services.X.credentials] are what operations of other sites are sent with. Default nil: nothing.
+	Credentials *Credentials
+}
+
+// ListenerTLS holds the files, in PEM, that a listener speaks HTTPS with.
+type ListenerTLS struct {
+	// Cert and Key [cert, key] are its certificate chain and private key. Required.
+	Cert, Key string
+	// ClientCA [client_ca] has the authorities that clients must have a certificate of. Default empty: clients need none.
+	ClientCA string
+}
+
+// UpstreamTLS says how an upstream proves itself and the agent itself to it. Files are in PEM.
+type UpstreamTLS struct {
+	// CA [ca] has the authorities that the upstream's certificate is checked with. Default empty: the system's. Not
+	// with insecure_skip_verify.
+	CA string
+	// Cert and Key [cert, key] are what the agent shows the upstream. Both or neither; default none.
+	Cert, Key string
+	// InsecureSkipVerify [insecure_skip_verify] takes any certificate. Default false.
+	InsecureSkipVerify bool
+}
+
+// Credentials is a secret in a file, which is read anew for each use. One of TokenFile and ValueFile is set.
+type Credentials struct {
+	// TokenFile [token_file] holds a token, sent as "Authorization: Bearer TOKEN". Not with header and value_file.
+	TokenFile string
+	// Header and ValueFile [header, value_file] are the name of a header and the file of its value. Both or neither.
+	Header, ValueFile string
+}
+
+// Limits [limits] bound what one request may take.
+type Limits struct {
+	// Body [limits.body] is the most bytes of body that a request may have, written as 64KiB or 5GiB. Default 5GiB.
+	Body int64
+	// AnswerTimeout [limits.answer_timeout] is how long the application may take until its answer begins. After that
+	// the client gets 504. How long the answer itself takes is not bounded. Default 1m.
+	AnswerTimeout time.Duration
+	// AskTimeout [limits.ask_timeout] is how long each of several sites that a list is gathered from may take. After
+	// that the answer goes out without it. Default 5s.
+	AskTimeout time.Duration
+}
+
+// Log [log] is what the agent writes to standard error.
+type Log struct {
+	// Level [log.level] is debug, info, warn or error. Default info.
+	Level slog.Level
+	// JSON [log.format] is true for the format json, false for text, the default.
+	JSON bool
+}
+
+// Load reads the configuration in the file at path. The error is a *strictyaml.Error with all problems of the file, or
+// says why it cannot be read.
+func Load(path string) (Config, error) {
+	b, err := strictyaml.ReadFile(path)
+	if err != nil {
+		return Config{}, fmt.Errorf("read the configuration: %w", err)
+	}
+	absolute, err := filepath.Abs(path)
+	if err != nil {
+		return Config{}, fmt.Errorf("read the configuration: %w", err)
+	}
+	d, err := strictyaml.Parse(path, b)
+	if err != nil {
+		return Config{}, err
+	}
+	r := configReader{folder: filepath.Dir(absolute), config: defaults()}
+	r.config.places.file = path
+	r.read(d.Root())
+	if err := d.Err(); err != nil {
+		return Config{}, err
+	}
+	return r.config, nil
+}
+
+func defaults() Config {
+	return Config{
+		API:      API{Listen: "127.0.0.1:8700"},
+		Mesh:     Mesh{Listen: []string{"/ip4/0.0.0.0/udp/4700/quic-v1", "/ip4/0.0.0.0/tcp/4700"}},
+		Services: map[engine.ServiceName]Service{},
+		Limits:   Limits{Body: 5 << 30, AnswerTimeout: time.Minute, AskTimeout: 5 * time.Second},
+		places:   places{services: map[engine.ServiceName]place{}},
+	}
+}

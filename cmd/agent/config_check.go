@@ -1,0 +1,51 @@
+package agent
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/glue"
+	"github.com/skerry/skerry/glue/strictyaml"
+)
+
+// places are positions in the file of a configuration.
+type places struct {
+	file string
+	all  place // the key "services"
+	// services has the key of each service.
+	services map[engine.ServiceName]place
+}
+
+type place struct{ line, column int }
+
+// Check compares the services of a configuration with those of the application. The error is a *strictyaml.Error with
+// all differences.
+func Check(c Config, catalog *glue.Catalog) error {
+	known := make([]string, 0, len(catalog.Services))
+	for _, name := range slices.Sorted(maps.Keys(catalog.Services)) {
+		known = append(known, string(name))
+	}
+	var problems []strictyaml.Problem
+	note := func(at place, format string, args ...any) {
+		problems = append(problems, strictyaml.Problem{
+			Line: at.line, Column: at.column, Message: fmt.Sprintf(format, args...)})
+	}
+	for _, name := range known {
+		if _, ok := c.Services[engine.ServiceName(name)]; !ok {
+			note(c.places.all, "the service %q of the application %s is not configured", name, catalog.Application)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Services)) {
+		if catalog.Services[name] == nil {
+			note(c.places.services[name], "the application %s has no service %q, it has %s%s", catalog.Application, name,
+				strings.Join(known, ", "), strictyaml.DidYouMean(string(name), known))
+		}
+	}
+	if len(problems) == 0 {
+		return nil
+	}
+	return &strictyaml.Error{File: c.places.file, Problems: problems}
+}

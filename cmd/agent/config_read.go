@@ -1,0 +1,206 @@
+package agent
+
+import (
+	"log/slog"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"golang.org/x/net/http/httpguts"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/glue/strictyaml"
+)
+
+// notYet is why keys that configurations of other versions have are refused.
+const notYet = "not available in this version"
+
+// configReader fills a configuration. Problems go to the document that is read.
+type configReader struct {
+	folder    string // of the file
+	config    Config
+	listeners []listener
+}
+
+func (r *configReader) read(v strictyaml.Value) {
+	m := v.Mapping("configuration")
+	m.Refuse(notYet, "accept", "correlation", "zones")
+	r.config.Site = readSite(m.Required("site"))
+	r.config.DataDir = r.path(m.Required("data_dir"))
+	r.config.Application = r.file(m.Required("application"))
+
+	api := m.Optional("api").Mapping("configuration of the API")
+	api.Refuse(notYet, "accounts", "tls")
+	if v := api.Optional("listen"); v.Present() {
+		r.config.API.Listen = readAPIListen(v)
+		r.listen("api.listen", v, r.config.API.Listen)
+	} else {
+		r.listeners = append(r.listeners, listener{"api.listen", r.config.API.Listen})
+	}
+	api.Done()
+
+	r.mesh(m.Optional("mesh"))
+
+	services := m.Required("services")
+	r.config.places.all = placeOf(m.Key("services"))
+	for _, e := range services.Mapping("list of services").Entries() {
+		name := engine.ServiceName(e.Key)
+		r.config.places.services[name] = placeOf(e.At)
+		r.config.Services[name] = r.service(e.Key, e.Value)
+	}
+
+	limits := m.Optional("limits").Mapping("list of limits")
+	if v := limits.Optional("body"); v.Present() {
+		r.config.Limits.Body = v.Size()
+	}
+	if v := limits.Optional("answer_timeout"); v.Present() {
+		r.config.Limits.AnswerTimeout = v.Duration()
+	}
+	if v := limits.Optional("ask_timeout"); v.Present() {
+		r.config.Limits.AskTimeout = v.Duration()
+	}
+	limits.Done()
+
+	log := m.Optional("log").Mapping("configuration of the log")
+	if v := log.Optional("level"); v.Present() {
+		r.config.Log.Level = levels[v.Choice("debug", "info", "warn", "error")]
+	}
+	if v := log.Optional("format"); v.Present() {
+		r.config.Log.JSON = v.Choice("text", "json") == "json"
+	}
+	log.Done()
+	m.Done()
+}
+
+var levels = map[string]slog.Level{
+	"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError,
+}
+
+func (r *configReader) mesh(v strictyaml.Value) {
+	m := v.Mapping("configuration of the mesh")
+	if v := m.Optional("listen"); v.Present() {
+		r.config.Mesh.Listen = nil
+		for _, e := range v.Sequence() {
+			r.config.Mesh.Listen = append(r.config.Mesh.Listen, readMeshListen(e))
+		}
+		if v.IsSequence() && len(r.config.Mesh.Listen) == 0 {
+			v.Problem("without an address no other site reaches this one")
+		}
+	}
+	m.Exclusive("join", "join_file")
+	if v := m.Optional("join"); v.Present() {
+		if r.config.Mesh.Join = v.Text(); r.config.Mesh.Join != "" && !strings.HasPrefix(r.config.Mesh.Join, "skr1:") {
+			// The text itself may be a secret in the wrong place.
+			v.Problem("expected an invitation, which begins with skr1:")
+		}
+	}
+	// The file is not looked at: it is needed once, and may be gone after.
+	r.config.Mesh.JoinFile = r.path(m.Optional("join_file"))
+	for _, e := range m.Optional("peers").Sequence() {
+		r.config.Mesh.Peers = append(r.config.Mesh.Peers, readPeer(e))
+	}
+	m.Done()
+}
+
+func (r *configReader) service(name string, v strictyaml.Value) Service {
+	var s Service
+	m := v.Mapping("service")
+	listen, upstream := m.Required("listen"), m.Required("upstream")
+	s.Listen = readListen(listen)
+	r.listen("services."+name+".listen", listen, s.Listen)
+	u := readUpstream(upstream)
+	if u != nil {
+		s.Upstream = u.String()
+		if sameAddress(u.Host, s.Listen) {
+			upstream.Problem("the upstream %s is the agent's own listener: requests would go round", s.Upstream)
+		}
+	}
+
+	if v := m.Optional("tls"); v.Present() {
+		t := v.Mapping("configuration of TLS")
+		s.TLS = &ListenerTLS{
+			Cert: r.file(t.Required("cert")), Key: r.file(t.Required("key")), ClientCA: r.file(t.Optional("client_ca"))}
+		t.Done()
+	}
+	if v := m.Optional("upstream_tls"); v.Present() {
+		t := v.Mapping("configuration of TLS")
+		t.Together("cert", "key")
+		s.UpstreamTLS = &UpstreamTLS{
+			CA: r.file(t.Optional("ca")), Cert: r.file(t.Optional("cert")), Key: r.file(t.Optional("key")),
+			InsecureSkipVerify: t.Optional("insecure_skip_verify").Bool()}
+		if s.UpstreamTLS.InsecureSkipVerify {
+			t.Exclusive("ca", "insecure_skip_verify")
+		}
+		t.Done()
+		if u != nil && u.Scheme != "https" {
+			m.Key("upstream_tls").Problem("the upstream %s has no TLS; it would have with https", s.Upstream)
+		}
+	}
+	if v := m.Optional("credentials"); v.Present() {
+		s.Credentials = r.credentials(v)
+	}
+	m.Done()
+	return s
+}
+
+func (r *configReader) credentials(v strictyaml.Value) *Credentials {
+	m := v.Mapping("set of credentials")
+	m.Refuse(notYet+`; a client certificate goes into "upstream_tls"`, "cert", "key")
+	m.Exclusive("token_file", "header")
+	m.Together("header", "value_file")
+	header := m.Optional("header")
+	c := &Credentials{
+		TokenFile: r.file(m.Optional("token_file")),
+		Header:    header.Text(),
+		ValueFile: r.file(m.Optional("value_file")),
+	}
+	m.Done()
+	if c.Header != "" && !httpguts.ValidHeaderFieldName(c.Header) {
+		header.Problem("%q is no name of a header", c.Header)
+	}
+	if m.Empty() {
+		v.Problem(`expected "token_file", or "header" and "value_file"`)
+	}
+	return c
+}
+
+// path returns a path of the file as an absolute one.
+func (r *configReader) path(v strictyaml.Value) string {
+	p := v.Text()
+	if p == "" || filepath.IsAbs(p) {
+		return p
+	}
+	return filepath.Join(r.folder, p)
+}
+
+// file returns the path of a file that must be there.
+func (r *configReader) file(v strictyaml.Value) string {
+	p := r.path(v)
+	if p != "" {
+		if err := isFile(p); err != nil {
+			v.Problem("%v", err)
+		}
+	}
+	return p
+}
+
+// siteName is a site of the scope language, of ASCII, since it travels in headers too.
+var siteName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$`)
+
+func readSite(v strictyaml.Value) engine.SiteName {
+	s := v.Text()
+	switch {
+	case s == "":
+	case !siteName.MatchString(s):
+		v.Problem("%q is no name of a site: at most 63 letters, digits, \"_\", \"-\" and \".\", a letter or digit first", s)
+	case slices.Contains([]string{"XOR", "around", "quorum", "sync"}, s):
+		v.Problem("%q is a word of the scope language: choose another name", s)
+	}
+	return engine.SiteName(s)
+}
+
+func placeOf(v strictyaml.Value) place {
+	line, column := v.Position()
+	return place{line, column}
+}

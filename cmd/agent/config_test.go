@@ -1,0 +1,245 @@
+package agent
+
+import (
+	"errors"
+	"flag"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/skerry/skerry/glue"
+	"github.com/skerry/skerry/glue/strictyaml"
+)
+
+var updateConfig = flag.Bool("update-config", false, "write the golden report of the configuration anew")
+
+// write puts files into a new folder and returns it. Files not given have some content.
+func write(t *testing.T, files map[string]string) string {
+	t.Helper()
+	folder := t.TempDir()
+	for name, content := range files {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return folder
+}
+
+// loadText loads a configuration beside an app.yaml; with returns the folder of both.
+func loadText(t *testing.T, text string) (Config, string, error) {
+	t.Helper()
+	folder := write(t, map[string]string{"skerry.yaml": text, "app.yaml": "application: a\nservices: {a: {}}"})
+	c, err := Load(filepath.Join(folder, "skerry.yaml"))
+	return c, folder, err
+}
+
+const smallest = `
+site: paris
+data_dir: ./paris
+application: ./app.yaml
+services:
+  images: {listen: "127.0.0.1:9701", upstream: "http://127.0.0.1:9801"}
+`
+
+func TestConfigDefaults(t *testing.T) {
+	c, folder, err := loadText(t, smallest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.places = places{}
+	want := Config{
+		Site: "paris", DataDir: filepath.Join(folder, "paris"), Application: filepath.Join(folder, "app.yaml"),
+		API:      API{Listen: "127.0.0.1:8700"},
+		Mesh:     Mesh{Listen: []string{"/ip4/0.0.0.0/udp/4700/quic-v1", "/ip4/0.0.0.0/tcp/4700"}},
+		Services: c.Services,
+		Limits:   Limits{Body: 5 << 30, AnswerTimeout: time.Minute, AskTimeout: 5 * time.Second},
+		Log:      Log{Level: slog.LevelInfo},
+	}
+	if !reflect.DeepEqual(c, want) {
+		t.Errorf("got  %+v\nwant %+v", c, want)
+	}
+	if images := c.Services["images"]; len(c.Services) != 1 || images != (Service{Listen: "127.0.0.1:9701", Upstream: "http://127.0.0.1:9801"}) {
+		t.Errorf("the services are %+v", c.Services)
+	}
+}
+
+func TestConfigWithEveryKey(t *testing.T) {
+	const peer = "/ip4/192.0.2.7/udp/4701/quic-v1/p2p/12D3KooWD3bfmNbuuuVCYwkjnFt3ukm3qaB3hDED3peHHXawvRAi"
+	folder := write(t, map[string]string{"ca.pem": "", "cert.pem": "", "key.pem": "", "token": " s3cret\n", "app.yaml": "", "c.yaml": `
+site: paris-1.fr
+data_dir: /var/lib/skerry
+application: app.yaml
+api: {listen: "localhost:0"}
+mesh:
+  listen: [/ip4/127.0.0.1/udp/0/quic-v1, /ip6/::1/tcp/4701]
+  join: "skr1:abc"
+  peers: [` + peer + `]
+services:
+  images:
+    listen: 0.0.0.0:9701
+    upstream: https://images.example:9801/
+    tls: {cert: cert.pem, key: key.pem, client_ca: ca.pem}
+    upstream_tls: {ca: ca.pem, cert: cert.pem, key: key.pem, insecure_skip_verify: false}
+    credentials: {token_file: token}
+  servers:
+    listen: 127.0.0.1:9702
+    upstream: https://127.0.0.1:9802
+    upstream_tls: {insecure_skip_verify: true}
+    credentials: {header: X-Auth-Token, value_file: ./token}
+limits: {body: 64KiB, answer_timeout: 1m30s, ask_timeout: 500ms}
+log: {level: debug, format: json}
+`})
+	c, err := Load(filepath.Join(folder, "c.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(name string) string { return filepath.Join(folder, name) }
+	if c.Site != "paris-1.fr" || c.DataDir != "/var/lib/skerry" || c.API.Listen != "localhost:0" {
+		t.Errorf("got %+v", c)
+	}
+	if want := (Mesh{Listen: []string{"/ip4/127.0.0.1/udp/0/quic-v1", "/ip6/::1/tcp/4701"}, Join: "skr1:abc", Peers: []string{peer}}); !reflect.DeepEqual(c.Mesh, want) {
+		t.Errorf("the mesh is %+v", c.Mesh)
+	}
+	want := Service{
+		Listen: "0.0.0.0:9701", Upstream: "https://images.example:9801",
+		TLS:         &ListenerTLS{at("cert.pem"), at("key.pem"), at("ca.pem")},
+		UpstreamTLS: &UpstreamTLS{at("ca.pem"), at("cert.pem"), at("key.pem"), false},
+		Credentials: &Credentials{TokenFile: at("token")},
+	}
+	if images := c.Services["images"]; !reflect.DeepEqual(images, want) {
+		t.Errorf("images is %+v", images)
+	}
+	if servers := c.Services["servers"]; !servers.UpstreamTLS.InsecureSkipVerify || servers.TLS != nil {
+		t.Errorf("servers is %+v", servers)
+	}
+	if c.Limits != (Limits{65536, 90 * time.Second, 500 * time.Millisecond}) || c.Log != (Log{slog.LevelDebug, true}) {
+		t.Errorf("got %+v and %+v", c.Limits, c.Log)
+	}
+	if header, value, err := c.Services["images"].Credentials.Read(); header != "Authorization" || value != "Bearer s3cret" || err != nil {
+		t.Errorf("the credentials of images are %q %q %v", header, value, err)
+	}
+	if header, value, err := c.Services["servers"].Credentials.Read(); header != "X-Auth-Token" || value != "s3cret" || err != nil {
+		t.Errorf("the credentials of servers are %q %q %v", header, value, err)
+	}
+}
+
+// TestConfigReport loads a configuration with a bit of everything that can be wrong.
+func TestConfigReport(t *testing.T) {
+	b, err := os.ReadFile(filepath.Join("testdata", "wrong.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, folder, err := loadText(t, string(b))
+	var problems *strictyaml.Error
+	if !errors.As(err, &problems) {
+		t.Fatalf("got %v", err)
+	}
+	got, golden := strings.ReplaceAll(err.Error(), folder+"/", "")+"\n", filepath.Join("testdata", "wrong.golden")
+	got = strings.ReplaceAll(got, folder, ".")
+	if *updateConfig {
+		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if strings.Contains(got, "s3cret") {
+		t.Error("the report shows a secret")
+	}
+}
+
+func TestConfigIsMissing(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "none.yaml")
+	if _, err := Load(path); !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), path) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestConfigNeedsItsServices(t *testing.T) {
+	c, folder, err := loadText(t, smallest+"  imges: {listen: \"127.0.0.1:9702\", upstream: \"http://127.0.0.1:9802\"}\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	catalog, err := glue.ParseCatalog("app.yaml", []byte("application: lab\nservices: {images: {}, servers: {}, networks: {}}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = Check(c, catalog)
+	if err == nil {
+		t.Fatal("the services do not fit and nothing was said")
+	}
+	want := `skerry.yaml:5:1: the service "networks" of the application lab is not configured
+skerry.yaml:5:1: the service "servers" of the application lab is not configured
+skerry.yaml:7:3: the application lab has no service "imges", it has images, networks, servers; did you mean "images"?`
+	if got := strings.ReplaceAll(err.Error(), folder+"/", ""); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	catalog, err = glue.ParseCatalog("app.yaml", []byte("application: lab\nservices: {images: {}, imges: {}}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Check(c, catalog); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestInvitation(t *testing.T) {
+	folder := write(t, map[string]string{"token": "skr1:abc\n", "empty": "\n", "two": "a\nb\n"})
+	at := func(name string) string { return filepath.Join(folder, name) }
+	for _, test := range []struct {
+		mesh       Mesh
+		want, fail string
+	}{
+		{Mesh{}, "", ""},
+		{Mesh{Join: "skr1:xyz"}, "skr1:xyz", ""},
+		{Mesh{JoinFile: at("token")}, "skr1:abc", ""},
+		{Mesh{JoinFile: at("empty")}, "", "the file is empty"},
+		{Mesh{JoinFile: at("two")}, "", "expected one line"},
+		{Mesh{JoinFile: at("none")}, "", "no such file"},
+	} {
+		got, err := test.mesh.Invitation()
+		if got != test.want || (err == nil) != (test.fail == "") || err != nil && !strings.Contains(err.Error(), test.fail) {
+			t.Errorf("%+v gives %q, %v", test.mesh, got, err)
+		}
+	}
+}
+
+// FuzzLoad looks for a configuration that makes loading panic, or that is accepted without what an agent needs.
+func FuzzLoad(f *testing.F) {
+	wrong, err := os.ReadFile(filepath.Join("testdata", "wrong.yaml"))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(string(wrong))
+	f.Add(smallest)
+	f.Fuzz(func(t *testing.T, text string) {
+		d, err := strictyaml.Parse("c.yaml", []byte(text))
+		if err != nil {
+			return
+		}
+		r := configReader{folder: "/", config: defaults()}
+		r.read(d.Root())
+		if d.Err() != nil {
+			return
+		}
+		c := r.config
+		if c.Site == "" || c.DataDir == "" || c.Application == "" || c.API.Listen == "" || len(c.Mesh.Listen) == 0 ||
+			c.Limits.Body <= 0 || c.Limits.AnswerTimeout <= 0 || c.Limits.AskTimeout <= 0 {
+			t.Fatalf("got %+v", c)
+		}
+		for _, s := range c.Services {
+			if s.Listen == "" || s.Upstream == "" {
+				t.Fatalf("service %+v", s)
+			}
+		}
+	})
+}
