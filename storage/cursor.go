@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"fmt"
+	"strings"
 
 	"github.com/skerry/skerry/engine"
 )
@@ -33,8 +34,9 @@ func encodeCursor(list byte, p position) string {
 
 // decodeCursor returns ErrRefused for what encodeCursor did not make for this list.
 func decodeCursor(list byte, cursor string) (position, error) {
+	// The decoder skips line ends.
 	b, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
-	if err != nil || len(b) < 10 || b[0] != list {
+	if err != nil || strings.ContainsAny(cursor, "\r\n") || len(b) < 10 || b[0] != list {
 		return position{}, fmt.Errorf("%w: cursor %q is not one of this list", engine.ErrRefused, cursor)
 	}
 	return position{at: int64(binary.BigEndian.Uint64(b[1:9])), id: string(b[9:])}, nil

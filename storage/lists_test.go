@@ -1,0 +1,315 @@
+package storage
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/skerry/skerry/engine"
+)
+
+// TestPagesComeFromAnIndex asks SQLite how it would answer every combination of filters: never by sorting or by reading a
+// whole table, so that a page costs the same however many rows there are.
+func TestPagesComeFromAnIndex(t *testing.T) {
+	s := open(t, t.TempDir())
+	plan := func(q string, args []any) string {
+		rows, err := s.reads.Query(`EXPLAIN QUERY PLAN `+q, args...)
+		if err != nil {
+			t.Fatalf("%s: %v", q, err)
+		}
+		defer rows.Close()
+		var all []string
+		for rows.Next() {
+			var id, parent, unused int
+			var detail string
+			if err := rows.Scan(&id, &parent, &unused, &detail); err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, detail)
+		}
+		return strings.Join(all, "; ")
+	}
+	check := func(filter any, q string, args []any, mayScan bool) {
+		t.Helper()
+		p := plan(q, args)
+		for _, step := range strings.Split(p, "; ") {
+			// A scan of an index that has the list's order stops at the end of the page.
+			scan := strings.HasPrefix(step, "SCAN") && !(mayScan && strings.Contains(step, " INDEX "))
+			if scan || strings.Contains(step, "TEMP B-TREE") {
+				t.Errorf("%+v: %s", filter, p)
+			}
+		}
+	}
+	cursors := []string{"", encodeCursor(resourceCursor, position{1, "d"})}
+	for _, site := range []engine.SiteID{"", "paris"} {
+		for _, state := range []engine.State{"", engine.StateConverged, engine.StateConflict, engine.StateDeleted} {
+			for _, service := range []engine.ServiceName{"", "images"} {
+				for _, kind := range []engine.KindName{"", "image"} {
+					for _, cursor := range cursors {
+						f := engine.ResourceFilter{Site: site, State: state, Service: service, Kind: kind, Cursor: cursor}
+						q, args, err := resourceQuery(f)
+						if err != nil {
+							t.Fatal(err)
+						}
+						none := site == "" && service == "" && cursor == "" && (state == "" || state == engine.StateConverged)
+						check(f, q, args, none)
+					}
+				}
+			}
+		}
+	}
+	cursors[1] = encodeCursor(operationCursor, position{1, "o"})
+	for _, site := range []engine.SiteID{"", "paris"} {
+		for _, state := range []engine.State{"", engine.StatePending} {
+			for _, document := range []engine.DocumentID{"", "d"} {
+				for _, resource := range []engine.ResourceID{"", "r"} {
+					for _, cursor := range cursors {
+						f := engine.OperationFilter{Site: site, State: state, Document: document, Resource: resource, Cursor: cursor}
+						q, args, err := operationQuery(f)
+						if err != nil {
+							t.Fatal(err)
+						}
+						check(f, q, args, site == "" && state == "" && document == "" && resource == "" && cursor == "")
+					}
+				}
+			}
+		}
+	}
+	for name, q := range map[string]string{"by local": resourceByLocal, "by id": resourceByID} {
+		check(name, q, []any{"i", "s", "k"}, false)
+	}
+	check("pending", `SELECT document FROM resources WHERE pending = 1 ORDER BY created_at, document`, nil, true)
+	if p := plan(summaries, []any{"s", "a", "b", "a", "b"}); strings.Contains(p, "SCAN") {
+		t.Errorf("summaries: %s", p)
+	}
+}
+
+func TestPagesNeitherRepeatNorSkip(t *testing.T) {
+	s := open(t, t.TempDir())
+	var b engine.Batch
+	for n := range 25 {
+		one := sample(n)
+		at := time.Unix(1_790_000_000+int64(n/10), 0) // many at the same instant
+		one.Resources[0].CreatedAt, one.Operations[0].IssuedAt = at, at
+		b.Resources = append(b.Resources, one.Resources...)
+		b.Operations = append(b.Operations, one.Operations...)
+	}
+	mustCommit(t, s, &b)
+	var seen []engine.DocumentID
+	f := engine.ResourceFilter{Limit: 7}
+	for page := 0; ; page++ {
+		rows, next, err := s.Resources(t.Context(), f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range rows {
+			seen = append(seen, r.Document)
+		}
+		// A new one, and one that leaves the list, between two pages.
+		added := sample(100 + page).Resources[0]
+		added.CreatedAt = time.Unix(1_800_000_000, 0)
+		gone := rows[0]
+		gone.State = engine.StateDeleted
+		mustCommit(t, s, &engine.Batch{Resources: []engine.ResourceRow{added, gone}})
+		if f.Cursor = next; next == "" {
+			break
+		}
+	}
+	var want []engine.DocumentID
+	for n := 24; n >= 0; n-- {
+		want = append(want, sample(n).Documents[0].ID)
+	}
+	if !slices.Equal(seen, want) {
+		t.Errorf("pages showed %d resources, want 25 from the newest to the oldest:\n%v", len(seen), seen)
+	}
+	var operations []engine.OperationID
+	for of := (engine.OperationFilter{Site: "nantes", State: engine.StatePending, Limit: 10}); ; {
+		rows, next, err := s.Operations(t.Context(), of)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range rows {
+			operations = append(operations, r.ID)
+		}
+		if of.Cursor = next; next == "" {
+			break
+		}
+	}
+	if len(operations) != 25 || !slices.IsSortedFunc(operations, func(a, b engine.OperationID) int { return strings.Compare(string(b), string(a)) }) {
+		t.Errorf("pages showed %d operations, want 25, newest first", len(operations))
+	}
+}
+
+func TestBadCursorsAreRefused(t *testing.T) {
+	s := open(t, t.TempDir())
+	of := encodeCursor(operationCursor, position{1, "o"})
+	for _, c := range []string{"x", "!!!", "cg", of, encodeCursor(resourceCursor, position{1, ""}), encodeCursor(resourceCursor, position{1, "d"}) + "\n"} {
+		if _, _, err := s.Resources(t.Context(), engine.ResourceFilter{Cursor: c}); !errors.Is(err, engine.ErrRefused) {
+			t.Errorf("resources after %q: %v, want ErrRefused", c, err)
+		}
+	}
+	if _, _, err := s.Operations(t.Context(), engine.OperationFilter{Cursor: "x"}); !errors.Is(err, engine.ErrRefused) {
+		t.Errorf("operations: %v, want ErrRefused", err)
+	}
+}
+
+func TestResourceFilters(t *testing.T) {
+	s := open(t, t.TempDir())
+	at := time.Unix(1_790_000_000, 0)
+	row := func(doc string, service, kind, id, local string, state engine.State, sites ...engine.SiteID) engine.ResourceRow {
+		at = at.Add(time.Second)
+		r := engine.ResourceRow{Document: engine.DocumentID(doc), Service: engine.ServiceName(service), Kind: engine.KindName(kind),
+			ID: engine.ResourceID(id), Local: engine.LocalID(local), State: state, CreatedAt: at, Sites: map[engine.SiteID]engine.ReplicaStatus{}}
+		for _, s := range sites {
+			r.Sites[s] = engine.ReplicaStatus{Local: engine.LocalID(string(s) + "-" + id)}
+		}
+		return r
+	}
+	mustCommit(t, s, &engine.Batch{Resources: []engine.ResourceRow{
+		row("d1", "images", "image", "debian", "7", engine.StateDeleted, "paris", "nantes"),
+		row("d2", "images", "image", "debian", "7", engine.StateConverged, "paris", "nantes"), // the next incarnation
+		row("d3", "servers", "server", "web", "7", engine.StateConflict, "nantes"),
+		row("d4", "servers", "disk", "Big_100%", "", engine.StateConverged, "lyon", "paris"),
+	}})
+	for _, tt := range []struct {
+		name string
+		f    engine.ResourceFilter
+		want string
+	}{
+		{"all that live", engine.ResourceFilter{}, "d4 d3 d2"},
+		{"service", engine.ResourceFilter{Service: "servers"}, "d4 d3"},
+		{"kind", engine.ResourceFilter{Kind: "image"}, "d2"},
+		{"service and kind", engine.ResourceFilter{Service: "servers", Kind: "disk"}, "d4"},
+		{"site", engine.ResourceFilter{Site: "nantes"}, "d3 d2"},
+		{"site and state", engine.ResourceFilter{Site: "paris", State: engine.StateConverged}, "d4 d2"},
+		{"site and deleted", engine.ResourceFilter{Site: "paris", State: engine.StateDeleted}, "d1"},
+		{"deleted", engine.ResourceFilter{State: engine.StateDeleted}, "d1"},
+		{"state", engine.ResourceFilter{State: engine.StateConflict}, "d3"},
+		{"state and service", engine.ResourceFilter{State: engine.StateConverged, Service: "images"}, "d2"},
+		{"id", engine.ResourceFilter{ID: "debian"}, "d2"},
+		{"id, site and deleted", engine.ResourceFilter{ID: "debian", Site: "paris", State: engine.StateDeleted}, "d1"},
+		{"id and another site", engine.ResourceFilter{ID: "debian", Site: "lyon"}, ""},
+		{"part of an id, any case", engine.ResourceFilter{Query: "DEB"}, "d2"},
+		{"part of another site's local id", engine.ResourceFilter{Query: "lyon-b"}, "d4"},
+		{"no wildcards", engine.ResourceFilter{Query: "g_1"}, "d4"},
+		{"no wildcards", engine.ResourceFilter{Query: "%"}, "d4"},
+	} {
+		rows, next, err := s.Resources(t.Context(), tt.f)
+		var got []string
+		for _, r := range rows {
+			got = append(got, string(r.Document))
+		}
+		if strings.Join(got, " ") != tt.want || next != "" || err != nil {
+			t.Errorf("%s: %v, next %q, %v, want %s", tt.name, got, next, err, tt.want)
+		}
+	}
+	if r, err := s.ResourceByID(t.Context(), "images", "image", "debian"); r.Document != "d2" || err != nil {
+		t.Errorf("ResourceByID: %v, %v, want the newest incarnation d2", r.Document, err)
+	}
+	if r, err := s.ResourceByLocal(t.Context(), "servers", "server", "7"); r.Document != "d3" || err != nil {
+		t.Errorf("ResourceByLocal: %v, %v, want d3", r.Document, err)
+	}
+	if r, err := s.ResourceByLocal(t.Context(), "servers", "disk", ""); !errors.Is(err, engine.ErrNotFound) {
+		t.Errorf("ResourceByLocal of no identifier: %v, %v, want ErrNotFound", r.Document, err)
+	}
+}
+
+func TestSummariesFollowThePlacement(t *testing.T) {
+	s := open(t, t.TempDir())
+	heads := [32]byte{7}
+	mustCommit(t, s, &engine.Batch{Documents: []engine.DocumentRow{
+		{ID: "aa", Sites: []engine.SiteID{"paris", "nantes"}, Heads: heads},
+		{ID: "bb", Sites: []engine.SiteID{"paris"}},
+		{ID: "cc", Mesh: true, Sites: []engine.SiteID{"paris"}},
+		{ID: "dd", Sites: []engine.SiteID{"nantes"}},
+	}})
+	check := func(with engine.SiteID, from, to engine.DocumentID, want string) {
+		t.Helper()
+		all, err := s.Summaries(t.Context(), with, from, to)
+		var got []string
+		for _, x := range all {
+			got = append(got, string(x.Document))
+		}
+		if strings.Join(got, " ") != want || err != nil {
+			t.Errorf("with %s from %q to %q: %v, %v, want %s", with, from, to, got, err, want)
+		}
+		if len(all) > 0 && all[0].Document == "aa" && all[0].Heads != heads {
+			t.Errorf("heads of aa: %x", all[0].Heads)
+		}
+	}
+	check("paris", "", "", "aa bb cc")
+	check("nantes", "", "", "aa cc dd")
+	check("lyon", "", "", "cc")
+	check("paris", "aa", "cc", "aa bb")
+	check("paris", "ab", "", "bb cc")
+	// nantes leaves aa, paris joins dd.
+	mustCommit(t, s, &engine.Batch{Documents: []engine.DocumentRow{
+		{ID: "aa", Sites: []engine.SiteID{"paris"}, Heads: heads}, {ID: "dd", Sites: []engine.SiteID{"paris", "nantes"}}}})
+	check("nantes", "", "", "cc dd")
+	check("paris", "", "", "aa bb cc dd")
+}
+
+func TestChangesSinceAVersion(t *testing.T) {
+	s := open(t, t.TempDir())
+	row := func(actor string, seq uint64) engine.ChangeRow {
+		r := engine.ChangeRow{Document: "d", Actor: actor, Seq: seq, Hash: [32]byte{actor[0], byte(seq)}}
+		r.Bytes = make([]byte, 100)
+		return r
+	}
+	// In the order of storing, which is not that of actor and number.
+	mustCommit(t, s, &engine.Batch{Changes: []engine.ChangeRow{row("b", 1), row("a", 1)}})
+	mustCommit(t, s, &engine.Batch{Changes: []engine.ChangeRow{row("b", 2), row("a", 2), row("c", 1)}})
+	for _, tt := range []struct {
+		have  engine.Version
+		limit int
+		want  string
+	}{
+		{nil, 0, "b1 a1 b2 a2 c1"},
+		{engine.Version{"a": 2, "b": 1}, 0, "b2 c1"},
+		{engine.Version{"a": 9, "b": 9, "c": 9, "z": 1}, 0, ""},
+		{nil, 1, "b1 …"},
+		{nil, 250, "b1 a1 b2 …"},
+		{engine.Version{"a": 2, "b": 2}, 100, "c1"},
+	} {
+		rows, more, err := s.Changes(t.Context(), "d", tt.have, tt.limit)
+		var got []string
+		for _, r := range rows {
+			got = append(got, fmt.Sprintf("%s%d", r.Actor, r.Seq))
+			if r.Hash != (row(r.Actor, r.Seq).Hash) {
+				t.Errorf("hash of %s%d is %x", r.Actor, r.Seq, r.Hash)
+			}
+		}
+		if more {
+			got = append(got, "…")
+		}
+		if strings.Join(got, " ") != tt.want || err != nil {
+			t.Errorf("since %v, %d bytes: %v, %v, want %s", tt.have, tt.limit, got, err, tt.want)
+		}
+	}
+	if v, err := s.Version(t.Context(), "none"); v == nil || len(v) != 0 || err != nil {
+		t.Errorf("version of no document: %v, %v", v, err)
+	}
+}
+
+func TestSnapshots(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	if _, err := s.Snapshot(t.Context(), "d"); !errors.Is(err, engine.ErrNotFound) {
+		t.Errorf("none yet: %v, want ErrNotFound", err)
+	}
+	for _, want := range []string{"one", "", "three"} {
+		if err := s.SaveSnapshot(t.Context(), "d", []byte(want)); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := s.Snapshot(t.Context(), "d"); string(got) != want || err != nil {
+			t.Errorf("snapshot is %q, %v, want %q", got, err, want)
+		}
+	}
+	s.Close()
+	if got, err := open(t, dir).Snapshot(t.Context(), "d"); string(got) != "three" || err != nil {
+		t.Errorf("after reopening: %q, %v", got, err)
+	}
+}
