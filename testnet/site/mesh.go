@@ -2,9 +2,7 @@ package site
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 )
@@ -19,14 +17,12 @@ type Agent interface {
 }
 
 // Mesh starts the agents as one mesh: the first founds it, the others are invited by it. An agent whose data
-// directory exists is a member already and started as it is. Mesh returns when all are ready.
+// directory holds something is a member already and started as it is. Mesh returns when all are ready.
 func Mesh[A Agent](ctx context.Context, agents []A) error {
 	token := ""
 	for i, a := range agents {
 		c := a.Config()
-		_, err := os.Stat(c.Data())
-		fresh := errors.Is(err, fs.ErrNotExist)
-		if i > 0 && fresh {
+		if i > 0 && c.fresh() {
 			if token == "" {
 				v, err := agents[0].Client().Invite(ctx, len(agents)-1)
 				if err != nil {
@@ -65,6 +61,12 @@ func Up(ctx context.Context, a Agent, wait bool) error {
 		return fmt.Errorf("wait for %s: %w", a.Config().Name, err)
 	}
 	return nil
+}
+
+// fresh reports whether the agent has no data yet.
+func (c *Config) fresh() bool {
+	entries, err := os.ReadDir(c.Data())
+	return err != nil || len(entries) == 0
 }
 
 // keep puts an invitation beside the configuration.

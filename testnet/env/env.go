@@ -1,0 +1,110 @@
+package env
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/skerry/skerry/testnet/netns"
+	"github.com/skerry/skerry/testnet/site"
+)
+
+// Env is a running environment. Its sites may be used from several goroutines as long as no two start or stop the same
+// one.
+type Env struct {
+	setup   Setup
+	dir     string
+	network *netns.Network
+	sites   []*Site
+}
+
+// starting bounds how long all sites together take to be ready.
+const starting = 60 * time.Second
+
+// Open makes the environment with its files in dir and returns when all sites are ready. Close ends it, also after an
+// error.
+func Open(ctx context.Context, dir string, setup Setup) (*Env, error) {
+	e := &Env{setup: setup, dir: dir}
+	ctx, cancel := context.WithTimeout(ctx, starting)
+	defer cancel()
+	network, err := netns.New(setup.Sites...)
+	if err != nil {
+		return e, err
+	}
+	e.network = network
+	catalog := filepath.Join(dir, "app.yaml")
+	if err := os.WriteFile(catalog, setup.Application.Catalog, 0o600); err != nil {
+		return e, fmt.Errorf("write catalog: %w", err)
+	}
+	for _, name := range setup.Sites {
+		e.sites = append(e.sites, newSite(e, name, catalog))
+	}
+	for _, s := range e.sites {
+		if err := e.begin(ctx, s); err != nil {
+			return e, err
+		}
+	}
+	if err := site.Mesh(ctx, e.sites); err != nil {
+		return e, err
+	}
+	return e, nil
+}
+
+// begin starts the application of a site and prepares the site for its agent.
+func (e *Env) begin(ctx context.Context, s *Site) error {
+	if err := os.MkdirAll(s.config.Dir, 0o700); err != nil {
+		return err
+	}
+	if err := s.StartApplication(ctx); err != nil {
+		return err
+	}
+	if ready := e.setup.Application.Ready; ready != nil {
+		if err := ready(ctx, s); err != nil {
+			return fmt.Errorf("prepare the application of %s: %w", s.Name(), err)
+		}
+	}
+	if e.setup.Prepare != nil {
+		return e.setup.Prepare(s)
+	}
+	return nil
+}
+
+// Site returns the site of that name; nil when there is none.
+func (e *Env) Site(name string) *Site {
+	for _, s := range e.sites {
+		if s.Name() == name {
+			return s
+		}
+	}
+	return nil
+}
+
+// Sites returns all sites, in the order of the setup. The slice belongs to the environment.
+func (e *Env) Sites() []*Site { return e.sites }
+
+// Close stops all processes, waits for them and removes the network. An agent that does not end well is an error.
+func (e *Env) Close() error {
+	stopped := make(chan error)
+	for _, s := range e.sites {
+		go func() { stopped <- s.stop() }()
+	}
+	var errs []error
+	for range e.sites {
+		errs = append(errs, <-stopped)
+	}
+	if e.network != nil {
+		errs = append(errs, e.network.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// Describe writes what every site says of its peers, resources and operations, and the end of its logs.
+func (e *Env) Describe(w io.Writer) {
+	for _, s := range e.sites {
+		s.describe(w)
+	}
+}

@@ -1,0 +1,124 @@
+package env
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"time"
+
+	"github.com/skerry/skerry/testnet/netns"
+	"github.com/skerry/skerry/testnet/process"
+	"github.com/skerry/skerry/testnet/site"
+)
+
+// stopping is how long a process has to end after SIGTERM.
+const stopping = 15 * time.Second
+
+// Site is one site: its host, its agent and its instance of the application.
+type Site struct {
+	env    *Env
+	host   *netns.Host
+	http   *http.Client
+	config site.Config
+	agent  *process.Process
+	app    *process.Process
+}
+
+func newSite(e *Env, name, catalog string) *Site {
+	h := e.network.Host(name)
+	s := &Site{env: e, host: h, http: h.Client(), config: site.Config{
+		Name:    name,
+		Dir:     filepath.Join(e.dir, name),
+		Catalog: catalog,
+		API:     "127.0.0.1:8701",
+		Mesh:    []string{"/ip4/" + h.Address + "/udp/4701/quic-v1", "/ip4/" + h.Address + "/tcp/4701"},
+		Extra:   e.setup.Extra,
+	}}
+	for _, n := range e.setup.Application.names() {
+		s.config.Services = append(s.config.Services, site.Service{Name: n,
+			Listen: e.setup.Application.listener(n), Upstream: e.setup.Application.upstream(n)})
+	}
+	return s
+}
+
+// Name returns the site's name.
+func (s *Site) Name() string { return s.config.Name }
+
+// Config returns the configuration; changes take effect at the next Start.
+func (s *Site) Config() *site.Config { return &s.config }
+
+// Host returns the host on which the site runs.
+func (s *Site) Host() *netns.Host { return s.host }
+
+// HTTP returns a client inside the site's host.
+func (s *Site) HTTP() *http.Client { return s.http }
+
+// Client returns what asks the agent's REST API.
+func (s *Site) Client() *site.Client {
+	return &site.Client{Base: "http://" + s.config.API, HTTP: s.http}
+}
+
+// Agent returns the agent's process, nil before it was started.
+func (s *Site) Agent() *process.Process { return s.agent }
+
+// Launch starts the agent and does not wait.
+func (s *Site) Launch() (err error) {
+	s.agent, err = process.Start("the agent of "+s.Name(), s.config.Log(),
+		s.host.Command(s.env.setup.Program, "agent", "--config", s.config.File())...)
+	return err
+}
+
+// Ended returns how the agent or the application ended, nil while both run.
+func (s *Site) Ended() error { return errors.Join(s.agent.Ended(), s.app.Ended()) }
+
+// Up writes the configuration, starts the agent and waits until it is ready.
+func (s *Site) Up(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, starting)
+	defer cancel()
+	return site.Up(ctx, s, true)
+}
+
+// StartApplication starts the site's instance of the application and waits until it answers.
+func (s *Site) StartApplication(ctx context.Context) (err error) {
+	a := s.env.setup.Application
+	s.app, err = process.Start("the application of "+s.Name(), s.applicationLog(), s.host.Command(a.Command(s.config.Dir)...)...)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, starting)
+	defer cancel()
+	c := &site.Client{Base: a.upstream(a.names()[0]), HTTP: s.http}
+	for {
+		err := c.Call(ctx, http.MethodGet, a.Health, nil, nil)
+		if err == nil {
+			return nil
+		}
+		if gone := s.app.Ended(); gone != nil {
+			return gone
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("the application of %s does not answer: %w", s.Name(), err)
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+// StopApplication ends the site's instance of the application.
+func (s *Site) StopApplication() error { return s.app.Stop(stopping) }
+
+func (s *Site) applicationLog() string { return filepath.Join(s.config.Dir, "application.log") }
+
+// stop ends the agent before its application, so that nothing that runs meets a closed door.
+func (s *Site) stop() error {
+	var errs []error
+	for _, p := range []*process.Process{s.agent, s.app} {
+		if p != nil && p.Ended() == nil {
+			errs = append(errs, p.Stop(stopping))
+		}
+	}
+	s.http.CloseIdleConnections()
+	return errors.Join(errs...)
+}
