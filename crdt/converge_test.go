@@ -25,6 +25,11 @@ func ownWriting(tb testing.TB, a actor, chunks [][]byte, entries []engine.Entry)
 		must(tb, err)
 		must(tb, m.Map().Set(e.Key, e.Value))
 	}
+	return commit(tb, doc)
+}
+
+func commit(tb testing.TB, doc *automerge.Doc) []byte {
+	tb.Helper()
 	h, err := doc.Commit("", automerge.CommitOptions{Time: &time.Time{}})
 	must(tb, err)
 	c, err := doc.Change(h)
