@@ -90,6 +90,13 @@ func BenchmarkLists(b *testing.B) {
 			}
 		}
 	})
+	b.Run("CountResources", func(b *testing.B) {
+		for b.Loop() {
+			if counts, err := s.CountResources(b.Context()); err != nil || counts[engine.StateConflict] != 100 {
+				b.Fatal(counts, err)
+			}
+		}
+	})
 	b.Run("ResourceByLocal", func(b *testing.B) {
 		for b.Loop() {
 			if _, err := s.ResourceByLocal(b.Context(), "images", "image", "local-4711"); err != nil {

@@ -11,16 +11,27 @@ import (
 
 // Document returns the registration of a document.
 func (s *Store) Document(ctx context.Context, id engine.DocumentID) (engine.DocumentRow, error) {
-	r := engine.DocumentRow{ID: id}
+	r, err := scanDocument(s.reads.QueryRowContext(ctx, selectDocument+`id = ?`, string(id)))
+	return r, found(err, "document", id)
+}
+
+// MeshDocument returns the registration of the one document that is marked Mesh, or ErrNotFound.
+func (s *Store) MeshDocument(ctx context.Context) (engine.DocumentRow, error) {
+	r, err := scanDocument(s.reads.QueryRowContext(ctx, selectDocument+`mesh = 1 ORDER BY id LIMIT 1`))
+	return r, found(err, "document of", "the mesh")
+}
+
+const selectDocument = `SELECT id, about, mesh, sites, heads FROM documents WHERE `
+
+func scanDocument(row scanner) (engine.DocumentRow, error) {
+	var r engine.DocumentRow
 	var sites, heads []byte
-	err := s.reads.QueryRowContext(ctx, `SELECT about, mesh, sites, heads FROM documents WHERE id = ?`, string(id)).
-		Scan(&r.About, &r.Mesh, &sites, &heads)
-	if err != nil {
-		return engine.DocumentRow{}, found(err, "document", id)
+	if err := row.Scan(&r.ID, &r.About, &r.Mesh, &sites, &heads); err != nil {
+		return engine.DocumentRow{}, err
 	}
 	copy(r.Heads[:], heads)
 	if err := json.Unmarshal(sites, &r.Sites); err != nil {
-		return engine.DocumentRow{}, fmt.Errorf("sites of document %s: %w", id, err)
+		return engine.DocumentRow{}, fmt.Errorf("sites of document %s: %w", r.ID, err)
 	}
 	return r, nil
 }

@@ -3,6 +3,7 @@ package storage
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -43,7 +44,7 @@ func TestPagesComeFromAnIndex(t *testing.T) {
 			}
 		}
 	}
-	cursors := []string{"", encodeCursor(resourceCursor, position{1, "d"})}
+	cursors := []string{"", encodeCursor(resourceCursor, position{1, 1})}
 	for _, site := range []engine.SiteID{"", "paris"} {
 		for _, state := range []engine.State{"", engine.StateConverged, engine.StateConflict, engine.StateDeleted} {
 			for _, service := range []engine.ServiceName{"", "images"} {
@@ -61,7 +62,7 @@ func TestPagesComeFromAnIndex(t *testing.T) {
 			}
 		}
 	}
-	cursors[1] = encodeCursor(operationCursor, position{1, "o"})
+	cursors[1] = encodeCursor(operationCursor, position{1, 1})
 	for _, site := range []engine.SiteID{"", "paris"} {
 		for _, state := range []engine.State{"", engine.StatePending} {
 			for _, document := range []engine.DocumentID{"", "d"} {
@@ -145,8 +146,8 @@ func TestPagesNeitherRepeatNorSkip(t *testing.T) {
 
 func TestBadCursorsAreRefused(t *testing.T) {
 	s := open(t, t.TempDir())
-	of := encodeCursor(operationCursor, position{1, "o"})
-	for _, c := range []string{"x", "!!!", "cg", of, encodeCursor(resourceCursor, position{1, ""}), encodeCursor(resourceCursor, position{1, "d"}) + "\n"} {
+	of := encodeCursor(operationCursor, position{1, 1})
+	for _, c := range []string{"x", "!!!", "cg", of, encodeCursor(resourceCursor, position{1, 1})[1:], encodeCursor(resourceCursor, position{1, 1}) + "\n"} {
 		if _, _, err := s.Resources(t.Context(), engine.ResourceFilter{Cursor: c}); !errors.Is(err, engine.ErrRefused) {
 			t.Errorf("resources after %q: %v, want ErrRefused", c, err)
 		}
@@ -206,6 +207,10 @@ func TestResourceFilters(t *testing.T) {
 			t.Errorf("%s: %v, next %q, %v, want %s", tt.name, got, next, err, tt.want)
 		}
 	}
+	want := map[engine.State]int{engine.StateConverged: 2, engine.StateConflict: 1, engine.StateDeleted: 1}
+	if got, err := s.CountResources(t.Context()); !maps.Equal(got, want) || err != nil {
+		t.Errorf("counts: %v, %v, want %v", got, err, want)
+	}
 	if r, err := s.ResourceByID(t.Context(), "images", "image", "debian"); r.Document != "d2" || err != nil {
 		t.Errorf("ResourceByID: %v, %v, want the newest incarnation d2", r.Document, err)
 	}
@@ -219,6 +224,9 @@ func TestResourceFilters(t *testing.T) {
 
 func TestSummariesFollowThePlacement(t *testing.T) {
 	s := open(t, t.TempDir())
+	if _, err := s.MeshDocument(t.Context()); !errors.Is(err, engine.ErrNotFound) {
+		t.Errorf("mesh document: %v, want ErrNotFound", err)
+	}
 	heads := [32]byte{7}
 	mustCommit(t, s, &engine.Batch{Documents: []engine.DocumentRow{
 		{ID: "aa", Sites: []engine.SiteID{"paris", "nantes"}, Heads: heads},
@@ -245,6 +253,9 @@ func TestSummariesFollowThePlacement(t *testing.T) {
 	check("lyon", "", "", "cc")
 	check("paris", "aa", "cc", "aa bb")
 	check("paris", "ab", "", "bb cc")
+	if d, err := s.MeshDocument(t.Context()); d.ID != "cc" || !d.Mesh || err != nil {
+		t.Errorf("mesh document: %v, %v, want cc", d, err)
+	}
 	// nantes leaves aa, paris joins dd.
 	mustCommit(t, s, &engine.Batch{Documents: []engine.DocumentRow{
 		{ID: "aa", Sites: []engine.SiteID{"paris"}, Heads: heads}, {ID: "dd", Sites: []engine.SiteID{"paris", "nantes"}}}})

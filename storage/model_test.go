@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -28,6 +29,13 @@ type model struct {
 	intents    map[engine.OperationID]engine.Intent
 	outbox     map[engine.OperationID]engine.Kept
 	events     []engine.Event
+	order      map[string]int // of resources and operations, by when they were stored first
+}
+
+func (m *model) stored(id string) {
+	if _, ok := m.order[id]; !ok {
+		m.order[id] = len(m.order)
+	}
 }
 
 func (m *model) commit(b *engine.Batch) {
@@ -41,9 +49,11 @@ func (m *model) commit(b *engine.Batch) {
 	}
 	for _, r := range b.Resources {
 		m.resources[r.Document] = r
+		m.stored(string(r.Document))
 	}
 	for _, r := range b.Operations {
 		m.operations[r.ID] = r
+		m.stored(string(r.ID))
 	}
 	for _, r := range b.Intents {
 		m.intents[r.Operation] = r
@@ -162,7 +172,7 @@ func TestStoreIsItsModel(t *testing.T) {
 		}
 		defer func() { s.Close() }()
 		m := &model{map[engine.DocumentID]engine.DocumentRow{}, map[engine.DocumentID][]engine.ChangeRow{}, map[engine.DocumentID]engine.ResourceRow{},
-			map[engine.OperationID]engine.OperationRow{}, map[engine.OperationID]engine.Intent{}, map[engine.OperationID]engine.Kept{}, nil}
+			map[engine.OperationID]engine.OperationRow{}, map[engine.OperationID]engine.Intent{}, map[engine.OperationID]engine.Kept{}, nil, map[string]int{}}
 		for range rapid.IntRange(1, 8).Draw(t, "batches") {
 			if rapid.IntRange(0, 5).Draw(t, "reopen") == 0 {
 				if err := s.Close(); err != nil {
@@ -222,7 +232,7 @@ func (m *model) compare(t *rapid.T, s *Store) {
 		same(t, "summaries", got, want, err)
 	}
 	rows := slices.SortedFunc(maps.Values(m.resources), func(a, b engine.ResourceRow) int {
-		return -cmpBy(a.CreatedAt, b.CreatedAt, string(a.Document), string(b.Document))
+		return -cmpBy(a.CreatedAt, b.CreatedAt, m.order[string(a.Document)], m.order[string(b.Document)])
 	})
 	for _, f := range []engine.ResourceFilter{{}, {Site: "paris"}, {State: engine.StateConverged}, {State: engine.StateDeleted}, {ID: "r1"},
 		{Site: "lyon", State: engine.StateConverging}, {Query: "L1"}, {Service: "images", Kind: "image"}, {Service: "none"}} {
@@ -262,7 +272,7 @@ func (m *model) compare(t *rapid.T, s *Store) {
 		}
 	}
 	operations := slices.SortedFunc(maps.Values(m.operations), func(a, b engine.OperationRow) int {
-		return -cmpBy(a.IssuedAt, b.IssuedAt, string(a.ID), string(b.ID))
+		return -cmpBy(a.IssuedAt, b.IssuedAt, m.order[string(a.ID)], m.order[string(b.ID)])
 	})
 	for _, f := range []engine.OperationFilter{{}, {Site: "paris"}, {Site: "nantes", State: engine.StateApplied}, {Document: "d1"}, {Resource: "r2", Site: "lyon"},
 		{Document: "d2", Resource: "r1", State: engine.StatePending}, {State: engine.StateApplied}} {
@@ -300,7 +310,10 @@ func (m *model) compare(t *rapid.T, s *Store) {
 	events, err := s.Events(ctx, 0, 1000)
 	same(t, "events", events, m.events, err)
 	var pending []engine.DocumentID
-	for _, r := range slices.Backward(rows) {
+	slices.SortFunc(rows, func(a, b engine.ResourceRow) int {
+		return cmpBy(a.CreatedAt, b.CreatedAt, a.Document, b.Document)
+	})
+	for _, r := range rows {
 		if r.Pending {
 			pending = append(pending, r.Document)
 		}
@@ -309,9 +322,9 @@ func (m *model) compare(t *rapid.T, s *Store) {
 	same(t, "pending", got, pending, err)
 }
 
-func cmpBy(at, bt time.Time, a, b string) int {
+func cmpBy[T cmp.Ordered](at, bt time.Time, a, b T) int {
 	if c := at.Compare(bt); c != 0 {
 		return c
 	}
-	return strings.Compare(a, b)
+	return cmp.Compare(a, b)
 }

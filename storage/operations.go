@@ -9,31 +9,31 @@ import (
 )
 
 const operationColumns = `o.id, o.document, o.resource, o.type, o.service, o.kind, o.method, o.path, o.scope, o.origin,
-	o.user, o.issued_at, o.parents, o.state, o.sites, o.change, o.body`
+	o.user, o.issued_at, o.parents, o.state, o.sites, o.change, o.body, o.n`
 
-func scanOperation(row scanner) (engine.OperationRow, error) {
-	var r engine.OperationRow
-	var issued int64
+func scanOperation(row scanner) (listed[engine.OperationRow], error) {
+	var l listed[engine.OperationRow]
+	r := &l.row
 	var parents, sites, change []byte
 	err := row.Scan(&r.ID, &r.Document, &r.Resource, &r.Type, &r.Service, &r.Kind, &r.Method, &r.Path, &r.Scope,
-		&r.Origin, &r.User, &issued, &parents, &r.State, &sites, &change, &r.Body)
+		&r.Origin, &r.User, &l.at.at, &parents, &r.State, &sites, &change, &r.Body, &l.at.n)
 	if err != nil {
-		return engine.OperationRow{}, err
+		return l, err
 	}
-	r.IssuedAt, r.Change = instant(issued), change
+	r.IssuedAt, r.Change = instant(l.at.at), change
 	if err := json.Unmarshal(parents, &r.Parents); err != nil {
-		return engine.OperationRow{}, fmt.Errorf("parents of operation %s: %w", r.ID, err)
+		return l, fmt.Errorf("parents of operation %s: %w", r.ID, err)
 	}
 	if err := json.Unmarshal(sites, &r.Sites); err != nil {
-		return engine.OperationRow{}, fmt.Errorf("sites of operation %s: %w", r.ID, err)
+		return l, fmt.Errorf("sites of operation %s: %w", r.ID, err)
 	}
-	return r, nil
+	return l, nil
 }
 
 // Operation returns one operation.
 func (s *Store) Operation(ctx context.Context, id engine.OperationID) (engine.OperationRow, error) {
-	r, err := scanOperation(s.reads.QueryRowContext(ctx, `SELECT `+operationColumns+` FROM operations o WHERE id = ?`, string(id)))
-	return r, found(err, "operation", id)
+	l, err := scanOperation(s.reads.QueryRowContext(ctx, `SELECT `+operationColumns+` FROM operations o WHERE id = ?`, string(id)))
+	return l.row, found(err, "operation", id)
 }
 
 // Operations lists by issue, newest first. Together with Site, State is the state at that site, else the operation's own.
@@ -46,20 +46,15 @@ func (s *Store) Operations(ctx context.Context, f engine.OperationFilter) ([]eng
 	if err != nil {
 		return nil, "", fmt.Errorf("list operations: %w", err)
 	}
-	next := ""
-	if limit := pageSize(f.Limit); len(rows) > limit {
-		rows = rows[:limit]
-		last := rows[limit-1]
-		next = encodeCursor(operationCursor, position{nanos(last.IssuedAt), string(last.ID)})
-	}
-	return rows, next, nil
+	list, next := page(operationCursor, rows, f.Limit)
+	return list, next, nil
 }
 
 // operationQuery makes the list's query as resourceQuery does. A resource and a document have few operations, so
 // they are looked up first.
 func operationQuery(f engine.OperationFilter) (string, []any, error) {
 	w := where{}
-	from, order, page := `operations o`, `o.issued_at DESC, o.id DESC`, `(o.issued_at, o.id) < (?, ?)`
+	from, order, after := `operations o`, `o.issued_at DESC, o.n DESC`, `(o.issued_at, o.n) < (?, ?)`
 	narrow := f.Document != "" || f.Resource != ""
 	switch {
 	case narrow:
@@ -72,16 +67,16 @@ func operationQuery(f engine.OperationFilter) (string, []any, error) {
 			w.add(`o.resource = ?`, string(f.Resource))
 		}
 		if f.Site != "" && f.State != "" {
-			w.add(`EXISTS (SELECT 1 FROM operation_sites s WHERE s.operation = o.id AND s.site = ? AND s.state = ?)`,
+			w.add(`EXISTS (SELECT 1 FROM operation_sites s WHERE s.operation = o.n AND s.site = ? AND s.state = ?)`,
 				string(f.Site), string(f.State))
 		} else if f.Site != "" {
-			w.add(`EXISTS (SELECT 1 FROM operation_sites s WHERE s.operation = o.id AND s.site = ?)`, string(f.Site))
+			w.add(`EXISTS (SELECT 1 FROM operation_sites s WHERE s.operation = o.n AND s.site = ?)`, string(f.Site))
 		} else if f.State != "" {
 			w.add(`+o.state = ?`, string(f.State))
 		}
 	case f.Site != "":
-		from = `operation_sites s CROSS JOIN operations o ON o.id = s.operation`
-		order, page = `s.issued_at DESC, s.operation DESC`, `(s.issued_at, s.operation) < (?, ?)`
+		from = `operation_sites s CROSS JOIN operations o ON o.n = s.operation`
+		order, after = `s.issued_at DESC, s.operation DESC`, `(s.issued_at, s.operation) < (?, ?)`
 		w.add(`s.site = ?`, string(f.Site))
 		if f.State != "" {
 			w.add(`s.state = ?`, string(f.State))
@@ -94,7 +89,7 @@ func operationQuery(f engine.OperationFilter) (string, []any, error) {
 		if err != nil {
 			return "", nil, err
 		}
-		w.add(page, p.at, p.id)
+		w.add(after, p.at, p.n)
 	}
 	q := `SELECT ` + operationColumns + ` FROM ` + from + w.String() + ` ORDER BY ` + order + ` LIMIT ?`
 	return q, append(w.args, pageSize(f.Limit)+1), nil

@@ -12,34 +12,35 @@ import (
 )
 
 const resourceColumns = `r.document, r.id, r.service, r.kind, r.collaboration, r.local, r.state, r.reason, r.created_at,
-	r.updated_at, r.pending, r.sites`
+	r.updated_at, r.pending, r.sites, r.n`
 
 // A natural key has several incarnations, each its own document; the newest counts.
 const (
 	resourceByID = `SELECT ` + resourceColumns + ` FROM resources r WHERE id = ? AND service = ? AND kind = ?
-		ORDER BY created_at DESC, document DESC LIMIT 1`
+		ORDER BY created_at DESC, n DESC LIMIT 1`
 	resourceByLocal = `SELECT ` + resourceColumns + ` FROM resources r WHERE local <> '' AND local = ? AND service = ?
-		AND kind = ? ORDER BY created_at DESC, document DESC LIMIT 1`
+		AND kind = ? ORDER BY created_at DESC, n DESC LIMIT 1`
 	resourceByDocument = `SELECT ` + resourceColumns + ` FROM resources r WHERE document = ?`
 )
 
 // scanner is a row of a result.
 type scanner interface{ Scan(dest ...any) error }
 
-func scanResource(row scanner) (engine.ResourceRow, error) {
-	var r engine.ResourceRow
-	var created, updated int64
+func scanResource(row scanner) (listed[engine.ResourceRow], error) {
+	var l listed[engine.ResourceRow]
+	r := &l.row
+	var updated int64
 	var sites []byte
-	err := row.Scan(&r.Document, &r.ID, &r.Service, &r.Kind, &r.Collaboration, &r.Local, &r.State, &r.Reason, &created,
-		&updated, &r.Pending, &sites)
+	err := row.Scan(&r.Document, &r.ID, &r.Service, &r.Kind, &r.Collaboration, &r.Local, &r.State, &r.Reason, &l.at.at,
+		&updated, &r.Pending, &sites, &l.at.n)
 	if err != nil {
-		return engine.ResourceRow{}, err
+		return l, err
 	}
-	r.CreatedAt, r.UpdatedAt = instant(created), instant(updated)
+	r.CreatedAt, r.UpdatedAt = instant(l.at.at), instant(updated)
 	if err := json.Unmarshal(sites, &r.Sites); err != nil {
-		return engine.ResourceRow{}, fmt.Errorf("sites of resource %s: %w", r.ID, err)
+		return l, fmt.Errorf("sites of resource %s: %w", r.ID, err)
 	}
-	return r, nil
+	return l, nil
 }
 
 // found turns the result of a look-up into what callers get.
@@ -55,20 +56,20 @@ func found(err error, what string, id any) error {
 
 // ResourceByID returns the resource with this meta-identifier, the one created last if there are several.
 func (s *Store) ResourceByID(ctx context.Context, service engine.ServiceName, kind engine.KindName, id engine.ResourceID) (engine.ResourceRow, error) {
-	r, err := scanResource(s.byID.QueryRowContext(ctx, string(id), string(service), string(kind)))
-	return r, found(err, "resource", id)
+	l, err := scanResource(s.byID.QueryRowContext(ctx, string(id), string(service), string(kind)))
+	return l.row, found(err, "resource", id)
 }
 
 // ResourceByLocal returns the resource that this site's application calls id, the one created last if there are several.
 func (s *Store) ResourceByLocal(ctx context.Context, service engine.ServiceName, kind engine.KindName, id engine.LocalID) (engine.ResourceRow, error) {
-	r, err := scanResource(s.byLocal.QueryRowContext(ctx, string(id), string(service), string(kind)))
-	return r, found(err, "resource with local identifier", id)
+	l, err := scanResource(s.byLocal.QueryRowContext(ctx, string(id), string(service), string(kind)))
+	return l.row, found(err, "resource with local identifier", id)
 }
 
 // ResourceByDocument returns the resource of a document.
 func (s *Store) ResourceByDocument(ctx context.Context, id engine.DocumentID) (engine.ResourceRow, error) {
-	r, err := scanResource(s.byDocument.QueryRowContext(ctx, string(id)))
-	return r, found(err, "resource of document", id)
+	l, err := scanResource(s.byDocument.QueryRowContext(ctx, string(id)))
+	return l.row, found(err, "resource of document", id)
 }
 
 // Resources lists by creation, newest first. State is the resource's own, also together with Site. Query ignores case.
@@ -81,28 +82,23 @@ func (s *Store) Resources(ctx context.Context, f engine.ResourceFilter) ([]engin
 	if err != nil {
 		return nil, "", fmt.Errorf("list resources: %w", err)
 	}
-	next := ""
-	if limit := pageSize(f.Limit); len(rows) > limit {
-		rows = rows[:limit]
-		last := rows[limit-1]
-		next = encodeCursor(resourceCursor, position{nanos(last.CreatedAt), string(last.Document)})
-	}
-	return rows, next, nil
+	list, next := page(resourceCursor, rows, f.Limit)
+	return list, next, nil
 }
 
 // resourceQuery makes the list's query, which asks for one row more than the page has. SQLite keeps no statistics
 // here, so the query says which condition the index is to serve: a unary plus keeps a condition from being one.
 func resourceQuery(f engine.ResourceFilter) (string, []any, error) {
 	w := where{}
-	from, order := `resources r`, `r.created_at DESC, r.document DESC`
+	from, order := `resources r`, `r.created_at DESC, r.n DESC`
 	state := `r.state`
-	page := `(r.created_at, r.document) < (?, ?)`
+	after := `(r.created_at, r.n) < (?, ?)`
 	if f.Site != "" && f.ID == "" {
-		from, order = `resource_sites s CROSS JOIN resources r ON r.document = s.document`, `s.created_at DESC, s.document DESC`
-		state, page = `s.state`, `(s.created_at, s.document) < (?, ?)`
+		from, order = `resource_sites s CROSS JOIN resources r ON r.n = s.resource`, `s.created_at DESC, s.resource DESC`
+		state, after = `s.state`, `(s.created_at, s.resource) < (?, ?)`
 		w.add(`s.site = ?`, string(f.Site))
 	} else if f.Site != "" {
-		w.add(`EXISTS (SELECT 1 FROM resource_sites s WHERE s.document = r.document AND s.site = ?)`, string(f.Site))
+		w.add(`EXISTS (SELECT 1 FROM resource_sites s WHERE s.resource = r.n AND s.site = ?)`, string(f.Site))
 	}
 	// Most resources are converged: for that state the other conditions are the ones to go by.
 	rare := f.State != "" && f.State != engine.StateConverged
@@ -137,7 +133,7 @@ func resourceQuery(f engine.ResourceFilter) (string, []any, error) {
 		if err != nil {
 			return "", nil, err
 		}
-		w.add(page, p.at, p.id)
+		w.add(after, p.at, p.n)
 	}
 	q := `SELECT ` + resourceColumns + ` FROM ` + from + w.String() + ` ORDER BY ` + order + ` LIMIT ?`
 	return q, append(w.args, pageSize(f.Limit)+1), nil

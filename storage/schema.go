@@ -15,8 +15,9 @@ var migrations = []string{schema1}
 
 // schema1 is written around the questions that are asked:
 //   - Times are nanoseconds since 1970, 0 for none.
-//   - Lists go by (created_at, document) or (issued_at, id), newest first; every filter that can be rare has an index
-//     that ends in that pair, so that a page is read off the index.
+//   - Lists go by created_at or issued_at and, within one instant, by n, the order in which rows were stored first;
+//     newest first. Every filter that can be rare has an index that ends in that pair, so that a page is read off the
+//     index. (SQLite adds n, the rowid, to every index by itself.)
 //   - The index tables resource_sites, operation_sites and document_sites repeat what the JSON column sites says.
 //     Triggers keep them, so that no writer can forget to.
 //   - Changes are numbered in the order in which they were stored, so that reading them back in that order meets
@@ -64,7 +65,8 @@ CREATE TABLE snapshots (
 );
 
 CREATE TABLE resources (
-	document      TEXT PRIMARY KEY,
+	n             INTEGER PRIMARY KEY,
+	document      TEXT NOT NULL UNIQUE,
 	id            TEXT NOT NULL,
 	service       TEXT NOT NULL,
 	kind          TEXT NOT NULL,
@@ -78,38 +80,39 @@ CREATE TABLE resources (
 	search        TEXT NOT NULL, -- its identifier and those of its replicas, in lower case, one a line
 	sites         TEXT NOT NULL  -- JSON object of replica status by site id
 );
-CREATE INDEX resources_id ON resources (id, service, kind, created_at, document);
-CREATE INDEX resources_local ON resources (local, service, kind, created_at, document) WHERE local <> '';
-CREATE INDEX resources_live ON resources (created_at, document) WHERE state <> 'deleted';
-CREATE INDEX resources_service ON resources (service, created_at, document) WHERE state <> 'deleted';
-CREATE INDEX resources_kind ON resources (service, kind, created_at, document) WHERE state <> 'deleted';
-CREATE INDEX resources_state ON resources (state, created_at, document);
+CREATE INDEX resources_id ON resources (id, service, kind, created_at);
+CREATE INDEX resources_local ON resources (local, service, kind, created_at) WHERE local <> '';
+CREATE INDEX resources_live ON resources (created_at) WHERE state <> 'deleted';
+CREATE INDEX resources_service ON resources (service, created_at) WHERE state <> 'deleted';
+CREATE INDEX resources_kind ON resources (service, kind, created_at) WHERE state <> 'deleted';
+CREATE INDEX resources_state ON resources (state, created_at);
 CREATE INDEX resources_pending ON resources (created_at, document) WHERE pending = 1;
 
 CREATE TABLE resource_sites (
-	document   TEXT NOT NULL,
+	resource   INTEGER NOT NULL, -- n of resources
 	site       TEXT NOT NULL,
 	state      TEXT NOT NULL, -- of the resource
 	created_at INTEGER NOT NULL,
-	PRIMARY KEY (document, site)
+	PRIMARY KEY (resource, site)
 ) WITHOUT ROWID;
-CREATE INDEX resource_sites_live ON resource_sites (site, created_at, document) WHERE state <> 'deleted';
-CREATE INDEX resource_sites_state ON resource_sites (site, state, created_at, document);
+CREATE INDEX resource_sites_live ON resource_sites (site, created_at, resource) WHERE state <> 'deleted';
+CREATE INDEX resource_sites_state ON resource_sites (site, state, created_at, resource);
 
 CREATE TRIGGER resources_inserted AFTER INSERT ON resources BEGIN
-	INSERT INTO resource_sites SELECT new.document, key, new.state, new.created_at FROM json_each(new.sites);
+	INSERT INTO resource_sites SELECT new.n, key, new.state, new.created_at FROM json_each(new.sites);
 END;
 CREATE TRIGGER resources_updated AFTER UPDATE OF sites, state, created_at ON resources
 WHEN old.sites <> new.sites OR old.state <> new.state OR old.created_at <> new.created_at BEGIN
-	DELETE FROM resource_sites WHERE document = new.document
+	DELETE FROM resource_sites WHERE resource = new.n
 		AND site NOT IN (SELECT key FROM json_each(new.sites));
-	INSERT INTO resource_sites SELECT new.document, key, new.state, new.created_at FROM json_each(new.sites) WHERE true
-		ON CONFLICT (document, site) DO UPDATE SET state = excluded.state, created_at = excluded.created_at
+	INSERT INTO resource_sites SELECT new.n, key, new.state, new.created_at FROM json_each(new.sites) WHERE true
+		ON CONFLICT (resource, site) DO UPDATE SET state = excluded.state, created_at = excluded.created_at
 		WHERE state <> excluded.state OR created_at <> excluded.created_at;
 END;
 
 CREATE TABLE operations (
-	id        TEXT PRIMARY KEY,
+	n         INTEGER PRIMARY KEY,
+	id        TEXT NOT NULL UNIQUE,
 	document  TEXT NOT NULL,
 	resource  TEXT NOT NULL,
 	type      TEXT NOT NULL,
@@ -127,13 +130,13 @@ CREATE TABLE operations (
 	change    BLOB,
 	body      BLOB
 );
-CREATE INDEX operations_issued ON operations (issued_at, id);
-CREATE INDEX operations_state ON operations (state, issued_at, id);
-CREATE INDEX operations_document ON operations (document, issued_at, id);
-CREATE INDEX operations_resource ON operations (resource, issued_at, id);
+CREATE INDEX operations_issued ON operations (issued_at);
+CREATE INDEX operations_state ON operations (state, issued_at);
+CREATE INDEX operations_document ON operations (document, issued_at);
+CREATE INDEX operations_resource ON operations (resource, issued_at);
 
 CREATE TABLE operation_sites (
-	operation TEXT NOT NULL,
+	operation INTEGER NOT NULL, -- n of operations
 	site      TEXT NOT NULL,
 	state     TEXT NOT NULL, -- at this site
 	issued_at INTEGER NOT NULL,
@@ -144,14 +147,14 @@ CREATE INDEX operation_sites_state ON operation_sites (site, state, issued_at, o
 
 CREATE TRIGGER operations_inserted AFTER INSERT ON operations BEGIN
 	INSERT INTO operation_sites
-		SELECT new.id, key, coalesce(json_extract(value, '$.state'), ''), new.issued_at FROM json_each(new.sites);
+		SELECT new.n, key, coalesce(json_extract(value, '$.state'), ''), new.issued_at FROM json_each(new.sites);
 END;
 CREATE TRIGGER operations_updated AFTER UPDATE OF sites, issued_at ON operations
 WHEN old.sites <> new.sites OR old.issued_at <> new.issued_at BEGIN
-	DELETE FROM operation_sites WHERE operation = new.id
+	DELETE FROM operation_sites WHERE operation = new.n
 		AND site NOT IN (SELECT key FROM json_each(new.sites));
 	INSERT INTO operation_sites
-		SELECT new.id, key, coalesce(json_extract(value, '$.state'), ''), new.issued_at FROM json_each(new.sites) WHERE true
+		SELECT new.n, key, coalesce(json_extract(value, '$.state'), ''), new.issued_at FROM json_each(new.sites) WHERE true
 		ON CONFLICT (operation, site) DO UPDATE SET state = excluded.state, issued_at = excluded.issued_at
 		WHERE state <> excluded.state OR issued_at <> excluded.issued_at;
 END;
