@@ -1,0 +1,45 @@
+# What people do with this tree; `make` lists it.
+
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+COMMIT  := $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
+LDFLAGS := -X main.version=$(VERSION) -X main.commit=$(COMMIT)
+
+# Arguments for `make demo`, as in `make demo ARGS="--sites 5"`.
+ARGS ?=
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help build demo test check lint bench generate deps
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
+
+build: ## build bin/skerry
+	@.ci/deps build
+	go build -trimpath -ldflags '$(LDFLAGS)' -o bin/skerry ./cmd/skerry
+
+demo: build ## three sites on this machine, with a walk-through; ARGS="--sites 5" for more
+	bin/skerry demo $(ARGS)
+
+test: deps lint ## everything that has to pass: linters, then all tests with the race detector
+	go test -race -p 2 -timeout 10m ./...
+
+check: lint ## what is quick to check: format, linters, generated code, who imports whom
+	go test .
+
+lint:
+	@files=$$(git ls-files -co --exclude-standard '*.go' | xargs -r ls -d 2>/dev/null | xargs -r gofmt -l); \
+		if [ -n "$$files" ]; then echo "gofmt would change:"; echo "$$files"; exit 1; fi
+	go vet ./...
+	go tool staticcheck ./...
+	@.ci/generated
+
+bench: build ## measure, side by side with what others use; takes minutes
+	@.ci/deps bench
+	go run ./testnet/bench
+
+generate: ## make generated code anew
+	go tool templ generate
+
+deps: ## install the Debian packages that tests need (as root), or say which are missing
+	@.ci/deps test

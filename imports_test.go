@@ -1,0 +1,246 @@
+// Package skerry_test holds what is checked about the tree as a whole: who may import whom, and why not others.
+package skerry_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/skerry/skerry"
+
+// layer is the rule of one folder.
+type layer struct {
+	folder string
+	may    []string
+	why    string
+}
+
+// layers say which of our packages a package may import. A folder stands for everything below it; packages of one
+// folder may import each other. Every folder with Go code has a row.
+var layers = []layer{
+	{"engine", nil, "the core does no I/O and knows nobody: it declares what it needs and is handed it, so that all of it runs " +
+		"under simulated time, network and applications"},
+	{"crdt", []string{"engine"}, "documents meet the rest in the engine's ports alone"},
+	{"p2p", []string{"engine"}, "the network meets the rest in the engine's ports alone"},
+	{"storage", []string{"engine"}, "the store meets the rest in the engine's ports alone"},
+	{"glue", []string{"engine"}, "glue speaks an application's API and nothing else"},
+	{"web", []string{"engine", "glue"}, "pages and APIs show what the engine knows; how it is kept and carried is not theirs to know"},
+	{"cmd", []string{"engine", "crdt", "p2p", "storage", "glue", "web", "testnet"}, "wires everything; nobody else may depend on it"},
+	{"testnet", []string{"engine", "crdt", "p2p", "storage", "glue", "web", "cmd"}, "tests and demonstrates everything; nobody else may depend on it"},
+}
+
+// confined libraries may be imported by the folders that are named only; testnet, which takes everything apart, may
+// import all of them. The first row that fits an import counts.
+var confined = []struct {
+	library string
+	folders []string
+	why     string
+}{
+	{"github.com/automerge", []string{"crdt"}, "its decoder aborts the process on crafted bytes: none reach it but through the gate of crdt"},
+	{"github.com/libp2p/go-libp2p/core/crypto", []string{"p2p", "crdt"}, "keys are libp2p's; documents are signed with them"},
+	{"github.com/libp2p/go-libp2p/core/peer", []string{"p2p", "crdt"}, "sites are peer ids; their keys are in them"},
+	{"github.com/libp2p", []string{"p2p"}, "no other package depends on how sites are connected"},
+	{"github.com/multiformats/go-multiaddr", []string{"p2p", "cmd/agent"}, "addresses are text outside; the configuration checks their form"},
+	{"github.com/mattn/go-sqlite3", []string{"storage"}, "what is durable, and how, is decided in one place"},
+	{"database/sql", []string{"storage"}, "what is durable, and how, is decided in one place"},
+	{"github.com/labstack", []string{"web"}, "the HTTP framework ends where pages and APIs end"},
+	{"github.com/a-h/templ", []string{"web"}, "HTML is made for the page alone"},
+	{"github.com/prometheus", []string{"web"}, "metrics are one more view of what the engine tells"},
+	{"go.yaml.in/yaml", []string{"glue/strictyaml"}, "every file that people write is read strictly, with all problems at once"},
+	{"github.com/alecthomas/kong", []string{"cmd"}, "flags are the command line's; what runs is handed its values"},
+}
+
+// engineMay are the libraries that the engine's code (not its tests) may use beside the standard library: small, pure,
+// without I/O.
+var engineMay = []string{"github.com/evanphx/json-patch/v5"}
+
+// engineMayNot are packages of the standard library that do I/O or reach around Go.
+var engineMayNot = []string{"net", "os", "database", "syscall", "unsafe", "plugin", "log", "io/ioutil"}
+
+func TestImports(t *testing.T) {
+	for _, f := range goFiles(t) {
+		row := slices.IndexFunc(layers, func(l layer) bool { return within(l.folder, f.folder) })
+		if row < 0 && f.folder != "." {
+			t.Errorf("%s: no row of layers says what %s may import", f.path, f.folder)
+			continue
+		}
+		for path, at := range f.imports {
+			ours, isOurs := strings.CutPrefix(path, module+"/")
+			if isOurs && row >= 0 {
+				l := layers[row]
+				if !within(l.folder, ours) && !slices.ContainsFunc(l.may, func(m string) bool { return within(m, ours) }) {
+					t.Errorf("%s: %s may not import %s: %s", at, l.folder, ours, l.why)
+				}
+			}
+			if f.test || within("testnet", f.folder) {
+				continue
+			}
+			for _, c := range confined {
+				if !within(c.library, path) {
+					continue
+				}
+				if !slices.ContainsFunc(c.folders, func(m string) bool { return within(m, f.folder) }) {
+					t.Errorf("%s: only %s may import %s: %s", at, strings.Join(c.folders, ", "), c.library, c.why)
+				}
+				break
+			}
+		}
+	}
+}
+
+// TestEngineIsPure keeps I/O, the wall clock and other people's libraries out of the engine.
+func TestEngineIsPure(t *testing.T) {
+	for _, f := range goFiles(t) {
+		if !within("engine", f.folder) || f.test {
+			continue
+		}
+		for path, at := range f.imports {
+			first, _, _ := strings.Cut(path, "/")
+			switch {
+			case within(module, path):
+			case strings.Contains(first, "."):
+				if !slices.Contains(engineMay, path) {
+					t.Errorf("%s: the engine may not import %s: it takes the standard library and small pure libraries only", at, path)
+				}
+			case path == "net/http" || path == "log/slog":
+			case slices.ContainsFunc(engineMayNot, func(p string) bool { return within(p, path) }):
+				t.Errorf("%s: the engine may not import %s: it does no I/O, what it needs is handed in", at, path)
+			}
+		}
+		for name, at := range f.uses["net/http"] {
+			if name != "Header" && !strings.HasPrefix(name, "Status") && !strings.HasPrefix(name, "Method") {
+				t.Errorf("%s: the engine may not use http.%s: it speaks of headers, methods and statuses and sends nothing", at, name)
+			}
+		}
+		for _, name := range []string{"Now", "Since", "Until", "Sleep"} {
+			if at, ok := f.uses["time"][name]; ok {
+				t.Errorf("%s: the engine may not use time.%s: the clock is handed in, so that tests can set it", at, name)
+			}
+		}
+	}
+}
+
+// TestRulesAreInUse keeps the tables free of rows that nothing needs any more.
+func TestRulesAreInUse(t *testing.T) {
+	files := goFiles(t)
+	imported := func(folder, library string) bool {
+		return slices.ContainsFunc(files, func(f goFile) bool {
+			if !within(folder, f.folder) {
+				return false
+			}
+			for path := range f.imports {
+				if within(library, path) {
+					return true
+				}
+			}
+			return false
+		})
+	}
+	for _, l := range layers {
+		if _, err := os.Stat(l.folder); err != nil {
+			t.Errorf("the row of %s: %v", l.folder, err)
+		}
+	}
+	for _, c := range confined {
+		for _, folder := range c.folders {
+			if !imported(folder, c.library) {
+				t.Errorf("%s does not import %s (any more): take it out of its row", folder, c.library)
+			}
+		}
+	}
+	for _, library := range engineMay {
+		if !imported("engine", library) {
+			t.Errorf("the engine does not import %s (any more): take it out of the list", library)
+		}
+	}
+}
+
+// goFile is what the rules look at in one file.
+type goFile struct {
+	path, folder string // below the module's root, with slashes
+	test         bool
+	imports      map[string]token.Position // by path
+	// uses are the names that the file takes from a package, by the package's path and the name.
+	uses map[string]map[string]token.Position
+}
+
+// goFiles parses the files of this module.
+func goFiles(t *testing.T) []goFile {
+	t.Helper()
+	var files []goFile
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			_, other := os.Stat(filepath.Join(path, "go.mod"))
+			if path != "." && (other == nil || d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".")) {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if filepath.Ext(path) == ".go" {
+			f, err := parse(path)
+			if err != nil {
+				return err
+			}
+			files = append(files, f)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files) == 0 {
+		t.Fatal("there is no Go file: the test runs in the wrong folder")
+	}
+	return files
+}
+
+func parse(path string) (goFile, error) {
+	set := token.NewFileSet()
+	file, err := parser.ParseFile(set, path, nil, parser.SkipObjectResolution)
+	if err != nil {
+		return goFile{}, err
+	}
+	f := goFile{
+		path: filepath.ToSlash(path), folder: filepath.ToSlash(filepath.Dir(path)), test: strings.HasSuffix(path, "_test.go"),
+		imports: map[string]token.Position{}, uses: map[string]map[string]token.Position{},
+	}
+	names := map[string]string{} // local name of a package to its path
+	for _, spec := range file.Imports {
+		imported, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			return goFile{}, err
+		}
+		name := imported[strings.LastIndex(imported, "/")+1:]
+		if spec.Name != nil {
+			name = spec.Name.Name
+		}
+		names[name] = imported
+		f.imports[imported] = set.Position(spec.Pos())
+		f.uses[imported] = map[string]token.Position{}
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		if selector, ok := n.(*ast.SelectorExpr); ok {
+			if x, ok := selector.X.(*ast.Ident); ok && names[x.Name] != "" {
+				f.uses[names[x.Name]][selector.Sel.Name] = set.Position(selector.Pos())
+			}
+		}
+		return true
+	})
+	return f, nil
+}
+
+// within reports whether path is folder or below it.
+func within(folder, path string) bool {
+	return path == folder || strings.HasPrefix(path, folder+"/")
+}
