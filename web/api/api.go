@@ -1,0 +1,176 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/glue"
+)
+
+// Store is what the API reads of the site's store. See engine.Store for what each method promises.
+type Store interface {
+	Resources(ctx context.Context, f engine.ResourceFilter) (rows []engine.ResourceRow, next string, err error)
+	ResourceByLocal(ctx context.Context, s engine.ServiceName, k engine.KindName, id engine.LocalID) (engine.ResourceRow, error)
+	Operation(ctx context.Context, id engine.OperationID) (engine.OperationRow, error)
+	Operations(ctx context.Context, f engine.OperationFilter) (rows []engine.OperationRow, next string, err error)
+	Events(ctx context.Context, after uint64, limit int) ([]engine.Event, error)
+}
+
+// Counter counts without listing. Deleted resources are counted under their state. An operation counts under the
+// state that its row has.
+type Counter interface {
+	CountResources(ctx context.Context) (map[engine.State]int, error)
+	CountOperations(ctx context.Context) (map[engine.State]int, error)
+}
+
+// Mesh is the membership as people see and change it. Errors may be *engine.Refusal.
+type Mesh interface {
+	Self() engine.SiteID
+	Members() []engine.Member
+	// Invite makes an invitation durable before it returns. The secret is told here only.
+	Invite(ctx context.Context, expires time.Duration, uses int) (engine.Invitation, []byte, error)
+	Invitations() []engine.Invitation
+	// Revoke returns engine.ErrNotFound for an invitation that is not this mesh's.
+	Revoke(ctx context.Context, id string) error
+}
+
+// Network tells the way to the other sites, and rehearses a cut.
+type Network interface {
+	Status() map[engine.SiteID]engine.SiteStatus
+	SetIsolated(bool)
+	Isolated() bool
+}
+
+// Operator settles rejected and uncertain operations. Errors may be *engine.Refusal; engine.ErrNotFound when there
+// is no such operation here.
+type Operator interface {
+	Retry(ctx context.Context, id engine.OperationID) error
+	Done(ctx context.Context, id engine.OperationID) error
+	Drop(ctx context.Context, id engine.OperationID) error
+}
+
+// Waiter blocks until the event log has an entry after the given one, and returns what is there, oldest first.
+type Waiter interface {
+	WaitEvents(ctx context.Context, after uint64) ([]engine.Event, error)
+}
+
+// Service is one service of the application at this site.
+type Service struct {
+	Name  engine.ServiceName
+	Kinds []*engine.Kind
+	// Handler is the interception handler that clients of the service reach, called in process.
+	Handler http.Handler
+}
+
+// Config is what the API is handed. Every field is needed.
+type Config struct {
+	Application string // the catalog's name for the application
+	Catalog     string // digest of this site's catalog
+	Version     string // of the agent
+	Services    []Service
+
+	Store    Store
+	Counter  Counter
+	Mesh     Mesh
+	Network  Network
+	Operator Operator
+	Waiter   Waiter
+	// Token makes the text that a new site's configuration needs.
+	Token func(i engine.Invitation, secret []byte) string
+	// Ready returns why the site does not serve yet or any more; nil when it does.
+	Ready func() error
+
+	// Registry gets the API's metrics and is what /metrics shows.
+	Registry *prometheus.Registry
+	Log      *slog.Logger
+	Now      func() time.Time
+}
+
+// Bounds on what one client can take.
+const (
+	maxStreams   = 128              // open event streams
+	replicaWait  = 3 * time.Second  // for one site's answer to a comparison
+	replicaBytes = 1 << 20          // of one site's answer
+	issueWait    = 60 * time.Second // for the answer to an issued request
+	answerBytes  = 1 << 20          // of the answer to an issued request
+	bodyBytes    = 1 << 20          // of a JSON body sent to the API
+)
+
+// API answers the calls. It is safe for concurrent use.
+type API struct {
+	Config
+	routers  map[engine.ServiceName]*glue.Router
+	metrics  *metrics
+	streams  chan struct{} // a slot for each open stream
+	stopping chan struct{} // closed when Run ends
+	stop     sync.Once
+}
+
+// New checks the configuration and registers the metrics.
+func New(c Config) (*API, error) {
+	var missing []error
+	for name, absent := range map[string]bool{
+		"Store": c.Store == nil, "Counter": c.Counter == nil, "Mesh": c.Mesh == nil, "Network": c.Network == nil,
+		"Operator": c.Operator == nil, "Waiter": c.Waiter == nil, "Token": c.Token == nil, "Ready": c.Ready == nil,
+		"Registry": c.Registry == nil, "Log": c.Log == nil, "Now": c.Now == nil,
+	} {
+		if absent {
+			missing = append(missing, fmt.Errorf("%s is missing", name))
+		}
+	}
+	if len(missing) > 0 {
+		return nil, fmt.Errorf("configure the API: %w", errors.Join(missing...))
+	}
+	a := &API{Config: c, streams: make(chan struct{}, maxStreams), stopping: make(chan struct{})}
+	a.routers = make(map[engine.ServiceName]*glue.Router, len(c.Services))
+	for _, s := range c.Services {
+		a.routers[s.Name] = glue.NewRouter(s.Kinds)
+	}
+	a.metrics = newMetrics(a)
+	if err := a.metrics.register(c.Registry); err != nil {
+		return nil, fmt.Errorf("register metrics: %w", err)
+	}
+	return a, nil
+}
+
+// Run counts events for the metrics until ctx ends, and then ends all open event streams, so that the server can be
+// shut down after it.
+func (a *API) Run(ctx context.Context) error {
+	defer a.stop.Do(func() { close(a.stopping) })
+	return a.metrics.follow(ctx)
+}
+
+// Stopping is closed when the site is about to stop: whoever holds a connection open ends it then.
+func (a *API) Stopping() <-chan struct{} { return a.stopping }
+
+// service returns nil for a name that the catalog does not have.
+func (a *API) service(name engine.ServiceName) *Service {
+	for i := range a.Services {
+		if a.Services[i].Name == name {
+			return &a.Services[i]
+		}
+	}
+	return nil
+}
+
+// kind returns nil when the catalog has no such kind.
+func (a *API) kind(service engine.ServiceName, name engine.KindName) *engine.Kind {
+	s := a.service(service)
+	if s == nil {
+		return nil
+	}
+	for _, k := range s.Kinds {
+		if k.Name == name {
+			return k
+		}
+	}
+	return nil
+}

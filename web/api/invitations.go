@@ -1,0 +1,74 @@
+package api
+
+import (
+	"context"
+	"time"
+
+	"github.com/skerry/skerry/engine"
+)
+
+// Invitation lets sites in. Token is told once, to whoever made it.
+type Invitation struct {
+	ID        string    `json:"id"`
+	Token     string    `json:"token,omitempty"`
+	Issuer    string    `json:"issuer"`
+	Uses      int       `json:"uses"` // left
+	Revoked   bool      `json:"revoked"`
+	Open      bool      `json:"open"` // it lets a site in now
+	CreatedAt time.Time `json:"created_at"`
+	ExpiresAt time.Time `json:"expires_at"`
+}
+
+// InvitationRequest asks for an invitation.
+type InvitationRequest struct {
+	Expires string `json:"expires"` // a Go duration; empty: 1h
+	Uses    *int   `json:"uses"`    // nil: 1
+}
+
+// The bounds of an invitation.
+const (
+	maxExpires = 30 * 24 * time.Hour
+	maxUses    = 1000
+)
+
+// Invite makes an invitation.
+func (a *API) Invite(ctx context.Context, r InvitationRequest) (Invitation, error) {
+	expires, uses := time.Hour, 1
+	if r.Expires != "" {
+		d, err := time.ParseDuration(r.Expires)
+		if err != nil || d < time.Second || d > maxExpires {
+			return Invitation{}, badRequest("expires is %q: give a duration from 1s to 720h, such as 1h", r.Expires)
+		}
+		expires = d
+	}
+	if r.Uses != nil {
+		uses = *r.Uses
+	}
+	if uses < 1 || uses > maxUses {
+		return Invitation{}, badRequest("uses is %d: give a number from 1 to %d", uses, maxUses)
+	}
+	inv, secret, err := a.Mesh.Invite(ctx, expires, uses)
+	if err != nil {
+		return Invitation{}, err
+	}
+	v := a.invitation(inv, a.names())
+	v.Token = a.Token(inv, secret)
+	return v, nil
+}
+
+// Invitations lists the invitations of the mesh, without their tokens.
+func (a *API) Invitations() []Invitation {
+	n, list := a.names(), []Invitation{}
+	for _, i := range a.Mesh.Invitations() {
+		list = append(list, a.invitation(i, n))
+	}
+	return list
+}
+
+func (a *API) invitation(i engine.Invitation, n names) Invitation {
+	return Invitation{
+		ID: i.ID, Issuer: n.of(i.Issuer), Uses: i.Uses, Revoked: i.Revoked,
+		Open:      !i.Revoked && i.Uses > 0 && a.Now().Before(i.ExpiresAt),
+		CreatedAt: i.CreatedAt, ExpiresAt: i.ExpiresAt,
+	}
+}

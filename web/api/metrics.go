@@ -1,0 +1,113 @@
+package api
+
+import (
+	"context"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/skerry/skerry/engine"
+)
+
+// metrics are what /metrics shows. What can be read when it is asked for is read then; only events and requests
+// are counted as they happen.
+type metrics struct {
+	api      *API
+	events   *prometheus.CounterVec
+	requests *prometheus.HistogramVec
+
+	reachable, rtt, resources, operations, streams, isolated, info *prometheus.Desc
+}
+
+func newMetrics(a *API) *metrics {
+	desc := func(name, help string, labels ...string) *prometheus.Desc {
+		return prometheus.NewDesc("skerry_"+name, help, labels, nil)
+	}
+	return &metrics{
+		api: a,
+		events: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "skerry_events_total", Help: "Entries that the event log got since the agent started, by type.",
+		}, []string{"type"}),
+		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "skerry_http_request_duration_seconds", Help: "Time to answer requests to the API and the page, by route.",
+			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10},
+		}, []string{"method", "route", "status"}),
+		reachable:  desc("site_reachable", "Whether a site of the mesh can be reached from here.", "site"),
+		rtt:        desc("site_round_trip_seconds", "Round trip to a site of the mesh, once measured.", "site"),
+		resources:  desc("resources", "Resources by state.", "state"),
+		operations: desc("operations", "Operations by state at the site that is farthest from applied.", "state"),
+		streams:    desc("event_streams", "Open event streams."),
+		isolated:   desc("isolated", "Whether this site rehearses a cut."),
+		info:       desc("info", "The agent and its site.", "site", "version", "application", "catalog"),
+	}
+}
+
+func (m *metrics) register(r *prometheus.Registry) error {
+	for _, c := range []prometheus.Collector{m, m.events, m.requests} {
+		if err := r.Register(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// follow counts the events from now on until ctx ends.
+func (m *metrics) follow(ctx context.Context) error {
+	after, err := m.api.newest(ctx)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil
+		}
+		return err
+	}
+	return m.api.Follow(ctx, after, time.Hour, func(events []engine.Event) error {
+		for _, e := range events {
+			m.events.WithLabelValues(e.Type).Inc()
+		}
+		return nil
+	})
+}
+
+// Observe records one answered request. Route is the pattern that matched, never the path itself.
+func (a *API) Observe(method, route, status string, took time.Duration) {
+	a.metrics.requests.WithLabelValues(method, route, status).Observe(took.Seconds())
+}
+
+// Describe implements prometheus.Collector.
+func (m *metrics) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{m.reachable, m.rtt, m.resources, m.operations, m.streams, m.isolated, m.info} {
+		ch <- d
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (m *metrics) Collect(ch chan<- prometheus.Metric) {
+	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+	}
+	one := map[bool]float64{true: 1}
+	for _, s := range m.api.Sites() {
+		gauge(m.reachable, one[s.Reachable], s.Name)
+		if s.RTT != nil && !s.Self {
+			gauge(m.rtt, *s.RTT/1000, s.Name)
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	counted := func(d *prometheus.Desc, states []engine.State, n map[engine.State]int, err error) {
+		if err != nil {
+			ch <- prometheus.NewInvalidMetric(d, err)
+			return
+		}
+		for _, s := range states {
+			gauge(d, float64(n[s]), string(s))
+		}
+	}
+	n, err := m.api.Counter.CountResources(ctx)
+	counted(m.resources, ResourceStates, n, err)
+	n, err = m.api.Counter.CountOperations(ctx)
+	counted(m.operations, OperationStates, n, err)
+	gauge(m.streams, float64(len(m.api.streams)))
+	gauge(m.isolated, one[m.api.Network.Isolated()])
+	gauge(m.info, 1, m.api.names().of(m.api.Mesh.Self()), m.api.Version, m.api.Application, m.api.Catalog)
+}

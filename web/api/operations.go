@@ -1,0 +1,156 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/skerry/skerry/engine"
+)
+
+// Operation is one request that changes a resource at every site that has it.
+type Operation struct {
+	ID       string             `json:"id"`
+	Resource string             `json:"resource"`
+	Type     string             `json:"type"`
+	Service  string             `json:"service"`
+	Kind     string             `json:"kind"`
+	Method   string             `json:"method"`
+	Path     string             `json:"path"`
+	Scope    string             `json:"scope"`
+	Origin   string             `json:"origin"` // site name
+	User     string             `json:"user"`
+	IssuedAt time.Time          `json:"issued_at"`
+	Parents  []string           `json:"parents"`
+	State    string             `json:"state"` // at the site that is farthest from applied
+	Sites    map[string]Outcome `json:"sites"` // by site name
+	// Body is JSON where the body is JSON, else a string as BodyEncoding tells: json, text, base64; null and empty
+	// when there is none or when it may not be shown. Sensitive fields are hidden in Body and Change.
+	Body         any    `json:"body"`
+	BodyEncoding string `json:"body_encoding"`
+	// Change is what it sets: {"set": {pointer: value}, "unset": [pointer]}; null for actions and deletes.
+	Change any `json:"change"`
+}
+
+// Outcome is what is known here of an operation at one site.
+type Outcome struct {
+	State    string    `json:"state"`
+	Status   int       `json:"status"` // of the application's answer; 0: none
+	At       time.Time `json:"at,omitzero"`
+	Attempts int       `json:"attempts"`
+	Error    string    `json:"error"`
+}
+
+// OperationList is one page of operations, newest first. Next is empty on the last one.
+type OperationList struct {
+	Items []Operation `json:"items"`
+	Next  string      `json:"next"`
+}
+
+// OperationQuery selects operations; the site is a name. Service and Kind help Resource to be one.
+type OperationQuery struct {
+	Resource, Service, Kind, State, Site, Cursor string
+	Limit                                        int
+}
+
+// OperationStates are the states that a list can be filtered by.
+var OperationStates = []engine.State{
+	engine.StatePending, engine.StateApplied, engine.StateRejected, engine.StateSuperseded, engine.StateUncertain,
+}
+
+// Operations lists operations.
+func (a *API) Operations(ctx context.Context, q OperationQuery) (OperationList, error) {
+	n := a.names()
+	site, err := n.id(q.Site)
+	if err != nil {
+		return OperationList{}, err
+	}
+	state, err := parseState(q.State, OperationStates...)
+	if err != nil {
+		return OperationList{}, err
+	}
+	f := engine.OperationFilter{State: state, Site: site, Limit: q.Limit, Cursor: q.Cursor}
+	switch {
+	case q.Resource != "":
+		row, err := a.row(ctx, ResourceRef{q.Resource, q.Service, q.Kind})
+		if err != nil {
+			return OperationList{}, err
+		}
+		f.Document = row.Document
+	case q.Service != "" || q.Kind != "":
+		return OperationList{}, badRequest("service and kind tell which resource is meant: give resource as well")
+	}
+	rows, next, err := a.Store.Operations(ctx, f)
+	if err != nil {
+		return OperationList{}, fmt.Errorf("list operations: %w", err)
+	}
+	list := OperationList{Items: make([]Operation, 0, len(rows)), Next: next}
+	for _, r := range rows {
+		list.Items = append(list.Items, a.operation(r, n))
+	}
+	return list, nil
+}
+
+// Operation finds one operation.
+func (a *API) Operation(ctx context.Context, id string) (Operation, error) {
+	row, err := a.Store.Operation(ctx, engine.OperationID(id))
+	if errors.Is(err, engine.ErrNotFound) {
+		return Operation{}, refuse(404, "not-found", "this site knows no operation %q", id)
+	}
+	if err != nil {
+		return Operation{}, fmt.Errorf("look up operation %s: %w", id, err)
+	}
+	return a.operation(row, a.names()), nil
+}
+
+// Verbs settle a rejected or uncertain operation: run it again, take it as done, give it up.
+var Verbs = []string{"retry", "done", "drop"}
+
+// Settle applies one of Verbs and returns the operation as it is then.
+func (a *API) Settle(ctx context.Context, id, verb string) (Operation, error) {
+	if _, err := a.Operation(ctx, id); err != nil {
+		return Operation{}, err
+	}
+	var do func(context.Context, engine.OperationID) error
+	switch verb {
+	case "retry":
+		do = a.Operator.Retry
+	case "done":
+		do = a.Operator.Done
+	case "drop":
+		do = a.Operator.Drop
+	default:
+		return Operation{}, refuse(404, "not-found", "an operation can be settled with retry, done or drop")
+	}
+	if err := do(ctx, engine.OperationID(id)); err != nil {
+		return Operation{}, fmt.Errorf("%s operation %s: %w", verb, id, err)
+	}
+	return a.Operation(ctx, id)
+}
+
+func (a *API) operation(r engine.OperationRow, n names) Operation {
+	v := Operation{
+		ID: string(r.ID), Resource: string(r.Resource), Type: string(r.Type), Service: string(r.Service),
+		Kind: string(r.Kind), Method: r.Method, Path: r.Path, Scope: r.Scope, Origin: n.of(r.Origin), User: r.User,
+		IssuedAt: r.IssuedAt, Parents: []string{}, State: string(r.State), Sites: make(map[string]Outcome, len(r.Sites)),
+	}
+	for _, p := range r.Parents {
+		v.Parents = append(v.Parents, string(p))
+	}
+	for id, s := range r.Sites {
+		v.Sites[n.of(id)] = Outcome{string(s.State), s.Status, s.At, s.Attempts, s.Error}
+	}
+	k := a.kind(r.Service, r.Kind)
+	if k == nil { // nobody here knows which of its fields are sensitive
+		return v
+	}
+	v.Body, v.BodyEncoding = showBody(k, r.Body)
+	var change engine.Change
+	if len(r.Change) > 0 && json.Unmarshal(r.Change, &change) == nil {
+		hideInChange(k, &change)
+		v.Change = change
+	}
+	return v
+}

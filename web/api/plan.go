@@ -1,0 +1,269 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/scope"
+	"github.com/skerry/skerry/glue"
+)
+
+// Plan tells which site would do what for a request now.
+type Plan struct {
+	Summary string `json:"summary"`
+	Steps   []Step `json:"steps"`
+}
+
+// Step is what one site does.
+type Step struct {
+	Site      string   `json:"site"`
+	Does      string   `json:"does"`
+	Reachable bool     `json:"reachable"`
+	RTT       *float64 `json:"rtt_ms"`    // milliseconds; nil: not measured
+	WaitsFor  []string `json:"waits_for"` // sites whose step comes first
+}
+
+// planner makes one plan.
+type planner struct {
+	sites map[string]Site
+	self  string
+	plan  *Plan
+}
+
+// plan adds the plan and the warnings to an explanation without errors so far.
+func (a *API) plan(ctx context.Context, r ExplainRequest, service string, bound bool, e *Explanation) error {
+	p := &planner{sites: map[string]Site{}, plan: &Plan{Steps: []Step{}}}
+	for _, s := range a.Sites() {
+		p.sites[s.Name] = s
+		if s.Self {
+			p.self = s.Name
+		}
+	}
+	involved := e.Alternatives[0].Sites
+	var row *engine.ResourceRow
+	if r.Method != "" && r.Path != "" && service != "" {
+		m, ok := a.route(service, strings.ToUpper(r.Method), r.Path)
+		if !ok && len(involved) > 1 {
+			e.Errors = append(e.Errors, ScopeError{scope.TypeError, fmt.Sprintf(
+				"the catalog has no kind for %s of service %s, so it cannot run at several sites; name one site", r.Path, service), 0})
+			return nil
+		}
+		if ok && m.Target != "" {
+			found, err := a.row(ctx, ResourceRef{m.Target, service, string(m.Kind.Name)})
+			switch {
+			case err == nil && found.State != engine.StateDeleted:
+				row = &found
+			case err != nil && AsRefusal(err).Status >= 500:
+				return err
+			}
+		}
+		p.request(a.names(), m, ok, row, involved, bound)
+		if ok {
+			warnings, err := a.reliances(ctx, m, r.Body, involved)
+			if err != nil {
+				return err
+			}
+			e.Warnings = append(e.Warnings, warnings...)
+		}
+	} else {
+		p.location(involved, e.Alternatives[0].Mode)
+	}
+	e.Plan = p.plan
+	e.Warnings = append(e.Warnings, p.warnings()...)
+	return nil
+}
+
+func (p *planner) step(site, does string, after ...string) {
+	s, known := p.sites[site]
+	st := Step{Site: site, Does: does, WaitsFor: append([]string{}, after...)}
+	if known {
+		st.Reachable, st.RTT = s.Reachable, s.RTT
+	}
+	p.plan.Steps = append(p.plan.Steps, st)
+}
+
+// location tells what a scope means when no request is known.
+func (p *planner) location(sites []string, mode string) {
+	if mode == scope.One {
+		p.plan.Summary = "Requests run at " + sites[0] + "."
+		if sites[0] == p.self {
+			p.plan.Summary = "Requests run here, at " + p.self + "."
+		}
+		p.step(sites[0], "runs the request")
+		return
+	}
+	p.plan.Summary = "What is created gets a replica at each of " + list(sites) + "; reads take the nearest, lists are of all."
+	for _, s := range sites {
+		p.step(s, "holds a replica")
+	}
+}
+
+// request tells who does what for a request.
+func (p *planner) request(n names, m glue.Match, known bool, row *engine.ResourceRow, involved []string, bound bool) {
+	read := known && (m.Verb == glue.VerbRead || m.Verb == glue.VerbList)
+	if row != nil && !read {
+		var placement []string
+		for id := range row.Sites {
+			placement = append(placement, n.of(id))
+		}
+		slices.Sort(placement)
+		p.write(placement, fmt.Sprintf("%s %s is replicated at %s: the change goes to every replica, whatever the scope says.",
+			m.Kind.Name, row.ID, list(placement)))
+		return
+	}
+	switch {
+	case row != nil && !bound:
+		if _, here := row.Sites[n.byName[p.self]]; !here {
+			involved = nil
+			for id := range row.Sites {
+				involved = append(involved, n.of(id))
+			}
+		}
+		p.read(involved)
+	case read && m.Verb == glue.VerbList && len(involved) > 1:
+		p.plan.Summary = "The lists of " + list(involved) + " are asked for at once and joined; sites that do not answer are named."
+		for _, s := range involved {
+			p.step(s, "answers with its list")
+		}
+	case read:
+		p.read(involved)
+	case len(involved) > 1:
+		p.write(involved, "A replica at each of "+list(involved)+", all under one identifier.")
+	case involved[0] == p.self:
+		p.plan.Summary = "The request goes to the application here, as if no agent stood in front of it."
+		p.step(p.self, "runs the request")
+	default:
+		p.plan.Summary = "The request is forwarded to " + involved[0] + " and runs only there."
+		p.step(involved[0], "runs the request")
+	}
+}
+
+func (p *planner) read(from []string) {
+	site := p.nearest(from)
+	switch {
+	case site == "":
+		p.plan.Summary = "None of " + list(from) + " can be reached now: the read would be refused (503)."
+	case site == p.self:
+		p.plan.Summary = "Read here: nothing waits for another site."
+		p.step(site, "answers from its application")
+	default:
+		p.plan.Summary = "Read from " + site + ", the nearest of the sites that can answer."
+		p.step(site, "answers from its application")
+	}
+}
+
+func (p *planner) write(sites []string, summary string) {
+	origin := p.nearest(sites)
+	if origin == "" {
+		p.plan.Summary = summary + " None of them can be reached now: the request would be kept here, durable, and answered 202."
+		for _, s := range sites {
+			p.step(s, "applies the operation when it can be reached again")
+		}
+		return
+	}
+	p.plan.Summary = summary
+	p.step(origin, "runs the request first, with the caller's credentials; its application's answer is the answer")
+	for _, s := range sites {
+		switch {
+		case s == origin:
+		case p.sites[s].Reachable:
+			p.step(s, "applies the operation when it hears of it", origin)
+		default:
+			p.step(s, "applies the operation when it can be reached again", origin)
+		}
+	}
+}
+
+// nearest returns this site when it is among the names, else the reachable one with the shortest round trip; empty
+// when none can be reached.
+func (p *planner) nearest(names []string) string {
+	if slices.Contains(names, p.self) {
+		return p.self
+	}
+	reachable := slices.DeleteFunc(slices.Clone(names), func(s string) bool { return !p.sites[s].Reachable })
+	if len(reachable) == 0 {
+		return ""
+	}
+	rtt := func(s string) float64 {
+		if r := p.sites[s].RTT; r != nil {
+			return *r
+		}
+		return 1e9
+	}
+	return slices.MinFunc(reachable, func(x, y string) int {
+		return cmp.Or(cmp.Compare(rtt(x), rtt(y)), cmp.Compare(x, y))
+	})
+}
+
+// warnings are about the sites of the steps as they are now.
+func (p *planner) warnings() []string {
+	var w []string
+	for _, st := range p.plan.Steps {
+		s, known := p.sites[st.Site]
+		switch {
+		case !known:
+			w = append(w, fmt.Sprintf("site %s is no member of the mesh any more", st.Site))
+		case !s.Reachable && s.LastSeen == nil:
+			w = append(w, fmt.Sprintf("site %s cannot be reached now and has not been seen since this agent started", s.Name))
+		case !s.Reachable:
+			w = append(w, fmt.Sprintf("site %s cannot be reached now; it was last seen %s", s.Name, s.LastSeen.UTC().Format("2006-01-02 15:04:05 UTC")))
+		}
+		if here := p.sites[p.self]; known && s.Catalog != here.Catalog {
+			w = append(w, fmt.Sprintf("site %s has another catalog than %s: bring both to the same version", s.Name, p.self))
+		}
+	}
+	return w
+}
+
+// reliances warns about references of a new representation to what some of the sites do not have.
+func (a *API) reliances(ctx context.Context, m glue.Match, body json.RawMessage, sites []string) ([]string, error) {
+	if m.Kind == nil || m.Type == "" || len(body) == 0 || len(sites) < 2 {
+		return nil, nil
+	}
+	doc, ok := decodeJSON(body)
+	if !ok {
+		return nil, nil
+	}
+	values := map[engine.Pointer]string{}
+	leaves(doc, "", values)
+	n := a.names()
+	var w []string
+	for _, ref := range m.Kind.Refs {
+		var id string
+		if json.Unmarshal([]byte(values[ref.At]), &id) != nil || id == "" {
+			continue
+		}
+		row, err := a.row(ctx, ResourceRef{id, string(ref.Service), string(ref.Kind)})
+		if errors.Is(err, engine.ErrNotFound) || err != nil && AsRefusal(err).Status == 404 {
+			w = append(w, fmt.Sprintf("%s %s, which %s names, is not replicated: only the site that has it can use it", ref.Kind, id, ref.At))
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		have := map[string]bool{}
+		for site := range maps.Keys(row.Sites) {
+			have[n.of(site)] = true
+		}
+		lack := slices.DeleteFunc(slices.Clone(sites), func(s string) bool { return have[s] })
+		if len(lack) > 0 {
+			w = append(w, fmt.Sprintf("%s %s, which %s names, has no replica at %s", ref.Kind, id, ref.At, list(lack)))
+		}
+	}
+	return w, nil
+}
+
+// list joins names as a sentence does.
+func list(names []string) string {
+	if len(names) < 2 {
+		return strings.Join(names, "")
+	}
+	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
+}

@@ -1,0 +1,119 @@
+package api
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/skerry/skerry/engine"
+)
+
+// Hidden stands in place of a sensitive value.
+const Hidden = "(hidden)"
+
+// showBody gives a body the form that people and programs can see: JSON with its sensitive fields hidden, text, or
+// base64. Text of a kind that has sensitive fields is not shown, since they cannot be found in it.
+func showBody(k *engine.Kind, b []byte) (body any, encoding string) {
+	if len(b) == 0 {
+		return nil, ""
+	}
+	if v, ok := decodeJSON(b); ok {
+		return hide(k, v), "json"
+	}
+	if len(k.Sensitive) > 0 {
+		return nil, ""
+	}
+	if utf8.Valid(b) && !bytes.ContainsRune(b, 0) {
+		return string(b), "text"
+	}
+	return base64.StdEncoding.EncodeToString(b), "base64"
+}
+
+// decodeJSON decodes exactly one JSON value and keeps the digits of its numbers.
+func decodeJSON(b []byte) (any, bool) {
+	if !json.Valid(b) {
+		return nil, false
+	}
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.UseNumber()
+	var v any
+	if d.Decode(&v) != nil {
+		return nil, false
+	}
+	return v, true
+}
+
+// hide replaces the sensitive fields of a representation wherever one may stand in v, since lists and envelopes hold
+// them at any depth, and the values of a JSON Patch that touch them. It changes v.
+func hide(k *engine.Kind, v any) any {
+	if len(k.Sensitive) == 0 {
+		return v
+	}
+	switch c := v.(type) {
+	case []any:
+		for i := range c {
+			c[i] = hide(k, c[i])
+		}
+	case map[string]any:
+		path, hasPath := c["path"].(string)
+		if _, hasOp := c["op"].(string); hasOp && hasPath && touchesSensitive(k, engine.Pointer(path)) {
+			if _, has := c["value"]; has {
+				c["value"] = Hidden
+			}
+		}
+		for name := range c {
+			c[name] = hide(k, c[name])
+		}
+	}
+	for _, p := range k.Sensitive {
+		hideAt(v, p.Tokens())
+	}
+	return v
+}
+
+func hideAt(v any, tokens []string) {
+	if len(tokens) == 0 {
+		return
+	}
+	switch c := v.(type) {
+	case map[string]any:
+		child, ok := c[tokens[0]]
+		if !ok {
+			return
+		}
+		if len(tokens) == 1 {
+			c[tokens[0]] = Hidden
+			return
+		}
+		hideAt(child, tokens[1:])
+	case []any:
+		i, err := strconv.Atoi(tokens[0])
+		if err != nil || i < 0 || i >= len(c) {
+			return
+		}
+		if len(tokens) == 1 {
+			c[i] = Hidden
+			return
+		}
+		hideAt(c[i], tokens[1:])
+	}
+}
+
+func touchesSensitive(k *engine.Kind, p engine.Pointer) bool {
+	for _, s := range k.Sensitive {
+		if s.Contains(p) || p.Contains(s) {
+			return true
+		}
+	}
+	return false
+}
+
+func hideInChange(k *engine.Kind, c *engine.Change) {
+	for p := range c.Set {
+		if touchesSensitive(k, p) {
+			c.Set[p] = json.RawMessage(strconv.Quote(Hidden))
+		}
+	}
+}

@@ -1,0 +1,218 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"sync"
+
+	"github.com/skerry/skerry/engine"
+)
+
+// Comparison is what the application of each site shows of one resource now.
+type Comparison struct {
+	ID      string `json:"id"`
+	Service string `json:"service"`
+	Kind    string `json:"kind"`
+	// Equal is nil when fewer than two sites could be compared.
+	Equal *bool           `json:"equal"`
+	Sites map[string]View `json:"sites"` // by site name
+	// Differences lists the fields that are not the same at all sites that answered, by path.
+	Differences []Difference `json:"differences"`
+}
+
+// View is one site's representation.
+type View struct {
+	Status int `json:"status"` // of the application's answer; 0: none
+	// Shown is the representation without its ignored fields, identifiers translated, sensitive fields hidden.
+	Shown any `json:"shown"`
+	// Ignored are the fields that differ between replicas by nature, by path.
+	Ignored map[string]any `json:"ignored"`
+	Pending int            `json:"pending"` // operations known there and not yet applied there
+	Error   string         `json:"error"`   // why there is nothing to show
+	TookMS  float64        `json:"took_ms"`
+	compare map[engine.Pointer]string
+}
+
+// Difference is one field that is not the same everywhere. A site without the field is not in Values. Sensitive
+// values are hidden, and still compared.
+type Difference struct {
+	Path   string         `json:"path"`
+	Values map[string]any `json:"values"` // by site name
+}
+
+// Replicas asks every site of the resource's placement, each for itself and all at once, and compares. header is
+// the caller's; its Authorization goes with the questions.
+func (a *API) Replicas(ctx context.Context, ref ResourceRef, header http.Header, remote string) (Comparison, error) {
+	row, err := a.row(ctx, ref)
+	if err != nil {
+		return Comparison{}, err
+	}
+	k, s := a.kind(row.Service, row.Kind), a.service(row.Service)
+	if k == nil {
+		return Comparison{}, refuse(422, "unknown-service", "this site's catalog has no kind %s.%s any more", row.Service, row.Kind)
+	}
+	c := Comparison{
+		ID: string(row.ID), Service: string(row.Service), Kind: string(row.Kind),
+		Sites: map[string]View{}, Differences: []Difference{},
+	}
+	n := a.names()
+	ctx, cancel := context.WithTimeout(ctx, replicaWait)
+	defer cancel()
+	var wg sync.WaitGroup
+	var mu sync.Mutex // guards c.Sites
+	for id := range row.Sites {
+		name := n.of(id)
+		wg.Go(func() {
+			v := a.view(ctx, s, k, row.ID, name, header, remote)
+			mu.Lock()
+			defer mu.Unlock()
+			c.Sites[name] = v
+		})
+	}
+	wg.Wait()
+	c.compare(k)
+	return c, nil
+}
+
+func (a *API) view(ctx context.Context, s *Service, k *engine.Kind, id engine.ResourceID, site string, caller http.Header, remote string) View {
+	h := http.Header{"Scope": {string(s.Name) + ": " + site}, "Accept": {"application/json, */*;q=0.1"}}
+	if v := caller.Get("Authorization"); v != "" {
+		h.Set("Authorization", v)
+	}
+	start := a.Now()
+	got, err := s.ask(ctx, http.MethodGet, itemPath(k, url.PathEscape(string(id))), h, nil, remote, replicaBytes)
+	v := View{TookMS: float64(a.Now().Sub(start).Microseconds()) / 1000, Ignored: map[string]any{}}
+	switch {
+	case ctx.Err() != nil:
+		v.Error = fmt.Sprintf("no answer within %s", replicaWait)
+		return v
+	case err != nil:
+		v.Error = err.Error()
+		return v
+	}
+	v.Status = got.status
+	v.Pending, _ = strconv.Atoi(got.header.Get("Skerry-Pending"))
+	if p, ok := ownProblem(got); ok {
+		v.Status, v.Error = 0, p.Detail
+		return v
+	}
+	switch {
+	case got.status == http.StatusNotFound || got.status == http.StatusGone:
+		v.Error = "the application has no such resource"
+	case got.status >= 300:
+		v.Error = fmt.Sprintf("the application answered %d", got.status)
+	case got.truncated:
+		v.Error = fmt.Sprintf("the representation is over %d bytes", replicaBytes)
+	default:
+		v.take(k, got.body)
+	}
+	return v
+}
+
+// take splits a representation into what is compared, what is shown and what is ignored.
+func (v *View) take(k *engine.Kind, body []byte) {
+	doc, ok := decodeJSON(body)
+	if !ok {
+		v.Shown, _ = showBody(k, body)
+		v.compare = map[engine.Pointer]string{"": string(body)}
+		return
+	}
+	for _, p := range k.Ignore {
+		if value, ok := cut(doc, p.Tokens()); ok {
+			if touchesSensitive(k, p) {
+				value = Hidden
+			}
+			v.Ignored[string(p)] = value
+		}
+	}
+	v.compare = map[engine.Pointer]string{}
+	leaves(doc, "", v.compare)
+	v.Shown = hide(k, doc)
+}
+
+// cut takes the value at a path out of a document.
+func cut(doc any, tokens []string) (any, bool) {
+	m, ok := doc.(map[string]any)
+	if !ok || len(tokens) == 0 {
+		return nil, false
+	}
+	value, ok := m[tokens[0]]
+	if !ok {
+		return nil, false
+	}
+	if len(tokens) > 1 {
+		return cut(value, tokens[1:])
+	}
+	delete(m, tokens[0])
+	return value, true
+}
+
+// leaves collects the scalars, arrays and empty objects of a document by path, in compact form.
+func leaves(v any, at engine.Pointer, into map[engine.Pointer]string) {
+	if m, ok := v.(map[string]any); ok && len(m) > 0 {
+		for name, child := range m {
+			leaves(child, at.Append(name), into)
+		}
+		return
+	}
+	b, err := json.Marshal(v) // what was decoded from JSON can be encoded; keys come out sorted
+	if err == nil {
+		into[at] = string(b)
+	}
+}
+
+// compare finds the paths at which the sites that showed something are not the same.
+func (c *Comparison) compare(k *engine.Kind) {
+	paths := map[engine.Pointer]bool{}
+	compared := 0
+	for _, v := range c.Sites {
+		if v.compare == nil {
+			continue
+		}
+		compared++
+		for p := range v.compare {
+			paths[p] = true
+		}
+	}
+	if compared < 2 {
+		return
+	}
+	for _, p := range slices.Sorted(maps.Keys(paths)) {
+		if d, differs := c.at(k, p); differs {
+			c.Differences = append(c.Differences, d)
+		}
+	}
+	equal := len(c.Differences) == 0
+	c.Equal = &equal
+}
+
+func (c *Comparison) at(k *engine.Kind, p engine.Pointer) (Difference, bool) {
+	d := Difference{Path: string(p), Values: map[string]any{}}
+	seen, absent := map[string]bool{}, false
+	for name, v := range c.Sites {
+		if v.compare == nil {
+			continue
+		}
+		value, ok := v.compare[p]
+		if !ok {
+			absent = true
+			continue
+		}
+		seen[value] = true
+		switch {
+		case touchesSensitive(k, p):
+			d.Values[name] = Hidden
+		case json.Valid([]byte(value)):
+			d.Values[name] = json.RawMessage(value)
+		default:
+			d.Values[name] = value
+		}
+	}
+	return d, len(seen) > 1 || absent
+}

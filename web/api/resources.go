@@ -1,0 +1,227 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/skerry/skerry/engine"
+)
+
+// Resource is one resource that several sites share.
+type Resource struct {
+	ID            string             `json:"id"`
+	Service       string             `json:"service"`
+	Kind          string             `json:"kind"`
+	Collaboration string             `json:"collaboration"`
+	Sites         map[string]Replica `json:"sites"` // by site name
+	State         string             `json:"state"`
+	Reason        string             `json:"reason"` // why it is not converged
+	CreatedAt     time.Time          `json:"created_at"`
+	UpdatedAt     time.Time          `json:"updated_at"`
+
+	document engine.DocumentID
+}
+
+// Replica is what is known here of one site's replica.
+type Replica struct {
+	LocalID string `json:"local_id"`
+	State   string `json:"state"`
+	Applied int    `json:"applied"`
+	Pending int    `json:"pending"`
+	Reason  string `json:"reason"`
+}
+
+// ResourceList is one page of resources, newest first. Next is empty on the last one.
+type ResourceList struct {
+	Items []Resource `json:"items"`
+	Next  string     `json:"next"`
+}
+
+// ResourceQuery selects resources; sites are names. Empty fields select all.
+type ResourceQuery struct {
+	Service, Kind, Site, State, Text, Cursor string
+	Limit                                    int
+}
+
+// ResourceStates are the states that a list can be filtered by.
+var ResourceStates = []engine.State{
+	engine.StateConverged, engine.StateConverging, engine.StateDegraded, engine.StateConflict, engine.StateDeleted,
+}
+
+// Resources lists resources; deleted ones only when the state asks for them.
+func (a *API) Resources(ctx context.Context, q ResourceQuery) (ResourceList, error) {
+	n := a.names()
+	site, err := n.id(q.Site)
+	if err != nil {
+		return ResourceList{}, err
+	}
+	state, err := parseState(q.State, ResourceStates...)
+	if err != nil {
+		return ResourceList{}, err
+	}
+	if err := a.checkKind(q.Service, q.Kind); err != nil {
+		return ResourceList{}, err
+	}
+	rows, next, err := a.Store.Resources(ctx, engine.ResourceFilter{
+		Service: engine.ServiceName(q.Service), Kind: engine.KindName(q.Kind), Site: site, State: state,
+		Query: q.Text, Limit: q.Limit, Cursor: q.Cursor,
+	})
+	if err != nil {
+		return ResourceList{}, fmt.Errorf("list resources: %w", err)
+	}
+	list := ResourceList{Items: make([]Resource, 0, len(rows)), Next: next}
+	for _, r := range rows {
+		list.Items = append(list.Items, n.resource(r))
+	}
+	return list, nil
+}
+
+// checkKind refuses names that the catalog does not have. A kind may be given without its service.
+func (a *API) checkKind(service, kind string) error {
+	if service != "" && a.service(engine.ServiceName(service)) == nil {
+		return refuse(422, "unknown-service", "there is no service %q in application %s", service, a.Application)
+	}
+	if kind == "" {
+		return nil
+	}
+	for _, s := range a.Services {
+		if (service == "" || string(s.Name) == service) && a.kind(s.Name, engine.KindName(kind)) != nil {
+			return nil
+		}
+	}
+	return badRequest("there is no kind %q in the catalog", kind)
+}
+
+// ResourceRef names a resource as clients do: by its meta-identifier or this site's own, and by service and kind
+// where that is not enough.
+type ResourceRef struct{ ID, Service, Kind string }
+
+// Candidate is one of several resources that an identifier may mean.
+type Candidate struct {
+	ID      string `json:"id"`
+	Service string `json:"service"`
+	Kind    string `json:"kind"`
+}
+
+// ambiguous is the refusal of an identifier that means several resources.
+type ambiguous struct {
+	refusal    *engine.Refusal
+	candidates []Candidate
+}
+
+func (e *ambiguous) Error() string { return e.refusal.Error() }
+func (e *ambiguous) Unwrap() error { return e.refusal }
+
+// Candidates returns the resources that an ambiguous reference may mean; nil for any other error.
+func Candidates(err error) []Candidate {
+	var am *ambiguous
+	if errors.As(err, &am) {
+		return am.candidates
+	}
+	return nil
+}
+
+// Resource finds one resource. A deleted one is found when no living one has the identifier.
+func (a *API) Resource(ctx context.Context, ref ResourceRef) (Resource, error) {
+	row, err := a.row(ctx, ref)
+	if err != nil {
+		return Resource{}, err
+	}
+	return a.names().resource(row), nil
+}
+
+func (a *API) row(ctx context.Context, ref ResourceRef) (engine.ResourceRow, error) {
+	if ref.ID == "" {
+		return engine.ResourceRow{}, badRequest("name a resource")
+	}
+	if err := a.checkKind(ref.Service, ref.Kind); err != nil {
+		return engine.ResourceRow{}, err
+	}
+	f := engine.ResourceFilter{
+		ID: engine.ResourceID(ref.ID), Service: engine.ServiceName(ref.Service), Kind: engine.KindName(ref.Kind), Limit: 100,
+	}
+	rows, _, err := a.Store.Resources(ctx, f)
+	if err != nil {
+		return engine.ResourceRow{}, fmt.Errorf("look up resource %s: %w", ref.ID, err)
+	}
+	if len(rows) == 0 {
+		if rows, err = a.rowsByLocal(ctx, ref); err != nil {
+			return engine.ResourceRow{}, fmt.Errorf("look up resource %s: %w", ref.ID, err)
+		}
+	}
+	if len(rows) == 0 {
+		f.State = engine.StateDeleted
+		if rows, _, err = a.Store.Resources(ctx, f); err != nil {
+			return engine.ResourceRow{}, fmt.Errorf("look up resource %s: %w", ref.ID, err)
+		}
+	}
+	rows = newestOfEach(rows)
+	switch len(rows) {
+	case 0:
+		return engine.ResourceRow{}, refuse(404, "not-found", "no resource %q is shared with this site", ref.ID)
+	case 1:
+		return rows[0], nil
+	}
+	am := &ambiguous{}
+	var words []string
+	for _, r := range rows {
+		am.candidates = append(am.candidates, Candidate{string(r.ID), string(r.Service), string(r.Kind)})
+		words = append(words, fmt.Sprintf("%s %s", r.Service, r.Kind))
+	}
+	am.refusal = refuse(409, "ambiguous", "%q names several resources (%s): pick one with ?service= and &kind=",
+		ref.ID, strings.Join(words, ", "))
+	return engine.ResourceRow{}, am
+}
+
+func (a *API) rowsByLocal(ctx context.Context, ref ResourceRef) ([]engine.ResourceRow, error) {
+	var rows []engine.ResourceRow
+	for _, s := range a.Services {
+		for _, k := range s.Kinds {
+			if ref.Service != "" && ref.Service != string(s.Name) || ref.Kind != "" && ref.Kind != string(k.Name) {
+				continue
+			}
+			r, err := a.Store.ResourceByLocal(ctx, s.Name, k.Name, engine.LocalID(ref.ID))
+			if errors.Is(err, engine.ErrNotFound) {
+				continue
+			}
+			if err != nil {
+				return nil, err
+			}
+			rows = append(rows, r)
+		}
+	}
+	return rows, nil
+}
+
+// newestOfEach keeps the first row of each service and kind: rows come newest first, and the newest incarnation of
+// a name is the one that it means.
+func newestOfEach(rows []engine.ResourceRow) []engine.ResourceRow {
+	type kind struct {
+		s engine.ServiceName
+		k engine.KindName
+	}
+	seen := map[kind]bool{}
+	kept := rows[:0:0]
+	for _, r := range rows {
+		if k := (kind{r.Service, r.Kind}); !seen[k] {
+			seen[k] = true
+			kept = append(kept, r)
+		}
+	}
+	return kept
+}
+
+func (n names) resource(r engine.ResourceRow) Resource {
+	v := Resource{
+		ID: string(r.ID), Service: string(r.Service), Kind: string(r.Kind), Collaboration: r.Collaboration,
+		Sites: make(map[string]Replica, len(r.Sites)), State: string(r.State), Reason: r.Reason,
+		CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, document: r.Document,
+	}
+	for id, s := range r.Sites {
+		v.Sites[n.of(id)] = Replica{string(s.Local), string(s.State), s.Applied, s.Pending, s.Reason}
+	}
+	return v
+}

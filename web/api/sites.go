@@ -1,0 +1,104 @@
+package api
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/skerry/skerry/engine"
+)
+
+// Site is one site of the mesh.
+type Site struct {
+	Name      string     `json:"name"`
+	PeerID    string     `json:"peer_id"`
+	Self      bool       `json:"self"`
+	Reachable bool       `json:"reachable"`
+	RTT       *float64   `json:"rtt_ms"`    // milliseconds; nil: not measured yet
+	LastSeen  *time.Time `json:"last_seen"` // nil: never
+	Services  []string   `json:"services"`
+	// Application is the catalog's name, ApplicationVersion nil: no site asks its application for it.
+	Application        string    `json:"application"`
+	ApplicationVersion *string   `json:"application_version"`
+	Catalog            string    `json:"catalog"` // digest
+	AgentVersion       string    `json:"agent_version"`
+	Addresses          []string  `json:"addresses"`
+	JoinedAt           time.Time `json:"joined_at,omitzero"`
+}
+
+// Sites lists the members, this site first, then by name.
+func (a *API) Sites() []Site {
+	self, status, now := a.Mesh.Self(), a.Network.Status(), a.Now()
+	sites := []Site{}
+	for _, m := range a.Mesh.Members() {
+		s := Site{
+			Name: string(m.Name), PeerID: string(m.ID), Self: m.ID == self,
+			Services: []string{}, Application: m.Application, Catalog: m.Catalog, AgentVersion: m.Version,
+			Addresses: append([]string{}, m.Addresses...), JoinedAt: m.Joined,
+		}
+		for _, name := range m.Services {
+			s.Services = append(s.Services, string(name))
+		}
+		if s.Self {
+			zero := 0.0
+			s.Reachable, s.RTT, s.LastSeen = true, &zero, &now
+		} else if st, ok := status[m.ID]; ok {
+			s.Reachable = st.Reachable
+			if st.RTT > 0 {
+				ms := float64(st.RTT.Microseconds()) / 1000
+				s.RTT = &ms
+			}
+			if !st.LastSeen.IsZero() {
+				s.LastSeen = &st.LastSeen
+			}
+		}
+		sites = append(sites, s)
+	}
+	slices.SortFunc(sites, func(x, y Site) int {
+		if x.Self != y.Self {
+			if x.Self {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(x.Name, y.Name)
+	})
+	return sites
+}
+
+// names translates between the keys that documents hold and the names that people use.
+type names struct {
+	byID   map[engine.SiteID]string
+	byName map[string]engine.SiteID
+}
+
+func (a *API) names() names {
+	n := names{map[engine.SiteID]string{}, map[string]engine.SiteID{}}
+	for _, m := range a.Mesh.Members() {
+		n.byID[m.ID] = string(m.Name)
+		n.byName[string(m.Name)] = m.ID
+	}
+	return n
+}
+
+// of returns the name of a site, or its key when no member has it (any more).
+func (n names) of(id engine.SiteID) string {
+	if name, ok := n.byID[id]; ok && name != "" {
+		return name
+	}
+	return string(id)
+}
+
+// id finds a site by name or key; empty stays empty.
+func (n names) id(name string) (engine.SiteID, error) {
+	if name == "" {
+		return "", nil
+	}
+	if id, ok := n.byName[name]; ok {
+		return id, nil
+	}
+	if _, ok := n.byID[engine.SiteID(name)]; ok {
+		return engine.SiteID(name), nil
+	}
+	return "", refuse(422, "unknown-site", "there is no site %q in this mesh", name)
+}

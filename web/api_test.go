@@ -1,0 +1,531 @@
+package web_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/web"
+	"github.com/skerry/skerry/web/webtest"
+)
+
+// fixture is a server over a site in memory with three sites, one of them away.
+type fixture struct {
+	t      *testing.T
+	site   *webtest.Site
+	server *web.Server
+	url    string
+	doc    *description
+}
+
+const (
+	nantes   = engine.SiteID("12D3KooWNantes")
+	toulouse = engine.SiteID("12D3KooWToulouse")
+)
+
+func start(t *testing.T) *fixture {
+	t.Helper()
+	s := webtest.Empty()
+	s.AddMember("nantes", nantes, engine.SiteStatus{Reachable: true, RTT: 8400 * time.Microsecond, LastSeen: time.Now()})
+	s.AddMember("toulouse", toulouse, engine.SiteStatus{LastSeen: time.Now().Add(-time.Hour)})
+	return serve(t, s)
+}
+
+func serve(t *testing.T, s *webtest.Site) *fixture {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := web.New(s.Config(l.Addr().String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := httptest.NewUnstartedServer(server)
+	h.Listener.Close()
+	h.Listener = l
+	h.Start()
+	t.Cleanup(h.Close)
+	return &fixture{t, s, server, h.URL, readDescription(t)}
+}
+
+// do makes a request and checks the answer against openapi.yaml.
+func (f *fixture) do(method, path, body string, header ...string) (*http.Response, []byte) {
+	f.t.Helper()
+	r, err := http.NewRequest(method, f.url+path, strings.NewReader(body))
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+		if header[i] == "Host" {
+			r.Host = header[i+1]
+		}
+	}
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	f.doc.checkAnswer(f.t, method, path, resp.StatusCode, resp.Header.Get("Content-Type"), b)
+	return resp, b
+}
+
+// want asserts the status of a call and decodes its answer.
+func (f *fixture) want(status int, method, path, body string, header ...string) map[string]any {
+	f.t.Helper()
+	resp, b := f.do(method, path, body, header...)
+	if resp.StatusCode != status {
+		f.t.Fatalf("%s %s: got %d %s, want %d", method, path, resp.StatusCode, b, status)
+	}
+	if len(bytes.TrimSpace(b)) == 0 || b[0] == '[' {
+		return nil
+	}
+	var v map[string]any
+	if err := json.Unmarshal(b, &v); err != nil {
+		f.t.Fatalf("%s %s: %v in %s", method, path, err, b)
+	}
+	return v
+}
+
+// problem asserts a refusal.
+func (f *fixture) problem(status int, typ, part, method, path, body string, header ...string) map[string]any {
+	f.t.Helper()
+	p := f.want(status, method, path, body, header...)
+	if p["type"] != "/problems/"+typ || !strings.Contains(fmt.Sprint(p["detail"]), part) {
+		f.t.Errorf("%s %s: got type %v, detail %q; want %s and %q", method, path, p["type"], p["detail"], typ, part)
+	}
+	return p
+}
+
+// image is a resource of service images at paris and nantes.
+func image(id string, state engine.State, at time.Time) engine.ResourceRow {
+	return engine.ResourceRow{
+		ID: engine.ResourceID(id), Service: "images", Kind: "image", Collaboration: "replication", Local: engine.LocalID("img-" + id),
+		State: state, CreatedAt: at, UpdatedAt: at,
+		Sites: map[engine.SiteID]engine.ReplicaStatus{
+			"12D3KooWParis1111111111111111111111111111111111111": {Local: engine.LocalID("img-" + id), State: engine.StateConverged, Applied: 2},
+			nantes: {Local: "img-7", State: state, Applied: 1, Pending: 1, Reason: "not applied yet"},
+		},
+	}
+}
+
+func operation(id, resource string, state engine.State) engine.OperationRow {
+	return engine.OperationRow{
+		ID: engine.OperationID(id), Resource: engine.ResourceID(resource), Type: engine.TypeMerge, Service: "images", Kind: "image",
+		Method: "PATCH", Path: "/images/{id}", Scope: "{images: paris & nantes}", Origin: nantes, User: "ada", IssuedAt: time.Now(),
+		State: state, Parents: []engine.OperationID{"p1"}, Body: []byte(`{"name":"alpine"}`), Change: []byte(`{"set":{"/name":"alpine"}}`),
+		Sites: map[engine.SiteID]engine.OperationStatus{
+			nantes: {State: engine.StateApplied, Status: 200, At: time.Now(), Attempts: 1},
+			"12D3KooWParis1111111111111111111111111111111111111": {State: state, Status: 422, At: time.Now(), Attempts: 3, Error: "no"},
+			"12D3KooWGone": {State: engine.StatePending},
+		},
+	}
+}
+
+func TestSites(t *testing.T) {
+	f := start(t)
+	_, b := f.do("GET", "/api/v1/sites", "")
+	var sites []map[string]any
+	if err := json.Unmarshal(b, &sites); err != nil || len(sites) != 3 {
+		t.Fatalf("%v: %s", err, b)
+	}
+	if s := sites[0]; s["name"] != "paris" || s["self"] != true || s["reachable"] != true {
+		t.Errorf("this site comes first: %v", s)
+	}
+	if s := sites[1]; s["name"] != "nantes" || s["rtt_ms"] != 8.4 || s["reachable"] != true {
+		t.Errorf("nantes: %v", s)
+	}
+	if s := sites[2]; s["name"] != "toulouse" || s["rtt_ms"] != nil || s["reachable"] != false {
+		t.Errorf("toulouse: %v", s)
+	}
+	f.problem(400, "bad-request", `unknown query parameter "x"`, "GET", "/api/v1/sites?x=1", "")
+}
+
+func TestInvitations(t *testing.T) {
+	f := start(t)
+	made := f.want(201, "POST", "/api/v1/invitations", `{"expires":"30m","uses":2}`)
+	if !strings.HasPrefix(made["token"].(string), "skr1:") || made["uses"] != 2.0 || made["open"] != true || made["issuer"] != "paris" {
+		t.Errorf("made %v", made)
+	}
+	if made := f.want(201, "POST", "/api/v1/invitations", `{}`); made["uses"] != 1.0 {
+		t.Errorf("one use is the default: %v", made)
+	}
+	_, b := f.do("GET", "/api/v1/invitations", "")
+	if bytes.Contains(b, []byte("skr1:")) || bytes.Contains(b, []byte("token")) {
+		t.Errorf("a list tells tokens: %s", b)
+	}
+	f.want(204, "DELETE", "/api/v1/invitations/"+made["id"].(string), "")
+	_, b = f.do("GET", "/api/v1/invitations", "")
+	if !bytes.Contains(b, []byte(`"revoked":true`)) || !bytes.Contains(b, []byte(`"open":false`)) {
+		t.Errorf("after revoking: %s", b)
+	}
+	f.problem(404, "not-found", "", "DELETE", "/api/v1/invitations/nope", "")
+	for _, c := range []struct{ body, part string }{
+		{`{"expires":"soon"}`, "give a duration"}, {`{"expires":"1000h"}`, "720h"}, {`{"expires":"-1h"}`, "1s"},
+		{`{"uses":0}`, "1 to 1000"}, {`{"uses":"two"}`, "uses cannot be a string"}, {`{"use":1}`, `unknown field "use"`},
+		{`{} {}`, "after its JSON object"}, {`{`, "unexpected EOF"}, {"", "application/json"},
+	} {
+		status, typ := 400, "bad-request"
+		if c.body == "" {
+			status, typ = 415, "media-type"
+		}
+		f.problem(status, typ, c.part, "POST", "/api/v1/invitations", c.body)
+	}
+	f.problem(413, "too-large", "bytes", "POST", "/api/v1/invitations", `{"expires":"`+strings.Repeat("x", 1<<20)+`"}`)
+}
+
+func TestResources(t *testing.T) {
+	f := start(t)
+	at := time.Now().Add(-time.Hour)
+	for i := range 5 {
+		f.site.AddResource(image(fmt.Sprintf("r%d", i), engine.StateConverged, at.Add(time.Duration(i)*time.Minute)))
+	}
+	f.site.AddResource(image("broken", engine.StateDegraded, time.Now()))
+	f.site.AddResource(image("gone", engine.StateDeleted, time.Now()))
+
+	var got []string
+	for cursor, pages := "", 0; pages == 0 || cursor != ""; pages++ {
+		v := f.want(200, "GET", "/api/v1/resources?limit=4&cursor="+cursor, "")
+		for _, i := range v["items"].([]any) {
+			got = append(got, i.(map[string]any)["id"].(string))
+		}
+		cursor = v["next"].(string)
+	}
+	if s := strings.Join(got, " "); s != "broken r4 r3 r2 r1 r0" {
+		t.Errorf("listed %s", s)
+	}
+	for query, want := range map[string]string{
+		"state=degraded": "broken", "state=deleted": "gone", "q=r3": "r3", "q=img-r2": "r2", "site=toulouse": "",
+		"site=nantes&state=degraded": "broken", "service=networks": "", "kind=image&q=r1": "r1",
+	} {
+		v := f.want(200, "GET", "/api/v1/resources?"+query, "")
+		var ids []string
+		for _, i := range v["items"].([]any) {
+			ids = append(ids, i.(map[string]any)["id"].(string))
+		}
+		if s := strings.Join(ids, " "); s != want {
+			t.Errorf("%s: listed %q, want %q", query, s, want)
+		}
+	}
+	f.problem(422, "unknown-site", `no site "lyon"`, "GET", "/api/v1/resources?site=lyon", "")
+	f.problem(422, "unknown-service", `no service "imagez"`, "GET", "/api/v1/resources?service=imagez", "")
+	f.problem(400, "bad-request", `no kind "x"`, "GET", "/api/v1/resources?kind=x", "")
+	f.problem(400, "bad-request", "converging", "GET", "/api/v1/resources?state=fine", "")
+	f.problem(400, "bad-request", "1 to 1000", "GET", "/api/v1/resources?limit=0", "")
+	f.problem(400, "bad-request", "1 to 1000", "GET", "/api/v1/resources?limit=1001", "")
+	f.problem(400, "bad-request", "given 2 times", "GET", "/api/v1/resources?q=a&q=b", "")
+	f.problem(400, "bad-request", "cursor", "GET", "/api/v1/resources?cursor=%00", "")
+	f.problem(400, "bad-request", "4096", "GET", "/api/v1/resources?q="+strings.Repeat("x", 5000), "")
+}
+
+func TestResource(t *testing.T) {
+	f := start(t)
+	f.site.AddResource(image("a/b c", engine.StateConverging, time.Now()))
+	v := f.want(200, "GET", "/api/v1/resources/a%2Fb%20c", "")
+	sites := v["sites"].(map[string]any)
+	if v["id"] != "a/b c" || sites["nantes"].(map[string]any)["pending"] != 1.0 || sites["paris"].(map[string]any)["local_id"] != "img-a/b c" {
+		t.Errorf("got %v", v)
+	}
+	if v := f.want(200, "GET", "/api/v1/resources/img-a%2Fb%20c", ""); v["id"] != "a/b c" {
+		t.Errorf("by this site's own identifier: %v", v)
+	}
+	f.problem(404, "not-found", `"nope"`, "GET", "/api/v1/resources/nope", "")
+
+	web := image("web", engine.StateConverged, time.Now())
+	f.site.AddResource(web)
+	web.Service, web.Kind = "networks", "network"
+	f.site.AddResource(web)
+	p := f.problem(409, "ambiguous", "?service=", "GET", "/api/v1/resources/web", "")
+	if fmt.Sprint(p["candidates"]) != "[map[id:web kind:network service:networks] map[id:web kind:image service:images]]" {
+		t.Errorf("candidates %v", p["candidates"])
+	}
+	if v := f.want(200, "GET", "/api/v1/resources/web?service=networks", ""); v["kind"] != "network" {
+		t.Errorf("picked %v", v)
+	}
+	if v := f.want(200, "GET", "/api/v1/resources/web?kind=image", ""); v["service"] != "images" {
+		t.Errorf("picked %v", v)
+	}
+
+	// A deleted resource is found until another one has its name.
+	f.site.AddResource(image("old", engine.StateDeleted, time.Now().Add(-time.Hour)))
+	if v := f.want(200, "GET", "/api/v1/resources/old", ""); v["state"] != "deleted" {
+		t.Errorf("got %v", v)
+	}
+	f.site.AddResource(image("old", engine.StateConverged, time.Now()))
+	if v := f.want(200, "GET", "/api/v1/resources/old", ""); v["state"] != "converged" {
+		t.Errorf("got %v", v)
+	}
+}
+
+func TestReplicas(t *testing.T) {
+	f := start(t)
+	r := image("x", engine.StateConverging, time.Now())
+	r.Service, r.Kind = "servers", "server"
+	r.Sites[toulouse] = engine.ReplicaStatus{State: engine.StateConverging}
+	f.site.AddResource(r)
+	f.site.Show("paris", "servers", "x", `{"id":"x","name":"web","n":10000000000000000001,"admin_password":"one","spec":{"cpu":2,"t/a":[1,2]},"updated_at":"1"}`)
+	f.site.Show("nantes", "servers", "x", `{"id":"x","name":"web","n":10000000000000000002,"admin_password":"two","spec":{"t/a":[1,2]},"updated_at":"2"}`)
+	v := f.want(200, "GET", "/api/v1/resources/x/replicas", "")
+	if v["equal"] != false {
+		t.Errorf("equal: %v", v["equal"])
+	}
+	var paths []string
+	for _, d := range v["differences"].([]any) {
+		paths = append(paths, d.(map[string]any)["path"].(string))
+	}
+	if s := strings.Join(paths, " "); s != "/admin_password /n /spec/cpu" {
+		t.Errorf("differences at %s", s)
+	}
+	b, _ := json.Marshal(v)
+	if bytes.Contains(b, []byte(`"one"`)) || bytes.Contains(b, []byte(`"two"`)) {
+		t.Errorf("sensitive values are shown: %s", b)
+	}
+	_, raw := f.do("GET", "/api/v1/resources/x/replicas", "")
+	if !bytes.Contains(raw, []byte("10000000000000000001")) {
+		t.Errorf("a number lost its digits: %s", raw)
+	}
+	views := v["sites"].(map[string]any)
+	if e := views["toulouse"].(map[string]any)["error"]; !strings.Contains(fmt.Sprint(e), "cannot be reached") {
+		t.Errorf("toulouse: %v", e)
+	}
+	if i := views["paris"].(map[string]any)["ignored"].(map[string]any)["/updated_at"]; i != "1" {
+		t.Errorf("ignored %v", i)
+	}
+
+	f.site.Show("nantes", "servers", "x", "")
+	if v := f.want(200, "GET", "/api/v1/resources/x/replicas", ""); v["equal"] != nil {
+		t.Errorf("one answer is compared with nothing: %v", v["equal"])
+	}
+	f.site.Show("nantes", "servers", "x", `{"id":"x","name":"web","n":10000000000000000001,"admin_password":"one","spec":{"t/a":[1,2],"cpu":2},"updated_at":"9"}`)
+	if v := f.want(200, "GET", "/api/v1/resources/x/replicas", ""); v["equal"] != true {
+		t.Errorf("not equal: %v", v["differences"])
+	}
+}
+
+func TestReplicasDoNotWaitForASiteThatHangs(t *testing.T) {
+	f := start(t)
+	f.site.AddResource(image("x", engine.StateConverging, time.Now()))
+	f.site.Show("paris", "images", "x", `{"id":"x"}`)
+	f.site.Show("nantes", "images", "x", "hang")
+	v := f.want(200, "GET", "/api/v1/resources/x/replicas", "")
+	sites := v["sites"].(map[string]any)
+	if e := sites["nantes"].(map[string]any)["error"]; !strings.Contains(fmt.Sprint(e), "no answer within 3s") {
+		t.Errorf("nantes: %v", e)
+	}
+	if s := sites["paris"].(map[string]any)["status"]; s != 200.0 {
+		t.Errorf("paris: %v", s)
+	}
+}
+
+func TestOperations(t *testing.T) {
+	f := start(t)
+	f.site.AddResource(image("x", engine.StateConverging, time.Now()))
+	f.site.AddOperation(operation("o1", "x", engine.StateRejected))
+	f.site.AddOperation(operation("o2", "y", engine.StatePending))
+	v := f.want(200, "GET", "/api/v1/operations", "")
+	if items := v["items"].([]any); len(items) != 2 || items[0].(map[string]any)["id"] != "o2" {
+		t.Errorf("listed %v", items)
+	}
+	for query, want := range map[string]int{"resource=x": 1, "state=pending": 1, "site=nantes": 2, "site=toulouse": 0, "limit=1": 1, "resource=x&service=images": 1} {
+		if v := f.want(200, "GET", "/api/v1/operations?"+query, ""); len(v["items"].([]any)) != want {
+			t.Errorf("%s: %v", query, v)
+		}
+	}
+	f.problem(404, "not-found", "", "GET", "/api/v1/operations?resource=nope", "")
+	f.problem(400, "bad-request", "give resource", "GET", "/api/v1/operations?service=images", "")
+	f.problem(400, "bad-request", "unknown state", "GET", "/api/v1/operations?state=converged", "")
+
+	o := f.want(200, "GET", "/api/v1/operations/o1", "")
+	sites := o["sites"].(map[string]any)
+	if o["origin"] != "nantes" || sites["paris"].(map[string]any)["attempts"] != 3.0 || sites["12D3KooWGone"] == nil {
+		t.Errorf("got %v", o)
+	}
+	if o["body"].(map[string]any)["name"] != "alpine" || o["change"].(map[string]any)["set"].(map[string]any)["/name"] != "alpine" {
+		t.Errorf("body %v, change %v", o["body"], o["change"])
+	}
+	f.problem(404, "not-found", `"nope"`, "GET", "/api/v1/operations/nope", "")
+}
+
+func TestSensitiveFieldsOfOperationsAreHidden(t *testing.T) {
+	f := start(t)
+	for i, c := range []struct{ body, change string }{
+		{`{"name":"web","admin_password":"s3cret"}`, `{"set":{"/admin_password":"s3cret","/name":"web"}}`},
+		{`[{"op":"replace","path":"/admin_password","value":"s3cret"},{"op":"add","path":"/name","value":"web"}]`, `{"set":{"/admin_password":"s3cret"}}`},
+		{`[{"op":"replace","path":"","value":{"admin_password":"s3cret"}}]`, `{"set":{"/admin_password/deep":"s3cret"}}`},
+		{`admin_password=s3cret`, ``},
+	} {
+		o := operation(fmt.Sprintf("o%d", i), "x", engine.StateApplied)
+		o.Service, o.Kind, o.Body, o.Change = "servers", "server", []byte(c.body), []byte(c.change)
+		f.site.AddOperation(o)
+		if _, b := f.do("GET", "/api/v1/operations/"+string(o.ID), ""); bytes.Contains(b, []byte("s3cret")) {
+			t.Errorf("%s is shown as %s", c.body, b)
+		}
+	}
+	o := operation("other", "x", engine.StateApplied)
+	o.Service, o.Body = "unknown", []byte(`{"k":"s3cret"}`)
+	f.site.AddOperation(o)
+	if _, b := f.do("GET", "/api/v1/operations/other", ""); bytes.Contains(b, []byte("s3cret")) {
+		t.Errorf("the body of a kind without rules is shown: %s", b)
+	}
+}
+
+func TestSettle(t *testing.T) {
+	f := start(t)
+	for verb, want := range map[string]string{"retry": "pending", "done": "applied", "drop": "superseded"} {
+		f.site.AddOperation(operation("o-"+verb, "x", engine.StateRejected))
+		if v := f.want(200, "POST", "/api/v1/operations/o-"+verb+"/"+verb, ""); v["state"] != want {
+			t.Errorf("%s: %v", verb, v["state"])
+		}
+		f.problem(409, "settled", "nothing to settle", "POST", "/api/v1/operations/o-"+verb+"/retry", "")
+		f.problem(404, "not-found", "nope", "POST", "/api/v1/operations/nope/"+verb, "")
+	}
+	f.problem(404, "not-found", "", "POST", "/api/v1/operations/o-drop/undo", "")
+	f.site.AddOperation(operation("o", "x", engine.StateUncertain))
+	f.site.Fault = func(method string) error {
+		if method == "Done" {
+			return fmt.Errorf("commit: %w", engine.ErrStorage)
+		}
+		return nil
+	}
+	f.problem(507, "storage", "disk", "POST", "/api/v1/operations/o/done", "")
+}
+
+func TestIssue(t *testing.T) {
+	f := start(t)
+	resp, b := f.do("POST", "/api/v1/operations",
+		`{"service":"images","method":"POST","path":"/images","scope":"images: paris &\n nantes","body":{"name":"alpine"}}`)
+	var v map[string]any
+	if err := json.Unmarshal(b, &v); err != nil || resp.StatusCode != 202 {
+		t.Fatalf("%d %s", resp.StatusCode, b)
+	}
+	if resp.Header.Get("Location") != "/api/v1/operations/"+v["id"].(string) || v["answer"].(map[string]any)["status"] != 201.0 {
+		t.Errorf("location %q, %s", resp.Header.Get("Location"), b)
+	}
+	f.want(200, "GET", resp.Header.Get("Location"), "")
+
+	a := f.want(200, "POST", "/api/v1/operations",
+		`{"service":"images","method":"PUT","path":"/echo","headers":{"content-type":"text/plain"},"body":"hällo"}`, "Idempotency-Key", "k1")["answer"].(map[string]any)
+	if a["status"] != 418.0 || a["body"] != "hällo" || a["body_encoding"] != "text" || a["site"] != "paris" {
+		t.Errorf("echoed %v", a)
+	}
+	if h := a["headers"].(map[string]any); h["X-Saw-Key"] != "k1" || h["X-Saw-Scope"] != "" {
+		t.Errorf("headers %v", h)
+	}
+	a = f.want(200, "POST", "/api/v1/operations", `{"service":"servers","method":"GET","path":"/servers?x=1"}`)["answer"].(map[string]any)
+	if a["status"] != 404.0 || a["body_encoding"] != "json" {
+		t.Errorf("answer %v", a)
+	}
+	a = f.want(200, "POST", "/api/v1/operations", `{"service":"images","method":"PUT","path":"/echo","headers":{"Content-Type":"application/octet-stream"},"body":"`+strings.Repeat("x", 900_000)+`"}`)["answer"].(map[string]any)
+	if len(a["body"].(string)) != 900_000 {
+		t.Errorf("a body of 900 kB came back with %d bytes", len(a["body"].(string)))
+	}
+
+	f.problem(409, "name-taken", "the name is taken", "POST", "/api/v1/operations", `{"service":"images","method":"POST","path":"/refuse"}`)
+	f.problem(500, "internal", "", "POST", "/api/v1/operations", `{"service":"images","method":"POST","path":"/abort"}`)
+	f.problem(422, "unknown-service", "x", "POST", "/api/v1/operations", `{"service":"x","method":"POST","path":"/images"}`)
+	for _, c := range []struct{ body, part string }{
+		{`{"service":"images","method":"TRACE","path":"/images"}`, "PATCH"},
+		{`{"service":"images","method":"POST","path":"images"}`, "absolute path"},
+		{`{"service":"images","method":"POST","path":"//evil/x"}`, "absolute path"},
+		{`{"service":"images","method":"POST","path":"/a\r\nX: y"}`, "absolute path"},
+		{`{"service":"images","method":"POST","path":"/%zz"}`, "not a valid path"},
+		{`{"service":"images","method":"POST","path":"/~scope/paris/images"}`, "member scope"},
+		{`{"service":"images","method":"POST","path":"/images","headers":{"Scope":"paris"}}`, "member scope"},
+		{`{"service":"images","method":"POST","path":"/images","headers":{"skerry-operation":"x"}}`, "agent's own"},
+		{`{"service":"images","method":"POST","path":"/images","headers":{"Transfer-Encoding":"x"}}`, "agent's own"},
+		{`{"service":"images","method":"POST","path":"/images","headers":{"A":"x\r\nB: y"}}`, "cannot be sent"},
+		{`{"service":"images","method":"POST","path":"/images","headers":{"Content-Type":"text/plain"},"body":{}}`, "must be a string"},
+		{`{"service":"images","method":"POST","path":"/images","scop":"x"}`, "unknown field"},
+	} {
+		f.problem(400, "bad-request", c.part, "POST", "/api/v1/operations", c.body)
+	}
+}
+
+func TestExplain(t *testing.T) {
+	f := start(t)
+	f.site.AddResource(image("x", engine.StateConverged, time.Now()))
+	explain := func(body string) map[string]any {
+		t.Helper()
+		return f.want(200, "POST", "/api/v1/scope/explain", body)
+	}
+	v := explain(`{"scope":"images:paris&&nantes","service":"images","method":"POST","path":"/images"}`)
+	if v["canonical"] != "{images: paris & nantes}" || len(v["errors"].([]any)) != 0 {
+		t.Errorf("got %v", v)
+	}
+	if a := fmt.Sprint(v["alternatives"]); a != "[map[mode:replicate sites:[paris nantes]]]" {
+		t.Errorf("alternatives %s", a)
+	}
+	steps := v["plan"].(map[string]any)["steps"].([]any)
+	if s := steps[0].(map[string]any); s["site"] != "paris" || !strings.Contains(s["does"].(string), "first") {
+		t.Errorf("first %v", s)
+	}
+	if s := steps[1].(map[string]any); s["site"] != "nantes" || s["rtt_ms"] != 8.4 || fmt.Sprint(s["waits_for"]) != "[paris]" {
+		t.Errorf("then %v", s)
+	}
+	if tree := fmt.Sprint(v["tree"]); tree != "[map[location:map[args:[map[site:paris] map[site:nantes]] op:&] service:images]]" {
+		t.Errorf("tree %s", tree)
+	}
+	for _, c := range []struct{ scope, typ, part string }{
+		{"images: paris &", "scope-syntax", "^"}, {"images: pariss", "unknown-site", `did you mean "paris"`},
+		{"imagez: paris", "unknown-service", "images"}, {"images: paris % nantes", "scope-type", "not available"},
+	} {
+		b, _ := json.Marshal(map[string]string{"scope": c.scope, "service": "images"})
+		e := explain(string(b))["errors"].([]any)
+		if len(e) == 0 || e[0].(map[string]any)["type"] != c.typ || !strings.Contains(e[0].(map[string]any)["detail"].(string), c.part) {
+			t.Errorf("%s: %v", c.scope, e)
+		}
+	}
+	for _, c := range []struct{ body, want string }{
+		{`{"scope":"paris & toulouse","service":"images","method":"POST","path":"/images"}`, "toulouse cannot be reached now"},
+		{`{"scope":"","service":"images","method":"POST","path":"/images"}`, "The request goes to the application here"},
+		{`{"scope":"nantes","service":"images","method":"POST","path":"/images"}`, "forwarded to nantes"},
+		{`{"scope":"nantes","service":"images","method":"DELETE","path":"/images/x"}`, "every replica, whatever the scope says"},
+		{`{"scope":"nantes & toulouse","service":"images","method":"GET","path":"/images/x"}`, "Read from nantes, the nearest"},
+		{`{"scope":"","service":"images","method":"GET","path":"/images/x"}`, "Read here"},
+		{`{"scope":"*","service":"images","method":"GET","path":"/images"}`, "asked for at once"},
+		{`{"scope":"toulouse","service":"images","method":"GET","path":"/images"}`, "None of toulouse can be reached"},
+		{`{"scope":"*","service":"images","method":"POST","path":"/nothing"}`, "no kind for /nothing"},
+		{`{"scope":"images: *"}`, "a replica at each of nantes, paris and toulouse"},
+		{`{"scope":"images: nantes"}`, "run at nantes"},
+		{`{"scope":"paris & nantes","service":"servers","method":"POST","path":"/servers","body":{"image":"nope"}}`, "image nope, which /image names, is not replicated"},
+		{`{"scope":"*","service":"servers","method":"POST","path":"/servers","body":{"image":"x"}}`, "has no replica at toulouse"},
+		{`{"scope":"toulouse","service":"images","method":"PATCH","path":"/images/y"}`, "forwarded to toulouse"},
+	} {
+		b, _ := json.Marshal(explain(c.body))
+		if !strings.Contains(string(b), c.want) {
+			t.Errorf("%s: no %q in %s", c.body, c.want, b)
+		}
+	}
+	f.problem(422, "unknown-service", "x", "POST", "/api/v1/scope/explain", `{"scope":"paris","service":"x"}`)
+	f.problem(400, "bad-request", "absolute", "POST", "/api/v1/scope/explain", `{"scope":"paris","path":"x"}`)
+}
+
+func TestIsolation(t *testing.T) {
+	f := start(t)
+	if v := f.want(200, "POST", "/api/v1/mesh/isolation", `{"isolated":true}`); v["isolated"] != true {
+		t.Errorf("got %v", v)
+	}
+	if v := f.want(200, "GET", "/api/v1/mesh/isolation", ""); v["isolated"] != true || !f.site.Isolated() {
+		t.Errorf("got %v", v)
+	}
+	f.problem(400, "bad-request", "missing", "POST", "/api/v1/mesh/isolation", `{}`)
+	if v := f.want(200, "POST", "/api/v1/mesh/isolation", `{"isolated":false}`); v["isolated"] != false || f.site.Isolated() {
+		t.Errorf("got %v", v)
+	}
+}

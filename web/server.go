@@ -1,0 +1,143 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/skerry/skerry/web/api"
+)
+
+// Config is what a Server is handed.
+type Config struct {
+	api.Config
+	// Listen is the address that clients reach the server at, host:port.
+	Listen string
+}
+
+// Server answers on a site's API address. It is safe for concurrent use.
+type Server struct {
+	api   *api.API
+	echo  *echo.Echo
+	hosts map[string]bool
+	cross *http.CrossOriginProtection
+}
+
+// New makes a server; nothing runs before Serve or Run.
+func New(c Config) (*Server, error) {
+	hosts, err := allowedHosts(c.Listen)
+	if err != nil {
+		return nil, err
+	}
+	a, err := api.New(c.Config)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{api: a, echo: echo.New(), hosts: hosts, cross: http.NewCrossOriginProtection()}
+	e := s.echo
+	e.HideBanner, e.HidePort = true, true
+	e.IPExtractor = echo.ExtractIPDirect()
+	e.HTTPErrorHandler = s.fail
+	e.Pre(s.observe, s.recover, s.guard)
+	a.Mount(e)
+	return s, nil
+}
+
+// ServeHTTP implements http.Handler.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.echo.ServeHTTP(w, r) }
+
+// Routes lists the calls that the server has.
+func (s *Server) Routes() []*echo.Route { return s.echo.Routes() }
+
+// Run does what goes on beside requests until ctx ends; then open streams end. Serve calls it.
+func (s *Server) Run(ctx context.Context) error { return s.api.Run(ctx) }
+
+// drain is how long Serve waits for requests that are under way.
+const drain = 10 * time.Second
+
+// Serve answers on l until ctx ends, lets requests under way finish, and closes l. It returns nil when it ended
+// because ctx did.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	h := &http.Server{
+		Handler:           s,
+		ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	served, ran := make(chan error, 1), make(chan error, 1)
+	go func() { served <- h.Serve(l) }()
+	go func() { ran <- s.Run(ctx) }()
+	var err error
+	select {
+	case <-ctx.Done():
+	case err = <-served:
+		served <- err
+	case err = <-ran:
+		ran <- err
+	}
+	cancel()
+	runErr := <-ran
+	late, done := context.WithTimeout(context.WithoutCancel(ctx), drain)
+	defer done()
+	if shutdownErr := h.Shutdown(late); shutdownErr != nil {
+		h.Close()
+	}
+	if serveErr := <-served; !errors.Is(serveErr, http.ErrServerClosed) {
+		return fmt.Errorf("serve the API on %s: %w", l.Addr(), serveErr)
+	}
+	if runErr != nil {
+		return fmt.Errorf("follow the site's events: %w", runErr)
+	}
+	return nil
+}
+
+// fail answers with an error that a handler returned.
+func (s *Server) fail(err error, c echo.Context) {
+	if c.Response().Committed { // a stream broke off; its client knows
+		return
+	}
+	s.api.WriteRefusal(c.Response(), c.Request(), err)
+}
+
+// observe measures requests by route. Streams are left out: they last as long as their client stays.
+func (s *Server) observe(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		start := time.Now()
+		if err := next(c); err != nil {
+			s.fail(err, c)
+		}
+		if c.Response().Header().Get("Content-Type") == "text/event-stream" {
+			return nil
+		}
+		route := c.Path()
+		if route == "" {
+			route = "none"
+		}
+		s.api.Observe(c.Request().Method, route, strconv.Itoa(c.Response().Status), time.Since(start))
+		return nil
+	}
+}
+
+// recover turns a panic into a refusal, so that one request's defect stays its own.
+func (s *Server) recover(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) (err error) {
+		defer func() {
+			switch p := recover(); p {
+			case nil:
+			case http.ErrAbortHandler:
+				panic(p)
+			default:
+				err = fmt.Errorf("answer %s: panic: %v", c.Path(), p)
+			}
+		}()
+		return next(c)
+	}
+}

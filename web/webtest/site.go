@@ -1,0 +1,415 @@
+// Package webtest is a site in memory for the tests and the preview of the API and the dashboard: it implements what
+// package api is handed, with generous data and with hooks for faults. Nothing here is part of an agent.
+package webtest
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/web"
+	"github.com/skerry/skerry/web/api"
+)
+
+// Site is the site. Its methods are safe for concurrent use; fields are set before it serves.
+type Site struct {
+	// Clock is what the site takes for now.
+	Clock func() time.Time
+	// Fault, unless nil, is asked before each method with its name; what it returns is the method's error.
+	Fault func(method string) error
+
+	mu          sync.Mutex
+	self        engine.SiteID
+	members     []engine.Member
+	status      map[engine.SiteID]engine.SiteStatus
+	invitations []engine.Invitation
+	resources   []engine.ResourceRow // newest first
+	operations  []engine.OperationRow
+	events      []engine.Event
+	seq         uint64
+	isolated    bool
+	changed     chan struct{} // closed and replaced when an event comes
+	// What the application of each site shows, by site name, service and identifier.
+	shown map[string]string
+	kinds map[engine.ServiceName][]*engine.Kind
+}
+
+// Empty is a site alone in its mesh with nothing in it.
+func Empty() *Site {
+	s := &Site{
+		Clock: time.Now, self: "12D3KooWParis1111111111111111111111111111111111111",
+		status: map[engine.SiteID]engine.SiteStatus{}, changed: make(chan struct{}), shown: map[string]string{}, kinds: kinds(),
+	}
+	s.AddMember("paris", s.self, engine.SiteStatus{Reachable: true})
+	return s
+}
+
+// Config is what a server of this site is made from.
+func (s *Site) Config(listen string) web.Config {
+	c := api.Config{
+		Application: "lab", Catalog: "9f2c41d07ab35e1", Version: "0.1.0",
+		Store: s, Counter: s, Mesh: s, Network: s, Operator: s, Waiter: s,
+		Token: func(i engine.Invitation, secret []byte) string { return "skr1:" + i.ID + "." + string(secret) },
+		Ready: func() error { return s.fault("Ready") }, Registry: prometheus.NewRegistry(),
+		Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Now: s.now,
+	}
+	for _, name := range []engine.ServiceName{"images", "networks", "servers"} {
+		c.Services = append(c.Services, api.Service{Name: name, Kinds: s.kinds[name], Handler: s.service(name)})
+	}
+	return web.Config{Config: c, Listen: listen}
+}
+
+func (s *Site) now() time.Time { return s.Clock() }
+
+func (s *Site) fault(method string) error {
+	if s.Fault == nil {
+		return nil
+	}
+	return s.Fault(method)
+}
+
+// AddMember lets a site in.
+func (s *Site) AddMember(name engine.SiteName, id engine.SiteID, st engine.SiteStatus) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.Clock()
+	s.members = append(s.members, engine.Member{ID: id, Joined: now.Add(-90 * time.Hour), SiteRecord: engine.SiteRecord{
+		Name: name, Addresses: []string{"/ip4/127.0.0.1/udp/4701/quic-v1"}, Application: "lab", Catalog: "9f2c41d07ab35e1",
+		Services: []engine.ServiceName{"images", "networks", "servers"}, Version: "0.1.0", At: now.Add(-90 * time.Hour),
+	}})
+	s.status[id] = st
+}
+
+// AddResource puts a resource in front.
+func (s *Site) AddResource(r engine.ResourceRow) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r.Document == "" {
+		r.Document = engine.DocumentID(fmt.Sprintf("%x", sha256.Sum256([]byte(string(r.Service)+string(r.ID)+r.CreatedAt.String()))))
+	}
+	s.resources = append([]engine.ResourceRow{r}, s.resources...)
+}
+
+// AddOperation puts an operation in front.
+func (s *Site) AddOperation(o engine.OperationRow) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range s.resources {
+		if o.Document == "" && r.ID == o.Resource && r.Service == o.Service {
+			o.Document = r.Document
+		}
+	}
+	s.operations = append([]engine.OperationRow{o}, s.operations...)
+}
+
+// AddEvent appends to the log and returns the entry's number.
+func (s *Site) AddEvent(typ, subject, data string) uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.addEvent(typ, subject, data, s.Clock())
+}
+
+func (s *Site) addEvent(typ, subject, data string, at time.Time) uint64 {
+	s.seq++
+	s.events = append(s.events, engine.Event{Seq: s.seq, Type: typ, Subject: subject, Time: at, Data: []byte(data)})
+	close(s.changed)
+	s.changed = make(chan struct{})
+	return s.seq
+}
+
+// Trim drops the events up to one.
+func (s *Site) Trim(upTo uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.events = slices.DeleteFunc(s.events, func(e engine.Event) bool { return e.Seq <= upTo })
+}
+
+// Show says what a site's application shows of a resource; an empty body takes it away.
+func (s *Site) Show(site, service, id, body string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.shown[site+"/"+service+"/"+id] = body
+}
+
+// SetStatus changes what is known of the way to a site.
+func (s *Site) SetStatus(id engine.SiteID, st engine.SiteStatus) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.status[id] = st
+}
+
+func page[T any](all []T, limit int, cursor string) ([]T, string, error) {
+	at := 0
+	if cursor != "" {
+		n, err := strconv.Atoi(strings.TrimPrefix(cursor, "c"))
+		if err != nil || n < 0 || n > len(all) {
+			return nil, "", fmt.Errorf("cursor %q: %w", cursor, engine.ErrRefused)
+		}
+		at = n
+	}
+	if limit == 0 {
+		limit = 100
+	}
+	end := min(at+limit, len(all))
+	next := ""
+	if end < len(all) {
+		next = "c" + strconv.Itoa(end)
+	}
+	return slices.Clone(all[at:end]), next, nil
+}
+
+// Resources implements api.Store.
+func (s *Site) Resources(_ context.Context, f engine.ResourceFilter) ([]engine.ResourceRow, string, error) {
+	if err := s.fault("Resources"); err != nil {
+		return nil, "", err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var rows []engine.ResourceRow
+	for _, r := range s.resources {
+		_, placed := r.Sites[f.Site]
+		wanted := (f.ID == "" || f.ID == r.ID) && (f.Service == "" || f.Service == r.Service) && (f.Kind == "" || f.Kind == r.Kind) &&
+			(f.Site == "" || placed) && (f.State == r.State || f.State == "" && r.State != engine.StateDeleted) &&
+			(strings.Contains(string(r.ID), f.Query) || strings.Contains(string(r.Local), f.Query))
+		if wanted {
+			rows = append(rows, r)
+		}
+	}
+	return page(rows, f.Limit, f.Cursor)
+}
+
+// ResourceByLocal implements api.Store.
+func (s *Site) ResourceByLocal(_ context.Context, service engine.ServiceName, k engine.KindName, id engine.LocalID) (engine.ResourceRow, error) {
+	if err := s.fault("ResourceByLocal"); err != nil {
+		return engine.ResourceRow{}, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range s.resources {
+		if r.Service == service && r.Kind == k && r.Local == id {
+			return r, nil
+		}
+	}
+	return engine.ResourceRow{}, fmt.Errorf("resource %s: %w", id, engine.ErrNotFound)
+}
+
+// Operation implements api.Store.
+func (s *Site) Operation(_ context.Context, id engine.OperationID) (engine.OperationRow, error) {
+	if err := s.fault("Operation"); err != nil {
+		return engine.OperationRow{}, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, o := range s.operations {
+		if o.ID == id {
+			return o, nil
+		}
+	}
+	return engine.OperationRow{}, fmt.Errorf("operation %s: %w", id, engine.ErrNotFound)
+}
+
+// Operations implements api.Store.
+func (s *Site) Operations(_ context.Context, f engine.OperationFilter) ([]engine.OperationRow, string, error) {
+	if err := s.fault("Operations"); err != nil {
+		return nil, "", err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var rows []engine.OperationRow
+	for _, o := range s.operations {
+		_, placed := o.Sites[f.Site]
+		if (f.Resource == "" || f.Resource == o.Resource) && (f.Document == "" || f.Document == o.Document) &&
+			(f.State == "" || f.State == o.State) && (f.Site == "" || placed) {
+			rows = append(rows, o)
+		}
+	}
+	return page(rows, f.Limit, f.Cursor)
+}
+
+// Events implements api.Store.
+func (s *Site) Events(_ context.Context, after uint64, limit int) ([]engine.Event, error) {
+	if err := s.fault("Events"); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.eventsAfter(after, limit), nil
+}
+
+func (s *Site) eventsAfter(after uint64, limit int) []engine.Event {
+	i, _ := slices.BinarySearchFunc(s.events, after+1, func(e engine.Event, seq uint64) int { return int(e.Seq) - int(seq) })
+	return slices.Clone(s.events[i:min(i+limit, len(s.events))])
+}
+
+// WaitEvents implements api.Waiter.
+func (s *Site) WaitEvents(ctx context.Context, after uint64) ([]engine.Event, error) {
+	for {
+		s.mu.Lock()
+		got, changed := s.eventsAfter(after, 1000), s.changed
+		s.mu.Unlock()
+		if err := s.fault("WaitEvents"); err != nil {
+			return nil, err
+		}
+		if len(got) > 0 {
+			return got, nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// CountResources implements api.Counter.
+func (s *Site) CountResources(context.Context) (map[engine.State]int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := map[engine.State]int{}
+	for _, r := range s.resources {
+		n[r.State]++
+	}
+	return n, s.fault("CountResources")
+}
+
+// CountOperations implements api.Counter.
+func (s *Site) CountOperations(context.Context) (map[engine.State]int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := map[engine.State]int{}
+	for _, o := range s.operations {
+		n[o.State]++
+	}
+	return n, s.fault("CountOperations")
+}
+
+// Self implements api.Mesh.
+func (s *Site) Self() engine.SiteID { return s.self }
+
+// Members implements api.Mesh.
+func (s *Site) Members() []engine.Member {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.members)
+}
+
+// Invite implements api.Mesh.
+func (s *Site) Invite(_ context.Context, expires time.Duration, uses int) (engine.Invitation, []byte, error) {
+	if err := s.fault("Invite"); err != nil {
+		return engine.Invitation{}, nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := engine.Invitation{
+		ID: "inv-" + strconv.Itoa(len(s.invitations)+1), Issuer: s.self, Uses: uses, CreatedAt: s.Clock(), ExpiresAt: s.Clock().Add(expires),
+	}
+	s.invitations = append(s.invitations, i)
+	return i, []byte("c2VjcmV0LXRoYXQtaXMtdG9sZC1vbmNl"), nil
+}
+
+// Invitations implements api.Mesh.
+func (s *Site) Invitations() []engine.Invitation {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.invitations)
+}
+
+// Revoke implements api.Mesh.
+func (s *Site) Revoke(_ context.Context, id string) error {
+	if err := s.fault("Revoke"); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range s.invitations {
+		if s.invitations[i].ID == id {
+			s.invitations[i].Revoked = true
+			return nil
+		}
+	}
+	return fmt.Errorf("invitation %s: %w", id, engine.ErrNotFound)
+}
+
+// Status implements api.Network.
+func (s *Site) Status() map[engine.SiteID]engine.SiteStatus {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st := map[engine.SiteID]engine.SiteStatus{}
+	for id, v := range s.status {
+		if id == s.self {
+			continue
+		}
+		if s.isolated {
+			v.Reachable = false
+		}
+		st[id] = v
+	}
+	return st
+}
+
+// SetIsolated implements api.Network.
+func (s *Site) SetIsolated(on bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.isolated = on
+}
+
+// Isolated implements api.Network.
+func (s *Site) Isolated() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.isolated
+}
+
+// Retry implements api.Operator.
+func (s *Site) Retry(_ context.Context, id engine.OperationID) error {
+	return s.settle("Retry", id, engine.StatePending)
+}
+
+// Done implements api.Operator.
+func (s *Site) Done(_ context.Context, id engine.OperationID) error {
+	return s.settle("Done", id, engine.StateApplied)
+}
+
+// Drop implements api.Operator.
+func (s *Site) Drop(_ context.Context, id engine.OperationID) error {
+	return s.settle("Drop", id, engine.StateSuperseded)
+}
+
+func (s *Site) settle(method string, id engine.OperationID, to engine.State) error {
+	if err := s.fault(method); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, o := range s.operations {
+		if o.ID != id {
+			continue
+		}
+		if o.State != engine.StateRejected && o.State != engine.StateUncertain {
+			return &engine.Refusal{Status: 409, Type: "settled", Detail: "the operation is " + string(o.State) + ": there is nothing to settle",
+				Err: errors.New("settled")}
+		}
+		sites := map[engine.SiteID]engine.OperationStatus{}
+		for site, st := range o.Sites {
+			if st.State == o.State {
+				st.State, st.Error = to, ""
+			}
+			sites[site] = st
+		}
+		s.operations[i].State, s.operations[i].Sites = to, sites
+		return nil
+	}
+	return fmt.Errorf("operation %s: %w", id, engine.ErrNotFound)
+}
