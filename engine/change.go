@@ -8,9 +8,10 @@ import (
 	jsonpatch "github.com/evanphx/json-patch/v5"
 )
 
-// Change is what an operation sets: values and absences by path. No path of a Change is below another one.
+// Change is what an operation sets: values and absences by path, each path for itself. An object is set as an empty
+// one, beside its members, so that two operations that touch different members do not touch each other.
 type Change struct {
-	Set   map[Pointer]json.RawMessage `json:"set,omitempty"` // scalars, arrays and empty objects, in compact form
+	Set   map[Pointer]json.RawMessage `json:"set,omitempty"` // in compact form
 	Unset []Pointer                   `json:"unset,omitempty"`
 }
 
@@ -53,7 +54,7 @@ func ChangeOf(k *Kind, t Type, body []byte, before Fold, representation func() (
 	switch t {
 	case TypeMerge:
 		c := &Change{Set: map[Pointer]json.RawMessage{}}
-		mergeLeaves(v, "", before, c)
+		mergeLeaves(v, "", before.paths(), c)
 		return c.without(k), nil
 	case TypeReplace:
 		return replaceChange(v, before).without(k), nil
@@ -66,47 +67,42 @@ func ChangeOf(k *Kind, t Type, body []byte, before Fold, representation func() (
 
 // replaceChange is the difference between the fold and a whole new representation.
 func replaceChange(v any, before Fold) *Change {
-	now := map[Pointer]json.RawMessage{}
+	was, now := before.paths(), map[Pointer]json.RawMessage{}
 	leaves(v, "", now)
 	c := &Change{Set: map[Pointer]json.RawMessage{}}
 	for p, value := range now {
-		if cell, ok := before.Cells[p]; !ok || !bytes.Equal(cell.Value, value) {
+		if !bytes.Equal(was[p], value) {
 			c.Set[p] = value
 		}
 	}
-	for _, p := range sortedPointers(before.Cells) {
-		if before.Cells[p].Value != nil && !touches(now, p) {
+	for _, p := range sortedPointers(was) {
+		if _, ok := now[p]; !ok {
 			c.Unset = append(c.Unset, p)
 		}
 	}
 	return c
 }
 
-// touches reports whether one of the paths in m is p, above it or below it.
-func touches(m map[Pointer]json.RawMessage, p Pointer) bool {
-	for q := range m {
-		if q.Contains(p) || p.Contains(q) {
-			return true
-		}
-	}
-	return false
-}
-
-// mergeLeaves collects what a JSON merge patch (RFC 7396) sets: a null removes, an object goes on inside.
-func mergeLeaves(v any, at Pointer, before Fold, c *Change) {
-	object, ok := v.(map[string]any)
+// mergeLeaves collects what a JSON merge patch (RFC 7396) sets, was is what the fold shows: a null removes a member and
+// all that is known below it, an object goes on inside and is made where there is none.
+func mergeLeaves(v any, at Pointer, was map[Pointer]json.RawMessage, c *Change) {
+	members, ok := v.(map[string]any)
 	switch {
 	case v == nil && at != "":
 		c.Unset = append(c.Unset, at)
+		for _, p := range sortedPointers(was) {
+			if p != at && at.Contains(p) {
+				c.Unset = append(c.Unset, p)
+			}
+		}
 	case !ok:
 		c.Set[at] = compact(v)
-	case len(object) == 0:
-		if at != "" && !before.has(at) {
-			c.Set[at] = compact(v)
-		}
 	default:
-		for name, member := range object {
-			mergeLeaves(member, at.Append(name), before, c)
+		if at != "" && !isObject(was[at]) {
+			c.Set[at] = object
+		}
+		for name, member := range members {
+			mergeLeaves(member, at.Append(name), was, c)
 		}
 	}
 }

@@ -20,8 +20,8 @@ type Superseded struct {
 	Over  OperationID // who took its place
 }
 
-// Fold is what a set of operations amounts to. Cells holds the paths that clients have set; none is below another
-// one.
+// Fold is what a set of operations amounts to. Cells holds the paths that clients have set, each for itself; only
+// below a path that holds a scalar or an array there is none.
 type Fold struct {
 	// Exists says that the resource was created and not deleted.
 	Exists bool
@@ -40,19 +40,18 @@ func FoldOf(h *History, in func(*Operation) bool) Fold {
 	return f
 }
 
-// Living returns, in order, the operations of h for which in is true and that no such delete has ended. A delete
-// ends what happened before it and what is concurrent with it, except a create that it did not see and what builds
-// on that: a delete never discards a create it did not see.
+// Living returns, in order, the operations of h for which in is true and that no delete among them has ended. A
+// delete ends the creates that it has seen: it never discards a create it did not see. Everything else lives as long
+// as one of the creates that it builds on, so that a delete wins over the changes that are concurrent with it.
 func (h *History) Living(in func(*Operation) bool) []*Operation {
 	var deletes, creates, living []*Operation
 	for _, o := range h.ordered {
-		if !in(o) {
-			continue
-		}
-		switch o.Type {
-		case TypeDelete:
+		if o.Type == TypeDelete && in(o) {
 			deletes = append(deletes, o)
-		case TypeCreate:
+		}
+	}
+	for _, o := range h.ordered {
+		if o.Type == TypeCreate && in(o) && !slices.ContainsFunc(deletes, func(d *Operation) bool { return h.Before(o, d) }) {
 			creates = append(creates, o)
 		}
 	}
@@ -60,24 +59,11 @@ func (h *History) Living(in func(*Operation) bool) []*Operation {
 		if o.Type == TypeDelete || !in(o) {
 			continue
 		}
-		if !slices.ContainsFunc(deletes, func(d *Operation) bool { return h.ends(d, o, creates) }) {
+		if slices.ContainsFunc(creates, func(c *Operation) bool { return c == o || h.Before(c, o) && o.Type != TypeCreate }) {
 			living = append(living, o)
 		}
 	}
 	return living
-}
-
-func (h *History) ends(d, o *Operation, creates []*Operation) bool {
-	if h.Before(d, o) {
-		return false
-	}
-	if h.Before(o, d) {
-		return true
-	}
-	if o.Type == TypeCreate {
-		return false
-	}
-	return !slices.ContainsFunc(creates, func(c *Operation) bool { return h.Before(c, o) && !h.Before(c, d) })
 }
 
 func (f *Fold) apply(h *History, o *Operation) {
@@ -98,25 +84,38 @@ func (f *Fold) apply(h *History, o *Operation) {
 	}
 }
 
-// put sets one path. What it replaces at, above and below the path is gone from the fold; where the replaced value
-// is a concurrent operation's, it is kept as superseded.
+// put sets one path. A scalar or an array ends what is below it, and whatever is set below a scalar ends that; an
+// object and an absence leave the other paths alone. Where an ended value is a concurrent operation's, it is kept as
+// superseded.
 func (f *Fold) put(h *History, p Pointer, c Cell) {
-	if old, ok := f.Cells[p]; ok { // then nothing is above or below it
+	old, known := f.Cells[p]
+	if known {
 		f.supersede(h, p, old, c)
-		f.Cells[p] = c
-		return
 	}
-	for q, old := range f.Cells {
-		if q.Contains(p) || p.Contains(q) {
-			f.supersede(h, q, old, c)
-			delete(f.Cells, q)
+	ends := c.Value != nil && !isObject(c.Value)
+	if wasScalar := old.Value != nil && !isObject(old.Value); !wasScalar { // else nothing is above or below it
+		for q, other := range f.Cells {
+			if q == p {
+				continue
+			}
+			switch {
+			case ends && p.Contains(q):
+				f.supersede(h, q, other, c)
+				delete(f.Cells, q)
+			case q.Contains(p) && other.Value != nil && !isObject(other.Value):
+				if c.Value == nil {
+					return // there is nothing to remove below a scalar
+				}
+				f.supersede(h, q, other, c)
+				delete(f.Cells, q)
+			}
 		}
 	}
 	f.Cells[p] = c
 }
 
 func (f *Fold) supersede(h *History, p Pointer, old, by Cell) {
-	if old.By == by.By || bytes.Equal(old.Value, by.Value) {
+	if old.By == by.By || bytes.Equal(old.Value, by.Value) || isObject(old.Value) {
 		return
 	}
 	a, b := h.Get(old.By), h.Get(by.By)
@@ -125,57 +124,68 @@ func (f *Fold) supersede(h *History, p Pointer, old, by Cell) {
 	}
 }
 
-// has reports whether the fold holds a value at p or below it.
-func (f Fold) has(p Pointer) bool {
-	for q, c := range f.Cells {
-		if c.Value != nil && p.Contains(q) {
-			return true
+// paths returns all that the fold shows, by path: an object is there when it was set, or something below it is.
+func (f Fold) paths() map[Pointer]json.RawMessage {
+	shown := make(map[Pointer]json.RawMessage, len(f.Cells))
+	for p, c := range f.Cells {
+		if c.Value == nil {
+			continue
+		}
+		shown[p] = c.Value
+		for p != "" {
+			if p = p.parent(); p == "" || shown[p] != nil {
+				break
+			}
+			shown[p] = object
 		}
 	}
-	return false
+	return shown
 }
 
 // Representation returns the folded values as one JSON document.
 func (f Fold) Representation() []byte {
 	var tree any = map[string]any{}
-	for _, p := range sortedPointers(f.Cells) {
-		if v := f.Cells[p].Value; v != nil {
-			tree = setAt(tree, p, v)
-		}
+	shown := f.paths()
+	for _, p := range sortedPointers(shown) {
+		tree = setPath(tree, p, shown[p])
 	}
 	return compact(tree)
 }
 
-// Difference returns what has to be set and removed to get from f to g. A path that only f holds is removed: no
-// operation that counts sets it any more.
+// setPath sets one path of a Change or a Fold in a tree.
+func setPath(tree any, p Pointer, v json.RawMessage) any {
+	if isObject(v) {
+		return ensureObject(tree, p)
+	}
+	return setAt(tree, p, v)
+}
+
+// Difference returns what has to be set and removed to get from f to g. Where a whole object goes, only the object is
+// named. A path that only f holds is removed: no operation that counts sets it any more.
 func (f Fold) Difference(g Fold) *Change {
 	c := &Change{Set: map[Pointer]json.RawMessage{}}
-	for p, cell := range g.Cells {
-		old, ok := f.Cells[p]
-		switch {
-		case cell.Value == nil && (!ok || old.Value != nil):
-			c.Unset = append(c.Unset, p)
-		case cell.Value != nil && (!ok || !bytes.Equal(old.Value, cell.Value)):
-			c.Set[p] = cell.Value
+	was, now := f.paths(), g.paths()
+	for p, v := range now {
+		if !bytes.Equal(was[p], v) {
+			c.Set[p] = v
 		}
 	}
-	for p, cell := range f.Cells {
-		if _, ok := g.Cells[p]; !ok && cell.Value != nil && !g.covers(p) {
+	gone := map[Pointer]bool{}
+	for p := range was {
+		gone[p] = now[p] == nil
+	}
+	for p, cell := range g.Cells {
+		if old, ok := f.Cells[p]; cell.Value == nil && now[p] == nil && (!ok || old.Value != nil) {
+			gone[p] = true // a path that no fold showed, but the application may
+		}
+	}
+	for p, is := range gone {
+		if parent := p.parent(); is && (parent == "" || isObject(now[parent])) {
 			c.Unset = append(c.Unset, p)
 		}
 	}
 	slices.Sort(c.Unset)
 	return c
-}
-
-// covers reports whether a path of f is above p or below it, so that setting it settles p.
-func (f Fold) covers(p Pointer) bool {
-	for q := range f.Cells {
-		if q.Contains(p) || p.Contains(q) {
-			return true
-		}
-	}
-	return false
 }
 
 // Empty reports whether c sets and removes nothing.
@@ -191,24 +201,19 @@ func (c *Change) ApplyTo(representation []byte) ([]byte, error) {
 		unsetAt(tree, p)
 	}
 	for _, p := range sortedPointers(c.Set) {
-		v, err := parseJSON(c.Set[p])
-		if err != nil {
-			return nil, err
-		}
-		tree = setAt(tree, p, v)
+		tree = setPath(tree, p, c.Set[p])
 	}
 	return compact(tree), nil
 }
 
-// MergePatch returns c as a JSON merge patch (RFC 7396). An empty object is no part of it: a patch cannot say
-// "empty", only the members that go.
+// MergePatch returns c as a JSON merge patch (RFC 7396).
 func (c *Change) MergePatch() []byte {
 	var tree any = map[string]any{}
 	for _, p := range c.Unset {
 		tree = setAt(tree, p, nil)
 	}
 	for _, p := range sortedPointers(c.Set) {
-		tree = setAt(tree, p, c.Set[p])
+		tree = setPath(tree, p, c.Set[p])
 	}
 	return compact(tree)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // parseJSON decodes one JSON value and keeps numbers as they are written.
@@ -33,16 +34,35 @@ func compact(v any) json.RawMessage {
 	return bytes.TrimRight(b.Bytes(), "\n")
 }
 
-// leaves collects the scalars, arrays and empty objects of v by path.
+// object is the value of a path that holds an object: its members have paths of their own.
+var object = json.RawMessage("{}")
+
+func isObject(v json.RawMessage) bool { return len(v) == 2 && v[0] == '{' }
+
+// leaves collects the values of v by path: scalars and arrays as they are, and every object below the root as an
+// empty one, beside its members.
 func leaves(v any, at Pointer, into map[Pointer]json.RawMessage) {
-	object, ok := v.(map[string]any)
-	if !ok || (len(object) == 0 && at != "") {
+	members, ok := v.(map[string]any)
+	if !ok {
 		into[at] = compact(v)
 		return
 	}
-	for name, member := range object {
+	if at != "" {
+		into[at] = object
+	}
+	for name, member := range members {
 		leaves(member, at.Append(name), into)
 	}
+}
+
+// ensureObject makes what is at p an object, if it is none.
+func ensureObject(tree any, p Pointer) any {
+	if v, ok := valueAt(tree, p); ok {
+		if _, ok := v.(map[string]any); ok {
+			return tree
+		}
+	}
+	return setAt(tree, p, map[string]any{})
 }
 
 // setAt puts value at p in the tree, making the objects on the way. Elements of arrays are reached by index; a
@@ -65,12 +85,12 @@ func setTokens(tree any, tokens []string, value any) any {
 			return array
 		}
 	}
-	object, ok := tree.(map[string]any)
+	members, ok := tree.(map[string]any)
 	if !ok {
-		object = map[string]any{}
+		members = map[string]any{}
 	}
-	object[tokens[0]] = setTokens(object[tokens[0]], tokens[1:], value)
-	return object
+	members[tokens[0]] = setTokens(members[tokens[0]], tokens[1:], value)
+	return members
 }
 
 // unsetAt removes the member at p, if it is there.
@@ -80,14 +100,14 @@ func unsetAt(tree any, p Pointer) {
 		return
 	}
 	for _, t := range tokens[:len(tokens)-1] {
-		object, ok := tree.(map[string]any)
+		members, ok := tree.(map[string]any)
 		if !ok {
 			return
 		}
-		tree = object[t]
+		tree = members[t]
 	}
-	if object, ok := tree.(map[string]any); ok {
-		delete(object, tokens[len(tokens)-1])
+	if members, ok := tree.(map[string]any); ok {
+		delete(members, tokens[len(tokens)-1])
 	}
 }
 
@@ -113,6 +133,9 @@ func valueAt(tree any, p Pointer) (any, bool) {
 	}
 	return tree, true
 }
+
+// parent returns the path above p; the root is above itself.
+func (p Pointer) parent() Pointer { return p[:max(0, strings.LastIndexByte(string(p), '/'))] }
 
 func sortedPointers[V any](m map[Pointer]V) []Pointer {
 	ps := make([]Pointer, 0, len(m))

@@ -44,8 +44,8 @@ func (s Standing) shows(o *Operation) bool { return s.Settled(o) && !s.Void(o) }
 // Next decides, from the operations that a site knows and what its application shows, what to do next.
 //
 // Its law: for every interleaving of delivery, what a site has sent leaves the folded value at every path that the
-// fold sets. An operation is sent as it is when all that the application shows happened before it, because
-// then the application shows what its caller saw. Everything else becomes a correction.
+// fold sets. An operation is sent as it is when the application shows just what its caller saw. Everything else becomes a
+// correction.
 func Next(h *History, s Standing) Step {
 	all := func(*Operation) bool { return true }
 	i := slices.IndexFunc(h.ordered, func(o *Operation) bool { return !s.Settled(o) })
@@ -86,15 +86,15 @@ func Next(h *History, s Standing) Step {
 	case !before.Exists || !after.Exists:
 		return Step{Kind: StepRun, Operations: []*Operation{u}}
 	}
-	if u.Type != TypeDelete && h.followsAll(u, s) {
+	if u.Type != TypeDelete && h.sawTheSame(u, s) {
 		return Step{Kind: StepRun, Operations: []*Operation{u}}
 	}
 	return correct(h, s, h.ordered[i:], living, before)
 }
 
-// followsAll reports whether everything that the application shows and that still counts happened before u.
-func (h *History) followsAll(u *Operation, s Standing) bool {
-	return !slices.ContainsFunc(h.Living(s.shows), func(o *Operation) bool { return !h.Before(o, u) })
+// sawTheSame reports whether the application shows just what the caller of u saw: the same operations count.
+func (h *History) sawTheSame(u *Operation, s Standing) bool {
+	return slices.Equal(h.Living(s.shows), h.Living(func(o *Operation) bool { return h.Before(o, u) }))
 }
 
 // correct settles the first of rest and, in the same request, whatever follows it and can be folded with it.

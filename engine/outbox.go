@@ -94,7 +94,7 @@ func (s *Site) keep(ctx context.Context, r Request, sites []SiteID, sent SiteID,
 	r.Via = nil
 	e := kept{Request: r, Service: r.Kind.Service, Kind: r.Kind.Name, Placement: sites, Sent: sent}
 	e.Request.Kind = nil
-	sealed, err := s.seal(e)
+	sealed, err := s.seal(e.Request.Operation, e)
 	if err != nil {
 		return err
 	}
@@ -137,7 +137,7 @@ func (s *Site) deliver(ctx context.Context, id OperationID) (bool, error) {
 		return false, nil
 	}
 	var e kept
-	if err := s.unseal(all[i].Data, &e); err != nil {
+	if err := s.unseal(id, all[i].Data, &e); err != nil {
 		return false, fmt.Errorf("read kept operation %s: %w", id, err)
 	}
 	r := e.Request
@@ -167,7 +167,7 @@ func (s *Site) deliver(ctx context.Context, id OperationID) (bool, error) {
 			continue
 		case err != nil: // it may have got it: from now on only this one is asked
 			e.Sent = to
-			sealed, err := s.seal(e)
+			sealed, err := s.seal(e.Request.Operation, e)
 			if err != nil {
 				return false, err
 			}

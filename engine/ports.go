@@ -129,3 +129,10 @@ type Ledger interface {
 	// most about limit bytes of them (0: no bound, at least one otherwise), and whether there are more.
 	Changes(ctx context.Context, id DocumentID, have Version, limit int) ([]ChangeRow, bool, error)
 }
+
+// Vault encrypts what an operation leaves on this site's disk. It is safe for concurrent use.
+type Vault interface {
+	Seal(id OperationID, data []byte) []byte
+	// Unseal fails for anything that Seal has not made for the same operation.
+	Unseal(id OperationID, sealed []byte) ([]byte, error)
+}

@@ -24,7 +24,7 @@ func (s *Site) openIntent(ctx context.Context, id OperationID) (*crossing, bool)
 			continue
 		}
 		var c crossing
-		if err := s.unseal(i.Data, &c); err != nil {
+		if err := s.unseal(i.Operation, i.Data, &c); err != nil {
 			s.cfg.Log.Error("open intent", "operation", string(id), "err", err)
 			return nil, false
 		}
@@ -45,7 +45,7 @@ func (s *Site) settleEarlier(ctx context.Context, r *resource) error {
 		if i.Document != r.id {
 			continue
 		}
-		if err := s.unseal(i.Data, &c); err != nil {
+		if err := s.unseal(i.Operation, i.Data, &c); err != nil {
 			return fmt.Errorf("open intent %s: %w", i.Operation, err)
 		}
 		if c.Received {
@@ -163,7 +163,7 @@ func (s *Site) published(ctx context.Context, r *resource, k *Kind, c *crossing,
 
 // ask leaves the decision about an operation to a person: it is listed as uncertain and holds up its resource.
 func (s *Site) ask(ctx context.Context, c *crossing) error {
-	sealed, err := s.seal(c)
+	sealed, err := s.seal(c.Operation.ID, c)
 	if err != nil {
 		return err
 	}

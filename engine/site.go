@@ -25,9 +25,8 @@ type Config struct {
 	Now    func() time.Time
 	NewID  func() string
 	Random func(b []byte)
-	// Seal encrypts what contains credentials for this site's own disk; Open reverses it.
-	Seal func([]byte) ([]byte, error)
-	Open func([]byte) ([]byte, error)
+	// Vault encrypts what contains credentials for this site's own disk.
+	Vault Vault
 	// Classify tells the kind and type of an operation by this site's own catalog, so that a peer cannot pass one
 	// thing off as another.
 	Classify func(service ServiceName, method, path string, header map[string]string) (KindName, Type, bool)
@@ -123,7 +122,7 @@ func (s *Site) Run(ctx context.Context) error {
 	}
 	for _, i := range intents {
 		var c crossing
-		if err := s.unseal(i.Data, &c); err != nil {
+		if err := s.unseal(i.Operation, i.Data, &c); err != nil {
 			return fmt.Errorf("open intent %s: %w", i.Operation, err)
 		}
 		if c.Received { // its resource is pending and asks for it

@@ -93,7 +93,7 @@ func (s *Site) crossingOf(r Request, k keeper) *crossing {
 
 // declare makes the intent durable before the request goes out.
 func (s *Site) declare(ctx context.Context, c *crossing) error {
-	sealed, err := s.seal(c)
+	sealed, err := s.seal(c.Operation.ID, c)
 	if err != nil {
 		return err
 	}
@@ -104,24 +104,23 @@ func (s *Site) declare(ctx context.Context, c *crossing) error {
 	return nil
 }
 
-func (s *Site) seal(v any) ([]byte, error) {
+func (s *Site) seal(id OperationID, v any) ([]byte, error) {
 	b, err := json.Marshal(v)
 	if err != nil {
-		return nil, fmt.Errorf("encode what is kept: %w", err)
+		return nil, fmt.Errorf("encode what is kept of operation %s: %w", id, err)
 	}
-	sealed, err := s.cfg.Seal(b)
-	if err != nil {
-		return nil, fmt.Errorf("encrypt what is kept: %w", err)
-	}
-	return sealed, nil
+	return s.cfg.Vault.Seal(id, b), nil
 }
 
-func (s *Site) unseal(b []byte, v any) error {
-	opened, err := s.cfg.Open(b)
+func (s *Site) unseal(id OperationID, b []byte, v any) error {
+	opened, err := s.cfg.Vault.Unseal(id, b)
 	if err != nil {
-		return fmt.Errorf("decrypt what is kept: %w", err)
+		return fmt.Errorf("decrypt what is kept of operation %s: %w", id, err)
 	}
-	return json.Unmarshal(opened, v)
+	if err := json.Unmarshal(opened, v); err != nil {
+		return fmt.Errorf("decode what is kept of operation %s: %w", id, err)
+	}
+	return nil
 }
 
 // close ends an intent of which nothing came.

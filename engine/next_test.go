@@ -1,0 +1,432 @@
+package engine
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+var lab = &Kind{Service: "images", Name: "image", Collection: "/images", Item: "/images/{id}", ID: IDRule{From: IDFromBody, At: "/id"}}
+
+// desk is one site without anything around it: a history, what is settled, and an application that is a JSON value.
+type desk struct {
+	site    SiteID
+	history *History
+	settled map[OperationID]bool
+	void    map[OperationID]bool
+	shows   any // nil: the application has no such resource
+	files   map[string]string
+	ran     map[OperationID]int
+	seq     uint64
+}
+
+func newDesk(site SiteID) *desk {
+	return &desk{site: site, history: NewHistory(), settled: map[OperationID]bool{}, void: map[OperationID]bool{},
+		files: map[string]string{}, ran: map[OperationID]int{}}
+}
+
+func (d *desk) standing() Standing {
+	return Standing{
+		Settled: func(o *Operation) bool { return d.settled[o.ID] },
+		Void:    func(o *Operation) bool { return d.void[o.ID] },
+		Blocked: func(*Operation) bool { return false },
+	}
+}
+
+// issue runs a request here first and makes an operation of it, as a site does.
+func (d *desk) issue(t failer, typ Type, path, body string, clock int64) *Operation {
+	t.Helper()
+	d.catchUp(t)
+	before := FoldOf(d.history, d.standing().shows)
+	if before.Exists == (typ == TypeCreate) {
+		return nil // the application would refuse it
+	}
+	if typ == TypeCreate && slices.ContainsFunc(d.history.Ordered(), func(o *Operation) bool { return o.Type == TypeDelete }) {
+		return nil // the next incarnation has a document of its own
+	}
+	change, err := ChangeOf(lab, typ, []byte(body), before, func() ([]byte, error) { return compact(d.shows), nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	var settled []*Operation
+	o := &Operation{ID: OperationID(fmt.Sprintf("%s-%d", d.site, d.seq)), Type: typ, Path: path, Body: []byte(body), Change: change,
+		Origin: d.site, Seq: d.seq + 1, Time: clock}
+	for _, p := range d.history.Ordered() {
+		if d.settled[p.ID] {
+			settled = append(settled, p)
+			o.Time = max(o.Time, p.Time+1)
+		}
+	}
+	o.Parents = d.history.Newest(settled)
+	d.seq++
+	d.history.Add(o)
+	d.send(t, o)
+	d.settled[o.ID] = true
+	return o
+}
+
+// send is the application's part: it does what a request asks for.
+func (d *desk) send(t failer, o *Operation) {
+	t.Helper()
+	d.ran[o.ID]++
+	var v any
+	if len(o.Body) > 0 && o.Type != TypeAbsolute && o.Type != TypeAction {
+		var err error
+		if v, err = parseJSON(o.Body); err != nil {
+			t.Fatal(err)
+		}
+	}
+	switch o.Type {
+	case TypeCreate:
+		if d.shows != nil {
+			t.Fatalf("%s: %s is sent to an application that has the resource", d.site, o.ID)
+		}
+		v.(map[string]any)["made"] = "by the application"
+		d.shows = v
+	case TypeReplace:
+		d.need(t, o)
+		v.(map[string]any)["made"] = d.shows.(map[string]any)["made"]
+		d.shows = v
+	case TypeMerge:
+		d.need(t, o)
+		d.shows = mergePatch(d.shows, v)
+	case TypeAbsolute:
+		d.need(t, o)
+		d.files[o.Path] = string(o.Body)
+	case TypeAction:
+		d.need(t, o)
+	case TypeDelete:
+		d.shows, d.files = nil, map[string]string{}
+	}
+}
+
+func (d *desk) need(t failer, o *Operation) {
+	t.Helper()
+	if d.shows == nil {
+		t.Fatalf("%s: %s is sent to an application that has no such resource", d.site, o.ID)
+	}
+}
+
+func mergePatch(target, patch any) any {
+	p, ok := patch.(map[string]any)
+	if !ok {
+		return patch
+	}
+	o, ok := target.(map[string]any)
+	if !ok {
+		o = map[string]any{}
+	}
+	for k, v := range p {
+		if v == nil {
+			delete(o, k)
+		} else {
+			o[k] = mergePatch(o[k], v)
+		}
+	}
+	return o
+}
+
+// catchUp does what Next says until nothing is left.
+func (d *desk) catchUp(t failer) {
+	t.Helper()
+	for range 1000 {
+		step := Next(d.history, d.standing())
+		switch step.Kind {
+		case StepNothing:
+			return
+		case StepHold:
+			t.Fatalf("%s: held at %s", d.site, step.Operations[0].ID)
+		case StepSkip:
+			d.void[step.Operations[0].ID] = true
+		case StepRun:
+			d.send(t, step.Operations[0])
+		case StepCorrect:
+			if d.shows == nil {
+				t.Fatalf("%s: a correction is sent to an application that has no such resource", d.site)
+			}
+			b, err := step.Correction.ApplyTo(compact(d.shows))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d.shows, err = parseJSON(b); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, o := range step.Operations {
+			d.settled[o.ID] = true
+		}
+	}
+	t.Fatalf("%s: no end", d.site)
+}
+
+// lawful checks the law: what was sent leaves the folded value at every path that the fold sets.
+func (d *desk) lawful(t failer) {
+	t.Helper()
+	fold := FoldOf(d.history, func(*Operation) bool { return true })
+	if fold.Exists != (d.shows != nil) {
+		t.Fatalf("%s: exists is %v in the fold, and the application shows %s", d.site, fold.Exists, compact(d.shows))
+	}
+	if !fold.Exists {
+		return
+	}
+	for p, c := range fold.Cells {
+		got, ok := valueAt(d.shows, p)
+		switch {
+		case c.Value == nil && ok && fold.paths()[p] == nil:
+			t.Fatalf("%s: %s is removed in the fold, and the application shows %s", d.site, p, compact(got))
+		case isObject(c.Value):
+			if _, is := got.(map[string]any); !is {
+				t.Fatalf("%s: %s is an object in the fold, and the application shows %s", d.site, p, compact(d.shows))
+			}
+		case c.Value != nil && (!ok || !bytes.Equal(compact(got), c.Value)):
+			t.Fatalf("%s: %s is %s in the fold, and the application shows %s", d.site, p, c.Value, compact(d.shows))
+		}
+	}
+	if d.partlyDeleted() {
+		return
+	}
+	for path, id := range fold.Absolute {
+		if want := string(d.history.Get(id).Body); d.files[path] != want {
+			t.Fatalf("%s: %s is %q in the fold, and the application has %q", d.site, path, want, d.files[path])
+		}
+	}
+}
+
+// partlyDeleted reports whether a delete has ended one of two concurrent creates and the other lives on. What opaque bytes the
+// resource has then depends on which site had put them: the law speaks of folded paths only.
+func (d *desk) partlyDeleted() bool {
+	return slices.ContainsFunc(d.history.Ordered(), func(o *Operation) bool { return o.Type == TypeDelete })
+}
+
+var requests = []struct {
+	typ        Type
+	path, body string
+}{
+	{TypeCreate, "/images", `{"name":"a","size":1}`},
+	{TypeCreate, "/images", `{"name":"b","tags":["x"],"deep":{"er":1}}`},
+	{TypeReplace, "/images/{id}", `{"name":"c","size":2}`},
+	{TypeReplace, "/images/{id}", `{"name":"a","deep":{"er":2,"still":{"more":true}}}`},
+	{TypeMerge, "/images/{id}", `{"size":3,"name":null}`},
+	{TypeMerge, "/images/{id}", `{"deep":{"er":null,"est":4}}`},
+	{TypeMerge, "/images/{id}", `{"deep":"flat"}`},
+	{TypeAbsolute, "/images/{id}/file", "opaque bytes of "},
+	{TypeAction, "/images/{id}/start", ""},
+	{TypeDelete, "/images/{id}", ""},
+}
+
+// TestInvariantConvergence issues random requests at several sites, delivers the operations in any order, also while
+// sites go on, and expects every site to show the fold, the same one, and every action to have run at most once.
+func TestInvariantConvergence(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		sites := rapid.IntRange(2, 4).Draw(t, "sites")
+		desks := make([]*desk, sites)
+		for i := range desks {
+			desks[i] = newDesk(SiteID(rune('a' + i)))
+		}
+		var all []*Operation
+		heard := make([]map[OperationID]bool, sites)
+		for i := range heard {
+			heard[i] = map[OperationID]bool{}
+		}
+		for n := range rapid.IntRange(1, 14).Draw(t, "steps") {
+			i := rapid.IntRange(0, sites-1).Draw(t, "site")
+			if rapid.Bool().Draw(t, "deliver") && len(all) > 0 {
+				o := rapid.SampledFrom(all).Draw(t, "operation")
+				desks[i].history.Add(o)
+				if rapid.Bool().Draw(t, "apply") {
+					desks[i].catchUp(t)
+				}
+				continue
+			}
+			r := rapid.SampledFrom(requests).Draw(t, "request")
+			body := r.body
+			if r.typ == TypeAbsolute {
+				body += fmt.Sprint(n)
+			}
+			clock := rapid.Int64Range(0, 20).Draw(t, "clock")
+			if o := desks[i].issue(t, r.typ, r.path, body, clock); o != nil {
+				all = append(all, o)
+			}
+		}
+		for _, d := range desks {
+			for _, o := range rapid.Permutation(all).Draw(t, "order") {
+				d.history.Add(o)
+				if rapid.Bool().Draw(t, "apply") {
+					d.catchUp(t)
+				}
+			}
+			d.catchUp(t)
+			d.lawful(t)
+			for _, o := range all {
+				if d.ran[o.ID] > 1 {
+					t.Fatalf("%s: %s %s was sent %d times", d.site, o.Type, o.ID, d.ran[o.ID])
+				}
+			}
+		}
+		for _, d := range desks[1:] {
+			if a, b := compact(desks[0].shows), compact(d.shows); !bytes.Equal(a, b) {
+				t.Fatalf("%s shows %s, %s shows %s", desks[0].site, a, d.site, b)
+			}
+		}
+	})
+}
+
+// failer is what the desks need of a test; *testing.T and *rapid.T have it.
+type failer interface {
+	Helper()
+	Fatal(args ...any)
+	Fatalf(format string, args ...any)
+}
+
+// TestEveryInterleaving delivers small histories to a fresh site in every order.
+func TestEveryInterleaving(t *testing.T) {
+	a, b := newDesk("a"), newDesk("b")
+	create := a.issue(t, TypeCreate, "/images", `{"name":"n","size":1,"deep":{"x":1}}`, 1)
+	b.history.Add(create)
+	b.catchUp(t)
+	all := []*Operation{
+		create,
+		a.issue(t, TypeReplace, "/images/{id}", `{"name":"put","size":1}`, 2),
+		b.issue(t, TypeMerge, "/images/{id}", `{"size":2}`, 3),
+		a.issue(t, TypeMerge, "/images/{id}", `{"deep":{"y":5}}`, 4),
+		b.issue(t, TypeAction, "/images/{id}/start", "", 5),
+	}
+	count := 0
+	permute(all, func(order []*Operation) {
+		count++
+		c := newDesk("c")
+		for _, o := range order {
+			c.history.Add(o)
+			c.catchUp(t)
+		}
+		c.lawful(t)
+		if c.ran[all[4].ID] != 1 {
+			t.Errorf("the action ran %d times", c.ran[all[4].ID])
+		}
+	})
+	if count != 120 {
+		t.Fatalf("%d orders", count)
+	}
+}
+
+func permute(ops []*Operation, visit func([]*Operation)) {
+	if len(ops) == 0 {
+		visit(nil)
+		return
+	}
+	for i := range ops {
+		rest := slices.Delete(slices.Clone(ops), i, i+1)
+		permute(rest, func(o []*Operation) { visit(append([]*Operation{ops[i]}, o...)) })
+	}
+}
+
+func TestBothFieldChangesSurviveACut(t *testing.T) {
+	a, b := newDesk("a"), newDesk("b")
+	create := a.issue(t, TypeCreate, "/images", `{"name":"debian","size":1,"status":"new"}`, 1)
+	b.history.Add(create)
+	b.catchUp(t)
+	put := a.issue(t, TypeReplace, "/images/{id}", `{"name":"debian 12","size":1,"status":"new"}`, 2)
+	patch := b.issue(t, TypeMerge, "/images/{id}", `{"status":"active"}`, 2)
+	a.history.Add(patch)
+	b.history.Add(put)
+	for _, d := range []*desk{a, b} {
+		d.catchUp(t)
+		d.lawful(t)
+		want := `{"made":"by the application","name":"debian 12","size":1,"status":"active"}`
+		if got := string(compact(d.shows)); got != want {
+			t.Errorf("%s shows %s, want %s", d.site, got, want)
+		}
+	}
+}
+
+func TestALaterValueSupersedesAndTheLostOneIsKept(t *testing.T) {
+	a, b := newDesk("a"), newDesk("b")
+	create := a.issue(t, TypeCreate, "/images", `{"name":"n"}`, 1)
+	b.history.Add(create)
+	b.catchUp(t)
+	x := a.issue(t, TypeMerge, "/images/{id}", `{"name":"x"}`, 2)
+	y := b.issue(t, TypeMerge, "/images/{id}", `{"name":"y"}`, 3)
+	a.history.Add(y)
+	b.history.Add(x)
+	for _, d := range []*desk{a, b} {
+		d.catchUp(t)
+		f := FoldOf(d.history, func(*Operation) bool { return true })
+		if got := string(f.Cells["/name"].Value); got != `"y"` {
+			t.Errorf("%s: the name is %s", d.site, got)
+		}
+		if len(f.Superseded) != 1 || string(f.Superseded[0].Value) != `"x"` || f.Superseded[0].By != x.ID || f.Superseded[0].Over != y.ID {
+			t.Errorf("%s: superseded %+v", d.site, f.Superseded)
+		}
+	}
+}
+
+func TestADeleteNeverDiscardsACreateItDidNotSee(t *testing.T) {
+	a, b := newDesk("a"), newDesk("b")
+	first := a.issue(t, TypeCreate, "/images", `{"name":"first"}`, 1)
+	second := b.issue(t, TypeCreate, "/images", `{"name":"second","size":1}`, 2)
+	gone := a.issue(t, TypeDelete, "/images/{id}", "", 3)
+	for _, o := range []*Operation{first, second, gone} {
+		a.history.Add(o)
+		b.history.Add(o)
+	}
+	for _, d := range []*desk{a, b} {
+		d.catchUp(t)
+		d.lawful(t)
+		if d.shows == nil || d.shows.(map[string]any)["name"] != "second" {
+			t.Errorf("%s shows %s", d.site, compact(d.shows))
+		}
+	}
+}
+
+func TestChangesOfJSONPatch(t *testing.T) {
+	fold := Fold{Cells: map[Pointer]Cell{"/name": {Value: json.RawMessage(`"n"`)}, "/tags": {Value: json.RawMessage(`["a"]`)}}}
+	c, err := ChangeOf(lab, TypePatch, []byte(`[{"op":"add","path":"/tags/-","value":"b"},{"op":"remove","path":"/name"}]`), fold, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(c.Set["/tags"]) != `["a","b"]` || !slices.Equal(c.Unset, []Pointer{"/name"}) {
+		t.Errorf("got %+v", c)
+	}
+	// What no client has set is read from the application.
+	shown := func() ([]byte, error) { return []byte(`{"name":"n","tags":["a"],"count":5}`), nil }
+	c, err = ChangeOf(lab, TypePatch, []byte(`[{"op":"replace","path":"/count","value":6}]`), fold, shown)
+	if err != nil || string(c.Set["/count"]) != "6" || len(c.Set) != 1 {
+		t.Errorf("got %+v, %v", c, err)
+	}
+	if _, err := ChangeOf(lab, TypePatch, []byte(`[{"op":"replace","path":"/none","value":6}]`), fold, shown); err == nil {
+		t.Error("a patch of a path that is nowhere is accepted")
+	}
+}
+
+func TestJudge(t *testing.T) {
+	for _, c := range []struct {
+		typ    Type
+		status int
+		err    error
+		want   verdict
+	}{
+		{TypeCreate, 201, nil, verdictDone},
+		{TypeDelete, 404, nil, verdictDone},
+		{TypeDelete, 410, nil, verdictDone},
+		{TypeMerge, 404, nil, verdictRefused},
+		{TypeMerge, 409, nil, verdictConflict},
+		{TypeMerge, 412, nil, verdictConflict},
+		{TypeMerge, 422, nil, verdictRefused},
+		{TypeMerge, 401, nil, verdictDenied},
+		{TypeMerge, 429, nil, verdictLater},
+		{TypeMerge, 503, nil, verdictLater},
+		{TypeMerge, 500, nil, verdictUnknown},
+		{TypeMerge, 504, nil, verdictUnknown},
+		{TypeMerge, 0, ErrUnreachable, verdictUnsent},
+		{TypeMerge, 0, http.ErrHandlerTimeout, verdictUnknown},
+	} {
+		if got := judge(c.typ, Reply{Status: c.status}, c.err); got != c.want {
+			t.Errorf("%s %d %v: verdict %d, want %d", c.typ, c.status, c.err, got, c.want)
+		}
+	}
+}
