@@ -6,10 +6,10 @@
 //
 // Automerge's decoder aborts the process when it is given crafted bytes, and no recover helps. Hence three rules:
 //
-//   - No byte from outside reaches it undecoded. A change passes the gate: change.go decodes the published binary
-//     format under bounds, encodes what it understood again and compares byte for byte; gate.go then checks it
-//     against the document and against its author's signature. What passes is what an honest site would have
-//     written.
+//   - No byte from outside reaches it undecoded. A change passes the gate: decode.go decodes the published binary
+//     format (https://automerge.org/automerge-binary-format-spec) under bounds, encodes what it understood again and
+//     compares byte for byte; gate.go then checks it against the document, and author.go against its author's
+//     signature. What passes is what an honest site would have written.
 //   - The first change, and this site's own changes, are written by the same encoder and take the same way. A
 //     test compares them with what Automerge itself writes.
 //   - After each change the core's heads are compared with those that the change has to leave. A document in which
@@ -18,7 +18,7 @@
 // Beside the core each open document has a history in Go: which changes there are, and what each key's value is.
 // The gate needs it, and reading entries from it does not cross into C.
 //
-// Read it in this order: about.go and first.go for how a document begins, change.go with columns.go and leb128.go for the
-// format, history.go and gate.go for what is admitted, document.go, merge.go, set.go and cache.go for how it is
-// kept.
+// Read it in this order: about.go and first.go for how a document begins; change.go and decode.go, with columns.go and
+// leb128.go, for the format; history.go and gate.go for what is admitted; compose.go and merge.go for changes of this
+// site and of others; document.go, cache.go and set.go for how documents are kept.
 package crdt

@@ -39,6 +39,10 @@ func newDocument(about engine.About, b []byte) (*document, error) {
 
 // openDocument makes the document of a row and replays its stored changes. These passed the gate before they were
 // stored; they pass it again but for the signature, so that nothing broken on disk reaches the core.
+//
+// There is no snapshot: of 1,000 changes replaying takes 24 ms, of which the core's compact form would save 10, of
+// 100 changes it would save a fifth of 2 ms (BenchmarkLoad, BenchmarkLoadCore), and the history would have to be
+// kept beside it.
 func openDocument(ctx context.Context, loader Loader, row engine.DocumentRow) (*document, error) {
 	about, err := decodeAbout(row.About)
 	if err != nil {
@@ -90,6 +94,11 @@ func (d *document) replay(rows []engine.ChangeRow, have engine.Version) error {
 	return d.feed(chunks)
 }
 
+// row returns c as it is stored.
+func (d *document) row(c *change, s engine.SignedChange, h hash) engine.ChangeRow {
+	return engine.ChangeRow{SignedChange: s, Document: d.id, Hash: h, Actor: c.actor.String(), Seq: c.seq}
+}
+
 // apply takes in a change that passed the gate. After an error the document is not to be used any more.
 func (d *document) apply(c *change, row engine.ChangeRow) error {
 	d.history.add(c, row.Hash)
@@ -113,9 +122,4 @@ func (d *document) feed(chunks []byte) error {
 		return fmt.Errorf("document %s: automerge arrives at other heads than its changes leave", d.id)
 	}
 	return nil
-}
-
-// row returns c as it is stored.
-func (d *document) row(c *change, s engine.SignedChange, h hash) engine.ChangeRow {
-	return engine.ChangeRow{SignedChange: s, Document: d.id, Hash: h, Actor: c.actor.String(), Seq: c.seq}
 }

@@ -1,7 +1,6 @@
 package crdt
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,10 +9,6 @@ import (
 
 	"github.com/skerry/skerry/engine"
 )
-
-func compareSlots(a, b slot) int {
-	return cmp.Or(cmp.Compare(a.object, b.object), strings.Compare(a.key, b.key))
-}
 
 // missingError names one dependency of a change that is not here.
 type missingError struct{ dep hash }

@@ -1,6 +1,7 @@
 package crdt
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"maps"
 	"slices"
@@ -35,6 +36,10 @@ type tip struct {
 type slot struct {
 	object uint64
 	key    string
+}
+
+func compareSlots(a, b slot) int {
+	return cmp.Or(cmp.Compare(a.object, b.object), cmp.Compare(a.key, b.key))
 }
 
 // cell is what was put in one slot.

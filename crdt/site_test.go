@@ -20,7 +20,7 @@ type shelf struct {
 	mu        sync.Mutex
 	documents map[engine.DocumentID]engine.DocumentRow
 	changes   map[engine.DocumentID][]engine.ChangeRow
-	loads     int
+	fault     error // what Document fails with, unless nil
 }
 
 func newShelf() *shelf {
@@ -39,9 +39,9 @@ func (s *shelf) Document(_ context.Context, id engine.DocumentID) (engine.Docume
 	defer s.mu.Unlock()
 	row, ok := s.documents[id]
 	if !ok {
-		return row, engine.ErrNotFound
+		return row, cmp.Or(s.fault, engine.ErrNotFound)
 	}
-	return row, nil
+	return row, s.fault
 }
 
 func (s *shelf) Version(_ context.Context, id engine.DocumentID) (engine.Version, error) {
@@ -57,7 +57,6 @@ func (s *shelf) Version(_ context.Context, id engine.DocumentID) (engine.Version
 func (s *shelf) Changes(_ context.Context, id engine.DocumentID, have engine.Version, limit int) ([]engine.ChangeRow, bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.loads++
 	var out []engine.ChangeRow
 	size := 0
 	for _, row := range s.changes[id] {
