@@ -1,0 +1,149 @@
+package p2p
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/libp2p/go-libp2p/core/network"
+
+	"github.com/skerry/skerry/engine"
+)
+
+const (
+	httpProtocol = "/skerry/http/1"
+	// acceptQueue is how many streams may wait for the peer server; more are refused.
+	acceptQueue = 256
+	openTimeout = 5 * time.Second
+)
+
+// Transport returns a RoundTripper that carries requests to other sites: the URL's host is the SiteID of the target,
+// its scheme http. Bodies are streamed both ways and upgrades pass. An error wraps engine.ErrUnreachable when it is
+// certain that nothing was sent. A request has a stream of its own, so that it never meets a connection that the
+// other side has just given up.
+func (n *Network) Transport() http.RoundTripper {
+	return &http.Transport{
+		DialContext:            n.dialHTTP,
+		DisableKeepAlives:      true,
+		DisableCompression:     true,
+		MaxResponseHeaderBytes: 1 << 20,
+		ReadBufferSize:         32 << 10,
+		WriteBufferSize:        32 << 10,
+	}
+}
+
+// dialHTTP opens a stream to the site that address, a host and a port, names.
+func (n *Network) dialHTTP(ctx context.Context, _, address string) (net.Conn, error) {
+	site, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, fmt.Errorf("open stream: %w: %w", engine.ErrUnreachable, err)
+	}
+	l := n.link(engine.SiteID(site))
+	if l == nil {
+		return nil, fmt.Errorf("open stream: %w: %s is no other member", engine.ErrUnreachable, site)
+	}
+	if err := l.ready(ctx); err != nil {
+		return nil, fmt.Errorf("open stream: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(network.WithNoDial(ctx, "http"), openTimeout)
+	defer cancel()
+	s, err := n.host.NewStream(ctx, l.pid, httpProtocol)
+	if err != nil {
+		return nil, fmt.Errorf("open stream: %w: site %s: %w", engine.ErrUnreachable, site, err)
+	}
+	return &streamConn{Stream: s, local: siteAddr(n.self), remote: siteAddr(site)}, nil
+}
+
+// Listener returns the listener on which the other members' requests arrive; RemoteAddr().String() of its connections
+// is the SiteID of the site that asks, proved by its key. The end of Run closes it.
+func (n *Network) Listener() net.Listener { return n.streams }
+
+// serveHTTP hands an inbound stream to whoever accepts.
+func (n *Network) serveHTTP(_ context.Context, s network.Stream) {
+	c := &streamConn{Stream: s, local: siteAddr(n.self), remote: siteAddr(siteOf(s.Conn().RemotePeer()))}
+	if !n.streams.offer(c) {
+		n.log.Warn("too many requests of other sites are waiting", "peer", c.remote)
+		_ = s.Reset()
+	}
+}
+
+// siteAddr is a SiteID as a net.Addr.
+type siteAddr engine.SiteID
+
+func (a siteAddr) Network() string { return "skerry" }
+func (a siteAddr) String() string  { return string(a) }
+
+// streamConn is a stream as a net.Conn. CloseWrite, which it inherits, ends what this side sends.
+type streamConn struct {
+	network.Stream
+	local, remote siteAddr
+}
+
+func (c *streamConn) LocalAddr() net.Addr  { return c.local }
+func (c *streamConn) RemoteAddr() net.Addr { return c.remote }
+
+// streamListener is a net.Listener over inbound streams.
+type streamListener struct {
+	addr  siteAddr
+	conns chan *streamConn
+
+	mu     sync.Mutex
+	done   chan struct{}
+	closed bool
+}
+
+func newStreamListener(self engine.SiteID) *streamListener {
+	return &streamListener{addr: siteAddr(self), conns: make(chan *streamConn, acceptQueue), done: make(chan struct{})}
+}
+
+func (l *streamListener) offer(c *streamConn) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return false
+	}
+	select {
+	case l.conns <- c:
+		return true
+	default:
+		return false
+	}
+}
+
+func (l *streamListener) Accept() (net.Conn, error) {
+	select {
+	case <-l.done:
+		return nil, net.ErrClosed
+	default:
+	}
+	select {
+	case c := <-l.conns:
+		return c, nil
+	case <-l.done:
+		return nil, net.ErrClosed
+	}
+}
+
+// Close resets the streams that nobody accepted.
+func (l *streamListener) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return nil
+	}
+	l.closed = true
+	close(l.done)
+	for {
+		select {
+		case c := <-l.conns:
+			_ = c.Reset()
+		default:
+			return nil
+		}
+	}
+}
+
+func (l *streamListener) Addr() net.Addr { return l.addr }

@@ -1,0 +1,356 @@
+package p2p
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/libp2p/go-libp2p/core/network"
+	"github.com/libp2p/go-libp2p/core/peer"
+	"github.com/libp2p/go-libp2p/core/peerstore"
+	"github.com/multiformats/go-multiaddr"
+
+	"github.com/skerry/skerry/engine"
+)
+
+const (
+	pingProtocol = "/skerry/ping/1"
+	pingEvery    = time.Second
+	// pingTimeout is how long a member may stay silent before its connection counts as dead.
+	pingTimeout = 2500 * time.Millisecond
+	// suspectAfter is the silence after which a new request first waits for a sign of life.
+	suspectAfter = 1500 * time.Millisecond
+	dialTimeout  = 1500 * time.Millisecond
+	firstBackoff = 200 * time.Millisecond
+	// A small mesh tries every second: a healed cut is noticed at once. The cap grows with the mesh.
+	smallMesh  = 10
+	smallCap   = time.Second
+	largestCap = 30 * time.Second
+	// fallback is how long the site with the larger identifier lets the other one dial first.
+	fallback   = 2 * time.Second
+	memberTick = 250 * time.Millisecond
+)
+
+// link is this site's way to one other member: its connection, what is queued for it, what has to be compared with it.
+type link struct {
+	n    *Network
+	site engine.SiteID
+	pid  peer.ID
+
+	wake   chan struct{} // capacity 1: dial now
+	hints  *hintQueue
+	repair *repairs
+
+	mu        sync.Mutex // guards the rest
+	addrs     []multiaddr.Multiaddr
+	texts     []string // what addrs was made from
+	cap       time.Duration
+	up        bool
+	changed   chan struct{} // closed and made anew when up or failed changes, or a ping is answered
+	failed    bool          // the last try to connect failed
+	rtt       time.Duration
+	lastSeen  time.Time
+	refusals  []time.Time // recent ones, oldest first
+	bans      int
+	serving   int  // fetch streams of this member that are being served
+	comparing bool // a comparison this member began is being served
+}
+
+func newLink(n *Network, site engine.SiteID, pid peer.ID) *link {
+	return &link{n: n, site: site, pid: pid, wake: make(chan struct{}, 1), hints: newHintQueue(), repair: newRepairs(),
+		cap: smallCap, changed: make(chan struct{})}
+}
+
+func (l *link) run(ctx context.Context) {
+	var wg sync.WaitGroup
+	wg.Go(func() { l.connect(ctx) })
+	wg.Go(func() { l.sendHints(ctx) })
+	wg.Go(func() { l.repairAll(ctx) })
+	wg.Wait()
+	l.setUp(false)
+}
+
+// nudge makes the link try again at once.
+func (l *link) nudge() {
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+}
+
+// setAddresses takes the addresses the member published, beside those of the configuration.
+func (l *link) setAddresses(texts []string, members int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.cap = smallCap
+	if members > smallMesh {
+		l.cap = min(largestCap, smallCap*time.Duration(members)/smallMesh)
+	}
+	if l.texts != nil && slices.Equal(texts, l.texts) {
+		return
+	}
+	first := l.texts == nil
+	l.texts = append([]string{}, texts...)
+	l.addrs = nil
+	for _, text := range texts[:min(len(texts), maxTokenAddrs)] {
+		if a, err := multiaddr.NewMultiaddr(text); err == nil {
+			l.addrs = append(l.addrs, a)
+		}
+	}
+	for _, p := range l.n.peers {
+		if p.ID == l.pid {
+			l.addrs = append(l.addrs, p.Addrs...)
+		}
+	}
+	if !first {
+		l.nudge()
+	}
+}
+
+func (l *link) status() engine.SiteStatus {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return engine.SiteStatus{Reachable: l.up, RTT: l.rtt, LastSeen: l.lastSeen}
+}
+
+func (l *link) isUp() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.up
+}
+
+func (l *link) setUp(up bool) {
+	l.mu.Lock()
+	was := l.up
+	l.up = up
+	if was != up {
+		l.notify()
+	}
+	l.mu.Unlock()
+	if was == up {
+		return
+	}
+	if up {
+		l.n.log.Info("site is reachable", "peer", l.site)
+		l.repair.connected(l.n.self < l.site)
+	} else {
+		l.n.log.Warn("site is not reachable", "peer", l.site)
+		l.hints.clear()
+	}
+	l.n.cfg.OnStatus(l.site, up)
+}
+
+// notify wakes those who wait for a change. The caller holds mu.
+func (l *link) notify() {
+	close(l.changed)
+	l.changed = make(chan struct{})
+}
+
+func (l *link) setFailed(failed bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.failed = failed
+	l.notify()
+}
+
+func (l *link) connectedness() bool {
+	return l.n.host.Network().Connectedness(l.pid) == network.Connected
+}
+
+// connect dials the member whenever it is not connected, and watches the connection while it is.
+func (l *link) connect(ctx context.Context) {
+	// With one side dialling first there is one connection, not two.
+	first := l.n.self < l.site
+	backoff, since := firstBackoff, time.Now()
+	for ctx.Err() == nil {
+		if l.connectedness() {
+			if l.watch(ctx) {
+				backoff, since = firstBackoff, time.Now()
+				continue // perhaps there is another connection
+			}
+			l.setUp(false)
+		} else {
+			l.setUp(false)
+			if l.n.gater.member(l.pid) && (first || time.Since(since) >= fallback) {
+				err := l.dial(ctx)
+				if err == nil {
+					continue
+				}
+				l.n.log.Debug("site was not reached", "peer", l.site, "err", err)
+				l.setFailed(true)
+			}
+		}
+		wait := time.Duration(float64(backoff) * (0.75 + 0.5*rand.Float64()))
+		l.mu.Lock()
+		limit := l.cap
+		l.mu.Unlock()
+		backoff = min(backoff*3/2, limit)
+		select {
+		case <-ctx.Done():
+		case <-time.After(wait):
+		case <-l.wake:
+			backoff = firstBackoff
+			if l.connectedness() {
+				continue
+			}
+			since = since.Add(-fallback)
+		}
+	}
+}
+
+// dial connects once. A site that refuses this one lets the connection succeed and closes it: what counts is that it
+// still stands when the other side has introduced itself.
+func (l *link) dial(ctx context.Context) error {
+	l.mu.Lock()
+	addrs := l.addrs
+	l.mu.Unlock()
+	if len(addrs) == 0 {
+		return errors.New("no address is known")
+	}
+	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+	defer cancel()
+	clearBackoff(l.n.host, l)
+	ps := l.n.host.Peerstore()
+	ps.ClearAddrs(l.pid)
+	ps.AddAddrs(l.pid, addrs, peerstore.TempAddrTTL)
+	if err := l.n.host.Connect(ctx, peer.AddrInfo{ID: l.pid}); err != nil {
+		return fmt.Errorf("dial %s: %w", l.site, err)
+	}
+	if !l.connectedness() {
+		return fmt.Errorf("dial %s: the connection was closed at once", l.site)
+	}
+	return nil
+}
+
+// watch pings the member on one stream every second until that fails. It reports whether a ping was answered at all.
+func (l *link) watch(ctx context.Context) (answered bool) {
+	streamCtx, cancel := context.WithTimeout(network.WithNoDial(ctx, "watch"), pingTimeout)
+	s, err := l.n.host.NewStream(streamCtx, l.pid, pingProtocol)
+	cancel()
+	if err != nil {
+		if ctx.Err() == nil {
+			l.n.log.Debug("site does not answer", "peer", l.site, "err", err)
+			l.dropSilent(time.Now().Add(-pingTimeout))
+		}
+		return false
+	}
+	defer s.Reset()
+	stop := context.AfterFunc(ctx, func() { _ = s.Reset() })
+	defer stop()
+	tick := time.NewTicker(pingEvery)
+	defer tick.Stop()
+	for seq := uint64(1); ; seq++ {
+		took, err := ping(s, seq)
+		if err != nil {
+			if ctx.Err() == nil {
+				l.n.log.Debug("a connection is dead", "peer", l.site, "err", err)
+				_ = s.Conn().Close()
+			}
+			return answered
+		}
+		answered = true
+		l.mu.Lock()
+		l.failed = false
+		l.lastSeen = time.Now()
+		if l.rtt == 0 {
+			l.rtt = took
+		} else {
+			l.rtt += (took - l.rtt) / 8 // RFC 6298's smoothing
+		}
+		l.notify()
+		l.mu.Unlock()
+		l.setUp(true)
+		select {
+		case <-ctx.Done():
+			return answered
+		case <-tick.C:
+		}
+	}
+}
+
+// dropSilent closes the member's connections that were opened before t.
+func (l *link) dropSilent(t time.Time) {
+	for _, c := range l.n.host.Network().ConnsToPeer(l.pid) {
+		if c.Stat().Opened.Before(t) {
+			_ = c.Close()
+		}
+	}
+}
+
+// connected is called for each new connection. A member that dials anew while this site still believes in an older,
+// silent connection knows better: the older one is dead.
+func (l *link) connected(c network.Conn) {
+	l.mu.Lock()
+	silent := time.Since(l.lastSeen) > suspectAfter
+	l.mu.Unlock()
+	if silent && c.Stat().Direction == network.DirInbound {
+		l.dropSilent(c.Stat().Opened)
+	}
+	l.nudge()
+}
+
+func ping(s network.Stream, seq uint64) (time.Duration, error) {
+	begin := time.Now()
+	if err := s.SetDeadline(begin.Add(pingTimeout)); err != nil {
+		return 0, fmt.Errorf("ping: %w", err)
+	}
+	var out, in [8]byte
+	binary.BigEndian.PutUint64(out[:], seq)
+	if _, err := s.Write(out[:]); err != nil {
+		return 0, fmt.Errorf("ping: %w", err)
+	}
+	if _, err := io.ReadFull(s, in[:]); err != nil {
+		return 0, fmt.Errorf("ping: %w", err)
+	}
+	if in != out {
+		return 0, fmt.Errorf("ping: %w: another answer than what was asked", engine.ErrRefused)
+	}
+	return time.Since(begin), nil
+}
+
+// servePing echoes.
+func (n *Network) servePing(_ context.Context, s network.Stream) {
+	defer s.Close()
+	var b [8]byte
+	for {
+		_ = s.SetDeadline(time.Now().Add(30 * time.Second))
+		if _, err := io.ReadFull(s, b[:]); err != nil {
+			return
+		}
+		if _, err := s.Write(b[:]); err != nil {
+			return
+		}
+	}
+}
+
+// ready waits until the member is known to be there. It returns ErrUnreachable when the last try to reach it failed,
+// or when it gives no sign of life within a second.
+func (l *link) ready(ctx context.Context) error {
+	deadline := time.NewTimer(time.Second)
+	defer deadline.Stop()
+	for {
+		l.mu.Lock()
+		up, failed, changed := l.up && time.Since(l.lastSeen) < suspectAfter+l.rtt, l.failed && !l.up, l.changed
+		l.mu.Unlock()
+		switch {
+		case up:
+			return nil
+		case failed || l.n.gater.isIsolated():
+			return fmt.Errorf("%w: site %s", engine.ErrUnreachable, l.site)
+		}
+		l.nudge()
+		select {
+		case <-changed:
+		case <-deadline.C:
+			return fmt.Errorf("%w: site %s is silent", engine.ErrUnreachable, l.site)
+		case <-ctx.Done():
+			return fmt.Errorf("%w: site %s: %w", engine.ErrUnreachable, l.site, ctx.Err())
+		}
+	}
+}
