@@ -185,3 +185,31 @@ func TestArena(t *testing.T) {
 		}
 	}
 }
+
+// FuzzAbout creates documents from any bytes. What is taken begins the document that its bytes say, and is written
+// the same way again.
+func FuzzAbout(f *testing.F) {
+	paris := newSite(f, "paris", 0, newShelf())
+	for _, about := range []engine.About{resource(paris), {Schema: engine.SchemaMesh, Key: "m", Placement: []engine.SiteID{paris.id}}} {
+		b, _, err := paris.Encode(about)
+		must(f, err)
+		f.Add(b)
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		_, h := firstChange(engine.SchemaResource, b).encode()
+		if bytes.Contains(b, []byte(`"schema":"mesh"`)) {
+			_, h = firstChange(engine.SchemaMesh, b).encode()
+		}
+		about, err := paris.Create(documentID(h), b)
+		if err != nil {
+			if !errors.Is(err, engine.ErrRefused) {
+				t.Fatal(err)
+			}
+			return
+		}
+		if again, id, err := paris.Encode(about); err != nil || id != documentID(h) || !bytes.Equal(again, b) {
+			t.Fatalf("%s is written as %s: %v", b, again, err)
+		}
+		paris.Forget(documentID(h))
+	})
+}
