@@ -228,7 +228,7 @@ func (c *Client) request(ctx context.Context, call engine.Call) (*http.Request, 
 	query, body, err := call.Query, call.Body, error(nil)
 	if c.Translates(call.Kind) {
 		find := c.toLocal(credentials)
-		if query, err = replaceQuery(ctx, call.Kind, query, find); err == nil && plainBody(header) {
+		if query, err = replaceQuery(ctx, call.Kind, query, find); err == nil && isJSON(header) {
 			body, err = replaceBody(ctx, call.Kind, mediaType(header), body, find)
 		}
 		if err != nil {

@@ -238,7 +238,7 @@ func (c *Client) Canonical(ctx context.Context, k *engine.Kind, header http.Head
 		return query, body
 	}
 	query, _ = replaceQuery(ctx, k, query, c.toCanonical)
-	if plainBody(header) {
+	if isJSON(header) {
 		body, _ = replaceBody(ctx, k, mediaType(header), body, c.toCanonical)
 	}
 	return query, body
@@ -252,7 +252,7 @@ func (c *Client) Localize(ctx context.Context, k *engine.Kind, header http.Heade
 	}
 	find := c.toLocal(header)
 	query, err := replaceQuery(ctx, k, query, find)
-	if err != nil || !plainBody(header) {
+	if err != nil || !isJSON(header) {
 		return query, body, err
 	}
 	body, err = replaceBody(ctx, k, mediaType(header), body, find)

@@ -1,0 +1,424 @@
+package intercept
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/skerry/skerry/engine"
+)
+
+func TestWithoutScopeNothingIsAdded(t *testing.T) {
+	s := newMesh(t).sites[paris]
+	s.do("POST", "/images?x=1&y", `{"a":1}`, "Content-Type: application/json", "Idempotency-Key: theirs", "X-Forwarded-For: 10.0.0.9").
+		want(t, 200, "Skerry-Site: -", "Skerry-Resource: -")
+	got := s.app.asked()[0]
+	if got.uri != "/images?x=1&y" || got.body != `{"a":1}` || got.header.Get("Idempotency-Key") != "theirs" || got.header.Get("X-Forwarded-For") != "10.0.0.9" {
+		t.Errorf("the application was asked %+v", got)
+	}
+	if got.host != strings.TrimPrefix(s.url, "http://") {
+		t.Errorf("the application sees the host %s", got.host)
+	}
+	if len(s.operations()) != 0 {
+		t.Error("it became an operation")
+	}
+}
+
+func TestReadReplica(t *testing.T) {
+	m := newMesh(t)
+	m.replicate("M", map[engine.SiteID]engine.LocalID{paris: "6", nantes: "42"})
+	s := m.sites[paris]
+	row := s.resources["M"]
+	row.Sites[paris] = engine.ReplicaStatus{Local: "6", Pending: 3}
+	for _, id := range []string{"M", "6"} { // the meta-identifier, and this site's own
+		a := s.do("GET", "/images/"+id+"?a=b", "", "Accept-Encoding: gzip", "Range: bytes=0-1")
+		a.want(t, 200, "Skerry-Resource: M", "Skerry-Site: paris", "Skerry-Pending: 3")
+		if a.body != `{"id":"M","uri":"/images/6?a=b"}` {
+			t.Errorf("%s: %s", id, a.body)
+		}
+	}
+	for name, values := range s.app.asked()[0].header {
+		if name == "Range" || name == "Accept-Encoding" {
+			t.Errorf("the application was asked for %s: %s", name, values)
+		}
+	}
+	s.do("HEAD", "/images/M", "").want(t, 200, "Skerry-Resource: M", "Content-Length: -")
+	if got := s.app.asked()[2]; got.method != "HEAD" || got.uri != "/images/6" {
+		t.Errorf("asked %+v", got)
+	}
+	s.do("GET", "/images/M/file", "")
+	if got := s.app.asked()[3]; got.uri != "/images/6/file" {
+		t.Errorf("asked %+v", got)
+	}
+	s.do("GET", "/images/other", "").want(t, 200, "Skerry-Resource: -", "Skerry-Site: -")
+}
+
+func TestReadWhereTheReplicaIs(t *testing.T) {
+	m := newMesh(t)
+	m.replicate("M", map[engine.SiteID]engine.LocalID{nantes: "42", lyon: "7"})
+	s := m.sites[paris]
+	// Outside of the placement, by scope: the nearest of its sites.
+	a := s.do("GET", "/images/M", "", "Scope: images: nantes & lyon")
+	a.want(t, 200, "Skerry-Site: nantes", "Skerry-Resource: M")
+	if a.body != `{"id":"M","uri":"/images/42"}` {
+		t.Error(a.body)
+	}
+	s.do("GET", "/images/M", "", "Scope: lyon").want(t, 200, "Skerry-Site: lyon", "Skerry-Resource: M")
+	// The nearest breaks before an answer: the next one.
+	s.broken[nantes] = true
+	s.do("GET", "/images/M", "", "Scope: nantes & lyon").want(t, 200, "Skerry-Site: lyon")
+	s.broken[nantes] = false
+	m.sites[nantes].app.set(func(w http.ResponseWriter, r *http.Request) { panic(http.ErrAbortHandler) })
+	s.do("GET", "/images/M", "", "Scope: nantes & lyon").want(t, 200, "Skerry-Site: lyon")
+	s.cut(lyon)
+	s.do("GET", "/images/M", "", "Scope: nantes & lyon").problem(t, 502, "upstream")
+	s.cut(nantes)
+	s.do("GET", "/images/M", "", "Scope: nantes & lyon").problem(t, 503, "unreachable")
+	if len(s.app.asked()) != 0 {
+		t.Errorf("this site's application was asked: %+v", s.app.asked())
+	}
+	// In the placement, the replica is not here yet.
+	s.resources["M"] = engine.ResourceRow{ID: "M", Sites: map[engine.SiteID]engine.ReplicaStatus{paris: {}, nantes: {Local: "42"}}}
+	s.do("GET", "/images/M", "").problem(t, 503, "unreachable")
+	s.down = map[engine.SiteID]bool{}
+	m.sites[nantes].app.set(nil)
+	s.do("GET", "/images/M", "").want(t, 200, "Skerry-Site: nantes")
+}
+
+func TestWriteBecomesAnOperation(t *testing.T) {
+	m := newMesh(t)
+	s := m.sites[paris]
+	a := s.do("POST", "/images?q=1", `{"name":"x"}`, "Scope: {images: paris & nantes}", "Content-Type: application/json",
+		"Idempotency-Key: k1", "Authorization: Basic YW5uOnB3", "Cookie: c=1", "If-Match: e", "Traceparent: t", "Baggage: a=1, scope=lyon, b=2;p", "Skerry-Operation: forged", "Skerry-Via: QmNantes")
+	a.want(t, 201, "Skerry-Operation: op-1", "Skerry-Resource: M", "Skerry-Site: paris", "Location: /images/M", "Content-Type: application/json")
+	if a.body != `{"id":"M"}` {
+		t.Error(a.body)
+	}
+	r := s.operations()[0]
+	if r.Kind != imageKind || r.Type != engine.TypeCreate || r.Method != "POST" || r.Path != "/images" || r.Query != "q=1" || string(r.Body) != `{"name":"x"}` ||
+		r.Scope != "{images: paris & nantes}" || fmt.Sprint(r.Placement) != "[QmParis QmNantes]" || r.Key != "k1" || r.User != "ann" || r.Operation != "" || len(r.Via) != 0 || r.Caller == "" {
+		t.Errorf("%+v", r)
+	}
+	if fmt.Sprint(r.Header) != "map[Content-Type:application/json]" {
+		t.Errorf("travels: %v", r.Header)
+	}
+	for name, want := range map[string]string{"Authorization": "Basic YW5uOnB3", "Cookie": "c=1", "If-Match": "e", "Baggage": "a=1, b=2;p", "Scope": "", "Skerry-Operation": "", "Content-Type": "", "Idempotency-Key": ""} {
+		if got := r.Credentials.Get(name); got != want {
+			t.Errorf("credentials %s: %q, want %q", name, got, want)
+		}
+	}
+	if len(s.app.asked()) != 0 {
+		t.Error("the application was asked beside the engine")
+	}
+}
+
+func TestWritesByTarget(t *testing.T) {
+	m := newMesh(t)
+	m.replicate("M", map[engine.SiteID]engine.LocalID{paris: "6", nantes: "42"})
+	s := m.sites[paris]
+	for _, c := range []struct {
+		method, path, scope, media string
+		operation                  engine.Type // empty: passes untouched
+		target                     string
+	}{
+		{"PUT", "/images/M", "", "application/json", engine.TypeReplace, "M"},
+		{"PATCH", "/images/6", "", "application/merge-patch+json", engine.TypeMerge, "6"},
+		{"DELETE", "/images/M", "", "", engine.TypeDelete, "M"},
+		{"POST", "/images/M/start", "", "", engine.TypeAction, "M"},
+		{"PUT", "/images/M/file", "paris", "application/octet-stream", engine.TypeAbsolute, "M"},
+		{"PUT", "/images/own", "", "application/json", "", ""},
+		{"PUT", "/images/own", "paris", "application/json", "", ""},
+		{"PUT", "/images/own", "servers: nantes", "application/json", "", ""},
+		{"PUT", "/images/own", "nantes", "application/json", engine.TypeReplace, "own"},
+		{"PUT", "/images/own", "paris & nantes", "application/json", engine.TypeReplace, "own"},
+		{"POST", "/images", "paris", "application/json", "", ""},
+		{"POST", "/images", "!nantes & !lyon & paris", "application/json", "error", ""},
+		{"POST", "/images", "*", "application/json", engine.TypeCreate, ""},
+		{"DELETE", "/images", "", "", "", ""},
+		{"DELETE", "/images", "paris & nantes", "", "error", ""},
+		{"POST", "/elsewhere", "paris & nantes", "", "error", ""},
+		{"POST", "/elsewhere", "paris", "", "", ""},
+	} {
+		operations, passed := len(s.operations()), len(s.app.asked())
+		headers := []string{"X-Nothing: 1"}
+		if c.scope != "" {
+			headers = append(headers, "Scope: "+c.scope)
+		}
+		if c.media != "" {
+			headers = append(headers, "Content-Type: "+c.media)
+		}
+		a := s.do(c.method, c.path, `{}`, headers...)
+		name := c.method + " " + c.path + " " + c.scope
+		switch c.operation {
+		case "":
+			if len(s.operations()) != operations || len(s.app.asked()) != passed+1 || s.app.asked()[passed].uri != c.path {
+				t.Errorf("%s did not pass", name)
+			}
+		case "error":
+			if c.scope == "!nantes & !lyon & paris" {
+				break // whether the language takes it is not ours to test
+			}
+			a.problem(t, 422, "scope-type")
+			if len(s.operations()) != operations || len(s.app.asked()) != passed {
+				t.Errorf("%s ran", name)
+			}
+		default:
+			if len(s.operations()) != operations+1 || len(s.app.asked()) != passed {
+				t.Errorf("%s did not become an operation: %+v", name, a)
+				continue
+			}
+			if r := s.operations()[operations]; r.Type != c.operation || r.Target != c.target {
+				t.Errorf("%s became %+v", name, r)
+			}
+		}
+	}
+}
+
+// A path that servers read differently must not change a replicated resource behind the agent's back.
+func TestHostilePaths(t *testing.T) {
+	m := newMesh(t)
+	m.replicate("M", map[engine.SiteID]engine.LocalID{paris: "6", nantes: "42"})
+	s := m.sites[paris]
+	for _, path := range []string{"/x/../images/6", "/images//6", "/images/./6", "/images%2F6", "/images/6%2Ffile", "/images/%2e%2e/images/M", "//images/6"} {
+		u := strings.TrimPrefix(s.url, "http://")
+		a := rawHTTP(t, u, "DELETE "+path+" HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+		if !strings.HasPrefix(a, "HTTP/1.1 400 ") || !strings.Contains(a, "/problems/path") {
+			t.Errorf("%s: %s", path, a)
+		}
+		// What is not replicated is the application's own affair, byte for byte.
+		path = strings.NewReplacer("6", "9", "/M", "/N").Replace(path)
+		passed := len(s.app.asked())
+		rawHTTP(t, u, "DELETE "+path+" HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+		if got := s.app.asked(); len(got) != passed+1 || got[passed].uri != path && got[passed].uri != "http://"+strings.TrimPrefix(s.app.url, "http://")+path {
+			t.Errorf("%s did not pass: %+v", path, got[passed:])
+		}
+	}
+	if len(s.operations()) != 0 {
+		t.Errorf("became operations: %+v", s.operations())
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	s := newMesh(t).sites[paris]
+	a := s.do("GET", "/images", "", "Scope: paris & , nantes")
+	a.problem(t, 400, "scope-syntax")
+	var p struct {
+		Detail   string
+		Position int
+	}
+	if err := json.Unmarshal([]byte(a.body), &p); err != nil || p.Position != 8 || !strings.Contains(p.Detail, "^") {
+		t.Errorf("%s", a.body)
+	}
+	s.do("GET", "/images", "", "Scope: atlantis").problem(t, 422, "unknown-site")
+	s.do("GET", "/images", "", "Scope: {imges: paris}").problem(t, 422, "unknown-service")
+	s.do("GET", "/images", "", "Scope: paris | nantes").problem(t, 422, "scope-type")
+	if len(s.app.asked()) != 0 {
+		t.Error("a refused request ran")
+	}
+	for _, c := range []struct {
+		err    error
+		status int
+		typ    string
+	}{
+		{&engine.Refusal{Status: 504, Type: "upstream", Detail: "d", Operation: "op-9"}, 504, "upstream"},
+		{fmt.Errorf("commit: %w", engine.ErrStorage), 507, "storage"},
+		{engine.ErrTooLarge, 413, "too-large"},
+		{errors.New("boom"), 500, "internal"},
+	} {
+		s.submit = func(engine.Request) (engine.Answer, error) { return engine.Answer{}, c.err }
+		a := s.do("POST", "/images", "{}", "Scope: paris & nantes")
+		a.problem(t, c.status, c.typ)
+		if c.status == 504 {
+			a.want(t, 504, "Skerry-Operation: op-9", "Skerry-Site: paris")
+		}
+		if strings.Contains(a.body, "boom") {
+			t.Error("a private cause is shown")
+		}
+	}
+}
+
+func TestAnswers(t *testing.T) {
+	s := newMesh(t).sites[paris]
+	s.submit = func(engine.Request) (engine.Answer, error) {
+		return engine.Answer{Status: 202, Operation: "op-7", Body: []byte(`{}`)}, nil
+	}
+	s.do("POST", "/images", "{}", "Scope: nantes").want(t, 202, "Location: http://api:8701/api/v1/operations/op-7", "Skerry-Operation: op-7")
+	s.submit = func(engine.Request) (engine.Answer, error) {
+		return engine.Answer{Status: 422, Header: http.Header{"Content-Type": {"text/plain"}, "X-App": {"1"}}, Body: []byte("no such flavour"), Site: nantes}, nil
+	}
+	a := s.do("POST", "/images", "{}", "Scope: nantes & lyon")
+	a.want(t, 422, "Content-Type: text/plain", "X-App: 1", "Skerry-Site: nantes")
+	if a.body != "no such flavour" {
+		t.Error(a.body)
+	}
+}
+
+func TestBodiesOverTheLimit(t *testing.T) {
+	m := newMesh(t)
+	m.replicate("M", map[engine.SiteID]engine.LocalID{paris: "6", nantes: "42"})
+	s := m.sites[paris]
+	large := strings.Repeat("x", engine.MaxInlineBody+1)
+	exact := large[1:]
+	s.do("PUT", "/images/M", exact).want(t, 201)
+	s.do("PUT", "/images/M", large).problem(t, 413, "too-large")
+	s.do("POST", "/images", large, "Scope: paris & nantes").problem(t, 413, "too-large")
+	if n := len(s.operations()); n != 1 {
+		t.Errorf("%d operations", n)
+	}
+	// To one other site it streams, also when its length is not told.
+	m.sites[nantes].app.set(func(w http.ResponseWriter, r *http.Request) {
+		n, _ := io.Copy(io.Discard, r.Body)
+		_, _ = fmt.Fprint(w, n, r.Header.Get("Scope"), r.Header.Get("Skerry-Via"))
+	})
+	for _, length := range []bool{true, false} {
+		var body io.Reader = strings.NewReader(large)
+		if !length {
+			body = io.MultiReader(body)
+		}
+		req, _ := http.NewRequest("POST", s.url+"/images", body)
+		req.Header.Set("Scope", "nantes")
+		resp, err := http.DefaultTransport.RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, _ := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if string(b) != fmt.Sprint(len(large)) || resp.Header.Get("Skerry-Site") != "nantes" {
+			t.Errorf("length told %v: %d %q %v", length, resp.StatusCode, b, resp.Header)
+		}
+	}
+	s.cut(nantes)
+	s.do("POST", "/images", large, "Scope: nantes").problem(t, 503, "unreachable")
+	small := newMeshWith(t, Limits{Body: 10}, 0).sites[paris]
+	small.do("POST", "/images", "0123456789a", "Scope: paris & nantes").problem(t, 413, "too-large")
+	small.do("POST", "/images", "0123456789a", "Scope: nantes").problem(t, 413, "too-large")
+	small.do("POST", "/images", "0123456789a").want(t, 200)
+}
+
+func TestListsOfSeveralSites(t *testing.T) {
+	m := newMeshWith(t, Limits{Grace: 100 * time.Millisecond}, 0)
+	m.replicate("M", map[engine.SiteID]engine.LocalID{paris: "6", nantes: "42"})
+	m.replicate("N", map[engine.SiteID]engine.LocalID{nantes: "6", lyon: "1"})
+	lists := map[engine.SiteID]string{
+		paris: `{"total":2,"items":[{"id":"6","at":"paris"},{"id":"5"}]}`, nantes: `{"total":3,"items":[{"id":"42","at":"nantes"},{"id":"6","at":"nantes"},{"id":"5"}]}`,
+		lyon: `{"total":1,"items":[{"id":"1"}]}`,
+	}
+	for id, list := range lists {
+		m.sites[id].app.set(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			w.Header().Set("Etag", `"x"`)
+			_, _ = io.WriteString(w, list)
+		})
+	}
+	s := m.sites[paris]
+	a := s.do("GET", "/images", "", "Scope: paris & nantes & lyon", "If-None-Match: \"x\"")
+	a.want(t, 200, "Skerry-Site: paris, nantes, lyon", "Skerry-Missing: -", "Etag: -", "Content-Type: application/json", "Skerry-Replicated: -")
+	if want := `{"total":2,"items":[{"id":"M","at":"paris"},{"id":"5"},{"id":"N","at":"nantes"},{"id":"5"}]}`; a.body != want {
+		t.Errorf("\n got %s\nwant %s", a.body, want)
+	}
+	if a := s.do("GET", "/images", ""); a.body != `{"total":2,"items":[{"id":"M","at":"paris"},{"id":"5"}]}` || a.header.Get("Skerry-Site") != "" {
+		t.Errorf("without a scope: %+v", a)
+	}
+	if a := s.do("GET", "/images", "", "Scope: lyon"); a.body != `{"total":1,"items":[{"id":"N"}]}` || a.header.Get("Skerry-Site") != "lyon" {
+		t.Errorf("at lyon: %+v", a)
+	}
+	// One known to be cut off, one that hangs.
+	s.cut(nantes)
+	hang := make(chan struct{})
+	defer close(hang)
+	m.sites[lyon].app.set(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case <-hang:
+		case <-r.Context().Done():
+		}
+	})
+	s.do("GET", "/images", "", "Scope: *").want(t, 200, "Skerry-Site: paris", "Skerry-Missing: lyon, nantes")
+	s.cut(lyon)
+	s.do("GET", "/images", "", "Scope: lyon & nantes").problem(t, 503, "unreachable")
+	s.app.set(func(w http.ResponseWriter, r *http.Request) { http.Error(w, "not you", 403) })
+	if a := s.do("GET", "/images", "", "Scope: paris & nantes"); a.status != 403 || a.body != "not you\n" {
+		t.Errorf("an application's refusal: %+v", a)
+	}
+	s.app.set(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, "<html>") })
+	s.do("GET", "/images", "", "Scope: paris & nantes").problem(t, 422, "scope-type")
+}
+
+func TestPeers(t *testing.T) {
+	m := newMesh(t)
+	m.replicate("M", map[engine.SiteID]engine.LocalID{paris: "6", nantes: "42"})
+	s := m.sites[paris]
+	from := func(headers ...string) []string { return append(headers, "X-Test-From: QmNantes") }
+	post := func(headers ...string) answer {
+		return send(t, s.peers.URL, "POST", "/images", `{}`, headers...)
+	}
+	post("Skerry-Service: images", "X-Test-From: QmStranger").problem(t, 403, "stranger")
+	post(from("Skerry-Service: nothing")...).problem(t, 422, "unknown-service")
+	post(from("Skerry-Service: images", "Skerry-Via: QmLyon, QmParis")...).problem(t, 508, "loop")
+	post(from("Skerry-Service: images", "Skerry-Via: a,b,c,d,e,f,g,h,i")...).problem(t, 508, "loop")
+	post(from("Skerry-Service: images", "Skerry-Placement: QmNowhere")...).problem(t, 422, "unknown-site")
+	send(t, s.peers.URL, "POST", "/elsewhere", `{}`, from("Skerry-Service: images", "Skerry-Operation: op")...).problem(t, 422, "catalog-mismatch")
+	if len(s.operations()) != 0 || len(s.app.asked()) != 0 {
+		t.Fatal("a refused request ran")
+	}
+	// With an operation it goes to the engine, even where a client's would pass.
+	post(from("Skerry-Service: images", "Skerry-Operation: op-5", "Skerry-Via: QmLyon,QmNantes", "Skerry-Placement: QmParis", "Scope: {images: paris}", "Skerry-User: ann", "Idempotency-Key: k")...).want(t, 201)
+	r := s.operations()[0]
+	if r.Operation != "op-5" || fmt.Sprint(r.Via) != "[QmLyon QmNantes]" || fmt.Sprint(r.Placement) != "[QmParis]" || r.Scope != "{images: paris}" || r.User != "ann" || r.Key != "" {
+		t.Errorf("%+v", r)
+	}
+	// Without, it passes.
+	post(from("Skerry-Service: images", "Skerry-Placement: QmParis")...).want(t, 200, "Skerry-Site: paris")
+	if got := s.app.asked(); len(got) != 1 || got[0].header.Get("Skerry-Placement") != "" || got[0].header.Get("Skerry-Service") != "" {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestForwarder(t *testing.T) {
+	m := newMesh(t)
+	f := NewForwarder(m.sites[paris], m.sites[paris], 0)
+	a, err := f.Forward(t.Context(), nantes, engine.Request{
+		Operation: "op-3", Kind: imageKind, Type: engine.TypeMerge, Method: "PATCH", Path: "/images/{id}/x%20y", Target: "a/b?", Query: "q=1",
+		Header: map[string]string{"Content-Type": "application/json"}, Body: []byte(`{"a":1}`), Placement: []engine.SiteID{nantes, lyon},
+		Scope: "{images: nantes & lyon}", User: "ann", Credentials: http.Header{"Authorization": {"Bearer t"}, "Skerry-Via": {"forged"}, "Connection": {"close"}}, Via: []engine.SiteID{lyon},
+	})
+	if err != nil || a.Status != 201 || a.Operation != "op-1" || a.Resource != "M" || a.Site != nantes || string(a.Body) != `{"id":"M"}` {
+		t.Fatalf("%+v %v", a, err)
+	}
+	r := m.sites[nantes].operations()[0]
+	if r.Operation != "op-3" || r.Method != "PATCH" || r.Target != "a/b?" || r.Query != "q=1" || string(r.Body) != `{"a":1}` || r.Scope != "{images: nantes & lyon}" ||
+		fmt.Sprint(r.Placement) != "[QmNantes QmLyon]" || fmt.Sprint(r.Via) != "[QmLyon QmParis]" || r.User != "ann" || r.Credentials.Get("Authorization") != "Bearer t" || r.Header["Content-Type"] != "application/json" {
+		t.Errorf("%+v", r)
+	}
+	m.sites[paris].cut(nantes)
+	if _, err := f.Forward(t.Context(), nantes, engine.Request{Kind: imageKind, Method: "POST", Path: "/images"}); !errors.Is(err, engine.ErrUnreachable) {
+		t.Errorf("%v", err)
+	}
+	if _, err := f.Forward(t.Context(), lyon, engine.Request{Kind: imageKind, Method: "PUT", Path: "/images/{id}", Target: ".."}); err == nil {
+		t.Error("a dot segment went out as an identifier")
+	}
+}
+
+// rawHTTP sends bytes and returns the bytes of the answer.
+func rawHTTP(t *testing.T, addr, request string) string {
+	t.Helper()
+	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	_ = conn.SetDeadline(time.Now().Add(10 * time.Second))
+	if _, err := io.WriteString(conn, request); err != nil {
+		t.Fatal(err)
+	}
+	b, err := io.ReadAll(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}

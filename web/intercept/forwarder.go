@@ -1,0 +1,96 @@
+package intercept
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/glue"
+)
+
+// Forwarder implements engine.Forwarder: it hands operations to the peer handlers of other sites. Meta-identifiers
+// travel, nothing is translated.
+type Forwarder struct {
+	membership engine.Membership
+	peer       http.RoundTripper
+	timeout    time.Duration
+	limit      int64
+}
+
+var _ engine.Forwarder = (*Forwarder)(nil)
+
+// NewForwarder returns a forwarder over peer, as in Config. One request takes at most timeout (40 s when zero: longer
+// than the other site's engine gives its application).
+func NewForwarder(m engine.Membership, peer http.RoundTripper, timeout time.Duration) *Forwarder {
+	if timeout == 0 {
+		timeout = 40 * time.Second
+	}
+	return &Forwarder{membership: m, peer: peer, timeout: timeout, limit: 32 << 20}
+}
+
+// Forward implements engine.Forwarder.
+func (f *Forwarder) Forward(ctx context.Context, to engine.SiteID, r engine.Request) (engine.Answer, error) {
+	ctx, cancel := context.WithTimeout(ctx, f.timeout)
+	defer cancel()
+	path, ok := glue.ExpandPath(r.Path, r.Target)
+	if !ok {
+		return engine.Answer{}, fmt.Errorf("forward %s %s: no path can carry the identifier %q: %w", r.Method, r.Path, r.Target, engine.ErrRefused)
+	}
+	header := r.Credentials.Clone()
+	if header == nil {
+		header = http.Header{}
+	}
+	glue.StripAgent(header)
+	glue.RemoveHopByHop(header)
+	header.Del("Content-Length")
+	for name, value := range r.Header {
+		header.Set(name, value)
+	}
+	header.Set(headerService, string(r.Kind.Service))
+	header.Set(headerVia, joinSites(append(slices.Clip(r.Via), f.membership.Self())))
+	for name, value := range map[string]string{
+		headerOperation: string(r.Operation), headerPlacement: joinSites(r.Placement), headerUser: r.User, "Scope": r.Scope,
+	} {
+		if value != "" {
+			header.Set(name, value)
+		}
+	}
+	req := (&http.Request{
+		Method: r.Method, Header: header, Host: string(to), ContentLength: int64(len(r.Body)),
+		URL: glue.Target(&url.URL{Scheme: "http", Host: string(to)}, path, r.Query),
+	}).WithContext(ctx)
+	if len(r.Body) > 0 {
+		req.Body = io.NopCloser(bytes.NewReader(r.Body)) // without GetBody: nothing below sends it a second time
+	}
+	resp, err := f.peer.RoundTrip(req)
+	if err != nil {
+		return engine.Answer{}, fmt.Errorf("forward %s %s to %s: %w", r.Method, r.Path, to, err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, f.limit+1))
+	if err == nil && int64(len(body)) > f.limit {
+		err = engine.ErrTooLarge
+	}
+	if err != nil {
+		return engine.Answer{}, fmt.Errorf("forward %s %s to %s: read the answer: %w", r.Method, r.Path, to, err)
+	}
+	a := engine.Answer{
+		Status: resp.StatusCode, Header: resp.Header, Body: body, Site: to,
+		Operation: engine.OperationID(resp.Header.Get(headerOperation)),
+		Resource:  engine.ResourceID(resp.Header.Get("Skerry-Resource")),
+	}
+	if name := resp.Header.Get("Skerry-Site"); name != "" {
+		for _, m := range f.membership.Members() {
+			if string(m.Name) == name {
+				a.Site = m.ID
+			}
+		}
+	}
+	return a, nil
+}

@@ -1,0 +1,218 @@
+package intercept
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/glue"
+)
+
+// Site is what interception needs of the engine. It is safe for concurrent use.
+type Site interface {
+	// Submit makes a request an operation and returns what the client gets. Its error may be an *engine.Refusal.
+	Submit(ctx context.Context, r engine.Request) (engine.Answer, error)
+	// Lookup finds a replicated resource by its meta-identifier or this site's own; ErrNotFound when there is none.
+	Lookup(ctx context.Context, k *engine.Kind, id string) (engine.ResourceRow, error)
+}
+
+// Network tells which sites can be reached, and how fast.
+type Network interface {
+	Status() map[engine.SiteID]engine.SiteStatus
+}
+
+// Limits bound what a handler takes. Zero fields stand for the defaults.
+type Limits struct {
+	// Body is the most bytes of a request that has a scope or concerns something replicated (5 GiB). Other requests
+	// have no limit. What becomes an operation is bounded by engine.MaxInlineBody as well.
+	Body int64
+	// Reply is the most bytes of an answer whose identifiers are translated or that becomes part of an aggregated
+	// list (32 MiB). Longer ones pass as they are, or count as missing.
+	Reply int64
+	// List bounds the wait for any site when the lists of several are aggregated (30 s).
+	List time.Duration
+	// Grace is how long the other sites of an aggregated list have after the first has answered, beside twice the time
+	// which that one took (900 ms).
+	Grace time.Duration
+}
+
+// Config is what a Handler is made of. All fields but Limits must be set.
+type Config struct {
+	Service    engine.ServiceName
+	Client     *glue.Client // must have an upstream for Service
+	Site       Site
+	Membership engine.Membership
+	Network    Network
+	// Peer carries requests to other sites; the host of their URL is a SiteID. It returns engine.ErrUnreachable when
+	// it is certain that nothing was sent.
+	Peer http.RoundTripper
+	// Application and Services are what the catalog says, to check scopes.
+	Application string
+	Services    []engine.ServiceName
+	// API is where this site's REST API is, such as http://127.0.0.1:8701, for the addresses of operations.
+	API    string
+	Limits Limits
+	Log    *slog.Logger
+}
+
+// Handler takes the requests for one service at one site. It is safe for concurrent use.
+type Handler struct {
+	Config
+	router   *glue.Router
+	upstream *url.URL
+	local    http.RoundTripper
+	buffers  bufferPool
+}
+
+// New returns the handler of a service's listener, for clients: what only agents say is not believed. Requests of other
+// agents reach it through Peers.
+func New(c Config) *Handler {
+	if c.Limits.Body == 0 {
+		c.Limits.Body = 5 << 30
+	}
+	if c.Limits.Reply == 0 {
+		c.Limits.Reply = 32 << 20
+	}
+	if c.Limits.List == 0 {
+		c.Limits.List = 30 * time.Second
+	}
+	if c.Limits.Grace == 0 {
+		c.Limits.Grace = 900 * time.Millisecond
+	}
+	h := &Handler{Config: c, router: c.Client.Router(c.Service)}
+	h.upstream, h.local = c.Client.Upstream(c.Service)
+	h.Log = c.Log.With("service", string(c.Service))
+	return h
+}
+
+// ServeHTTP implements http.Handler.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.serve(w, r, "") }
+
+// request is one request on its way, with what has been found out about it.
+type request struct {
+	*http.Request
+	w http.ResponseWriter
+	// path is the escaped path without the scope's prefix, query the raw query with its question mark, if any.
+	path, query string
+	carried
+	// from is the site whose agent sent it, empty for a client. Via, operation, user and aggregate are told by agents
+	// only.
+	from      engine.SiteID
+	via       []engine.SiteID
+	operation engine.OperationID
+	user      string
+	aggregate bool
+	// match is what it is about; known says whether the path belongs to a kind at all.
+	match glue.Match
+	known bool
+	// sites are where the scope sends it, nil without one; scope is its canonical form.
+	sites []engine.SiteID
+	scope string
+}
+
+func (h *Handler) serve(w http.ResponseWriter, r *http.Request, from engine.SiteID) {
+	q := &request{Request: r, w: w, from: from}
+	if r.Method == http.MethodConnect {
+		h.refuse(q, http.StatusMethodNotAllowed, "method", "this is no forward proxy: address the service itself")
+		return
+	}
+	q.path, q.query = target(r)
+	q.carry()
+	if from != "" && !h.hear(q) {
+		return
+	}
+	q.match, q.known = h.router.Match(r.Method, q.path, r.Header)
+	if q.sites == nil && q.text != "" && !h.place(q) {
+		return
+	}
+	switch {
+	case q.operation != "" && (!q.known || q.match.Type == ""):
+		h.refuse(q, http.StatusUnprocessableEntity, "catalog-mismatch", "the catalog of %s has no kind for %s %s; give all sites the same catalog", h.name(h.Membership.Self()), q.Method, q.path)
+	case !q.known || q.match.Verb == glue.VerbOther:
+		h.raw(q)
+	case q.match.Verb == glue.VerbList && r.Method == http.MethodGet:
+		h.list(q)
+	case q.match.Verb == glue.VerbRead:
+		h.read(q)
+	case q.match.Verb == glue.VerbList:
+		h.raw(q)
+	default:
+		h.write(q)
+	}
+}
+
+// target returns the path and the query of a request as they were sent. The query keeps its question mark.
+func target(r *http.Request) (path, query string) {
+	uri := r.RequestURI
+	if !strings.HasPrefix(uri, "/") { // absolute form, or a request made in this process
+		uri = r.URL.RequestURI()
+	}
+	if i := strings.IndexByte(uri, '?'); i >= 0 {
+		return uri[:i], uri[i:]
+	}
+	return uri, ""
+}
+
+// here reports whether the request runs at this site only.
+func (h *Handler) here(q *request) bool {
+	return q.sites == nil || (len(q.sites) == 1 && q.sites[0] == h.Membership.Self())
+}
+
+// raw passes a request on that the catalog says nothing about.
+func (h *Handler) raw(q *request) {
+	switch {
+	case h.here(q), glue.Safe(q.Method) && slices.Contains(q.sites, h.Membership.Self()):
+		h.pass(q)
+	case len(q.sites) == 1 || glue.Safe(q.Method):
+		h.forward(q, q.sites)
+	default:
+		h.refuse(q, http.StatusUnprocessableEntity, "scope-type",
+			"the catalog has no kind for %s %s, so that it cannot be kept equal at several sites\nhelp: name one site in the scope, or describe the kind in the catalog", q.Method, q.path)
+	}
+}
+
+// bufferPool implements httputil.BufferPool.
+type bufferPool struct{ pool sync.Pool }
+
+func (p *bufferPool) Get() []byte {
+	if b, ok := p.pool.Get().(*[]byte); ok {
+		return *b
+	}
+	return make([]byte, 32<<10)
+}
+
+func (p *bufferPool) Put(b []byte) { p.pool.Put(&b) }
+
+// readInline reads a body of at most limit bytes. Whole is false when there is more: then the request's body begins
+// again with what was read.
+func (q *request) readInline(limit int64) (body []byte, whole bool, err error) {
+	if q.Body == nil || q.Body == http.NoBody {
+		return nil, true, nil
+	}
+	if q.ContentLength > limit {
+		return nil, false, nil
+	}
+	body, err = io.ReadAll(io.LimitReader(q.Body, limit+1))
+	if err != nil {
+		return nil, false, err
+	}
+	if int64(len(body)) > limit {
+		q.Body = struct {
+			io.Reader
+			io.Closer
+		}{io.MultiReader(strings.NewReader(string(body)), q.Body), q.Body}
+		return nil, false, nil
+	}
+	return body, true, nil
+}
+
+// notFound reports whether err says that nothing replicated has been found; other errors are for the client.
+func notFound(err error) bool { return errors.Is(err, engine.ErrNotFound) }

@@ -1,0 +1,226 @@
+package intercept
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/glue"
+)
+
+var encoding = base64.RawURLEncoding
+
+// list answers a GET on a collection: from here, from the one site of the scope, or from all of its sites at once.
+func (h *Handler) list(q *request) {
+	switch {
+	case !q.match.Canonical:
+		h.raw(q)
+	case h.here(q):
+		h.passTranslated(q)
+	case len(q.sites) == 1:
+		h.canonical(q)
+		h.forward(q, q.sites)
+	default:
+		h.aggregate(q)
+	}
+}
+
+// part is what one site answered.
+type part struct {
+	site   engine.SiteID
+	status int // zero: it did not answer
+	header http.Header
+	body   []byte
+	items  glue.Items
+	ok     bool // items is its list
+	err    error
+}
+
+// aggregate asks all sites of the scope at once and gives their lists as one: what is replicated once, everything else
+// as often as it is there. Around the items the answer is that of this site, or of the nearest: counters in it
+// count that site's items, and its continuation token is that site's. Sites that gave no list are named in
+// Skerry-Missing.
+func (h *Handler) aggregate(q *request) {
+	parts := h.ask(q)
+	var first *part
+	var missing, answered []string
+	for i := range parts {
+		p := &parts[i]
+		if !p.ok {
+			missing = append(missing, h.name(p.site))
+			h.Log.Debug("a site gave no list", "peer", p.site, "path", q.path, "err", p.err)
+			continue
+		}
+		answered = append(answered, h.name(p.site))
+		if first == nil {
+			first = p
+		}
+	}
+	if first == nil {
+		h.refuseList(q, parts)
+		return
+	}
+	items := merge(parts)
+	header := q.w.Header()
+	header["Date"] = nil
+	glue.RemoveHopByHop(first.header)
+	for name, values := range first.header {
+		switch name {
+		case "Content-Length", "Etag", "Last-Modified", "Content-Md5", "Digest", "Content-Digest", "Repr-Digest":
+			continue // of that site's list alone
+		}
+		if !strings.HasPrefix(name, "Skerry-") {
+			header[name] = values
+		}
+	}
+	header.Set("Skerry-Site", strings.Join(answered, ", "))
+	if len(missing) > 0 {
+		header.Set("Skerry-Missing", strings.Join(missing, ", "))
+	}
+	body := first.items.Join(items)
+	header.Set("Content-Length", strconv.Itoa(len(body)))
+	q.w.WriteHeader(http.StatusOK)
+	_, _ = q.w.Write(body)
+}
+
+// merge returns the items of all parts, those that are replicated once.
+func merge(parts []part) []glue.Item {
+	items := []glue.Item{}
+	seen := map[string]bool{}
+	for i := range parts {
+		if !parts[i].ok {
+			continue
+		}
+		for _, item := range parts[i].items.Each {
+			if item.Replicated && item.ID != "" {
+				if seen[item.ID] {
+					continue
+				}
+				seen[item.ID] = true
+			}
+			items = append(items, item)
+		}
+	}
+	return items
+}
+
+// refuseList answers when no site gave a list: with what an application said, if one did.
+func (h *Handler) refuseList(q *request, parts []part) {
+	for _, p := range parts {
+		if p.status >= 400 {
+			glue.RemoveHopByHop(p.header)
+			h.answer(q, engine.Answer{Status: p.status, Header: p.header, Body: p.body, Site: p.site})
+			return
+		}
+	}
+	for _, p := range parts {
+		if errors.Is(p.err, glue.ErrNoList) {
+			h.refuse(q, http.StatusUnprocessableEntity, "scope-type", "the lists of several sites cannot be made one: %v\nhelp: name one site in the scope", p.err)
+			return
+		}
+	}
+	h.refuse(q, http.StatusServiceUnavailable, "unreachable", "none of %s can be reached now; try again later", h.names(q.sites))
+}
+
+// ask gets the list of every site, this one first, then the nearest. Sites that cannot be reached are not waited for,
+// and slow ones not much longer than the first took.
+func (h *Handler) ask(q *request) []part {
+	ctx, cancel := context.WithTimeout(q.Context(), h.Limits.List)
+	defer cancel()
+	self := h.Membership.Self()
+	var order []engine.SiteID
+	if slices.Contains(q.sites, self) {
+		order = append(order, self)
+	}
+	order = append(order, h.nearest(q.sites)...)
+	parts := make([]part, 0, len(q.sites))
+	for _, id := range order {
+		parts = append(parts, part{site: id})
+	}
+	start := time.Now()
+	var once sync.Once
+	var timer *time.Timer
+	var wg sync.WaitGroup
+	for i := range parts {
+		wg.Go(func() {
+			p := &parts[i]
+			p.err = h.askOne(ctx, q, p)
+			if p.ok {
+				once.Do(func() { timer = time.AfterFunc(2*time.Since(start)+h.Limits.Grace, cancel) })
+			}
+		})
+	}
+	wg.Wait()
+	if timer != nil {
+		timer.Stop()
+	}
+	for _, id := range q.sites {
+		if !slices.Contains(order, id) {
+			parts = append(parts, part{site: id, err: engine.ErrUnreachable})
+		}
+	}
+	return parts
+}
+
+// askOne gets the list of one site.
+func (h *Handler) askOne(ctx context.Context, q *request, p *part) error {
+	local := p.site == h.Membership.Self()
+	header := q.Header.Clone()
+	glue.StripAgent(header)
+	q.strip(header)
+	glue.RemoveHopByHop(header)
+	for _, name := range []string{"Accept-Encoding", "Range", "If-Range", "If-None-Match", "If-Modified-Since", "Content-Length", "Expect"} {
+		header.Del(name)
+	}
+	query := strings.TrimPrefix(q.query, "?")
+	to, over := h.upstream, h.local
+	if local {
+		var err error
+		if query, _, err = h.Client.Localize(ctx, q.match.Kind, header, query, nil); err != nil {
+			return err
+		}
+	} else {
+		query, _ = h.Client.Canonical(ctx, q.match.Kind, header, query, nil)
+		to, over = &url.URL{Scheme: "http", Host: string(p.site)}, h.Peer
+		h.speak(q, header)
+		header.Set(headerPlacement, string(p.site))
+		header.Set(headerAggregate, "1")
+	}
+	r := (&http.Request{Method: http.MethodGet, URL: glue.Target(to, q.path, query), Header: header, Host: q.Host}).WithContext(ctx)
+	resp, err := over.RoundTrip(r)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	p.header = resp.Header
+	body, err := io.ReadAll(io.LimitReader(resp.Body, h.Limits.Reply+1))
+	switch {
+	case err != nil:
+		return err
+	case int64(len(body)) > h.Limits.Reply:
+		return fmt.Errorf("list of over %d bytes: %w", h.Limits.Reply, engine.ErrTooLarge)
+	case resp.StatusCode != http.StatusOK:
+		if !agentFailed(resp) {
+			p.status, p.body = resp.StatusCode, body
+		}
+		return fmt.Errorf("status %d", resp.StatusCode)
+	case local:
+		p.items, err = h.Client.ParseItems(ctx, q.match.Kind, body)
+	default:
+		if p.items, err = h.Client.SplitItems(q.match.Kind, body); err == nil {
+			decodeReplicated(resp.Header.Get(headerReplicated), p.items.Each)
+		}
+	}
+	p.ok = err == nil
+	return err
+}

@@ -1,0 +1,312 @@
+package intercept
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/glue"
+)
+
+// mesh is three sites in this process, each with an application of its own. Requests between them are real HTTP; what
+// the engine would do is scripted.
+type mesh struct {
+	t     *testing.T
+	sites map[engine.SiteID]*siteUnderTest
+}
+
+type siteUnderTest struct {
+	mesh    *mesh
+	id      engine.SiteID
+	url     string // of the service's listener
+	app     *app
+	handler *Handler
+	peers   *httptest.Server
+
+	mu        sync.Mutex
+	resources map[string]engine.ResourceRow // by meta-identifier
+	down      map[engine.SiteID]bool        // cut off, and known to be
+	broken    map[engine.SiteID]bool        // cut off, and not known to be yet
+	submitted []engine.Request
+	submit    func(engine.Request) (engine.Answer, error)
+}
+
+// app is an application that keeps what it was asked.
+type app struct {
+	mu     sync.Mutex
+	log    []asked
+	answer http.HandlerFunc
+	url    string
+}
+
+type asked struct {
+	method, uri, host, body string
+	header                  http.Header
+}
+
+func (a *app) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	a.mu.Lock()
+	answer := a.answer
+	a.mu.Unlock()
+	if answer != nil {
+		answer(w, r)
+		return
+	}
+	b, _ := io.ReadAll(r.Body)
+	a.mu.Lock()
+	a.log = append(a.log, asked{r.Method, r.RequestURI, r.Host, string(b), r.Header.Clone()})
+	a.mu.Unlock()
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = fmt.Fprintf(w, `{"id":%q,"uri":%q}`, strings.TrimPrefix(r.URL.Path, "/images/"), r.RequestURI)
+}
+
+func (a *app) asked() []asked {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.Clone(a.log)
+}
+
+func (a *app) set(f http.HandlerFunc) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.answer = f
+}
+
+var imageKind = &engine.Kind{
+	Service: "images", Name: "image", Collection: "/images", Item: "/images/{id}",
+	ID: engine.IDRule{From: engine.IDFromBody, At: "/id"},
+}
+
+const paris, nantes, lyon = engine.SiteID("QmParis"), engine.SiteID("QmNantes"), engine.SiteID("QmLyon")
+
+func newMesh(t *testing.T) *mesh { return newMeshWith(t, Limits{}, 0) }
+
+func newMeshWith(t *testing.T, limits Limits, headerTimeout time.Duration) *mesh {
+	m := &mesh{t: t, sites: map[engine.SiteID]*siteUnderTest{}}
+	for _, id := range []engine.SiteID{paris, nantes, lyon} {
+		s := &siteUnderTest{
+			mesh: m, id: id, app: &app{}, resources: map[string]engine.ResourceRow{},
+			down: map[engine.SiteID]bool{}, broken: map[engine.SiteID]bool{},
+		}
+		application := httptest.NewServer(s.app)
+		t.Cleanup(application.Close)
+		s.app.url = application.URL
+		upstream, _ := url.Parse(application.URL)
+		client, err := glue.NewClient(glue.ClientConfig{HeaderTimeout: headerTimeout, Upstreams: []glue.Upstream{{Service: "images", URL: upstream, Kinds: []*engine.Kind{imageKind}}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		client.Use(s)
+		t.Cleanup(client.CloseIdle)
+		s.handler = New(Config{
+			Service: "images", Client: client, Site: s, Membership: s, Network: s, Peer: s,
+			Application: "lab", Services: []engine.ServiceName{"images", "servers"}, API: "http://api:8701/",
+			Limits: limits, Log: slog.New(slog.DiscardHandler),
+		})
+		listener := httptest.NewServer(s.handler)
+		t.Cleanup(listener.Close)
+		s.url = listener.URL
+		peers := Peers(s, map[engine.ServiceName]*Handler{"images": s.handler})
+		s.peers = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			r.RemoteAddr = r.Header.Get("X-Test-From")
+			r.Header.Del("X-Test-From")
+			peers.ServeHTTP(w, r)
+		}))
+		t.Cleanup(s.peers.Close)
+		m.sites[id] = s
+	}
+	return m
+}
+
+// RoundTrip carries a request to another site's peer handler.
+func (s *siteUnderTest) RoundTrip(r *http.Request) (*http.Response, error) {
+	to := s.mesh.sites[engine.SiteID(r.URL.Host)]
+	s.mu.Lock()
+	cut := to == nil || s.down[to.id] || s.broken[to.id]
+	s.mu.Unlock()
+	if cut {
+		return nil, fmt.Errorf("open a stream to %s: %w", r.URL.Host, engine.ErrUnreachable)
+	}
+	out := r.Clone(r.Context())
+	out.URL.Host = strings.TrimPrefix(to.peers.URL, "http://")
+	out.Header.Set("X-Test-From", string(s.id))
+	return http.DefaultTransport.RoundTrip(out)
+}
+
+func (s *siteUnderTest) Self() engine.SiteID { return s.id }
+
+func (s *siteUnderTest) Members() []engine.Member {
+	return []engine.Member{
+		{ID: paris, SiteRecord: engine.SiteRecord{Name: "paris"}},
+		{ID: nantes, SiteRecord: engine.SiteRecord{Name: "nantes"}},
+		{ID: lyon, SiteRecord: engine.SiteRecord{Name: "lyon"}},
+	}
+}
+
+func (s *siteUnderTest) IsMember(id engine.SiteID) bool { return s.mesh.sites[id] != nil }
+func (s *siteUnderTest) Inviting() bool                 { return false }
+func (s *siteUnderTest) Admit(context.Context, engine.JoinRequest) (engine.Envelope, error) {
+	return engine.Envelope{}, engine.ErrRefused
+}
+
+// Status puts nantes nearer than lyon.
+func (s *siteUnderTest) Status() map[engine.SiteID]engine.SiteStatus {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	status := map[engine.SiteID]engine.SiteStatus{}
+	for id, rtt := range map[engine.SiteID]time.Duration{paris: 5, nantes: 1, lyon: 9} {
+		if id != s.id {
+			status[id] = engine.SiteStatus{Reachable: !s.down[id], RTT: rtt * time.Millisecond}
+		}
+	}
+	return status
+}
+
+func (s *siteUnderTest) Lookup(_ context.Context, k *engine.Kind, id string) (engine.ResourceRow, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for meta, row := range s.resources {
+		if k.Name == "image" && (meta == id || (row.Local != "" && string(row.Local) == id)) {
+			return row, nil
+		}
+	}
+	return engine.ResourceRow{}, engine.ErrNotFound
+}
+
+func (s *siteUnderTest) Local(ctx context.Context, _ engine.ServiceName, _ engine.KindName, id engine.ResourceID) (engine.LocalID, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	row, ok := s.resources[string(id)]
+	return row.Local, ok && row.Local != ""
+}
+
+func (s *siteUnderTest) Meta(ctx context.Context, _ engine.ServiceName, _ engine.KindName, id engine.LocalID) (engine.ResourceID, bool) {
+	row, err := s.Lookup(ctx, imageKind, string(id))
+	return row.ID, err == nil && row.Local == id
+}
+
+func (s *siteUnderTest) Translated(engine.ServiceName, engine.KindName) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for meta, row := range s.resources {
+		if meta != string(row.Local) {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *siteUnderTest) Submit(_ context.Context, r engine.Request) (engine.Answer, error) {
+	s.mu.Lock()
+	s.submitted = append(s.submitted, r)
+	f := s.submit
+	s.mu.Unlock()
+	if f != nil {
+		return f(r)
+	}
+	return engine.Answer{
+		Status: 201, Header: http.Header{"Content-Type": {"application/json"}, "Location": {"/images/M"}, "Connection": {"close"}},
+		Body: []byte(`{"id":"M"}`), Operation: "op-1", Resource: "M", Site: s.id,
+	}, nil
+}
+
+func (s *siteUnderTest) operations() []engine.Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.submitted)
+}
+
+// replicate registers a resource with its replicas at all of the sites.
+func (m *mesh) replicate(meta string, locals map[engine.SiteID]engine.LocalID) {
+	status := map[engine.SiteID]engine.ReplicaStatus{}
+	for id, local := range locals {
+		status[id] = engine.ReplicaStatus{Local: local, State: engine.StateConverged}
+	}
+	for id, local := range locals {
+		s := m.sites[id]
+		s.mu.Lock()
+		s.resources[meta] = engine.ResourceRow{ID: engine.ResourceID(meta), Service: "images", Kind: "image", Local: local, Sites: maps.Clone(status)}
+		s.mu.Unlock()
+	}
+}
+
+func (s *siteUnderTest) cut(ids ...engine.SiteID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, id := range ids {
+		s.down[id] = true
+	}
+}
+
+// answer is what a client got.
+type answer struct {
+	status int
+	header http.Header
+	body   string
+}
+
+// do sends a request to the site's listener; headers are "Name: value" lines.
+func (s *siteUnderTest) do(method, path, body string, headers ...string) answer {
+	s.mesh.t.Helper()
+	return send(s.mesh.t, s.url, method, path, body, headers...)
+}
+
+func send(t *testing.T, base, method, path, body string, headers ...string) answer {
+	t.Helper()
+	var r io.Reader
+	if body != "" {
+		r = strings.NewReader(body)
+	}
+	req, err := http.NewRequest(method, base+path, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range headers {
+		name, value, _ := strings.Cut(line, ": ")
+		req.Header.Add(name, value)
+	}
+	resp, err := http.DefaultTransport.RoundTrip(req)
+	if err != nil {
+		t.Fatalf("%s %s: %v", method, path, err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatalf("%s %s: %v", method, path, err)
+	}
+	return answer{resp.StatusCode, resp.Header, string(b)}
+}
+
+// want checks status and, for each "Name: value", a header; a value of "-" means that it is not there.
+func (a answer) want(t *testing.T, status int, headers ...string) {
+	t.Helper()
+	if a.status != status {
+		t.Errorf("status %d, want %d: %s", a.status, status, a.body)
+	}
+	for _, line := range headers {
+		name, value, _ := strings.Cut(line, ": ")
+		got := a.header.Get(name)
+		if got != value && !(value == "-" && got == "") {
+			t.Errorf("%s: %q, want %q", name, got, value)
+		}
+	}
+}
+
+func (a answer) problem(t *testing.T, status int, typ string) {
+	t.Helper()
+	a.want(t, status, "Content-Type: application/problem+json")
+	if !strings.Contains(a.body, `"type":"/problems/`+typ+`"`) {
+		t.Errorf("want a problem of type %s: %s", typ, a.body)
+	}
+}

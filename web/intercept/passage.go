@@ -1,0 +1,251 @@
+package intercept
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/glue"
+)
+
+// passage takes one request to this site's application or to another site's agent, and its answer back, both
+// streaming.
+type passage struct {
+	h *Handler
+	q *request
+	// path and query are what is sent; they begin as the request's own.
+	path, query string
+	// sites are tried in this order, until one answers; nil is this site's application.
+	sites []engine.SiteID
+	// served is the site that answered.
+	served engine.SiteID
+	// kind is set when the identifiers in the answer are to be translated.
+	kind *engine.Kind
+	// add is added to the answer.
+	add http.Header
+}
+
+// pass takes a request to this site's application.
+func (h *Handler) pass(q *request) {
+	p := &passage{h: h, q: q, path: q.path, query: q.query}
+	if q.sites != nil {
+		p.add = http.Header{"Skerry-Site": {h.name(h.Membership.Self())}}
+	}
+	p.run()
+}
+
+// forward takes a request to the nearest of the sites that can be reached.
+func (h *Handler) forward(q *request, sites []engine.SiteID) {
+	reachable := h.nearest(sites)
+	if len(reachable) == 0 {
+		h.refuse(q, http.StatusServiceUnavailable, "unreachable",
+			"%s cannot be reached now; nothing has happened, try again later", h.names(sites))
+		return
+	}
+	if q.ContentLength > h.Limits.Body {
+		h.refuseTooLarge(q, h.Limits.Body)
+		return
+	}
+	if q.Body != nil && q.Body != http.NoBody {
+		reachable = reachable[:1] // a body streams once
+		q.Body = http.MaxBytesReader(q.w, q.Body, h.Limits.Body)
+	}
+	p := &passage{h: h, q: q, path: q.path, query: q.query, sites: reachable}
+	p.run()
+}
+
+func (p *passage) run() {
+	// Without these the server would make up what the application did not say.
+	p.q.w.Header()["Date"] = nil
+	p.q.w.Header()["Content-Type"] = nil
+	proxy := httputil.ReverseProxy{
+		Rewrite: p.rewrite, Transport: p, ModifyResponse: p.modify, ErrorHandler: p.fail,
+		BufferPool: &p.h.buffers, FlushInterval: -1,
+		ErrorLog: slog.NewLogLogger(p.h.Log.Handler(), slog.LevelDebug),
+	}
+	proxy.ServeHTTP(p.q.w, p.q.Request)
+}
+
+// rewrite makes the outgoing request: the incoming one without what is the agents'.
+func (p *passage) rewrite(r *httputil.ProxyRequest) {
+	in, out := r.In.Header, r.Out.Header
+	for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"} {
+		if values, ok := in[name]; ok { // ReverseProxy distrusts them; here they are the client's own affair
+			out[name] = values
+		}
+	}
+	glue.StripAgent(out)
+	p.q.strip(out)
+	if key, ok := out["Idempotency-Key"]; ok {
+		// Under this spelling net/http does not take the request for one that it may repeat by itself.
+		delete(out, "Idempotency-Key")
+		out["idempotency-key"] = key
+	}
+	if p.kind != nil {
+		out.Del("Accept-Encoding")
+		out.Del("Range")
+		out.Del("If-Range")
+	}
+	r.Out.Host = r.In.Host
+	to := p.h.upstream
+	if p.sites != nil {
+		to = &url.URL{Scheme: "http", Host: string(p.sites[0])}
+		p.h.speak(p.q, out)
+	}
+	r.Out.URL = glue.Target(to, p.path, strings.TrimPrefix(p.query, "?"))
+	r.Out.URL.ForceQuery = p.query == "?"
+}
+
+// RoundTrip implements http.RoundTripper.
+func (p *passage) RoundTrip(r *http.Request) (*http.Response, error) {
+	if p.sites == nil {
+		return p.h.local.RoundTrip(r)
+	}
+	for i, site := range p.sites {
+		p.served = site
+		out := *r
+		u := *r.URL
+		u.Host = string(site)
+		out.URL = &u
+		out.Header = r.Header.Clone()
+		out.Header.Set(headerPlacement, string(site))
+		resp, err := p.h.Peer.RoundTrip(&out)
+		last := i == len(p.sites)-1
+		switch {
+		case err == nil && (last || !agentFailed(resp)):
+			return resp, nil
+		case err == nil:
+			resp.Body.Close()
+		case last || r.Context().Err() != nil:
+			return nil, err
+		}
+		p.h.Log.Debug("another site is asked", "peer", site, "err", err)
+	}
+	return nil, engine.ErrUnreachable
+}
+
+// agentFailed reports whether the other site's agent, not its application, says that it got no answer.
+func agentFailed(r *http.Response) bool {
+	switch r.StatusCode {
+	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout, http.StatusLoopDetected:
+		return strings.HasPrefix(r.Header.Get("Content-Type"), "application/problem+json")
+	}
+	return false
+}
+
+// modify makes the answer what the client gets.
+func (p *passage) modify(r *http.Response) error {
+	if p.sites == nil {
+		for name := range r.Header {
+			if strings.HasPrefix(name, "Skerry-") {
+				delete(r.Header, name) // only agents say these
+			}
+		}
+		if p.kind != nil {
+			if err := p.present(r); err != nil {
+				return err
+			}
+		}
+	} else if r.Header.Get("Skerry-Site") == "" {
+		r.Header.Set("Skerry-Site", p.h.name(p.served))
+	}
+	for name, values := range p.add {
+		r.Header[name] = values
+	}
+	if p.q.prefix != "" {
+		for _, name := range []string{"Location", "Content-Location"} {
+			if value := r.Header.Get(name); value != "" {
+				r.Header.Set(name, p.q.prefixed(value, p.h.upstream.Host))
+			}
+		}
+	}
+	return nil
+}
+
+// present translates the identifiers in an answer of this site's application.
+func (p *passage) present(r *http.Response) error {
+	if r.Request.Method == http.MethodHead {
+		r.Header.Del("Content-Length") // a GET answers with another one
+		return nil
+	}
+	if r.StatusCode < 200 || r.StatusCode > 299 {
+		return nil
+	}
+	body := &bytes.Buffer{}
+	if r.Body != nil && (r.ContentLength < 0 || r.ContentLength <= p.h.Limits.Reply) {
+		_, err := body.ReadFrom(io.LimitReader(r.Body, p.h.Limits.Reply+1))
+		if err != nil {
+			return err
+		}
+	}
+	if int64(body.Len()) > p.h.Limits.Reply || r.ContentLength > p.h.Limits.Reply {
+		p.h.Log.Warn("an answer is too long to translate the identifiers in it", "path", p.q.path)
+		r.Body = struct {
+			io.Reader
+			io.Closer
+		}{io.MultiReader(body, r.Body), r.Body}
+		return nil
+	}
+	r.Body.Close()
+	out := body.Bytes()
+	if p.q.match.Verb == glue.VerbList {
+		out = p.presentList(r.Header, out)
+	} else {
+		reply, err := p.h.Client.Present(r.Request.Context(), p.kind, engine.Reply{Status: r.StatusCode, Header: r.Header, Body: out})
+		if err != nil {
+			return err
+		}
+		out, r.Header = reply.Body, reply.Header
+	}
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(out)), int64(len(out))
+	if r.StatusCode != http.StatusNoContent {
+		r.Header.Set("Content-Length", strconv.Itoa(len(out)))
+	}
+	return nil
+}
+
+// presentList translates a list and tells another agent which of its items are replicated.
+func (p *passage) presentList(header http.Header, body []byte) []byte {
+	list, err := p.h.Client.ParseItems(p.q.Context(), p.kind, body)
+	if err != nil {
+		return body // whatever it is, it is the application's answer
+	}
+	if p.q.aggregate {
+		header.Set(headerReplicated, encodeReplicated(list.Each))
+	}
+	return list.Join(list.Each)
+}
+
+// fail answers when no answer came.
+func (p *passage) fail(_ http.ResponseWriter, r *http.Request, err error) {
+	h, q := p.h, p.q
+	var tooLarge *http.MaxBytesError
+	var slow net.Error
+	timedOut := errors.As(err, &slow) && slow.Timeout()
+	switch {
+	case r.Context().Err() != nil: // the client has gone, or had set itself a limit
+		h.refuse(q, http.StatusGatewayTimeout, "upstream", "no answer came in time")
+		return
+	case errors.As(err, &tooLarge):
+		h.refuseTooLarge(q, tooLarge.Limit)
+	case p.sites != nil && errors.Is(err, engine.ErrUnreachable):
+		h.refuse(q, http.StatusServiceUnavailable, "unreachable", "%s cannot be reached now; nothing has happened, try again later", h.names(p.sites))
+	case p.sites != nil:
+		h.refuse(q, http.StatusBadGateway, "upstream", "the connection to %s broke before an answer came", h.name(p.served))
+	case timedOut && !glue.Unreachable(err):
+		h.refuse(q, http.StatusGatewayTimeout, "upstream", "service %s at this site did not answer in time", h.Service)
+	case glue.Unreachable(err):
+		h.refuse(q, http.StatusBadGateway, "upstream", "service %s at this site cannot be reached", h.Service)
+	default:
+		h.refuse(q, http.StatusBadGateway, "upstream", "service %s at this site gave no valid answer", h.Service)
+	}
+	h.Log.Warn("no answer", "method", q.Method, "path", q.path, "peer", p.served, "err", err)
+}

@@ -1,0 +1,122 @@
+package intercept
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/glue"
+	"github.com/skerry/skerry/web/problem"
+)
+
+// What agents say to each other, in headers. From clients none of it is believed.
+const (
+	headerService   = "Skerry-Service"   // the service that is addressed
+	headerOperation = "Skerry-Operation" // the identifier that the first agent gave
+	headerVia       = "Skerry-Via"       // the sites that passed the request on, in order
+	headerPlacement = "Skerry-Placement" // the sites that the scope was resolved to
+	headerUser      = "Skerry-User"      // who asked
+	// headerAggregate asks which items of a list are replicated; headerReplicated tells it, one bit an item.
+	headerAggregate  = "Skerry-Aggregate"
+	headerReplicated = "Skerry-Replicated"
+)
+
+// maxVia is how many sites may pass one request on.
+const maxVia = 8
+
+// Peers returns the handler for the requests of other sites' agents. Their connections have proved who they are: the
+// RemoteAddr of a request is a SiteID.
+func Peers(m engine.Membership, services map[engine.ServiceName]*Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		from := engine.SiteID(r.RemoteAddr)
+		if !m.IsMember(from) {
+			problem.Write(w, http.StatusForbidden, "stranger", "only members of the mesh are served here", nil)
+			return
+		}
+		name := r.Header.Get(headerService)
+		h := services[engine.ServiceName(name)]
+		if h == nil {
+			problem.Write(w, http.StatusUnprocessableEntity, "unknown-service", "there is no service "+printable(name)+" at this site", nil)
+			return
+		}
+		h.serve(w, r, from)
+	})
+}
+
+// hear takes in what another agent says of the request. It returns false when it has refused it.
+func (h *Handler) hear(q *request) bool {
+	self := h.Membership.Self()
+	q.via = siteList(q.Header.Get(headerVia))
+	if slices.Contains(q.via, self) || len(q.via) > maxVia {
+		h.refuse(q, http.StatusLoopDetected, "loop", "the request came round: it was passed on by %s; nothing has happened here", h.names(q.via))
+		return false
+	}
+	q.operation = engine.OperationID(q.Header.Get(headerOperation))
+	q.user = q.Header.Get(headerUser)
+	q.aggregate = q.Header.Get(headerAggregate) != ""
+	q.scope = q.text
+	for _, id := range siteList(q.Header.Get(headerPlacement)) {
+		if !h.Membership.IsMember(id) {
+			h.refuse(q, http.StatusUnprocessableEntity, "unknown-site", "site %s is no member of the mesh, as far as %s knows", printable(string(id)), h.name(self))
+			return false
+		}
+		q.sites = append(q.sites, id)
+	}
+	return true
+}
+
+func siteList(header string) []engine.SiteID {
+	var ids []engine.SiteID
+	for part := range strings.SplitSeq(header, ",") {
+		if part = strings.TrimSpace(part); part != "" {
+			ids = append(ids, engine.SiteID(part))
+		}
+	}
+	return ids
+}
+
+func joinSites(ids []engine.SiteID) string {
+	parts := make([]string, len(ids))
+	for i, id := range ids {
+		parts[i] = string(id)
+	}
+	return strings.Join(parts, ",")
+}
+
+// speak adds what the other agent has to know of a request that is passed on as it is.
+func (h *Handler) speak(q *request, out http.Header) {
+	out.Set(headerService, string(h.Service))
+	out.Set(headerVia, joinSites(append(slices.Clip(q.via), h.Membership.Self())))
+	if q.scope != "" {
+		out.Set("Scope", q.scope)
+	}
+	if q.operation != "" {
+		out.Set(headerOperation, string(q.operation))
+	}
+	if user := q.who(); user != "" {
+		out.Set(headerUser, user)
+	}
+}
+
+// encodeReplicated packs which items are replicated, the first item in the lowest bit of the first byte.
+func encodeReplicated(items []glue.Item) string {
+	bits := make([]byte, (len(items)+7)/8)
+	for i, item := range items {
+		if item.Replicated {
+			bits[i/8] |= 1 << (i % 8)
+		}
+	}
+	return encoding.EncodeToString(bits)
+}
+
+// decodeReplicated marks the items that the other site says are replicated.
+func decodeReplicated(header string, items []glue.Item) {
+	bits, err := encoding.DecodeString(header)
+	if err != nil {
+		return
+	}
+	for i := range items {
+		items[i].Replicated = i/8 < len(bits) && bits[i/8]&(1<<(i%8)) != 0
+	}
+}

@@ -1,0 +1,121 @@
+package intercept
+
+import (
+	"cmp"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/scope"
+	"github.com/skerry/skerry/web/problem"
+)
+
+// place parses, checks and resolves the scope of a request. It returns false when it has refused the request. A
+// service that the scope does not bind runs here.
+func (h *Handler) place(q *request) bool {
+	s, err := scope.Parse(q.text)
+	if err != nil {
+		detail, extra := err.Error(), map[string]any{}
+		var syntax *scope.SyntaxError
+		if errors.As(err, &syntax) {
+			detail, extra["position"] = syntax.Picture(), syntax.Offset
+		}
+		h.answered(q)
+		problem.Write(q.w, http.StatusBadRequest, "scope-syntax", detail, extra)
+		return false
+	}
+	world, ids := h.world()
+	problems := s.Check(world)
+	location, bound := s.For(string(h.Service), string(h.Service))
+	var alternatives []scope.Alternative
+	if len(problems) == 0 && bound {
+		if alternatives, err = scope.Resolve(location, world); err != nil {
+			var p *scope.Problem
+			if !errors.As(err, &p) {
+				p = &scope.Problem{Type: scope.TypeError, Detail: err.Error()}
+			}
+			problems = []scope.Problem{*p}
+		}
+	}
+	if len(problems) > 0 {
+		details := make([]string, len(problems))
+		for i, p := range problems {
+			details[i] = p.Detail
+		}
+		h.answered(q)
+		problem.Write(q.w, http.StatusUnprocessableEntity, problems[0].Type, strings.Join(details, "\n"),
+			map[string]any{"position": problems[0].Position, "errors": problems})
+		return false
+	}
+	if !bound {
+		return true
+	}
+	q.scope = s.String()
+	for _, name := range alternatives[0].Sites {
+		q.sites = append(q.sites, ids[name])
+	}
+	return true
+}
+
+// world is what a scope is compared with now.
+func (h *Handler) world() (scope.World, map[string]engine.SiteID) {
+	w := scope.World{Application: h.Application, Addressed: string(h.Service)}
+	for _, s := range h.Services {
+		w.Services = append(w.Services, string(s))
+	}
+	self := h.Membership.Self()
+	ids := map[string]engine.SiteID{}
+	for _, m := range h.Membership.Members() {
+		if m.Name == "" {
+			continue
+		}
+		if m.ID == self {
+			w.Self = string(m.Name)
+		}
+		w.Sites = append(w.Sites, string(m.Name))
+		ids[string(m.Name)] = m.ID
+	}
+	return w, ids
+}
+
+// name returns what people call a site; its identifier when it has not told a name.
+func (h *Handler) name(id engine.SiteID) string { return nameIn(h.Membership, id) }
+
+func nameIn(m engine.Membership, id engine.SiteID) string {
+	for _, member := range m.Members() {
+		if member.ID == id && member.Name != "" {
+			return string(member.Name)
+		}
+	}
+	return string(id)
+}
+
+func (h *Handler) names(ids []engine.SiteID) string {
+	names := make([]string, len(ids))
+	for i, id := range ids {
+		names[i] = h.name(id)
+	}
+	return strings.Join(names, ", ")
+}
+
+// nearest returns those of the sites that can be reached now, other than this one, the nearest first.
+func (h *Handler) nearest(sites []engine.SiteID) []engine.SiteID {
+	status, self := h.Network.Status(), h.Membership.Self()
+	reachable := make([]engine.SiteID, 0, len(sites))
+	for _, id := range sites {
+		if id != self && status[id].Reachable {
+			reachable = append(reachable, id)
+		}
+	}
+	distance := func(id engine.SiteID) time.Duration {
+		if d := status[id].RTT; d > 0 {
+			return d
+		}
+		return time.Hour // not measured yet: after those that are
+	}
+	slices.SortStableFunc(reachable, func(a, b engine.SiteID) int { return cmp.Compare(distance(a), distance(b)) })
+	return reachable
+}

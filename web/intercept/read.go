@@ -1,0 +1,147 @@
+package intercept
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/glue"
+)
+
+// read answers a request that changes nothing, for one item: here when this site has what is asked for, else from the
+// nearest site that has.
+func (h *Handler) read(q *request) {
+	m := q.match
+	if !m.Canonical {
+		h.raw(q)
+		return
+	}
+	row, err := h.Site.Lookup(q.Context(), m.Kind, m.Target)
+	if err != nil && !notFound(err) {
+		h.refuseError(q, err)
+		return
+	}
+	self := h.Membership.Self()
+	switch replicated, replica := err == nil, err == nil && row.Local != ""; {
+	case q.sites != nil && !slices.Contains(q.sites, self):
+		h.canonical(q)
+		h.forward(q, q.sites)
+	case replica:
+		h.readReplica(q, row)
+	case replicated && len(q.sites) != 1:
+		h.canonical(q)
+		h.forward(q, h.holders(q, row))
+	default:
+		h.passTranslated(q)
+	}
+}
+
+// readReplica reads this site's replica.
+func (h *Handler) readReplica(q *request, row engine.ResourceRow) {
+	self := h.Membership.Self()
+	p := &passage{h: h, q: q, path: q.path, query: q.query, add: http.Header{
+		"Skerry-Resource": {string(row.ID)},
+		"Skerry-Site":     {h.name(self)},
+	}}
+	if n := row.Sites[self].Pending; n > 0 {
+		p.add["Skerry-Pending"] = []string{strconv.Itoa(n)}
+	}
+	if q.match.Target != string(row.Local) {
+		path, ok := glue.ExpandPath(q.match.Path, string(row.Local))
+		if !ok {
+			h.refuse(q, http.StatusBadGateway, "upstream", "the application's identifier %q cannot stand in a path", row.Local)
+			return
+		}
+		p.path = path
+	}
+	if h.localize(q, p) {
+		p.run()
+	}
+}
+
+// passTranslated takes a request about something that is not replicated to this site's application. What it refers to
+// may be replicated: those identifiers are translated, in what is asked and in the answer.
+func (h *Handler) passTranslated(q *request) {
+	p := &passage{h: h, q: q, path: q.path, query: q.query}
+	if q.sites != nil {
+		p.add = http.Header{"Skerry-Site": {h.name(h.Membership.Self())}}
+	}
+	if h.localize(q, p) {
+		p.run()
+	}
+}
+
+// maxTranslated is the most bytes of a body in which identifiers are translated on the way to the application. A longer
+// one that is streamed passes as it is.
+const maxTranslated = 1 << 20
+
+// localize translates the identifiers of a request to this site's own, and has its answer translated back. It does
+// nothing for kinds whose identifiers are the same everywhere. It returns false when it has refused the request.
+func (h *Handler) localize(q *request, p *passage) bool {
+	k := q.match.Kind
+	list := q.match.Verb == glue.VerbList
+	if !h.Client.Translates(k) && !(list && q.aggregate) {
+		return true
+	}
+	if q.match.Below {
+		return true // not the representation
+	}
+	p.kind = k
+	query, body, whole := q.query, []byte(nil), false
+	if q.match.Type != "" {
+		var err error
+		if body, whole, err = q.readInline(maxTranslated); err != nil {
+			h.refuseBody(q, err)
+			return false
+		}
+	}
+	mark := ""
+	if query != "" {
+		mark, query = "?", query[1:]
+	}
+	query, out, err := h.Client.Localize(q.Context(), k, q.Header, query, body)
+	if err != nil {
+		h.refuse(q, http.StatusBadGateway, "upstream", "service %s could not be asked what its identifiers look like", h.Service)
+		return false
+	}
+	p.query = mark + query
+	if whole {
+		q.setBody(out)
+	}
+	return true
+}
+
+// canonical gives a request that leaves this site the meta-identifiers in place of this site's own. Bodies of reads
+// are left alone.
+func (h *Handler) canonical(q *request) {
+	if row, err := h.Site.Lookup(q.Context(), q.match.Kind, q.match.Target); err == nil && q.match.Target != string(row.ID) {
+		if path, ok := glue.ExpandPath(q.match.Path, string(row.ID)); ok {
+			q.path = path
+		}
+	}
+	if q.query != "" {
+		query, _ := h.Client.Canonical(q.Context(), q.match.Kind, q.Header, q.query[1:], nil)
+		q.query = "?" + query
+	}
+}
+
+// holders returns the other sites that have a replica, as far as is known here, within the scope if there is one.
+func (h *Handler) holders(q *request, row engine.ResourceRow) []engine.SiteID {
+	var with, without []engine.SiteID
+	for id, s := range row.Sites {
+		switch {
+		case id == h.Membership.Self() || (q.sites != nil && !slices.Contains(q.sites, id)):
+		case s.Local != "":
+			with = append(with, id)
+		default:
+			without = append(without, id)
+		}
+	}
+	slices.Sort(with)
+	slices.Sort(without)
+	if len(with) > 0 {
+		return with
+	}
+	return without
+}

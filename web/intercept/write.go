@@ -1,0 +1,179 @@
+package intercept
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/glue"
+)
+
+// write takes a request that changes something: to this site's application when only that is concerned, else to the
+// engine as an operation.
+func (h *Handler) write(q *request) {
+	m := q.match
+	replicated, err := h.replicated(q, &m)
+	if err != nil {
+		h.refuseError(q, err)
+		return
+	}
+	if !m.Canonical && (replicated || len(q.sites) > 1) || !replicated && h.otherReplicated(q) {
+		h.refuse(q, http.StatusBadRequest, "path",
+			"servers differ in what %s means, and it may be a replicated resource\nhelp: write the path plainly, without dot segments, doubled slashes and escaped slashes", q.path)
+		return
+	}
+	if !m.Canonical {
+		h.raw(q)
+		return
+	}
+	if q.operation == "" && !replicated && h.here(q) {
+		h.passTranslated(q)
+		return
+	}
+	limit := min(h.Limits.Body, engine.MaxInlineBody)
+	body, whole, err := q.readInline(limit)
+	switch {
+	case err != nil:
+		h.refuseBody(q, err)
+	case whole:
+		h.submit(q, body)
+	case !replicated && len(q.sites) == 1 && q.sites[0] != h.Membership.Self() && q.operation == "":
+		h.forward(q, q.sites)
+	default:
+		h.refuseTooLarge(q, limit)
+	}
+}
+
+// replicated reports whether the target of a request is replicated here.
+func (h *Handler) replicated(q *request, m *glue.Match) (bool, error) {
+	if m.Target == "" {
+		return false, nil
+	}
+	_, err := h.Site.Lookup(q.Context(), m.Kind, m.Target)
+	if notFound(err) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// otherReplicated reports whether the path, read with its escaped slashes as slashes, names something replicated.
+func (h *Handler) otherReplicated(q *request) bool {
+	if q.match.Other == nil {
+		return false
+	}
+	yes, err := h.replicated(q, q.match.Other)
+	return yes || err != nil
+}
+
+// submit makes the request an operation.
+func (h *Handler) submit(q *request, body []byte) {
+	m := q.match
+	query := strings.TrimPrefix(q.query, "?")
+	query, body = h.Client.Canonical(q.Context(), m.Kind, q.Header, query, body)
+	r := engine.Request{
+		Operation: q.operation, Kind: m.Kind, Type: m.Type, Method: q.Method, Path: m.Path, Target: m.Target,
+		Query: query, Header: contentHeaders(q.Header), Body: body, Placement: q.sites, Scope: q.scope,
+		User: q.who(), Caller: q.caller(), Credentials: q.credentials(), Via: q.via,
+	}
+	if q.from == "" {
+		r.Key = q.Header.Get("Idempotency-Key")
+	}
+	answer, err := h.Site.Submit(q.Context(), r)
+	if err != nil {
+		h.refuseError(q, err)
+		return
+	}
+	h.answer(q, answer)
+}
+
+// content are the headers that describe a body and travel with an operation.
+var content = []string{"Content-Type", "Content-Language", "Content-Encoding"}
+
+func contentHeaders(h http.Header) map[string]string {
+	out := map[string]string{}
+	for _, name := range content {
+		if v := h.Get(name); v != "" {
+			out[name] = v
+		}
+	}
+	return out
+}
+
+// credentials returns the caller's own headers for the application where the operation runs first: all of them but
+// those of the connection, of the body and of the agents.
+func (q *request) credentials() http.Header {
+	h := q.Header.Clone()
+	if h == nil {
+		h = http.Header{}
+	}
+	q.strip(h)
+	glue.StripAgent(h)
+	glue.RemoveHopByHop(h)
+	for _, name := range slices.Concat(content, []string{"Content-Length", "Expect", "Prefer", "Idempotency-Key", "Accept-Encoding", "X-Forwarded-Prefix"}) {
+		h.Del(name)
+	}
+	return h
+}
+
+// who returns the name of the user who asks, as far as the request tells it.
+func (q *request) who() string {
+	user := q.user
+	if name, _, ok := q.BasicAuth(); user == "" && ok {
+		user = name
+	}
+	if user == "" && q.TLS != nil && len(q.TLS.PeerCertificates) > 0 {
+		user = q.TLS.PeerCertificates[0].Subject.CommonName
+	}
+	return printable(user)
+}
+
+func printable(s string) string {
+	if len(s) > 256 {
+		s = s[:256]
+	}
+	return strings.ToValidUTF8(strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return -1
+		}
+		return r
+	}, s), "")
+}
+
+// caller tells callers apart, for their Idempotency-Keys, without keeping what they authenticate with.
+func (q *request) caller() string {
+	host, _, err := net.SplitHostPort(q.RemoteAddr)
+	if err != nil {
+		host = q.RemoteAddr
+	}
+	sum := sha256.Sum256([]byte(q.Header.Get("Authorization") + "\x00" + host))
+	return hex.EncodeToString(sum[:])
+}
+
+// setBody replaces the body that the application gets.
+func (q *request) setBody(body []byte) {
+	r := q.Request.WithContext(q.Context())
+	r.Header = r.Header.Clone()
+	r.Body, r.ContentLength, r.TransferEncoding = io.NopCloser(bytes.NewReader(body)), int64(len(body)), nil
+	if len(body) == 0 {
+		r.Body = http.NoBody
+	}
+	r.Header.Del("Content-Length")
+	q.Request = r
+}
+
+// refuseBody answers a request whose body could not be read.
+func (h *Handler) refuseBody(q *request, err error) {
+	var tooLarge *http.MaxBytesError
+	if errors.As(err, &tooLarge) {
+		h.refuseTooLarge(q, tooLarge.Limit)
+		return
+	}
+	h.refuse(q, http.StatusBadRequest, "body", "the body ended early or is malformed: nothing has happened")
+}
