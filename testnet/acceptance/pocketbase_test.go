@@ -1,0 +1,167 @@
+package acceptance
+
+import (
+	"context"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/skerry/skerry/testnet/env"
+)
+
+// PocketBase is an application that nobody here wrote: https://pocketbase.io. Each site has an instance of its own, set
+// up alike with one collection that everybody may use.
+
+//go:embed testdata/pocketbase.yaml
+var pocketBaseCatalog []byte
+
+const (
+	notes     = "/api/collections/notes/records"
+	bothNotes = "{records: paris & nantes}"
+
+	superuser = "admin@example.org"
+	password  = "a password for tests"
+)
+
+func pocketBase(program string) env.Application {
+	return env.Application{
+		Catalog:  pocketBaseCatalog,
+		Services: map[string]int{"records": 9801},
+		Health:   "/api/health",
+		Command: func(dir string) []string {
+			return []string{program, "serve", "--http", "127.0.0.1:9801", "--dir", filepath.Join(dir, "pocketbase")}
+		},
+		Ready: func(ctx context.Context, s *env.Site) error { return addNotes(ctx, program, s) },
+	}
+}
+
+// addNotes makes the collection, as the operator of an instance does.
+func addNotes(ctx context.Context, program string, s *env.Site) error {
+	out, err := exec.CommandContext(ctx, program, "superuser", "upsert", superuser, password,
+		"--dir", filepath.Join(s.Config().Dir, "pocketbase")).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("make a superuser: %w: %s", err, out)
+	}
+	login, err := s.RequestApplication(ctx, "records", "POST /api/collections/_superusers/auth-with-password",
+		`{"identity":"`+superuser+`","password":"`+password+`"}`)
+	if err != nil || login.Status != 200 {
+		return fmt.Errorf("log in: %w: %d %s", err, login.Status, login.Body)
+	}
+	made, err := s.RequestApplication(ctx, "records", "POST /api/collections", `{"name":"notes","type":"base",
+		"listRule":"","viewRule":"","createRule":"","updateRule":"","deleteRule":"",
+		"fields":[{"name":"title","type":"text","required":true},{"name":"text","type":"text"},{"name":"stars","type":"number"}]}`,
+		"Authorization", login.Text("token"))
+	if err != nil || made.Status != 200 {
+		return fmt.Errorf("make the collection: %w: %d %s", err, made.Status, made.Body)
+	}
+	return nil
+}
+
+// buildPocketBase builds the program once for each version of its module, and returns its path.
+func buildPocketBase(t *testing.T) string {
+	t.Helper()
+	sum, err := os.ReadFile("../apps/pocketbase/go.sum")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cache, err := filepath.Abs("../../.cache")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(cache, fmt.Sprintf("pocketbase-%x", sha256.Sum256(sum)))
+	if _, err := os.Stat(path); err == nil {
+		return path
+	}
+	if err := os.MkdirAll(cache, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	// Built beside its place and moved there whole: another test may be doing the same.
+	building := fmt.Sprintf("%s.%d", path, os.Getpid())
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", building, "github.com/pocketbase/pocketbase/examples/base")
+	cmd.Dir = "../apps/pocketbase"
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("build PocketBase: %v\n%s", err, out)
+	}
+	if err := os.Rename(building, path); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestPocketBaseThroughACut(t *testing.T) {
+	e := env.New(t, env.Setup{Program: program, Sites: []string{"paris", "nantes"}, Application: pocketBase(buildPocketBase(t))})
+	paris, nantes := e.Site("paris"), e.Site("nantes")
+	ask := func(s *env.Site, request, body string, header ...string) env.Answer {
+		t.Helper()
+		a := s.Do(t, "records", request, body, header...)
+		if a.Took > 1500*time.Millisecond {
+			t.Errorf("%s at %s was answered after %s", request, s.Name(), a.Took)
+		}
+		return a
+	}
+	// The application's own way of answering stays: 200 for a record that was made.
+	first := ask(paris, "POST "+notes, `{"title":"first","stars":1}`, "Scope", bothNotes).Must(t, 200)
+	old := ask(nantes, "POST "+notes, `{"title":"old"}`, "Scope", bothNotes).Must(t, 200)
+	id := first.Text("id")
+	if len(id) != 15 || first.Header.Get("Skerry-Resource") != id {
+		t.Fatalf("the record was answered with %v %s", first.Header, first.Body)
+	}
+	e.Eventually(t, 5*time.Second, "both sites have both records", func() error { return sameNotes(t, paris, nantes, 2) })
+	if a := nantes.Application(t, "records", "GET "+notes+"/"+id, ""); a.Status != 200 {
+		t.Errorf("PocketBase accepts identifiers, and nantes has the record under another one: %d", a.Status)
+	}
+
+	nantes.Cut(t)
+	ask(paris, "PATCH "+notes+"/"+id, `{"text":"changed at paris"}`).Must(t, 200)
+	ask(nantes, "PATCH "+notes+"/"+id, `{"stars":5}`).Must(t, 200)
+	ask(paris, "POST "+notes, `{"title":"made at paris"}`, "Scope", bothNotes).Must(t, 200)
+	ask(nantes, "POST "+notes, `{"title":"made at nantes"}`, "Scope", bothNotes).Must(t, 200)
+	ask(paris, "DELETE "+notes+"/"+old.Text("id"), "").Must(t, 204)
+	ask(nantes, "GET "+notes+"/"+old.Text("id"), "").Must(t, 200)
+	paris.Kill(t)
+	paris.Start(t)
+
+	nantes.Heal(t)
+	e.Eventually(t, 5*time.Second, "both sites show the same three records", func() error {
+		if err := sameNotes(t, paris, nantes, 3); err != nil {
+			return err
+		}
+		a := ask(nantes, "GET "+notes+"/"+id, "").Must(t, 200)
+		if f := a.Fields(); f["text"] != "changed at paris" || f["stars"] != 5.0 || f["title"] != "first" {
+			return fmt.Errorf("the record is %s", a.Body)
+		}
+		return nil
+	})
+}
+
+// sameNotes says why two instances of PocketBase, asked past the agents, do not hold the same so many records.
+func sameNotes(t *testing.T, x, y *env.Site, n int) error {
+	t.Helper()
+	var lists []map[string]map[string]any
+	for _, s := range []*env.Site{x, y} {
+		var list struct{ Items json.RawMessage }
+		if err := json.Unmarshal([]byte(s.Application(t, "records", "GET "+notes, "").Must(t, 200).Body), &list); err != nil {
+			t.Fatal(err)
+		}
+		all, err := images(string(list.Items))
+		if err != nil {
+			return err
+		}
+		lists = append(lists, all)
+	}
+	if len(lists[0]) != n {
+		return fmt.Errorf("%s holds %d records, want %d", x.Name(), len(lists[0]), n)
+	}
+	if err := same(lists[0], lists[1]); err != nil {
+		return errors.Join(fmt.Errorf("%s and %s differ", x.Name(), y.Name()), err)
+	}
+	return nil
+}
