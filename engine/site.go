@@ -108,6 +108,22 @@ func (s *Site) Attach(n Network, f Forwarder) { s.network, s.forwarder = n, f }
 
 // Run takes up everything that was pending and works until ctx ends; it returns when all work has stopped.
 func (s *Site) Run(ctx context.Context) error {
+	if err := s.takeUp(ctx); err != nil {
+		if ctx.Err() != nil {
+			return nil
+		}
+		return err
+	}
+	var workers sync.WaitGroup
+	for range s.cfg.Workers {
+		workers.Go(func() { s.work(ctx) })
+	}
+	workers.Wait()
+	return nil
+}
+
+// takeUp queues what an earlier process has left to do.
+func (s *Site) takeUp(ctx context.Context) error {
 	pending, err := s.cfg.Store.Pending(ctx)
 	if err != nil {
 		return fmt.Errorf("list what is pending: %w", err)
@@ -137,11 +153,6 @@ func (s *Site) Run(ctx context.Context) error {
 	for _, k := range kept {
 		s.queue.add(job{kept: k.Operation}, 0)
 	}
-	var workers sync.WaitGroup
-	for range s.cfg.Workers {
-		workers.Go(func() { s.work(ctx) })
-	}
-	workers.Wait()
 	return nil
 }
 

@@ -1,0 +1,173 @@
+package mesh
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+
+	"github.com/skerry/skerry/engine"
+)
+
+// Fault is what an application does with the next request that changes something.
+type Fault int
+
+const (
+	// Refuses answers 503 and does nothing.
+	Refuses Fault = iota + 1
+	// Fails does nothing and gives no answer.
+	Fails
+	// DoesAndFails does what was asked and gives no answer.
+	DoesAndFails
+)
+
+// Application is one site's instance of an application that keeps JSON objects. It assigns the identifiers. It is
+// safe for concurrent use.
+type Application struct {
+	prefix string
+	ids    engine.Identifiers
+
+	mu      sync.Mutex
+	next    int
+	objects map[string]map[string]any
+	actions map[string]int // by Idempotency-Key, or by path where it is ignored
+	answers map[string]engine.Reply
+	faults  []Fault
+	// Requests counts what was done, by method.
+	requests map[string]int
+}
+
+func newApplication(prefix string) *Application {
+	return &Application{prefix: prefix, objects: map[string]map[string]any{}, actions: map[string]int{},
+		answers: map[string]engine.Reply{}, requests: map[string]int{}}
+}
+
+// Inject makes the next requests that change something meet faults, in this order.
+func (a *Application) Inject(f ...Fault) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.faults = append(a.faults, f...)
+}
+
+// Count returns how many requests of a method the application has done.
+func (a *Application) Count(method string) int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.requests[method]
+}
+
+// Objects returns what the application holds, without the identifiers it gave.
+func (a *Application) Objects() []string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var list []string
+	for _, o := range a.objects {
+		list = append(list, string(encode(without(o, "id"))))
+	}
+	return list
+}
+
+func without(o map[string]any, name string) map[string]any {
+	c := make(map[string]any, len(o))
+	for k, v := range o {
+		if k != name {
+			c[k] = v
+		}
+	}
+	return c
+}
+
+func encode(v any) []byte {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // it was decoded from JSON
+	}
+	return b
+}
+
+var errNoAnswer = errors.New("the connection broke before the answer")
+
+// Do implements engine.Application.
+func (a *Application) Do(_ context.Context, c engine.Call) (engine.Reply, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if c.Method == http.MethodGet {
+		return a.do(c), nil
+	}
+	if r, ok := a.answers[c.Key]; ok && c.Key != "" && c.Kind.HonoursKey {
+		return r, nil
+	}
+	var fault Fault
+	if len(a.faults) > 0 {
+		fault, a.faults = a.faults[0], a.faults[1:]
+	}
+	switch fault {
+	case Refuses:
+		return engine.Reply{Status: http.StatusServiceUnavailable}, nil
+	case Fails:
+		return engine.Reply{}, errNoAnswer
+	}
+	r := a.do(c)
+	a.requests[c.Method]++
+	a.answers[c.Key] = r
+	if fault == DoesAndFails {
+		return engine.Reply{}, errNoAnswer
+	}
+	return r, nil
+}
+
+func (a *Application) do(c engine.Call) engine.Reply {
+	var body map[string]any
+	if len(c.Body) > 0 {
+		if err := json.Unmarshal(c.Body, &body); err != nil {
+			return engine.Reply{Status: http.StatusBadRequest, Body: []byte(err.Error())}
+		}
+	}
+	if c.Method == http.MethodPost && c.Path == c.Kind.Collection {
+		a.next++
+		id := fmt.Sprintf("%s%d", a.prefix, a.next)
+		body["id"] = id
+		a.objects[id] = body
+		return engine.Reply{Status: http.StatusCreated, Body: encode(body), Local: engine.LocalID(id)}
+	}
+	id := string(c.Local)
+	o, ok := a.objects[id]
+	if !ok {
+		return engine.Reply{Status: http.StatusNotFound}
+	}
+	switch c.Method {
+	case http.MethodPut:
+		body["id"] = id
+		a.objects[id] = body
+	case http.MethodPatch:
+		for k, v := range body {
+			if o[k] = v; v == nil {
+				delete(o, k)
+			}
+		}
+	case http.MethodPost:
+		a.actions[strings.TrimPrefix(c.Path, c.Kind.Item)+" "+c.Key]++
+	case http.MethodDelete:
+		delete(a.objects, id)
+		return engine.Reply{Status: http.StatusNoContent}
+	}
+	return engine.Reply{Status: http.StatusOK, Body: encode(a.objects[id])}
+}
+
+// Present implements engine.Application.
+func (a *Application) Present(ctx context.Context, k *engine.Kind, r engine.Reply) (engine.Reply, error) {
+	var o map[string]any
+	if len(r.Body) == 0 || json.Unmarshal(r.Body, &o) != nil {
+		return r, nil
+	}
+	if id, ok := o["id"].(string); ok {
+		if meta, ok := a.ids.Meta(ctx, k.Service, k.Name, engine.LocalID(id)); ok {
+			o["id"] = string(meta)
+			r.Body = encode(o)
+		}
+	}
+	return r, nil
+}

@@ -1,0 +1,271 @@
+package mesh
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/libp2p/go-libp2p/core/crypto"
+	"github.com/libp2p/go-libp2p/core/peer"
+
+	"github.com/skerry/skerry/crdt"
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/storage"
+)
+
+// Image is the kind of resource that the sites keep.
+var Image = &engine.Kind{
+	Service: "images", Name: "image", Collection: "/images", Item: "/images/{id}",
+	ID: engine.IDRule{From: engine.IDFromBody, At: "/id"},
+}
+
+// Mesh is several sites in one process.
+type Mesh struct {
+	dir   string
+	Sites []*Site
+	mu    sync.Mutex
+	cut   map[engine.SiteID]bool
+}
+
+// Site is one of them.
+type Site struct {
+	*engine.Site
+	ID   engine.SiteID
+	Name engine.SiteName
+	App  *Application
+
+	mesh  *Mesh
+	kind  *engine.Kind
+	key   crypto.PrivKey
+	dir   string
+	store *storage.Store
+	stop  func()
+}
+
+// Open makes a mesh of n sites whose files are in dir, which join it one after the other. Close ends it.
+func Open(ctx context.Context, dir string, kind *engine.Kind, n int) (*Mesh, error) {
+	m := &Mesh{dir: dir, cut: map[engine.SiteID]bool{}}
+	for i := range n {
+		key, public, err := crypto.GenerateEd25519Key(rand.Reader)
+		if err != nil {
+			return m, err
+		}
+		id, err := peer.IDFromPublicKey(public)
+		if err != nil {
+			return m, err
+		}
+		name := engine.SiteName(fmt.Sprintf("site%d", i))
+		s := &Site{ID: engine.SiteID(id.String()), Name: name, mesh: m, kind: kind, key: key,
+			dir: filepath.Join(dir, string(name)), App: newApplication(string(rune('a' + i)))}
+		if err := os.MkdirAll(s.dir, 0o700); err != nil {
+			return m, err
+		}
+		if err := s.open(ctx); err != nil {
+			return m, err
+		}
+		m.Sites = append(m.Sites, s)
+		if err := m.join(ctx, s); err != nil {
+			return m, err
+		}
+		s.start(ctx)
+	}
+	return m, nil
+}
+
+func (m *Mesh) join(ctx context.Context, s *Site) error {
+	record := engine.SiteRecord{Name: s.Name}
+	first := m.Sites[0]
+	if s == first {
+		return s.Found(ctx, record)
+	}
+	i, secret, err := first.Invite(ctx, time.Hour, 1)
+	if err != nil {
+		return err
+	}
+	e, err := first.Admit(ctx, engine.JoinRequest{Invitation: i.ID, Secret: secret, Site: s.ID, Record: record})
+	if err != nil {
+		return err
+	}
+	if err := s.Adopt(ctx, e); err != nil {
+		return err
+	}
+	return s.Announce(ctx, record)
+}
+
+// open makes the engine over what is on disk.
+func (s *Site) open(ctx context.Context) error {
+	store, err := storage.Open(s.dir, storage.Options{})
+	if err != nil {
+		return err
+	}
+	s.store = store
+	vault, err := storage.OpenVault(s.dir)
+	if err != nil {
+		return err
+	}
+	documents, err := crdt.New(s.ID, s.key, rand.Reader, store, 64)
+	if err != nil {
+		return err
+	}
+	s.Site, err = engine.New(ctx, engine.Config{
+		Self: s.ID, Kinds: []*engine.Kind{s.kind}, Documents: documents, Store: store, Ledger: store, App: s.App,
+		Log: slog.New(slog.DiscardHandler), Now: time.Now, Vault: vault, Classify: classify,
+		NewID:  func() string { return uuid.Must(uuid.NewV7()).String() },
+		Random: func(b []byte) { rand.Read(b) },
+		// Tests wait for what is retried.
+		RetryMin: 5 * time.Millisecond, RetryMax: 50 * time.Millisecond,
+	})
+	if err != nil {
+		return err
+	}
+	s.App.ids = s.Site
+	s.Attach(wire{s}, wire{s})
+	return nil
+}
+
+func classify(_ engine.ServiceName, method, path string, _ map[string]string) (engine.KindName, engine.Type, bool) {
+	types := map[string]engine.Type{
+		"POST /images": engine.TypeCreate, "PUT /images/{id}": engine.TypeReplace, "PATCH /images/{id}": engine.TypeMerge,
+		"DELETE /images/{id}": engine.TypeDelete, "POST /images/{id}/start": engine.TypeAction,
+	}
+	t, ok := types[method+" "+path]
+	return "image", t, ok
+}
+
+func (s *Site) start(ctx context.Context) {
+	ctx, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		if err := s.Run(ctx); err != nil {
+			panic(fmt.Sprintf("run %s: %v", s.Name, err))
+		}
+	})
+	s.stop = func() { cancel(); wg.Wait() }
+}
+
+// Restart ends the site's process and starts it anew from what is on disk.
+func (s *Site) Restart(ctx context.Context) error {
+	s.stop()
+	s.mesh.mu.Lock()
+	defer s.mesh.mu.Unlock()
+	if err := s.store.Close(); err != nil {
+		return err
+	}
+	if err := s.open(ctx); err != nil {
+		return err
+	}
+	s.start(ctx)
+	return nil
+}
+
+// Close stops all sites.
+func (m *Mesh) Close() error {
+	var errs []error
+	for _, s := range m.Sites {
+		if s.stop != nil {
+			s.stop()
+		}
+		errs = append(errs, s.store.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// Cut separates a site from the others, or ends that.
+func (m *Mesh) Cut(s *Site, cut bool) {
+	m.mu.Lock()
+	m.cut[s.ID] = cut
+	m.mu.Unlock()
+	for _, other := range m.Sites {
+		if other != s {
+			other.SiteChanged(context.Background(), s.ID, !cut)
+			s.SiteChanged(context.Background(), other.ID, !cut)
+		}
+	}
+}
+
+func (m *Mesh) reachable(a, b engine.SiteID) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return !m.cut[a] && !m.cut[b]
+}
+
+func (m *Mesh) site(id engine.SiteID) *Site {
+	for _, s := range m.Sites {
+		if s.ID == id {
+			return s
+		}
+	}
+	return nil
+}
+
+// Reconcile lets every two sites that reach each other exchange what one of them lacks: anti-entropy, without the wire.
+func (m *Mesh) Reconcile(ctx context.Context) error {
+	for _, a := range m.Sites {
+		for _, b := range m.Sites {
+			if a == b || !m.reachable(a.ID, b.ID) {
+				continue
+			}
+			if err := a.pull(ctx, b); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (s *Site) pull(ctx context.Context, from *Site) error {
+	list, err := from.Summaries(ctx, s.ID, "", "")
+	if err != nil {
+		return err
+	}
+	for _, d := range list {
+		have, err := s.Version(ctx, d.Document)
+		if err != nil && !errors.Is(err, engine.ErrNotFound) {
+			return err
+		}
+		e, _, err := from.Missing(ctx, s.ID, d.Document, have, 0)
+		if err != nil {
+			return err
+		}
+		if len(e.Changes) == 0 {
+			continue
+		}
+		if err := s.Receive(ctx, from.ID, e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// wire is a site's way to the others.
+type wire struct{ from *Site }
+
+// Publish implements engine.Network: it loses everything, so that what arrives arrives by anti-entropy.
+func (wire) Publish([]engine.SiteID, engine.Envelope) {}
+
+// Status implements engine.Network.
+func (w wire) Status() map[engine.SiteID]engine.SiteStatus {
+	status := map[engine.SiteID]engine.SiteStatus{}
+	for _, s := range w.from.mesh.Sites {
+		if s != w.from {
+			status[s.ID] = engine.SiteStatus{Reachable: w.from.mesh.reachable(w.from.ID, s.ID), RTT: time.Millisecond}
+		}
+	}
+	return status
+}
+
+// Forward implements engine.Forwarder.
+func (w wire) Forward(ctx context.Context, to engine.SiteID, r engine.Request) (engine.Answer, error) {
+	if !w.from.mesh.reachable(w.from.ID, to) {
+		return engine.Answer{}, engine.ErrUnreachable
+	}
+	r.Key = "" // it counts where the client asked
+	return w.from.mesh.site(to).Submit(ctx, r)
+}

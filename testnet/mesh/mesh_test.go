@@ -1,0 +1,377 @@
+package mesh
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/skerry/skerry/engine"
+)
+
+func open(t *testing.T, kind *engine.Kind, n int) *Mesh {
+	t.Helper()
+	m, err := Open(t.Context(), t.TempDir(), kind, n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := m.Reconcile(t.Context()); err != nil { // so that all know all names
+		t.Fatal(err)
+	}
+	return m
+}
+
+// submit sends a request as a client of site s would.
+func submit(ctx context.Context, s *Site, kind *engine.Kind, method, id, body string, placement ...*Site) (engine.Answer, error) {
+	r := engine.Request{Kind: kind, Method: method, Target: id, Path: "/images/{id}", Body: []byte(body),
+		Header: map[string]string{"Content-Type": "application/json"}}
+	switch method {
+	case "POST":
+		r.Type, r.Path = engine.TypeCreate, "/images"
+	case "START":
+		r.Type, r.Method, r.Path = engine.TypeAction, "POST", "/images/{id}/start"
+	case "PUT":
+		r.Type = engine.TypeReplace
+	case "PATCH":
+		r.Type = engine.TypeMerge
+	case "DELETE":
+		r.Type = engine.TypeDelete
+	}
+	for _, p := range placement {
+		r.Placement = append(r.Placement, p.ID)
+	}
+	return s.Submit(ctx, r)
+}
+
+func must(t *testing.T, want int) func(engine.Answer, error) engine.Answer {
+	return func(a engine.Answer, err error) engine.Answer {
+		t.Helper()
+		if err != nil {
+			t.Fatalf("want %d: %v", want, err)
+		}
+		if a.Status != want {
+			t.Fatalf("answered %d %s, want %d", a.Status, a.Body, want)
+		}
+		return a
+	}
+}
+
+// converge reconciles until every site has settled everything and all show the same, and returns what they show.
+func converge(t *testing.T, m *Mesh, sites ...*Site) []string {
+	t.Helper()
+	deadline := time.Now().Add(20 * time.Second)
+	for {
+		if err := m.Reconcile(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		settled := true
+		for _, s := range sites {
+			rows, _, err := s.store.Resources(t.Context(), engine.ResourceFilter{Limit: 1000})
+			if err != nil {
+				t.Fatal(err)
+			}
+			settled = settled && !slices.ContainsFunc(rows, func(r engine.ResourceRow) bool { return r.State != engine.StateConverged })
+		}
+		first := shown(sites[0])
+		same := !slices.ContainsFunc(sites, func(s *Site) bool { return !slices.Equal(shown(s), first) })
+		if settled && same {
+			return first
+		}
+		if time.Now().After(deadline) {
+			for _, s := range sites {
+				rows, _, _ := s.store.Resources(t.Context(), engine.ResourceFilter{})
+				for _, r := range rows {
+					t.Logf("%s: %s is %s: %s", s.Name, r.ID, r.State, r.Reason)
+				}
+				t.Logf("%s shows %v", s.Name, shown(s))
+			}
+			t.Fatal("the sites do not converge")
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+func shown(s *Site) []string {
+	o := s.App.Objects()
+	slices.Sort(o)
+	return o
+}
+
+func TestAReplicatedResourceThroughACut(t *testing.T) {
+	ctx := t.Context()
+	m := open(t, Image, 3)
+	paris, nantes, toulouse := m.Sites[0], m.Sites[1], m.Sites[2]
+	a := must(t, 201)(submit(ctx, paris, Image, "POST", "", `{"name":"debian","size":1,"status":"new"}`, paris, nantes))
+	var body map[string]any
+	if err := json.Unmarshal(a.Body, &body); err != nil || body["id"] != string(a.Resource) {
+		t.Fatalf("the answer %s does not show the meta-identifier %s", a.Body, a.Resource)
+	}
+	old := must(t, 201)(submit(ctx, nantes, Image, "POST", "", `{"name":"old"}`, paris, nantes))
+	if got := converge(t, m, paris, nantes); len(got) != 2 {
+		t.Fatalf("the sites show %v", got)
+	}
+
+	m.Cut(nantes, true)
+	id := string(a.Resource)
+	must(t, 200)(submit(ctx, paris, Image, "PUT", id, `{"name":"debian 12","size":1,"status":"new"}`))
+	must(t, 200)(submit(ctx, nantes, Image, "PATCH", id, `{"status":"active"}`))
+	must(t, 201)(submit(ctx, paris, Image, "POST", "", `{"name":"made at paris"}`, paris, nantes))
+	must(t, 201)(submit(ctx, nantes, Image, "POST", "", `{"name":"made at nantes"}`, paris, nantes))
+	must(t, 204)(submit(ctx, paris, Image, "DELETE", string(old.Resource), ""))
+	if err := paris.Restart(ctx); err != nil {
+		t.Fatal(err)
+	}
+	m.Cut(nantes, false)
+	want := []string{
+		`{"name":"debian 12","size":1,"status":"active"}`, `{"name":"made at nantes"}`, `{"name":"made at paris"}`,
+	}
+	if got := converge(t, m, paris, nantes); !slices.Equal(got, want) {
+		t.Errorf("the sites show %v, want %v", got, want)
+	}
+	for _, s := range []*Site{paris, nantes} {
+		if n := s.App.Count("POST"); n != 4 {
+			t.Errorf("%s was asked to create %d times, want 4", s.Name, n)
+		}
+	}
+	if n := len(shown(toulouse)); n != 0 {
+		t.Errorf("toulouse, which is not involved, has %d images", n)
+	}
+	if list, _ := toulouse.Summaries(ctx, toulouse.ID, "", ""); len(list) != 1 {
+		t.Errorf("toulouse, which is not involved, has %d documents beside the mesh's", len(list)-1)
+	}
+}
+
+// TestInvariantOnlyTheSitesInvolved offers a document to a site outside its placement, which must not take it.
+func TestInvariantOnlyTheSitesInvolved(t *testing.T) {
+	m := open(t, Image, 3)
+	paris, nantes, toulouse := m.Sites[0], m.Sites[1], m.Sites[2]
+	must(t, 201)(submit(t.Context(), paris, Image, "POST", "", `{"name":"n"}`, paris, nantes))
+	rows, _, err := paris.store.Resources(t.Context(), engine.ResourceFilter{})
+	if err != nil || len(rows) != 1 {
+		t.Fatal(rows, err)
+	}
+	if _, _, err := paris.Missing(t.Context(), toulouse.ID, rows[0].Document, nil, 0); !errors.Is(err, engine.ErrNotFound) {
+		t.Errorf("toulouse is given the document: %v", err)
+	}
+	e, _, err := paris.Missing(t.Context(), nantes.ID, rows[0].Document, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := toulouse.Receive(t.Context(), paris.ID, e); !errors.Is(err, engine.ErrRefused) {
+		t.Errorf("toulouse takes the document: %v", err)
+	}
+	if err := nantes.Receive(t.Context(), toulouse.ID, e); !errors.Is(err, engine.ErrRefused) {
+		t.Errorf("nantes takes the document from toulouse: %v", err)
+	}
+}
+
+func TestTheOriginValidates(t *testing.T) {
+	m := open(t, Image, 2)
+	a := must(t, 400)(submit(t.Context(), m.Sites[0], Image, "POST", "", `not JSON`, m.Sites...))
+	if a.Operation != "" {
+		t.Error("a refused request is an operation")
+	}
+	if ops, _, err := m.Sites[0].store.Operations(t.Context(), engine.OperationFilter{}); err != nil || len(ops) != 0 {
+		t.Errorf("operations %v, %v", ops, err)
+	}
+}
+
+// TestInvariantNoEffectTwice lets the application lose its answers at each place where a request crosses to it.
+func TestInvariantNoEffectTwice(t *testing.T) {
+	honours := *Image
+	honours.HonoursKey = true
+	for _, kind := range []*engine.Kind{Image, &honours} {
+		for _, fault := range []Fault{Refuses, Fails, DoesAndFails} {
+			t.Run(fmt.Sprintf("key honoured %v, fault %d", kind.HonoursKey, fault), func(t *testing.T) {
+				m := open(t, kind, 2)
+				paris, nantes := m.Sites[0], m.Sites[1]
+				nantes.App.Inject(fault)
+				a := must(t, 201)(submit(t.Context(), paris, kind, "POST", "", `{"name":"n"}`, paris, nantes))
+				if fault == Refuses || kind.HonoursKey {
+					converge(t, m, paris, nantes)
+				} else {
+					st := await(t, m, nantes, a.Operation, engine.StateUncertain)
+					if st.Error == "" {
+						t.Error("it is not said why the operation is uncertain")
+					}
+					decide := nantes.Retry
+					if fault == DoesAndFails { // a person looks and sees that it is there, under an identifier that nobody knows
+						var refusal *engine.Refusal
+						if err := nantes.Done(t.Context(), a.Operation); !errors.As(err, &refusal) {
+							t.Errorf("done without an identifier: %v", err)
+						}
+						decide = nantes.Drop
+					}
+					if err := decide(t.Context(), a.Operation); err != nil {
+						t.Fatal(err)
+					}
+					if fault == Fails {
+						converge(t, m, paris, nantes)
+					}
+				}
+				if n := nantes.App.Count("POST"); n != 1 {
+					t.Errorf("nantes created %d times", n)
+				}
+			})
+		}
+	}
+}
+
+func await(t *testing.T, m *Mesh, s *Site, id engine.OperationID, want engine.State) engine.OperationStatus {
+	t.Helper()
+	deadline := time.Now().Add(20 * time.Second)
+	for {
+		if err := m.Reconcile(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		row, err := s.store.Operation(t.Context(), id)
+		if err == nil && row.Sites[s.ID].State == want {
+			return row.Sites[s.ID]
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("operation %s at %s: %+v, %v; want %s", id, s.Name, row.Sites, err, want)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+func TestAnActionRunsOnceAtEachSite(t *testing.T) {
+	m := open(t, Image, 3)
+	a := must(t, 201)(submit(t.Context(), m.Sites[0], Image, "POST", "", `{"name":"n"}`, m.Sites...))
+	converge(t, m, m.Sites...)
+	must(t, 200)(submit(t.Context(), m.Sites[1], Image, "START", string(a.Resource), ""))
+	must(t, 200)(submit(t.Context(), m.Sites[2], Image, "START", string(a.Resource), ""))
+	converge(t, m, m.Sites...)
+	for _, s := range m.Sites {
+		if len(s.App.actions) != 2 {
+			t.Errorf("%s ran %v", s.Name, s.App.actions)
+		}
+		for key, n := range s.App.actions {
+			if n != 1 {
+				t.Errorf("%s ran %s %d times", s.Name, key, n)
+			}
+		}
+	}
+}
+
+// TestARequestWithoutACertainAnswerIsSettled loses the origin's answer: the caller is told, and it happens once.
+func TestARequestWithoutACertainAnswerIsSettled(t *testing.T) {
+	m := open(t, Image, 2)
+	paris, nantes := m.Sites[0], m.Sites[1]
+	a := must(t, 201)(submit(t.Context(), paris, Image, "POST", "", `{"name":"n"}`, m.Sites...))
+	converge(t, m, m.Sites...)
+	for _, fault := range []Fault{Fails, DoesAndFails} {
+		paris.App.Inject(fault)
+		_, err := submit(t.Context(), paris, Image, "PATCH", string(a.Resource), fmt.Sprintf(`{"tried":%d}`, fault))
+		var refusal *engine.Refusal
+		if !errors.As(err, &refusal) || refusal.Status != http.StatusGatewayTimeout || refusal.Operation == "" {
+			t.Fatalf("a lost answer is told as %v", err)
+		}
+		await(t, m, nantes, refusal.Operation, engine.StateApplied)
+		want := []string{fmt.Sprintf(`{"name":"n","tried":%d}`, fault)}
+		if got := converge(t, m, m.Sites...); !slices.Equal(got, want) {
+			t.Errorf("the sites show %v, want %v", got, want)
+		}
+	}
+	// A create that nobody can look for waits for a person, also over a restart.
+	paris.App.Inject(DoesAndFails)
+	_, err := submit(t.Context(), paris, Image, "POST", "", `{"name":"lost"}`, m.Sites...)
+	var refusal *engine.Refusal
+	if !errors.As(err, &refusal) {
+		t.Fatal(err)
+	}
+	await(t, m, paris, refusal.Operation, engine.StateUncertain)
+	if err := paris.Restart(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := paris.Drop(t.Context(), refusal.Operation); err != nil {
+		t.Fatal(err)
+	}
+	await(t, m, paris, refusal.Operation, engine.StateRejected)
+	if n := paris.App.Count("POST"); n != 2 {
+		t.Errorf("paris created %d times, want 2", n)
+	}
+}
+
+// TestInvariantAcknowledgedMeansDurable keeps a request that no involved site could be reached for, over a restart.
+func TestInvariantAcknowledgedMeansDurable(t *testing.T) {
+	m := open(t, Image, 3)
+	paris, nantes, toulouse := m.Sites[0], m.Sites[1], m.Sites[2]
+	m.Cut(toulouse, true)
+	a := must(t, 202)(submit(t.Context(), toulouse, Image, "POST", "", `{"name":"kept"}`, paris, nantes))
+	if a.Operation == "" || a.Header.Get("Location") != "/api/v1/operations/"+string(a.Operation) {
+		t.Errorf("the answer does not tell the operation's address: %+v", a)
+	}
+	if err := toulouse.Restart(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if row, err := toulouse.store.Operation(t.Context(), a.Operation); err != nil || row.State != engine.StatePending {
+		t.Fatalf("the kept operation is %+v, %v", row, err)
+	}
+	m.Cut(toulouse, false)
+	want := []string{`{"name":"kept"}`}
+	deadline := time.Now().Add(20 * time.Second)
+	for !slices.Equal(shown(nantes), want) {
+		if err := m.Reconcile(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("nantes shows %v", shown(nantes))
+		}
+	}
+	if got := converge(t, m, paris, nantes); !slices.Equal(got, want) {
+		t.Errorf("the sites show %v, want %v", got, want)
+	}
+	row, err := toulouse.store.Operation(t.Context(), a.Operation)
+	if err != nil || row.State != engine.StateApplied || row.Resource == "" {
+		t.Errorf("toulouse tells of its operation: %+v, %v", row, err)
+	}
+}
+
+func TestARepeatedIdempotencyKeyGetsTheFirstAnswer(t *testing.T) {
+	m := open(t, Image, 2)
+	r := engine.Request{Kind: Image, Type: engine.TypeCreate, Method: "POST", Path: "/images", Body: []byte(`{"name":"n"}`),
+		Placement: []engine.SiteID{m.Sites[0].ID, m.Sites[1].ID}, Key: "k", Caller: "c"}
+	first := must(t, 201)(m.Sites[0].Submit(t.Context(), r))
+	if err := m.Sites[0].Restart(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	again := must(t, 201)(m.Sites[0].Submit(t.Context(), r))
+	if again.Operation != first.Operation || string(again.Body) != string(first.Body) {
+		t.Errorf("the second answer is %+v, the first was %+v", again, first)
+	}
+	if n := m.Sites[0].App.Count("POST"); n != 1 {
+		t.Errorf("created %d times", n)
+	}
+	r.Body = []byte(`{"name":"other"}`)
+	var refusal *engine.Refusal
+	if _, err := m.Sites[0].Submit(t.Context(), r); !errors.As(err, &refusal) || refusal.Status != http.StatusUnprocessableEntity {
+		t.Errorf("another body under the same key: %v", err)
+	}
+}
+
+func TestADeletedResourceIsGoneAndItsOperationsStay(t *testing.T) {
+	m := open(t, Image, 2)
+	a := must(t, 201)(submit(t.Context(), m.Sites[0], Image, "POST", "", `{"name":"n"}`, m.Sites...))
+	converge(t, m, m.Sites...)
+	m.Cut(m.Sites[1], true)
+	must(t, 204)(submit(t.Context(), m.Sites[0], Image, "DELETE", string(a.Resource), ""))
+	late := must(t, 200)(submit(t.Context(), m.Sites[1], Image, "PATCH", string(a.Resource), `{"name":"late"}`))
+	m.Cut(m.Sites[1], false)
+	if got := converge(t, m, m.Sites...); len(got) != 0 {
+		t.Errorf("the sites show %v", got)
+	}
+	await(t, m, m.Sites[0], late.Operation, engine.StateSuperseded)
+	if _, err := m.Sites[0].Lookup(t.Context(), Image, string(a.Resource)); !errors.Is(err, engine.ErrNotFound) {
+		t.Errorf("a deleted resource is found: %v", err)
+	}
+}
