@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -433,5 +432,3 @@ func within(t testing.TB, d time.Duration, what string, ok func() bool) {
 		time.Sleep(2 * time.Millisecond)
 	}
 }
-
-var errNotYet = errors.New("not yet")

@@ -43,7 +43,7 @@ type link struct {
 	site engine.SiteID
 	pid  peer.ID
 
-	wake   chan struct{} // capacity 1: dial now
+	wake   chan struct{} // capacity 1: dial, or ping, now
 	hints  *hintQueue
 	repair *repairs
 
@@ -270,6 +270,10 @@ func (l *link) watch(ctx context.Context) (answered bool) {
 		case <-ctx.Done():
 			return answered
 		case <-tick.C:
+		case <-l.wake:
+			if s.Conn().IsClosed() {
+				return answered
+			}
 		}
 	}
 }

@@ -103,11 +103,18 @@ func (n *Network) Run(ctx context.Context) error {
 	n.topics = t
 	n.mu.Unlock()
 
-	n.host.Network().Notify(&network.NotifyBundle{ConnectedF: func(_ network.Network, c network.Conn) {
-		if l := n.link(siteOf(c.RemotePeer())); l != nil {
-			n.spawn(func() { l.connected(c) })
-		}
-	}})
+	n.host.Network().Notify(&network.NotifyBundle{
+		ConnectedF: func(_ network.Network, c network.Conn) {
+			if l := n.link(siteOf(c.RemotePeer())); l != nil {
+				n.spawn(func() { l.connected(c) })
+			}
+		},
+		DisconnectedF: func(_ network.Network, c network.Conn) {
+			if l := n.link(siteOf(c.RemotePeer())); l != nil {
+				l.nudge()
+			}
+		},
+	})
 	n.host.SetStreamHandler(joinProtocol, n.handler(ctx, false, n.serveJoin))
 	for id, serve := range map[protocol.ID]func(context.Context, network.Stream){
 		pingProtocol:      n.servePing,

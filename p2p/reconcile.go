@@ -62,7 +62,7 @@ type compareResult struct {
 }
 
 func (r compareRequest) check() error {
-	if len(r.Ranges) > maxRanges || len(r.Differ) > 32*maxDiffer || len(r.Differ)%32 != 0 {
+	if len(r.Ranges)+len(r.Differ) == 0 || len(r.Ranges) > maxRanges || len(r.Differ) > 32*maxDiffer || len(r.Differ)%32 != 0 {
 		return fmt.Errorf("compare request: %w: %d ranges, %d bytes of documents", engine.ErrRefused, len(r.Ranges), len(r.Differ))
 	}
 	for _, q := range r.Ranges {

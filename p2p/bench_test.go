@@ -1,0 +1,81 @@
+package p2p
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"testing"
+	"time"
+)
+
+// quiet makes the sites of a benchmark say nothing.
+func quiet(sites []*testSite) {
+	for _, s := range sites {
+		s.net.log = slog.New(slog.DiscardHandler)
+	}
+}
+
+// One comparison and pull of ten documents that differ, out of 100,000, over loopback; reading the summaries is part of it.
+func BenchmarkReconcile100000(b *testing.B) {
+	sites := newTestMesh(b, 2, testConfig{reconcile: time.Hour})
+	quiet(sites)
+	for i := range 100_000 {
+		for _, s := range sites {
+			s.replicas.create(fmt.Sprint(i), ids(sites))
+		}
+	}
+	round := 0
+	for b.Loop() {
+		for i := range 10 {
+			id := sites[0].replicas.create(fmt.Sprint(i*1000), ids(sites))
+			sites[0].replicas.write(id, []byte("x"))
+		}
+		round++
+		sites[0].net.link(sites[1].id).repair.compare()
+		eventually(b, "both have the same", func() bool {
+			id := sites[0].replicas.create("9000", ids(sites))
+			v, _ := sites[1].replicas.Version(b.Context(), id)
+			return v[string(sites[0].id)] == uint64(round)
+		})
+	}
+}
+
+// A forwarded request against the same one over plain TCP.
+func BenchmarkForward(b *testing.B) {
+	body := make([]byte, 256)
+	h := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(body) })
+	get := func(b *testing.B, rt http.RoundTripper, url string) {
+		for b.Loop() {
+			r, err := http.NewRequestWithContext(b.Context(), "GET", url, nil)
+			if err != nil {
+				b.Fatal(err)
+			}
+			answer, err := rt.RoundTrip(r)
+			if err != nil {
+				b.Fatal(err)
+			}
+			_, _ = io.Copy(io.Discard, answer.Body)
+			_ = answer.Body.Close()
+		}
+	}
+	for name, c := range transports {
+		b.Run(name, func(b *testing.B) {
+			sites := newTestMesh(b, 2, c)
+			quiet(sites)
+			sites[1].serve(b, h)
+			get(b, sites[0].net.Transport(), "http://"+string(sites[1].id)+"/")
+		})
+	}
+}
+
+// From Publish to the last of three sites.
+func BenchmarkPublish(b *testing.B) {
+	sites := newTestMesh(b, 3, testConfig{})
+	quiet(sites)
+	id := sites[0].replicas.create("doc", ids(sites))
+	for b.Loop() {
+		sites[0].publish(id, "x")
+		within(b, 5*time.Second, "all have it", func() bool { return same(sites) })
+	}
+}

@@ -1,0 +1,224 @@
+package p2p
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/libp2p/go-libp2p"
+	"github.com/libp2p/go-libp2p/p2p/transport/quicreuse"
+	"github.com/marcopolo/simnet"
+	"github.com/quic-go/quic-go"
+	"go.uber.org/fx"
+
+	"github.com/skerry/skerry/engine"
+)
+
+// simulation is a network in virtual time. Packets of hosts that are cut off are dropped without a word.
+type simulation struct {
+	net *simnet.Simnet
+	cut [8]atomic.Bool // by host
+	n   int
+}
+
+func newSimulation(t *testing.T, latency time.Duration) *simulation {
+	s := &simulation{net: &simnet.Simnet{LatencyFunc: simnet.StaticLatency(latency), Logger: testLog(t)}}
+	s.net.Start()
+	return s
+}
+
+// droppingConn drops what a host sends and receives while it is cut off.
+type droppingConn struct {
+	net.PacketConn
+	cut *atomic.Bool
+}
+
+func (c droppingConn) WriteTo(b []byte, to net.Addr) (int, error) {
+	if c.cut.Load() {
+		return len(b), nil
+	}
+	return c.PacketConn.WriteTo(b, to)
+}
+
+func (c droppingConn) ReadFrom(b []byte) (int, net.Addr, error) {
+	for {
+		n, from, err := c.PacketConn.ReadFrom(b)
+		if err != nil || !c.cut.Load() {
+			return n, from, err
+		}
+	}
+}
+
+type fixedIP net.IP
+
+func (ip fixedIP) PreferredSourceIPForDestination(*net.UDPAddr) (net.IP, error) {
+	return net.IP(ip), nil
+}
+
+// host returns what makes a site the next host of the simulation.
+func (s *simulation) host() testConfig {
+	i := s.n
+	s.n++
+	ip := net.IPv4(10, 0, 0, byte(i+1)).To4()
+	link := simnet.LinkSettings{BitsPerSecond: 100_000_000}
+	option := libp2p.QUICReuse(
+		func(l fx.Lifecycle, reset quic.StatelessResetKey, token quic.TokenGeneratorKey, opts ...quicreuse.Option) (*quicreuse.ConnManager, error) {
+			m, err := quicreuse.NewConnManager(reset, token, opts...)
+			if err == nil {
+				l.Append(fx.StopHook(m.Close))
+			}
+			return m, err
+		},
+		quicreuse.OverrideSourceIPSelector(func() (quicreuse.SourceIPSelector, error) { return fixedIP(ip), nil }),
+		quicreuse.OverrideListenUDP(func(_ string, a *net.UDPAddr) (net.PacketConn, error) {
+			return droppingConn{s.net.NewEndpoint(a, simnet.NodeBiDiLinkSettings{Downlink: link, Uplink: link}), &s.cut[i]}, nil
+		}))
+	return testConfig{listen: []string{fmt.Sprintf("/ip4/%s/udp/8000/quic-v1", ip)}, options: []libp2p.Option{option}}
+}
+
+// Packets are dropped for a minute while both sides write; everything is back soon after they pass again.
+func TestCutAndHeal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sim := newSimulation(t, 10*time.Millisecond)
+		var sites []*testSite
+		for range 3 {
+			sites = append(sites, newTestSite(t, sim.host()))
+		}
+		for _, s := range sites {
+			for _, o := range sites {
+				s.members.add(o.member())
+			}
+			s.run(t)
+		}
+		eventually(t, "all are reachable", func() bool { return allUp(sites) })
+		a, b, c := sites[0], sites[1], sites[2]
+		docs := make([]engine.DocumentID, 100)
+		for i := range docs {
+			docs[i] = a.replicas.create(fmt.Sprint("doc ", i), ids(sites))
+			a.publish(docs[i], "x")
+		}
+		eventually(t, "all have all", func() bool { return same(sites) })
+
+		sim.cut[2].Store(true)
+		within(t, 4*time.Second, "both sides notice the cut", func() bool {
+			return !a.net.Status()[c.id].Reachable && !b.net.Status()[c.id].Reachable && !c.net.Status()[a.id].Reachable
+		})
+		begin := time.Now()
+		r, err := http.NewRequestWithContext(t.Context(), "GET", "http://"+string(c.id)+"/", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := a.net.Transport().RoundTrip(r); !errors.Is(err, engine.ErrUnreachable) {
+			t.Errorf("a request through the cut: %v", err)
+		}
+		if took := time.Since(begin); took > 1500*time.Millisecond {
+			t.Errorf("a request through the cut took %v to fail", took)
+		}
+		for _, id := range docs {
+			for _, s := range sites {
+				s.publish(id, "during the cut")
+			}
+		}
+		eventually(t, "those that are together have the same", func() bool { return same(sites[:2]) })
+		time.Sleep(time.Minute)
+		if same(sites) {
+			t.Fatal("the cut let something through")
+		}
+		sim.cut[2].Store(false)
+		begin = time.Now()
+		within(t, 3*time.Second, "all have all after the cut", func() bool { return same(sites) })
+		t.Logf("healed in %v", time.Since(begin))
+		within(t, 3*time.Second, "all are reachable after the cut", func() bool { return allUp(sites) })
+		for _, s := range sites {
+			s.stop()
+		}
+		sim.net.Close()
+	})
+}
+
+// A cut so short that no connection dies loses nothing either.
+func TestShortCut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sim := newSimulation(t, 25*time.Millisecond)
+		var sites []*testSite
+		for range 2 {
+			sites = append(sites, newTestSite(t, sim.host()))
+		}
+		for _, s := range sites {
+			for _, o := range sites {
+				s.members.add(o.member())
+			}
+			s.run(t)
+		}
+		eventually(t, "both are reachable", func() bool { return allUp(sites) })
+		if rtt := sites[0].net.Status()[sites[1].id].RTT; rtt < 50*time.Millisecond || rtt > 60*time.Millisecond {
+			t.Errorf("a round trip of 50 ms is told as %v", rtt)
+		}
+		id := sites[0].replicas.create("doc", ids(sites))
+		sim.cut[0].Store(true)
+		sites[0].publish(id, "during the cut")
+		time.Sleep(time.Second)
+		sim.cut[0].Store(false)
+		within(t, 3*time.Second, "both have it", func() bool { return same(sites) })
+		for _, s := range sites {
+			s.stop()
+		}
+		sim.net.Close()
+	})
+}
+
+func TestIsolation(t *testing.T) {
+	sites := newTestMesh(t, 3, testConfig{})
+	a, b := sites[0], sites[1]
+	a.net.SetIsolated(true)
+	if !a.net.Isolated() {
+		t.Error("it does not say so")
+	}
+	eventually(t, "both sides notice", func() bool {
+		return !a.net.Status()[b.id].Reachable && !b.net.Status()[a.id].Reachable
+	})
+	id := a.replicas.create("doc", ids(sites))
+	a.publish(id, "alone")
+	b.replicas.create("doc", ids(sites))
+	b.publish(id, "together")
+	eventually(t, "the others go on", func() bool { return same(sites[1:]) })
+	if len(a.net.host.Network().Peers()) > 0 {
+		t.Error("an isolated site is connected")
+	}
+	a.net.SetIsolated(false)
+	within(t, 3*time.Second, "all have all", func() bool { return same(sites) && allUp(sites) })
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	want := []string{fmt.Sprint(a.id, true), fmt.Sprint(a.id, false), fmt.Sprint(a.id, true)}
+	var got []string
+	for _, e := range b.events {
+		if e[:len(a.id)] == string(a.id) {
+			got = append(got, e)
+		}
+	}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("events %v, not %v", got, want)
+	}
+}
+
+// A site that starts again under the same key and address is back at once.
+func TestRestart(t *testing.T) {
+	sites := newTestMesh(t, 2, testConfig{})
+	a, b := sites[0], sites[1]
+	listen := b.net.Addresses()
+	b.stop()
+	id := a.replicas.create("doc", ids(sites))
+	a.publish(id, "while the other is down")
+	n, err := New(Config{Key: b.key, Listen: listen, Log: testLog(t)}, b.members, b.replicas)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.net = n
+	b.run(t)
+	within(t, 4*time.Second, "both have it", func() bool { return same(sites) && allUp(sites) })
+}

@@ -1,0 +1,241 @@
+package p2p
+
+import (
+	"bufio"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/skerry/skerry/engine"
+)
+
+// serve runs an HTTP server on the site's streams.
+func (s *testSite) serve(t testing.TB, h http.Handler) {
+	t.Helper()
+	server := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second}
+	done := make(chan error, 1)
+	go func() { done <- server.Serve(s.net.Listener()) }()
+	t.Cleanup(func() {
+		_ = server.Close()
+		if err := <-done; !errors.Is(err, http.ErrServerClosed) {
+			t.Errorf("serve: %v", err)
+		}
+	})
+}
+
+var transports = map[string]testConfig{
+	"QUIC": {listen: []string{"/ip4/127.0.0.1/udp/0/quic-v1"}},
+	"TCP":  {listen: []string{"/ip4/127.0.0.1/tcp/0"}},
+}
+
+func TestForwardedRequest(t *testing.T) {
+	for name, c := range transports {
+		t.Run(name, func(t *testing.T) {
+			sites := newTestMesh(t, 2, c)
+			sites[1].serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				b, _ := io.ReadAll(r.Body)
+				w.Header().Set("From", r.RemoteAddr)
+				w.WriteHeader(http.StatusTeapot)
+				_, _ = fmt.Fprintf(w, "%s %s %s %s", r.Method, r.URL, r.Header.Get("Skerry-Service"), b)
+			}))
+			for i := range 300 { // more than streams that leak would let through
+				body := fmt.Sprint("body ", i)
+				r, err := http.NewRequestWithContext(t.Context(), "PUT", "http://"+string(sites[1].id)+"/images/1?a=b", strings.NewReader(body))
+				if err != nil {
+					t.Fatal(err)
+				}
+				r.Header.Set("Skerry-Service", "images")
+				answer, err := sites[0].net.Transport().RoundTrip(r)
+				if err != nil {
+					t.Fatal(err)
+				}
+				b, err := io.ReadAll(answer.Body)
+				if err != nil {
+					t.Fatal(err)
+				}
+				_ = answer.Body.Close()
+				if want := "PUT /images/1?a=b images " + body; string(b) != want || answer.StatusCode != http.StatusTeapot {
+					t.Fatalf("%d %q, not %q", answer.StatusCode, b, want)
+				}
+				if got := answer.Header.Get("From"); got != string(sites[0].id) {
+					t.Fatalf("the request came from %q, not %q", got, sites[0].id)
+				}
+			}
+		})
+	}
+}
+
+// 100 MB go there and come back while they go, so that neither side can hold them.
+func TestForwardedStream(t *testing.T) {
+	const size = 100 << 20
+	for name, c := range transports {
+		t.Run(name, func(t *testing.T) {
+			sites := newTestMesh(t, 2, c)
+			sites[1].serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				_ = http.NewResponseController(w).EnableFullDuplex()
+				_, _ = io.Copy(w, r.Body)
+			}))
+			sent := sha256.New()
+			body := io.TeeReader(io.LimitReader(&cheapRandom{}, size), sent)
+			r, err := http.NewRequestWithContext(t.Context(), "POST", "http://"+string(sites[1].id)+"/", io.NopCloser(body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			answer, err := sites[0].net.Transport().RoundTrip(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer answer.Body.Close()
+			got := sha256.New()
+			n, err := io.Copy(got, answer.Body)
+			if err != nil || n != size {
+				t.Fatalf("%d bytes came back: %v", n, err)
+			}
+			if string(got.Sum(nil)) != string(sent.Sum(nil)) {
+				t.Error("other bytes came back")
+			}
+		})
+	}
+}
+
+// cheapRandom yields bytes that do not repeat within a block.
+type cheapRandom struct {
+	block [64 << 10]byte
+	n     byte
+}
+
+func (r *cheapRandom) Read(b []byte) (int, error) {
+	if r.n == 0 {
+		_, _ = rand.Read(r.block[:])
+	}
+	r.n++
+	r.block[0] = r.n
+	return copy(b, r.block[:]), nil
+}
+
+func TestForwardedUpgrade(t *testing.T) {
+	for name, c := range transports {
+		t.Run(name, func(t *testing.T) {
+			sites := newTestMesh(t, 2, c)
+			sites[1].serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Connection", "Upgrade")
+				w.Header().Set("Upgrade", "echo")
+				w.WriteHeader(http.StatusSwitchingProtocols)
+				conn, rw, err := http.NewResponseController(w).Hijack()
+				if err != nil {
+					return
+				}
+				defer conn.Close()
+				_, _ = io.Copy(conn, rw)
+			}))
+			r, err := http.NewRequestWithContext(t.Context(), "GET", "http://"+string(sites[1].id)+"/", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Header.Set("Connection", "Upgrade")
+			r.Header.Set("Upgrade", "echo")
+			answer, err := sites[0].net.Transport().RoundTrip(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if answer.StatusCode != http.StatusSwitchingProtocols {
+				t.Fatalf("answered %s", answer.Status)
+			}
+			conn, ok := answer.Body.(io.ReadWriteCloser)
+			if !ok {
+				t.Fatal("the upgraded connection cannot be written to")
+			}
+			defer conn.Close()
+			in := bufio.NewReader(conn)
+			for i := range 10 {
+				line := fmt.Sprintf("line %d\n", i)
+				if _, err := io.WriteString(conn, line); err != nil {
+					t.Fatal(err)
+				}
+				if got, err := in.ReadString('\n'); err != nil || got != line {
+					t.Fatalf("%q came back for %q: %v", got, line, err)
+				}
+			}
+		})
+	}
+}
+
+// A caller that gives up ends the request at the other site too.
+func TestForwardedCancel(t *testing.T) {
+	sites := newTestMesh(t, 2, testConfig{})
+	began, ended := make(chan struct{}), make(chan struct{})
+	sites[1].serve(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		close(began)
+		<-r.Context().Done()
+		close(ended)
+	}))
+	ctx, cancel := context.WithCancel(t.Context())
+	r, err := http.NewRequestWithContext(ctx, "GET", "http://"+string(sites[1].id)+"/", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	failed := make(chan error, 1)
+	go func() {
+		_, err := sites[0].net.Transport().RoundTrip(r)
+		failed <- err
+	}()
+	<-began
+	cancel()
+	if err := <-failed; !errors.Is(err, context.Canceled) {
+		t.Errorf("the caller got %v", err)
+	}
+	select {
+	case <-ended:
+	case <-time.After(10 * time.Second):
+		t.Error("the request goes on at the other site")
+	}
+}
+
+func TestForwardToNobody(t *testing.T) {
+	sites := newTestMesh(t, 2, testConfig{})
+	_, stranger := testKey(t)
+	get := func(site engine.SiteID) error {
+		r, err := http.NewRequestWithContext(t.Context(), "POST", "http://"+string(site)+"/", strings.NewReader("x"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := sites[0].net.Transport().RoundTrip(r)
+		if err == nil {
+			_ = answer.Body.Close()
+		}
+		return err
+	}
+	if err := get(stranger); !errors.Is(err, engine.ErrUnreachable) {
+		t.Errorf("to a stranger: %v", err)
+	}
+	if err := get(sites[0].id); !errors.Is(err, engine.ErrUnreachable) {
+		t.Errorf("to itself: %v", err)
+	}
+	sites[1].stop()
+	eventually(t, "the end of the other is noticed", func() bool { return !sites[0].net.Status()[sites[1].id].Reachable })
+	begin := time.Now()
+	if err := get(sites[1].id); !errors.Is(err, engine.ErrUnreachable) {
+		t.Errorf("to a site that is down: %v", err)
+	}
+	if took := time.Since(begin); took > 2*time.Second {
+		t.Errorf("it took %v to say so", took)
+	}
+}
+
+func TestListenerOfClosedNetwork(t *testing.T) {
+	s := newTestSite(t, testConfig{})
+	if err := s.net.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.net.Listener().Accept(); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("accept: %v", err)
+	}
+}
