@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/alecthomas/kong"
 	"go.yaml.in/yaml/v4"
 
 	"github.com/skerry/skerry/testnet/lab"
@@ -275,5 +276,23 @@ func TestCutHealAndStatus(t *testing.T) {
 	var out bytes.Buffer
 	if err := status(t.Context(), &out); err != nil || !strings.Contains(out.String(), "toulouse; not nantes") {
 		t.Errorf("status: %v\n%s", err, out.String())
+	}
+}
+
+func TestCommandLine(t *testing.T) {
+	for line, check := range map[string]func(c Command) bool{
+		"":                    func(c Command) bool { return c.Start.Sites == 3 && c.Start.App == "lab" },
+		"--sites 5 --app lab": func(c Command) bool { return c.Start.Sites == 5 },
+		"cut nantes":          func(c Command) bool { return c.Cut.Site == "nantes" },
+		"heal nantes":         func(c Command) bool { return c.Heal.Site == "nantes" },
+	} {
+		var c Command
+		k, err := kong.New(&c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := k.Parse(strings.Fields(line)); err != nil || !check(c) {
+			t.Errorf("%q: %+v, %v", line, c, err)
+		}
 	}
 }
