@@ -17,8 +17,10 @@ import (
 
 // admission is what the mesh document says about a site that was let in. Its key is "issuer/site".
 type admission struct {
-	Invitation string    `json:"invitation"`
-	At         time.Time `json:"at"`
+	Invitation string `json:"invitation"`
+	// Name is what the site called itself. It counts until the site says more of itself.
+	Name SiteName  `json:"name"`
+	At   time.Time `json:"at"`
 }
 
 // mesh is the mesh document decoded: who belongs to the mesh, what they are called and where they are.
@@ -32,14 +34,14 @@ type mesh struct {
 	meshID      string
 	aboutRaw    []byte
 	sites       map[SiteID]SiteRecord
-	admitted    map[SiteID]time.Time
+	admitted    map[SiteID]admission
 	invitations map[string]Invitation
 	skew        map[SiteID]time.Duration
 }
 
 func (m *mesh) init() {
 	m.sites = map[SiteID]SiteRecord{}
-	m.admitted = map[SiteID]time.Time{}
+	m.admitted = map[SiteID]admission{}
 	m.invitations = map[string]Invitation{}
 	m.skew = map[SiteID]time.Duration{}
 }
@@ -73,8 +75,8 @@ func (m *mesh) take(e Entry) error {
 		if err := decodeStrict(e.Value, &a); err != nil {
 			return fmt.Errorf("admission %s: %w: %w", e.Key, ErrRefused, err)
 		}
-		if old, ok := m.admitted[SiteID(rest)]; !ok || a.At.Before(old) {
-			m.admitted[SiteID(rest)] = a.At
+		if old, ok := m.admitted[SiteID(rest)]; !ok || a.At.Before(old.At) {
+			m.admitted[SiteID(rest)] = a
 		}
 	case MapInvitations:
 		var i Invitation
@@ -272,8 +274,7 @@ func (s *Site) memberIDs() []SiteID {
 	return ids
 }
 
-// Members implements Membership. Members that have not said anything of themselves yet have no name. Where two claim one
-// name, the one that joined earlier keeps it.
+// Members implements Membership. Where two claim one name, the one that joined earlier keeps it.
 func (s *Site) Members() []Member {
 	ids := s.memberIDs()
 	m := &s.mesh
@@ -281,7 +282,9 @@ func (s *Site) Members() []Member {
 	defer m.mu.RUnlock()
 	members := make([]Member, 0, len(ids))
 	for _, id := range ids {
-		members = append(members, Member{ID: id, SiteRecord: m.sites[id], Joined: m.admitted[id]})
+		record := m.sites[id]
+		record.Name = cmp.Or(record.Name, m.admitted[id].Name)
+		members = append(members, Member{ID: id, SiteRecord: record, Joined: m.admitted[id].At})
 	}
 	slices.SortFunc(members, func(a, b Member) int { return cmp.Or(a.Joined.Compare(b.Joined), cmp.Compare(a.ID, b.ID)) })
 	taken := map[SiteName]bool{}
@@ -305,10 +308,7 @@ func (s *Site) Skew() map[SiteID]time.Duration {
 func (s *Site) name(id SiteID) SiteName {
 	s.mesh.mu.RLock()
 	defer s.mesh.mu.RUnlock()
-	if n := s.mesh.sites[id].Name; n != "" {
-		return n
-	}
-	return SiteName(id)
+	return cmp.Or(s.mesh.sites[id].Name, s.mesh.admitted[id].Name, SiteName(id))
 }
 
 // Invite makes an invitation. The secret is in the answer only; the mesh document keeps its hash.
@@ -389,8 +389,7 @@ func (s *Site) Admit(ctx context.Context, r JoinRequest) (Envelope, error) {
 			}
 		}
 		i.Uses--
-		a := admission{Invitation: i.ID, At: s.cfg.Now()}
-		r.Record.At = a.At
+		a := admission{Invitation: i.ID, Name: r.Record.Name, At: s.cfg.Now()}
 		err := s.writeMesh(ctx, s.invitationEntry(i),
 			Entry{Map: MapMembers, Key: string(s.cfg.Self) + "/" + string(r.Site), Value: compactStruct(a)})
 		if err != nil {

@@ -44,7 +44,6 @@ func (s *Site) passOn(ctx context.Context, r Request, sites []SiteID, k keeper) 
 		r.Operation = OperationID(s.cfg.NewID())
 	}
 	first := len(r.Via) == 0
-	r.Via = append(slices.Clone(r.Via), s.cfg.Self)
 	status := s.network.Status()
 	for _, to := range s.nearest(sites) {
 		if !status[to].Reachable || slices.Contains(r.Via, to) {
@@ -91,7 +90,6 @@ func (s *Site) passOn(ctx context.Context, r Request, sites []SiteID, k keeper) 
 
 // keep puts a request into the outbox, durable and encrypted, since it holds its caller's credentials.
 func (s *Site) keep(ctx context.Context, r Request, sites []SiteID, sent SiteID, k keeper) error {
-	r.Via = nil
 	e := kept{Request: r, Service: r.Kind.Service, Kind: r.Kind.Name, Placement: sites, Sent: sent}
 	e.Request.Kind = nil
 	sealed, err := s.seal(e.Request.Operation, e)
@@ -144,7 +142,6 @@ func (s *Site) deliver(ctx context.Context, id OperationID) (bool, error) {
 	if r.Kind = s.kinds[kindKey{e.Service, e.Kind}]; r.Kind == nil {
 		return false, fmt.Errorf("deliver operation %s: %w: the catalog has no kind %s.%s", id, ErrNotFound, e.Service, e.Kind)
 	}
-	r.Via = []SiteID{s.cfg.Self}
 	sites := e.Placement
 	if e.Sent != "" {
 		sites = []SiteID{e.Sent}

@@ -114,7 +114,7 @@ type Identifiers interface {
 
 // Forwarder hands a request to another site's agent. It is safe for concurrent use.
 type Forwarder interface {
-	// Forward returns ErrUnreachable when it is certain that the other site has not got it.
+	// Forward adds this site to those that passed the request on. It returns ErrUnreachable when it is certain that the other site has not got it.
 	Forward(ctx context.Context, to SiteID, r Request) (Answer, error)
 }
 

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -267,5 +268,6 @@ func (w wire) Forward(ctx context.Context, to engine.SiteID, r engine.Request) (
 		return engine.Answer{}, engine.ErrUnreachable
 	}
 	r.Key = "" // it counts where the client asked
+	r.Via = append(slices.Clone(r.Via), w.from.ID)
 	return w.from.mesh.site(to).Submit(ctx, r)
 }

@@ -1,0 +1,336 @@
+package agent
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/skerry/skerry/crdt"
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/glue"
+	"github.com/skerry/skerry/p2p"
+	"github.com/skerry/skerry/storage"
+	"github.com/skerry/skerry/web"
+	"github.com/skerry/skerry/web/api"
+	"github.com/skerry/skerry/web/intercept"
+)
+
+// openDocuments is how many documents stay open in memory, about 10 KiB each.
+const openDocuments = 1024
+
+// Agent is one site's agent with everything it is made of. It is made by New and used once, by Run.
+type Agent struct {
+	cfg      Config
+	log      *slog.Logger
+	version  string
+	catalog  *glue.Catalog
+	store    *storage.Store
+	client   *glue.Client
+	network  *p2p.Network
+	site     *engine.Site
+	handlers map[engine.ServiceName]*intercept.Handler
+	server   *web.Server
+	ready    readiness
+	// listeners are those of the services and of the API, open from New on, so that a port in use is told at once.
+	listeners map[engine.ServiceName]net.Listener
+	api       net.Listener
+}
+
+// Run runs one site's agent until ctx ends: it lets requests under way finish, stops everything and returns nil. Version
+// is what the agent says of itself.
+func Run(ctx context.Context, cfg Config, version string, log *slog.Logger) error {
+	a, err := New(ctx, cfg, version, log)
+	if err != nil {
+		return err
+	}
+	return a.Run(ctx)
+}
+
+// New opens the data directory and all listeners. After an error, nothing stays open.
+func New(ctx context.Context, cfg Config, version string, log *slog.Logger) (a *Agent, err error) {
+	a = &Agent{cfg: cfg, log: log, version: version, listeners: map[engine.ServiceName]net.Listener{}, handlers: map[engine.ServiceName]*intercept.Handler{}}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, a.close())
+		}
+	}()
+	if a.catalog, err = glue.LoadCatalog(cfg.Application); err != nil {
+		return nil, err
+	}
+	if err = Check(cfg, a.catalog); err != nil {
+		return nil, err
+	}
+	if a.store, err = storage.Open(cfg.DataDir, storage.Options{}); err != nil {
+		return nil, fmt.Errorf("open the data directory %s: %w", cfg.DataDir, err)
+	}
+	key, err := p2p.Identity(cfg.DataDir)
+	if err != nil {
+		return nil, err
+	}
+	self, err := p2p.SiteIDOf(key)
+	if err != nil {
+		return nil, err
+	}
+	a.log = log.With("site", string(cfg.Site))
+	vault, err := storage.OpenVault(cfg.DataDir)
+	if err != nil {
+		return nil, err
+	}
+	documents, err := crdt.New(self, key, rand.Reader, a.store, openDocuments)
+	if err != nil {
+		return nil, err
+	}
+	if a.client, err = newClient(cfg, a.catalog); err != nil {
+		return nil, err
+	}
+	a.site, err = engine.New(ctx, engine.Config{
+		Self: self, Kinds: kinds(a.catalog), Documents: documents, Store: a.store, Ledger: a.store, App: a.client,
+		Log: a.log, Now: time.Now, Vault: vault, Classify: a.client.Classify,
+		NewID:  func() string { return uuid.Must(uuid.NewV7()).String() },
+		Random: func(b []byte) { rand.Read(b) },
+	})
+	if err != nil {
+		return nil, err
+	}
+	a.client.Use(a.site)
+	a.network, err = p2p.New(p2p.Config{
+		Key: key, Listen: cfg.Mesh.Listen, Peers: cfg.Mesh.Peers, Log: a.log,
+		OnStatus: func(id engine.SiteID, up bool) { a.site.SiteChanged(context.WithoutCancel(ctx), id, up) },
+	}, a.site, a.site)
+	if err != nil {
+		return nil, err
+	}
+	transport := a.network.Transport()
+	a.site.Attach(a.network, intercept.NewForwarder(a.site, transport, 0))
+	if err = a.listen(); err != nil {
+		return nil, err
+	}
+	for name := range a.catalog.Services {
+		a.handlers[name] = intercept.New(intercept.Config{
+			Service: name, Client: a.client, Site: a.site, Membership: a.site, Network: a.network, Peer: transport,
+			Application: a.catalog.Application, Services: slices.Sorted(maps.Keys(a.catalog.Services)),
+			API:    "http://" + cfg.API.Listen,
+			Limits: intercept.Limits{Body: cfg.Limits.Body, List: cfg.Limits.AskTimeout}, Log: a.log,
+		})
+	}
+	if err = a.newServer(); err != nil {
+		return nil, err
+	}
+	return a, a.enter(ctx)
+}
+
+func kinds(c *glue.Catalog) []*engine.Kind {
+	var all []*engine.Kind
+	for _, name := range slices.Sorted(maps.Keys(c.Services)) {
+		all = append(all, c.Services[name].Kinds...)
+	}
+	return all
+}
+
+func newClient(cfg Config, catalog *glue.Catalog) (*glue.Client, error) {
+	c := glue.ClientConfig{ListItems: catalog.ListItems, HeaderTimeout: cfg.Limits.AnswerTimeout}
+	for name, s := range catalog.Services {
+		service := cfg.Services[name]
+		u := glue.Upstream{Service: name, Kinds: s.Kinds}
+		var err error
+		if u.URL, err = url.Parse(service.Upstream); err != nil {
+			return nil, fmt.Errorf("upstream of service %s: %w", name, err)
+		}
+		if t := service.UpstreamTLS; t != nil {
+			if u.TLS, err = glue.UpstreamTLS(t.CA, t.Cert, t.Key, t.InsecureSkipVerify); err != nil {
+				return nil, fmt.Errorf("upstream of service %s: %w", name, err)
+			}
+		}
+		if k := service.Credentials; k != nil && k.TokenFile != "" {
+			u.Credentials = glue.FileCredentials("Authorization", "Bearer ", k.TokenFile)
+		} else if k != nil {
+			u.Credentials = glue.FileCredentials(k.Header, "", k.ValueFile)
+		}
+		c.Upstreams = append(c.Upstreams, u)
+	}
+	return glue.NewClient(c)
+}
+
+// listen opens the listeners of the services and of the API.
+func (a *Agent) listen() (err error) {
+	for name, s := range a.cfg.Services {
+		l, err := net.Listen("tcp", s.Listen)
+		if err != nil {
+			return fmt.Errorf("listen for service %s on %s: %w", name, s.Listen, err)
+		}
+		a.listeners[name] = l
+		if s.TLS != nil {
+			if a.listeners[name], err = secure(l, s.TLS); err != nil {
+				l.Close()
+				return fmt.Errorf("listen for service %s on %s: %w", name, s.Listen, err)
+			}
+		}
+	}
+	if a.api, err = net.Listen("tcp", a.cfg.API.Listen); err != nil {
+		return fmt.Errorf("listen for the API on %s: %w", a.cfg.API.Listen, err)
+	}
+	return nil
+}
+
+func (a *Agent) newServer() (err error) {
+	var services []api.Service
+	for _, name := range slices.Sorted(maps.Keys(a.catalog.Services)) {
+		services = append(services, api.Service{Name: name, Kinds: a.catalog.Services[name].Kinds, Handler: a.handlers[name]})
+	}
+	a.server, err = web.New(web.Config{Listen: a.cfg.API.Listen, Config: api.Config{
+		Application: a.catalog.Application, Catalog: a.catalog.Digest, Version: a.version, Services: services,
+		Store: a.store, Counter: a.store, Mesh: a.site, Network: a.network, Operator: a.site, Waiter: a.site,
+		Token: a.token, Ready: a.ready.check, Registry: prometheus.NewRegistry(), Log: a.log, Now: time.Now,
+	}})
+	return err
+}
+
+// token is the text of an invitation.
+func (a *Agent) token(i engine.Invitation, secret []byte) string {
+	text, err := p2p.EncodeToken(p2p.Token{
+		Mesh: a.site.MeshID(), Inviter: a.site.Self(), Addresses: a.network.Addresses(), Invitation: i.ID, Secret: secret, Expires: i.ExpiresAt,
+	})
+	if err != nil {
+		a.log.Error("encode an invitation", "err", err)
+	}
+	return text
+}
+
+// enter makes sure that this site belongs to a mesh and says there what is to be known of it.
+func (a *Agent) enter(ctx context.Context) error {
+	record := engine.SiteRecord{
+		Name: a.cfg.Site, Addresses: a.network.Addresses(), Services: slices.Sorted(maps.Keys(a.catalog.Services)),
+		Application: a.catalog.Application, Catalog: a.catalog.Digest, Version: a.version,
+	}
+	invitation, err := a.invitation()
+	switch {
+	case err != nil && !a.site.InMesh():
+		return err
+	case a.site.InMesh():
+		return a.site.Announce(ctx, record)
+	case invitation == "":
+		a.log.Info("this is the first site of a new mesh: other sites join by invitation")
+		return a.site.Found(ctx, record)
+	}
+	token, err := p2p.DecodeToken(invitation)
+	if err != nil {
+		return err
+	}
+	e, err := a.network.Join(ctx, token, record)
+	if err != nil {
+		return err
+	}
+	if err := a.site.Adopt(ctx, e); err != nil {
+		return err
+	}
+	if a.site.MeshID() != token.Mesh {
+		return fmt.Errorf("join the mesh: the inviter belongs to mesh %s, the invitation is for %s", a.site.MeshID(), token.Mesh)
+	}
+	return a.site.Announce(ctx, record)
+}
+
+// invitation returns the configured invitation, empty when there is none.
+func (a *Agent) invitation() (string, error) {
+	if a.cfg.Mesh.JoinFile == "" {
+		return a.cfg.Mesh.Join, nil
+	}
+	b, err := os.ReadFile(a.cfg.Mesh.JoinFile)
+	if err != nil {
+		return "", fmt.Errorf("read the invitation: %w", err)
+	}
+	return strings.TrimSpace(string(b)), nil
+}
+
+// drain is how long requests under way may take to finish when the agent stops.
+const drain = 10 * time.Second
+
+// Run serves until ctx ends. What clients are waiting for ends first, the network after it, the store last.
+func (a *Agent) Run(ctx context.Context) error {
+	inner, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	below, broken := errgroup.WithContext(inner)
+	below.Go(func() error { return a.network.Run(inner) })
+	below.Go(func() error { return a.site.Run(inner) })
+
+	fronts, served := errgroup.WithContext(ctx)
+	fronts.Go(func() error { return a.server.Serve(served, a.api) })
+	fronts.Go(func() error { return serve(served, intercept.Peers(a.site, a.handlers), a.network.Listener(), "other sites") })
+	for name, l := range a.listeners {
+		fronts.Go(func() error { return serve(served, a.handlers[name], l, "service "+string(name)) })
+	}
+	fronts.Go(func() error {
+		select {
+		case <-broken.Done():
+			return errors.New("the engine or the network has stopped")
+		case <-served.Done():
+			return nil
+		}
+	})
+	a.ready.set(nil)
+	a.log.Info("agent is up", "api", "http://"+a.cfg.API.Listen, "peer", string(a.site.Self()), "mesh", a.site.MeshID())
+	err := fronts.Wait()
+	a.ready.set(errors.New("the agent is stopping"))
+	stop()
+	err = errors.Join(err, below.Wait())
+	err = errors.Join(err, a.close())
+	if err == nil {
+		a.log.Info("agent has stopped")
+	}
+	return err
+}
+
+// serve answers on l with h until ctx ends, and lets requests under way finish.
+func serve(ctx context.Context, h http.Handler, l net.Listener, what string) error {
+	server := &http.Server{Handler: h, ReadHeaderTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 1 << 20}
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(l) }()
+	select {
+	case err := <-ended:
+		return fmt.Errorf("serve %s: %w", what, err)
+	case <-ctx.Done():
+	}
+	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain)
+	defer cancel()
+	if err := server.Shutdown(late); err != nil {
+		server.Close()
+	}
+	if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve %s: %w", what, err)
+	}
+	return nil
+}
+
+// close ends what New has opened, in the reverse order.
+func (a *Agent) close() error {
+	var errs []error
+	for _, l := range a.listeners {
+		l.Close()
+	}
+	if a.api != nil {
+		a.api.Close()
+	}
+	if a.network != nil {
+		errs = append(errs, a.network.Close())
+	}
+	if a.client != nil {
+		a.client.CloseIdle()
+	}
+	if a.store != nil {
+		errs = append(errs, a.store.Close())
+	}
+	return errors.Join(errs...)
+}

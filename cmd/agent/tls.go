@@ -1,0 +1,30 @@
+package agent
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"net"
+	"os"
+)
+
+// secure makes a listener speak HTTPS.
+func secure(l net.Listener, t *ListenerTLS) (net.Listener, error) {
+	certificate, err := tls.LoadX509KeyPair(t.Cert, t.Key)
+	if err != nil {
+		return nil, fmt.Errorf("load the certificate: %w", err)
+	}
+	c := &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}
+	if t.ClientCA != "" {
+		pem, err := os.ReadFile(t.ClientCA)
+		if err != nil {
+			return nil, fmt.Errorf("load the authorities of clients: %w", err)
+		}
+		c.ClientCAs = x509.NewCertPool()
+		if !c.ClientCAs.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("load the authorities of clients: %s has no certificate in PEM", t.ClientCA)
+		}
+		c.ClientAuth = tls.RequireAndVerifyClientCert
+	}
+	return tls.NewListener(l, c), nil
+}
