@@ -1,12 +1,11 @@
 package acceptance
 
 import (
-	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -89,14 +88,20 @@ func alone(t *testing.T) (*netns.Host, *site.Config) {
 // refused runs an agent that must not start and returns what it says.
 func refused(t *testing.T, h *netns.Host, c *site.Config) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-	defer cancel()
-	argv := h.Command(program, "agent", "--config", c.File())
-	out, err := exec.CommandContext(ctx, argv[0], argv[1:]...).CombinedOutput()
-	if err == nil || ctx.Err() != nil {
-		t.Fatalf("the agent starts and ends with %v, %v:\n%s", err, ctx.Err(), out)
+	p, err := process.Start("the agent", c.Log(), h.Command(program, "agent", "--config", c.File())...)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return string(out)
+	select {
+	case <-p.Done():
+	case <-time.After(10 * time.Second):
+		t.Fatalf("the agent starts:\n%s", errors.Join(p.Kill(), p.Ended()))
+	}
+	out := process.Tail(p.Log(), 200)
+	if strings.Contains(p.Ended().Error(), "status 0") {
+		t.Errorf("the agent ends with status 0:\n%s", out)
+	}
+	return out
 }
 
 func TestMalformedConfiguration(t *testing.T) {
