@@ -106,7 +106,8 @@ type fakeReplicas struct {
 	// fault, unless nil, is asked first by Receive.
 	fault    func(from engine.SiteID, e engine.Envelope) error
 	received int
-	most     int // the most bytes that Missing gave at once
+	arrived  func() // unless nil, called when Receive has taken an envelope in
+	most     int    // the most bytes that Missing gave at once
 }
 
 func newFakeReplicas(self engine.SiteID) *fakeReplicas {
@@ -161,6 +162,9 @@ func (f *fakeReplicas) Receive(_ context.Context, from engine.SiteID, e engine.E
 		if err := fault(from, e); err != nil {
 			return err
 		}
+	}
+	if f.arrived != nil {
+		defer f.arrived()
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -226,7 +226,7 @@ func (l *link) takeAnswer(ctx context.Context, s network.Stream, r *bufio.Reader
 			if p.More {
 				more = append(more, p.Document)
 			}
-			j := job{from: l.site, envelope: *p.Envelope, done: func(err error) { results <- err }}
+			j := job{from: l.site, author: l.site, envelope: *p.Envelope, done: func(err error) { results <- err }}
 			if err := l.n.in.put(ctx, j); err != nil {
 				return nil, err
 			}
@@ -316,6 +316,9 @@ func (n *Network) giveAll(ctx context.Context, s network.Stream, to engine.SiteI
 	for _, w := range request.Wants {
 		p := piece{Document: w.Document}
 		e, more, err := n.replicas.Missing(ctx, to, w.Document, w.Have, pieceBytes)
+		if err == nil {
+			err = checkEnvelope(e) // the other side would refuse it
+		}
 		switch {
 		case err == nil:
 			p.Envelope, p.More = &e, more

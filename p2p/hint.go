@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/fxamacker/cbor/v2"
 	"github.com/libp2p/go-libp2p/core/network"
 
 	"github.com/skerry/skerry/engine"
@@ -22,6 +23,11 @@ const (
 	hintQueueBytes = 16 << 20
 	hintTimeout    = 10 * time.Second
 )
+
+// encodedHint is a hint whose envelope is encoded already.
+type encodedHint struct {
+	Envelope cbor.RawMessage `cbor:"1,keyasint"`
+}
 
 // hint is one frame of the hint protocol: an envelope, or the identifier of a document that is worth pulling.
 type hint struct {
@@ -172,7 +178,7 @@ func (n *Network) serveHints(ctx context.Context, s network.Stream) {
 			l.repair.pull(h.Document)
 			continue
 		}
-		if err := n.in.put(ctx, job{from: from, envelope: *h.Envelope}); err != nil {
+		if err := n.in.put(ctx, job{from: from, author: from, envelope: *h.Envelope}); err != nil {
 			return
 		}
 	}

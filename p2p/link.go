@@ -53,7 +53,7 @@ type link struct {
 	cap       time.Duration
 	up        bool
 	changed   chan struct{} // closed and made anew when up or failed changes, or a ping is answered
-	failed    bool          // the last try to connect failed
+	failed    bool          // the connection was lost, or the last try to connect failed
 	rtt       time.Duration
 	lastSeen  time.Time
 	refusals  []time.Time // recent ones, oldest first
@@ -73,7 +73,6 @@ func (l *link) run(ctx context.Context) {
 	wg.Go(func() { l.sendHints(ctx) })
 	wg.Go(func() { l.repairAll(ctx) })
 	wg.Wait()
-	l.setUp(false)
 }
 
 // nudge makes the link try again at once.
@@ -130,6 +129,7 @@ func (l *link) setUp(up bool) {
 	was := l.up
 	l.up = up
 	if was != up {
+		l.failed = !up // requests are to fail at once until it is back
 		l.notify()
 	}
 	l.mu.Unlock()

@@ -220,7 +220,12 @@ func (n *Network) watchMembers(ctx context.Context) {
 				n.mu.Unlock()
 				linkCtx, stop := context.WithCancel(ctx)
 				stops[m.ID] = stop
-				links.Go(func() { l.run(linkCtx) })
+				links.Go(func() {
+					l.run(linkCtx)
+					if ctx.Err() == nil { // no member any more; at the end of Run nobody is to be told
+						l.setUp(false)
+					}
+				})
 			}
 			l.setAddresses(m.Addresses, len(members))
 		}

@@ -2,7 +2,6 @@ package p2p
 
 import (
 	"context"
-	"errors"
 	"sync/atomic"
 
 	"github.com/skerry/skerry/engine"
@@ -75,15 +74,23 @@ func (n *Network) publishAll(ctx context.Context) {
 // publish gossips one envelope and sends it directly to those members of the placement that gossip would not reach
 // now. A member that is not connected gets it when it is compared with after it has come back.
 func (n *Network) publish(ctx context.Context, o outgoing) {
-	direct := o.placement
-	frame, err := encodeFrame(hint{Envelope: &o.envelope}, maxGossip)
-	switch {
-	case errors.Is(err, engine.ErrTooLarge):
-		// Those who are interested pull it.
-		frame, err = encodeFrame(hint{Document: o.envelope.Document}, maxGossip)
-	case err == nil:
-		direct = n.topics.publish(ctx, o.placement, o.envelope)
+	b, err := encodeCBOR(o.envelope)
+	if err == nil {
+		err = checkEnvelope(o.envelope) // the others would refuse it
 	}
+	if err != nil {
+		n.log.Error("a change was not sent", "document", o.envelope.Document, "err", err)
+		return
+	}
+	direct := o.placement
+	var message any = hint{Document: o.envelope.Document} // those who are interested pull it
+	if len(b) <= maxGossip {
+		message = encodedHint{Envelope: b}
+		if direct = n.topics.publish(ctx, o.placement, b); len(direct) == 0 {
+			return
+		}
+	}
+	frame, err := encodeFrame(message, maxHint)
 	if err != nil {
 		n.log.Error("a change was not sent", "document", o.envelope.Document, "err", err)
 		return

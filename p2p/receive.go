@@ -6,8 +6,9 @@ import (
 	"fmt"
 	"hash/maphash"
 	"sync"
-	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/semaphore"
 
 	"github.com/skerry/skerry/engine"
 )
@@ -30,8 +31,8 @@ const (
 type job struct {
 	from     engine.SiteID
 	envelope engine.Envelope
-	// relayed says that from is not who made the envelope, and so not to blame for it.
-	relayed bool
+	// author made the envelope and is to blame for it.
+	author engine.SiteID
 	// done, unless nil, is told the result; what follows from it is then up to who asked.
 	done func(error)
 }
@@ -39,11 +40,11 @@ type job struct {
 type inbox struct {
 	seed    maphash.Seed
 	workers [inboxWorkers]chan job
-	bytes   atomic.Int64
+	bytes   *semaphore.Weighted
 }
 
 func newInbox() *inbox {
-	b := &inbox{seed: maphash.MakeSeed()}
+	b := &inbox{seed: maphash.MakeSeed(), bytes: semaphore.NewWeighted(inboxBytes)}
 	for i := range b.workers {
 		b.workers[i] = make(chan job, inboxSize)
 	}
@@ -56,25 +57,28 @@ func (b *inbox) worker(j job) chan job {
 
 // put waits for room.
 func (b *inbox) put(ctx context.Context, j job) error {
+	if err := b.bytes.Acquire(ctx, sizeOf(j.envelope)); err != nil {
+		return err
+	}
 	select {
 	case b.worker(j) <- j:
-		b.bytes.Add(sizeOf(j.envelope))
 		return nil
 	case <-ctx.Done():
+		b.bytes.Release(sizeOf(j.envelope))
 		return ctx.Err()
 	}
 }
 
 // offer reports false when there is no room.
 func (b *inbox) offer(j job) bool {
-	if b.bytes.Load() > inboxBytes {
+	if !b.bytes.TryAcquire(sizeOf(j.envelope)) {
 		return false
 	}
 	select {
 	case b.worker(j) <- j:
-		b.bytes.Add(sizeOf(j.envelope))
 		return true
 	default:
+		b.bytes.Release(sizeOf(j.envelope))
 		return false
 	}
 }
@@ -88,8 +92,8 @@ func (b *inbox) run(ctx context.Context, n *Network) {
 				case <-ctx.Done():
 					return
 				case j := <-jobs:
-					b.bytes.Add(-sizeOf(j.envelope))
 					n.receive(ctx, j)
+					b.bytes.Release(sizeOf(j.envelope))
 				}
 			}
 		})
@@ -109,16 +113,15 @@ func (n *Network) receive(ctx context.Context, j job) {
 		n.counters.received.Add(1)
 	case ctx.Err() != nil:
 	case errors.Is(err, engine.ErrMissing):
-		if l := n.link(j.from); l != nil {
+		// The author has it on disk; who relayed it may not have merged it yet.
+		if l := n.link(j.author); l != nil && l.isUp() {
 			l.repair.pull(j.envelope.Document)
+		} else if l := n.link(j.from); l != nil {
+			l.repair.pull(j.envelope.Document)
+			l.repair.compareLater()
 		}
 	case errors.Is(err, engine.ErrRefused):
-		if j.relayed {
-			n.counters.refused.Add(1)
-			n.log.Warn("a relayed change was refused", "peer", j.from, "document", j.envelope.Document, "err", err)
-			return
-		}
-		n.refuse(j.from, fmt.Errorf("document %s: %w", j.envelope.Document, err))
+		n.refuse(j.author, fmt.Errorf("document %s: %w", j.envelope.Document, err))
 	default:
 		n.log.Warn("a change was not taken in", "peer", j.from, "document", j.envelope.Document, "err", err)
 		if l := n.link(j.from); l != nil {

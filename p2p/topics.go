@@ -89,16 +89,12 @@ func newTopics(ctx context.Context, n *Network) (*topics, error) {
 
 func (t *topics) wait() { t.wg.Wait() }
 
-// publish gossips e and returns the members of the placement that gossip would not reach now.
-func (t *topics) publish(ctx context.Context, placement []engine.SiteID, e engine.Envelope) []engine.SiteID {
+// publish gossips an encoded envelope and returns the members of the placement that gossip would not reach now.
+func (t *topics) publish(ctx context.Context, placement []engine.SiteID, b []byte) []engine.SiteID {
 	placement = slices.Compact(slices.Sorted(slices.Values(placement)))
 	others := slices.DeleteFunc(slices.Clone(placement), func(s engine.SiteID) bool { return s == t.n.self })
 	// With one other site there is nothing to relay.
 	if len(others) < 2 || len(others) == len(placement) {
-		return others
-	}
-	b, err := encodeCBOR(e)
-	if err != nil {
 		return others
 	}
 	name := topicName(placement)
@@ -118,7 +114,7 @@ func (t *topics) publish(ctx context.Context, placement []engine.SiteID, e engin
 		return direct // no one is in the topic
 	}
 	if err := top.topic.Publish(ctx, b); err != nil {
-		t.n.log.Warn("a change was not gossiped", "document", e.Document, "err", err)
+		t.n.log.Warn("a change was not gossiped", "err", err)
 		return others
 	}
 	return direct
@@ -210,7 +206,7 @@ func (t *topics) read(ctx context.Context, sub *pubsub.Subscription) {
 		if !ok || m.Local || m.ReceivedFrom == t.n.host.ID() {
 			continue
 		}
-		j := job{from: siteOf(m.ReceivedFrom), envelope: e, relayed: m.GetFrom() != m.ReceivedFrom}
+		j := job{from: siteOf(m.ReceivedFrom), author: siteOf(m.GetFrom()), envelope: e}
 		if !t.n.in.offer(j) {
 			t.n.counters.dropped.Add(1)
 			if l := t.n.link(j.from); l != nil {
