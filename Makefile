@@ -1,10 +1,6 @@
 # What people do with this tree; `make` lists it.
 
-VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
-COMMIT  := $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
-LDFLAGS := -X main.version=$(VERSION) -X main.commit=$(COMMIT)
-
-# Arguments for `make demo`, as in `make demo ARGS="--sites 5"`.
+# Arguments for `make demo` and `make bench`, as in `make demo ARGS="--sites 5"`.
 ARGS ?=
 
 .DEFAULT_GOAL := help
@@ -14,9 +10,9 @@ ARGS ?=
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
 
-build: ## build bin/skerry
+build: ## build bin/skerry; its version is that of the commit
 	@.ci/deps build
-	go build -trimpath -ldflags '$(LDFLAGS)' -o bin/skerry ./cmd/skerry
+	go build -trimpath -o bin/skerry ./cmd/skerry
 
 demo: build ## three sites on this machine, with a walk-through; ARGS="--sites 5" for more
 	bin/skerry demo $(ARGS)
@@ -36,7 +32,7 @@ lint:
 
 bench: build ## measure, side by side with what others use; takes minutes
 	@.ci/deps bench
-	go run ./testnet/bench
+	go run ./testnet/bench --program bin/skerry $(ARGS)
 
 generate: ## make generated code anew
 	go tool templ generate
