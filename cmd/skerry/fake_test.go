@@ -1,0 +1,235 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// fakeAgent stands in for an agent: it answers as the REST API is described, out of memory, and remembers what it was
+// asked.
+type fakeAgent struct {
+	*httptest.Server
+	mu         sync.Mutex
+	asked      []string
+	sites      []map[string]any
+	resources  []map[string]any // newest first
+	operations []map[string]any
+	events     []map[string]any // oldest first
+	changed    chan struct{}    // closed and replaced when there is a new event
+	cut        chan struct{}    // closed to end all streams
+}
+
+func before(d time.Duration) string { return noon.Add(-d).Format(time.RFC3339Nano) }
+
+const (
+	debian = "0190a5c2-7f31-7c55-9c1f-0d3d4f6b2a11"
+	alpine = "0190a5c2-9ab0-7be2-8f00-5a3e2c1d0f99"
+	opPut  = "0190a5c3-0a01-7d20-b1c9-1f6d1f0f2b77"
+	opPost = "0190a5c2-8a01-7d20-b1c9-1f6d1f0f2b77"
+)
+
+func startFake() *fakeAgent {
+	a := &fakeAgent{changed: make(chan struct{}), cut: make(chan struct{})}
+	type m = map[string]any
+	a.sites = []m{
+		{"name": "paris", "peer_id": "12D3KooWParis", "self": true, "reachable": true, "rtt_ms": 0, "last_seen": before(0), "services": []string{"images", "servers"},
+			"application": "lab", "application_version": nil, "agent_version": "v0.1.0", "addresses": []string{"/ip4/127.0.0.1/udp/4701/quic-v1"}, "joined_at": before(72 * time.Hour)},
+		{"name": "lyon", "peer_id": "12D3KooWLyon", "self": false, "reachable": false, "rtt_ms": nil, "last_seen": nil, "services": []string{}, "application": "lab", "addresses": []string{}},
+		{"name": "nantes", "peer_id": "12D3KooWNantes", "self": false, "reachable": true, "rtt_ms": 4.25, "last_seen": before(3 * time.Second), "services": []string{"images", "servers"},
+			"application": "lab", "application_version": "2.1", "addresses": []string{"/ip4/127.0.0.1/udp/4702/quic-v1", "/ip4/127.0.0.1/tcp/4702"}, "joined_at": before(26 * time.Hour)},
+	}
+	a.resources = []m{
+		{"id": alpine, "service": "images", "kind": "image", "collaboration": "replication", "state": "converging", "reason": "nantes has not applied 2 operations: it is unreachable",
+			"created_at": before(90 * time.Second), "updated_at": before(time.Second), "sites": m{
+				"paris":  m{"local_id": "7", "state": "converged", "applied": 3, "pending": 0, "reason": ""},
+				"nantes": m{"local_id": "", "state": "converging", "applied": 1, "pending": 2, "reason": "unreachable"}}},
+		{"id": debian, "service": "images", "kind": "image", "collaboration": "replication", "state": "converged", "reason": "", "created_at": before(5 * time.Hour),
+			"sites": m{"paris": m{"local_id": "1", "state": "converged", "applied": 2, "pending": 0}, "nantes": m{"local_id": "4", "state": "converged", "applied": 2, "pending": 0}}},
+	}
+	a.operations = []m{
+		{"id": opPut, "resource": alpine, "type": "replace", "service": "images", "kind": "image", "method": "PUT", "path": "/images/{id}", "scope": "", "origin": "paris", "user": "ada",
+			"issued_at": before(40 * time.Second), "state": "uncertain", "parents": []string{opPost}, "body": m{"name": "alpine", "size": 3}, "body_encoding": "json", "change": nil, "sites": m{
+				"paris":  m{"state": "applied", "status": 200, "at": before(40 * time.Second), "attempts": 1, "error": ""},
+				"nantes": m{"state": "uncertain", "status": 0, "at": before(10 * time.Second), "attempts": 3, "error": "no answer from the application within 30s\x1b[2J"}}},
+		{"id": opPost, "resource": alpine, "type": "create", "service": "images", "kind": "image", "method": "POST", "path": "/images", "scope": "{images: paris & nantes}", "origin": "nantes",
+			"user": "", "issued_at": before(90 * time.Second), "state": "applied", "parents": []string{}, "sites": m{
+				"paris": m{"state": "applied", "status": 201, "at": before(89 * time.Second), "attempts": 1}, "nantes": m{"state": "applied", "status": 201, "at": before(90 * time.Second), "attempts": 1}}},
+	}
+	for i, e := range []m{{"type": "site.up", "subject": "nantes", "data": m{}}, {"type": "operation.accepted", "subject": opPost, "data": m{"resource": alpine}},
+		{"type": "operation.applied", "subject": opPost, "data": m{"site": "paris", "status": 201}}} {
+		a.addEvent(e, noon.Add(time.Duration(i-3)*time.Minute))
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /api/v1/sites", func(w http.ResponseWriter, r *http.Request) { a.answer(w, a.sites) })
+	mux.HandleFunc("GET /api/v1/resources", func(w http.ResponseWriter, r *http.Request) {
+		if s := r.FormValue("site"); s != "" && s != "paris" && s != "nantes" {
+			refuse(w, 422, "unknown-site", fmt.Sprintf("there is no site %q in this mesh", s))
+			return
+		}
+		a.page(w, r, a.resources, func(v map[string]any) bool {
+			return (r.FormValue("state") == "" && v["state"] != "deleted" || v["state"] == r.FormValue("state")) &&
+				strings.Contains(v["id"].(string), r.FormValue("q"))
+		})
+	})
+	mux.HandleFunc("GET /api/v1/resources/{id}", func(w http.ResponseWriter, r *http.Request) { a.one(w, r, a.resources) })
+	mux.HandleFunc("GET /api/v1/operations", func(w http.ResponseWriter, r *http.Request) {
+		a.page(w, r, a.operations, func(v map[string]any) bool { return r.FormValue("state") == "" || v["state"] == r.FormValue("state") })
+	})
+	mux.HandleFunc("GET /api/v1/operations/{id}", func(w http.ResponseWriter, r *http.Request) { a.one(w, r, a.operations) })
+	mux.HandleFunc("POST /api/v1/operations/{id}/{verb}", func(w http.ResponseWriter, r *http.Request) {
+		if r.PathValue("id") != opPut {
+			refuse(w, 409, "settled", "nothing is to be settled: the operation is applied")
+			return
+		}
+		a.one(w, r, a.operations)
+	})
+	mux.HandleFunc("POST /api/v1/invitations", func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(http.StatusCreated)
+		a.answer(w, m{"id": "7f3a", "token": "skr1:bWVzaA", "uses": 1, "expires_at": noon.Add(time.Hour).Format(time.RFC3339)})
+	})
+	mux.HandleFunc("POST /api/v1/scope/explain", a.explain)
+	mux.HandleFunc("GET /api/v1/events/log", func(w http.ResponseWriter, r *http.Request) {
+		newest := slices.Clone(a.events)
+		slices.Reverse(newest)
+		end, err := strconv.Atoi(r.FormValue("before"))
+		a.page(w, r, newest, func(v map[string]any) bool {
+			id, _ := strconv.Atoi(v["id"].(string))
+			return err != nil || id < end
+		})
+	})
+	mux.HandleFunc("GET /api/v1/events", a.stream)
+	a.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		r.Body = io.NopCloser(strings.NewReader(string(body)))
+		a.mu.Lock()
+		a.asked = append(a.asked, strings.TrimSpace(fmt.Sprintf("%s %s %s", r.Method, strings.TrimPrefix(r.RequestURI, "/api/v1"), body)))
+		a.mu.Unlock()
+		mux.ServeHTTP(w, r)
+	}))
+	return a
+}
+
+func (a *fakeAgent) last() string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.asked) == 0 {
+		return "nothing"
+	}
+	return a.asked[len(a.asked)-1]
+}
+
+// addEvent writes an event and tells those who wait.
+func (a *fakeAgent) addEvent(e map[string]any, at time.Time) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	e["id"], e["specversion"], e["source"], e["time"] = strconv.Itoa(len(a.events)+1), "1.0", "/sites/paris", at.Format(time.RFC3339)
+	a.events = append(a.events, e)
+	close(a.changed)
+	a.changed = make(chan struct{})
+}
+
+func (a *fakeAgent) answer(w http.ResponseWriter, v any) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(v)
+}
+
+func refuse(w http.ResponseWriter, status int, typ, detail string) {
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(map[string]any{"type": "/problems/" + typ, "title": http.StatusText(status), "status": status, "detail": detail})
+}
+
+// page answers with limit rows after the cursor, which is the number of rows before the page, or, of events, an id.
+func (a *fakeAgent) page(w http.ResponseWriter, r *http.Request, rows []map[string]any, keep func(map[string]any) bool) {
+	a.mu.Lock()
+	rows = slices.DeleteFunc(slices.Clone(rows), func(v map[string]any) bool { return !keep(v) })
+	a.mu.Unlock()
+	skip, _ := strconv.Atoi(r.FormValue("cursor"))
+	limit, err := strconv.Atoi(r.FormValue("limit"))
+	if err != nil || limit < 1 || limit > 1000 {
+		refuse(w, 400, "bad-request", "limit is "+r.FormValue("limit"))
+		return
+	}
+	rows, next := rows[min(skip, len(rows)):], ""
+	if len(rows) > limit {
+		rows = rows[:limit]
+		next = strconv.Itoa(skip + limit)
+		if strings.HasSuffix(r.URL.Path, "/log") {
+			next = rows[limit-1]["id"].(string)
+		}
+	}
+	a.answer(w, map[string]any{"items": rows, "next": next})
+}
+
+func (a *fakeAgent) one(w http.ResponseWriter, r *http.Request, rows []map[string]any) {
+	a.mu.Lock()
+	i := slices.IndexFunc(rows, func(v map[string]any) bool { return v["id"] == r.PathValue("id") })
+	a.mu.Unlock()
+	if i < 0 {
+		refuse(w, 404, "not-found", "there is no such thing at this site")
+		return
+	}
+	a.answer(w, rows[i])
+}
+
+func (a *fakeAgent) explain(w http.ResponseWriter, r *http.Request) {
+	var ask struct{ Scope, Service, Method, Path string }
+	_ = json.NewDecoder(r.Body).Decode(&ask)
+	type m = map[string]any
+	none := m{"canonical": "", "tree": []any{}, "alternatives": []any{}, "plan": nil, "errors": []any{}, "warnings": []any{}}
+	switch {
+	case ask.Service == "image":
+		refuse(w, 422, "unknown-service", `there is no service "image" in application lab`)
+	case strings.Contains(ask.Scope, ", "):
+		none["errors"] = []m{{"type": "scope-syntax", "position": 17, "detail": "{images: paris & , nantes}\n                 ^ expected a site, found \",\""}}
+		a.answer(w, none)
+	default:
+		a.answer(w, m{"canonical": "{images: paris & nantes}",
+			"tree":         []m{{"service": "images", "location": m{"op": "&", "args": []m{{"site": "paris"}, {"site": "nantes"}}}}},
+			"alternatives": []m{{"mode": "replicate", "sites": []string{"paris", "nantes"}}},
+			"plan": m{"summary": "The image is created here, at paris, and then at nantes.", "steps": []m{
+				{"site": "paris", "does": "runs it and answers", "reachable": true, "rtt_ms": 0, "waits_for": []string{}},
+				{"site": "nantes", "does": "applies it", "reachable": false, "rtt_ms": nil, "waits_for": []string{"paris"}}}},
+			"errors": []any{}, "warnings": []string{"nantes is unreachable now: it applies the operation when it is back"}})
+	}
+}
+
+// stream sends the events after Last-Event-ID, or from now on, until cut is closed.
+func (a *fakeAgent) stream(w http.ResponseWriter, r *http.Request) {
+	a.mu.Lock()
+	sent, err := strconv.Atoi(r.Header.Get("Last-Event-ID"))
+	if err != nil {
+		sent = len(a.events)
+	}
+	cut := a.cut
+	a.mu.Unlock()
+	w.Header().Set("Content-Type", "text/event-stream")
+	fmt.Fprint(w, "retry: 1000\n: stream\n\n")
+	for {
+		a.mu.Lock()
+		changed := a.changed
+		for ; sent < len(a.events); sent++ {
+			b, _ := json.Marshal(a.events[sent])
+			fmt.Fprintf(w, "id: %d\nevent: %s\ndata: %s\n\n", sent+1, a.events[sent]["type"], b)
+		}
+		a.mu.Unlock()
+		w.(http.Flusher).Flush()
+		select {
+		case <-changed:
+		case <-cut:
+			return
+		case <-r.Context().Done():
+			return
+		}
+	}
+}

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+type inviteCommand struct {
+	Expires time.Duration `default:"1h" placeholder:"DURATION" help:"How long it is good for (default ${default})."`
+	Uses    int           `default:"1" placeholder:"N" help:"How many sites it lets in (default ${default})."`
+	Quiet   bool          `short:"q" help:"Print the invitation alone, for a file that mesh.join_file names."`
+}
+
+func (inviteCommand) Help() string {
+	return `Prints what goes into the configuration of a new site, so that it may join the mesh of this one. Whoever has
+the invitation can join while it is good: keep it secret.
+
+Examples:
+
+    skerry invite
+    skerry invite --expires 24h --uses 3
+    skerry invite -q > nantes-invitation`
+}
+
+func (c *inviteCommand) Run(ctx context.Context, p *program) error {
+	if c.Expires <= 0 {
+		return usagef("--expires is %s: give a time to come, such as 1h", c.Expires)
+	}
+	if c.Uses < 1 {
+		return usagef("--uses is %d: give a number from 1", c.Uses)
+	}
+	b, err := p.api.post(ctx, "/invitations", map[string]any{"expires": c.Expires.String(), "uses": c.Uses})
+	if err != nil {
+		return err
+	}
+	if p.json {
+		return p.printJSON(b)
+	}
+	i, err := decode[struct {
+		ID        string    `json:"id"`
+		Token     string    `json:"token"`
+		ExpiresAt time.Time `json:"expires_at"`
+	}](b)
+	if err != nil {
+		return err
+	}
+	if c.Quiet {
+		fmt.Fprintln(p.out, clean(i.Token))
+		return nil
+	}
+	sites := "one site"
+	if c.Uses > 1 {
+		sites = fmt.Sprintf("%d sites", c.Uses)
+	}
+	fmt.Fprintf(p.out, "# Invitation %s lets %s in until %s. It is a secret; it goes into the new site's configuration:\n",
+		clean(i.ID), sites, i.ExpiresAt.Local().Format("2006-01-02 15:04:05 -0700"))
+	fmt.Fprintf(p.out, "mesh:\n  join: %s\n", clean(i.Token))
+	return nil
+}

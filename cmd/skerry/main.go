@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/skerry/skerry/testnet/demo"
+	"github.com/skerry/skerry/testnet/lab"
+)
+
+// Exit statuses that scripts may rely on.
+const (
+	exitDone    = 0
+	exitRefused = 1 // the agent or the application refused, or could not be reached
+	exitUsage   = 2
+)
+
+// commands is the command line. Fields that are no command hold for all of them.
+type commands struct {
+	API    string `name:"api" env:"SKERRY_API" default:"http://127.0.0.1:8700" placeholder:"URL" help:"Where the agent's REST API is (default ${default})."`
+	Output string `short:"o" enum:"table,json" default:"table" placeholder:"FORMAT" help:"table for people (the default) or json for programs."`
+
+	Agent      agentCommand      `cmd:"" help:"Run one site's agent."`
+	Demo       demo.Command      `cmd:"" help:"Run a mesh of several sites with a demo application on this machine."`
+	Lab        lab.Command       `cmd:"" hidden:"" help:"Run one instance of the demo application."`
+	Sites      sitesCommand      `cmd:"" help:"List the sites of the mesh, or show one."`
+	Resources  resourcesCommand  `cmd:"" help:"List the replicated resources, or show one."`
+	Operations operationsCommand `cmd:"" help:"List operations, show one, or settle one that needs a person."`
+	Events     eventsCommand     `cmd:"" help:"List what happened at this site, or watch it happen."`
+	Explain    explainCommand    `cmd:"" help:"Tell what a scope means and what a request with it would do."`
+	Invite     inviteCommand     `cmd:"" help:"Print an invitation for a new site."`
+	Catalog    catalogCommand    `cmd:"" help:"Work with the description of an application."`
+	Version    versionCommand    `cmd:"" help:"Print the version of this program."`
+}
+
+const description = `Skerry lets the sites of an application made for one cloud collaborate, request by request.
+
+Commands other than "agent" and "demo" ask a running agent; tell which with --api or SKERRY_API.`
+
+// program is what a command works with.
+type program struct {
+	api  *client
+	out  io.Writer
+	errs io.Writer
+	json bool // whether to print JSON
+	// width is how many columns the output has; 0: as many as it takes.
+	width int
+	now   func() time.Time
+	retry time.Duration // before a broken stream of events is opened again
+}
+
+// usageError is a mistake on the command line that kong does not see.
+type usageError struct{ error }
+
+func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// helped ends the parsing when help was asked for and printed.
+type helped struct{ status int }
+
+func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr, time.Now)) }
+
+// run runs one command line and returns the exit status. now is the clock that ages are told by.
+func run(args []string, stdout, stderr io.Writer, now func() time.Time) (status int) {
+	defer func() {
+		if v := recover(); v != nil {
+			h, ok := v.(helped)
+			if !ok {
+				panic(v)
+			}
+			status = h.status
+		}
+	}()
+	var c commands
+	k, err := kong.New(&c, kong.Name("skerry"), kong.Description(description), kong.Writers(stdout, stderr),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: 100}),
+		kong.Exit(func(status int) { panic(helped{status}) }))
+	if err != nil {
+		panic(err) // the tags above are wrong
+	}
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
+	parsed, err := k.Parse(args)
+	if err != nil {
+		return complain(stderr, usageError{explainUsage(k, err)})
+	}
+	api, err := newClient(c.API)
+	if err != nil {
+		return complain(stderr, err)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	p := &program{api: api, out: stdout, errs: stderr, json: c.Output == "json", width: terminalWidth(stdout),
+		now: now, retry: time.Second}
+	parsed.BindTo(ctx, (*context.Context)(nil))
+	if n := parsed.Selected(); n != nil {
+		parsed.Bind(verb(n.Name))
+	}
+	return complain(stderr, parsed.Run(p))
+}
+
+// problemList is an error that is a list of problems, one a line.
+type problemList struct{ lines []string }
+
+func (l *problemList) Error() string { return strings.Join(l.lines, "\n") }
+
+// explainUsage adds where help is to a mistake in the command line.
+func explainUsage(k *kong.Kong, err error) error {
+	command := k.Model.Name
+	var p *kong.ParseError
+	if errors.As(err, &p) && p.Context != nil {
+		if n := p.Context.Selected(); n != nil {
+			command = n.FullPath()
+		}
+	}
+	return fmt.Errorf("%w (see %s --help)", err, command)
+}
+
+// complain prints err, if there is one, in one line, and returns the exit status that goes with it.
+func complain(stderr io.Writer, err error) int {
+	if err == nil {
+		return exitDone
+	}
+	if list := (*problemList)(nil); errors.As(err, &list) {
+		for _, l := range list.lines {
+			fmt.Fprintln(stderr, clean(l))
+		}
+	} else {
+		fmt.Fprintln(stderr, "skerry: "+clean(strings.Join(strings.Fields(err.Error()), " ")))
+	}
+	if usage := (usageError{}); errors.As(err, &usage) {
+		return exitUsage
+	}
+	return exitRefused
+}

@@ -1,0 +1,183 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// operation is one operation as the API tells it.
+type operation struct {
+	ID       string             `json:"id"`
+	Resource string             `json:"resource"`
+	Type     string             `json:"type"`
+	Service  string             `json:"service"`
+	Kind     string             `json:"kind"`
+	Method   string             `json:"method"`
+	Path     string             `json:"path"`
+	Scope    string             `json:"scope"`
+	Origin   string             `json:"origin"`
+	User     string             `json:"user"`
+	IssuedAt time.Time          `json:"issued_at"`
+	State    string             `json:"state"`
+	Parents  []string           `json:"parents"`
+	Sites    map[string]outcome `json:"sites"`
+	Body     json.RawMessage    `json:"body,omitempty"`
+}
+
+type outcome struct {
+	State    string    `json:"state"`
+	Status   int       `json:"status"`
+	At       time.Time `json:"at"`
+	Attempts int       `json:"attempts"`
+	Error    string    `json:"error"`
+}
+
+func (o outcome) remark() string {
+	if o.State == "applied" {
+		return ""
+	}
+	return o.State
+}
+
+type operationsCommand struct {
+	List  operationsList `cmd:"" default:"withargs" help:"List operations, newest first (the default)."`
+	Show  operationsShow `cmd:"" help:"Show one operation's way through the sites."`
+	Retry settleCommand  `cmd:"" help:"Settle a rejected or uncertain operation: send it to the application again."`
+	Done  settleCommand  `cmd:"" help:"Settle an uncertain operation: it did happen in the application."`
+	Drop  settleCommand  `cmd:"" help:"Settle a rejected or uncertain operation: leave it out here."`
+}
+
+func (operationsCommand) Help() string { return operationsList{}.Help() }
+
+type operationsList struct {
+	paging
+	Resource string `placeholder:"ID" help:"Only those on this resource."`
+	Service  string `placeholder:"NAME" help:"The resource's service, where its identifier alone means several."`
+	Kind     string `placeholder:"NAME" help:"The resource's kind, likewise."`
+	Site     string `placeholder:"NAME" help:"Only those that concern this site."`
+	State    string `placeholder:"STATE" help:"Only those pending, applied, rejected, superseded or uncertain: at --site, else where they are farthest from applied."`
+}
+
+func (operationsList) Help() string {
+	return `Examples:
+
+    skerry operations
+    skerry operations --site nantes --state pending
+    skerry operations --resource 0190a5c2-7f31-7c55-9c1f-0d3d4f6b2a11
+    skerry operations --watch -o json`
+}
+
+func (c *operationsList) Run(ctx context.Context, p *program) error {
+	l := listing[operation]{
+		paging: c.paging, path: "/operations", cursor: "cursor",
+		query:   url.Values{"resource": {c.Resource}, "service": {c.Service}, "kind": {c.Kind}, "site": {c.Site}, "state": {c.State}},
+		columns: []column{{"OPERATION", 0, 0}, {"REQUEST", 12, 0}, {"STATE", 0, 0}, {"SITES", 12, 0}, {"FROM", 0, 1}, {"AGE", 0, 2}},
+		row: func(o operation) []string {
+			return []string{o.ID, o.request(), o.State, bySite(o.Sites, outcome.remark), o.Origin, ago(p.now(), o.IssuedAt)}
+		},
+		key:    func(o operation) string { return o.ID },
+		stable: func(o operation) operation { return o },
+		at:     func(o operation) string { return "/operations/" + url.PathEscape(o.ID) },
+	}
+	return l.run(ctx, p)
+}
+
+// request tells the request as clients make it, with the resource's identifier for all sites.
+func (o *operation) request() string {
+	path := o.Path
+	if o.Resource != "" {
+		path = strings.ReplaceAll(path, "{id}", o.Resource)
+	}
+	return o.Method + " " + path
+}
+
+type operationsShow struct {
+	ID string `arg:"" help:"Identifier of the operation."`
+}
+
+func (operationsShow) Help() string {
+	return `Examples:
+
+    skerry operations show 0190a5c2-8a01-7d20-b1c9-1f6d1f0f2b77
+    skerry operations show 0190a5c2-8a01-7d20-b1c9-1f6d1f0f2b77 -o json | jq .sites`
+}
+
+func (c *operationsShow) Run(ctx context.Context, p *program) error {
+	b, err := p.api.get(ctx, "/operations/"+url.PathEscape(c.ID), nil)
+	if err != nil {
+		return err
+	}
+	return showOperation(p, b)
+}
+
+func showOperation(p *program, b json.RawMessage) error {
+	if p.json {
+		return p.printJSON(b)
+	}
+	o, err := decode[operation](b)
+	if err != nil {
+		return err
+	}
+	body := ""
+	if len(o.Body) > 0 && string(o.Body) != "null" {
+		body = string(o.Body)
+		if p.width > 0 {
+			body = shorten(body, max(20, p.width-14))
+		}
+	}
+	fields(p.out, "operation", o.ID, "type", o.Type, "request", o.request(), "body", body, "scope", o.Scope, "resource", o.Resource,
+		"kind", o.Service+"."+o.Kind, "from", o.Origin, "user", o.User, "issued", moment(p.now(), o.IssuedAt), "state", o.State,
+		"follows", strings.Join(o.Parents, "\n"))
+	fmt.Fprintln(p.out)
+	t := table{out: p.out, width: p.width,
+		columns: []column{{"SITE", 0, 0}, {"STATE", 0, 0}, {"STATUS", 0, 0}, {"SINCE", 0, 0}, {"ATTEMPTS", 0, 0}, {"ERROR", 6, 0}}}
+	number := func(n int) string {
+		if n == 0 {
+			return ""
+		}
+		return strconv.Itoa(n)
+	}
+	var rows [][]string
+	for _, name := range slices.Sorted(maps.Keys(o.Sites)) {
+		s := o.Sites[name]
+		rows = append(rows, []string{name, s.State, number(s.Status), ago(p.now(), s.At), number(s.Attempts), s.Error})
+	}
+	t.print(rows)
+	return nil
+}
+
+// settleCommand is one of the verbs; which, its name tells.
+type settleCommand struct {
+	ID string `arg:"" help:"Identifier of the operation."`
+}
+
+func (settleCommand) Help() string {
+	return `An operation is uncertain when the agent or the application failed at a moment that leaves open whether
+it happened, and rejected when this site's application refused what another site's had accepted. Such an operation
+holds up its resource here until a person says what is to be.
+
+Examples:
+
+    skerry operations --state uncertain
+    skerry operations retry 0190a5c2-8a01-7d20-b1c9-1f6d1f0f2b77
+    skerry operations done 0190a5c2-8a01-7d20-b1c9-1f6d1f0f2b77
+    skerry operations drop 0190a5c2-8a01-7d20-b1c9-1f6d1f0f2b77`
+}
+
+func (c *settleCommand) Run(ctx context.Context, p *program, verb verb) error {
+	b, err := p.api.post(ctx, "/operations/"+url.PathEscape(c.ID)+"/"+string(verb), nil)
+	if err != nil {
+		return err
+	}
+	return showOperation(p, b)
+}
+
+// verb is the last word of the command that is run.
+type verb string

@@ -1,0 +1,151 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+)
+
+// resource is one replicated resource as the API tells it.
+type resource struct {
+	ID            string             `json:"id"`
+	Service       string             `json:"service"`
+	Kind          string             `json:"kind"`
+	Collaboration string             `json:"collaboration"`
+	Sites         map[string]replica `json:"sites"`
+	State         string             `json:"state"`
+	Reason        string             `json:"reason"`
+	CreatedAt     time.Time          `json:"created_at"`
+}
+
+type replica struct {
+	LocalID string `json:"local_id"`
+	State   string `json:"state"`
+	Applied int    `json:"applied"`
+	Pending int    `json:"pending"`
+	Reason  string `json:"reason"`
+}
+
+// bySite tells the sites, each with what is to be said of it; those of which there is something come first, for a
+// narrow terminal cuts the end.
+func bySite[T any](sites map[string]T, remark func(T) string) string {
+	var plain, all []string
+	for _, name := range slices.Sorted(maps.Keys(sites)) {
+		if r := remark(sites[name]); r != "" {
+			all = append(all, name+" ("+r+")")
+		} else {
+			plain = append(plain, name)
+		}
+	}
+	return strings.Join(append(all, plain...), ", ")
+}
+
+func (r replica) remark() string {
+	switch {
+	case r.Pending > 0:
+		return fmt.Sprintf("%d pending", r.Pending)
+	case r.State != "converged":
+		return r.State
+	}
+	return ""
+}
+
+type resourcesCommand struct {
+	List resourcesList `cmd:"" default:"withargs" help:"List resources, newest first (the default)."`
+	Show resourcesShow `cmd:"" help:"Show one resource, site by site."`
+}
+
+func (resourcesCommand) Help() string { return resourcesList{}.Help() }
+
+type resourcesList struct {
+	paging
+	Service string `placeholder:"NAME" help:"Only those of this service."`
+	Kind    string `placeholder:"NAME" help:"Only those of this kind."`
+	Site    string `placeholder:"NAME" help:"Only those with a replica at this site."`
+	State   string `placeholder:"STATE" help:"Only those that are converged, converging, degraded, in conflict or deleted; deleted ones are listed only so."`
+	Query   string `short:"q" placeholder:"TEXT" help:"Only those with TEXT in an identifier."`
+}
+
+func (resourcesList) Help() string {
+	return `Examples:
+
+    skerry resources
+    skerry resources --site nantes --state converging
+    skerry resources --watch
+    skerry resources --all -o json | jq -r '.items[].id'`
+}
+
+func (c *resourcesList) Run(ctx context.Context, p *program) error {
+	l := listing[resource]{
+		paging: c.paging, path: "/resources", cursor: "cursor",
+		query:   url.Values{"service": {c.Service}, "kind": {c.Kind}, "site": {c.Site}, "state": {c.State}, "q": {c.Query}},
+		columns: []column{{"RESOURCE", 0, 0}, {"KIND", 0, 1}, {"STATE", 0, 0}, {"SITES", 16, 0}, {"AGE", 0, 0}, {"REASON", 16, 2}},
+		row: func(r resource) []string {
+			return []string{r.ID, r.Service + "." + r.Kind, r.State, bySite(r.Sites, replica.remark), ago(p.now(), r.CreatedAt), r.Reason}
+		},
+		key:    func(r resource) string { return r.Service + "." + r.Kind + " " + r.ID },
+		stable: func(r resource) resource { return r },
+		at:     func(r resource) string { return resourceAddress(r.ID, r.Service, r.Kind) },
+	}
+	return l.run(ctx, p)
+}
+
+func resourceAddress(id, service, kind string) string {
+	query := url.Values{}
+	for k, v := range map[string]string{"service": service, "kind": kind} {
+		if v != "" {
+			query.Set(k, v)
+		}
+	}
+	address := "/resources/" + url.PathEscape(id)
+	if len(query) > 0 {
+		address += "?" + query.Encode()
+	}
+	return address
+}
+
+type resourcesShow struct {
+	ID      string `arg:"" help:"Its identifier: the one for all sites, or this site's own."`
+	Service string `placeholder:"NAME" help:"Its service, where the identifier alone means several."`
+	Kind    string `placeholder:"NAME" help:"Its kind, likewise."`
+}
+
+func (resourcesShow) Help() string {
+	return `What is known of the resource at each site that has it. The operations on it are listed with
+"skerry operations --resource ID".
+
+Examples:
+
+    skerry resources show 0190a5c2-7f31-7c55-9c1f-0d3d4f6b2a11
+    skerry resources show debian --service images --kind image -o json`
+}
+
+func (c *resourcesShow) Run(ctx context.Context, p *program) error {
+	b, err := p.api.get(ctx, resourceAddress(c.ID, c.Service, c.Kind), nil)
+	if err != nil {
+		return err
+	}
+	if p.json {
+		return p.printJSON(b)
+	}
+	r, err := decode[resource](b)
+	if err != nil {
+		return err
+	}
+	fields(p.out, "resource", r.ID, "kind", r.Service+"."+r.Kind, "collaboration", r.Collaboration, "state", r.State,
+		"reason", r.Reason, "created", moment(p.now(), r.CreatedAt))
+	fmt.Fprintln(p.out)
+	t := table{out: p.out, width: p.width,
+		columns: []column{{"SITE", 0, 0}, {"LOCAL ID", 0, 0}, {"STATE", 0, 0}, {"APPLIED", 0, 0}, {"PENDING", 0, 0}, {"REASON", 6, 0}}}
+	var rows [][]string
+	for _, name := range slices.Sorted(maps.Keys(r.Sites)) {
+		s := r.Sites[name]
+		rows = append(rows, []string{name, s.LocalID, s.State, fmt.Sprint(s.Applied), fmt.Sprint(s.Pending), s.Reason})
+	}
+	t.print(rows)
+	return nil
+}
