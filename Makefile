@@ -12,7 +12,7 @@ help: ## list the targets
 
 build: ## build bin/skerry; its version is that of the commit
 	@.ci/deps build
-	go build -trimpath -o bin/skerry ./cmd/skerry
+	go build -buildvcs=auto -trimpath -o bin/skerry ./cmd/skerry
 
 demo: build ## three sites on this machine, with a walk-through; ARGS="--sites 5" for more
 	bin/skerry demo $(ARGS)
