@@ -112,7 +112,7 @@ func (c *eventsList) watch(ctx context.Context, p *program) error {
 		if err != nil {
 			return err
 		}
-		t.print([][]string{e.row(e.Time.Local().Format("15:04:05"))})
+		t.print([][]string{e.row(e.Time.In(p.now().Location()).Format("15:04:05"))})
 		return nil
 	})
 }

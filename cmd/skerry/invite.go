@@ -54,7 +54,7 @@ func (c *inviteCommand) Run(ctx context.Context, p *program) error {
 		sites = fmt.Sprintf("%d sites", c.Uses)
 	}
 	fmt.Fprintf(p.out, "# Invitation %s lets %s in until %s. It is a secret; it goes into the new site's configuration:\n",
-		clean(i.ID), sites, i.ExpiresAt.Local().Format("2006-01-02 15:04:05 -0700"))
+		clean(i.ID), sites, i.ExpiresAt.In(p.now().Location()).Format("2006-01-02 15:04:05 -0700"))
 	fmt.Fprintf(p.out, "mesh:\n  join: %s\n", clean(i.Token))
 	return nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,7 +27,7 @@ const (
 
 // commands is the command line. Fields that are no command hold for all of them.
 type commands struct {
-	API    string `name:"api" env:"SKERRY_API" default:"http://127.0.0.1:8700" placeholder:"URL" help:"Where the agent's REST API is (default ${default})."`
+	API    string `name:"api" default:"${api}" placeholder:"URL" help:"Where the agent's REST API is; without it SKERRY_API, or http://127.0.0.1:8700."`
 	Output string `short:"o" enum:"table,json" default:"table" placeholder:"FORMAT" help:"table for people (the default) or json for programs."`
 
 	Agent      agentCommand      `cmd:"" help:"Run one site's agent."`
@@ -66,10 +67,19 @@ func usagef(format string, args ...any) error { return usageError{fmt.Errorf(for
 // helped ends the parsing when help was asked for and printed.
 type helped struct{ status int }
 
-func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr, time.Now)) }
+func main() {
+	os.Exit(run(os.Args[1:], surroundings{out: os.Stdout, errs: os.Stderr, getenv: os.Getenv, now: time.Now}))
+}
 
-// run runs one command line and returns the exit status. now is the clock that ages are told by.
-func run(args []string, stdout, stderr io.Writer, now func() time.Time) (status int) {
+// surroundings is what a run of the program sees of the world. Ages are told by now, times in its zone.
+type surroundings struct {
+	out, errs io.Writer
+	getenv    func(name string) string
+	now       func() time.Time
+}
+
+// run runs one command line and returns the exit status.
+func run(args []string, s surroundings) (status int) {
 	defer func() {
 		if v := recover(); v != nil {
 			h, ok := v.(helped)
@@ -80,7 +90,8 @@ func run(args []string, stdout, stderr io.Writer, now func() time.Time) (status 
 		}
 	}()
 	var c commands
-	k, err := kong.New(&c, kong.Name("skerry"), kong.Description(description), kong.Writers(stdout, stderr),
+	k, err := kong.New(&c, kong.Name("skerry"), kong.Description(description), kong.Writers(s.out, s.errs),
+		kong.Vars{"api": cmp.Or(s.getenv("SKERRY_API"), "http://127.0.0.1:8700")},
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: 100}),
 		kong.Exit(func(status int) { panic(helped{status}) }))
 	if err != nil {
@@ -91,21 +102,21 @@ func run(args []string, stdout, stderr io.Writer, now func() time.Time) (status 
 	}
 	parsed, err := k.Parse(args)
 	if err != nil {
-		return complain(stderr, usageError{explainUsage(k, err)})
+		return complain(s.errs, usageError{explainUsage(k, err)})
 	}
 	api, err := newClient(c.API)
 	if err != nil {
-		return complain(stderr, err)
+		return complain(s.errs, err)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	p := &program{api: api, out: stdout, errs: stderr, json: c.Output == "json", width: terminalWidth(stdout),
-		now: now, retry: time.Second}
+	p := &program{api: api, out: s.out, errs: s.errs, json: c.Output == "json", width: terminalWidth(s.out, s.getenv),
+		now: s.now, retry: time.Second}
 	parsed.BindTo(ctx, (*context.Context)(nil))
 	if n := parsed.Selected(); n != nil {
 		parsed.Bind(verb(n.Name))
 	}
-	return complain(stderr, parsed.Run(p))
+	return complain(s.errs, parsed.Run(p))
 }
 
 // problemList is an error that is a list of problems, one a line.

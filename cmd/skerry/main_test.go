@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 	"time"
 
@@ -14,30 +15,23 @@ var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 func clock() time.Time { return noon }
 
-func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){
-		"skerry": func() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr, clock)) },
-	})
-}
-
 // TestScripts runs each script of testdata against its own fake agent.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata",
-		RequireExplicitExec: true,
-		RequireUniqueNames:  true,
-		UpdateScripts:       os.Getenv("UPDATE_SCRIPTS") != "", // writes what is printed into the scripts: read the difference
+		Dir:                "testdata",
+		RequireUniqueNames: true,
+		UpdateScripts:      os.Getenv("UPDATE_SCRIPTS") != "", // writes what is printed into the scripts: read the difference
 		Setup: func(e *testscript.Env) error {
 			agent := startFake()
 			e.Defer(agent.Close)
 			e.Setenv("SKERRY_API", agent.URL)
-			e.Setenv("TZ", "UTC")
 			e.Values["agent"] = agent
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"asked": asked,
-			"exits": exits,
+			"asked":  asked,
+			"exits":  exits,
+			"skerry": skerry,
 		},
 	})
 }
@@ -54,18 +48,16 @@ func asked(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// exits runs the program and checks its exit status: "exits STATUS ARGS…". Its output is compared as after exec.
+// skerry runs the program in this process: "skerry ARGS…" wants exit status 0.
+func skerry(ts *testscript.TestScript, neg bool, args []string) {
+	exits(ts, neg, append([]string{"0"}, args...))
+}
+
+// exits runs the program and checks its exit status: "exits STATUS ARGS…".
 func exits(ts *testscript.TestScript, neg bool, args []string) {
-	want := args[0]
-	err := ts.Exec("skerry", args[1:]...)
-	got := "0"
-	if status, ok := err.(interface{ ExitCode() int }); ok {
-		got = string(rune('0' + status.ExitCode()))
-	} else if err != nil {
-		ts.Fatalf("%v", err)
-	}
-	if (got == want) == neg {
-		ts.Fatalf("exit status is %s, want %s", got, want)
+	got := run(args[1:], surroundings{out: ts.Stdout(), errs: ts.Stderr(), getenv: ts.Getenv, now: clock})
+	if (strconv.Itoa(got) == args[0]) == neg {
+		ts.Fatalf("exit status is %d", got)
 	}
 }
 

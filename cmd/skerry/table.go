@@ -143,8 +143,8 @@ func clean(s string) string {
 }
 
 // terminalWidth is COLUMNS, or the width of the terminal that w is, or 0.
-func terminalWidth(w io.Writer) int {
-	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n > 0 {
+func terminalWidth(w io.Writer, getenv func(string) string) int {
+	if n, err := strconv.Atoi(getenv("COLUMNS")); err == nil && n > 0 {
 		return n
 	}
 	if f, ok := w.(*os.File); ok {
@@ -210,5 +210,5 @@ func moment(now, t time.Time) string {
 	if d != "now" && !strings.HasPrefix(d, "in ") {
 		d += " ago"
 	}
-	return fmt.Sprintf("%s (%s)", t.Local().Format("2006-01-02 15:04:05"), d)
+	return fmt.Sprintf("%s (%s)", t.In(now.Location()).Format("2006-01-02 15:04:05"), d)
 }
