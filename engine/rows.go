@@ -68,6 +68,12 @@ type ResourceRow struct {
 	Pending bool
 }
 
+// GoneAt reports whether the site had the resource, or never needed it, and has it no more: it was deleted there.
+func (r *ResourceRow) GoneAt(s SiteID) bool {
+	st := r.Sites[s]
+	return st.Local == "" && st.Applied > 0
+}
+
 // ReplicaStatus is what is known here of one site's replica.
 type ReplicaStatus struct {
 	Local   LocalID `json:"local_id,omitempty"`

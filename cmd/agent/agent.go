@@ -61,41 +61,44 @@ func Run(ctx context.Context, cfg Config, version string, log *slog.Logger) erro
 }
 
 // New opens the data directory and all listeners. After an error, nothing stays open.
-func New(ctx context.Context, cfg Config, version string, log *slog.Logger) (a *Agent, err error) {
-	a = &Agent{cfg: cfg, log: log, version: version, listeners: map[engine.ServiceName]net.Listener{}, handlers: map[engine.ServiceName]*intercept.Handler{}}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, a.close())
-		}
-	}()
+func New(ctx context.Context, cfg Config, version string, log *slog.Logger) (*Agent, error) {
+	a := &Agent{cfg: cfg, log: log, version: version, listeners: map[engine.ServiceName]net.Listener{}, handlers: map[engine.ServiceName]*intercept.Handler{}}
+	if err := a.open(ctx); err != nil {
+		return nil, errors.Join(err, a.close())
+	}
+	return a, nil
+}
+
+func (a *Agent) open(ctx context.Context) (err error) {
+	cfg := a.cfg
 	if a.catalog, err = glue.LoadCatalog(cfg.Application); err != nil {
-		return nil, err
+		return err
 	}
 	if err = Check(cfg, a.catalog); err != nil {
-		return nil, err
+		return err
 	}
 	if a.store, err = storage.Open(cfg.DataDir, storage.Options{}); err != nil {
-		return nil, fmt.Errorf("open the data directory %s: %w", cfg.DataDir, err)
+		return fmt.Errorf("open the data directory %s: %w", cfg.DataDir, err)
 	}
 	key, err := p2p.Identity(cfg.DataDir)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	self, err := p2p.SiteIDOf(key)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	a.log = log.With("site", string(cfg.Site))
+	a.log = a.log.With("site", string(cfg.Site))
 	vault, err := storage.OpenVault(cfg.DataDir)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	documents, err := crdt.New(self, key, rand.Reader, a.store, openDocuments)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if a.client, err = newClient(cfg, a.catalog); err != nil {
-		return nil, err
+		return err
 	}
 	a.site, err = engine.New(ctx, engine.Config{
 		Self: self, Kinds: kinds(a.catalog), Documents: documents, Store: a.store, Ledger: a.store, App: a.client,
@@ -104,7 +107,7 @@ func New(ctx context.Context, cfg Config, version string, log *slog.Logger) (a *
 		Random: func(b []byte) { rand.Read(b) },
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	a.client.Use(a.site)
 	a.network, err = p2p.New(p2p.Config{
@@ -112,12 +115,12 @@ func New(ctx context.Context, cfg Config, version string, log *slog.Logger) (a *
 		OnStatus: func(id engine.SiteID, up bool) { a.site.SiteChanged(context.WithoutCancel(ctx), id, up) },
 	}, a.site, a.site)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	transport := a.network.Transport()
 	a.site.Attach(a.network, intercept.NewForwarder(a.site, transport, 0))
 	if err = a.listen(); err != nil {
-		return nil, err
+		return err
 	}
 	for name := range a.catalog.Services {
 		a.handlers[name] = intercept.New(intercept.Config{
@@ -128,9 +131,9 @@ func New(ctx context.Context, cfg Config, version string, log *slog.Logger) (a *
 		})
 	}
 	if err = a.newServer(); err != nil {
-		return nil, err
+		return err
 	}
-	return a, a.enter(ctx)
+	return a.enter(ctx)
 }
 
 func kinds(c *glue.Catalog) []*engine.Kind {
