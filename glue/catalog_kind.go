@@ -5,8 +5,8 @@ import (
 	"github.com/skerry/skerry/glue/strictyaml"
 )
 
-// kind reads one kind of a service into k and returns the rest of its rules. The service has the kinds before it.
-func (r *catalogReader) kind(s *Service, k *engine.Kind, e strictyaml.Entry) *Rules {
+// kind reads one kind of a service into k and returns the rest of its rules.
+func (r *catalogReader) kind(k *engine.Kind, e strictyaml.Entry) *Rules {
 	rules := &Rules{Visibility: Visibility{Scope: VisibilityGlobal}}
 	m := e.Value.Mapping("kind")
 	m.Refuse("not available in this version", "links", "on-delete", "replace", "unique-except")
@@ -18,14 +18,8 @@ func (r *catalogReader) kind(s *Service, k *engine.Kind, e strictyaml.Entry) *Ru
 	if k.Collection != "" && k.Item != "" && !pathBelow(k.Collection, k.Item) {
 		item.Problem("the path %q is not below the collection %q", k.Item, k.Collection)
 	}
-	for _, other := range s.Kinds {
-		if other.Collection == k.Collection && k.Collection != "" {
-			collection.Problem("the kind %q has the collection %q too", other.Name, k.Collection)
-		}
-		if other.Item == k.Item && k.Item != "" {
-			item.Problem("the kind %q has the item %q too", other.Name, k.Item)
-		}
-	}
+	r.claim(collection, k.Collection, k.Name)
+	r.claim(item, k.Item, k.Name)
 
 	k.ID = readID(m.Required("id"))
 	k.Ignore = readPointers(m.Optional("ignore"))
@@ -67,6 +61,18 @@ func (r *catalogReader) kind(s *Service, k *engine.Kind, e strictyaml.Entry) *Ru
 	readResolutions(k, rules, m.Optional("resolutions"))
 	m.Done()
 	return rules
+}
+
+// claim notes that a path belongs to another kind of the service already.
+func (r *catalogReader) claim(v strictyaml.Value, path string, kind engine.KindName) {
+	other, taken := r.claimed[path]
+	switch {
+	case path == "":
+	case taken && other != kind:
+		v.Problem("the kind %q has the path %q too", other, path)
+	default:
+		r.claimed[path] = kind
+	}
 }
 
 func readID(v strictyaml.Value) engine.IDRule {

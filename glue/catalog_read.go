@@ -17,6 +17,8 @@ type catalogReader struct {
 	catalog *Catalog
 	// refs are checked when all kinds are known.
 	refs []pendingRef
+	// claimed has the kind of each collection and item of the service that is being read.
+	claimed map[string]engine.KindName
 }
 
 // pendingRef is the "to" of a reference whose kind may stand further down in the file.
@@ -55,11 +57,12 @@ func (r *catalogReader) service(n engine.ServiceName, v strictyaml.Value) *Servi
 	if k := m.Optional("idempotency_key"); k.Present() {
 		honours = k.Choice("honoured") != ""
 	}
+	r.claimed = map[string]engine.KindName{}
 	kinds := m.Optional("kinds").Mapping("list of kinds")
 	for _, e := range kinds.Entries() {
 		checkName(e.Key, e.At)
 		k := &engine.Kind{Service: n, Name: engine.KindName(e.Key), HonoursKey: honours}
-		s.Rules[k.Name] = r.kind(s, k, e)
+		s.Rules[k.Name] = r.kind(k, e)
 		s.Kinds = append(s.Kinds, k)
 	}
 	m.Done()

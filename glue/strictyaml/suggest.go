@@ -5,9 +5,13 @@ import (
 	"strings"
 )
 
+const maxKnown = 200
+
 // DidYouMean returns `; did you mean "x"?` with the known name that begins with name, or else with the nearest one, or
-// nothing when none is near.
+// nothing when none is near. It looks through the first maxKnown names only, so that a file with very many names and
+// as many problems is still read at once.
 func DidYouMean(name string, known []string) string {
+	known = known[:min(len(known), maxKnown)]
 	best, nearest := "", 1+len(name)/3
 	for _, k := range known {
 		if len(name) >= 3 && strings.HasPrefix(k, name) {
