@@ -94,6 +94,15 @@ func (a Answer) Must(t testing.TB, status int) Answer {
 	return a
 }
 
+// Want marks the test as failed, and lets it go on, unless the answer has the status.
+func (a Answer) Want(t testing.TB, status int) Answer {
+	t.Helper()
+	if a.Status != status {
+		t.Errorf("got %d, want %d: %s", a.Status, status, a.Body)
+	}
+	return a
+}
+
 // Fields decodes the body as a JSON object; nil when it is none.
 func (a Answer) Fields() map[string]any {
 	var m map[string]any
