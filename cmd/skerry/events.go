@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -24,11 +26,31 @@ var eventColumns = []column{{"EVENT", 0, 0}, {"TIME", 0, 0}, {"TYPE", 0, 0}, {"S
 
 // row has the time as when is told it.
 func (e *event) row(when string) []string {
-	data := ""
-	if s := string(e.Data); s != "null" && s != "{}" {
-		data = s
+	return []string{e.ID, when, e.Type, e.Subject, e.summary()}
+}
+
+// summary tells the data in one line, without what is empty and what the subject says already.
+func (e *event) summary() string {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(e.Data, &members); err != nil {
+		return string(e.Data)
 	}
-	return []string{e.ID, when, e.Type, e.Subject, data}
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		value := string(members[name])
+		var text string
+		if json.Unmarshal(members[name], &text) == nil {
+			value = text
+		}
+		if value == "" || value == "null" || value == e.Subject {
+			continue
+		}
+		if strings.ContainsAny(value, " =") {
+			value = strconv.Quote(value)
+		}
+		all = append(all, name+"="+value)
+	}
+	return strings.Join(all, " ")
 }
 
 type eventsCommand struct {
@@ -98,12 +120,16 @@ func (c *eventsList) watch(ctx context.Context, p *program) error {
 			return usagef("--after is %q: give the number of an event", c.After)
 		}
 	}
-	// The widths are those of what is usual; events that are longer push their line apart.
-	t := table{out: p.out, width: p.width, columns: eventColumns, widths: []int{6, 8, 20, 36, 6}}
+	// The widths are those of what is usual; data take what the terminal has left.
+	t := table{out: p.out, width: p.width, columns: eventColumns, widths: []int{6, 8, 20, 36, 0}}
+	if left := p.width - (6 + 8 + 20 + 36 + 4*len(gap)); left >= t.columns[4].least {
+		t.widths[4] = left
+	} else if p.width > 0 {
+		t.widths[4] = -1
+	}
 	if !p.json {
 		t.line([]string{"EVENT", "TIME", "TYPE", "SUBJECT", "DATA"})
 	}
-	t.width = 0
 	return p.follow(ctx, c.After, func() error { return nil }, func(_ string, b json.RawMessage) error {
 		if p.json {
 			return p.printLine(b)

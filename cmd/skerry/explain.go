@@ -152,9 +152,9 @@ func (e *explanation) print(p *program) {
 			way, rtt := "unreachable", ""
 			if s.Reachable {
 				way = "reachable"
-			}
-			if s.RTT != nil {
-				rtt = milliseconds(*s.RTT)
+				if s.RTT != nil {
+					rtt = milliseconds(*s.RTT)
+				}
 			}
 			rows = append(rows, []string{s.Site, s.Does, way, rtt, strings.Join(s.WaitsFor, " ")})
 		}

@@ -42,7 +42,7 @@ func startFake() *fakeAgent {
 	a.sites = []m{
 		{"name": "paris", "peer_id": "12D3KooWParis", "self": true, "reachable": true, "rtt_ms": 0, "last_seen": before(0), "services": []string{"images", "servers"},
 			"application": "lab", "application_version": nil, "agent_version": "v0.1.0", "addresses": []string{"/ip4/127.0.0.1/udp/4701/quic-v1"}, "joined_at": before(72 * time.Hour)},
-		{"name": "lyon", "peer_id": "12D3KooWLyon", "self": false, "reachable": false, "rtt_ms": nil, "last_seen": nil, "services": []string{}, "application": "lab", "addresses": []string{}},
+		{"name": "lyon", "peer_id": "12D3KooWLyon", "self": false, "reachable": false, "rtt_ms": 3, "last_seen": nil, "services": []string{}, "application": "lab", "addresses": []string{}},
 		{"name": "nantes", "peer_id": "12D3KooWNantes", "self": false, "reachable": true, "rtt_ms": 4.25, "last_seen": before(3 * time.Second), "services": []string{"images", "servers"},
 			"application": "lab", "application_version": "2.1", "addresses": []string{"/ip4/127.0.0.1/udp/4702/quic-v1", "/ip4/127.0.0.1/tcp/4702"}, "joined_at": before(26 * time.Hour)},
 	}
@@ -199,7 +199,7 @@ func (a *fakeAgent) explain(w http.ResponseWriter, r *http.Request) {
 			"alternatives": []m{{"mode": "replicate", "sites": []string{"paris", "nantes"}}},
 			"plan": m{"summary": "The image is created here, at paris, and then at nantes.", "steps": []m{
 				{"site": "paris", "does": "runs it and answers", "reachable": true, "rtt_ms": 0, "waits_for": []string{}},
-				{"site": "nantes", "does": "applies it", "reachable": false, "rtt_ms": nil, "waits_for": []string{"paris"}}}},
+				{"site": "nantes", "does": "applies it", "reachable": false, "rtt_ms": 0.4, "waits_for": []string{"paris"}}}},
 			"errors": []any{}, "warnings": []string{"nantes is unreachable now: it applies the operation when it is back"}})
 	}
 }

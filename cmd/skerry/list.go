@@ -162,7 +162,7 @@ func (l *listing[T]) watch(ctx context.Context, p *program) error {
 			case <-time.After(settleTime):
 			}
 		}
-		err := l.printChanges(ctx, p, &t, shown, first)
+		err := l.printChanges(ctx, p, &t, shown)
 		// While the agent is gone follow says so, and when it is back there is another look.
 		if gone := (*unreachableError)(nil); err == nil || errors.As(err, &gone) && !first {
 			continue
@@ -176,7 +176,7 @@ func (l *listing[T]) watch(ctx context.Context, p *program) error {
 	}
 }
 
-func (l *listing[T]) printChanges(ctx context.Context, p *program, t *table, shown map[string]glance, first bool) error {
+func (l *listing[T]) printChanges(ctx context.Context, p *program, t *table, shown map[string]glance) error {
 	items, _, err := l.fetch(ctx, p.api)
 	if err != nil {
 		return err
@@ -233,7 +233,7 @@ func (l *listing[T]) printChanges(ctx context.Context, p *program, t *table, sho
 		return nil
 	}
 	rows, err := l.rows(changed)
-	if err == nil && (len(rows) > 0 || first) {
+	if len(rows) > 0 {
 		t.print(rows)
 	}
 	return err

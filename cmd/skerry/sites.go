@@ -34,7 +34,7 @@ func (s *site) way() string {
 }
 
 func (s *site) rtt() string {
-	if s.RTT == nil || s.Self {
+	if s.RTT == nil || s.Self || !s.Reachable {
 		return ""
 	}
 	return milliseconds(*s.RTT)
