@@ -223,7 +223,6 @@ func (s *Site) receiveMesh(ctx context.Context, e Envelope) error {
 	s.mesh.change.Lock()
 	defer s.mesh.change.Unlock()
 	var stored []ChangeRow
-	var entries []Entry
 	var failed error
 	for _, c := range e.Changes {
 		if !s.IsMember(c.Author) {
@@ -236,7 +235,7 @@ func (s *Site) receiveMesh(ctx context.Context, e Envelope) error {
 				s.cfg.Log.Warn("entry of the mesh document left out", "err", err)
 			}
 		}
-		stored, entries = append(stored, rows...), append(entries, put...)
+		stored = append(stored, rows...)
 		if err != nil {
 			failed = fmt.Errorf("receive the mesh document: %w", err)
 			break

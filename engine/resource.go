@@ -35,8 +35,6 @@ type attempt struct {
 	status int
 	err    string
 	at     time.Time
-	// open says that an intent of an earlier process was found, so that the request may have been sent.
-	open bool
 }
 
 // view is all that a site knows of one resource: its document decoded. It is not safe for concurrent use.

@@ -271,7 +271,9 @@ func (a *Agent) Run(ctx context.Context) error {
 
 	fronts, served := errgroup.WithContext(ctx)
 	fronts.Go(func() error { return a.server.Serve(served, a.api) })
-	fronts.Go(func() error { return serve(served, intercept.Peers(a.site, a.handlers), a.network.Listener(), "other sites") })
+	fronts.Go(func() error {
+		return serve(served, intercept.Peers(a.site, a.handlers), a.network.Listener(), "other sites")
+	})
 	for name, l := range a.listeners {
 		fronts.Go(func() error { return serve(served, a.handlers[name], l, "service "+string(name)) })
 	}
