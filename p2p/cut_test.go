@@ -22,13 +22,14 @@ import (
 // simulation is a network in virtual time. Packets of hosts that are cut off are dropped without a word.
 type simulation struct {
 	net *simnet.Simnet
-	cut [8]atomic.Bool // by host
+	cut [13]atomic.Bool // by host
 	n   int
 }
 
 func newSimulation(t *testing.T, latency time.Duration) *simulation {
 	s := &simulation{net: &simnet.Simnet{LatencyFunc: simnet.StaticLatency(latency), Logger: testLog(t)}}
 	s.net.Start()
+	t.Cleanup(s.net.Close) // after the sites have stopped
 	return s
 }
 
@@ -134,10 +135,6 @@ func TestCutAndHeal(t *testing.T) {
 		within(t, 3*time.Second, "all have all after the cut", func() bool { return same(sites) })
 		t.Logf("healed in %v", time.Since(begin))
 		within(t, 3*time.Second, "all are reachable after the cut", func() bool { return allUp(sites) })
-		for _, s := range sites {
-			s.stop()
-		}
-		sim.net.Close()
 	})
 }
 
@@ -165,10 +162,6 @@ func TestShortCut(t *testing.T) {
 		time.Sleep(time.Second)
 		sim.cut[0].Store(false)
 		within(t, 3*time.Second, "both have it", func() bool { return same(sites) })
-		for _, s := range sites {
-			s.stop()
-		}
-		sim.net.Close()
 	})
 }
 

@@ -106,6 +106,7 @@ type fakeReplicas struct {
 	// fault, unless nil, is asked first by Receive.
 	fault    func(from engine.SiteID, e engine.Envelope) error
 	received int
+	senders  []engine.SiteID
 	arrived  func() // unless nil, called when Receive has taken an envelope in
 	most     int    // the most bytes that Missing gave at once
 }
@@ -169,6 +170,7 @@ func (f *fakeReplicas) Receive(_ context.Context, from engine.SiteID, e engine.E
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.received++
+	f.senders = append(f.senders, from)
 	if testDocumentID(e.About) != e.Document {
 		return fmt.Errorf("%w: not its first change", engine.ErrRefused)
 	}

@@ -75,9 +75,12 @@ func TestForwardedRequest(t *testing.T) {
 
 // 100 MB go there and come back while they go, so that neither side can hold them.
 func TestForwardedStream(t *testing.T) {
-	const size = 100 << 20
 	for name, c := range transports {
 		t.Run(name, func(t *testing.T) {
+			size := int64(100 << 20)
+			if raceDetector {
+				size = 10 << 20
+			}
 			sites := newTestMesh(t, 2, c)
 			sites[1].serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				_ = http.NewResponseController(w).EnableFullDuplex()
