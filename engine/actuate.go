@@ -60,15 +60,14 @@ func (s *Site) drain(ctx context.Context, r *resource) (again bool, err error) {
 
 // run sends an operation of another site as its caller sent it. The caller holds the turn.
 func (s *Site) run(ctx context.Context, r *resource, k *Kind, o *Operation, local LocalID) (bool, error) {
-	careful := o.Type == TypeCreate || o.Type == TypeAction
-	if _, sent := s.opened.Load(o.ID); careful && sent && !resendable(k, o) {
+	// That what may be sent again is about to be sent is on disk already: it is in the document and not settled.
+	careful := !resendable(k, o)
+	if _, sent := s.opened.Load(o.ID); careful && sent {
 		settled, again, err := s.lookFor(ctx, r, k, o)
 		if settled || err != nil {
 			return again, err
 		}
-	} else if careful && !sent {
-		// That a replace, a patch or a delete is about to be sent is on disk already: it is in the document and
-		// not settled, and it may be sent again.
+	} else if careful {
 		if err := s.declare(ctx, &crossing{Operation: *o, Service: k.Service, Kind: k.Name, Document: r.id, Received: true}); err != nil {
 			return false, err
 		}
@@ -86,7 +85,7 @@ func (s *Site) run(ctx context.Context, r *resource, k *Kind, o *Operation, loca
 	case verdictDone:
 		return false, s.succeed(ctx, r, k, o, reply, local)
 	case verdictUnknown:
-		if !careful || resendable(k, o) {
+		if !careful {
 			return true, s.note(ctx, r, o, reply, err)
 		}
 		if o.Type == TypeCreate && k.Natural() {
