@@ -9,8 +9,8 @@
 // anti-entropy: reconcile.go compares what two sites have by ranges of documents (set.go), fetch.go pulls what is
 // missing. Everything received passes a strict decoder (envelope.go, frame.go) and then receive.go.
 //
-// link.go keeps the way to one other member: it dials, pings, notices a dead connection, and repairs after each
-// reconnection. http.go carries HTTP between agents over streams.
+// members.go keeps one link for each other member: link.go dials, ping.go notices a dead connection, repair.go has the
+// two sites compared after each reconnection and from time to time. http.go carries HTTP between agents over streams.
 //
 // Network owns every goroutine: Run starts them and waits for them. Only the libp2p host itself lives from New to the
 // end of Run (or Close), because a site must be able to join before it runs.

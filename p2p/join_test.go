@@ -189,9 +189,12 @@ func TestStrangerGetsNothing(t *testing.T) {
 	}
 	try(guest)
 	a.publish(id, "another")
-	if !answers(guest, info.ID, joinProtocol, []byte{1, 0}) && guest.Network().Connectedness(info.ID) == network.Connected {
-		t.Error("a garbled join request left the connection open")
+	if answers(guest, info.ID, joinProtocol, []byte{1, 0}) {
+		t.Error("a garbled join request was answered")
 	}
+	eventually(t, "the connection of a garbled join request is closed", func() bool {
+		return guest.Network().Connectedness(info.ID) != network.Connected
+	})
 	select {
 	case p := <-heard:
 		t.Errorf("the site spoke to a stranger on %s", p)

@@ -2,10 +2,8 @@ package p2p
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -20,12 +18,6 @@ import (
 )
 
 const (
-	pingProtocol = "/skerry/ping/1"
-	pingEvery    = time.Second
-	// pingTimeout is how long a member may stay silent before its connection counts as dead.
-	pingTimeout = 2500 * time.Millisecond
-	// suspectAfter is the silence after which a new request first waits for a sign of life.
-	suspectAfter = 1500 * time.Millisecond
 	dialTimeout  = 1500 * time.Millisecond
 	firstBackoff = 200 * time.Millisecond
 	// A small mesh tries every second: a healed cut is noticed at once. The cap grows with the mesh.
@@ -33,8 +25,7 @@ const (
 	smallCap   = time.Second
 	largestCap = 30 * time.Second
 	// fallback is how long the site with the larger identifier lets the other one dial first.
-	fallback   = 2 * time.Second
-	memberTick = 250 * time.Millisecond
+	fallback = 2 * time.Second
 )
 
 // link is this site's way to one other member: its connection, what is queued for it, what has to be compared with it.
@@ -228,56 +219,6 @@ func (l *link) dial(ctx context.Context) error {
 	return nil
 }
 
-// watch pings the member on one stream every second until that fails. It reports whether a ping was answered at all.
-func (l *link) watch(ctx context.Context) (answered bool) {
-	streamCtx, cancel := context.WithTimeout(network.WithNoDial(ctx, "watch"), pingTimeout)
-	s, err := l.n.host.NewStream(streamCtx, l.pid, pingProtocol)
-	cancel()
-	if err != nil {
-		if ctx.Err() == nil {
-			l.n.log.Debug("site does not answer", "peer", l.site, "err", err)
-			l.dropSilent(time.Now().Add(-pingTimeout))
-		}
-		return false
-	}
-	defer s.Reset()
-	stop := context.AfterFunc(ctx, func() { _ = s.Reset() })
-	defer stop()
-	tick := time.NewTicker(pingEvery)
-	defer tick.Stop()
-	for seq := uint64(1); ; seq++ {
-		took, err := ping(s, seq)
-		if err != nil {
-			if ctx.Err() == nil {
-				l.n.log.Debug("a connection is dead", "peer", l.site, "err", err)
-				_ = s.Conn().Close()
-			}
-			return answered
-		}
-		answered = true
-		l.mu.Lock()
-		l.failed = false
-		l.lastSeen = time.Now()
-		if l.rtt == 0 {
-			l.rtt = took
-		} else {
-			l.rtt += (took - l.rtt) / 8 // RFC 6298's smoothing
-		}
-		l.notify()
-		l.mu.Unlock()
-		l.setUp(true)
-		select {
-		case <-ctx.Done():
-			return answered
-		case <-tick.C:
-		case <-l.wake:
-			if s.Conn().IsClosed() {
-				return answered
-			}
-		}
-	}
-}
-
 // dropSilent closes the member's connections that were opened before t.
 func (l *link) dropSilent(t time.Time) {
 	for _, c := range l.n.host.Network().ConnsToPeer(l.pid) {
@@ -297,40 +238,6 @@ func (l *link) connected(c network.Conn) {
 		l.dropSilent(c.Stat().Opened)
 	}
 	l.nudge()
-}
-
-func ping(s network.Stream, seq uint64) (time.Duration, error) {
-	begin := time.Now()
-	if err := s.SetDeadline(begin.Add(pingTimeout)); err != nil {
-		return 0, fmt.Errorf("ping: %w", err)
-	}
-	var out, in [8]byte
-	binary.BigEndian.PutUint64(out[:], seq)
-	if _, err := s.Write(out[:]); err != nil {
-		return 0, fmt.Errorf("ping: %w", err)
-	}
-	if _, err := io.ReadFull(s, in[:]); err != nil {
-		return 0, fmt.Errorf("ping: %w", err)
-	}
-	if in != out {
-		return 0, fmt.Errorf("ping: %w: another answer than what was asked", engine.ErrRefused)
-	}
-	return time.Since(begin), nil
-}
-
-// servePing echoes.
-func (n *Network) servePing(_ context.Context, s network.Stream) {
-	defer s.Close()
-	var b [8]byte
-	for {
-		_ = s.SetDeadline(time.Now().Add(30 * time.Second))
-		if _, err := io.ReadFull(s, b[:]); err != nil {
-			return
-		}
-		if _, err := s.Write(b[:]); err != nil {
-			return
-		}
-	}
 }
 
 // ready waits until the member is known to be there. It returns ErrUnreachable when the last try to reach it failed,

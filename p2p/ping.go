@@ -1,0 +1,106 @@
+package p2p
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/libp2p/go-libp2p/core/network"
+
+	"github.com/skerry/skerry/engine"
+)
+
+const (
+	pingProtocol = "/skerry/ping/1"
+	pingEvery    = time.Second
+	// pingTimeout is how long a member may stay silent before its connection counts as dead.
+	pingTimeout = 2500 * time.Millisecond
+	// suspectAfter is the silence after which a new request first waits for a sign of life.
+	suspectAfter = 1500 * time.Millisecond
+)
+
+// watch pings the member on one stream every second until that fails. It reports whether a ping was answered at all.
+func (l *link) watch(ctx context.Context) (answered bool) {
+	streamCtx, cancel := context.WithTimeout(network.WithNoDial(ctx, "watch"), pingTimeout)
+	s, err := l.n.host.NewStream(streamCtx, l.pid, pingProtocol)
+	cancel()
+	if err != nil {
+		if ctx.Err() == nil {
+			l.n.log.Debug("site does not answer", "peer", l.site, "err", err)
+			l.dropSilent(time.Now().Add(-pingTimeout))
+		}
+		return false
+	}
+	defer s.Reset()
+	stop := context.AfterFunc(ctx, func() { _ = s.Reset() })
+	defer stop()
+	tick := time.NewTicker(pingEvery)
+	defer tick.Stop()
+	for seq := uint64(1); ; seq++ {
+		took, err := ping(s, seq)
+		if err != nil {
+			if ctx.Err() == nil {
+				l.n.log.Debug("a connection is dead", "peer", l.site, "err", err)
+				_ = s.Conn().Close()
+			}
+			return answered
+		}
+		answered = true
+		l.mu.Lock()
+		l.failed = false
+		l.lastSeen = time.Now()
+		if l.rtt == 0 {
+			l.rtt = took
+		} else {
+			l.rtt += (took - l.rtt) / 8 // RFC 6298's smoothing
+		}
+		l.notify()
+		l.mu.Unlock()
+		l.setUp(true)
+		select {
+		case <-ctx.Done():
+			return answered
+		case <-tick.C:
+		case <-l.wake:
+			if s.Conn().IsClosed() {
+				return answered
+			}
+		}
+	}
+}
+
+func ping(s network.Stream, seq uint64) (time.Duration, error) {
+	begin := time.Now()
+	if err := s.SetDeadline(begin.Add(pingTimeout)); err != nil {
+		return 0, fmt.Errorf("ping: %w", err)
+	}
+	var out, in [8]byte
+	binary.BigEndian.PutUint64(out[:], seq)
+	if _, err := s.Write(out[:]); err != nil {
+		return 0, fmt.Errorf("ping: %w", err)
+	}
+	if _, err := io.ReadFull(s, in[:]); err != nil {
+		return 0, fmt.Errorf("ping: %w", err)
+	}
+	if in != out {
+		return 0, fmt.Errorf("ping: %w: another answer than what was asked", engine.ErrRefused)
+	}
+	return time.Since(begin), nil
+}
+
+// servePing echoes.
+func (n *Network) servePing(_ context.Context, s network.Stream) {
+	defer s.Close()
+	var b [8]byte
+	for {
+		_ = s.SetDeadline(time.Now().Add(30 * time.Second))
+		if _, err := io.ReadFull(s, b[:]); err != nil {
+			return
+		}
+		if _, err := s.Write(b[:]); err != nil {
+			return
+		}
+	}
+}
