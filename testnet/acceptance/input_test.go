@@ -168,7 +168,7 @@ func TestSecondAgentOnOneDataDirectory(t *testing.T) {
 	if out := refused(t, paris.Host(), &second); !strings.Contains(out, paris.Config().Data()) {
 		t.Errorf("the directory is not named:\n%s", out)
 	}
-	create(t, paris, "{images: paris}", `{"name":"still here"}`)
+	prompt(t, paris, "POST /images", `{"name":"still here"}`).Must(t, 201)
 }
 
 // TestGarbageFromStrangers throws random bytes at the mesh port of a site.

@@ -14,7 +14,7 @@ import (
 )
 
 // shown bounds how many resources, operations and lines of log are written for one site.
-const shown = 30
+const shown = 20
 
 func (s *Site) describe(w io.Writer) {
 	fmt.Fprintf(w, "\n=== %s ===\n", s.Name())
@@ -50,16 +50,27 @@ func (s *Site) describeAgent(ctx context.Context, w io.Writer) {
 	if err != nil {
 		fmt.Fprintln(w, "resources:", err)
 	}
-	for _, r := range resources[:min(shown, len(resources))] {
-		fmt.Fprintf(w, "resource %s %s/%s %s %q%s\n", r.ID, r.Service, r.Kind, r.State, r.Reason, replicas(r))
-	}
 	operations, err := c.Operations(ctx, "")
 	if err != nil {
 		fmt.Fprintln(w, "operations:", err)
 	}
+	// What is not as it should be comes first, for there may be more than is shown.
+	slices.SortStableFunc(resources, func(a, b site.Resource) int { return settled(a.State) - settled(b.State) })
+	slices.SortStableFunc(operations, func(a, b site.Operation) int { return settled(a.State) - settled(b.State) })
+	for _, r := range resources[:min(shown, len(resources))] {
+		fmt.Fprintf(w, "resource %s %s/%s %s %q%s\n", r.ID, r.Service, r.Kind, r.State, r.Reason, replicas(r))
+	}
 	for _, o := range operations[:min(shown, len(operations))] {
 		fmt.Fprintf(w, "operation %s %s of %s from %s: %s %v\n", o.ID, o.Type, o.Resource, o.Origin, o.State, o.Sites)
 	}
+}
+
+// settled orders states: 1 for those that nothing is wrong with.
+func settled(state string) int {
+	if state == "converged" || state == "applied" {
+		return 1
+	}
+	return 0
 }
 
 func replicas(r site.Resource) string {
