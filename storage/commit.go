@@ -153,6 +153,12 @@ func (s *Store) write(ctx context.Context, group []*submission) error {
 		p.seqs = p.seqs[:0]
 		for _, w := range p.writes {
 			res, err := s.statements[w.statement].ExecContext(ctx, w.args...)
+			if err == nil && w.otherwise != 0 {
+				var n int64
+				if n, err = res.RowsAffected(); err == nil && n == 0 {
+					_, err = s.statements[w.otherwise].ExecContext(ctx, w.args...)
+				}
+			}
 			if err != nil {
 				return fmt.Errorf("%s: %w", w.what, mapped(err))
 			}

@@ -90,30 +90,34 @@ func (s *Store) Resources(ctx context.Context, f engine.ResourceFilter) ([]engin
 // here, so the query says which condition the index is to serve: a unary plus keeps a condition from being one.
 func resourceQuery(f engine.ResourceFilter) (string, []any, error) {
 	w := where{}
-	from, order := `resources r`, `r.created_at DESC, r.n DESC`
-	state := `r.state`
-	after := `(r.created_at, r.n) < (?, ?)`
-	if f.Site != "" && f.ID == "" {
-		from, order = `resource_sites s CROSS JOIN resources r ON r.n = s.resource`, `s.created_at DESC, s.resource DESC`
-		state, after = `s.state`, `(s.created_at, s.resource) < (?, ?)`
+	from, order, after := `resources r`, `r.created_at DESC, r.n DESC`, `(r.created_at, r.n) < (?, ?)`
+	// Most resources are converged: for that state the other conditions are the ones to go by.
+	rare := f.State != "" && f.State != engine.StateConverged && f.State != engine.StateDeleted
+	bySite := f.Site != "" && f.ID == "" && !rare
+	live := `r.live`
+	if bySite {
+		from, live = `resource_sites s CROSS JOIN resources r ON r.n = s.resource`, `s.live`
+		order, after = `s.created_at DESC, s.resource DESC`, `(s.created_at, s.resource) < (?, ?)`
 		w.add(`s.site = ?`, string(f.Site))
 	} else if f.Site != "" {
 		w.add(`EXISTS (SELECT 1 FROM resource_sites s WHERE s.resource = r.n AND s.site = ?)`, string(f.Site))
 	}
-	// Most resources are converged: for that state the other conditions are the ones to go by.
-	rare := f.State != "" && f.State != engine.StateConverged
+	byState := false
 	switch {
 	case f.State == "":
-		w.add(state + ` <> 'deleted'`)
-	case rare && f.ID == "" || f.Site != "" && f.ID == "":
-		w.add(state+` = ?`, string(f.State))
+		w.add(live + ` = 1`)
 	case f.State == engine.StateConverged:
-		w.add(`r.state <> 'deleted' AND +r.state = 'converged'`)
-	default:
+		w.add(live + ` = 1 AND +r.state = 'converged'`)
+	case bySite:
+		w.add(`s.live = 0`)
+	case f.ID != "":
 		w.add(`+r.state = ?`, string(f.State))
+	default:
+		byState = true
+		w.add(`r.state = ?`, string(f.State))
 	}
 	plus := ``
-	if rare || f.Site != "" || f.ID != "" {
+	if byState || bySite || f.ID != "" {
 		plus = `+`
 	}
 	if f.ID != "" {

@@ -3,7 +3,9 @@ package storage
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,7 +22,9 @@ const (
 	putDocument
 	addChange
 	putSnapshot
+	changeResource
 	putResource
+	changeOperation
 	putOperation
 	putIntent
 	dropIntent
@@ -44,14 +48,22 @@ var statementText = [statementCount]string{
 		ON CONFLICT (document, actor, seq) DO NOTHING`,
 	putSnapshot: `INSERT INTO snapshots (document, bytes) VALUES (?, ?)
 		ON CONFLICT (document) DO UPDATE SET bytes = excluded.bytes`,
-	putResource: `INSERT INTO resources (document, id, service, kind, collaboration, local, state, reason, created_at,
-		updated_at, pending, search, sites) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+	// The usual update names no column that most indexes have; it finds no row when one of those is to change.
+	changeResource: `UPDATE resources SET collaboration = ?, state = ?, reason = ?, updated_at = ?, pending = ?, search = ?,
+		sites = ? WHERE document = ? AND id = ? AND service = ? AND kind = ? AND local = ? AND created_at = ? AND live = ?
+		AND placement = ?`,
+	putResource: `INSERT INTO resources (collaboration, state, reason, updated_at, pending, search, sites, document, id,
+		service, kind, local, created_at, live, placement) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (document) DO UPDATE SET id = excluded.id, service = excluded.service, kind = excluded.kind,
 		collaboration = excluded.collaboration, local = excluded.local, state = excluded.state,
 		reason = excluded.reason, created_at = excluded.created_at, updated_at = excluded.updated_at,
-		pending = excluded.pending, search = excluded.search, sites = excluded.sites`,
-	putOperation: `INSERT INTO operations (id, document, resource, type, service, kind, method, path, scope, origin,
-		user, issued_at, parents, state, sites, change, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		pending = excluded.pending, live = excluded.live, search = excluded.search, placement = excluded.placement,
+		sites = excluded.sites`,
+	changeOperation: `UPDATE operations SET type = ?, service = ?, kind = ?, method = ?, path = ?, scope = ?, origin = ?,
+		user = ?, parents = ?, state = ?, sites = ?, change = ?, body = ? WHERE id = ? AND document = ? AND resource = ?
+		AND issued_at = ?`,
+	putOperation: `INSERT INTO operations (type, service, kind, method, path, scope, origin, user, parents, state, sites,
+		change, body, id, document, resource, issued_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (id) DO UPDATE SET document = excluded.document, resource = excluded.resource,
 		type = excluded.type, service = excluded.service, kind = excluded.kind, method = excluded.method,
 		path = excluded.path, scope = excluded.scope, origin = excluded.origin, user = excluded.user,
@@ -77,6 +89,7 @@ type write struct {
 	what      string
 	args      []any
 	change    *engine.ChangeRow // of addChange
+	otherwise statement         // to run with the same arguments when no row was changed; 0: none
 }
 
 // encodeBatch does what can be done before it is the batch's turn.
@@ -109,9 +122,14 @@ func encodeBatch(b *engine.Batch) ([]write, error) {
 		if err != nil {
 			return nil, fmt.Errorf("resource %s: %w", r.ID, err)
 		}
-		add(putResource, "resource "+string(r.ID), string(r.Document), string(r.ID), string(r.Service), string(r.Kind),
-			r.Collaboration, string(r.Local), string(r.State), r.Reason, nanos(r.CreatedAt), nanos(r.UpdatedAt), r.Pending,
-			searchText(r), sites)
+		placement, err := listJSON(slices.Sorted(maps.Keys(r.Sites)))
+		if err != nil {
+			return nil, fmt.Errorf("resource %s: %w", r.ID, err)
+		}
+		add(changeResource, "resource "+string(r.ID), r.Collaboration, string(r.State), r.Reason, nanos(r.UpdatedAt), r.Pending,
+			searchText(r), sites, string(r.Document), string(r.ID), string(r.Service), string(r.Kind), string(r.Local),
+			nanos(r.CreatedAt), r.State != engine.StateDeleted, placement)
+		writes[len(writes)-1].otherwise = putResource
 	}
 	for i := range b.Operations {
 		r := &b.Operations[i]
@@ -123,9 +141,10 @@ func encodeBatch(b *engine.Batch) ([]write, error) {
 		if err != nil {
 			return nil, fmt.Errorf("operation %s: %w", r.ID, err)
 		}
-		add(putOperation, "operation "+string(r.ID), string(r.ID), string(r.Document), string(r.Resource), string(r.Type),
-			string(r.Service), string(r.Kind), r.Method, r.Path, r.Scope, string(r.Origin), r.User, nanos(r.IssuedAt), parents,
-			string(r.State), sites, []byte(r.Change), r.Body)
+		add(changeOperation, "operation "+string(r.ID), string(r.Type), string(r.Service), string(r.Kind), r.Method, r.Path,
+			r.Scope, string(r.Origin), r.User, parents, string(r.State), sites, []byte(r.Change), r.Body, string(r.ID),
+			string(r.Document), string(r.Resource), nanos(r.IssuedAt))
+		writes[len(writes)-1].otherwise = putOperation
 	}
 	for _, r := range b.Intents {
 		add(putIntent, "intent of "+string(r.Operation), string(r.Operation), string(r.Document), r.Data, nanos(r.OpenedAt))

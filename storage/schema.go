@@ -18,6 +18,8 @@ var migrations = []string{schema1}
 //   - Lists go by created_at or issued_at and, within one instant, by n, the order in which rows were stored first;
 //     newest first. Every filter that can be rare has an index that ends in that pair, so that a page is read off the
 //     index. (SQLite adds n, the rowid, to every index by itself.)
+//   - An update costs an index entry out and in for each index with a column that its SET names, changed or not; so
+//     what changes often (state, pending, sites) is in few indexes, and live stands in for state in the others.
 //   - The index tables resource_sites, operation_sites and document_sites repeat what the JSON column sites says.
 //     Triggers keep them, so that no writer can forget to.
 //   - Changes are numbered in the order in which they were stored, so that reading them back in that order meets
@@ -77,37 +79,35 @@ CREATE TABLE resources (
 	created_at    INTEGER NOT NULL,
 	updated_at    INTEGER NOT NULL,
 	pending       INTEGER NOT NULL,
+	live          INTEGER NOT NULL, -- whether state is another than deleted
 	search        TEXT NOT NULL, -- its identifier and those of its replicas, in lower case, one a line
+	placement     TEXT NOT NULL, -- JSON array of site ids: the keys of sites
 	sites         TEXT NOT NULL  -- JSON object of replica status by site id
 );
 CREATE INDEX resources_id ON resources (id, service, kind, created_at);
 CREATE INDEX resources_local ON resources (local, service, kind, created_at) WHERE local <> '';
-CREATE INDEX resources_live ON resources (created_at) WHERE state <> 'deleted';
-CREATE INDEX resources_service ON resources (service, created_at) WHERE state <> 'deleted';
-CREATE INDEX resources_kind ON resources (service, kind, created_at) WHERE state <> 'deleted';
+CREATE INDEX resources_live ON resources (created_at) WHERE live = 1;
+CREATE INDEX resources_service ON resources (service, created_at) WHERE live = 1;
+CREATE INDEX resources_kind ON resources (service, kind, created_at) WHERE live = 1;
 CREATE INDEX resources_state ON resources (state, created_at);
 CREATE INDEX resources_pending ON resources (created_at, document) WHERE pending = 1;
 
 CREATE TABLE resource_sites (
-	resource   INTEGER NOT NULL, -- n of resources
 	site       TEXT NOT NULL,
-	state      TEXT NOT NULL, -- of the resource
+	live       INTEGER NOT NULL,
 	created_at INTEGER NOT NULL,
-	PRIMARY KEY (resource, site)
+	resource   INTEGER NOT NULL, -- n of resources
+	PRIMARY KEY (site, live, created_at, resource)
 ) WITHOUT ROWID;
-CREATE INDEX resource_sites_live ON resource_sites (site, created_at, resource) WHERE state <> 'deleted';
-CREATE INDEX resource_sites_state ON resource_sites (site, state, created_at, resource);
+CREATE INDEX resource_sites_resource ON resource_sites (resource, site);
 
 CREATE TRIGGER resources_inserted AFTER INSERT ON resources BEGIN
-	INSERT INTO resource_sites SELECT new.n, key, new.state, new.created_at FROM json_each(new.sites);
+	INSERT INTO resource_sites SELECT value, new.live, new.created_at, new.n FROM json_each(new.placement);
 END;
-CREATE TRIGGER resources_updated AFTER UPDATE OF sites, state, created_at ON resources
-WHEN old.sites <> new.sites OR old.state <> new.state OR old.created_at <> new.created_at BEGIN
-	DELETE FROM resource_sites WHERE resource = new.n
-		AND site NOT IN (SELECT key FROM json_each(new.sites));
-	INSERT INTO resource_sites SELECT new.n, key, new.state, new.created_at FROM json_each(new.sites) WHERE true
-		ON CONFLICT (resource, site) DO UPDATE SET state = excluded.state, created_at = excluded.created_at
-		WHERE state <> excluded.state OR created_at <> excluded.created_at;
+CREATE TRIGGER resources_updated AFTER UPDATE OF placement, live, created_at ON resources
+WHEN old.placement <> new.placement OR old.live <> new.live OR old.created_at <> new.created_at BEGIN
+	DELETE FROM resource_sites WHERE resource = new.n;
+	INSERT INTO resource_sites SELECT value, new.live, new.created_at, new.n FROM json_each(new.placement);
 END;
 
 CREATE TABLE operations (
@@ -136,27 +136,30 @@ CREATE INDEX operations_document ON operations (document, issued_at);
 CREATE INDEX operations_resource ON operations (resource, issued_at);
 
 CREATE TABLE operation_sites (
-	operation INTEGER NOT NULL, -- n of operations
 	site      TEXT NOT NULL,
-	state     TEXT NOT NULL, -- at this site
 	issued_at INTEGER NOT NULL,
-	PRIMARY KEY (operation, site)
+	operation INTEGER NOT NULL, -- n of operations
+	state     TEXT NOT NULL, -- at this site
+	PRIMARY KEY (site, issued_at, operation)
 ) WITHOUT ROWID;
-CREATE INDEX operation_sites_issued ON operation_sites (site, issued_at, operation);
+CREATE INDEX operation_sites_operation ON operation_sites (operation, site);
 CREATE INDEX operation_sites_state ON operation_sites (site, state, issued_at, operation);
 
 CREATE TRIGGER operations_inserted AFTER INSERT ON operations BEGIN
 	INSERT INTO operation_sites
-		SELECT new.n, key, coalesce(json_extract(value, '$.state'), ''), new.issued_at FROM json_each(new.sites);
+		SELECT key, new.issued_at, new.n, coalesce(json_extract(value, '$.state'), '') FROM json_each(new.sites);
 END;
-CREATE TRIGGER operations_updated AFTER UPDATE OF sites, issued_at ON operations
-WHEN old.sites <> new.sites OR old.issued_at <> new.issued_at BEGIN
-	DELETE FROM operation_sites WHERE operation = new.n
-		AND site NOT IN (SELECT key FROM json_each(new.sites));
+CREATE TRIGGER operations_moved AFTER UPDATE OF issued_at ON operations WHEN old.issued_at <> new.issued_at BEGIN
+	DELETE FROM operation_sites WHERE operation = new.n;
 	INSERT INTO operation_sites
-		SELECT new.n, key, coalesce(json_extract(value, '$.state'), ''), new.issued_at FROM json_each(new.sites) WHERE true
-		ON CONFLICT (operation, site) DO UPDATE SET state = excluded.state, issued_at = excluded.issued_at
-		WHERE state <> excluded.state OR issued_at <> excluded.issued_at;
+		SELECT key, new.issued_at, new.n, coalesce(json_extract(value, '$.state'), '') FROM json_each(new.sites);
+END;
+CREATE TRIGGER operations_updated AFTER UPDATE OF sites ON operations
+WHEN old.sites <> new.sites AND old.issued_at = new.issued_at BEGIN
+	DELETE FROM operation_sites WHERE operation = new.n AND site NOT IN (SELECT key FROM json_each(new.sites));
+	INSERT INTO operation_sites
+		SELECT key, new.issued_at, new.n, coalesce(json_extract(value, '$.state'), '') FROM json_each(new.sites) WHERE true
+		ON CONFLICT (site, issued_at, operation) DO UPDATE SET state = excluded.state WHERE state <> excluded.state;
 END;
 
 CREATE TABLE intents (
