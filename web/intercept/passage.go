@@ -66,6 +66,8 @@ func (p *passage) run() {
 	// Without these the server would make up what the application did not say.
 	p.q.w.Header()["Date"] = nil
 	p.q.w.Header()["Content-Type"] = nil
+	// An application may begin to answer before the request has ended; without this the server would first read all of it.
+	_ = http.NewResponseController(p.q.w).EnableFullDuplex() // HTTP/1 only; others always do
 	proxy := httputil.ReverseProxy{
 		Rewrite: p.rewrite, Transport: p, ModifyResponse: p.modify, ErrorHandler: p.fail,
 		BufferPool: &p.h.buffers, FlushInterval: -1,
@@ -95,6 +97,7 @@ func (p *passage) rewrite(r *httputil.ProxyRequest) {
 		out.Del("If-Range")
 	}
 	r.Out.Host = r.In.Host
+	r.Out.Trailer = r.In.Trailer // the server fills it in when the body has ended
 	to := p.h.upstream
 	if p.sites != nil {
 		to = &url.URL{Scheme: "http", Host: string(p.sites[0])}
