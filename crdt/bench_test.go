@@ -1,22 +1,36 @@
 package crdt
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/automerge/automerge-go"
 	"github.com/skerry/skerry/engine"
 )
 
-// grown returns a document at paris with n changes, each of an operation of 500 bytes and this site's replica, and
-// the changes.
+// body is an operation of 512 bytes, of which half do not repeat.
+func body(i int) string {
+	text := []byte(strings.Repeat(`{"name": "debian", "tags": []}, `, 8))
+	for range 4 {
+		sum := sha256.Sum256(append(text, byte(i), byte(i>>8)))
+		text = hex.AppendEncode(text, sum[:])
+	}
+	return string(text)
+}
+
+// grown returns a document at paris with n changes, each of an operation and this site's replica, and the changes. There
+// is no snapshot of it.
 func grown(b *testing.B, n int) (*site, engine.DocumentID, []engine.SignedChange) {
 	paris := newSite(b, "paris", 0, newShelf())
+	paris.every = n + 1000
 	id := paris.create(b, resource(paris))
 	var changes []engine.SignedChange
 	for i := range n {
 		changes = append(changes, paris.write(b, id,
-			paris.entry(engine.MapOperations, fmt.Sprint(i), fmt.Sprintf("%0500d", i)), paris.entry(engine.MapReplicas, "", fmt.Sprint(i))))
+			paris.entry(engine.MapOperations, fmt.Sprint(i), body(i)), paris.entry(engine.MapReplicas, "", fmt.Sprint(i))))
 	}
 	return paris, id, changes
 }
@@ -54,7 +68,7 @@ func BenchmarkWrite(b *testing.B) {
 					b.StartTimer()
 				}
 				_, err := paris.Write(b.Context(), id, []engine.Entry{
-					paris.entry(engine.MapOperations, "new "+fmt.Sprint(i), fmt.Sprintf("%0500d", i)), paris.entry(engine.MapReplicas, "", "new")})
+					paris.entry(engine.MapOperations, "new "+fmt.Sprint(i), body(i)), paris.entry(engine.MapReplicas, "", "new")})
 				must(b, err)
 			}
 		})
@@ -79,15 +93,51 @@ func BenchmarkMerge(b *testing.B) {
 	}
 }
 
-// BenchmarkLoad opens a stored document.
+// BenchmarkLoad opens a stored document, to read it or with its core, as for writing: from all its changes, and from a
+// snapshot.
 func BenchmarkLoad(b *testing.B) {
 	for _, n := range []int{1, 100, 1000} {
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			paris, id, _ := grown(b, n)
-			for b.Loop() {
-				paris.Forget(id)
-				paris.heads(b, id)
+		paris, id, _ := grown(b, n)
+		for _, from := range []string{"changes", "snapshot"} {
+			if from == "snapshot" {
+				paris.open(b, id, func(d *document) {
+					must(b, paris.shelf.SaveSnapshot(b.Context(), id, d.snapshot()))
+				})
 			}
+			b.Run(fmt.Sprintf("read/%s/%d", from, n), func(b *testing.B) {
+				for b.Loop() {
+					paris.Forget(id)
+					paris.heads(b, id)
+				}
+			})
+			b.Run(fmt.Sprintf("write/%s/%d", from, n), func(b *testing.B) {
+				for b.Loop() {
+					paris.Forget(id)
+					paris.open(b, id, func(*document) {})
+				}
+			})
+		}
+	}
+}
+
+// BenchmarkSnapshot makes one, and compares its size with that of the changes.
+func BenchmarkSnapshot(b *testing.B) {
+	for _, n := range []int{100, 1000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			paris, id, changes := grown(b, n)
+			raw := 0
+			for _, c := range changes {
+				raw += len(c.Bytes) + len(c.Signature) + len(c.Author)
+			}
+			paris.open(b, id, func(d *document) {
+				var snapshot []byte
+				for b.Loop() {
+					snapshot = d.snapshot()
+				}
+				b.ReportMetric(float64(len(snapshot)), "bytes")
+				b.ReportMetric(float64(len(d.core.Save())), "core-bytes")
+				b.ReportMetric(float64(raw), "raw-bytes")
+			})
 		})
 	}
 }

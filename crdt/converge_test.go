@@ -54,8 +54,8 @@ func ownReading(tb testing.TB, d *document) []engine.Entry {
 	return out
 }
 
-// TestConverge lets sites write, hear of each other's changes in any order and more than once, and start anew; one
-// of them is a clone of another. In the end all show the same, and what Automerge shows. Each change is, byte for
+// TestConverge lets sites write, hear of each other's changes in any order and more than once, and start anew, from
+// snapshots too; one of them is a clone of another. In the end all show the same, and what Automerge shows. Each change is, byte for
 // byte, what Automerge would have written.
 func TestConverge(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
@@ -63,6 +63,7 @@ func TestConverge(t *testing.T) {
 		sites := make([]*site, len(names))
 		for i, name := range names {
 			sites[i] = newSite(t, name, -i, newShelf())
+			sites[i].every = 3
 		}
 		about := resource(sites...)
 		var id engine.DocumentID
@@ -114,6 +115,8 @@ func TestConverge(t *testing.T) {
 			case "restart":
 				before := s.entries(t, id)
 				sites[i] = newSite(t, names[i], step*len(names)+i+1, s.shelf)
+				sites[i].every = 3
+				sameAsReplayed(t, sites[i], id)
 				if !equalEntries(before, sites[i].entries(t, id)) {
 					rt.Fatal("a restart changed the document")
 				}

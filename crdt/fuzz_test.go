@@ -69,8 +69,8 @@ func newArena(tb testing.TB) *arena {
 func (a *arena) try(t *testing.T, chunk []byte) bool {
 	about, err := decodeAbout(a.about)
 	must(t, err)
-	d, err := newDocument(about, a.about)
-	must(t, err)
+	d := newDocument(about, a.about)
+	must(t, d.wake())
 	_, _, err = d.merge(a.changes)
 	must(t, err)
 	signature, err := a.author.key.Sign(signed(seal2(chunk)))
@@ -210,6 +210,7 @@ func FuzzAbout(f *testing.F) {
 		if again, id, err := paris.Encode(about); err != nil || id != documentID(h) || !bytes.Equal(again, b) {
 			t.Fatalf("%s is written as %s: %v", b, again, err)
 		}
+		paris.open(t, documentID(h), func(*document) {}) // the core takes it too
 		paris.Forget(documentID(h))
 	})
 }

@@ -12,11 +12,16 @@ import (
 )
 
 // Loader reads what is stored of documents. It is the store's and the ledger's side of engine.Store and
-// engine.Ledger; the methods do what is said there. What it returns is not changed after.
+// engine.Ledger; their methods do what is said there. What it returns is not changed after.
 type Loader interface {
 	Document(ctx context.Context, id engine.DocumentID) (engine.DocumentRow, error)
 	Version(ctx context.Context, id engine.DocumentID) (engine.Version, error)
 	Changes(ctx context.Context, id engine.DocumentID, have engine.Version, limit int) ([]engine.ChangeRow, bool, error)
+	// Snapshot returns what SaveSnapshot was given last for the document, or ErrNotFound. Nothing else depends on these
+	// bytes: a store may lose them, and need not have them durable when SaveSnapshot returns.
+	Snapshot(ctx context.Context, id engine.DocumentID) ([]byte, error)
+	// SaveSnapshot does not keep b itself.
+	SaveSnapshot(ctx context.Context, id engine.DocumentID, b []byte) error
 }
 
 // Set is this site's documents, a bounded number of which are open. It implements engine.Documents and is
@@ -28,6 +33,8 @@ type Set struct {
 	actor  actor
 	loader Loader
 	cache  *cache
+	// every is how many changes there are from one snapshot to the next.
+	every int
 }
 
 // New returns the documents of the site self, whose key is key, as loader has them. Random bytes from random make
@@ -47,7 +54,7 @@ func New(self engine.SiteID, key crypto.PrivKey, random io.Reader, loader Loader
 	if err != nil {
 		return nil, fmt.Errorf("open documents: %w", err)
 	}
-	return &Set{self: self, key: key, actor: a, loader: loader, cache: newCache(open)}, nil
+	return &Set{self: self, key: key, actor: a, loader: loader, cache: newCache(open), every: snapshotEvery}, nil
 }
 
 var _ engine.Documents = (*Set)(nil)
@@ -77,13 +84,8 @@ func (s *Set) Create(id engine.DocumentID, b []byte) (engine.About, error) {
 	if p.doc != nil {
 		return about, nil
 	}
-	d, err := newDocument(about, slices.Clone(b))
-	if err != nil {
-		s.cache.drop(p)
-		return engine.About{}, err
-	}
-	d.fresh = true
-	p.doc = d
+	p.doc = newDocument(about, slices.Clone(b))
+	p.doc.fresh = true
 	return about, nil
 }
 
@@ -99,6 +101,7 @@ func (s *Set) use(ctx context.Context, id engine.DocumentID, f func(*document) (
 			return err
 		}
 	}
+	s.keep(ctx, p.doc)
 	broken, err := f(p.doc)
 	if broken {
 		s.cache.drop(p)
@@ -141,11 +144,44 @@ func (s *Set) stored(ctx context.Context, d *document) bool {
 	return err == nil && v[d.last.Actor] >= d.last.Seq
 }
 
+// keep saves a snapshot of d, of which all is stored, once enough changes have come since the last one. It does so when a
+// document is used and not when the change comes, which is stored only after; so the one call in a hundred that pays for
+// it is one that has replayed those changes, or follows a hundred that did not wait. One that cannot be saved is
+// tried again as many changes later, since a disk that is full stays full for a while.
+func (s *Set) keep(ctx context.Context, d *document) {
+	if len(d.history.changes)-d.kept < s.every || !s.stored(ctx, d) || s.wake(ctx, d) != nil {
+		return
+	}
+	d.kept = len(d.history.changes)
+	_ = s.loader.SaveSnapshot(ctx, d.id, d.snapshot()) // the changes are stored: nobody misses it
+}
+
+// wake sees to it that d has its core, by replaying all that is stored if what its snapshot held does not make one. A
+// document whose core sleeps has no change that is not stored.
+func (s *Set) wake(ctx context.Context, d *document) error {
+	if d.wake() == nil {
+		return nil
+	}
+	b, err := encodeAbout(d.about)
+	if err != nil {
+		return err
+	}
+	again := newDocument(d.about, b)
+	if err := again.catchUp(ctx, s.loader); err != nil {
+		return err
+	}
+	*d = *again
+	return d.wake()
+}
+
 // Write implements engine.Documents. Of several entries with one key the last counts. ErrTooLarge: an entry, or
 // all together, are over their bounds.
 func (s *Set) Write(ctx context.Context, id engine.DocumentID, entries []engine.Entry) (engine.ChangeRow, error) {
 	var row engine.ChangeRow
 	err := s.use(ctx, id, func(d *document) (bool, error) {
+		if err := s.wake(ctx, d); err != nil {
+			return true, err
+		}
 		c, err := s.compose(d.history, entries)
 		if err != nil {
 			return false, err
@@ -177,7 +213,10 @@ func (s *Set) Merge(ctx context.Context, id engine.DocumentID, changes []engine.
 	var rows []engine.ChangeRow
 	var entries []engine.Entry
 	err := s.use(ctx, id, func(d *document) (bool, error) {
-		var err error
+		err := s.wake(ctx, d)
+		if err != nil {
+			return true, err
+		}
 		rows, entries, err = d.merge(changes)
 		return err != nil && !errors.Is(err, engine.ErrRefused) && !errors.Is(err, engine.ErrMissing), err
 	})

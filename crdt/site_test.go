@@ -20,11 +20,16 @@ type shelf struct {
 	mu        sync.Mutex
 	documents map[engine.DocumentID]engine.DocumentRow
 	changes   map[engine.DocumentID][]engine.ChangeRow
+	snapshots map[engine.DocumentID][]byte
 	fault     error // what Document fails with, unless nil
+	full      error // what SaveSnapshot fails with, unless nil
+	saves     int   // how often SaveSnapshot was called
+	given     int   // how many changes Changes has given
 }
 
 func newShelf() *shelf {
-	return &shelf{documents: map[engine.DocumentID]engine.DocumentRow{}, changes: map[engine.DocumentID][]engine.ChangeRow{}}
+	return &shelf{documents: map[engine.DocumentID]engine.DocumentRow{}, changes: map[engine.DocumentID][]engine.ChangeRow{},
+		snapshots: map[engine.DocumentID][]byte{}}
 }
 
 func (s *shelf) store(id engine.DocumentID, about []byte, rows ...engine.ChangeRow) {
@@ -68,8 +73,29 @@ func (s *shelf) Changes(_ context.Context, id engine.DocumentID, have engine.Ver
 		}
 		size += len(row.Bytes)
 		out = append(out, row)
+		s.given++
 	}
 	return out, false, nil
+}
+
+func (s *shelf) Snapshot(_ context.Context, id engine.DocumentID) ([]byte, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b, ok := s.snapshots[id]
+	if !ok {
+		return nil, engine.ErrNotFound
+	}
+	return b, nil
+}
+
+func (s *shelf) SaveSnapshot(_ context.Context, id engine.DocumentID, b []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.saves++
+	if s.full == nil {
+		s.snapshots[id] = slices.Clone(b)
+	}
+	return s.full
 }
 
 // site is one author with its documents and what it has stored.
@@ -174,10 +200,14 @@ func (s *site) heads(tb testing.TB, id engine.DocumentID) [32]byte {
 	return out
 }
 
-// open hands out the document as it is open at the site.
+// open hands out the document as it is open at the site, awake.
 func (s *site) open(tb testing.TB, id engine.DocumentID, f func(*document)) {
 	tb.Helper()
-	must(tb, s.use(tb.Context(), id, func(d *document) (bool, error) { f(d); return false, nil }))
+	must(tb, s.use(tb.Context(), id, func(d *document) (bool, error) {
+		must(tb, d.wake())
+		f(d)
+		return false, nil
+	}))
 }
 
 func must(tb testing.TB, err error) {
