@@ -1,0 +1,99 @@
+package intercept
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"testing"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/glue"
+)
+
+// BenchmarkPassThrough compares a request through the agent with one to the application itself: 256 bytes back, at one
+// connection and at 32, off the catalog and for an item of a kind.
+func BenchmarkPassThrough(b *testing.B) {
+	answer := make([]byte, 256)
+	application := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/octet-stream")
+		_, _ = w.Write(answer)
+	}))
+	defer application.Close()
+	upstream, _ := url.Parse(application.URL)
+	client, err := glue.NewClient(glue.ClientConfig{Upstreams: []glue.Upstream{{Service: "images", URL: upstream, Kinds: []*engine.Kind{imageKind}}}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	client.Use(alone{})
+	defer client.CloseIdle()
+	agent := httptest.NewServer(New(Config{Service: "images", Client: client, Site: alone{}, Membership: alone{}, Log: slog.New(slog.DiscardHandler)}))
+	defer agent.Close()
+	for _, connections := range []int{1, 32} {
+		for _, c := range []struct{ name, url string }{
+			{"direct", application.URL + "/images/1"}, {"item", agent.URL + "/images/1"}, {"other", agent.URL + "/x"},
+		} {
+			b.Run(c.name+"/"+map[int]string{1: "1", 32: "32"}[connections], func(b *testing.B) {
+				t := &http.Transport{MaxIdleConnsPerHost: connections}
+				defer t.CloseIdleConnections()
+				work := make(chan struct{})
+				done := make(chan error)
+				b.ReportAllocs()
+				for range connections {
+					go func() {
+						var err error
+						for range work {
+							err = get(t, c.url)
+						}
+						done <- err
+					}()
+				}
+				b.ResetTimer()
+				for range b.N {
+					work <- struct{}{}
+				}
+				close(work)
+				for range connections {
+					if err := <-done; err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}
+
+func get(t *http.Transport, url string) error {
+	r, err := http.NewRequest("GET", url, nil)
+	if err != nil {
+		return err
+	}
+	resp, err := t.RoundTrip(r)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(io.Discard, resp.Body)
+	resp.Body.Close()
+	return err
+}
+
+// alone is a site without others and without replicated resources.
+type alone struct{ engine.Membership }
+
+func (alone) Self() engine.SiteID      { return paris }
+func (alone) Members() []engine.Member { return nil }
+func (alone) Submit(context.Context, engine.Request) (engine.Answer, error) {
+	return engine.Answer{}, engine.ErrNotFound
+}
+func (alone) Lookup(context.Context, *engine.Kind, string) (engine.ResourceRow, error) {
+	return engine.ResourceRow{}, engine.ErrNotFound
+}
+func (alone) Local(context.Context, engine.ServiceName, engine.KindName, engine.ResourceID) (engine.LocalID, bool) {
+	return "", false
+}
+func (alone) Meta(context.Context, engine.ServiceName, engine.KindName, engine.LocalID) (engine.ResourceID, bool) {
+	return "", false
+}
+func (alone) Translated(engine.ServiceName, engine.KindName) bool { return false }
