@@ -529,3 +529,38 @@ func TestIsolation(t *testing.T) {
 		t.Errorf("got %v", v)
 	}
 }
+
+func TestSummary(t *testing.T) {
+	alone := serve(t, webtest.Empty())
+	if v := alone.want(200, "GET", "/api/v1/summary", ""); v["converged"] != true || v["sentence"] != "Nothing is shared between sites yet." {
+		t.Errorf("got %v", v)
+	}
+	f := start(t)
+	f.site.AddResource(image("x", engine.StateConverged, time.Now()))
+	f.site.AddResource(image("y", engine.StateConverged, time.Now()))
+	v := f.want(200, "GET", "/api/v1/summary", "")
+	if v["converged"] != true || v["sentence"] != "All 2 resources are converged." || v["sites"] != 3.0 || v["reachable"] != 2.0 {
+		t.Errorf("got %v", v)
+	}
+	if w := fmt.Sprint(v["worries"]); !strings.Contains(w, "toulouse") {
+		t.Errorf("worries %s", w)
+	}
+	f.site.AddResource(image("z", engine.StateConverging, time.Now()))
+	if v := f.want(200, "GET", "/api/v1/summary", ""); v["converged"] != false || v["sentence"] != "Converging: 1 resource is under way, of 3." {
+		t.Errorf("got %v", v)
+	}
+	f.site.AddOperation(operation("o", "x", engine.StateRejected))
+	if v := f.want(200, "GET", "/api/v1/summary", ""); v["sentence"] != "1 operation waits for someone to settle." {
+		t.Errorf("got %v", v)
+	}
+	d := image("d", engine.StateDegraded, time.Now())
+	d.Reason = "rejected at nantes"
+	f.site.AddResource(d)
+	v = f.want(200, "GET", "/api/v1/summary", "")
+	if v["sentence"] != "1 resource needs attention, 1 more under way, of 4." {
+		t.Errorf("got %v", v["sentence"])
+	}
+	if w := v["worries"].([]any)[0].(map[string]any); w["id"] != "d" || w["reason"] != "rejected at nantes" {
+		t.Errorf("the worst comes first: %v", w)
+	}
+}

@@ -7,11 +7,14 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
 
 	"github.com/skerry/skerry/web/api"
+	"github.com/skerry/skerry/web/page"
+	"github.com/skerry/skerry/web/static"
 )
 
 // Config is what a Server is handed.
@@ -24,6 +27,7 @@ type Config struct {
 // Server answers on a site's API address. It is safe for concurrent use.
 type Server struct {
 	api   *api.API
+	page  *page.Page
 	echo  *echo.Echo
 	hosts map[string]bool
 	cross *http.CrossOriginProtection
@@ -39,13 +43,17 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{api: a, echo: echo.New(), hosts: hosts, cross: http.NewCrossOriginProtection()}
+	s := &Server{api: a, page: page.New(a), echo: echo.New(), hosts: hosts, cross: http.NewCrossOriginProtection()}
 	e := s.echo
 	e.HideBanner, e.HidePort = true, true
 	e.IPExtractor = echo.ExtractIPDirect()
 	e.HTTPErrorHandler = s.fail
 	e.Pre(s.observe, s.recover, s.guard)
 	a.Mount(e)
+	if err := static.Mount(e); err != nil {
+		return nil, err
+	}
+	s.page.Mount(e)
 	return s, nil
 }
 
@@ -104,7 +112,14 @@ func (s *Server) fail(err error, c echo.Context) {
 	if c.Response().Committed { // a stream broke off; its client knows
 		return
 	}
-	s.api.WriteRefusal(c.Response(), c.Request(), err)
+	r := c.Request()
+	if strings.Contains(r.Header.Get("Accept"), "text/html") && !strings.HasPrefix(r.URL.Path, "/api/") {
+		err = s.page.Fail(c, err)
+		if err == nil || c.Response().Committed {
+			return
+		}
+	}
+	s.api.WriteRefusal(c.Response(), r, err)
 }
 
 // observe measures requests by route. Streams are left out: they last as long as their client stays.

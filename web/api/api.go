@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -127,6 +129,7 @@ func New(c Config) (*API, error) {
 		}
 	}
 	if len(missing) > 0 {
+		slices.SortFunc(missing, func(x, y error) int { return strings.Compare(x.Error(), y.Error()) })
 		return nil, fmt.Errorf("configure the API: %w", errors.Join(missing...))
 	}
 	a := &API{Config: c, streams: make(chan struct{}, maxStreams), stopping: make(chan struct{})}
@@ -150,6 +153,9 @@ func (a *API) Run(ctx context.Context) error {
 
 // Stopping is closed when the site is about to stop: whoever holds a connection open ends it then.
 func (a *API) Stopping() <-chan struct{} { return a.stopping }
+
+// SelfName is the name of this site.
+func (a *API) SelfName() string { return a.names().of(a.Mesh.Self()) }
 
 // service returns nil for a name that the catalog does not have.
 func (a *API) service(name engine.ServiceName) *Service {

@@ -16,6 +16,7 @@ func (a *API) Mount(e *echo.Echo) {
 	e.GET("/metrics", echo.WrapHandler(promhttp.HandlerFor(a.Registry, promhttp.HandlerOpts{})))
 
 	g := e.Group("/api/v1")
+	g.GET("/summary", a.getSummary)
 	g.GET("/sites", a.getSites)
 	g.GET("/invitations", a.getInvitations)
 	g.POST("/invitations", a.postInvitation)
@@ -39,6 +40,17 @@ func (a *API) Mount(e *echo.Echo) {
 func answer(c echo.Context, status int, v any) error {
 	c.Response().Header().Set("Cache-Control", "no-store")
 	return c.JSON(status, v)
+}
+
+func (a *API) getSummary(c echo.Context) error {
+	if _, err := params(c); err != nil {
+		return err
+	}
+	v, err := a.Summary(c.Request().Context())
+	if err != nil {
+		return err
+	}
+	return answer(c, http.StatusOK, v)
 }
 
 func (a *API) getSites(c echo.Context) error {

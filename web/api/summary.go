@@ -1,0 +1,141 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/skerry/skerry/engine"
+)
+
+// Summary answers whether all is well as far as this site knows, and what is not.
+type Summary struct {
+	Site      string `json:"site"`
+	Converged bool   `json:"converged"` // every resource is, and nothing waits for a person
+	Sentence  string `json:"sentence"`
+	Isolated  bool   `json:"isolated"`
+	Sites     int    `json:"sites"`
+	Reachable int    `json:"reachable"` // of them, this one included
+	// Resources and Operations count by state.
+	Resources  map[string]int `json:"resources"`
+	Operations map[string]int `json:"operations"`
+	// Worries are what is not well, the worst first, at most worriesOfEach of each sort.
+	Worries []Worry `json:"worries"`
+}
+
+// Worry is one thing that is not well, and why.
+type Worry struct {
+	About   string    `json:"about"` // resource, operation or site
+	ID      string    `json:"id"`    // of the resource or operation, or the site's name
+	Service string    `json:"service"`
+	Kind    string    `json:"kind"`
+	State   string    `json:"state"` // of the resource or operation; unreachable
+	Reason  string    `json:"reason"`
+	Since   time.Time `json:"since,omitzero"`
+}
+
+const worriesOfEach = 20
+
+// Summary counts and lists what is not well.
+func (a *API) Summary(ctx context.Context) (Summary, error) {
+	s := Summary{Isolated: a.Network.Isolated(), Resources: map[string]int{}, Operations: map[string]int{}, Worries: []Worry{}}
+	resources, err := a.Counter.CountResources(ctx)
+	if err != nil {
+		return s, fmt.Errorf("count resources: %w", err)
+	}
+	operations, err := a.Counter.CountOperations(ctx)
+	if err != nil {
+		return s, fmt.Errorf("count operations: %w", err)
+	}
+	living := 0
+	for _, st := range ResourceStates {
+		s.Resources[string(st)] = resources[st]
+		if st != engine.StateDeleted {
+			living += resources[st]
+		}
+	}
+	for _, st := range OperationStates {
+		s.Operations[string(st)] = operations[st]
+	}
+	for _, st := range []engine.State{engine.StateConflict, engine.StateDegraded} {
+		l, err := a.Resources(ctx, ResourceQuery{State: string(st), Limit: worriesOfEach})
+		if err != nil {
+			return s, err
+		}
+		for _, r := range l.Items {
+			s.Worries = append(s.Worries, Worry{"resource", r.ID, r.Service, r.Kind, r.State, r.Reason, r.UpdatedAt})
+		}
+	}
+	for _, st := range []engine.State{engine.StateUncertain, engine.StateRejected} {
+		l, err := a.Operations(ctx, OperationQuery{State: string(st), Limit: worriesOfEach})
+		if err != nil {
+			return s, err
+		}
+		for _, o := range l.Items {
+			s.Worries = append(s.Worries, worryOf(o))
+		}
+	}
+	for _, site := range a.Sites() {
+		s.Sites++
+		if site.Self {
+			s.Site = site.Name
+		}
+		if site.Reachable {
+			s.Reachable++
+			continue
+		}
+		w := Worry{About: "site", ID: site.Name, State: "unreachable", Reason: "not seen since this agent started"}
+		if site.LastSeen != nil {
+			w.Reason, w.Since = "no answer to pings; local work goes on, changes will be exchanged when it is back", *site.LastSeen
+		}
+		s.Worries = append(s.Worries, w)
+	}
+	waiting := resources[engine.StateConflict] + resources[engine.StateDegraded] + operations[engine.StateUncertain] + operations[engine.StateRejected]
+	s.Converged = waiting == 0 && living == resources[engine.StateConverged]
+	s.Sentence = sentence(living, resources, operations)
+	return s, nil
+}
+
+// worryOf takes the reason from the site that has the operation's state.
+func worryOf(o Operation) Worry {
+	w := Worry{"operation", o.ID, o.Service, o.Kind, o.State, "", o.IssuedAt}
+	for name, at := range o.Sites {
+		if at.State != o.State || w.Reason != "" && at.Error == "" {
+			continue
+		}
+		w.Reason, w.Since = "at "+name, at.At
+		if at.Error != "" {
+			w.Reason += ": " + at.Error
+		}
+	}
+	return w
+}
+
+// sentence says in one sentence whether the sites agree.
+func sentence(living int, resources, operations map[engine.State]int) string {
+	attention := resources[engine.StateConflict] + resources[engine.StateDegraded]
+	settle := operations[engine.StateUncertain] + operations[engine.StateRejected]
+	under := resources[engine.StateConverging]
+	switch {
+	case attention > 0 && under > 0:
+		return fmt.Sprintf("%s, %d more under way, of %d.", count(attention, "resource needs attention", "resources need attention"), under, living)
+	case attention > 0:
+		return fmt.Sprintf("%s, of %d.", count(attention, "resource needs attention", "resources need attention"), living)
+	case settle > 0:
+		return fmt.Sprintf("%s for someone to settle.", count(settle, "operation waits", "operations wait"))
+	case under > 0:
+		return fmt.Sprintf("Converging: %s under way, of %d.", count(under, "resource is", "resources are"), living)
+	case living == 0:
+		return "Nothing is shared between sites yet."
+	case living == 1:
+		return "The one resource is converged."
+	}
+	return fmt.Sprintf("All %d resources are converged.", living)
+}
+
+func count(n int, one, more string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, more)
+}

@@ -1,0 +1,267 @@
+package page_test
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+
+	"github.com/skerry/skerry/web"
+	"github.com/skerry/skerry/web/webtest"
+)
+
+// go test ./web/page -screenshots DIR leaves a picture of every view there.
+var screenshots = flag.String("screenshots", "", "directory to leave pictures of the views in")
+
+// views are all of them, by the name of their picture.
+var views = []struct{ name, path string }{
+	{"overview", "/"},
+	{"sites", "/sites"},
+	{"resources", "/resources"},
+	{"resources-filtered", "/resources?state=converging&site=nantes"},
+	{"resources-none", "/resources?q=nothing-has-this-name"},
+	{"resource", "/resources/web-frontend?service=servers&kind=server"},
+	{"differences", "/resources/web-frontend/differences?service=servers&kind=server"},
+	{"operations", "/operations"},
+	{"operation-rejected", "/operations/019aa3f0-6a00-7c31-9a5e-00a1b2c3d4e5"},
+	{"operation-uncertain", "/operations/019aa3f0-7b11-7d42-8b6f-11b2c3d4e5f6"},
+	{"compose", "/compose"},
+	{"compose-plan", "/compose?service=servers&method=POST&path=/servers&scope=servers:+paris+%26+rennes&body=%7B%22image%22:%22nope%22%7D"},
+	{"compose-wrong", "/compose?service=images&method=POST&path=/images&scope=%7Bimages:+paris+%26+,+nantes%7D"},
+	{"events", "/events"},
+	{"missing", "/resources/nope"},
+}
+
+// serve starts a site's server and returns its address.
+func serve(t *testing.T, s *webtest.Site) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := web.New(s.Config(l.Addr().String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- server.Serve(ctx, l) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	return "http://" + l.Addr().String()
+}
+
+// browser is one Chromium for all tests of the package.
+var browser = sync.OnceValues(func() (context.Context, error) {
+	options := append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.NoSandbox, chromedp.DisableGPU, chromedp.WindowSize(1360, 900),
+		chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true),
+		chromedp.Flag("disable-domain-reliability", true), chromedp.Flag("no-pings", true),
+		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"),
+	)
+	ctx, stop := chromedp.NewExecAllocator(context.Background(), options...)
+	ctx, end := chromedp.NewContext(ctx)
+	closeBrowser = func() { end(); stop() }
+	return ctx, chromedp.Do(ctx)
+})
+
+var closeBrowser = func() {}
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	code := m.Run()
+	closeBrowser()
+	os.Exit(code)
+}
+
+// tab is one page of the browser, with what went wrong in it.
+type tab struct {
+	t   *testing.T
+	ctx context.Context
+	mu  sync.Mutex
+	bad []string // complaints of the console, the network and the policy
+}
+
+// watchPolicy makes violations of the content security policy visible in the console.
+const watchPolicy = `document.addEventListener('securitypolicyviolation', e => console.error('policy: ' + e.violatedDirective + ' ' + e.blockedURI))`
+
+func open(t *testing.T, scheme string, javaScript bool) *tab {
+	t.Helper()
+	b, err := browser()
+	if err != nil {
+		t.Fatalf("start chromium (Debian's package chromium is needed): %v", err)
+	}
+	ctx, cancel := chromedp.NewContext(b)
+	t.Cleanup(cancel)
+	ctx, stop := context.WithTimeout(ctx, 60*time.Second)
+	t.Cleanup(stop)
+	tb := &tab{t: t, ctx: ctx}
+	tb.do() // opens it
+	if err := chromedp.Listen(ctx, tb.hear); err != nil {
+		t.Fatal(err)
+	}
+	must := func(_ cdp.Empty, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
+	}))
+	must(chromedp.Call(ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: !javaScript}))
+	if _, err := chromedp.Call(ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: watchPolicy}); err != nil {
+		t.Fatal(err)
+	}
+	return tb
+}
+
+// hear keeps what the browser complains about.
+func (tb *tab) hear(ev any) {
+	tb.mu.Lock()
+	defer tb.mu.Unlock()
+	switch e := ev.(type) {
+	case *runtime.EventConsoleAPICalled:
+		if e.Type == runtime.ConsoleAPICalledTypeError || e.Type == runtime.ConsoleAPICalledTypeWarning {
+			var words []string
+			for _, a := range e.Args {
+				words = append(words, string(a.Value)+a.Description)
+			}
+			tb.bad = append(tb.bad, "console: "+strings.Join(words, " "))
+		}
+	case *runtime.EventExceptionThrown:
+		tb.bad = append(tb.bad, "exception: "+e.ExceptionDetails.Text)
+	case *log.EventEntryAdded:
+		// An answer of 4xx is what some of the tests ask for.
+		if (e.Entry.Level == log.EntryLevelError || e.Entry.Level == log.EntryLevelWarning) && !strings.Contains(e.Entry.Text, "status of 4") {
+			tb.bad = append(tb.bad, "log: "+e.Entry.Text)
+		}
+	}
+}
+
+func (tb *tab) do(steps ...chromedp.Action[chromedp.Void]) {
+	tb.t.Helper()
+	if err := chromedp.Do(tb.ctx, steps...); err != nil {
+		tb.t.Fatalf("browser: %v; complaints: %q", err, tb.complaints())
+	}
+}
+
+// get runs an action that has a result.
+func get[T any](tb *tab, a chromedp.Action[T]) T {
+	tb.t.Helper()
+	v, err := chromedp.Run(tb.ctx, a)
+	if err != nil {
+		tb.t.Fatalf("browser: %v; complaints: %q", err, tb.complaints())
+	}
+	return v
+}
+
+func (tb *tab) complaints() []string {
+	tb.mu.Lock()
+	defer tb.mu.Unlock()
+	return append([]string{}, tb.bad...)
+}
+
+func (tb *tab) noComplaints(where string) {
+	tb.t.Helper()
+	for _, c := range tb.complaints() {
+		tb.t.Errorf("%s: %s", where, c)
+	}
+	tb.mu.Lock()
+	tb.bad = nil
+	tb.mu.Unlock()
+}
+
+// until polls a JavaScript condition.
+func (tb *tab) until(condition string) {
+	tb.t.Helper()
+	deadline := time.Now().Add(10 * time.Second)
+	for {
+		if get(tb, chromedp.Evaluate[bool]("Boolean("+condition+")")) {
+			return
+		}
+		if time.Now().After(deadline) {
+			tb.t.Fatalf("never: %s\n%s\ncomplaints: %q", condition, get(tb, chromedp.Evaluate[string]("document.body.innerText")), tb.complaints())
+		}
+		tb.do(chromedp.Sleep(20 * time.Millisecond))
+	}
+}
+
+func (tb *tab) picture(name string) {
+	if *screenshots == "" {
+		return
+	}
+	png := get(tb, chromedp.FullScreenshot(100))
+	if err := os.WriteFile(filepath.Join(*screenshots, name+".png"), png, 0o644); err != nil {
+		tb.t.Fatal(err)
+	}
+}
+
+func TestEveryViewInLightAndDarkIsAccessibleAndKeepsThePolicy(t *testing.T) {
+	axe, err := os.ReadFile("testdata/axe/axe.min.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := serve(t, webtest.Generous())
+	for _, scheme := range []string{"light", "dark"} {
+		t.Run(scheme, func(t *testing.T) {
+			tb := open(t, scheme, true)
+			for _, v := range views {
+				tb.do(chromedp.Navigate(address + v.path))
+				tb.until("document.getElementById('live').dataset.live === 'live'")
+				if v.name == "resource" {
+					tb.until("document.querySelector('#comparison table')")
+				}
+				tb.picture(v.name + "-" + scheme)
+				tb.noComplaints(v.path)
+				if wrong := tb.axe(string(axe)); wrong != "" {
+					t.Errorf("%s: %s", v.path, wrong)
+				}
+			}
+		})
+	}
+}
+
+// axe returns what axe-core finds wrong with the view, empty when nothing.
+func (tb *tab) axe(source string) string {
+	tb.t.Helper()
+	get(tb, chromedp.Evaluate[int](source+";0"))
+	result := get(tb, chromedp.Evaluate[string](`axe.run(document, {resultTypes: ['violations']}).then(r => JSON.stringify(r.violations.map(
+		v => v.id + ': ' + v.help + ': ' + v.nodes.slice(0, 3).map(n => n.html.slice(0, 200) + ' ' + n.failureSummary.slice(0, 300)).join(' | '))))`,
+		chromedp.EvalAwaitPromise))
+	var found []string
+	if err := json.Unmarshal([]byte(result), &found); err != nil {
+		tb.t.Fatal(err)
+	}
+	return strings.Join(found, "\n")
+}
+
+func TestEveryViewOnASmallScreen(t *testing.T) {
+	address := serve(t, webtest.Generous())
+	tb := open(t, "light", true)
+	tb.do(chromedp.EmulateViewport(390, 844))
+	for _, v := range views {
+		tb.do(chromedp.Navigate(address + v.path))
+		if over := get(tb, chromedp.Evaluate[int]("document.documentElement.scrollWidth - window.innerWidth")); over > 0 {
+			t.Errorf("%s is %d pixels too wide", v.path, over)
+		}
+		tb.picture(v.name + "-small")
+	}
+}

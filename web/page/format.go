@@ -1,0 +1,251 @@
+package page
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/web/api"
+)
+
+// ago says how long before now t was. static/app.js uses the same words.
+func ago(now, t time.Time) string {
+	s := now.Sub(t).Seconds()
+	switch {
+	case s < -1.5:
+		return "in " + span(-s)
+	case s < 1.5:
+		return "now"
+	}
+	return span(s) + " ago"
+}
+
+func span(s float64) string {
+	switch {
+	case s < 60:
+		return fmt.Sprintf("%.0f s", math.Round(s))
+	case s < 3600:
+		return fmt.Sprintf("%.0f min", math.Round(s/60))
+	case s < 86400:
+		return fmt.Sprintf("%.0f h", math.Round(s/3600))
+	}
+	return fmt.Sprintf("%.0f d", math.Round(s/86400))
+}
+
+// absolute is a time for people who need to know exactly.
+func absolute(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05.000 UTC") }
+
+// millis writes milliseconds so that they can be compared at a glance.
+func millis(ms float64) string {
+	switch {
+	case ms < 10:
+		return strconv.FormatFloat(ms, 'f', 1, 64) + " ms"
+	case ms < 10_000:
+		return strconv.FormatFloat(ms, 'f', 0, 64) + " ms"
+	}
+	return strconv.FormatFloat(ms/1000, 'f', 1, 64) + " s"
+}
+
+// short is what a list shows of a long identifier: UUIDs of version 7 differ at their end.
+func short(id string) string {
+	if len(id) == 36 && strings.Count(id, "-") == 4 {
+		return "…" + id[24:]
+	}
+	return id
+}
+
+// pretty writes a JSON value over several lines.
+func pretty(v any) string {
+	if s, ok := v.(string); ok {
+		return s
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if e.Encode(v) != nil {
+		return ""
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// compact writes a JSON value on one line.
+func compact(v any) string {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if e.Encode(v) != nil {
+		return ""
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+func resourceURL(id, service, kind string) string {
+	return "/resources/" + url.PathEscape(id) + "?" + url.Values{"service": {service}, "kind": {kind}}.Encode()
+}
+
+func operationURL(id string) string { return "/operations/" + url.PathEscape(id) }
+
+// with returns the address of a list with some parameters set or, when empty, taken away.
+func with(path string, q url.Values, pairs ...string) string {
+	n := maps.Clone(q)
+	if n == nil {
+		n = url.Values{}
+	}
+	for i := 0; i < len(pairs); i += 2 {
+		n.Del(pairs[i])
+		if pairs[i+1] != "" {
+			n.Set(pairs[i], pairs[i+1])
+		}
+	}
+	for name, v := range n {
+		if len(v) == 0 || v[0] == "" {
+			delete(n, name)
+		}
+	}
+	if len(n) == 0 {
+		return path
+	}
+	return path + "?" + n.Encode()
+}
+
+// columns are the sites that have a column in a table: those that its rows name, when they are few enough.
+func columns[R any](rows []R, sites func(R) []string) []string {
+	const most = 7
+	seen := map[string]bool{}
+	for _, r := range rows {
+		for _, s := range sites(r) {
+			seen[s] = true
+		}
+	}
+	if len(seen) > most {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(seen))
+}
+
+func siteNames[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+// tally says of many sites how many are in which state.
+func tally[V any](m map[string]V, state func(V) string) string {
+	n := map[string]int{}
+	for _, v := range m {
+		n[state(v)]++
+	}
+	var parts []string
+	for _, s := range slices.Sorted(maps.Keys(n)) {
+		parts = append(parts, fmt.Sprintf("%d %s", n[s], s))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func replicaState(r api.Replica) string { return r.State }
+func outcomeState(o api.Outcome) string { return o.State }
+
+// tone is the colour of a state; icon, in icons.templ, its sign.
+func tone(state string) string {
+	switch state {
+	case "converged", "applied", "reachable", "same", "open":
+		return "good"
+	case "converging", "pending":
+		return "busy"
+	case "degraded", "uncertain", "unreachable", "differs":
+		return "warn"
+	case "conflict", "rejected":
+		return "bad"
+	}
+	return "quiet"
+}
+
+// meaning explains a state in words.
+func meaning(state string) string {
+	switch state {
+	case "converged":
+		return "all sites show the same"
+	case "converging":
+		return "changes are on their way"
+	case "degraded":
+		return "a change was rejected or cannot be made at a site; a person has to settle it"
+	case "conflict":
+		return "the rules could not settle it; a person has to"
+	case "deleted":
+		return "it is gone at every site"
+	case "pending":
+		return "not applied there yet"
+	case "applied":
+		return "the site's application has it"
+	case "rejected":
+		return "the site's application refused it"
+	case "superseded":
+		return "a later operation made it void"
+	case "uncertain":
+		return "it is not known whether it ran"
+	}
+	return ""
+}
+
+// stateOfEvent is the state that an event's type tells of, for its sign.
+func stateOfEvent(typ string) string {
+	about, what, _ := strings.Cut(typ, ".")
+	switch {
+	case typ == "site.up":
+		return "reachable"
+	case typ == "site.down":
+		return "unreachable"
+	case about == "conflict":
+		return "conflict"
+	case what == "accepted":
+		return "pending"
+	}
+	return what
+}
+
+// clip cuts a long text at a character.
+func clip(s string, most int) string {
+	r := []rune(s)
+	if len(r) <= most {
+		return s
+	}
+	return string(r[:most]) + "…"
+}
+
+func urlEscape(s string) string { return url.PathEscape(s) }
+
+func differencesURL(r api.Resource) string {
+	return "/resources/" + url.PathEscape(r.ID) + "/differences?" + url.Values{"service": {r.Service}, "kind": {r.Kind}}.Encode()
+}
+
+func stateNames(states []engine.State) []string {
+	names := make([]string, len(states))
+	for i, s := range states {
+		names[i] = string(s)
+	}
+	return names
+}
+
+// exampleOf and scopeOf teach with what this mesh has.
+func exampleOf(m listModel) string {
+	if len(m.Services) == 0 {
+		return "/"
+	}
+	return "/" + m.Services[0]
+}
+
+func scopeOf(m listModel) string {
+	s := "*"
+	if len(m.Sites) > 1 {
+		s = m.Sites[0] + " & " + m.Sites[1]
+	}
+	if len(m.Services) > 0 {
+		s = m.Services[0] + ": " + s
+	}
+	return s
+}

@@ -1,0 +1,223 @@
+package page
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/skerry/skerry/web/api"
+)
+
+func (p *Page) invite(c echo.Context) error {
+	m := sitesModel{Expires: c.FormValue("expires"), Uses: c.FormValue("uses")}
+	uses, err := strconv.Atoi(m.Uses)
+	if err != nil {
+		m.Wrong = "The number of sites is " + strconv.Quote(m.Uses) + ": give a number from 1 to 1000."
+		return p.showSites(c, http.StatusBadRequest, m)
+	}
+	made, err := p.api.Invite(c.Request().Context(), api.InvitationRequest{Expires: m.Expires, Uses: &uses})
+	if err != nil {
+		r, told := refusalOf(err)
+		if !told {
+			return p.Fail(c, err)
+		}
+		m.Wrong = r.Detail
+		return p.showSites(c, r.Status, m)
+	}
+	m.Made = &made
+	return p.showSites(c, http.StatusCreated, m)
+}
+
+func (p *Page) revoke(c echo.Context) error {
+	id, err := param(c, "id")
+	if err == nil {
+		err = p.api.Mesh.Revoke(c.Request().Context(), id)
+	}
+	if err != nil {
+		return p.Fail(c, err)
+	}
+	return c.Redirect(http.StatusSeeOther, "/sites")
+}
+
+func (p *Page) isolate(c echo.Context) error {
+	switch c.FormValue("isolated") {
+	case "true":
+		p.api.Isolate(true)
+	case "false":
+		p.api.Isolate(false)
+	default:
+		return p.Fail(c, echo.NewHTTPError(http.StatusBadRequest, "isolated is neither true nor false"))
+	}
+	return c.Redirect(http.StatusSeeOther, "/sites")
+}
+
+func (p *Page) settle(c echo.Context, verb string) error {
+	id, err := param(c, "id")
+	if err != nil {
+		return p.Fail(c, err)
+	}
+	if _, err := p.api.Settle(c.Request().Context(), id, verb); err != nil {
+		r, told := refusalOf(err)
+		if !told || r.Status == http.StatusNotFound {
+			return p.Fail(c, err)
+		}
+		return p.showOperation(c, r.Status, id, r.Detail)
+	}
+	return c.Redirect(http.StatusSeeOther, operationURL(id))
+}
+
+// draft is a request being composed, and what is known of it.
+type draft struct {
+	Service, Method, Path, ContentType, Body, Scope string
+	Services, Paths, Scopes                         []string
+	API                                             string // this server's address, for the command line
+
+	Explanation *api.Explanation
+	Wrong       string // why it was refused
+	Operation   string // that the refusal names
+	Answer      *api.Answer
+}
+
+func (p *Page) draft(c echo.Context) draft {
+	d := draft{
+		Service: c.FormValue("service"), Method: c.FormValue("method"), Path: c.FormValue("path"),
+		ContentType: c.FormValue("content_type"), Body: c.FormValue("body"), Scope: c.FormValue("scope"),
+		API: "http://" + c.Request().Host,
+	}
+	d.Services, _ = p.services()
+	sites := p.siteOptions()
+	for _, s := range p.api.Services {
+		for _, k := range s.Kinds {
+			d.Paths = append(d.Paths, k.Collection, k.Item)
+		}
+		if len(sites) > 1 {
+			d.Scopes = append(d.Scopes, string(s.Name)+": "+sites[0]+" & "+sites[1], string(s.Name)+": *")
+		}
+		for _, site := range sites[:min(len(sites), 20)] {
+			d.Scopes = append(d.Scopes, string(s.Name)+": "+site)
+		}
+	}
+	if d.Service == "" && len(p.api.Services) > 0 {
+		s := p.api.Services[0]
+		d.Service, d.Method = string(s.Name), http.MethodPost
+		if len(s.Kinds) > 0 {
+			d.Path = s.Kinds[0].Collection
+		}
+	}
+	return d
+}
+
+// explain fills in what the draft's scope means.
+func (p *Page) explain(c echo.Context, d *draft) error {
+	r := api.ExplainRequest{Scope: d.Scope, Service: d.Service, Method: d.Method, Path: d.Path}
+	if json.Valid([]byte(d.Body)) {
+		r.Body = json.RawMessage(d.Body)
+	}
+	e, err := p.api.Explain(c.Request().Context(), r)
+	if err != nil {
+		refusal, told := refusalOf(err)
+		if !told {
+			return err
+		}
+		d.Wrong = refusal.Detail
+		return nil
+	}
+	d.Explanation = &e
+	if d.Wrong == "" && d.sendsJSON() && strings.TrimSpace(d.Body) != "" && r.Body == nil {
+		d.Wrong = "The body is not JSON: mend it, or give its content type."
+	}
+	return nil
+}
+
+func (d *draft) sendsJSON() bool {
+	t := strings.TrimSpace(strings.ToLower(strings.Split(d.ContentType, ";")[0]))
+	return t == "" || t == "application/json" || strings.HasSuffix(t, "+json")
+}
+
+// request turns the draft into what the API issues.
+func (d *draft) request() api.IssueRequest {
+	r := api.IssueRequest{Service: d.Service, Method: d.Method, Path: d.Path, Scope: d.Scope}
+	if t := strings.TrimSpace(d.ContentType); t != "" && strings.TrimSpace(d.Body) != "" {
+		r.Headers = map[string]string{"Content-Type": t}
+	}
+	switch {
+	case strings.TrimSpace(d.Body) == "":
+	case d.sendsJSON():
+		r.Body = json.RawMessage(d.Body)
+	default:
+		r.Body, _ = json.Marshal(d.Body) // a string can always be encoded
+	}
+	return r
+}
+
+// command is the draft as a command line that does the same.
+func (d *draft) command() string {
+	r := d.request()
+	if len(r.Body) > 0 && !json.Valid(r.Body) {
+		return ""
+	}
+	m := map[string]any{"service": r.Service, "method": r.Method, "path": r.Path}
+	if r.Scope != "" {
+		m["scope"] = r.Scope
+	}
+	if r.Headers != nil {
+		m["headers"] = r.Headers
+	}
+	if len(r.Body) > 0 {
+		m["body"] = r.Body
+	}
+	quoted := "'" + strings.ReplaceAll(compact(m), "'", `'\''`) + "'"
+	return "curl " + d.API + "/api/v1/operations -H 'Content-Type: application/json' \\\n  -d " + quoted
+}
+
+func (p *Page) compose(c echo.Context) error {
+	d := p.draft(c)
+	if err := p.explain(c, &d); err != nil {
+		return p.Fail(c, err)
+	}
+	return p.showCompose(c, http.StatusOK, d)
+}
+
+func (p *Page) showCompose(c echo.Context, status int, d draft) error {
+	f := p.frame(c, "Compose a request", "compose", "")
+	f.Reload = "" // what is being written must stay
+	return render(c, status, composeView(f, d))
+}
+
+// check answers with the explanation alone, for the form that asks while it is being written.
+func (p *Page) check(c echo.Context) error {
+	d := p.draft(c)
+	if err := p.explain(c, &d); err != nil {
+		return p.Fail(c, err)
+	}
+	return render(c, http.StatusOK, explanationView(d, p.api.Now()))
+}
+
+// send checks the draft, or issues it and goes to the operation that it became.
+func (p *Page) send(c echo.Context) error {
+	d := p.draft(c)
+	if err := p.explain(c, &d); err != nil {
+		return p.Fail(c, err)
+	}
+	if c.FormValue("do") == "check" || d.Wrong != "" {
+		return p.showCompose(c, http.StatusOK, d)
+	}
+	in := c.Request()
+	out, err := p.api.Issue(in.Context(), d.request(), "", in.RemoteAddr)
+	if err != nil {
+		r, told := refusalOf(err)
+		if !told {
+			return p.Fail(c, err)
+		}
+		d.Wrong, d.Operation = r.Detail, string(r.Operation)
+		return p.showCompose(c, r.Status, d)
+	}
+	if out.Operation != nil {
+		return c.Redirect(http.StatusSeeOther, operationURL(out.Operation.ID))
+	}
+	d.Answer = &out.Answer
+	return p.showCompose(c, http.StatusOK, d)
+}

@@ -1,0 +1,116 @@
+package page
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/skerry/skerry/web/api"
+)
+
+// The geometry of the drawing of an operation's way, in its own units.
+const (
+	laneHeight = 34
+	laneTop    = 26
+	laneLeft   = 110
+	laneRight  = 690
+	laneWidth  = 860
+)
+
+// lane is one site's line in the drawing of an operation's way.
+type lane struct {
+	Site   string
+	Origin bool
+	api.Outcome
+	Y, End  int
+	Took    string // from issue to outcome
+	Settled bool   // something has happened there
+}
+
+// tick is a labelled place on the time axis.
+type tick struct {
+	X     int
+	Label string
+}
+
+// way is the drawing of an operation's way through the sites: one lane each, from when it was issued to when the site
+// told its outcome.
+type way struct {
+	Lanes  []lane
+	Ticks  []tick
+	Height int
+}
+
+func wayOf(o api.Operation, now time.Time) way {
+	var w way
+	longest := time.Millisecond
+	open := false
+	for name, at := range o.Sites {
+		l := lane{Site: name, Origin: name == o.Origin, Outcome: at, Settled: !at.At.IsZero()}
+		if took := at.At.Sub(o.IssuedAt); l.Settled {
+			longest = max(longest, took)
+			l.Took = millis(max(0, float64(took.Microseconds())/1000))
+		}
+		open = open || at.State == "pending"
+		w.Lanes = append(w.Lanes, l)
+	}
+	if open { // what is still open reaches past what has happened
+		longest = max(longest*5/4, min(now.Sub(o.IssuedAt), longest*4))
+	}
+	slices.SortFunc(w.Lanes, func(x, y lane) int {
+		if x.Origin != y.Origin {
+			if x.Origin {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(x.Site, y.Site)
+	})
+	for i := range w.Lanes {
+		l := &w.Lanes[i]
+		l.Y, l.End = laneTop+laneHeight/2+i*laneHeight, laneRight
+		if l.Settled {
+			share := float64(l.At.Sub(o.IssuedAt)) / float64(longest)
+			l.End = laneLeft + int(min(1, max(0, share))*(laneRight-laneLeft))
+		}
+	}
+	w.Height = laneTop + len(w.Lanes)*laneHeight + 6
+	for i := range 5 {
+		at := time.Duration(float64(longest) * float64(i) / 4)
+		label := "0"
+		if i > 0 {
+			label = "+" + millis(float64(at.Microseconds())/1000)
+		}
+		w.Ticks = append(w.Ticks, tick{laneLeft + (laneRight-laneLeft)*i/4, label})
+	}
+	return w
+}
+
+// segment is a part of the bar of states.
+type segment struct {
+	State string
+	N     int
+	X, W  float64 // of 100
+}
+
+// segments divides a bar by count. What there is gets at least a visible sliver.
+func segments(n map[string]int, states ...string) []segment {
+	total := 0
+	for _, s := range states {
+		total += n[s]
+	}
+	var out []segment
+	x := 0.0
+	for _, s := range states {
+		if n[s] == 0 {
+			continue
+		}
+		w := max(1, 100*float64(n[s])/float64(total))
+		out = append(out, segment{s, n[s], x, w})
+		x += w
+	}
+	for i := range out { // slivers may have made it too long
+		out[i].X, out[i].W = out[i].X*100/x, out[i].W*100/x
+	}
+	return out
+}

@@ -1,0 +1,86 @@
+package page
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/a-h/templ"
+	"github.com/labstack/echo/v4"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/web/api"
+)
+
+// Page serves the dashboard of one site. It is safe for concurrent use.
+type Page struct{ api *api.API }
+
+// New returns the dashboard over a.
+func New(a *api.API) *Page { return &Page{a} }
+
+// Mount adds the views to e.
+func (p *Page) Mount(e *echo.Echo) {
+	e.GET("/", p.overview)
+	e.GET("/sites", p.sites)
+	e.POST("/sites/invitations", p.invite)
+	e.POST("/sites/invitations/:id/revoke", p.revoke)
+	e.POST("/sites/isolation", p.isolate)
+	e.GET("/resources", p.resources)
+	e.GET("/resources/:id", p.resource)
+	e.GET("/resources/:id/differences", p.differences)
+	e.GET("/operations", p.operations)
+	e.GET("/operations/:id", p.operation)
+	for _, verb := range api.Verbs {
+		e.POST("/operations/:id/"+verb, func(c echo.Context) error { return p.settle(c, verb) })
+	}
+	e.GET("/compose", p.compose)
+	e.POST("/compose", p.send)
+	e.POST("/compose/check", p.check)
+	e.GET("/events", p.events)
+	e.GET("/live", p.live)
+}
+
+// frame is what every view has around its own.
+type frame struct {
+	Title, Nav string
+	// Twin is the address of the view's JSON, empty where there is none.
+	Twin string
+	// Reload is the address that shows the same view again; empty for a view that must not be replaced.
+	Reload   string
+	Site     string
+	Version  string
+	Isolated bool
+	Now      time.Time
+}
+
+func (p *Page) frame(c echo.Context, title, nav, twin string) frame {
+	f := frame{
+		Title: title, Nav: nav, Twin: twin, Site: p.api.SelfName(), Version: p.api.Version,
+		Isolated: p.api.Network.Isolated(), Now: p.api.Now(),
+	}
+	if c.Request().Method == http.MethodGet {
+		f.Reload = c.Request().URL.RequestURI()
+	}
+	return f
+}
+
+func render(c echo.Context, status int, view templ.Component) error {
+	h := c.Response().Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Cache-Control", "no-store")
+	c.Response().WriteHeader(status)
+	return view.Render(c.Request().Context(), c.Response())
+}
+
+// Fail shows an error as a view.
+func (p *Page) Fail(c echo.Context, err error) error {
+	r := api.AsRefusal(err)
+	f := p.frame(c, http.StatusText(r.Status), "", "")
+	f.Reload = ""
+	return render(c, r.Status, failView(f, r, api.Candidates(err)))
+}
+
+// refusalOf returns what a refused form shows; faults of the agent's own go to Fail.
+func refusalOf(err error) (*engine.Refusal, bool) {
+	r := api.AsRefusal(err)
+	return r, r.Type != "internal"
+}
