@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -10,7 +9,7 @@ import (
 )
 
 // ErrSettled is what a person gets who settles an operation that does not wait for a decision at this site.
-var ErrSettled = errors.New("the operation does not wait for a decision at this site")
+var ErrSettled = &Refusal{Status: http.StatusConflict, Type: "settled", Detail: "the operation does not wait for a decision at this site"}
 
 // openIntent finds an intent of this site that has not been settled.
 func (s *Site) openIntent(ctx context.Context, id OperationID) (*crossing, bool) {
