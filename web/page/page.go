@@ -1,6 +1,8 @@
 package page
 
 import (
+	"errors"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -21,22 +23,42 @@ func New(a *api.API) *Page { return &Page{a} }
 func (p *Page) Mount(e *echo.Echo) {
 	e.GET("/", p.overview)
 	e.GET("/sites", p.sites)
-	e.POST("/sites/invitations", p.invite)
-	e.POST("/sites/invitations/:id/revoke", p.revoke)
-	e.POST("/sites/isolation", p.isolate)
+	e.POST("/sites/invitations", p.invite, p.form)
+	e.POST("/sites/invitations/:id/revoke", p.revoke, p.form)
+	e.POST("/sites/isolation", p.isolate, p.form)
 	e.GET("/resources", p.resources)
 	e.GET("/resources/:id", p.resource)
 	e.GET("/resources/:id/differences", p.differences)
 	e.GET("/operations", p.operations)
 	e.GET("/operations/:id", p.operation)
 	for _, verb := range api.Verbs {
-		e.POST("/operations/:id/"+verb, func(c echo.Context) error { return p.settle(c, verb) })
+		e.POST("/operations/:id/"+verb, func(c echo.Context) error { return p.settle(c, verb) }, p.form)
 	}
 	e.GET("/compose", p.compose)
-	e.POST("/compose", p.send)
-	e.POST("/compose/check", p.check)
+	e.POST("/compose", p.send, p.form)
+	e.POST("/compose/check", p.check, p.form)
 	e.GET("/events", p.events)
 	e.GET("/live", p.live)
+}
+
+// formBytes is the most that a form may have.
+const formBytes = 2 << 20
+
+// form reads a form under a bound before the handler looks at it.
+func (p *Page) form(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		r := c.Request()
+		r.Body = http.MaxBytesReader(c.Response(), r.Body, formBytes)
+		err := r.ParseForm()
+		var big *http.MaxBytesError
+		switch {
+		case errors.As(err, &big):
+			return p.Fail(c, fmt.Errorf("the form is over %d bytes: %w", big.Limit, engine.ErrTooLarge))
+		case err != nil:
+			return p.Fail(c, echo.NewHTTPError(http.StatusBadRequest, "the form cannot be read"))
+		}
+		return next(c)
+	}
 }
 
 // frame is what every view has around its own.
