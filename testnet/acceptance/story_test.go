@@ -1,6 +1,7 @@
 package acceptance
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -180,8 +181,11 @@ func (s *story) converge(deadline time.Time) {
 	})
 	for _, id := range []string{s.debian, s.fromParis, s.fromNantes} {
 		s.env.Eventually(s, max(time.Until(deadline), 0), "toulouse shows what the others show", func() error {
-			a := prompt(s, s.toulouse, "GET /images/"+id, "", "Scope", both).Want(s, 200)
+			a := prompt(s, s.toulouse, "GET /images/"+id, "", "Scope", both)
 			p := prompt(s, s.paris, "GET /images/"+id, "").Want(s, 200)
+			if a.Status != 200 { // the way to paris may not be back since its crash
+				return fmt.Errorf("toulouse answers %d %s", a.Status, a.Body)
+			}
 			x, err := images("[" + a.Body + "]")
 			if err != nil {
 				return err
