@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/page"
@@ -117,20 +116,24 @@ func open(t *testing.T, scheme string, javaScript bool) *tab {
 	if err := chromedp.Listen(ctx, tb.hear); err != nil {
 		t.Fatal(err)
 	}
-	must := func(_ cdp.Empty, err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+	tb.scheme(scheme)
+	if _, err := chromedp.Call(ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: !javaScript}); err != nil {
+		t.Fatal(err)
 	}
-	must(chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
-		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
-	}))
-	must(chromedp.Call(ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: !javaScript}))
 	if _, err := chromedp.Call(ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: watchPolicy}); err != nil {
 		t.Fatal(err)
 	}
 	return tb
+}
+
+// scheme changes between light and dark.
+func (tb *tab) scheme(s string) {
+	tb.t.Helper()
+	if _, err := chromedp.Call(tb.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: s}},
+	}); err != nil {
+		tb.t.Fatal(err)
+	}
 }
 
 // hear keeps what the browser complains about.
@@ -214,35 +217,40 @@ func (tb *tab) picture(name string) {
 	}
 }
 
-func TestEveryViewInLightAndDarkIsAccessibleAndKeepsThePolicy(t *testing.T) {
+func TestEveryViewIsAccessibleAndFitsAndKeepsThePolicy(t *testing.T) {
 	axe, err := os.ReadFile("testdata/axe/axe.min.js")
 	if err != nil {
 		t.Fatal(err)
 	}
 	address := serve(t, webtest.Generous())
-	for _, scheme := range []string{"light", "dark"} {
-		t.Run(scheme, func(t *testing.T) {
-			tb := open(t, scheme, true)
-			for _, v := range views {
-				tb.do(chromedp.Navigate(address + v.path))
-				tb.until("document.getElementById('live').dataset.live === 'live'")
-				if v.name == "resource" {
-					tb.until("document.querySelector('#comparison table')")
-				}
-				tb.picture(v.name + "-" + scheme)
-				tb.noComplaints(v.path)
-				if wrong := tb.axe(string(axe)); wrong != "" {
-					t.Errorf("%s: %s", v.path, wrong)
-				}
+	tb := open(t, "light", true)
+	for _, v := range views {
+		tb.do(chromedp.Navigate(address + v.path))
+		tb.until("document.getElementById('live').dataset.live === 'live'")
+		if v.name == "resource" {
+			tb.until("document.querySelector('#comparison table')")
+		}
+		tb.noComplaints(v.path)
+		get(tb, chromedp.Evaluate[int](string(axe)+";0"))
+		for _, scheme := range []string{"light", "dark"} {
+			tb.scheme(scheme)
+			tb.picture(v.name + "-" + scheme)
+			if wrong := tb.axe(); wrong != "" {
+				t.Errorf("%s, %s: %s", v.path, scheme, wrong)
 			}
-		})
+		}
+		tb.do(chromedp.EmulateViewport(390, 844))
+		if over := get(tb, chromedp.Evaluate[int]("document.documentElement.scrollWidth - window.innerWidth")); over > 0 {
+			t.Errorf("%s is %d pixels too wide on a small screen", v.path, over)
+		}
+		tb.picture(v.name + "-small")
+		tb.do(chromedp.ResetViewport())
 	}
 }
 
 // axe returns what axe-core finds wrong with the view, empty when nothing.
-func (tb *tab) axe(source string) string {
+func (tb *tab) axe() string {
 	tb.t.Helper()
-	get(tb, chromedp.Evaluate[int](source+";0"))
 	result := get(tb, chromedp.Evaluate[string](`axe.run(document, {resultTypes: ['violations']}).then(r => JSON.stringify(r.violations.map(
 		v => v.id + ': ' + v.help + ': ' + v.nodes.slice(0, 3).map(n => n.html.slice(0, 200) + ' ' + n.failureSummary.slice(0, 300)).join(' | '))))`,
 		chromedp.EvalAwaitPromise))
@@ -251,17 +259,4 @@ func (tb *tab) axe(source string) string {
 		tb.t.Fatal(err)
 	}
 	return strings.Join(found, "\n")
-}
-
-func TestEveryViewOnASmallScreen(t *testing.T) {
-	address := serve(t, webtest.Generous())
-	tb := open(t, "light", true)
-	tb.do(chromedp.EmulateViewport(390, 844))
-	for _, v := range views {
-		tb.do(chromedp.Navigate(address + v.path))
-		if over := get(tb, chromedp.Evaluate[int]("document.documentElement.scrollWidth - window.innerWidth")); over > 0 {
-			t.Errorf("%s is %d pixels too wide", v.path, over)
-		}
-		tb.picture(v.name + "-small")
-	}
 }

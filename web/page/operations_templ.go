@@ -87,7 +87,7 @@ func operationsView(f frame, list api.OperationList, m listModel) templ.Componen
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "</form><section class=\"card scroll\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "</form><section class=\"card scroll\" tabindex=\"0\" aria-label=\"Operations\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -527,7 +527,7 @@ func operationView(f frame, o api.Operation, w way, wrong string) templ.Componen
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 47, " <section class=\"card\"><header><h2>Its way through the sites</h2><span class=\"soft\">time since it was issued</span></header><div class=\"body scroll\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 47, " <section class=\"card\"><header><h2>Its way through the sites</h2><span class=\"soft\">time since it was issued</span></header><div class=\"body\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -535,7 +535,7 @@ func operationView(f frame, o api.Operation, w way, wrong string) templ.Componen
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 48, "</div><div class=\"scroll\"><table><caption class=\"hidden-words\">Outcome at each site</caption> <thead><tr><th scope=\"col\">Site</th><th scope=\"col\">State</th><th scope=\"col\" class=\"num\">Answer</th><th scope=\"col\" class=\"num\">Attempts</th><th scope=\"col\" class=\"num\">After</th><th scope=\"col\">When</th><th scope=\"col\">Why</th></tr></thead> <tbody>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 48, "</div><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Outcome at each site\"><table><caption class=\"hidden-words\">Outcome at each site</caption> <thead><tr><th scope=\"col\">Site</th><th scope=\"col\">State</th><th scope=\"col\" class=\"num\">Answer</th><th scope=\"col\" class=\"num\">Attempts</th><th scope=\"col\" class=\"num\">After</th><th scope=\"col\">When</th><th scope=\"col\">Why</th></tr></thead> <tbody>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -95,7 +95,7 @@ func resourcesView(f frame, list api.ResourceList, m listModel) templ.Component 
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "</form><section class=\"card scroll\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "</form><section class=\"card scroll\" tabindex=\"0\" aria-label=\"Resources\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -699,7 +699,7 @@ func resourceView(f frame, r api.Resource, ops api.OperationList) templ.Componen
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 60, " <section class=\"card scroll\"><table><caption>Replicas</caption> <thead><tr><th scope=\"col\">Site</th><th scope=\"col\">State</th><th scope=\"col\">Local identifier</th><th scope=\"col\" class=\"num\">Applied</th><th scope=\"col\" class=\"num\">Pending</th><th scope=\"col\">Why</th></tr></thead> <tbody>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 60, " <section class=\"card scroll\" tabindex=\"0\" aria-label=\"Replicas\"><table><caption>Replicas</caption> <thead><tr><th scope=\"col\">Site</th><th scope=\"col\">State</th><th scope=\"col\">Local identifier</th><th scope=\"col\" class=\"num\">Applied</th><th scope=\"col\" class=\"num\">Pending</th><th scope=\"col\">Why</th></tr></thead> <tbody>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -820,7 +820,7 @@ func resourceView(f frame, r api.Resource, ops api.OperationList) templ.Componen
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 72, "\">Ask every site and compare</a></p></div></section><section class=\"card scroll\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 72, "\">Ask every site and compare</a></p></div></section><section class=\"card scroll\" tabindex=\"0\" aria-label=\"Operations on it\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -92,7 +92,7 @@ func sitesView(f frame, sites []api.Site, invitations []api.Invitation, m sitesM
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, " <section class=\"card scroll\"><table><caption>Sites of the mesh</caption> <thead><tr><th scope=\"col\">Site</th><th scope=\"col\">State</th><th scope=\"col\" class=\"num\">Round trip</th><th scope=\"col\">Last seen</th><th scope=\"col\">Services</th><th scope=\"col\">Catalog</th><th scope=\"col\">Agent</th></tr></thead> <tbody>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, " <section class=\"card scroll\" tabindex=\"0\" aria-label=\"Sites of the mesh\"><table><caption>Sites of the mesh</caption> <thead><tr><th scope=\"col\">Site</th><th scope=\"col\">State</th><th scope=\"col\" class=\"num\">Round trip</th><th scope=\"col\">Last seen</th><th scope=\"col\">Services</th><th scope=\"col\">Catalog</th><th scope=\"col\">Agent</th></tr></thead> <tbody>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -297,7 +297,7 @@ func sitesView(f frame, sites []api.Site, invitations []api.Invitation, m sitesM
 				return templ_7745c5c3_Err
 			}
 			if len(invitations) > 0 {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 29, "<section class=\"card scroll\"><table><caption>Invitations</caption> <thead><tr><th scope=\"col\">Invitation</th><th scope=\"col\">State</th><th scope=\"col\">From</th><th scope=\"col\" class=\"num\">Uses left</th><th scope=\"col\">Made</th><th scope=\"col\">Ends</th><th scope=\"col\"><span class=\"hidden-words\">Revoke</span></th></tr></thead> <tbody>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 29, "<section class=\"card scroll\" tabindex=\"0\" aria-label=\"Invitations\"><table><caption>Invitations</caption> <thead><tr><th scope=\"col\">Invitation</th><th scope=\"col\">State</th><th scope=\"col\">From</th><th scope=\"col\" class=\"num\">Uses left</th><th scope=\"col\">Made</th><th scope=\"col\">Ends</th><th scope=\"col\"><span class=\"hidden-words\">Revoke</span></th></tr></thead> <tbody>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
