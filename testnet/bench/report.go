@@ -25,6 +25,13 @@ func (r *report) machine() {
 		}
 	}
 	fmt.Fprintf(r.out, "%s, %d cores for everything, %s, %s\n", cpu, runtime.NumCPU(), runtime.Version(), time.Now().UTC().Format(time.DateOnly))
+	var load float64
+	if b, err := os.ReadFile("/proc/loadavg"); err == nil {
+		_, _ = fmt.Sscan(string(b), &load) // without it there is nothing to warn of
+	}
+	if load > float64(runtime.NumCPU())/2 {
+		fmt.Fprintf(r.out, "warning: the load average is %.1f before anything is measured; somebody else uses this machine\n", load)
+	}
 }
 
 // table begins a table.
