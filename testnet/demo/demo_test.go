@@ -78,6 +78,9 @@ func standIn(config string) error {
 	mux.HandleFunc("POST /api/v1/invitations", func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, `{"id":"1","token":"skr1:good"}`)
 	})
+	mux.HandleFunc("GET /api/v1/sites", func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `[{"name":"paris","reachable":true},{"name":"nantes","reachable":true},{"name":"toulouse","reachable":true}]`)
+	})
 	l, err := net.Listen("tcp", c.API.Listen)
 	if err != nil {
 		return err

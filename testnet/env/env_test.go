@@ -59,7 +59,7 @@ func standIn(config string) error {
 		_, _ = io.WriteString(w, `{"id":"1","token":"skr1:good"}`)
 	})
 	mux.HandleFunc("GET /api/v1/sites", func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = io.WriteString(w, `[{"name":"paris","reachable":true}]`)
+		_, _ = io.WriteString(w, `[{"name":"paris","reachable":true},{"name":"nantes","reachable":true}]`)
 	})
 	mux.Handle("/images", &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(upstream) }})
 	ended := make(chan error, 2)

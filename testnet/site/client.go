@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 )
@@ -150,8 +151,28 @@ func (c *Client) Operations(ctx context.Context, resource string) ([]Operation, 
 
 // Ready waits until the agent says that it is ready. It gives up when ctx ends or when ended returns an error.
 func (c *Client) Ready(ctx context.Context, ended func() error) error {
+	return poll(ctx, ended, func() error { return c.Call(ctx, http.MethodGet, "/readyz", nil, nil) })
+}
+
+// Reach waits until the agent says that it reaches all of the named sites, likewise.
+func (c *Client) Reach(ctx context.Context, names []string, ended func() error) error {
+	return poll(ctx, ended, func() error {
+		seen, err := c.Sites(ctx)
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			if !slices.ContainsFunc(seen, func(s Seen) bool { return s.Name == name && s.Reachable }) {
+				return fmt.Errorf("it does not reach %s", name)
+			}
+		}
+		return nil
+	})
+}
+
+func poll(ctx context.Context, ended, ok func() error) error {
 	for {
-		err := c.Call(ctx, http.MethodGet, "/readyz", nil, nil)
+		err := ok()
 		if err == nil {
 			return nil
 		}
@@ -160,7 +181,7 @@ func (c *Client) Ready(ctx context.Context, ended func() error) error {
 		}
 		select {
 		case <-ctx.Done():
-			return errors.Join(errors.New("it is not ready"), err)
+			return errors.Join(ctx.Err(), err)
 		case <-time.After(20 * time.Millisecond):
 		}
 	}

@@ -17,7 +17,7 @@ type Agent interface {
 }
 
 // Mesh starts the agents as one mesh: the first founds it, the others are invited by it. An agent whose data
-// directory holds something is a member already and started as it is. Mesh returns when all are ready.
+// directory holds something is a member already and started as it is. Mesh returns when all are ready and reach each other.
 func Mesh[A Agent](ctx context.Context, agents []A) error {
 	token := ""
 	for i, a := range agents {
@@ -41,6 +41,15 @@ func Mesh[A Agent](ctx context.Context, agents []A) error {
 	for _, a := range agents {
 		if err := a.Client().Ready(ctx, a.Ended); err != nil {
 			return fmt.Errorf("wait for %s: %w", a.Config().Name, err)
+		}
+	}
+	var names []string
+	for _, a := range agents {
+		names = append(names, a.Config().Name)
+	}
+	for _, a := range agents {
+		if err := a.Client().Reach(ctx, names, a.Ended); err != nil {
+			return fmt.Errorf("wait for %s to reach the others: %w", a.Config().Name, err)
 		}
 	}
 	return nil
