@@ -397,12 +397,12 @@ func TestSettle(t *testing.T) {
 	}
 	f.problem(404, "not-found", "", "POST", "/api/v1/operations/o-drop/undo", "")
 	f.site.AddOperation(operation("o", "x", engine.StateUncertain))
-	f.site.Fault = func(method string) error {
+	f.site.SetFault(func(method string) error {
 		if method == "Done" {
 			return fmt.Errorf("commit: %w", engine.ErrStorage)
 		}
 		return nil
-	}
+	})
 	f.problem(507, "storage", "disk", "POST", "/api/v1/operations/o/done", "")
 }
 

@@ -23,12 +23,12 @@ func TestHealthAndReadiness(t *testing.T) {
 		t.Errorf("got %v", v)
 	}
 	f.want(200, "GET", "/readyz", "")
-	f.site.Fault = func(m string) error {
+	f.site.SetFault(func(m string) error {
 		if m == "Ready" {
 			return errors.New("the mesh is not joined yet")
 		}
 		return nil
-	}
+	})
 	f.problem(503, "not-ready", "the mesh is not joined yet", "GET", "/readyz", "")
 	f.want(200, "GET", "/healthz", "")
 }
@@ -76,17 +76,17 @@ func TestStoreFaultsAreTold(t *testing.T) {
 	f := start(t)
 	f.site.AddResource(image("x", engine.StateConverged, time.Now()))
 	f.site.AddOperation(operation("o", "x", engine.StateRejected))
-	f.site.Fault = func(m string) error { return fmt.Errorf("%s: secret path /data/db", m) }
+	f.site.SetFault(func(m string) error { return fmt.Errorf("%s: secret path /data/db", m) })
 	for _, path := range []string{
 		"/api/v1/resources", "/api/v1/resources/x", "/api/v1/operations", "/api/v1/operations/o", "/api/v1/events", "/api/v1/events/log",
 	} {
 		f.problem(500, "internal", "its log says more", "GET", path, "")
 	}
-	f.site.Fault = func(m string) error { return fmt.Errorf("%s: %w", m, engine.ErrStorage) }
+	f.site.SetFault(func(m string) error { return fmt.Errorf("%s: %w", m, engine.ErrStorage) })
 	f.problem(507, "storage", "nothing has happened", "POST", "/api/v1/invitations", `{}`)
-	f.site.Fault = func(string) error {
+	f.site.SetFault(func(string) error {
 		return &engine.Refusal{Status: 504, Type: "upstream", Detail: "no certain answer", Operation: "op-1"}
-	}
+	})
 	if p := f.problem(504, "upstream", "no certain answer", "POST", "/api/v1/invitations", `{}`); p["operation"] != "op-1" {
 		t.Errorf("got %v", p)
 	}

@@ -182,7 +182,7 @@ func TestErrorsAreViews(t *testing.T) {
 			t.Errorf("%s: %d", path, resp.StatusCode)
 		}
 	}
-	site.Fault = func(string) error { return io.ErrUnexpectedEOF }
+	site.SetFault(func(string) error { return io.ErrUnexpectedEOF })
 	for _, path := range []string{"/", "/resources", "/operations", "/events"} {
 		resp, body := ask(t, "GET", address+path, nil)
 		if resp.StatusCode != 500 || strings.Contains(body, "unexpected EOF") {

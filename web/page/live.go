@@ -51,7 +51,7 @@ func (p *Page) live(c echo.Context) error {
 		w.Flush()
 		return err
 	}
-	first := "alive"
+	first := "hello"
 	if missed {
 		first = "news"
 	}

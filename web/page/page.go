@@ -74,6 +74,15 @@ type frame struct {
 	Now      time.Time
 }
 
+// trigger says when the view is loaded again: with news and, where round trips are shown, which change without any,
+// with every pulse of the stream.
+func (f frame) trigger() string {
+	if f.Nav == "overview" || f.Nav == "sites" {
+		return "news from:#live, alive from:#live"
+	}
+	return "news from:#live"
+}
+
 func (p *Page) frame(c echo.Context, title, nav, twin string) frame {
 	f := frame{
 		Title: title, Nav: nav, Twin: twin, Site: p.api.SelfName(), Version: p.api.Version,

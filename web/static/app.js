@@ -32,8 +32,8 @@
     document.body.addEventListener('htmx:sse:before:message', (event) => {
       heard = Date.now();
       connected = true;
-      if (paused && event.detail.message.event === 'news') {
-        missed = true;
+      if (paused) {
+        if (event.detail.message.event === 'news') missed = true;
         event.preventDefault();
       }
       show();

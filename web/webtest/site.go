@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -22,12 +23,11 @@ import (
 	"github.com/skerry/skerry/web/api"
 )
 
-// Site is the site. Its methods are safe for concurrent use; fields are set before it serves.
+// Site is the site. Its methods are safe for concurrent use.
 type Site struct {
-	// Clock is what the site takes for now.
+	// Clock is what the site takes for now. It is set before the site serves.
 	Clock func() time.Time
-	// Fault, unless nil, is asked before each method with its name; what it returns is the method's error.
-	Fault func(method string) error
+	hook  atomic.Pointer[func(method string) error]
 
 	mu          sync.Mutex
 	self        engine.SiteID
@@ -73,11 +73,14 @@ func (s *Site) Config(listen string) web.Config {
 func (s *Site) now() time.Time { return s.Clock() }
 
 func (s *Site) fault(method string) error {
-	if s.Fault == nil {
-		return nil
+	if f := s.hook.Load(); f != nil {
+		return (*f)(method)
 	}
-	return s.Fault(method)
+	return nil
 }
+
+// SetFault makes f be asked in each method with its name; what it returns is the method's error.
+func (s *Site) SetFault(f func(method string) error) { s.hook.Store(&f) }
 
 // AddMember lets a site in.
 func (s *Site) AddMember(name engine.SiteName, id engine.SiteID, st engine.SiteStatus) {
