@@ -225,7 +225,7 @@ func TestEveryViewIsAccessibleAndFitsAndKeepsThePolicy(t *testing.T) {
 	address := serve(t, webtest.Generous())
 	tb := open(t, "light", true)
 	for _, v := range views {
-		tb.do(chromedp.Navigate(address + v.path))
+		tb.do(chromedp.EmulateViewport(1360, 900), chromedp.Navigate(address+v.path))
 		tb.until("document.getElementById('live').dataset.live === 'live'")
 		if v.name == "resource" {
 			tb.until("document.querySelector('#comparison table')")
@@ -244,7 +244,29 @@ func TestEveryViewIsAccessibleAndFitsAndKeepsThePolicy(t *testing.T) {
 			t.Errorf("%s is %d pixels too wide on a small screen", v.path, over)
 		}
 		tb.picture(v.name + "-small")
-		tb.do(chromedp.ResetViewport())
+	}
+}
+
+func TestEmptyViewsTeach(t *testing.T) {
+	axe, err := os.ReadFile("testdata/axe/axe.min.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := serve(t, webtest.Empty())
+	tb := open(t, "light", true)
+	for path, want := range map[string]string{
+		"/": "This is the only site of the mesh", "/resources": "-H 'Scope: images: *'", "/operations": "when its scope names several sites",
+		"/events": "curl -N",
+	} {
+		tb.do(chromedp.Navigate(address + path))
+		if text := get(tb, chromedp.Text(chromedp.CSS("main"))); !strings.Contains(text, want) {
+			t.Errorf("%s says %q", path, text)
+		}
+		get(tb, chromedp.Evaluate[int](string(axe)+";0"))
+		if wrong := tb.axe(); wrong != "" {
+			t.Errorf("%s: %s", path, wrong)
+		}
+		tb.noComplaints(path)
 	}
 }
 

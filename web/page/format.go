@@ -155,9 +155,9 @@ func tone(state string) string {
 	switch state {
 	case "converged", "applied", "reachable", "same", "open":
 		return "good"
-	case "converging", "pending":
+	case "converging", "pending", "accepted":
 		return "busy"
-	case "degraded", "uncertain", "unreachable", "differs":
+	case "degraded", "uncertain", "unreachable", "differs", "clock-off":
 		return "warn"
 	case "conflict", "rejected":
 		return "bad"
@@ -202,8 +202,6 @@ func stateOfEvent(typ string) string {
 		return "unreachable"
 	case about == "conflict":
 		return "conflict"
-	case what == "accepted":
-		return "pending"
 	}
 	return what
 }

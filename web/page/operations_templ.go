@@ -527,7 +527,7 @@ func operationView(f frame, o api.Operation, w way, wrong string) templ.Componen
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 47, " <section class=\"card\"><header><h2>Its way through the sites</h2><span class=\"soft\">time since it was issued</span></header><div class=\"body\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 47, " <section class=\"card\"><header><h2>Its way through the sites</h2><span class=\"soft\">time since it was issued</span></header><div class=\"body scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Drawing of its way; the table has the same\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

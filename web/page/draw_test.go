@@ -1,0 +1,66 @@
+package page
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/skerry/skerry/web/api"
+)
+
+func TestAgo(t *testing.T) {
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	for d, want := range map[time.Duration]string{
+		0: "now", time.Second: "now", 40 * time.Second: "40 s ago", 90 * time.Second: "2 min ago", 3 * time.Hour: "3 h ago",
+		50 * time.Hour: "2 d ago", -2 * time.Hour: "in 2 h",
+	} {
+		if got := ago(now, now.Add(-d)); got != want {
+			t.Errorf("%s: %q, want %q", d, got, want)
+		}
+	}
+}
+
+func TestSegmentsFillTheBar(t *testing.T) {
+	for _, n := range []map[string]int{{"a": 1}, {"a": 1, "b": 100_000}, {"a": 1, "b": 1, "c": 1_000_000}, {"a": 0, "b": 3, "c": 3}} {
+		end := 0.0
+		for _, s := range segments(n, "a", "b", "c") {
+			if s.N == 0 || math.Abs(s.X-end) > .001 || s.W < .9 {
+				t.Errorf("%v: %+v", n, s)
+			}
+			end = s.X + s.W
+		}
+		if math.Abs(end-100) > .001 {
+			t.Errorf("%v fills %.2f of 100", n, end)
+		}
+	}
+	if s := segments(map[string]int{}, "a"); len(s) != 0 {
+		t.Errorf("nothing is drawn as %v", s)
+	}
+}
+
+func TestWayStaysInItsDrawing(t *testing.T) {
+	issued := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	o := api.Operation{Origin: "b", IssuedAt: issued, Sites: map[string]api.Outcome{
+		"a": {State: "applied", At: issued.Add(40 * time.Millisecond)},
+		"b": {State: "applied", At: issued.Add(10 * time.Millisecond)},
+		"c": {State: "pending"},
+		"d": {State: "applied", At: issued.Add(-time.Second)}, // a clock that is behind
+	}}
+	w := wayOf(o, issued.Add(time.Hour))
+	if len(w.Lanes) != 4 || w.Lanes[0].Site != "b" || !w.Lanes[0].Origin {
+		t.Fatalf("the origin comes first: %+v", w.Lanes)
+	}
+	ends := map[string]int{}
+	for _, l := range w.Lanes {
+		if l.End < laneLeft || l.End > laneRight || l.Y >= w.Height {
+			t.Errorf("%s ends at %d,%d", l.Site, l.End, l.Y)
+		}
+		ends[l.Site] = l.End
+	}
+	if ends["b"] >= ends["a"] || ends["a"] >= ends["c"] || ends["d"] != laneLeft {
+		t.Errorf("ends %v", ends)
+	}
+	if w := wayOf(api.Operation{IssuedAt: issued}, issued); len(w.Lanes) != 0 {
+		t.Errorf("no sites make %v", w.Lanes)
+	}
+}
