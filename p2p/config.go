@@ -30,6 +30,8 @@ type Config struct {
 	// Reconcile is how often two connected sites compare what they have, even if nothing hints that they differ.
 	// Default 30 s.
 	Reconcile time.Duration
+	// Now is the wall clock that is compared with the other sites'. Default time.Now.
+	Now func() time.Time
 	// Options are further options of the libp2p host; simulations bring their own UDP sockets with them.
 	Options []libp2p.Option
 }
@@ -64,6 +66,9 @@ func (c *Config) validate() (listen []multiaddr.Multiaddr, peers []peer.AddrInfo
 	}
 	if c.OnStatus == nil {
 		c.OnStatus = func(engine.SiteID, bool) {}
+	}
+	if c.Now == nil {
+		c.Now = time.Now
 	}
 	if c.Reconcile == 0 {
 		c.Reconcile = 30 * time.Second

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/libp2p/go-libp2p"
+	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/p2p/transport/quicreuse"
 	"github.com/marcopolo/simnet"
 	"github.com/quic-go/quic-go"
@@ -214,4 +215,23 @@ func TestRestart(t *testing.T) {
 	b.net = n
 	b.run(t)
 	within(t, 4*time.Second, "both have it", func() bool { return same(sites) && allUp(sites) })
+}
+
+// A site that refuses this one closes each connection at once. It is not dialled over and over for that.
+func TestRefusingSiteIsNotHammered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sim := newSimulation(t, 10*time.Millisecond)
+		a, b := newTestSite(t, sim.host()), newTestSite(t, sim.host())
+		a.members.add(b.member()) // and b knows nothing of a
+		var dials atomic.Int64
+		a.net.host.Network().Notify(&network.NotifyBundle{ConnectedF: func(network.Network, network.Conn) { dials.Add(1) }})
+		a.run(t)
+		b.run(t)
+		time.Sleep(20 * time.Second)
+		if n := dials.Load(); n < 5 || n > 60 {
+			t.Errorf("%d connections in 20 s", n)
+		}
+		b.members.add(a.member())
+		within(t, 3*time.Second, "both are reachable once they know each other", func() bool { return allUp([]*testSite{a, b}) })
+	})
 }

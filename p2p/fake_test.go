@@ -313,6 +313,7 @@ func testKey(t testing.TB) (crypto.PrivKey, engine.SiteID) {
 }
 
 type testConfig struct {
+	now       func() time.Time
 	listen    []string
 	reconcile time.Duration
 	options   []libp2p.Option
@@ -328,7 +329,7 @@ func newTestSite(t testing.TB, c testConfig) *testSite {
 	}
 	var err error
 	s.net, err = New(Config{
-		Key: key, Listen: c.listen, Reconcile: c.reconcile, Options: c.options, Log: testLog(t),
+		Key: key, Listen: c.listen, Reconcile: c.reconcile, Options: c.options, Now: c.now, Log: testLog(t),
 		OnStatus: func(site engine.SiteID, up bool) {
 			s.mu.Lock()
 			defer s.mu.Unlock()

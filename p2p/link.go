@@ -34,7 +34,8 @@ type link struct {
 	site engine.SiteID
 	pid  peer.ID
 
-	wake   chan struct{} // capacity 1: dial, or ping, now
+	wake   chan struct{} // capacity 1: dial now
+	check  chan struct{} // capacity 1: see now whether the connection still stands
 	hints  *hintQueue
 	repair *repairs
 
@@ -46,6 +47,7 @@ type link struct {
 	changed   chan struct{} // closed and made anew when up or failed changes, or a ping is answered
 	failed    bool          // the connection was lost, or the last try to connect failed
 	rtt       time.Duration
+	ahead     time.Duration // its clock before ours
 	lastSeen  time.Time
 	refusals  []time.Time // recent ones, oldest first
 	bans      int
@@ -54,7 +56,7 @@ type link struct {
 }
 
 func newLink(n *Network, site engine.SiteID, pid peer.ID) *link {
-	return &link{n: n, site: site, pid: pid, wake: make(chan struct{}, 1), hints: newHintQueue(), repair: newRepairs(),
+	return &link{n: n, site: site, pid: pid, wake: make(chan struct{}, 1), check: make(chan struct{}, 1), hints: newHintQueue(), repair: newRepairs(),
 		cap: smallCap, changed: make(chan struct{})}
 }
 
@@ -70,6 +72,15 @@ func (l *link) run(ctx context.Context) {
 func (l *link) nudge() {
 	select {
 	case l.wake <- struct{}{}:
+	default:
+	}
+}
+
+// probe makes the link ping at once, if it is connected. It does not make it dial: a site that refuses this one, and
+// closes each connection, would be dialled without a pause.
+func (l *link) probe() {
+	select {
+	case l.check <- struct{}{}:
 	default:
 	}
 }
@@ -106,7 +117,7 @@ func (l *link) setAddresses(texts []string, members int) {
 func (l *link) status() engine.SiteStatus {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return engine.SiteStatus{Reachable: l.up, RTT: l.rtt, LastSeen: l.lastSeen}
+	return engine.SiteStatus{Reachable: l.up, RTT: l.rtt, Ahead: l.ahead, LastSeen: l.lastSeen}
 }
 
 func (l *link) isUp() bool {
@@ -161,11 +172,16 @@ func (l *link) connect(ctx context.Context) {
 	backoff, since := firstBackoff, time.Now()
 	for ctx.Err() == nil {
 		if l.connectedness() {
-			if l.watch(ctx) {
+			begin := time.Now()
+			answered := l.watch(ctx)
+			lasted := answered && time.Since(begin) > pingEvery
+			if lasted {
 				backoff, since = firstBackoff, time.Now()
-				continue // perhaps there is another connection
 			}
-			l.setUp(false)
+			if lasted || (answered && l.connectedness()) {
+				continue // to another connection, or to dial
+			}
+			l.setUp(false) // and wait, lest the two sites go on closing each other's connections
 		} else {
 			l.setUp(false)
 			if l.n.gater.member(l.pid) && (first || time.Since(since) >= fallback) {
@@ -187,10 +203,6 @@ func (l *link) connect(ctx context.Context) {
 		case <-time.After(wait):
 		case <-l.wake:
 			backoff = firstBackoff
-			if l.connectedness() {
-				continue
-			}
-			since = since.Add(-fallback)
 		}
 	}
 }
@@ -228,14 +240,18 @@ func (l *link) dropSilent(t time.Time) {
 	}
 }
 
-// connected is called for each new connection. A member that dials anew while this site still believes in an older,
-// silent connection knows better: the older one is dead.
+// connected is called for each new connection. A member that dials anew while this site still believes in a much older,
+// silent connection knows better: the older one is dead. Two that are nearly as old are what two sites get that dial
+// each other at once: were each to close its own, none would be left.
 func (l *link) connected(c network.Conn) {
 	l.mu.Lock()
 	silent := time.Since(l.lastSeen) > suspectAfter
 	l.mu.Unlock()
-	if silent && c.Stat().Direction == network.DirInbound {
-		l.dropSilent(c.Stat().Opened)
+	if c.Stat().Direction != network.DirInbound {
+		return
+	}
+	if silent {
+		l.dropSilent(c.Stat().Opened.Add(-suspectAfter))
 	}
 	l.nudge()
 }
@@ -256,6 +272,7 @@ func (l *link) ready(ctx context.Context) error {
 			return fmt.Errorf("%w: site %s", engine.ErrUnreachable, l.site)
 		}
 		l.nudge()
+		l.probe()
 		select {
 		case <-changed:
 		case <-deadline.C:

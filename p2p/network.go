@@ -110,7 +110,7 @@ func (n *Network) Run(ctx context.Context) error {
 		},
 		DisconnectedF: func(_ network.Network, c network.Conn) {
 			if l := n.link(siteOf(c.RemotePeer())); l != nil {
-				l.nudge()
+				l.probe()
 			}
 		},
 	})

@@ -1,6 +1,7 @@
 package p2p
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -39,7 +40,7 @@ func (l *link) watch(ctx context.Context) (answered bool) {
 	tick := time.NewTicker(pingEvery)
 	defer tick.Stop()
 	for seq := uint64(1); ; seq++ {
-		took, err := ping(s, seq)
+		took, ahead, err := l.n.ping(s, seq)
 		if err != nil {
 			if ctx.Err() == nil {
 				l.n.log.Debug("a connection is dead", "peer", l.site, "err", err)
@@ -56,6 +57,11 @@ func (l *link) watch(ctx context.Context) (answered bool) {
 		} else {
 			l.rtt += (took - l.rtt) / 8 // RFC 6298's smoothing
 		}
+		if skewed := ahead.Abs() > farOff; skewed != (l.ahead.Abs() > farOff) && skewed {
+			l.n.log.Warn("the clocks of two sites disagree: of two concurrent writes the one with the later clock wins; set them by NTP",
+				"peer", l.site, "ahead", ahead.Round(time.Millisecond))
+		}
+		l.ahead = ahead
 		l.notify()
 		l.mu.Unlock()
 		l.setUp(true)
@@ -63,7 +69,7 @@ func (l *link) watch(ctx context.Context) (answered bool) {
 		case <-ctx.Done():
 			return answered
 		case <-tick.C:
-		case <-l.wake:
+		case <-l.check:
 			if s.Conn().IsClosed() {
 				return answered
 			}
@@ -71,34 +77,49 @@ func (l *link) watch(ctx context.Context) (answered bool) {
 	}
 }
 
-func ping(s network.Stream, seq uint64) (time.Duration, error) {
+// farOff is how far two clocks may differ before it is said.
+const farOff = time.Second
+
+// A ping is a number of 8 bytes; the answer repeats it and adds the answering site's clock in Unix microseconds.
+const (
+	pingSize = 8
+	pongSize = 16
+)
+
+// ping returns the round trip and how far the other site's clock is ahead of this one's, give or take half of it.
+func (n *Network) ping(s network.Stream, seq uint64) (took, ahead time.Duration, err error) {
 	begin := time.Now()
+	clock := n.cfg.Now()
 	if err := s.SetDeadline(begin.Add(pingTimeout)); err != nil {
-		return 0, fmt.Errorf("ping: %w", err)
+		return 0, 0, fmt.Errorf("ping: %w", err)
 	}
-	var out, in [8]byte
+	var out [pingSize]byte
+	var in [pongSize]byte
 	binary.BigEndian.PutUint64(out[:], seq)
 	if _, err := s.Write(out[:]); err != nil {
-		return 0, fmt.Errorf("ping: %w", err)
+		return 0, 0, fmt.Errorf("ping: %w", err)
 	}
 	if _, err := io.ReadFull(s, in[:]); err != nil {
-		return 0, fmt.Errorf("ping: %w", err)
+		return 0, 0, fmt.Errorf("ping: %w", err)
 	}
-	if in != out {
-		return 0, fmt.Errorf("ping: %w: another answer than what was asked", engine.ErrRefused)
+	if !bytes.Equal(in[:pingSize], out[:]) {
+		return 0, 0, fmt.Errorf("ping: %w: another answer than what was asked", engine.ErrRefused)
 	}
-	return time.Since(begin), nil
+	took = time.Since(begin)
+	theirs := time.UnixMicro(int64(binary.BigEndian.Uint64(in[pingSize:])))
+	return took, theirs.Sub(clock.Add(took / 2)), nil
 }
 
-// servePing echoes.
+// servePing answers pings.
 func (n *Network) servePing(_ context.Context, s network.Stream) {
 	defer s.Close()
-	var b [8]byte
+	var b [pongSize]byte
 	for {
 		_ = s.SetDeadline(time.Now().Add(30 * time.Second))
-		if _, err := io.ReadFull(s, b[:]); err != nil {
+		if _, err := io.ReadFull(s, b[:pingSize]); err != nil {
 			return
 		}
+		binary.BigEndian.PutUint64(b[pingSize:], uint64(n.cfg.Now().UnixMicro()))
 		if _, err := s.Write(b[:]); err != nil {
 			return
 		}
