@@ -112,4 +112,6 @@ type SiteStatus struct {
 	Reachable bool
 	RTT       time.Duration // zero: not measured yet
 	LastSeen  time.Time     // zero: never
+	// Ahead is how far its clock is ahead of this site's, negative when it is behind, give or take half a round trip.
+	Ahead time.Duration
 }

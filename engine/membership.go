@@ -36,26 +36,18 @@ type mesh struct {
 	sites       map[SiteID]SiteRecord
 	admitted    map[SiteID]admission
 	invitations map[string]Invitation
-	skew        map[SiteID]time.Duration
 }
 
 func (m *mesh) init() {
 	m.sites = map[SiteID]SiteRecord{}
 	m.admitted = map[SiteID]admission{}
 	m.invitations = map[string]Invitation{}
-	m.skew = map[SiteID]time.Duration{}
 }
 
 func (m *mesh) documentID() DocumentID {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	return m.id
-}
-
-func (m *mesh) noteSkew(id SiteID, ahead time.Duration) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.skew[id] = ahead
 }
 
 // take takes an entry in. An admission counts only when its author is a member.
@@ -294,13 +286,6 @@ func (s *Site) Members() []Member {
 		taken[members[i].Name] = true
 	}
 	return members
-}
-
-// Skew returns how far the clocks of other sites were seen ahead of this one's.
-func (s *Site) Skew() map[SiteID]time.Duration {
-	s.mesh.mu.RLock()
-	defer s.mesh.mu.RUnlock()
-	return maps.Clone(s.mesh.skew)
 }
 
 // name is what people call a site.

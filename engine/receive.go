@@ -89,7 +89,6 @@ func (s *Site) watchClock(v *view, entries []Entry) {
 			continue
 		}
 		if ahead := time.UnixMicro(o.Time).Sub(s.cfg.Now()); ahead > farOff {
-			s.mesh.noteSkew(o.Origin, ahead)
 			s.cfg.Log.Warn("clock of another site is ahead of this one's: its later writes win until the clocks agree",
 				"site", string(s.name(o.Origin)), "ahead", ahead.Round(time.Millisecond), "operation", string(o.ID))
 		}

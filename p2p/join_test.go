@@ -310,7 +310,15 @@ func TestGarbageInAnswers(t *testing.T) {
 	a := newTestSite(t, testConfig{reconcile: 50 * time.Millisecond})
 	key, badID := testKey(t)
 	bad := newStranger(t, libp2p.Identity(key), libp2p.ListenAddrStrings("/ip4/127.0.0.1/udp/0/quic-v1"))
-	bad.SetStreamHandler(pingProtocol, func(s network.Stream) { _, _ = io.Copy(s, s) })
+	bad.SetStreamHandler(pingProtocol, func(s network.Stream) {
+		var b [pongSize]byte
+		for {
+			if _, err := io.ReadFull(s, b[:pingSize]); err != nil {
+				return
+			}
+			_, _ = s.Write(b[:])
+		}
+	})
 	bad.SetStreamHandler(reconcileProtocol, func(s network.Stream) {
 		var request compareRequest
 		if err := readFrame(bufio.NewReader(s), &request, maxCompare); err != nil {

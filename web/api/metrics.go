@@ -16,7 +16,7 @@ type metrics struct {
 	events   *prometheus.CounterVec
 	requests *prometheus.HistogramVec
 
-	reachable, rtt, resources, operations, streams, isolated, info *prometheus.Desc
+	reachable, rtt, clock, resources, operations, streams, isolated, info *prometheus.Desc
 }
 
 func newMetrics(a *API) *metrics {
@@ -34,6 +34,7 @@ func newMetrics(a *API) *metrics {
 		}, []string{"method", "route", "status"}),
 		reachable:  desc("site_reachable", "Whether a site of the mesh can be reached from here.", "site"),
 		rtt:        desc("site_round_trip_seconds", "Round trip to a site of the mesh, once measured.", "site"),
+		clock:      desc("site_clock_ahead_seconds", "How far the clock of a site is ahead of this one's, once compared.", "site"),
 		resources:  desc("resources", "Resources by state.", "state"),
 		operations: desc("operations", "Operations by state at the site that is farthest from applied.", "state"),
 		streams:    desc("event_streams", "Open event streams."),
@@ -75,7 +76,7 @@ func (a *API) Observe(method, route, status string, took time.Duration) {
 
 // Describe implements prometheus.Collector.
 func (m *metrics) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{m.reachable, m.rtt, m.resources, m.operations, m.streams, m.isolated, m.info} {
+	for _, d := range []*prometheus.Desc{m.reachable, m.rtt, m.clock, m.resources, m.operations, m.streams, m.isolated, m.info} {
 		ch <- d
 	}
 }
@@ -90,6 +91,7 @@ func (m *metrics) Collect(ch chan<- prometheus.Metric) {
 		gauge(m.reachable, one[s.Reachable], s.Name)
 		if s.RTT != nil && !s.Self {
 			gauge(m.rtt, *s.RTT/1000, s.Name)
+			gauge(m.clock, *s.ClockAhead/1000, s.Name)
 		}
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)

@@ -2,6 +2,7 @@ package api
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
@@ -16,7 +17,9 @@ type Site struct {
 	Reachable bool       `json:"reachable"`
 	RTT       *float64   `json:"rtt_ms"`    // milliseconds; nil: not measured yet
 	LastSeen  *time.Time `json:"last_seen"` // nil: never
-	Services  []string   `json:"services"`
+	// ClockAhead is in milliseconds, negative when its clock is behind; nil: not compared yet.
+	ClockAhead *float64 `json:"clock_ahead_ms"`
+	Services   []string `json:"services"`
 	// Application is the catalog's name, ApplicationVersion nil: no site asks its application for it.
 	Application        string    `json:"application"`
 	ApplicationVersion *string   `json:"application_version"`
@@ -24,6 +27,21 @@ type Site struct {
 	AgentVersion       string    `json:"agent_version"`
 	Addresses          []string  `json:"addresses"`
 	JoinedAt           time.Time `json:"joined_at,omitzero"`
+}
+
+// ClockFarOff says in words that the clocks of two sites disagree by more than a second, empty when they do not.
+func (s *Site) ClockFarOff() string {
+	if s.ClockAhead == nil {
+		return ""
+	}
+	ahead := time.Duration(*s.ClockAhead * float64(time.Millisecond))
+	switch rounded := ahead.Abs().Round(100 * time.Millisecond); {
+	case ahead > time.Second:
+		return fmt.Sprintf("its clock is %v ahead: of two concurrent writes, its own win", rounded)
+	case ahead < -time.Second:
+		return fmt.Sprintf("its clock is %v behind: of two concurrent writes, its own lose", rounded)
+	}
+	return ""
 }
 
 // Sites lists the members, this site first, then by name.
@@ -41,12 +59,12 @@ func (a *API) Sites() []Site {
 		}
 		if s.Self {
 			zero := 0.0
-			s.Reachable, s.RTT, s.LastSeen = true, &zero, &now
+			s.Reachable, s.RTT, s.LastSeen, s.ClockAhead = true, &zero, &now, &zero
 		} else if st, ok := status[m.ID]; ok {
 			s.Reachable = st.Reachable
 			if st.RTT > 0 {
-				ms := float64(st.RTT.Microseconds()) / 1000
-				s.RTT = &ms
+				ms, ahead := float64(st.RTT.Microseconds())/1000, float64(st.Ahead.Microseconds())/1000
+				s.RTT, s.ClockAhead = &ms, &ahead
 			}
 			if !st.LastSeen.IsZero() {
 				s.LastSeen = &st.LastSeen

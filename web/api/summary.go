@@ -29,7 +29,7 @@ type Worry struct {
 	ID      string    `json:"id"`    // of the resource or operation, or the site's name
 	Service string    `json:"service"`
 	Kind    string    `json:"kind"`
-	State   string    `json:"state"` // of the resource or operation; unreachable
+	State   string    `json:"state"` // of the resource or operation; unreachable, clock-off
 	Reason  string    `json:"reason"`
 	Since   time.Time `json:"since,omitzero"`
 }
@@ -79,6 +79,9 @@ func (a *API) Summary(ctx context.Context) (Summary, error) {
 		s.Sites++
 		if site.Self {
 			s.Site = site.Name
+		}
+		if far := site.ClockFarOff(); far != "" {
+			s.Worries = append(s.Worries, Worry{About: "site", ID: site.Name, State: "clock-off", Reason: far})
 		}
 		if site.Reachable {
 			s.Reachable++
