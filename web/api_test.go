@@ -417,7 +417,9 @@ func TestIssue(t *testing.T) {
 	if resp.Header.Get("Location") != "/api/v1/operations/"+v["id"].(string) || v["answer"].(map[string]any)["status"] != 201.0 {
 		t.Errorf("location %q, %s", resp.Header.Get("Location"), b)
 	}
-	f.want(200, "GET", resp.Header.Get("Location"), "")
+	if _, b := f.do("GET", resp.Header.Get("Location"), ""); !bytes.Contains(b, []byte(`"scope":"images: paris &  nantes"`)) {
+		t.Errorf("the scope is not as people wrote it: %s", b)
+	}
 
 	a := f.want(200, "POST", "/api/v1/operations",
 		`{"service":"images","method":"PUT","path":"/echo","headers":{"content-type":"text/plain"},"body":"hällo"}`, "Idempotency-Key", "k1")["answer"].(map[string]any)

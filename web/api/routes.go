@@ -1,6 +1,9 @@
 package api
 
 import (
+	"bytes"
+	"encoding/json"
+	"fmt"
 	"net/http"
 	"strconv"
 
@@ -38,8 +41,21 @@ func (a *API) Mount(e *echo.Echo) {
 }
 
 func answer(c echo.Context, status int, v any) error {
+	b, err := encode(v)
+	if err != nil {
+		return fmt.Errorf("encode the answer: %w", err)
+	}
 	c.Response().Header().Set("Cache-Control", "no-store")
-	return c.JSON(status, v)
+	return c.Blob(status, echo.MIMEApplicationJSON, b)
+}
+
+// encode writes JSON on one line, with the signs of scopes as people wrote them.
+func encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return b.Bytes(), err
 }
 
 func (a *API) getSummary(c echo.Context) error {

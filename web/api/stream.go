@@ -149,10 +149,10 @@ func (a *API) Follow(ctx context.Context, after uint64, quiet time.Duration, tak
 }
 
 func writeEvent(w io.Writer, e Event) error {
-	b, err := json.Marshal(e)
+	b, err := encode(e) // ends the line
 	if err != nil {
 		return fmt.Errorf("encode event %s: %w", e.ID, err)
 	}
-	_, err = fmt.Fprintf(w, "id: %s\ndata: %s\n\n", e.ID, b)
+	_, err = fmt.Fprintf(w, "id: %s\ndata: %s\n", e.ID, b)
 	return err
 }
