@@ -83,7 +83,6 @@ func (q *hintQueue) take() [][]byte {
 	return frames
 }
 
-func (q *hintQueue) clear() { q.take() }
 
 func (l *link) sendHint(frame []byte) {
 	if !l.hints.push(frame) {

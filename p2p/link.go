@@ -143,7 +143,9 @@ func (l *link) setUp(up bool) {
 		l.repair.connected(l.n.self < l.site)
 	} else {
 		l.n.log.Warn("site is not reachable", "peer", l.site)
-		l.hints.clear()
+		if len(l.hints.take()) > 0 {
+			l.repair.compare() // also when a comparison is under way on the next connection
+		}
 	}
 	l.n.cfg.OnStatus(l.site, up)
 }

@@ -96,8 +96,13 @@ func (n *Network) publish(ctx context.Context, o outgoing) {
 		return
 	}
 	for _, site := range direct {
-		if l := n.link(site); l != nil && l.isUp() {
+		switch l := n.link(site); {
+		case l == nil:
+		case l.isUp():
 			l.sendHint(frame)
+		default:
+			// It may be connected already and be compared with just now, too early to find this change.
+			l.repair.compare()
 		}
 	}
 }
