@@ -6,9 +6,11 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 
+	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/web/webtest"
 )
 
@@ -191,5 +193,16 @@ func TestErrorsAreViews(t *testing.T) {
 	}
 	if resp, _ := ask(t, "POST", address+"/compose", url.Values{"body": {strings.Repeat("x", 3<<20)}}); resp.StatusCode != 413 {
 		t.Errorf("a form of 3 MiB: %d", resp.StatusCode)
+	}
+}
+
+func TestAClockThatIsFarOffIsShown(t *testing.T) {
+	site := webtest.Generous()
+	site.SetStatus(webtest.Nantes, engine.SiteStatus{Reachable: true, RTT: time.Millisecond, LastSeen: time.Now(), Ahead: 90 * time.Second})
+	address := serve(t, site)
+	for _, path := range []string{"/", "/sites"} {
+		if _, body := ask(t, "GET", address+path, nil); !strings.Contains(body, "clock-off") {
+			t.Errorf("%s does not tell", path)
+		}
 	}
 }
