@@ -280,6 +280,13 @@ func (f *fakeReplicas) state() map[engine.DocumentID][32]byte {
 	return s
 }
 
+// seen tells how many envelopes arrived, and the most bytes that one answer of Missing had.
+func (f *fakeReplicas) seen() (received, most int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.received, f.most
+}
+
 func (f *fakeReplicas) setFault(fault func(from engine.SiteID, e engine.Envelope) error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -25,7 +25,7 @@ func TestPublishReachesThePlacementOnly(t *testing.T) {
 		}
 	}
 	eventually(t, "three sites have all changes of all", func() bool { return same(sites[:3]) })
-	if got := sites[3].replicas.received; got != 0 || len(sites[3].replicas.state()) != 0 {
+	if got, _ := sites[3].replicas.seen(); got != 0 || len(sites[3].replicas.state()) != 0 {
 		t.Errorf("a site outside the placement received %d envelopes", got)
 	}
 }

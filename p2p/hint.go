@@ -83,7 +83,6 @@ func (q *hintQueue) take() [][]byte {
 	return frames
 }
 
-
 func (l *link) sendHint(frame []byte) {
 	if !l.hints.push(frame) {
 		l.n.counters.dropped.Add(1)

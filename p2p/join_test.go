@@ -202,7 +202,7 @@ func TestStrangerGetsNothing(t *testing.T) {
 		t.Error("a stranger's stream reached the peer server")
 	default:
 	}
-	if len(a.replicas.docs) != 1 {
+	if len(a.replicas.state()) != 1 {
 		t.Error("a stranger made a document")
 	}
 }

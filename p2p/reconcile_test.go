@@ -40,7 +40,7 @@ func TestLongDocumentTravelsInPieces(t *testing.T) {
 		sites[0].replicas.write(id, bytes.Repeat([]byte("x"), 200<<10))
 	}
 	eventually(t, "both have 8 MB", func() bool { return same(sites) })
-	if most := sites[0].replicas.most; most > pieceBytes {
+	if _, most := sites[0].replicas.seen(); most > pieceBytes {
 		t.Errorf("a piece of %d bytes", most)
 	}
 }
