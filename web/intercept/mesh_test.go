@@ -114,7 +114,9 @@ func newMeshWith(t *testing.T, limits Limits, headerTimeout time.Duration) *mesh
 			Application: "lab", Services: []engine.ServiceName{"images", "servers"}, API: "http://api:8701/",
 			Limits: limits, Log: slog.New(slog.DiscardHandler),
 		})
-		listener := httptest.NewServer(s.handler)
+		listener := httptest.NewUnstartedServer(s.handler)
+		listener.Config.ErrorLog = slog.NewLogLogger(panics{slog.DiscardHandler, t}, slog.LevelError)
+		listener.Start()
 		t.Cleanup(listener.Close)
 		s.url = listener.URL
 		peers := Peers(s, map[engine.ServiceName]*Handler{"images": s.handler})
@@ -127,6 +129,21 @@ func newMeshWith(t *testing.T, limits Limits, headerTimeout time.Duration) *mesh
 		m.sites[id] = s
 	}
 	return m
+}
+
+// panics fails the test when a handler has panicked, which net/http only logs.
+type panics struct {
+	slog.Handler
+	t *testing.T
+}
+
+func (p panics) Enabled(context.Context, slog.Level) bool { return true }
+
+func (p panics) Handle(_ context.Context, r slog.Record) error {
+	if strings.Contains(r.Message, "panic") {
+		p.t.Error(r.Message)
+	}
+	return nil
 }
 
 // RoundTrip carries a request to another site's peer handler.

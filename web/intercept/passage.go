@@ -23,8 +23,11 @@ type passage struct {
 	q *request
 	// path and query are what is sent; they begin as the request's own.
 	path, query string
-	// sites are tried in this order, until one answers; nil is this site's application.
+	// sites are asked in this order, until one answers; nil is this site's application. What may not be sent twice goes
+	// to the first alone.
 	sites []engine.SiteID
+	// race is set while other sites are asked for something that may be asked twice.
+	race *race
 	// served is the site that answered.
 	served engine.SiteID
 	// kind is set when the identifiers in the answer are to be translated.
@@ -42,7 +45,8 @@ func (h *Handler) pass(q *request) {
 	p.run()
 }
 
-// forward takes a request to the nearest of the sites that can be reached.
+// forward takes a request to the nearest of the sites that can be reached, and a read on to the next when there is no
+// answer (race.go).
 func (h *Handler) forward(q *request, sites []engine.SiteID) {
 	reachable := h.nearest(sites)
 	if len(reachable) == 0 {
@@ -73,6 +77,11 @@ func (p *passage) run() {
 		BufferPool: &p.h.buffers, FlushInterval: -1,
 		ErrorLog: slog.NewLogLogger(p.h.Log.Handler(), slog.LevelDebug),
 	}
+	defer func() {
+		if p.race != nil {
+			p.race.end()
+		}
+	}()
 	proxy.ServeHTTP(p.q.w, p.q.Request)
 }
 
@@ -109,30 +118,26 @@ func (p *passage) rewrite(r *httputil.ProxyRequest) {
 
 // RoundTrip implements http.RoundTripper.
 func (p *passage) RoundTrip(r *http.Request) (*http.Response, error) {
-	if p.sites == nil {
+	switch {
+	case p.sites == nil:
 		return p.h.local.RoundTrip(r)
+	case repeatable(r):
+		p.race = newRace(p, r)
+		return p.race.run()
 	}
-	for i, site := range p.sites {
-		p.served = site
-		out := *r
-		u := *r.URL
-		u.Host = string(site)
-		out.URL = &u
-		out.Header = r.Header.Clone()
-		out.Header.Set(headerPlacement, string(site))
-		resp, err := p.h.Peer.RoundTrip(&out)
-		last := i == len(p.sites)-1
-		switch {
-		case err == nil && (last || !agentFailed(resp)):
-			return resp, nil
-		case err == nil:
-			resp.Body.Close()
-		case last || r.Context().Err() != nil:
-			return nil, err
-		}
-		p.h.Log.Debug("another site is asked", "peer", site, "err", err)
-	}
-	return nil, engine.ErrUnreachable
+	p.served = p.sites[0]
+	return p.ask(r, p.served)
+}
+
+// ask sends a request to another site's agent, once.
+func (p *passage) ask(r *http.Request, site engine.SiteID) (*http.Response, error) {
+	out := *r
+	u := *r.URL
+	u.Host = string(site)
+	out.URL = &u
+	out.Header = r.Header.Clone()
+	out.Header.Set(headerPlacement, string(site))
+	return p.h.Peer.RoundTrip(&out)
 }
 
 // agentFailed reports whether the other site's agent, not its application, says that it got no answer.
