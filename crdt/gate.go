@@ -52,6 +52,9 @@ func (h *history) check(c *change, author engine.SiteID) error {
 			}
 			want = h.visible(s, known)
 		}
+		if m := h.maps[p.object-1]; len(want) > 0 && m.WriteOnce() {
+			return fmt.Errorf("key %q of %s is written already", p.key, m)
+		}
 		if !slices.Equal(want, p.preds) {
 			return fmt.Errorf("key %q: other predecessors than the values that stand there", p.key)
 		}

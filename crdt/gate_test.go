@@ -280,3 +280,22 @@ func TestCloneCannotHideWhatItHasNotSeen(t *testing.T) {
 		}
 	})
 }
+
+// TestAnOperationIsWrittenOnce has its origin write another one under the same key.
+func TestAnOperationIsWrittenOnce(t *testing.T) {
+	paris, nantes := newSite(t, "paris", 0, newShelf()), newSite(t, "nantes", -1, newShelf())
+	about := resource(paris, nantes)
+	id := paris.create(t, about)
+	nantes.create(t, about)
+	first := paris.write(t, id, paris.entry(engine.MapOperations, "one", "as it was"))
+	if _, err := nantes.merge(t, id, first); err != nil {
+		t.Fatal(err)
+	}
+	again := []engine.Entry{paris.entry(engine.MapOperations, "one", "as it was not")}
+	if _, err := paris.Set.Write(t.Context(), id, again); err == nil {
+		t.Error("an operation is written twice")
+	}
+	if got := nantes.entries(t, id); len(got) != 1 || string(got[0].Value) != "as it was" {
+		t.Errorf("nantes has %v", got)
+	}
+}

@@ -44,6 +44,9 @@ const (
 	MapInvitations MapName = "invitations"
 )
 
+// WriteOnce reports whether an entry of this map, once written, stands for good.
+func (m MapName) WriteOnce() bool { return m == MapOperations || m == MapMembers }
+
 // Maps returns the maps of documents of this schema, in the order in which the first change makes them. Nil for
 // an unknown schema.
 func (s Schema) Maps() []MapName {

@@ -63,7 +63,8 @@ type kindKey struct {
 	kind    KindName
 }
 
-// New returns the engine of one site. It reads the mesh document and the index from the store.
+// New returns the engine of one site. It reads from the store what the site belongs to and what an earlier process has
+// left to do.
 func New(ctx context.Context, cfg Config) (*Site, error) {
 	cfg.Workers = orDefault(cfg.Workers, 16)
 	cfg.Cache = orDefault(cfg.Cache, 2048)
@@ -92,6 +93,10 @@ func New(ctx context.Context, cfg Config) (*Site, error) {
 	if err := s.loadMesh(ctx); err != nil {
 		return nil, err
 	}
+	// Before the first request comes: its intent is not to be taken for one that an earlier process left open.
+	if err := s.takeUp(ctx); err != nil {
+		return nil, err
+	}
 	return s, nil
 }
 
@@ -106,14 +111,8 @@ func orDefault[T comparable](v, d T) T {
 // Attach gives the site its ways to other sites. They are made after it, because they call it.
 func (s *Site) Attach(n Network, f Forwarder) { s.network, s.forwarder = n, f }
 
-// Run takes up everything that was pending and works until ctx ends; it returns when all work has stopped.
+// Run works until ctx ends; it returns when all work has stopped.
 func (s *Site) Run(ctx context.Context) error {
-	if err := s.takeUp(ctx); err != nil {
-		if ctx.Err() != nil {
-			return nil
-		}
-		return err
-	}
 	var workers sync.WaitGroup
 	for range s.cfg.Workers {
 		workers.Go(func() { s.work(ctx) })

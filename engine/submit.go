@@ -273,6 +273,9 @@ func (s *Site) publish(ctx context.Context, res *resource, k *Kind, c *crossing,
 		local = v.local()
 	}
 	v := res.view
+	if v.history.Get(o.ID) != nil { // it was published, and only the intent was left open
+		return v.about.Key, s.commit(ctx, &Batch{Settled: []OperationID{o.ID}})
+	}
 	s.stamp(v, o)
 	encoded, err := o.Encode()
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -373,5 +374,37 @@ func TestADeletedResourceIsGoneAndItsOperationsStay(t *testing.T) {
 	await(t, m, m.Sites[0], late.Operation, engine.StateSuperseded)
 	if _, err := m.Sites[0].Lookup(t.Context(), Image, string(a.Resource)); !errors.Is(err, engine.ErrNotFound) {
 		t.Errorf("a deleted resource is found: %v", err)
+	}
+}
+
+// TestARequestIsNotTakenForALeftover starts the workers while requests are under way, whose intents are open: none of them is
+// one that an earlier process has left behind.
+func TestARequestIsNotTakenForALeftover(t *testing.T) {
+	honours := *Image
+	honours.HonoursKey = true
+	m := open(t, &honours, 2)
+	paris := m.Sites[0]
+	for range 5 {
+		paris.stop()
+		if err := paris.store.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := paris.open(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		var clients sync.WaitGroup
+		for range 8 {
+			clients.Go(func() {
+				a, err := submit(t.Context(), paris, &honours, "POST", "", `{"name":"n"}`, m.Sites...)
+				if err != nil || a.Status != 201 {
+					t.Errorf("answered %d, %v", a.Status, err)
+				}
+			})
+		}
+		paris.start(t.Context())
+		clients.Wait()
+	}
+	if got := converge(t, m, m.Sites...); len(got) != 40 {
+		t.Errorf("%d images", len(got))
 	}
 }
