@@ -36,8 +36,38 @@ type Application struct {
 	actions map[string]int // by Idempotency-Key, or by path where it is ignored
 	answers map[string]engine.Reply
 	faults  []Fault
-	// Requests counts what was done, by method.
-	requests map[string]int
+	requests map[string]int // what was done, by method
+	held     *hold          // nil: requests are answered at once
+}
+
+// hold keeps requests that change something waiting.
+type hold struct {
+	arrived chan struct{} // gets one for each that waits
+	release chan struct{} // closed when they may go on
+}
+
+// Hold keeps requests that change something waiting until release is called. Arrived gets one for each that waits.
+func (a *Application) Hold() (arrived <-chan struct{}, release func()) {
+	h := &hold{arrived: make(chan struct{}, 64), release: make(chan struct{})}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.held = h
+	return h.arrived, func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.held = nil
+		close(h.release)
+	}
+}
+
+func (a *Application) wait() {
+	a.mu.Lock()
+	h := a.held
+	a.mu.Unlock()
+	if h != nil {
+		h.arrived <- struct{}{}
+		<-h.release
+	}
 }
 
 func newApplication(prefix string) *Application {
@@ -92,6 +122,9 @@ var errNoAnswer = errors.New("the connection broke before the answer")
 
 // Do implements engine.Application.
 func (a *Application) Do(_ context.Context, c engine.Call) (engine.Reply, error) {
+	if c.Method != http.MethodGet {
+		a.wait()
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if c.Method == http.MethodGet {

@@ -377,34 +377,38 @@ func TestADeletedResourceIsGoneAndItsOperationsStay(t *testing.T) {
 	}
 }
 
-// TestARequestIsNotTakenForALeftover starts the workers while requests are under way, whose intents are open: none of them is
-// one that an earlier process has left behind.
+// TestARequestIsNotTakenForALeftover starts the workers while a request is under way, whose intent is open: it is none that an
+// earlier process has left behind, and is not settled beside the request itself.
 func TestARequestIsNotTakenForALeftover(t *testing.T) {
 	honours := *Image
 	honours.HonoursKey = true
 	m := open(t, &honours, 2)
 	paris := m.Sites[0]
-	for range 5 {
-		paris.stop()
-		if err := paris.store.Close(); err != nil {
-			t.Fatal(err)
-		}
-		if err := paris.open(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		var clients sync.WaitGroup
-		for range 8 {
-			clients.Go(func() {
-				a, err := submit(t.Context(), paris, &honours, "POST", "", `{"name":"n"}`, m.Sites...)
-				if err != nil || a.Status != 201 {
-					t.Errorf("answered %d, %v", a.Status, err)
-				}
-			})
-		}
-		paris.start(t.Context())
-		clients.Wait()
+	paris.stop()
+	if err := paris.store.Close(); err != nil {
+		t.Fatal(err)
 	}
-	if got := converge(t, m, m.Sites...); len(got) != 40 {
-		t.Errorf("%d images", len(got))
+	if err := paris.open(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	arrived, release := paris.App.Hold()
+	var client sync.WaitGroup
+	client.Go(func() {
+		a, err := submit(t.Context(), paris, &honours, "POST", "", `{"name":"n"}`, m.Sites...)
+		if err != nil || a.Status != 201 {
+			t.Errorf("answered %d, %v", a.Status, err)
+		}
+	})
+	<-arrived
+	paris.start(t.Context())
+	select {
+	case <-arrived:
+		t.Error("the request is sent a second time")
+	case <-time.After(100 * time.Millisecond): // what the workers would do at once
+	}
+	release()
+	client.Wait()
+	if got := converge(t, m, m.Sites...); len(got) != 1 {
+		t.Errorf("the sites show %v", got)
 	}
 }
