@@ -194,10 +194,14 @@ func (a *Agent) newServer() (err error) {
 	for _, name := range slices.Sorted(maps.Keys(a.catalog.Services)) {
 		services = append(services, api.Service{Name: name, Kinds: a.catalog.Services[name].Kinds, Handler: a.handlers[name]})
 	}
+	registry := prometheus.NewRegistry()
+	if err := registry.Register(networkMetrics{a.network.Counters}); err != nil {
+		return fmt.Errorf("register the metrics: %w", err)
+	}
 	a.server, err = web.New(web.Config{Listen: a.cfg.API.Listen, Config: api.Config{
 		Application: a.catalog.Application, Catalog: a.catalog.Digest, Version: a.version, Services: services,
 		Store: a.store, Counter: a.store, Mesh: a.site, Network: a.network, Operator: a.site, Waiter: a.site,
-		Token: a.token, Ready: a.ready.check, Registry: prometheus.NewRegistry(), Log: a.log, Now: time.Now,
+		Token: a.token, Ready: a.ready.check, Registry: registry, Log: a.log, Now: time.Now,
 	}})
 	return err
 }
