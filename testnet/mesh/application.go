@@ -30,12 +30,12 @@ type Application struct {
 	prefix string
 	ids    engine.Identifiers
 
-	mu      sync.Mutex
-	next    int
-	objects map[string]map[string]any
-	actions map[string]int // by Idempotency-Key, or by path where it is ignored
-	answers map[string]engine.Reply
-	faults  []Fault
+	mu       sync.Mutex
+	next     int
+	objects  map[string]map[string]any
+	actions  map[string]int // by Idempotency-Key, or by path where it is ignored
+	answers  map[string]engine.Reply
+	faults   []Fault
 	requests map[string]int // what was done, by method
 	held     *hold          // nil: requests are answered at once
 }
