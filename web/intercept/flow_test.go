@@ -341,7 +341,7 @@ func TestListsOfSeveralSites(t *testing.T) {
 	s.do("GET", "/images", "", "Scope: *").want(t, 200, "Skerry-Site: paris", "Skerry-Missing: lyon, nantes")
 	s.cut(lyon)
 	s.do("GET", "/images", "", "Scope: lyon & nantes").problem(t, 503, "unreachable")
-	s.app.set(func(w http.ResponseWriter, r *http.Request) { http.Error(w, "not you", 403) })
+	s.app.set(func(w http.ResponseWriter, r *http.Request) { http.Error(w, "not you", http.StatusForbidden) })
 	if a := s.do("GET", "/images", "", "Scope: paris & nantes"); a.status != 403 || a.body != "not you\n" {
 		t.Errorf("an application's refusal: %+v", a)
 	}
