@@ -27,8 +27,10 @@ const (
 type submission struct {
 	writes []write
 	events []engine.Event // the batch's own; their Seq is set when all is durable
-	seqs   []uint64       // of events, in the transaction that is under way
-	done   chan error     // gets one value
+	// settles says that it records what became of something that an earlier batch began.
+	settles bool
+	seqs    []uint64   // of events, in the transaction that is under way
+	done    chan error // gets one value
 }
 
 // Commit makes b durable, all or nothing, and sets the Seq of b's events. Concurrent calls share a transaction
@@ -39,12 +41,16 @@ type submission struct {
 // When ctx ends while b waits in the queue, b is taken out, nothing of it happens and the error is ctx's. From the
 // moment the transaction has begun Commit waits for the outcome, whatever ctx says: what it returns is always
 // what happened. b belongs to Commit until it returns; the bytes in it are not kept.
+//
+// When the disk is full, a batch that settles something finds room in the reserve; others get engine.ErrStorage until
+// there is room again.
 func (s *Store) Commit(ctx context.Context, b *engine.Batch) error {
 	writes, err := encodeBatch(b)
 	if err != nil {
 		return fmt.Errorf("commit: %w", err)
 	}
-	if err := s.submit(ctx, &submission{writes: writes, events: b.Events}); err != nil {
+	settles := len(b.Settled)+len(b.Delivered) > 0 && len(b.Intents)+len(b.Outbox) == 0
+	if err := s.submit(ctx, &submission{writes: writes, events: b.Events, settles: settles}); err != nil {
 		return fmt.Errorf("commit: %w", err)
 	}
 	return nil
@@ -112,14 +118,40 @@ func (s *Store) commitGroup() {
 	if len(group) == 0 {
 		return
 	}
+	if err := s.reserve.take(); err != nil {
+		group = slices.DeleteFunc(group, func(p *submission) bool {
+			if !p.settles {
+				p.done <- err
+			}
+			return !p.settles
+		})
+	}
+	if len(group) == 0 {
+		return
+	}
 	err := s.transact(group)
 	for _, p := range group {
-		if err != nil && len(group) > 1 {
-			p.done <- s.transact([]*submission{p})
+		if err != nil {
+			p.done <- s.transactAlone(p, err, len(group) > 1)
 		} else {
-			p.done <- err
+			p.done <- nil
 		}
 	}
+}
+
+// transactAlone gives a batch of a group that failed with err a chance of its own: without the others, if there were any, and,
+// if it settles something, with the room of the reserve.
+func (s *Store) transactAlone(p *submission, err error, others bool) error {
+	if others {
+		err = s.transact([]*submission{p})
+	}
+	if !p.settles || !s.reserve.held || !errors.Is(err, engine.ErrStorage) {
+		return err
+	}
+	if giveErr := s.reserve.give(); giveErr != nil {
+		return errors.Join(err, giveErr)
+	}
+	return s.transact([]*submission{p})
 }
 
 // transact commits group in one transaction. It never uses a caller's context: the fate of the others hangs on it.

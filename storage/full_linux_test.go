@@ -1,11 +1,15 @@
 package storage
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"syscall"
 	"testing"
+	"time"
+
+	"github.com/skerry/skerry/engine"
 )
 
 // TestFullFileSystem runs itself in a mount namespace of its own, whose tmpfs of 3 MiB it fills.
@@ -21,6 +25,7 @@ func TestFullFileSystem(t *testing.T) {
 		}
 		s := open(t, filepath.Join(dir, "paris"))
 		fillAndRecover(t, s, func() error { return os.Remove(ballast) })
+		settleWhenFull(t, s)
 		return
 	}
 	cmd := exec.Command(os.Args[0], "-test.run=^TestFullFileSystem$", "-test.count=1")
@@ -38,5 +43,31 @@ func TestFullFileSystem(t *testing.T) {
 	}
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
+	}
+}
+
+// settleWhenFull begins something, fills the disk, and expects that the outcome still finds room, and nothing new does.
+func settleWhenFull(t *testing.T, s *Store) {
+	t.Helper()
+	intent := func(id engine.OperationID) *engine.Batch {
+		return &engine.Batch{Intents: []engine.Intent{{Operation: id, Data: []byte("x"), OpenedAt: time.Unix(1, 0)}}}
+	}
+	mustCommit(t, s, intent("begun"))
+	big := make([]byte, 64<<10)
+	var err error
+	for n := 2000; err == nil && n < 3000; n++ {
+		b := sample(n)
+		b.Operations[0].Body = big
+		err = s.Commit(t.Context(), b)
+	}
+	if !errors.Is(err, engine.ErrStorage) {
+		t.Fatalf("the disk is not full: %v", err)
+	}
+	outcome := sample(3000)
+	outcome.Operations[0].Body, outcome.Intents, outcome.Outbox = big, nil, nil
+	outcome.Settled = []engine.OperationID{"begun"}
+	mustCommit(t, s, outcome)
+	if err := s.Commit(t.Context(), intent("new")); !errors.Is(err, engine.ErrStorage) {
+		t.Errorf("something new begins on a full disk: %v", err)
 	}
 }

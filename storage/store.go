@@ -64,6 +64,7 @@ type Store struct {
 	// The rest belongs to whoever has the turn.
 	conn        *sql.Conn
 	statements  [statementCount]*sql.Stmt
+	reserve     reserve
 	sameChange  *sql.Stmt
 	newEvents   int       // written since the event log was trimmed
 	answersTrim time.Time // when answers were trimmed
@@ -94,6 +95,7 @@ func Open(dir string, opts Options) (*Store, error) {
 		turn:      make(chan struct{}, 1),
 		closing:   make(chan struct{}),
 		newEvents: trimEventsEvery, // trim with the first ones
+		reserve:   reserve{path: filepath.Join(dir, reserveFile)},
 	}
 	if err := s.open(filepath.Join(dir, databaseFile)); err != nil {
 		s.release()
