@@ -4,8 +4,8 @@
 //
 // A request without a scope that concerns nothing replicated passes byte for byte, streaming both ways. Read
 // handler.go for the way of the others, carrier.go and place.go for scopes, passage.go for how bytes pass, race.go for
-// how several sites are asked for one answer, read.go,
-// list.go and write.go for what is done with them, peer.go and forwarder.go for what agents say to each other.
+// how several sites are asked for one answer, read.go, list.go and write.go for what is done with them, peer.go and
+// forwarder.go for what agents say to each other.
 //
 // Beside those of the README, its problems are of the types "loop" (508: agents passed a request round in a circle),
 // "path" (400: servers would differ in what the path means, and what it may mean is replicated), "body" (400: it ended early), "method"

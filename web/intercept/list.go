@@ -183,7 +183,7 @@ func (h *Handler) askOne(ctx context.Context, q *request, p *part) error {
 		header.Del(name)
 	}
 	query := strings.TrimPrefix(q.query, "?")
-	to, over := h.upstream, h.local
+	to, over := h.upstream, h.local.RoundTrip
 	if local {
 		var err error
 		if query, _, err = h.Client.Localize(ctx, q.match.Kind, header, query, nil); err != nil {
@@ -191,13 +191,13 @@ func (h *Handler) askOne(ctx context.Context, q *request, p *part) error {
 		}
 	} else {
 		query, _ = h.Client.Canonical(ctx, q.match.Kind, header, query, nil)
-		to, over = &url.URL{Scheme: "http", Host: string(p.site)}, h.Peer
+		to, over = &url.URL{Scheme: "http", Host: string(p.site)}, h.askPeer
 		h.speak(q, header)
 		header.Set(headerPlacement, string(p.site))
 		header.Set(headerAggregate, "1")
 	}
 	r := (&http.Request{Method: http.MethodGet, URL: glue.Target(to, q.path, query), Header: header, Host: q.Host}).WithContext(ctx)
-	resp, err := over.RoundTrip(r)
+	resp, err := over(r)
 	if err != nil {
 		return err
 	}

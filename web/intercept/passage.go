@@ -26,6 +26,8 @@ type passage struct {
 	// sites are asked in this order, until one answers; nil is this site's application. What may not be sent twice goes
 	// to the first alone.
 	sites []engine.SiteID
+	// candidates are all that may answer, those among them that cannot be reached too.
+	candidates []engine.SiteID
 	// race is set while other sites are asked for something that may be asked twice.
 	race *race
 	// served is the site that answered.
@@ -49,6 +51,9 @@ func (h *Handler) pass(q *request) {
 // answer (race.go).
 func (h *Handler) forward(q *request, sites []engine.SiteID) {
 	reachable := h.nearest(sites)
+	if len(reachable) == 0 && repeatable(q.Request) {
+		reachable = h.await(q.Context(), sites)
+	}
 	if len(reachable) == 0 {
 		h.refuse(q, http.StatusServiceUnavailable, "unreachable",
 			"%s cannot be reached now; nothing has happened, try again later", h.names(sites))
@@ -62,7 +67,7 @@ func (h *Handler) forward(q *request, sites []engine.SiteID) {
 		reachable = reachable[:1] // a body streams once
 		q.Body = http.MaxBytesReader(q.w, q.Body, h.Limits.Body)
 	}
-	p := &passage{h: h, q: q, path: q.path, query: q.query, sites: reachable}
+	p := &passage{h: h, q: q, path: q.path, query: q.query, sites: reachable, candidates: sites}
 	p.run()
 }
 
@@ -126,18 +131,18 @@ func (p *passage) RoundTrip(r *http.Request) (*http.Response, error) {
 		return p.race.run()
 	}
 	p.served = p.sites[0]
-	return p.ask(r, p.served)
+	return p.h.Peer.RoundTrip(addressed(r, p.served))
 }
 
-// ask sends a request to another site's agent, once.
-func (p *passage) ask(r *http.Request, site engine.SiteID) (*http.Response, error) {
+// addressed returns the request as another site's agent gets it.
+func addressed(r *http.Request, site engine.SiteID) *http.Request {
 	out := *r
 	u := *r.URL
 	u.Host = string(site)
 	out.URL = &u
 	out.Header = r.Header.Clone()
 	out.Header.Set(headerPlacement, string(site))
-	return p.h.Peer.RoundTrip(&out)
+	return &out
 }
 
 // agentFailed reports whether the other site's agent, not its application, says that it got no answer.
@@ -245,7 +250,7 @@ func (p *passage) fail(_ http.ResponseWriter, r *http.Request, err error) {
 	case errors.As(err, &tooLarge):
 		h.refuseTooLarge(q, tooLarge.Limit)
 	case p.sites != nil && errors.Is(err, engine.ErrUnreachable):
-		h.refuse(q, http.StatusServiceUnavailable, "unreachable", "%s cannot be reached now; nothing has happened, try again later", h.names(p.sites))
+		h.refuse(q, http.StatusServiceUnavailable, "unreachable", "%s cannot be reached now; nothing has happened, try again later", h.names(p.candidates))
 	case p.sites != nil:
 		h.refuse(q, http.StatusBadGateway, "upstream", "the connection to %s broke before an answer came", h.name(p.served))
 	case timedOut && !glue.Unreachable(err):

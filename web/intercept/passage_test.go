@@ -208,7 +208,8 @@ func pair(t interface {
 		if err != nil {
 			return
 		}
-		_, _ = conn.Write(response)
+		// Else the next request might go out on this connection, which is about to close.
+		_, _ = conn.Write(bytes.Replace(response, []byte("\r\n"), []byte("\r\nConnection: close\r\n"), 1))
 		conn.Close()
 	})
 	conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
@@ -228,7 +229,11 @@ func pair(t interface {
 	if err != nil {
 		t.Fatal(err)
 	}
-	<-received
+	select {
+	case <-received:
+	case <-time.After(10 * time.Second):
+		t.Fatal("the application was not asked; the answer is", string(gotBody))
+	}
 	return sent, sentBody, got, gotBody
 }
 

@@ -99,6 +99,33 @@ func (h *Handler) speak(q *request, out http.Header) {
 	}
 }
 
+// askPeer sends a request that changes nothing to another site's agent, and returns with the answer or when the request's
+// context has ended. The transport alone would return later than that: closing a stream to a silent site lasts until the
+// connection counts as dead. What it gets after all is dropped.
+func (h *Handler) askPeer(r *http.Request) (*http.Response, error) {
+	type result struct {
+		resp *http.Response
+		err  error
+	}
+	results := make(chan result)
+	go func() {
+		resp, err := h.Peer.RoundTrip(r)
+		select {
+		case results <- result{resp, err}:
+		case <-r.Context().Done():
+			if err == nil {
+				resp.Body.Close()
+			}
+		}
+	}()
+	select {
+	case x := <-results:
+		return x.resp, x.err
+	case <-r.Context().Done():
+		return nil, r.Context().Err()
+	}
+}
+
 // encodeReplicated packs which items are replicated, the first item in the lowest bit of the first byte.
 func encodeReplicated(items []glue.Item) string {
 	bits := make([]byte, (len(items)+7)/8)

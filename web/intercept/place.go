@@ -2,6 +2,7 @@ package intercept
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"net/http"
 	"slices"
@@ -117,5 +118,41 @@ func (h *Handler) nearest(sites []engine.SiteID) []engine.SiteID {
 		return time.Hour // not measured yet: after those that are
 	}
 	slices.SortStableFunc(reachable, func(a, b engine.SiteID) int { return cmp.Compare(distance(a), distance(b)) })
+	return reachable
+}
+
+const (
+	// patience is how long a read waits for a site that was lost moments ago: with it, an answer or a refusal comes within
+	// a second.
+	patience = 700 * time.Millisecond
+	// moments is how long ago that is at most. Who is gone longer is not waited for.
+	moments = 5 * time.Second
+	// lookEvery is how often it is looked whether the site is back.
+	lookEvery = 20 * time.Millisecond
+)
+
+// await is nearest for reads: when no site can be reached and one was lost moments ago, it waits for one to be back. The
+// agent there may just have been started again, or a connection that broke is being replaced.
+func (h *Handler) await(ctx context.Context, sites []engine.SiteID) []engine.SiteID {
+	reachable := h.nearest(sites)
+	status := h.Network.Status()
+	if len(reachable) > 0 || !slices.ContainsFunc(sites, func(id engine.SiteID) bool {
+		return time.Since(status[id].LastSeen) < moments
+	}) {
+		return reachable
+	}
+	look, end := time.NewTicker(lookEvery), time.NewTimer(patience)
+	defer look.Stop()
+	defer end.Stop()
+	for len(reachable) == 0 {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-end.C:
+			return nil
+		case <-look.C:
+			reachable = h.nearest(sites)
+		}
+	}
 	return reachable
 }

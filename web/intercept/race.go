@@ -21,8 +21,9 @@ const (
 )
 
 // race gets one answer from several sites. They are asked in order: the next one when one fails or, where that is
-// harmless, when it is silent. The first good answer wins and the others are given up. With one site only, a connection
-// that breaks is replaced once. (Dean and Barroso, The Tail at Scale, 2013, call this hedged requests.)
+// harmless, when it is silent. The first good answer wins and the others are given up. When connections broke and no
+// site is left, one is asked once more, over a new connection. (Dean and Barroso, The Tail at Scale, 2013, call asking
+// beside a silent one hedged requests.)
 //
 // Run and end belong to one goroutine.
 type race struct {
@@ -62,7 +63,7 @@ func upgrades(r *http.Request) bool { return r.Header.Get("Upgrade") != "" }
 // run returns the first good answer, else what tells most about why there is none.
 func (c *race) run() (*http.Response, error) {
 	sites, next, running := c.p.sites, 0, 0
-	again := len(sites) == 1 && !upgrades(c.r)
+	again, begin := !upgrades(c.r), time.Now()
 	timer := time.NewTimer(hedgeAfter)
 	defer timer.Stop()
 	ask := func(site engine.SiteID) {
@@ -101,10 +102,12 @@ func (c *race) run() (*http.Response, error) {
 			c.p.h.Log.Debug("another site is asked", "peer", sites[next], "path", c.p.path, "err", a.err)
 			ask(sites[next])
 			next++
-		case again && a.broke():
-			again, failed = false, nil
-			c.p.h.Log.Debug("the site is asked again", "peer", a.site, "path", c.p.path, "err", a.err)
-			ask(a.site)
+		case running == 0 && again && (failed.broke() || failed.err != nil && time.Since(begin) < patience):
+			again = false
+			if back := c.p.h.await(c.r.Context(), c.p.candidates); len(back) > 0 {
+				c.p.h.Log.Debug("a site is asked again", "peer", back[0], "path", c.p.path, "err", failed.err)
+				ask(back[0])
+			}
 		}
 	}
 	return c.take(failed)
@@ -127,7 +130,7 @@ func (c *race) ask(site engine.SiteID) {
 	a := &attempt{site: site, cancel: cancel}
 	c.asked = append(c.asked, a)
 	c.wait.Go(func() {
-		a.resp, a.err = c.p.ask(c.r.WithContext(ctx), site)
+		a.resp, a.err = c.p.h.askPeer(addressed(c.r.WithContext(ctx), site))
 		c.ended <- a
 	})
 }

@@ -27,6 +27,9 @@ type crowd struct {
 	handler *Handler
 	// answers are the others, in the order of their names the nearest first.
 	answers map[engine.SiteID]func(context.Context) (*http.Response, error)
+	// back is from when on a site can be reached; seen is when they all were seen last.
+	back map[engine.SiteID]time.Time
+	seen time.Time
 
 	mu    sync.Mutex
 	asked []string // "site after", in order
@@ -38,7 +41,7 @@ type crowd struct {
 func newCrowd(t *testing.T, others ...engine.SiteID) *crowd {
 	c := &crowd{
 		siteUnderTest: &siteUnderTest{mesh: &mesh{t: t, sites: map[engine.SiteID]*siteUnderTest{}}, id: "self"},
-		answers:       map[engine.SiteID]func(context.Context) (*http.Response, error){}, began: time.Now(),
+		answers:       map[engine.SiteID]func(context.Context) (*http.Response, error){}, back: map[engine.SiteID]time.Time{}, began: time.Now(),
 	}
 	for _, id := range others {
 		c.answers[id] = c.says(0, id)
@@ -66,7 +69,8 @@ func (c *crowd) Members() []engine.Member {
 func (c *crowd) Status() map[engine.SiteID]engine.SiteStatus {
 	s := map[engine.SiteID]engine.SiteStatus{}
 	for id := range c.answers {
-		s[id] = engine.SiteStatus{Reachable: true, RTT: time.Duration(id[0]) * time.Millisecond}
+		back := c.back[id]
+		s[id] = engine.SiteStatus{Reachable: !back.After(time.Now()), RTT: time.Duration(id[0]) * time.Millisecond, LastSeen: c.seen}
 	}
 	return s
 }
@@ -162,6 +166,9 @@ func (c *crowd) do(method, path, scope string, change ...func(*http.Request)) (a
 	c.asked, c.gone, c.began = nil, nil, time.Now()
 	c.handler.ServeHTTP(w, r)
 	took := time.Since(c.began)
+	synctest.Wait() // for those that were given up
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if w.begun != 1 {
 		c.mesh.t.Errorf("%d answers were begun", w.begun)
 	}
@@ -356,8 +363,8 @@ func TestTheOnlySiteIsAskedAgain(t *testing.T) {
 	}{
 		"it is back":              {"GET", item, nil, 200, "", twice},
 		"it breaks again":         {"GET", item, broken, 502, "upstream", twice},
-		"it is gone":              {"GET", item, once(unreachable), 503, "unreachable", twice},
-		"it was never there":      {"HEAD", item, unreachable, 503, "", twice[:1]},
+		"it is gone":              {"GET", item, once(unreachable), 502, "upstream", twice},
+		"no stream can be opened": {"HEAD", item, unreachable, 503, "", twice},
 		"a list":                  {"GET", "/images", nil, 200, "", twice},
 		"what changes something":  {"POST", "/elsewhere", broken, 502, "upstream", twice[:1]},
 		"what deletes":            {"DELETE", "/elsewhere/x", broken, 502, "upstream", twice[:1]},
@@ -380,6 +387,75 @@ func TestTheOnlySiteIsAskedAgain(t *testing.T) {
 				}
 				c.wasAsked(x.asked...)
 			})
+		})
+	}
+}
+
+// A site that was lost moments ago is given the time to come back, one that is gone for longer is not.
+func TestReadsWaitForASiteThatComesBack(t *testing.T) {
+	for name, x := range map[string]struct {
+		method     string
+		seen, back time.Duration // before and after now
+		status     int
+		took       time.Duration
+	}{
+		"it does":             {"GET", time.Second, 90 * time.Millisecond, 200, 100 * time.Millisecond},
+		"it does not":         {"GET", time.Second, time.Hour, 503, patience},
+		"it is gone for long": {"GET", moments, 90 * time.Millisecond, 503, 0},
+		"a write":             {"POST", time.Second, 90 * time.Millisecond, 503, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := newCrowd(t, "a", "b")
+				c.seen = time.Now().Add(-x.seen)
+				c.back["a"], c.back["b"] = time.Now().Add(time.Hour), time.Now().Add(x.back)
+				path := "/elsewhere"
+				scope := "a & b"
+				if x.method == "POST" {
+					scope = "b"
+				}
+				a, took := c.do(x.method, path, scope)
+				if a.want(t, x.status); took != x.took {
+					t.Errorf("it took %v", took)
+				}
+			})
+		})
+	}
+	t.Run("its connection breaks", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			c := newCrowd(t, "a", "b")
+			c.seen, c.back["b"] = time.Now(), time.Now().Add(time.Hour)
+			c.answers["a"] = func(ctx context.Context) (*http.Response, error) {
+				c.answers["a"], c.back["a"] = c.says(0, "a"), time.Now().Add(300*time.Millisecond)
+				return broken(ctx)
+			}
+			a, _ := c.do("GET", item, "a & b")
+			a.want(t, 200, "Skerry-Site: a")
+			c.wasAsked("a 0s", "a 300ms")
+		})
+	})
+}
+
+// A transport may take long to notice that a request was given up: closing a stream to a silent site does. Neither a
+// read nor a list waits for that.
+func TestGivingUpIsNotWaitedFor(t *testing.T) {
+	for path, within := range map[string]time.Duration{item: hedgeAfter, "/images": time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			c := newCrowd(t, "a", "b")
+			c.answers["a"] = func(ctx context.Context) (*http.Response, error) {
+				<-ctx.Done()
+				time.Sleep(3 * time.Second)
+				return c.response(200, "text/plain", "late"), nil
+			}
+			a, took := c.do("GET", path, "a & b")
+			if a.want(t, 200, "Skerry-Site: b"); took > within {
+				t.Errorf("%s took %v", path, took)
+			}
+			time.Sleep(3 * time.Second)
+			synctest.Wait()
+			if c.open != 0 {
+				t.Errorf("%s: the late answer was left open", path)
+			}
 		})
 	}
 }
