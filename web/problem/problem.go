@@ -3,6 +3,7 @@
 package problem
 
 import (
+	"bytes"
 	"encoding/json"
 	"maps"
 	"net/http"
@@ -25,14 +26,23 @@ func Write(w http.ResponseWriter, status int, typ, detail string, extra map[stri
 	p["title"] = http.StatusText(status)
 	p["status"] = status
 	p["detail"] = detail
-	b, err := json.Marshal(p)
+	b, err := encode(p)
 	if err != nil { // an extra member that JSON cannot hold: the rest still tells the story
-		b, _ = json.Marshal(map[string]any{"type": Prefix + typ, "title": http.StatusText(status), "status": status, "detail": detail})
+		b, _ = encode(map[string]any{"type": Prefix + typ, "title": http.StatusText(status), "status": status, "detail": detail})
 	}
 	h := w.Header()
 	h.Set("Content-Type", MediaType)
 	h.Set("Cache-Control", "no-store")
 	h.Del("Content-Length")
 	w.WriteHeader(status)
-	_, _ = w.Write(append(b, '\n'))
+	_, _ = w.Write(b)
+}
+
+// encode writes a problem on one line. A scope's & stays readable: nothing here becomes part of an HTML page.
+func encode(p map[string]any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(p)
+	return b.Bytes(), err
 }

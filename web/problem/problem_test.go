@@ -3,6 +3,7 @@ package problem
 import (
 	"encoding/json"
 	"net/http/httptest"
+	"strings"
 	"testing"
 )
 
@@ -27,6 +28,14 @@ func TestWrite(t *testing.T) {
 	}
 	if w.Code != 400 {
 		t.Errorf("status %d", w.Code)
+	}
+}
+
+func TestWriteLeavesScopesReadable(t *testing.T) {
+	w := httptest.NewRecorder()
+	Write(w, 400, "scope-syntax", "{images: paris & , <x>}", nil)
+	if got := w.Body.String(); !strings.Contains(got, "paris & , <x>") || !strings.HasSuffix(got, "}\n") {
+		t.Errorf("got %q", got)
 	}
 }
 
