@@ -35,7 +35,10 @@ func (h *Handler) answer(q *request, a engine.Answer) {
 		}
 	}
 	set("Skerry-Resource", string(a.Resource))
-	set("Skerry-Operation", string(a.Operation))
+	// A change at one site is no operation that anyone could look up once it is answered.
+	if a.Resource != "" || a.Status == http.StatusAccepted || q.from != "" {
+		set("Skerry-Operation", string(a.Operation))
+	}
 	if a.Site != "" {
 		header.Set("Skerry-Site", h.name(a.Site))
 	}
@@ -66,8 +69,13 @@ func (h *Handler) answered(q *request) {
 
 func (h *Handler) refuseTooLarge(q *request, limit int64) {
 	q.w.Header().Set("Connection", "close") // the rest of the body is not waited for
+	if limit >= h.Limits.Body {
+		h.refuse(q, http.StatusRequestEntityTooLarge, "too-large",
+			"the body is over %d bytes, the limit of this site for one request\nhelp: send less, or raise limits.body in the configuration of the site", limit)
+		return
+	}
 	h.refuse(q, http.StatusRequestEntityTooLarge, "too-large",
-		"the body is over %d bytes, the most that this version keeps equal between sites or passes to another one\nhelp: send less, raise limits.body where that is the limit, or run the request at one site with a scope that names it", limit)
+		"the body is over %d bytes, the most that this version keeps equal between sites; nothing has happened\nhelp: send less, or create the resource at one site only, with a scope that names it", limit)
 }
 
 // refuseError answers with what an error of the engine means.

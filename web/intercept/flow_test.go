@@ -253,10 +253,17 @@ func TestAnswers(t *testing.T) {
 		return engine.Answer{Status: 422, Header: http.Header{"Content-Type": {"text/plain"}, "X-App": {"1"}}, Body: []byte("no such flavour"), Site: nantes}, nil
 	}
 	a := s.do("POST", "/images", "{}", "Scope: nantes & lyon")
-	a.want(t, 422, "Content-Type: text/plain", "X-App: 1", "Skerry-Site: nantes")
+	a.want(t, 422, "Skerry-Operation: ", "Content-Type: text/plain", "X-App: 1", "Skerry-Site: nantes")
 	if a.body != "no such flavour" {
 		t.Error(a.body)
 	}
+	// What ran at one other site is answered: there is no operation to look up, though agents had one to tell it by.
+	s.submit = func(engine.Request) (engine.Answer, error) {
+		return engine.Answer{Status: 201, Operation: "op-8", Body: []byte(`{}`), Site: nantes}, nil
+	}
+	s.do("POST", "/images", "{}", "Scope: nantes").want(t, 201, "Skerry-Operation: ", "Skerry-Site: nantes")
+	send(t, s.peers.URL, "POST", "/images", "{}", "Skerry-Service: images", "Skerry-Operation: op-8", "Scope: paris", "X-Test-From: QmNantes").
+		want(t, 201, "Skerry-Operation: op-8")
 }
 
 func TestBodiesOverTheLimit(t *testing.T) {
@@ -267,7 +274,11 @@ func TestBodiesOverTheLimit(t *testing.T) {
 	exact := large[1:]
 	s.do("PUT", "/images/M", exact).want(t, 201)
 	s.do("PUT", "/images/M", large).problem(t, 413, "too-large")
-	s.do("POST", "/images", large, "Scope: paris & nantes").problem(t, 413, "too-large")
+	a := s.do("POST", "/images", large, "Scope: paris & nantes")
+	a.problem(t, 413, "too-large")
+	if strings.Contains(a.body, "limits.body") {
+		t.Errorf("a key is named that changes nothing here: %s", a.body)
+	}
 	if n := len(s.operations()); n != 1 {
 		t.Errorf("%d operations", n)
 	}
@@ -296,7 +307,11 @@ func TestBodiesOverTheLimit(t *testing.T) {
 	s.cut(nantes)
 	s.do("POST", "/images", large, "Scope: nantes").problem(t, 503, "unreachable")
 	small := newMeshWith(t, Limits{Body: 10}, 0).sites[paris]
-	small.do("POST", "/images", "0123456789a", "Scope: paris & nantes").problem(t, 413, "too-large")
+	a = small.do("POST", "/images", "0123456789a", "Scope: paris & nantes")
+	a.problem(t, 413, "too-large")
+	if !strings.Contains(a.body, "raise limits.body") {
+		t.Errorf("a limit of the configuration is not named: %s", a.body)
+	}
 	small.do("POST", "/images", "0123456789a", "Scope: nantes").problem(t, 413, "too-large")
 	small.do("POST", "/images", "0123456789a").want(t, 200)
 }
