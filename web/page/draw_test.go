@@ -2,6 +2,7 @@ package page
 
 import (
 	"math"
+	"reflect"
 	"testing"
 	"time"
 
@@ -62,5 +63,54 @@ func TestWayStaysInItsDrawing(t *testing.T) {
 	}
 	if w := wayOf(api.Operation{IssuedAt: issued}, issued); len(w.Lanes) != 0 {
 		t.Errorf("no sites make %v", w.Lanes)
+	}
+}
+
+func TestTroubleTellsWhoDecides(t *testing.T) {
+	at := func(states ...string) map[string]api.Outcome {
+		m := map[string]api.Outcome{}
+		for i, s := range states {
+			m[[]string{"lyon", "nantes", "paris"}[i]] = api.Outcome{State: s}
+		}
+		return m
+	}
+	for _, c := range []struct {
+		o    api.Operation
+		want troubles
+	}{
+		{api.Operation{Type: "create", Sites: at("applied", "pending", "superseded")}, troubles{}},
+		{api.Operation{Type: "action", Sites: at("uncertain", "applied", "uncertain")}, troubles{Here: true, Elsewhere: []string{"lyon"}}},
+		{api.Operation{Type: "create", Sites: at("applied", "rejected", "applied")}, troubles{Elsewhere: []string{"nantes"}}},
+		{api.Operation{Type: "create", Sites: at("applied", "applied", "rejected")}, troubles{Here: true}},
+		{api.Operation{Type: "merge", Sites: at("applied", "rejected", "rejected")}, troubles{Refused: []string{"nantes", "paris"}}},
+	} {
+		if got := trouble(c.o, "paris"); !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s %v: %+v, want %+v", c.o.Type, c.o.Sites, got, c.want)
+		}
+	}
+}
+
+func TestBrief(t *testing.T) {
+	for v, want := range map[string]string{
+		"v0.0.0-20261121050420-be61b741892b":       "be61b741",
+		"v1.2.4-0.20261121050420-be61b741892b":     "be61b741",
+		"v0.0.0-20261121050420-be61b741892b+dirty": "be61b741+dirty",
+		"v1.2.3": "v1.2.3", "v1.0.0-rc.1": "v1.0.0-rc.1", "(devel)": "(devel)",
+	} {
+		if got := brief(v); got != want {
+			t.Errorf("%s: %q, want %q", v, got, want)
+		}
+	}
+}
+
+func TestAnEventTellsWhatItsRowDoesNotShow(t *testing.T) {
+	e := api.Event{Type: "resource.converging", Subject: "01a1fc89-d642-71f3-a621-9f73f5365382",
+		Data: []byte(`{"kind":"image","reason":"waiting for nantes","resource":"01a1fc89-d642-71f3-a621-9f73f5365382","error":"","state":"converging","n":2}`)}
+	if got, want := dataOf(e), []detail{{"kind", "image"}, {"n", "2"}, {"reason", "waiting for nantes"}}; !reflect.DeepEqual(got, want) {
+		t.Errorf("%v", got)
+	}
+	e.Data = []byte("not JSON")
+	if got := dataOf(e); len(got) != 1 || got[0].Value != "not JSON" {
+		t.Errorf("%v", got)
 	}
 }

@@ -206,6 +206,49 @@ func stateOfEvent(typ string) string {
 	return what
 }
 
+// detail is one of the things that an event tells.
+type detail struct{ Name, Value string }
+
+// dataOf is what an event tells beside what the view shows already, by name.
+func dataOf(e api.Event) []detail {
+	var data map[string]any
+	if json.Unmarshal(e.Data, &data) != nil {
+		return []detail{{"data", clip(string(e.Data), 300)}}
+	}
+	var out []detail
+	for _, name := range slices.Sorted(maps.Keys(data)) {
+		text, ok := data[name].(string)
+		if !ok {
+			text = compact(data[name])
+		}
+		if text == "" || text == e.Subject || name == "state" && text == stateOfEvent(e.Type) {
+			continue
+		}
+		out = append(out, detail{name, clip(short(text), 200)})
+	}
+	return out
+}
+
+// an puts the article before a name. How an initial letter sounds is a guess.
+func an(name string) string {
+	if strings.ContainsAny(name[:min(1, len(name))], "aeioAEIO") {
+		return "an " + name
+	}
+	return "a " + name
+}
+
+// brief is the version without what only a machine needs: of a build between two versions, its commit.
+func brief(version string) string {
+	version, dirty, _ := strings.Cut(version, "+")
+	if parts := strings.Split(version, "-"); len(parts) >= 3 && len(parts[len(parts)-1]) == 12 {
+		version = parts[len(parts)-1][:8]
+	}
+	if dirty != "" {
+		version += "+" + dirty
+	}
+	return version
+}
+
 // clip cuts a long text at a character.
 func clip(s string, most int) string {
 	r := []rune(s)

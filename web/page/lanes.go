@@ -2,6 +2,7 @@ package page
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -84,6 +85,31 @@ func wayOf(o api.Operation, now time.Time) way {
 		w.Ticks = append(w.Ticks, tick{laneLeft + (laneRight-laneLeft)*i/4, label})
 	}
 	return w
+}
+
+// troubles says whose turn it is when an operation has not gone through.
+type troubles struct {
+	Here      bool     // it waits for a decision at this site
+	Elsewhere []string // the sites where it waits for a decision
+	Refused   []string // the sites whose application refused it, and which have gone on
+}
+
+// trouble reads it from an operation's outcomes. What may have happened waits for a person; so does a create that was
+// refused, because later operations need what it makes. A decision is taken at the site that it is about.
+func trouble(o api.Operation, self string) troubles {
+	var t troubles
+	for _, site := range slices.Sorted(maps.Keys(o.Sites)) {
+		switch state := o.Sites[site].State; {
+		case state == "rejected" && o.Type != "create":
+			t.Refused = append(t.Refused, site)
+		case state != "rejected" && state != "uncertain":
+		case site == self:
+			t.Here = true
+		default:
+			t.Elsewhere = append(t.Elsewhere, site)
+		}
+	}
+	return t
 }
 
 // segment is a part of the bar of states.
