@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/glue"
@@ -52,7 +53,7 @@ func (h *Handler) pass(q *request) {
 func (h *Handler) forward(q *request, sites []engine.SiteID) {
 	reachable := h.nearest(sites)
 	if len(reachable) == 0 && repeatable(q.Request) {
-		reachable = h.await(q.Context(), sites)
+		reachable = h.await(q.Context(), sites, time.Now().Add(patience))
 	}
 	if len(reachable) == 0 {
 		h.refuse(q, http.StatusServiceUnavailable, "unreachable",

@@ -128,31 +128,32 @@ const (
 	// moments is how long ago that is at most. Who is gone longer is not waited for.
 	moments = 5 * time.Second
 	// lookEvery is how often it is looked whether the site is back.
-	lookEvery = 20 * time.Millisecond
+	lookEvery = 50 * time.Millisecond
 )
 
-// await is nearest for reads: when no site can be reached and one was lost moments ago, it waits for one to be back. The
-// agent there may just have been started again, or a connection that broke is being replaced.
-func (h *Handler) await(ctx context.Context, sites []engine.SiteID) []engine.SiteID {
-	reachable := h.nearest(sites)
+// await returns those of the sites that can be reached, the nearest first, as soon as there is one, but not at once: a
+// connection that has just broken may not be known to be gone. It waits as long as one of the sites was there moments
+// ago: its agent may just have been started again, or a connection that broke is being replaced.
+func (h *Handler) await(ctx context.Context, sites []engine.SiteID, until time.Time) []engine.SiteID {
 	status := h.Network.Status()
-	if len(reachable) > 0 || !slices.ContainsFunc(sites, func(id engine.SiteID) bool {
-		return time.Since(status[id].LastSeen) < moments
+	if !slices.ContainsFunc(sites, func(id engine.SiteID) bool {
+		return status[id].Reachable || time.Since(status[id].LastSeen) < moments
 	}) {
-		return reachable
+		return nil
 	}
-	look, end := time.NewTicker(lookEvery), time.NewTimer(patience)
+	look, end := time.NewTicker(lookEvery), time.NewTimer(time.Until(until))
 	defer look.Stop()
 	defer end.Stop()
-	for len(reachable) == 0 {
+	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-end.C:
 			return nil
 		case <-look.C:
-			reachable = h.nearest(sites)
+			if reachable := h.nearest(sites); len(reachable) > 0 {
+				return reachable
+			}
 		}
 	}
-	return reachable
 }

@@ -22,7 +22,7 @@ const (
 
 // race gets one answer from several sites. They are asked in order: the next one when one fails or, where that is
 // harmless, when it is silent. The first good answer wins and the others are given up. When connections broke and no
-// site is left, one is asked once more, over a new connection. (Dean and Barroso, The Tail at Scale, 2013, call asking
+// site is left, one is asked once more, as soon as there is a new connection. (Dean and Barroso, The Tail at Scale, 2013, call asking
 // beside a silent one hedged requests.)
 //
 // Run and end belong to one goroutine.
@@ -30,7 +30,7 @@ type race struct {
 	p     *passage
 	r     *http.Request
 	asked []*attempt
-	ended chan *attempt // has room for all
+	ended chan *attempt // has room for all that are asked at once
 	wait  sync.WaitGroup
 	// hedged says that a silent site is not waited for.
 	hedged bool
@@ -52,7 +52,7 @@ func repeatable(r *http.Request) bool {
 
 func newRace(p *passage, r *http.Request) *race {
 	return &race{
-		p: p, r: r, ended: make(chan *attempt, len(p.sites)+1),
+		p: p, r: r, ended: make(chan *attempt, hedgeSites),
 		hedged: len(p.sites) > 1 && (r.Method == http.MethodGet || r.Method == http.MethodHead) && !upgrades(r),
 	}
 }
@@ -63,7 +63,7 @@ func upgrades(r *http.Request) bool { return r.Header.Get("Upgrade") != "" }
 // run returns the first good answer, else what tells most about why there is none.
 func (c *race) run() (*http.Response, error) {
 	sites, next, running := c.p.sites, 0, 0
-	again, begin := !upgrades(c.r), time.Now()
+	again, begin, until := !upgrades(c.r), time.Now(), time.Time{}
 	timer := time.NewTimer(hedgeAfter)
 	defer timer.Stop()
 	ask := func(site engine.SiteID) {
@@ -102,10 +102,14 @@ func (c *race) run() (*http.Response, error) {
 			c.p.h.Log.Debug("another site is asked", "peer", sites[next], "path", c.p.path, "err", a.err)
 			ask(sites[next])
 			next++
-		case running == 0 && again && (failed.broke() || failed.err != nil && time.Since(begin) < patience):
-			again = false
-			if back := c.p.h.await(c.r.Context(), c.p.candidates); len(back) > 0 {
-				c.p.h.Log.Debug("a site is asked again", "peer", back[0], "path", c.p.path, "err", failed.err)
+		case running > 0 || !again || failed.err == nil || !failed.broke() && time.Since(begin) >= patience:
+		case !until.IsZero() && a.broke(): // the new connection too
+		default:
+			if until.IsZero() {
+				until = time.Now().Add(patience)
+			}
+			if back := c.p.h.await(c.r.Context(), c.p.candidates, until); len(back) > 0 {
+				c.p.h.Log.Debug("a site is asked again", "peer", back[0], "path", c.p.path, "err", a.err)
 				ask(back[0])
 			}
 		}

@@ -353,18 +353,18 @@ func TestTheOnlySiteIsAskedAgain(t *testing.T) {
 			return then(ctx)
 		}
 	}
-	twice := []string{"a 0s", "a 0s"}
+	twice := []string{"a 0s", "a 50ms"}
 	for name, x := range map[string]struct {
 		method, path string
 		answers      func(context.Context) (*http.Response, error)
 		status       int
 		typ          string
-		asked        []string
+		asked        []string // nil: as long as there is patience
 	}{
 		"it is back":              {"GET", item, nil, 200, "", twice},
 		"it breaks again":         {"GET", item, broken, 502, "upstream", twice},
-		"it is gone":              {"GET", item, once(unreachable), 502, "upstream", twice},
-		"no stream can be opened": {"HEAD", item, unreachable, 503, "", twice},
+		"it is gone":              {"GET", item, once(unreachable), 502, "upstream", nil},
+		"no stream can be opened": {"HEAD", item, unreachable, 503, "", nil},
 		"a list":                  {"GET", "/images", nil, 200, "", twice},
 		"what changes something":  {"POST", "/elsewhere", broken, 502, "upstream", twice[:1]},
 		"what deletes":            {"DELETE", "/elsewhere/x", broken, 502, "upstream", twice[:1]},
@@ -377,13 +377,19 @@ func TestTheOnlySiteIsAskedAgain(t *testing.T) {
 				if x.answers == nil {
 					c.answers["a"] = once(c.says(0, "a"))
 				}
-				a, _ := c.do(x.method, x.path, "a", func(r *http.Request) {
+				a, took := c.do(x.method, x.path, "a", func(r *http.Request) {
 					if x.method == "REPORT" {
 						r.Body, r.ContentLength = io.NopCloser(strings.NewReader("q")), 1
 					}
 				})
 				if a.want(t, x.status); x.typ != "" {
 					a.problem(t, x.status, x.typ)
+				}
+				if x.asked == nil {
+					if took != patience {
+						t.Errorf("it took %v", took)
+					}
+					return
 				}
 				c.wasAsked(x.asked...)
 			})
@@ -426,12 +432,16 @@ func TestReadsWaitForASiteThatComesBack(t *testing.T) {
 			c := newCrowd(t, "a", "b")
 			c.seen, c.back["b"] = time.Now(), time.Now().Add(time.Hour)
 			c.answers["a"] = func(ctx context.Context) (*http.Response, error) {
-				c.answers["a"], c.back["a"] = c.says(0, "a"), time.Now().Add(300*time.Millisecond)
+				// The next stream cannot be opened, and that is how the network finds out.
+				c.answers["a"] = func(ctx context.Context) (*http.Response, error) {
+					c.answers["a"], c.back["a"] = c.says(0, "a"), time.Now().Add(300*time.Millisecond)
+					return unreachable(ctx)
+				}
 				return broken(ctx)
 			}
 			a, _ := c.do("GET", item, "a & b")
 			a.want(t, 200, "Skerry-Site: a")
-			c.wasAsked("a 0s", "a 300ms")
+			c.wasAsked("a 0s", "a 50ms", "a 350ms")
 		})
 	})
 }
