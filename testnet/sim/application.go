@@ -1,0 +1,277 @@
+package sim
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/skerry/skerry/engine"
+)
+
+// Mood says how often an application does not behave, each a share of the requests that change something.
+type Mood struct {
+	Down       bool    // it gets nothing
+	Refuses    float64 // answers 503 and does nothing
+	Fails      float64 // does nothing and gives no answer
+	DoesSilent float64 // does what was asked and gives no answer
+	Hangs      float64 // does what was asked and answers after the agent has given up
+}
+
+// application is one site's instance: it keeps JSON objects, and outlives the agent. It is safe for concurrent use.
+type application struct {
+	prefix string
+
+	mu      sync.Mutex
+	random  *rand.Rand
+	mood    Mood
+	next    int
+	objects map[engine.KindName]map[string]map[string]any
+	effects map[string]*effect // by Idempotency-Key
+}
+
+// effect is what the requests of one key have done.
+type effect struct {
+	times int
+	kind  engine.KindName
+	local string
+	reply engine.Reply
+}
+
+func newApplication(prefix string, random *rand.Rand) *application {
+	return &application{prefix: prefix, random: random, objects: map[engine.KindName]map[string]map[string]any{}, effects: map[string]*effect{}}
+}
+
+func (a *application) setMood(m Mood) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.mood = m
+}
+
+// effectOf returns what the requests of an operation have done at a site.
+func (a *application) effectOf(o engine.OperationID, site engine.SiteName) effect {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if e := a.effects[string(o)+"."+string(site)]; e != nil {
+		return *e
+	}
+	return effect{}
+}
+
+// object is a copy of what the application shows, without the identifier.
+type object struct {
+	kind   engine.KindName
+	local  string
+	fields map[string]any
+}
+
+// all returns the objects whose tag is not empty, by tag.
+func (a *application) all() map[string][]object {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	list := map[string][]object{}
+	for kind, objects := range a.objects {
+		for local, o := range objects {
+			fields := maps.Clone(o)
+			delete(fields, "id")
+			tag := fmt.Sprint(o["tag"])
+			list[tag] = append(list[tag], object{kind, local, fields})
+		}
+	}
+	return list
+}
+
+// remove deletes an object behind the agent's back, as a person would who settles an uncertain create.
+func (a *application) remove(kind engine.KindName, local string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.objects[kind], local)
+}
+
+var errNoAnswer = errors.New("the connection broke before the answer")
+
+// pause is how long a request or an answer is under way.
+func (a *application) pause() time.Duration {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return time.Duration(a.random.IntN(20_000)) * time.Microsecond
+}
+
+func wait(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// do answers one request.
+func (a *application) do(ctx context.Context, c engine.Call) (engine.Reply, error) {
+	if err := wait(ctx, a.pause()); err != nil {
+		return engine.Reply{}, err
+	}
+	reply, late, err := a.take(c)
+	if err != nil {
+		return engine.Reply{}, err
+	}
+	if err := wait(ctx, late+a.pause()); err != nil {
+		return engine.Reply{}, err
+	}
+	return reply, nil
+}
+
+func (a *application) take(c engine.Call) (reply engine.Reply, late time.Duration, err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	m := a.mood
+	if m.Down {
+		return reply, 0, fmt.Errorf("connect: %w", engine.ErrUnreachable)
+	}
+	if c.Method == http.MethodGet {
+		return a.serve(c), 0, nil
+	}
+	e := a.effects[c.Key]
+	if e == nil {
+		e = &effect{kind: c.Kind.Name}
+		a.effects[c.Key] = e
+	}
+	if c.Kind.HonoursKey && e.times > 0 {
+		return e.reply, 0, nil
+	}
+	luck := a.random.Float64()
+	if luck -= m.Refuses; luck < 0 {
+		return engine.Reply{Status: http.StatusServiceUnavailable}, 0, nil
+	}
+	if luck -= m.Fails; luck < 0 {
+		return reply, 0, errNoAnswer
+	}
+	if reply = a.serve(c); reply.Status < 300 {
+		e.times++
+		e.reply, e.local = reply, string(reply.Local)
+	}
+	if luck -= m.DoesSilent; luck < 0 {
+		return engine.Reply{}, 0, errNoAnswer
+	}
+	if luck -= m.Hangs; luck < 0 {
+		late = time.Minute
+	}
+	return reply, late, nil
+}
+
+func encode(v any) []byte {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // it was decoded from JSON
+	}
+	return b
+}
+
+// serve does what a request asks. The caller holds mu.
+func (a *application) serve(c engine.Call) engine.Reply {
+	var body map[string]any
+	if len(c.Body) > 0 {
+		if err := json.Unmarshal(c.Body, &body); err != nil || body == nil {
+			return engine.Reply{Status: http.StatusBadRequest}
+		}
+	}
+	objects := a.objects[c.Kind.Name]
+	if objects == nil {
+		objects = map[string]map[string]any{}
+		a.objects[c.Kind.Name] = objects
+	}
+	id := string(c.Local)
+	if c.Method == http.MethodPost && c.Path == c.Kind.Collection {
+		if c.Kind.Natural() {
+			id, _ = body["id"].(string)
+		} else {
+			a.next++
+			id = fmt.Sprint(a.prefix, a.next)
+		}
+		if objects[id] != nil {
+			return engine.Reply{Status: http.StatusConflict}
+		}
+		body["id"], objects[id] = id, body
+		return engine.Reply{Status: http.StatusCreated, Body: encode(body), Local: engine.LocalID(id)}
+	}
+	o := objects[id]
+	if o == nil && c.Method == http.MethodPut && c.Kind.ID.From == engine.IDFromPath {
+		body["id"], objects[id] = id, body
+		return engine.Reply{Status: http.StatusCreated, Body: encode(body), Local: engine.LocalID(id)}
+	}
+	if o == nil {
+		return engine.Reply{Status: http.StatusNotFound}
+	}
+	switch c.Method {
+	case http.MethodPut:
+		body["id"], objects[id] = id, body
+	case http.MethodPatch:
+		for k, v := range body {
+			if o[k] = v; v == nil {
+				delete(o, k)
+			}
+		}
+	case http.MethodDelete:
+		delete(objects, id)
+		return engine.Reply{Status: http.StatusNoContent}
+	}
+	return engine.Reply{Status: http.StatusOK, Body: encode(objects[id])}
+}
+
+// The kinds of the application: identifiers that it assigns, with and without care for Idempotency-Key; identifiers in
+// the path of a PUT; identifiers in the body of a POST.
+var (
+	image = &engine.Kind{Service: "model", Name: "image", Collection: "/images", Item: "/images/{id}",
+		ID: engine.IDRule{From: engine.IDFromBody, At: "/id"}}
+	task = &engine.Kind{Service: "model", Name: "task", Collection: "/tasks", Item: "/tasks/{id}",
+		ID: engine.IDRule{From: engine.IDFromBody, At: "/id"}, HonoursKey: true, MergePatch: true}
+	note = &engine.Kind{Service: "model", Name: "note", Collection: "/notes", Item: "/notes/{id}",
+		ID: engine.IDRule{From: engine.IDFromPath, At: "/id"}, MergePatch: true}
+	label = &engine.Kind{Service: "model", Name: "label", Collection: "/labels", Item: "/labels/{id}",
+		ID: engine.IDRule{From: engine.IDFromBody, At: "/id", Settable: true}}
+	kinds = []*engine.Kind{image, task, note, label}
+)
+
+// route tells what a request means: the catalog of this application.
+func route(method, path string) (k *engine.Kind, pattern, target string, t engine.Type, ok bool) {
+	parts := strings.Split(strings.TrimPrefix(path, "/"), "/")
+	for _, kind := range kinds {
+		if "/"+parts[0] == kind.Collection {
+			k = kind
+		}
+	}
+	if k == nil || len(parts) > 3 {
+		return nil, "", "", "", false
+	}
+	if len(parts) == 1 {
+		return k, k.Collection, "", engine.TypeCreate, method == http.MethodPost
+	}
+	pattern, target = k.Item, parts[1]
+	switch {
+	case len(parts) == 3 && parts[2] == "start" && method == http.MethodPost:
+		return k, pattern + "/start", target, engine.TypeAction, true
+	case len(parts) == 2 && method == http.MethodPut:
+		t = engine.TypeReplace
+	case len(parts) == 2 && method == http.MethodPatch:
+		t = engine.TypeMerge
+	case len(parts) == 2 && method == http.MethodDelete:
+		t = engine.TypeDelete
+	}
+	return k, pattern, target, t, t != ""
+}
+
+func classify(_ engine.ServiceName, method, path string, _ map[string]string) (engine.KindName, engine.Type, bool) {
+	k, _, _, t, ok := route(method, path)
+	if !ok {
+		return "", "", false
+	}
+	return k.Name, t, true
+}

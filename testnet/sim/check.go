@@ -1,0 +1,252 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/skerry/skerry/engine"
+)
+
+// Bound is how long after the last disturbance all has to be as it must be: the longest wait between two tries of an
+// application, two rounds of anti-entropy, and as much again for what builds on that.
+const Bound = 3 * time.Minute
+
+// settle lets an operator decide what is uncertain and waits until all is as it must be, at most for Bound.
+func (r *run) settle(ctx context.Context) {
+	begin := time.Now()
+	for {
+		for _, s := range r.sites {
+			r.operate(ctx, s)
+		}
+		problems := r.check(ctx)
+		r.report.Healed = time.Since(begin)
+		if len(problems) == 0 || r.report.Healed > Bound {
+			r.mu.Lock()
+			r.report.Problems = append(r.problems, problems...)
+			r.mu.Unlock()
+			break
+		}
+		time.Sleep(2 * time.Second)
+	}
+	for _, q := range r.requests {
+		r.report.Requests++
+		if q.acknowledged() {
+			r.report.Acknowledged++
+		} else if !q.refused {
+			r.report.Unclear++
+		}
+		r.report.Trace = append(r.report.Trace, fmt.Sprintf("%s\n  u%d from %.3fs to %.3fs: %d %s %s", q.step, q.n,
+			q.began.Seconds(), q.ended.Seconds(), q.status, q.operation, strings.TrimSpace(q.detail)))
+	}
+}
+
+// operate decides what waits for a person at one site, as a truthful one does who looks into the application.
+func (r *run) operate(ctx context.Context, s *site) {
+	p := s.now.Load()
+	rows, _, err := p.store.Operations(ctx, engine.OperationFilter{State: engine.StateUncertain, Limit: 1000})
+	if err != nil {
+		r.problem("list what is uncertain at %s: %v", s.name, err)
+	}
+	for _, row := range rows {
+		if row.Sites[s.id].State != engine.StateUncertain {
+			continue
+		}
+		e := s.app.effectOf(row.ID, s.name)
+		switch {
+		case e.times == 0:
+			err = p.Retry(ctx, row.ID)
+		case row.Type != engine.TypeCreate || row.Kind == label.Name:
+			err = p.Done(ctx, row.ID)
+		default: // its identifier was lost with the answer: only a person knows which object it is
+			s.app.remove(e.kind, e.local)
+			if err = p.Retry(ctx, row.ID); row.Document == "" {
+				err = p.Drop(ctx, row.ID)
+			}
+		}
+		if err != nil && !errors.Is(err, engine.ErrSettled) && !errors.Is(err, engine.ErrNotFound) {
+			r.problem("decide about operation %s at %s: %v", row.ID, s.name, err)
+		}
+		r.report.Decisions++
+	}
+}
+
+// check returns all that is not as it must be.
+func (r *run) check(ctx context.Context) (problems []string) {
+	say := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
+	objects := make([]map[string][]object, len(r.sites))
+	for i, s := range r.sites {
+		objects[i] = s.app.all()
+		r.checkSite(ctx, s, say)
+	}
+	for i := range r.plan.Resources {
+		r.checkResource(i, objects, say)
+	}
+	r.report.Superseded = 0
+	for _, q := range r.requests {
+		if q.acknowledged() {
+			r.checkRequest(ctx, q, say)
+		}
+		r.checkOnce(q, say)
+	}
+	return problems
+}
+
+// checkSite sees to it that nothing is left to do at a site, and that it holds nothing that is not its own.
+func (r *run) checkSite(ctx context.Context, s *site, say func(string, ...any)) {
+	store := s.now.Load().store
+	pending, err := store.Pending(ctx)
+	intents, err2 := store.Intents(ctx)
+	kept, err3 := store.Outbox(ctx)
+	if err := errors.Join(err, err2, err3); err != nil {
+		say("%s: %v", s.name, err)
+	}
+	if len(pending)+len(intents)+len(kept) > 0 {
+		say("%s has %d resources pending, %d intents open, %d requests kept", s.name, len(pending), len(intents), len(kept))
+	}
+	for _, state := range []engine.State{"", engine.StateDeleted} {
+		rows, _, err := store.Resources(ctx, engine.ResourceFilter{State: state, Limit: 1000})
+		if err != nil {
+			say("%s: %v", s.name, err)
+		}
+		for _, row := range rows {
+			if row.State != engine.StateConverged && row.State != engine.StateDeleted {
+				say("%s: %s %s is %s: %s", s.name, row.Kind, row.ID, row.State, row.Reason)
+			}
+		}
+	}
+	for _, other := range r.sites {
+		list, err := store.Summaries(ctx, other.id, "", "")
+		if err != nil {
+			say("%s: %v", s.name, err)
+		}
+		for _, d := range list {
+			row, err := store.Document(ctx, d.Document)
+			if err != nil || !row.Mesh && !slices.Contains(row.Sites, s.id) {
+				say("%s holds document %s, whose placement it is not in (%v)", s.name, d.Document, err)
+			}
+		}
+	}
+}
+
+// checkResource sees to it that a resource is the same at all sites of its placement and nowhere else.
+func (r *run) checkResource(i int, objects []map[string][]object, say func(string, ...any)) {
+	res := r.plan.Resources[i]
+	var first map[string]any
+	for n, s := range r.sites {
+		at := objects[n][res.Tag]
+		held := slices.Contains(res.Placement, n)
+		switch {
+		case !held && len(at) > 0:
+			say("%s is at %s, which is not in its placement", res.Tag, s.name)
+		case len(at) > 1:
+			say("%s is there %d times at %s: %s", res.Tag, len(at), s.name, encode(fieldsOf(at)))
+		}
+		if !held {
+			continue
+		}
+		var fields map[string]any
+		if len(at) > 0 {
+			fields = at[0].fields
+		}
+		if n == res.Placement[0] {
+			first = fields
+		} else if a, b := encode(first), encode(fields); string(a) != string(b) {
+			say("%s differs: %s shows %s, %s shows %s", res.Tag, r.sites[res.Placement[0]].name, a, s.name, b)
+		}
+	}
+	creates, made, deletes, deleted := 0, false, 0, false
+	for _, q := range r.requests {
+		if q.step.Resource != i || q.refused {
+			continue
+		}
+		switch q.step.Kind {
+		case StepCreate:
+			creates, made = creates+1, made || q.acknowledged()
+		case StepDelete:
+			deletes, deleted = deletes+1, deleted || q.status == 204
+		}
+	}
+	puts := res.Kind == note && res.Whole // a whole representation of what is not there creates it
+	switch {
+	case made && deletes == 0 && first == nil:
+		say("%s was created and is gone", res.Tag)
+	case creates == 1 && deleted && first != nil && !puts:
+		say("%s was deleted and is there", res.Tag)
+	}
+	// A whole representation ends what its author did not see, and a second create of a note is one.
+	if deletes > 0 || res.Whole || first == nil || res.Kind == note && creates > 1 {
+		return
+	}
+	for _, q := range r.requests {
+		sets := q.step.Kind == StepCreate || q.step.Kind == StepPatch
+		if _, shown := first[q.field()]; q.step.Resource == i && sets && q.acknowledged() && q.status != 202 && !shown {
+			say("%s does not show what %s at site%d set (u%d, operation %s): %s", res.Tag, q.step.Kind, q.step.Site, q.n, q.operation, encode(first))
+		}
+	}
+}
+
+func fieldsOf(list []object) []map[string]any {
+	var all []map[string]any
+	for _, o := range list {
+		all = append(all, o.fields)
+	}
+	return all
+}
+
+// checkRequest sees to it that an acknowledged operation was applied at every site, or that every site tells why not.
+func (r *run) checkRequest(ctx context.Context, q *request, say func(string, ...any)) {
+	res := r.plan.Resources[q.step.Resource]
+	if q.operation == "" {
+		say("u%d was acknowledged (%d) without an operation", q.n, q.status)
+		return
+	}
+	if q.status == 202 {
+		row, err := r.sites[q.step.Site].now.Load().store.Operation(ctx, q.operation)
+		switch {
+		case err != nil:
+			say("operation %s, kept at site%d for u%d: %v", q.operation, q.step.Site, q.n, err)
+			return
+		case row.State == engine.StateRejected && row.Document == "":
+			return // the site that it was kept for refused it, and it is told where it was asked for
+		}
+	}
+	superseded := false
+	for _, n := range res.Placement {
+		s := r.sites[n]
+		row, err := s.now.Load().store.Operation(ctx, q.operation)
+		if err != nil {
+			say("operation %s (u%d, %s of %s at site%d) is not known at %s: %v", q.operation, q.n, q.step.Kind, res.Tag, q.step.Site, s.name, err)
+			continue
+		}
+		switch st := row.Sites[s.id]; st.State {
+		case engine.StateApplied:
+			if e := s.app.effectOf(q.operation, s.name); q.step.Kind == StepStart && e.times != 1 {
+				say("%s: action %s (u%d) counts as applied and ran %d times", s.name, q.operation, q.n, e.times)
+			}
+		case engine.StateSuperseded:
+			superseded = true
+		default:
+			say("%s: operation %s (u%d, %s of %s at site%d) is %s: %s", s.name, q.operation, q.n, q.step.Kind, res.Tag, q.step.Site, st.State, st.Error)
+		}
+	}
+	if superseded {
+		r.report.Superseded++
+	}
+}
+
+// checkOnce sees to it that nothing that must not be repeated ran twice, whatever the client was told.
+func (r *run) checkOnce(q *request, say func(string, ...any)) {
+	once := q.step.Kind == StepStart || q.step.Kind == StepCreate && !r.plan.Resources[q.step.Resource].Kind.Natural()
+	if q.operation == "" || !once {
+		return
+	}
+	for _, s := range r.sites {
+		if e := s.app.effectOf(q.operation, s.name); e.times > 1 && !(q.step.Kind == StepCreate && r.report.Decisions > 0) {
+			say("%s: %s %s (u%d) ran %d times", s.name, q.step.Kind, q.operation, q.n, e.times)
+		}
+	}
+}

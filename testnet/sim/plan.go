@@ -1,0 +1,245 @@
+package sim
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/skerry/skerry/engine"
+)
+
+// Plan is all that happens in one schedule. The same seed and options give the same plan.
+type Plan struct {
+	Seed      uint64
+	Sites     int
+	Skews     []time.Duration // of each site's clock
+	Resources []Resource
+	Steps     []Step // by time
+	Lasts     time.Duration
+}
+
+// Resource is one that clients know of. Tag tells its objects apart at every site.
+type Resource struct {
+	Tag       string
+	Kind      *engine.Kind
+	Placement []int
+	// Whole says that clients also put whole representations, which may end fields that their author did not know.
+	Whole bool
+}
+
+// StepKind is what a Step does.
+type StepKind string
+
+// What a Step may do. Create, patch, put, start and delete are requests of a client.
+const (
+	StepCreate  StepKind = "create"
+	StepPatch   StepKind = "patch"
+	StepPut     StepKind = "put"
+	StepStart   StepKind = "start"
+	StepDelete  StepKind = "delete"
+	StepCut     StepKind = "cut"     // Links drop everything
+	StepJoin    StepKind = "join"    // Links pass everything
+	StepLoss    StepKind = "loss"    // a Share of all packets is lost
+	StepMood    StepKind = "mood"    // the application at Site is in Mood
+	StepRestart StepKind = "restart" // the agent at Site stops, and is started after Down
+	StepKill    StepKind = "kill"    // the agent at Site dies now, and is started after Down
+	StepDoom    StepKind = "doom"    // it dies with its Commits-th commit from now, After or before it
+)
+
+// Step happens At a time after the beginning.
+type Step struct {
+	At       time.Duration
+	Kind     StepKind
+	Site     int
+	Resource int
+	Field    string // that a client sets, beside the one of its own request
+	Scoped   bool   // the client names the placement
+	Links    [][2]int
+	Share    float64
+	Mood     Mood
+	Down     time.Duration
+	Commits  int
+	After    bool
+}
+
+func (s Step) String() string {
+	text := fmt.Sprintf("%8.3fs %s", s.At.Seconds(), s.Kind)
+	switch s.Kind {
+	case StepCut, StepJoin:
+		return fmt.Sprintf("%s %v", text, s.Links)
+	case StepLoss:
+		return fmt.Sprintf("%s %.2f", text, s.Share)
+	case StepMood:
+		return fmt.Sprintf("%s site%d %+v", text, s.Site, s.Mood)
+	case StepRestart, StepKill:
+		return fmt.Sprintf("%s site%d for %v", text, s.Site, s.Down)
+	case StepDoom:
+		return fmt.Sprintf("%s site%d at commit %d (after: %t) for %v", text, s.Site, s.Commits, s.After, s.Down)
+	}
+	return fmt.Sprintf("%s r%d at site%d (field %q, scoped: %t)", text, s.Resource, s.Site, s.Field, s.Scoped)
+}
+
+// String tells the plan line by line.
+func (p Plan) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "seed %d: %d sites, clocks %v\n", p.Seed, p.Sites, p.Skews)
+	for _, r := range p.Resources {
+		fmt.Fprintf(&b, "%s: %s at %v (whole: %t)\n", r.Tag, r.Kind.Name, r.Placement, r.Whole)
+	}
+	for _, s := range p.Steps {
+		fmt.Fprintln(&b, s)
+	}
+	return b.String()
+}
+
+// Size bounds what NewPlan draws.
+type Size struct {
+	Sites    int           // the most; 0: 6
+	Requests int           // 0: 80
+	Lasts    time.Duration // 0: 90 s
+}
+
+// NewPlan draws a plan.
+func NewPlan(seed uint64, size Size) Plan {
+	r := rand.New(rand.NewPCG(seed, 0))
+	p := Plan{Seed: seed, Sites: 3 + r.IntN(max(1, orDefault(size.Sites, 6)-2)), Lasts: orDefault(size.Lasts, 90*time.Second)}
+	for range p.Sites {
+		skew := time.Duration(0)
+		if r.IntN(3) == 0 {
+			skew = time.Duration(r.Int64N(int64(10*time.Second))) - 5*time.Second
+		}
+		p.Skews = append(p.Skews, skew)
+	}
+	for i := range 2 + r.IntN(10) {
+		p.Resources = append(p.Resources, Resource{
+			Tag: fmt.Sprint("r", i), Kind: kinds[r.IntN(len(kinds))], Whole: r.IntN(3) == 0,
+			Placement: subset(r, p.Sites, 2+r.IntN(p.Sites-1)),
+		})
+	}
+	for i := range p.Resources { // most are made early
+		p.Steps = append(p.Steps, p.request(r, StepCreate, i, time.Duration(r.Int64N(int64(p.Lasts)/4))))
+	}
+	for range orDefault(size.Requests, 80) {
+		p.Steps = append(p.Steps, p.request(r, anyRequest(r), r.IntN(len(p.Resources)), p.moment(r)))
+	}
+	for range r.IntN(8) {
+		p.disturbNetwork(r)
+	}
+	for range r.IntN(5) {
+		p.disturbSite(r)
+	}
+	slices.SortStableFunc(p.Steps, func(a, b Step) int { return int(a.At - b.At) })
+	return p
+}
+
+func orDefault[T comparable](v, d T) T {
+	var zero T
+	if v == zero {
+		return d
+	}
+	return v
+}
+
+func (p *Plan) moment(r *rand.Rand) time.Duration { return time.Duration(r.Int64N(int64(p.Lasts))) }
+
+func subset(r *rand.Rand, n, size int) []int {
+	s := r.Perm(n)[:size]
+	slices.Sort(s)
+	return s
+}
+
+func anyRequest(r *rand.Rand) StepKind {
+	switch n := r.IntN(100); {
+	case n < 5:
+		return StepCreate
+	case n < 60:
+		return StepPatch
+	case n < 80:
+		return StepPut
+	case n < 95:
+		return StepStart
+	}
+	return StepDelete
+}
+
+func (p *Plan) request(r *rand.Rand, kind StepKind, resource int, at time.Duration) Step {
+	res := p.Resources[resource]
+	if kind == StepPut && !res.Whole {
+		kind = StepPatch
+	}
+	s := Step{At: at, Kind: kind, Resource: resource, Site: res.Placement[r.IntN(len(res.Placement))], Field: string(rune('a' + r.IntN(4))),
+		Scoped: r.IntN(2) == 0}
+	if r.IntN(5) == 0 {
+		s.Site = r.IntN(p.Sites)
+	}
+	if !slices.Contains(res.Placement, s.Site) || kind == StepCreate {
+		s.Scoped = true
+	}
+	return s
+}
+
+// disturbNetwork adds a cut of some kind that ends, or a loss of packets.
+func (p *Plan) disturbNetwork(r *rand.Rand) {
+	at, lasts := p.moment(r), time.Duration(r.Int64N(int64(30*time.Second)))
+	var links [][2]int
+	between := func(a, b []int) {
+		for _, i := range a {
+			for _, j := range b {
+				if i != j {
+					links = append(links, [2]int{i, j}, [2]int{j, i})
+				}
+			}
+		}
+	}
+	order := r.Perm(p.Sites)
+	switch r.IntN(6) {
+	case 0: // one site alone
+		between(order[:1], order[1:])
+	case 1: // two parts
+		n := 1 + r.IntN(p.Sites-1)
+		between(order[:n], order[n:])
+	case 2: // one link
+		between(order[:1], order[1:2])
+	case 3: // one link one way
+		links = [][2]int{{order[0], order[1]}}
+	case 4: // a flapping link
+		between(order[:1], order[1:])
+		for end := at + lasts; at < end; at += time.Duration(1+r.IntN(4000)) * time.Millisecond {
+			p.Steps = append(p.Steps, Step{At: at, Kind: StepCut, Links: links})
+			at += time.Duration(1+r.IntN(4000)) * time.Millisecond
+			p.Steps = append(p.Steps, Step{At: at, Kind: StepJoin, Links: links})
+		}
+		return
+	case 5:
+		p.Steps = append(p.Steps, Step{At: at, Kind: StepLoss, Share: r.Float64() / 5}, Step{At: at + lasts, Kind: StepLoss})
+		return
+	}
+	p.Steps = append(p.Steps, Step{At: at, Kind: StepCut, Links: links}, Step{At: at + lasts, Kind: StepJoin, Links: links})
+}
+
+// disturbSite adds a bad time of one site's application or agent.
+func (p *Plan) disturbSite(r *rand.Rand) {
+	s := Step{At: p.moment(r), Site: r.IntN(p.Sites), Down: time.Duration(r.Int64N(int64(15 * time.Second)))}
+	switch r.IntN(5) {
+	case 0:
+		s.Kind = StepRestart
+	case 1:
+		s.Kind = StepKill
+	case 2:
+		s.Kind, s.Commits, s.After = StepDoom, 1+r.IntN(20), r.IntN(2) == 0
+	default:
+		s.Kind = StepMood
+		switch r.IntN(3) {
+		case 0:
+			s.Mood.Down = true
+		case 1:
+			s.Mood.Refuses = r.Float64()
+		default:
+			s.Mood = Mood{Refuses: r.Float64() / 5, Fails: r.Float64() / 5, DoesSilent: r.Float64() / 5, Hangs: r.Float64() / 20}
+		}
+		p.Steps = append(p.Steps, Step{At: s.At + s.Down, Kind: StepMood, Site: s.Site})
+	}
+	p.Steps = append(p.Steps, s)
+}

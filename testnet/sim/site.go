@@ -1,0 +1,287 @@
+package sim
+
+import (
+	"cmp"
+	"context"
+	crand "crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/libp2p/go-libp2p"
+
+	"github.com/skerry/skerry/crdt"
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/p2p"
+	"github.com/skerry/skerry/storage"
+	"github.com/skerry/skerry/web/intercept"
+)
+
+// site is one location: its disk and its application, which stay, and the process of its agent, which comes and goes.
+type site struct {
+	n     int
+	name  engine.SiteName
+	id    engine.SiteID
+	dir   string
+	skew  time.Duration
+	app   *application
+	wires *wires
+	log   *slog.Logger
+
+	turn chan struct{} // holds a token while the process is being started or stopped
+	now  atomic.Pointer[process]
+}
+
+// process is one life of a site's agent.
+type process struct {
+	*engine.Site
+	store   *storage.Store
+	network *p2p.Network
+	site    *site
+
+	dead  atomic.Bool  // nothing gets out of it any more
+	fatal atomic.Int64 // at how many commits from now it dies, under 1: it does not
+	after atomic.Bool  // it dies just after that commit, not just before
+	died  chan struct{}
+	once  sync.Once
+	stop  func() error  // ends the goroutines and closes the disk
+	cut   chan struct{} // closed when the clients' requests that are under way end
+
+	mu      sync.Mutex
+	closing bool           // no client's request begins any more
+	calls   sync.WaitGroup // the clients' requests; Add under mu, while not closing
+}
+
+func (s *site) clock() time.Time { return time.Now().Add(s.skew) }
+
+// open makes the process over what is on disk. With a token it joins the mesh, without one and without a mesh it founds it.
+func (s *site) open(ctx context.Context, token string) (p *process, err error) {
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return nil, err
+	}
+	p = &process{site: s, died: make(chan struct{})}
+	if p.store, err = storage.Open(s.dir, storage.Options{Now: s.clock}); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil && p.network != nil {
+			err = errors.Join(err, p.network.Close())
+		}
+		if err != nil {
+			err = errors.Join(err, p.store.Close())
+		}
+	}()
+	key, err := p2p.Identity(s.dir)
+	if err != nil {
+		return nil, err
+	}
+	if s.id, err = p2p.SiteIDOf(key); err != nil {
+		return nil, err
+	}
+	vault, err := storage.OpenVault(s.dir)
+	if err != nil {
+		return nil, err
+	}
+	documents, err := crdt.New(s.id, key, crand.Reader, p.store, 8)
+	if err != nil {
+		return nil, err
+	}
+	log := s.log.With("site", string(s.name))
+	p.Site, err = engine.New(ctx, engine.Config{
+		Self: s.id, Kinds: kinds, Documents: documents, Store: mortal{p.store, p}, Ledger: p.store, App: client{p},
+		Log: log, Now: s.clock, Vault: vault, Classify: classify, Workers: 4, Cache: 8,
+		NewID:  func() string { return uuid.Must(uuid.NewV7()).String() },
+		Random: func(b []byte) { _, _ = crand.Read(b) },
+	})
+	if err != nil {
+		return nil, err
+	}
+	listen, option := s.wires.plug(s.n)
+	p.network, err = p2p.New(p2p.Config{
+		Key: key, Listen: []string{listen}, Log: log, Now: s.clock, Options: []libp2p.Option{option},
+		OnStatus: func(id engine.SiteID, up bool) { p.SiteChanged(context.WithoutCancel(ctx), id, up) },
+	}, p.Site, p.Site)
+	if err != nil {
+		return nil, err
+	}
+	p.Attach(p.network, intercept.NewForwarder(p.Site, p.network.Transport(), 0))
+	return p, p.enter(ctx, token)
+}
+
+// enter makes sure that the site belongs to the mesh.
+func (p *process) enter(ctx context.Context, text string) error {
+	record := engine.SiteRecord{Name: p.site.name, Addresses: p.network.Addresses(), Services: []engine.ServiceName{"model"}}
+	switch {
+	case p.InMesh():
+	case text == "":
+		return p.Found(ctx, record)
+	default:
+		token, err := p2p.DecodeToken(text)
+		if err != nil {
+			return err
+		}
+		e, err := p.network.Join(ctx, token, record)
+		if err != nil {
+			return err
+		}
+		if err := p.Adopt(ctx, e); err != nil {
+			return err
+		}
+	}
+	return p.Announce(ctx, record)
+}
+
+// invite returns the text of an invitation for others.
+func (p *process) invite(ctx context.Context, uses int) (string, error) {
+	i, secret, err := p.Invite(ctx, time.Hour, uses)
+	if err != nil {
+		return "", err
+	}
+	return p2p.EncodeToken(p2p.Token{Mesh: p.MeshID(), Inviter: p.Self(), Addresses: p.network.Addresses(),
+		Invitation: i.ID, Secret: secret, Expires: i.ExpiresAt})
+}
+
+// start opens the process and lets it work.
+func (s *site) start(ctx context.Context, token string) error {
+	p, err := s.open(ctx, token)
+	if err != nil {
+		return fmt.Errorf("start %s: %w", s.name, err)
+	}
+	below, stop := context.WithCancel(ctx)
+	p.cut = make(chan struct{})
+	server := &http.Server{Handler: peers{p}, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, 0)}
+	var wg sync.WaitGroup
+	results := make(chan error, 3)
+	wg.Go(func() { results <- p.network.Run(below) })
+	wg.Go(func() { results <- p.Run(below) })
+	wg.Go(func() {
+		if err := server.Serve(p.network.Listener()); !errors.Is(err, http.ErrServerClosed) {
+			results <- err
+			return
+		}
+		results <- nil
+	})
+	p.stop = func() error {
+		if !p.dead.Load() { // requests under way may finish
+			late, cancel := context.WithTimeout(ctx, 10*time.Second)
+			_ = server.Shutdown(late)
+			cancel()
+		}
+		close(p.cut)
+		p.mu.Lock()
+		p.closing = true
+		p.mu.Unlock()
+		p.calls.Wait()
+		_ = server.Close()
+		stop()
+		wg.Wait()
+		return errors.Join(<-results, <-results, <-results, p.store.Close())
+	}
+	s.now.Store(p)
+	return nil
+}
+
+// end stops the process, or clears away what is left of a dead one. It does nothing while there is none.
+func (s *site) end() error {
+	s.turn <- struct{}{}
+	defer func() { <-s.turn }()
+	p := s.now.Swap(nil)
+	if p == nil {
+		return nil
+	}
+	if err := p.stop(); err != nil {
+		return fmt.Errorf("stop %s: %w", s.name, err)
+	}
+	return nil
+}
+
+// begin starts the process unless there is one.
+func (s *site) begin(ctx context.Context) error {
+	s.turn <- struct{}{}
+	defer func() { <-s.turn }()
+	if s.now.Load() != nil {
+		return nil
+	}
+	return s.start(ctx, "")
+}
+
+// die ends the process between two instructions: what is not on disk and not on the wires by now never will be.
+func (p *process) die() {
+	p.once.Do(func() {
+		p.dead.Store(true)
+		p.site.wires.silence(p.site.n)
+		close(p.died)
+	})
+}
+
+// submit sends a request of a client, as if over its connection: told is false when no answer came back.
+func (p *process) submit(ctx context.Context, r engine.Request) (a engine.Answer, told bool, err error) {
+	p.mu.Lock()
+	if p.closing || p.dead.Load() {
+		p.mu.Unlock()
+		return a, true, errRefused
+	}
+	p.calls.Add(1)
+	p.mu.Unlock()
+	defer p.calls.Done()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	over := make(chan struct{})
+	defer close(over)
+	go func() {
+		select {
+		case <-p.cut:
+			cancel()
+		case <-over:
+		}
+	}()
+	a, err = p.Submit(ctx, r)
+	return a, !p.dead.Load() && ctx.Err() == nil, err
+}
+
+// errRefused: there is no process that would take the client's connection.
+var errRefused = errors.New("connection refused")
+
+// mortal is the store of a process that may die with a commit.
+type mortal struct {
+	*storage.Store
+	p *process
+}
+
+// Commit implements engine.Store.
+func (m mortal) Commit(ctx context.Context, b *engine.Batch) error {
+	if m.p.dead.Load() {
+		return fmt.Errorf("the process is dead: %w", engine.ErrStorage)
+	}
+	if m.p.fatal.Add(-1) != 0 {
+		return m.Store.Commit(ctx, b)
+	}
+	var err error
+	if m.p.after.Load() {
+		err = m.Store.Commit(ctx, b)
+	}
+	m.p.die()
+	return cmp.Or(err, fmt.Errorf("the process is dead: %w", engine.ErrStorage))
+}
+
+// client is a process's way to its application.
+type client struct{ p *process }
+
+// Do implements engine.Application.
+func (c client) Do(ctx context.Context, call engine.Call) (engine.Reply, error) {
+	if c.p.dead.Load() {
+		return engine.Reply{}, errors.New("the process is dead")
+	}
+	return c.p.site.app.do(ctx, call)
+}
+
+// Present implements engine.Application.
+func (c client) Present(ctx context.Context, k *engine.Kind, r engine.Reply) (engine.Reply, error) {
+	return present(ctx, c.p.Site, k, r)
+}
