@@ -14,6 +14,7 @@ import (
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/web"
+	"github.com/skerry/skerry/web/api"
 	"github.com/skerry/skerry/web/webtest"
 )
 
@@ -232,6 +233,14 @@ func TestResources(t *testing.T) {
 	f.problem(400, "bad-request", "given 2 times", "GET", "/api/v1/resources?q=a&q=b", "")
 	f.problem(400, "bad-request", "cursor", "GET", "/api/v1/resources?cursor=%00", "")
 	f.problem(400, "bad-request", "4096", "GET", "/api/v1/resources?q="+strings.Repeat("x", 5000), "")
+}
+
+// A refusal tells its reason, not the way that the error took through the program.
+func TestARefusalTellsItsReasonOnly(t *testing.T) {
+	err := fmt.Errorf("list operations: %w: cursor \"x\" is not one of this list", engine.ErrRefused)
+	if got := api.AsRefusal(fmt.Errorf("list operations: %w", err)); got.Status != 400 || got.Detail != `cursor "x" is not one of this list` {
+		t.Errorf("%d %q", got.Status, got.Detail)
+	}
 }
 
 func TestResource(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 
@@ -30,7 +31,11 @@ func AsRefusal(err error) *engine.Refusal {
 	case errors.Is(err, engine.ErrNotFound):
 		return &engine.Refusal{Status: http.StatusNotFound, Type: "not-found", Detail: "there is no such thing at this site", Err: err}
 	case errors.Is(err, engine.ErrRefused):
-		return &engine.Refusal{Status: http.StatusBadRequest, Type: "bad-request", Detail: err.Error(), Err: err}
+		detail := err.Error() // what comes before the sentinel is for the log
+		if _, why, ok := strings.Cut(detail, engine.ErrRefused.Error()+": "); ok {
+			detail = why
+		}
+		return &engine.Refusal{Status: http.StatusBadRequest, Type: "bad-request", Detail: detail, Err: err}
 	case errors.Is(err, engine.ErrTooLarge):
 		return &engine.Refusal{Status: http.StatusRequestEntityTooLarge, Type: "too-large", Detail: err.Error(), Err: err}
 	case errors.Is(err, engine.ErrStorage):
