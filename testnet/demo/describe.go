@@ -68,6 +68,8 @@ func steps(members []*member) []step {
 		step{"Change it on both sides of the cut: neither waits for the other.",
 			fmt.Sprintf("curl -s -X PUT %s -d '{\"name\":\"debian\",\"description\":\"from %s\"}' %s/$ID; echo\n"+
 				"curl -s -X PATCH %s -d '{\"status\":\"checked at %s\"}' %s/$ID; echo", json, a, images(0), merge, b, images(1))},
+		step{fmt.Sprintf("See what is pending, and for whom, as %s knows it; the dashboards show the same.", a),
+			fmt.Sprintf("%s --api http://%s resources\n%s --api http://%s operations", program(), members[0].config.API, program(), members[0].config.API)},
 		step{"End the cut and see both changes at both sites, here and on the dashboards.",
 			fmt.Sprintf("%s demo heal %s\nsleep 5\ncurl -s %s/$ID; echo\ncurl -s %s/$ID; echo", program(), b, images(0), images(1))},
 	)

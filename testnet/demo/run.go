@@ -81,10 +81,15 @@ func (m *member) stop() error {
 	return errors.Join(errs...)
 }
 
-func (c *Start) run(ctx context.Context, program string, out io.Writer) (err error) {
+// Validate implements the parser's check of a command line: what it refuses is wrong usage.
+func (c *Start) Validate() error {
 	if c.Sites < 1 || c.Sites > len(names) {
-		return fmt.Errorf("--sites must be from 1 to %d", len(names))
+		return fmt.Errorf("--sites is %d: give a number from 1 to %d", c.Sites, len(names))
 	}
+	return nil
+}
+
+func (c *Start) run(ctx context.Context, program string, out io.Writer) (err error) {
 	lock, err := claim()
 	if err != nil {
 		return err
