@@ -2,11 +2,15 @@ package engine
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
+	"time"
 )
 
 // bringUpToDate does for one resource what there is to do. It reports whether it is to be tried again later.
@@ -17,7 +21,15 @@ func (s *Site) bringUpToDate(ctx context.Context, id DocumentID) (bool, error) {
 		return false, err
 	}
 	defer r.pass()
-	return s.drain(ctx, r)
+	again, err := s.drain(ctx, r)
+	r.mu.Lock()
+	wait := r.notBefore.Sub(s.cfg.Now())
+	r.mu.Unlock()
+	if err == nil && again && wait > 0 {
+		s.queue.add(job{document: id}, wait)
+		return false, nil
+	}
+	return again, err
 }
 
 // drain takes one step after the other until nothing is left or something has to wait. The caller holds the turn.
@@ -29,24 +41,51 @@ func (s *Site) drain(ctx context.Context, r *resource) (again bool, err error) {
 			r.mu.Unlock()
 			return false, err
 		}
-		step := Next(v.history, v.standing())
+		step := Next(v.history, s.standing(v))
 		local, kind := v.local(), v.kind
+		first := (*Operation)(nil)
+		if len(step.Operations) > 0 {
+			first = step.Operations[0]
+		}
+		if requests := step.Kind == StepRun || step.Kind == StepCorrect; requests {
+			switch {
+			case r.notBefore.After(s.cfg.Now()):
+				r.mu.Unlock()
+				return true, nil
+			case local == "" && first.Type == TypeCreate:
+				step.Kind = StepRun
+			case local == "": // its create was dropped here: no request may go out, which would name nothing
+				err = s.write(ctx, r, []Entry{
+					s.outcomeEntry(first, Outcome{State: StateRejected, Error: "this site has no replica: its create was dropped"}),
+					s.replicaEntry(v, local, first),
+				}, &Batch{})
+				r.mu.Unlock()
+				if err != nil {
+					return false, err
+				}
+				continue
+			}
+		}
 		switch step.Kind {
 		case StepNothing, StepHold:
+			if step.Kind == StepNothing {
+				s.leftOver.Delete(r.id)
+			}
 			r.mu.Unlock()
 			return false, nil
 		case StepSkip:
 			err = s.write(ctx, r, []Entry{
-				s.outcomeEntry(step.Operations[0], Outcome{State: StateSuperseded}),
-				s.replicaEntry(v, local, step.Operations...),
-			}, &Batch{})
+				s.outcomeEntry(first, Outcome{State: StateSuperseded}),
+				s.replicaEntry(v, local, first),
+			}, &Batch{Settled: []OperationID{first.ID}})
+			s.opened.Delete(first.ID)
 			r.mu.Unlock()
 		case StepVacuous:
-			err = s.write(ctx, r, []Entry{s.replicaEntry(v, local, step.Operations...)}, &Batch{})
+			err = s.settleAll(ctx, r, step, []Entry{s.replicaEntry(v, local, step.Operations...)})
 			r.mu.Unlock()
 		case StepRun:
 			r.mu.Unlock()
-			again, err = s.run(ctx, r, kind, step.Operations[0], local)
+			again, err = s.run(ctx, r, kind, first, local)
 		case StepCorrect:
 			r.mu.Unlock()
 			again, err = s.correct(ctx, r, kind, step, local)
@@ -58,42 +97,74 @@ func (s *Site) drain(ctx context.Context, r *resource) (again bool, err error) {
 	return true, ctx.Err()
 }
 
+// standing is what this site's application has been brought to.
+func (s *Site) standing(v *view) Standing {
+	st := v.standing()
+	st.Doubtful = func(o *Operation) bool {
+		_, sent := s.opened.Load(o.ID)
+		_, left := s.leftOver.Load(v.document)
+		return sent || left && v.kind.HonoursKey // of what has a key no intent tells whether it was sent
+	}
+	return st
+}
+
 // run sends an operation of another site as its caller sent it. The caller holds the turn.
 func (s *Site) run(ctx context.Context, r *resource, k *Kind, o *Operation, local LocalID) (bool, error) {
-	// That what may be sent again is about to be sent is on disk already: it is in the document and not settled.
-	careful := !resendable(k, o)
-	if _, sent := s.opened.Load(o.ID); careful && sent {
-		settled, again, err := s.lookFor(ctx, r, k, o)
-		if settled || err != nil {
-			return again, err
-		}
-	} else if careful {
-		if err := s.declare(ctx, &crossing{Operation: *o, Service: k.Service, Kind: k.Name, Document: r.id, Received: true}); err != nil {
-			return false, err
-		}
-		s.opened.Store(o.ID, true)
-	}
+	// A PUT that creates takes the place of whatever has its identifier: it is looked first.
+	looks := o.Type == TypeCreate && k.Natural() && o.Method == http.MethodPut && local == ""
 	if o.Type == TypeCreate && k.Natural() {
 		key, err := s.key(ctx, r)
 		if err != nil {
 			return false, err
 		}
+		if local == "" {
+			if waits, again, err := s.giveWay(ctx, r, k, o, key); waits || err != nil {
+				return again, err
+			}
+		}
 		local = LocalID(key)
 	}
+	// That what may be sent again is about to be sent is on disk already: it is in the document and not settled.
+	careful := looks || !resendable(k, o)
+	answer, sent := s.opened.Load(o.ID)
+	if reply, ok := answer.(*Reply); ok && reply != nil { // it ran, and that could not be recorded
+		return false, s.succeed(ctx, r, k, o, *reply, local)
+	}
+	switch {
+	case sent && o.Type == TypePatch && careful: // what it sets may be set again, the patch may not
+		return s.correct(ctx, r, k, Step{Kind: StepCorrect, Operations: []*Operation{o}, Correction: o.Change}, local)
+	case sent && !resendable(k, o), looks && !sent:
+		settled, again, err := s.lookFor(ctx, r, k, o)
+		if settled || err != nil {
+			return again, err
+		}
+	}
+	if careful && !sent {
+		if err := s.declare(ctx, &crossing{Operation: *o, Service: k.Service, Kind: k.Name, Document: r.id, Received: true}); err != nil {
+			return false, err
+		}
+		s.opened.Store(o.ID, (*Reply)(nil))
+	}
 	reply, err := s.call(ctx, k, o, local, nil)
+	ctx = context.WithoutCancel(ctx) // what came of it is recorded, also when the agent stops
 	switch judge(o.Type, reply, err) {
 	case verdictDone:
-		return false, s.succeed(ctx, r, k, o, reply, local)
-	case verdictUnknown:
-		if !careful {
-			return true, s.note(ctx, r, o, reply, err)
+		err := s.succeed(ctx, r, k, o, reply, local)
+		if err != nil && careful {
+			s.opened.Store(o.ID, &reply)
 		}
-		if o.Type == TypeCreate && k.Natural() {
-			return true, s.note(ctx, r, o, reply, err) // the next try looks for it first
+		return false, err
+	case verdictUnknown:
+		if o.Type == TypeCreate {
+			s.opened.Store(o.ID, (*Reply)(nil)) // no delete may pass it over
+		}
+		// The next try looks for the object first, or sets the values, where the request is not to be repeated.
+		if resendable(k, o) || o.Type == TypeCreate && k.Natural() || o.Type == TypePatch {
+			return true, s.note(ctx, r, o, reply, err)
 		}
 		return false, s.fail(ctx, r, o, Outcome{State: StateUncertain, Status: reply.Status, Error: tell(reply, err), Blocks: true})
 	case verdictUnsent, verdictLater, verdictDenied:
-		if careful { // it certainly has not run
+		if careful && !(sent && resendable(k, o)) { // it certainly has not run
 			if err := s.close(ctx, o.ID); err != nil {
 				return false, err
 			}
@@ -107,6 +178,34 @@ func (s *Site) run(ctx context.Context, r *resource, k *Kind, o *Operation, loca
 	}
 	// A create that was refused leaves nothing that later operations could change: they wait for a person.
 	return false, s.fail(ctx, r, o, Outcome{State: StateRejected, Status: reply.Status, Error: tell(reply, err), Blocks: o.Type == TypeCreate})
+}
+
+// giveWay keeps a create from an object that another document of the same natural key owns here: another incarnation's
+// goes first, and between two documents of one incarnation, created with different placements, a person decides.
+func (s *Site) giveWay(ctx context.Context, r *resource, k *Kind, o *Operation, key ResourceID) (waits, again bool, err error) {
+	rows, _, err := s.cfg.Store.Resources(ctx, ResourceFilter{ID: key, Service: k.Service, Kind: k.Name})
+	if err != nil {
+		return true, false, fmt.Errorf("look for other resources called %s: %w", key, err)
+	}
+	for _, other := range rows {
+		if other.Document == r.id || other.Local == "" {
+			continue
+		}
+		mine, err := s.incarnation(ctx, r.id)
+		if err != nil {
+			return true, false, err
+		}
+		theirs, err := s.incarnation(ctx, other.Document)
+		if err != nil {
+			return true, false, err
+		}
+		if mine != theirs {
+			return true, true, s.note(ctx, r, o, Reply{}, errors.New("another incarnation of it is still here"))
+		}
+		return true, false, s.fail(ctx, r, o, Outcome{State: StateRejected, Status: http.StatusConflict, Blocks: true,
+			Error: "it was created twice, with different placements, and the other has the object here: delete one of them, then retry"})
+	}
+	return false, false, nil
 }
 
 // key returns the natural key or meta-identifier of the resource.
@@ -124,9 +223,7 @@ func (s *Site) key(ctx context.Context, r *resource) (ResourceID, error) {
 func (s *Site) succeed(ctx context.Context, r *resource, k *Kind, o *Operation, reply Reply, local LocalID) error {
 	switch o.Type {
 	case TypeCreate:
-		if reply.Local != "" {
-			local = reply.Local
-		}
+		local = cmp.Or(reply.Local, local)
 		if local == "" {
 			return s.fail(ctx, r, o, Outcome{State: StateUncertain, Status: reply.Status, Blocks: true,
 				Error: fmt.Sprintf("the answer does not tell the new %s's identifier at %q; check the catalog", k.Name, k.ID.At)})
@@ -168,9 +265,15 @@ func (s *Site) fail(ctx context.Context, r *resource, o *Operation, out Outcome)
 	b := &Batch{}
 	if out.State != StateUncertain {
 		b.Settled = []OperationID{o.ID}
-		s.opened.Delete(o.ID)
 	}
-	return s.write(ctx, r, entries, b)
+	if err := s.write(ctx, r, entries, b); err != nil {
+		return err
+	}
+	if out.State != StateUncertain {
+		s.opened.Delete(o.ID)
+		s.leftOver.Delete(r.id)
+	}
+	return nil
 }
 
 // note remembers why an operation has to be tried again, so that it is visible. Nothing of it is published.
@@ -183,7 +286,28 @@ func (s *Site) note(ctx context.Context, r *resource, o *Operation, reply Reply,
 	}
 	s.attempt(v, o, reply, err)
 	v.touched[o.ID] = true
+	if wait := s.respite(reply); wait > 0 {
+		r.notBefore = s.cfg.Now().Add(wait)
+	}
 	return s.store(ctx, r, &Batch{})
+}
+
+// maxRespite bounds what an application may ask for with Retry-After.
+const maxRespite = 10 * time.Minute
+
+// respite is how long an application is to be left alone after this answer; zero: as long as the backoff says.
+func (s *Site) respite(r Reply) time.Duration {
+	if r.Status == http.StatusUnauthorized || r.Status == http.StatusForbidden {
+		return s.cfg.RetryMax // somebody has to change the credentials
+	}
+	after := r.Header.Get("Retry-After")
+	if seconds, err := strconv.Atoi(after); err == nil && seconds > 0 {
+		return time.Duration(min(seconds, int(maxRespite/time.Second))) * time.Second
+	}
+	if at, err := http.ParseTime(after); err == nil {
+		return min(at.Sub(s.cfg.Now()), maxRespite)
+	}
+	return 0
 }
 
 func (s *Site) attempt(v *view, o *Operation, reply Reply, err error) {
@@ -211,38 +335,41 @@ func (s *Site) lookFor(ctx context.Context, r *resource, k *Kind, o *Operation) 
 		return true, false, err
 	}
 	reply, err := s.read(ctx, k, LocalID(key))
-	switch {
-	case err != nil || reply.Status >= 500:
-		return true, true, s.note(ctx, r, o, reply, err)
-	case reply.Status == http.StatusNotFound || reply.Status == http.StatusGone:
+	if err == nil && (reply.Status == http.StatusNotFound || reply.Status == http.StatusGone) {
 		return false, false, nil
 	}
-	again, err = s.meet(ctx, r, k, o, reply)
+	again, err = s.compare(ctx, r, k, o, LocalID(key), reply, err)
 	return true, again, err
 }
 
-// meet decides about a create whose identifier is taken: an object that shows what the operation sets is the operation's
-// own work; any other belongs to somebody else and is never overwritten.
+// meet decides about a create whose identifier the application says is taken.
 func (s *Site) meet(ctx context.Context, r *resource, k *Kind, o *Operation, refusal Reply) (bool, error) {
-	taken := Outcome{State: StateRejected, Status: refusal.Status, Blocks: true,
-		Error: "the application has an object of this identifier already that is not a replica: delete or rename it there, then retry"}
 	if !k.Natural() {
-		taken.Error = tell(refusal, nil)
-		return false, s.fail(ctx, r, o, taken)
+		return false, s.fail(ctx, r, o, Outcome{State: StateRejected, Status: refusal.Status, Blocks: true, Error: tell(refusal, nil)})
 	}
-	id, err := s.key(ctx, r)
+	key, err := s.key(ctx, r)
 	if err != nil {
 		return false, err
 	}
-	key := LocalID(id)
-	reply, err := s.read(ctx, k, key)
-	if err != nil || reply.Status >= 500 {
-		return true, s.note(ctx, r, o, reply, err)
+	reply, err := s.read(ctx, k, LocalID(key))
+	if err == nil && (reply.Status == http.StatusNotFound || reply.Status == http.StatusGone) {
+		return false, s.fail(ctx, r, o, Outcome{State: StateRejected, Status: refusal.Status, Blocks: true, Error: tell(refusal, nil)})
 	}
-	if reply.Status != http.StatusOK || !s.showsChange(ctx, k, reply, o.Change) {
-		return false, s.fail(ctx, r, o, taken)
+	return s.compare(ctx, r, k, o, LocalID(key), reply, err)
+}
+
+// compare decides about a create whose identifier is taken, by what the application answered to a look at it: an object
+// that shows what the operation sets is the operation's own work; any other belongs to somebody else and is never
+// overwritten.
+func (s *Site) compare(ctx context.Context, r *resource, k *Kind, o *Operation, key LocalID, shown Reply, err error) (bool, error) {
+	switch {
+	case err != nil || shown.Status != http.StatusOK:
+		return true, s.note(ctx, r, o, shown, err)
+	case s.showsChange(ctx, k, shown, o.Change):
+		return false, s.succeed(ctx, r, k, o, Reply{Status: http.StatusOK, Local: key}, key)
 	}
-	return false, s.succeed(ctx, r, k, o, Reply{Status: http.StatusOK, Local: key}, key)
+	return false, s.fail(ctx, r, o, Outcome{State: StateRejected, Status: http.StatusConflict, Blocks: true,
+		Error: "the application has an object of this identifier already that is not a replica: delete or rename it there, then retry"})
 }
 
 // showsChange reports whether a representation has every value that c sets.
@@ -279,12 +406,12 @@ func (s *Site) correct(ctx context.Context, r *resource, k *Kind, step Step, loc
 	var reply Reply
 	for try := range 2 { // once more when someone else wrote in between
 		shown, err := s.read(ctx, k, local)
-		if err != nil || shown.Status >= 500 || shown.Status == http.StatusTooManyRequests {
-			return true, s.note(ctx, r, first, shown, err)
-		}
-		if shown.Status != http.StatusOK {
+		if err == nil && (shown.Status == http.StatusNotFound || shown.Status == http.StatusGone) {
 			return false, s.failAll(ctx, r, step, Outcome{State: StateRejected, Status: shown.Status,
 				Error: "the replica is gone from the application, though no operation deleted it"})
+		}
+		if err != nil || shown.Status != http.StatusOK {
+			return true, s.note(ctx, r, first, shown, err)
 		}
 		call, err := s.correction(k, r, step.Correction, shown, local)
 		if err != nil {
@@ -295,7 +422,7 @@ func (s *Site) correct(ctx context.Context, r *resource, k *Kind, step Step, loc
 		cancel()
 		switch judge(TypeReplace, reply, err) {
 		case verdictDone:
-			return false, s.succeedAll(ctx, r, step, reply, local)
+			return false, s.succeedAll(context.WithoutCancel(ctx), r, step, reply, local)
 		case verdictUnknown, verdictUnsent, verdictLater, verdictDenied:
 			return true, s.note(ctx, r, first, reply, err)
 		case verdictConflict:
@@ -353,7 +480,30 @@ func (s *Site) succeedAll(ctx context.Context, r *resource, step Step, reply Rep
 	for _, o := range step.Operations {
 		s.attempt(v, o, reply, nil)
 	}
-	return s.write(ctx, r, []Entry{s.replicaEntry(v, local, step.Operations...)}, &Batch{})
+	return s.settleAll(ctx, r, step, []Entry{s.replicaEntry(v, local, step.Operations...)})
+}
+
+// settleAll writes that the operations of a step are settled, and ends their intents. The caller holds r.mu.
+func (s *Site) settleAll(ctx context.Context, r *resource, step Step, entries []Entry) error {
+	ids := s.intentsOf(step)
+	if err := s.write(ctx, r, entries, &Batch{Settled: ids}); err != nil {
+		return err
+	}
+	for _, id := range ids {
+		s.opened.Delete(id)
+	}
+	return nil
+}
+
+// intentsOf lists the operations of a step that have an intent.
+func (s *Site) intentsOf(step Step) []OperationID {
+	var ids []OperationID
+	for _, o := range step.Operations {
+		if _, sent := s.opened.Load(o.ID); sent {
+			ids = append(ids, o.ID)
+		}
+	}
+	return ids
 }
 
 func (s *Site) failAll(ctx context.Context, r *resource, step Step, out Outcome) error {
@@ -367,5 +517,5 @@ func (s *Site) failAll(ctx context.Context, r *resource, step Step, out Outcome)
 	for _, o := range step.Operations {
 		entries = append(entries, s.outcomeEntry(o, out))
 	}
-	return s.write(ctx, r, entries, &Batch{})
+	return s.settleAll(ctx, r, step, entries)
 }

@@ -5,19 +5,27 @@ import (
 	"slices"
 )
 
-// History is what a site knows of the operations of one resource. It holds back operations whose parents it does
-// not know. It is not safe for concurrent use.
+// History is what a site knows of the operations of one resource. It holds back operations whose parents, or the one
+// before of whose origin, it does not know. It is not safe for concurrent use.
 type History struct {
 	ordered   []*Operation        // complete ones, in the order that counts
 	arrived   []*Operation        // the same, in the order in which they became complete
 	index     map[OperationID]int // into arrived
 	ancestors []bits              // by index: the indexes of all operations that happened before
 	waiting   map[OperationID]*Operation
+	last      map[SiteID]uint64 // by origin, the Seq of its newest complete operation
 }
+
+// An operation's time lies before latestTime, the year 2200, or at most a year after its parents': one that a hostile site
+// has put at the end of time leaves room for others to come after it.
+const (
+	latestTime = 7_258_118_400_000_000
+	yearLater  = 366 * 24 * 3600 * 1_000_000
+)
 
 // NewHistory returns an empty history.
 func NewHistory() *History {
-	return &History{index: map[OperationID]int{}, waiting: map[OperationID]*Operation{}}
+	return &History{index: map[OperationID]int{}, waiting: map[OperationID]*Operation{}, last: map[SiteID]uint64{}}
 }
 
 // Compare orders operations by time, site and identifier. Because an operation's time exceeds those of all its
@@ -27,8 +35,8 @@ func Compare(a, b *Operation) int {
 }
 
 // Add takes o in and returns the operations that have become complete by it, o among them when its parents are
-// known. Adding an operation again changes nothing. An operation whose time does not exceed its parents' is
-// forged or broken and stays out for good.
+// known and it is the next of its origin. Adding an operation again changes nothing. An operation whose time does not
+// exceed its parents', or is absurd, is forged or broken and stays out for good, and so does what builds on it.
 func (h *History) Add(o *Operation) []*Operation {
 	if _, known := h.index[o.ID]; known || h.waiting[o.ID] != nil {
 		return nil
@@ -38,11 +46,11 @@ func (h *History) Add(o *Operation) []*Operation {
 	for again := true; again; {
 		again = false
 		for id, w := range h.waiting {
-			if !h.hasParents(w) {
+			if w.Seq != h.last[w.Origin]+1 || !h.hasParents(w) {
 				continue
 			}
-			delete(h.waiting, id)
 			if h.insert(w) {
+				delete(h.waiting, id)
 				complete = append(complete, w)
 				again = true
 			}
@@ -62,14 +70,19 @@ func (h *History) hasParents(o *Operation) bool {
 func (h *History) insert(o *Operation) bool {
 	n := len(h.ancestors)
 	var before bits
+	latest := int64(latestTime)
 	for _, p := range o.Parents {
 		i := h.index[p]
 		if h.arrived[i].Time >= o.Time {
 			return false
 		}
+		latest = max(latest, h.arrived[i].Time+yearLater)
 		before = before.or(h.ancestors[i]).with(i)
 	}
-	h.index[o.ID] = n
+	if o.Time < 0 || o.Time > latest {
+		return false
+	}
+	h.index[o.ID], h.last[o.Origin] = n, o.Seq
 	h.ancestors = append(h.ancestors, before)
 	h.arrived = append(h.arrived, o)
 	at, _ := slices.BinarySearchFunc(h.ordered, o, Compare)
@@ -79,6 +92,9 @@ func (h *History) insert(o *Operation) bool {
 
 // Ordered returns the complete operations in the order that counts. The slice belongs to the history.
 func (h *History) Ordered() []*Operation { return h.ordered }
+
+// Held returns how many operations are held back.
+func (h *History) Held() int { return len(h.waiting) }
 
 // Get returns a complete operation, nil when there is none of that id.
 func (h *History) Get(id OperationID) *Operation {

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -47,7 +48,7 @@ func digest(parts ...string) [32]byte {
 
 // once runs do unless the request was answered before under its Idempotency-Key, or under the identifier that another
 // site gave it. The first answer is given again then, and nothing runs.
-func (s *Site) once(ctx context.Context, r Request, do func(keeper) (Answer, error)) (Answer, error) {
+func (s *Site) once(ctx context.Context, r Request, do func(Request, keeper) (Answer, error)) (Answer, error) {
 	var k keeper
 	k.bodyHash = sha256.Sum256(r.Body)
 	if r.Key != "" {
@@ -69,18 +70,40 @@ func (s *Site) once(ctx context.Context, r Request, do func(keeper) (Answer, err
 		if err != nil {
 			return Answer{}, fmt.Errorf("look up the answer to a repeated request: %w", err)
 		}
-		if kept.BodyHash != k.bodyHash {
-			return Answer{}, &Refusal{Status: http.StatusUnprocessableEntity, Type: "in-progress",
-				Detail: "this Idempotency-Key came with another body before; use a new key for a new request"}
-		}
 		var a answered
 		if err := json.Unmarshal(kept.Answer, &a); err != nil {
 			return Answer{}, fmt.Errorf("decode the answer to a repeated request: %w", err)
 		}
+		if a.Status == 0 {
+			if _, open := s.openIntent(ctx, a.Operation); open {
+				return Answer{}, &Refusal{Status: http.StatusGatewayTimeout, Type: "upstream", Operation: a.Operation,
+					Detail: fmt.Sprintf("the same request has had no certain answer yet (operation %s); it will be settled", a.Operation)}
+			}
+			if kept.BodyHash == k.bodyHash && r.Operation == "" {
+				r.Operation = a.Operation // another site may have got it under this identifier
+			}
+			continue
+		}
+		if kept.BodyHash != k.bodyHash {
+			return Answer{}, &Refusal{Status: http.StatusUnprocessableEntity, Type: "in-progress",
+				Detail: "this Idempotency-Key came with another body before; use a new key for a new request"}
+		}
 		kind := s.kinds[kindKey{a.Service, a.Kind}]
 		return s.present(ctx, kind, Reply{Status: a.Status, Header: a.Header, Body: a.Body}, a.Operation, a.Resource), nil
 	}
-	return do(k)
+	if len(r.Via) > 0 && r.Operation != "" { // the answer is kept for a day, the operation for good
+		row, err := s.cfg.Store.Operation(ctx, r.Operation)
+		here := row.Sites[s.cfg.Self]
+		if err == nil && row.Document != "" && (here.State == StateApplied || here.State == StateRejected) {
+			return Answer{Status: cmp.Or(here.Status, http.StatusOK), Operation: r.Operation, Resource: row.Resource, Site: s.cfg.Self}, nil
+		}
+	}
+	return do(r, k)
+}
+
+// asked remembers that a request with a key goes out, before there is an answer: its status is zero.
+func (s *Site) asked(k keeper, kind *Kind, op OperationID) []KeyedAnswer {
+	return s.answers(k, kind, Reply{}, op, "")
 }
 
 func (k *keyedRequests) start(key [32]byte) bool {

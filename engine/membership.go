@@ -35,7 +35,7 @@ type mesh struct {
 	aboutRaw    []byte
 	sites       map[SiteID]SiteRecord
 	admitted    map[SiteID]admission
-	invitations map[string]Invitation
+	invitations map[string]Invitation // by "issuer/id": no site can hide another's
 }
 
 func (m *mesh) init() {
@@ -75,7 +75,7 @@ func (m *mesh) take(e Entry) error {
 		if err := decodeStrict(e.Value, &i); err != nil || string(i.Issuer) != author || i.ID != rest {
 			return fmt.Errorf("invitation %s: %w", e.Key, ErrRefused)
 		}
-		m.invitations[i.ID] = i
+		m.invitations[e.Key] = i
 	}
 	return nil
 }
@@ -330,9 +330,9 @@ func (s *Site) Revoke(ctx context.Context, id string) error {
 	s.mesh.change.Lock()
 	defer s.mesh.change.Unlock()
 	s.mesh.mu.RLock()
-	i, ok := s.mesh.invitations[id]
+	i, ok := s.mesh.invitations[string(s.cfg.Self)+"/"+id]
 	s.mesh.mu.RUnlock()
-	if !ok || i.Issuer != s.cfg.Self {
+	if !ok {
 		return fmt.Errorf("revoke invitation %s: %w", id, ErrNotFound)
 	}
 	i.Revoked = true
@@ -357,7 +357,7 @@ func (s *Site) Admit(ctx context.Context, r JoinRequest) (Envelope, error) {
 	s.mesh.change.Lock()
 	defer s.mesh.change.Unlock()
 	s.mesh.mu.RLock()
-	i, ok := s.mesh.invitations[r.Invitation]
+	i, ok := s.mesh.invitations[string(s.cfg.Self)+"/"+r.Invitation]
 	s.mesh.mu.RUnlock()
 	hash := sha256.Sum256(r.Secret)
 	if !ok || subtle.ConstantTimeCompare(hash[:], i.Secret[:]) != 1 {

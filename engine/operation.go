@@ -20,6 +20,10 @@ const (
 	TypeDelete   Type = "delete"   // DELETE of an item
 )
 
+// maxOperations is how many operations one document takes from this site; from others it takes twice as many, since several
+// sites may come near the bound at once.
+const maxOperations = 10_000
+
 // MaxInlineBody is the most bytes of body that an operation carries inside its document.
 const MaxInlineBody = 64 << 10
 

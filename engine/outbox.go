@@ -44,38 +44,54 @@ func (s *Site) passOn(ctx context.Context, r Request, sites []SiteID, k keeper) 
 		r.Operation = OperationID(s.cfg.NewID())
 	}
 	first := len(r.Via) == 0
+	if asked := s.asked(k, r.Kind, r.Operation); first && len(asked) > 0 { // the same key is the same operation from here on
+		if err := s.commit(ctx, &Batch{Answers: asked}); err != nil {
+			return Answer{}, fmt.Errorf("remember operation %s: %w", r.Operation, err)
+		}
+	}
 	status := s.network.Status()
+	var last func() (Answer, error) // what a site said that cannot take it
+	later := false
 	for _, to := range s.nearest(sites) {
-		if !status[to].Reachable || slices.Contains(r.Via, to) {
+		if slices.Contains(r.Via, to) {
+			continue
+		}
+		if !status[to].Reachable {
+			later = true
 			continue
 		}
 		a, err := s.forwarder.Forward(ctx, to, r)
-		var refusal *Refusal
-		switch {
-		case err == nil:
+		switch hear(a, err) {
+		case heardAnswer:
 			reply := Reply{Status: a.Status, Header: a.Header, Body: a.Body}
-			if answers := s.answers(k, r.Kind, reply, a.Operation, a.Resource); first && len(answers) > 0 && a.Status < 300 {
-				if err := s.commit(ctx, &Batch{Answers: answers}); err != nil {
+			if answers := s.answers(k, r.Kind, reply, a.Operation, a.Resource); first && err == nil && len(answers) > 0 && a.Status < 300 {
+				if err := s.commit(context.WithoutCancel(ctx), &Batch{Answers: answers}); err != nil {
 					s.cfg.Log.Error("keep the answer to a request with a key", "operation", string(r.Operation), "err", err)
 				}
 			}
-			return a, nil
-		case errors.As(err, &refusal):
-			return Answer{}, err
-		case errors.Is(err, ErrUnreachable):
+			return a, err
+		case heardElsewhere, heardLater:
+			if errors.Is(err, ErrUnreachable) {
+				later = true
+			} else {
+				last = func() (Answer, error) { return a, err }
+			}
 			continue
 		}
 		if !first { // the site that asked this one asks again
 			return Answer{}, &Refusal{Status: http.StatusGatewayTimeout, Type: "upstream", Operation: r.Operation, Err: err,
 				Detail: fmt.Sprintf("%s gave no certain answer", s.name(to))}
 		}
-		if err := s.keep(ctx, r, []SiteID{to}, to, k); err != nil {
+		if err := s.keep(context.WithoutCancel(ctx), r, sites, to, k); err != nil {
 			return Answer{}, err
 		}
 		return Answer{}, &Refusal{Status: http.StatusGatewayTimeout, Type: "upstream", Operation: r.Operation, Err: err,
 			Detail: fmt.Sprintf("%s gave no certain answer; the operation will be settled", s.name(to))}
 	}
-	if !first {
+	switch {
+	case last != nil && !later: // all were asked
+		return last()
+	case !first:
 		return Answer{}, &Refusal{Status: http.StatusServiceUnavailable, Type: "unreachable",
 			Detail: "no site that holds the resource can be reached from " + string(s.name(s.cfg.Self))}
 	}
@@ -147,39 +163,57 @@ func (s *Site) deliver(ctx context.Context, id OperationID) (bool, error) {
 		sites = []SiteID{e.Sent}
 	}
 	status := s.network.Status()
+	var last Answer
+	var by SiteID
+	later := false
 	for _, to := range s.nearest(sites) {
 		if !status[to].Reachable {
+			later = true
 			continue
 		}
 		bounded, cancel := context.WithTimeout(ctx, s.cfg.CallTimeout+5*time.Second)
 		a, err := s.forwarder.Forward(bounded, to, r)
 		cancel()
+		ctx := context.WithoutCancel(ctx) // what came of it is recorded
+		heard := hear(a, err)
 		var refusal *Refusal
-		switch {
-		case errors.As(err, &refusal) && refusal.Status >= 500:
-			return true, nil
-		case errors.As(err, &refusal):
+		if errors.As(err, &refusal) {
 			a = Answer{Status: refusal.Status, Body: []byte(refusal.Detail), Site: to}
-		case errors.Is(err, ErrUnreachable):
-			continue
-		case err != nil: // it may have got it: from now on only this one is asked
-			e.Sent = to
-			sealed, err := s.seal(e.Request.Operation, e)
-			if err != nil {
-				return false, err
-			}
-			return true, s.commit(ctx, &Batch{Outbox: []Kept{{Operation: id, Data: sealed, KeptAt: all[i].KeptAt}}})
 		}
-		if a.Status >= 500 || a.Status == http.StatusTooManyRequests || a.Status == http.StatusAccepted && a.Operation == "" {
+		switch {
+		case heard == heardNothing && e.Sent == to:
 			return true, nil
+		case heard == heardNothing: // it may have got it: from now on only this one is asked
+			return true, s.redirect(ctx, e, all[i], to)
+		case heard == heardAnswer:
+			return false, s.delivered(ctx, r, a, to)
+		case e.Sent != "": // it is certain that it did not happen there: all may be asked again
+			return true, s.redirect(ctx, e, all[i], "")
+		case heard == heardLater:
+			later = true
+		default:
+			last, by = a, to
 		}
-		return false, s.delivered(ctx, r, e.Placement, a, to)
+	}
+	if by != "" && !later { // all have said that it is not theirs
+		return false, s.delivered(ctx, r, last, by)
 	}
 	return true, nil
 }
 
+// redirect remembers which site alone may be asked for a kept request; empty: all of its placement.
+func (s *Site) redirect(ctx context.Context, e kept, row Kept, to SiteID) error {
+	e.Sent = to
+	sealed, err := s.seal(e.Request.Operation, e)
+	if err != nil {
+		return err
+	}
+	row.Data = sealed
+	return s.commit(ctx, &Batch{Outbox: []Kept{row}})
+}
+
 // delivered records what a site answered to a request from the outbox.
-func (s *Site) delivered(ctx context.Context, r Request, sites []SiteID, a Answer, by SiteID) error {
+func (s *Site) delivered(ctx context.Context, r Request, a Answer, by SiteID) error {
 	st := OperationStatus{State: StateApplied, Status: a.Status, At: s.cfg.Now()}
 	if a.Status >= 300 {
 		st.State, st.Error = StateRejected, tell(Reply{Status: a.Status, Body: a.Body}, nil)

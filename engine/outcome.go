@@ -4,6 +4,10 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strconv"
+	"strings"
+
+	jsonpatch "github.com/evanphx/json-patch/v5"
 )
 
 // verdict is what an application's answer to an operation means.
@@ -49,10 +53,32 @@ func resendable(k *Kind, o *Operation) bool {
 	switch o.Type {
 	case TypeCreate:
 		return k.HonoursKey || o.Method == http.MethodPut
+	case TypePatch:
+		return k.HonoursKey || absolutePatch(o.Body)
 	case TypeAction:
 		return k.HonoursKey || slices.ContainsFunc(k.Operations, func(n NamedOperation) bool {
 			return n.Repeatable && n.Method == o.Method && n.Path == o.Path
 		})
+	}
+	return true
+}
+
+// absolutePatch reports whether a JSON Patch (RFC 6902) does the same when it is applied twice: it only sets members of
+// objects.
+func absolutePatch(body []byte) bool {
+	patch, err := jsonpatch.DecodePatch(body)
+	if err != nil {
+		return false
+	}
+	for _, step := range patch {
+		at, err := step.Path()
+		if kind := step.Kind(); err != nil || kind != "add" && kind != "replace" {
+			return false
+		}
+		last := at[strings.LastIndexByte(at, '/')+1:]
+		if _, err := strconv.Atoi(last); err == nil || last == "-" {
+			return false
+		}
 	}
 	return true
 }

@@ -28,6 +28,17 @@ func (s *Site) Receive(ctx context.Context, from SiteID, e Envelope) error {
 	if err != nil {
 		return fmt.Errorf("receive document %s from %s: %w", e.Document, from, err)
 	}
+	stored := !first
+	defer func() {
+		if !stored { // a document begins with its first stored change
+			s.forget(r)
+		}
+	}()
+	if len(v.history.ordered)+v.history.Held()+v.refused >= 2*maxOperations {
+		s.cfg.Log.Error("a resource has too many operations: no more are taken in", "resource", string(v.about.Key),
+			"peer", string(from), "operations", len(v.history.ordered))
+		return fmt.Errorf("receive document %s from %s: %w: it has too many operations", e.Document, from, ErrRefused)
+	}
 	if !slices.Contains(v.about.Placement, from) {
 		return fmt.Errorf("receive document %s from %s: %w: the site has no part in it", e.Document, from, ErrRefused)
 	}
@@ -45,11 +56,8 @@ func (s *Site) Receive(ctx context.Context, from SiteID, e Envelope) error {
 		if err := s.store(ctx, r, &Batch{Changes: rows}); err != nil {
 			return fmt.Errorf("receive document %s from %s: %w", e.Document, from, err)
 		}
+		stored = true
 		s.queue.add(job{document: e.Document}, 0)
-	}
-	if first && len(rows) == 0 { // a document begins with its first stored change
-		s.cfg.Documents.Forget(e.Document)
-		r.view = nil
 	}
 	if mergeErr != nil {
 		return fmt.Errorf("receive document %s from %s: %w", e.Document, from, mergeErr)

@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -45,6 +48,7 @@ func (s *Site) takeIn(v *view, e Entry) {
 		if o, err := DecodeOperation(e.Key, e.Value); err == nil && !s.admits(v, o) {
 			s.cfg.Log.Warn("operation left out: the catalog sees another kind or type in it",
 				"operation", string(o.ID), "resource", string(v.about.Key), "peer", string(o.Origin))
+			v.refused++
 			return
 		}
 	}
@@ -53,8 +57,18 @@ func (s *Site) takeIn(v *view, e Entry) {
 	}
 }
 
-// admits classifies an operation again: what its origin says must be what this site's catalog says.
+// admits classifies an operation again: what its origin says must be what this site's catalog says, of the resource of its
+// document and no other, and its headers must be of those that travel.
 func (s *Site) admits(v *view, o *Operation) bool {
+	for name := range o.Header {
+		if !slices.Contains(travelling, http.CanonicalHeaderKey(name)) {
+			return false
+		}
+	}
+	if rest, ok := strings.CutPrefix(o.Path, v.kind.Item); !ok && (o.Type != TypeCreate || o.Path != v.kind.Collection) ||
+		ok && (rest != "" && rest[0] != '/' || strings.Contains(rest, "{id}")) {
+		return false
+	}
 	kind, t, ok := s.cfg.Classify(v.about.Service, o.Method, o.Path, o.Header)
 	if !ok || kind != v.about.Kind {
 		return false
@@ -63,11 +77,15 @@ func (s *Site) admits(v *view, o *Operation) bool {
 		t == TypeReplace && o.Type == TypeAbsolute || (t == TypeMerge || t == TypePatch) && o.Type == TypeAction
 }
 
+// travelling are the headers that an operation may have: those that describe its body.
+var travelling = []string{"Content-Type", "Content-Language", "Content-Encoding"}
+
 // write makes one change of the document with entries, takes it into the view, makes all of it durable together with
 // b and publishes it. The caller holds r.mu, and r.view is loaded. When it fails, nothing has happened.
 func (s *Site) write(ctx context.Context, r *resource, entries []Entry, b *Batch) error {
 	change, err := s.cfg.Documents.Write(ctx, r.id, entries)
 	if err != nil {
+		s.forget(r)
 		return fmt.Errorf("write document %s: %w", r.id, err)
 	}
 	b.Changes = append(b.Changes, change)
@@ -91,8 +109,7 @@ func (s *Site) store(ctx context.Context, r *resource, b *Batch) error {
 		err = s.commit(ctx, b)
 	}
 	if err != nil {
-		s.cfg.Documents.Forget(r.id)
-		r.view = nil
+		s.forget(r)
 		return err
 	}
 	clear(r.view.touched)
@@ -102,6 +119,12 @@ func (s *Site) store(ctx context.Context, r *resource, b *Batch) error {
 		s.translated[key].Store(true)
 	}
 	return nil
+}
+
+// forget has document and view loaded anew the next time. The caller holds r.mu.
+func (s *Site) forget(r *resource) {
+	s.cfg.Documents.Forget(r.id)
+	r.view = nil
 }
 
 // index adds to b the rows of the document, of the resource and of every operation that was touched, and the events
@@ -197,8 +220,8 @@ func (s *Site) stamp(v *view, o *Operation) {
 	settled := v.settledHere()
 	o.Origin = s.cfg.Self
 	o.Parents = v.history.Newest(settled)
-	o.Seq = v.known[s.cfg.Self] + 1
-	o.Time = s.cfg.Now().UnixMicro()
+	o.Seq = v.history.last[s.cfg.Self] + 1
+	o.Time = max(o.Time, s.cfg.Now().UnixMicro())
 	for _, p := range settled {
 		o.Time = max(o.Time, p.Time+1)
 	}

@@ -4,6 +4,7 @@ import (
 	"container/list"
 	"context"
 	"sync"
+	"time"
 )
 
 // resource is the live state of one document. Two locks guard it, because a call to the application may take long
@@ -16,6 +17,8 @@ type resource struct {
 	// mu guards view and every use of the document. It is held over a commit, never over a call to the application.
 	mu   sync.Mutex
 	view *view // nil: not loaded, or to be loaded anew
+	// notBefore is when the application wants to be asked again. Guarded by mu.
+	notBefore time.Time
 
 	refs int           // owned by the registry
 	idle *list.Element // owned by the registry

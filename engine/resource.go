@@ -46,18 +46,18 @@ type view struct {
 	aboutRaw  []byte
 	kind      *Kind
 	history   *History
-	known     map[SiteID]uint64 // by origin, the highest Seq
 	replicas  map[SiteID]Replica
 	outcomes  map[string]Outcome // by "site/operation"
 	attempts  map[OperationID]*attempt
 	createdAt time.Time
 	touched   map[OperationID]bool // operations whose rows have to be written again
+	refused   int                  // operations that this site's catalog does not admit
 }
 
 func newView(self SiteID, name func(SiteID) SiteName, document DocumentID, about About, raw []byte, kind *Kind) *view {
 	return &view{
 		self: self, name: name, document: document, about: about, aboutRaw: raw, kind: kind, history: NewHistory(),
-		known: map[SiteID]uint64{}, replicas: map[SiteID]Replica{}, outcomes: map[string]Outcome{},
+		replicas: map[SiteID]Replica{}, outcomes: map[string]Outcome{},
 		attempts: map[OperationID]*attempt{}, touched: map[OperationID]bool{},
 	}
 }
@@ -82,7 +82,6 @@ func (v *view) take(e Entry) ([]*Operation, error) {
 		}
 		complete := v.history.Add(o)
 		for _, c := range complete {
-			v.known[c.Origin] = max(v.known[c.Origin], c.Seq)
 			v.touched[c.ID] = true
 			if at := time.UnixMicro(c.Time); v.createdAt.IsZero() || at.Before(v.createdAt) {
 				v.createdAt = at
@@ -263,7 +262,8 @@ func (v *view) row(now time.Time) ResourceRow {
 		Collaboration: v.about.Collaboration, Local: v.local(), CreatedAt: v.createdAt, UpdatedAt: now,
 		Sites: make(map[SiteID]ReplicaStatus, len(v.about.Placement)),
 	}
-	total := len(v.history.ordered)
+	held := v.history.Held() + v.refused
+	total := len(v.history.ordered) + held
 	exists := v.exists()
 	row.State = StateConverged
 	var behind, reasons []string
@@ -286,6 +286,9 @@ func (v *view) row(now time.Time) ResourceRow {
 			if s == v.self {
 				st.Reason = cmp.Or(v.lastError(), st.Reason)
 			}
+			if held > 0 {
+				st.Reason = fmt.Sprintf("%d operations are held back: what they build on is not here, or the catalog has no such operation", held)
+			}
 			behind = append(behind, string(v.name(s)))
 		}
 		if st.State != StateConverging && st.Reason != "" {
@@ -300,6 +303,9 @@ func (v *view) row(now time.Time) ResourceRow {
 		row.State = StateDeleted
 	case row.State == StateConverging:
 		row.Reason = "waiting for " + strings.Join(behind, ", ")
+		if held > 0 {
+			row.Reason = row.Sites[v.self].Reason
+		}
 	default:
 		row.Reason = strings.Join(reasons, "; ")
 	}

@@ -1,7 +1,9 @@
 package engine
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -94,9 +96,16 @@ func (s *Site) settle(ctx context.Context, r *resource, c *crossing) (again bool
 	}
 	before, local := Fold{}, LocalID(c.Target)
 	if r != nil {
-		if before, local, err = s.standsAt(ctx, r); err != nil {
+		var held LocalID
+		if before, held, err = s.standsAt(ctx, r); err != nil {
 			return false, err
 		}
+		if c.About == nil {
+			local = held
+		}
+	}
+	if known, _ := s.opened.Load(o.ID); known != nil { // it has happened, and that could not be recorded
+		return s.published(ctx, r, k, c, *known.(*Reply))
 	}
 	if !c.Again && !resendable(k, o) {
 		done, reply, err := s.lookAtOrigin(ctx, k, c)
@@ -104,16 +113,26 @@ func (s *Site) settle(ctx context.Context, r *resource, c *crossing) (again bool
 		case err != nil:
 			return true, nil
 		case done:
-			return false, s.published(ctx, r, k, c, before, reply)
+			return s.published(ctx, r, k, c, reply)
 		case c.Asked:
 			return false, s.ask(ctx, c)
 		}
 	}
 	reply, err := s.call(ctx, k, o, local, c.Credentials)
+	ctx = context.WithoutCancel(ctx)
 	switch judge(o.Type, reply, err) {
 	case verdictDone:
-		return false, s.published(ctx, r, k, c, before, reply)
-	case verdictRefused, verdictConflict, verdictDenied:
+		if !c.Plain {
+			s.fix(k, o, before, func() ([]byte, error) { return before.Representation(), nil })
+		}
+		return s.published(ctx, r, k, c, reply)
+	case verdictConflict, verdictDenied: // the first try may have happened, and have brought about this answer
+		if !k.HonoursKey && !c.Again {
+			c.Asked, c.Why = true, "it was sent again after it had had no certain answer: "+tell(reply, nil)
+			return false, s.ask(ctx, c)
+		}
+		fallthrough
+	case verdictRefused:
 		return false, s.dismiss(ctx, c, OperationStatus{State: StateRejected, Status: reply.Status, Error: tell(reply, nil), At: s.cfg.Now()})
 	case verdictUnknown:
 		if c.Again && !resendable(k, o) { // it was a person's try, and is to be asked for again
@@ -149,15 +168,14 @@ func (s *Site) lookAtOrigin(ctx context.Context, k *Kind, c *crossing) (done boo
 }
 
 // published publishes an operation that turned out to have happened.
-func (s *Site) published(ctx context.Context, r *resource, k *Kind, c *crossing, before Fold, reply Reply) error {
-	o := &c.Operation
-	change, err := ChangeOf(k, o.Type, o.Body, before, func() ([]byte, error) { return before.Representation(), nil })
-	if err != nil {
-		o.Type = TypeAction
-	}
-	o.Change = change
+func (s *Site) published(ctx context.Context, r *resource, k *Kind, c *crossing, reply Reply) (again bool, err error) {
 	_, err = s.publish(ctx, r, k, c, reply)
-	return err
+	if errors.Is(err, errUntold) {
+		s.opened.Delete(c.Operation.ID)
+		c.Again, c.Asked, c.Why = false, true, err.Error()
+		return false, s.ask(ctx, c)
+	}
+	return err != nil, err
 }
 
 // ask leaves the decision about an operation to a person: it is listed as uncertain and holds up its resource.
@@ -180,6 +198,8 @@ func (s *Site) dismiss(ctx context.Context, c *crossing, st OperationStatus) err
 		Settled:    []OperationID{c.Operation.ID},
 		Operations: []OperationRow{s.originRow(c, st)},
 		Events:     []Event{s.statusEvent(c, st)},
+		Answers: s.answers(c.keeper(), s.kinds[kindKey{c.Service, c.Kind}], Reply{
+			Status: cmp.Or(st.Status, http.StatusConflict), Body: []byte(st.Error)}, c.Operation.ID, ""),
 	})
 }
 
@@ -208,6 +228,9 @@ func (s *Site) originRow(c *crossing, st OperationStatus) OperationRow {
 // Retry sends an uncertain or refused operation to this site's application again. ErrNotFound, ErrSettled.
 func (s *Site) Retry(ctx context.Context, id OperationID) error {
 	if c, ok := s.openIntent(ctx, id); ok {
+		if !c.Asked {
+			return ErrSettled // it is under way
+		}
 		c.Again = true
 		if err := s.declare(ctx, c); err != nil {
 			return err
@@ -226,12 +249,15 @@ func (s *Site) Retry(ctx context.Context, id OperationID) error {
 // Done says that an uncertain operation has happened at this site. ErrNotFound, ErrSettled.
 func (s *Site) Done(ctx context.Context, id OperationID) error {
 	if c, ok := s.openIntent(ctx, id); ok {
+		if !c.Asked || c.Again {
+			return ErrSettled
+		}
 		k := s.kinds[kindKey{c.Service, c.Kind}]
 		if c.About != nil && c.About.Key == "" || c.About != nil && !k.Natural() {
 			return &Refusal{Status: http.StatusUnprocessableEntity, Type: "settle", Operation: id, Detail: fmt.Sprintf(
 				"the identifier of the %s that it made is not known; drop the operation, delete what it made and issue it again", c.Kind)}
 		}
-		before, r := Fold{}, (*resource)(nil)
+		r := (*resource)(nil)
 		if c.Document != "" {
 			r = s.registry.acquire(c.Document)
 			defer s.registry.release(r)
@@ -239,16 +265,13 @@ func (s *Site) Done(ctx context.Context, id OperationID) error {
 				return err
 			}
 			defer r.pass()
-			var err error
-			if before, _, err = s.standsAt(ctx, r); err != nil {
-				return err
-			}
 		}
 		reply := Reply{Status: http.StatusOK}
 		if c.About != nil {
 			reply.Local = LocalID(c.About.Key)
 		}
-		return s.published(ctx, r, k, c, before, reply)
+		_, err := s.published(ctx, r, k, c, reply)
+		return err
 	}
 	return s.decide(ctx, id, func(v *view, o *Operation, out Outcome) ([]Entry, error) {
 		local := v.local()
@@ -266,6 +289,9 @@ func (s *Site) Done(ctx context.Context, id OperationID) error {
 // Drop says that an uncertain or refused operation is not to be applied at this site. ErrNotFound, ErrSettled.
 func (s *Site) Drop(ctx context.Context, id OperationID) error {
 	if c, ok := s.openIntent(ctx, id); ok {
+		if !c.Asked || c.Again {
+			return ErrSettled
+		}
 		return s.dismiss(ctx, c, OperationStatus{State: StateRejected, At: s.cfg.Now(), Error: "dropped by an operator"})
 	}
 	return s.decide(ctx, id, func(v *view, o *Operation, out Outcome) ([]Entry, error) {
@@ -311,6 +337,7 @@ func (s *Site) decide(ctx context.Context, id OperationID, entries func(*view, *
 		return err
 	}
 	s.opened.Delete(id)
+	r.notBefore = time.Time{}
 	s.queue.add(job{document: row.Document}, time.Duration(0))
 	return nil
 }

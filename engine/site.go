@@ -51,8 +51,11 @@ type Site struct {
 	mesh      mesh
 	bell      bell
 	keyed     keyedRequests
-	// opened holds the operations of other sites whose request may have reached the application without an answer.
-	opened sync.Map // of OperationID to true
+	// opened holds the operations whose request may have reached the application, and the answer where there was one
+	// that could not be recorded.
+	opened sync.Map // of OperationID to *Reply
+	// leftOver holds the documents that an earlier process has left something to do for.
+	leftOver sync.Map // of DocumentID to true
 	// replicated and translated tell, by kind, whether any resource is replicated here, and whether any has another
 	// identifier here than its meta-identifier. They only ever become true.
 	replicated, translated map[kindKey]*atomic.Bool
@@ -141,12 +144,13 @@ func (s *Site) takeUp(ctx context.Context) error {
 			return fmt.Errorf("open intent %s: %w", i.Operation, err)
 		}
 		if c.Received { // its resource is pending and asks for it
-			s.opened.Store(i.Operation, true)
+			s.opened.Store(i.Operation, (*Reply)(nil))
 		} else {
 			s.queue.add(job{intent: i.Operation}, 0)
 		}
 	}
 	for _, d := range pending {
+		s.leftOver.Store(d, true)
 		s.queue.add(job{document: d}, 0)
 	}
 	for _, k := range kept {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 )
 
 // Submit runs a request that changes something replicated, or that a scope sends elsewhere. It answers once the
@@ -16,7 +17,14 @@ func (s *Site) Submit(ctx context.Context, r Request) (Answer, error) {
 	if slices.Contains(r.Via, s.cfg.Self) {
 		return Answer{}, &Refusal{Status: http.StatusLoopDetected, Type: "loop", Detail: "the request has come back to this site; a scope sends it in a circle"}
 	}
-	return s.once(ctx, r, func(k keeper) (Answer, error) {
+	if len(r.Body) > MaxInlineBody {
+		return Answer{}, &Refusal{Status: http.StatusRequestEntityTooLarge, Type: "too-large",
+			Detail: fmt.Sprintf("an operation carries at most %d bytes of body", MaxInlineBody)}
+	}
+	if !plainID(r.Operation) {
+		return Answer{}, &Refusal{Status: http.StatusBadRequest, Type: "operation", Detail: "the operation's identifier is none"}
+	}
+	return s.once(ctx, r, func(r Request, k keeper) (Answer, error) {
 		row, err := s.Lookup(ctx, r.Kind, r.Target)
 		here := slices.Contains(r.Placement, s.cfg.Self)
 		switch {
@@ -39,6 +47,13 @@ func (s *Site) Submit(ctx context.Context, r Request) (Answer, error) {
 				Detail: fmt.Sprintf("%s %q is not a replicated resource; leave out the scope to change it at one site", r.Kind.Name, r.Target)}
 		}
 		return s.passOn(ctx, r, rest, k) // made elsewhere, and not heard of here yet
+	})
+}
+
+// plainID reports whether an identifier that another site gave can be one.
+func plainID(id OperationID) bool {
+	return len(id) <= 64 && !strings.ContainsFunc(string(id), func(c rune) bool {
+		return c != '-' && (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z')
 	})
 }
 
@@ -97,8 +112,11 @@ func (s *Site) declare(ctx context.Context, c *crossing) error {
 	if err != nil {
 		return err
 	}
-	i := Intent{Operation: c.Operation.ID, Document: c.Document, Data: sealed, OpenedAt: s.cfg.Now()}
-	if err := s.commit(ctx, &Batch{Intents: []Intent{i}}); err != nil {
+	b := &Batch{Intents: []Intent{{Operation: c.Operation.ID, Document: c.Document, Data: sealed, OpenedAt: s.cfg.Now()}}}
+	if !c.Received {
+		b.Answers = s.asked(c.keeper(), s.kinds[kindKey{c.Service, c.Kind}], c.Operation.ID)
+	}
+	if err := s.commit(ctx, b); err != nil {
 		return fmt.Errorf("declare operation %s: %w", c.Operation.ID, err)
 	}
 	return nil
@@ -158,9 +176,6 @@ func (s *Site) change(ctx context.Context, row ResourceRow, r Request, k keeper)
 		return Answer{}, &Refusal{Status: http.StatusNotFound, Type: "gone", Detail: fmt.Sprintf("%s %s was deleted", row.Kind, row.ID)}
 	}
 	c.Operation.Body = s.inMeta(ctx, r.Kind, c.Operation.Body)
-	if err := s.declare(ctx, c); err != nil {
-		return Answer{}, err
-	}
 	return s.cross(ctx, res, r.Kind, c, before, local)
 }
 
@@ -169,8 +184,17 @@ func (s *Site) standsAt(ctx context.Context, res *resource) (Fold, LocalID, erro
 	res.mu.Lock()
 	defer res.mu.Unlock()
 	v, err := s.open(ctx, res)
+	if errors.Is(err, ErrNotFound) { // what is to be created
+		return Fold{}, "", nil
+	}
 	if err != nil {
 		return Fold{}, "", err
+	}
+	if len(v.history.ordered) >= maxOperations {
+		s.cfg.Log.Error("a resource has too many operations: no more are accepted", "resource", string(v.about.Key),
+			"operations", len(v.history.ordered))
+		return Fold{}, "", &Refusal{Status: http.StatusInsufficientStorage, Type: "storage", Detail: fmt.Sprintf(
+			"%s %s has had %d operations, more than this version keeps; nothing has happened", v.about.Kind, v.about.Key, maxOperations)}
 	}
 	before := v.shown()
 	if !before.Exists {
@@ -191,44 +215,71 @@ func (s *Site) inMeta(ctx context.Context, k *Kind, body []byte) []byte {
 	return p.Body
 }
 
-// cross sends a declared request to the application and records what came of it. The caller holds the turn of res, if
-// the document exists already; res is nil for a create.
+// fix computes what an operation sets. An application may understand what we do not: its effect is opaque to us then.
+func (s *Site) fix(k *Kind, o *Operation, before Fold, representation func() ([]byte, error)) {
+	change, err := ChangeOf(k, o.Type, o.Body, before, representation)
+	switch {
+	case err != nil && o.Type == TypeReplace:
+		o.Type = TypeAbsolute
+	case err != nil:
+		o.Type = TypeAction
+	}
+	o.Change = change
+}
+
+// entryReserve is what an operation may grow by between its check and its publication: its place in time and its parents.
+const entryReserve = 32 << 10
+
+// cross declares a request, sends it to the application and records what came of it. The caller holds the turn of res,
+// if the document exists already; res is nil for a create and for a request that makes no operation.
 func (s *Site) cross(ctx context.Context, res *resource, k *Kind, c *crossing, before Fold, local LocalID) (Answer, error) {
 	o := &c.Operation
-	change, changeErr := ChangeOf(k, o.Type, o.Body, before, func() ([]byte, error) { return s.representation(ctx, k, local) })
-	reply, err := s.call(ctx, k, o, local, c.Credentials)
-	switch judge(o.Type, reply, err) {
-	case verdictUnsent:
-		if err := s.close(ctx, o.ID); err != nil {
-			return Answer{}, err
+	if !c.Plain {
+		s.fix(k, o, before, func() ([]byte, error) { return s.representation(ctx, k, local) })
+		if b, err := o.Encode(); err != nil || len(b) > MaxEntry-entryReserve || len(o.Body) > MaxInlineBody {
+			return Answer{}, &Refusal{Status: http.StatusRequestEntityTooLarge, Type: "too-large", Err: err,
+				Detail: "the request sets more than an operation can carry to other sites; nothing has happened"}
 		}
-		return Answer{}, &Refusal{Status: http.StatusBadGateway, Type: "upstream", Err: err,
-			Detail: fmt.Sprintf("the application's service %s at this site cannot be reached; nothing has happened", k.Service)}
+	}
+	if err := s.declare(ctx, c); err != nil {
+		return Answer{}, err
+	}
+	reply, err := s.call(ctx, k, o, local, c.Credentials)
+	ctx = context.WithoutCancel(ctx) // what came of it is recorded, whether or not the client still waits
+	switch judge(o.Type, reply, err) {
+	case verdictDone:
 	case verdictUnknown:
-		s.queue.add(job{intent: o.ID}, s.cfg.RetryMin)
-		return Answer{}, &Refusal{Status: http.StatusGatewayTimeout, Type: "upstream", Operation: o.ID, Err: err,
-			Detail: fmt.Sprintf("the application's service %s gave no certain answer (%s); the operation will be settled", k.Service, tell(reply, err))}
-	case verdictRefused, verdictLater, verdictConflict:
+		st := OperationStatus{State: StatePending, Status: reply.Status, At: s.cfg.Now(), Attempts: 1, Error: tell(reply, err)}
+		if err := s.commit(ctx, &Batch{Operations: []OperationRow{s.originRow(c, st)}}); err != nil {
+			s.cfg.Log.Error("list an operation without a certain answer", "operation", string(o.ID), "err", err)
+		}
+		return Answer{}, s.unsettled(o, err, fmt.Sprintf("the application's service %s gave no certain answer (%s)", k.Service, tell(reply, err)))
+	default: // nothing has happened
 		if err := s.close(ctx, o.ID); err != nil {
-			return Answer{}, err
+			return Answer{}, s.unsettled(o, err, "this site could not record that the application has not done it")
+		}
+		if err != nil {
+			return Answer{}, &Refusal{Status: http.StatusBadGateway, Type: "upstream", Err: err,
+				Detail: fmt.Sprintf("the application's service %s at this site cannot be reached; nothing has happened", k.Service)}
 		}
 		return s.present(ctx, k, reply, "", ""), nil
 	}
-	if changeErr != nil { // the application understands what we do not: its effect is opaque to us
-		o.Type = map[Type]Type{TypeReplace: TypeAbsolute}[o.Type]
-		if o.Type == "" {
-			o.Type = TypeAction
-		}
-	}
-	o.Change = change
 	id, err := s.publish(ctx, res, k, c, reply)
 	if err != nil {
-		s.queue.add(job{intent: o.ID}, s.cfg.RetryMin)
-		return Answer{}, &Refusal{Status: http.StatusGatewayTimeout, Type: "upstream", Operation: o.ID, Err: err,
-			Detail: "the application has done it, and this site could not record that; the operation will be settled"}
+		s.opened.Store(o.ID, &reply)
+		return Answer{}, s.unsettled(o, err, "the application has done it, and this site could not record that")
 	}
 	return s.present(ctx, k, reply, o.ID, id), nil
 }
+
+// unsettled has the intent of o settled later and says so.
+func (s *Site) unsettled(o *Operation, err error, why string) *Refusal {
+	s.queue.add(job{intent: o.ID}, s.cfg.RetryMin)
+	return &Refusal{Status: http.StatusGatewayTimeout, Type: "upstream", Operation: o.ID, Err: err, Detail: why + "; the operation will be settled"}
+}
+
+// errUntold: the application has made something and its answer does not tell the identifier.
+var errUntold = errors.New("the answer does not tell the new resource's identifier; check the catalog")
 
 // publish makes an operation that the application has done durable and tells the other sites. The caller holds the turn of res
 // unless it is nil.
@@ -239,11 +290,11 @@ func (s *Site) publish(ctx context.Context, res *resource, k *Kind, c *crossing,
 	}
 	local := LocalID("")
 	if c.About != nil {
-		if local = reply.Local; k.ID.From == IDFromPath {
-			local = LocalID(c.Target)
+		if local = reply.Local; local == "" && k.Natural() {
+			local = LocalID(c.About.Key)
 		}
 		if local == "" {
-			return "", fmt.Errorf("the answer to %s does not tell the new %s's identifier at %q; check the catalog", o.Method, k.Name, k.ID.At)
+			return "", fmt.Errorf("publish operation %s: %w: no %q", o.ID, errUntold, k.ID.At)
 		}
 		if c.About.Key == "" {
 			c.About.Key = ResourceID(local)
@@ -279,6 +330,7 @@ func (s *Site) publish(ctx context.Context, res *resource, k *Kind, c *crossing,
 	s.stamp(v, o)
 	encoded, err := o.Encode()
 	if err != nil {
+		s.forget(res)
 		return "", err
 	}
 	v.attempts[o.ID] = &attempt{count: 1, status: reply.Status, at: s.cfg.Now()}
@@ -286,10 +338,14 @@ func (s *Site) publish(ctx context.Context, res *resource, k *Kind, c *crossing,
 		local = ""
 	}
 	key := v.about.Key
-	return key, s.write(ctx, res, []Entry{
+	err = s.write(ctx, res, []Entry{
 		{Map: MapOperations, Key: o.Key(), Value: encoded},
 		s.replicaEntry(v, local, o),
 	}, &Batch{Settled: []OperationID{o.ID}, Answers: s.answers(c.keeper(), k, reply, o.ID, key)})
+	if err == nil {
+		s.opened.Delete(o.ID)
+	}
+	return key, err
 }
 
 // create runs a request that makes a new replicated resource.
@@ -308,23 +364,49 @@ func (s *Site) create(ctx context.Context, r Request, k keeper) (Answer, error) 
 	default:
 		about.Key = ResourceID(s.cfg.NewID())
 	}
-	if about.Key != "" {
-		old, err := s.cfg.Store.ResourceByID(ctx, r.Kind.Service, r.Kind.Name, about.Key)
-		if err == nil && old.State == StateDeleted {
-			if about.Incarnation, err = s.incarnation(ctx, old.Document); err != nil {
-				return Answer{}, err
-			}
-		} else if err != nil && !errors.Is(err, ErrNotFound) {
-			return Answer{}, fmt.Errorf("look up %s: %w", about.Key, err)
-		}
-	}
 	c.About = about
-	if err := s.declare(ctx, c); err != nil {
+	if about.Key == "" {
+		return s.cross(ctx, nil, r.Kind, c, Fold{}, "")
+	}
+	old, err := s.cfg.Store.ResourceByID(ctx, r.Kind.Service, r.Kind.Name, about.Key)
+	switch {
+	case errors.Is(err, ErrNotFound):
+	case err != nil:
+		return Answer{}, fmt.Errorf("look up %s: %w", about.Key, err)
+	case old.State == StateDeleted || old.GoneAt(s.cfg.Self):
+		if about.Incarnation, err = s.incarnation(ctx, old.Document); err != nil {
+			return Answer{}, err
+		}
+		c.Operation.Time = old.CreatedAt.UnixMicro() + 1 // the newest incarnation is the one created last
+	}
+	if !r.Kind.Natural() {
+		return s.cross(ctx, nil, r.Kind, c, Fold{}, LocalID(r.Target))
+	}
+	// What others sent of the same document runs before this or after, never beside it.
+	if _, c.Document, err = s.cfg.Documents.Encode(*about); err != nil {
+		return Answer{}, fmt.Errorf("make the document of %s: %w", about.Key, err)
+	}
+	res := s.registry.acquire(c.Document)
+	defer s.registry.release(res)
+	if err := res.take(ctx); err != nil {
+		return Answer{}, fmt.Errorf("wait for other requests on %s: %w", about.Key, err)
+	}
+	defer res.pass()
+	if err := s.settleEarlier(ctx, res); err != nil {
 		return Answer{}, err
 	}
-	return s.cross(ctx, nil, r.Kind, c, Fold{}, LocalID(r.Target))
+	before, local, err := s.standsAt(ctx, res)
+	if err != nil {
+		return Answer{}, err
+	}
+	if local != "" && r.Type != TypeCreate { // an earlier request has made it meanwhile
+		c.About, c.Target, c.Operation.Type = nil, "", r.Type
+		return s.cross(ctx, res, r.Kind, c, before, local)
+	}
+	return s.cross(ctx, res, r.Kind, c, before, LocalID(r.Target))
 }
 
+// incarnation is the one after that of a document.
 func (s *Site) incarnation(ctx context.Context, old DocumentID) (uint64, error) {
 	row, err := s.cfg.Store.Document(ctx, old)
 	if err != nil {
@@ -356,13 +438,6 @@ func chosenID(k *Kind, body []byte) string {
 func (s *Site) runPlain(ctx context.Context, r Request, k keeper) (Answer, error) {
 	c := s.crossingOf(r, k)
 	c.Plain = true
-	if earlier, ok := s.openIntent(ctx, c.Operation.ID); ok && !(resendable(r.Kind, &c.Operation) || earlier.Again) {
-		return Answer{}, &Refusal{Status: http.StatusGatewayTimeout, Type: "upstream", Operation: c.Operation.ID,
-			Detail: "it is not known whether the request ran at this site; look, and settle the operation there"}
-	}
-	if err := s.declare(ctx, c); err != nil {
-		return Answer{}, err
-	}
 	return s.cross(ctx, nil, r.Kind, c, Fold{}, LocalID(r.Target))
 }
 

@@ -22,6 +22,9 @@ const (
 	Fails
 	// DoesAndFails does what was asked and gives no answer.
 	DoesAndFails
+	// Denies answers 401, Rejects 422; neither does anything.
+	Denies
+	Rejects
 )
 
 // Application is one site's instance of an application that keeps JSON objects. It assigns the identifiers. It is
@@ -120,6 +123,18 @@ func encode(v any) []byte {
 
 var errNoAnswer = errors.New("the connection broke before the answer")
 
+// Put makes an object behind the agent's back, or removes it when it is nil.
+func (a *Application) Put(id string, o map[string]any) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if o == nil {
+		delete(a.objects, id)
+		return
+	}
+	o["id"] = id
+	a.objects[id] = o
+}
+
 // Do implements engine.Application.
 func (a *Application) Do(_ context.Context, c engine.Call) (engine.Reply, error) {
 	if c.Method != http.MethodGet {
@@ -142,6 +157,10 @@ func (a *Application) Do(_ context.Context, c engine.Call) (engine.Reply, error)
 		return engine.Reply{Status: http.StatusServiceUnavailable}, nil
 	case Fails:
 		return engine.Reply{}, errNoAnswer
+	case Denies:
+		return engine.Reply{Status: http.StatusUnauthorized}, nil
+	case Rejects:
+		return engine.Reply{Status: http.StatusUnprocessableEntity}, nil
 	}
 	r := a.do(c)
 	a.requests[c.Method]++
@@ -168,6 +187,11 @@ func (a *Application) do(c engine.Call) engine.Reply {
 	}
 	id := string(c.Local)
 	o, ok := a.objects[id]
+	if !ok && c.Method == http.MethodPut && c.Kind.ID.From == engine.IDFromPath && id != "" {
+		body["id"] = id
+		a.objects[id] = body
+		return engine.Reply{Status: http.StatusCreated, Body: encode(body), Local: c.Local}
+	}
 	if !ok {
 		return engine.Reply{Status: http.StatusNotFound}
 	}

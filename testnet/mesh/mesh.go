@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -269,5 +270,12 @@ func (w wire) Forward(ctx context.Context, to engine.SiteID, r engine.Request) (
 	}
 	r.Key = "" // it counts where the client asked
 	r.Via = append(slices.Clone(r.Via), w.from.ID)
-	return w.from.mesh.site(to).Submit(ctx, r)
+	a, err := w.from.mesh.site(to).Submit(ctx, r)
+	var refusal *engine.Refusal
+	if errors.As(err, &refusal) { // over the wire it is an answer
+		return engine.Answer{Status: refusal.Status, Operation: refusal.Operation, Site: to,
+			Header: http.Header{"Content-Type": {"application/problem+json"}},
+			Body:   encode(map[string]any{"type": "/problems/" + refusal.Type, "detail": refusal.Detail})}, nil
+	}
+	return a, err
 }

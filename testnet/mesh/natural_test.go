@@ -1,0 +1,110 @@
+package mesh
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/skerry/skerry/engine"
+)
+
+// natural is a kind whose identifiers clients choose, in the path of a PUT.
+var natural = &engine.Kind{
+	Service: "images", Name: "image", Collection: "/images", Item: "/images/{id}",
+	ID: engine.IDRule{From: engine.IDFromPath, At: "/id"},
+}
+
+func TestAnObjectOfSomebodyElseIsNotOverwritten(t *testing.T) {
+	m := open(t, natural, 2)
+	paris, nantes := m.Sites[0], m.Sites[1]
+	nantes.App.Put("x", map[string]any{"owner": "nantes"})
+	a := must(t, 201)(submit(t.Context(), paris, natural, "PUT", "x", `{"owner":"paris"}`, m.Sites...))
+	if st := await(t, m, nantes, a.Operation, engine.StateRejected); st.Error == "" {
+		t.Error("it is not said why")
+	}
+	if got := shown(nantes); !slices.Equal(got, []string{`{"owner":"nantes"}`}) {
+		t.Errorf("nantes shows %v", got)
+	}
+	nantes.App.Put("x", nil)
+	if err := nantes.Retry(t.Context(), a.Operation); err != nil {
+		t.Fatal(err)
+	}
+	if got := converge(t, m, m.Sites...); !slices.Equal(got, []string{`{"owner":"paris"}`}) {
+		t.Errorf("the sites show %v", got)
+	}
+}
+
+// TestANewIncarnationOutlivesTheOld deletes and makes a resource anew while the other site is cut off and changes the old
+// one, and lets the other site hear of the new one first.
+func TestANewIncarnationOutlivesTheOld(t *testing.T) {
+	m := open(t, natural, 2)
+	paris, nantes := m.Sites[0], m.Sites[1]
+	must(t, 201)(submit(t.Context(), paris, natural, "PUT", "x", `{"life":1}`, m.Sites...))
+	converge(t, m, m.Sites...)
+	m.Cut(nantes, true)
+	must(t, 204)(submit(t.Context(), paris, natural, "DELETE", "x", ""))
+	must(t, 201)(submit(t.Context(), paris, natural, "PUT", "x", `{"life":2}`, m.Sites...))
+	must(t, 200)(submit(t.Context(), nantes, natural, "PATCH", "x", `{"late":true}`))
+	m.Cut(nantes, false)
+	row, err := paris.store.ResourceByID(t.Context(), "images", "image", "x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, _, err := paris.Missing(t.Context(), nantes.ID, row.Document, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := nantes.Receive(t.Context(), paris.ID, e); err != nil {
+		t.Fatal(err)
+	}
+	st := await1(t, nantes, row.Document)
+	if st.Reason == "" {
+		t.Error("it is not said what the new incarnation waits for")
+	}
+	if got := converge(t, m, m.Sites...); !slices.Equal(got, []string{`{"life":2}`}) {
+		t.Errorf("the sites show %v", got)
+	}
+}
+
+// await1 waits until a site has tried to bring a document up to date.
+func await1(t *testing.T, s *Site, d engine.DocumentID) engine.ReplicaStatus {
+	t.Helper()
+	for {
+		row, err := s.store.ResourceByDocument(t.Context(), d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if st := row.Sites[s.ID]; st.Local != "" || st.Reason != "" {
+			return st
+		}
+	}
+}
+
+// TestTwoPlacementsOfOneNameAreAConflict creates one name on both sides of a cut with different placements.
+func TestTwoPlacementsOfOneNameAreAConflict(t *testing.T) {
+	m := open(t, natural, 3)
+	paris, nantes, toulouse := m.Sites[0], m.Sites[1], m.Sites[2]
+	m.Cut(paris, true)
+	must(t, 201)(submit(t.Context(), paris, natural, "PUT", "x", `{"by":"paris"}`, paris, nantes))
+	late := must(t, 201)(submit(t.Context(), toulouse, natural, "PUT", "x", `{"by":"toulouse"}`, toulouse, nantes))
+	await(t, m, nantes, late.Operation, engine.StateApplied)
+	m.Cut(paris, false)
+	deadline := false
+	for range 2000 {
+		if err := m.Reconcile(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		rows, _, err := nantes.store.Resources(t.Context(), engine.ResourceFilter{State: engine.StateConflict})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if deadline = len(rows) == 1 && rows[0].Reason != ""; deadline {
+			break
+		}
+	}
+	if !deadline {
+		t.Error("nantes shows no conflict")
+	}
+	if got := shown(nantes); !slices.Equal(got, []string{`{"by":"toulouse"}`}) {
+		t.Errorf("nantes shows %v", got)
+	}
+}
