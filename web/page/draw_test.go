@@ -90,6 +90,18 @@ func TestTroubleTellsWhoDecides(t *testing.T) {
 	}
 }
 
+func TestCaretKeepsTheDrawingApart(t *testing.T) {
+	for _, c := range [][3]string{
+		{"{images: paris & , nantes}\n                 ^ expected a site, found \",\"", "{images: paris & , nantes}\n                 ^", "expected a site, found \",\""},
+		{"{image: paris}\n ^^^^^ no service\nhelp: write images", "{image: paris}\n ^^^^^", "no service\nhelp: write images"},
+		{"no caret here", "", "no caret here"},
+	} {
+		if picture, words := caret(c[0]); picture != c[1] || words != c[2] {
+			t.Errorf("%q: %q and %q", c[0], picture, words)
+		}
+	}
+}
+
 func TestBrief(t *testing.T) {
 	for v, want := range map[string]string{
 		"v0.0.0-20261121050420-be61b741892b":       "be61b741",

@@ -249,6 +249,23 @@ func brief(version string) string {
 	return version
 }
 
+// caret divides the picture of an error into the drawing, which must not be wrapped, and the words beside its carets,
+// which a narrow view has to wrap.
+func caret(detail string) (picture, words string) {
+	lines := strings.Split(detail, "\n")
+	for i, line := range lines {
+		mark := strings.TrimLeft(line, " ")
+		if !strings.HasPrefix(mark, "^") {
+			continue
+		}
+		words := strings.TrimLeft(mark, "^")
+		lines[i] = strings.TrimSuffix(line, words)
+		rest := append([]string{strings.TrimSpace(words)}, lines[i+1:]...)
+		return strings.Join(lines[:i+1], "\n"), strings.Join(rest, "\n")
+	}
+	return "", detail
+}
+
 // clip cuts a long text at a character.
 func clip(s string, most int) string {
 	r := []rune(s)

@@ -49,6 +49,9 @@ func TestEveryViewWorksWithoutJavaScript(t *testing.T) {
 		if h1 := get(tb, chromedp.Text(chromedp.CSS("main h1"))); h1 == "" {
 			t.Errorf("%s has no heading", v.path)
 		}
+		if text := get(tb, chromedp.Text(chromedp.CSS("#live"))); strings.Contains(text, "Pause") || !strings.Contains(text, "Not live") {
+			t.Errorf("%s: what nothing keeps live offers %q", v.path, text)
+		}
 		tb.noComplaints(v.path)
 	}
 }
