@@ -144,7 +144,7 @@ func (a *application) take(c engine.Call) (reply engine.Reply, late time.Duratio
 		e = &effect{kind: c.Kind.Name}
 		a.effects[c.Key] = e
 	}
-	if c.Kind.HonoursKey && e.times > 0 {
+	if c.Kind.HonoursKey && c.Key != "" && e.times > 0 {
 		return e.reply, 0, nil
 	}
 	luck := a.random.Float64()

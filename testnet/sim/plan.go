@@ -94,17 +94,10 @@ func (p Plan) String() string {
 	return b.String()
 }
 
-// Size bounds what NewPlan draws.
-type Size struct {
-	Sites    int           // the most; 0: 6
-	Requests int           // 0: 80
-	Lasts    time.Duration // 0: 90 s
-}
-
-// NewPlan draws a plan.
-func NewPlan(seed uint64, size Size) Plan {
+// NewPlan draws a plan for 3 to most sites.
+func NewPlan(seed uint64, most int) Plan {
 	r := rand.New(rand.NewPCG(seed, 0))
-	p := Plan{Seed: seed, Sites: 3 + r.IntN(max(1, orDefault(size.Sites, 6)-2)), Lasts: orDefault(size.Lasts, 90*time.Second)}
+	p := Plan{Seed: seed, Sites: 3 + r.IntN(max(1, most-2)), Lasts: time.Duration(20+r.IntN(70)) * time.Second}
 	for range p.Sites {
 		skew := time.Duration(0)
 		if r.IntN(3) == 0 {
@@ -121,25 +114,23 @@ func NewPlan(seed uint64, size Size) Plan {
 	for i := range p.Resources { // most are made early
 		p.Steps = append(p.Steps, p.request(r, StepCreate, i, time.Duration(r.Int64N(int64(p.Lasts)/4))))
 	}
-	for range orDefault(size.Requests, 80) {
+	for range 20 + r.IntN(60) {
 		p.Steps = append(p.Steps, p.request(r, anyRequest(r), r.IntN(len(p.Resources)), p.moment(r)))
+	}
+	for range r.IntN(5) { // clients that want the same thing at nearly the same time
+		at, i := p.moment(r), r.IntN(len(p.Resources))
+		for range 2 + r.IntN(6) {
+			p.Steps = append(p.Steps, p.request(r, anyRequest(r), i, at+time.Duration(r.IntN(200))*time.Millisecond))
+		}
 	}
 	for range r.IntN(8) {
 		p.disturbNetwork(r)
 	}
-	for range r.IntN(5) {
+	for range r.IntN(3 * p.Sites) {
 		p.disturbSite(r)
 	}
 	slices.SortStableFunc(p.Steps, func(a, b Step) int { return int(a.At - b.At) })
 	return p
-}
-
-func orDefault[T comparable](v, d T) T {
-	var zero T
-	if v == zero {
-		return d
-	}
-	return v
 }
 
 func (p *Plan) moment(r *rand.Rand) time.Duration { return time.Duration(r.Int64N(int64(p.Lasts))) }
@@ -152,13 +143,13 @@ func subset(r *rand.Rand, n, size int) []int {
 
 func anyRequest(r *rand.Rand) StepKind {
 	switch n := r.IntN(100); {
-	case n < 5:
+	case n < 8:
 		return StepCreate
-	case n < 60:
+	case n < 55:
 		return StepPatch
-	case n < 80:
+	case n < 77:
 		return StepPut
-	case n < 95:
+	case n < 92:
 		return StepStart
 	}
 	return StepDelete
@@ -237,7 +228,7 @@ func (p *Plan) disturbSite(r *rand.Rand) {
 		case 1:
 			s.Mood.Refuses = r.Float64()
 		default:
-			s.Mood = Mood{Refuses: r.Float64() / 5, Fails: r.Float64() / 5, DoesSilent: r.Float64() / 5, Hangs: r.Float64() / 20}
+			s.Mood = Mood{Refuses: r.Float64() / 4, Fails: r.Float64() / 4, DoesSilent: r.Float64() / 4, Hangs: r.Float64() / 10}
 		}
 		p.Steps = append(p.Steps, Step{At: s.At + s.Down, Kind: StepMood, Site: s.Site})
 	}

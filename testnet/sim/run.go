@@ -83,6 +83,7 @@ func Run(ctx context.Context, p Plan, dir string, log *slog.Logger) (_ Report, e
 		for _, s := range r.sites {
 			err = errors.Join(err, s.end())
 		}
+		time.Sleep(time.Second) // libraries leave goroutines behind that end by the clock
 	}()
 	if err := r.gather(ctx); err != nil {
 		return Report{}, err

@@ -13,6 +13,7 @@ import (
 
 var (
 	seed   = flag.Uint64("sim.seed", 0, "play the schedule of this seed only, and tell all of it")
+	first  = flag.Uint64("sim.first", 0, "the first seed; 0: 1, and by the clock with -sim.for")
 	lasts  = flag.Duration("sim.for", 0, "play schedules for this long")
 	most   = flag.Int("sim.sites", 6, "the most sites of a schedule")
 	share  = flag.Int("sim.schedules", 8, "how many schedules are played without -sim.for")
@@ -27,16 +28,19 @@ func TestRandomSchedules(t *testing.T) {
 	}
 	var schedules, failed, requests, acknowledged, unclear, decisions, restarts, superseded int
 	var virtual, healed time.Duration
-	first := uint64(1)
-	if *lasts > 0 {
-		first = uint64(time.Now().UnixNano() / 1e6 * 1000)
+	next := uint64(1)
+	switch {
+	case *first != 0:
+		next = *first
+	case *lasts > 0:
+		next = uint64(time.Now().Unix()) * 1000
 	}
-	begin := time.Now()
+	start := time.Now()
 	for n := range uint64(1 << 32) {
-		if *lasts == 0 && n == uint64(*share) || *lasts > 0 && time.Since(begin) > *lasts {
+		if *lasts == 0 && n == uint64(*share) || *lasts > 0 && time.Since(start) > *lasts {
 			break
 		}
-		r, ok := play(t, first+n, false)
+		r, ok := play(t, next+n, false)
 		if !ok {
 			failed++
 		}
@@ -46,12 +50,12 @@ func TestRandomSchedules(t *testing.T) {
 		virtual, healed = virtual+r.Virtual, max(healed, r.Healed)
 	}
 	fmt.Printf("%d schedules, %d failed, in %v; %d requests (%d acknowledged, %d without a clear answer, %d superseded), %d restarts, %d decisions, "+
-		"%.1f virtual hours, healed within %v\n", schedules, failed, time.Since(begin).Round(time.Second), requests, acknowledged, unclear,
+		"%.1f virtual hours, healed within %v\n", schedules, failed, time.Since(start).Round(time.Second), requests, acknowledged, unclear,
 		superseded, restarts, decisions, virtual.Hours(), healed.Round(time.Second))
 }
 
 func play(t *testing.T, seed uint64, tell bool) (report Report, ok bool) {
-	plan := NewPlan(seed, Size{Sites: *most})
+	plan := NewPlan(seed, *most)
 	log := slog.New(slog.DiscardHandler)
 	if *chatty {
 		log = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))

@@ -51,11 +51,11 @@ type process struct {
 	died  chan struct{}
 	once  sync.Once
 	stop  func() error  // ends the goroutines and closes the disk
-	cut   chan struct{} // closed when the clients' requests that are under way end
+	cut   chan struct{} // closed when requests that are under way end
 
 	mu      sync.Mutex
-	closing bool           // no client's request begins any more
-	calls   sync.WaitGroup // the clients' requests; Add under mu, while not closing
+	closing bool           // no request begins any more
+	calls   sync.WaitGroup // requests under way; Add under mu, while not closing
 }
 
 func (s *site) clock() time.Time { return time.Now().Add(s.skew) }
@@ -220,7 +220,7 @@ func (p *process) die() {
 	})
 }
 
-// submit sends a request of a client, as if over its connection: told is false when no answer came back.
+// submit takes a request of a client or of another agent; told is false when no answer goes back.
 func (p *process) submit(ctx context.Context, r engine.Request) (a engine.Answer, told bool, err error) {
 	p.mu.Lock()
 	if p.closing || p.dead.Load() {
