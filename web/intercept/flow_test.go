@@ -83,6 +83,25 @@ func TestReadWhereTheReplicaIs(t *testing.T) {
 	if len(s.app.asked()) != 0 {
 		t.Errorf("this site's application was asked: %+v", s.app.asked())
 	}
+	// In the scope and outside of the placement: this site knows nothing of it, and the others of the scope are asked.
+	all := newMesh(t)
+	all.replicate("M", map[engine.SiteID]engine.LocalID{lyon: "7"})
+	here := all.sites[paris]
+	for _, id := range []engine.SiteID{paris, nantes} {
+		all.sites[id].app.set(func(w http.ResponseWriter, r *http.Request) { http.Error(w, "nothing at "+string(id), 404) })
+	}
+	for _, scope := range []string{"paris & nantes & lyon", "*", "nantes & lyon"} {
+		if a := here.do("GET", "/images/M", "", "Scope: "+scope); a.status != 200 || a.header.Get("Skerry-Site") != "lyon" {
+			t.Errorf("%s: %+v", scope, a)
+		}
+	}
+	if a := here.do("GET", "/images/M", "", "Scope: paris & nantes"); a.status != 404 || a.body != "nothing at QmParis\n" || a.header.Get("Skerry-Site") != "paris" {
+		t.Errorf("nobody has it: %+v", a)
+	}
+	here.do("GET", "/images/M", "", "Scope: paris").want(t, 404, "Skerry-Site: paris")
+	here.do("GET", "/images/M", "").want(t, 404)
+	here.cut(lyon)
+	here.do("GET", "/images/M", "", "Scope: *").want(t, 404, "Skerry-Site: paris")
 	// In the placement, the replica is not here yet.
 	s.resources["M"] = engine.ResourceRow{ID: "M", Sites: map[engine.SiteID]engine.ReplicaStatus{paris: {}, nantes: {Local: "42"}}}
 	s.do("GET", "/images/M", "").problem(t, 503, "unreachable")

@@ -29,6 +29,8 @@ type passage struct {
 	sites []engine.SiteID
 	// candidates are all that may answer, those among them that cannot be reached too.
 	candidates []engine.SiteID
+	// elsewhere are asked when this site's application does not have what is read.
+	elsewhere []engine.SiteID
 	// race is set while other sites are asked for something that may be asked twice.
 	race *race
 	// served is the site that answered.
@@ -126,13 +128,44 @@ func (p *passage) rewrite(r *httputil.ProxyRequest) {
 func (p *passage) RoundTrip(r *http.Request) (*http.Response, error) {
 	switch {
 	case p.sites == nil:
-		return p.h.local.RoundTrip(r)
+		resp, err := p.h.local.RoundTrip(r)
+		if err == nil && len(p.elsewhere) > 0 && absent(resp) && repeatable(r) {
+			return p.lookElsewhere(r, resp), nil
+		}
+		return resp, err
 	case repeatable(r):
 		p.race = newRace(p, r)
 		return p.race.run()
 	}
 	p.served = p.sites[0]
 	return p.h.Peer.RoundTrip(addressed(r, p.served))
+}
+
+// lookElsewhere asks other sites for what this one's application does not have, and returns its answer when they have it
+// neither.
+func (p *passage) lookElsewhere(r *http.Request, here *http.Response) *http.Response {
+	p.h.canonical(p.q)
+	out := r.Clone(r.Context())
+	p.h.speak(p.q, out.Header)
+	out.URL = glue.Target(&url.URL{Scheme: "http", Host: string(p.elsewhere[0])}, p.q.path, strings.TrimPrefix(p.q.query, "?"))
+	p.sites, p.candidates = p.elsewhere, p.elsewhere
+	p.race = newRace(p, out)
+	there, err := p.race.run()
+	if err == nil && !agentFailed(there) && !absent(there) {
+		here.Body.Close()
+		p.add = nil
+		return there
+	}
+	if err == nil {
+		there.Body.Close()
+	}
+	p.sites = nil
+	return here
+}
+
+// absent reports whether an answer says that there is no such resource.
+func absent(r *http.Response) bool {
+	return r.StatusCode == http.StatusNotFound || r.StatusCode == http.StatusGone
 }
 
 // addressed returns the request as another site's agent gets it.

@@ -89,7 +89,7 @@ func (c *race) run() (*http.Response, error) {
 		case a = <-c.ended:
 			running--
 		}
-		if a.good() {
+		if a.good() && !(absent(a.resp) && (next < len(sites) || running > 0)) { // another site may have it
 			c.giveUpAllBut(a)
 			return c.take(a)
 		}
@@ -164,10 +164,12 @@ func (a *attempt) good() bool { return a.err == nil && !agentFailed(a.resp) }
 // broke reports whether the connection ended before an answer.
 func (a *attempt) broke() bool { return a.err != nil && !errors.Is(a.err, engine.ErrUnreachable) }
 
-// tells ranks failures by how much a client learns from them: what another agent says, a connection that broke, a site
-// that cannot be reached.
+// tells ranks failures by how much a client learns from them: what an application does not have, what another agent
+// says, a connection that broke, a site that cannot be reached.
 func (a *attempt) tells() int {
 	switch {
+	case a.good():
+		return 3
 	case a.err == nil:
 		return 2
 	case a.broke():

@@ -32,6 +32,8 @@ func (h *Handler) read(q *request) {
 	case replicated && len(q.sites) != 1:
 		h.canonical(q)
 		h.forward(q, h.holders(q, row))
+	case len(q.sites) > 1:
+		h.passTranslated(q, h.nearest(q.sites)...)
 	default:
 		h.passTranslated(q)
 	}
@@ -61,9 +63,10 @@ func (h *Handler) readReplica(q *request, row engine.ResourceRow) {
 }
 
 // passTranslated takes a request about something that is not replicated to this site's application. What it refers to
-// may be replicated: those identifiers are translated, in what is asked and in the answer.
-func (h *Handler) passTranslated(q *request) {
-	p := &passage{h: h, q: q, path: q.path, query: q.query}
+// may be replicated: those identifiers are translated, in what is asked and in the answer. What the application does not
+// have is read at one of the sites elsewhere, if they have it: this site need not know what they share.
+func (h *Handler) passTranslated(q *request, elsewhere ...engine.SiteID) {
+	p := &passage{h: h, q: q, path: q.path, query: q.query, elsewhere: elsewhere}
 	if q.sites != nil {
 		p.add = http.Header{"Skerry-Site": {h.name(h.Membership.Self())}}
 	}
