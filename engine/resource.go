@@ -35,6 +35,7 @@ type attempt struct {
 	status int
 	err    string
 	at     time.Time
+	taken  bool // by another resource of the same name
 }
 
 // view is all that a site knows of one resource: its document decoded. It is not safe for concurrent use.
@@ -285,6 +286,9 @@ func (v *view) row(now time.Time) ResourceRow {
 			st.State, st.Reason = StateConverging, fmt.Sprintf("%d of %d operations not applied", st.Pending, total)
 			if s == v.self {
 				st.Reason = cmp.Or(v.lastError(), st.Reason)
+				if v.taken() {
+					st.State = StateConflict
+				}
 			}
 			if held > 0 {
 				st.Reason = fmt.Sprintf("%d operations are held back: what they build on is not here, or the catalog has no such operation", held)
@@ -330,6 +334,14 @@ func (v *view) lastError() string {
 		}
 	}
 	return ""
+}
+
+// taken reports whether something pending here waits for a person to choose between two resources of one name.
+func (v *view) taken() bool {
+	return slices.ContainsFunc(v.history.ordered, func(o *Operation) bool {
+		a := v.attempts[o.ID]
+		return a != nil && a.taken && !v.settled(v.self, o)
+	})
 }
 
 var resourceRank = map[State]int{StateConverged: 0, StateConverging: 1, StateDegraded: 2, StateConflict: 3}

@@ -37,6 +37,7 @@ type Application struct {
 	next     int
 	objects  map[string]map[string]any
 	actions  map[string]int // by Idempotency-Key, or by path where it is ignored
+	created  []any          // what the creates said in "made"
 	answers  map[string]engine.Reply
 	faults   []Fault
 	requests map[string]int // what was done, by method
@@ -183,6 +184,7 @@ func (a *Application) do(c engine.Call) engine.Reply {
 		id := fmt.Sprintf("%s%d", a.prefix, a.next)
 		body["id"] = id
 		a.objects[id] = body
+		a.created = append(a.created, body["made"])
 		return engine.Reply{Status: http.StatusCreated, Body: encode(body), Local: engine.LocalID(id)}
 	}
 	id := string(c.Local)

@@ -33,6 +33,10 @@ func open(t *testing.T, kind *engine.Kind, n int) *Mesh {
 
 // submit sends a request as a client of site s would.
 func submit(ctx context.Context, s *Site, kind *engine.Kind, method, id, body string, placement ...*Site) (engine.Answer, error) {
+	return s.Submit(ctx, request(kind, method, id, body, placement...))
+}
+
+func request(kind *engine.Kind, method, id, body string, placement ...*Site) engine.Request {
 	r := engine.Request{Kind: kind, Method: method, Target: id, Path: "/images/{id}", Body: []byte(body),
 		Header: map[string]string{"Content-Type": "application/json"}}
 	switch method {
@@ -50,7 +54,7 @@ func submit(ctx context.Context, s *Site, kind *engine.Kind, method, id, body st
 	for _, p := range placement {
 		r.Placement = append(r.Placement, p.ID)
 	}
-	return s.Submit(ctx, r)
+	return r
 }
 
 func must(t *testing.T, want int) func(engine.Answer, error) engine.Answer {

@@ -1,0 +1,336 @@
+package mesh
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/skerry/skerry/engine"
+)
+
+// run is one random history of a mesh and what its clients were told.
+type run struct {
+	*Mesh
+	t     *rapid.T
+	ctx   context.Context
+	kind  *engine.Kind
+	cut   map[*Site]bool
+	asked int
+	made  []target
+	acked map[engine.OperationID]bool // of which a client heard
+	keyed map[string]engine.OperationID
+}
+
+// target is a resource that clients know.
+type target struct {
+	id    string
+	sites []*Site
+}
+
+// TestInvariantHistories lets clients create, change, act on and delete resources at random sites, while sites are cut off,
+// restarted and partly reconciled and applications refuse, lose requests and lose answers. Once all is quiet every
+// acknowledged operation is accounted for, nothing was done twice, and what says that it has converged has.
+func TestInvariantHistories(t *testing.T) {
+	if f := flag.Lookup("rapid.checks"); f.Value.String() == f.DefValue { // each opens a mesh on disk
+		if err := f.Value.Set("24"); err != nil {
+			t.Fatal(err)
+		}
+		defer f.Value.Set(f.DefValue)
+	}
+	honours := *Image
+	honours.HonoursKey = true
+	kinds := []*engine.Kind{Image, &honours, natural}
+	rapid.Check(t, func(t *rapid.T) {
+		ctx, stop := context.WithCancel(context.Background())
+		defer stop()
+		dir, err := os.MkdirTemp("", "history")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer os.RemoveAll(dir)
+		kind := kinds[rapid.IntRange(0, len(kinds)-1).Draw(t, "kind")]
+		m, err := Open(ctx, dir, kind, rapid.IntRange(2, 4).Draw(t, "sites"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer m.Close()
+		if err := m.Reconcile(ctx); err != nil {
+			t.Fatal(err)
+		}
+		r := &run{Mesh: m, t: t, ctx: ctx, kind: kind, cut: map[*Site]bool{}, acked: map[engine.OperationID]bool{}, keyed: map[string]engine.OperationID{}}
+		steps := []func(){r.request, r.request, r.request, r.request, r.inject, r.cutOrHeal, r.exchange, r.exchange, r.restart}
+		for range rapid.IntRange(5, 30).Draw(t, "steps") {
+			steps[rapid.IntRange(0, len(steps)-1).Draw(t, "step")]()
+		}
+		r.settle()
+		r.check()
+	})
+}
+
+func (r *run) site(name string) *Site {
+	return r.Sites[rapid.IntRange(0, len(r.Sites)-1).Draw(r.t, name)]
+}
+
+func (r *run) request() {
+	at := r.site("at")
+	method := rapid.SampledFrom([]string{"CREATE", "PUT", "PATCH", "PATCH", "START", "DELETE"}).Draw(r.t, "method")
+	r.asked++
+	body := fmt.Sprintf(`{"made":%d,"%s":%d}`, r.asked, rapid.SampledFrom([]string{"a", "b", "c"}).Draw(r.t, "field"), r.asked)
+	var to target
+	if method == "CREATE" || len(r.made) == 0 {
+		method = "POST"
+		count := rapid.IntRange(2, len(r.Sites)).Draw(r.t, "placement")
+		first := rapid.IntRange(0, len(r.Sites)-1).Draw(r.t, "from")
+		to.sites = slices.Concat(r.Sites, r.Sites)[first : first+count]
+		if r.kind == natural {
+			method, to.id = "PUT", rapid.SampledFrom([]string{"x", "y"}).Draw(r.t, "id")
+		}
+	} else {
+		to = r.made[rapid.IntRange(0, len(r.made)-1).Draw(r.t, "target")]
+		if method == "PATCH" {
+			body = fmt.Sprintf(`{"%s":%s}`, rapid.SampledFrom([]string{"a", "b", "c"}).Draw(r.t, "field"),
+				rapid.SampledFrom([]string{"null", fmt.Sprint(r.asked)}).Draw(r.t, "value"))
+		}
+	}
+	if method == "START" || method == "DELETE" {
+		body = ""
+	}
+	q := request(r.kind, method, to.id, body, to.sites...)
+	times := 1
+	if rapid.Bool().Draw(r.t, "with key") {
+		q.Key, q.Caller = fmt.Sprint("key ", r.asked), "client"
+		times = rapid.IntRange(1, 2).Draw(r.t, "times")
+	}
+	for range times {
+		a, err := at.Submit(r.ctx, q)
+		var refusal *engine.Refusal
+		op := a.Operation
+		switch {
+		case errors.As(err, &refusal):
+			op = refusal.Operation
+			r.t.Logf("%s %s %s%s: %v", at.Name, method, to.id, body, refusal)
+		case err != nil:
+			r.t.Fatalf("%s %s %s: %v", at.Name, method, to.id, err)
+		default:
+			r.t.Logf("%s %s %s%s: %d %s %s", at.Name, method, to.id, body, a.Status, a.Operation, a.Resource)
+		}
+		if op == "" {
+			continue
+		}
+		r.acked[op] = true
+		if q.Key != "" && a.Status < 300 {
+			if first, ok := r.keyed[q.Key]; ok && first != op {
+				r.t.Fatalf("one key made operations %s and %s", first, op)
+			}
+			r.keyed[q.Key] = op
+		}
+		if known := slices.ContainsFunc(r.made, func(k target) bool { return k.id == string(a.Resource) }); a.Status == 201 && !known {
+			r.made = append(r.made, target{string(a.Resource), to.sites})
+		}
+	}
+}
+
+func (r *run) inject() {
+	fault := rapid.SampledFrom([]Fault{Refuses, Fails, DoesAndFails, Denies, Rejects}).Draw(r.t, "fault")
+	r.site("faulty").App.Inject(fault)
+}
+
+func (r *run) cutOrHeal() {
+	s := r.site("cut")
+	r.cut[s] = !r.cut[s]
+	r.Cut(s, r.cut[s])
+}
+
+func (r *run) exchange() {
+	a, b := r.site("to"), r.site("from")
+	if a == b || r.cut[a] || r.cut[b] {
+		return
+	}
+	if err := a.pull(r.ctx, b); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+func (r *run) restart() {
+	s := r.site("restarted")
+	if err := s.Restart(r.ctx); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// settle heals everything and waits until nothing happens any more.
+func (r *run) settle() {
+	for _, s := range r.Sites {
+		s.App.mu.Lock()
+		s.App.faults = nil
+		s.App.mu.Unlock()
+		if r.cut[s] {
+			r.Cut(s, false)
+		}
+	}
+	deadline := time.Now().Add(6 * time.Second)
+	for {
+		if err := r.Reconcile(r.ctx); err != nil {
+			r.t.Fatal(err)
+		}
+		left := r.unsettled()
+		if left == "" {
+			return
+		}
+		if time.Now().After(deadline) {
+			for _, s := range r.Sites {
+				rows, _, _ := s.store.Resources(r.ctx, engine.ResourceFilter{})
+				for _, row := range rows {
+					r.t.Logf("%s: %s (%.6s) is %s as %q: %s; here: %+v", s.Name, row.ID, row.Document, row.State, row.Local, row.Reason, row.Sites[s.ID])
+				}
+			}
+			r.t.Fatalf("it does not become quiet: %s", left)
+		}
+		time.Sleep(3 * time.Millisecond)
+	}
+}
+
+// unsettled tells of something that is neither done nor waits for a person.
+func (r *run) unsettled() string {
+	uncertain := map[engine.OperationID]bool{}
+	for _, s := range r.Sites {
+		for _, o := range r.operations(s) {
+			uncertain[o.ID] = uncertain[o.ID] || o.Sites[s.ID].State == engine.StateUncertain
+		}
+	}
+	for _, s := range r.Sites {
+		waits := map[engine.DocumentID]bool{} // for a person, here
+		for _, o := range r.operations(s) {
+			st := o.Sites[s.ID]
+			waits[o.Document] = waits[o.Document] || st.State == engine.StateUncertain || st.State == engine.StateRejected && o.Type == engine.TypeCreate
+		}
+		rows, _, err := s.store.Resources(r.ctx, engine.ResourceFilter{State: engine.StateConflict})
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		for _, row := range rows {
+			waits[row.Document] = true
+		}
+		for _, o := range r.operations(s) {
+			if here, ok := o.Sites[s.ID]; ok && here.State == engine.StatePending && !waits[o.Document] {
+				return fmt.Sprintf("%s of %s is pending at %s: %s", o.Type, o.Resource, s.Name, here.Error)
+			}
+		}
+		intents, err := s.store.Intents(r.ctx)
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		for _, i := range intents {
+			if !uncertain[i.Operation] {
+				return fmt.Sprintf("the intent of %s is open at %s", i.Operation, s.Name)
+			}
+		}
+		kept, err := s.store.Outbox(r.ctx)
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		for _, k := range kept {
+			if blocked := len(uncertain) > 0; !uncertain[k.Operation] && !(blocked && slices.Contains(slices.Collect(maps.Values(uncertain)), true)) {
+				return fmt.Sprintf("operation %s is kept at %s", k.Operation, s.Name)
+			}
+		}
+	}
+	for _, a := range r.Sites {
+		for _, b := range r.Sites {
+			mine, err := a.Summaries(r.ctx, b.ID, "", "")
+			if err != nil {
+				r.t.Fatal(err)
+			}
+			theirs, err := b.Summaries(r.ctx, a.ID, "", "")
+			if err != nil {
+				r.t.Fatal(err)
+			}
+			if a != b && !slices.Equal(mine, theirs) {
+				return fmt.Sprintf("%s and %s hold different documents", a.Name, b.Name)
+			}
+		}
+	}
+	return ""
+}
+
+func (r *run) operations(s *Site) []engine.OperationRow {
+	rows, _, err := s.store.Operations(r.ctx, engine.OperationFilter{Limit: 1000})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return rows
+}
+
+func (r *run) check() {
+	found := map[engine.OperationID]bool{}
+	objects := map[engine.DocumentID]string{} // what converged resources show
+	for _, s := range r.Sites {
+		doubtful := false
+		for _, o := range r.operations(s) {
+			found[o.ID] = true
+			st, ok := o.Sites[s.ID]
+			doubtful = doubtful || ok && (st.State == engine.StateUncertain || st.State == engine.StateRejected)
+		}
+		var rows []engine.ResourceRow
+		for _, state := range []engine.State{"", engine.StateDeleted} {
+			some, _, err := s.store.Resources(r.ctx, engine.ResourceFilter{State: state, Limit: 1000})
+			if err != nil {
+				r.t.Fatal(err)
+			}
+			rows = append(rows, some...)
+		}
+		s.App.mu.Lock()
+		owned := map[string]bool{}
+		for _, row := range rows {
+			object, exists := s.App.objects[string(row.Local)]
+			owned[string(row.Local)] = true
+			switch {
+			case row.State == engine.StateDeleted && row.Local != "":
+				r.t.Errorf("%s says that deleted %s is there as %s", s.Name, row.ID, row.Local)
+			case row.State == engine.StateConverged && !exists:
+				r.t.Errorf("%s says that %s is there as %q, and it is not", s.Name, row.ID, row.Local)
+			case row.State == engine.StateConverged:
+				shows := string(encode(without(object, "id")))
+				if other, ok := objects[row.Document]; ok && other != shows {
+					r.t.Errorf("%s shows %s of %s, another site %s", s.Name, shows, row.ID, other)
+				}
+				objects[row.Document] = shows
+			case row.State != engine.StateDeleted && row.Reason == "":
+				r.t.Errorf("%s does not say why %s is %s", s.Name, row.ID, row.State)
+			}
+		}
+		for id := range s.App.objects {
+			if !owned[id] && !doubtful {
+				r.t.Errorf("%s has object %s, which belongs to nothing", s.Name, id)
+			}
+		}
+		made := map[any]int{}
+		for _, n := range s.App.created {
+			made[n]++
+		}
+		for n, times := range made {
+			if r.kind != natural && times > 1 {
+				r.t.Errorf("%s created what request %v asked for %d times", s.Name, n, times)
+			}
+		}
+		for key, times := range s.App.actions {
+			if times > 1 {
+				r.t.Errorf("%s ran %s %d times", s.Name, key, times)
+			}
+		}
+		s.App.mu.Unlock()
+	}
+	for id := range r.acked {
+		if !found[id] {
+			r.t.Errorf("no site knows operation %s, of which a client was told", id)
+		}
+	}
+}
