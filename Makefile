@@ -1,11 +1,11 @@
 # What people do with this tree; `make` lists it.
 
-# Arguments for `make demo` and `make bench`, as in `make demo ARGS="--sites 5"`.
+# Arguments for `make demo`, `make bench` and `make sim`, as in `make demo ARGS="--sites 5"`.
 ARGS ?=
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build demo test check lint bench generate deps
+.PHONY: help build demo test check lint bench sim generate deps
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -33,6 +33,9 @@ lint:
 bench: build ## measure, side by side with what others use; takes minutes
 	@.ci/deps bench
 	go run ./testnet/bench --program bin/skerry $(ARGS)
+
+sim: ## play random schedules on simulated sites for ten minutes; ARGS="-sim.for 1h -sim.sites 12" for more
+	go test ./testnet/sim -run TestRandomSchedules -count 1 -timeout 0 -v -sim.for 10m $(ARGS)
 
 generate: ## make generated code anew
 	go tool templ generate

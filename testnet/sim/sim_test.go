@@ -15,8 +15,8 @@ var (
 	seed   = flag.Uint64("sim.seed", 0, "play the schedule of this seed only, and tell all of it")
 	first  = flag.Uint64("sim.first", 0, "the first seed; 0: 1, and by the clock with -sim.for")
 	lasts  = flag.Duration("sim.for", 0, "play schedules for this long")
-	most   = flag.Int("sim.sites", 6, "the most sites of a schedule")
-	share  = flag.Int("sim.schedules", 8, "how many schedules are played without -sim.for")
+	most   = flag.Int("sim.sites", 5, "the most sites of a schedule")
+	share  = flag.Int("sim.schedules", 5, "how many schedules are played without -sim.for")
 	chatty = flag.Bool("sim.log", false, "write the sites' logs to standard error")
 )
 
@@ -49,8 +49,8 @@ func TestRandomSchedules(t *testing.T) {
 		decisions, restarts, superseded = decisions+r.Decisions, restarts+r.Restarts, superseded+r.Superseded
 		virtual, healed = virtual+r.Virtual, max(healed, r.Healed)
 	}
-	fmt.Printf("%d schedules, %d failed, in %v; %d requests (%d acknowledged, %d without a clear answer, %d superseded), %d restarts, %d decisions, "+
-		"%.1f virtual hours, healed within %v\n", schedules, failed, time.Since(start).Round(time.Second), requests, acknowledged, unclear,
+	t.Logf("%d schedules, %d failed, in %v; %d requests (%d acknowledged, %d without a clear answer, %d superseded), %d restarts, %d decisions, "+
+		"%.1f virtual hours, healed within %v", schedules, failed, time.Since(start).Round(time.Second), requests, acknowledged, unclear,
 		superseded, restarts, decisions, virtual.Hours(), healed.Round(time.Second))
 }
 

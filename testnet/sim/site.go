@@ -81,20 +81,24 @@ func (s *site) open(ctx context.Context, token string) (p *process, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.id, err = p2p.SiteIDOf(key); err != nil {
+	self, err := p2p.SiteIDOf(key)
+	if err != nil {
 		return nil, err
+	}
+	if s.id == "" { // at its first start; it stays the same
+		s.id = self
 	}
 	vault, err := storage.OpenVault(s.dir)
 	if err != nil {
 		return nil, err
 	}
-	documents, err := crdt.New(s.id, key, crand.Reader, p.store, 8)
+	documents, err := crdt.New(self, key, crand.Reader, p.store, 8)
 	if err != nil {
 		return nil, err
 	}
 	log := s.log.With("site", string(s.name))
 	p.Site, err = engine.New(ctx, engine.Config{
-		Self: s.id, Kinds: kinds, Documents: documents, Store: mortal{p.store, p}, Ledger: p.store, App: client{p},
+		Self: self, Kinds: kinds, Documents: documents, Store: mortal{p.store, p}, Ledger: p.store, App: client{p},
 		Log: log, Now: s.clock, Vault: vault, Classify: classify, Workers: 4, Cache: 8,
 		NewID:  func() string { return uuid.Must(uuid.NewV7()).String() },
 		Random: func(b []byte) { _, _ = crand.Read(b) },
