@@ -25,6 +25,8 @@ const (
 	// Denies answers 401, Rejects 422; neither does anything.
 	Denies
 	Rejects
+	// Busy answers 429, to be asked again after a second, and does nothing.
+	Busy
 )
 
 // Application is one site's instance of an application that keeps JSON objects. It assigns the identifiers. It is
@@ -84,6 +86,13 @@ func (a *Application) Inject(f ...Fault) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.faults = append(a.faults, f...)
+}
+
+// left returns how many faults are still to come.
+func (a *Application) left() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return len(a.faults)
 }
 
 // Count returns how many requests of a method the application has done.
@@ -160,6 +169,8 @@ func (a *Application) Do(_ context.Context, c engine.Call) (engine.Reply, error)
 		return engine.Reply{}, errNoAnswer
 	case Denies:
 		return engine.Reply{Status: http.StatusUnauthorized}, nil
+	case Busy:
+		return engine.Reply{Status: http.StatusTooManyRequests, Header: http.Header{"Retry-After": {"1"}}}, nil
 	case Rejects:
 		return engine.Reply{Status: http.StatusUnprocessableEntity}, nil
 	}

@@ -48,6 +48,8 @@ type Site struct {
 	key   crypto.PrivKey
 	dir   string
 	store *storage.Store
+	disk  *fullDisk
+	docs  *crdt.Set
 	stop  func()
 }
 
@@ -107,7 +109,8 @@ func (s *Site) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.store = store
+	s.store, s.disk = store, &fullDisk{Store: store}
+	s.disk.good.Store(-1)
 	vault, err := storage.OpenVault(s.dir)
 	if err != nil {
 		return err
@@ -116,8 +119,9 @@ func (s *Site) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	s.docs = documents
 	s.Site, err = engine.New(ctx, engine.Config{
-		Self: s.ID, Kinds: []*engine.Kind{s.kind}, Documents: documents, Store: store, Ledger: store, App: s.App,
+		Self: s.ID, Kinds: []*engine.Kind{s.kind}, Documents: documents, Store: s.disk, Ledger: store, App: s.App,
 		Log: slog.New(slog.DiscardHandler), Now: time.Now, Vault: vault, Classify: classify,
 		NewID:  func() string { return uuid.Must(uuid.NewV7()).String() },
 		Random: func(b []byte) { rand.Read(b) },

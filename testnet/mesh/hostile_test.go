@@ -1,0 +1,88 @@
+package mesh
+
+import (
+	"encoding/json"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/skerry/skerry/engine"
+)
+
+// TestAHostileMemberHarmsOnlyWhatItMayWrite has a member sign operations that no honest agent makes. The other site does
+// nothing for them, says that it holds them back, and goes on with its other resources and its own requests.
+func TestAHostileMemberHarmsOnlyWhatItMayWrite(t *testing.T) {
+	m := open(t, Image, 2)
+	paris, nantes := m.Sites[0], m.Sites[1]
+	victim := must(t, 201)(submit(t.Context(), paris, Image, "POST", "", `{"name":"victim"}`, m.Sites...))
+	a := must(t, 201)(submit(t.Context(), paris, Image, "POST", "", `{"name":"n"}`, m.Sites...))
+	converge(t, m, m.Sites...)
+	row, err := paris.store.ResourceByID(t.Context(), "images", "image", a.Resource)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := paris.store.ResourceByID(t.Context(), "images", "image", victim.Resource)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now().UnixMicro()
+	deep := engine.Pointer(strings.Repeat("/a", 20_000))
+	for i, o := range []engine.Operation{
+		{ID: "path", Type: engine.TypeDelete, Method: "DELETE", Path: "/images/" + string(other.Local), Seq: 1, Time: now},
+		{ID: "collection", Type: engine.TypeDelete, Method: "DELETE", Path: "/images", Seq: 1, Time: now},
+		{ID: "below", Type: engine.TypeAction, Method: "POST", Path: "/images/{id}{id}/start", Seq: 1, Time: now},
+		{ID: "headers", Type: engine.TypeDelete, Method: "DELETE", Path: "/images/{id}", Seq: 1, Time: now, Header: map[string]string{"Authorization": "x"}},
+		{ID: "gap", Type: engine.TypeDelete, Method: "DELETE", Path: "/images/{id}", Seq: 7, Time: now, Parents: []engine.OperationID{a.Operation}},
+		{ID: "end-of-time", Type: engine.TypeMerge, Method: "PATCH", Path: "/images/{id}", Seq: 1, Time: math.MaxInt64, Parents: []engine.OperationID{a.Operation}},
+		{ID: "deep", Type: engine.TypeMerge, Method: "PATCH", Path: "/images/{id}", Seq: 8, Time: now, Change: &engine.Change{
+			Set: map[engine.Pointer]json.RawMessage{deep: json.RawMessage("1")}}},
+	} {
+		o.Origin = nantes.ID
+		b, err := o.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		change, err := nantes.docs.Write(t.Context(), row.Document, []engine.Entry{{Map: engine.MapOperations, Key: o.Key(), Value: b}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := paris.Receive(t.Context(), nantes.ID, engine.Envelope{Document: row.Document, Changes: []engine.SignedChange{change.SignedChange}}); err != nil {
+			t.Fatal(o.ID, err)
+		}
+		held, err := paris.store.ResourceByDocument(t.Context(), row.Document)
+		if err != nil || held.Reason == "" || held.Sites[paris.ID].Pending != i+1 {
+			t.Errorf("%s: the resource is %s (%q), with %d pending", o.ID, held.State, held.Reason, held.Sites[paris.ID].Pending)
+		}
+	}
+	must(t, 200)(submit(t.Context(), paris, Image, "PATCH", string(a.Resource), `{"size":1}`))
+	must(t, 200)(submit(t.Context(), paris, Image, "PATCH", string(victim.Resource), `{"size":2}`))
+	if got := shown(paris); !slices.Equal(got, []string{`{"name":"n","size":1}`, `{"name":"victim","size":2}`}) {
+		t.Errorf("paris shows %v", got)
+	}
+	if n := paris.App.Count("DELETE"); n != 0 {
+		t.Errorf("paris deleted %d times", n)
+	}
+}
+
+// TestRetryAfterIsKeptTo has the application ask for patience.
+func TestRetryAfterIsKeptTo(t *testing.T) {
+	m := open(t, Image, 2)
+	paris, nantes := m.Sites[0], m.Sites[1]
+	nantes.App.Inject(Busy, Busy, Busy)
+	began := time.Now()
+	must(t, 201)(submit(t.Context(), paris, Image, "POST", "", `{"name":"n"}`, m.Sites...))
+	if err := m.Reconcile(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for nantes.App.left() == 3 {
+		time.Sleep(time.Millisecond)
+	}
+	for nantes.App.left() == 2 {
+		time.Sleep(time.Millisecond)
+	}
+	if took := time.Since(began); took < time.Second {
+		t.Errorf("asked again after %v", took)
+	}
+}
