@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -186,6 +187,13 @@ var errTaken = errors.New("another incarnation of it is here and lives: delete o
 // giveWay keeps a create from an object that another document of the same natural key owns here: another incarnation's
 // goes first, and between two documents of one incarnation, created with different placements, a person decides.
 func (s *Site) giveWay(ctx context.Context, r *resource, k *Kind, o *Operation, key ResourceID) (waits, again bool, err error) {
+	intents, err := s.cfg.Store.Intents(ctx)
+	if err != nil {
+		return true, false, fmt.Errorf("list open intents: %w", err)
+	}
+	if slices.ContainsFunc(intents, func(i Intent) bool { return i.Document == r.id && i.Operation != o.ID }) {
+		return true, true, s.note(ctx, r, o, Reply{}, errors.New("an earlier request of this site for it has had no certain answer yet"))
+	}
 	rows, _, err := s.cfg.Store.Resources(ctx, ResourceFilter{ID: key, Service: k.Service, Kind: k.Name})
 	if err != nil {
 		return true, false, fmt.Errorf("look for other resources called %s: %w", key, err)

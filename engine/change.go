@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	jsonpatch "github.com/evanphx/json-patch/v5"
 )
@@ -18,7 +19,7 @@ type Change struct {
 // Validate checks what a Change from another site must fulfil.
 func (c *Change) Validate() error {
 	for p, v := range c.Set {
-		if _, err := ParsePointer(string(p)); err != nil {
+		if err := checkPath(p); err != nil {
 			return err
 		}
 		if !json.Valid(v) {
@@ -26,11 +27,22 @@ func (c *Change) Validate() error {
 		}
 	}
 	for _, p := range c.Unset {
-		if _, err := ParsePointer(string(p)); err != nil {
+		if err := checkPath(p); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// maxDepth is how deep a path of a Change may lead: a fold costs time with the depth.
+const maxDepth = 200
+
+func checkPath(p Pointer) error {
+	if strings.Count(string(p), "/") > maxDepth {
+		return fmt.Errorf("a path is more than %d levels deep", maxDepth)
+	}
+	_, err := ParsePointer(string(p))
+	return err
 }
 
 // ChangeOf computes what a request of type t with this body sets, before is the fold that its application shows

@@ -29,11 +29,12 @@ type Fold struct {
 	// Absolute holds for each path under the item the last operation that put opaque bytes there.
 	Absolute   map[string]OperationID
 	Superseded []Superseded
+	below      map[Pointer]int // how many cells are below a path
 }
 
 // FoldOf folds those operations of h for which in is true. Operations that a delete has ended count for nothing.
 func FoldOf(h *History, in func(*Operation) bool) Fold {
-	f := Fold{Cells: map[Pointer]Cell{}, Absolute: map[string]OperationID{}}
+	f := Fold{Cells: map[Pointer]Cell{}, Absolute: map[string]OperationID{}, below: map[Pointer]int{}}
 	for _, o := range h.Living(in) {
 		f.apply(h, o)
 	}
@@ -92,26 +93,41 @@ func (f *Fold) put(h *History, p Pointer, c Cell) {
 	if known {
 		f.supersede(h, p, old, c)
 	}
-	ends := c.Value != nil && !isObject(c.Value)
-	if wasScalar := old.Value != nil && !isObject(old.Value); !wasScalar { // else nothing is above or below it
-		for q, other := range f.Cells {
-			if q == p {
-				continue
+	for q := p; q != ""; {
+		q = q.parent()
+		if other := f.Cells[q]; other.Value != nil && !isObject(other.Value) {
+			if c.Value == nil {
+				return // there is nothing to remove below a scalar
 			}
-			switch {
-			case ends && p.Contains(q):
+			f.supersede(h, q, other, c)
+			f.remove(q)
+		}
+	}
+	if ends := c.Value != nil && !isObject(c.Value); ends && f.below[p] > 0 {
+		for q, other := range f.Cells {
+			if q != p && p.Contains(q) {
 				f.supersede(h, q, other, c)
-				delete(f.Cells, q)
-			case q.Contains(p) && other.Value != nil && !isObject(other.Value):
-				if c.Value == nil {
-					return // there is nothing to remove below a scalar
-				}
-				f.supersede(h, q, other, c)
-				delete(f.Cells, q)
+				f.remove(q)
 			}
 		}
 	}
+	if !known {
+		f.count(p, 1)
+	}
 	f.Cells[p] = c
+}
+
+func (f *Fold) remove(p Pointer) {
+	delete(f.Cells, p)
+	f.count(p, -1)
+}
+
+// count keeps below when a path comes or goes.
+func (f *Fold) count(p Pointer, by int) {
+	for p != "" {
+		p = p.parent()
+		f.below[p] += by
+	}
 }
 
 func (f *Fold) supersede(h *History, p Pointer, old, by Cell) {

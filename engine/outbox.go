@@ -225,10 +225,38 @@ func (s *Site) delivered(ctx context.Context, r Request, a Answer, by SiteID) er
 	if a.Resource != "" {
 		row.Resource = a.Resource
 	}
-	return s.commit(ctx, &Batch{
+	err := s.commit(ctx, &Batch{
 		Delivered: []OperationID{r.Operation}, Operations: []OperationRow{row},
 		Events: []Event{s.event("operation."+string(st.State), string(r.Operation), map[string]any{
 			"operation": r.Operation, "resource": row.Resource, "service": row.Service, "kind": row.Kind, "type": row.Type,
 			"site": s.name(by), "state": st.State, "status": st.Status, "error": st.Error})},
 	})
+	if err != nil || a.Resource == "" {
+		return err
+	}
+	return s.listAgain(ctx, r, a.Resource)
+}
+
+// listAgain restores the row of an operation that has come back in its document already: that one tells more.
+func (s *Site) listAgain(ctx context.Context, q Request, id ResourceID) error {
+	row, err := s.cfg.Store.ResourceByID(ctx, q.Kind.Service, q.Kind.Name, id)
+	if errors.Is(err, ErrNotFound) {
+		return nil // this site has no part in it
+	}
+	if err != nil {
+		return fmt.Errorf("list operation %s: %w", q.Operation, err)
+	}
+	r := s.registry.acquire(row.Document)
+	defer s.registry.release(r)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	v, err := s.open(ctx, r)
+	if err != nil {
+		return err
+	}
+	if v.history.Get(q.Operation) == nil {
+		return nil
+	}
+	v.touched[q.Operation] = true
+	return s.store(ctx, r, &Batch{})
 }

@@ -43,5 +43,5 @@ func (p Pointer) Append(token string) Pointer {
 
 // Contains reports whether q is p or below it.
 func (p Pointer) Contains(q Pointer) bool {
-	return q == p || strings.HasPrefix(string(q), string(p)+"/")
+	return strings.HasPrefix(string(q), string(p)) && (len(q) == len(p) || q[len(p)] == '/')
 }

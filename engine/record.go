@@ -53,6 +53,9 @@ func (s *Site) takeIn(v *view, e Entry) {
 		}
 	}
 	if _, err := v.take(e); err != nil {
+		if e.Map == MapOperations {
+			v.refused++
+		}
 		s.cfg.Log.Warn("entry left out", "resource", string(v.about.Key), "err", err)
 	}
 }

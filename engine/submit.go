@@ -236,7 +236,11 @@ func (s *Site) cross(ctx context.Context, res *resource, k *Kind, c *crossing, b
 	o := &c.Operation
 	if !c.Plain {
 		s.fix(k, o, before, func() ([]byte, error) { return s.representation(ctx, k, local) })
-		if b, err := o.Encode(); err != nil || len(b) > MaxEntry-entryReserve || len(o.Body) > MaxInlineBody {
+		b, err := o.Encode()
+		if err == nil && o.Change != nil {
+			err = o.Change.Validate()
+		}
+		if err != nil || len(b) > MaxEntry-entryReserve || len(o.Body) > MaxInlineBody {
 			return Answer{}, &Refusal{Status: http.StatusRequestEntityTooLarge, Type: "too-large", Err: err,
 				Detail: "the request sets more than an operation can carry to other sites; nothing has happened"}
 		}

@@ -337,6 +337,10 @@ func TestInvariantAcknowledgedMeansDurable(t *testing.T) {
 		t.Errorf("the sites show %v, want %v", got, want)
 	}
 	row, err := toulouse.store.Operation(t.Context(), a.Operation)
+	for err == nil && row.State == engine.StatePending && time.Now().Before(deadline) { // it hears of it after nantes shows it
+		time.Sleep(time.Millisecond)
+		row, err = toulouse.store.Operation(t.Context(), a.Operation)
+	}
 	if err != nil || row.State != engine.StateApplied || row.Resource == "" {
 		t.Errorf("toulouse tells of its operation: %+v, %v", row, err)
 	}

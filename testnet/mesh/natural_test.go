@@ -108,3 +108,38 @@ func TestTwoPlacementsOfOneNameAreAConflict(t *testing.T) {
 		t.Errorf("nantes shows %v", got)
 	}
 }
+
+// TestTwoCreatesOfOneNameDoNotCross has a site's application work on a client's create, or lose its answer, while the other
+// site's create of the same name comes in.
+func TestTwoCreatesOfOneNameDoNotCross(t *testing.T) {
+	m := open(t, natural, 2)
+	paris, nantes := m.Sites[0], m.Sites[1]
+	must(t, 201)(submit(t.Context(), paris, natural, "PUT", "x", `{"by":"paris"}`, m.Sites...))
+	arrived, release := nantes.App.Hold()
+	done := make(chan error)
+	go func() {
+		_, err := submit(t.Context(), nantes, natural, "PUT", "x", `{"by":"nantes"}`, m.Sites...)
+		done <- err
+	}()
+	<-arrived
+	if err := m.Reconcile(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	release()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if got := converge(t, m, m.Sites...); !slices.Equal(got, []string{`{"by":"nantes"}`}) {
+		t.Errorf("the sites show %v", got)
+	}
+
+	must(t, 201)(submit(t.Context(), paris, natural, "PUT", "y", `{"by":"paris"}`, m.Sites...))
+	nantes.App.Inject(DoesAndFails, Refuses, Refuses, Refuses)
+	if _, err := submit(t.Context(), nantes, natural, "PUT", "y", `{"by":"nantes"}`, m.Sites...); err == nil {
+		t.Error("a lost answer is no refusal")
+	}
+	want := []string{`{"by":"nantes"}`, `{"by":"nantes"}`}
+	if got := converge(t, m, m.Sites...); !slices.Equal(got, want) {
+		t.Errorf("the sites show %v", got)
+	}
+}
