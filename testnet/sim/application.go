@@ -27,6 +27,7 @@ type Mood struct {
 // application is one site's instance: it keeps JSON objects, and outlives the agent. It is safe for concurrent use.
 type application struct {
 	prefix string
+	slow   time.Duration // the longest that a request, or an answer, is under way
 
 	mu      sync.Mutex
 	random  *rand.Rand
@@ -45,7 +46,8 @@ type effect struct {
 }
 
 func newApplication(prefix string, random *rand.Rand) *application {
-	return &application{prefix: prefix, random: random, objects: map[engine.KindName]map[string]map[string]any{}, effects: map[string]*effect{}}
+	slow := []time.Duration{2 * time.Millisecond, 20 * time.Millisecond, 500 * time.Millisecond}[random.IntN(3)]
+	return &application{prefix: prefix, slow: slow, random: random, objects: map[engine.KindName]map[string]map[string]any{}, effects: map[string]*effect{}}
 }
 
 func (a *application) setMood(m Mood) {
@@ -100,7 +102,7 @@ var errNoAnswer = errors.New("the connection broke before the answer")
 func (a *application) pause() time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return time.Duration(a.random.IntN(20_000)) * time.Microsecond
+	return time.Duration(a.random.Int64N(int64(a.slow)))
 }
 
 func wait(ctx context.Context, d time.Duration) error {

@@ -45,7 +45,7 @@ const (
 	StepMood    StepKind = "mood"    // the application at Site is in Mood
 	StepRestart StepKind = "restart" // the agent at Site stops, and is started after Down
 	StepKill    StepKind = "kill"    // the agent at Site dies now, and is started after Down
-	StepDoom    StepKind = "doom"    // it dies with its Commits-th commit from now, After or before it
+	StepDoom    StepKind = "doom"    // it dies with its Count-th commit, or request to the application, After or before it
 )
 
 // Step happens At a time after the beginning.
@@ -60,7 +60,8 @@ type Step struct {
 	Share    float64
 	Mood     Mood
 	Down     time.Duration
-	Commits  int
+	Count    int
+	Request  bool // it dies with a request to the application
 	After    bool
 }
 
@@ -76,7 +77,7 @@ func (s Step) String() string {
 	case StepRestart, StepKill:
 		return fmt.Sprintf("%s site%d for %v", text, s.Site, s.Down)
 	case StepDoom:
-		return fmt.Sprintf("%s site%d at commit %d (after: %t) for %v", text, s.Site, s.Commits, s.After, s.Down)
+		return fmt.Sprintf("%s site%d at %d (request: %t, after: %t) for %v", text, s.Site, s.Count, s.Request, s.After, s.Down)
 	}
 	return fmt.Sprintf("%s r%d at site%d (field %q, scoped: %t)", text, s.Resource, s.Site, s.Field, s.Scoped)
 }
@@ -213,13 +214,15 @@ func (p *Plan) disturbNetwork(r *rand.Rand) {
 // disturbSite adds a bad time of one site's application or agent.
 func (p *Plan) disturbSite(r *rand.Rand) {
 	s := Step{At: p.moment(r), Site: r.IntN(p.Sites), Down: time.Duration(r.Int64N(int64(15 * time.Second)))}
-	switch r.IntN(5) {
+	switch r.IntN(8) {
 	case 0:
 		s.Kind = StepRestart
 	case 1:
 		s.Kind = StepKill
-	case 2:
-		s.Kind, s.Commits, s.After = StepDoom, 1+r.IntN(20), r.IntN(2) == 0
+	case 2, 3:
+		s.Kind, s.Count, s.After = StepDoom, 1+r.IntN(20), r.IntN(2) == 0
+	case 4, 5:
+		s.Kind, s.Count, s.Request, s.After = StepDoom, 1+r.IntN(5), true, r.IntN(2) == 0
 	default:
 		s.Kind = StepMood
 		switch r.IntN(3) {

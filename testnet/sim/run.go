@@ -153,8 +153,7 @@ func (r *run) play(ctx context.Context, step Step) {
 		}
 	case StepDoom:
 		if p := s.now.Load(); p != nil {
-			p.after.Store(step.After)
-			p.fatal.Store(int64(step.Commits))
+			p.doom.set(step.Count, step.Request, step.After)
 			r.tasks.Go(func() {
 				select {
 				case <-p.died:
@@ -301,7 +300,7 @@ func (r *run) heal(ctx context.Context) error {
 	for _, s := range r.sites {
 		s.app.setMood(Mood{})
 		if p := s.now.Load(); p != nil {
-			p.fatal.Store(0)
+			p.doom.set(0, false, false)
 		}
 	}
 	close(r.healed)

@@ -45,13 +45,12 @@ type process struct {
 	network *p2p.Network
 	site    *site
 
-	dead  atomic.Bool  // nothing gets out of it any more
-	fatal atomic.Int64 // at how many commits from now it dies, under 1: it does not
-	after atomic.Bool  // it dies just after that commit, not just before
-	died  chan struct{}
-	once  sync.Once
-	stop  func() error  // ends the goroutines and closes the disk
-	cut   chan struct{} // closed when requests that are under way end
+	dead atomic.Bool // nothing gets out of it any more
+	doom doom
+	died chan struct{}
+	once sync.Once
+	stop func() error  // ends the goroutines and closes the disk
+	cut  chan struct{} // closed when requests that are under way end
 
 	mu      sync.Mutex
 	closing bool           // no request begins any more
@@ -252,6 +251,31 @@ func (p *process) submit(ctx context.Context, r engine.Request) (a engine.Answer
 // errRefused: there is no process that would take the client's connection.
 var errRefused = errors.New("connection refused")
 
+// doom says with which commit, or request to the application, a process dies. It is safe for concurrent use.
+type doom struct {
+	mu      sync.Mutex
+	left    int // how many until then; 0: it does not die
+	request bool
+	after   bool // it dies just after that one, not just before
+}
+
+func (d *doom) set(left int, request, after bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.left, d.request, d.after = left, request, after
+}
+
+// meet counts a commit or a request and reports whether it is the one.
+func (d *doom) meet(request bool) (fatal, after bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.left == 0 || d.request != request {
+		return false, false
+	}
+	d.left--
+	return d.left == 0, d.after
+}
+
 // mortal is the store of a process that may die with a commit.
 type mortal struct {
 	*storage.Store
@@ -263,11 +287,12 @@ func (m mortal) Commit(ctx context.Context, b *engine.Batch) error {
 	if m.p.dead.Load() {
 		return fmt.Errorf("the process is dead: %w", engine.ErrStorage)
 	}
-	if m.p.fatal.Add(-1) != 0 {
+	fatal, after := m.p.doom.meet(false)
+	if !fatal {
 		return m.Store.Commit(ctx, b)
 	}
 	var err error
-	if m.p.after.Load() {
+	if after {
 		err = m.Store.Commit(ctx, b)
 	}
 	m.p.die()
@@ -282,7 +307,19 @@ func (c client) Do(ctx context.Context, call engine.Call) (engine.Reply, error) 
 	if c.p.dead.Load() {
 		return engine.Reply{}, errors.New("the process is dead")
 	}
-	return c.p.site.app.do(ctx, call)
+	fatal, after := false, false
+	if call.Method != http.MethodGet {
+		fatal, after = c.p.doom.meet(true)
+	}
+	if !fatal {
+		return c.p.site.app.do(ctx, call)
+	}
+	var err error
+	if after {
+		_, err = c.p.site.app.do(ctx, call)
+	}
+	c.p.die()
+	return engine.Reply{}, cmp.Or(err, errors.New("the process is dead"))
 }
 
 // Present implements engine.Application.
