@@ -34,6 +34,8 @@ func (s *Site) Submit(ctx context.Context, r Request) (Answer, error) {
 			return s.passOn(ctx, r, others(row, s.cfg.Self), k)
 		case !errors.Is(err, ErrNotFound):
 			return Answer{}, fmt.Errorf("look up %s: %w", r.Target, err)
+		case len(r.Placement) == 0: // it was replicated when the request came, or where it came from
+			return Answer{}, &Refusal{Status: http.StatusNotFound, Type: "gone", Detail: fmt.Sprintf("%s %q was deleted", r.Kind.Name, r.Target)}
 		case !here:
 			return s.passOn(ctx, r, r.Placement, k)
 		case len(r.Placement) == 1:

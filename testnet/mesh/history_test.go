@@ -40,7 +40,7 @@ type target struct {
 // acknowledged operation is accounted for, nothing was done twice, and what says that it has converged has.
 func TestInvariantHistories(t *testing.T) {
 	if f := flag.Lookup("rapid.checks"); f.Value.String() == f.DefValue { // each opens a mesh on disk
-		if err := f.Value.Set("24"); err != nil {
+		if err := f.Value.Set("16"); err != nil {
 			t.Fatal(err)
 		}
 		defer f.Value.Set(f.DefValue)

@@ -143,3 +143,19 @@ func TestTwoCreatesOfOneNameDoNotCross(t *testing.T) {
 		t.Errorf("the sites show %v", got)
 	}
 }
+
+// TestAChangeOfADeletedResourceIsNotKept asks, at a site that has no replica yet, for a change of what the other has deleted.
+func TestAChangeOfADeletedResourceIsNotKept(t *testing.T) {
+	m := open(t, Image, 2)
+	paris, nantes := m.Sites[0], m.Sites[1]
+	nantes.App.Inject(slices.Repeat([]Fault{Refuses}, 1000)...)
+	a := must(t, 201)(submit(t.Context(), paris, Image, "POST", "", `{"name":"n"}`, m.Sites...))
+	if err := m.Reconcile(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	must(t, 204)(submit(t.Context(), paris, Image, "DELETE", string(a.Resource), ""))
+	must(t, 404)(submit(t.Context(), nantes, Image, "PATCH", string(a.Resource), `{"size":1}`))
+	if kept, err := nantes.store.Outbox(t.Context()); err != nil || len(kept) != 0 {
+		t.Errorf("kept: %v, %v", kept, err)
+	}
+}
