@@ -181,8 +181,20 @@ func (s *Site) run(ctx context.Context, r *resource, k *Kind, o *Operation, loca
 	return false, s.fail(ctx, r, o, Outcome{State: StateRejected, Status: reply.Status, Error: tell(reply, err), Blocks: o.Type == TypeCreate})
 }
 
-// errTaken: a create waits for an object of the same natural key that nothing known here takes away.
-var errTaken = errors.New("another incarnation of it is here and lives: delete one of them")
+// contend tells all sites that a create waits here for an object of the same natural key that nothing known takes away.
+func (s *Site) contend(ctx context.Context, r *resource, o *Operation) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	v, err := s.open(ctx, r)
+	if err != nil {
+		return err
+	}
+	const why = "another resource of this name is here and lives: delete one of them"
+	if v.outcomes[outcomeKey(s.cfg.Self, o.ID)].Error == why {
+		return nil
+	}
+	return s.write(ctx, r, []Entry{s.outcomeEntry(o, Outcome{State: StatePending, Error: why})}, &Batch{})
+}
 
 // giveWay keeps a create from an object that another document of the same natural key owns here: another incarnation's
 // goes first, and between two documents of one incarnation, created with different placements, a person decides.
@@ -211,11 +223,10 @@ func (s *Site) giveWay(ctx context.Context, r *resource, k *Kind, o *Operation, 
 			return true, false, err
 		}
 		if mine != theirs {
-			err := errors.New("another incarnation of it is still here")
-			if other.Sites[s.cfg.Self].Pending == 0 { // and, as far as is known here, stays: a delete had not seen its create
-				err = errTaken
+			if other.Sites[s.cfg.Self].Pending == 0 { // it stays, as far as is known here: a delete had not seen its create
+				return true, true, s.contend(ctx, r, o)
 			}
-			return true, true, s.note(ctx, r, o, Reply{}, err)
+			return true, true, s.note(ctx, r, o, Reply{}, errors.New("another incarnation of it is still here"))
 		}
 		return true, false, s.fail(ctx, r, o, Outcome{State: StateRejected, Status: http.StatusConflict, Blocks: true,
 			Error: "it was created twice, with different placements, and the other has the object here: delete one of them, then retry"})
@@ -332,7 +343,7 @@ func (s *Site) attempt(v *view, o *Operation, reply Reply, err error) {
 		v.attempts[o.ID] = a
 	}
 	a.count++
-	a.status, a.at, a.err, a.taken = reply.Status, s.cfg.Now(), "", errors.Is(err, errTaken)
+	a.status, a.at, a.err = reply.Status, s.cfg.Now(), ""
 	if err != nil || reply.Status >= 300 {
 		a.err = tell(reply, err)
 	}

@@ -21,7 +21,7 @@ type Replica struct {
 
 // Outcome is what a site publishes about an operation that did not simply succeed there.
 type Outcome struct {
-	State  State     `json:"state"` // rejected, superseded, uncertain
+	State  State     `json:"state"` // rejected, superseded, uncertain, applied after all; pending: it waits, Error says for what
 	Status int       `json:"status,omitempty"`
 	At     time.Time `json:"at"`
 	Error  string    `json:"error,omitempty"`
@@ -35,7 +35,6 @@ type attempt struct {
 	status int
 	err    string
 	at     time.Time
-	taken  bool // by another resource of the same name
 }
 
 // view is all that a site knows of one resource: its document decoded. It is not safe for concurrent use.
@@ -281,14 +280,16 @@ func (v *view) row(now time.Time) ResourceRow {
 				}
 			}
 		}
+		for _, o := range v.history.ordered { // what waits for another resource of the same name to go
+			if out := v.outcomes[outcomeKey(s, o.ID)]; exists && out.State == StatePending && out.Error != "" {
+				st.State, st.Reason = StateConflict, out.Error
+			}
+		}
 		st.Pending = total - st.Applied
 		if st.Pending > 0 && st.State == StateConverged {
 			st.State, st.Reason = StateConverging, fmt.Sprintf("%d of %d operations not applied", st.Pending, total)
 			if s == v.self {
 				st.Reason = cmp.Or(v.lastError(), st.Reason)
-				if v.taken() {
-					st.State = StateConflict
-				}
 			}
 			if held > 0 {
 				st.Reason = fmt.Sprintf("%d operations are held back: what they build on is not here, or the catalog has no such operation", held)
@@ -334,14 +335,6 @@ func (v *view) lastError() string {
 		}
 	}
 	return ""
-}
-
-// taken reports whether something pending here waits for a person to choose between two resources of one name.
-func (v *view) taken() bool {
-	return slices.ContainsFunc(v.history.ordered, func(o *Operation) bool {
-		a := v.attempts[o.ID]
-		return a != nil && a.taken && !v.settled(v.self, o)
-	})
 }
 
 var resourceRank = map[State]int{StateConverged: 0, StateConverging: 1, StateDegraded: 2, StateConflict: 3}
