@@ -22,6 +22,13 @@ func (s *Site) bringUpToDate(ctx context.Context, id DocumentID) (bool, error) {
 		return false, err
 	}
 	defer r.pass()
+	// What the application shows is not known before this site's own requests are settled.
+	var waits *Refusal
+	if err := s.settleEarlier(ctx, r); errors.As(err, &waits) {
+		return true, nil
+	} else if err != nil {
+		return false, err
+	}
 	again, err := s.drain(ctx, r)
 	r.mu.Lock()
 	wait := r.notBefore.Sub(s.cfg.Now())
