@@ -114,7 +114,10 @@ func (r *run) checkSite(ctx context.Context, s *site, say func(string, ...any)) 
 		}
 		for _, row := range rows {
 			if row.State != engine.StateConverged && row.State != engine.StateDeleted {
-				say("%s: %s %s is %s: %s", s.name, row.Kind, row.ID, row.State, row.Reason)
+				d, err := store.Document(ctx, row.Document)
+				v, err2 := store.Version(ctx, row.Document)
+				say("%s: %s %s is %s: %s (document %.8s with heads %.4x, changes by process %v, %v)", s.name, row.Kind, row.ID, row.State,
+					row.Reason, row.Document, d.Heads, v, errors.Join(err, err2))
 			}
 		}
 	}
