@@ -374,8 +374,9 @@ func (s *Site) Admit(ctx context.Context, r JoinRequest) (Envelope, error) {
 		}
 		i.Uses--
 		a := admission{Invitation: i.ID, Name: r.Record.Name, At: s.cfg.Now()}
-		err := s.writeMesh(ctx, s.invitationEntry(i),
-			Entry{Map: MapMembers, Key: string(s.cfg.Self) + "/" + string(r.Site), Value: compactStruct(a)})
+		// First the member, then the use: in between, a site that is neither would be shown the door.
+		err := s.writeMesh(ctx, Entry{Map: MapMembers, Key: string(s.cfg.Self) + "/" + string(r.Site), Value: compactStruct(a)},
+			s.invitationEntry(i))
 		if err != nil {
 			return Envelope{}, fmt.Errorf("admit %s: %w", r.Record.Name, err)
 		}

@@ -38,13 +38,13 @@ func (s *Site) nearest(ids []SiteID) []SiteID {
 	return sorted
 }
 
-// passOn hands a request to the nearest of sites that takes it. When none can be reached, it is kept.
+// passOn hands a client's request to the nearest of sites that takes it. When none can be reached, it is kept. What another
+// site has handed to this one goes no further: that site alone knows which others may have got it.
 func (s *Site) passOn(ctx context.Context, r Request, sites []SiteID, k keeper) (Answer, error) {
 	if r.Operation == "" {
 		r.Operation = OperationID(s.cfg.NewID())
 	}
-	first := len(r.Via) == 0
-	if asked := s.asked(k, r.Kind, r.Operation); first && len(asked) > 0 { // the same key is the same operation from here on
+	if asked := s.asked(k, r.Kind, r.Operation); len(asked) > 0 { // the same key is the same operation from here on
 		if err := s.commit(ctx, &Batch{Answers: asked}); err != nil {
 			return Answer{}, fmt.Errorf("remember operation %s: %w", r.Operation, err)
 		}
@@ -53,9 +53,6 @@ func (s *Site) passOn(ctx context.Context, r Request, sites []SiteID, k keeper) 
 	var last func() (Answer, error) // what a site said that cannot take it
 	later := false
 	for _, to := range s.nearest(sites) {
-		if slices.Contains(r.Via, to) {
-			continue
-		}
 		if !status[to].Reachable {
 			later = true
 			continue
@@ -64,7 +61,7 @@ func (s *Site) passOn(ctx context.Context, r Request, sites []SiteID, k keeper) 
 		switch hear(a, err) {
 		case heardAnswer:
 			reply := Reply{Status: a.Status, Header: a.Header, Body: a.Body}
-			if answers := s.answers(k, r.Kind, reply, a.Operation, a.Resource); first && err == nil && len(answers) > 0 && a.Status < 300 {
+			if answers := s.answers(k, r.Kind, reply, a.Operation, a.Resource); err == nil && len(answers) > 0 && a.Status < 300 {
 				if err := s.commit(context.WithoutCancel(ctx), &Batch{Answers: answers}); err != nil {
 					s.cfg.Log.Error("keep the answer to a request with a key", "operation", string(r.Operation), "err", err)
 				}
@@ -78,22 +75,14 @@ func (s *Site) passOn(ctx context.Context, r Request, sites []SiteID, k keeper) 
 			}
 			continue
 		}
-		if !first { // the site that asked this one asks again
-			return Answer{}, &Refusal{Status: http.StatusGatewayTimeout, Type: "upstream", Operation: r.Operation, Err: err,
-				Detail: fmt.Sprintf("%s gave no certain answer", s.name(to))}
-		}
 		if err := s.keep(context.WithoutCancel(ctx), r, sites, to, k); err != nil {
 			return Answer{}, err
 		}
 		return Answer{}, &Refusal{Status: http.StatusGatewayTimeout, Type: "upstream", Operation: r.Operation, Err: err,
 			Detail: fmt.Sprintf("%s gave no certain answer; the operation will be settled", s.name(to))}
 	}
-	switch {
-	case last != nil && !later: // all were asked
+	if last != nil && !later { // all were asked
 		return last()
-	case !first:
-		return Answer{}, &Refusal{Status: http.StatusServiceUnavailable, Type: "unreachable",
-			Detail: "no site that holds the resource can be reached from " + string(s.name(s.cfg.Self))}
 	}
 	if err := s.keep(ctx, r, sites, "", k); err != nil {
 		return Answer{}, err
@@ -181,8 +170,8 @@ func (s *Site) deliver(ctx context.Context, id OperationID) (bool, error) {
 			a = Answer{Status: refusal.Status, Body: []byte(refusal.Detail), Site: to}
 		}
 		switch {
-		case heard == heardNothing && e.Sent == to:
-			return true, nil
+		case heard == heardNothing && e.Sent == to, errors.Is(err, ErrUnreachable) && e.Sent == to:
+			return true, nil // this try has not reached it; an earlier one may have
 		case heard == heardNothing: // it may have got it: from now on only this one is asked
 			return true, s.redirect(ctx, e, all[i], to)
 		case heard == heardAnswer:

@@ -30,12 +30,18 @@ func (s *Site) Submit(ctx context.Context, r Request) (Answer, error) {
 		switch {
 		case err == nil && row.Local != "" && !(r.Type == TypeCreate && r.Target == ""):
 			return s.change(ctx, row, r, k)
+		case err == nil && len(r.Via) > 0:
+			return Answer{}, &Refusal{Status: http.StatusServiceUnavailable, Type: "no-replica",
+				Detail: fmt.Sprintf("%s has no replica of %s %q yet; nothing has happened here", s.name(s.cfg.Self), r.Kind.Name, r.Target)}
 		case err == nil: // replicated, and not made here yet
 			return s.passOn(ctx, r, others(row, s.cfg.Self), k)
 		case !errors.Is(err, ErrNotFound):
 			return Answer{}, fmt.Errorf("look up %s: %w", r.Target, err)
 		case len(r.Placement) == 0: // it was replicated when the request came, or where it came from
 			return Answer{}, &Refusal{Status: http.StatusNotFound, Type: "gone", Detail: fmt.Sprintf("%s %q was deleted", r.Kind.Name, r.Target)}
+		case !here && len(r.Via) > 0:
+			return Answer{}, &Refusal{Status: http.StatusNotFound, Type: "not-replicated",
+				Detail: fmt.Sprintf("%s has no part in %s %q; nothing has happened here", s.name(s.cfg.Self), r.Kind.Name, r.Target)}
 		case !here:
 			return s.passOn(ctx, r, r.Placement, k)
 		case len(r.Placement) == 1:
