@@ -287,6 +287,9 @@ func (s *Site) cross(ctx context.Context, res *resource, k *Kind, c *crossing, b
 // unsettled has the intent of o settled later and says so.
 func (s *Site) unsettled(o *Operation, err error, why string) *Refusal {
 	s.queue.add(job{intent: o.ID}, s.cfg.RetryMin)
+	if errors.Is(err, errUntold) {
+		why = "the application has done it, and " + errUntold.Error()
+	}
 	return &Refusal{Status: http.StatusGatewayTimeout, Type: "upstream", Operation: o.ID, Err: err, Detail: why + "; the operation will be settled"}
 }
 

@@ -1,0 +1,129 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+)
+
+// correct sends what differs in one request: it reads what the application shows, sets the paths whose folded value has
+// changed, and sends it back with the application's precondition. The caller holds the turn.
+func (s *Site) correct(ctx context.Context, r *resource, k *Kind, step Step, local LocalID) (bool, error) {
+	first := step.Operations[0]
+	var reply Reply
+	for try := range 2 { // once more when someone else wrote in between
+		shown, err := s.read(ctx, k, local)
+		if err == nil && (shown.Status == http.StatusNotFound || shown.Status == http.StatusGone) {
+			return false, s.failAll(ctx, r, step, Outcome{State: StateRejected, Status: shown.Status,
+				Error: "the replica is gone from the application, though no operation deleted it"})
+		}
+		if err != nil || shown.Status != http.StatusOK {
+			return true, s.note(ctx, r, first, shown, err)
+		}
+		call, err := s.correction(k, r, step.Correction, shown, local)
+		if err != nil {
+			return false, s.failAll(ctx, r, step, Outcome{State: StateRejected, Error: err.Error()})
+		}
+		bounded, cancel := context.WithTimeout(ctx, s.cfg.CallTimeout)
+		reply, err = s.cfg.App.Do(bounded, call)
+		cancel()
+		switch judge(TypeReplace, reply, err) {
+		case verdictDone:
+			return false, s.succeedAll(context.WithoutCancel(ctx), r, step, reply, local)
+		case verdictUnknown, verdictUnsent, verdictLater, verdictDenied:
+			return true, s.note(ctx, r, first, reply, err)
+		case verdictConflict:
+			if try == 0 {
+				continue
+			}
+		}
+		break
+	}
+	return false, s.failAll(ctx, r, step, Outcome{State: StateRejected, Status: reply.Status, Error: tell(reply, nil)})
+}
+
+// correction makes the request that brings the application from what it shows to what it is to show.
+func (s *Site) correction(k *Kind, r *resource, c *Change, shown Reply, local LocalID) (Call, error) {
+	call := Call{Kind: k, Path: k.Item, Local: local, Header: map[string]string{"Accept": "application/json"}}
+	if k.MergePatch {
+		call.Method, call.Body = http.MethodPatch, c.MergePatch()
+		call.Header["Content-Type"] = s.mergeType(r)
+	} else {
+		body, err := c.ApplyTo(shown.Body)
+		if err != nil {
+			return Call{}, fmt.Errorf("the application shows no JSON that could be corrected: %w", err)
+		}
+		call.Method, call.Body = http.MethodPut, body
+		call.Header["Content-Type"] = "application/json"
+	}
+	if etag := shown.Header.Get("ETag"); etag != "" && !strings.HasPrefix(etag, "W/") {
+		call.Header["If-Match"] = etag
+	}
+	return call, nil
+}
+
+// mergeType is the media type that clients of this resource send merge patches with, because not every application
+// takes the registered one.
+func (s *Site) mergeType(r *resource) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.view != nil {
+		for _, o := range r.view.history.ordered {
+			if t := o.Header["Content-Type"]; o.Type == TypeMerge && t != "" {
+				return t
+			}
+		}
+	}
+	return "application/merge-patch+json"
+}
+
+func (s *Site) succeedAll(ctx context.Context, r *resource, step Step, reply Reply, local LocalID) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	v, err := s.open(ctx, r)
+	if err != nil {
+		return err
+	}
+	for _, o := range step.Operations {
+		s.attempt(v, o, reply, nil)
+	}
+	return s.settleAll(ctx, r, step, []Entry{s.replicaEntry(v, local, step.Operations...)})
+}
+
+// settleAll writes that the operations of a step are settled, and ends their intents. The caller holds r.mu.
+func (s *Site) settleAll(ctx context.Context, r *resource, step Step, entries []Entry) error {
+	ids := s.intentsOf(step)
+	if err := s.write(ctx, r, entries, &Batch{Settled: ids}); err != nil {
+		return err
+	}
+	for _, id := range ids {
+		s.opened.Delete(id)
+	}
+	return nil
+}
+
+// intentsOf lists the operations of a step that have an intent.
+func (s *Site) intentsOf(step Step) []OperationID {
+	var ids []OperationID
+	for _, o := range step.Operations {
+		if _, sent := s.opened.Load(o.ID); sent {
+			ids = append(ids, o.ID)
+		}
+	}
+	return ids
+}
+
+func (s *Site) failAll(ctx context.Context, r *resource, step Step, out Outcome) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	v, err := s.open(ctx, r)
+	if err != nil {
+		return err
+	}
+	entries := []Entry{s.replicaEntry(v, v.local(), step.Operations...)}
+	for _, o := range step.Operations {
+		entries = append(entries, s.outcomeEntry(o, out))
+	}
+	return s.settleAll(ctx, r, step, entries)
+}
