@@ -77,17 +77,21 @@ func (r *run) operate(ctx context.Context, s *site) {
 // check returns all that is not as it must be.
 func (r *run) check(ctx context.Context) (problems []string) {
 	say := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
+	contended := r.contended(ctx, say)
+	r.report.Contended = len(contended)
 	objects := make([]map[string][]object, len(r.sites))
 	for i, s := range r.sites {
 		objects[i] = s.app.all()
-		r.checkSite(ctx, s, say)
+		r.checkSite(ctx, s, contended, say)
 	}
-	for i := range r.plan.Resources {
-		r.checkResource(i, objects, say)
+	for i, res := range r.plan.Resources {
+		if !contended[res.Tag] {
+			r.checkResource(i, objects, say)
+		}
 	}
 	r.report.Superseded = 0
 	for _, q := range r.requests {
-		if q.acknowledged() {
+		if q.acknowledged() && !contended[r.plan.Resources[q.step.Resource].Tag] {
 			r.checkRequest(ctx, q, say)
 		}
 		r.checkOnce(q, say)
@@ -95,8 +99,38 @@ func (r *run) check(ctx context.Context) (problems []string) {
 	return problems
 }
 
-// checkSite sees to it that nothing is left to do at a site, and that it holds nothing that is not its own.
-func (r *run) checkSite(ctx context.Context, s *site, say func(string, ...any)) {
+// contended returns the names for which two sites, cut off from each other, have made two resources that both live: one
+// deleted the resource and made it anew while the other made it too. Which is to stay is a person's decision, and every
+// site of the placement has to ask for it.
+func (r *run) contended(ctx context.Context, say func(string, ...any)) map[string]bool {
+	askedAt := map[string]int{}
+	for _, s := range r.sites {
+		rows, _, err := s.now.Load().store.Resources(ctx, engine.ResourceFilter{State: engine.StateConflict, Limit: 1000})
+		if err != nil {
+			say("%s: %v", s.name, err)
+		}
+		asked := map[string]bool{}
+		for _, row := range rows {
+			if strings.Contains(row.Reason, "another resource of this name is here and lives") {
+				asked[string(row.ID)] = true
+			}
+		}
+		for name := range asked {
+			askedAt[name]++
+		}
+	}
+	names := map[string]bool{}
+	for _, res := range r.plan.Resources {
+		if n := askedAt[res.Tag]; n > 0 && n == len(res.Placement) {
+			names[res.Tag] = true
+		}
+	}
+	return names
+}
+
+// checkSite sees to it that nothing is left to do at a site but for what is contended, and that it holds nothing that is not
+// its own.
+func (r *run) checkSite(ctx context.Context, s *site, contended map[string]bool, say func(string, ...any)) {
 	store := s.now.Load().store
 	pending, err := store.Pending(ctx)
 	intents, err2 := store.Intents(ctx)
@@ -104,6 +138,10 @@ func (r *run) checkSite(ctx context.Context, s *site, say func(string, ...any)) 
 	if err := errors.Join(err, err2, err3); err != nil {
 		say("%s: %v", s.name, err)
 	}
+	pending = slices.DeleteFunc(pending, func(id engine.DocumentID) bool {
+		row, err := store.ResourceByDocument(ctx, id)
+		return err == nil && contended[string(row.ID)]
+	})
 	if len(pending)+len(intents)+len(kept) > 0 {
 		say("%s has %d resources pending, %d intents open, %d requests kept", s.name, len(pending), len(intents), len(kept))
 	}
@@ -113,7 +151,7 @@ func (r *run) checkSite(ctx context.Context, s *site, say func(string, ...any)) 
 			say("%s: %v", s.name, err)
 		}
 		for _, row := range rows {
-			if row.State != engine.StateConverged && row.State != engine.StateDeleted {
+			if row.State != engine.StateConverged && row.State != engine.StateDeleted && !contended[string(row.ID)] {
 				d, err := store.Document(ctx, row.Document)
 				v, err2 := store.Version(ctx, row.Document)
 				say("%s: %s %s is %s: %s (document %.8s with heads %.4x, changes by process %v, %v)", s.name, row.Kind, row.ID, row.State,

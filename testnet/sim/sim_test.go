@@ -26,7 +26,7 @@ func TestRandomSchedules(t *testing.T) {
 		play(t, *seed, true)
 		return
 	}
-	var schedules, failed, requests, acknowledged, unclear, decisions, restarts, superseded int
+	var schedules, failed, requests, acknowledged, unclear, decisions, restarts, superseded, contended int
 	var virtual, healed time.Duration
 	next := uint64(1)
 	switch {
@@ -46,12 +46,12 @@ func TestRandomSchedules(t *testing.T) {
 		}
 		schedules++
 		requests, acknowledged, unclear = requests+r.Requests, acknowledged+r.Acknowledged, unclear+r.Unclear
-		decisions, restarts, superseded = decisions+r.Decisions, restarts+r.Restarts, superseded+r.Superseded
+		decisions, restarts, superseded, contended = decisions+r.Decisions, restarts+r.Restarts, superseded+r.Superseded, contended+r.Contended
 		virtual, healed = virtual+r.Virtual, max(healed, r.Healed)
 	}
-	t.Logf("%d schedules, %d failed, in %v; %d requests (%d acknowledged, %d without a clear answer, %d superseded), %d restarts, %d decisions, "+
+	t.Logf("%d schedules, %d failed, in %v; %d requests (%d acknowledged, %d without a clear answer, %d superseded), %d names contended, %d restarts, %d decisions, "+
 		"%.1f virtual hours, healed within %v", schedules, failed, time.Since(start).Round(time.Second), requests, acknowledged, unclear,
-		superseded, restarts, decisions, virtual.Hours(), healed.Round(time.Second))
+		superseded, contended, restarts, decisions, virtual.Hours(), healed.Round(time.Second))
 }
 
 func play(t *testing.T, seed uint64, tell bool) (report Report, ok bool) {
