@@ -275,7 +275,6 @@ func (n *Network) serveReconcile(ctx context.Context, s network.Stream) {
 		return
 	}
 
-	began := time.Now()
 	var set *set
 	r := bufio.NewReader(s)
 	asked := 0
@@ -313,5 +312,5 @@ func (n *Network) serveReconcile(ctx context.Context, s network.Stream) {
 	}
 	whole = true
 	n.counters.reconciled.Add(1)
-	l.repair.compared(began)
+	l.repair.served()
 }

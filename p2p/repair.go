@@ -28,7 +28,7 @@ type repairs struct {
 	mu    sync.Mutex
 	pulls map[engine.DocumentID]bool
 	due   time.Time // of the next comparison; zero: none before the member is connected
-	asked time.Time // when compare or compareLater was called last
+	asked time.Time // when compare or compareLater was called last; zero: a comparison has answered that
 	last  time.Time // when the last comparison ended
 }
 
@@ -91,13 +91,24 @@ func (r *repairs) connected(first bool) {
 	r.nudge()
 }
 
-// compared is called when a comparison has ended well, whoever began it. It makes those needless that were due anyway,
-// but not one that was asked for since this one began.
+// compared is called when a comparison that this site began has ended well. It makes those needless that were due, but not one
+// that was asked for since this one began.
 func (r *repairs) compared(began time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.last = time.Now()
 	if r.asked.Before(began) {
+		r.asked, r.due = time.Time{}, time.Time{}
+	}
+}
+
+// served is called when a comparison that the member began has ended well. What the member had was read when it began, at a
+// time that is not known here: what was asked for may have come after.
+func (r *repairs) served() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.last = time.Now()
+	if r.asked.IsZero() {
 		r.due = time.Time{}
 	}
 }
