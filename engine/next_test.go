@@ -200,7 +200,16 @@ func (d *desk) lawful(t failer) {
 // partlyDeleted reports whether a delete has ended one of two concurrent creates and the other lives on. What opaque bytes the
 // resource has then depends on which site had put them: the law speaks of folded paths only.
 func (d *desk) partlyDeleted() bool {
-	return slices.ContainsFunc(d.history.Ordered(), func(o *Operation) bool { return o.Type == TypeDelete })
+	creates, deletes := 0, 0
+	for _, o := range d.history.Ordered() {
+		switch o.Type {
+		case TypeCreate:
+			creates++
+		case TypeDelete:
+			deletes++
+		}
+	}
+	return creates > 1 && deletes > 0
 }
 
 var requests = []struct {
