@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"container/heap"
 	"context"
 	"sync"
@@ -25,11 +26,13 @@ type queue struct {
 	heap  itemHeap
 	wake  chan struct{}
 	tries map[job]int
+	added uint64 // counts additions, so that what is due at one time runs in the order in which it was added
 }
 
 type item struct {
 	job     job
 	due     time.Time
+	number  uint64
 	at      int // in the heap, -1 while it runs
 	again   bool
 	running bool
@@ -47,7 +50,8 @@ func (q *queue) add(j job, delay time.Duration) {
 	it := q.items[j]
 	switch {
 	case it == nil:
-		it = &item{job: j, due: due}
+		q.added++
+		it = &item{job: j, due: due, number: q.added}
 		q.items[j] = it
 		heap.Push(&q.heap, it)
 	case it.running:
@@ -87,23 +91,9 @@ func (q *queue) hurry(match func(job) bool) {
 // take waits for a job that is due.
 func (q *queue) take(ctx context.Context) (job, error) {
 	for {
-		q.mu.Lock()
-		wait := time.Duration(-1)
-		if len(q.heap) > 0 {
-			it := q.heap[0]
-			if wait = max(0, it.due.Sub(q.now())); wait == 0 {
-				heap.Pop(&q.heap)
-				it.running = true
-				if len(q.heap) > 0 {
-					q.signal() // let the next worker look
-				}
-				q.mu.Unlock()
-				return it.job, nil
-			}
-		}
-		q.mu.Unlock()
-		if wait < 0 {
-			wait = time.Hour // nothing is due: only an addition wakes it
+		j, wait := q.takeDue()
+		if wait == 0 {
+			return j, nil
 		}
 		timer := time.NewTimer(wait)
 		select {
@@ -115,6 +105,25 @@ func (q *queue) take(ctx context.Context) (job, error) {
 		case <-timer.C:
 		}
 	}
+}
+
+// takeDue returns a job that is due, with a wait of zero, or how long it is until one will be.
+func (q *queue) takeDue() (j job, wait time.Duration) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.heap) == 0 {
+		return job{}, time.Hour // only an addition changes that
+	}
+	it := q.heap[0]
+	if wait = it.due.Sub(q.now()); wait > 0 {
+		return job{}, wait
+	}
+	heap.Pop(&q.heap)
+	it.running = true
+	if len(q.heap) > 0 {
+		q.signal() // let the next worker look
+	}
+	return it.job, 0
 }
 
 // done ends the run of j. With retry it comes again after a delay that grows with the tries; without, only if it
@@ -139,16 +148,20 @@ func (q *queue) done(j job, retry bool, delay func(tries int) time.Duration) {
 		return
 	}
 	it.again = false
+	q.added++
+	it.number = q.added
 	heap.Push(&q.heap, it)
 	q.signal()
 }
 
 type itemHeap []*item
 
-func (h itemHeap) Len() int           { return len(h) }
-func (h itemHeap) Less(i, j int) bool { return h[i].due.Before(h[j].due) }
-func (h itemHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i]; h[i].at, h[j].at = i, j }
-func (h *itemHeap) Push(x any)        { it := x.(*item); it.at = len(*h); *h = append(*h, it) }
+func (h itemHeap) Len() int { return len(h) }
+func (h itemHeap) Less(i, j int) bool {
+	return cmp.Or(h[i].due.Compare(h[j].due), cmp.Compare(h[i].number, h[j].number)) < 0
+}
+func (h itemHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i]; h[i].at, h[j].at = i, j }
+func (h *itemHeap) Push(x any)   { it := x.(*item); it.at = len(*h); *h = append(*h, it) }
 func (h *itemHeap) Pop() any {
 	old := *h
 	it := old[len(old)-1]

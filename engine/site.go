@@ -2,10 +2,10 @@ package engine
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -165,21 +165,37 @@ func (s *Site) work(ctx context.Context) {
 		if err != nil {
 			return
 		}
-		var again bool
-		switch {
-		case j.document != "":
-			again, err = s.bringUpToDate(ctx, j.document)
-		case j.intent != "":
-			again, err = s.settleIntent(ctx, j.intent)
-		default:
-			again, err = s.deliver(ctx, j.kept)
-		}
-		if err != nil && ctx.Err() == nil && !errors.Is(err, ErrNotFound) {
-			s.cfg.Log.Error("work", "resource", j.document, "operation", string(j.intent+j.kept), "err", err)
-			again = true
-		}
-		s.queue.done(j, again, s.backoff)
+		s.do(ctx, j)
 	}
+}
+
+// Step does one job that is due and reports whether there was one. It is for simulations, which call it instead of Run and so
+// decide themselves when which site does what.
+func (s *Site) Step(ctx context.Context) bool {
+	j, wait := s.queue.takeDue()
+	if wait > 0 {
+		return false
+	}
+	s.do(ctx, j)
+	return true
+}
+
+func (s *Site) do(ctx context.Context, j job) {
+	var again bool
+	var err error
+	switch {
+	case j.document != "":
+		again, err = s.bringUpToDate(ctx, j.document)
+	case j.intent != "":
+		again, err = s.settleIntent(ctx, j.intent)
+	default:
+		again, err = s.deliver(ctx, j.kept)
+	}
+	if err != nil && ctx.Err() == nil && !errors.Is(err, ErrNotFound) {
+		s.cfg.Log.Error("work", "resource", j.document, "operation", string(j.intent+j.kept), "err", err)
+		again = true
+	}
+	s.queue.done(j, again, s.backoff)
 }
 
 // backoff grows by half with each try and is spread by a fifth, so that sites do not come back all at once.
@@ -191,7 +207,9 @@ func (s *Site) backoff(tries int) time.Duration {
 			break
 		}
 	}
-	return time.Duration(d * (0.8 + 0.4*rand.Float64()))
+	var spread [2]byte
+	s.cfg.Random(spread[:])
+	return time.Duration(d * (0.8 + 0.4*float64(binary.BigEndian.Uint16(spread[:]))/(1<<16)))
 }
 
 // Lookup finds a resource that is replicated here by its meta-identifier or this site's own identifier. It returns
