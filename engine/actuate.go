@@ -48,6 +48,10 @@ func (s *Site) drain(ctx context.Context, r *resource) (again bool, err error) {
 			r.mu.Unlock()
 			return false, err
 		}
+		if v.replicas[s.cfg.Self].Paused != nil {
+			r.mu.Unlock()
+			return false, nil
+		}
 		step := Next(v.history, s.standing(v))
 		local, kind := v.local(), v.kind
 		first := (*Operation)(nil)

@@ -149,6 +149,7 @@ func (s *Site) index(ctx context.Context, r *resource, b *Batch) error {
 	if err != nil {
 		b.Events = append(b.Events, s.event("resource.created", string(row.ID), data))
 	}
+	b.Events = append(b.Events, s.pauseEvents(before, row)...)
 	for id := range v.touched {
 		if o := v.history.Get(id); o != nil {
 			if err := s.indexOperation(ctx, v, o, b); err != nil {

@@ -17,6 +17,8 @@ type Replica struct {
 	Settled map[SiteID]uint64 `json:"settled"`
 	// At is when this was written, by the site's own clock.
 	At time.Time `json:"at"`
+	// Paused is set while the site leaves its replica as it is.
+	Paused *Pause `json:"paused,omitempty"`
 }
 
 // Outcome is what a site publishes about an operation that did not simply succeed there.
@@ -96,7 +98,8 @@ func (v *view) take(e Entry) ([]*Operation, error) {
 		before := v.replicas[SiteID(author)]
 		v.replicas[SiteID(author)] = r
 		for _, o := range v.history.ordered {
-			if o.Seq > before.Settled[o.Origin] && o.Seq <= r.Settled[o.Origin] {
+			newly := o.Seq > before.Settled[o.Origin] && o.Seq <= r.Settled[o.Origin]
+			if newly || (before.Paused == nil) != (r.Paused == nil) && !v.settled(SiteID(author), o) {
 				v.touched[o.ID] = true
 			}
 		}
@@ -146,7 +149,8 @@ func (v *view) settledHere() []*Operation {
 
 // withSettled returns this site's replica as it is once ops are settled as well.
 func (v *view) withSettled(local LocalID, now time.Time, ops ...*Operation) Replica {
-	r := Replica{Local: local, Settled: maps.Clone(v.replicas[v.self].Settled), At: now}
+	r := v.replicas[v.self]
+	r.Local, r.Settled, r.At = local, maps.Clone(r.Settled), now
 	if r.Settled == nil {
 		r.Settled = map[SiteID]uint64{}
 	}
@@ -174,11 +178,14 @@ func (v *view) status(s SiteID, o *Operation) OperationStatus {
 	if a := v.attempts[o.ID]; a != nil && s == v.self {
 		st.Attempts, st.Status, st.Error, st.At = a.count, a.status, a.err, a.at
 	}
+	if p := v.replicas[s].Paused; p != nil {
+		st.State, st.Error, st.At = StatePaused, p.String(), p.At
+	}
 	return st
 }
 
 var stateRank = map[State]int{
-	StateSuperseded: 0, StateApplied: 1, StatePending: 2, StateRejected: 3, StateUncertain: 4,
+	StateSuperseded: 0, StateApplied: 1, StatePending: 2, StatePaused: 3, StateRejected: 4, StateUncertain: 5,
 }
 
 // worst returns the state that is farthest from applied.
@@ -268,7 +275,7 @@ func (v *view) row(now time.Time) ResourceRow {
 	row.State = StateConverged
 	var behind, reasons []string
 	for _, s := range slices.Sorted(slices.Values(v.about.Placement)) {
-		st := ReplicaStatus{Local: v.replicas[s].Local, State: StateConverged}
+		st := ReplicaStatus{Local: v.replicas[s].Local, State: StateConverged, Paused: v.replicas[s].Paused}
 		for _, o := range v.history.ordered {
 			if v.settled(s, o) {
 				st.Applied++
@@ -296,7 +303,10 @@ func (v *view) row(now time.Time) ResourceRow {
 			}
 			behind = append(behind, string(v.name(s)))
 		}
-		if st.State != StateConverging && st.Reason != "" {
+		if st.Paused != nil && (st.State == StateConverged || st.State == StateConverging) {
+			st.Reason = st.Paused.String()
+		}
+		if st.Reason != "" && (st.State != StateConverging || st.Paused != nil) {
 			reasons = append(reasons, fmt.Sprintf("%s: %s", v.name(s), st.Reason))
 		}
 		row.State = worstResource(row.State, st.State)
@@ -307,7 +317,7 @@ func (v *view) row(now time.Time) ResourceRow {
 	case row.State == StateConverged && !exists:
 		row.State = StateDeleted
 	case row.State == StateConverging:
-		row.Reason = "waiting for " + strings.Join(behind, ", ")
+		row.Reason = strings.Join(append([]string{"waiting for " + strings.Join(behind, ", ")}, reasons...), "; ")
 		if held > 0 {
 			row.Reason = row.Sites[v.self].Reason
 		}

@@ -48,6 +48,7 @@ const (
 	StateRejected   State = "rejected"
 	StateSuperseded State = "superseded"
 	StateUncertain  State = "uncertain"
+	StatePaused     State = "paused" // the site leaves its replica as it is until it is resumed
 )
 
 // ResourceRow is the index entry of a resource: what lists show and what requests are looked up by.
@@ -81,6 +82,7 @@ type ReplicaStatus struct {
 	Applied int     `json:"applied"`
 	Pending int     `json:"pending"`
 	Reason  string  `json:"reason,omitempty"`
+	Paused  *Pause  `json:"paused,omitempty"`
 }
 
 // OperationRow is the index entry of an operation.

@@ -29,6 +29,9 @@ func (s *Site) Submit(ctx context.Context, r Request) (Answer, error) {
 		here := slices.Contains(r.Placement, s.cfg.Self)
 		switch {
 		case err == nil && row.Local != "" && !(r.Type == TypeCreate && r.Target == ""):
+			if paused := s.pausedHere(row); paused != nil && len(r.Via) > 0 {
+				return Answer{}, paused
+			}
 			return s.change(ctx, row, r, k)
 		case err == nil && len(r.Via) > 0:
 			return Answer{}, &Refusal{Status: http.StatusServiceUnavailable, Type: "no-replica",

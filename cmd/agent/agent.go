@@ -200,7 +200,7 @@ func (a *Agent) newServer() (err error) {
 	}
 	a.server, err = web.New(web.Config{Listen: a.cfg.API.Listen, Config: api.Config{
 		Application: a.catalog.Application, Catalog: a.catalog.Digest, Version: a.version, Services: services,
-		Store: a.store, Counter: a.store, Mesh: a.site, Network: a.network, Operator: a.site, Waiter: a.site,
+		Store: a.store, Counter: a.store, Mesh: a.site, Network: a.network, Operator: a.site, Waiter: a.site, Peer: a.network.Transport(),
 		Token: a.token, Ready: a.ready.check, Registry: registry, Log: a.log, Now: time.Now,
 	}})
 	return err
@@ -276,7 +276,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	fronts, served := errgroup.WithContext(ctx)
 	fronts.Go(func() error { return a.server.Serve(served, a.api) })
 	fronts.Go(func() error {
-		return serve(served, intercept.Peers(a.site, a.handlers), a.network.Listener(), "other sites")
+		return serve(served, intercept.Peers(a.site, a.handlers, a.server.Peers()), a.network.Listener(), "other sites")
 	})
 	for name, l := range a.listeners {
 		fronts.Go(func() error { return serve(served, a.handlers[name], l, "service "+string(name)) })

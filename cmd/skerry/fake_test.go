@@ -80,6 +80,20 @@ func startFake() *fakeAgent {
 		})
 	})
 	mux.HandleFunc("GET /api/v1/resources/{id}", func(w http.ResponseWriter, r *http.Request) { a.one(w, r, a.resources) })
+	mux.HandleFunc("POST /api/v1/resources/{id}/pause", func(w http.ResponseWriter, r *http.Request) {
+		var q struct{ Site, Reason string }
+		_ = json.NewDecoder(r.Body).Decode(&q)
+		if q.Site == "lyon" {
+			refuse(w, 503, "unreachable", "lyon cannot be reached; nothing has happened")
+			return
+		}
+		paused := m{"local_id": "", "state": "converging", "applied": 1, "pending": 2, "reason": "paused from paris: " + q.Reason,
+			"paused": m{"by": "paris", "at": before(0), "reason": q.Reason}}
+		a.answer(w, m{"id": alpine, "service": "images", "kind": "image", "collaboration": "replication", "state": "converging",
+			"reason": "waiting for nantes; nantes: paused from paris: " + q.Reason, "created_at": before(90 * time.Second), "sites": m{
+				"paris": m{"local_id": "7", "state": "converged", "applied": 3, "pending": 0, "reason": ""}, q.Site: paused}})
+	})
+	mux.HandleFunc("POST /api/v1/resources/{id}/resume", func(w http.ResponseWriter, r *http.Request) { a.one(w, r, a.resources) })
 	mux.HandleFunc("GET /api/v1/operations", func(w http.ResponseWriter, r *http.Request) {
 		a.page(w, r, a.operations, func(v map[string]any) bool { return r.FormValue("state") == "" || v["state"] == r.FormValue("state") })
 	})

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"net/url"
@@ -28,6 +29,9 @@ type replica struct {
 	Applied int    `json:"applied"`
 	Pending int    `json:"pending"`
 	Reason  string `json:"reason"`
+	Paused  *struct {
+		By string `json:"by"`
+	} `json:"paused"`
 }
 
 // bySite tells the sites, each with what is to be said of it; those of which there is something come first, for a
@@ -46,6 +50,10 @@ func bySite[T any](sites map[string]T, remark func(T) string) string {
 
 func (r replica) remark() string {
 	switch {
+	case r.Paused != nil && r.Pending > 0:
+		return fmt.Sprintf("paused, %d pending", r.Pending)
+	case r.Paused != nil:
+		return "paused"
 	case r.Pending > 0:
 		return fmt.Sprintf("%d pending", r.Pending)
 	case r.State != "converged":
@@ -55,8 +63,10 @@ func (r replica) remark() string {
 }
 
 type resourcesCommand struct {
-	List resourcesList `cmd:"" default:"withargs" help:"List resources, newest first (the default)."`
-	Show resourcesShow `cmd:"" help:"Show one resource, site by site."`
+	List   resourcesList `cmd:"" default:"withargs" help:"List resources, newest first (the default)."`
+	Show   resourcesShow `cmd:"" help:"Show one resource, site by site."`
+	Pause  pauseCommand  `cmd:"" help:"Let a site leave its replica as it is, until it is resumed."`
+	Resume resumeCommand `cmd:"" help:"End a pause: the site applies what has waited."`
 }
 
 func (resourcesCommand) Help() string { return resourcesList{}.Help() }
@@ -129,6 +139,10 @@ func (c *resourcesShow) Run(ctx context.Context, p *program) error {
 	if err != nil {
 		return err
 	}
+	return showResource(p, b)
+}
+
+func showResource(p *program, b json.RawMessage) error {
 	if p.json {
 		return p.printJSON(b)
 	}

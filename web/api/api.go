@@ -51,9 +51,11 @@ type Network interface {
 	Isolated() bool
 }
 
-// Operator settles rejected and uncertain operations. Errors may be *engine.Refusal; engine.ErrNotFound when there
-// is no such operation here.
+// Operator settles rejected and uncertain operations, and pauses this site's replica of a resource on behalf of a site.
+// Errors may be *engine.Refusal; engine.ErrNotFound when there is no such operation or document here.
 type Operator interface {
+	Pause(ctx context.Context, id engine.DocumentID, by engine.SiteID, reason string) error
+	Resume(ctx context.Context, id engine.DocumentID) error
 	Retry(ctx context.Context, id engine.OperationID) error
 	Done(ctx context.Context, id engine.OperationID) error
 	Drop(ctx context.Context, id engine.OperationID) error
@@ -85,6 +87,9 @@ type Config struct {
 	Network  Network
 	Operator Operator
 	Waiter   Waiter
+	// Peer carries calls to the agents of other sites: the URL's host is a SiteID. Its error wraps
+	// engine.ErrUnreachable when it is certain that the other site has got nothing.
+	Peer http.RoundTripper
 	// Token makes the text that a new site's configuration needs.
 	Token func(i engine.Invitation, secret []byte) string
 	// Ready returns why the site does not serve yet or any more; nil when it does.
@@ -121,7 +126,7 @@ func New(c Config) (*API, error) {
 	var missing []error
 	for name, absent := range map[string]bool{
 		"Store": c.Store == nil, "Counter": c.Counter == nil, "Mesh": c.Mesh == nil, "Network": c.Network == nil,
-		"Operator": c.Operator == nil, "Waiter": c.Waiter == nil, "Token": c.Token == nil, "Ready": c.Ready == nil,
+		"Operator": c.Operator == nil, "Waiter": c.Waiter == nil, "Peer": c.Peer == nil, "Token": c.Token == nil, "Ready": c.Ready == nil,
 		"Registry": c.Registry == nil, "Log": c.Log == nil, "Now": c.Now == nil,
 	} {
 		if absent {

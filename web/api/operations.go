@@ -58,6 +58,7 @@ type OperationQuery struct {
 // OperationStates are the states that a list can be filtered by.
 var OperationStates = []engine.State{
 	engine.StatePending, engine.StateApplied, engine.StateRejected, engine.StateSuperseded, engine.StateUncertain,
+	engine.StatePaused,
 }
 
 // Operations lists operations.

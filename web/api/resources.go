@@ -32,6 +32,7 @@ type Replica struct {
 	Applied int    `json:"applied"`
 	Pending int    `json:"pending"`
 	Reason  string `json:"reason"`
+	Paused  *Pause `json:"paused"` // nil: it is not
 }
 
 // ResourceList is one page of resources, newest first. Next is empty on the last one.
@@ -221,7 +222,7 @@ func (n names) resource(r engine.ResourceRow) Resource {
 		CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, document: r.Document,
 	}
 	for id, s := range r.Sites {
-		v.Sites[n.of(id)] = Replica{string(s.Local), string(s.State), s.Applied, s.Pending, s.Reason}
+		v.Sites[n.of(id)] = Replica{string(s.Local), string(s.State), s.Applied, s.Pending, s.Reason, pauseOf(s.Paused)}
 	}
 	return v
 }

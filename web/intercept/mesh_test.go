@@ -119,7 +119,7 @@ func newMeshWith(t *testing.T, limits Limits, headerTimeout time.Duration) *mesh
 		listener.Start()
 		t.Cleanup(listener.Close)
 		s.url = listener.URL
-		peers := Peers(s, map[engine.ServiceName]*Handler{"images": s.handler})
+		peers := Peers(s, map[engine.ServiceName]*Handler{"images": s.handler}, http.NotFoundHandler())
 		s.peers = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			r.RemoteAddr = r.Header.Get("X-Test-From")
 			r.Header.Del("X-Test-From")

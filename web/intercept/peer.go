@@ -26,8 +26,8 @@ const (
 const maxVia = 8
 
 // Peers returns the handler for the requests of other sites' agents. Their connections have proved who they are: the
-// RemoteAddr of a request is a SiteID.
-func Peers(m engine.Membership, services map[engine.ServiceName]*Handler) http.Handler {
+// RemoteAddr of a request is a SiteID. What names no service is for the agent itself.
+func Peers(m engine.Membership, services map[engine.ServiceName]*Handler, agent http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		from := engine.SiteID(r.RemoteAddr)
 		if !m.IsMember(from) {
@@ -35,6 +35,10 @@ func Peers(m engine.Membership, services map[engine.ServiceName]*Handler) http.H
 			return
 		}
 		name := r.Header.Get(headerService)
+		if name == "" {
+			agent.ServeHTTP(w, r)
+			return
+		}
 		h := services[engine.ServiceName(name)]
 		if h == nil {
 			problem.Write(w, http.StatusUnprocessableEntity, "unknown-service", "there is no service "+printable(name)+" at this site", nil)

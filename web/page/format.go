@@ -157,7 +157,7 @@ func tone(state string) string {
 		return "good"
 	case "converging", "pending", "accepted":
 		return "busy"
-	case "degraded", "uncertain", "unreachable", "differs", "clock-off":
+	case "degraded", "uncertain", "unreachable", "differs", "clock-off", "paused":
 		return "warn"
 	case "conflict", "rejected":
 		return "bad"
@@ -188,6 +188,8 @@ func meaning(state string) string {
 		return "a later operation made it void"
 	case "uncertain":
 		return "it is not known whether it ran"
+	case "paused":
+		return "somebody told the site to leave its replica as it is, until it is resumed"
 	}
 	return ""
 }

@@ -1,0 +1,124 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/web/problem"
+)
+
+const (
+	elsewhereWait  = 10 * time.Second // for another site's answer to a call that it is to carry out
+	elsewhereBytes = 8 << 20          // of that answer
+	peerKey        = "skerry-peer"    // of the asking site, in an echo.Context
+)
+
+// MountPeers adds the calls that other sites' agents pass on to this one. Their connections have proved who they are: the
+// RemoteAddr of a request is a SiteID. They concern this site alone and go no further.
+func (a *API) MountPeers(e *echo.Echo) {
+	g := e.Group("/api/v1", func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) error {
+			from := engine.SiteID(c.Request().RemoteAddr)
+			if _, ok := a.names().byID[from]; !ok {
+				return refuse(http.StatusForbidden, "stranger", "only members of the mesh are served here")
+			}
+			c.Set(peerKey, from)
+			return next(c)
+		}
+	})
+	a.mountRouted(g)
+}
+
+// mountRouted adds the calls that are carried out by the site that they name.
+func (a *API) mountRouted(g *echo.Group) {
+	for _, verb := range PauseVerbs {
+		g.POST("/resources/:id/"+verb, func(c echo.Context) error { return a.postPause(c, verb) })
+	}
+}
+
+// asker is the site that a call comes from: this one, or the one whose agent has passed it on.
+func (a *API) asker(c echo.Context) engine.SiteID {
+	if id, ok := c.Get(peerKey).(engine.SiteID); ok {
+		return id
+	}
+	return a.Mesh.Self()
+}
+
+// here reports whether a call that names site is for this one. What another agent has passed on must be.
+func (a *API) here(from, site engine.SiteID) (bool, error) {
+	switch self := a.Mesh.Self(); {
+	case site == self:
+		return true, nil
+	case from != self:
+		return false, refuse(http.StatusLoopDetected, "loop", "the call is for another site than this one; nothing has happened")
+	}
+	return false, nil
+}
+
+// askSite has another site carry out a call and decodes its answer into v; a refusal of that site is this one's.
+func (a *API) askSite(ctx context.Context, site engine.SiteID, method, target string, body, v any) error {
+	name := a.names().of(site)
+	if !a.Network.Status()[site].Reachable {
+		return refuse(http.StatusServiceUnavailable, "unreachable", "%s cannot be reached; nothing has happened", name)
+	}
+	ctx, cancel := context.WithTimeout(ctx, elsewhereWait)
+	defer cancel()
+	var sent io.Reader = http.NoBody
+	if body != nil {
+		b, err := encode(body)
+		if err != nil {
+			return fmt.Errorf("ask %s: %w", name, err)
+		}
+		sent = bytes.NewReader(b)
+	}
+	r, err := http.NewRequestWithContext(ctx, method, "http://"+string(site)+"/api/v1"+target, sent)
+	if err != nil {
+		return fmt.Errorf("ask %s: %w", name, err)
+	}
+	if body != nil {
+		r.Header.Set("Content-Type", echo.MIMEApplicationJSON)
+	}
+	resp, err := a.Peer.RoundTrip(r)
+	switch {
+	case errors.Is(err, engine.ErrUnreachable):
+		return &engine.Refusal{Status: http.StatusServiceUnavailable, Type: "unreachable", Err: err,
+			Detail: fmt.Sprintf("%s cannot be reached; nothing has happened", name)}
+	case err != nil:
+		return uncertainAnswer(name, err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(io.LimitReader(resp.Body, elsewhereBytes))
+	if err != nil {
+		return uncertainAnswer(name, err)
+	}
+	if resp.StatusCode >= 300 {
+		return refusalOf(name, resp, b)
+	}
+	if err := json.Unmarshal(b, v); err != nil {
+		return uncertainAnswer(name, err)
+	}
+	return nil
+}
+
+func uncertainAnswer(name string, err error) *engine.Refusal {
+	return &engine.Refusal{Status: http.StatusGatewayTimeout, Type: "upstream", Err: err,
+		Detail: fmt.Sprintf("%s gave no certain answer; look there, and ask again: asking twice does nothing twice", name)}
+}
+
+// refusalOf reads what another site has refused.
+func refusalOf(name string, resp *http.Response, b []byte) *engine.Refusal {
+	var p struct{ Type, Detail string }
+	if err := json.Unmarshal(b, &p); err != nil || len(p.Type) <= len(problem.Prefix) {
+		return uncertainAnswer(name, fmt.Errorf("it answered %d without a problem", resp.StatusCode))
+	}
+	return refuse(resp.StatusCode, p.Type[len(problem.Prefix):], "%s: %s", name, p.Detail)
+}

@@ -1,0 +1,94 @@
+package webtest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/web/api"
+)
+
+// Pause implements api.Operator.
+func (s *Site) Pause(_ context.Context, id engine.DocumentID, by engine.SiteID, reason string) error {
+	return s.setPause("Pause", id, s.self, &engine.Pause{By: s.nameOf(by), At: s.now(), Reason: reason})
+}
+
+// Resume implements api.Operator.
+func (s *Site) Resume(_ context.Context, id engine.DocumentID) error {
+	return s.setPause("Resume", id, s.self, nil)
+}
+
+func (s *Site) setPause(method string, id engine.DocumentID, at engine.SiteID, p *engine.Pause) error {
+	if err := s.fault(method); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := slices.IndexFunc(s.resources, func(r engine.ResourceRow) bool { return r.Document == id })
+	if i < 0 {
+		return fmt.Errorf("document %s: %w", id, engine.ErrNotFound)
+	}
+	st := s.resources[i].Sites[at]
+	st.Paused = p
+	s.resources[i].Sites[at] = st
+	return nil
+}
+
+func (s *Site) nameOf(id engine.SiteID) engine.SiteName {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, m := range s.members {
+		if m.ID == id {
+			return m.Name
+		}
+	}
+	return engine.SiteName(id)
+}
+
+// peers answers for the agents of the other sites, as far as this site's own index tells.
+type peers struct{ site *Site }
+
+// RoundTrip implements http.RoundTripper.
+func (p peers) RoundTrip(r *http.Request) (*http.Response, error) {
+	if err := p.site.fault("Peer"); err != nil {
+		return nil, err
+	}
+	w := httptest.NewRecorder()
+	mux := http.NewServeMux()
+	for _, verb := range api.PauseVerbs {
+		mux.HandleFunc("POST /api/v1/resources/{id}/"+verb, func(w http.ResponseWriter, r *http.Request) { p.pause(w, r, verb) })
+	}
+	mux.ServeHTTP(w, r)
+	return w.Result(), nil
+}
+
+func (p peers) pause(w http.ResponseWriter, r *http.Request, verb string) {
+	var q api.PauseRequest
+	if err := json.NewDecoder(r.Body).Decode(&q); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	rows, _, err := p.site.Resources(r.Context(), engine.ResourceFilter{ID: engine.ResourceID(r.PathValue("id"))})
+	if err != nil || len(rows) != 1 {
+		http.Error(w, fmt.Sprint(rows, err), http.StatusNotFound)
+		return
+	}
+	var pause *engine.Pause
+	v := api.Resource{ID: r.PathValue("id"), State: string(rows[0].State), Sites: map[string]api.Replica{}}
+	if verb == "pause" {
+		pause = &engine.Pause{By: p.site.nameOf(p.site.self), At: p.site.now(), Reason: q.Reason}
+		v.Sites[string(p.site.nameOf(engine.SiteID(q.Site)))] = api.Replica{State: string(rows[0].State), Paused: &api.Pause{By: string(pause.By), At: pause.At, Reason: pause.Reason}}
+	}
+	if err := p.site.setPause("Peer", rows[0].Document, engine.SiteID(q.Site), pause); err != nil {
+		http.Error(w, err.Error(), http.StatusNotFound)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if err := json.NewEncoder(w).Encode(v); err != nil {
+		panic(err) // it is nothing but text and times
+	}
+}
