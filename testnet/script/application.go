@@ -1,0 +1,229 @@
+package script
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	jsonpatch "github.com/evanphx/json-patch/v5"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/glue"
+)
+
+// application is one site's instance of an application that keeps JSON objects and opaque bytes below them. It assigns
+// identifiers unless clients choose them.
+type application struct {
+	site    string
+	glue    *glue.Client // presents what it answers, as it would an application over HTTP
+	trace   *trace
+	next    int
+	objects map[string]map[string]any
+	files   map[string]string // by path
+	acts    map[string][]string
+	answers map[string]engine.Reply // by Idempotency-Key, for kinds that honour it
+	faults  []string
+	down    bool
+}
+
+func newApplication(site string, t *trace) *application {
+	return &application{site: site, trace: t, objects: map[string]map[string]any{}, files: map[string]string{},
+		acts: map[string][]string{}, answers: map[string]engine.Reply{}}
+}
+
+var errNoAnswer = errors.New("the connection broke before the answer")
+
+// Do implements engine.Application.
+func (a *application) Do(_ context.Context, c engine.Call) (engine.Reply, error) {
+	path := strings.ReplaceAll(c.Path, "{id}", string(c.Local))
+	asked := strings.TrimSpace(fmt.Sprintf("app %s %s %s", c.Method, path, c.Body))
+	if a.down {
+		a.trace.add(a.site, asked+" → cannot be reached")
+		return engine.Reply{}, engine.ErrUnreachable
+	}
+	if c.Method == http.MethodGet {
+		r := a.serve(c)
+		a.trace.add(a.site, fmt.Sprintf("%s → %d %s", asked, r.Status, r.Body))
+		return r, nil
+	}
+	if r, ok := a.answers[c.Key]; ok && c.Kind.HonoursKey {
+		a.trace.add(a.site, fmt.Sprintf("%s → %d, as before for this Idempotency-Key", asked, r.Status))
+		return r, nil
+	}
+	fault := ""
+	if len(a.faults) > 0 {
+		fault, a.faults = a.faults[0], a.faults[1:]
+	}
+	if status, err := strconv.Atoi(fault); err == nil {
+		a.trace.add(a.site, fmt.Sprintf("%s → %d, and has not done it", asked, status))
+		return engine.Reply{Status: status, Header: http.Header{}}, nil
+	}
+	if fault == "lost" {
+		a.trace.add(a.site, asked+" → no answer, and it has not done it")
+		return engine.Reply{}, errNoAnswer
+	}
+	r := a.serve(c)
+	a.answers[c.Key] = r
+	if fault == "unanswered" {
+		a.trace.add(a.site, asked+" → no answer, and it has done it")
+		return engine.Reply{}, errNoAnswer
+	}
+	made := ""
+	if r.Local != "" {
+		made = " " + string(r.Local)
+	}
+	a.trace.add(a.site, fmt.Sprintf("%s → %d%s", asked, r.Status, made))
+	return r, nil
+}
+
+func (a *application) serve(c engine.Call) engine.Reply {
+	r := a.do(c)
+	r.Header = http.Header{"Content-Type": {"application/json"}}
+	return r
+}
+
+func (a *application) do(c engine.Call) engine.Reply {
+	id := string(c.Local)
+	below := strings.TrimPrefix(c.Path, c.Kind.Item)
+	if !strings.HasPrefix(c.Path, c.Kind.Item) {
+		below = ""
+	}
+	var body map[string]any
+	if len(c.Body) > 0 && below == "" && !(c.Method == http.MethodPatch && c.Body[0] == '[') {
+		if err := json.Unmarshal(c.Body, &body); err != nil {
+			return engine.Reply{Status: http.StatusBadRequest, Body: []byte(err.Error())}
+		}
+	}
+	if c.Path == c.Kind.Collection {
+		if id == "" {
+			a.next++
+			id = fmt.Sprintf("%s-%d", a.site, a.next)
+		}
+		if a.objects[id] != nil {
+			return engine.Reply{Status: http.StatusConflict}
+		}
+		return a.put(id, body, http.StatusCreated)
+	}
+	o, ok := a.objects[id]
+	if !ok && c.Method == http.MethodPut && below == "" && c.Kind.ID.From == engine.IDFromPath {
+		return a.put(id, body, http.StatusCreated)
+	}
+	if !ok {
+		return engine.Reply{Status: http.StatusNotFound}
+	}
+	switch {
+	case c.Method == http.MethodGet && below != "":
+		return engine.Reply{Status: http.StatusOK, Body: []byte(a.files[id+below])}
+	case c.Method == http.MethodPut && below != "":
+		a.files[id+below] = string(c.Body)
+		return engine.Reply{Status: http.StatusOK}
+	case c.Method == http.MethodPost:
+		a.act(id, strings.TrimPrefix(below, "/"), c.Body)
+	case c.Method == http.MethodPut:
+		return a.put(id, body, http.StatusOK)
+	case c.Method == http.MethodPatch && body == nil:
+		patch, err := jsonpatch.DecodePatch(c.Body)
+		if err != nil {
+			return engine.Reply{Status: http.StatusBadRequest, Body: []byte(err.Error())}
+		}
+		after, err := patch.Apply(encode(o))
+		if err != nil {
+			return engine.Reply{Status: http.StatusUnprocessableEntity, Body: []byte(err.Error())}
+		}
+		clear(o)
+		if err := json.Unmarshal(after, &o); err != nil {
+			return engine.Reply{Status: http.StatusUnprocessableEntity, Body: []byte(err.Error())}
+		}
+	case c.Method == http.MethodPatch:
+		merge(o, body)
+	case c.Method == http.MethodDelete:
+		delete(a.objects, id)
+		maps.DeleteFunc(a.files, func(path, _ string) bool { return strings.HasPrefix(path, id+"/") })
+		delete(a.acts, id)
+		return engine.Reply{Status: http.StatusNoContent}
+	}
+	return engine.Reply{Status: http.StatusOK, Body: encode(o)}
+}
+
+func (a *application) put(id string, body map[string]any, status int) engine.Reply {
+	if body == nil {
+		body = map[string]any{}
+	}
+	body["id"] = id
+	a.objects[id] = body
+	return engine.Reply{Status: status, Body: encode(body), Local: engine.LocalID(id)}
+}
+
+// act does what this application's actions do: start and stop switch, incr adds, everything else only happens.
+func (a *application) act(id, name string, body []byte) {
+	o := a.objects[id]
+	switch name {
+	case "start":
+		o["power"] = "on"
+	case "stop":
+		o["power"] = "off"
+	case "incr":
+		by := struct{ By float64 }{1}
+		_ = json.Unmarshal(body, &by) // without a body it adds one
+		count, _ := o["count"].(float64)
+		o["count"] = count + by.By
+	}
+	a.acts[id] = append(a.acts[id], name)
+}
+
+// merge is RFC 7396.
+func merge(o, patch map[string]any) {
+	for name, v := range patch {
+		inner, isObject := v.(map[string]any)
+		was, wasObject := o[name].(map[string]any)
+		switch {
+		case v == nil:
+			delete(o, name)
+		case isObject:
+			if !wasObject {
+				was = map[string]any{}
+				o[name] = was
+			}
+			merge(was, inner)
+		default:
+			o[name] = v
+		}
+	}
+}
+
+// Present implements engine.Application.
+func (a *application) Present(ctx context.Context, k *engine.Kind, r engine.Reply) (engine.Reply, error) {
+	return a.glue.Present(ctx, k, r)
+}
+
+// holds describes what the application has.
+func (a *application) holds() []string {
+	var lines []string
+	for _, id := range slices.Sorted(maps.Keys(a.objects)) {
+		line := string(encode(a.objects[id]))
+		for _, path := range slices.Sorted(maps.Keys(a.files)) {
+			if strings.HasPrefix(path, id+"/") {
+				line += fmt.Sprintf(", %s is %q", path, a.files[path])
+			}
+		}
+		if acts := a.acts[id]; len(acts) > 0 {
+			line += ", did " + strings.Join(acts, ", ")
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+func encode(v any) []byte {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // it was decoded from JSON
+	}
+	return b
+}

@@ -1,0 +1,278 @@
+package script
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/testnet/failpoint"
+)
+
+// command plays one command.
+func (w *world) command(ctx context.Context, p part) error {
+	word, rest, _ := strings.Cut(p.command, " ")
+	if name, ok := strings.CutSuffix(word, ":"); ok {
+		s, err := w.site(name)
+		if err != nil {
+			return err
+		}
+		return w.at(ctx, s, rest)
+	}
+	args := strings.Fields(rest)
+	switch word {
+	case "sites":
+		return w.found(ctx, args)
+	case "catalog":
+		return w.read(strings.Join(p.block, "\n"))
+	case "heal":
+		clear(w.cut)
+		w.changed(ctx)
+		return nil
+	case "deliver":
+		from, to, ok := strings.Cut(rest, ">")
+		if !ok {
+			return w.deliver(ctx, nil, nil)
+		}
+		a, err := w.site(from)
+		b, err2 := w.site(to)
+		if err := errors.Join(err, err2); err != nil {
+			return err
+		}
+		return w.deliver(ctx, a, b)
+	case "wait":
+		d, err := time.ParseDuration(rest)
+		if err == nil {
+			w.wait(ctx, d)
+		}
+		return err
+	case "show":
+		return w.show(ctx)
+	case "cut", "crash", "restart":
+		if len(args) == 0 {
+			return errors.New("which site?")
+		}
+		s, err := w.site(args[0])
+		if err != nil {
+			return err
+		}
+		switch word {
+		case "cut":
+			w.cut[s] = true
+			w.changed(ctx)
+		case "crash":
+			s.doom = dooms[strings.TrimPrefix(strings.Join(args[1:], " "), "before ")]
+			if s.doom == nil {
+				return errors.New("before what?")
+			}
+		case "restart":
+			return s.restart(ctx)
+		}
+		return nil
+	}
+	return errors.New("there is no such command")
+}
+
+// restart starts the agent anew from what is on its disk, and does what it finds to do.
+func (s *site) restart(ctx context.Context) error {
+	if err := s.stop(); err != nil {
+		return err
+	}
+	for _, d := range s.world.described { // what it had heard and not stored is news again
+		maps.DeleteFunc(d.replicas, func(key string, _ engine.Replica) bool { return strings.HasPrefix(key, s.name+" ") })
+	}
+	if err := s.start(ctx); err != nil {
+		return err
+	}
+	s.work(ctx)
+	return nil
+}
+
+// dooms are the ends that a script can name, by what an agent does not live to see.
+var dooms = map[string]func(failpoint.Point) bool{
+	"intent":  is(failpoint.Before(failpoint.CommitIntent)),
+	"request": around(".before"),
+	"answer":  around(".after"),
+	"commit":  is(failpoint.Before(failpoint.CommitOwn)),
+	"publish": is(failpoint.Before(failpoint.Publish)),
+	"merge":   is(failpoint.Before(failpoint.CommitMerge)),
+}
+
+func is(p failpoint.Point) func(failpoint.Point) bool {
+	return func(q failpoint.Point) bool { return q == p }
+}
+
+// around matches one side of every request that changes something.
+func around(side string) func(failpoint.Point) bool {
+	return func(p failpoint.Point) bool {
+		thing, ok := strings.CutSuffix(string(p), side)
+		return ok && strings.HasPrefix(thing, "request-") && thing != failpoint.RequestLook
+	}
+}
+
+// at plays a command about one site.
+func (w *world) at(ctx context.Context, s *site, text string) error {
+	word, rest, _ := strings.Cut(text, " ")
+	switch word {
+	case "fail":
+		what, ok := strings.CutPrefix(rest, "next ")
+		if !ok {
+			return errors.New("fail next what?")
+		}
+		s.app.faults = append(s.app.faults, what)
+	case "down", "up":
+		s.app.down = word == "down"
+	case "app":
+		return w.behind(ctx, s, rest)
+	case "retry", "done", "drop":
+		id, ok := w.trace.operation(rest)
+		if !ok {
+			return fmt.Errorf("there is no operation %s yet", rest)
+		}
+		decide := map[string]func(context.Context, engine.OperationID) error{"retry": s.Retry, "done": s.Done, "drop": s.Drop}[word]
+		if err := decide(ctx, engine.OperationID(id)); err != nil {
+			w.trace.add("person", "is told "+err.Error())
+		}
+		s.work(ctx)
+	default:
+		r, err := w.parseRequest(word, rest)
+		if err != nil {
+			return err
+		}
+		w.request(ctx, s, r)
+		s.work(ctx)
+	}
+	return nil
+}
+
+// request is what a client asks for.
+type request struct {
+	method, path, body, as, key, media string
+	sites                              []string
+	scope                              string
+}
+
+func (w *world) parseRequest(method, text string) (request, error) {
+	r := request{method: method, media: "application/json"}
+	if method == http.MethodPatch {
+		r.media = "application/merge-patch+json"
+	}
+	r.path, text, _ = strings.Cut(text, " ")
+	if strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[") || strings.HasPrefix(text, `"`) {
+		var body json.RawMessage
+		d := json.NewDecoder(strings.NewReader(text))
+		if err := d.Decode(&body); err != nil {
+			return r, err
+		}
+		r.body, text = string(body), text[d.InputOffset():]
+	}
+	words := strings.Fields(text)
+	for i := 0; i < len(words); i += 2 {
+		if i+1 == len(words) {
+			return r, fmt.Errorf("%s what?", words[i])
+		}
+		value := words[i+1]
+		switch words[i] {
+		case "as":
+			r.as = value
+		case "key":
+			r.key = value
+		case "type":
+			r.media = value
+		case "scope", "&":
+			r.sites = append(r.sites, value)
+		default:
+			return r, fmt.Errorf("%q is no option of a request", words[i])
+		}
+	}
+	if strings.HasPrefix(r.body, `"`) { // opaque bytes
+		var s string
+		if err := json.Unmarshal([]byte(r.body), &s); err != nil {
+			return r, err
+		}
+		r.body, r.media = s, "application/octet-stream"
+	}
+	if len(r.sites) > 0 {
+		r.scope = fmt.Sprintf("{%s: %s}", service, strings.Join(r.sites, " & "))
+	}
+	return r, nil
+}
+
+// identify puts the identifiers in place of the names that the script has given.
+func (w *world) identify(path string) string {
+	segments := strings.Split(path, "/")
+	for i, s := range segments {
+		for id, name := range w.trace.names {
+			if name == s && strings.HasPrefix(id, "id-") {
+				segments[i] = id
+			}
+		}
+	}
+	return strings.Join(segments, "/")
+}
+
+// request plays a request of a client.
+func (w *world) request(ctx context.Context, s *site, r request) {
+	if s.dead {
+		w.trace.add("client", "finds no agent")
+		return
+	}
+	w.now = w.now.Add(time.Second)
+	m, ok := s.glue.Router(service).Match(r.method, w.identify(r.path), http.Header{"Content-Type": {r.media}})
+	if !ok {
+		w.trace.add("client", "asks for what the catalog does not know")
+		return
+	}
+	q := engine.Request{Kind: m.Kind, Type: m.Type, Method: r.method, Path: m.Path, Target: m.Target, Body: []byte(r.body),
+		Scope: r.scope, Key: r.key, Caller: "client"}
+	if r.body != "" {
+		q.Header = map[string]string{"Content-Type": r.media}
+	}
+	for _, name := range r.sites {
+		other, err := w.site(name)
+		if err != nil {
+			w.trace.add("client", err.Error())
+			return
+		}
+		q.Placement = append(q.Placement, other.id)
+	}
+	if r.as != "" {
+		w.trace.as = r.as
+	}
+	a, err := s.Submit(ctx, q)
+	var refusal *engine.Refusal
+	switch {
+	case s.dead:
+		w.trace.add("client", "gets no answer")
+	case errors.As(err, &refusal):
+		w.trace.add("client", fmt.Sprintf("%d %s: %s", refusal.Status, refusal.Type, refusal.Detail))
+	case err != nil:
+		w.trace.add("client", "500 "+err.Error())
+	default:
+		w.trace.add("client", fmt.Sprintf("%d %s %s", a.Status, a.Operation, bytes.TrimSpace(a.Body)))
+	}
+}
+
+// behind asks the application itself.
+func (w *world) behind(ctx context.Context, s *site, text string) error {
+	method, rest, _ := strings.Cut(text, " ")
+	r, err := w.parseRequest(method, rest)
+	if err != nil {
+		return err
+	}
+	m, ok := s.glue.Router(service).Match(r.method, r.path, http.Header{"Content-Type": {r.media}})
+	if !ok {
+		return errors.New("the catalog knows no such path")
+	}
+	down := s.app.down
+	s.app.down = false
+	_, err = s.app.Do(ctx, engine.Call{Kind: m.Kind, Method: r.method, Path: m.Path, Local: engine.LocalID(m.Target), Body: []byte(r.body)})
+	s.app.down = down
+	return err
+}

@@ -1,0 +1,122 @@
+package script
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/skerry/skerry/engine"
+)
+
+// described is what the trace has told of a document: whatever it tells next, it tells as the difference.
+type described struct {
+	operations []*engine.Operation
+	replicas   map[string]engine.Replica // by who knows of it and whose it is
+}
+
+// describe says what entries of a document tell a site that it has not known, in words; what operations set only where it
+// publishes them. It is empty for the mesh document.
+func (w *world) describe(s *site, id engine.DocumentID, entries []engine.Entry, publishes bool) string {
+	d := w.described[id]
+	if d == nil {
+		d = &described{replicas: map[string]engine.Replica{}}
+		w.described[id] = d
+	}
+	var operations, rest []string
+	sorted := slices.Clone(entries)
+	slices.SortFunc(sorted, func(a, b engine.Entry) int { return strings.Compare(a.Key, b.Key) })
+	var list []*engine.Operation
+	for _, e := range sorted {
+		if e.Map != engine.MapOperations {
+			continue
+		}
+		o, err := engine.DecodeOperation(e.Key, e.Value)
+		if err != nil {
+			return err.Error()
+		}
+		list = append(list, o)
+		if !slices.ContainsFunc(d.operations, func(p *engine.Operation) bool { return p.ID == o.ID }) {
+			d.operations = append(d.operations, o)
+		}
+	}
+	slices.SortFunc(list, engine.Compare)
+	for _, o := range list {
+		text := fmt.Sprintf("%s %s", o.ID, o.Type)
+		if publishes {
+			text += changes(o.Change)
+		}
+		operations = append(operations, text)
+	}
+	for _, e := range sorted {
+		switch e.Map {
+		case engine.MapReplicas:
+			if text := d.replica(s, e); text != "" {
+				rest = append(rest, text)
+			}
+		case engine.MapOutcomes:
+			rest = append(rest, outcome(e))
+		}
+	}
+	return strings.Join(append(operations, rest...), "; ")
+}
+
+func changes(c *engine.Change) string {
+	if c.Empty() {
+		return ""
+	}
+	var parts []string
+	for p, v := range c.Set {
+		parts = append(parts, fmt.Sprintf("%s=%s", p, v))
+	}
+	for _, p := range c.Unset {
+		parts = append(parts, fmt.Sprintf("%s gone", p))
+	}
+	slices.Sort(parts)
+	return " sets " + strings.Join(parts, " ")
+}
+
+// replica says what has become settled at a site, as far as another one has not known.
+func (d *described) replica(hearer *site, e engine.Entry) string {
+	var now engine.Replica
+	if err := json.Unmarshal(e.Value, &now); err != nil {
+		return err.Error()
+	}
+	key := hearer.name + " " + e.Key
+	before := d.replicas[key]
+	d.replicas[key] = now
+	text := ""
+	slices.SortFunc(d.operations, engine.Compare)
+	for _, o := range d.operations {
+		if o.Seq > before.Settled[o.Origin] && o.Seq <= now.Settled[o.Origin] {
+			text += " " + string(o.ID)
+		}
+	}
+	if text == "" && now.Local == before.Local {
+		return ""
+	}
+	text = e.Key + " settled" + text
+	switch {
+	case now.Local != before.Local && now.Local == "":
+		text += ", nothing there"
+	case now.Local != before.Local:
+		text += ", as " + string(now.Local)
+	}
+	return text
+}
+
+func outcome(e engine.Entry) string {
+	var out engine.Outcome
+	if err := json.Unmarshal(e.Value, &out); err != nil {
+		return err.Error()
+	}
+	site, id, _ := strings.Cut(e.Key, "/")
+	text := fmt.Sprintf("%s %s at %s", id, out.State, site)
+	if out.Status != 0 {
+		text += fmt.Sprintf(" (%d)", out.Status)
+	}
+	if out.Error != "" {
+		text += ": " + out.Error
+	}
+	return text
+}

@@ -1,0 +1,38 @@
+// Package script plays what happens between sites as a text that a person can read: commands, and below each the trace
+// of what it brought about. The scripts are in testdata; each shows one situation and says why it has to end as it does.
+//
+//	# Two sites change different fields: both changes count.
+//	sites paris nantes
+//	paris: PUT /images/web {"tag":1} scope paris & nantes
+//	----
+//	paris   intent #1
+//	paris   app PUT /images/web {"tag":1} → 201
+//	…
+//
+// A site has the real engine, documents, store and catalog; the network and the application are plain memory. Time stands
+// still but for a second before each request and what "wait" says; identifiers are numbers; each site does one job after
+// the other when a command lets it. So a script has the same trace every time, and go test -run TestScripts -update writes
+// the traces anew.
+//
+// The commands:
+//
+//	sites NAME...                   makes a mesh of these sites; ids rise in this order
+//	catalog                         the indented lines below are the service of the catalog, in YAML; comes before sites
+//	SITE: METHOD PATH [BODY] [scope SITE & SITE] [as NAME] [key KEY] [type MEDIA]
+//	                                a request of a client of SITE; NAME stands for the identifier of what it makes
+//	SITE: app METHOD PATH [BODY]    a request straight to the application, behind the agent's back
+//	SITE: fail next WHAT            the next request to its application that changes something is answered with a status;
+//	                                or is "lost" before it is done, or "unanswered" after it was done
+//	SITE: down, SITE: up            its application cannot be reached, or can again
+//	SITE: retry OP, done OP, drop OP
+//	                                a person decides about an operation
+//	cut SITE, heal                  SITE is cut off from all others; all sites reach each other again
+//	deliver [SITE>SITE]             sites that reach each other exchange what they lack and do what is due, until all is
+//	                                quiet; or one takes from one
+//	crash SITE before WHAT          its agent dies before the next WHAT: intent, request, answer, commit, publish, merge
+//	restart SITE                    its agent starts anew from what is on its disk
+//	wait DURATION                   time passes, and sites do what becomes due
+//	show                            what each application holds and what each site says of it
+//
+// Operations are numbered in the order in which the trace first names them.
+package script

@@ -1,0 +1,76 @@
+package script
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/skerry/skerry/engine"
+)
+
+// show tells what each application holds and what each site says of it.
+func (w *world) show(ctx context.Context) error {
+	for _, s := range w.sites {
+		held := s.app.holds()
+		if len(held) == 0 {
+			w.trace.add(s.name, "holds nothing")
+		}
+		for _, line := range held {
+			w.trace.add(s.name, "holds "+line)
+		}
+		if s.dead {
+			w.trace.add(s.name, "is dead")
+			continue
+		}
+		resources, _, err := s.store.Resources(ctx, engine.ResourceFilter{})
+		if err != nil {
+			return err
+		}
+		deleted, _, err := s.store.Resources(ctx, engine.ResourceFilter{State: engine.StateDeleted})
+		if err != nil {
+			return err
+		}
+		resources = append(resources, deleted...)
+		slices.SortFunc(resources, func(a, b engine.ResourceRow) int { return a.CreatedAt.Compare(b.CreatedAt) })
+		for _, r := range resources {
+			text := fmt.Sprintf("says %s is %s", r.ID, r.State)
+			if r.Reason != "" {
+				text += ": " + r.Reason
+			}
+			w.trace.add(s.name, text)
+		}
+		if err := w.operations(ctx, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// operations tells of those that are not simply applied everywhere.
+func (w *world) operations(ctx context.Context, s *site) error {
+	list, _, err := s.store.Operations(ctx, engine.OperationFilter{})
+	if err != nil {
+		return err
+	}
+	slices.SortStableFunc(list, func(a, b engine.OperationRow) int { return a.IssuedAt.Compare(b.IssuedAt) })
+	for _, o := range list {
+		var states []string
+		for _, at := range slices.Sorted(maps.Keys(o.Sites)) {
+			st := o.Sites[at]
+			if st.State == engine.StateApplied {
+				continue
+			}
+			text := fmt.Sprintf("%s at %s", st.State, at)
+			if st.Error != "" {
+				text += " (" + strings.TrimSpace(st.Error) + ")"
+			}
+			states = append(states, text)
+		}
+		if len(states) > 0 {
+			w.trace.add(s.name, fmt.Sprintf("says %s is %s", o.ID, strings.Join(states, ", ")))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,90 @@
+package script
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"regexp"
+	"strings"
+)
+
+// trace collects what happens, in words of the script: operations are numbers, resources have the names that the script
+// gave them, sites theirs.
+type trace struct {
+	lines []string
+	ops   map[string]string // by identifier
+	names map[string]string // of resources and sites, by identifier
+	as    string            // the name of the next resource that is made, empty without one
+}
+
+func newTrace() *trace { return &trace{ops: map[string]string{}, names: map[string]string{}} }
+
+// add adds a line about a site.
+func (t *trace) add(who, text string) {
+	t.lines = append(t.lines, fmt.Sprintf("%-7s %s", who, strings.TrimSpace(text)))
+}
+
+// take returns the lines since the last call. The words are found only then: a request may name what it has made.
+func (t *trace) take() []string {
+	var lines []string
+	for _, line := range t.lines {
+		lines = append(lines, t.words(line))
+	}
+	t.lines = nil
+	return lines
+}
+
+var made = regexp.MustCompile(`id-[a-z]+-\d+|12D3Koo[0-9A-Za-z]+|[0-9a-f]{64}`)
+
+// words puts the script's words in place of identifiers.
+func (t *trace) words(text string) string {
+	return made.ReplaceAllStringFunc(text, func(id string) string {
+		if name, ok := t.names[id]; ok {
+			return name
+		}
+		if len(id) == 64 { // a document's
+			return id[:8]
+		}
+		if t.ops[id] == "" {
+			t.ops[id] = fmt.Sprintf("#%d", len(t.ops)+1)
+		}
+		return t.ops[id]
+	})
+}
+
+// operation returns the identifier of a number.
+func (t *trace) operation(number string) (string, bool) {
+	for id, n := range t.ops {
+		if n == number {
+			return id, true
+		}
+	}
+	return "", false
+}
+
+// logs returns what puts warnings of a site into the trace.
+func (t *trace) logs(site *site) *slog.Logger { return slog.New(handler{t, site}) }
+
+type handler struct {
+	trace *trace
+	site  *site
+}
+
+func (h handler) Enabled(_ context.Context, l slog.Level) bool { return l >= slog.LevelWarn }
+func (h handler) WithAttrs([]slog.Attr) slog.Handler           { return h }
+func (h handler) WithGroup(string) slog.Handler                { return h }
+
+func (h handler) Handle(_ context.Context, r slog.Record) error {
+	if h.site.dead {
+		return nil
+	}
+	text := strings.ToLower(r.Level.String()) + ": " + r.Message
+	r.Attrs(func(a slog.Attr) bool {
+		if s := a.Value.String(); s != "" {
+			text += fmt.Sprintf(" %s=%s", a.Key, s)
+		}
+		return true
+	})
+	h.trace.add(h.site.name, text)
+	return nil
+}

@@ -1,0 +1,181 @@
+package script
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/glue"
+)
+
+// service is the one service of the application.
+const service = engine.ServiceName("app")
+
+// standard is the catalog of scripts that bring none.
+const standard = `  kinds:
+    image:
+      collection: /images
+      item: /images/{id}
+      id: {from: path, at: /id}
+`
+
+// world is several sites in one process, and the time.
+type world struct {
+	dir       string
+	sites     []*site
+	catalog   *glue.Catalog
+	cut       map[*site]bool
+	now       time.Time
+	trace     *trace
+	described map[engine.DocumentID]*described
+}
+
+// Run plays a script with files in dir, which is empty, and returns it with the traces of what happened. An error says
+// that the script makes no sense.
+func Run(ctx context.Context, dir, text string) (string, error) {
+	w := &world{dir: dir, cut: map[*site]bool{}, now: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC), trace: newTrace(),
+		described: map[engine.DocumentID]*described{}}
+	if err := w.read(standard); err != nil {
+		return "", err
+	}
+	var played strings.Builder
+	var err error
+	for _, p := range parse(text) {
+		if p.command != "" {
+			if err = w.command(ctx, p); err != nil {
+				err = fmt.Errorf("%s: %w", p.command, err)
+				break
+			}
+		}
+		p.write(&played, w.trace.take())
+	}
+	for _, s := range w.sites {
+		err = errors.Join(err, s.stop())
+	}
+	return played.String(), err
+}
+
+// read takes the catalog of the application's service.
+func (w *world) read(yaml string) (err error) {
+	var text strings.Builder
+	text.WriteString("application: script\nservices:\n  " + string(service) + ":\n")
+	for line := range strings.Lines(yaml) {
+		text.WriteString("  " + line)
+	}
+	w.catalog, err = glue.ParseCatalog("catalog", []byte(text.String()))
+	return err
+}
+
+// found makes a mesh of sites.
+func (w *world) found(ctx context.Context, names []string) error {
+	keys, ids, err := identities(len(names))
+	if err != nil {
+		return err
+	}
+	for i, name := range names {
+		s := &site{world: w, name: name, id: ids[i], key: keys[i], dir: w.directory(name), app: newApplication(name, w.trace),
+			spoken: map[string][]engine.Entry{}}
+		w.trace.names[string(s.id)] = name
+		w.sites = append(w.sites, s)
+		if err := s.start(ctx); err != nil {
+			return err
+		}
+		if err := w.join(ctx, s); err != nil {
+			return err
+		}
+	}
+	if err := w.deliver(ctx, nil, nil); err != nil {
+		return err
+	}
+	w.trace.take()
+	for _, s := range w.sites {
+		s.ids = 0
+	}
+	return nil
+}
+
+func (w *world) join(ctx context.Context, s *site) error {
+	record := engine.SiteRecord{Name: engine.SiteName(s.name), Catalog: w.catalog.Digest}
+	first := w.sites[0]
+	if s == first {
+		return s.Found(ctx, record)
+	}
+	i, secret, err := first.Invite(ctx, time.Hour, 1)
+	if err != nil {
+		return err
+	}
+	e, err := first.Admit(ctx, engine.JoinRequest{Invitation: i.ID, Secret: secret, Site: s.id, Record: record})
+	if err != nil {
+		return err
+	}
+	if err := s.Adopt(ctx, e); err != nil {
+		return err
+	}
+	return s.Announce(ctx, record)
+}
+
+func (w *world) site(name string) (*site, error) {
+	i := slices.IndexFunc(w.sites, func(s *site) bool { return s.name == name })
+	if i < 0 {
+		return nil, fmt.Errorf("there is no site %q", name)
+	}
+	return w.sites[i], nil
+}
+
+func (w *world) connected(a, b *site) bool {
+	return !w.cut[a] && !w.cut[b] && !a.dead && !b.dead
+}
+
+// changed tells the sites who reaches whom.
+func (w *world) changed(ctx context.Context) {
+	for _, a := range w.sites {
+		for _, b := range w.sites {
+			if a != b && !a.dead {
+				a.SiteChanged(ctx, b.id, w.connected(a, b))
+			}
+		}
+	}
+}
+
+// deliver lets sites take from others what they lack and do what is due, until all is quiet. Nil: any site.
+func (w *world) deliver(ctx context.Context, from, to *site) error {
+	for again := true; again; {
+		again = false
+		for _, b := range w.sites {
+			for _, a := range w.sites {
+				if a == b || from != nil && a != from || to != nil && b != to || !w.connected(a, b) {
+					continue
+				}
+				took, err := b.pull(ctx, a)
+				if err != nil {
+					return err
+				}
+				again = again || took
+			}
+			if !b.dead && (to == nil || b == to) {
+				again = b.work(ctx) && to == nil || again
+			}
+		}
+		again = again && to == nil
+	}
+	return nil
+}
+
+// tick is how exactly time passes.
+const tick = 100 * time.Millisecond
+
+// wait lets time pass: sites do what becomes due.
+func (w *world) wait(ctx context.Context, d time.Duration) {
+	for until := w.now.Add(d); w.now.Before(until); {
+		w.now = w.now.Add(tick)
+		for _, s := range w.sites {
+			if !s.dead {
+				s.work(ctx)
+			}
+		}
+	}
+}
