@@ -84,7 +84,7 @@ func BenchmarkMerge(b *testing.B) {
 			for b.Loop() {
 				_, err := nantes.Create(id, paris.shelf.about())
 				must(b, err)
-				_, _, err = nantes.Merge(b.Context(), id, changes)
+				_, _, err = nantes.Merge(b.Context(), id, changes, anyone)
 				must(b, err)
 				nantes.Forget(id)
 			}

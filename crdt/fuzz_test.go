@@ -59,7 +59,7 @@ func newArena(tb testing.TB) *arena {
 		compose(s, s.entry(engine.MapReplicas, "", "5"))
 		compose(s, s.entry(engine.MapReplicas, "", "5"), s.entry(engine.MapReplicas, "b", "6"))
 		compose(s, s.entry(engine.MapOperations, "2", "5"), s.entry(engine.MapReplicas, "c", "6"),
-			s.entry(engine.MapPlacement, "2", "5"), s.entry(engine.MapOutcomes, "c", string(make([]byte, 300))))
+			s.entry(engine.MapOutcomes, "2", "5"), s.entry(engine.MapOutcomes, "c", string(make([]byte, 300))))
 	}
 	return a
 }
@@ -71,11 +71,11 @@ func (a *arena) try(t *testing.T, chunk []byte) bool {
 	must(t, err)
 	d := newDocument(about, a.about)
 	must(t, d.wake())
-	_, _, err = d.merge(a.changes)
+	_, _, err = d.merge(a.changes, anyone)
 	must(t, err)
 	signature, err := a.author.key.Sign(signed(seal2(chunk)))
 	must(t, err)
-	rows, _, err := d.merge([]engine.SignedChange{{Author: a.author.id, Signature: signature, Bytes: chunk}})
+	rows, _, err := d.merge([]engine.SignedChange{{Author: a.author.id, Signature: signature, Bytes: chunk}}, anyone)
 	if err != nil && !errors.Is(err, engine.ErrRefused) && !errors.Is(err, engine.ErrMissing) {
 		t.Fatalf("the gate let something through that the core does not take: %v", err)
 	}

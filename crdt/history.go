@@ -205,6 +205,30 @@ func (h *history) after(deps []hash) uint64 {
 	return most
 }
 
+// writtenAt returns the digest of the heads that the author of a change left with it, and the version of what it had then.
+func (h *history) writtenAt(change int) ([32]byte, engine.Version) {
+	var name hash
+	for n, at := range h.index {
+		if at == change {
+			name = n
+		}
+	}
+	known := h.ancestors([]hash{name})
+	authors := map[int]actor{}
+	for _, k := range h.cells {
+		for _, p := range k.puts {
+			authors[p.change] = p.op.actor
+		}
+	}
+	have := engine.Version{}
+	for at, is := range known {
+		if a, ok := authors[at]; is && ok { // the first change puts nothing and has no author
+			have[a.String()]++ // an actor's changes build on each other, so their number is that of the last
+		}
+	}
+	return digestOf(name), have
+}
+
 // sortedHeads returns the changes that no other one builds on.
 func (h *history) sortedHeads() []hash { return sortedHashes(h.heads) }
 
@@ -214,8 +238,12 @@ func sortedHashes(set map[hash]struct{}) []hash {
 
 // digest returns the SHA-256 hash over the heads: equal for two sites if and only if they know the same changes.
 func (h *history) digest() [32]byte {
+	return digestOf(h.sortedHeads()...)
+}
+
+func digestOf(heads ...hash) [32]byte {
 	d := sha256.New()
-	for _, head := range h.sortedHeads() {
+	for _, head := range heads {
 		d.Write(head[:])
 	}
 	return [32]byte(d.Sum(nil))

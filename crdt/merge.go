@@ -17,6 +17,7 @@ type arrival struct {
 // merger takes changes into a document in the order that their dependencies ask for.
 type merger struct {
 	document *document
+	writes   func(engine.SiteID) bool
 	ready    []arrival
 	// waiting are the changes that wait for one that is not here, by that one.
 	waiting map[hash][]arrival
@@ -30,8 +31,8 @@ type merger struct {
 
 // merge applies what passes the gate. The error is ErrRefused, ErrMissing or both, wrapped, as
 // engine.Documents.Merge says; or another one, after which the document is not to be used any more.
-func (d *document) merge(changes []engine.SignedChange) ([]engine.ChangeRow, []engine.Entry, error) {
-	m := &merger{document: d, waiting: map[hash][]arrival{}}
+func (d *document) merge(changes []engine.SignedChange, writes func(engine.SiteID) bool) ([]engine.ChangeRow, []engine.Entry, error) {
+	m := &merger{document: d, writes: writes, waiting: map[hash][]arrival{}}
 	for _, c := range changes {
 		h, err := hashOf(c.Bytes)
 		if err != nil {
@@ -77,6 +78,9 @@ func (m *merger) take(a arrival) error {
 	if errors.As(err, &missing) {
 		m.waiting[missing.dep] = append(m.waiting[missing.dep], a)
 		return nil
+	}
+	if err == nil && !m.writes(a.Author) {
+		err = errors.New("its author has no part in the document")
 	}
 	if err == nil {
 		err = verify(a.SignedChange, a.hash)

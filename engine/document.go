@@ -31,7 +31,6 @@ type MapName string
 
 // The maps of a resource document.
 const (
-	MapPlacement  MapName = "placement"
 	MapOperations MapName = "operations"
 	MapReplicas   MapName = "replicas"
 	MapOutcomes   MapName = "outcomes"
@@ -52,7 +51,7 @@ func (m MapName) WriteOnce() bool { return m == MapOperations || m == MapMembers
 func (s Schema) Maps() []MapName {
 	switch s {
 	case SchemaResource:
-		return []MapName{MapPlacement, MapOperations, MapReplicas, MapOutcomes}
+		return []MapName{MapOperations, MapReplicas, MapOutcomes}
 	case SchemaMesh:
 		return []MapName{MapSites, MapMembers, MapInvitations}
 	}
@@ -102,6 +101,9 @@ type Envelope struct {
 	Document DocumentID     `cbor:"1,keyasint"`
 	About    []byte         `cbor:"2,keyasint"`
 	Changes  []SignedChange `cbor:"3,keyasint"`
+	// Joins says to whoever gets it that it belongs to the document's placement, though the document's beginning does not
+	// say so or it has left since.
+	Joins bool `cbor:"4,keyasint,omitempty"`
 }
 
 // Summary is what anti-entropy compares of one document: its id and a digest of its heads.

@@ -17,12 +17,16 @@ type Documents interface {
 	// Write makes one change of this site that puts entries, whose keys belong to this site.
 	Write(ctx context.Context, id DocumentID, entries []Entry) (ChangeRow, error)
 	// Merge checks changes from outside and applies those that are new, in the order that their dependencies
-	// ask for. It returns what is to be stored and the entries that are new or changed. ErrRefused: at least one
-	// was not acceptable; ErrMissing: at least one depends on a change that is not here. In both cases what
+	// ask for. Writes reports whether a site may write the document, as far as is known; it is asked once what a change
+	// depends on is here. Merge returns what is to be stored and the entries that are new or changed. ErrRefused: at
+	// least one was not acceptable; ErrMissing: at least one depends on a change that is not here. In both cases what
 	// Merge returns beside the error was applied and is to be stored.
-	Merge(ctx context.Context, id DocumentID, changes []SignedChange) ([]ChangeRow, []Entry, error)
+	Merge(ctx context.Context, id DocumentID, changes []SignedChange, writes func(SiteID) bool) ([]ChangeRow, []Entry, error)
 	// Entries returns all entries of a document.
 	Entries(ctx context.Context, id DocumentID) ([]Entry, error)
+	// WrittenAt returns what the document was to the author of an entry when it wrote what stands there: the digest of
+	// the heads and which changes it had, that one included. ErrNotFound: there is no such entry.
+	WrittenAt(ctx context.Context, id DocumentID, m MapName, key string) (heads [32]byte, have Version, err error)
 	// Heads returns the digest of the document's heads.
 	Heads(ctx context.Context, id DocumentID) ([32]byte, error)
 	// Forget drops the document from memory.
@@ -46,7 +50,7 @@ type Store interface {
 	Operation(ctx context.Context, id OperationID) (OperationRow, error)
 	Answer(ctx context.Context, key [32]byte) (KeyedAnswer, error)
 
-	// Resources lists by creation, newest first, deleted ones only when State asks for them; next is empty on the last page.
+	// Resources lists by creation, newest first, those that are past only when State asks for them; next is empty on the last page.
 	Resources(ctx context.Context, f ResourceFilter) (rows []ResourceRow, next string, err error)
 	// Operations lists by issue, newest first.
 	Operations(ctx context.Context, f OperationFilter) (rows []OperationRow, next string, err error)
@@ -120,8 +124,8 @@ type Forwarder interface {
 
 // Ledger is the part of the store that serves anti-entropy. It is safe for concurrent use.
 type Ledger interface {
-	// Summaries lists the documents whose Sites contain with, and the mesh document, by rising id, from ≤ id < to (an
-	// empty to is no bound).
+	// Summaries lists the documents that are shown to with, and the mesh document, by rising id, from ≤ id < to (an empty
+	// to is no bound).
 	Summaries(ctx context.Context, with SiteID, from, to DocumentID) ([]Summary, error)
 	// Version returns which changes of the document are stored.
 	Version(ctx context.Context, id DocumentID) (Version, error)

@@ -47,7 +47,9 @@ func (s *Site) Receive(ctx context.Context, from SiteID, e Envelope) error {
 			return fmt.Errorf("receive document %s from %s: %w: %s has no part in it", e.Document, from, ErrRefused, c.Author)
 		}
 	}
-	rows, entries, mergeErr := s.cfg.Documents.Merge(ctx, e.Document, e.Changes)
+	rows, entries, mergeErr := s.cfg.Documents.Merge(ctx, e.Document, e.Changes, func(a SiteID) bool {
+		return slices.Contains(v.about.Placement, a)
+	})
 	if len(rows) > 0 {
 		for _, entry := range entries {
 			s.takeIn(v, entry)

@@ -21,14 +21,18 @@ type Batch struct {
 	Events    []Event
 }
 
-// DocumentRow registers a document. Sites is its placement: every site that anti-entropy may show it to.
+// DocumentRow registers a document and says to whom anti-entropy may show it.
 type DocumentRow struct {
 	ID    DocumentID
 	About []byte
 	// Mesh marks the one document that all members share, whatever Sites says.
-	Mesh  bool
-	Sites []SiteID
-	Heads [32]byte
+	Mesh bool
+	// Sites is its placement. Leaving are sites that were removed from it and have something left to say; they are shown
+	// the document like the others.
+	Sites, Leaving []SiteID
+	Heads          [32]byte
+	// Former are sites that have left, each with the digest that is shown between it and this site for good.
+	Former map[SiteID][32]byte
 }
 
 // State of a resource or, at one site, of an operation.
@@ -41,6 +45,8 @@ const (
 	StateDegraded   State = "degraded"
 	StateConflict   State = "conflict"
 	StateDeleted    State = "deleted"
+	// StateLeft is what a former site says of a resource that it does not share any more.
+	StateLeft State = "left"
 
 	// States of an operation at one site.
 	StatePending    State = "pending"
@@ -50,6 +56,10 @@ const (
 	StateUncertain  State = "uncertain"
 	StatePaused     State = "paused" // the site leaves its replica as it is until it is resumed
 )
+
+// Past reports whether a resource in this state is no more, as far as this site is concerned. Lists leave it out unless
+// they are asked for that state.
+func (s State) Past() bool { return s == StateDeleted || s == StateLeft }
 
 // ResourceRow is the index entry of a resource: what lists show and what requests are looked up by.
 type ResourceRow struct {

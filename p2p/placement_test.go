@@ -171,3 +171,41 @@ func TestManySites(t *testing.T) {
 		t.Logf("healed in %v", time.Since(begin))
 	})
 }
+
+// A placement that nothing has any more costs nothing: its topic is left, and joined again when it is needed.
+func TestUnusedTopicsAreLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sim := newSimulation(t, time.Millisecond)
+		var sites []*testSite
+		for range 3 {
+			sites = append(sites, newTestSite(t, sim.host()))
+		}
+		for _, s := range sites {
+			for _, o := range sites {
+				s.members.add(o.member())
+			}
+			s.run(t)
+		}
+		within(t, 10*time.Second, "all are reachable", func() bool { return allUp(sites) })
+		joined := func() int {
+			n := 0
+			for _, s := range sites {
+				s.net.topics.mu.Lock()
+				n += len(s.net.topics.joined)
+				s.net.topics.mu.Unlock()
+			}
+			return n
+		}
+		id := sites[0].replicas.create("doc", ids(sites))
+		for round := range 2 {
+			for _, s := range sites {
+				s.publish(id, fmt.Sprint("of each, round ", round))
+				within(t, 5*time.Second, "all have it", func() bool { return same(sites) })
+			}
+			if joined() != len(sites) {
+				t.Errorf("%d sites are in the topic of their placement", joined())
+			}
+			within(t, 2*topicIdle, "it is left", func() bool { return joined() == 0 })
+		}
+	})
+}

@@ -3,6 +3,7 @@ package p2p
 import (
 	"context"
 	"sync/atomic"
+	"time"
 
 	"github.com/skerry/skerry/engine"
 )
@@ -60,10 +61,14 @@ func (n *Network) Publish(placement []engine.SiteID, e engine.Envelope) {
 
 // publishAll sends what Publish queued.
 func (n *Network) publishAll(ctx context.Context) {
+	look := time.NewTicker(topicIdle / 10)
+	defer look.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
+		case <-look.C:
+			n.topics.leaveUnused()
 		case o := <-n.out.queue:
 			n.out.bytes.Add(-o.size)
 			n.publish(ctx, o)

@@ -22,6 +22,8 @@ const (
 	topicPrefix = "/skerry/placement/1/"
 	// maxTopics is how many placements this site gossips in at once; the one unused for longest gives way.
 	maxTopics = 256
+	// topicIdle is how long a placement may be silent before this site leaves its topic: nothing may have it any more.
+	topicIdle = 10 * time.Minute
 	// maxAnnounced is how many topics one member may say it is in.
 	maxAnnounced = 2048
 	// meshSites is up to how many sites of a placement everyone is in everyone's gossip mesh, so that a member
@@ -48,7 +50,7 @@ type topic struct {
 	cancel func()
 	sites  map[peer.ID]bool // the placement
 	mesh   map[peer.ID]bool // who gets what this site publishes
-	used   time.Time
+	used   time.Time        // when something was last said in it, by this site or another
 }
 
 // topicName is the digest of the sorted placement.
@@ -169,13 +171,28 @@ func (t *topics) subscribe(ctx context.Context, name string, top *topic) error {
 	done := make(chan struct{})
 	t.wg.Go(func() {
 		defer close(done)
-		t.read(ctx, sub)
+		t.read(ctx, top, sub)
 	})
 	top.cancel = func() {
 		sub.Cancel()
 		<-done
 	}
 	return nil
+}
+
+// leaveUnused leaves the topics in which nothing was said for a while. Only the publishing goroutine calls it.
+func (t *topics) leaveUnused() {
+	t.mu.Lock()
+	var unused []string
+	for name, top := range t.joined {
+		if time.Since(top.used) > topicIdle {
+			unused = append(unused, name)
+		}
+	}
+	t.mu.Unlock()
+	for _, name := range unused {
+		t.leave(name)
+	}
 }
 
 func (t *topics) leave(name string) {
@@ -193,7 +210,7 @@ func (t *topics) leave(name string) {
 }
 
 // read takes in what arrives in one topic.
-func (t *topics) read(ctx context.Context, sub *pubsub.Subscription) {
+func (t *topics) read(ctx context.Context, top *topic, sub *pubsub.Subscription) {
 	for {
 		m, err := sub.Next(ctx)
 		if err != nil {
@@ -203,6 +220,9 @@ func (t *topics) read(ctx context.Context, sub *pubsub.Subscription) {
 		if !ok || m.Local || m.ReceivedFrom == t.n.host.ID() {
 			continue
 		}
+		t.mu.Lock()
+		top.used = time.Now()
+		t.mu.Unlock()
 		j := job{from: siteOf(m.ReceivedFrom), author: siteOf(m.GetFrom()), envelope: e}
 		if !t.n.in.offer(j) {
 			t.n.counters.dropped.Add(1)

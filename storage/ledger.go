@@ -2,7 +2,9 @@ package storage
 
 import (
 	"context"
+	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -21,17 +23,28 @@ func (s *Store) MeshDocument(ctx context.Context) (engine.DocumentRow, error) {
 	return r, found(err, "document of", "the mesh")
 }
 
-const selectDocument = `SELECT id, about, mesh, sites, heads FROM documents WHERE `
+const selectDocument = `SELECT id, about, mesh, sites, leaving, former, heads FROM documents WHERE `
 
 func scanDocument(row scanner) (engine.DocumentRow, error) {
 	var r engine.DocumentRow
-	var sites, heads []byte
-	if err := row.Scan(&r.ID, &r.About, &r.Mesh, &sites, &heads); err != nil {
+	var sites, leaving, former, heads []byte
+	if err := row.Scan(&r.ID, &r.About, &r.Mesh, &sites, &leaving, &former, &heads); err != nil {
 		return engine.DocumentRow{}, err
 	}
 	copy(r.Heads[:], heads)
-	if err := json.Unmarshal(sites, &r.Sites); err != nil {
+	var digests map[engine.SiteID]string
+	if err := errors.Join(json.Unmarshal(sites, &r.Sites), json.Unmarshal(leaving, &r.Leaving), json.Unmarshal(former, &digests)); err != nil {
 		return engine.DocumentRow{}, fmt.Errorf("sites of document %s: %w", r.ID, err)
+	}
+	for site, text := range digests {
+		digest, err := hex.DecodeString(text)
+		if err != nil || len(digest) != len(r.Heads) {
+			return engine.DocumentRow{}, fmt.Errorf("what document %s shows former site %s: %q is no digest", r.ID, site, text)
+		}
+		if r.Former == nil {
+			r.Former = map[engine.SiteID][32]byte{}
+		}
+		r.Former[site] = [32]byte(digest)
 	}
 	return r, nil
 }
@@ -53,12 +66,12 @@ func (s *Store) SaveSnapshot(ctx context.Context, id engine.DocumentID, b []byte
 	return nil
 }
 
-// summaries asks for the placement and for the mesh document; UNION names a document once that is both.
-const summaries = `SELECT d.id, d.heads FROM document_sites s CROSS JOIN documents d ON d.id = s.document
+// summaries asks for what is shown to a site and for the mesh document; UNION names a document once that is both.
+const summaries = `SELECT d.id, coalesce(s.heads, d.heads) FROM document_sites s CROSS JOIN documents d ON d.id = s.document
 	WHERE s.site = ? AND s.document >= ? AND s.document < ?
 	UNION SELECT id, heads FROM documents WHERE mesh = 1 AND id >= ? AND id < ? ORDER BY 1`
 
-// Summaries lists the documents shared with a site, and the mesh document, by rising id, from ≤ id < to (an empty
+// Summaries lists the documents that are shown to a site, and the mesh document, by rising id, from ≤ id < to (an empty
 // to is no bound).
 func (s *Store) Summaries(ctx context.Context, with engine.SiteID, from, to engine.DocumentID) ([]engine.Summary, error) {
 	// Any byte sequence is below a blob: SQLite orders all text before all blobs.

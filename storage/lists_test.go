@@ -261,6 +261,19 @@ func TestSummariesFollowThePlacement(t *testing.T) {
 		{ID: "aa", Sites: []engine.SiteID{"paris"}, Heads: heads}, {ID: "dd", Sites: []engine.SiteID{"paris", "nantes"}}}})
 	check("nantes", "", "", "cc dd")
 	check("paris", "", "", "aa bb cc dd")
+	// nantes was removed from aa: while it leaves it is shown what all are shown, and then always the same.
+	left := [32]byte{9}
+	mustCommit(t, s, &engine.Batch{Documents: []engine.DocumentRow{
+		{ID: "aa", Sites: []engine.SiteID{"paris"}, Leaving: []engine.SiteID{"nantes"}, Heads: heads}}})
+	check("nantes", "", "", "aa cc dd")
+	for range 2 {
+		mustCommit(t, s, &engine.Batch{Documents: []engine.DocumentRow{
+			{ID: "aa", Sites: []engine.SiteID{"paris"}, Former: map[engine.SiteID][32]byte{"nantes": left}, Heads: heads}}})
+		check("paris", "", "", "aa bb cc dd")
+		if all, err := s.Summaries(t.Context(), "nantes", "", ""); err != nil || len(all) != 3 || all[0] != (engine.Summary{Document: "aa", Heads: left}) {
+			t.Errorf("a former site is shown %v, %v", all, err)
+		}
+	}
 }
 
 func TestChangesSinceAVersion(t *testing.T) {

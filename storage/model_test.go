@@ -102,7 +102,14 @@ func drawBatch(t *rapid.T) *engine.Batch {
 				r.Sites = map[engine.SiteID]engine.ReplicaStatus{}
 			}
 			r.Sites[s] = engine.ReplicaStatus{Local: r.Local, State: r.State, Applied: rapid.IntRange(0, 2).Draw(t, "applied")}
-			d.Sites = append(d.Sites, s)
+			switch part := rapid.IntRange(0, 3).Draw(t, "part"); {
+			case part == 0:
+				d.Leaving = append(d.Leaving, s)
+			case part == 1 && !d.Mesh:
+				d.Former = map[engine.SiteID][32]byte{s: {rapid.Byte().Draw(t, "shown")}}
+			default:
+				d.Sites = append(d.Sites, s)
+			}
 		})
 		b.Resources, b.Documents = append(b.Resources, r), append(b.Documents, d)
 	}
@@ -211,6 +218,9 @@ func (m *model) compare(t *rapid.T, s *Store) {
 		if len(want.Sites) == 0 {
 			want.Sites, got.Sites = nil, nil
 		}
+		if len(want.Leaving) == 0 {
+			want.Leaving, got.Leaving = nil, nil
+		}
 		same(t, "document", []engine.DocumentRow{got}, []engine.DocumentRow{want}, err)
 		changes, _, err := s.Changes(ctx, id, nil, 0)
 		same(t, "changes of "+string(id), changes, m.changes[id], err)
@@ -224,8 +234,13 @@ func (m *model) compare(t *rapid.T, s *Store) {
 	for _, site := range sites {
 		var want []engine.Summary
 		for _, id := range slices.Sorted(maps.Keys(m.documents)) {
-			if d := m.documents[id]; d.Mesh || slices.Contains(d.Sites, site) {
-				want = append(want, engine.Summary{Document: id, Heads: d.Heads})
+			d := m.documents[id]
+			heads, former := d.Former[site]
+			if !former {
+				heads = d.Heads
+			}
+			if d.Mesh || former || slices.Contains(d.Sites, site) || slices.Contains(d.Leaving, site) {
+				want = append(want, engine.Summary{Document: id, Heads: heads})
 			}
 		}
 		got, err := s.Summaries(ctx, site, "", "")

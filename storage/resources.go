@@ -109,7 +109,7 @@ func resourceQuery(f engine.ResourceFilter) (string, []any, error) {
 	case f.State == engine.StateConverged:
 		w.add(live + ` = 1 AND +r.state = 'converged'`)
 	case bySite:
-		w.add(`s.live = 0`)
+		w.add(`s.live = 0 AND +r.state = 'deleted'`)
 	case f.ID != "":
 		w.add(`+r.state = ?`, string(f.State))
 	default:

@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -41,9 +42,9 @@ var statementText = [statementCount]string{
 	begin:    `BEGIN IMMEDIATE`,
 	commit:   `COMMIT`,
 	rollback: `ROLLBACK`,
-	putDocument: `INSERT INTO documents (id, about, mesh, sites, heads) VALUES (?, ?, ?, ?, ?)
+	putDocument: `INSERT INTO documents (id, about, mesh, sites, leaving, former, heads) VALUES (?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (id) DO UPDATE SET about = excluded.about, mesh = excluded.mesh, sites = excluded.sites,
-		heads = excluded.heads`,
+		leaving = excluded.leaving, former = excluded.former, heads = excluded.heads`,
 	addChange: `INSERT INTO changes (document, actor, seq, hash, author, signature, bytes) VALUES (?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (document, actor, seq) DO NOTHING`,
 	putSnapshot: `INSERT INTO snapshots (document, bytes) VALUES (?, ?)
@@ -105,7 +106,19 @@ func encodeBatch(b *engine.Batch) ([]write, error) {
 		if err != nil {
 			return nil, fmt.Errorf("document %s: %w", r.ID, err)
 		}
-		add(putDocument, "document "+string(r.ID), string(r.ID), blob(r.About), r.Mesh, sites, r.Heads[:])
+		leaving, err := listJSON(r.Leaving)
+		if err != nil {
+			return nil, fmt.Errorf("document %s: %w", r.ID, err)
+		}
+		former := make(map[engine.SiteID]string, len(r.Former))
+		for site, heads := range r.Former {
+			former[site] = hex.EncodeToString(heads[:])
+		}
+		formerJSON, err := mapJSON(former)
+		if err != nil {
+			return nil, fmt.Errorf("document %s: %w", r.ID, err)
+		}
+		add(putDocument, "document "+string(r.ID), string(r.ID), blob(r.About), r.Mesh, sites, leaving, formerJSON, r.Heads[:])
 	}
 	for i := range b.Changes {
 		r := &b.Changes[i]
@@ -128,7 +141,7 @@ func encodeBatch(b *engine.Batch) ([]write, error) {
 		}
 		add(changeResource, "resource "+string(r.ID), r.Collaboration, string(r.State), r.Reason, nanos(r.UpdatedAt), r.Pending,
 			searchText(r), sites, string(r.Document), string(r.ID), string(r.Service), string(r.Kind), string(r.Local),
-			nanos(r.CreatedAt), r.State != engine.StateDeleted, placement)
+			nanos(r.CreatedAt), !r.State.Past(), placement)
 		writes[len(writes)-1].otherwise = putResource
 	}
 	for i := range b.Operations {

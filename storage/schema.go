@@ -30,6 +30,8 @@ CREATE TABLE documents (
 	about BLOB NOT NULL,
 	mesh  INTEGER NOT NULL,
 	sites TEXT NOT NULL, -- JSON array of site ids
+	leaving TEXT NOT NULL, -- the same
+	former  TEXT NOT NULL, -- JSON object of digests in hex by site id
 	heads BLOB NOT NULL
 ) WITHOUT ROWID;
 CREATE INDEX documents_mesh ON documents (id) WHERE mesh = 1;
@@ -37,16 +39,22 @@ CREATE INDEX documents_mesh ON documents (id) WHERE mesh = 1;
 CREATE TABLE document_sites (
 	site     TEXT NOT NULL,
 	document TEXT NOT NULL,
+	heads    BLOB, -- what a former site is shown; null: the document's own
 	PRIMARY KEY (site, document)
 ) WITHOUT ROWID;
 CREATE INDEX document_sites_document ON document_sites (document);
 
 CREATE TRIGGER documents_inserted AFTER INSERT ON documents BEGIN
-	INSERT INTO document_sites SELECT DISTINCT value, new.id FROM json_each(new.sites);
+	INSERT OR IGNORE INTO document_sites SELECT value, new.id, NULL FROM json_each(new.sites);
+	INSERT OR IGNORE INTO document_sites SELECT value, new.id, NULL FROM json_each(new.leaving);
+	INSERT OR IGNORE INTO document_sites SELECT key, new.id, unhex(value) FROM json_each(new.former);
 END;
-CREATE TRIGGER documents_updated AFTER UPDATE OF sites ON documents WHEN old.sites <> new.sites BEGIN
+CREATE TRIGGER documents_updated AFTER UPDATE OF sites, leaving, former ON documents
+WHEN old.sites <> new.sites OR old.leaving <> new.leaving OR old.former <> new.former BEGIN
 	DELETE FROM document_sites WHERE document = new.id;
-	INSERT INTO document_sites SELECT DISTINCT value, new.id FROM json_each(new.sites);
+	INSERT OR IGNORE INTO document_sites SELECT value, new.id, NULL FROM json_each(new.sites);
+	INSERT OR IGNORE INTO document_sites SELECT value, new.id, NULL FROM json_each(new.leaving);
+	INSERT OR IGNORE INTO document_sites SELECT key, new.id, unhex(value) FROM json_each(new.former);
 END;
 
 CREATE TABLE changes (
@@ -79,7 +87,7 @@ CREATE TABLE resources (
 	created_at    INTEGER NOT NULL,
 	updated_at    INTEGER NOT NULL,
 	pending       INTEGER NOT NULL,
-	live          INTEGER NOT NULL, -- whether state is another than deleted
+	live          INTEGER NOT NULL, -- whether it is there: engine.State.Past
 	search        TEXT NOT NULL, -- its identifier and those of its replicas, in lower case, one a line
 	placement     TEXT NOT NULL, -- JSON array of site ids: the keys of sites
 	sites         TEXT NOT NULL  -- JSON object of replica status by site id
