@@ -92,9 +92,9 @@ func (d documents) Write(ctx context.Context, id engine.DocumentID, entries []en
 	return row, err
 }
 
-func (d documents) Merge(ctx context.Context, id engine.DocumentID, changes []engine.SignedChange) (rows []engine.ChangeRow, entries []engine.Entry, err error) {
+func (d documents) Merge(ctx context.Context, id engine.DocumentID, changes []engine.SignedChange, writes func(engine.SiteID) bool) (rows []engine.ChangeRow, entries []engine.Entry, err error) {
 	err = around(d.hit, MergeDocument, func() (err error) {
-		rows, entries, err = d.Documents.Merge(ctx, id, changes)
+		rows, entries, err = d.Documents.Merge(ctx, id, changes, writes)
 		return err
 	})
 	return rows, entries, err

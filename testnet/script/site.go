@@ -225,8 +225,8 @@ func (d speaker) Write(ctx context.Context, id engine.DocumentID, entries []engi
 	return row, err
 }
 
-func (d speaker) Merge(ctx context.Context, id engine.DocumentID, changes []engine.SignedChange) ([]engine.ChangeRow, []engine.Entry, error) {
-	rows, entries, err := d.Documents.Merge(ctx, id, changes)
+func (d speaker) Merge(ctx context.Context, id engine.DocumentID, changes []engine.SignedChange, writes func(engine.SiteID) bool) ([]engine.ChangeRow, []engine.Entry, error) {
+	rows, entries, err := d.Documents.Merge(ctx, id, changes, writes)
 	if text := d.site.world.describe(d.site, id, entries, false); text != "" {
 		d.site.world.trace.add(d.site.name, "takes in "+text)
 	}
