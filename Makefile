@@ -5,7 +5,7 @@ ARGS ?=
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build demo test check lint bench sim generate deps
+.PHONY: help build demo test check lint bench sim mutants generate deps
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -36,6 +36,9 @@ bench: build ## measure, side by side with what others use; takes minutes
 
 sim: ## play random schedules on simulated sites for ten minutes; ARGS="-sim.for 1h -sim.sites 12" for more
 	go test ./testnet/sim -run TestRandomSchedules -count 1 -timeout 0 -v -sim.for 10m $(ARGS)
+
+mutants: ## plant faults one at a time and see that a test finds each
+	go test ./testnet/mutants -count 1 -v -timeout 20m
 
 generate: ## make generated code anew
 	go tool templ generate

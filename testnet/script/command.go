@@ -85,7 +85,9 @@ func (s *site) restart(ctx context.Context) error {
 		return err
 	}
 	for _, d := range s.world.described { // what it had heard and not stored is news again
-		maps.DeleteFunc(d.replicas, func(key string, _ engine.Replica) bool { return strings.HasPrefix(key, s.name+" ") })
+		maps.DeleteFunc(d.replicas, func(key string, _ engine.Replica) bool {
+			return strings.HasPrefix(key, s.name+" ") && key != s.name+" "+string(s.id)
+		})
 	}
 	if err := s.start(ctx); err != nil {
 		return err

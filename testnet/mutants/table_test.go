@@ -1,0 +1,83 @@
+package mutants
+
+// mutant is one planted fault.
+type mutant struct {
+	name string
+	// edits say what to put in place of what; what is replaced stands in the file exactly once.
+	edits []edit
+	// finder is the test that has to fail, in the package of its folder.
+	folder, finder string
+}
+
+type edit struct{ file, old, now string }
+
+// script is the test of one script of testnet/script.
+func script(name string) (folder, finder string) {
+	return "testnet/script", "TestScripts/" + name + "$"
+}
+
+// planted are the mutants. A comment says what would be wrong for users.
+func planted() []mutant {
+	var all []mutant
+	add := func(name string, folder, finder string, edits ...edit) {
+		all = append(all, mutant{name, edits, folder, finder})
+	}
+	scripted := func(name, in string, edits ...edit) {
+		folder, finder := script(in)
+		add(name, folder, finder, edits...)
+	}
+
+	// What gossip loses never arrives.
+	add("anti-entropy is off", "p2p", "TestLostGossipIsRepaired",
+		edit{"p2p/repair.go", "if compare && err == nil {", "if false && compare && err == nil {"})
+	// Acknowledged operations are gone after a power failure.
+	add("the disk is not synced", "storage", "TestDurabilitySettings",
+		edit{"storage/store.go", "&_synchronous=FULL", "&_synchronous=OFF"},
+		edit{"storage/store.go", `"synchronous": "2"`, `"synchronous": "0"`})
+	// Two sides of a cut make two documents of one name, and each shows its own for ever.
+	scripted("the first change is each site's own", "same-name-on-both-sides",
+		edit{"engine/submit.go", `Collaboration: "replication", Placement: placement}`,
+			`Collaboration: "replication", Placement: placement, Incarnation: uint64(s.cfg.Self[len(s.cfg.Self)-1])}`})
+	// Values that somebody has replaced on purpose are listed as lost.
+	add("causal pairs are taken for concurrent ones", "engine", "TestALaterValueSupersedesAndTheLostOneIsKept",
+		edit{"engine/fold.go", "if a != nil && b != nil && h.Concurrent(a, b) {", "if a != nil && b != nil {"})
+	// What a crash interrupts is forgotten, though the application has done it.
+	scripted("no intent is written", "crash-action-before-answer",
+		edit{"engine/submit.go", "if err := s.declare(ctx, c); err != nil {", "if err := error(nil); err != nil {"})
+	// The same, by another way: the intent is there, and nobody looks.
+	scripted("open intents are not settled", "crash-idempotent-before-request",
+		edit{"engine/site.go", "s.queue.add(job{intent: i.Operation}, 0)", ""})
+	// Others have an operation that its origin has lost.
+	scripted("a change is published before it is on disk", "crash-idempotent-before-commit",
+		edit{"engine/record.go", "\tif err := s.store(ctx, r, b); err != nil {\n\t\treturn err\n\t}\n\ts.network.Publish(",
+			"\tdefer s.store(ctx, r, b)\n\ts.network.Publish("})
+	// A member writes in another's name.
+	add("the gate lets foreign keys through", "crdt", "TestGate",
+		edit{"crdt/gate.go", "if !ok || rest != \"\" && rest[0] != '/' {", "if false && (!ok || rest != \"\" && rest[0] != '/') {"})
+	// A relay forges what it passes on.
+	add("signatures are not checked", "crdt", "TestGate",
+		edit{"crdt/author.go", "if ok, err := key.Verify(signed(h), c.Signature); err != nil || !ok {",
+			"if ok, err := key.Verify(signed(h), c.Signature); false && (err != nil || !ok) {"})
+	// What one side of a cut has made is deleted by a delete that never saw it.
+	add("a delete ends creates that it has not seen", "engine", "TestADeleteNeverDiscardsACreateItDidNotSee",
+		edit{"engine/fold.go", "func(d *Operation) bool { return h.Before(o, d) })", "func(d *Operation) bool { return d != nil })"})
+	// Sites outside of a placement learn what is in it.
+	add("documents are given to any member", "testnet/mesh", "TestInvariantOnlyTheSitesInvolved",
+		edit{"engine/receive.go", "if !s.IsMember(with) || !row.Mesh && !slices.Contains(row.Sites, with) {", "if !s.IsMember(with) {"})
+	// An application that would not repeat a request does.
+	add("the idempotency key is not sent", "testnet/mesh", "TestInvariantNoEffectTwice",
+		edit{"engine/submit.go", `Key: string(o.ID) + "." + string(s.name(s.cfg.Self)), Credentials: credentials,`, `Credentials: credentials,`})
+	// An action without a certain answer happens twice.
+	scripted("an action is sent again blindly", "unsure-then-asked",
+		edit{"engine/outcome.go", "\tcase TypeAction:\n\t\treturn k.HonoursKey ||", "\tcase TypeAction:\n\t\treturn true || k.HonoursKey ||"})
+	// Replicas stay different: a late operation is sent as it is, over what came after it.
+	add("late operations are run as they are", "engine", "TestEveryInterleaving",
+		edit{"engine/next.go", "if u.Type != TypeDelete && h.sawTheSame(u, s) {", "if u.Type != TypeDelete {"})
+	// Somebody's data is overwritten by a replica of the same name.
+	scripted("a create overwrites what is there", "object-of-somebody-else",
+		edit{"engine/actuate.go", "looks := o.Type == TypeCreate &&", "looks := false && o.Type == TypeCreate &&"})
+	// A site that has nothing left to delete stays behind for ever.
+	add("a delete of nothing is a failure", "engine", "TestJudge",
+		edit{"engine/outcome.go", "case t == TypeDelete && (r.Status", "case false && t == TypeDelete && (r.Status"})
+	return all
+}
