@@ -58,32 +58,28 @@ func (s *Site) drain(ctx context.Context, r *resource) (again bool, err error) {
 		if len(step.Operations) > 0 {
 			first = step.Operations[0]
 		}
-		if requests := step.Kind == StepRun || step.Kind == StepCorrect; requests {
-			switch {
-			case r.notBefore.After(s.cfg.Now()):
-				r.mu.Unlock()
-				return true, nil
-			case local == "" && first.Type == TypeCreate:
-				step.Kind = StepRun
-			case local == "": // its create was dropped here: no request may go out, which would name nothing
-				err = s.write(ctx, r, []Entry{
-					s.outcomeEntry(first, Outcome{State: StateRejected, Error: "this site has no replica: its create was dropped"}),
-					s.replicaEntry(v, local, first),
-				}, &Batch{})
-				r.mu.Unlock()
-				if err != nil {
-					return false, err
-				}
-				continue
-			}
+		requests := step.Kind == StepRun || step.Kind == StepCorrect || step.Kind == StepMake
+		if requests && r.notBefore.After(s.cfg.Now()) {
+			r.mu.Unlock()
+			return true, nil
 		}
 		switch step.Kind {
-		case StepNothing, StepHold:
-			if step.Kind == StepNothing {
-				s.leftOver.Delete(r.id)
-			}
+		case StepNothing:
+			s.leftOver.Delete(r.id)
 			r.mu.Unlock()
 			return false, nil
+		case StepHold:
+			if step.Reason != "" {
+				err = s.write(ctx, r, []Entry{s.outcomeEntry(first, Outcome{State: StateRejected, Blocks: true, Error: s.whyHeld(step)})}, &Batch{})
+			}
+			r.mu.Unlock()
+			return false, err
+		case StepRefuse:
+			err = s.write(ctx, r, []Entry{
+				s.outcomeEntry(first, Outcome{State: StateRejected, Error: "this site has no replica: its create was dropped"}),
+				s.replicaEntry(v, local, first),
+			}, &Batch{})
+			r.mu.Unlock()
 		case StepSkip:
 			err = s.write(ctx, r, []Entry{
 				s.outcomeEntry(first, Outcome{State: StateSuperseded}),
@@ -92,11 +88,14 @@ func (s *Site) drain(ctx context.Context, r *resource) (again bool, err error) {
 			s.opened.Delete(first.ID)
 			r.mu.Unlock()
 		case StepVacuous:
-			err = s.settleAll(ctx, r, step, []Entry{s.replicaEntry(v, local, step.Operations...)})
+			err = s.settleAll(ctx, r, step, append(s.appliedAfterAll(v, step.Operations, Reply{}), s.replicaEntry(v, local, step.Operations...)))
 			r.mu.Unlock()
 		case StepRun:
 			r.mu.Unlock()
-			again, err = s.run(ctx, r, kind, first, local)
+			again, err = s.run(ctx, r, kind, first, local, step)
+		case StepMake:
+			r.mu.Unlock()
+			again, err = s.run(ctx, r, kind, step.Make, "", step)
 		case StepCorrect:
 			r.mu.Unlock()
 			again, err = s.correct(ctx, r, kind, step, local)
@@ -119,8 +118,16 @@ func (s *Site) standing(v *view) Standing {
 	return st
 }
 
-// run sends an operation of another site as its caller sent it. The caller holds the turn.
-func (s *Site) run(ctx context.Context, r *resource, k *Kind, o *Operation, local LocalID) (bool, error) {
+// whyHeld says in words why a step holds.
+func (s *Site) whyHeld(step Step) string {
+	o := step.Operations[1]
+	return fmt.Sprintf("the application has no object of it any more, and it cannot be made anew: %s has run on it and the catalog does not "+
+		"say what that sets (operation %s); restore the object or drop this operation here", o.Path, o.ID)
+}
+
+// run sends an operation of another site as its caller sent it, or the create that makes the object anew. The caller holds
+// the turn.
+func (s *Site) run(ctx context.Context, r *resource, k *Kind, o *Operation, local LocalID, step Step) (bool, error) {
 	// A PUT that creates takes the place of whatever has its identifier: it is looked first.
 	looks := o.Type == TypeCreate && k.Natural() && o.Method == http.MethodPut && local == ""
 	if o.Type == TypeCreate && k.Natural() {
@@ -139,13 +146,13 @@ func (s *Site) run(ctx context.Context, r *resource, k *Kind, o *Operation, loca
 	careful := looks || !resendable(k, o)
 	answer, sent := s.opened.Load(o.ID)
 	if reply, ok := answer.(*Reply); ok && reply != nil { // it ran, and that could not be recorded
-		return false, s.succeed(ctx, r, k, o, *reply, local)
+		return false, s.succeed(ctx, r, k, o, *reply, local, step)
 	}
 	switch {
 	case sent && o.Type == TypePatch && careful: // what it sets may be set again, the patch may not
 		return s.correct(ctx, r, k, Step{Kind: StepCorrect, Operations: []*Operation{o}, Correction: o.Change}, local)
 	case sent && !resendable(k, o), looks && !sent:
-		settled, again, err := s.lookFor(ctx, r, k, o)
+		settled, again, err := s.lookFor(ctx, r, k, o, step)
 		if settled || err != nil {
 			return again, err
 		}
@@ -156,11 +163,15 @@ func (s *Site) run(ctx context.Context, r *resource, k *Kind, o *Operation, loca
 		}
 		s.opened.Store(o.ID, (*Reply)(nil))
 	}
-	reply, err := s.call(ctx, k, o, local, nil)
+	key, err := s.idempotencyKey(ctx, r, o, step)
+	if err != nil {
+		return false, err
+	}
+	reply, err := s.call(ctx, k, o, local, nil, key)
 	ctx = context.WithoutCancel(ctx) // what came of it is recorded, also when the agent stops
 	switch judge(o.Type, reply, err) {
 	case verdictDone:
-		err := s.succeed(ctx, r, k, o, reply, local)
+		err := s.succeed(ctx, r, k, o, reply, local, step)
 		if err != nil && careful {
 			s.opened.Store(o.ID, &reply)
 		}
@@ -184,7 +195,7 @@ func (s *Site) run(ctx context.Context, r *resource, k *Kind, o *Operation, loca
 		return true, s.note(ctx, r, o, reply, err)
 	case verdictConflict:
 		if o.Type == TypeCreate {
-			return s.meet(ctx, r, k, o, reply)
+			return s.meet(ctx, r, k, o, reply, step)
 		}
 	}
 	// A create that was refused leaves nothing that later operations could change: they wait for a person.
@@ -255,8 +266,8 @@ func (s *Site) key(ctx context.Context, r *resource) (ResourceID, error) {
 	return v.about.Key, nil
 }
 
-// succeed records that an operation was applied here.
-func (s *Site) succeed(ctx context.Context, r *resource, k *Kind, o *Operation, reply Reply, local LocalID) error {
+// succeed records that an operation was applied here, and with StepMake all that the new object shows.
+func (s *Site) succeed(ctx context.Context, r *resource, k *Kind, o *Operation, reply Reply, local LocalID, step Step) error {
 	switch o.Type {
 	case TypeCreate:
 		local = cmp.Or(reply.Local, local)
@@ -274,10 +285,13 @@ func (s *Site) succeed(ctx context.Context, r *resource, k *Kind, o *Operation, 
 		return err
 	}
 	s.attempt(v, o, reply, nil)
+	settled := []*Operation{o}
 	entries := []Entry{s.replicaEntry(v, local, o)}
-	if _, ok := v.outcomes[outcomeKey(s.cfg.Self, o.ID)]; ok { // it had failed before
-		entries = append(entries, s.outcomeEntry(o, Outcome{State: StateApplied, Status: reply.Status}))
+	if step.Kind == StepMake {
+		settled = append(settled, step.Operations...)
+		entries = s.newObject(v, local, step)
 	}
+	entries = append(entries, s.appliedAfterAll(v, settled, reply)...)
 	if err := s.write(ctx, r, entries, &Batch{Settled: []OperationID{o.ID}}); err != nil {
 		return err
 	}
@@ -361,7 +375,7 @@ func (s *Site) attempt(v *view, o *Operation, reply Reply, err error) {
 
 // lookFor settles a create that may have been sent before: it looks for the resource under its chosen identifier. settled is
 // false when the request is to be sent (again).
-func (s *Site) lookFor(ctx context.Context, r *resource, k *Kind, o *Operation) (settled, again bool, err error) {
+func (s *Site) lookFor(ctx context.Context, r *resource, k *Kind, o *Operation, step Step) (settled, again bool, err error) {
 	if o.Type != TypeCreate || !k.Natural() {
 		return true, false, s.fail(ctx, r, o, Outcome{State: StateUncertain, Blocks: true,
 			Error: "the agent stopped before the answer came"})
@@ -374,12 +388,12 @@ func (s *Site) lookFor(ctx context.Context, r *resource, k *Kind, o *Operation) 
 	if err == nil && (reply.Status == http.StatusNotFound || reply.Status == http.StatusGone) {
 		return false, false, nil
 	}
-	again, err = s.compare(ctx, r, k, o, LocalID(key), reply, err)
+	again, err = s.compare(ctx, r, k, o, LocalID(key), reply, err, step)
 	return true, again, err
 }
 
 // meet decides about a create whose identifier the application says is taken.
-func (s *Site) meet(ctx context.Context, r *resource, k *Kind, o *Operation, refusal Reply) (bool, error) {
+func (s *Site) meet(ctx context.Context, r *resource, k *Kind, o *Operation, refusal Reply, step Step) (bool, error) {
 	if !k.Natural() {
 		return false, s.fail(ctx, r, o, Outcome{State: StateRejected, Status: refusal.Status, Blocks: true, Error: tell(refusal, nil)})
 	}
@@ -391,18 +405,18 @@ func (s *Site) meet(ctx context.Context, r *resource, k *Kind, o *Operation, ref
 	if err == nil && (reply.Status == http.StatusNotFound || reply.Status == http.StatusGone) {
 		return false, s.fail(ctx, r, o, Outcome{State: StateRejected, Status: refusal.Status, Blocks: true, Error: tell(refusal, nil)})
 	}
-	return s.compare(ctx, r, k, o, LocalID(key), reply, err)
+	return s.compare(ctx, r, k, o, LocalID(key), reply, err, step)
 }
 
 // compare decides about a create whose identifier is taken, by what the application answered to a look at it: an object
 // that shows what the operation sets is the operation's own work; any other belongs to somebody else and is never
 // overwritten.
-func (s *Site) compare(ctx context.Context, r *resource, k *Kind, o *Operation, key LocalID, shown Reply, err error) (bool, error) {
+func (s *Site) compare(ctx context.Context, r *resource, k *Kind, o *Operation, key LocalID, shown Reply, err error, step Step) (bool, error) {
 	switch {
 	case err != nil || shown.Status != http.StatusOK:
 		return true, s.note(ctx, r, o, shown, err)
 	case s.showsChange(ctx, k, shown, o.Change):
-		return false, s.succeed(ctx, r, k, o, Reply{Status: http.StatusOK, Local: key}, key)
+		return false, s.succeed(ctx, r, k, o, Reply{Status: http.StatusOK, Local: key}, key, step)
 	}
 	return false, s.fail(ctx, r, o, Outcome{State: StateRejected, Status: http.StatusConflict, Blocks: true,
 		Error: "the application has an object of this identifier already that is not a replica: delete or rename it there, then retry"})

@@ -88,7 +88,18 @@ func (s *Site) succeedAll(ctx context.Context, r *resource, step Step, reply Rep
 	for _, o := range step.Operations {
 		s.attempt(v, o, reply, nil)
 	}
-	return s.settleAll(ctx, r, step, []Entry{s.replicaEntry(v, local, step.Operations...)})
+	return s.settleAll(ctx, r, step, append(s.appliedAfterAll(v, step.Operations, reply), s.replicaEntry(v, local, step.Operations...)))
+}
+
+// appliedAfterAll is what this site publishes of operations that are applied now and for which it had told something else.
+func (s *Site) appliedAfterAll(v *view, ops []*Operation, reply Reply) []Entry {
+	var entries []Entry
+	for _, o := range ops {
+		if _, told := v.outcomes[outcomeKey(s.cfg.Self, o.ID)]; told {
+			entries = append(entries, s.outcomeEntry(o, Outcome{State: StateApplied, Status: reply.Status}))
+		}
+	}
+	return entries
 }
 
 // settleAll writes that the operations of a step are settled, and ends their intents. The caller holds r.mu.

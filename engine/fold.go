@@ -3,7 +3,6 @@ package engine
 import (
 	"bytes"
 	"encoding/json"
-	"slices"
 )
 
 // Cell is the value of one path in a Fold. A nil Value says that the path was removed.
@@ -39,32 +38,6 @@ func FoldOf(h *History, in func(*Operation) bool) Fold {
 		f.apply(h, o)
 	}
 	return f
-}
-
-// Living returns, in order, the operations of h for which in is true and that no delete among them has ended. A
-// delete ends the creates that it has seen: it never discards a create it did not see. Everything else lives as long
-// as one of the creates that it builds on, so that a delete wins over the changes that are concurrent with it.
-func (h *History) Living(in func(*Operation) bool) []*Operation {
-	var deletes, creates, living []*Operation
-	for _, o := range h.ordered {
-		if o.Type == TypeDelete && in(o) {
-			deletes = append(deletes, o)
-		}
-	}
-	for _, o := range h.ordered {
-		if o.Type == TypeCreate && in(o) && !slices.ContainsFunc(deletes, func(d *Operation) bool { return h.Before(o, d) }) {
-			creates = append(creates, o)
-		}
-	}
-	for _, o := range h.ordered {
-		if o.Type == TypeDelete || !in(o) {
-			continue
-		}
-		if slices.ContainsFunc(creates, func(c *Operation) bool { return c == o || h.Before(c, o) && o.Type != TypeCreate }) {
-			living = append(living, o)
-		}
-	}
-	return living
 }
 
 func (f *Fold) apply(h *History, o *Operation) {
@@ -174,62 +147,4 @@ func setPath(tree any, p Pointer, v json.RawMessage) any {
 		return ensureObject(tree, p)
 	}
 	return setAt(tree, p, v)
-}
-
-// Difference returns what has to be set and removed to get from f to g. Where a whole object goes, only the object is
-// named. A path that only f holds is removed: no operation that counts sets it any more.
-func (f Fold) Difference(g Fold) *Change {
-	c := &Change{Set: map[Pointer]json.RawMessage{}}
-	was, now := f.paths(), g.paths()
-	for p, v := range now {
-		if !bytes.Equal(was[p], v) {
-			c.Set[p] = v
-		}
-	}
-	gone := map[Pointer]bool{}
-	for p := range was {
-		gone[p] = now[p] == nil
-	}
-	for p, cell := range g.Cells {
-		if old, ok := f.Cells[p]; cell.Value == nil && now[p] == nil && (!ok || old.Value != nil) {
-			gone[p] = true // a path that no fold showed, but the application may
-		}
-	}
-	for p, is := range gone {
-		if parent := p.parent(); is && (parent == "" || isObject(now[parent])) {
-			c.Unset = append(c.Unset, p)
-		}
-	}
-	slices.Sort(c.Unset)
-	return c
-}
-
-// Empty reports whether c sets and removes nothing.
-func (c *Change) Empty() bool { return c == nil || len(c.Set) == 0 && len(c.Unset) == 0 }
-
-// ApplyTo returns representation with c applied, as a whole new representation.
-func (c *Change) ApplyTo(representation []byte) ([]byte, error) {
-	tree, err := parseJSON(representation)
-	if err != nil {
-		return nil, err
-	}
-	for _, p := range c.Unset {
-		unsetAt(tree, p)
-	}
-	for _, p := range sortedPointers(c.Set) {
-		tree = setPath(tree, p, c.Set[p])
-	}
-	return compact(tree), nil
-}
-
-// MergePatch returns c as a JSON merge patch (RFC 7396).
-func (c *Change) MergePatch() []byte {
-	var tree any = map[string]any{}
-	for _, p := range c.Unset {
-		tree = setAt(tree, p, nil)
-	}
-	for _, p := range sortedPointers(c.Set) {
-		tree = setPath(tree, p, c.Set[p])
-	}
-	return compact(tree)
 }

@@ -12,10 +12,15 @@ const (
 	StepRun StepKind = "run"
 	// StepCorrect sends the difference between what the application shows and what it is to show, in one request.
 	StepCorrect StepKind = "correct"
+	// StepMake makes the object anew from the fold: the application has none, though everything that counts for it says
+	// that it exists.
+	StepMake StepKind = "make"
 	// StepSkip settles operations without a request: something concurrent or later has made them void.
 	StepSkip StepKind = "skip"
 	// StepVacuous settles operations whose effect is there already.
 	StepVacuous StepKind = "vacuous"
+	// StepRefuse settles operations as refused: a person has decided that this site has no replica.
+	StepRefuse StepKind = "refuse"
 	// StepHold waits for a person: an operation before is uncertain, or the replica could not be made.
 	StepHold StepKind = "hold"
 )
@@ -26,7 +31,21 @@ type Step struct {
 	Operations []*Operation
 	// Correction is the difference to send, for StepCorrect.
 	Correction *Change
+	// Make is the create to send, for StepMake: the newest living one, with the fold as its body and its change. It is the
+	// caller's.
+	Make *Operation
+	// Again lists the settled operations that StepMake leaves to be applied once more on top of the new object.
+	Again []*Operation
+	// Reason says why StepHold holds where no operation's own outcome does; empty otherwise.
+	Reason HoldReason
 }
+
+// HoldReason is why nothing can be done without a person.
+type HoldReason string
+
+// HoldUndeclared: the object is to be made anew, and an action has run on it of which the catalog does not say what it
+// sets. The first of the step's operations is the create that was to be sent, the second the action.
+const HoldUndeclared HoldReason = "undeclared-action"
 
 // Standing is what one site's application has been brought to.
 type Standing struct {
@@ -38,86 +57,98 @@ type Standing struct {
 	Blocked func(*Operation) bool
 	// Doubtful reports whether an operation may have reached the application without an answer. Nil: none.
 	Doubtful func(*Operation) bool
+	// Gone says that the application has no object of the resource, whatever is settled: it vanished, or was never made
+	// here. Where what counts says that it exists, it is made anew.
+	Gone bool
+	// Dropped says that it is gone because a person has decided against it: it is not made anew.
+	Dropped bool
 }
 
-// shows reports whether the application shows what o did.
+// shows reports whether the application shows what o did, as long as it has the object at all.
 func (s Standing) shows(o *Operation) bool { return s.Settled(o) && !s.Void(o) }
+
+// fold is what the application shows.
+func (s Standing) fold(h *History) Fold {
+	if s.Gone {
+		return FoldOf(h, func(*Operation) bool { return false })
+	}
+	return FoldOf(h, s.shows)
+}
 
 // Next decides, from the operations that a site knows and what its application shows, what to do next.
 //
 // Its law: for every interleaving of delivery, what a site has sent leaves the folded value at every path that the
 // fold sets. An operation is sent as it is when the application shows just what its caller saw. Everything else becomes a
-// correction.
+// correction, and where there is no object to correct, it is made anew.
 func Next(h *History, s Standing) Step {
-	all := func(*Operation) bool { return true }
-	i := slices.IndexFunc(h.ordered, func(o *Operation) bool { return !s.Settled(o) })
+	living := h.Living(anyOperation)
+	lives := among(living)
+	// What was passed over as void may count after all, once something else is known.
+	open := func(o *Operation) bool { return !s.Settled(o) || s.Void(o) && lives(o) }
+	i := slices.IndexFunc(h.ordered, open)
+	before := s.fold(h)
 	if i < 0 {
+		if !before.Exists && !s.Dropped && FoldOf(h, s.shows).Exists {
+			return remake(h, s, nil, nil)
+		}
 		return Step{Kind: StepNothing}
 	}
 	u := h.ordered[i]
-	living := h.Living(all)
 	// A create that may have been done is settled before the delete that ended it, which would not find what it made.
-	doubtful := u.Type == TypeCreate && s.Doubtful != nil && s.Doubtful(u)
-	if u.Type != TypeDelete && !slices.Contains(living, u) && !doubtful {
+	doubtful := u.Type == TypeCreate && !before.Exists && s.Doubtful != nil && s.Doubtful(u)
+	if u.Type != TypeDelete && !lives(u) && !doubtful {
 		return Step{Kind: StepSkip, Operations: []*Operation{u}}
 	}
 	if s.Blocked(u) {
 		return Step{Kind: StepHold, Operations: []*Operation{u}}
 	}
-	before := FoldOf(h, s.shows)
-	switch u.Type {
-	case TypeAction:
-		if !before.Exists {
-			return Step{Kind: StepHold, Operations: []*Operation{u}}
-		}
-		return Step{Kind: StepRun, Operations: []*Operation{u}}
-	case TypeAbsolute:
-		if last := FoldOf(h, all).Absolute[u.Path]; last != u.ID && s.Settled(h.Get(last)) {
-			return Step{Kind: StepSkip, Operations: []*Operation{u}}
-		}
-		if !before.Exists {
-			return Step{Kind: StepHold, Operations: []*Operation{u}}
-		}
-		return Step{Kind: StepRun, Operations: []*Operation{u}}
-	}
-	after := FoldOf(h, func(o *Operation) bool { return s.shows(o) || o == u })
+	rest := slices.DeleteFunc(slices.Clone(h.ordered[i:]), func(o *Operation) bool { return !open(o) })
+	with := FoldOf(h, either(s.shows, among(rest[:1])))
 	switch {
-	case doubtful && !before.Exists:
-		return Step{Kind: StepRun, Operations: []*Operation{u}}
-	case !before.Exists && !after.Exists:
-		if u.Type == TypeDelete {
-			return Step{Kind: StepVacuous, Operations: []*Operation{u}}
+	case u.Type == TypeDelete && !before.Exists:
+		return Step{Kind: StepVacuous, Operations: rest[:1]}
+	case u.Type == TypeDelete && !with.Exists:
+		return Step{Kind: StepRun, Operations: rest[:1]}
+	case doubtful && !lives(u):
+		return Step{Kind: StepRun, Operations: rest[:1]}
+	case !before.Exists:
+		return bringAbout(h, s, rest, lives)
+	case u.Type == TypeAction:
+		return Step{Kind: StepRun, Operations: rest[:1]}
+	case u.Type == TypeAbsolute:
+		if last := FoldOf(h, anyOperation).Absolute[u.Path]; last != u.ID && s.shows(h.Get(last)) {
+			return Step{Kind: StepSkip, Operations: rest[:1]}
 		}
-		return Step{Kind: StepHold, Operations: []*Operation{u}} // its create is not here
-	case !before.Exists || !after.Exists:
-		return Step{Kind: StepRun, Operations: []*Operation{u}}
+		return Step{Kind: StepRun, Operations: rest[:1]}
+	case u.Type != TypeDelete && h.sawTheSame(u, s):
+		return Step{Kind: StepRun, Operations: rest[:1]}
 	}
-	if u.Type != TypeDelete && h.sawTheSame(u, s) {
-		return Step{Kind: StepRun, Operations: []*Operation{u}}
-	}
-	return correct(h, s, h.ordered[i:], living, before)
+	return correct(h, s, rest, lives, before)
 }
 
-// sawTheSame reports whether the application shows just what the caller of u saw: the same operations count.
+// sawTheSame reports whether the application shows just what the caller of u saw, the same operations count, and u only adds
+// to them.
 func (h *History) sawTheSame(u *Operation, s Standing) bool {
-	return slices.Equal(h.Living(s.shows), h.Living(func(o *Operation) bool { return h.Before(o, u) }))
+	shown := h.Living(s.shows)
+	return slices.Equal(shown, h.Living(func(o *Operation) bool { return h.Before(o, u) })) &&
+		slices.Equal(append(slices.Clip(shown), u), h.Living(func(o *Operation) bool { return o == u || s.shows(o) }))
+}
+
+// foldable returns those at the beginning of rest that one request can bring about together.
+func foldable(s Standing, rest []*Operation, lives func(*Operation) bool) []*Operation {
+	for n, o := range rest {
+		folds := o.Type != TypeAction && o.Type != TypeAbsolute && (o.Type != TypeDelete || n == 0)
+		if !folds || s.Blocked(o) || o.Type != TypeDelete && !lives(o) {
+			return rest[:n]
+		}
+	}
+	return rest
 }
 
 // correct settles the first of rest and, in the same request, whatever follows it and can be folded with it.
-func correct(h *History, s Standing, rest, living []*Operation, before Fold) Step {
-	var taken []*Operation
-	for n, o := range rest {
-		if s.Settled(o) {
-			continue
-		}
-		foldable := o.Type != TypeAction && o.Type != TypeAbsolute && (o.Type != TypeDelete || n == 0)
-		if !foldable || s.Blocked(o) || (o.Type != TypeDelete && !slices.Contains(living, o)) {
-			break
-		}
-		taken = append(taken, o)
-	}
-	after := FoldOf(h, func(o *Operation) bool { return s.shows(o) || slices.Contains(taken, o) })
-	difference := before.Difference(after)
+func correct(h *History, s Standing, rest []*Operation, lives func(*Operation) bool, before Fold) Step {
+	taken := foldable(s, rest, lives)
+	difference := before.Difference(FoldOf(h, either(s.shows, among(taken))))
 	if difference.Empty() {
 		return Step{Kind: StepVacuous, Operations: taken}
 	}

@@ -20,6 +20,8 @@ type desk struct {
 	settled map[OperationID]bool
 	void    map[OperationID]bool
 	shows   any // nil: the application has no such resource
+	gone    bool
+	again   map[OperationID]bool
 	files   map[string]string
 	ran     map[OperationID]int
 	seq     uint64
@@ -27,14 +29,15 @@ type desk struct {
 
 func newDesk(site SiteID) *desk {
 	return &desk{site: site, history: NewHistory(), settled: map[OperationID]bool{}, void: map[OperationID]bool{},
-		files: map[string]string{}, ran: map[OperationID]int{}}
+		files: map[string]string{}, ran: map[OperationID]int{}, again: map[OperationID]bool{}}
 }
 
 func (d *desk) standing() Standing {
 	return Standing{
-		Settled: func(o *Operation) bool { return d.settled[o.ID] },
+		Settled: func(o *Operation) bool { return d.settled[o.ID] && !d.again[o.ID] },
 		Void:    func(o *Operation) bool { return d.void[o.ID] },
 		Blocked: func(*Operation) bool { return false },
+		Gone:    d.gone,
 	}
 }
 
@@ -75,7 +78,9 @@ func (d *desk) send(t failer, o *Operation) {
 	t.Helper()
 	d.ran[o.ID]++
 	var v any
-	if len(o.Body) > 0 && o.Type != TypeAbsolute && o.Type != TypeAction {
+	if o.Type == TypeCreate && o.Change.Empty() {
+		v = map[string]any{}
+	} else if len(o.Body) > 0 && o.Type != TypeAbsolute && o.Type != TypeAction {
 		var err error
 		if v, err = parseJSON(o.Body); err != nil {
 			t.Fatal(err)
@@ -143,6 +148,12 @@ func (d *desk) catchUp(t failer) {
 			t.Fatalf("%s: held at %s", d.site, step.Operations[0].ID)
 		case StepSkip:
 			d.void[step.Operations[0].ID] = true
+		case StepMake:
+			d.send(t, step.Make)
+			d.gone = false
+			for _, o := range step.Again {
+				d.again[o.ID] = true
+			}
 		case StepRun:
 			d.send(t, step.Operations[0])
 		case StepCorrect:
@@ -159,6 +170,10 @@ func (d *desk) catchUp(t failer) {
 		}
 		for _, o := range step.Operations {
 			d.settled[o.ID] = true
+			delete(d.again, o.ID)
+			if step.Kind != StepSkip {
+				delete(d.void, o.ID)
+			}
 		}
 	}
 	t.Fatalf("%s: no end", d.site)

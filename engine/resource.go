@@ -13,6 +13,8 @@ import (
 // Replica is what a site publishes about its own replica of a resource.
 type Replica struct {
 	Local LocalID `json:"local_id,omitempty"`
+	// Made counts how often the object was made anew here, so that each time is a request of its own to the application.
+	Made uint64 `json:"made,omitempty"`
 	// Settled counts, for each origin, how many of its operations are settled here: those with a Seq up to it.
 	Settled map[SiteID]uint64 `json:"settled"`
 	// At is when this was written, by the site's own clock.
@@ -29,6 +31,8 @@ type Outcome struct {
 	Error  string    `json:"error,omitempty"`
 	// Blocks says that the operation is not settled: it waits for a person.
 	Blocks bool `json:"blocks,omitempty"`
+	// Again says that the operation was settled, and is to be applied once more: the object was made anew meanwhile.
+	Again bool `json:"again,omitempty"`
 }
 
 // attempt is what this site knows of its own tries of an operation; it is not published.
@@ -118,20 +122,37 @@ func outcomeKey(s SiteID, o OperationID) string { return string(s) + "/" + strin
 
 // settled reports whether o needs nothing more at site s, as far as is known here.
 func (v *view) settled(s SiteID, o *Operation) bool {
-	return o.Seq <= v.replicas[s].Settled[o.Origin]
+	return o.Seq <= v.replicas[s].Settled[o.Origin] && !v.outcomes[outcomeKey(s, o.ID)].Again
 }
 
 // standing is what this site's application has been brought to.
 func (v *view) standing() Standing {
-	return Standing{
-		Settled: func(o *Operation) bool { return v.settled(v.self, o) },
-		Void:    func(o *Operation) bool { return v.outcomes[outcomeKey(v.self, o.ID)].State == StateSuperseded },
-		Blocked: func(o *Operation) bool { return v.outcomes[outcomeKey(v.self, o.ID)].Blocks },
+	return v.standingAt(v.self)
+}
+
+// standingAt is what the application of a site has been brought to, as far as is known here.
+func (v *view) standingAt(site SiteID) Standing {
+	st := Standing{
+		Settled: func(o *Operation) bool { return v.settled(site, o) },
+		Void:    func(o *Operation) bool { return v.outcomes[outcomeKey(site, o.ID)].State == StateSuperseded },
+		Blocked: func(o *Operation) bool { return v.outcomes[outcomeKey(site, o.ID)].Blocks },
+		Gone:    v.replicas[site].Local == "",
 	}
+	st.Dropped = st.Gone && slices.ContainsFunc(v.history.ordered, func(o *Operation) bool {
+		return o.Type == TypeCreate && st.Settled(o) && v.outcomes[outcomeKey(site, o.ID)].State == StateRejected
+	})
+	return st
+}
+
+// unmade reports whether the application of a site has no object, though everything that is settled there says that it
+// exists and nobody has decided against it: it is to be made anew.
+func (v *view) unmade(site SiteID) bool {
+	st := v.standingAt(site)
+	return st.Gone && !st.Dropped && FoldOf(v.history, st.shows).Exists
 }
 
 // shown is the fold that this site's application shows.
-func (v *view) shown() Fold { return FoldOf(v.history, v.standing().shows) }
+func (v *view) shown() Fold { return v.standing().fold(v.history) }
 
 // local returns this site's identifier of the resource, empty when it has no replica.
 func (v *view) local() LocalID { return v.replicas[v.self].Local }
@@ -275,7 +296,7 @@ func (v *view) row(now time.Time) ResourceRow {
 	row.State = StateConverged
 	var behind, reasons []string
 	for _, s := range slices.Sorted(slices.Values(v.about.Placement)) {
-		st := ReplicaStatus{Local: v.replicas[s].Local, State: StateConverged, Paused: v.replicas[s].Paused}
+		st := ReplicaStatus{Local: v.replicas[s].Local, State: StateConverged, Paused: v.replicas[s].Paused, Unmade: v.unmade(s)}
 		for _, o := range v.history.ordered {
 			if v.settled(s, o) {
 				st.Applied++
@@ -288,11 +309,15 @@ func (v *view) row(now time.Time) ResourceRow {
 			}
 		}
 		for _, o := range v.history.ordered { // what waits for another resource of the same name to go
-			if out := v.outcomes[outcomeKey(s, o.ID)]; exists && out.State == StatePending && out.Error != "" {
+			if out := v.outcomes[outcomeKey(s, o.ID)]; exists && out.State == StatePending && out.Error != "" && !out.Again {
 				st.State, st.Reason = StateConflict, out.Error
 			}
 		}
 		st.Pending = total - st.Applied
+		if st.Unmade && st.State == StateConverged {
+			st.State, st.Reason = StateConverging, "the application has no object of it: it is to be made anew"
+			behind = append(behind, string(v.name(s)))
+		}
 		if st.Pending > 0 && st.State == StateConverged {
 			st.State, st.Reason = StateConverging, fmt.Sprintf("%d of %d operations not applied", st.Pending, total)
 			if s == v.self {
@@ -312,7 +337,7 @@ func (v *view) row(now time.Time) ResourceRow {
 		row.State = worstResource(row.State, st.State)
 		row.Sites[s] = st
 	}
-	row.Pending = row.Sites[v.self].Pending > 0
+	row.Pending = row.Sites[v.self].Pending > 0 || Next(v.history, v.standing()).Kind != StepNothing
 	switch {
 	case row.State == StateConverged && !exists:
 		row.State = StateDeleted

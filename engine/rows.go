@@ -82,7 +82,7 @@ type ResourceRow struct {
 // GoneAt reports whether the site had the resource, or never needed it, and has it no more: it was deleted there.
 func (r *ResourceRow) GoneAt(s SiteID) bool {
 	st := r.Sites[s]
-	return st.Local == "" && st.Applied > 0
+	return st.Local == "" && st.Applied > 0 && !st.Unmade
 }
 
 // ReplicaStatus is what is known here of one site's replica.
@@ -93,6 +93,8 @@ type ReplicaStatus struct {
 	Pending int     `json:"pending"`
 	Reason  string  `json:"reason,omitempty"`
 	Paused  *Pause  `json:"paused,omitempty"`
+	// Unmade says that the application has no object, though it is to have one.
+	Unmade bool `json:"unmade,omitempty"`
 }
 
 // OperationRow is the index entry of an operation.

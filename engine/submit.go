@@ -259,7 +259,7 @@ func (s *Site) cross(ctx context.Context, res *resource, k *Kind, c *crossing, b
 	if err := s.declare(ctx, c); err != nil {
 		return Answer{}, err
 	}
-	reply, err := s.call(ctx, k, o, local, c.Credentials)
+	reply, err := s.call(ctx, k, o, local, c.Credentials, s.firstKey(o))
 	ctx = context.WithoutCancel(ctx) // what came of it is recorded, whether or not the client still waits
 	switch judge(o.Type, reply, err) {
 	case verdictDone:
@@ -480,14 +480,17 @@ func (s *Site) read(ctx context.Context, k *Kind, local LocalID) (Reply, error) 
 }
 
 // call sends an operation to the application. It is not given up because a client has gone.
-func (s *Site) call(ctx context.Context, k *Kind, o *Operation, local LocalID, credentials http.Header) (Reply, error) {
+func (s *Site) call(ctx context.Context, k *Kind, o *Operation, local LocalID, credentials http.Header, key string) (Reply, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.CallTimeout)
 	defer cancel()
 	return s.cfg.App.Do(ctx, Call{
 		Kind: k, Method: o.Method, Path: o.Path, Local: local, Query: o.Query, Header: o.Header, Body: o.Body,
-		Key: string(o.ID) + "." + string(s.name(s.cfg.Self)), Credentials: credentials,
+		Key: key, Credentials: credentials,
 	})
 }
+
+// firstKey is the Idempotency-Key of an operation that runs at this site, however often it is sent.
+func (s *Site) firstKey(o *Operation) string { return string(o.ID) + "." + string(s.name(s.cfg.Self)) }
 
 func tell(r Reply, err error) string {
 	if err != nil {

@@ -1,0 +1,90 @@
+package engine
+
+import (
+	"slices"
+	"testing"
+)
+
+// vanish takes the object from a desk's application behind the agent's back.
+func (d *desk) vanish() {
+	d.shows, d.files, d.gone = nil, map[string]string{}, true
+}
+
+func TestAVanishedObjectIsMadeAnewFromTheFold(t *testing.T) {
+	d := newDesk("a")
+	d.issue(t, TypeCreate, "/images", `{"name":"n","size":1,"id":"kept as sent"}`, 1)
+	d.issue(t, TypeMerge, "/images/{id}", `{"size":2,"deep":{"er":3}}`, 2)
+	d.issue(t, TypeAbsolute, "/images/{id}/file", "old", 3)
+	file := d.issue(t, TypeAbsolute, "/images/{id}/file", "new", 4)
+	d.vanish()
+	step := Next(d.history, d.standing())
+	if want := `{"deep":{"er":3},"id":"kept as sent","name":"n","size":2}`; step.Kind != StepMake || string(step.Make.Body) != want {
+		t.Fatalf("%s %s, want %s", step.Kind, step.Make.Body, want)
+	}
+	if !slices.Equal(step.Again, []*Operation{file}) {
+		t.Errorf("%d operations are run again, want the last file alone", len(step.Again))
+	}
+	d.catchUp(t)
+	d.lawful(t)
+	if d.ran[file.ID] != 2 {
+		t.Errorf("the file was sent %d times, want once for each object", d.ran[file.ID])
+	}
+}
+
+func TestAnObjectOfOpaqueBytesIsMadeAsItsCallerMadeItAndCorrected(t *testing.T) {
+	d := newDesk("a")
+	create := d.issue(t, TypeCreate, "/images", "opaque", 1)
+	d.issue(t, TypeMerge, "/images/{id}", `{"name":"n"}`, 2)
+	d.vanish()
+	if step := Next(d.history, d.standing()); step.Kind != StepMake || string(step.Make.Body) != "opaque" {
+		t.Fatalf("%s %+v", step.Kind, step.Make)
+	}
+	d.catchUp(t)
+	d.lawful(t)
+	if d.ran[create.ID] != 2 {
+		t.Errorf("the create was sent %d times, want once for each object", d.ran[create.ID])
+	}
+}
+
+func TestWhatIsUnheardGoesIntoTheNewObject(t *testing.T) {
+	a, b := newDesk("a"), newDesk("b")
+	create := a.issue(t, TypeCreate, "/images", `{"name":"n"}`, 1)
+	b.history.Add(create)
+	b.catchUp(t)
+	b.history.Add(a.issue(t, TypeReplace, "/images/{id}", `{"name":"put"}`, 2))
+	start := a.issue(t, TypeAction, "/images/{id}/start", "", 3)
+	b.history.Add(start)
+	b.vanish()
+	b.catchUp(t)
+	b.lawful(t)
+	if b.ran[start.ID] != 1 {
+		t.Errorf("an action that had not run yet ran %d times", b.ran[start.ID])
+	}
+}
+
+func TestWhatAnUndeclaredActionHasRunOnIsNotMadeAnew(t *testing.T) {
+	d := newDesk("a")
+	d.issue(t, TypeCreate, "/images", `{"name":"n"}`, 1)
+	start := d.issue(t, TypeAction, "/images/{id}/start", "", 2)
+	d.vanish()
+	step := Next(d.history, d.standing())
+	if step.Kind != StepHold || step.Reason != HoldUndeclared || step.Operations[1] != start {
+		t.Errorf("got %s %q", step.Kind, step.Reason)
+	}
+}
+
+func TestNothingIsMadeAnewWhereItsCreateWasDropped(t *testing.T) {
+	a, b := newDesk("a"), newDesk("b")
+	b.history.Add(a.issue(t, TypeCreate, "/images", `{"name":"n"}`, 1))
+	b.catchUp(t)
+	b.vanish()
+	standing := b.standing()
+	standing.Dropped = true
+	if step := Next(b.history, standing); step.Kind != StepNothing {
+		t.Errorf("got %s", step.Kind)
+	}
+	b.history.Add(a.issue(t, TypeAction, "/images/{id}/start", "", 2))
+	if step := Next(b.history, standing); step.Kind != StepRefuse {
+		t.Errorf("got %s for a later operation", step.Kind)
+	}
+}
