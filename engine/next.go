@@ -84,7 +84,10 @@ func Next(h *History, s Standing) Step {
 	living := h.Living(anyOperation)
 	lives := among(living)
 	// What was passed over as void may count after all, once something else is known.
-	open := func(o *Operation) bool { return !s.Settled(o) || s.Void(o) && lives(o) }
+	last := FoldOf(h, anyOperation).Absolute
+	open := func(o *Operation) bool {
+		return !s.Settled(o) || s.Void(o) && lives(o) && (o.Type != TypeAbsolute || last[o.Path] == o.ID)
+	}
 	i := slices.IndexFunc(h.ordered, open)
 	before := s.fold(h)
 	if i < 0 {
@@ -116,7 +119,7 @@ func Next(h *History, s Standing) Step {
 	case u.Type == TypeAction:
 		return Step{Kind: StepRun, Operations: rest[:1]}
 	case u.Type == TypeAbsolute:
-		if last := FoldOf(h, anyOperation).Absolute[u.Path]; last != u.ID && s.shows(h.Get(last)) {
+		if last := last[u.Path]; last != u.ID && s.shows(h.Get(last)) {
 			return Step{Kind: StepSkip, Operations: rest[:1]}
 		}
 		return Step{Kind: StepRun, Operations: rest[:1]}
