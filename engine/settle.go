@@ -57,7 +57,8 @@ func (s *Site) settleEarlier(ctx context.Context, r *resource) error {
 			return err
 		}
 		if again || c.Asked {
-			return &Refusal{Status: http.StatusGatewayTimeout, Type: "upstream", Operation: i.Operation,
+			// Not under that operation's identifier: whoever asks would take it for the one of this request.
+			return &Refusal{Status: http.StatusBadGateway, Type: "upstream",
 				Detail: fmt.Sprintf("an earlier request for this resource has had no certain answer yet (operation %s); nothing has happened", i.Operation)}
 		}
 	}
