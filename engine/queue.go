@@ -8,13 +8,12 @@ import (
 	"time"
 )
 
-// job names a piece of work that waits: a resource to bring up to date, an intent to settle, a kept request to deliver, or
-// a service of the application to try again. Exactly one field is set.
+// job names a piece of work that waits: a resource to bring up to date, an intent to settle or a kept request to
+// deliver. Exactly one field is set.
 type job struct {
 	document DocumentID
 	intent   OperationID
 	kept     OperationID
-	probe    ServiceName
 }
 
 // queue holds each waiting job once, with the time before which it must not run. Jobs that were added while they
@@ -125,6 +124,16 @@ func (q *queue) takeDue() (j job, wait time.Duration) {
 		q.signal() // let the next worker look
 	}
 	return it.job, 0
+}
+
+// next returns when the next job is due; false when none waits.
+func (q *queue) next() (due time.Time, ok bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.heap) == 0 {
+		return time.Time{}, false
+	}
+	return q.heap[0].due, true
 }
 
 // done ends the run of j. With retry it comes again after a delay that grows with the tries; without, only if it

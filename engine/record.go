@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -150,7 +151,7 @@ func (s *Site) index(ctx context.Context, r *resource, b *Batch) error {
 		b.Events = append(b.Events, s.event("resource.created", string(row.ID), data))
 	}
 	b.Events = append(b.Events, s.pauseEvents(before, row)...)
-	for id := range v.touched {
+	for _, id := range slices.Sorted(maps.Keys(v.touched)) {
 		if o := v.history.Get(id); o != nil {
 			if err := s.indexOperation(ctx, v, o, b); err != nil {
 				return err

@@ -54,8 +54,7 @@ const (
 	StateRejected   State = "rejected"
 	StateSuperseded State = "superseded"
 	StateUncertain  State = "uncertain"
-	// StatePaused: it is not tried there for now: the replica is paused, or the application does not let the agent in.
-	StatePaused State = "paused"
+	StatePaused     State = "paused" // the site leaves its replica as it is until it is resumed
 )
 
 // Past reports whether a resource in this state is no more, as far as this site is concerned. Lists leave it out unless
@@ -158,7 +157,7 @@ type KeyedAnswer struct {
 // Event is one entry of the event log. Seq is given by the store, from 1, rising.
 type Event struct {
 	Seq     uint64
-	Type    string // operation.accepted, .applied, .rejected, .converged, resource.*, conflict.*, site.up, site.down, queue.*
+	Type    string // operation.accepted, .applied, .rejected, .converged, resource.*, conflict.*, site.up, site.down
 	Subject string
 	Time    time.Time
 	Data    json.RawMessage
