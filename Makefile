@@ -1,6 +1,6 @@
 # What people do with this tree; `make` lists it.
 
-# Arguments for `make demo`, `make bench` and `make sim`, as in `make demo ARGS="--sites 5"`.
+# Arguments for `make demo`, `make bench`, `make histories` and `make sim`, as in `make demo ARGS="--sites 5"`.
 ARGS ?=
 
 .DEFAULT_GOAL := help
@@ -33,6 +33,9 @@ lint:
 bench: build ## measure, side by side with what others use; takes minutes
 	@.ci/deps bench
 	go run ./testnet/bench --program bin/skerry $(ARGS)
+
+histories: ## play random histories of the engine for ten minutes, thousands of operations a second; ARGS="-history.for 1h" for more
+	go test ./testnet/history -run TestHistories -count 1 -timeout 0 -v -history.for 10m $(ARGS)
 
 sim: ## play random schedules on simulated sites for ten minutes; ARGS="-sim.for 1h -sim.sites 12" for more
 	go test ./testnet/sim -run TestRandomSchedules -count 1 -timeout 0 -v -sim.for 10m $(ARGS)

@@ -14,9 +14,9 @@ import (
 	"github.com/skerry/skerry/engine"
 )
 
-func open(t *testing.T, kind *engine.Kind, n int, more ...*engine.Kind) *Mesh {
+func open(t *testing.T, kind *engine.Kind, n int) *Mesh {
 	t.Helper()
-	m, err := Open(t.Context(), t.TempDir(), kind, n, more...)
+	m, err := Open(t.Context(), t.TempDir(), kind, n)
 	if err != nil {
 		t.Fatal(err)
 	}

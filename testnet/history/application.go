@@ -1,0 +1,226 @@
+package history
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	jsonpatch "github.com/evanphx/json-patch/v5"
+
+	"github.com/skerry/skerry/engine"
+)
+
+// application is one site's instance: it keeps JSON objects with files beside them, and outlives the agent.
+type application struct {
+	prefix  string
+	next    int
+	objects map[engine.KindName]map[string]*object
+	effects map[string]*effect // by Idempotency-Key
+	mood    mood
+}
+
+// object is one that the application keeps.
+type object struct {
+	fields  map[string]any
+	files   map[string]string // by the path under the item
+	version int
+}
+
+// effect is what the requests of one key have done.
+type effect struct {
+	times int
+	kind  engine.KindName
+	local string
+	reply engine.Reply
+}
+
+// mood says how often an application does not behave, in per mille of the requests that change something.
+type mood struct {
+	down                                                            bool // it gets nothing
+	refuses, busy, fails, doesSilent, breaks, doesBreak, denies, no int
+	what                                                            int // the status of its no
+}
+
+func newApplication(prefix string) *application {
+	return &application{prefix: prefix, objects: map[engine.KindName]map[string]*object{}, effects: map[string]*effect{}}
+}
+
+var errNoAnswer = errors.New("the connection broke before the answer")
+
+// serve answers a request as the mood is. Luck is a number below 1000.
+func (a *application) serve(c engine.Call, luck int) (engine.Reply, error) {
+	if a.mood.down {
+		return engine.Reply{}, fmt.Errorf("connect: %w", engine.ErrUnreachable)
+	}
+	if c.Method == http.MethodGet {
+		return a.do(c), nil
+	}
+	e := a.effects[c.Key]
+	if e == nil {
+		e = &effect{kind: c.Kind.Name}
+		if c.Key != "" {
+			a.effects[c.Key] = e
+		}
+	}
+	if c.Kind.HonoursKey && e.times > 0 {
+		return e.reply, nil
+	}
+	m := a.mood
+	for _, bad := range []struct {
+		share int
+		reply engine.Reply
+		err   error
+	}{
+		{m.refuses, engine.Reply{Status: http.StatusServiceUnavailable}, nil},
+		{m.busy, engine.Reply{Status: http.StatusTooManyRequests, Header: http.Header{"Retry-After": {"3"}}}, nil},
+		{m.fails, engine.Reply{}, errNoAnswer},
+		{m.breaks, engine.Reply{Status: http.StatusInternalServerError}, nil},
+		{m.denies, engine.Reply{Status: http.StatusUnauthorized}, nil},
+		{m.no, engine.Reply{Status: m.what, Body: []byte("no")}, nil},
+	} {
+		if luck -= bad.share; luck < 0 {
+			return bad.reply, bad.err
+		}
+	}
+	r := a.do(c)
+	if r.Status < 300 {
+		e.times++
+		e.reply, e.local = r, string(r.Local)
+	}
+	if luck -= m.doesSilent; luck < 0 {
+		return engine.Reply{}, errNoAnswer
+	}
+	if luck -= m.doesBreak; luck < 0 {
+		return engine.Reply{Status: http.StatusBadGateway}, nil
+	}
+	return r, nil
+}
+
+func encode(v any) []byte {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // it was decoded from JSON
+	}
+	return b
+}
+
+// do does what a request asks.
+func (a *application) do(c engine.Call) engine.Reply {
+	objects := a.objects[c.Kind.Name]
+	if objects == nil {
+		objects = map[string]*object{}
+		a.objects[c.Kind.Name] = objects
+	}
+	id := string(c.Local)
+	o := objects[id]
+	rest := strings.TrimPrefix(c.Path, c.Kind.Item)
+	switch {
+	case c.Method == http.MethodPost && c.Path == c.Kind.Collection:
+		var body map[string]any
+		if json.Unmarshal(c.Body, &body) != nil || body == nil {
+			return engine.Reply{Status: http.StatusBadRequest}
+		}
+		if id, _ = body["id"].(string); !c.Kind.Natural() {
+			a.next++
+			id = a.prefix + strconv.Itoa(a.next)
+		}
+		if objects[id] != nil {
+			return engine.Reply{Status: http.StatusConflict}
+		}
+		objects[id] = &object{fields: body}
+		body["id"] = id
+		return engine.Reply{Status: http.StatusCreated, Body: encode(body), Local: engine.LocalID(id)}
+	case o == nil && c.Method == http.MethodPut && c.Kind.ID.From == engine.IDFromPath && rest == "":
+		o = &object{}
+		if json.Unmarshal(c.Body, &o.fields) != nil || o.fields == nil {
+			return engine.Reply{Status: http.StatusBadRequest}
+		}
+		o.fields["id"] = id
+		objects[id] = o
+		return engine.Reply{Status: http.StatusCreated, Body: encode(o.fields), Local: c.Local}
+	case o == nil:
+		return engine.Reply{Status: http.StatusNotFound}
+	}
+	if match := c.Header["If-Match"]; match != "" && match != strconv.Quote(strconv.Itoa(o.version)) {
+		return engine.Reply{Status: http.StatusPreconditionFailed}
+	}
+	switch {
+	case c.Method == http.MethodDelete:
+		delete(objects, id)
+		return engine.Reply{Status: http.StatusNoContent}
+	case c.Method == http.MethodGet:
+	case !o.change(c, rest):
+		return engine.Reply{Status: http.StatusBadRequest}
+	default:
+		o.version++
+	}
+	o.fields["id"] = id
+	r := engine.Reply{Status: http.StatusOK, Body: encode(o.fields)}
+	if len(c.Kind.Name)%2 == 0 { // some services know preconditions, others do not
+		r.Header = http.Header{"Etag": {strconv.Quote(strconv.Itoa(o.version))}}
+	}
+	return r
+}
+
+// change does what a request under an item asks, and reports whether it made sense.
+func (o *object) change(c engine.Call, rest string) bool {
+	if rest != "" && c.Method == http.MethodPut {
+		if o.files == nil {
+			o.files = map[string]string{}
+		}
+		o.files[rest] = string(c.Body)
+		return true
+	}
+	if rest != "" {
+		return true // actions without a visible effect are counted by their key
+	}
+	if c.Method == http.MethodPatch && c.Header["Content-Type"] == jsonPatch {
+		patch, err := jsonpatch.DecodePatch(c.Body)
+		if err != nil {
+			return false
+		}
+		after, err := patch.Apply(encode(o.fields))
+		if err != nil {
+			return false
+		}
+		var fields map[string]any
+		if json.Unmarshal(after, &fields) != nil || fields == nil {
+			return false
+		}
+		o.fields = fields
+		return true
+	}
+	var body map[string]any
+	if json.Unmarshal(c.Body, &body) != nil || body == nil {
+		return false
+	}
+	if c.Method == http.MethodPut {
+		o.fields = body
+	} else {
+		o.fields = merge(o.fields, body).(map[string]any)
+	}
+	return true
+}
+
+// merge applies a JSON merge patch (RFC 7396).
+func merge(to, patch any) any {
+	p, ok := patch.(map[string]any)
+	if !ok {
+		return patch
+	}
+	t, ok := to.(map[string]any)
+	if !ok {
+		t = map[string]any{}
+	}
+	for k, v := range p {
+		if v == nil {
+			delete(t, k)
+		} else {
+			t[k] = merge(t[k], v)
+		}
+	}
+	return t
+}

@@ -1,0 +1,66 @@
+package history
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+
+	"github.com/skerry/skerry/engine"
+)
+
+const (
+	jsonPatch  = "application/json-patch+json"
+	mergePatch = "application/merge-patch+json"
+)
+
+// newKinds draws the kinds of an application: who chooses the identifiers, what the service honours.
+func newKinds(r *rand.Rand) []*engine.Kind {
+	var kinds []*engine.Kind
+	for i := range 1 + r.IntN(3) {
+		plural := []string{"notes", "images", "tasks"}[i]
+		k := &engine.Kind{Service: "model", Name: engine.KindName(strings.TrimSuffix(plural, "s")), Collection: "/" + plural,
+			Item: "/" + plural + "/{id}", HonoursKey: r.IntN(3) == 0, MergePatch: r.IntN(2) == 0}
+		switch r.IntN(4) {
+		case 0:
+			k.ID = engine.IDRule{From: engine.IDFromPath, At: "/id"}
+		case 1:
+			k.ID = engine.IDRule{From: engine.IDFromBody, At: "/id", Settable: true}
+		default:
+			k.ID = engine.IDRule{From: engine.IDFromBody, At: "/id"}
+		}
+		kinds = append(kinds, k)
+	}
+	return kinds
+}
+
+// classify is the catalog's: it tells kind and type of a request.
+func classify(kinds []*engine.Kind) func(engine.ServiceName, string, string, map[string]string) (engine.KindName, engine.Type, bool) {
+	return func(_ engine.ServiceName, method, path string, header map[string]string) (engine.KindName, engine.Type, bool) {
+		for _, k := range kinds {
+			if path == k.Collection && method == http.MethodPost {
+				return k.Name, engine.TypeCreate, true
+			}
+			rest, ok := strings.CutPrefix(path, k.Item)
+			if !ok {
+				continue
+			}
+			switch fmt.Sprint(method, rest != "") {
+			case "PUTfalse":
+				return k.Name, engine.TypeReplace, true
+			case "PATCHfalse":
+				if header["Content-Type"] == jsonPatch {
+					return k.Name, engine.TypePatch, true
+				}
+				return k.Name, engine.TypeMerge, true
+			case "DELETEfalse":
+				return k.Name, engine.TypeDelete, true
+			case "PUTtrue":
+				return k.Name, engine.TypeAbsolute, true
+			case "POSTtrue":
+				return k.Name, engine.TypeAction, true
+			}
+		}
+		return "", "", false
+	}
+}

@@ -1,0 +1,460 @@
+package history
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/testnet/memory"
+)
+
+// rounds is how often, after everything is healed, all sites do what is due and hear of each other before all has to be as it
+// must be. Time passes in between.
+const rounds = 80
+
+// settle heals everything, lets operators decide and sites work until all is as it must be, and notes what is not.
+func (w *world) settle() {
+	w.depth = 9 // nothing else happens while a call is under way
+	for i := range w.cut {
+		clear(w.cut[i])
+	}
+	w.knobs.loss, w.knobs.again = 0, 0
+	for range rounds {
+		if len(w.problems) > 0 {
+			return
+		}
+		for _, s := range w.sites {
+			s.app.mood, s.full = mood{}, false
+			if s.now == nil {
+				s.start()
+			}
+			s.now.doom = 0
+		}
+		for len(w.wire) > 0 {
+			w.deliver()
+		}
+		w.reconcile()
+		for _, s := range w.sites {
+			w.operate(s)
+			s.workOff()
+		}
+		if w.unsettled() {
+			w.pass()
+			continue
+		}
+		if found := w.check(); len(found) == 0 {
+			return
+		}
+		w.pass()
+	}
+	w.problems = append(w.problems, w.check()...)
+}
+
+// workOff does all jobs that are due at a site.
+func (s *site) workOff() {
+	for p, left := s.now, 1000; p != nil && !p.dead; left-- {
+		more := false
+		p.enter(func() { more = p.Step(s.w.ctx) })
+		if !more {
+			return
+		}
+		if left == 0 {
+			s.w.problem("%s does one job after the other and never ends", s.name)
+			return
+		}
+	}
+}
+
+// pass lets time pass until somebody has something to do.
+func (w *world) pass() {
+	next := w.now.Add(time.Minute)
+	for _, s := range w.sites {
+		if s.now == nil {
+			return
+		}
+		if due, ok := s.now.Due(); ok && due.Add(-s.skew).Before(next) {
+			next = due.Add(-s.skew)
+		}
+	}
+	if next.After(w.now) {
+		w.now = next
+	}
+}
+
+// unsettled tells quickly whether something is still under way.
+func (w *world) unsettled() bool {
+	for _, s := range w.sites {
+		if s.now == nil {
+			return true
+		}
+		if due, ok := s.now.Due(); ok && !due.After(s.clock()) {
+			return true
+		}
+	}
+	return len(w.wire) > 0
+}
+
+// check returns all that is not as it must be.
+func (w *world) check() (problems []string) {
+	c := &checker{w: w, contended: w.contendedNames(), spoiled: map[engine.DocumentID]bool{}}
+	w.contended, w.superseded = len(c.contended), 0
+	for _, s := range w.sites {
+		c.findSpoiled(s)
+	}
+	for _, s := range w.sites {
+		c.checkSite(s)
+	}
+	for _, res := range w.resources {
+		if !c.contended[res.tag] {
+			c.checkResource(res)
+		}
+	}
+	for _, q := range w.requests {
+		if q.acknowledged() && !c.contended[q.resource.tag] {
+			c.checkRequest(q)
+		}
+		c.checkOnce(q)
+	}
+	return c.problems
+}
+
+// checker collects what is not as it must be.
+type checker struct {
+	w         *world
+	contended map[string]bool
+	// spoiled are the documents of which a site has refused something for good: sites differ, and say so.
+	spoiled  map[engine.DocumentID]bool
+	problems []string
+}
+
+func (c *checker) say(format string, args ...any) {
+	c.problems = append(c.problems, fmt.Sprintf(format, args...))
+}
+
+// contendedNames returns the names for which two sites, cut off from each other, have made two resources that both live. Which
+// is to stay is a person's decision, and every site of the placement has to ask for it.
+func (w *world) contendedNames() map[string]bool {
+	askedAt := map[string]int{}
+	for _, s := range w.sites {
+		asked := map[string]bool{}
+		for _, row := range s.rows() {
+			if row.State == engine.StateConflict && strings.Contains(row.Reason, "another resource of this name is here and lives") {
+				asked[string(row.ID)] = true
+			}
+		}
+		for name := range asked {
+			askedAt[name]++
+		}
+	}
+	names := map[string]bool{}
+	for _, res := range w.resources {
+		if n := askedAt[res.tag]; n > 0 && n == len(res.placement) {
+			names[res.tag] = true
+		}
+	}
+	return names
+}
+
+// rows lists all resources of a site, deleted ones included.
+func (s *site) rows() []engine.ResourceRow {
+	living, _, err := s.disk.Resources(s.w.ctx, engine.ResourceFilter{Limit: 1000})
+	if err != nil {
+		s.w.problem("%s: %v", s.name, err)
+	}
+	deleted, _, err := s.disk.Resources(s.w.ctx, engine.ResourceFilter{State: engine.StateDeleted, Limit: 1000})
+	if err != nil {
+		s.w.problem("%s: %v", s.name, err)
+	}
+	return append(living, deleted...)
+}
+
+func (s *site) operations(f engine.OperationFilter) []engine.OperationRow {
+	f.Limit = 1000
+	rows, _, err := s.disk.Operations(s.w.ctx, f)
+	if err != nil {
+		s.w.problem("%s: %v", s.name, err)
+	}
+	return rows
+}
+
+func (c *checker) findSpoiled(s *site) {
+	for _, o := range s.operations(engine.OperationFilter{State: engine.StateRejected}) {
+		if o.Document != "" && len(o.Sites) > 1 {
+			c.spoiled[o.Document] = true
+			if !c.w.knobs.rejects {
+				c.say("%s: %s %s of %s was refused: %+v", s.name, o.Type, o.ID, o.Resource, o.Sites)
+			}
+		}
+	}
+}
+
+// checkSite sees to it that nothing is left to do at a site but for what is contended, and that it holds nothing that is not
+// its own.
+func (c *checker) checkSite(s *site) {
+	w := c.w
+	intents, _ := s.disk.Intents(w.ctx)
+	kept, _ := s.disk.Outbox(w.ctx)
+	for _, i := range intents {
+		c.say("%s: the intent of %s is open", s.name, i.Operation)
+	}
+	for _, k := range kept {
+		c.say("%s: operation %s is kept", s.name, k.Operation)
+	}
+	owned := map[string]bool{}
+	for _, row := range s.rows() {
+		owned[string(row.Kind)+" "+string(row.Local)] = true
+		if c.contended[string(row.ID)] {
+			continue
+		}
+		switch {
+		case row.Pending:
+			c.say("%s: %s %s has something left to do: %s", s.name, row.Kind, row.ID, row.Sites[s.id].Reason)
+		case c.spoiled[row.Document]:
+			if row.State == engine.StateConverged || row.State != engine.StateDeleted && row.Reason == "" {
+				c.say("%s: of %s something was refused, and it is %s: %q", s.name, row.ID, row.State, row.Reason)
+			}
+		case row.State != engine.StateConverged && row.State != engine.StateDeleted:
+			c.say("%s: %s %s is %s: %s", s.name, row.Kind, row.ID, row.State, row.Reason)
+		case row.State == engine.StateDeleted && row.Local != "":
+			c.say("%s: deleted %s is there as %s", s.name, row.ID, row.Local)
+		}
+		c.checkDocument(s, row)
+	}
+	for kind, objects := range s.app.objects {
+		for id, o := range objects {
+			tag, _ := o.fields["tag"].(string)
+			if !owned[string(kind)+" "+id] && !c.contended[tag] {
+				c.say("%s: %s %s belongs to nothing: %s", s.name, kind, id, encode(o.fields))
+			}
+		}
+	}
+	for _, other := range w.sites {
+		mine, _ := s.disk.Summaries(w.ctx, other.id, "", "")
+		for _, d := range mine {
+			row, err := s.disk.Document(w.ctx, d.Document)
+			if err != nil || !row.Mesh && !slices.Contains(row.Sites, s.id) {
+				c.say("%s: document %.8s is here, whose placement it is not in (%v)", s.name, d.Document, err)
+			}
+		}
+		if theirs, _ := other.disk.Summaries(w.ctx, s.id, "", ""); other.n > s.n && !slices.Equal(mine, theirs) {
+			c.say("%s and %s hold different documents", s.name, other.name)
+		}
+	}
+}
+
+// checkDocument sees to it that what a site's application shows is what the operations that it knows amount to.
+func (c *checker) checkDocument(s *site, row engine.ResourceRow) {
+	if c.spoiled[row.Document] {
+		return
+	}
+	entries, err := memory.NewDocuments(s.id, "checker", s.disk, &c.w.changes).Entries(c.w.ctx, row.Document)
+	if err != nil {
+		c.say("%s: %v", s.name, err)
+	}
+	h := engine.NewHistory()
+	for _, e := range entries {
+		if e.Map != engine.MapOperations {
+			continue
+		}
+		o, err := engine.DecodeOperation(e.Key, e.Value)
+		if err != nil {
+			c.say("%s: %v", s.name, err)
+			continue
+		}
+		h.Add(o)
+	}
+	fold := engine.FoldOf(h, func(*engine.Operation) bool { return true })
+	o := s.app.objects[row.Kind][string(row.Local)]
+	if fold.Exists != (o != nil) {
+		c.say("%s: %s as %q: it is there: %t; it is to be: %t", s.name, row.ID, row.Local, o != nil, fold.Exists)
+	}
+	if o == nil || !fold.Exists {
+		return
+	}
+	var want map[string]any
+	if err := json.Unmarshal(fold.Representation(), &want); err != nil {
+		panic(err) // it was just encoded
+	}
+	for _, p := range slices.Sorted(maps.Keys(fold.Cells)) {
+		shown, ok := lookUp(o.fields, p)
+		value, is := lookUp(want, p)
+		_, object := value.(map[string]any)
+		_, shownObject := shown.(map[string]any)
+		if ok != is || object != shownObject || !object && !bytes.Equal(encode(value), encode(shown)) {
+			c.say("%s: %s shows %s (%t) at %s, and not %s (%t)", s.name, row.ID, encode(shown), ok, p, encode(value), is)
+		}
+	}
+	for path, by := range fold.Absolute {
+		if want := string(h.Get(by).Body); o.files[strings.TrimPrefix(path, "/"+string(row.Kind)+"s/{id}")] != want {
+			c.say("%s: %s has %q at %s, where %s put %q", s.name, row.ID, o.files, path, by, want)
+		}
+	}
+}
+
+func lookUp(v any, p engine.Pointer) (any, bool) {
+	for _, t := range p.Tokens() {
+		m, ok := v.(map[string]any)
+		if !ok {
+			return nil, false
+		}
+		if v, ok = m[t]; !ok {
+			return nil, false
+		}
+	}
+	return v, true
+}
+
+// shown is what a site's application shows of a resource, identifiers apart.
+func (s *site) shown(res *resource) (all []string) {
+	for _, id := range slices.Sorted(maps.Keys(s.app.objects[res.kind.Name])) {
+		o := s.app.objects[res.kind.Name][id]
+		if o.fields["tag"] != res.tag {
+			continue
+		}
+		fields := maps.Clone(o.fields)
+		delete(fields, "id")
+		all = append(all, string(encode(fields))+string(encode(o.files)))
+	}
+	return all
+}
+
+// checkResource sees to it that a resource is the same at all sites of its placement, and nowhere else.
+func (c *checker) checkResource(res *resource) {
+	for _, s := range c.w.sites {
+		for _, row := range s.rows() {
+			if row.Kind == res.kind.Name && string(row.ID) == res.id && c.spoiled[row.Document] {
+				return
+			}
+		}
+	}
+	var first []string
+	for i, s := range c.w.sites {
+		shown := s.shown(res)
+		held := slices.Contains(res.placement, s)
+		switch {
+		case !held && len(shown) > 0:
+			c.say("%s: %s is here, and its placement is elsewhere", s.name, res.tag)
+		case len(shown) > 1:
+			c.say("%s: %s is here %d times: %s", s.name, res.tag, len(shown), shown)
+		}
+		if !held {
+			continue
+		}
+		if s == slices.MinFunc(res.placement, func(a, b *site) int { return a.n - b.n }) {
+			first = shown
+		} else if !slices.Equal(first, shown) {
+			c.say("%s differs: %s, at site%d %s", res.tag, first, i, shown)
+		}
+	}
+	c.checkMarks(res, first)
+}
+
+// checkMarks sees to it that every field that was set, and that nothing has removed, is there.
+func (c *checker) checkMarks(res *resource, shown []string) {
+	creates, deletes := 0, 0
+	for _, q := range c.w.requests {
+		if q.resource == res && !q.refused && q.kind == "create" {
+			creates++
+		}
+		if q.resource == res && !q.refused && q.kind == "delete" {
+			deletes++
+		}
+	}
+	var fields map[string]any
+	if len(shown) > 0 {
+		if err := json.NewDecoder(strings.NewReader(shown[0])).Decode(&fields); err != nil {
+			panic(err) // it was just encoded
+		}
+	}
+	for _, q := range c.w.requests {
+		if q.resource != res || !q.acknowledged() {
+			continue
+		}
+		if q.kind == "create" && deletes == 0 && len(shown) == 0 && q.status != 202 {
+			c.say("%s was created (%s) and is gone", res.tag, q)
+		}
+		// A whole representation ends what its author did not see, and a second PUT of what is created by one is one.
+		if deletes > 0 || res.whole || len(shown) == 0 || creates > 1 && res.kind.ID.From == engine.IDFromPath {
+			continue
+		}
+		sets := q.kind == "create" || q.kind == "merge" || q.kind == "patch"
+		if _, ok := fields[q.mark()]; sets && q.status != 202 && !ok {
+			c.say("%s does not show what %s set: %s", res.tag, q, shown[0])
+		}
+	}
+}
+
+// checkRequest sees to it that an acknowledged operation was applied at every site, or that every site tells why not.
+func (c *checker) checkRequest(q *request) {
+	if q.operation == "" {
+		c.say("%s was acknowledged without an operation", q)
+		return
+	}
+	if q.status == 202 {
+		row, err := q.at.disk.Operation(c.w.ctx, q.operation)
+		switch {
+		case err != nil:
+			c.say("%s is not known where it was kept: %v", q, err)
+			return
+		case row.State == engine.StateRejected && row.Document == "":
+			return // the site that it was kept for refused it, and it is told where it was asked for
+		}
+	}
+	superseded := false
+	for _, s := range q.resource.placement {
+		row, err := s.disk.Operation(c.w.ctx, q.operation)
+		if err != nil {
+			c.say("%s is not known at %s: %v", q, s.name, err)
+			continue
+		}
+		switch st := row.Sites[s.id]; st.State {
+		case engine.StateApplied:
+			e := s.app.effects[string(q.operation)+"."+string(s.name)]
+			if q.kind == "start" && (e == nil || e.times != 1) {
+				c.say("%s: %s counts as applied and ran %+v", s.name, q, e)
+			}
+		case engine.StateSuperseded:
+			superseded = true
+		case engine.StateRejected:
+			if !c.spoiled[row.Document] {
+				c.say("%s: %s was refused: %s", s.name, q, st.Error)
+			}
+		default:
+			c.say("%s: %s is %s: %s", s.name, q, st.State, st.Error)
+		}
+	}
+	if superseded {
+		c.w.superseded++
+	}
+}
+
+// checkOnce sees to it that nothing that must not be repeated ran twice, whatever the client was told.
+func (c *checker) checkOnce(q *request) {
+	once := q.kind == "start" || q.kind == "create" && !q.resource.kind.Natural()
+	if q.operation == "" || !once {
+		return
+	}
+	for _, s := range c.w.sites {
+		if e := s.app.effects[string(q.operation)+"."+string(s.name)]; e != nil && e.times > 1 {
+			c.say("%s: %s ran %d times", s.name, q, e.times)
+		}
+	}
+}
+
+// operations counts the operations of all documents.
+func (w *world) operations() int {
+	all := map[engine.OperationID]bool{}
+	for _, s := range w.sites {
+		for _, o := range s.operations(engine.OperationFilter{}) {
+			if o.Document != "" {
+				all[o.ID] = true
+			}
+		}
+	}
+	return len(all)
+}

@@ -1,0 +1,138 @@
+package history
+
+import (
+	"flag"
+	"fmt"
+	"log/slog"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+var (
+	seed   = flag.Uint64("history.seed", 0, "play the history of this seed only, and tell all of it")
+	skip   = flag.String("history.skip", "", "with -history.seed: the steps to leave out, as 3,7-9")
+	first  = flag.Uint64("history.first", 0, "the first seed; 0: 1, and by the clock with -history.for")
+	lasts  = flag.Duration("history.for", 0, "play histories for this long")
+	enough = flag.Int("history.operations", 20_000, "without -history.for: play histories until they have had so many operations")
+)
+
+// TestHistories plays a fixed share of histories, or as many as fit into -history.for.
+func TestHistories(t *testing.T) {
+	if *seed != 0 {
+		o := Options{Seed: *seed, Skip: parseSteps(t, *skip), Log: slog.New(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{Level: slog.LevelDebug}))}
+		r := Play(o)
+		for _, p := range r.Problems {
+			t.Error(p)
+		}
+		t.Logf("%+v", r)
+		return
+	}
+	next := uint64(1)
+	switch {
+	case *first != 0:
+		next = *first
+	case *lasts > 0:
+		next = uint64(time.Now().Unix()) * 10_000_000
+	}
+	var sum Report
+	histories, failed := 0, 0
+	for start := time.Now(); *lasts == 0 && sum.Operations < *enough || time.Since(start) < *lasts; histories++ {
+		r := Play(Options{Seed: next})
+		if len(r.Problems) > 0 {
+			failed++
+			report(t, next, r)
+			if failed == 5 {
+				break
+			}
+		}
+		sum.add(r)
+		next++
+	}
+	t.Logf("%d histories, %d failed: %d operations of %d requests (%d acknowledged, %d superseded somewhere), %d deaths, %d decisions, %d names contended, %.1f virtual hours",
+		histories, failed, sum.Operations, sum.Requests, sum.Acknowledged, sum.Superseded, sum.Deaths, sum.Decisions, sum.Contended, sum.Virtual.Hours())
+}
+
+func (r *Report) add(o Report) {
+	r.Operations, r.Requests, r.Acknowledged = r.Operations+o.Operations, r.Requests+o.Requests, r.Acknowledged+o.Acknowledged
+	r.Superseded, r.Decisions, r.Deaths = r.Superseded+o.Superseded, r.Decisions+o.Decisions, r.Deaths+o.Deaths
+	r.Contended, r.Virtual = r.Contended+o.Contended, r.Virtual+o.Virtual
+}
+
+// report makes a history that fails smaller and tells how to play it again.
+func report(t *testing.T, seed uint64, r Report) {
+	t.Helper()
+	o, small := shrink(Options{Seed: seed}, r)
+	var text strings.Builder
+	for _, p := range small.Problems[:min(len(small.Problems), 6)] {
+		fmt.Fprintf(&text, "\n  %s", p)
+	}
+	t.Errorf("history %d, %d steps left of %d:%s\nplay it again with: go test ./testnet/history -run TestHistories -history.seed %d -history.skip %s",
+		seed, len(small.played), r.Steps, text.String(), seed, printSteps(o.Skip))
+}
+
+// TestReplay sees to it that a seed gives the same history again, word for word.
+func TestReplay(t *testing.T) {
+	for seed := range uint64(20) {
+		var told [2]strings.Builder
+		for i := range told {
+			Play(Options{Seed: seed, Log: slog.New(slog.NewTextHandler(&told[i], &slog.HandlerOptions{Level: slog.LevelDebug,
+				ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+					if a.Key == slog.TimeKey {
+						return slog.Attr{}
+					}
+					return a
+				}}))})
+		}
+		if told[0].Len() == 0 || told[0].String() != told[1].String() {
+			t.Errorf("seed %d gives two histories", seed)
+		}
+	}
+}
+
+func parseSteps(t *testing.T, text string) map[int]bool {
+	steps := map[int]bool{}
+	for part := range strings.SplitSeq(text, ",") {
+		if part == "" {
+			continue
+		}
+		from, to, ok := strings.Cut(part, "-")
+		if !ok {
+			to = from
+		}
+		a, err := strconv.Atoi(from)
+		b, err2 := strconv.Atoi(to)
+		if err != nil || err2 != nil {
+			t.Fatalf("-history.skip: %q is no step and no range of steps", part)
+		}
+		for i := a; i <= b; i++ {
+			steps[i] = true
+		}
+	}
+	return steps
+}
+
+func printSteps(steps map[int]bool) string {
+	var parts []string
+	var list []int
+	for i := range steps {
+		list = append(list, i)
+	}
+	slices.Sort(list)
+	for i := 0; i < len(list); {
+		j := i
+		for j+1 < len(list) && list[j+1] == list[j]+1 {
+			j++
+		}
+		if part := strconv.Itoa(list[i]); i == j {
+			parts = append(parts, part)
+		} else {
+			parts = append(parts, part+"-"+strconv.Itoa(list[j]))
+		}
+		i = j + 1
+	}
+	return strings.Join(parts, ",")
+}

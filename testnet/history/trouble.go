@@ -1,0 +1,162 @@
+package history
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/skerry/skerry/engine"
+)
+
+func isA(err, target error) bool { return errors.Is(err, target) }
+
+// cutOrHeal cuts a link, both ways or one, or all of a site; or heals what is cut.
+func (w *world) cutOrHeal() {
+	if !w.knobs.cuts {
+		return
+	}
+	w.did = true
+	a, b := w.anySite(), w.anySite()
+	cut := w.chance(2)
+	switch w.rng.IntN(4) {
+	case 0:
+		w.link(a, b, cut)
+	case 1, 2:
+		for _, other := range w.sites {
+			w.link(a, other, cut)
+			w.link(other, a, cut)
+		}
+	default:
+		w.link(a, b, cut)
+		w.link(b, a, cut)
+	}
+}
+
+// link cuts or heals one way of a link; both ends notice.
+func (w *world) link(from, to *site, cut bool) {
+	if from == to || w.cut[from.n][to.n] == cut {
+		return
+	}
+	w.cut[from.n][to.n] = cut
+	for _, end := range [][2]*site{{from, to}, {to, from}} {
+		if p := end[0].now; p != nil {
+			p.enter(func() { p.SiteChanged(w.ctx, end[1].id, !cut) })
+		}
+	}
+}
+
+// disturb makes a site's agent or application misbehave.
+func (w *world) disturb() {
+	s := w.anySite()
+	switch kind := w.rng.IntN(8); {
+	case kind < 2 && w.knobs.deaths:
+		if s.now != nil {
+			s.now.die()
+		}
+	case kind < 4 && w.knobs.deaths:
+		if s.now != nil {
+			s.now.doom = 1 + w.rng.IntN(8)
+		}
+	case kind < 7 && w.knobs.moods:
+		s.app.mood = w.anyMood()
+	case w.knobs.full:
+		s.full = true
+	default:
+		return
+	}
+	w.did = true
+}
+
+func (w *world) anyMood() mood {
+	often := []int{100, 300, 1000}[w.rng.IntN(3)]
+	var m mood
+	switch w.rng.IntN(9) {
+	case 0:
+		m.down = true
+	case 1:
+		m.refuses = often
+	case 2:
+		m.busy = often
+	case 3:
+		m.fails = often
+	case 4:
+		m.doesSilent = often
+	case 5:
+		m.breaks, m.doesBreak = often/2, often/2
+	case 6:
+		m.denies = often
+	case 7:
+		m.fails, m.doesSilent, m.refuses = often/3, often/3, often/3
+	default:
+		if w.knobs.rejects {
+			m.no, m.what = often, []int{http.StatusConflict, http.StatusUnprocessableEntity, http.StatusBadRequest}[w.rng.IntN(3)]
+		}
+	}
+	return m
+}
+
+// calm ends what ails a site.
+func (w *world) calm() {
+	s := w.anySite()
+	s.app.mood, s.full = mood{}, false
+	if s.now == nil {
+		w.did = true
+		s.start()
+	}
+}
+
+// operate lets an operator decide about what waits for a person at a site, as a truthful one does who looks into the
+// application.
+func (w *world) operate(s *site) {
+	p := s.now
+	if p == nil || p.deep > 0 {
+		return
+	}
+	for _, state := range []engine.State{engine.StateUncertain, engine.StateRejected} {
+		rows, _, err := s.disk.Operations(w.ctx, engine.OperationFilter{State: state, Site: s.id, Limit: 1000})
+		if err != nil {
+			w.problem("list operations at %s: %v", s.name, err)
+		}
+		for _, row := range rows {
+			if p.dead {
+				return
+			}
+			p.enter(func() { w.decide(s, p, row) })
+		}
+	}
+}
+
+func (w *world) decide(s *site, p *process, row engine.OperationRow) {
+	var err error
+	k := w.kindOf(row.Kind)
+	e := s.app.effects[string(row.ID)+"."+string(s.name)]
+	switch {
+	case row.Sites[s.id].State == engine.StateRejected && row.Type != engine.TypeCreate:
+		return
+	case e == nil || e.times == 0:
+		err = p.Retry(w.ctx, row.ID)
+	case row.Type != engine.TypeCreate || k.Natural():
+		err = p.Done(w.ctx, row.ID)
+	default: // its identifier was lost with the answer: only a person knows which object it is
+		delete(s.app.objects[e.kind], e.local)
+		e.times = 0
+		if row.Document == "" {
+			err = p.Drop(w.ctx, row.ID)
+		} else {
+			err = p.Retry(w.ctx, row.ID)
+		}
+	}
+	if err == nil {
+		w.did = true
+		w.decisions++
+	}
+	s.expect(err, "decide about "+string(row.ID), engine.ErrSettled, engine.ErrNotFound)
+}
+
+func (w *world) kindOf(name engine.KindName) *engine.Kind {
+	for _, k := range w.kinds {
+		if k.Name == name {
+			return k
+		}
+	}
+	return nil
+}

@@ -1,0 +1,219 @@
+package memory
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/skerry/skerry/engine"
+)
+
+// Disk is what a site has on disk. It implements engine.Store and engine.Ledger. What it returns is shared and must not be
+// changed.
+type Disk struct {
+	// Now is the site's clock: answers to keyed requests are kept for a day.
+	Now func() time.Time
+
+	documents  map[engine.DocumentID]*stored
+	resources  []*resource // as they came
+	byDocument map[engine.DocumentID]*resource
+	byName     map[name][]*resource
+	byLocal    map[local][]*resource
+	operations []*engine.OperationRow // as they came
+	byID       map[engine.OperationID]int
+	intents    map[engine.OperationID]engine.Intent
+	outbox     map[engine.OperationID]engine.Kept
+	answers    map[[32]byte]engine.KeyedAnswer
+	events     []engine.Event
+}
+
+// stored is a document with its changes, as they came.
+type stored struct {
+	row     engine.DocumentRow
+	changes []engine.ChangeRow
+	version engine.Version
+}
+
+type resource struct {
+	engine.ResourceRow
+	n int
+}
+
+type name struct {
+	service engine.ServiceName
+	kind    engine.KindName
+	id      engine.ResourceID
+}
+
+type local struct {
+	service engine.ServiceName
+	kind    engine.KindName
+	id      engine.LocalID
+}
+
+// NewDisk returns an empty disk.
+func NewDisk(now func() time.Time) *Disk {
+	return &Disk{
+		Now: now, documents: map[engine.DocumentID]*stored{}, byDocument: map[engine.DocumentID]*resource{}, byName: map[name][]*resource{},
+		byLocal: map[local][]*resource{}, byID: map[engine.OperationID]int{}, intents: map[engine.OperationID]engine.Intent{},
+		outbox: map[engine.OperationID]engine.Kept{}, answers: map[[32]byte]engine.KeyedAnswer{},
+	}
+}
+
+// Clone returns a copy that later commits leave as it is: a backup.
+func (d *Disk) Clone() *Disk {
+	c := NewDisk(d.Now)
+	for id, s := range d.documents {
+		c.documents[id] = &stored{s.row, slices.Clone(s.changes), maps.Clone(s.version)}
+	}
+	for _, r := range d.resources {
+		c.put(r.ResourceRow)
+	}
+	c.operations, c.byID = slices.Clone(d.operations), maps.Clone(d.byID)
+	c.intents, c.outbox, c.answers, c.events = maps.Clone(d.intents), maps.Clone(d.outbox), maps.Clone(d.answers), slices.Clone(d.events)
+	return c
+}
+
+// Commit implements engine.Store.
+func (d *Disk) Commit(_ context.Context, b *engine.Batch) error {
+	for _, c := range b.Changes {
+		if s := d.documents[c.Document]; s != nil && c.Seq <= s.version[c.Actor] {
+			if !slices.ContainsFunc(s.changes, func(r engine.ChangeRow) bool { return r.Hash == c.Hash }) {
+				return errors.New("commit: another change has its actor and number")
+			}
+		}
+	}
+	for _, r := range b.Documents {
+		if s := d.documents[r.ID]; s != nil {
+			s.row = r
+		} else {
+			d.documents[r.ID] = &stored{row: r, version: engine.Version{}}
+		}
+	}
+	for _, c := range b.Changes {
+		s := d.documents[c.Document]
+		if s == nil {
+			return fmt.Errorf("commit: a change of document %s, which is not stored", c.Document)
+		}
+		if c.Seq > s.version[c.Actor] {
+			s.changes, s.version[c.Actor] = append(s.changes, c), c.Seq
+		}
+	}
+	for _, r := range b.Resources {
+		d.put(r)
+	}
+	for _, r := range b.Operations {
+		if i, ok := d.byID[r.ID]; ok {
+			d.operations[i] = &r
+			continue
+		}
+		d.byID[r.ID] = len(d.operations)
+		d.operations = append(d.operations, &r)
+	}
+	for _, i := range b.Intents {
+		d.intents[i.Operation] = i
+	}
+	for _, id := range b.Settled {
+		delete(d.intents, id)
+	}
+	for _, k := range b.Outbox {
+		d.outbox[k.Operation] = k
+	}
+	for _, id := range b.Delivered {
+		delete(d.outbox, id)
+	}
+	for _, a := range b.Answers {
+		d.answers[a.Key] = a
+	}
+	for i := range b.Events {
+		b.Events[i].Seq = uint64(len(d.events) + 1)
+		d.events = append(d.events, b.Events[i])
+	}
+	return nil
+}
+
+func (d *Disk) put(row engine.ResourceRow) {
+	r := d.byDocument[row.Document]
+	if r == nil {
+		r = &resource{n: len(d.resources)}
+		d.resources, d.byDocument[row.Document] = append(d.resources, r), r
+		called := name{row.Service, row.Kind, row.ID}
+		d.byName[called] = append(d.byName[called], r)
+	}
+	if r.Local != row.Local {
+		before, now := local{r.Service, r.Kind, r.Local}, local{row.Service, row.Kind, row.Local}
+		d.byLocal[before] = slices.DeleteFunc(d.byLocal[before], func(o *resource) bool { return o == r })
+		if row.Local != "" {
+			d.byLocal[now] = append(d.byLocal[now], r)
+		}
+	}
+	r.ResourceRow = row
+}
+
+// Document implements engine.Store.
+func (d *Disk) Document(_ context.Context, id engine.DocumentID) (engine.DocumentRow, error) {
+	if s := d.documents[id]; s != nil {
+		return s.row, nil
+	}
+	return engine.DocumentRow{}, engine.ErrNotFound
+}
+
+// MeshDocument implements engine.Store.
+func (d *Disk) MeshDocument(context.Context) (engine.DocumentRow, error) {
+	for _, s := range d.documents {
+		if s.row.Mesh {
+			return s.row, nil
+		}
+	}
+	return engine.DocumentRow{}, engine.ErrNotFound
+}
+
+func newest(list []*resource) (engine.ResourceRow, error) {
+	if len(list) == 0 {
+		return engine.ResourceRow{}, engine.ErrNotFound
+	}
+	return slices.MaxFunc(list, older).ResourceRow, nil
+}
+
+func older(a, b *resource) int { return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), a.n-b.n) }
+
+// ResourceByID implements engine.Store.
+func (d *Disk) ResourceByID(_ context.Context, service engine.ServiceName, kind engine.KindName, id engine.ResourceID) (engine.ResourceRow, error) {
+	return newest(d.byName[name{service, kind, id}])
+}
+
+// ResourceByLocal implements engine.Store.
+func (d *Disk) ResourceByLocal(_ context.Context, service engine.ServiceName, kind engine.KindName, id engine.LocalID) (engine.ResourceRow, error) {
+	if id == "" {
+		return engine.ResourceRow{}, engine.ErrNotFound
+	}
+	return newest(d.byLocal[local{service, kind, id}])
+}
+
+// ResourceByDocument implements engine.Store.
+func (d *Disk) ResourceByDocument(_ context.Context, id engine.DocumentID) (engine.ResourceRow, error) {
+	if r := d.byDocument[id]; r != nil {
+		return r.ResourceRow, nil
+	}
+	return engine.ResourceRow{}, engine.ErrNotFound
+}
+
+// Operation implements engine.Store.
+func (d *Disk) Operation(_ context.Context, id engine.OperationID) (engine.OperationRow, error) {
+	if i, ok := d.byID[id]; ok {
+		return *d.operations[i], nil
+	}
+	return engine.OperationRow{}, engine.ErrNotFound
+}
+
+// Answer implements engine.Store.
+func (d *Disk) Answer(_ context.Context, key [32]byte) (engine.KeyedAnswer, error) {
+	if a, ok := d.answers[key]; ok && d.Now().Sub(a.At) <= 24*time.Hour {
+		return a, nil
+	}
+	return engine.KeyedAnswer{}, engine.ErrNotFound
+}

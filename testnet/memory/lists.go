@@ -1,0 +1,160 @@
+package memory
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/skerry/skerry/engine"
+)
+
+// page cuts a list: a cursor is the number of rows before it.
+func page[T any](all []T, limit int, cursor string) ([]T, string, error) {
+	from := 0
+	if cursor != "" {
+		var err error
+		if from, err = strconv.Atoi(cursor); err != nil {
+			return nil, "", err
+		}
+	}
+	all = all[min(from, len(all)):]
+	if limit = min(cmp.Or(limit, 100), 1000); len(all) > limit {
+		return all[:limit], strconv.Itoa(from + limit), nil
+	}
+	return all, "", nil
+}
+
+// Resources implements engine.Store.
+func (d *Disk) Resources(_ context.Context, f engine.ResourceFilter) ([]engine.ResourceRow, string, error) {
+	from := d.resources
+	if f.ID != "" && f.Service != "" && f.Kind != "" {
+		from = d.byName[name{f.Service, f.Kind, f.ID}]
+	}
+	var fit []*resource
+	for _, r := range from {
+		_, placed := r.Sites[f.Site]
+		switch {
+		case f.ID != "" && r.ID != f.ID, f.Service != "" && r.Service != f.Service, f.Kind != "" && r.Kind != f.Kind:
+		case f.Site != "" && !placed, f.State != "" && r.State != f.State, f.State == "" && r.State.Past():
+		case !strings.Contains(string(r.ID)+" "+string(r.Local), f.Query):
+		default:
+			fit = append(fit, r)
+		}
+	}
+	slices.SortFunc(fit, func(a, b *resource) int { return older(b, a) })
+	fit, next, err := page(fit, f.Limit, f.Cursor)
+	rows := make([]engine.ResourceRow, len(fit))
+	for i, r := range fit {
+		rows[i] = r.ResourceRow
+	}
+	return rows, next, err
+}
+
+// Operations implements engine.Store.
+func (d *Disk) Operations(_ context.Context, f engine.OperationFilter) ([]engine.OperationRow, string, error) {
+	var rows []engine.OperationRow
+	for _, r := range slices.Backward(d.operations) {
+		at, known := r.Sites[f.Site]
+		state := r.State
+		if f.Site != "" {
+			state = at.State
+		}
+		switch {
+		case f.Resource != "" && r.Resource != f.Resource, f.Document != "" && r.Document != f.Document:
+		case f.Site != "" && !known, f.State != "" && state != f.State:
+		default:
+			rows = append(rows, *r)
+		}
+	}
+	slices.SortStableFunc(rows, func(a, b engine.OperationRow) int { return b.IssuedAt.Compare(a.IssuedAt) })
+	return page(rows, f.Limit, f.Cursor)
+}
+
+// Pending implements engine.Store.
+func (d *Disk) Pending(context.Context) ([]engine.DocumentID, error) {
+	var ids []engine.DocumentID
+	for _, r := range d.resources {
+		if r.Pending {
+			ids = append(ids, r.Document)
+		}
+	}
+	return ids, nil
+}
+
+// Intents implements engine.Store.
+func (d *Disk) Intents(context.Context) ([]engine.Intent, error) {
+	if len(d.intents) == 0 {
+		return nil, nil
+	}
+	return slices.SortedFunc(maps.Values(d.intents), func(a, b engine.Intent) int {
+		return cmp.Or(a.OpenedAt.Compare(b.OpenedAt), cmp.Compare(a.Operation, b.Operation))
+	}), nil
+}
+
+// Outbox implements engine.Store.
+func (d *Disk) Outbox(context.Context) ([]engine.Kept, error) {
+	return slices.SortedFunc(maps.Values(d.outbox), func(a, b engine.Kept) int {
+		return cmp.Or(a.KeptAt.Compare(b.KeptAt), cmp.Compare(a.Operation, b.Operation))
+	}), nil
+}
+
+// Events implements engine.Store.
+func (d *Disk) Events(_ context.Context, after uint64, limit int) ([]engine.Event, error) {
+	rest := d.events[min(after, uint64(len(d.events))):]
+	return rest[:min(len(rest), cmp.Or(limit, 100))], nil
+}
+
+// Summaries implements engine.Ledger.
+func (d *Disk) Summaries(_ context.Context, with engine.SiteID, from, to engine.DocumentID) ([]engine.Summary, error) {
+	var list []engine.Summary
+	for id, s := range d.documents {
+		heads, shown := s.row.Former[with]
+		if s.row.Mesh || slices.Contains(s.row.Sites, with) || slices.Contains(s.row.Leaving, with) {
+			heads, shown = s.row.Heads, true
+		}
+		if shown && id >= from && (to == "" || id < to) {
+			list = append(list, engine.Summary{Document: id, Heads: heads})
+		}
+	}
+	slices.SortFunc(list, func(a, b engine.Summary) int { return cmp.Compare(a.Document, b.Document) })
+	return list, nil
+}
+
+// Version implements engine.Ledger.
+func (d *Disk) Version(_ context.Context, id engine.DocumentID) (engine.Version, error) {
+	if s := d.documents[id]; s != nil {
+		return maps.Clone(s.version), nil
+	}
+	return engine.Version{}, nil
+}
+
+// Changes implements engine.Ledger. Every change counts as one byte.
+func (d *Disk) Changes(_ context.Context, id engine.DocumentID, have engine.Version, limit int) ([]engine.ChangeRow, bool, error) {
+	s := d.documents[id]
+	if s == nil {
+		return nil, false, nil
+	}
+	var rows []engine.ChangeRow
+	for _, c := range s.changes {
+		if c.Seq <= have[c.Actor] {
+			continue
+		}
+		if limit > 0 && len(rows) >= limit {
+			return rows, true, nil
+		}
+		rows = append(rows, c)
+	}
+	return rows, false, nil
+}
+
+// Vault is one that hides nothing: what it sealed is on a Disk, which nobody else reads.
+type Vault struct{}
+
+// Seal implements engine.Vault.
+func (Vault) Seal(_ engine.OperationID, data []byte) []byte { return slices.Clone(data) }
+
+// Unseal implements engine.Vault.
+func (Vault) Unseal(_ engine.OperationID, sealed []byte) ([]byte, error) { return sealed, nil }
