@@ -9,6 +9,7 @@ import (
 type Cell struct {
 	Value json.RawMessage
 	By    OperationID
+	by    *Operation
 }
 
 // Superseded is a value that a concurrent, later operation took the place of. It is kept to be shown.
@@ -26,14 +27,14 @@ type Fold struct {
 	Exists bool
 	Cells  map[Pointer]Cell
 	// Absolute holds for each path under the item the last operation that put opaque bytes there.
-	Absolute   map[string]OperationID
+	Absolute   map[string]*Operation
 	Superseded []Superseded
 	below      map[Pointer]int // how many cells are below a path
 }
 
 // FoldOf folds those operations of h for which in is true. Operations that a delete has ended count for nothing.
 func FoldOf(h *History, in func(*Operation) bool) Fold {
-	f := Fold{Cells: map[Pointer]Cell{}, Absolute: map[string]OperationID{}, below: map[Pointer]int{}}
+	f := Fold{Cells: map[Pointer]Cell{}, Absolute: map[string]*Operation{}, below: map[Pointer]int{}}
 	for _, o := range h.Living(in) {
 		f.apply(h, o)
 	}
@@ -45,16 +46,16 @@ func (f *Fold) apply(h *History, o *Operation) {
 	case TypeCreate:
 		f.Exists = true
 	case TypeAbsolute:
-		f.Absolute[o.Path] = o.ID
+		f.Absolute[o.Path] = o
 	}
 	if o.Change == nil {
 		return
 	}
 	for _, p := range o.Change.Unset {
-		f.put(h, p, Cell{By: o.ID})
+		f.put(h, p, Cell{By: o.ID, by: o})
 	}
 	for _, p := range sortedPointers(o.Change.Set) {
-		f.put(h, p, Cell{Value: o.Change.Set[p], By: o.ID})
+		f.put(h, p, Cell{Value: o.Change.Set[p], By: o.ID, by: o})
 	}
 }
 
@@ -104,11 +105,10 @@ func (f *Fold) count(p Pointer, by int) {
 }
 
 func (f *Fold) supersede(h *History, p Pointer, old, by Cell) {
-	if old.By == by.By || bytes.Equal(old.Value, by.Value) || isObject(old.Value) {
+	if old.by == by.by || bytes.Equal(old.Value, by.Value) || isObject(old.Value) {
 		return
 	}
-	a, b := h.Get(old.By), h.Get(by.By)
-	if a != nil && b != nil && h.Concurrent(a, b) {
+	if h.Concurrent(old.by, by.by) {
 		f.Superseded = append(f.Superseded, Superseded{Path: p, Value: old.Value, By: old.By, Over: by.By})
 	}
 }

@@ -1,23 +1,30 @@
 package engine
 
 import (
+	"bytes"
 	"cmp"
+	"crypto/sha256"
 	"slices"
 )
 
-// History is what a site knows of the operations of one resource. It holds back operations whose parents, or the one
-// before of whose origin, it does not know. It is not safe for concurrent use.
+// History is what a site knows of the operations of one resource, line by line. It holds back operations that build on
+// others, or follow others of their line, which it does not know. What it makes of a set of operations does not depend
+// on the order in which they come. It is not safe for concurrent use.
 type History struct {
-	ordered   []*Operation        // complete ones, in the order that counts
-	arrived   []*Operation        // the same, in the order in which they became complete
-	index     map[OperationID]int // into arrived
-	ancestors []bits              // by index: the indexes of all operations that happened before
-	waiting   map[OperationID]*Operation
-	last      map[SiteID]uint64 // by origin, the Seq of its newest complete operation
+	ordered []*Operation // complete ones, in the order that counts
+	lines   map[Line]*line
+	byID    map[OperationID]*Operation // complete ones; of two with one identifier the first in order
+	held    int
 }
 
-// An operation's time lies before latestTime, the year 2200, or at most a year after its parents': one that a hostile site
-// has put at the end of time leaves room for others to come after it.
+// line is what is known of one line of operations: those that are complete, by number, and those that wait.
+type line struct {
+	ops     []*Operation
+	waiting map[uint64]*Operation
+}
+
+// An operation's time lies before latestTime, the year 2200, or at most a year after that of what it has seen: one that a
+// hostile site has put at the end of time leaves room for others to come after it.
 const (
 	latestTime = 7_258_118_400_000_000
 	yearLater  = 366 * 24 * 3600 * 1_000_000
@@ -25,32 +32,41 @@ const (
 
 // NewHistory returns an empty history.
 func NewHistory() *History {
-	return &History{index: map[OperationID]int{}, waiting: map[OperationID]*Operation{}, last: map[SiteID]uint64{}}
+	return &History{lines: map[Line]*line{}, byID: map[OperationID]*Operation{}}
 }
 
-// Compare orders operations by time, site and identifier. Because an operation's time exceeds those of all its
-// parents, the order respects causality.
+// Compare orders operations by time, site and identifier. Because an operation's time exceeds those of all it has
+// seen, the order respects causality. Run and number only tell apart what a site has given one identifier twice.
 func Compare(a, b *Operation) int {
-	return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(a.Origin, b.Origin), cmp.Compare(a.ID, b.ID))
+	return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(a.Origin, b.Origin), cmp.Compare(a.ID, b.ID),
+		cmp.Compare(a.Run, b.Run), cmp.Compare(a.Seq, b.Seq))
 }
 
-// Add takes o in and returns the operations that have become complete by it, o among them when its parents are
-// known and it is the next of its origin. Adding an operation again changes nothing. An operation whose time does not
-// exceed its parents', or is absurd, is forged or broken and stays out for good, and so does what builds on it.
+// Add takes o in and returns the operations that have become complete by it, o among them when all it has seen is
+// known and it is the next of its line. Adding an operation again changes nothing. An operation that cannot have seen what
+// it says stays out for good, and so does what builds on it. Of two that claim one number, which only a hostile origin
+// makes, the one whose encoding has the lower hash counts.
 func (h *History) Add(o *Operation) []*Operation {
-	if _, known := h.index[o.ID]; known || h.waiting[o.ID] != nil {
-		return nil
+	l := h.line(o.Line())
+	known := l.waiting[o.Seq]
+	if o.Seq <= uint64(len(l.ops)) {
+		known = l.ops[o.Seq-1]
 	}
-	h.waiting[o.ID] = o
+	switch {
+	case known == nil:
+	case known == o || !claimedBy(o, known):
+		return nil
+	default:
+		return h.replace(known, o)
+	}
+	l.waiting[o.Seq] = o
+	h.held++
 	var complete []*Operation
 	for again := true; again; {
 		again = false
-		for id, w := range h.waiting {
-			if w.Seq != h.last[w.Origin]+1 || !h.hasParents(w) {
-				continue
-			}
-			if h.insert(w) {
-				delete(h.waiting, id)
+		for _, l := range h.lines {
+			for w := l.next(); w != nil && h.accepts(w); w = l.next() {
+				h.insert(l, w)
 				complete = append(complete, w)
 				again = true
 			}
@@ -60,97 +76,154 @@ func (h *History) Add(o *Operation) []*Operation {
 	return complete
 }
 
-func (h *History) hasParents(o *Operation) bool {
-	return !slices.ContainsFunc(o.Parents, func(p OperationID) bool {
-		_, ok := h.index[p]
-		return !ok
-	})
-}
-
-func (h *History) insert(o *Operation) bool {
-	n := len(h.ancestors)
-	var before bits
-	latest := int64(latestTime)
-	for _, p := range o.Parents {
-		i := h.index[p]
-		if h.arrived[i].Time >= o.Time {
-			return false
-		}
-		latest = max(latest, h.arrived[i].Time+yearLater)
-		before = before.or(h.ancestors[i]).with(i)
-	}
-	if o.Time < 0 || o.Time > latest {
+// claimedBy reports whether o takes the number that other has.
+func claimedBy(o, other *Operation) bool {
+	a, errA := o.Encode()
+	b, errB := other.Encode()
+	if errA != nil || errB != nil || bytes.Equal(a, b) {
 		return false
 	}
-	h.index[o.ID], h.last[o.Origin] = n, o.Seq
-	h.ancestors = append(h.ancestors, before)
-	h.arrived = append(h.arrived, o)
+	x, y := sha256.Sum256(a), sha256.Sum256(b)
+	return bytes.Compare(x[:], y[:]) < 0
+}
+
+// replace makes the history anew with o in the place of old: what was accepted with the one need not be with the other.
+func (h *History) replace(old, o *Operation) []*Operation {
+	anew := NewHistory()
+	for _, l := range h.lines {
+		for _, w := range l.waiting {
+			if w != old {
+				anew.Add(w)
+			}
+		}
+	}
+	for _, w := range h.ordered {
+		if w != old {
+			anew.Add(w)
+		}
+	}
+	anew.Add(o)
+	*h = *anew
+	return h.ordered
+}
+
+func (h *History) line(name Line) *line {
+	l := h.lines[name]
+	if l == nil {
+		l = &line{waiting: map[uint64]*Operation{}}
+		h.lines[name] = l
+	}
+	return l
+}
+
+// next returns the operation that comes after the complete ones of the line, nil when it is not known.
+func (l *line) next() *Operation { return l.waiting[uint64(len(l.ops))+1] }
+
+// accepts reports whether all that o has seen is complete, and o can have seen it: what its origin had settled contains
+// all that this builds on, and its time comes after.
+func (h *History) accepts(o *Operation) bool {
+	latest := int64(latestTime)
+	for name, n := range o.Seen {
+		l := h.lines[name]
+		if l == nil || n > uint64(len(l.ops)) {
+			return false
+		}
+		if n == 0 {
+			continue
+		}
+		seen := l.ops[n-1]
+		if name == o.Line() || seen.Time >= o.Time || !o.sawAllOf(seen) {
+			return false
+		}
+		latest = max(latest, seen.Time+yearLater)
+	}
+	if o.Seq > 1 {
+		before := h.lines[o.Line()].ops[o.Seq-2]
+		if before.Time >= o.Time || !o.sawAllOf(before) {
+			return false
+		}
+		latest = max(latest, before.Time+yearLater)
+	}
+	return o.Time >= 0 && o.Time <= latest
+}
+
+// sawAllOf reports whether o has seen all that seen has.
+func (o *Operation) sawAllOf(seen *Operation) bool {
+	for name, n := range seen.Seen {
+		if name == o.Line() && n < o.Seq {
+			continue
+		}
+		if n > o.Seen[name] {
+			return false
+		}
+	}
+	return true
+}
+
+func (h *History) insert(l *line, o *Operation) {
+	delete(l.waiting, o.Seq)
+	h.held--
+	l.ops = append(l.ops, o)
 	at, _ := slices.BinarySearchFunc(h.ordered, o, Compare)
 	h.ordered = slices.Insert(h.ordered, at, o)
-	return true
+	if other := h.byID[o.ID]; other == nil || Compare(o, other) < 0 {
+		h.byID[o.ID] = o
+	}
 }
 
 // Ordered returns the complete operations in the order that counts. The slice belongs to the history.
 func (h *History) Ordered() []*Operation { return h.ordered }
 
 // Held returns how many operations are held back.
-func (h *History) Held() int { return len(h.waiting) }
+func (h *History) Held() int { return h.held }
 
-// Get returns a complete operation, nil when there is none of that id.
-func (h *History) Get(id OperationID) *Operation {
-	i, ok := h.index[id]
-	if !ok {
-		return nil
+// Get returns a complete operation, nil when there is none of that id. Identifiers are for people and requests: two
+// origins may have used one, and the first in order stands for it.
+func (h *History) Get(id OperationID) *Operation { return h.byID[id] }
+
+// Last returns the number of the newest complete operation of a line, 0 when there is none.
+func (h *History) Last(name Line) uint64 {
+	l := h.lines[name]
+	if l == nil {
+		return 0
 	}
-	return h.arrived[i]
+	return uint64(len(l.ops))
 }
 
 // Before reports whether a happened before b: b's origin had settled a when it issued b.
 func (h *History) Before(a, b *Operation) bool {
-	i, ok := h.index[a.ID]
-	j, ok2 := h.index[b.ID]
-	return ok && ok2 && h.ancestors[j].has(i)
+	if a.Time >= b.Time { // spares most look-ups
+		return false
+	}
+	if name := a.Line(); name != b.Line() {
+		return a.Seq <= b.Seen[name]
+	}
+	return a.Seq < b.Seq
 }
 
 // Concurrent reports whether neither happened before the other.
 func (h *History) Concurrent(a, b *Operation) bool {
-	return a.ID != b.ID && !h.Before(a, b) && !h.Before(b, a)
+	return a != b && !h.Before(a, b) && !h.Before(b, a)
 }
 
-// Newest returns those of ops that happened before no other of them, sorted by id.
-func (h *History) Newest(ops []*Operation) []OperationID {
-	var covered bits
-	for _, o := range ops {
-		covered = covered.or(h.ancestors[h.index[o.ID]])
+// Parents returns the newest operations that o's origin had settled when it issued o, sorted.
+func (h *History) Parents(o *Operation) []OperationID {
+	var seen []*Operation
+	add := func(name Line, n uint64) {
+		if l := h.lines[name]; l != nil && n > 0 && n <= uint64(len(l.ops)) {
+			seen = append(seen, l.ops[n-1])
+		}
+	}
+	add(o.Line(), o.Seq-1)
+	for name, n := range o.Seen {
+		add(name, n)
 	}
 	var ids []OperationID
-	for _, o := range ops {
-		if !covered.has(h.index[o.ID]) {
-			ids = append(ids, o.ID)
+	for _, p := range seen {
+		if !slices.ContainsFunc(seen, func(q *Operation) bool { return h.Before(p, q) }) {
+			ids = append(ids, p.ID)
 		}
 	}
 	slices.Sort(ids)
 	return ids
-}
-
-// bits is a set of small numbers. Methods return new sets.
-type bits []uint64
-
-func (b bits) has(i int) bool { return i/64 < len(b) && b[i/64]&(1<<(i%64)) != 0 }
-
-func (b bits) with(i int) bits {
-	for len(b) <= i/64 {
-		b = append(b, 0)
-	}
-	b[i/64] |= 1 << (i % 64)
-	return b
-}
-
-func (b bits) or(c bits) bits {
-	r := make(bits, max(len(b), len(c)))
-	copy(r, b)
-	for i, w := range c {
-		r[i] |= w
-	}
-	return r
 }

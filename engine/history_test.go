@@ -11,27 +11,66 @@ import (
 
 func TestHistoryHoldsBackWhatHasGapsOrAbsurdTimes(t *testing.T) {
 	h := NewHistory()
-	add := func(id string, seq uint64, time int64, parents ...OperationID) int {
-		return len(h.Add(&Operation{ID: OperationID(id), Type: TypeMerge, Origin: "a", Seq: seq, Time: time, Parents: parents}))
+	add := func(id string, seq uint64, time int64, seen map[Line]uint64) int {
+		return len(h.Add(&Operation{ID: OperationID(id), Type: TypeMerge, Origin: SiteID(id[:1]), Seq: seq, Time: time, Seen: seen}))
 	}
-	if n := add("3", 3, 30); n != 0 {
-		t.Error("an operation counts before those of its origin that came before it")
+	if n := add("a3", 3, 30, nil); n != 0 {
+		t.Error("an operation counts before those of its line that came before it")
 	}
-	add("1", 1, 10)
-	if n := add("2", 2, 20); n != 2 || h.Held() != 0 {
+	add("a1", 1, 10, nil)
+	if n := add("a2", 2, 20, nil); n != 2 || h.Held() != 0 {
 		t.Errorf("the missing one completes %d, %d stay held back", n, h.Held())
 	}
-	if add("again", 2, 40) != 0 || add("past", 4, 30, "3") != 0 || add("end", 4, math.MaxInt64) != 0 || add("before", 4, -1) != 0 {
-		t.Error("a number that is taken, or an absurd time, counts")
+	if add("b1", 1, 20, map[Line]uint64{"a.": 4}) != 0 || h.Held() != 1 {
+		t.Error("an operation counts before what it has seen")
 	}
-	if n := add("4", 4, latestTime); n != 1 {
-		t.Error("the latest time does not count")
+	for name, n := range map[string]int{
+		"does not come after what it has seen":     add("c1", 1, 20, map[Line]uint64{"a.": 2}),
+		"does not come after what it follows":      add("a4", 4, 30, nil),
+		"is at the end of time":                    add("d1", 1, math.MaxInt64, nil),
+		"is before all time":                       add("e1", 1, -1, nil),
+		"has seen what comes after it in its line": add("f1", 1, 40, map[Line]uint64{"f.": 1}),
+	} {
+		if n != 0 {
+			t.Errorf("an operation counts that %s", name)
+		}
 	}
-	if n := add("5", 5, latestTime+1, "4"); n != 1 {
+	if n := add("g1", 1, latestTime, nil) + add("h1", 1, latestTime+1, map[Line]uint64{"g.": 1}); n != 2 {
 		t.Error("nothing may come after the latest time")
 	}
-	if got := len(h.Ordered()); got != 5 || h.Held() != 4 {
-		t.Errorf("%d count and %d are held back, want 5 and 4", got, h.Held())
+	if n := add("i1", 1, latestTime+2, map[Line]uint64{"h.": 1}); n != 0 {
+		t.Error("an operation counts that has not seen what another had seen that it has seen")
+	}
+	if got := len(h.Ordered()); got != 5 || h.Held() != 7 {
+		t.Errorf("%d count and %d are held back", got, h.Held())
+	}
+}
+
+// TestTwoClaimsOfOneNumberAreMergedAlike has a hostile origin give one number to different operations, and two origins use
+// one identifier.
+func TestTwoClaimsOfOneNumberAreMergedAlike(t *testing.T) {
+	ops := []*Operation{
+		{ID: "x", Type: TypeCreate, Origin: "a", Seq: 1, Time: 1, Change: &Change{Set: map[Pointer]json.RawMessage{"/n": json.RawMessage("1")}}},
+		{ID: "y", Type: TypeCreate, Origin: "a", Seq: 1, Time: 2, Change: &Change{Set: map[Pointer]json.RawMessage{"/n": json.RawMessage("2")}}},
+		{ID: "x", Type: TypeMerge, Origin: "b", Seq: 1, Time: 5, Seen: map[Line]uint64{"a.": 1}},
+		{ID: "z", Type: TypeMerge, Origin: "b", Seq: 2, Time: 6, Change: &Change{Set: map[Pointer]json.RawMessage{"/n": json.RawMessage("3")}}},
+	}
+	told := map[string]bool{}
+	permute(ops, func(order []*Operation) {
+		h := NewHistory()
+		for _, o := range order {
+			h.Add(o)
+			h.Add(o)
+		}
+		var b strings.Builder
+		for _, o := range h.Ordered() {
+			fmt.Fprintf(&b, "%s%d of %s, ", o.Origin, o.Seq, o.ID)
+		}
+		fmt.Fprintf(&b, "held %d, x is %s's, shows %s", h.Held(), h.Get("x").Origin, FoldOf(h, func(*Operation) bool { return true }).Representation())
+		told[b.String()] = true
+	})
+	if len(told) != 1 {
+		t.Errorf("the order of delivery decides: %v", told)
 	}
 }
 
@@ -75,7 +114,7 @@ func BenchmarkFold(b *testing.B) {
 				}
 			}
 			h.Add(&Operation{ID: "1", Type: TypeCreate, Origin: "a", Seq: 1, Time: 1, Change: &Change{Set: create}})
-			h.Add(&Operation{ID: "2", Type: TypeMerge, Origin: "a", Seq: 2, Time: 2, Parents: []OperationID{"1"}, Change: &Change{Set: merge}})
+			h.Add(&Operation{ID: "2", Type: TypeMerge, Origin: "a", Seq: 2, Time: 2, Change: &Change{Set: merge}})
 			for b.Loop() {
 				FoldOf(h, func(*Operation) bool { return true })
 			}

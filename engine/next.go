@@ -86,7 +86,7 @@ func Next(h *History, s Standing) Step {
 	// What was passed over as void may count after all, once something else is known.
 	last := FoldOf(h, anyOperation).Absolute
 	open := func(o *Operation) bool {
-		return !s.Settled(o) || s.Void(o) && lives(o) && (o.Type != TypeAbsolute || last[o.Path] == o.ID)
+		return !s.Settled(o) || s.Void(o) && lives(o) && (o.Type != TypeAbsolute || last[o.Path] == o)
 	}
 	i := slices.IndexFunc(h.ordered, open)
 	before := s.fold(h)
@@ -119,7 +119,7 @@ func Next(h *History, s Standing) Step {
 	case u.Type == TypeAction:
 		return Step{Kind: StepRun, Operations: rest[:1]}
 	case u.Type == TypeAbsolute:
-		if last := last[u.Path]; last != u.ID && s.shows(h.Get(last)) {
+		if last := last[u.Path]; last != u && s.shows(last) {
 			return Step{Kind: StepSkip, Operations: rest[:1]}
 		}
 		return Step{Kind: StepRun, Operations: rest[:1]}

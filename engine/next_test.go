@@ -56,16 +56,15 @@ func (d *desk) issue(t failer, typ Type, path, body string, clock int64) *Operat
 	if err != nil {
 		t.Fatal(err)
 	}
-	var settled []*Operation
 	o := &Operation{ID: OperationID(fmt.Sprintf("%s-%d", d.site, d.seq)), Type: typ, Path: path, Body: []byte(body), Change: change,
-		Origin: d.site, Seq: d.seq + 1, Time: clock}
+		Origin: d.site, Seq: d.seq + 1, Time: clock, Seen: map[Line]uint64{}}
 	for _, p := range d.history.Ordered() {
 		if d.settled[p.ID] {
-			settled = append(settled, p)
+			o.Seen[p.Line()] = max(o.Seen[p.Line()], p.Seq)
 			o.Time = max(o.Time, p.Time+1)
 		}
 	}
-	o.Parents = d.history.Newest(settled)
+	delete(o.Seen, o.Line())
 	d.seq++
 	d.history.Add(o)
 	d.send(t, o)
@@ -205,8 +204,8 @@ func (d *desk) lawful(t failer) {
 	if d.partlyDeleted() {
 		return
 	}
-	for path, id := range fold.Absolute {
-		if want := string(d.history.Get(id).Body); d.files[path] != want {
+	for path, o := range fold.Absolute {
+		if want := string(o.Body); d.files[path] != want {
 			t.Fatalf("%s: %s is %q in the fold, and the application has %q", d.site, path, want, d.files[path])
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // Type is what an operation does to its resource, as far as the engine needs to know to merge it.
@@ -42,16 +43,31 @@ type Operation struct {
 	// Change is what the operation sets; nil for absolute operations, actions and deletes.
 	Change *Change `json:"change,omitempty"`
 	Origin SiteID  `json:"origin"`
-	// Seq numbers the operations of one origin in one document, from 1, without gaps.
+	// Run names the run of the origin's agent: 8 hex digits, new at every start.
+	Run string `json:"run"`
+	// Seq numbers the operations of one line in one document, from 1, without gaps.
 	Seq  uint64 `json:"seq"`
 	User string `json:"user,omitempty"`
-	// Time is the hybrid time in Unix microseconds: at least the origin's clock, and more than every parent's.
+	// Time is the hybrid time in Unix microseconds: at least the origin's clock, and more than that of all it has seen.
 	Time int64 `json:"time"`
-	// Parents are the newest operations that were settled in the origin's application.
-	Parents []OperationID `json:"parents,omitempty"`
+	// Seen tells, for each other line, how many of its operations were settled in the origin's application: its first ones.
+	// Of its own line an operation has seen all that came before it.
+	Seen map[Line]uint64 `json:"seen,omitempty"`
 	// Scope is the scope as its caller wrote it, canonical.
 	Scope string `json:"scope,omitempty"`
+
+	line Line // kept by decoding, which spares making it
 }
+
+// Line returns the line of operations that this is one of.
+func (o *Operation) Line() Line {
+	if o.line != "" {
+		return o.line
+	}
+	return lineOf(o.Origin, o.Run)
+}
+
+func lineOf(origin SiteID, run string) Line { return Line(string(origin) + "." + run) }
 
 // Key returns the key of the operation in its document.
 func (o *Operation) Key() string { return string(o.Origin) + "/" + string(o.ID) }
@@ -82,12 +98,20 @@ func DecodeOperation(key string, b []byte) (*Operation, error) {
 	switch {
 	case o.Key() != key:
 		return nil, fmt.Errorf("decode operation %s: it calls itself %s", key, o.Key())
+	case !isRun(o.Run):
+		return nil, fmt.Errorf("decode operation %s: %q names no run", key, o.Run)
 	case o.Seq == 0:
 		return nil, fmt.Errorf("decode operation %s: no sequence number", key)
 	case len(o.Body) > MaxInlineBody:
 		return nil, fmt.Errorf("decode operation %s: %w: body of %d bytes", key, ErrTooLarge, len(o.Body))
 	}
+	o.line = lineOf(o.Origin, o.Run)
 	return &o, nil
+}
+
+// isRun reports whether s is 8 lower-case hex digits.
+func isRun(s string) bool {
+	return len(s) == 8 && !strings.ContainsFunc(s, func(c rune) bool { return (c < '0' || c > '9') && (c < 'a' || c > 'f') })
 }
 
 // decodeStrict decodes exactly one JSON value without unknown members.

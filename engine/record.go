@@ -220,15 +220,18 @@ func (s *Site) outcomeEntry(o *Operation, out Outcome) Entry {
 	return Entry{Map: MapOutcomes, Key: outcomeKey(s.cfg.Self, o.ID), Value: compactStruct(out)}
 }
 
-// stamp makes o the next operation of this site: its place in time, its parents, its number.
+// stamp makes o the next operation of this site: its place in time, what it has seen, its number.
 func (s *Site) stamp(v *view, o *Operation) {
-	settled := v.settledHere()
-	o.Origin = s.cfg.Self
-	o.Parents = v.history.Newest(settled)
-	o.Seq = v.history.last[s.cfg.Self] + 1
+	o.Origin, o.Run = s.cfg.Self, s.runID
+	o.line = lineOf(o.Origin, o.Run)
+	o.Seq = v.history.Last(o.line) + 1
+	o.Seen = maps.Clone(v.replicas[v.self].Settled)
+	delete(o.Seen, o.line)
 	o.Time = max(o.Time, s.cfg.Now().UnixMicro())
-	for _, p := range settled {
-		o.Time = max(o.Time, p.Time+1)
+	for _, p := range v.history.ordered {
+		if p.Seq <= v.replicas[v.self].Settled[p.Line()] {
+			o.Time = max(o.Time, p.Time+1)
+		}
 	}
 }
 

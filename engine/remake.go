@@ -50,7 +50,7 @@ func remake(h *History, s Standing, rest, taken []*Operation) Step {
 	alone := FoldOf(h, func(o *Operation) bool { return o == create })
 	step := Step{Kind: StepMake, Operations: taken}
 	for _, path := range slices.Sorted(maps.Keys(fold.Absolute)) {
-		step.Again = append(step.Again, h.Get(fold.Absolute[path]))
+		step.Again = append(step.Again, fold.Absolute[path])
 	}
 	again := *create
 	if create.Change.Empty() { // an opaque create is sent as it is, and what has changed since is set on top

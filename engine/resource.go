@@ -15,8 +15,8 @@ type Replica struct {
 	Local LocalID `json:"local_id,omitempty"`
 	// Made counts how often the object was made anew here, so that each time is a request of its own to the application.
 	Made uint64 `json:"made,omitempty"`
-	// Settled counts, for each origin, how many of its operations are settled here: those with a Seq up to it.
-	Settled map[SiteID]uint64 `json:"settled"`
+	// Settled counts, for each line, how many of its operations are settled here: those with a Seq up to it.
+	Settled map[Line]uint64 `json:"settled"`
 	// At is when this was written, by the site's own clock.
 	At time.Time `json:"at"`
 	// Paused is set while the site leaves its replica as it is.
@@ -102,7 +102,7 @@ func (v *view) take(e Entry) ([]*Operation, error) {
 		before := v.replicas[SiteID(author)]
 		v.replicas[SiteID(author)] = r
 		for _, o := range v.history.ordered {
-			newly := o.Seq > before.Settled[o.Origin] && o.Seq <= r.Settled[o.Origin]
+			newly := o.Seq > before.Settled[o.Line()] && o.Seq <= r.Settled[o.Line()]
 			if newly || (before.Paused == nil) != (r.Paused == nil) && !v.settled(SiteID(author), o) {
 				v.touched[o.ID] = true
 			}
@@ -122,7 +122,7 @@ func outcomeKey(s SiteID, o OperationID) string { return string(s) + "/" + strin
 
 // settled reports whether o needs nothing more at site s, as far as is known here.
 func (v *view) settled(s SiteID, o *Operation) bool {
-	return o.Seq <= v.replicas[s].Settled[o.Origin] && !v.outcomes[outcomeKey(s, o.ID)].Again
+	return o.Seq <= v.replicas[s].Settled[o.Line()] && !v.outcomes[outcomeKey(s, o.ID)].Again
 }
 
 // standing is what this site's application has been brought to.
@@ -157,26 +157,15 @@ func (v *view) shown() Fold { return v.standing().fold(v.history) }
 // local returns this site's identifier of the resource, empty when it has no replica.
 func (v *view) local() LocalID { return v.replicas[v.self].Local }
 
-// settledHere lists the operations that are settled at this site.
-func (v *view) settledHere() []*Operation {
-	var ops []*Operation
-	for _, o := range v.history.ordered {
-		if v.settled(v.self, o) {
-			ops = append(ops, o)
-		}
-	}
-	return ops
-}
-
 // withSettled returns this site's replica as it is once ops are settled as well.
 func (v *view) withSettled(local LocalID, now time.Time, ops ...*Operation) Replica {
 	r := v.replicas[v.self]
 	r.Local, r.Settled, r.At = local, maps.Clone(r.Settled), now
 	if r.Settled == nil {
-		r.Settled = map[SiteID]uint64{}
+		r.Settled = map[Line]uint64{}
 	}
 	for _, o := range ops {
-		r.Settled[o.Origin] = max(r.Settled[o.Origin], o.Seq)
+		r.Settled[o.Line()] = max(r.Settled[o.Line()], o.Seq)
 	}
 	return r
 }
@@ -225,7 +214,7 @@ func (v *view) operationRow(o *Operation) OperationRow {
 	row := OperationRow{
 		ID: o.ID, Document: v.document, Resource: v.about.Key, Type: o.Type, Service: v.about.Service,
 		Kind: v.about.Kind, Method: o.Method, Path: strings.ReplaceAll(o.Path, "{id}", string(v.about.Key)), Scope: o.Scope,
-		Origin: o.Origin, User: o.User, IssuedAt: time.UnixMicro(o.Time), Parents: o.Parents,
+		Origin: o.Origin, User: o.User, IssuedAt: time.UnixMicro(o.Time), Parents: v.history.Parents(o),
 		Sites: make(map[SiteID]OperationStatus, len(v.about.Placement)),
 	}
 	row.Body, row.Change = hide(v.kind, o)

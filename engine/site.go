@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -51,6 +52,7 @@ type Site struct {
 	mesh      mesh
 	bell      bell
 	keyed     keyedRequests
+	runID     string // names this run of the agent in the lines of its operations
 	// opened holds the operations whose request may have reached the application, and the answer where there was one
 	// that could not be recorded.
 	opened sync.Map // of OperationID to *Reply
@@ -78,6 +80,9 @@ func New(ctx context.Context, cfg Config) (*Site, error) {
 		cfg: cfg, kinds: map[kindKey]*Kind{}, registry: newRegistry(cfg.Cache), queue: newQueue(cfg.Now),
 		replicated: map[kindKey]*atomic.Bool{}, translated: map[kindKey]*atomic.Bool{},
 	}
+	var run [4]byte
+	cfg.Random(run[:])
+	s.runID = hex.EncodeToString(run[:])
 	s.bell.ring = make(chan struct{})
 	s.keyed.running = map[[32]byte]bool{}
 	s.mesh.init()

@@ -238,8 +238,9 @@ func (s *Site) fix(k *Kind, o *Operation, before Fold, representation func() ([]
 	o.Change = change
 }
 
-// entryReserve is what an operation may grow by between its check and its publication: its place in time and its parents.
-const entryReserve = 32 << 10
+// entryReserve is what an operation may grow by between its check and its publication: its place in time and what it has
+// seen.
+const entryReserve = 64 << 10
 
 // cross declares a request, sends it to the application and records what came of it. The caller holds the turn of res,
 // if the document exists already; res is nil for a create and for a request that makes no operation.

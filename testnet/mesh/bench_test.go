@@ -62,8 +62,6 @@ func BenchmarkNext(b *testing.B) {
 					Change: &engine.Change{Set: map[engine.Pointer]json.RawMessage{engine.Pointer(fmt.Sprintf("/f%d", i%20)): json.RawMessage(fmt.Sprint(i))}}}
 				if last == nil {
 					o.Type = engine.TypeCreate
-				} else {
-					o.Parents = []engine.OperationID{last.ID}
 				}
 				h.Add(o)
 				last = o

@@ -27,6 +27,7 @@ func TestAHostileMemberHarmsOnlyWhatItMayWrite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	line := lineOf(t, nantes, row.Document, a.Operation)
 	now := time.Now().UnixMicro()
 	deep := engine.Pointer(strings.Repeat("/a", 20_000))
 	for i, o := range []engine.Operation{
@@ -34,12 +35,12 @@ func TestAHostileMemberHarmsOnlyWhatItMayWrite(t *testing.T) {
 		{ID: "collection", Type: engine.TypeDelete, Method: "DELETE", Path: "/images", Seq: 1, Time: now},
 		{ID: "below", Type: engine.TypeAction, Method: "POST", Path: "/images/{id}{id}/start", Seq: 1, Time: now},
 		{ID: "headers", Type: engine.TypeDelete, Method: "DELETE", Path: "/images/{id}", Seq: 1, Time: now, Header: map[string]string{"Authorization": "x"}},
-		{ID: "gap", Type: engine.TypeDelete, Method: "DELETE", Path: "/images/{id}", Seq: 7, Time: now, Parents: []engine.OperationID{a.Operation}},
-		{ID: "end-of-time", Type: engine.TypeMerge, Method: "PATCH", Path: "/images/{id}", Seq: 1, Time: math.MaxInt64, Parents: []engine.OperationID{a.Operation}},
+		{ID: "gap", Type: engine.TypeDelete, Method: "DELETE", Path: "/images/{id}", Seq: 7, Time: now},
+		{ID: "end-of-time", Type: engine.TypeMerge, Method: "PATCH", Path: "/images/{id}", Seq: 1, Time: math.MaxInt64},
 		{ID: "deep", Type: engine.TypeMerge, Method: "PATCH", Path: "/images/{id}", Seq: 8, Time: now, Change: &engine.Change{
 			Set: map[engine.Pointer]json.RawMessage{deep: json.RawMessage("1")}}},
 	} {
-		o.Origin = nantes.ID
+		o.Origin, o.Run, o.Seen = nantes.ID, "00000bad", map[engine.Line]uint64{line: 1}
 		b, err := o.Encode()
 		if err != nil {
 			t.Fatal(err)
@@ -64,6 +65,22 @@ func TestAHostileMemberHarmsOnlyWhatItMayWrite(t *testing.T) {
 	if n := paris.App.Count("DELETE"); n != 0 {
 		t.Errorf("paris deleted %d times", n)
 	}
+}
+
+// lineOf returns the line of an operation in a document.
+func lineOf(t *testing.T, s *Site, id engine.DocumentID, op engine.OperationID) engine.Line {
+	t.Helper()
+	entries, err := s.docs.Entries(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if o, err := engine.DecodeOperation(e.Key, e.Value); err == nil && o.ID == op {
+			return o.Line()
+		}
+	}
+	t.Fatalf("%s has no operation %s", s.Name, op)
+	return ""
 }
 
 // TestRetryAfterIsKeptTo has the application ask for patience.

@@ -40,7 +40,7 @@ func planted() []mutant {
 			`Collaboration: "replication", Placement: placement, Incarnation: uint64(s.cfg.Self[len(s.cfg.Self)-1])}`})
 	// Values that somebody has replaced on purpose are listed as lost.
 	add("causal pairs are taken for concurrent ones", "engine", "TestALaterValueSupersedesAndTheLostOneIsKept",
-		edit{"engine/fold.go", "if a != nil && b != nil && h.Concurrent(a, b) {", "if a != nil && b != nil {"})
+		edit{"engine/fold.go", "if h.Concurrent(old.by, by.by) {", "if true {"})
 	// What a crash interrupts is forgotten, though the application has done it.
 	scripted("no intent is written", "crash-action-before-answer",
 		edit{"engine/submit.go", "if err := s.declare(ctx, c); err != nil {", "if err := error(nil); err != nil {"})

@@ -88,7 +88,7 @@ func (d *described) replica(hearer *site, e engine.Entry) string {
 	text := ""
 	slices.SortFunc(d.operations, engine.Compare)
 	for _, o := range d.operations {
-		if o.Seq > before.Settled[o.Origin] && o.Seq <= now.Settled[o.Origin] {
+		if o.Seq > before.Settled[o.Line()] && o.Seq <= now.Settled[o.Line()] {
 			text += " " + string(o.ID)
 		}
 	}
