@@ -195,10 +195,10 @@ func (h *History) Before(a, b *Operation) bool {
 	if a.Time >= b.Time { // spares most look-ups
 		return false
 	}
-	if name := a.Line(); name != b.Line() {
-		return a.Seq <= b.Seen[name]
+	if a.Origin == b.Origin && a.Run == b.Run {
+		return a.Seq < b.Seq
 	}
-	return a.Seq < b.Seq
+	return a.Seq <= b.Seen[a.Line()]
 }
 
 // Concurrent reports whether neither happened before the other.
