@@ -290,8 +290,8 @@ func (c *checker) checkDocument(s *site, row engine.ResourceRow) {
 		}
 	}
 	for path, by := range fold.Absolute {
-		if want := string(h.Get(by).Body); o.files[strings.TrimPrefix(path, "/"+string(row.Kind)+"s/{id}")] != want {
-			c.say("%s: %s has %q at %s, where %s put %q", s.name, row.ID, o.files, path, by, want)
+		if want := string(by.Body); o.files[strings.TrimPrefix(path, "/"+string(row.Kind)+"s/{id}")] != want {
+			c.say("%s: %s has %q at %s, where %s put %q", s.name, row.ID, o.files, path, by.ID, want)
 		}
 	}
 }
