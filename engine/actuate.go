@@ -39,8 +39,28 @@ func (s *Site) bringUpToDate(ctx context.Context, id DocumentID) (bool, error) {
 	return again, err
 }
 
-// drain takes one step after the other until nothing is left or something has to wait. The caller holds the turn.
+// drain does all that can be done for a resource now. It reports whether to try again later; what waits for its service comes
+// again without that. The caller holds the turn.
 func (s *Site) drain(ctx context.Context, r *resource) (again bool, err error) {
+	again, err = s.steps(ctx, r)
+	r.mu.Lock()
+	service := ServiceName("")
+	if r.view != nil {
+		service = r.view.about.Service
+	}
+	r.mu.Unlock()
+	switch {
+	case service == "": // its document could not be read
+	case err != nil || !again:
+		s.leaves(service, r.id)
+	case s.waits(service, r.id):
+		return false, nil
+	}
+	return again, err
+}
+
+// steps takes one step after the other until nothing is left or something has to wait. The caller holds the turn.
+func (s *Site) steps(ctx context.Context, r *resource) (again bool, err error) {
 	for ctx.Err() == nil {
 		r.mu.Lock()
 		v, err := s.open(ctx, r)
@@ -58,10 +78,19 @@ func (s *Site) drain(ctx context.Context, r *resource) (again bool, err error) {
 		if len(step.Operations) > 0 {
 			first = step.Operations[0]
 		}
-		requests := step.Kind == StepRun || step.Kind == StepCorrect || step.Kind == StepMake
-		if requests && r.notBefore.After(s.cfg.Now()) {
-			r.mu.Unlock()
-			return true, nil
+		if step.Kind == StepRun || step.Kind == StepCorrect || step.Kind == StepMake {
+			admitted, probe := s.admit(v.about.Service, r.id)
+			switch {
+			case !admitted:
+				err := s.hold(ctx, r, s.waitingFor(v.about.Service))
+				r.mu.Unlock()
+				return true, err
+			case r.notBefore.After(s.cfg.Now()) && !probe:
+				r.mu.Unlock()
+				return true, nil
+			case !probe:
+				v.wait(nil)
+			}
 		}
 		switch step.Kind {
 		case StepNothing:
@@ -169,6 +198,7 @@ func (s *Site) run(ctx context.Context, r *resource, k *Kind, o *Operation, loca
 	}
 	reply, err := s.call(ctx, k, o, local, nil, key)
 	ctx = context.WithoutCancel(ctx) // what came of it is recorded, also when the agent stops
+	alone := s.heard(ctx, k.Service, r.id, reply, err, true)
 	switch judge(o.Type, reply, err) {
 	case verdictDone:
 		err := s.succeed(ctx, r, k, o, reply, local, step)
@@ -182,7 +212,7 @@ func (s *Site) run(ctx context.Context, r *resource, k *Kind, o *Operation, loca
 		}
 		// The next try looks for the object first, or sets the values, where the request is not to be repeated.
 		if resendable(k, o) || o.Type == TypeCreate && k.Natural() || o.Type == TypePatch {
-			return true, s.note(ctx, r, o, reply, err)
+			return true, s.later(ctx, r, o, reply, err, alone)
 		}
 		return false, s.fail(ctx, r, o, Outcome{State: StateUncertain, Status: reply.Status, Error: tell(reply, err), Blocks: true})
 	case verdictUnsent, verdictLater, verdictDenied:
@@ -192,7 +222,7 @@ func (s *Site) run(ctx context.Context, r *resource, k *Kind, o *Operation, loca
 			}
 			s.opened.Delete(o.ID)
 		}
-		return true, s.note(ctx, r, o, reply, err)
+		return true, s.later(ctx, r, o, reply, err, alone)
 	case verdictConflict:
 		if o.Type == TypeCreate {
 			return s.meet(ctx, r, k, o, reply, step)
@@ -326,7 +356,27 @@ func (s *Site) fail(ctx context.Context, r *resource, o *Operation, out Outcome)
 	return nil
 }
 
-// note remembers why an operation has to be tried again, so that it is visible. Nothing of it is published.
+// hold says why a resource is not tried now: to all sites when people have to do something about it, else here. The caller
+// holds r.mu, and r.view is loaded.
+func (s *Site) hold(ctx context.Context, r *resource, w *Waiting) error {
+	v := r.view
+	published := v.replicas[s.cfg.Self].Waits
+	changed := v.wait(w)
+	tell := w != nil && w.State == QueuePaused
+	switch {
+	case tell && (published == nil || *published != *w):
+		entry := v.withSettled(v.local(), s.cfg.Now())
+		entry.Waits = w
+		return s.write(ctx, r, []Entry{{Map: MapReplicas, Key: string(s.cfg.Self), Value: compactStruct(entry)}}, &Batch{})
+	case !tell && published != nil:
+		return s.write(ctx, r, []Entry{s.replicaEntry(v, v.local())}, &Batch{})
+	case !changed:
+		return nil
+	}
+	return s.store(ctx, r, &Batch{})
+}
+
+// note remembers why an operation has to be tried again, so that it is visible.
 func (s *Site) note(ctx context.Context, r *resource, o *Operation, reply Reply, err error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -340,6 +390,28 @@ func (s *Site) note(ctx context.Context, r *resource, o *Operation, reply Reply,
 		r.notBefore = s.cfg.Now().Add(wait)
 	}
 	return s.store(ctx, r, &Batch{})
+}
+
+// later has an operation tried again, after an answer to a request of the agent's own that did not settle it. Alone: the
+// service lets the agent in, but not to this resource.
+func (s *Site) later(ctx context.Context, r *resource, o *Operation, reply Reply, err error, alone bool) error {
+	r.mu.Lock()
+	v, openErr := s.open(ctx, r)
+	if openErr == nil {
+		w := s.waitingFor(v.about.Service)
+		if alone {
+			w = &Waiting{QueuePaused, s.cfg.Now(), "the application does not let the agent do this: " + tell(reply, err)}
+			if old := v.replicas[s.cfg.Self].Waits; old != nil && old.Reason == w.Reason {
+				w = old
+			}
+		}
+		openErr = s.hold(ctx, r, w)
+	}
+	r.mu.Unlock()
+	if openErr != nil {
+		return openErr
+	}
+	return s.note(ctx, r, o, reply, err)
 }
 
 // maxRespite bounds what an application may ask for with Retry-After.

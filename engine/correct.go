@@ -19,7 +19,7 @@ func (s *Site) correct(ctx context.Context, r *resource, k *Kind, step Step, loc
 				Error: "the replica is gone from the application, though no operation deleted it"})
 		}
 		if err != nil || shown.Status != http.StatusOK {
-			return true, s.note(ctx, r, first, shown, err)
+			return true, s.later(ctx, r, first, shown, err, s.heard(ctx, k.Service, r.id, shown, err, false))
 		}
 		call, err := s.correction(k, r, step.Correction, shown, local)
 		if err != nil {
@@ -28,11 +28,12 @@ func (s *Site) correct(ctx context.Context, r *resource, k *Kind, step Step, loc
 		bounded, cancel := context.WithTimeout(ctx, s.cfg.CallTimeout)
 		reply, err = s.cfg.App.Do(bounded, call)
 		cancel()
+		alone := s.heard(ctx, k.Service, r.id, reply, err, true)
 		switch judge(TypeReplace, reply, err) {
 		case verdictDone:
 			return false, s.succeedAll(context.WithoutCancel(ctx), r, step, reply, local)
 		case verdictUnknown, verdictUnsent, verdictLater, verdictDenied:
-			return true, s.note(ctx, r, first, reply, err)
+			return true, s.later(ctx, r, first, reply, err, alone)
 		case verdictConflict:
 			if try == 0 {
 				continue

@@ -16,6 +16,8 @@ type SiteRecord struct {
 	Catalog string    `json:"catalog"`
 	Version string    `json:"version"`
 	At      time.Time `json:"at"`
+	// Queues holds the services of its application that do not let its agent in.
+	Queues map[ServiceName]QueueStatus `json:"queues,omitempty"`
 }
 
 // Member is one site of the mesh as the mesh document shows it.

@@ -8,12 +8,13 @@ import (
 	"time"
 )
 
-// job names a piece of work that waits: a resource to bring up to date, an intent to settle or a kept request to
-// deliver. Exactly one field is set.
+// job names a piece of work that waits: a resource to bring up to date, an intent to settle, a kept request to deliver, or
+// a service of the application to try again. Exactly one field is set.
 type job struct {
 	document DocumentID
 	intent   OperationID
 	kept     OperationID
+	probe    ServiceName
 }
 
 // queue holds each waiting job once, with the time before which it must not run. Jobs that were added while they

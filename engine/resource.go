@@ -21,6 +21,8 @@ type Replica struct {
 	At time.Time `json:"at"`
 	// Paused is set while the site leaves its replica as it is.
 	Paused *Pause `json:"paused,omitempty"`
+	// Waits is set while the site's application does not let its agent in: what is not settled there is paused.
+	Waits *Waiting `json:"waits,omitempty"`
 }
 
 // Outcome is what a site publishes about an operation that did not simply succeed there.
@@ -58,6 +60,7 @@ type view struct {
 	createdAt time.Time
 	touched   map[OperationID]bool // operations whose rows have to be written again
 	refused   int                  // operations that this site's catalog does not admit
+	waits     *Waiting             // why this site does not try what is pending now; nil: it does
 }
 
 func newView(self SiteID, name func(SiteID) SiteName, document DocumentID, about About, raw []byte, kind *Kind) *view {
@@ -103,7 +106,8 @@ func (v *view) take(e Entry) ([]*Operation, error) {
 		v.replicas[SiteID(author)] = r
 		for _, o := range v.history.ordered {
 			newly := o.Seq > before.Settled[o.Line()] && o.Seq <= r.Settled[o.Line()]
-			if newly || (before.Paused == nil) != (r.Paused == nil) && !v.settled(SiteID(author), o) {
+			halted := (before.Paused == nil) != (r.Paused == nil) || (before.Waits == nil) != (r.Waits == nil)
+			if newly || halted && !v.settled(SiteID(author), o) {
 				v.touched[o.ID] = true
 			}
 		}
@@ -160,7 +164,7 @@ func (v *view) local() LocalID { return v.replicas[v.self].Local }
 // withSettled returns this site's replica as it is once ops are settled as well.
 func (v *view) withSettled(local LocalID, now time.Time, ops ...*Operation) Replica {
 	r := v.replicas[v.self]
-	r.Local, r.Settled, r.At = local, maps.Clone(r.Settled), now
+	r.Local, r.Settled, r.At, r.Waits = local, maps.Clone(r.Settled), now, nil // what is written has come through
 	if r.Settled == nil {
 		r.Settled = map[Line]uint64{}
 	}
@@ -185,13 +189,43 @@ func (v *view) status(s SiteID, o *Operation) OperationStatus {
 		return OperationStatus{State: StateApplied, At: v.replicas[s].At}
 	}
 	st := OperationStatus{State: StatePending}
+	w := v.waitsAt(s)
+	if w != nil {
+		st.Error, st.At = w.Reason, w.Since
+	}
 	if a := v.attempts[o.ID]; a != nil && s == v.self {
-		st.Attempts, st.Status, st.Error, st.At = a.count, a.status, a.err, a.at
+		st.Attempts, st.Status, st.At = a.count, a.status, a.at
+		st.Error = cmp.Or(a.err, st.Error)
+	}
+	if w != nil && w.State == QueuePaused {
+		st.State = StatePaused
 	}
 	if p := v.replicas[s].Paused; p != nil {
 		st.State, st.Error, st.At = StatePaused, p.String(), p.At
 	}
 	return st
+}
+
+// wait sets why this site does not try what is pending, and reports whether that is something else than before.
+func (v *view) wait(w *Waiting) bool {
+	if v.waits == w || v.waits != nil && w != nil && *v.waits == *w {
+		return false
+	}
+	v.waits = w
+	for _, o := range v.history.ordered {
+		if !v.settled(v.self, o) {
+			v.touched[o.ID] = true
+		}
+	}
+	return true
+}
+
+// waitsAt is why a site does not try what is pending there, as far as is known here; nil: it does.
+func (v *view) waitsAt(s SiteID) *Waiting {
+	if s == v.self && v.waits != nil {
+		return v.waits
+	}
+	return v.replicas[s].Waits
 }
 
 var stateRank = map[State]int{
@@ -311,6 +345,12 @@ func (v *view) row(now time.Time) ResourceRow {
 			st.State, st.Reason = StateConverging, fmt.Sprintf("%d of %d operations not applied", st.Pending, total)
 			if s == v.self {
 				st.Reason = cmp.Or(v.lastError(), st.Reason)
+			}
+			if w := v.waitsAt(s); w != nil {
+				st.Reason = w.Reason
+				if w.State == QueuePaused {
+					st.State = StateDegraded
+				}
 			}
 			if held > 0 {
 				st.Reason = fmt.Sprintf("%d operations are held back: what they build on is not here, or the catalog has no such operation", held)

@@ -54,7 +54,8 @@ const (
 	StateRejected   State = "rejected"
 	StateSuperseded State = "superseded"
 	StateUncertain  State = "uncertain"
-	StatePaused     State = "paused" // the site leaves its replica as it is until it is resumed
+	// StatePaused: it is not tried there for now: the replica is paused, or the application does not let the agent in.
+	StatePaused State = "paused"
 )
 
 // Past reports whether a resource in this state is no more, as far as this site is concerned. Lists leave it out unless

@@ -32,7 +32,8 @@ type Config struct {
 	// thing off as another.
 	Classify func(service ServiceName, method, path string, header map[string]string) (KindName, Type, bool)
 
-	// Workers is how many resources are brought up to date at once (16), Cache how many stay in memory (2048).
+	// Workers is how many resources of each service are brought up to date at once (16), so that a service that hangs holds
+	// up no other. Cache is how many stay in memory (2048).
 	Workers, Cache int
 	// CallTimeout bounds one call to the application for an operation (30 s).
 	CallTimeout time.Duration
@@ -49,6 +50,8 @@ type Site struct {
 	kinds     map[kindKey]*Kind
 	registry  *registry
 	queue     *queue
+	gates     map[ServiceName]*gate // of the services of this site's application
+	lanes     *lanes
 	mesh      mesh
 	bell      bell
 	keyed     keyedRequests
@@ -78,6 +81,7 @@ func New(ctx context.Context, cfg Config) (*Site, error) {
 	cfg.RetryMax = orDefault(cfg.RetryMax, 30*time.Second)
 	s := &Site{
 		cfg: cfg, kinds: map[kindKey]*Kind{}, registry: newRegistry(cfg.Cache), queue: newQueue(cfg.Now),
+		gates: map[ServiceName]*gate{}, lanes: newLanes(cfg.Workers),
 		replicated: map[kindKey]*atomic.Bool{}, translated: map[kindKey]*atomic.Bool{},
 	}
 	var run [4]byte
@@ -88,6 +92,9 @@ func New(ctx context.Context, cfg Config) (*Site, error) {
 	s.mesh.init()
 	for _, k := range cfg.Kinds {
 		key := kindKey{k.Service, k.Name}
+		if s.gates[k.Service] == nil {
+			s.gates[k.Service] = newGate()
+		}
 		s.kinds[key], s.replicated[key], s.translated[key] = k, new(atomic.Bool), new(atomic.Bool)
 		rows, _, err := cfg.Store.Resources(ctx, ResourceFilter{Service: k.Service, Kind: k.Name, Limit: 1})
 		if err != nil {
@@ -122,7 +129,7 @@ func (s *Site) Attach(n Network, f Forwarder) { s.network, s.forwarder = n, f }
 // Run works until ctx ends; it returns when all work has stopped.
 func (s *Site) Run(ctx context.Context) error {
 	var workers sync.WaitGroup
-	for range s.cfg.Workers {
+	for range s.cfg.Workers * (len(s.gates) + 1) { // one share is for what waits for other sites
 		workers.Go(func() { s.work(ctx) })
 	}
 	workers.Wait()
@@ -170,7 +177,13 @@ func (s *Site) work(ctx context.Context) {
 		if err != nil {
 			return
 		}
-		s.do(ctx, j)
+		service := s.serviceOf(ctx, j)
+		if !s.lanes.enter(service, j) {
+			continue // whoever leaves the lane takes it up
+		}
+		for ok := true; ok; j, ok = s.lanes.leave(service) {
+			s.do(ctx, j)
+		}
 	}
 }
 
@@ -196,6 +209,8 @@ func (s *Site) do(ctx context.Context, j job) {
 		again, err = s.bringUpToDate(ctx, j.document)
 	case j.intent != "":
 		again, err = s.settleIntent(ctx, j.intent)
+	case j.probe != "":
+		s.probe(j.probe)
 	default:
 		again, err = s.deliver(ctx, j.kept)
 	}

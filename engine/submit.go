@@ -264,6 +264,7 @@ func (s *Site) cross(ctx context.Context, res *resource, k *Kind, c *crossing, b
 	ctx = context.WithoutCancel(ctx) // what came of it is recorded, whether or not the client still waits
 	switch judge(o.Type, reply, err) {
 	case verdictDone:
+		s.works(ctx, k.Service, c.Document, reply)
 	case verdictUnknown:
 		st := OperationStatus{State: StatePending, Status: reply.Status, At: s.cfg.Now(), Attempts: 1, Error: tell(reply, err)}
 		if err := s.commit(ctx, &Batch{Operations: []OperationRow{s.originRow(c, st)}}); err != nil {

@@ -42,19 +42,26 @@ type Application struct {
 	created  []any          // what the creates said in "made"
 	answers  map[string]engine.Reply
 	faults   []Fault
+	always   Fault          // what every request meets, reads too, once the ordered faults are over; 0: nothing
 	requests map[string]int // what was done, by method
+	refused  map[string]int // objects that may not be changed, and the status that is answered
+	tried    int            // requests that could have met a fault
 	held     *hold          // nil: requests are answered at once
 }
 
 // hold keeps requests that change something waiting.
 type hold struct {
-	arrived chan struct{} // gets one for each that waits
-	release chan struct{} // closed when they may go on
+	service engine.ServiceName // empty: of any
+	arrived chan struct{}      // gets one for each that waits
+	release chan struct{}      // closed when they may go on
 }
 
 // Hold keeps requests that change something waiting until release is called. Arrived gets one for each that waits.
-func (a *Application) Hold() (arrived <-chan struct{}, release func()) {
-	h := &hold{arrived: make(chan struct{}, 64), release: make(chan struct{})}
+func (a *Application) Hold() (arrived <-chan struct{}, release func()) { return a.HoldService("") }
+
+// HoldService is Hold for one service.
+func (a *Application) HoldService(name engine.ServiceName) (arrived <-chan struct{}, release func()) {
+	h := &hold{service: name, arrived: make(chan struct{}, 64), release: make(chan struct{})}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.held = h
@@ -66,18 +73,18 @@ func (a *Application) Hold() (arrived <-chan struct{}, release func()) {
 	}
 }
 
-func (a *Application) wait() {
+func (a *Application) wait(service engine.ServiceName) {
 	a.mu.Lock()
 	h := a.held
 	a.mu.Unlock()
-	if h != nil {
+	if h != nil && (h.service == "" || h.service == service) {
 		h.arrived <- struct{}{}
 		<-h.release
 	}
 }
 
 func newApplication(prefix string) *Application {
-	return &Application{prefix: prefix, objects: map[string]map[string]any{}, actions: map[string]int{},
+	return &Application{prefix: prefix, objects: map[string]map[string]any{}, actions: map[string]int{}, refused: map[string]int{},
 		answers: map[string]engine.Reply{}, requests: map[string]int{}}
 }
 
@@ -86,6 +93,13 @@ func (a *Application) Inject(f ...Fault) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.faults = append(a.faults, f...)
+}
+
+// Always makes every request meet a fault from now on, reads too; 0 ends that.
+func (a *Application) Always(f Fault) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.always = f
 }
 
 // left returns how many faults are still to come.
@@ -100,6 +114,20 @@ func (a *Application) Count(method string) int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.requests[method]
+}
+
+// Refuse has the application answer a status to requests that change one object; 0 ends that.
+func (a *Application) Refuse(id string, status int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.refused[id] = status
+}
+
+// Tried returns how many requests have reached the application that it could have failed.
+func (a *Application) Tried() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.tried
 }
 
 // Objects returns what the application holds, without the identifiers it gave.
@@ -148,21 +176,26 @@ func (a *Application) Put(id string, o map[string]any) {
 // Do implements engine.Application.
 func (a *Application) Do(_ context.Context, c engine.Call) (engine.Reply, error) {
 	if c.Method != http.MethodGet {
-		a.wait()
+		a.wait(c.Kind.Service)
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if c.Method == http.MethodGet {
+	if c.Method == http.MethodGet && a.always == 0 {
 		return a.do(c), nil
 	}
 	if r, ok := a.answers[c.Key]; ok && c.Key != "" && c.Kind.HonoursKey {
 		return r, nil
 	}
-	var fault Fault
+	fault := a.always
+	a.tried++
 	if len(a.faults) > 0 {
 		fault, a.faults = a.faults[0], a.faults[1:]
 	}
 	switch fault {
+	case 0:
+		if status := a.refused[string(c.Local)]; status != 0 && c.Method != http.MethodGet {
+			return engine.Reply{Status: status}, nil
+		}
 	case Refuses:
 		return engine.Reply{Status: http.StatusServiceUnavailable}, nil
 	case Fails:

@@ -209,7 +209,7 @@ func quiet(t *testing.T, m *Mesh, s *Site, id engine.ResourceID) engine.Resource
 		if err := m.Reconcile(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		row, err := s.store.ResourceByID(t.Context(), s.kind.Service, s.kind.Name, id)
+		row, err := s.store.ResourceByID(t.Context(), s.kinds[0].Service, s.kinds[0].Name, id)
 		done := err == nil
 		for _, st := range row.Sites {
 			done = done && st.Pending == 0

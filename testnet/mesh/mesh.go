@@ -44,7 +44,7 @@ type Site struct {
 	App  *Application
 
 	mesh  *Mesh
-	kind  *engine.Kind
+	kinds []*engine.Kind
 	key   crypto.PrivKey
 	dir   string
 	store *storage.Store
@@ -53,8 +53,9 @@ type Site struct {
 	stop  func()
 }
 
-// Open makes a mesh of n sites whose files are in dir, which join it one after the other. Close ends it.
-func Open(ctx context.Context, dir string, kind *engine.Kind, n int) (*Mesh, error) {
+// Open makes a mesh of n sites whose files are in dir, which join it one after the other. Close ends it. Their applications
+// have the kind, and more.
+func Open(ctx context.Context, dir string, kind *engine.Kind, n int, more ...*engine.Kind) (*Mesh, error) {
 	m := &Mesh{dir: dir, cut: map[engine.SiteID]bool{}}
 	for i := range n {
 		key, public, err := crypto.GenerateEd25519Key(rand.Reader)
@@ -66,7 +67,7 @@ func Open(ctx context.Context, dir string, kind *engine.Kind, n int) (*Mesh, err
 			return m, err
 		}
 		name := engine.SiteName(fmt.Sprintf("site%d", i))
-		s := &Site{ID: engine.SiteID(id.String()), Name: name, mesh: m, kind: kind, key: key,
+		s := &Site{ID: engine.SiteID(id.String()), Name: name, mesh: m, kinds: append([]*engine.Kind{kind}, more...), key: key,
 			dir: filepath.Join(dir, string(name)), App: newApplication(string(rune('a' + i)))}
 		if err := os.MkdirAll(s.dir, 0o700); err != nil {
 			return m, err
@@ -121,7 +122,7 @@ func (s *Site) open(ctx context.Context) error {
 	}
 	s.docs = documents
 	s.Site, err = engine.New(ctx, engine.Config{
-		Self: s.ID, Kinds: []*engine.Kind{s.kind}, Documents: documents, Store: s.disk, Ledger: store, App: s.App,
+		Self: s.ID, Kinds: s.kinds, Documents: documents, Store: s.disk, Ledger: store, App: s.App,
 		Log: slog.New(slog.DiscardHandler), Now: time.Now, Vault: vault, Classify: classify,
 		NewID:  func() string { return uuid.Must(uuid.NewV7()).String() },
 		Random: func(b []byte) { rand.Read(b) },

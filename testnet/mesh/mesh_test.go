@@ -14,9 +14,9 @@ import (
 	"github.com/skerry/skerry/engine"
 )
 
-func open(t *testing.T, kind *engine.Kind, n int) *Mesh {
+func open(t *testing.T, kind *engine.Kind, n int, more ...*engine.Kind) *Mesh {
 	t.Helper()
-	m, err := Open(t.Context(), t.TempDir(), kind, n)
+	m, err := Open(t.Context(), t.TempDir(), kind, n, more...)
 	if err != nil {
 		t.Fatal(err)
 	}
