@@ -158,7 +158,7 @@ type KeyedAnswer struct {
 // Event is one entry of the event log. Seq is given by the store, from 1, rising.
 type Event struct {
 	Seq     uint64
-	Type    string // operation.accepted, .applied, .rejected, .converged, resource.*, conflict.*, site.up, site.down
+	Type    string // operation.accepted, .applied, .rejected, .converged, resource.*, conflict.*, site.up, site.down, queue.*
 	Subject string
 	Time    time.Time
 	Data    json.RawMessage

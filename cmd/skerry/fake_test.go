@@ -44,7 +44,7 @@ func startFake() *fakeAgent {
 			"application": "lab", "application_version": nil, "agent_version": "v0.1.0", "addresses": []string{"/ip4/127.0.0.1/udp/4701/quic-v1"}, "joined_at": before(72 * time.Hour)},
 		{"name": "lyon", "peer_id": "12D3KooWLyon", "self": false, "reachable": false, "rtt_ms": 3, "last_seen": nil, "services": []string{}, "application": "lab", "addresses": []string{}},
 		{"name": "nantes", "peer_id": "12D3KooWNantes", "self": false, "reachable": true, "rtt_ms": 4.25, "last_seen": before(3 * time.Second), "services": []string{"images", "servers"},
-			"application": "lab", "application_version": "2.1", "addresses": []string{"/ip4/127.0.0.1/udp/4702/quic-v1", "/ip4/127.0.0.1/tcp/4702"}, "joined_at": before(26 * time.Hour)},
+			"application": "lab", "application_version": "2.1", "queues": m{"images": m{"state": "paused", "since": before(2 * time.Minute), "reason": "status 401 bad token", "waiting": 0, "next_try": nil}}, "addresses": []string{"/ip4/127.0.0.1/udp/4702/quic-v1", "/ip4/127.0.0.1/tcp/4702"}, "joined_at": before(26 * time.Hour)},
 	}
 	a.resources = []m{
 		{"id": alpine, "service": "images", "kind": "image", "collaboration": "replication", "state": "converging", "reason": "nantes has not applied 2 operations: it is unreachable",
@@ -104,6 +104,13 @@ func startFake() *fakeAgent {
 			return
 		}
 		a.one(w, r, a.operations)
+	})
+	mux.HandleFunc("POST /api/v1/sites/{name}/resume", func(w http.ResponseWriter, r *http.Request) {
+		if r.PathValue("name") == "lyon" {
+			refuse(w, 503, "unreachable", "lyon cannot be reached; nothing has happened")
+			return
+		}
+		a.answer(w, a.sites[2])
 	})
 	mux.HandleFunc("POST /api/v1/invitations", func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusCreated)

@@ -62,7 +62,7 @@ type operationsList struct {
 	Service  string `placeholder:"NAME" help:"The resource's service, where its identifier alone means several."`
 	Kind     string `placeholder:"NAME" help:"The resource's kind, likewise."`
 	Site     string `placeholder:"NAME" help:"Only those that concern this site."`
-	State    string `placeholder:"STATE" help:"Only those pending, applied, rejected, superseded or uncertain: at --site, else where they are farthest from applied."`
+	State    string `placeholder:"STATE" help:"Only those pending, applied, rejected, superseded, uncertain or paused: at --site, else where they are farthest from applied."`
 }
 
 func (operationsList) Help() string {
@@ -155,7 +155,8 @@ func showOperation(p *program, b json.RawMessage) error {
 
 // settleCommand is one of the verbs; which, its name tells.
 type settleCommand struct {
-	ID string `arg:"" help:"Identifier of the operation."`
+	ID   string `arg:"" help:"Identifier of the operation."`
+	Site string `placeholder:"NAME" help:"The site where it is settled, by its agent (default: the site that is asked)."`
 }
 
 func (settleCommand) Help() string {
@@ -168,11 +169,15 @@ Examples:
     skerry operations --state uncertain
     skerry operations retry 0190a5c2-8a01-7d20-b1c9-1f6d1f0f2b77
     skerry operations done 0190a5c2-8a01-7d20-b1c9-1f6d1f0f2b77
-    skerry operations drop 0190a5c2-8a01-7d20-b1c9-1f6d1f0f2b77`
+    skerry operations drop 0190a5c2-8a01-7d20-b1c9-1f6d1f0f2b77 --site nantes`
 }
 
 func (c *settleCommand) Run(ctx context.Context, p *program, verb verb) error {
-	b, err := p.api.post(ctx, "/operations/"+url.PathEscape(c.ID)+"/"+string(verb), nil)
+	at := "/operations/" + url.PathEscape(c.ID) + "/" + string(verb)
+	if c.Site != "" {
+		at += "?" + url.Values{"site": {c.Site}}.Encode()
+	}
+	b, err := p.api.post(ctx, at, nil)
 	if err != nil {
 		return err
 	}

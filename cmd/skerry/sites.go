@@ -3,24 +3,62 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
+	"net/url"
+	"slices"
 	"strings"
 	"time"
 )
 
 // site is one site as the API tells it.
 type site struct {
-	Name               string     `json:"name"`
-	PeerID             string     `json:"peer_id"`
-	Self               bool       `json:"self"`
-	Reachable          bool       `json:"reachable"`
-	RTT                *float64   `json:"rtt_ms"`
-	LastSeen           *time.Time `json:"last_seen"`
-	Services           []string   `json:"services"`
-	Application        string     `json:"application"`
-	ApplicationVersion string     `json:"application_version"`
-	AgentVersion       string     `json:"agent_version"`
-	Addresses          []string   `json:"addresses"`
-	JoinedAt           time.Time  `json:"joined_at"`
+	Name               string           `json:"name"`
+	PeerID             string           `json:"peer_id"`
+	Self               bool             `json:"self"`
+	Reachable          bool             `json:"reachable"`
+	RTT                *float64         `json:"rtt_ms"`
+	LastSeen           *time.Time       `json:"last_seen"`
+	Services           []string         `json:"services"`
+	Application        string           `json:"application"`
+	ApplicationVersion string           `json:"application_version"`
+	AgentVersion       string           `json:"agent_version"`
+	Addresses          []string         `json:"addresses"`
+	JoinedAt           time.Time        `json:"joined_at"`
+	Queues             map[string]queue `json:"queues"`
+}
+
+// queue tells whether a site's requests to one service of its application go out.
+type queue struct {
+	State   string     `json:"state"`
+	Since   *time.Time `json:"since"`
+	Reason  string     `json:"reason"`
+	Waiting int        `json:"waiting"`
+}
+
+// halted lists the services that do not get the agent's requests, with the reason where why is set.
+func (s *site) halted(p *program, why bool) string {
+	var list []string
+	for _, name := range slices.Sorted(maps.Keys(s.Queues)) {
+		q := s.Queues[name]
+		if q.State == "running" {
+			continue
+		}
+		text := name + " " + q.State
+		if why {
+			if q.Waiting > 0 {
+				text += fmt.Sprintf(", %d waiting", q.Waiting)
+			}
+			if q.Since != nil {
+				text += " since " + moment(p.now(), *q.Since)
+			}
+			text += ": " + q.Reason
+		}
+		list = append(list, text)
+	}
+	if why {
+		return strings.Join(list, "\n")
+	}
+	return strings.Join(list, ", ")
 }
 
 func (s *site) way() string {
@@ -31,6 +69,14 @@ func (s *site) way() string {
 		return "reachable"
 	}
 	return "unreachable"
+}
+
+// standing is the way to the site, and what keeps its application from what other sites do.
+func (s *site) standing(p *program) string {
+	if halted := s.halted(p, false); halted != "" {
+		return s.way() + ", " + halted
+	}
+	return s.way()
 }
 
 func (s *site) rtt() string {
@@ -55,8 +101,9 @@ func (s *site) seen() time.Time {
 }
 
 type sitesCommand struct {
-	List sitesList `cmd:"" default:"withargs" help:"List the sites (the default)."`
-	Show sitesShow `cmd:"" help:"Show one site."`
+	List   sitesList   `cmd:"" default:"withargs" help:"List the sites (the default)."`
+	Show   sitesShow   `cmd:"" help:"Show one site."`
+	Resume sitesResume `cmd:"" help:"Have a site try its application again, after what kept its agent out was put right."`
 }
 
 func (sitesCommand) Help() string { return sitesList{}.Help() }
@@ -78,12 +125,17 @@ func (c *sitesList) Run(ctx context.Context, p *program) error {
 		paging: c.paging, path: "/sites",
 		columns: []column{{"SITE", 0, 0}, {"STATE", 0, 0}, {"ROUND TRIP", 0, 0}, {"SEEN", 0, 0}, {"APPLICATION", 0, 1}, {"SERVICES", 12, 2}},
 		row: func(s site) []string {
-			return []string{s.Name, s.way(), s.rtt(), ago(p.now(), s.seen()), strings.TrimSpace(s.Application + " " + s.ApplicationVersion),
+			return []string{s.Name, s.standing(p), s.rtt(), ago(p.now(), s.seen()), strings.TrimSpace(s.Application + " " + s.ApplicationVersion),
 				strings.Join(s.Services, " ")}
 		},
 		key: func(s site) string { return s.PeerID },
 		stable: func(s site) site {
 			s.RTT, s.LastSeen = nil, nil
+			s.Queues = maps.Clone(s.Queues)
+			for name, q := range s.Queues {
+				q.Waiting = 0
+				s.Queues[name] = q
+			}
 			return s
 		},
 	}
@@ -120,11 +172,52 @@ func (c *sitesShow) Run(ctx context.Context, p *program) error {
 		if p.json {
 			return p.printJSON(b)
 		}
-		fields(p.out, "site", s.Name, "state", s.way(), "peer id", s.PeerID, "round trip", s.rtt(),
-			"last seen", moment(p.now(), s.seen()), "application", strings.TrimSpace(s.Application+" "+s.ApplicationVersion),
-			"services", strings.Join(s.Services, " "), "agent", s.AgentVersion, "joined", moment(p.now(), s.JoinedAt),
-			"addresses", strings.Join(s.Addresses, "\n"))
+		showSite(p, s)
 		return nil
 	}
 	return fmt.Errorf("there is no site %q: the mesh has %s", c.Name, strings.Join(names, ", "))
+}
+
+func showSite(p *program, s site) {
+	fields(p.out, "site", s.Name, "state", s.way(), "peer id", s.PeerID, "round trip", s.rtt(),
+		"last seen", moment(p.now(), s.seen()), "application", strings.TrimSpace(s.Application+" "+s.ApplicationVersion),
+		"services", strings.Join(s.Services, " "), "queues", s.halted(p, true), "agent", s.AgentVersion, "joined", moment(p.now(), s.JoinedAt),
+		"addresses", strings.Join(s.Addresses, "\n"))
+}
+
+type sitesResume struct {
+	Name    string `arg:"" help:"Name of the site, or its peer id."`
+	Service string `placeholder:"NAME" help:"Only this service of its application."`
+}
+
+func (sitesResume) Help() string {
+	return `A service that does not let the agent in with its own credentials (401, 403) is paused at that site: what other
+sites did waits there. A service that does not work is failing. Both are tried again by themselves, one request at a time
+and at growing intervals; this tries at once. When that one gets through, all that waits follows.
+
+Examples:
+
+    skerry sites show nantes
+    skerry sites resume nantes
+    skerry sites resume nantes --service images`
+}
+
+func (c *sitesResume) Run(ctx context.Context, p *program) error {
+	body := map[string]string{}
+	if c.Service != "" {
+		body["service"] = c.Service
+	}
+	b, err := p.api.post(ctx, "/sites/"+url.PathEscape(c.Name)+"/resume", body)
+	if err != nil {
+		return err
+	}
+	if p.json {
+		return p.printJSON(b)
+	}
+	s, err := decode[site](b)
+	if err != nil {
+		return err
+	}
+	showSite(p, s)
+	return nil
 }

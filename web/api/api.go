@@ -51,11 +51,15 @@ type Network interface {
 	Isolated() bool
 }
 
-// Operator settles rejected and uncertain operations, and pauses this site's replica of a resource on behalf of a site.
+// Operator settles rejected and uncertain operations, watches what goes to the application, and pauses this site's replica of a resource on behalf of a site.
 // Errors may be *engine.Refusal; engine.ErrNotFound when there is no such operation or document here.
 type Operator interface {
 	Pause(ctx context.Context, id engine.DocumentID, by engine.SiteID, reason string) error
 	Resume(ctx context.Context, id engine.DocumentID) error
+	// Queues tells how requests to each service of this site's application get on; ResumeQueue tries one again, or all when
+	// service is empty. engine.ErrNotFound: there is no such service.
+	Queues() map[engine.ServiceName]engine.QueueStatus
+	ResumeQueue(service engine.ServiceName) error
 	Retry(ctx context.Context, id engine.OperationID) error
 	Done(ctx context.Context, id engine.OperationID) error
 	Drop(ctx context.Context, id engine.OperationID) error

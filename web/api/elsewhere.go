@@ -40,6 +40,10 @@ func (a *API) MountPeers(e *echo.Echo) {
 
 // mountRouted adds the calls that are carried out by the site that they name.
 func (a *API) mountRouted(g *echo.Group) {
+	g.POST("/sites/:name/resume", a.postResumeSite)
+	for _, verb := range Verbs {
+		g.POST("/operations/:id/"+verb, func(c echo.Context) error { return a.postSettle(c, verb) })
+	}
 	for _, verb := range PauseVerbs {
 		g.POST("/resources/:id/"+verb, func(c echo.Context) error { return a.postPause(c, verb) })
 	}

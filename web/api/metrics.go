@@ -16,7 +16,7 @@ type metrics struct {
 	events   *prometheus.CounterVec
 	requests *prometheus.HistogramVec
 
-	reachable, rtt, clock, resources, operations, streams, isolated, info *prometheus.Desc
+	reachable, rtt, clock, queue, waiting, resources, operations, streams, isolated, info *prometheus.Desc
 }
 
 func newMetrics(a *API) *metrics {
@@ -35,6 +35,8 @@ func newMetrics(a *API) *metrics {
 		reachable:  desc("site_reachable", "Whether a site of the mesh can be reached from here.", "site"),
 		rtt:        desc("site_round_trip_seconds", "Round trip to a site of the mesh, once measured.", "site"),
 		clock:      desc("site_clock_ahead_seconds", "How far the clock of a site is ahead of this one's, once compared.", "site"),
+		queue:      desc("queue", "Whether requests to a service of the application are in a state: running, failing, paused.", "service", "state"),
+		waiting:    desc("queue_waiting", "Resources that wait for a service of the application to work, or to let the agent in.", "service"),
 		resources:  desc("resources", "Resources by state.", "state"),
 		operations: desc("operations", "Operations by state at the site that is farthest from applied.", "state"),
 		streams:    desc("event_streams", "Open event streams."),
@@ -76,7 +78,7 @@ func (a *API) Observe(method, route, status string, took time.Duration) {
 
 // Describe implements prometheus.Collector.
 func (m *metrics) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{m.reachable, m.rtt, m.clock, m.resources, m.operations, m.streams, m.isolated, m.info} {
+	for _, d := range []*prometheus.Desc{m.reachable, m.rtt, m.clock, m.queue, m.waiting, m.resources, m.operations, m.streams, m.isolated, m.info} {
 		ch <- d
 	}
 }
@@ -93,6 +95,12 @@ func (m *metrics) Collect(ch chan<- prometheus.Metric) {
 			gauge(m.rtt, *s.RTT/1000, s.Name)
 			gauge(m.clock, *s.ClockAhead/1000, s.Name)
 		}
+	}
+	for service, q := range m.api.Operator.Queues() {
+		for _, s := range []engine.QueueState{engine.QueueRunning, engine.QueueFailing, engine.QueuePaused} {
+			gauge(m.queue, one[q.State == s], string(service), string(s))
+		}
+		gauge(m.waiting, float64(q.Waiting), string(service))
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()

@@ -1,10 +1,13 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/url"
 	"time"
 
 	"github.com/skerry/skerry/engine"
@@ -96,12 +99,9 @@ func (a *API) Operations(ctx context.Context, q OperationQuery) (OperationList, 
 
 // Operation finds one operation.
 func (a *API) Operation(ctx context.Context, id string) (Operation, error) {
-	row, err := a.Store.Operation(ctx, engine.OperationID(id))
-	if errors.Is(err, engine.ErrNotFound) {
-		return Operation{}, refuse(404, "not-found", "this site knows no operation %q", id)
-	}
+	row, err := a.operationFor(ctx, id, a.Mesh.Self())
 	if err != nil {
-		return Operation{}, fmt.Errorf("look up operation %s: %w", id, err)
+		return Operation{}, err
 	}
 	return a.operation(row, a.names()), nil
 }
@@ -109,10 +109,28 @@ func (a *API) Operation(ctx context.Context, id string) (Operation, error) {
 // Verbs settle a rejected or uncertain operation: run it again, take it as done, give it up.
 var Verbs = []string{"retry", "done", "drop"}
 
-// Settle applies one of Verbs and returns the operation as it is then.
-func (a *API) Settle(ctx context.Context, id, verb string) (Operation, error) {
-	if _, err := a.Operation(ctx, id); err != nil {
+// Settle applies one of Verbs at a site, this one when it is empty, for the site from. It returns the operation as that
+// site shows it then.
+func (a *API) Settle(ctx context.Context, id string, from engine.SiteID, verb, site string) (Operation, error) {
+	o, err := a.operationFor(ctx, id, from)
+	if err != nil {
 		return Operation{}, err
+	}
+	at, err := a.names().id(cmp.Or(site, string(a.Mesh.Self())))
+	if err != nil {
+		return Operation{}, err
+	}
+	here, err := a.here(from, at)
+	if err != nil {
+		return Operation{}, err
+	}
+	if _, ok := o.Sites[at]; !here && !ok {
+		return Operation{}, refuse(http.StatusUnprocessableEntity, "scope-type", "operation %s does not concern %s", id, a.names().of(at))
+	}
+	if !here {
+		var v Operation
+		err := a.askSite(ctx, at, http.MethodPost, "/operations/"+url.PathEscape(id)+"/"+verb+"?site="+url.QueryEscape(string(at)), nil, &v)
+		return v, err
 	}
 	var do func(context.Context, engine.OperationID) error
 	switch verb {
@@ -129,6 +147,18 @@ func (a *API) Settle(ctx context.Context, id, verb string) (Operation, error) {
 		return Operation{}, fmt.Errorf("%s operation %s: %w", verb, id, err)
 	}
 	return a.Operation(ctx, id)
+}
+
+// operationFor finds an operation that concerns the site from, or any when that is this one.
+func (a *API) operationFor(ctx context.Context, id string, from engine.SiteID) (engine.OperationRow, error) {
+	row, err := a.Store.Operation(ctx, engine.OperationID(id))
+	if err != nil && !errors.Is(err, engine.ErrNotFound) {
+		return row, fmt.Errorf("look up operation %s: %w", id, err)
+	}
+	if _, ok := row.Sites[from]; err != nil || !ok && from != a.Mesh.Self() {
+		return row, refuse(http.StatusNotFound, "not-found", "this site knows no operation %q", id)
+	}
+	return row, nil
 }
 
 func (a *API) operation(r engine.OperationRow, n names) Operation {

@@ -31,9 +31,6 @@ func (a *API) Mount(e *echo.Echo) {
 	g.GET("/operations", a.getOperations)
 	g.POST("/operations", a.postOperation)
 	g.GET("/operations/:id", a.getOperation)
-	for _, verb := range Verbs {
-		g.POST("/operations/:id/"+verb, func(c echo.Context) error { return a.settle(c, verb) })
-	}
 	g.POST("/scope/explain", a.postExplain)
 	g.GET("/events", a.streamEvents)
 	g.GET("/events/log", a.getEvents)
@@ -227,15 +224,16 @@ func (a *API) postOperation(c echo.Context) error {
 	return answer(c, http.StatusAccepted, issuedOperation{*v.Operation, v.Answer})
 }
 
-func (a *API) settle(c echo.Context, verb string) error {
-	if _, err := params(c); err != nil {
+func (a *API) postSettle(c echo.Context, verb string) error {
+	q, err := params(c, "site")
+	if err != nil {
 		return err
 	}
 	id, err := segment(c, "id")
 	if err != nil {
 		return err
 	}
-	v, err := a.Settle(c.Request().Context(), id, verb)
+	v, err := a.Settle(c.Request().Context(), id, a.asker(c), verb, q.Get("site"))
 	if err != nil {
 		return err
 	}

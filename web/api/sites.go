@@ -27,6 +27,9 @@ type Site struct {
 	AgentVersion       string    `json:"agent_version"`
 	Addresses          []string  `json:"addresses"`
 	JoinedAt           time.Time `json:"joined_at,omitzero"`
+	// Queues tells, by service, whether requests to its application go out: all of the answering site, of others those
+	// that are paused.
+	Queues map[string]Queue `json:"queues"`
 }
 
 // ClockFarOff says in words that the clocks of two sites disagree by more than a second, empty when they do not.
@@ -53,6 +56,7 @@ func (a *API) Sites() []Site {
 			Name: string(m.Name), PeerID: string(m.ID), Self: m.ID == self,
 			Services: []string{}, Application: m.Application, Catalog: m.Catalog, AgentVersion: m.Version,
 			Addresses: append([]string{}, m.Addresses...), JoinedAt: m.Joined,
+			Queues: a.queues(m),
 		}
 		for _, name := range m.Services {
 			s.Services = append(s.Services, string(name))

@@ -59,7 +59,7 @@ func (p *Page) settle(c echo.Context, verb string) error {
 	if err != nil {
 		return p.Fail(c, err)
 	}
-	if _, err := p.api.Settle(c.Request().Context(), id, verb); err != nil {
+	if _, err := p.api.Settle(c.Request().Context(), id, p.api.Mesh.Self(), verb, ""); err != nil {
 		r, told := refusalOf(err)
 		if !told || r.Status == http.StatusNotFound {
 			return p.Fail(c, err)

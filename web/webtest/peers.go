@@ -62,6 +62,14 @@ func (p peers) RoundTrip(r *http.Request) (*http.Response, error) {
 	for _, verb := range api.PauseVerbs {
 		mux.HandleFunc("POST /api/v1/resources/{id}/"+verb, func(w http.ResponseWriter, r *http.Request) { p.pause(w, r, verb) })
 	}
+	mux.HandleFunc("POST /api/v1/sites/{name}/resume", func(w http.ResponseWriter, r *http.Request) {
+		_ = json.NewEncoder(w).Encode(api.Site{Name: string(p.site.nameOf(engine.SiteID(r.PathValue("name")))), Self: true,
+			Services: []string{}, Addresses: []string{}, Queues: map[string]api.Queue{"images": {State: "running"}}})
+	})
+	mux.HandleFunc("POST /api/v1/operations/{id}/{verb}", func(w http.ResponseWriter, r *http.Request) {
+		_ = json.NewEncoder(w).Encode(api.Operation{ID: r.PathValue("id"), Type: "merge", State: "pending", Parents: []string{},
+			Sites: map[string]api.Outcome{string(p.site.nameOf(engine.SiteID(r.FormValue("site")))): {State: "pending", Error: r.PathValue("verb")}}})
+	})
 	mux.ServeHTTP(w, r)
 	return w.Result(), nil
 }

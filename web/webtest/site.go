@@ -39,6 +39,7 @@ type Site struct {
 	events      []engine.Event
 	seq         uint64
 	isolated    bool
+	queues      map[engine.ServiceName]engine.QueueStatus
 	changed     chan struct{} // closed and replaced when an event comes
 	// What the application of each site shows, by site name, service and identifier.
 	shown map[string]string
@@ -50,6 +51,10 @@ func Empty() *Site {
 	s := &Site{
 		Clock: time.Now, self: "12D3KooWParis1111111111111111111111111111111111111",
 		status: map[engine.SiteID]engine.SiteStatus{}, changed: make(chan struct{}), shown: map[string]string{}, kinds: kinds(),
+		queues: map[engine.ServiceName]engine.QueueStatus{},
+	}
+	for name := range s.kinds {
+		s.queues[name] = engine.QueueStatus{State: engine.QueueRunning}
 	}
 	s.AddMember("paris", s.self, engine.SiteStatus{Reachable: true})
 	return s

@@ -1,0 +1,105 @@
+package web_test
+
+import (
+	"encoding/json"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/skerry/skerry/engine"
+)
+
+func TestQueues(t *testing.T) {
+	f := start(t)
+	since := time.Now().Add(-time.Minute)
+	f.site.SetQueue("images", engine.QueueStatus{State: engine.QueuePaused, Since: since, Reason: "status 401", Waiting: 3, Next: time.Now()})
+	queue := func(service string) map[string]any {
+		var sites []map[string]any
+		f.list("/api/v1/sites", &sites)
+		return sites[0]["queues"].(map[string]any)[service].(map[string]any)
+	}
+	if q := queue("images"); q["state"] != "paused" || q["reason"] != "status 401" || q["waiting"] != 3.0 || q["since"] == nil || q["next_try"] == nil {
+		t.Errorf("the queue is told as %v", q)
+	}
+	if q := queue("servers"); q["state"] != "running" || q["since"] != nil || q["next_try"] != nil {
+		t.Errorf("a queue that has always run is told as %v", q)
+	}
+	_, b := f.do("GET", "/metrics", "")
+	for _, line := range []string{`skerry_queue{service="images",state="paused"} 1`, `skerry_queue{service="images",state="running"} 0`, `skerry_queue_waiting{service="images"} 3`} {
+		if !strings.Contains(string(b), line) {
+			t.Errorf("no %s in the metrics", line)
+		}
+	}
+	const at = "/api/v1/sites/paris/resume"
+	f.problem(422, "unknown-service", "imgaes", "POST", at, `{"service":"imgaes"}`)
+	f.problem(422, "unknown-site", "lyno", "POST", "/api/v1/sites/lyno/resume", `{}`)
+	f.problem(400, "bad-request", "unknown", "POST", at, `{"servce":"images"}`)
+	f.problem(400, "bad-request", "now", "POST", at+"?now=1", `{}`)
+	if v := f.want(200, "POST", at, `{"service":"images"}`); v["name"] != "paris" || queue("images")["state"] != "running" {
+		t.Errorf("resumed: %v", v)
+	}
+	f.want(200, "POST", at, `{}`)
+}
+
+// TestWhatIsDecidedElsewhereIsAskedThere names another site for what is to be done.
+func TestWhatIsDecidedElsewhereIsAskedThere(t *testing.T) {
+	f := start(t)
+	f.site.AddOperation(operation("o", "x", engine.StateRejected))
+	if v := f.want(200, "POST", "/api/v1/sites/nantes/resume", `{}`); v["name"] != "nantes" || v["self"] != false {
+		t.Errorf("nantes answered %v", v)
+	}
+	v := f.want(200, "POST", "/api/v1/operations/o/retry?site=nantes", "")
+	if at := v["sites"].(map[string]any)["nantes"].(map[string]any); at["error"] != "retry" {
+		t.Errorf("nantes answered %v", v)
+	}
+	f.problem(422, "unknown-site", "lyno", "POST", "/api/v1/operations/o/retry?site=lyno", "")
+	f.problem(422, "scope-type", "does not concern toulouse", "POST", "/api/v1/operations/o/retry?site=toulouse", "")
+	f.site.SetFault(func(method string) error {
+		if method == "Peer" {
+			return engine.ErrUnreachable
+		}
+		return nil
+	})
+	f.problem(503, "unreachable", "nothing has happened", "POST", "/api/v1/operations/o/drop?site=nantes", "")
+	f.problem(503, "unreachable", "nothing has happened", "POST", "/api/v1/sites/nantes/resume", `{}`)
+	f.site.SetFault(func(string) error { return nil })
+
+	ask := func(from engine.SiteID, path, body string) (int, string) {
+		r := httptest.NewRequest("POST", path, strings.NewReader(body))
+		r.RemoteAddr = string(from)
+		r.Header.Set("Content-Type", "application/json")
+		w := httptest.NewRecorder()
+		f.server.Peers().ServeHTTP(w, r)
+		return w.Code, w.Body.String()
+	}
+	for _, c := range []struct {
+		from       engine.SiteID
+		path, body string
+		status     int
+		part       string
+	}{
+		{nantes, "/api/v1/sites/paris/resume", `{}`, 200, `"name":"paris"`},
+		{nantes, "/api/v1/sites/nantes/resume", `{}`, 508, "/problems/loop"},
+		{toulouse, "/api/v1/operations/o/done", "", 404, "/problems/not-found"}, // whether it exists is not that site's to know
+		{nantes, "/api/v1/operations/o/done?site=nantes", "", 508, "/problems/loop"},
+		{nantes, "/api/v1/operations/o/done", "", 200, `"id":"o"`},
+		{"12D3KooWStranger", "/api/v1/operations/o/done", "", 403, "/problems/stranger"},
+	} {
+		if status, body := ask(c.from, c.path, c.body); status != c.status || !strings.Contains(body, c.part) {
+			t.Errorf("%s asks %s: %d %s", c.from, c.path, status, body)
+		}
+	}
+}
+
+// list decodes an answer that is an array.
+func (f *fixture) list(path string, into any) {
+	f.t.Helper()
+	resp, b := f.do("GET", path, "")
+	if resp.StatusCode != 200 {
+		f.t.Fatalf("GET %s: %d %s", path, resp.StatusCode, b)
+	}
+	if err := json.Unmarshal(b, into); err != nil {
+		f.t.Fatal(err)
+	}
+}
