@@ -5,7 +5,7 @@ ARGS ?=
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build demo test check lint bench sim mutants generate deps
+.PHONY: help build demo test check lint bench sim kill mutants generate deps
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -39,6 +39,9 @@ histories: ## play random histories of the engine for ten minutes, thousands of 
 
 sim: ## play random schedules on simulated sites for ten minutes; ARGS="-sim.for 1h -sim.sites 12" for more
 	go test ./testnet/sim -run TestRandomSchedules -count 1 -timeout 0 -v -sim.for 10m $(ARGS)
+
+kill: ## kill agents at named points while clients write, 400 times; ARGS="-failpoint.kills 1000" for more
+	go test ./testnet/failpoint -count 1 -v -timeout 0 -failpoint.kills 400 $(ARGS)
 
 mutants: ## plant faults one at a time and see that a test finds each
 	go test ./testnet/mutants -count 1 -v -timeout 20m

@@ -63,22 +63,21 @@ func (s *Site) once(ctx context.Context, r Request, do func(Request, keeper) (An
 				Detail: "the same request is still running; ask again when it has been answered"}
 		}
 		defer s.keyed.end(key)
-		kept, err := s.cfg.Store.Answer(ctx, key)
-		if errors.Is(err, ErrNotFound) || err == nil && s.cfg.Now().Sub(kept.At) > keyTTL {
-			continue
-		}
-		if err != nil {
-			return Answer{}, fmt.Errorf("look up the answer to a repeated request: %w", err)
-		}
-		var a answered
-		if err := json.Unmarshal(kept.Answer, &a); err != nil {
-			return Answer{}, fmt.Errorf("decode the answer to a repeated request: %w", err)
-		}
-		if a.Status == 0 {
+		kept, a, err := s.answered(ctx, key)
+		if err == nil && a.Status == 0 {
 			if _, open := s.openIntent(ctx, a.Operation); open {
 				return Answer{}, &Refusal{Status: http.StatusGatewayTimeout, Type: "upstream", Operation: a.Operation,
 					Detail: fmt.Sprintf("the same request has had no certain answer yet (operation %s); it will be settled", a.Operation)}
 			}
+			kept, a, err = s.answered(ctx, key) // it may have been settled since the answer was read
+		}
+		if errors.Is(err, ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return Answer{}, err
+		}
+		if a.Status == 0 {
 			if kept.BodyHash == k.bodyHash && r.Operation == "" {
 				r.Operation = a.Operation // another site may have got it under this identifier
 			}
@@ -99,6 +98,22 @@ func (s *Site) once(ctx context.Context, r Request, do func(Request, keeper) (An
 		}
 	}
 	return do(r, k)
+}
+
+// answered looks up what was answered under a key: with status zero before there is an answer, ErrNotFound when nothing was
+// asked or it is too long ago.
+func (s *Site) answered(ctx context.Context, key [32]byte) (kept KeyedAnswer, a answered, err error) {
+	kept, err = s.cfg.Store.Answer(ctx, key)
+	if err == nil && s.cfg.Now().Sub(kept.At) > keyTTL {
+		err = ErrNotFound
+	}
+	if err != nil {
+		return kept, a, fmt.Errorf("look up the answer to a repeated request: %w", err)
+	}
+	if err := json.Unmarshal(kept.Answer, &a); err != nil {
+		return kept, a, fmt.Errorf("decode the answer to a repeated request: %w", err)
+	}
+	return kept, a, nil
 }
 
 // asked remembers that a request with a key goes out, before there is an answer: its status is zero.

@@ -147,18 +147,24 @@ func (s *Site) deliver(ctx context.Context, id OperationID) (bool, error) {
 	if r.Kind = s.kinds[kindKey{e.Service, e.Kind}]; r.Kind == nil {
 		return false, fmt.Errorf("deliver operation %s: %w: the catalog has no kind %s.%s", id, ErrNotFound, e.Service, e.Kind)
 	}
-	sites := e.Placement
-	if e.Sent != "" {
-		sites = []SiteID{e.Sent}
+	sites, earlier := e.Placement, e.Sent
+	if earlier != "" {
+		sites = []SiteID{earlier}
 	}
 	status := s.network.Status()
 	var last Answer
 	var by SiteID
-	later := false
+	later := false   // a site may take it that cannot now
+	refused := false // it is certain that it did not happen where it was sent
 	for _, to := range s.nearest(sites) {
 		if !status[to].Reachable {
 			later = true
 			continue
+		}
+		if e.Sent != to { // on disk before it goes out, or an agent that dies with it would ask another site as well
+			if err := s.redirect(ctx, &e, all[i], to); err != nil {
+				return true, err
+			}
 		}
 		bounded, cancel := context.WithTimeout(ctx, s.cfg.CallTimeout+5*time.Second)
 		a, err := s.forwarder.Forward(bounded, to, r)
@@ -170,28 +176,27 @@ func (s *Site) deliver(ctx context.Context, id OperationID) (bool, error) {
 			a = Answer{Status: refusal.Status, Body: []byte(refusal.Detail), Site: to}
 		}
 		switch {
-		case heard == heardNothing && e.Sent == to, errors.Is(err, ErrUnreachable) && e.Sent == to:
-			return true, nil // this try has not reached it; an earlier one may have
-		case heard == heardNothing: // it may have got it: from now on only this one is asked
-			return true, s.redirect(ctx, e, all[i], to)
+		case heard == heardNothing, errors.Is(err, ErrUnreachable) && earlier == to:
+			return true, nil // this try, or an earlier one, may have reached it: only this site is asked again
 		case heard == heardAnswer:
 			return false, s.delivered(ctx, r, a, to)
-		case e.Sent != "": // it is certain that it did not happen there: all may be asked again
-			return true, s.redirect(ctx, e, all[i], "")
 		case heard == heardLater:
-			later = true
+			later, refused = true, true
 		default:
-			last, by = a, to
+			last, by, refused = a, to, true
 		}
 	}
-	if by != "" && !later { // all have said that it is not theirs
+	if by != "" && !later && earlier == "" { // all have said that it is not theirs
 		return false, s.delivered(ctx, r, last, by)
 	}
-	return true, nil
+	if !refused {
+		return true, nil
+	}
+	return true, s.redirect(context.WithoutCancel(ctx), &e, all[i], "") // all may be asked again
 }
 
 // redirect remembers which site alone may be asked for a kept request; empty: all of its placement.
-func (s *Site) redirect(ctx context.Context, e kept, row Kept, to SiteID) error {
+func (s *Site) redirect(ctx context.Context, e *kept, row Kept, to SiteID) error {
 	e.Sent = to
 	sealed, err := s.seal(e.Request.Operation, e)
 	if err != nil {

@@ -108,7 +108,14 @@ func (s *Site) settle(ctx context.Context, r *resource, c *crossing) (again bool
 	if known, _ := s.opened.Load(o.ID); known != nil { // it has happened, and that could not be recorded
 		return s.published(ctx, r, k, c, *known.(*Reply))
 	}
-	if !c.Again && !resendable(k, o) {
+	person := c.Again // who has said that it is to be sent again: that counts for one try
+	if person && !resendable(k, o) {
+		c.Again, c.Asked = false, false
+		if err := s.declare(ctx, c); err != nil {
+			return true, err
+		}
+	}
+	if !person && !resendable(k, o) {
 		done, reply, err := s.lookAtOrigin(ctx, k, c)
 		switch {
 		case err != nil:
@@ -128,7 +135,7 @@ func (s *Site) settle(ctx context.Context, r *resource, c *crossing) (again bool
 		}
 		return s.published(ctx, r, k, c, reply)
 	case verdictConflict, verdictDenied: // the first try may have happened, and have brought about this answer
-		if !k.HonoursKey && !c.Again {
+		if !k.HonoursKey && !person {
 			c.Asked, c.Why = true, "it was sent again after it had had no certain answer: "+tell(reply, nil)
 			return false, s.ask(ctx, c)
 		}
@@ -136,9 +143,14 @@ func (s *Site) settle(ctx context.Context, r *resource, c *crossing) (again bool
 	case verdictRefused:
 		return false, s.dismiss(ctx, c, OperationStatus{State: StateRejected, Status: reply.Status, Error: tell(reply, nil), At: s.cfg.Now()})
 	case verdictUnknown:
-		if c.Again && !resendable(k, o) { // it was a person's try, and is to be asked for again
-			c.Again, c.Asked, c.Why = false, true, tell(reply, err)
+		if person && !resendable(k, o) { // it is to be asked for again
+			c.Asked, c.Why = true, tell(reply, err)
 			return false, s.ask(ctx, c)
+		}
+	default:
+		if person && !resendable(k, o) { // it has certainly not run, so the try is still to come
+			c.Again, c.Asked = true, true
+			return true, s.declare(ctx, c)
 		}
 	}
 	return true, nil
@@ -229,7 +241,7 @@ func (s *Site) originRow(c *crossing, st OperationStatus) OperationRow {
 // Retry sends an uncertain or refused operation to this site's application again. ErrNotFound, ErrSettled.
 func (s *Site) Retry(ctx context.Context, id OperationID) error {
 	if c, ok := s.openIntent(ctx, id); ok {
-		if !c.Asked {
+		if !c.Asked || c.Again {
 			return ErrSettled // it is under way
 		}
 		c.Again = true

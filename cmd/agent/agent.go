@@ -37,6 +37,7 @@ type Agent struct {
 	cfg      Config
 	log      *slog.Logger
 	version  string
+	between  Between
 	catalog  *glue.Catalog
 	store    *storage.Store
 	client   *glue.Client
@@ -62,7 +63,12 @@ func Run(ctx context.Context, cfg Config, version string, log *slog.Logger) erro
 
 // New opens the data directory and all listeners. After an error, nothing stays open.
 func New(ctx context.Context, cfg Config, version string, log *slog.Logger) (*Agent, error) {
-	a := &Agent{cfg: cfg, log: log, version: version, listeners: map[engine.ServiceName]net.Listener{}, handlers: map[engine.ServiceName]*intercept.Handler{}}
+	return newBetween(ctx, cfg, version, log, nothing{})
+}
+
+func newBetween(ctx context.Context, cfg Config, version string, log *slog.Logger, b Between) (*Agent, error) {
+	a := &Agent{cfg: cfg, log: log, version: version, between: b,
+		listeners: map[engine.ServiceName]net.Listener{}, handlers: map[engine.ServiceName]*intercept.Handler{}}
 	if err := a.open(ctx); err != nil {
 		return nil, errors.Join(err, a.close())
 	}
@@ -93,7 +99,7 @@ func (a *Agent) open(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	documents, err := crdt.New(self, key, rand.Reader, a.store, openDocuments)
+	documents, err := crdt.New(self, key, rand.Reader, a.between.Loader(a.store), openDocuments)
 	if err != nil {
 		return err
 	}
@@ -101,7 +107,8 @@ func (a *Agent) open(ctx context.Context) (err error) {
 		return err
 	}
 	a.site, err = engine.New(ctx, engine.Config{
-		Self: self, Kinds: kinds(a.catalog), Documents: documents, Store: a.store, Ledger: a.store, App: a.client,
+		Self: self, Kinds: kinds(a.catalog), Documents: a.between.Documents(documents),
+		Store: a.between.Store(a.store, self), Ledger: a.between.Ledger(a.store), App: a.between.Application(a.client),
 		Log: a.log, Now: time.Now, Vault: vault, Classify: a.client.Classify,
 		NewID:  func() string { return uuid.Must(uuid.NewV7()).String() },
 		Random: func(b []byte) { rand.Read(b) },
@@ -118,7 +125,7 @@ func (a *Agent) open(ctx context.Context) (err error) {
 		return err
 	}
 	transport := a.network.Transport()
-	a.site.Attach(a.network, intercept.NewForwarder(a.site, transport, 0))
+	a.site.Attach(a.between.Network(a.network), a.between.Forwarder(intercept.NewForwarder(a.site, transport, 0)))
 	if err = a.listen(); err != nil {
 		return err
 	}

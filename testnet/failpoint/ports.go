@@ -11,7 +11,7 @@ import (
 )
 
 // Store returns s with points around its commits. Self is the site whose store it is.
-func Store(s engine.Store, self engine.SiteID, hit Hit) engine.Store { return store{s, self, hit} }
+func (h Hit) Store(s engine.Store, self engine.SiteID) engine.Store { return store{s, self, h} }
 
 type store struct {
 	engine.Store
@@ -47,7 +47,7 @@ func (s store) what(b *engine.Batch) string {
 }
 
 // Application returns a with points around its requests.
-func Application(a engine.Application, hit Hit) engine.Application { return application{a, hit} }
+func (h Hit) Application(a engine.Application) engine.Application { return application{a, h} }
 
 type application struct {
 	engine.Application
@@ -77,7 +77,7 @@ func request(c engine.Call) string {
 }
 
 // Documents returns d with points around what it writes and merges.
-func Documents(d engine.Documents, hit Hit) engine.Documents { return documents{d, hit} }
+func (h Hit) Documents(d engine.Documents) engine.Documents { return documents{d, h} }
 
 type documents struct {
 	engine.Documents
@@ -101,7 +101,7 @@ func (d documents) Merge(ctx context.Context, id engine.DocumentID, changes []en
 }
 
 // Loader returns l with points around the snapshots that it saves.
-func Loader(l crdt.Loader, hit Hit) crdt.Loader { return loader{l, hit} }
+func (h Hit) Loader(l crdt.Loader) crdt.Loader { return loader{l, h} }
 
 type loader struct {
 	crdt.Loader
@@ -113,7 +113,7 @@ func (l loader) SaveSnapshot(ctx context.Context, id engine.DocumentID, b []byte
 }
 
 // Ledger returns l with points around reading what another site lacks.
-func Ledger(l engine.Ledger, hit Hit) engine.Ledger { return ledger{l, hit} }
+func (h Hit) Ledger(l engine.Ledger) engine.Ledger { return ledger{l, h} }
 
 type ledger struct {
 	engine.Ledger
@@ -129,7 +129,7 @@ func (l ledger) Changes(ctx context.Context, id engine.DocumentID, have engine.V
 }
 
 // Network returns n with points around what it publishes.
-func Network(n engine.Network, hit Hit) engine.Network { return network{n, hit} }
+func (h Hit) Network(n engine.Network) engine.Network { return network{n, h} }
 
 type network struct {
 	engine.Network
@@ -141,7 +141,7 @@ func (n network) Publish(placement []engine.SiteID, e engine.Envelope) {
 }
 
 // Forwarder returns f with points around the requests that it hands on.
-func Forwarder(f engine.Forwarder, hit Hit) engine.Forwarder { return forwarder{f, hit} }
+func (h Hit) Forwarder(f engine.Forwarder) engine.Forwarder { return forwarder{f, h} }
 
 type forwarder struct {
 	engine.Forwarder

@@ -104,6 +104,7 @@ var dooms = map[string]func(failpoint.Point) bool{
 	"commit":  is(failpoint.Before(failpoint.CommitOwn)),
 	"publish": is(failpoint.Before(failpoint.Publish)),
 	"merge":   is(failpoint.Before(failpoint.CommitMerge)),
+	"hearing": is(failpoint.After(failpoint.Forward)),
 }
 
 func is(p failpoint.Point) func(failpoint.Point) bool {

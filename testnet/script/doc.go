@@ -29,7 +29,8 @@
 //	cut SITE, heal                  SITE is cut off from all others; all sites reach each other again
 //	deliver [SITE>SITE]             sites that reach each other exchange what they lack and do what is due, until all is
 //	                                quiet; or one takes from one
-//	crash SITE before WHAT          its agent dies before the next WHAT: intent, request, answer, commit, publish, merge
+//	crash SITE before WHAT          its agent dies before the next WHAT: intent, request, answer, commit, publish,
+//	                                merge; or the next hearing of what a site says to a request that was handed to it
 //	restart SITE                    its agent starts anew from what is on its disk
 //	wait DURATION                   time passes, and sites do what becomes due
 //	show                            what each application holds and what each site says of it

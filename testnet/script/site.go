@@ -92,17 +92,18 @@ func (s *site) start(ctx context.Context) (err error) {
 		return err
 	}
 	s.app.glue = s.glue
+	hit := failpoint.Hit(s.hit)
 	s.Site, err = engine.New(ctx, engine.Config{
 		Self: s.id, Kinds: s.world.catalog.Services[service].Kinds,
-		Documents: failpoint.Documents(speaker{documents, s}, s.hit), Store: failpoint.Store(witness{s.store, s}, s.id, s.hit), Ledger: s.store,
-		App: failpoint.Application(s.app, s.hit), Log: s.world.trace.logs(s), Now: s.now, Vault: vault, Classify: s.glue.Classify,
+		Documents: hit.Documents(speaker{documents, s}), Store: hit.Store(witness{s.store, s}, s.id), Ledger: s.store,
+		App: hit.Application(s.app), Log: s.world.trace.logs(s), Now: s.now, Vault: vault, Classify: s.glue.Classify,
 		NewID: s.newID, Random: func(b []byte) { _, _ = random.Read(b) }, // it never fails
 	})
 	if err != nil {
 		return err
 	}
 	s.glue.Use(s.Site)
-	s.Attach(failpoint.Network(wire{s}, s.hit), failpoint.Forwarder(wire{s}, s.hit))
+	s.Attach(hit.Network(wire{s}), hit.Forwarder(wire{s}))
 	return nil
 }
 

@@ -1,0 +1,41 @@
+package agent
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/skerry/skerry/crdt"
+	"github.com/skerry/skerry/engine"
+)
+
+// Between stands between the engine and its ports: it returns each port as the engine is to see it. Tests let agents die
+// there.
+type Between interface {
+	Loader(crdt.Loader) crdt.Loader
+	Documents(engine.Documents) engine.Documents
+	Store(engine.Store, engine.SiteID) engine.Store
+	Ledger(engine.Ledger) engine.Ledger
+	Application(engine.Application) engine.Application
+	Network(engine.Network) engine.Network
+	Forwarder(engine.Forwarder) engine.Forwarder
+}
+
+// RunBetween is Run with something between the engine and its ports.
+func RunBetween(ctx context.Context, cfg Config, version string, log *slog.Logger, b Between) error {
+	a, err := newBetween(ctx, cfg, version, log, b)
+	if err != nil {
+		return err
+	}
+	return a.Run(ctx)
+}
+
+// nothing is between the engine and its ports.
+type nothing struct{}
+
+func (nothing) Loader(l crdt.Loader) crdt.Loader                    { return l }
+func (nothing) Documents(d engine.Documents) engine.Documents       { return d }
+func (nothing) Store(s engine.Store, _ engine.SiteID) engine.Store  { return s }
+func (nothing) Ledger(l engine.Ledger) engine.Ledger                { return l }
+func (nothing) Application(a engine.Application) engine.Application { return a }
+func (nothing) Network(n engine.Network) engine.Network             { return n }
+func (nothing) Forwarder(f engine.Forwarder) engine.Forwarder       { return f }
