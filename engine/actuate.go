@@ -78,6 +78,10 @@ func (s *Site) steps(ctx context.Context, r *resource) (again bool, err error) {
 		if len(step.Operations) > 0 {
 			first = step.Operations[0]
 		}
+		if hold, err := s.holdDeletion(ctx, r, v, step); hold || err != nil {
+			r.mu.Unlock()
+			return false, err
+		}
 		if step.Kind == StepRun || step.Kind == StepCorrect || step.Kind == StepMake {
 			admitted, probe := s.admit(v.about.Service, r.id)
 			switch {

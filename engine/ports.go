@@ -56,6 +56,8 @@ type Store interface {
 	Operations(ctx context.Context, f OperationFilter) (rows []OperationRow, next string, err error)
 	// Pending lists the documents with something left to do here.
 	Pending(ctx context.Context) ([]DocumentID, error)
+	// CountResources counts the resources by state, deleted ones included.
+	CountResources(ctx context.Context) (map[State]int, error)
 	Intents(ctx context.Context) ([]Intent, error)
 	Outbox(ctx context.Context) ([]Kept, error)
 	// Events returns up to limit events with a Seq over after, oldest first.

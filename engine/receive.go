@@ -88,7 +88,7 @@ func (s *Site) begin(r *resource, e Envelope) (*view, error) {
 	return r.view, nil
 }
 
-// watchClock says when an operation comes from the future.
+// watchClock says when an operation comes from the future, and takes note of which deletions come late.
 func (s *Site) watchClock(v *view, entries []Entry) {
 	for _, e := range entries {
 		if e.Map != MapOperations {
@@ -98,6 +98,7 @@ func (s *Site) watchClock(v *view, entries []Entry) {
 		if err != nil {
 			continue
 		}
+		s.hearDeletion(o)
 		if ahead := time.UnixMicro(o.Time).Sub(s.cfg.Now()); ahead > farOff {
 			s.cfg.Log.Warn("clock of another site is ahead of this one's: its later writes win until the clocks agree",
 				"site", string(s.name(o.Origin)), "ahead", ahead.Round(time.Millisecond), "operation", string(o.ID))

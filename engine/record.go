@@ -198,7 +198,7 @@ func (s *Site) indexOperation(ctx context.Context, v *view, o *Operation, b *Bat
 		switch {
 		case now.State == StateApplied && site == v.self:
 			b.Events = append(b.Events, s.event("operation.applied", string(o.ID), told))
-		case now.State == StateRejected || now.State == StateUncertain:
+		case now.State == StateRejected || now.State == StateUncertain || now.State == StateHeld:
 			b.Events = append(b.Events, s.event("operation."+string(now.State), string(o.ID), told))
 		}
 	}

@@ -23,6 +23,8 @@ type Replica struct {
 	Paused *Pause `json:"paused,omitempty"`
 	// Waits is set while the site's application does not let its agent in: what is not settled there is paused.
 	Waits *Waiting `json:"waits,omitempty"`
+	// Held is a deletion that waits for a person; it goes when the deletion is settled.
+	Held *Held `json:"held,omitempty"`
 }
 
 // Outcome is what a site publishes about an operation that did not simply succeed there.
@@ -106,7 +108,8 @@ func (v *view) take(e Entry) ([]*Operation, error) {
 		v.replicas[SiteID(author)] = r
 		for _, o := range v.history.ordered {
 			newly := o.Seq > before.Settled[o.Line()] && o.Seq <= r.Settled[o.Line()]
-			halted := (before.Paused == nil) != (r.Paused == nil) || (before.Waits == nil) != (r.Waits == nil)
+			halted := (before.Paused == nil) != (r.Paused == nil) || (before.Waits == nil) != (r.Waits == nil) ||
+				before.Held.waits() != r.Held.waits()
 			if newly || halted && !v.settled(SiteID(author), o) {
 				v.touched[o.ID] = true
 			}
@@ -170,9 +173,15 @@ func (v *view) withSettled(local LocalID, now time.Time, ops ...*Operation) Repl
 	}
 	for _, o := range ops {
 		r.Settled[o.Line()] = max(r.Settled[o.Line()], o.Seq)
+		if r.Held != nil && r.Held.Operation == o.ID {
+			r.Held = nil
+		}
 	}
 	return r
 }
+
+// holds reports whether a site has a part in the resource.
+func (v *view) holds(s SiteID) bool { return slices.Contains(v.about.Placement, s) }
 
 // exists reports whether the resource is there, everything known counted.
 func (v *view) exists() bool {
@@ -200,8 +209,11 @@ func (v *view) status(s SiteID, o *Operation) OperationStatus {
 	if w != nil && w.State == QueuePaused {
 		st.State = StatePaused
 	}
-	if p := v.replicas[s].Paused; p != nil {
-		st.State, st.Error, st.At = StatePaused, p.String(), p.At
+	switch r := v.replicas[s]; {
+	case r.Held.waits() && r.Held.Operation == o.ID:
+		st.State, st.Error, st.At = StateHeld, unconfirmed(v.name(s)), r.Held.At
+	case r.Paused != nil:
+		st.State, st.Error, st.At = StatePaused, r.Paused.String(), r.Paused.At
 	}
 	return st
 }
@@ -229,7 +241,7 @@ func (v *view) waitsAt(s SiteID) *Waiting {
 }
 
 var stateRank = map[State]int{
-	StateSuperseded: 0, StateApplied: 1, StatePending: 2, StatePaused: 3, StateRejected: 4, StateUncertain: 5,
+	StateSuperseded: 0, StateApplied: 1, StatePending: 2, StatePaused: 3, StateHeld: 4, StateRejected: 5, StateUncertain: 6,
 }
 
 // worst returns the state that is farthest from applied.
@@ -357,10 +369,16 @@ func (v *view) row(now time.Time) ResourceRow {
 			}
 			behind = append(behind, string(v.name(s)))
 		}
-		if st.Paused != nil && (st.State == StateConverged || st.State == StateConverging) {
-			st.Reason = st.Paused.String()
+		st.Held = v.replicas[s].Held.waits()
+		if st.State == StateConverged || st.State == StateConverging {
+			switch {
+			case st.Paused != nil:
+				st.Reason = st.Paused.String()
+			case st.Held:
+				st.Reason = unconfirmed(v.name(s))
+			}
 		}
-		if st.Reason != "" && (st.State != StateConverging || st.Paused != nil) {
+		if st.Reason != "" && (st.State != StateConverging || st.Paused != nil || st.Held) {
 			reasons = append(reasons, fmt.Sprintf("%s: %s", v.name(s), st.Reason))
 		}
 		row.State = worstResource(row.State, st.State)

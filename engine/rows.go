@@ -56,6 +56,8 @@ const (
 	StateUncertain  State = "uncertain"
 	// StatePaused: it is not tried there for now: the replica is paused, or the application does not let the agent in.
 	StatePaused State = "paused"
+	// StateHeld: it is a deletion that waits to be confirmed.
+	StateHeld State = "held"
 )
 
 // Past reports whether a resource in this state is no more, as far as this site is concerned. Lists leave it out unless
@@ -96,6 +98,7 @@ type ReplicaStatus struct {
 	Paused  *Pause  `json:"paused,omitempty"`
 	// Unmade says that the application has no object, though it is to have one.
 	Unmade bool `json:"unmade,omitempty"`
+	Held   bool `json:"held,omitempty"` // a deletion waits there to be confirmed
 }
 
 // OperationRow is the index entry of an operation.

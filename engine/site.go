@@ -39,6 +39,8 @@ type Config struct {
 	CallTimeout time.Duration
 	// RetryMin and RetryMax bound the wait between tries (200 ms, 30 s).
 	RetryMin, RetryMax time.Duration
+	// Deletions bound what a site that comes back deletes unconfirmed.
+	Deletions DeletionLimits
 }
 
 // Site is the engine of one site: it accepts operations, merges those of others and brings its application to what
@@ -54,6 +56,7 @@ type Site struct {
 	lanes     *lanes
 	mesh      mesh
 	bell      bell
+	deletions *deletions
 	keyed     keyedRequests
 	runID     string // names this run of the agent in the lines of its operations
 	// opened holds the operations whose request may have reached the application, and the answer where there was one
@@ -82,6 +85,7 @@ func New(ctx context.Context, cfg Config) (*Site, error) {
 	s := &Site{
 		cfg: cfg, kinds: map[kindKey]*Kind{}, registry: newRegistry(cfg.Cache), queue: newQueue(cfg.Now),
 		gates: map[ServiceName]*gate{}, lanes: newLanes(cfg.Workers),
+		deletions:  newDeletions(cfg.Deletions),
 		replicated: map[kindKey]*atomic.Bool{}, translated: map[kindKey]*atomic.Bool{},
 	}
 	var run [4]byte
@@ -162,6 +166,14 @@ func (s *Site) takeUp(ctx context.Context) error {
 		}
 	}
 	for _, d := range pending {
+		// What is held is known before anything runs: it keeps other late deletions from passing.
+		row, err := s.cfg.Store.ResourceByDocument(ctx, d)
+		if err != nil && !errors.Is(err, ErrNotFound) {
+			return fmt.Errorf("list what is held: %w", err)
+		}
+		if row.Sites[s.cfg.Self].Held {
+			s.deletions.hold(d)
+		}
 		s.leftOver.Store(d, true)
 		s.queue.add(job{document: d}, 0)
 	}

@@ -108,6 +108,22 @@ type Limits struct {
 	// AskTimeout [limits.ask_timeout] is how long each of several sites that a list is gathered from may take. After
 	// that the answer goes out without it. Default 5s.
 	AskTimeout time.Duration
+	// Deletions [limits.deletions] bound what a site that comes back deletes without being told to.
+	Deletions Deletions
+}
+
+// Deletions [limits.deletions] bound the deletions of other sites, of those that were issued while this site was away,
+// that run here unconfirmed. What is over either bound is held until "skerry sites confirm".
+type Deletions struct {
+	// Late [limits.deletions.late] is how long after it was issued a deletion has to be heard of to count. Default 1m.
+	Late time.Duration
+	// Number [limits.deletions.number] is how many of them run within one window, from 1. Default 100.
+	Number int
+	// Share [limits.deletions.share] is how large a part of the resources that the site replicates they may be, written
+	// as 20%; ten always may. Default 20%.
+	Share float64
+	// Window [limits.deletions.window] is the time in which they are counted together. Default 1h.
+	Window time.Duration
 }
 
 // Log [log] is what the agent writes to standard error.
@@ -147,7 +163,8 @@ func defaults() Config {
 		API:      API{Listen: "127.0.0.1:8700"},
 		Mesh:     Mesh{Listen: []string{"/ip4/0.0.0.0/udp/4700/quic-v1", "/ip4/0.0.0.0/tcp/4700"}},
 		Services: map[engine.ServiceName]Service{},
-		Limits:   Limits{Body: 5 << 30, AnswerTimeout: time.Minute, AskTimeout: 5 * time.Second},
-		places:   places{services: map[engine.ServiceName]place{}},
+		Limits: Limits{Body: 5 << 30, AnswerTimeout: time.Minute, AskTimeout: 5 * time.Second,
+			Deletions: Deletions{Late: time.Minute, Number: 100, Share: 0.2, Window: time.Hour}},
+		places: places{services: map[engine.ServiceName]place{}},
 	}
 }

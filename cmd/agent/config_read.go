@@ -60,6 +60,9 @@ func (r *configReader) read(v strictyaml.Value) {
 	if v := limits.Optional("ask_timeout"); v.Present() {
 		r.config.Limits.AskTimeout = v.Duration()
 	}
+	if v := limits.Optional("deletions"); v.Present() {
+		r.deletions(v)
+	}
 	limits.Done()
 
 	log := m.Optional("log").Mapping("configuration of the log")
@@ -70,6 +73,23 @@ func (r *configReader) read(v strictyaml.Value) {
 		r.config.Log.JSON = v.Choice("text", "json") == "json"
 	}
 	log.Done()
+	m.Done()
+}
+
+func (r *configReader) deletions(v strictyaml.Value) {
+	m, d := v.Mapping("bound on deletions"), &r.config.Limits.Deletions
+	if v := m.Optional("late"); v.Present() {
+		d.Late = v.Duration()
+	}
+	if v := m.Optional("number"); v.Present() {
+		d.Number = v.Count()
+	}
+	if v := m.Optional("share"); v.Present() {
+		d.Share = v.Percent()
+	}
+	if v := m.Optional("window"); v.Present() {
+		d.Window = v.Duration()
+	}
 	m.Done()
 }
 

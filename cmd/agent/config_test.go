@@ -56,8 +56,9 @@ func TestConfigDefaults(t *testing.T) {
 		API:      API{Listen: "127.0.0.1:8700"},
 		Mesh:     Mesh{Listen: []string{"/ip4/0.0.0.0/udp/4700/quic-v1", "/ip4/0.0.0.0/tcp/4700"}},
 		Services: c.Services,
-		Limits:   Limits{Body: 5 << 30, AnswerTimeout: time.Minute, AskTimeout: 5 * time.Second},
-		Log:      Log{Level: slog.LevelInfo},
+		Limits: Limits{Body: 5 << 30, AnswerTimeout: time.Minute, AskTimeout: 5 * time.Second,
+			Deletions: Deletions{Late: time.Minute, Number: 100, Share: 0.2, Window: time.Hour}},
+		Log: Log{Level: slog.LevelInfo},
 	}
 	if !reflect.DeepEqual(c, want) {
 		t.Errorf("got  %+v\nwant %+v", c, want)
@@ -90,7 +91,7 @@ services:
     upstream: https://127.0.0.1:9802
     upstream_tls: {insecure_skip_verify: true}
     credentials: {header: X-Auth-Token, value_file: ./token}
-limits: {body: 64KiB, answer_timeout: 1m30s, ask_timeout: 500ms}
+limits: {body: 64KiB, answer_timeout: 1m30s, ask_timeout: 500ms, deletions: {late: 10m, number: 5, share: 2.5%, window: 2h}}
 log: {level: debug, format: json}
 `})
 	c, err := Load(filepath.Join(folder, "c.yaml"))
@@ -116,7 +117,7 @@ log: {level: debug, format: json}
 	if servers := c.Services["servers"]; !servers.UpstreamTLS.InsecureSkipVerify || servers.TLS != nil {
 		t.Errorf("servers is %+v", servers)
 	}
-	if c.Limits != (Limits{65536, 90 * time.Second, 500 * time.Millisecond}) || c.Log != (Log{slog.LevelDebug, true}) {
+	if c.Limits != (Limits{65536, 90 * time.Second, 500 * time.Millisecond, Deletions{10 * time.Minute, 5, 0.025, 2 * time.Hour}}) || c.Log != (Log{slog.LevelDebug, true}) {
 		t.Errorf("got %+v and %+v", c.Limits, c.Log)
 	}
 	if header, value, err := c.Services["images"].Credentials.Read(); header != "Authorization" || value != "Bearer s3cret" || err != nil {

@@ -47,6 +47,34 @@ func parseSize(s string) (int64, bool) {
 	return int64(n) * unit, true
 }
 
+// Count returns a whole number over zero.
+func (v Value) Count() int {
+	if !v.Present() {
+		return 0
+	}
+	if v.node.Kind == yaml.ScalarNode && v.tag() == "!!int" {
+		if n, err := strconv.ParseInt(v.node.Value, 10, 32); err == nil && n > 0 {
+			return int(n)
+		}
+	}
+	v.Problem("expected a whole number over zero, found %s", v.describe())
+	return 0
+}
+
+// Percent returns a part of one, written as 20%, up to 100%.
+func (v Value) Percent() float64 {
+	if !v.Present() {
+		return 0
+	}
+	if number, ok := strings.CutSuffix(v.node.Value, "%"); ok && v.node.Kind == yaml.ScalarNode {
+		if n, err := strconv.ParseFloat(number, 64); err == nil && n > 0 && n <= 100 {
+			return n / 100
+		}
+	}
+	v.Problem("expected a part of up to 100%% such as 20%%, found %s", v.describe())
+	return 0
+}
+
 // Duration returns a time over zero in Go's form: 500ms, 1m30s, 24h.
 func (v Value) Duration() time.Duration {
 	if !v.Present() {

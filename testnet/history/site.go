@@ -51,7 +51,9 @@ func (s *site) start() {
 	actor := string(s.id) + "." + strconv.Itoa(w.lives)
 	var err error
 	p.Site, err = engine.New(w.ctx, engine.Config{
-		Self: s.id, Kinds: w.kinds, Documents: memory.NewDocuments(s.id, actor, s.disk, &w.changes), Store: mortal{s.disk, p},
+		// A year of being away: nobody confirms deletions here.
+		Deletions: engine.DeletionLimits{Late: 365 * 24 * time.Hour},
+		Self:      s.id, Kinds: w.kinds, Documents: memory.NewDocuments(s.id, actor, s.disk, &w.changes), Store: mortal{s.disk, p},
 		Ledger: s.disk, App: client{p}, Log: w.log.With("site", string(s.name)), Now: s.clock, NewID: w.newID, Random: w.fill,
 		Vault: memory.Vault{}, Classify: w.classify,
 	})

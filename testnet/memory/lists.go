@@ -84,6 +84,15 @@ func (d *Disk) Pending(context.Context) ([]engine.DocumentID, error) {
 	return ids, nil
 }
 
+// CountResources implements engine.Store.
+func (d *Disk) CountResources(context.Context) (map[engine.State]int, error) {
+	n := map[engine.State]int{}
+	for _, r := range d.resources {
+		n[r.State]++
+	}
+	return n, nil
+}
+
 // Intents implements engine.Store.
 func (d *Disk) Intents(context.Context) ([]engine.Intent, error) {
 	if len(d.intents) == 0 {

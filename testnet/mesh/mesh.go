@@ -51,6 +51,8 @@ type Site struct {
 	disk  *fullDisk
 	docs  *crdt.Set
 	stop  func()
+	// deletions are the limits from the next start on.
+	deletions engine.DeletionLimits
 }
 
 // Open makes a mesh of n sites whose files are in dir, which join it one after the other. Close ends it. Their applications
@@ -124,8 +126,9 @@ func (s *Site) open(ctx context.Context) error {
 	s.Site, err = engine.New(ctx, engine.Config{
 		Self: s.ID, Kinds: s.kinds, Documents: documents, Store: s.disk, Ledger: store, App: s.App,
 		Log: slog.New(slog.DiscardHandler), Now: time.Now, Vault: vault, Classify: classify,
-		NewID:  func() string { return uuid.Must(uuid.NewV7()).String() },
-		Random: func(b []byte) { rand.Read(b) },
+		NewID:     func() string { return uuid.Must(uuid.NewV7()).String() },
+		Random:    func(b []byte) { rand.Read(b) },
+		Deletions: s.deletions,
 		// Tests wait for what is retried.
 		RetryMin: 5 * time.Millisecond, RetryMax: 50 * time.Millisecond,
 	})

@@ -81,13 +81,18 @@ func TestAPausedReplicaStaysAsItIs(t *testing.T) {
 // eventTypes counts the events of a site by type.
 func eventTypes(t *testing.T, s *Site) map[string]int {
 	t.Helper()
-	events, err := s.store.Events(t.Context(), 0, 1000)
-	if err != nil {
-		t.Fatal(err)
-	}
 	n := map[string]int{}
-	for _, e := range events {
-		n[e.Type]++
+	for after := uint64(0); ; {
+		events, err := s.store.Events(t.Context(), after, 1000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range events {
+			n[e.Type]++
+			after = e.Seq
+		}
+		if len(events) == 0 {
+			return n
+		}
 	}
-	return n
 }

@@ -97,7 +97,9 @@ func (s *site) open(ctx context.Context, token string) (p *process, err error) {
 	}
 	log := s.log.With("site", string(s.name))
 	p.Site, err = engine.New(ctx, engine.Config{
-		Self: self, Kinds: kinds, Documents: documents, Store: mortal{p.store, p}, Ledger: p.store, App: client{p},
+		// A year of being away: nobody confirms deletions here.
+		Deletions: engine.DeletionLimits{Late: 365 * 24 * time.Hour},
+		Self:      self, Kinds: kinds, Documents: documents, Store: mortal{p.store, p}, Ledger: p.store, App: client{p},
 		Log: log, Now: s.clock, Vault: vault, Classify: classify, Workers: 4, Cache: 8,
 		NewID:  func() string { return uuid.Must(uuid.NewV7()).String() },
 		Random: func(b []byte) { _, _ = crand.Read(b) },

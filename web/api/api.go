@@ -51,7 +51,8 @@ type Network interface {
 	Isolated() bool
 }
 
-// Operator settles rejected and uncertain operations, watches what goes to the application, and pauses this site's replica of a resource on behalf of a site.
+// Operator settles rejected and uncertain operations, watches what goes to the application, and carries out what a site
+// asks of this one.
 // Errors may be *engine.Refusal; engine.ErrNotFound when there is no such operation or document here.
 type Operator interface {
 	Pause(ctx context.Context, id engine.DocumentID, by engine.SiteID, reason string) error
@@ -60,6 +61,10 @@ type Operator interface {
 	// service is empty. engine.ErrNotFound: there is no such service.
 	Queues() map[engine.ServiceName]engine.QueueStatus
 	ResumeQueue(service engine.ServiceName) error
+	// Preview tells what this site is about to do, and Confirm lets the deletions run that it holds: of resources that it
+	// shares with the site with, or by.
+	Preview(ctx context.Context, with engine.SiteID, limit int) (engine.Preview, error)
+	Confirm(ctx context.Context, by engine.SiteID) (int, error)
 	Retry(ctx context.Context, id engine.OperationID) error
 	Done(ctx context.Context, id engine.OperationID) error
 	Drop(ctx context.Context, id engine.OperationID) error

@@ -47,6 +47,8 @@ func (a *API) mountRouted(g *echo.Group) {
 	for _, verb := range PauseVerbs {
 		g.POST("/resources/:id/"+verb, func(c echo.Context) error { return a.postPause(c, verb) })
 	}
+	g.GET("/sites/:name/preview", a.getPreview)
+	g.POST("/sites/:name/confirm", a.postConfirm)
 }
 
 // asker is the site that a call comes from: this one, or the one whose agent has passed it on.

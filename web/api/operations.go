@@ -61,7 +61,7 @@ type OperationQuery struct {
 // OperationStates are the states that a list can be filtered by.
 var OperationStates = []engine.State{
 	engine.StatePending, engine.StateApplied, engine.StateRejected, engine.StateSuperseded, engine.StateUncertain,
-	engine.StatePaused,
+	engine.StatePaused, engine.StateHeld,
 }
 
 // Operations lists operations.

@@ -33,6 +33,7 @@ type Replica struct {
 	Pending int    `json:"pending"`
 	Reason  string `json:"reason"`
 	Paused  *Pause `json:"paused"` // nil: it is not
+	Held    bool   `json:"held"`   // a deletion waits there to be confirmed
 }
 
 // ResourceList is one page of resources, newest first. Next is empty on the last one.
@@ -222,7 +223,7 @@ func (n names) resource(r engine.ResourceRow) Resource {
 		CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, document: r.Document,
 	}
 	for id, s := range r.Sites {
-		v.Sites[n.of(id)] = Replica{string(s.Local), string(s.State), s.Applied, s.Pending, s.Reason, pauseOf(s.Paused)}
+		v.Sites[n.of(id)] = Replica{string(s.Local), string(s.State), s.Applied, s.Pending, s.Reason, pauseOf(s.Paused), s.Held}
 	}
 	return v
 }

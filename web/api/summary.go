@@ -66,7 +66,7 @@ func (a *API) Summary(ctx context.Context) (Summary, error) {
 			s.Worries = append(s.Worries, Worry{"resource", r.ID, r.Service, r.Kind, r.State, r.Reason, r.UpdatedAt})
 		}
 	}
-	for _, st := range []engine.State{engine.StateUncertain, engine.StateRejected, engine.StatePaused} {
+	for _, st := range []engine.State{engine.StateUncertain, engine.StateRejected, engine.StateHeld, engine.StatePaused} {
 		l, err := a.Operations(ctx, OperationQuery{State: string(st), Limit: worriesOfEach})
 		if err != nil {
 			return s, err

@@ -157,7 +157,7 @@ func tone(state string) string {
 		return "good"
 	case "converging", "pending", "accepted":
 		return "busy"
-	case "degraded", "uncertain", "unreachable", "differs", "clock-off", "paused":
+	case "degraded", "uncertain", "unreachable", "differs", "clock-off", "paused", "held":
 		return "warn"
 	case "conflict", "rejected":
 		return "bad"
@@ -188,6 +188,8 @@ func meaning(state string) string {
 		return "a later operation made it void"
 	case "uncertain":
 		return "it is not known whether it ran"
+	case "held":
+		return "one of many deletions from while the site was away: it waits to be confirmed"
 	case "paused":
 		return "somebody told the site to leave its replica as it is, until it is resumed"
 	}

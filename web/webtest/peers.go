@@ -70,6 +70,9 @@ func (p peers) RoundTrip(r *http.Request) (*http.Response, error) {
 		_ = json.NewEncoder(w).Encode(api.Operation{ID: r.PathValue("id"), Type: "merge", State: "pending", Parents: []string{},
 			Sites: map[string]api.Outcome{string(p.site.nameOf(engine.SiteID(r.FormValue("site")))): {State: "pending", Error: r.PathValue("verb")}}})
 	})
+	mux.HandleFunc("GET /api/v1/sites/{name}/preview", func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprintf(w, `{"site": %q, "waiting": 0, "examined": 0, "steps": {}, "held": 0, "items": []}`, p.site.nameOf(engine.SiteID(r.PathValue("name"))))
+	})
 	mux.ServeHTTP(w, r)
 	return w.Result(), nil
 }
@@ -99,4 +102,46 @@ func (p peers) pause(w http.ResponseWriter, r *http.Request, verb string) {
 	if err := json.NewEncoder(w).Encode(v); err != nil {
 		panic(err) // it is nothing but text and times
 	}
+}
+
+// Preview implements api.Operator.
+func (s *Site) Preview(_ context.Context, with engine.SiteID, limit int) (engine.Preview, error) {
+	if err := s.fault("Preview"); err != nil {
+		return engine.Preview{}, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := engine.Preview{Steps: map[string]int{}}
+	for _, r := range s.resources {
+		st, here := r.Sites[s.self]
+		if _, shared := r.Sites[with]; !here || !shared || !st.Held {
+			continue
+		}
+		p.Waiting, p.Examined, p.Held = p.Waiting+1, p.Examined+1, p.Held+1
+		p.Steps[engine.DoesDelete]++
+		if limit == 0 || len(p.Items) < limit {
+			p.Items = append(p.Items, engine.Planned{Resource: r.ID, Service: r.Service, Kind: r.Kind, Does: engine.DoesDelete,
+				Operations: []engine.OperationID{"o-" + engine.OperationID(r.ID)}, Waits: "held"})
+		}
+	}
+	return p, nil
+}
+
+// Confirm implements api.Operator.
+func (s *Site) Confirm(_ context.Context, by engine.SiteID) (int, error) {
+	if err := s.fault("Confirm"); err != nil {
+		return 0, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := 0
+	for _, r := range s.resources {
+		if _, shared := r.Sites[by]; shared && r.Sites[s.self].Held {
+			st := r.Sites[s.self]
+			st.Held = false
+			r.Sites[s.self] = st
+			n++
+		}
+	}
+	return n, nil
 }
