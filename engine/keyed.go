@@ -25,6 +25,7 @@ type keyedRequests struct {
 type keeper struct {
 	keys     [][32]byte
 	bodyHash [32]byte
+	sent     SiteID // that may have got the request under its key before
 }
 
 // answered is what a KeyedAnswer holds: the application's reply, and whose it is.
@@ -36,6 +37,8 @@ type answered struct {
 	Body      []byte      `json:"body,omitempty"`
 	Operation OperationID `json:"operation,omitempty"`
 	Resource  ResourceID  `json:"resource,omitempty"`
+	// Sent is the site that may have got the request, while its status is zero.
+	Sent SiteID `json:"sent,omitempty"`
 }
 
 func digest(parts ...string) [32]byte {
@@ -79,7 +82,7 @@ func (s *Site) once(ctx context.Context, r Request, do func(Request, keeper) (An
 		}
 		if a.Status == 0 {
 			if kept.BodyHash == k.bodyHash && r.Operation == "" {
-				r.Operation = a.Operation // another site may have got it under this identifier
+				r.Operation, k.sent = a.Operation, a.Sent // another site may have got it under this identifier
 			}
 			continue
 		}
@@ -117,8 +120,9 @@ func (s *Site) answered(ctx context.Context, key [32]byte) (kept KeyedAnswer, a 
 }
 
 // asked remembers that a request with a key goes out, before there is an answer: its status is zero.
-func (s *Site) asked(k keeper, kind *Kind, op OperationID) []KeyedAnswer {
-	return s.answers(k, kind, Reply{}, op, "")
+// To is the site that it goes to; empty: this one's application.
+func (s *Site) asked(k keeper, kind *Kind, op OperationID, to SiteID) []KeyedAnswer {
+	return s.remember(k, answered{Service: kind.Service, Kind: kind.Name, Operation: op, Sent: to})
 }
 
 func (k *keyedRequests) start(key [32]byte) bool {
@@ -139,10 +143,14 @@ func (k *keyedRequests) end(key [32]byte) {
 
 // answers returns what remembers the reply.
 func (s *Site) answers(k keeper, kind *Kind, r Reply, op OperationID, res ResourceID) []KeyedAnswer {
+	return s.remember(k, answered{Service: kind.Service, Kind: kind.Name, Status: r.Status, Header: r.Header, Body: r.Body, Operation: op, Resource: res})
+}
+
+func (s *Site) remember(k keeper, a answered) []KeyedAnswer {
 	if len(k.keys) == 0 {
 		return nil
 	}
-	b := compactStruct(answered{kind.Service, kind.Name, r.Status, r.Header, r.Body, op, res})
+	b := compactStruct(a)
 	list := make([]KeyedAnswer, 0, len(k.keys))
 	for _, key := range k.keys {
 		list = append(list, KeyedAnswer{Key: key, BodyHash: k.bodyHash, Answer: b, At: s.cfg.Now()})

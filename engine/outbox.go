@@ -44,10 +44,8 @@ func (s *Site) passOn(ctx context.Context, r Request, sites []SiteID, k keeper) 
 	if r.Operation == "" {
 		r.Operation = OperationID(s.cfg.NewID())
 	}
-	if asked := s.asked(k, r.Kind, r.Operation); len(asked) > 0 { // the same key is the same operation from here on
-		if err := s.commit(ctx, &Batch{Answers: asked}); err != nil {
-			return Answer{}, fmt.Errorf("remember operation %s: %w", r.Operation, err)
-		}
+	if k.sent != "" { // under the same key before: that site may have it
+		sites = []SiteID{k.sent}
 	}
 	status := s.network.Status()
 	var last func() (Answer, error) // what a site said that cannot take it
@@ -57,8 +55,17 @@ func (s *Site) passOn(ctx context.Context, r Request, sites []SiteID, k keeper) 
 			later = true
 			continue
 		}
+		if asked := s.asked(k, r.Kind, r.Operation, to); len(asked) > 0 { // the same key is the same operation from here on
+			if err := s.commit(ctx, &Batch{Answers: asked}); err != nil {
+				return Answer{}, fmt.Errorf("remember operation %s: %w", r.Operation, err)
+			}
+		}
 		a, err := s.forwarder.Forward(ctx, to, r)
-		switch hear(a, err) {
+		heard := hear(a, err)
+		if k.sent != "" && errors.Is(err, ErrUnreachable) {
+			heard = heardNothing // this try has not reached it; an earlier one may have
+		}
+		switch heard {
 		case heardAnswer:
 			reply := Reply{Status: a.Status, Header: a.Header, Body: a.Body}
 			if answers := s.answers(k, r.Kind, reply, a.Operation, a.Resource); err == nil && len(answers) > 0 && a.Status < 300 {
@@ -84,7 +91,7 @@ func (s *Site) passOn(ctx context.Context, r Request, sites []SiteID, k keeper) 
 	if last != nil && !later { // all were asked
 		return last()
 	}
-	if err := s.keep(ctx, r, sites, "", k); err != nil {
+	if err := s.keep(ctx, r, sites, k.sent, k); err != nil {
 		return Answer{}, err
 	}
 	return Answer{
@@ -198,7 +205,7 @@ func (s *Site) deliver(ctx context.Context, id OperationID) (bool, error) {
 // redirect remembers which site alone may be asked for a kept request; empty: all of its placement.
 func (s *Site) redirect(ctx context.Context, e *kept, row Kept, to SiteID) error {
 	e.Sent = to
-	sealed, err := s.seal(e.Request.Operation, e)
+	sealed, err := s.seal(e.Request.Operation, *e)
 	if err != nil {
 		return err
 	}
@@ -213,44 +220,41 @@ func (s *Site) delivered(ctx context.Context, r Request, a Answer, by SiteID) er
 		st.State, st.Error = StateRejected, tell(Reply{Status: a.Status, Body: a.Body}, nil)
 	}
 	row := s.keptRow(r, []SiteID{by}, st)
-	if before, err := s.cfg.Store.Operation(ctx, r.Operation); err == nil {
+	if res := s.sharedHere(ctx, r, a); res != nil { // so that its operation does not come back between look and commit
+		defer s.registry.release(res)
+		res.mu.Lock()
+		defer res.mu.Unlock()
+	}
+	before, err := s.cfg.Store.Operation(ctx, r.Operation)
+	switch {
+	case err == nil:
 		row.IssuedAt = before.IssuedAt
+	case !errors.Is(err, ErrNotFound):
+		return fmt.Errorf("record what became of operation %s: %w", r.Operation, err)
 	}
 	if a.Resource != "" {
 		row.Resource = a.Resource
 	}
-	err := s.commit(ctx, &Batch{
+	b := &Batch{
 		Delivered: []OperationID{r.Operation}, Operations: []OperationRow{row},
 		Events: []Event{s.event("operation."+string(st.State), string(r.Operation), map[string]any{
 			"operation": r.Operation, "resource": row.Resource, "service": row.Service, "kind": row.Kind, "type": row.Type,
 			"site": s.name(by), "state": st.State, "status": st.Status, "error": st.Error})},
-	})
-	if err != nil || a.Resource == "" {
-		return err
 	}
-	return s.listAgain(ctx, r, a.Resource)
+	if before.Document != "" { // it has come back in its document already: that tells more
+		b.Operations = nil
+	}
+	return s.commit(ctx, b)
 }
 
-// listAgain restores the row of an operation that has come back in its document already: that one tells more.
-func (s *Site) listAgain(ctx context.Context, q Request, id ResourceID) error {
-	row, err := s.cfg.Store.ResourceByID(ctx, q.Kind.Service, q.Kind.Name, id)
-	if errors.Is(err, ErrNotFound) {
-		return nil // this site has no part in it
-	}
-	if err != nil {
-		return fmt.Errorf("list operation %s: %w", q.Operation, err)
-	}
-	r := s.registry.acquire(row.Document)
-	defer s.registry.release(r)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	v, err := s.open(ctx, r)
-	if err != nil {
-		return err
-	}
-	if v.history.Get(q.Operation) == nil {
+// sharedHere acquires the resource that another site's answer names, nil when this site has heard of none.
+func (s *Site) sharedHere(ctx context.Context, q Request, a Answer) *resource {
+	if a.Resource == "" {
 		return nil
 	}
-	v.touched[q.Operation] = true
-	return s.store(ctx, r, &Batch{})
+	row, err := s.cfg.Store.ResourceByID(ctx, q.Kind.Service, q.Kind.Name, a.Resource)
+	if err != nil {
+		return nil
+	}
+	return s.registry.acquire(row.Document)
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -125,7 +126,7 @@ func (s *Site) declare(ctx context.Context, c *crossing) error {
 	}
 	b := &Batch{Intents: []Intent{{Operation: c.Operation.ID, Document: c.Document, Data: sealed, OpenedAt: s.cfg.Now()}}}
 	if !c.Received {
-		b.Answers = s.asked(c.keeper(), s.kinds[kindKey{c.Service, c.Kind}], c.Operation.ID)
+		b.Answers = s.asked(c.keeper(), s.kinds[kindKey{c.Service, c.Kind}], c.Operation.ID, "")
 	}
 	if err := s.commit(ctx, b); err != nil {
 		return fmt.Errorf("declare operation %s: %w", c.Operation.ID, err)
@@ -179,6 +180,9 @@ func (s *Site) change(ctx context.Context, row ResourceRow, r Request, k keeper)
 	if _, err := s.drain(ctx, res); err != nil {
 		return Answer{}, err
 	}
+	if a, here, err := s.arrived(ctx, res, r.Operation); here || err != nil {
+		return a, err
+	}
 	before, local, err := s.standsAt(ctx, res)
 	if err != nil {
 		return Answer{}, err
@@ -188,6 +192,25 @@ func (s *Site) change(ctx context.Context, row ResourceRow, r Request, k keeper)
 	}
 	c.Operation.Body = s.inMeta(ctx, r.Kind, c.Operation.Body)
 	return s.cross(ctx, res, r.Kind, c, before, local)
+}
+
+// arrived answers a request whose operation has come here in its document already, which sees to it that it runs here.
+func (s *Site) arrived(ctx context.Context, res *resource, id OperationID) (a Answer, here bool, err error) {
+	res.mu.Lock()
+	defer res.mu.Unlock()
+	v, err := s.open(ctx, res)
+	if err != nil {
+		return Answer{}, false, err
+	}
+	o := v.history.Get(id)
+	if o == nil {
+		return Answer{}, false, nil
+	}
+	a = Answer{Status: http.StatusAccepted, Operation: id, Resource: v.about.Key, Site: s.cfg.Self}
+	if v.settled(s.cfg.Self, o) {
+		a.Status = cmp.Or(v.status(s.cfg.Self, o).Status, http.StatusOK)
+	}
+	return a, true, nil
 }
 
 // standsAt returns the fold that the application shows and its identifier of the resource; empty when it is not there.
