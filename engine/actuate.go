@@ -99,6 +99,7 @@ func (s *Site) steps(ctx context.Context, r *resource) (again bool, err error) {
 		switch step.Kind {
 		case StepNothing:
 			s.leftOver.Delete(r.id)
+			s.resumed.Delete(r.id)
 			r.mu.Unlock()
 			return false, nil
 		case StepHold:
@@ -119,6 +120,7 @@ func (s *Site) steps(ctx context.Context, r *resource) (again bool, err error) {
 				s.replicaEntry(v, local, first),
 			}, &Batch{Settled: []OperationID{first.ID}})
 			s.opened.Delete(first.ID)
+			s.certain(first)
 			r.mu.Unlock()
 		case StepVacuous:
 			err = s.settleAll(ctx, r, step, append(s.appliedAfterAll(v, step.Operations, Reply{}), s.replicaEntry(v, local, step.Operations...)))
@@ -147,6 +149,11 @@ func (s *Site) standing(v *view) Standing {
 		_, sent := s.opened.Load(o.ID)
 		_, left := s.leftOver.Load(v.document)
 		return sent || left && v.kind.HonoursKey // of what has a key no intent tells whether it was sent
+	}
+	st.Unsure = func(o *Operation) bool {
+		_, sent := s.unsure.Load(o.ID)
+		_, left := s.resumed.Load(v.document)
+		return sent || left
 	}
 	return st
 }
@@ -211,6 +218,7 @@ func (s *Site) run(ctx context.Context, r *resource, k *Kind, o *Operation, loca
 		}
 		return false, err
 	case verdictUnknown:
+		s.doubt(step.Operations...)
 		if o.Type == TypeCreate {
 			s.opened.Store(o.ID, (*Reply)(nil)) // no delete may pass it over
 		}
@@ -330,6 +338,7 @@ func (s *Site) succeed(ctx context.Context, r *resource, k *Kind, o *Operation, 
 		return err
 	}
 	s.opened.Delete(o.ID)
+	s.certain(settled...)
 	return nil
 }
 
@@ -355,6 +364,7 @@ func (s *Site) fail(ctx context.Context, r *resource, o *Operation, out Outcome)
 	}
 	if out.State != StateUncertain {
 		s.opened.Delete(o.ID)
+		s.certain(o)
 		s.leftOver.Delete(r.id)
 	}
 	return nil
@@ -510,7 +520,9 @@ func (s *Site) showsChange(ctx context.Context, k *Kind, reply Reply, c *Change)
 	}
 	for at, want := range c.Set {
 		got, ok := valueAt(tree, at)
-		if !ok || !bytes.Equal(compact(got), canonical(want)) {
+		// The members of an object have paths of their own.
+		_, object := got.(map[string]any)
+		if !ok || object != isObject(want) || !object && !bytes.Equal(compact(got), canonical(want)) {
 			return false
 		}
 	}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"net/http"
@@ -14,6 +15,9 @@ func (s *Site) correct(ctx context.Context, r *resource, k *Kind, step Step, loc
 	var reply Reply
 	for try := range 2 { // once more when someone else wrote in between
 		shown, err := s.read(ctx, k, local)
+		if err == nil && step.Void && s.takenBack(shown, step.Correction) {
+			return false, s.succeedAll(ctx, r, step, shown, local)
+		}
 		if err == nil && (shown.Status == http.StatusNotFound || shown.Status == http.StatusGone) {
 			return false, s.failAll(ctx, r, step, Outcome{State: StateRejected, Status: shown.Status,
 				Error: "the replica is gone from the application, though no operation deleted it"})
@@ -32,7 +36,10 @@ func (s *Site) correct(ctx context.Context, r *resource, k *Kind, step Step, loc
 		switch judge(TypeReplace, reply, err) {
 		case verdictDone:
 			return false, s.succeedAll(context.WithoutCancel(ctx), r, step, reply, local)
-		case verdictUnknown, verdictUnsent, verdictLater, verdictDenied:
+		case verdictUnknown:
+			s.doubt(step.Operations...)
+			return true, s.later(ctx, r, first, reply, err, alone)
+		case verdictUnsent, verdictLater, verdictDenied:
 			return true, s.later(ctx, r, first, reply, err, alone)
 		case verdictConflict:
 			if try == 0 {
@@ -86,6 +93,10 @@ func (s *Site) succeedAll(ctx context.Context, r *resource, step Step, reply Rep
 	if err != nil {
 		return err
 	}
+	if step.Void {
+		o := step.Operations[0]
+		return s.settleAll(ctx, r, step, []Entry{s.outcomeEntry(o, Outcome{State: StateSuperseded}), s.replicaEntry(v, local, o)})
+	}
 	for _, o := range step.Operations {
 		s.attempt(v, o, reply, nil)
 	}
@@ -112,7 +123,24 @@ func (s *Site) settleAll(ctx context.Context, r *resource, step Step, entries []
 	for _, id := range ids {
 		s.opened.Delete(id)
 	}
+	s.certain(step.Operations...)
 	return nil
+}
+
+// takenBack reports whether the application shows nothing that a correction would still change.
+func (s *Site) takenBack(shown Reply, c *Change) bool {
+	switch shown.Status {
+	case http.StatusNotFound, http.StatusGone:
+		return true
+	case http.StatusOK:
+		tree, err := parseJSON(shown.Body)
+		if err != nil {
+			return false
+		}
+		body, err := c.ApplyTo(shown.Body)
+		return err == nil && bytes.Equal(body, compact(tree))
+	}
+	return false
 }
 
 // intentsOf lists the operations of a step that have an intent.

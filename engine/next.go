@@ -31,6 +31,8 @@ type Step struct {
 	Operations []*Operation
 	// Correction is the difference to send, for StepCorrect.
 	Correction *Change
+	// Void says that the operations of StepCorrect count for nothing: it takes back what they may have left.
+	Void bool
 	// Make is the create to send, for StepMake: the newest living one, with the fold as its body and its change. It is the
 	// caller's.
 	Make *Operation
@@ -57,6 +59,9 @@ type Standing struct {
 	Blocked func(*Operation) bool
 	// Doubtful reports whether an operation may have reached the application without an answer. Nil: none.
 	Doubtful func(*Operation) bool
+	// Unsure reports whether an operation that is not settled may have reached the application, by itself or in a
+	// correction, so that the values at its paths are not known. Nil: none.
+	Unsure func(*Operation) bool
 	// Gone says that the application has no object of the resource, whatever is settled: it vanished, or was never made
 	// here. Where what counts says that it exists, it is made anew.
 	Gone bool
@@ -73,6 +78,11 @@ func (s Standing) fold(h *History) Fold {
 		return FoldOf(h, func(*Operation) bool { return false })
 	}
 	return FoldOf(h, s.shows)
+}
+
+// doubtful reports whether o is a create that may have been done and has to be looked for.
+func (s Standing) doubtful(o *Operation) bool {
+	return o.Type == TypeCreate && !s.Settled(o) && s.Doubtful != nil && s.Doubtful(o)
 }
 
 // Next decides, from the operations that a site knows and what its application shows, what to do next.
@@ -96,10 +106,17 @@ func Next(h *History, s Standing) Step {
 		}
 		return Step{Kind: StepNothing}
 	}
+	// A create that may have been done is settled before another takes its place, and before the delete that ended it, which
+	// would not find what it made.
+	doubtful := false
+	if d := slices.IndexFunc(h.ordered, s.doubtful); d >= 0 && !before.Exists {
+		doubtful, i = true, d
+	}
 	u := h.ordered[i]
-	// A create that may have been done is settled before the delete that ended it, which would not find what it made.
-	doubtful := u.Type == TypeCreate && !before.Exists && s.Doubtful != nil && s.Doubtful(u)
 	if u.Type != TypeDelete && !lives(u) && !doubtful {
+		if left := before.restoring(s.withoutAnswer([]*Operation{u})); before.Exists && !left.Empty() {
+			return Step{Kind: StepCorrect, Operations: []*Operation{u}, Correction: left, Void: true}
+		}
 		return Step{Kind: StepSkip, Operations: []*Operation{u}}
 	}
 	if s.Blocked(u) {
@@ -151,7 +168,8 @@ func foldable(s Standing, rest []*Operation, lives func(*Operation) bool) []*Ope
 // correct settles the first of rest and, in the same request, whatever follows it and can be folded with it.
 func correct(h *History, s Standing, rest []*Operation, lives func(*Operation) bool, before Fold) Step {
 	taken := foldable(s, rest, lives)
-	difference := before.Difference(FoldOf(h, either(s.shows, among(taken))))
+	after := FoldOf(h, either(s.shows, among(taken)))
+	difference := before.Difference(after).and(after.restoring(s.withoutAnswer(rest)))
 	if difference.Empty() {
 		return Step{Kind: StepVacuous, Operations: taken}
 	}

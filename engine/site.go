@@ -64,6 +64,9 @@ type Site struct {
 	opened sync.Map // of OperationID to *Reply
 	// leftOver holds the documents that an earlier process has left something to do for.
 	leftOver sync.Map // of DocumentID to true
+	// unsure holds the operations that were sent without a certain answer, by themselves or in a correction; resumed holds
+	// the documents of which an earlier process may have sent any that is not settled.
+	unsure, resumed sync.Map // of OperationID and of DocumentID to true
 	// replicated and translated tell, by kind, whether any resource is replicated here, and whether any has another
 	// identifier here than its meta-identifier. They only ever become true.
 	replicated, translated map[kindKey]*atomic.Bool
@@ -175,6 +178,7 @@ func (s *Site) takeUp(ctx context.Context) error {
 			s.deletions.hold(d)
 		}
 		s.leftOver.Store(d, true)
+		s.resumed.Store(d, true)
 		s.queue.add(job{document: d}, 0)
 	}
 	for _, k := range kept {

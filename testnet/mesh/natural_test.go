@@ -159,3 +159,16 @@ func TestAChangeOfADeletedResourceIsNotKept(t *testing.T) {
 		t.Errorf("kept: %v, %v", kept, err)
 	}
 }
+
+// TestAnObjectInAnObjectIsRecognised finds what a create sets at the other site already: it was sent there before.
+func TestAnObjectInAnObjectIsRecognised(t *testing.T) {
+	m := open(t, natural, 2)
+	m.Sites[1].App.Put("x", map[string]any{"a": map[string]any{"b": 1}})
+	must(t, 201)(submit(t.Context(), m.Sites[0], natural, "PUT", "x", `{"a":{"b":1}}`, m.Sites...))
+	if got := converge(t, m, m.Sites...); len(got) != 1 || got[0] != `{"a":{"b":1}}` {
+		t.Errorf("the sites show %v", got)
+	}
+	if n := m.Sites[1].App.Count("PUT"); n != 0 {
+		t.Errorf("it was made %d times more", n)
+	}
+}

@@ -1,0 +1,78 @@
+package engine
+
+import (
+	"encoding/json"
+	"slices"
+)
+
+// What has been sent without a certain answer may be there or not. As long as its operations are not settled, no one can
+// tell by what is settled which values the application shows at the paths that they set.
+
+// doubt remembers that the values of ops may have reached the application.
+func (s *Site) doubt(ops ...*Operation) {
+	for _, o := range ops {
+		s.unsure.Store(o.ID, true)
+	}
+}
+
+// certain forgets that, since ops are settled.
+func (s *Site) certain(ops ...*Operation) {
+	for _, o := range ops {
+		s.unsure.Delete(o.ID)
+	}
+}
+
+// restoring returns what sets every path that one of ops touches to what f shows there.
+func (f Fold) restoring(ops []*Operation) *Change {
+	var touched []Pointer
+	for _, o := range ops {
+		if o.Change != nil {
+			touched = append(append(touched, sortedPointers(o.Change.Set)...), o.Change.Unset...)
+		}
+	}
+	c := &Change{}
+	now := f.paths()
+	for _, p := range touched {
+		if parent := p.parent(); now[p] == nil && (parent == "" || isObject(now[parent])) && !slices.Contains(c.Unset, p) {
+			c.Unset = append(c.Unset, p)
+		}
+	}
+	slices.Sort(c.Unset)
+	for q, v := range now {
+		if slices.ContainsFunc(touched, func(p Pointer) bool { return p.Contains(q) || q.Contains(p) && !isObject(v) }) {
+			c.set(q, v)
+		}
+	}
+	return c
+}
+
+// and returns c together with what other sets and removes beside it.
+func (c *Change) and(other *Change) *Change {
+	for p, v := range other.Set {
+		if _, ok := c.Set[p]; !ok {
+			c.set(p, v)
+		}
+	}
+	for _, p := range other.Unset {
+		if !slices.Contains(c.Unset, p) {
+			c.Unset = append(c.Unset, p)
+		}
+	}
+	slices.Sort(c.Unset)
+	return c
+}
+
+func (c *Change) set(p Pointer, v json.RawMessage) {
+	if c.Set == nil {
+		c.Set = map[Pointer]json.RawMessage{}
+	}
+	c.Set[p] = v
+}
+
+// withoutAnswer returns those of ops whose values may have reached the application though they are not settled.
+func (s Standing) withoutAnswer(ops []*Operation) []*Operation {
+	if s.Unsure == nil {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(ops), func(o *Operation) bool { return s.Settled(o) || !s.Unsure(o) })
+}
