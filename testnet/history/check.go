@@ -15,7 +15,7 @@ import (
 
 // rounds is how often, after everything is healed, all sites do what is due and hear of each other before all has to be as it
 // must be. Time passes in between.
-const rounds = 80
+const rounds = 60
 
 // settle heals everything, lets operators decide and sites work until all is as it must be, and notes what is not.
 func (w *world) settle() {
@@ -96,7 +96,15 @@ func (w *world) unsettled() bool {
 			return true
 		}
 	}
-	return len(w.wire) > 0
+	return len(w.wire) > 0 || slices.ContainsFunc(w.sites, (*site).waits)
+}
+
+// waits reports whether a site has something left to do, later.
+func (s *site) waits() bool {
+	intents, _ := s.disk.Intents(s.w.ctx)
+	kept, _ := s.disk.Outbox(s.w.ctx)
+	pending, _ := s.disk.Pending(s.w.ctx)
+	return len(intents)+len(kept)+len(pending) > 0
 }
 
 // check returns all that is not as it must be.
@@ -203,6 +211,10 @@ func (c *checker) checkSite(s *site) {
 		c.say("%s: the intent of %s is open", s.name, i.Operation)
 	}
 	for _, k := range kept {
+		row, err := s.disk.Operation(w.ctx, k.Operation)
+		if err == nil && c.contended[string(row.Resource)] { // which of the two it is for waits for a person, too
+			continue
+		}
 		c.say("%s: operation %s is kept", s.name, k.Operation)
 	}
 	owned := map[string]bool{}
@@ -318,9 +330,29 @@ func (s *site) shown(res *resource) (all []string) {
 		}
 		fields := maps.Clone(o.fields)
 		delete(fields, "id")
+		if s.w.madeTwice(res) { // a delete that ends one of two creates cannot take back the files of what it ends
+			all = append(all, string(encode(fields)))
+			continue
+		}
 		all = append(all, string(encode(fields))+string(encode(o.files)))
 	}
 	return all
+}
+
+// madeTwice reports whether a resource may have been created twice at one time, and one of the two deleted.
+func (w *world) madeTwice(res *resource) bool {
+	creates, deletes := 0, 0
+	for _, q := range w.requests {
+		if q.resource == res && !q.refused {
+			switch q.kind {
+			case "create":
+				creates++
+			case "delete":
+				deletes++
+			}
+		}
+	}
+	return creates > 1 && deletes > 0
 }
 
 // checkResource sees to it that a resource is the same at all sites of its placement, and nowhere else.

@@ -71,13 +71,16 @@ func (w *world) ask() {
 	w.send(q, p)
 	if q.sent.Key != "" && (q.status == 0 || q.status >= 500) && w.chance(2) && at.now != nil && !at.now.busy[res.tag] && !at.now.stepping() {
 		again := *q
+		again.operation, again.status, again.detail, again.refused = "", 0, "", false
 		w.send(&again, at.now)
 		if again.operation != "" && q.operation != "" && again.operation != q.operation {
 			w.problem("one key made operations %s and %s", q.operation, again.operation)
 		}
-		if again.acknowledged() || q.status == 0 {
-			*q = again
+		if again.operation == "" {
+			again.operation = q.operation
 		}
+		again.refused = again.refused && q.refused
+		*q = again
 	}
 }
 
@@ -227,10 +230,8 @@ func (w *world) read(s *site, k *engine.Kind, row engine.ResourceRow) map[string
 }
 
 func (w *world) send(q *request, p *process) {
-	if w.tell {
-		w.log.Info("request", "request", q.mark(), "site", string(p.site.name), "resource", q.resource.tag, "kind", q.kind, "target", q.sent.Target,
-			"body", string(q.sent.Body), "key", q.sent.Key, "scoped", len(q.sent.Placement) > 0, "at", w.now.Format(time.StampMicro))
-	}
+	w.tells("request", "request", q.mark(), "site", p.site, "resource", q.resource.tag, "kind", q.kind, "target", q.sent.Target,
+		"body", string(q.sent.Body), "key", q.sent.Key, "scoped", len(q.sent.Placement) > 0, "at", w.now.Format(time.StampMicro))
 	a, told, err := p.submit(q.resource.tag, q.sent)
 	var refusal *engine.Refusal
 	switch {
@@ -249,7 +250,5 @@ func (w *world) send(q *request, p *process) {
 			q.resource.id = string(a.Resource)
 		}
 	}
-	if w.tell {
-		w.log.Info("answer", "request", q.String())
-	}
+	w.tells("answer", "request", q)
 }

@@ -6,7 +6,7 @@ import (
 )
 
 // tries bounds how often a history is played to make it smaller.
-const tries = 2000
+const tries = 300
 
 var numbers = regexp.MustCompile(`[0-9a-f-]*[0-9][0-9a-f-]*`)
 

@@ -41,6 +41,8 @@ type process struct {
 // died unwinds the calls of a process that has died.
 type died struct{}
 
+func (s *site) String() string { return string(s.name) }
+
 func (s *site) clock() time.Time { return s.w.now.Add(s.skew) }
 
 // start opens the engine over what is on disk. It dies like any other call when the process is doomed.
@@ -85,6 +87,7 @@ func (p *process) enter(f func()) (alive bool) {
 
 // die ends the process: its effects end with this one.
 func (p *process) die() {
+	p.site.w.tells("death", "site", p.site)
 	p.dead = true
 	if p.site.now == p {
 		p.site.now = nil
@@ -150,10 +153,8 @@ func (c client) Do(_ context.Context, call engine.Call) (r engine.Reply, err err
 	c.p.effect(func() {
 		w.meanwhile()
 		r, err = c.p.site.app.serve(call, w.rng.IntN(1000))
-		if w.tell {
-			w.log.Debug("application", "site", string(c.p.site.name), "method", call.Method, "path", call.Path, "local", string(call.Local),
-				"key", call.Key, "body", string(call.Body), "status", r.Status, "answer", string(r.Body), "err", err)
-		}
+		w.tells("application", "site", c.p.site, "method", call.Method, "path", call.Path, "local", call.Local,
+			"key", call.Key, "body", string(call.Body), "status", r.Status, "answer", string(r.Body), "err", err)
 		w.meanwhile()
 	})
 	return r, err
@@ -219,6 +220,7 @@ func (w wire) Forward(_ context.Context, to engine.SiteID, r engine.Request) (a 
 			err = errLost
 			return
 		}
+		world.tells("forward", "from", from, "to", other, "operation", r.Operation)
 		r.Key = "" // it counts where the client asked
 		r.Via = append(slices.Clone(r.Via), from.id)
 		told := false
@@ -234,6 +236,7 @@ func (w wire) Forward(_ context.Context, to engine.SiteID, r engine.Request) (a 
 		case err != nil:
 			a, err = engine.Answer{Status: http.StatusInternalServerError, Site: to}, nil
 		}
+		world.tells("forwarded", "from", from, "to", other, "operation", r.Operation, "status", a.Status, "err", err)
 	})
 	return a, err
 }

@@ -69,6 +69,7 @@ type world struct {
 	classify func(engine.ServiceName, string, string, map[string]string) (engine.KindName, engine.Type, bool)
 	source   rand.PCG
 	rng      *rand.Rand // of the step that is played
+	luck     *rand.Rand // of the engine: what it asks for does not change what the world draws
 	now      time.Time
 	ids      int
 	lives    int
@@ -110,7 +111,7 @@ func Play(o Options) Report {
 		w.log = slog.New(slog.DiscardHandler)
 	}
 	begin := w.now
-	w.rng = rand.New(&w.source)
+	w.rng, w.luck = rand.New(&w.source), rand.New(rand.NewPCG(o.Seed, 1<<40))
 	w.seed(0)
 	w.draw()
 	var played []int
@@ -148,6 +149,13 @@ func (w *world) problem(format string, args ...any) {
 	w.problems = append(w.problems, fmt.Sprintf(format, args...))
 }
 
+// tells writes what happens to the log, if there is one.
+func (w *world) tells(what string, args ...any) {
+	if w.tell {
+		w.log.Info(what, args...)
+	}
+}
+
 // newID makes an identifier that sorts by time, as UUIDs of version 7 do.
 func (w *world) newID() string {
 	w.ids++
@@ -156,7 +164,7 @@ func (w *world) newID() string {
 
 func (w *world) fill(b []byte) {
 	for i := range b {
-		b[i] = byte(w.rng.Uint32())
+		b[i] = byte(w.luck.Uint32())
 	}
 }
 
@@ -292,6 +300,7 @@ func (w *world) deliver() {
 	}
 	if p := l.to.now; p != nil && w.passes(l.from, l.to) {
 		w.did = true
+		w.tells("letter", "from", l.from, "to", l.to, "document", l.envelope.Document[:6], "changes", len(l.envelope.Changes))
 		p.receive(l.from, l.envelope)
 	}
 }
@@ -333,6 +342,7 @@ func (w *world) pull(to, from *site, limit int) {
 			continue
 		}
 		w.did = true
+		w.tells("pull", "from", from, "to", to, "document", d.Document[:6], "changes", len(e.Changes))
 		if p.receive(from, e); p.dead {
 			return
 		}
