@@ -31,7 +31,7 @@ func planted() []mutant {
 	add("anti-entropy is off", "p2p", "TestLostGossipIsRepaired",
 		edit{"p2p/repair.go", "if compare && err == nil {", "if false && compare && err == nil {"})
 	// Acknowledged operations are gone after a power failure.
-	add("the disk is not synced", "storage", "TestDurabilitySettings",
+	add("the disk is not synced", "testnet/powerloss", "TestPowerLoss",
 		edit{"storage/store.go", "&_synchronous=FULL", "&_synchronous=OFF"},
 		edit{"storage/store.go", `"synchronous": "2"`, `"synchronous": "0"`})
 	// Two sides of a cut make two documents of one name, and each shows its own for ever.
