@@ -104,13 +104,13 @@ func (s *Site) steps(ctx context.Context, r *resource) (again bool, err error) {
 			return false, nil
 		case StepHold:
 			if step.Reason != "" {
-				err = s.write(ctx, r, []Entry{s.outcomeEntry(first, Outcome{State: StateRejected, Blocks: true, Error: s.whyHeld(step)})}, &Batch{})
+				err = s.write(ctx, r, []Entry{s.outcomeEntry(first, Outcome{State: StateRejected, Blocks: true, Cause: ConflictUndeclared, Error: s.whyHeld(step)})}, &Batch{})
 			}
 			r.mu.Unlock()
 			return false, err
 		case StepRefuse:
 			err = s.write(ctx, r, []Entry{
-				s.outcomeEntry(first, Outcome{State: StateRejected, Error: "this site has no replica: its create was dropped"}),
+				s.outcomeEntry(first, Outcome{State: StateRejected, Dropped: true, Error: "this site has no replica: its create was dropped"}),
 				s.replicaEntry(v, local, first),
 			}, &Batch{})
 			r.mu.Unlock()
@@ -183,6 +183,9 @@ func (s *Site) run(ctx context.Context, r *resource, k *Kind, o *Operation, loca
 		local = LocalID(key)
 	}
 	// That what may be sent again is about to be sent is on disk already: it is in the document and not settled.
+	if adopted, err := s.adopted(ctx, r, o); adopted != "" || err != nil {
+		return s.adopt(ctx, r, k, o, adopted, step, err)
+	}
 	careful := looks || !resendable(k, o)
 	answer, sent := s.opened.Load(o.ID)
 	if reply, ok := answer.(*Reply); ok && reply != nil { // it ran, and that could not be recorded
@@ -228,20 +231,48 @@ func (s *Site) run(ctx context.Context, r *resource, k *Kind, o *Operation, loca
 		}
 		return false, s.fail(ctx, r, o, Outcome{State: StateUncertain, Status: reply.Status, Error: tell(reply, err), Blocks: true})
 	case verdictUnsent, verdictLater, verdictDenied:
-		if careful && !(sent && resendable(k, o)) { // it certainly has not run
-			if err := s.close(ctx, o.ID); err != nil {
-				return false, err
-			}
-			s.opened.Delete(o.ID)
+		if err := s.withdraw(ctx, k, o, careful, sent); err != nil {
+			return false, err
 		}
 		return true, s.later(ctx, r, o, reply, err, alone)
 	case verdictConflict:
-		if o.Type == TypeCreate {
+		switch {
+		case o.Type == TypeCreate:
 			return s.meet(ctx, r, k, o, reply, step)
+		case !o.Change.Empty() && o.Type != TypeAction: // it is read again, and what o sets is set in that
+			return s.correct(ctx, r, k, Step{Kind: StepCorrect, Operations: []*Operation{o}, Correction: o.Change}, local)
+		case !s.contested(r, o):
+			if err := s.withdraw(ctx, k, o, careful, sent); err != nil {
+				return false, err
+			}
+			return true, s.note(ctx, r, o, reply, nil)
 		}
 	}
 	// A create that was refused leaves nothing that later operations could change: they wait for a person.
 	return false, s.fail(ctx, r, o, Outcome{State: StateRejected, Status: reply.Status, Error: tell(reply, err), Blocks: o.Type == TypeCreate})
+}
+
+// withdraw closes the intent of an operation that certainly has not run, unless an earlier try may have.
+func (s *Site) withdraw(ctx context.Context, k *Kind, o *Operation, careful, sent bool) error {
+	if !careful || sent && resendable(k, o) {
+		return nil
+	}
+	if err := s.close(ctx, o.ID); err != nil {
+		return err
+	}
+	s.opened.Delete(o.ID)
+	return nil
+}
+
+// contested reports whether the answer before this one was that a request did not fit what is there, too.
+func (s *Site) contested(r *resource, o *Operation) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.view == nil {
+		return false
+	}
+	a := r.view.attempts[o.ID]
+	return a != nil && Outcome{Status: a.status}.contested()
 }
 
 // contend tells all sites that a create waits here for an object of the same natural key that nothing known takes away.
@@ -253,10 +284,10 @@ func (s *Site) contend(ctx context.Context, r *resource, o *Operation) error {
 		return err
 	}
 	const why = "another resource of this name is here and lives: delete one of them"
-	if v.outcomes[outcomeKey(s.cfg.Self, o.ID)].Error == why {
+	if v.outcomes[outcomeKey(s.cfg.Self, o.ID)].Cause == ConflictName {
 		return nil
 	}
-	return s.write(ctx, r, []Entry{s.outcomeEntry(o, Outcome{State: StatePending, Error: why})}, &Batch{})
+	return s.write(ctx, r, []Entry{s.outcomeEntry(o, Outcome{State: StatePending, Cause: ConflictName, Error: why})}, &Batch{})
 }
 
 // giveWay keeps a create from an object that another document of the same natural key owns here: another incarnation's
@@ -291,7 +322,7 @@ func (s *Site) giveWay(ctx context.Context, r *resource, k *Kind, o *Operation, 
 			}
 			return true, true, s.note(ctx, r, o, Reply{}, errors.New("another incarnation of it is still here"))
 		}
-		return true, false, s.fail(ctx, r, o, Outcome{State: StateRejected, Status: http.StatusConflict, Blocks: true,
+		return true, false, s.fail(ctx, r, o, Outcome{State: StateRejected, Status: http.StatusConflict, Blocks: true, Cause: ConflictName,
 			Error: "it was created twice, with different placements, and the other has the object here: delete one of them, then retry"})
 	}
 	return false, false, nil
@@ -481,7 +512,9 @@ func (s *Site) lookFor(ctx context.Context, r *resource, k *Kind, o *Operation, 
 // meet decides about a create whose identifier the application says is taken.
 func (s *Site) meet(ctx context.Context, r *resource, k *Kind, o *Operation, refusal Reply, step Step) (bool, error) {
 	if !k.Natural() {
-		return false, s.fail(ctx, r, o, Outcome{State: StateRejected, Status: refusal.Status, Blocks: true, Error: tell(refusal, nil)})
+		return false, s.fail(ctx, r, o, Outcome{State: StateRejected, Status: refusal.Status, Blocks: true, Cause: ConflictExists,
+			Error: "the application has something of this kind already that is not a replica (" + tell(refusal, nil) +
+				"): adopt it, or delete or rename it there and retry"})
 	}
 	key, err := s.key(ctx, r)
 	if err != nil {
@@ -504,9 +537,10 @@ func (s *Site) compare(ctx context.Context, r *resource, k *Kind, o *Operation, 
 	case s.showsChange(ctx, k, shown, o.Change):
 		return false, s.succeed(ctx, r, k, o, Reply{Status: http.StatusOK, Local: key}, key, step)
 	}
-	return false, s.fail(ctx, r, o, Outcome{State: StateRejected, Status: http.StatusConflict, Blocks: true,
-		Error: "the application has an object of this identifier already that is not a replica: delete or rename it there, then retry"})
+	return false, s.fail(ctx, r, o, Outcome{State: StateRejected, Status: http.StatusConflict, Blocks: true, Cause: ConflictExists, Error: exists})
 }
+
+const exists = "the application has an object of this identifier already that is not a replica: adopt it, or delete or rename it there and retry"
 
 // showsChange reports whether a representation has every value that c sets.
 func (s *Site) showsChange(ctx context.Context, k *Kind, reply Reply, c *Change) bool {

@@ -34,6 +34,7 @@ const (
 	MapOperations MapName = "operations"
 	MapReplicas   MapName = "replicas"
 	MapOutcomes   MapName = "outcomes"
+	MapDecisions  MapName = "decisions"
 )
 
 // The maps of the mesh document.
@@ -51,7 +52,7 @@ func (m MapName) WriteOnce() bool { return m == MapOperations || m == MapMembers
 func (s Schema) Maps() []MapName {
 	switch s {
 	case SchemaResource:
-		return []MapName{MapOperations, MapReplicas, MapOutcomes}
+		return []MapName{MapOperations, MapReplicas, MapOutcomes, MapDecisions}
 	case SchemaMesh:
 		return []MapName{MapSites, MapMembers, MapInvitations}
 	}

@@ -54,6 +54,11 @@ type Store interface {
 	Resources(ctx context.Context, f ResourceFilter) (rows []ResourceRow, next string, err error)
 	// Operations lists by issue, newest first.
 	Operations(ctx context.Context, f OperationFilter) (rows []OperationRow, next string, err error)
+	// Conflicts lists by their Since, newest first; next is empty on the last page. Conflict returns ErrNotFound when there
+	// is none of that id; ConflictsOf returns all of a document, accepted ones included.
+	Conflicts(ctx context.Context, f ConflictFilter) (list []Conflict, next string, err error)
+	Conflict(ctx context.Context, id ConflictID) (Conflict, error)
+	ConflictsOf(ctx context.Context, id DocumentID) ([]Conflict, error)
 	// Pending lists the documents with something left to do here.
 	Pending(ctx context.Context) ([]DocumentID, error)
 	// CountResources counts the resources by state, deleted ones included.

@@ -140,7 +140,8 @@ func (s *Site) index(ctx context.Context, r *resource, b *Batch) error {
 		return fmt.Errorf("heads of document %s: %w", r.id, err)
 	}
 	b.Documents = append(b.Documents, DocumentRow{ID: r.id, About: v.aboutRaw, Sites: v.about.Placement, Heads: heads})
-	row := v.row(now)
+	conflicts := v.conflicts()
+	row := v.row(now, conflicts)
 	before, err := s.cfg.Store.ResourceByDocument(ctx, r.id)
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		return fmt.Errorf("index of document %s: %w", r.id, err)
@@ -151,6 +152,9 @@ func (s *Site) index(ctx context.Context, r *resource, b *Batch) error {
 		b.Events = append(b.Events, s.event("resource.created", string(row.ID), data))
 	}
 	b.Events = append(b.Events, s.pauseEvents(before, row)...)
+	if err := s.indexConflicts(ctx, r.id, conflicts, b); err != nil {
+		return err
+	}
 	for _, id := range slices.Sorted(maps.Keys(v.touched)) {
 		if o := v.history.Get(id); o != nil {
 			if err := s.indexOperation(ctx, v, o, b); err != nil {

@@ -35,8 +35,15 @@ type Outcome struct {
 	Error  string    `json:"error,omitempty"`
 	// Blocks says that the operation is not settled: it waits for a person.
 	Blocks bool `json:"blocks,omitempty"`
-	// Again says that the operation was settled, and is to be applied once more: the object was made anew meanwhile.
+	// Again says that the operation was settled, and is to be applied once more: the object was made anew meanwhile, or a
+	// person has asked for it.
 	Again bool `json:"again,omitempty"`
+	// Cause says which conflict it is where state and status do not tell.
+	Cause ConflictKind `json:"cause,omitempty"`
+	// Dropped says that a person has given it up at this site.
+	Dropped bool `json:"dropped,omitempty"`
+	// Adopt is the object that is to become the replica, for a create that waits.
+	Adopt LocalID `json:"adopt,omitempty"`
 }
 
 // attempt is what this site knows of its own tries of an operation; it is not published.
@@ -58,6 +65,7 @@ type view struct {
 	history   *History
 	replicas  map[SiteID]Replica
 	outcomes  map[string]Outcome // by "site/operation"
+	decisions map[ConflictID]Decision
 	attempts  map[OperationID]*attempt
 	createdAt time.Time
 	touched   map[OperationID]bool // operations whose rows have to be written again
@@ -68,7 +76,7 @@ type view struct {
 func newView(self SiteID, name func(SiteID) SiteName, document DocumentID, about About, raw []byte, kind *Kind) *view {
 	return &view{
 		self: self, name: name, document: document, about: about, aboutRaw: raw, kind: kind, history: NewHistory(),
-		replicas: map[SiteID]Replica{}, outcomes: map[string]Outcome{},
+		replicas: map[SiteID]Replica{}, outcomes: map[string]Outcome{}, decisions: map[ConflictID]Decision{},
 		attempts: map[OperationID]*attempt{}, touched: map[OperationID]bool{},
 	}
 }
@@ -121,6 +129,14 @@ func (v *view) take(e Entry) ([]*Operation, error) {
 		}
 		v.outcomes[e.Key] = o
 		v.touched[OperationID(rest)] = true
+	case MapDecisions:
+		var d Decision
+		if err := decodeStrict(e.Value, &d); err != nil || string(d.By) != author {
+			return nil, fmt.Errorf("decision %s: %w", e.Key, ErrRefused)
+		}
+		if old, ok := v.decisions[ConflictID(rest)]; !ok || old.For.Before(d.For) || old.For.Equal(d.For) && d.By < old.By {
+			v.decisions[ConflictID(rest)] = d
+		}
 	}
 	return nil, nil
 }
@@ -191,13 +207,14 @@ func (v *view) exists() bool {
 
 // status returns what is known of o at site s.
 func (v *view) status(s SiteID, o *Operation) OperationStatus {
-	if out, ok := v.outcomes[outcomeKey(s, o.ID)]; ok {
+	out, told := v.outcomes[outcomeKey(s, o.ID)]
+	if told && (out.State != StatePending || v.settled(s, o)) {
 		return OperationStatus{State: out.State, Status: out.Status, At: out.At, Error: out.Error}
 	}
 	if v.settled(s, o) {
 		return OperationStatus{State: StateApplied, At: v.replicas[s].At}
 	}
-	st := OperationStatus{State: StatePending}
+	st := OperationStatus{State: StatePending, Error: out.Error, At: out.At}
 	w := v.waitsAt(s)
 	if w != nil {
 		st.Error, st.At = w.Reason, w.Since
@@ -318,8 +335,8 @@ func compactStruct(v any) json.RawMessage {
 	return b
 }
 
-// row describes the resource for the index.
-func (v *view) row(now time.Time) ResourceRow {
+// row describes the resource for the index. Conflicts are those of v.
+func (v *view) row(now time.Time, conflicts []Conflict) ResourceRow {
 	row := ResourceRow{
 		Document: v.document, ID: v.about.Key, Service: v.about.Service, Kind: v.about.Kind,
 		Collaboration: v.about.Collaboration, Local: v.local(), CreatedAt: v.createdAt, UpdatedAt: now,
@@ -336,16 +353,14 @@ func (v *view) row(now time.Time) ResourceRow {
 			if v.settled(s, o) {
 				st.Applied++
 			}
-			if out, ok := v.outcomes[outcomeKey(s, o.ID)]; ok && exists && (out.State == StateRejected || out.State == StateUncertain) {
-				st.State, st.Reason = StateDegraded, v.explain(o, out)
-				if out.Blocks && o.Type == TypeCreate && out.State == StateRejected {
-					st.State = StateConflict
-				}
-			}
 		}
-		for _, o := range v.history.ordered { // what waits for another resource of the same name to go
-			if out := v.outcomes[outcomeKey(s, o.ID)]; exists && out.State == StatePending && out.Error != "" && !out.Again {
-				st.State, st.Reason = StateConflict, out.Error
+		for _, c := range conflicts {
+			switch {
+			case c.Site != s:
+			case c.Open() && resourceRank[c.state()] >= resourceRank[st.State]:
+				st.State, st.Reason = c.state(), c.Reason
+			case !c.Open() && st.State == StateConverged:
+				st.Reason = c.accepted(v.name)
 			}
 		}
 		st.Pending = total - st.Applied
@@ -397,16 +412,6 @@ func (v *view) row(now time.Time) ResourceRow {
 		row.Reason = strings.Join(reasons, "; ")
 	}
 	return row
-}
-
-func (v *view) explain(o *Operation, out Outcome) string {
-	switch {
-	case out.State == StateUncertain:
-		return fmt.Sprintf("it is not known whether %s %s ran", o.Type, o.ID)
-	case out.Error != "":
-		return fmt.Sprintf("%s refused: %s", o.Type, out.Error)
-	}
-	return fmt.Sprintf("%s refused with status %d", o.Type, out.Status)
 }
 
 // lastError says why this site has not applied what is pending, when it has tried.

@@ -18,6 +18,9 @@ type Batch struct {
 	Outbox    []Kept
 	Delivered []OperationID
 	Answers   []KeyedAnswer
+	// Conflicts are new or have changed; Resolved are no more.
+	Conflicts []Conflict
+	Resolved  []ConflictID
 	Events    []Event
 }
 
@@ -74,7 +77,7 @@ type ResourceRow struct {
 	// Local is this site's identifier of it; empty when it has no replica here (yet, or any more).
 	Local     LocalID
 	State     State
-	Reason    string // why the state is what it is, for people; empty when converged
+	Reason    string // why the state is what it is, for people; empty when there is nothing to say
 	CreatedAt time.Time
 	UpdatedAt time.Time
 	Sites     map[SiteID]ReplicaStatus
@@ -186,5 +189,17 @@ type OperationFilter struct {
 	State    State
 	Site     SiteID
 	Limit    int
+	Cursor   string
+}
+
+// ConflictFilter selects conflicts; zero fields select all. Those that are accepted are left out unless Accepted asks for
+// them instead. Cursor is what the previous page returned as next.
+type ConflictFilter struct {
+	Document DocumentID
+	Service  ServiceName
+	Kind     ConflictKind
+	Site     SiteID
+	Accepted bool
+	Limit    int // 0: 100; at most 1000
 	Cursor   string
 }

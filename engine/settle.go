@@ -198,22 +198,28 @@ func (s *Site) ask(ctx context.Context, c *crossing) error {
 		return err
 	}
 	st := OperationStatus{State: StateUncertain, At: s.cfg.Now(), Error: c.Why}
+	conflict := s.askedOf(c, st.At)
 	return s.commit(ctx, &Batch{
+		Conflicts:  []Conflict{conflict},
 		Intents:    []Intent{{Operation: c.Operation.ID, Document: c.Document, Data: sealed, OpenedAt: s.cfg.Now()}},
 		Operations: []OperationRow{s.originRow(c, st)},
-		Events:     []Event{s.statusEvent(c, st)},
+		Events:     []Event{s.statusEvent(c, st), s.conflictEvent("conflict.opened", conflict)},
 	})
 }
 
 // dismiss closes an intent of which nothing came and lists why.
 func (s *Site) dismiss(ctx context.Context, c *crossing, st OperationStatus) error {
-	return s.commit(ctx, &Batch{
+	b := &Batch{
 		Settled:    []OperationID{c.Operation.ID},
 		Operations: []OperationRow{s.originRow(c, st)},
 		Events:     []Event{s.statusEvent(c, st)},
 		Answers: s.answers(c.keeper(), s.kinds[kindKey{c.Service, c.Kind}], Reply{
 			Status: cmp.Or(st.Status, http.StatusConflict), Body: []byte(st.Error)}, c.Operation.ID, ""),
-	})
+	}
+	if err := s.askedNoMore(ctx, c.Operation.ID, b); err != nil {
+		return err
+	}
+	return s.commit(ctx, b)
 }
 
 func (s *Site) statusEvent(c *crossing, st OperationStatus) Event {
@@ -245,21 +251,25 @@ func (s *Site) Retry(ctx context.Context, id OperationID) error {
 			return ErrSettled // it is under way
 		}
 		c.Again = true
+		b := &Batch{}
+		if err := s.askedNoMore(ctx, id, b); err != nil {
+			return err
+		}
 		if err := s.declare(ctx, c); err != nil {
+			return err
+		}
+		if err := s.commit(ctx, b); err != nil {
 			return err
 		}
 		s.queue.add(job{intent: id}, 0)
 		return nil
 	}
 	return s.decide(ctx, id, func(v *view, o *Operation, out Outcome) ([]Entry, error) {
-		if !out.Blocks {
-			return nil, ErrSettled
-		}
-		return []Entry{s.outcomeEntry(o, Outcome{State: StatePending})}, nil
+		return []Entry{s.outcomeEntry(o, Outcome{State: StatePending, Again: !out.Blocks})}, nil
 	})
 }
 
-// Done says that an uncertain operation has happened at this site. ErrNotFound, ErrSettled.
+// Done says that this site's application has what an uncertain or refused operation sets. ErrNotFound, ErrSettled.
 func (s *Site) Done(ctx context.Context, id OperationID) error {
 	if c, ok := s.openIntent(ctx, id); ok {
 		if !c.Asked || c.Again {
@@ -295,11 +305,14 @@ func (s *Site) Done(ctx context.Context, id OperationID) error {
 			}
 			local = LocalID(v.about.Key)
 		}
+		if o.Type == TypeDelete {
+			local = ""
+		}
 		return []Entry{s.outcomeEntry(o, Outcome{State: StateApplied}), s.replicaEntry(v, local, o)}, nil
 	})
 }
 
-// Drop says that an uncertain or refused operation is not to be applied at this site. ErrNotFound, ErrSettled.
+// Drop says that an uncertain or refused operation is not to be applied at this site, which differs from the others then. ErrNotFound, ErrSettled.
 func (s *Site) Drop(ctx context.Context, id OperationID) error {
 	if c, ok := s.openIntent(ctx, id); ok {
 		if !c.Asked || c.Again {
@@ -308,9 +321,21 @@ func (s *Site) Drop(ctx context.Context, id OperationID) error {
 		return s.dismiss(ctx, c, OperationStatus{State: StateRejected, At: s.cfg.Now(), Error: "dropped by an operator"})
 	}
 	return s.decide(ctx, id, func(v *view, o *Operation, out Outcome) ([]Entry, error) {
-		dropped := Outcome{State: StateRejected, Status: out.Status, Error: "dropped by an operator"}
+		dropped := Outcome{State: StateRejected, Status: out.Status, Dropped: true, Error: droppedBecause(out)}
 		return []Entry{s.outcomeEntry(o, dropped), s.replicaEntry(v, v.local(), o)}, nil
 	})
+}
+
+// droppedBecause says why a person has given an operation up.
+func droppedBecause(out Outcome) string {
+	const dropped = "dropped by an operator"
+	switch {
+	case out.Error == "" && out.Status == 0, strings.HasPrefix(out.Error, dropped):
+		return cmp.Or(out.Error, dropped)
+	case out.Error == "":
+		return fmt.Sprintf("%s after status %d", dropped, out.Status)
+	}
+	return dropped + " after: " + out.Error
 }
 
 // decide writes what a person has decided about an operation that waits at this site.
@@ -339,7 +364,7 @@ func (s *Site) decide(ctx context.Context, id OperationID, entries func(*view, *
 		return fmt.Errorf("settle operation %s: %w", id, ErrNotFound)
 	}
 	out, ok := v.outcomes[outcomeKey(s.cfg.Self, id)]
-	if !ok || !out.Blocks {
+	if !ok || !out.Blocks && out.State != StateRejected {
 		return ErrSettled
 	}
 	es, err := entries(v, o, out)

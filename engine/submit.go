@@ -328,8 +328,15 @@ var errUntold = errors.New("the answer does not tell the new resource's identifi
 // unless it is nil.
 func (s *Site) publish(ctx context.Context, res *resource, k *Kind, c *crossing, reply Reply) (ResourceID, error) {
 	o := &c.Operation
+	done := &Batch{Settled: []OperationID{o.ID}}
+	if c.Asked {
+		if err := s.askedNoMore(ctx, o.ID, done); err != nil {
+			return "", err
+		}
+	}
 	if c.Plain {
-		return "", s.commit(ctx, &Batch{Settled: []OperationID{o.ID}, Answers: s.answers(c.keeper(), k, reply, o.ID, "")})
+		done.Answers = s.answers(c.keeper(), k, reply, o.ID, "")
+		return "", s.commit(ctx, done)
 	}
 	local := LocalID("")
 	if c.About != nil {
@@ -368,7 +375,7 @@ func (s *Site) publish(ctx context.Context, res *resource, k *Kind, c *crossing,
 	}
 	v := res.view
 	if v.history.Get(o.ID) != nil { // it was published, and only the intent was left open
-		return v.about.Key, s.commit(ctx, &Batch{Settled: []OperationID{o.ID}})
+		return v.about.Key, s.commit(ctx, done)
 	}
 	s.stamp(v, o)
 	encoded, err := o.Encode()
@@ -381,10 +388,11 @@ func (s *Site) publish(ctx context.Context, res *resource, k *Kind, c *crossing,
 		local = ""
 	}
 	key := v.about.Key
+	done.Answers = s.answers(c.keeper(), k, reply, o.ID, key)
 	err = s.write(ctx, res, []Entry{
 		{Map: MapOperations, Key: o.Key(), Value: encoded},
 		s.replicaEntry(v, local, o),
-	}, &Batch{Settled: []OperationID{o.ID}, Answers: s.answers(c.keeper(), k, reply, o.ID, key)})
+	}, done)
 	if err == nil {
 		s.opened.Delete(o.ID)
 	}

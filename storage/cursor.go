@@ -28,6 +28,7 @@ type listed[T any] struct {
 const (
 	resourceCursor  = 'r'
 	operationCursor = 'o'
+	conflictCursor  = 'c'
 )
 
 func encodeCursor(list byte, p position) string {

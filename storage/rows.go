@@ -32,6 +32,8 @@ const (
 	putKept
 	dropKept
 	putAnswer
+	putConflict
+	dropConflict
 	addEvent
 	trimEvents
 	trimAnswers
@@ -79,9 +81,13 @@ var statementText = [statementCount]string{
 	dropKept: `DELETE FROM outbox WHERE operation = ?`,
 	putAnswer: `INSERT INTO answers (key, body_hash, answer, at) VALUES (?, ?, ?, ?)
 		ON CONFLICT (key) DO UPDATE SET body_hash = excluded.body_hash, answer = excluded.answer, at = excluded.at`,
-	addEvent:    `INSERT INTO events (type, subject, time, data) VALUES (?, ?, ?, ?)`,
-	trimEvents:  `DELETE FROM events WHERE seq <= (SELECT max(seq) FROM events) - ?`,
-	trimAnswers: `DELETE FROM answers WHERE at < ?`,
+	putConflict: `INSERT INTO conflicts (id, document, service, kind, site, since, open, data) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (id) DO UPDATE SET document = excluded.document, service = excluded.service, kind = excluded.kind,
+		site = excluded.site, since = excluded.since, open = excluded.open, data = excluded.data`,
+	dropConflict: `DELETE FROM conflicts WHERE id = ?`,
+	addEvent:     `INSERT INTO events (type, subject, time, data) VALUES (?, ?, ?, ?)`,
+	trimEvents:   `DELETE FROM events WHERE seq <= (SELECT max(seq) FROM events) - ?`,
+	trimAnswers:  `DELETE FROM answers WHERE at < ?`,
 }
 
 // write is one statement to run; what says for people what it does.
@@ -96,7 +102,7 @@ type write struct {
 // encodeBatch does what can be done before it is the batch's turn.
 func encodeBatch(b *engine.Batch) ([]write, error) {
 	writes := make([]write, 0, len(b.Documents)+len(b.Changes)+len(b.Resources)+len(b.Operations)+len(b.Intents)+
-		len(b.Settled)+len(b.Outbox)+len(b.Delivered)+len(b.Answers)+len(b.Events))
+		len(b.Settled)+len(b.Outbox)+len(b.Delivered)+len(b.Answers)+len(b.Conflicts)+len(b.Resolved)+len(b.Events))
 	add := func(s statement, what string, args ...any) {
 		writes = append(writes, write{statement: s, what: what, args: args})
 	}
@@ -174,6 +180,18 @@ func encodeBatch(b *engine.Batch) ([]write, error) {
 	for i := range b.Answers {
 		r := &b.Answers[i]
 		add(putAnswer, "answer", r.Key[:], r.BodyHash[:], r.Answer, nanos(r.At))
+	}
+	for i := range b.Conflicts {
+		c := &b.Conflicts[i]
+		data, err := json.Marshal(c)
+		if err != nil {
+			return nil, fmt.Errorf("conflict %s: %w", c.ID, err)
+		}
+		add(putConflict, "conflict "+string(c.ID), string(c.ID), string(c.Document), string(c.Service), string(c.Kind), string(c.Site),
+			nanos(c.Since), c.Open(), data)
+	}
+	for _, id := range b.Resolved {
+		add(dropConflict, "conflict "+string(id), string(id))
 	}
 	for i := range b.Events {
 		r := &b.Events[i]

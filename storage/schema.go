@@ -191,6 +191,21 @@ CREATE TABLE answers (
 );
 CREATE INDEX answers_at ON answers (at);
 
+-- What waits for people, as it follows from documents and intents.
+CREATE TABLE conflicts (
+	n        INTEGER PRIMARY KEY,
+	id       TEXT NOT NULL UNIQUE,
+	document TEXT NOT NULL, -- empty: of an intent
+	service  TEXT NOT NULL,
+	kind     TEXT NOT NULL,
+	site     TEXT NOT NULL,
+	since    INTEGER NOT NULL,
+	open     INTEGER NOT NULL, -- 0: somebody has accepted that the site differs
+	data     BLOB NOT NULL
+);
+CREATE INDEX conflicts_document ON conflicts (document) WHERE document <> '';
+CREATE INDEX conflicts_since ON conflicts (open, since);
+
 CREATE TABLE events (
 	seq     INTEGER PRIMARY KEY AUTOINCREMENT, -- never given twice, though old ones are trimmed
 	type    TEXT NOT NULL,

@@ -29,6 +29,7 @@ type Disk struct {
 	outbox     map[engine.OperationID]engine.Kept
 	answers    map[[32]byte]engine.KeyedAnswer
 	events     []engine.Event
+	conflicts  map[engine.ConflictID]engine.Conflict
 }
 
 // stored is a document with its changes, as they came.
@@ -61,6 +62,7 @@ func NewDisk(now func() time.Time) *Disk {
 		Now: now, documents: map[engine.DocumentID]*stored{}, byDocument: map[engine.DocumentID]*resource{}, byName: map[name][]*resource{},
 		byLocal: map[local][]*resource{}, byID: map[engine.OperationID]int{}, intents: map[engine.OperationID]engine.Intent{},
 		outbox: map[engine.OperationID]engine.Kept{}, answers: map[[32]byte]engine.KeyedAnswer{},
+		conflicts: map[engine.ConflictID]engine.Conflict{},
 	}
 }
 
@@ -75,6 +77,7 @@ func (d *Disk) Clone() *Disk {
 	}
 	c.operations, c.byID = slices.Clone(d.operations), maps.Clone(d.byID)
 	c.intents, c.outbox, c.answers, c.events = maps.Clone(d.intents), maps.Clone(d.outbox), maps.Clone(d.answers), slices.Clone(d.events)
+	c.conflicts = maps.Clone(d.conflicts)
 	return c
 }
 
@@ -128,6 +131,12 @@ func (d *Disk) Commit(_ context.Context, b *engine.Batch) error {
 	}
 	for _, a := range b.Answers {
 		d.answers[a.Key] = a
+	}
+	for _, c := range b.Conflicts {
+		d.conflicts[c.ID] = c
+	}
+	for _, id := range b.Resolved {
+		delete(d.conflicts, id)
 	}
 	for i := range b.Events {
 		b.Events[i].Seq = uint64(len(d.events) + 1)

@@ -73,6 +73,39 @@ func (d *Disk) Operations(_ context.Context, f engine.OperationFilter) ([]engine
 	return page(rows, f.Limit, f.Cursor)
 }
 
+// Conflict implements engine.Store.
+func (d *Disk) Conflict(_ context.Context, id engine.ConflictID) (engine.Conflict, error) {
+	if c, ok := d.conflicts[id]; ok {
+		return c, nil
+	}
+	return engine.Conflict{}, engine.ErrNotFound
+}
+
+// ConflictsOf implements engine.Store.
+func (d *Disk) ConflictsOf(_ context.Context, id engine.DocumentID) ([]engine.Conflict, error) {
+	return d.conflictsWith(func(c engine.Conflict) bool { return id != "" && c.Document == id }), nil
+}
+
+// Conflicts implements engine.Store.
+func (d *Disk) Conflicts(_ context.Context, f engine.ConflictFilter) ([]engine.Conflict, string, error) {
+	return page(d.conflictsWith(func(c engine.Conflict) bool {
+		return c.Open() != f.Accepted && (f.Document == "" || f.Document == c.Document) && (f.Service == "" || f.Service == c.Service) &&
+			(f.Kind == "" || f.Kind == c.Kind) && (f.Site == "" || f.Site == c.Site)
+	}), f.Limit, f.Cursor)
+}
+
+// conflictsWith lists conflicts, the newest first.
+func (d *Disk) conflictsWith(wanted func(engine.Conflict) bool) []engine.Conflict {
+	var list []engine.Conflict
+	for _, c := range d.conflicts {
+		if wanted(c) {
+			list = append(list, c)
+		}
+	}
+	slices.SortFunc(list, func(a, b engine.Conflict) int { return cmp.Or(b.Since.Compare(a.Since), cmp.Compare(a.ID, b.ID)) })
+	return list
+}
+
 // Pending implements engine.Store.
 func (d *Disk) Pending(context.Context) ([]engine.DocumentID, error) {
 	var ids []engine.DocumentID

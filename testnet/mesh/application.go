@@ -27,6 +27,8 @@ const (
 	Rejects
 	// Busy answers 429, to be asked again after a second, and does nothing.
 	Busy
+	// Clashes answers 409 and does nothing.
+	Clashes
 )
 
 // Application is one site's instance of an application that keeps JSON objects. It assigns the identifiers. It is
@@ -204,6 +206,8 @@ func (a *Application) Do(_ context.Context, c engine.Call) (engine.Reply, error)
 		return engine.Reply{Status: http.StatusUnauthorized}, nil
 	case Busy:
 		return engine.Reply{Status: http.StatusTooManyRequests, Header: http.Header{"Retry-After": {"1"}}}, nil
+	case Clashes:
+		return engine.Reply{Status: http.StatusConflict, Body: []byte("in use")}, nil
 	case Rejects:
 		return engine.Reply{Status: http.StatusUnprocessableEntity}, nil
 	}

@@ -1,0 +1,231 @@
+package engine
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// ConflictID identifies a conflict at every site: it follows from what the conflict is about.
+type ConflictID string
+
+// ConflictKind says what the rules could not settle.
+type ConflictKind string
+
+const (
+	// ConflictExists: a create met an object that no replicated resource owns.
+	ConflictExists ConflictKind = "exists"
+	// ConflictName: two resources were given one name, and another one has the object.
+	ConflictName ConflictKind = "name"
+	// ConflictRefused: the application refused what another site's application took.
+	ConflictRefused ConflictKind = "refused"
+	// ConflictContested: the application twice found that the request did not fit what is there (409, 412).
+	ConflictContested ConflictKind = "contested"
+	// ConflictUncertain: it is not known whether the application has done it.
+	ConflictUncertain ConflictKind = "uncertain"
+	// ConflictUndeclared: the object is gone and cannot be made anew, because an action has run on it of which the catalog
+	// does not say what it sets.
+	ConflictUndeclared ConflictKind = "undeclared"
+)
+
+// Action is what a person can decide about a conflict.
+type Action string
+
+const (
+	// ActionRetry sends it to the application again, or what is left of it to do.
+	ActionRetry Action = "retry"
+	// ActionDone says that the application has it.
+	ActionDone Action = "done"
+	// ActionDrop gives it up at its site, which differs from the others then.
+	ActionDrop Action = "drop"
+	// ActionAdopt makes the object that is there the replica, and brings it to what the other sites show.
+	ActionAdopt Action = "adopt"
+	// ActionDismiss accepts that the site differs, and can be said at any site that has the resource.
+	ActionDismiss Action = "dismiss"
+)
+
+// Conflict is something about one resource at one site that waits for a person. It is derived from the resource's document,
+// or from an open intent of this site, and never the only place where something is known.
+type Conflict struct {
+	ID   ConflictID   `json:"id"`
+	Kind ConflictKind `json:"kind"`
+	// Document is empty for a request of this site that is in no document yet, or no more.
+	Document  DocumentID  `json:"document,omitempty"`
+	Resource  ResourceID  `json:"resource,omitempty"`
+	Service   ServiceName `json:"service"`
+	KindName  KindName    `json:"kind_name"`
+	Site      SiteID      `json:"site"`
+	Operation OperationID `json:"operation"`
+	Type      Type        `json:"type"`
+	Status    int         `json:"status,omitempty"` // of the application's answer
+	Since     time.Time   `json:"since"`
+	Reason    string      `json:"reason"`
+	// Blocks says that later operations wait for it at its site.
+	Blocks  bool     `json:"blocks,omitempty"`
+	Actions []Action `json:"actions"`
+	// Accepted is set once somebody has decided that the site may differ.
+	Accepted *Decision `json:"accepted,omitempty"`
+}
+
+// Decision says who has accepted that a site differs, and when. For is the Since of the conflict: should the same thing
+// happen once more, it is to be decided once more.
+type Decision struct {
+	Action Action    `json:"action"` // drop or dismiss
+	By     SiteID    `json:"by"`
+	At     time.Time `json:"at"`
+	For    time.Time `json:"for"`
+}
+
+// Open reports whether the conflict still waits for a person.
+func (c *Conflict) Open() bool { return c.Accepted == nil }
+
+// state is what the conflict makes of its resource.
+func (c *Conflict) state() State {
+	switch {
+	case c.Accepted != nil:
+		return StateConverged
+	case c.Kind == ConflictExists, c.Kind == ConflictName, c.Kind == ConflictContested, c.Kind == ConflictUndeclared,
+		c.Kind == ConflictRefused && c.Blocks:
+		return StateConflict
+	}
+	return StateDegraded
+}
+
+// conflictID is the same at all sites, and another one for each thing that can be decided by itself.
+func conflictID(parts ...string) ConflictID {
+	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
+	return ConflictID(hex.EncodeToString(sum[:8]))
+}
+
+// contested reports whether the application found twice that a request did not fit what is there.
+func (o Outcome) contested() bool {
+	return o.Status == http.StatusConflict || o.Status == http.StatusPreconditionFailed
+}
+
+// kindOf tells which conflict an outcome is; empty: none.
+func (o Outcome) conflict() ConflictKind {
+	switch {
+	case o.Cause != "":
+		return o.Cause
+	case o.State == StateUncertain:
+		return ConflictUncertain
+	case o.State == StateRejected && !o.Blocks && o.contested():
+		return ConflictContested
+	case o.State == StateRejected:
+		return ConflictRefused
+	}
+	return ""
+}
+
+// conflicts derives what waits for a person, in the order of sites and operations, from what is known of the resource.
+func (v *view) conflicts() []Conflict {
+	if len(v.outcomes) == 0 {
+		return nil
+	}
+	var list []Conflict
+	living := among(v.history.Living(anyOperation))
+	var fold *Fold
+	for _, s := range slices.Sorted(slices.Values(v.about.Placement)) {
+		for _, o := range v.history.ordered {
+			out, ok := v.outcomes[outcomeKey(s, o.ID)]
+			if !ok || out.conflict() == "" {
+				continue
+			}
+			if fold == nil {
+				f := FoldOf(v.history, anyOperation)
+				fold = &f
+			}
+			if v.matters(s, o, out, living, fold) {
+				list = append(list, v.conflict(s, o, out))
+			}
+		}
+	}
+	return list
+}
+
+// matters reports whether what became of o at a site makes a difference: a refused change does not any more when later ones
+// have taken the place of all that it set, and nothing does once the resource is gone.
+func (v *view) matters(s SiteID, o *Operation, out Outcome, living func(*Operation) bool, fold *Fold) bool {
+	switch {
+	case o.Type == TypeDelete:
+		return v.replicas[s].Local != ""
+	case !living(o):
+		return false
+	case out.Blocks || out.State != StateRejected || o.Type == TypeAction || o.Type == TypeCreate || out.Dropped:
+		return true
+	case o.Type == TypeAbsolute:
+		return fold.Absolute[o.Path] == o
+	}
+	for _, c := range fold.Cells {
+		if c.By == o.ID {
+			return true
+		}
+	}
+	return o.Change.Empty()
+}
+
+func (v *view) conflict(s SiteID, o *Operation, out Outcome) Conflict {
+	c := Conflict{
+		ID: conflictID(string(v.document), string(s), string(o.ID)), Kind: out.conflict(), Document: v.document, Resource: v.about.Key,
+		Service: v.about.Service, KindName: v.about.Kind, Site: s, Operation: o.ID, Type: o.Type, Status: out.Status, Since: out.At,
+		Reason: v.explain(o, out), Blocks: out.Blocks,
+	}
+	decided, dismissed := v.decisions[c.ID]
+	switch {
+	case out.Dropped:
+		c.Accepted = &Decision{Action: ActionDrop, By: s, At: out.At, For: out.At}
+	case dismissed && decided.For.Equal(out.At) && !out.Blocks:
+		c.Accepted = &decided
+	}
+	c.Actions = c.possible(v.kind)
+	return c
+}
+
+// possible lists what can be decided about a conflict now, what is most likely wanted first.
+func (c *Conflict) possible(k *Kind) []Action {
+	switch {
+	case !c.Open():
+		return []Action{ActionRetry, ActionDone}
+	case c.Kind == ConflictExists:
+		return []Action{ActionAdopt, ActionRetry, ActionDrop}
+	case c.Kind == ConflictName && !c.Blocks:
+		return []Action{} // it goes on by itself once one of the two is deleted
+	case c.Kind == ConflictName, c.Kind == ConflictUndeclared:
+		return []Action{ActionRetry, ActionDrop}
+	case c.Kind == ConflictRefused && c.Type == TypeCreate:
+		return []Action{ActionRetry, ActionAdopt, ActionDrop}
+	case c.Type == TypeCreate && !k.Natural(): // nobody knows the identifier of what it may have made
+		return []Action{ActionRetry, ActionAdopt, ActionDrop}
+	case c.Blocks:
+		return []Action{ActionRetry, ActionDone, ActionDrop}
+	}
+	return []Action{ActionRetry, ActionDone, ActionDrop, ActionDismiss}
+}
+
+func (v *view) explain(o *Operation, out Outcome) string {
+	switch {
+	case out.State == StateUncertain && out.Error != "":
+		return fmt.Sprintf("it is not known whether %s %s ran: %s", o.Type, o.ID, out.Error)
+	case out.State == StateUncertain:
+		return fmt.Sprintf("it is not known whether %s %s ran", o.Type, o.ID)
+	case out.Cause != "":
+		return out.Error
+	case out.Dropped:
+		return fmt.Sprintf("%s %s", o.Type, out.Error)
+	case out.Error != "":
+		return fmt.Sprintf("%s refused: %s", o.Type, out.Error)
+	}
+	return fmt.Sprintf("%s refused with status %d", o.Type, out.Status)
+}
+
+// accepted says in words that a site differs because somebody has decided so.
+func (c *Conflict) accepted(name func(SiteID) SiteName) string {
+	if c.Accepted.Action == ActionDrop {
+		return "differs from the other sites: " + c.Reason
+	}
+	return fmt.Sprintf("differs from the other sites, which %s has accepted (%s)", name(c.Accepted.By), c.Reason)
+}
