@@ -193,7 +193,9 @@ func (s *site) operations(f engine.OperationFilter) []engine.OperationRow {
 func (c *checker) findSpoiled(s *site) {
 	for _, o := range s.operations(engine.OperationFilter{State: engine.StateRejected}) {
 		if o.Document != "" && len(o.Sites) > 1 {
-			c.spoiled[o.Document] = true
+			if conflicts, _ := s.disk.ConflictsOf(c.w.ctx, o.Document); len(conflicts) > 0 { // else later ones have replaced it
+				c.spoiled[o.Document] = true
+			}
 			if !c.w.knobs.rejects {
 				c.say("%s: %s %s of %s was refused: %+v", s.name, o.Type, o.ID, o.Resource, o.Sites)
 			}
@@ -453,7 +455,7 @@ func (c *checker) checkRequest(q *request) {
 		case engine.StateSuperseded:
 			superseded = true
 		case engine.StateRejected:
-			if !c.spoiled[row.Document] {
+			if !c.spoiled[row.Document] && !c.w.knobs.rejects {
 				c.say("%s: %s was refused: %s", s.name, q, st.Error)
 			}
 		default:
