@@ -3,6 +3,7 @@ package engine
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 )
 
 // Cell is the value of one path in a Fold. A nil Value says that the path was removed.
@@ -35,7 +36,11 @@ type Fold struct {
 // FoldOf folds those operations of h for which in is true. Operations that a delete has ended count for nothing.
 func FoldOf(h *History, in func(*Operation) bool) Fold {
 	f := Fold{Cells: map[Pointer]Cell{}, Absolute: map[string]*Operation{}, below: map[Pointer]int{}}
-	for _, o := range h.Living(in) {
+	living := h.Living(in)
+	if slices.ContainsFunc(living, h.base.has) { // what it stands for lives and ends as one
+		f.Superseded = slices.Clone(h.base.Superseded)
+	}
+	for _, o := range living {
 		f.apply(h, o)
 	}
 	return f
@@ -52,10 +57,10 @@ func (f *Fold) apply(h *History, o *Operation) {
 		return
 	}
 	for _, p := range o.Change.Unset {
-		f.put(h, p, Cell{By: o.ID, by: o})
+		f.put(h, p, Cell{By: h.setBy(o, p), by: o})
 	}
 	for _, p := range sortedPointers(o.Change.Set) {
-		f.put(h, p, Cell{Value: o.Change.Set[p], By: o.ID, by: o})
+		f.put(h, p, Cell{Value: o.Change.Set[p], By: h.setBy(o, p), by: o})
 	}
 }
 
@@ -78,9 +83,9 @@ func (f *Fold) put(h *History, p Pointer, c Cell) {
 		}
 	}
 	if ends := c.Value != nil && !isObject(c.Value); ends && f.below[p] > 0 {
-		for q, other := range f.Cells {
+		for _, q := range sortedPointers(f.Cells) {
 			if q != p && p.Contains(q) {
-				f.supersede(h, q, other, c)
+				f.supersede(h, q, f.Cells[q], c)
 				f.remove(q)
 			}
 		}

@@ -15,10 +15,13 @@ type History struct {
 	lines   map[Line]*line
 	byID    map[OperationID]*Operation // complete ones; of two with one identifier the first in order
 	held    int
+	base    *Checkpoint // what stands for operations that are not here any more; nil: all are
 }
 
-// line is what is known of one line of operations: those that are complete, by number, and those that wait.
+// line is what is known of one line of operations: those that are complete, by number, after the first ones, for which the
+// checkpoint stands, and those that wait.
 type line struct {
+	base    uint64
 	ops     []*Operation
 	waiting map[uint64]*Operation
 }
@@ -48,9 +51,12 @@ func Compare(a, b *Operation) int {
 // makes, the one whose encoding has the lower hash counts.
 func (h *History) Add(o *Operation) []*Operation {
 	l := h.line(o.Line())
+	if o.Seq <= l.base {
+		return nil
+	}
 	known := l.waiting[o.Seq]
-	if o.Seq <= uint64(len(l.ops)) {
-		known = l.ops[o.Seq-1]
+	if o.Seq <= l.last() {
+		known = l.at(o.Seq)
 	}
 	switch {
 	case known == nil:
@@ -90,6 +96,9 @@ func claimedBy(o, other *Operation) bool {
 // replace makes the history anew with o in the place of old: what was accepted with the one need not be with the other.
 func (h *History) replace(old, o *Operation) []*Operation {
 	anew := NewHistory()
+	if h.base != nil {
+		anew.stand(h.base, nil)
+	}
 	for _, l := range h.lines {
 		for _, w := range l.waiting {
 			if w != old {
@@ -98,7 +107,7 @@ func (h *History) replace(old, o *Operation) []*Operation {
 		}
 	}
 	for _, w := range h.ordered {
-		if w != old {
+		if w != old && !h.base.has(w) {
 			anew.Add(w)
 		}
 	}
@@ -117,34 +126,77 @@ func (h *History) line(name Line) *line {
 }
 
 // next returns the operation that comes after the complete ones of the line, nil when it is not known.
-func (l *line) next() *Operation { return l.waiting[uint64(len(l.ops))+1] }
+func (l *line) next() *Operation { return l.waiting[l.last()+1] }
+
+// last returns the number of the newest complete operation of the line.
+func (l *line) last() uint64 { return l.base + uint64(len(l.ops)) }
+
+// at returns a complete operation, nil when the checkpoint stands for it.
+func (l *line) at(n uint64) *Operation {
+	if n <= l.base {
+		return nil
+	}
+	return l.ops[n-l.base-1]
+}
 
 // accepts reports whether all that o has seen is complete, and o can have seen it: what its origin had settled contains
 // all that this builds on, and its time comes after.
 func (h *History) accepts(o *Operation) bool {
 	latest := int64(latestTime)
-	for name, n := range o.Seen {
-		l := h.lines[name]
-		if l == nil || n > uint64(len(l.ops)) {
+	if h.base != nil {
+		if !h.sawBase(o) || h.base.Time >= o.Time {
 			return false
 		}
-		if n == 0 {
+		latest = max(latest, h.base.Time+yearLater)
+	}
+	for name, n := range o.Seen {
+		l := h.lines[name]
+		if l == nil || n > l.last() {
+			return false
+		}
+		seen := l.at(max(n, l.base))
+		if name == o.Line() {
+			return false
+		}
+		if n == 0 || seen == nil {
 			continue
 		}
-		seen := l.ops[n-1]
-		if name == o.Line() || seen.Time >= o.Time || !o.sawAllOf(seen) {
+		if seen.Time >= o.Time || !o.sawAllOf(seen) {
 			return false
 		}
 		latest = max(latest, seen.Time+yearLater)
 	}
-	if o.Seq > 1 {
-		before := h.lines[o.Line()].ops[o.Seq-2]
+	if l := h.lines[o.Line()]; o.Seq > l.base+1 {
+		before := l.at(o.Seq - 1)
 		if before.Time >= o.Time || !o.sawAllOf(before) {
 			return false
 		}
 		latest = max(latest, before.Time+yearLater)
 	}
 	return o.Time >= 0 && o.Time <= latest
+}
+
+// sawBase reports whether o has seen all that the checkpoint stands for.
+func (h *History) sawBase(o *Operation) bool {
+	for name, n := range h.base.Seen {
+		if name != o.Line() && n > o.Seen[name] {
+			return false
+		}
+	}
+	return true
+}
+
+// Outside reports whether an operation waits because it has not seen what the checkpoint stands for.
+func (h *History) Outside() bool {
+	if h.base == nil {
+		return false
+	}
+	for _, l := range h.lines {
+		if w := l.next(); w != nil && !h.sawBase(w) {
+			return true
+		}
+	}
+	return false
 }
 
 // sawAllOf reports whether o has seen all that seen has.
@@ -166,6 +218,10 @@ func (h *History) insert(l *line, o *Operation) {
 	l.ops = append(l.ops, o)
 	at, _ := slices.BinarySearchFunc(h.ordered, o, Compare)
 	h.ordered = slices.Insert(h.ordered, at, o)
+	h.name(o)
+}
+
+func (h *History) name(o *Operation) {
 	if other := h.byID[o.ID]; other == nil || Compare(o, other) < 0 {
 		h.byID[o.ID] = o
 	}
@@ -187,7 +243,7 @@ func (h *History) Last(name Line) uint64 {
 	if l == nil {
 		return 0
 	}
-	return uint64(len(l.ops))
+	return l.last()
 }
 
 // Before reports whether a happened before b: b's origin had settled a when it issued b.
@@ -206,17 +262,24 @@ func (h *History) Concurrent(a, b *Operation) bool {
 	return a != b && !h.Before(a, b) && !h.Before(b, a)
 }
 
-// Parents returns the newest operations that o's origin had settled when it issued o, sorted.
+// Parents returns the newest operations that o's origin had settled when it issued o, sorted; nil for one that the
+// checkpoint keeps.
 func (h *History) Parents(o *Operation) []OperationID {
+	if h.base.has(o) {
+		return nil
+	}
 	var seen []*Operation
 	add := func(name Line, n uint64) {
-		if l := h.lines[name]; l != nil && n > 0 && n <= uint64(len(l.ops)) {
-			seen = append(seen, l.ops[n-1])
+		if l := h.lines[name]; l != nil && n > 0 && n <= l.last() && l.at(n) != nil {
+			seen = append(seen, l.at(n))
 		}
 	}
 	add(o.Line(), o.Seq-1)
 	for name, n := range o.Seen {
 		add(name, n)
+	}
+	if len(seen) == 0 && h.base != nil {
+		return h.base.Newest
 	}
 	var ids []OperationID
 	for _, p := range seen {

@@ -64,6 +64,12 @@ func (d *desk) issue(t failer, typ Type, path, body string, clock int64) *Operat
 			o.Time = max(o.Time, p.Time+1)
 		}
 	}
+	if b := d.history.base; b != nil { // everything that it stands for is settled here
+		for name, n := range b.Seen {
+			o.Seen[name] = max(o.Seen[name], n)
+		}
+		o.Time = max(o.Time, b.Time+1)
+	}
 	delete(o.Seen, o.Line())
 	d.seq++
 	d.history.Add(o)
