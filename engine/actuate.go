@@ -100,6 +100,7 @@ func (s *Site) steps(ctx context.Context, r *resource) (again bool, err error) {
 		case StepNothing:
 			s.leftOver.Delete(r.id)
 			s.resumed.Delete(r.id)
+			v.compact(s.cfg.History)
 			r.mu.Unlock()
 			return false, nil
 		case StepHold:

@@ -40,6 +40,14 @@ const (
 // has reports whether c stands for operation o, or keeps it.
 func (c *Checkpoint) has(o *Operation) bool { return c != nil && o.Seq <= c.Seen[o.Line()] }
 
+// compactedUntil returns the newest time of what the checkpoint stands for, 0 without one.
+func (h *History) compactedUntil() int64 {
+	if h.base == nil {
+		return 0
+	}
+	return h.base.Time
+}
+
 // Cut returns the largest set of operations within stable that every other known one has seen, as a vector. Stable must be
 // closed: what it contains has seen nothing outside it.
 func (h *History) Cut(stable map[Line]uint64) map[Line]uint64 {

@@ -71,19 +71,14 @@ func (s *Site) correction(k *Kind, r *resource, c *Change, shown Reply, local Lo
 	return call, nil
 }
 
-// mergeType is the media type that clients of this resource send merge patches with, because not every application
-// takes the registered one.
+// mergeType is the media type of the merge patches that this resource gets.
 func (s *Site) mergeType(r *resource) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.view != nil {
-		for _, o := range r.view.history.ordered {
-			if t := o.Header["Content-Type"]; o.Type == TypeMerge && t != "" {
-				return t
-			}
-		}
+	if r.view == nil {
+		return defaultMergeType
 	}
-	return "application/merge-patch+json"
+	return r.view.mergeType()
 }
 
 func (s *Site) succeedAll(ctx context.Context, r *resource, step Step, reply Reply, local LocalID) error {

@@ -230,6 +230,14 @@ func (h *History) name(o *Operation) {
 // Ordered returns the complete operations in the order that counts. The slice belongs to the history.
 func (h *History) Ordered() []*Operation { return h.ordered }
 
+// Len returns how many operations there are that no checkpoint stands for, those held back not counted.
+func (h *History) Len() int {
+	if h.base == nil {
+		return len(h.ordered)
+	}
+	return len(h.ordered) - len(h.base.Kept)
+}
+
 // Held returns how many operations are held back.
 func (h *History) Held() int { return h.held }
 

@@ -34,9 +34,9 @@ func (s *Site) Receive(ctx context.Context, from SiteID, e Envelope) error {
 			s.forget(r)
 		}
 	}()
-	if len(v.history.ordered)+v.history.Held()+v.refused >= 2*maxOperations {
+	if v.history.Len()+v.history.Held()+v.refused >= 2*maxOperations {
 		s.cfg.Log.Error("a resource has too many operations: no more are taken in", "resource", string(v.about.Key),
-			"peer", string(from), "operations", len(v.history.ordered))
+			"peer", string(from), "operations", v.history.Len())
 		return fmt.Errorf("receive document %s from %s: %w: it has too many operations", e.Document, from, ErrRefused)
 	}
 	if !slices.Contains(v.about.Placement, from) {
@@ -59,6 +59,9 @@ func (s *Site) Receive(ctx context.Context, from SiteID, e Envelope) error {
 			return fmt.Errorf("receive document %s from %s: %w", e.Document, from, err)
 		}
 		stored = true
+		if v.history.Outside() { // its origin did not know what every member had settled: it is merged with all that the document has
+			s.forget(r)
+		}
 		s.queue.add(job{document: e.Document}, 0)
 	}
 	if mergeErr != nil {

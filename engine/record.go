@@ -232,6 +232,7 @@ func (s *Site) stamp(v *view, o *Operation) {
 	o.Seen = maps.Clone(v.replicas[v.self].Settled)
 	delete(o.Seen, o.line)
 	o.Time = max(o.Time, s.cfg.Now().UnixMicro())
+	o.Time = max(o.Time, v.history.compactedUntil()+1)
 	for _, p := range v.history.ordered {
 		if p.Seq <= v.replicas[v.self].Settled[p.Line()] {
 			o.Time = max(o.Time, p.Time+1)

@@ -344,11 +344,14 @@ func (v *view) row(now time.Time, conflicts []Conflict) ResourceRow {
 	}
 	held := v.history.Held() + v.refused
 	total := len(v.history.ordered) + held
+	if base := v.history.base; base != nil {
+		total += base.Count
+	}
 	exists := v.exists()
 	row.State = StateConverged
 	var behind, reasons []string
 	for _, s := range slices.Sorted(slices.Values(v.about.Placement)) {
-		st := ReplicaStatus{Local: v.replicas[s].Local, State: StateConverged, Paused: v.replicas[s].Paused, Unmade: v.unmade(s)}
+		st := ReplicaStatus{Local: v.replicas[s].Local, State: StateConverged, Paused: v.replicas[s].Paused, Unmade: v.unmade(s), Applied: v.compacted(s)}
 		for _, o := range v.history.ordered {
 			if v.settled(s, o) {
 				st.Applied++

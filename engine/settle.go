@@ -360,8 +360,11 @@ func (s *Site) decide(ctx context.Context, id OperationID, entries func(*view, *
 		return err
 	}
 	o := v.history.Get(id)
-	if o == nil {
+	if o == nil && row.IssuedAt.UnixMicro() > v.history.compactedUntil() {
 		return fmt.Errorf("settle operation %s: %w", id, ErrNotFound)
+	}
+	if o == nil || v.history.base.has(o) {
+		return ErrSettled // at every site
 	}
 	out, ok := v.outcomes[outcomeKey(s.cfg.Self, id)]
 	if !ok || !out.Blocks && out.State != StateRejected {

@@ -35,6 +35,9 @@ type Config struct {
 	// Workers is how many resources of each service are brought up to date at once (16), so that a service that hangs holds
 	// up no other. Cache is how many stay in memory (2048).
 	Workers, Cache int
+	// History is how many operations of a resource are kept one by one once every site has settled them (256); an eighth of
+	// it may come before a checkpoint takes their place.
+	History int
 	// CallTimeout bounds one call to the application for an operation (30 s).
 	CallTimeout time.Duration
 	// RetryMin and RetryMax bound the wait between tries (200 ms, 30 s).
@@ -82,6 +85,7 @@ type kindKey struct {
 func New(ctx context.Context, cfg Config) (*Site, error) {
 	cfg.Workers = orDefault(cfg.Workers, 16)
 	cfg.Cache = orDefault(cfg.Cache, 2048)
+	cfg.History = orDefault(cfg.History, 256)
 	cfg.CallTimeout = orDefault(cfg.CallTimeout, 30*time.Second)
 	cfg.RetryMin = orDefault(cfg.RetryMin, 200*time.Millisecond)
 	cfg.RetryMax = orDefault(cfg.RetryMax, 30*time.Second)

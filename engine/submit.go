@@ -224,9 +224,9 @@ func (s *Site) standsAt(ctx context.Context, res *resource) (Fold, LocalID, erro
 	if err != nil {
 		return Fold{}, "", err
 	}
-	if len(v.history.ordered) >= maxOperations {
+	if v.history.Len() >= maxOperations {
 		s.cfg.Log.Error("a resource has too many operations: no more are accepted", "resource", string(v.about.Key),
-			"operations", len(v.history.ordered))
+			"operations", v.history.Len())
 		return Fold{}, "", &Refusal{Status: http.StatusInsufficientStorage, Type: "storage", Detail: fmt.Sprintf(
 			"%s %s has had %d operations, more than this version keeps; nothing has happened", v.about.Kind, v.about.Key, maxOperations)}
 	}

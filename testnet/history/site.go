@@ -53,6 +53,7 @@ func (s *site) start() {
 	actor := string(s.id) + "." + strconv.Itoa(w.lives)
 	var err error
 	p.Site, err = engine.New(w.ctx, engine.Config{
+		History: 8, // so that short histories compact
 		// A year of being away: nobody confirms deletions here.
 		Deletions: engine.DeletionLimits{Late: 365 * 24 * time.Hour},
 		Self:      s.id, Kinds: w.kinds, Documents: memory.NewDocuments(s.id, actor, s.disk, &w.changes), Store: mortal{s.disk, p},

@@ -129,6 +129,7 @@ func (s *Site) open(ctx context.Context) error {
 		NewID:     func() string { return uuid.Must(uuid.NewV7()).String() },
 		Random:    func(b []byte) { rand.Read(b) },
 		Deletions: s.deletions,
+		History:   8, // so that short tests compact
 		// Tests wait for what is retried.
 		RetryMin: 5 * time.Millisecond, RetryMax: 50 * time.Millisecond,
 	})

@@ -1,0 +1,97 @@
+package engine
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// members are the sites whose operations count and who have to settle those of others.
+func (v *view) members() []SiteID { return v.about.Placement }
+
+// stable is what every member has settled, as a vector. An operation that is not known here comes after all of it: whoever
+// has a member's entry has everything that this member had issued or settled when it wrote the entry, which is checked. Nil
+// when too little is known.
+func (v *view) stable() map[Line]uint64 {
+	var vectors []map[Line]uint64
+	for _, s := range v.members() {
+		r, ok := v.replicas[s]
+		if !ok {
+			return nil
+		}
+		for name, n := range r.Settled {
+			if v.history.Last(name) < n {
+				return nil
+			}
+		}
+		vectors = append(vectors, r.Settled)
+	}
+	return meet(vectors)
+}
+
+// compact puts a checkpoint in the place of what every site has settled, once an eighth of most operations have come since the
+// last one. Nothing may be left to do here for any of them. What a site has refused stays as it is, and what follows
+// it, so that a person can have it tried again; when there are more than most operations, only a note of it stays.
+func (v *view) compact(most int) {
+	if v.history.Len() < max(1, most/8) {
+		return
+	}
+	stable := v.stable()
+	tried := maps.Clone(stable)
+	refused := v.refusals()
+	for _, o := range v.history.ordered {
+		if name := o.Line(); refused(o) && o.Seq <= tried[name] {
+			tried[name] = o.Seq - 1
+		}
+	}
+	if !v.history.Compact(v.history.Cut(tried), refused) && v.history.Len() > most {
+		v.history.Compact(v.history.Cut(stable), refused)
+	}
+	for id := range v.attempts {
+		if v.history.Get(id) == nil {
+			delete(v.attempts, id)
+		}
+	}
+}
+
+// refusals tells which operations a site has not applied.
+func (v *view) refusals() func(*Operation) bool {
+	refused := map[OperationID]bool{}
+	for key, out := range v.outcomes {
+		if out.State == StateRejected || out.State == StateUncertain {
+			_, id, _ := strings.Cut(key, "/")
+			refused[OperationID(id)] = true
+		}
+	}
+	return func(o *Operation) bool { return refused[o.ID] }
+}
+
+// compacted reports how many operations a site has settled that are not here any more.
+func (v *view) compacted(s SiteID) int {
+	base := v.history.base
+	if base == nil {
+		return 0
+	}
+	for name, n := range base.Seen {
+		if v.replicas[s].Settled[name] < n {
+			return 0
+		}
+	}
+	return base.Count
+}
+
+// defaultMergeType is the registered media type of JSON merge patches.
+const defaultMergeType = "application/merge-patch+json"
+
+// mergeType is the media type that clients of this resource send merge patches with, because not every application takes the
+// registered one.
+func (v *view) mergeType() string {
+	if base := v.history.base; base != nil && base.MergeType != "" {
+		return base.MergeType
+	}
+	i := slices.IndexFunc(v.history.ordered, func(o *Operation) bool { return o.Type == TypeMerge && o.Header["Content-Type"] != "" })
+	if i < 0 {
+		return defaultMergeType
+	}
+	return v.history.ordered[i].Header["Content-Type"]
+}
