@@ -101,6 +101,7 @@ func (s *Site) steps(ctx context.Context, r *resource) (again bool, err error) {
 			s.leftOver.Delete(r.id)
 			s.resumed.Delete(r.id)
 			v.compact(s.cfg.History)
+			s.lookSoon(r)
 			r.mu.Unlock()
 			return false, nil
 		case StepHold:
@@ -128,13 +129,19 @@ func (s *Site) steps(ctx context.Context, r *resource) (again bool, err error) {
 			r.mu.Unlock()
 		case StepRun:
 			r.mu.Unlock()
+			ended := r.crossing()
 			again, err = s.run(ctx, r, kind, first, local, step)
+			ended()
 		case StepMake:
 			r.mu.Unlock()
+			ended := r.crossing()
 			again, err = s.run(ctx, r, kind, step.Make, "", step)
+			ended()
 		case StepCorrect:
 			r.mu.Unlock()
+			ended := r.crossing()
 			again, err = s.correct(ctx, r, kind, step, local)
+			ended()
 		}
 		if err != nil || again {
 			return again, err
@@ -248,6 +255,14 @@ func (s *Site) run(ctx context.Context, r *resource, k *Kind, o *Operation, loca
 			}
 			return true, s.note(ctx, r, o, reply, nil)
 		}
+	}
+	if handled, again, err := s.gone(ctx, r, k, o, local, reply); handled || err != nil {
+		if err == nil && careful { // it certainly has not run
+			if err = s.close(ctx, o.ID); err == nil {
+				s.opened.Delete(o.ID)
+			}
+		}
+		return again, err
 	}
 	// A create that was refused leaves nothing that later operations could change: they wait for a person.
 	return false, s.fail(ctx, r, o, Outcome{State: StateRejected, Status: reply.Status, Error: tell(reply, err), Blocks: o.Type == TypeCreate})
@@ -363,6 +378,7 @@ func (s *Site) succeed(ctx context.Context, r *resource, k *Kind, o *Operation, 
 	entries := []Entry{s.replicaEntry(v, local, o)}
 	if step.Kind == StepMake {
 		settled = append(settled, step.Operations...)
+		settled = append(settled, v.madeGood(among(v.history.Living(anyOperation)))...)
 		entries = s.newObject(v, local, step)
 	}
 	entries = append(entries, s.appliedAfterAll(v, settled, reply)...)
@@ -503,7 +519,7 @@ func (s *Site) lookFor(ctx context.Context, r *resource, k *Kind, o *Operation, 
 		return true, false, err
 	}
 	reply, err := s.read(ctx, k, LocalID(key))
-	if err == nil && (reply.Status == http.StatusNotFound || reply.Status == http.StatusGone) {
+	if isGone(reply, err) {
 		return false, false, nil
 	}
 	again, err = s.compare(ctx, r, k, o, LocalID(key), reply, err, step)
@@ -522,7 +538,7 @@ func (s *Site) meet(ctx context.Context, r *resource, k *Kind, o *Operation, ref
 		return false, err
 	}
 	reply, err := s.read(ctx, k, LocalID(key))
-	if err == nil && (reply.Status == http.StatusNotFound || reply.Status == http.StatusGone) {
+	if isGone(reply, err) {
 		return false, s.fail(ctx, r, o, Outcome{State: StateRejected, Status: refusal.Status, Blocks: true, Error: tell(refusal, nil)})
 	}
 	return s.compare(ctx, r, k, o, LocalID(key), reply, err, step)

@@ -3,8 +3,10 @@ package engine
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 )
 
@@ -18,14 +20,21 @@ func (s *Site) correct(ctx context.Context, r *resource, k *Kind, step Step, loc
 		if err == nil && step.Void && s.takenBack(shown, step.Correction) {
 			return false, s.succeedAll(ctx, r, step, shown, local)
 		}
-		if err == nil && (shown.Status == http.StatusNotFound || shown.Status == http.StatusGone) {
+		if isGone(shown, err) {
+			if done, err := s.vanished(ctx, r, local); done || err != nil {
+				return false, err
+			}
 			return false, s.failAll(ctx, r, step, Outcome{State: StateRejected, Status: shown.Status,
 				Error: "the replica is gone from the application, though no operation deleted it"})
 		}
 		if err != nil || shown.Status != http.StatusOK {
 			return true, s.later(ctx, r, first, shown, err, s.heard(ctx, k.Service, r.id, shown, err, false))
 		}
-		call, err := s.correction(k, r, step.Correction, shown, local)
+		left := step.Correction.missingFrom(shown.Body)
+		if left.Empty() { // the application shows it already
+			return false, s.succeedAll(ctx, r, step, shown, local)
+		}
+		call, err := s.correction(k, r, left, shown, local)
 		if err != nil {
 			return false, s.failAll(ctx, r, step, Outcome{State: StateRejected, Error: err.Error()})
 		}
@@ -49,6 +58,27 @@ func (s *Site) correct(ctx context.Context, r *resource, k *Kind, step Step, loc
 		break
 	}
 	return false, s.failAll(ctx, r, step, Outcome{State: StateRejected, Status: reply.Status, Error: tell(reply, nil)})
+}
+
+// missingFrom returns that part of c which a representation does not show.
+func (c *Change) missingFrom(representation []byte) *Change {
+	tree, err := parseJSON(representation)
+	if err != nil {
+		return c
+	}
+	left := &Change{Set: map[Pointer]json.RawMessage{}}
+	for p, want := range c.Set {
+		got, ok := valueAt(tree, p)
+		if _, object := got.(map[string]any); !ok || !(isObject(want) && object) && !bytes.Equal(compact(got), canonical(want)) {
+			left.Set[p] = want
+		}
+	}
+	for _, p := range c.Unset {
+		if _, ok := valueAt(tree, p); ok {
+			left.Unset = append(left.Unset, p)
+		}
+	}
+	return left
 }
 
 // correction makes the request that brings the application from what it shows to what it is to show.
@@ -95,7 +125,8 @@ func (s *Site) succeedAll(ctx context.Context, r *resource, step Step, reply Rep
 	for _, o := range step.Operations {
 		s.attempt(v, o, reply, nil)
 	}
-	return s.settleAll(ctx, r, step, append(s.appliedAfterAll(v, step.Operations, reply), s.replicaEntry(v, local, step.Operations...)))
+	applied := append(slices.Clip(step.Operations), v.madeGood(v.repairedBy(step.Operations))...)
+	return s.settleAll(ctx, r, step, append(s.appliedAfterAll(v, applied, reply), s.replicaEntry(v, local, step.Operations...)))
 }
 
 // appliedAfterAll is what this site publishes of operations that are applied now and for which it had told something else.

@@ -63,3 +63,19 @@ func (c *Change) MergePatch() []byte {
 	}
 	return compact(tree)
 }
+
+// assert adds what a repair sets, as far as the fold still says the same.
+func (c *Change) assert(repair *Change, fold Fold) {
+	shown := fold.paths()
+	for p, v := range repair.Set {
+		if bytes.Equal(shown[p], v) {
+			c.set(p, v)
+		}
+	}
+	for _, p := range repair.Unset {
+		if shown[p] == nil && !slices.Contains(c.Unset, p) {
+			c.Unset = append(c.Unset, p)
+		}
+	}
+	slices.Sort(c.Unset)
+}

@@ -25,6 +25,7 @@ func (s *Site) idempotencyKey(ctx context.Context, r *resource, o *Operation, st
 func (s *Site) newObject(v *view, local LocalID, step Step) []Entry {
 	replica := v.withSettled(local, s.cfg.Now(), step.Operations...)
 	replica.Made++
+	replica.Observed = nil
 	entries := []Entry{{Map: MapReplicas, Key: string(s.cfg.Self), Value: compactStruct(replica)}}
 	for _, o := range step.Again {
 		entries = append(entries, s.outcomeEntry(o, Outcome{State: StatePending, Again: true, Error: "the object was made anew"}))

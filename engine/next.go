@@ -140,7 +140,7 @@ func Next(h *History, s Standing) Step {
 			return Step{Kind: StepSkip, Operations: rest[:1]}
 		}
 		return Step{Kind: StepRun, Operations: rest[:1]}
-	case u.Type != TypeDelete && h.sawTheSame(u, s):
+	case u.Type != TypeDelete && !u.Repair && h.sawTheSame(u, s):
 		return Step{Kind: StepRun, Operations: rest[:1]}
 	}
 	return correct(h, s, rest, lives, before)
@@ -170,6 +170,11 @@ func correct(h *History, s Standing, rest []*Operation, lives func(*Operation) b
 	taken := foldable(s, rest, lives)
 	after := FoldOf(h, either(s.shows, among(taken)))
 	difference := before.Difference(after).and(after.restoring(s.withoutAnswer(rest)))
+	for _, o := range taken {
+		if o.Repair {
+			difference.assert(o.Change, after)
+		}
+	}
 	if difference.Empty() {
 		return Step{Kind: StepVacuous, Operations: taken}
 	}

@@ -46,8 +46,11 @@ type Operation struct {
 	// Run names the run of the origin's agent: 8 hex digits, new at every start.
 	Run string `json:"run"`
 	// Seq numbers the operations of one line in one document, from 1, without gaps.
-	Seq  uint64 `json:"seq"`
-	User string `json:"user,omitempty"`
+	Seq uint64 `json:"seq"`
+	// Repair says that Change is what one site's application shows, and what the others are to show, whatever they do: it
+	// is set also where the fold says the same already.
+	Repair bool   `json:"repair,omitempty"`
+	User   string `json:"user,omitempty"`
 	// Time is the hybrid time in Unix microseconds: at least the origin's clock, and more than that of all it has seen.
 	Time int64 `json:"time"`
 	// Seen tells, for each other line, how many of its operations were settled in the origin's application: its first ones.

@@ -52,6 +52,8 @@ type Store interface {
 
 	// Resources lists by creation, newest first, those that are past only when State asks for them; next is empty on the last page.
 	Resources(ctx context.Context, f ResourceFilter) (rows []ResourceRow, next string, err error)
+	// CountResources counts the resources by state.
+	CountResources(ctx context.Context) (map[State]int, error)
 	// Operations lists by issue, newest first.
 	Operations(ctx context.Context, f OperationFilter) (rows []OperationRow, next string, err error)
 	// Conflicts lists by their Since, newest first; next is empty on the last page. Conflict returns ErrNotFound when there
@@ -61,8 +63,6 @@ type Store interface {
 	ConflictsOf(ctx context.Context, id DocumentID) ([]Conflict, error)
 	// Pending lists the documents with something left to do here.
 	Pending(ctx context.Context) ([]DocumentID, error)
-	// CountResources counts the resources by state, deleted ones included.
-	CountResources(ctx context.Context) (map[State]int, error)
 	Intents(ctx context.Context) ([]Intent, error)
 	Outbox(ctx context.Context) ([]Kept, error)
 	// Events returns up to limit events with a Seq over after, oldest first.

@@ -8,14 +8,23 @@ import (
 	"time"
 )
 
-// job names a piece of work that waits: a resource to bring up to date, an intent to settle, a kept request to deliver, or
-// a service of the application to try again. Exactly one field is set.
+// job names a piece of work that waits: a resource to bring up to date, an intent to settle, a kept request to deliver, a
+// service of the application to try again, a resource to look at, or the next resources to have looked at. Exactly one field
+// is set.
 type job struct {
 	document DocumentID
 	intent   OperationID
 	kept     OperationID
 	probe    ServiceName
+	look     DocumentID
+	sweep    bool
 }
+
+// low reports whether j waits for what is due besides.
+func (j job) low() bool { return j.look != "" || j.sweep }
+
+// overdue is how long a low job may wait for others before one of them runs all the same.
+const overdue = 5 * time.Second
 
 // queue holds each waiting job once, with the time before which it must not run. Jobs that were added while they
 // run are run once more. Its size is bounded by the number of documents, intents and kept requests. It is safe for
@@ -25,6 +34,9 @@ type queue struct {
 	mu    sync.Mutex
 	items map[job]*item
 	heap  itemHeap
+	low   itemHeap // jobs that wait for those of heap
+	lows  int      // low jobs that run
+	most  int      // low jobs that may run at once
 	wake  chan struct{}
 	tries map[job]int
 	added uint64 // counts additions, so that what is due at one time runs in the order in which it was added
@@ -39,8 +51,15 @@ type item struct {
 	running bool
 }
 
-func newQueue(now func() time.Time) *queue {
-	return &queue{now: now, items: map[job]*item{}, wake: make(chan struct{}, 1), tries: map[job]int{}}
+func newQueue(now func() time.Time, lows int) *queue {
+	return &queue{now: now, most: lows, items: map[job]*item{}, wake: make(chan struct{}, 1), tries: map[job]int{}}
+}
+
+func (q *queue) heapOf(j job) *itemHeap {
+	if j.low() {
+		return &q.low
+	}
+	return &q.heap
 }
 
 // add makes j due after delay, or earlier when it is due earlier already.
@@ -54,7 +73,7 @@ func (q *queue) add(j job, delay time.Duration) {
 		q.added++
 		it = &item{job: j, due: due, number: q.added}
 		q.items[j] = it
-		heap.Push(&q.heap, it)
+		heap.Push(q.heapOf(j), it)
 	case it.running:
 		if !it.again || due.Before(it.due) {
 			it.due = due
@@ -62,7 +81,7 @@ func (q *queue) add(j job, delay time.Duration) {
 		it.again = true
 	case due.Before(it.due):
 		it.due = due
-		heap.Fix(&q.heap, it.at)
+		heap.Fix(q.heapOf(j), it.at)
 	}
 	q.signal()
 }
@@ -86,6 +105,7 @@ func (q *queue) hurry(match func(job) bool) {
 		}
 	}
 	heap.Init(&q.heap)
+	heap.Init(&q.low)
 	q.signal()
 }
 
@@ -112,16 +132,30 @@ func (q *queue) take(ctx context.Context) (job, error) {
 func (q *queue) takeDue() (j job, wait time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if len(q.heap) == 0 {
-		return job{}, time.Hour // only an addition changes that
+	now := q.now()
+	wait = time.Hour // only an addition or the end of a low job changes that
+	from := (*itemHeap)(nil)
+	if len(q.heap) > 0 {
+		if wait = min(wait, q.heap[0].due.Sub(now)); wait <= 0 {
+			from = &q.heap
+		}
 	}
-	it := q.heap[0]
-	if wait = it.due.Sub(q.now()); wait > 0 {
+	if len(q.low) > 0 && q.lows < q.most {
+		due := q.low[0].due.Sub(now)
+		wait = min(wait, due)
+		if due <= 0 && (from == nil || q.lows == 0 && due < -overdue) {
+			from = &q.low
+		}
+	}
+	if from == nil {
 		return job{}, wait
 	}
-	heap.Pop(&q.heap)
+	it := heap.Pop(from).(*item)
 	it.running = true
-	if len(q.heap) > 0 {
+	if it.job.low() {
+		q.lows++
+	}
+	if len(q.heap)+len(q.low) > 0 {
 		q.signal() // let the next worker look
 	}
 	return it.job, 0
@@ -131,10 +165,12 @@ func (q *queue) takeDue() (j job, wait time.Duration) {
 func (q *queue) next() (due time.Time, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if len(q.heap) == 0 {
-		return time.Time{}, false
+	for _, h := range []itemHeap{q.heap, q.low} {
+		if len(h) > 0 && (!ok || h[0].due.Before(due)) {
+			due, ok = h[0].due, true
+		}
 	}
-	return q.heap[0].due, true
+	return due, ok
 }
 
 // done ends the run of j. With retry it comes again after a delay that grows with the tries; without, only if it
@@ -144,6 +180,10 @@ func (q *queue) done(j job, retry bool, delay func(tries int) time.Duration) {
 	defer q.mu.Unlock()
 	it := q.items[j]
 	it.running = false
+	if j.low() {
+		q.lows--
+		q.signal()
+	}
 	if retry {
 		q.tries[j]++
 		due := q.now().Add(delay(q.tries[j]))
@@ -161,7 +201,7 @@ func (q *queue) done(j job, retry bool, delay func(tries int) time.Duration) {
 	it.again = false
 	q.added++
 	it.number = q.added
-	heap.Push(&q.heap, it)
+	heap.Push(q.heapOf(j), it)
 	q.signal()
 }
 

@@ -38,6 +38,7 @@ func (s *Site) open(ctx context.Context, r *resource) (*view, error) {
 		s.takeIn(v, e)
 	}
 	clear(v.touched)
+	v.asked = false
 	r.view = v
 	return v, nil
 }
@@ -122,6 +123,7 @@ func (s *Site) store(ctx context.Context, r *resource, b *Batch) error {
 	if local := r.view.local(); local != "" && ResourceID(local) != r.view.about.Key {
 		s.translated[key].Store(true)
 	}
+	s.lookSoon(r)
 	return nil
 }
 
@@ -142,6 +144,9 @@ func (s *Site) index(ctx context.Context, r *resource, b *Batch) error {
 	b.Documents = append(b.Documents, DocumentRow{ID: r.id, About: v.aboutRaw, Sites: v.about.Placement, Heads: heads})
 	conflicts := v.conflicts()
 	row := v.row(now, conflicts)
+	if _, wanted := s.unlooked(v); wanted {
+		row.Pending = true
+	}
 	before, err := s.cfg.Store.ResourceByDocument(ctx, r.id)
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		return fmt.Errorf("index of document %s: %w", r.id, err)
@@ -160,6 +165,17 @@ func (s *Site) index(ctx context.Context, r *resource, b *Batch) error {
 			if err := s.indexOperation(ctx, v, o, b); err != nil {
 				return err
 			}
+		}
+	}
+	for site, st := range row.Sites {
+		told := maps.Clone(data)
+		told["site"], told["reason"] = s.name(site), st.Reason
+		if st.Drifted && !before.Sites[site].Drifted {
+			b.Events = append(b.Events, s.event("resource.drifted", string(row.ID), told))
+		}
+		if st.Mismatch && !before.Sites[site].Mismatch {
+			s.cfg.Log.Error("sites fold the same operations differently: a defect of the agent", "resource", string(row.ID), "site", string(s.name(site)))
+			b.Events = append(b.Events, s.event("resource.fold-mismatch", string(row.ID), told))
 		}
 	}
 	if row.State != before.State {

@@ -4,6 +4,7 @@ import (
 	"container/list"
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -19,6 +20,8 @@ type resource struct {
 	view *view // nil: not loaded, or to be loaded anew
 	// notBefore is when the application wants to be asked again. Guarded by mu.
 	notBefore time.Time
+	// crossings counts the beginnings and the ends of requests that change something at the application.
+	crossings atomic.Uint64
 
 	refs int           // owned by the registry
 	idle *list.Element // owned by the registry
@@ -35,6 +38,22 @@ func (r *resource) take(ctx context.Context) error {
 }
 
 func (r *resource) pass() { <-r.turn }
+
+// crossing says that a request that may change the resource at the application begins; what it returns says that it has
+// ended. The caller holds the turn. A nil resource has nothing to look at.
+func (r *resource) crossing() (ended func()) {
+	if r == nil {
+		return func() {}
+	}
+	r.crossings.Add(1)
+	return func() { r.crossings.Add(1) }
+}
+
+// crossed returns a number that is another one when a request has crossed meanwhile, and whether one is under way.
+func (r *resource) crossed() (n uint64, under bool) {
+	n = r.crossings.Load()
+	return n, n%2 == 1
+}
 
 // registry hands out the one resource of each document and keeps the most recently used ones that nobody holds.
 type registry struct {

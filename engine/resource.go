@@ -17,6 +17,16 @@ type Replica struct {
 	Made uint64 `json:"made,omitempty"`
 	// Settled counts, for each line, how many of its operations are settled here: those with a Seq up to it.
 	Settled map[Line]uint64 `json:"settled"`
+	// Observed is what the application showed once all of Settled was settled and nothing else was known; nil: not looked
+	// at yet.
+	Observed *Observed `json:"observed,omitempty"`
+	// Asked is when somebody asked here that all sites look at what their applications show.
+	Asked time.Time `json:"asked,omitzero"`
+	// Repairs are when the object was made anew here lately because it had vanished; Contended says why that is done no more.
+	Repairs []time.Time `json:"repairs,omitempty"`
+	// Kept are when somebody has kept what this site shows lately.
+	Kept      []time.Time `json:"kept,omitempty"`
+	Contended string      `json:"contended,omitempty"`
 	// At is when this was written, by the site's own clock.
 	At time.Time `json:"at"`
 	// Paused is set while the site leaves its replica as it is.
@@ -71,6 +81,8 @@ type view struct {
 	touched   map[OperationID]bool // operations whose rows have to be written again
 	refused   int                  // operations that this site's catalog does not admit
 	waits     *Waiting             // why this site does not try what is pending now; nil: it does
+	unseen    string               // why the last look of this site told nothing
+	asked     bool                 // another site has asked for a look that has not been queued yet
 }
 
 func newView(self SiteID, name func(SiteID) SiteName, document DocumentID, about About, raw []byte, kind *Kind) *view {
@@ -114,6 +126,7 @@ func (v *view) take(e Entry) ([]*Operation, error) {
 		}
 		before := v.replicas[SiteID(author)]
 		v.replicas[SiteID(author)] = r
+		v.asked = v.asked || SiteID(author) != v.self && r.Asked.After(before.Asked)
 		for _, o := range v.history.ordered {
 			newly := o.Seq > before.Settled[o.Line()] && o.Seq <= r.Settled[o.Line()]
 			halted := (before.Paused == nil) != (r.Paused == nil) || (before.Waits == nil) != (r.Waits == nil) ||
@@ -186,6 +199,9 @@ func (v *view) withSettled(local LocalID, now time.Time, ops ...*Operation) Repl
 	r.Local, r.Settled, r.At, r.Waits = local, maps.Clone(r.Settled), now, nil // what is written has come through
 	if r.Settled == nil {
 		r.Settled = map[Line]uint64{}
+	}
+	if len(ops) > 0 {
+		r.Observed = nil // it was of another state
 	}
 	for _, o := range ops {
 		r.Settled[o.Line()] = max(r.Settled[o.Line()], o.Seq)
@@ -333,105 +349,4 @@ func compactStruct(v any) json.RawMessage {
 		panic(fmt.Sprintf("encode a change: %v", err)) // it holds nothing but validated JSON
 	}
 	return b
-}
-
-// row describes the resource for the index. Conflicts are those of v.
-func (v *view) row(now time.Time, conflicts []Conflict) ResourceRow {
-	row := ResourceRow{
-		Document: v.document, ID: v.about.Key, Service: v.about.Service, Kind: v.about.Kind,
-		Collaboration: v.about.Collaboration, Local: v.local(), CreatedAt: v.createdAt, UpdatedAt: now,
-		Sites: make(map[SiteID]ReplicaStatus, len(v.about.Placement)),
-	}
-	held := v.history.Held() + v.refused
-	total := len(v.history.ordered) + held
-	if base := v.history.base; base != nil {
-		total += base.Count
-	}
-	exists := v.exists()
-	row.State = StateConverged
-	var behind, reasons []string
-	for _, s := range slices.Sorted(slices.Values(v.about.Placement)) {
-		st := ReplicaStatus{Local: v.replicas[s].Local, State: StateConverged, Paused: v.replicas[s].Paused, Unmade: v.unmade(s), Applied: v.compacted(s)}
-		for _, o := range v.history.ordered {
-			if v.settled(s, o) {
-				st.Applied++
-			}
-		}
-		for _, c := range conflicts {
-			switch {
-			case c.Site != s:
-			case c.Open() && resourceRank[c.state()] >= resourceRank[st.State]:
-				st.State, st.Reason = c.state(), c.Reason
-			case !c.Open() && st.State == StateConverged:
-				st.Reason = c.accepted(v.name)
-			}
-		}
-		st.Pending = total - st.Applied
-		if st.Unmade && st.State == StateConverged {
-			st.State, st.Reason = StateConverging, "the application has no object of it: it is to be made anew"
-			behind = append(behind, string(v.name(s)))
-		}
-		if st.Pending > 0 && st.State == StateConverged {
-			st.State, st.Reason = StateConverging, fmt.Sprintf("%d of %d operations not applied", st.Pending, total)
-			if s == v.self {
-				st.Reason = cmp.Or(v.lastError(), st.Reason)
-			}
-			if w := v.waitsAt(s); w != nil {
-				st.Reason = w.Reason
-				if w.State == QueuePaused {
-					st.State = StateDegraded
-				}
-			}
-			if held > 0 {
-				st.Reason = fmt.Sprintf("%d operations are held back: what they build on is not here, or the catalog has no such operation", held)
-			}
-			behind = append(behind, string(v.name(s)))
-		}
-		st.Held = v.replicas[s].Held.waits()
-		if st.State == StateConverged || st.State == StateConverging {
-			switch {
-			case st.Paused != nil:
-				st.Reason = st.Paused.String()
-			case st.Held:
-				st.Reason = unconfirmed(v.name(s))
-			}
-		}
-		if st.Reason != "" && (st.State != StateConverging || st.Paused != nil || st.Held) {
-			reasons = append(reasons, fmt.Sprintf("%s: %s", v.name(s), st.Reason))
-		}
-		row.State = worstResource(row.State, st.State)
-		row.Sites[s] = st
-	}
-	row.Pending = row.Sites[v.self].Pending > 0 || Next(v.history, v.standing()).Kind != StepNothing
-	switch {
-	case row.State == StateConverged && !exists:
-		row.State = StateDeleted
-	case row.State == StateConverging:
-		row.Reason = strings.Join(append([]string{"waiting for " + strings.Join(behind, ", ")}, reasons...), "; ")
-		if held > 0 {
-			row.Reason = row.Sites[v.self].Reason
-		}
-	default:
-		row.Reason = strings.Join(reasons, "; ")
-	}
-	return row
-}
-
-// lastError says why this site has not applied what is pending, when it has tried.
-func (v *view) lastError() string {
-	for _, o := range v.history.ordered {
-		if a := v.attempts[o.ID]; a != nil && a.err != "" && !v.settled(v.self, o) {
-			return fmt.Sprintf("%s tried %d times: %s", o.Type, a.count, a.err)
-		}
-	}
-	return ""
-}
-
-var resourceRank = map[State]int{StateConverged: 0, StateConverging: 1, StateDegraded: 2, StateConflict: 3}
-
-func worstResource(a, b State) State {
-	if resourceRank[b] > resourceRank[a] {
-		return b
-	}
-	return a
 }

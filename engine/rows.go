@@ -75,9 +75,10 @@ type ResourceRow struct {
 	Kind          KindName
 	Collaboration string
 	// Local is this site's identifier of it; empty when it has no replica here (yet, or any more).
-	Local     LocalID
-	State     State
-	Reason    string // why the state is what it is, for people; empty when there is nothing to say
+	Local LocalID
+	State State
+	// Reason says for people why the state is what it is; empty when there is nothing to say.
+	Reason    string
 	CreatedAt time.Time
 	UpdatedAt time.Time
 	Sites     map[SiteID]ReplicaStatus
@@ -102,6 +103,10 @@ type ReplicaStatus struct {
 	// Unmade says that the application has no object, though it is to have one.
 	Unmade bool `json:"unmade,omitempty"`
 	Held   bool `json:"held,omitempty"` // a deletion waits there to be confirmed
+	// Drifted says that its application shows something else than the others, or than it did, and that no operation
+	// brought that about. Mismatch says that two agents fold the same operations differently.
+	Drifted  bool `json:"drifted,omitempty"`
+	Mismatch bool `json:"mismatch,omitempty"`
 }
 
 // OperationRow is the index entry of an operation.

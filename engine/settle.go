@@ -126,6 +126,7 @@ func (s *Site) settle(ctx context.Context, r *resource, c *crossing) (again bool
 			return false, s.ask(ctx, c)
 		}
 	}
+	defer r.crossing()()
 	reply, err := s.call(ctx, k, o, local, c.Credentials, s.firstKey(o))
 	ctx = context.WithoutCancel(ctx)
 	switch judge(o.Type, reply, err) {

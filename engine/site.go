@@ -44,6 +44,9 @@ type Config struct {
 	RetryMin, RetryMax time.Duration
 	// Deletions bound what a site that comes back deletes unconfirmed.
 	Deletions DeletionLimits
+	// LookAfter is how long after the last operation the site looks at what its application shows of a resource (250 ms),
+	// LookEvery how often it looks at every resource besides (1 h).
+	LookAfter, LookEvery time.Duration
 }
 
 // Site is the engine of one site: it accepts operations, merges those of others and brings its application to what
@@ -70,6 +73,8 @@ type Site struct {
 	// unsure holds the operations that were sent without a certain answer, by themselves or in a correction; resumed holds
 	// the documents of which an earlier process may have sent any that is not settled.
 	unsure, resumed sync.Map // of OperationID and of DocumentID to true
+	// swept is where the slow look at all resources has come to; owned by the one job that it is.
+	swept string
 	// replicated and translated tell, by kind, whether any resource is replicated here, and whether any has another
 	// identifier here than its meta-identifier. They only ever become true.
 	replicated, translated map[kindKey]*atomic.Bool
@@ -89,8 +94,10 @@ func New(ctx context.Context, cfg Config) (*Site, error) {
 	cfg.CallTimeout = orDefault(cfg.CallTimeout, 30*time.Second)
 	cfg.RetryMin = orDefault(cfg.RetryMin, 200*time.Millisecond)
 	cfg.RetryMax = orDefault(cfg.RetryMax, 30*time.Second)
+	cfg.LookAfter = orDefault(cfg.LookAfter, 250*time.Millisecond)
+	cfg.LookEvery = orDefault(cfg.LookEvery, time.Hour)
 	s := &Site{
-		cfg: cfg, kinds: map[kindKey]*Kind{}, registry: newRegistry(cfg.Cache), queue: newQueue(cfg.Now),
+		cfg: cfg, kinds: map[kindKey]*Kind{}, registry: newRegistry(cfg.Cache), queue: newQueue(cfg.Now, max(1, cfg.Workers/4)),
 		gates: map[ServiceName]*gate{}, lanes: newLanes(cfg.Workers),
 		deletions:  newDeletions(cfg.Deletions),
 		replicated: map[kindKey]*atomic.Bool{}, translated: map[kindKey]*atomic.Bool{},
@@ -188,6 +195,7 @@ func (s *Site) takeUp(ctx context.Context) error {
 	for _, k := range kept {
 		s.queue.add(job{kept: k.Operation}, 0)
 	}
+	s.queue.add(job{sweep: true}, 0)
 	return nil
 }
 
@@ -224,7 +232,13 @@ func (s *Site) Due() (time.Time, bool) { return s.queue.next() }
 func (s *Site) do(ctx context.Context, j job) {
 	var again bool
 	var err error
+	delay := s.backoff
 	switch {
+	case j.look != "":
+		again, err = s.look(ctx, j.look)
+		delay = s.lookAgain
+	case j.sweep:
+		err = s.sweep(ctx)
 	case j.document != "":
 		again, err = s.bringUpToDate(ctx, j.document)
 	case j.intent != "":
@@ -235,10 +249,10 @@ func (s *Site) do(ctx context.Context, j job) {
 		again, err = s.deliver(ctx, j.kept)
 	}
 	if err != nil && ctx.Err() == nil && !errors.Is(err, ErrNotFound) {
-		s.cfg.Log.Error("work", "resource", j.document, "operation", string(j.intent+j.kept), "err", err)
+		s.cfg.Log.Error("work", "resource", j.document+j.look, "operation", string(j.intent+j.kept), "err", err)
 		again = true
 	}
-	s.queue.done(j, again, s.backoff)
+	s.queue.done(j, again, delay)
 }
 
 // backoff grows by half with each try and is spread by a fifth, so that sites do not come back all at once.

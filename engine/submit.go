@@ -283,6 +283,7 @@ func (s *Site) cross(ctx context.Context, res *resource, k *Kind, c *crossing, b
 	if err := s.declare(ctx, c); err != nil {
 		return Answer{}, err
 	}
+	defer res.crossing()()
 	reply, err := s.call(ctx, k, o, local, c.Credentials, s.firstKey(o))
 	ctx = context.WithoutCancel(ctx) // what came of it is recorded, whether or not the client still waits
 	switch judge(o.Type, reply, err) {
@@ -295,6 +296,9 @@ func (s *Site) cross(ctx context.Context, res *resource, k *Kind, c *crossing, b
 		}
 		return Answer{}, s.unsettled(o, err, fmt.Sprintf("the application's service %s gave no certain answer (%s)", k.Service, tell(reply, err)))
 	default: // nothing has happened
+		if res != nil && isGone(reply, err) {
+			s.queue.add(job{look: res.id}, 0)
+		}
 		if err := s.close(ctx, o.ID); err != nil {
 			return Answer{}, s.unsettled(o, err, "this site could not record that the application has not done it")
 		}

@@ -113,6 +113,7 @@ func (a *Agent) open(ctx context.Context) (err error) {
 		NewID:     func() string { return uuid.Must(uuid.NewV7()).String() },
 		Random:    func(b []byte) { rand.Read(b) },
 		Deletions: engine.DeletionLimits(cfg.Limits.Deletions),
+		LookAfter: cfg.Looks.After, LookEvery: cfg.Looks.Every,
 	})
 	if err != nil {
 		return err

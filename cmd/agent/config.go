@@ -27,6 +27,7 @@ type Config struct {
 	// Required.
 	Services map[engine.ServiceName]Service
 	Limits   Limits
+	Looks    Looks
 	Log      Log
 
 	// places are where the file has what Check looks at, for its report.
@@ -126,6 +127,17 @@ type Deletions struct {
 	Window time.Duration
 }
 
+// Looks [looks] say when the agent reads what the application shows of a replicated resource, to compare it with what the
+// other sites show. A resource counts as converged when all show the same.
+type Looks struct {
+	// After [looks.after] is how long after the last operation on a resource. An application that goes on changing a
+	// resource by itself for a while wants more. Default 250ms.
+	After time.Duration
+	// Every [looks.every] is how often each resource is looked at besides, so that what somebody changed behind the
+	// agent is seen. Default 1h.
+	Every time.Duration
+}
+
 // Log [log] is what the agent writes to standard error.
 type Log struct {
 	// Level [log.level] is debug, info, warn or error. Default info.
@@ -165,6 +177,7 @@ func defaults() Config {
 		Services: map[engine.ServiceName]Service{},
 		Limits: Limits{Body: 5 << 30, AnswerTimeout: time.Minute, AskTimeout: 5 * time.Second,
 			Deletions: Deletions{Late: time.Minute, Number: 100, Share: 0.2, Window: time.Hour}},
+		Looks:  Looks{After: 250 * time.Millisecond, Every: time.Hour},
 		places: places{services: map[engine.ServiceName]place{}},
 	}
 }

@@ -65,6 +65,15 @@ func (r *configReader) read(v strictyaml.Value) {
 	}
 	limits.Done()
 
+	looks := m.Optional("looks").Mapping("configuration of looks")
+	if v := looks.Optional("after"); v.Present() {
+		r.config.Looks.After = v.Duration()
+	}
+	if v := looks.Optional("every"); v.Present() {
+		r.config.Looks.Every = v.Duration()
+	}
+	looks.Done()
+
 	log := m.Optional("log").Mapping("configuration of the log")
 	if v := log.Optional("level"); v.Present() {
 		r.config.Log.Level = levels[v.Choice("debug", "info", "warn", "error")]

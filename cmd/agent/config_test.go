@@ -58,7 +58,8 @@ func TestConfigDefaults(t *testing.T) {
 		Services: c.Services,
 		Limits: Limits{Body: 5 << 30, AnswerTimeout: time.Minute, AskTimeout: 5 * time.Second,
 			Deletions: Deletions{Late: time.Minute, Number: 100, Share: 0.2, Window: time.Hour}},
-		Log: Log{Level: slog.LevelInfo},
+		Looks: Looks{After: 250 * time.Millisecond, Every: time.Hour},
+		Log:   Log{Level: slog.LevelInfo},
 	}
 	if !reflect.DeepEqual(c, want) {
 		t.Errorf("got  %+v\nwant %+v", c, want)
@@ -92,6 +93,7 @@ services:
     upstream_tls: {insecure_skip_verify: true}
     credentials: {header: X-Auth-Token, value_file: ./token}
 limits: {body: 64KiB, answer_timeout: 1m30s, ask_timeout: 500ms, deletions: {late: 10m, number: 5, share: 2.5%, window: 2h}}
+looks: {after: 2s, every: 10m}
 log: {level: debug, format: json}
 `})
 	c, err := Load(filepath.Join(folder, "c.yaml"))
@@ -117,8 +119,9 @@ log: {level: debug, format: json}
 	if servers := c.Services["servers"]; !servers.UpstreamTLS.InsecureSkipVerify || servers.TLS != nil {
 		t.Errorf("servers is %+v", servers)
 	}
-	if c.Limits != (Limits{65536, 90 * time.Second, 500 * time.Millisecond, Deletions{10 * time.Minute, 5, 0.025, 2 * time.Hour}}) || c.Log != (Log{slog.LevelDebug, true}) {
-		t.Errorf("got %+v and %+v", c.Limits, c.Log)
+	if c.Limits != (Limits{65536, 90 * time.Second, 500 * time.Millisecond, Deletions{10 * time.Minute, 5, 0.025, 2 * time.Hour}}) || c.Log != (Log{slog.LevelDebug, true}) ||
+		c.Looks != (Looks{2 * time.Second, 10 * time.Minute}) {
+		t.Errorf("got %+v, %+v and %+v", c.Limits, c.Log, c.Looks)
 	}
 	if header, value, err := c.Services["images"].Credentials.Read(); header != "Authorization" || value != "Bearer s3cret" || err != nil {
 		t.Errorf("the credentials of images are %q %q %v", header, value, err)

@@ -105,6 +105,7 @@ func startFake() *fakeAgent {
 			"reason": "waiting for nantes; nantes: paused from paris: " + q.Reason, "created_at": before(90 * time.Second), "sites": m{
 				"paris": m{"local_id": "7", "state": "converged", "applied": 3, "pending": 0, "reason": ""}, q.Site: paused}})
 	})
+	mux.HandleFunc("POST /api/v1/resources/{id}/check", func(w http.ResponseWriter, r *http.Request) { a.one(w, r, a.resources) })
 	mux.HandleFunc("POST /api/v1/resources/{id}/resume", func(w http.ResponseWriter, r *http.Request) { a.one(w, r, a.resources) })
 	mux.HandleFunc("GET /api/v1/operations", func(w http.ResponseWriter, r *http.Request) {
 		a.page(w, r, a.operations, func(v map[string]any) bool { return r.FormValue("state") == "" || v["state"] == r.FormValue("state") })

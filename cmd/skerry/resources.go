@@ -63,10 +63,11 @@ func (r replica) remark() string {
 }
 
 type resourcesCommand struct {
-	List   resourcesList `cmd:"" default:"withargs" help:"List resources, newest first (the default)."`
-	Show   resourcesShow `cmd:"" help:"Show one resource, site by site."`
-	Pause  pauseCommand  `cmd:"" help:"Let a site leave its replica as it is, until it is resumed."`
-	Resume resumeCommand `cmd:"" help:"End a pause: the site applies what has waited."`
+	List   resourcesList  `cmd:"" default:"withargs" help:"List resources, newest first (the default)."`
+	Show   resourcesShow  `cmd:"" help:"Show one resource, site by site."`
+	Pause  pauseCommand   `cmd:"" help:"Let a site leave its replica as it is, until it is resumed."`
+	Check  resourcesCheck `cmd:"" help:"Have all sites look at what their applications show."`
+	Resume resumeCommand  `cmd:"" help:"End a pause: the site applies what has waited."`
 }
 
 func (resourcesCommand) Help() string { return resourcesList{}.Help() }

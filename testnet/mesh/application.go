@@ -44,11 +44,13 @@ type Application struct {
 	created  []any          // what the creates said in "made"
 	answers  map[string]engine.Reply
 	faults   []Fault
-	always   Fault          // what every request meets, reads too, once the ordered faults are over; 0: nothing
-	requests map[string]int // what was done, by method
-	refused  map[string]int // objects that may not be changed, and the status that is answered
-	tried    int            // requests that could have met a fault
-	held     *hold          // nil: requests are answered at once
+	always   Fault                  // what every request meets, reads too, once the ordered faults are over; 0: nothing
+	requests map[string]int         // what was done, by method
+	refused  map[string]int         // objects that may not be changed, and the status that is answered
+	tried    int                    // requests that could have met a fault
+	held     *hold                  // nil: requests are answered at once
+	habit    func(o map[string]any) // what the application makes of an object that it is given; nil: nothing
+	blind    bool                   // reads are answered with 503
 }
 
 // hold keeps requests that change something waiting.
@@ -175,6 +177,27 @@ func (a *Application) Put(id string, o map[string]any) {
 	a.objects[id] = o
 }
 
+// Change changes an object behind the agent's back.
+func (a *Application) Change(id, name string, value any) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.objects[id][name] = value
+}
+
+// Habit has the application make something of its own of every object that it is given.
+func (a *Application) Habit(f func(o map[string]any)) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.habit = f
+}
+
+// Blind has the application answer reads with 503, or ends that.
+func (a *Application) Blind(blind bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.blind = blind
+}
+
 // Do implements engine.Application.
 func (a *Application) Do(_ context.Context, c engine.Call) (engine.Reply, error) {
 	if c.Method != http.MethodGet {
@@ -182,6 +205,9 @@ func (a *Application) Do(_ context.Context, c engine.Call) (engine.Reply, error)
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if c.Method == http.MethodGet && a.blind {
+		return engine.Reply{Status: http.StatusServiceUnavailable}, nil
+	}
 	if c.Method == http.MethodGet && a.always == 0 {
 		return a.do(c), nil
 	}
@@ -212,6 +238,11 @@ func (a *Application) Do(_ context.Context, c engine.Call) (engine.Reply, error)
 		return engine.Reply{Status: http.StatusUnprocessableEntity}, nil
 	}
 	r := a.do(c)
+	if a.habit != nil {
+		for _, o := range a.objects {
+			a.habit(o)
+		}
+	}
 	a.requests[c.Method]++
 	a.answers[c.Key] = r
 	if fault == DoesAndFails {

@@ -125,8 +125,9 @@ func TestARefusedChangeIsDroppedOrDone(t *testing.T) {
 		a, op := refused(t, m, `{"size":1}`)
 		at, want := nantes, engine.StateRejected
 		switch action {
-		case engine.ActionDone:
+		case engine.ActionDone: // somebody has set it by hand
 			want = engine.StateApplied
+			nantes.App.Change(local(t, nantes), "size", 1)
 		case engine.ActionDismiss: // said at any site that has it
 			at = paris
 		}

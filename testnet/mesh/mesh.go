@@ -131,7 +131,7 @@ func (s *Site) open(ctx context.Context) error {
 		Deletions: s.deletions,
 		History:   8, // so that short tests compact
 		// Tests wait for what is retried.
-		RetryMin: 5 * time.Millisecond, RetryMax: 50 * time.Millisecond,
+		RetryMin: 5 * time.Millisecond, RetryMax: 50 * time.Millisecond, LookAfter: 5 * time.Millisecond,
 	})
 	if err != nil {
 		return err

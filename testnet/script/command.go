@@ -52,6 +52,8 @@ func (w *world) command(ctx context.Context, p part) error {
 			w.wait(ctx, d)
 		}
 		return err
+	case "look":
+		return w.look(ctx)
 	case "show":
 		return w.show(ctx)
 	case "cut", "crash", "restart":

@@ -13,6 +13,7 @@ import (
 type described struct {
 	operations []*engine.Operation
 	replicas   map[string]engine.Replica // by who knows of it and whose it is
+	shown      []string                  // the hashes of what applications show, in the order in which they were first told
 }
 
 // describe says what entries of a document tell a site that it has not known, in words; what operations set only where it
@@ -92,8 +93,9 @@ func (d *described) replica(hearer *site, e engine.Entry) string {
 			text += " " + string(o.ID)
 		}
 	}
+	looked := d.looked(e.Key, before.Observed, now.Observed)
 	if text == "" && now.Local == before.Local {
-		return ""
+		return looked
 	}
 	text = e.Key + " settled" + text
 	switch {
@@ -101,6 +103,31 @@ func (d *described) replica(hearer *site, e engine.Entry) string {
 		text += ", nothing there"
 	case now.Local != before.Local:
 		text += ", as " + string(now.Local)
+	}
+	if looked != "" {
+		text += "; " + looked
+	}
+	return text
+}
+
+// looked says what a site has seen at its application: A is one representation, B another.
+func (d *described) looked(site string, before, now *engine.Observed) string {
+	if now == nil || before != nil && before.Hash == now.Hash && before.Unseen == now.Unseen && before.Steady == now.Steady {
+		return ""
+	}
+	shows := string(now.Unseen)
+	if now.Hash != "" {
+		if !slices.Contains(d.shown, now.Hash) {
+			d.shown = append(d.shown, now.Hash)
+		}
+		shows = string(rune('A' + slices.Index(d.shown, now.Hash)))
+	}
+	text := site + " shows " + shows
+	if now.Steady {
+		text += " still"
+	}
+	for _, p := range now.Differs {
+		text += ", " + string(p) + " not as it was set"
 	}
 	return text
 }

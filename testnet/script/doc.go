@@ -33,6 +33,7 @@
 //	                                merge; or the next hearing of what a site says to a request that was handed to it
 //	restart SITE                    its agent starts anew from what is on its disk
 //	wait DURATION                   time passes, and sites do what becomes due
+//	look                            so much time passes that all sites have looked at what their applications show
 //	show                            what each application holds and what each site says of it
 //
 // Operations are numbered in the order in which the trace first names them.

@@ -98,6 +98,7 @@ func (s *site) start(ctx context.Context) (err error) {
 		Documents: hit.Documents(speaker{documents, s}), Store: hit.Store(witness{s.store, s}, s.id), Ledger: s.store,
 		App: hit.Application(s.app), Log: s.world.trace.logs(s), Now: s.now, Vault: vault, Classify: s.glue.Classify,
 		NewID: s.newID, Random: func(b []byte) { _, _ = random.Read(b) }, // it never fails
+		LookAfter: lookAfter, LookEvery: 1000 * time.Hour,
 	})
 	if err != nil {
 		return err

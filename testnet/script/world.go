@@ -179,3 +179,17 @@ func (w *world) wait(ctx context.Context, d time.Duration) {
 		}
 	}
 }
+
+// lookAfter is so long that sites look at what their applications show only when a script says "look".
+const lookAfter = 10 * time.Minute
+
+// look lets so much time pass that every site looks at what its application shows, and looks again where sites differ.
+func (w *world) look(ctx context.Context) error {
+	for _, d := range []time.Duration{lookAfter, 5 * lookAfter, 10 * lookAfter} {
+		w.now = w.now.Add(d)
+		if err := w.deliver(ctx, nil, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}

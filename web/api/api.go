@@ -65,6 +65,8 @@ type Operator interface {
 	// shares with the site with, or by.
 	Preview(ctx context.Context, with engine.SiteID, limit int) (engine.Preview, error)
 	Confirm(ctx context.Context, by engine.SiteID) (int, error)
+	// Check has all sites look at what their applications show.
+	Check(ctx context.Context, id engine.DocumentID) error
 	Retry(ctx context.Context, id engine.OperationID) error
 	Done(ctx context.Context, id engine.OperationID) error
 	Drop(ctx context.Context, id engine.OperationID) error

@@ -32,6 +32,8 @@ type Replica struct {
 	Applied int    `json:"applied"`
 	Pending int    `json:"pending"`
 	Reason  string `json:"reason"`
+	// Drifted says that its application shows something else than the others, or than it did, and no operation did that.
+	Drifted bool   `json:"drifted"`
 	Paused  *Pause `json:"paused"` // nil: it is not
 	Held    bool   `json:"held"`   // a deletion waits there to be confirmed
 }
@@ -223,7 +225,7 @@ func (n names) resource(r engine.ResourceRow) Resource {
 		CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, document: r.Document,
 	}
 	for id, s := range r.Sites {
-		v.Sites[n.of(id)] = Replica{string(s.Local), string(s.State), s.Applied, s.Pending, s.Reason, pauseOf(s.Paused), s.Held}
+		v.Sites[n.of(id)] = Replica{string(s.Local), string(s.State), s.Applied, s.Pending, s.Reason, s.Drifted, pauseOf(s.Paused), s.Held}
 	}
 	return v
 }

@@ -27,6 +27,7 @@ func (a *API) Mount(e *echo.Echo) {
 	g.GET("/resources", a.getResources)
 	g.GET("/resources/:id", a.getResource)
 	g.GET("/resources/:id/replicas", a.getReplicas)
+	g.POST("/resources/:id/check", a.postCheck)
 	a.mountRouted(g)
 	g.GET("/operations", a.getOperations)
 	g.POST("/operations", a.postOperation)

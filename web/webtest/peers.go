@@ -22,6 +22,24 @@ func (s *Site) Resume(_ context.Context, id engine.DocumentID) error {
 	return s.setPause("Resume", id, s.self, nil)
 }
 
+// Check implements api.Operator.
+func (s *Site) Check(_ context.Context, id engine.DocumentID) error {
+	if err := s.fault("Check"); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.checked = append(s.checked, id)
+	return nil
+}
+
+// Checked lists the documents that were to be looked at.
+func (s *Site) Checked() []engine.DocumentID {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.checked)
+}
+
 func (s *Site) setPause(method string, id engine.DocumentID, at engine.SiteID, p *engine.Pause) error {
 	if err := s.fault(method); err != nil {
 		return err

@@ -35,6 +35,7 @@ type Site struct {
 	status      map[engine.SiteID]engine.SiteStatus
 	invitations []engine.Invitation
 	resources   []engine.ResourceRow // newest first
+	checked     []engine.DocumentID
 	operations  []engine.OperationRow
 	events      []engine.Event
 	seq         uint64

@@ -1,0 +1,43 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+)
+
+type resourcesCheck struct {
+	ID      string `arg:"" help:"Its identifier: the one for all sites, or this site's own."`
+	Service string `placeholder:"NAME" help:"Its service, where the identifier alone means several."`
+	Kind    string `placeholder:"NAME" help:"Its kind, likewise."`
+}
+
+func (resourcesCheck) Help() string {
+	return `Every site reads what its application shows of the resource, as it does by itself after each change and once
+in a while. What somebody changed behind the agents is told by "skerry resources show" a moment later.
+
+Examples:
+
+    skerry resources check debian
+    skerry resources check 7 --service servers`
+}
+
+func (c *resourcesCheck) Run(ctx context.Context, p *program) error {
+	address, err := url.Parse(resourceAddress(c.ID, c.Service, c.Kind))
+	if err != nil {
+		return err
+	}
+	b, err := p.api.post(ctx, address.JoinPath("check").String(), nil)
+	if err != nil {
+		return err
+	}
+	if p.json {
+		return p.printJSON(b)
+	}
+	r, err := decode[resource](b)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(p.out, "the sites look at %s %s\n", r.Kind, r.ID)
+	return nil
+}

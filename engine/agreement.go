@@ -1,0 +1,166 @@
+package engine
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// quiet reports whether everything known is settled at site s and there is an object, so that what its application shows can
+// be compared.
+func (v *view) quiet(s SiteID) bool {
+	return v.replicas[s].Local != "" && !slices.ContainsFunc(v.history.ordered, func(o *Operation) bool { return !v.settled(s, o) })
+}
+
+// looked lists the sites that are quiet and have said what their application shows of the resource, sorted.
+func (v *view) looked() []SiteID {
+	var sites []SiteID
+	for _, s := range slices.Sorted(slices.Values(v.about.Placement)) {
+		if v.replicas[s].Observed != nil && v.quiet(s) {
+			sites = append(sites, s)
+		}
+	}
+	return sites
+}
+
+// agree reports whether the applications of sites show the same object.
+func (v *view) agree(sites []SiteID) bool {
+	for _, s := range sites {
+		if o := v.replicas[s].Observed; o.Unseen == UnseenGone || o.shows() != v.replicas[sites[0]].Observed.shows() {
+			return false
+		}
+	}
+	return true
+}
+
+// agreesWith reports whether all other sites that have looked show what this one has seen now.
+func (v *view) agreesWith(now *Observed) bool {
+	return now.Unseen != UnseenGone && !slices.ContainsFunc(v.looked(), func(s SiteID) bool {
+		return s != v.self && v.replicas[s].Observed.shows() != now.shows()
+	})
+}
+
+// reference is the site of those that the others are compared with: its application shows what was set, and nobody has
+// changed it there; of several, one that shows what most show.
+func (v *view) reference(sites []SiteID) SiteID {
+	alike := map[string]int{}
+	for _, s := range sites {
+		alike[v.replicas[s].Observed.shows()]++
+	}
+	rank := func(s SiteID) int {
+		o := v.replicas[s].Observed
+		r := alike[o.shows()]
+		if o.Unseen != UnseenGone {
+			r += len(sites) + 1
+		}
+		if o.Was == "" {
+			r += 2 * (len(sites) + 1)
+		}
+		if len(o.Differs) == 0 {
+			r += 4 * (len(sites) + 1)
+		}
+		return r
+	}
+	best := sites[0]
+	for _, s := range sites[1:] {
+		if rank(s) > rank(best) {
+			best = s
+		}
+	}
+	return best
+}
+
+// compare adds to the states of the sites what their applications show: converged is a site that shows what the others do.
+// What sites disagree on counts as under way until all have looked twice, because an application may take a moment to get
+// where it was sent. Where somebody has accepted that a site differs, it may.
+func (v *view) compare(sites map[SiteID]ReplicaStatus, conflicts []Conflict) {
+	put := func(s SiteID, state State, drifted bool, reason string) {
+		st := sites[s]
+		switch {
+		case resourceRank[state] > resourceRank[st.State] || st.Reason == "":
+			st.State, st.Reason = worstResource(st.State, state), reason
+		case state == st.State:
+			st.Reason += "; " + reason
+		}
+		st.Drifted = drifted
+		sites[s] = st
+	}
+	for _, s := range v.about.Placement {
+		switch o := v.replicas[s].Observed; {
+		case !v.quiet(s):
+		case o == nil:
+			reason := "not looked at yet"
+			if s == v.self && v.unseen != "" {
+				reason += ": " + v.unseen
+			}
+			put(s, StateConverging, false, reason)
+		case o.Unseen == UnseenOpaque:
+			put(s, StateConverged, false, "not compared: its representation is not JSON")
+		case o.Unseen == UnseenUnreadable:
+			put(s, StateConverged, false, "not compared: the application does not let it be read")
+		}
+	}
+	looked := v.looked()
+	if len(looked) == 0 {
+		return
+	}
+	if !v.agree(looked) {
+		reference := v.reference(looked)
+		model := v.replicas[reference].Observed
+		for _, s := range looked {
+			o := v.replicas[s].Observed
+			accepted := slices.ContainsFunc(conflicts, func(c Conflict) bool { return c.Site == s && !c.Open() })
+			if accepted || o.Unseen != UnseenGone && o.shows() == model.shows() {
+				continue
+			}
+			alone := o.Unseen == UnseenGone || o.Was != ""
+			if o.Steady && (alone || model.Steady) {
+				put(s, StateDegraded, true, v.drift(o, reference, s))
+			} else {
+				put(s, StateConverging, false, v.drift(o, reference, s)+"; it is looked at again")
+			}
+		}
+	}
+	v.compareFolds(looked, sites)
+}
+
+// drift says in words how what a site shows is not what it should be.
+func (v *view) drift(o *Observed, reference, s SiteID) string {
+	how := "shows something else"
+	switch {
+	case o.Unseen == UnseenGone:
+		return "the object is gone from the application, though no operation deleted it"
+	case o.Unseen != "":
+		how = "shows nothing that can be compared"
+	case len(o.Differs) > 0:
+		paths := make([]string, len(o.Differs))
+		for i, p := range o.Differs {
+			paths[i] = string(p)
+		}
+		how = "shows another " + strings.Join(paths, ", ") + " than was set"
+	}
+	if reference != s {
+		how += fmt.Sprintf(", unlike %s", v.name(reference))
+	}
+	if o.Was != "" {
+		how = "changed behind the agent: " + how
+	}
+	return how
+}
+
+// compareFolds looks for our own defect: two sites that have settled the same operations and fold them differently.
+func (v *view) compareFolds(looked []SiteID, sites map[SiteID]ReplicaStatus) {
+	for _, s := range looked {
+		for _, other := range looked {
+			a, b := v.replicas[s], v.replicas[other]
+			if a.Observed.Fold == b.Observed.Fold || !maps.Equal(a.Settled, b.Settled) {
+				continue
+			}
+			st := sites[s]
+			st.State, st.Mismatch = worstResource(st.State, StateDegraded), true
+			st.Reason = fmt.Sprintf("the same operations amount to something else here than at %s: a defect of the agent, please report it", v.name(other))
+			sites[s] = st
+		}
+	}
+}
