@@ -218,6 +218,7 @@ func (s *Site) run(ctx context.Context, r *resource, k *Kind, o *Operation, loca
 	if err != nil {
 		return false, err
 	}
+	s.doubt(step.Operations...)
 	reply, err := s.call(ctx, k, o, local, nil, key)
 	ctx = context.WithoutCancel(ctx) // what came of it is recorded, also when the agent stops
 	alone := s.heard(ctx, k.Service, r.id, reply, err, true)
@@ -229,7 +230,6 @@ func (s *Site) run(ctx context.Context, r *resource, k *Kind, o *Operation, loca
 		}
 		return false, err
 	case verdictUnknown:
-		s.doubt(step.Operations...)
 		if o.Type == TypeCreate {
 			s.opened.Store(o.ID, (*Reply)(nil)) // no delete may pass it over
 		}

@@ -38,6 +38,7 @@ func (s *Site) correct(ctx context.Context, r *resource, k *Kind, step Step, loc
 		if err != nil {
 			return false, s.failAll(ctx, r, step, Outcome{State: StateRejected, Error: err.Error()})
 		}
+		s.doubt(step.Operations...)
 		bounded, cancel := context.WithTimeout(ctx, s.cfg.CallTimeout)
 		reply, err = s.cfg.App.Do(bounded, call)
 		cancel()
@@ -45,10 +46,7 @@ func (s *Site) correct(ctx context.Context, r *resource, k *Kind, step Step, loc
 		switch judge(TypeReplace, reply, err) {
 		case verdictDone:
 			return false, s.succeedAll(context.WithoutCancel(ctx), r, step, reply, local)
-		case verdictUnknown:
-			s.doubt(step.Operations...)
-			return true, s.later(ctx, r, first, reply, err, alone)
-		case verdictUnsent, verdictLater, verdictDenied:
+		case verdictUnknown, verdictUnsent, verdictLater, verdictDenied:
 			return true, s.later(ctx, r, first, reply, err, alone)
 		case verdictConflict:
 			if try == 0 {

@@ -5,10 +5,11 @@ import (
 	"slices"
 )
 
-// What has been sent without a certain answer may be there or not. As long as its operations are not settled, no one can
+// What has been sent and is not settled may be there or not. As long as its operations are not settled, no one can
 // tell by what is settled which values the application shows at the paths that they set.
 
-// doubt remembers that the values of ops may have reached the application.
+// doubt remembers, before a request goes out, that the values of ops may reach the application. Also one that is done may be
+// so without a trace, when that cannot be recorded.
 func (s *Site) doubt(ops ...*Operation) {
 	for _, o := range ops {
 		s.unsure.Store(o.ID, true)
