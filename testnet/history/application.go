@@ -69,6 +69,10 @@ func (a *application) serve(c engine.Call, luck int) (engine.Reply, error) {
 		return e.reply, nil
 	}
 	m := a.mood
+	no := m.no
+	if e.times > 0 { // it does not refuse for good what it has done
+		no = 0
+	}
 	for _, bad := range []struct {
 		share int
 		reply engine.Reply
@@ -79,7 +83,7 @@ func (a *application) serve(c engine.Call, luck int) (engine.Reply, error) {
 		{m.fails, engine.Reply{}, errNoAnswer},
 		{m.breaks, engine.Reply{Status: http.StatusInternalServerError}, nil},
 		{m.denies, engine.Reply{Status: http.StatusUnauthorized}, nil},
-		{m.no, engine.Reply{Status: m.what, Body: []byte("no")}, nil},
+		{no, engine.Reply{Status: m.what, Body: []byte("no")}, nil},
 	} {
 		if luck -= bad.share; luck < 0 {
 			return bad.reply, bad.err

@@ -40,6 +40,7 @@ func (w *world) settle() {
 		}
 		w.reconcile()
 		for _, s := range w.sites {
+			w.resume(s)
 			w.operate(s)
 			s.workOff()
 		}

@@ -51,12 +51,14 @@ func (s *site) start() {
 	p := &process{site: s, busy: map[string]bool{}}
 	w.lives++
 	actor := string(s.id) + "." + strconv.Itoa(w.lives)
+	limits := engine.DeletionLimits{Late: 365 * 24 * time.Hour} // nobody is away for so long
+	if w.knobs.holds {
+		limits = engine.DeletionLimits{Late: 10 * time.Second, Number: 1}
+	}
 	var err error
 	p.Site, err = engine.New(w.ctx, engine.Config{
-		History: 8, // so that short histories compact
-		// A year of being away: nobody confirms deletions here.
-		Deletions: engine.DeletionLimits{Late: 365 * 24 * time.Hour},
-		Self:      s.id, Kinds: w.kinds, Documents: memory.NewDocuments(s.id, actor, s.disk, &w.changes), Store: mortal{s.disk, p},
+		History:   []int{2, 8, 1000}[w.Seed%3], // some compact early and often
+		Deletions: limits, Self: s.id, Kinds: w.kinds, Documents: memory.NewDocuments(s.id, actor, s.disk, &w.changes), Store: mortal{s.disk, p},
 		Ledger: s.disk, App: client{p}, Log: w.log.With("site", string(s.name)), Now: s.clock, NewID: w.newID, Random: w.fill,
 		Vault: memory.Vault{}, Classify: w.classify,
 	})

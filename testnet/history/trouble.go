@@ -47,7 +47,7 @@ func (w *world) link(from, to *site, cut bool) {
 // disturb makes a site's agent or application misbehave.
 func (w *world) disturb() {
 	s := w.anySite()
-	switch kind := w.rng.IntN(8); {
+	switch kind := w.rng.IntN(9); {
 	case kind < 2 && w.knobs.deaths:
 		if s.now != nil {
 			s.now.die()
@@ -58,8 +58,11 @@ func (w *world) disturb() {
 		}
 	case kind < 7 && w.knobs.moods:
 		s.app.mood = w.anyMood()
-	case w.knobs.full:
+	case kind == 7 && w.knobs.full:
 		s.full = true
+	case kind == 8 && w.knobs.pauses:
+		w.pause(s)
+		return
 	default:
 		return
 	}
@@ -94,10 +97,42 @@ func (w *world) anyMood() mood {
 	return m
 }
 
+// pause lets a site leave one of its replicas as it is.
+func (w *world) pause(s *site) {
+	rows := s.rows()
+	if s.now == nil || len(rows) == 0 {
+		return
+	}
+	id, p := rows[w.rng.IntN(len(rows))].Document, s.now
+	w.did = true
+	p.enter(func() { s.expect(p.Pause(w.ctx, id, w.anySite().id, "they look into it"), "pause") })
+}
+
+// resume ends what an operator has ordered at a site.
+func (w *world) resume(s *site) {
+	p := s.now
+	if p == nil || p.deep > 0 {
+		return
+	}
+	for _, row := range s.rows() {
+		if row.Sites[s.id].Paused != nil && !p.dead {
+			w.did = true
+			p.enter(func() { s.expect(p.Resume(w.ctx, row.Document), "resume") })
+		}
+	}
+	if w.knobs.holds && !p.dead {
+		p.enter(func() {
+			_, err := p.Confirm(w.ctx, s.id)
+			s.expect(err, "confirm")
+		})
+	}
+}
+
 // calm ends what ails a site.
 func (w *world) calm() {
 	s := w.anySite()
 	s.app.mood, s.full = mood{}, false
+	w.resume(s)
 	if s.now == nil {
 		w.did = true
 		s.start()

@@ -49,6 +49,8 @@ type knobs struct {
 	rejects   bool // applications may refuse for good, so that sites may differ, and say so
 	full      bool
 	skews     bool
+	pauses    bool
+	holds     bool // a site that was away holds deletions above a few
 	whole     bool // clients put whole representations that others may not have seen
 	deletes   bool
 	actions   bool
@@ -173,7 +175,7 @@ func (w *world) draw() {
 	r := w.rng
 	w.knobs = knobs{
 		steps: 20 + r.IntN(150), cuts: w.chance(2), deaths: w.chance(2), moods: w.chance(2), rejects: w.chance(8), full: w.chance(8),
-		skews: w.chance(3), whole: w.chance(3), deletes: w.chance(2), actions: w.chance(2), files: w.chance(4), patches: w.chance(3),
+		skews: w.chance(3), pauses: w.chance(4), holds: w.chance(4), whole: w.chance(3), deletes: w.chance(2), actions: w.chance(2), files: w.chance(4), patches: w.chance(3),
 		fields: 1 + r.IntN(4), resources: 1 + r.IntN(4), loss: []int{0, 0, 3, 20}[r.IntN(4)], again: []int{0, 5}[r.IntN(2)],
 		nested: []int{0, 2, 6}[r.IntN(3)],
 	}

@@ -12,9 +12,12 @@ import (
 
 // Plan is all that happens in one schedule. The same seed and options give the same plan.
 type Plan struct {
-	Seed      uint64
-	Sites     int
-	Skews     []time.Duration // of each site's clock
+	Seed  uint64
+	Sites int
+	Skews []time.Duration // of each site's clock
+	// Apart are two sites that never meet once the schedule begins: what one of them does reaches the other through a third. Both
+	// ways of the link; nil: all meet.
+	Apart     [][2]int
 	Resources []Resource
 	Steps     []Step // by time
 	Lasts     time.Duration
@@ -85,7 +88,7 @@ func (s Step) String() string {
 // String tells the plan line by line.
 func (p Plan) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "seed %d: %d sites, clocks %v\n", p.Seed, p.Sites, p.Skews)
+	fmt.Fprintf(&b, "seed %d: %d sites, clocks %v, apart %v\n", p.Seed, p.Sites, p.Skews, p.Apart)
 	for _, r := range p.Resources {
 		fmt.Fprintf(&b, "%s: %s at %v (whole: %t)\n", r.Tag, r.Kind.Name, r.Placement, r.Whole)
 	}
@@ -106,11 +109,32 @@ func NewPlan(seed uint64, most int) Plan {
 		}
 		p.Skews = append(p.Skews, skew)
 	}
+	if r.IntN(4) == 0 {
+		p.Apart = [][2]int{{0, 1}, {1, 0}}
+	}
+	// In some schedules agents die again and again while an application that ignores Idempotency-Keys works for them.
+	fatal := r.IntN(4) == 0
+	kinds := kinds
+	if fatal {
+		kinds = []*engine.Kind{image, label}
+	}
 	for i := range 2 + r.IntN(10) {
 		p.Resources = append(p.Resources, Resource{
 			Tag: fmt.Sprint("r", i), Kind: kinds[r.IntN(len(kinds))], Whole: r.IntN(3) == 0,
 			Placement: subset(r, p.Sites, 2+r.IntN(p.Sites-1)),
 		})
+	}
+	for i := range p.Resources {
+		if held := p.Resources[i].Placement; p.Apart != nil && slices.Contains(held, 0) && slices.Contains(held, 1) && len(held) == 2 {
+			p.Resources[i].Placement = append(held, 2)
+		}
+	}
+	if fatal {
+		for n := range 4 * p.Sites {
+			p.Steps = append(p.Steps, Step{At: p.moment(r), Kind: StepDoom, Site: n % p.Sites, Count: 1 + r.IntN(3), Request: true, After: r.IntN(3) > 0,
+				Down: time.Duration(r.Int64N(int64(5 * time.Second)))})
+			p.Steps = append(p.Steps, p.request(r, StepStart, r.IntN(len(p.Resources)), p.moment(r)))
+		}
 	}
 	for i := range p.Resources { // most are made early
 		p.Steps = append(p.Steps, p.request(r, StepCreate, i, time.Duration(r.Int64N(int64(p.Lasts)/4))))
@@ -158,12 +182,13 @@ func anyRequest(r *rand.Rand) StepKind {
 
 func (p *Plan) request(r *rand.Rand, kind StepKind, resource int, at time.Duration) Step {
 	res := p.Resources[resource]
-	if kind == StepPut && !res.Whole {
+	// A request for what was deleted waits until every site of the placement has said that it is gone.
+	if kind == StepPut && !res.Whole || kind == StepDelete && p.Apart != nil {
 		kind = StepPatch
 	}
 	s := Step{At: at, Kind: kind, Resource: resource, Site: res.Placement[r.IntN(len(res.Placement))], Field: string(rune('a' + r.IntN(4))),
 		Scoped: r.IntN(2) == 0}
-	if r.IntN(5) == 0 {
+	if r.IntN(5) == 0 && p.Apart == nil {
 		s.Site = r.IntN(p.Sites)
 	}
 	if !slices.Contains(res.Placement, s.Site) || kind == StepCreate {

@@ -89,6 +89,9 @@ func Run(ctx context.Context, p Plan, dir string, log *slog.Logger) (_ Report, e
 	if err := r.gather(ctx); err != nil {
 		return Report{}, err
 	}
+	if r.wires.part(p.Apart); p.Apart != nil {
+		time.Sleep(time.Minute) // what is sent before they notice waits for an answer that never comes
+	}
 	start := time.Now()
 	for _, s := range p.Steps {
 		time.Sleep(s.At - time.Since(start))

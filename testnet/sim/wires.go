@@ -20,14 +20,15 @@ type wires struct {
 	random  *rand.Rand
 	conns   []*simnet.SimConn // by site; nil while its agent is down
 	cut     [][]bool          // from one site to another
+	apart   [][]bool          // the same, for good
 	loss    float64           // share of all packets
 	latency [][]time.Duration
 }
 
 func newWires(n int, random *rand.Rand) *wires {
-	w := &wires{random: random, conns: make([]*simnet.SimConn, n), cut: make([][]bool, n), latency: make([][]time.Duration, n)}
+	w := &wires{random: random, conns: make([]*simnet.SimConn, n), cut: make([][]bool, n), apart: make([][]bool, n), latency: make([][]time.Duration, n)}
 	for i := range n {
-		w.cut[i], w.latency[i] = make([]bool, n), make([]time.Duration, n)
+		w.cut[i], w.apart[i], w.latency[i] = make([]bool, n), make([]bool, n), make([]time.Duration, n)
 	}
 	for i := range n {
 		for j := range i {
@@ -44,6 +45,15 @@ func (w *wires) set(links [][2]int, cut bool) {
 	defer w.mu.Unlock()
 	for _, l := range links {
 		w.cut[l[0]][l[1]] = cut
+	}
+}
+
+// part makes links drop everything until the end, whatever heals.
+func (w *wires) part(links [][2]int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, l := range links {
+		w.apart[l[0]][l[1]] = true
 	}
 }
 
@@ -83,7 +93,7 @@ func (w *wires) RecvPacket(p *simnet.Packet) {
 	time.AfterFunc(late, func() {
 		w.mu.Lock()
 		c := w.conns[to]
-		if w.cut[from][to] {
+		if w.cut[from][to] || w.apart[from][to] {
 			c = nil
 		}
 		w.mu.Unlock()
