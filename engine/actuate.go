@@ -72,7 +72,27 @@ func (s *Site) steps(ctx context.Context, r *resource) (again bool, err error) {
 			r.mu.Unlock()
 			return false, nil
 		}
+		if v.part(s.cfg.Self) == partFormer || v.part(s.cfg.Self) == partNone {
+			r.mu.Unlock()
+			return false, nil
+		}
+		if replica := v.replica(s.cfg.Self); replica.Bare && replica.Local != "" {
+			later, blocked := r.notBefore.After(s.cfg.Now()), v.outcomes[outcomeKey(s.cfg.Self, replica.Joined)].Blocks
+			r.mu.Unlock()
+			if later || blocked {
+				return !blocked, nil
+			}
+			if again, err := s.copyContent(ctx, r); again || err != nil {
+				return again, err
+			}
+			continue
+		}
 		step := Next(v.history, s.standing(v))
+		if v.part(s.cfg.Self) == partLeaving && v.nothingBefore(step) {
+			err := s.leave(ctx, r, v)
+			r.mu.Unlock()
+			return false, err
+		}
 		local, kind := v.local(), v.kind
 		first := (*Operation)(nil)
 		if len(step.Operations) > 0 {

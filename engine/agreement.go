@@ -10,14 +10,14 @@ import (
 // quiet reports whether everything known is settled at site s and there is an object, so that what its application shows can
 // be compared.
 func (v *view) quiet(s SiteID) bool {
-	return v.replicas[s].Local != "" && !slices.ContainsFunc(v.history.ordered, func(o *Operation) bool { return !v.settled(s, o) })
+	return v.holds(s) && v.replica(s).Local != "" && !slices.ContainsFunc(v.history.ordered, func(o *Operation) bool { return !v.settled(s, o) })
 }
 
 // looked lists the sites that are quiet and have said what their application shows of the resource, sorted.
 func (v *view) looked() []SiteID {
 	var sites []SiteID
-	for _, s := range slices.Sorted(slices.Values(v.about.Placement)) {
-		if v.replicas[s].Observed != nil && v.quiet(s) {
+	for _, s := range v.placement().Sites {
+		if v.replica(s).Observed != nil && v.quiet(s) {
 			sites = append(sites, s)
 		}
 	}
@@ -27,7 +27,7 @@ func (v *view) looked() []SiteID {
 // agree reports whether the applications of sites show the same object.
 func (v *view) agree(sites []SiteID) bool {
 	for _, s := range sites {
-		if o := v.replicas[s].Observed; o.Unseen == UnseenGone || o.shows() != v.replicas[sites[0]].Observed.shows() {
+		if o := v.replica(s).Observed; o.Unseen == UnseenGone || o.shows() != v.replica(sites[0]).Observed.shows() {
 			return false
 		}
 	}
@@ -37,7 +37,7 @@ func (v *view) agree(sites []SiteID) bool {
 // agreesWith reports whether all other sites that have looked show what this one has seen now.
 func (v *view) agreesWith(now *Observed) bool {
 	return now.Unseen != UnseenGone && !slices.ContainsFunc(v.looked(), func(s SiteID) bool {
-		return s != v.self && v.replicas[s].Observed.shows() != now.shows()
+		return s != v.self && v.replica(s).Observed.shows() != now.shows()
 	})
 }
 
@@ -46,10 +46,10 @@ func (v *view) agreesWith(now *Observed) bool {
 func (v *view) reference(sites []SiteID) SiteID {
 	alike := map[string]int{}
 	for _, s := range sites {
-		alike[v.replicas[s].Observed.shows()]++
+		alike[v.replica(s).Observed.shows()]++
 	}
 	rank := func(s SiteID) int {
-		o := v.replicas[s].Observed
+		o := v.replica(s).Observed
 		r := alike[o.shows()]
 		if o.Unseen != UnseenGone {
 			r += len(sites) + 1
@@ -86,8 +86,8 @@ func (v *view) compare(sites map[SiteID]ReplicaStatus, conflicts []Conflict) {
 		st.Drifted = drifted
 		sites[s] = st
 	}
-	for _, s := range v.about.Placement {
-		switch o := v.replicas[s].Observed; {
+	for _, s := range v.placement().Sites {
+		switch o := v.replica(s).Observed; {
 		case !v.quiet(s):
 		case o == nil:
 			reason := "not looked at yet"
@@ -107,9 +107,9 @@ func (v *view) compare(sites map[SiteID]ReplicaStatus, conflicts []Conflict) {
 	}
 	if !v.agree(looked) {
 		reference := v.reference(looked)
-		model := v.replicas[reference].Observed
+		model := v.replica(reference).Observed
 		for _, s := range looked {
-			o := v.replicas[s].Observed
+			o := v.replica(s).Observed
 			accepted := slices.ContainsFunc(conflicts, func(c Conflict) bool { return c.Site == s && !c.Open() })
 			if accepted || o.Unseen != UnseenGone && o.shows() == model.shows() {
 				continue
@@ -153,7 +153,7 @@ func (v *view) drift(o *Observed, reference, s SiteID) string {
 func (v *view) compareFolds(looked []SiteID, sites map[SiteID]ReplicaStatus) {
 	for _, s := range looked {
 		for _, other := range looked {
-			a, b := v.replicas[s], v.replicas[other]
+			a, b := v.replica(s), v.replica(other)
 			if a.Observed.Fold == b.Observed.Fold || !maps.Equal(a.Settled, b.Settled) {
 				continue
 			}

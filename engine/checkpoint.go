@@ -21,7 +21,7 @@ type Checkpoint struct {
 	Newest []OperationID `json:"newest"`
 	// Kept are those that are still needed as they are, in order: the living creates, the newest of which holds the whole fold
 	// as its change and in its body, so that the object can be made anew; the last opaque bytes of each path; an action of
-	// unknown effect; those that a site has refused, without what they set.
+	// unknown effect; those that a site has refused, without what they set; those that have changed the placement.
 	Kept []*Operation `json:"kept,omitempty"`
 	// By tells who had set the paths that the newest create holds.
 	By map[Pointer]OperationID `json:"by,omitempty"`
@@ -142,6 +142,13 @@ func (c *Checkpoint) keep(h *History, in, refused func(*Operation) bool) bool {
 	c.Kept = append(c.Kept, stubs[max(0, len(stubs)-maxRefused):]...)
 	if len(creates) == 0 {
 		c.Kept = nil
+	}
+	for _, o := range h.ordered { // where the resource lives follows from all of them
+		if o.Type == TypePlace && in(o) {
+			c.Kept = append(c.Kept, o)
+		}
+	}
+	if len(creates) == 0 {
 		return true
 	}
 	for i, o := range creates {

@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// members are the sites whose operations count and who have to settle those of others.
-func (v *view) members() []SiteID { return v.about.Placement }
+// members are the sites whose operations count and who have to settle those of others. One that was removed may still have
+// something to say.
+func (v *view) members() []SiteID { return v.correspondents() }
 
 // stable is what every member has settled, as a vector. An operation that is not known here comes after all of it: whoever
 // has a member's entry has everything that this member had issued or settled when it wrote the entry, which is checked. Nil
@@ -15,8 +16,8 @@ func (v *view) members() []SiteID { return v.about.Placement }
 func (v *view) stable() map[Line]uint64 {
 	var vectors []map[Line]uint64
 	for _, s := range v.members() {
-		r, ok := v.replicas[s]
-		if !ok {
+		r := v.replica(s)
+		if r.Settled == nil {
 			return nil
 		}
 		for name, n := range r.Settled {
@@ -73,7 +74,7 @@ func (v *view) compacted(s SiteID) int {
 		return 0
 	}
 	for name, n := range base.Seen {
-		if v.replicas[s].Settled[name] < n {
+		if v.replica(s).Settled[name] < n {
 			return 0
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 )
@@ -89,7 +88,7 @@ func (c *Conflict) state() State {
 	case c.Accepted != nil:
 		return StateConverged
 	case c.Kind == ConflictExists, c.Kind == ConflictName, c.Kind == ConflictContested, c.Kind == ConflictUndeclared,
-		c.Kind == ConflictRefused && c.Blocks:
+		c.Kind == ConflictRefused && c.Blocks && c.Type != TypePlace:
 		return StateConflict
 	}
 	return StateDegraded
@@ -129,7 +128,7 @@ func (v *view) conflicts() []Conflict {
 	var list []Conflict
 	living := among(v.history.Living(anyOperation))
 	var fold *Fold
-	for _, s := range slices.Sorted(slices.Values(v.about.Placement)) {
+	for _, s := range v.placement().Sites {
 		for _, o := range v.history.ordered {
 			out, ok := v.outcomes[outcomeKey(s, o.ID)]
 			if !ok || out.conflict() == "" {
@@ -152,7 +151,9 @@ func (v *view) conflicts() []Conflict {
 func (v *view) matters(s SiteID, o *Operation, out Outcome, living func(*Operation) bool, fold *Fold) bool {
 	switch {
 	case o.Type == TypeDelete:
-		return v.replicas[s].Local != ""
+		return v.replica(s).Local != ""
+	case o.Type == TypePlace: // its content could not be copied
+		return fold.Exists
 	case !living(o):
 		return false
 	case out.Blocks || out.State != StateRejected || o.Type == TypeAction || o.Type == TypeCreate || out.Dropped:

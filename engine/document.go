@@ -105,6 +105,8 @@ type Envelope struct {
 	// Joins says to whoever gets it that it belongs to the document's placement, though the document's beginning does not
 	// say so or it has left since.
 	Joins bool `cbor:"4,keyasint,omitempty"`
+	// More says that the sender has more of it than is in here.
+	More bool `cbor:"5,keyasint,omitempty"`
 }
 
 // Summary is what anti-entropy compares of one document: its id and a digest of its heads.

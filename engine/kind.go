@@ -38,6 +38,13 @@ type NamedOperation struct {
 	Repeatable bool
 }
 
+// Content is a pair of requests that read and write what a resource holds beside its representation. Paths have {id} in the
+// identifier's place. A write is absolute: the same once and twice.
+type Content struct {
+	Read          string // the path of a GET
+	Method, Write string // of what puts it in its place
+}
+
 // Kind holds the rules of one kind of resource, as the engine needs them. It is made from the catalog,
 // shared, and never changed after.
 type Kind struct {
@@ -56,6 +63,8 @@ type Kind struct {
 	MergePatch bool
 	// Operations are the requests under an item that the catalog names.
 	Operations []NamedOperation
+	// Content is what a resource holds beside its representation.
+	Content []Content
 	// HonoursKey says that the service answers a repeated Idempotency-Key without running the request again.
 	HonoursKey bool
 }

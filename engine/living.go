@@ -19,7 +19,7 @@ func (h *History) Living(in func(*Operation) bool) []*Operation {
 		}
 	}
 	for _, o := range h.ordered {
-		if o.Type == TypeDelete || !in(o) {
+		if o.Type == TypeDelete || o.Type == TypePlace || !in(o) {
 			continue
 		}
 		if slices.ContainsFunc(creates, func(c *Operation) bool { return c == o || h.Before(c, o) && o.Type != TypeCreate }) {

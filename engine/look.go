@@ -12,7 +12,7 @@ const firm = 4
 
 // unlooked returns after what delay this site is to look at what its application shows, ok false when there is no need.
 func (s *Site) unlooked(v *view) (delay time.Duration, ok bool) {
-	mine := v.replicas[s.cfg.Self]
+	mine := v.replica(s.cfg.Self)
 	switch {
 	case !v.exists() || !v.quiet(s.cfg.Self):
 		return 0, false
@@ -44,7 +44,10 @@ func (s *Site) Check(ctx context.Context, id DocumentID) error {
 	if err != nil {
 		return fmt.Errorf("have a resource looked at: %w", err)
 	}
-	mine := v.replicas[s.cfg.Self]
+	if !v.holds(s.cfg.Self) {
+		return fmt.Errorf("have a resource looked at: %w: this site has no replica", ErrNotFound)
+	}
+	mine := v.replica(s.cfg.Self)
 	mine.Asked = s.cfg.Now()
 	if err := s.write(ctx, r, []Entry{v.replicaAs(mine)}, &Batch{}); err != nil {
 		return err
@@ -92,7 +95,7 @@ func (s *Site) look(ctx context.Context, id DocumentID) (again bool, err error) 
 		r.mu.Unlock()
 		return again, err
 	}
-	now := v.replicas[s.cfg.Self]
+	now := v.replica(s.cfg.Self)
 	r.mu.Unlock()
 	if o := now.Observed; o != nil && o.Unseen == UnseenGone && o.Steady && now.Contended == "" {
 		return true, s.bringBack(ctx, r, kind, local)
@@ -109,7 +112,7 @@ func (s *Site) saw(ctx context.Context, r *resource, reply Reply, err error) (ag
 		return true, s.noteLook(ctx, r, why)
 	}
 	v.unseen = ""
-	mine := v.replicas[s.cfg.Self]
+	mine := v.replica(s.cfg.Self)
 	v.remember(mine.Observed, now, s.cfg.Now().Sub(mine.At) >= firm/2*s.cfg.LookAfter)
 	if contended := v.contention(now, s.cfg.Now()); !now.equal(mine.Observed) || contended != mine.Contended {
 		mine.Observed, mine.Contended, mine.At = now, contended, s.cfg.Now()
@@ -159,7 +162,7 @@ func (v *view) remember(before, now *Observed, later bool) {
 
 // contention is why repairs are to stop, empty while there is no reason. What this site has now seen is not yet in the view.
 func (v *view) contention(now *Observed, at time.Time) string {
-	was := v.replicas[v.self].Contended
+	was := v.replica(v.self).Contended
 	switch {
 	case now.Unseen == UnseenGone:
 		return was

@@ -65,6 +65,11 @@ type Standing struct {
 	// Gone says that the application has no object of the resource, whatever is settled: it vanished, or was never made
 	// here. Where what counts says that it exists, it is made anew.
 	Gone bool
+	// Carried reports whether an operation's effect has come with the content of the object. Nil: none.
+	Carried func(*Operation) bool
+	// Lossy says that the object may be made anew without what undeclared actions have done: that comes in another way, or
+	// somebody has accepted that it does not.
+	Lossy bool
 	// Dropped says that it is gone because a person has decided against it: it is not made anew.
 	Dropped bool
 }
@@ -113,6 +118,9 @@ func Next(h *History, s Standing) Step {
 		doubtful, i = true, d
 	}
 	u := h.ordered[i]
+	if u.Type == TypePlace || s.Carried != nil && s.Carried(u) {
+		return Step{Kind: StepVacuous, Operations: []*Operation{u}}
+	}
 	if u.Type != TypeDelete && !lives(u) && !doubtful {
 		if left := before.restoring(s.withoutAnswer([]*Operation{u})); before.Exists && !left.Empty() {
 			return Step{Kind: StepCorrect, Operations: []*Operation{u}, Correction: left, Void: true}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 )
 
@@ -19,6 +20,7 @@ const (
 	TypeAbsolute Type = "absolute" // PUT of opaque bytes, at an item or below it
 	TypeAction   Type = "action"   // POST below an item, and whatever else changes something
 	TypeDelete   Type = "delete"   // DELETE of an item
+	TypePlace    Type = "place"    // no request: sites are added to the resource's placement or removed from it
 )
 
 // maxOperations is how many operations one document takes from this site; from others it takes twice as many, since several
@@ -42,7 +44,9 @@ type Operation struct {
 	Body   []byte            `json:"body,omitempty"`
 	// Change is what the operation sets; nil for absolute operations, actions and deletes.
 	Change *Change `json:"change,omitempty"`
-	Origin SiteID  `json:"origin"`
+	// Place is what an operation of TypePlace does; nil for all others.
+	Place  *PlacementChange `json:"place,omitempty"`
+	Origin SiteID           `json:"origin"`
 	// Run names the run of the origin's agent: 8 hex digits, new at every start.
 	Run string `json:"run"`
 	// Seq numbers the operations of one line in one document, from 1, without gaps.
@@ -70,6 +74,16 @@ func (o *Operation) Line() Line {
 	return lineOf(o.Origin, o.Run)
 }
 
+// before counts, line by line, the operations that o has seen.
+func (o *Operation) before() map[Line]uint64 {
+	seen := make(map[Line]uint64, len(o.Seen)+1)
+	maps.Copy(seen, o.Seen)
+	if o.Seq > 1 {
+		seen[o.Line()] = o.Seq - 1
+	}
+	return seen
+}
+
 func lineOf(origin SiteID, run string) Line { return Line(string(origin) + "." + run) }
 
 // Key returns the key of the operation in its document.
@@ -94,7 +108,7 @@ func DecodeOperation(key string, b []byte) (*Operation, error) {
 		return nil, fmt.Errorf("decode operation %s: %w", key, err)
 	}
 	switch o.Type {
-	case TypeCreate, TypeReplace, TypeMerge, TypePatch, TypeAbsolute, TypeAction, TypeDelete:
+	case TypeCreate, TypeReplace, TypeMerge, TypePatch, TypeAbsolute, TypeAction, TypeDelete, TypePlace:
 	default:
 		return nil, fmt.Errorf("decode operation %s: unknown type %q", key, o.Type)
 	}
@@ -103,6 +117,8 @@ func DecodeOperation(key string, b []byte) (*Operation, error) {
 		return nil, fmt.Errorf("decode operation %s: it calls itself %s", key, o.Key())
 	case !isRun(o.Run):
 		return nil, fmt.Errorf("decode operation %s: %q names no run", key, o.Run)
+	case (o.Type == TypePlace) != (o.Place != nil):
+		return nil, fmt.Errorf("decode operation %s: a placement change that is none", key)
 	case o.Seq == 0:
 		return nil, fmt.Errorf("decode operation %s: no sequence number", key)
 	case len(o.Body) > MaxInlineBody:

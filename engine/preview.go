@@ -106,7 +106,7 @@ func (s *Site) plannedOf(ctx context.Context, id DocumentID, with SiteID) (Plann
 	if err != nil {
 		return Planned{}, false, err
 	}
-	if !v.holds(with) {
+	if p := v.part(v.self); !v.holds(with) || p == partFormer || p == partNone {
 		return Planned{}, false, nil
 	}
 	step := Next(v.history, s.standing(v))
@@ -141,7 +141,7 @@ func (s *Site) planned(v *view, step Step) Planned {
 
 // waitsFor says what keeps a step from being taken.
 func (s *Site) waitsFor(v *view, step Step) string {
-	mine := v.replicas[v.self]
+	mine := v.replica(v.self)
 	if mine.Paused != nil {
 		return mine.Paused.String()
 	}

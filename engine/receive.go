@@ -28,6 +28,9 @@ func (s *Site) Receive(ctx context.Context, from SiteID, e Envelope) error {
 	if err != nil {
 		return fmt.Errorf("receive document %s from %s: %w", e.Document, from, err)
 	}
+	if v.part(v.self) == partFormer && !e.Joins {
+		return nil // this site has left, and hears nothing of it any more
+	}
 	stored := !first
 	defer func() {
 		if !stored { // a document begins with its first stored change
@@ -39,22 +42,10 @@ func (s *Site) Receive(ctx context.Context, from SiteID, e Envelope) error {
 			"peer", string(from), "operations", v.history.Len())
 		return fmt.Errorf("receive document %s from %s: %w: it has too many operations", e.Document, from, ErrRefused)
 	}
-	if !slices.Contains(v.about.Placement, from) {
-		return fmt.Errorf("receive document %s from %s: %w: the site has no part in it", e.Document, from, ErrRefused)
-	}
-	for _, c := range e.Changes {
-		if !slices.Contains(v.about.Placement, c.Author) {
-			return fmt.Errorf("receive document %s from %s: %w: %s has no part in it", e.Document, from, ErrRefused, c.Author)
-		}
-	}
-	rows, entries, mergeErr := s.cfg.Documents.Merge(ctx, e.Document, e.Changes, func(a SiteID) bool {
-		return slices.Contains(v.about.Placement, a)
-	})
-	if len(rows) > 0 {
-		for _, entry := range entries {
-			s.takeIn(v, entry)
-		}
-		s.watchClock(v, entries)
+	rows, mergeErr := s.merge(ctx, v, from, e)
+	// What is not for this site yet is kept only where the rest of it is to come.
+	outside := v.part(v.self) == partNone && !(e.Joins && e.More)
+	if len(rows) > 0 && (!first || !outside) {
 		if err := s.store(ctx, r, &Batch{Changes: rows}); err != nil {
 			return fmt.Errorf("receive document %s from %s: %w", e.Document, from, err)
 		}
@@ -64,10 +55,34 @@ func (s *Site) Receive(ctx context.Context, from SiteID, e Envelope) error {
 		}
 		s.queue.add(job{document: e.Document}, 0)
 	}
-	if mergeErr != nil {
+	switch {
+	case mergeErr != nil:
 		return fmt.Errorf("receive document %s from %s: %w", e.Document, from, mergeErr)
+	case outside:
+		return fmt.Errorf("receive document %s from %s: %w: this site has no part in it", e.Document, from, ErrRefused)
+	case v.part(from) == partNone:
+		return fmt.Errorf("receive document %s from %s: %w: the site has no part in it", e.Document, from, ErrRefused)
 	}
 	return nil
+}
+
+// merge takes in the changes of an envelope. An operation among them may have added the site that wrote others, so that they
+// are tried again as long as there is somebody new who may write. Of a site that has left only others bring what it had
+// written before.
+func (s *Site) merge(ctx context.Context, v *view, from SiteID, e Envelope) (rows []ChangeRow, err error) {
+	writes := func(a SiteID) bool { return v.writers[a] && (a != from || v.part(a) != partFormer) }
+	for again := true; again; {
+		var more []ChangeRow
+		var entries []Entry
+		more, entries, err = s.cfg.Documents.Merge(ctx, e.Document, e.Changes, writes)
+		rows = append(rows, more...)
+		again = v.learn(entries) && errors.Is(err, ErrRefused)
+		for _, entry := range entries {
+			s.takeIn(v, entry)
+		}
+		s.watchClock(v, entries)
+	}
+	return rows, err
 }
 
 // begin makes a document that another site made first. Nothing of it is on disk before its first changes are.
@@ -77,15 +92,9 @@ func (s *Site) begin(r *resource, e Envelope) (*view, error) {
 		return nil, err
 	}
 	kind := s.kinds[kindKey{about.Service, about.Kind}]
-	switch {
-	case about.Schema != SchemaResource || kind == nil:
-		err = fmt.Errorf("%w: the catalog has no kind %s.%s", ErrRefused, about.Service, about.Kind)
-	case !slices.Contains(about.Placement, s.cfg.Self):
-		err = fmt.Errorf("%w: this site has no part in it", ErrRefused)
-	}
-	if err != nil {
+	if about.Schema != SchemaResource || kind == nil {
 		s.cfg.Documents.Forget(e.Document)
-		return nil, err
+		return nil, fmt.Errorf("%w: the catalog has no kind %s.%s", ErrRefused, about.Service, about.Kind)
 	}
 	r.view = newView(s.cfg.Self, s.name, e.Document, about, e.About, kind)
 	return r.view, nil
@@ -128,16 +137,41 @@ func (s *Site) Missing(ctx context.Context, with SiteID, id DocumentID, have Ver
 	if err != nil {
 		return Envelope{}, false, err
 	}
-	if !s.IsMember(with) || !row.Mesh && !slices.Contains(row.Sites, with) {
+	_, former := row.Former[with]
+	belongs := slices.Contains(row.Sites, with)
+	if !s.IsMember(with) || !row.Mesh && !belongs && !former && !slices.Contains(row.Leaving, with) {
 		return Envelope{}, false, ErrNotFound // whether it exists is not that site's to know
 	}
 	rows, more, err := s.cfg.Ledger.Changes(ctx, id, have, limit)
 	if err != nil {
 		return Envelope{}, false, fmt.Errorf("changes of document %s: %w", id, err)
 	}
-	e := Envelope{Document: id, About: row.About, Changes: make([]SignedChange, len(rows))}
-	for i, c := range rows {
-		e.Changes[i] = c.SignedChange
+	e := Envelope{Document: id, About: row.About, Changes: make([]SignedChange, 0, len(rows)), Joins: belongs}
+	until := Version(nil)
+	if former {
+		if until, err = s.until(ctx, id, with); err != nil {
+			return Envelope{}, false, fmt.Errorf("changes of document %s: %w", id, err)
+		}
 	}
-	return e, more, nil
+	for _, c := range rows {
+		if !former || c.Seq <= until[c.Actor] {
+			e.Changes = append(e.Changes, c.SignedChange)
+		}
+	}
+	e.More = more && len(e.Changes) > 0
+	return e, e.More, nil
+}
+
+// until tells what of a document there is between this site and another one of which one has left.
+func (s *Site) until(ctx context.Context, id DocumentID, with SiteID) (Version, error) {
+	r := s.registry.acquire(id)
+	defer s.registry.release(r)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	v, err := s.open(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	_, until, err := s.cfg.Documents.WrittenAt(ctx, id, MapReplicas, string(v.lastBetween(with)))
+	return until, err
 }

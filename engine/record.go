@@ -34,6 +34,7 @@ func (s *Site) open(ctx context.Context, r *resource) (*view, error) {
 		return nil, fmt.Errorf("open document %s: %w", r.id, err)
 	}
 	v := newView(s.cfg.Self, s.name, r.id, about, row.About, kind)
+	v.learn(entries)
 	for _, e := range entries {
 		s.takeIn(v, e)
 	}
@@ -65,6 +66,9 @@ func (s *Site) takeIn(v *view, e Entry) {
 // admits classifies an operation again: what its origin says must be what this site's catalog says, of the resource of its
 // document and no other, and its headers must be of those that travel.
 func (s *Site) admits(v *view, o *Operation) bool {
+	if o.Type == TypePlace {
+		return o.Method == "" && o.Path == "" && o.Query == "" && len(o.Header) == 0 && len(o.Body) == 0 && o.Change == nil
+	}
 	for name := range o.Header {
 		if !slices.Contains(travelling, http.CanonicalHeaderKey(name)) {
 			return false
@@ -94,13 +98,14 @@ func (s *Site) write(ctx context.Context, r *resource, entries []Entry, b *Batch
 		return fmt.Errorf("write document %s: %w", r.id, err)
 	}
 	b.Changes = append(b.Changes, change)
+	r.view.learn(entries)
 	for _, e := range entries {
 		s.takeIn(r.view, e)
 	}
 	if err := s.store(ctx, r, b); err != nil {
 		return err
 	}
-	s.network.Publish(r.view.about.Placement, Envelope{
+	s.network.Publish(r.view.correspondents(), Envelope{
 		Document: r.id, About: r.view.aboutRaw, Changes: []SignedChange{change.SignedChange},
 	})
 	return nil
@@ -141,7 +146,15 @@ func (s *Site) index(ctx context.Context, r *resource, b *Batch) error {
 	if err != nil {
 		return fmt.Errorf("heads of document %s: %w", r.id, err)
 	}
-	b.Documents = append(b.Documents, DocumentRow{ID: r.id, About: v.aboutRaw, Sites: v.about.Placement, Heads: heads})
+	document, err := s.shownTo(ctx, v)
+	if err != nil {
+		return fmt.Errorf("index of document %s: %w", r.id, err)
+	}
+	document.Heads = heads
+	b.Documents = append(b.Documents, document)
+	if v.part(v.self) == partNone {
+		return nil // what puts this site into the placement is still to come
+	}
 	conflicts := v.conflicts()
 	row := v.row(now, conflicts)
 	if _, wanted := s.unlooked(v); wanted {
@@ -245,12 +258,12 @@ func (s *Site) stamp(v *view, o *Operation) {
 	o.Origin, o.Run = s.cfg.Self, s.runID
 	o.line = lineOf(o.Origin, o.Run)
 	o.Seq = v.history.Last(o.line) + 1
-	o.Seen = maps.Clone(v.replicas[v.self].Settled)
+	o.Seen = maps.Clone(v.replica(v.self).Settled)
 	delete(o.Seen, o.line)
 	o.Time = max(o.Time, s.cfg.Now().UnixMicro())
 	o.Time = max(o.Time, v.history.compactedUntil()+1)
 	for _, p := range v.history.ordered {
-		if p.Seq <= v.replicas[v.self].Settled[p.Line()] {
+		if p.Seq <= v.replica(v.self).Settled[p.Line()] {
 			o.Time = max(o.Time, p.Time+1)
 		}
 	}

@@ -42,7 +42,7 @@ func remake(h *History, s Standing, rest, taken []*Operation) Step {
 		return Step{Kind: StepHold, Operations: []*Operation{create}}
 	}
 	for _, o := range living {
-		if o.Type == TypeAction && o.Change == nil {
+		if o.Type == TypeAction && o.Change == nil && !s.Lossy {
 			return Step{Kind: StepHold, Operations: []*Operation{create, o}, Reason: HoldUndeclared}
 		}
 	}

@@ -31,7 +31,7 @@ func (s *Site) vanished(ctx context.Context, r *resource, local LocalID) (done b
 	if err != nil {
 		return false, err
 	}
-	mine, now := v.replicas[s.cfg.Self], s.cfg.Now()
+	mine, now := v.replica(s.cfg.Self), s.cfg.Now()
 	if mine.Local != local {
 		return true, nil
 	}
@@ -62,14 +62,14 @@ func (v *view) repairsHere(now time.Time) []time.Time {
 			since = at
 		}
 	}
-	return after(since, v.replicas[v.self].Repairs)
+	return after(since, v.replica(v.self).Repairs)
 }
 
 // keeps lists when somebody has had the sites corrected to one of them lately.
 func (v *view) keeps(now time.Time) []time.Time {
 	var all []time.Time
-	for _, s := range v.about.Placement {
-		all = append(all, after(now.Add(-repairsWithin), v.replicas[s].Kept)...)
+	for _, s := range v.placement().Sites {
+		all = append(all, after(now.Add(-repairsWithin), v.replica(s).Kept)...)
 	}
 	return all
 }

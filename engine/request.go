@@ -2,6 +2,10 @@ package engine
 
 import "net/http"
 
+// TypeContent is the type of a request of another agent that reads content beside a representation for a site that was
+// added. It is the type of no operation.
+const TypeContent Type = "content"
+
 // Request is one request of a client that changes something, read and classified by the glue.
 type Request struct {
 	// Operation is its identifier, when another site gave it one already; empty otherwise.
@@ -22,6 +26,8 @@ type Request struct {
 	// Scope is the canonical scope, empty without one.
 	Scope string
 	User  string
+	// Forced says that sites which the scope adds may lack what undeclared actions have done (ForceActions).
+	Forced bool
 	// Key is the caller's Idempotency-Key, empty without one. Caller tells callers apart for it.
 	Key, Caller string
 	// Credentials are the caller's own headers.

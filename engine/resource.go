@@ -35,6 +35,13 @@ type Replica struct {
 	Waits *Waiting `json:"waits,omitempty"`
 	// Held is a deletion that waits for a person; it goes when the deletion is settled.
 	Held *Held `json:"held,omitempty"`
+	// Joined is the operation by which the site was added, empty for one of those that the resource began with. Its replica
+	// began with what that operation had seen.
+	Joined OperationID `json:"joined,omitempty"`
+	// Bare says that the content which belongs to the object has not been copied yet. Joined is not settled before it is.
+	Bare bool `json:"bare,omitempty"`
+	// Left is the last word of a site that was removed.
+	Left *Left `json:"left,omitempty"`
 }
 
 // Outcome is what a site publishes about an operation that did not simply succeed there.
@@ -45,6 +52,8 @@ type Outcome struct {
 	Error  string    `json:"error,omitempty"`
 	// Blocks says that the operation is not settled: it waits for a person.
 	Blocks bool `json:"blocks,omitempty"`
+	// Carried says that its effect has come with content that was copied from another site: it is not to be run.
+	Carried bool `json:"carried,omitempty"`
 	// Again says that the operation was settled, and is to be applied once more: the object was made anew meanwhile, or a
 	// person has asked for it.
 	Again bool `json:"again,omitempty"`
@@ -83,13 +92,21 @@ type view struct {
 	waits     *Waiting             // why this site does not try what is pending now; nil: it does
 	unseen    string               // why the last look of this site told nothing
 	asked     bool                 // another site has asked for a look that has not been queued yet
+	writers   map[SiteID]bool      // who belongs to the placement or has ever done so
+	placed    *Placement           // nil: to be folded anew
+	lastWords map[SiteID][32]byte  // of sites that have left, as far as they were asked for
 }
 
 func newView(self SiteID, name func(SiteID) SiteName, document DocumentID, about About, raw []byte, kind *Kind) *view {
+	writers := make(map[SiteID]bool, len(about.Placement))
+	for _, s := range about.Placement {
+		writers[s] = true
+	}
 	return &view{
 		self: self, name: name, document: document, about: about, aboutRaw: raw, kind: kind, history: NewHistory(),
 		replicas: map[SiteID]Replica{}, outcomes: map[string]Outcome{}, decisions: map[ConflictID]Decision{},
 		attempts: map[OperationID]*attempt{}, touched: map[OperationID]bool{},
+		writers: writers, lastWords: map[SiteID][32]byte{},
 	}
 }
 
@@ -97,7 +114,7 @@ func newView(self SiteID, name func(SiteID) SiteName, document DocumentID, about
 // the entry makes no sense; the view is as before then.
 func (v *view) take(e Entry) ([]*Operation, error) {
 	author, rest, _ := strings.Cut(e.Key, "/")
-	if !slices.Contains(v.about.Placement, SiteID(author)) {
+	if !v.writers[SiteID(author)] {
 		return nil, fmt.Errorf("%s/%s: %w: its author has no part in this resource", e.Map, e.Key, ErrRefused)
 	}
 	switch e.Map {
@@ -111,7 +128,18 @@ func (v *view) take(e Entry) ([]*Operation, error) {
 				return nil, fmt.Errorf("operation %s: %w: %w", o.ID, ErrRefused, err)
 			}
 		}
+		if o.Place != nil {
+			if err := o.Place.Validate(); err != nil {
+				return nil, fmt.Errorf("operation %s: %w: %w", o.ID, ErrRefused, err)
+			}
+		}
 		complete := v.history.Add(o)
+		if len(complete) > 0 && v.placed != nil {
+			before := v.placed.Sites
+			if v.placed = nil; !slices.Equal(before, v.placement().Sites) {
+				v.touchAll()
+			}
+		}
 		for _, c := range complete {
 			v.touched[c.ID] = true
 			if at := time.UnixMicro(c.Time); v.createdAt.IsZero() || at.Before(v.createdAt) {
@@ -127,6 +155,10 @@ func (v *view) take(e Entry) ([]*Operation, error) {
 		before := v.replicas[SiteID(author)]
 		v.replicas[SiteID(author)] = r
 		v.asked = v.asked || SiteID(author) != v.self && r.Asked.After(before.Asked)
+		delete(v.lastWords, SiteID(author))
+		if (before.Left == nil) != (r.Left == nil) || before.Joined != r.Joined {
+			v.touchAll()
+		}
 		for _, o := range v.history.ordered {
 			newly := o.Seq > before.Settled[o.Line()] && o.Seq <= r.Settled[o.Line()]
 			halted := (before.Paused == nil) != (r.Paused == nil) || (before.Waits == nil) != (r.Waits == nil) ||
@@ -141,6 +173,9 @@ func (v *view) take(e Entry) ([]*Operation, error) {
 			return nil, fmt.Errorf("outcome %s: %w: %w", e.Key, ErrRefused, err)
 		}
 		v.outcomes[e.Key] = o
+		if o.State == StateLeft { // it was of a replica that is no more
+			delete(v.outcomes, e.Key)
+		}
 		v.touched[OperationID(rest)] = true
 	case MapDecisions:
 		var d Decision
@@ -154,11 +189,18 @@ func (v *view) take(e Entry) ([]*Operation, error) {
 	return nil, nil
 }
 
+// touchAll has the rows of all operations written again.
+func (v *view) touchAll() {
+	for _, o := range v.history.ordered {
+		v.touched[o.ID] = true
+	}
+}
+
 func outcomeKey(s SiteID, o OperationID) string { return string(s) + "/" + string(o) }
 
 // settled reports whether o needs nothing more at site s, as far as is known here.
 func (v *view) settled(s SiteID, o *Operation) bool {
-	return o.Seq <= v.replicas[s].Settled[o.Line()] && !v.outcomes[outcomeKey(s, o.ID)].Again
+	return o.Seq <= v.replica(s).Settled[o.Line()] && !v.outcomes[outcomeKey(s, o.ID)].Again
 }
 
 // standing is what this site's application has been brought to.
@@ -168,11 +210,15 @@ func (v *view) standing() Standing {
 
 // standingAt is what the application of a site has been brought to, as far as is known here.
 func (v *view) standingAt(site SiteID) Standing {
+	r := v.replica(site)
 	st := Standing{
-		Settled: func(o *Operation) bool { return v.settled(site, o) },
+		// The object is made before its content comes, and that before anything else.
+		Settled: func(o *Operation) bool { return v.settled(site, o) || r.Bare && o.ID == r.Joined },
 		Void:    func(o *Operation) bool { return v.outcomes[outcomeKey(site, o.ID)].State == StateSuperseded },
 		Blocked: func(o *Operation) bool { return v.outcomes[outcomeKey(site, o.ID)].Blocks },
-		Gone:    v.replicas[site].Local == "",
+		Gone:    r.Local == "",
+		Lossy:   v.brings(r.Joined),
+		Carried: func(o *Operation) bool { return v.outcomes[outcomeKey(site, o.ID)].Carried },
 	}
 	st.Dropped = st.Gone && slices.ContainsFunc(v.history.ordered, func(o *Operation) bool {
 		return o.Type == TypeCreate && st.Settled(o) && v.outcomes[outcomeKey(site, o.ID)].State == StateRejected
@@ -191,11 +237,11 @@ func (v *view) unmade(site SiteID) bool {
 func (v *view) shown() Fold { return v.standing().fold(v.history) }
 
 // local returns this site's identifier of the resource, empty when it has no replica.
-func (v *view) local() LocalID { return v.replicas[v.self].Local }
+func (v *view) local() LocalID { return v.replica(v.self).Local }
 
 // withSettled returns this site's replica as it is once ops are settled as well.
 func (v *view) withSettled(local LocalID, now time.Time, ops ...*Operation) Replica {
-	r := v.replicas[v.self]
+	r := v.replica(v.self)
 	r.Local, r.Settled, r.At, r.Waits = local, maps.Clone(r.Settled), now, nil // what is written has come through
 	if r.Settled == nil {
 		r.Settled = map[Line]uint64{}
@@ -208,12 +254,13 @@ func (v *view) withSettled(local LocalID, now time.Time, ops ...*Operation) Repl
 		if r.Held != nil && r.Held.Operation == o.ID {
 			r.Held = nil
 		}
+		r.Bare = r.Bare && o.ID != r.Joined
 	}
 	return r
 }
 
 // holds reports whether a site has a part in the resource.
-func (v *view) holds(s SiteID) bool { return slices.Contains(v.about.Placement, s) }
+func (v *view) holds(s SiteID) bool { return v.placement().Has(s) }
 
 // exists reports whether the resource is there, everything known counted.
 func (v *view) exists() bool {
@@ -226,6 +273,9 @@ func (v *view) status(s SiteID, o *Operation) OperationStatus {
 	out, told := v.outcomes[outcomeKey(s, o.ID)]
 	if told && (out.State != StatePending || v.settled(s, o)) {
 		return OperationStatus{State: out.State, Status: out.Status, At: out.At, Error: out.Error}
+	}
+	if v.settled(s, o) && v.placement().Void[o.ID] {
+		return OperationStatus{State: StateSuperseded, At: v.replicas[s].At, Error: "it would have left no site"}
 	}
 	if v.settled(s, o) {
 		return OperationStatus{State: StateApplied, At: v.replicas[s].At}
@@ -242,7 +292,7 @@ func (v *view) status(s SiteID, o *Operation) OperationStatus {
 	if w != nil && w.State == QueuePaused {
 		st.State = StatePaused
 	}
-	switch r := v.replicas[s]; {
+	switch r := v.replica(s); {
 	case r.Held.waits() && r.Held.Operation == o.ID:
 		st.State, st.Error, st.At = StateHeld, unconfirmed(v.name(s)), r.Held.At
 	case r.Paused != nil:
@@ -294,10 +344,10 @@ func (v *view) operationRow(o *Operation) OperationRow {
 		ID: o.ID, Document: v.document, Resource: v.about.Key, Type: o.Type, Service: v.about.Service,
 		Kind: v.about.Kind, Method: o.Method, Path: strings.ReplaceAll(o.Path, "{id}", string(v.about.Key)), Scope: o.Scope,
 		Origin: o.Origin, User: o.User, IssuedAt: time.UnixMicro(o.Time), Parents: v.history.Parents(o),
-		Sites: make(map[SiteID]OperationStatus, len(v.about.Placement)),
+		Sites: map[SiteID]OperationStatus{},
 	}
 	row.Body, row.Change = hide(v.kind, o)
-	for _, s := range v.about.Placement {
+	for _, s := range v.correspondents() {
 		row.Sites[s] = v.status(s, o)
 	}
 	row.State = worst(row.Sites)

@@ -48,6 +48,8 @@ const (
 	StateDegraded   State = "degraded"
 	StateConflict   State = "conflict"
 	StateDeleted    State = "deleted"
+	// StateLeaving is the state of a replica whose site was removed and has not left yet.
+	StateLeaving State = "leaving"
 	// StateLeft is what a former site says of a resource that it does not share any more.
 	StateLeft State = "left"
 

@@ -279,7 +279,7 @@ func (s *Site) Lookup(ctx context.Context, k *Kind, id string) (ResourceRow, err
 	if errors.Is(err, ErrNotFound) {
 		row, err = s.cfg.Store.ResourceByLocal(ctx, k.Service, k.Name, LocalID(id))
 	}
-	if err == nil && (row.State == StateDeleted || row.GoneAt(s.cfg.Self)) {
+	if err == nil && (row.State.Past() || row.GoneAt(s.cfg.Self)) {
 		return ResourceRow{}, ErrNotFound
 	}
 	return row, err

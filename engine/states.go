@@ -3,7 +3,6 @@ package engine
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 )
@@ -14,9 +13,12 @@ func (v *view) row(now time.Time, conflicts []Conflict) ResourceRow {
 	row := ResourceRow{
 		Document: v.document, ID: v.about.Key, Service: v.about.Service, Kind: v.about.Kind,
 		Collaboration: v.about.Collaboration, Local: v.local(), CreatedAt: v.createdAt, UpdatedAt: now, State: StateConverged,
-		Sites: make(map[SiteID]ReplicaStatus, len(v.about.Placement)),
+		Sites: map[SiteID]ReplicaStatus{},
 	}
-	placement := slices.Sorted(slices.Values(v.about.Placement))
+	if v.replica(v.self).Bare {
+		row.Local = "" // requests go to where all of it is
+	}
+	placement := v.placement().Sites
 	exists := v.exists()
 	for _, s := range placement {
 		row.Sites[s] = v.replicaStatus(s, exists, conflicts)
@@ -48,6 +50,13 @@ func (v *view) row(now time.Time, conflicts []Conflict) ResourceRow {
 		}
 		row.State = worstResource(row.State, st.State)
 	}
+	for _, s := range v.with(partLeaving) {
+		row.Sites[s] = v.leavingStatus(s)
+	}
+	if v.part(v.self) == partFormer {
+		row.State, row.Reason = StateLeft, "this site was removed from its placement"
+		return row
+	}
 	row.Pending = row.Sites[v.self].Pending > 0 || Next(v.history, v.standing()).Kind != StepNothing
 	switch {
 	case row.State == StateConverged && !exists:
@@ -69,7 +78,7 @@ func (v *view) heldBack() int { return v.history.Held() + v.refused }
 
 // replicaStatus tells how far site s has come with the operations that are known here.
 func (v *view) replicaStatus(s SiteID, exists bool, conflicts []Conflict) ReplicaStatus {
-	st := ReplicaStatus{Local: v.replicas[s].Local, State: StateConverged, Paused: v.replicas[s].Paused, Unmade: v.unmade(s), Held: v.replicas[s].Held.waits(),
+	st := ReplicaStatus{Local: v.replica(s).Local, State: StateConverged, Paused: v.replica(s).Paused, Unmade: v.unmade(s), Held: v.replica(s).Held.waits(),
 		Applied: v.compacted(s)}
 	for _, o := range v.history.ordered {
 		if v.settled(s, o) {
@@ -90,10 +99,10 @@ func (v *view) replicaStatus(s SiteID, exists bool, conflicts []Conflict) Replic
 		total += base.Count
 	}
 	st.Pending = total - st.Applied
-	if why := v.replicas[s].Contended; why != "" && exists {
+	if why := v.replica(s).Contended; why != "" && exists {
 		st.State, st.Reason = StateConflict, why
 	}
-	if st.Unmade && len(v.replicas[s].Repairs) > 0 {
+	if st.Unmade && len(v.replica(s).Repairs) > 0 {
 		st.Drifted = true
 	}
 	if st.Unmade && st.State == StateConverged {

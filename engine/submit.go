@@ -25,10 +25,17 @@ func (s *Site) Submit(ctx context.Context, r Request) (Answer, error) {
 	if !plainID(r.Operation) {
 		return Answer{}, &Refusal{Status: http.StatusBadRequest, Type: "operation", Detail: "the operation's identifier is none"}
 	}
+	if r.Type == TypeContent {
+		return s.content(ctx, r)
+	}
 	return s.once(ctx, r, func(r Request, k keeper) (Answer, error) {
 		row, err := s.Lookup(ctx, r.Kind, r.Target)
 		here := slices.Contains(r.Placement, s.cfg.Self)
 		switch {
+		case err == nil && row.Sites[s.cfg.Self].State == StateLeaving && len(r.Via) == 0:
+			return s.passOn(ctx, r, others(row, s.cfg.Self), k) // it has been removed here, and takes nothing new
+		case err == nil && row.Sites[s.cfg.Self].State == StateLeaving:
+			return Answer{}, notHere(s.name(s.cfg.Self), r)
 		case err == nil && row.Local != "" && !(r.Type == TypeCreate && r.Target == ""):
 			if paused := s.pausedHere(row); paused != nil && len(r.Via) > 0 {
 				return Answer{}, paused
@@ -71,8 +78,8 @@ func plainID(id OperationID) bool {
 
 func others(row ResourceRow, self SiteID) []SiteID {
 	var ids []SiteID
-	for id := range row.Sites {
-		if id != self {
+	for id, st := range row.Sites {
+		if id != self && st.State != StateLeaving {
 			ids = append(ids, id)
 		}
 	}
@@ -95,6 +102,10 @@ type crossing struct {
 	Credentials http.Header `json:"credentials,omitempty"`
 	Keys        [][32]byte  `json:"keys,omitempty"`
 	BodyHash    [32]byte    `json:"body_hash"`
+	// Grows are sites that the request's scope has added, by an operation called Placing, Forced as the caller said.
+	Grows   []SiteID    `json:"grows,omitempty"`
+	Placing OperationID `json:"placing,omitempty"`
+	Forced  bool        `json:"forced,omitempty"`
 	// Asked says that a person has to decide, Why says why.
 	Asked bool   `json:"asked,omitempty"`
 	Why   string `json:"why,omitempty"`
@@ -160,12 +171,6 @@ func (s *Site) close(ctx context.Context, id OperationID) error {
 
 // change runs a request at this site's replica and makes an operation of it.
 func (s *Site) change(ctx context.Context, row ResourceRow, r Request, k keeper) (Answer, error) {
-	for _, id := range r.Placement {
-		if _, ok := row.Sites[id]; !ok && len(r.Placement) > 1 && (r.Method == http.MethodPut || r.Method == http.MethodPatch) {
-			return Answer{}, &Refusal{Status: http.StatusUnprocessableEntity, Type: "scope-type", Detail: fmt.Sprintf(
-				"%s %s has no replica at %s; this version cannot add one to an existing resource", row.Kind, row.ID, s.name(id))}
-		}
-	}
 	c := s.crossingOf(r, k)
 	c.Document, c.Target = row.Document, ""
 	res := s.registry.acquire(row.Document)
@@ -189,6 +194,12 @@ func (s *Site) change(ctx context.Context, row ResourceRow, r Request, k keeper)
 	}
 	if local == "" {
 		return Answer{}, &Refusal{Status: http.StatusNotFound, Type: "gone", Detail: fmt.Sprintf("%s %s was deleted", row.Kind, row.ID)}
+	}
+	if c.Grows, err = s.growth(ctx, res, r); err != nil {
+		return Answer{}, err
+	}
+	if len(c.Grows) > 0 {
+		c.Placing, c.Forced = OperationID(s.cfg.NewID()), r.Forced
 	}
 	c.Operation.Body = s.inMeta(ctx, r.Kind, c.Operation.Body)
 	return s.cross(ctx, res, r.Kind, c, before, local)
@@ -382,6 +393,16 @@ func (s *Site) publish(ctx context.Context, res *resource, k *Kind, c *crossing,
 		return v.about.Key, s.commit(ctx, done)
 	}
 	s.stamp(v, o)
+	var entries []Entry
+	settled := []*Operation{o}
+	if p := s.grow(v, c); p != nil {
+		encoded, err := p.Encode()
+		if err != nil {
+			s.forget(res)
+			return "", err
+		}
+		entries, settled = append(entries, Entry{Map: MapOperations, Key: p.Key(), Value: encoded}), append(settled, p)
+	}
 	encoded, err := o.Encode()
 	if err != nil {
 		s.forget(res)
@@ -393,10 +414,8 @@ func (s *Site) publish(ctx context.Context, res *resource, k *Kind, c *crossing,
 	}
 	key := v.about.Key
 	done.Answers = s.answers(c.keeper(), k, reply, o.ID, key)
-	err = s.write(ctx, res, []Entry{
-		{Map: MapOperations, Key: o.Key(), Value: encoded},
-		s.replicaEntry(v, local, o),
-	}, done)
+	entries = append(entries, Entry{Map: MapOperations, Key: o.Key(), Value: encoded}, s.replicaEntry(v, local, settled...))
+	err = s.write(ctx, res, entries, done)
 	if err == nil {
 		s.opened.Delete(o.ID)
 	}
@@ -428,7 +447,7 @@ func (s *Site) create(ctx context.Context, r Request, k keeper) (Answer, error) 
 	case errors.Is(err, ErrNotFound):
 	case err != nil:
 		return Answer{}, fmt.Errorf("look up %s: %w", about.Key, err)
-	case old.State == StateDeleted || old.GoneAt(s.cfg.Self):
+	case old.State.Past() || old.GoneAt(s.cfg.Self):
 		if about.Incarnation, err = s.incarnation(ctx, old.Document); err != nil {
 			return Answer{}, err
 		}

@@ -103,8 +103,6 @@ type Rules struct {
 	Divide []engine.Pointer
 	// Aggregate tells how the parts of a cross resource are read as one.
 	Aggregate []Aggregate
-	// Content is what a resource holds beside its representation.
-	Content []Content
 	// Effects tells what the named operations do to the representation, by name. An operation that says nothing of
 	// it is not in the map.
 	Effects map[string]Effect
@@ -136,10 +134,6 @@ type Aggregate struct {
 	At engine.Pointer
 	By string
 }
-
-// Content is a pair of requests that read and write what a resource holds beside its representation. Paths have {id} in
-// the identifier's place.
-type Content struct{ Read, Write MethodPath }
 
 // MethodPath is a method and a path with {id} in the identifier's place.
 type MethodPath struct{ Method, Path string }

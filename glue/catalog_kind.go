@@ -51,10 +51,8 @@ func (r *catalogReader) kind(k *engine.Kind, e strictyaml.Entry) *Rules {
 	}
 	for _, v := range m.Optional("content").Sequence() {
 		c := v.Mapping("content")
-		rules.Content = append(rules.Content, Content{
-			Read:  readMethodPath(k, c.Required("read"), "GET"),
-			Write: readMethodPath(k, c.Required("write"), "PUT", "POST", "PATCH"),
-		})
+		read, write := readMethodPath(k, c.Required("read"), "GET"), readMethodPath(k, c.Required("write"), "PUT", "POST", "PATCH")
+		k.Content = append(k.Content, engine.Content{Read: read.Path, Method: write.Method, Write: write.Path})
 		c.Done()
 	}
 	readOperations(k, rules, m.Optional("operations"))

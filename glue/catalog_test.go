@@ -41,7 +41,7 @@ func TestCatalogGivesTheEngineItsKinds(t *testing.T) {
 			{At: "/captain", Service: "people", Kind: "captain", Relation: "reliance"},
 			{At: "/log", Service: "boats", Kind: "log", Relation: "composition"},
 		},
-		MergePatch: true, HonoursKey: true,
+		MergePatch: true, HonoursKey: true, Content: []engine.Content{{Read: "/v1/boats/{id}/picture", Method: "PUT", Write: "/v1/boats/{id}/picture"}},
 		Operations: []engine.NamedOperation{
 			{Name: "cast-off", Method: "POST", Path: "/v1/boats/{id}/cast-off", Repeatable: true},
 			{Name: "moor", Method: "POST", Path: "/v1/boats/{id}/moor"},
@@ -88,8 +88,8 @@ func TestCatalogKeepsTheOtherRules(t *testing.T) {
 	if len(r.Aggregate) != 4 || r.Aggregate[1] != (Aggregate{At: "/flags", By: "union"}) {
 		t.Errorf("aggregated are %v", r.Aggregate)
 	}
-	if len(r.Content) != 1 || r.Content[0].Write != (MethodPath{"PUT", "/v1/boats/{id}/picture"}) {
-		t.Errorf("the content is %v", r.Content)
+	if want := (engine.Content{Read: "/v1/boats/{id}/picture", Method: "PUT", Write: "/v1/boats/{id}/picture"}); len(boat.Content) != 1 || boat.Content[0] != want {
+		t.Errorf("the content is %v", boat.Content)
 	}
 	castOff := r.Effects["cast-off"].Sets
 	if string(castOff["/moored"]) != "false" || string(castOff["/speed"]) != "0.5" || string(castOff["/crew"]) != "[]" {

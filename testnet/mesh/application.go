@@ -40,8 +40,9 @@ type Application struct {
 	mu       sync.Mutex
 	next     int
 	objects  map[string]map[string]any
-	actions  map[string]int // by Idempotency-Key, or by path where it is ignored
-	created  []any          // what the creates said in "made"
+	files    map[string]string // by identifier
+	actions  map[string]int    // by Idempotency-Key, or by path where it is ignored
+	created  []any             // what the creates said in "made"
 	answers  map[string]engine.Reply
 	faults   []Fault
 	always   Fault                  // what every request meets, reads too, once the ordered faults are over; 0: nothing
@@ -88,7 +89,7 @@ func (a *Application) wait(service engine.ServiceName) {
 }
 
 func newApplication(prefix string) *Application {
-	return &Application{prefix: prefix, objects: map[string]map[string]any{}, actions: map[string]int{}, refused: map[string]int{},
+	return &Application{prefix: prefix, objects: map[string]map[string]any{}, files: map[string]string{}, actions: map[string]int{}, refused: map[string]int{},
 		answers: map[string]engine.Reply{}, requests: map[string]int{}}
 }
 
@@ -252,6 +253,9 @@ func (a *Application) Do(_ context.Context, c engine.Call) (engine.Reply, error)
 }
 
 func (a *Application) do(c engine.Call) engine.Reply {
+	if c.Path == c.Kind.Item+"/file" {
+		return a.file(c)
+	}
 	var body map[string]any
 	if len(c.Body) > 0 {
 		if err := json.Unmarshal(c.Body, &body); err != nil {
@@ -293,6 +297,32 @@ func (a *Application) do(c engine.Call) engine.Reply {
 		return engine.Reply{Status: http.StatusNoContent}
 	}
 	return engine.Reply{Status: http.StatusOK, Body: encode(a.objects[id])}
+}
+
+// file reads or writes the file of an object.
+func (a *Application) file(c engine.Call) engine.Reply {
+	id := string(c.Local)
+	file, ok := a.files[id]
+	switch {
+	case a.objects[id] == nil || c.Method == http.MethodGet && !ok:
+		return engine.Reply{Status: http.StatusNotFound}
+	case c.Method == http.MethodGet:
+		return engine.Reply{Status: http.StatusOK, Body: []byte(file)}
+	}
+	a.files[id] = string(c.Body)
+	return engine.Reply{Status: http.StatusNoContent}
+}
+
+// File returns the file of the only object, with its identifier; empty when there is not one object.
+func (a *Application) File() string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for id := range a.objects {
+		if len(a.objects) == 1 {
+			return a.files[id]
+		}
+	}
+	return ""
 }
 
 // Present implements engine.Application.

@@ -39,12 +39,7 @@ type target struct {
 // restarted and partly reconciled and applications refuse, lose requests and lose answers. Once all is quiet every
 // acknowledged operation is accounted for, nothing was done twice, and what says that it has converged has.
 func TestInvariantHistories(t *testing.T) {
-	if f := flag.Lookup("rapid.checks"); f.Value.String() == f.DefValue { // each opens a mesh on disk
-		if err := f.Value.Set("16"); err != nil {
-			t.Fatal(err)
-		}
-		defer f.Value.Set(f.DefValue)
-	}
+	fewer(t)
 	honours := *Image
 	honours.HonoursKey = true
 	kinds := []*engine.Kind{Image, &honours, natural}
@@ -73,6 +68,17 @@ func TestInvariantHistories(t *testing.T) {
 		r.settle()
 		r.check()
 	})
+}
+
+// fewer has rapid check less than it does by default: each check opens a mesh on disk.
+func fewer(t *testing.T) {
+	t.Helper()
+	if f := flag.Lookup("rapid.checks"); f.Value.String() == f.DefValue {
+		if err := f.Value.Set("16"); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = f.Value.Set(f.DefValue) })
+	}
 }
 
 func (r *run) site(name string) *Site {

@@ -53,6 +53,7 @@ type Site struct {
 	stop  func()
 	// deletions are the limits from the next start on.
 	deletions engine.DeletionLimits
+	wired     func(from *Site, e engine.Envelope) // unless nil, told of everything that reaches the site
 }
 
 // Open makes a mesh of n sites whose files are in dir, which join it one after the other. Close ends it. Their applications
@@ -144,7 +145,7 @@ func (s *Site) open(ctx context.Context) error {
 func classify(_ engine.ServiceName, method, path string, _ map[string]string) (engine.KindName, engine.Type, bool) {
 	types := map[string]engine.Type{
 		"POST /images": engine.TypeCreate, "PUT /images/{id}": engine.TypeReplace, "PATCH /images/{id}": engine.TypeMerge,
-		"DELETE /images/{id}": engine.TypeDelete, "POST /images/{id}/start": engine.TypeAction,
+		"DELETE /images/{id}": engine.TypeDelete, "POST /images/{id}/start": engine.TypeAction, "PUT /images/{id}/file": engine.TypeAbsolute,
 	}
 	t, ok := types[method+" "+path]
 	return "image", t, ok
@@ -236,7 +237,14 @@ func (s *Site) pull(ctx context.Context, from *Site) error {
 	if err != nil {
 		return err
 	}
+	mine, err := s.Summaries(ctx, from.ID, "", "")
+	if err != nil {
+		return err
+	}
 	for _, d := range list {
+		if slices.Contains(mine, d) { // the same at both ends
+			continue
+		}
 		have, err := s.Version(ctx, d.Document)
 		if err != nil && !errors.Is(err, engine.ErrNotFound) {
 			return err
@@ -247,6 +255,9 @@ func (s *Site) pull(ctx context.Context, from *Site) error {
 		}
 		if len(e.Changes) == 0 {
 			continue
+		}
+		if s.wired != nil {
+			s.wired(from, e)
 		}
 		if err := s.Receive(ctx, from.ID, e); err != nil {
 			return err

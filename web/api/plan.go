@@ -58,7 +58,7 @@ func (a *API) plan(ctx context.Context, r ExplainRequest, service string, bound 
 		if ok && m.Target != "" {
 			found, err := a.row(ctx, ResourceRef{m.Target, service, string(m.Kind.Name)})
 			switch {
-			case err == nil && found.State != engine.StateDeleted:
+			case err == nil && !found.State.Past():
 				row = &found
 			case err != nil && AsRefusal(err).Status >= 500:
 				return err
@@ -109,22 +109,26 @@ func (p *planner) location(sites []string, mode string) {
 func (p *planner) request(n names, m glue.Match, known bool, row *engine.ResourceRow, involved []string, bound bool) {
 	read := known && (m.Verb == glue.VerbRead || m.Verb == glue.VerbList)
 	if row != nil && !read {
-		var placement []string
-		for id := range row.Sites {
-			placement = append(placement, n.of(id))
+		placement, added := n.placement(row), []string(nil)
+		for _, site := range involved {
+			if grows := m.Type != engine.TypeDelete && m.Type != engine.TypeAction && len(involved) > 1; grows && !slices.Contains(placement, site) {
+				added = append(added, site)
+			}
 		}
-		slices.Sort(placement)
 		p.write(placement, fmt.Sprintf("%s %s is replicated at %s: the change goes to every replica, whatever the scope says.",
 			m.Kind.Name, row.ID, list(placement)))
+		if len(added) > 0 {
+			p.plan.Summary += " It is replicated at " + list(added) + " as well from then on."
+		}
+		for _, site := range added {
+			p.step(site, "makes the resource as it is then, when it hears of it", placement...)
+		}
 		return
 	}
 	switch {
 	case row != nil && !bound:
 		if _, here := row.Sites[n.byName[p.self]]; !here {
-			involved = nil
-			for id := range row.Sites {
-				involved = append(involved, n.of(id))
-			}
+			involved = n.placement(row)
 		}
 		p.read(involved)
 	case read && m.Verb == glue.VerbList && len(involved) > 1:
@@ -143,6 +147,18 @@ func (p *planner) request(n names, m glue.Match, known bool, row *engine.Resourc
 		p.plan.Summary = "The request is forwarded to " + involved[0] + " and runs only there."
 		p.step(involved[0], "runs the request")
 	}
+}
+
+// placement names the sites that a resource belongs to, sorted: those that are about to leave it are not among them.
+func (n names) placement(row *engine.ResourceRow) []string {
+	var sites []string
+	for id, st := range row.Sites {
+		if st.State != engine.StateLeaving {
+			sites = append(sites, n.of(id))
+		}
+	}
+	slices.Sort(sites)
+	return sites
 }
 
 func (p *planner) read(from []string) {

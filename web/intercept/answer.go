@@ -45,6 +45,9 @@ func (h *Handler) answer(q *request, a engine.Answer) {
 	for _, name := range []string{"Skerry-Missing", "Skerry-Pending"} {
 		set(name, a.Header.Get(name))
 	}
+	if q.from != "" {
+		set(engine.HeaderSettled, a.Header.Get(engine.HeaderSettled))
+	}
 	if a.Status == http.StatusAccepted && a.Operation != "" {
 		header.Set("Location", strings.TrimSuffix(h.API, "/")+"/api/v1/operations/"+string(a.Operation))
 	}

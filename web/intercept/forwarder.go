@@ -61,6 +61,12 @@ func (f *Forwarder) Forward(ctx context.Context, to engine.SiteID, r engine.Requ
 			header.Set(name, value)
 		}
 	}
+	if r.Type == engine.TypeContent {
+		header.Set(headerContent, "1")
+	}
+	if r.Forced {
+		header.Set(headerForce, engine.ForceActions)
+	}
 	req := (&http.Request{
 		Method: r.Method, Header: header, Host: string(to), ContentLength: int64(len(r.Body)),
 		URL: glue.Target(&url.URL{Scheme: "http", Host: string(to)}, path, r.Query),

@@ -103,13 +103,14 @@ type request struct {
 	// path is the escaped path without the scope's prefix, query the raw query with its question mark, if any.
 	path, query string
 	carried
-	// from is the site whose agent sent it, empty for a client. Via, operation, user and aggregate are told by agents
-	// only.
+	// from is the site whose agent sent it, empty for a client. Via, operation, user, aggregate and content are told by
+	// agents only.
 	from      engine.SiteID
 	via       []engine.SiteID
 	operation engine.OperationID
 	user      string
 	aggregate bool
+	content   bool
 	// match is what it is about; known says whether the path belongs to a kind at all.
 	match glue.Match
 	known bool
@@ -136,6 +137,8 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, from engine.Site
 	switch {
 	case q.operation != "" && (!q.known || q.match.Type == ""):
 		h.refuse(q, http.StatusUnprocessableEntity, "catalog-mismatch", "the catalog of %s has no kind for %s %s; give all sites the same catalog", h.name(h.Membership.Self()), q.Method, q.path)
+	case q.content && q.known && q.match.Target != "":
+		h.content(q)
 	case !q.known || q.match.Verb == glue.VerbOther:
 		h.raw(q)
 	case q.match.Verb == glue.VerbList && r.Method == http.MethodGet:

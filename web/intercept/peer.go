@@ -20,7 +20,22 @@ const (
 	// headerAggregate asks which items of a list are replicated; headerReplicated tells it, one bit an item.
 	headerAggregate  = "Skerry-Aggregate"
 	headerReplicated = "Skerry-Replicated"
+	// headerContent says that a GET below an item reads content for a site that was added.
+	headerContent = "Skerry-Content"
 )
+
+// headerForce names warnings that a client overrides, separated by commas.
+const headerForce = "Skerry-Force"
+
+// forces reports whether a request overrides a warning.
+func forces(h http.Header, what string) bool {
+	for part := range strings.SplitSeq(strings.Join(h.Values(headerForce), ","), ",") {
+		if strings.TrimSpace(part) == what {
+			return true
+		}
+	}
+	return false
+}
 
 // maxVia is how many sites may pass one request on.
 const maxVia = 8
@@ -59,6 +74,7 @@ func (h *Handler) hear(q *request) bool {
 	q.operation = engine.OperationID(q.Header.Get(headerOperation))
 	q.user = q.Header.Get(headerUser)
 	q.aggregate = q.Header.Get(headerAggregate) != ""
+	q.content = q.Header.Get(headerContent) != ""
 	q.scope = q.text
 	for _, id := range siteList(q.Header.Get(headerPlacement)) {
 		if !h.Membership.IsMember(id) {

@@ -134,7 +134,7 @@ func (h *Handler) holders(q *request, row engine.ResourceRow) []engine.SiteID {
 	var with, without []engine.SiteID
 	for id, s := range row.Sites {
 		switch {
-		case id == h.Membership.Self() || (q.sites != nil && !slices.Contains(q.sites, id)):
+		case id == h.Membership.Self() || s.State == engine.StateLeaving || (q.sites != nil && !slices.Contains(q.sites, id)):
 		case s.Local != "":
 			with = append(with, id)
 		default:
@@ -147,4 +147,17 @@ func (h *Handler) holders(q *request, row engine.ResourceRow) []engine.SiteID {
 		return with
 	}
 	return without
+}
+
+// content answers another agent whose site was added: what belongs to an item beside its representation.
+func (h *Handler) content(q *request) {
+	a, err := h.Site.Submit(q.Context(), engine.Request{
+		Kind: q.match.Kind, Type: engine.TypeContent, Method: http.MethodGet, Path: q.match.Path, Target: q.match.Target,
+		Placement: q.sites, Via: q.via,
+	})
+	if err != nil {
+		h.refuseError(q, err)
+		return
+	}
+	h.answer(q, a)
 }

@@ -80,7 +80,7 @@ func (h *Handler) submit(q *request, body []byte) {
 	r := engine.Request{
 		Operation: q.operation, Kind: m.Kind, Type: m.Type, Method: q.Method, Path: m.Path, Target: m.Target,
 		Query: query, Header: contentHeaders(q.Header), Body: body, Placement: q.sites, Scope: q.scope,
-		User: q.who(), Caller: q.caller(), Credentials: q.credentials(), Via: q.via,
+		User: q.who(), Forced: forces(q.Header, engine.ForceActions), Caller: q.caller(), Credentials: q.credentials(), Via: q.via,
 	}
 	if q.from == "" {
 		r.Key = q.Header.Get("Idempotency-Key")

@@ -1,0 +1,190 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+)
+
+const (
+	// MaxContent is the most bytes of one part of a resource's content that an added site copies.
+	MaxContent = 32 << 20
+	// HeaderSettled tells, beside content, what was settled where it was read: JSON, by line.
+	HeaderSettled = "Skerry-Settled"
+)
+
+// copyContent brings what belongs to a resource beside its representation to a site that was added: it is read at the
+// nearest site that has it and written here. It reports whether to try again later. Writes are absolute, so that all of it
+// may be done once more after a crash. The caller holds the turn.
+func (s *Site) copyContent(ctx context.Context, r *resource) (again bool, err error) {
+	r.mu.Lock()
+	v, err := s.open(ctx, r)
+	if err != nil {
+		r.mu.Unlock()
+		return false, err
+	}
+	kind, key, local := v.kind, v.about.Key, v.local()
+	joined := v.history.Get(v.replica(s.cfg.Self).Joined)
+	holders := v.holders()
+	r.mu.Unlock()
+	if joined == nil {
+		return false, fmt.Errorf("copy the content of %s: %w: what has added this site", key, ErrNotFound)
+	}
+	status := s.network.Status()
+	last := errors.New("no site that has it can be reached")
+	for _, from := range s.nearest(holders) {
+		if !status[from].Reachable {
+			continue
+		}
+		var settled map[Line]uint64
+		settled, err = s.copyFrom(ctx, kind, key, local, from)
+		if err == nil {
+			var whole bool
+			if whole, err = s.contentCopied(ctx, r, joined, settled); whole || err != nil {
+				return false, err
+			}
+			err = errors.New("it has not applied yet what this site is to begin with")
+		}
+		var refusal *Refusal
+		if errors.As(err, &refusal) { // here, or for good
+			return false, s.fail(ctx, r, joined, Outcome{State: StateRejected, Status: refusal.Status, Error: refusal.Detail, Blocks: true})
+		}
+		last = fmt.Errorf("from %s: %w", s.name(from), err)
+	}
+	return true, s.note(ctx, r, joined, Reply{}, fmt.Errorf("copy the content: %w", last))
+}
+
+// holders lists the other sites that have the object with all that belongs to it.
+func (v *view) holders() []SiteID {
+	var ids []SiteID
+	for _, id := range v.correspondents() {
+		if r := v.replica(id); id != v.self && r.Local != "" && !r.Bare {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// copyFrom copies all parts of the content from one site and returns what was settled there before the first of them was
+// read. A *Refusal says that it cannot be done, whatever is tried.
+func (s *Site) copyFrom(ctx context.Context, k *Kind, key ResourceID, local LocalID, from SiteID) (settled map[Line]uint64, err error) {
+	for i, part := range k.Content {
+		a, err := s.forwarder.Forward(ctx, from, Request{
+			Kind: k, Type: TypeContent, Method: http.MethodGet, Path: part.Read, Target: string(key), Placement: []SiteID{from},
+		})
+		switch {
+		case errors.Is(err, ErrTooLarge) || err == nil && len(a.Body) > MaxContent:
+			return nil, &Refusal{Status: http.StatusRequestEntityTooLarge, Type: "too-large", Detail: fmt.Sprintf(
+				"%s is over %d bytes, the most that is copied to an added site; copy it by hand, then drop this operation", part.Read, MaxContent)}
+		case err != nil:
+			return nil, err
+		case hear(a, nil) != heardAnswer:
+			return nil, fmt.Errorf("read %s: %s", part.Read, tell(Reply{Status: a.Status, Body: a.Body}, nil))
+		case a.Status != http.StatusNotFound && a.Status/100 != 2:
+			return nil, fmt.Errorf("read %s: status %d", part.Read, a.Status)
+		}
+		var there map[Line]uint64
+		if err := json.Unmarshal([]byte(a.Header.Get(HeaderSettled)), &there); err != nil {
+			return nil, fmt.Errorf("read %s: %s: %w", part.Read, HeaderSettled, err)
+		}
+		if i == 0 {
+			settled = there
+		}
+		if a.Status == http.StatusNotFound { // it has none
+			continue
+		}
+		header := map[string]string{}
+		for _, name := range travelling {
+			if value := a.Header.Get(name); value != "" {
+				header[name] = value
+			}
+		}
+		bounded, cancel := context.WithTimeout(ctx, s.cfg.CallTimeout)
+		reply, err := s.cfg.App.Do(bounded, Call{Kind: k, Method: part.Method, Path: part.Write, Local: local, Header: header, Body: a.Body})
+		cancel()
+		switch judge(TypeAbsolute, reply, err) {
+		case verdictDone:
+		case verdictRefused:
+			return nil, &Refusal{Status: reply.Status, Type: "upstream", Detail: "the application refuses the content: " + tell(reply, nil)}
+		default:
+			return nil, fmt.Errorf("write %s: %s", part.Write, tell(reply, err))
+		}
+	}
+	return settled, nil
+}
+
+// contentCopied records that the content is here, and what of other sites' actions has come with it. It is not whole when the
+// site that it is from lacked something that this site's replica begins with.
+func (s *Site) contentCopied(ctx context.Context, r *resource, joined *Operation, settled map[Line]uint64) (whole bool, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	v, err := s.open(ctx, r)
+	if err != nil {
+		return false, err
+	}
+	replica := v.withSettled(v.local(), s.cfg.Now(), joined)
+	entries := s.appliedAfterAll(v, []*Operation{joined}, Reply{})
+	for _, o := range v.history.Living(anyOperation) {
+		there := o.Seq <= settled[o.Line()]
+		switch {
+		case o.Type != TypeAction || o.Change != nil:
+		case v.settled(s.cfg.Self, o) && !there:
+			return false, nil
+		case there && !v.settled(s.cfg.Self, o):
+			entries = append(entries, s.outcomeEntry(o, Outcome{State: StateApplied, Carried: true}))
+		}
+	}
+	entries = append(entries, Entry{Map: MapReplicas, Key: string(s.cfg.Self), Value: compactStruct(replica)})
+	return true, s.write(ctx, r, entries, &Batch{})
+}
+
+// content answers another site that was added: what this site's application holds of a resource beside its representation,
+// read while nothing else runs here, so that it is certain what has gone into it.
+func (s *Site) content(ctx context.Context, r Request) (Answer, error) {
+	row, err := s.Lookup(ctx, r.Kind, r.Target)
+	if err != nil || row.Local == "" || len(r.Via) == 0 {
+		return Answer{}, notHere(s.name(s.cfg.Self), r)
+	}
+	if !slices.ContainsFunc(r.Kind.Content, func(c Content) bool { return c.Read == r.Path }) {
+		return Answer{}, &Refusal{Status: http.StatusBadRequest, Type: "catalog-mismatch", Detail: fmt.Sprintf(
+			"the catalog of %s says of no content at %s", s.name(s.cfg.Self), r.Path)}
+	}
+	res := s.registry.acquire(row.Document)
+	defer s.registry.release(res)
+	if err := res.take(ctx); err != nil {
+		return Answer{}, err
+	}
+	defer res.pass()
+	res.mu.Lock()
+	v, err := s.open(ctx, res)
+	if err != nil {
+		res.mu.Unlock()
+		return Answer{}, err
+	}
+	replica, asks := v.replica(s.cfg.Self), v.part(r.Via[len(r.Via)-1])
+	res.mu.Unlock()
+	if asks != partMember || replica.Local == "" || replica.Bare {
+		return Answer{}, notHere(s.name(s.cfg.Self), r)
+	}
+	bounded, cancel := context.WithTimeout(ctx, s.cfg.CallTimeout)
+	defer cancel()
+	reply, err := s.cfg.App.Do(bounded, Call{Kind: r.Kind, Method: http.MethodGet, Path: r.Path, Local: replica.Local,
+		Header: map[string]string{"Accept": "*/*"}})
+	if err != nil {
+		return Answer{}, &Refusal{Status: http.StatusBadGateway, Type: "upstream", Err: err,
+			Detail: fmt.Sprintf("the application's service %s at %s gave no answer", r.Kind.Service, s.name(s.cfg.Self))}
+	}
+	if reply.Header == nil {
+		reply.Header = http.Header{}
+	}
+	reply.Header.Set(HeaderSettled, string(compactStruct(replica.Settled)))
+	return Answer{Status: reply.Status, Header: reply.Header, Body: reply.Body, Site: s.cfg.Self}, nil
+}
+
+func notHere(site SiteName, r Request) *Refusal {
+	return &Refusal{Status: http.StatusNotFound, Type: "not-replicated",
+		Detail: fmt.Sprintf("%s has no part in %s %q; nothing has happened here", site, r.Kind.Name, r.Target)}
+}

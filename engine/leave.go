@@ -1,0 +1,55 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strings"
+)
+
+// nothingBefore reports whether this site, which was removed, has nothing left to do before its removal: what comes after
+// that in the order is not for it, and what waits for a person waits in vain.
+func (v *view) nothingBefore(next Step) bool {
+	if next.Kind == StepNothing || next.Kind == StepHold {
+		return true
+	}
+	by := v.placement().Removed[v.self]
+	return by == nil || Compare(next.Operations[0], by) >= 0
+}
+
+// leave has the last word of a site that was removed: its requests that have happened are published already, and what it knows of
+// before its removal is applied. The object stays in its application and belongs to nobody. The caller holds r.mu and the turn.
+func (s *Site) leave(ctx context.Context, r *resource, v *view) error {
+	by := v.placement().Removed[s.cfg.Self]
+	if by == nil {
+		return fmt.Errorf("leave %s: %w: nothing has removed this site", v.about.Key, ErrNotFound)
+	}
+	intents, err := s.cfg.Store.Intents(ctx)
+	if err != nil {
+		return fmt.Errorf("leave %s: %w", v.about.Key, err)
+	}
+	b := &Batch{}
+	for _, i := range intents { // of operations of other sites
+		if i.Document == r.id {
+			b.Settled = append(b.Settled, i.Operation)
+		}
+	}
+	left := Replica{
+		Made: v.replicas[s.cfg.Self].Made, Settled: maps.Clone(v.replica(s.cfg.Self).Settled), At: s.cfg.Now(),
+		Left: &Left{By: by.ID, Sites: v.placement().Sites},
+	}
+	entries := []Entry{{Map: MapReplicas, Key: string(s.cfg.Self), Value: compactStruct(left)}}
+	for key := range v.outcomes { // they were of the replica that is no more
+		if author, id, _ := strings.Cut(key, "/"); author == string(s.cfg.Self) {
+			entries = append(entries, s.outcomeEntry(&Operation{ID: OperationID(id)}, Outcome{State: StateLeft}))
+		}
+	}
+	if err := s.write(ctx, r, entries, b); err != nil {
+		return fmt.Errorf("leave %s: %w", v.about.Key, err)
+	}
+	for _, id := range b.Settled {
+		s.opened.Delete(id)
+	}
+	s.leftOver.Delete(r.id)
+	return nil
+}

@@ -1,0 +1,187 @@
+package engine
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// part is what a site has to do with a resource, as far as is known here.
+type part int
+
+const (
+	partNone    part = iota // nothing, and it never had
+	partMember              // it belongs to the placement
+	partLeaving             // it was removed, and has not said that it has left
+	partFormer              // it has left
+)
+
+// Left is the last word of a site that was removed.
+type Left struct {
+	// By is the operation that removed it.
+	By OperationID `json:"by"`
+	// Sites are those that it goes on showing the document to, as it is with this entry: the members that it knew.
+	Sites []SiteID `json:"sites"`
+}
+
+// placement is where the resource lives.
+func (v *view) placement() Placement {
+	if v.placed == nil {
+		p := PlacementOf(v.about.Placement, v.history.Ordered())
+		v.placed = &p
+	}
+	return *v.placed
+}
+
+func (v *view) part(s SiteID) part {
+	switch {
+	case v.placement().Has(s):
+		return partMember
+	case !v.writers[s]:
+		return partNone
+	case v.replicas[s].Left != nil:
+		return partFormer
+	}
+	return partLeaving
+}
+
+// with lists the sites that have one of these parts, sorted.
+func (v *view) with(parts ...part) []SiteID {
+	var ids []SiteID
+	for s := range v.writers {
+		if slices.Contains(parts, v.part(s)) {
+			ids = append(ids, s)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// correspondents are the sites that changes of the document are for.
+func (v *view) correspondents() []SiteID { return v.with(partMember, partLeaving) }
+
+// learn takes in who may write the document, from entries in any order: an operation counts once its author may write. It
+// reports whether somebody is new among them.
+func (v *view) learn(entries []Entry) bool {
+	known := len(v.writers)
+	for again := true; again; {
+		again = false
+		for _, e := range entries {
+			author, _, _ := strings.Cut(e.Key, "/")
+			if e.Map != MapOperations || !v.writers[SiteID(author)] || !bytes.Contains(e.Value, []byte(`"place"`)) {
+				continue
+			}
+			o, err := DecodeOperation(e.Key, e.Value)
+			if err != nil || o.Place == nil || o.Place.Validate() != nil {
+				continue
+			}
+			for _, s := range o.Place.Add {
+				again = again || !v.writers[s]
+				v.writers[s] = true
+			}
+		}
+	}
+	return len(v.writers) > known
+}
+
+// replica is the replica of a site as it stands. That of an added site begins with what was settled where it was added. What
+// a former site has said before it left counts for nothing once it belongs to the placement again.
+func (v *view) replica(s SiteID) Replica {
+	p, r := v.placement(), v.replicas[s]
+	began := r.Left == nil && (r.Joined != "" || slices.Contains(v.about.Placement, s))
+	if !p.Has(s) || began {
+		return r
+	}
+	from := p.Added[s]
+	if from == nil && r.Left != nil { // its removal has turned out to be void
+		from = v.history.Get(r.Left.By)
+	}
+	if s != v.self || from == nil {
+		return Replica{Made: r.Made} // it has not begun, as far as is known here
+	}
+	return Replica{Made: r.Made, Settled: from.before(), Joined: from.ID, Bare: len(v.kind.Content) > 0}
+}
+
+// brings reports whether what undeclared actions have done comes to a site that was added by this operation in another way
+// than by the actions, or somebody has accepted that it does not.
+func (v *view) brings(joined OperationID) bool {
+	o := v.history.Get(joined)
+	return o != nil && (len(v.kind.Content) > 0 || o.Place != nil && o.Place.Forced)
+}
+
+// leavingStatus describes the replica of a site that was removed and has not left.
+func (v *view) leavingStatus(s SiteID) ReplicaStatus {
+	st := ReplicaStatus{Local: v.replica(s).Local, State: StateLeaving, Reason: "it was removed, and what it has accepted is still to come"}
+	by := v.placement().Removed[s]
+	for _, o := range v.history.ordered {
+		if v.settled(s, o) {
+			st.Applied++
+		} else if by != nil && Compare(o, by) <= 0 {
+			st.Pending++
+		}
+	}
+	if s == v.self {
+		st.Reason = cmp.Or(v.lastError(), "it was removed, and has something left to apply")
+	}
+	return st
+}
+
+// lastBetween returns the site whose last entry is also the last that flows between this site and another; empty when
+// neither has left.
+func (v *view) lastBetween(other SiteID) SiteID {
+	mine := v.part(v.self) == partFormer
+	switch {
+	case mine && slices.Contains(v.replicas[v.self].Left.Sites, other):
+		return v.self
+	case v.part(other) == partFormer && slices.Contains(v.replicas[other].Left.Sites, v.self):
+		return other
+	}
+	return ""
+}
+
+// shownTo says to whom this site shows the document, and what. Between a site that has left and one that it knew as a member
+// it is, at both ends, the document as it was with the last entry of the one that has left: nothing flows any more.
+func (s *Site) shownTo(ctx context.Context, v *view) (DocumentRow, error) {
+	row := DocumentRow{ID: v.document, About: v.aboutRaw}
+	mine := v.part(v.self)
+	for _, site := range slices.Sorted(maps.Keys(v.writers)) {
+		if last := v.lastBetween(site); last != "" {
+			heads, err := s.lastWord(ctx, v, last)
+			if err != nil {
+				return row, err
+			}
+			if row.Former == nil {
+				row.Former = map[SiteID][32]byte{}
+			}
+			row.Former[site] = heads
+			continue
+		}
+		if mine == partFormer || mine == partNone {
+			continue
+		}
+		switch v.part(site) {
+		case partMember:
+			row.Sites = append(row.Sites, site)
+		case partLeaving:
+			row.Leaving = append(row.Leaving, site)
+		}
+	}
+	return row, nil
+}
+
+// lastWord returns the digest of the document as it was with the last entry of a site that has left.
+func (s *Site) lastWord(ctx context.Context, v *view, of SiteID) ([32]byte, error) {
+	if heads, ok := v.lastWords[of]; ok {
+		return heads, nil
+	}
+	heads, _, err := s.cfg.Documents.WrittenAt(ctx, v.document, MapReplicas, string(of))
+	if err != nil {
+		return heads, fmt.Errorf("last entry of %s: %w", of, err)
+	}
+	v.lastWords[of] = heads
+	return heads, nil
+}

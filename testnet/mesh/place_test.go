@@ -1,0 +1,683 @@
+package mesh
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/skerry/skerry/engine"
+)
+
+// withFile is a kind whose objects have content beside their representation.
+var withFile = &engine.Kind{
+	Service: "images", Name: "image", Collection: "/images", Item: "/images/{id}",
+	ID:      engine.IDRule{From: engine.IDFromBody, At: "/id"},
+	Content: []engine.Content{{Read: "/images/{id}/file", Method: http.MethodPut, Write: "/images/{id}/file"}},
+}
+
+// document returns the document of the resource that a site calls id.
+func document(t testing.TB, s *Site, id engine.ResourceID) engine.DocumentID {
+	t.Helper()
+	row, err := s.store.ResourceByID(t.Context(), Image.Service, Image.Name, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return row.Document
+}
+
+func ids(sites ...*Site) []engine.SiteID {
+	var list []engine.SiteID
+	for _, s := range sites {
+		list = append(list, s.ID)
+	}
+	return list
+}
+
+// place changes where a resource lives, asked at one site.
+func place(t testing.TB, at *Site, a engine.Answer, q engine.PlaceRequest) engine.OperationID {
+	t.Helper()
+	id, err := at.Place(t.Context(), document(t, at, a.Resource), q)
+	if err != nil || id == "" {
+		t.Fatalf("place %s: %q, %v", a.Resource, id, err)
+	}
+	return id
+}
+
+// placement returns where a site says that a resource lives.
+func placement(t testing.TB, s *Site, id engine.ResourceID) []engine.SiteName {
+	t.Helper()
+	row, err := s.store.ResourceByID(t.Context(), Image.Service, Image.Name, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []engine.SiteName
+	for site, st := range row.Sites {
+		if st.State != engine.StateLeaving {
+			names = append(names, s.mesh.site(site).Name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// shows waits until a site shows an object.
+func shows(t testing.TB, m *Mesh, s *Site, object string) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); !slices.Contains(shown(s), object); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%s shows %v, want %s", s.Name, shown(s), object)
+		}
+		if err := m.Reconcile(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// leaves waits until a site says that it has left.
+func leaves(t testing.TB, m *Mesh, s *Site, id engine.ResourceID) {
+	t.Helper()
+	deadline := time.Now().Add(20 * time.Second)
+	for {
+		if err := m.Reconcile(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		row, err := s.store.ResourceByID(t.Context(), Image.Service, Image.Name, id)
+		if err == nil && row.State == engine.StateLeft {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%s does not leave: %+v, %v", s.Name, row, err)
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// An added site makes the object as it is, in one request, and takes what comes after.
+func TestASiteIsAdded(t *testing.T) {
+	m := open(t, Image, 3)
+	paris, nantes, toulouse := m.Sites[0], m.Sites[1], m.Sites[2]
+	a := must(t, 201)(submit(t.Context(), paris, Image, "POST", "", `{"name":"n","size":1}`, paris, nantes))
+	for i := range 5 {
+		must(t, 200)(submit(t.Context(), paris, Image, "PATCH", string(a.Resource), fmt.Sprintf(`{"size":%d}`, i)))
+	}
+	id := place(t, paris, a, engine.PlaceRequest{Add: ids(toulouse)})
+	if again, err := paris.Place(t.Context(), document(t, paris, a.Resource), engine.PlaceRequest{Sites: ids(m.Sites...)}); again != "" || err != nil {
+		t.Errorf("what is so already is operation %q, %v", again, err)
+	}
+	if got := converge(t, m, m.Sites...); !slices.Equal(got, []string{`{"name":"n","size":4}`}) {
+		t.Errorf("the sites show %v", got)
+	}
+	if made, changed := toulouse.App.Count("POST"), toulouse.App.Count("PATCH")+toulouse.App.Count("PUT"); made != 1 || changed != 0 {
+		t.Errorf("toulouse was asked to make %d objects and to change them %d times", made, changed)
+	}
+	await(t, m, nantes, id, engine.StateApplied)
+	must(t, 200)(submit(t.Context(), toulouse, Image, "PATCH", string(a.Resource), `{"by":"toulouse"}`))
+	must(t, 200)(submit(t.Context(), nantes, Image, "PATCH", string(a.Resource), `{"at":"nantes"}`))
+	if got := converge(t, m, m.Sites...); !slices.Equal(got, []string{`{"at":"nantes","by":"toulouse","name":"n","size":4}`}) {
+		t.Errorf("the sites show %v", got)
+	}
+	for _, s := range m.Sites {
+		if got := placement(t, s, a.Resource); len(got) != 3 {
+			t.Errorf("%s says that it lives at %v", s.Name, got)
+		}
+	}
+}
+
+// TestInvariantOnlyTheSitesInvolvedAfterARemoval counts what reaches a site that was removed.
+func TestInvariantOnlyTheSitesInvolvedAfterARemoval(t *testing.T) {
+	m := open(t, Image, 3)
+	paris, nantes, toulouse := m.Sites[0], m.Sites[1], m.Sites[2]
+	a := must(t, 201)(submit(t.Context(), paris, Image, "POST", "", `{"name":"n"}`, m.Sites...))
+	converge(t, m, m.Sites...)
+	row, err := nantes.Lookup(t.Context(), Image, string(a.Resource))
+	if err != nil {
+		t.Fatal(err)
+	}
+	must(t, 200)(submit(t.Context(), paris, Image, "PATCH", string(a.Resource), `{"before":true}`))
+	place(t, paris, a, engine.PlaceRequest{Remove: ids(nantes)})
+	must(t, 200)(submit(t.Context(), paris, Image, "PATCH", string(a.Resource), `{"after":true}`))
+	leaves(t, m, nantes, a.Resource)
+	converge(t, m, paris, toulouse)
+	var heard atomic.Int64
+	nantes.wired = func(_ *Site, e engine.Envelope) {
+		if e.Document == document(t, paris, a.Resource) {
+			for _, c := range e.Changes {
+				heard.Add(int64(len(c.Bytes)))
+			}
+		}
+	}
+	for i := range 3 {
+		must(t, 200)(submit(t.Context(), toulouse, Image, "PATCH", string(a.Resource), fmt.Sprintf(`{"secret":%d}`, i)))
+		converge(t, m, paris, toulouse)
+	}
+	if n := heard.Load(); n != 0 {
+		t.Errorf("%d bytes of the document reached nantes after it had left", n)
+	}
+	for _, s := range []*Site{paris, toulouse} {
+		mine, err := s.Summaries(t.Context(), nantes.ID, "", "")
+		theirs, err2 := nantes.Summaries(t.Context(), s.ID, "", "")
+		if err != nil || err2 != nil || !slices.Equal(mine, theirs) {
+			t.Errorf("%s and nantes differ for good: %v and %v", s.Name, mine, theirs)
+		}
+		if e, _, err := s.Missing(t.Context(), nantes.ID, row.Document, nil, 0); err != nil || holds(e, "secret") || !holds(e, "before") {
+			t.Errorf("%s would give nantes %d changes, %v", s.Name, len(e.Changes), err)
+		}
+		if got := placement(t, s, a.Resource); !slices.Equal(got, []engine.SiteName{"site0", "site2"}) {
+			t.Errorf("%s says that it lives at %v", s.Name, got)
+		}
+	}
+	if got := shown(nantes); !slices.Equal(got, []string{`{"before":true,"name":"n"}`}) {
+		t.Errorf("nantes keeps %v", got)
+	}
+	if _, err := nantes.Lookup(t.Context(), Image, string(row.Local)); !errors.Is(err, engine.ErrNotFound) {
+		t.Errorf("nantes takes its object for a replica: %v", err)
+	}
+	if err := nantes.Restart(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	e, _, err := paris.Missing(t.Context(), toulouse.ID, row.Document, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.Joins = false
+	if err := nantes.Receive(t.Context(), paris.ID, e); err != nil {
+		t.Errorf("what a site that does not know yet still sends is an error: %v", err)
+	}
+	if v, err := nantes.Version(t.Context(), row.Document); err != nil || holdsMore(v, e) == 0 {
+		t.Errorf("nantes has taken in all of the document: %v, %v", v, err)
+	}
+}
+
+// holds reports whether a word is in an envelope.
+func holds(e engine.Envelope, word string) bool {
+	return slices.ContainsFunc(e.Changes, func(c engine.SignedChange) bool { return bytes.Contains(c.Bytes, []byte(word)) })
+}
+
+// holdsMore returns how many changes an envelope has beyond a version.
+func holdsMore(v engine.Version, e engine.Envelope) int {
+	n := len(e.Changes)
+	for _, seq := range v {
+		n -= int(seq)
+	}
+	return n
+}
+
+// What a site had accepted while it was cut off and removed is not lost.
+func TestARemovedSiteWithUnheardOperations(t *testing.T) {
+	m := open(t, Image, 3)
+	paris, nantes, toulouse := m.Sites[0], m.Sites[1], m.Sites[2]
+	a := must(t, 201)(submit(t.Context(), paris, Image, "POST", "", `{"name":"n"}`, m.Sites...))
+	converge(t, m, m.Sites...)
+	m.Cut(nantes, true)
+	must(t, 200)(submit(t.Context(), nantes, Image, "PATCH", string(a.Resource), `{"unheard":1}`))
+	must(t, 201)(submit(t.Context(), nantes, Image, "POST", "", `{"other":1}`, nantes, paris))
+	place(t, paris, a, engine.PlaceRequest{Remove: ids(nantes)})
+	must(t, 200)(submit(t.Context(), nantes, Image, "PATCH", string(a.Resource), `{"later":2}`))
+	must(t, 200)(submit(t.Context(), toulouse, Image, "PATCH", string(a.Resource), `{"toulouse":3}`))
+	if err := m.Reconcile(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	row, err := paris.Lookup(t.Context(), Image, string(a.Resource))
+	if err != nil || row.Sites[nantes.ID].State != engine.StateLeaving || row.State != engine.StateConverged && row.State != engine.StateConverging {
+		t.Errorf("paris says %+v, %v", row, err)
+	}
+	m.Cut(nantes, false)
+	leaves(t, m, nantes, a.Resource)
+	for _, s := range []*Site{paris, toulouse} {
+		shows(t, m, s, `{"later":2,"name":"n","toulouse":3,"unheard":1}`)
+	}
+}
+
+func TestSitesAreAddedOnBothSidesOfACut(t *testing.T) {
+	m := open(t, Image, 4)
+	paris, nantes, toulouse, lyon := m.Sites[0], m.Sites[1], m.Sites[2], m.Sites[3]
+	a := must(t, 201)(submit(t.Context(), paris, Image, "POST", "", `{"name":"n"}`, paris, nantes))
+	converge(t, m, paris, nantes)
+	m.Cut(nantes, true)
+	place(t, nantes, a, engine.PlaceRequest{Add: ids(lyon), Remove: ids(paris)})
+	must(t, 200)(submit(t.Context(), nantes, Image, "PATCH", string(a.Resource), `{"nantes":1}`))
+	place(t, paris, a, engine.PlaceRequest{Add: ids(toulouse)})
+	must(t, 200)(submit(t.Context(), paris, Image, "PATCH", string(a.Resource), `{"paris":1}`))
+	shows(t, m, toulouse, `{"name":"n","paris":1}`)
+	m.Cut(nantes, false)
+	leaves(t, m, paris, a.Resource)
+	if got := converge(t, m, nantes, toulouse, lyon); !slices.Equal(got, []string{`{"name":"n","nantes":1,"paris":1}`}) {
+		t.Errorf("the sites show %v", got)
+	}
+	if got := placement(t, lyon, a.Resource); !slices.Equal(got, []engine.SiteName{"site1", "site2", "site3"}) {
+		t.Errorf("it lives at %v", got)
+	}
+}
+
+func TestASiteIsAddedToWhatIsDeleted(t *testing.T) {
+	m := open(t, Image, 3)
+	paris, nantes, toulouse := m.Sites[0], m.Sites[1], m.Sites[2]
+	a := must(t, 201)(submit(t.Context(), paris, Image, "POST", "", `{"name":"n"}`, paris, nantes))
+	converge(t, m, paris, nantes)
+	m.Cut(nantes, true)
+	must(t, 204)(submit(t.Context(), nantes, Image, "DELETE", string(a.Resource), ""))
+	place(t, paris, a, engine.PlaceRequest{Add: ids(toulouse)})
+	shows(t, m, toulouse, `{"name":"n"}`)
+	m.Cut(nantes, false)
+	if got := converge(t, m, m.Sites...); len(got) != 0 {
+		t.Errorf("the sites show %v", got)
+	}
+	_, err := nantes.Place(t.Context(), document(t, nantes, a.Resource), engine.PlaceRequest{Remove: ids(toulouse)})
+	if refusal := (*engine.Refusal)(nil); !errors.As(err, &refusal) || refusal.Type != "gone" {
+		t.Errorf("a deleted resource is moved: %v", err)
+	}
+}
+
+// Two sites that remove each other leave one: the earlier removal counts.
+func TestTwoSitesRemoveEachOther(t *testing.T) {
+	m := open(t, Image, 2)
+	paris, nantes := m.Sites[0], m.Sites[1]
+	a := must(t, 201)(submit(t.Context(), paris, Image, "POST", "", `{"name":"n"}`, paris, nantes))
+	converge(t, m, paris, nantes)
+	m.Cut(nantes, true)
+	place(t, paris, a, engine.PlaceRequest{Remove: ids(nantes)})
+	void := place(t, nantes, a, engine.PlaceRequest{Sites: ids(nantes)})
+	m.Cut(nantes, false)
+	leaves(t, m, nantes, a.Resource)
+	st := await(t, m, paris, void, engine.StateSuperseded)
+	if st.Error == "" {
+		t.Error("it is not said why the removal is void")
+	}
+	if got := placement(t, paris, a.Resource); !slices.Equal(got, []engine.SiteName{"site0"}) {
+		t.Errorf("it lives at %v", got)
+	}
+	_, err := paris.Place(t.Context(), document(t, paris, a.Resource), engine.PlaceRequest{Remove: ids(paris)})
+	if refusal := (*engine.Refusal)(nil); !errors.As(err, &refusal) || refusal.Type != "placement" {
+		t.Errorf("the last site is removed: %v", err)
+	}
+}
+
+// The site that a resource comes from is removed, then all but one.
+func TestTheOriginAndAllButOneAreRemoved(t *testing.T) {
+	m := open(t, Image, 4)
+	paris := m.Sites[0]
+	a := must(t, 201)(submit(t.Context(), paris, Image, "POST", "", `{"name":"n"}`, m.Sites...))
+	converge(t, m, m.Sites...)
+	place(t, paris, a, engine.PlaceRequest{Remove: ids(paris)})
+	leaves(t, m, paris, a.Resource)
+	converge(t, m, m.Sites[1:]...)
+	must(t, 200)(submit(t.Context(), m.Sites[1], Image, "PATCH", string(a.Resource), `{"v":1}`))
+	converge(t, m, m.Sites[1:]...)
+	place(t, m.Sites[1], a, engine.PlaceRequest{Sites: ids(m.Sites[3])})
+	leaves(t, m, m.Sites[1], a.Resource)
+	leaves(t, m, m.Sites[2], a.Resource)
+	must(t, 200)(submit(t.Context(), m.Sites[3], Image, "PATCH", string(a.Resource), `{"v":2}`))
+	if got := converge(t, m, m.Sites[3]); !slices.Equal(got, []string{`{"name":"n","v":2}`}) {
+		t.Errorf("the last site shows %v", got)
+	}
+	for _, s := range m.Sites { // nothing is left to say between any two
+		for _, o := range m.Sites {
+			mine, err := s.Summaries(t.Context(), o.ID, "", "")
+			theirs, err2 := o.Summaries(t.Context(), s.ID, "", "")
+			if err != nil || err2 != nil || s != o && !slices.Equal(mine, theirs) {
+				t.Errorf("%s and %s differ for good: %v and %v", s.Name, o.Name, mine, theirs)
+			}
+		}
+	}
+}
+
+// A removed site that is added again begins with a new object; the old one is left to itself.
+func TestASiteComesBack(t *testing.T) {
+	m := open(t, Image, 3)
+	paris, nantes := m.Sites[0], m.Sites[1]
+	a := must(t, 201)(submit(t.Context(), paris, Image, "POST", "", `{"name":"n"}`, m.Sites...))
+	converge(t, m, m.Sites...)
+	place(t, paris, a, engine.PlaceRequest{Remove: ids(nantes)})
+	leaves(t, m, nantes, a.Resource)
+	must(t, 200)(submit(t.Context(), paris, Image, "PATCH", string(a.Resource), `{"away":true}`))
+	converge(t, m, paris, m.Sites[2])
+	place(t, paris, a, engine.PlaceRequest{Add: ids(nantes)})
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+		if err := m.Reconcile(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		row, err := nantes.Lookup(t.Context(), Image, string(a.Resource))
+		if err == nil && row.State == engine.StateConverged && row.Local != "" {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("nantes says %+v, %v", row, err)
+		}
+	}
+	if got := shown(nantes); !slices.Equal(got, []string{`{"away":true,"name":"n"}`, `{"name":"n"}`}) {
+		t.Errorf("nantes shows %v", got)
+	}
+	must(t, 200)(submit(t.Context(), nantes, Image, "PATCH", string(a.Resource), `{"back":true}`))
+	if got := converge(t, m, paris, m.Sites[2]); !slices.Equal(got, []string{`{"away":true,"back":true,"name":"n"}`}) {
+		t.Errorf("the others show %v", got)
+	}
+}
+
+// A scope on a change that names more sites than the resource has adds them, in one answer with one operation.
+func TestAScopeAddsSites(t *testing.T) {
+	m := open(t, Image, 4)
+	paris, nantes, toulouse := m.Sites[0], m.Sites[1], m.Sites[2]
+	a := must(t, 201)(submit(t.Context(), paris, Image, "POST", "", `{"name":"n"}`, paris, nantes))
+	converge(t, m, paris, nantes)
+	p := must(t, 200)(submit(t.Context(), paris, Image, "PATCH", string(a.Resource), `{"v":1}`, paris, nantes, toulouse))
+	await(t, m, toulouse, p.Operation, engine.StateApplied)
+	if got := converge(t, m, m.Sites[:3]...); !slices.Equal(got, []string{`{"name":"n","v":1}`}) {
+		t.Errorf("the sites show %v", got)
+	}
+	ops, _, err := paris.store.Operations(t.Context(), engine.OperationFilter{Resource: a.Resource})
+	if err != nil || len(ops) != 3 || ops[0].ID != p.Operation || ops[1].Type != engine.TypePlace || !slices.Equal(ops[0].Parents, []engine.OperationID{ops[1].ID}) {
+		t.Errorf("the operations are %+v, %v", ops, err)
+	}
+	// A site that is to be added passes the request on; one that is refused adds nobody.
+	toulouse.App.Inject(Rejects)
+	must(t, 422)(submit(t.Context(), toulouse, Image, "PUT", string(a.Resource), `{"v":2}`, m.Sites...))
+	q := must(t, 200)(submit(t.Context(), m.Sites[3], Image, "PUT", string(a.Resource), `{"v":3}`, m.Sites...))
+	await(t, m, m.Sites[3], q.Operation, engine.StateApplied)
+	if got := converge(t, m, m.Sites...); !slices.Equal(got, []string{`{"v":3}`}) {
+		t.Errorf("the sites show %v", got)
+	}
+	must(t, 204)(submit(t.Context(), paris, Image, "DELETE", string(a.Resource), "", paris, nantes))
+	converge(t, m, m.Sites...)
+}
+
+// What actions have done and nothing declares is said before a site begins without it.
+func TestUndeclaredActionsWarn(t *testing.T) {
+	m := open(t, Image, 2)
+	paris, nantes := m.Sites[0], m.Sites[1]
+	a := must(t, 201)(submit(t.Context(), paris, Image, "POST", "", `{"name":"n"}`, paris, nantes))
+	place(t, paris, a, engine.PlaceRequest{Remove: ids(nantes)})
+	leaves(t, m, nantes, a.Resource)
+	must(t, 200)(submit(t.Context(), paris, Image, "START", string(a.Resource), ""))
+	for _, add := range []func(bool) error{
+		func(forced bool) error {
+			_, err := paris.Place(t.Context(), document(t, paris, a.Resource), engine.PlaceRequest{Add: ids(nantes), Forced: forced})
+			return err
+		},
+		func(forced bool) error {
+			r := request(Image, "PATCH", string(a.Resource), `{"v":1}`, paris, nantes)
+			r.Forced = forced
+			_, err := paris.Submit(t.Context(), r)
+			return err
+		},
+	} {
+		refusal := (*engine.Refusal)(nil)
+		if err := add(false); !errors.As(err, &refusal) || refusal.Status != 409 || refusal.Type != "actions" {
+			t.Errorf("it is added without a word: %v", err)
+		}
+	}
+	if got := placement(t, paris, a.Resource); len(got) != 1 {
+		t.Errorf("it lives at %v", got)
+	}
+	place(t, paris, a, engine.PlaceRequest{Add: ids(nantes), Forced: true})
+	for deadline := time.Now().Add(10 * time.Second); len(shown(nantes)) != 2; time.Sleep(time.Millisecond) {
+		if err := m.Reconcile(t.Context()); err != nil || time.Now().After(deadline) {
+			t.Fatal(shown(nantes), err)
+		}
+	}
+	if n := nantes.App.Count("POST"); n != 2 { // both creates; the action is not replayed
+		t.Errorf("nantes was asked %d times", n)
+	}
+}
+
+// Content is copied from a site that has it, whatever happens on the way, and what has gone into it is not done again.
+func TestContentIsCopied(t *testing.T) {
+	ctx := t.Context()
+	m := open(t, withFile, 3)
+	paris, nantes, toulouse := m.Sites[0], m.Sites[1], m.Sites[2]
+	a := must(t, 201)(submit(ctx, paris, withFile, "POST", "", `{"name":"n"}`, paris, nantes))
+	put := func(at *Site, file string) {
+		t.Helper()
+		r := request(withFile, "PUT", string(a.Resource), file)
+		r.Type, r.Path = engine.TypeAbsolute, "/images/{id}/file"
+		must(t, 204)(at.Submit(ctx, r))
+	}
+	put(paris, "first")
+	must(t, 200)(submit(ctx, paris, withFile, "START", string(a.Resource), ""))
+	converge(t, m, paris, nantes)
+	for _, s := range []*Site{paris, nantes} { // something that no operation has said
+		s.App.mu.Lock()
+		for id := range s.App.objects {
+			s.App.files[id] = "first, and more"
+		}
+		s.App.mu.Unlock()
+	}
+	toulouse.App.Inject(0, Fails)
+	place(t, paris, a, engine.PlaceRequest{Add: ids(toulouse)})
+	must(t, 200)(submit(ctx, nantes, withFile, "START", string(a.Resource), ""))
+	converge(t, m, m.Sites...)
+	if got := toulouse.App.File(); got != "first" { // copied, then what put bytes runs again on top
+		t.Errorf("toulouse has %q", got)
+	}
+	toulouse.App.mu.Lock()
+	if n := len(toulouse.App.actions); n > 1 {
+		t.Errorf("toulouse ran %d actions; one was before it, the other may be in what it copied", n)
+	}
+	toulouse.App.mu.Unlock()
+	put(toulouse, "second")
+	converge(t, m, m.Sites...)
+	for _, s := range m.Sites {
+		if got := s.App.File(); got != "second" {
+			t.Errorf("%s has %q", s.Name, got)
+		}
+	}
+}
+
+// Content that is too long is not copied, and that is said.
+func TestContentThatIsTooLong(t *testing.T) {
+	m := open(t, withFile, 2)
+	paris, nantes := m.Sites[0], m.Sites[1]
+	a := must(t, 201)(submit(t.Context(), paris, withFile, "POST", "", `{"name":"n"}`, paris, nantes))
+	place(t, paris, a, engine.PlaceRequest{Remove: ids(nantes)})
+	leaves(t, m, nantes, a.Resource)
+	paris.App.mu.Lock()
+	for id := range paris.App.objects {
+		paris.App.files[id] = string(make([]byte, engine.MaxContent+1))
+	}
+	paris.App.mu.Unlock()
+	id := place(t, paris, a, engine.PlaceRequest{Add: ids(nantes)})
+	st := await(t, m, nantes, id, engine.StateRejected)
+	if st.Error == "" {
+		t.Error("it is not said why")
+	}
+	row, err := nantes.store.ResourceByID(t.Context(), Image.Service, Image.Name, a.Resource)
+	if err != nil || row.State != engine.StateDegraded || row.Reason == "" {
+		t.Errorf("nantes says %+v, %v", row, err)
+	}
+	must(t, 200)(submit(t.Context(), paris, withFile, "PATCH", string(a.Resource), `{"v":1}`))
+	if err := m.Reconcile(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := nantes.Drop(t.Context(), id); err != nil {
+		t.Fatal(err)
+	}
+	shows(t, m, nantes, `{"name":"n","v":1}`)
+}
+
+// Whoever is no member of the placement can write nothing, also when it says that it was added.
+func TestAStrangerAddsItself(t *testing.T) {
+	m := open(t, Image, 3)
+	paris, nantes, toulouse := m.Sites[0], m.Sites[1], m.Sites[2]
+	a := must(t, 201)(submit(t.Context(), paris, Image, "POST", "", `{"name":"n"}`, paris, nantes))
+	converge(t, m, paris, nantes)
+	id := document(t, paris, a.Resource)
+	e, _, err := paris.Missing(t.Context(), nantes.ID, id, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := toulouse.docs.Create(id, e.About); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := toulouse.docs.Merge(t.Context(), id, e.Changes, func(engine.SiteID) bool { return true }); err != nil {
+		t.Fatal(err)
+	}
+	o := engine.Operation{ID: "0190a5c2-8a01-7d20-b1c9-1f6d1f0f2b77", Type: engine.TypePlace, Origin: toulouse.ID, Run: "0123abcd", Seq: 1,
+		Time: time.Now().UnixMicro(), Place: &engine.PlacementChange{Add: ids(toulouse)}}
+	encoded, err := o.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	row, err := toulouse.docs.Write(t.Context(), id, []engine.Entry{{Map: engine.MapOperations, Key: o.Key(), Value: encoded}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.Changes = append(e.Changes, row.SignedChange)
+	for _, s := range []*Site{paris, nantes} {
+		if err := s.Receive(t.Context(), toulouse.ID, e); !errors.Is(err, engine.ErrRefused) {
+			t.Errorf("%s takes it: %v", s.Name, err)
+		}
+		if got := placement(t, s, a.Resource); len(got) != 2 {
+			t.Errorf("%s says that it lives at %v", s.Name, got)
+		}
+	}
+}
+
+// TestPlacementHistories adds, removes, changes and deletes at random sites of a mesh that is cut and heals. In the end all
+// members show the same, every acknowledged change counts, and nothing is left to say to anybody else.
+func TestPlacementHistories(t *testing.T) {
+	fewer(t)
+	rapid.Check(t, func(t *rapid.T) {
+		ctx, stop := context.WithCancel(context.Background())
+		defer stop()
+		dir, err := os.MkdirTemp("", "placement")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer os.RemoveAll(dir)
+		m, err := Open(ctx, dir, Image, 4)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer m.Close()
+		if err := m.Reconcile(ctx); err != nil {
+			t.Fatal(err)
+		}
+		r := &run{Mesh: m, t: t, ctx: ctx, kind: Image, cut: map[*Site]bool{}}
+		a, err := submit(ctx, r.Sites[0], Image, "POST", "", `{"made":0}`, r.Sites[:2]...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		patched := map[string]bool{}
+		for i := range rapid.IntRange(3, 14).Draw(t, "steps") {
+			at := r.site("at")
+			switch rapid.SampledFrom([]string{"place", "place", "patch", "patch", "cut", "exchange", "exchange", "restart"}).Draw(t, "step") {
+			case "place":
+				row, err := at.store.ResourceByID(ctx, Image.Service, Image.Name, a.Resource)
+				if err != nil {
+					continue
+				}
+				var q engine.PlaceRequest
+				for _, s := range r.Sites {
+					switch rapid.IntRange(0, 3).Draw(t, "what") {
+					case 0:
+						q.Add = append(q.Add, s.ID)
+					case 1:
+						q.Remove = append(q.Remove, s.ID)
+					}
+				}
+				id, err := at.Place(ctx, row.Document, q)
+				var refusal *engine.Refusal
+				if err != nil && !errors.As(err, &refusal) && !errors.Is(err, engine.ErrNotFound) {
+					t.Fatal(err)
+				}
+				t.Logf("%s places: %d added, %d removed: %s %v", at.Name, len(q.Add), len(q.Remove), id, err)
+			case "patch":
+				if _, err := at.Lookup(ctx, Image, string(a.Resource)); err != nil {
+					continue
+				}
+				answer, err := submit(ctx, at, Image, "PATCH", string(a.Resource), fmt.Sprintf(`{"f%d":%d}`, i, i))
+				if err == nil && answer.Status < 300 && answer.Status != 202 {
+					patched[fmt.Sprintf("f%d", i)] = true
+				}
+				t.Logf("%s patches f%d: %d %v", at.Name, i, answer.Status, err)
+			case "cut":
+				r.cut[at] = !r.cut[at]
+				r.Cut(at, r.cut[at])
+			case "exchange":
+				r.exchange()
+			case "restart":
+				if err := at.Restart(ctx); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		for s, cut := range r.cut {
+			if cut {
+				r.Cut(s, false)
+			}
+		}
+		deadline := time.Now().Add(10 * time.Second)
+		for {
+			if err := r.Reconcile(ctx); err != nil {
+				t.Fatal(err)
+			}
+			wrong := agreed(ctx, r.Mesh, a.Resource, patched)
+			if wrong == "" {
+				return
+			}
+			if time.Now().After(deadline) {
+				for _, s := range r.Sites {
+					row, err := s.store.ResourceByID(ctx, Image.Service, Image.Name, a.Resource)
+					t.Logf("%s: %s %q: %+v, %v; shows %v", s.Name, row.State, row.Reason, row.Sites, err, s.App.Objects())
+				}
+				t.Fatal(wrong)
+			}
+			time.Sleep(2 * time.Millisecond)
+		}
+	})
+}
+
+// agreed says what is still to come, or wrong.
+func agreed(ctx context.Context, m *Mesh, id engine.ResourceID, fields map[string]bool) string {
+	rows := map[*Site]engine.ResourceRow{}
+	var members []engine.SiteID
+	for _, s := range m.Sites {
+		row, err := s.store.ResourceByID(ctx, Image.Service, Image.Name, id)
+		if err != nil || row.State == engine.StateLeft {
+			continue
+		}
+		if row.State != engine.StateConverged || row.Local == "" {
+			return fmt.Sprintf("%s says that it is %s: %s", s.Name, row.State, row.Reason)
+		}
+		rows[s] = row
+		members = append(members, s.ID)
+	}
+	slices.Sort(members)
+	var first string
+	for s, row := range rows {
+		var named []engine.SiteID
+		for site := range row.Sites {
+			named = append(named, site)
+		}
+		if slices.Sort(named); !slices.Equal(named, members) {
+			return fmt.Sprintf("%s says that it lives at %v, and %v say so of themselves", s.Name, named, members)
+		}
+		s.App.mu.Lock()
+		object := s.App.objects[string(row.Local)]
+		for f := range fields {
+			if _, ok := object[f]; !ok {
+				first = "lacks " + f
+			}
+		}
+		shows := string(encode(without(object, "id")))
+		s.App.mu.Unlock()
+		if first == "" {
+			first = shows
+		}
+		if shows != first {
+			return fmt.Sprintf("%s shows %s, another %s", s.Name, shows, first)
+		}
+	}
+	if len(rows) == 0 {
+		return "it lives nowhere"
+	}
+	return ""
+}
