@@ -29,6 +29,13 @@ func TestMutants(t *testing.T) {
 	t.Logf("%d of %d mutants caught", caught, len(planted()))
 }
 
+// TestPlaces looks for the places of all faults, without planting them: that takes no time.
+func TestPlaces(t *testing.T) {
+	for _, m := range planted() {
+		m.plant(t)
+	}
+}
+
 // plant writes the changed files elsewhere and returns the file that tells go where they are.
 func (m mutant) plant(t *testing.T) string {
 	t.Helper()

@@ -60,22 +60,38 @@ func planted() []mutant {
 			"if ok, err := key.Verify(signed(h), c.Signature); false && (err != nil || !ok) {"})
 	// What one side of a cut has made is deleted by a delete that never saw it.
 	add("a delete ends creates that it has not seen", "engine", "TestADeleteNeverDiscardsACreateItDidNotSee",
-		edit{"engine/fold.go", "func(d *Operation) bool { return h.Before(o, d) })", "func(d *Operation) bool { return d != nil })"})
+		edit{"engine/living.go", "func(d *Operation) bool { return h.Before(o, d) })", "func(d *Operation) bool { return d != nil })"})
 	// Sites outside of a placement learn what is in it.
 	add("documents are given to any member", "testnet/mesh", "TestInvariantOnlyTheSitesInvolved",
 		edit{"engine/receive.go", "if !s.IsMember(with) || !row.Mesh && !slices.Contains(row.Sites, with) {", "if !s.IsMember(with) {"})
 	// An application that would not repeat a request does.
 	add("the idempotency key is not sent", "testnet/mesh", "TestInvariantNoEffectTwice",
-		edit{"engine/submit.go", `Key: string(o.ID) + "." + string(s.name(s.cfg.Self)), Credentials: credentials,`, `Credentials: credentials,`})
+		edit{"engine/submit.go", "Key: key, Credentials: credentials,", "Credentials: credentials,"})
 	// An action without a certain answer happens twice.
 	scripted("an action is sent again blindly", "unsure-then-asked",
 		edit{"engine/outcome.go", "\tcase TypeAction:\n\t\treturn k.HonoursKey ||", "\tcase TypeAction:\n\t\treturn true || k.HonoursKey ||"})
 	// Replicas stay different: a late operation is sent as it is, over what came after it.
 	add("late operations are run as they are", "engine", "TestEveryInterleaving",
-		edit{"engine/next.go", "if u.Type != TypeDelete && h.sawTheSame(u, s) {", "if u.Type != TypeDelete {"})
+		edit{"engine/next.go", " && h.sawTheSame(u, s):", ":"})
 	// Somebody's data is overwritten by a replica of the same name.
 	scripted("a create overwrites what is there", "object-of-somebody-else",
 		edit{"engine/actuate.go", "looks := o.Type == TypeCreate &&", "looks := false && o.Type == TypeCreate &&"})
+	// A request is done at two sites, because the one that it was handed to is forgotten with the agent.
+	scripted("who was asked for a kept request is not on disk", "kept-and-dies",
+		edit{"engine/outbox.go", "if err := s.redirect(ctx, &e, all[i], to); err != nil {", "if e.Sent = to; err != nil {"})
+	// What a person has had sent again once is sent again after every crash.
+	scripted("a person's word counts for ever", "crash-of-a-persons-retry",
+		edit{"engine/settle.go", "if person && !resendable(k, o) {\n\t\tc.Again, c.Asked = false, false\n", "if false {\n"})
+	// An application that was down once is never asked again.
+	scripted("the breaker never closes", "application-down",
+		edit{"engine/breaker.go", "case b.probe != \"\" || now.Before(b.until):", "case true:"})
+	// A replica changes while somebody works on it.
+	scripted("a pause holds nothing", "paused",
+		edit{"engine/actuate.go", "if v.replicas[s.cfg.Self].Paused != nil {", "if false {"})
+	// A site that comes back empties itself because somebody emptied another one.
+	scripted("deletions are not held", "held-deletions",
+		edit{"engine/deletions.go", "func (h *Held) waits() bool { return h != nil && h.Confirmed == \"\" }", "func (h *Held) waits() bool { return false && h != nil }"},
+		edit{"engine/deletions.go", "\tif len(d.held) > 0 {\n\t\treturn false, nil\n\t}\n", "\tif len(d.held) >= 0 {\n\t\treturn true, nil\n\t}\n"})
 	// A site that has nothing left to delete stays behind for ever.
 	add("a delete of nothing is a failure", "engine", "TestJudge",
 		edit{"engine/outcome.go", "case t == TypeDelete && (r.Status", "case false && t == TypeDelete && (r.Status"})

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -31,6 +32,10 @@ func (w *world) command(ctx context.Context, p part) error {
 		return w.found(ctx, args)
 	case "catalog":
 		return w.read(strings.Join(p.block, "\n"))
+	case "deletions":
+		var err error
+		w.deletions, err = strconv.Atoi(rest)
+		return err
 	case "heal":
 		clear(w.cut)
 		w.changed(ctx)
@@ -135,6 +140,15 @@ func (w *world) at(ctx context.Context, s *site, text string) error {
 		s.app.down = word == "down"
 	case "app":
 		return w.behind(ctx, s, rest)
+	case "pause", "resume":
+		return w.pause(ctx, s, word, rest)
+	case "confirm":
+		n, err := s.Confirm(ctx, s.id)
+		if err != nil {
+			return err
+		}
+		w.trace.add("person", fmt.Sprintf("confirms %d deletions at %s", n, s.name))
+		s.work(ctx)
 	case "retry", "done", "drop":
 		id, ok := w.trace.operation(rest)
 		if !ok {
@@ -154,6 +168,29 @@ func (w *world) at(ctx context.Context, s *site, text string) error {
 		s.work(ctx)
 	}
 	return nil
+}
+
+// pause lets a site leave its replica of a resource as it is, or ends that; without a resource it has a site try its
+// application again.
+func (w *world) pause(ctx context.Context, s *site, word, name string) error {
+	if name == "" {
+		if err := s.ResumeQueue(service); err != nil {
+			return err
+		}
+		s.work(ctx)
+		return nil
+	}
+	rows, _, err := s.store.Resources(ctx, engine.ResourceFilter{ID: engine.ResourceID(w.identify(name))})
+	if err != nil || len(rows) == 0 {
+		return fmt.Errorf("%s has no %s: %w", s.name, name, err)
+	}
+	if word == "resume" {
+		err = s.Resume(ctx, rows[0].Document)
+	} else {
+		err = s.Pause(ctx, rows[0].Document, s.id, "maintenance")
+	}
+	s.work(ctx)
+	return err
 }
 
 // request is what a client asks for.

@@ -11,6 +11,7 @@ import (
 
 // described is what the trace has told of a document: whatever it tells next, it tells as the difference.
 type described struct {
+	number     int // in the order in which the script has come to documents
 	operations []*engine.Operation
 	replicas   map[string]engine.Replica // by who knows of it and whose it is
 	shown      []string                  // the hashes of what applications show, in the order in which they were first told
@@ -21,7 +22,7 @@ type described struct {
 func (w *world) describe(s *site, id engine.DocumentID, entries []engine.Entry, publishes bool) string {
 	d := w.described[id]
 	if d == nil {
-		d = &described{replicas: map[string]engine.Replica{}}
+		d = &described{number: len(w.described), replicas: map[string]engine.Replica{}}
 		w.described[id] = d
 	}
 	var operations, rest []string
@@ -86,32 +87,44 @@ func (d *described) replica(hearer *site, e engine.Entry) string {
 	key := hearer.name + " " + e.Key
 	before := d.replicas[key]
 	d.replicas[key] = now
-	text := ""
+	var news []string
+	settled := ""
 	slices.SortFunc(d.operations, engine.Compare)
 	for _, o := range d.operations {
 		if o.Seq > before.Settled[o.Line()] && o.Seq <= now.Settled[o.Line()] {
-			text += " " + string(o.ID)
+			settled += " " + string(o.ID)
 		}
 	}
-	looked := d.looked(e.Key, before.Observed, now.Observed)
-	if text == "" && now.Local == before.Local {
-		return looked
+	if settled != "" {
+		news = append(news, "settled"+settled)
 	}
-	text = e.Key + " settled" + text
 	switch {
 	case now.Local != before.Local && now.Local == "":
-		text += ", nothing there"
+		news = append(news, "nothing there")
 	case now.Local != before.Local:
-		text += ", as " + string(now.Local)
+		news = append(news, "as "+string(now.Local))
 	}
-	if looked != "" {
-		text += "; " + looked
+	if p := now.Paused; p != nil && before.Paused == nil {
+		news = append(news, p.String())
+	} else if p == nil && before.Paused != nil {
+		news = append(news, "not paused any more")
 	}
-	return text
+	if h := now.Held; h != nil && h.Confirmed == "" && before.Held == nil {
+		news = append(news, "holds the deletion "+string(h.Operation))
+	} else if h != nil && h.Confirmed != "" {
+		news = append(news, "may delete, by "+string(h.Confirmed))
+	}
+	if looked := d.looked(before.Observed, now.Observed); looked != "" {
+		news = append(news, looked)
+	}
+	if len(news) == 0 {
+		return ""
+	}
+	return e.Key + " " + strings.Join(news, ", ")
 }
 
 // looked says what a site has seen at its application: A is one representation, B another.
-func (d *described) looked(site string, before, now *engine.Observed) string {
+func (d *described) looked(before, now *engine.Observed) string {
 	if now == nil || before != nil && before.Hash == now.Hash && before.Unseen == now.Unseen && before.Steady == now.Steady {
 		return ""
 	}
@@ -122,7 +135,7 @@ func (d *described) looked(site string, before, now *engine.Observed) string {
 		}
 		shows = string(rune('A' + slices.Index(d.shown, now.Hash)))
 	}
-	text := site + " shows " + shows
+	text := "shows " + shows
 	if now.Steady {
 		text += " still"
 	}

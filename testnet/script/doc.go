@@ -26,6 +26,10 @@
 //	SITE: down, SITE: up            its application cannot be reached, or can again
 //	SITE: retry OP, done OP, drop OP
 //	                                a person decides about an operation
+//	SITE: pause NAME, resume NAME   a person has the site leave its replica as it is, or ends that
+//	SITE: resume                    a person has the site try an application again that fails or does not let it in
+//	SITE: confirm                   a person confirms the deletions that the site holds
+//	deletions N                     how many deletions run unconfirmed at a site that was away; comes before sites
 //	cut SITE, heal                  SITE is cut off from all others; all sites reach each other again
 //	deliver [SITE>SITE]             sites that reach each other exchange what they lack and do what is due, until all is
 //	                                quiet; or one takes from one

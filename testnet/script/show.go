@@ -44,6 +44,9 @@ func (w *world) show(ctx context.Context) error {
 		if err := w.operations(ctx, s); err != nil {
 			return err
 		}
+		if q := s.Queues()[service]; q.Reason != "" {
+			w.trace.add(s.name, fmt.Sprintf("says its application's queue is %s: %s", q.State, q.Reason))
+		}
 	}
 	return nil
 }

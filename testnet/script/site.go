@@ -1,6 +1,7 @@
 package script
 
 import (
+	"cmp"
 	"context"
 	"crypto/ed25519"
 	"errors"
@@ -97,7 +98,8 @@ func (s *site) start(ctx context.Context) (err error) {
 		Self: s.id, Kinds: s.world.catalog.Services[service].Kinds,
 		Documents: hit.Documents(speaker{documents, s}), Store: hit.Store(witness{s.store, s}, s.id), Ledger: s.store,
 		App: hit.Application(s.app), Log: s.world.trace.logs(s), Now: s.now, Vault: vault, Classify: s.glue.Classify,
-		NewID: s.newID, Random: func(b []byte) { _, _ = random.Read(b) }, // it never fails
+		Deletions: engine.DeletionLimits{Number: s.world.deletions},
+		NewID:     s.newID, Random: func(b []byte) { _, _ = random.Read(b) }, // it never fails
 		LookAfter: lookAfter, LookEvery: 1000 * time.Hour,
 	})
 	if err != nil {
@@ -148,6 +150,9 @@ func (s *site) pull(ctx context.Context, from *site) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	slices.SortFunc(list, func(a, b engine.Summary) int { // not by their identifiers, which are hashes
+		return cmp.Compare(s.world.number(a.Document), s.world.number(b.Document))
+	})
 	took := false
 	for _, d := range list {
 		have, err := s.Version(ctx, d.Document)

@@ -32,6 +32,7 @@ type world struct {
 	now       time.Time
 	trace     *trace
 	described map[engine.DocumentID]*described
+	deletions int // how many deletions run unconfirmed at a site that was away; 0: the default
 }
 
 // Run plays a script with files in dir, which is empty, and returns it with the traces of what happened. An error says
@@ -116,6 +117,14 @@ func (w *world) join(ctx context.Context, s *site) error {
 		return err
 	}
 	return s.Announce(ctx, record)
+}
+
+// number returns the place of a document in the order in which the script has come to them; the mesh's is before all.
+func (w *world) number(id engine.DocumentID) int {
+	if d := w.described[id]; d != nil {
+		return d.number
+	}
+	return -1
 }
 
 func (w *world) site(name string) (*site, error) {
