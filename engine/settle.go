@@ -53,12 +53,9 @@ func (s *Site) settleEarlier(ctx context.Context, r *resource) error {
 			continue
 		}
 		again, err := s.settle(ctx, r, &c)
-		if err != nil {
-			return err
-		}
-		if again || c.Asked {
+		if again || c.Asked || err != nil {
 			// Not under that operation's identifier: whoever asks would take it for the one of this request.
-			return &Refusal{Status: http.StatusBadGateway, Type: "upstream",
+			return &Refusal{Status: http.StatusBadGateway, Type: "upstream", Err: err,
 				Detail: fmt.Sprintf("an earlier request for this resource has had no certain answer yet (operation %s); nothing has happened", i.Operation)}
 		}
 	}
