@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -124,6 +125,33 @@ func startFake() *fakeAgent {
 			return
 		}
 		a.answer(w, a.sites[2])
+	})
+	exists := m{"id": "5f1d0c93a2b4e876", "about": "exists", "resource": alpine, "service": "images", "kind": "image", "site": "nantes", "operation": opPut,
+		"type": "create", "status": 409, "since": before(40 * time.Second), "reason": "the application has an object of this identifier already",
+		"rule": "an object that no replicated resource owns is never overwritten", "blocks": true, "actions": []string{"adopt", "retry", "drop"}, "accepted": nil}
+	dropped := m{"id": "0c93a2b4e8765f1d", "about": "refused", "resource": debian, "service": "images", "kind": "image", "site": "nantes", "operation": opPost,
+		"type": "merge", "status": 422, "since": before(2 * time.Hour), "reason": "merge dropped by an operator", "rule": "the application decides", "blocks": false,
+		"actions": []string{"retry", "done"}, "accepted": m{"action": "drop", "by": "nantes", "at": before(time.Hour)}}
+	mux.HandleFunc("GET /api/v1/conflicts", func(w http.ResponseWriter, r *http.Request) {
+		a.page(w, r, []m{exists, dropped}, func(v map[string]any) bool { return (v["accepted"] != nil) == (r.FormValue("accepted") == "true") })
+	})
+	mux.HandleFunc("GET /api/v1/conflicts/{id}", func(w http.ResponseWriter, r *http.Request) {
+		v := maps.Clone(exists)
+		v["differences"], v["not_compared"] = []m{{"path": "/size", "here": 1, "wanted": 3}, {"path": "/name", "here": "old", "wanted": "alpine"}}, ""
+		if r.PathValue("id") == dropped["id"] {
+			v = maps.Clone(dropped)
+			v["differences"], v["not_compared"] = nil, "nantes cannot be reached; nothing has happened"
+		}
+		a.one(w, r, []map[string]any{v})
+	})
+	mux.HandleFunc("POST /api/v1/conflicts/{id}/resolve", func(w http.ResponseWriter, r *http.Request) {
+		var q struct{ Action string }
+		_ = json.NewDecoder(r.Body).Decode(&q)
+		if q.Action == "dismiss" {
+			refuse(w, 422, "settle", "\"dismiss\" is nothing that can be decided about this conflict now; it takes [adopt retry drop]")
+			return
+		}
+		a.answer(w, m{"conflict": r.PathValue("id"), "action": q.Action, "site": "nantes", "operation": a.operations[1]})
 	})
 	mux.HandleFunc("POST /api/v1/invitations", func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusCreated)

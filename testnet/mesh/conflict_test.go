@@ -355,3 +355,45 @@ func TestWhatIsUncertainAtItsOriginIsAConflict(t *testing.T) {
 		t.Errorf("resolved once more: %v", err)
 	}
 }
+
+// TestAConflictTellsTheDifference compares before anything is decided.
+func TestAConflictTellsTheDifference(t *testing.T) {
+	m := open(t, natural, 2)
+	paris, nantes := m.Sites[0], m.Sites[1]
+	nantes.App.Put("x", map[string]any{"owner": "nantes", "size": 1, "same": true})
+	must(t, 201)(submit(t.Context(), paris, natural, "PUT", "x", `{"owner":"paris","same":true,"deep":{"a":1}}`, m.Sites...))
+	c := conflictAt(t, m, nantes, engine.ConflictExists)
+	fields, err := nantes.PreviewConflict(t.Context(), c.ID, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, f := range fields {
+		got = append(got, fmt.Sprintf("%s: %s, here %s, wanted %s", f.Path, f.Base, f.Here, f.Wanted))
+	}
+	if want := []string{"/deep: , here , wanted {}", "/deep/a: , here , wanted 1", `/owner: , here "nantes", wanted "paris"`}; !slices.Equal(got, want) {
+		t.Errorf("the differences are %q, want %q", got, want)
+	}
+	if got := shown(nantes); !slices.Equal(got, []string{`{"owner":"nantes","same":true,"size":1}`}) {
+		t.Errorf("looking has changed it: %v", got)
+	}
+	wantRefusal(t, func() error { _, err := paris.PreviewConflict(t.Context(), c.ID, ""); return err }(), http.StatusUnprocessableEntity)
+	if _, err := nantes.PreviewConflict(t.Context(), "none", ""); !errors.Is(err, engine.ErrNotFound) {
+		t.Errorf("a conflict that is none: %v", err)
+	}
+}
+
+// TestARefusedChangeTellsTheDifference shows what the issuer saw, what is there and what is wanted.
+func TestARefusedChangeTellsTheDifference(t *testing.T) {
+	m := open(t, Image, 2)
+	nantes := m.Sites[1]
+	refused(t, m, `{"name":"new"}`)
+	c := conflictAt(t, m, nantes, engine.ConflictRefused)
+	fields, err := nantes.PreviewConflict(t.Context(), c.ID, "")
+	if err != nil || len(fields) != 1 {
+		t.Fatal(fields, err)
+	}
+	if f := fields[0]; f.Path != "/name" || string(f.Base) != `"n"` || string(f.Here) != `"n"` || string(f.Wanted) != `"new"` {
+		t.Errorf("the difference is %s: %s, here %s, wanted %s", f.Path, f.Base, f.Here, f.Wanted)
+	}
+}

@@ -24,6 +24,8 @@ type Store interface {
 	Operation(ctx context.Context, id engine.OperationID) (engine.OperationRow, error)
 	Operations(ctx context.Context, f engine.OperationFilter) (rows []engine.OperationRow, next string, err error)
 	Events(ctx context.Context, after uint64, limit int) ([]engine.Event, error)
+	Conflict(ctx context.Context, id engine.ConflictID) (engine.Conflict, error)
+	Conflicts(ctx context.Context, f engine.ConflictFilter) (list []engine.Conflict, next string, err error)
 }
 
 // Counter counts without listing. Deleted resources are counted under their state. An operation counts under the
@@ -31,6 +33,7 @@ type Store interface {
 type Counter interface {
 	CountResources(ctx context.Context) (map[engine.State]int, error)
 	CountOperations(ctx context.Context) (map[engine.State]int, error)
+	CountConflicts(ctx context.Context) (map[engine.ConflictKind]int, error)
 }
 
 // Mesh is the membership as people see and change it. Errors may be *engine.Refusal.
@@ -67,6 +70,9 @@ type Operator interface {
 	Confirm(ctx context.Context, by engine.SiteID) (int, error)
 	// Check has all sites look at what their applications show.
 	Check(ctx context.Context, id engine.DocumentID) error
+	// PreviewConflict and Resolve are for conflicts of this site; Resolve dismisses those of others too.
+	PreviewConflict(ctx context.Context, id engine.ConflictID, local engine.LocalID) ([]engine.FieldDifference, error)
+	Resolve(ctx context.Context, id engine.ConflictID, action engine.Action, local engine.LocalID) error
 	Retry(ctx context.Context, id engine.OperationID) error
 	Done(ctx context.Context, id engine.OperationID) error
 	Drop(ctx context.Context, id engine.OperationID) error

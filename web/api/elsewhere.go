@@ -41,6 +41,8 @@ func (a *API) MountPeers(e *echo.Echo) {
 // mountRouted adds the calls that are carried out by the site that they name.
 func (a *API) mountRouted(g *echo.Group) {
 	g.POST("/sites/:name/resume", a.postResumeSite)
+	g.GET("/conflicts/:id", a.getConflict)
+	g.POST("/conflicts/:id/resolve", a.postResolve)
 	for _, verb := range Verbs {
 		g.POST("/operations/:id/"+verb, func(c echo.Context) error { return a.postSettle(c, verb) })
 	}

@@ -16,7 +16,7 @@ type metrics struct {
 	events   *prometheus.CounterVec
 	requests *prometheus.HistogramVec
 
-	reachable, rtt, clock, queue, waiting, resources, operations, streams, isolated, info *prometheus.Desc
+	reachable, rtt, clock, queue, waiting, conflicts, resources, operations, streams, isolated, info *prometheus.Desc
 }
 
 func newMetrics(a *API) *metrics {
@@ -37,6 +37,7 @@ func newMetrics(a *API) *metrics {
 		clock:      desc("site_clock_ahead_seconds", "How far the clock of a site is ahead of this one's, once compared.", "site"),
 		queue:      desc("queue", "Whether requests to a service of the application are in a state: running, failing, paused.", "service", "state"),
 		waiting:    desc("queue_waiting", "Resources that wait for a service of the application to work, or to let the agent in.", "service"),
+		conflicts:  desc("conflicts", "Conflicts that wait for a person, by what they are about.", "about"),
 		resources:  desc("resources", "Resources by state.", "state"),
 		operations: desc("operations", "Operations by state at the site that is farthest from applied.", "state"),
 		streams:    desc("event_streams", "Open event streams."),
@@ -78,7 +79,7 @@ func (a *API) Observe(method, route, status string, took time.Duration) {
 
 // Describe implements prometheus.Collector.
 func (m *metrics) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{m.reachable, m.rtt, m.clock, m.queue, m.waiting, m.resources, m.operations, m.streams, m.isolated, m.info} {
+	for _, d := range []*prometheus.Desc{m.reachable, m.rtt, m.clock, m.queue, m.waiting, m.conflicts, m.resources, m.operations, m.streams, m.isolated, m.info} {
 		ch <- d
 	}
 }
@@ -117,6 +118,14 @@ func (m *metrics) Collect(ch chan<- prometheus.Metric) {
 	counted(m.resources, ResourceStates, n, err)
 	n, err = m.api.Counter.CountOperations(ctx)
 	counted(m.operations, OperationStates, n, err)
+	conflicts, err := m.api.Counter.CountConflicts(ctx)
+	if err != nil {
+		ch <- prometheus.NewInvalidMetric(m.conflicts, err)
+	} else {
+		for kind := range conflictKinds {
+			gauge(m.conflicts, float64(conflicts[kind]), string(kind))
+		}
+	}
 	gauge(m.streams, float64(len(m.api.streams)))
 	gauge(m.isolated, one[m.api.Network.Isolated()])
 	gauge(m.info, 1, m.api.names().of(m.api.Mesh.Self()), m.api.Version, m.api.Application, m.api.Catalog)

@@ -29,6 +29,7 @@ func (a *API) Mount(e *echo.Echo) {
 	g.GET("/resources/:id/replicas", a.getReplicas)
 	g.POST("/resources/:id/check", a.postCheck)
 	a.mountRouted(g)
+	g.GET("/conflicts", a.getConflicts)
 	g.GET("/operations", a.getOperations)
 	g.POST("/operations", a.postOperation)
 	g.GET("/operations/:id", a.getOperation)

@@ -84,6 +84,16 @@ func (p peers) RoundTrip(r *http.Request) (*http.Response, error) {
 		_ = json.NewEncoder(w).Encode(api.Site{Name: string(p.site.nameOf(engine.SiteID(r.PathValue("name")))), Self: true,
 			Services: []string{}, Addresses: []string{}, Queues: map[string]api.Queue{"images": {State: "running"}}})
 	})
+	mux.HandleFunc("GET /api/v1/conflicts/{id}", func(w http.ResponseWriter, r *http.Request) {
+		_ = json.NewEncoder(w).Encode(api.ConflictDetail{Differences: []api.FieldConflict{
+			{Path: "/size", Here: json.RawMessage("1"), Wanted: json.RawMessage(`"` + r.FormValue("local_id") + `"`)}}})
+	})
+	mux.HandleFunc("POST /api/v1/conflicts/{id}/resolve", func(w http.ResponseWriter, r *http.Request) {
+		var q api.ResolveRequest
+		_ = json.NewDecoder(r.Body).Decode(&q)
+		_ = json.NewEncoder(w).Encode(api.Resolution{Conflict: r.PathValue("id"), Action: q.Action, Site: r.Host,
+			Operation: api.Operation{ID: "o", Type: "create", State: "pending", Parents: []string{}, Sites: map[string]api.Outcome{}}})
+	})
 	mux.HandleFunc("POST /api/v1/operations/{id}/{verb}", func(w http.ResponseWriter, r *http.Request) {
 		_ = json.NewEncoder(w).Encode(api.Operation{ID: r.PathValue("id"), Type: "merge", State: "pending", Parents: []string{},
 			Sites: map[string]api.Outcome{string(p.site.nameOf(engine.SiteID(r.FormValue("site")))): {State: "pending", Error: r.PathValue("verb")}}})

@@ -40,6 +40,8 @@ type Site struct {
 	events      []engine.Event
 	seq         uint64
 	isolated    bool
+	conflicts   []engine.Conflict // newest first
+	preview     []engine.FieldDifference
 	queues      map[engine.ServiceName]engine.QueueStatus
 	changed     chan struct{} // closed and replaced when an event comes
 	// What the application of each site shows, by site name, service and identifier.

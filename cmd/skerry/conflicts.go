@@ -1,0 +1,199 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// conflict is one conflict as the API tells it.
+type conflict struct {
+	ID          string       `json:"id"`
+	About       string       `json:"about"`
+	Resource    string       `json:"resource"`
+	Service     string       `json:"service"`
+	Kind        string       `json:"kind"`
+	Site        string       `json:"site"`
+	Operation   string       `json:"operation"`
+	Type        string       `json:"type"`
+	Status      int          `json:"status"`
+	Since       time.Time    `json:"since"`
+	Reason      string       `json:"reason"`
+	Rule        string       `json:"rule"`
+	Blocks      bool         `json:"blocks"`
+	Actions     []string     `json:"actions"`
+	Accepted    *acceptance  `json:"accepted"`
+	Differences []difference `json:"differences"`
+	NotCompared string       `json:"not_compared"`
+}
+
+type acceptance struct {
+	Action string    `json:"action"`
+	By     string    `json:"by"`
+	At     time.Time `json:"at"`
+}
+
+type difference struct {
+	Path   string          `json:"path"`
+	Base   json.RawMessage `json:"base"`
+	Here   json.RawMessage `json:"here"`
+	Wanted json.RawMessage `json:"wanted"`
+}
+
+type conflictsCommand struct {
+	List    conflictsList    `cmd:"" default:"withargs" help:"List what waits for a person, newest first (the default)."`
+	Show    conflictsShow    `cmd:"" help:"Show one conflict, with what its site's application shows and what is wanted."`
+	Resolve conflictsResolve `cmd:"" help:"Decide about a conflict."`
+}
+
+func (conflictsCommand) Help() string { return conflictsList{}.Help() }
+
+type conflictsList struct {
+	paging
+	Service  string `placeholder:"NAME" help:"Only those of this service."`
+	Site     string `placeholder:"NAME" help:"Only those at this site."`
+	About    string `placeholder:"KIND" help:"Only those that are exists, name, refused, contested, uncertain or undeclared."`
+	Accepted bool   `help:"Those about which somebody has decided that the site may differ, instead of those that wait."`
+}
+
+func (conflictsList) Help() string {
+	return `A conflict is something at one site that the rules could not settle:
+
+    exists      a create met an object there that no replicated resource owns
+    name        two resources were given one name, and another one has the object
+    refused     the site's application refused what another site's took
+    contested   twice, the request did not fit what is there (409, 412)
+    uncertain   it is not known whether the application has done it
+    undeclared  the object is gone, and the catalog does not say how to make it anew
+
+Examples:
+
+    skerry conflicts
+    skerry conflicts --site nantes --about exists
+    skerry conflicts show 5f1d0c93a2b4e876
+    skerry conflicts resolve 5f1d0c93a2b4e876 adopt`
+}
+
+func (c *conflictsList) Run(ctx context.Context, p *program) error {
+	accepted := ""
+	if c.Accepted {
+		accepted = "true"
+	}
+	l := listing[conflict]{
+		paging: c.paging, path: "/conflicts", cursor: "cursor",
+		query:   url.Values{"service": {c.Service}, "site": {c.Site}, "about": {c.About}, "accepted": {accepted}},
+		columns: []column{{"CONFLICT", 0, 0}, {"ABOUT", 0, 0}, {"SITE", 0, 0}, {"RESOURCE", 12, 0}, {"AGE", 0, 2}, {"ACTIONS", 0, 1}, {"REASON", 20, 3}},
+		row: func(v conflict) []string {
+			return []string{v.ID, v.About, v.Site, v.Resource, ago(p.now(), v.Since), strings.Join(v.Actions, " "), v.Reason}
+		},
+		key:    func(v conflict) string { return v.ID },
+		stable: func(v conflict) conflict { return v },
+		at:     func(v conflict) string { return "/conflicts/" + url.PathEscape(v.ID) },
+	}
+	return l.run(ctx, p)
+}
+
+type conflictsShow struct {
+	ID      string `arg:"" help:"Identifier of the conflict."`
+	LocalID string `placeholder:"ID" help:"The object to compare with, as its site calls it: what adopting it would change."`
+}
+
+func (conflictsShow) Help() string {
+	return `BASE is what whoever issued the operation saw, HERE what the site's application shows, WANTED what all known
+operations amount to.
+
+Examples:
+
+    skerry conflicts show 5f1d0c93a2b4e876
+    skerry conflicts show 5f1d0c93a2b4e876 --local-id 42
+    skerry conflicts show 5f1d0c93a2b4e876 -o json | jq .actions`
+}
+
+func (c *conflictsShow) Run(ctx context.Context, p *program) error {
+	query := url.Values{}
+	if c.LocalID != "" {
+		query.Set("local_id", c.LocalID)
+	}
+	b, err := p.api.get(ctx, "/conflicts/"+url.PathEscape(c.ID), query)
+	if err != nil {
+		return err
+	}
+	if p.json {
+		return p.printJSON(b)
+	}
+	v, err := decode[conflict](b)
+	if err != nil {
+		return err
+	}
+	status, accepted, waits := "", "", "no"
+	if v.Status != 0 {
+		status = strconv.Itoa(v.Status)
+	}
+	if v.Accepted != nil {
+		accepted = fmt.Sprintf("%s at %s, %s", v.Accepted.Action, v.Accepted.By, moment(p.now(), v.Accepted.At))
+	}
+	if v.Blocks {
+		waits = "later operations on the resource wait for it at " + v.Site
+	}
+	fields(p.out, "conflict", v.ID, "about", v.About, "reason", v.Reason, "rule", v.Rule, "site", v.Site, "resource", v.Resource,
+		"kind", v.Service+"."+v.Kind, "operation", v.Operation, "type", v.Type, "status", status, "since", moment(p.now(), v.Since),
+		"blocks", waits, "accepted", accepted, "actions", strings.Join(v.Actions, ", "), "compared", v.NotCompared)
+	if len(v.Differences) == 0 {
+		return nil
+	}
+	fmt.Fprintln(p.out)
+	t := table{out: p.out, width: p.width, columns: []column{{"FIELD", 0, 0}, {"BASE", 6, 1}, {"HERE", 6, 0}, {"WANTED", 6, 0}}}
+	var rows [][]string
+	for _, d := range v.Differences {
+		rows = append(rows, []string{d.Path, string(d.Base), string(d.Here), string(d.Wanted)})
+	}
+	t.print(rows)
+	return nil
+}
+
+type conflictsResolve struct {
+	ID      string `arg:"" help:"Identifier of the conflict."`
+	Action  string `arg:"" enum:"retry,done,drop,adopt,dismiss" help:"What is to be done: retry, done, drop, adopt or dismiss, as far as the conflict takes it."`
+	LocalID string `placeholder:"ID" help:"The object to adopt, as its site calls it, where the site assigns the identifiers."`
+}
+
+func (conflictsResolve) Help() string {
+	return `It is done at the conflict's site, whichever agent is asked:
+
+    retry    send it to the application again, or what is left of it to do
+    done     the application has it
+    drop     give it up at that site, which differs from the others then
+    adopt    the object that is there becomes the replica, and is brought to what the other sites show
+    dismiss  accept that the site differs; this needs no way to it
+
+Examples:
+
+    skerry conflicts resolve 5f1d0c93a2b4e876 retry
+    skerry conflicts show 5f1d0c93a2b4e876 --local-id 42
+    skerry conflicts resolve 5f1d0c93a2b4e876 adopt --local-id 42`
+}
+
+func (c *conflictsResolve) Run(ctx context.Context, p *program) error {
+	body := map[string]string{"action": c.Action}
+	if c.LocalID != "" {
+		body["local_id"] = c.LocalID
+	}
+	b, err := p.api.post(ctx, "/conflicts/"+url.PathEscape(c.ID)+"/resolve", body)
+	if err != nil {
+		return err
+	}
+	if p.json {
+		return p.printJSON(b)
+	}
+	v, err := decode[struct {
+		Operation json.RawMessage `json:"operation"`
+	}](b)
+	if err != nil {
+		return err
+	}
+	return showOperation(p, v.Operation)
+}

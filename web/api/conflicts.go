@@ -1,0 +1,282 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/skerry/skerry/engine"
+)
+
+// Conflict is something about one resource at one site that waits for a person.
+type Conflict struct {
+	ID        string    `json:"id"`    // the same at every site
+	About     string    `json:"about"` // exists, name, refused, contested, uncertain, undeclared
+	Resource  string    `json:"resource"`
+	Service   string    `json:"service"`
+	Kind      string    `json:"kind"`
+	Site      string    `json:"site"`
+	Operation string    `json:"operation"`
+	Type      string    `json:"type"`   // of the operation
+	Status    int       `json:"status"` // of the application's answer; 0: none
+	Since     time.Time `json:"since"`
+	Reason    string    `json:"reason"`
+	Rule      string    `json:"rule"`   // what the agents go by
+	Blocks    bool      `json:"blocks"` // later operations wait for it at its site
+	// Actions are what can be decided now, what is most likely wanted first.
+	Actions  []string    `json:"actions"`
+	Accepted *Acceptance `json:"accepted"` // nil: it is open
+}
+
+// Acceptance is a decision that a site may differ.
+type Acceptance struct {
+	Action string    `json:"action"` // drop or dismiss
+	By     string    `json:"by"`     // the site where it was said
+	At     time.Time `json:"at"`
+}
+
+// ConflictDetail is a conflict with what its site's application shows.
+type ConflictDetail struct {
+	Conflict
+	// Differences lists the fields that are not what they are to be, nil when that cannot be told; NotCompared says why then.
+	Differences []FieldConflict `json:"differences"`
+	NotCompared string          `json:"not_compared"`
+}
+
+// FieldConflict is one field that a conflict is about. A side is nil when it has no such field; JSON null is shown as such
+// by its bytes.
+type FieldConflict struct {
+	Path   string          `json:"path"`
+	Base   json.RawMessage `json:"base,omitempty"`   // what whoever issued the operation saw
+	Here   json.RawMessage `json:"here,omitempty"`   // what the application of the conflict's site shows
+	Wanted json.RawMessage `json:"wanted,omitempty"` // what all known operations amount to
+}
+
+// ConflictList is one page of conflicts, newest first. Next is empty on the last one.
+type ConflictList struct {
+	Items []Conflict `json:"items"`
+	Next  string     `json:"next"`
+}
+
+// ConflictQuery selects conflicts; the site is a name. Accepted asks for those that were decided so that a site differs.
+type ConflictQuery struct {
+	Service, About, Site, Cursor string
+	Accepted                     bool
+	Limit                        int
+}
+
+// ResolveRequest is what a person has decided about a conflict.
+type ResolveRequest struct {
+	Action string `json:"action"`
+	// LocalID is the object to adopt, where its site assigns the identifiers.
+	LocalID string `json:"local_id,omitempty"`
+}
+
+// conflictKinds are those that a list can be filtered by, with the rule that the agents go by.
+var conflictKinds = map[engine.ConflictKind]string{
+	engine.ConflictExists:     "an object that no replicated resource owns is never overwritten",
+	engine.ConflictName:       "of two resources of one name the object belongs to the one that was created earlier",
+	engine.ConflictRefused:    "the application decides: what it refuses is not sent again unasked, and later operations go on",
+	engine.ConflictContested:  "what does not fit is read and folded again once, and sent once more",
+	engine.ConflictUncertain:  "what must not happen twice is never sent again unasked",
+	engine.ConflictUndeclared: "an object is made anew only from effects that the catalog declares",
+}
+
+// Conflicts lists what waits for a person.
+func (a *API) Conflicts(ctx context.Context, q ConflictQuery) (ConflictList, error) {
+	n := a.names()
+	site, err := n.id(q.Site)
+	if err != nil {
+		return ConflictList{}, err
+	}
+	if _, ok := conflictKinds[engine.ConflictKind(q.About)]; !ok && q.About != "" {
+		return ConflictList{}, badRequest("unknown kind of conflict %q: give one of exists, name, refused, contested, uncertain, undeclared", q.About)
+	}
+	rows, next, err := a.Store.Conflicts(ctx, engine.ConflictFilter{
+		Service: engine.ServiceName(q.Service), Kind: engine.ConflictKind(q.About), Site: site, Accepted: q.Accepted, Limit: q.Limit, Cursor: q.Cursor,
+	})
+	if err != nil {
+		return ConflictList{}, fmt.Errorf("list conflicts: %w", err)
+	}
+	list := ConflictList{Items: make([]Conflict, 0, len(rows)), Next: next}
+	for _, c := range rows {
+		list.Items = append(list.Items, n.conflict(c))
+	}
+	return list, nil
+}
+
+func (n names) conflict(c engine.Conflict) Conflict {
+	v := Conflict{
+		ID: string(c.ID), About: string(c.Kind), Resource: string(c.Resource), Service: string(c.Service), Kind: string(c.KindName),
+		Site: n.of(c.Site), Operation: string(c.Operation), Type: string(c.Type), Status: c.Status, Since: c.Since, Reason: c.Reason,
+		Rule: conflictKinds[c.Kind], Blocks: c.Blocks, Actions: []string{},
+	}
+	for _, action := range c.Actions {
+		v.Actions = append(v.Actions, string(action))
+	}
+	if c.Accepted != nil {
+		v.Accepted = &Acceptance{string(c.Accepted.Action), n.of(c.Accepted.By), c.Accepted.At}
+	}
+	return v
+}
+
+// conflictFor finds a conflict that concerns the site from, or any when that is this one.
+func (a *API) conflictFor(ctx context.Context, id string, from engine.SiteID) (engine.Conflict, error) {
+	c, err := a.Store.Conflict(ctx, engine.ConflictID(id))
+	if err == nil && from != a.Mesh.Self() {
+		_, err = a.operationFor(ctx, string(c.Operation), from)
+	}
+	var refusal *engine.Refusal
+	if errors.Is(err, engine.ErrNotFound) || errors.As(err, &refusal) {
+		return c, refuse(http.StatusNotFound, "not-found", "this site knows no conflict %q: it may have been resolved", id)
+	}
+	if err != nil {
+		return c, fmt.Errorf("look up conflict %s: %w", id, err)
+	}
+	return c, nil
+}
+
+// Conflict finds one conflict for the site from, and has its site's application asked what it shows. Local is the object to
+// look at, for one that might be adopted.
+func (a *API) Conflict(ctx context.Context, id string, from engine.SiteID, local string) (ConflictDetail, error) {
+	c, err := a.conflictFor(ctx, id, from)
+	if err != nil {
+		return ConflictDetail{}, err
+	}
+	v := ConflictDetail{Conflict: a.names().conflict(c)}
+	here, err := a.here(from, c.Site)
+	if err != nil {
+		return v, err
+	}
+	var r *engine.Refusal
+	if !here {
+		var there ConflictDetail
+		err := a.askSite(ctx, c.Site, http.MethodGet, "/conflicts/"+url.PathEscape(id)+"?"+url.Values{"local_id": {local}}.Encode(), nil, &there)
+		switch {
+		case err == nil:
+			v.Differences, v.NotCompared = there.Differences, there.NotCompared
+		case errors.As(err, &r):
+			v.NotCompared = r.Detail
+		default:
+			return v, err
+		}
+		return v, nil
+	}
+	fields, err := a.Operator.PreviewConflict(ctx, c.ID, engine.LocalID(local))
+	switch {
+	case errors.As(err, &r):
+		v.NotCompared = r.Detail
+	case err != nil:
+		return v, fmt.Errorf("compare for conflict %s: %w", id, err)
+	default:
+		v.Differences = make([]FieldConflict, 0, len(fields))
+		for _, f := range fields {
+			v.Differences = append(v.Differences, FieldConflict{string(f.Path), f.Base, f.Here, f.Wanted})
+		}
+	}
+	return v, nil
+}
+
+// Resolve does what a person has decided about a conflict, for the site from: at the conflict's site, whose agent is asked,
+// or, to dismiss it, here.
+func (a *API) Resolve(ctx context.Context, id string, from engine.SiteID, r ResolveRequest) (Resolution, error) {
+	c, err := a.conflictFor(ctx, id, from)
+	if err != nil {
+		return Resolution{}, err
+	}
+	if r.Action == "" {
+		return Resolution{}, badRequest("action is missing: this conflict takes %v", c.Actions)
+	}
+	if !slices.Contains(c.Actions, engine.Action(r.Action)) {
+		return Resolution{}, refuse(http.StatusUnprocessableEntity, "settle",
+			"%q is nothing that can be decided about this conflict now; it takes %v", r.Action, c.Actions)
+	}
+	here := r.Action == string(engine.ActionDismiss)
+	if !here {
+		if here, err = a.here(from, c.Site); err != nil {
+			return Resolution{}, err
+		}
+	}
+	if !here {
+		var v Resolution
+		err := a.askSite(ctx, c.Site, http.MethodPost, "/conflicts/"+url.PathEscape(id)+"/resolve", r, &v)
+		return v, err
+	}
+	if err := a.Operator.Resolve(ctx, c.ID, engine.Action(r.Action), engine.LocalID(r.LocalID)); err != nil {
+		return Resolution{}, fmt.Errorf("resolve conflict %s: %w", id, err)
+	}
+	o, err := a.Operation(ctx, string(c.Operation))
+	return Resolution{id, r.Action, a.SelfName(), o}, err
+}
+
+// Resolution tells what came of a decision: the operation as the site where it was carried out shows it then.
+type Resolution struct {
+	Conflict  string    `json:"conflict"`
+	Action    string    `json:"action"`
+	Site      string    `json:"site"`
+	Operation Operation `json:"operation"`
+}
+
+func (a *API) getConflicts(c echo.Context) error {
+	q, err := params(c, "service", "about", "site", "accepted", "limit", "cursor")
+	if err != nil {
+		return err
+	}
+	n, err := limit(q)
+	if err != nil {
+		return err
+	}
+	accepted := q.Get("accepted")
+	if accepted != "" && accepted != "true" && accepted != "false" {
+		return badRequest("accepted is %q: give true or false", accepted)
+	}
+	v, err := a.Conflicts(c.Request().Context(), ConflictQuery{
+		Service: q.Get("service"), About: q.Get("about"), Site: q.Get("site"), Accepted: accepted == "true", Cursor: q.Get("cursor"), Limit: n,
+	})
+	if err != nil {
+		return err
+	}
+	return answer(c, http.StatusOK, v)
+}
+
+func (a *API) getConflict(c echo.Context) error {
+	q, err := params(c, "local_id")
+	if err != nil {
+		return err
+	}
+	id, err := segment(c, "id")
+	if err != nil {
+		return err
+	}
+	v, err := a.Conflict(c.Request().Context(), id, a.asker(c), q.Get("local_id"))
+	if err != nil {
+		return err
+	}
+	return answer(c, http.StatusOK, v)
+}
+
+func (a *API) postResolve(c echo.Context) error {
+	var r ResolveRequest
+	if _, err := params(c); err != nil {
+		return err
+	}
+	id, err := segment(c, "id")
+	if err != nil {
+		return err
+	}
+	if err := decode(c, &r); err != nil {
+		return err
+	}
+	v, err := a.Resolve(c.Request().Context(), id, a.asker(c), r)
+	if err != nil {
+		return err
+	}
+	return answer(c, http.StatusOK, v)
+}
