@@ -145,7 +145,7 @@ func (s *Site) steps(ctx context.Context, r *resource) (again bool, err error) {
 			s.certain(first)
 			r.mu.Unlock()
 		case StepVacuous:
-			err = s.settleAll(ctx, r, step, append(s.appliedAfterAll(v, step.Operations, Reply{}), s.replicaEntry(v, local, step.Operations...)))
+			err = s.settleAll(ctx, r, step, s.stepEntries(v, local, step, step.Operations, Reply{}))
 			r.mu.Unlock()
 		case StepRun:
 			r.mu.Unlock()
@@ -394,14 +394,14 @@ func (s *Site) succeed(ctx context.Context, r *resource, k *Kind, o *Operation, 
 		return err
 	}
 	s.attempt(v, o, reply, nil)
-	settled := []*Operation{o}
-	entries := []Entry{s.replicaEntry(v, local, o)}
+	settled := step.Operations[:min(1, len(step.Operations))]
 	if step.Kind == StepMake {
-		settled = append(settled, step.Operations...)
-		settled = append(settled, v.madeGood(among(v.history.Living(anyOperation)))...)
-		entries = s.newObject(v, local, step)
+		settled = append(slices.Clip(step.Operations), v.madeGood(among(v.history.Living(anyOperation)))...)
 	}
-	entries = append(entries, s.appliedAfterAll(v, settled, reply)...)
+	entries := s.stepEntries(v, local, step, settled, reply)
+	if step.Late {
+		entries = append(s.leftovers(step), s.outcomeEntry(o, Outcome{State: StatePending, Status: reply.Status, Ran: true}))
+	}
 	if err := s.write(ctx, r, entries, &Batch{Settled: []OperationID{o.ID}}); err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	jsonpatch "github.com/evanphx/json-patch/v5"
@@ -14,6 +15,10 @@ import (
 type Change struct {
 	Set   map[Pointer]json.RawMessage `json:"set,omitempty"` // in compact form
 	Unset []Pointer                   `json:"unset,omitempty"`
+	// Add is what it adds to numbers. No path of it is in Set or Unset.
+	Add map[Pointer]Increment `json:"add,omitempty"`
+	// Whole says that Set is all there is: everything else is removed.
+	Whole bool `json:"whole,omitempty"`
 }
 
 // Validate checks what a Change from another site must fulfil.
@@ -29,6 +34,17 @@ func (c *Change) Validate() error {
 	for _, p := range c.Unset {
 		if err := checkPath(p); err != nil {
 			return err
+		}
+	}
+	for p, i := range c.Add {
+		if err := checkPath(p); err != nil {
+			return err
+		}
+		if err := i.check(); err != nil {
+			return fmt.Errorf("what is added at %q: %w", p, err)
+		}
+		if _, set := c.Set[p]; set || slices.Contains(c.Unset, p) {
+			return fmt.Errorf("%q is set and added to", p)
 		}
 	}
 	return nil
@@ -69,6 +85,11 @@ func ChangeOf(k *Kind, t Type, body []byte, before Fold, representation func() (
 		mergeLeaves(v, "", before.paths(), c)
 		return c.without(k), nil
 	case TypeReplace:
+		if k.ReplaceWhole {
+			c := &Change{Set: map[Pointer]json.RawMessage{}, Whole: true}
+			leaves(v, "", c.Set)
+			return c.without(k), nil
+		}
 		return replaceChange(v, before).without(k), nil
 	default:
 		c := &Change{Set: map[Pointer]json.RawMessage{}}
@@ -88,7 +109,7 @@ func replaceChange(v any, before Fold) *Change {
 		}
 	}
 	for _, p := range sortedPointers(was) {
-		if _, ok := now[p]; !ok {
+		if _, ok := now[p]; !ok && !before.Cells[p].Counted { // what no client has set is the application's own
 			c.Unset = append(c.Unset, p)
 		}
 	}

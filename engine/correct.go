@@ -55,6 +55,11 @@ func (s *Site) correct(ctx context.Context, r *resource, k *Kind, step Step, loc
 		}
 		break
 	}
+	if reply.Status == http.StatusBadRequest || reply.Status == http.StatusUnprocessableEntity {
+		if published, err := s.publishFacts(context.WithoutCancel(ctx), r, step, reply); published || err != nil {
+			return false, err
+		}
+	}
 	return false, s.failAll(ctx, r, step, Outcome{State: StateRejected, Status: reply.Status, Error: tell(reply, nil)})
 }
 
@@ -124,18 +129,7 @@ func (s *Site) succeedAll(ctx context.Context, r *resource, step Step, reply Rep
 		s.attempt(v, o, reply, nil)
 	}
 	applied := append(slices.Clip(step.Operations), v.madeGood(v.repairedBy(step.Operations))...)
-	return s.settleAll(ctx, r, step, append(s.appliedAfterAll(v, applied, reply), s.replicaEntry(v, local, step.Operations...)))
-}
-
-// appliedAfterAll is what this site publishes of operations that are applied now and for which it had told something else.
-func (s *Site) appliedAfterAll(v *view, ops []*Operation, reply Reply) []Entry {
-	var entries []Entry
-	for _, o := range ops {
-		if _, told := v.outcomes[outcomeKey(s.cfg.Self, o.ID)]; told {
-			entries = append(entries, s.outcomeEntry(o, Outcome{State: StateApplied, Status: reply.Status}))
-		}
-	}
-	return entries
+	return s.settleAll(ctx, r, step, s.stepEntries(v, local, step, applied, reply))
 }
 
 // settleAll writes that the operations of a step are settled, and ends their intents. The caller holds r.mu.
@@ -185,7 +179,7 @@ func (s *Site) failAll(ctx context.Context, r *resource, step Step, out Outcome)
 	if err != nil {
 		return err
 	}
-	entries := []Entry{s.replicaEntry(v, v.local(), step.Operations...)}
+	entries := []Entry{s.stepReplica(v, v.local(), step, step.Operations)}
 	for _, o := range step.Operations {
 		entries = append(entries, s.outcomeEntry(o, out))
 	}

@@ -35,7 +35,9 @@ func (f Fold) Difference(g Fold) *Change {
 }
 
 // Empty reports whether c sets and removes nothing.
-func (c *Change) Empty() bool { return c == nil || len(c.Set) == 0 && len(c.Unset) == 0 }
+func (c *Change) Empty() bool {
+	return c == nil || len(c.Set) == 0 && len(c.Unset) == 0 && len(c.Add) == 0 && !c.Whole
+}
 
 // ApplyTo returns representation with c applied, as a whole new representation.
 func (c *Change) ApplyTo(representation []byte) ([]byte, error) {

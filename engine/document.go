@@ -33,8 +33,9 @@ type MapName string
 const (
 	MapOperations MapName = "operations"
 	MapReplicas   MapName = "replicas"
-	MapOutcomes   MapName = "outcomes"
-	MapDecisions  MapName = "decisions"
+	// MapOutcomes holds outcomes by "site/operation", and facts by "site/earlier/later" (Fact).
+	MapOutcomes  MapName = "outcomes"
+	MapDecisions MapName = "decisions"
 )
 
 // The maps of the mesh document.

@@ -3,6 +3,7 @@ package engine
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"slices"
 )
 
@@ -11,15 +12,22 @@ type Cell struct {
 	Value json.RawMessage
 	By    OperationID
 	by    *Operation
+	// Counted says that no client has set the value: it is what was added to what the application had.
+	Counted bool
+	idle    bool // of what was added, nothing counts
 }
 
 // Superseded is a value that a concurrent, later operation took the place of. It is kept to be shown.
 type Superseded struct {
 	Path  Pointer
-	Value json.RawMessage
-	By    OperationID // who had set it
-	Over  OperationID // who took its place
+	Value json.RawMessage // nil: that the path is removed
+	By    OperationID     // who had set it
+	Over  OperationID     // who took its place
+	Rule  string          // by which rule, in words
 }
+
+// byOrder is the rule where the catalog has none.
+const byOrder = "the later value of a field counts"
 
 // Fold is what a set of operations amounts to. Cells holds the paths that clients have set, each for itself; only
 // below a path that holds a scalar or an array there is none.
@@ -31,30 +39,41 @@ type Fold struct {
 	Absolute   map[string]*Operation
 	Superseded []Superseded
 	below      map[Pointer]int // how many cells are below a path
+	whole      *Operation      // the last operation that set everything at once, nil for none
 }
 
-// FoldOf folds those operations of h for which in is true. Operations that a delete has ended count for nothing.
-func FoldOf(h *History, in func(*Operation) bool) Fold {
+// FoldOf folds those operations of h for which in is true. Operations that a delete has ended count for nothing, and so do
+// those that have lost their effect to a later one.
+func FoldOf(h *History, in func(*Operation) bool) Fold { return foldOf(h, pick{in: in}) }
+
+func foldOf(h *History, p pick) Fold {
 	f := Fold{Cells: map[Pointer]Cell{}, Absolute: map[string]*Operation{}, below: map[Pointer]int{}}
-	living := h.Living(in)
-	if slices.ContainsFunc(living, h.base.has) { // what it stands for lives and ends as one
+	counting, lost := h.effective(p)
+	if slices.ContainsFunc(counting, h.base.has) { // what it stands for lives and ends as one
 		f.Superseded = slices.Clone(h.base.Superseded)
 	}
-	for _, o := range living {
+	for _, o := range counting {
+		f.Exists = f.Exists || o.Type == TypeCreate
 		f.apply(h, o)
 	}
+	f.count(h, p.in, among(counting))
+	for o, l := range lost {
+		f.Exists = f.Exists || o.Type == TypeCreate
+		f.lose(o, l)
+	}
+	slices.SortFunc(f.Superseded, compareSuperseded)
 	return f
 }
 
 func (f *Fold) apply(h *History, o *Operation) {
-	switch o.Type {
-	case TypeCreate:
-		f.Exists = true
-	case TypeAbsolute:
+	if o.Type == TypeAbsolute {
 		f.Absolute[o.Path] = o
 	}
 	if o.Change == nil {
 		return
+	}
+	if o.Change.Whole {
+		f.clear(h, o)
 	}
 	for _, p := range o.Change.Unset {
 		f.put(h, p, Cell{By: h.setBy(o, p), by: o})
@@ -64,13 +83,21 @@ func (f *Fold) apply(h *History, o *Operation) {
 	}
 }
 
+// clear removes everything for an operation that sets all at once.
+func (f *Fold) clear(h *History, o *Operation) {
+	for _, p := range sortedPointers(f.Cells) {
+		f.supersede(h, p, f.Cells[p], Cell{Value: o.Change.Set[p], By: h.setBy(o, p), by: o}, "a PUT counts whole")
+	}
+	f.Cells, f.below, f.whole = map[Pointer]Cell{}, map[Pointer]int{}, o
+}
+
 // put sets one path. A scalar or an array ends what is below it, and whatever is set below a scalar ends that; an
 // object and an absence leave the other paths alone. Where an ended value is a concurrent operation's, it is kept as
 // superseded.
 func (f *Fold) put(h *History, p Pointer, c Cell) {
 	old, known := f.Cells[p]
 	if known {
-		f.supersede(h, p, old, c)
+		f.supersede(h, p, old, c, byOrder)
 	}
 	for q := p; q != ""; {
 		q = q.parent()
@@ -78,44 +105,60 @@ func (f *Fold) put(h *History, p Pointer, c Cell) {
 			if c.Value == nil {
 				return // there is nothing to remove below a scalar
 			}
-			f.supersede(h, q, other, c)
+			f.supersede(h, q, other, c, byOrder)
 			f.remove(q)
 		}
 	}
 	if ends := c.Value != nil && !isObject(c.Value); ends && f.below[p] > 0 {
 		for _, q := range sortedPointers(f.Cells) {
 			if q != p && p.Contains(q) {
-				f.supersede(h, q, f.Cells[q], c)
+				f.supersede(h, q, f.Cells[q], c, byOrder)
 				f.remove(q)
 			}
 		}
 	}
 	if !known {
-		f.count(p, 1)
+		f.tally(p, 1)
 	}
 	f.Cells[p] = c
 }
 
 func (f *Fold) remove(p Pointer) {
 	delete(f.Cells, p)
-	f.count(p, -1)
+	f.tally(p, -1)
 }
 
-// count keeps below when a path comes or goes.
-func (f *Fold) count(p Pointer, by int) {
+// tally keeps below when a path comes or goes.
+func (f *Fold) tally(p Pointer, by int) {
 	for p != "" {
 		p = p.parent()
 		f.below[p] += by
 	}
 }
 
-func (f *Fold) supersede(h *History, p Pointer, old, by Cell) {
+func (f *Fold) supersede(h *History, p Pointer, old, by Cell, rule string) {
 	if old.by == by.by || bytes.Equal(old.Value, by.Value) || isObject(old.Value) {
 		return
 	}
 	if h.Concurrent(old.by, by.by) {
-		f.Superseded = append(f.Superseded, Superseded{Path: p, Value: old.Value, By: old.By, Over: by.By})
+		f.Superseded = append(f.Superseded, Superseded{Path: p, Value: old.Value, By: old.By, Over: by.By, Rule: rule})
 	}
+}
+
+// lose keeps what an operation would have set that has lost its effect.
+func (f *Fold) lose(o *Operation, l loss) {
+	if o.Change == nil {
+		return
+	}
+	for p, v := range o.Change.Set {
+		if !isObject(v) && !bytes.Equal(f.Cells[p].Value, v) {
+			f.Superseded = append(f.Superseded, Superseded{Path: p, Value: v, By: o.ID, Over: l.by.ID, Rule: l.rule})
+		}
+	}
+}
+
+func compareSuperseded(a, b Superseded) int {
+	return slices.Compare([]string{string(a.Path), string(a.By), string(a.Over)}, []string{string(b.Path), string(b.By), string(b.Over)})
 }
 
 // paths returns all that the fold shows, by path: an object is there when it was set, or something below it is.
@@ -144,6 +187,34 @@ func (f Fold) Representation() []byte {
 		tree = setPath(tree, p, shown[p])
 	}
 	return compact(tree)
+}
+
+// after is what the application shows once u has run on what f folds: its effect is that of the last operation. With is
+// the fold with u; it tells what f does not: the value of a counter that nobody has set before.
+func (f Fold) after(u *Operation, with Fold) Fold {
+	if u.Change == nil {
+		return f
+	}
+	g := Fold{Cells: maps.Clone(f.Cells), below: maps.Clone(f.below)}
+	alone := *u
+	alone.Change = &Change{Set: u.Change.Set, Unset: u.Change.Unset}
+	g.apply(NewHistory(), &alone)
+	for p, i := range u.Change.Add {
+		was, set := f.Cells[p]
+		if !set {
+			if was, set = with.Cells[p]; was.by == u && !was.idle { // it is the first that adds to it
+				g.Cells[p] = was
+				continue
+			}
+		}
+		if base, ok := countable(was); set && ok {
+			if by, err := parseDecimal(string(i.By)); err == nil {
+				was.Value = json.RawMessage(base.plus(by).number())
+				g.Cells[p] = was
+			}
+		}
+	}
+	return g
 }
 
 // setPath sets one path of a Change or a Fold in a tree.

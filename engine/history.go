@@ -16,6 +16,8 @@ type History struct {
 	byID    map[OperationID]*Operation // complete ones; of two with one identifier the first in order
 	held    int
 	base    *Checkpoint // what stands for operations that are not here any more; nil: all are
+	kind    *Kind       // whose rules the operations follow; nil: those of HTTP alone
+	facts   map[Fact]bool
 }
 
 // line is what is known of one line of operations: those that are complete, by number, after the first ones, for which the

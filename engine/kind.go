@@ -1,6 +1,9 @@
 package engine
 
-import "slices"
+import (
+	"encoding/json"
+	"slices"
+)
 
 // IDSource says where the identifier of a resource is found.
 type IDSource string
@@ -36,7 +39,17 @@ type NamedOperation struct {
 	Path string
 	// Repeatable says that it may be sent again when it is not known whether it ran.
 	Repeatable bool
+	// Counter is the path of a number that it adds to, empty for none: what it is seen to add where it runs first, it adds
+	// everywhere.
+	Counter Pointer
+	// Sets are the values, in compact form, that it leaves by path.
+	Sets map[Pointer]json.RawMessage
+	// Observed says that its effect is the difference of what the application shows before and after it.
+	Observed bool
 }
+
+// declared reports whether the catalog says what the operation does to the representation.
+func (n *NamedOperation) declared() bool { return n.Counter != "" || n.Sets != nil || n.Observed }
 
 // Content is a pair of requests that read and write what a resource holds beside its representation. Paths have {id} in the
 // identifier's place. A write is absolute: the same once and twice.
@@ -67,6 +80,21 @@ type Kind struct {
 	Content []Content
 	// HonoursKey says that the service answers a repeated Idempotency-Key without running the request again.
 	HonoursKey bool
+	// Resolutions are the rules for pairs of concurrent operations.
+	Resolutions []Resolution
+	// UpdateWins says that a change reverses a delete that is concurrent with it.
+	UpdateWins bool
+	// ReplaceWhole says that a PUT is one value, and not one for each field.
+	ReplaceWhole bool
+}
+
+// named returns what the catalog says of a request beyond its type, nil for nothing.
+func (k *Kind) named(method, path string) *NamedOperation {
+	i := slices.IndexFunc(k.Operations, func(n NamedOperation) bool { return n.Method == method && n.Path == path })
+	if i < 0 {
+		return nil
+	}
+	return &k.Operations[i]
 }
 
 // Natural reports whether clients choose the identifiers of this kind, so that every site uses the same one.

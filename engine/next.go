@@ -1,6 +1,10 @@
 package engine
 
-import "slices"
+import (
+	"cmp"
+	"maps"
+	"slices"
+)
 
 // StepKind is what a site does next for one resource.
 type StepKind string
@@ -33,11 +37,20 @@ type Step struct {
 	Correction *Change
 	// Void says that the operations of StepCorrect count for nothing: it takes back what they may have left.
 	Void bool
+	// Late says that StepRun sends an action that also sets what counts otherwise, because something else has set it. When it
+	// has run, that is to be recorded, so that Standing.Ran tells it, and Next corrects what it has set.
+	Late bool
+	// Facts are those that are executed here when the step is done.
+	Facts []Fact
 	// Make is the create to send, for StepMake: the newest living one, with the fold as its body and its change. It is the
 	// caller's.
 	Make *Operation
-	// Again lists the settled operations that StepMake leaves to be applied once more on top of the new object.
+	// Again lists the settled operations that the step leaves to be applied once more: on top of a new object, or because what
+	// has taken their place does not count any more.
 	Again []*Operation
+	// Voided lists settled operations that have turned out to be void: deletes that something concurrent with them has reversed,
+	// and what had put opaque bytes into an object that was made anew.
+	Voided []*Operation
 	// Reason says why StepHold holds where no operation's own outcome does; empty otherwise.
 	Reason HoldReason
 }
@@ -62,6 +75,10 @@ type Standing struct {
 	// Unsure reports whether an operation that is not settled may have reached the application, by itself or in a
 	// correction, so that the values at its paths are not known. Nil: none.
 	Unsure func(*Operation) bool
+	// Ran reports whether an action that is not settled has run, and what it has set is to be corrected. Nil: none.
+	Ran func(*Operation) bool
+	// Executed reports whether the application shows what follows from a fact. Nil: it does for all.
+	Executed func(Fact) bool
 	// Gone says that the application has no object of the resource, whatever is settled: it vanished, or was never made
 	// here. Where what counts says that it exists, it is made anew.
 	Gone bool
@@ -77,12 +94,15 @@ type Standing struct {
 // shows reports whether the application shows what o did, as long as it has the object at all.
 func (s Standing) shows(o *Operation) bool { return s.Settled(o) && !s.Void(o) }
 
+// shown is what the application has been brought to, with all facts that are known.
+func (s Standing) shown() pick { return pick{in: s.shows} }
+
 // fold is what the application shows.
 func (s Standing) fold(h *History) Fold {
 	if s.Gone {
-		return FoldOf(h, func(*Operation) bool { return false })
+		return Fold{}
 	}
-	return FoldOf(h, s.shows)
+	return foldOf(h, pick{in: s.shows, fact: s.Executed})
 }
 
 // doubtful reports whether o is a create that may have been done and has to be looked for.
@@ -96,15 +116,21 @@ func (s Standing) doubtful(o *Operation) bool {
 // fold sets. An operation is sent as it is when the application shows just what its caller saw. Everything else becomes a
 // correction, and where there is no object to correct, it is made anew.
 func Next(h *History, s Standing) Step {
-	living := h.Living(anyOperation)
-	lives := among(living)
+	before := s.fold(h)
+	if facts := h.unexecuted(s); len(facts) > 0 {
+		return executeFacts(h, s, facts, before)
+	}
+	counting, _ := h.effective(everything)
+	counts := among(counting)
+	last := lastAbsolute(counting)
 	// What was passed over as void may count after all, once something else is known.
-	last := FoldOf(h, anyOperation).Absolute
 	open := func(o *Operation) bool {
-		return !s.Settled(o) || s.Void(o) && lives(o) && (o.Type != TypeAbsolute || last[o.Path] == o)
+		return !s.Settled(o) || s.Void(o) && counts(o) && (o.Type != TypeAbsolute || last[o.Path] == o)
 	}
 	i := slices.IndexFunc(h.ordered, open)
-	before := s.fold(h)
+	if void := h.reversedHere(s); len(void) > 0 {
+		return undelete(h, s, void, before)
+	}
 	if i < 0 {
 		if !before.Exists && !s.Dropped && FoldOf(h, s.shows).Exists {
 			return remake(h, s, nil, nil)
@@ -121,52 +147,155 @@ func Next(h *History, s Standing) Step {
 	if u.Type == TypePlace || s.Carried != nil && s.Carried(u) {
 		return Step{Kind: StepVacuous, Operations: []*Operation{u}}
 	}
-	if u.Type != TypeDelete && !lives(u) && !doubtful {
-		if left := before.restoring(s.withoutAnswer([]*Operation{u})); before.Exists && !left.Empty() {
-			return Step{Kind: StepCorrect, Operations: []*Operation{u}, Correction: left, Void: true}
+	rest := slices.DeleteFunc(slices.Clone(h.ordered[i:]), func(o *Operation) bool { return !open(o) })
+	void := !counts(u)
+	if u.Type == TypeDelete {
+		void = h.reversed(u, anyOperation)
+	}
+	if void && !doubtful {
+		if left := before.restoring(s.withoutAnswer(rest[:1])); before.Exists && !left.Empty() {
+			return Step{Kind: StepCorrect, Operations: rest[:1], Correction: left, Void: true}
 		}
-		return Step{Kind: StepSkip, Operations: []*Operation{u}}
+		return Step{Kind: StepSkip, Operations: rest[:1]}
 	}
 	if s.Blocked(u) {
-		return Step{Kind: StepHold, Operations: []*Operation{u}}
+		return Step{Kind: StepHold, Operations: rest[:1]}
 	}
-	rest := slices.DeleteFunc(slices.Clone(h.ordered[i:]), func(o *Operation) bool { return !open(o) })
-	with := FoldOf(h, either(s.shows, among(rest[:1])))
+	with, again := s.target(h, s.shown().or(u), before)
 	switch {
 	case u.Type == TypeDelete && !before.Exists:
 		return Step{Kind: StepVacuous, Operations: rest[:1]}
-	case u.Type == TypeDelete && !with.Exists:
-		return Step{Kind: StepRun, Operations: rest[:1]}
-	case doubtful && !lives(u):
+	case u.Type == TypeDelete && !with.Exists, void:
 		return Step{Kind: StepRun, Operations: rest[:1]}
 	case !before.Exists:
-		return bringAbout(h, s, rest, lives)
+		return bringAbout(h, s, rest, counts)
 	case u.Type == TypeAction:
-		return Step{Kind: StepRun, Operations: rest[:1]}
+		return act(s, rest[:1], again, before, with)
 	case u.Type == TypeAbsolute:
-		if last := last[u.Path]; last != u && s.shows(last) {
+		if l := last[u.Path]; l != u && s.shows(l) && !h.bothRun(u, l) {
 			return Step{Kind: StepSkip, Operations: rest[:1]}
 		}
-		return Step{Kind: StepRun, Operations: rest[:1]}
+		return act(s, rest[:1], again, before, with)
 	case u.Type != TypeDelete && !u.Repair && h.sawTheSame(u, s):
 		return Step{Kind: StepRun, Operations: rest[:1]}
 	}
-	return correct(h, s, rest, lives, before)
+	return correct(h, s, rest, counts, before)
+}
+
+// lastAbsolute returns for each path the last operation that put opaque bytes there.
+func lastAbsolute(ops []*Operation) map[string]*Operation {
+	last := map[string]*Operation{}
+	for _, o := range ops {
+		if o.Type == TypeAbsolute {
+			last[o.Path] = o
+		}
+	}
+	return last
+}
+
+// bothRun reports whether a rule says that both of two concurrent operations are to run.
+func (h *History) bothRun(a, b *Operation) bool {
+	return h.Concurrent(a, b) && (h.kind.takes(a, b, TakeBothAnyOrder) || h.kind.takes(a, b, TakeBothKeepOrder))
 }
 
 // sawTheSame reports whether the application shows just what the caller of u saw, the same operations count, and u only adds
-// to them.
+// to them. It may not have heard of the facts that are known here.
 func (h *History) sawTheSame(u *Operation, s Standing) bool {
-	shown := h.Living(s.shows)
-	return slices.Equal(shown, h.Living(func(o *Operation) bool { return h.Before(o, u) })) &&
-		slices.Equal(append(slices.Clip(shown), u), h.Living(func(o *Operation) bool { return o == u || s.shows(o) }))
+	shown := h.folding(s.shown())
+	seen := h.folding(pick{in: func(o *Operation) bool { return h.Before(o, u) }, fact: func(Fact) bool { return false }})
+	return slices.Equal(shown, seen) && slices.Equal(append(slices.Clip(shown), u), h.folding(s.shown().or(u)))
+}
+
+// folding returns the operations that count, without those that only put opaque bytes.
+func (h *History) folding(p pick) []*Operation {
+	counting, _ := h.effective(p)
+	return slices.DeleteFunc(counting, func(o *Operation) bool { return o.Type == TypeAbsolute && o.Change == nil })
+}
+
+// unexecuted lists the facts that count and that this site's application does not show yet.
+func (h *History) unexecuted(s Standing) []Fact {
+	var facts []Fact
+	for f := range h.facts {
+		if s.Executed != nil && !s.Executed(f) && h.counts(f) {
+			facts = append(facts, f)
+		}
+	}
+	slices.SortFunc(facts, func(a, b Fact) int {
+		return cmp.Or(cmp.Compare(a.Later, b.Later), cmp.Compare(a.Earlier, b.Earlier))
+	})
+	return facts
+}
+
+// executeFacts brings the application to what it is to show now that some pairs of operations count as the later alone.
+func executeFacts(h *History, s Standing, facts []Fact, before Fold) Step {
+	step := Step{Kind: StepVacuous, Facts: facts}
+	if !before.Exists {
+		return step
+	}
+	after, again := s.target(h, s.shown(), before)
+	step.Again = again
+	difference := before.Difference(after)
+	if !difference.Empty() {
+		step.Kind, step.Correction, step.Operations = StepCorrect, difference, []*Operation{h.Get(facts[0].Later)}
+		if !s.Settled(step.Operations[0]) {
+			step.Operations[0] = h.Get(facts[0].Earlier)
+		}
+	}
+	return step
+}
+
+// target folds what the application is to show, and lists the operations that put opaque bytes that count and have been taken
+// the place of here: they are applied once more, and are no part of the fold until then.
+func (s Standing) target(h *History, to pick, before Fold) (Fold, []*Operation) {
+	after := foldOf(h, to)
+	var again []*Operation
+	for _, path := range slices.Sorted(maps.Keys(after.Absolute)) {
+		if o := after.Absolute[path]; o != before.Absolute[path] && s.shows(o) {
+			again = append(again, o)
+		}
+	}
+	if len(again) > 0 {
+		is := among(again)
+		after = foldOf(h, pick{in: func(o *Operation) bool { return to.in(o) && !is(o) }, fact: to.fact})
+	}
+	return after, again
+}
+
+// undelete brings the application to what it is to show now that some deletes that it has done are void.
+func undelete(h *History, s Standing, void []*Operation, before Fold) Step {
+	is := among(void)
+	without := pick{in: func(o *Operation) bool { return s.shows(o) && !is(o) }}
+	after, again := s.target(h, without, before)
+	step := Step{Kind: StepVacuous, Operations: void, Voided: void, Again: again}
+	switch {
+	case before.Exists && after.Exists:
+		if difference := before.Difference(after); !difference.Empty() {
+			step.Kind, step.Correction = StepCorrect, difference
+		}
+	case after.Exists && !s.Dropped:
+		return remake(h, s, void, nil)
+	}
+	return step
+}
+
+// act runs an operation whose effect cannot be folded into a request, and has what it sets beside what counts corrected.
+func act(s Standing, action, again []*Operation, before, with Fold) Step {
+	u := action[0]
+	if s.Ran != nil && s.Ran(u) {
+		c := before.after(u, with).Difference(with).and(with.restoring(action))
+		if c.Empty() {
+			return Step{Kind: StepVacuous, Operations: action, Again: again}
+		}
+		return Step{Kind: StepCorrect, Operations: action, Correction: c, Again: again}
+	}
+	return Step{Kind: StepRun, Operations: action, Again: again, Late: !before.after(u, with).Difference(with).Empty()}
 }
 
 // foldable returns those at the beginning of rest that one request can bring about together.
-func foldable(s Standing, rest []*Operation, lives func(*Operation) bool) []*Operation {
+func foldable(s Standing, rest []*Operation, counts func(*Operation) bool) []*Operation {
 	for n, o := range rest {
 		folds := o.Type != TypeAction && o.Type != TypeAbsolute && (o.Type != TypeDelete || n == 0)
-		if !folds || s.Blocked(o) || o.Type != TypeDelete && !lives(o) {
+		if !folds || s.Blocked(o) || o.Type != TypeDelete && !counts(o) {
 			return rest[:n]
 		}
 	}
@@ -174,17 +303,18 @@ func foldable(s Standing, rest []*Operation, lives func(*Operation) bool) []*Ope
 }
 
 // correct settles the first of rest and, in the same request, whatever follows it and can be folded with it.
-func correct(h *History, s Standing, rest []*Operation, lives func(*Operation) bool, before Fold) Step {
-	taken := foldable(s, rest, lives)
-	after := FoldOf(h, either(s.shows, among(taken)))
+func correct(h *History, s Standing, rest []*Operation, counts func(*Operation) bool, before Fold) Step {
+	taken := foldable(s, rest, counts)
+	after, again := s.target(h, s.shown().or(taken...), before)
 	difference := before.Difference(after).and(after.restoring(s.withoutAnswer(rest)))
 	for _, o := range taken {
 		if o.Repair {
 			difference.assert(o.Change, after)
 		}
 	}
-	if difference.Empty() {
-		return Step{Kind: StepVacuous, Operations: taken}
+	step := Step{Kind: StepVacuous, Operations: taken, Again: again}
+	if !difference.Empty() {
+		step.Kind, step.Correction = StepCorrect, difference
 	}
-	return Step{Kind: StepCorrect, Operations: taken, Correction: difference}
+	return step
 }

@@ -33,16 +33,18 @@ const MaxInlineBody = 64 << 10
 // Operation is one request that changes a resource, to be applied at every site of the resource's placement.
 // The site where it ran first, its origin, fixes all of it; it is immutable then.
 type Operation struct {
-	ID     OperationID `json:"id"`
-	Type   Type        `json:"type"`
-	Method string      `json:"method"`
+	ID   OperationID `json:"id"`
+	Type Type        `json:"type"`
+	// Name is what its origin's catalog calls the request, empty for none; rules for pairs of operations may name it.
+	Name   string `json:"name,omitempty"`
+	Method string `json:"method"`
 	// Path has {id} in place of the resource's identifier; other identifiers in it, in Query and in Body are
 	// meta-identifiers.
 	Path   string            `json:"path"`
 	Query  string            `json:"query,omitempty"`
 	Header map[string]string `json:"header,omitempty"`
 	Body   []byte            `json:"body,omitempty"`
-	// Change is what the operation sets; nil for absolute operations, actions and deletes.
+	// Change is what the operation sets; nil for absolute operations, deletes, and actions of which the catalog does not say it.
 	Change *Change `json:"change,omitempty"`
 	// Place is what an operation of TypePlace does; nil for all others.
 	Place  *PlacementChange `json:"place,omitempty"`

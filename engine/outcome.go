@@ -3,7 +3,6 @@ package engine
 import (
 	"errors"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -56,9 +55,8 @@ func resendable(k *Kind, o *Operation) bool {
 	case TypePatch:
 		return k.HonoursKey || absolutePatch(o.Body)
 	case TypeAction:
-		return k.HonoursKey || slices.ContainsFunc(k.Operations, func(n NamedOperation) bool {
-			return n.Repeatable && n.Method == o.Method && n.Path == o.Path
-		})
+		n := k.named(o.Method, o.Path)
+		return k.HonoursKey || n != nil && n.Repeatable
 	}
 	return true
 }

@@ -1,25 +1,22 @@
 package engine
 
-import (
-	"maps"
-	"slices"
-)
+import "slices"
 
 // bringAbout decides how an application that has no object gets one: by the create that is next, sent as it is, or by one
-// request that makes all at once. The first of rest lives.
-func bringAbout(h *History, s Standing, rest []*Operation, lives func(*Operation) bool) Step {
-	i := slices.IndexFunc(rest, func(o *Operation) bool { return o.Type == TypeCreate && lives(o) })
+// request that makes all at once. The first of rest counts.
+func bringAbout(h *History, s Standing, rest []*Operation, counts func(*Operation) bool) Step {
+	i := slices.IndexFunc(rest, func(o *Operation) bool { return o.Type == TypeCreate && counts(o) })
 	switch {
 	case i < 0 && s.Dropped:
 		return Step{Kind: StepRefuse, Operations: rest[:1]}
 	case i < 0:
-		return remake(h, s, rest, foldable(s, rest, lives))
+		return remake(h, s, rest, foldable(s, rest, counts))
 	}
 	create := rest[i : i+1]
 	if s.Blocked(create[0]) {
 		return Step{Kind: StepHold, Operations: create}
 	}
-	if slices.Equal(h.Living(either(s.shows, among(create))), create) {
+	if with, _ := h.effective(s.shown().or(create...)); slices.Equal(with, create) {
 		return Step{Kind: StepRun, Operations: create}
 	}
 	return remake(h, s, create, create)
@@ -27,43 +24,75 @@ func bringAbout(h *History, s Standing, rest []*Operation, lives func(*Operation
 
 // remake makes the object anew from what is settled here and, beside it, those of rest that are taken.
 func remake(h *History, s Standing, rest, taken []*Operation) Step {
-	counts := either(s.shows, among(taken))
-	living := h.Living(counts)
-	var create *Operation
-	for _, o := range living {
-		if o.Type == TypeCreate {
-			create = o
-		}
-	}
+	reversed := h.reversedHere(s)
+	is := among(reversed)
+	all := pick{in: func(o *Operation) bool { return s.shows(o) && !is(o) }}.or(taken...)
+	counting, _ := h.effective(all)
+	create := newestCreate(counting)
 	if create == nil { // what is next builds on a create that is not here
 		return Step{Kind: StepHold, Operations: rest[:1]}
 	}
 	if s.Blocked(create) {
 		return Step{Kind: StepHold, Operations: []*Operation{create}}
 	}
-	for _, o := range living {
+	for _, o := range counting {
 		if o.Type == TypeAction && o.Change == nil && !s.Lossy {
 			return Step{Kind: StepHold, Operations: []*Operation{create, o}, Reason: HoldUndeclared}
 		}
 	}
-	fold := FoldOf(h, counts)
-	alone := FoldOf(h, func(o *Operation) bool { return o == create })
-	step := Step{Kind: StepMake, Operations: taken}
-	for _, path := range slices.Sorted(maps.Keys(fold.Absolute)) {
-		step.Again = append(step.Again, fold.Absolute[path])
+	step := Step{Kind: StepMake, Operations: taken, Voided: slices.Clip(reversed)}
+	known, _ := h.effective(everything)
+	last, counts := lastAbsolute(known), among(known)
+	for _, o := range h.Living(all.in) { // the new object has no opaque bytes
+		switch l := last[o.Path]; {
+		case o.Type != TypeAbsolute || !s.shows(o):
+		case l == o || l != nil && h.bothRun(o, l):
+			step.Again = append(step.Again, o)
+		case !counts(o):
+			step.Voided = append(step.Voided, o)
+		}
 	}
+	anew := among(slices.Concat(step.Again, step.Voided))
+	fold := foldOf(h, pick{in: func(o *Operation) bool { return all.in(o) && !anew(o) }})
 	again := *create
 	if create.Change.Empty() { // an opaque create is sent as it is, and what has changed since is set on top
 		step.Operations = slices.DeleteFunc(slices.Clone(taken), func(o *Operation) bool { return o != create })
-		for _, o := range living {
-			if o != create && o.Type != TypeAction && o.Type != TypeAbsolute && s.shows(o) {
+		for _, o := range counting {
+			if o != create && o.Change != nil && o.Type != TypeAbsolute && s.shows(o) {
 				step.Again = append(step.Again, o)
 			}
 		}
-	} else if body, err := alone.Difference(fold).ApplyTo(create.Body); err == nil {
+	} else if body, err := alone(create).Difference(fold).ApplyTo(create.Body); err == nil {
 		again.Body = body
-		again.Change = FoldOf(NewHistory(), anyOperation).Difference(fold)
+		again.Change = Fold{}.Difference(fold)
 	}
 	step.Make = &again
 	return step
+}
+
+// reversedHere lists the deletes that the application has done and that something has taken away.
+func (h *History) reversedHere(s Standing) []*Operation {
+	var void []*Operation
+	for _, o := range h.ordered {
+		if o.Type == TypeDelete && s.shows(o) && h.reversed(o, anyOperation) {
+			void = append(void, o)
+		}
+	}
+	return void
+}
+
+func newestCreate(ops []*Operation) *Operation {
+	for _, o := range slices.Backward(ops) {
+		if o.Type == TypeCreate {
+			return o
+		}
+	}
+	return nil
+}
+
+// alone is the fold of a create by itself.
+func alone(create *Operation) Fold {
+	f := Fold{Cells: map[Pointer]Cell{}, Absolute: map[string]*Operation{}, below: map[Pointer]int{}}
+	f.apply(NewHistory(), create)
+	return f
 }

@@ -15,6 +15,8 @@ type Replica struct {
 	Local LocalID `json:"local_id,omitempty"`
 	// Made counts how often the object was made anew here, so that each time is a request of its own to the application.
 	Made uint64 `json:"made,omitempty"`
+	// Facts are those that the application's state follows from.
+	Facts []Fact `json:"facts,omitempty"`
 	// Settled counts, for each line, how many of its operations are settled here: those with a Seq up to it.
 	Settled map[Line]uint64 `json:"settled"`
 	// Observed is what the application showed once all of Settled was settled and nothing else was known; nil: not looked
@@ -63,6 +65,8 @@ type Outcome struct {
 	Dropped bool `json:"dropped,omitempty"`
 	// Adopt is the object that is to become the replica, for a create that waits.
 	Adopt LocalID `json:"adopt,omitempty"`
+	// Ran says that the operation has run and is not settled: what it has set beside what counts is to be corrected.
+	Ran bool `json:"ran,omitempty"`
 }
 
 // attempt is what this site knows of its own tries of an operation; it is not published.
@@ -102,8 +106,10 @@ func newView(self SiteID, name func(SiteID) SiteName, document DocumentID, about
 	for _, s := range about.Placement {
 		writers[s] = true
 	}
+	h := NewHistory()
+	h.kind = kind
 	return &view{
-		self: self, name: name, document: document, about: about, aboutRaw: raw, kind: kind, history: NewHistory(),
+		self: self, name: name, document: document, about: about, aboutRaw: raw, kind: kind, history: h,
 		replicas: map[SiteID]Replica{}, outcomes: map[string]Outcome{}, decisions: map[ConflictID]Decision{},
 		attempts: map[OperationID]*attempt{}, touched: map[OperationID]bool{},
 		writers: writers, lastWords: map[SiteID][32]byte{},
@@ -172,6 +178,10 @@ func (v *view) take(e Entry) ([]*Operation, error) {
 		if err := decodeStrict(e.Value, &o); err != nil {
 			return nil, fmt.Errorf("outcome %s: %w: %w", e.Key, ErrRefused, err)
 		}
+		if earlier, later, is := strings.Cut(rest, "/"); is {
+			v.history.AddFact(Fact{OperationID(earlier), OperationID(later)})
+			return nil, nil
+		}
 		v.outcomes[e.Key] = o
 		if o.State == StateLeft { // it was of a replica that is no more
 			delete(v.outcomes, e.Key)
@@ -213,12 +223,14 @@ func (v *view) standingAt(site SiteID) Standing {
 	r := v.replica(site)
 	st := Standing{
 		// The object is made before its content comes, and that before anything else.
-		Settled: func(o *Operation) bool { return v.settled(site, o) || r.Bare && o.ID == r.Joined },
-		Void:    func(o *Operation) bool { return v.outcomes[outcomeKey(site, o.ID)].State == StateSuperseded },
-		Blocked: func(o *Operation) bool { return v.outcomes[outcomeKey(site, o.ID)].Blocks },
-		Gone:    r.Local == "",
-		Lossy:   v.brings(r.Joined),
-		Carried: func(o *Operation) bool { return v.outcomes[outcomeKey(site, o.ID)].Carried },
+		Settled:  func(o *Operation) bool { return v.settled(site, o) || r.Bare && o.ID == r.Joined },
+		Void:     func(o *Operation) bool { return v.outcomes[outcomeKey(site, o.ID)].State == StateSuperseded },
+		Blocked:  func(o *Operation) bool { return v.outcomes[outcomeKey(site, o.ID)].Blocks },
+		Ran:      func(o *Operation) bool { return v.outcomes[outcomeKey(site, o.ID)].Ran },
+		Executed: func(f Fact) bool { return slices.Contains(r.Facts, f) },
+		Gone:     r.Local == "",
+		Lossy:    v.brings(r.Joined),
+		Carried:  func(o *Operation) bool { return v.outcomes[outcomeKey(site, o.ID)].Carried },
 	}
 	st.Dropped = st.Gone && slices.ContainsFunc(v.history.ordered, func(o *Operation) bool {
 		return o.Type == TypeCreate && st.Settled(o) && v.outcomes[outcomeKey(site, o.ID)].State == StateRejected

@@ -96,6 +96,8 @@ type crossing struct {
 	Document  DocumentID  `json:"document,omitempty"`
 	// Received says that the operation came from another site in its document.
 	Received bool `json:"received,omitempty"`
+	// Shown is what the application showed before, where the operation's effect is to be seen from that.
+	Shown []byte `json:"shown,omitempty"`
 	// Plain says that the request makes no operation of a document: it is another site's, for this one alone.
 	Plain       bool        `json:"plain,omitempty"`
 	Target      string      `json:"target,omitempty"`
@@ -120,13 +122,17 @@ func (s *Site) crossingOf(r Request, k keeper) *crossing {
 	if id == "" {
 		id = OperationID(s.cfg.NewID())
 	}
-	return &crossing{
+	c := &crossing{
 		Operation: Operation{
 			ID: id, Type: r.Type, Method: r.Method, Path: r.Path, Query: r.Query, Header: r.Header, Body: r.Body,
 			Origin: s.cfg.Self, User: r.User, Scope: r.Scope,
 		},
 		Service: r.Kind.Service, Kind: r.Kind.Name, Target: r.Target, Credentials: r.Credentials, Keys: k.keys, BodyHash: k.bodyHash,
 	}
+	if n := r.Kind.named(r.Method, r.Path); n != nil {
+		c.Operation.Name = n.Name
+	}
+	return c
 }
 
 // declare makes the intent durable before the request goes out.
@@ -291,6 +297,14 @@ func (s *Site) cross(ctx context.Context, res *resource, k *Kind, c *crossing, b
 				Detail: "the request sets more than an operation can carry to other sites; nothing has happened"}
 		}
 	}
+	if res != nil && !c.Plain && c.About == nil && k.needsBefore(o) {
+		shown, err := s.representation(ctx, k, local)
+		if err != nil {
+			return Answer{}, &Refusal{Status: http.StatusBadGateway, Type: "upstream", Err: err, Detail: fmt.Sprintf(
+				"the application's service %s does not show what %s is to change; nothing has happened", k.Service, o.Path)}
+		}
+		c.Shown = shown
+	}
 	if err := s.declare(ctx, c); err != nil {
 		return Answer{}, err
 	}
@@ -352,6 +366,11 @@ func (s *Site) publish(ctx context.Context, res *resource, k *Kind, c *crossing,
 	if c.Plain {
 		done.Answers = s.answers(c.keeper(), k, reply, o.ID, "")
 		return "", s.commit(ctx, done)
+	}
+	if c.About == nil {
+		if err := s.watch(ctx, res, k, c); err != nil {
+			return "", err
+		}
 	}
 	local := LocalID("")
 	if c.About != nil {

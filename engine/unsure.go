@@ -28,7 +28,7 @@ func (f Fold) restoring(ops []*Operation) *Change {
 	var touched []Pointer
 	for _, o := range ops {
 		if o.Change != nil {
-			touched = append(append(touched, sortedPointers(o.Change.Set)...), o.Change.Unset...)
+			touched = slices.Concat(touched, sortedPointers(o.Change.Set), o.Change.Unset, sortedPointers(o.Change.Add))
 		}
 	}
 	c := &Change{}

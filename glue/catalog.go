@@ -103,11 +103,6 @@ type Rules struct {
 	Divide []engine.Pointer
 	// Aggregate tells how the parts of a cross resource are read as one.
 	Aggregate []Aggregate
-	// Effects tells what the named operations do to the representation, by name. An operation that says nothing of
-	// it is not in the map.
-	Effects map[string]Effect
-	// Resolutions are the rules for pairs of concurrent operations.
-	Resolutions []Resolution
 }
 
 // Scopes of a Visibility.
@@ -137,17 +132,3 @@ type Aggregate struct {
 
 // MethodPath is a method and a path with {id} in the identifier's place.
 type MethodPath struct{ Method, Path string }
-
-// Effect is what a named operation does to the representation of its resource.
-type Effect struct {
-	// Sets holds JSON values, in compact form, by path.
-	Sets map[engine.Pointer]json.RawMessage
-	// Counter is the path of a number that the operation adds to; empty for none.
-	Counter engine.Pointer
-	// Observed says that the effect is the difference of the representation before and after.
-	Observed bool
-}
-
-// Resolution is the rule for two concurrent operations. Before and After are names of operations of the kind, or types.
-// Take is "one", "both-any-order" or "both-keep-order".
-type Resolution struct{ Before, After, Take string }

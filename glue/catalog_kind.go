@@ -9,7 +9,7 @@ import (
 func (r *catalogReader) kind(k *engine.Kind, e strictyaml.Entry) *Rules {
 	rules := &Rules{Visibility: Visibility{Scope: VisibilityGlobal}}
 	m := e.Value.Mapping("kind")
-	m.Refuse("not available in this version", "links", "on-delete", "replace", "unique-except")
+	m.Refuse("not available in this version", "links", "unique-except")
 
 	collection := m.Required("collection")
 	k.Collection = readPath(collection, collection.Text(), 0)
@@ -26,6 +26,12 @@ func (r *catalogReader) kind(k *engine.Kind, e strictyaml.Entry) *Rules {
 	k.Sensitive = readPointers(m.Optional("sensitive"))
 	if v := m.Optional("correct"); v.Present() {
 		k.MergePatch = v.Choice("put", "merge-patch") == "merge-patch"
+	}
+	if v := m.Optional("on-delete"); v.Present() {
+		k.UpdateWins = v.Choice("delete-wins", "update-wins") == "update-wins"
+	}
+	if v := m.Optional("replace"); v.Present() {
+		k.ReplaceWhole = v.Choice("fields", "whole") == "whole"
 	}
 	if v := m.Optional("visibility"); v.Present() {
 		rules.Visibility = readVisibility(v)
@@ -55,8 +61,8 @@ func (r *catalogReader) kind(k *engine.Kind, e strictyaml.Entry) *Rules {
 		k.Content = append(k.Content, engine.Content{Read: read.Path, Method: write.Method, Write: write.Path})
 		c.Done()
 	}
-	readOperations(k, rules, m.Optional("operations"))
-	readResolutions(k, rules, m.Optional("resolutions"))
+	readOperations(k, m.Optional("operations"))
+	readResolutions(k, m.Optional("resolutions"))
 	m.Done()
 	return rules
 }

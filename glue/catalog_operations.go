@@ -16,15 +16,18 @@ var operationTypes = []string{
 	string(engine.TypeAbsolute), string(engine.TypeAction), string(engine.TypeDelete),
 }
 
-func readOperations(k *engine.Kind, rules *Rules, v strictyaml.Value) {
+func readOperations(k *engine.Kind, v strictyaml.Value) {
 	for _, e := range v.Sequence() {
 		m := e.Mapping("operation")
 		named, match := m.Required("name"), m.Required("match")
 		op := engine.NamedOperation{Name: readName(named), Repeatable: m.Optional("repeatable").Bool()}
 		at := readMethodPath(k, match, "POST", "PUT", "PATCH", "DELETE")
 		op.Method, op.Path = at.Method, at.Path
-		effect, said := readEffect(m)
+		readEffect(m, &op)
 		m.Done()
+		if op.Path == k.Item && op.Method != "POST" && (op.Counter != "" || op.Sets != nil || op.Observed) {
+			match.Problem("what %s %s does is in its body; an effect can be declared for a POST and for requests below the item", op.Method, op.Path)
+		}
 
 		if slices.Contains(operationTypes, op.Name) {
 			named.Problem("%q is the name of a type of operation", op.Name)
@@ -38,18 +41,11 @@ func readOperations(k *engine.Kind, rules *Rules, v strictyaml.Value) {
 			}
 		}
 		k.Operations = append(k.Operations, op)
-		if said {
-			if rules.Effects == nil {
-				rules.Effects = map[string]Effect{}
-			}
-			rules.Effects[op.Name] = effect
-		}
 	}
 }
 
-// readEffect returns what an operation does to the representation, and whether its description says anything of it.
-func readEffect(m *strictyaml.Mapping) (Effect, bool) {
-	var effect Effect
+// readEffect reads what an operation does to the representation.
+func readEffect(m *strictyaml.Mapping, effect *engine.NamedOperation) {
 	if v := m.Optional("effect"); v.Present() {
 		effect.Observed = v.Choice("observed") != ""
 	}
@@ -75,28 +71,30 @@ func readEffect(m *strictyaml.Mapping) (Effect, bool) {
 		}
 		effect.Sets[p] = e.Value.JSON()
 	}
-	return effect, effect.Observed || counter.Present() || sets.Present()
 }
 
-func readResolutions(k *engine.Kind, rules *Rules, v strictyaml.Value) {
+func readResolutions(k *engine.Kind, v strictyaml.Value) {
 	names := slices.Clone(operationTypes)
 	for _, op := range k.Operations {
 		names = append(names, op.Name)
 	}
 	for _, e := range v.Sequence() {
 		m := e.Mapping("resolution")
-		resolution := Resolution{
+		resolution := engine.Resolution{
 			Before: readOperationName(m.Required("before"), names),
 			After:  readOperationName(m.Required("after"), names),
-			Take:   m.Required("take").Choice("one", "both-any-order", "both-keep-order"),
+			Take:   engine.Take(m.Required("take").Choice(string(engine.TakeOne), string(engine.TakeBothAnyOrder), string(engine.TakeBothKeepOrder))),
 		}
 		m.Done()
-		if slices.ContainsFunc(rules.Resolutions, func(o Resolution) bool {
+		if deletes := resolution.Before == string(engine.TypeDelete) || resolution.After == string(engine.TypeDelete); deletes && resolution.Take != engine.TakeOne && resolution.Take != "" {
+			e.Problem("a delete and another operation cannot both count; take one, or leave it to \"on-delete\"")
+		}
+		if slices.ContainsFunc(k.Resolutions, func(o engine.Resolution) bool {
 			return o.Before == resolution.Before && o.After == resolution.After && o.Before != "" && o.After != ""
 		}) {
 			e.Problem("there is a resolution for %s before %s already", resolution.Before, resolution.After)
 		}
-		rules.Resolutions = append(rules.Resolutions, resolution)
+		k.Resolutions = append(k.Resolutions, resolution)
 	}
 }
 

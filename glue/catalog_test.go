@@ -1,6 +1,7 @@
 package glue
 
 import (
+	"encoding/json"
 	"errors"
 	"flag"
 	"maps"
@@ -43,11 +44,18 @@ func TestCatalogGivesTheEngineItsKinds(t *testing.T) {
 		},
 		MergePatch: true, HonoursKey: true, Content: []engine.Content{{Read: "/v1/boats/{id}/picture", Method: "PUT", Write: "/v1/boats/{id}/picture"}},
 		Operations: []engine.NamedOperation{
-			{Name: "cast-off", Method: "POST", Path: "/v1/boats/{id}/cast-off", Repeatable: true},
-			{Name: "moor", Method: "POST", Path: "/v1/boats/{id}/moor"},
-			{Name: "board", Method: "POST", Path: "/v1/boats/{id}/board"},
+			{Name: "cast-off", Method: "POST", Path: "/v1/boats/{id}/cast-off", Repeatable: true, Sets: map[engine.Pointer]json.RawMessage{
+				"/moored": json.RawMessage("false"), "/speed": json.RawMessage("0.5"), "/crew": json.RawMessage("[]")}},
+			{Name: "moor", Method: "POST", Path: "/v1/boats/{id}/moor", Observed: true},
+			{Name: "board", Method: "POST", Path: "/v1/boats/{id}/board", Counter: "/passengers"},
 			{Name: "salute", Method: "POST", Path: "/v1/boats/{id}/salute"},
 		},
+		Resolutions: []engine.Resolution{
+			{Before: "cast-off", After: "moor", Take: engine.TakeOne},
+			{Before: "board", After: "board", Take: engine.TakeBothAnyOrder},
+			{Before: "replace", After: "salute", Take: engine.TakeBothKeepOrder},
+		},
+		UpdateWins: true, ReplaceWhole: true,
 	}
 	if got := c.Kind("boats", "boat"); !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
@@ -90,16 +98,6 @@ func TestCatalogKeepsTheOtherRules(t *testing.T) {
 	}
 	if want := (engine.Content{Read: "/v1/boats/{id}/picture", Method: "PUT", Write: "/v1/boats/{id}/picture"}); len(boat.Content) != 1 || boat.Content[0] != want {
 		t.Errorf("the content is %v", boat.Content)
-	}
-	castOff := r.Effects["cast-off"].Sets
-	if string(castOff["/moored"]) != "false" || string(castOff["/speed"]) != "0.5" || string(castOff["/crew"]) != "[]" {
-		t.Errorf("cast-off sets %s", castOff)
-	}
-	if _, said := r.Effects["salute"]; said || !r.Effects["moor"].Observed || r.Effects["board"].Counter != "/passengers" {
-		t.Errorf("the effects are %+v", r.Effects)
-	}
-	if len(r.Resolutions) != 3 || r.Resolutions[0] != (Resolution{"cast-off", "moor", "one"}) {
-		t.Errorf("the resolutions are %v", r.Resolutions)
 	}
 	if got := c.Rules(c.Kind("boats", "log")).Visibility.Scope; got != VisibilityLocal {
 		t.Errorf("logs are %q", got)

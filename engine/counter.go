@@ -1,0 +1,181 @@
+package engine
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+)
+
+// Increment is what an operation was seen to add to a number where it ran first.
+type Increment struct {
+	By json.Number `json:"by"`
+	// From is what the application showed before; empty where it showed nothing.
+	From json.Number `json:"from,omitempty"`
+}
+
+func (i Increment) check() error {
+	if _, err := parseDecimal(string(i.By)); err != nil {
+		return err
+	}
+	if i.From == "" {
+		return nil
+	}
+	_, err := parseDecimal(string(i.From))
+	return err
+}
+
+// incrementOf is what was added at a path between two representations.
+func incrementOf(at Pointer, before, after []byte) (Increment, error) {
+	var i Increment
+	from, err := numberAt(at, before)
+	if err != nil {
+		return i, err
+	}
+	to, err := numberAt(at, after)
+	if err != nil {
+		return i, err
+	}
+	was, is := zero, zero
+	if from != "" {
+		if was, err = parseDecimal(string(from)); err != nil {
+			return i, err
+		}
+	}
+	if to != "" {
+		if is, err = parseDecimal(string(to)); err != nil {
+			return i, err
+		}
+	}
+	return Increment{By: is.minus(was).number(), From: from}, nil
+}
+
+// numberAt returns the number at a path of a representation, empty when there is nothing.
+func numberAt(at Pointer, representation []byte) (json.Number, error) {
+	tree, err := parseJSON(representation)
+	if err != nil {
+		return "", fmt.Errorf("the representation is not JSON: %w", err)
+	}
+	v, ok := valueAt(tree, at)
+	if !ok || v == nil {
+		return "", nil
+	}
+	n, ok := v.(json.Number)
+	if !ok {
+		return "", fmt.Errorf("there is no number at %q", at)
+	}
+	return n, nil
+}
+
+// count sets the cells of counters: what the last operation that set the path has set, and everything that was added and that
+// this one had not seen. Where no client has set it, it begins with what the application was seen to show.
+func (f *Fold) count(h *History, in, counts func(*Operation) bool) {
+	adding := map[Pointer][]*Operation{}
+	for _, o := range h.ordered {
+		if o.Change == nil || len(o.Change.Add) == 0 || !in(o) {
+			continue
+		}
+		for p := range o.Change.Add {
+			adding[p] = append(adding[p], o)
+		}
+	}
+	for _, p := range sortedPointers(adding) {
+		f.countAt(h, p, adding[p], counts)
+	}
+}
+
+// countAt sets the cell of one counter. Of the operations that add to it those for which counts is true are in the sum; the
+// others tell where it began.
+func (f *Fold) countAt(h *History, p Pointer, adding []*Operation, counts func(*Operation) bool) {
+	cell, set := f.Cells[p]
+	setter := cell.by
+	if !set {
+		setter = f.whole
+	}
+	unseen := adding[:0:0]
+	for _, o := range adding {
+		if setter == nil || !h.Before(o, setter) {
+			unseen = append(unseen, o)
+		}
+	}
+	if len(unseen) == 0 || f.underScalar(p) {
+		return
+	}
+	sum, known := zero, false
+	if set && cell.Value != nil {
+		base, err := parseDecimal(string(cell.Value))
+		if err != nil {
+			return // it is no number any more: there is nothing to add to
+		}
+		sum, known = base, true
+	} else {
+		sum, known = firstSeen(h, p, setter, unseen)
+	}
+	by := setter
+	for _, o := range unseen {
+		if add, err := parseDecimal(string(o.Change.Add[p].By)); err == nil && counts(o) {
+			sum, known, by = sum.plus(add), true, o
+		}
+	}
+	idle := by == setter
+	if by == nil {
+		by = unseen[0]
+	}
+	c := Cell{By: by.ID, by: by, idle: idle, Counted: !set || cell.Value == nil || cell.Counted}
+	if known {
+		c.Value = json.RawMessage(sum.number())
+	}
+	if !set {
+		f.tally(p, 1)
+	}
+	f.Cells[p] = c
+}
+
+// firstSeen is what the application showed at p when setter, which set no number there, had run: what the first operation that
+// adds to it and has seen setter saw, less what others had added until then. One that has seen what still another one had set
+// there tells nothing.
+func firstSeen(h *History, p Pointer, setter *Operation, adding []*Operation) (decimal, bool) {
+next:
+	for _, o := range adding {
+		if setter != nil && !h.Before(setter, o) {
+			continue
+		}
+		base, err := parseDecimal(string(o.Change.Add[p].From))
+		if err != nil {
+			return zero, false
+		}
+		for _, other := range h.ordered {
+			if other.Change == nil || other == setter || !h.Before(other, o) || setter != nil && h.Before(other, setter) {
+				continue
+			}
+			if _, set := other.Change.Set[p]; set || other.Change.Whole || slices.Contains(other.Change.Unset, p) {
+				continue next
+			}
+			if by, err := parseDecimal(string(other.Change.Add[p].By)); err == nil {
+				base = base.minus(by)
+			}
+		}
+		return base, true
+	}
+	return zero, false
+}
+
+// countable returns the number in a cell, zero for one that is removed.
+func countable(c Cell) (decimal, bool) {
+	if c.Value == nil {
+		return zero, true
+	}
+	d, err := parseDecimal(string(c.Value))
+	return d, err == nil
+}
+
+// underScalar reports whether something that is no object stands above p.
+func (f *Fold) underScalar(p Pointer) bool {
+	for p != "" {
+		if p = p.parent(); p != "" {
+			if c, ok := f.Cells[p]; ok && c.Value != nil && !isObject(c.Value) {
+				return true
+			}
+		}
+	}
+	return false
+}
