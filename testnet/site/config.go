@@ -26,6 +26,7 @@ type Service struct {
 	Name     string
 	Listen   string // address of the agent's listener
 	Upstream string // base URL of the application
+	Token    string // path of the file with the agent's token for it; empty: it needs none
 }
 
 // File returns the path of the configuration file.
@@ -51,6 +52,9 @@ func (c *Config) YAML() string {
 	b.WriteString("services:\n")
 	for _, s := range c.Services {
 		fmt.Fprintf(&b, "  %s:\n    listen: %s\n    upstream: %s\n", s.Name, s.Listen, s.Upstream)
+		if s.Token != "" {
+			fmt.Fprintf(&b, "    credentials: {token_file: %q}\n", s.Token)
+		}
 	}
 	b.WriteString(c.Extra)
 	return b.String()
