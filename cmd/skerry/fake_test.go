@@ -106,6 +106,21 @@ func startFake() *fakeAgent {
 			"reason": "waiting for nantes; nantes: paused from paris: " + q.Reason, "created_at": before(90 * time.Second), "sites": m{
 				"paris": m{"local_id": "7", "state": "converged", "applied": 3, "pending": 0, "reason": ""}, q.Site: paused}})
 	})
+	mux.HandleFunc("PATCH /api/v1/resources/{id}", func(w http.ResponseWriter, r *http.Request) {
+		var q struct{ Sites, Add, Remove, Force []string }
+		_ = json.NewDecoder(r.Body).Decode(&q)
+		switch {
+		case len(q.Sites) == 2:
+			a.one(w, r, a.resources)
+		case len(q.Add) > 0 && len(q.Force) == 0:
+			refuse(w, 409, "actions", "an added site would begin without what /servers/{id}/start has done")
+		default:
+			w.WriteHeader(http.StatusAccepted)
+			a.answer(w, m{"id": opPost, "resource": r.PathValue("id"), "type": "place", "service": "images", "kind": "image", "method": "", "path": "", "scope": "",
+				"origin": "paris", "user": "", "issued_at": before(0), "state": "pending", "parents": []string{}, "sites": m{
+					"paris": m{"state": "applied", "at": before(0)}, "toulouse": m{"state": "pending"}}})
+		}
+	})
 	mux.HandleFunc("POST /api/v1/resources/{id}/check", func(w http.ResponseWriter, r *http.Request) { a.one(w, r, a.resources) })
 	mux.HandleFunc("POST /api/v1/resources/{id}/resume", func(w http.ResponseWriter, r *http.Request) { a.one(w, r, a.resources) })
 	mux.HandleFunc("GET /api/v1/operations", func(w http.ResponseWriter, r *http.Request) {

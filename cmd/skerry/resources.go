@@ -65,6 +65,7 @@ func (r replica) remark() string {
 type resourcesCommand struct {
 	List   resourcesList  `cmd:"" default:"withargs" help:"List resources, newest first (the default)."`
 	Show   resourcesShow  `cmd:"" help:"Show one resource, site by site."`
+	Place  placeCommand   `cmd:"" help:"Change the sites that a resource lives at."`
 	Pause  pauseCommand   `cmd:"" help:"Let a site leave its replica as it is, until it is resumed."`
 	Check  resourcesCheck `cmd:"" help:"Have all sites look at what their applications show."`
 	Resume resumeCommand  `cmd:"" help:"End a pause: the site applies what has waited."`

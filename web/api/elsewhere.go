@@ -49,6 +49,7 @@ func (a *API) mountRouted(g *echo.Group) {
 	for _, verb := range PauseVerbs {
 		g.POST("/resources/:id/"+verb, func(c echo.Context) error { return a.postPause(c, verb) })
 	}
+	g.PATCH("/resources/:id", a.patchResource)
 	g.GET("/sites/:name/preview", a.getPreview)
 	g.POST("/sites/:name/confirm", a.postConfirm)
 }

@@ -52,7 +52,7 @@ type ResourceQuery struct {
 
 // ResourceStates are the states that a list can be filtered by.
 var ResourceStates = []engine.State{
-	engine.StateConverged, engine.StateConverging, engine.StateDegraded, engine.StateConflict, engine.StateDeleted,
+	engine.StateConverged, engine.StateConverging, engine.StateDegraded, engine.StateConflict, engine.StateDeleted, engine.StateLeft,
 }
 
 // Resources lists resources; deleted ones only when the state asks for them.
@@ -128,7 +128,7 @@ func Candidates(err error) []Candidate {
 	return nil
 }
 
-// Resource finds one resource. A deleted one is found when no living one has the identifier.
+// Resource finds one resource. A deleted one, or one that this site has left, is found when no other has the identifier.
 func (a *API) Resource(ctx context.Context, ref ResourceRef) (Resource, error) {
 	row, err := a.row(ctx, ref)
 	if err != nil {
@@ -156,8 +156,11 @@ func (a *API) row(ctx context.Context, ref ResourceRef) (engine.ResourceRow, err
 			return engine.ResourceRow{}, fmt.Errorf("look up resource %s: %w", ref.ID, err)
 		}
 	}
-	if len(rows) == 0 {
-		f.State = engine.StateDeleted
+	for _, past := range []engine.State{engine.StateLeft, engine.StateDeleted} {
+		if len(rows) > 0 {
+			break
+		}
+		f.State = past
 		if rows, _, err = a.Store.Resources(ctx, f); err != nil {
 			return engine.ResourceRow{}, fmt.Errorf("look up resource %s: %w", ref.ID, err)
 		}

@@ -40,6 +40,39 @@ func (s *Site) Checked() []engine.DocumentID {
 	return slices.Clone(s.checked)
 }
 
+// Place implements api.Operator: the placement is changed at once, and there is an operation that did it.
+func (s *Site) Place(_ context.Context, id engine.DocumentID, q engine.PlaceRequest) (engine.OperationID, error) {
+	if err := s.fault("Place"); err != nil {
+		return "", err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := slices.IndexFunc(s.resources, func(r engine.ResourceRow) bool { return r.Document == id })
+	if i < 0 {
+		return "", fmt.Errorf("document %s: %w", id, engine.ErrNotFound)
+	}
+	row := &s.resources[i]
+	changed := false
+	for _, site := range slices.Concat(q.Sites, q.Add) {
+		if _, ok := row.Sites[site]; !ok {
+			row.Sites[site], changed = engine.ReplicaStatus{State: engine.StateConverging}, true
+		}
+	}
+	for site := range row.Sites {
+		if slices.Contains(q.Remove, site) || q.Sites != nil && !slices.Contains(q.Sites, site) {
+			delete(row.Sites, site)
+			changed = true
+		}
+	}
+	if !changed {
+		return "", nil
+	}
+	o := engine.OperationRow{ID: "op-place", Document: id, Resource: row.ID, Service: row.Service, Kind: row.Kind, Type: engine.TypePlace, Origin: s.self,
+		State: engine.StatePending, Sites: map[engine.SiteID]engine.OperationStatus{s.self: {State: engine.StateApplied}}, IssuedAt: s.now()}
+	s.operations = append([]engine.OperationRow{o}, s.operations...)
+	return o.ID, nil
+}
+
 func (s *Site) setPause(method string, id engine.DocumentID, at engine.SiteID, p *engine.Pause) error {
 	if err := s.fault(method); err != nil {
 		return err
@@ -80,6 +113,16 @@ func (p peers) RoundTrip(r *http.Request) (*http.Response, error) {
 	for _, verb := range api.PauseVerbs {
 		mux.HandleFunc("POST /api/v1/resources/{id}/"+verb, func(w http.ResponseWriter, r *http.Request) { p.pause(w, r, verb) })
 	}
+	mux.HandleFunc("PATCH /api/v1/resources/{id}", func(w http.ResponseWriter, r *http.Request) {
+		if r.PathValue("id") != "elsewhere" {
+			w.Header().Set("Content-Type", "application/problem+json")
+			w.WriteHeader(http.StatusNotFound)
+			_, _ = w.Write([]byte(`{"type":"/problems/not-found","status":404,"detail":"no such resource"}`))
+			return
+		}
+		_ = json.NewEncoder(w).Encode(map[string]any{"operation": api.Operation{ID: "op-there", Type: "place", State: "pending", Parents: []string{},
+			Sites: map[string]api.Outcome{}}})
+	})
 	mux.HandleFunc("POST /api/v1/sites/{name}/resume", func(w http.ResponseWriter, r *http.Request) {
 		_ = json.NewEncoder(w).Encode(api.Site{Name: string(p.site.nameOf(engine.SiteID(r.PathValue("name")))), Self: true,
 			Services: []string{}, Addresses: []string{}, Queues: map[string]api.Queue{"images": {State: "running"}}})

@@ -191,7 +191,7 @@ func (s *Site) Resources(_ context.Context, f engine.ResourceFilter) ([]engine.R
 	for _, r := range s.resources {
 		_, placed := r.Sites[f.Site]
 		wanted := (f.ID == "" || f.ID == r.ID) && (f.Service == "" || f.Service == r.Service) && (f.Kind == "" || f.Kind == r.Kind) &&
-			(f.Site == "" || placed) && (f.State == r.State || f.State == "" && r.State != engine.StateDeleted) &&
+			(f.Site == "" || placed) && (f.State == r.State || f.State == "" && !r.State.Past()) &&
 			(strings.Contains(string(r.ID), f.Query) || strings.Contains(string(r.Local), f.Query))
 		if wanted {
 			rows = append(rows, r)

@@ -1,0 +1,161 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/skerry/skerry/engine"
+)
+
+// PlacementRequest says where a resource is to live: all of its sites, or what is different.
+type PlacementRequest struct {
+	Sites  []string `json:"sites,omitempty"`
+	Add    []string `json:"add,omitempty"`
+	Remove []string `json:"remove,omitempty"`
+	// Force names the warnings that are overridden: "actions".
+	Force []string `json:"force,omitempty"`
+}
+
+// placed is the operation that changes a placement, or the resource when nothing is different.
+type placed struct {
+	Operation *Operation `json:"operation,omitempty"`
+	Resource  *Resource  `json:"resource,omitempty"`
+}
+
+func (a *API) patchResource(c echo.Context) error {
+	ref, err := resourceRef(c)
+	if err != nil {
+		return err
+	}
+	var r PlacementRequest
+	if err := decode(c, &r); err != nil {
+		return err
+	}
+	if force := c.Request().Header.Get("Skerry-Force"); force != "" {
+		r.Force = append(r.Force, force)
+	}
+	v, err := a.Place(c.Request().Context(), ref, a.asker(c), r)
+	switch {
+	case err != nil:
+		return err
+	case a.asker(c) != a.Mesh.Self(): // another agent, which answers its client
+		return answer(c, http.StatusOK, v)
+	case v.Operation == nil:
+		return answer(c, http.StatusOK, v.Resource)
+	}
+	c.Response().Header().Set("Location", "/api/v1/operations/"+v.Operation.ID)
+	c.Response().Header().Set("Skerry-Operation", v.Operation.ID)
+	return answer(c, http.StatusAccepted, v.Operation)
+}
+
+// Place changes where a resource lives, here or, for a client of this site, at a site that has it.
+func (a *API) Place(ctx context.Context, ref ResourceRef, from engine.SiteID, r PlacementRequest) (placed, error) {
+	q, err := a.placeRequest(r)
+	if err != nil {
+		return placed{}, err
+	}
+	row, err := a.row(ctx, ref)
+	if err == nil && row.State == engine.StateLeft {
+		err = engine.ErrNotFound
+	}
+	var id engine.OperationID
+	if err == nil {
+		id, err = a.Operator.Place(ctx, row.Document, q)
+	}
+	if elsewhere := errors.Is(err, engine.ErrNotFound) || err != nil && slices.Contains([]string{"not-found", "no-replica"}, AsRefusal(err).Type); elsewhere && from == a.Mesh.Self() {
+		return a.placeElsewhere(ctx, ref, r, err)
+	}
+	if err != nil {
+		return placed{}, err
+	}
+	if id == "" {
+		v, err := a.Resource(ctx, ResourceRef{string(row.ID), string(row.Service), string(row.Kind)})
+		return placed{Resource: &v}, err
+	}
+	v, err := a.Operation(ctx, string(id))
+	return placed{Operation: &v}, err
+}
+
+// placeRequest reads a request and the names in it.
+func (a *API) placeRequest(r PlacementRequest) (engine.PlaceRequest, error) {
+	var q engine.PlaceRequest
+	switch {
+	case r.Sites != nil && (r.Add != nil || r.Remove != nil):
+		return q, badRequest("give sites, or add and remove, not both")
+	case r.Sites != nil && len(r.Sites) == 0:
+		return q, refuse(http.StatusUnprocessableEntity, "placement", "sites is empty: a resource needs a site; delete it instead")
+	case len(r.Sites)+len(r.Add)+len(r.Remove) == 0:
+		return q, badRequest("name the sites: all of them as sites, or some as add and remove")
+	}
+	n := a.names()
+	for _, list := range []struct {
+		names []string
+		ids   *[]engine.SiteID
+	}{{r.Sites, &q.Sites}, {r.Add, &q.Add}, {r.Remove, &q.Remove}} {
+		for _, name := range list.names {
+			id, err := n.id(name)
+			if err != nil {
+				return q, err
+			}
+			if id == "" {
+				return q, badRequest("a site has no name")
+			}
+			*list.ids = append(*list.ids, id)
+		}
+	}
+	for _, what := range r.Force {
+		if what != engine.ForceActions {
+			return q, badRequest("%q is no warning that can be overridden: give %q", what, engine.ForceActions)
+		}
+		q.Forced = true
+	}
+	return q, nil
+}
+
+// placeElsewhere asks the other sites that can be reached, one after the other, for one that has the resource. Err is why it
+// cannot be done here.
+func (a *API) placeElsewhere(ctx context.Context, ref ResourceRef, r PlacementRequest, err error) (placed, error) {
+	target := "/resources/" + url.PathEscape(ref.ID) + "?" + query(map[string]string{"service": ref.Service, "kind": ref.Kind})
+	status, silent := a.Network.Status(), false
+	for _, m := range a.Mesh.Members() {
+		if m.ID == a.Mesh.Self() {
+			continue
+		}
+		if !status[m.ID].Reachable {
+			silent = true
+			continue
+		}
+		var v placed
+		there := a.askSite(ctx, m.ID, http.MethodPatch, target, r, &v)
+		if there == nil {
+			return v, nil
+		}
+		switch refusal := AsRefusal(there); refusal.Type {
+		case "not-found", "no-replica":
+		case "unreachable":
+			silent = true
+		default:
+			return placed{}, there
+		}
+	}
+	if silent {
+		return placed{}, refuse(http.StatusServiceUnavailable, "unreachable",
+			"no site that can be reached has resource %q, and some cannot be reached; nothing has happened", ref.ID)
+	}
+	return placed{}, err
+}
+
+func query(values map[string]string) string {
+	q := url.Values{}
+	for name, value := range values {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	return q.Encode()
+}

@@ -1,0 +1,39 @@
+package web_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/skerry/skerry/engine"
+)
+
+func TestPlace(t *testing.T) {
+	f := start(t)
+	f.site.AddResource(image("debian", engine.StateConverged, time.Now()))
+	const at = "/api/v1/resources/debian"
+	resp, _ := f.do("PATCH", at, `{"add":["toulouse"],"remove":["nantes"]}`)
+	if resp.StatusCode != 202 || resp.Header.Get("Location") != "/api/v1/operations/op-place" || resp.Header.Get("Skerry-Operation") != "op-place" {
+		t.Errorf("answered %d %v", resp.StatusCode, resp.Header)
+	}
+	sites, _ := f.want(200, "GET", at, "")["sites"].(map[string]any)
+	if sites["toulouse"] == nil || sites["nantes"] != nil || len(sites) != 2 {
+		t.Errorf("it lives at %v", sites)
+	}
+	if v := f.want(200, "PATCH", at, `{"sites":["paris","toulouse"]}`, "Skerry-Force", "actions"); v["id"] != "debian" {
+		t.Errorf("what is so already is answered with %v", v)
+	}
+	f.problem(422, "unknown-site", "lyno", "PATCH", at, `{"sites":["lyno"]}`)
+	f.problem(422, "placement", "needs a site", "PATCH", at, `{"sites":[]}`)
+	f.problem(400, "bad-request", "name the sites", "PATCH", at, `{}`)
+	f.problem(400, "bad-request", "not both", "PATCH", at, `{"sites":["paris"],"add":["nantes"]}`)
+	f.problem(400, "bad-request", "no warning", "PATCH", at, `{"add":["nantes"],"force":["everything"]}`)
+}
+
+// TestPlaceElsewhere asks the sites that have what this one has not.
+func TestPlaceElsewhere(t *testing.T) {
+	f := start(t)
+	if v := f.want(202, "PATCH", "/api/v1/resources/elsewhere", `{"add":["paris"]}`); v["id"] != "op-there" {
+		t.Errorf("answered %v", v)
+	}
+	f.problem(503, "unreachable", "cannot be reached", "PATCH", "/api/v1/resources/nowhere", `{"add":["paris"]}`)
+}
