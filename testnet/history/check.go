@@ -119,6 +119,11 @@ func (w *world) check() (problems []string) {
 		c.checkSite(s)
 	}
 	for _, res := range w.resources {
+		if res.moved {
+			c.findPlacement(res)
+		}
+	}
+	for _, res := range w.resources {
 		if !c.contended[res.tag] {
 			c.checkResource(res)
 		}
@@ -223,7 +228,7 @@ func (c *checker) checkSite(s *site) {
 	owned := map[string]bool{}
 	for _, row := range s.rows() {
 		owned[string(row.Kind)+" "+string(row.Local)] = true
-		if c.contended[string(row.ID)] {
+		if c.contended[string(row.ID)] || row.State == engine.StateLeft {
 			continue
 		}
 		switch {
@@ -243,7 +248,7 @@ func (c *checker) checkSite(s *site) {
 	for kind, objects := range s.app.objects {
 		for id, o := range objects {
 			tag, _ := o.fields["tag"].(string)
-			if !owned[string(kind)+" "+id] && !c.contended[tag] {
+			if !owned[string(kind)+" "+id] && !c.contended[tag] && !c.left(tag) {
 				c.say("%s: %s %s belongs to nothing: %s", s.name, kind, id, encode(o.fields))
 			}
 		}
@@ -252,7 +257,8 @@ func (c *checker) checkSite(s *site) {
 		mine, _ := s.disk.Summaries(w.ctx, other.id, "", "")
 		for _, d := range mine {
 			row, err := s.disk.Document(w.ctx, d.Document)
-			if err != nil || !row.Mesh && !slices.Contains(row.Sites, s.id) {
+			here, _ := s.disk.ResourceByDocument(w.ctx, d.Document)
+			if err != nil || !row.Mesh && !slices.Contains(row.Sites, s.id) && here.State != engine.StateLeft {
 				c.say("%s: document %.8s is here, whose placement it is not in (%v)", s.name, d.Document, err)
 			}
 		}
@@ -358,6 +364,33 @@ func (w *world) madeTwice(res *resource) bool {
 	return creates > 1 && deletes > 0
 }
 
+// findPlacement asks the sites where a resource has come to live. Those that have it agree.
+func (c *checker) findPlacement(res *resource) {
+	var first []engine.SiteID
+	for _, s := range c.w.sites {
+		row, err := s.disk.ResourceByID(c.w.ctx, res.kind.Service, res.kind.Name, engine.ResourceID(res.id))
+		if err != nil || row.State.Past() {
+			continue
+		}
+		sites := slices.Sorted(maps.Keys(row.Sites))
+		if first == nil {
+			first = sites
+		}
+		if !slices.Equal(first, sites) {
+			c.say("%s: %s lives at %v, as others see it at %v", s.name, res.tag, sites, first)
+		}
+	}
+	res.placement = nil
+	for _, id := range first {
+		res.placement = append(res.placement, c.w.siteOf(id))
+	}
+}
+
+// left reports whether a site has had something to do with an object that it keeps for itself since.
+func (c *checker) left(tag string) bool {
+	return slices.ContainsFunc(c.w.resources, func(r *resource) bool { return r.tag == tag && r.moved })
+}
+
 // checkResource sees to it that a resource is the same at all sites of its placement, and nowhere else.
 func (c *checker) checkResource(res *resource) {
 	for _, s := range c.w.sites {
@@ -369,10 +402,13 @@ func (c *checker) checkResource(res *resource) {
 	}
 	var first []string
 	for i, s := range c.w.sites {
+		if slices.Contains(res.removed, s) { // it may have kept the object, and have got another when it was added again
+			continue
+		}
 		shown := s.shown(res)
 		held := slices.Contains(res.placement, s)
 		switch {
-		case !held && len(shown) > 0:
+		case !held && len(shown) > 0 && !res.moved:
 			c.say("%s: %s is here, and its placement is elsewhere", s.name, res.tag)
 		case len(shown) > 1:
 			c.say("%s: %s is here %d times: %s", s.name, res.tag, len(shown), shown)
@@ -380,13 +416,13 @@ func (c *checker) checkResource(res *resource) {
 		if !held {
 			continue
 		}
-		if s == slices.MinFunc(res.placement, func(a, b *site) int { return a.n - b.n }) {
-			first = shown
-		} else if !slices.Equal(first, shown) {
+		if first == nil {
+			first = append(shown, "") // also where it is nowhere
+		} else if shown = append(shown, ""); !slices.Equal(first, shown) {
 			c.say("%s differs: %s, at site%d %s", res.tag, first, i, shown)
 		}
 	}
-	c.checkMarks(res, first)
+	c.checkMarks(res, first[:max(0, len(first)-1)])
 }
 
 // checkMarks sees to it that every field that was set, and that nothing has removed, is there.
@@ -450,7 +486,7 @@ func (c *checker) checkRequest(q *request) {
 		switch st := row.Sites[s.id]; st.State {
 		case engine.StateApplied:
 			e := s.app.effects[string(q.operation)+"."+string(s.name)]
-			if q.kind == "start" && (e == nil || e.times != 1) {
+			if q.kind == "start" && !q.resource.moved && (e == nil || e.times != 1) {
 				c.say("%s: %s counts as applied and ran %+v", s.name, q, e)
 			}
 		case engine.StateSuperseded:

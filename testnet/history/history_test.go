@@ -13,11 +13,12 @@ import (
 )
 
 var (
-	seed   = flag.Uint64("history.seed", 0, "play the history of this seed only, and tell all of it")
-	skip   = flag.String("history.skip", "", "with -history.seed: the steps to leave out, as 3,7-9")
-	first  = flag.Uint64("history.first", 0, "the first seed; 0: 1, and by the clock with -history.for")
-	lasts  = flag.Duration("history.for", 0, "play histories for this long")
-	enough = flag.Int("history.operations", 20_000, "without -history.for: play histories until they have had so many operations")
+	seed    = flag.Uint64("history.seed", 0, "play the history of this seed only, and tell all of it")
+	skip    = flag.String("history.skip", "", "with -history.seed: the steps to leave out, as 3,7-9")
+	first   = flag.Uint64("history.first", 0, "the first seed; 0: 1, and by the clock with -history.for")
+	lasts   = flag.Duration("history.for", 0, "play histories for this long")
+	smaller = flag.Bool("history.shrink", true, "make a history that fails smaller before it is told")
+	enough  = flag.Int("history.operations", 10_000, "without -history.for: play histories until they have had so many operations")
 )
 
 // TestHistories plays a fixed share of histories, or as many as fit into -history.for.
@@ -65,7 +66,10 @@ func (r *Report) add(o Report) {
 // report makes a history that fails smaller and tells how to play it again.
 func report(t *testing.T, seed uint64, r Report) {
 	t.Helper()
-	o, small := shrink(Options{Seed: seed}, r)
+	o, small := Options{Seed: seed}, r
+	if *smaller {
+		o, small = shrink(o, r)
+	}
 	var text strings.Builder
 	for _, p := range small.Problems[:min(len(small.Problems), 6)] {
 		fmt.Fprintf(&text, "\n  %s", p)

@@ -3,6 +3,7 @@ package history
 import (
 	"errors"
 	"net/http"
+	"slices"
 
 	"github.com/skerry/skerry/engine"
 )
@@ -47,6 +48,10 @@ func (w *world) link(from, to *site, cut bool) {
 // disturb makes a site's agent or application misbehave.
 func (w *world) disturb() {
 	s := w.anySite()
+	if w.knobs.moves && w.chance(2) {
+		w.move()
+		return
+	}
 	switch kind := w.rng.IntN(9); {
 	case kind < 2 && w.knobs.deaths:
 		if s.now != nil {
@@ -95,6 +100,43 @@ func (w *world) anyMood() mood {
 		}
 	}
 	return m
+}
+
+// move adds a site to the placement of a resource or removes one from it, where an operator asks for that.
+func (w *world) move() {
+	res := w.resources[w.rng.IntN(len(w.resources))]
+	at, other := res.placement[w.rng.IntN(len(res.placement))], w.anySite()
+	p := at.now
+	// What a site that is removed keeps is in the way of the replica that it gets when it is added again, and of what is created
+	// under the same name.
+	if p == nil || p.deep > 0 || res.id == "" || res.kind.Natural() || slices.Contains(res.removed, other) {
+		return
+	}
+	row, err := p.Lookup(w.ctx, res.kind, res.id)
+	if err != nil {
+		return
+	}
+	q, placement := engine.PlaceRequest{Add: []engine.SiteID{other.id}, Forced: true}, append(slices.Clone(res.placement), other)
+	if i := slices.Index(res.placement, other); i >= 0 {
+		if len(res.placement) < 3 {
+			return
+		}
+		q, placement = engine.PlaceRequest{Remove: []engine.SiteID{other.id}}, slices.Delete(slices.Clone(res.placement), i, i+1)
+	}
+	w.did, res.moved = true, true
+	p.enter(func() {
+		id, err := p.Place(w.ctx, row.Document, q)
+		w.tells("place", "at", at, "resource", res.tag, "add", q.Add, "remove", q.Remove, "operation", id, "err", err)
+		var refusal *engine.Refusal
+		if len(q.Remove) > 0 {
+			res.removed = append(res.removed, other)
+		}
+		if err == nil && id != "" {
+			res.placement = placement
+		} else if !errors.As(err, &refusal) {
+			at.expect(err, "place", engine.ErrNotFound)
+		}
+	})
 }
 
 // pause lets a site leave one of its replicas as it is.

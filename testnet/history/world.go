@@ -49,6 +49,7 @@ type knobs struct {
 	rejects   bool // applications may refuse for good, so that sites may differ, and say so
 	full      bool
 	skews     bool
+	moves     bool // sites are added to placements and removed from them
 	pauses    bool
 	holds     bool // a site that was away holds deletions above a few
 	whole     bool // clients put whole representations that others may not have seen
@@ -102,6 +103,10 @@ type resource struct {
 	placement []*site
 	// whole says that clients also put whole representations, which may end fields that their author did not know.
 	whole bool
+	// moved says that its placement was to change.
+	moved bool
+	// removed are sites that were to leave its placement.
+	removed []*site
 	// id is what clients call it; empty while nobody has been told.
 	id string
 }
@@ -180,6 +185,7 @@ func (w *world) draw() {
 		nested: []int{0, 2, 6}[r.IntN(3)],
 	}
 	w.kinds = newKinds(r)
+	w.knobs.moves = rand.New(rand.NewPCG(w.Seed, 1<<43)).IntN(4) == 0 // so that others are as they were
 	w.classify = classify(w.kinds)
 	n := []int{2, 2, 3, 3, 3, 4, 4, 5, 6}[r.IntN(9)]
 	for i := range n {
