@@ -63,7 +63,7 @@ func planted() []mutant {
 		edit{"engine/living.go", "func(d *Operation) bool { return h.Before(o, d) })", "func(d *Operation) bool { return d != nil })"})
 	// Sites outside of a placement learn what is in it.
 	add("documents are given to any member", "testnet/mesh", "TestInvariantOnlyTheSitesInvolved",
-		edit{"engine/receive.go", "if !s.IsMember(with) || !row.Mesh && !slices.Contains(row.Sites, with) {", "if !s.IsMember(with) {"})
+		edit{"engine/receive.go", "if !s.IsMember(with) || !row.Mesh && !belongs", "if !s.IsMember(with) || false && !row.Mesh && !belongs"})
 	// An application that would not repeat a request does.
 	add("the idempotency key is not sent", "testnet/mesh", "TestInvariantNoEffectTwice",
 		edit{"engine/submit.go", "Key: key, Credentials: credentials,", "Credentials: credentials,"})
@@ -92,6 +92,12 @@ func planted() []mutant {
 	scripted("deletions are not held", "held-deletions",
 		edit{"engine/deletions.go", "func (h *Held) waits() bool { return h != nil && h.Confirmed == \"\" }", "func (h *Held) waits() bool { return false && h != nil }"},
 		edit{"engine/deletions.go", "\tif len(d.held) > 0 {\n\t\treturn false, nil\n\t}\n", "\tif len(d.held) >= 0 {\n\t\treturn true, nil\n\t}\n"})
+	// What a site that is cut off has changed is folded after what came later.
+	scripted("a checkpoint waits for this site only", "checkpoint-waits-for-all",
+		edit{"engine/compact.go", "func (v *view) members() []SiteID { return v.correspondents() }", "func (v *view) members() []SiteID { return []SiteID{v.self} }"})
+	// A site that was taken out of a placement goes on reading what comes after.
+	scripted("a removed site is still served", "remove-replica-against-change",
+		edit{"engine/receive.go", "if !former || c.Seq <= until[c.Actor] {", "if !former || c.Seq <= until[c.Actor] || c.Seq > 0 {"})
 	// A site that has nothing left to delete stays behind for ever.
 	add("a delete of nothing is a failure", "engine", "TestJudge",
 		edit{"engine/outcome.go", "case t == TypeDelete && (r.Status", "case false && t == TypeDelete && (r.Status"})

@@ -36,6 +36,10 @@ func (w *world) command(ctx context.Context, p part) error {
 		var err error
 		w.deletions, err = strconv.Atoi(rest)
 		return err
+	case "history":
+		var err error
+		w.history, err = strconv.Atoi(rest)
+		return err
 	case "heal":
 		clear(w.cut)
 		w.changed(ctx)
@@ -142,6 +146,8 @@ func (w *world) at(ctx context.Context, s *site, text string) error {
 		return w.behind(ctx, s, rest)
 	case "pause", "resume":
 		return w.pause(ctx, s, word, rest)
+	case "place":
+		return w.place(ctx, s, strings.Fields(rest))
 	case "confirm":
 		n, err := s.Confirm(ctx, s.id)
 		if err != nil {
@@ -167,6 +173,35 @@ func (w *world) at(ctx context.Context, s *site, text string) error {
 		w.request(ctx, s, r)
 		s.work(ctx)
 	}
+	return nil
+}
+
+// place adds sites to a resource and removes sites from it: "web + nantes - lille".
+func (w *world) place(ctx context.Context, s *site, words []string) error {
+	if len(words) == 0 {
+		return errors.New("which resource?")
+	}
+	rows, _, err := s.store.Resources(ctx, engine.ResourceFilter{ID: engine.ResourceID(w.identify(words[0]))})
+	if err != nil || len(rows) == 0 {
+		return fmt.Errorf("%s has no %s: %w", s.name, words[0], err)
+	}
+	var q engine.PlaceRequest
+	for i := 1; i+1 < len(words); i += 2 {
+		other, err := w.site(words[i+1])
+		if err != nil {
+			return err
+		}
+		if words[i] == "+" {
+			q.Add = append(q.Add, other.id)
+		} else {
+			q.Remove = append(q.Remove, other.id)
+		}
+	}
+	w.now = w.now.Add(time.Second)
+	if _, err := s.Place(ctx, rows[0].Document, q); err != nil {
+		w.trace.add("person", "is told "+err.Error())
+	}
+	s.work(ctx)
 	return nil
 }
 

@@ -99,6 +99,8 @@ func (d *described) replica(hearer *site, e engine.Entry) string {
 		news = append(news, "settled"+settled)
 	}
 	switch {
+	case now.Left != nil && before.Left == nil:
+		news = append(news, "has left")
 	case now.Local != before.Local && now.Local == "":
 		news = append(news, "nothing there")
 	case now.Local != before.Local:

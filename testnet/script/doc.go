@@ -28,7 +28,9 @@
 //	                                a person decides about an operation
 //	SITE: pause NAME, resume NAME   a person has the site leave its replica as it is, or ends that
 //	SITE: resume                    a person has the site try an application again that fails or does not let it in
+//	SITE: place NAME + SITE - SITE  a person adds replicas and removes some
 //	SITE: confirm                   a person confirms the deletions that the site holds
+//	history N                       how many operations of a resource a site keeps; comes before sites
 //	deletions N                     how many deletions run unconfirmed at a site that was away; comes before sites
 //	cut SITE, heal                  SITE is cut off from all others; all sites reach each other again
 //	deliver [SITE>SITE]             sites that reach each other exchange what they lack and do what is due, until all is

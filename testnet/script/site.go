@@ -98,8 +98,8 @@ func (s *site) start(ctx context.Context) (err error) {
 		Self: s.id, Kinds: s.world.catalog.Services[service].Kinds,
 		Documents: hit.Documents(speaker{documents, s}), Store: hit.Store(witness{s.store, s}, s.id), Ledger: s.store,
 		App: hit.Application(s.app), Log: s.world.trace.logs(s), Now: s.now, Vault: vault, Classify: s.glue.Classify,
-		Deletions: engine.DeletionLimits{Number: s.world.deletions},
-		NewID:     s.newID, Random: func(b []byte) { _, _ = random.Read(b) }, // it never fails
+		Deletions: engine.DeletionLimits{Number: s.world.deletions}, History: s.world.history,
+		NewID: s.newID, Random: func(b []byte) { _, _ = random.Read(b) }, // it never fails
 		LookAfter: lookAfter, LookEvery: 1000 * time.Hour,
 	})
 	if err != nil {

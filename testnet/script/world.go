@@ -32,6 +32,7 @@ type world struct {
 	now       time.Time
 	trace     *trace
 	described map[engine.DocumentID]*described
+	history   int // how many operations of a resource a site keeps; 0: the default
 	deletions int // how many deletions run unconfirmed at a site that was away; 0: the default
 }
 
@@ -152,7 +153,12 @@ func (w *world) changed(ctx context.Context) {
 
 // deliver lets sites take from others what they lack and do what is due, until all is quiet. Nil: any site.
 func (w *world) deliver(ctx context.Context, from, to *site) error {
-	for again := true; again; {
+	again := true
+	for rounds := 0; again; rounds++ {
+		if rounds == 100 {
+			w.trace.add("sites", "do not come to rest")
+			return nil
+		}
 		again = false
 		for _, b := range w.sites {
 			for _, a := range w.sites {
