@@ -71,11 +71,61 @@ func (v *view) reference(sites []SiteID) SiteID {
 	return best
 }
 
+// deviation is a site whose application does not show what it is to show, though nothing is left to do there.
+type deviation struct {
+	site   SiteID
+	reason string
+	// firm says that all concerned have looked twice. Before that it counts as under way, because an application may take a
+	// moment to get where it was sent.
+	firm bool
+}
+
+// deviations lists, sorted by site, where the applications differ or have lost the object.
+func (v *view) deviations() []deviation {
+	looked := v.looked()
+	if len(looked) == 0 || v.agree(looked) || !v.exists() {
+		return nil
+	}
+	var list []deviation
+	reference := v.reference(looked)
+	model := v.replica(reference).Observed
+	for _, s := range looked {
+		o := v.replica(s).Observed
+		if gone := o.Unseen == UnseenGone; gone || o.shows() != model.shows() {
+			list = append(list, deviation{s, v.drift(o, reference, s), o.Steady && (gone || o.Was != "" || model.Steady)})
+		}
+	}
+	return list
+}
+
+// driftConflicts are the firm deviations, for a person to decide about.
+func (v *view) driftConflicts() []Conflict {
+	var list []Conflict
+	for _, d := range v.deviations() {
+		r := v.replica(d.site)
+		if !d.firm {
+			continue
+		}
+		c := Conflict{
+			ID: conflictID(string(v.document), string(d.site), "drift"), Kind: ConflictDrift, Document: v.document, Resource: v.about.Key,
+			Service: v.about.Service, KindName: v.about.Kind, Site: d.site, Since: r.Observed.Since, Reason: d.reason,
+			Actions: []Action{ActionKeep, ActionDismiss},
+		}
+		if r.Contended != "" {
+			c.Kind, c.Reason = ConflictContention, r.Contended
+		}
+		if decided, ok := v.decisions[c.ID]; ok && decided.For.Equal(c.Since) {
+			c.Accepted, c.Actions = &decided, []Action{ActionKeep}
+		}
+		list = append(list, c)
+	}
+	return list
+}
+
 // compare adds to the states of the sites what their applications show: converged is a site that shows what the others do.
-// What sites disagree on counts as under way until all have looked twice, because an application may take a moment to get
-// where it was sent. Where somebody has accepted that a site differs, it may.
+// What differs for good is among the conflicts.
 func (v *view) compare(sites map[SiteID]ReplicaStatus, conflicts []Conflict) {
-	put := func(s SiteID, state State, drifted bool, reason string) {
+	put := func(s SiteID, state State, reason string) {
 		st := sites[s]
 		switch {
 		case resourceRank[state] > resourceRank[st.State] || st.Reason == "":
@@ -83,7 +133,6 @@ func (v *view) compare(sites map[SiteID]ReplicaStatus, conflicts []Conflict) {
 		case state == st.State:
 			st.Reason += "; " + reason
 		}
-		st.Drifted = drifted
 		sites[s] = st
 	}
 	for _, s := range v.placement().Sites {
@@ -94,35 +143,26 @@ func (v *view) compare(sites map[SiteID]ReplicaStatus, conflicts []Conflict) {
 			if s == v.self && v.unseen != "" {
 				reason += ": " + v.unseen
 			}
-			put(s, StateConverging, false, reason)
+			put(s, StateConverging, reason)
 		case o.Unseen == UnseenOpaque:
-			put(s, StateConverged, false, "not compared: its representation is not JSON")
+			put(s, StateConverged, "not compared: its representation is not JSON")
 		case o.Unseen == UnseenUnreadable:
-			put(s, StateConverged, false, "not compared: the application does not let it be read")
+			put(s, StateConverged, "not compared: the application does not let it be read")
 		}
 	}
-	looked := v.looked()
-	if len(looked) == 0 {
-		return
-	}
-	if !v.agree(looked) {
-		reference := v.reference(looked)
-		model := v.replica(reference).Observed
-		for _, s := range looked {
-			o := v.replica(s).Observed
-			accepted := slices.ContainsFunc(conflicts, func(c Conflict) bool { return c.Site == s && !c.Open() })
-			if accepted || o.Unseen != UnseenGone && o.shows() == model.shows() {
-				continue
-			}
-			alone := o.Unseen == UnseenGone || o.Was != ""
-			if o.Steady && (alone || model.Steady) {
-				put(s, StateDegraded, true, v.drift(o, reference, s))
-			} else {
-				put(s, StateConverging, false, v.drift(o, reference, s)+"; it is looked at again")
-			}
+	for _, d := range v.deviations() {
+		if mayDiffer(conflicts, d.site) {
+			continue
 		}
+		if !d.firm {
+			put(d.site, StateConverging, d.reason+"; it is looked at again")
+			continue
+		}
+		st := sites[d.site]
+		st.Drifted = true
+		sites[d.site] = st
 	}
-	v.compareFolds(looked, sites)
+	v.compareFolds(v.looked(), sites)
 }
 
 // drift says in words how what a site shows is not what it should be.

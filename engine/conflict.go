@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 )
@@ -31,6 +32,13 @@ const (
 	ConflictUndeclared ConflictKind = "undeclared"
 )
 
+const (
+	// ConflictDrift: the application shows something else than the others, or has lost the object, and no operation did that.
+	ConflictDrift ConflictKind = "drift"
+	// ConflictContention: it was repaired a few times, and that did not last.
+	ConflictContention ConflictKind = "contention"
+)
+
 // Action is what a person can decide about a conflict.
 type Action string
 
@@ -43,6 +51,8 @@ const (
 	ActionDrop Action = "drop"
 	// ActionAdopt makes the object that is there the replica, and brings it to what the other sites show.
 	ActionAdopt Action = "adopt"
+	// ActionKeep makes what the application of the site that is told shows what all sites show.
+	ActionKeep Action = "keep"
 	// ActionDismiss accepts that the site differs, and can be said at any site that has the resource.
 	ActionDismiss Action = "dismiss"
 )
@@ -87,7 +97,7 @@ func (c *Conflict) state() State {
 	switch {
 	case c.Accepted != nil:
 		return StateConverged
-	case c.Kind == ConflictExists, c.Kind == ConflictName, c.Kind == ConflictContested, c.Kind == ConflictUndeclared,
+	case c.Kind == ConflictExists, c.Kind == ConflictName, c.Kind == ConflictContested, c.Kind == ConflictUndeclared, c.Kind == ConflictContention,
 		c.Kind == ConflictRefused && c.Blocks && c.Type != TypePlace:
 		return StateConflict
 	}
@@ -122,6 +132,22 @@ func (o Outcome) conflict() ConflictKind {
 
 // conflicts derives what waits for a person, in the order of sites and operations, from what is known of the resource.
 func (v *view) conflicts() []Conflict {
+	list := v.outcomeConflicts()
+	for _, c := range v.driftConflicts() {
+		if !mayDiffer(list, c.Site) {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// mayDiffer reports whether somebody has accepted that a site differs from the others.
+func mayDiffer(conflicts []Conflict, s SiteID) bool {
+	return slices.ContainsFunc(conflicts, func(c Conflict) bool { return c.Site == s && !c.Open() })
+}
+
+// outcomeConflicts are those that follow from what became of operations.
+func (v *view) outcomeConflicts() []Conflict {
 	if len(v.outcomes) == 0 {
 		return nil
 	}

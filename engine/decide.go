@@ -60,7 +60,7 @@ func (s *Site) conflictEvent(kind string, c Conflict) Event {
 }
 
 // Resolve does what a person has decided about a conflict: at the site where the conflict is, or, to dismiss it, at any that
-// has the resource. Local is for ActionAdopt, as in AdoptObject. It returns ErrNotFound when there is no such conflict here (any
+// has the resource, or, to keep one, at the site that is kept. Local is for ActionAdopt, as in AdoptObject. It returns ErrNotFound when there is no such conflict here (any
 // more), ErrSettled, or another *Refusal.
 func (s *Site) Resolve(ctx context.Context, id ConflictID, action Action, local LocalID) error {
 	c, err := s.cfg.Store.Conflict(ctx, id)
@@ -73,6 +73,10 @@ func (s *Site) Resolve(ctx context.Context, id ConflictID, action Action, local 
 	}
 	if action == ActionDismiss {
 		return s.dismissConflict(ctx, c)
+	}
+	if action == ActionKeep {
+		_, err := s.Keep(ctx, c.Document, "", true)
+		return err
 	}
 	if c.Site != s.cfg.Self {
 		return &Refusal{Status: http.StatusUnprocessableEntity, Type: "settle", Operation: c.Operation,

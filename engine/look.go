@@ -113,6 +113,7 @@ func (s *Site) saw(ctx context.Context, r *resource, reply Reply, err error) (ag
 	}
 	v.unseen = ""
 	mine := v.replica(s.cfg.Self)
+	now.Since = s.cfg.Now()
 	v.remember(mine.Observed, now, s.cfg.Now().Sub(mine.At) >= firm/2*s.cfg.LookAfter)
 	if contended := v.contention(now, s.cfg.Now()); !now.equal(mine.Observed) || contended != mine.Contended {
 		mine.Observed, mine.Contended, mine.At = now, contended, s.cfg.Now()
@@ -147,6 +148,7 @@ func (v *view) remember(before, now *Observed, later bool) {
 		return
 	}
 	if before.shows() == now.shows() {
+		now.Since = before.Since
 		now.Was = before.Was
 		now.Steady = before.Steady || later && !v.agree(v.looked())
 		return

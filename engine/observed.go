@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Observed is what a site's application showed of a resource when everything that the site knew of was settled there. It
@@ -26,6 +27,8 @@ type Observed struct {
 	// Was is the Hash that the application had shown before, in the same state, when all sites agreed on it: what it shows
 	// now was brought about by nothing that the sites know of.
 	Was string `json:"was,omitempty"`
+	// Since is when the application was first seen to show this.
+	Since time.Time `json:"since"`
 	// Steady says that the application showed the same again a while later. It is told only where sites differ.
 	Steady bool `json:"steady,omitempty"`
 }

@@ -21,7 +21,7 @@ func (v *view) row(now time.Time, conflicts []Conflict) ResourceRow {
 	placement := v.placement().Sites
 	exists := v.exists()
 	for _, s := range placement {
-		row.Sites[s] = v.replicaStatus(s, exists, conflicts)
+		row.Sites[s] = v.replicaStatus(s, conflicts)
 	}
 	if exists {
 		v.compare(row.Sites, conflicts)
@@ -77,7 +77,7 @@ func (v *view) row(now time.Time, conflicts []Conflict) ResourceRow {
 func (v *view) heldBack() int { return v.history.Held() + v.refused }
 
 // replicaStatus tells how far site s has come with the operations that are known here.
-func (v *view) replicaStatus(s SiteID, exists bool, conflicts []Conflict) ReplicaStatus {
+func (v *view) replicaStatus(s SiteID, conflicts []Conflict) ReplicaStatus {
 	st := ReplicaStatus{Local: v.replica(s).Local, State: StateConverged, Paused: v.replica(s).Paused, Unmade: v.unmade(s), Held: v.replica(s).Held.waits(),
 		Applied: v.compacted(s)}
 	for _, o := range v.history.ordered {
@@ -99,9 +99,6 @@ func (v *view) replicaStatus(s SiteID, exists bool, conflicts []Conflict) Replic
 		total += base.Count
 	}
 	st.Pending = total - st.Applied
-	if why := v.replica(s).Contended; why != "" && exists {
-		st.State, st.Reason = StateConflict, why
-	}
 	if st.Unmade && len(v.replica(s).Repairs) > 0 {
 		st.Drifted = true
 	}

@@ -121,6 +121,18 @@ func startFake() *fakeAgent {
 					"paris": m{"state": "applied", "at": before(0)}, "toulouse": m{"state": "pending"}}})
 		}
 	})
+	mux.HandleFunc("POST /api/v1/resources/{id}/keep", func(w http.ResponseWriter, r *http.Request) {
+		var q struct {
+			Site  string
+			Force bool
+		}
+		_ = json.NewDecoder(r.Body).Decode(&q)
+		if !q.Force {
+			refuse(w, 409, "contention", "it was repaired 3 times and was changed again")
+			return
+		}
+		a.answer(w, m{"operation": "op-1"})
+	})
 	mux.HandleFunc("POST /api/v1/resources/{id}/check", func(w http.ResponseWriter, r *http.Request) { a.one(w, r, a.resources) })
 	mux.HandleFunc("POST /api/v1/resources/{id}/resume", func(w http.ResponseWriter, r *http.Request) { a.one(w, r, a.resources) })
 	mux.HandleFunc("GET /api/v1/operations", func(w http.ResponseWriter, r *http.Request) {

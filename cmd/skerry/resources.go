@@ -68,6 +68,7 @@ type resourcesCommand struct {
 	Place  placeCommand   `cmd:"" help:"Change the sites that a resource lives at."`
 	Pause  pauseCommand   `cmd:"" help:"Let a site leave its replica as it is, until it is resumed."`
 	Check  resourcesCheck `cmd:"" help:"Have all sites look at what their applications show."`
+	Keep   keepCommand    `cmd:"" help:"Make what one site shows what all sites show."`
 	Resume resumeCommand  `cmd:"" help:"End a pause: the site applies what has waited."`
 }
 

@@ -225,6 +225,9 @@ func TestKeepASite(t *testing.T) {
 		}
 		nantes.App.Put(local(t, nantes), map[string]any{"name": "n", "size": 2, "mood": "good"})
 		drift()
+		if c := conflictAt(t, m, paris, engine.ConflictDrift); c.Site != nantes.ID || !strings.Contains(c.Reason, "/old, /size") {
+			t.Errorf("paris lists %+v", c)
+		}
 		if _, err := nantes.Keep(t.Context(), document, "alice", false); err != nil {
 			t.Fatal(err)
 		}
@@ -255,9 +258,10 @@ func TestKeepASite(t *testing.T) {
 		awaitStates(t, m, "contended", func(_ *Site, r engine.ResourceRow) bool {
 			return r.State == engine.StateConflict && strings.HasPrefix(r.Reason, "site1: it was repaired 3 times within 10m0s")
 		})
-		if _, err := paris.Keep(t.Context(), document, "", true); err != nil {
+		if err := paris.Resolve(t.Context(), conflictAt(t, m, paris, engine.ConflictContention).ID, engine.ActionKeep, ""); err != nil {
 			t.Fatal(err)
 		}
+		noConflict(t, m, m.Sites...)
 		converge(t, m, m.Sites...)
 	}
 }

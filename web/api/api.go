@@ -70,6 +70,8 @@ type Operator interface {
 	Confirm(ctx context.Context, by engine.SiteID) (int, error)
 	// Place changes where a resource lives; the identifier is empty when it lives there already.
 	Place(ctx context.Context, id engine.DocumentID, q engine.PlaceRequest) (engine.OperationID, error)
+	// Keep makes what this site's application shows what all sites show.
+	Keep(ctx context.Context, id engine.DocumentID, user string, force bool) (engine.OperationID, error)
 	// Check has all sites look at what their applications show.
 	Check(ctx context.Context, id engine.DocumentID) error
 	// PreviewConflict and Resolve are for conflicts of this site; Resolve dismisses those of others too.

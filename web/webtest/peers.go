@@ -33,6 +33,14 @@ func (s *Site) Check(_ context.Context, id engine.DocumentID) error {
 	return nil
 }
 
+// Keep implements api.Operator.
+func (s *Site) Keep(_ context.Context, id engine.DocumentID, _ string, force bool) (engine.OperationID, error) {
+	if err := s.fault("Keep"); err != nil && !force {
+		return "", err
+	}
+	return "0190a5c2-0000-7000-8000-0000000000aa", nil
+}
+
 // Checked lists the documents that were to be looked at.
 func (s *Site) Checked() []engine.DocumentID {
 	s.mu.Lock()
@@ -143,6 +151,10 @@ func (p peers) RoundTrip(r *http.Request) (*http.Response, error) {
 	})
 	mux.HandleFunc("GET /api/v1/sites/{name}/preview", func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(w, `{"site": %q, "waiting": 0, "examined": 0, "steps": {}, "held": 0, "items": []}`, p.site.nameOf(engine.SiteID(r.PathValue("name"))))
+	})
+	mux.HandleFunc("POST /api/v1/resources/{id}/keep", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(w, `{"operation":"0190a5c2-0000-7000-8000-0000000000bb"}`)
 	})
 	mux.ServeHTTP(w, r)
 	return w.Result(), nil
