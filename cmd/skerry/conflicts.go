@@ -157,7 +157,8 @@ func (c *conflictsShow) Run(ctx context.Context, p *program) error {
 
 type conflictsResolve struct {
 	ID      string `arg:"" help:"Identifier of the conflict."`
-	Action  string `arg:"" enum:"retry,done,drop,adopt,dismiss" help:"What is to be done: retry, done, drop, adopt or dismiss, as far as the conflict takes it."`
+	Action  string `arg:"" enum:"retry,done,drop,adopt,keep,dismiss" help:"What is to be done: retry, done, drop, adopt, keep or dismiss, as far as the conflict takes it."`
+	Site    string `placeholder:"NAME" help:"The site that is kept: what it shows becomes what all show."`
 	LocalID string `placeholder:"ID" help:"The object to adopt, as its site calls it, where the site assigns the identifiers."`
 }
 
@@ -167,6 +168,7 @@ func (conflictsResolve) Help() string {
     retry    send it to the application again, or what is left of it to do
     done     the application has it
     drop     give it up at that site, which differs from the others then
+    keep     what the application of --site shows becomes what all sites show
     adopt    the object that is there becomes the replica, and is brought to what the other sites show
     dismiss  accept that the site differs; this needs no way to it
 
@@ -178,9 +180,15 @@ Examples:
 }
 
 func (c *conflictsResolve) Run(ctx context.Context, p *program) error {
+	if (c.Action == "keep") != (c.Site != "") {
+		return usagef("keep goes with --site, which names the site that is kept")
+	}
 	body := map[string]string{"action": c.Action}
 	if c.LocalID != "" {
 		body["local_id"] = c.LocalID
+	}
+	if c.Site != "" {
+		body["site"] = c.Site
 	}
 	b, err := p.api.post(ctx, "/conflicts/"+url.PathEscape(c.ID)+"/resolve", body)
 	if err != nil {
@@ -194,6 +202,15 @@ func (c *conflictsResolve) Run(ctx context.Context, p *program) error {
 	}](b)
 	if err != nil {
 		return err
+	}
+	if c.Action == "keep" || c.Action == "dismiss" {
+		o, err := decode[struct {
+			ID string `json:"id"`
+		}](v.Operation)
+		if err != nil || o.ID == "" || c.Action == "keep" {
+			fmt.Fprintln(p.out, strings.TrimSpace("decided: "+c.Action+" "+o.ID))
+			return err
+		}
 	}
 	return showOperation(p, v.Operation)
 }

@@ -77,6 +77,8 @@ type ResolveRequest struct {
 	Action string `json:"action"`
 	// LocalID is the object to adopt, where its site assigns the identifiers.
 	LocalID string `json:"local_id,omitempty"`
+	// Site is the one that is kept.
+	Site string `json:"site,omitempty"`
 }
 
 // conflictKinds are those that a list can be filtered by, with the rule that the agents go by.
@@ -86,6 +88,8 @@ var conflictKinds = map[engine.ConflictKind]string{
 	engine.ConflictRefused:    "the application decides: what it refuses is not sent again unasked, and later operations go on",
 	engine.ConflictContested:  "what does not fit is read and folded again once, and sent once more",
 	engine.ConflictUncertain:  "what must not happen twice is never sent again unasked",
+	engine.ConflictDrift:      "what is changed behind an agent is shown and left for a person to repair",
+	engine.ConflictContention: "a repair that does not last is not repeated for ever",
 	engine.ConflictUndeclared: "an object is made anew only from effects that the catalog declares",
 }
 
@@ -198,6 +202,11 @@ func (a *API) Resolve(ctx context.Context, id string, from engine.SiteID, r Reso
 		return Resolution{}, refuse(http.StatusUnprocessableEntity, "settle",
 			"%q is nothing that can be decided about this conflict now; it takes %v", r.Action, c.Actions)
 	}
+	if r.Action == string(engine.ActionKeep) {
+		ref := ResourceRef{string(c.Resource), string(c.Service), string(c.KindName)}
+		kept, err := a.Keep(ctx, ref, from, KeepRequest{Site: r.Site, Force: true})
+		return Resolution{Conflict: id, Action: r.Action, Site: r.Site, Operation: Operation{ID: kept.Operation}}, err
+	}
 	here := r.Action == string(engine.ActionDismiss)
 	if !here {
 		if here, err = a.here(from, c.Site); err != nil {
@@ -211,6 +220,9 @@ func (a *API) Resolve(ctx context.Context, id string, from engine.SiteID, r Reso
 	}
 	if err := a.Operator.Resolve(ctx, c.ID, engine.Action(r.Action), engine.LocalID(r.LocalID)); err != nil {
 		return Resolution{}, fmt.Errorf("resolve conflict %s: %w", id, err)
+	}
+	if c.Operation == "" { // what was accepted is no operation's doing
+		return Resolution{Conflict: id, Action: r.Action, Site: a.SelfName()}, nil
 	}
 	o, err := a.Operation(ctx, string(c.Operation))
 	return Resolution{id, r.Action, a.SelfName(), o}, err
