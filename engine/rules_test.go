@@ -143,3 +143,192 @@ func sameEverywhere(t failer, desks []*desk) {
 		}
 	}
 }
+
+// TestEveryInterleavingUnderEveryRule has two sites that are cut off after a create issue one and two requests of every kind, and
+// delivers what they have issued to a third one in every order.
+func TestEveryInterleavingUnderEveryRule(t *testing.T) {
+	for name, k := range kinds() {
+		t.Run(name, func(t *testing.T) {
+			for x := range declaredRequests[2:] {
+				for y := range declaredRequests[2:] {
+					interleave(t, k, x+2, y+2, (x*y)%len(declaredRequests[2:])+2)
+				}
+			}
+		})
+	}
+}
+
+func interleave(t *testing.T, k *Kind, first, other, second int) {
+	a, b := deskOf("a", k), deskOf("b", k)
+	create := a.issue(t, TypeCreate, "/images", `{"name":"n","size":1,"deep":{"x":1}}`, 1)
+	b.history.Add(create)
+	b.catchUp(t)
+	all := []*Operation{create}
+	for i, n := range []int{first, other, second} {
+		d, r := []*desk{a, b, a}[i], declaredRequests[n]
+		if o := d.issue(t, r.typ, r.path, r.body, int64(2+i)); o != nil {
+			all = append(all, o)
+		}
+	}
+	for _, d := range []*desk{a, b} {
+		for _, o := range all {
+			d.history.Add(o)
+			d.catchUp(t)
+		}
+		d.lawful(t)
+	}
+	permute(all, func(order []*Operation) {
+		c := deskOf("c", k)
+		for _, o := range order {
+			c.history.Add(o)
+			c.catchUp(t)
+		}
+		c.lawful(t)
+		sameEverywhere(t, []*desk{a, b, c})
+		for _, o := range all {
+			if o.Type == TypeAction && c.ran[o.ID] > 1 {
+				t.Errorf("%s ran %d times", o.Name, c.ran[o.ID])
+			}
+		}
+	})
+}
+
+func TestACounterAddsUpOverACut(t *testing.T) {
+	k := kinds()["default"]
+	a, b := deskOf("a", k), deskOf("b", k)
+	create := a.issue(t, TypeCreate, "/images", `{"name":"n","count":23}`, 1)
+	b.history.Add(create)
+	b.catchUp(t)
+	set := a.issue(t, TypeMerge, "/images/{id}", `{"count":29}`, 2)
+	incr := b.issue(t, TypeAction, "/images/{id}/incr", "", 3)
+	a.history.Add(incr)
+	b.history.Add(set)
+	for _, d := range []*desk{a, b} {
+		d.catchUp(t)
+		d.lawful(t)
+		if n := d.count(t, "/count"); n != 42 || d.ran[incr.ID] != 1 {
+			t.Errorf("%s counts %d and has run the action %d times, want 42 and 1", d.site, n, d.ran[incr.ID])
+		}
+	}
+}
+
+func TestAChangeReversesAConcurrentDeleteWhereUpdateWins(t *testing.T) {
+	k := kinds()["update wins"]
+	a, b := deskOf("a", k), deskOf("b", k)
+	create := a.issue(t, TypeCreate, "/images", `{"name":"n"}`, 1)
+	b.history.Add(create)
+	b.catchUp(t)
+	gone := a.issue(t, TypeDelete, "/images/{id}", "", 3)
+	change := b.issue(t, TypeMerge, "/images/{id}", `{"size":2}`, 2)
+	a.history.Add(change)
+	b.history.Add(gone)
+	for _, d := range []*desk{a, b} {
+		d.catchUp(t)
+		d.lawful(t)
+		if want := `{"made":"by the application","name":"n","size":2}`; string(compact(d.shows)) != want {
+			t.Errorf("%s shows %s, want %s", d.site, compact(d.shows), want)
+		}
+	}
+}
+
+func TestAPairThatAnApplicationRefusesCountsAsTheLaterAlone(t *testing.T) {
+	a, b := newDesk("a"), newDesk("b")
+	create := a.issue(t, TypeCreate, "/images", `{"min":1,"max":9}`, 1)
+	b.history.Add(create)
+	b.catchUp(t)
+	low := a.issue(t, TypeMerge, "/images/{id}", `{"max":3}`, 2)
+	high := b.issue(t, TypeMerge, "/images/{id}", `{"min":5}`, 3)
+	a.history.Add(high)
+	b.history.Add(low)
+	b.catchUp(t) // it takes both, min over max
+	facts := a.history.disputed(a.standing(), []*Operation{high})
+	if !slices.Equal(facts, []Fact{{low.ID, high.ID}}) {
+		t.Fatalf("disputed is %v", facts)
+	}
+	for _, d := range []*desk{a, b} {
+		d.history.AddFact(facts[0])
+		d.catchUp(t)
+		d.lawful(t)
+		if want := `{"made":"by the application","max":9,"min":5}`; string(compact(d.shows)) != want {
+			t.Errorf("%s shows %s, want %s", d.site, compact(d.shows), want)
+		}
+		lost := FoldOf(d.history, anyOperation).Superseded
+		if len(lost) != 1 || lost[0].By != low.ID || lost[0].Over != high.ID || lost[0].Rule == "" {
+			t.Errorf("%s: superseded %+v", d.site, lost)
+		}
+	}
+	if again := a.history.disputed(a.standing(), []*Operation{high}); again != nil {
+		t.Errorf("what is a fact is disputed again: %v", again)
+	}
+}
+
+func TestDecimalsAreExactAndBounded(t *testing.T) {
+	for _, c := range [][3]string{
+		{"0.1", "0.2", "0.3"}, {"1e3", "1", "1001"}, {"-5", "2.50", "-2.5"}, {"1.5", "-1.5", "0"}, {"9007199254740993", "1", "9007199254740994"},
+	} {
+		a, err := parseDecimal(c[0])
+		b, err2 := parseDecimal(c[1])
+		if got := a.plus(b).number(); err != nil || err2 != nil || string(got) != c[2] {
+			t.Errorf("%s + %s is %s, %v %v", c[0], c[1], got, err, err2)
+		}
+	}
+	for _, s := range []string{"", "x", "1e999999999", "1e-65", "0x10", "1_0", string(bytes.Repeat([]byte("9"), 65))} {
+		if _, err := parseDecimal(s); err == nil {
+			t.Errorf("%.20q is taken for a number", s)
+		}
+	}
+}
+
+// FuzzOperation decodes operations, and folds those that are acceptable: nothing panics, and twice the same comes of it.
+func FuzzOperation(f *testing.F) {
+	f.Add([]byte(`{"id":"x","type":"create","method":"POST","path":"/images","change":{"set":{"/a":1,"/b/c":{}}},"origin":"o","run":"r","seq":1,"time":1}`))
+	f.Add([]byte(`{"id":"x","type":"action","method":"POST","path":"/images/{id}/incr","change":{"add":{"/n":{"by":"1e9","from":"-0.5"}},"unset":["/b"]},"origin":"o","run":"r","seq":2,"time":2}`))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		o, err := DecodeOperation("o/x", b)
+		if err != nil || o.Change != nil && o.Change.Validate() != nil {
+			return
+		}
+		fold := func() []byte {
+			h := NewHistory()
+			h.kind = kinds()["all one"]
+			h.Add(&Operation{ID: "c", Type: TypeCreate, Origin: "p", Seq: 1, Change: &Change{Set: map[Pointer]json.RawMessage{"/n": json.RawMessage("1")}}})
+			second := *o
+			second.Seq, second.Seen, second.Time = 1, map[Line]uint64{"p.": 1}, 5
+			h.Add(&second)
+			return FoldOf(h, anyOperation).Representation()
+		}
+		if one, two := fold(), fold(); !bytes.Equal(one, two) {
+			t.Errorf("folded once %s and once %s", one, two)
+		}
+	})
+}
+
+// BenchmarkNext tells what a decision about a resource of 1,000 operations costs.
+func BenchmarkNext(b *testing.B) {
+	h := longHistory(1000)
+	last := h.Ordered()[999]
+	s := Standing{
+		Settled: func(o *Operation) bool { return o != last },
+		Void:    func(*Operation) bool { return false },
+		Blocked: func(*Operation) bool { return false },
+	}
+	for b.Loop() {
+		if Next(h, s).Kind != StepRun {
+			b.Fatal("the last operation is not run")
+		}
+	}
+}
+
+func longHistory(n int) *History {
+	h := NewHistory()
+	h.kind = kinds()["default"]
+	for i := range n {
+		o := &Operation{ID: OperationID(fmt.Sprintf("%06d", i)), Type: TypeMerge, Origin: "a", Seq: uint64(i + 1), Time: int64(i),
+			Change: &Change{Set: map[Pointer]json.RawMessage{Pointer(fmt.Sprintf("/f%d", i%20)): json.RawMessage(fmt.Sprint(i))}}}
+		if i == 0 {
+			o.Type = TypeCreate
+		}
+		h.Add(o)
+	}
+	return h
+}
