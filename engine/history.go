@@ -40,6 +40,13 @@ func NewHistory() *History {
 	return &History{lines: map[Line]*line{}, byID: map[OperationID]*Operation{}}
 }
 
+// HistoryOf returns an empty history of a resource of this kind, whose rules it follows.
+func HistoryOf(k *Kind) *History {
+	h := NewHistory()
+	h.kind = k
+	return h
+}
+
 // Compare orders operations by time, site and identifier. Because an operation's time exceeds those of all it has
 // seen, the order respects causality. Run and number only tell apart what a site has given one identifier twice.
 func Compare(a, b *Operation) int {

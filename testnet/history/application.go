@@ -179,7 +179,7 @@ func (o *object) change(c engine.Call, rest string) bool {
 		return true
 	}
 	if rest != "" {
-		return true // actions without a visible effect are counted by their key
+		return o.act(c, strings.TrimPrefix(rest, "/"))
 	}
 	if c.Method == http.MethodPatch && c.Header["Content-Type"] == jsonPatch {
 		patch, err := jsonpatch.DecodePatch(c.Body)
@@ -205,6 +205,26 @@ func (o *object) change(c engine.Call, rest string) bool {
 		o.fields = body
 	} else {
 		o.fields = merge(o.fields, body).(map[string]any)
+	}
+	return true
+}
+
+// act does what an action does, as the catalog says; one that it does not name has no visible effect and is counted by its
+// key.
+func (o *object) act(c engine.Call, action string) bool {
+	switch {
+	case !declares(c.Kind, action):
+	case action == "start":
+		o.fields["power"] = "on"
+	case action == "stop":
+		o.fields["power"] = "off"
+	case action == "incr":
+		var body struct{ By float64 }
+		if json.Unmarshal(c.Body, &body) != nil {
+			return false
+		}
+		count, _ := o.fields["count"].(float64)
+		o.fields["count"] = count + body.By
 	}
 	return true
 }

@@ -1,9 +1,11 @@
 package history
 
 import (
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/skerry/skerry/engine"
@@ -32,6 +34,30 @@ func newKinds(r *rand.Rand) []*engine.Kind {
 		kinds = append(kinds, k)
 	}
 	return kinds
+}
+
+// rule gives kinds rules of their own: what actions do, and what becomes of concurrent operations.
+func rule(kinds []*engine.Kind, r *rand.Rand) {
+	for _, k := range kinds {
+		if r.IntN(2) == 0 {
+			k.Operations = []engine.NamedOperation{
+				{Name: "start", Method: http.MethodPost, Path: k.Item + "/start", Sets: map[engine.Pointer]json.RawMessage{"/power": json.RawMessage(`"on"`)}},
+				{Name: "stop", Method: http.MethodPost, Path: k.Item + "/stop", Sets: map[engine.Pointer]json.RawMessage{"/power": json.RawMessage(`"off"`)}},
+				{Name: "incr", Method: http.MethodPost, Path: k.Item + "/incr", Counter: "/count"},
+			}
+		}
+		pairs := [][2]string{{"start", "stop"}, {"stop", "start"}, {"merge", "merge"}, {"replace", "merge"}, {"incr", "start"}}
+		for range r.IntN(3) {
+			p := pairs[r.IntN(len(pairs))]
+			k.Resolutions = append(k.Resolutions, engine.Resolution{Before: p[0], After: p[1], Take: engine.TakeOne})
+		}
+		k.UpdateWins, k.ReplaceWhole = r.IntN(4) == 0, r.IntN(4) == 0
+	}
+}
+
+// declares reports whether the catalog says what the action at the end of a path does.
+func declares(k *engine.Kind, action string) bool {
+	return slices.ContainsFunc(k.Operations, func(n engine.NamedOperation) bool { return n.Name == action })
 }
 
 // classify is the catalog's: it tells kind and type of a request.

@@ -202,7 +202,8 @@ func (c *checker) findSpoiled(s *site) {
 			if conflicts, _ := s.disk.ConflictsOf(c.w.ctx, o.Document); len(conflicts) > 0 { // else later ones have replaced it
 				c.spoiled[o.Document] = true
 			}
-			if !c.w.knobs.rejects {
+			// A delete that a change has reversed cannot be reversed where an action has run that the catalog does not declare.
+			if !c.w.knobs.rejects && !c.w.kindOf(o.Kind).UpdateWins {
 				c.say("%s: %s %s of %s was refused: %+v", s.name, o.Type, o.ID, o.Resource, o.Sites)
 			}
 		}
@@ -277,8 +278,11 @@ func (c *checker) checkDocument(s *site, row engine.ResourceRow) {
 	if err != nil {
 		c.say("%s: %v", s.name, err)
 	}
-	h := engine.NewHistory()
+	h := engine.HistoryOf(c.w.kindOf(row.Kind))
 	for _, e := range entries {
+		if parts := strings.Split(e.Key, "/"); e.Map == engine.MapOutcomes && len(parts) == 3 {
+			h.AddFact(engine.Fact{Earlier: engine.OperationID(parts[1]), Later: engine.OperationID(parts[2])})
+		}
 		if e.Map != engine.MapOperations {
 			continue
 		}
@@ -423,6 +427,33 @@ func (c *checker) checkResource(res *resource) {
 		}
 	}
 	c.checkMarks(res, first[:max(0, len(first)-1)])
+	c.checkCount(res, first[:max(0, len(first)-1)])
+}
+
+// checkCount sees to it that a counter that nobody sets is what all that counted has added.
+func (c *checker) checkCount(res *resource, shown []string) {
+	if len(shown) == 0 || !declares(res.kind, "incr") || len(res.kind.Resolutions) > 0 {
+		return
+	}
+	want := 0
+	for _, q := range c.w.requests {
+		if q.resource != res {
+			continue
+		}
+		if (q.kind == "delete" || q.kind == "replace") && !q.refused || q.kind == "incr" && q.operation == "" && !q.refused {
+			return
+		}
+		if q.kind != "incr" || q.operation == "" {
+			continue
+		}
+		if row, err := res.placement[0].disk.Operation(c.w.ctx, q.operation); err == nil && row.Document != "" {
+			want += q.n + 1
+		}
+	}
+	var fields struct{ Count float64 }
+	if err := json.NewDecoder(strings.NewReader(shown[0])).Decode(&fields); err != nil || int(fields.Count) != want {
+		c.say("%s counts %v, and %d was added", res.tag, fields.Count, want)
+	}
 }
 
 // checkMarks sees to it that every field that was set, and that nothing has removed, is there.
@@ -450,7 +481,7 @@ func (c *checker) checkMarks(res *resource, shown []string) {
 			c.say("%s was created (%s) and is gone", res.tag, q)
 		}
 		// A whole representation ends what its author did not see, and a second PUT of what is created by one is one.
-		if deletes > 0 || res.whole || len(shown) == 0 || creates > 1 && res.kind.ID.From == engine.IDFromPath {
+		if deletes > 0 || res.whole || len(res.kind.Resolutions) > 0 || res.kind.ReplaceWhole || len(shown) == 0 || creates > 1 && res.kind.ID.From == engine.IDFromPath {
 			continue
 		}
 		sets := q.kind == "create" || q.kind == "merge" || q.kind == "patch"
@@ -486,7 +517,7 @@ func (c *checker) checkRequest(q *request) {
 		switch st := row.Sites[s.id]; st.State {
 		case engine.StateApplied:
 			e := s.app.effects[string(q.operation)+"."+string(s.name)]
-			if q.kind == "start" && !q.resource.moved && (e == nil || e.times != 1) {
+			if q.kind == "start" && !q.resource.moved && !declares(q.resource.kind, "start") && (e == nil || e.times != 1) {
 				c.say("%s: %s counts as applied and ran %+v", s.name, q, e)
 			}
 		case engine.StateSuperseded:
@@ -506,7 +537,7 @@ func (c *checker) checkRequest(q *request) {
 
 // checkOnce sees to it that nothing that must not be repeated ran twice, whatever the client was told.
 func (c *checker) checkOnce(q *request) {
-	once := q.kind == "start" || q.kind == "create" && !q.resource.kind.Natural()
+	once := q.kind == "start" || q.kind == "incr" || q.kind == "stop" || q.kind == "create" && !q.resource.kind.Natural()
 	if q.operation == "" || !once {
 		return
 	}

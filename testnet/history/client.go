@@ -110,6 +110,9 @@ func (w *world) anyWish(res *resource) string {
 	if w.knobs.actions {
 		wishes = append(wishes, "start", "start")
 	}
+	if w.knobs.actions && declares(res.kind, "incr") {
+		wishes = append(wishes, "stop", "stop", "incr", "incr")
+	}
 	if w.knobs.files {
 		wishes = append(wishes, "file", "file")
 	}
@@ -185,8 +188,10 @@ func (w *world) prepare(q *request, p *process) bool {
 			steps = append(steps, map[string]any{"op": "copy", "from": "/" + q.mark(), "path": "/" + field})
 		}
 		e.Body, body = encode(steps), nil
-	case "start":
-		e.Type, e.Method, e.Path, body = engine.TypeAction, http.MethodPost, k.Item+"/start", nil
+	case "start", "stop":
+		e.Type, e.Method, e.Path, body = engine.TypeAction, http.MethodPost, k.Item+"/"+q.kind, nil
+	case "incr":
+		e.Type, e.Method, e.Path, body = engine.TypeAction, http.MethodPost, k.Item+"/incr", map[string]any{"by": q.n + 1}
 	case "file":
 		e.Type, e.Method, e.Path, body = engine.TypeAbsolute, http.MethodPut, k.Item+"/file", nil
 		e.Body, e.Header["Content-Type"] = []byte(q.mark()), "application/octet-stream"

@@ -49,6 +49,7 @@ type knobs struct {
 	rejects   bool // applications may refuse for good, so that sites may differ, and say so
 	full      bool
 	skews     bool
+	rules     bool // the catalog has rules of its own
 	moves     bool // sites are added to placements and removed from them
 	pauses    bool
 	holds     bool // a site that was away holds deletions above a few
@@ -185,7 +186,11 @@ func (w *world) draw() {
 		nested: []int{0, 2, 6}[r.IntN(3)],
 	}
 	w.kinds = newKinds(r)
-	w.knobs.moves = rand.New(rand.NewPCG(w.Seed, 1<<43)).IntN(4) == 0 // so that others are as they were
+	w.knobs.moves = rand.New(rand.NewPCG(w.Seed, 1<<43)).IntN(4) == 0      // so that others are as they were
+	if extra := rand.New(rand.NewPCG(w.Seed, 1<<42)); extra.IntN(2) == 0 { // so that others are as they were
+		w.knobs.rules = true
+		rule(w.kinds, extra)
+	}
 	w.classify = classify(w.kinds)
 	n := []int{2, 2, 3, 3, 3, 4, 4, 5, 6}[r.IntN(9)]
 	for i := range n {
