@@ -59,7 +59,7 @@ func (v *view) compact(most int) {
 func (v *view) refusals() func(*Operation) bool {
 	refused := map[OperationID]bool{}
 	for key, out := range v.outcomes {
-		if out.State == StateRejected || out.State == StateUncertain {
+		if out.State == StateRejected || out.State == StateUncertain || out.Again {
 			_, id, _ := strings.Cut(key, "/")
 			refused[OperationID(id)] = true
 		}
