@@ -100,7 +100,10 @@ func (f *Fold) countAt(h *History, p Pointer, adding []*Operation, counts func(*
 	if len(unseen) == 0 || f.underScalar(p) {
 		return
 	}
-	sum, known := zero, false
+	var (
+		sum   decimal
+		known bool
+	)
 	if set && cell.Value != nil {
 		base, err := parseDecimal(string(cell.Value))
 		if err != nil {

@@ -107,3 +107,8 @@ func (k *Kind) Ignored(p Pointer) bool {
 	}
 	return slices.ContainsFunc(k.Ignore, func(i Pointer) bool { return i.Contains(p) })
 }
+
+// hides reports whether the value at p is sensitive, or contains something that is.
+func (k *Kind) hides(p Pointer) bool {
+	return slices.ContainsFunc(k.Sensitive, func(s Pointer) bool { return s.Contains(p) || p.Contains(s) })
+}

@@ -377,14 +377,11 @@ func hide(k *Kind, o *Operation) ([]byte, json.RawMessage) {
 		}
 		return o.Body, compactStruct(o.Change)
 	}
-	sensitive := func(p Pointer) bool {
-		return slices.ContainsFunc(k.Sensitive, func(s Pointer) bool { return s.Contains(p) || p.Contains(s) })
-	}
 	var change json.RawMessage
 	if !o.Change.Empty() {
 		c := Change{Set: maps.Clone(o.Change.Set), Unset: o.Change.Unset}
 		for p := range c.Set {
-			if sensitive(p) {
+			if k.hides(p) {
 				c.Set[p] = compact(Hidden)
 			}
 		}

@@ -243,6 +243,23 @@ func TestARefusalTellsItsReasonOnly(t *testing.T) {
 	}
 }
 
+// TestSuperseded asks which values were lost, and who had set them and who took their place.
+func TestSuperseded(t *testing.T) {
+	f := start(t)
+	f.site.AddResource(image("a", engine.StateConverged, time.Now()))
+	f.site.AddOperation(operation("winner", "a", engine.StateApplied))
+	lost := f.want(200, "GET", "/api/v1/resources/a", "")["superseded"].([]any)
+	if len(lost) != 1 {
+		t.Fatalf("lost: %v", lost)
+	}
+	v := lost[0].(map[string]any)
+	by, over := v["by"].(map[string]any), v["over"].(map[string]any)
+	if v["path"] != "/name" || v["value"] != "old" || v["rule"] == "" || by["operation"] != "gone" || by["at"] != nil ||
+		over["operation"] != "winner" || over["user"] != "ada" || over["site"] != "nantes" || over["at"] == nil {
+		t.Errorf("lost: %v", v)
+	}
+}
+
 func TestResource(t *testing.T) {
 	f := start(t)
 	f.site.AddResource(image("a/b c", engine.StateConverging, time.Now()))

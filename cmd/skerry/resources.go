@@ -21,6 +21,33 @@ type resource struct {
 	State         string             `json:"state"`
 	Reason        string             `json:"reason"`
 	CreatedAt     time.Time          `json:"created_at"`
+	Superseded    []superseded       `json:"superseded,omitempty"`
+}
+
+// superseded is a value that a concurrent, later operation took the place of.
+type superseded struct {
+	Path  string          `json:"path"`
+	Value json.RawMessage `json:"value"`
+	By    author          `json:"by"`
+	Over  author          `json:"over"`
+	Rule  string          `json:"rule"`
+}
+
+type author struct {
+	Operation string    `json:"operation"`
+	User      string    `json:"user"`
+	Site      string    `json:"site"`
+	At        time.Time `json:"at,omitzero"`
+}
+
+func (a author) words(now time.Time) string {
+	if a.Site == "" {
+		return a.Operation
+	}
+	if a.User == "" {
+		return fmt.Sprintf("%s, %s", a.Site, moment(now, a.At))
+	}
+	return fmt.Sprintf("%s at %s, %s", a.User, a.Site, moment(now, a.At))
 }
 
 type replica struct {
@@ -164,5 +191,16 @@ func showResource(p *program, b json.RawMessage) error {
 		rows = append(rows, []string{name, s.LocalID, s.State, fmt.Sprint(s.Applied), fmt.Sprint(s.Pending), s.Reason})
 	}
 	t.print(rows)
+	if len(r.Superseded) == 0 {
+		return nil
+	}
+	fmt.Fprintln(p.out, "\nValues that a concurrent, later operation took the place of:")
+	lost := table{out: p.out, width: p.width,
+		columns: []column{{"PATH", 0, 0}, {"VALUE", 16, 0}, {"SET BY", 0, 0}, {"REPLACED BY", 0, 0}, {"RULE", 16, 2}}}
+	rows = nil
+	for _, l := range r.Superseded {
+		rows = append(rows, []string{l.Path, string(l.Value), l.By.words(p.now()), l.Over.words(p.now()), l.Rule})
+	}
+	lost.print(rows)
 	return nil
 }

