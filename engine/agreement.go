@@ -10,7 +10,8 @@ import (
 // quiet reports whether everything known is settled at site s and there is an object, so that what its application shows can
 // be compared.
 func (v *view) quiet(s SiteID) bool {
-	return v.holds(s) && v.replica(s).Local != "" && !slices.ContainsFunc(v.history.ordered, func(o *Operation) bool { return !v.settled(s, o) })
+	return v.holds(s) && v.replica(s).Local != "" && len(v.history.unexecuted(v.standingAt(s))) == 0 &&
+		!slices.ContainsFunc(v.history.ordered, func(o *Operation) bool { return !v.settled(s, o) })
 }
 
 // looked lists the sites that are quiet and have said what their application shows of the resource, sorted.
@@ -189,12 +190,20 @@ func (v *view) drift(o *Observed, reference, s SiteID) string {
 	return how
 }
 
+// sameFacts reports whether two sites' applications follow from the same facts.
+func sameFacts(a, b []Fact) bool {
+	within := func(a, b []Fact) bool {
+		return !slices.ContainsFunc(a, func(f Fact) bool { return !slices.Contains(b, f) })
+	}
+	return within(a, b) && within(b, a)
+}
+
 // compareFolds looks for our own defect: two sites that have settled the same operations and fold them differently.
 func (v *view) compareFolds(looked []SiteID, sites map[SiteID]ReplicaStatus) {
 	for _, s := range looked {
 		for _, other := range looked {
 			a, b := v.replica(s), v.replica(other)
-			if a.Observed.Fold == b.Observed.Fold || !maps.Equal(a.Settled, b.Settled) {
+			if a.Observed.Fold == b.Observed.Fold || !maps.Equal(a.Settled, b.Settled) || !sameFacts(a.Facts, b.Facts) {
 				continue
 			}
 			st := sites[s]

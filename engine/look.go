@@ -126,7 +126,8 @@ func (s *Site) saw(ctx context.Context, r *resource, reply Reply, err error) (ag
 
 // observed reads an answer. Nil: it tells nothing, err says why.
 func (s *Site) observed(v *view, reply Reply, err error) (*Observed, error) {
-	fold := FoldOf(v.history, func(o *Operation) bool { return v.settled(s.cfg.Self, o) })
+	st := v.standing()
+	fold := foldOf(v.history, pick{in: st.Settled, fact: st.Executed})
 	unseen := func(u Unseen) (*Observed, error) { return &Observed{Unseen: u, Fold: fold.digest(v.document)}, nil }
 	switch {
 	case err != nil:

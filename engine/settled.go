@@ -27,6 +27,9 @@ func (s *Site) appliedAfterAll(v *view, ops []*Operation, reply Reply) []Entry {
 // stepReplica is this site's entry about its replica when a step is done, or given up, that settles ops.
 func (s *Site) stepReplica(v *view, local LocalID, step Step, ops []*Operation) Entry {
 	replica := v.withSettled(local, s.cfg.Now(), ops...)
+	if len(step.Facts) > 0 {
+		replica.Observed = nil // it was of another state
+	}
 	replica.Facts = append(slices.Clip(replica.Facts), step.Facts...)
 	if step.Kind == StepMake {
 		replica.Made++
