@@ -51,7 +51,8 @@ func rule(kinds []*engine.Kind, r *rand.Rand) {
 			p := pairs[r.IntN(len(pairs))]
 			k.Resolutions = append(k.Resolutions, engine.Resolution{Before: p[0], After: p[1], Take: engine.TakeOne})
 		}
-		k.UpdateWins, k.ReplaceWhole = r.IntN(4) == 0, r.IntN(4) == 0
+		// What undeclared actions have run on is not made anew when a change reverses its delete: a person has to see to that.
+		k.UpdateWins, k.ReplaceWhole = r.IntN(4) == 0 && len(k.Operations) > 0, r.IntN(4) == 0
 	}
 }
 

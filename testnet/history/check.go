@@ -435,10 +435,15 @@ func (c *checker) checkCount(res *resource, shown []string) {
 	if len(shown) == 0 || !declares(res.kind, "incr") || len(res.kind.Resolutions) > 0 {
 		return
 	}
-	want := 0
+	want, creates := 0, 0
 	for _, q := range c.w.requests {
 		if q.resource != res {
 			continue
+		}
+		if q.kind == "create" && !q.refused {
+			if creates++; creates > 1 { // a second PUT of what is there is a whole representation
+				return
+			}
 		}
 		if (q.kind == "delete" || q.kind == "replace") && !q.refused || q.kind == "incr" && q.operation == "" && !q.refused {
 			return
@@ -481,7 +486,8 @@ func (c *checker) checkMarks(res *resource, shown []string) {
 			c.say("%s was created (%s) and is gone", res.tag, q)
 		}
 		// A whole representation ends what its author did not see, and a second PUT of what is created by one is one.
-		if deletes > 0 || res.whole || len(res.kind.Resolutions) > 0 || res.kind.ReplaceWhole || len(shown) == 0 || creates > 1 && res.kind.ID.From == engine.IDFromPath {
+		// Of two operations whose correction was refused the later counts whole.
+		if deletes > 0 || res.whole || c.w.knobs.rejects || len(res.kind.Resolutions) > 0 || res.kind.ReplaceWhole || len(shown) == 0 || creates > 1 && res.kind.ID.From == engine.IDFromPath {
 			continue
 		}
 		sets := q.kind == "create" || q.kind == "merge" || q.kind == "patch"
