@@ -104,7 +104,8 @@ func claimedBy(o, other *Operation) bool {
 
 // replace makes the history anew with o in the place of old: what was accepted with the one need not be with the other.
 func (h *History) replace(old, o *Operation) []*Operation {
-	anew := NewHistory()
+	anew := HistoryOf(h.kind)
+	anew.facts = h.facts
 	if h.base != nil {
 		anew.stand(h.base, nil)
 	}

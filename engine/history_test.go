@@ -57,10 +57,14 @@ func TestTwoClaimsOfOneNumberAreMergedAlike(t *testing.T) {
 	}
 	told := map[string]bool{}
 	permute(ops, func(order []*Operation) {
-		h := NewHistory()
+		h := HistoryOf(lab)
+		h.AddFact(Fact{"x", "z"})
 		for _, o := range order {
 			h.Add(o)
 			h.Add(o)
+		}
+		if h.kind != lab || !h.facts[Fact{"x", "z"}] {
+			t.Fatal("with the other claim its rules or a fact are forgotten")
 		}
 		var b strings.Builder
 		for _, o := range h.Ordered() {
