@@ -133,8 +133,12 @@ func (o Outcome) conflict() ConflictKind {
 // conflicts derives what waits for a person, in the order of sites and operations, from what is known of the resource.
 func (v *view) conflicts() []Conflict {
 	list := v.outcomeConflicts()
+	explained := map[SiteID]bool{} // sites that differ because of an operation that went wrong there
+	for _, c := range list {
+		explained[c.Site] = true
+	}
 	for _, c := range v.driftConflicts() {
-		if !mayDiffer(list, c.Site) {
+		if !explained[c.Site] || c.Kind == ConflictContention && !mayDiffer(list, c.Site) {
 			list = append(list, c)
 		}
 	}

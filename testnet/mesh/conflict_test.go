@@ -377,6 +377,7 @@ func TestAConflictTellsTheDifference(t *testing.T) {
 	if got := shown(nantes); !slices.Equal(got, []string{`{"owner":"nantes","same":true,"size":1}`}) {
 		t.Errorf("looking has changed it: %v", got)
 	}
+	conflictAt(t, m, paris, engine.ConflictExists)
 	wantRefusal(t, func() error { _, err := paris.PreviewConflict(t.Context(), c.ID, ""); return err }(), http.StatusUnprocessableEntity)
 	if _, err := nantes.PreviewConflict(t.Context(), "none", ""); !errors.Is(err, engine.ErrNotFound) {
 		t.Errorf("a conflict that is none: %v", err)
