@@ -45,7 +45,7 @@ func planted() []mutant {
 	scripted("no intent is written", "crash-action-before-answer",
 		edit{"engine/submit.go", "if err := s.declare(ctx, c); err != nil {", "if err := error(nil); err != nil {"})
 	// The same, by another way: the intent is there, and nobody looks.
-	scripted("open intents are not settled", "crash-idempotent-before-request",
+	scripted("open intents are not settled", "crash-create-before-answer",
 		edit{"engine/site.go", "s.queue.add(job{intent: i.Operation}, 0)", ""})
 	// Others have an operation that its origin has lost.
 	scripted("a change is published before it is on disk", "crash-idempotent-before-commit",
@@ -69,7 +69,7 @@ func planted() []mutant {
 		edit{"engine/submit.go", "Key: key, Credentials: credentials,", "Credentials: credentials,"})
 	// An action without a certain answer happens twice.
 	scripted("an action is sent again blindly", "unsure-then-asked",
-		edit{"engine/outcome.go", "\tcase TypeAction:\n\t\treturn k.HonoursKey ||", "\tcase TypeAction:\n\t\treturn true || k.HonoursKey ||"})
+		edit{"engine/outcome.go", "return k.HonoursKey || n != nil && n.Repeatable", "return k.HonoursKey || n != nil"})
 	// Replicas stay different: a late operation is sent as it is, over what came after it.
 	add("late operations are run as they are", "engine", "TestEveryInterleaving",
 		edit{"engine/next.go", " && h.sawTheSame(u, s):", ":"})
