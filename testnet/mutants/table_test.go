@@ -36,14 +36,14 @@ func planted() []mutant {
 		edit{"storage/store.go", `"synchronous": "2"`, `"synchronous": "0"`})
 	// Two sides of a cut make two documents of one name, and each shows its own for ever.
 	scripted("the first change is each site's own", "same-name-on-both-sides",
-		edit{"engine/submit.go", `Collaboration: "replication", Placement: placement}`,
+		edit{"engine/create.go", `Collaboration: "replication", Placement: placement}`,
 			`Collaboration: "replication", Placement: placement, Incarnation: uint64(s.cfg.Self[len(s.cfg.Self)-1])}`})
 	// Values that somebody has replaced on purpose are listed as lost.
 	add("causal pairs are taken for concurrent ones", "engine", "TestALaterValueSupersedesAndTheLostOneIsKept",
 		edit{"engine/fold.go", "if h.Concurrent(old.by, by.by) {", "if true {"})
 	// What a crash interrupts is forgotten, though the application has done it.
 	scripted("no intent is written", "crash-action-before-answer",
-		edit{"engine/submit.go", "if err := s.declare(ctx, c); err != nil {", "if err := error(nil); err != nil {"})
+		edit{"engine/crossing.go", "if err := s.declare(ctx, c); err != nil {", "if err := error(nil); err != nil {"})
 	// The same, by another way: the intent is there, and nobody looks.
 	scripted("open intents are not settled", "crash-create-before-answer",
 		edit{"engine/site.go", "s.queue.add(job{intent: i.Operation}, 0)", ""})
@@ -66,7 +66,7 @@ func planted() []mutant {
 		edit{"engine/receive.go", "if !s.IsMember(with) || !row.Mesh && !belongs", "if !s.IsMember(with) || false && !row.Mesh && !belongs"})
 	// An application that would not repeat a request does.
 	add("the idempotency key is not sent", "testnet/mesh", "TestInvariantNoEffectTwice",
-		edit{"engine/submit.go", "Key: key, Credentials: credentials,", "Credentials: credentials,"})
+		edit{"engine/call.go", "Key: key, Credentials: credentials,", "Credentials: credentials,"})
 	// An action without a certain answer happens twice.
 	scripted("an action is sent again blindly", "unsure-then-asked",
 		edit{"engine/outcome.go", "return k.HonoursKey || n != nil && n.Repeatable", "return k.HonoursKey || n != nil"})
@@ -75,7 +75,7 @@ func planted() []mutant {
 		edit{"engine/next.go", " && h.sawTheSame(u, s):", ":"})
 	// Somebody's data is overwritten by a replica of the same name.
 	scripted("a create overwrites what is there", "object-of-somebody-else",
-		edit{"engine/actuate.go", "looks := o.Type == TypeCreate &&", "looks := false && o.Type == TypeCreate &&"})
+		edit{"engine/run.go", "looks := o.Type == TypeCreate &&", "looks := false && o.Type == TypeCreate &&"})
 	// A request is done at two sites, because the one that it was handed to is forgotten with the agent.
 	scripted("who was asked for a kept request is not on disk", "kept-and-dies",
 		edit{"engine/outbox.go", "if err := s.redirect(ctx, &e, all[i], to); err != nil {", "if e.Sent = to; err != nil {"})

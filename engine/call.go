@@ -1,0 +1,49 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+)
+
+// representation reads what the application shows of a resource, in terms of meta-identifiers.
+func (s *Site) representation(ctx context.Context, k *Kind, local LocalID) ([]byte, error) {
+	reply, err := s.read(ctx, k, local)
+	if err != nil {
+		return nil, err
+	}
+	if reply.Status != http.StatusOK {
+		return nil, fmt.Errorf("read %s: status %d", local, reply.Status)
+	}
+	p, err := s.cfg.App.Present(ctx, k, reply)
+	return p.Body, err
+}
+
+func (s *Site) read(ctx context.Context, k *Kind, local LocalID) (Reply, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.CallTimeout)
+	defer cancel()
+	return s.cfg.App.Do(ctx, Call{Kind: k, Method: http.MethodGet, Path: k.Item, Local: local,
+		Header: map[string]string{"Accept": "application/json"}})
+}
+
+// call sends an operation to the application. It is not given up because a client has gone.
+func (s *Site) call(ctx context.Context, k *Kind, o *Operation, local LocalID, credentials http.Header, key string) (Reply, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.CallTimeout)
+	defer cancel()
+	return s.cfg.App.Do(ctx, Call{
+		Kind: k, Method: o.Method, Path: o.Path, Local: local, Query: o.Query, Header: o.Header, Body: o.Body,
+		Key: key, Credentials: credentials,
+	})
+}
+
+// firstKey is the Idempotency-Key of an operation that runs at this site, however often it is sent.
+func (s *Site) firstKey(o *Operation) string { return string(o.ID) + "." + string(s.name(s.cfg.Self)) }
+
+func tell(r Reply, err error) string {
+	if err != nil {
+		return err.Error()
+	}
+	const most = 200
+	text := string(r.Body[:min(len(r.Body), most)])
+	return fmt.Sprintf("status %d %s", r.Status, text)
+}

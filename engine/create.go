@@ -1,0 +1,95 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// create runs a request that makes a new replicated resource.
+func (s *Site) create(ctx context.Context, r Request, k keeper) (Answer, error) {
+	c := s.crossingOf(r, k)
+	c.Operation.Type = TypeCreate
+	c.Operation.Body = s.inMeta(ctx, r.Kind, r.Body)
+	placement := slices.Clone(r.Placement)
+	slices.Sort(placement)
+	about := &About{Schema: SchemaResource, Service: r.Kind.Service, Kind: r.Kind.Name, Collaboration: "replication", Placement: placement}
+	switch {
+	case r.Target != "":
+		about.Key = ResourceID(r.Target)
+	case r.Kind.Natural():
+		about.Key = ResourceID(chosenID(r.Kind, r.Body))
+	default:
+		about.Key = ResourceID(s.cfg.NewID())
+	}
+	c.About = about
+	if about.Key == "" {
+		return s.cross(ctx, nil, r.Kind, c, Fold{}, "")
+	}
+	old, err := s.cfg.Store.ResourceByID(ctx, r.Kind.Service, r.Kind.Name, about.Key)
+	switch {
+	case errors.Is(err, ErrNotFound):
+	case err != nil:
+		return Answer{}, fmt.Errorf("look up %s: %w", about.Key, err)
+	case old.State.Past() || old.GoneAt(s.cfg.Self):
+		if about.Incarnation, err = s.incarnation(ctx, old.Document); err != nil {
+			return Answer{}, err
+		}
+		c.Operation.Time = old.CreatedAt.UnixMicro() + 1 // the newest incarnation is the one created last
+	}
+	if !r.Kind.Natural() {
+		return s.cross(ctx, nil, r.Kind, c, Fold{}, LocalID(r.Target))
+	}
+	// What others sent of the same document runs before this or after, never beside it.
+	if _, c.Document, err = s.cfg.Documents.Encode(*about); err != nil {
+		return Answer{}, fmt.Errorf("make the document of %s: %w", about.Key, err)
+	}
+	res := s.registry.acquire(c.Document)
+	defer s.registry.release(res)
+	if err := res.take(ctx); err != nil {
+		return Answer{}, fmt.Errorf("wait for other requests on %s: %w", about.Key, err)
+	}
+	defer res.pass()
+	if err := s.settleEarlier(ctx, res); err != nil {
+		return Answer{}, err
+	}
+	before, local, err := s.standsAt(ctx, res)
+	if err != nil {
+		return Answer{}, err
+	}
+	if local != "" && r.Type != TypeCreate { // an earlier request has made it meanwhile
+		c.About, c.Target, c.Operation.Type = nil, "", r.Type
+		return s.cross(ctx, res, r.Kind, c, before, local)
+	}
+	return s.cross(ctx, res, r.Kind, c, before, LocalID(r.Target))
+}
+
+// incarnation is the one after that of a document.
+func (s *Site) incarnation(ctx context.Context, old DocumentID) (uint64, error) {
+	row, err := s.cfg.Store.Document(ctx, old)
+	if err != nil {
+		return 0, fmt.Errorf("read the last incarnation: %w", err)
+	}
+	var about About
+	if err := json.Unmarshal(row.About, &about); err != nil {
+		return 0, fmt.Errorf("read the last incarnation: %w", err)
+	}
+	return about.Incarnation + 1, nil
+}
+
+// chosenID is the identifier that a client put into the body of a create, empty without one.
+func chosenID(k *Kind, body []byte) string {
+	v, err := parseJSON(body)
+	if err != nil {
+		return ""
+	}
+	switch id, _ := valueAt(v, k.ID.At); id := id.(type) {
+	case string:
+		return id
+	case json.Number:
+		return id.String()
+	}
+	return ""
+}

@@ -1,0 +1,104 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+)
+
+// inMeta returns a body with this site's own identifiers replaced by meta-identifiers: that is how it travels.
+func (s *Site) inMeta(ctx context.Context, k *Kind, body []byte) []byte {
+	if len(body) == 0 {
+		return body
+	}
+	p, err := s.cfg.App.Present(ctx, k, Reply{Status: http.StatusOK, Body: body})
+	if err != nil {
+		return body
+	}
+	return p.Body
+}
+
+// fix computes what an operation sets. An application may understand what we do not: its effect is opaque to us then.
+func (s *Site) fix(k *Kind, o *Operation, before Fold, representation func() ([]byte, error)) {
+	change, err := ChangeOf(k, o.Type, o.Body, before, representation)
+	switch {
+	case err != nil && o.Type == TypeReplace:
+		o.Type = TypeAbsolute
+	case err != nil:
+		o.Type = TypeAction
+	}
+	o.Change = change
+}
+
+// entryReserve is what an operation may grow by between its check and its publication: its place in time and what it has
+// seen.
+const entryReserve = 64 << 10
+
+// cross declares a request, sends it to the application and records what came of it. The caller holds the turn of res,
+// if the document exists already; res is nil for a create and for a request that makes no operation.
+func (s *Site) cross(ctx context.Context, res *resource, k *Kind, c *crossing, before Fold, local LocalID) (Answer, error) {
+	o := &c.Operation
+	if !c.Plain {
+		s.fix(k, o, before, func() ([]byte, error) { return s.representation(ctx, k, local) })
+		b, err := o.Encode()
+		if err == nil && o.Change != nil {
+			err = o.Change.Validate()
+		}
+		if err != nil || len(b) > MaxEntry-entryReserve || len(o.Body) > MaxInlineBody {
+			return Answer{}, &Refusal{Status: http.StatusRequestEntityTooLarge, Type: "too-large", Err: err,
+				Detail: "the request sets more than an operation can carry to other sites; nothing has happened"}
+		}
+	}
+	if res != nil && !c.Plain && c.About == nil && k.needsBefore(o) {
+		shown, err := s.representation(ctx, k, local)
+		if err != nil {
+			return Answer{}, &Refusal{Status: http.StatusBadGateway, Type: "upstream", Err: err, Detail: fmt.Sprintf(
+				"the application's service %s does not show what %s is to change; nothing has happened", k.Service, o.Path)}
+		}
+		c.Shown = shown
+	}
+	if err := s.declare(ctx, c); err != nil {
+		return Answer{}, err
+	}
+	defer res.crossing()()
+	reply, err := s.call(ctx, k, o, local, c.Credentials, s.firstKey(o))
+	ctx = context.WithoutCancel(ctx) // what came of it is recorded, whether or not the client still waits
+	switch judge(o.Type, reply, err) {
+	case verdictDone:
+		s.works(ctx, k.Service, c.Document, reply)
+	case verdictUnknown:
+		st := OperationStatus{State: StatePending, Status: reply.Status, At: s.cfg.Now(), Attempts: 1, Error: tell(reply, err)}
+		if err := s.commit(ctx, &Batch{Operations: []OperationRow{s.originRow(c, st)}}); err != nil {
+			s.cfg.Log.Error("list an operation without a certain answer", "operation", string(o.ID), "err", err)
+		}
+		return Answer{}, s.unsettled(o, err, fmt.Sprintf("the application's service %s gave no certain answer (%s)", k.Service, tell(reply, err)))
+	default: // nothing has happened
+		if res != nil && isGone(reply, err) {
+			s.queue.add(job{look: res.id}, 0)
+		}
+		if err := s.close(ctx, o.ID); err != nil {
+			return Answer{}, s.unsettled(o, err, "this site could not record that the application has not done it")
+		}
+		if err != nil {
+			return Answer{}, &Refusal{Status: http.StatusBadGateway, Type: "upstream", Err: err,
+				Detail: fmt.Sprintf("the application's service %s at this site cannot be reached; nothing has happened", k.Service)}
+		}
+		return s.present(ctx, k, reply, "", ""), nil
+	}
+	id, err := s.publish(ctx, res, k, c, reply)
+	if err != nil {
+		s.opened.Store(o.ID, &reply)
+		return Answer{}, s.unsettled(o, err, "the application has done it, and this site could not record that")
+	}
+	return s.present(ctx, k, reply, o.ID, id), nil
+}
+
+// unsettled has the intent of o settled later and says so.
+func (s *Site) unsettled(o *Operation, err error, why string) *Refusal {
+	s.queue.add(job{intent: o.ID}, s.cfg.RetryMin)
+	if errors.Is(err, errUntold) {
+		why = "the application has done it, and " + errUntold.Error()
+	}
+	return &Refusal{Status: http.StatusGatewayTimeout, Type: "upstream", Operation: o.ID, Err: err, Detail: why + "; the operation will be settled"}
+}

@@ -1,0 +1,96 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+)
+
+// crossing is what an intent of this site holds: enough to send the request again, or to publish it.
+type crossing struct {
+	Operation Operation   `json:"operation"`
+	Service   ServiceName `json:"service"`
+	Kind      KindName    `json:"kind"`
+	About     *About      `json:"about,omitempty"` // of the resource that it creates
+	Document  DocumentID  `json:"document,omitempty"`
+	// Received says that the operation came from another site in its document.
+	Received bool `json:"received,omitempty"`
+	// Shown is what the application showed before, where the operation's effect is to be seen from that.
+	Shown []byte `json:"shown,omitempty"`
+	// Plain says that the request makes no operation of a document: it is another site's, for this one alone.
+	Plain       bool        `json:"plain,omitempty"`
+	Target      string      `json:"target,omitempty"`
+	Credentials http.Header `json:"credentials,omitempty"`
+	Keys        [][32]byte  `json:"keys,omitempty"`
+	BodyHash    [32]byte    `json:"body_hash"`
+	// Grows are sites that the request's scope has added, by an operation called Placing, Forced as the caller said.
+	Grows   []SiteID    `json:"grows,omitempty"`
+	Placing OperationID `json:"placing,omitempty"`
+	Forced  bool        `json:"forced,omitempty"`
+	// Asked says that a person has to decide, Why says why.
+	Asked bool   `json:"asked,omitempty"`
+	Why   string `json:"why,omitempty"`
+	// Again says that a person asked for it to be sent again.
+	Again bool `json:"again,omitempty"`
+}
+
+func (c *crossing) keeper() keeper { return keeper{keys: c.Keys, bodyHash: c.BodyHash} }
+
+func (s *Site) crossingOf(r Request, k keeper) *crossing {
+	id := r.Operation
+	if id == "" {
+		id = OperationID(s.cfg.NewID())
+	}
+	c := &crossing{
+		Operation: Operation{
+			ID: id, Type: r.Type, Method: r.Method, Path: r.Path, Query: r.Query, Header: r.Header, Body: r.Body,
+			Origin: s.cfg.Self, User: r.User, Scope: r.Scope,
+		},
+		Service: r.Kind.Service, Kind: r.Kind.Name, Target: r.Target, Credentials: r.Credentials, Keys: k.keys, BodyHash: k.bodyHash,
+	}
+	if n := r.Kind.named(r.Method, r.Path); n != nil {
+		c.Operation.Name = n.Name
+	}
+	return c
+}
+
+// declare makes the intent durable before the request goes out.
+func (s *Site) declare(ctx context.Context, c *crossing) error {
+	sealed, err := s.seal(c.Operation.ID, c)
+	if err != nil {
+		return err
+	}
+	b := &Batch{Intents: []Intent{{Operation: c.Operation.ID, Document: c.Document, Data: sealed, OpenedAt: s.cfg.Now()}}}
+	if !c.Received {
+		b.Answers = s.asked(c.keeper(), s.kinds[kindKey{c.Service, c.Kind}], c.Operation.ID, "")
+	}
+	if err := s.commit(ctx, b); err != nil {
+		return fmt.Errorf("declare operation %s: %w", c.Operation.ID, err)
+	}
+	return nil
+}
+
+func (s *Site) seal(id OperationID, v any) ([]byte, error) {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return nil, fmt.Errorf("encode what is kept of operation %s: %w", id, err)
+	}
+	return s.cfg.Vault.Seal(id, b), nil
+}
+
+func (s *Site) unseal(id OperationID, b []byte, v any) error {
+	opened, err := s.cfg.Vault.Unseal(id, b)
+	if err != nil {
+		return fmt.Errorf("decrypt what is kept of operation %s: %w", id, err)
+	}
+	if err := json.Unmarshal(opened, v); err != nil {
+		return fmt.Errorf("decode what is kept of operation %s: %w", id, err)
+	}
+	return nil
+}
+
+// close ends an intent of which nothing came.
+func (s *Site) close(ctx context.Context, id OperationID) error {
+	return s.commit(ctx, &Batch{Settled: []OperationID{id}})
+}

@@ -1,0 +1,167 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+)
+
+// contested reports whether the answer before this one was that a request did not fit what is there, too.
+func (s *Site) contested(r *resource, o *Operation) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.view == nil {
+		return false
+	}
+	a := r.view.attempts[o.ID]
+	return a != nil && Outcome{Status: a.status}.contested()
+}
+
+// contend tells all sites that a create waits here for an object of the same natural key that nothing known takes away.
+func (s *Site) contend(ctx context.Context, r *resource, o *Operation) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	v, err := s.open(ctx, r)
+	if err != nil {
+		return err
+	}
+	const why = "another resource of this name is here and lives: delete one of them"
+	if v.outcomes[outcomeKey(s.cfg.Self, o.ID)].Cause == ConflictName {
+		return nil
+	}
+	return s.write(ctx, r, []Entry{s.outcomeEntry(o, Outcome{State: StatePending, Cause: ConflictName, Error: why})}, &Batch{})
+}
+
+// giveWay keeps a create from an object that another document of the same natural key owns here: another incarnation's
+// goes first, and between two documents of one incarnation, created with different placements, a person decides.
+func (s *Site) giveWay(ctx context.Context, r *resource, k *Kind, o *Operation, key ResourceID) (waits, again bool, err error) {
+	intents, err := s.cfg.Store.Intents(ctx)
+	if err != nil {
+		return true, false, fmt.Errorf("list open intents: %w", err)
+	}
+	if slices.ContainsFunc(intents, func(i Intent) bool { return i.Document == r.id && i.Operation != o.ID }) {
+		return true, true, s.note(ctx, r, o, Reply{}, errors.New("an earlier request of this site for it has had no certain answer yet"))
+	}
+	rows, _, err := s.cfg.Store.Resources(ctx, ResourceFilter{ID: key, Service: k.Service, Kind: k.Name})
+	if err != nil {
+		return true, false, fmt.Errorf("look for other resources called %s: %w", key, err)
+	}
+	for _, other := range rows {
+		if other.Document == r.id || other.Local == "" {
+			continue
+		}
+		mine, err := s.incarnation(ctx, r.id)
+		if err != nil {
+			return true, false, err
+		}
+		theirs, err := s.incarnation(ctx, other.Document)
+		if err != nil {
+			return true, false, err
+		}
+		if mine != theirs {
+			if other.Sites[s.cfg.Self].Pending == 0 { // it stays, as far as is known here: a delete had not seen its create
+				return true, true, s.contend(ctx, r, o)
+			}
+			return true, true, s.note(ctx, r, o, Reply{}, errors.New("another incarnation of it is still here"))
+		}
+		return true, false, s.fail(ctx, r, o, Outcome{State: StateRejected, Status: http.StatusConflict, Blocks: true, Cause: ConflictName,
+			Error: "it was created twice, with different placements, and the other has the object here: delete one of them, then retry"})
+	}
+	return false, false, nil
+}
+
+// key returns the natural key or meta-identifier of the resource.
+func (s *Site) key(ctx context.Context, r *resource) (ResourceID, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	v, err := s.open(ctx, r)
+	if err != nil {
+		return "", err
+	}
+	return v.about.Key, nil
+}
+
+// lookFor settles a create that may have been sent before: it looks for the resource under its chosen identifier. settled is
+// false when the request is to be sent (again).
+func (s *Site) lookFor(ctx context.Context, r *resource, k *Kind, o *Operation, step Step) (settled, again bool, err error) {
+	if o.Type != TypeCreate || !k.Natural() {
+		return true, false, s.fail(ctx, r, o, Outcome{State: StateUncertain, Blocks: true,
+			Error: "the agent stopped before the answer came"})
+	}
+	key, err := s.key(ctx, r)
+	if err != nil {
+		return true, false, err
+	}
+	reply, err := s.read(ctx, k, LocalID(key))
+	if isGone(reply, err) {
+		return false, false, nil
+	}
+	again, err = s.compare(ctx, r, k, o, LocalID(key), reply, err, step)
+	return true, again, err
+}
+
+// meet decides about a create whose identifier the application says is taken.
+func (s *Site) meet(ctx context.Context, r *resource, k *Kind, o *Operation, refusal Reply, step Step) (bool, error) {
+	if !k.Natural() {
+		return false, s.fail(ctx, r, o, Outcome{State: StateRejected, Status: refusal.Status, Blocks: true, Cause: ConflictExists,
+			Error: "the application has something of this kind already that is not a replica (" + tell(refusal, nil) +
+				"): adopt it, or delete or rename it there and retry"})
+	}
+	key, err := s.key(ctx, r)
+	if err != nil {
+		return false, err
+	}
+	reply, err := s.read(ctx, k, LocalID(key))
+	if isGone(reply, err) {
+		return false, s.fail(ctx, r, o, Outcome{State: StateRejected, Status: refusal.Status, Blocks: true, Error: tell(refusal, nil)})
+	}
+	return s.compare(ctx, r, k, o, LocalID(key), reply, err, step)
+}
+
+// compare decides about a create whose identifier is taken, by what the application answered to a look at it: an object
+// that shows what the operation sets is the operation's own work; any other belongs to somebody else and is never
+// overwritten.
+func (s *Site) compare(ctx context.Context, r *resource, k *Kind, o *Operation, key LocalID, shown Reply, err error, step Step) (bool, error) {
+	switch {
+	case err != nil || shown.Status != http.StatusOK:
+		return true, s.note(ctx, r, o, shown, err)
+	case s.showsChange(ctx, k, shown, o.Change):
+		return false, s.succeed(ctx, r, k, o, Reply{Status: http.StatusOK, Local: key}, key, step)
+	}
+	return false, s.fail(ctx, r, o, Outcome{State: StateRejected, Status: http.StatusConflict, Blocks: true, Cause: ConflictExists, Error: exists})
+}
+
+const exists = "the application has an object of this identifier already that is not a replica: adopt it, or delete or rename it there and retry"
+
+// showsChange reports whether a representation has every value that c sets.
+func (s *Site) showsChange(ctx context.Context, k *Kind, reply Reply, c *Change) bool {
+	p, err := s.cfg.App.Present(ctx, k, reply)
+	if err != nil {
+		return false
+	}
+	tree, err := parseJSON(p.Body)
+	if err != nil || c == nil {
+		return false
+	}
+	for at, want := range c.Set {
+		got, ok := valueAt(tree, at)
+		// The members of an object have paths of their own.
+		_, object := got.(map[string]any)
+		if !ok || object != isObject(want) || !object && !bytes.Equal(compact(got), canonical(want)) {
+			return false
+		}
+	}
+	return true
+}
+
+func canonical(b json.RawMessage) json.RawMessage {
+	v, err := parseJSON(b)
+	if err != nil {
+		return b
+	}
+	return compact(v)
+}

@@ -1,0 +1,98 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// errUntold: the application has made something and its answer does not tell the identifier.
+var errUntold = errors.New("the answer does not tell the new resource's identifier; check the catalog")
+
+// publish makes an operation that the application has done durable and tells the other sites. The caller holds the turn of res
+// unless it is nil.
+func (s *Site) publish(ctx context.Context, res *resource, k *Kind, c *crossing, reply Reply) (ResourceID, error) {
+	o := &c.Operation
+	done := &Batch{Settled: []OperationID{o.ID}}
+	if c.Asked {
+		if err := s.askedNoMore(ctx, o.ID, done); err != nil {
+			return "", err
+		}
+	}
+	if c.Plain {
+		done.Answers = s.answers(c.keeper(), k, reply, o.ID, "")
+		return "", s.commit(ctx, done)
+	}
+	if c.About == nil {
+		if err := s.watch(ctx, res, k, c); err != nil {
+			return "", err
+		}
+	}
+	local := LocalID("")
+	if c.About != nil {
+		if local = reply.Local; local == "" && k.Natural() {
+			local = LocalID(c.About.Key)
+		}
+		if local == "" {
+			return "", fmt.Errorf("publish operation %s: %w: no %q", o.ID, errUntold, k.ID.At)
+		}
+		if c.About.Key == "" {
+			c.About.Key = ResourceID(local)
+		}
+		raw, id, err := s.cfg.Documents.Encode(*c.About)
+		if err != nil {
+			return "", fmt.Errorf("make the document of %s: %w", c.About.Key, err)
+		}
+		res = s.registry.acquire(id)
+		defer s.registry.release(res)
+		res.mu.Lock()
+		defer res.mu.Unlock()
+		_, err = s.open(ctx, res)
+		if errors.Is(err, ErrNotFound) {
+			_, err = s.begin(res, Envelope{Document: id, About: raw})
+		}
+		if err != nil {
+			return "", err
+		}
+	} else {
+		res.mu.Lock()
+		defer res.mu.Unlock()
+		v, err := s.open(ctx, res)
+		if err != nil {
+			return "", err
+		}
+		local = v.local()
+	}
+	v := res.view
+	if v.history.Get(o.ID) != nil { // it was published, and only the intent was left open
+		return v.about.Key, s.commit(ctx, done)
+	}
+	s.stamp(v, o)
+	var entries []Entry
+	settled := []*Operation{o}
+	if p := s.grow(v, c); p != nil {
+		encoded, err := p.Encode()
+		if err != nil {
+			s.forget(res)
+			return "", err
+		}
+		entries, settled = append(entries, Entry{Map: MapOperations, Key: p.Key(), Value: encoded}), append(settled, p)
+	}
+	encoded, err := o.Encode()
+	if err != nil {
+		s.forget(res)
+		return "", err
+	}
+	v.attempts[o.ID] = &attempt{count: 1, status: reply.Status, at: s.cfg.Now()}
+	if o.Type == TypeDelete {
+		local = ""
+	}
+	key := v.about.Key
+	done.Answers = s.answers(c.keeper(), k, reply, o.ID, key)
+	entries = append(entries, Entry{Map: MapOperations, Key: o.Key(), Value: encoded}, s.replicaEntry(v, local, settled...))
+	err = s.write(ctx, res, entries, done)
+	if err == nil {
+		s.opened.Delete(o.ID)
+	}
+	return key, err
+}
