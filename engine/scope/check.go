@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 )
 
 // World is what a scope is compared with: what the checking site knows to exist, by the names people use.
@@ -12,6 +13,10 @@ type World struct {
 	Self string
 	// Sites are all known sites, Self among them.
 	Sites []string
+	// Zones are named sets of sites. A site of the same name takes precedence.
+	Zones map[string][]string
+	// RTT tells how long a round trip between two sites takes today, false when that is not known. Nil: nothing is.
+	RTT func(a, b string) (time.Duration, bool)
 	// Services are the services of the application.
 	Services    []string
 	Application string
@@ -26,7 +31,7 @@ func (s *Scope) Check(w World) []Problem {
 	for i, b := range s.Bindings {
 		c.service(s, b)
 		c.duplicate(s, i)
-		c.binding(b.Location)
+		c.alternatives(b.Location)
 	}
 	slices.SortStableFunc(c.problems, func(a, b Problem) int { return a.Position - b.Position })
 	return c.problems
@@ -89,46 +94,13 @@ func (c *checker) duplicate(s *Scope, i int) {
 	}
 }
 
-// binding checks the location of one binding.
-func (c *checker) binding(l Location) {
-	before := len(c.problems)
-	c.location(l, false)
-	if len(c.problems) == before && len(l.set().among(c.world.Sites)) == 0 {
-		c.add(TypeError, l.source, l.from, l.to, "no site is left: every known site is excluded")
-	}
-}
-
-// location checks names and operators. excluded says that l is what "!" takes away.
-func (c *checker) location(l Location, excluded bool) {
-	switch l.Op {
-	case OpSite:
-		c.site(l, l.Position, l.End)
-		return
-	case OpAround:
-		c.refuse(l, excluded)
-		c.site(l, l.siteAt, l.siteEnd)
-		return
-	case OpEvery, OpNot, OpTogether:
-	default:
-		c.refuse(l, excluded)
-	}
-	for _, arg := range l.Args {
-		if l.Op == OpTogether && arg.Op == OpCross {
-			c.refuseReplicatedCross(l, arg)
-			for _, part := range arg.Args {
-				c.location(part, false)
-			}
-			continue
-		}
-		c.location(arg, l.Op == OpNot || excluded && l.Op == OpTogether)
-	}
-}
-
-func (c *checker) site(l Location, from, to int) {
+// site reports a name that is no site's, at an extent of the text.
+func (c *checker) site(l Location, from, to int) bool {
 	if !c.sites[l.Site] {
 		c.add(UnknownSite, l.source, from, to,
 			"no site %s in the mesh%s", quote(l.Site), c.suggest(l.Site, c.world.Sites, "sites"))
 	}
+	return c.sites[l.Site]
 }
 
 // suggest ends the sentence about an unknown name: with the nearest known one, or with some that there are.

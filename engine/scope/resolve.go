@@ -1,91 +1,193 @@
 package scope
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // The modes of an alternative.
 const (
-	One       = "one"       // a single site
-	Replicate = "replicate" // a replica at each site
+	One        = "one"         // a single site
+	Replicate  = "replicate"   // a replica at each site
+	ExactlyOne = "exactly-one" // at one of the sites, the same for everybody
 )
 
 // Alternative is one set of sites that a location may stand for, and how they collaborate. The sites are distinct.
-// Where only names were written they stand in that order, else ("*", "!") in the alphabet's.
+// Where only names were written they stand in that order, else ("*", "!", zones) in the alphabet's.
 type Alternative struct {
 	Mode  string   `json:"mode"`
 	Sites []string `json:"sites"`
+	// Wait says how many of the sites must agree before there is an answer: OpQuorum for a majority, OpSync for all of
+	// them; empty for one.
+	Wait Op `json:"wait,omitempty"`
+	// Either says that this alternative and the one before are equals ("|"): what can be reached first counts, not what
+	// was written first.
+	Either bool `json:"either,omitempty"`
 }
 
-// Resolve returns the alternatives of a location in w, the first to be tried first; in this version there is one.
-// A site counts once however often it is named, and a location with one site left is that site alone, whatever
-// operators led to it. The error is a *Problem: the first of those that Check tells for this location.
+// Resolve returns the alternatives of a location in w, the first to be tried first. A site counts once however often it
+// is named in an alternative, and a set with one site left is that site alone, whatever operators led to it. The error is
+// a *Problem: the first of those that Check tells for this location.
 func Resolve(l Location, w World) ([]Alternative, error) {
 	c := newChecker(w)
-	c.binding(l)
+	found := c.alternatives(l)
 	if len(c.problems) > 0 {
 		first := slices.MinFunc(c.problems, func(a, b Problem) int { return a.Position - b.Position })
 		return nil, &first
 	}
-	sites := l.set().among(w.Sites)
-	if len(sites) == 1 {
-		return []Alternative{{One, sites}}, nil
+	return found, nil
+}
+
+// longestRoundTrip is the most that "around" takes: no two sites are further from each other.
+const longestRoundTrip = time.Minute
+
+// alternatives evaluates a location, or a part of it that is an alternative by itself. It returns none when it has
+// reported a problem.
+func (c *checker) alternatives(l Location) []Alternative {
+	if advice[l.Op] != "" {
+		c.refuse(l)
+		c.names(l)
+		return nil
 	}
-	return []Alternative{{Replicate, sites}}, nil
-}
-
-// set is a set of sites: those of names, or every site but those. Kept like this, a scope costs by its own
-// length and not by the number of sites that each of its "*" and "!" stands for.
-type set struct {
-	names []string // distinct
-	every bool     // every site but names
-}
-
-// set evaluates a location that the checker has found nothing wrong with: sites, "*", "!" and "&".
-func (l Location) set() set {
 	switch l.Op {
-	case OpSite:
-		return set{names: []string{l.Site}}
-	case OpEvery:
-		return set{every: true}
-	case OpNot:
-		s := l.Args[0].set()
-		s.every = !s.every
-		return s
+	case OpOtherwise:
+		return c.otherwise(l)
+	case OpEither:
+		return c.either(l)
+	case OpExactlyOne:
+		return c.exactlyOne(l)
+	case OpAround:
+		return c.around(l)
+	case OpQuorum, OpSync:
+		found := c.plain(l.Args[0], l)
+		for i := range found {
+			found[i].Wait = l.Op
+		}
+		return found
 	}
-	var union set
+	return c.plain(l, Location{})
+}
+
+// plain evaluates a set of sites as one alternative.
+func (c *checker) plain(l, parent Location) []Alternative {
+	s, ok := c.set(l, parent)
+	if !ok {
+		return nil
+	}
+	sites := s.among(c.world.Sites)
+	switch len(sites) {
+	case 0:
+		c.add(TypeError, l.source, l.from, l.to, "no site is left: every known site is excluded")
+		return nil
+	case 1:
+		return []Alternative{{Mode: One, Sites: sites}}
+	}
+	return []Alternative{{Mode: Replicate, Sites: sites}}
+}
+
+// otherwise evaluates "A ; B": the alternatives of each argument, one after the other.
+func (c *checker) otherwise(l Location) []Alternative {
+	var all []Alternative
 	for _, arg := range l.Args {
-		union = union.union(arg.set())
+		all = c.join(all, c.alternatives(arg), arg, l.Args)
 	}
-	return union
+	return all
 }
 
-func (s set) union(t set) set {
-	switch {
-	case s.every && t.every:
-		return set{keep(s.names, func(n string) bool { return slices.Contains(t.names, n) }), true}
-	case s.every:
-		return set{keep(s.names, func(n string) bool { return !slices.Contains(t.names, n) }), true}
-	case t.every:
-		return t.union(s)
+// either evaluates "A | B". Its alternatives are equals, so that none of them can be a list in which order counts.
+func (c *checker) either(l Location) []Alternative {
+	var all []Alternative
+	for _, arg := range l.Args {
+		if arg.Op == OpOtherwise || arg.Op == OpAround {
+			c.misplaced(arg, l)
+			c.names(arg)
+			continue
+		}
+		found := c.alternatives(arg)
+		for i := range found {
+			found[i].Either = i > 0 || len(all) > 0
+		}
+		all = c.join(all, found, arg, l.Args)
 	}
-	return set{append(slices.Clone(s.names), keep(t.names, func(n string) bool {
-		return !slices.Contains(s.names, n)
-	})...), false}
+	return all
 }
 
-// among returns the members of s, all being every site there is.
-func (s set) among(all []string) []string {
-	if !s.every {
-		return s.names
-	}
-	return keep(distinct(all), func(n string) bool { return !slices.Contains(s.names, n) })
-}
-
-func keep(names []string, wanted func(string) bool) []string {
-	var kept []string
-	for _, n := range names {
-		if wanted(n) {
-			kept = append(kept, n)
+// join adds the alternatives of an argument to those of the arguments before. What "around" finds may be named beside it
+// as well; anything else that stands there twice is a mistake.
+func (c *checker) join(all, found []Alternative, arg Location, args []Location) []Alternative {
+	for _, a := range found {
+		i := slices.IndexFunc(all, a.same)
+		switch {
+		case i < 0:
+			all = append(all, a)
+		case !slices.ContainsFunc(args, func(l Location) bool { return l.Op == OpAround }):
+			c.add(TypeError, arg.source, arg.from, arg.to, "%s is named as its own alternative; name each once", quote(arg.String()))
+			return all
 		}
 	}
-	return kept
+	return all
+}
+
+// same reports whether two alternatives are one.
+func (a Alternative) same(b Alternative) bool {
+	return a.Mode == b.Mode && a.Wait == b.Wait &&
+		slices.Equal(slices.Sorted(slices.Values(a.Sites)), slices.Sorted(slices.Values(b.Sites)))
+}
+
+// exactlyOne evaluates "A ^ B": one of several sites.
+func (c *checker) exactlyOne(l Location) []Alternative {
+	all := Alternative{Mode: ExactlyOne}
+	good := true
+	for _, arg := range l.Args {
+		found := c.plain(arg, l)
+		switch {
+		case len(found) == 0:
+			good = false
+		case len(found[0].Sites) > 1:
+			c.add(TypeError, arg.source, arg.from, arg.to, `"^" chooses one site, and %s stands for %d; name the sites with ^ between them`,
+				quote(arg.String()), len(found[0].Sites))
+			good = false
+		case slices.Contains(all.Sites, found[0].Sites[0]):
+			c.add(TypeError, arg.source, arg.from, arg.to, "site %s is named twice; name each once", quote(found[0].Sites[0]))
+			good = false
+		default:
+			all.Sites = append(all.Sites, found[0].Sites[0])
+		}
+	}
+	if !good {
+		return nil
+	}
+	return []Alternative{all}
+}
+
+// around evaluates "around(A, 10ms)": A, then the sites within that round trip of it, the nearest first.
+func (c *checker) around(l Location) []Alternative {
+	known := c.site(l, l.siteAt, l.siteEnd)
+	if l.Within > longestRoundTrip {
+		c.add(TypeError, l.source, l.Position, l.End, "no round trip is as long as %s: give %s or less, or * for every site",
+			printDuration(l.Within), printDuration(longestRoundTrip))
+		known = false
+	}
+	if !known {
+		return nil
+	}
+	type near struct {
+		site string
+		rtt  time.Duration
+	}
+	var found []near
+	for _, site := range distinct(c.world.Sites) {
+		if site == l.Site || c.world.RTT == nil {
+			continue
+		}
+		if rtt, ok := c.world.RTT(l.Site, site); ok && rtt <= l.Within {
+			found = append(found, near{site, rtt})
+		}
+	}
+	slices.SortStableFunc(found, func(a, b near) int { return int(a.rtt - b.rtt) })
+	all := []Alternative{{Mode: One, Sites: []string{l.Site}}}
+	for _, n := range found {
+		all = append(all, Alternative{Mode: One, Sites: []string{n.site}})
+	}
+	return all
 }
