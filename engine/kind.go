@@ -29,7 +29,7 @@ type Ref struct {
 	At       Pointer
 	Service  ServiceName
 	Kind     KindName
-	Relation string
+	Relation RelationType
 }
 
 // NamedOperation is a request under an item that the catalog knows by name.

@@ -84,6 +84,8 @@ type ResourceRow struct {
 	CreatedAt time.Time
 	UpdatedAt time.Time
 	Sites     map[SiteID]ReplicaStatus
+	// Relations are its references to other resources; none of one that is past.
+	Relations []Relation
 	// Pending says that this site has something left to do for it.
 	Pending bool
 }
@@ -185,7 +187,12 @@ type ResourceFilter struct {
 	Site    SiteID
 	State   State
 	Query   string // part of the identifier or of a local identifier
-	Limit   int    // 0: 100; at most 1000
+	// RefersTo selects those that refer to it; Relying, beside it, only those that rely on it.
+	RefersTo Target
+	Relying  bool
+	// Related selects those that refer to anything.
+	Related bool
+	Limit   int // 0: 100; at most 1000
 	Cursor  string
 }
 

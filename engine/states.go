@@ -57,6 +57,7 @@ func (v *view) row(now time.Time, conflicts []Conflict) ResourceRow {
 		row.State, row.Reason = StateLeft, "this site was removed from its placement"
 		return row
 	}
+	row.Relations = v.relations()
 	row.Pending = row.Sites[v.self].Pending > 0 || Next(v.history, v.standing()).Kind != StepNothing
 	switch {
 	case row.State == StateConverged && !exists:

@@ -118,7 +118,7 @@ func (r *catalogReader) readRefs(k *engine.Kind, v strictyaml.Value) {
 		to := m.Required("to")
 		ref := engine.Ref{
 			At:       readPointer(at),
-			Relation: m.Required("relation").Choice("requirement", "reliance", "composition"),
+			Relation: engine.RelationType(m.Required("relation").Choice("requirement", "reliance", "composition")),
 		}
 		m.Done()
 		for _, other := range k.Refs {

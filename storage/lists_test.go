@@ -62,6 +62,18 @@ func TestPagesComeFromAnIndex(t *testing.T) {
 			}
 		}
 	}
+	to := engine.Target{Service: "networks", Kind: "network", ID: "n"}
+	for _, f := range []engine.ResourceFilter{{RefersTo: to}, {RefersTo: to, Relying: true, Site: "paris"}, {RefersTo: to, Kind: "server"},
+		{RefersTo: to, State: engine.StateConflict}, {Related: true}, {Related: true, Site: "paris"}, {Related: true, State: engine.StateConflict}} {
+		for _, cursor := range cursors {
+			f.Cursor = cursor
+			q, args, err := resourceQuery(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			check(f, q, args, f.Related)
+		}
+	}
 	cursors[1] = encodeCursor(operationCursor, position{1, 1})
 	for _, site := range []engine.SiteID{"", "paris"} {
 		for _, state := range []engine.State{"", engine.StatePending} {

@@ -95,6 +95,10 @@ func drawBatch(t *rapid.T) *engine.Batch {
 		r := engine.ResourceRow{Document: doc(), ID: engine.ResourceID(rapid.StringMatching(`r[1-2]`).Draw(t, "id")), Service: "images",
 			Kind: "image", Local: engine.LocalID(rapid.StringMatching(`(l[1-2])?`).Draw(t, "local")), State: state.Draw(t, "state"),
 			CreatedAt: at(), UpdatedAt: at(), Pending: rapid.Bool().Draw(t, "pending")}
+		for range rapid.IntRange(0, 2).Draw(t, "relations") {
+			to := engine.Target{Service: "networks", Kind: "network", ID: engine.ResourceID(rapid.StringMatching(`n[1-2]`).Draw(t, "target"))}
+			r.Relations = append(r.Relations, engine.Relation{Target: to, At: "/network", Type: rapid.SampledFrom(engine.RelationTypes).Draw(t, "relation")})
+		}
 		d := engine.DocumentRow{ID: r.Document, About: []byte("about " + r.Document), Mesh: r.Document == "d4"}
 		d.Heads[0] = rapid.Byte().Draw(t, "heads")
 		at3(func(s engine.SiteID) {
@@ -250,10 +254,18 @@ func (m *model) compare(t *rapid.T, s *Store) {
 		return -cmpBy(a.CreatedAt, b.CreatedAt, m.order[string(a.Document)], m.order[string(b.Document)])
 	})
 	for _, f := range []engine.ResourceFilter{{}, {Site: "paris"}, {State: engine.StateConverged}, {State: engine.StateDeleted}, {ID: "r1"},
-		{Site: "lyon", State: engine.StateConverging}, {Query: "L1"}, {Service: "images", Kind: "image"}, {Service: "none"}} {
+		{Site: "lyon", State: engine.StateConverging}, {Query: "L1"}, {Service: "images", Kind: "image"}, {Service: "none"}, {Related: true}, {Related: true, State: engine.StateDeleted},
+		{RefersTo: engine.Target{Service: "networks", Kind: "network", ID: "n1"}},
+		{RefersTo: engine.Target{Service: "networks", Kind: "network", ID: "n2"}, Relying: true, Site: "paris"}} {
 		var want []engine.ResourceRow
 		for _, r := range rows {
 			_, at := r.Sites[f.Site]
+			refers := slices.ContainsFunc(r.Relations, func(to engine.Relation) bool {
+				return to.Target == f.RefersTo && (!f.Relying || to.Type == engine.RelationReliance)
+			})
+			if f.RefersTo.ID != "" && !refers || f.Related && len(r.Relations) == 0 {
+				continue
+			}
 			text := string(r.ID) + "\n" + string(r.Local)
 			if (f.Site == "" || at) && (f.State == r.State || f.State == "" && r.State != engine.StateDeleted) &&
 				(f.ID == "" || f.ID == r.ID) && strings.Contains(text, strings.ToLower(f.Query)) && (f.Service == "" || f.Service == r.Service) {

@@ -12,7 +12,7 @@ import (
 )
 
 const resourceColumns = `r.document, r.id, r.service, r.kind, r.collaboration, r.local, r.state, r.reason, r.created_at,
-	r.updated_at, r.pending, r.sites, r.n`
+	r.updated_at, r.pending, r.sites, r.relations, r.n`
 
 // A natural key has several incarnations, each its own document; the newest counts.
 const (
@@ -30,15 +30,20 @@ func scanResource(row scanner) (listed[engine.ResourceRow], error) {
 	var l listed[engine.ResourceRow]
 	r := &l.row
 	var updated int64
-	var sites []byte
+	var sites, relations []byte
 	err := row.Scan(&r.Document, &r.ID, &r.Service, &r.Kind, &r.Collaboration, &r.Local, &r.State, &r.Reason, &l.at.at,
-		&updated, &r.Pending, &sites, &l.at.n)
+		&updated, &r.Pending, &sites, &relations, &l.at.n)
 	if err != nil {
 		return l, err
 	}
 	r.CreatedAt, r.UpdatedAt = instant(l.at.at), instant(updated)
 	if err := json.Unmarshal(sites, &r.Sites); err != nil {
 		return l, fmt.Errorf("sites of resource %s: %w", r.ID, err)
+	}
+	if string(relations) != "[]" {
+		if err := json.Unmarshal(relations, &r.Relations); err != nil {
+			return l, fmt.Errorf("relations of resource %s: %w", r.ID, err)
+		}
 	}
 	return l, nil
 }
@@ -93,8 +98,22 @@ func resourceQuery(f engine.ResourceFilter) (string, []any, error) {
 	from, order, after := `resources r`, `r.created_at DESC, r.n DESC`, `(r.created_at, r.n) < (?, ?)`
 	// Most resources are converged: for that state the other conditions are the ones to go by.
 	rare := f.State != "" && f.State != engine.StateConverged && f.State != engine.StateDeleted
-	bySite := f.Site != "" && f.ID == "" && !rare
+	byTarget := f.RefersTo != engine.Target{}
+	bySite := f.Site != "" && f.ID == "" && !rare && !byTarget
 	live := `r.live`
+	if byTarget {
+		from = `resource_relations t CROSS JOIN resources r ON r.n = t.resource`
+		order, after = `t.created_at DESC, t.resource DESC`, `(t.created_at, t.resource) < (?, ?)`
+		live = `+r.live`
+		w.add(`t.service = ? AND t.kind = ? AND t.id = ?`, string(f.RefersTo.Service), string(f.RefersTo.Kind), string(f.RefersTo.ID))
+		if f.Relying {
+			w.add(`t.relies = 1`)
+		}
+	}
+	if f.Related {
+		live = `+r.live`
+		w.add(`r.relations <> '[]'`)
+	}
 	if bySite {
 		from, live = `resource_sites s CROSS JOIN resources r ON r.n = s.resource`, `s.live`
 		order, after = `s.created_at DESC, s.resource DESC`, `(s.created_at, s.resource) < (?, ?)`
@@ -112,12 +131,14 @@ func resourceQuery(f engine.ResourceFilter) (string, []any, error) {
 		w.add(`s.live = 0 AND +r.state = 'deleted'`)
 	case f.ID != "":
 		w.add(`+r.state = ?`, string(f.State))
+	case byTarget, f.Related:
+		w.add(`+r.state = ?`, string(f.State))
 	default:
 		byState = true
 		w.add(`r.state = ?`, string(f.State))
 	}
 	plus := ``
-	if byState || bySite || f.ID != "" {
+	if byState || bySite || byTarget || f.Related || f.ID != "" {
 		plus = `+`
 	}
 	if f.ID != "" {

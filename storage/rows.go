@@ -54,14 +54,14 @@ var statementText = [statementCount]string{
 	// The usual update names no column that most indexes have; it finds no row when one of those is to change.
 	changeResource: `UPDATE resources SET collaboration = ?, state = ?, reason = ?, updated_at = ?, pending = ?, search = ?,
 		sites = ? WHERE document = ? AND id = ? AND service = ? AND kind = ? AND local = ? AND created_at = ? AND live = ?
-		AND placement = ?`,
+		AND placement = ? AND relations = ?`,
 	putResource: `INSERT INTO resources (collaboration, state, reason, updated_at, pending, search, sites, document, id,
-		service, kind, local, created_at, live, placement) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		service, kind, local, created_at, live, placement, relations) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (document) DO UPDATE SET id = excluded.id, service = excluded.service, kind = excluded.kind,
 		collaboration = excluded.collaboration, local = excluded.local, state = excluded.state,
 		reason = excluded.reason, created_at = excluded.created_at, updated_at = excluded.updated_at,
 		pending = excluded.pending, live = excluded.live, search = excluded.search, placement = excluded.placement,
-		sites = excluded.sites`,
+		relations = excluded.relations, sites = excluded.sites`,
 	changeOperation: `UPDATE operations SET type = ?, service = ?, kind = ?, method = ?, path = ?, scope = ?, origin = ?,
 		user = ?, parents = ?, state = ?, sites = ?, change = ?, body = ? WHERE id = ? AND document = ? AND resource = ?
 		AND issued_at = ?`,
@@ -145,9 +145,13 @@ func encodeBatch(b *engine.Batch) ([]write, error) {
 		if err != nil {
 			return nil, fmt.Errorf("resource %s: %w", r.ID, err)
 		}
+		relations, err := listJSON(r.Relations)
+		if err != nil {
+			return nil, fmt.Errorf("resource %s: %w", r.ID, err)
+		}
 		add(changeResource, "resource "+string(r.ID), r.Collaboration, string(r.State), r.Reason, nanos(r.UpdatedAt), r.Pending,
 			searchText(r), sites, string(r.Document), string(r.ID), string(r.Service), string(r.Kind), string(r.Local),
-			nanos(r.CreatedAt), !r.State.Past(), placement)
+			nanos(r.CreatedAt), !r.State.Past(), placement, relations)
 		writes[len(writes)-1].otherwise = putResource
 	}
 	for i := range b.Operations {

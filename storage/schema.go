@@ -20,8 +20,8 @@ var migrations = []string{schema1}
 //     index. (SQLite adds n, the rowid, to every index by itself.)
 //   - An update costs an index entry out and in for each index with a column that its SET names, changed or not; so
 //     what changes often (state, pending, sites) is in few indexes, and live stands in for state in the others.
-//   - The index tables resource_sites, operation_sites and document_sites repeat what the JSON column sites says.
-//     Triggers keep them, so that no writer can forget to.
+//   - The index tables resource_sites, operation_sites and document_sites repeat what the JSON column sites says,
+//     resource_relations what relations says. Triggers keep them, so that no writer can forget to.
 //   - Changes are numbered in the order in which they were stored, so that reading them back in that order meets
 //     dependencies first.
 const schema1 = `
@@ -90,7 +90,8 @@ CREATE TABLE resources (
 	live          INTEGER NOT NULL, -- whether it is there: engine.State.Past
 	search        TEXT NOT NULL, -- its identifier and those of its replicas, in lower case, one a line
 	placement     TEXT NOT NULL, -- JSON array of site ids: the keys of sites
-	sites         TEXT NOT NULL  -- JSON object of replica status by site id
+	sites         TEXT NOT NULL, -- JSON object of replica status by site id
+	relations     TEXT NOT NULL  -- JSON array of references to other resources
 );
 CREATE INDEX resources_id ON resources (id, service, kind, created_at);
 CREATE INDEX resources_local ON resources (local, service, kind, created_at) WHERE local <> '';
@@ -99,6 +100,7 @@ CREATE INDEX resources_service ON resources (service, created_at) WHERE live = 1
 CREATE INDEX resources_kind ON resources (service, kind, created_at) WHERE live = 1;
 CREATE INDEX resources_state ON resources (state, created_at);
 CREATE INDEX resources_pending ON resources (created_at, document) WHERE pending = 1;
+CREATE INDEX resources_related ON resources (created_at) WHERE relations <> '[]';
 
 CREATE TABLE resource_sites (
 	site       TEXT NOT NULL,
@@ -116,6 +118,28 @@ CREATE TRIGGER resources_updated AFTER UPDATE OF placement, live, created_at ON 
 WHEN old.placement <> new.placement OR old.live <> new.live OR old.created_at <> new.created_at BEGIN
 	DELETE FROM resource_sites WHERE resource = new.n;
 	INSERT INTO resource_sites SELECT value, new.live, new.created_at, new.n FROM json_each(new.placement);
+END;
+
+CREATE TABLE resource_relations (
+	service    TEXT NOT NULL, -- of what is referred to, as the next two
+	kind       TEXT NOT NULL,
+	id         TEXT NOT NULL,
+	created_at INTEGER NOT NULL,
+	resource   INTEGER NOT NULL, -- n of resources: who refers to it
+	relies     INTEGER NOT NULL, -- whether one of its references is a reliance
+	PRIMARY KEY (service, kind, id, created_at, resource)
+) WITHOUT ROWID;
+CREATE INDEX resource_relations_resource ON resource_relations (resource);
+
+CREATE TRIGGER resources_related_inserted AFTER INSERT ON resources WHEN new.relations <> '[]' BEGIN
+	INSERT INTO resource_relations SELECT value ->> 'service', value ->> 'kind', value ->> 'id', new.created_at, new.n,
+		max(value ->> 'type' = 'reliance') FROM json_each(new.relations) GROUP BY 1, 2, 3;
+END;
+CREATE TRIGGER resources_related_updated AFTER UPDATE OF relations, created_at ON resources
+WHEN old.relations <> new.relations OR old.created_at <> new.created_at BEGIN
+	DELETE FROM resource_relations WHERE resource = new.n;
+	INSERT INTO resource_relations SELECT value ->> 'service', value ->> 'kind', value ->> 'id', new.created_at, new.n,
+		max(value ->> 'type' = 'reliance') FROM json_each(new.relations) GROUP BY 1, 2, 3;
 END;
 
 CREATE TABLE operations (

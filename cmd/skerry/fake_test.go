@@ -180,6 +180,19 @@ func startFake() *fakeAgent {
 		}
 		a.answer(w, m{"conflict": r.PathValue("id"), "action": q.Action, "site": "nantes", "operation": a.operations[1]})
 	})
+	mux.HandleFunc("GET /api/v1/relations", func(w http.ResponseWriter, r *http.Request) {
+		node := func(key, state string, sites ...string) m {
+			return m{"key": key, "service": "", "kind": "", "id": "", "shared": state != "", "state": state, "reason": "", "sites": append([]string{}, sites...)}
+		}
+		edge := func(from, to, at, relation, warning string) m {
+			return m{"from": from, "to": to, "at": at, "relation": relation, "warning": warning}
+		}
+		a.answer(w, m{"root": r.FormValue("resource"), "next": "", "unknown": []string{"objects of nantes alone"},
+			"nodes": []m{node("web", "converged", "paris", "nantes"), node("debian", "converged", "paris", "nantes"), node("front", "converging", "paris"),
+				node("router", ""), node("monitor", "converged", "paris")},
+			"edges": []m{edge("web", "debian", "/image", "requirement", ""), edge("web", "front", "/network", "reliance", "no replica at nantes"),
+				edge("front", "router", "/router", "reliance", ""), edge("router", "front", "/network", "reliance", ""), edge("monitor", "web", "/watches/0", "reliance", "")}})
+	})
 	mux.HandleFunc("POST /api/v1/invitations", func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusCreated)
 		a.answer(w, m{"id": "7f3a", "token": "skr1:bWVzaA", "uses": 1, "expires_at": noon.Add(time.Hour).Format(time.RFC3339)})

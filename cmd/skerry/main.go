@@ -36,6 +36,7 @@ type commands struct {
 	Sites      sitesCommand      `cmd:"" help:"List the sites of the mesh, or show one."`
 	Resources  resourcesCommand  `cmd:"" help:"List the replicated resources, or show one."`
 	Conflicts  conflictsCommand  `cmd:"" help:"List what waits for a person, show one conflict, or decide about it."`
+	Relations  relationsCommand  `cmd:"" help:"List what refers to what, or draw the tree of one resource."`
 	Operations operationsCommand `cmd:"" help:"List operations, show one, or settle one that needs a person."`
 	Events     eventsCommand     `cmd:"" help:"List what happened at this site, or watch it happen."`
 	Explain    explainCommand    `cmd:"" help:"Tell what a scope means and what a request with it would do."`

@@ -38,6 +38,7 @@ func (d *Disk) Resources(_ context.Context, f engine.ResourceFilter) ([]engine.R
 		_, placed := r.Sites[f.Site]
 		switch {
 		case f.ID != "" && r.ID != f.ID, f.Service != "" && r.Service != f.Service, f.Kind != "" && r.Kind != f.Kind:
+		case f.RefersTo != (engine.Target{}) && !refers(r, f), f.Related && len(r.Relations) == 0:
 		case f.Site != "" && !placed, f.State != "" && r.State != f.State, f.State == "" && r.State.Past():
 		case !strings.Contains(string(r.ID)+" "+string(r.Local), f.Query):
 		default:
@@ -51,6 +52,13 @@ func (d *Disk) Resources(_ context.Context, f engine.ResourceFilter) ([]engine.R
 		rows[i] = r.ResourceRow
 	}
 	return rows, next, err
+}
+
+// refers reports whether a resource refers to what the filter names, or relies on it if that is asked for.
+func refers(r *resource, f engine.ResourceFilter) bool {
+	return slices.ContainsFunc(r.Relations, func(to engine.Relation) bool {
+		return to.Target == f.RefersTo && (!f.Relying || to.Type == engine.RelationReliance)
+	})
 }
 
 // Operations implements engine.Store.

@@ -30,6 +30,7 @@ func (a *API) Mount(e *echo.Echo) {
 	g.POST("/resources/:id/check", a.postCheck)
 	a.mountRouted(g)
 	g.GET("/conflicts", a.getConflicts)
+	g.GET("/relations", a.getRelations)
 	g.GET("/operations", a.getOperations)
 	g.POST("/operations", a.postOperation)
 	g.GET("/operations/:id", a.getOperation)

@@ -10,10 +10,12 @@ import (
 	"github.com/skerry/skerry/engine"
 )
 
-// ResourceDetail is one resource with the values that were lost on it.
+// ResourceDetail is one resource with the values that were lost on it and its relations.
 type ResourceDetail struct {
 	Resource
-	Superseded []Superseded `json:"superseded"`
+	// Relations are its references and those to it, through one step.
+	Relations  []RelationEdge `json:"relations"`
+	Superseded []Superseded   `json:"superseded"`
 }
 
 // Superseded is a value that a concurrent, later operation took the place of. It can be set again by an ordinary request.
@@ -42,6 +44,9 @@ func (a *API) ResourceDetail(ctx context.Context, ref ResourceRef) (ResourceDeta
 	}
 	n := a.names()
 	d := ResourceDetail{Resource: n.resource(row), Superseded: []Superseded{}}
+	if d.Relations, err = a.relationsOf(ctx, row); err != nil {
+		return ResourceDetail{}, err
+	}
 	lost, err := a.Operator.Superseded(ctx, row.Document)
 	if errors.Is(err, engine.ErrNotFound) { // its document is no longer here
 		return d, nil

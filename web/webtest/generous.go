@@ -86,6 +86,10 @@ func (s *Site) worries(start time.Time) {
 	s.AddResource(engine.ResourceRow{
 		ID: "web-frontend", Service: "servers", Kind: "server", Collaboration: "replication", Local: "srv-12", State: engine.StateDegraded,
 		Reason: "nantes refused the change of its flavour (422): quota of 8 CPUs exceeded", CreatedAt: start.Add(-50 * time.Minute), UpdatedAt: start.Add(-9 * time.Minute),
+		Relations: []engine.Relation{
+			{Target: engine.Target{Service: "images", Kind: "image", ID: "alpine-300"}, At: "/image", Type: engine.RelationRequirement},
+			{Target: engine.Target{Service: "networks", Kind: "network", ID: "backbone"}, At: "/network", Type: engine.RelationReliance},
+		},
 		Sites: map[engine.SiteID]engine.ReplicaStatus{
 			s.self: {Local: "srv-12", State: engine.StateConverged, Applied: 3}, Toulouse: {Local: "srv-3", State: engine.StateConverged, Applied: 3},
 			Nantes: {Local: "srv-5", State: engine.StateDegraded, Applied: 2, Reason: "rejected: quota of 8 CPUs exceeded"},

@@ -193,6 +193,9 @@ func (s *Site) Resources(_ context.Context, f engine.ResourceFilter) ([]engine.R
 		wanted := (f.ID == "" || f.ID == r.ID) && (f.Service == "" || f.Service == r.Service) && (f.Kind == "" || f.Kind == r.Kind) &&
 			(f.Site == "" || placed) && (f.State == r.State || f.State == "" && !r.State.Past()) &&
 			(strings.Contains(string(r.ID), f.Query) || strings.Contains(string(r.Local), f.Query))
+		wanted = wanted && (!f.Related || len(r.Relations) > 0) && (f.RefersTo == (engine.Target{}) || slices.ContainsFunc(r.Relations, func(to engine.Relation) bool {
+			return to.Target == f.RefersTo && (!f.Relying || to.Type == engine.RelationReliance)
+		}))
 		if wanted {
 			rows = append(rows, r)
 		}

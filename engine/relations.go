@@ -1,0 +1,97 @@
+package engine
+
+import (
+	"encoding/json"
+	"strconv"
+)
+
+// RelationType says how long a resource needs what it refers to.
+type RelationType string
+
+const (
+	// RelationRequirement is needed during an operation: an image to boot from.
+	RelationRequirement RelationType = "requirement"
+	// RelationReliance is needed as long as the resource lives: a network to be connected to.
+	RelationReliance RelationType = "reliance"
+	// RelationComposition is made and destroyed along by the application itself.
+	RelationComposition RelationType = "composition"
+)
+
+// RelationTypes are all there are.
+var RelationTypes = []RelationType{RelationRequirement, RelationReliance, RelationComposition}
+
+// MaxRelations is how many references of one resource are kept: the first ones. A list that has so many may have more.
+const MaxRelations = 1000
+
+// Target is what a reference names: a resource of a kind. ID is a meta-identifier where the resource is replicated.
+type Target struct {
+	Service ServiceName `json:"service"`
+	Kind    KindName    `json:"kind"`
+	ID      ResourceID  `json:"id"`
+}
+
+// Relation is one reference of a resource to another. At is where its representation has it: an element's place when it
+// stands in an array.
+type Relation struct {
+	Target
+	At   Pointer      `json:"at"`
+	Type RelationType `json:"type"`
+}
+
+// RelationsOf reads the references in a representation of a kind, in the order of the catalog; a target that an array has
+// several times counts once. What is sensitive is left out. A representation that is not JSON has none.
+func RelationsOf(k *Kind, representation []byte) []Relation {
+	if len(k.Refs) == 0 {
+		return nil
+	}
+	tree, err := parseJSON(representation)
+	if err != nil {
+		return nil
+	}
+	var found []Relation
+	seen := map[Relation]bool{}
+	for _, ref := range k.Refs {
+		if ref.At == "" || k.hides(ref.At) {
+			continue
+		}
+		add := func(at Pointer, v any) {
+			id, ok := identifierOf(v)
+			r := Relation{Target{ref.Service, ref.Kind, id}, ref.At, ref.Relation}
+			if !ok || seen[r] || len(found) >= MaxRelations {
+				return
+			}
+			seen[r] = true
+			r.At = at
+			found = append(found, r)
+		}
+		v, ok := valueAt(tree, ref.At)
+		if array, isArray := v.([]any); isArray {
+			for i, element := range array {
+				add(ref.At.Append(strconv.Itoa(i)), element)
+			}
+		} else if ok {
+			add(ref.At, v)
+		}
+	}
+	return found
+}
+
+// identifierOf reads an identifier as representations have them: a string or a whole number.
+func identifierOf(v any) (ResourceID, bool) {
+	switch id := v.(type) {
+	case string:
+		return ResourceID(id), id != ""
+	case json.Number:
+		_, err := strconv.ParseInt(string(id), 10, 64)
+		return ResourceID(id), err == nil
+	}
+	return "", false
+}
+
+// relations are the references of the resource as all that is known of it amounts to; none once it is deleted.
+func (v *view) relations() []Relation {
+	if len(v.kind.Refs) == 0 || !v.exists() {
+		return nil
+	}
+	return RelationsOf(v.kind, FoldOf(v.history, anyOperation).Representation())
+}

@@ -1,0 +1,49 @@
+package engine
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+func TestRelationsOf(t *testing.T) {
+	k := &Kind{Service: "servers", Name: "server", Sensitive: []Pointer{"/secret"}, Refs: []Ref{
+		{At: "/image", Service: "images", Kind: "image", Relation: RelationRequirement},
+		{At: "/spec/networks", Service: "networks", Kind: "network", Relation: RelationReliance},
+		{At: "/secret/key", Service: "keys", Kind: "key", Relation: RelationReliance},
+		{At: "/ports/0/id", Service: "networks", Kind: "port", Relation: RelationComposition},
+	}}
+	for _, tt := range []struct{ name, body, want string }{
+		{"one", `{"image":"debian"}`, "images.image/debian requirement at /image"},
+		{"a number", `{"image":7}`, "images.image/7 requirement at /image"},
+		{"an array", `{"spec":{"networks":["a","b","a"]}}`,
+			"networks.network/a reliance at /spec/networks/0, networks.network/b reliance at /spec/networks/1"},
+		{"inside an array", `{"ports":[{"id":"p"}]}`, "networks.port/p composition at /ports/0/id"},
+		{"nothing to name", `{"image":"","spec":{"networks":[null,{},1.5]}}`, ""},
+		{"what is sensitive is not shown", `{"secret":{"key":"k"}}`, ""},
+		{"of another shape", `{"image":{"id":"x"},"spec":[]}`, ""},
+		{"no JSON", `hello`, ""},
+	} {
+		var got []string
+		for _, r := range RelationsOf(k, []byte(tt.body)) {
+			got = append(got, fmt.Sprintf("%s.%s/%s %s at %s", r.Service, r.Kind, r.ID, r.Type, r.At))
+		}
+		if s := strings.Join(got, ", "); s != tt.want {
+			t.Errorf("%s: got %q, want %q", tt.name, s, tt.want)
+		}
+	}
+}
+
+// TestRelationsAreBounded gives a representation with more references than are kept.
+func TestRelationsAreBounded(t *testing.T) {
+	k := &Kind{Refs: []Ref{{At: "/all", Service: "s", Kind: "k", Relation: RelationReliance}}}
+	var ids []string
+	for i := range 3 * MaxRelations {
+		ids = append(ids, fmt.Sprint(i))
+	}
+	got := RelationsOf(k, []byte(`{"all":[`+strings.Join(ids, ",")+`]}`))
+	if len(got) != MaxRelations || !reflect.DeepEqual(got[MaxRelations-1].ID, ResourceID(fmt.Sprint(MaxRelations-1))) {
+		t.Errorf("%d relations, the last is %+v", len(got), got[len(got)-1])
+	}
+}

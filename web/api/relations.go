@@ -1,0 +1,338 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/skerry/skerry/engine"
+)
+
+// RelationGraph is what refers to what, as far as this site knows.
+type RelationGraph struct {
+	// Root is the key of the resource that was asked for; empty when all were.
+	Root string `json:"root"`
+	// Nodes are in the order in which they were found, the root first; no two have one key.
+	Nodes []RelationNode `json:"nodes"`
+	Edges []RelationEdge `json:"edges"`
+	// Unknown says in words what this site cannot tell.
+	Unknown []string `json:"unknown"`
+	// Next is set when all resources were asked for and there are more.
+	Next string `json:"next"`
+}
+
+// RelationNode is a resource in the graph.
+type RelationNode struct {
+	Key     string `json:"key"` // service.kind/id
+	Service string `json:"service"`
+	Kind    string `json:"kind"`
+	ID      string `json:"id"`
+	// Shared says that it is replicated and has a part here. State, Reason and Sites are of such a one; a site that is about
+	// to leave it is not among Sites.
+	Shared bool     `json:"shared"`
+	State  string   `json:"state"`
+	Reason string   `json:"reason"`
+	Sites  []string `json:"sites"`
+}
+
+// RelationEdge is a reference: From needs To.
+type RelationEdge struct {
+	From     string `json:"from"` // keys of nodes
+	To       string `json:"to"`
+	At       string `json:"at"`       // where the representation of From has it
+	Relation string `json:"relation"` // requirement, reliance, composition
+	Warning  string `json:"warning"`  // empty when From has what it needs, as far as this site knows
+}
+
+// maxGraph bounds the nodes of one graph.
+const maxGraph = 200
+
+// RelationQuery asks for the relations of one resource, or of all with an empty ID.
+type RelationQuery struct {
+	ResourceRef
+	Cursor string
+	Limit  int
+}
+
+// grapher collects one graph.
+type grapher struct {
+	a     *API
+	names names
+	graph *RelationGraph
+	rows  map[engine.Target]*engine.ResourceRow // what was looked up; nil: not shared here
+	nodes map[string]int                        // by key, in graph.Nodes
+	edges map[RelationEdge]bool
+	full  bool
+}
+
+func (a *API) grapher() *grapher {
+	return &grapher{a: a, names: a.names(), rows: map[engine.Target]*engine.ResourceRow{}, nodes: map[string]int{}, edges: map[RelationEdge]bool{},
+		graph: &RelationGraph{Nodes: []RelationNode{}, Edges: []RelationEdge{}, Unknown: []string{}}}
+}
+
+// Relations draws what a resource refers to and what refers to it, through as many steps as there are. Without an
+// identifier it draws one page of all that refer to something.
+func (a *API) Relations(ctx context.Context, q RelationQuery) (RelationGraph, error) {
+	g := a.grapher()
+	if q.ID == "" {
+		err := g.all(ctx, q)
+		return *g.graph, err
+	}
+	root, err := g.root(ctx, q.ResourceRef)
+	if err != nil {
+		return *g.graph, err
+	}
+	g.graph.Root = keyOf(root)
+	if err := errors.Join(g.walk(ctx, root, g.needs), g.walk(ctx, root, g.neededBy)); err != nil {
+		return *g.graph, fmt.Errorf("relations of %s: %w", root.ID, err)
+	}
+	if g.full {
+		g.graph.Unknown = append(g.graph.Unknown, fmt.Sprintf("more than %d resources belong to this: ask for one of them", maxGraph))
+	}
+	return *g.graph, nil
+}
+
+// root finds what a reference names. With its service and kind it need not be shared.
+func (g *grapher) root(ctx context.Context, ref ResourceRef) (engine.Target, error) {
+	row, err := g.a.row(ctx, ref)
+	refusal := (*engine.Refusal)(nil)
+	if errors.As(err, &refusal) && refusal.Status == http.StatusNotFound && ref.Service != "" && ref.Kind != "" {
+		return engine.Target{Service: engine.ServiceName(ref.Service), Kind: engine.KindName(ref.Kind), ID: engine.ResourceID(ref.ID)}, nil
+	}
+	if err != nil {
+		return engine.Target{}, err
+	}
+	t := targetOf(row)
+	g.rows[t] = &row
+	return t, nil
+}
+
+// relationsOf lists what a resource refers to, and then what refers to it.
+func (a *API) relationsOf(ctx context.Context, row engine.ResourceRow) ([]RelationEdge, error) {
+	g := a.grapher()
+	t := targetOf(row)
+	g.rows[t] = &row
+	_, needs := g.needs(ctx, t)
+	_, neededBy := g.neededBy(ctx, t)
+	if err := errors.Join(needs, neededBy); err != nil {
+		return nil, fmt.Errorf("relations of %s: %w", row.ID, err)
+	}
+	return g.graph.Edges, nil
+}
+
+func (g *grapher) all(ctx context.Context, q RelationQuery) error {
+	if err := g.a.checkKind(q.Service, q.Kind); err != nil {
+		return err
+	}
+	rows, next, err := g.a.Store.Resources(ctx, engine.ResourceFilter{Related: true, Service: engine.ServiceName(q.Service),
+		Kind: engine.KindName(q.Kind), Limit: q.Limit, Cursor: q.Cursor})
+	if err != nil {
+		return fmt.Errorf("list relations: %w", err)
+	}
+	g.graph.Next = next
+	for i := range rows {
+		g.rows[targetOf(rows[i])] = &rows[i]
+	}
+	for _, row := range rows {
+		if _, err := g.needs(ctx, targetOf(row)); err != nil {
+			return fmt.Errorf("list relations: %w", err)
+		}
+	}
+	return nil
+}
+
+// walk goes through all that is reached by step, each resource once.
+func (g *grapher) walk(ctx context.Context, root engine.Target, step func(context.Context, engine.Target) ([]engine.Target, error)) error {
+	seen := map[engine.Target]bool{root: true}
+	for queue := []engine.Target{root}; len(queue) > 0 && !g.full; queue = queue[1:] {
+		if err := g.node(ctx, queue[0]); err != nil {
+			return err
+		}
+		next, err := step(ctx, queue[0])
+		if err != nil {
+			return err
+		}
+		for _, t := range next {
+			if !seen[t] {
+				seen[t] = true
+				queue = append(queue, t)
+			}
+		}
+	}
+	return nil
+}
+
+// needs adds what a resource refers to.
+func (g *grapher) needs(ctx context.Context, t engine.Target) ([]engine.Target, error) {
+	row, err := g.row(ctx, t)
+	if err != nil || row == nil {
+		return nil, err
+	}
+	var targets []engine.Target
+	for _, r := range row.Relations {
+		if err := g.edge(ctx, row, r); err != nil {
+			return nil, err
+		}
+		targets = append(targets, r.Target)
+	}
+	if len(row.Relations) == engine.MaxRelations {
+		g.unknown(fmt.Sprintf("%s refers to %d resources or more: only so many are kept", row.ID, engine.MaxRelations))
+	}
+	return targets, nil
+}
+
+// neededBy adds what refers to a resource.
+func (g *grapher) neededBy(ctx context.Context, t engine.Target) ([]engine.Target, error) {
+	rows, next, err := g.a.Store.Resources(ctx, engine.ResourceFilter{RefersTo: t, Limit: maxGraph})
+	if err != nil {
+		return nil, err
+	}
+	if next != "" {
+		g.unknown(fmt.Sprintf("more than %d resources refer to %s", maxGraph, t.ID))
+	}
+	var targets []engine.Target
+	for i := range rows {
+		from := targetOf(rows[i])
+		g.rows[from] = &rows[i]
+		for _, r := range rows[i].Relations {
+			if r.Target != t {
+				continue
+			}
+			if err := g.edge(ctx, &rows[i], r); err != nil {
+				return nil, err
+			}
+		}
+		targets = append(targets, from)
+	}
+	return targets, nil
+}
+
+func (g *grapher) edge(ctx context.Context, from *engine.ResourceRow, r engine.Relation) error {
+	if err := errors.Join(g.node(ctx, targetOf(*from)), g.node(ctx, r.Target)); err != nil || g.full {
+		return err
+	}
+	to, err := g.row(ctx, r.Target)
+	if err != nil {
+		return err
+	}
+	e := RelationEdge{From: keyOf(targetOf(*from)), To: keyOf(r.Target), At: string(r.At), Relation: string(r.Type), Warning: g.names.lacking(from, to, r)}
+	if !g.edges[e] {
+		g.edges[e] = true
+		g.graph.Edges = append(g.graph.Edges, e)
+	}
+	return nil
+}
+
+func (g *grapher) node(ctx context.Context, t engine.Target) error {
+	key := keyOf(t)
+	if _, known := g.nodes[key]; known {
+		return nil
+	}
+	if g.full = len(g.nodes) >= maxGraph; g.full {
+		return nil
+	}
+	row, err := g.row(ctx, t)
+	if err != nil {
+		return err
+	}
+	n := RelationNode{Key: key, Service: string(t.Service), Kind: string(t.Kind), ID: string(t.ID), Sites: []string{}}
+	if row != nil {
+		n.Shared, n.State, n.Reason = true, string(row.State), row.Reason
+		n.Sites = append(n.Sites, g.names.placement(row)...)
+	}
+	g.nodes[key] = len(g.graph.Nodes)
+	g.graph.Nodes = append(g.graph.Nodes, n)
+	return nil
+}
+
+// row returns nil for what is not shared with this site.
+func (g *grapher) row(ctx context.Context, t engine.Target) (*engine.ResourceRow, error) {
+	if row, known := g.rows[t]; known {
+		return row, nil
+	}
+	row, err := g.a.row(ctx, ResourceRef{string(t.ID), string(t.Service), string(t.Kind)})
+	refusal := (*engine.Refusal)(nil)
+	switch {
+	case errors.As(err, &refusal) && refusal.Status < 500:
+		g.rows[t] = nil
+	case err != nil:
+		return nil, err
+	default:
+		g.rows[t] = &row
+	}
+	return g.rows[t], nil
+}
+
+func (g *grapher) unknown(what string) {
+	if !slices.Contains(g.graph.Unknown, what) {
+		g.graph.Unknown = append(g.graph.Unknown, what)
+	}
+}
+
+// lacking says what a resource lacks of what it refers to; to is nil for what this site does not share.
+func (n names) lacking(from, to *engine.ResourceRow, r engine.Relation) string {
+	switch {
+	case r.Type == engine.RelationComposition, to == nil:
+		return "" // the application sees to it; nobody here knows
+	case to.State == engine.StateDeleted:
+		return "it was deleted"
+	case to.State == engine.StateLeft:
+		return ""
+	}
+	with := n.placement(to)
+	without := slices.DeleteFunc(n.placement(from), func(s string) bool { return slices.Contains(with, s) })
+	if len(without) == 0 {
+		return ""
+	}
+	return "no replica at " + list(without)
+}
+
+func targetOf(row engine.ResourceRow) engine.Target {
+	return engine.Target{Service: row.Service, Kind: row.Kind, ID: row.ID}
+}
+
+func keyOf(t engine.Target) string {
+	return string(t.Service) + "." + string(t.Kind) + "/" + string(t.ID)
+}
+
+// Between tells the edges of a graph that begin or end at a node, those that begin there first.
+func (g RelationGraph) Between(key string) (needs, neededBy []RelationEdge) {
+	for _, e := range g.Edges {
+		if e.From == key {
+			needs = append(needs, e)
+		}
+		if e.To == key {
+			neededBy = append(neededBy, e)
+		}
+	}
+	order := func(a, b RelationEdge) int {
+		return cmp.Or(strings.Compare(a.Relation, b.Relation), strings.Compare(a.At, b.At), strings.Compare(a.From+a.To, b.From+b.To))
+	}
+	slices.SortStableFunc(needs, order)
+	slices.SortStableFunc(neededBy, order)
+	return needs, neededBy
+}
+
+func (a *API) getRelations(c echo.Context) error {
+	q, err := params(c, "resource", "service", "kind", "limit", "cursor")
+	if err != nil {
+		return err
+	}
+	n, err := limit(q)
+	if err != nil {
+		return err
+	}
+	v, err := a.Relations(c.Request().Context(), RelationQuery{
+		ResourceRef: ResourceRef{q.Get("resource"), q.Get("service"), q.Get("kind")}, Cursor: q.Get("cursor"), Limit: n,
+	})
+	if err != nil {
+		return err
+	}
+	return answer(c, http.StatusOK, v)
+}

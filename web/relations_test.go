@@ -1,0 +1,98 @@
+package web_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/skerry/skerry/engine"
+)
+
+// related puts a resource at paris and others, with references written as "relation service.kind/id".
+func (f *fixture) related(service, kind, id string, sites []engine.SiteID, refs ...string) {
+	row := engine.ResourceRow{ID: engine.ResourceID(id), Service: engine.ServiceName(service), Kind: engine.KindName(kind), Collaboration: "replication",
+		Local: engine.LocalID(id), State: engine.StateConverged, CreatedAt: time.Now(), UpdatedAt: time.Now(), Sites: map[engine.SiteID]engine.ReplicaStatus{}}
+	for _, s := range sites {
+		row.Sites[s] = engine.ReplicaStatus{Local: engine.LocalID(id), State: engine.StateConverged}
+	}
+	for i, r := range refs {
+		var relation, to, name string
+		_, _ = fmt.Sscan(strings.NewReplacer(".", " ", "/", " ").Replace(r), &relation, &to, &name, &id)
+		row.Relations = append(row.Relations, engine.Relation{Target: engine.Target{Service: engine.ServiceName(to), Kind: engine.KindName(name), ID: engine.ResourceID(id)},
+			At: engine.Pointer(fmt.Sprintf("/ref/%d", i)), Type: engine.RelationType(relation)})
+	}
+	f.site.AddResource(row)
+}
+
+// graph asks for a graph and writes it with one edge a word.
+func (f *fixture) graph(query string) (root string, nodes int, edges string) {
+	v := f.want(200, "GET", "/api/v1/relations"+query, "")
+	var words []string
+	for _, e := range v["edges"].([]any) {
+		e := e.(map[string]any)
+		short := func(key string) string { _, id, _ := strings.Cut(e[key].(string), "/"); return id }
+		word := short("from") + ">" + short("to")
+		if w := e["warning"].(string); w != "" {
+			word += "(" + w + ")"
+		}
+		words = append(words, word)
+	}
+	return v["root"].(string), len(v["nodes"].([]any)), strings.Join(words, " ")
+}
+
+func TestRelations(t *testing.T) {
+	f := start(t)
+	both := []engine.SiteID{self, nantes}
+	f.related("images", "image", "debian", both)
+	f.related("networks", "network", "front", []engine.SiteID{self})
+	f.related("servers", "server", "web", both, "requirement images.image/debian", "reliance networks.network/front", "reliance networks.network/elsewhere")
+	f.related("servers", "server", "db", both, "requirement images.image/debian")
+	f.related("servers", "server", "alone", both)
+
+	root, nodes, edges := f.graph("?resource=web")
+	if root != "servers.server/web" || nodes != 4 || edges != "web>debian web>front(no replica at nantes) web>elsewhere" {
+		t.Errorf("%s with %d nodes: %s", root, nodes, edges)
+	}
+	if _, nodes, edges := f.graph("?resource=debian"); nodes != 3 || edges != "db>debian web>debian" {
+		t.Errorf("%d nodes: %s", nodes, edges)
+	}
+	if _, nodes, edges := f.graph("?resource=elsewhere&service=networks&kind=network"); nodes != 2 || edges != "web>elsewhere" {
+		t.Errorf("%d nodes: %s", nodes, edges)
+	}
+	if root, nodes, edges := f.graph(""); root != "" || nodes != 5 || edges != "db>debian web>debian web>front(no replica at nantes) web>elsewhere" {
+		t.Errorf("%d nodes: %s", nodes, edges)
+	}
+	if v := f.want(200, "GET", "/api/v1/relations?limit=1", ""); v["next"] == "" || len(v["edges"].([]any)) != 1 {
+		t.Errorf("a page of one: %v", v)
+	}
+	if v := f.want(200, "GET", "/api/v1/resources/front", "")["relations"].([]any); len(v) != 1 || v[0].(map[string]any)["from"] != "servers.server/web" {
+		t.Errorf("relations of a resource: %v", v)
+	}
+	f.problem(404, "not-found", "no resource", "GET", "/api/v1/relations?resource=elsewhere", "")
+	f.problem(422, "unknown-service", "no service", "GET", "/api/v1/relations?resource=web&service=server", "")
+	f.problem(400, "bad-request", "depth", "GET", "/api/v1/relations?resource=web&depth=3", "")
+}
+
+// TestRelationsInCircles asks for graphs that go round, and for one that is too large.
+func TestRelationsInCircles(t *testing.T) {
+	f := start(t)
+	here := []engine.SiteID{self}
+	f.related("networks", "network", "a", here, "reliance networks.network/b")
+	f.related("networks", "network", "b", here, "reliance networks.network/a")
+	f.related("networks", "network", "self", here, "reliance networks.network/self")
+	if _, nodes, edges := f.graph("?resource=a"); nodes != 2 || edges != "a>b b>a" {
+		t.Errorf("%d nodes: %s", nodes, edges)
+	}
+	if _, nodes, edges := f.graph("?resource=self"); nodes != 1 || edges != "self>self" {
+		t.Errorf("%d nodes: %s", nodes, edges)
+	}
+	for i := range 300 {
+		f.related("servers", "server", fmt.Sprintf("s%d", i), here, "reliance networks.network/wide")
+	}
+	f.related("networks", "network", "wide", here)
+	v := f.want(200, "GET", "/api/v1/relations?resource=wide", "")
+	if n := len(v["nodes"].([]any)); n != 200 || len(v["unknown"].([]any)) == 0 {
+		t.Errorf("%d nodes, and it says %v", n, v["unknown"])
+	}
+}
