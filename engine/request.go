@@ -28,6 +28,8 @@ type Request struct {
 	User  string
 	// Forced says that sites which the scope adds may lack what undeclared actions have done (ForceActions).
 	Forced bool
+	// ForcedReliance says that what others rely on is deleted all the same (ForceReliedOn).
+	ForcedReliance bool
 	// Key is the caller's Idempotency-Key, empty without one. Caller tells callers apart for it.
 	Key, Caller string
 	// Credentials are the caller's own headers.

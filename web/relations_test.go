@@ -1,12 +1,14 @@
 package web_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/glue"
 )
 
 // related puts a resource at paris and others, with references written as "relation service.kind/id".
@@ -68,6 +70,23 @@ func TestRelations(t *testing.T) {
 	}
 	if v := f.want(200, "GET", "/api/v1/resources/front", "")["relations"].([]any); len(v) != 1 || v[0].(map[string]any)["from"] != "servers.server/web" {
 		t.Errorf("relations of a resource: %v", v)
+	}
+	// An object of this site alone, and one that is replicated and known already.
+	front := engine.Relation{Target: engine.Target{Service: "networks", Kind: "network", ID: "front"}, At: "/network", Type: engine.RelationReliance}
+	f.site.Refer(glue.Referrer{Target: engine.Target{Service: "servers", Kind: "server", ID: "42"}, By: front})
+	f.site.Refer(glue.Referrer{Target: engine.Target{Service: "servers", Kind: "server", ID: "web"}, Replicated: true, By: front})
+	v := f.want(200, "GET", "/api/v1/relations?resource=front", "")
+	if last := v["nodes"].([]any)[2].(map[string]any); len(v["nodes"].([]any)) != 3 || last["id"] != "42" || last["shared"] != false || fmt.Sprint(last["sites"]) != "[paris]" {
+		t.Errorf("nodes: %v", v["nodes"])
+	}
+	f.site.SetFault(func(method string) error {
+		if method == "Referring" {
+			return errors.New("read the lists of servers.server (status 503)")
+		}
+		return nil
+	})
+	if v := f.want(200, "GET", "/api/v1/relations?resource=front", ""); !strings.Contains(fmt.Sprint(v["unknown"]), "could not read the lists of servers.server (status 503)") {
+		t.Errorf("it says %v", v["unknown"])
 	}
 	f.problem(404, "not-found", "no resource", "GET", "/api/v1/relations?resource=elsewhere", "")
 	f.problem(422, "unknown-service", "no service", "GET", "/api/v1/relations?resource=web&service=server", "")

@@ -210,7 +210,8 @@ func (a *Agent) newServer() (err error) {
 	a.server, err = web.New(web.Config{Listen: a.cfg.API.Listen, Config: api.Config{
 		Application: a.catalog.Application, Catalog: a.catalog.Digest, Version: a.version, Services: services,
 		Store: a.store, Counter: a.store, Mesh: a.site, Network: a.network, Operator: a.site, Waiter: a.site, Peer: a.network.Transport(),
-		Token: a.token, Ready: a.ready.check, Registry: registry, Log: a.log, Now: time.Now,
+		Referring: a.client.Referring,
+		Token:     a.token, Ready: a.ready.check, Registry: registry, Log: a.log, Now: time.Now,
 	}})
 	return err
 }

@@ -33,8 +33,8 @@ type RelationNode struct {
 	Service string `json:"service"`
 	Kind    string `json:"kind"`
 	ID      string `json:"id"`
-	// Shared says that it is replicated and has a part here. State, Reason and Sites are of such a one; a site that is about
-	// to leave it is not among Sites.
+	// Shared says that it is replicated and has a part here; State and Reason are of such a one. Sites are where it is known
+	// to be: an object of this site alone has this one.
 	Shared bool     `json:"shared"`
 	State  string   `json:"state"`
 	Reason string   `json:"reason"`
@@ -56,6 +56,8 @@ const maxGraph = 200
 // RelationQuery asks for the relations of one resource, or of all with an empty ID.
 type RelationQuery struct {
 	ResourceRef
+	// Header is the caller's; its Authorization goes with the question what this site's application has.
+	Header http.Header
 	Cursor string
 	Limit  int
 }
@@ -90,6 +92,9 @@ func (a *API) Relations(ctx context.Context, q RelationQuery) (RelationGraph, er
 	}
 	g.graph.Root = keyOf(root)
 	if err := errors.Join(g.walk(ctx, root, g.needs), g.walk(ctx, root, g.neededBy)); err != nil {
+		return *g.graph, fmt.Errorf("relations of %s: %w", root.ID, err)
+	}
+	if err := g.objects(ctx, root, q.Header); err != nil {
 		return *g.graph, fmt.Errorf("relations of %s: %w", root.ID, err)
 	}
 	if g.full {
@@ -213,6 +218,49 @@ func (g *grapher) neededBy(ctx context.Context, t engine.Target) ([]engine.Targe
 	return targets, nil
 }
 
+// objects adds what refers to a resource and is an object of this site alone, and says what is not known of others.
+func (g *grapher) objects(ctx context.Context, t engine.Target, caller http.Header) error {
+	may := false
+	for _, s := range g.a.Services {
+		for _, k := range s.Kinds {
+			may = may || slices.ContainsFunc(k.Refs, func(r engine.Ref) bool { return r.Service == t.Service && r.Kind == t.Kind })
+		}
+	}
+	if !may {
+		return nil
+	}
+	if others := len(g.a.Mesh.Members()) - 1; others > 0 {
+		g.unknown("objects that another site has alone")
+	}
+	credentials := http.Header{}
+	if v := caller.Get("Authorization"); v != "" {
+		credentials.Set("Authorization", v)
+	}
+	ctx, cancel := context.WithTimeout(ctx, replicaWait)
+	defer cancel()
+	found, err := g.a.Referring(ctx, t, credentials)
+	if err != nil {
+		g.unknown(fmt.Sprintf("some objects of this site alone: could not %v", err))
+	}
+	if err := g.node(ctx, t); err != nil {
+		return err
+	}
+	for _, r := range found {
+		if r.Replicated || r.ID == "" {
+			continue
+		}
+		g.rows[r.Target] = nil // an object of this site, whatever a resource elsewhere is called
+		if err := g.node(ctx, r.Target); err != nil {
+			return err
+		}
+		if i, ok := g.nodes[keyOf(r.Target)]; ok {
+			g.graph.Nodes[i].Sites = []string{g.a.SelfName()}
+			g.graph.Edges = append(g.graph.Edges, RelationEdge{From: keyOf(r.Target), To: keyOf(t), At: string(r.By.At), Relation: string(r.By.Type)})
+		}
+	}
+	return nil
+}
+
 func (g *grapher) edge(ctx context.Context, from *engine.ResourceRow, r engine.Relation) error {
 	if err := errors.Join(g.node(ctx, targetOf(*from)), g.node(ctx, r.Target)); err != nil || g.full {
 		return err
@@ -329,7 +377,7 @@ func (a *API) getRelations(c echo.Context) error {
 		return err
 	}
 	v, err := a.Relations(c.Request().Context(), RelationQuery{
-		ResourceRef: ResourceRef{q.Get("resource"), q.Get("service"), q.Get("kind")}, Cursor: q.Get("cursor"), Limit: n,
+		ResourceRef: ResourceRef{q.Get("resource"), q.Get("service"), q.Get("kind")}, Cursor: q.Get("cursor"), Limit: n, Header: c.Request().Header,
 	})
 	if err != nil {
 		return err

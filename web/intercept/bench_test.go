@@ -90,6 +90,9 @@ func (alone) Submit(context.Context, engine.Request) (engine.Answer, error) {
 func (alone) Lookup(context.Context, *engine.Kind, string) (engine.ResourceRow, error) {
 	return engine.ResourceRow{}, engine.ErrNotFound
 }
+func (alone) Relying(context.Context, *engine.Kind, string, int) ([]engine.ResourceRow, error) {
+	return nil, nil
+}
 func (alone) Local(context.Context, engine.ServiceName, engine.KindName, engine.ResourceID) (engine.LocalID, bool) {
 	return "", false
 }

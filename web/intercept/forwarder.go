@@ -65,7 +65,10 @@ func (f *Forwarder) Forward(ctx context.Context, to engine.SiteID, r engine.Requ
 		header.Set(headerContent, "1")
 	}
 	if r.Forced {
-		header.Set(headerForce, engine.ForceActions)
+		header.Add(headerForce, engine.ForceActions)
+	}
+	if r.ForcedReliance {
+		header.Add(headerForce, engine.ForceReliedOn)
 	}
 	req := (&http.Request{
 		Method: r.Method, Header: header, Host: string(to), ContentLength: int64(len(r.Body)),

@@ -22,6 +22,8 @@ type Site interface {
 	Submit(ctx context.Context, r engine.Request) (engine.Answer, error)
 	// Lookup finds a replicated resource by its meta-identifier or this site's own; ErrNotFound when there is none.
 	Lookup(ctx context.Context, k *engine.Kind, id string) (engine.ResourceRow, error)
+	// Relying lists those that rely on a resource, as far as this site shares them.
+	Relying(ctx context.Context, k *engine.Kind, id string, limit int) ([]engine.ResourceRow, error)
 }
 
 // Network tells which sites can be reached, and how fast.

@@ -40,6 +40,7 @@ type siteUnderTest struct {
 	broken    map[engine.SiteID]bool        // cut off, and not known to be yet
 	submitted []engine.Request
 	submit    func(engine.Request) (engine.Answer, error)
+	relying   map[string][]engine.ResourceRow // by what is relied on
 }
 
 // app is an application that keeps what it was asked.
@@ -199,6 +200,12 @@ func (s *siteUnderTest) Lookup(_ context.Context, k *engine.Kind, id string) (en
 		}
 	}
 	return engine.ResourceRow{}, engine.ErrNotFound
+}
+
+func (s *siteUnderTest) Relying(_ context.Context, k *engine.Kind, id string, _ int) ([]engine.ResourceRow, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.relying[id], nil
 }
 
 func (s *siteUnderTest) Local(ctx context.Context, _ engine.ServiceName, _ engine.KindName, id engine.ResourceID) (engine.LocalID, bool) {

@@ -117,6 +117,9 @@ func (h *Handler) speak(q *request, out http.Header) {
 	if user := q.who(); user != "" {
 		out.Set(headerUser, user)
 	}
+	for _, what := range q.Header.Values(headerForce) {
+		out.Add(headerForce, what)
+	}
 }
 
 // askPeer sends a request that changes nothing to another site's agent, and returns with the answer or when the request's

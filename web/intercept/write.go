@@ -33,6 +33,9 @@ func (h *Handler) write(q *request) {
 		h.raw(q)
 		return
 	}
+	if h.keeps(q, replicated) {
+		return
+	}
 	if q.operation == "" && !replicated && h.here(q) {
 		h.passTranslated(q)
 		return
@@ -80,7 +83,8 @@ func (h *Handler) submit(q *request, body []byte) {
 	r := engine.Request{
 		Operation: q.operation, Kind: m.Kind, Type: m.Type, Method: q.Method, Path: m.Path, Target: m.Target,
 		Query: query, Header: contentHeaders(q.Header), Body: body, Placement: q.sites, Scope: q.scope,
-		User: q.who(), Forced: forces(q.Header, engine.ForceActions), Caller: q.caller(), Credentials: q.credentials(), Via: q.via,
+		User: q.who(), Forced: forces(q.Header, engine.ForceActions),
+		ForcedReliance: forces(q.Header, engine.ForceReliedOn), Caller: q.caller(), Credentials: q.credentials(), Via: q.via,
 	}
 	if q.from == "" {
 		r.Key = q.Header.Get("Idempotency-Key")

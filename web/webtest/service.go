@@ -1,6 +1,7 @@
 package webtest
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/glue"
 	"github.com/skerry/skerry/web/problem"
 )
 
@@ -114,4 +116,18 @@ func (s *Site) create(w http.ResponseWriter, r *http.Request, name engine.Servic
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusCreated)
 	_, _ = w.Write(body)
+}
+
+// referring lists what Refer has named.
+func (s *Site) referring(_ context.Context, t engine.Target, _ http.Header) ([]glue.Referrer, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.referrers[t], s.fault("Referring")
+}
+
+// Refer says that an object of this site's application refers to a resource.
+func (s *Site) Refer(r glue.Referrer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.referrers[r.By.Target] = append(s.referrers[r.By.Target], r)
 }

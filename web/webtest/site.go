@@ -19,6 +19,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/glue"
 	"github.com/skerry/skerry/web"
 	"github.com/skerry/skerry/web/api"
 )
@@ -47,13 +48,15 @@ type Site struct {
 	// What the application of each site shows, by site name, service and identifier.
 	shown map[string]string
 	kinds map[engine.ServiceName][]*engine.Kind
+	// Objects of this site alone that refer to something, by that.
+	referrers map[engine.Target][]glue.Referrer
 }
 
 // Empty is a site alone in its mesh with nothing in it.
 func Empty() *Site {
 	s := &Site{
 		Clock: time.Now, self: "12D3KooWParis1111111111111111111111111111111111111",
-		status: map[engine.SiteID]engine.SiteStatus{}, changed: make(chan struct{}), shown: map[string]string{}, kinds: kinds(),
+		status: map[engine.SiteID]engine.SiteStatus{}, changed: make(chan struct{}), shown: map[string]string{}, kinds: kinds(), referrers: map[engine.Target][]glue.Referrer{},
 		queues: map[engine.ServiceName]engine.QueueStatus{},
 	}
 	for name := range s.kinds {
@@ -68,8 +71,9 @@ func (s *Site) Config(listen string) web.Config {
 	c := api.Config{
 		Application: "lab", Catalog: "9f2c41d07ab35e1", Version: "0.1.0",
 		Store: s, Counter: s, Mesh: s, Network: s, Operator: s, Waiter: s, Peer: peers{s},
-		Token: func(i engine.Invitation, secret []byte) string { return "skr1:" + i.ID + "." + string(secret) },
-		Ready: func() error { return s.fault("Ready") }, Registry: prometheus.NewRegistry(),
+		Referring: s.referring,
+		Token:     func(i engine.Invitation, secret []byte) string { return "skr1:" + i.ID + "." + string(secret) },
+		Ready:     func() error { return s.fault("Ready") }, Registry: prometheus.NewRegistry(),
 		Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Now: s.now,
 	}
 	for _, name := range []engine.ServiceName{"images", "networks", "servers"} {

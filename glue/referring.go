@@ -1,0 +1,64 @@
+package glue
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/skerry/skerry/engine"
+)
+
+// Referrer is an object of this site's application that refers to another.
+type Referrer struct {
+	engine.Target // of the object itself, as clients see it
+	Replicated    bool
+	By            engine.Relation
+}
+
+// Referring lists the objects of this site's application that refer to t, those that are not replicated too: it reads the
+// lists of all kinds whose references may name t, with the credentials given (nil: the configuration's), and sees as much
+// as those lists show. An error names the kinds that could not be read; what the others have is returned beside it.
+func (c *Client) Referring(ctx context.Context, t engine.Target, credentials http.Header) ([]Referrer, error) {
+	var found []Referrer
+	var unread []string
+	order := func(a, b kindName) int { return strings.Compare(a.String(), b.String()) }
+	for _, name := range slices.SortedFunc(maps.Keys(c.kinds), order) {
+		k := c.kinds[name]
+		if !slices.ContainsFunc(k.Refs, func(r engine.Ref) bool { return r.Service == t.Service && r.Kind == t.Kind }) {
+			continue
+		}
+		items, err := c.list(ctx, k, credentials)
+		if err != nil {
+			unread = append(unread, fmt.Sprintf("%s (%v)", name, err))
+			continue
+		}
+		for _, item := range items.Each {
+			for _, r := range engine.RelationsOf(k, item.Text) {
+				if r.Target == t {
+					self := engine.Target{Service: k.Service, Kind: k.Name, ID: engine.ResourceID(item.ID)}
+					found = append(found, Referrer{self, item.Replicated, r})
+				}
+			}
+		}
+	}
+	if len(unread) > 0 {
+		return found, fmt.Errorf("read the lists of %s", strings.Join(unread, ", "))
+	}
+	return found, nil
+}
+
+func (c *Client) list(ctx context.Context, k *engine.Kind, credentials http.Header) (Items, error) {
+	reply, err := c.Do(ctx, engine.Call{Kind: k, Method: http.MethodGet, Path: k.Collection, Credentials: credentials})
+	if err != nil {
+		return Items{}, err
+	}
+	if reply.Status != http.StatusOK {
+		return Items{}, fmt.Errorf("status %d", reply.Status)
+	}
+	return c.ParseItems(ctx, k, reply.Body)
+}
+
+func (k kindName) String() string { return string(k.service) + "." + string(k.kind) }

@@ -1,0 +1,41 @@
+package glue
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/skerry/skerry/engine"
+)
+
+// TestReferring reads what of the application refers to a replicated image, under the application's own identifiers.
+func TestReferring(t *testing.T) {
+	status := 200
+	url, log := application(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, `{"servers":[{"id":7,"image":"img-1"},{"id":8,"image":"img-1"},{"id":9,"image":"img-9"},{"id":10}]}`)
+	})
+	c := testClient(t, "http://127.0.0.1:1", url, ids)
+	t1 := engine.Target{Service: "images", Kind: "image", ID: "M1"}
+	found, err := c.Referring(t.Context(), t1, http.Header{"Authorization": {"Bearer x"}})
+	var got []string
+	for _, r := range found {
+		got = append(got, fmt.Sprint(r.ID, " ", r.Replicated, " ", r.By.At))
+	}
+	if s := strings.Join(got, ", "); err != nil || s != "S true /image, 8 false /image" {
+		t.Errorf("%s, %v", s, err)
+	}
+	if (*log)[0].header.Get("Authorization") != "Bearer x" || (*log)[0].uri != "/servers" {
+		t.Errorf("asked %+v", (*log)[0])
+	}
+	status = 503
+	if found, err := c.Referring(t.Context(), t1, nil); len(found) != 0 || err == nil || !strings.Contains(err.Error(), "servers.server (status 503)") {
+		t.Errorf("%v, %v", found, err)
+	}
+	if found, err := c.Referring(t.Context(), engine.Target{Service: "servers", Kind: "server", ID: "S"}, nil); found != nil || err != nil {
+		t.Errorf("nothing refers to servers: %v, %v", found, err)
+	}
+}

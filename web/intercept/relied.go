@@ -1,0 +1,104 @@
+package intercept
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/web/problem"
+)
+
+const (
+	// listWait bounds the wait for this site's application to list what may rely on a resource that is to be deleted.
+	listWait = time.Second
+	// maxRelying is how many of those that rely on it a refusal names.
+	maxRelying = 20
+)
+
+// relying is one of those that a refusal names.
+type relying struct {
+	Service string `json:"service"`
+	Kind    string `json:"kind"`
+	ID      string `json:"id"`
+	At      string `json:"at"` // where its representation has the reference
+	// Sites are where it is replicated; none: it is an object of this site alone.
+	Sites []string `json:"sites"`
+}
+
+// keeps refuses the deletion of what others rely on, unless its caller forces it. Each site that the request passes checks
+// what it knows: the resources that it shares and, where what is to be deleted is replicated here, the objects of its
+// own application too.
+func (h *Handler) keeps(q *request, replicated bool) (refused bool) {
+	m := q.match
+	if m.Type != engine.TypeDelete || m.Target == "" || forces(q.Header, engine.ForceReliedOn) {
+		return false
+	}
+	rows, err := h.Site.Relying(q.Context(), m.Kind, m.Target, maxRelying+1)
+	if err != nil {
+		h.refuseError(q, err)
+		return true
+	}
+	t := engine.Target{Service: m.Kind.Service, Kind: m.Kind.Name, ID: engine.ResourceID(m.Target)}
+	if row, err := h.Site.Lookup(q.Context(), m.Kind, m.Target); err == nil {
+		t.ID = row.ID
+	}
+	var list []relying
+	for _, row := range rows {
+		r := relying{Service: string(row.Service), Kind: string(row.Kind), ID: string(row.ID), Sites: []string{}}
+		if i := slices.IndexFunc(row.Relations, func(to engine.Relation) bool {
+			return to.Target == t && to.Type == engine.RelationReliance
+		}); i >= 0 {
+			r.At = string(row.Relations[i].At)
+		}
+		for id := range row.Sites {
+			r.Sites = append(r.Sites, h.name(id))
+		}
+		slices.Sort(r.Sites)
+		list = append(list, r)
+	}
+	if replicated {
+		list = append(list, h.relyingHere(q, t)...)
+	}
+	if len(list) == 0 {
+		return false
+	}
+	more := ""
+	if len(list) > maxRelying {
+		list, more = list[:maxRelying], " and others"
+	}
+	var words []string
+	for _, r := range list {
+		at := "which only " + h.name(h.Membership.Self()) + " has"
+		if len(r.Sites) > 0 {
+			at = "at " + strings.Join(r.Sites, ", ")
+		}
+		words = append(words, fmt.Sprintf("%s %s (%s, through %s)", r.Kind, r.ID, at, r.At))
+	}
+	h.answered(q)
+	problem.Write(q.w, http.StatusConflict, engine.ForceReliedOn, fmt.Sprintf(
+		"others rely on %s %s: %s%s; nothing has happened\nhelp: delete them first or have them refer to another, or send %s: %s",
+		t.Kind, t.ID, strings.Join(words, ", "), more, headerForce, engine.ForceReliedOn), map[string]any{"relied_on_by": list})
+	return true
+}
+
+// relyingHere lists the objects of this site's application that rely on something replicated and are not replicated
+// themselves. What cannot be read in time is passed over and noted: a deletion must not hang on a list.
+func (h *Handler) relyingHere(q *request, t engine.Target) []relying {
+	ctx, cancel := context.WithTimeout(q.Context(), listWait)
+	defer cancel()
+	found, err := h.Client.Referring(ctx, t, q.credentials())
+	if err != nil {
+		h.Log.Warn("what relies on a resource that is deleted is not all known", "resource", string(t.ID), "err", err)
+	}
+	var list []relying
+	for _, r := range found {
+		if !r.Replicated && r.By.Type == engine.RelationReliance && r.Target != t && len(list) <= maxRelying {
+			list = append(list, relying{string(r.Service), string(r.Kind), string(r.ID), string(r.By.At), []string{}})
+		}
+	}
+	return list
+}
