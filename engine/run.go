@@ -140,7 +140,8 @@ func (s *Site) succeed(ctx context.Context, r *resource, k *Kind, o *Operation, 
 	}
 	entries := s.stepEntries(v, local, step, settled, reply)
 	if step.Late {
-		entries = append(s.leftovers(step), s.outcomeEntry(o, Outcome{State: StatePending, Status: reply.Status, Ran: true}))
+		again := v.settled(s.cfg.Self, o) // it had been passed over
+		entries = append(s.leftovers(step), s.outcomeEntry(o, Outcome{State: StatePending, Status: reply.Status, Ran: true, Again: again}))
 	}
 	if err := s.write(ctx, r, entries, &Batch{Settled: []OperationID{o.ID}}); err != nil {
 		return err
