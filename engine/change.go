@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -15,6 +16,8 @@ import (
 type Change struct {
 	Set   map[Pointer]json.RawMessage `json:"set,omitempty"` // in compact form
 	Unset []Pointer                   `json:"unset,omitempty"`
+	// Order tells in which order the operation had the elements of keyed arrays that it adds elements to.
+	Order map[Pointer][]string `json:"order,omitempty"`
 	// Add is what it adds to numbers. No path of it is in Set or Unset.
 	Add map[Pointer]Increment `json:"add,omitempty"`
 	// Whole says that Set is all there is: everything else is removed.
@@ -32,6 +35,11 @@ func (c *Change) Validate() error {
 		}
 	}
 	for _, p := range c.Unset {
+		if err := checkPath(p); err != nil {
+			return err
+		}
+	}
+	for p := range c.Order {
 		if err := checkPath(p); err != nil {
 			return err
 		}
@@ -72,7 +80,7 @@ func ChangeOf(k *Kind, t Type, body []byte, before Fold, representation func() (
 	case TypePatch:
 		return patchChange(k, body, before, representation)
 	}
-	v, err := parseJSON(body)
+	v, err := k.parse(body)
 	if err != nil {
 		if t == TypeCreate { // an opaque body: nothing to fold, the request itself creates
 			return &Change{}, nil
@@ -82,19 +90,37 @@ func ChangeOf(k *Kind, t Type, body []byte, before Fold, representation func() (
 	switch t {
 	case TypeMerge:
 		c := &Change{Set: map[Pointer]json.RawMessage{}}
-		mergeLeaves(v, "", before.paths(), c)
+		was := before.paths()
+		mergeLeaves(v, "", was, before, c)
+		c.arrange(v, was)
 		return c.without(k), nil
 	case TypeReplace:
 		if k.ReplaceWhole {
 			c := &Change{Set: map[Pointer]json.RawMessage{}, Whole: true}
 			leaves(v, "", c.Set)
+			c.arrange(v, nil)
 			return c.without(k), nil
 		}
 		return replaceChange(v, before).without(k), nil
 	default:
 		c := &Change{Set: map[Pointer]json.RawMessage{}}
 		leaves(v, "", c.Set)
+		c.arrange(v, nil)
 		return c.without(k), nil
+	}
+}
+
+// arrange notes the order of the keyed arrays of v to which c adds elements. What was there before is in was.
+func (c *Change) arrange(v any, was map[Pointer]json.RawMessage) {
+	found := map[Pointer][]string{}
+	orders(v, "", found)
+	for p, tokens := range found {
+		if slices.ContainsFunc(tokens, func(t string) bool { return was[p.Append(t)] == nil }) {
+			if c.Order == nil {
+				c.Order = map[Pointer][]string{}
+			}
+			c.Order[p] = tokens
+		}
 	}
 }
 
@@ -104,7 +130,7 @@ func replaceChange(v any, before Fold) *Change {
 	leaves(v, "", now)
 	c := &Change{Set: map[Pointer]json.RawMessage{}}
 	for p, value := range now {
-		if !bytes.Equal(was[p], value) {
+		if !bytes.Equal(was[p], value) || before.implies(p) {
 			c.Set[p] = value
 		}
 	}
@@ -113,13 +139,16 @@ func replaceChange(v any, before Fold) *Change {
 			c.Unset = append(c.Unset, p)
 		}
 	}
+	c.arrange(v, was)
 	return c
 }
 
-// mergeLeaves collects what a JSON merge patch (RFC 7396) sets, was is what the fold shows: a null removes a member and
-// all that is known below it, an object goes on inside and is made where there is none.
-func mergeLeaves(v any, at Pointer, was map[Pointer]json.RawMessage, c *Change) {
+// mergeLeaves collects what a JSON merge patch (RFC 7396) sets, was is what the fold before it shows: a null removes a member and
+// all that is known below it, an object goes on inside and is made where there is none. An array is all that there is of it,
+// so that elements which it does not have go.
+func mergeLeaves(v any, at Pointer, was map[Pointer]json.RawMessage, before Fold, c *Change) {
 	members, ok := v.(map[string]any)
+	_, keyed := v.(*elements)
 	switch {
 	case v == nil && at != "":
 		c.Unset = append(c.Unset, at)
@@ -128,20 +157,33 @@ func mergeLeaves(v any, at Pointer, was map[Pointer]json.RawMessage, c *Change) 
 				c.Unset = append(c.Unset, p)
 			}
 		}
+	case keyed:
+		now := map[Pointer]json.RawMessage{}
+		leaves(v, at, now)
+		for p, value := range now {
+			if !bytes.Equal(was[p], value) || before.implies(p) {
+				c.Set[p] = value
+			}
+		}
+		for _, p := range sortedPointers(was) {
+			if now[p] == nil && at.Contains(p) {
+				c.Unset = append(c.Unset, p)
+			}
+		}
 	case !ok:
 		c.Set[at] = compact(v)
 	default:
-		if at != "" && !isObject(was[at]) {
+		if at != "" && (!isObject(was[at]) || before.implies(at)) {
 			c.Set[at] = object
 		}
 		for name, member := range members {
-			mergeLeaves(member, at.Append(name), was, c)
+			mergeLeaves(member, at.Append(name), was, before, c)
 		}
 	}
 }
 
 // patchChange evaluates a JSON Patch (RFC 6902) on the fold and, where it reaches beyond what clients have set, on the
-// representation.
+// representation. Positions in a keyed array are those that the caller was shown.
 func patchChange(k *Kind, body []byte, before Fold, representation func() ([]byte, error)) (*Change, error) {
 	patch, err := jsonpatch.DecodePatch(body)
 	if err != nil {
@@ -151,7 +193,7 @@ func patchChange(k *Kind, body []byte, before Fold, representation func() ([]byt
 	options.EscapeHTML = false
 	base := before.Representation()
 	after, err := patch.ApplyWithOptions(base, options)
-	if err != nil {
+	if err != nil || k.positional(patch) {
 		if base, err = representation(); err != nil {
 			return nil, fmt.Errorf("read what the patch applies to: %w", err)
 		}
@@ -159,7 +201,7 @@ func patchChange(k *Kind, body []byte, before Fold, representation func() ([]byt
 			return nil, fmt.Errorf("apply the JSON patch: %w", err)
 		}
 	}
-	c, err := difference(base, after)
+	c, err := difference(k, base, after)
 	if err != nil {
 		return nil, err
 	}
@@ -167,12 +209,12 @@ func patchChange(k *Kind, body []byte, before Fold, representation func() ([]byt
 }
 
 // difference returns the change that leads from one representation to another.
-func difference(from, to []byte) (*Change, error) {
-	f, err := parseJSON(from)
+func difference(k *Kind, from, to []byte) (*Change, error) {
+	f, err := k.parse(from)
 	if err != nil {
 		return nil, fmt.Errorf("the representation is not JSON: %w", err)
 	}
-	t, err := parseJSON(to)
+	t, err := k.parse(to)
 	if err != nil {
 		return nil, fmt.Errorf("the representation is not JSON: %w", err)
 	}
@@ -199,5 +241,6 @@ func (c *Change) without(k *Kind) *Change {
 		}
 	}
 	c.Unset = kept
+	maps.DeleteFunc(c.Order, func(p Pointer, _ []string) bool { return k.Ignored(p) })
 	return c
 }

@@ -169,14 +169,14 @@ func (c *Checkpoint) hold(create *Operation, h *History, fold Fold) bool {
 	if _, err := parseJSON(create.Body); err != nil {
 		return len(fold.Cells) == 0
 	}
-	alone := Fold{Cells: map[Pointer]Cell{}, below: map[Pointer]int{}}
+	alone := newFold(h)
 	alone.apply(h, create)
-	body, err := alone.Difference(fold).ApplyTo(create.Body)
+	body, err := alone.Difference(fold).ApplyTo(h.kind, create.Body)
 	if err != nil {
 		return false
 	}
 	create.Body = body
-	create.Change, c.By = &Change{Set: make(map[Pointer]json.RawMessage, len(fold.Cells))}, make(map[Pointer]OperationID, len(fold.Cells))
+	create.Change, c.By = &Change{Set: make(map[Pointer]json.RawMessage, len(fold.Cells)), Order: fold.order}, make(map[Pointer]OperationID, len(fold.Cells))
 	for p, cell := range fold.Cells {
 		c.By[p] = cell.By
 		if cell.Value == nil {

@@ -17,7 +17,7 @@ func (s *Site) correct(ctx context.Context, r *resource, k *Kind, step Step, loc
 	var reply Reply
 	for try := range 2 { // once more when someone else wrote in between
 		shown, err := s.read(ctx, k, local)
-		if err == nil && step.Void && s.takenBack(shown, step.Correction) {
+		if err == nil && step.Void && s.takenBack(k, shown, step.Correction) {
 			return false, s.succeedAll(ctx, r, step, shown, local)
 		}
 		if isGone(shown, err) {
@@ -30,7 +30,7 @@ func (s *Site) correct(ctx context.Context, r *resource, k *Kind, step Step, loc
 		if err != nil || shown.Status != http.StatusOK {
 			return true, s.later(ctx, r, first, shown, err, s.heard(ctx, k.Service, r.id, shown, err, false))
 		}
-		left := step.Correction.missingFrom(shown.Body)
+		left := step.Correction.missingFrom(k, shown.Body)
 		if left.Empty() { // the application shows it already
 			return false, s.succeedAll(ctx, r, step, shown, local)
 		}
@@ -64,15 +64,14 @@ func (s *Site) correct(ctx context.Context, r *resource, k *Kind, step Step, loc
 }
 
 // missingFrom returns that part of c which a representation does not show.
-func (c *Change) missingFrom(representation []byte) *Change {
-	tree, err := parseJSON(representation)
+func (c *Change) missingFrom(k *Kind, representation []byte) *Change {
+	tree, err := k.parse(representation)
 	if err != nil {
 		return c
 	}
-	left := &Change{Set: map[Pointer]json.RawMessage{}}
+	left := &Change{Set: map[Pointer]json.RawMessage{}, Order: c.Order}
 	for p, want := range c.Set {
-		got, ok := valueAt(tree, p)
-		if _, object := got.(map[string]any); !ok || !(isObject(want) && object) && !bytes.Equal(compact(got), canonical(want)) {
+		if got, ok := valueAt(tree, p); !ok || !holds(want, got) && !bytes.Equal(compact(got), canonical(want)) {
 			left.Set[p] = want
 		}
 	}
@@ -87,16 +86,16 @@ func (c *Change) missingFrom(representation []byte) *Change {
 // correction makes the request that brings the application from what it shows to what it is to show.
 func (s *Site) correction(k *Kind, r *resource, c *Change, shown Reply, local LocalID) (Call, error) {
 	call := Call{Kind: k, Path: k.Item, Local: local, Header: map[string]string{"Accept": "application/json"}}
+	var err error
 	if k.MergePatch {
-		call.Method, call.Body = http.MethodPatch, c.MergePatch()
-		call.Header["Content-Type"] = s.mergeType(r)
+		call.Method, call.Header["Content-Type"] = http.MethodPatch, s.mergeType(r)
+		call.Body, err = c.MergePatch(k, shown.Body)
 	} else {
-		body, err := c.ApplyTo(shown.Body)
-		if err != nil {
-			return Call{}, fmt.Errorf("the application shows no JSON that could be corrected: %w", err)
-		}
-		call.Method, call.Body = http.MethodPut, body
-		call.Header["Content-Type"] = "application/json"
+		call.Method, call.Header["Content-Type"] = http.MethodPut, "application/json"
+		call.Body, err = c.ApplyTo(k, shown.Body)
+	}
+	if err != nil {
+		return Call{}, fmt.Errorf("the application shows no JSON that could be corrected: %w", err)
 	}
 	if etag := shown.Header.Get("ETag"); etag != "" && !strings.HasPrefix(etag, "W/") {
 		call.Header["If-Match"] = etag
@@ -146,17 +145,13 @@ func (s *Site) settleAll(ctx context.Context, r *resource, step Step, entries []
 }
 
 // takenBack reports whether the application shows nothing that a correction would still change.
-func (s *Site) takenBack(shown Reply, c *Change) bool {
+func (s *Site) takenBack(k *Kind, shown Reply, c *Change) bool {
 	switch shown.Status {
 	case http.StatusNotFound, http.StatusGone:
 		return true
 	case http.StatusOK:
-		tree, err := parseJSON(shown.Body)
-		if err != nil {
-			return false
-		}
-		body, err := c.ApplyTo(shown.Body)
-		return err == nil && bytes.Equal(body, compact(tree))
+		left := c.missingFrom(k, shown.Body)
+		return left != c && left.Empty()
 	}
 	return false
 }

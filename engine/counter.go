@@ -175,7 +175,7 @@ func countable(c Cell) (decimal, bool) {
 func (f *Fold) underScalar(p Pointer) bool {
 	for p != "" {
 		if p = p.parent(); p != "" {
-			if c, ok := f.Cells[p]; ok && c.Value != nil && !isObject(c.Value) {
+			if c, ok := f.Cells[p]; ok && c.Value != nil && !isContainer(c.Value) {
 				return true
 			}
 		}

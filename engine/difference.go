@@ -26,11 +26,12 @@ func (f Fold) Difference(g Fold) *Change {
 		}
 	}
 	for p, is := range gone {
-		if parent := p.parent(); is && (parent == "" || isObject(now[parent])) {
+		if parent := p.parent(); is && (parent == "" || isContainer(now[parent])) {
 			c.Unset = append(c.Unset, p)
 		}
 	}
 	slices.Sort(c.Unset)
+	c.Order = g.order
 	return c
 }
 
@@ -40,8 +41,13 @@ func (c *Change) Empty() bool {
 }
 
 // ApplyTo returns representation with c applied, as a whole new representation.
-func (c *Change) ApplyTo(representation []byte) ([]byte, error) {
-	tree, err := parseJSON(representation)
+func (c *Change) ApplyTo(k *Kind, representation []byte) ([]byte, error) {
+	tree, err := c.applied(k, representation)
+	return compact(tree), err
+}
+
+func (c *Change) applied(k *Kind, representation []byte) (any, error) {
+	tree, err := k.parse(representation)
 	if err != nil {
 		return nil, err
 	}
@@ -49,21 +55,50 @@ func (c *Change) ApplyTo(representation []byte) ([]byte, error) {
 		unsetAt(tree, p)
 	}
 	for _, p := range sortedPointers(c.Set) {
+		if at, ok := k.keyedAbove(p); ok && at != p { // whatever the application shows there
+			member, _ := k.keyAt(at)
+			tree = ensureElements(tree, at, member)
+		}
 		tree = setPath(tree, p, c.Set[p])
 	}
-	return compact(tree), nil
+	arranged(tree, c.Order)
+	return tree, nil
 }
 
-// MergePatch returns c as a JSON merge patch (RFC 7396).
-func (c *Change) MergePatch() []byte {
+// MergePatch returns what makes representation show c as a JSON merge patch (RFC 7396). A keyed array is in it as a whole, as
+// arrays are in a merge patch.
+func (c *Change) MergePatch(k *Kind, representation []byte) ([]byte, error) {
+	after, err := c.applied(k, representation)
+	if err != nil {
+		return nil, err
+	}
 	var tree any = map[string]any{}
+	arrays := map[Pointer]bool{}
+	inArray := func(p Pointer) bool {
+		at, ok := k.keyedAbove(p)
+		if v, there := valueAt(after, at); ok && there {
+			if _, keyed := v.(*elements); keyed {
+				arrays[at] = true
+				return true
+			}
+		}
+		return false
+	}
 	for _, p := range c.Unset {
-		tree = setAt(tree, p, nil)
+		if !inArray(p) {
+			tree = setAt(tree, p, nil)
+		}
 	}
 	for _, p := range sortedPointers(c.Set) {
-		tree = setPath(tree, p, c.Set[p])
+		if !inArray(p) {
+			tree = setPath(tree, p, c.Set[p])
+		}
 	}
-	return compact(tree)
+	for at := range arrays {
+		v, _ := valueAt(after, at)
+		tree = setAt(tree, at, v)
+	}
+	return compact(tree), nil
 }
 
 // assert adds what a repair sets, as far as the fold still says the same.

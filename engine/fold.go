@@ -38,8 +38,14 @@ type Fold struct {
 	// Absolute holds for each path under the item the last operation that put opaque bytes there.
 	Absolute   map[string]*Operation
 	Superseded []Superseded
-	below      map[Pointer]int // how many cells are below a path
-	whole      *Operation      // the last operation that set everything at once, nil for none
+	below      map[Pointer]int      // how many cells are below a path
+	order      map[Pointer][]string // which elements keyed arrays show, in their order
+	whole      *Operation           // the last operation that set everything at once, nil for none
+	kind       *Kind
+}
+
+func newFold(h *History) Fold {
+	return Fold{Cells: map[Pointer]Cell{}, Absolute: map[string]*Operation{}, below: map[Pointer]int{}, order: map[Pointer][]string{}, kind: h.kind}
 }
 
 // FoldOf folds those operations of h for which in is true. Operations that a delete has ended count for nothing, and so do
@@ -47,7 +53,7 @@ type Fold struct {
 func FoldOf(h *History, in func(*Operation) bool) Fold { return foldOf(h, pick{in: in}) }
 
 func foldOf(h *History, p pick) Fold {
-	f := Fold{Cells: map[Pointer]Cell{}, Absolute: map[string]*Operation{}, below: map[Pointer]int{}}
+	f := newFold(h)
 	counting, lost := h.effective(p)
 	if slices.ContainsFunc(counting, h.base.has) { // what it stands for lives and ends as one
 		f.Superseded = slices.Clone(h.base.Superseded)
@@ -81,6 +87,7 @@ func (f *Fold) apply(h *History, o *Operation) {
 	for _, p := range sortedPointers(o.Change.Set) {
 		f.put(h, p, Cell{Value: o.Change.Set[p], By: h.setBy(o, p), by: o})
 	}
+	f.arrange(o.Change)
 }
 
 // clear removes everything for an operation that sets all at once.
@@ -88,12 +95,12 @@ func (f *Fold) clear(h *History, o *Operation) {
 	for _, p := range sortedPointers(f.Cells) {
 		f.supersede(h, p, f.Cells[p], Cell{Value: o.Change.Set[p], By: h.setBy(o, p), by: o}, "a PUT counts whole")
 	}
-	f.Cells, f.below, f.whole = map[Pointer]Cell{}, map[Pointer]int{}, o
+	f.Cells, f.below, f.order, f.whole = map[Pointer]Cell{}, map[Pointer]int{}, map[Pointer][]string{}, o
 }
 
 // put sets one path. A scalar or an array ends what is below it, and whatever is set below a scalar ends that; an
-// object and an absence leave the other paths alone. Where an ended value is a concurrent operation's, it is kept as
-// superseded.
+// object, a keyed array and an absence leave the other paths alone, unless a keyed array and an object take each other's place.
+// Where an ended value is a concurrent operation's, it is kept as superseded.
 func (f *Fold) put(h *History, p Pointer, c Cell) {
 	old, known := f.Cells[p]
 	if known {
@@ -101,7 +108,7 @@ func (f *Fold) put(h *History, p Pointer, c Cell) {
 	}
 	for q := p; q != ""; {
 		q = q.parent()
-		if other := f.Cells[q]; other.Value != nil && !isObject(other.Value) {
+		if other := f.Cells[q]; other.Value != nil && !isContainer(other.Value) {
 			if c.Value == nil {
 				return // there is nothing to remove below a scalar
 			}
@@ -109,7 +116,8 @@ func (f *Fold) put(h *History, p Pointer, c Cell) {
 			f.remove(q)
 		}
 	}
-	if ends := c.Value != nil && !isObject(c.Value); ends && f.below[p] > 0 {
+	ends := c.Value != nil && (!isContainer(c.Value) || isContainer(old.Value) && !bytes.Equal(old.Value, c.Value))
+	if ends && f.below[p] > 0 {
 		for _, q := range sortedPointers(f.Cells) {
 			if q != p && p.Contains(q) {
 				f.supersede(h, q, f.Cells[q], c, byOrder)
@@ -137,7 +145,7 @@ func (f *Fold) tally(p Pointer, by int) {
 }
 
 func (f *Fold) supersede(h *History, p Pointer, old, by Cell, rule string) {
-	if old.by == by.by || bytes.Equal(old.Value, by.Value) || isObject(old.Value) {
+	if old.by == by.by || bytes.Equal(old.Value, by.Value) || isContainer(old.Value) {
 		return
 	}
 	if h.Concurrent(old.by, by.by) {
@@ -151,7 +159,7 @@ func (f *Fold) lose(o *Operation, l loss) {
 		return
 	}
 	for p, v := range o.Change.Set {
-		if !isObject(v) && !bytes.Equal(f.Cells[p].Value, v) {
+		if !isContainer(v) && !bytes.Equal(f.Cells[p].Value, v) {
 			f.Superseded = append(f.Superseded, Superseded{Path: p, Value: v, By: o.ID, Over: l.by.ID, Rule: l.rule})
 		}
 	}
@@ -161,7 +169,7 @@ func compareSuperseded(a, b Superseded) int {
 	return slices.Compare([]string{string(a.Path), string(a.By), string(a.Over)}, []string{string(b.Path), string(b.By), string(b.Over)})
 }
 
-// paths returns all that the fold shows, by path: an object is there when it was set, or something below it is.
+// paths returns all that the fold shows, by path: an object or a keyed array is there when it was set, or something below it is.
 func (f Fold) paths() map[Pointer]json.RawMessage {
 	shown := make(map[Pointer]json.RawMessage, len(f.Cells))
 	for p, c := range f.Cells {
@@ -173,11 +181,14 @@ func (f Fold) paths() map[Pointer]json.RawMessage {
 			if p = p.parent(); p == "" || shown[p] != nil {
 				break
 			}
-			shown[p] = object
+			shown[p] = f.kind.container(p)
 		}
 	}
 	return shown
 }
+
+// implies reports whether what the fold shows at p is there only because something below it is: once that goes, it does.
+func (f Fold) implies(p Pointer) bool { return f.Cells[p].Value == nil && f.below[p] > 0 }
 
 // Representation returns the folded values as one JSON document.
 func (f Fold) Representation() []byte {
@@ -186,6 +197,7 @@ func (f Fold) Representation() []byte {
 	for _, p := range sortedPointers(shown) {
 		tree = setPath(tree, p, shown[p])
 	}
+	arranged(tree, f.order)
 	return compact(tree)
 }
 
@@ -195,9 +207,9 @@ func (f Fold) after(u *Operation, with Fold) Fold {
 	if u.Change == nil {
 		return f
 	}
-	g := Fold{Cells: maps.Clone(f.Cells), below: maps.Clone(f.below)}
+	g := Fold{Cells: maps.Clone(f.Cells), below: maps.Clone(f.below), order: maps.Clone(f.order), kind: f.kind}
 	alone := *u
-	alone.Change = &Change{Set: u.Change.Set, Unset: u.Change.Unset}
+	alone.Change = &Change{Set: u.Change.Set, Unset: u.Change.Unset, Order: u.Change.Order}
 	g.apply(NewHistory(), &alone)
 	for p, i := range u.Change.Add {
 		was, set := f.Cells[p]
@@ -221,6 +233,9 @@ func (f Fold) after(u *Operation, with Fold) Fold {
 func setPath(tree any, p Pointer, v json.RawMessage) any {
 	if isObject(v) {
 		return ensureObject(tree, p)
+	}
+	if member, ok := memberOf(v); ok {
+		return ensureElements(tree, p, member)
 	}
 	return setAt(tree, p, v)
 }

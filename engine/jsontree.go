@@ -39,19 +39,25 @@ var object = json.RawMessage("{}")
 
 func isObject(v json.RawMessage) bool { return len(v) == 2 && v[0] == '{' }
 
-// leaves collects the values of v by path: scalars and arrays as they are, and every object below the root as an
-// empty one, beside its members.
+// leaves collects the values of v by path: scalars and arrays as they are, every object below the root as an empty one,
+// beside its members, and a keyed array as what keyedBy returns, beside its elements.
 func leaves(v any, at Pointer, into map[Pointer]json.RawMessage) {
-	members, ok := v.(map[string]any)
-	if !ok {
+	switch c := v.(type) {
+	case map[string]any:
+		if at != "" {
+			into[at] = object
+		}
+		for name, member := range c {
+			leaves(member, at.Append(name), into)
+		}
+	case *elements:
+		into[at] = keyedBy(c.member)
+		for t, element := range c.by {
+			leaves(element, at.Append(t), into)
+			delete(into, at.Append(t).Append(c.member)) // the path tells it
+		}
+	default:
 		into[at] = compact(v)
-		return
-	}
-	if at != "" {
-		into[at] = object
-	}
-	for name, member := range members {
-		leaves(member, at.Append(name), into)
 	}
 }
 
@@ -63,6 +69,16 @@ func ensureObject(tree any, p Pointer) any {
 		}
 	}
 	return setAt(tree, p, map[string]any{})
+}
+
+// ensureElements makes what is at p an array keyed by member, if it is none.
+func ensureElements(tree any, p Pointer, member string) any {
+	if v, ok := valueAt(tree, p); ok {
+		if e, ok := v.(*elements); ok && e.member == member {
+			return tree
+		}
+	}
+	return setAt(tree, p, &elements{member: member, by: map[string]any{}})
 }
 
 // setAt puts value at p in the tree, making the objects on the way. Elements of arrays are reached by index; a
@@ -85,6 +101,10 @@ func setTokens(tree any, tokens []string, value any) any {
 			return array
 		}
 	}
+	if e, ok := tree.(*elements); ok {
+		e.set(tokens[0], setTokens(e.by[tokens[0]], tokens[1:], value))
+		return e
+	}
 	members, ok := tree.(map[string]any)
 	if !ok {
 		members = map[string]any{}
@@ -99,15 +119,63 @@ func unsetAt(tree any, p Pointer) {
 	if len(tokens) == 0 {
 		return
 	}
+	last := tokens[len(tokens)-1]
 	for _, t := range tokens[:len(tokens)-1] {
-		members, ok := tree.(map[string]any)
-		if !ok {
+		switch c := tree.(type) {
+		case map[string]any:
+			tree = c[t]
+		case *elements:
+			tree = c.by[t]
+		default:
 			return
 		}
-		tree = members[t]
 	}
-	if members, ok := tree.(map[string]any); ok {
-		delete(members, tokens[len(tokens)-1])
+	switch c := tree.(type) {
+	case map[string]any:
+		delete(c, last)
+	case *elements:
+		c.unset(last)
+	}
+}
+
+// unsetAll removes the members that a pointer of the catalog names.
+func unsetAll(tree any, p Pointer) { overwrite(tree, p.Tokens(), nil) }
+
+// overwrite puts by in the place of everything that a pointer of the catalog names, where something is there. With nil it
+// removes members.
+func overwrite(tree any, tokens []string, by any) {
+	if len(tokens) == 0 {
+		return
+	}
+	switch c := tree.(type) {
+	case map[string]any:
+		child, ok := c[tokens[0]]
+		switch {
+		case len(tokens) > 1:
+			overwrite(child, tokens[1:], by)
+		case ok && by != nil:
+			c[tokens[0]] = by
+		default:
+			delete(c, tokens[0])
+		}
+	case *elements:
+		for t, element := range c.by {
+			if tokens[0] == anyElement || tokens[0] == t {
+				overwrite(element, tokens[1:], by)
+			}
+		}
+	case whole:
+		overwrite(c.v, tokens, by)
+	case []any:
+		for i, element := range c {
+			switch {
+			case tokens[0] != anyElement && tokens[0] != strconv.Itoa(i):
+			case len(tokens) > 1:
+				overwrite(element, tokens[1:], by)
+			case by != nil:
+				c[i] = by
+			}
+		}
 	}
 }
 
@@ -117,6 +185,12 @@ func valueAt(tree any, p Pointer) (any, bool) {
 		switch v := tree.(type) {
 		case map[string]any:
 			m, ok := v[t]
+			if !ok {
+				return nil, false
+			}
+			tree = m
+		case *elements:
+			m, ok := v.by[t]
 			if !ok {
 				return nil, false
 			}

@@ -66,6 +66,8 @@ type Kind struct {
 	// Collection is the path of the collection, Item the path of one resource with {id} in the identifier's place.
 	Collection, Item string
 	ID               IDRule
+	// Keys are the arrays whose elements are values of their own, the outer before those inside it.
+	Keys []Key
 	// Ignore lists the fields that differ between replicas by nature. They are no part of any change.
 	Ignore []Pointer
 	// Sensitive lists the fields that pages, API and logs never show.
@@ -105,10 +107,10 @@ func (k *Kind) Ignored(p Pointer) bool {
 	if k.ID.At != "" && k.ID.At.Contains(p) {
 		return true
 	}
-	return slices.ContainsFunc(k.Ignore, func(i Pointer) bool { return i.Contains(p) })
+	return slices.ContainsFunc(k.Ignore, func(i Pointer) bool { return i.Covers(p) })
 }
 
-// hides reports whether the value at p is sensitive, or contains something that is.
-func (k *Kind) hides(p Pointer) bool {
-	return slices.ContainsFunc(k.Sensitive, func(s Pointer) bool { return s.Contains(p) || p.Contains(s) })
+// Hides reports whether the value at p is sensitive, or contains something that is.
+func (k *Kind) Hides(p Pointer) bool {
+	return slices.ContainsFunc(k.Sensitive, func(s Pointer) bool { return s.Covers(p) || p.Covers(s) })
 }

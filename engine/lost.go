@@ -19,7 +19,7 @@ func (s *Site) Superseded(ctx context.Context, id DocumentID) ([]Superseded, err
 	}
 	lost := slices.Clone(FoldOf(v.history, anyOperation).Superseded)
 	for i, l := range lost {
-		if l.Value != nil && v.kind.hides(l.Path) {
+		if l.Value != nil && v.kind.Hides(l.Path) {
 			lost[i].Value = compact(Hidden)
 		}
 	}

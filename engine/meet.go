@@ -143,15 +143,13 @@ func (s *Site) showsChange(ctx context.Context, k *Kind, reply Reply, c *Change)
 	if err != nil {
 		return false
 	}
-	tree, err := parseJSON(p.Body)
+	tree, err := k.parse(p.Body)
 	if err != nil || c == nil {
 		return false
 	}
 	for at, want := range c.Set {
 		got, ok := valueAt(tree, at)
-		// The members of an object have paths of their own.
-		_, object := got.(map[string]any)
-		if !ok || object != isObject(want) || !object && !bytes.Equal(compact(got), canonical(want)) {
+		if !ok || !holds(want, got) && !bytes.Equal(compact(got), canonical(want)) {
 			return false
 		}
 	}

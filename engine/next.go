@@ -153,7 +153,7 @@ func Next(h *History, s Standing) Step {
 		void = h.reversed(u, anyOperation)
 	}
 	if void && !doubtful {
-		if left := before.restoring(s.withoutAnswer(rest[:1])); before.Exists && !left.Empty() {
+		if left := before.restoring(s.withoutAnswer(h, rest[:1])); before.Exists && !left.Empty() {
 			return Step{Kind: StepCorrect, Operations: rest[:1], Correction: left, Void: true}
 		}
 		return Step{Kind: StepSkip, Operations: rest[:1]}
@@ -176,7 +176,7 @@ func Next(h *History, s Standing) Step {
 			return Step{Kind: StepSkip, Operations: rest[:1]}
 		}
 		return act(s, rest[:1], again, before, with)
-	case u.Type != TypeDelete && !u.Repair && h.sawTheSame(u, s):
+	case u.Type != TypeDelete && !u.Repair && !h.kind.byPosition(u) && h.sawTheSame(u, s):
 		return Step{Kind: StepRun, Operations: rest[:1]}
 	}
 	return correct(h, s, rest, counts, before)
@@ -306,7 +306,7 @@ func foldable(s Standing, rest []*Operation, counts func(*Operation) bool) []*Op
 func correct(h *History, s Standing, rest []*Operation, counts func(*Operation) bool, before Fold) Step {
 	taken := foldable(s, rest, counts)
 	after, again := s.target(h, s.shown().or(taken...), before)
-	difference := before.Difference(after).and(after.restoring(s.withoutAnswer(rest)))
+	difference := before.Difference(after).and(after.restoring(s.withoutAnswer(h, rest)))
 	for _, o := range taken {
 		if o.Repair {
 			difference.assert(o.Change, after)

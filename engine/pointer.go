@@ -41,6 +41,26 @@ func (p Pointer) Append(token string) Pointer {
 	return p + "/" + Pointer(escaper.Replace(token))
 }
 
+// anyElement is a token of the catalog's pointers that stands for every element of an array.
+const anyElement = "*"
+
+// Covers is Contains where a token * of either stands for any.
+func (p Pointer) Covers(q Pointer) bool {
+	if strings.IndexByte(string(p), '*') < 0 && strings.IndexByte(string(q), '*') < 0 {
+		return p.Contains(q)
+	}
+	a, b := strings.Split(string(p), "/"), strings.Split(string(q), "/")
+	if len(a) > len(b) {
+		return false
+	}
+	for i, token := range a {
+		if token != b[i] && token != anyElement && b[i] != anyElement {
+			return false
+		}
+	}
+	return true
+}
+
 // Contains reports whether q is p or below it.
 func (p Pointer) Contains(q Pointer) bool {
 	return strings.HasPrefix(string(q), string(p)) && (len(q) == len(p) || q[len(p)] == '/')

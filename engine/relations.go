@@ -51,7 +51,7 @@ func RelationsOf(k *Kind, representation []byte) []Relation {
 	var found []Relation
 	seen := map[Relation]bool{}
 	for _, ref := range k.Refs {
-		if ref.At == "" || k.hides(ref.At) {
+		if ref.At == "" || k.Hides(ref.At) {
 			continue
 		}
 		add := func(at Pointer, v any) {

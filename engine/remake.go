@@ -62,7 +62,7 @@ func remake(h *History, s Standing, rest, taken []*Operation) Step {
 				step.Again = append(step.Again, o)
 			}
 		}
-	} else if body, err := alone(create).Difference(fold).ApplyTo(create.Body); err == nil {
+	} else if body, err := alone(create).Difference(fold).ApplyTo(h.kind, create.Body); err == nil {
 		again.Body = body
 		again.Change = Fold{}.Difference(fold)
 	}
@@ -92,7 +92,8 @@ func newestCreate(ops []*Operation) *Operation {
 
 // alone is the fold of a create by itself.
 func alone(create *Operation) Fold {
-	f := Fold{Cells: map[Pointer]Cell{}, Absolute: map[string]*Operation{}, below: map[Pointer]int{}}
-	f.apply(NewHistory(), create)
+	h := NewHistory()
+	f := newFold(h)
+	f.apply(h, create)
 	return f
 }

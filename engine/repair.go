@@ -152,7 +152,7 @@ func (s *Site) Keep(ctx context.Context, id DocumentID, user string, force bool)
 	if err != nil || shown.Status != http.StatusOK {
 		return "", keepRefused("%s does not show %s now (%s)", s.name(s.cfg.Self), key, tell(shown, err))
 	}
-	tree, err := parseJSON(shown.Body)
+	tree, err := kind.parse(shown.Body)
 	if _, object := tree.(map[string]any); err != nil || !object {
 		return "", keepRefused("the representation of %s is no JSON object: write it anew instead", key)
 	}
@@ -168,7 +168,7 @@ func keepRefused(format string, args ...any) *Refusal {
 // keeping is the operation that sets all that a representation shows.
 func (s *Site) keeping(k *Kind, tree any, before Fold) *Operation {
 	for _, p := range k.Ignore {
-		unsetAt(tree, p)
+		unsetAll(tree, p)
 	}
 	nothing := Fold{}
 	change := replaceChange(tree, nothing).without(k)
@@ -184,7 +184,8 @@ func (s *Site) keeping(k *Kind, tree any, before Fold) *Operation {
 	o := &Operation{ID: OperationID(s.cfg.NewID()), Type: TypeReplace, Method: http.MethodPut, Path: k.Item, Body: compact(tree),
 		Header: map[string]string{"Content-Type": "application/json"}, Change: change, Repair: true}
 	if k.MergePatch {
-		o.Type, o.Method, o.Body = TypeMerge, http.MethodPatch, change.MergePatch()
+		o.Type, o.Method = TypeMerge, http.MethodPatch
+		o.Body, _ = change.MergePatch(k, o.Body) // which is JSON
 		o.Header["Content-Type"] = "application/merge-patch+json"
 	}
 	return o

@@ -379,9 +379,11 @@ func hide(k *Kind, o *Operation) ([]byte, json.RawMessage) {
 	}
 	var change json.RawMessage
 	if !o.Change.Empty() {
-		c := Change{Set: maps.Clone(o.Change.Set), Unset: o.Change.Unset}
+		c := *o.Change
+		c.Set, c.Add = maps.Clone(c.Set), maps.Clone(c.Add)
+		maps.DeleteFunc(c.Add, func(p Pointer, _ Increment) bool { return k.Hides(p) })
 		for p := range c.Set {
-			if k.hides(p) {
+			if k.Hides(p) {
 				c.Set[p] = compact(Hidden)
 			}
 		}
@@ -395,9 +397,7 @@ func hide(k *Kind, o *Operation) ([]byte, json.RawMessage) {
 		return []byte(Hidden), change // no way to tell what in it is sensitive
 	}
 	for _, p := range k.Sensitive {
-		if _, ok := valueAt(tree, p); ok {
-			tree = setAt(tree, p, Hidden)
-		}
+		overwrite(tree, p.Tokens(), Hidden)
 	}
 	return compact(tree), change
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"slices"
 )
 
 // FieldDifference is one field of a resource that a conflict is about. Nil: there is no such field.
@@ -47,7 +46,7 @@ func (s *Site) PreviewConflict(ctx context.Context, id ConflictID, local LocalID
 		return nil, &Refusal{Status: http.StatusBadGateway, Type: "upstream", Err: err, Detail: fmt.Sprintf(
 			"what the application of %s shows of %s %s could not be read", s.name(s.cfg.Self), c.KindName, at)}
 	}
-	tree, err := parseJSON(shown)
+	tree, err := k.parse(shown)
 	if err != nil {
 		return nil, &Refusal{Status: http.StatusUnprocessableEntity, Type: "settle", Err: err, Detail: "the application shows no JSON that could be compared"}
 	}
@@ -55,16 +54,14 @@ func (s *Site) PreviewConflict(ctx context.Context, id ConflictID, local LocalID
 	for _, p := range paths {
 		d := FieldDifference{Path: p, Base: base[p], Wanted: wanted[p]}
 		if v, ok := valueAt(tree, p); ok {
-			if d.Here = compact(v); isObject(d.Wanted) {
-				if _, object := v.(map[string]any); object { // its members have rows of their own
-					continue
-				}
+			if d.Here = compact(v); holds(d.Wanted, v) { // what is in it has rows of its own
+				continue
 			}
 		}
 		if d.Wanted != nil && d.Here != nil && bytes.Equal(canonical(d.Wanted), d.Here) || d.Wanted == nil && d.Here == nil {
 			continue
 		}
-		if slices.ContainsFunc(k.Sensitive, func(h Pointer) bool { return h.Contains(p) || p.Contains(h) }) {
+		if k.Hides(p) {
 			d.hide()
 		}
 		list = append(list, d)

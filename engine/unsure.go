@@ -31,16 +31,16 @@ func (f Fold) restoring(ops []*Operation) *Change {
 			touched = slices.Concat(touched, sortedPointers(o.Change.Set), o.Change.Unset, sortedPointers(o.Change.Add))
 		}
 	}
-	c := &Change{}
+	c := &Change{Order: f.order}
 	now := f.paths()
 	for _, p := range touched {
-		if parent := p.parent(); now[p] == nil && (parent == "" || isObject(now[parent])) && !slices.Contains(c.Unset, p) {
+		if parent := p.parent(); now[p] == nil && (parent == "" || isContainer(now[parent])) && !slices.Contains(c.Unset, p) {
 			c.Unset = append(c.Unset, p)
 		}
 	}
 	slices.Sort(c.Unset)
 	for q, v := range now {
-		if slices.ContainsFunc(touched, func(p Pointer) bool { return p.Contains(q) || q.Contains(p) && !isObject(v) }) {
+		if slices.ContainsFunc(touched, func(p Pointer) bool { return p.Contains(q) || q.Contains(p) && !isContainer(v) }) {
 			c.set(q, v)
 		}
 	}
@@ -70,10 +70,15 @@ func (c *Change) set(p Pointer, v json.RawMessage) {
 	c.Set[p] = v
 }
 
-// withoutAnswer returns those of ops whose values may have reached the application though they are not settled.
-func (s Standing) withoutAnswer(ops []*Operation) []*Operation {
+// withoutAnswer returns those of ops whose values may have reached the application though they are not settled. Under rules
+// by which one operation takes the effect of another away, these are all that set anything: a correction may have taken it.
+func (s Standing) withoutAnswer(h *History, ops []*Operation) []*Operation {
 	if s.Unsure == nil {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(ops), func(o *Operation) bool { return s.Settled(o) || !s.Unsure(o) })
+	unsure := slices.DeleteFunc(slices.Clone(ops), func(o *Operation) bool { return s.Settled(o) || !s.Unsure(o) })
+	if k := h.kind; len(unsure) > 0 && (len(h.facts) > 0 || k != nil && (len(k.Resolutions) > 0 || k.ReplaceWhole || k.UpdateWins)) {
+		return h.all(func(o *Operation) bool { return o.Change != nil })
+	}
+	return unsure
 }

@@ -13,14 +13,21 @@ func TestWhatWasSentWithoutAnAnswerLeavesNothing(t *testing.T) {
 	remove := &Operation{ID: "d1", Type: TypeDelete, Origin: "a", Seq: 3, Time: 9, Seen: map[Line]uint64{}}
 	other := &Operation{ID: "c2", Type: TypeCreate, Origin: "b", Seq: 1, Time: 3, Seen: map[Line]uint64{}, Change: set(`/a`, `1`)}
 	again := &Operation{ID: "m2", Type: TypeMerge, Origin: "c", Seq: 1, Time: 8, Seen: map[Line]uint64{create.Line(): 1, other.Line(): 1}, Change: set(`/a`, `1`)}
+	first := &Operation{ID: "m3", Type: TypeMerge, Origin: "a", Seq: 2, Time: 2, Seen: map[Line]uint64{}, Change: set(`/a`, `7`)}
+	unsure := &Operation{ID: "m4", Type: TypeMerge, Origin: "b", Seq: 1, Time: 3, Seen: map[Line]uint64{create.Line(): 1}, Change: set(`/b`, `1`)}
+	last := &Operation{ID: "m5", Type: TypeMerge, Origin: "c", Seq: 1, Time: 8, Seen: map[Line]uint64{create.Line(): 2}, Change: set(`/z`, `1`)}
+	one := *lab
+	one.Resolutions = []Resolution{{"merge", "merge", TakeOne}}
 	for name, c := range map[string]struct {
 		settled, known []*Operation
 		left, want     string // what the application shows, before and after
+		kind           *Kind
 	}{
-		"void":     {[]*Operation{other}, []*Operation{create, merge, remove}, `{"a":7,"name":"n"}`, `{"a":1}`},
-		"the same": {[]*Operation{create, other}, []*Operation{merge, again}, `{"a":7,"name":"n"}`, `{"a":1,"name":"n"}`},
+		"void":       {[]*Operation{other}, []*Operation{create, merge, remove}, `{"a":7,"name":"n"}`, `{"a":1}`, lab},
+		"the same":   {[]*Operation{create, other}, []*Operation{merge, again}, `{"a":7,"name":"n"}`, `{"a":1,"name":"n"}`, lab},
+		"taken away": {[]*Operation{create, first, last}, []*Operation{unsure}, `{"b":1,"name":"n","z":1}`, `{"a":7,"name":"n","z":1}`, &one},
 	} {
-		h := NewHistory()
+		h := HistoryOf(c.kind)
 		settled, void := map[*Operation]bool{}, map[*Operation]bool{}
 		for _, o := range c.settled {
 			settled[o] = true
@@ -36,7 +43,7 @@ func TestWhatWasSentWithoutAnAnswerLeavesNothing(t *testing.T) {
 			Settled: func(o *Operation) bool { return settled[o] },
 			Void:    func(o *Operation) bool { return void[o] },
 			Blocked: func(*Operation) bool { return false },
-			Unsure:  func(o *Operation) bool { return o == create || o == merge },
+			Unsure:  func(o *Operation) bool { return o == create || o == merge || o == unsure },
 		}
 		shows := []byte(c.left)
 		for n := 0; ; n++ {
@@ -46,7 +53,7 @@ func TestWhatWasSentWithoutAnAnswerLeavesNothing(t *testing.T) {
 			}
 			if step.Kind == StepCorrect {
 				var err error
-				if shows, err = step.Correction.ApplyTo(shows); err != nil {
+				if shows, err = step.Correction.ApplyTo(lab, shows); err != nil {
 					t.Fatal(err)
 				}
 			} else if step.Kind != StepSkip && step.Kind != StepVacuous {

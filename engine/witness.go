@@ -76,7 +76,7 @@ func witness(k *Kind, o *Operation, before Fold, shown, shows []byte) {
 func (n *NamedOperation) change(k *Kind, shown, shows []byte) *Change {
 	c := &Change{Set: map[Pointer]json.RawMessage{}}
 	if n.Observed {
-		seen, err := difference(shown, shows)
+		seen, err := difference(k, shown, shows)
 		if err != nil {
 			return nil
 		}
@@ -123,7 +123,7 @@ func (s *Site) watch(ctx context.Context, res *resource, k *Kind, c *crossing) e
 	}
 	was := o.Change
 	if was != nil {
-		o.Change = &Change{Set: maps.Clone(was.Set), Unset: slices.Clone(was.Unset), Whole: was.Whole}
+		o.Change = &Change{Set: maps.Clone(was.Set), Unset: slices.Clone(was.Unset), Order: was.Order, Whole: was.Whole}
 	}
 	witness(k, o, before, c.Shown, shows)
 	b, err := o.Encode()

@@ -22,8 +22,11 @@ func (r *catalogReader) kind(k *engine.Kind, e strictyaml.Entry) *Rules {
 	r.claim(item, k.Item, k.Name)
 
 	k.ID = readID(m.Required("id"))
-	k.Ignore = readPointers(m.Optional("ignore"))
-	k.Sensitive = readPointers(m.Optional("sensitive"))
+	keys := m.Optional("keys")
+	readKeys(k, keys)
+	k.Ignore = readFields(k, m.Optional("ignore"))
+	k.Sensitive = readFields(k, m.Optional("sensitive"))
+	checkKeys(k, keys)
 	if v := m.Optional("correct"); v.Present() {
 		k.MergePatch = v.Choice("put", "merge-patch") == "merge-patch"
 	}

@@ -125,7 +125,8 @@ func readPointer(v strictyaml.Value) engine.Pointer {
 	return p
 }
 
-func readPointers(v strictyaml.Value) []engine.Pointer {
+// readFields returns pointers to fields of a kind, in which * stands for every element of a keyed array.
+func readFields(k *engine.Kind, v strictyaml.Value) []engine.Pointer {
 	var list []engine.Pointer
 	seen := map[engine.Pointer]bool{}
 	for _, e := range v.Sequence() {
@@ -133,6 +134,9 @@ func readPointers(v strictyaml.Value) []engine.Pointer {
 		if p != "" && seen[p] {
 			e.Problem("%q is listed twice", p)
 			continue
+		}
+		if array, inside := lastArray(p); inside && !isKeyed(k, array) {
+			e.Problem("* stands for the elements of an array that \"keys\" names, and %q is none", array)
 		}
 		seen[p] = true
 		list = append(list, p)

@@ -42,6 +42,7 @@ func TestCatalogGivesTheEngineItsKinds(t *testing.T) {
 			{At: "/captain", Service: "people", Kind: "captain", Relation: "reliance"},
 			{At: "/log", Service: "boats", Kind: "log", Relation: "composition"},
 		},
+		Keys:       []engine.Key{{At: "/crew", Member: "name"}},
 		MergePatch: true, HonoursKey: true, Content: []engine.Content{{Read: "/v1/boats/{id}/picture", Method: "PUT", Write: "/v1/boats/{id}/picture"}},
 		Operations: []engine.NamedOperation{
 			{Name: "cast-off", Method: "POST", Path: "/v1/boats/{id}/cast-off", Repeatable: true, Sets: map[engine.Pointer]json.RawMessage{

@@ -305,8 +305,11 @@ func (c *checker) checkDocument(s *site, row engine.ResourceRow) {
 	if err := json.Unmarshal(fold.Representation(), &want); err != nil {
 		panic(err) // it was just encoded
 	}
+	k := c.w.kindOf(row.Kind)
+	fields := byKey(k, o.fields)
+	want = byKey(k, want)
 	for _, p := range slices.Sorted(maps.Keys(fold.Cells)) {
-		shown, ok := lookUp(o.fields, p)
+		shown, ok := lookUp(fields, p)
 		value, is := lookUp(want, p)
 		_, object := value.(map[string]any)
 		_, shownObject := shown.(map[string]any)
@@ -341,7 +344,7 @@ func (s *site) shown(res *resource) (all []string) {
 		if o.fields["tag"] != res.tag {
 			continue
 		}
-		fields := maps.Clone(o.fields)
+		fields := maps.Clone(byKey(res.kind, o.fields))
 		delete(fields, "id")
 		if s.w.madeTwice(res) { // a delete that ends one of two creates cannot take back the files of what it ends
 			all = append(all, string(encode(fields)))

@@ -153,6 +153,10 @@ func (w *world) prepare(q *request, p *process) bool {
 	}
 	field := string(rune('a' + w.rng.IntN(w.knobs.fields)))
 	body := map[string]any{q.mark(): q.n, field: w.anyValue(q)}
+	shown := w.read(q.at, k, row)
+	if keyed(k) && w.chance(2) {
+		body["disks"] = w.anyDisks(q, shown["disks"])
+	}
 	switch q.kind {
 	case "create":
 		e.Type, e.Method, e.Path, e.Target, body["tag"] = engine.TypeCreate, http.MethodPost, k.Collection, "", res.tag
@@ -167,7 +171,6 @@ func (w *world) prepare(q *request, p *process) bool {
 			body[field] = nil
 		}
 	case "replace":
-		shown := w.read(q.at, k, row)
 		if shown == nil {
 			return false
 		}
@@ -184,6 +187,10 @@ func (w *world) prepare(q *request, p *process) bool {
 		switch w.rng.IntN(3) {
 		case 0:
 			steps = append(steps, map[string]any{"op": "add", "path": "/" + field, "value": w.anyValue(q)})
+		case 2:
+			if keyed(k) {
+				steps = append(steps, map[string]any{"op": "add", "path": "/disks/0", "value": w.anyDisk(q)})
+			}
 		case 1:
 			steps = append(steps, map[string]any{"op": "copy", "from": "/" + q.mark(), "path": "/" + field})
 		}

@@ -58,7 +58,7 @@ func hide(k *engine.Kind, v any) any {
 		}
 	case map[string]any:
 		path, hasPath := c["path"].(string)
-		if _, hasOp := c["op"].(string); hasOp && hasPath && touchesSensitive(k, engine.Pointer(path)) {
+		if _, hasOp := c["op"].(string); hasOp && hasPath && k.Hides(engine.Pointer(path)) {
 			if _, has := c["value"]; has {
 				c["value"] = Hidden
 			}
@@ -89,30 +89,21 @@ func hideAt(v any, tokens []string) {
 		}
 		hideAt(child, tokens[1:])
 	case []any:
-		i, err := strconv.Atoi(tokens[0])
-		if err != nil || i < 0 || i >= len(c) {
-			return
-		}
-		if len(tokens) == 1 {
-			c[i] = Hidden
-			return
-		}
-		hideAt(c[i], tokens[1:])
-	}
-}
-
-func touchesSensitive(k *engine.Kind, p engine.Pointer) bool {
-	for _, s := range k.Sensitive {
-		if s.Contains(p) || p.Contains(s) {
-			return true
+		for i := range c {
+			switch {
+			case tokens[0] != "*" && tokens[0] != strconv.Itoa(i):
+			case len(tokens) == 1:
+				c[i] = Hidden
+			default:
+				hideAt(c[i], tokens[1:])
+			}
 		}
 	}
-	return false
 }
 
 func hideInChange(k *engine.Kind, c *engine.Change) {
 	for p := range c.Set {
-		if touchesSensitive(k, p) {
+		if k.Hides(p) {
 			c.Set[p] = json.RawMessage(strconv.Quote(Hidden))
 		}
 	}

@@ -124,33 +124,44 @@ func (v *View) take(k *engine.Kind, body []byte) {
 		return
 	}
 	for _, p := range k.Ignore {
-		if value, ok := cut(doc, p.Tokens()); ok {
-			if touchesSensitive(k, p) {
+		cut(doc, "", p.Tokens(), func(at engine.Pointer, value any) {
+			if k.Hides(at) {
 				value = Hidden
 			}
-			v.Ignored[string(p)] = value
-		}
+			v.Ignored[string(at)] = value
+		})
 	}
 	v.compare = map[engine.Pointer]string{}
-	leaves(doc, "", v.compare)
+	rest, err := json.Marshal(doc)
+	if err == nil { // what was decoded from JSON can be encoded
+		fields, _ := k.Fields(rest)
+		for p, value := range fields {
+			v.compare[p] = string(value)
+		}
+	}
 	v.Shown = hide(k, doc)
 }
 
-// cut takes the value at a path out of a document.
-func cut(doc any, tokens []string) (any, bool) {
-	m, ok := doc.(map[string]any)
-	if !ok || len(tokens) == 0 {
-		return nil, false
+// cut takes the values at a path of the catalog out of a document.
+func cut(doc any, at engine.Pointer, tokens []string, taken func(engine.Pointer, any)) {
+	switch c := doc.(type) {
+	case map[string]any:
+		value, ok := c[tokens[0]]
+		switch {
+		case !ok:
+		case len(tokens) > 1:
+			cut(value, at.Append(tokens[0]), tokens[1:], taken)
+		default:
+			delete(c, tokens[0])
+			taken(at.Append(tokens[0]), value)
+		}
+	case []any:
+		for i, element := range c {
+			if tokens[0] == "*" && len(tokens) > 1 {
+				cut(element, at.Append(strconv.Itoa(i)), tokens[1:], taken)
+			}
+		}
 	}
-	value, ok := m[tokens[0]]
-	if !ok {
-		return nil, false
-	}
-	if len(tokens) > 1 {
-		return cut(value, tokens[1:])
-	}
-	delete(m, tokens[0])
-	return value, true
 }
 
 // leaves collects the scalars, arrays and empty objects of a document by path, in compact form.
@@ -206,7 +217,7 @@ func (c *Comparison) at(k *engine.Kind, p engine.Pointer) (Difference, bool) {
 		}
 		seen[value] = true
 		switch {
-		case touchesSensitive(k, p):
+		case k.Hides(p):
 			d.Values[name] = Hidden
 		case json.Valid([]byte(value)):
 			d.Values[name] = json.RawMessage(value)
