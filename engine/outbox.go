@@ -48,6 +48,8 @@ func (s *Site) passOn(ctx context.Context, r Request, sites []SiteID, k keeper) 
 		sites = []SiteID{k.sent}
 	}
 	status := s.network.Status()
+	passed := r
+	passed.Alternatives = nil       // this site alone tries them
 	var last func() (Answer, error) // what a site said that cannot take it
 	later := false
 	for _, to := range s.nearest(sites) {
@@ -60,7 +62,7 @@ func (s *Site) passOn(ctx context.Context, r Request, sites []SiteID, k keeper) 
 				return Answer{}, fmt.Errorf("remember operation %s: %w", r.Operation, err)
 			}
 		}
-		a, err := s.forwarder.Forward(ctx, to, r)
+		a, err := s.forwarder.Forward(ctx, to, passed)
 		heard := hear(a, err)
 		if k.sent != "" && errors.Is(err, ErrUnreachable) {
 			heard = heardNothing // this try has not reached it; an earlier one may have
@@ -91,6 +93,14 @@ func (s *Site) passOn(ctx context.Context, r Request, sites []SiteID, k keeper) 
 	if last != nil && !later { // all were asked
 		return last()
 	}
+	if len(r.Alternatives) > 0 {
+		return Answer{}, &Refusal{Status: http.StatusServiceUnavailable, Type: "unreachable", Detail: fmt.Sprintf("%s cannot be reached now", s.names(sites))}
+	}
+	return s.keepFor(ctx, r, sites, k)
+}
+
+// keepFor keeps a request for sites of which none can be reached, and answers it.
+func (s *Site) keepFor(ctx context.Context, r Request, sites []SiteID, k keeper) (Answer, error) {
 	if err := s.keep(ctx, r, sites, k.sent, k); err != nil {
 		return Answer{}, err
 	}
@@ -98,6 +108,15 @@ func (s *Site) passOn(ctx context.Context, r Request, sites []SiteID, k keeper) 
 		Status: http.StatusAccepted, Operation: r.Operation, Site: s.cfg.Self,
 		Header: http.Header{"Location": {"/api/v1/operations/" + string(r.Operation)}},
 	}, nil
+}
+
+// names lists sites for people.
+func (s *Site) names(ids []SiteID) string {
+	names := make([]string, len(ids))
+	for i, id := range ids {
+		names[i] = string(s.name(id))
+	}
+	return strings.Join(names, ", ")
 }
 
 // keep puts a request into the outbox, durable and encrypted, since it holds its caller's credentials.
@@ -154,17 +173,15 @@ func (s *Site) deliver(ctx context.Context, id OperationID) (bool, error) {
 	if r.Kind = s.kinds[kindKey{e.Service, e.Kind}]; r.Kind == nil {
 		return false, fmt.Errorf("deliver operation %s: %w: the catalog has no kind %s.%s", id, ErrNotFound, e.Service, e.Kind)
 	}
-	sites, earlier := e.Placement, e.Sent
-	if earlier != "" {
-		sites = []SiteID{earlier}
-	}
+	earlier := e.Sent
 	status := s.network.Status()
 	var last Answer
 	var by SiteID
 	later := false   // a site may take it that cannot now
 	refused := false // it is certain that it did not happen where it was sent
-	for _, to := range s.nearest(sites) {
-		if !status[to].Reachable {
+	for _, t := range s.targets(&e) {
+		to := t.site
+		if r.Placement = t.placement; !status[to].Reachable {
 			later = true
 			continue
 		}
@@ -174,7 +191,9 @@ func (s *Site) deliver(ctx context.Context, id OperationID) (bool, error) {
 			}
 		}
 		bounded, cancel := context.WithTimeout(ctx, s.cfg.CallTimeout+5*time.Second)
-		a, err := s.forwarder.Forward(bounded, to, r)
+		passed := r
+		passed.Alternatives = nil
+		a, err := s.forwarder.Forward(bounded, to, passed)
 		cancel()
 		ctx := context.WithoutCancel(ctx) // what came of it is recorded
 		heard := hear(a, err)

@@ -23,6 +23,9 @@ type Request struct {
 	Body   []byte
 	// Placement are the sites that the scope resolved to; nil when the request came without a scope.
 	Placement []SiteID
+	// Alternatives are all that the scope resolved to, when there are several, in the order in which they are to be tried.
+	// Placement is the one that is tried now.
+	Alternatives []Alternative
 	// Scope is the canonical scope, empty without one.
 	Scope string
 	User  string
@@ -36,6 +39,11 @@ type Request struct {
 	Credentials http.Header
 	// Via are the sites that passed the request on, in order.
 	Via []SiteID
+}
+
+// Alternative is one way in which a request may run.
+type Alternative struct {
+	Placement []SiteID
 }
 
 // Answer is what a client gets for a Request or a read.

@@ -29,7 +29,6 @@ func (s *Site) Submit(ctx context.Context, r Request) (Answer, error) {
 	}
 	return s.once(ctx, r, func(r Request, k keeper) (Answer, error) {
 		row, err := s.Lookup(ctx, r.Kind, r.Target)
-		here := slices.Contains(r.Placement, s.cfg.Self)
 		switch {
 		case err == nil && row.Sites[s.cfg.Self].State == StateLeaving && len(r.Via) == 0:
 			return s.passOn(ctx, r, others(row, s.cfg.Self), k) // it has been removed here, and takes nothing new
@@ -47,25 +46,33 @@ func (s *Site) Submit(ctx context.Context, r Request) (Answer, error) {
 			return s.passOn(ctx, r, others(row, s.cfg.Self), k)
 		case !errors.Is(err, ErrNotFound):
 			return Answer{}, fmt.Errorf("look up %s: %w", r.Target, err)
-		case len(r.Placement) == 0: // it was replicated when the request came, or where it came from
-			return Answer{}, &Refusal{Status: http.StatusNotFound, Type: "gone", Detail: fmt.Sprintf("%s %q was deleted", r.Kind.Name, r.Target)}
-		case !here && len(r.Via) > 0:
-			return Answer{}, &Refusal{Status: http.StatusNotFound, Type: "not-replicated",
-				Detail: fmt.Sprintf("%s has no part in %s %q; nothing has happened here", s.name(s.cfg.Self), r.Kind.Name, r.Target)}
-		case !here:
-			return s.passOn(ctx, r, r.Placement, k)
-		case len(r.Placement) == 1:
-			return s.runPlain(ctx, r, k)
-		case r.Type == TypeCreate || r.Kind.Natural() && r.Method == http.MethodPut && (r.Type == TypeReplace || r.Type == TypeAbsolute):
-			return s.create(ctx, r, k)
 		}
-		rest := slices.DeleteFunc(slices.Clone(r.Placement), func(id SiteID) bool { return id == s.cfg.Self || slices.Contains(r.Via, id) })
-		if len(rest) == 0 || len(r.Via) > 0 {
-			return Answer{}, &Refusal{Status: http.StatusNotFound, Type: "not-replicated",
-				Detail: fmt.Sprintf("%s %q is not a replicated resource; leave out the scope to change it at one site", r.Kind.Name, r.Target)}
-		}
-		return s.passOn(ctx, r, rest, k) // made elsewhere, and not heard of here yet
+		return s.choose(ctx, r, k)
 	})
+}
+
+// at runs a request that concerns nothing replicated here at its placement.
+func (s *Site) at(ctx context.Context, r Request, k keeper) (Answer, error) {
+	here := slices.Contains(r.Placement, s.cfg.Self)
+	switch {
+	case len(r.Placement) == 0: // it was replicated when the request came, or where it came from
+		return Answer{}, &Refusal{Status: http.StatusNotFound, Type: "gone", Detail: fmt.Sprintf("%s %q was deleted", r.Kind.Name, r.Target)}
+	case !here && len(r.Via) > 0:
+		return Answer{}, &Refusal{Status: http.StatusNotFound, Type: "not-replicated",
+			Detail: fmt.Sprintf("%s has no part in %s %q; nothing has happened here", s.name(s.cfg.Self), r.Kind.Name, r.Target)}
+	case !here:
+		return s.passOn(ctx, r, r.Placement, k)
+	case len(r.Placement) == 1:
+		return s.runPlain(ctx, r, k)
+	case r.Type == TypeCreate || r.Kind.Natural() && r.Method == http.MethodPut && (r.Type == TypeReplace || r.Type == TypeAbsolute):
+		return s.create(ctx, r, k)
+	}
+	rest := slices.DeleteFunc(slices.Clone(r.Placement), func(id SiteID) bool { return id == s.cfg.Self || slices.Contains(r.Via, id) })
+	if len(rest) == 0 || len(r.Via) > 0 {
+		return Answer{}, &Refusal{Status: http.StatusNotFound, Type: "not-replicated",
+			Detail: fmt.Sprintf("%s %q is not a replicated resource; leave out the scope to change it at one site", r.Kind.Name, r.Target)}
+	}
+	return s.passOn(ctx, r, rest, k) // made elsewhere, and not heard of here yet
 }
 
 // plainID reports whether an identifier that another site gave can be one.

@@ -496,7 +496,7 @@ func TestExplain(t *testing.T) {
 	if v["canonical"] != "{images: paris & nantes}" || len(v["errors"].([]any)) != 0 {
 		t.Errorf("got %v", v)
 	}
-	if a := fmt.Sprint(v["alternatives"]); a != "[map[mode:replicate sites:[paris nantes]]]" {
+	if a := fmt.Sprint(v["alternatives"]); a != "[map[mode:replicate reachable:true rtt_ms:0 sites:[paris nantes]]]" {
 		t.Errorf("alternatives %s", a)
 	}
 	steps := v["plan"].(map[string]any)["steps"].([]any)
@@ -533,6 +533,10 @@ func TestExplain(t *testing.T) {
 		{`{"scope":"images: nantes"}`, "run at nantes"},
 		{`{"scope":"paris & nantes","service":"servers","method":"POST","path":"/servers","body":{"image":"nope"}}`, "image nope, which /image names, is not replicated"},
 		{`{"scope":"*","service":"servers","method":"POST","path":"/servers","body":{"image":"x"}}`, "has no replica at toulouse"},
+		{`{"scope":"toulouse ; nantes","service":"images","method":"POST","path":"/images"}`, "only while it is certain that nothing has happened at those before. In order: toulouse; nantes."},
+		{`{"scope":"toulouse ; nantes","service":"images","method":"POST","path":"/images"}`, `{"does":"runs the request","reachable":true,"rtt_ms":8.4,"site":"nantes"`},
+		{`{"scope":"toulouse | nantes | paris","service":"images","method":"GET","path":"/images"}`, "asked at once, and the first good answer counts"},
+		{`{"scope":"toulouse | nantes | paris","service":"images","method":"POST","path":"/images"}`, "In order: paris; nantes; toulouse."},
 		{`{"scope":"toulouse","service":"images","method":"PATCH","path":"/images/y"}`, "forwarded to toulouse"},
 	} {
 		b, _ := json.Marshal(explain(c.body))

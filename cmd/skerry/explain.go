@@ -16,11 +16,8 @@ type explanation struct {
 		Service  string `json:"service"`
 		Location node   `json:"location"`
 	} `json:"tree"`
-	Alternatives []struct {
-		Mode  string   `json:"mode"`
-		Sites []string `json:"sites"`
-	} `json:"alternatives"`
-	Plan *struct {
+	Alternatives []alternative `json:"alternatives"`
+	Plan         *struct {
 		Summary string `json:"summary"`
 		Steps   []struct {
 			Site      string   `json:"site"`
@@ -36,6 +33,35 @@ type explanation struct {
 		Position int    `json:"position"`
 	} `json:"errors"`
 	Warnings []string `json:"warnings"`
+}
+
+// alternative is a set of sites that a scope may stand for.
+type alternative struct {
+	Mode      string   `json:"mode"`
+	Sites     []string `json:"sites"`
+	Wait      string   `json:"wait"`
+	Either    bool     `json:"either"`
+	Reachable bool     `json:"reachable"`
+	RTT       *float64 `json:"rtt_ms"`
+}
+
+// String tells it in a line: how, where, and how far that is.
+func (a alternative) String() string {
+	mode := modes[a.Mode]
+	if mode == "" {
+		mode = a.Mode
+	}
+	line := mode + " " + strings.Join(a.Sites, ", ")
+	if a.Wait != "" {
+		line += ", " + waits[a.Wait]
+	}
+	switch {
+	case !a.Reachable:
+		line += " (unreachable)"
+	case a.RTT != nil:
+		line += " (" + milliseconds(*a.RTT) + ")"
+	}
+	return line
 }
 
 // node is a part of a location: a site, or an operator over parts.
@@ -118,7 +144,10 @@ func (c *explainCommand) Run(ctx context.Context, p *program) error {
 	return nil
 }
 
-var modes = map[string]string{"one": "at", "replicate": "a replica at each of", "cross": "spread over"}
+var (
+	modes = map[string]string{"one": "at", "replicate": "a replica at each of", "cross": "spread over", "exactly-one": "at exactly one of"}
+	waits = map[string]string{"quorum": "answered when a majority has it", "sync": "answered when all have it"}
+)
 
 func (e *explanation) print(p *program) {
 	var tree strings.Builder
@@ -130,19 +159,21 @@ func (e *explanation) print(p *program) {
 		}
 		t.Location.print(&tree, depth)
 	}
-	var means []string
-	for _, a := range e.Alternatives {
-		mode := modes[a.Mode]
-		if mode == "" {
-			mode = a.Mode
+	var means strings.Builder
+	for i, a := range e.Alternatives {
+		switch {
+		case a.Either:
+			means.WriteString("\nor ")
+		case i > 0:
+			means.WriteString("\nelse ")
 		}
-		means = append(means, mode+" "+strings.Join(a.Sites, ", "))
+		means.WriteString(a.String())
 	}
 	plan := ""
 	if e.Plan != nil {
 		plan = e.Plan.Summary
 	}
-	fields(p.out, "scope", e.Canonical, "tree", tree.String(), "means", strings.Join(means, "\nelse "), "plan", plan)
+	fields(p.out, "scope", e.Canonical, "tree", tree.String(), "means", means.String(), "plan", plan)
 	if e.Plan != nil && len(e.Plan.Steps) > 0 {
 		fmt.Fprintln(p.out)
 		t := table{out: p.out, width: p.width,

@@ -298,7 +298,7 @@ func (a *fakeAgent) explain(w http.ResponseWriter, r *http.Request) {
 	default:
 		a.answer(w, m{"canonical": "{images: paris & nantes}",
 			"tree":         []m{{"service": "images", "location": m{"op": "&", "args": []m{{"site": "paris"}, {"site": "nantes"}}}}},
-			"alternatives": []m{{"mode": "replicate", "sites": []string{"paris", "nantes"}}},
+			"alternatives": []m{{"mode": "replicate", "sites": []string{"paris", "nantes"}, "reachable": true, "rtt_ms": 0}},
 			"plan": m{"summary": "The image is created here, at paris, and then at nantes.", "steps": []m{
 				{"site": "paris", "does": "runs it and answers", "reachable": true, "rtt_ms": 0, "waits_for": []string{}},
 				{"site": "nantes", "does": "applies it", "reachable": false, "rtt_ms": 0.4, "waits_for": []string{"paris"}}}},

@@ -131,7 +131,14 @@ func showSites(text string) string {
 			continue
 		}
 		for _, a := range alternatives {
-			lines = append(lines, fmt.Sprintf("%s: %s %s", b.Service, a.Mode, strings.Join(a.Sites, " ")))
+			words := append([]string{b.Service + ":", a.Mode}, a.Sites...)
+			if a.Wait != "" {
+				words = append(words, "wait for "+string(a.Wait))
+			}
+			if a.Either {
+				words = append(words, "(or the one before)")
+			}
+			lines = append(lines, strings.Join(words, " "))
 		}
 	}
 	return strings.Join(lines, "\n")

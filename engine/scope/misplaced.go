@@ -55,9 +55,12 @@ func asIn(alternatives, together Location) string {
 	for _, alternative := range alternatives.Args {
 		each := Location{Op: OpTogether, Args: []Location{alternative}}
 		for _, arg := range together.Args {
-			if arg.from != alternatives.from {
+			if arg.from != alternatives.from && arg.String() != alternative.String() {
 				each.Args = append(each.Args, arg)
 			}
+		}
+		if len(each.Args) == 1 {
+			each = alternative
 		}
 		wanted.Args = append(wanted.Args, each)
 	}

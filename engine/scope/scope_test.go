@@ -100,7 +100,7 @@ func TestReferenceShowsWhatIsSaid(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, text := range []string{"{images: paris & , nantes}", "{image: paris}", "paris ; nantes"} {
+	for _, text := range []string{"{images: paris & , nantes}", "{image: paris}", "(paris | nantes) & lyon"} {
 		var wrong *SyntaxError
 		s, err := Parse(text)
 		said := ""

@@ -4,8 +4,6 @@ package scope
 var advice = map[Op]string{
 	OpCross:      "name one site or use &",
 	OpExactlyOne: "name one site",
-	OpEither:     "name one site or use &",
-	OpOtherwise:  "name one site or use &",
 	OpAround:     "name the sites, with & between them",
 	OpQuorum:     "leave it out: a write is answered once one site has applied it",
 	OpSync:       "leave it out: a write is answered once one site has applied it",

@@ -29,6 +29,8 @@ const (
 	Busy
 	// Clashes answers 409 and does nothing.
 	Clashes
+	// Away cannot be reached.
+	Away
 )
 
 // Application is one site's instance of an application that keeps JSON objects. It assigns the identifiers. It is
@@ -229,6 +231,8 @@ func (a *Application) Do(_ context.Context, c engine.Call) (engine.Reply, error)
 		return engine.Reply{Status: http.StatusServiceUnavailable}, nil
 	case Fails:
 		return engine.Reply{}, errNoAnswer
+	case Away:
+		return engine.Reply{}, fmt.Errorf("connect: %w", engine.ErrUnreachable)
 	case Denies:
 		return engine.Reply{Status: http.StatusUnauthorized}, nil
 	case Busy:

@@ -231,19 +231,23 @@ func TestInvariantNoEffectTwice(t *testing.T) {
 	}
 }
 
-func await(t *testing.T, m *Mesh, s *Site, id engine.OperationID, want engine.State) engine.OperationStatus {
+func await(t *testing.T, m *Mesh, s *Site, id engine.OperationID, want engine.State, at ...*Site) engine.OperationStatus {
 	t.Helper()
+	of := s
+	if len(at) > 0 { // as s tells of another site
+		of = at[0]
+	}
 	deadline := time.Now().Add(20 * time.Second)
 	for {
 		if err := m.Reconcile(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		row, err := s.store.Operation(t.Context(), id)
-		if err == nil && row.Sites[s.ID].State == want {
-			return row.Sites[s.ID]
+		if err == nil && row.Sites[of.ID].State == want {
+			return row.Sites[of.ID]
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("operation %s at %s: %+v, %v; want %s", id, s.Name, row.Sites, err, want)
+			t.Fatalf("operation %s at %s: %+v, %v; want %s", id, of.Name, row.Sites, err, want)
 		}
 		time.Sleep(5 * time.Millisecond)
 	}

@@ -28,10 +28,10 @@ type Explanation struct {
 	Tree []BoundTree `json:"tree"`
 	// Alternatives are the sites that the addressed service runs the request at; the only bound service counts as addressed when
 	// the request names none.
-	Alternatives []scope.Alternative `json:"alternatives"`
-	Plan         *Plan               `json:"plan"` // nil when there are errors
-	Errors       []ScopeError        `json:"errors"`
-	Warnings     []string            `json:"warnings"`
+	Alternatives []Alternative `json:"alternatives"`
+	Plan         *Plan         `json:"plan"` // nil when there are errors
+	Errors       []ScopeError  `json:"errors"`
+	Warnings     []string      `json:"warnings"`
 }
 
 // BoundTree is the location of one service. Service is empty for the one that the request addresses.
@@ -50,7 +50,7 @@ type ScopeError struct {
 // Explain parses, checks and resolves a scope, and plans the request as far as it is given. A wrong scope is part of
 // the explanation; the error is for a request that makes no sense.
 func (a *API) Explain(ctx context.Context, r ExplainRequest) (Explanation, error) {
-	e := Explanation{Tree: []BoundTree{}, Alternatives: []scope.Alternative{}, Errors: []ScopeError{}, Warnings: []string{}}
+	e := Explanation{Tree: []BoundTree{}, Alternatives: []Alternative{}, Errors: []ScopeError{}, Warnings: []string{}}
 	if r.Service != "" && a.service(engine.ServiceName(r.Service)) == nil {
 		return e, refuse(422, "unknown-service", "there is no service %q in application %s", r.Service, a.Application)
 	}
@@ -86,17 +86,20 @@ func (a *API) Explain(ctx context.Context, r ExplainRequest) (Explanation, error
 		return e, nil
 	}
 	l, bound := s.For(addressed, addressed)
+	var found []scope.Alternative
 	switch {
 	case bound:
-		if e.Alternatives, err = scope.Resolve(l, world); err != nil {
+		if found, err = scope.Resolve(l, world); err != nil {
 			return e, err
 		}
 	case addressed != "" || len(s.Bindings) == 0: // local-first
-		e.Alternatives = append(e.Alternatives, scope.Alternative{Mode: scope.One, Sites: []string{world.Self}})
+		found = append(found, scope.Alternative{Mode: scope.One, Sites: []string{world.Self}})
 	default:
 		return e, nil // several services and no request: each binding's tree is all there is to tell
 	}
-	return e, a.plan(ctx, r, addressed, bound, &e)
+	p := a.planner()
+	e.Alternatives = p.measured(found)
+	return e, a.plan(ctx, r, addressed, bound, p, &e)
 }
 
 func (a *API) world(addressed string) scope.World {

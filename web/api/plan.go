@@ -37,8 +37,7 @@ type planner struct {
 	plan  *Plan
 }
 
-// plan adds the plan and the warnings to an explanation without errors so far.
-func (a *API) plan(ctx context.Context, r ExplainRequest, service string, bound bool, e *Explanation) error {
+func (a *API) planner() *planner {
 	p := &planner{sites: map[string]Site{}, plan: &Plan{Steps: []Step{}}}
 	for _, s := range a.Sites() {
 		p.sites[s.Name] = s
@@ -46,7 +45,14 @@ func (a *API) plan(ctx context.Context, r ExplainRequest, service string, bound 
 			p.self = s.Name
 		}
 	}
-	involved := e.Alternatives[0].Sites
+	return p
+}
+
+// plan adds the plan and the warnings to an explanation without errors so far.
+func (a *API) plan(ctx context.Context, r ExplainRequest, service string, bound bool, p *planner, e *Explanation) error {
+	now := today(e.Alternatives)
+	involved := now.Sites
+	read := glue.Safe(strings.ToUpper(r.Method))
 	var row *engine.ResourceRow
 	if r.Method != "" && r.Path != "" && service != "" {
 		m, ok := a.route(service, strings.ToUpper(r.Method), r.Path)
@@ -65,6 +71,9 @@ func (a *API) plan(ctx context.Context, r ExplainRequest, service string, bound 
 			}
 		}
 		p.request(a.names(), m, ok, row, involved, bound)
+		if row == nil || read {
+			p.others(e.Alternatives, now, read)
+		}
 		if ok {
 			warnings, err := a.reliances(ctx, m, r.Body, involved)
 			if err != nil {
@@ -73,7 +82,8 @@ func (a *API) plan(ctx context.Context, r ExplainRequest, service string, bound 
 			e.Warnings = append(e.Warnings, warnings...)
 		}
 	} else {
-		p.location(involved, e.Alternatives[0].Mode)
+		p.location(involved, now.Mode)
+		p.others(e.Alternatives, now, false)
 	}
 	e.Plan = p.plan
 	e.Warnings = append(e.Warnings, p.warnings()...)

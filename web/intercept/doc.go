@@ -3,7 +3,7 @@
 // operation.
 //
 // A request without a scope that concerns nothing replicated passes byte for byte, streaming both ways. Read
-// handler.go for the way of the others, carrier.go and place.go for scopes, passage.go for how bytes pass, race.go for
+// handler.go for the way of the others, carrier.go and place.go for scopes, choose.go and trial.go for alternatives, passage.go for how bytes pass, race.go for
 // how several sites are asked for one answer, read.go, list.go and write.go for what is done with them, peer.go and
 // forwarder.go for what agents say to each other.
 //

@@ -236,7 +236,7 @@ func TestRefusals(t *testing.T) {
 	}
 	s.do("GET", "/images", "", "Scope: atlantis").problem(t, 422, "unknown-site")
 	s.do("GET", "/images", "", "Scope: {imges: paris}").problem(t, 422, "unknown-service")
-	s.do("GET", "/images", "", "Scope: paris | nantes").problem(t, 422, "scope-type")
+	s.do("GET", "/images", "", "Scope: !(paris | nantes)").problem(t, 422, "scope-type")
 	if len(s.app.asked()) != 0 {
 		t.Error("a refused request ran")
 	}

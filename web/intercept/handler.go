@@ -41,6 +41,8 @@ type Limits struct {
 	Reply int64
 	// List bounds the wait for any site when the lists of several are aggregated (30 s).
 	List time.Duration
+	// Silence is how long one alternative of a scope may take to begin its answer to a read before the next is asked (5 s).
+	Silence time.Duration
 	// Grace is how long the other sites of an aggregated list have after the first has answered, beside twice the time
 	// which that one took (900 ms).
 	Grace time.Duration
@@ -86,6 +88,9 @@ func New(c Config) *Handler {
 	if c.Limits.List == 0 {
 		c.Limits.List = 30 * time.Second
 	}
+	if c.Limits.Silence == 0 {
+		c.Limits.Silence = 5 * time.Second
+	}
 	if c.Limits.Grace == 0 {
 		c.Limits.Grace = 900 * time.Millisecond
 	}
@@ -116,9 +121,13 @@ type request struct {
 	// match is what it is about; known says whether the path belongs to a kind at all.
 	match glue.Match
 	known bool
-	// sites are where the scope sends it, nil without one; scope is its canonical form.
-	sites []engine.SiteID
-	scope string
+	// choice is where the scope sends it, without sites when there is none; choices are all alternatives of the scope when
+	// there are several. Scope is its canonical form.
+	choice
+	choices []choice
+	scope   string
+	// certain is set when no answer came and it is certain that no application was asked.
+	certain bool
 }
 
 func (h *Handler) serve(w http.ResponseWriter, r *http.Request, from engine.SiteID) {
@@ -136,6 +145,15 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, from engine.Site
 	if q.sites == nil && q.text != "" && !h.place(q) {
 		return
 	}
+	if len(q.choices) > 0 {
+		h.choose(q)
+		return
+	}
+	h.run(q)
+}
+
+// run takes a request to where its choice says.
+func (h *Handler) run(q *request) {
 	switch {
 	case q.operation != "" && (!q.known || q.match.Type == ""):
 		h.refuse(q, http.StatusUnprocessableEntity, "catalog-mismatch", "the catalog of %s has no kind for %s %s; give all sites the same catalog", h.name(h.Membership.Self()), q.Method, q.path)
@@ -143,7 +161,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, from engine.Site
 		h.content(q)
 	case !q.known || q.match.Verb == glue.VerbOther:
 		h.raw(q)
-	case q.match.Verb == glue.VerbList && r.Method == http.MethodGet:
+	case q.match.Verb == glue.VerbList && q.Method == http.MethodGet:
 		h.list(q)
 	case q.match.Verb == glue.VerbRead:
 		h.read(q)

@@ -58,6 +58,7 @@ func (h *Handler) forward(q *request, sites []engine.SiteID) {
 		reachable = h.await(q.Context(), sites, time.Now().Add(patience))
 	}
 	if len(reachable) == 0 {
+		q.certain = true
 		h.refuse(q, http.StatusServiceUnavailable, "unreachable",
 			"%s cannot be reached now; nothing has happened, try again later", h.names(sites))
 		return
@@ -277,6 +278,7 @@ func (p *passage) fail(_ http.ResponseWriter, r *http.Request, err error) {
 	var tooLarge *http.MaxBytesError
 	var slow net.Error
 	timedOut := errors.As(err, &slow) && slow.Timeout()
+	q.certain = glue.Unreachable(err)
 	switch {
 	case r.Context().Err() != nil: // the client has gone, or had set itself a limit
 		h.refuse(q, http.StatusGatewayTimeout, "upstream", "no answer came in time")

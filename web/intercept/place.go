@@ -55,8 +55,15 @@ func (h *Handler) place(q *request) bool {
 		return true
 	}
 	q.scope = s.String()
-	for _, name := range alternatives[0].Sites {
-		q.sites = append(q.sites, ids[name])
+	for _, a := range alternatives {
+		c := choice{either: a.Either}
+		for _, name := range a.Sites {
+			c.sites = append(c.sites, ids[name])
+		}
+		q.choices = append(q.choices, c)
+	}
+	if q.choice = q.choices[0]; len(q.choices) == 1 {
+		q.choices = nil
 	}
 	return true
 }

@@ -36,7 +36,7 @@ func (h *Handler) write(q *request) {
 	if h.keeps(q, replicated) {
 		return
 	}
-	if q.operation == "" && !replicated && h.here(q) {
+	if q.operation == "" && !replicated && h.here(q) && len(q.choices) == 0 {
 		h.passTranslated(q)
 		return
 	}
@@ -47,6 +47,8 @@ func (h *Handler) write(q *request) {
 		h.refuseBody(q, err)
 	case whole:
 		h.submit(q, body)
+	case len(q.choices) > 0:
+		h.chooseStream(q)
 	case !replicated && len(q.sites) == 1 && q.sites[0] != h.Membership.Self() && q.operation == "":
 		h.forward(q, q.sites)
 	default:
@@ -83,7 +85,7 @@ func (h *Handler) submit(q *request, body []byte) {
 	r := engine.Request{
 		Operation: q.operation, Kind: m.Kind, Type: m.Type, Method: q.Method, Path: m.Path, Target: m.Target,
 		Query: query, Header: contentHeaders(q.Header), Body: body, Placement: q.sites, Scope: q.scope,
-		User: q.who(), Forced: forces(q.Header, engine.ForceActions),
+		User: q.who(), Alternatives: q.alternatives(), Forced: forces(q.Header, engine.ForceActions),
 		ForcedReliance: forces(q.Header, engine.ForceReliedOn), Caller: q.caller(), Credentials: q.credentials(), Via: q.via,
 	}
 	if q.from == "" {

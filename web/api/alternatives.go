@@ -1,0 +1,97 @@
+package api
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/skerry/skerry/engine/scope"
+)
+
+// Alternative is one that a scope resolves to, as far away as its nearest site is today.
+type Alternative struct {
+	scope.Alternative
+	Reachable bool     `json:"reachable"` // a site of it can be reached now
+	RTT       *float64 `json:"rtt_ms"`    // milliseconds; nil: not measured, or not reachable
+}
+
+// measured adds what is known of the way to each alternative today.
+func (p *planner) measured(all []scope.Alternative) []Alternative {
+	out := make([]Alternative, len(all))
+	for i, a := range all {
+		out[i].Alternative = a
+		if site := p.nearest(a.Sites); site != "" {
+			out[i].Reachable, out[i].RTT = true, p.sites[site].RTT
+		}
+	}
+	return out
+}
+
+// ordered puts equals ("|") in the order of their distance, those that cannot be reached last: the order in which a write tries them.
+func ordered(all []Alternative) []Alternative {
+	far := func(a Alternative) float64 {
+		switch {
+		case !a.Reachable:
+			return 2e9
+		case a.RTT == nil:
+			return 1e9
+		}
+		return *a.RTT
+	}
+	sorted := slices.Clone(all)
+	for from := 0; from < len(sorted); {
+		to := from + 1
+		for to < len(sorted) && sorted[to].Either {
+			to++
+		}
+		slices.SortStableFunc(sorted[from:to], func(a, b Alternative) int { return cmp.Compare(far(a), far(b)) })
+		from = to
+	}
+	return sorted
+}
+
+// today is the alternative that a request runs at if nothing fails: the first that can be reached, else the first.
+func today(all []Alternative) Alternative {
+	sorted := ordered(all)
+	if i := slices.IndexFunc(sorted, func(a Alternative) bool { return a.Reachable }); i >= 0 {
+		return sorted[i]
+	}
+	return sorted[0]
+}
+
+// others tells what the alternatives beside the one of today are for.
+func (p *planner) others(all []Alternative, now Alternative, read bool) {
+	if len(all) < 2 {
+		return
+	}
+	equals := slices.ContainsFunc(all, func(a Alternative) bool { return a.Either })
+	names := make([]string, 0, len(all))
+	for _, a := range ordered(all) {
+		names = append(names, strings.Join(a.Sites, " & "))
+	}
+	switch {
+	case read && equals:
+		p.plan.Summary += " Equals are asked at once, and the first good answer counts; when all of them fail, the next alternative is asked."
+	case read:
+		p.plan.Summary += " When it fails or is silent, the next alternative is asked."
+	default:
+		p.plan.Summary += " The next alternative is tried only while it is certain that nothing has happened at those before."
+	}
+	p.plan.Summary += fmt.Sprintf(" In order: %s.", strings.Join(names, "; "))
+	for _, a := range ordered(all) {
+		if slices.Equal(a.Sites, now.Sites) && a.Mode == now.Mode {
+			continue
+		}
+		for _, site := range a.Sites {
+			if slices.ContainsFunc(p.plan.Steps, func(s Step) bool { return s.Site == site }) {
+				continue
+			}
+			if read {
+				p.step(site, "is asked instead, or beside the others if it is their equal")
+			} else {
+				p.step(site, "takes the request if none before can")
+			}
+		}
+	}
+}

@@ -1,0 +1,245 @@
+package intercept
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/glue"
+)
+
+// choice is one alternative of a scope.
+type choice struct {
+	sites []engine.SiteID
+	// either says that it and the one before are equals: the nearest counts.
+	either bool
+}
+
+// choose runs a request whose scope has several alternatives. A read goes to the next one when one fails; a write only while it is
+// certain that nothing has happened.
+func (h *Handler) choose(q *request) {
+	if glue.Safe(q.Method) {
+		h.chooseRead(q)
+		return
+	}
+	q.choices = h.byDistance(q.choices)
+	m := q.match
+	replicated, err := h.replicated(q, &m)
+	switch {
+	case err != nil:
+		h.refuseError(q, err)
+	case replicated: // the scope does not say where its replicas are
+		q.choice, q.choices = q.choices[0], nil
+		h.run(q)
+	case !q.known || !m.Canonical || m.Verb == glue.VerbOther || q.ContentLength > engine.MaxInlineBody:
+		h.chooseStream(q)
+	default:
+		h.write(q) // the engine tries the alternatives
+	}
+}
+
+// alternatives returns the choices as the engine takes them.
+func (q *request) alternatives() []engine.Alternative {
+	var all []engine.Alternative
+	for _, c := range q.choices {
+		all = append(all, engine.Alternative{Placement: c.sites})
+	}
+	return all
+}
+
+// groups splits choices into those that are equals.
+func groups(choices []choice) [][]choice {
+	var all [][]choice
+	for _, c := range choices {
+		if c.either && len(all) > 0 {
+			all[len(all)-1] = append(all[len(all)-1], c)
+			continue
+		}
+		all = append(all, []choice{c})
+	}
+	return all
+}
+
+// byDistance puts equals in the order of their distance, those that cannot be reached last.
+func (h *Handler) byDistance(choices []choice) []choice {
+	var sorted []choice
+	for _, equals := range groups(choices) {
+		equals = slices.Clone(equals)
+		slices.SortStableFunc(equals, func(a, b choice) int { return int(h.distance(a.sites) - h.distance(b.sites)) })
+		sorted = append(sorted, equals...)
+	}
+	return sorted
+}
+
+// away is the distance of what cannot be reached.
+const away = 24 * time.Hour
+
+// distance is the round trip to the nearest of the sites.
+func (h *Handler) distance(sites []engine.SiteID) time.Duration {
+	if slices.Contains(sites, h.Membership.Self()) {
+		return 0
+	}
+	status := h.Network.Status()
+	least := away
+	for _, id := range sites {
+		switch st := status[id]; {
+		case !st.Reachable:
+		case st.RTT == 0:
+			least = min(least, time.Hour) // not measured yet: after those that are
+		default:
+			least = min(least, st.RTT)
+		}
+	}
+	return least
+}
+
+// chooseStream runs a write that is not held in memory at the first alternative that can be reached. It goes to the next one
+// while nothing of its body has been sent.
+func (h *Handler) chooseStream(q *request) {
+	body := &untouchedBody{Reader: q.Body}
+	if q.Body != nil && q.Body != http.NoBody {
+		q.Body = body
+	}
+	for i, c := range q.choices {
+		last := i == len(q.choices)-1
+		if !last && h.distance(c.sites) == away {
+			continue
+		}
+		try := *q
+		try.choice, try.choices = c, nil
+		if last {
+			h.run(&try)
+			return
+		}
+		t := newTrial(q.w, func(*trial) bool { return !try.certain || body.touched })
+		try.w = t
+		if h.run(&try); t.passes || t.status == 0 {
+			return
+		}
+	}
+}
+
+// untouchedBody tells whether anything has been read of a body.
+type untouchedBody struct {
+	io.Reader
+	touched bool
+}
+
+// Close does nothing: whoever gives up a request closes its body, and the next one still needs it. The server closes it.
+func (b *untouchedBody) Close() error { return nil }
+
+func (b *untouchedBody) Read(p []byte) (int, error) {
+	b.touched = true
+	return b.Reader.Read(p)
+}
+
+// chooseRead answers a read from the first alternative that gives a good answer; equals are asked at once. When none does, the client
+// gets the failure that tells most.
+func (h *Handler) chooseRead(q *request) {
+	body, whole, err := q.readInline(engine.MaxInlineBody)
+	switch {
+	case err != nil:
+		h.refuseBody(q, err)
+		return
+	case !whole: // it is sent once
+		q.choice, q.choices = h.byDistance(q.choices)[0], nil
+		h.run(q)
+		return
+	}
+	rounds := groups(q.choices)
+	if upgrades(q.Request) { // that opens something, and is done once
+		rounds = nil
+		for _, c := range h.byDistance(q.choices) {
+			rounds = append(rounds, []choice{c})
+		}
+	}
+	var failed *trial
+	for i, equals := range rounds {
+		t := h.askEquals(q, equals, body, failed, i == len(rounds)-1)
+		if t.passes {
+			return
+		}
+		if failed == nil || t.tells() >= failed.tells() {
+			failed = t
+		}
+	}
+	if !failed.replay() {
+		h.refuse(q, http.StatusBadGateway, "upstream", "none of the sites of the scope gave an answer that could be passed on")
+	}
+}
+
+// askEquals asks alternatives at once. The first good answer goes to the client and the others are given up. Before is what failed
+// until now; the final round has nothing to wait for.
+func (h *Handler) askEquals(q *request, equals []choice, body []byte, before *trial, final bool) *trial {
+	var mu sync.Mutex // guards won
+	var won *trial
+	var broken any
+	trials := make([]*trial, len(equals))
+	contexts, cancels := make([]context.Context, len(equals)), make([]context.CancelFunc, len(equals))
+	for i := range equals {
+		contexts[i], cancels[i] = context.WithCancel(q.Context())
+		defer cancels[i]()
+	}
+	var wg sync.WaitGroup
+	for i := range equals {
+		try := *q
+		try.choice, try.choices, try.Request = equals[i], nil, q.WithContext(contexts[i])
+		if len(body) > 0 {
+			try.setBody(body)
+		}
+		var silent *time.Timer
+		if !final {
+			silent = time.AfterFunc(h.Limits.Silence, cancels[i])
+			defer silent.Stop()
+		}
+		t := newTrial(q.w, func(t *trial) bool {
+			last := final && len(equals) == 1 && (before == nil || t.tells() >= before.tells())
+			if !last && !t.good() && (len(equals) > 1 || t.tells() < tellsAbsent) {
+				return false
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			if won != nil {
+				return false
+			}
+			if won = t; silent != nil {
+				silent.Stop()
+			}
+			for j, cancel := range cancels {
+				if j != i {
+					cancel()
+				}
+			}
+			return true
+		})
+		trials[i], try.w = t, t
+		wg.Go(func() {
+			defer func() {
+				if p := recover(); p != nil && (p != http.ErrAbortHandler || t.passes) {
+					mu.Lock()
+					broken = p
+					mu.Unlock()
+				}
+			}()
+			h.run(&try)
+		})
+	}
+	wg.Wait()
+	if broken != nil { // the answer broke off on its way to the client
+		panic(broken)
+	}
+	best := won
+	for _, t := range trials {
+		if won == nil && (best == nil || t.tells() > best.tells()) {
+			best = t
+		}
+	}
+	if won == nil && best.tells() == tellsAbsent { // all have answered, and none has it
+		best.replay()
+	}
+	return best
+}
