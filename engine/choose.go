@@ -22,28 +22,33 @@ func (s *Site) choose(ctx context.Context, r Request, k keeper) (Answer, error) 
 	if i := slices.IndexFunc(all, func(a Alternative) bool { return slices.Contains(a.Placement, k.sent) }); i >= 0 {
 		all = all[i : i+1]
 	}
-	var told func() (Answer, error) // what an agent said that did not take it
+	var last func() (Answer, error)
+	told := false // an agent has said why it does not take it
+	open := r     // what is kept when nobody could be asked
+	open.Alternatives = nil
 	var sites []SiteID
 	for _, a := range all {
-		r.Placement = a.Placement
+		r.Placement, r.Agreement = a.Placement, a.Agreement
 		answer, err := s.at(ctx, r, k)
-		switch {
-		case !untouched(answer, err):
+		if !untouched(answer, err) {
 			return answer, err
-		case !isUnreachable(err):
-			told = func() (Answer, error) { return answer, err }
 		}
+		last, told = func() (Answer, error) { return answer, err }, told || !isUnreachable(err)
+		if a.Agreement != AgreeOne { // it is for now or not at all
+			continue
+		}
+		open.Alternatives = append(open.Alternatives, a)
 		for _, id := range a.Placement {
 			if !slices.Contains(sites, id) && id != s.cfg.Self {
 				sites = append(sites, id)
 			}
 		}
 	}
-	if told != nil || len(sites) == 0 {
-		return told()
+	if told || len(sites) == 0 {
+		return last()
 	}
-	r.Placement = all[0].Placement
-	return s.keepFor(ctx, r, sites, k)
+	open.Placement = open.Alternatives[0].Placement
+	return s.keepFor(ctx, open, sites, k)
 }
 
 // isUnreachable reports whether an error says that no site could be reached.

@@ -90,11 +90,12 @@ func (s *Site) passOn(ctx context.Context, r Request, sites []SiteID, k keeper) 
 		return Answer{}, &Refusal{Status: http.StatusGatewayTimeout, Type: "upstream", Operation: r.Operation, Err: err,
 			Detail: fmt.Sprintf("%s gave no certain answer; the operation will be settled", s.name(to))}
 	}
-	if last != nil && !later { // all were asked
+	if last != nil && (!later || r.Agreement != AgreeOne) { // all were asked that have to be
 		return last()
 	}
-	if len(r.Alternatives) > 0 {
-		return Answer{}, &Refusal{Status: http.StatusServiceUnavailable, Type: "unreachable", Detail: fmt.Sprintf("%s cannot be reached now", s.names(sites))}
+	if len(r.Alternatives) > 0 || r.Agreement != AgreeOne {
+		return Answer{}, &Refusal{Status: http.StatusServiceUnavailable, Type: "unreachable",
+			Detail: fmt.Sprintf("%s cannot be reached now; nothing has happened", s.names(sites))}
 	}
 	return s.keepFor(ctx, r, sites, k)
 }

@@ -123,6 +123,7 @@ func (s *Site) store(ctx context.Context, r *resource, b *Batch) error {
 		return err
 	}
 	clear(r.view.touched)
+	r.changed()
 	key := kindKey{r.view.about.Service, r.view.about.Kind}
 	s.replicated[key].Store(true)
 	if local := r.view.local(); local != "" && ResourceID(local) != r.view.about.Key {

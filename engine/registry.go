@@ -20,6 +20,8 @@ type resource struct {
 	view *view // nil: not loaded, or to be loaded anew
 	// notBefore is when the application wants to be asked again. Guarded by mu.
 	notBefore time.Time
+	// news is closed when the document has changed; nil while nobody waits for that. Guarded by mu.
+	news chan struct{}
 	// crossings counts the beginnings and the ends of requests that change something at the application.
 	crossings atomic.Uint64
 
@@ -38,6 +40,22 @@ func (r *resource) take(ctx context.Context) error {
 }
 
 func (r *resource) pass() { <-r.turn }
+
+// watch returns what is closed when the document changes. The caller holds mu.
+func (r *resource) watch() <-chan struct{} {
+	if r.news == nil {
+		r.news = make(chan struct{})
+	}
+	return r.news
+}
+
+// changed tells those who watch. The caller holds mu.
+func (r *resource) changed() {
+	if r.news != nil {
+		close(r.news)
+		r.news = nil
+	}
+}
 
 // crossing says that a request that may change the resource at the application begins; what it returns says that it has
 // ended. The caller holds the turn. A nil resource has nothing to look at.

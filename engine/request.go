@@ -1,6 +1,9 @@
 package engine
 
-import "net/http"
+import (
+	"net/http"
+	"time"
+)
 
 // TypeContent is the type of a request of another agent that reads content beside a representation for a site that was
 // added. It is the type of no operation.
@@ -26,6 +29,10 @@ type Request struct {
 	// Alternatives are all that the scope resolved to, when there are several, in the order in which they are to be tried.
 	// Placement is the one that is tried now.
 	Alternatives []Alternative
+	// Agreement says how many sites must have applied it before it is answered, Wait how long the answer may wait for that at
+	// most (0: as long as it is sensible).
+	Agreement Agreement
+	Wait      time.Duration
 	// Scope is the canonical scope, empty without one.
 	Scope string
 	User  string
@@ -44,6 +51,7 @@ type Request struct {
 // Alternative is one way in which a request may run.
 type Alternative struct {
 	Placement []SiteID
+	Agreement Agreement
 }
 
 // Answer is what a client gets for a Request or a read.

@@ -62,6 +62,7 @@ type Site struct {
 	lanes     *lanes
 	mesh      mesh
 	bell      bell
+	reach     bell // struck when another site has come into reach or gone out of it
 	deletions *deletions
 	keyed     keyedRequests
 	runID     string // names this run of the agent in the lines of its operations
@@ -105,7 +106,7 @@ func New(ctx context.Context, cfg Config) (*Site, error) {
 	var run [4]byte
 	cfg.Random(run[:])
 	s.runID = hex.EncodeToString(run[:])
-	s.bell.ring = make(chan struct{})
+	s.bell.ring, s.reach.ring = make(chan struct{}), make(chan struct{})
 	s.keyed.running = map[[32]byte]bool{}
 	s.mesh.init()
 	for _, k := range cfg.Kinds {
@@ -309,7 +310,7 @@ func (s *Site) Translated(service ServiceName, kind KindName) bool {
 	return t != nil && t.Load()
 }
 
-// bell wakes those who wait for events.
+// bell wakes those who wait for something to happen.
 type bell struct {
 	mu   sync.Mutex
 	ring chan struct{}
@@ -351,6 +352,7 @@ func (s *Site) event(kind, subject string, data any) Event {
 
 // SiteChanged is to be called when another site has come into reach or has gone out of it.
 func (s *Site) SiteChanged(ctx context.Context, id SiteID, up bool) {
+	s.reach.strike()
 	kind := "site.down"
 	if up {
 		kind = "site.up"

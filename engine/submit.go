@@ -27,7 +27,7 @@ func (s *Site) Submit(ctx context.Context, r Request) (Answer, error) {
 	if r.Type == TypeContent {
 		return s.content(ctx, r)
 	}
-	return s.once(ctx, r, func(r Request, k keeper) (Answer, error) {
+	a, err := s.once(ctx, r, func(r Request, k keeper) (Answer, error) {
 		row, err := s.Lookup(ctx, r.Kind, r.Target)
 		switch {
 		case err == nil && row.Sites[s.cfg.Self].State == StateLeaving && len(r.Via) == 0:
@@ -37,6 +37,9 @@ func (s *Site) Submit(ctx context.Context, r Request) (Answer, error) {
 		case err == nil && row.Local != "" && !(r.Type == TypeCreate && r.Target == ""):
 			if paused := s.pausedHere(row); paused != nil && len(r.Via) > 0 {
 				return Answer{}, paused
+			}
+			if err := s.askable(r, append(others(row, s.cfg.Self), s.cfg.Self)); err != nil {
+				return Answer{}, err
 			}
 			return s.change(ctx, row, r, k)
 		case err == nil && len(r.Via) > 0:
@@ -49,6 +52,10 @@ func (s *Site) Submit(ctx context.Context, r Request) (Answer, error) {
 		}
 		return s.choose(ctx, r, k)
 	})
+	if err != nil {
+		return Answer{}, err
+	}
+	return s.agreed(ctx, r, a), nil
 }
 
 // at runs a request that concerns nothing replicated here at its placement.
@@ -65,6 +72,9 @@ func (s *Site) at(ctx context.Context, r Request, k keeper) (Answer, error) {
 	case len(r.Placement) == 1:
 		return s.runPlain(ctx, r, k)
 	case r.Type == TypeCreate || r.Kind.Natural() && r.Method == http.MethodPut && (r.Type == TypeReplace || r.Type == TypeAbsolute):
+		if err := s.askable(r, r.Placement); err != nil {
+			return Answer{}, err
+		}
 		return s.create(ctx, r, k)
 	}
 	rest := slices.DeleteFunc(slices.Clone(r.Placement), func(id SiteID) bool { return id == s.cfg.Self || slices.Contains(r.Via, id) })

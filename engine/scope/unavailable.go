@@ -5,8 +5,6 @@ var advice = map[Op]string{
 	OpCross:      "name one site or use &",
 	OpExactlyOne: "name one site",
 	OpAround:     "name the sites, with & between them",
-	OpQuorum:     "leave it out: a write is answered once one site has applied it",
-	OpSync:       "leave it out: a write is answered once one site has applied it",
 }
 
 // refuse reports an operator that cannot be run.

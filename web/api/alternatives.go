@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/scope"
 )
 
@@ -93,5 +94,32 @@ func (p *planner) others(all []Alternative, now Alternative, read bool) {
 				p.step(site, "takes the request if none before can")
 			}
 		}
+	}
+}
+
+// agreement tells how many of the sites have to agree before there is an answer.
+func (p *planner) agreement(a Alternative, sites []string, read bool) {
+	if a.Wait == "" || len(sites) < 2 {
+		return
+	}
+	need, have := engine.Agreement(a.Wait).Of(len(sites)), 0
+	for _, s := range sites {
+		if p.sites[s].Reachable {
+			have++
+		}
+	}
+	switch {
+	case have < need:
+		p.plan.Summary = fmt.Sprintf("%d of %s would have to agree, and %d can be reached now: the request would be refused (503), and nothing would happen.",
+			need, list(sites), have)
+		p.plan.Steps = []Step{}
+	case read:
+		p.plan.Summary = fmt.Sprintf("%s are asked at once; the answer is what %d of them agree on.", list(sites), need)
+		p.plan.Steps = []Step{}
+		for _, s := range sites {
+			p.step(s, "answers from its application")
+		}
+	default:
+		p.plan.Summary += fmt.Sprintf(" It is answered when %d of %d have applied it; 202 if sites are lost meanwhile.", need, len(sites))
 	}
 }

@@ -71,6 +71,11 @@ func (a *API) plan(ctx context.Context, r ExplainRequest, service string, bound 
 			}
 		}
 		p.request(a.names(), m, ok, row, involved, bound)
+		counted := involved
+		if row != nil && !read {
+			counted = a.names().placement(row)
+		}
+		p.agreement(now, counted, read)
 		if row == nil || read {
 			p.others(e.Alternatives, now, read)
 		}
@@ -83,6 +88,7 @@ func (a *API) plan(ctx context.Context, r ExplainRequest, service string, bound 
 		}
 	} else {
 		p.location(involved, now.Mode)
+		p.agreement(now, involved, false)
 		p.others(e.Alternatives, now, false)
 	}
 	e.Plan = p.plan

@@ -15,6 +15,8 @@ import (
 // choice is one alternative of a scope.
 type choice struct {
 	sites []engine.SiteID
+	// agreement says how many of them must agree before there is an answer.
+	agreement engine.Agreement
 	// either says that it and the one before are equals: the nearest counts.
 	either bool
 }
@@ -46,7 +48,7 @@ func (h *Handler) choose(q *request) {
 func (q *request) alternatives() []engine.Alternative {
 	var all []engine.Alternative
 	for _, c := range q.choices {
-		all = append(all, engine.Alternative{Placement: c.sites})
+		all = append(all, engine.Alternative{Placement: c.sites, Agreement: c.agreement})
 	}
 	return all
 }
@@ -218,14 +220,11 @@ func (h *Handler) askEquals(q *request, equals []choice, body []byte, before *tr
 		})
 		trials[i], try.w = t, t
 		wg.Go(func() {
-			defer func() {
-				if p := recover(); p != nil && (p != http.ErrAbortHandler || t.passes) {
-					mu.Lock()
-					broken = p
-					mu.Unlock()
-				}
-			}()
-			h.run(&try)
+			if p := guarded(func() { h.run(&try) }); p != nil && t.passes {
+				mu.Lock()
+				broken = p
+				mu.Unlock()
+			}
 		})
 	}
 	wg.Wait()
@@ -242,4 +241,15 @@ func (h *Handler) askEquals(q *request, equals []choice, body []byte, before *tr
 		best.replay()
 	}
 	return best
+}
+
+// guarded runs f and returns what it has panicked with, as a proxied answer does that breaks off.
+func guarded(f func()) (broken any) {
+	defer func() {
+		if broken = recover(); broken != nil && broken != http.ErrAbortHandler {
+			panic(broken)
+		}
+	}()
+	f()
+	return nil
 }

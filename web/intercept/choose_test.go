@@ -109,27 +109,35 @@ func TestReadHereOtherwiseElsewhere(t *testing.T) {
 	s.do("GET", "/images", "", "Scope: paris ; nantes").want(t, 500, "Skerry-Site: paris")
 }
 
+func placements(all []engine.Alternative) string {
+	var list [][]engine.SiteID
+	for _, a := range all {
+		list = append(list, a.Placement)
+	}
+	return fmt.Sprint(list)
+}
+
 func TestWritesGoToTheEngineWithAllAlternatives(t *testing.T) {
 	m := newMesh(t)
 	s := m.sites[paris]
 	for scope, want := range map[string]string{
-		"nantes ; paris":          "[{[QmNantes]} {[QmParis]}]",
-		"lyon | nantes":           "[{[QmNantes]} {[QmLyon]}]", // the nearest first
-		"lyon | nantes | paris":   "[{[QmParis]} {[QmNantes]} {[QmLyon]}]",
-		"lyon & nantes ; paris":   "[{[QmLyon QmNantes]} {[QmParis]}]",
-		"lyon ; nantes | paris":   "[{[QmLyon]} {[QmParis]} {[QmNantes]}]",
-		"nantes & paris | nantes": "[{[QmNantes QmParis]} {[QmNantes]}]",
+		"nantes ; paris":          "[[QmNantes] [QmParis]]",
+		"lyon | nantes":           "[[QmNantes] [QmLyon]]", // the nearest first
+		"lyon | nantes | paris":   "[[QmParis] [QmNantes] [QmLyon]]",
+		"lyon & nantes ; paris":   "[[QmLyon QmNantes] [QmParis]]",
+		"lyon ; nantes | paris":   "[[QmLyon] [QmParis] [QmNantes]]",
+		"nantes & paris | nantes": "[[QmNantes QmParis] [QmNantes]]",
 	} {
 		s.do("POST", "/images", `{"name":"x"}`, "Scope: "+scope).want(t, 201)
 		all := s.operations()
-		if got := fmt.Sprint(all[len(all)-1].Alternatives); got != want {
+		if got := placements(all[len(all)-1].Alternatives); got != want {
 			t.Errorf("%s: the engine got %s, want %s", scope, got, want)
 		}
 	}
 	s.cut(nantes)
 	s.do("POST", "/images", `{"name":"x"}`, "Scope: nantes | lyon").want(t, 201)
 	all := s.operations()
-	if got := fmt.Sprint(all[len(all)-1].Alternatives); got != "[{[QmLyon]} {[QmNantes]}]" {
+	if got := placements(all[len(all)-1].Alternatives); got != "[[QmLyon] [QmNantes]]" {
 		t.Errorf("what cannot be reached comes last: %s", got)
 	}
 }
@@ -154,4 +162,76 @@ func TestLargeWriteOfAlternatives(t *testing.T) {
 	if sent := s.app.asked(); len(sent) == 0 || sent[len(sent)-1].body != large {
 		t.Error("the body did not arrive whole")
 	}
+}
+
+func TestReadsThatSitesAgreeOn(t *testing.T) {
+	second := time.Second
+	for _, x := range []struct {
+		name, scope string
+		set         func(*crowd)
+		status      int
+		body        string
+		took        time.Duration
+	}{
+		{"a majority", "quorum(a & b & c)", func(c *crowd) { c.answers["b"] = c.says(0, "other") }, 200, `[{"id":"a"}]`, second},
+		{"all", "sync(a & b & c)", func(*crowd) {}, 200, `[{"id":"a"}]`, second},
+		{"not all", "sync(a & b & c)", func(c *crowd) { c.answers["b"] = c.says(0, "other") }, 503, "", second},
+		{"no two", "quorum(a & b & c)", func(c *crowd) { c.answers["b"], c.answers["c"] = c.says(0, "b"), c.says(0, "c") }, 503, "", 0},
+		{"the third is not waited for", "quorum(a & b & c)", func(c *crowd) { c.answers["b"] = c.says(20*second, "a") }, 200, `[{"id":"a"}]`, second},
+		{"a failure is no answer", "quorum(a & b & c)", func(c *crowd) { c.answers["a"], c.answers["b"] = c.fails(500, "no"), c.fails(500, "no") }, 503, "", second},
+		{"not there", "quorum(a & b & c)", func(c *crowd) { c.answers["a"], c.answers["b"] = c.fails(404, "no"), c.fails(404, "nothing") }, 404, "no", 0},
+		{"too few can be reached", "quorum(a & b & c)", func(c *crowd) {
+			c.back["a"], c.back["b"] = time.Now().Add(time.Hour), time.Now().Add(time.Hour)
+		}, 503, "", 0},
+		{"one is enough for one", "quorum(a)", func(*crowd) {}, 200, `[{"id":"a"}]`, 0},
+		{"no majority, then another", "quorum(b & c) ; a", func(c *crowd) { c.answers["b"] = unreachable }, 200, `[{"id":"a"}]`, second},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := newCrowd(t, "a", "b", "c")
+				c.answers["b"], c.answers["c"] = c.says(0, "a"), c.says(second, "a")
+				x.set(c)
+				a, took := c.do("GET", "/images/M", x.scope)
+				if a.want(t, x.status); x.status == 200 && a.body != x.body || took > x.took {
+					t.Errorf("after %v: %s", took, a.body)
+				}
+				if x.status == 503 {
+					a.problem(t, 503, "unreachable")
+				}
+			})
+		})
+	}
+}
+
+// Identifiers and ignored fields may differ.
+func TestAgreementIsOnWhatReplicasShare(t *testing.T) {
+	m := newMesh(t)
+	s := m.sites[paris]
+	for id, body := range map[engine.SiteID]string{paris: `{"id":"1","size":1.0}`, nantes: `{"size":1, "id":"2"}`, lyon: `{"id":"3","size":2}`} {
+		m.sites[id].app.set(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = w.Write([]byte(body))
+		})
+	}
+	a := s.do("GET", "/images/x", "", "Scope: quorum(*)")
+	if a.want(t, 200); !strings.Contains(a.body, "1") {
+		t.Errorf("%s", a.body)
+	}
+	s.do("GET", "/images/x", "", "Scope: sync(*)").problem(t, 503, "unreachable")
+	s.do("POST", "/images", `{}`, "Scope: sync(nantes & paris)", "Prefer: wait=3").want(t, 201)
+	if got := s.operations()[0]; got.Agreement != engine.AgreeSync || got.Wait != 3*time.Second {
+		t.Errorf("the engine got %+v", got)
+	}
+}
+
+func TestListsThatEnoughSitesGive(t *testing.T) {
+	m := newMesh(t)
+	s := m.sites[paris]
+	for _, site := range m.sites {
+		site.app.set(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`[{"id":"x"}]`)) })
+	}
+	s.do("GET", "/images", "", "Scope: sync(*)").want(t, 200)
+	s.cut(lyon)
+	s.do("GET", "/images", "", "Scope: quorum(*)").want(t, 200, "Skerry-Missing: lyon")
+	s.do("GET", "/images", "", "Scope: sync(*)").problem(t, 503, "unreachable")
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/skerry/skerry/engine"
@@ -56,10 +57,14 @@ func (f *Forwarder) Forward(ctx context.Context, to engine.SiteID, r engine.Requ
 	header.Set(headerVia, joinSites(append(slices.Clip(r.Via), f.membership.Self())))
 	for name, value := range map[string]string{
 		headerOperation: string(r.Operation), headerPlacement: joinSites(r.Placement), headerUser: r.User, "Scope": r.Scope,
+		headerAgreement: string(r.Agreement),
 	} {
 		if value != "" {
 			header.Set(name, value)
 		}
+	}
+	if r.Wait > 0 {
+		header.Set("Prefer", "wait="+strconv.Itoa(int(r.Wait/time.Second)))
 	}
 	if r.Type == engine.TypeContent {
 		header.Set(headerContent, "1")

@@ -159,9 +159,11 @@ func (h *Handler) run(q *request) {
 		h.refuse(q, http.StatusUnprocessableEntity, "catalog-mismatch", "the catalog of %s has no kind for %s %s; give all sites the same catalog", h.name(h.Membership.Self()), q.Method, q.path)
 	case q.content && q.known && q.match.Target != "":
 		h.content(q)
+	case q.agreement != engine.AgreeOne && len(q.sites) > 1 && glue.Safe(q.Method) && !q.aggregated():
+		h.readAgreed(q)
 	case !q.known || q.match.Verb == glue.VerbOther:
 		h.raw(q)
-	case q.match.Verb == glue.VerbList && q.Method == http.MethodGet:
+	case q.aggregated():
 		h.list(q)
 	case q.match.Verb == glue.VerbRead:
 		h.read(q)
@@ -170,6 +172,11 @@ func (h *Handler) run(q *request) {
 	default:
 		h.write(q)
 	}
+}
+
+// aggregated reports whether the answers of several sites can be made one.
+func (q *request) aggregated() bool {
+	return q.known && q.match.Verb == glue.VerbList && q.Method == http.MethodGet
 }
 
 // target returns the path and the query of a request as they were sent. The query keeps its question mark.

@@ -70,6 +70,11 @@ func (h *Handler) aggregate(q *request) {
 		h.refuseList(q, parts)
 		return
 	}
+	if need := q.agreement.Of(len(q.sites)); len(answered) < need {
+		h.refuse(q, http.StatusServiceUnavailable, "unreachable", "%d of %d sites have to give their lists, and only %s did; try again later",
+			need, len(q.sites), strings.Join(answered, ", "))
+		return
+	}
 	items := merge(parts)
 	header := q.w.Header()
 	header["Date"] = nil

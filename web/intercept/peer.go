@@ -17,6 +17,7 @@ const (
 	headerVia       = "Skerry-Via"       // the sites that passed the request on, in order
 	headerPlacement = "Skerry-Placement" // the sites that the scope was resolved to
 	headerUser      = "Skerry-User"      // who asked
+	headerAgreement = "Skerry-Agreement" // how many sites must have applied it before the answer
 	// headerAggregate asks which items of a list are replicated; headerReplicated tells it, one bit an item.
 	headerAggregate  = "Skerry-Aggregate"
 	headerReplicated = "Skerry-Replicated"
@@ -73,6 +74,7 @@ func (h *Handler) hear(q *request) bool {
 	}
 	q.operation = engine.OperationID(q.Header.Get(headerOperation))
 	q.user = q.Header.Get(headerUser)
+	q.agreement = engine.Agreement(q.Header.Get(headerAgreement))
 	q.aggregate = q.Header.Get(headerAggregate) != ""
 	q.content = q.Header.Get(headerContent) != ""
 	q.scope = q.text

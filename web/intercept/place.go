@@ -56,7 +56,7 @@ func (h *Handler) place(q *request) bool {
 	}
 	q.scope = s.String()
 	for _, a := range alternatives {
-		c := choice{either: a.Either}
+		c := choice{either: a.Either, agreement: engine.Agreement(a.Wait)}
 		for _, name := range a.Sites {
 			c.sites = append(c.sites, ids[name])
 		}

@@ -21,11 +21,12 @@ type trial struct {
 	status int // zero: there is no answer yet
 	passes bool
 	held   bytes.Buffer
-	cut    bool // more came than is held
+	limit  int  // the most bytes that are held
+	cut    bool // more came than that
 }
 
 func newTrial(to http.ResponseWriter, accept func(*trial) bool) *trial {
-	return &trial{to: to, accept: accept, header: http.Header{}}
+	return &trial{to: to, accept: accept, header: http.Header{}, limit: maxHeld}
 }
 
 // Header implements http.ResponseWriter.
@@ -60,7 +61,7 @@ func (t *trial) Write(b []byte) (int, error) {
 	if t.passes {
 		return t.to.Write(b)
 	}
-	if t.held.Len()+len(b) > maxHeld {
+	if t.held.Len()+len(b) > t.limit {
 		t.cut = true
 		return 0, context.Canceled
 	}
