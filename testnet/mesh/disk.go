@@ -12,10 +12,12 @@ import (
 type fullDisk struct {
 	engine.Store
 	good atomic.Int64 // commits that succeed before the others fail; below zero: all succeed
+	full atomic.Bool  // one has failed
 }
 
 func (d *fullDisk) Commit(ctx context.Context, b *engine.Batch) error {
 	if d.good.Load() == 0 {
+		d.full.Store(true)
 		return fmt.Errorf("commit: %w", engine.ErrStorage)
 	}
 	if d.good.Load() > 0 {
