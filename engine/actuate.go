@@ -17,7 +17,7 @@ func (s *Site) bringUpToDate(ctx context.Context, id DocumentID) (bool, error) {
 	// What the application shows is not known before this site's own requests are settled.
 	var waits *Refusal
 	if err := s.settleEarlier(ctx, r); errors.As(err, &waits) {
-		return true, nil
+		return true, s.tidyQuiet(ctx, r)
 	} else if err != nil {
 		return false, err
 	}
@@ -113,10 +113,11 @@ func (s *Site) steps(ctx context.Context, r *resource) (again bool, err error) {
 		case StepNothing:
 			s.leftOver.Delete(r.id)
 			s.resumed.Delete(r.id)
-			v.compact(s.cfg.History)
-			s.lookSoon(r)
+			if err = s.tidy(ctx, r); err == nil {
+				s.lookSoon(r)
+			}
 			r.mu.Unlock()
-			return false, nil
+			return false, err
 		case StepHold:
 			if step.Reason != "" {
 				err = s.write(ctx, r, []Entry{s.outcomeEntry(first, Outcome{State: StateRejected, Blocks: true, Cause: ConflictUndeclared, Error: s.whyHeld(step)})}, &Batch{})

@@ -10,8 +10,10 @@ import (
 // Checkpoint stands in a history for operations that every site has settled and every other operation has seen. It keeps
 // what still counts of them: nothing that comes after can be concurrent with any of them, so that only their fold does.
 type Checkpoint struct {
-	// Seen counts, for each line, the operations that it stands for.
-	Seen map[Line]uint64 `json:"seen"`
+	// Epoch is the first epoch of which it may lack something, and Seen counts for the lines from then on the operations that
+	// it stands for.
+	Epoch uint64          `json:"epoch,omitempty"`
+	Seen  map[Line]uint64 `json:"seen"`
 	// Time is the newest of their times, First the oldest: of the resource's creation.
 	Time  int64 `json:"time"`
 	First int64 `json:"first"`
@@ -27,6 +29,10 @@ type Checkpoint struct {
 	By map[Pointer]OperationID `json:"by,omitempty"`
 	// Superseded are the newest of the values that were lost.
 	Superseded []Superseded `json:"superseded,omitempty"`
+	// Placed is the placement.
+	Placed *Placed `json:"placed,omitempty"`
+	// Upto is, for each origin, the time of its newest operation that it stands for.
+	Upto map[SiteID]int64 `json:"upto,omitempty"`
 	// MergeType is the media type that clients have sent merge patches with.
 	MergeType string `json:"merge_type,omitempty"`
 }
@@ -38,7 +44,9 @@ const (
 )
 
 // has reports whether c stands for operation o, or keeps it.
-func (c *Checkpoint) has(o *Operation) bool { return c != nil && o.Seq <= c.Seen[o.Line()] }
+func (c *Checkpoint) has(o *Operation) bool {
+	return c != nil && (o.Epoch < c.Epoch || o.Seq <= c.Seen[o.Line()])
+}
 
 // compactedUntil returns the newest time of what the checkpoint stands for, 0 without one.
 func (h *History) compactedUntil() int64 {
@@ -59,12 +67,12 @@ func (h *History) Cut(stable map[Line]uint64) map[Line]uint64 {
 				continue
 			}
 			for name, n := range cut {
-				seen := o.Seen[name]
-				if name == o.Line() {
-					seen = o.Seq - 1
+				if o.saw(name, n) {
+					continue
 				}
-				if n > seen {
-					cut[name], again = seen, true
+				again = true
+				if cut[name] = o.Seen[name]; name == o.Line() {
+					cut[name] = o.Seq - 1
 				}
 			}
 		}
@@ -81,10 +89,11 @@ func (h *History) Compact(cut map[Line]uint64, refused func(*Operation) bool) bo
 	if len(fresh) == 0 {
 		return false
 	}
-	base := &Checkpoint{Seen: maps.Clone(cut)}
+	base := &Checkpoint{Seen: maps.Clone(cut), Upto: map[SiteID]int64{}}
 	if h.base != nil {
-		base.Count, base.First, base.Time = h.base.Count+len(h.base.Kept), h.base.First, h.base.Time
+		base.Count, base.First, base.Time, base.Epoch = h.base.Count+len(h.base.Kept), h.base.First, h.base.Time, h.base.Epoch
 		base.MergeType = h.base.MergeType
+		maps.Copy(base.Upto, h.base.Upto)
 		for name, n := range h.base.Seen {
 			base.Seen[name] = max(n, base.Seen[name])
 		}
@@ -97,6 +106,7 @@ func (h *History) Compact(cut map[Line]uint64, refused func(*Operation) bool) bo
 			base.First = o.Time
 		}
 		base.Time = max(base.Time, o.Time)
+		base.Upto[o.Origin] = max(base.Upto[o.Origin], o.Time)
 		if t := o.Header["Content-Type"]; o.Type == TypeMerge && t != "" && base.MergeType == "" {
 			base.MergeType = t
 		}
@@ -143,11 +153,10 @@ func (c *Checkpoint) keep(h *History, in, refused func(*Operation) bool) bool {
 	if len(creates) == 0 {
 		c.Kept = nil
 	}
-	for _, o := range h.ordered { // where the resource lives follows from all of them
-		if o.Type == TypePlace && in(o) {
-			c.Kept = append(c.Kept, o)
-		}
-	}
+	var placing []*Operation
+	c.Placed, placing = h.placementOf(in).placed()
+	c.Kept = append(c.Kept, placing...)
+	slices.SortFunc(c.Kept, Compare)
 	if len(creates) == 0 {
 		return true
 	}
@@ -189,6 +198,30 @@ func (c *Checkpoint) hold(create *Operation, h *History, fold Fold) bool {
 	return true
 }
 
+// forget takes the lines that are over in an epoch out of what is said of lines: all of theirs is in the checkpoint.
+func (h *History) forget(epoch uint64) {
+	base := *h.base
+	base.Epoch, base.Seen = epoch-1, without(base.Seen, epoch)
+	kept := map[Line]bool{}
+	for _, o := range base.Kept {
+		kept[o.Line()] = true
+	}
+	base.Kept = slices.Clone(base.Kept)
+	for i, o := range base.Kept {
+		c := *o
+		c.Seen = maps.Clone(c.Seen)
+		maps.DeleteFunc(c.Seen, func(name Line, _ uint64) bool { return name.over(epoch) && !kept[name] })
+		base.Kept[i] = &c
+	}
+	for name, l := range h.lines {
+		if name.over(epoch) {
+			h.held -= len(l.waiting)
+			delete(h.lines, name)
+		}
+	}
+	h.stand(&base, h.all(func(o *Operation) bool { return !h.base.has(o) }))
+}
+
 // stand makes h consist of a checkpoint and the operations that follow it, beside those that wait.
 func (h *History) stand(base *Checkpoint, rest []*Operation) {
 	h.base = base
@@ -212,18 +245,4 @@ func (h *History) setBy(o *Operation, p Pointer) OperationID {
 		}
 	}
 	return o.ID
-}
-
-// meet returns what all vectors contain.
-func meet(vectors []map[Line]uint64) map[Line]uint64 {
-	if len(vectors) == 0 {
-		return nil
-	}
-	least := maps.Clone(vectors[0])
-	for _, v := range vectors[1:] {
-		for name, n := range least {
-			least[name] = min(n, v[name])
-		}
-	}
-	return least
 }

@@ -14,20 +14,24 @@ func (v *view) members() []SiteID { return v.correspondents() }
 // has a member's entry has everything that this member had issued or settled when it wrote the entry, which is checked. Nil
 // when too little is known.
 func (v *view) stable() map[Line]uint64 {
-	var vectors []map[Line]uint64
+	stable := v.history.complete()
 	for _, s := range v.members() {
 		r := v.replica(s)
 		if r.Settled == nil {
 			return nil
 		}
 		for name, n := range r.Settled {
-			if v.history.Last(name) < n {
+			if !name.over(v.current().number) && v.history.Last(name) < n {
 				return nil
 			}
 		}
-		vectors = append(vectors, r.Settled)
+		for name, n := range stable {
+			if !name.over(r.epoch) {
+				stable[name] = min(n, r.Settled[name])
+			}
+		}
 	}
-	return meet(vectors)
+	return stable
 }
 
 // compact puts a checkpoint in the place of what every site has settled, once an eighth of most operations have come since the
@@ -38,11 +42,25 @@ func (v *view) compact(most int) {
 		return
 	}
 	stable := v.stable()
+	if stable == nil {
+		return
+	}
 	tried := maps.Clone(stable)
 	refused := v.refusals()
+	hold := func(limit map[Line]uint64, o *Operation) {
+		if name := o.Line(); o.Seq <= limit[name] {
+			limit[name] = o.Seq - 1
+		}
+	}
 	for _, o := range v.history.ordered {
-		if name := o.Line(); refused(o) && o.Seq <= tried[name] {
-			tried[name] = o.Seq - 1
+		if refused(o) {
+			hold(tried, o)
+		}
+	}
+	for _, f := range v.history.sortedFacts() { // until all sites show what follows from it
+		if v.history.counts(f) && slices.ContainsFunc(v.members(), func(s SiteID) bool { return !slices.Contains(v.replica(s).Facts, f) }) {
+			hold(tried, v.history.Get(f.Earlier))
+			hold(stable, v.history.Get(f.Earlier))
 		}
 	}
 	if !v.history.Compact(v.history.Cut(tried), refused) && v.history.Len() > most {
@@ -73,8 +91,9 @@ func (v *view) compacted(s SiteID) int {
 	if base == nil {
 		return 0
 	}
+	r := v.replica(s)
 	for name, n := range base.Seen {
-		if v.replica(s).Settled[name] < n {
+		if !r.has(name, n) {
 			return 0
 		}
 	}

@@ -12,9 +12,15 @@ import (
 const (
 	// MaxContent is the most bytes of one part of a resource's content that an added site copies.
 	MaxContent = 32 << 20
-	// HeaderSettled tells, beside content, what was settled where it was read: JSON, by line.
+	// HeaderSettled tells, beside content, what was settled where it was read: a Progress as JSON.
 	HeaderSettled = "Skerry-Settled"
 )
+
+// Progress is what a site had settled of a resource, as its replica entry tells it in an epoch.
+type Progress struct {
+	Epoch   uint64          `json:"epoch,omitempty"`
+	Settled map[Line]uint64 `json:"settled"`
+}
 
 // copyContent brings what belongs to a resource beside its representation to a site that was added: it is read at the
 // nearest site that has it and written here. It reports whether to try again later. Writes are absolute, so that all of it
@@ -39,7 +45,7 @@ func (s *Site) copyContent(ctx context.Context, r *resource) (again bool, err er
 		if !status[from].Reachable {
 			continue
 		}
-		var settled map[Line]uint64
+		var settled Progress
 		settled, err = s.copyFrom(ctx, kind, key, local, from)
 		if err == nil {
 			var whole bool
@@ -70,25 +76,25 @@ func (v *view) holders() []SiteID {
 
 // copyFrom copies all parts of the content from one site and returns what was settled there before the first of them was
 // read. A *Refusal says that it cannot be done, whatever is tried.
-func (s *Site) copyFrom(ctx context.Context, k *Kind, key ResourceID, local LocalID, from SiteID) (settled map[Line]uint64, err error) {
+func (s *Site) copyFrom(ctx context.Context, k *Kind, key ResourceID, local LocalID, from SiteID) (settled Progress, err error) {
 	for i, part := range k.Content {
 		a, err := s.forwarder.Forward(ctx, from, Request{
 			Kind: k, Type: TypeContent, Method: http.MethodGet, Path: part.Read, Target: string(key), Placement: []SiteID{from},
 		})
 		switch {
 		case errors.Is(err, ErrTooLarge) || err == nil && len(a.Body) > MaxContent:
-			return nil, &Refusal{Status: http.StatusRequestEntityTooLarge, Type: "too-large", Detail: fmt.Sprintf(
+			return settled, &Refusal{Status: http.StatusRequestEntityTooLarge, Type: "too-large", Detail: fmt.Sprintf(
 				"%s is over %d bytes, the most that is copied to an added site; copy it by hand, then drop this operation", part.Read, MaxContent)}
 		case err != nil:
-			return nil, err
+			return settled, err
 		case hear(a, nil) != heardAnswer:
-			return nil, fmt.Errorf("read %s: %s", part.Read, tell(Reply{Status: a.Status, Body: a.Body}, nil))
+			return settled, fmt.Errorf("read %s: %s", part.Read, tell(Reply{Status: a.Status, Body: a.Body}, nil))
 		case a.Status != http.StatusNotFound && a.Status/100 != 2:
-			return nil, fmt.Errorf("read %s: status %d", part.Read, a.Status)
+			return settled, fmt.Errorf("read %s: status %d", part.Read, a.Status)
 		}
-		var there map[Line]uint64
+		var there Progress
 		if err := json.Unmarshal([]byte(a.Header.Get(HeaderSettled)), &there); err != nil {
-			return nil, fmt.Errorf("read %s: %s: %w", part.Read, HeaderSettled, err)
+			return settled, fmt.Errorf("read %s: %s: %w", part.Read, HeaderSettled, err)
 		}
 		if i == 0 {
 			settled = there
@@ -108,9 +114,9 @@ func (s *Site) copyFrom(ctx context.Context, k *Kind, key ResourceID, local Loca
 		switch judge(TypeAbsolute, reply, err) {
 		case verdictDone:
 		case verdictRefused:
-			return nil, &Refusal{Status: reply.Status, Type: "upstream", Detail: "the application refuses the content: " + tell(reply, nil)}
+			return settled, &Refusal{Status: reply.Status, Type: "upstream", Detail: "the application refuses the content: " + tell(reply, nil)}
 		default:
-			return nil, fmt.Errorf("write %s: %s", part.Write, tell(reply, err))
+			return settled, fmt.Errorf("write %s: %s", part.Write, tell(reply, err))
 		}
 	}
 	return settled, nil
@@ -118,7 +124,7 @@ func (s *Site) copyFrom(ctx context.Context, k *Kind, key ResourceID, local Loca
 
 // contentCopied records that the content is here, and what of other sites' actions has come with it. It is not whole when the
 // site that it is from lacked something that this site's replica begins with.
-func (s *Site) contentCopied(ctx context.Context, r *resource, joined *Operation, settled map[Line]uint64) (whole bool, err error) {
+func (s *Site) contentCopied(ctx context.Context, r *resource, joined *Operation, settled Progress) (whole bool, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	v, err := s.open(ctx, r)
@@ -127,8 +133,9 @@ func (s *Site) contentCopied(ctx context.Context, r *resource, joined *Operation
 	}
 	replica := v.withSettled(v.local(), s.cfg.Now(), joined)
 	entries := s.appliedAfterAll(v, []*Operation{joined}, Reply{})
+	holder := Replica{Settled: settled.Settled, epoch: settled.Epoch}
 	for _, o := range v.history.Living(anyOperation) {
-		there := o.Seq <= settled[o.Line()]
+		there := holder.settled(o)
 		switch {
 		case o.Type != TypeAction || o.Change != nil:
 		case v.settled(s.cfg.Self, o) && !there:
@@ -137,7 +144,7 @@ func (s *Site) contentCopied(ctx context.Context, r *resource, joined *Operation
 			entries = append(entries, s.outcomeEntry(o, Outcome{State: StateApplied, Carried: true}))
 		}
 	}
-	entries = append(entries, Entry{Map: MapReplicas, Key: string(s.cfg.Self), Value: compactStruct(replica)})
+	entries = append(entries, v.replicaAs(replica))
 	return true, s.write(ctx, r, entries, &Batch{})
 }
 
@@ -180,7 +187,7 @@ func (s *Site) content(ctx context.Context, r Request) (Answer, error) {
 	if reply.Header == nil {
 		reply.Header = http.Header{}
 	}
-	reply.Header.Set(HeaderSettled, string(compactStruct(replica.Settled)))
+	reply.Header.Set(HeaderSettled, string(compactStruct(Progress{replica.epoch, replica.Settled})))
 	return Answer{Status: reply.Status, Header: reply.Header, Body: reply.Body, Site: s.cfg.Self}, nil
 }
 

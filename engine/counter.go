@@ -134,8 +134,8 @@ func (f *Fold) countAt(h *History, p Pointer, adding []*Operation, counts func(*
 }
 
 // firstSeen is what the application showed at p when setter, which set no number there, had run: what the first operation that
-// adds to it and has seen setter saw, less what others had added until then. One that has seen what still another one had set
-// there tells nothing.
+// adds to it and has seen setter saw, less what others had added until then that counted there. One that has seen what still
+// another one had set there tells nothing.
 func firstSeen(h *History, p Pointer, setter *Operation, adding []*Operation) (decimal, bool) {
 next:
 	for _, o := range adding {
@@ -146,8 +146,9 @@ next:
 		if err != nil {
 			return zero, false
 		}
-		for _, other := range h.ordered {
-			if other.Change == nil || other == setter || !h.Before(other, o) || setter != nil && h.Before(other, setter) {
+		counted, _ := h.effective(pick{in: func(p *Operation) bool { return h.Before(p, o) }, fact: func(Fact) bool { return false }})
+		for _, other := range counted {
+			if other.Change == nil || other == setter || setter != nil && h.Before(other, setter) {
 				continue
 			}
 			if _, set := other.Change.Set[p]; set || other.Change.Whole || slices.Contains(other.Change.Unset, p) {

@@ -182,7 +182,7 @@ func (s *Site) holdDeletion(ctx context.Context, r *resource, v *view, step Step
 			"site": s.name(s.cfg.Self), "resource": v.about.Key, "operation": o.ID, "origin": s.name(o.Origin)}))
 	}
 	entry.Held = &Held{Operation: o.ID, At: s.cfg.Now()}
-	if err := s.write(ctx, r, []Entry{{Map: MapReplicas, Key: string(s.cfg.Self), Value: compactStruct(entry)}}, b); err != nil {
+	if err := s.write(ctx, r, []Entry{v.replicaAs(entry)}, b); err != nil {
 		s.deletions.release(r.id)
 		return false, err
 	}
@@ -228,7 +228,7 @@ func (s *Site) confirm(ctx context.Context, id DocumentID, by SiteID) (bool, err
 		return false, nil
 	}
 	entry.Held = &Held{Operation: entry.Held.Operation, At: entry.Held.At, Confirmed: s.name(by)}
-	if err := s.write(ctx, r, []Entry{{Map: MapReplicas, Key: string(s.cfg.Self), Value: compactStruct(entry)}}, &Batch{}); err != nil {
+	if err := s.write(ctx, r, []Entry{v.replicaAs(entry)}, &Batch{}); err != nil {
 		return false, err
 	}
 	s.deletions.release(id)

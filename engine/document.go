@@ -16,6 +16,8 @@ type About struct {
 	Placement []SiteID `json:"placement"`
 	// Incarnation counts how often a resource of this key was created before and deleted.
 	Incarnation uint64 `json:"incarnation,omitempty"`
+	// Epoch counts the documents that the resource has had before this one.
+	Epoch uint64 `json:"epoch,omitempty"`
 }
 
 // Schema names the maps that a document has.
@@ -66,6 +68,9 @@ const (
 	MaxKey   = 256
 )
 
+// MaxCheckpoint is the most bytes that a checkpoint may have to take the place of documents.
+const MaxCheckpoint = 2 << 20
+
 // Entry is one value of one map of a document. Its key is the SiteID of its author, or begins with it and a
 // slash: no other site writes it.
 type Entry struct {
@@ -108,6 +113,9 @@ type Envelope struct {
 	Joins bool `cbor:"4,keyasint,omitempty"`
 	// More says that the sender has more of it than is in here.
 	More bool `cbor:"5,keyasint,omitempty"`
+	// Checkpoint is what the sender has of the epochs before the document's, where it does not have their documents any more.
+	// It comes with the document's first changes.
+	Checkpoint []byte `cbor:"6,keyasint,omitempty"`
 }
 
 // Summary is what anti-entropy compares of one document: its id and a digest of its heads.

@@ -18,6 +18,8 @@ type History struct {
 	base    *Checkpoint // what stands for operations that are not here any more; nil: all are
 	kind    *Kind       // whose rules the operations follow; nil: those of HTTP alone
 	facts   map[Fact]bool
+	// placement is where the resource lived first.
+	placement []SiteID
 }
 
 // line is what is known of one line of operations: those that are complete, by number, after the first ones, for which the
@@ -59,10 +61,10 @@ func Compare(a, b *Operation) int {
 // it says stays out for good, and so does what builds on it. Of two that claim one number, which only a hostile origin
 // makes, the one whose encoding has the lower hash counts.
 func (h *History) Add(o *Operation) []*Operation {
-	l := h.line(o.Line())
-	if o.Seq <= l.base {
+	if h.base.has(o) {
 		return nil
 	}
+	l := h.line(o.Line())
 	known := l.waiting[o.Seq]
 	if o.Seq <= l.last() {
 		known = l.at(o.Seq)
@@ -105,7 +107,7 @@ func claimedBy(o, other *Operation) bool {
 // replace makes the history anew with o in the place of old: what was accepted with the one need not be with the other.
 func (h *History) replace(old, o *Operation) []*Operation {
 	anew := HistoryOf(h.kind)
-	anew.facts = h.facts
+	anew.facts, anew.placement = h.facts, h.placement
 	if h.base != nil {
 		anew.stand(h.base, nil)
 	}
@@ -124,6 +126,17 @@ func (h *History) replace(old, o *Operation) []*Operation {
 	anew.Add(o)
 	*h = *anew
 	return h.ordered
+}
+
+// complete counts, line by line, the operations that are complete.
+func (h *History) complete() map[Line]uint64 {
+	counts := make(map[Line]uint64, len(h.lines))
+	for name, l := range h.lines {
+		if n := l.last(); n > 0 {
+			counts[name] = n
+		}
+	}
+	return counts
 }
 
 func (h *History) line(name Line) *line {
@@ -161,7 +174,7 @@ func (h *History) accepts(o *Operation) bool {
 	}
 	for name, n := range o.Seen {
 		l := h.lines[name]
-		if l == nil || n > l.last() {
+		if l == nil || n > l.last() || name.over(o.Epoch) {
 			return false
 		}
 		seen := l.at(max(n, l.base))
@@ -189,7 +202,7 @@ func (h *History) accepts(o *Operation) bool {
 // sawBase reports whether o has seen all that the checkpoint stands for.
 func (h *History) sawBase(o *Operation) bool {
 	for name, n := range h.base.Seen {
-		if name != o.Line() && n > o.Seen[name] {
+		if name != o.Line() && !o.saw(name, n) {
 			return false
 		}
 	}
@@ -212,10 +225,7 @@ func (h *History) Outside() bool {
 // sawAllOf reports whether o has seen all that seen has.
 func (o *Operation) sawAllOf(seen *Operation) bool {
 	for name, n := range seen.Seen {
-		if name == o.Line() && n < o.Seq {
-			continue
-		}
-		if n > o.Seen[name] {
+		if !o.saw(name, n) {
 			return false
 		}
 	}
@@ -269,7 +279,10 @@ func (h *History) Before(a, b *Operation) bool {
 	if a.Time >= b.Time { // spares most look-ups
 		return false
 	}
-	if a.Origin == b.Origin && a.Run == b.Run {
+	switch {
+	case a.Epoch+2 <= b.Epoch: // it is over there
+		return true
+	case a.Origin == b.Origin && a.Run == b.Run && a.Epoch == b.Epoch:
 		return a.Seq < b.Seq
 	}
 	return a.Seq <= b.Seen[a.Line()]

@@ -25,7 +25,3 @@ type DocumentID string
 
 // OperationID identifies an operation: a UUID of version 7 (RFC 9562, section 5.7) in its text form.
 type OperationID string
-
-// Line names one line of operations of one resource: those of one origin in one run of its agent, numbered from 1 without
-// gaps. Each run has lines of its own, so that a site restored from a backup never gives one number twice.
-type Line string

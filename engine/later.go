@@ -18,7 +18,7 @@ func (s *Site) hold(ctx context.Context, r *resource, w *Waiting) error {
 	case tell && (published == nil || *published != *w):
 		entry := v.withSettled(v.local(), s.cfg.Now())
 		entry.Waits = w
-		return s.write(ctx, r, []Entry{{Map: MapReplicas, Key: string(s.cfg.Self), Value: compactStruct(entry)}}, &Batch{})
+		return s.write(ctx, r, []Entry{v.replicaAs(entry)}, &Batch{})
 	case !tell && published != nil:
 		return s.write(ctx, r, []Entry{s.replicaEntry(v, v.local())}, &Batch{})
 	case !changed:

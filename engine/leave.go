@@ -38,7 +38,7 @@ func (s *Site) leave(ctx context.Context, r *resource, v *view) error {
 		Made: v.replicas[s.cfg.Self].Made, Settled: maps.Clone(v.replica(s.cfg.Self).Settled), At: s.cfg.Now(),
 		Left: &Left{By: by.ID, Sites: v.placement().Sites},
 	}
-	entries := []Entry{{Map: MapReplicas, Key: string(s.cfg.Self), Value: compactStruct(left)}}
+	entries := []Entry{v.replicaAs(left)}
 	for key := range v.outcomes { // they were of the replica that is no more
 		if author, id, _ := strings.Cut(key, "/"); author == string(s.cfg.Self) {
 			entries = append(entries, s.outcomeEntry(&Operation{ID: OperationID(id)}, Outcome{State: StateLeft}))

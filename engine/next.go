@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 )
@@ -215,14 +214,11 @@ func (h *History) folding(p pick) []*Operation {
 // unexecuted lists the facts that count and that this site's application does not show yet.
 func (h *History) unexecuted(s Standing) []Fact {
 	var facts []Fact
-	for f := range h.facts {
+	for _, f := range h.sortedFacts() {
 		if s.Executed != nil && !s.Executed(f) && h.counts(f) {
 			facts = append(facts, f)
 		}
 	}
-	slices.SortFunc(facts, func(a, b Fact) int {
-		return cmp.Or(cmp.Compare(a.Later, b.Later), cmp.Compare(a.Earlier, b.Earlier))
-	})
 	return facts
 }
 
@@ -289,6 +285,17 @@ func act(s Standing, action, again []*Operation, before, with Fold) Step {
 		return Step{Kind: StepCorrect, Operations: action, Correction: c, Again: again}
 	}
 	return Step{Kind: StepRun, Operations: action, Again: again, Late: !before.after(u, with).Difference(with).Empty()}
+}
+
+// late reports whether o, once it has run, leaves something that is to be corrected: what counts otherwise, or what it takes the
+// effect of.
+func (h *History) late(s Standing, o *Operation) bool {
+	if o.Type != TypeAction && o.Type != TypeAbsolute {
+		return false
+	}
+	before := s.fold(h)
+	with, again := s.target(h, s.shown().or(o), before)
+	return act(s, []*Operation{o}, again, before, with).Late
 }
 
 // foldable returns those at the beginning of rest that one request can bring about together.

@@ -51,6 +51,8 @@ type Operation struct {
 	Origin SiteID           `json:"origin"`
 	// Run names the run of the origin's agent: 8 hex digits, new at every start.
 	Run string `json:"run"`
+	// Epoch is that of the document that it is in.
+	Epoch uint64 `json:"epoch,omitempty"`
 	// Seq numbers the operations of one line in one document, from 1, without gaps.
 	Seq uint64 `json:"seq"`
 	// Repair says that Change is what one site's application shows, and what the others are to show, whatever they do: it
@@ -60,7 +62,7 @@ type Operation struct {
 	// Time is the hybrid time in Unix microseconds: at least the origin's clock, and more than that of all it has seen.
 	Time int64 `json:"time"`
 	// Seen tells, for each other line, how many of its operations were settled in the origin's application: its first ones.
-	// Of its own line an operation has seen all that came before it.
+	// Of its own line an operation has seen all that came before it, and of lines that are over in its epoch everything.
 	Seen map[Line]uint64 `json:"seen,omitempty"`
 	// Scope is the scope as its caller wrote it, canonical.
 	Scope string `json:"scope,omitempty"`
@@ -73,7 +75,18 @@ func (o *Operation) Line() Line {
 	if o.line != "" {
 		return o.line
 	}
-	return lineOf(o.Origin, o.Run)
+	return lineOf(o.Origin, o.Run, o.Epoch)
+}
+
+// saw reports whether o has seen the n-th operation of a line.
+func (o *Operation) saw(name Line, n uint64) bool {
+	switch {
+	case name.over(o.Epoch):
+		return true
+	case name == o.Line():
+		return n < o.Seq
+	}
+	return n <= o.Seen[name]
 }
 
 // before counts, line by line, the operations that o has seen.
@@ -85,8 +98,6 @@ func (o *Operation) before() map[Line]uint64 {
 	}
 	return seen
 }
-
-func lineOf(origin SiteID, run string) Line { return Line(string(origin) + "." + run) }
 
 // Key returns the key of the operation in its document.
 func (o *Operation) Key() string { return string(o.Origin) + "/" + string(o.ID) }
@@ -126,7 +137,7 @@ func DecodeOperation(key string, b []byte) (*Operation, error) {
 	case len(o.Body) > MaxInlineBody:
 		return nil, fmt.Errorf("decode operation %s: %w: body of %d bytes", key, ErrTooLarge, len(o.Body))
 	}
-	o.line = lineOf(o.Origin, o.Run)
+	o.line = lineOf(o.Origin, o.Run, o.Epoch)
 	return &o, nil
 }
 

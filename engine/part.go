@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -31,7 +32,7 @@ type Left struct {
 // placement is where the resource lives.
 func (v *view) placement() Placement {
 	if v.placed == nil {
-		p := PlacementOf(v.about.Placement, v.history.Ordered())
+		p := v.history.Placement()
 		v.placed = &p
 	}
 	return *v.placed
@@ -103,7 +104,7 @@ func (v *view) replica(s SiteID) Replica {
 	if s != v.self || from == nil {
 		return Replica{Made: r.Made} // it has not begun, as far as is known here
 	}
-	return Replica{Made: r.Made, Settled: from.before(), Joined: from.ID, Bare: len(v.kind.Content) > 0}
+	return Replica{Made: r.Made, Settled: from.before(), epoch: from.Epoch, Joined: from.ID, Bare: len(v.kind.Content) > 0}
 }
 
 // brings reports whether what undeclared actions have done comes to a site that was added by this operation in another way
@@ -115,7 +116,8 @@ func (v *view) brings(joined OperationID) bool {
 
 // leavingStatus describes the replica of a site that was removed and has not left.
 func (v *view) leavingStatus(s SiteID) ReplicaStatus {
-	st := ReplicaStatus{Local: v.replica(s).Local, State: StateLeaving, Reason: "it was removed, and what it has accepted is still to come"}
+	st := ReplicaStatus{Local: v.replica(s).Local, State: StateLeaving, Paused: v.replica(s).Paused,
+		Reason: "it was removed, and what it has accepted is still to come"}
 	by := v.placement().Removed[s]
 	for _, o := range v.history.ordered {
 		if v.settled(s, o) {
@@ -124,7 +126,10 @@ func (v *view) leavingStatus(s SiteID) ReplicaStatus {
 			st.Pending++
 		}
 	}
-	if s == v.self {
+	switch {
+	case st.Paused != nil:
+		st.Reason = "it was removed, and leaves its replica as it is: " + st.Paused.String()
+	case s == v.self:
 		st.Reason = cmp.Or(v.lastError(), "it was removed, and has something left to apply")
 	}
 	return st
@@ -145,12 +150,15 @@ func (v *view) lastBetween(other SiteID) SiteID {
 
 // shownTo says to whom this site shows the document, and what. Between a site that has left and one that it knew as a member
 // it is, at both ends, the document as it was with the last entry of the one that has left: nothing flows any more.
-func (s *Site) shownTo(ctx context.Context, v *view) (DocumentRow, error) {
-	row := DocumentRow{ID: v.document, About: v.aboutRaw}
+func (s *Site) shownTo(ctx context.Context, v *view, e *epoch) (DocumentRow, error) {
+	row := DocumentRow{ID: e.id, About: e.raw}
 	mine := v.part(v.self)
 	for _, site := range slices.Sorted(maps.Keys(v.writers)) {
 		if last := v.lastBetween(site); last != "" {
-			heads, err := s.lastWord(ctx, v, last)
+			heads, err := s.lastWord(ctx, v, e, last)
+			if errors.Is(err, ErrNotFound) {
+				continue // it had left before this epoch
+			}
 			if err != nil {
 				return row, err
 			}
@@ -174,14 +182,15 @@ func (s *Site) shownTo(ctx context.Context, v *view) (DocumentRow, error) {
 }
 
 // lastWord returns the digest of the document as it was with the last entry of a site that has left.
-func (s *Site) lastWord(ctx context.Context, v *view, of SiteID) ([32]byte, error) {
-	if heads, ok := v.lastWords[of]; ok {
+func (s *Site) lastWord(ctx context.Context, v *view, e *epoch, of SiteID) ([32]byte, error) {
+	key := string(of) + "/" + string(e.id)
+	if heads, ok := v.lastWords[key]; ok {
 		return heads, nil
 	}
-	heads, _, err := s.cfg.Documents.WrittenAt(ctx, v.document, MapReplicas, string(of))
+	heads, _, err := s.cfg.Documents.WrittenAt(ctx, e.id, MapReplicas, string(of))
 	if err != nil {
 		return heads, fmt.Errorf("last entry of %s: %w", of, err)
 	}
-	v.lastWords[of] = heads
+	v.lastWords[key] = heads
 	return heads, nil
 }

@@ -60,7 +60,7 @@ func (s *Site) setPause(ctx context.Context, id DocumentID, p *Pause) error {
 		return nil
 	}
 	entry.Paused = p
-	return s.write(ctx, r, []Entry{{Map: MapReplicas, Key: string(s.cfg.Self), Value: compactStruct(entry)}}, &Batch{})
+	return s.write(ctx, r, []Entry{v.replicaAs(entry)}, &Batch{})
 }
 
 // pausedHere refuses what came through another site while the replica is paused: another site may take it.

@@ -53,6 +53,63 @@ type Placement struct {
 // site the later wins. A removal that would leave no site is void.
 func PlacementOf(initial []SiteID, ops []*Operation) Placement {
 	p := Placement{Sites: slices.Clone(initial), Added: map[SiteID]*Operation{}, Removed: map[SiteID]*Operation{}, Void: map[OperationID]bool{}}
+	p.fold(ops)
+	return p
+}
+
+// Placed is what a checkpoint keeps of a placement: beside the sites, the operations that have added and removed sites last,
+// by site. It keeps those operations, too.
+type Placed struct {
+	Sites   []SiteID               `json:"sites"`
+	Added   map[SiteID]OperationID `json:"added,omitempty"`
+	Removed map[SiteID]OperationID `json:"removed,omitempty"`
+}
+
+// Placement folds all place operations.
+func (h *History) Placement() Placement {
+	return h.placementOf(func(*Operation) bool { return true })
+}
+
+// placementOf folds what the checkpoint says of the placement and those later operations for which in is true.
+func (h *History) placementOf(in func(*Operation) bool) Placement {
+	p := PlacementOf(h.placement, nil)
+	if h.base != nil && h.base.Placed != nil {
+		p.Sites = slices.Clone(h.base.Placed.Sites)
+		for site, id := range h.base.Placed.Added {
+			p.Added[site] = h.Get(id)
+		}
+		for site, id := range h.base.Placed.Removed {
+			p.Removed[site] = h.Get(id)
+		}
+	}
+	p.fold(h.all(func(o *Operation) bool { return !h.base.has(o) && in(o) }))
+	return p
+}
+
+// placed is what a checkpoint keeps of p, and the operations that go with it.
+func (p Placement) placed() (*Placed, []*Operation) {
+	kept := &Placed{Sites: p.Sites, Added: map[SiteID]OperationID{}, Removed: map[SiteID]OperationID{}}
+	var ops []*Operation
+	keep := func(o *Operation) OperationID {
+		if !slices.Contains(ops, o) {
+			ops = append(ops, o)
+		}
+		return o.ID
+	}
+	for site, o := range p.Added {
+		if p.Has(site) {
+			kept.Added[site] = keep(o)
+		}
+	}
+	for site, o := range p.Removed {
+		if !p.Has(site) {
+			kept.Removed[site] = keep(o)
+		}
+	}
+	return kept, ops
+}
+
+func (p *Placement) fold(ops []*Operation) {
 	for _, o := range ops {
 		if o.Place == nil {
 			continue
@@ -76,7 +133,6 @@ func PlacementOf(initial []SiteID, ops []*Operation) Placement {
 		}
 		p.Sites = sites
 	}
-	return p
 }
 
 // Has reports whether a site belongs to the placement.

@@ -136,6 +136,8 @@ type Ledger interface {
 	Summaries(ctx context.Context, with SiteID, from, to DocumentID) ([]Summary, error)
 	// Version returns which changes of the document are stored.
 	Version(ctx context.Context, id DocumentID) (Version, error)
+	// Authors counts the changes of the document that are stored, by who has made them.
+	Authors(ctx context.Context, id DocumentID) (map[SiteID]uint64, error)
 	// Changes returns stored changes of the document that have does not show, in the order in which they were stored, at
 	// most about limit bytes of them (0: no bound, at least one otherwise), and whether there are more.
 	Changes(ctx context.Context, id DocumentID, have Version, limit int) ([]ChangeRow, bool, error)

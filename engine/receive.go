@@ -16,14 +16,31 @@ func (s *Site) Receive(ctx context.Context, from SiteID, e Envelope) error {
 	if e.Document == s.mesh.documentID() {
 		return s.receiveMesh(ctx, e)
 	}
-	r := s.registry.acquire(e.Document)
+	root, about, err := s.rootOf(e)
+	if err != nil {
+		return fmt.Errorf("receive document %s from %s: %w", e.Document, from, err)
+	}
+	r := s.registry.acquire(root.id)
 	defer s.registry.release(r)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	v, err := s.open(ctx, r)
 	first := errors.Is(err, ErrNotFound)
-	if first {
+	b := &Batch{}
+	var known *view
+	switch {
+	case first && about.Epoch > 0:
+		v, err = s.beginLate(r, root, e, nil, b)
+	case err == nil && e.Checkpoint != nil && about.Epoch > v.current().number:
+		first, known = true, v
+		v, err = s.beginLate(r, root, e, known, b)
+	case first:
 		v, err = s.begin(r, e)
+	case err == nil:
+		var open bool
+		if open, err = s.hears(v, e, about.Epoch); err == nil && !open {
+			return nil
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("receive document %s from %s: %w", e.Document, from, err)
@@ -42,24 +59,42 @@ func (s *Site) Receive(ctx context.Context, from SiteID, e Envelope) error {
 			"peer", string(from), "operations", v.history.Len())
 		return fmt.Errorf("receive document %s from %s: %w: it has too many operations", e.Document, from, ErrRefused)
 	}
+	v.from = about.Epoch
 	rows, mergeErr := s.merge(ctx, v, from, e)
+	v.numbered(about.Epoch).count(rows)
 	// What is not for this site yet is kept only where the rest of it is to come.
 	outside := v.part(v.self) == partNone && !(e.Joins && e.More)
 	if len(rows) > 0 && (!first || !outside) {
-		if err := s.store(ctx, r, &Batch{Changes: rows}); err != nil {
+		b.Changes = rows
+		var again []Entry
+		if known != nil {
+			again, err = s.issueAgain(v, known)
+		}
+		switch {
+		case err != nil:
+		case len(again) > 0:
+			err = s.write(ctx, r, again, b)
+		default:
+			err = s.store(ctx, r, b)
+		}
+		if err != nil {
 			return fmt.Errorf("receive document %s from %s: %w", e.Document, from, err)
 		}
 		stored = true
 		if v.history.Outside() { // its origin did not know what every member had settled: it is merged with all that the document has
 			s.forget(r)
 		}
-		s.queue.add(job{document: e.Document}, 0)
+		s.queue.add(job{document: r.id}, 0)
 	}
 	switch {
 	case mergeErr != nil:
 		return fmt.Errorf("receive document %s from %s: %w", e.Document, from, mergeErr)
+	case outside && e.Joins && v.split(e):
+		return fmt.Errorf("receive document %s from %s: %w: what has added this site", e.Document, from, ErrMissing)
 	case outside:
 		return fmt.Errorf("receive document %s from %s: %w: this site has no part in it", e.Document, from, ErrRefused)
+	case v.part(from) == partNone && v.split(e):
+		return fmt.Errorf("receive document %s from %s: %w: what has added that site", e.Document, from, ErrMissing)
 	case v.part(from) == partNone:
 		return fmt.Errorf("receive document %s from %s: %w: the site has no part in it", e.Document, from, ErrRefused)
 	}
@@ -68,9 +103,13 @@ func (s *Site) Receive(ctx context.Context, from SiteID, e Envelope) error {
 
 // merge takes in the changes of an envelope. An operation among them may have added the site that wrote others, so that they
 // are tried again as long as there is somebody new who may write. Of a site that has left only others bring what it had
-// written before.
+// written before in the same epoch.
 func (s *Site) merge(ctx context.Context, v *view, from SiteID, e Envelope) (rows []ChangeRow, err error) {
-	writes := func(a SiteID) bool { return v.writers[a] && (a != from || v.part(a) != partFormer) }
+	unknown := false
+	writes := func(a SiteID) bool {
+		unknown = unknown || !v.writers[a]
+		return v.writers[a] && (a != from || v.part(a) != partFormer || v.replicas[a].epoch > v.from)
+	}
 	for again := true; again; {
 		var more []ChangeRow
 		var entries []Entry
@@ -81,6 +120,9 @@ func (s *Site) merge(ctx context.Context, v *view, from SiteID, e Envelope) (row
 			s.takeIn(v, entry)
 		}
 		s.watchClock(v, entries)
+	}
+	if unknown && errors.Is(err, ErrRefused) && v.split(e) {
+		err = fmt.Errorf("%w: what has added a site: %v", ErrMissing, err)
 	}
 	return rows, err
 }
@@ -149,7 +191,7 @@ func (s *Site) Missing(ctx context.Context, with SiteID, id DocumentID, have Ver
 	e := Envelope{Document: id, About: row.About, Changes: make([]SignedChange, 0, len(rows)), Joins: belongs}
 	until := Version(nil)
 	if former {
-		if until, err = s.until(ctx, id, with); err != nil {
+		if until, err = s.until(ctx, row, with); err != nil {
 			return Envelope{}, false, fmt.Errorf("changes of document %s: %w", id, err)
 		}
 	}
@@ -158,13 +200,23 @@ func (s *Site) Missing(ctx context.Context, with SiteID, id DocumentID, have Ver
 			e.Changes = append(e.Changes, c.SignedChange)
 		}
 	}
-	e.More = more && len(e.Changes) > 0
-	return e, e.More, nil
+	if len(have) == 0 && !former {
+		e.Checkpoint = row.Checkpoint
+	}
+	more = more && len(e.Changes) > 0
+	if e.More = more; !more && !row.Mesh {
+		e.More, err = s.goesOn(ctx, row)
+	}
+	return e, more, err
 }
 
 // until tells what of a document there is between this site and another one of which one has left.
-func (s *Site) until(ctx context.Context, id DocumentID, with SiteID) (Version, error) {
-	r := s.registry.acquire(id)
+func (s *Site) until(ctx context.Context, row DocumentRow, with SiteID) (Version, error) {
+	root, _, err := s.rootOf(Envelope{Document: row.ID, About: row.About})
+	if err != nil {
+		return nil, err
+	}
+	r := s.registry.acquire(root.id)
 	defer s.registry.release(r)
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -172,6 +224,6 @@ func (s *Site) until(ctx context.Context, id DocumentID, with SiteID) (Version, 
 	if err != nil {
 		return nil, err
 	}
-	_, until, err := s.cfg.Documents.WrittenAt(ctx, id, MapReplicas, string(v.lastBetween(with)))
+	_, until, err := s.cfg.Documents.WrittenAt(ctx, row.ID, MapReplicas, string(v.lastBetween(with)))
 	return until, err
 }

@@ -29,14 +29,9 @@ func (s *Site) open(ctx context.Context, r *resource) (*view, error) {
 	if kind == nil {
 		return nil, fmt.Errorf("open document %s: %w: the catalog has no kind %s.%s", r.id, ErrNotFound, about.Service, about.Kind)
 	}
-	entries, err := s.cfg.Documents.Entries(ctx, r.id)
-	if err != nil {
-		return nil, fmt.Errorf("open document %s: %w", r.id, err)
-	}
 	v := newView(s.cfg.Self, s.name, r.id, about, row.About, kind)
-	v.learn(entries)
-	for _, e := range entries {
-		s.takeIn(v, e)
+	if err := s.openEpochs(ctx, v, row); err != nil {
+		return nil, fmt.Errorf("open document %s: %w", r.id, err)
 	}
 	clear(v.touched)
 	v.asked = false
@@ -92,13 +87,16 @@ var travelling = []string{"Content-Type", "Content-Language", "Content-Encoding"
 // write makes one change of the document with entries, takes it into the view, makes all of it durable together with
 // b and publishes it. The caller holds r.mu, and r.view is loaded. When it fails, nothing has happened.
 func (s *Site) write(ctx context.Context, r *resource, entries []Entry, b *Batch) error {
-	change, err := s.cfg.Documents.Write(ctx, r.id, entries)
+	current := r.view.current()
+	change, err := s.cfg.Documents.Write(ctx, current.id, entries)
 	if err != nil {
 		s.forget(r)
-		return fmt.Errorf("write document %s: %w", r.id, err)
+		return fmt.Errorf("write document %s: %w", current.id, err)
 	}
 	b.Changes = append(b.Changes, change)
+	current.count([]ChangeRow{change})
 	r.view.learn(entries)
+	r.view.from = current.number
 	for _, e := range entries {
 		s.takeIn(r.view, e)
 	}
@@ -106,7 +104,7 @@ func (s *Site) write(ctx context.Context, r *resource, entries []Entry, b *Batch
 		return err
 	}
 	s.network.Publish(r.view.correspondents(), Envelope{
-		Document: r.id, About: r.view.aboutRaw, Changes: []SignedChange{change.SignedChange},
+		Document: current.id, About: current.raw, Changes: []SignedChange{change.SignedChange},
 	})
 	return nil
 }
@@ -135,6 +133,11 @@ func (s *Site) store(ctx context.Context, r *resource, b *Batch) error {
 
 // forget has document and view loaded anew the next time. The caller holds r.mu.
 func (s *Site) forget(r *resource) {
+	if r.view != nil {
+		for _, e := range r.view.epochs {
+			s.cfg.Documents.Forget(e.id)
+		}
+	}
 	s.cfg.Documents.Forget(r.id)
 	r.view = nil
 }
@@ -143,22 +146,22 @@ func (s *Site) forget(r *resource) {
 // that tell what has become different.
 func (s *Site) index(ctx context.Context, r *resource, b *Batch) error {
 	v, now := r.view, s.cfg.Now()
-	heads, err := s.cfg.Documents.Heads(ctx, r.id)
-	if err != nil {
-		return fmt.Errorf("heads of document %s: %w", r.id, err)
+	for _, e := range v.epochs {
+		row, err := s.shownTo(ctx, v, e)
+		if err == nil {
+			row.Heads, err = s.cfg.Documents.Heads(ctx, e.id)
+		}
+		if err != nil {
+			return fmt.Errorf("index of document %s: %w", e.id, err)
+		}
+		b.Documents = append(b.Documents, row)
 	}
-	document, err := s.shownTo(ctx, v)
-	if err != nil {
-		return fmt.Errorf("index of document %s: %w", r.id, err)
-	}
-	document.Heads = heads
-	b.Documents = append(b.Documents, document)
 	if v.part(v.self) == partNone {
 		return nil // what puts this site into the placement is still to come
 	}
 	conflicts := v.conflicts()
 	row := v.row(now, conflicts)
-	if _, wanted := s.unlooked(v); wanted {
+	if _, wanted := s.unlooked(v); wanted || v.ending() {
 		row.Pending = true
 	}
 	before, err := s.cfg.Store.ResourceByDocument(ctx, r.id)
@@ -245,7 +248,7 @@ func (s *Site) indexOperation(ctx context.Context, v *view, o *Operation, b *Bat
 
 // replicaEntry is this site's entry about its replica once ops are settled.
 func (s *Site) replicaEntry(v *view, local LocalID, ops ...*Operation) Entry {
-	return Entry{Map: MapReplicas, Key: string(s.cfg.Self), Value: compactStruct(v.withSettled(local, s.cfg.Now(), ops...))}
+	return v.replicaAs(v.withSettled(local, s.cfg.Now(), ops...))
 }
 
 // outcomeEntry is this site's entry about one operation.
@@ -256,15 +259,15 @@ func (s *Site) outcomeEntry(o *Operation, out Outcome) Entry {
 
 // stamp makes o the next operation of this site: its place in time, what it has seen, its number.
 func (s *Site) stamp(v *view, o *Operation) {
-	o.Origin, o.Run = s.cfg.Self, s.runID
-	o.line = lineOf(o.Origin, o.Run)
+	o.Origin, o.Run, o.Epoch = s.cfg.Self, s.runID, v.current().number
+	o.line = lineOf(o.Origin, o.Run, o.Epoch)
 	o.Seq = v.history.Last(o.line) + 1
-	o.Seen = maps.Clone(v.replica(v.self).Settled)
+	o.Seen = without(v.replica(v.self).Settled, o.Epoch)
 	delete(o.Seen, o.line)
 	o.Time = max(o.Time, s.cfg.Now().UnixMicro())
 	o.Time = max(o.Time, v.history.compactedUntil()+1)
 	for _, p := range v.history.ordered {
-		if p.Seq <= v.replica(v.self).Settled[p.Line()] {
+		if v.replica(v.self).settled(p) {
 			o.Time = max(o.Time, p.Time+1)
 		}
 	}

@@ -49,8 +49,13 @@ func (s *Site) vanished(ctx context.Context, r *resource, local LocalID) (done b
 	return done, s.write(ctx, r, []Entry{v.replicaAs(mine)}, &Batch{})
 }
 
-// replicaAs is this site's entry about its replica.
+// replicaAs is this site's entry about its replica, in the epoch that it writes in.
 func (v *view) replicaAs(r Replica) Entry {
+	current := v.current().number
+	if r.Settled = without(r.Settled, current); r.Settled == nil {
+		r.Settled = map[Line]uint64{}
+	}
+	r.Final, r.Whole = v.final(), current > 0 && v.whole()
 	return Entry{Map: MapReplicas, Key: string(v.self), Value: compactStruct(r)}
 }
 

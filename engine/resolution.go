@@ -1,7 +1,9 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 )
 
@@ -77,6 +79,13 @@ func (h *History) AddFact(f Fact) {
 		h.facts = map[Fact]bool{}
 	}
 	h.facts[f] = true
+}
+
+// sortedFacts lists all facts.
+func (h *History) sortedFacts() []Fact {
+	return slices.SortedFunc(maps.Keys(h.facts), func(a, b Fact) int {
+		return cmp.Or(cmp.Compare(a.Later, b.Later), cmp.Compare(a.Earlier, b.Earlier))
+	})
 }
 
 // counts reports whether f is about two operations that are known, concurrent and in this order.

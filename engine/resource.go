@@ -17,7 +17,8 @@ type Replica struct {
 	Made uint64 `json:"made,omitempty"`
 	// Facts are those that the application's state follows from.
 	Facts []Fact `json:"facts,omitempty"`
-	// Settled counts, for each line, how many of its operations are settled here: those with a Seq up to it.
+	// Settled counts, for each line, how many of its operations are settled here: those with a Seq up to it. Of lines that are
+	// over in the epoch that this is written in all are.
 	Settled map[Line]uint64 `json:"settled"`
 	// Observed is what the application showed once all of Settled was settled and nothing else was known; nil: not looked
 	// at yet.
@@ -44,6 +45,20 @@ type Replica struct {
 	Bare bool `json:"bare,omitempty"`
 	// Left is the last word of a site that was removed.
 	Left *Left `json:"left,omitempty"`
+	// Final counts the changes that the site has made in the document of the epoch before this one. It makes no more there.
+	Final uint64 `json:"final,omitempty"`
+	// Whole says that the site has all that anybody has written there.
+	Whole bool `json:"whole,omitempty"`
+
+	epoch uint64 // that it is written in
+}
+
+// has reports whether the n-th operation of a line is settled.
+func (r Replica) has(name Line, n uint64) bool { return n <= r.Settled[name] || name.over(r.epoch) }
+
+// settled reports whether an operation is.
+func (r Replica) settled(o *Operation) bool {
+	return o.Epoch+2 <= r.epoch || o.Seq <= r.Settled[o.Line()]
 }
 
 // Outcome is what a site publishes about an operation that did not simply succeed there.
@@ -98,7 +113,12 @@ type view struct {
 	asked     bool                 // another site has asked for a look that has not been queued yet
 	writers   map[SiteID]bool      // who belongs to the placement or has ever done so
 	placed    *Placement           // nil: to be folded anew
-	lastWords map[SiteID][32]byte  // of sites that have left, as far as they were asked for
+	lastWords map[string][32]byte  // of sites that have left, by site and document, as far as they were asked for
+	// epochs are the documents, oldest first: one, or two while the first is ending. From is the number of the one that entries
+	// are taken from, and writtenIn tells the newest epoch that an entry was written in, by map and key.
+	epochs    []*epoch
+	from      uint64
+	writtenIn map[string]uint64
 }
 
 func newView(self SiteID, name func(SiteID) SiteName, document DocumentID, about About, raw []byte, kind *Kind) *view {
@@ -107,12 +127,13 @@ func newView(self SiteID, name func(SiteID) SiteName, document DocumentID, about
 		writers[s] = true
 	}
 	h := NewHistory()
-	h.kind = kind
+	h.kind, h.placement = kind, about.Placement
 	return &view{
 		self: self, name: name, document: document, about: about, aboutRaw: raw, kind: kind, history: h,
 		replicas: map[SiteID]Replica{}, outcomes: map[string]Outcome{}, decisions: map[ConflictID]Decision{},
 		attempts: map[OperationID]*attempt{}, touched: map[OperationID]bool{},
-		writers: writers, lastWords: map[SiteID][32]byte{},
+		writers: writers, lastWords: map[string][32]byte{},
+		epochs: []*epoch{newEpoch(about.Epoch, document, raw)}, from: about.Epoch, writtenIn: map[string]uint64{},
 	}
 }
 
@@ -123,11 +144,23 @@ func (v *view) take(e Entry) ([]*Operation, error) {
 	if !v.writers[SiteID(author)] {
 		return nil, fmt.Errorf("%s/%s: %w: its author has no part in this resource", e.Map, e.Key, ErrRefused)
 	}
+	if slot := string(e.Map) + "/" + e.Key; e.Map != MapOperations && e.Map != MapDecisions {
+		if v.from < v.writtenIn[slot] {
+			return nil, nil // what its author wrote before it went on to another epoch
+		}
+		v.writtenIn[slot] = v.from
+	}
 	switch e.Map {
 	case MapOperations:
 		o, err := DecodeOperation(e.Key, e.Value)
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrRefused, err)
+		}
+		if e := v.numbered(v.from); e != nil {
+			e.operations++
+		}
+		if o.Epoch != v.from {
+			return nil, fmt.Errorf("operation %s: %w: it is in epoch %d and says %d", o.ID, ErrRefused, v.from, o.Epoch)
 		}
 		if o.Change != nil {
 			if err := o.Change.Validate(); err != nil {
@@ -159,14 +192,15 @@ func (v *view) take(e Entry) ([]*Operation, error) {
 			return nil, fmt.Errorf("replica of %s: %w: %w", author, ErrRefused, err)
 		}
 		before := v.replicas[SiteID(author)]
+		r.epoch = v.from
 		v.replicas[SiteID(author)] = r
 		v.asked = v.asked || SiteID(author) != v.self && r.Asked.After(before.Asked)
-		delete(v.lastWords, SiteID(author))
+		clear(v.lastWords)
 		if (before.Left == nil) != (r.Left == nil) || before.Joined != r.Joined {
 			v.touchAll()
 		}
 		for _, o := range v.history.ordered {
-			newly := o.Seq > before.Settled[o.Line()] && o.Seq <= r.Settled[o.Line()]
+			newly := !before.settled(o) && r.settled(o)
 			halted := (before.Paused == nil) != (r.Paused == nil) || (before.Waits == nil) != (r.Waits == nil) ||
 				before.Held.waits() != r.Held.waits()
 			if newly || halted && !v.settled(SiteID(author), o) {
@@ -210,7 +244,7 @@ func outcomeKey(s SiteID, o OperationID) string { return string(s) + "/" + strin
 
 // settled reports whether o needs nothing more at site s, as far as is known here.
 func (v *view) settled(s SiteID, o *Operation) bool {
-	return o.Seq <= v.replica(s).Settled[o.Line()] && !v.outcomes[outcomeKey(s, o.ID)].Again
+	return v.replica(s).settled(o) && !v.outcomes[outcomeKey(s, o.ID)].Again
 }
 
 // standing is what this site's application has been brought to.

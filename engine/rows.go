@@ -7,6 +7,8 @@ import (
 
 // Batch is what one step of the engine makes durable, all of it or nothing.
 type Batch struct {
+	// Dropped are documents that are deleted, before all else, with their changes.
+	Dropped    []DocumentID
 	Documents  []DocumentRow
 	Changes    []ChangeRow
 	Resources  []ResourceRow
@@ -36,6 +38,10 @@ type DocumentRow struct {
 	Heads          [32]byte
 	// Former are sites that have left, each with the digest that is shown between it and this site for good.
 	Former map[SiteID][32]byte
+	// Epoch is, in the row of a resource's first document, the first of its epochs that is not over.
+	Epoch uint64
+	// Checkpoint stands for the epochs before the document's. Nil leaves what is stored as it is.
+	Checkpoint []byte
 }
 
 // State of a resource or, at one site, of an operation.

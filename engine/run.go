@@ -137,6 +137,9 @@ func (s *Site) succeed(ctx context.Context, r *resource, k *Kind, o *Operation, 
 	settled := step.Operations[:min(1, len(step.Operations))]
 	if step.Kind == StepMake {
 		settled = append(slices.Clip(step.Operations), v.madeGood(among(v.history.Living(anyOperation)))...)
+		if create := v.history.Get(o.ID); !slices.Contains(settled, create) { // it may have waited for a person
+			settled = append(settled, create)
+		}
 	}
 	entries := s.stepEntries(v, local, step, settled, reply)
 	if step.Late {

@@ -296,6 +296,9 @@ func (s *Site) Done(ctx context.Context, id OperationID) error {
 	}
 	return s.decide(ctx, id, func(v *view, o *Operation, out Outcome) ([]Entry, error) {
 		local := v.local()
+		if out.Blocks && v.history.late(s.standing(v), o) {
+			return []Entry{s.outcomeEntry(o, Outcome{State: StatePending, Ran: true})}, nil
+		}
 		if o.Type == TypeCreate && local == "" {
 			if !v.kind.Natural() {
 				return nil, &Refusal{Status: http.StatusUnprocessableEntity, Type: "settle", Operation: id, Detail: fmt.Sprintf(

@@ -35,7 +35,7 @@ func (s *Site) stepReplica(v *view, local LocalID, step Step, ops []*Operation) 
 		replica.Made++
 		replica.Observed = nil
 	}
-	return Entry{Map: MapReplicas, Key: string(s.cfg.Self), Value: compactStruct(replica)}
+	return v.replicaAs(replica)
 }
 
 // leftovers is what this site publishes of operations that a step does not settle but concerns: they are to be applied once

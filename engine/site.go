@@ -38,6 +38,8 @@ type Config struct {
 	// History is how many operations of a resource are kept one by one once every site has settled them (256); an eighth of
 	// it may come before a checkpoint takes their place.
 	History int
+	// Epoch is how many operations a document of a resource takes before the resource goes on in another one (256).
+	Epoch int
 	// CallTimeout bounds one call to the application for an operation (30 s).
 	CallTimeout time.Duration
 	// RetryMin and RetryMax bound the wait between tries (200 ms, 30 s).
@@ -92,6 +94,7 @@ func New(ctx context.Context, cfg Config) (*Site, error) {
 	cfg.Workers = orDefault(cfg.Workers, 16)
 	cfg.Cache = orDefault(cfg.Cache, 2048)
 	cfg.History = orDefault(cfg.History, 256)
+	cfg.Epoch = orDefault(cfg.Epoch, 256)
 	cfg.CallTimeout = orDefault(cfg.CallTimeout, 30*time.Second)
 	cfg.RetryMin = orDefault(cfg.RetryMin, 200*time.Millisecond)
 	cfg.RetryMax = orDefault(cfg.RetryMax, 30*time.Second)

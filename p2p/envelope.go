@@ -44,6 +44,9 @@ func checkEnvelope(e engine.Envelope) error {
 	if len(e.About) == 0 || len(e.About) > maxAbout {
 		return fmt.Errorf("%w: a first change of %d bytes", engine.ErrRefused, len(e.About))
 	}
+	if len(e.Checkpoint) > engine.MaxCheckpoint {
+		return fmt.Errorf("%w: a checkpoint of %d bytes", engine.ErrRefused, len(e.Checkpoint))
+	}
 	for _, c := range e.Changes {
 		switch {
 		case c.Author == "" || len(c.Author) > maxAuthor:

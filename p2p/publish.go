@@ -31,7 +31,7 @@ func newOutbox() *outbox { return &outbox{queue: make(chan outgoing, outboxSize)
 
 // sizeOf is about how many bytes e has.
 func sizeOf(e engine.Envelope) int64 {
-	size := len(e.About) + 128
+	size := len(e.About) + len(e.Checkpoint) + 128
 	for _, c := range e.Changes {
 		size += len(c.Bytes) + 128
 	}

@@ -23,12 +23,12 @@ func (s *Store) MeshDocument(ctx context.Context) (engine.DocumentRow, error) {
 	return r, found(err, "document of", "the mesh")
 }
 
-const selectDocument = `SELECT id, about, mesh, sites, leaving, former, heads FROM documents WHERE `
+const selectDocument = `SELECT id, about, mesh, sites, leaving, former, heads, epoch, checkpoint FROM documents WHERE `
 
 func scanDocument(row scanner) (engine.DocumentRow, error) {
 	var r engine.DocumentRow
 	var sites, leaving, former, heads []byte
-	if err := row.Scan(&r.ID, &r.About, &r.Mesh, &sites, &leaving, &former, &heads); err != nil {
+	if err := row.Scan(&r.ID, &r.About, &r.Mesh, &sites, &leaving, &former, &heads, &r.Epoch, &r.Checkpoint); err != nil {
 		return engine.DocumentRow{}, err
 	}
 	copy(r.Heads[:], heads)
@@ -112,6 +112,30 @@ func (s *Store) Version(ctx context.Context, id engine.DocumentID) (engine.Versi
 	return v, nil
 }
 
+// authors asks the index for the last change of each actor, whose numbers have no gaps, and reads no other.
+const authors = `SELECT c.author, c.seq FROM (SELECT actor, max(seq) AS seq FROM changes WHERE document = ? GROUP BY actor) last
+	JOIN changes c ON c.document = ? AND c.actor = last.actor AND c.seq = last.seq`
+
+// Authors counts the changes of the document that are stored, by author.
+func (s *Store) Authors(ctx context.Context, id engine.DocumentID) (map[engine.SiteID]uint64, error) {
+	type count struct {
+		author engine.SiteID
+		n      uint64
+	}
+	all, err := collect(ctx, s.reads, func(row scanner) (c count, err error) {
+		err = row.Scan(&c.author, &c.n)
+		return c, err
+	}, authors, string(id), string(id))
+	if err != nil {
+		return nil, fmt.Errorf("authors of document %s: %w", id, err)
+	}
+	counts := make(map[engine.SiteID]uint64, len(all))
+	for _, c := range all {
+		counts[c.author] += c.n
+	}
+	return counts, nil
+}
+
 // Changes returns stored changes of the document that have does not show, in the order in which they were stored,
 // at most about limit bytes of them (0: no bound, at least one otherwise), and whether there are more.
 func (s *Store) Changes(ctx context.Context, id engine.DocumentID, have engine.Version, limit int) ([]engine.ChangeRow, bool, error) {
@@ -133,7 +157,7 @@ func (s *Store) Changes(ctx context.Context, id engine.DocumentID, have engine.V
 	if len(places) == 0 {
 		return nil, false, nil
 	}
-	read, err := s.reads.PrepareContext(ctx, `SELECT hash, author, signature, bytes FROM changes WHERE n = ?`)
+	read, err := s.reads.PrepareContext(ctx, `SELECT hash, author, signature, bytes FROM changes WHERE n = ? AND document = ?`)
 	if err != nil {
 		return nil, false, fmt.Errorf("changes of document %s: %w", id, mapped(err))
 	}
@@ -146,8 +170,8 @@ func (s *Store) Changes(ctx context.Context, id engine.DocumentID, have engine.V
 		}
 		r := engine.ChangeRow{Document: id, Actor: p.actor, Seq: p.seq}
 		var hash []byte
-		if err := read.QueryRowContext(ctx, p.n).Scan(&hash, &r.Author, &r.Signature, &r.Bytes); err != nil {
-			return nil, false, fmt.Errorf("changes of document %s: %w", id, mapped(err))
+		if err := read.QueryRowContext(ctx, p.n, string(id)).Scan(&hash, &r.Author, &r.Signature, &r.Bytes); err != nil {
+			return nil, false, found(err, "changes of document", id) // it may have been dropped meanwhile
 		}
 		copy(r.Hash[:], hash)
 		size += len(r.Bytes) + len(r.Signature)

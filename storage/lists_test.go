@@ -349,3 +349,48 @@ func TestSnapshots(t *testing.T) {
 		t.Errorf("after reopening: %q, %v", got, err)
 	}
 }
+
+// TestADroppedDocumentLeavesNothing drops an epoch of a resource and keeps the checkpoint in the next one's row.
+func TestADroppedDocumentLeavesNothing(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	change := func(document engine.DocumentID) engine.ChangeRow {
+		return engine.ChangeRow{SignedChange: engine.SignedChange{Author: "p", Signature: []byte{1}, Bytes: []byte{2}},
+			Document: document, Hash: [32]byte{document[0]}, Actor: string(document), Seq: 1}
+	}
+	sites := []engine.SiteID{"p", "q"}
+	mustCommit(t, s, &engine.Batch{
+		Documents: []engine.DocumentRow{{ID: "old", About: []byte("o"), Sites: sites}, {ID: "new", About: []byte("n"), Sites: sites}},
+		Changes:   []engine.ChangeRow{change("old"), change("new")},
+	})
+	if err := s.SaveSnapshot(t.Context(), "old", []byte("s")); err != nil {
+		t.Fatal(err)
+	}
+	mustCommit(t, s, &engine.Batch{
+		Dropped: []engine.DocumentID{"old"},
+		Documents: []engine.DocumentRow{{ID: "old", About: []byte("o"), Epoch: 1},
+			{ID: "new", About: []byte("n"), Sites: sites, Checkpoint: []byte("c")}},
+	})
+	mustCommit(t, s, &engine.Batch{Documents: []engine.DocumentRow{{ID: "new", About: []byte("n"), Sites: sites, Heads: [32]byte{7}}}})
+	list, err := s.Summaries(t.Context(), "q", "", "")
+	if err != nil || len(list) != 1 || list[0].Document != "new" {
+		t.Errorf("the sites are shown %v, %v", list, err)
+	}
+	if rows, _, err := s.Changes(t.Context(), "old", nil, 0); len(rows) > 0 || err != nil {
+		t.Errorf("%d changes are left, %v", len(rows), err)
+	}
+	if v, err := s.Version(t.Context(), "old"); len(v) > 0 || err != nil {
+		t.Errorf("version %v is left, %v", v, err)
+	}
+	if _, err := s.Snapshot(t.Context(), "old"); !errors.Is(err, engine.ErrNotFound) {
+		t.Errorf("the snapshot is left: %v", err)
+	}
+	old, err := s.Document(t.Context(), "old")
+	if err != nil || old.Epoch != 1 || len(old.Sites) > 0 {
+		t.Errorf("the first document is registered as %+v, %v", old, err)
+	}
+	next, err := s.Document(t.Context(), "new")
+	if err != nil || string(next.Checkpoint) != "c" || next.Heads[0] != 7 {
+		t.Errorf("the next one is registered as %+v, %v", next, err)
+	}
+}

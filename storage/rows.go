@@ -20,6 +20,7 @@ const (
 	begin statement = iota
 	commit
 	rollback
+	dropDocument
 	putDocument
 	addChange
 	putSnapshot
@@ -41,12 +42,15 @@ const (
 )
 
 var statementText = [statementCount]string{
-	begin:    `BEGIN IMMEDIATE`,
-	commit:   `COMMIT`,
-	rollback: `ROLLBACK`,
-	putDocument: `INSERT INTO documents (id, about, mesh, sites, leaving, former, heads) VALUES (?, ?, ?, ?, ?, ?, ?)
+	begin:        `BEGIN IMMEDIATE`,
+	commit:       `COMMIT`,
+	rollback:     `ROLLBACK`,
+	dropDocument: `DELETE FROM documents WHERE id = ?`,
+	putDocument: `INSERT INTO documents (id, about, mesh, sites, leaving, former, heads, epoch, checkpoint)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (id) DO UPDATE SET about = excluded.about, mesh = excluded.mesh, sites = excluded.sites,
-		leaving = excluded.leaving, former = excluded.former, heads = excluded.heads`,
+		leaving = excluded.leaving, former = excluded.former, heads = excluded.heads, epoch = excluded.epoch,
+		checkpoint = coalesce(excluded.checkpoint, checkpoint)`,
 	addChange: `INSERT INTO changes (document, actor, seq, hash, author, signature, bytes) VALUES (?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (document, actor, seq) DO NOTHING`,
 	putSnapshot: `INSERT INTO snapshots (document, bytes) VALUES (?, ?)
@@ -101,10 +105,13 @@ type write struct {
 
 // encodeBatch does what can be done before it is the batch's turn.
 func encodeBatch(b *engine.Batch) ([]write, error) {
-	writes := make([]write, 0, len(b.Documents)+len(b.Changes)+len(b.Resources)+len(b.Operations)+len(b.Intents)+
+	writes := make([]write, 0, len(b.Dropped)+len(b.Documents)+len(b.Changes)+len(b.Resources)+len(b.Operations)+len(b.Intents)+
 		len(b.Settled)+len(b.Outbox)+len(b.Delivered)+len(b.Answers)+len(b.Conflicts)+len(b.Resolved)+len(b.Events))
 	add := func(s statement, what string, args ...any) {
 		writes = append(writes, write{statement: s, what: what, args: args})
+	}
+	for _, id := range b.Dropped {
+		add(dropDocument, "document "+string(id), string(id))
 	}
 	for i := range b.Documents {
 		r := &b.Documents[i]
@@ -124,7 +131,8 @@ func encodeBatch(b *engine.Batch) ([]write, error) {
 		if err != nil {
 			return nil, fmt.Errorf("document %s: %w", r.ID, err)
 		}
-		add(putDocument, "document "+string(r.ID), string(r.ID), blob(r.About), r.Mesh, sites, leaving, formerJSON, r.Heads[:])
+		add(putDocument, "document "+string(r.ID), string(r.ID), blob(r.About), r.Mesh, sites, leaving, formerJSON, r.Heads[:],
+			int64(r.Epoch), r.Checkpoint)
 	}
 	for i := range b.Changes {
 		r := &b.Changes[i]

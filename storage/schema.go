@@ -32,7 +32,9 @@ CREATE TABLE documents (
 	sites TEXT NOT NULL, -- JSON array of site ids
 	leaving TEXT NOT NULL, -- the same
 	former  TEXT NOT NULL, -- JSON object of digests in hex by site id
-	heads BLOB NOT NULL
+	heads BLOB NOT NULL,
+	epoch INTEGER NOT NULL,
+	checkpoint BLOB
 ) WITHOUT ROWID;
 CREATE INDEX documents_mesh ON documents (id) WHERE mesh = 1;
 
@@ -55,6 +57,12 @@ WHEN old.sites <> new.sites OR old.leaving <> new.leaving OR old.former <> new.f
 	INSERT OR IGNORE INTO document_sites SELECT value, new.id, NULL FROM json_each(new.sites);
 	INSERT OR IGNORE INTO document_sites SELECT value, new.id, NULL FROM json_each(new.leaving);
 	INSERT OR IGNORE INTO document_sites SELECT key, new.id, unhex(value) FROM json_each(new.former);
+END;
+
+CREATE TRIGGER documents_deleted AFTER DELETE ON documents BEGIN
+	DELETE FROM document_sites WHERE document = old.id;
+	DELETE FROM changes WHERE document = old.id;
+	DELETE FROM snapshots WHERE document = old.id;
 END;
 
 CREATE TABLE changes (

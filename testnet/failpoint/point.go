@@ -14,6 +14,8 @@ const (
 	CommitIntent = "commit-intent"
 	// CommitOwn makes a change that this site wrote durable: an operation, an outcome, what is settled.
 	CommitOwn = "commit-own"
+	// CommitDrop puts a checkpoint in the place of a document.
+	CommitDrop = "commit-drop"
 	// CommitMerge makes changes of other sites durable.
 	CommitMerge = "commit-merge"
 	// CommitClose ends an intent of which nothing came, or an operation that makes no change.
@@ -50,7 +52,7 @@ const (
 
 // things are all of them.
 var things = []string{
-	CommitIntent, CommitOwn, CommitMerge, CommitClose, CommitQuestion, CommitKeep, CommitDelivered, CommitMesh, CommitNote,
+	CommitIntent, CommitOwn, CommitDrop, CommitMerge, CommitClose, CommitQuestion, CommitKeep, CommitDelivered, CommitMesh, CommitNote,
 	RequestCreate, RequestChange, RequestAction, RequestDelete, RequestLook,
 	WriteDocument, MergeDocument, SaveSnapshot, Publish, Forward, ListChanges,
 }

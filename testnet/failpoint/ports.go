@@ -36,6 +36,8 @@ func (s store) what(b *engine.Batch) string {
 		return CommitKeep
 	case len(b.Delivered) > 0:
 		return CommitDelivered
+	case len(b.Dropped) > 0:
+		return CommitDrop
 	case slices.ContainsFunc(b.Changes, func(c engine.ChangeRow) bool { return c.Author == s.self }):
 		return CommitOwn
 	case len(b.Changes) > 0:

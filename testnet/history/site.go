@@ -58,6 +58,7 @@ func (s *site) start() {
 	var err error
 	p.Site, err = engine.New(w.ctx, engine.Config{
 		History:   []int{2, 8, 1000}[w.Seed%3], // some compact early and often
+		Epoch:     []int{8, 2, 8, 1000}[w.Seed%4],
 		Deletions: limits, Self: s.id, Kinds: w.kinds, Documents: memory.NewDocuments(s.id, actor, s.disk, &w.changes), Store: mortal{s.disk, p},
 		Ledger: s.disk, App: client{p}, Log: w.log.With("site", string(s.name)), Now: s.clock, NewID: w.newID, Random: w.fill,
 		Vault: memory.Vault{}, Classify: w.classify,

@@ -2,6 +2,7 @@ package history
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 
@@ -205,7 +206,11 @@ func (w *world) operate(s *site) {
 func (w *world) decide(s *site, p *process, row engine.OperationRow) {
 	var err error
 	k := w.kindOf(row.Kind)
-	e := s.app.effects[string(row.ID)+"."+string(s.name)]
+	key := string(row.ID) + "." + string(s.name)
+	e := s.app.effects[key]
+	for n := 1; s.app.effects[fmt.Sprint(key, ".", n)] != nil; n++ { // it was sent to make the object anew
+		e = s.app.effects[fmt.Sprint(key, ".", n)]
+	}
 	switch {
 	case row.Sites[s.id].State == engine.StateRejected && row.Type != engine.TypeCreate:
 		return

@@ -19,7 +19,8 @@ type Disk struct {
 	Now func() time.Time
 
 	documents  map[engine.DocumentID]*stored
-	resources  []*resource // as they came
+	dropped    map[engine.DocumentID]*stored // for Epochs alone
+	resources  []*resource                   // as they came
 	byDocument map[engine.DocumentID]*resource
 	byName     map[name][]*resource
 	byLocal    map[local][]*resource
@@ -59,7 +60,7 @@ type local struct {
 // NewDisk returns an empty disk.
 func NewDisk(now func() time.Time) *Disk {
 	return &Disk{
-		Now: now, documents: map[engine.DocumentID]*stored{}, byDocument: map[engine.DocumentID]*resource{}, byName: map[name][]*resource{},
+		Now: now, documents: map[engine.DocumentID]*stored{}, dropped: map[engine.DocumentID]*stored{}, byDocument: map[engine.DocumentID]*resource{}, byName: map[name][]*resource{},
 		byLocal: map[local][]*resource{}, byID: map[engine.OperationID]int{}, intents: map[engine.OperationID]engine.Intent{},
 		outbox: map[engine.OperationID]engine.Kept{}, answers: map[[32]byte]engine.KeyedAnswer{},
 		conflicts: map[engine.ConflictID]engine.Conflict{},
@@ -72,6 +73,7 @@ func (d *Disk) Clone() *Disk {
 	for id, s := range d.documents {
 		c.documents[id] = &stored{s.row, slices.Clone(s.changes), maps.Clone(s.version)}
 	}
+	maps.Copy(c.dropped, d.dropped)
 	for _, r := range d.resources {
 		c.put(r.ResourceRow)
 	}
@@ -90,8 +92,17 @@ func (d *Disk) Commit(_ context.Context, b *engine.Batch) error {
 			}
 		}
 	}
+	for _, id := range b.Dropped {
+		if s := d.documents[id]; s != nil && len(s.changes) > 0 {
+			d.dropped[id] = s
+		}
+		delete(d.documents, id)
+	}
 	for _, r := range b.Documents {
 		if s := d.documents[r.ID]; s != nil {
+			if r.Checkpoint == nil {
+				r.Checkpoint = s.row.Checkpoint
+			}
 			s.row = r
 		} else {
 			d.documents[r.ID] = &stored{row: r, version: engine.Version{}}

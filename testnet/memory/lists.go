@@ -181,6 +181,17 @@ func (d *Disk) Version(_ context.Context, id engine.DocumentID) (engine.Version,
 	return engine.Version{}, nil
 }
 
+// Authors implements engine.Ledger.
+func (d *Disk) Authors(_ context.Context, id engine.DocumentID) (map[engine.SiteID]uint64, error) {
+	counts := map[engine.SiteID]uint64{}
+	if s := d.documents[id]; s != nil {
+		for _, c := range s.changes {
+			counts[c.Author]++
+		}
+	}
+	return counts, nil
+}
+
 // Changes implements engine.Ledger. Every change counts as one byte.
 func (d *Disk) Changes(_ context.Context, id engine.DocumentID, have engine.Version, limit int) ([]engine.ChangeRow, bool, error) {
 	s := d.documents[id]

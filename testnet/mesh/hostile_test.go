@@ -27,6 +27,10 @@ func TestAHostileMemberHarmsOnlyWhatItMayWrite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	document, err := paris.store.Document(t.Context(), row.Document)
+	if err != nil {
+		t.Fatal(err)
+	}
 	line := lineOf(t, nantes, row.Document, a.Operation)
 	now := time.Now().UnixMicro()
 	deep := engine.Pointer(strings.Repeat("/a", 20_000))
@@ -49,7 +53,7 @@ func TestAHostileMemberHarmsOnlyWhatItMayWrite(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := paris.Receive(t.Context(), nantes.ID, engine.Envelope{Document: row.Document, Changes: []engine.SignedChange{change.SignedChange}}); err != nil {
+		if err := paris.Receive(t.Context(), nantes.ID, engine.Envelope{Document: row.Document, About: document.About, Changes: []engine.SignedChange{change.SignedChange}}); err != nil {
 			t.Fatal(o.ID, err)
 		}
 		held, err := paris.store.ResourceByDocument(t.Context(), row.Document)

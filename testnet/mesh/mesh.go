@@ -131,6 +131,7 @@ func (s *Site) open(ctx context.Context) error {
 		Random:    func(b []byte) { rand.Read(b) },
 		Deletions: s.deletions,
 		History:   8, // so that short tests compact
+		Epoch:     16,
 		// Tests wait for what is retried.
 		RetryMin: 5 * time.Millisecond, RetryMax: 50 * time.Millisecond, LookAfter: 5 * time.Millisecond,
 	})
@@ -250,6 +251,9 @@ func (s *Site) pull(ctx context.Context, from *Site) error {
 			return err
 		}
 		e, _, err := from.Missing(ctx, s.ID, d.Document, have, 0)
+		if errors.Is(err, engine.ErrNotFound) {
+			continue // dropped meanwhile
+		}
 		if err != nil {
 			return err
 		}
@@ -259,7 +263,7 @@ func (s *Site) pull(ctx context.Context, from *Site) error {
 		if s.wired != nil {
 			s.wired(from, e)
 		}
-		if err := s.Receive(ctx, from.ID, e); err != nil {
+		if err := s.Receive(ctx, from.ID, e); err != nil && !errors.Is(err, engine.ErrMissing) { // what is missing comes with another
 			return err
 		}
 	}

@@ -95,6 +95,9 @@ func planted() []mutant {
 	// What a site that is cut off has changed is folded after what came later.
 	scripted("a checkpoint waits for this site only", "checkpoint-waits-for-all",
 		edit{"engine/compact.go", "func (v *view) members() []SiteID { return v.correspondents() }", "func (v *view) members() []SiteID { return []SiteID{v.self} }"})
+	// What a site that is cut off has accepted is in a document that nobody else looks at any more.
+	scripted("an epoch is dropped before all have acknowledged the next", "epoch-waits-for-all",
+		edit{"engine/epoch.go", "if !v.writesIn(m, current) || !v.replicas[m].Whole {", "if m == v.self && !v.writesIn(m, current) {"})
 	// A site that was taken out of a placement goes on reading what comes after.
 	scripted("a removed site is still served", "remove-replica-against-change",
 		edit{"engine/receive.go", "if !former || c.Seq <= until[c.Actor] {", "if !former || c.Seq <= until[c.Actor] || c.Seq > 0 {"})

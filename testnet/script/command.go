@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"strconv"
 	"strings"
@@ -35,6 +34,10 @@ func (w *world) command(ctx context.Context, p part) error {
 	case "deletions":
 		var err error
 		w.deletions, err = strconv.Atoi(rest)
+		return err
+	case "epoch":
+		var err error
+		w.epoch, err = strconv.Atoi(rest)
 		return err
 	case "history":
 		var err error
@@ -96,9 +99,12 @@ func (s *site) restart(ctx context.Context) error {
 		return err
 	}
 	for _, d := range s.world.described { // what it had heard and not stored is news again
-		maps.DeleteFunc(d.replicas, func(key string, _ engine.Replica) bool {
-			return strings.HasPrefix(key, s.name+" ") && key != s.name+" "+string(s.id)
-		})
+		for key := range d.replicas {
+			if strings.HasPrefix(key, s.name+" ") && key != s.name+" "+string(s.id) {
+				delete(d.replicas, key)
+				delete(d.epochs, key)
+			}
+		}
 	}
 	if err := s.start(ctx); err != nil {
 		return err
@@ -113,6 +119,7 @@ var dooms = map[string]func(failpoint.Point) bool{
 	"request": around(".before"),
 	"answer":  around(".after"),
 	"commit":  is(failpoint.Before(failpoint.CommitOwn)),
+	"drop":    is(failpoint.Before(failpoint.CommitDrop)),
 	"publish": is(failpoint.Before(failpoint.Publish)),
 	"merge":   is(failpoint.Before(failpoint.CommitMerge)),
 	"hearing": is(failpoint.After(failpoint.Forward)),

@@ -9,21 +9,23 @@ import (
 	"github.com/skerry/skerry/engine"
 )
 
-// described is what the trace has told of a document: whatever it tells next, it tells as the difference.
+// described is what the trace has told of the documents of a resource: whatever it tells next, it tells as the difference.
 type described struct {
 	number     int // in the order in which the script has come to documents
 	operations []*engine.Operation
 	replicas   map[string]engine.Replica // by who knows of it and whose it is
+	epochs     map[string]uint64         // in which it was, likewise
 	shown      []string                  // the hashes of what applications show, in the order in which they were first told
 }
 
 // describe says what entries of a document tell a site that it has not known, in words; what operations set only where it
 // publishes them. It is empty for the mesh document.
 func (w *world) describe(s *site, id engine.DocumentID, entries []engine.Entry, publishes bool) string {
-	d := w.described[id]
+	resource := w.resource(id)
+	d := w.described[resource]
 	if d == nil {
-		d = &described{number: len(w.described), replicas: map[string]engine.Replica{}}
-		w.described[id] = d
+		d = &described{number: len(w.described), replicas: map[string]engine.Replica{}, epochs: map[string]uint64{}}
+		w.described[resource] = d
 	}
 	var operations, rest []string
 	sorted := slices.Clone(entries)
@@ -53,7 +55,7 @@ func (w *world) describe(s *site, id engine.DocumentID, entries []engine.Entry, 
 	for _, e := range sorted {
 		switch e.Map {
 		case engine.MapReplicas:
-			if text := d.replica(s, e); text != "" {
+			if text := d.replica(s, e, w.abouts[id].Epoch); text != "" {
 				rest = append(rest, text)
 			}
 		case engine.MapOutcomes:
@@ -79,15 +81,24 @@ func changes(c *engine.Change) string {
 }
 
 // replica says what has become settled at a site, as far as another one has not known.
-func (d *described) replica(hearer *site, e engine.Entry) string {
+func (d *described) replica(hearer *site, e engine.Entry, epoch uint64) string {
 	var now engine.Replica
 	if err := json.Unmarshal(e.Value, &now); err != nil {
 		return err.Error()
 	}
 	key := hearer.name + " " + e.Key
 	before := d.replicas[key]
-	d.replicas[key] = now
+	if epoch < d.epochs[key] {
+		return "" // it was before what was told
+	}
 	var news []string
+	if epoch > d.epochs[key] {
+		news = append(news, fmt.Sprintf("goes on in epoch %d", epoch))
+	}
+	if now.Whole && (!before.Whole || epoch > d.epochs[key]) {
+		news = append(news, fmt.Sprintf("has all of epoch %d", epoch-1))
+	}
+	d.replicas[key], d.epochs[key] = now, epoch
 	settled := ""
 	slices.SortFunc(d.operations, engine.Compare)
 	for _, o := range d.operations {

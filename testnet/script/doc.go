@@ -31,12 +31,13 @@
 //	SITE: place NAME + SITE - SITE  a person adds replicas and removes some
 //	SITE: confirm                   a person confirms the deletions that the site holds
 //	history N                       how many operations of a resource a site keeps; comes before sites
+//	epoch N                         how many operations a document of a resource takes; comes before sites
 //	deletions N                     how many deletions run unconfirmed at a site that was away; comes before sites
 //	cut SITE, heal                  SITE is cut off from all others; all sites reach each other again
 //	deliver [SITE>SITE]             sites that reach each other exchange what they lack and do what is due, until all is
 //	                                quiet; or one takes from one
-//	crash SITE before WHAT          its agent dies before the next WHAT: intent, request, answer, commit, publish,
-//	                                merge; or the next hearing of what a site says to a request that was handed to it
+//	crash SITE before WHAT          its agent dies before the next WHAT: intent, request, answer, commit, drop,
+//	                                publish, merge; or the next hearing of what a site says to a request that was handed to it
 //	restart SITE                    its agent starts anew from what is on its disk
 //	wait DURATION                   time passes, and sites do what becomes due
 //	look                            so much time passes that all sites have looked at what their applications show

@@ -1,7 +1,6 @@
 package script
 
 import (
-	"cmp"
 	"context"
 	"crypto/ed25519"
 	"errors"
@@ -98,7 +97,7 @@ func (s *site) start(ctx context.Context) (err error) {
 		Self: s.id, Kinds: s.world.catalog.Services[service].Kinds,
 		Documents: hit.Documents(speaker{documents, s}), Store: hit.Store(witness{s.store, s}, s.id), Ledger: s.store,
 		App: hit.Application(s.app), Log: s.world.trace.logs(s), Now: s.now, Vault: vault, Classify: s.glue.Classify,
-		Deletions: engine.DeletionLimits{Number: s.world.deletions}, History: s.world.history,
+		Deletions: engine.DeletionLimits{Number: s.world.deletions}, History: s.world.history, Epoch: s.world.epoch,
 		NewID: s.newID, Random: func(b []byte) { _, _ = random.Read(b) }, // it never fails
 		LookAfter: lookAfter, LookEvery: 24 * time.Hour,
 	})
@@ -151,7 +150,7 @@ func (s *site) pull(ctx context.Context, from *site) (bool, error) {
 		return false, err
 	}
 	slices.SortFunc(list, func(a, b engine.Summary) int { // not by their identifiers, which are hashes
-		return cmp.Compare(s.world.number(a.Document), s.world.number(b.Document))
+		return s.world.compare(a.Document, b.Document)
 	})
 	took := false
 	for _, d := range list {
@@ -167,7 +166,9 @@ func (s *site) pull(ctx context.Context, from *site) (bool, error) {
 			continue
 		}
 		took = true
-		if err := s.Receive(ctx, from.id, e); err != nil {
+		if err := s.Receive(ctx, from.id, e); errors.Is(err, engine.ErrMissing) { // it comes with another document
+			continue
+		} else if err != nil {
 			s.world.trace.add(s.name, fmt.Sprintf("does not take what %s has: %v", from.name, err))
 			return false, nil
 		}
@@ -224,6 +225,18 @@ type speaker struct {
 	site *site
 }
 
+func (d speaker) Encode(about engine.About) ([]byte, engine.DocumentID, error) {
+	raw, id, err := d.Documents.Encode(about)
+	d.site.world.abouts[id] = about
+	return raw, id, err
+}
+
+func (d speaker) Create(id engine.DocumentID, raw []byte) (engine.About, error) {
+	about, err := d.Documents.Create(id, raw)
+	d.site.world.abouts[id] = about
+	return about, err
+}
+
 func (d speaker) Write(ctx context.Context, id engine.DocumentID, entries []engine.Entry) (engine.ChangeRow, error) {
 	row, err := d.Documents.Write(ctx, id, entries)
 	if err == nil {
@@ -255,6 +268,9 @@ func (w witness) Commit(ctx context.Context, b *engine.Batch) error {
 		if t := w.site.world.trace; t.as != "" && t.names[string(r.ID)] == "" && made.MatchString(string(r.ID)) {
 			t.names[string(r.ID)], t.as = t.as, ""
 		}
+	}
+	for _, id := range b.Dropped {
+		w.site.world.trace.add(w.site.name, fmt.Sprintf("drops epoch %d", w.site.world.abouts[id].Epoch))
 	}
 	for _, i := range b.Intents {
 		if len(b.Operations) == 0 {

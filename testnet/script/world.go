@@ -1,6 +1,7 @@
 package script
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,16 +32,18 @@ type world struct {
 	cut       map[*site]bool
 	now       time.Time
 	trace     *trace
-	described map[engine.DocumentID]*described
-	history   int // how many operations of a resource a site keeps; 0: the default
-	deletions int // how many deletions run unconfirmed at a site that was away; 0: the default
+	abouts    map[engine.DocumentID]engine.About
+	described map[string]*described // by resource
+	history   int                   // how many operations of a resource a site keeps; 0: the default
+	epoch     int                   // how many operations a document takes; 0: the default
+	deletions int                   // how many deletions run unconfirmed at a site that was away; 0: the default
 }
 
 // Run plays a script with files in dir, which is empty, and returns it with the traces of what happened. An error says
 // that the script makes no sense.
 func Run(ctx context.Context, dir, text string) (string, error) {
 	w := &world{dir: dir, cut: map[*site]bool{}, now: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC), trace: newTrace(),
-		described: map[engine.DocumentID]*described{}}
+		abouts: map[engine.DocumentID]engine.About{}, described: map[string]*described{}}
 	if err := w.read(standard); err != nil {
 		return "", err
 	}
@@ -120,12 +123,22 @@ func (w *world) join(ctx context.Context, s *site) error {
 	return s.Announce(ctx, record)
 }
 
-// number returns the place of a document in the order in which the script has come to them; the mesh's is before all.
-func (w *world) number(id engine.DocumentID) int {
-	if d := w.described[id]; d != nil {
-		return d.number
+// compare puts documents in the order in which the script has come to their resources; the mesh's is before all.
+func (w *world) compare(a, b engine.DocumentID) int {
+	number := func(id engine.DocumentID) int {
+		if d := w.described[w.resource(id)]; d != nil {
+			return d.number
+		}
+		return -1
 	}
-	return -1
+	return cmp.Or(cmp.Compare(number(a), number(b)), cmp.Compare(w.abouts[a].Epoch, w.abouts[b].Epoch))
+}
+
+// resource tells apart the resources that documents are of.
+func (w *world) resource(id engine.DocumentID) string {
+	about := w.abouts[id]
+	about.Epoch = 0
+	return fmt.Sprint(about)
 }
 
 func (w *world) site(name string) (*site, error) {

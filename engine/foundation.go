@@ -1,0 +1,81 @@
+package engine
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// foundation is what a document's row holds of the epochs before it: the checkpoint, and what else of them still counts.
+type foundation struct {
+	Checkpoint
+	// Facts are those about operations that the checkpoint keeps.
+	Facts []Fact `json:"facts,omitempty"`
+	// Outcomes are those of operations that it keeps, by "site/operation".
+	Outcomes  map[string]Outcome      `json:"outcomes,omitempty"`
+	Decisions map[ConflictID]Decision `json:"decisions,omitempty"`
+	// Writers belong to the placement or have done so; Former are the last words of those that have left.
+	Writers []SiteID           `json:"writers"`
+	Former  map[SiteID]Replica `json:"former,omitempty"`
+}
+
+// encodeCheckpoint returns the foundation of the current epoch.
+func (v *view) encodeCheckpoint() ([]byte, error) {
+	base := v.history.base
+	f := foundation{Checkpoint: *base, Outcomes: map[string]Outcome{}, Decisions: map[ConflictID]Decision{}, Former: map[SiteID]Replica{}}
+	f.Writers = slices.Sorted(maps.Keys(v.writers))
+	for _, site := range v.with(partFormer) {
+		f.Former[site] = v.replicas[site]
+	}
+	for _, fact := range v.history.sortedFacts() {
+		if v.history.counts(fact) {
+			f.Facts = append(f.Facts, fact)
+		}
+	}
+	for key, out := range v.outcomes {
+		_, id, _ := strings.Cut(key, "/")
+		if o := v.history.Get(OperationID(id)); o != nil && base.has(o) {
+			f.Outcomes[key] = out
+		}
+	}
+	for _, c := range v.conflicts() {
+		if d, ok := v.decisions[c.ID]; ok {
+			f.Decisions[c.ID] = d
+		}
+	}
+	b, err := json.Marshal(f)
+	if err == nil && len(b) > MaxCheckpoint {
+		err = fmt.Errorf("%w: %d bytes", ErrTooLarge, len(b))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("encode the checkpoint of %s: %w", v.about.Key, err)
+	}
+	return b, nil
+}
+
+// begin makes the view start with a checkpoint.
+func (v *view) begin(encoded []byte) error {
+	var f foundation
+	if err := decodeStrict(encoded, &f); err != nil {
+		return fmt.Errorf("decode the checkpoint of %s: %w", v.about.Key, err)
+	}
+	for _, o := range f.Kept {
+		o.line = lineOf(o.Origin, o.Run, o.Epoch)
+	}
+	for _, site := range f.Writers {
+		v.writers[site] = true
+	}
+	v.history.stand(&f.Checkpoint, nil)
+	for _, fact := range f.Facts {
+		v.history.AddFact(fact)
+	}
+	v.placed = nil
+	maps.Copy(v.replicas, f.Former)
+	v.createdAt = time.UnixMicro(f.First)
+	maps.Copy(v.outcomes, f.Outcomes)
+	maps.Copy(v.decisions, f.Decisions)
+	return nil
+}
