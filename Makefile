@@ -5,7 +5,7 @@ ARGS ?=
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build demo test check lint bench sim kill mutants generate deps
+.PHONY: help build demo test check lint bench sim kill fuzz mutants generate deps
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -42,6 +42,14 @@ sim: ## play random schedules on simulated sites for ten minutes; ARGS="-sim.for
 
 kill: ## kill agents at named points while clients write, 400 times; ARGS="-failpoint.kills 1000" for more
 	go test ./testnet/failpoint -count 1 -v -timeout 0 -failpoint.kills 400 $(ARGS)
+
+# Without a bound on making inputs smaller, a target runs a handful of times and no more.
+fuzz: ## run every fuzz target for a minute; ARGS="-fuzztime 10m" for more. The first build takes minutes
+	@for f in $$(git grep -l '^func Fuzz' -- '*_test.go'); do \
+		for t in $$(sed -n 's/^func \(Fuzz[A-Za-z]*\).*/\1/p' $$f); do \
+			echo "$$(dirname $$f) $$t"; \
+			go test ./$$(dirname $$f) -run '^$$' -fuzz "^$$t$$" -fuzztime 1m -fuzzminimizetime 10x $(ARGS) || exit 1; \
+		done; done
 
 mutants: ## plant faults one at a time and see that a test finds each
 	go test ./testnet/mutants -count 1 -v -timeout 20m

@@ -121,6 +121,9 @@ func startFake() *fakeAgent {
 					"paris": m{"state": "applied", "at": before(0)}, "toulouse": m{"state": "pending"}}})
 		}
 	})
+	mux.HandleFunc("POST /api/v1/resources/{id}/restore", func(w http.ResponseWriter, r *http.Request) {
+		a.answer(w, m{"operation": "op-2"})
+	})
 	mux.HandleFunc("POST /api/v1/resources/{id}/keep", func(w http.ResponseWriter, r *http.Request) {
 		var q struct {
 			Site  string

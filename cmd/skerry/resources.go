@@ -90,13 +90,14 @@ func (r replica) remark() string {
 }
 
 type resourcesCommand struct {
-	List   resourcesList  `cmd:"" default:"withargs" help:"List resources, newest first (the default)."`
-	Show   resourcesShow  `cmd:"" help:"Show one resource, site by site."`
-	Place  placeCommand   `cmd:"" help:"Change the sites that a resource lives at."`
-	Pause  pauseCommand   `cmd:"" help:"Let a site leave its replica as it is, until it is resumed."`
-	Check  resourcesCheck `cmd:"" help:"Have all sites look at what their applications show."`
-	Keep   keepCommand    `cmd:"" help:"Make what one site shows what all sites show."`
-	Resume resumeCommand  `cmd:"" help:"End a pause: the site applies what has waited."`
+	List    resourcesList  `cmd:"" default:"withargs" help:"List resources, newest first (the default)."`
+	Show    resourcesShow  `cmd:"" help:"Show one resource, site by site."`
+	Place   placeCommand   `cmd:"" help:"Change the sites that a resource lives at."`
+	Pause   pauseCommand   `cmd:"" help:"Let a site leave its replica as it is, until it is resumed."`
+	Check   resourcesCheck `cmd:"" help:"Have all sites look at what their applications show."`
+	Restore restoreCommand `cmd:"" help:"Set a value again that was lost."`
+	Keep    keepCommand    `cmd:"" help:"Make what one site shows what all sites show."`
+	Resume  resumeCommand  `cmd:"" help:"End a pause: the site applies what has waited."`
 }
 
 func (resourcesCommand) Help() string { return resourcesList{}.Help() }
@@ -194,7 +195,7 @@ func showResource(p *program, b json.RawMessage) error {
 	if len(r.Superseded) == 0 {
 		return nil
 	}
-	fmt.Fprintln(p.out, "\nValues that a concurrent, later operation took the place of:")
+	fmt.Fprintln(p.out, "\nValues that a concurrent, later operation took the place of (\"skerry resources restore\" sets one again):")
 	lost := table{out: p.out, width: p.width,
 		columns: []column{{"PATH", 0, 0}, {"VALUE", 16, 0}, {"SET BY", 0, 0}, {"REPLACED BY", 0, 0}, {"RULE", 16, 2}}}
 	rows = nil

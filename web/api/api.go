@@ -72,6 +72,8 @@ type Operator interface {
 	Place(ctx context.Context, id engine.DocumentID, q engine.PlaceRequest) (engine.OperationID, error)
 	// Keep makes what this site's application shows what all sites show.
 	Keep(ctx context.Context, id engine.DocumentID, user string, force bool) (engine.OperationID, error)
+	// Restore sets a value again that Superseded lists.
+	Restore(ctx context.Context, id engine.DocumentID, q engine.RestoreRequest) (engine.Answer, error)
 	// Check has all sites look at what their applications show.
 	Check(ctx context.Context, id engine.DocumentID) error
 	// Superseded lists the values that concurrent, later operations took the place of.

@@ -41,6 +41,7 @@ func (a *API) MountPeers(e *echo.Echo) {
 // mountRouted adds the calls that are carried out by the site that they name.
 func (a *API) mountRouted(g *echo.Group) {
 	g.POST("/resources/:id/keep", a.postKeep)
+	g.POST("/resources/:id/restore", a.postRestore)
 	g.POST("/sites/:name/resume", a.postResumeSite)
 	g.GET("/conflicts/:id", a.getConflict)
 	g.POST("/conflicts/:id/resolve", a.postResolve)

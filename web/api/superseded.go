@@ -18,7 +18,7 @@ type ResourceDetail struct {
 	Superseded []Superseded   `json:"superseded"`
 }
 
-// Superseded is a value that a concurrent, later operation took the place of. It can be set again by an ordinary request.
+// Superseded is a value that a concurrent, later operation took the place of. Restore sets it again.
 type Superseded struct {
 	Path string `json:"path"` // a JSON pointer
 	// Value is null where a field had been removed.

@@ -41,6 +41,17 @@ func (s *Site) Keep(_ context.Context, id engine.DocumentID, _ string, force boo
 	return "0190a5c2-0000-7000-8000-0000000000aa", nil
 }
 
+// Restore implements api.Operator.
+func (s *Site) Restore(_ context.Context, _ engine.DocumentID, q engine.RestoreRequest) (engine.Answer, error) {
+	if err := s.fault("Restore"); err != nil {
+		return engine.Answer{}, err
+	}
+	if q.Path == "/refused" {
+		return engine.Answer{Status: 422, Body: []byte("no such size")}, nil
+	}
+	return engine.Answer{Status: 200, Operation: "0190a5c2-0000-7000-8000-0000000000cc"}, nil
+}
+
 // Checked lists the documents that were to be looked at.
 func (s *Site) Checked() []engine.DocumentID {
 	s.mu.Lock()
