@@ -61,7 +61,7 @@ func checkAbout(a engine.About) error {
 	}
 	switch a.Schema {
 	case engine.SchemaResource:
-		if a.Service == "" || a.Kind == "" || a.Collaboration != "replication" {
+		if a.Service == "" || a.Kind == "" || a.Collaboration != engine.Replication && a.Collaboration != engine.Cross {
 			return fmt.Errorf("service %q, kind %q and collaboration %q make no resource", a.Service, a.Kind, a.Collaboration)
 		}
 	case engine.SchemaMesh:
@@ -78,6 +78,14 @@ func checkAbout(a engine.About) error {
 		if i > 0 && a.Placement[i-1] >= site {
 			return errors.New("a placement that is not sorted, or names a site twice")
 		}
+	}
+	switch sites := a.Parts.Sites(); {
+	case a.Collaboration != engine.Cross && len(a.Parts) > 0:
+		return errors.New("parts of what is not cross")
+	case a.Collaboration == engine.Cross && (len(a.Parts) < 2 || !slices.Equal(sites, a.Placement)):
+		return errors.New("a cross resource whose parts are not the sites of its placement, or are less than two")
+	case slices.ContainsFunc(a.Parts, func(part []engine.SiteID) bool { return len(part) == 0 }):
+		return errors.New("a part without a site")
 	}
 	if i := slices.IndexFunc(a.Placement, func(s engine.SiteID) bool { _, err := decodeSite(s); return err != nil }); i >= 0 {
 		return fmt.Errorf("site %q is no peer id", a.Placement[i])

@@ -28,7 +28,7 @@ func (v *view) looked() []SiteID {
 // agree reports whether the applications of sites show the same object.
 func (v *view) agree(sites []SiteID) bool {
 	for _, s := range sites {
-		if o := v.replica(s).Observed; o.Unseen == UnseenGone || o.shows() != v.replica(sites[0]).Observed.shows() {
+		if o := v.replica(s).Observed; o.Unseen == UnseenGone || o.Apart || o.shows() != v.replica(sites[0]).Observed.shows() {
 			return false
 		}
 	}
@@ -37,7 +37,7 @@ func (v *view) agree(sites []SiteID) bool {
 
 // agreesWith reports whether all other sites that have looked show what this one has seen now.
 func (v *view) agreesWith(now *Observed) bool {
-	return now.Unseen != UnseenGone && !slices.ContainsFunc(v.looked(), func(s SiteID) bool {
+	return now.Unseen != UnseenGone && !now.Apart && !slices.ContainsFunc(v.looked(), func(s SiteID) bool {
 		return s != v.self && v.replica(s).Observed.shows() != now.shows()
 	})
 }
@@ -92,8 +92,8 @@ func (v *view) deviations() []deviation {
 	model := v.replica(reference).Observed
 	for _, s := range looked {
 		o := v.replica(s).Observed
-		if gone := o.Unseen == UnseenGone; gone || o.shows() != model.shows() {
-			list = append(list, deviation{s, v.drift(o, reference, s), o.Steady && (gone || o.Was != "" || model.Steady)})
+		if alone := o.Unseen == UnseenGone || o.Apart; alone || o.shows() != model.shows() {
+			list = append(list, deviation{s, v.drift(o, reference, s), o.Steady && (alone || o.Was != "" || model.Steady)})
 		}
 	}
 	return list

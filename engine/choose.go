@@ -28,7 +28,7 @@ func (s *Site) choose(ctx context.Context, r Request, k keeper) (Answer, error) 
 	open.Alternatives = nil
 	var sites []SiteID
 	for _, a := range all {
-		r.Placement, r.Agreement = a.Placement, a.Agreement
+		r.Placement, r.Parts, r.Agreement = a.Placement, a.Parts, a.Agreement
 		answer, err := s.at(ctx, r, k)
 		if !untouched(answer, err) {
 			return answer, err
@@ -47,7 +47,7 @@ func (s *Site) choose(ctx context.Context, r Request, k keeper) (Answer, error) 
 	if told || len(sites) == 0 {
 		return last()
 	}
-	open.Placement = open.Alternatives[0].Placement
+	open.Placement, open.Parts = open.Alternatives[0].Placement, open.Alternatives[0].Parts
 	return s.keepFor(ctx, open, sites, k)
 }
 
@@ -81,6 +81,7 @@ func untouched(a Answer, err error) bool {
 type target struct {
 	site      SiteID
 	placement []SiteID
+	parts     Parts
 }
 
 // targets lists where a kept request may go, the sites of each alternative by distance.
@@ -88,13 +89,13 @@ func (s *Site) targets(e *kept) []target {
 	var list []target
 	if len(e.Request.Alternatives) == 0 {
 		for _, id := range s.nearest(e.Placement) {
-			list = append(list, target{id, e.Request.Placement})
+			list = append(list, target{id, e.Request.Placement, e.Request.Parts})
 		}
 	}
 	for _, a := range e.Request.Alternatives {
 		for _, id := range s.nearest(a.Placement) {
 			if id != s.cfg.Self {
-				list = append(list, target{id, a.Placement})
+				list = append(list, target{id, a.Placement, a.Parts})
 			}
 		}
 	}

@@ -15,7 +15,10 @@ func (s *Site) create(ctx context.Context, r Request, k keeper) (Answer, error) 
 	c.Operation.Body = s.inMeta(ctx, r.Kind, r.Body)
 	placement := slices.Clone(r.Placement)
 	slices.Sort(placement)
-	about := &About{Schema: SchemaResource, Service: r.Kind.Service, Kind: r.Kind.Name, Collaboration: "replication", Placement: placement}
+	about := &About{Schema: SchemaResource, Service: r.Kind.Service, Kind: r.Kind.Name, Collaboration: Replication, Placement: placement}
+	if r.Parts != nil {
+		about.Collaboration, about.Parts = Cross, r.Parts
+	}
 	switch {
 	case r.Target != "":
 		about.Key = ResourceID(r.Target)

@@ -39,7 +39,12 @@ const entryReserve = 64 << 10
 // if the document exists already; res is nil for a create and for a request that makes no operation.
 func (s *Site) cross(ctx context.Context, res *resource, k *Kind, c *crossing, before Fold, local LocalID) (Answer, error) {
 	o := &c.Operation
+	division, err := s.divisionOf(ctx, res, k, c)
+	if err != nil {
+		return Answer{}, err
+	}
 	if !c.Plain {
+		division.complete(o, before)
 		s.fix(k, o, before, func() ([]byte, error) { return s.representation(ctx, k, local) })
 		b, err := o.Encode()
 		if err == nil && o.Change != nil {
@@ -48,6 +53,11 @@ func (s *Site) cross(ctx context.Context, res *resource, k *Kind, c *crossing, b
 		if err != nil || len(b) > MaxEntry-entryReserve || len(o.Body) > MaxInlineBody {
 			return Answer{}, &Refusal{Status: http.StatusRequestEntityTooLarge, Type: "too-large", Err: err,
 				Detail: "the request sets more than an operation can carry to other sites; nothing has happened"}
+		}
+		if division != nil {
+			if c.Sent, err = division.body(o, before); err != nil {
+				return Answer{}, err
+			}
 		}
 	}
 	if res != nil && !c.Plain && c.About == nil && k.needsBefore(o) {
@@ -62,7 +72,7 @@ func (s *Site) cross(ctx context.Context, res *resource, k *Kind, c *crossing, b
 		return Answer{}, err
 	}
 	defer res.crossing()()
-	reply, err := s.call(ctx, k, o, local, c.Credentials, s.firstKey(o))
+	reply, err := s.call(ctx, k, c.sent(), local, c.Credentials, s.firstKey(o))
 	ctx = context.WithoutCancel(ctx) // what came of it is recorded, whether or not the client still waits
 	switch judge(o.Type, reply, err) {
 	case verdictDone:
@@ -91,7 +101,7 @@ func (s *Site) cross(ctx context.Context, res *resource, k *Kind, c *crossing, b
 		s.opened.Store(o.ID, &reply)
 		return Answer{}, s.unsettled(o, err, "the application has done it, and this site could not record that")
 	}
-	return s.present(ctx, k, reply, o.ID, id), nil
+	return division.present(o, before, s.present(ctx, k, reply, o.ID, id)), nil
 }
 
 // unsettled has the intent of o settled later and says so.

@@ -8,12 +8,14 @@ type About struct {
 	Schema  Schema      `json:"schema"`
 	Service ServiceName `json:"service,omitempty"`
 	Kind    KindName    `json:"kind,omitempty"`
-	// Collaboration is "replication" for resource documents.
+	// Collaboration is Replication or Cross for resource documents.
 	Collaboration string `json:"collaboration,omitempty"`
 	// Key is the natural key or the meta-identifier of the resource; for the mesh document, the mesh's identifier.
 	Key ResourceID `json:"key"`
 	// Placement is the initial placement, sorted. For the mesh document, the founder alone.
 	Placement []SiteID `json:"placement"`
+	// Parts are those that a cross resource begins with; nil for all other documents. Their sites are the Placement.
+	Parts Parts `json:"parts,omitempty"`
 	// Incarnation counts how often a resource of this key was created before and deleted.
 	Incarnation uint64 `json:"incarnation,omitempty"`
 	// Epoch counts the documents that the resource has had before this one.

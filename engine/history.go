@@ -20,6 +20,7 @@ type History struct {
 	facts   map[Fact]bool
 	// placement is where the resource lived first.
 	placement []SiteID
+	spread    *spread
 }
 
 // line is what is known of one line of operations: those that are complete, by number, after the first ones, for which the
@@ -107,7 +108,7 @@ func claimedBy(o, other *Operation) bool {
 // replace makes the history anew with o in the place of old: what was accepted with the one need not be with the other.
 func (h *History) replace(old, o *Operation) []*Operation {
 	anew := HistoryOf(h.kind)
-	anew.facts, anew.placement = h.facts, h.placement
+	anew.facts, anew.placement, anew.spread = h.facts, h.placement, h.spread
 	if h.base != nil {
 		anew.stand(h.base, nil)
 	}

@@ -16,6 +16,8 @@ type crossing struct {
 	Document  DocumentID  `json:"document,omitempty"`
 	// Received says that the operation came from another site in its document.
 	Received bool `json:"received,omitempty"`
+	// Sent is the body that this site's application gets where that is another one than the operation's: its share.
+	Sent []byte `json:"sent,omitempty"`
 	// Shown is what the application showed before, where the operation's effect is to be seen from that.
 	Shown []byte `json:"shown,omitempty"`
 	// Plain says that the request makes no operation of a document: it is another site's, for this one alone.
@@ -33,6 +35,15 @@ type crossing struct {
 	Why   string `json:"why,omitempty"`
 	// Again says that a person asked for it to be sent again.
 	Again bool `json:"again,omitempty"`
+}
+
+// sent is the operation as this site's application gets it.
+func (c *crossing) sent() *Operation {
+	o := c.Operation
+	if c.Sent != nil {
+		o.Body = c.Sent
+	}
+	return &o
 }
 
 func (c *crossing) keeper() keeper { return keeper{keys: c.Keys, bodyHash: c.BodyHash} }

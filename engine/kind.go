@@ -80,6 +80,9 @@ type Kind struct {
 	Operations []NamedOperation
 	// Content is what a resource holds beside its representation.
 	Content []Content
+	// Divide lists the integers that the parts of a cross resource share; Aggregate tells how the parts are read as one.
+	Divide    []Pointer
+	Aggregate []Aggregate
 	// HonoursKey says that the service answers a repeated Idempotency-Key without running the request again.
 	HonoursKey bool
 	// Resolutions are the rules for pairs of concurrent operations.

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -115,8 +116,9 @@ func (s *Site) saw(ctx context.Context, r *resource, reply Reply, err error) (ag
 	mine := v.replica(s.cfg.Self)
 	now.Since = s.cfg.Now()
 	v.remember(mine.Observed, now, s.cfg.Now().Sub(mine.At) >= firm/2*s.cfg.LookAfter)
-	if contended := v.contention(now, s.cfg.Now()); !now.equal(mine.Observed) || contended != mine.Contended {
-		mine.Observed, mine.Contended, mine.At = now, contended, s.cfg.Now()
+	summary := v.summary(mine, now, reply.Body)
+	if contended := v.contention(now, s.cfg.Now()); !now.equal(mine.Observed) || contended != mine.Contended || !bytes.Equal(summary, mine.Summary) {
+		mine.Observed, mine.Summary, mine.Contended, mine.At = now, summary, contended, s.cfg.Now()
 		if err := s.write(ctx, r, []Entry{v.replicaAs(mine)}, &Batch{}); err != nil {
 			return true, fmt.Errorf("publish what the application shows of %s: %w", r.id, err)
 		}
@@ -127,7 +129,8 @@ func (s *Site) saw(ctx context.Context, r *resource, reply Reply, err error) (ag
 // observed reads an answer. Nil: it tells nothing, err says why.
 func (s *Site) observed(v *view, reply Reply, err error) (*Observed, error) {
 	st := v.standing()
-	fold := foldOf(v.history, pick{in: st.Settled, fact: st.Executed})
+	settled := pick{in: st.Settled, fact: st.Executed}
+	fold := foldOf(v.history, settled)
 	unseen := func(u Unseen) (*Observed, error) { return &Observed{Unseen: u, Fold: fold.digest(v.document)}, nil }
 	switch {
 	case err != nil:
@@ -135,7 +138,11 @@ func (s *Site) observed(v *view, reply Reply, err error) (*Observed, error) {
 	case isGone(reply, nil):
 		return unseen(UnseenGone)
 	case reply.Status >= 200 && reply.Status < 300:
-		return observe(v.kind, v.document, reply.Body, fold), nil
+		var divided []Pointer
+		if v.history.spread != nil {
+			divided = v.kind.Divide
+		}
+		return observe(v.kind, v.document, reply.Body, fold, v.history.fold(settled), divided), nil
 	case reply.Status >= 300 && judge(TypeReplace, reply, nil) == verdictRefused:
 		return unseen(UnseenUnreadable)
 	}

@@ -96,8 +96,15 @@ func (s Standing) shows(o *Operation) bool { return s.Settled(o) && !s.Void(o) }
 // shown is what the application has been brought to, with all facts that are known.
 func (s Standing) shown() pick { return pick{in: s.shows} }
 
-// fold is what the application shows.
+// fold is what the application shows, whole what the applications of all parts of a cross resource show together.
 func (s Standing) fold(h *History) Fold {
+	if s.Gone {
+		return Fold{}
+	}
+	return h.fold(pick{in: s.shows, fact: s.Executed})
+}
+
+func (s Standing) whole(h *History) Fold {
 	if s.Gone {
 		return Fold{}
 	}
@@ -143,6 +150,11 @@ func Next(h *History, s Standing) Step {
 		doubtful, i = true, d
 	}
 	u := h.ordered[i]
+	if u.Type == TypePlace && before.Exists { // shares may be others from then on
+		if c := before.Difference(h.fold(s.shown().or(u))); !c.Empty() {
+			return Step{Kind: StepCorrect, Operations: []*Operation{u}, Correction: c}
+		}
+	}
 	if u.Type == TypePlace || s.Carried != nil && s.Carried(u) {
 		return Step{Kind: StepVacuous, Operations: []*Operation{u}}
 	}
@@ -169,13 +181,13 @@ func Next(h *History, s Standing) Step {
 	case !before.Exists:
 		return bringAbout(h, s, rest, counts)
 	case u.Type == TypeAction:
-		return act(s, rest[:1], again, before, with)
+		return act(h, s, rest[:1], again, before, with)
 	case u.Type == TypeAbsolute:
 		if l := last[u.Path]; l != u && s.shows(l) && !h.bothRun(u, l) {
 			return Step{Kind: StepSkip, Operations: rest[:1]}
 		}
-		return act(s, rest[:1], again, before, with)
-	case u.Type != TypeDelete && !u.Repair && !h.kind.byPosition(u) && h.sawTheSame(u, s):
+		return act(h, s, rest[:1], again, before, with)
+	case u.Type != TypeDelete && !u.Repair && !h.kind.byPosition(u) && !h.spread.divides(u) && h.sawTheSame(u, s):
 		return Step{Kind: StepRun, Operations: rest[:1]}
 	}
 	return correct(h, s, rest, counts, before)
@@ -243,7 +255,7 @@ func executeFacts(h *History, s Standing, facts []Fact, before Fold) Step {
 // target folds what the application is to show, and lists the operations that put opaque bytes that count and have been taken
 // the place of here: they are applied once more, and are no part of the fold until then.
 func (s Standing) target(h *History, to pick, before Fold) (Fold, []*Operation) {
-	after := foldOf(h, to)
+	after := h.fold(to)
 	var again []*Operation
 	for _, path := range slices.Sorted(maps.Keys(after.Absolute)) {
 		if o := after.Absolute[path]; o != before.Absolute[path] && s.shows(o) {
@@ -252,7 +264,7 @@ func (s Standing) target(h *History, to pick, before Fold) (Fold, []*Operation) 
 	}
 	if len(again) > 0 {
 		is := among(again)
-		after = foldOf(h, pick{in: func(o *Operation) bool { return to.in(o) && !is(o) }, fact: to.fact})
+		after = h.fold(pick{in: func(o *Operation) bool { return to.in(o) && !is(o) }, fact: to.fact})
 	}
 	return after, again
 }
@@ -275,10 +287,15 @@ func undelete(h *History, s Standing, void []*Operation, before Fold) Step {
 }
 
 // act runs an operation whose effect cannot be folded into a request, and has what it sets beside what counts corrected.
-func act(s Standing, action, again []*Operation, before, with Fold) Step {
+func act(h *History, s Standing, action, again []*Operation, before, with Fold) Step {
 	u := action[0]
-	if s.Ran != nil && s.Ran(u) {
-		c := before.after(u, with).Difference(with).and(with.restoring(action))
+	ran := s.Ran != nil && s.Ran(u)
+	if divided := u.Type == TypeAction && h.spread.divides(u); ran || divided { // what is divided is done once, and shared
+		shown := before
+		if ran {
+			shown = before.after(u, with)
+		}
+		c := shown.Difference(with).and(with.restoring(action))
 		if c.Empty() {
 			return Step{Kind: StepVacuous, Operations: action, Again: again}
 		}
@@ -295,7 +312,7 @@ func (h *History) late(s Standing, o *Operation) bool {
 	}
 	before := s.fold(h)
 	with, again := s.target(h, s.shown().or(o), before)
-	return act(s, []*Operation{o}, again, before, with).Late
+	return act(h, s, []*Operation{o}, again, before, with).Late
 }
 
 // foldable returns those at the beginning of rest that one request can bring about together.
@@ -316,7 +333,7 @@ func correct(h *History, s Standing, rest []*Operation, counts func(*Operation) 
 	difference := before.Difference(after).and(after.restoring(s.withoutAnswer(h, rest)))
 	for _, o := range taken {
 		if o.Repair {
-			difference.assert(o.Change, after)
+			difference.assert(h.spread.shareOfChange(o.Change, after), after)
 		}
 	}
 	step := Step{Kind: StepVacuous, Operations: taken, Again: again}

@@ -24,6 +24,9 @@ type Observed struct {
 	Fold string `json:"fold"`
 	// Differs are paths that the fold sets and at which the application shows something else, at most maxDiffers of them.
 	Differs []Pointer `json:"differs,omitempty"`
+	// Apart says that some of them are of a divided field: this part of a cross resource shows something else than its share,
+	// which Hash leaves out.
+	Apart bool `json:"apart,omitempty"`
 	// Was is the Hash that the application had shown before, in the same state, when all sites agreed on it: what it shows
 	// now was brought about by nothing that the sites know of.
 	Was string `json:"was,omitempty"`
@@ -61,7 +64,7 @@ func (o *Observed) equal(p *Observed) bool {
 	if o == nil || p == nil {
 		return o == p
 	}
-	return o.Hash == p.Hash && o.Unseen == p.Unseen && o.Fold == p.Fold && slices.Equal(o.Differs, p.Differs) && o.Was == p.Was &&
+	return o.Hash == p.Hash && o.Unseen == p.Unseen && o.Apart == p.Apart && o.Fold == p.Fold && slices.Equal(o.Differs, p.Differs) && o.Was == p.Was &&
 		o.Steady == p.Steady
 }
 
@@ -146,16 +149,26 @@ func numberByValue(n json.Number) json.Number {
 	return json.Number(sign + short + "e" + strconv.Itoa(exponent))
 }
 
-// observe says what a representation, in terms of meta-identifiers, amounts to where the application is to show fold.
-func observe(k *Kind, d DocumentID, representation []byte, fold Fold) *Observed {
+// observe says what a representation, in terms of meta-identifiers, amounts to where the application is to show mine, of what
+// the operations fold to.
+func observe(k *Kind, d DocumentID, representation []byte, fold, mine Fold, divided []Pointer) *Observed {
 	o := &Observed{Fold: fold.digest(d)}
 	tree, form, ok := canonicalForm(k, representation)
 	if !ok {
 		o.Unseen = UnseenOpaque
 		return o
 	}
+	o.Differs = mine.deviations(k, tree)
+	for _, p := range divided {
+		o.Apart = o.Apart || slices.Contains(o.Differs, p)
+		if _, shared := mine.Cells[p]; shared {
+			unsetAt(tree, p)
+		}
+	}
+	if len(divided) > 0 {
+		form = compact(tree)
+	}
 	o.Hash = keyedDigest(d, "observed", form)
-	o.Differs = fold.deviations(k, tree)
 	if len(o.Differs) > maxDiffers {
 		o.Differs = o.Differs[:maxDiffers]
 	}

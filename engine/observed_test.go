@@ -21,7 +21,7 @@ func TestNumbersByValue(t *testing.T) {
 // TestWhatIsCompared lists representations that are the same resource, or are not.
 func TestWhatIsCompared(t *testing.T) {
 	k := &Kind{ID: IDRule{At: "/id"}, Ignore: []Pointer{"/updated_at", "/status/seen"}, Sensitive: []Pointer{"/password"}}
-	hash := func(d DocumentID, text string) string { return observe(k, d, []byte(text), Fold{}).Hash }
+	hash := func(d DocumentID, text string) string { return observe(k, d, []byte(text), Fold{}, Fold{}, nil).Hash }
 	for _, c := range []struct {
 		a, b string
 		same bool
@@ -43,7 +43,7 @@ func TestWhatIsCompared(t *testing.T) {
 	if hash("d", `{"a":1}`) == hash("e", `{"a":1}`) {
 		t.Error("equal representations in two documents show to be equal")
 	}
-	if o := observe(k, "d", []byte("<x/>"), Fold{}); o.Unseen != UnseenOpaque || o.Hash != "" {
+	if o := observe(k, "d", []byte("<x/>"), Fold{}, Fold{}, nil); o.Unseen != UnseenOpaque || o.Hash != "" {
 		t.Errorf("what is not JSON is %+v", o)
 	}
 }
@@ -59,7 +59,7 @@ func TestWhereAnApplicationShowsSomethingElse(t *testing.T) {
 		`{"name":"debian","size":1.5,"box":{"a":1},"old":1}`:                     {"/box/b", "/name", "/old"},
 		`{"name":"Debian","size":1.5,"old":null}`:                                {"/box"},
 	} {
-		if got := observe(k, "d", []byte(text), fold).Differs; !slices.Equal(got, want) {
+		if got := observe(k, "d", []byte(text), fold, fold, nil).Differs; !slices.Equal(got, want) {
 			t.Errorf("%s differs at %v, want %v", text, got, want)
 		}
 	}

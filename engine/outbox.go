@@ -182,7 +182,7 @@ func (s *Site) deliver(ctx context.Context, id OperationID) (bool, error) {
 	refused := false // it is certain that it did not happen where it was sent
 	for _, t := range s.targets(&e) {
 		to := t.site
-		if r.Placement = t.placement; !status[to].Reachable {
+		if r.Placement, r.Parts = t.placement, t.parts; !status[to].Reachable {
 			later = true
 			continue
 		}

@@ -48,7 +48,8 @@ func (s *Site) Place(ctx context.Context, id DocumentID, q PlaceRequest) (Operat
 	if err != nil {
 		return "", fmt.Errorf("place %s: %w", v.about.Key, err)
 	}
-	err = s.write(ctx, r, []Entry{{Map: MapOperations, Key: o.Key(), Value: encoded}, s.replicaEntry(v, v.local(), o)}, &Batch{})
+	entries := []Entry{{Map: MapOperations, Key: o.Key(), Value: encoded}, s.replicaEntry(v, v.local(), o)}
+	err = s.write(ctx, r, append(entries, s.sharedAnew(v, o)...), &Batch{})
 	if err != nil {
 		return "", fmt.Errorf("place %s: %w", v.about.Key, err)
 	}
@@ -135,6 +136,14 @@ func (s *Site) growth(ctx context.Context, res *resource, r Request) ([]SiteID, 
 	c, err := v.change(PlaceRequest{Add: r.Placement, Forced: r.Forced})
 	if errors.Is(err, ErrNotFound) || c == nil {
 		return nil, nil
+	}
+	if cross := v.history.spread != nil; err == nil && cross != (r.Parts != nil) {
+		is, sign := "replicated", "&"
+		if cross {
+			is, sign = "a cross resource", "%"
+		}
+		return nil, &Refusal{Status: http.StatusUnprocessableEntity, Type: "scope-type", Detail: fmt.Sprintf(
+			"%s %s is %s: write %q between its sites and those that are to be added, or no scope at all", v.about.Kind, v.about.Key, is, sign)}
 	}
 	return c.Add, err
 }

@@ -43,6 +43,8 @@ func (c *PlacementChange) Validate() error {
 // Placement is where a resource lives: the fold of the place operations that a site knows.
 type Placement struct {
 	Sites []SiteID // sorted
+	// Parts are those sites part by part, for a cross resource; nil for others.
+	Parts Parts
 	// Added and Removed name, for each site that an operation has put in or taken out, the one that did it last.
 	Added, Removed map[SiteID]*Operation
 	// Void are the operations that count for nothing, because they would have left no site.
@@ -61,6 +63,7 @@ func PlacementOf(initial []SiteID, ops []*Operation) Placement {
 // by site. It keeps those operations, too.
 type Placed struct {
 	Sites   []SiteID               `json:"sites"`
+	Parts   Parts                  `json:"parts,omitempty"`
 	Added   map[SiteID]OperationID `json:"added,omitempty"`
 	Removed map[SiteID]OperationID `json:"removed,omitempty"`
 }
@@ -73,8 +76,11 @@ func (h *History) Placement() Placement {
 // placementOf folds what the checkpoint says of the placement and those later operations for which in is true.
 func (h *History) placementOf(in func(*Operation) bool) Placement {
 	p := PlacementOf(h.placement, nil)
+	if h.spread != nil {
+		p.Parts = h.spread.parts
+	}
 	if h.base != nil && h.base.Placed != nil {
-		p.Sites = slices.Clone(h.base.Placed.Sites)
+		p.Sites, p.Parts = slices.Clone(h.base.Placed.Sites), h.base.Placed.Parts
 		for site, id := range h.base.Placed.Added {
 			p.Added[site] = h.Get(id)
 		}
@@ -88,7 +94,7 @@ func (h *History) placementOf(in func(*Operation) bool) Placement {
 
 // placed is what a checkpoint keeps of p, and the operations that go with it.
 func (p Placement) placed() (*Placed, []*Operation) {
-	kept := &Placed{Sites: p.Sites, Added: map[SiteID]OperationID{}, Removed: map[SiteID]OperationID{}}
+	kept := &Placed{Sites: p.Sites, Parts: p.Parts, Added: map[SiteID]OperationID{}, Removed: map[SiteID]OperationID{}}
 	var ops []*Operation
 	keep := func(o *Operation) OperationID {
 		if !slices.Contains(ops, o) {
@@ -132,6 +138,9 @@ func (p *Placement) fold(ops []*Operation) {
 			}
 		}
 		p.Sites = sites
+		if p.Parts != nil {
+			p.Parts = p.Parts.place(o.Place)
+		}
 	}
 }
 

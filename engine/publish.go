@@ -77,6 +77,8 @@ func (s *Site) publish(ctx context.Context, res *resource, k *Kind, c *crossing,
 			return "", err
 		}
 		entries, settled = append(entries, Entry{Map: MapOperations, Key: p.Key(), Value: encoded}), append(settled, p)
+		entries = append(entries, s.sharedAnew(v, p)...)
+		s.queue.add(job{document: res.id}, 0)
 	}
 	encoded, err := o.Encode()
 	if err != nil {
@@ -90,6 +92,10 @@ func (s *Site) publish(ctx context.Context, res *resource, k *Kind, c *crossing,
 	key := v.about.Key
 	done.Answers = s.answers(c.keeper(), k, reply, o.ID, key)
 	entries = append(entries, Entry{Map: MapOperations, Key: o.Key(), Value: encoded}, s.replicaEntry(v, local, settled...))
+	if o.Type == TypeAction && v.history.spread.divides(o) { // it has run on this part alone: what it sets is to be shared
+		entries = append(entries, s.outcomeEntry(o, Outcome{State: StatePending, Again: true, Ran: true}))
+		s.queue.add(job{document: res.id}, 0)
+	}
 	err = s.write(ctx, res, entries, done)
 	if err == nil {
 		s.opened.Delete(o.ID)

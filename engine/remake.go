@@ -16,7 +16,7 @@ func bringAbout(h *History, s Standing, rest []*Operation, counts func(*Operatio
 	if s.Blocked(create[0]) {
 		return Step{Kind: StepHold, Operations: create}
 	}
-	if with, _ := h.effective(s.shown().or(create...)); slices.Equal(with, create) {
+	if with, _ := h.effective(s.shown().or(create...)); slices.Equal(with, create) && !h.spread.divides(create[0]) {
 		return Step{Kind: StepRun, Operations: create}
 	}
 	return remake(h, s, create, create)
@@ -53,7 +53,7 @@ func remake(h *History, s Standing, rest, taken []*Operation) Step {
 		}
 	}
 	anew := among(slices.Concat(step.Again, step.Voided))
-	fold := foldOf(h, pick{in: func(o *Operation) bool { return all.in(o) && !anew(o) }})
+	fold := h.fold(pick{in: func(o *Operation) bool { return all.in(o) && !anew(o) }})
 	again := *create
 	if create.Change.Empty() { // an opaque create is sent as it is, and what has changed since is set on top
 		step.Operations = slices.DeleteFunc(slices.Clone(taken), func(o *Operation) bool { return o != create })

@@ -161,6 +161,9 @@ func (s *Site) Keep(ctx context.Context, id DocumentID, user string, force bool)
 	if _, object := tree.(map[string]any); err != nil || !object {
 		return "", keepRefused("the representation of %s is no JSON object: write it anew instead", key)
 	}
+	if tree, err = s.keptWhole(ctx, r, kind, tree, before); err != nil {
+		return "", err
+	}
 	o := s.keeping(kind, tree, before)
 	o.User = user
 	return o.ID, s.publishKeep(ctx, r, o)
@@ -216,6 +219,10 @@ func (s *Site) publishKeep(ctx context.Context, r *resource, o *Operation) error
 	}
 	entries := []Entry{{Map: MapOperations, Key: o.Key(), Value: encoded}, v.replicaAs(mine)}
 	entries = append(entries, s.appliedAfterAll(v, v.madeGood(anyOperation), Reply{})...)
+	if v.history.spread.divides(o) { // this part, too, is to show its share of what is kept
+		entries = append(entries, s.outcomeEntry(o, Outcome{State: StatePending, Again: true}))
+		s.queue.add(job{document: r.id}, 0)
+	}
 	return s.write(ctx, r, entries, &Batch{})
 }
 

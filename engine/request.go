@@ -33,6 +33,8 @@ type Request struct {
 	// most (0: as long as it is sensible).
 	Agreement Agreement
 	Wait      time.Duration
+	// Parts are the sites of each part where the scope says cross, nil otherwise.
+	Parts Parts
 	// Scope is the canonical scope, empty without one.
 	Scope string
 	User  string
@@ -51,6 +53,7 @@ type Request struct {
 // Alternative is one way in which a request may run.
 type Alternative struct {
 	Placement []SiteID
+	Parts     Parts
 	Agreement Agreement
 }
 

@@ -23,6 +23,8 @@ type Replica struct {
 	// Observed is what the application showed once all of Settled was settled and nothing else was known; nil: not looked
 	// at yet.
 	Observed *Observed `json:"observed,omitempty"`
+	// Summary is what a part of a cross resource showed when this site looked last: for readers who cannot reach it.
+	Summary json.RawMessage `json:"summary,omitempty"`
 	// Asked is when somebody asked here that all sites look at what their applications show.
 	Asked time.Time `json:"asked,omitzero"`
 	// Repairs are when the object was made anew here lately because it had vanished; Contended says why that is done no more.
@@ -126,8 +128,11 @@ func newView(self SiteID, name func(SiteID) SiteName, document DocumentID, about
 	for _, s := range about.Placement {
 		writers[s] = true
 	}
-	h := NewHistory()
-	h.kind, h.placement = kind, about.Placement
+	h := HistoryOf(kind)
+	h.placement = about.Placement
+	if about.Collaboration == Cross {
+		h.spread = &spread{self: self, parts: about.Parts, fields: kind.Divide}
+	}
 	return &view{
 		self: self, name: name, document: document, about: about, aboutRaw: raw, kind: kind, history: h,
 		replicas: map[SiteID]Replica{}, outcomes: map[string]Outcome{}, decisions: map[ConflictID]Decision{},
@@ -279,8 +284,8 @@ func (v *view) unmade(site SiteID) bool {
 	return st.Gone && !st.Dropped && FoldOf(v.history, st.shows).Exists
 }
 
-// shown is the fold that this site's application shows.
-func (v *view) shown() Fold { return v.standing().fold(v.history) }
+// shown is the fold that this site's application shows; of a cross resource, that of all parts together.
+func (v *view) shown() Fold { return v.standing().whole(v.history) }
 
 // local returns this site's identifier of the resource, empty when it has no replica.
 func (v *view) local() LocalID { return v.replica(v.self).Local }

@@ -117,6 +117,10 @@ type ReplicaStatus struct {
 	// brought that about. Mismatch says that two agents fold the same operations differently.
 	Drifted  bool `json:"drifted,omitempty"`
 	Mismatch bool `json:"mismatch,omitempty"`
+	// Part is the number, from 1, of the part of a cross resource that the site holds; 0 of a replicated one. Share are the
+	// values that it is to show of what is divided.
+	Part  int                         `json:"part,omitempty"`
+	Share map[Pointer]json.RawMessage `json:"share,omitempty"`
 }
 
 // OperationRow is the index entry of an operation.

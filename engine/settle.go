@@ -124,7 +124,7 @@ func (s *Site) settle(ctx context.Context, r *resource, c *crossing) (again bool
 		}
 	}
 	defer r.crossing()()
-	reply, err := s.call(ctx, k, o, local, c.Credentials, s.firstKey(o))
+	reply, err := s.call(ctx, k, c.sent(), local, c.Credentials, s.firstKey(o))
 	ctx = context.WithoutCancel(ctx)
 	switch judge(o.Type, reply, err) {
 	case verdictDone:
@@ -169,7 +169,7 @@ func (s *Site) lookAtOrigin(ctx context.Context, k *Kind, c *crossing) (done boo
 	case r.Status != http.StatusOK:
 		return false, r, fmt.Errorf("look for %s: status %d", c.About.Key, r.Status)
 	}
-	change, err := ChangeOf(k, TypeCreate, c.Operation.Body, Fold{}, nil)
+	change, err := ChangeOf(k, TypeCreate, c.sent().Body, Fold{}, nil)
 	if err != nil || !s.showsChange(ctx, k, r, change) {
 		c.Asked, c.Why = true, "the application has an object of this identifier that shows something else"
 		return false, r, nil

@@ -92,8 +92,8 @@ func (s *Site) sides(ctx context.Context, c Conflict) (base, wanted map[Pointer]
 	if o == nil {
 		return nil, nil, nil, "", fmt.Errorf("preview conflict %s: %w", c.ID, ErrNotFound)
 	}
-	base = FoldOf(v.history, func(e *Operation) bool { return v.history.Before(e, o) }).paths()
-	wanted = FoldOf(v.history, anyOperation).paths()
+	base = v.history.fold(pick{in: func(e *Operation) bool { return v.history.Before(e, o) }}).paths()
+	wanted = v.history.fold(everything).paths()
 	if o.Type == TypeCreate || o.Change == nil { // of what else an opaque request sets nobody knows
 		return base, wanted, sortedPointers(wanted), v.local(), nil
 	}

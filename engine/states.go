@@ -26,6 +26,7 @@ func (v *view) row(now time.Time, conflicts []Conflict) ResourceRow {
 	if exists {
 		v.compare(row.Sites, conflicts)
 	}
+	v.spreadOut(row.Sites)
 	var behind, apart, reasons []string
 	for _, s := range placement {
 		st := row.Sites[s]

@@ -126,6 +126,11 @@ func (s *Site) watch(ctx context.Context, res *resource, k *Kind, c *crossing) e
 		o.Change = &Change{Set: maps.Clone(was.Set), Unset: slices.Clone(was.Unset), Order: was.Order, Whole: was.Whole}
 	}
 	witness(k, o, before, c.Shown, shows)
+	division, err := s.divisionOf(ctx, res, k, c)
+	if err != nil {
+		return err
+	}
+	division.base(o, before)
 	b, err := o.Encode()
 	if err != nil || len(b) > MaxEntry-entryReserve || o.Change != nil && o.Change.Validate() != nil {
 		o.Change = was // more than an operation can carry: its effect stays undeclared

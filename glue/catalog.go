@@ -99,10 +99,6 @@ type Rules struct {
 	Visibility Visibility
 	// List is nil when the catalog does not say where a list's array is.
 	List *List
-	// Divide are the integers that are split over the parts of a cross resource.
-	Divide []engine.Pointer
-	// Aggregate tells how the parts of a cross resource are read as one.
-	Aggregate []Aggregate
 }
 
 // Scopes of a Visibility.
@@ -122,13 +118,6 @@ type Visibility struct {
 
 // List says where the array is in the answer to a GET on a collection; the empty pointer is the whole document.
 type List struct{ Items engine.Pointer }
-
-// Aggregate says how the values that the parts of a cross resource have at a path become one: "sum", "union", "concat"
-// or "first".
-type Aggregate struct {
-	At engine.Pointer
-	By string
-}
 
 // MethodPath is a method and a path with {id} in the identifier's place.
 type MethodPath struct{ Method, Path string }

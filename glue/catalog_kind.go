@@ -47,14 +47,14 @@ func (r *catalogReader) kind(k *engine.Kind, e strictyaml.Entry) *Rules {
 	r.readRefs(k, m.Optional("refs"))
 	for _, v := range m.Optional("divide").Sequence() {
 		d := v.Mapping("divided field")
-		rules.Divide = append(rules.Divide, readPointer(d.Required("at")))
+		k.Divide = append(k.Divide, readPointer(d.Required("at")))
 		d.Done()
 	}
 	for _, v := range m.Optional("aggregate").Sequence() {
 		a := v.Mapping("aggregated field")
-		rules.Aggregate = append(rules.Aggregate, Aggregate{
+		k.Aggregate = append(k.Aggregate, engine.Aggregate{
 			At: readPointer(a.Required("at")),
-			By: a.Required("by").Choice("sum", "union", "concat", "first"),
+			By: engine.AggregateBy(a.Required("by").Choice("sum", "union", "concat", "first")),
 		})
 		a.Done()
 	}

@@ -28,6 +28,8 @@ type Item struct {
 	ID string
 	// Replicated says that this site holds a replica of it, so that ID means the same resource at other sites.
 	Replicated bool
+	// Part is the number of the part of a cross resource that it is, 0 for none; the glue leaves it alone.
+	Part int
 }
 
 // ParseItems takes the answer of this site's application to a GET on the collection of k apart and translates the

@@ -511,7 +511,7 @@ func TestExplain(t *testing.T) {
 	}
 	for _, c := range []struct{ scope, typ, part string }{
 		{"images: paris &", "scope-syntax", "^"}, {"images: pariss", "unknown-site", `did you mean "paris"`},
-		{"imagez: paris", "unknown-service", "images"}, {"images: paris % nantes", "scope-type", "not available"},
+		{"imagez: paris", "unknown-service", "images"}, {"images: paris % paris", "scope-type", "two parts"},
 	} {
 		b, _ := json.Marshal(map[string]string{"scope": c.scope, "service": "images"})
 		e := explain(string(b))["errors"].([]any)
@@ -529,6 +529,11 @@ func TestExplain(t *testing.T) {
 		{`{"scope":"*","service":"images","method":"GET","path":"/images"}`, "asked for at once"},
 		{`{"scope":"toulouse","service":"images","method":"GET","path":"/images"}`, "None of toulouse can be reached"},
 		{`{"scope":"*","service":"images","method":"POST","path":"/nothing"}`, "no kind for /nothing"},
+		{`{"scope":"nantes % paris","service":"servers","method":"POST","path":"/servers","body":{"count":5}}`, "Divided: /count 3; /count 2."},
+		{`{"scope":"nantes % paris","service":"servers","method":"POST","path":"/servers","body":{"count":5}}`, "its application's answer is the answer; its share: /count 2"},
+		{`{"scope":"(nantes & toulouse) % paris","service":"servers","method":"POST","path":"/servers"}`, "toulouse % paris."},
+		{`{"scope":"nantes % paris","service":"servers","method":"GET","path":"/servers/s"}`, "Every part is asked at once (nantes % paris)"},
+		{`{"scope":"nantes % paris"}`, "spread over nantes and paris and behaves as one"},
 		{`{"scope":"images: *"}`, "a replica at each of nantes, paris and toulouse"},
 		{`{"scope":"images: nantes"}`, "run at nantes"},
 		{`{"scope":"paris & nantes","service":"servers","method":"POST","path":"/servers","body":{"image":"nope"}}`, "image nope, which /image names, is not replicated"},

@@ -37,12 +37,13 @@ type explanation struct {
 
 // alternative is a set of sites that a scope may stand for.
 type alternative struct {
-	Mode      string   `json:"mode"`
-	Sites     []string `json:"sites"`
-	Wait      string   `json:"wait"`
-	Either    bool     `json:"either"`
-	Reachable bool     `json:"reachable"`
-	RTT       *float64 `json:"rtt_ms"`
+	Mode      string     `json:"mode"`
+	Sites     []string   `json:"sites"`
+	Parts     [][]string `json:"parts"`
+	Wait      string     `json:"wait"`
+	Either    bool       `json:"either"`
+	Reachable bool       `json:"reachable"`
+	RTT       *float64   `json:"rtt_ms"`
 }
 
 // String tells it in a line: how, where, and how far that is.
@@ -51,7 +52,15 @@ func (a alternative) String() string {
 	if mode == "" {
 		mode = a.Mode
 	}
-	line := mode + " " + strings.Join(a.Sites, ", ")
+	sites := strings.Join(a.Sites, ", ")
+	if len(a.Parts) > 0 {
+		parts := make([]string, len(a.Parts))
+		for i, part := range a.Parts {
+			parts[i] = strings.Join(part, " & ")
+		}
+		sites = strings.Join(parts, " % ")
+	}
+	line := mode + " " + sites
 	if a.Wait != "" {
 		line += ", " + waits[a.Wait]
 	}

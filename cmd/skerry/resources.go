@@ -56,7 +56,10 @@ type replica struct {
 	Applied int    `json:"applied"`
 	Pending int    `json:"pending"`
 	Reason  string `json:"reason"`
-	Paused  *struct {
+	// Part and Share are of a cross resource: the number of the part, and the values of what is divided.
+	Part   int                        `json:"part"`
+	Share  map[string]json.RawMessage `json:"share"`
+	Paused *struct {
 		By string `json:"by"`
 	} `json:"paused"`
 }
@@ -73,6 +76,21 @@ func bySite[T any](sites map[string]T, remark func(T) string) string {
 		}
 	}
 	return strings.Join(append(all, plain...), ", ")
+}
+
+// part tells which part of a cross resource the site holds, with its share of what is divided.
+func (r replica) part() string {
+	var shares []string
+	for _, p := range slices.Sorted(maps.Keys(r.Share)) {
+		shares = append(shares, fmt.Sprintf("%s %s", p, r.Share[p]))
+	}
+	switch {
+	case r.Part == 0:
+		return ""
+	case len(shares) == 0:
+		return fmt.Sprint(r.Part)
+	}
+	return fmt.Sprintf("%d: %s", r.Part, strings.Join(shares, ", "))
 }
 
 func (r replica) remark() string {
@@ -186,10 +204,17 @@ func showResource(p *program, b json.RawMessage) error {
 	fmt.Fprintln(p.out)
 	t := table{out: p.out, width: p.width,
 		columns: []column{{"SITE", 0, 0}, {"LOCAL ID", 0, 0}, {"STATE", 0, 0}, {"APPLIED", 0, 0}, {"PENDING", 0, 0}, {"REASON", 6, 0}}}
+	if r.Collaboration == "cross" {
+		t.columns = slices.Insert(t.columns, 2, column{"PART", 0, 0})
+	}
 	var rows [][]string
 	for _, name := range slices.Sorted(maps.Keys(r.Sites)) {
 		s := r.Sites[name]
-		rows = append(rows, []string{name, s.LocalID, s.State, fmt.Sprint(s.Applied), fmt.Sprint(s.Pending), s.Reason})
+		row := []string{name, s.LocalID, s.State, fmt.Sprint(s.Applied), fmt.Sprint(s.Pending), s.Reason}
+		if r.Collaboration == "cross" {
+			row = slices.Insert(row, 2, s.part())
+		}
+		rows = append(rows, row)
 	}
 	t.print(rows)
 	if len(r.Superseded) == 0 {

@@ -132,6 +132,9 @@ func showSites(text string) string {
 		}
 		for _, a := range alternatives {
 			words := append([]string{b.Service + ":", a.Mode}, a.Sites...)
+			for i, part := range a.Parts {
+				words = append(words, fmt.Sprintf("(part %d: %s)", i+1, strings.Join(part, " ")))
+			}
 			if a.Wait != "" {
 				words = append(words, "wait for "+string(a.Wait))
 			}

@@ -39,6 +39,8 @@ func (c *checker) misplaced(l, parent Location) {
 		say("%s counts the sites of an & or one site, not %s%s", parent.Op, l.Op.title(), counted(l, parent))
 	case parent.Op == OpExactlyOne:
 		say(`"^" chooses one site: name sites with ^ between them, not %s`, l.Op.title())
+	case parent.Op == OpCross:
+		say(`a part of a cross is a site, or sites with "&" between them, not %s`, l.Op.title())
 	case parent.Op == OpEither:
 		say(`with "|" the nearest counts, and %s gives sites in an order; use ; between all of them, or | between all`, l.Op.title())
 	default:
@@ -91,38 +93,14 @@ func bare(together Location) string {
 	return plain.String()
 }
 
-// replicatedCross reports a cross that is an argument of "&", and writes down what was probably meant.
-func (c *checker) replicatedCross(together, cross Location) {
-	crosses := 0
-	var others []Location
-	for _, arg := range together.Args {
-		if arg.Op == OpCross {
-			crosses++
-		} else {
-			others = append(others, arg)
-		}
-	}
-	instead := ""
-	if crosses == 1 {
-		wanted := Location{Op: OpCross}
-		for _, part := range cross.Args {
-			wanted.Args = append(wanted.Args, Location{Op: OpTogether, Args: append([]Location{part}, others...)})
-		}
-		instead = ", as in " + quote(parenthesised(wanted))
-	}
-	also := ""
-	if advice[OpCross] != "" {
-		also = "; and " + OpCross.title() + " is not available in this version: " + advice[OpCross]
-	}
-	c.add(TypeError, cross.source, cross.Position, cross.End,
-		"a cross cannot be replicated as a whole; replicate its parts instead%s%s", instead, also)
-}
-
 // parenthesised prints the arguments of an operator in parentheses, for people who have precedence wrong.
 func parenthesised(l Location) string {
 	args := make([]string, len(l.Args))
 	for i, arg := range l.Args {
-		args[i] = "(" + arg.String() + ")"
+		args[i] = arg.String()
+		if len(arg.Args) > 1 {
+			args[i] = "(" + args[i] + ")"
+		}
 	}
 	return strings.Join(args, " "+string(l.Op)+" ")
 }

@@ -10,6 +10,7 @@ const (
 	One        = "one"         // a single site
 	Replicate  = "replicate"   // a replica at each site
 	ExactlyOne = "exactly-one" // at one of the sites, the same for everybody
+	Cross      = "cross"       // one resource whose parts are spread over the sites
 )
 
 // Alternative is one set of sites that a location may stand for, and how they collaborate. The sites are distinct.
@@ -17,6 +18,8 @@ const (
 type Alternative struct {
 	Mode  string   `json:"mode"`
 	Sites []string `json:"sites"`
+	// Parts are the sites of each part, in the order of the text; nil unless the mode is Cross.
+	Parts [][]string `json:"parts,omitempty"`
 	// Wait says how many of the sites must agree before there is an answer: OpQuorum for a majority, OpSync for all of
 	// them; empty for one.
 	Wait Op `json:"wait,omitempty"`
@@ -56,6 +59,8 @@ func (c *checker) alternatives(l Location) []Alternative {
 		return c.either(l)
 	case OpExactlyOne:
 		return c.exactlyOne(l)
+	case OpCross:
+		return c.cross(l)
 	case OpAround:
 		return c.around(l)
 	case OpQuorum, OpSync:
@@ -130,7 +135,7 @@ func (c *checker) join(all, found []Alternative, arg Location, args []Location) 
 
 // same reports whether two alternatives are one.
 func (a Alternative) same(b Alternative) bool {
-	return a.Mode == b.Mode && a.Wait == b.Wait &&
+	return a.Mode == b.Mode && a.Wait == b.Wait && slices.EqualFunc(a.Parts, b.Parts, slices.Equal) &&
 		slices.Equal(slices.Sorted(slices.Values(a.Sites)), slices.Sorted(slices.Values(b.Sites)))
 }
 

@@ -2,7 +2,6 @@ package scope
 
 // advice says for each operator that no agent of this version can run what to write today.
 var advice = map[Op]string{
-	OpCross:      "name one site or use &",
 	OpExactlyOne: "name one site",
 	OpAround:     "name the sites, with & between them",
 }

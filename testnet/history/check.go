@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -307,6 +308,7 @@ func (c *checker) checkDocument(s *site, row engine.ResourceRow) {
 		}
 		h.Add(o)
 	}
+	cross := row.Collaboration == engine.Cross
 	fold := engine.FoldOf(h, func(*engine.Operation) bool { return true })
 	o := s.app.objects[row.Kind][string(row.Local)]
 	if fold.Exists != (o != nil) {
@@ -323,6 +325,10 @@ func (c *checker) checkDocument(s *site, row engine.ResourceRow) {
 	fields := byKey(k, o.fields)
 	want = byKey(k, want)
 	for _, p := range slices.Sorted(maps.Keys(fold.Cells)) {
+		if cross && p == "/count" {
+			c.checkShares(s, row, fold.Cells[p].Value)
+			continue
+		}
 		shown, ok := lookUp(fields, p)
 		value, is := lookUp(want, p)
 		_, object := value.(map[string]any)
@@ -336,6 +342,43 @@ func (c *checker) checkDocument(s *site, row engine.ResourceRow) {
 			c.say("%s: %s has %q at %s, where %s put %q", s.name, row.ID, o.files, path, by.ID, want)
 		}
 	}
+}
+
+// checkShares sees to it that the parts of a cross resource show an integer together that its operations amount to, and each of
+// them as much as the others, or one more.
+func (c *checker) checkShares(s *site, row engine.ResourceRow, whole json.RawMessage) {
+	want, err := strconv.Atoi(string(whole))
+	if err != nil {
+		return // it was removed, or is no integer any more
+	}
+	sum, shares := 0, map[int]int{}
+	for id, st := range row.Sites {
+		other := c.w.siteOf(id)
+		o := other.app.objects[row.Kind][string(other.local(row))]
+		if o == nil || st.Part == 0 {
+			return // told elsewhere
+		}
+		count, ok := o.fields["count"].(float64)
+		if before, known := shares[st.Part]; !ok || known && before != int(count) {
+			c.say("%s: %s counts %v at %s, whose twin counts %d", s.name, row.ID, o.fields["count"], other.name, before)
+		} else if !known {
+			shares[st.Part] = int(count)
+			sum += int(count)
+		}
+	}
+	least, most := slices.Min(slices.Collect(maps.Values(shares))), slices.Max(slices.Collect(maps.Values(shares)))
+	if sum != want || most-least > 1 {
+		c.say("%s: the parts of %s count %v, of %d", s.name, row.ID, shares, want)
+	}
+}
+
+// local is what a site calls a resource that another one knows.
+func (s *site) local(row engine.ResourceRow) engine.LocalID {
+	mine, err := s.disk.ResourceByDocument(s.w.ctx, row.Document)
+	if err != nil {
+		return ""
+	}
+	return mine.Local
 }
 
 func lookUp(v any, p engine.Pointer) (any, bool) {
@@ -360,6 +403,9 @@ func (s *site) shown(res *resource) (all []string) {
 		}
 		fields := maps.Clone(byKey(res.kind, o.fields))
 		delete(fields, "id")
+		if res.cross { // each shows its share
+			delete(fields, "count")
+		}
 		if s.w.madeTwice(res) { // a delete that ends one of two creates cannot take back the files of what it ends
 			all = append(all, string(encode(fields)))
 			continue
@@ -449,7 +495,7 @@ func (c *checker) checkResource(res *resource) {
 
 // checkCount sees to it that a counter that nobody sets is what all that counted has added.
 func (c *checker) checkCount(res *resource, shown []string) {
-	if len(shown) == 0 || !declares(res.kind, "incr") || len(res.kind.Resolutions) > 0 {
+	if len(shown) == 0 || res.cross || !declares(res.kind, "incr") || len(res.kind.Resolutions) > 0 {
 		return
 	}
 	want, creates := 0, 0

@@ -147,6 +147,7 @@ func (w *world) prepare(q *request, p *process) bool {
 		for _, s := range res.placement {
 			e.Placement = append(e.Placement, s.id)
 		}
+		e.Parts = res.parts()
 	}
 	if known && row.Local != "" && string(row.Local) != res.id && w.chance(4) {
 		e.Target = string(row.Local) // this site's own identifier
@@ -156,6 +157,10 @@ func (w *world) prepare(q *request, p *process) bool {
 	shown := w.read(q.at, k, row)
 	if keyed(k) && w.chance(2) {
 		body["disks"] = w.anyDisks(q, shown["disks"])
+	}
+	counts := res.cross && (q.kind == "create" || q.n%3 == 0)
+	if counts {
+		body["count"] = q.n*7%23 - 3
 	}
 	switch q.kind {
 	case "create":
@@ -178,6 +183,9 @@ func (w *world) prepare(q *request, p *process) bool {
 		if res.whole && w.chance(3) {
 			shown = map[string]any{"tag": res.tag}
 		}
+		if res.cross { // of what is divided it shows a share
+			delete(shown, "count")
+		}
 		maps.Copy(shown, body)
 		body = shown
 		body["id"] = e.Target
@@ -193,6 +201,9 @@ func (w *world) prepare(q *request, p *process) bool {
 			}
 		case 1:
 			steps = append(steps, map[string]any{"op": "copy", "from": "/" + q.mark(), "path": "/" + field})
+		}
+		if counts {
+			steps = append(steps, map[string]any{"op": "add", "path": "/count", "value": body["count"]})
 		}
 		e.Body, body = encode(steps), nil
 	case "start", "stop":

@@ -51,6 +51,7 @@ type knobs struct {
 	skews     bool
 	rules     bool // the catalog has rules of its own
 	moves     bool // sites are added to placements and removed from them
+	crosses   bool // resources are spread over their sites, and divide their count
 	pauses    bool
 	holds     bool // a site that was away holds deletions above a few
 	whole     bool // clients put whole representations that others may not have seen
@@ -104,12 +105,30 @@ type resource struct {
 	placement []*site
 	// whole says that clients also put whole representations, which may end fields that their author did not know.
 	whole bool
+	// cross says that it is spread over its placement, twin that the first two sites hold one part together.
+	cross, twin bool
 	// moved says that its placement was to change.
 	moved bool
 	// removed are sites that were to leave its placement.
 	removed []*site
 	// id is what clients call it; empty while nobody has been told.
 	id string
+}
+
+// parts are those that it is created with where it is spread, nil otherwise.
+func (r *resource) parts() engine.Parts {
+	if !r.cross {
+		return nil
+	}
+	var parts engine.Parts
+	for i, s := range r.placement {
+		if i == 1 && r.twin {
+			parts[0] = append(parts[0], s.id)
+			continue
+		}
+		parts = append(parts, []engine.SiteID{s.id})
+	}
+	return parts
 }
 
 // Play plays a history.
@@ -191,6 +210,12 @@ func (w *world) draw() {
 		w.knobs.rules = true
 		rule(w.kinds, extra)
 	}
+	spread := rand.New(rand.NewPCG(w.Seed, 1<<44)) // so that others are as they were
+	if w.knobs.crosses = spread.IntN(3) == 0; w.knobs.crosses {
+		for _, k := range w.kinds {
+			k.Divide = []engine.Pointer{"/count"}
+		}
+	}
 	w.classify = classify(w.kinds)
 	n := []int{2, 2, 3, 3, 3, 4, 4, 5, 6}[r.IntN(9)]
 	for i := range n {
@@ -219,6 +244,9 @@ func (w *world) draw() {
 		}
 		if res.kind.Natural() {
 			res.id = res.tag
+		}
+		if res.cross = w.knobs.crosses && spread.IntN(3) > 0; res.cross {
+			res.twin = len(res.placement) > 2 && spread.IntN(2) == 0
 		}
 		w.resources = append(w.resources, res)
 	}

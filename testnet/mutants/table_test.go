@@ -36,8 +36,8 @@ func planted() []mutant {
 		edit{"storage/store.go", `"synchronous": "2"`, `"synchronous": "0"`})
 	// Two sides of a cut make two documents of one name, and each shows its own for ever.
 	scripted("the first change is each site's own", "same-name-on-both-sides",
-		edit{"engine/create.go", `Collaboration: "replication", Placement: placement}`,
-			`Collaboration: "replication", Placement: placement, Incarnation: uint64(s.cfg.Self[len(s.cfg.Self)-1])}`})
+		edit{"engine/create.go", `Collaboration: Replication, Placement: placement}`,
+			`Collaboration: Replication, Placement: placement, Incarnation: uint64(s.cfg.Self[len(s.cfg.Self)-1])}`})
 	// Values that somebody has replaced on purpose are listed as lost.
 	add("causal pairs are taken for concurrent ones", "engine", "TestALaterValueSupersedesAndTheLostOneIsKept",
 		edit{"engine/fold.go", "if h.Concurrent(old.by, by.by) {", "if true {"})

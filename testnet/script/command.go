@@ -7,11 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/scope"
 	"github.com/skerry/skerry/testnet/failpoint"
 )
 
@@ -154,7 +156,7 @@ func (w *world) at(ctx context.Context, s *site, text string) error {
 	case "pause", "resume":
 		return w.pause(ctx, s, word, rest)
 	case "place":
-		return w.place(ctx, s, strings.Fields(rest))
+		return w.replace(ctx, s, strings.Fields(rest))
 	case "confirm":
 		n, err := s.Confirm(ctx, s.id)
 		if err != nil {
@@ -183,8 +185,8 @@ func (w *world) at(ctx context.Context, s *site, text string) error {
 	return nil
 }
 
-// place adds sites to a resource and removes sites from it: "web + nantes - lille".
-func (w *world) place(ctx context.Context, s *site, words []string) error {
+// replace adds sites to a resource and removes sites from it: "web + nantes - lille".
+func (w *world) replace(ctx context.Context, s *site, words []string) error {
 	if len(words) == 0 {
 		return errors.New("which resource?")
 	}
@@ -238,7 +240,8 @@ func (w *world) pause(ctx context.Context, s *site, word, name string) error {
 // request is what a client asks for.
 type request struct {
 	method, path, body, as, key, media string
-	sites                              []string
+	sites                              []engine.SiteID
+	parts                              engine.Parts
 	scope                              string
 }
 
@@ -256,6 +259,18 @@ func (w *world) parseRequest(method, text string) (request, error) {
 		}
 		r.body, text = string(body), text[d.InputOffset():]
 	}
+	if before, after, found := strings.Cut(" "+text, " scope "); found {
+		rest := ""
+		for _, option := range []string{" as ", " key ", " type "} {
+			if i := strings.Index(after, option); i >= 0 {
+				after, rest = after[:i], after[i:]+rest
+			}
+		}
+		text = before + rest
+		if err := w.place(&r, after); err != nil {
+			return r, err
+		}
+	}
 	words := strings.Fields(text)
 	for i := 0; i < len(words); i += 2 {
 		if i+1 == len(words) {
@@ -269,8 +284,6 @@ func (w *world) parseRequest(method, text string) (request, error) {
 			r.key = value
 		case "type":
 			r.media = value
-		case "scope", "&":
-			r.sites = append(r.sites, value)
 		default:
 			return r, fmt.Errorf("%q is no option of a request", words[i])
 		}
@@ -282,10 +295,35 @@ func (w *world) parseRequest(method, text string) (request, error) {
 		}
 		r.body, r.media = s, "application/octet-stream"
 	}
-	if len(r.sites) > 0 {
-		r.scope = fmt.Sprintf("{%s: %s}", service, strings.Join(r.sites, " & "))
-	}
 	return r, nil
+}
+
+// place takes a location in.
+func (w *world) place(r *request, location string) error {
+	s, err := scope.Parse(fmt.Sprintf("{%s: %s}", service, location))
+	if err != nil {
+		return err
+	}
+	at := scope.World{}
+	for _, site := range w.sites {
+		at.Sites = append(at.Sites, site.name)
+	}
+	alternatives, err := scope.Resolve(s.Bindings[0].Location, at)
+	if err != nil {
+		return err
+	}
+	ids := func(names []string) (list []engine.SiteID) {
+		for _, name := range names {
+			i := slices.IndexFunc(w.sites, func(s *site) bool { return s.name == name })
+			list = append(list, w.sites[i].id)
+		}
+		return list
+	}
+	r.scope, r.sites = s.String(), ids(alternatives[0].Sites)
+	for _, part := range alternatives[0].Parts {
+		r.parts = append(r.parts, ids(part))
+	}
+	return nil
 }
 
 // identify puts the identifiers in place of the names that the script has given.
@@ -314,17 +352,9 @@ func (w *world) request(ctx context.Context, s *site, r request) {
 		return
 	}
 	q := engine.Request{Kind: m.Kind, Type: m.Type, Method: r.method, Path: m.Path, Target: m.Target, Body: []byte(r.body),
-		Scope: r.scope, Key: r.key, Caller: "client"}
+		Scope: r.scope, Placement: r.sites, Parts: r.parts, Key: r.key, Caller: "client"}
 	if r.body != "" {
 		q.Header = map[string]string{"Content-Type": r.media}
-	}
-	for _, name := range r.sites {
-		other, err := w.site(name)
-		if err != nil {
-			w.trace.add("client", err.Error())
-			return
-		}
-		q.Placement = append(q.Placement, other.id)
 	}
 	if r.as != "" {
 		w.trace.as = r.as

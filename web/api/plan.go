@@ -70,7 +70,10 @@ func (a *API) plan(ctx context.Context, r ExplainRequest, service string, bound 
 				return err
 			}
 		}
-		p.request(a.names(), m, ok, row, involved, bound)
+		parts := a.names().parts(row, now.Alternative)
+		if !ok || !p.cross(m, row, bound && len(involved) == 1, parts, r.Body) {
+			p.request(a.names(), m, ok, row, involved, bound)
+		}
 		counted := involved
 		if row != nil && !read {
 			counted = a.names().placement(row)
@@ -87,7 +90,7 @@ func (a *API) plan(ctx context.Context, r ExplainRequest, service string, bound 
 			e.Warnings = append(e.Warnings, warnings...)
 		}
 	} else {
-		p.location(involved, now.Mode)
+		p.location(involved, now.Alternative)
 		p.agreement(now, involved, false)
 		p.others(e.Alternatives, now, false)
 	}
@@ -106,8 +109,15 @@ func (p *planner) step(site, does string, after ...string) {
 }
 
 // location tells what a scope means when no request is known.
-func (p *planner) location(sites []string, mode string) {
-	if mode == scope.One {
+func (p *planner) location(sites []string, a scope.Alternative) {
+	if a.Mode == scope.Cross {
+		p.plan.Summary = "What is created is spread over " + list(sites) + " and behaves as one; reads and lists are of all parts."
+		for _, s := range sites {
+			p.step(s, "holds a part, or a replica of one")
+		}
+		return
+	}
+	if a.Mode == scope.One {
 		p.plan.Summary = "Requests run at " + sites[0] + "."
 		if sites[0] == p.self {
 			p.plan.Summary = "Requests run here, at " + p.self + "."

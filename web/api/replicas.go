@@ -76,6 +76,13 @@ func (a *API) Replicas(ctx context.Context, ref ResourceRef, header http.Header,
 		})
 	}
 	wg.Wait()
+	if row.Collaboration == engine.Cross { // what is divided is no difference
+		for _, v := range c.Sites {
+			maps.DeleteFunc(v.compare, func(at engine.Pointer, _ string) bool {
+				return slices.ContainsFunc(k.Divide, func(p engine.Pointer) bool { return p.Contains(at) })
+			})
+		}
+	}
 	c.compare(k)
 	return c, nil
 }

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -36,6 +37,10 @@ type Replica struct {
 	Drifted bool   `json:"drifted"`
 	Paused  *Pause `json:"paused"` // nil: it is not
 	Held    bool   `json:"held"`   // a deletion waits there to be confirmed
+	// Part is the number, from 1, of the part of a cross resource that the site holds; Share are the values that it is to show of
+	// what is divided, by path.
+	Part  int                                `json:"part,omitempty"`
+	Share map[engine.Pointer]json.RawMessage `json:"share,omitempty"`
 }
 
 // ResourceList is one page of resources, newest first. Next is empty on the last one.
@@ -228,7 +233,7 @@ func (n names) resource(r engine.ResourceRow) Resource {
 		CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, document: r.Document,
 	}
 	for id, s := range r.Sites {
-		v.Sites[n.of(id)] = Replica{string(s.Local), string(s.State), s.Applied, s.Pending, s.Reason, s.Drifted, pauseOf(s.Paused), s.Held}
+		v.Sites[n.of(id)] = Replica{string(s.Local), string(s.State), s.Applied, s.Pending, s.Reason, s.Drifted, pauseOf(s.Paused), s.Held, s.Part, s.Share}
 	}
 	return v
 }

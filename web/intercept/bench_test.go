@@ -2,6 +2,7 @@ package intercept
 
 import (
 	"context"
+	"encoding/json"
 	"io"
 	"log/slog"
 	"net/http"
@@ -87,6 +88,10 @@ func (alone) Members() []engine.Member { return nil }
 func (alone) Submit(context.Context, engine.Request) (engine.Answer, error) {
 	return engine.Answer{}, engine.ErrNotFound
 }
+func (alone) LastShown(context.Context, engine.DocumentID) (map[engine.SiteID]json.RawMessage, error) {
+	return nil, engine.ErrNotFound
+}
+
 func (alone) Lookup(context.Context, *engine.Kind, string) (engine.ResourceRow, error) {
 	return engine.ResourceRow{}, engine.ErrNotFound
 }

@@ -15,6 +15,8 @@ import (
 // choice is one alternative of a scope.
 type choice struct {
 	sites []engine.SiteID
+	// parts are those sites part by part where the scope says cross, nil otherwise.
+	parts engine.Parts
 	// agreement says how many of them must agree before there is an answer.
 	agreement engine.Agreement
 	// either says that it and the one before are equals: the nearest counts.
@@ -48,7 +50,7 @@ func (h *Handler) choose(q *request) {
 func (q *request) alternatives() []engine.Alternative {
 	var all []engine.Alternative
 	for _, c := range q.choices {
-		all = append(all, engine.Alternative{Placement: c.sites, Agreement: c.agreement})
+		all = append(all, engine.Alternative{Placement: c.sites, Parts: c.parts, Agreement: c.agreement})
 	}
 	return all
 }

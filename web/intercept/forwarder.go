@@ -56,7 +56,7 @@ func (f *Forwarder) Forward(ctx context.Context, to engine.SiteID, r engine.Requ
 	header.Set(headerService, string(r.Kind.Service))
 	header.Set(headerVia, joinSites(append(slices.Clip(r.Via), f.membership.Self())))
 	for name, value := range map[string]string{
-		headerOperation: string(r.Operation), headerPlacement: joinSites(r.Placement), headerUser: r.User, "Scope": r.Scope,
+		headerOperation: string(r.Operation), headerPlacement: joinPlacement(r.Placement, r.Parts), headerUser: r.User, "Scope": r.Scope,
 		headerAgreement: string(r.Agreement),
 	} {
 		if value != "" {

@@ -2,6 +2,7 @@ package intercept
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"log/slog"
@@ -24,6 +25,8 @@ type Site interface {
 	Lookup(ctx context.Context, k *engine.Kind, id string) (engine.ResourceRow, error)
 	// Relying lists those that rely on a resource, as far as this site shares them.
 	Relying(ctx context.Context, k *engine.Kind, id string, limit int) ([]engine.ResourceRow, error)
+	// LastShown returns what the parts of a cross resource showed last, by site, as far as is known here.
+	LastShown(ctx context.Context, id engine.DocumentID) (map[engine.SiteID]json.RawMessage, error)
 }
 
 // Network tells which sites can be reached, and how fast.

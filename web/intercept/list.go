@@ -3,9 +3,11 @@ package intercept
 import (
 	"context"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -75,19 +77,9 @@ func (h *Handler) aggregate(q *request) {
 			need, len(q.sites), strings.Join(answered, ", "))
 		return
 	}
-	items := merge(parts)
+	items := merge(q.match.Kind, parts)
 	header := q.w.Header()
-	header["Date"] = nil
-	glue.RemoveHopByHop(first.header)
-	for name, values := range first.header {
-		switch name {
-		case "Content-Length", "Etag", "Last-Modified", "Content-Md5", "Digest", "Content-Digest", "Repr-Digest":
-			continue // of that site's list alone
-		}
-		if !strings.HasPrefix(name, "Skerry-") {
-			header[name] = values
-		}
-	}
+	ofOne(header, first.header)
 	header.Set("Skerry-Site", strings.Join(answered, ", "))
 	if len(missing) > 0 {
 		header.Set("Skerry-Missing", strings.Join(missing, ", "))
@@ -98,22 +90,38 @@ func (h *Handler) aggregate(q *request) {
 	_, _ = q.w.Write(body)
 }
 
-// merge returns the items of all parts, those that are replicated once.
-func merge(parts []part) []glue.Item {
+// merge returns the items of all parts, those that are replicated once and those that are cross as one.
+func merge(k *engine.Kind, parts []part) []glue.Item {
 	items := []glue.Item{}
-	seen := map[string]bool{}
+	seen := map[string]int{}
+	crosses := map[string]map[int]json.RawMessage{}
 	for i := range parts {
 		if !parts[i].ok {
 			continue
 		}
 		for _, item := range parts[i].items.Each {
 			if item.Replicated && item.ID != "" {
-				if seen[item.ID] {
+				if item.Part > 0 {
+					if crosses[item.ID] == nil {
+						crosses[item.ID] = map[int]json.RawMessage{}
+					}
+					crosses[item.ID][item.Part] = item.Text
+				}
+				if _, known := seen[item.ID]; known {
 					continue
 				}
-				seen[item.ID] = true
+				seen[item.ID] = len(items)
 			}
 			items = append(items, item)
+		}
+	}
+	for id, texts := range crosses {
+		var inOrder []json.RawMessage
+		for _, part := range slices.Sorted(maps.Keys(texts)) {
+			inOrder = append(inOrder, texts[part])
+		}
+		if whole, ok := k.Whole(0, inOrder); ok {
+			items[seen[id]].Text = whole
 		}
 	}
 	return items
@@ -221,9 +229,11 @@ func (h *Handler) askOne(ctx context.Context, q *request, p *part) error {
 		return fmt.Errorf("status %d", resp.StatusCode)
 	case local:
 		p.items, err = h.Client.ParseItems(ctx, q.match.Kind, body)
+		h.mark(ctx, q.match.Kind, p.items.Each)
 	default:
 		if p.items, err = h.Client.SplitItems(q.match.Kind, body); err == nil {
 			decodeReplicated(resp.Header.Get(headerReplicated), p.items.Each)
+			decodeParts(resp.Header.Get(headerParts), p.items.Each)
 		}
 	}
 	p.ok = err == nil

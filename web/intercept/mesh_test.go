@@ -2,6 +2,7 @@ package intercept
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
@@ -189,6 +190,10 @@ func (s *siteUnderTest) Status() map[engine.SiteID]engine.SiteStatus {
 		}
 	}
 	return status
+}
+
+func (s *siteUnderTest) LastShown(context.Context, engine.DocumentID) (map[engine.SiteID]json.RawMessage, error) {
+	return nil, nil
 }
 
 func (s *siteUnderTest) Lookup(_ context.Context, k *engine.Kind, id string) (engine.ResourceRow, error) {

@@ -176,7 +176,9 @@ func addressed(r *http.Request, site engine.SiteID) *http.Request {
 	u.Host = string(site)
 	out.URL = &u
 	out.Header = r.Header.Clone()
-	out.Header.Set(headerPlacement, string(site))
+	if out.Header.Get(headerPlacement) == "" { // a cross is read as one at whichever site
+		out.Header.Set(headerPlacement, string(site))
+	}
 	return &out
 }
 
@@ -268,6 +270,10 @@ func (p *passage) presentList(header http.Header, body []byte) []byte {
 	}
 	if p.q.aggregate {
 		header.Set(headerReplicated, encodeReplicated(list.Each))
+		p.h.mark(p.q.Context(), p.kind, list.Each)
+		if parts := encodeParts(list.Each); parts != "" {
+			header.Set(headerParts, parts)
+		}
 	}
 	return list.Join(list.Each)
 }

@@ -15,12 +15,13 @@ const (
 	headerService   = "Skerry-Service"   // the service that is addressed
 	headerOperation = "Skerry-Operation" // the identifier that the first agent gave
 	headerVia       = "Skerry-Via"       // the sites that passed the request on, in order
-	headerPlacement = "Skerry-Placement" // the sites that the scope was resolved to
+	headerPlacement = "Skerry-Placement" // the sites that the scope was resolved to; of a cross, part by part
 	headerUser      = "Skerry-User"      // who asked
 	headerAgreement = "Skerry-Agreement" // how many sites must have applied it before the answer
 	// headerAggregate asks which items of a list are replicated; headerReplicated tells it, one bit an item.
 	headerAggregate  = "Skerry-Aggregate"
 	headerReplicated = "Skerry-Replicated"
+	headerParts      = "Skerry-Parts" // which items are parts of cross resources
 	// headerContent says that a GET below an item reads content for a site that was added.
 	headerContent = "Skerry-Content"
 )
@@ -78,7 +79,14 @@ func (h *Handler) hear(q *request) bool {
 	q.aggregate = q.Header.Get(headerAggregate) != ""
 	q.content = q.Header.Get(headerContent) != ""
 	q.scope = q.text
-	for _, id := range siteList(q.Header.Get(headerPlacement)) {
+	placement := q.Header.Get(headerPlacement)
+	if strings.Contains(placement, ";") {
+		for part := range strings.SplitSeq(placement, ";") {
+			q.parts = append(q.parts, siteList(part))
+		}
+		placement = strings.ReplaceAll(placement, ";", ",")
+	}
+	for _, id := range siteList(placement) {
 		if !h.Membership.IsMember(id) {
 			h.refuse(q, http.StatusUnprocessableEntity, "unknown-site", "site %s is no member of the mesh, as far as %s knows", printable(string(id)), h.name(self))
 			return false
@@ -106,12 +114,27 @@ func joinSites(ids []engine.SiteID) string {
 	return strings.Join(parts, ",")
 }
 
+// joinPlacement writes sites, or the parts that they are, for another agent.
+func joinPlacement(sites []engine.SiteID, parts engine.Parts) string {
+	if parts == nil {
+		return joinSites(sites)
+	}
+	texts := make([]string, len(parts))
+	for i, part := range parts {
+		texts[i] = joinSites(part)
+	}
+	return strings.Join(texts, ";")
+}
+
 // speak adds what the other agent has to know of a request that is passed on as it is.
 func (h *Handler) speak(q *request, out http.Header) {
 	out.Set(headerService, string(h.Service))
 	out.Set(headerVia, joinSites(append(slices.Clip(q.via), h.Membership.Self())))
 	if q.scope != "" {
 		out.Set("Scope", q.scope)
+	}
+	if q.parts != nil {
+		out.Set(headerPlacement, joinPlacement(q.sites, q.parts))
 	}
 	if q.operation != "" {
 		out.Set(headerOperation, string(q.operation))

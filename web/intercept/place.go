@@ -60,6 +60,13 @@ func (h *Handler) place(q *request) bool {
 		for _, name := range a.Sites {
 			c.sites = append(c.sites, ids[name])
 		}
+		for _, names := range a.Parts {
+			var part []engine.SiteID
+			for _, name := range names {
+				part = append(part, ids[name])
+			}
+			c.parts = append(c.parts, part)
+		}
 		q.choices = append(q.choices, c)
 	}
 	if q.choice = q.choices[0]; len(q.choices) == 1 {

@@ -24,6 +24,8 @@ func (h *Handler) read(q *request) {
 	}
 	self := h.Membership.Self()
 	switch replicated, replica := err == nil, err == nil && row.Local != ""; {
+	case replicated && q.whole(row):
+		h.readCross(q, row)
 	case q.sites != nil && !slices.Contains(q.sites, self):
 		h.canonical(q)
 		h.forward(q, q.sites)

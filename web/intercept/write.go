@@ -84,7 +84,7 @@ func (h *Handler) submit(q *request, body []byte) {
 	query, body = h.Client.Canonical(q.Context(), m.Kind, q.Header, query, body)
 	r := engine.Request{
 		Operation: q.operation, Kind: m.Kind, Type: m.Type, Method: q.Method, Path: m.Path, Target: m.Target,
-		Query: query, Header: contentHeaders(q.Header), Body: body, Placement: q.sites, Scope: q.scope,
+		Query: query, Header: contentHeaders(q.Header), Body: body, Placement: q.sites, Parts: q.parts, Scope: q.scope,
 		User: q.who(), Alternatives: q.alternatives(), Agreement: q.agreement, Wait: wait(q.Header),
 		Forced:         forces(q.Header, engine.ForceActions),
 		ForcedReliance: forces(q.Header, engine.ForceReliedOn), Caller: q.caller(), Credentials: q.credentials(), Via: q.via,

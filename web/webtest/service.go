@@ -22,6 +22,7 @@ func kinds() map[engine.ServiceName][]*engine.Kind {
 	}
 	server := kind("servers", "server")
 	server.Sensitive = []engine.Pointer{"/admin_password"}
+	server.Divide = []engine.Pointer{"/count"}
 	server.Refs = []engine.Ref{
 		{At: "/image", Service: "images", Kind: "image", Relation: "requirement"},
 		{At: "/network", Service: "networks", Kind: "network", Relation: "reliance"},

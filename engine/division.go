@@ -1,0 +1,162 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/big"
+	"slices"
+)
+
+// division is how the site where a request runs first shares what it sets with the other parts. Nil: nothing is divided.
+type division struct {
+	*spread
+	parts Parts
+}
+
+// divisionOf returns how what c sets is divided: by the parts that there are once the sites are added that c adds. Res is nil
+// for a resource that does not exist yet.
+func (s *Site) divisionOf(ctx context.Context, res *resource, k *Kind, c *crossing) (*division, error) {
+	if c.Plain || len(k.Divide) == 0 {
+		return nil, nil
+	}
+	if res != nil {
+		res.mu.Lock()
+		defer res.mu.Unlock()
+		v, err := s.open(ctx, res)
+		switch {
+		case err == nil && v.history.spread == nil:
+			return nil, nil
+		case err == nil:
+			st := v.standing()
+			parts := v.history.partsAt(st.Settled)
+			return &division{v.history.spread, parts.place(&PlacementChange{Add: c.Grows})}, nil
+		case !errors.Is(err, ErrNotFound):
+			return nil, err
+		}
+	}
+	if c.About == nil || c.About.Collaboration != Cross {
+		return nil, nil
+	}
+	x := &spread{self: s.cfg.Self, parts: c.About.Parts, fields: k.Divide}
+	return &division{x, x.parts}, nil
+}
+
+// complete gives the body of a PUT the divided fields that it does not mention: they stay as they are.
+func (d *division) complete(o *Operation, before Fold) {
+	if d == nil || o.Type != TypeReplace {
+		return
+	}
+	tree, err := parseJSON(o.Body)
+	if err != nil {
+		return
+	}
+	for _, p := range d.fields {
+		if _, has := valueAt(tree, p); !has && before.Cells[p].Value != nil {
+			tree = setAt(tree, p, before.Cells[p].Value)
+		}
+	}
+	o.Body = compact(tree)
+}
+
+// total is what all parts together show once o has run on what before folds.
+func (d *division) total(o *Operation, before Fold) Fold {
+	f := alone(o)
+	if before.Exists {
+		f = before.after(o, before)
+	}
+	f.Exists = true
+	return f
+}
+
+// body is what this site's application gets in place of the body of o: its own share of what is divided.
+func (d *division) body(o *Operation, before Fold) ([]byte, error) {
+	if d == nil || o.Change == nil {
+		return o.Body, nil
+	}
+	mine := d.share(d.total(o, before), d.parts)
+	switch o.Type {
+	case TypeCreate, TypeReplace, TypeMerge:
+		return d.put(mine, o.Body), nil
+	case TypePatch:
+		return d.patch(o, mine)
+	}
+	return o.Body, nil
+}
+
+// patch makes a JSON Patch (RFC 6902) that was evaluated on what all parts show one for this part alone: what it compares with
+// divided fields is left out, and in the end this part's share is set.
+func (d *division) patch(o *Operation, mine Fold) ([]byte, error) {
+	if !d.divides(o) {
+		return o.Body, nil
+	}
+	tree, err := parseJSON(o.Body)
+	steps, ok := tree.([]any)
+	if err != nil || !ok {
+		return nil, fmt.Errorf("divide operation %s: its body is no JSON Patch", o.ID)
+	}
+	steps = slices.DeleteFunc(steps, func(step any) bool {
+		kind, _ := valueAt(step, "/op")
+		path, _ := valueAt(step, "/path")
+		at, _ := path.(string)
+		return kind == "test" && slices.Contains(d.fields, Pointer(at))
+	})
+	for _, p := range d.fields {
+		if v := mine.Cells[p].Value; v != nil && o.Change.Set[p] != nil {
+			steps = append(steps, map[string]any{"op": "add", "path": p, "value": v})
+		}
+	}
+	return compact(steps), nil
+}
+
+// base makes what one part was seen to show of counters that no client has set what all parts showed, as each began with the
+// application's own value.
+func (d *division) base(o *Operation, before Fold) {
+	if d == nil || o.Change == nil {
+		return
+	}
+	for p, i := range o.Change.Add {
+		from, err := parseDecimal(string(i.From))
+		if _, set := before.Cells[p]; !set && err == nil && slices.Contains(d.fields, p) {
+			i.From = decimal{new(big.Int).Mul(from.unscaled, big.NewInt(int64(len(d.parts)))), from.scale}.number()
+			o.Change.Add[p] = i
+		}
+	}
+}
+
+// present returns an answer to a caller with the values of all parts together.
+func (d *division) present(o *Operation, before Fold, a Answer) Answer {
+	if d != nil && o.Change != nil {
+		a.Body = d.put(d.total(o, before), a.Body)
+	}
+	return a
+}
+
+// sharedAnew is what this site publishes with a placement operation of its own: its share may be another one from then on, and
+// it still shows the old one.
+func (s *Site) sharedAnew(v *view, place *Operation) []Entry {
+	if v.history.spread == nil || len(v.kind.Divide) == 0 {
+		return nil
+	}
+	return []Entry{s.outcomeEntry(place, Outcome{State: StatePending, Again: true})}
+}
+
+// keptWhole returns what this site's application shows with, for each divided field, what all parts together show if the others
+// show their shares: what one part has more or less than its own counts for the whole.
+func (s *Site) keptWhole(ctx context.Context, res *resource, k *Kind, tree any, before Fold) (any, error) {
+	d, err := s.divisionOf(ctx, res, k, &crossing{})
+	if d == nil || err != nil {
+		return tree, err
+	}
+	mine := d.share(before, d.parts)
+	for _, p := range d.fields {
+		v, _ := valueAt(tree, p)
+		shows, errShows := parseDecimal(string(compact(v)))
+		share, errShare := parseDecimal(string(mine.Cells[p].Value))
+		whole, errWhole := parseDecimal(string(before.Cells[p].Value))
+		if errShows == nil && errShare == nil && errWhole == nil {
+			tree = setAt(tree, p, whole.plus(shows.minus(share)).number())
+		}
+	}
+	return tree, nil
+}

@@ -1,0 +1,59 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+)
+
+// maxSummary is the most bytes of a summary. A longer representation is cut down to what the catalog aggregates.
+const maxSummary = 8 << 10
+
+// summary is what this site tells the others that its part of a cross resource shows, for the time when they cannot reach it.
+// It has no sensitive fields and none that are ignored. What was told last stays when a look has seen nothing new.
+func (v *view) summary(mine Replica, now *Observed, representation []byte) json.RawMessage {
+	if v.history.spread == nil || now.Hash == "" {
+		return mine.Summary
+	}
+	tree, err := parseJSON(representation)
+	if err != nil {
+		return mine.Summary
+	}
+	for _, p := range slices.Concat(v.kind.Sensitive, v.kind.Ignore) {
+		unsetAt(tree, p)
+	}
+	if whole := compact(tree); len(whole) <= maxSummary {
+		return whole
+	}
+	var short any = map[string]any{}
+	for _, rule := range v.kind.rules() {
+		if value, ok := valueAt(tree, rule.At); ok {
+			short = setAt(short, rule.At, value)
+		}
+	}
+	if s := compact(short); len(s) <= maxSummary {
+		return s
+	}
+	return mine.Summary
+}
+
+// LastShown returns what is known here of what the parts of a cross resource showed last, by site. ErrNotFound: the document is
+// not here.
+func (s *Site) LastShown(ctx context.Context, id DocumentID) (map[SiteID]json.RawMessage, error) {
+	r := s.registry.acquire(id)
+	defer s.registry.release(r)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	v, err := s.open(ctx, r)
+	if err != nil {
+		return nil, fmt.Errorf("what parts showed last: %w", err)
+	}
+	known := map[SiteID]json.RawMessage{}
+	for _, site := range v.placement().Sites {
+		if summary := v.replica(site).Summary; summary != nil {
+			known[site] = summary
+		}
+	}
+	return known, nil
+}

@@ -1,0 +1,102 @@
+package acceptance
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/skerry/skerry/testnet/env"
+	"github.com/skerry/skerry/testnet/lab"
+)
+
+// TestAGroupOfServersIsSpreadOverTwoSites: a group of five is three here and two there, and one group of five to whoever asks;
+// it is changed, and read during a cut.
+func TestAGroupOfServersIsSpreadOverTwoSites(t *testing.T) {
+	e := labAt(t, "paris", "nantes", "toulouse")
+	paris, nantes, toulouse := e.Site("paris"), e.Site("nantes"), e.Site("toulouse")
+	image := create(t, paris, "{images: paris & nantes}", `{"name":"debian"}`)
+	eventually(t, e, 10*time.Second, "both sites have the image", func() bool {
+		return len(held(t, paris)) == 1 && len(held(t, nantes)) == 1
+	})
+
+	made := paris.Do(t, lab.Servers, "POST /servers", `{"name":"web","count":5,"image":"`+image+`"}`, "Scope", "{servers: paris % nantes}").Must(t, 201)
+	id := made.Text("id")
+	wantCount(t, "the answer to the create", made, 5)
+	wantCount(t, "paris at once", paris.Do(t, lab.Servers, "GET /servers/"+id, "").Must(t, 200), 5)
+	shares(t, e, 3, 2)
+	eventually(t, e, 10*time.Second, "nantes knows of its part", func() bool {
+		return nantes.Do(t, lab.Servers, "GET /servers/"+id, "").Header.Get("Skerry-Missing") == ""
+	})
+	for _, s := range e.Sites() {
+		scope := []string(nil)
+		if s == toulouse {
+			scope = []string{"Scope", "{servers: paris % nantes}"}
+		}
+		a := s.Do(t, lab.Servers, "GET /servers/"+id, "", scope...).Must(t, 200)
+		wantCount(t, s.Name(), a, 5)
+		if missing := a.Header.Get("Skerry-Missing"); missing != "" {
+			t.Errorf("%s misses %s", s.Name(), missing)
+		}
+	}
+	list := toulouse.Do(t, lab.Servers, "GET /servers", "", "Scope", "{servers: paris % nantes}").Must(t, 200)
+	if all, err := images(list.Body); err != nil || len(all) != 1 || all[id]["count"] != 5.0 {
+		t.Errorf("the list of both is %s, %v", list.Body, err)
+	}
+
+	wantCount(t, "the answer to the change", nantes.Do(t, lab.Servers, "PATCH /servers/"+id, `{"count":8}`, merge...).Must(t, 200), 8)
+	shares(t, e, 4, 4)
+	eventually(t, e, 10*time.Second, "the group has converged, as both say", func() bool {
+		at := func(s *env.Site) string { return s.API(t, "GET /api/v1/resources/"+id, "").Must(t, 200).Text("state") }
+		return at(paris) == "converged" && at(nantes) == "converged"
+	})
+
+	nantes.Cut(t)
+	a := paris.Do(t, lab.Servers, "GET /servers/"+id, "").Must(t, 200)
+	wantCount(t, "paris during the cut", a, 8)
+	if missing := a.Header.Get("Skerry-Missing"); missing != "nantes" {
+		t.Errorf("paris says that %q is missing", missing)
+	}
+	if a.Took > 3*time.Second {
+		t.Errorf("paris answered after %s", a.Took)
+	}
+	paris.Do(t, lab.Servers, "PATCH /servers/"+id, `{"count":11}`, merge...).Must(t, 200)
+	nantes.Do(t, lab.Servers, "PATCH /servers/"+id, `{"description":"changed at nantes"}`, merge...).Must(t, 200)
+	nantes.Heal(t)
+	shares(t, e, 6, 5)
+	eventually(t, e, 10*time.Second, "both parts show what was changed on each side", func() bool {
+		a := paris.Do(t, lab.Servers, "GET /servers/"+id, "").Must(t, 200)
+		return a.Fields()["count"] == 11.0 && a.Text("description") == "changed at nantes" && a.Header.Get("Skerry-Missing") == ""
+	})
+
+	paris.Do(t, lab.Servers, "DELETE /servers/"+id, "").Must(t, 204)
+	shares(t, e)
+}
+
+func wantCount(t *testing.T, who string, a env.Answer, count float64) {
+	t.Helper()
+	if a.Fields()["count"] != count {
+		t.Errorf("%s: want %v in all: %s", who, count, a.Body)
+	}
+}
+
+// shares waits until the applications of paris and nantes hold groups of these sizes; without any, until they hold none.
+func shares(t *testing.T, e *env.Env, counts ...float64) {
+	t.Helper()
+	for i, name := range []string{"paris", "nantes"} {
+		e.Eventually(t, 20*time.Second, name+" holds its share", func() error {
+			all, err := images(e.Site(name).Application(t, lab.Servers, "GET /servers", "").Must(t, 200).Body)
+			if err != nil {
+				return err
+			}
+			if len(counts) == 0 && len(all) == 0 {
+				return nil
+			}
+			for _, server := range all {
+				if len(counts) > 0 && server["count"] == counts[i] {
+					return nil
+				}
+			}
+			return fmt.Errorf("%s holds %v, want %v", name, all, counts)
+		})
+	}
+}

@@ -1,0 +1,252 @@
+package intercept
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/glue"
+)
+
+// whole reports whether a read is of a cross resource as one: of its representation, and not of one site's part of it.
+func (q *request) whole(row engine.ResourceRow) bool {
+	return row.Collaboration == engine.Cross && !q.match.Below && (q.Method == http.MethodGet || q.Method == http.MethodHead) && len(q.sites) != 1
+}
+
+// partsOf returns the sites of each part, as far as is known here.
+func partsOf(row engine.ResourceRow) engine.Parts {
+	var parts engine.Parts
+	for id, st := range row.Sites {
+		if st.Part == 0 || st.State == engine.StateLeaving {
+			continue
+		}
+		for len(parts) < st.Part {
+			parts = append(parts, nil)
+		}
+		parts[st.Part-1] = append(parts[st.Part-1], id)
+	}
+	return parts
+}
+
+// shown is what one part of a cross resource was asked for and showed.
+type shown struct {
+	site   engine.SiteID // that answered; empty: none did
+	status int
+	header http.Header
+	body   []byte
+}
+
+func (s shown) good() bool { return s.status == http.StatusOK && json.Valid(s.body) }
+
+// readCross asks every part of a cross resource at once and gives one representation, made by the catalog's rules. For a part
+// that does not answer counts what it showed last, and Skerry-Missing names its sites.
+func (h *Handler) readCross(q *request, row engine.ResourceRow) {
+	parts := partsOf(row)
+	answers := h.askParts(q, row, parts)
+	known, err := h.Site.LastShown(q.Context(), row.Document)
+	if err != nil {
+		h.refuseError(q, err)
+		return
+	}
+	var texts []json.RawMessage
+	var answered, missing []string
+	first, base, failed := shown{}, 0, shown{}
+	for i, a := range answers {
+		if a.good() {
+			if first.site == "" {
+				first, base = a, len(texts)
+			}
+			texts, answered = append(texts, a.body), append(answered, h.name(a.site))
+			continue
+		}
+		if failed.status == 0 {
+			failed = a
+		}
+		slices.Sort(parts[i])
+		for _, id := range parts[i] {
+			missing = append(missing, h.name(id))
+		}
+		if j := slices.IndexFunc(parts[i], func(id engine.SiteID) bool { return known[id] != nil }); j >= 0 {
+			texts = append(texts, known[parts[i][j]])
+		} else { // it has not been seen to show anything, but what it is to show is known
+			texts = append(texts, engine.Representation(row.Sites[parts[i][0]].Share))
+		}
+	}
+	if first.site == "" {
+		h.refuseWhole(q, row, failed)
+		return
+	}
+	body, ok := q.match.Kind.Whole(base, texts)
+	if !ok {
+		body = first.body
+	}
+	header := q.w.Header()
+	ofOne(header, first.header)
+	header.Set("Skerry-Resource", string(row.ID))
+	if n := row.Sites[h.Membership.Self()].Pending; n > 0 {
+		header.Set("Skerry-Pending", strconv.Itoa(n))
+	}
+	header.Set("Skerry-Site", strings.Join(answered, ", "))
+	if len(missing) > 0 {
+		header.Set("Skerry-Missing", strings.Join(missing, ", "))
+	}
+	header.Set("Content-Length", strconv.Itoa(len(body)))
+	q.w.WriteHeader(http.StatusOK)
+	_, _ = q.w.Write(body)
+}
+
+// refuseWhole answers when no part showed anything: with what an application said, if one did.
+func (h *Handler) refuseWhole(q *request, row engine.ResourceRow, failed shown) {
+	if failed.status == 0 {
+		h.refuse(q, http.StatusServiceUnavailable, "unreachable", "no part of %s %s can be reached now; try again later", row.Kind, row.ID)
+		return
+	}
+	glue.RemoveHopByHop(failed.header)
+	h.answer(q, engine.Answer{Status: failed.status, Header: failed.header, Body: failed.body, Site: failed.site})
+}
+
+// ofOne takes over the header of one of several answers that become one, but for what is true of that one alone.
+func ofOne(header, first http.Header) {
+	header["Date"] = nil
+	glue.RemoveHopByHop(first)
+	for name, values := range first {
+		switch name {
+		case "Content-Length", "Etag", "Last-Modified", "Content-Md5", "Digest", "Content-Digest", "Repr-Digest":
+			continue
+		}
+		if !strings.HasPrefix(name, "Skerry-") {
+			header[name] = values
+		}
+	}
+}
+
+// askParts asks one site of every part, all parts at once. What comes long after the first answer is not waited for.
+func (h *Handler) askParts(q *request, row engine.ResourceRow, parts engine.Parts) []shown {
+	ctx, cancel := context.WithTimeout(q.Context(), h.Limits.List)
+	defer cancel()
+	start := time.Now()
+	var once sync.Once
+	var timer *time.Timer
+	answers := make([]shown, len(parts))
+	var wg sync.WaitGroup
+	for i, part := range parts {
+		wg.Go(func() {
+			answers[i] = h.askPart(ctx, q, row, part)
+			if answers[i].good() {
+				once.Do(func() { timer = time.AfterFunc(2*time.Since(start)+h.Limits.Grace, cancel) })
+			}
+		})
+	}
+	wg.Wait()
+	if timer != nil {
+		timer.Stop()
+	}
+	return answers
+}
+
+// askPart reads one part of a cross resource: here, else from the nearest of its sites that shows it.
+func (h *Handler) askPart(ctx context.Context, q *request, row engine.ResourceRow, part []engine.SiteID) shown {
+	var order []engine.SiteID
+	if self := h.Membership.Self(); slices.Contains(part, self) && row.Local != "" {
+		order = append(order, self)
+	}
+	var last shown
+	for _, site := range append(order, h.nearest(part)...) {
+		a, err := h.askItem(ctx, q, row, site)
+		if err != nil {
+			h.Log.Debug("a part was not read", "peer", site, "resource", row.ID, "err", err)
+		}
+		if a.good() {
+			return a
+		}
+		if a.status != 0 {
+			last = a
+		}
+	}
+	return last
+}
+
+// askItem reads what one site's application shows of a resource, in terms of meta-identifiers.
+func (h *Handler) askItem(ctx context.Context, q *request, row engine.ResourceRow, site engine.SiteID) (shown, error) {
+	k := q.match.Kind
+	if site == h.Membership.Self() {
+		reply, err := h.Client.Do(ctx, engine.Call{Kind: k, Method: http.MethodGet, Path: k.Item, Local: row.Local,
+			Query: strings.TrimPrefix(q.query, "?"), Credentials: q.credentials()})
+		if err == nil {
+			reply, err = h.Client.Present(ctx, k, reply)
+		}
+		return shown{site, reply.Status, reply.Header, reply.Body}, err
+	}
+	path, ok := glue.ExpandPath(k.Item, string(row.ID))
+	if !ok {
+		return shown{}, fmt.Errorf("no path can carry the identifier %q", row.ID)
+	}
+	header := q.credentials()
+	h.speak(q, header)
+	header.Set(headerPlacement, string(site))
+	query, _ := h.Client.Canonical(ctx, k, header, strings.TrimPrefix(q.query, "?"), nil)
+	to := &url.URL{Scheme: "http", Host: string(site)}
+	r := (&http.Request{Method: http.MethodGet, URL: glue.Target(to, path, query), Header: header, Host: q.Host}).WithContext(ctx)
+	resp, err := h.askPeer(r)
+	if err != nil {
+		return shown{}, err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, h.Limits.Reply+1))
+	switch {
+	case err != nil:
+		return shown{}, err
+	case int64(len(body)) > h.Limits.Reply:
+		return shown{}, fmt.Errorf("a part of over %d bytes: %w", h.Limits.Reply, engine.ErrTooLarge)
+	case agentFailed(resp):
+		return shown{}, fmt.Errorf("status %d", resp.StatusCode)
+	}
+	return shown{site, resp.StatusCode, resp.Header, body}, nil
+}
+
+// mark tells which items of this site's list are parts of cross resources, where the catalog says how parts are read as one.
+func (h *Handler) mark(ctx context.Context, k *engine.Kind, items []glue.Item) {
+	if len(k.Divide)+len(k.Aggregate) == 0 {
+		return
+	}
+	for i := range items {
+		if !items[i].Replicated {
+			continue
+		}
+		if row, err := h.Site.Lookup(ctx, k, items[i].ID); err == nil {
+			items[i].Part = row.Sites[h.Membership.Self()].Part
+		}
+	}
+}
+
+// encodeParts tells which items are parts of cross resources: "3:1,7:2" says that the item 3, from 0, is of part 1.
+func encodeParts(items []glue.Item) string {
+	var parts []string
+	for i, item := range items {
+		if item.Part > 0 {
+			parts = append(parts, fmt.Sprintf("%d:%d", i, item.Part))
+		}
+	}
+	return strings.Join(parts, ",")
+}
+
+// decodeParts marks the items that the other site says are parts.
+func decodeParts(header string, items []glue.Item) {
+	for pair := range strings.SplitSeq(header, ",") {
+		at, part, _ := strings.Cut(pair, ":")
+		i, err := strconv.Atoi(at)
+		n, err2 := strconv.Atoi(part)
+		if err == nil && err2 == nil && i >= 0 && i < len(items) {
+			items[i].Part = n
+		}
+	}
+}
