@@ -249,6 +249,20 @@ func (s *Set) WrittenAt(ctx context.Context, id engine.DocumentID, m engine.MapN
 	return heads, have, err
 }
 
+// Values implements engine.Documents. They are shared and must not be changed.
+func (s *Set) Values(ctx context.Context, id engine.DocumentID, m engine.MapName, key string) ([][]byte, error) {
+	var values [][]byte
+	err := s.use(ctx, id, func(d *document) (bool, error) {
+		if k := d.history.cells[slot{d.history.object(m), key}]; k != nil {
+			for _, i := range k.live {
+				values = append(values, k.puts[i].value)
+			}
+		}
+		return false, nil
+	})
+	return values, err
+}
+
 // Heads implements engine.Documents: the SHA-256 hash over the sorted hashes of the heads.
 func (s *Set) Heads(ctx context.Context, id engine.DocumentID) ([32]byte, error) {
 	var digest [32]byte

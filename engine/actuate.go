@@ -61,52 +61,74 @@ func (s *Site) steps(ctx context.Context, r *resource) (again bool, err error) {
 			r.mu.Unlock()
 			return false, err
 		}
-		if v.replicas[s.cfg.Self].Paused != nil {
+		part := v.part(s.cfg.Self)
+		if part == partLeaving && v.replicas[s.cfg.Self].Paused != nil { // a removal ends a pause
+			err := s.endPause(ctx, r)
+			r.mu.Unlock()
+			if err != nil {
+				return false, err
+			}
+			continue
+		}
+		if v.replicas[s.cfg.Self].Paused != nil || part == partFormer || part == partNone {
+			s.twin.looked(r.id)
 			r.mu.Unlock()
 			return false, nil
 		}
-		if v.part(s.cfg.Self) == partFormer || v.part(s.cfg.Self) == partNone {
+		if _, left := s.resumed.Load(r.id); left && s.uncompared(v.correspondents()) {
 			r.mu.Unlock()
-			return false, nil
+			return true, nil
+		}
+		if v.replicas[s.cfg.Self].Lost != nil {
+			r.mu.Unlock()
+			if again, err := s.recheck(ctx, r); again || err != nil {
+				return again, err
+			}
+			continue
 		}
 		if replica := v.replica(s.cfg.Self); replica.Bare && replica.Local != "" {
-			later, blocked := r.notBefore.After(s.cfg.Now()), v.outcomes[outcomeKey(s.cfg.Self, replica.Joined)].Blocks
+			if v.outcomes[outcomeKey(s.cfg.Self, replica.Joined)].Blocks {
+				r.mu.Unlock()
+				return false, nil
+			}
+			admitted, err := s.enter(ctx, r)
 			r.mu.Unlock()
-			if later || blocked {
-				return !blocked, nil
+			if !admitted || err != nil {
+				return true, err
 			}
 			if again, err := s.copyContent(ctx, r); again || err != nil {
 				return again, err
 			}
 			continue
 		}
-		step := Next(v.history, s.standing(v))
-		if v.part(s.cfg.Self) == partLeaving && v.nothingBefore(step) {
+		standing := s.standing(v)
+		step := Next(v.history, standing)
+		if part == partLeaving && v.nothingBefore(step) {
 			err := s.leave(ctx, r, v)
 			r.mu.Unlock()
 			return false, err
+		}
+		if wait, err := s.holdMismatch(ctx, r, late(v.history, standing, step)); wait || err != nil {
+			r.mu.Unlock()
+			return wait, err
 		}
 		local, kind := v.local(), v.kind
 		first := (*Operation)(nil)
 		if len(step.Operations) > 0 {
 			first = step.Operations[0]
 		}
+		if !kind.Natural() && step.makes() && s.twin.busy() {
+			r.mu.Unlock()
+			return true, nil
+		}
 		if hold, err := s.holdDeletion(ctx, r, v, step); hold || err != nil {
 			r.mu.Unlock()
 			return false, err
 		}
 		if step.Kind == StepRun || step.Kind == StepCorrect || step.Kind == StepMake {
-			admitted, probe := s.admit(v.about.Service, r.id)
-			switch {
-			case !admitted:
-				err := s.hold(ctx, r, s.waitingFor(v.about.Service))
+			if admitted, err := s.enter(ctx, r); !admitted || err != nil {
 				r.mu.Unlock()
 				return true, err
-			case r.notBefore.After(s.cfg.Now()) && !probe:
-				r.mu.Unlock()
-				return true, nil
-			case !probe:
-				v.wait(nil)
 			}
 		}
 		switch step.Kind {
@@ -183,6 +205,11 @@ func (s *Site) standing(v *view) Standing {
 // whyHeld says in words why a step holds.
 func (s *Site) whyHeld(step Step) string {
 	o := step.Operations[1]
+	if step.Reason == HoldMixed {
+		return fmt.Sprintf("the delete ends one of two creates of this name, and what was done for that one is still there; the object cannot be made "+
+			"anew without it: %s has run on it and the catalog does not say what that sets (operation %s); set the object right and "+
+			"say that this is done, or drop this operation here", o.Path, o.ID)
+	}
 	return fmt.Sprintf("the application has no object of it any more, and it cannot be made anew: %s has run on it and the catalog does not "+
 		"say what that sets (operation %s); restore the object or drop this operation here", o.Path, o.ID)
 }

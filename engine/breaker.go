@@ -14,6 +14,8 @@ const (
 	// QueuePaused: the service does not let the agent in with its own credentials. One request at a time, at long
 	// intervals, finds out whether it does again.
 	QueuePaused QueueState = "paused"
+	// QueueMismatch: an operation waits because sites have other rules for its kind than others. It is no state of a service.
+	QueueMismatch QueueState = "catalog-mismatch"
 )
 
 // health is what one answer tells of a service.

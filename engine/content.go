@@ -22,6 +22,11 @@ type Progress struct {
 	Settled map[Line]uint64 `json:"settled"`
 }
 
+// settled reports whether an operation was settled.
+func (p Progress) settled(o *Operation) bool {
+	return Replica{Settled: p.Settled, epoch: p.Epoch}.settled(o)
+}
+
 // copyContent brings what belongs to a resource beside its representation to a site that was added: it is read at the
 // nearest site that has it and written here. It reports whether to try again later. Writes are absolute, so that all of it
 // may be done once more after a crash. The caller holds the turn.
@@ -46,7 +51,7 @@ func (s *Site) copyContent(ctx context.Context, r *resource) (again bool, err er
 			continue
 		}
 		var settled Progress
-		settled, err = s.copyFrom(ctx, kind, key, local, from)
+		settled, err = s.copyFrom(ctx, r, kind, key, local, from)
 		if err == nil {
 			var whole bool
 			if whole, err = s.contentCopied(ctx, r, joined, settled); whole || err != nil {
@@ -76,7 +81,7 @@ func (v *view) holders() []SiteID {
 
 // copyFrom copies all parts of the content from one site and returns what was settled there before the first of them was
 // read. A *Refusal says that it cannot be done, whatever is tried.
-func (s *Site) copyFrom(ctx context.Context, k *Kind, key ResourceID, local LocalID, from SiteID) (settled Progress, err error) {
+func (s *Site) copyFrom(ctx context.Context, r *resource, k *Kind, key ResourceID, local LocalID, from SiteID) (settled Progress, err error) {
 	for i, part := range k.Content {
 		a, err := s.forwarder.Forward(ctx, from, Request{
 			Kind: k, Type: TypeContent, Method: http.MethodGet, Path: part.Read, Target: string(key), Placement: []SiteID{from},
@@ -111,6 +116,7 @@ func (s *Site) copyFrom(ctx context.Context, k *Kind, key ResourceID, local Loca
 		bounded, cancel := context.WithTimeout(ctx, s.cfg.CallTimeout)
 		reply, err := s.cfg.App.Do(bounded, Call{Kind: k, Method: part.Method, Path: part.Write, Local: local, Header: header, Body: a.Body})
 		cancel()
+		s.heard(ctx, k.Service, r.id, reply, err, true)
 		switch judge(TypeAbsolute, reply, err) {
 		case verdictDone:
 		case verdictRefused:
@@ -133,9 +139,8 @@ func (s *Site) contentCopied(ctx context.Context, r *resource, joined *Operation
 	}
 	replica := v.withSettled(v.local(), s.cfg.Now(), joined)
 	entries := s.appliedAfterAll(v, []*Operation{joined}, Reply{})
-	holder := Replica{Settled: settled.Settled, epoch: settled.Epoch}
 	for _, o := range v.history.Living(anyOperation) {
-		there := holder.settled(o)
+		there := settled.settled(o)
 		switch {
 		case o.Type != TypeAction || o.Change != nil:
 		case v.settled(s.cfg.Self, o) && !there:

@@ -118,6 +118,8 @@ type Envelope struct {
 	// Checkpoint is what the sender has of the epochs before the document's, where it does not have their documents any more.
 	// It comes with the document's first changes.
 	Checkpoint []byte `cbor:"6,keyasint,omitempty"`
+	// Left says that this is all there is between the sender and whoever gets it, for one of them has left.
+	Left bool `cbor:"7,keyasint,omitempty"`
 }
 
 // Summary is what anti-entropy compares of one document: its id and a digest of its heads.

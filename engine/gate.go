@@ -150,6 +150,23 @@ func (s *Site) admit(service ServiceName, d DocumentID) (ok, probe bool) {
 	return true, g.breaker.probe == d
 }
 
+// enter reports whether a request for a resource may go to the application now; what waits says why. The caller holds r.mu, and
+// r.view is loaded.
+func (s *Site) enter(ctx context.Context, r *resource) (bool, error) {
+	service := r.view.about.Service
+	admitted, probe := s.admit(service, r.id)
+	switch {
+	case !admitted:
+		return false, s.hold(ctx, r, s.waitingFor(service))
+	case probe:
+		return true, nil
+	case r.notBefore.After(s.cfg.Now()):
+		return false, nil
+	}
+	r.view.wait(nil)
+	return true, nil
+}
+
 // park has a resource wait for its service. The caller holds g.mu.
 func (s *Site) park(service ServiceName, g *gate, d DocumentID) {
 	g.parked.add(d)

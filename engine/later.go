@@ -13,7 +13,7 @@ func (s *Site) hold(ctx context.Context, r *resource, w *Waiting) error {
 	v := r.view
 	published := v.replicas[s.cfg.Self].Waits
 	changed := v.wait(w)
-	tell := w != nil && w.State == QueuePaused
+	tell := w != nil && (w.State == QueuePaused || w.State == QueueMismatch)
 	switch {
 	case tell && (published == nil || *published != *w):
 		entry := v.withSettled(v.local(), s.cfg.Now())

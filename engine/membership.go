@@ -28,14 +28,17 @@ type mesh struct {
 	// change is held while this site writes the document or takes changes in. It is taken before mu.
 	change sync.Mutex
 
-	mu          sync.RWMutex
-	id          DocumentID
-	founder     SiteID
-	meshID      string
-	aboutRaw    []byte
-	sites       map[SiteID]SiteRecord
-	admitted    map[SiteID]admission
-	invitations map[string]Invitation // by "issuer/id": no site can hide another's
+	mu       sync.RWMutex
+	id       DocumentID
+	founder  SiteID
+	meshID   string
+	aboutRaw []byte
+	own      SiteRecord // what this run has said of the site last
+	sites    map[SiteID]SiteRecord
+	// rulesChanged says that a site's rules are others than before, until what waits for that has been hurried.
+	rulesChanged bool
+	admitted     map[SiteID]admission
+	invitations  map[string]Invitation // by "issuer/id": no site can hide another's
 }
 
 func (m *mesh) init() {
@@ -61,6 +64,7 @@ func (m *mesh) take(e Entry) error {
 		if err := json.Unmarshal(e.Value, &r); err != nil {
 			return fmt.Errorf("record of site %s: %w: %w", author, ErrRefused, err)
 		}
+		m.rulesChanged = m.rulesChanged || !maps.Equal(m.sites[SiteID(author)].Rules, r.Rules)
 		m.sites[SiteID(author)] = r
 	case MapMembers:
 		var a admission
@@ -164,19 +168,20 @@ func (s *Site) Adopt(ctx context.Context, e Envelope) error {
 func (s *Site) Announce(ctx context.Context, record SiteRecord) error {
 	s.mesh.change.Lock()
 	defer s.mesh.change.Unlock()
-	s.mesh.mu.RLock()
-	old, known := s.mesh.sites[s.cfg.Self]
-	s.mesh.mu.RUnlock()
-	record.At = old.At
-	if known && string(compactStruct(old)) == string(compactStruct(record)) {
+	old := s.ownRecord()
+	record.At, record.Run, record.Rules = old.At, s.runID, s.rules
+	record.Heard, record.Restored, record.Cloned = old.Heard, old.Restored, old.Cloned
+	if string(compactStruct(old)) == string(compactStruct(record)) {
 		return nil
 	}
-	record.At = s.cfg.Now()
-	return s.writeMesh(ctx, Entry{Map: MapSites, Key: string(s.cfg.Self), Value: compactStruct(record)})
+	return s.writeRecord(ctx, record)
 }
 
 // writeMesh makes one change of the mesh document. The caller holds mesh.change.
 func (s *Site) writeMesh(ctx context.Context, entries ...Entry) error {
+	if err := s.Writable(); err != nil {
+		return err
+	}
 	id := s.mesh.documentID()
 	change, err := s.cfg.Documents.Write(ctx, id, entries)
 	if err != nil {
@@ -219,6 +224,9 @@ func (s *Site) receiveMesh(ctx context.Context, e Envelope) error {
 	defer s.mesh.change.Unlock()
 	var stored []ChangeRow
 	var failed error
+	if s.twin.isCloned() {
+		return fmt.Errorf("receive the mesh document: %w", ErrCloned)
+	}
 	for _, c := range e.Changes {
 		if !s.IsMember(c.Author) {
 			failed = fmt.Errorf("receive the mesh document: %w: %s is not known to be a member", ErrMissing, c.Author)
@@ -239,6 +247,10 @@ func (s *Site) receiveMesh(ctx context.Context, e Envelope) error {
 	if len(stored) > 0 {
 		if err := s.storeMesh(ctx, &Batch{Changes: stored}); err != nil {
 			return err
+		}
+		s.hurryRules()
+		if s.ownAmong(stored) {
+			return errors.Join(failed, s.meetTwin(ctx))
 		}
 	}
 	return failed

@@ -12,10 +12,19 @@ type SiteRecord struct {
 	Addresses   []string      `json:"addresses"`
 	Services    []ServiceName `json:"services"`
 	Application string        `json:"application"`
+	// Rules holds for each "service.kind" a digest of its rules.
+	Rules map[string]string `json:"rules,omitempty"`
 	// Catalog is a digest of the catalog, Version the agent's version.
 	Catalog string    `json:"catalog"`
 	Version string    `json:"version"`
 	At      time.Time `json:"at"`
+	// Run names the run of the agent that wrote this, Heard the other runs under the site's key that it has heard of.
+	Run   string   `json:"run,omitempty"`
+	Heard []string `json:"heard,omitempty"`
+	// Restored is when this run found that the site was restored from a backup. Cloned says that two agents run with the
+	// site's key: both have stopped writing.
+	Restored time.Time `json:"restored,omitzero"`
+	Cloned   bool      `json:"cloned,omitempty"`
 	// Queues holds the services of its application that do not let its agent in.
 	Queues map[ServiceName]QueueStatus `json:"queues,omitempty"`
 }

@@ -54,12 +54,21 @@ type Step struct {
 	Reason HoldReason
 }
 
+// makes reports whether the step makes an object.
+func (s Step) makes() bool {
+	return s.Kind == StepMake || s.Kind == StepRun && s.Operations[0].Type == TypeCreate
+}
+
 // HoldReason is why nothing can be done without a person.
 type HoldReason string
 
 // HoldUndeclared: the object is to be made anew, and an action has run on it of which the catalog does not say what it
 // sets. The first of the step's operations is the create that was to be sent, the second the action.
 const HoldUndeclared HoldReason = "undeclared-action"
+
+// HoldMixed: a delete has ended one of several creates, whose opaque effects are still there, and taking the object away would lose
+// those of an action that counts. The first of the step's operations is the delete, the second the action.
+const HoldMixed HoldReason = "mixed-effects"
 
 // Standing is what one site's application has been brought to.
 type Standing struct {
@@ -180,6 +189,8 @@ func Next(h *History, s Standing) Step {
 		return Step{Kind: StepRun, Operations: rest[:1]}
 	case !before.Exists:
 		return bringAbout(h, s, rest, counts)
+	case u.Type == TypeDelete && len(h.remains(s, u)) > 0:
+		return startAnew(h, s, u)
 	case u.Type == TypeAction:
 		return act(h, s, rest[:1], again, before, with)
 	case u.Type == TypeAbsolute:

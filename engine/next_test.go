@@ -209,6 +209,41 @@ func mergePatch(target, patch any) any {
 	return o
 }
 
+// correct is the application's part: it takes a correction.
+func (d *desk) correct(t failer, c *Change) {
+	t.Helper()
+	if d.shows == nil {
+		t.Fatalf("%s: a correction is sent to an application that has no such resource", d.site)
+	}
+	b, err := c.ApplyTo(d.kind, compact(d.shows))
+	if d.kind.MergePatch {
+		b, err = c.MergePatch(d.kind, compact(d.shows))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := parseJSON(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.kind.MergePatch {
+		v = mergePatch(d.shows, v)
+	}
+	d.shows = v
+}
+
+// settleMixed does what a person does who is asked about a delete: sets the object right and says that it is done.
+func (d *desk) settleMixed(t failer, o *Operation) {
+	t.Helper()
+	st := d.standing()
+	if c := st.fold(d.history).Difference(foldOf(d.history, st.shown().or(o))); !c.Empty() {
+		d.correct(t, c)
+	}
+	for _, left := range d.history.remains(st, o) {
+		delete(d.files, left.Path)
+	}
+}
+
 // catchUp does what Next says until nothing is left.
 func (d *desk) catchUp(t failer) {
 	t.Helper()
@@ -218,7 +253,11 @@ func (d *desk) catchUp(t failer) {
 		case StepNothing:
 			return
 		case StepHold:
-			t.Fatalf("%s: held at %s", d.site, step.Operations[0].ID)
+			if step.Reason != HoldMixed {
+				t.Fatalf("%s: held at %s", d.site, step.Operations[0].ID)
+			}
+			d.settleMixed(t, step.Operations[0])
+			step.Operations = step.Operations[:1]
 		case StepSkip:
 			d.void[step.Operations[0].ID] = true
 		case StepMake:
@@ -233,24 +272,7 @@ func (d *desk) catchUp(t failer) {
 				continue
 			}
 		case StepCorrect:
-			if d.shows == nil {
-				t.Fatalf("%s: a correction is sent to an application that has no such resource", d.site)
-			}
-			b, err := step.Correction.ApplyTo(d.kind, compact(d.shows))
-			if d.kind.MergePatch {
-				b, err = step.Correction.MergePatch(d.kind, compact(d.shows))
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			v, err := parseJSON(b)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if d.kind.MergePatch {
-				v = mergePatch(d.shows, v)
-			}
-			d.shows = v
+			d.correct(t, step.Correction)
 		}
 		for _, o := range step.Again {
 			d.again[o.ID] = true

@@ -136,16 +136,27 @@ func (v *view) leavingStatus(s SiteID) ReplicaStatus {
 }
 
 // lastBetween returns the site whose last entry is also the last that flows between this site and another; empty when
-// neither has left.
+// neither has left. Of two that have left, each while it knew the other as a member, it is the first by its identifier.
 func (v *view) lastBetween(other SiteID) SiteID {
-	mine := v.part(v.self) == partFormer
+	leftTo := func(s, to SiteID) bool {
+		return v.part(s) == partFormer && slices.Contains(v.replicas[s].Left.Sites, to)
+	}
+	mine, theirs := leftTo(v.self, other), leftTo(other, v.self)
 	switch {
-	case mine && slices.Contains(v.replicas[v.self].Left.Sites, other):
+	case mine && theirs:
+		return min(v.self, other)
+	case mine:
 		return v.self
-	case v.part(other) == partFormer && slices.Contains(v.replicas[other].Left.Sites, v.self):
+	case theirs:
 		return other
 	}
 	return ""
+}
+
+// listens reports whether a site that has left takes in what another one sends: only the last word of one that has left as
+// well, so that both know which of their last entries stands between them.
+func (v *view) listens(from SiteID, e Envelope) bool {
+	return v.part(v.self) != partFormer || e.Joins || e.Left && v.part(from) != partFormer
 }
 
 // shownTo says to whom this site shows the document, and what. Between a site that has left and one that it knew as a member

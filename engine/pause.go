@@ -29,7 +29,7 @@ const maxReason = 500
 
 // Pause makes this site's replica of a resource take nothing of other sites until Resume. A request that is under way
 // finishes. Requests of this site's own clients are served as before, and travel. Pausing again changes by and reason.
-// ErrNotFound: the document is not here; a *Refusal: the reason is too long.
+// ErrNotFound: the document is not here; a *Refusal: the reason is too long, or the site was removed.
 func (s *Site) Pause(ctx context.Context, id DocumentID, by SiteID, reason string) error {
 	if len(reason) > maxReason {
 		return &Refusal{Status: http.StatusBadRequest, Type: "bad-request", Detail: fmt.Sprintf("a reason has at most %d bytes", maxReason)}
@@ -55,12 +55,23 @@ func (s *Site) setPause(ctx context.Context, id DocumentID, p *Pause) error {
 	if err != nil {
 		return fmt.Errorf("pause or resume a replica: %w", err)
 	}
-	entry := v.withSettled(v.local(), s.cfg.Now())
-	if entry.Paused == nil && p == nil {
+	if p != nil && v.part(v.self) != partMember {
+		return &Refusal{Status: http.StatusConflict, Type: "placement", Detail: fmt.Sprintf(
+			"%s was removed from the placement of %s %s: there is nothing to pause", v.name(v.self), v.about.Kind, v.about.Key)}
+	}
+	if v.replica(v.self).Paused == nil && p == nil {
 		return nil
 	}
+	entry := v.withSettled(v.local(), s.cfg.Now())
 	entry.Paused = p
 	return s.write(ctx, r, []Entry{v.replicaAs(entry)}, &Batch{})
+}
+
+// endPause ends a pause that somebody has ordered before the site was removed. The caller holds r.mu, and r.view is loaded.
+func (s *Site) endPause(ctx context.Context, r *resource) error {
+	entry := r.view.withSettled(r.view.local(), s.cfg.Now())
+	entry.Paused = nil
+	return s.write(ctx, r, []Entry{r.view.replicaAs(entry)}, &Batch{})
 }
 
 // pausedHere refuses what came through another site while the replica is paused: another site may take it.

@@ -27,6 +27,9 @@ type Documents interface {
 	// WrittenAt returns what the document was to the author of an entry when it wrote what stands there: the digest of
 	// the heads and which changes it had, that one included. ErrNotFound: there is no such entry.
 	WrittenAt(ctx context.Context, id DocumentID, m MapName, key string) (heads [32]byte, have Version, err error)
+	// Values returns all values that stand at a key: more than one only where two runs of one site have written it
+	// without hearing of each other, because the site was restored from a backup or cloned.
+	Values(ctx context.Context, id DocumentID, m MapName, key string) ([][]byte, error)
 	// Heads returns the digest of the document's heads.
 	Heads(ctx context.Context, id DocumentID) ([32]byte, error)
 	// Forget drops the document from memory.

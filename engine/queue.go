@@ -9,8 +9,8 @@ import (
 )
 
 // job names a piece of work that waits: a resource to bring up to date, an intent to settle, a kept request to deliver, a
-// service of the application to try again, a resource to look at, or the next resources to have looked at. Exactly one field
-// is set.
+// service of the application to try again, a resource to look at, the next resources to have looked at, or the end of waiting for
+// other sites. Exactly one field is set.
 type job struct {
 	document DocumentID
 	intent   OperationID
@@ -18,6 +18,7 @@ type job struct {
 	probe    ServiceName
 	look     DocumentID
 	sweep    bool
+	alone    bool
 }
 
 // low reports whether j waits for what is due besides.

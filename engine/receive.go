@@ -16,9 +16,21 @@ func (s *Site) Receive(ctx context.Context, from SiteID, e Envelope) error {
 	if e.Document == s.mesh.documentID() {
 		return s.receiveMesh(ctx, e)
 	}
+	own, err := s.receive(ctx, from, e)
+	if own {
+		err = errors.Join(err, s.toldRestored(ctx))
+	}
+	return err
+}
+
+// receive takes a document of a resource in. Own: there were changes in it that this site has made and did not know.
+func (s *Site) receive(ctx context.Context, from SiteID, e Envelope) (own bool, err error) {
+	if err := s.Writable(); err != nil {
+		return false, fmt.Errorf("receive document %s from %s: %w", e.Document, from, err)
+	}
 	root, about, err := s.rootOf(e)
 	if err != nil {
-		return fmt.Errorf("receive document %s from %s: %w", e.Document, from, err)
+		return false, fmt.Errorf("receive document %s from %s: %w", e.Document, from, err)
 	}
 	r := s.registry.acquire(root.id)
 	defer s.registry.release(r)
@@ -39,14 +51,14 @@ func (s *Site) Receive(ctx context.Context, from SiteID, e Envelope) error {
 	case err == nil:
 		var open bool
 		if open, err = s.hears(v, e, about.Epoch); err == nil && !open {
-			return nil
+			return false, nil
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("receive document %s from %s: %w", e.Document, from, err)
+		return own, fmt.Errorf("receive document %s from %s: %w", e.Document, from, err)
 	}
-	if v.part(v.self) == partFormer && !e.Joins {
-		return nil // this site has left, and hears nothing of it any more
+	if !v.listens(from, e) {
+		return false, nil
 	}
 	stored := !first
 	defer func() {
@@ -57,10 +69,12 @@ func (s *Site) Receive(ctx context.Context, from SiteID, e Envelope) error {
 	if v.history.Len()+v.history.Held()+v.refused >= 2*maxOperations {
 		s.cfg.Log.Error("a resource has too many operations: no more are taken in", "resource", string(v.about.Key),
 			"peer", string(from), "operations", v.history.Len())
-		return fmt.Errorf("receive document %s from %s: %w: it has too many operations", e.Document, from, ErrRefused)
+		return own, fmt.Errorf("receive document %s from %s: %w: it has too many operations", e.Document, from, ErrRefused)
 	}
 	v.from = about.Epoch
+	before := v.replicas[s.cfg.Self]
 	rows, mergeErr := s.merge(ctx, v, from, e)
+	own = s.ownAmong(rows)
 	v.numbered(about.Epoch).count(rows)
 	// What is not for this site yet is kept only where the rest of it is to come.
 	outside := v.part(v.self) == partNone && !(e.Joins && e.More)
@@ -70,6 +84,10 @@ func (s *Site) Receive(ctx context.Context, from SiteID, e Envelope) error {
 		if known != nil {
 			again, err = s.issueAgain(v, known)
 		}
+		if own && err == nil {
+			late := about.Epoch > 0 && first // what was before is not known one by one
+			again, err = s.takeBack(ctx, v, e.Document, before, late, again)
+		}
 		switch {
 		case err != nil:
 		case len(again) > 0:
@@ -78,27 +96,31 @@ func (s *Site) Receive(ctx context.Context, from SiteID, e Envelope) error {
 			err = s.store(ctx, r, b)
 		}
 		if err != nil {
-			return fmt.Errorf("receive document %s from %s: %w", e.Document, from, err)
+			return own, fmt.Errorf("receive document %s from %s: %w", e.Document, from, err)
 		}
 		stored = true
 		if v.history.Outside() { // its origin did not know what every member had settled: it is merged with all that the document has
 			s.forget(r)
 		}
-		s.queue.add(job{document: r.id}, 0)
+		delay := time.Duration(0)
+		if e.More && v.current().number == about.Epoch { // the rest may tell that this site has done what is next, in a run of its agent that is lost
+			delay = s.cfg.RetryMax
+		}
+		s.queue.add(job{document: r.id}, delay)
 	}
 	switch {
 	case mergeErr != nil:
-		return fmt.Errorf("receive document %s from %s: %w", e.Document, from, mergeErr)
+		return own, fmt.Errorf("receive document %s from %s: %w", e.Document, from, mergeErr)
 	case outside && e.Joins && v.split(e):
-		return fmt.Errorf("receive document %s from %s: %w: what has added this site", e.Document, from, ErrMissing)
+		return own, fmt.Errorf("receive document %s from %s: %w: what has added this site", e.Document, from, ErrMissing)
 	case outside:
-		return fmt.Errorf("receive document %s from %s: %w: this site has no part in it", e.Document, from, ErrRefused)
+		return own, fmt.Errorf("receive document %s from %s: %w: this site has no part in it", e.Document, from, ErrRefused)
 	case v.part(from) == partNone && v.split(e):
-		return fmt.Errorf("receive document %s from %s: %w: what has added that site", e.Document, from, ErrMissing)
+		return own, fmt.Errorf("receive document %s from %s: %w: what has added that site", e.Document, from, ErrMissing)
 	case v.part(from) == partNone:
-		return fmt.Errorf("receive document %s from %s: %w: the site has no part in it", e.Document, from, ErrRefused)
+		return own, fmt.Errorf("receive document %s from %s: %w: the site has no part in it", e.Document, from, ErrRefused)
 	}
-	return nil
+	return own, nil
 }
 
 // merge takes in the changes of an envelope. An operation among them may have added the site that wrote others, so that they
@@ -188,7 +210,7 @@ func (s *Site) Missing(ctx context.Context, with SiteID, id DocumentID, have Ver
 	if err != nil {
 		return Envelope{}, false, fmt.Errorf("changes of document %s: %w", id, err)
 	}
-	e := Envelope{Document: id, About: row.About, Changes: make([]SignedChange, 0, len(rows)), Joins: belongs}
+	e := Envelope{Document: id, About: row.About, Changes: make([]SignedChange, 0, len(rows)), Joins: belongs, Left: former}
 	until := Version(nil)
 	if former {
 		if until, err = s.until(ctx, row, with); err != nil {

@@ -87,6 +87,10 @@ var travelling = []string{"Content-Type", "Content-Language", "Content-Encoding"
 // write makes one change of the document with entries, takes it into the view, makes all of it durable together with
 // b and publishes it. The caller holds r.mu, and r.view is loaded. When it fails, nothing has happened.
 func (s *Site) write(ctx context.Context, r *resource, entries []Entry, b *Batch) error {
+	if err := s.Writable(); err != nil {
+		s.forget(r)
+		return err
+	}
 	current := r.view.current()
 	change, err := s.cfg.Documents.Write(ctx, current.id, entries)
 	if err != nil {

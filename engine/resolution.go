@@ -95,16 +95,18 @@ func (h *History) counts(f Fact) bool {
 }
 
 // disputed lists the pairs that a refused correction with taken is put down to: the latest operation that is concurrent with an
-// earlier one, with each of those. It is empty once these are known as facts: the application refuses that operation by itself.
+// earlier one, with each of those. At least one of a pair is in taken: what the application shows already it has taken together.
+// It is empty once these are known as facts: the application refuses that operation by itself.
 func (h *History) disputed(s Standing, taken []*Operation) []Fact {
 	counting, _ := h.effective(s.shown().or(taken...))
+	asked := among(taken)
 	for i, later := range slices.Backward(counting) {
 		if later.Change.Empty() {
 			continue
 		}
 		var facts []Fact
 		for _, earlier := range counting[:i] {
-			if !earlier.Change.Empty() && h.Concurrent(earlier, later) {
+			if !earlier.Change.Empty() && h.Concurrent(earlier, later) && (asked(earlier) || asked(later)) {
 				facts = append(facts, Fact{earlier.ID, later.ID})
 			}
 		}

@@ -38,6 +38,8 @@ type Replica struct {
 	Paused *Pause `json:"paused,omitempty"`
 	// Waits is set while the site's application does not let its agent in: what is not settled there is paused.
 	Waits *Waiting `json:"waits,omitempty"`
+	// Lost is what a lost run of the site's agent had published, until it is known what is left of that.
+	Lost *Lost `json:"lost,omitempty"`
 	// Held is a deletion that waits for a person; it goes when the deletion is settled.
 	Held *Held `json:"held,omitempty"`
 	// Joined is the operation by which the site was added, empty for one of those that the resource began with. Its replica
@@ -176,6 +178,10 @@ func (v *view) take(e Entry) ([]*Operation, error) {
 			if err := o.Place.Validate(); err != nil {
 				return nil, fmt.Errorf("operation %s: %w: %w", o.ID, ErrRefused, err)
 			}
+		}
+		o.Name = "" // what the rules know it by is this site's own catalog's to say
+		if n := v.kind.named(o.Method, o.Path); n != nil {
+			o.Name = n.Name
 		}
 		complete := v.history.Add(o)
 		if len(complete) > 0 && v.placed != nil {
@@ -398,11 +404,30 @@ func (v *view) operationRow(o *Operation) OperationRow {
 		Sites: map[SiteID]OperationStatus{},
 	}
 	row.Body, row.Change = hide(v.kind, o)
+	if v.part(v.self) == partFormer {
+		row.Sites, row.State = v.knownAtLeaving(o)
+		return row
+	}
 	for _, s := range v.correspondents() {
 		row.Sites[s] = v.status(s, o)
 	}
 	row.State = worst(row.Sites)
 	return row
+}
+
+// knownAtLeaving is what a site that has left knows of an operation: where it was settled then. What has become of it elsewhere
+// since is not told to it.
+func (v *view) knownAtLeaving(o *Operation) (map[SiteID]OperationStatus, State) {
+	known := map[SiteID]OperationStatus{}
+	for s := range v.writers {
+		if st := v.status(s, o); v.settled(s, o) && st.State != StatePending {
+			known[s] = st
+		}
+	}
+	if len(known) == 0 {
+		return known, StateLeft
+	}
+	return known, worst(known)
 }
 
 // Hidden stands where a sensitive value is not shown.

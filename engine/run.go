@@ -53,6 +53,7 @@ func (s *Site) run(ctx context.Context, r *resource, k *Kind, o *Operation, loca
 	if err != nil {
 		return false, err
 	}
+	maybe := s.sentBefore(r, o) && (sent || !careful) && !k.HonoursKey // an earlier try may have been done
 	s.doubt(step.Operations...)
 	reply, err := s.call(ctx, k, o, local, nil, key)
 	ctx = context.WithoutCancel(ctx) // what came of it is recorded, also when the agent stops
@@ -74,6 +75,9 @@ func (s *Site) run(ctx context.Context, r *resource, k *Kind, o *Operation, loca
 		}
 		return false, s.fail(ctx, r, o, Outcome{State: StateUncertain, Status: reply.Status, Error: tell(reply, err), Blocks: true})
 	case verdictUnsent, verdictLater, verdictDenied:
+		if !maybe {
+			s.certain(step.Operations...)
+		}
 		if err := s.withdraw(ctx, k, o, careful, sent); err != nil {
 			return false, err
 		}
@@ -98,6 +102,11 @@ func (s *Site) run(ctx context.Context, r *resource, k *Kind, o *Operation, loca
 			}
 		}
 		return again, err
+	}
+	if maybe {
+		if decided, again, err := s.refusedAgain(ctx, r, k, o, local, reply, step); decided || err != nil {
+			return again, err
+		}
 	}
 	// A create that was refused leaves nothing that later operations could change: they wait for a person.
 	return false, s.fail(ctx, r, o, Outcome{State: StateRejected, Status: reply.Status, Error: tell(reply, err), Blocks: o.Type == TypeCreate})

@@ -92,6 +92,9 @@ func (s *Site) settle(ctx context.Context, r *resource, c *crossing) (again bool
 	if c.Asked && !c.Again {
 		return false, nil
 	}
+	if wait, err := s.uncomparedIntent(ctx, r, c); wait || err != nil {
+		return true, err
+	}
 	before, local := Fold{}, LocalID(c.Target)
 	if r != nil {
 		var held LocalID
@@ -101,6 +104,9 @@ func (s *Site) settle(ctx context.Context, r *resource, c *crossing) (again bool
 		if c.About == nil {
 			local = held
 		}
+	}
+	if told, err := s.toldByLost(ctx, r, c); told || err != nil {
+		return err != nil, err
 	}
 	if known, _ := s.opened.Load(o.ID); known != nil { // it has happened, and that could not be recorded
 		return s.published(ctx, r, k, c, *known.(*Reply))
@@ -132,13 +138,10 @@ func (s *Site) settle(ctx context.Context, r *resource, c *crossing) (again bool
 			s.fix(k, o, before, func() ([]byte, error) { return before.Representation(), nil })
 		}
 		return s.published(ctx, r, k, c, reply)
-	case verdictConflict, verdictDenied: // the first try may have happened, and have brought about this answer
+	case verdictConflict, verdictDenied, verdictRefused: // the first try may have happened, and have brought about this answer
 		if !k.HonoursKey && !person {
-			c.Asked, c.Why = true, "it was sent again after it had had no certain answer: "+tell(reply, nil)
-			return false, s.ask(ctx, c)
+			return s.refusedAtOrigin(ctx, r, k, c, before, local, reply)
 		}
-		fallthrough
-	case verdictRefused:
 		return false, s.dismiss(ctx, c, OperationStatus{State: StateRejected, Status: reply.Status, Error: tell(reply, nil), At: s.cfg.Now()})
 	case verdictUnknown:
 		if person && !resendable(k, o) { // it is to be asked for again
@@ -263,7 +266,7 @@ func (s *Site) Retry(ctx context.Context, id OperationID) error {
 		return nil
 	}
 	return s.decide(ctx, id, func(v *view, o *Operation, out Outcome) ([]Entry, error) {
-		return []Entry{s.outcomeEntry(o, Outcome{State: StatePending, Again: !out.Blocks})}, nil
+		return []Entry{s.outcomeEntry(o, Outcome{State: StatePending, Again: out.Again || !out.Blocks})}, nil
 	})
 }
 
@@ -306,7 +309,7 @@ func (s *Site) Done(ctx context.Context, id OperationID) error {
 			}
 			local = LocalID(v.about.Key)
 		}
-		if o.Type == TypeDelete {
+		if with := v.standing().shown().or(o); o.Type == TypeDelete && !foldOf(v.history, with).Exists {
 			local = ""
 		}
 		return []Entry{s.outcomeEntry(o, Outcome{State: StateApplied}), s.replicaEntry(v, local, o)}, nil

@@ -49,6 +49,8 @@ type Config struct {
 	// LookAfter is how long after the last operation the site looks at what its application shows of a resource (250 ms),
 	// LookEvery how often it looks at every resource besides (1 h).
 	LookAfter, LookEvery time.Duration
+	// CompareWithin is how long what an earlier process has left open waits for a comparison with another site (10 s).
+	CompareWithin time.Duration
 }
 
 // Site is the engine of one site: it accepts operations, merges those of others and brings its application to what
@@ -66,6 +68,9 @@ type Site struct {
 	bell      bell
 	reach     bell // struck when another site has come into reach or gone out of it
 	deletions *deletions
+	twin      twin
+	compared  comparing
+	rules     map[string]string // digests of this site's rules, by "service.kind"
 	keyed     keyedRequests
 	runID     string // names this run of the agent in the lines of its operations
 	// opened holds the operations whose request may have reached the application, and the answer where there was one
@@ -78,6 +83,8 @@ type Site struct {
 	unsure, resumed sync.Map // of OperationID and of DocumentID to true
 	// swept is where the slow look at all resources has come to; owned by the one job that it is.
 	swept string
+	// left holds the requests of this site's clients that an earlier process has left without an answer.
+	left sync.Map // of OperationID to true
 	// replicated and translated tell, by kind, whether any resource is replicated here, and whether any has another
 	// identifier here than its meta-identifier. They only ever become true.
 	replicated, translated map[kindKey]*atomic.Bool
@@ -100,16 +107,18 @@ func New(ctx context.Context, cfg Config) (*Site, error) {
 	cfg.RetryMax = orDefault(cfg.RetryMax, 30*time.Second)
 	cfg.LookAfter = orDefault(cfg.LookAfter, 250*time.Millisecond)
 	cfg.LookEvery = orDefault(cfg.LookEvery, time.Hour)
+	cfg.CompareWithin = orDefault(cfg.CompareWithin, 10*time.Second)
 	s := &Site{
 		cfg: cfg, kinds: map[kindKey]*Kind{}, registry: newRegistry(cfg.Cache), queue: newQueue(cfg.Now, max(1, cfg.Workers/4)),
 		gates: map[ServiceName]*gate{}, lanes: newLanes(cfg.Workers),
-		deletions:  newDeletions(cfg.Deletions),
+		deletions: newDeletions(cfg.Deletions), rules: map[string]string{},
 		replicated: map[kindKey]*atomic.Bool{}, translated: map[kindKey]*atomic.Bool{},
 	}
 	var run [4]byte
 	cfg.Random(run[:])
 	s.runID = hex.EncodeToString(run[:])
 	s.bell.ring, s.reach.ring = make(chan struct{}), make(chan struct{})
+	s.compared.with = map[SiteID]bool{}
 	s.keyed.running = map[[32]byte]bool{}
 	s.mesh.init()
 	for _, k := range cfg.Kinds {
@@ -118,6 +127,11 @@ func New(ctx context.Context, cfg Config) (*Site, error) {
 			s.gates[k.Service] = newGate()
 		}
 		s.kinds[key], s.replicated[key], s.translated[key] = k, new(atomic.Bool), new(atomic.Bool)
+		digest, err := digestRules(k)
+		if err != nil {
+			return nil, err
+		}
+		s.rules[string(k.Service)+"."+string(k.Name)] = digest
 		rows, _, err := cfg.Store.Resources(ctx, ResourceFilter{Service: k.Service, Kind: k.Name, Limit: 1})
 		if err != nil {
 			return nil, fmt.Errorf("read the index of %s.%s: %w", k.Service, k.Name, err)
@@ -180,6 +194,7 @@ func (s *Site) takeUp(ctx context.Context) error {
 		if c.Received { // its resource is pending and asks for it
 			s.opened.Store(i.Operation, (*Reply)(nil))
 		} else {
+			s.left.Store(i.Operation, true)
 			s.queue.add(job{intent: i.Operation}, 0)
 		}
 	}
@@ -198,6 +213,9 @@ func (s *Site) takeUp(ctx context.Context) error {
 	}
 	for _, k := range kept {
 		s.queue.add(job{kept: k.Operation}, 0)
+	}
+	if len(intents)+len(pending) > 0 {
+		s.queue.add(job{alone: true}, s.cfg.CompareWithin)
 	}
 	s.queue.add(job{sweep: true}, 0)
 	return nil
@@ -234,6 +252,10 @@ func (s *Site) Step(ctx context.Context) bool {
 func (s *Site) Due() (time.Time, bool) { return s.queue.next() }
 
 func (s *Site) do(ctx context.Context, j job) {
+	if s.twin.isCloned() { // what is left is taken up by the next run
+		s.queue.done(j, false, s.backoff)
+		return
+	}
 	var again bool
 	var err error
 	delay := s.backoff
@@ -241,6 +263,8 @@ func (s *Site) do(ctx context.Context, j job) {
 	case j.look != "":
 		again, err = s.look(ctx, j.look)
 		delay = s.lookAgain
+	case j.alone:
+		err = s.goAlone(ctx)
 	case j.sweep:
 		err = s.sweep(ctx)
 	case j.document != "":

@@ -32,6 +32,8 @@ func (v *view) row(now time.Time, conflicts []Conflict) ResourceRow {
 		st := row.Sites[s]
 		if st.State == StateConverged || st.State == StateConverging {
 			switch {
+			case v.replicas[s].Lost != nil:
+				st.Reason = "restored from a backup: what was done since is being looked for"
 			case st.Paused != nil:
 				st.Reason = st.Paused.String()
 			case st.Held:
@@ -46,7 +48,9 @@ func (v *view) row(now time.Time, conflicts []Conflict) ResourceRow {
 		case st.State == StateConverging:
 			apart = append(apart, why)
 		}
-		if st.Reason != "" && (st.State != StateConverging || st.Paused != nil || st.Held) {
+		w := v.waitsAt(s)
+		differ := st.Pending > 0 && w != nil && w.State == QueueMismatch
+		if st.Reason != "" && (st.State != StateConverging || st.Paused != nil || st.Held || differ) {
 			reasons = append(reasons, why)
 		}
 		row.State = worstResource(row.State, st.State)
@@ -59,7 +63,7 @@ func (v *view) row(now time.Time, conflicts []Conflict) ResourceRow {
 		return row
 	}
 	row.Relations = v.relations()
-	row.Pending = row.Sites[v.self].Pending > 0 || Next(v.history, v.standing()).Kind != StepNothing
+	row.Pending = row.Sites[v.self].Pending > 0 || v.replicas[v.self].Lost != nil || Next(v.history, v.standing()).Kind != StepNothing
 	switch {
 	case row.State == StateConverged && !exists:
 		row.State = StateDeleted

@@ -21,6 +21,9 @@ func (s *Site) Submit(ctx context.Context, r Request) (Answer, error) {
 		return Answer{}, &Refusal{Status: http.StatusRequestEntityTooLarge, Type: "too-large",
 			Detail: fmt.Sprintf("an operation carries at most %d bytes of body", MaxInlineBody)}
 	}
+	if err := s.Writable(); err != nil {
+		return Answer{}, err
+	}
 	if !plainID(r.Operation) {
 		return Answer{}, &Refusal{Status: http.StatusBadRequest, Type: "operation", Detail: "the operation's identifier is none"}
 	}

@@ -27,6 +27,9 @@ type Config struct {
 	// OnStatus is told when the way to another member opens (up) or closes. It is called from the goroutine that
 	// watches that member and must not block for long.
 	OnStatus func(site engine.SiteID, up bool)
+	// OnCompared is told when this site has taken in all that a comparison with another member has found it to lack. It is
+	// called from a goroutine of that member's link.
+	OnCompared func(site engine.SiteID)
 	// Reconcile is how often two connected sites compare what they have, even if nothing hints that they differ.
 	// Default 30 s.
 	Reconcile time.Duration
@@ -63,6 +66,9 @@ func (c *Config) validate() (listen []multiaddr.Multiaddr, peers []peer.AddrInfo
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.OnCompared == nil {
+		c.OnCompared = func(engine.SiteID) {}
 	}
 	if c.OnStatus == nil {
 		c.OnStatus = func(engine.SiteID, bool) {}

@@ -302,8 +302,15 @@ type testSite struct {
 	replicas *fakeReplicas
 	stop     func()
 
-	mu     sync.Mutex
-	events []string
+	mu       sync.Mutex
+	events   []string
+	compared []int // how many documents it had, each time it was told that it was compared
+}
+
+func (s *testSite) comparisons() []int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.compared)
 }
 
 func testKey(t testing.TB) (crypto.PrivKey, engine.SiteID) {
@@ -341,6 +348,11 @@ func newTestSite(t testing.TB, c testConfig) *testSite {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			s.events = append(s.events, fmt.Sprint(site, up))
+		},
+		OnCompared: func(engine.SiteID) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.compared = append(s.compared, len(s.replicas.state()))
 		},
 	}, s.members, s.replicas)
 	if err != nil {

@@ -244,7 +244,7 @@ func (l *link) takeAnswer(ctx context.Context, s network.Stream, r *bufio.Reader
 				l.n.counters.pulled.Add(1)
 			case errors.Is(err, engine.ErrMissing):
 				// The other side learns of more while it answers. Comparing again finds what is left.
-				l.repair.compareLater()
+				l.repair.broken()
 			default:
 				errs = append(errs, err)
 			}

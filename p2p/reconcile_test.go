@@ -32,6 +32,27 @@ func TestThousandDocumentsDiffer(t *testing.T) {
 	}
 }
 
+// A site is told that it was compared with another one once it has all that the other had, whichever began the comparison.
+func TestComparedMeansTakenIn(t *testing.T) {
+	a, b := newTestSite(t, testConfig{}), newTestSite(t, testConfig{})
+	sites := []*testSite{a, b}
+	for i := range 100 {
+		a.replicas.write(a.replicas.create(fmt.Sprint("of a ", i), ids(sites)), []byte("x"))
+		b.replicas.write(b.replicas.create(fmt.Sprint("of b ", i), ids(sites)), []byte("x"))
+	}
+	for _, s := range sites {
+		a.members.add(s.member())
+		b.members.add(s.member())
+		s.run(t)
+	}
+	for _, s := range sites {
+		eventually(t, "it is told", func() bool { return len(s.comparisons()) > 0 })
+		if had := s.comparisons()[0]; had != 200 {
+			t.Errorf("it is told when it has %d documents of 200", had)
+		}
+	}
+}
+
 // A document of many large changes travels in pieces.
 func TestLongDocumentTravelsInPieces(t *testing.T) {
 	sites := newTestMesh(t, 2, testConfig{reconcile: 200 * time.Millisecond})

@@ -30,6 +30,7 @@ type repairs struct {
 	due   time.Time // of the next comparison; zero: none before the member is connected
 	asked time.Time // when compare or compareLater was called last; zero: a comparison has answered that
 	last  time.Time // when the last comparison ended
+	news  bool      // a comparison has ended well; what it found is told once all of it is pulled
 }
 
 func newRepairs() *repairs {
@@ -96,7 +97,7 @@ func (r *repairs) connected(first bool) {
 func (r *repairs) compared(began time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.last = time.Now()
+	r.last, r.news = time.Now(), true
 	if r.asked.Before(began) {
 		r.asked, r.due = time.Time{}, time.Time{}
 	}
@@ -106,11 +107,31 @@ func (r *repairs) compared(began time.Time) {
 // time that is not known here: what was asked for may have come after.
 func (r *repairs) served() {
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.last = time.Now()
+	r.last, r.news = time.Now(), true
 	if r.asked.IsZero() {
 		r.due = time.Time{}
 	}
+	r.mu.Unlock()
+	r.nudge()
+}
+
+// level reports, once for each comparison, that everything that it found has been pulled.
+func (r *repairs) level() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.news || len(r.pulls) > 0 {
+		return false
+	}
+	r.news = false
+	return true
+}
+
+// broken takes in that not everything was pulled that a comparison has found; the next one finds it again.
+func (r *repairs) broken() {
+	r.mu.Lock()
+	r.news = false
+	r.mu.Unlock()
+	r.compareLater()
 }
 
 // next returns what to do now, and how long to wait when that is nothing.
@@ -164,7 +185,10 @@ func (l *link) repairAll(ctx context.Context) {
 			if errors.Is(err, engine.ErrRefused) {
 				l.n.refuse(l.site, err)
 			}
-			l.repair.compareLater()
+			l.repair.broken()
+		}
+		if err == nil && l.repair.level() {
+			l.n.cfg.OnCompared(l.site)
 		}
 		if len(pulls) > 0 || compare {
 			continue

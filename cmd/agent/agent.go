@@ -121,7 +121,8 @@ func (a *Agent) open(ctx context.Context) (err error) {
 	a.client.Use(a.site)
 	a.network, err = p2p.New(p2p.Config{
 		Key: key, Listen: cfg.Mesh.Listen, Peers: cfg.Mesh.Peers, Log: a.log,
-		OnStatus: func(id engine.SiteID, up bool) { a.site.SiteChanged(context.WithoutCancel(ctx), id, up) },
+		OnStatus:   func(id engine.SiteID, up bool) { a.site.SiteChanged(context.WithoutCancel(ctx), id, up) },
+		OnCompared: func(id engine.SiteID) { a.site.Compared(id) },
 	}, a.site, a.site)
 	if err != nil {
 		return err
@@ -211,9 +212,17 @@ func (a *Agent) newServer() (err error) {
 		Application: a.catalog.Application, Catalog: a.catalog.Digest, Version: a.version, Services: services,
 		Store: a.store, Counter: a.store, Mesh: a.site, Network: a.network, Operator: a.site, Waiter: a.site, Peer: a.network.Transport(),
 		Referring: a.client.Referring,
-		Token:     a.token, Ready: a.ready.check, Registry: registry, Log: a.log, Now: time.Now,
+		Token:     a.token, Ready: a.isReady, Registry: registry, Log: a.log, Now: time.Now,
 	}})
 	return err
+}
+
+// isReady says why the site does not serve, or does not serve whole.
+func (a *Agent) isReady() error {
+	if err := a.ready.check(); err != nil {
+		return err
+	}
+	return a.site.Writable()
 }
 
 // token is the text of an invitation.

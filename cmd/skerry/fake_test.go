@@ -42,7 +42,7 @@ func startFake() *fakeAgent {
 	type m = map[string]any
 	a.sites = []m{
 		{"name": "paris", "peer_id": "12D3KooWParis", "self": true, "reachable": true, "rtt_ms": 0, "last_seen": before(0), "services": []string{"images", "servers"},
-			"application": "lab", "application_version": nil, "agent_version": "v0.1.0", "addresses": []string{"/ip4/127.0.0.1/udp/4701/quic-v1"}, "joined_at": before(72 * time.Hour)},
+			"application": "lab", "application_version": nil, "restored_at": before(time.Hour), "cloned": true, "agent_version": "v0.1.0", "addresses": []string{"/ip4/127.0.0.1/udp/4701/quic-v1"}, "joined_at": before(72 * time.Hour)},
 		{"name": "lyon", "peer_id": "12D3KooWLyon", "self": false, "reachable": false, "rtt_ms": 3, "last_seen": nil, "services": []string{}, "application": "lab", "addresses": []string{}},
 		{"name": "nantes", "peer_id": "12D3KooWNantes", "self": false, "reachable": true, "rtt_ms": 4.25, "last_seen": before(3 * time.Second), "services": []string{"images", "servers"},
 			"application": "lab", "application_version": "2.1", "queues": m{"images": m{"state": "paused", "since": before(2 * time.Minute), "reason": "status 401 bad token", "waiting": 0, "next_try": nil}}, "addresses": []string{"/ip4/127.0.0.1/udp/4702/quic-v1", "/ip4/127.0.0.1/tcp/4702"}, "joined_at": before(26 * time.Hour)},

@@ -21,6 +21,8 @@ type site struct {
 	Services           []string         `json:"services"`
 	Application        string           `json:"application"`
 	ApplicationVersion string           `json:"application_version"`
+	RestoredAt         *time.Time       `json:"restored_at"`
+	Cloned             bool             `json:"cloned"`
 	AgentVersion       string           `json:"agent_version"`
 	Addresses          []string         `json:"addresses"`
 	JoinedAt           time.Time        `json:"joined_at"`
@@ -73,10 +75,21 @@ func (s *site) way() string {
 
 // standing is the way to the site, and what keeps its application from what other sites do.
 func (s *site) standing(p *program) string {
+	if s.Cloned {
+		return s.way() + ", cloned"
+	}
 	if halted := s.halted(p, false); halted != "" {
 		return s.way() + ", " + halted
 	}
 	return s.way()
+}
+
+// restored is when the site found that it was restored from a backup, empty when it was not.
+func (s *site) restored(p *program) string {
+	if s.RestoredAt == nil {
+		return ""
+	}
+	return moment(p.now(), *s.RestoredAt)
 }
 
 func (s *site) rtt() string {
@@ -183,7 +196,7 @@ func (c *sitesShow) Run(ctx context.Context, p *program) error {
 func showSite(p *program, s site) {
 	fields(p.out, "site", s.Name, "state", s.way(), "peer id", s.PeerID, "round trip", s.rtt(),
 		"last seen", moment(p.now(), s.seen()), "application", strings.TrimSpace(s.Application+" "+s.ApplicationVersion),
-		"services", strings.Join(s.Services, " "), "queues", s.halted(p, true), "agent", s.AgentVersion, "joined", moment(p.now(), s.JoinedAt),
+		"services", strings.Join(s.Services, " "), "queues", s.halted(p, true), "restored", s.restored(p), "agent", s.AgentVersion, "joined", moment(p.now(), s.JoinedAt),
 		"addresses", strings.Join(s.Addresses, "\n"))
 }
 

@@ -146,9 +146,12 @@ func (w *world) pause(s *site) {
 	if s.now == nil || len(rows) == 0 {
 		return
 	}
-	id, p := rows[w.rng.IntN(len(rows))].Document, s.now
+	row, p := rows[w.rng.IntN(len(rows))], s.now
+	if row.Sites[s.id].State == engine.StateLeaving {
+		return
+	}
 	w.did = true
-	p.enter(func() { s.expect(p.Pause(w.ctx, id, w.anySite().id, "they look into it"), "pause") })
+	p.enter(func() { s.expect(p.Pause(w.ctx, row.Document, w.anySite().id, "they look into it"), "pause") })
 }
 
 // resume ends what an operator has ordered at a site.

@@ -388,6 +388,9 @@ func (w *world) pull(to, from *site, limit int) {
 			return
 		}
 	}
+	if limit == 0 {
+		p.Compared(from.id)
+	}
 }
 
 // reconcile lets every site have all that the others have.

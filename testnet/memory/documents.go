@@ -241,6 +241,18 @@ func (d *Documents) Entries(_ context.Context, id engine.DocumentID) ([]engine.E
 	return entries, nil
 }
 
+// Values implements engine.Documents. No site has two runs here that do not know of each other.
+func (d *Documents) Values(_ context.Context, id engine.DocumentID, m engine.MapName, key string) ([][]byte, error) {
+	doc, err := d.use(id)
+	if err != nil {
+		return nil, err
+	}
+	if v, ok := doc.values[slot{m, key}]; ok {
+		return [][]byte{v.bytes}, nil
+	}
+	return nil, nil
+}
+
 // WrittenAt implements engine.Documents.
 func (d *Documents) WrittenAt(_ context.Context, id engine.DocumentID, m engine.MapName, key string) ([32]byte, engine.Version, error) {
 	doc, err := d.use(id)

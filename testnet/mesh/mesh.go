@@ -61,17 +61,12 @@ type Site struct {
 func Open(ctx context.Context, dir string, kind *engine.Kind, n int, more ...*engine.Kind) (*Mesh, error) {
 	m := &Mesh{dir: dir, cut: map[engine.SiteID]bool{}}
 	for i := range n {
-		key, public, err := crypto.GenerateEd25519Key(rand.Reader)
-		if err != nil {
-			return m, err
-		}
-		id, err := peer.IDFromPublicKey(public)
-		if err != nil {
-			return m, err
-		}
 		name := engine.SiteName(fmt.Sprintf("site%d", i))
-		s := &Site{ID: engine.SiteID(id.String()), Name: name, mesh: m, kinds: append([]*engine.Kind{kind}, more...), key: key,
+		s := &Site{Name: name, mesh: m, kinds: append([]*engine.Kind{kind}, more...),
 			dir: filepath.Join(dir, string(name)), App: newApplication(string(rune('a' + i)))}
+		if err := s.newKey(); err != nil {
+			return m, err
+		}
 		if err := os.MkdirAll(s.dir, 0o700); err != nil {
 			return m, err
 		}
@@ -85,6 +80,17 @@ func Open(ctx context.Context, dir string, kind *engine.Kind, n int, more ...*en
 		s.start(ctx)
 	}
 	return m, nil
+}
+
+// newKey makes the site another one.
+func (s *Site) newKey() error {
+	key, public, err := crypto.GenerateEd25519Key(rand.Reader)
+	if err != nil {
+		return err
+	}
+	id, err := peer.IDFromPublicKey(public)
+	s.key, s.ID = key, engine.SiteID(id.String())
+	return err
 }
 
 func (m *Mesh) join(ctx context.Context, s *Site) error {
@@ -165,17 +171,15 @@ func (s *Site) start(ctx context.Context) {
 
 // Restart ends the site's process and starts it anew from what is on disk.
 func (s *Site) Restart(ctx context.Context) error {
-	s.stop()
-	s.mesh.mu.Lock()
-	defer s.mesh.mu.Unlock()
-	if err := s.store.Close(); err != nil {
-		return err
-	}
+	return s.replace(ctx, func() error { return nil })
+}
+
+// begin opens the site's engine as an agent does that is part of the mesh already.
+func (s *Site) begin(ctx context.Context) error {
 	if err := s.open(ctx); err != nil {
 		return err
 	}
-	s.start(ctx)
-	return nil
+	return s.Announce(ctx, engine.SiteRecord{Name: s.Name})
 }
 
 // Close stops all sites.
@@ -267,6 +271,7 @@ func (s *Site) pull(ctx context.Context, from *Site) error {
 			return err
 		}
 	}
+	s.Compared(from.ID)
 	return nil
 }
 

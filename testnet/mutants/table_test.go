@@ -87,7 +87,10 @@ func planted() []mutant {
 		edit{"engine/breaker.go", "case b.probe != \"\" || now.Before(b.until):", "case true:"})
 	// A replica changes while somebody works on it.
 	scripted("a pause holds nothing", "paused",
-		edit{"engine/actuate.go", "if v.replicas[s.cfg.Self].Paused != nil {", "if false {"})
+		edit{"engine/actuate.go", "if v.replicas[s.cfg.Self].Paused != nil || ", "if "})
+	// A site that was set back does again what it has forgotten to have done.
+	scripted("nothing waits to be compared", "restored-with-an-open-request",
+		edit{"engine/compared.go", "if c.over || ", "if true || "})
 	// A site that comes back empties itself because somebody emptied another one.
 	scripted("deletions are not held", "held-deletions",
 		edit{"engine/deletions.go", "func (h *Held) waits() bool { return h != nil && h.Confirmed == \"\" }", "func (h *Held) waits() bool { return false && h != nil }"},

@@ -70,7 +70,7 @@ func (w *world) command(ctx context.Context, p part) error {
 		return w.look(ctx)
 	case "show":
 		return w.show(ctx)
-	case "cut", "crash", "restart":
+	case "cut", "crash", "restart", "stop", "backup", "restore", "clone", "empty", "rollout":
 		if len(args) == 0 {
 			return errors.New("which site?")
 		}
@@ -89,6 +89,18 @@ func (w *world) command(ctx context.Context, p part) error {
 			}
 		case "restart":
 			return s.restart(ctx)
+		case "stop":
+			s.dead = true
+		case "backup":
+			return w.backup(ctx, s)
+		case "restore":
+			return w.restore(ctx, s, strings.Join(args[1:], " ") == "with its application")
+		case "clone":
+			return w.clone(ctx, s, args[len(args)-1])
+		case "empty":
+			return w.empty(ctx, s)
+		case "rollout":
+			return w.rollOut(ctx, s, p.block)
 		}
 		return nil
 	}
@@ -155,6 +167,15 @@ func (w *world) at(ctx context.Context, s *site, text string) error {
 		return w.behind(ctx, s, rest)
 	case "pause", "resume":
 		return w.pause(ctx, s, word, rest)
+	case "keep":
+		row, err := w.resourceAt(ctx, s, rest)
+		if err != nil {
+			return err
+		}
+		if _, err := s.Keep(ctx, row.Document, "person", false); err != nil {
+			w.trace.add("person", "is told "+err.Error())
+		}
+		s.work(ctx)
 	case "place":
 		return w.replace(ctx, s, strings.Fields(rest))
 	case "confirm":
@@ -185,14 +206,23 @@ func (w *world) at(ctx context.Context, s *site, text string) error {
 	return nil
 }
 
+// resourceAt finds what a site says of a resource.
+func (w *world) resourceAt(ctx context.Context, s *site, name string) (engine.ResourceRow, error) {
+	rows, _, err := s.store.Resources(ctx, engine.ResourceFilter{ID: engine.ResourceID(w.identify(name))})
+	if err != nil || len(rows) == 0 {
+		return engine.ResourceRow{}, fmt.Errorf("%s has no %s: %w", s.name, name, err)
+	}
+	return rows[0], nil
+}
+
 // replace adds sites to a resource and removes sites from it: "web + nantes - lille".
 func (w *world) replace(ctx context.Context, s *site, words []string) error {
 	if len(words) == 0 {
 		return errors.New("which resource?")
 	}
-	rows, _, err := s.store.Resources(ctx, engine.ResourceFilter{ID: engine.ResourceID(w.identify(words[0]))})
-	if err != nil || len(rows) == 0 {
-		return fmt.Errorf("%s has no %s: %w", s.name, words[0], err)
+	row, err := w.resourceAt(ctx, s, words[0])
+	if err != nil {
+		return err
 	}
 	var q engine.PlaceRequest
 	for i := 1; i+1 < len(words); i += 2 {
@@ -207,7 +237,7 @@ func (w *world) replace(ctx context.Context, s *site, words []string) error {
 		}
 	}
 	w.now = w.now.Add(time.Second)
-	if _, err := s.Place(ctx, rows[0].Document, q); err != nil {
+	if _, err := s.Place(ctx, row.Document, q); err != nil {
 		w.trace.add("person", "is told "+err.Error())
 	}
 	s.work(ctx)
@@ -224,14 +254,14 @@ func (w *world) pause(ctx context.Context, s *site, word, name string) error {
 		s.work(ctx)
 		return nil
 	}
-	rows, _, err := s.store.Resources(ctx, engine.ResourceFilter{ID: engine.ResourceID(w.identify(name))})
-	if err != nil || len(rows) == 0 {
-		return fmt.Errorf("%s has no %s: %w", s.name, name, err)
+	row, err := w.resourceAt(ctx, s, name)
+	if err != nil {
+		return err
 	}
 	if word == "resume" {
-		err = s.Resume(ctx, rows[0].Document)
+		err = s.Resume(ctx, row.Document)
 	} else {
-		err = s.Pause(ctx, rows[0].Document, s.id, "maintenance")
+		err = s.Pause(ctx, row.Document, s.id, "maintenance")
 	}
 	s.work(ctx)
 	return err

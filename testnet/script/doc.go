@@ -28,6 +28,7 @@
 //	                                a person decides about an operation
 //	SITE: pause NAME, resume NAME   a person has the site leave its replica as it is, or ends that
 //	SITE: resume                    a person has the site try an application again that fails or does not let it in
+//	SITE: keep NAME                 a person has all sites show what this one shows
 //	SITE: place NAME + SITE - SITE  a person adds replicas and removes some
 //	SITE: confirm                   a person confirms the deletions that the site holds
 //	history N                       how many operations of a resource a site keeps; comes before sites
@@ -38,7 +39,15 @@
 //	                                quiet; or one takes from one
 //	crash SITE before WHAT          its agent dies before the next WHAT: intent, request, answer, commit, drop,
 //	                                publish, merge; or the next hearing of what a site says to a request that was handed to it
-//	restart SITE                    its agent starts anew from what is on its disk
+//	restart SITE                    its agent starts anew from what is on its disk; what it finds open there waits until it
+//	                                has heard of another site again
+//	stop SITE                       its agent ends
+//	backup SITE                     what is on its disk is copied, and what its application holds
+//	restore SITE [with its application]
+//	                                its disk is again as it was at its backup, its application too where the script says so
+//	clone SITE as NAME              a second agent starts from a copy of its disk, in front of the same application
+//	empty SITE                      its disk is lost: it joins the mesh anew, under its own key
+//	rollout SITE                    the indented lines below are its catalog from now on
 //	wait DURATION                   time passes, and sites do what becomes due
 //	look                            so much time passes that all sites have looked at what their applications show
 //	show                            what each application holds and what each site says of it

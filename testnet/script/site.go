@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -32,6 +31,8 @@ type site struct {
 	key    crypto.PrivKey
 	dir    string
 	app    *application
+	kinds  []*engine.Kind // nil: those of the world's catalog
+	saved  saved
 	glue   *glue.Client
 	store  *storage.Store
 	starts int
@@ -87,14 +88,14 @@ func (s *site) start(ctx context.Context) (err error) {
 		return err
 	}
 	up, _ := url.Parse("http://" + s.name + ".invalid") // only paths and bodies are asked of the glue
-	s.glue, err = glue.NewClient(glue.ClientConfig{Upstreams: []glue.Upstream{{Service: service, URL: up, Kinds: s.world.catalog.Services[service].Kinds}}})
+	s.glue, err = glue.NewClient(glue.ClientConfig{Upstreams: []glue.Upstream{{Service: service, URL: up, Kinds: s.kindsOf()}}})
 	if err != nil {
 		return err
 	}
 	s.app.glue = s.glue
 	hit := failpoint.Hit(s.hit)
 	s.Site, err = engine.New(ctx, engine.Config{
-		Self: s.id, Kinds: s.world.catalog.Services[service].Kinds,
+		Self: s.id, Kinds: s.kindsOf(),
 		Documents: hit.Documents(speaker{documents, s}), Store: hit.Store(witness{s.store, s}, s.id), Ledger: s.store,
 		App: hit.Application(s.app), Log: s.world.trace.logs(s), Now: s.now, Vault: vault, Classify: s.glue.Classify,
 		Deletions: engine.DeletionLimits{Number: s.world.deletions}, History: s.world.history, Epoch: s.world.epoch,
@@ -106,6 +107,9 @@ func (s *site) start(ctx context.Context) (err error) {
 	}
 	s.glue.Use(s.Site)
 	s.Attach(hit.Network(wire{s}), hit.Forwarder(wire{s}))
+	if s.InMesh() {
+		return s.Announce(ctx, s.world.record(s))
+	}
 	return nil
 }
 
@@ -173,6 +177,7 @@ func (s *site) pull(ctx context.Context, from *site) (bool, error) {
 			return false, nil
 		}
 	}
+	s.Compared(from.id)
 	return took, nil
 }
 
@@ -192,7 +197,7 @@ func (w wire) Publish(_ []engine.SiteID, e engine.Envelope) {
 func (w wire) Status() map[engine.SiteID]engine.SiteStatus {
 	status := map[engine.SiteID]engine.SiteStatus{}
 	for _, s := range w.from.world.sites {
-		if s != w.from {
+		if s.id != w.from.id {
 			status[s.id] = engine.SiteStatus{Reachable: w.from.world.connected(w.from, s), RTT: time.Millisecond}
 		}
 	}
@@ -289,6 +294,3 @@ func (s *site) stop() error {
 	}
 	return s.store.Close()
 }
-
-// directory is where the site's files are.
-func (w *world) directory(name string) string { return filepath.Join(w.dir, name) }

@@ -1,6 +1,7 @@
 package script
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -14,10 +15,13 @@ type trace struct {
 	lines []string
 	ops   map[string]string // by identifier
 	names map[string]string // of resources and sites, by identifier
+	rules map[string]string // by digest
 	as    string            // the name of the next resource that is made, empty without one
 }
 
-func newTrace() *trace { return &trace{ops: map[string]string{}, names: map[string]string{}} }
+func newTrace() *trace {
+	return &trace{ops: map[string]string{}, names: map[string]string{}, rules: map[string]string{}}
+}
 
 // add adds a line about a site.
 func (t *trace) add(who, text string) {
@@ -34,7 +38,7 @@ func (t *trace) take() []string {
 	return lines
 }
 
-var made = regexp.MustCompile(`id-[a-z]+-\d+|12D3Koo[0-9A-Za-z]+|[0-9a-f]{64}`)
+var made = regexp.MustCompile(`id-[a-z]+-\d+|12D3Koo[0-9A-Za-z]+|[0-9a-f]{64}|\b[0-9a-f]{16}\b`)
 
 // words puts the script's words in place of identifiers.
 func (t *trace) words(text string) string {
@@ -42,8 +46,12 @@ func (t *trace) words(text string) string {
 		if name, ok := t.names[id]; ok {
 			return name
 		}
-		if len(id) == 64 { // a document's
+		switch len(id) {
+		case 64: // a document's
 			return id[:8]
+		case 16: // a digest of rules
+			t.rules[id] = cmp.Or(t.rules[id], fmt.Sprintf("rules-%d", len(t.rules)+1))
+			return t.rules[id]
 		}
 		if t.ops[id] == "" {
 			t.ops[id] = fmt.Sprintf("#%d", len(t.ops)+1)

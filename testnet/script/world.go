@@ -66,12 +66,7 @@ func Run(ctx context.Context, dir, text string) (string, error) {
 
 // read takes the catalog of the application's service.
 func (w *world) read(yaml string) (err error) {
-	var text strings.Builder
-	text.WriteString("application: script\nservices:\n  " + string(service) + ":\n")
-	for line := range strings.Lines(yaml) {
-		text.WriteString("  " + line)
-	}
-	w.catalog, err = glue.ParseCatalog("catalog", []byte(text.String()))
+	w.catalog, err = parseCatalog(yaml)
 	return err
 }
 
@@ -103,8 +98,13 @@ func (w *world) found(ctx context.Context, names []string) error {
 	return nil
 }
 
+// record is what a site says of itself.
+func (w *world) record(s *site) engine.SiteRecord {
+	return engine.SiteRecord{Name: engine.SiteName(w.trace.names[string(s.id)]), Catalog: w.catalog.Digest}
+}
+
 func (w *world) join(ctx context.Context, s *site) error {
-	record := engine.SiteRecord{Name: engine.SiteName(s.name), Catalog: w.catalog.Digest}
+	record := w.record(s)
 	first := w.sites[0]
 	if s == first {
 		return s.Found(ctx, record)
@@ -157,7 +157,7 @@ func (w *world) connected(a, b *site) bool {
 func (w *world) changed(ctx context.Context) {
 	for _, a := range w.sites {
 		for _, b := range w.sites {
-			if a != b && !a.dead {
+			if a.id != b.id && !a.dead {
 				a.SiteChanged(ctx, b.id, w.connected(a, b))
 			}
 		}
@@ -175,7 +175,7 @@ func (w *world) deliver(ctx context.Context, from, to *site) error {
 		again = false
 		for _, b := range w.sites {
 			for _, a := range w.sites {
-				if a == b || from != nil && a != from || to != nil && b != to || !w.connected(a, b) {
+				if a.id == b.id || from != nil && a != from || to != nil && b != to || !w.connected(a, b) {
 					continue
 				}
 				took, err := b.pull(ctx, a)

@@ -110,7 +110,8 @@ func (s *site) open(ctx context.Context, token string) (p *process, err error) {
 	listen, option := s.wires.plug(s.n)
 	p.network, err = p2p.New(p2p.Config{
 		Key: key, Listen: []string{listen}, Log: log, Now: s.clock, Options: []libp2p.Option{option},
-		OnStatus: func(id engine.SiteID, up bool) { p.SiteChanged(context.WithoutCancel(ctx), id, up) },
+		OnStatus:   func(id engine.SiteID, up bool) { p.SiteChanged(context.WithoutCancel(ctx), id, up) },
+		OnCompared: func(id engine.SiteID) { p.Compared(id) },
 	}, p.Site, p.Site)
 	if err != nil {
 		return nil, err

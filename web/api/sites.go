@@ -21,12 +21,18 @@ type Site struct {
 	ClockAhead *float64 `json:"clock_ahead_ms"`
 	Services   []string `json:"services"`
 	// Application is the catalog's name, ApplicationVersion nil: no site asks its application for it.
-	Application        string    `json:"application"`
-	ApplicationVersion *string   `json:"application_version"`
-	Catalog            string    `json:"catalog"` // digest
-	AgentVersion       string    `json:"agent_version"`
-	Addresses          []string  `json:"addresses"`
-	JoinedAt           time.Time `json:"joined_at,omitzero"`
+	Application        string  `json:"application"`
+	ApplicationVersion *string `json:"application_version"`
+	Catalog            string  `json:"catalog"` // digest
+	// RestoredAt is when its agent found that it was restored from a backup; nil: it was not since it was started. Cloned says
+	// that two agents run with its key: both have stopped writing.
+	RestoredAt *time.Time `json:"restored_at"`
+	Cloned     bool       `json:"cloned"`
+	// Rules are digests of the rules of each kind, by service.kind.
+	Rules        map[string]string `json:"rules"`
+	AgentVersion string            `json:"agent_version"`
+	Addresses    []string          `json:"addresses"`
+	JoinedAt     time.Time         `json:"joined_at,omitzero"`
 	// Queues tells, by service, whether requests to its application go out: all of the answering site, of others those
 	// that are paused.
 	Queues map[string]Queue `json:"queues"`
@@ -60,6 +66,12 @@ func (a *API) Sites() []Site {
 		}
 		for _, name := range m.Services {
 			s.Services = append(s.Services, string(name))
+		}
+		if s.Rules = m.Rules; s.Rules == nil {
+			s.Rules = map[string]string{}
+		}
+		if s.Cloned = m.Cloned; !m.Restored.IsZero() {
+			s.RestoredAt = &m.Restored
 		}
 		if s.Self {
 			zero := 0.0

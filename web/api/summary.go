@@ -80,6 +80,10 @@ func (a *API) Summary(ctx context.Context) (Summary, error) {
 		if site.Self {
 			s.Site = site.Name
 		}
+		if site.Cloned {
+			s.Worries = append(s.Worries, Worry{About: "site", ID: site.Name, State: "cloned",
+				Reason: "two agents run with its key, from copies of one data directory: both have stopped writing until one is left and is restarted"})
+		}
 		if far := site.ClockFarOff(); far != "" {
 			s.Worries = append(s.Worries, Worry{About: "site", ID: site.Name, State: "clock-off", Reason: far})
 		}

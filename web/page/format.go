@@ -157,7 +157,7 @@ func tone(state string) string {
 		return "good"
 	case "converging", "pending", "accepted":
 		return "busy"
-	case "degraded", "uncertain", "unreachable", "differs", "clock-off", "paused", "held":
+	case "degraded", "uncertain", "unreachable", "differs", "clock-off", "paused", "held", "cloned":
 		return "warn"
 	case "conflict", "rejected":
 		return "bad"

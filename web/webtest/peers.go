@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"time"
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/web/api"
@@ -144,7 +145,7 @@ func (p peers) RoundTrip(r *http.Request) (*http.Response, error) {
 	})
 	mux.HandleFunc("POST /api/v1/sites/{name}/resume", func(w http.ResponseWriter, r *http.Request) {
 		_ = json.NewEncoder(w).Encode(api.Site{Name: string(p.site.nameOf(engine.SiteID(r.PathValue("name")))), Self: true,
-			Services: []string{}, Addresses: []string{}, Queues: map[string]api.Queue{"images": {State: "running"}}})
+			Services: []string{}, Addresses: []string{}, Rules: map[string]string{}, Queues: map[string]api.Queue{"images": {State: "running"}}})
 	})
 	mux.HandleFunc("GET /api/v1/conflicts/{id}", func(w http.ResponseWriter, r *http.Request) {
 		_ = json.NewEncoder(w).Encode(api.ConflictDetail{Differences: []api.FieldConflict{
@@ -238,4 +239,15 @@ func (s *Site) Confirm(_ context.Context, by engine.SiteID) (int, error) {
 		}
 	}
 	return n, nil
+}
+
+// SetTwin makes a site say that it was restored from a backup, and whether two agents run with its key.
+func (s *Site) SetTwin(id engine.SiteID, restored time.Time, cloned bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range s.members {
+		if s.members[i].ID == id {
+			s.members[i].Restored, s.members[i].Cloned = restored, cloned
+		}
+	}
 }

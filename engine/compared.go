@@ -1,0 +1,81 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+)
+
+// A site does not know by itself that it was restored from a backup: what is open on its disk may have been done since, and
+// others have heard of that. So what an earlier process has left is not sent again before one of the sites that share it has
+// been compared with. A site that meets none of them within CompareWithin goes on alone, and says so.
+
+// comparing is which sites this process has been compared with. It is safe for concurrent use.
+type comparing struct {
+	mu   sync.Mutex
+	with map[SiteID]bool
+	over bool // nothing waits any more
+}
+
+// Compared is to be called when this site has taken in all that another one had and it had not.
+func (s *Site) Compared(other SiteID) {
+	s.compared.mu.Lock()
+	known := s.compared.with[other]
+	s.compared.with[other] = true
+	s.compared.mu.Unlock()
+	if !known {
+		s.queue.hurry(func(j job) bool { return j.document != "" || j.intent != "" })
+	}
+}
+
+// uncompared reports whether what an earlier process has left, and what these sites share, still waits.
+func (s *Site) uncompared(sites []SiteID) bool {
+	c := &s.compared
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.over || slices.ContainsFunc(sites, func(id SiteID) bool { return c.with[id] }) {
+		return false
+	}
+	return slices.ContainsFunc(sites, func(id SiteID) bool { return id != s.cfg.Self })
+}
+
+// uncomparedIntent reports whether a request that an earlier process has left without an answer still waits. The caller holds
+// the turn of r, unless it is nil.
+func (s *Site) uncomparedIntent(ctx context.Context, r *resource, c *crossing) (bool, error) {
+	if _, left := s.left.Load(c.Operation.ID); !left || c.Again {
+		return false, nil
+	}
+	if c.About != nil {
+		return s.uncompared(c.About.Placement), nil
+	}
+	if r == nil {
+		return s.uncompared(s.memberIDs()), nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	v, err := s.open(ctx, r)
+	if errors.Is(err, ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return s.uncompared(v.correspondents()), nil
+}
+
+// goAlone ends the waiting for other sites.
+func (s *Site) goAlone(ctx context.Context) error {
+	s.compared.mu.Lock()
+	s.compared.over = true
+	met := len(s.compared.with) > 0 || len(s.memberIDs()) < 2
+	s.compared.mu.Unlock()
+	s.queue.hurry(func(j job) bool { return j.document != "" || j.intent != "" })
+	if met {
+		return nil
+	}
+	s.cfg.Log.Warn("no other site has been met since the start: what was left open is settled by what this site knows", "waited", s.cfg.CompareWithin)
+	return s.commit(ctx, &Batch{Events: []Event{s.event("site.alone", string(s.name(s.cfg.Self)),
+		map[string]any{"site": s.name(s.cfg.Self), "waited": s.cfg.CompareWithin.Round(time.Second).String()})}})
+}

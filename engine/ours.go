@@ -1,0 +1,75 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// isOurs reports whether what the application shows under the identifier that the lost run had is the resource's replica.
+// This run may have known it already, or clients choose the identifiers of its kind. Otherwise no other resource has that
+// identifier here, and what it shows at the paths that its create has set is what some operation has put there: an
+// application that was restored assigns the same identifiers again.
+func (s *Site) isOurs(ctx context.Context, r *resource, k *Kind, local LocalID, shown Reply) (bool, error) {
+	r.mu.Lock()
+	v, err := s.open(ctx, r)
+	if err != nil {
+		r.mu.Unlock()
+		return false, err
+	}
+	known := v.local() == local || k.Natural()
+	operations := v.history.ordered
+	r.mu.Unlock()
+	if known {
+		return true, nil
+	}
+	other, err := s.cfg.Store.ResourceByLocal(ctx, k.Service, k.Name, local)
+	if err == nil && other.Document != r.id {
+		return false, nil
+	}
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		return false, fmt.Errorf("look who has the identifier %s: %w", local, err)
+	}
+	p, err := s.cfg.App.Present(ctx, k, shown)
+	if err != nil {
+		return false, nil
+	}
+	tree, err := parseJSON(p.Body)
+	if err != nil {
+		return false, nil
+	}
+	return showsSome(tree, operations), nil
+}
+
+// showsSome reports whether tree has, at every path that a create among ops sets, what one of ops has put there.
+func showsSome(tree any, ops []*Operation) bool {
+	for _, create := range ops {
+		if create.Type != TypeCreate || create.Change == nil {
+			continue
+		}
+		for at, value := range create.Change.Set {
+			if isObject(value) {
+				continue
+			}
+			got, ok := valueAt(tree, at)
+			if !slices.ContainsFunc(ops, func(o *Operation) bool { return o.Change.puts(at, got, ok) }) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// puts reports whether c leaves got at a path, or, when it is not ok, nothing.
+func (c *Change) puts(at Pointer, got any, ok bool) bool {
+	if c == nil {
+		return false
+	}
+	if !ok {
+		return slices.ContainsFunc(c.Unset, func(p Pointer) bool { return p.Contains(at) })
+	}
+	value, set := c.Set[at]
+	return set && bytes.Equal(canonical(value), compact(got))
+}

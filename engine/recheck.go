@@ -1,0 +1,130 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+)
+
+// gap lists, in order, what the lost run had settled and this one has not.
+func (v *view) gap() []*Operation {
+	mine := v.replicas[v.self]
+	var ops []*Operation
+	for _, o := range v.history.ordered {
+		if !mine.settled(o) && mine.Lost.settled(o) {
+			ops = append(ops, o)
+		}
+	}
+	return ops
+}
+
+// recheck finds out which of what the lost run did the application shows, and brings it to the rest: values are read and
+// corrected, the object is looked for, and actions become uncertain, for nobody can see whether they ran. It reports whether it
+// is to be tried again later. The caller holds the turn.
+func (s *Site) recheck(ctx context.Context, r *resource) (again bool, err error) {
+	r.mu.Lock()
+	v, err := s.open(ctx, r)
+	if err != nil {
+		r.mu.Unlock()
+		return false, err
+	}
+	mine, kind, gap := v.replicas[s.cfg.Self], v.kind, v.gap()
+	admitted, err := s.enter(ctx, r)
+	r.mu.Unlock()
+	if !admitted || err != nil {
+		return true, err
+	}
+	lost := mine.Lost.Local
+	switch {
+	case len(gap) == 0:
+		return false, s.endRecheck(ctx, r, cmp.Or(mine.Local, lost), nil)
+	case lost == "" && mine.Local == "": // neither had an object: nothing can be there
+		return false, s.endRecheck(ctx, r, "", gap)
+	case lost == "": // the deletion is sent again, and has been let pass before
+		for _, o := range gap {
+			s.deletions.heard(o, 0, s.cfg.Now())
+		}
+		return false, s.endRecheck(ctx, r, mine.Local, nil)
+	}
+	shown, err := s.read(ctx, kind, lost)
+	switch {
+	case isGone(shown, err): // the application was restored as well, to a time before the object: nothing of the gap is in it
+		return false, s.endRecheck(ctx, r, mine.Local, nil)
+	case err != nil || shown.Status != http.StatusOK:
+		return true, s.later(ctx, r, gap[0], shown, err, s.heard(ctx, kind.Service, r.id, shown, err, false))
+	}
+	ours, err := s.isOurs(ctx, r, kind, lost, shown)
+	switch {
+	case err != nil:
+		return false, err
+	case !ours: // it has given the identifier to something else since
+		return false, s.endRecheck(ctx, r, mine.Local, nil)
+	}
+	sent, values, err := s.doubts(ctx, r, lost, gap)
+	if err == nil && !values.Empty() {
+		again, err = s.correct(ctx, r, kind, Step{Kind: StepCorrect, Operations: sent, Correction: values}, lost)
+	}
+	if again || err != nil {
+		return again, err
+	}
+	return false, s.endRecheck(ctx, r, lost, gap)
+}
+
+// doubts publishes what of the gap a person has to decide about, or is to be sent again though it may have run. It returns the
+// operations whose values can be seen and set again, and these values.
+func (s *Site) doubts(ctx context.Context, r *resource, local LocalID, gap []*Operation) ([]*Operation, *Change, error) {
+	const why = "this site was restored from a backup"
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	v, err := s.open(ctx, r)
+	if err != nil {
+		return nil, nil, err
+	}
+	done := among(gap)
+	settled := func(o *Operation) bool { return v.settled(v.self, o) || done(o) }
+	fold, lives := FoldOf(v.history, settled), among(v.history.Living(settled))
+	var entries []Entry
+	var sent []*Operation
+	for _, o := range gap {
+		_, told := v.outcomes[outcomeKey(v.self, o.ID)]
+		switch {
+		case !lives(o) || told: // void, or the lost run has said what became of it
+		case o.Type == TypeAction && !resendable(v.kind, o):
+			entries = append(entries, s.outcomeEntry(o, Outcome{State: StateUncertain, Blocks: true, Again: true,
+				Error: why + ": whether its application still shows it is not known"}))
+		case o.Type == TypeAction || o.Type == TypeAbsolute && fold.Absolute[o.Path] == o:
+			entries = append(entries, s.outcomeEntry(o, Outcome{State: StatePending, Again: true, Error: why}))
+		default:
+			sent = append(sent, o)
+		}
+	}
+	if len(entries) > 0 {
+		err = s.write(ctx, r, append(entries, s.replicaEntry(v, local)), &Batch{})
+	}
+	return sent, fold.restoring(sent), err
+}
+
+// endRecheck publishes that the replica has the identifier local and that ops are settled.
+func (s *Site) endRecheck(ctx context.Context, r *resource, local LocalID, ops []*Operation) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	v, err := s.open(ctx, r)
+	if err != nil {
+		return err
+	}
+	mine := v.withSettled(local, s.cfg.Now(), ops...)
+	mine.Lost = nil
+	b := &Batch{}
+	for _, o := range ops {
+		b.Settled = append(b.Settled, o.ID)
+	}
+	if err := s.write(ctx, r, []Entry{v.replicaAs(mine)}, b); err != nil {
+		return fmt.Errorf("publish what is left of what a lost run did: %w", err)
+	}
+	for _, o := range ops {
+		s.opened.Delete(o.ID)
+	}
+	s.twin.looked(r.id)
+	return nil
+}

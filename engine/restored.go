@@ -1,0 +1,108 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+)
+
+// Lost is part of what a site publishes of its replica after it was restored from a backup, until it has looked: what the
+// run of its agent that is lost had published last. Its application may show that or not, for it may have been restored
+// as well.
+type Lost struct {
+	Local LocalID `json:"local_id,omitempty"`
+	Progress
+}
+
+// ownAmong reports whether any of rows, which came from another site, is a change that this site made itself, in a run that
+// this one knows nothing of.
+func (s *Site) ownAmong(rows []ChangeRow) bool {
+	return slices.ContainsFunc(rows, func(r ChangeRow) bool { return r.Author == s.cfg.Self })
+}
+
+// takeBack adds to what this site writes next an entry of its replica that takes back what the lost run has written in a document:
+// it counts nothing as settled that this run did not, and remembers what the other did. Before is what this run knew of the
+// replica. Late says that a checkpoint stands for what is to be looked for: then the lost run's word is taken, and what its
+// application shows is looked at. The caller holds the lock of the resource.
+func (s *Site) takeBack(ctx context.Context, v *view, id DocumentID, before Replica, late bool, entries []Entry) ([]Entry, error) {
+	if late {
+		mine := v.withSettled(v.local(), s.cfg.Now())
+		mine.Observed = nil
+		if len(entries) == 0 { // else they have one
+			entries = []Entry{v.replicaAs(mine)}
+		}
+		return entries, nil
+	}
+	values, err := s.cfg.Documents.Values(ctx, id, MapReplicas, string(s.cfg.Self))
+	if err != nil {
+		return nil, fmt.Errorf("take back what a lost run wrote: %w", err)
+	}
+	mine, newest := before, time.Time{}
+	lost := Lost{Progress: Progress{Epoch: v.from, Settled: map[Line]uint64{}}}
+	add := func(p Progress) {
+		lost.Epoch = max(lost.Epoch, p.Epoch)
+		for l, n := range p.Settled {
+			lost.Settled[l] = max(lost.Settled[l], n)
+		}
+	}
+	if before.Lost != nil {
+		lost.Local = before.Lost.Local
+		add(before.Lost.Progress)
+	}
+	for _, b := range values {
+		var r Replica
+		if err := decodeStrict(b, &r); err != nil || maps.Equal(r.Settled, before.Settled) && r.At.Equal(before.At) {
+			continue
+		}
+		add(Progress{v.from, r.Settled})
+		if r.Lost != nil {
+			add(r.Lost.Progress)
+			r.Local = cmp.Or(r.Lost.Local, r.Local)
+		}
+		if !r.At.Before(newest) {
+			newest, lost.Local = r.At, r.Local
+			if v.from >= before.epoch {
+				mine = r
+			}
+		}
+	}
+	mine.Settled, mine.Local, mine.Observed = before.Settled, before.Local, nil
+	mine.At, mine.Lost = s.cfg.Now(), &lost
+	s.twin.looks(v.document)
+	return []Entry{v.replicaAs(mine)}, nil
+}
+
+// toldByLost settles a request that was open in the backup this site was restored from: the lost run has published it, or a
+// person decides, for it may have been sent, and other things after it. It returns false for any other request.
+func (s *Site) toldByLost(ctx context.Context, r *resource, c *crossing) (bool, error) {
+	_, left := s.left.Load(c.Operation.ID)
+	if c.Again || !left {
+		return false, nil
+	}
+	row, err := s.cfg.Store.Operation(ctx, c.Operation.ID)
+	published := err == nil && row.Document != "" && c.Document == ""
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		return false, fmt.Errorf("look whether operation %s was published: %w", c.Operation.ID, err)
+	}
+	if r != nil {
+		r.mu.Lock()
+		v, err := s.open(ctx, r)
+		published = err == nil && v.history.Get(c.Operation.ID) != nil
+		r.mu.Unlock()
+		if err != nil && !errors.Is(err, ErrNotFound) {
+			return false, err
+		}
+	}
+	switch {
+	case published:
+		return true, s.close(ctx, c.Operation.ID)
+	case s.twin.wasRestored():
+		c.Asked, c.Why = true, "this site was restored from a backup in which the request had had no answer yet"
+		return true, s.ask(ctx, c)
+	}
+	return false, nil
+}
