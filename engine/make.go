@@ -2,20 +2,28 @@ package engine
 
 import (
 	"context"
-	"fmt"
+	"strconv"
 )
 
-// idempotencyKey is the key of what a step sends. A create that makes the object anew is another request than the one that
-// made it first, and the same one however often it is sent.
+// idempotencyKey is the key of what a step sends: the same however often it is sent, until it has been done. What is done to
+// an object that was made anew is another request than what was done to the one before, and so is what is to be applied once
+// more.
 func (s *Site) idempotencyKey(ctx context.Context, r *resource, o *Operation, step Step) (string, error) {
-	if step.Kind != StepMake {
-		return s.firstKey(o), nil
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	v, err := s.open(ctx, r)
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("%s.%d", s.firstKey(o), v.replicas[s.cfg.Self].Made+1), nil
+	key, made := s.firstKey(o), v.replicas[s.cfg.Self].Made
+	if step.Kind == StepMake {
+		made++
+	}
+	if made > 0 {
+		key += "." + strconv.FormatUint(made, 10)
+	}
+	if out := v.outcomes[outcomeKey(s.cfg.Self, o.ID)]; out.Again && step.Kind != StepMake {
+		key += ".again" + strconv.FormatInt(out.At.UnixMicro(), 36)
+	}
+	return key, nil
 }
