@@ -57,14 +57,14 @@ func (s *Site) adopt(ctx context.Context, r *resource, k *Kind, o *Operation, lo
 	}
 	var reply Reply
 	for range 2 { // once more when someone else wrote in between
-		shown, err := s.read(ctx, k, local)
+		shown, err := s.shown(ctx, k, local)
 		switch {
 		case err == nil && (shown.Status == http.StatusNotFound || shown.Status == http.StatusGone):
 			return false, s.fail(ctx, r, o, Outcome{State: StateRejected, Status: shown.Status, Blocks: true,
 				Error: fmt.Sprintf("there is no %s %s here to adopt: retry makes a new one", k.Name, local)})
 		case err != nil || shown.Status != http.StatusOK:
 			return true, s.later(ctx, r, o, shown, err, s.heard(ctx, k.Service, r.id, shown, err, false))
-		case o.Change.Empty() || s.showsChange(ctx, k, shown, o.Change):
+		case o.Change.Empty() || showsChange(k, shown.Body, o.Change):
 			return false, s.succeed(ctx, r, k, o, Reply{Status: shown.Status, Local: local}, local, step)
 		}
 		call, err := s.correction(k, r, o.Change, shown, local)

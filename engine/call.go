@@ -19,6 +19,15 @@ func (s *Site) representation(ctx context.Context, k *Kind, local LocalID) ([]by
 	return p.Body, err
 }
 
+// shown reads what the application shows of a resource as clients see it.
+func (s *Site) shown(ctx context.Context, k *Kind, local LocalID) (Reply, error) {
+	reply, err := s.read(ctx, k, local)
+	if err != nil {
+		return reply, err
+	}
+	return s.cfg.App.Present(ctx, k, reply)
+}
+
 func (s *Site) read(ctx context.Context, k *Kind, local LocalID) (Reply, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.CallTimeout)
 	defer cancel()
@@ -30,8 +39,12 @@ func (s *Site) read(ctx context.Context, k *Kind, local LocalID) (Reply, error) 
 func (s *Site) call(ctx context.Context, k *Kind, o *Operation, local LocalID, credentials http.Header, key string) (Reply, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.CallTimeout)
 	defer cancel()
+	body := o.Body
+	if k.marks(o) {
+		body, _ = k.mark(body, key)
+	}
 	return s.cfg.App.Do(ctx, Call{
-		Kind: k, Method: o.Method, Path: o.Path, Local: local, Query: o.Query, Header: o.Header, Body: o.Body,
+		Kind: k, Method: o.Method, Path: o.Path, Local: local, Query: o.Query, Header: o.Header, Body: body,
 		Key: key, Credentials: credentials,
 	})
 }

@@ -16,7 +16,7 @@ func (s *Site) correct(ctx context.Context, r *resource, k *Kind, step Step, loc
 	first := step.Operations[0]
 	var reply Reply
 	for try := range 2 { // once more when someone else wrote in between
-		shown, err := s.read(ctx, k, local)
+		shown, err := s.shown(ctx, k, local)
 		if err == nil && step.Void && s.takenBack(k, shown, step.Correction) {
 			return false, s.succeedAll(ctx, r, step, shown, local)
 		}

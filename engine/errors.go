@@ -14,6 +14,8 @@ var (
 	ErrMissing = errors.New("missing dependency")
 	// ErrRefused: bytes from outside are not what they must be. Whoever sent them is at fault.
 	ErrRefused = errors.New("refused")
+	// ErrUntellable: what an application lists does not tell whether it has an object.
+	ErrUntellable = errors.New("the application's list does not tell")
 	// ErrUnreachable: the other side was not reached and it is certain that nothing happened there.
 	ErrUnreachable = errors.New("unreachable")
 )

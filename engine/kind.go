@@ -32,6 +32,14 @@ type Ref struct {
 	Relation RelationType
 }
 
+// Link declares that the representation of a kind holds the address of a resource, as a URL or a path.
+type Link struct {
+	// At may have * for every element of an array.
+	At Pointer
+	// Service is whose resources the addresses name.
+	Service ServiceName
+}
+
 // NamedOperation is a request under an item that the catalog knows by name.
 type NamedOperation struct {
 	Name, Method string
@@ -68,11 +76,15 @@ type Kind struct {
 	ID               IDRule
 	// Keys are the arrays whose elements are values of their own, the outer before those inside it.
 	Keys []Key
+	// Marker is a text field in which a create notes which request made the object, so that it is found by that. Empty: none.
+	Marker Pointer
 	// Ignore lists the fields that differ between replicas by nature. They are no part of any change.
 	Ignore []Pointer
 	// Sensitive lists the fields that pages, API and logs never show.
 	Sensitive []Pointer
 	Refs      []Ref
+	// Links are where representations hold addresses of resources.
+	Links []Link
 	// MergePatch says that a correction may be sent as a JSON merge patch (RFC 7396). Otherwise it is a PUT of
 	// the whole representation.
 	MergePatch bool

@@ -78,10 +78,7 @@ func (s *Site) look(ctx context.Context, id DocumentID) (again bool, err error) 
 	case under || s.gates[kind.Service].status().State != QueueRunning:
 		return true, nil
 	}
-	reply, err := s.read(ctx, kind, local)
-	if err == nil {
-		reply, err = s.cfg.App.Present(ctx, kind, reply)
-	}
+	reply, err := s.shown(ctx, kind, local)
 	r.mu.Lock()
 	v, opened := s.open(ctx, r)
 	if opened != nil {

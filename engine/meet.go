@@ -88,6 +88,9 @@ func (s *Site) key(ctx context.Context, r *resource) (ResourceID, error) {
 // lookFor settles a create that may have been sent before: it looks for the resource under its chosen identifier. settled is
 // false when the request is to be sent (again).
 func (s *Site) lookFor(ctx context.Context, r *resource, k *Kind, o *Operation, step Step) (settled, again bool, err error) {
+	if k.marks(o) {
+		return s.lookForMarked(ctx, r, k, o, step)
+	}
 	if o.Type != TypeCreate || !k.Natural() {
 		return true, false, s.fail(ctx, r, o, Outcome{State: StateUncertain, Blocks: true,
 			Error: "the agent stopped before the answer came"})
@@ -96,7 +99,7 @@ func (s *Site) lookFor(ctx context.Context, r *resource, k *Kind, o *Operation, 
 	if err != nil {
 		return true, false, err
 	}
-	reply, err := s.read(ctx, k, LocalID(key))
+	reply, err := s.shown(ctx, k, LocalID(key))
 	if isGone(reply, err) {
 		return false, false, nil
 	}
@@ -115,7 +118,7 @@ func (s *Site) meet(ctx context.Context, r *resource, k *Kind, o *Operation, ref
 	if err != nil {
 		return false, err
 	}
-	reply, err := s.read(ctx, k, LocalID(key))
+	reply, err := s.shown(ctx, k, LocalID(key))
 	if isGone(reply, err) {
 		return false, s.fail(ctx, r, o, Outcome{State: StateRejected, Status: refusal.Status, Blocks: true, Error: tell(refusal, nil)})
 	}
@@ -129,7 +132,7 @@ func (s *Site) compare(ctx context.Context, r *resource, k *Kind, o *Operation, 
 	switch {
 	case err != nil || shown.Status != http.StatusOK:
 		return true, s.note(ctx, r, o, shown, err)
-	case s.showsChange(ctx, k, shown, o.Change):
+	case showsChange(k, shown.Body, o.Change):
 		return false, s.succeed(ctx, r, k, o, Reply{Status: http.StatusOK, Local: key}, key, step)
 	}
 	return false, s.fail(ctx, r, o, Outcome{State: StateRejected, Status: http.StatusConflict, Blocks: true, Cause: ConflictExists, Error: exists})
@@ -138,12 +141,8 @@ func (s *Site) compare(ctx context.Context, r *resource, k *Kind, o *Operation, 
 const exists = "the application has an object of this identifier already that is not a replica: adopt it, or delete or rename it there and retry"
 
 // showsChange reports whether a representation has every value that c sets.
-func (s *Site) showsChange(ctx context.Context, k *Kind, reply Reply, c *Change) bool {
-	p, err := s.cfg.App.Present(ctx, k, reply)
-	if err != nil {
-		return false
-	}
-	tree, err := k.parse(p.Body)
+func showsChange(k *Kind, representation []byte, c *Change) bool {
+	tree, err := k.parse(representation)
 	if err != nil || c == nil {
 		return false
 	}

@@ -36,7 +36,7 @@ func (s *Site) isOurs(ctx context.Context, r *resource, k *Kind, local LocalID, 
 	if err != nil {
 		return false, nil
 	}
-	tree, err := parseJSON(p.Body)
+	tree, err := k.parse(p.Body)
 	if err != nil {
 		return false, nil
 	}

@@ -113,8 +113,11 @@ type Application interface {
 	// it is certain that the application did not get it. Any other error: it is not known.
 	Do(ctx context.Context, c Call) (Reply, error)
 	// Present returns r as clients see it: the identifiers of replicated resources translated to
-	// meta-identifiers, in the body and in Location.
+	// meta-identifiers, in the body and in Location, and markers taken off (TrimMarker).
 	Present(ctx context.Context, k *Kind, r Reply) (Reply, error)
+	// Find lists the objects of a kind whose marker is that of a request (HasMarker), with their Local and as a GET shows
+	// them in a list. It reads the whole list, with the agent's credentials. ErrUntellable: lists do not show the field.
+	Find(ctx context.Context, k *Kind, request string) ([]Reply, error)
 }
 
 // Identifiers translates between the meta-identifiers of replicated resources and this site's own identifiers.

@@ -150,10 +150,7 @@ func (s *Site) Keep(ctx context.Context, id DocumentID, user string, force bool)
 		return "", &Refusal{Status: http.StatusConflict, Type: "contention", Detail: fmt.Sprintf(
 			"%s was repaired %d times within %s and was changed again: find out what changes it, then force it", key, keeps, repairsWithin)}
 	}
-	shown, err := s.read(ctx, kind, local)
-	if err == nil {
-		shown, err = s.cfg.App.Present(ctx, kind, shown)
-	}
+	shown, err := s.shown(ctx, kind, local)
 	if err != nil || shown.Status != http.StatusOK {
 		return "", keepRefused("%s does not show %s now (%s)", s.name(s.cfg.Self), key, tell(shown, err))
 	}

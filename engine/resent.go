@@ -15,7 +15,7 @@ func (s *Site) seen(ctx context.Context, k *Kind, o *Operation, before Fold, loc
 	if local == "" { // what it may have made cannot be found
 		return verdictUnknown, Reply{}
 	}
-	shown, err := s.read(ctx, k, local)
+	shown, err := s.shown(ctx, k, local)
 	there := err == nil && shown.Status == http.StatusOK
 	switch {
 	case !there && !isGone(shown, err):
@@ -26,12 +26,12 @@ func (s *Site) seen(ctx context.Context, k *Kind, o *Operation, before Fold, loc
 		return verdictRefused, shown
 	case !there || o.Change.Empty() || len(o.Change.Add) > 0: // nothing can be seen of it
 		return verdictUnknown, shown
-	case s.showsChange(ctx, k, shown, o.Change):
+	case showsChange(k, shown.Body, o.Change):
 		shown.Local = local
 		return verdictDone, shown
 	case o.Type == TypeAction || o.Type == TypeCreate:
 		return verdictUnknown, shown
-	case s.showsChange(ctx, k, shown, before.restoring([]*Operation{o})):
+	case showsChange(k, shown.Body, before.restoring([]*Operation{o})):
 		return verdictRefused, shown
 	}
 	return verdictUnknown, shown

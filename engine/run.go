@@ -43,7 +43,7 @@ func (s *Site) run(ctx context.Context, r *resource, k *Kind, o *Operation, loca
 			return again, err
 		}
 	}
-	if careful && !sent {
+	if careful && (!sent || k.marks(o)) { // again for a marker: it counts when the request went out last
 		if err := s.declare(ctx, &crossing{Operation: *o, Service: k.Service, Kind: k.Name, Document: r.id, Received: true}); err != nil {
 			return false, err
 		}
@@ -70,7 +70,7 @@ func (s *Site) run(ctx context.Context, r *resource, k *Kind, o *Operation, loca
 			s.opened.Store(o.ID, (*Reply)(nil)) // no delete may pass it over
 		}
 		// The next try looks for the object first, or sets the values, where the request is not to be repeated.
-		if resendable(k, o) || o.Type == TypeCreate && k.Natural() || o.Type == TypePatch {
+		if resendable(k, o) || o.Type == TypeCreate && (k.Natural() || k.marks(o)) || o.Type == TypePatch {
 			return true, s.later(ctx, r, o, reply, err, alone)
 		}
 		return false, s.fail(ctx, r, o, Outcome{State: StateUncertain, Status: reply.Status, Error: tell(reply, err), Blocks: true})

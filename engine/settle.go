@@ -157,13 +157,28 @@ func (s *Site) settle(ctx context.Context, r *resource, c *crossing) (again bool
 	return true, nil
 }
 
-// lookAtOrigin looks for what a create made, under its chosen identifier. Where it cannot know, it marks c as Asked.
+// lookAtOrigin looks for what a create made, by its marker or under its chosen identifier. Where it cannot know, it marks c as Asked.
 func (s *Site) lookAtOrigin(ctx context.Context, k *Kind, c *crossing) (done bool, r Reply, err error) {
+	if k.marks(c.sent()) {
+		sent, err := s.sentAt(ctx, c.Operation.ID)
+		if err != nil {
+			return false, Reply{}, err
+		}
+		r, what, err := s.find(ctx, k, s.firstKey(&c.Operation), sent)
+		switch what {
+		case foundUnsure:
+			c.Asked, c.Why = true, err.Error()
+			return false, Reply{}, nil
+		case foundNone: // it goes out again
+			return false, Reply{}, s.declare(ctx, c)
+		}
+		return what == foundIt, r, err
+	}
 	if c.Operation.Type != TypeCreate || c.About == nil || c.About.Key == "" || !k.Natural() {
 		c.Asked, c.Why = true, "the application gave no certain answer, or the agent stopped before it came"
 		return false, Reply{}, nil
 	}
-	r, err = s.read(ctx, k, LocalID(c.About.Key))
+	r, err = s.shown(ctx, k, LocalID(c.About.Key))
 	switch {
 	case err != nil:
 		return false, r, err
@@ -173,7 +188,7 @@ func (s *Site) lookAtOrigin(ctx context.Context, k *Kind, c *crossing) (done boo
 		return false, r, fmt.Errorf("look for %s: status %d", c.About.Key, r.Status)
 	}
 	change, err := ChangeOf(k, TypeCreate, c.sent().Body, Fold{}, nil)
-	if err != nil || !s.showsChange(ctx, k, r, change) {
+	if err != nil || !showsChange(k, r.Body, change) {
 		c.Asked, c.Why = true, "the application has an object of this identifier that shows something else"
 		return false, r, nil
 	}

@@ -54,13 +54,13 @@ func (c *Catalog) Rules(k *engine.Kind) *Rules {
 	return nil
 }
 
-// ListItems returns where the answer to a GET on the kind's collection has its array. It is false when the catalog does
-// not say: then the array is the whole document, or the only member of it that is one.
-func (c *Catalog) ListItems(k *engine.Kind) (engine.Pointer, bool) {
-	if r := c.Rules(k); r != nil && r.List != nil {
-		return r.List.Items, true
+// List returns what the catalog says of the answer to a GET on the kind's collection, nil when it says nothing: then its
+// array is the whole document, or the only member of it that is one.
+func (c *Catalog) List(k *engine.Kind) *List {
+	if r := c.Rules(k); r != nil {
+		return r.List
 	}
-	return "", false
+	return nil
 }
 
 // LoadCatalog reads the catalog in the file at path. The error is a *strictyaml.Error with all problems of the file,
@@ -116,8 +116,13 @@ type Visibility struct {
 	Equals json.RawMessage
 }
 
-// List says where the array is in the answer to a GET on a collection; the empty pointer is the whole document.
-type List struct{ Items engine.Pointer }
+// List says where the array is in the answer to a GET on a collection; the empty pointer is the whole document. A list in
+// pages has the address of the next one at Next, or takes its number, from 1, in the parameter Page; in neither case it may
+// be in the header Link (RFC 8288).
+type List struct {
+	Items, Next engine.Pointer
+	Page        string
+}
 
 // MethodPath is a method and a path with {id} in the identifier's place.
 type MethodPath struct{ Method, Path string }

@@ -54,3 +54,26 @@ func TestCatalogRefusesKeysThatMakeNoSense(t *testing.T) {
 		}
 	}
 }
+
+func TestCatalogRefusesLinksAndMarkersThatMakeNoSense(t *testing.T) {
+	for text, want := range map[string]string{
+		`links: [{at: /self}, {at: /self}]`:         `there is a link at "/self" already`,
+		`links: [{at: /self, to: server}]`:          `there is no service "server"; did you mean "servers"?`,
+		`links: [{at: ""}]`:                         `a JSON pointer to a URL or a path`,
+		`marker: ""`:                                `a JSON pointer to a text field`,
+		`marker: /meta/id`:                          `"/meta/id" is the identifier`,
+		"marker: /text\n        ignore: [/text]":    `"/text" is ignored or sensitive`,
+		"marker: /text\n        sensitive: [/text]": `"/text" is ignored or sensitive`,
+		`list: {items: /a, next: /b, page: p}`:      `"next" and "page"`,
+		`list: {items: /a, page: "p&q"}`:            `"p&q" is not the plain name of a parameter`,
+	} {
+		_, err := ParseCatalog("c.yaml", []byte(catalogOfDisks+"        "+text+"\n"))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want it to contain %q", text, err, want)
+		}
+	}
+	_, err := ParseCatalog("c.yaml", []byte(strings.Replace(catalogOfDisks, "from: body", "from: path", 1)+"        marker: /text\n"))
+	if err == nil || !strings.Contains(err.Error(), "clients choose the identifier") {
+		t.Errorf("a marker of a kind whose identifiers clients choose: %v", err)
+	}
+}

@@ -1,6 +1,8 @@
 package glue
 
 import (
+	"net/url"
+
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/glue/strictyaml"
 )
@@ -9,7 +11,7 @@ import (
 func (r *catalogReader) kind(k *engine.Kind, e strictyaml.Entry) *Rules {
 	rules := &Rules{Visibility: Visibility{Scope: VisibilityGlobal}}
 	m := e.Value.Mapping("kind")
-	m.Refuse("not available in this version", "links", "unique-except")
+	m.Refuse("not available in this version", "unique-except")
 
 	collection := m.Required("collection")
 	k.Collection = readPath(collection, collection.Text(), 0)
@@ -41,10 +43,11 @@ func (r *catalogReader) kind(k *engine.Kind, e strictyaml.Entry) *Rules {
 	}
 	if v := m.Optional("list"); v.Present() {
 		list := v.Mapping("list")
-		rules.List = &List{Items: readPointer(list.Required("items"))}
-		list.Done()
+		rules.List = readList(list)
 	}
 	r.readRefs(k, m.Optional("refs"))
+	r.readLinks(k, m.Optional("links"))
+	readMarker(k, m.Optional("marker"))
 	for _, v := range m.Optional("divide").Sequence() {
 		d := v.Mapping("divided field")
 		k.Divide = append(k.Divide, readPointer(d.Required("at")))
@@ -98,6 +101,35 @@ func readID(v strictyaml.Value) engine.IDRule {
 	return id
 }
 
+func readList(m *strictyaml.Mapping) *List {
+	page := m.Optional("page")
+	list := &List{Items: readPointer(m.Required("items")), Next: readPointer(m.Optional("next")), Page: page.Text()}
+	if list.Page != "" && url.QueryEscape(list.Page) != list.Page {
+		page.Problem("%q is not the plain name of a parameter", list.Page)
+	}
+	m.Exclusive("next", "page")
+	m.Done()
+	return list
+}
+
+// readMarker reads where a create leaves a note of who made it.
+func readMarker(k *engine.Kind, v strictyaml.Value) {
+	if !v.Present() {
+		return
+	}
+	k.Marker = readPointer(v)
+	switch {
+	case k.Marker == "":
+		v.Problem("expected a JSON pointer to a text field such as /description")
+	case k.Natural():
+		v.Problem("clients choose the identifier: what a create made is found by that")
+	case k.ID.At.Contains(k.Marker):
+		v.Problem("%q is the identifier", k.Marker)
+	case k.Ignored(k.Marker), k.Hides(k.Marker):
+		v.Problem("%q is ignored or sensitive", k.Marker)
+	}
+}
+
 func readVisibility(v strictyaml.Value) Visibility {
 	if !v.IsMapping() {
 		return Visibility{Scope: v.Choice(VisibilityGlobal, VisibilityLocal)}
@@ -131,5 +163,27 @@ func (r *catalogReader) readRefs(k *engine.Kind, v strictyaml.Value) {
 		}
 		r.refs = append(r.refs, pendingRef{from: k, ref: len(k.Refs), to: to})
 		k.Refs = append(k.Refs, ref)
+	}
+}
+
+// readLinks reads where representations have addresses; "to" is a service that may stand further down in the file.
+func (r *catalogReader) readLinks(k *engine.Kind, v strictyaml.Value) {
+	for _, e := range v.Sequence() {
+		m := e.Mapping("link")
+		at, to := m.Required("at"), m.Optional("to")
+		link := engine.Link{At: readPointer(at), Service: k.Service}
+		m.Done()
+		if link.At == "" && at.Present() {
+			at.Problem("expected a JSON pointer to a URL or a path, such as /links/*/href")
+		}
+		for _, other := range k.Links {
+			if other.At == link.At && link.At != "" {
+				at.Problem("there is a link at %q already", link.At)
+			}
+		}
+		if to.Present() {
+			r.links = append(r.links, pendingLink{from: k, link: len(k.Links), to: to})
+		}
+		k.Links = append(k.Links, link)
 	}
 }

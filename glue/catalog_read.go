@@ -17,6 +17,8 @@ type catalogReader struct {
 	catalog *Catalog
 	// refs are checked when all kinds are known.
 	refs []pendingRef
+	// links likewise.
+	links []pendingLink
 	// claimed has the kind of each collection and item of the service that is being read.
 	claimed map[string]engine.KindName
 }
@@ -25,6 +27,13 @@ type catalogReader struct {
 type pendingRef struct {
 	from *engine.Kind
 	ref  int
+	to   strictyaml.Value
+}
+
+// pendingLink is the "to" of a link whose service may stand further down in the file.
+type pendingLink struct {
+	from *engine.Kind
+	link int
 	to   strictyaml.Value
 }
 
@@ -42,6 +51,7 @@ func (r *catalogReader) read(v strictyaml.Value) {
 	}
 	m.Done()
 	r.resolveRefs()
+	r.resolveLinks()
 }
 
 func (r *catalogReader) service(n engine.ServiceName, v strictyaml.Value) *Service {
@@ -95,6 +105,22 @@ func (r *catalogReader) resolveRefs() {
 		default:
 			p.to.Problem("%q names more than one kind; rename one of them", to)
 		}
+	}
+}
+
+// resolveLinks finds the services that links name.
+func (r *catalogReader) resolveLinks() {
+	var known []string
+	for name := range r.catalog.Services {
+		known = append(known, string(name))
+	}
+	slices.Sort(known)
+	for _, p := range r.links {
+		to := p.to.Text()
+		if to != "" && !slices.Contains(known, to) {
+			p.to.Problem("there is no service %q%s", to, strictyaml.DidYouMean(to, known))
+		}
+		p.from.Links[p.link].Service = engine.ServiceName(to)
 	}
 }
 

@@ -43,6 +43,8 @@ func TestCatalogGivesTheEngineItsKinds(t *testing.T) {
 			{At: "/log", Service: "boats", Kind: "log", Relation: "composition"},
 		},
 		Keys:       []engine.Key{{At: "/crew", Member: "name"}},
+		Links:      []engine.Link{{At: "/self", Service: "boats"}, {At: "/links/*/href", Service: "berths"}},
+		Marker:     "/description",
 		MergePatch: true, HonoursKey: true, Content: []engine.Content{{Read: "/v1/boats/{id}/picture", Method: "PUT", Write: "/v1/boats/{id}/picture"}},
 		Operations: []engine.NamedOperation{
 			{Name: "cast-off", Method: "POST", Path: "/v1/boats/{id}/cast-off", Repeatable: true, Sets: map[engine.Pointer]json.RawMessage{
@@ -88,11 +90,14 @@ func TestCatalogKeepsTheOtherRules(t *testing.T) {
 	if v := r.Visibility; v.Scope != VisibilityLocalWhen || v.At != "/mooring/type" || string(v.Equals) != `"fixed"` {
 		t.Errorf("the visibility is %+v", v)
 	}
-	if at, ok := c.ListItems(boat); !ok || at != "/boats" {
-		t.Errorf("lists have their array at %q, %v", at, ok)
+	if list := c.List(boat); list == nil || *list != (List{Items: "/boats", Next: "/next"}) {
+		t.Errorf("lists are %+v", list)
 	}
-	if at, ok := c.ListItems(c.Kind("boats", "log")); ok {
-		t.Errorf("the array of logs is declared at %q", at)
+	if list := c.List(c.Kind("boats", "log")); list == nil || *list != (List{Items: "/items", Page: "page"}) {
+		t.Errorf("lists of logs are %+v", list)
+	}
+	if list := c.List(c.Kind("berths", "berth")); list != nil {
+		t.Errorf("lists of berths are declared as %+v", list)
 	}
 	if want := (engine.Content{Read: "/v1/boats/{id}/picture", Method: "PUT", Write: "/v1/boats/{id}/picture"}); len(boat.Content) != 1 || boat.Content[0] != want {
 		t.Errorf("the content is %v", boat.Content)

@@ -35,9 +35,9 @@ type Upstream struct {
 // ClientConfig is what a Client is made of.
 type ClientConfig struct {
 	Upstreams []Upstream
-	// ListItems tells where the answer to a GET on a kind's collection has its array; nil or false: the array that is
-	// the whole document, or the only one that is a member of it.
-	ListItems func(*engine.Kind) (engine.Pointer, bool)
+	// List tells where the answer to a GET on a kind's collection has its array, and how it goes on; nil, or a nil List: the
+	// array that is the whole document, or the only one that is a member of it.
+	List func(*engine.Kind) *List
 	// Timeout bounds one request of Do, answer included (default 30 s).
 	Timeout time.Duration
 	// HeaderTimeout bounds the wait for the header of an answer, of any request, after the request was sent (default
@@ -58,6 +58,8 @@ type Client struct {
 
 	mu      sync.Mutex
 	numeric map[kindName]bool // whether the application shows identifiers of the kind as numbers, as far as seen
+	// prefixes is what the application shows before the path of an address, by the place of the link, as far as seen.
+	prefixes map[string]string
 }
 
 type upstream struct {
@@ -80,7 +82,7 @@ func NewClient(c ClientConfig) (*Client, error) {
 	}
 	client := &Client{
 		upstreams: map[engine.ServiceName]*upstream{}, routers: map[engine.ServiceName]*Router{},
-		kinds: map[kindName]*engine.Kind{}, numeric: map[kindName]bool{}, config: c,
+		kinds: map[kindName]*engine.Kind{}, numeric: map[kindName]bool{}, prefixes: map[string]string{}, config: c,
 	}
 	for _, u := range c.Upstreams {
 		if u.URL == nil || u.URL.Host == "" || (u.URL.Scheme != "http" && u.URL.Scheme != "https") {
@@ -229,7 +231,7 @@ func (c *Client) request(ctx context.Context, call engine.Call) (*http.Request, 
 	if c.Translates(call.Kind) {
 		find := c.toLocal(credentials)
 		if query, err = replaceQuery(ctx, call.Kind, query, find); err == nil && isJSON(header) {
-			body, err = replaceBody(ctx, call.Kind, mediaType(header), body, find)
+			body, err = translation{id: find, link: c.localLink}.body(ctx, call.Kind, mediaType(header), body)
 		}
 		if err != nil {
 			return nil, nil, err

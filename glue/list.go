@@ -39,7 +39,7 @@ func (c *Client) ParseItems(ctx context.Context, k *engine.Kind, body []byte) (I
 	if err != nil {
 		return Items{}, err
 	}
-	spots, translates := identifierSpots(k), c.Translates(k)
+	spots, translates := spotsOf(k), c.Translates(k)
 	for i := range list.Each {
 		item := &list.Each[i]
 		text := []byte(item.Text)
@@ -52,7 +52,7 @@ func (c *Client) ParseItems(ctx context.Context, k *engine.Kind, body []byte) (I
 		if !translates {
 			continue
 		}
-		edits, err := replace(ctx, text, 0, spots, c.toMeta)
+		edits, err := c.outward().replace(ctx, text, 0, spots)
 		if err != nil {
 			return Items{}, err
 		}
@@ -106,14 +106,14 @@ func (c *Client) splitItems(k *engine.Kind, body []byte) (Items, error) {
 func (c *Client) itemsAt(k *engine.Kind, body []byte) (span, error) {
 	start := skipSpace(body, 0)
 	var found []span
-	pointer, ok := engine.Pointer(""), false
-	if c.config.ListItems != nil {
-		pointer, ok = c.config.ListItems(k)
+	declared := (*List)(nil)
+	if c.config.List != nil {
+		declared = c.config.List(k)
 	}
-	if ok {
-		values(body, start, pointer.Tokens(), func(v span) { found = append(found, v) })
+	if declared != nil {
+		values(body, start, declared.Items.Tokens(), func(v span) { found = append(found, v) })
 		if len(found) != 1 || body[found[0].start] != '[' {
-			return span{}, fmt.Errorf("%w at %q", ErrNoList, string(pointer))
+			return span{}, fmt.Errorf("%w at %q", ErrNoList, string(declared.Items))
 		}
 		return found[0], nil
 	}

@@ -35,7 +35,7 @@ func (c *Client) Referring(ctx context.Context, t engine.Target, credentials htt
 			unread = append(unread, fmt.Sprintf("%s (%v)", name, err))
 			continue
 		}
-		for _, item := range items.Each {
+		for _, item := range items {
 			for _, r := range engine.RelationsOf(k, item.Text) {
 				if r.Target == t {
 					self := engine.Target{Service: k.Service, Kind: k.Name, ID: engine.ResourceID(item.ID)}
@@ -50,15 +50,15 @@ func (c *Client) Referring(ctx context.Context, t engine.Target, credentials htt
 	return found, nil
 }
 
-func (c *Client) list(ctx context.Context, k *engine.Kind, credentials http.Header) (Items, error) {
-	reply, err := c.Do(ctx, engine.Call{Kind: k, Method: http.MethodGet, Path: k.Collection, Credentials: credentials})
-	if err != nil {
-		return Items{}, err
-	}
-	if reply.Status != http.StatusOK {
-		return Items{}, fmt.Errorf("status %d", reply.Status)
-	}
-	return c.ParseItems(ctx, k, reply.Body)
+// list returns the items of all pages as clients see them.
+func (c *Client) list(ctx context.Context, k *engine.Kind, credentials http.Header) ([]Item, error) {
+	var all []Item
+	err := c.pages(ctx, k, credentials, func(body []byte) error {
+		page, err := c.ParseItems(ctx, k, body)
+		all = append(all, page.Each...)
+		return err
+	})
+	return all, err
 }
 
 func (k kindName) String() string { return string(k.service) + "." + string(k.kind) }

@@ -126,8 +126,8 @@ func elements(doc []byte, i int, visit func(value span)) {
 	}
 }
 
-// values calls visit for each value that the tokens name below the value that begins at i. More than one is possible
-// only where an object has a member twice.
+// values calls visit for each value that the tokens name below the value that begins at i. * names every element of an
+// array.
 func values(doc []byte, i int, tokens []string, visit func(span)) {
 	if len(tokens) == 0 {
 		visit(span{i, skipValue(doc, i)})
@@ -146,7 +146,7 @@ func values(doc []byte, i int, tokens []string, visit func(span)) {
 	case '[':
 		index, n := arrayIndex(tokens[0]), 0
 		elements(doc, i, func(v span) {
-			if n == index {
+			if n == index || tokens[0] == "*" {
 				values(doc, v.start, tokens[1:], visit)
 			}
 			n++

@@ -14,6 +14,15 @@ import (
 // leaves the identifier as it is.
 type lookup func(ctx context.Context, k kindName, id string, number bool) (raw []byte, ok bool, err error)
 
+// translation is one way between what clients see and what this site's application shows.
+type translation struct {
+	id lookup
+	// link exchanges the address in a link; false leaves it as it is.
+	link func(ctx context.Context, at spot, address string) (string, bool, error)
+	// unmark takes markers off.
+	unmark bool
+}
+
 type kindName struct {
 	service engine.ServiceName
 	kind    engine.KindName
@@ -21,38 +30,51 @@ type kindName struct {
 
 func nameOf(k *engine.Kind) kindName { return kindName{k.Service, k.Name} }
 
-// spot is the place of an identifier in a representation.
+// spot is the place in a representation of an identifier, of a link or of a marker.
 type spot struct {
 	tokens []string
-	kind   kindName
+	kind   kindName           // of the identifier, or of the representation that has the link
+	link   engine.ServiceName // whose resources a link is to; empty: it is none
+	marker bool
 }
 
 // identifierSpots lists where representations of a kind hold identifiers: its own and those of its references.
 func identifierSpots(k *engine.Kind) []spot {
 	var spots []spot
 	if k.ID.At != "" {
-		spots = append(spots, spot{k.ID.At.Tokens(), nameOf(k)})
+		spots = append(spots, spot{tokens: k.ID.At.Tokens(), kind: nameOf(k)})
 	}
 	for _, r := range k.Refs {
 		if r.At != "" {
-			spots = append(spots, spot{r.At.Tokens(), kindName{r.Service, r.Kind}})
+			spots = append(spots, spot{tokens: r.At.Tokens(), kind: kindName{r.Service, r.Kind}})
 		}
 	}
 	return spots
 }
 
-// replace exchanges the identifiers in a representation that begins at offset i of doc. A list of references is
+// spotsOf lists everything in representations of a kind that is not the same for clients and for the application.
+func spotsOf(k *engine.Kind) []spot {
+	spots := identifierSpots(k)
+	for _, l := range k.Links {
+		spots = append(spots, spot{tokens: l.At.Tokens(), kind: nameOf(k), link: l.Service})
+	}
+	if k.Marker != "" {
+		spots = append(spots, spot{tokens: k.Marker.Tokens(), marker: true})
+	}
+	return spots
+}
+
+// replace exchanges what the spots of a representation hold that begins at offset i of doc. A list of references is
 // exchanged element by element.
-func replace(ctx context.Context, doc []byte, i int, spots []spot, find lookup) ([]edit, error) {
+func (t translation) replace(ctx context.Context, doc []byte, i int, spots []spot) ([]edit, error) {
 	var edits []edit
 	var failed error
 	for _, s := range spots {
 		one := func(v span) {
-			id, number, ok := identifier(doc[v.start:v.end])
-			if !ok || failed != nil {
+			if failed != nil {
 				return
 			}
-			raw, ok, err := find(ctx, s.kind, id, number)
+			raw, ok, err := t.value(ctx, s, doc[v.start:v.end])
 			if err != nil {
 				failed = err
 			} else if ok {
@@ -70,23 +92,42 @@ func replace(ctx context.Context, doc []byte, i int, spots []spot, find lookup) 
 	return edits, failed
 }
 
-// replaceBody exchanges the identifiers in a JSON representation, or in a JSON Patch (RFC 6902) of one. Anything
+// value exchanges what one spot holds.
+func (t translation) value(ctx context.Context, s spot, raw []byte) (text []byte, ok bool, err error) {
+	switch {
+	case s.marker && (!t.unmark || raw[0] != '"'), s.link != "" && raw[0] != '"':
+		return nil, false, nil
+	case s.marker:
+		trimmed := engine.TrimMarker(unquote(raw))
+		return quote(trimmed), len(trimmed) < len(unquote(raw)), nil
+	case s.link != "":
+		address, ok, err := t.link(ctx, s, unquote(raw))
+		return quote(address), ok, err
+	}
+	id, number, ok := identifier(raw)
+	if !ok {
+		return nil, false, nil
+	}
+	return t.id(ctx, s.kind, id, number)
+}
+
+// body exchanges what differs in a JSON representation, or in a JSON Patch (RFC 6902) of one. Anything
 // else is returned as it is.
-func replaceBody(ctx context.Context, k *engine.Kind, media string, body []byte, find lookup) ([]byte, error) {
+func (t translation) body(ctx context.Context, k *engine.Kind, media string, body []byte) ([]byte, error) {
 	if len(body) == 0 || !json.Valid(body) {
 		return body, nil
 	}
-	spots, start := identifierSpots(k), skipSpace(body, 0)
+	spots, start := spotsOf(k), skipSpace(body, 0)
 	if media == "application/json-patch+json" {
-		return replacePatch(ctx, body, start, spots, find)
+		return t.patch(ctx, body, start, spots)
 	}
-	edits, err := replace(ctx, body, start, spots, find)
+	edits, err := t.replace(ctx, body, start, spots)
 	return apply(body, edits), err
 }
 
-// replacePatch exchanges the identifiers in the values of a JSON Patch: each value is a part of the representation,
+// patch exchanges what differs in the values of a JSON Patch: each value is a part of the representation,
 // the one that the member "path" names.
-func replacePatch(ctx context.Context, doc []byte, start int, spots []spot, find lookup) ([]byte, error) {
+func (t translation) patch(ctx context.Context, doc []byte, start int, spots []spot) ([]byte, error) {
 	var edits []edit
 	var failed error
 	elements(doc, start, func(op span) {
@@ -106,10 +147,11 @@ func replacePatch(ctx context.Context, doc []byte, start int, spots []spot, find
 		var below []spot
 		for _, s := range spots {
 			if rest, ok := belowTokens(s.tokens, at); ok {
-				below = append(below, spot{rest, s.kind})
+				s.tokens = rest
+				below = append(below, s)
 			}
 		}
-		e, err := replace(ctx, doc, value.start, below, find)
+		e, err := t.replace(ctx, doc, value.start, below)
 		if err != nil {
 			failed = err
 		}
@@ -125,7 +167,7 @@ func belowTokens(tokens, at []string) ([]string, bool) {
 			last := at[i]
 			return nil, i == len(at)-1 && (last == "-" || arrayIndex(last) >= 0)
 		}
-		if tokens[i] != t {
+		if tokens[i] != t && (tokens[i] != "*" || t != "-" && arrayIndex(t) < 0) {
 			return nil, false
 		}
 	}
@@ -220,9 +262,12 @@ func (c *Client) toLocal(credentials http.Header) lookup {
 	}
 }
 
-// Translates reports whether representations of the kind may hold an identifier that differs between clients and this
+// Translates reports whether representations of the kind may hold something that differs between clients and this
 // site's application. While it is false, everything can pass byte for byte.
 func (c *Client) Translates(k *engine.Kind) bool {
+	if len(k.Links) > 0 || k.Marker != "" {
+		return true
+	}
 	for _, s := range identifierSpots(k) {
 		if c.ids.Translated(s.kind.service, s.kind.kind) {
 			return true
@@ -239,7 +284,7 @@ func (c *Client) Canonical(ctx context.Context, k *engine.Kind, header http.Head
 	}
 	query, _ = replaceQuery(ctx, k, query, c.toCanonical)
 	if isJSON(header) {
-		body, _ = replaceBody(ctx, k, mediaType(header), body, c.toCanonical)
+		body, _ = translation{id: c.toCanonical, link: c.canonicalLink}.body(ctx, k, mediaType(header), body)
 	}
 	return query, body
 }
@@ -255,8 +300,13 @@ func (c *Client) Localize(ctx context.Context, k *engine.Kind, header http.Heade
 	if err != nil || !isJSON(header) {
 		return query, body, err
 	}
-	body, err = replaceBody(ctx, k, mediaType(header), body, find)
+	body, err = translation{id: find, link: c.localLink}.body(ctx, k, mediaType(header), body)
 	return query, body, err
+}
+
+// outward is the translation to what clients see.
+func (c *Client) outward() translation {
+	return translation{id: c.toMeta, link: c.presentLink, unmark: true}
 }
 
 // Present implements engine.Application.
@@ -267,7 +317,7 @@ func (c *Client) Present(ctx context.Context, k *engine.Kind, r engine.Reply) (e
 	body := r.Body
 	if isJSON(r.Header) && c.Translates(k) {
 		var err error
-		if body, err = replaceBody(ctx, k, "", r.Body, c.toMeta); err != nil {
+		if body, err = c.outward().body(ctx, k, "", r.Body); err != nil {
 			return r, err
 		}
 	}

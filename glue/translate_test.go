@@ -181,6 +181,11 @@ func FuzzTranslate(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	up, _ := url.Parse("http://127.0.0.1:1")
+	whole := *server
+	whole.Links = []engine.Link{{At: "/self", Service: "servers"}, {At: "/links/*/href", Service: "servers"}}
+	whole.Marker = "/text"
+	server := &whole
+	f.Add([]byte(`{"self":"http://127.0.0.1:1/servers/7?a#b","links":[{"href":"/servers/7/file"},{"href":3}],"text":"a [skerry x]"}`))
 	c, err := NewClient(ClientConfig{Upstreams: []Upstream{{Service: "servers", URL: up, Kinds: []*engine.Kind{server}}}})
 	if err != nil {
 		f.Fatal(err)

@@ -155,7 +155,7 @@ func kinds(c *glue.Catalog) []*engine.Kind {
 }
 
 func newClient(cfg Config, catalog *glue.Catalog) (*glue.Client, error) {
-	c := glue.ClientConfig{ListItems: catalog.ListItems, HeaderTimeout: cfg.Limits.AnswerTimeout}
+	c := glue.ClientConfig{List: catalog.List, HeaderTimeout: cfg.Limits.AnswerTimeout}
 	for name, s := range catalog.Services {
 		service := cfg.Services[name]
 		u := glue.Upstream{Service: name, Kinds: s.Kinds}

@@ -31,6 +31,9 @@ func newKinds(r *rand.Rand) []*engine.Kind {
 		default:
 			k.ID = engine.IDRule{From: engine.IDFromBody, At: "/id"}
 		}
+		if !k.Natural() && !k.HonoursKey && r.IntN(2) == 0 {
+			k.Marker = "/mark"
+		}
 		if r.IntN(2) == 0 {
 			k.Keys = []engine.Key{{At: "/disks", Member: "name"}}
 		}

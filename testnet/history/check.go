@@ -322,8 +322,8 @@ func (c *checker) checkDocument(s *site, row engine.ResourceRow) {
 		panic(err) // it was just encoded
 	}
 	k := c.w.kindOf(row.Kind)
-	fields := byKey(k, o.fields)
-	want = byKey(k, want)
+	fields := unmarked(byKey(k, o.fields))
+	want = unmarked(byKey(k, want))
 	for _, p := range slices.Sorted(maps.Keys(fold.Cells)) {
 		if cross && p == "/count" {
 			c.checkShares(s, row, fold.Cells[p].Value)
@@ -401,7 +401,7 @@ func (s *site) shown(res *resource) (all []string) {
 		if o.fields["tag"] != res.tag {
 			continue
 		}
-		fields := maps.Clone(byKey(res.kind, o.fields))
+		fields := unmarked(byKey(res.kind, o.fields))
 		delete(fields, "id")
 		if res.cross { // each shows its share
 			delete(fields, "count")

@@ -62,3 +62,14 @@ func byKey(k *engine.Kind, fields map[string]any) map[string]any {
 	fields["disks"] = members
 	return fields
 }
+
+// unmarked returns a copy of fields without the agent's marker. An empty text in its place is as good as none.
+func unmarked(fields map[string]any) map[string]any {
+	fields = maps.Clone(fields)
+	if mark, ok := fields["mark"].(string); ok {
+		if fields["mark"] = engine.TrimMarker(mark); fields["mark"] == "" {
+			delete(fields, "mark")
+		}
+	}
+	return fields
+}

@@ -61,7 +61,7 @@ func (s *site) start() {
 		Epoch:     []int{8, 2, 8, 1000}[w.Seed%4],
 		Deletions: limits, Self: s.id, Kinds: w.kinds, Documents: memory.NewDocuments(s.id, actor, s.disk, &w.changes), Store: mortal{s.disk, p},
 		Ledger: s.disk, App: client{p}, Log: w.log.With("site", string(s.name)), Now: s.clock, NewID: w.newID, Random: w.fill,
-		Vault: memory.Vault{}, Classify: w.classify,
+		Vault: memory.Vault{}, Classify: w.classify, CallTimeout: 3 * time.Second,
 	})
 	if err != nil {
 		w.problem("start %s: %v", s.name, err)
@@ -170,15 +170,35 @@ func (c client) Present(ctx context.Context, k *engine.Kind, r engine.Reply) (en
 		return r, nil
 	}
 	var o map[string]json.RawMessage
-	var id string
+	var id, mark string
 	if json.Unmarshal(r.Body, &o) != nil || json.Unmarshal(o["id"], &id) != nil {
 		return r, nil
+	}
+	if k.Marker != "" && json.Unmarshal(o["mark"], &mark) == nil {
+		o["mark"] = encode(engine.TrimMarker(mark))
+		r.Body = encode(o)
 	}
 	if meta, ok := c.p.Meta(ctx, k.Service, k.Name, engine.LocalID(id)); ok {
 		o["id"] = encode(string(meta))
 		r.Body = encode(o)
 	}
 	return r, nil
+}
+
+// Find implements engine.Application.
+func (c client) Find(_ context.Context, k *engine.Kind, request string) (found []engine.Reply, err error) {
+	c.p.effect(func() {
+		if c.p.site.app.mood.down {
+			err = fmt.Errorf("connect: %w", engine.ErrUnreachable)
+			return
+		}
+		for id, o := range c.p.site.app.objects[k.Name] {
+			if mark, _ := o.fields["mark"].(string); engine.HasMarker(mark, request) {
+				found = append(found, engine.Reply{Status: http.StatusOK, Body: encode(o.fields), Local: engine.LocalID(id)})
+			}
+		}
+	})
+	return found, err
 }
 
 // wire is a process's way to the others.

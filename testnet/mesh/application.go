@@ -329,11 +329,32 @@ func (a *Application) File() string {
 	return ""
 }
 
+// Find implements engine.Application.
+func (a *Application) Find(_ context.Context, k *engine.Kind, request string) ([]engine.Reply, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.blind || a.always != 0 {
+		return nil, errNoAnswer
+	}
+	var found []engine.Reply
+	for id, o := range a.objects {
+		if text, _ := o[strings.TrimPrefix(string(k.Marker), "/")].(string); engine.HasMarker(text, request) {
+			found = append(found, engine.Reply{Status: http.StatusOK, Body: encode(o), Local: engine.LocalID(id)})
+		}
+	}
+	return found, nil
+}
+
 // Present implements engine.Application.
 func (a *Application) Present(ctx context.Context, k *engine.Kind, r engine.Reply) (engine.Reply, error) {
 	var o map[string]any
 	if len(r.Body) == 0 || json.Unmarshal(r.Body, &o) != nil {
 		return r, nil
+	}
+	name := strings.TrimPrefix(string(k.Marker), "/")
+	if text, ok := o[name].(string); ok && k.Marker != "" {
+		o[name] = engine.TrimMarker(text)
+		r.Body = encode(o)
 	}
 	if id, ok := o["id"].(string); ok {
 		if meta, ok := a.ids.Meta(ctx, k.Service, k.Name, engine.LocalID(id)); ok {

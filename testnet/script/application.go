@@ -1,6 +1,7 @@
 package script
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -40,7 +41,15 @@ func newApplication(site string, t *trace) *application {
 var errNoAnswer = errors.New("the connection broke before the answer")
 
 // Do implements engine.Application.
-func (a *application) Do(_ context.Context, c engine.Call) (engine.Reply, error) {
+func (a *application) Do(ctx context.Context, c engine.Call) (engine.Reply, error) {
+	header := http.Header{}
+	for name, value := range c.Header {
+		header.Set(name, value)
+	}
+	var err error
+	if c.Query, c.Body, err = a.glue.Localize(ctx, c.Kind, header, c.Query, c.Body); err != nil {
+		return engine.Reply{}, err
+	}
 	path := strings.ReplaceAll(c.Path, "{id}", string(c.Local))
 	asked := strings.TrimSpace(fmt.Sprintf("app %s %s %s", c.Method, path, c.Body))
 	if a.down {
@@ -195,6 +204,21 @@ func merge(o, patch map[string]any) {
 			o[name] = v
 		}
 	}
+}
+
+// Find implements engine.Application.
+func (a *application) Find(_ context.Context, k *engine.Kind, request string) ([]engine.Reply, error) {
+	name := strings.TrimPrefix(string(k.Marker), "/")
+	var found []engine.Reply
+	var ids []string
+	for _, id := range slices.Sorted(maps.Keys(a.objects)) {
+		if text, _ := a.objects[id][name].(string); engine.HasMarker(text, request) {
+			found = append(found, engine.Reply{Status: http.StatusOK, Body: encode(a.objects[id]), Local: engine.LocalID(id)})
+			ids = append(ids, id)
+		}
+	}
+	a.trace.add(a.site, fmt.Sprintf("app GET %s, looks for the marker → %s", k.Collection, cmp.Or(strings.Join(ids, " "), "nothing")))
+	return found, nil
 }
 
 // Present implements engine.Application.

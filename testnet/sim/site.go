@@ -325,6 +325,11 @@ func (c client) Do(ctx context.Context, call engine.Call) (engine.Reply, error) 
 	return engine.Reply{}, cmp.Or(err, errors.New("the process is dead"))
 }
 
+// Find implements engine.Application. The kinds here have no marker, so that nothing is looked for.
+func (c client) Find(context.Context, *engine.Kind, string) ([]engine.Reply, error) {
+	return nil, engine.ErrUntellable
+}
+
 // Present implements engine.Application.
 func (c client) Present(ctx context.Context, k *engine.Kind, r engine.Reply) (engine.Reply, error) {
 	return present(ctx, c.p.Site, k, r)

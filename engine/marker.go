@@ -1,0 +1,146 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A create whose identifier the application assigns cannot be looked for by it after a crash. Where the catalog names a field
+// for that, the agent writes there which request made the object, behind whatever the client has put there. Nobody but the
+// agent ever sees it: App.Present takes it off.
+
+const (
+	markerBegins = "[skerry "
+	markerEnds   = "]"
+)
+
+// TrimMarker returns what the field of a marker shows to everybody else.
+func TrimMarker(text string) string {
+	for strings.HasSuffix(text, markerEnds) {
+		i := strings.LastIndex(text, markerBegins)
+		if i < 0 {
+			break
+		}
+		text = strings.TrimSuffix(text[:i], " ")
+	}
+	return text
+}
+
+// HasMarker reports whether the text of a field ends with the marker of a request.
+func HasMarker(text, request string) bool {
+	return request != "" && strings.HasSuffix(text, markerBegins+request+markerEnds)
+}
+
+// marks reports whether o writes a marker.
+func (k *Kind) marks(o *Operation) bool {
+	if k.Marker == "" || o.Type != TypeCreate || o.Method != http.MethodPost || k.Natural() || k.HonoursKey {
+		return false
+	}
+	_, ok := k.mark(o.Body, string(o.ID))
+	return ok
+}
+
+// mark returns the body of a create with the marker of a request in it, ok false when there is no place for it.
+func (k *Kind) mark(body []byte, request string) (marked []byte, ok bool) {
+	tree, err := parseJSON(body)
+	if _, object := tree.(map[string]any); err != nil || !object {
+		return body, false
+	}
+	v, there := valueAt(tree, k.Marker)
+	text, isText := v.(string)
+	switch {
+	case there && v != nil && !isText:
+		return body, false
+	case text != "":
+		text += " "
+	}
+	return compact(setAt(tree, k.Marker, text+markerBegins+request+markerEnds)), true
+}
+
+// unmarked makes a representation without a text in the marker's place the same as one with an empty text there.
+func (k *Kind) unmarked(tree any) {
+	if k.Marker == "" {
+		return
+	}
+	if v, ok := valueAt(tree, k.Marker); ok && (v == nil || v == "") {
+		unsetAt(tree, k.Marker)
+	}
+}
+
+// found is what became of the search for a marked object.
+type found int
+
+const (
+	foundIt     found = iota
+	foundNone         // it is certain that there is none
+	foundLater        // look again later
+	foundUnsure       // looking does not tell
+)
+
+// find looks for what a request has made that went out at a time and has had no answer. It may have been under way until now,
+// so none counts as certain only after as long as an answer may take.
+func (s *Site) find(ctx context.Context, k *Kind, request string, sent time.Time) (Reply, found, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.CallTimeout)
+	defer cancel()
+	list, err := s.cfg.App.Find(ctx, k, request)
+	switch {
+	case errors.Is(err, ErrUntellable):
+		return Reply{}, foundUnsure, err
+	case err != nil:
+		return Reply{}, foundLater, err
+	case len(list) == 1:
+		return list[0], foundIt, nil
+	case len(list) > 1:
+		return Reply{}, foundUnsure, fmt.Errorf("the application has %d objects of one marker", len(list))
+	case s.cfg.Now().Sub(sent) < s.cfg.CallTimeout:
+		return Reply{}, foundLater, errors.New("the application does not list what was to be made; it may be under way still")
+	}
+	return Reply{}, foundNone, nil
+}
+
+// sentAt is when the intent of an operation was declared last.
+func (s *Site) sentAt(ctx context.Context, id OperationID) (time.Time, error) {
+	intents, err := s.cfg.Store.Intents(ctx)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("list open intents: %w", err)
+	}
+	if i := slices.IndexFunc(intents, func(i Intent) bool { return i.Operation == id }); i >= 0 {
+		return intents[i].OpenedAt, nil
+	}
+	return time.Time{}, nil
+}
+
+// lookForMarked settles a create that may have been sent before: it looks for its marker.
+func (s *Site) lookForMarked(ctx context.Context, r *resource, k *Kind, o *Operation, step Step) (settled, again bool, err error) {
+	request, err := s.idempotencyKey(ctx, r, o, step)
+	if err != nil {
+		return true, false, err
+	}
+	sent, err := s.sentAt(ctx, o.ID)
+	if err != nil {
+		return true, false, err
+	}
+	reply, what, why := s.find(ctx, k, request, sent)
+	switch what {
+	case foundIt:
+		return true, false, s.succeed(ctx, r, k, o, reply, reply.Local, step)
+	case foundNone:
+		return false, false, nil
+	case foundUnsure:
+		return true, false, s.fail(ctx, r, o, Outcome{State: StateUncertain, Blocks: true, Error: why.Error()})
+	}
+	if err := s.note(ctx, r, o, Reply{}, why); err != nil {
+		return true, true, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if again := sent.Add(s.cfg.CallTimeout); again.After(r.notBefore) && again.Sub(s.cfg.Now()) <= s.cfg.CallTimeout {
+		r.notBefore = again // before that, nothing new can come of it but that it is there
+	}
+	return true, true, nil
+}
