@@ -47,6 +47,11 @@ func (s *Site) passOn(ctx context.Context, r Request, sites []SiteID, k keeper) 
 	if k.sent != "" { // under the same key before: that site may have it
 		sites = []SiteID{k.sent}
 	}
+	if waits, err := s.catchUp(ctx, r); err != nil {
+		return Answer{}, fmt.Errorf("hand over earlier requests for %s: %w", r.Target, err)
+	} else if waits {
+		return s.keepOrRefuse(ctx, r, sites, k)
+	}
 	status := s.network.Status()
 	passed := r
 	passed.Alternatives = nil       // this site alone tries them
@@ -93,6 +98,11 @@ func (s *Site) passOn(ctx context.Context, r Request, sites []SiteID, k keeper) 
 	if last != nil && (!later || r.Agreement != AgreeOne) { // all were asked that have to be
 		return last()
 	}
+	return s.keepOrRefuse(ctx, r, sites, k)
+}
+
+// keepOrRefuse keeps a request for sites that cannot take it now, unless it is for now or not at all.
+func (s *Site) keepOrRefuse(ctx context.Context, r Request, sites []SiteID, k keeper) (Answer, error) {
 	if len(r.Alternatives) > 0 || r.Agreement != AgreeOne {
 		return Answer{}, &Refusal{Status: http.StatusServiceUnavailable, Type: "unreachable",
 			Detail: fmt.Sprintf("%s cannot be reached now; nothing has happened", s.names(sites))}
@@ -123,14 +133,17 @@ func (s *Site) names(ids []SiteID) string {
 // keep puts a request into the outbox, durable and encrypted, since it holds its caller's credentials.
 func (s *Site) keep(ctx context.Context, r Request, sites []SiteID, sent SiteID, k keeper) error {
 	e := kept{Request: r, Service: r.Kind.Service, Kind: r.Kind.Name, Placement: sites, Sent: sent}
-	e.Request.Kind = nil
-	sealed, err := s.seal(e.Request.Operation, e)
+	sealed, err := s.sealKept(e)
 	if err != nil {
 		return err
 	}
+	at := s.cfg.Now()
+	if row, _, err := s.keptAs(ctx, r.Operation); err == nil { // it keeps its place
+		at = row.KeptAt
+	}
 	reply := Reply{Status: http.StatusAccepted, Header: http.Header{"Location": {"/api/v1/operations/" + string(r.Operation)}}}
 	b := &Batch{
-		Outbox:     []Kept{{Operation: r.Operation, Data: sealed, KeptAt: s.cfg.Now()}},
+		Outbox:     []Kept{{Operation: r.Operation, Data: sealed, KeptAt: at}},
 		Operations: []OperationRow{s.keptRow(r, sites, OperationStatus{State: StatePending})},
 		Answers:    s.answers(k, r.Kind, reply, r.Operation, ""),
 		Events: []Event{s.event("operation.accepted", string(r.Operation), map[string]any{
@@ -139,8 +152,14 @@ func (s *Site) keep(ctx context.Context, r Request, sites []SiteID, sent SiteID,
 	if err := s.commit(ctx, b); err != nil {
 		return fmt.Errorf("keep operation %s: %w", r.Operation, err)
 	}
+	s.lines.join(queueKeyOf(r.Kind, r), r.Operation)
 	s.queue.add(job{kept: r.Operation}, s.cfg.RetryMin)
 	return nil
+}
+
+func (s *Site) sealKept(e kept) ([]byte, error) {
+	e.Request.Kind = nil
+	return s.seal(e.Request.Operation, e)
 }
 
 func (s *Site) keptRow(r Request, sites []SiteID, st OperationStatus) OperationRow {
@@ -156,38 +175,31 @@ func (s *Site) keptRow(r Request, sites []SiteID, st OperationStatus) OperationR
 	return row
 }
 
-// deliver tries again to hand a kept request to a site that is involved. It reports whether to try again later.
-func (s *Site) deliver(ctx context.Context, id OperationID) (bool, error) {
-	all, err := s.cfg.Store.Outbox(ctx)
-	if err != nil {
-		return false, fmt.Errorf("read the outbox: %w", err)
-	}
-	i := slices.IndexFunc(all, func(k Kept) bool { return k.Operation == id })
-	if i < 0 {
+// handOver tries to hand a kept request to a site that is involved. It reports whether to try again later. The caller holds the
+// turn of its line.
+func (s *Site) handOver(ctx context.Context, id OperationID) (bool, error) {
+	row, e, err := s.keptAs(ctx, id)
+	if errors.Is(err, ErrNotFound) {
 		return false, nil
 	}
-	var e kept
-	if err := s.unseal(id, all[i].Data, &e); err != nil {
-		return false, fmt.Errorf("read kept operation %s: %w", id, err)
+	if err != nil {
+		return false, err
 	}
 	r := e.Request
-	if r.Kind = s.kinds[kindKey{e.Service, e.Kind}]; r.Kind == nil {
-		return false, fmt.Errorf("deliver operation %s: %w: the catalog has no kind %s.%s", id, ErrNotFound, e.Service, e.Kind)
-	}
 	earlier := e.Sent
 	status := s.network.Status()
 	var last Answer
 	var by SiteID
 	later := false   // a site may take it that cannot now
 	refused := false // it is certain that it did not happen where it was sent
-	for _, t := range s.targets(&e) {
+	for _, t := range s.targets(e) {
 		to := t.site
 		if r.Placement, r.Parts = t.placement, t.parts; !status[to].Reachable {
 			later = true
 			continue
 		}
 		if e.Sent != to { // on disk before it goes out, or an agent that dies with it would ask another site as well
-			if err := s.redirect(ctx, &e, all[i], to); err != nil {
+			if err := s.redirect(ctx, e, row, to); err != nil {
 				return true, err
 			}
 		}
@@ -219,13 +231,13 @@ func (s *Site) deliver(ctx context.Context, id OperationID) (bool, error) {
 	if !refused {
 		return true, nil
 	}
-	return true, s.redirect(context.WithoutCancel(ctx), &e, all[i], "") // all may be asked again
+	return true, s.redirect(context.WithoutCancel(ctx), e, row, "") // all may be asked again
 }
 
 // redirect remembers which site alone may be asked for a kept request; empty: all of its placement.
 func (s *Site) redirect(ctx context.Context, e *kept, row Kept, to SiteID) error {
 	e.Sent = to
-	sealed, err := s.seal(e.Request.Operation, *e)
+	sealed, err := s.sealKept(*e)
 	if err != nil {
 		return err
 	}
@@ -239,7 +251,12 @@ func (s *Site) delivered(ctx context.Context, r Request, a Answer, by SiteID) er
 	if a.Status >= 300 {
 		st.State, st.Error = StateRejected, tell(Reply{Status: a.Status, Body: a.Body}, nil)
 	}
-	row := s.keptRow(r, []SiteID{by}, st)
+	return s.ended(ctx, r, a, st, []SiteID{by})
+}
+
+// ended takes a request out of the outbox and records what has become of it at sites. The caller holds the turn of its line.
+func (s *Site) ended(ctx context.Context, r Request, a Answer, st OperationStatus, sites []SiteID) error {
+	row := s.keptRow(r, sites, st)
 	if res := s.sharedHere(ctx, r, a); res != nil { // so that its operation does not come back between look and commit
 		defer s.registry.release(res)
 		res.mu.Lock()
@@ -259,12 +276,18 @@ func (s *Site) delivered(ctx context.Context, r Request, a Answer, by SiteID) er
 		Delivered: []OperationID{r.Operation}, Operations: []OperationRow{row},
 		Events: []Event{s.event("operation."+string(st.State), string(r.Operation), map[string]any{
 			"operation": r.Operation, "resource": row.Resource, "service": row.Service, "kind": row.Kind, "type": row.Type,
-			"site": s.name(by), "state": st.State, "status": st.Status, "error": st.Error})},
+			"site": s.names(sites), "state": st.State, "status": st.Status, "error": st.Error})},
 	}
 	if before.Document != "" { // it has come back in its document already: that tells more
 		b.Operations = nil
 	}
-	return s.commit(ctx, b)
+	if err := s.commit(ctx, b); err != nil {
+		return err
+	}
+	if next := s.lines.leave(queueKeyOf(r.Kind, r), r.Operation); next != "" {
+		s.queue.add(job{kept: next}, 0)
+	}
+	return nil
 }
 
 // sharedHere acquires the resource that another site's answer names, nil when this site has heard of none.

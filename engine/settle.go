@@ -331,13 +331,17 @@ func (s *Site) Done(ctx context.Context, id OperationID) error {
 	})
 }
 
-// Drop says that an uncertain or refused operation is not to be applied at this site, which differs from the others then. ErrNotFound, ErrSettled.
+// Drop says that an uncertain or refused operation is not to be applied at this site, which differs from the others then, or that
+// a request is not to be kept any longer for sites that cannot be reached. ErrNotFound, ErrSettled.
 func (s *Site) Drop(ctx context.Context, id OperationID) error {
 	if c, ok := s.openIntent(ctx, id); ok {
 		if !c.Asked || c.Again {
 			return ErrSettled
 		}
 		return s.dismiss(ctx, c, OperationStatus{State: StateRejected, At: s.cfg.Now(), Error: "dropped by an operator"})
+	}
+	if dropped, err := s.dropKept(ctx, id); dropped || err != nil {
+		return err
 	}
 	return s.decide(ctx, id, func(v *view, o *Operation, out Outcome) ([]Entry, error) {
 		dropped := Outcome{State: StateRejected, Status: out.Status, Dropped: true, Error: droppedBecause(out)}

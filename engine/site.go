@@ -70,6 +70,7 @@ type Site struct {
 	deletions *deletions
 	twin      twin
 	compared  comparing
+	lines     waitingLines
 	rules     map[string]string // digests of this site's rules, by "service.kind"
 	keyed     keyedRequests
 	runID     string // names this run of the agent in the lines of its operations
@@ -119,6 +120,7 @@ func New(ctx context.Context, cfg Config) (*Site, error) {
 	s.runID = hex.EncodeToString(run[:])
 	s.bell.ring, s.reach.ring = make(chan struct{}), make(chan struct{})
 	s.compared.with = map[SiteID]bool{}
+	s.lines.lines = map[queueKey]*waitingLine{}
 	s.keyed.running = map[[32]byte]bool{}
 	s.mesh.init()
 	for _, k := range cfg.Kinds {
@@ -211,6 +213,7 @@ func (s *Site) takeUp(ctx context.Context) error {
 		s.resumed.Store(d, true)
 		s.queue.add(job{document: d}, 0)
 	}
+	s.lineUp(kept)
 	for _, k := range kept {
 		s.queue.add(job{kept: k.Operation}, 0)
 	}

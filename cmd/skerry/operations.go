@@ -51,7 +51,7 @@ type operationsCommand struct {
 	Show  operationsShow `cmd:"" help:"Show one operation's way through the sites."`
 	Retry settleCommand  `cmd:"" help:"Settle a rejected or uncertain operation: send it to the application again."`
 	Done  settleCommand  `cmd:"" help:"Settle an uncertain operation: it did happen in the application."`
-	Drop  settleCommand  `cmd:"" help:"Settle a rejected or uncertain operation: leave it out here."`
+	Drop  settleCommand  `cmd:"" help:"Settle a rejected or uncertain operation: leave it out here. Also gives up a request that is kept for sites out of reach."`
 }
 
 func (operationsCommand) Help() string { return operationsList{}.Help() }

@@ -78,7 +78,7 @@ func planted() []mutant {
 		edit{"engine/run.go", "looks := o.Type == TypeCreate &&", "looks := false && o.Type == TypeCreate &&"})
 	// A request is done at two sites, because the one that it was handed to is forgotten with the agent.
 	scripted("who was asked for a kept request is not on disk", "kept-and-dies",
-		edit{"engine/outbox.go", "if err := s.redirect(ctx, &e, all[i], to); err != nil {", "if e.Sent = to; err != nil {"})
+		edit{"engine/outbox.go", "if err := s.redirect(ctx, e, row, to); err != nil {", "if e.Sent = to; err != nil {"})
 	// What a person has had sent again once is sent again after every crash.
 	scripted("a person's word counts for ever", "crash-of-a-persons-retry",
 		edit{"engine/settle.go", "if person && !resendable(k, o) {\n\t\tc.Again, c.Asked = false, false\n", "if false {\n"})
@@ -88,6 +88,9 @@ func planted() []mutant {
 	// A replica changes while somebody works on it.
 	scripted("a pause holds nothing", "paused",
 		edit{"engine/actuate.go", "if v.replicas[s.cfg.Self].Paused != nil || ", "if "})
+	// What was asked for first overwrites what came later.
+	scripted("nothing waits behind what is kept", "kept-in-order",
+		edit{"engine/waitingline.go", "if len(s.lines.before(key, r.Operation)) == 0 {", "if true {"})
 	// A site that was set back does again what it has forgotten to have done.
 	scripted("nothing waits to be compared", "restored-with-an-open-request",
 		edit{"engine/compared.go", "if c.over || ", "if true || "})

@@ -91,13 +91,15 @@ func wayOf(o api.Operation, now time.Time) way {
 type troubles struct {
 	Here      bool     // it waits for a decision at this site
 	Elsewhere []string // the sites where it waits for a decision
+	Kept      bool     // this site keeps it for others that cannot be reached
 	Refused   []string // the sites whose application refused it, and which have gone on
 }
 
 // trouble reads it from an operation's outcomes. What may have happened waits for a person; so does a create that was
 // refused, because later operations need what it makes. A decision is taken at the site that it is about.
 func trouble(o api.Operation, self string) troubles {
-	var t troubles
+	_, concerned := o.Sites[self]
+	t := troubles{Kept: o.State == "pending" && o.Origin == self && !concerned}
 	for _, site := range slices.Sorted(maps.Keys(o.Sites)) {
 		switch state := o.Sites[site].State; {
 		case state == "rejected" && o.Type != "create":
