@@ -47,6 +47,7 @@ const (
 	MapSites       MapName = "sites"
 	MapMembers     MapName = "members"
 	MapInvitations MapName = "invitations"
+	MapZones       MapName = "zones"
 )
 
 // WriteOnce reports whether an entry of this map, once written, stands for good.
@@ -59,7 +60,7 @@ func (s Schema) Maps() []MapName {
 	case SchemaResource:
 		return []MapName{MapOperations, MapReplicas, MapOutcomes, MapDecisions}
 	case SchemaMesh:
-		return []MapName{MapSites, MapMembers, MapInvitations}
+		return []MapName{MapSites, MapMembers, MapInvitations, MapZones}
 	}
 	return nil
 }

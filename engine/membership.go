@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/skerry/skerry/engine/vivaldi"
 )
 
 // admission is what the mesh document says about a site that was let in. Its key is "issuer/site".
@@ -39,12 +41,14 @@ type mesh struct {
 	rulesChanged bool
 	admitted     map[SiteID]admission
 	invitations  map[string]Invitation // by "issuer/id": no site can hide another's
+	zones        map[ZoneName]zone
 }
 
 func (m *mesh) init() {
 	m.sites = map[SiteID]SiteRecord{}
 	m.admitted = map[SiteID]admission{}
 	m.invitations = map[string]Invitation{}
+	m.zones = map[ZoneName]zone{}
 }
 
 func (m *mesh) documentID() DocumentID {
@@ -65,6 +69,9 @@ func (m *mesh) take(e Entry) error {
 			return fmt.Errorf("record of site %s: %w: %w", author, ErrRefused, err)
 		}
 		m.rulesChanged = m.rulesChanged || !maps.Equal(m.sites[SiteID(author)].Rules, r.Rules)
+		if r.Coordinate != nil && !r.Coordinate.Valid() {
+			r.Coordinate = nil
+		}
 		m.sites[SiteID(author)] = r
 	case MapMembers:
 		var a admission
@@ -80,6 +87,12 @@ func (m *mesh) take(e Entry) error {
 			return fmt.Errorf("invitation %s: %w", e.Key, ErrRefused)
 		}
 		m.invitations[e.Key] = i
+	case MapZones:
+		var z zoneEntry
+		if err := decodeStrict(e.Value, &z); err != nil || !z.valid(rest) {
+			return fmt.Errorf("zone %s: %w", e.Key, ErrRefused)
+		}
+		m.takeZone(SiteID(author), ZoneName(rest), z)
 	}
 	return nil
 }
@@ -170,6 +183,9 @@ func (s *Site) Announce(ctx context.Context, record SiteRecord) error {
 	defer s.mesh.change.Unlock()
 	old := s.ownRecord()
 	record.At, record.Run, record.Rules = old.At, s.runID, s.rules
+	if at := s.Coordinate(); at != (vivaldi.Coordinate{}) {
+		record.Coordinate = &at
+	}
 	record.Heard, record.Restored, record.Cloned = old.Heard, old.Restored, old.Cloned
 	if string(compactStruct(old)) == string(compactStruct(record)) {
 		return nil
@@ -386,6 +402,9 @@ func (s *Site) Admit(ctx context.Context, r JoinRequest) (Envelope, error) {
 			if m.Name == r.Record.Name {
 				return Envelope{}, &Refusal{Status: 409, Type: "invitation", Detail: fmt.Sprintf("the mesh has a site called %s already", m.Name)}
 			}
+		}
+		if slices.ContainsFunc(s.Zones(), func(z Zone) bool { return string(z.Name) == string(r.Record.Name) }) {
+			return Envelope{}, &Refusal{Status: 409, Type: "invitation", Detail: fmt.Sprintf("the mesh has a zone called %s", r.Record.Name)}
 		}
 		i.Uses--
 		a := admission{Invitation: i.ID, Name: r.Record.Name, At: s.cfg.Now()}

@@ -3,6 +3,8 @@ package engine
 import (
 	"context"
 	"time"
+
+	"github.com/skerry/skerry/engine/vivaldi"
 )
 
 // SiteRecord is what a site tells all members about itself, in the mesh document.
@@ -25,6 +27,8 @@ type SiteRecord struct {
 	// site's key: both have stopped writing.
 	Restored time.Time `json:"restored,omitzero"`
 	Cloned   bool      `json:"cloned,omitempty"`
+	// Coordinate is where the site is among the others; nil while that is not known.
+	Coordinate *vivaldi.Coordinate `json:"coordinate,omitempty"`
 	// Queues holds the services of its application that do not let its agent in.
 	Queues map[ServiceName]QueueStatus `json:"queues,omitempty"`
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/multiformats/go-multiaddr"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/vivaldi"
 )
 
 // Config says how a site takes part in its mesh. Zero fields have the defaults named here.
@@ -30,6 +31,10 @@ type Config struct {
 	// OnCompared is told when this site has taken in all that a comparison with another member has found it to lack. It is
 	// called from a goroutine of that member's link.
 	OnCompared func(site engine.SiteID)
+	// At is where the site was when it last told its coordinate; the zero value: nowhere yet.
+	At vivaldi.Coordinate
+	// OnMoved is told this site's coordinate when the other sites ought to know it. It is called as OnStatus is.
+	OnMoved func(vivaldi.Coordinate)
 	// Reconcile is how often two connected sites compare what they have, even if nothing hints that they differ.
 	// Default 30 s.
 	Reconcile time.Duration
@@ -72,6 +77,12 @@ func (c *Config) validate() (listen []multiaddr.Multiaddr, peers []peer.AddrInfo
 	}
 	if c.OnStatus == nil {
 		c.OnStatus = func(engine.SiteID, bool) {}
+	}
+	if c.OnMoved == nil {
+		c.OnMoved = func(vivaldi.Coordinate) {}
+	}
+	if c.At == (vivaldi.Coordinate{}) {
+		c.At = vivaldi.New()
 	}
 	if c.Now == nil {
 		c.Now = time.Now

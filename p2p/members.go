@@ -57,6 +57,7 @@ func (n *Network) watchMembers(ctx context.Context) {
 			if !present[id] {
 				stop()
 				delete(stops, id)
+				n.position.forget(id)
 				n.mu.Lock()
 				delete(n.links, id)
 				n.mu.Unlock()

@@ -30,6 +30,7 @@ type Network struct {
 	// comparisons is a semaphore for those begun by others.
 	comparisons chan struct{}
 	counters    counters
+	position    *position
 
 	changed chan struct{} // capacity 1: the list of members may have changed
 
@@ -57,7 +58,7 @@ func New(cfg Config, membership engine.Membership, replicas engine.Replicas) (*N
 	n := &Network{
 		cfg: cfg, log: cfg.Log, self: self, gater: newGater(), peers: peers,
 		out: newOutbox(), in: newInbox(), streams: newStreamListener(self),
-		changed: make(chan struct{}, 1), comparisons: make(chan struct{}, maxComparisons), links: map[engine.SiteID]*link{},
+		changed: make(chan struct{}, 1), position: newPosition(cfg.At), comparisons: make(chan struct{}, maxComparisons), links: map[engine.SiteID]*link{},
 	}
 	n.Attach(membership, replicas)
 	if n.host, err = newHost(cfg, listen, n.gater); err != nil {

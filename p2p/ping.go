@@ -11,6 +11,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/network"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/vivaldi"
 )
 
 const (
@@ -40,7 +41,7 @@ func (l *link) watch(ctx context.Context) (answered bool) {
 	tick := time.NewTicker(pingEvery)
 	defer tick.Stop()
 	for seq := uint64(1); ; seq++ {
-		took, ahead, err := l.n.ping(s, seq)
+		took, ahead, at, err := l.n.ping(s, seq)
 		if err != nil {
 			if ctx.Err() == nil {
 				l.n.log.Debug("a connection is dead", "peer", l.site, "err", err)
@@ -65,6 +66,9 @@ func (l *link) watch(ctx context.Context) (answered bool) {
 		l.notify()
 		l.mu.Unlock()
 		l.setUp(true)
+		if here, news := l.n.position.measured(l.site, at, took); news {
+			l.n.cfg.OnMoved(here)
+		}
 		select {
 		case <-ctx.Done():
 			return answered
@@ -80,34 +84,36 @@ func (l *link) watch(ctx context.Context) (answered bool) {
 // farOff is how far two clocks may differ before it is said.
 const farOff = time.Second
 
-// A ping is a number of 8 bytes; the answer repeats it and adds the answering site's clock in Unix microseconds.
+// A ping is a number of 8 bytes; the answer repeats it and adds the answering site's clock in Unix microseconds and its coordinate.
 const (
-	pingSize = 8
-	pongSize = 16
+	pingSize  = 8
+	clockSize = 8
+	pongSize  = pingSize + clockSize + coordinateSize
 )
 
-// ping returns the round trip and how far the other site's clock is ahead of this one's, give or take half of it.
-func (n *Network) ping(s network.Stream, seq uint64) (took, ahead time.Duration, err error) {
+// ping returns the round trip, how far the other site's clock is ahead of this one's, give or take half of it, and where the other
+// site says it is.
+func (n *Network) ping(s network.Stream, seq uint64) (took, ahead time.Duration, at vivaldi.Coordinate, err error) {
 	begin := time.Now()
 	clock := n.cfg.Now()
 	if err := s.SetDeadline(begin.Add(pingTimeout)); err != nil {
-		return 0, 0, fmt.Errorf("ping: %w", err)
+		return 0, 0, at, fmt.Errorf("ping: %w", err)
 	}
 	var out [pingSize]byte
 	var in [pongSize]byte
 	binary.BigEndian.PutUint64(out[:], seq)
 	if _, err := s.Write(out[:]); err != nil {
-		return 0, 0, fmt.Errorf("ping: %w", err)
+		return 0, 0, at, fmt.Errorf("ping: %w", err)
 	}
 	if _, err := io.ReadFull(s, in[:]); err != nil {
-		return 0, 0, fmt.Errorf("ping: %w", err)
+		return 0, 0, at, fmt.Errorf("ping: %w", err)
 	}
 	if !bytes.Equal(in[:pingSize], out[:]) {
-		return 0, 0, fmt.Errorf("ping: %w: another answer than what was asked", engine.ErrRefused)
+		return 0, 0, at, fmt.Errorf("ping: %w: another answer than what was asked", engine.ErrRefused)
 	}
 	took = time.Since(begin)
 	theirs := time.UnixMicro(int64(binary.BigEndian.Uint64(in[pingSize:])))
-	return took, theirs.Sub(clock.Add(took / 2)), nil
+	return took, theirs.Sub(clock.Add(took / 2)), readCoordinate(in[pingSize+clockSize:]), nil
 }
 
 // servePing answers pings.
@@ -120,6 +126,7 @@ func (n *Network) servePing(_ context.Context, s network.Stream) {
 			return
 		}
 		binary.BigEndian.PutUint64(b[pingSize:], uint64(n.cfg.Now().UnixMicro()))
+		putCoordinate(b[pingSize+clockSize:], n.position.coordinate())
 		if _, err := s.Write(b[:]); err != nil {
 			return
 		}

@@ -556,6 +556,22 @@ func TestExplain(t *testing.T) {
 	f.problem(400, "bad-request", "absolute", "POST", "/api/v1/scope/explain", `{"scope":"paris","path":"x"}`)
 }
 
+func TestZones(t *testing.T) {
+	f := start(t)
+	if v := f.want(200, "PUT", "/api/v1/zones/west", `{"sites":["paris","nantes"]}`); fmt.Sprint(v["sites"]) != "[nantes paris]" || v["by"] != "paris" {
+		t.Errorf("got %v", v)
+	}
+	b, _ := json.Marshal(f.want(200, "POST", "/api/v1/scope/explain", `{"scope":"{images: west ; !west}"}`))
+	if s := string(b); !strings.Contains(s, `"sites":["nantes","paris"]`) || !strings.Contains(s, `"sites":["toulouse"]`) {
+		t.Errorf("got %s", s)
+	}
+	f.problem(422, "unknown-site", "lyno", "PUT", "/api/v1/zones/west", `{"sites":["lyno"]}`)
+	f.problem(400, "bad-request", "cannot be the name", "PUT", "/api/v1/zones/XOR", `{"sites":["paris"]}`)
+	f.problem(400, "bad-request", "cannot be the name", "PUT", "/api/v1/zones/a%20b", `{"sites":["paris"]}`)
+	f.want(204, "DELETE", "/api/v1/zones/west", "")
+	f.problem(404, "not-found", "", "DELETE", "/api/v1/zones/west", "")
+}
+
 func TestIsolation(t *testing.T) {
 	f := start(t)
 	if v := f.want(200, "POST", "/api/v1/mesh/isolation", `{"isolated":true}`); v["isolated"] != true {

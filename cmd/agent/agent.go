@@ -21,6 +21,7 @@ import (
 
 	"github.com/skerry/skerry/crdt"
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/vivaldi"
 	"github.com/skerry/skerry/glue"
 	"github.com/skerry/skerry/p2p"
 	"github.com/skerry/skerry/storage"
@@ -123,6 +124,12 @@ func (a *Agent) open(ctx context.Context) (err error) {
 		Key: key, Listen: cfg.Mesh.Listen, Peers: cfg.Mesh.Peers, Log: a.log,
 		OnStatus:   func(id engine.SiteID, up bool) { a.site.SiteChanged(context.WithoutCancel(ctx), id, up) },
 		OnCompared: func(id engine.SiteID) { a.site.Compared(id) },
+		At:         a.site.Coordinate(),
+		OnMoved: func(at vivaldi.Coordinate) {
+			if err := a.site.Moved(context.WithoutCancel(ctx), at); err != nil {
+				a.log.Error("publish where this site is", "err", err)
+			}
+		},
 	}, a.site, a.site)
 	if err != nil {
 		return err

@@ -73,6 +73,22 @@ func (c *client) post(ctx context.Context, path string, body any) (json.RawMessa
 	return c.call(ctx, http.MethodPost, path, body)
 }
 
+// put sends body as JSON and returns the JSON of the answer.
+func (c *client) put(ctx context.Context, path string, body any) (json.RawMessage, error) {
+	return c.call(ctx, http.MethodPut, path, body)
+}
+
+// delete has what is at path deleted; there is no answer but that it was done.
+func (c *client) delete(ctx context.Context, path string) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	res, err := c.send(ctx, http.MethodDelete, path, nil, nil)
+	if err != nil {
+		return err
+	}
+	return res.Body.Close()
+}
+
 func (c *client) call(ctx context.Context, method, path string, body any) (json.RawMessage, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()

@@ -44,7 +44,7 @@ func startFake() *fakeAgent {
 		{"name": "paris", "peer_id": "12D3KooWParis", "self": true, "reachable": true, "rtt_ms": 0, "last_seen": before(0), "services": []string{"images", "servers"},
 			"application": "lab", "application_version": nil, "restored_at": before(time.Hour), "cloned": true, "agent_version": "v0.1.0", "addresses": []string{"/ip4/127.0.0.1/udp/4701/quic-v1"}, "joined_at": before(72 * time.Hour)},
 		{"name": "lyon", "peer_id": "12D3KooWLyon", "self": false, "reachable": false, "rtt_ms": 3, "last_seen": nil, "services": []string{}, "application": "lab", "addresses": []string{}},
-		{"name": "nantes", "peer_id": "12D3KooWNantes", "self": false, "reachable": true, "rtt_ms": 4.25, "last_seen": before(3 * time.Second), "services": []string{"images", "servers"},
+		{"name": "nantes", "peer_id": "12D3KooWNantes", "self": false, "reachable": true, "rtt_ms": 4.25, "estimated_rtt_ms": 4.6, "last_seen": before(3 * time.Second), "services": []string{"images", "servers"},
 			"application": "lab", "application_version": "2.1", "queues": m{"images": m{"state": "paused", "since": before(2 * time.Minute), "reason": "status 401 bad token", "waiting": 0, "next_try": nil}}, "addresses": []string{"/ip4/127.0.0.1/udp/4702/quic-v1", "/ip4/127.0.0.1/tcp/4702"}, "joined_at": before(26 * time.Hour)},
 	}
 	a.resources = []m{
@@ -195,6 +195,21 @@ func startFake() *fakeAgent {
 				node("router", ""), node("monitor", "converged", "paris")},
 			"edges": []m{edge("web", "debian", "/image", "requirement", ""), edge("web", "front", "/network", "reliance", "no replica at nantes"),
 				edge("front", "router", "/router", "reliance", ""), edge("router", "front", "/network", "reliance", ""), edge("monitor", "web", "/watches/0", "reliance", "")}})
+	})
+	mux.HandleFunc("GET /api/v1/zones", func(w http.ResponseWriter, r *http.Request) {
+		a.answer(w, []m{{"name": "west", "sites": []string{"nantes", "paris"}, "by": "paris", "at": before(time.Hour)}})
+	})
+	mux.HandleFunc("PUT /api/v1/zones/{name}", func(w http.ResponseWriter, r *http.Request) {
+		var q struct{ Sites []string }
+		_ = json.NewDecoder(r.Body).Decode(&q)
+		a.answer(w, m{"name": r.PathValue("name"), "sites": q.Sites, "by": "paris", "at": before(0)})
+	})
+	mux.HandleFunc("DELETE /api/v1/zones/{name}", func(w http.ResponseWriter, r *http.Request) {
+		if r.PathValue("name") != "west" {
+			refuse(w, 404, "not-found", "there is no such thing at this site")
+			return
+		}
+		w.WriteHeader(http.StatusNoContent)
 	})
 	mux.HandleFunc("POST /api/v1/invitations", func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusCreated)

@@ -40,6 +40,7 @@ type commands struct {
 	Operations operationsCommand `cmd:"" help:"List operations, show one, or settle one that needs a person."`
 	Events     eventsCommand     `cmd:"" help:"List what happened at this site, or watch it happen."`
 	Explain    explainCommand    `cmd:"" help:"Tell what a scope means and what a request with it would do."`
+	Zones      zonesCommand      `cmd:"" help:"List zones, set one or take one away."`
 	Invite     inviteCommand     `cmd:"" help:"Print an invitation for a new site."`
 	Catalog    catalogCommand    `cmd:"" help:"Work with the description of an application."`
 	Version    versionCommand    `cmd:"" help:"Print the version of this program."`

@@ -17,6 +17,7 @@ type site struct {
 	Self               bool             `json:"self"`
 	Reachable          bool             `json:"reachable"`
 	RTT                *float64         `json:"rtt_ms"`
+	EstimatedRTT       *float64         `json:"estimated_rtt_ms"`
 	LastSeen           *time.Time       `json:"last_seen"`
 	Services           []string         `json:"services"`
 	Application        string           `json:"application"`
@@ -99,6 +100,14 @@ func (s *site) rtt() string {
 	return milliseconds(*s.RTT)
 }
 
+// estimated is the round trip that the coordinates of both sites tell, also while the site cannot be reached.
+func (s *site) estimated() string {
+	if s.EstimatedRTT == nil {
+		return ""
+	}
+	return milliseconds(*s.EstimatedRTT)
+}
+
 func milliseconds(ms float64) string {
 	if ms < 10 {
 		return fmt.Sprintf("%.1f ms", ms)
@@ -145,7 +154,7 @@ func (c *sitesList) Run(ctx context.Context, p *program) error {
 		},
 		key: func(s site) string { return s.PeerID },
 		stable: func(s site) site {
-			s.RTT, s.LastSeen = nil, nil
+			s.RTT, s.EstimatedRTT, s.LastSeen = nil, nil, nil
 			s.Queues = maps.Clone(s.Queues)
 			for name, q := range s.Queues {
 				q.Waiting = 0
@@ -194,7 +203,7 @@ func (c *sitesShow) Run(ctx context.Context, p *program) error {
 }
 
 func showSite(p *program, s site) {
-	fields(p.out, "site", s.Name, "state", s.way(), "peer id", s.PeerID, "round trip", s.rtt(),
+	fields(p.out, "site", s.Name, "state", s.way(), "peer id", s.PeerID, "round trip", s.rtt(), "estimated", s.estimated(),
 		"last seen", moment(p.now(), s.seen()), "application", strings.TrimSpace(s.Application+" "+s.ApplicationVersion),
 		"services", strings.Join(s.Services, " "), "queues", s.halted(p, true), "restored", s.restored(p), "agent", s.AgentVersion, "joined", moment(p.now(), s.JoinedAt),
 		"addresses", strings.Join(s.Addresses, "\n"))

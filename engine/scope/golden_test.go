@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -21,6 +22,13 @@ var lab = World{
 	Services:    []string{"servers", "images", "networks"},
 	Application: "lab",
 	Addressed:   "images",
+	Zones:       map[string][]string{"west": {"paris", "nantes"}, "gone": {"rome"}, "lyon": {"paris"}},
+	RTT: func(a, b string) (time.Duration, bool) {
+		if a == "lyon" || b == "lyon" {
+			return 15 * time.Millisecond, true
+		}
+		return 9 * time.Millisecond, true
+	},
 }
 
 // Each golden file is a list of scopes and what is said about them. A line "> …" is a scope, "q> …" one in Go's

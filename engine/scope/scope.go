@@ -1,6 +1,9 @@
 package scope
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // MaxLength is the most bytes that a scope may have, as it was written and in its canonical form. MaxNesting is
 // how deep parentheses, functions and "!" may stand inside each other.
@@ -82,4 +85,14 @@ func (s *Scope) For(service, addressed string) (Location, bool) {
 		return unnamed.Location, true
 	}
 	return Location{}, false
+}
+
+// Name reports whether s can stand for a site or a zone in every place of a scope, and means nothing else in any.
+func Name(s string) bool {
+	parsed, err := Parse(s)
+	if err != nil || len(parsed.Bindings) != 1 {
+		return false
+	}
+	b := parsed.Bindings[0]
+	return b.Service == "" && b.Location.Op == OpSite && b.Location.Site == s && s != "XOR" && !slices.Contains(functions, s)
 }

@@ -1,6 +1,9 @@
 package scope
 
-import "slices"
+import (
+	"maps"
+	"slices"
+)
 
 // set is a set of sites: those of names, or every site but those. Kept like this, a scope costs by its own
 // length and not by the number of sites that each of its "*" and "!" stands for.
@@ -46,8 +49,16 @@ func within(l, parent Location) Location {
 // named evaluates the name of a site or of a zone.
 func (c *checker) named(l Location) (set, bool) {
 	zone, known := c.world.Zones[l.Site]
-	if c.sites[l.Site] || !known {
-		return set{names: []string{l.Site}}, c.site(l, l.Position, l.End)
+	switch {
+	case c.sites[l.Site]:
+		return set{names: []string{l.Site}}, true
+	case !known && len(c.world.Zones) == 0:
+		return set{}, c.site(l, l.Position, l.End)
+	case !known:
+		names := slices.Concat(c.world.Sites, slices.Collect(maps.Keys(c.world.Zones)))
+		c.add(UnknownSite, l.source, l.Position, l.End,
+			"no site and no zone %s in the mesh%s", quote(l.Site), c.suggest(l.Site, names, "sites and zones"))
+		return set{}, false
 	}
 	sites := keep(distinct(zone), func(n string) bool { return c.sites[n] })
 	if len(sites) == 0 {

@@ -3,7 +3,6 @@ package scope
 // advice says for each operator that no agent of this version can run what to write today.
 var advice = map[Op]string{
 	OpExactlyOne: "name one site",
-	OpAround:     "name the sites, with & between them",
 }
 
 // refuse reports an operator that cannot be run.

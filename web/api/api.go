@@ -15,6 +15,7 @@ import (
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/glue"
+	"github.com/skerry/skerry/web/world"
 )
 
 // Store is what the API reads of the site's store. See engine.Store for what each method promises.
@@ -38,11 +39,13 @@ type Counter interface {
 
 // Mesh is the membership as people see and change it. Errors may be *engine.Refusal.
 type Mesh interface {
-	Self() engine.SiteID
-	Members() []engine.Member
+	world.Mesh
 	// Invite makes an invitation durable before it returns. The secret is told here only.
 	Invite(ctx context.Context, expires time.Duration, uses int) (engine.Invitation, []byte, error)
 	Invitations() []engine.Invitation
+	// SetZone makes a zone or gives it other sites; DeleteZone returns engine.ErrNotFound when there is none of that name.
+	SetZone(ctx context.Context, name engine.ZoneName, sites []engine.SiteID) error
+	DeleteZone(ctx context.Context, name engine.ZoneName) error
 	// Revoke returns engine.ErrNotFound for an invitation that is not this mesh's.
 	Revoke(ctx context.Context, id string) error
 }

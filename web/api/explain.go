@@ -10,6 +10,7 @@ import (
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/scope"
 	"github.com/skerry/skerry/glue"
+	"github.com/skerry/skerry/web/world"
 )
 
 // ExplainRequest is a scope and, as far as it is known, the request that it would travel with.
@@ -78,8 +79,8 @@ func (a *API) Explain(ctx context.Context, r ExplainRequest) (Explanation, error
 	if addressed == "" && len(s.Bindings) == 1 {
 		addressed = s.Bindings[0].Service
 	}
-	world := a.world(addressed)
-	for _, p := range s.Check(world) {
+	known := a.world(addressed)
+	for _, p := range s.Check(known) {
 		e.Errors = append(e.Errors, ScopeError{p.Type, p.Detail, p.Position})
 	}
 	if len(e.Errors) > 0 {
@@ -89,11 +90,11 @@ func (a *API) Explain(ctx context.Context, r ExplainRequest) (Explanation, error
 	var found []scope.Alternative
 	switch {
 	case bound:
-		if found, err = scope.Resolve(l, world); err != nil {
+		if found, err = scope.Resolve(l, known); err != nil {
 			return e, err
 		}
 	case addressed != "" || len(s.Bindings) == 0: // local-first
-		found = append(found, scope.Alternative{Mode: scope.One, Sites: []string{world.Self}})
+		found = append(found, scope.Alternative{Mode: scope.One, Sites: []string{known.Self}})
 	default:
 		return e, nil // several services and no request: each binding's tree is all there is to tell
 	}
@@ -103,14 +104,11 @@ func (a *API) Explain(ctx context.Context, r ExplainRequest) (Explanation, error
 }
 
 func (a *API) world(addressed string) scope.World {
-	n := a.names()
-	w := scope.World{Self: n.of(a.Mesh.Self()), Application: a.Application, Addressed: addressed}
-	for _, m := range a.Mesh.Members() {
-		w.Sites = append(w.Sites, string(m.Name))
+	services := make([]engine.ServiceName, len(a.Services))
+	for i, s := range a.Services {
+		services[i] = s.Name
 	}
-	for _, s := range a.Services {
-		w.Services = append(w.Services, string(s.Name))
-	}
+	w, _ := world.Of(a.Mesh, a.Application, services, addressed)
 	return w
 }
 

@@ -7,16 +7,19 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/vivaldi"
 )
 
 // Site is one site of the mesh.
 type Site struct {
-	Name      string     `json:"name"`
-	PeerID    string     `json:"peer_id"`
-	Self      bool       `json:"self"`
-	Reachable bool       `json:"reachable"`
-	RTT       *float64   `json:"rtt_ms"`    // milliseconds; nil: not measured yet
-	LastSeen  *time.Time `json:"last_seen"` // nil: never
+	Name      string   `json:"name"`
+	PeerID    string   `json:"peer_id"`
+	Self      bool     `json:"self"`
+	Reachable bool     `json:"reachable"`
+	RTT       *float64 `json:"rtt_ms"` // milliseconds; nil: not measured yet
+	// EstimatedRTT is told by coordinates alone, in milliseconds; nil: this site or that one has none yet.
+	EstimatedRTT *float64   `json:"estimated_rtt_ms"`
+	LastSeen     *time.Time `json:"last_seen"` // nil: never
 	// ClockAhead is in milliseconds, negative when its clock is behind; nil: not compared yet.
 	ClockAhead *float64 `json:"clock_ahead_ms"`
 	Services   []string `json:"services"`
@@ -56,8 +59,12 @@ func (s *Site) ClockFarOff() string {
 // Sites lists the members, this site first, then by name.
 func (a *API) Sites() []Site {
 	self, status, now := a.Mesh.Self(), a.Network.Status(), a.Now()
-	sites := []Site{}
-	for _, m := range a.Mesh.Members() {
+	sites, members := []Site{}, a.Mesh.Members()
+	var here *vivaldi.Coordinate
+	if i := slices.IndexFunc(members, func(m engine.Member) bool { return m.ID == self }); i >= 0 {
+		here = members[i].Coordinate
+	}
+	for _, m := range members {
 		s := Site{
 			Name: string(m.Name), PeerID: string(m.ID), Self: m.ID == self,
 			Services: []string{}, Application: m.Application, Catalog: m.Catalog, AgentVersion: m.Version,
@@ -85,6 +92,10 @@ func (a *API) Sites() []Site {
 			if !st.LastSeen.IsZero() {
 				s.LastSeen = &st.LastSeen
 			}
+		}
+		if here != nil && m.Coordinate != nil && !s.Self {
+			ms := float64(here.Distance(*m.Coordinate).Microseconds()) / 1000
+			s.EstimatedRTT = &ms
 		}
 		sites = append(sites, s)
 	}

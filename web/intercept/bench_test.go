@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"testing"
+	"time"
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/glue"
@@ -95,6 +96,10 @@ func (alone) LastShown(context.Context, engine.DocumentID) (map[engine.SiteID]js
 func (alone) Lookup(context.Context, *engine.Kind, string) (engine.ResourceRow, error) {
 	return engine.ResourceRow{}, engine.ErrNotFound
 }
+func (alone) Zones() []engine.Zone { return nil }
+
+func (alone) Distances() func(a, b engine.SiteID) (time.Duration, bool) { return nil }
+
 func (alone) Relying(context.Context, *engine.Kind, string, int) ([]engine.ResourceRow, error) {
 	return nil, nil
 }

@@ -235,3 +235,20 @@ func TestListsThatEnoughSitesGive(t *testing.T) {
 	s.do("GET", "/images", "", "Scope: quorum(*)").want(t, 200, "Skerry-Missing: lyon")
 	s.do("GET", "/images", "", "Scope: sync(*)").problem(t, 503, "unreachable")
 }
+
+func TestZonesAndNeighbourhoodsInScopes(t *testing.T) {
+	m := newMesh(t)
+	s := m.sites[paris]
+	for scope, want := range map[string]string{
+		"west ; lyon":         "[[QmNantes QmParis] [QmLyon]]",
+		"around(paris, 5ms)":  "[[QmParis] [QmNantes]]",
+		"around(paris, 10ms)": "[[QmParis] [QmNantes] [QmLyon]]",
+		"around(nantes, 1s)":  "[[QmNantes] [QmLyon]]", // 30 ms from each other; how far paris is from there nobody has told
+	} {
+		s.do("POST", "/images", `{"name":"x"}`, "Scope: "+scope).want(t, 201)
+		all := s.operations()
+		if got := placements(all[len(all)-1].Alternatives); got != want {
+			t.Errorf("%s: the engine got %s, want %s", scope, got, want)
+		}
+	}
+}

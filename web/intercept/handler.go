@@ -21,6 +21,9 @@ import (
 type Site interface {
 	// Submit makes a request an operation and returns what the client gets. Its error may be an *engine.Refusal.
 	Submit(ctx context.Context, r engine.Request) (engine.Answer, error)
+	// Zones and Distances are what scopes may ask for, as world.Mesh has them.
+	Zones() []engine.Zone
+	Distances() func(a, b engine.SiteID) (time.Duration, bool)
 	// Lookup finds a replicated resource by its meta-identifier or this site's own; ErrNotFound when there is none.
 	Lookup(ctx context.Context, k *engine.Kind, id string) (engine.ResourceRow, error)
 	// Relying lists those that rely on a resource, as far as this site shares them.

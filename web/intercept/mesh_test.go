@@ -236,6 +236,22 @@ func (s *siteUnderTest) Translated(engine.ServiceName, engine.KindName) bool {
 	return false
 }
 
+func (s *siteUnderTest) Zones() []engine.Zone {
+	return []engine.Zone{{Name: "west", Sites: []engine.SiteID{paris, nantes}}}
+}
+
+// Distances puts nantes and lyon 30 ms apart, and does not know how far others are from each other.
+func (s *siteUnderTest) Distances() func(a, b engine.SiteID) (time.Duration, bool) {
+	status := s.Status()
+	return func(a, b engine.SiteID) (time.Duration, bool) {
+		st, known := status[b]
+		if a != s.id {
+			return 30 * time.Millisecond, a == nantes && b == lyon
+		}
+		return st.RTT, known
+	}
+}
+
 func (s *siteUnderTest) Submit(_ context.Context, r engine.Request) (engine.Answer, error) {
 	s.mu.Lock()
 	s.submitted = append(s.submitted, r)

@@ -12,7 +12,14 @@ import (
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/scope"
 	"github.com/skerry/skerry/web/problem"
+	"github.com/skerry/skerry/web/world"
 )
+
+// surroundings is what the names in scopes are looked up in.
+type surroundings struct {
+	engine.Membership
+	Site
+}
 
 // place parses, checks and resolves the scope of a request. It returns false when it has refused the request. A
 // service that the scope does not bind runs here.
@@ -28,12 +35,12 @@ func (h *Handler) place(q *request) bool {
 		problem.Write(q.w, http.StatusBadRequest, "scope-syntax", detail, extra)
 		return false
 	}
-	world, ids := h.world()
-	problems := s.Check(world)
+	known, ids := world.Of(surroundings{h.Membership, h.Site}, h.Application, h.Services, string(h.Service))
+	problems := s.Check(known)
 	location, bound := s.For(string(h.Service), string(h.Service))
 	var alternatives []scope.Alternative
 	if len(problems) == 0 && bound {
-		if alternatives, err = scope.Resolve(location, world); err != nil {
+		if alternatives, err = scope.Resolve(location, known); err != nil {
 			var p *scope.Problem
 			if !errors.As(err, &p) {
 				p = &scope.Problem{Type: scope.TypeError, Detail: err.Error()}
@@ -73,27 +80,6 @@ func (h *Handler) place(q *request) bool {
 		q.choices = nil
 	}
 	return true
-}
-
-// world is what a scope is compared with now.
-func (h *Handler) world() (scope.World, map[string]engine.SiteID) {
-	w := scope.World{Application: h.Application, Addressed: string(h.Service)}
-	for _, s := range h.Services {
-		w.Services = append(w.Services, string(s))
-	}
-	self := h.Membership.Self()
-	ids := map[string]engine.SiteID{}
-	for _, m := range h.Membership.Members() {
-		if m.Name == "" {
-			continue
-		}
-		if m.ID == self {
-			w.Self = string(m.Name)
-		}
-		w.Sites = append(w.Sites, string(m.Name))
-		ids[string(m.Name)] = m.ID
-	}
-	return w, ids
 }
 
 // name returns what people call a site; its identifier when it has not told a name.

@@ -5,9 +5,11 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/web/api"
 )
 
@@ -35,6 +37,31 @@ func (p *Page) revoke(c echo.Context) error {
 	id, err := param(c, "id")
 	if err == nil {
 		err = p.api.Mesh.Revoke(c.Request().Context(), id)
+	}
+	if err != nil {
+		return p.Fail(c, err)
+	}
+	return c.Redirect(http.StatusSeeOther, "/sites")
+}
+
+func (p *Page) setZone(c echo.Context) error {
+	m := sitesModel{Zone: strings.TrimSpace(c.FormValue("name")), ZoneSites: c.FormValue("sites")}
+	sites := strings.FieldsFunc(m.ZoneSites, func(r rune) bool { return unicode.IsSpace(r) || r == ',' || r == '&' })
+	if _, err := p.api.SetZone(c.Request().Context(), m.Zone, api.ZoneRequest{Sites: sites}); err != nil {
+		r, told := refusalOf(err)
+		if !told {
+			return p.Fail(c, err)
+		}
+		m.WrongZone = r.Detail
+		return p.showSites(c, r.Status, m)
+	}
+	return c.Redirect(http.StatusSeeOther, "/sites")
+}
+
+func (p *Page) deleteZone(c echo.Context) error {
+	name, err := param(c, "name")
+	if err == nil {
+		err = p.api.Mesh.DeleteZone(c.Request().Context(), engine.ZoneName(name))
 	}
 	if err != nil {
 		return p.Fail(c, err)

@@ -129,6 +129,18 @@ func TestFormsChangeWhatTheySay(t *testing.T) {
 	if resp, _ := ask(t, "POST", address+"/sites/invitations/inv-4f1a/revoke", nil); resp.StatusCode != 303 || !site.Invitations()[0].Revoked {
 		t.Errorf("revoke: %d", resp.StatusCode)
 	}
+	if resp, body := ask(t, "POST", address+"/sites/zones", url.Values{"name": {"west"}, "sites": {"paris, lyno"}}); resp.StatusCode != 422 || !strings.Contains(body, "lyno") {
+		t.Errorf("a zone of no site: %d %s", resp.StatusCode, body)
+	}
+	if resp, _ := ask(t, "POST", address+"/sites/zones", url.Values{"name": {"west"}, "sites": {"paris, nantes"}}); resp.StatusCode != 303 || len(site.Zones()) != 1 {
+		t.Errorf("zone: %d", resp.StatusCode)
+	}
+	if _, body := ask(t, "GET", address+"/sites", nil); !strings.Contains(body, "nantes, paris") {
+		t.Error("the zone is not shown")
+	}
+	if resp, _ := ask(t, "POST", address+"/sites/zones/west/delete", nil); resp.StatusCode != 303 || len(site.Zones()) != 0 {
+		t.Errorf("take a zone away: %d", resp.StatusCode)
+	}
 	if resp, _ := ask(t, "POST", address+"/sites/isolation", url.Values{"isolated": {"true"}}); resp.StatusCode != 303 || !site.Isolated() {
 		t.Errorf("isolate: %d", resp.StatusCode)
 	}

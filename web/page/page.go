@@ -25,6 +25,8 @@ func (p *Page) Mount(e *echo.Echo) {
 	e.GET("/sites", p.sites)
 	e.POST("/sites/invitations", p.invite, p.form)
 	e.POST("/sites/invitations/:id/revoke", p.revoke, p.form)
+	e.POST("/sites/zones", p.setZone, p.form)
+	e.POST("/sites/zones/:name/delete", p.deleteZone, p.form)
 	e.POST("/sites/isolation", p.isolate, p.form)
 	e.GET("/resources", p.resources)
 	e.GET("/resources/:id", p.resource)

@@ -35,6 +35,8 @@ type sitesModel struct {
 	Wrong   string          // why a form was refused
 	Expires string
 	Uses    string
+	// Zone and ZoneSites are what a form said that was refused, WrongZone why.
+	Zone, ZoneSites, WrongZone string
 }
 
 func (p *Page) showSites(c echo.Context, status int, m sitesModel) error {
@@ -42,7 +44,7 @@ func (p *Page) showSites(c echo.Context, status int, m sitesModel) error {
 	if m.Expires == "" {
 		m.Expires, m.Uses = "1h", "1"
 	}
-	return render(c, status, sitesView(f, p.api.Sites(), p.api.Invitations(), m))
+	return render(c, status, sitesView(f, p.api.Sites(), p.api.Zones(), p.api.Invitations(), m))
 }
 
 // services lists what the catalog has, for forms.

@@ -3,12 +3,14 @@
 package webtest
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,6 +37,7 @@ type Site struct {
 	members     []engine.Member
 	status      map[engine.SiteID]engine.SiteStatus
 	invitations []engine.Invitation
+	zones       []engine.Zone        // by name
 	resources   []engine.ResourceRow // newest first
 	checked     []engine.DocumentID
 	operations  []engine.OperationRow
@@ -320,6 +323,56 @@ func (s *Site) Members() []engine.Member {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.members)
+}
+
+// Zones implements api.Mesh.
+func (s *Site) Zones() []engine.Zone {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.zones)
+}
+
+// SetZone implements api.Mesh.
+func (s *Site) SetZone(_ context.Context, name engine.ZoneName, sites []engine.SiteID) error {
+	if err := s.fault("SetZone"); err != nil {
+		return err
+	}
+	if err := s.DeleteZone(context.Background(), name); err != nil && !errors.Is(err, engine.ErrNotFound) {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.zones = append(s.zones, engine.Zone{Name: name, Sites: sites, By: s.self, At: s.Clock()})
+	slices.SortFunc(s.zones, func(a, b engine.Zone) int { return cmp.Compare(a.Name, b.Name) })
+	return nil
+}
+
+// DeleteZone implements api.Mesh.
+func (s *Site) DeleteZone(_ context.Context, name engine.ZoneName) error {
+	if err := s.fault("DeleteZone"); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before := len(s.zones)
+	s.zones = slices.DeleteFunc(s.zones, func(z engine.Zone) bool { return z.Name == name })
+	if len(s.zones) == before {
+		return fmt.Errorf("zone %s: %w", name, engine.ErrNotFound)
+	}
+	return nil
+}
+
+// Distances implements api.Mesh, with what is measured from here alone.
+func (s *Site) Distances() func(a, b engine.SiteID) (time.Duration, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	status := maps.Clone(s.status)
+	return func(a, b engine.SiteID) (time.Duration, bool) {
+		if b == s.self {
+			a, b = b, a
+		}
+		return status[b].RTT, a == s.self && status[b].RTT > 0
+	}
 }
 
 // Invite implements api.Mesh.

@@ -1,0 +1,112 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/scope"
+)
+
+// Zone is a named set of sites, which scopes may name.
+type Zone struct {
+	Name  string    `json:"name"`
+	Sites []string  `json:"sites"` // sorted
+	By    string    `json:"by"`    // the site that has set it
+	At    time.Time `json:"at"`
+}
+
+// ZoneRequest gives a zone its sites.
+type ZoneRequest struct {
+	Sites []string `json:"sites"` // names or keys
+}
+
+// Zones lists the zones by name.
+func (a *API) Zones() []Zone {
+	n, list := a.names(), []Zone{}
+	for _, z := range a.Mesh.Zones() {
+		list = append(list, n.zone(z))
+	}
+	return list
+}
+
+func (n names) zone(z engine.Zone) Zone {
+	v := Zone{Name: string(z.Name), Sites: []string{}, By: n.of(z.By), At: z.At}
+	for _, id := range z.Sites {
+		v.Sites = append(v.Sites, n.of(id))
+	}
+	slices.Sort(v.Sites)
+	return v
+}
+
+// SetZone makes a zone or gives it other sites.
+func (a *API) SetZone(ctx context.Context, name string, r ZoneRequest) (Zone, error) {
+	if !scope.Name(name) {
+		return Zone{}, badRequest("%q cannot be the name of a zone: a scope would read it as something else", name)
+	}
+	n, sites := a.names(), []engine.SiteID{}
+	for _, s := range r.Sites {
+		id, err := n.id(s)
+		if err != nil {
+			return Zone{}, err
+		}
+		if id == "" {
+			return Zone{}, badRequest("a site of the zone has no name")
+		}
+		sites = append(sites, id)
+	}
+	if err := a.Mesh.SetZone(ctx, engine.ZoneName(name), sites); err != nil {
+		return Zone{}, err
+	}
+	for _, z := range a.Mesh.Zones() {
+		if string(z.Name) == name {
+			return n.zone(z), nil
+		}
+	}
+	return Zone{}, engine.ErrNotFound
+}
+
+func (a *API) getZones(c echo.Context) error {
+	if _, err := params(c); err != nil {
+		return err
+	}
+	return answer(c, http.StatusOK, a.Zones())
+}
+
+func (a *API) putZone(c echo.Context) error {
+	var r ZoneRequest
+	name, err := zoneName(c)
+	if err != nil {
+		return err
+	}
+	if err := decode(c, &r); err != nil {
+		return err
+	}
+	v, err := a.SetZone(c.Request().Context(), name, r)
+	if err != nil {
+		return err
+	}
+	return answer(c, http.StatusOK, v)
+}
+
+func (a *API) deleteZone(c echo.Context) error {
+	name, err := zoneName(c)
+	if err != nil {
+		return err
+	}
+	if err := a.Mesh.DeleteZone(c.Request().Context(), engine.ZoneName(name)); err != nil {
+		return err
+	}
+	return c.NoContent(http.StatusNoContent)
+}
+
+func zoneName(c echo.Context) (string, error) {
+	if _, err := params(c); err != nil {
+		return "", err
+	}
+	return segment(c, "name")
+}
