@@ -64,6 +64,10 @@ func checkAbout(a engine.About) error {
 		if a.Service == "" || a.Kind == "" || a.Collaboration != engine.Replication && a.Collaboration != engine.Cross {
 			return fmt.Errorf("service %q, kind %q and collaboration %q make no resource", a.Service, a.Kind, a.Collaboration)
 		}
+	case engine.SchemaChoice:
+		if a.Service == "" || a.Kind == "" || a.Collaboration != engine.ExactlyOne || a.Incarnation != 0 || a.Epoch != 0 || len(a.Placement) < 2 {
+			return fmt.Errorf("service %q, kind %q and collaboration %q at %d sites give no choice", a.Service, a.Kind, a.Collaboration, len(a.Placement))
+		}
 	case engine.SchemaMesh:
 		if a.Service != "" || a.Kind != "" || a.Collaboration != "" || a.Incarnation != 0 || len(a.Placement) != 1 {
 			return errors.New("a mesh has a key and a founder and nothing else")

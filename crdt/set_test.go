@@ -18,6 +18,7 @@ func TestFirstChangeIsTheSameEverywhere(t *testing.T) {
 	for want, about := range map[engine.DocumentID]engine.About{
 		"d0452e06c842d6e3": resource(paris, nantes),
 		"8c5069a64c8d49d0": founder,
+		"c443e87962ed9bad": {Schema: engine.SchemaChoice, Service: "images", Kind: "image", Collaboration: engine.ExactlyOne, Key: "x", Placement: resource(paris, nantes).Placement},
 	} {
 		a, b := paris.create(t, about), nantes.create(t, about)
 		if a != b || a[:16] != want {

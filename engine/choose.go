@@ -28,7 +28,7 @@ func (s *Site) choose(ctx context.Context, r Request, k keeper) (Answer, error) 
 	open.Alternatives = nil
 	var sites []SiteID
 	for _, a := range all {
-		r.Placement, r.Parts, r.Agreement = a.Placement, a.Parts, a.Agreement
+		r.Placement, r.Parts, r.Agreement, r.ExactlyOne = a.Placement, a.Parts, a.Agreement, a.ExactlyOne
 		answer, err := s.at(ctx, r, k)
 		if !untouched(answer, err) {
 			return answer, err
@@ -47,7 +47,8 @@ func (s *Site) choose(ctx context.Context, r Request, k keeper) (Answer, error) 
 	if told || len(sites) == 0 {
 		return last()
 	}
-	open.Placement, open.Parts = open.Alternatives[0].Placement, open.Alternatives[0].Parts
+	first := open.Alternatives[0]
+	open.Placement, open.Parts, open.ExactlyOne = first.Placement, first.Parts, first.ExactlyOne
 	return s.keepFor(ctx, open, sites, k)
 }
 
@@ -77,11 +78,10 @@ func untouched(a Answer, err error) bool {
 	return false
 }
 
-// target is a site that may be handed a request, and the sites that the request is for then.
+// target is a site that may be handed a request, and how the request runs then.
 type target struct {
-	site      SiteID
-	placement []SiteID
-	parts     Parts
+	site SiteID
+	as   Alternative
 }
 
 // targets lists where a kept request may go, the sites of each alternative by distance.
@@ -89,13 +89,13 @@ func (s *Site) targets(e *kept) []target {
 	var list []target
 	if len(e.Request.Alternatives) == 0 {
 		for _, id := range s.nearest(e.Placement) {
-			list = append(list, target{id, e.Request.Placement, e.Request.Parts})
+			list = append(list, target{id, Alternative{Placement: e.Request.Placement, Parts: e.Request.Parts, ExactlyOne: e.Request.ExactlyOne}})
 		}
 	}
 	for _, a := range e.Request.Alternatives {
 		for _, id := range s.nearest(a.Placement) {
 			if id != s.cfg.Self {
-				list = append(list, target{id, a.Placement, a.Parts})
+				list = append(list, target{id, a})
 			}
 		}
 	}

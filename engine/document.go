@@ -28,6 +28,7 @@ type Schema string
 const (
 	SchemaResource Schema = "resource"
 	SchemaMesh     Schema = "mesh"
+	SchemaChoice   Schema = "choice"
 )
 
 // MapName names one of the flat maps of a document.
@@ -50,6 +51,9 @@ const (
 	MapZones       MapName = "zones"
 )
 
+// MapHoldings is the map of the document of a name, by site.
+const MapHoldings MapName = "holdings"
+
 // WriteOnce reports whether an entry of this map, once written, stands for good.
 func (m MapName) WriteOnce() bool { return m == MapOperations || m == MapMembers }
 
@@ -59,6 +63,8 @@ func (s Schema) Maps() []MapName {
 	switch s {
 	case SchemaResource:
 		return []MapName{MapOperations, MapReplicas, MapOutcomes, MapDecisions}
+	case SchemaChoice:
+		return []MapName{MapHoldings}
 	case SchemaMesh:
 		return []MapName{MapSites, MapMembers, MapInvitations, MapZones}
 	}

@@ -21,7 +21,9 @@ type crossing struct {
 	// Shown is what the application showed before, where the operation's effect is to be seen from that.
 	Shown []byte `json:"shown,omitempty"`
 	// Plain says that the request makes no operation of a document: it is another site's, for this one alone.
-	Plain       bool        `json:"plain,omitempty"`
+	Plain bool `json:"plain,omitempty"`
+	// Choice is the document of the name that a plain request gives, where it is to be at exactly one site.
+	Choice      *About      `json:"choice,omitempty"`
 	Target      string      `json:"target,omitempty"`
 	Credentials http.Header `json:"credentials,omitempty"`
 	Keys        [][32]byte  `json:"keys,omitempty"`

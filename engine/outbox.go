@@ -194,7 +194,7 @@ func (s *Site) handOver(ctx context.Context, id OperationID) (bool, error) {
 	refused := false // it is certain that it did not happen where it was sent
 	for _, t := range s.targets(e) {
 		to := t.site
-		if r.Placement, r.Parts = t.placement, t.parts; !status[to].Reachable {
+		if r.Placement, r.Parts, r.ExactlyOne = t.as.Placement, t.as.Parts, t.as.ExactlyOne; !status[to].Reachable {
 			later = true
 			continue
 		}

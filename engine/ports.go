@@ -50,6 +50,8 @@ type Store interface {
 	ResourceByID(ctx context.Context, service ServiceName, kind KindName, id ResourceID) (ResourceRow, error)
 	ResourceByLocal(ctx context.Context, service ServiceName, kind KindName, id LocalID) (ResourceRow, error)
 	ResourceByDocument(ctx context.Context, id DocumentID) (ResourceRow, error)
+	// Choices lists the documents that say who holds a name, by document.
+	Choices(ctx context.Context, service ServiceName, kind KindName, id ResourceID) ([]Choice, error)
 	Operation(ctx context.Context, id OperationID) (OperationRow, error)
 	Answer(ctx context.Context, key [32]byte) (KeyedAnswer, error)
 

@@ -21,7 +21,12 @@ func (s *Site) publish(ctx context.Context, res *resource, k *Kind, c *crossing,
 	}
 	if c.Plain {
 		done.Answers = s.answers(c.keeper(), k, reply, o.ID, "")
-		return "", s.commit(ctx, done)
+		names, err := s.say(ctx, c, reply, done)
+		if err == nil {
+			err = s.commit(ctx, done)
+		}
+		names.end(err == nil)
+		return "", err
 	}
 	if c.About == nil {
 		if err := s.watch(ctx, res, k, c); err != nil {

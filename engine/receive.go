@@ -32,6 +32,9 @@ func (s *Site) receive(ctx context.Context, from SiteID, e Envelope) (own bool, 
 	if err != nil {
 		return false, fmt.Errorf("receive document %s from %s: %w", e.Document, from, err)
 	}
+	if about.Schema == SchemaChoice {
+		return s.receiveChoice(ctx, from, e)
+	}
 	r := s.registry.acquire(root.id)
 	defer s.registry.release(r)
 	r.mu.Lock()

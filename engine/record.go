@@ -25,6 +25,9 @@ func (s *Site) open(ctx context.Context, r *resource) (*view, error) {
 	if err := json.Unmarshal(row.About, &about); err != nil {
 		return nil, fmt.Errorf("open document %s: %w", r.id, err)
 	}
+	if about.Schema != SchemaResource {
+		return nil, fmt.Errorf("open document %s: %w: it is no resource's", r.id, ErrRefused)
+	}
 	kind := s.kinds[kindKey{about.Service, about.Kind}]
 	if kind == nil {
 		return nil, fmt.Errorf("open document %s: %w: the catalog has no kind %s.%s", r.id, ErrNotFound, about.Service, about.Kind)

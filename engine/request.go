@@ -26,6 +26,8 @@ type Request struct {
 	Body   []byte
 	// Placement are the sites that the scope resolved to; nil when the request came without a scope.
 	Placement []SiteID
+	// ExactlyOne says that it is to be at one of the sites of Placement, the same for everybody.
+	ExactlyOne bool
 	// Alternatives are all that the scope resolved to, when there are several, in the order in which they are to be tried.
 	// Placement is the one that is tried now.
 	Alternatives []Alternative
@@ -52,9 +54,10 @@ type Request struct {
 
 // Alternative is one way in which a request may run.
 type Alternative struct {
-	Placement []SiteID
-	Parts     Parts
-	Agreement Agreement
+	Placement  []SiteID
+	Parts      Parts
+	Agreement  Agreement
+	ExactlyOne bool
 }
 
 // Answer is what a client gets for a Request or a read.

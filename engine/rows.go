@@ -12,6 +12,7 @@ type Batch struct {
 	Documents  []DocumentRow
 	Changes    []ChangeRow
 	Resources  []ResourceRow
+	Choices    []Choice
 	Operations []OperationRow
 	// Intents are opened or replaced; Settled are closed.
 	Intents []Intent

@@ -174,18 +174,19 @@ func (s *Site) lookAtOrigin(ctx context.Context, k *Kind, c *crossing) (done boo
 		}
 		return what == foundIt, r, err
 	}
-	if c.Operation.Type != TypeCreate || c.About == nil || c.About.Key == "" || !k.Natural() {
+	made := cmp.Or(c.About, c.Choice)
+	if c.Operation.Type != TypeCreate || made == nil || made.Key == "" || !k.Natural() {
 		c.Asked, c.Why = true, "the application gave no certain answer, or the agent stopped before it came"
 		return false, Reply{}, nil
 	}
-	r, err = s.shown(ctx, k, LocalID(c.About.Key))
+	r, err = s.shown(ctx, k, LocalID(made.Key))
 	switch {
 	case err != nil:
 		return false, r, err
 	case r.Status == http.StatusNotFound || r.Status == http.StatusGone:
 		return false, r, nil
 	case r.Status != http.StatusOK:
-		return false, r, fmt.Errorf("look for %s: status %d", c.About.Key, r.Status)
+		return false, r, fmt.Errorf("look for %s: status %d", made.Key, r.Status)
 	}
 	change, err := ChangeOf(k, TypeCreate, c.sent().Body, Fold{}, nil)
 	if err != nil || !showsChange(k, r.Body, change) {

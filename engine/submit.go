@@ -65,6 +65,8 @@ func (s *Site) Submit(ctx context.Context, r Request) (Answer, error) {
 func (s *Site) at(ctx context.Context, r Request, k keeper) (Answer, error) {
 	here := slices.Contains(r.Placement, s.cfg.Self)
 	switch {
+	case r.ExactlyOne:
+		return s.exactlyOne(ctx, r, k)
 	case len(r.Placement) == 0: // it was replicated when the request came, or where it came from
 		return Answer{}, &Refusal{Status: http.StatusNotFound, Type: "gone", Detail: fmt.Sprintf("%s %q was deleted", r.Kind.Name, r.Target)}
 	case !here && len(r.Via) > 0:

@@ -26,6 +26,7 @@ const (
 	putSnapshot
 	changeResource
 	putResource
+	putChoice
 	changeOperation
 	putOperation
 	putIntent
@@ -66,6 +67,8 @@ var statementText = [statementCount]string{
 		reason = excluded.reason, created_at = excluded.created_at, updated_at = excluded.updated_at,
 		pending = excluded.pending, live = excluded.live, search = excluded.search, placement = excluded.placement,
 		relations = excluded.relations, sites = excluded.sites`,
+	putChoice: `INSERT INTO choices (document, id, service, kind, holders) VALUES (?, ?, ?, ?, ?)
+		ON CONFLICT (document) DO UPDATE SET holders = excluded.holders`,
 	changeOperation: `UPDATE operations SET type = ?, service = ?, kind = ?, method = ?, path = ?, scope = ?, origin = ?,
 		user = ?, parents = ?, state = ?, sites = ?, change = ?, body = ? WHERE id = ? AND document = ? AND resource = ?
 		AND issued_at = ?`,
@@ -105,7 +108,7 @@ type write struct {
 
 // encodeBatch does what can be done before it is the batch's turn.
 func encodeBatch(b *engine.Batch) ([]write, error) {
-	writes := make([]write, 0, len(b.Dropped)+len(b.Documents)+len(b.Changes)+len(b.Resources)+len(b.Operations)+len(b.Intents)+
+	writes := make([]write, 0, len(b.Dropped)+len(b.Documents)+len(b.Changes)+len(b.Resources)+len(b.Choices)+len(b.Operations)+len(b.Intents)+
 		len(b.Settled)+len(b.Outbox)+len(b.Delivered)+len(b.Answers)+len(b.Conflicts)+len(b.Resolved)+len(b.Events))
 	add := func(s statement, what string, args ...any) {
 		writes = append(writes, write{statement: s, what: what, args: args})
@@ -161,6 +164,14 @@ func encodeBatch(b *engine.Batch) ([]write, error) {
 			searchText(r), sites, string(r.Document), string(r.ID), string(r.Service), string(r.Kind), string(r.Local),
 			nanos(r.CreatedAt), !r.State.Past(), placement, relations)
 		writes[len(writes)-1].otherwise = putResource
+	}
+	for i := range b.Choices {
+		r := &b.Choices[i]
+		holders, err := mapJSON(r.Holders)
+		if err != nil {
+			return nil, fmt.Errorf("who holds %s: %w", r.ID, err)
+		}
+		add(putChoice, "who holds "+string(r.ID), string(r.Document), string(r.ID), string(r.Service), string(r.Kind), holders)
 	}
 	for i := range b.Operations {
 		r := &b.Operations[i]

@@ -150,6 +150,16 @@ WHEN old.relations <> new.relations OR old.created_at <> new.created_at BEGIN
 		max(value ->> 'type' = 'reliance') FROM json_each(new.relations) GROUP BY 1, 2, 3;
 END;
 
+-- Who holds a name that is to be held at exactly one site.
+CREATE TABLE choices (
+	document TEXT PRIMARY KEY,
+	id       TEXT NOT NULL,
+	service  TEXT NOT NULL,
+	kind     TEXT NOT NULL,
+	holders  TEXT NOT NULL -- JSON object of what is held by site id
+) WITHOUT ROWID;
+CREATE INDEX choices_id ON choices (id, service, kind);
+
 CREATE TABLE operations (
 	n         INTEGER PRIMARY KEY,
 	id        TEXT NOT NULL UNIQUE,

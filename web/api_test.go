@@ -545,6 +545,11 @@ func TestExplain(t *testing.T) {
 		{`{"scope":"sync(*)","service":"images","method":"POST","path":"/images"}`, "and 2 can be reached now: the request would be refused (503)"},
 		{`{"scope":"toulouse | nantes | paris","service":"images","method":"GET","path":"/images"}`, "asked at once, and the first good answer counts"},
 		{`{"scope":"toulouse | nantes | paris","service":"images","method":"POST","path":"/images"}`, "In order: paris; nantes; toulouse."},
+		{`{"scope":"nantes ^ toulouse","service":"networks","method":"POST","path":"/networks","body":{"id":"n"}}`, "At exactly one of nantes and toulouse: at nantes, the nearest"},
+		{`{"scope":"paris ^ toulouse","service":"networks","method":"POST","path":"/networks","body":{"id":"taken"}}`, "network taken is at nantes already: the request would be refused (409)"},
+		{`{"scope":"paris ^ toulouse","service":"networks","method":"GET","path":"/networks/taken"}`, "network taken is at nantes, and the request runs there"},
+		{`{"scope":"paris ^ toulouse","service":"images","method":"POST","path":"/images"}`, "The application names each image itself"},
+		{`{"scope":"images: paris ^ toulouse"}`, "at exactly one of paris and toulouse"},
 		{`{"scope":"toulouse","service":"images","method":"PATCH","path":"/images/y"}`, "forwarded to toulouse"},
 	} {
 		b, _ := json.Marshal(explain(c.body))

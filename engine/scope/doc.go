@@ -7,8 +7,7 @@
 // set of sites that collaborate.
 //
 // The language is that of "Geo-Distribute Cloud Applications at the Edge" (Cherrueau, Delavergne, Lebre, Euro-Par
-// 2021) and of the Cheops reports that extended it. Every operator has its place in the tree. Those that no
-// agent can run yet are refused by Check and Resolve, each by its name.
+// 2021) and of the Cheops reports that extended it.
 //
 // The package is pure: it imports the standard library only, does no I/O, and its values are never changed once
 // made, so they may be shared between goroutines.

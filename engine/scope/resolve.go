@@ -47,11 +47,6 @@ const longestRoundTrip = time.Minute
 // alternatives evaluates a location, or a part of it that is an alternative by itself. It returns none when it has
 // reported a problem.
 func (c *checker) alternatives(l Location) []Alternative {
-	if advice[l.Op] != "" {
-		c.refuse(l)
-		c.names(l)
-		return nil
-	}
 	switch l.Op {
 	case OpOtherwise:
 		return c.otherwise(l)

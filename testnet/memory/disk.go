@@ -31,6 +31,7 @@ type Disk struct {
 	answers    map[[32]byte]engine.KeyedAnswer
 	events     []engine.Event
 	conflicts  map[engine.ConflictID]engine.Conflict
+	choices    map[engine.DocumentID]engine.Choice
 }
 
 // stored is a document with its changes, as they came.
@@ -63,7 +64,7 @@ func NewDisk(now func() time.Time) *Disk {
 		Now: now, documents: map[engine.DocumentID]*stored{}, dropped: map[engine.DocumentID]*stored{}, byDocument: map[engine.DocumentID]*resource{}, byName: map[name][]*resource{},
 		byLocal: map[local][]*resource{}, byID: map[engine.OperationID]int{}, intents: map[engine.OperationID]engine.Intent{},
 		outbox: map[engine.OperationID]engine.Kept{}, answers: map[[32]byte]engine.KeyedAnswer{},
-		conflicts: map[engine.ConflictID]engine.Conflict{},
+		conflicts: map[engine.ConflictID]engine.Conflict{}, choices: map[engine.DocumentID]engine.Choice{},
 	}
 }
 
@@ -79,7 +80,7 @@ func (d *Disk) Clone() *Disk {
 	}
 	c.operations, c.byID = slices.Clone(d.operations), maps.Clone(d.byID)
 	c.intents, c.outbox, c.answers, c.events = maps.Clone(d.intents), maps.Clone(d.outbox), maps.Clone(d.answers), slices.Clone(d.events)
-	c.conflicts = maps.Clone(d.conflicts)
+	c.conflicts, c.choices = maps.Clone(d.conflicts), maps.Clone(d.choices)
 	return c
 }
 
@@ -119,6 +120,9 @@ func (d *Disk) Commit(_ context.Context, b *engine.Batch) error {
 	}
 	for _, r := range b.Resources {
 		d.put(r)
+	}
+	for _, c := range b.Choices {
+		d.choices[c.Document] = c
 	}
 	for _, r := range b.Operations {
 		if i, ok := d.byID[r.ID]; ok {

@@ -81,6 +81,18 @@ func (d *Disk) Operations(_ context.Context, f engine.OperationFilter) ([]engine
 	return page(rows, f.Limit, f.Cursor)
 }
 
+// Choices implements engine.Store.
+func (d *Disk) Choices(_ context.Context, service engine.ServiceName, kind engine.KindName, id engine.ResourceID) ([]engine.Choice, error) {
+	var list []engine.Choice
+	for _, c := range d.choices {
+		if c.Service == service && c.Kind == kind && c.ID == id {
+			list = append(list, c)
+		}
+	}
+	slices.SortFunc(list, func(a, b engine.Choice) int { return cmp.Compare(a.Document, b.Document) })
+	return list, nil
+}
+
 // Conflict implements engine.Store.
 func (d *Disk) Conflict(_ context.Context, id engine.ConflictID) (engine.Conflict, error) {
 	if c, ok := d.conflicts[id]; ok {

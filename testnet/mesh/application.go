@@ -269,6 +269,12 @@ func (a *Application) do(c engine.Call) engine.Reply {
 	if c.Method == http.MethodPost && c.Path == c.Kind.Collection {
 		a.next++
 		id := fmt.Sprintf("%s%d", a.prefix, a.next)
+		if own, ok := body["id"].(string); ok && c.Kind.ID.Settable {
+			id = own
+		}
+		if a.objects[id] != nil {
+			return engine.Reply{Status: http.StatusConflict}
+		}
 		body["id"] = id
 		a.objects[id] = body
 		a.created = append(a.created, body["made"])

@@ -162,3 +162,31 @@ func TestWhatDeadProcessesLeaveIsRemoved(t *testing.T) {
 		t.Errorf("it is still there: %v", err)
 	}
 }
+
+func TestALongLineTakesItsTime(t *testing.T) {
+	n := network(t, "near", "far")
+	near, far := n.Host("near"), n.Host("far")
+	if err := far.Lengthen(30 * time.Millisecond); err != nil {
+		t.Fatal(err)
+	}
+	serve(t, far)
+	begin := time.Now()
+	if got, err := get(t, near, far.Address); err != nil || got != "far" {
+		t.Fatalf("got %q, %v", got, err)
+	}
+	if took := time.Since(begin); took < 120*time.Millisecond { // to open the connection, and to ask
+		t.Errorf("two round trips took %v", took)
+	}
+	if err := far.Cut(); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := get(t, near, far.Address); err == nil {
+		t.Errorf("a host that is cut off answers %q", got)
+	}
+	if err := far.Heal(); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := get(t, near, far.Address); err != nil || got != "far" {
+		t.Errorf("after the cut: %q, %v", got, err)
+	}
+}

@@ -25,8 +25,9 @@ var ErrNotRoot = errors.New("network namespaces need root: run as root (sudo mak
 type Network struct {
 	name string // of the bridge's namespace, and the beginning of the hosts'
 
-	mu    sync.Mutex // guards hosts
+	mu    sync.Mutex // guards hosts and lines
 	hosts []*Host
+	lines []*line
 }
 
 // Host is one namespace, with the loopback interface and one to the bridge.
@@ -88,16 +89,18 @@ func (n *Network) add(name string, number int) error {
 			return err
 		}
 	}
-	for _, args := range [][]string{
-		{"link", "set", "lo", "up"},
-		{"address", "add", h.Address + "/24", "dev", "eth0"},
-		{"link", "set", "eth0", "up"},
-	} {
-		if err := ip(append([]string{"-n", h.namespace}, args...)...); err != nil {
-			return err
-		}
+	if err := ip("-n", h.namespace, "link", "set", "lo", "up"); err != nil {
+		return err
 	}
-	return nil
+	return h.address()
+}
+
+// address gives the host's end of its cable its address.
+func (h *Host) address() error {
+	if err := ip("-n", h.namespace, "address", "add", h.Address+"/24", "dev", "eth0"); err != nil {
+		return err
+	}
+	return ip("-n", h.namespace, "link", "set", "eth0", "up")
 }
 
 // Host returns the host of that name, nil when there is none.
@@ -117,6 +120,10 @@ func (n *Network) Close() error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	var errs []error
+	for _, l := range n.lines {
+		errs = append(errs, l.close())
+	}
+	n.lines = nil
 	for _, h := range n.hosts {
 		errs = append(errs, remove(h.namespace))
 	}

@@ -123,3 +123,28 @@ func (p *planner) agreement(a Alternative, sites []string, read bool) {
 		p.plan.Summary += fmt.Sprintf(" It is answered when %d of %d have applied it; 202 if sites are lost meanwhile.", need, len(sites))
 	}
 }
+
+// exactlyOne plans a request of a scope with "^". Name is what the request calls it, empty when that is not known; at is the site
+// that has it, empty when none is known.
+func (p *planner) exactlyOne(k *engine.Kind, creates, read bool, name, at string, candidates []string) {
+	nearest := p.nearest(candidates)
+	switch {
+	case !k.Natural():
+		p.plan.Summary = fmt.Sprintf("The application names each %s itself, so that nothing says which one is meant: the request would be refused (422).", k.Name)
+	case at != "" && creates:
+		p.plan.Summary = fmt.Sprintf("%s %s is at %s already: the request would be refused (409).", k.Name, name, at)
+	case at != "":
+		p.plan.Summary = fmt.Sprintf("%s %s is at %s, and the request runs there.", k.Name, name, at)
+		p.step(at, "runs the request")
+	case nearest == "":
+		p.plan.Summary = "None of " + list(candidates) + " can be reached now."
+	case read:
+		p.plan.Summary = "Where it is has not been heard of here: the sites are asked one after the other."
+		for _, s := range candidates {
+			p.step(s, "answers from its application, if it has it")
+		}
+	default:
+		p.plan.Summary = fmt.Sprintf("At exactly one of %s: at %s, the nearest, unless one of them has the name.", list(candidates), nearest)
+		p.step(nearest, "runs the request, and tells the others that the name is taken")
+	}
+}

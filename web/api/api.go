@@ -79,6 +79,8 @@ type Operator interface {
 	Restore(ctx context.Context, id engine.DocumentID, q engine.RestoreRequest) (engine.Answer, error)
 	// Check has all sites look at what their applications show.
 	Check(ctx context.Context, id engine.DocumentID) error
+	// Chosen returns the site at which what a name stands for is, where scopes had it at exactly one; empty when none is known.
+	Chosen(ctx context.Context, k *engine.Kind, id string) (at engine.SiteID, here bool, err error)
 	// Superseded lists the values that concurrent, later operations took the place of.
 	Superseded(ctx context.Context, id engine.DocumentID) ([]engine.Superseded, error)
 	// PreviewConflict and Resolve are for conflicts of this site; Resolve dismisses those of others too.

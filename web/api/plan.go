@@ -71,7 +71,12 @@ func (a *API) plan(ctx context.Context, r ExplainRequest, service string, bound 
 			}
 		}
 		parts := a.names().parts(row, now.Alternative)
-		if !ok || !p.cross(m, row, bound && len(involved) == 1, parts, r.Body) {
+		switch {
+		case ok && now.Mode == scope.ExactlyOne && row == nil && m.Verb != glue.VerbList:
+			if err := a.planOne(ctx, p, m, r, now.Sites); err != nil {
+				return err
+			}
+		case !ok || !p.cross(m, row, bound && len(involved) == 1, parts, r.Body):
 			p.request(a.names(), m, ok, row, involved, bound)
 		}
 		counted := involved
@@ -99,6 +104,28 @@ func (a *API) plan(ctx context.Context, r ExplainRequest, service string, bound 
 	return nil
 }
 
+// planOne plans a request of a scope with "^", whose name is in its path or in its body.
+func (a *API) planOne(ctx context.Context, p *planner, m glue.Match, r ExplainRequest, candidates []string) error {
+	name, read := m.Target, glue.Safe(strings.ToUpper(r.Method))
+	if name == "" && m.Kind.ID.At != "" && len(r.Body) > 0 {
+		if doc, ok := decodeJSON(r.Body); ok {
+			values := map[engine.Pointer]string{}
+			leaves(doc, "", values)
+			_ = json.Unmarshal([]byte(values[m.Kind.ID.At]), &name) // no name in it, no name
+		}
+	}
+	id, _, err := a.Operator.Chosen(ctx, m.Kind, name)
+	if err != nil {
+		return err
+	}
+	at := ""
+	if id != "" {
+		at = a.names().of(id)
+	}
+	p.exactlyOne(m.Kind, m.Type == engine.TypeCreate, read, name, at, candidates)
+	return nil
+}
+
 func (p *planner) step(site, does string, after ...string) {
 	s, known := p.sites[site]
 	st := Step{Site: site, Does: does, WaitsFor: append([]string{}, after...)}
@@ -110,14 +137,20 @@ func (p *planner) step(site, does string, after ...string) {
 
 // location tells what a scope means when no request is known.
 func (p *planner) location(sites []string, a scope.Alternative) {
-	if a.Mode == scope.Cross {
+	switch a.Mode {
+	case scope.Cross:
 		p.plan.Summary = "What is created is spread over " + list(sites) + " and behaves as one; reads and lists are of all parts."
 		for _, s := range sites {
 			p.step(s, "holds a part, or a replica of one")
 		}
 		return
-	}
-	if a.Mode == scope.One {
+	case scope.ExactlyOne:
+		p.plan.Summary = "What is created is at exactly one of " + list(sites) + ", the nearest; whoever asks later finds it there."
+		for _, s := range sites {
+			p.step(s, "knows who has the name")
+		}
+		return
+	case scope.One:
 		p.plan.Summary = "Requests run at " + sites[0] + "."
 		if sites[0] == p.self {
 			p.plan.Summary = "Requests run here, at " + p.self + "."

@@ -96,6 +96,10 @@ func (alone) LastShown(context.Context, engine.DocumentID) (map[engine.SiteID]js
 func (alone) Lookup(context.Context, *engine.Kind, string) (engine.ResourceRow, error) {
 	return engine.ResourceRow{}, engine.ErrNotFound
 }
+func (alone) Chosen(context.Context, *engine.Kind, string) (engine.SiteID, bool, error) {
+	return "", false, nil
+}
+
 func (alone) Zones() []engine.Zone { return nil }
 
 func (alone) Distances() func(a, b engine.SiteID) (time.Duration, bool) { return nil }

@@ -19,6 +19,8 @@ type choice struct {
 	parts engine.Parts
 	// agreement says how many of them must agree before there is an answer.
 	agreement engine.Agreement
+	// exactlyOne says that what a name stands for is at one of the sites, the same for everybody.
+	exactlyOne bool
 	// either says that it and the one before are equals: the nearest counts.
 	either bool
 }
@@ -50,7 +52,7 @@ func (h *Handler) choose(q *request) {
 func (q *request) alternatives() []engine.Alternative {
 	var all []engine.Alternative
 	for _, c := range q.choices {
-		all = append(all, engine.Alternative{Placement: c.sites, Parts: c.parts, Agreement: c.agreement})
+		all = append(all, engine.Alternative{Placement: c.sites, Parts: c.parts, Agreement: c.agreement, ExactlyOne: c.exactlyOne})
 	}
 	return all
 }

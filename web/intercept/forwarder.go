@@ -63,6 +63,9 @@ func (f *Forwarder) Forward(ctx context.Context, to engine.SiteID, r engine.Requ
 			header.Set(name, value)
 		}
 	}
+	if r.ExactlyOne {
+		header.Set(headerOne, "1")
+	}
 	if r.Wait > 0 {
 		header.Set("Prefer", "wait="+strconv.Itoa(int(r.Wait/time.Second)))
 	}

@@ -21,6 +21,9 @@ import (
 type Site interface {
 	// Submit makes a request an operation and returns what the client gets. Its error may be an *engine.Refusal.
 	Submit(ctx context.Context, r engine.Request) (engine.Answer, error)
+	// Chosen returns the site at which what a name stands for is, where scopes had it at exactly one, empty when none is known;
+	// and whether this site holds something under it.
+	Chosen(ctx context.Context, k *engine.Kind, id string) (at engine.SiteID, here bool, err error)
 	// Zones and Distances are what scopes may ask for, as world.Mesh has them.
 	Zones() []engine.Zone
 	Distances() func(a, b engine.SiteID) (time.Duration, bool)

@@ -39,6 +39,7 @@ type siteUnderTest struct {
 	resources map[string]engine.ResourceRow // by meta-identifier
 	down      map[engine.SiteID]bool        // cut off, and known to be
 	broken    map[engine.SiteID]bool        // cut off, and not known to be yet
+	chosen    map[string]engine.SiteID      // by name
 	submitted []engine.Request
 	submit    func(engine.Request) (engine.Answer, error)
 	relying   map[string][]engine.ResourceRow // by what is relied on
@@ -234,6 +235,12 @@ func (s *siteUnderTest) Translated(engine.ServiceName, engine.KindName) bool {
 		}
 	}
 	return false
+}
+
+func (s *siteUnderTest) Chosen(_ context.Context, _ *engine.Kind, id string) (engine.SiteID, bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.chosen[id], s.chosen[id] == s.id, nil
 }
 
 func (s *siteUnderTest) Zones() []engine.Zone {

@@ -12,12 +12,13 @@ import (
 
 // What agents say to each other, in headers. From clients none of it is believed.
 const (
-	headerService   = "Skerry-Service"   // the service that is addressed
-	headerOperation = "Skerry-Operation" // the identifier that the first agent gave
-	headerVia       = "Skerry-Via"       // the sites that passed the request on, in order
-	headerPlacement = "Skerry-Placement" // the sites that the scope was resolved to; of a cross, part by part
-	headerUser      = "Skerry-User"      // who asked
-	headerAgreement = "Skerry-Agreement" // how many sites must have applied it before the answer
+	headerService   = "Skerry-Service"     // the service that is addressed
+	headerOperation = "Skerry-Operation"   // the identifier that the first agent gave
+	headerVia       = "Skerry-Via"         // the sites that passed the request on, in order
+	headerPlacement = "Skerry-Placement"   // the sites that the scope was resolved to; of a cross, part by part
+	headerUser      = "Skerry-User"        // who asked
+	headerOne       = "Skerry-Exactly-One" // the sites of the placement are to choose from
+	headerAgreement = "Skerry-Agreement"   // how many sites must have applied it before the answer
 	// headerAggregate asks which items of a list are replicated; headerReplicated tells it, one bit an item.
 	headerAggregate  = "Skerry-Aggregate"
 	headerReplicated = "Skerry-Replicated"
@@ -75,6 +76,7 @@ func (h *Handler) hear(q *request) bool {
 	}
 	q.operation = engine.OperationID(q.Header.Get(headerOperation))
 	q.user = q.Header.Get(headerUser)
+	q.exactlyOne = q.Header.Get(headerOne) != ""
 	q.agreement = engine.Agreement(q.Header.Get(headerAgreement))
 	q.aggregate = q.Header.Get(headerAggregate) != ""
 	q.content = q.Header.Get(headerContent) != ""
@@ -135,6 +137,9 @@ func (h *Handler) speak(q *request, out http.Header) {
 	}
 	if q.parts != nil {
 		out.Set(headerPlacement, joinPlacement(q.sites, q.parts))
+	}
+	if q.exactlyOne {
+		out.Set(headerOne, "1")
 	}
 	if q.operation != "" {
 		out.Set(headerOperation, string(q.operation))

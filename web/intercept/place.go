@@ -63,7 +63,7 @@ func (h *Handler) place(q *request) bool {
 	}
 	q.scope = s.String()
 	for _, a := range alternatives {
-		c := choice{either: a.Either, agreement: engine.Agreement(a.Wait)}
+		c := choice{either: a.Either, agreement: engine.Agreement(a.Wait), exactlyOne: a.Mode == scope.ExactlyOne}
 		for _, name := range a.Sites {
 			c.sites = append(c.sites, ids[name])
 		}

@@ -22,6 +22,11 @@ func (h *Handler) read(q *request) {
 		h.refuseError(q, err)
 		return
 	}
+	if err != nil && q.exactlyOne {
+		if !h.followName(q) {
+			return
+		}
+	}
 	self := h.Membership.Self()
 	switch replicated, replica := err == nil, err == nil && row.Local != ""; {
 	case replicated && q.whole(row):

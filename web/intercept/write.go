@@ -37,8 +37,11 @@ func (h *Handler) write(q *request) {
 		return
 	}
 	if q.operation == "" && !replicated && h.here(q) && len(q.choices) == 0 {
-		h.passTranslated(q)
-		return
+		if m.Type != engine.TypeDelete || !h.chosenHere(q) {
+			h.passTranslated(q)
+			return
+		}
+		q.sites = []engine.SiteID{h.Membership.Self()}
 	}
 	limit := min(h.Limits.Body, engine.MaxInlineBody)
 	body, whole, err := q.readInline(limit)
@@ -85,7 +88,7 @@ func (h *Handler) submit(q *request, body []byte) {
 	r := engine.Request{
 		Operation: q.operation, Kind: m.Kind, Type: m.Type, Method: q.Method, Path: m.Path, Target: m.Target,
 		Query: query, Header: contentHeaders(q.Header), Body: body, Placement: q.sites, Parts: q.parts, Scope: q.scope,
-		User: q.who(), Alternatives: q.alternatives(), Agreement: q.agreement, Wait: wait(q.Header),
+		User: q.who(), Alternatives: q.alternatives(), Agreement: q.agreement, ExactlyOne: q.exactlyOne, Wait: wait(q.Header),
 		Forced:         forces(q.Header, engine.ForceActions),
 		ForcedReliance: forces(q.Header, engine.ForceReliedOn), Caller: q.caller(), Credentials: q.credentials(), Via: q.via,
 	}

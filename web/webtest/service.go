@@ -28,8 +28,10 @@ func kinds() map[engine.ServiceName][]*engine.Kind {
 		{At: "/network", Service: "networks", Kind: "network", Relation: "reliance"},
 	}
 	server.Operations = []engine.NamedOperation{{Name: "start", Method: "POST", Path: "/servers/{id}/start"}}
+	network := kind("networks", "network")
+	network.ID.Settable = true // a create may say what it is called
 	return map[engine.ServiceName][]*engine.Kind{
-		"images": {kind("images", "image")}, "networks": {kind("networks", "network")}, "servers": {server},
+		"images": {kind("images", "image")}, "networks": {network}, "servers": {server},
 	}
 }
 

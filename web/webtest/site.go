@@ -325,6 +325,14 @@ func (s *Site) Members() []engine.Member {
 	return slices.Clone(s.members)
 }
 
+// Chosen implements api.Operator: what is called taken is at another site.
+func (s *Site) Chosen(_ context.Context, _ *engine.Kind, id string) (engine.SiteID, bool, error) {
+	if err := s.fault("Chosen"); err != nil || id != "taken" {
+		return "", false, err
+	}
+	return s.Members()[1].ID, false, nil
+}
+
 // Zones implements api.Mesh.
 func (s *Site) Zones() []engine.Zone {
 	s.mu.Lock()
