@@ -16,7 +16,6 @@ import (
 // kept is what a site has on disk of its resources' documents.
 type kept struct {
 	documents, changes, bytes int
-	epoch                     uint64 // the newest
 }
 
 // keeps counts what a site would show the others.
