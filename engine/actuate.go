@@ -54,6 +54,9 @@ func (s *Site) drain(ctx context.Context, r *resource) (again bool, err error) {
 
 // steps takes one step after the other until nothing is left or something has to wait. The caller holds the turn.
 func (s *Site) steps(ctx context.Context, r *resource) (again bool, err error) {
+	if waits, again, err := s.keepName(ctx, r); waits || err != nil {
+		return again, err
+	}
 	for ctx.Err() == nil {
 		r.mu.Lock()
 		v, err := s.open(ctx, r)

@@ -19,7 +19,7 @@ type ConflictKind string
 const (
 	// ConflictExists: a create met an object that no replicated resource owns.
 	ConflictExists ConflictKind = "exists"
-	// ConflictName: two resources were given one name, and another one has the object.
+	// ConflictName: two resources were given one name, and the one that was created earlier has the object.
 	ConflictName ConflictKind = "name"
 	// ConflictRefused: the application refused what another site's application took.
 	ConflictRefused ConflictKind = "refused"
@@ -132,7 +132,7 @@ func (o Outcome) conflict() ConflictKind {
 
 // conflicts derives what waits for a person, in the order of sites and operations, from what is known of the resource.
 func (v *view) conflicts() []Conflict {
-	list := v.outcomeConflicts()
+	list := append(v.outcomeConflicts(), v.nameConflicts()...)
 	explained := map[SiteID]bool{} // sites that differ because of an operation that went wrong there
 	for _, c := range list {
 		explained[c.Site] = true
@@ -223,9 +223,7 @@ func (c *Conflict) possible(k *Kind) []Action {
 		return []Action{ActionRetry, ActionDone}
 	case c.Kind == ConflictExists:
 		return []Action{ActionAdopt, ActionRetry, ActionDrop}
-	case c.Kind == ConflictName && !c.Blocks:
-		return []Action{} // it goes on by itself once one of the two is deleted
-	case c.Kind == ConflictName, c.Kind == ConflictUndeclared:
+	case c.Kind == ConflictUndeclared:
 		return []Action{ActionRetry, ActionDrop}
 	case c.Kind == ConflictRefused && c.Type == TypeCreate:
 		return []Action{ActionRetry, ActionAdopt, ActionDrop}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 )
 
@@ -57,6 +58,15 @@ func (s *Site) create(ctx context.Context, r Request, k keeper) (Answer, error) 
 	defer res.pass()
 	if err := s.settleEarlier(ctx, res); err != nil {
 		return Answer{}, err
+	}
+	release, err := s.names.take(ctx, r.Kind, about.Key)
+	if err != nil {
+		return Answer{}, fmt.Errorf("wait for other requests on %s: %w", about.Key, err)
+	}
+	defer release()
+	if row, err := s.Lookup(ctx, r.Kind, string(about.Key)); err == nil && row.Local != "" && row.Document != c.Document {
+		return Answer{}, &Refusal{Status: http.StatusConflict, Type: "exists",
+			Detail: fmt.Sprintf("%s %s has just been created by somebody else; nothing has happened", r.Kind.Name, about.Key)}
 	}
 	before, local, err := s.standsAt(ctx, res)
 	if err != nil {

@@ -82,6 +82,9 @@ func (s *Site) Resolve(ctx context.Context, id ConflictID, action Action, local 
 		return &Refusal{Status: http.StatusUnprocessableEntity, Type: "settle", Operation: c.Operation,
 			Detail: fmt.Sprintf("the conflict is at %s: it is resolved there", s.name(c.Site))}
 	}
+	if c.Kind == ConflictName {
+		return s.dropName(ctx, c.Document)
+	}
 	switch action {
 	case ActionRetry:
 		return s.Retry(ctx, c.Operation)

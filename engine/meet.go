@@ -4,10 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"net/http"
-	"slices"
 )
 
 // contested reports whether the answer before this one was that a request did not fit what is there, too.
@@ -19,59 +16,6 @@ func (s *Site) contested(r *resource, o *Operation) bool {
 	}
 	a := r.view.attempts[o.ID]
 	return a != nil && Outcome{Status: a.status}.contested()
-}
-
-// contend tells all sites that a create waits here for an object of the same natural key that nothing known takes away.
-func (s *Site) contend(ctx context.Context, r *resource, o *Operation) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	v, err := s.open(ctx, r)
-	if err != nil {
-		return err
-	}
-	const why = "another resource of this name is here and lives: delete one of them"
-	if v.outcomes[outcomeKey(s.cfg.Self, o.ID)].Cause == ConflictName {
-		return nil
-	}
-	return s.write(ctx, r, []Entry{s.outcomeEntry(o, Outcome{State: StatePending, Cause: ConflictName, Error: why})}, &Batch{})
-}
-
-// giveWay keeps a create from an object that another document of the same natural key owns here: another incarnation's
-// goes first, and between two documents of one incarnation, created with different placements, a person decides.
-func (s *Site) giveWay(ctx context.Context, r *resource, k *Kind, o *Operation, key ResourceID) (waits, again bool, err error) {
-	intents, err := s.cfg.Store.Intents(ctx)
-	if err != nil {
-		return true, false, fmt.Errorf("list open intents: %w", err)
-	}
-	if slices.ContainsFunc(intents, func(i Intent) bool { return i.Document == r.id && i.Operation != o.ID }) {
-		return true, true, s.note(ctx, r, o, Reply{}, errors.New("an earlier request of this site for it has had no certain answer yet"))
-	}
-	rows, _, err := s.cfg.Store.Resources(ctx, ResourceFilter{ID: key, Service: k.Service, Kind: k.Name})
-	if err != nil {
-		return true, false, fmt.Errorf("look for other resources called %s: %w", key, err)
-	}
-	for _, other := range rows {
-		if other.Document == r.id || other.Local == "" {
-			continue
-		}
-		mine, err := s.incarnation(ctx, r.id)
-		if err != nil {
-			return true, false, err
-		}
-		theirs, err := s.incarnation(ctx, other.Document)
-		if err != nil {
-			return true, false, err
-		}
-		if mine != theirs {
-			if other.Sites[s.cfg.Self].Pending == 0 { // it stays, as far as is known here: a delete had not seen its create
-				return true, true, s.contend(ctx, r, o)
-			}
-			return true, true, s.note(ctx, r, o, Reply{}, errors.New("another incarnation of it is still here"))
-		}
-		return true, false, s.fail(ctx, r, o, Outcome{State: StateRejected, Status: http.StatusConflict, Blocks: true, Cause: ConflictName,
-			Error: "it was created twice, with different placements, and the other has the object here: delete one of them, then retry"})
-	}
-	return false, false, nil
 }
 
 // key returns the natural key or meta-identifier of the resource.

@@ -24,7 +24,7 @@ const (
 	StepVacuous StepKind = "vacuous"
 	// StepRefuse settles operations as refused: a person has decided that this site has no replica.
 	StepRefuse StepKind = "refuse"
-	// StepHold waits for a person: an operation before is uncertain, or the replica could not be made.
+	// StepHold waits for a person: an operation before is uncertain, the replica could not be made, or its name is another's.
 	StepHold StepKind = "hold"
 )
 
@@ -95,6 +95,8 @@ type Standing struct {
 	// Lossy says that the object may be made anew without what undeclared actions have done: that comes in another way, or
 	// somebody has accepted that it does not.
 	Lossy bool
+	// Yields says that the name, and with it the object, is another resource's here: nothing is done before that changes.
+	Yields bool
 	// Dropped says that it is gone because a person has decided against it: it is not made anew.
 	Dropped bool
 }
@@ -131,6 +133,9 @@ func (s Standing) doubtful(o *Operation) bool {
 // fold sets. An operation is sent as it is when the application shows just what its caller saw. Everything else becomes a
 // correction, and where there is no object to correct, it is made anew.
 func Next(h *History, s Standing) Step {
+	if s.Yields {
+		return Step{Kind: StepHold}
+	}
 	before := s.fold(h)
 	if facts := h.unexecuted(s); len(facts) > 0 {
 		return executeFacts(h, s, facts, before)

@@ -46,7 +46,8 @@ type Store interface {
 	Document(ctx context.Context, id DocumentID) (DocumentRow, error)
 	// MeshDocument returns the one document whose row says Mesh.
 	MeshDocument(ctx context.Context) (DocumentRow, error)
-	// ResourceByID returns the newest incarnation, deleted ones included.
+	// ResourceByID and ResourceByLocal return, of several incarnations, the living one with an object here, else the earliest
+	// living one, else the newest that is past.
 	ResourceByID(ctx context.Context, service ServiceName, kind KindName, id ResourceID) (ResourceRow, error)
 	ResourceByLocal(ctx context.Context, service ServiceName, kind KindName, id LocalID) (ResourceRow, error)
 	ResourceByDocument(ctx context.Context, id DocumentID) (ResourceRow, error)

@@ -104,6 +104,9 @@ func (s *Site) publish(ctx context.Context, res *resource, k *Kind, c *crossing,
 	err = s.write(ctx, res, entries, done)
 	if err == nil {
 		s.opened.Delete(o.ID)
+		if c.About != nil && k.Natural() {
+			s.contest(ctx, k, key)
+		}
 	}
 	return key, err
 }

@@ -47,6 +47,8 @@ type Replica struct {
 	Joined OperationID `json:"joined,omitempty"`
 	// Bare says that the content which belongs to the object has not been copied yet. Joined is not settled before it is.
 	Bare bool `json:"bare,omitempty"`
+	// Yields is since when another resource, created earlier, has this one's name here, and this one no object; zero: none has.
+	Yields time.Time `json:"yields,omitzero"`
 	// Left is the last word of a site that was removed.
 	Left *Left `json:"left,omitempty"`
 	// Final counts the changes that the site has made in the document of the epoch before this one. It makes no more there.
@@ -276,6 +278,7 @@ func (v *view) standingAt(site SiteID) Standing {
 		Gone:     r.Local == "",
 		Lossy:    v.brings(r.Joined),
 		Carried:  func(o *Operation) bool { return v.outcomes[outcomeKey(site, o.ID)].Carried },
+		Yields:   v.yielded(site),
 	}
 	st.Dropped = st.Gone && slices.ContainsFunc(v.history.ordered, func(o *Operation) bool {
 		return o.Type == TypeCreate && st.Settled(o) && v.outcomes[outcomeKey(site, o.ID)].State == StateRejected
@@ -302,6 +305,9 @@ func (v *view) withSettled(local LocalID, now time.Time, ops ...*Operation) Repl
 	r.Local, r.Settled, r.At, r.Waits = local, maps.Clone(r.Settled), now, nil // what is written has come through
 	if r.Settled == nil {
 		r.Settled = map[Line]uint64{}
+	}
+	if local != "" {
+		r.Yields = time.Time{}
 	}
 	if len(ops) > 0 {
 		r.Observed = nil // it was of another state

@@ -18,9 +18,14 @@ func (s *Site) run(ctx context.Context, r *resource, k *Kind, o *Operation, loca
 		if err != nil {
 			return false, err
 		}
+		release, err := s.names.take(ctx, k, key)
+		if err != nil {
+			return false, err
+		}
+		defer release()
 		if local == "" {
-			if waits, again, err := s.giveWay(ctx, r, k, o, key); waits || err != nil {
-				return again, err
+			if waits, err := s.takeName(ctx, r, k, o, key); waits || err != nil {
+				return true, err
 			}
 		}
 		local = LocalID(key)

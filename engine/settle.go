@@ -129,6 +129,13 @@ func (s *Site) settle(ctx context.Context, r *resource, c *crossing) (again bool
 			return false, s.ask(ctx, c)
 		}
 	}
+	if c.About != nil && c.About.Key != "" && k.Natural() {
+		release, err := s.names.take(ctx, k, c.About.Key)
+		if err != nil {
+			return true, nil
+		}
+		defer release()
+	}
 	defer r.crossing()()
 	reply, err := s.call(ctx, k, c.sent(), local, c.Credentials, s.firstKey(o))
 	ctx = context.WithoutCancel(ctx)

@@ -73,6 +73,7 @@ type Site struct {
 	lines     waitingLines
 	rules     map[string]string // digests of this site's rules, by "service.kind"
 	keyed     keyedRequests
+	names     names
 	runID     string // names this run of the agent in the lines of its operations
 	// opened holds the operations whose request may have reached the application, and the answer where there was one
 	// that could not be recorded.
@@ -82,6 +83,8 @@ type Site struct {
 	// unsure holds the operations that were sent without a certain answer, by themselves or in a correction; resumed holds
 	// the documents of which an earlier process may have sent any that is not settled.
 	unsure, resumed sync.Map // of OperationID and of DocumentID to true
+	// claimed holds the documents whose object is in the way of an earlier resource of the same name.
+	claimed sync.Map // of DocumentID to true
 	// swept is where the slow look at all resources has come to; owned by the one job that it is.
 	swept string
 	// left holds the requests of this site's clients that an earlier process has left without an answer.
@@ -122,6 +125,7 @@ func New(ctx context.Context, cfg Config) (*Site, error) {
 	s.compared.with = map[SiteID]bool{}
 	s.lines.lines = map[queueKey]*waitingLine{}
 	s.keyed.running = map[[32]byte]bool{}
+	s.names.taken = map[nameKey]chan struct{}{}
 	s.mesh.init()
 	for _, k := range cfg.Kinds {
 		key := kindKey{k.Service, k.Name}
@@ -219,6 +223,9 @@ func (s *Site) takeUp(ctx context.Context) error {
 	}
 	if len(intents)+len(pending) > 0 {
 		s.queue.add(job{alone: true}, s.cfg.CompareWithin)
+	}
+	if err := s.takeUpNames(ctx); err != nil {
+		return err
 	}
 	s.queue.add(job{sweep: true}, 0)
 	return nil

@@ -63,7 +63,7 @@ func (v *view) row(now time.Time, conflicts []Conflict) ResourceRow {
 		return row
 	}
 	row.Relations = v.relations()
-	row.Pending = row.Sites[v.self].Pending > 0 || v.replicas[v.self].Lost != nil || Next(v.history, v.standing()).Kind != StepNothing
+	row.Pending = !v.yielded(v.self) && (row.Sites[v.self].Pending > 0 || v.replicas[v.self].Lost != nil || Next(v.history, v.standing()).Kind != StepNothing)
 	switch {
 	case row.State == StateConverged && !exists:
 		row.State = StateDeleted
@@ -84,7 +84,7 @@ func (v *view) heldBack() int { return v.history.Held() + v.refused }
 
 // replicaStatus tells how far site s has come with the operations that are known here.
 func (v *view) replicaStatus(s SiteID, conflicts []Conflict) ReplicaStatus {
-	st := ReplicaStatus{Local: v.replica(s).Local, State: StateConverged, Paused: v.replica(s).Paused, Unmade: v.unmade(s), Held: v.replica(s).Held.waits(),
+	st := ReplicaStatus{Local: v.replica(s).Local, State: StateConverged, Paused: v.replica(s).Paused, Unmade: v.unmade(s) || v.yielded(s), Held: v.replica(s).Held.waits(),
 		Applied: v.compacted(s)}
 	for _, o := range v.history.ordered {
 		if v.settled(s, o) {

@@ -91,6 +91,10 @@ func TestPagesComeFromAnIndex(t *testing.T) {
 			}
 		}
 	}
+	byName, args, err := resourceQuery(engine.ResourceFilter{ID: "r", Service: "images", Kind: "image"})
+	if p := plan(byName, args); err != nil || !strings.Contains(p, "resources_id (id=? AND service=? AND kind=? AND rank>?)") {
+		t.Errorf("by name: %s, %v", p, err)
+	}
 	for name, q := range map[string]string{"by local": resourceByLocal, "by id": resourceByID} {
 		check(name, q, []any{"i", "s", "k"}, false)
 	}

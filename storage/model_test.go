@@ -293,9 +293,29 @@ func (m *model) compare(t *rapid.T, s *Store) {
 	}
 	for _, id := range []engine.ResourceID{"r1", "r2"} {
 		got, err := s.ResourceByID(ctx, "images", "image", id)
-		i := slices.IndexFunc(rows, func(r engine.ResourceRow) bool { return r.ID == id })
-		if i < 0 && !errors.Is(err, engine.ErrNotFound) || i >= 0 && (err != nil || got.Document != rows[i].Document) {
-			t.Fatalf("resource %s: %v, %v", id, got, err)
+		var want engine.DocumentID
+		rank, at := 4, time.Time{}
+		for _, r := range rows { // the newest first
+			now := 3
+			switch {
+			case r.ID != id:
+				continue
+			case !r.State.Past() && r.Local != "":
+				now = 1
+			case !r.State.Past():
+				now = 2
+			}
+			made := r.CreatedAt.Truncate(time.Microsecond)
+			earlier := cmp.Or(made.Compare(at), m.order[string(want)]-m.order[string(r.Document)]) < 0
+			if now == 3 {
+				earlier = cmp.Or(at.Compare(made), m.order[string(want)]-m.order[string(r.Document)]) < 0
+			}
+			if now < rank || now == rank && earlier {
+				want, rank, at = r.Document, now, made
+			}
+		}
+		if want == "" && !errors.Is(err, engine.ErrNotFound) || want != "" && (err != nil || got.Document != want) {
+			t.Fatalf("resource %s: %v, %v, want %s", id, got, err, want)
 		}
 	}
 	operations := slices.SortedFunc(maps.Values(m.operations), func(a, b engine.OperationRow) int {

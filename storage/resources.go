@@ -14,12 +14,12 @@ import (
 const resourceColumns = `r.document, r.id, r.service, r.kind, r.collaboration, r.local, r.state, r.reason, r.created_at,
 	r.updated_at, r.pending, r.sites, r.relations, r.n`
 
-// A natural key has several incarnations, each its own document; the newest counts.
+// A natural key has several incarnations, each its own document; rank tells which counts.
 const (
 	resourceByID = `SELECT ` + resourceColumns + ` FROM resources r WHERE id = ? AND service = ? AND kind = ?
-		ORDER BY created_at DESC, n DESC LIMIT 1`
+		ORDER BY rank DESC, n DESC LIMIT 1`
 	resourceByLocal = `SELECT ` + resourceColumns + ` FROM resources r WHERE local <> '' AND local = ? AND service = ?
-		AND kind = ? ORDER BY created_at DESC, n DESC LIMIT 1`
+		AND kind = ? ORDER BY rank DESC, n DESC LIMIT 1`
 	resourceByDocument = `SELECT ` + resourceColumns + ` FROM resources r WHERE document = ?`
 )
 
@@ -59,13 +59,13 @@ func found(err error, what string, id any) error {
 	return fmt.Errorf("read %s %v: %w", what, id, mapped(err))
 }
 
-// ResourceByID returns the resource with this meta-identifier, the one created last if there are several.
+// ResourceByID returns the resource with this meta-identifier, the one that counts if there are several.
 func (s *Store) ResourceByID(ctx context.Context, service engine.ServiceName, kind engine.KindName, id engine.ResourceID) (engine.ResourceRow, error) {
 	l, err := scanResource(s.byID.QueryRowContext(ctx, string(id), string(service), string(kind)))
 	return l.row, found(err, "resource", id)
 }
 
-// ResourceByLocal returns the resource that this site's application calls id, the one created last if there are several.
+// ResourceByLocal returns the resource that this site's application calls id, the one that counts if there are several.
 func (s *Store) ResourceByLocal(ctx context.Context, service engine.ServiceName, kind engine.KindName, id engine.LocalID) (engine.ResourceRow, error) {
 	l, err := scanResource(s.byLocal.QueryRowContext(ctx, string(id), string(service), string(kind)))
 	return l.row, found(err, "resource with local identifier", id)
@@ -123,6 +123,8 @@ func resourceQuery(f engine.ResourceFilter) (string, []any, error) {
 	}
 	byState := false
 	switch {
+	case f.State == "" && f.ID != "":
+		w.add(`r.rank > 0`)
 	case f.State == "":
 		w.add(live + ` = 1`)
 	case f.State == engine.StateConverged:
@@ -138,7 +140,7 @@ func resourceQuery(f engine.ResourceFilter) (string, []any, error) {
 		w.add(`r.state = ?`, string(f.State))
 	}
 	plus := ``
-	if byState || bySite || byTarget || f.Related || f.ID != "" {
+	if byState || bySite || byTarget || f.Related {
 		plus = `+`
 	}
 	if f.ID != "" {

@@ -99,10 +99,13 @@ CREATE TABLE resources (
 	search        TEXT NOT NULL, -- its identifier and those of its replicas, in lower case, one a line
 	placement     TEXT NOT NULL, -- JSON array of site ids: the keys of sites
 	sites         TEXT NOT NULL, -- JSON object of replica status by site id
-	relations     TEXT NOT NULL  -- JSON array of references to other resources
+	relations     TEXT NOT NULL, -- JSON array of references to other resources
+	-- which of several resources has the name: living ones are over 0, those with an object here first, then the earliest;
+	-- of those that are past the newest
+	rank INTEGER AS (created_at / 1000 * iif(live, -1, 1) + iif(live, iif(local = '', 1 << 55, 1 << 56), -(1 << 60))) VIRTUAL
 );
-CREATE INDEX resources_id ON resources (id, service, kind, created_at);
-CREATE INDEX resources_local ON resources (local, service, kind, created_at) WHERE local <> '';
+CREATE INDEX resources_id ON resources (id, service, kind, rank);
+CREATE INDEX resources_local ON resources (local, service, kind, rank) WHERE local <> '';
 CREATE INDEX resources_live ON resources (created_at) WHERE live = 1;
 CREATE INDEX resources_service ON resources (service, created_at) WHERE live = 1;
 CREATE INDEX resources_kind ON resources (service, kind, created_at) WHERE live = 1;

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/engine"
-	"github.com/skerry/skerry/testnet/memory"
 )
 
 // rounds is how often, after everything is healed, all sites do what is due and hear of each other before all has to be as it
@@ -111,10 +110,11 @@ func (s *site) waits() bool {
 
 // check returns all that is not as it must be.
 func (w *world) check() (problems []string) {
-	c := &checker{w: w, contended: w.contendedNames(), spoiled: map[engine.DocumentID]bool{}}
-	w.contended, w.superseded = len(c.contended), 0
+	c := &checker{w: w, yields: map[place]bool{}, spoiled: map[engine.DocumentID]bool{}, histories: map[engine.DocumentID]*engine.History{}}
+	w.contended, w.superseded = 0, 0
 	for _, s := range w.sites {
 		c.findSpoiled(s)
+		c.findOwners(s)
 	}
 	for _, s := range w.sites {
 		c.checkSite(s)
@@ -125,12 +125,10 @@ func (w *world) check() (problems []string) {
 		}
 	}
 	for _, res := range w.resources {
-		if !c.contended[res.tag] {
-			c.checkResource(res)
-		}
+		c.checkResource(res)
 	}
 	for _, q := range w.requests {
-		if q.acknowledged() && !c.contended[q.resource.tag] {
+		if q.acknowledged() {
 			c.checkRequest(q)
 		}
 		c.checkOnce(q)
@@ -140,39 +138,17 @@ func (w *world) check() (problems []string) {
 
 // checker collects what is not as it must be.
 type checker struct {
-	w         *world
-	contended map[string]bool
+	w *world
+	// yields are the resources whose name is another's at a site.
+	yields map[place]bool
 	// spoiled are the documents of which a site has refused something for good: sites differ, and say so.
-	spoiled  map[engine.DocumentID]bool
-	problems []string
+	spoiled   map[engine.DocumentID]bool
+	histories map[engine.DocumentID]*engine.History
+	problems  []string
 }
 
 func (c *checker) say(format string, args ...any) {
 	c.problems = append(c.problems, fmt.Sprintf(format, args...))
-}
-
-// contendedNames returns the names for which two sites, cut off from each other, have made two resources that both live. Which
-// is to stay is a person's decision, and every site of the placement has to ask for it.
-func (w *world) contendedNames() map[string]bool {
-	askedAt := map[string]int{}
-	for _, s := range w.sites {
-		asked := map[string]bool{}
-		for _, row := range s.rows() {
-			if row.State == engine.StateConflict && strings.Contains(row.Reason, "another resource of this name is here and lives") {
-				asked[string(row.ID)] = true
-			}
-		}
-		for name := range asked {
-			askedAt[name]++
-		}
-	}
-	names := map[string]bool{}
-	for _, res := range w.resources {
-		if n := askedAt[res.tag]; n > 0 && n == len(res.placement) {
-			names[res.tag] = true
-		}
-	}
-	return names
 }
 
 // rows lists all resources of a site, deleted ones included.
@@ -203,16 +179,15 @@ func (c *checker) findSpoiled(s *site) {
 			if conflicts, _ := s.disk.ConflictsOf(c.w.ctx, o.Document); len(conflicts) > 0 { // else later ones have replaced it
 				c.spoiled[o.Document] = true
 			}
-			// A delete that a change has reversed cannot be reversed where an action has run that the catalog does not declare.
-			if !c.w.knobs.rejects && !c.w.kindOf(o.Kind).UpdateWins {
+			// What an action has run on that the catalog does not declare cannot be made anew: an operator drops it there.
+			if !c.w.knobs.rejects && !strings.Contains(o.Sites[s.id].Error, cannotMake) {
 				c.say("%s: %s %s of %s was refused: %+v", s.name, o.Type, o.ID, o.Resource, o.Sites)
 			}
 		}
 	}
 }
 
-// checkSite sees to it that nothing is left to do at a site but for what is contended, and that it holds nothing that is not
-// its own.
+// checkSite sees to it that nothing is left to do at a site, and that it holds nothing that is not its own.
 func (c *checker) checkSite(s *site) {
 	w := c.w
 	intents, _ := s.disk.Intents(w.ctx)
@@ -221,18 +196,15 @@ func (c *checker) checkSite(s *site) {
 		c.say("%s: the intent of %s is open", s.name, i.Operation)
 	}
 	for _, k := range kept {
-		row, err := s.disk.Operation(w.ctx, k.Operation)
-		if err == nil && c.contended[string(row.Resource)] { // which of the two it is for waits for a person, too
-			continue
-		}
 		c.say("%s: operation %s is kept", s.name, k.Operation)
 	}
 	owned := map[string]bool{}
 	for _, row := range s.rows() {
 		owned[string(row.Kind)+" "+string(row.Local)] = true
-		if c.contended[string(row.ID)] || row.State == engine.StateLeft {
+		if row.State == engine.StateLeft {
 			continue
 		}
+		yields := c.yields[place{row.Document, s}]
 		switch {
 		case row.Pending:
 			c.say("%s: %s %s has something left to do: %s", s.name, row.Kind, row.ID, row.Sites[s.id].Reason)
@@ -240,17 +212,19 @@ func (c *checker) checkSite(s *site) {
 			if row.State == engine.StateConverged || row.State != engine.StateDeleted && row.Reason == "" {
 				c.say("%s: of %s something was refused, and it is %s: %q", s.name, row.ID, row.State, row.Reason)
 			}
-		case row.State != engine.StateConverged && row.State != engine.StateDeleted:
+		case row.State != engine.StateConverged && row.State != engine.StateDeleted && !c.yieldsAnywhere(row.Document):
 			c.say("%s: %s %s is %s: %s", s.name, row.Kind, row.ID, row.State, row.Reason)
 		case row.State == engine.StateDeleted && row.Local != "":
 			c.say("%s: deleted %s is there as %s", s.name, row.ID, row.Local)
 		}
-		c.checkDocument(s, row)
+		if !yields {
+			c.checkDocument(s, row)
+		}
 	}
 	for kind, objects := range s.app.objects {
 		for id, o := range objects {
 			tag, _ := o.fields["tag"].(string)
-			if !owned[string(kind)+" "+id] && !c.contended[tag] && !c.left(tag) {
+			if !owned[string(kind)+" "+id] && !c.left(tag) {
 				c.say("%s: %s %s belongs to nothing: %s", s.name, kind, id, encode(o.fields))
 			}
 		}
@@ -285,29 +259,7 @@ func (c *checker) checkDocument(s *site, row engine.ResourceRow) {
 	if c.spoiled[row.Document] {
 		return
 	}
-	var entries []engine.Entry
-	for _, other := range c.w.sites { // one that was added may have begun with a checkpoint
-		more, err := other.disk.Epochs(&c.w.changes, row.Document)
-		if err != nil {
-			c.say("%s: %v", other.name, err)
-		}
-		entries = append(entries, more...)
-	}
-	h := engine.HistoryOf(c.w.kindOf(row.Kind))
-	for _, e := range entries {
-		if parts := strings.Split(e.Key, "/"); e.Map == engine.MapOutcomes && len(parts) == 3 {
-			h.AddFact(engine.Fact{Earlier: engine.OperationID(parts[1]), Later: engine.OperationID(parts[2])})
-		}
-		if e.Map != engine.MapOperations {
-			continue
-		}
-		o, err := engine.DecodeOperation(e.Key, e.Value)
-		if err != nil {
-			c.say("%s: %v", s.name, err)
-			continue
-		}
-		h.Add(o)
-	}
+	h := c.history(s, row)
 	cross := row.Collaboration == engine.Cross
 	fold := engine.FoldOf(h, func(*engine.Operation) bool { return true })
 	o := s.app.objects[row.Kind][string(row.Local)]
@@ -597,6 +549,10 @@ func (c *checker) checkRequest(q *request) {
 		case engine.StateRejected:
 			if !c.spoiled[row.Document] && !c.w.knobs.rejects {
 				c.say("%s: %s was refused: %s", s.name, q, st.Error)
+			}
+		case engine.StatePending:
+			if !c.yields[place{row.Document, s}] {
+				c.say("%s: %s is pending: %s", s.name, q, st.Error)
 			}
 		default:
 			c.say("%s: %s is %s: %s", s.name, q, st.State, st.Error)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/skerry/skerry/engine"
 )
@@ -204,7 +205,31 @@ func (w *world) operate(s *site) {
 			p.enter(func() { w.decide(s, p, row) })
 		}
 	}
+	if w.knobs.drops && !p.dead {
+		w.dropNames(s, p)
+	}
 }
+
+// dropNames gives up the resources of which another has the name.
+func (w *world) dropNames(s *site, p *process) {
+	list, _, err := s.disk.Conflicts(w.ctx, engine.ConflictFilter{Kind: engine.ConflictName, Site: s.id})
+	if err != nil {
+		w.problem("list conflicts at %s: %v", s.name, err)
+	}
+	for _, c := range list {
+		if p.dead {
+			return
+		}
+		w.did = true
+		w.decisions++
+		p.enter(func() {
+			s.expect(p.Resolve(w.ctx, c.ID, engine.ActionDrop, ""), "drop "+string(c.Document[:6]), engine.ErrSettled, engine.ErrNotFound)
+		})
+	}
+}
+
+// cannotMake is part of what a site says of a create that it cannot repeat because of an undeclared action.
+const cannotMake = "cannot be made anew"
 
 func (w *world) decide(s *site, p *process, row engine.OperationRow) {
 	var err error
@@ -217,6 +242,8 @@ func (w *world) decide(s *site, p *process, row engine.OperationRow) {
 	switch {
 	case row.Sites[s.id].State == engine.StateRejected && row.Type != engine.TypeCreate:
 		return
+	case strings.Contains(row.Sites[s.id].Error, cannotMake):
+		err = p.Drop(w.ctx, row.ID)
 	case e == nil || e.times == 0:
 		err = p.Retry(w.ctx, row.ID)
 	case row.Type != engine.TypeCreate || k.Natural():

@@ -31,7 +31,7 @@ type Report struct {
 	Superseded   int
 	Decisions    int // that an operator took
 	Deaths       int
-	Contended    int // names that two resources claim, told at every site
+	Contended    int // how often, in the end, a resource at a site has lost its name to another
 	Virtual      time.Duration
 	Problems     []string // what was not as it must be; empty is success
 	played       []int    // the steps that did something
@@ -53,6 +53,7 @@ type knobs struct {
 	moves     bool // sites are added to placements and removed from them
 	crosses   bool // resources are spread over their sites, and divide their count
 	pauses    bool
+	drops     bool // operators give up what has lost its name
 	holds     bool // a site that was away holds deletions above a few
 	whole     bool // clients put whole representations that others may not have seen
 	deletes   bool
@@ -205,7 +206,8 @@ func (w *world) draw() {
 		nested: []int{0, 2, 6}[r.IntN(3)],
 	}
 	w.kinds = newKinds(r)
-	w.knobs.moves = rand.New(rand.NewPCG(w.Seed, 1<<43)).IntN(4) == 0      // so that others are as they were
+	w.knobs.moves = rand.New(rand.NewPCG(w.Seed, 1<<43)).IntN(4) == 0 // so that others are as they were
+	w.knobs.drops = w.Seed%4 == 0
 	if extra := rand.New(rand.NewPCG(w.Seed, 1<<42)); extra.IntN(2) == 0 { // so that others are as they were
 		w.knobs.rules = true
 		rule(w.kinds, extra)

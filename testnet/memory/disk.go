@@ -196,18 +196,36 @@ func (d *Disk) MeshDocument(context.Context) (engine.DocumentRow, error) {
 	return engine.DocumentRow{}, engine.ErrNotFound
 }
 
-func newest(list []*resource) (engine.ResourceRow, error) {
+func counting(list []*resource) (engine.ResourceRow, error) {
 	if len(list) == 0 {
 		return engine.ResourceRow{}, engine.ErrNotFound
 	}
-	return slices.MaxFunc(list, older).ResourceRow, nil
+	return slices.MinFunc(list, counts).ResourceRow, nil
+}
+
+// counts orders the incarnations of a name as engine.Store says.
+func counts(a, b *resource) int {
+	switch past := a.State.Past(); {
+	case past != b.State.Past():
+		return rank(past) - rank(b.State.Past())
+	case past:
+		return older(b, a)
+	}
+	return cmp.Or(rank(a.Local == "")-rank(b.Local == ""), a.CreatedAt.Compare(b.CreatedAt), b.n-a.n)
+}
+
+func rank(last bool) int {
+	if last {
+		return 1
+	}
+	return 0
 }
 
 func older(a, b *resource) int { return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), a.n-b.n) }
 
 // ResourceByID implements engine.Store.
 func (d *Disk) ResourceByID(_ context.Context, service engine.ServiceName, kind engine.KindName, id engine.ResourceID) (engine.ResourceRow, error) {
-	return newest(d.byName[name{service, kind, id}])
+	return counting(d.byName[name{service, kind, id}])
 }
 
 // ResourceByLocal implements engine.Store.
@@ -215,7 +233,7 @@ func (d *Disk) ResourceByLocal(_ context.Context, service engine.ServiceName, ki
 	if id == "" {
 		return engine.ResourceRow{}, engine.ErrNotFound
 	}
-	return newest(d.byLocal[local{service, kind, id}])
+	return counting(d.byLocal[local{service, kind, id}])
 }
 
 // ResourceByDocument implements engine.Store.

@@ -178,6 +178,8 @@ func (w *world) at(ctx context.Context, s *site, text string) error {
 		s.work(ctx)
 	case "place":
 		return w.replace(ctx, s, strings.Fields(rest))
+	case "resolve":
+		return w.resolve(ctx, s, strings.Fields(rest))
 	case "confirm":
 		n, err := s.Confirm(ctx, s.id)
 		if err != nil {
@@ -239,6 +241,25 @@ func (w *world) replace(ctx context.Context, s *site, words []string) error {
 	w.now = w.now.Add(time.Second)
 	if _, err := s.Place(ctx, row.Document, q); err != nil {
 		w.trace.add("person", "is told "+err.Error())
+	}
+	s.work(ctx)
+	return nil
+}
+
+// resolve decides about the conflicts of a kind at a site: "name drop".
+func (w *world) resolve(ctx context.Context, s *site, words []string) error {
+	if len(words) < 2 {
+		return errors.New("which conflict, and how?")
+	}
+	conflicts, _, err := s.store.Conflicts(ctx, engine.ConflictFilter{Kind: engine.ConflictKind(words[0]), Site: s.id})
+	if err != nil || len(conflicts) == 0 {
+		return fmt.Errorf("%s has no conflict of kind %s: %w", s.name, words[0], err)
+	}
+	for _, c := range conflicts {
+		w.now = w.now.Add(time.Second)
+		if err := s.Resolve(ctx, c.ID, engine.Action(words[1]), engine.LocalID(strings.Join(words[2:], ""))); err != nil {
+			w.trace.add("person", "is told "+err.Error())
+		}
 	}
 	s.work(ctx)
 	return nil

@@ -117,6 +117,9 @@ func (d *described) replica(hearer *site, e engine.Entry, epoch uint64) string {
 	case now.Local != before.Local:
 		news = append(news, "as "+string(now.Local))
 	}
+	if y := !now.Yields.IsZero(); y != !before.Yields.IsZero() {
+		news = append(news, map[bool]string{true: "yields the name", false: "has the name"}[y])
+	}
 	if p := now.Paused; p != nil && before.Paused == nil {
 		news = append(news, p.String())
 	} else if p == nil && before.Paused != nil {

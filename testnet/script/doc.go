@@ -26,6 +26,8 @@
 //	SITE: down, SITE: up            its application cannot be reached, or can again
 //	SITE: retry OP, done OP, drop OP
 //	                                a person decides about an operation
+//	SITE: resolve KIND ACTION [LOCAL]
+//	                                a person decides about its conflicts of a kind
 //	SITE: pause NAME, resume NAME   a person has the site leave its replica as it is, or ends that
 //	SITE: resume                    a person has the site try an application again that fails or does not let it in
 //	SITE: keep NAME                 a person has all sites show what this one shows

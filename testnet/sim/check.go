@@ -77,21 +77,21 @@ func (r *run) operate(ctx context.Context, s *site) {
 // check returns all that is not as it must be.
 func (r *run) check(ctx context.Context) (problems []string) {
 	say := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
-	contended := r.contended(ctx, say)
-	r.report.Contended = len(contended)
+	r.report.Contended = 0
+	named := map[engine.ResourceID]engine.DocumentID{}
 	objects := make([]map[string][]object, len(r.sites))
 	for i, s := range r.sites {
 		objects[i] = s.app.all()
-		r.checkSite(ctx, s, contended, say)
+		lost := r.findOwners(ctx, s, named, say)
+		r.report.Contended += len(lost)
+		r.checkSite(ctx, s, lost, say)
 	}
-	for i, res := range r.plan.Resources {
-		if !contended[res.Tag] {
-			r.checkResource(i, objects, say)
-		}
+	for i := range r.plan.Resources {
+		r.checkResource(i, objects, say)
 	}
 	r.report.Superseded = 0
 	for _, q := range r.requests {
-		if q.acknowledged() && !contended[r.plan.Resources[q.step.Resource].Tag] {
+		if q.acknowledged() {
 			r.checkRequest(ctx, q, say)
 		}
 		r.checkOnce(q, say)
@@ -99,38 +99,51 @@ func (r *run) check(ctx context.Context) (problems []string) {
 	return problems
 }
 
-// contended returns the names for which two sites, cut off from each other, have made two resources that both live: one
-// deleted the resource and made it anew while the other made it too. Which is to stay is a person's decision, and every
-// site of the placement has to ask for it.
-func (r *run) contended(ctx context.Context, say func(string, ...any)) map[string]bool {
-	askedAt := map[string]int{}
-	for _, s := range r.sites {
-		rows, _, err := s.now.Load().store.Resources(ctx, engine.ResourceFilter{State: engine.StateConflict, Limit: 1000})
-		if err != nil {
-			say("%s: %v", s.name, err)
-		}
-		asked := map[string]bool{}
-		for _, row := range rows {
-			if strings.Contains(row.Reason, "another resource of this name is here and lives") {
-				asked[string(row.ID)] = true
+// yields are the resources of which a site tells that another has their name there: both live, because two sites, cut off
+// from each other, have made them.
+type yields map[engine.DocumentID]bool
+
+// findOwners reads what a site yields, and sees to it that it tells so, and that exactly one resource of each name has it, the
+// same at all sites: named says which it was at others.
+func (r *run) findOwners(ctx context.Context, s *site, named map[engine.ResourceID]engine.DocumentID, say func(string, ...any)) yields {
+	store, found := s.now.Load().store, yields{}
+	list, _, err := store.Conflicts(ctx, engine.ConflictFilter{Kind: engine.ConflictName, Site: s.id, Limit: 1000})
+	if err != nil {
+		say("%s: %v", s.name, err)
+	}
+	for _, c := range list {
+		found[c.Document] = true
+	}
+	rows, _, err := store.Resources(ctx, engine.ResourceFilter{Limit: 1000})
+	if err != nil {
+		say("%s: %v", s.name, err)
+	}
+	owners, others := map[engine.ResourceID]engine.ResourceRow{}, map[engine.ResourceID]engine.ResourceRow{}
+	for _, row := range rows {
+		switch _, twice := owners[row.ID]; {
+		case found[row.Document]:
+			others[row.ID] = row
+			if row.Local != "" || row.State != engine.StateConflict || row.Reason == "" {
+				say("%s: %s yields its name, and is %s and here as %q: %s", s.name, row.ID, row.State, row.Local, row.Reason)
 			}
-		}
-		for name := range asked {
-			askedAt[name]++
-		}
-	}
-	names := map[string]bool{}
-	for _, res := range r.plan.Resources {
-		if n := askedAt[res.Tag]; n > 0 && n == len(res.Placement) {
-			names[res.Tag] = true
+		case twice:
+			say("%s: two resources have the name %s", s.name, row.ID)
+		default:
+			owners[row.ID] = row
 		}
 	}
-	return names
+	for id := range others {
+		if owner, ok := owners[id]; !ok || named[id] != "" && named[id] != owner.Document {
+			say("%s: %s yields its name, and the one to have it is document %.8s (%t), at another site %.8s", s.name, id, owner.Document, ok, named[id])
+		} else {
+			named[id] = owner.Document
+		}
+	}
+	return found
 }
 
-// checkSite sees to it that nothing is left to do at a site but for what is contended, and that it holds nothing that is not
-// its own.
-func (r *run) checkSite(ctx context.Context, s *site, contended map[string]bool, say func(string, ...any)) {
+// checkSite sees to it that nothing is left to do at a site, and that it holds nothing that is not its own.
+func (r *run) checkSite(ctx context.Context, s *site, lost yields, say func(string, ...any)) {
 	store := s.now.Load().store
 	pending, err := store.Pending(ctx)
 	intents, err2 := store.Intents(ctx)
@@ -138,10 +151,6 @@ func (r *run) checkSite(ctx context.Context, s *site, contended map[string]bool,
 	if err := errors.Join(err, err2, err3); err != nil {
 		say("%s: %v", s.name, err)
 	}
-	pending = slices.DeleteFunc(pending, func(id engine.DocumentID) bool {
-		row, err := store.ResourceByDocument(ctx, id)
-		return err == nil && contended[string(row.ID)]
-	})
 	if len(pending)+len(intents)+len(kept) > 0 {
 		say("%s has %d resources pending, %d intents open, %d requests kept", s.name, len(pending), len(intents), len(kept))
 	}
@@ -151,7 +160,7 @@ func (r *run) checkSite(ctx context.Context, s *site, contended map[string]bool,
 			say("%s: %v", s.name, err)
 		}
 		for _, row := range rows {
-			if row.State != engine.StateConverged && row.State != engine.StateDeleted && !contended[string(row.ID)] {
+			if row.State != engine.StateConverged && row.State != engine.StateDeleted && !lost[row.Document] {
 				d, err := store.Document(ctx, row.Document)
 				v, err2 := store.Version(ctx, row.Document)
 				say("%s: %s %s is %s: %s (document %.8s with heads %.4x, changes by process %v, %v)", s.name, row.Kind, row.ID, row.State,
@@ -270,6 +279,12 @@ func (r *run) checkRequest(ctx context.Context, q *request, say func(string, ...
 			}
 		case engine.StateSuperseded:
 			superseded = true
+		case engine.StatePending:
+			if conflicts, err := s.now.Load().store.ConflictsOf(ctx, row.Document); err != nil || !slices.ContainsFunc(conflicts, func(c engine.Conflict) bool {
+				return c.Kind == engine.ConflictName && c.Site == s.id
+			}) {
+				say("%s: operation %s (u%d, %s of %s at site%d) is pending: %s (%v)", s.name, q.operation, q.n, q.step.Kind, res.Tag, q.step.Site, st.Error, err)
+			}
 		default:
 			say("%s: operation %s (u%d, %s of %s at site%d) is %s: %s", s.name, q.operation, q.n, q.step.Kind, res.Tag, q.step.Site, st.State, st.Error)
 		}

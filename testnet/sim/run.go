@@ -23,7 +23,7 @@ type Report struct {
 	Unclear      int // answered with 504, or not at all
 	Decisions    int // that an operator took about what was uncertain
 	Restarts     int
-	Contended    int           // names that two resources claim, told at every site
+	Contended    int           // how often a resource has lost its name to another at a site
 	Superseded   int           // acknowledged operations that a concurrent or earlier one took the place of, at some site
 	Virtual      time.Duration // that passed
 	Healed       time.Duration // from the healing of everything until all was as it must be

@@ -1,0 +1,93 @@
+package history
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/skerry/skerry/engine"
+)
+
+type place struct {
+	document engine.DocumentID
+	site     *site
+}
+
+// findOwners sees to it that of several living resources of one name the one that was created earliest has the object at a
+// site, and that the site tells of the others that they have not.
+func (c *checker) findOwners(s *site) {
+	type named struct {
+		kind engine.KindName
+		id   engine.ResourceID
+	}
+	type living struct {
+		row  engine.ResourceRow
+		born *engine.Operation
+	}
+	names := map[named][]living{}
+	for _, row := range s.rows() {
+		if row.State.Past() || !c.w.kindOf(row.Kind).Natural() {
+			continue
+		}
+		h := c.history(s, row)
+		for _, o := range h.Living(func(*engine.Operation) bool { return true }) {
+			if o.Type == engine.TypeCreate {
+				names[named{row.Kind, row.ID}] = append(names[named{row.Kind, row.ID}], living{row, o})
+				break
+			}
+		}
+	}
+	for n, all := range names {
+		slices.SortFunc(all, func(a, b living) int { return engine.Compare(a.born, b.born) })
+		for i, l := range all {
+			conflicts, _ := s.disk.ConflictsOf(c.w.ctx, l.row.Document)
+			told := slices.ContainsFunc(conflicts, func(x engine.Conflict) bool {
+				return x.Kind == engine.ConflictName && x.Site == s.id && x.Open() && x.Reason != ""
+			})
+			if i > 0 {
+				c.yields[place{l.row.Document, s}] = true
+				c.w.contended++
+			}
+			if told != (i > 0) || told && (l.row.State != engine.StateConflict || l.row.Local != "") {
+				c.say("%s: of %d resources called %s number %d (created by %s) says that it yields: %t; it is %s and here as %q",
+					s.name, len(all), n.id, i+1, l.born.ID, told, l.row.State, l.row.Local)
+			}
+		}
+	}
+}
+
+// yieldsAnywhere reports whether the name of a resource is another's at some site.
+func (c *checker) yieldsAnywhere(id engine.DocumentID) bool {
+	return slices.ContainsFunc(c.w.sites, func(s *site) bool { return c.yields[place{id, s}] })
+}
+
+// history reads what all sites know of a resource, once for a check.
+func (c *checker) history(s *site, row engine.ResourceRow) *engine.History {
+	if h := c.histories[row.Document]; h != nil {
+		return h
+	}
+	var entries []engine.Entry
+	for _, other := range c.w.sites { // one that was added may have begun with a checkpoint
+		more, err := other.disk.Epochs(&c.w.changes, row.Document)
+		if err != nil {
+			c.say("%s: %v", other.name, err)
+		}
+		entries = append(entries, more...)
+	}
+	h := engine.HistoryOf(c.w.kindOf(row.Kind))
+	for _, e := range entries {
+		if parts := strings.Split(e.Key, "/"); e.Map == engine.MapOutcomes && len(parts) == 3 {
+			h.AddFact(engine.Fact{Earlier: engine.OperationID(parts[1]), Later: engine.OperationID(parts[2])})
+		}
+		if e.Map != engine.MapOperations {
+			continue
+		}
+		o, err := engine.DecodeOperation(e.Key, e.Value)
+		if err != nil {
+			c.say("%s: %v", s.name, err)
+			continue
+		}
+		h.Add(o)
+	}
+	c.histories[row.Document] = h
+	return h
+}
