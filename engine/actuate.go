@@ -90,7 +90,7 @@ func (s *Site) steps(ctx context.Context, r *resource) (again bool, err error) {
 			continue
 		}
 		if replica := v.replica(s.cfg.Self); replica.Bare && replica.Local != "" {
-			if v.outcomes[outcomeKey(s.cfg.Self, replica.Joined)].Blocks {
+			if v.outcomes[s.cfg.Self][replica.Joined].Blocks {
 				r.mu.Unlock()
 				return false, nil
 			}

@@ -47,7 +47,7 @@ func (s *Site) adopted(ctx context.Context, r *resource, o *Operation) (LocalID,
 	if err != nil {
 		return "", err
 	}
-	return v.outcomes[outcomeKey(s.cfg.Self, o.ID)].Adopt, nil
+	return v.outcomes[s.cfg.Self][o.ID].Adopt, nil
 }
 
 // adopt brings an object that is there to what o sets, and takes it as the replica. The caller holds the turn.

@@ -10,8 +10,11 @@ import (
 // quiet reports whether everything known is settled at site s and there is an object, so that what its application shows can
 // be compared.
 func (v *view) quiet(s SiteID) bool {
-	return v.holds(s) && v.replica(s).Local != "" && len(v.history.unexecuted(v.standingAt(s))) == 0 &&
-		!slices.ContainsFunc(v.history.ordered, func(o *Operation) bool { return !v.settled(s, o) })
+	if !v.holds(s) || v.replica(s).Local == "" || len(v.history.unexecuted(v.standingAt(s))) > 0 {
+		return false
+	}
+	settled := v.settledAt(s)
+	return !slices.ContainsFunc(v.history.ordered, func(o *Operation) bool { return !settled(o) })
 }
 
 // looked lists the sites that are quiet and have said what their application shows of the resource, sorted.

@@ -3,7 +3,6 @@ package engine
 import (
 	"maps"
 	"slices"
-	"strings"
 )
 
 // members are the sites whose operations count and who have to settle those of others. One that was removed may still have
@@ -76,10 +75,11 @@ func (v *view) compact(most int) {
 // refusals tells which operations a site has not applied.
 func (v *view) refusals() func(*Operation) bool {
 	refused := map[OperationID]bool{}
-	for key, out := range v.outcomes {
-		if out.State == StateRejected || out.State == StateUncertain || out.Again {
-			_, id, _ := strings.Cut(key, "/")
-			refused[OperationID(id)] = true
+	for _, at := range v.outcomes {
+		for id, out := range at {
+			if out.State == StateRejected || out.State == StateUncertain || out.Again {
+				refused[id] = true
+			}
 		}
 	}
 	return func(o *Operation) bool { return refused[o.ID] }

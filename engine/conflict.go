@@ -156,11 +156,14 @@ func (v *view) outcomeConflicts() []Conflict {
 		return nil
 	}
 	var list []Conflict
-	living := among(v.history.Living(anyOperation))
+	living := within(v.history.Living(anyOperation))
 	var fold *Fold
 	for _, s := range v.placement().Sites {
+		if len(v.outcomes[s]) == 0 {
+			continue
+		}
 		for _, o := range v.history.ordered {
-			out, ok := v.outcomes[outcomeKey(s, o.ID)]
+			out, ok := v.outcomes[s][o.ID]
 			if !ok || out.conflict() == "" {
 				continue
 			}

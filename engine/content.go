@@ -24,7 +24,8 @@ type Progress struct {
 
 // settled reports whether an operation was settled.
 func (p Progress) settled(o *Operation) bool {
-	return Replica{Settled: p.Settled, epoch: p.Epoch}.settled(o)
+	r := Replica{Settled: p.Settled, epoch: p.Epoch}
+	return r.settled(o)
 }
 
 // copyContent brings what belongs to a resource beside its representation to a site that was added: it is read at the

@@ -59,7 +59,7 @@ func (s *Site) create(ctx context.Context, r Request, k keeper) (Answer, error) 
 	if err := s.settleEarlier(ctx, res); err != nil {
 		return Answer{}, err
 	}
-	release, err := s.names.take(ctx, r.Kind, about.Key)
+	release, err := s.naming.take(ctx, r.Kind, about.Key)
 	if err != nil {
 		return Answer{}, fmt.Errorf("wait for other requests on %s: %w", about.Key, err)
 	}

@@ -62,7 +62,7 @@ func foldOf(h *History, p pick) Fold {
 		f.Exists = f.Exists || o.Type == TypeCreate
 		f.apply(h, o)
 	}
-	f.count(h, p.in, among(counting))
+	f.count(h, p.in, within(counting))
 	for o, l := range lost {
 		f.Exists = f.Exists || o.Type == TypeCreate
 		f.lose(o, l)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -14,9 +13,9 @@ type foundation struct {
 	Checkpoint
 	// Facts are those about operations that the checkpoint keeps.
 	Facts []Fact `json:"facts,omitempty"`
-	// Outcomes are those of operations that it keeps, by "site/operation".
-	Outcomes  map[string]Outcome      `json:"outcomes,omitempty"`
-	Decisions map[ConflictID]Decision `json:"decisions,omitempty"`
+	// Outcomes are those of operations that it keeps.
+	Outcomes  map[SiteID]map[OperationID]Outcome `json:"outcomes,omitempty"`
+	Decisions map[ConflictID]Decision            `json:"decisions,omitempty"`
 	// Writers belong to the placement or have done so; Former are the last words of those that have left.
 	Writers []SiteID           `json:"writers"`
 	Former  map[SiteID]Replica `json:"former,omitempty"`
@@ -25,7 +24,7 @@ type foundation struct {
 // encodeCheckpoint returns the foundation of the current epoch.
 func (v *view) encodeCheckpoint() ([]byte, error) {
 	base := v.history.base
-	f := foundation{Checkpoint: *base, Outcomes: map[string]Outcome{}, Decisions: map[ConflictID]Decision{}, Former: map[SiteID]Replica{}}
+	f := foundation{Checkpoint: *base, Outcomes: map[SiteID]map[OperationID]Outcome{}, Decisions: map[ConflictID]Decision{}, Former: map[SiteID]Replica{}}
 	f.Writers = slices.Sorted(maps.Keys(v.writers))
 	for _, site := range v.with(partFormer) {
 		f.Former[site] = v.replicas[site]
@@ -35,11 +34,12 @@ func (v *view) encodeCheckpoint() ([]byte, error) {
 			f.Facts = append(f.Facts, fact)
 		}
 	}
-	for key, out := range v.outcomes {
-		_, id, _ := strings.Cut(key, "/")
-		if o := v.history.Get(OperationID(id)); o != nil && base.has(o) {
-			f.Outcomes[key] = out
-		}
+	for site, outcomes := range v.outcomes {
+		f.Outcomes[site] = maps.Clone(outcomes)
+		maps.DeleteFunc(f.Outcomes[site], func(id OperationID, _ Outcome) bool {
+			o := v.history.Get(id)
+			return o == nil || !base.has(o)
+		})
 	}
 	for _, c := range v.conflicts() {
 		if d, ok := v.decisions[c.ID]; ok {

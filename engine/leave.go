@@ -4,13 +4,13 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"strings"
+	"slices"
 )
 
 // nothingBefore reports whether this site, which was removed, has nothing left to do before its removal: what comes after
 // that in the order is not for it, and what waits for a person waits in vain.
 func (v *view) nothingBefore(next Step) bool {
-	if next.Kind == StepNothing || next.Kind == StepHold {
+	if next.Kind == StepNothing || next.Kind == StepHold || len(next.Operations) == 0 { // an object that has vanished is not made anew any more
 		return true
 	}
 	by := v.placement().Removed[v.self]
@@ -39,10 +39,8 @@ func (s *Site) leave(ctx context.Context, r *resource, v *view) error {
 		Left: &Left{By: by.ID, Sites: v.placement().Sites},
 	}
 	entries := []Entry{v.replicaAs(left)}
-	for key := range v.outcomes { // they were of the replica that is no more
-		if author, id, _ := strings.Cut(key, "/"); author == string(s.cfg.Self) {
-			entries = append(entries, s.outcomeEntry(&Operation{ID: OperationID(id)}, Outcome{State: StateLeft}))
-		}
+	for _, id := range slices.Sorted(maps.Keys(v.outcomes[s.cfg.Self])) { // they were of the replica that is no more
+		entries = append(entries, s.outcomeEntry(&Operation{ID: id}, Outcome{State: StateLeft}))
 	}
 	if err := s.write(ctx, r, entries, b); err != nil {
 		return fmt.Errorf("leave %s: %w", v.about.Key, err)

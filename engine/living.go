@@ -28,6 +28,14 @@ func among(ops []*Operation) func(*Operation) bool {
 	return func(o *Operation) bool { return set[o] }
 }
 
+// within returns what selects the operations of a list that is in order.
+func within(ordered []*Operation) func(*Operation) bool {
+	return func(o *Operation) bool {
+		_, found := slices.BinarySearchFunc(ordered, o, Compare)
+		return found
+	}
+}
+
 // Living returns, in order, the operations of h for which in is true and that no delete among them has ended. A
 // delete ends the creates that it has seen: it never discards a create it did not see. Everything else lives as long
 // as one of the creates that it builds on, whether or not in is true for that one, so that a delete wins over the
@@ -54,6 +62,24 @@ func (h *History) Living(in func(*Operation) bool) []*Operation {
 	}
 	return living
 }
+
+// born is the create by which a resource has its name: the first in order of those that live, where in selects what counts.
+// Nil: the resource does not exist.
+func (h *History) born(in func(*Operation) bool) *Operation {
+	for _, o := range h.ordered {
+		if o.Type != TypeCreate || !in(o) {
+			continue
+		}
+		ended := func(d *Operation) bool { return d.Type == TypeDelete && in(d) && h.Before(o, d) && !h.reversed(d, in) }
+		if !slices.ContainsFunc(h.ordered, ended) {
+			return o
+		}
+	}
+	return nil
+}
+
+// exists reports whether the resource is there after the operations for which in is true.
+func (h *History) exists(in func(*Operation) bool) bool { return h.born(in) != nil }
 
 // reversed reports whether a change for which in is true takes a delete away: one that is concurrent with it, builds on a
 // create that it has seen, and goes before it by a rule for the two or, without one, by the kind's rule for deletes.

@@ -22,7 +22,7 @@ func (s *Site) idempotencyKey(ctx context.Context, r *resource, o *Operation, st
 	if made > 0 {
 		key += "." + strconv.FormatUint(made, 10)
 	}
-	if out := v.outcomes[outcomeKey(s.cfg.Self, o.ID)]; out.Again && step.Kind != StepMake {
+	if out := v.outcomes[s.cfg.Self][o.ID]; out.Again && step.Kind != StepMake {
 		key += ".again" + strconv.FormatInt(out.At.UnixMicro(), 36)
 	}
 	return key, nil

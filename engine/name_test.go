@@ -15,7 +15,11 @@ func TestNamesAreThisCatalogs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := v.take(Entry{Map: MapOperations, Key: o.Key(), Value: encoded}); err != nil {
+		heard, err := DecodeOperation(o.Key(), encoded)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := v.take(Entry{Map: MapOperations, Key: o.Key(), Value: encoded}, heard); err != nil {
 			t.Fatal(err)
 		}
 		if got := v.history.Get(o.ID); got == nil || got.Name != c.want {

@@ -136,12 +136,11 @@ func Next(h *History, s Standing) Step {
 	if s.Yields {
 		return Step{Kind: StepHold}
 	}
-	before := s.fold(h)
 	if facts := h.unexecuted(s); len(facts) > 0 {
-		return executeFacts(h, s, facts, before)
+		return executeFacts(h, s, facts, s.fold(h))
 	}
 	counting, _ := h.effective(everything)
-	counts := among(counting)
+	counts := within(counting)
 	last := lastAbsolute(counting)
 	// What was passed over as void may count after all, once something else is known.
 	open := func(o *Operation) bool {
@@ -149,10 +148,11 @@ func Next(h *History, s Standing) Step {
 	}
 	i := slices.IndexFunc(h.ordered, open)
 	if void := h.reversedHere(s); len(void) > 0 {
-		return undelete(h, s, void, before)
+		return undelete(h, s, void, s.fold(h))
 	}
+	there := !s.Gone && h.exists(s.shows)
 	if i < 0 {
-		if !before.Exists && !s.Dropped && FoldOf(h, s.shows).Exists {
+		if !there && !s.Dropped && h.exists(s.shows) {
 			return remake(h, s, nil, nil)
 		}
 		return Step{Kind: StepNothing}
@@ -160,12 +160,12 @@ func Next(h *History, s Standing) Step {
 	// A create that may have been done is settled before another takes its place, and before the delete that ended it, which
 	// would not find what it made.
 	doubtful := false
-	if d := slices.IndexFunc(h.ordered, s.doubtful); d >= 0 && !before.Exists {
+	if d := slices.IndexFunc(h.ordered, s.doubtful); d >= 0 && !there {
 		doubtful, i = true, d
 	}
 	u := h.ordered[i]
-	if u.Type == TypePlace && before.Exists { // shares may be others from then on
-		if c := before.Difference(h.fold(s.shown().or(u))); !c.Empty() {
+	if u.Type == TypePlace && there { // shares may be others from then on
+		if c := s.fold(h).Difference(h.fold(s.shown().or(u))); !c.Empty() {
 			return Step{Kind: StepCorrect, Operations: []*Operation{u}, Correction: c}
 		}
 	}
@@ -178,35 +178,35 @@ func Next(h *History, s Standing) Step {
 		void = h.reversed(u, anyOperation)
 	}
 	if void && !doubtful {
-		if left := before.restoring(s.withoutAnswer(h, rest[:1])); before.Exists && !left.Empty() {
-			return Step{Kind: StepCorrect, Operations: rest[:1], Correction: left, Void: true}
+		if there {
+			if left := s.fold(h).restoring(s.withoutAnswer(h, rest[:1])); !left.Empty() {
+				return Step{Kind: StepCorrect, Operations: rest[:1], Correction: left, Void: true}
+			}
 		}
 		return Step{Kind: StepSkip, Operations: rest[:1]}
 	}
-	if s.Blocked(u) {
-		return Step{Kind: StepHold, Operations: rest[:1]}
-	}
-	with, again := s.target(h, s.shown().or(u), before)
 	switch {
-	case u.Type == TypeDelete && !before.Exists:
+	case s.Blocked(u):
+		return Step{Kind: StepHold, Operations: rest[:1]}
+	case u.Type == TypeDelete && !there:
 		return Step{Kind: StepVacuous, Operations: rest[:1]}
-	case u.Type == TypeDelete && !with.Exists, void:
+	case u.Type == TypeDelete && !h.exists(s.shown().or(u).in), void:
 		return Step{Kind: StepRun, Operations: rest[:1]}
-	case !before.Exists:
+	case !there:
 		return bringAbout(h, s, rest, counts)
 	case u.Type == TypeDelete && len(h.remains(s, u)) > 0:
 		return startAnew(h, s, u)
 	case u.Type == TypeAction:
-		return act(h, s, rest[:1], again, before, with)
+		return act(h, s, rest[:1])
 	case u.Type == TypeAbsolute:
 		if l := last[u.Path]; l != u && s.shows(l) && !h.bothRun(u, l) {
 			return Step{Kind: StepSkip, Operations: rest[:1]}
 		}
-		return act(h, s, rest[:1], again, before, with)
+		return act(h, s, rest[:1])
 	case u.Type != TypeDelete && !u.Repair && !h.kind.byPosition(u) && !h.spread.divides(u) && h.sawTheSame(u, s):
 		return Step{Kind: StepRun, Operations: rest[:1]}
 	}
-	return correct(h, s, rest, counts, before)
+	return correct(h, s, rest, counts)
 }
 
 // lastAbsolute returns for each path the last operation that put opaque bytes there.
@@ -303,8 +303,9 @@ func undelete(h *History, s Standing, void []*Operation, before Fold) Step {
 }
 
 // act runs an operation whose effect cannot be folded into a request, and has what it sets beside what counts corrected.
-func act(h *History, s Standing, action, again []*Operation, before, with Fold) Step {
-	u := action[0]
+func act(h *History, s Standing, action []*Operation) Step {
+	u, before := action[0], s.fold(h)
+	with, again := s.target(h, s.shown().or(u), before)
 	ran := s.Ran != nil && s.Ran(u)
 	if divided := u.Type == TypeAction && h.spread.divides(u); ran || divided { // what is divided is done once, and shared
 		shown := before
@@ -326,9 +327,7 @@ func (h *History) late(s Standing, o *Operation) bool {
 	if o.Type != TypeAction && o.Type != TypeAbsolute {
 		return false
 	}
-	before := s.fold(h)
-	with, again := s.target(h, s.shown().or(o), before)
-	return act(h, s, []*Operation{o}, again, before, with).Late
+	return act(h, s, []*Operation{o}).Late
 }
 
 // foldable returns those at the beginning of rest that one request can bring about together.
@@ -343,8 +342,8 @@ func foldable(s Standing, rest []*Operation, counts func(*Operation) bool) []*Op
 }
 
 // correct settles the first of rest and, in the same request, whatever follows it and can be folded with it.
-func correct(h *History, s Standing, rest []*Operation, counts func(*Operation) bool, before Fold) Step {
-	taken := foldable(s, rest, counts)
+func correct(h *History, s Standing, rest []*Operation, counts func(*Operation) bool) Step {
+	taken, before := foldable(s, rest, counts), s.fold(h)
 	after, again := s.target(h, s.shown().or(taken...), before)
 	difference := before.Difference(after).and(after.restoring(s.withoutAnswer(h, rest)))
 	for _, o := range taken {

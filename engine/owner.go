@@ -14,20 +14,9 @@ import (
 // name belongs to the one that was created earlier. The other yields it: its object goes, and what it amounts to stays in its
 // document until a person decides, or the owner is deleted.
 
-// born is the create by which a resource has its name: of those that live the first in order. Nil: the resource does not
-// exist.
-func (h *History) born() *Operation {
-	for _, o := range h.Living(anyOperation) {
-		if o.Type == TypeCreate {
-			return o
-		}
-	}
-	return nil
-}
-
 // yielded reports whether another resource has this one's name at a site, as far as that site has said.
 func (v *view) yielded(s SiteID) bool {
-	return !v.replica(s).Yields.IsZero() && v.history.born() != nil
+	return !v.replica(s).Yields.IsZero() && v.exists()
 }
 
 // claim is what a resource that has its name from clients has to do with that name at this site.
@@ -52,7 +41,7 @@ func (s *Site) claimOf(v *view) claim {
 	c := claim{document: v.document, local: v.local(), yields: !v.replica(s.cfg.Self).Yields.IsZero()}
 	st := s.standing(v)
 	if v.part(s.cfg.Self) == partMember && !st.Dropped {
-		c.born = v.history.born()
+		c.born = v.history.born(anyOperation)
 	}
 	for _, o := range v.history.ordered {
 		if st.doubtful(o) {
@@ -167,7 +156,7 @@ func (s *Site) giveUp(ctx context.Context, r *resource, k *Kind, local LocalID) 
 		r.mu.Unlock()
 		return false, err
 	}
-	born := v.history.born()
+	born := v.history.born(anyOperation)
 	admitted, _ := s.admit(k.Service, r.id)
 	if !admitted {
 		err = s.hold(ctx, r, s.waitingFor(k.Service))
@@ -176,7 +165,7 @@ func (s *Site) giveUp(ctx context.Context, r *resource, k *Kind, local LocalID) 
 	if !admitted || err != nil {
 		return true, err
 	}
-	release, err := s.names.take(ctx, k, ResourceID(local))
+	release, err := s.naming.take(ctx, k, ResourceID(local))
 	if err != nil {
 		return true, err
 	}
@@ -279,7 +268,7 @@ func (s *Site) contest(ctx context.Context, k *Kind, key ResourceID) {
 
 // nameConflicts are the sites at which another resource has the name of this one.
 func (v *view) nameConflicts() []Conflict {
-	born := v.history.born()
+	born := v.history.born(anyOperation)
 	if born == nil {
 		return nil
 	}

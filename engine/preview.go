@@ -149,7 +149,7 @@ func (s *Site) waitsFor(v *view, step Step) string {
 		return ""
 	}
 	first := step.Operations[0]
-	out, known := v.outcomes[outcomeKey(v.self, first.ID)]
+	out, known := v.outcomes[v.self][first.ID]
 	switch {
 	case mine.Held.waits() && mine.Held.Operation == first.ID:
 		return unconfirmed(v.name(v.self))

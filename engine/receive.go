@@ -142,9 +142,10 @@ func (s *Site) merge(ctx context.Context, v *view, from SiteID, e Envelope) (row
 		rows = append(rows, more...)
 		again = v.learn(entries) && errors.Is(err, ErrRefused)
 		for _, entry := range entries {
-			s.takeIn(v, entry)
+			if o := s.takeIn(v, entry); o != nil {
+				s.watchClock(v, o)
+			}
 		}
-		s.watchClock(v, entries)
 	}
 	if unknown && errors.Is(err, ErrRefused) && v.split(e) {
 		err = fmt.Errorf("%w: what has added a site: %v", ErrMissing, err)
@@ -167,21 +168,12 @@ func (s *Site) begin(r *resource, e Envelope) (*view, error) {
 	return r.view, nil
 }
 
-// watchClock says when an operation comes from the future, and takes note of which deletions come late.
-func (s *Site) watchClock(v *view, entries []Entry) {
-	for _, e := range entries {
-		if e.Map != MapOperations {
-			continue
-		}
-		o, err := DecodeOperation(e.Key, e.Value)
-		if err != nil {
-			continue
-		}
-		s.hearDeletion(o)
-		if ahead := time.UnixMicro(o.Time).Sub(s.cfg.Now()); ahead > farOff {
-			s.cfg.Log.Warn("clock of another site is ahead of this one's: its later writes win until the clocks agree",
-				"site", string(s.name(o.Origin)), "ahead", ahead.Round(time.Millisecond), "operation", string(o.ID))
-		}
+// watchClock says when an operation comes from the future, and takes note of a deletion that comes late.
+func (s *Site) watchClock(v *view, o *Operation) {
+	s.hearDeletion(o)
+	if ahead := time.UnixMicro(o.Time).Sub(s.cfg.Now()); ahead > farOff {
+		s.cfg.Log.Warn("clock of another site is ahead of this one's: its later writes win until the clocks agree",
+			"site", string(s.name(o.Origin)), "ahead", ahead.Round(time.Millisecond), "operation", string(o.ID))
 	}
 }
 

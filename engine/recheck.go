@@ -87,7 +87,7 @@ func (s *Site) doubts(ctx context.Context, r *resource, local LocalID, gap []*Op
 	var entries []Entry
 	var sent []*Operation
 	for _, o := range gap {
-		_, told := v.outcomes[outcomeKey(v.self, o.ID)]
+		_, told := v.outcomes[v.self][o.ID]
 		switch {
 		case !lives(o) || told: // void, or the lost run has said what became of it
 		case o.Type == TypeAction && !resendable(v.kind, o):

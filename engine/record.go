@@ -44,21 +44,28 @@ func (s *Site) open(ctx context.Context, r *resource) (*view, error) {
 
 // takeIn takes an entry in and passes over one that makes no sense: its author signed it, so it is in the document
 // for good, and harms nothing but what that author may write.
-func (s *Site) takeIn(v *view, e Entry) {
+// It returns the operation that the entry is, if it is one.
+func (s *Site) takeIn(v *view, e Entry) *Operation {
+	var o *Operation
+	var err error
 	if e.Map == MapOperations {
-		if o, err := DecodeOperation(e.Key, e.Value); err == nil && !s.admits(v, o) {
+		if o, err = DecodeOperation(e.Key, e.Value); err == nil && !s.admits(v, o) {
 			s.cfg.Log.Warn("operation left out: the catalog sees another kind or type in it",
 				"operation", string(o.ID), "resource", string(v.about.Key), "peer", string(o.Origin))
 			v.refused++
-			return
+			return o
 		}
 	}
-	if _, err := v.take(e); err != nil {
+	if err == nil {
+		err = v.take(e, o)
+	}
+	if err != nil {
 		if e.Map == MapOperations {
 			v.refused++
 		}
 		s.cfg.Log.Warn("entry left out", "resource", string(v.about.Key), "err", err)
 	}
+	return o
 }
 
 // admits classifies an operation again: what its origin says must be what this site's catalog says, of the resource of its
@@ -269,12 +276,13 @@ func (s *Site) stamp(v *view, o *Operation) {
 	o.Origin, o.Run, o.Epoch = s.cfg.Self, s.runID, v.current().number
 	o.line = lineOf(o.Origin, o.Run, o.Epoch)
 	o.Seq = v.history.Last(o.line) + 1
-	o.Seen = without(v.replica(v.self).Settled, o.Epoch)
+	mine := v.replica(v.self)
+	o.Seen = without(mine.Settled, o.Epoch)
 	delete(o.Seen, o.line)
 	o.Time = max(o.Time, s.cfg.Now().UnixMicro())
 	o.Time = max(o.Time, v.history.compactedUntil()+1)
 	for _, p := range v.history.ordered {
-		if v.replica(v.self).settled(p) {
+		if mine.settled(p) {
 			o.Time = max(o.Time, p.Time+1)
 		}
 	}

@@ -228,7 +228,7 @@ func (s *Site) publishKeep(ctx context.Context, r *resource, o *Operation) error
 func (v *view) madeGood(by func(*Operation) bool) []*Operation {
 	var ops []*Operation
 	for _, o := range v.history.ordered {
-		if out := v.outcomes[outcomeKey(v.self, o.ID)]; out.State == StateRejected && !out.Blocks && o.Change != nil && by(o) {
+		if out := v.outcomes[v.self][o.ID]; out.State == StateRejected && !out.Blocks && o.Change != nil && by(o) {
 			ops = append(ops, o)
 		}
 	}

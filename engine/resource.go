@@ -63,7 +63,7 @@ type Replica struct {
 func (r Replica) has(name Line, n uint64) bool { return n <= r.Settled[name] || name.over(r.epoch) }
 
 // settled reports whether an operation is.
-func (r Replica) settled(o *Operation) bool {
+func (r *Replica) settled(o *Operation) bool {
 	return o.Epoch+2 <= r.epoch || o.Seq <= r.Settled[o.Line()]
 }
 
@@ -108,7 +108,7 @@ type view struct {
 	kind      *Kind
 	history   *History
 	replicas  map[SiteID]Replica
-	outcomes  map[string]Outcome // by "site/operation"
+	outcomes  map[SiteID]map[OperationID]Outcome
 	decisions map[ConflictID]Decision
 	attempts  map[OperationID]*attempt
 	createdAt time.Time
@@ -139,46 +139,42 @@ func newView(self SiteID, name func(SiteID) SiteName, document DocumentID, about
 	}
 	return &view{
 		self: self, name: name, document: document, about: about, aboutRaw: raw, kind: kind, history: h,
-		replicas: map[SiteID]Replica{}, outcomes: map[string]Outcome{}, decisions: map[ConflictID]Decision{},
+		replicas: map[SiteID]Replica{}, outcomes: map[SiteID]map[OperationID]Outcome{}, decisions: map[ConflictID]Decision{},
 		attempts: map[OperationID]*attempt{}, touched: map[OperationID]bool{},
 		writers: writers, lastWords: map[string][32]byte{},
 		epochs: []*epoch{newEpoch(about.Epoch, document, raw)}, from: about.Epoch, writtenIn: map[string]uint64{},
 	}
 }
 
-// take takes an entry of the document in. It returns the operations that have become complete. An error says that
-// the entry makes no sense; the view is as before then.
-func (v *view) take(e Entry) ([]*Operation, error) {
+// take takes an entry of the document in, which o is where it is an operation. An error says that the entry makes no sense; the
+// view is as before then.
+func (v *view) take(e Entry, o *Operation) error {
 	author, rest, _ := strings.Cut(e.Key, "/")
 	if !v.writers[SiteID(author)] {
-		return nil, fmt.Errorf("%s/%s: %w: its author has no part in this resource", e.Map, e.Key, ErrRefused)
+		return fmt.Errorf("%s/%s: %w: its author has no part in this resource", e.Map, e.Key, ErrRefused)
 	}
 	if slot := string(e.Map) + "/" + e.Key; e.Map != MapOperations && e.Map != MapDecisions {
 		if v.from < v.writtenIn[slot] {
-			return nil, nil // what its author wrote before it went on to another epoch
+			return nil // what its author wrote before it went on to another epoch
 		}
 		v.writtenIn[slot] = v.from
 	}
 	switch e.Map {
 	case MapOperations:
-		o, err := DecodeOperation(e.Key, e.Value)
-		if err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrRefused, err)
-		}
 		if e := v.numbered(v.from); e != nil {
 			e.operations++
 		}
 		if o.Epoch != v.from {
-			return nil, fmt.Errorf("operation %s: %w: it is in epoch %d and says %d", o.ID, ErrRefused, v.from, o.Epoch)
+			return fmt.Errorf("operation %s: %w: it is in epoch %d and says %d", o.ID, ErrRefused, v.from, o.Epoch)
 		}
 		if o.Change != nil {
 			if err := o.Change.Validate(); err != nil {
-				return nil, fmt.Errorf("operation %s: %w: %w", o.ID, ErrRefused, err)
+				return fmt.Errorf("operation %s: %w: %w", o.ID, ErrRefused, err)
 			}
 		}
 		if o.Place != nil {
 			if err := o.Place.Validate(); err != nil {
-				return nil, fmt.Errorf("operation %s: %w: %w", o.ID, ErrRefused, err)
+				return fmt.Errorf("operation %s: %w: %w", o.ID, ErrRefused, err)
 			}
 		}
 		o.Name = "" // what the rules know it by is this site's own catalog's to say
@@ -198,11 +194,10 @@ func (v *view) take(e Entry) ([]*Operation, error) {
 				v.createdAt = at
 			}
 		}
-		return complete, nil
 	case MapReplicas:
 		var r Replica
 		if err := decodeStrict(e.Value, &r); err != nil {
-			return nil, fmt.Errorf("replica of %s: %w: %w", author, ErrRefused, err)
+			return fmt.Errorf("replica of %s: %w: %w", author, ErrRefused, err)
 		}
 		before := v.replicas[SiteID(author)]
 		r.epoch = v.from
@@ -212,38 +207,44 @@ func (v *view) take(e Entry) ([]*Operation, error) {
 		if (before.Left == nil) != (r.Left == nil) || before.Joined != r.Joined {
 			v.touchAll()
 		}
+		settled := v.settledAt(SiteID(author))
+		halted := (before.Paused == nil) != (r.Paused == nil) || (before.Waits == nil) != (r.Waits == nil) ||
+			before.Held.waits() != r.Held.waits()
 		for _, o := range v.history.ordered {
 			newly := !before.settled(o) && r.settled(o)
-			halted := (before.Paused == nil) != (r.Paused == nil) || (before.Waits == nil) != (r.Waits == nil) ||
-				before.Held.waits() != r.Held.waits()
-			if newly || halted && !v.settled(SiteID(author), o) {
+			if newly || halted && !settled(o) {
 				v.touched[o.ID] = true
 			}
 		}
 	case MapOutcomes:
 		var o Outcome
 		if err := decodeStrict(e.Value, &o); err != nil {
-			return nil, fmt.Errorf("outcome %s: %w: %w", e.Key, ErrRefused, err)
+			return fmt.Errorf("outcome %s: %w: %w", e.Key, ErrRefused, err)
 		}
 		if earlier, later, is := strings.Cut(rest, "/"); is {
 			v.history.AddFact(Fact{OperationID(earlier), OperationID(later)})
-			return nil, nil
+			return nil
 		}
-		v.outcomes[e.Key] = o
+		at := v.outcomes[SiteID(author)]
+		if at == nil {
+			at = map[OperationID]Outcome{}
+			v.outcomes[SiteID(author)] = at
+		}
+		at[OperationID(rest)] = o
 		if o.State == StateLeft { // it was of a replica that is no more
-			delete(v.outcomes, e.Key)
+			delete(at, OperationID(rest))
 		}
 		v.touched[OperationID(rest)] = true
 	case MapDecisions:
 		var d Decision
 		if err := decodeStrict(e.Value, &d); err != nil || string(d.By) != author {
-			return nil, fmt.Errorf("decision %s: %w", e.Key, ErrRefused)
+			return fmt.Errorf("decision %s: %w", e.Key, ErrRefused)
 		}
 		if old, ok := v.decisions[ConflictID(rest)]; !ok || old.For.Before(d.For) || old.For.Equal(d.For) && d.By < old.By {
 			v.decisions[ConflictID(rest)] = d
 		}
 	}
-	return nil, nil
+	return nil
 }
 
 // touchAll has the rows of all operations written again.
@@ -256,8 +257,12 @@ func (v *view) touchAll() {
 func outcomeKey(s SiteID, o OperationID) string { return string(s) + "/" + string(o) }
 
 // settled reports whether o needs nothing more at site s, as far as is known here.
-func (v *view) settled(s SiteID, o *Operation) bool {
-	return v.replica(s).settled(o) && !v.outcomes[outcomeKey(s, o.ID)].Again
+func (v *view) settled(s SiteID, o *Operation) bool { return v.settledAt(s)(o) }
+
+// settledAt returns what tells which operations need nothing more at site s, as far as is known here.
+func (v *view) settledAt(s SiteID) func(*Operation) bool {
+	r, outcomes := v.replica(s), v.outcomes[s]
+	return func(o *Operation) bool { return r.settled(o) && !outcomes[o.ID].Again }
 }
 
 // standing is what this site's application has been brought to.
@@ -267,21 +272,21 @@ func (v *view) standing() Standing {
 
 // standingAt is what the application of a site has been brought to, as far as is known here.
 func (v *view) standingAt(site SiteID) Standing {
-	r := v.replica(site)
+	r, settled, outcomes := v.replica(site), v.settledAt(site), v.outcomes[site]
 	st := Standing{
 		// The object is made before its content comes, and that before anything else.
-		Settled:  func(o *Operation) bool { return v.settled(site, o) || r.Bare && o.ID == r.Joined },
-		Void:     func(o *Operation) bool { return v.outcomes[outcomeKey(site, o.ID)].State == StateSuperseded },
-		Blocked:  func(o *Operation) bool { return v.outcomes[outcomeKey(site, o.ID)].Blocks },
-		Ran:      func(o *Operation) bool { return v.outcomes[outcomeKey(site, o.ID)].Ran },
+		Settled:  func(o *Operation) bool { return settled(o) || r.Bare && o.ID == r.Joined },
+		Void:     func(o *Operation) bool { return outcomes[o.ID].State == StateSuperseded },
+		Blocked:  func(o *Operation) bool { return outcomes[o.ID].Blocks },
+		Ran:      func(o *Operation) bool { return outcomes[o.ID].Ran },
 		Executed: func(f Fact) bool { return slices.Contains(r.Facts, f) },
 		Gone:     r.Local == "",
 		Lossy:    v.brings(r.Joined),
-		Carried:  func(o *Operation) bool { return v.outcomes[outcomeKey(site, o.ID)].Carried },
+		Carried:  func(o *Operation) bool { return outcomes[o.ID].Carried },
 		Yields:   v.yielded(site),
 	}
 	st.Dropped = st.Gone && slices.ContainsFunc(v.history.ordered, func(o *Operation) bool {
-		return o.Type == TypeCreate && st.Settled(o) && v.outcomes[outcomeKey(site, o.ID)].State == StateRejected
+		return o.Type == TypeCreate && st.Settled(o) && v.outcomes[site][o.ID].State == StateRejected
 	})
 	return st
 }
@@ -290,7 +295,7 @@ func (v *view) standingAt(site SiteID) Standing {
 // exists and nobody has decided against it: it is to be made anew.
 func (v *view) unmade(site SiteID) bool {
 	st := v.standingAt(site)
-	return st.Gone && !st.Dropped && FoldOf(v.history, st.shows).Exists
+	return st.Gone && !st.Dropped && v.history.exists(st.shows)
 }
 
 // shown is the fold that this site's application shows; of a cross resource, that of all parts together.
@@ -327,13 +332,12 @@ func (v *view) holds(s SiteID) bool { return v.placement().Has(s) }
 
 // exists reports whether the resource is there, everything known counted.
 func (v *view) exists() bool {
-	return slices.ContainsFunc(v.history.Living(func(*Operation) bool { return true }),
-		func(o *Operation) bool { return o.Type == TypeCreate })
+	return v.history.exists(anyOperation)
 }
 
 // status returns what is known of o at site s.
 func (v *view) status(s SiteID, o *Operation) OperationStatus {
-	out, told := v.outcomes[outcomeKey(s, o.ID)]
+	out, told := v.outcomes[s][o.ID]
 	if told && (out.State != StatePending || v.settled(s, o)) {
 		return OperationStatus{State: out.State, Status: out.Status, At: out.At, Error: out.Error}
 	}
@@ -370,8 +374,9 @@ func (v *view) wait(w *Waiting) bool {
 		return false
 	}
 	v.waits = w
+	settled := v.settledAt(v.self)
 	for _, o := range v.history.ordered {
-		if !v.settled(v.self, o) {
+		if !settled(o) {
 			v.touched[o.ID] = true
 		}
 	}

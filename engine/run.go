@@ -18,7 +18,7 @@ func (s *Site) run(ctx context.Context, r *resource, k *Kind, o *Operation, loca
 		if err != nil {
 			return false, err
 		}
-		release, err := s.names.take(ctx, k, key)
+		release, err := s.naming.take(ctx, k, key)
 		if err != nil {
 			return false, err
 		}

@@ -130,7 +130,7 @@ func (s *Site) settle(ctx context.Context, r *resource, c *crossing) (again bool
 		}
 	}
 	if c.About != nil && c.About.Key != "" && k.Natural() {
-		release, err := s.names.take(ctx, k, c.About.Key)
+		release, err := s.naming.take(ctx, k, c.About.Key)
 		if err != nil {
 			return true, nil
 		}
@@ -397,7 +397,7 @@ func (s *Site) decide(ctx context.Context, id OperationID, entries func(*view, *
 	if o == nil || v.history.base.has(o) {
 		return ErrSettled // at every site
 	}
-	out, ok := v.outcomes[outcomeKey(s.cfg.Self, id)]
+	out, ok := v.outcomes[s.cfg.Self][id]
 	if !ok || !out.Blocks && out.State != StateRejected {
 		return ErrSettled
 	}

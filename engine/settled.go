@@ -17,7 +17,7 @@ func (s *Site) stepEntries(v *view, local LocalID, step Step, ops []*Operation, 
 func (s *Site) appliedAfterAll(v *view, ops []*Operation, reply Reply) []Entry {
 	var entries []Entry
 	for _, o := range ops {
-		if _, told := v.outcomes[outcomeKey(s.cfg.Self, o.ID)]; told {
+		if _, told := v.outcomes[s.cfg.Self][o.ID]; told {
 			entries = append(entries, s.outcomeEntry(o, Outcome{State: StateApplied, Status: reply.Status}))
 		}
 	}

@@ -73,7 +73,7 @@ type Site struct {
 	lines     waitingLines
 	rules     map[string]string // digests of this site's rules, by "service.kind"
 	keyed     keyedRequests
-	names     names
+	naming    naming
 	runID     string // names this run of the agent in the lines of its operations
 	// opened holds the operations whose request may have reached the application, and the answer where there was one
 	// that could not be recorded.
@@ -125,7 +125,7 @@ func New(ctx context.Context, cfg Config) (*Site, error) {
 	s.compared.with = map[SiteID]bool{}
 	s.lines.lines = map[queueKey]*waitingLine{}
 	s.keyed.running = map[[32]byte]bool{}
-	s.names.taken = map[nameKey]chan struct{}{}
+	s.naming.taken = map[nameKey]chan struct{}{}
 	s.mesh.init()
 	for _, k := range cfg.Kinds {
 		key := kindKey{k.Service, k.Name}

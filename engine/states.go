@@ -86,8 +86,9 @@ func (v *view) heldBack() int { return v.history.Held() + v.refused }
 func (v *view) replicaStatus(s SiteID, conflicts []Conflict) ReplicaStatus {
 	st := ReplicaStatus{Local: v.replica(s).Local, State: StateConverged, Paused: v.replica(s).Paused, Unmade: v.unmade(s) || v.yielded(s), Held: v.replica(s).Held.waits(),
 		Applied: v.compacted(s)}
+	settled := v.settledAt(s)
 	for _, o := range v.history.ordered {
-		if v.settled(s, o) {
+		if settled(o) {
 			st.Applied++
 		}
 	}
@@ -132,8 +133,9 @@ func (v *view) replicaStatus(s SiteID, conflicts []Conflict) ReplicaStatus {
 
 // lastError says why this site has not applied what is pending, when it has tried.
 func (v *view) lastError() string {
+	settled := v.settledAt(v.self)
 	for _, o := range v.history.ordered {
-		if a := v.attempts[o.ID]; a != nil && a.err != "" && !v.settled(v.self, o) {
+		if a := v.attempts[o.ID]; a != nil && a.err != "" && !settled(o) {
 			return fmt.Sprintf("%s tried %d times: %s", o.Type, a.count, a.err)
 		}
 	}

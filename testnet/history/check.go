@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/testnet/memory"
 )
 
 // rounds is how often, after everything is healed, all sites do what is due and hear of each other before all has to be as it

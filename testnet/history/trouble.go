@@ -222,6 +222,9 @@ func (w *world) dropNames(s *site, p *process) {
 		}
 		w.did = true
 		w.decisions++
+		for _, res := range w.resources {
+			res.moved = res.moved || res.id == string(c.Resource) && res.kind.Name == c.KindName
+		}
 		p.enter(func() {
 			s.expect(p.Resolve(w.ctx, c.ID, engine.ActionDrop, ""), "drop "+string(c.Document[:6]), engine.ErrSettled, engine.ErrNotFound)
 		})

@@ -5,9 +5,9 @@ import (
 	"sync"
 )
 
-// names lets one request at a time make or end an object of one name at this site's application, whichever document it is
+// naming lets one request at a time make or end an object of one name at this site's application, whichever document it is
 // for. A name is taken after the turn of a resource, and no turn is taken by who has one. It is safe for concurrent use.
-type names struct {
+type naming struct {
 	mu    sync.Mutex
 	taken map[nameKey]chan struct{} // closed when it is released
 }
@@ -18,7 +18,7 @@ type nameKey struct {
 }
 
 // take waits for a name; release gives it back.
-func (n *names) take(ctx context.Context, k *Kind, name ResourceID) (release func(), err error) {
+func (n *naming) take(ctx context.Context, k *Kind, name ResourceID) (release func(), err error) {
 	key := nameKey{kindKey{k.Service, k.Name}, name}
 	for {
 		n.mu.Lock()
