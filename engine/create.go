@@ -32,24 +32,15 @@ func (s *Site) create(ctx context.Context, r Request, k keeper) (Answer, error) 
 	if about.Key == "" {
 		return s.cross(ctx, nil, r.Kind, c, Fold{}, "")
 	}
-	old, err := s.cfg.Store.ResourceByID(ctx, r.Kind.Service, r.Kind.Name, about.Key)
-	switch {
-	case errors.Is(err, ErrNotFound):
-	case err != nil:
-		return Answer{}, fmt.Errorf("look up %s: %w", about.Key, err)
-	case old.State.Past() || old.GoneAt(s.cfg.Self):
-		if about.Incarnation, err = s.incarnation(ctx, old.Document); err != nil {
-			return Answer{}, err
-		}
-		c.Operation.Time = old.CreatedAt.UnixMicro() + 1 // the newest incarnation is the one created last
+	document, err := s.incarnate(ctx, c)
+	if err != nil {
+		return Answer{}, err
 	}
 	if !r.Kind.Natural() {
 		return s.cross(ctx, nil, r.Kind, c, Fold{}, LocalID(r.Target))
 	}
 	// What others sent of the same document runs before this or after, never beside it.
-	if _, c.Document, err = s.cfg.Documents.Encode(*about); err != nil {
-		return Answer{}, fmt.Errorf("make the document of %s: %w", about.Key, err)
-	}
+	c.Document = document
 	res := s.registry.acquire(c.Document)
 	defer s.registry.release(res)
 	if err := res.take(ctx); err != nil {
@@ -77,6 +68,29 @@ func (s *Site) create(ctx context.Context, r Request, k keeper) (Answer, error) 
 		return s.cross(ctx, res, r.Kind, c, before, local)
 	}
 	return s.cross(ctx, res, r.Kind, c, before, LocalID(r.Target))
+}
+
+// incarnate makes what is to be created the incarnation after the last that is past here, and returns its document.
+func (s *Site) incarnate(ctx context.Context, c *crossing) (id DocumentID, err error) {
+	about := c.About
+	old, err := s.cfg.Store.ResourceByID(ctx, about.Service, about.Kind, about.Key)
+	for err == nil && (old.State.Past() || old.GoneAt(s.cfg.Self)) {
+		if about.Incarnation, err = s.incarnation(ctx, old.Document); err != nil {
+			return "", err
+		}
+		// The newest incarnation is the one created last.
+		c.Operation.Time = max(c.Operation.Time, old.CreatedAt.UnixMicro()+1)
+		if _, id, err = s.cfg.Documents.Encode(*about); err == nil {
+			old, err = s.cfg.Store.ResourceByDocument(ctx, id) // it may be past, too, or this site may have left it
+		}
+	}
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		return "", fmt.Errorf("look up %s: %w", about.Key, err)
+	}
+	if _, id, err = s.cfg.Documents.Encode(*about); err != nil {
+		return "", fmt.Errorf("make the document of %s: %w", about.Key, err)
+	}
+	return id, nil
 }
 
 // incarnation is the one after that of a document.

@@ -130,7 +130,7 @@ func (s *Site) keepName(ctx context.Context, r *resource) (waits, again bool, er
 		}
 		return err != nil, false, err
 	case !mine.there() && mine.yields:
-		return true, false, nil
+		return true, false, s.tidyYielded(ctx, r)
 	case mine.there() && owner.local == "" && !claimed:
 		s.queue.add(job{document: owner.document}, 0) // once nothing keeps it from being made, this one goes
 		return false, false, nil
@@ -145,6 +145,16 @@ func (s *Site) keepName(ctx context.Context, r *resource) (waits, again bool, er
 	s.claimed.Delete(r.id)
 	wake()
 	return true, false, nil
+}
+
+// tidyYielded is tidy for a resource whose name is another's here. The caller holds the turn.
+func (s *Site) tidyYielded(ctx context.Context, r *resource) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, err := s.open(ctx, r); err != nil {
+		return err
+	}
+	return s.tidy(ctx, r)
 }
 
 // giveUp deletes the object of a resource whose name is another's. It reports whether to try again later. The caller holds

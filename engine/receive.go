@@ -44,6 +44,8 @@ func (s *Site) receive(ctx context.Context, from SiteID, e Envelope) (own bool, 
 	b := &Batch{}
 	var known *view
 	switch {
+	case err == nil && !v.listens(from, e):
+		return false, nil
 	case first && about.Epoch > 0:
 		v, err = s.beginLate(r, root, e, nil, b)
 	case err == nil && e.Checkpoint != nil && about.Epoch > v.current().number:
@@ -59,9 +61,6 @@ func (s *Site) receive(ctx context.Context, from SiteID, e Envelope) (own bool, 
 	}
 	if err != nil {
 		return own, fmt.Errorf("receive document %s from %s: %w", e.Document, from, err)
-	}
-	if !v.listens(from, e) {
-		return false, nil
 	}
 	stored := !first
 	defer func() {
@@ -114,7 +113,7 @@ func (s *Site) receive(ctx context.Context, from SiteID, e Envelope) (own bool, 
 	switch {
 	case mergeErr != nil:
 		return own, fmt.Errorf("receive document %s from %s: %w", e.Document, from, mergeErr)
-	case outside && e.Joins && v.split(e):
+	case outside && (e.Joins || !first) && v.split(e): // of what is known here, the rest is still to come
 		return own, fmt.Errorf("receive document %s from %s: %w: what has added this site", e.Document, from, ErrMissing)
 	case outside:
 		return own, fmt.Errorf("receive document %s from %s: %w: this site has no part in it", e.Document, from, ErrRefused)
@@ -241,6 +240,10 @@ func (s *Site) until(ctx context.Context, row DocumentRow, with SiteID) (Version
 	if err != nil {
 		return nil, err
 	}
-	_, until, err := s.cfg.Documents.WrittenAt(ctx, row.ID, MapReplicas, string(v.lastBetween(with)))
+	last := v.lastBetween(with)
+	if last == "" { // it belongs to the placement again, in a later epoch
+		return nil, nil
+	}
+	_, until, err := s.cfg.Documents.WrittenAt(ctx, row.ID, MapReplicas, string(last))
 	return until, err
 }

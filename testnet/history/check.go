@@ -539,10 +539,11 @@ func (c *checker) checkRequest(q *request) {
 			c.say("%s is not known at %s: %v", q, s.name, err)
 			continue
 		}
-		if at, err := s.disk.ResourceByDocument(c.w.ctx, row.Document); err == nil && at.State == engine.StateLeft && c.w.knobs.drops {
-			continue // it was dropped here when the name was another's
+		st, told := row.Sites[s.id]
+		if !told && q.resource.moved {
+			continue // the site was added when a checkpoint stood for it, or was removed
 		}
-		switch st := row.Sites[s.id]; st.State {
+		switch st.State {
 		case engine.StateApplied:
 			e := s.app.effects[string(q.operation)+"."+string(s.name)]
 			if q.kind == "start" && !q.resource.moved && !declares(q.resource.kind, "start") && (e == nil || e.times != 1) {
