@@ -95,3 +95,23 @@ func (v *view) relations() []Relation {
 	}
 	return RelationsOf(v.kind, FoldOf(v.history, anyOperation).Representation())
 }
+
+// Patched returns what a JSON Patch (RFC 6902) sets, as a representation that has nothing else. It is empty when the patch
+// is none.
+func Patched(patch []byte) []byte {
+	var ops []struct {
+		Op    string          `json:"op"`
+		Path  Pointer         `json:"path"`
+		Value json.RawMessage `json:"value"`
+	}
+	if json.Unmarshal(patch, &ops) != nil {
+		return nil
+	}
+	var tree any = map[string]any{}
+	for _, op := range ops {
+		if v, err := parseJSON(op.Value); err == nil && (op.Op == "add" || op.Op == "replace") && len(op.Path.Tokens()) <= maxDepth {
+			tree = setAt(tree, op.Path, v)
+		}
+	}
+	return compact(tree)
+}

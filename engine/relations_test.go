@@ -35,6 +35,18 @@ func TestRelationsOf(t *testing.T) {
 	}
 }
 
+func TestPatched(t *testing.T) {
+	for patch, want := range map[string]string{
+		`[{"op":"replace","path":"/network","value":"n"},{"op":"add","path":"/a/b","value":[1]},{"op":"remove","path":"/image"},{"op":"test","path":"/x","value":1}]`: `{"a":{"b":[1]},"network":"n"}`,
+		`[{"op":"replace","path":"","value":{"network":"n"}}]`: `{"network":"n"}`,
+		`{"op":"add"}`: ``, `[]`: `{}`, `nonsense`: ``,
+	} {
+		if got := string(Patched([]byte(patch))); got != want {
+			t.Errorf("%s: got %s, want %s", patch, got, want)
+		}
+	}
+}
+
 // TestRelationsAreBounded gives a representation with more references than are kept.
 func TestRelationsAreBounded(t *testing.T) {
 	k := &Kind{Refs: []Ref{{At: "/all", Service: "s", Kind: "k", Relation: RelationReliance}}}

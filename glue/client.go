@@ -128,6 +128,11 @@ func (c *Client) CloseIdle() {
 	}
 }
 
+// Kind returns a kind of the catalog, nil when there is none.
+func (c *Client) Kind(service engine.ServiceName, kind engine.KindName) *engine.Kind {
+	return c.kinds[kindName{service, kind}]
+}
+
 // Router returns the router of a service, nil for a service that has no upstream here.
 func (c *Client) Router(s engine.ServiceName) *Router { return c.routers[s] }
 

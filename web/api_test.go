@@ -487,6 +487,8 @@ func TestIssue(t *testing.T) {
 
 func TestExplain(t *testing.T) {
 	f := start(t)
+	f.site.Show("nantes", "networks", "flat", `{"type":"flat"}`)
+	f.site.Show("nantes", "networks", "shared", `{"type":"shared"}`)
 	f.site.AddResource(image("x", engine.StateConverged, time.Now()))
 	explain := func(body string) map[string]any {
 		t.Helper()
@@ -536,7 +538,7 @@ func TestExplain(t *testing.T) {
 		{`{"scope":"nantes % paris"}`, "spread over nantes and paris and behaves as one"},
 		{`{"scope":"images: *"}`, "a replica at each of nantes, paris and toulouse"},
 		{`{"scope":"images: nantes"}`, "run at nantes"},
-		{`{"scope":"paris & nantes","service":"servers","method":"POST","path":"/servers","body":{"image":"nope"}}`, "image nope, which /image names, is not replicated"},
+		{`{"scope":"paris & nantes","service":"servers","method":"POST","path":"/servers","body":{"image":"nope"}}`, "image nope (/image) is not replicated: it is not at nantes, where it will be needed"},
 		{`{"scope":"*","service":"servers","method":"POST","path":"/servers","body":{"image":"x"}}`, "has no replica at toulouse"},
 		{`{"scope":"toulouse ; nantes","service":"images","method":"POST","path":"/images"}`, "only while it is certain that nothing has happened at those before. In order: toulouse; nantes."},
 		{`{"scope":"toulouse ; nantes","service":"images","method":"POST","path":"/images"}`, `{"does":"runs the request","reachable":true,"rtt_ms":8.4,"site":"nantes"`},
@@ -550,6 +552,13 @@ func TestExplain(t *testing.T) {
 		{`{"scope":"paris ^ toulouse","service":"networks","method":"GET","path":"/networks/taken"}`, "network taken is at nantes, and the request runs there"},
 		{`{"scope":"paris ^ toulouse","service":"images","method":"POST","path":"/images"}`, "The application names each image itself"},
 		{`{"scope":"images: paris ^ toulouse"}`, "at exactly one of paris and toulouse"},
+		{`{"scope":"servers: paris, networks: nantes","service":"servers","method":"POST","path":"/servers","body":{"image":"x","network":"flat"}}`,
+			`mismatched owners: POST /servers at paris refers to network \"flat\" through /network`},
+		{`{"scope":"servers: nantes, networks: nantes","service":"servers","method":"POST","path":"/servers","body":{"image":"x","network":"flat"}}`, `"errors":[]`},
+		{`{"scope":"servers: paris, networks: toulouse","service":"servers","method":"POST","path":"/servers","body":{"image":"x","network":"flat"}}`,
+			"whether what it refers to can be used where it runs cannot be told: toulouse cannot be asked now"},
+		{`{"scope":"servers: paris, networks: nantes","service":"servers","method":"POST","path":"/servers","body":{"network":"shared"}}`,
+			"network shared (/network) is not replicated: it is not at paris, where it will be relied on"},
 		{`{"scope":"toulouse","service":"images","method":"PATCH","path":"/images/y"}`, "forwarded to toulouse"},
 	} {
 		b, _ := json.Marshal(explain(c.body))

@@ -28,6 +28,7 @@ import (
 	"github.com/skerry/skerry/web"
 	"github.com/skerry/skerry/web/api"
 	"github.com/skerry/skerry/web/intercept"
+	"github.com/skerry/skerry/web/typing"
 )
 
 // openDocuments is how many documents stay open in memory, about 10 KiB each.
@@ -45,6 +46,7 @@ type Agent struct {
 	network  *p2p.Network
 	site     *engine.Site
 	handlers map[engine.ServiceName]*intercept.Handler
+	types    *typing.Checker
 	server   *web.Server
 	ready    readiness
 	// listeners are those of the services and of the API, open from New on, so that a port in use is told at once.
@@ -139,9 +141,10 @@ func (a *Agent) open(ctx context.Context) (err error) {
 	if err = a.listen(); err != nil {
 		return err
 	}
+	a.types = intercept.NewChecker(a.client, a.site, a.site, transport, func(k *engine.Kind) glue.Visibility { return a.catalog.Rules(k).Visibility })
 	for name := range a.catalog.Services {
 		a.handlers[name] = intercept.New(intercept.Config{
-			Service: name, Client: a.client, Site: a.site, Membership: a.site, Network: a.network, Peer: transport,
+			Service: name, Client: a.client, Site: a.site, Membership: a.site, Network: a.network, Peer: transport, Types: a.types,
 			Application: a.catalog.Application, Services: slices.Sorted(maps.Keys(a.catalog.Services)),
 			API:    "http://" + cfg.API.Listen,
 			Limits: intercept.Limits{Body: cfg.Limits.Body, List: cfg.Limits.AskTimeout}, Log: a.log,
@@ -218,8 +221,8 @@ func (a *Agent) newServer() (err error) {
 	a.server, err = web.New(web.Config{Listen: a.cfg.API.Listen, Config: api.Config{
 		Application: a.catalog.Application, Catalog: a.catalog.Digest, Version: a.version, Services: services,
 		Store: a.store, Counter: a.store, Mesh: a.site, Network: a.network, Operator: a.site, Waiter: a.site, Peer: a.network.Transport(),
-		Referring: a.client.Referring,
-		Token:     a.token, Ready: a.isReady, Registry: registry, Log: a.log, Now: time.Now,
+		Referring: a.client.Referring, Types: a.types,
+		Token: a.token, Ready: a.isReady, Registry: registry, Log: a.log, Now: time.Now,
 	}})
 	return err
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/glue"
+	"github.com/skerry/skerry/web/typing"
 	"github.com/skerry/skerry/web/world"
 )
 
@@ -120,6 +121,8 @@ type Config struct {
 	// Peer carries calls to the agents of other sites: the URL's host is a SiteID. Its error wraps
 	// engine.ErrUnreachable when it is certain that the other site has got nothing.
 	Peer http.RoundTripper
+	// Types types the references of requests.
+	Types *typing.Checker
 	// Referring lists the objects of this site's application that refer to a resource, with the credentials given; an error
 	// says what could not be read, and what could is returned beside it.
 	Referring func(ctx context.Context, t engine.Target, credentials http.Header) ([]glue.Referrer, error)
@@ -159,7 +162,7 @@ func New(c Config) (*API, error) {
 	var missing []error
 	for name, absent := range map[string]bool{
 		"Store": c.Store == nil, "Counter": c.Counter == nil, "Mesh": c.Mesh == nil, "Network": c.Network == nil,
-		"Operator": c.Operator == nil, "Waiter": c.Waiter == nil, "Peer": c.Peer == nil, "Token": c.Token == nil, "Referring": c.Referring == nil, "Ready": c.Ready == nil,
+		"Operator": c.Operator == nil, "Waiter": c.Waiter == nil, "Peer": c.Peer == nil, "Token": c.Token == nil, "Referring": c.Referring == nil, "Types": c.Types == nil, "Ready": c.Ready == nil,
 		"Registry": c.Registry == nil, "Log": c.Log == nil, "Now": c.Now == nil,
 	} {
 		if absent {

@@ -3,10 +3,7 @@ package api
 import (
 	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -88,11 +85,9 @@ func (a *API) plan(ctx context.Context, r ExplainRequest, service string, bound 
 			p.others(e.Alternatives, now, read)
 		}
 		if ok {
-			warnings, err := a.reliances(ctx, m, r.Body, involved)
-			if err != nil {
+			if err := a.typeReferences(ctx, r, m, row, e); err != nil || len(e.Errors) > 0 {
 				return err
 			}
-			e.Warnings = append(e.Warnings, warnings...)
 		}
 	} else {
 		p.location(involved, now.Alternative)
@@ -295,44 +290,6 @@ func (p *planner) warnings() []string {
 		}
 	}
 	return w
-}
-
-// reliances warns about references of a new representation to what some of the sites do not have.
-func (a *API) reliances(ctx context.Context, m glue.Match, body json.RawMessage, sites []string) ([]string, error) {
-	if m.Kind == nil || m.Type == "" || len(body) == 0 || len(sites) < 2 {
-		return nil, nil
-	}
-	doc, ok := decodeJSON(body)
-	if !ok {
-		return nil, nil
-	}
-	values := map[engine.Pointer]string{}
-	leaves(doc, "", values)
-	n := a.names()
-	var w []string
-	for _, ref := range m.Kind.Refs {
-		var id string
-		if json.Unmarshal([]byte(values[ref.At]), &id) != nil || id == "" {
-			continue
-		}
-		row, err := a.row(ctx, ResourceRef{id, string(ref.Service), string(ref.Kind)})
-		if errors.Is(err, engine.ErrNotFound) || err != nil && AsRefusal(err).Status == 404 {
-			w = append(w, fmt.Sprintf("%s %s, which %s names, is not replicated: only the site that has it can use it", ref.Kind, id, ref.At))
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		have := map[string]bool{}
-		for site := range maps.Keys(row.Sites) {
-			have[n.of(site)] = true
-		}
-		lack := slices.DeleteFunc(slices.Clone(sites), func(s string) bool { return have[s] })
-		if len(lack) > 0 {
-			w = append(w, fmt.Sprintf("%s %s, which %s names, has no replica at %s", ref.Kind, id, ref.At, list(lack)))
-		}
-	}
-	return w, nil
 }
 
 // list joins names as a sentence does.

@@ -48,6 +48,9 @@ func (h *Handler) answer(q *request, a engine.Answer) {
 	if q.from != "" {
 		set(engine.HeaderSettled, a.Header.Get(engine.HeaderSettled))
 	}
+	for _, w := range q.warnings {
+		header.Add("Warning", w)
+	}
 	if a.Status == http.StatusAccepted && a.Operation != "" {
 		header.Set("Location", strings.TrimSuffix(h.API, "/")+"/api/v1/operations/"+string(a.Operation))
 	}

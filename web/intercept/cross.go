@@ -196,7 +196,7 @@ func (h *Handler) askItem(ctx context.Context, q *request, row engine.ResourceRo
 	query, _ := h.Client.Canonical(ctx, k, header, strings.TrimPrefix(q.query, "?"), nil)
 	to := &url.URL{Scheme: "http", Host: string(site)}
 	r := (&http.Request{Method: http.MethodGet, URL: glue.Target(to, path, query), Header: header, Host: q.Host}).WithContext(ctx)
-	resp, err := h.askPeer(r)
+	resp, err := askPeer(h.Peer, r)
 	if err != nil {
 		return shown{}, err
 	}

@@ -14,7 +14,9 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/scope"
 	"github.com/skerry/skerry/glue"
+	"github.com/skerry/skerry/web/typing"
 )
 
 // Site is what interception needs of the engine. It is safe for concurrent use.
@@ -67,6 +69,8 @@ type Config struct {
 	// Peer carries requests to other sites; the host of their URL is a SiteID. It returns engine.ErrUnreachable when
 	// it is certain that nothing was sent.
 	Peer http.RoundTripper
+	// Types types the references of requests.
+	Types *typing.Checker
 	// Application and Services are what the catalog says, to check scopes.
 	Application string
 	Services    []engine.ServiceName
@@ -137,6 +141,9 @@ type request struct {
 	scope   string
 	// certain is set when no answer came and it is certain that no application was asked.
 	certain bool
+	// parsed is the scope as a tree, nil without one and for what agents ask; warnings are for the answer.
+	parsed   *scope.Scope
+	warnings []string
 }
 
 func (h *Handler) serve(w http.ResponseWriter, r *http.Request, from engine.SiteID) {

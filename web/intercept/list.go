@@ -204,7 +204,7 @@ func (h *Handler) askOne(ctx context.Context, q *request, p *part) error {
 		}
 	} else {
 		query, _ = h.Client.Canonical(ctx, q.match.Kind, header, query, nil)
-		to, over = &url.URL{Scheme: "http", Host: string(p.site)}, h.askPeer
+		to, over = &url.URL{Scheme: "http", Host: string(p.site)}, func(r *http.Request) (*http.Response, error) { return askPeer(h.Peer, r) }
 		h.speak(q, header)
 		header.Set(headerPlacement, string(p.site))
 		header.Set(headerAggregate, "1")

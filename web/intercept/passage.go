@@ -210,6 +210,9 @@ func (p *passage) modify(r *http.Response) error {
 	for name, values := range p.add {
 		r.Header[name] = values
 	}
+	for _, w := range p.q.warnings {
+		r.Header.Add("Warning", w)
+	}
 	if p.q.prefix != "" {
 		for _, name := range []string{"Location", "Content-Location"} {
 			if value := r.Header.Get(name); value != "" {

@@ -155,14 +155,14 @@ func (h *Handler) speak(q *request, out http.Header) {
 // askPeer sends a request that changes nothing to another site's agent, and returns with the answer or when the request's
 // context has ended. The transport alone would return later than that: closing a stream to a silent site lasts until the
 // connection counts as dead. What it gets after all is dropped.
-func (h *Handler) askPeer(r *http.Request) (*http.Response, error) {
+func askPeer(peer http.RoundTripper, r *http.Request) (*http.Response, error) {
 	type result struct {
 		resp *http.Response
 		err  error
 	}
 	results := make(chan result)
 	go func() {
-		resp, err := h.Peer.RoundTrip(r)
+		resp, err := peer.RoundTrip(r)
 		select {
 		case results <- result{resp, err}:
 		case <-r.Context().Done():

@@ -58,6 +58,7 @@ func (h *Handler) place(q *request) bool {
 			map[string]any{"position": problems[0].Position, "errors": problems})
 		return false
 	}
+	q.parsed = s
 	if !bound {
 		return true
 	}

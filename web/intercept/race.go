@@ -134,7 +134,7 @@ func (c *race) ask(site engine.SiteID) {
 	a := &attempt{site: site, cancel: cancel}
 	c.asked = append(c.asked, a)
 	c.wait.Go(func() {
-		a.resp, a.err = c.p.h.askPeer(addressed(c.r.WithContext(ctx), site))
+		a.resp, a.err = askPeer(c.p.h.Peer, addressed(c.r.WithContext(ctx), site))
 		c.ended <- a
 	})
 }

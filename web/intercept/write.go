@@ -33,7 +33,7 @@ func (h *Handler) write(q *request) {
 		h.raw(q)
 		return
 	}
-	if h.keeps(q, replicated) {
+	if h.keeps(q, replicated) || !h.typed(q) {
 		return
 	}
 	if q.operation == "" && !replicated && h.here(q) && len(q.choices) == 0 {

@@ -1,0 +1,114 @@
+package intercept
+
+import (
+	"bytes"
+	"io"
+	"mime"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/scope"
+	"github.com/skerry/skerry/web/problem"
+	"github.com/skerry/skerry/web/typing"
+)
+
+// typed types the references of a request that changes what several sites or another site have, before anything of it is
+// forwarded. It returns false when it has refused the request. A reliance without a replica where the request runs is told in
+// a Warning (RFC 9111, section 5.5).
+func (h *Handler) typed(q *request) bool {
+	m := q.match
+	sets := m.Type == engine.TypeCreate || m.Type == engine.TypeReplace || m.Type == engine.TypeMerge || m.Type == engine.TypePatch
+	if q.from != "" || !sets || m.Below || len(m.Kind.Refs) == 0 {
+		return true
+	}
+	if _, streamed := q.Body.(*untouchedBody); streamed {
+		return true // another alternative may need it
+	}
+	sites := slices.Clone(q.sites)
+	for _, c := range q.choices {
+		sites = append(sites, c.sites...)
+	}
+	slices.Sort(sites)
+	sites = slices.Compact(sites)
+	if m.Target != "" {
+		row, err := h.Site.Lookup(q.Context(), m.Kind, m.Target)
+		if err != nil && !notFound(err) {
+			h.refuseError(q, err)
+			return false
+		}
+		for id, st := range row.Sites {
+			if st.State != engine.StateLeaving && !slices.Contains(sites, id) {
+				sites = append(sites, id)
+			}
+		}
+	}
+	if len(sites) == 0 && q.parsed == nil {
+		return true // it is local: the application's own affair
+	}
+	if len(sites) == 0 {
+		sites = []engine.SiteID{h.Membership.Self()}
+	}
+	body, whole, err := q.readInline(maxTranslated)
+	if err != nil {
+		h.refuseBody(q, err)
+		return false
+	}
+	if !whole {
+		return true // too long to become an operation; what passes is streamed
+	}
+	if q.Body != nil && q.Body != http.NoBody {
+		q.Body = io.NopCloser(bytes.NewReader(body))
+	}
+	_, canonical := h.Client.Canonical(q.Context(), m.Kind, q.Header, "", body)
+	if media, _, _ := mime.ParseMediaType(q.Header.Get("Content-Type")); media == "application/json-patch+json" {
+		canonical = engine.Patched(canonical)
+	}
+	if q.parsed == nil {
+		q.parsed = &scope.Scope{}
+	}
+	r := typing.Request{Kind: m.Kind, Method: q.Method, Path: q.path, Creates: m.Type == engine.TypeCreate, Body: canonical, Sites: sites,
+		Scope: q.parsed, Bound: h.bound(q.parsed), Header: q.credentials()}
+	result, err := h.Types.Check(q.Context(), r)
+	switch {
+	case err != nil:
+		h.refuseError(q, err)
+		return false
+	case len(result.Problems) > 0:
+		details := make([]string, len(result.Problems))
+		for i, p := range result.Problems {
+			details[i] = p.Detail
+		}
+		h.answered(q)
+		problem.Write(q.w, http.StatusUnprocessableEntity, scope.TypeError, strings.Join(details, "\n"),
+			map[string]any{"position": result.Problems[0].Position, "errors": result.Problems})
+		return false
+	case len(result.Unreachable) > 0:
+		h.refuse(q, http.StatusServiceUnavailable, "unreachable",
+			"whether what %s %s refers to can be used where it runs cannot be told: %s cannot be asked now; nothing has happened, try again later",
+			q.Method, q.path, strings.Join(result.Unreachable, ", "))
+		return false
+	}
+	for _, w := range result.Lacking {
+		q.warnings = append(q.warnings, `299 - `+quoted(w))
+	}
+	return true
+}
+
+// bound returns which sites a scope binds a service to, in all of its alternatives.
+func (h *Handler) bound(s *scope.Scope) func(engine.ServiceName) []engine.SiteID {
+	world, ids := h.world()
+	return func(service engine.ServiceName) []engine.SiteID {
+		var sites []engine.SiteID
+		for _, name := range s.SitesOf(string(service), world) {
+			sites = append(sites, ids[name])
+		}
+		return sites
+	}
+}
+
+// quoted writes a text as a quoted-string of HTTP.
+func quoted(s string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(printable(s)) + `"`
+}
