@@ -164,7 +164,7 @@ func (c *Checkpoint) keep(h *History, in, refused func(*Operation) bool) bool {
 		create := *o
 		if i < len(creates)-1 {
 			create.Body, create.Change = nil, &Change{}
-		} else if !c.hold(&create, h, fold) {
+		} else if !c.hold(&create, h, in, fold) {
 			return false
 		}
 		c.Kept = append(c.Kept, &create)
@@ -174,7 +174,7 @@ func (c *Checkpoint) keep(h *History, in, refused func(*Operation) bool) bool {
 }
 
 // hold makes create set all that fold holds.
-func (c *Checkpoint) hold(create *Operation, h *History, fold Fold) bool {
+func (c *Checkpoint) hold(create *Operation, h *History, in func(*Operation) bool, fold Fold) bool {
 	if _, err := parseJSON(create.Body); err != nil {
 		return len(fold.Cells) == 0
 	}
@@ -184,7 +184,7 @@ func (c *Checkpoint) hold(create *Operation, h *History, fold Fold) bool {
 	if err != nil {
 		return false
 	}
-	create.Body = body
+	create.Body, create.Found = body, whereabouts(h.all(in))
 	create.Change, c.By = &Change{Set: make(map[Pointer]json.RawMessage, len(fold.Cells)), Order: fold.order}, make(map[Pointer]OperationID, len(fold.Cells))
 	for p, cell := range fold.Cells {
 		c.By[p] = cell.By

@@ -45,6 +45,9 @@ func (s *Site) cross(ctx context.Context, res *resource, k *Kind, c *crossing, b
 	}
 	if !c.Plain {
 		division.complete(o, before)
+		if o.Found, err = s.whereabouts(ctx, k, o, c.Bound); err != nil {
+			return Answer{}, err
+		}
 		s.fix(k, o, before, func() ([]byte, error) { return s.representation(ctx, k, local) })
 		b, err := o.Encode()
 		if err == nil && o.Change != nil {

@@ -32,6 +32,8 @@ type crossing struct {
 	Grows   []SiteID    `json:"grows,omitempty"`
 	Placing OperationID `json:"placing,omitempty"`
 	Forced  bool        `json:"forced,omitempty"`
+	// Bound are the sites that the scope binds other services to.
+	Bound map[ServiceName][]SiteID `json:"bound,omitempty"`
 	// Asked says that a person has to decide, Why says why.
 	Asked bool   `json:"asked,omitempty"`
 	Why   string `json:"why,omitempty"`
@@ -60,7 +62,7 @@ func (s *Site) crossingOf(r Request, k keeper) *crossing {
 			ID: id, Type: r.Type, Method: r.Method, Path: r.Path, Query: r.Query, Header: r.Header, Body: r.Body,
 			Origin: s.cfg.Self, User: r.User, Scope: r.Scope,
 		},
-		Service: r.Kind.Service, Kind: r.Kind.Name, Target: r.Target, Credentials: r.Credentials, Keys: k.keys, BodyHash: k.bodyHash,
+		Service: r.Kind.Service, Kind: r.Kind.Name, Target: r.Target, Credentials: r.Credentials, Keys: k.keys, BodyHash: k.bodyHash, Bound: r.Bound,
 	}
 	if n := r.Kind.named(r.Method, r.Path); n != nil {
 		c.Operation.Name = n.Name

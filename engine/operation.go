@@ -46,6 +46,8 @@ type Operation struct {
 	Body   []byte            `json:"body,omitempty"`
 	// Change is what the operation sets; nil for absolute operations, deletes, and actions of which the catalog does not say it.
 	Change *Change `json:"change,omitempty"`
+	// Found tells where what it refers to was.
+	Found []Found `json:"found,omitempty"`
 	// Place is what an operation of TypePlace does; nil for all others.
 	Place  *PlacementChange `json:"place,omitempty"`
 	Origin SiteID           `json:"origin"`
@@ -136,6 +138,9 @@ func DecodeOperation(key string, b []byte) (*Operation, error) {
 		return nil, fmt.Errorf("decode operation %s: no sequence number", key)
 	case len(o.Body) > MaxInlineBody:
 		return nil, fmt.Errorf("decode operation %s: %w: body of %d bytes", key, ErrTooLarge, len(o.Body))
+	}
+	if err := validFound(o.Found); err != nil {
+		return nil, fmt.Errorf("decode operation %s: %w", key, err)
 	}
 	o.line = lineOf(o.Origin, o.Run, o.Epoch)
 	return &o, nil

@@ -9,16 +9,18 @@ import (
 )
 
 // job names a piece of work that waits: a resource to bring up to date, an intent to settle, a kept request to deliver, a
-// service of the application to try again, a resource to look at, the next resources to have looked at, or the end of waiting for
-// other sites. Exactly one field is set.
+// service of the application to try again, a resource to look at, the next resources to have looked at, the end of waiting for
+// other sites, a resource that others may rely on, or one that may rely on others. Exactly one field is set.
 type job struct {
-	document DocumentID
-	intent   OperationID
-	kept     OperationID
-	probe    ServiceName
-	look     DocumentID
-	sweep    bool
-	alone    bool
+	document  DocumentID
+	intent    OperationID
+	kept      OperationID
+	probe     ServiceName
+	look      DocumentID
+	sweep     bool
+	alone     bool
+	relied    DocumentID
+	supported DocumentID
 }
 
 // low reports whether j waits for what is due besides.

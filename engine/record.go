@@ -136,6 +136,12 @@ func (s *Site) store(ctx context.Context, r *resource, b *Batch) error {
 	}
 	clear(r.view.touched)
 	r.changed()
+	if r.view.shifted {
+		r.view.shifted = false
+		if s.canBeReliedOn(r.view.kind) {
+			s.queue.add(job{relied: r.id}, 0)
+		}
+	}
 	key := kindKey{r.view.about.Service, r.view.about.Kind}
 	s.replicated[key].Store(true)
 	if local := r.view.local(); local != "" && ResourceID(local) != r.view.about.Key {
@@ -175,6 +181,9 @@ func (s *Site) index(ctx context.Context, r *resource, b *Batch) error {
 	}
 	conflicts := v.conflicts()
 	row := v.row(now, conflicts)
+	if err := s.support(ctx, &row); err != nil {
+		return err
+	}
 	if _, wanted := s.unlooked(v); wanted || v.ending() && !v.yielded(s.cfg.Self) {
 		row.Pending = true
 	}
@@ -183,6 +192,7 @@ func (s *Site) index(ctx context.Context, r *resource, b *Batch) error {
 		return fmt.Errorf("index of document %s: %w", r.id, err)
 	}
 	b.Resources = append(b.Resources, row)
+	v.shifted = v.shifted || shifts(before, row)
 	data := map[string]any{"resource": row.ID, "service": row.Service, "kind": row.Kind, "state": row.State, "reason": row.Reason}
 	if err != nil {
 		b.Events = append(b.Events, s.event("resource.created", string(row.ID), data))

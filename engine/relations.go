@@ -36,6 +36,8 @@ type Relation struct {
 	Target
 	At   Pointer      `json:"at"`
 	Type RelationType `json:"type"`
+	// Found are the sites that had the target when it was named, empty when that is not known.
+	Found []SiteID `json:"found,omitempty"`
 }
 
 // RelationsOf reads the references in a representation of a kind, in the order of the catalog; a target that an array has
@@ -49,20 +51,23 @@ func RelationsOf(k *Kind, representation []byte) []Relation {
 		return nil
 	}
 	var found []Relation
-	seen := map[Relation]bool{}
-	for _, ref := range k.Refs {
+	type reference struct {
+		to  Target
+		ref int
+	}
+	seen := map[reference]bool{}
+	for n, ref := range k.Refs {
 		if ref.At == "" || k.Hides(ref.At) {
 			continue
 		}
 		add := func(at Pointer, v any) {
 			id, ok := identifierOf(v)
-			r := Relation{Target{ref.Service, ref.Kind, id}, ref.At, ref.Relation}
-			if !ok || seen[r] || len(found) >= MaxRelations {
+			to := Target{ref.Service, ref.Kind, id}
+			if !ok || seen[reference{to, n}] || len(found) >= MaxRelations {
 				return
 			}
-			seen[r] = true
-			r.At = at
-			found = append(found, r)
+			seen[reference{to, n}] = true
+			found = append(found, Relation{Target: to, At: at, Type: ref.Relation})
 		}
 		v, ok := valueAt(tree, ref.At)
 		if array, isArray := v.([]any); isArray {
@@ -93,7 +98,15 @@ func (v *view) relations() []Relation {
 	if len(v.kind.Refs) == 0 || !v.exists() {
 		return nil
 	}
-	return RelationsOf(v.kind, FoldOf(v.history, anyOperation).Representation())
+	list := RelationsOf(v.kind, FoldOf(v.history, anyOperation).Representation())
+	at := map[Target][]SiteID{}
+	for _, f := range whereabouts(v.history.ordered) {
+		at[f.Target] = f.Sites
+	}
+	for i := range list {
+		list[i].Found = at[list[i].Target]
+	}
+	return list
 }
 
 // Patched returns what a JSON Patch (RFC 6902) sets, as a representation that has nothing else. It is empty when the patch

@@ -17,20 +17,23 @@ func (k *Kind) reliesOn(service ServiceName, kind KindName) bool {
 	})
 }
 
+// canBeReliedOn reports whether anything that is replicated here may rely on a resource of a kind.
+func (s *Site) canBeReliedOn(k *Kind) bool {
+	return slices.ContainsFunc(s.cfg.Kinds, func(other *Kind) bool {
+		return other.reliesOn(k.Service, k.Name) && s.replicated[kindKey{other.Service, other.Name}].Load()
+	})
+}
+
 // Relying lists the resources that rely on one, as far as this site shares them: at most limit, newest first. The
 // identifier is the meta-identifier of what may be deleted, or this site's own.
 func (s *Site) Relying(ctx context.Context, k *Kind, id string, limit int) ([]ResourceRow, error) {
-	can := false
-	for _, other := range s.cfg.Kinds {
-		can = can || other.reliesOn(k.Service, k.Name) && s.replicated[kindKey{other.Service, other.Name}].Load()
-	}
-	if !can {
+	if !s.canBeReliedOn(k) {
 		return nil, nil
 	}
-	t := Target{k.Service, k.Name, ResourceID(id)}
+	t, alone := Target{k.Service, k.Name, ResourceID(id)}, true
 	switch row, err := s.Lookup(ctx, k, id); {
 	case err == nil:
-		t.ID = row.ID
+		t.ID, alone = row.ID, false
 	case !errors.Is(err, ErrNotFound):
 		return nil, fmt.Errorf("list what relies on %s: %w", id, err)
 	}
@@ -38,6 +41,11 @@ func (s *Site) Relying(ctx context.Context, k *Kind, id string, limit int) ([]Re
 	if err != nil {
 		return nil, fmt.Errorf("list what relies on %s: %w", id, err)
 	}
-	itself := func(r ResourceRow) bool { return r.Service == t.Service && r.Kind == t.Kind && r.ID == t.ID }
-	return slices.DeleteFunc(rows, itself), nil
+	return slices.DeleteFunc(rows, func(r ResourceRow) bool {
+		itself := r.Service == t.Service && r.Kind == t.Kind && r.ID == t.ID
+		elsewhere := alone && !slices.ContainsFunc(r.Relations, func(to Relation) bool { // another site's, of the same identifier
+			return to.Target == t && (len(to.Found) == 0 || slices.Contains(to.Found, s.cfg.Self))
+		})
+		return itself || elsewhere
+	}), nil
 }

@@ -46,6 +46,8 @@ type Request struct {
 	ForcedReliance bool
 	// Key is the caller's Idempotency-Key, empty without one. Caller tells callers apart for it.
 	Key, Caller string
+	// Bound are the sites that the scope binds other services to, as far as their resources can be referred to.
+	Bound map[ServiceName][]SiteID
 	// Credentials are the caller's own headers.
 	Credentials http.Header
 	// Via are the sites that passed the request on, in order.

@@ -72,6 +72,8 @@ type Site struct {
 	compared  comparing
 	lines     waitingLines
 	rules     map[string]string // digests of this site's rules, by "service.kind"
+	borrowed  borrowed
+	started   time.Time
 	keyed     keyedRequests
 	naming    naming
 	runID     string // names this run of the agent in the lines of its operations
@@ -126,6 +128,7 @@ func New(ctx context.Context, cfg Config) (*Site, error) {
 	s.lines.lines = map[queueKey]*waitingLine{}
 	s.keyed.running = map[[32]byte]bool{}
 	s.naming.taken = map[nameKey]chan struct{}{}
+	s.borrowed.from, s.started = map[DocumentID][]SiteID{}, cfg.Now()
 	s.mesh.init()
 	for _, k := range cfg.Kinds {
 		key := kindKey{k.Service, k.Name}
@@ -228,7 +231,7 @@ func (s *Site) takeUp(ctx context.Context) error {
 		return err
 	}
 	s.queue.add(job{sweep: true}, 0)
-	return nil
+	return s.supportAll(ctx)
 }
 
 func (s *Site) work(ctx context.Context) {
@@ -277,6 +280,10 @@ func (s *Site) do(ctx context.Context, j job) {
 		err = s.goAlone(ctx)
 	case j.sweep:
 		err = s.sweep(ctx)
+	case j.relied != "":
+		err = s.seeRelying(ctx, j.relied)
+	case j.supported != "":
+		err = s.seeSupport(ctx, j.supported)
 	case j.document != "":
 		again, err = s.bringUpToDate(ctx, j.document)
 	case j.intent != "":
@@ -287,7 +294,7 @@ func (s *Site) do(ctx context.Context, j job) {
 		again, err = s.deliver(ctx, j.kept)
 	}
 	if err != nil && ctx.Err() == nil && !errors.Is(err, ErrNotFound) {
-		s.cfg.Log.Error("work", "resource", j.document+j.look, "operation", string(j.intent+j.kept), "err", err)
+		s.cfg.Log.Error("work", "resource", j.document+j.look+j.relied+j.supported, "operation", string(j.intent+j.kept), "err", err)
 		again = true
 	}
 	s.queue.done(j, again, delay)
@@ -394,6 +401,9 @@ func (s *Site) SiteChanged(ctx context.Context, id SiteID, up bool) {
 	if up {
 		kind = "site.up"
 		s.queue.hurry(func(j job) bool { return j.kept != "" })
+	}
+	for _, d := range s.borrowed.at(id) {
+		s.queue.add(job{supported: d}, 0)
 	}
 	data := map[string]any{"site": s.name(id), "peer_id": id}
 	if err := s.commit(ctx, &Batch{Events: []Event{s.event(kind, string(s.name(id)), data)}}); err != nil {

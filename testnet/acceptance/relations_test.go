@@ -66,6 +66,46 @@ func TestWhatIsReliedOn(t *testing.T) {
 
 	nantes.Do(t, lab.Networks, "DELETE /networks/"+network, "", "Skerry-Force", "relied-on").Must(t, 204)
 	paris.Do(t, lab.Servers, "GET /servers/"+server, "").Must(t, 200)
+	for _, s := range []*env.Site{paris, nantes} {
+		eventually(t, e, 10*time.Second, s.Name()+" says what the server lacks", func() bool {
+			a := s.API(t, "GET /api/v1/resources/"+server, "").Must(t, 200)
+			return a.Text("state") == "degraded" && strings.Contains(a.Text("reason"), "relies on network "+network+", which was deleted")
+		})
+	}
+}
+
+// TestCutOffFromWhatItReliesOn has a server at paris rely on a network that only nantes has.
+func TestCutOffFromWhatItReliesOn(t *testing.T) {
+	e := labAt(t, "paris", "nantes")
+	paris, nantes := e.Site("paris"), e.Site("nantes")
+	for _, s := range []*env.Site{paris, nantes} {
+		eventually(t, e, 10*time.Second, "the sites have met", func() bool { return reaches(t, s, "paris") && reaches(t, s, "nantes") })
+	}
+	image := made(t, paris, lab.Images, both, `{"name":"debian"}`)
+	eventually(t, e, 20*time.Second, "the image has converged", func() bool { return stateOf(t, paris, image) == "converged" })
+	network := made(t, nantes, lab.Networks, "", `{"name":"front"}`)
+	a := paris.Do(t, lab.Servers, "POST /servers", `{"name":"web","image":"`+image+`","network":"`+network+`"}`,
+		"Scope", "{servers: paris & nantes, networks: nantes}").Must(t, 201)
+	if w := a.Header.Get("Warning"); !strings.Contains(w, "it is not at paris, where it will be relied on") {
+		t.Errorf("the answer warns %q", w)
+	}
+	server := a.Text("id")
+	for _, s := range []*env.Site{paris, nantes} {
+		eventually(t, e, 20*time.Second, s.Name()+" has all", func() bool { return stateOf(t, paris, server) == "converged" && stateOf(t, s, server) == "converged" })
+	}
+	nantes.Cut(t)
+	eventually(t, e, 20*time.Second, "paris says what the server lacks", func() bool {
+		a := paris.API(t, "GET /api/v1/resources/"+server, "").Must(t, 200)
+		return a.Text("state") == "degraded" && strings.Contains(a.Text("reason"), "no site that has it can be reached (nantes)")
+	})
+	if state := stateOf(t, nantes, server); state != "converged" {
+		t.Errorf("nantes, which has the network, says that the server is %s", state)
+	}
+	paris.Do(t, lab.Servers, "PATCH /servers/"+server, `{"description":"of paris"}`, merge...).Must(t, 200)
+	nantes.Heal(t)
+	for _, s := range []*env.Site{paris, nantes} {
+		eventually(t, e, 30*time.Second, s.Name()+" has all again", func() bool { return stateOf(t, s, server) == "converged" })
+	}
 }
 
 // TestAFlatNetwork boots servers on networks that are local to their site and on others.

@@ -12,6 +12,7 @@ import (
 	"github.com/skerry/skerry/engine/scope"
 	"github.com/skerry/skerry/web/problem"
 	"github.com/skerry/skerry/web/typing"
+	"github.com/skerry/skerry/web/world"
 )
 
 // typed types the references of a request that changes what several sites or another site have, before anything of it is
@@ -98,14 +99,33 @@ func (h *Handler) typed(q *request) bool {
 
 // bound returns which sites a scope binds a service to, in all of its alternatives.
 func (h *Handler) bound(s *scope.Scope) func(engine.ServiceName) []engine.SiteID {
-	world, ids := h.world()
+	known, ids := world.Of(surroundings{h.Membership, h.Site}, h.Application, h.Services, string(h.Service))
 	return func(service engine.ServiceName) []engine.SiteID {
 		var sites []engine.SiteID
-		for _, name := range s.SitesOf(string(service), world) {
+		for _, name := range s.SitesOf(string(service), known) {
 			sites = append(sites, ids[name])
 		}
 		return sites
 	}
+}
+
+// boundRefs returns which sites the scope binds those services to whose resources the request's kind refers to. What another
+// agent has passed on carries the scope as text.
+func (h *Handler) boundRefs(q *request) map[engine.ServiceName][]engine.SiteID {
+	s := q.parsed
+	if s == nil && q.scope != "" {
+		s, _ = scope.Parse(q.scope)
+	}
+	if s == nil || len(s.Bindings) == 0 {
+		return nil
+	}
+	bound, of := map[engine.ServiceName][]engine.SiteID{}, h.bound(s)
+	for _, r := range q.match.Kind.Refs {
+		if sites := of(r.Service); len(sites) > 0 {
+			bound[r.Service] = sites
+		}
+	}
+	return bound
 }
 
 // quoted writes a text as a quoted-string of HTTP.

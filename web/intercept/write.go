@@ -95,6 +95,7 @@ func (h *Handler) submit(q *request, body []byte) {
 	if q.from == "" {
 		r.Key = q.Header.Get("Idempotency-Key")
 	}
+	r.Bound = h.boundRefs(q)
 	answer, err := h.Site.Submit(q.Context(), r)
 	if err != nil {
 		h.refuseError(q, err)
