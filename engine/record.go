@@ -136,6 +136,10 @@ func (s *Site) store(ctx context.Context, r *resource, b *Batch) error {
 	}
 	clear(r.view.touched)
 	r.changed()
+	if r.view.owner {
+		r.view.owner = false
+		s.queue.add(job{owner: r.id}, 0)
+	}
 	if r.view.shifted {
 		r.view.shifted = false
 		if s.canBeReliedOn(r.view.kind) {
@@ -191,7 +195,12 @@ func (s *Site) index(ctx context.Context, r *resource, b *Batch) error {
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		return fmt.Errorf("index of document %s: %w", r.id, err)
 	}
+	row.Relations = append(row.Relations, destroyedAlong(v, before)...)
+	if err := s.support(ctx, &row); err != nil {
+		return err
+	}
 	b.Resources = append(b.Resources, row)
+	v.owner = len(row.Relations) > 0 && !v.exists()
 	v.shifted = v.shifted || shifts(before, row)
 	data := map[string]any{"resource": row.ID, "service": row.Service, "kind": row.Kind, "state": row.State, "reason": row.Reason}
 	if err != nil {

@@ -149,24 +149,27 @@ func (s *Site) seeSupport(ctx context.Context, id DocumentID) error {
 	return s.store(ctx, r, &Batch{})
 }
 
-// supportAll sees to all that relies on something once the other sites have had time to be found. It is for the start: what
-// they have may have changed meanwhile.
-func (s *Site) supportAll(ctx context.Context) error {
-	f := ResourceFilter{Related: true, Limit: sweepPage}
-	for {
-		rows, next, err := s.cfg.Store.Resources(ctx, f)
-		if err != nil {
-			return fmt.Errorf("list what relies on others: %w", err)
-		}
-		for _, row := range rows {
-			if slices.ContainsFunc(row.Relations, func(r Relation) bool { return r.Type == RelationReliance }) {
-				s.queue.add(job{supported: row.Document}, settling)
+// takeUpRelations is for the start: what others rely on may have changed meanwhile, which is seen to once the other sites
+// have had time to be found, and parts may be left of what was deleted.
+func (s *Site) takeUpRelations(ctx context.Context) error {
+	for _, state := range []State{"", StateDeleted} {
+		for f, more := (ResourceFilter{Related: true, State: state, Limit: sweepPage}), true; more; {
+			rows, next, err := s.cfg.Store.Resources(ctx, f)
+			if err != nil {
+				return fmt.Errorf("list what has relations: %w", err)
 			}
-		}
-		if f.Cursor = next; next == "" {
-			return nil
+			for _, row := range rows {
+				if slices.ContainsFunc(row.Relations, func(r Relation) bool { return r.Type == RelationReliance }) {
+					s.queue.add(job{supported: row.Document}, settling)
+				}
+				if len(composed(row.Relations)) > 0 { // it does nothing unless the resource is no more
+					s.queue.add(job{owner: row.Document}, 0)
+				}
+			}
+			f.Cursor, more = next, next != ""
 		}
 	}
+	return nil
 }
 
 // borrowed tells which resources here rely on what only other sites have. It is safe for concurrent use.

@@ -116,6 +116,7 @@ type view struct {
 	refused   int                  // operations that this site's catalog does not admit
 	waits     *Waiting             // why this site does not try what is pending now; nil: it does
 	unseen    string               // why the last look of this site told nothing
+	owner     bool                 // it is no more, and what was made along with it may have to be deleted
 	shifted   bool                 // it came, went or lives elsewhere, and what relies on it has not been told
 	asked     bool                 // another site has asked for a look that has not been queued yet
 	writers   map[SiteID]bool      // who belongs to the placement or has ever done so

@@ -231,7 +231,7 @@ func (s *Site) takeUp(ctx context.Context) error {
 		return err
 	}
 	s.queue.add(job{sweep: true}, 0)
-	return s.supportAll(ctx)
+	return s.takeUpRelations(ctx)
 }
 
 func (s *Site) work(ctx context.Context) {
@@ -282,6 +282,8 @@ func (s *Site) do(ctx context.Context, j job) {
 		err = s.sweep(ctx)
 	case j.relied != "":
 		err = s.seeRelying(ctx, j.relied)
+	case j.owner != "":
+		err = s.destroyAlong(ctx, j.owner)
 	case j.supported != "":
 		err = s.seeSupport(ctx, j.supported)
 	case j.document != "":
@@ -294,7 +296,7 @@ func (s *Site) do(ctx context.Context, j job) {
 		again, err = s.deliver(ctx, j.kept)
 	}
 	if err != nil && ctx.Err() == nil && !errors.Is(err, ErrNotFound) {
-		s.cfg.Log.Error("work", "resource", j.document+j.look+j.relied+j.supported, "operation", string(j.intent+j.kept), "err", err)
+		s.cfg.Log.Error("work", "resource", j.document+j.look+j.relied+j.supported+j.owner, "operation", string(j.intent+j.kept), "err", err)
 		again = true
 	}
 	s.queue.done(j, again, delay)
