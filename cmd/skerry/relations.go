@@ -191,6 +191,9 @@ func (g *relationGraph) tree() []string {
 }
 
 func (n relationNode) words() string {
+	if !n.Shared && len(n.Sites) > 0 {
+		return n.Key + ", only at " + strings.Join(n.Sites, ", ")
+	}
 	if !n.Shared {
 		return n.Key + ", not shared with this site"
 	}

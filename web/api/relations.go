@@ -56,6 +56,8 @@ const maxGraph = 200
 // RelationQuery asks for the relations of one resource, or of all with an empty ID.
 type RelationQuery struct {
 	ResourceRef
+	// Objects asks this site's application for objects of its own that refer to the resource.
+	Objects bool
 	// Header is the caller's; its Authorization goes with the question what this site's application has.
 	Header http.Header
 	Cursor string
@@ -94,8 +96,10 @@ func (a *API) Relations(ctx context.Context, q RelationQuery) (RelationGraph, er
 	if err := errors.Join(g.walk(ctx, root, g.needs), g.walk(ctx, root, g.neededBy)); err != nil {
 		return *g.graph, fmt.Errorf("relations of %s: %w", root.ID, err)
 	}
-	if err := g.objects(ctx, root, q.Header); err != nil {
-		return *g.graph, fmt.Errorf("relations of %s: %w", root.ID, err)
+	if q.Objects {
+		if err := g.objects(ctx, root, q.Header); err != nil {
+			return *g.graph, fmt.Errorf("relations of %s: %w", root.ID, err)
+		}
 	}
 	if g.full {
 		g.graph.Unknown = append(g.graph.Unknown, fmt.Sprintf("more than %d resources belong to this: ask for one of them", maxGraph))
@@ -377,7 +381,8 @@ func (a *API) getRelations(c echo.Context) error {
 		return err
 	}
 	v, err := a.Relations(c.Request().Context(), RelationQuery{
-		ResourceRef: ResourceRef{q.Get("resource"), q.Get("service"), q.Get("kind")}, Cursor: q.Get("cursor"), Limit: n, Header: c.Request().Header,
+		ResourceRef: ResourceRef{q.Get("resource"), q.Get("service"), q.Get("kind")}, Cursor: q.Get("cursor"), Limit: n,
+		Objects: true, Header: c.Request().Header,
 	})
 	if err != nil {
 		return err

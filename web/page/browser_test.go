@@ -34,6 +34,8 @@ var views = []struct{ name, path string }{
 	{"resources-none", "/resources?q=nothing-has-this-name"},
 	{"resource", "/resources/web-frontend?service=servers&kind=server"},
 	{"differences", "/resources/web-frontend/differences?service=servers&kind=server"},
+	{"relations", "/relations"},
+	{"relations-one", "/relations?resource=backbone"},
 	{"operations", "/operations"},
 	{"operation-rejected", "/operations/019aa3f0-6a00-7c31-9a5e-00a1b2c3d4e5"},
 	{"operation-uncertain", "/operations/019aa3f0-7b11-7d42-8b6f-11b2c3d4e5f6"},
@@ -109,7 +111,7 @@ func open(t *testing.T, scheme string, javaScript bool) *tab {
 	}
 	ctx, cancel := chromedp.NewContext(b)
 	t.Cleanup(cancel)
-	ctx, stop := context.WithTimeout(ctx, 60*time.Second)
+	ctx, stop := context.WithTimeout(ctx, 2*time.Minute)
 	t.Cleanup(stop)
 	tb := &tab{t: t, ctx: ctx}
 	tb.do() // opens it

@@ -1,8 +1,12 @@
 package page
 
 import (
+	"fmt"
+	"maps"
 	"math"
 	"reflect"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -126,5 +130,61 @@ func TestAnEventTellsWhatItsRowDoesNotShow(t *testing.T) {
 	e.Data = []byte("not JSON")
 	if got := dataOf(e); len(got) != 1 || got[0].Value != "not JSON" {
 		t.Errorf("%v", got)
+	}
+}
+
+// TestGraphsAreDrawn lays out graphs, with references in circles among them.
+func TestGraphsAreDrawn(t *testing.T) {
+	make := func(root string, edges ...string) api.RelationGraph {
+		g := api.RelationGraph{Root: root}
+		seen := map[string]bool{}
+		for _, e := range append([]string{root}, edges...) {
+			for _, key := range strings.Split(e, ">") {
+				if key != "" && !seen[key] {
+					seen[key] = true
+					g.Nodes = append(g.Nodes, api.RelationNode{Key: key})
+				}
+			}
+			if from, to, is := strings.Cut(e, ">"); is {
+				g.Edges = append(g.Edges, api.RelationEdge{From: from, To: to})
+			}
+		}
+		return g
+	}
+	var wide []string
+	for i := range 200 {
+		wide = append(wide, fmt.Sprintf("n%d>root", i))
+	}
+	for _, tt := range []struct {
+		name    string
+		g       api.RelationGraph
+		columns string // the nodes of each, the columns from the left
+	}{
+		{"alone", make("a"), "a"},
+		{"both ways", make("web", "web>image", "web>net", "watch>web", "net>router"), "watch|web|image net|router"},
+		{"a circle", make("a", "a>b", "b>a"), "a|b"},
+		{"itself", make("a", "a>a"), "a"},
+		{"without a root", make("", "x>y", "y>z", "w>z"), "x w|y z"},
+		{"a circle without a root", make("", "x>y", "y>x"), "x y"},
+		{"too many to draw", make("root", wide...), ""},
+	} {
+		d := graphOf(tt.g)
+		byX := map[int][]string{}
+		for _, n := range d.Nodes {
+			if n.X < 0 || n.Y < 0 || n.X+nodeWidth > d.Width || n.Y+nodeHeight > d.Height {
+				t.Errorf("%s: %s is at %d,%d of %d,%d", tt.name, n.Key, n.X, n.Y, d.Width, d.Height)
+			}
+			byX[n.X] = append(byX[n.X], n.Key)
+		}
+		var columns []string
+		for _, x := range slices.Sorted(maps.Keys(byX)) {
+			columns = append(columns, strings.Join(byX[x], " "))
+		}
+		if got := strings.Join(columns, "|"); tt.columns != "" && got != tt.columns {
+			t.Errorf("%s: %s, want %s", tt.name, got, tt.columns)
+		}
+		if len(d.Nodes)+d.Left != len(tt.g.Nodes) || len(d.Nodes) > maxDrawn || d.Left == 0 && len(d.Arrows) != len(tt.g.Edges) {
+			t.Errorf("%s: %d nodes drawn, %d left, %d arrows", tt.name, len(d.Nodes), d.Left, len(d.Arrows))
+		}
 	}
 }

@@ -144,7 +144,7 @@ func TestFormsChangeWhatTheySay(t *testing.T) {
 	if resp, _ := ask(t, "POST", address+"/sites/isolation", url.Values{"isolated": {"true"}}); resp.StatusCode != 303 || !site.Isolated() {
 		t.Errorf("isolate: %d", resp.StatusCode)
 	}
-	for _, path := range []string{"/", "/resources", "/operations", "/events", "/compose"} {
+	for _, path := range []string{"/", "/resources", "/relations", "/operations", "/events", "/compose"} {
 		if _, body := ask(t, "GET", address+path, nil); !strings.Contains(body, "A cut is being rehearsed") {
 			t.Errorf("%s does not say that a cut is rehearsed", path)
 		}

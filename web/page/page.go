@@ -31,6 +31,7 @@ func (p *Page) Mount(e *echo.Echo) {
 	e.GET("/resources", p.resources)
 	e.GET("/resources/:id", p.resource)
 	e.GET("/resources/:id/differences", p.differences)
+	e.GET("/relations", p.relations)
 	e.GET("/operations", p.operations)
 	e.GET("/operations/:id", p.operation)
 	for _, verb := range api.Verbs {

@@ -139,8 +139,12 @@ func (p *Page) resource(c echo.Context) error {
 	if err != nil {
 		return p.Fail(c, err)
 	}
+	g, err := p.api.Relations(ctx, api.RelationQuery{ResourceRef: api.ResourceRef{ID: res.ID, Service: res.Service, Kind: res.Kind}})
+	if err != nil {
+		return p.Fail(c, err)
+	}
 	twin := "/api/v1" + resourceURL(res.ID, res.Service, res.Kind)
-	return render(c, http.StatusOK, resourceView(p.frame(c, res.ID, "resources", twin), res, ops))
+	return render(c, http.StatusOK, resourceView(p.frame(c, res.ID, "resources", twin), res, g, ops))
 }
 
 func (p *Page) differences(c echo.Context) error {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/glue"
 )
 
 // The keys of the sites of Generous.
@@ -102,6 +103,8 @@ func (s *Site) worries(start time.Time) {
 			s.self: {Local: "net-2", State: engine.StateConverged, Applied: 1}, Toulouse: {State: engine.StateConflict, Applied: 0, Reason: "another object has the name"},
 		},
 	})
+	s.Refer(glue.Referrer{Target: engine.Target{Service: "servers", Kind: "server", ID: "srv-77"}, By: engine.Relation{
+		Target: engine.Target{Service: "networks", Kind: "network", ID: "backbone"}, At: "/network", Type: engine.RelationReliance}})
 	s.AddOperation(engine.OperationRow{
 		ID: "019aa3f0-6a00-7c31-9a5e-00a1b2c3d4e5", Resource: "web-frontend", Type: engine.TypeMerge, Service: "servers", Kind: "server", Method: "PATCH", Path: "/servers/{id}",
 		Scope: "", Origin: s.self, User: "grace", IssuedAt: start.Add(-9 * time.Minute), State: engine.StateRejected,
