@@ -69,16 +69,37 @@ func RelationsOf(k *Kind, representation []byte) []Relation {
 			seen[reference{to, n}] = true
 			found = append(found, Relation{Target: to, At: at, Type: ref.Relation})
 		}
-		v, ok := valueAt(tree, ref.At)
-		if array, isArray := v.([]any); isArray {
-			for i, element := range array {
-				add(ref.At.Append(strconv.Itoa(i)), element)
+		visit(tree, "", ref.At.Tokens(), func(at Pointer, v any) {
+			array, several := v.([]any)
+			if !several {
+				add(at, v)
 			}
-		} else if ok {
-			add(ref.At, v)
-		}
+			for i, element := range array {
+				add(at.Append(strconv.Itoa(i)), element)
+			}
+		})
 	}
 	return found
+}
+
+// visit calls found for each value that tokens name in a tree; a token * stands for every element of an array.
+func visit(tree any, at Pointer, tokens []string, found func(Pointer, any)) {
+	if len(tokens) == 0 {
+		found(at, tree)
+		return
+	}
+	switch v := tree.(type) {
+	case map[string]any:
+		if m, ok := v[tokens[0]]; ok {
+			visit(m, at.Append(tokens[0]), tokens[1:], found)
+		}
+	case []any:
+		for i, element := range v {
+			if t := strconv.Itoa(i); t == tokens[0] || tokens[0] == anyElement {
+				visit(element, at.Append(t), tokens[1:], found)
+			}
+		}
+	}
 }
 
 // identifierOf reads an identifier as representations have them: a string or a whole number.

@@ -12,6 +12,7 @@ func TestRelationsOf(t *testing.T) {
 		{At: "/image", Service: "images", Kind: "image", Relation: RelationRequirement},
 		{At: "/spec/networks", Service: "networks", Kind: "network", Relation: RelationReliance},
 		{At: "/secret/key", Service: "keys", Kind: "key", Relation: RelationReliance},
+		{At: "/disks/*/image", Service: "images", Kind: "image", Relation: RelationReliance},
 		{At: "/ports/0/id", Service: "networks", Kind: "port", Relation: RelationComposition},
 	}}
 	for _, tt := range []struct{ name, body, want string }{
@@ -20,6 +21,7 @@ func TestRelationsOf(t *testing.T) {
 		{"an array", `{"spec":{"networks":["a","b","a"]}}`,
 			"networks.network/a reliance at /spec/networks/0, networks.network/b reliance at /spec/networks/1"},
 		{"inside an array", `{"ports":[{"id":"p"}]}`, "networks.port/p composition at /ports/0/id"},
+		{"in every element", `{"disks":[{"image":"a"},{},{"image":["b","a"]}]}`, "images.image/a reliance at /disks/0/image, images.image/b reliance at /disks/2/image/0"},
 		{"nothing to name", `{"image":"","spec":{"networks":[null,{},1.5]}}`, ""},
 		{"what is sensitive is not shown", `{"secret":{"key":"k"}}`, ""},
 		{"of another shape", `{"image":{"id":"x"},"spec":[]}`, ""},

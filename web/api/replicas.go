@@ -171,20 +171,6 @@ func cut(doc any, at engine.Pointer, tokens []string, taken func(engine.Pointer,
 	}
 }
 
-// leaves collects the scalars, arrays and empty objects of a document by path, in compact form.
-func leaves(v any, at engine.Pointer, into map[engine.Pointer]string) {
-	if m, ok := v.(map[string]any); ok && len(m) > 0 {
-		for name, child := range m {
-			leaves(child, at.Append(name), into)
-		}
-		return
-	}
-	b, err := json.Marshal(v) // what was decoded from JSON can be encoded; keys come out sorted
-	if err == nil {
-		into[at] = string(b)
-	}
-}
-
 // compare finds the paths at which the sites that showed something are not the same.
 func (c *Comparison) compare(k *engine.Kind) {
 	paths := map[engine.Pointer]bool{}
