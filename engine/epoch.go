@@ -76,7 +76,7 @@ func (v *view) whole() bool {
 		}
 	}
 	for site, r := range v.replicas {
-		if r.epoch == current.number && old.changes[site] < r.Final {
+		if r.epoch == current.number && old.changes[site] < r.Final && !v.overdue(site) {
 			return false
 		}
 	}

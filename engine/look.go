@@ -32,6 +32,9 @@ func (s *Site) lookSoon(r *resource) {
 	if delay, ok := s.unlooked(r.view); ok {
 		s.queue.add(job{look: r.id}, delay)
 	}
+	if delay, ok := r.view.lapsesIn(); ok {
+		s.queue.add(job{look: r.id}, delay)
+	}
 }
 
 // Check has this site, and the others as soon as they hear of it, look at what their applications show of a resource.
@@ -68,6 +71,10 @@ func (s *Site) look(ctx context.Context, id DocumentID) (again bool, err error) 
 	if err != nil {
 		r.mu.Unlock()
 		return false, err
+	}
+	if err := s.lapse(ctx, r); err != nil {
+		r.mu.Unlock()
+		return true, err
 	}
 	local, kind, ready := v.local(), v.kind, v.exists() && v.quiet(s.cfg.Self)
 	r.mu.Unlock()

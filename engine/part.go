@@ -63,7 +63,9 @@ func (v *view) with(parts ...part) []SiteID {
 }
 
 // correspondents are the sites that changes of the document are for.
-func (v *view) correspondents() []SiteID { return v.with(partMember, partLeaving) }
+func (v *view) correspondents() []SiteID {
+	return slices.DeleteFunc(v.with(partMember, partLeaving), v.overdue)
+}
 
 // learn takes in who may write the document, from entries in any order: an operation counts once its author may write. It
 // reports whether somebody is new among them.
@@ -129,6 +131,8 @@ func (v *view) leavingStatus(s SiteID) ReplicaStatus {
 	switch {
 	case st.Paused != nil:
 		st.Reason = "it was removed, and leaves its replica as it is: " + st.Paused.String()
+	case v.overdue(s):
+		st.Reason = "it was removed long ago and has not said that it has left: nothing waits for it any more"
 	case s == v.self:
 		st.Reason = cmp.Or(v.lastError(), "it was removed, and has something left to apply")
 	}

@@ -164,6 +164,7 @@ func (s *Site) begin(r *resource, e Envelope) (*view, error) {
 		return nil, fmt.Errorf("%w: the catalog has no kind %s.%s", ErrRefused, about.Service, about.Kind)
 	}
 	r.view = newView(s.cfg.Self, s.name, e.Document, about, e.About, kind)
+	r.view.clock, r.view.patience = s.cfg.Now, s.cfg.LeaveWithin
 	return r.view, nil
 }
 

@@ -33,6 +33,7 @@ func (s *Site) open(ctx context.Context, r *resource) (*view, error) {
 		return nil, fmt.Errorf("open document %s: %w: the catalog has no kind %s.%s", r.id, ErrNotFound, about.Service, about.Kind)
 	}
 	v := newView(s.cfg.Self, s.name, r.id, about, row.About, kind)
+	v.clock, v.patience = s.cfg.Now, s.cfg.LeaveWithin
 	if err := s.openEpochs(ctx, v, row); err != nil {
 		return nil, fmt.Errorf("open document %s: %w", r.id, err)
 	}

@@ -122,6 +122,10 @@ type view struct {
 	writers   map[SiteID]bool      // who belongs to the placement or has ever done so
 	placed    *Placement           // nil: to be folded anew
 	lastWords map[string][32]byte  // of sites that have left, by site and document, as far as they were asked for
+	// clock and patience tell since when a site that was removed is overdue, lapsed which are known to be. Nil: none ever is.
+	clock    func() time.Time
+	patience time.Duration
+	lapsed   map[SiteID]bool
 	// epochs are the documents, oldest first: one, or two while the first is ending. From is the number of the one that entries
 	// are taken from, and writtenIn tells the newest epoch that an entry was written in, by map and key.
 	epochs    []*epoch
@@ -143,7 +147,7 @@ func newView(self SiteID, name func(SiteID) SiteName, document DocumentID, about
 		self: self, name: name, document: document, about: about, aboutRaw: raw, kind: kind, history: h,
 		replicas: map[SiteID]Replica{}, outcomes: map[SiteID]map[OperationID]Outcome{}, decisions: map[ConflictID]Decision{},
 		attempts: map[OperationID]*attempt{}, touched: map[OperationID]bool{},
-		writers: writers, lastWords: map[string][32]byte{},
+		lapsed: map[SiteID]bool{}, writers: writers, lastWords: map[string][32]byte{},
 		epochs: []*epoch{newEpoch(about.Epoch, document, raw)}, from: about.Epoch, writtenIn: map[string]uint64{},
 	}
 }

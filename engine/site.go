@@ -51,6 +51,8 @@ type Config struct {
 	LookAfter, LookEvery time.Duration
 	// CompareWithin is how long what an earlier process has left open waits for a comparison with another site (10 s).
 	CompareWithin time.Duration
+	// LeaveWithin is how long the others wait for a site that was removed to say that it has left (7 days).
+	LeaveWithin time.Duration
 }
 
 // Site is the engine of one site: it accepts operations, merges those of others and brings its application to what
@@ -114,6 +116,7 @@ func New(ctx context.Context, cfg Config) (*Site, error) {
 	cfg.LookAfter = orDefault(cfg.LookAfter, 250*time.Millisecond)
 	cfg.LookEvery = orDefault(cfg.LookEvery, time.Hour)
 	cfg.CompareWithin = orDefault(cfg.CompareWithin, 10*time.Second)
+	cfg.LeaveWithin = orDefault(cfg.LeaveWithin, 7*24*time.Hour)
 	s := &Site{
 		cfg: cfg, kinds: map[kindKey]*Kind{}, registry: newRegistry(cfg.Cache), queue: newQueue(cfg.Now, max(1, cfg.Workers/4)),
 		gates: map[ServiceName]*gate{}, lanes: newLanes(cfg.Workers),

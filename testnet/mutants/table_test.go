@@ -88,6 +88,9 @@ func planted() []mutant {
 	// A replica changes while somebody works on it.
 	scripted("a pause holds nothing", "paused",
 		edit{"engine/actuate.go", "if v.replicas[s.cfg.Self].Paused != nil || ", "if "})
+	// A site that is lost for good holds up all others.
+	scripted("a site that was removed is waited for without an end", "removed-and-silent",
+		edit{"engine/part.go", "return slices.DeleteFunc(v.with(partMember, partLeaving), v.overdue)", "return v.with(partMember, partLeaving)"})
 	// What was asked for first overwrites what came later.
 	scripted("nothing waits behind what is kept", "kept-in-order",
 		edit{"engine/waitingline.go", "if len(s.lines.before(key, r.Operation)) == 0 {", "if true {"})

@@ -33,6 +33,10 @@ func (w *world) command(ctx context.Context, p part) error {
 		return w.found(ctx, args)
 	case "catalog":
 		return w.read(strings.Join(p.block, "\n"))
+	case "leaving":
+		var err error
+		w.leaving, err = time.ParseDuration(rest)
+		return err
 	case "deletions":
 		var err error
 		w.deletions, err = strconv.Atoi(rest)

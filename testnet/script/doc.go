@@ -35,6 +35,7 @@
 //	SITE: confirm                   a person confirms the deletions that the site holds
 //	history N                       how many operations of a resource a site keeps; comes before sites
 //	epoch N                         how many operations a document of a resource takes; comes before sites
+//	leaving DURATION                how long sites that were removed are waited for; comes before sites
 //	deletions N                     how many deletions run unconfirmed at a site that was away; comes before sites
 //	cut SITE, heal                  SITE is cut off from all others; all sites reach each other again
 //	deliver [SITE>SITE]             sites that reach each other exchange what they lack and do what is due, until all is

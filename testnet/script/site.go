@@ -98,7 +98,7 @@ func (s *site) start(ctx context.Context) (err error) {
 		Self: s.id, Kinds: s.kindsOf(),
 		Documents: hit.Documents(speaker{documents, s}), Store: hit.Store(witness{s.store, s}, s.id), Ledger: s.store,
 		App: hit.Application(s.app), Log: s.world.trace.logs(s), Now: s.now, Vault: vault, Classify: s.glue.Classify,
-		Deletions: engine.DeletionLimits{Number: s.world.deletions}, History: s.world.history, Epoch: s.world.epoch,
+		Deletions: engine.DeletionLimits{Number: s.world.deletions}, History: s.world.history, LeaveWithin: s.world.leaving, Epoch: s.world.epoch,
 		NewID: s.newID, Random: func(b []byte) { _, _ = random.Read(b) }, // it never fails
 		LookAfter: lookAfter, LookEvery: 24 * time.Hour,
 	})

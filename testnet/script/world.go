@@ -36,6 +36,7 @@ type world struct {
 	described map[string]*described // by resource
 	history   int                   // how many operations of a resource a site keeps; 0: the default
 	epoch     int                   // how many operations a document takes; 0: the default
+	leaving   time.Duration         // how long sites that were removed are waited for; 0: the default
 	deletions int                   // how many deletions run unconfirmed at a site that was away; 0: the default
 }
 
