@@ -44,6 +44,16 @@ type mood struct {
 	what                                                            int // the status of its no
 }
 
+// effect is what an operation has done at a site, the last time where it was sent to an object that was made anew; nil for nothing.
+func (a *application) effect(id engine.OperationID, at engine.SiteName) *effect {
+	key := string(id) + "." + string(at)
+	e := a.effects[key]
+	for n := 1; a.effects[fmt.Sprint(key, ".", n)] != nil; n++ {
+		e = a.effects[fmt.Sprint(key, ".", n)]
+	}
+	return e
+}
+
 func newApplication(prefix string) *application {
 	return &application{prefix: prefix, objects: map[engine.KindName]map[string]*object{}, effects: map[string]*effect{}}
 }

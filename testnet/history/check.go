@@ -545,7 +545,7 @@ func (c *checker) checkRequest(q *request) {
 		}
 		switch st.State {
 		case engine.StateApplied:
-			e := s.app.effects[string(q.operation)+"."+string(s.name)]
+			e := s.app.effect(q.operation, s.name)
 			if q.kind == "start" && !q.resource.moved && !declares(q.resource.kind, "start") && (e == nil || e.times != 1) {
 				c.say("%s: %s counts as applied and ran %+v", s.name, q, e)
 			}

@@ -2,7 +2,6 @@ package history
 
 import (
 	"errors"
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -239,11 +238,7 @@ const cannotMake = "cannot be made anew"
 func (w *world) decide(s *site, p *process, row engine.OperationRow) {
 	var err error
 	k := w.kindOf(row.Kind)
-	key := string(row.ID) + "." + string(s.name)
-	e := s.app.effects[key]
-	for n := 1; s.app.effects[fmt.Sprint(key, ".", n)] != nil; n++ { // it was sent to make the object anew
-		e = s.app.effects[fmt.Sprint(key, ".", n)]
-	}
+	e := s.app.effect(row.ID, s.name)
 	switch {
 	case row.Sites[s.id].State == engine.StateRejected && row.Type != engine.TypeCreate:
 		return
