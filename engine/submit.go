@@ -81,6 +81,18 @@ func (s *Site) at(ctx context.Context, r Request, k keeper) (Answer, error) {
 			return Answer{}, err
 		}
 		return s.create(ctx, r, k)
+	case s.adopts(r):
+		_, err := s.adoptHere(ctx, AdoptRequest{Kind: r.Kind, ID: LocalID(r.Target), User: r.User, Scope: r.Scope, Credentials: r.Credentials})
+		if err == nil {
+			row, err := s.Lookup(ctx, r.Kind, r.Target)
+			if err != nil {
+				return Answer{}, fmt.Errorf("look up %s: %w", r.Target, err)
+			}
+			return s.change(ctx, row, r, k)
+		}
+		if !errors.Is(err, ErrNotFound) {
+			return Answer{}, err
+		}
 	}
 	rest := slices.DeleteFunc(slices.Clone(r.Placement), func(id SiteID) bool { return id == s.cfg.Self || slices.Contains(r.Via, id) })
 	if len(rest) == 0 || len(r.Via) > 0 {

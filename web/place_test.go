@@ -37,3 +37,13 @@ func TestPlaceElsewhere(t *testing.T) {
 	}
 	f.problem(503, "unreachable", "cannot be reached", "PATCH", "/api/v1/resources/nowhere", `{"add":["paris"]}`)
 }
+
+// TestPlaceAdopts adds a site to an object that this site's application has and nobody replicates, where it is clear which.
+func TestPlaceAdopts(t *testing.T) {
+	f := start(t)
+	f.problem(503, "unreachable", "cannot be reached", "PATCH", "/api/v1/resources/legacy", `{"add":["nantes"]}`)
+	f.problem(503, "unreachable", "cannot be reached", "PATCH", "/api/v1/resources/legacy?service=images&kind=image", `{"sites":["nantes"]}`)
+	if v := f.want(202, "PATCH", "/api/v1/resources/legacy?service=images&kind=image", `{"add":["nantes"]}`); v["id"] != "op-adopt" {
+		t.Errorf("answered %v", v)
+	}
+}

@@ -121,6 +121,10 @@ func startFake() *fakeAgent {
 					"paris": m{"state": "applied", "at": before(0)}, "toulouse": m{"state": "pending"}}})
 		}
 	})
+	mux.HandleFunc("POST /api/v1/resources", func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(http.StatusAccepted)
+		a.answer(w, m{"resource": a.resources[0], "operation": "op-3"})
+	})
 	mux.HandleFunc("POST /api/v1/resources/{id}/restore", func(w http.ResponseWriter, r *http.Request) {
 		a.answer(w, m{"operation": "op-2"})
 	})

@@ -114,6 +114,7 @@ type resourcesCommand struct {
 	Pause   pauseCommand   `cmd:"" help:"Let a site leave its replica as it is, until it is resumed."`
 	Check   resourcesCheck `cmd:"" help:"Have all sites look at what their applications show."`
 	Restore restoreCommand `cmd:"" help:"Set a value again that was lost."`
+	Adopt   adoptCommand   `cmd:"" help:"Make a resource of an object that this site has."`
 	Keep    keepCommand    `cmd:"" help:"Make what one site shows what all sites show."`
 	Resume  resumeCommand  `cmd:"" help:"End a pause: the site applies what has waited."`
 }

@@ -74,6 +74,8 @@ type Operator interface {
 	Confirm(ctx context.Context, by engine.SiteID) (int, error)
 	// Place changes where a resource lives; the identifier is empty when it lives there already.
 	Place(ctx context.Context, id engine.DocumentID, q engine.PlaceRequest) (engine.OperationID, error)
+	// AdoptExisting makes a resource of an object that this site's application has. engine.ErrNotFound: it has none.
+	AdoptExisting(ctx context.Context, q engine.AdoptRequest) (engine.ResourceID, engine.OperationID, error)
 	// Keep makes what this site's application shows what all sites show.
 	Keep(ctx context.Context, id engine.DocumentID, user string, force bool) (engine.OperationID, error)
 	// Restore sets a value again that Superseded lists.

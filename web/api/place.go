@@ -67,7 +67,14 @@ func (a *API) Place(ctx context.Context, ref ResourceRef, from engine.SiteID, r 
 	if err == nil {
 		id, err = a.Operator.Place(ctx, row.Document, q)
 	}
-	if elsewhere := errors.Is(err, engine.ErrNotFound) || err != nil && slices.Contains([]string{"not-found", "no-replica"}, AsRefusal(err).Type); elsewhere && from == a.Mesh.Self() {
+	elsewhere := errors.Is(err, engine.ErrNotFound) || err != nil && slices.Contains([]string{"not-found", "no-replica"}, AsRefusal(err).Type)
+	if elsewhere && from == a.Mesh.Self() {
+		if r.adopts(ref) {
+			v, err := a.placeObject(ctx, ref, q)
+			if err == nil || AsRefusal(err).Type != "not-found" { // else another site may have it
+				return v, err
+			}
+		}
 		return a.placeElsewhere(ctx, ref, r, err)
 	}
 	if err != nil {
@@ -79,6 +86,21 @@ func (a *API) Place(ctx context.Context, ref ResourceRef, from engine.SiteID, r 
 	}
 	v, err := a.Operation(ctx, string(id))
 	return placed{Operation: &v}, err
+}
+
+// placeObject adds sites to an object of this site's application.
+func (a *API) placeObject(ctx context.Context, ref ResourceRef, q engine.PlaceRequest) (placed, error) {
+	v, err := a.adopt(ctx, AdoptRequest{Service: ref.Service, Kind: ref.Kind, ID: ref.ID}, q.Add, "")
+	if err != nil || v.Operation == "" {
+		return placed{Resource: &v.Resource}, err
+	}
+	op, err := a.Operation(ctx, v.Operation)
+	return placed{Operation: &op}, err
+}
+
+// adopts reports whether an object of this site that nobody replicates can be meant.
+func (r PlacementRequest) adopts(ref ResourceRef) bool {
+	return ref.Service != "" && ref.Kind != "" && len(r.Add) > 0 && r.Remove == nil
 }
 
 // placeRequest reads a request and the names in it.

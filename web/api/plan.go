@@ -193,6 +193,15 @@ func (p *planner) request(n names, m glue.Match, known bool, row *engine.Resourc
 		}
 	case read:
 		p.read(involved)
+	case len(involved) > 1 && p.adopts(m, involved):
+		p.plan.Summary = fmt.Sprintf("If the application of %s has this %s and nobody replicates it, it becomes a resource of %s: "+
+			"its create is made from what it shows, nothing is sent there but the request.", p.self, m.Kind.Name, list(involved))
+		p.step(p.self, "makes a resource of the object that it has, and runs the request")
+		for _, s := range involved {
+			if s != p.self {
+				p.step(s, "makes the resource as it is then, copies declared content, and applies the request", p.self)
+			}
+		}
 	case len(involved) > 1:
 		p.write(involved, "A replica at each of "+list(involved)+", all under one identifier.")
 	case involved[0] == p.self:
@@ -202,6 +211,12 @@ func (p *planner) request(n names, m glue.Match, known bool, row *engine.Resourc
 		p.plan.Summary = "The request is forwarded to " + involved[0] + " and runs only there."
 		p.step(involved[0], "runs the request")
 	}
+}
+
+// adopts reports whether a request has an object of this site adopted that nobody replicates.
+func (p *planner) adopts(m glue.Match, involved []string) bool {
+	creates := m.Kind != nil && m.Kind.Natural() && m.Type == engine.TypeReplace
+	return m.Verb == glue.VerbChange && !m.Below && m.Type != engine.TypeDelete && !creates && slices.Contains(involved, p.self)
 }
 
 // placement names the sites that a resource belongs to, sorted: those that are about to leave it are not among them.

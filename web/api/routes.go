@@ -28,6 +28,7 @@ func (a *API) Mount(e *echo.Echo) {
 	g.PUT("/zones/:name", a.putZone)
 	g.DELETE("/zones/:name", a.deleteZone)
 	g.GET("/resources", a.getResources)
+	g.POST("/resources", a.postResource)
 	g.GET("/resources/:id", a.getResource)
 	g.GET("/resources/:id/replicas", a.getReplicas)
 	g.POST("/resources/:id/check", a.postCheck)

@@ -42,6 +42,24 @@ func (s *Site) Keep(_ context.Context, id engine.DocumentID, _ string, force boo
 	return "0190a5c2-0000-7000-8000-0000000000aa", nil
 }
 
+// AdoptExisting implements api.Operator: there is one object that can be adopted.
+func (s *Site) AdoptExisting(_ context.Context, q engine.AdoptRequest) (engine.ResourceID, engine.OperationID, error) {
+	if err := s.fault("AdoptExisting"); err != nil {
+		return "", "", err
+	}
+	if q.ID != "legacy" {
+		return "", "", engine.ErrNotFound
+	}
+	row := engine.ResourceRow{ID: "legacy", Service: q.Kind.Service, Kind: q.Kind.Name, Collaboration: engine.Replication, Local: q.ID,
+		State: engine.StateConverging, Sites: map[engine.SiteID]engine.ReplicaStatus{}}
+	for _, id := range q.Sites {
+		row.Sites[id] = engine.ReplicaStatus{State: engine.StateConverging}
+	}
+	s.AddResource(row)
+	s.AddOperation(engine.OperationRow{ID: "op-adopt", Resource: row.ID, Type: engine.TypePlace, Service: row.Service, Kind: row.Kind, State: engine.StatePending})
+	return row.ID, "op-adopt", nil
+}
+
 // Restore implements api.Operator.
 func (s *Site) Restore(_ context.Context, _ engine.DocumentID, q engine.RestoreRequest) (engine.Answer, error) {
 	if err := s.fault("Restore"); err != nil {

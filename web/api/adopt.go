@@ -1,0 +1,113 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/scope"
+)
+
+// AdoptRequest names an object of this site's application, and a scope that says at which sites it is to live.
+type AdoptRequest struct {
+	Service string `json:"service"`
+	Kind    string `json:"kind"`
+	ID      string `json:"id"`
+	Scope   string `json:"scope"`
+}
+
+// Adopted is the resource that the object has become, and the last operation that this took; empty when it lived there already.
+type Adopted struct {
+	Resource  Resource `json:"resource"`
+	Operation string   `json:"operation"`
+}
+
+func (a *API) postResource(c echo.Context) error {
+	var r AdoptRequest
+	if _, err := params(c); err != nil {
+		return err
+	}
+	if err := decode(c, &r); err != nil {
+		return err
+	}
+	v, err := a.Adopt(c.Request().Context(), r, c.Request().Header.Get("Authorization"))
+	if err != nil {
+		return err
+	}
+	c.Response().Header().Set("Location", "/api/v1/resources/"+url.PathEscape(v.Resource.ID))
+	if v.Operation == "" {
+		return answer(c, http.StatusOK, v)
+	}
+	c.Response().Header().Set("Skerry-Operation", v.Operation)
+	return answer(c, http.StatusAccepted, v)
+}
+
+// Adopt makes a resource of an object that this site's application has and nobody replicates yet. Authorization goes to the
+// application with the read of it; empty: the agent's own credentials do.
+func (a *API) Adopt(ctx context.Context, r AdoptRequest, authorization string) (Adopted, error) {
+	if r.Service == "" || r.Kind == "" || r.ID == "" || r.Scope == "" {
+		return Adopted{}, badRequest("give service, kind, id and scope")
+	}
+	if err := a.checkKind(r.Service, r.Kind); err != nil {
+		return Adopted{}, err
+	}
+	sites, err := a.adoptAt(ctx, r)
+	if err != nil {
+		return Adopted{}, err
+	}
+	return a.adopt(ctx, r, sites, authorization)
+}
+
+// adoptAt resolves the scope of an adoption.
+func (a *API) adoptAt(ctx context.Context, r AdoptRequest) ([]engine.SiteID, error) {
+	k := a.kind(engine.ServiceName(r.Service), engine.KindName(r.Kind))
+	e, err := a.Explain(ctx, ExplainRequest{Scope: r.Scope, Service: r.Service, Method: http.MethodPatch, Path: itemPath(k, url.PathEscape(r.ID))})
+	switch {
+	case err != nil:
+		return nil, err
+	case len(e.Errors) > 0:
+		status := http.StatusUnprocessableEntity
+		if e.Errors[0].Type == "scope-syntax" {
+			status = http.StatusBadRequest
+		}
+		return nil, refuse(status, e.Errors[0].Type, "%s", e.Errors[0].Detail)
+	}
+	now := today(e.Alternatives)
+	self := a.names().of(a.Mesh.Self())
+	if now.Mode != scope.Replicate || !slices.Contains(now.Sites, self) {
+		return nil, refuse(http.StatusUnprocessableEntity, "scope-type",
+			"an object is adopted at the site that has it: write it and the others with \"&\", such as %s & %s, and ask that site", self, "…")
+	}
+	n := a.names()
+	var sites []engine.SiteID
+	for _, name := range now.Sites {
+		id, err := n.id(name)
+		if err != nil {
+			return nil, err
+		}
+		sites = append(sites, id)
+	}
+	return sites, nil
+}
+
+func (a *API) adopt(ctx context.Context, r AdoptRequest, sites []engine.SiteID, authorization string) (Adopted, error) {
+	q := engine.AdoptRequest{Kind: a.kind(engine.ServiceName(r.Service), engine.KindName(r.Kind)), ID: engine.LocalID(r.ID), Sites: sites, Scope: r.Scope}
+	if authorization != "" {
+		q.Credentials = http.Header{"Authorization": {authorization}}
+	}
+	id, operation, err := a.Operator.AdoptExisting(ctx, q)
+	if errors.Is(err, engine.ErrNotFound) {
+		return Adopted{}, refuse(http.StatusNotFound, "not-found", "the application of %s has no %s %q", a.names().of(a.Mesh.Self()), r.Kind, r.ID)
+	}
+	if err != nil {
+		return Adopted{}, fmt.Errorf("adopt %s: %w", r.ID, err)
+	}
+	v, err := a.Resource(ctx, ResourceRef{string(id), r.Service, r.Kind})
+	return Adopted{v, string(operation)}, err
+}
