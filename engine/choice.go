@@ -82,7 +82,7 @@ func (s *Site) Chosen(ctx context.Context, k *Kind, id string) (at SiteID, here 
 func (s *Site) exactlyOne(ctx context.Context, r Request, k keeper) (Answer, error) {
 	name := r.Target
 	if name == "" {
-		name = chosenID(r.Kind, r.Body)
+		name = ChosenID(r.Kind, r.Body)
 	}
 	switch {
 	case !r.Kind.Natural():

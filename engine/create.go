@@ -24,7 +24,7 @@ func (s *Site) create(ctx context.Context, r Request, k keeper) (Answer, error) 
 	case r.Target != "":
 		about.Key = ResourceID(r.Target)
 	case r.Kind.Natural():
-		about.Key = ResourceID(chosenID(r.Kind, r.Body))
+		about.Key = ResourceID(ChosenID(r.Kind, r.Body))
 	default:
 		about.Key = ResourceID(s.cfg.NewID())
 	}
@@ -106,8 +106,8 @@ func (s *Site) incarnation(ctx context.Context, old DocumentID) (uint64, error) 
 	return about.Incarnation + 1, nil
 }
 
-// chosenID is the identifier that a client put into the body of a create, empty without one.
-func chosenID(k *Kind, body []byte) string {
+// ChosenID is the identifier that a client put into the body of a create, empty without one.
+func ChosenID(k *Kind, body []byte) string {
 	v, err := parseJSON(body)
 	if err != nil {
 		return ""

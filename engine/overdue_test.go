@@ -14,7 +14,14 @@ func TestOverdue(t *testing.T) {
 	v.clock, v.patience = func() time.Time { return now }, time.Hour
 	take := func(m MapName, key string, value []byte) {
 		t.Helper()
-		if _, err := v.take(Entry{Map: m, Key: key, Value: value}); err != nil {
+		var o *Operation
+		if m == MapOperations {
+			var err error
+			if o, err = DecodeOperation(key, value); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := v.take(Entry{Map: m, Key: key, Value: value}, o); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -3,7 +3,6 @@ package api
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -103,12 +102,8 @@ func (a *API) plan(ctx context.Context, r ExplainRequest, service string, bound 
 // planOne plans a request of a scope with "^", whose name is in its path or in its body.
 func (a *API) planOne(ctx context.Context, p *planner, m glue.Match, r ExplainRequest, candidates []string) error {
 	name, read := m.Target, glue.Safe(strings.ToUpper(r.Method))
-	if name == "" && m.Kind.ID.At != "" && len(r.Body) > 0 {
-		if doc, ok := decodeJSON(r.Body); ok {
-			values := map[engine.Pointer]string{}
-			leaves(doc, "", values)
-			_ = json.Unmarshal([]byte(values[m.Kind.ID.At]), &name) // no name in it, no name
-		}
+	if name == "" {
+		name = engine.ChosenID(m.Kind, r.Body)
 	}
 	id, _, err := a.Operator.Chosen(ctx, m.Kind, name)
 	if err != nil {
