@@ -186,9 +186,6 @@ func (s *Site) index(ctx context.Context, r *resource, b *Batch) error {
 	}
 	conflicts := v.conflicts()
 	row := v.row(now, conflicts)
-	if err := s.support(ctx, &row); err != nil {
-		return err
-	}
 	if _, wanted := s.unlooked(v); wanted || v.ending() && !v.yielded(s.cfg.Self) {
 		row.Pending = true
 	}
