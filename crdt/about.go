@@ -60,8 +60,9 @@ func checkAbout(a engine.About) error {
 		return fmt.Errorf("a key of %d bytes, or no text", len(a.Key))
 	}
 	switch a.Schema {
-	case engine.SchemaResource:
-		if a.Service == "" || a.Kind == "" || a.Collaboration != engine.Replication && a.Collaboration != engine.Cross {
+	case engine.SchemaResource, engine.SchemaCross:
+		cross := a.Schema == engine.SchemaCross
+		if a.Service == "" || a.Kind == "" || cross != (a.Collaboration == engine.Cross) || !cross && a.Collaboration != engine.Replication {
 			return fmt.Errorf("service %q, kind %q and collaboration %q make no resource", a.Service, a.Kind, a.Collaboration)
 		}
 	case engine.SchemaChoice:

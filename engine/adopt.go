@@ -18,7 +18,7 @@ func (s *Site) AdoptObject(ctx context.Context, id OperationID, local LocalID) e
 		}
 		at := local
 		if at == "" && v.kind.Natural() {
-			at = LocalID(v.about.Key)
+			at = s.here(ctx, v.kind, string(v.about.Key))
 		}
 		if at == "" {
 			return nil, &Refusal{Status: http.StatusUnprocessableEntity, Type: "settle", Operation: id, Detail: fmt.Sprintf(

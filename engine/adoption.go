@@ -148,15 +148,17 @@ func (k *Kind) creating(representation []byte) ([]byte, error) {
 // keyFor is what a resource is called that is made of an object: as the object where that is free, which a number is not: it
 // means another object at the next site.
 func (s *Site) keyFor(ctx context.Context, k *Kind, id LocalID) (ResourceID, error) {
+	key := ResourceID(s.everywhere(ctx, k, string(id)))
 	if k.Natural() {
-		return ResourceID(id), nil
+		return key, nil
 	}
-	_, err := s.cfg.Store.ResourceByID(ctx, k.Service, k.Name, ResourceID(id))
+	container, own := k.Split(string(key))
+	_, err := s.cfg.Store.ResourceByID(ctx, k.Service, k.Name, key)
 	switch {
-	case errors.Is(err, ErrNotFound) && !isWhole(string(id)):
-		return ResourceID(id), nil
+	case errors.Is(err, ErrNotFound) && !isWhole(own):
+		return key, nil
 	case err == nil || errors.Is(err, ErrNotFound):
-		return ResourceID(s.cfg.NewID()), nil
+		return ResourceID(k.inside(container, s.cfg.NewID())), nil
 	}
 	return "", fmt.Errorf("look up %s: %w", id, err)
 }

@@ -82,7 +82,7 @@ func (s *Site) Chosen(ctx context.Context, k *Kind, id string) (at SiteID, here 
 func (s *Site) exactlyOne(ctx context.Context, r Request, k keeper) (Answer, error) {
 	name := r.Target
 	if name == "" {
-		name = ChosenID(r.Kind, r.Body)
+		name = r.Kind.inside(r.Within, ChosenID(r.Kind, r.Body))
 	}
 	switch {
 	case !r.Kind.Natural():
@@ -106,9 +106,9 @@ func (s *Site) exactlyOne(ctx context.Context, r Request, k keeper) (Answer, err
 	case at == "" && makes:
 		return s.createAtOne(ctx, r, k, ResourceID(name))
 	case at == "" || at == s.cfg.Self && r.Type != TypeCreate:
-		return s.runPlain(ctx, r, k)
+		return s.alone(ctx, r, k)
 	case at == s.cfg.Self:
-		reply, err := s.read(ctx, r.Kind, LocalID(name))
+		reply, err := s.read(ctx, r.Kind, s.here(ctx, r.Kind, name))
 		if err == nil && (reply.Status == http.StatusNotFound || reply.Status == http.StatusGone) { // deleted behind the agent
 			return s.createAtOne(ctx, r, k, ResourceID(name))
 		}
@@ -138,7 +138,19 @@ func (s *Site) createAtOne(ctx context.Context, r Request, k keeper, name Resour
 		return Answer{}, fmt.Errorf("wait for other requests on %s: %w", name, err)
 	}
 	defer res.pass()
-	return s.cross(ctx, nil, r.Kind, c, Fold{}, LocalID(r.Target))
+	container, inside, err := s.containerOf(ctx, r.Kind, r.Within)
+	if err != nil {
+		return Answer{}, err
+	}
+	if inside {
+		release, err := s.claimInside(ctx, container, r.Kind, s.claimedName(r), "")
+		if err != nil {
+			return Answer{}, err
+		}
+		defer release()
+		c.Inside = container.Document
+	}
+	return s.cross(ctx, nil, r.Kind, c, Fold{}, s.addressed(ctx, r.Kind, r.Target, r.Within))
 }
 
 // said is what a request that has run here alone makes this site say about names. The mutexes of their documents are held until
@@ -169,7 +181,7 @@ func (s *Site) say(ctx context.Context, c *crossing, reply Reply, b *Batch) (*sa
 	x, o := &said{site: s}, &c.Operation
 	switch {
 	case c.Choice != nil:
-		local := cmp.Or(reply.Local, LocalID(c.Choice.Key))
+		local := cmp.Or(reply.Local, s.here(ctx, s.kinds[kindKey{c.Service, c.Kind}], string(c.Choice.Key)))
 		raw, id, err := s.cfg.Documents.Encode(*c.Choice)
 		if err != nil {
 			return x, fmt.Errorf("make the document of the name %s: %w", c.Choice.Key, err)

@@ -35,6 +35,9 @@ const (
 const (
 	// ConflictDrift: the application shows something else than the others, or has lost the object, and no operation did that.
 	ConflictDrift ConflictKind = "drift"
+	// ConflictNameTaken: something inside a container that is spread over sites has a name that another part has given as well,
+	// and earlier.
+	ConflictNameTaken ConflictKind = "name-taken"
 	// ConflictContention: it was repaired a few times, and that did not last.
 	ConflictContention ConflictKind = "contention"
 )
@@ -97,7 +100,7 @@ func (c *Conflict) state() State {
 	switch {
 	case c.Accepted != nil:
 		return StateConverged
-	case c.Kind == ConflictExists, c.Kind == ConflictName, c.Kind == ConflictContested, c.Kind == ConflictUndeclared, c.Kind == ConflictContention,
+	case c.Kind == ConflictExists, c.Kind == ConflictName, c.Kind == ConflictNameTaken, c.Kind == ConflictContested, c.Kind == ConflictUndeclared, c.Kind == ConflictContention,
 		c.Kind == ConflictRefused && c.Blocks && c.Type != TypePlace:
 		return StateConflict
 	}
@@ -133,6 +136,7 @@ func (o Outcome) conflict() ConflictKind {
 // conflicts derives what waits for a person, in the order of sites and operations, from what is known of the resource.
 func (v *view) conflicts() []Conflict {
 	list := append(v.outcomeConflicts(), v.nameConflicts()...)
+	names := v.insideConflicts()
 	explained := map[SiteID]bool{} // sites that differ because of an operation that went wrong there
 	for _, c := range list {
 		explained[c.Site] = true
@@ -142,12 +146,12 @@ func (v *view) conflicts() []Conflict {
 			list = append(list, c)
 		}
 	}
-	return list
+	return append(list, names...)
 }
 
 // mayDiffer reports whether somebody has accepted that a site differs from the others.
 func mayDiffer(conflicts []Conflict, s SiteID) bool {
-	return slices.ContainsFunc(conflicts, func(c Conflict) bool { return c.Site == s && !c.Open() })
+	return slices.ContainsFunc(conflicts, func(c Conflict) bool { return c.Site == s && !c.Open() && c.Kind != ConflictNameTaken })
 }
 
 // outcomeConflicts are those that follow from what became of operations.

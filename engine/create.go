@@ -13,31 +13,32 @@ import (
 func (s *Site) create(ctx context.Context, r Request, k keeper) (Answer, error) {
 	c := s.crossingOf(r, k)
 	c.Operation.Type = TypeCreate
-	c.Operation.Body = s.inMeta(ctx, r.Kind, r.Body)
+	c.Operation.Body = s.inMeta(ctx, r.Kind, r.Within, r.Body)
 	placement := slices.Clone(r.Placement)
 	slices.Sort(placement)
 	about := &About{Schema: SchemaResource, Service: r.Kind.Service, Kind: r.Kind.Name, Collaboration: Replication, Placement: placement}
 	if r.Parts != nil {
-		about.Collaboration, about.Parts = Cross, r.Parts
+		about.Schema, about.Collaboration, about.Parts = SchemaCross, Cross, r.Parts
 	}
 	switch {
 	case r.Target != "":
 		about.Key = ResourceID(r.Target)
 	case r.Kind.Natural():
-		about.Key = ResourceID(ChosenID(r.Kind, r.Body))
+		about.Key = ResourceID(r.Kind.inside(r.Within, ChosenID(r.Kind, r.Body)))
 	default:
-		about.Key = ResourceID(s.cfg.NewID())
+		about.Key = ResourceID(r.Kind.inside(r.Within, s.cfg.NewID()))
 	}
 	c.About = about
+	at := s.addressed(ctx, r.Kind, r.Target, r.Within)
 	if about.Key == "" {
-		return s.cross(ctx, nil, r.Kind, c, Fold{}, "")
+		return s.cross(ctx, nil, r.Kind, c, Fold{}, at)
 	}
 	document, err := s.incarnate(ctx, c)
 	if err != nil {
 		return Answer{}, err
 	}
 	if !r.Kind.Natural() {
-		return s.cross(ctx, nil, r.Kind, c, Fold{}, LocalID(r.Target))
+		return s.cross(ctx, nil, r.Kind, c, Fold{}, at)
 	}
 	// What others sent of the same document runs before this or after, never beside it.
 	c.Document = document
@@ -67,7 +68,7 @@ func (s *Site) create(ctx context.Context, r Request, k keeper) (Answer, error) 
 		c.About, c.Target, c.Operation.Type = nil, "", r.Type
 		return s.cross(ctx, res, r.Kind, c, before, local)
 	}
-	return s.cross(ctx, res, r.Kind, c, before, LocalID(r.Target))
+	return s.cross(ctx, res, r.Kind, c, before, at)
 }
 
 // incarnate makes what is to be created the incarnation after the last that is past here, and returns its document.

@@ -8,11 +8,11 @@ import (
 )
 
 // inMeta returns a body with this site's own identifiers replaced by meta-identifiers: that is how it travels.
-func (s *Site) inMeta(ctx context.Context, k *Kind, body []byte) []byte {
+func (s *Site) inMeta(ctx context.Context, k *Kind, within string, body []byte) []byte {
 	if len(body) == 0 {
 		return body
 	}
-	p, err := s.cfg.App.Present(ctx, k, Reply{Status: http.StatusOK, Body: body})
+	p, err := s.cfg.App.Present(ctx, k, Reply{Status: http.StatusOK, Body: body, Within: within})
 	if err != nil {
 		return body
 	}

@@ -84,6 +84,16 @@ func (d *division) body(o *Operation, before Fold) ([]byte, error) {
 	return o.Body, nil
 }
 
+// mine is what an operation sets at this site's part, and what that part showed before.
+func (d *division) mine(o *Operation, before Fold) (*Operation, Fold) {
+	if d == nil || o.Change == nil {
+		return o, before
+	}
+	shared := *o
+	shared.Change = d.shareOfChange(o.Change, d.share(d.total(o, before), d.parts))
+	return &shared, d.share(before, d.parts)
+}
+
 // patch makes a JSON Patch (RFC 6902) that was evaluated on what all parts show one for this part alone: what it compares with
 // divided fields is left out, and in the end this part's share is set.
 func (d *division) patch(o *Operation, mine Fold) ([]byte, error) {

@@ -27,9 +27,14 @@ type Schema string
 
 const (
 	SchemaResource Schema = "resource"
-	SchemaMesh     Schema = "mesh"
-	SchemaChoice   Schema = "choice"
+	// SchemaCross is that of a resource that is spread over sites: it has an index of what the parts hold besides.
+	SchemaCross  Schema = "cross"
+	SchemaMesh   Schema = "mesh"
+	SchemaChoice Schema = "choice"
 )
+
+// ofResource reports whether documents of the schema are those of resources, with epochs.
+func (s Schema) ofResource() bool { return s == SchemaResource || s == SchemaCross }
 
 // MapName names one of the flat maps of a document.
 type MapName string
@@ -41,6 +46,8 @@ const (
 	// MapOutcomes holds outcomes by "site/operation", and facts by "site/earlier/later" (Fact).
 	MapOutcomes  MapName = "outcomes"
 	MapDecisions MapName = "decisions"
+	// MapContents holds what lies inside the parts of a cross resource, by site and a hash (Inner).
+	MapContents MapName = "contents"
 )
 
 // The maps of the mesh document.
@@ -65,6 +72,8 @@ func (s Schema) Maps() []MapName {
 		return []MapName{MapOperations, MapReplicas, MapOutcomes, MapDecisions}
 	case SchemaChoice:
 		return []MapName{MapHoldings}
+	case SchemaCross:
+		return []MapName{MapOperations, MapReplicas, MapOutcomes, MapDecisions, MapContents}
 	case SchemaMesh:
 		return []MapName{MapSites, MapMembers, MapInvitations, MapZones}
 	}

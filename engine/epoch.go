@@ -121,7 +121,7 @@ func (s *Site) goesOn(ctx context.Context, row DocumentRow) (bool, error) {
 	if err := json.Unmarshal(row.About, &about); err != nil {
 		return false, fmt.Errorf("read the about of document %s: %w", row.ID, err)
 	}
-	if about.Schema != SchemaResource { // others have one document for good
+	if !about.Schema.ofResource() { // others have one document for good
 		return false, nil
 	}
 	next, err := s.epochOf(about, about.Epoch+1)

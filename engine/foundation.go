@@ -16,6 +16,7 @@ type foundation struct {
 	// Outcomes are those of operations that it keeps.
 	Outcomes  map[SiteID]map[OperationID]Outcome `json:"outcomes,omitempty"`
 	Decisions map[ConflictID]Decision            `json:"decisions,omitempty"`
+	Contents  map[string]Inner                   `json:"contents,omitempty"`
 	// Writers belong to the placement or have done so; Former are the last words of those that have left.
 	Writers []SiteID           `json:"writers"`
 	Former  map[SiteID]Replica `json:"former,omitempty"`
@@ -25,6 +26,7 @@ type foundation struct {
 func (v *view) encodeCheckpoint() ([]byte, error) {
 	base := v.history.base
 	f := foundation{Checkpoint: *base, Outcomes: map[SiteID]map[OperationID]Outcome{}, Decisions: map[ConflictID]Decision{}, Former: map[SiteID]Replica{}}
+	f.Contents = v.keptContents()
 	f.Writers = slices.Sorted(maps.Keys(v.writers))
 	for _, site := range v.with(partFormer) {
 		f.Former[site] = v.replicas[site]
@@ -77,5 +79,6 @@ func (v *view) begin(encoded []byte) error {
 	v.createdAt = time.UnixMicro(f.First)
 	maps.Copy(v.outcomes, f.Outcomes)
 	maps.Copy(v.decisions, f.Decisions)
+	maps.Copy(v.contents, f.Contents)
 	return nil
 }

@@ -25,6 +25,7 @@ type crossing struct {
 	// Choice is the document of the name that a plain request gives, where it is to be at exactly one site.
 	Choice      *About      `json:"choice,omitempty"`
 	Target      string      `json:"target,omitempty"`
+	Within      string      `json:"within,omitempty"`
 	Credentials http.Header `json:"credentials,omitempty"`
 	Keys        [][32]byte  `json:"keys,omitempty"`
 	BodyHash    [32]byte    `json:"body_hash"`
@@ -34,6 +35,8 @@ type crossing struct {
 	Forced  bool        `json:"forced,omitempty"`
 	// Bound are the sites that the scope binds other services to.
 	Bound map[ServiceName][]SiteID `json:"bound,omitempty"`
+	// Inside is the container whose part at this site it changes something in; then it is Plain.
+	Inside DocumentID `json:"inside,omitempty"`
 	// Asked says that a person has to decide, Why says why.
 	Asked bool   `json:"asked,omitempty"`
 	Why   string `json:"why,omitempty"`
@@ -62,7 +65,7 @@ func (s *Site) crossingOf(r Request, k keeper) *crossing {
 			ID: id, Type: r.Type, Method: r.Method, Path: r.Path, Query: r.Query, Header: r.Header, Body: r.Body,
 			Origin: s.cfg.Self, User: r.User, Scope: r.Scope,
 		},
-		Service: r.Kind.Service, Kind: r.Kind.Name, Target: r.Target, Credentials: r.Credentials, Keys: k.keys, BodyHash: k.bodyHash, Bound: r.Bound,
+		Service: r.Kind.Service, Kind: r.Kind.Name, Target: r.Target, Within: r.Within, Credentials: r.Credentials, Keys: k.keys, BodyHash: k.bodyHash, Bound: r.Bound,
 	}
 	if n := r.Kind.named(r.Method, r.Path); n != nil {
 		c.Operation.Name = n.Name

@@ -55,7 +55,7 @@ func (s *Site) once(ctx context.Context, r Request, do func(Request, keeper) (An
 	var k keeper
 	k.bodyHash = sha256.Sum256(r.Body)
 	if r.Key != "" {
-		k.keys = append(k.keys, digest("key", r.Caller, string(r.Kind.Service), r.Method, r.Path, r.Target, r.Key))
+		k.keys = append(k.keys, digest("key", r.Caller, string(r.Kind.Service), r.Method, r.Path, r.Within, r.Target, r.Key))
 	}
 	if r.Operation != "" {
 		k.keys = append(k.keys, digest("operation", string(r.Operation)))
@@ -91,7 +91,7 @@ func (s *Site) once(ctx context.Context, r Request, do func(Request, keeper) (An
 				Detail: "this Idempotency-Key came with another body before; use a new key for a new request"}
 		}
 		kind := s.kinds[kindKey{a.Service, a.Kind}]
-		return s.present(ctx, kind, Reply{Status: a.Status, Header: a.Header, Body: a.Body}, a.Operation, a.Resource), nil
+		return s.present(ctx, kind, Reply{Status: a.Status, Header: a.Header, Body: a.Body, Within: r.Within}, a.Operation, a.Resource), nil
 	}
 	if len(r.Via) > 0 && r.Operation != "" { // the answer is kept for a day, the operation for good
 		row, err := s.cfg.Store.Operation(ctx, r.Operation)

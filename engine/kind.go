@@ -71,9 +71,16 @@ type Content struct {
 type Kind struct {
 	Service ServiceName
 	Name    KindName
-	// Collection is the path of the collection, Item the path of one resource with {id} in the identifier's place.
+	// Collection is the path of the collection, Item the path of one resource with {id} in the identifier's place. Where resources
+	// of this kind lie inside others, both paths name the kinds of those in braces, such as /namespaces/{namespace}/pods/{id}.
 	Collection, Item string
-	ID               IDRule
+	// Within is the kind of the containers that resources of this kind lie in, of the same service; empty for none.
+	Within KindName
+	// Unique is where a representation shows the name that is given only once in a container that is spread over sites; empty:
+	// the identifier where clients choose it. UniqueExcept are patterns of names that are given more than once (path.Match).
+	Unique       Pointer
+	UniqueExcept []string
+	ID           IDRule
 	// Keys are the arrays whose elements are values of their own, the outer before those inside it.
 	Keys []Key
 	// Marker is a text field in which a create notes which request made the object, so that it is found by that. Empty: none.

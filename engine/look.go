@@ -102,6 +102,9 @@ func (s *Site) look(ctx context.Context, id DocumentID) (again bool, err error) 
 	}
 	now := v.replica(s.cfg.Self)
 	r.mu.Unlock()
+	if len(s.contained(kind)) > 0 {
+		s.queue.add(job{contents: id}, 0)
+	}
 	if o := now.Observed; o != nil && o.Unseen == UnseenGone && o.Steady && now.Contended == "" {
 		return true, s.bringBack(ctx, r, kind, local)
 	}

@@ -43,11 +43,12 @@ func (s *Site) lookFor(ctx context.Context, r *resource, k *Kind, o *Operation, 
 	if err != nil {
 		return true, false, err
 	}
-	reply, err := s.shown(ctx, k, LocalID(key))
+	at := s.here(ctx, k, string(key))
+	reply, err := s.shown(ctx, k, at)
 	if isGone(reply, err) {
 		return false, false, nil
 	}
-	again, err = s.compare(ctx, r, k, o, LocalID(key), reply, err, step)
+	again, err = s.compare(ctx, r, k, o, at, reply, err, step)
 	return true, again, err
 }
 
@@ -62,11 +63,12 @@ func (s *Site) meet(ctx context.Context, r *resource, k *Kind, o *Operation, ref
 	if err != nil {
 		return false, err
 	}
-	reply, err := s.shown(ctx, k, LocalID(key))
+	at := s.here(ctx, k, string(key))
+	reply, err := s.shown(ctx, k, at)
 	if isGone(reply, err) {
 		return false, s.fail(ctx, r, o, Outcome{State: StateRejected, Status: refusal.Status, Blocks: true, Error: tell(refusal, nil)})
 	}
-	return s.compare(ctx, r, k, o, LocalID(key), reply, err, step)
+	return s.compare(ctx, r, k, o, at, reply, err, step)
 }
 
 // compare decides about a create whose identifier is taken, by what the application answered to a look at it: an object

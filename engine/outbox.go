@@ -165,7 +165,7 @@ func (s *Site) sealKept(e kept) ([]byte, error) {
 func (s *Site) keptRow(r Request, sites []SiteID, st OperationStatus) OperationRow {
 	row := OperationRow{
 		ID: r.Operation, Resource: ResourceID(r.Target), Type: r.Type, Service: r.Kind.Service, Kind: r.Kind.Name, Method: r.Method,
-		Path: strings.ReplaceAll(r.Path, "{id}", r.Target), Scope: r.Scope, Origin: s.cfg.Self, User: r.User, IssuedAt: s.cfg.Now(),
+		Path: shownPath(r.Path, r.Kind.shownAs(r.Target, r.Within)), Scope: r.Scope, Origin: s.cfg.Self, User: r.User, IssuedAt: s.cfg.Now(),
 		State: st.State, Sites: make(map[SiteID]OperationStatus, len(sites)),
 	}
 	row.Body, _ = hide(r.Kind, &Operation{ID: r.Operation, Body: r.Body})

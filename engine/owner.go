@@ -135,7 +135,7 @@ func (s *Site) keepName(ctx context.Context, r *resource) (waits, again bool, er
 		s.queue.add(job{document: owner.document}, 0) // once nothing keeps it from being made, this one goes
 		return false, false, nil
 	case mine.there() && owner.local == "":
-		if again, err := s.giveUp(ctx, r, k, LocalID(key)); again || err != nil {
+		if again, err := s.giveUp(ctx, r, k, key); again || err != nil {
 			return true, again, err
 		}
 	}
@@ -159,7 +159,7 @@ func (s *Site) tidyYielded(ctx context.Context, r *resource) error {
 
 // giveUp deletes the object of a resource whose name is another's. It reports whether to try again later. The caller holds
 // the turn.
-func (s *Site) giveUp(ctx context.Context, r *resource, k *Kind, local LocalID) (again bool, err error) {
+func (s *Site) giveUp(ctx context.Context, r *resource, k *Kind, key ResourceID) (again bool, err error) {
 	r.mu.Lock()
 	v, err := s.open(ctx, r)
 	if err != nil {
@@ -175,14 +175,14 @@ func (s *Site) giveUp(ctx context.Context, r *resource, k *Kind, local LocalID) 
 	if !admitted || err != nil {
 		return true, err
 	}
-	release, err := s.naming.take(ctx, k, ResourceID(local))
+	release, err := s.naming.take(ctx, k, key)
 	if err != nil {
 		return true, err
 	}
 	defer release()
 	defer r.crossing()()
 	o := &Operation{ID: born.ID, Type: TypeDelete, Method: http.MethodDelete, Path: k.Item}
-	reply, err := s.call(ctx, k, o, local, nil, "")
+	reply, err := s.call(ctx, k, o, s.here(ctx, k, string(key)), nil, "")
 	ctx = context.WithoutCancel(ctx)
 	alone := s.heard(ctx, k.Service, r.id, reply, err, true)
 	if judge(TypeDelete, reply, err) == verdictDone {

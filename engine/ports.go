@@ -108,6 +108,8 @@ type Reply struct {
 	Body []byte
 	// Local is the identifier of the resource that a creating call made, empty when the answer does not tell it.
 	Local LocalID
+	// Within is the container of what Body represents, as clients or as this site call it; empty for none.
+	Within string
 }
 
 // Application runs requests at this site's instance of the application. It is safe for concurrent use.

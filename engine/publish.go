@@ -22,7 +22,11 @@ func (s *Site) publish(ctx context.Context, res *resource, k *Kind, c *crossing,
 	if c.Plain {
 		done.Answers = s.answers(c.keeper(), k, reply, o.ID, "")
 		names, err := s.say(ctx, c, reply, done)
-		if err == nil {
+		switch {
+		case err != nil:
+		case c.Inside != "":
+			err = s.publishInside(ctx, k, c, reply, done)
+		default:
 			err = s.commit(ctx, done)
 		}
 		names.end(err == nil)
@@ -36,13 +40,13 @@ func (s *Site) publish(ctx context.Context, res *resource, k *Kind, c *crossing,
 	local := LocalID("")
 	if c.About != nil {
 		if local = reply.Local; local == "" && k.Natural() {
-			local = LocalID(c.About.Key)
+			local = s.here(ctx, k, string(c.About.Key))
 		}
 		if local == "" {
 			return "", fmt.Errorf("publish operation %s: %w: no %q", o.ID, errUntold, k.ID.At)
 		}
 		if c.About.Key == "" {
-			c.About.Key = ResourceID(local)
+			c.About.Key = ResourceID(s.everywhere(ctx, k, string(local)))
 		}
 		raw, id, err := s.cfg.Documents.Encode(*c.About)
 		if err != nil {

@@ -9,15 +9,16 @@ import (
 )
 
 // job names a piece of work that waits: a resource to bring up to date, an intent to settle, a kept request to deliver, a
-// service of the application to try again, a resource to look at, the next resources to have looked at, the end of waiting for
-// other sites, a resource that others may rely on, one that may rely on others, or one that is no more and may have had parts.
-// Exactly one field is set.
+// service of the application to try again, a resource to look at, a container whose contents to tell, the next resources to have
+// looked at, the end of waiting for other sites, a resource that others may rely on, one that may rely on others, or one that is
+// no more and may have had parts. Exactly one field is set.
 type job struct {
 	document  DocumentID
 	intent    OperationID
 	kept      OperationID
 	probe     ServiceName
 	look      DocumentID
+	contents  DocumentID
 	sweep     bool
 	alone     bool
 	relied    DocumentID
@@ -26,7 +27,7 @@ type job struct {
 }
 
 // low reports whether j waits for what is due besides.
-func (j job) low() bool { return j.look != "" || j.sweep }
+func (j job) low() bool { return j.look != "" || j.contents != "" || j.sweep }
 
 // overdue is how long a low job may wait for others before one of them runs all the same.
 const overdue = 5 * time.Second

@@ -159,7 +159,7 @@ func (s *Site) begin(r *resource, e Envelope) (*view, error) {
 		return nil, err
 	}
 	kind := s.kinds[kindKey{about.Service, about.Kind}]
-	if about.Schema != SchemaResource || kind == nil {
+	if !about.Schema.ofResource() || kind == nil {
 		s.cfg.Documents.Forget(e.Document)
 		return nil, fmt.Errorf("%w: the catalog has no kind %s.%s", ErrRefused, about.Service, about.Kind)
 	}

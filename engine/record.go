@@ -25,7 +25,7 @@ func (s *Site) open(ctx context.Context, r *resource) (*view, error) {
 	if err := json.Unmarshal(row.About, &about); err != nil {
 		return nil, fmt.Errorf("open document %s: %w", r.id, err)
 	}
-	if about.Schema != SchemaResource {
+	if !about.Schema.ofResource() {
 		return nil, fmt.Errorf("open document %s: %w: it is no resource's", r.id, ErrRefused)
 	}
 	kind := s.kinds[kindKey{about.Service, about.Kind}]
@@ -153,6 +153,9 @@ func (s *Site) store(ctx context.Context, r *resource, b *Batch) error {
 		s.translated[key].Store(true)
 	}
 	s.lookSoon(r)
+	if r.view.kind.Within != "" {
+		s.tellLater(ctx, r.view)
+	}
 	return nil
 }
 

@@ -20,6 +20,8 @@ type Request struct {
 	// a meta-identifier or this site's own. Empty for a create whose identifier the application assigns.
 	Path   string
 	Target string
+	// Within is the container of what is asked for, whose identifier Target begins with; empty for none.
+	Within string
 	Query  string
 	// Header are the content headers that travel with the operation.
 	Header map[string]string

@@ -67,7 +67,7 @@ func (s *Site) refusedAgain(ctx context.Context, r *resource, k *Kind, o *Operat
 // The caller holds the turn of r, unless it is nil.
 func (s *Site) refusedAtOrigin(ctx context.Context, r *resource, k *Kind, c *crossing, before Fold, local LocalID, refusal Reply) (again bool, err error) {
 	if c.About != nil {
-		local = cmp.Or(local, LocalID(c.About.Key))
+		local = cmp.Or(local, s.here(ctx, k, string(c.About.Key)))
 	}
 	if !c.Plain {
 		s.fix(k, &c.Operation, before, func() ([]byte, error) { return before.Representation(), nil })
@@ -75,7 +75,12 @@ func (s *Site) refusedAtOrigin(ctx context.Context, r *resource, k *Kind, c *cro
 	if n := k.effect(&c.Operation); n != nil && !k.needsBefore(&c.Operation) {
 		c.Operation.Change = n.change(k, nil, nil)
 	}
-	switch v, shown := s.seen(ctx, k, &c.Operation, before, local); v {
+	division, err := s.divisionOf(ctx, r, k, c)
+	if err != nil {
+		return true, err
+	}
+	o, stood := division.mine(&c.Operation, before)
+	switch v, shown := s.seen(ctx, k, o, stood, local); v {
 	case verdictDone:
 		return s.published(ctx, r, k, c, shown)
 	case verdictLater:

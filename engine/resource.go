@@ -110,6 +110,7 @@ type view struct {
 	replicas  map[SiteID]Replica
 	outcomes  map[SiteID]map[OperationID]Outcome
 	decisions map[ConflictID]Decision
+	contents  map[string]Inner // by "site/hash"
 	attempts  map[OperationID]*attempt
 	createdAt time.Time
 	touched   map[OperationID]bool // operations whose rows have to be written again
@@ -146,6 +147,7 @@ func newView(self SiteID, name func(SiteID) SiteName, document DocumentID, about
 	return &view{
 		self: self, name: name, document: document, about: about, aboutRaw: raw, kind: kind, history: h,
 		replicas: map[SiteID]Replica{}, outcomes: map[SiteID]map[OperationID]Outcome{}, decisions: map[ConflictID]Decision{},
+		contents: map[string]Inner{},
 		attempts: map[OperationID]*attempt{}, touched: map[OperationID]bool{},
 		lapsed: map[SiteID]bool{}, writers: writers, lastWords: map[string][32]byte{},
 		epochs: []*epoch{newEpoch(about.Epoch, document, raw)}, from: about.Epoch, writtenIn: map[string]uint64{},
@@ -241,6 +243,12 @@ func (v *view) take(e Entry, o *Operation) error {
 			delete(at, OperationID(rest))
 		}
 		v.touched[OperationID(rest)] = true
+	case MapContents:
+		var c Inner
+		if err := decodeStrict(e.Value, &c); err != nil || !c.check() || e.Key != contentKey(SiteID(author), c.Kind, c.Local) {
+			return fmt.Errorf("content %s: %w", e.Key, ErrRefused)
+		}
+		v.contents[e.Key] = c
 	case MapDecisions:
 		var d Decision
 		if err := decodeStrict(e.Value, &d); err != nil || string(d.By) != author {
@@ -416,7 +424,7 @@ func worst(sites map[SiteID]OperationStatus) State {
 func (v *view) operationRow(o *Operation) OperationRow {
 	row := OperationRow{
 		ID: o.ID, Document: v.document, Resource: v.about.Key, Type: o.Type, Service: v.about.Service,
-		Kind: v.about.Kind, Method: o.Method, Path: strings.ReplaceAll(o.Path, "{id}", string(v.about.Key)), Scope: o.Scope,
+		Kind: v.about.Kind, Method: o.Method, Path: shownPath(o.Path, string(v.about.Key)), Scope: o.Scope,
 		Origin: o.Origin, User: o.User, IssuedAt: time.UnixMicro(o.Time), Parents: v.history.Parents(o),
 		Sites: map[SiteID]OperationStatus{},
 	}

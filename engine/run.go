@@ -28,7 +28,16 @@ func (s *Site) run(ctx context.Context, r *resource, k *Kind, o *Operation, loca
 				return true, err
 			}
 		}
-		local = LocalID(key)
+		local = s.here(ctx, k, string(key))
+	}
+	at := local
+	if o.Type == TypeCreate && k.Within != "" && !k.Natural() {
+		key, err := s.key(ctx, r)
+		if err != nil {
+			return false, err
+		}
+		container, _ := k.Split(string(key))
+		at = s.addressed(ctx, k, "", container)
 	}
 	// That what may be sent again is about to be sent is on disk already: it is in the document and not settled.
 	if adopted, err := s.adopted(ctx, r, o); adopted != "" || err != nil {
@@ -60,7 +69,7 @@ func (s *Site) run(ctx context.Context, r *resource, k *Kind, o *Operation, loca
 	}
 	maybe := s.sentBefore(r, o) && (sent || !careful) && !k.HonoursKey // an earlier try may have been done
 	s.doubt(step.Operations...)
-	reply, err := s.call(ctx, k, o, local, nil, key)
+	reply, err := s.call(ctx, k, o, at, nil, key)
 	ctx = context.WithoutCancel(ctx) // what came of it is recorded, also when the agent stops
 	alone := s.heard(ctx, k.Service, r.id, reply, err, true)
 	switch judge(o.Type, reply, err) {
@@ -107,6 +116,12 @@ func (s *Site) run(ctx context.Context, r *resource, k *Kind, o *Operation, loca
 			}
 		}
 		return again, err
+	}
+	if o.Type == TypeCreate && isGone(reply, nil) && s.containerKnown(ctx, k, at) { // its container is still to be made here
+		if err := s.withdraw(ctx, k, o, careful, sent); err != nil {
+			return false, err
+		}
+		return true, s.later(ctx, r, o, reply, nil, alone)
 	}
 	if maybe {
 		if decided, again, err := s.refusedAgain(ctx, r, k, o, local, reply, step); decided || err != nil {

@@ -95,7 +95,7 @@ func (s *Site) settle(ctx context.Context, r *resource, c *crossing) (again bool
 	if wait, err := s.uncomparedIntent(ctx, r, c); wait || err != nil {
 		return true, err
 	}
-	before, local := Fold{}, LocalID(c.Target)
+	before, local := Fold{}, s.addressed(ctx, k, c.Target, c.Within)
 	if r != nil {
 		var held LocalID
 		if before, held, err = s.standsAt(ctx, r); err != nil {
@@ -186,7 +186,8 @@ func (s *Site) lookAtOrigin(ctx context.Context, k *Kind, c *crossing) (done boo
 		c.Asked, c.Why = true, "the application gave no certain answer, or the agent stopped before it came"
 		return false, Reply{}, nil
 	}
-	r, err = s.shown(ctx, k, LocalID(made.Key))
+	at := s.here(ctx, k, string(made.Key))
+	r, err = s.shown(ctx, k, at)
 	switch {
 	case err != nil:
 		return false, r, err
@@ -200,7 +201,7 @@ func (s *Site) lookAtOrigin(ctx context.Context, k *Kind, c *crossing) (done boo
 		c.Asked, c.Why = true, "the application has an object of this identifier that shows something else"
 		return false, r, nil
 	}
-	r.Local = LocalID(c.About.Key)
+	r.Local = at
 	return true, r, nil
 }
 
@@ -258,7 +259,7 @@ func (s *Site) originRow(c *crossing, st OperationStatus) OperationRow {
 	o, k := &c.Operation, s.kinds[kindKey{c.Service, c.Kind}]
 	row := OperationRow{
 		ID: o.ID, Document: c.Document, Type: o.Type, Service: c.Service, Kind: c.Kind, Method: o.Method,
-		Path: strings.ReplaceAll(o.Path, "{id}", c.Target), Scope: o.Scope, Origin: s.cfg.Self, User: o.User, IssuedAt: s.cfg.Now(),
+		Path: shownPath(o.Path, k.shownAs(c.Target, c.Within)), Scope: o.Scope, Origin: s.cfg.Self, User: o.User, IssuedAt: s.cfg.Now(),
 		State: st.State, Sites: map[SiteID]OperationStatus{s.cfg.Self: st},
 	}
 	if c.About != nil {
@@ -315,7 +316,7 @@ func (s *Site) Done(ctx context.Context, id OperationID) error {
 		}
 		reply := Reply{Status: http.StatusOK}
 		if c.About != nil {
-			reply.Local = LocalID(c.About.Key)
+			reply.Local = s.here(ctx, k, string(c.About.Key))
 		}
 		_, err := s.published(ctx, r, k, c, reply)
 		return err
@@ -330,7 +331,7 @@ func (s *Site) Done(ctx context.Context, id OperationID) error {
 				return nil, &Refusal{Status: http.StatusUnprocessableEntity, Type: "settle", Operation: id, Detail: fmt.Sprintf(
 					"the identifier of the %s that it made here is not known; delete it at this site and retry", v.about.Kind)}
 			}
-			local = LocalID(v.about.Key)
+			local = s.here(ctx, v.kind, string(v.about.Key))
 		}
 		if with := v.standing().shown().or(o); o.Type == TypeDelete && !foldOf(v.history, with).Exists {
 			local = ""

@@ -34,7 +34,7 @@ func (s *Site) PreviewConflict(ctx context.Context, id ConflictID, local LocalID
 	}
 	if at == "" {
 		if at = local; at == "" && k.Natural() {
-			at = LocalID(c.Resource)
+			at = s.here(ctx, k, string(c.Resource))
 		}
 	}
 	if at == "" {

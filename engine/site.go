@@ -32,6 +32,10 @@ type Config struct {
 	// thing off as another.
 	Classify func(service ServiceName, method, path string, header map[string]string) (KindName, Type, bool)
 
+	// Items takes the answer to a GET on the collection of a kind apart; nil: what lies in containers without the agent having made
+	// it is not seen.
+	Items func(k *Kind, body []byte) ([][]byte, error)
+
 	// Workers is how many resources of each service are brought up to date at once (16), so that a service that hangs holds
 	// up no other. Cache is how many stay in memory (2048).
 	Workers, Cache int
@@ -78,7 +82,8 @@ type Site struct {
 	started   time.Time
 	keyed     keyedRequests
 	naming    naming
-	runID     string // names this run of the agent in the lines of its operations
+	claims    sync.Map // of names that are being given inside containers, to true
+	runID     string   // names this run of the agent in the lines of its operations
 	// opened holds the operations whose request may have reached the application, and the answer where there was one
 	// that could not be recorded.
 	opened sync.Map // of OperationID to *Reply
@@ -293,13 +298,15 @@ func (s *Site) do(ctx context.Context, j job) {
 		again, err = s.bringUpToDate(ctx, j.document)
 	case j.intent != "":
 		again, err = s.settleIntent(ctx, j.intent)
+	case j.contents != "":
+		err = s.tellContents(ctx, j.contents)
 	case j.probe != "":
 		s.probe(j.probe)
 	default:
 		again, err = s.deliver(ctx, j.kept)
 	}
 	if err != nil && ctx.Err() == nil && !errors.Is(err, ErrNotFound) {
-		s.cfg.Log.Error("work", "resource", j.document+j.look+j.relied+j.supported+j.owner, "operation", string(j.intent+j.kept), "err", err)
+		s.cfg.Log.Error("work", "resource", j.document+j.look+j.contents+j.relied+j.supported+j.owner, "operation", string(j.intent+j.kept), "err", err)
 		again = true
 	}
 	s.queue.done(j, again, delay)
@@ -325,9 +332,9 @@ func (s *Site) Lookup(ctx context.Context, k *Kind, id string) (ResourceRow, err
 	if any := s.replicated[kindKey{k.Service, k.Name}]; id == "" || any == nil || !any.Load() {
 		return ResourceRow{}, ErrNotFound
 	}
-	row, err := s.cfg.Store.ResourceByID(ctx, k.Service, k.Name, ResourceID(id))
+	row, err := s.cfg.Store.ResourceByID(ctx, k.Service, k.Name, ResourceID(s.everywhere(ctx, k, id)))
 	if errors.Is(err, ErrNotFound) {
-		row, err = s.cfg.Store.ResourceByLocal(ctx, k.Service, k.Name, LocalID(id))
+		row, err = s.cfg.Store.ResourceByLocal(ctx, k.Service, k.Name, s.here(ctx, k, id))
 	}
 	if err == nil && (row.State.Past() || row.GoneAt(s.cfg.Self)) {
 		return ResourceRow{}, ErrNotFound

@@ -27,6 +27,10 @@ func (s *Site) Submit(ctx context.Context, r Request) (Answer, error) {
 	if !plainID(r.Operation) {
 		return Answer{}, &Refusal{Status: http.StatusBadRequest, Type: "operation", Detail: "the operation's identifier is none"}
 	}
+	if r.Kind.Within != "" {
+		r.Within, _ = s.containers(ctx, r.Kind, r.Within)
+		r.Target = s.everywhere(ctx, r.Kind, r.Target)
+	}
 	if r.Type == TypeContent {
 		return s.content(ctx, r)
 	}
@@ -75,14 +79,14 @@ func (s *Site) at(ctx context.Context, r Request, k keeper) (Answer, error) {
 	case !here:
 		return s.passOn(ctx, r, r.Placement, k)
 	case len(r.Placement) == 1:
-		return s.runPlain(ctx, r, k)
+		return s.alone(ctx, r, k)
 	case r.Type == TypeCreate || r.Kind.Natural() && r.Method == http.MethodPut && (r.Type == TypeReplace || r.Type == TypeAbsolute):
 		if err := s.askable(r, r.Placement); err != nil {
 			return Answer{}, err
 		}
-		return s.create(ctx, r, k)
+		return s.createInside(ctx, r, k)
 	case s.adopts(r):
-		_, err := s.adoptHere(ctx, AdoptRequest{Kind: r.Kind, ID: LocalID(r.Target), User: r.User, Scope: r.Scope, Credentials: r.Credentials})
+		_, err := s.adoptHere(ctx, AdoptRequest{Kind: r.Kind, ID: s.here(ctx, r.Kind, r.Target), User: r.User, Scope: r.Scope, Credentials: r.Credentials})
 		if err == nil {
 			row, err := s.Lookup(ctx, r.Kind, r.Target)
 			if err != nil {
@@ -152,7 +156,7 @@ func (s *Site) change(ctx context.Context, row ResourceRow, r Request, k keeper)
 	if len(c.Grows) > 0 {
 		c.Placing, c.Forced = OperationID(s.cfg.NewID()), r.Forced
 	}
-	c.Operation.Body = s.inMeta(ctx, r.Kind, c.Operation.Body)
+	c.Operation.Body = s.inMeta(ctx, r.Kind, r.Within, c.Operation.Body)
 	return s.cross(ctx, res, r.Kind, c, before, local)
 }
 
@@ -199,9 +203,21 @@ func (s *Site) standsAt(ctx context.Context, res *resource) (Fold, LocalID, erro
 	return before, v.local(), nil
 }
 
+// alone runs a request at this site's application only.
+func (s *Site) alone(ctx context.Context, r Request, k keeper) (Answer, error) {
+	container, inside, err := s.containerOf(ctx, r.Kind, r.Within)
+	switch {
+	case err != nil:
+		return Answer{}, err
+	case inside:
+		return s.runInside(ctx, r, container, k)
+	}
+	return s.runPlain(ctx, r, k)
+}
+
 // runPlain runs a request that another site sent for this site alone, once.
 func (s *Site) runPlain(ctx context.Context, r Request, k keeper) (Answer, error) {
 	c := s.crossingOf(r, k)
 	c.Plain = true
-	return s.cross(ctx, nil, r.Kind, c, Fold{}, LocalID(r.Target))
+	return s.cross(ctx, nil, r.Kind, c, Fold{}, s.addressed(ctx, r.Kind, r.Target, r.Within))
 }

@@ -33,7 +33,7 @@ type waitingLine struct {
 func queueKeyOf(k *Kind, r Request) queueKey {
 	key := queueKey{k.Service, k.Name, r.Target}
 	if r.Target == "" && k.Natural() {
-		key.target = ChosenID(k, r.Body)
+		key.target = k.inside(r.Within, ChosenID(k, r.Body))
 	}
 	return key
 }

@@ -2,6 +2,7 @@ package glue
 
 import (
 	"net/url"
+	"path"
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/glue/strictyaml"
@@ -11,7 +12,6 @@ import (
 func (r *catalogReader) kind(k *engine.Kind, e strictyaml.Entry) *Rules {
 	rules := &Rules{Visibility: Visibility{Scope: VisibilityGlobal}}
 	m := e.Value.Mapping("kind")
-	m.Refuse("not available in this version", "unique-except")
 
 	collection := m.Required("collection")
 	k.Collection = readPath(collection, collection.Text(), 0)
@@ -20,6 +20,10 @@ func (r *catalogReader) kind(k *engine.Kind, e strictyaml.Entry) *Rules {
 	if k.Collection != "" && k.Item != "" && !pathBelow(k.Collection, k.Item) {
 		item.Problem("the path %q is not below the collection %q", k.Item, k.Collection)
 	}
+	if len(parameters(k.Collection)) > 0 || len(parameters(k.Item)) > 0 {
+		r.inside = append(r.inside, pendingContainer{k, collection, item})
+	}
+	readUnique(k, m)
 	r.claim(collection, k.Collection, k.Name)
 	r.claim(item, k.Item, k.Name)
 
@@ -73,15 +77,27 @@ func (r *catalogReader) kind(k *engine.Kind, e strictyaml.Entry) *Rules {
 	return rules
 }
 
+// readUnique reads which names are given once inside a container that is spread over sites.
+func readUnique(k *engine.Kind, m *strictyaml.Mapping) {
+	k.Unique = readPointer(m.Optional("unique"))
+	for _, v := range m.Optional("unique-except").Sequence() {
+		pattern := v.Text()
+		if _, err := path.Match(pattern, ""); err != nil {
+			v.Problem("%q is no pattern: * stands for any characters, ? for one, [a-z] for one of these", pattern)
+		}
+		k.UniqueExcept = append(k.UniqueExcept, pattern)
+	}
+}
+
 // claim notes that a path belongs to another kind of the service already.
-func (r *catalogReader) claim(v strictyaml.Value, path string, kind engine.KindName) {
-	other, taken := r.claimed[path]
+func (r *catalogReader) claim(v strictyaml.Value, claimed string, kind engine.KindName) {
+	other, taken := r.claimed[claimed]
 	switch {
-	case path == "":
+	case claimed == "":
 	case taken && other != kind:
-		v.Problem("the kind %q has the path %q too", other, path)
+		v.Problem("the kind %q has the path %q too", other, claimed)
 	default:
-		r.claimed[path] = kind
+		r.claimed[claimed] = kind
 	}
 }
 

@@ -19,8 +19,16 @@ type catalogReader struct {
 	refs []pendingRef
 	// links likewise.
 	links []pendingLink
+	// inside are the kinds whose paths have the names of others in them.
+	inside []pendingContainer
 	// claimed has the kind of each collection and item of the service that is being read.
 	claimed map[string]engine.KindName
+}
+
+// pendingContainer is a kind whose paths name those of its containers.
+type pendingContainer struct {
+	kind             *engine.Kind
+	collection, item strictyaml.Value
 }
 
 // pendingRef is the "to" of a reference whose kind may stand further down in the file.
@@ -52,6 +60,7 @@ func (r *catalogReader) read(v strictyaml.Value) {
 	m.Done()
 	r.resolveRefs()
 	r.resolveLinks()
+	r.resolveContainers()
 }
 
 func (r *catalogReader) service(n engine.ServiceName, v strictyaml.Value) *Service {
@@ -124,6 +133,37 @@ func (r *catalogReader) resolveLinks() {
 	}
 }
 
+// resolveContainers finds the kinds that paths name in braces: each names the container of the one after it.
+func (r *catalogReader) resolveContainers() {
+	for _, p := range r.inside {
+		names := parameters(p.kind.Item)
+		if !slices.Equal(names, parameters(p.kind.Collection)) {
+			p.item.Problem("the path %q names other containers than the collection %q", p.kind.Item, p.kind.Collection)
+			continue
+		}
+		container := r.catalog.Kind(p.kind.Service, engine.KindName(names[len(names)-1]))
+		switch {
+		case container == nil:
+			p.collection.Problem("the path %q has the parameter {%s}, and the service has no kind of that name", p.kind.Collection, names[len(names)-1])
+		case !slices.Equal(names[:len(names)-1], parameters(container.Item)):
+			p.collection.Problem("the path %q names other containers before {%s} than %q, where that kind is", p.kind.Collection, container.Name, container.Item)
+		default:
+			p.kind.Within = container.Name
+		}
+	}
+}
+
+// parameters lists the names in braces of a path, {id} apart.
+func parameters(path string) []string {
+	var names []string
+	for segment := range strings.SplitSeq(path, "/") {
+		if strings.HasPrefix(segment, "{") && segment != "{id}" {
+			names = append(names, strings.Trim(segment, "{}"))
+		}
+	}
+	return names
+}
+
 func readName(v strictyaml.Value) string {
 	s := v.Text()
 	if s != "" {
@@ -191,8 +231,9 @@ func readPath(v strictyaml.Value, s string, ids int) string {
 			v.Problem("the path %q has the segment %q", s, segment)
 			return s
 		case strings.HasPrefix(segment, "{") && strings.HasSuffix(segment, "}"):
-			v.Problem("the path %q has the parameter %s: only {id} is available in this version", s, segment)
-			return s
+			if found > 0 {
+				v.Problem("the path %q has the parameter %s after {id}: containers come first", s, segment)
+			}
 		case strings.ContainsAny(segment, "{}"):
 			v.Problem("the path %q has a brace inside a segment: {id} stands for a whole one", s)
 			return s

@@ -69,6 +69,12 @@ func TestCatalogGivesTheEngineItsKinds(t *testing.T) {
 	if berth := c.Kind("berths", "berth"); !berth.Natural() || berth.MergePatch || berth.HonoursKey {
 		t.Errorf("the berth is %+v", berth)
 	}
+	if crate := c.Kind("boats", "crate"); crate.Within != "boat" || crate.Unique != "/label" || !slices.Equal(crate.UniqueExcept, []string{"spare-*"}) {
+		t.Errorf("the crate is %+v", crate)
+	}
+	if seal := c.Kind("boats", "seal"); seal.Within != "crate" {
+		t.Errorf("the seal is %+v", seal)
+	}
 	if captain := c.Kind("people", "captain"); !captain.Natural() {
 		t.Errorf("the captain is %+v", captain)
 	}

@@ -186,6 +186,7 @@ func (c *Client) Do(ctx context.Context, call engine.Call) (engine.Reply, error)
 	}
 	defer resp.Body.Close()
 	r := engine.Reply{Status: resp.StatusCode, Header: resp.Header}
+	r.Within, _ = call.Kind.Split(string(call.Local))
 	if resp.StatusCode == http.StatusSwitchingProtocols {
 		return engine.Reply{}, fmt.Errorf("call %s %s: the application switched protocols unasked", call.Method, call.Path)
 	}
@@ -235,14 +236,16 @@ func (c *Client) request(ctx context.Context, call engine.Call) (*http.Request, 
 	query, body, err := call.Query, call.Body, error(nil)
 	if c.Translates(call.Kind) {
 		find := c.toLocal(credentials)
-		if query, err = replaceQuery(ctx, call.Kind, query, find); err == nil && isJSON(header) {
-			body, err = translation{id: find, link: c.localLink}.body(ctx, call.Kind, mediaType(header), body)
+		container, _ := call.Kind.Split(string(call.Local))
+		spots := c.spots(ctx, call.Kind, container)
+		if query, err = replaceQuery(ctx, spots, query, find); err == nil && isJSON(header) {
+			body, err = translation{id: find, link: c.localLink}.body(ctx, spots, mediaType(header), body)
 		}
 		if err != nil {
 			return nil, nil, err
 		}
 	}
-	if call.Method == http.MethodPost && call.Local != "" && call.Kind.ID.Settable && call.Kind.ID.At != "" && !strings.Contains(call.Path, "{id}") {
+	if _, own := call.Kind.Split(string(call.Local)); call.Method == http.MethodPost && own != "" && call.Kind.ID.Settable && call.Kind.ID.At != "" && !strings.Contains(call.Path, "{id}") {
 		if body, err = c.settle(ctx, call, credentials, body); err != nil {
 			return nil, nil, err
 		}
@@ -272,14 +275,15 @@ func (c *Client) settle(ctx context.Context, call engine.Call, credentials http.
 	if len(body) == 0 || !validObject(body) {
 		return nil, fmt.Errorf("%w: the body that creates a %s is no JSON object, so its identifier cannot be set", engine.ErrUnreachable, call.Kind.Name)
 	}
-	raw := quote(string(call.Local))
-	if isInteger(string(call.Local)) {
+	_, own := call.Kind.Split(string(call.Local))
+	raw := quote(own)
+	if isInteger(own) {
 		number, err := c.numbers(ctx, nameOf(call.Kind), call.Local, credentials)
 		if err != nil {
 			return nil, err
 		}
 		if number {
-			raw = []byte(call.Local)
+			raw = []byte(own)
 		}
 	}
 	out, ok := putAt(body, call.Kind.ID.At.Tokens(), raw)
@@ -304,6 +308,9 @@ func (c *Client) localOf(call engine.Call, r engine.Reply) engine.LocalID {
 		return ""
 	}
 	if id, ok := c.shownID(call.Kind, r.Body); ok {
+		if container, _ := call.Kind.Split(string(call.Local)); container != "" {
+			id = engine.Inside(container, id)
+		}
 		return engine.LocalID(id)
 	}
 	u, err := url.Parse(r.Header.Get("Location"))

@@ -50,17 +50,17 @@ func TestLinks(t *testing.T) {
 	if err != nil || string(p.Body) != seen {
 		t.Errorf("clients see %s, %v\nwant %s", p.Body, err, seen)
 	}
-	_, body, err := c.Localize(t.Context(), k, json, "", []byte(seen))
+	_, body, err := c.Localize(t.Context(), k, "", json, "", []byte(seen))
 	if err != nil || string(body) != shown {
 		t.Errorf("the application sees %s, %v\nwant %s", body, err, shown)
 	}
 	for _, sent := range []string{`{"self":"/servers/7"}`, `{"self":"/servers/S"}`, `{"self":"http://app:9801/servers/7"}`} {
-		if _, body := c.Canonical(t.Context(), k, json, "", []byte(sent)); string(body) != `{"self":"/servers/S"}` {
+		if _, body := c.Canonical(t.Context(), k, "", json, "", []byte(sent)); string(body) != `{"self":"/servers/S"}` {
 			t.Errorf("%s travels as %s", sent, body)
 		}
 	}
 	patch := http.Header{"Content-Type": {"application/json-patch+json"}}
-	if _, body := c.Canonical(t.Context(), k, patch, "", []byte(`[{"op":"add","path":"/links/0","value":{"href":"/images/img-2"}}]`)); !strings.Contains(string(body), `"/images/M2"`) {
+	if _, body := c.Canonical(t.Context(), k, "", patch, "", []byte(`[{"op":"add","path":"/links/0","value":{"href":"/images/img-2"}}]`)); !strings.Contains(string(body), `"/images/M2"`) {
 		t.Errorf("a patch travels as %s", body)
 	}
 }

@@ -32,21 +32,26 @@ type Item struct {
 	Part int
 }
 
-// ParseItems takes the answer of this site's application to a GET on the collection of k apart and translates the
+// ParseItems takes the answer of this site's application to a GET on the collection of k, in the container within, apart and translates the
 // identifiers in it. It returns ErrNoList when there is no list in it. It keeps body.
-func (c *Client) ParseItems(ctx context.Context, k *engine.Kind, body []byte) (Items, error) {
+func (c *Client) ParseItems(ctx context.Context, k *engine.Kind, within string, body []byte) (Items, error) {
 	list, err := c.splitItems(k, body)
 	if err != nil {
 		return Items{}, err
 	}
-	spots, translates := spotsOf(k), c.Translates(k)
+	spots, translates := c.spots(ctx, k, within), c.Translates(k)
+	self := owner{kindName: nameOf(k)}
+	if k.Within != "" {
+		self.kind = k
+		self.meta, self.local = c.container(ctx, k, within)
+	}
 	for i := range list.Each {
 		item := &list.Each[i]
 		text := []byte(item.Text)
 		if own, ok := ownID(k, text); ok {
 			item.ID = own
-			if meta, ok := c.ids.Meta(ctx, k.Service, k.Name, engine.LocalID(own)); ok {
-				item.ID, item.Replicated = string(meta), true
+			if meta, ok := c.ids.Meta(ctx, k.Service, k.Name, self.localID(own)); ok {
+				item.ID, item.Replicated = self.own(string(meta)), true
 			}
 		}
 		if !translates {

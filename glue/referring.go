@@ -27,8 +27,8 @@ func (c *Client) Referring(ctx context.Context, t engine.Target, credentials htt
 	order := func(a, b kindName) int { return strings.Compare(a.String(), b.String()) }
 	for _, name := range slices.SortedFunc(maps.Keys(c.kinds), order) {
 		k := c.kinds[name]
-		if !slices.ContainsFunc(k.Refs, func(r engine.Ref) bool { return r.Service == t.Service && r.Kind == t.Kind }) {
-			continue
+		if k.Within != "" || !slices.ContainsFunc(k.Refs, func(r engine.Ref) bool { return r.Service == t.Service && r.Kind == t.Kind }) {
+			continue // what lies inside containers has no list of all
 		}
 		items, err := c.list(ctx, k, credentials)
 		if err != nil {
@@ -54,11 +54,11 @@ func (c *Client) Referring(ctx context.Context, t engine.Target, credentials htt
 func (c *Client) list(ctx context.Context, k *engine.Kind, credentials http.Header) ([]Item, error) {
 	var all []Item
 	err := c.pages(ctx, k, credentials, func(body []byte) error {
-		page, err := c.ParseItems(ctx, k, body)
+		page, err := c.ParseItems(ctx, k, "", body)
 		all = append(all, page.Each...)
 		return err
 	})
 	return all, err
 }
 
-func (k kindName) String() string { return string(k.service) + "." + string(k.kind) }
+func (k kindName) String() string { return string(k.service) + "." + string(k.name) }

@@ -27,8 +27,11 @@ type Match struct {
 	// Type is empty for lists, reads and VerbOther. A PUT of an item is TypeReplace or TypeAbsolute: whether it creates
 	// one, only who knows the item can tell.
 	Type engine.Type
-	// Target is the identifier as the client wrote it, unescaped; empty on a collection.
+	// Target is the identifier as the client wrote it, unescaped; empty on a collection. That of what lies inside a container
+	// begins with the container's (engine.Inside).
 	Target string
+	// Within is the identifier of the container, empty for none.
+	Within string
 	// Path is the escaped path with {id} in the identifier's place and everything else as the client wrote it.
 	Path string
 	// Below says that the path goes on after the item.
@@ -125,9 +128,16 @@ func (r *Router) find(method string, p splitted, header http.Header) (Match, boo
 	var path strings.Builder
 	for i, raw := range p.raw {
 		path.WriteByte('/')
-		if bestPlace != onCollection && i < len(bestTemplate) && bestTemplate[i].id {
-			m.Target = p.plain[i]
-			path.WriteString("{id}")
+		if i < len(bestTemplate) && bestTemplate[i].param {
+			path.WriteString("{" + bestTemplate[i].literal + "}")
+			switch {
+			case !bestTemplate[i].id:
+				m.Within = strings.TrimPrefix(engine.Inside(m.Within, p.plain[i]), "/")
+			case m.Within != "":
+				m.Target = engine.Inside(m.Within, p.plain[i])
+			default:
+				m.Target = p.plain[i]
+			}
 			continue
 		}
 		path.WriteString(safeSegment(raw))
@@ -235,6 +245,7 @@ func plainBody(h http.Header) bool {
 	return e == "" || strings.EqualFold(e, "identity")
 }
 
+// segment is one of a template; of a parameter literal is the name.
 type segment struct {
 	literal   string
 	param, id bool
@@ -250,9 +261,9 @@ func parseTemplate(s string) template {
 	for part := range strings.SplitSeq(strings.Trim(s, "/"), "/") {
 		switch {
 		case part == "{id}":
-			t = append(t, segment{param: true, id: true})
+			t = append(t, segment{param: true, id: true, literal: "id"})
 		case strings.HasPrefix(part, "{") && strings.HasSuffix(part, "}"):
-			t = append(t, segment{param: true})
+			t = append(t, segment{param: true, literal: part[1 : len(part)-1]})
 		default:
 			if plain, err := url.PathUnescape(part); err == nil {
 				part = plain
@@ -363,14 +374,16 @@ func safeByte(c byte) bool {
 	return c > ' ' && c < 0x7f && strings.IndexByte("\"<>\\^`{|}?#", c) < 0
 }
 
-// ExpandPath puts an identifier into a path with {id}. It returns false for an identifier that no path can carry: an
-// empty one and the dot segments, which servers resolve.
+// ExpandPath puts an identifier into a path with {id}, and those of the containers that it begins with before it. It returns
+// false for an identifier that no path can carry: an empty one and the dot segments, which servers resolve.
 func ExpandPath(path, id string) (string, bool) {
-	if !strings.Contains(path, "{id}") {
-		return path, true
-	}
-	if id == "" || id == "." || id == ".." {
+	good := true
+	filled, ok := engine.FillPath(path, id, func(part string) string {
+		good = good && part != "" && part != "." && part != ".."
+		return url.PathEscape(part)
+	})
+	if !ok || !good {
 		return "", false
 	}
-	return strings.Replace(path, "{id}", url.PathEscape(id), 1), true
+	return filled, true
 }

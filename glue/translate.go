@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/skerry/skerry/engine"
@@ -12,7 +13,7 @@ import (
 
 // lookup finds what an identifier of a kind is to be replaced by. Raw is the JSON value that takes its place; false
 // leaves the identifier as it is.
-type lookup func(ctx context.Context, k kindName, id string, number bool) (raw []byte, ok bool, err error)
+type lookup func(ctx context.Context, at owner, id string, number bool) (raw []byte, ok bool, err error)
 
 // translation is one way between what clients see and what this site's application shows.
 type translation struct {
@@ -25,43 +26,131 @@ type translation struct {
 
 type kindName struct {
 	service engine.ServiceName
-	kind    engine.KindName
+	name    engine.KindName
 }
 
 func nameOf(k *engine.Kind) kindName { return kindName{k.Service, k.Name} }
 
+// owner is what an identifier belongs to: a kind and, for what lies inside a container, that container, as others and as this
+// site call it.
+type owner struct {
+	kindName
+	kind        *engine.Kind // nil: no container
+	meta, local string
+}
+
+func (o owner) metaID(id string) engine.ResourceID {
+	if o.meta == "" {
+		return engine.ResourceID(id)
+	}
+	return engine.ResourceID(engine.Inside(o.meta, id))
+}
+
+func (o owner) localID(id string) engine.LocalID {
+	if o.local == "" {
+		return engine.LocalID(id)
+	}
+	return engine.LocalID(engine.Inside(o.local, id))
+}
+
+// own returns the part of an identifier that representations show.
+func (o owner) own(id string) string {
+	if o.kind == nil {
+		return id
+	}
+	_, own := o.kind.Split(id)
+	return own
+}
+
 // spot is the place in a representation of an identifier, of a link or of a marker.
 type spot struct {
 	tokens []string
-	kind   kindName           // of the identifier, or of the representation that has the link
+	kind   owner              // of the identifier, or of the representation that has the link
 	link   engine.ServiceName // whose resources a link is to; empty: it is none
 	marker bool
 }
 
-// identifierSpots lists where representations of a kind hold identifiers: its own and those of its references.
-func identifierSpots(k *engine.Kind) []spot {
+// spots lists everything in representations of a kind that is not the same for clients and for the application: its own
+// identifier and those of its references, links and the marker. Within is the container of what is represented, as clients or
+// as this site call it; what is referred to lies in the same one, if in any.
+func (c *Client) spots(ctx context.Context, k *engine.Kind, within string) []spot {
+	meta, local := "", ""
+	if k.Within != "" && within != "" {
+		meta, local = c.container(ctx, k, within)
+	}
+	of := func(name kindName) owner {
+		if other := c.kinds[name]; other != nil && other.Within != "" && other.Within == k.Within {
+			return owner{name, other, meta, local}
+		}
+		return owner{kindName: name}
+	}
 	var spots []spot
 	if k.ID.At != "" {
-		spots = append(spots, spot{tokens: k.ID.At.Tokens(), kind: nameOf(k)})
+		spots = append(spots, spot{tokens: k.ID.At.Tokens(), kind: of(nameOf(k))})
 	}
 	for _, r := range k.Refs {
 		if r.At != "" {
-			spots = append(spots, spot{tokens: r.At.Tokens(), kind: kindName{r.Service, r.Kind}})
+			spots = append(spots, spot{tokens: r.At.Tokens(), kind: of(kindName{r.Service, r.Kind})})
 		}
 	}
-	return spots
-}
-
-// spotsOf lists everything in representations of a kind that is not the same for clients and for the application.
-func spotsOf(k *engine.Kind) []spot {
-	spots := identifierSpots(k)
 	for _, l := range k.Links {
-		spots = append(spots, spot{tokens: l.At.Tokens(), kind: nameOf(k), link: l.Service})
+		spots = append(spots, spot{tokens: l.At.Tokens(), kind: of(nameOf(k)), link: l.Service})
 	}
 	if k.Marker != "" {
 		spots = append(spots, spot{tokens: k.Marker.Tokens(), marker: true})
 	}
 	return spots
+}
+
+// container returns what others and what this site call a container of things of a kind.
+func (c *Client) container(ctx context.Context, k *engine.Kind, within string) (meta, local string) {
+	other := c.kinds[kindName{k.Service, k.Within}]
+	if other == nil {
+		return within, within
+	}
+	id := other.FromContainer(within)
+	if own, ok := c.ids.Local(ctx, k.Service, k.Within, engine.ResourceID(id)); ok {
+		return within, other.AsContainer(string(own))
+	}
+	if all, ok := c.ids.Meta(ctx, k.Service, k.Within, engine.LocalID(id)); ok {
+		return other.AsContainer(string(all)), within
+	}
+	return within, within
+}
+
+// Paths returns the path of a request with the identifiers of its containers as others and as this site's application call
+// them; both are the path as it is where these do not differ.
+func (c *Client) Paths(ctx context.Context, m Match, path string) (others, here string) {
+	if m.Within == "" || !m.Canonical || !c.ids.Translated(m.Kind.Service, m.Kind.Within) {
+		return path, path
+	}
+	meta, local := c.container(ctx, m.Kind, m.Within)
+	_, own := m.Kind.Split(m.Target)
+	with := func(container string) string {
+		if p, ok := ExpandPath(m.Path, engine.Inside(container, own)); ok {
+			return p
+		}
+		return path
+	}
+	return with(meta), with(local)
+}
+
+// Container returns the kind of what resources of a kind lie in, nil for none.
+func (c *Client) Container(k *engine.Kind) *engine.Kind {
+	return c.kinds[kindName{k.Service, k.Within}]
+}
+
+// List takes the answer to a GET on the collection of a kind apart, as the application shows it.
+func (c *Client) List(k *engine.Kind, body []byte) ([][]byte, error) {
+	items, err := c.splitItems(k, body)
+	if err != nil {
+		return nil, err
+	}
+	each := make([][]byte, len(items.Each))
+	for i, item := range items.Each {
+		each[i] = item.Text
+	}
+	return each, nil
 }
 
 // replace exchanges what the spots of a representation hold that begins at offset i of doc. A list of references is
@@ -113,11 +202,11 @@ func (t translation) value(ctx context.Context, s spot, raw []byte) (text []byte
 
 // body exchanges what differs in a JSON representation, or in a JSON Patch (RFC 6902) of one. Anything
 // else is returned as it is.
-func (t translation) body(ctx context.Context, k *engine.Kind, media string, body []byte) ([]byte, error) {
+func (t translation) body(ctx context.Context, spots []spot, media string, body []byte) ([]byte, error) {
 	if len(body) == 0 || !json.Valid(body) {
 		return body, nil
 	}
-	spots, start := spotsOf(k), skipSpace(body, 0)
+	start := skipSpace(body, 0)
 	if media == "application/json-patch+json" {
 		return t.patch(ctx, body, start, spots)
 	}
@@ -176,16 +265,17 @@ func belowTokens(tokens, at []string) ([]string, bool) {
 
 // replaceQuery exchanges the identifiers in the values of the parameters that are called like the place of an
 // identifier: by its last token or by all of them with dots between. What is not exchanged stays byte for byte.
-func replaceQuery(ctx context.Context, k *engine.Kind, query string, find lookup) (string, error) {
+func replaceQuery(ctx context.Context, spots []spot, query string, find lookup) (string, error) {
 	if query == "" {
 		return query, nil
 	}
-	names := map[string]kindName{}
-	for _, s := range identifierSpots(k) {
+	names := map[string]owner{}
+	spots = slices.DeleteFunc(slices.Clone(spots), func(s spot) bool { return s.link != "" || s.marker })
+	for _, s := range spots {
 		names[strings.Join(s.tokens, ".")] = s.kind
 	}
-	for _, s := range identifierSpots(k) {
-		if last := s.tokens[len(s.tokens)-1]; names[last] == (kindName{}) {
+	for _, s := range spots {
+		if last := s.tokens[len(s.tokens)-1]; names[last] == (owner{}) {
 			names[last] = s.kind
 		}
 	}
@@ -217,90 +307,87 @@ func replaceQuery(ctx context.Context, k *engine.Kind, query string, find lookup
 }
 
 // toMeta is the lookup from this site's identifiers to meta-identifiers, for what clients see.
-func (c *Client) toMeta(ctx context.Context, k kindName, id string, number bool) ([]byte, bool, error) {
+func (c *Client) toMeta(ctx context.Context, k owner, id string, number bool) ([]byte, bool, error) {
 	if number {
-		c.learn(k, true)
+		c.learn(k.kindName, true)
 	}
-	meta, ok := c.ids.Meta(ctx, k.service, k.kind, engine.LocalID(id))
-	if !ok || string(meta) == id {
+	meta, ok := c.ids.Meta(ctx, k.service, k.name, k.localID(id))
+	if !ok || k.own(string(meta)) == id {
 		return nil, false, nil
 	}
-	return quote(string(meta)), true, nil
+	return quote(k.own(string(meta))), true, nil
 }
 
 // toCanonical is the lookup for what comes from clients: this site's own identifiers become meta-identifiers, so that
 // another site understands them. A meta-identifier stays, even where it looks like one of this site's own.
-func (c *Client) toCanonical(ctx context.Context, k kindName, id string, _ bool) ([]byte, bool, error) {
-	if local, ok := c.ids.Local(ctx, k.service, k.kind, engine.ResourceID(id)); ok && string(local) != id {
+func (c *Client) toCanonical(ctx context.Context, k owner, id string, _ bool) ([]byte, bool, error) {
+	if local, ok := c.ids.Local(ctx, k.service, k.name, k.metaID(id)); ok && k.own(string(local)) != id {
 		return nil, false, nil
 	}
-	meta, ok := c.ids.Meta(ctx, k.service, k.kind, engine.LocalID(id))
-	if !ok || string(meta) == id {
+	meta, ok := c.ids.Meta(ctx, k.service, k.name, k.localID(id))
+	if !ok || k.own(string(meta)) == id {
 		return nil, false, nil
 	}
-	return quote(string(meta)), true, nil
+	return quote(k.own(string(meta))), true, nil
 }
 
 // toLocal returns the lookup from meta-identifiers to this site's identifiers, for what the application sees.
 // Credentials are those of the request, in case the application has to be asked what its identifiers look like.
 func (c *Client) toLocal(credentials http.Header) lookup {
-	return func(ctx context.Context, k kindName, id string, _ bool) ([]byte, bool, error) {
-		local, ok := c.ids.Local(ctx, k.service, k.kind, engine.ResourceID(id))
-		if !ok || string(local) == id || local == "" {
+	return func(ctx context.Context, k owner, id string, _ bool) ([]byte, bool, error) {
+		local, ok := c.ids.Local(ctx, k.service, k.name, k.metaID(id))
+		own := k.own(string(local))
+		if !ok || own == id || own == "" {
 			return nil, false, nil
 		}
-		if isInteger(string(local)) {
-			number, err := c.numbers(ctx, k, local, credentials)
+		if isInteger(own) {
+			number, err := c.numbers(ctx, k.kindName, local, credentials)
 			if err != nil {
 				return nil, false, err
 			}
 			if number {
-				return []byte(local), true, nil
+				return []byte(own), true, nil
 			}
 		}
-		return quote(string(local)), true, nil
+		return quote(own), true, nil
 	}
 }
 
 // Translates reports whether representations of the kind may hold something that differs between clients and this
 // site's application. While it is false, everything can pass byte for byte.
 func (c *Client) Translates(k *engine.Kind) bool {
-	if len(k.Links) > 0 || k.Marker != "" {
+	if len(k.Links) > 0 || k.Marker != "" || k.ID.At != "" && c.ids.Translated(k.Service, k.Name) {
 		return true
 	}
-	for _, s := range identifierSpots(k) {
-		if c.ids.Translated(s.kind.service, s.kind.kind) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(k.Refs, func(r engine.Ref) bool { return r.At != "" && c.ids.Translated(r.Service, r.Kind) })
 }
 
 // Canonical returns the query and the body of a request on a kind with this site's own identifiers replaced by
 // meta-identifiers, as operations carry them.
-func (c *Client) Canonical(ctx context.Context, k *engine.Kind, header http.Header, query string, body []byte) (string, []byte) {
+func (c *Client) Canonical(ctx context.Context, k *engine.Kind, within string, header http.Header, query string, body []byte) (string, []byte) {
 	if !c.Translates(k) {
 		return query, body
 	}
-	query, _ = replaceQuery(ctx, k, query, c.toCanonical)
+	spots := c.spots(ctx, k, within)
+	query, _ = replaceQuery(ctx, spots, query, c.toCanonical)
 	if isJSON(header) {
-		body, _ = translation{id: c.toCanonical, link: c.canonicalLink}.body(ctx, k, mediaType(header), body)
+		body, _ = translation{id: c.toCanonical, link: c.canonicalLink}.body(ctx, spots, mediaType(header), body)
 	}
 	return query, body
 }
 
 // Localize returns the query and the body of a request on a kind with meta-identifiers replaced by this site's own, as
 // the application understands them.
-func (c *Client) Localize(ctx context.Context, k *engine.Kind, header http.Header, query string, body []byte) (string, []byte, error) {
+func (c *Client) Localize(ctx context.Context, k *engine.Kind, within string, header http.Header, query string, body []byte) (string, []byte, error) {
 	if !c.Translates(k) {
 		return query, body, nil
 	}
-	find := c.toLocal(header)
-	query, err := replaceQuery(ctx, k, query, find)
+	find, spots := c.toLocal(header), c.spots(ctx, k, within)
+	query, err := replaceQuery(ctx, spots, query, find)
 	if err != nil || !isJSON(header) {
 		return query, body, err
 	}
-	body, err = translation{id: find, link: c.localLink}.body(ctx, k, mediaType(header), body)
+	body, err = translation{id: find, link: c.localLink}.body(ctx, spots, mediaType(header), body)
 	return query, body, err
 }
 
@@ -317,7 +404,7 @@ func (c *Client) Present(ctx context.Context, k *engine.Kind, r engine.Reply) (e
 	body := r.Body
 	if isJSON(r.Header) && c.Translates(k) {
 		var err error
-		if body, err = c.outward().body(ctx, k, "", r.Body); err != nil {
+		if body, err = c.outward().body(ctx, c.spots(ctx, k, r.Within), "", r.Body); err != nil {
 			return r, err
 		}
 	}
@@ -358,10 +445,16 @@ func (c *Client) PresentLocation(ctx context.Context, service engine.ServiceName
 		path = u.EscapedPath()
 	}
 	if m, ok := c.routers[service].Match(http.MethodGet, path, nil); ok && m.Target != "" && m.Canonical {
-		if meta, ok := c.ids.Meta(ctx, service, m.Kind.Name, engine.LocalID(m.Target)); ok && string(meta) != m.Target {
-			if p, ok := ExpandPath(m.Path, string(meta)); ok {
-				path, changed = p, true
-			}
+		all := m.Target
+		if meta, ok := c.ids.Meta(ctx, service, m.Kind.Name, engine.LocalID(m.Target)); ok {
+			all = string(meta)
+		} else if m.Within != "" {
+			within, _ := c.container(ctx, m.Kind, m.Within)
+			_, own := m.Kind.Split(m.Target)
+			all = engine.Inside(within, own)
+		}
+		if p, ok := ExpandPath(m.Path, all); ok && all != m.Target {
+			path, changed = p, true
 		}
 	}
 	if !changed {

@@ -137,16 +137,16 @@ func TestCanonicalAndLocalize(t *testing.T) {
 	c := testClient(t, "http://app:1", "http://app:2", both)
 	c.learn(nameOf(server), true)
 	h := http.Header{"Content-Type": {"application/json"}}
-	query, body := c.Canonical(t.Context(), server, h, "image=img-3&q=img-3&id=7&&image=a+b", []byte(`{"id":7,"image":"img-1","spec":{"images":["img-3"]}}`))
+	query, body := c.Canonical(t.Context(), server, "", h, "image=img-3&q=img-3&id=7&&image=a+b", []byte(`{"id":7,"image":"img-1","spec":{"images":["img-3"]}}`))
 	if query != "image=img-1&q=img-3&id=S&&image=a+b" || string(body) != `{"id":"S","image":"img-1","spec":{"images":["img-1"]}}` {
 		t.Errorf("canonical: %s %s", query, body)
 	}
-	query, body, err := c.Localize(t.Context(), server, h, query, body)
+	query, body, err := c.Localize(t.Context(), server, "", h, query, body)
 	if err != nil || query != "image=img-3&q=img-3&id=7&&image=a+b" || string(body) != `{"id":7,"image":"img-3","spec":{"images":["img-3"]}}` {
 		t.Errorf("local: %s %s %v", query, body, err)
 	}
 	h.Set("Content-Type", "application/json-patch+json")
-	_, body, err = c.Localize(t.Context(), server, h, "", []byte(`[{"op":"replace","path":"/image","value":"M1"},{"op":"add","path":"/spec/images/-","value":"M1"},{"op":"add","path":"/spec","value":{"images":["M1"]}},{"op":"add","path":"/name","value":"M1"}]`))
+	_, body, err = c.Localize(t.Context(), server, "", h, "", []byte(`[{"op":"replace","path":"/image","value":"M1"},{"op":"add","path":"/spec/images/-","value":"M1"},{"op":"add","path":"/spec","value":{"images":["M1"]}},{"op":"add","path":"/name","value":"M1"}]`))
 	if err != nil || string(body) != `[{"op":"replace","path":"/image","value":"img-1"},{"op":"add","path":"/spec/images/-","value":"img-1"},{"op":"add","path":"/spec","value":{"images":["img-1"]}},{"op":"add","path":"/name","value":"M1"}]` {
 		t.Errorf("patch: %s %v", body, err)
 	}
@@ -155,7 +155,7 @@ func TestCanonicalAndLocalize(t *testing.T) {
 func TestItems(t *testing.T) {
 	c := testClient(t, "http://app:1", "http://app:2", ids)
 	for _, doc := range []string{`[{"id":"img-1"}, {"id":"x"}]`, `{"total": 2, "items" : [{"id":"img-1"}, {"id":"x"}], "next":null}`} {
-		list, err := c.ParseItems(t.Context(), image, []byte(doc))
+		list, err := c.ParseItems(t.Context(), image, "", []byte(doc))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -168,7 +168,7 @@ func TestItems(t *testing.T) {
 		}
 	}
 	for _, doc := range []string{`{"a":[],"b":[]}`, `{}`, `3`, `[`, ``} {
-		if _, err := c.ParseItems(t.Context(), image, []byte(doc)); err == nil {
+		if _, err := c.ParseItems(t.Context(), image, "", []byte(doc)); err == nil {
 			t.Errorf("%q is taken for a list", doc)
 		}
 	}

@@ -112,7 +112,7 @@ func (a *Agent) open(ctx context.Context) (err error) {
 	a.site, err = engine.New(ctx, engine.Config{
 		Self: self, Kinds: kinds(a.catalog), Documents: a.between.Documents(documents),
 		Store: a.between.Store(a.store, self), Ledger: a.between.Ledger(a.store), App: a.between.Application(a.client),
-		Log: a.log, Now: time.Now, Vault: vault, Classify: a.client.Classify,
+		Log: a.log, Now: time.Now, Vault: vault, Classify: a.client.Classify, Items: a.client.List,
 		NewID:     func() string { return uuid.Must(uuid.NewV7()).String() },
 		Random:    func(b []byte) { rand.Read(b) },
 		Deletions: engine.DeletionLimits(cfg.Limits.Deletions),

@@ -56,7 +56,7 @@ type conflictsList struct {
 	paging
 	Service  string `placeholder:"NAME" help:"Only those of this service."`
 	Site     string `placeholder:"NAME" help:"Only those at this site."`
-	About    string `placeholder:"KIND" help:"Only those that are exists, name, refused, contested, uncertain, undeclared, drift or contention."`
+	About    string `placeholder:"KIND" help:"Only those that are exists, name, refused, contested, uncertain, undeclared, drift, contention or name-taken."`
 	Accepted bool   `help:"Those about which somebody has decided that the site may differ, instead of those that wait."`
 }
 

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"mime"
 	"net/http"
+	"strings"
 
 	jsonpatch "github.com/evanphx/json-patch/v5"
 )
@@ -33,7 +34,11 @@ func (s *Service) locked(r *http.Request, apply func() (reply, *record)) reply {
 		return refuse(http.StatusInsufficientStorage, err.Error())
 	}
 	s.put(*rec)
-	s.counts.addDone(r)
+	if s.parent != nil {
+		s.parent.counts.addDone(r)
+	} else {
+		s.counts.addDone(r)
+	}
 	return a
 }
 
@@ -58,7 +63,7 @@ func keyOf(r *http.Request) string {
 
 // edit changes the item that r names: to gets its fields and returns those it shall have.
 func (s *Service) edit(w http.ResponseWriter, r *http.Request, to func(old *item) (map[string]any, *problem)) {
-	id := r.PathValue("id")
+	id := s.idOf(r)
 	s.commit(w, r, func() (reply, *record) {
 		old := s.items[id]
 		if old == nil {
@@ -71,7 +76,7 @@ func (s *Service) edit(w http.ResponseWriter, r *http.Request, to func(old *item
 		if p != nil {
 			return p.reply(), nil
 		}
-		if v, ok := fields["id"]; ok && v != id {
+		if v, ok := fields["id"]; ok && v != r.PathValue("id") {
 			return refuse(http.StatusUnprocessableEntity, "id cannot be changed"), nil
 		}
 		return s.become(id, old.Revision+1, http.StatusOK, fields)
@@ -83,7 +88,7 @@ func (s *Service) become(id string, revision uint64, status int, fields map[stri
 	if wrong := s.check(fields); wrong != "" {
 		return refuse(http.StatusUnprocessableEntity, wrong), nil
 	}
-	fields["id"], fields["updated_at"] = id, stamp()
+	fields["id"], fields["updated_at"] = id[strings.LastIndexByte(id, '/')+1:], stamp()
 	b, err := json.Marshal(fields)
 	if err != nil {
 		return refuse(http.StatusInternalServerError, err.Error()), nil
@@ -101,6 +106,10 @@ func (s *Service) serveCreate(w http.ResponseWriter, r *http.Request) {
 	if s.remembered(w, r) {
 		return
 	}
+	if s.orphan(r) {
+		s.parent.missing(r).write(w)
+		return
+	}
 	if wrong := s.check(fields); wrong == "" && s.before != nil {
 		if p := s.before(r, fields); p != nil {
 			p.reply().write(w)
@@ -109,9 +118,9 @@ func (s *Service) serveCreate(w http.ResponseWriter, r *http.Request) {
 	}
 	s.commit(w, r, func() (reply, *record) {
 		id := newID()
-		a, rec := s.become(id, 1, http.StatusCreated, fields)
+		a, rec := s.become(s.prefix(r)+id, 1, http.StatusCreated, fields)
 		if rec != nil {
-			a.Location = "/" + s.name + "/" + id
+			a.Location = r.URL.Path + "/" + id
 		}
 		return a, rec
 	})
@@ -192,13 +201,29 @@ func patchOf(contentType string, patch []byte) (func([]byte) ([]byte, error), *p
 }
 
 func (s *Service) serveDelete(w http.ResponseWriter, r *http.Request) {
-	id := r.PathValue("id")
+	id := s.idOf(r)
 	s.commit(w, r, func() (reply, *record) {
 		if s.items[id] == nil {
 			return s.missing(r), nil
 		}
 		return reply{Status: http.StatusNoContent}, &record{ID: id}
 	})
+	if s.get(id) == nil {
+		for _, within := range s.within {
+			within.clear(id + "/")
+		}
+	}
+}
+
+// clear deletes the items whose identifiers begin with prefix: what they were in is gone.
+func (s *Service) clear(prefix string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for id := range s.items {
+		if rec := (record{ID: id}); strings.HasPrefix(id, prefix) && s.journal.append(rec) == nil {
+			s.put(rec)
+		}
+	}
 }
 
 func (s *Service) serveAction(act action) http.HandlerFunc {

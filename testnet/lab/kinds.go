@@ -33,7 +33,13 @@ func networksSpec() spec {
 			}
 			return named(f)
 		},
+		inner: []spec{portsSpec()},
 	}
+}
+
+// portsSpec are the ports of a network: what is plugged in.
+func portsSpec() spec {
+	return spec{name: "ports", defaults: map[string]any{"device": "", "description": ""}, check: named}
 }
 
 func serversSpec(images string) spec {

@@ -60,7 +60,7 @@ func (l *Lab) Service(name string) http.Handler {
 func (l *Lab) Close() error {
 	var errs []error
 	for _, s := range l.services {
-		errs = append(errs, s.journal.Close())
+		errs = append(errs, s.close())
 	}
 	return errors.Join(errs...)
 }
@@ -77,6 +77,8 @@ type spec struct {
 	// files says that items have a file, actions what can be POSTed below one.
 	files   bool
 	actions map[string]action
+	// inner are collections inside each item.
+	inner []spec
 }
 
 // action changes the fields of an item as the body of a POST below it asks.

@@ -318,3 +318,30 @@ func appendTorn(t *testing.T, dir string) {
 		t.Fatal(err, cerr)
 	}
 }
+
+func TestPortsAreInsideNetworks(t *testing.T) {
+	dir := t.TempDir()
+	s := start(t, dir)
+	a := s.at(Networks, "POST", "/networks", `{"name":"a"}`).must(t, 201).id()
+	b := s.at(Networks, "POST", "/networks", `{"name":"b"}`).must(t, 201).id()
+	made := s.at(Networks, "POST", "/networks/"+a+"/ports", `{"name":"front"}`).must(t, 201)
+	port := "/networks/" + a + "/ports/" + made.id()
+	if l := made.header.Get("Location"); l != port {
+		t.Errorf("Location is %q, want %q", l, port)
+	}
+	s.at(Networks, "GET", "/networks/"+b+"/ports/"+made.id(), "").must(t, 404)
+	s.at(Networks, "POST", "/networks/nowhere/ports", `{"name":"front"}`).must(t, 404)
+	patched := s.at(Networks, "PATCH", port, `{"device":"web"}`).must(t, 200)
+	if list := s.at(Networks, "GET", "/networks/"+a+"/ports", "").must(t, 200); list.text != "["+patched.text+"]" {
+		t.Errorf("the ports of a are %s", list.text)
+	}
+	if list := s.at(Networks, "GET", "/networks/"+b+"/ports", "").must(t, 200); list.text != "[]" {
+		t.Errorf("the ports of b are %s", list.text)
+	}
+	if n := s.counts(Networks).Done["POST /networks/{parent}/ports"]; n != 1 {
+		t.Errorf("%d ports were counted", n)
+	}
+	s.at(Networks, "DELETE", "/networks/"+a, "").must(t, 204)
+	s.at(Networks, "GET", port, "").must(t, 404)
+	s.at(Networks, "GET", "/networks/"+a+"/ports", "").must(t, 404)
+}

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/http"
 )
@@ -8,7 +9,19 @@ import (
 // routes puts the counters and the faults around the requests of an ordinary REST service.
 func (s *Service) routes() http.Handler {
 	mux := http.NewServeMux()
-	root := "/" + s.name
+	s.register(mux, "/"+s.name)
+
+	outer := http.NewServeMux()
+	outer.Handle("/", s.counts.wrap(mux, s.faults.wrap(mux)))
+	outer.HandleFunc("GET /-/requests", s.counts.serve)
+	outer.HandleFunc("GET /-/faults", s.faults.serveList)
+	outer.HandleFunc("POST /-/faults", s.faults.serveAdd)
+	outer.HandleFunc("DELETE /-/faults", s.faults.serveClear)
+	return outer
+}
+
+// register adds the requests for a collection and its items.
+func (s *Service) register(mux *http.ServeMux, root string) {
 	mux.HandleFunc("GET "+root, s.serveList)
 	mux.HandleFunc("POST "+root, s.serveCreate)
 	mux.HandleFunc("GET "+root+"/{id}", s.serveRead)
@@ -22,20 +35,19 @@ func (s *Service) routes() http.Handler {
 	for name, act := range s.actions {
 		mux.HandleFunc("POST "+root+"/{id}/"+name, s.serveAction(act))
 	}
-
-	outer := http.NewServeMux()
-	outer.Handle("/", s.counts.wrap(mux, s.faults.wrap(mux)))
-	outer.HandleFunc("GET /-/requests", s.counts.serve)
-	outer.HandleFunc("GET /-/faults", s.faults.serveList)
-	outer.HandleFunc("POST /-/faults", s.faults.serveAdd)
-	outer.HandleFunc("DELETE /-/faults", s.faults.serveClear)
-	return outer
+	for _, w := range s.within {
+		w.register(mux, root+"/{parent}/"+w.name)
+	}
 }
 
 func (s *Service) serveList(w http.ResponseWriter, r *http.Request) {
+	if s.orphan(r) {
+		s.parent.missing(r).write(w)
+		return
+	}
 	name := r.URL.Query().Get("name")
 	bodies := []json.RawMessage{}
-	for _, i := range s.list() {
+	for _, i := range s.list(s.prefix(r)) {
 		if name == "" || nameOf(i.Body) == name {
 			bodies = append(bodies, i.Body)
 		}
@@ -55,7 +67,7 @@ func nameOf(body []byte) string {
 }
 
 func (s *Service) serveRead(w http.ResponseWriter, r *http.Request) {
-	i := s.get(r.PathValue("id"))
+	i := s.get(s.idOf(r))
 	switch {
 	case i == nil:
 		s.missing(r).write(w)
@@ -67,5 +79,10 @@ func (s *Service) serveRead(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Service) missing(r *http.Request) reply {
-	return refuse(http.StatusNotFound, "there is nothing called "+r.PathValue("id")+" in "+s.name)
+	return refuse(http.StatusNotFound, "there is nothing called "+cmp.Or(r.PathValue("id"), r.PathValue("parent"))+" in "+s.name)
+}
+
+// orphan reports whether a request is for what is inside an item that there is not.
+func (s *Service) orphan(r *http.Request) bool {
+	return s.parent != nil && s.parent.get(r.PathValue("parent")) == nil
 }

@@ -3,17 +3,22 @@ package lab
 import (
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 )
 
-// Service is one REST service: a collection of items below "/" and its name.
+// Service is one REST service: a collection of items below "/" and its name. Or it is a collection inside each item of another,
+// its parent; the identifiers of its items begin with those of the parent's then.
 type Service struct {
 	spec
+	parent  *Service
+	within  []*Service
 	files   string // directory of the items' files
 	handler http.Handler
 	counts  counts
@@ -53,8 +58,36 @@ func open(s spec, dir string) (*Service, error) {
 		return nil, err
 	}
 	v.journal = j
+	for _, inner := range s.inner {
+		w, err := open(inner, dir)
+		if err != nil {
+			return nil, errors.Join(err, j.Close())
+		}
+		w.parent = v
+		v.within = append(v.within, w)
+	}
 	v.handler = v.routes()
 	return v, nil
+}
+
+// close closes the journals.
+func (s *Service) close() error {
+	errs := []error{s.journal.Close()}
+	for _, w := range s.within {
+		errs = append(errs, w.close())
+	}
+	return errors.Join(errs...)
+}
+
+// idOf is the identifier of the item that a request names.
+func (s *Service) idOf(r *http.Request) string { return s.prefix(r) + r.PathValue("id") }
+
+// prefix is what the identifiers of the items begin with that a request can be about.
+func (s *Service) prefix(r *http.Request) string {
+	if s.parent == nil {
+		return ""
+	}
+	return r.PathValue("parent") + "/"
 }
 
 // put takes the effect of a record over. The caller holds the lock.
@@ -90,13 +123,13 @@ func (s *Service) get(id string) *item {
 	return s.items[id]
 }
 
-// list returns all items in the order of their creation.
-func (s *Service) list() []*item {
+// list returns the items whose identifiers begin with prefix, in the order of their creation.
+func (s *Service) list(prefix string) []*item {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all := make([]*item, 0, len(s.items))
 	for _, id := range s.order {
-		if i := s.items[id]; i != nil {
+		if i := s.items[id]; i != nil && strings.HasPrefix(id, prefix) {
 			all = append(all, i)
 		}
 	}

@@ -47,10 +47,11 @@ func (a *application) Do(ctx context.Context, c engine.Call) (engine.Reply, erro
 		header.Set(name, value)
 	}
 	var err error
-	if c.Query, c.Body, err = a.glue.Localize(ctx, c.Kind, header, c.Query, c.Body); err != nil {
+	container, _ := c.Kind.Split(string(c.Local))
+	if c.Query, c.Body, err = a.glue.Localize(ctx, c.Kind, container, header, c.Query, c.Body); err != nil {
 		return engine.Reply{}, err
 	}
-	path := strings.ReplaceAll(c.Path, "{id}", string(c.Local))
+	path, _ := engine.FillPath(c.Path, string(c.Local), func(part string) string { return part })
 	asked := strings.TrimSpace(fmt.Sprintf("app %s %s %s", c.Method, path, c.Body))
 	if a.down {
 		a.trace.add(a.site, asked+" → cannot be reached")
@@ -93,6 +94,7 @@ func (a *application) Do(ctx context.Context, c engine.Call) (engine.Reply, erro
 
 func (a *application) serve(c engine.Call) engine.Reply {
 	r := a.do(c)
+	r.Within, _ = c.Kind.Split(string(c.Local))
 	r.Header = http.Header{"Content-Type": {"application/json"}}
 	return r
 }
@@ -109,10 +111,23 @@ func (a *application) do(c engine.Call) engine.Reply {
 			return engine.Reply{Status: http.StatusBadRequest, Body: []byte(err.Error())}
 		}
 	}
+	container, own := c.Kind.Split(id)
+	if container != "" && a.objects[container] == nil {
+		return engine.Reply{Status: http.StatusNotFound}
+	}
+	if c.Path == c.Kind.Collection && c.Method == http.MethodGet {
+		return engine.Reply{Status: http.StatusOK, Body: a.list(container)}
+	}
 	if c.Path == c.Kind.Collection {
-		if id == "" {
+		if chosen, ok := body["id"].(string); ok && own == "" && c.Kind.ID.Settable {
+			own = chosen
+		}
+		if own == "" {
 			a.next++
-			id = fmt.Sprintf("%s-%d", a.site, a.next)
+			own = fmt.Sprintf("%s-%d", a.site, a.next)
+		}
+		if id = own; container != "" {
+			id = engine.Inside(container, own)
 		}
 		if a.objects[id] != nil {
 			return engine.Reply{Status: http.StatusConflict}
@@ -160,11 +175,22 @@ func (a *application) do(c engine.Call) engine.Reply {
 	return engine.Reply{Status: http.StatusOK, Body: encode(o)}
 }
 
+// list returns what lies in a container.
+func (a *application) list(container string) []byte {
+	all := []any{}
+	for _, id := range slices.Sorted(maps.Keys(a.objects)) {
+		if in, _, ok := strings.Cut(id, "/"); ok && in == container {
+			all = append(all, a.objects[id])
+		}
+	}
+	return encode(all)
+}
+
 func (a *application) put(id string, body map[string]any, status int) engine.Reply {
 	if body == nil {
 		body = map[string]any{}
 	}
-	body["id"] = id
+	body["id"] = id[strings.LastIndexByte(id, '/')+1:]
 	a.objects[id] = body
 	return engine.Reply{Status: status, Body: encode(body), Local: engine.LocalID(id)}
 }

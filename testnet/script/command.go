@@ -406,7 +406,7 @@ func (w *world) request(ctx context.Context, s *site, r request) {
 		w.trace.add("client", "asks for what the catalog does not know")
 		return
 	}
-	q := engine.Request{Kind: m.Kind, Type: m.Type, Method: r.method, Path: m.Path, Target: m.Target, Body: []byte(r.body),
+	q := engine.Request{Kind: m.Kind, Type: m.Type, Method: r.method, Path: m.Path, Target: m.Target, Within: m.Within, Body: []byte(r.body),
 		Scope: r.scope, Placement: r.sites, Parts: r.parts, Key: r.key, Caller: "client"}
 	if r.body != "" {
 		q.Header = map[string]string{"Content-Type": r.media}
@@ -439,9 +439,13 @@ func (w *world) behind(ctx context.Context, s *site, text string) error {
 	if !ok {
 		return errors.New("the catalog knows no such path")
 	}
+	target := m.Target
+	if target == "" && m.Within != "" {
+		target = engine.Inside(m.Within, "")
+	}
 	down := s.app.down
 	s.app.down = false
-	_, err = s.app.Do(ctx, engine.Call{Kind: m.Kind, Method: r.method, Path: m.Path, Local: engine.LocalID(m.Target), Body: []byte(r.body)})
+	_, err = s.app.Do(ctx, engine.Call{Kind: m.Kind, Method: r.method, Path: m.Path, Local: engine.LocalID(target), Body: []byte(r.body)})
 	s.app.down = down
 	return err
 }

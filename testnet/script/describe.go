@@ -60,6 +60,8 @@ func (w *world) describe(s *site, id engine.DocumentID, entries []engine.Entry, 
 			}
 		case engine.MapOutcomes:
 			rest = append(rest, outcome(e))
+		case engine.MapContents:
+			rest = append(rest, inner(e))
 		}
 	}
 	return strings.Join(append(operations, rest...), "; ")
@@ -157,6 +159,28 @@ func (d *described) looked(before, now *engine.Observed) string {
 	}
 	for _, p := range now.Differs {
 		text += ", " + string(p) + " not as it was set"
+	}
+	return text
+}
+
+// inner says what a part of a container holds, or holds no more.
+func inner(e engine.Entry) string {
+	var i engine.Inner
+	if err := json.Unmarshal(e.Value, &i); err != nil {
+		return err.Error()
+	}
+	site, _, _ := strings.Cut(e.Key, "/")
+	text := fmt.Sprintf("%s has %s %s inside", site, i.Kind, i.Local)
+	switch {
+	case i.Gone:
+		return text + " no more"
+	case i.Resource != "":
+		text += " of " + string(i.Resource)
+	case i.Own:
+		text += ", which the application made"
+	}
+	if i.Name != "" && i.Name != i.Local {
+		text += ", called " + i.Name
 	}
 	return text
 }

@@ -100,6 +100,7 @@ func (s *site) start(ctx context.Context) (err error) {
 		App: hit.Application(s.app), Log: s.world.trace.logs(s), Now: s.now, Vault: vault, Classify: s.glue.Classify,
 		Deletions: engine.DeletionLimits{Number: s.world.deletions}, History: s.world.history, LeaveWithin: s.world.leaving, Epoch: s.world.epoch,
 		NewID: s.newID, Random: func(b []byte) { _, _ = random.Read(b) }, // it never fails
+		Items:     s.glue.List,
 		LookAfter: lookAfter, LookEvery: 24 * time.Hour,
 	})
 	if err != nil {

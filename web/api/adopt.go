@@ -67,7 +67,7 @@ func (a *API) Adopt(ctx context.Context, r AdoptRequest, authorization string) (
 // adoptAt resolves the scope of an adoption.
 func (a *API) adoptAt(ctx context.Context, r AdoptRequest) ([]engine.SiteID, error) {
 	k := a.kind(engine.ServiceName(r.Service), engine.KindName(r.Kind))
-	e, err := a.Explain(ctx, ExplainRequest{Scope: r.Scope, Service: r.Service, Method: http.MethodPatch, Path: itemPath(k, url.PathEscape(r.ID))})
+	e, err := a.Explain(ctx, ExplainRequest{Scope: r.Scope, Service: r.Service, Method: http.MethodPatch, Path: itemPath(k, engine.ResourceID(r.ID))})
 	switch {
 	case err != nil:
 		return nil, err

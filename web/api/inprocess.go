@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strings"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/glue"
 )
 
 // received is what a service's handler answered in process.
@@ -91,6 +91,7 @@ func (w *recorder) Write(b []byte) (int, error) {
 func (w *recorder) Flush() {}
 
 // itemPath is the path of one resource with its identifier in place.
-func itemPath(k *engine.Kind, escapedID string) string {
-	return strings.Replace(k.Item, "{id}", escapedID, 1)
+func itemPath(k *engine.Kind, id engine.ResourceID) string {
+	path, _ := glue.ExpandPath(k.Item, string(id)) // it was created under it
+	return path
 }

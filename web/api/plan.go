@@ -103,7 +103,9 @@ func (a *API) plan(ctx context.Context, r ExplainRequest, service string, bound 
 func (a *API) planOne(ctx context.Context, p *planner, m glue.Match, r ExplainRequest, candidates []string) error {
 	name, read := m.Target, glue.Safe(strings.ToUpper(r.Method))
 	if name == "" {
-		name = engine.ChosenID(m.Kind, r.Body)
+		if name = engine.ChosenID(m.Kind, r.Body); name != "" && m.Within != "" {
+			name = engine.Inside(m.Within, name)
+		}
 	}
 	id, _, err := a.Operator.Chosen(ctx, m.Kind, name)
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"sync"
@@ -93,7 +92,7 @@ func (a *API) view(ctx context.Context, s *Service, k *engine.Kind, id engine.Re
 		h.Set("Authorization", v)
 	}
 	start := a.Now()
-	got, err := s.ask(ctx, http.MethodGet, itemPath(k, url.PathEscape(string(id))), h, nil, remote, replicaBytes)
+	got, err := s.ask(ctx, http.MethodGet, itemPath(k, id), h, nil, remote, replicaBytes)
 	v := View{TookMS: float64(a.Now().Sub(start).Microseconds()) / 1000, Ignored: map[string]any{}}
 	switch {
 	case ctx.Err() != nil:

@@ -89,6 +89,12 @@ func (alone) Members() []engine.Member { return nil }
 func (alone) Submit(context.Context, engine.Request) (engine.Answer, error) {
 	return engine.Answer{}, engine.ErrNotFound
 }
+func (alone) Contents(context.Context, engine.DocumentID, engine.KindName) ([]engine.Contained, error) {
+	return nil, nil
+}
+
+func (alone) ContentsChanged(engine.DocumentID) {}
+
 func (alone) LastShown(context.Context, engine.DocumentID) (map[engine.SiteID]json.RawMessage, error) {
 	return nil, engine.ErrNotFound
 }

@@ -193,7 +193,7 @@ func (h *Handler) askItem(ctx context.Context, q *request, row engine.ResourceRo
 	header := q.credentials()
 	h.speak(q, header)
 	header.Set(headerPlacement, string(site))
-	query, _ := h.Client.Canonical(ctx, k, header, strings.TrimPrefix(q.query, "?"), nil)
+	query, _ := h.Client.Canonical(ctx, k, q.match.Within, header, strings.TrimPrefix(q.query, "?"), nil)
 	to := &url.URL{Scheme: "http", Host: string(site)}
 	r := (&http.Request{Method: http.MethodGet, URL: glue.Target(to, path, query), Header: header, Host: q.Host}).WithContext(ctx)
 	resp, err := askPeer(h.Peer, r)

@@ -39,7 +39,11 @@ func NewForwarder(m engine.Membership, peer http.RoundTripper, timeout time.Dura
 func (f *Forwarder) Forward(ctx context.Context, to engine.SiteID, r engine.Request) (engine.Answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, f.timeout)
 	defer cancel()
-	path, ok := glue.ExpandPath(r.Path, r.Target)
+	target := r.Target
+	if target == "" && r.Within != "" {
+		target = engine.Inside(r.Within, "")
+	}
+	path, ok := glue.ExpandPath(r.Path, target)
 	if !ok {
 		return engine.Answer{}, fmt.Errorf("forward %s %s: no path can carry the identifier %q: %w", r.Method, r.Path, r.Target, engine.ErrRefused)
 	}

@@ -33,6 +33,10 @@ type Site interface {
 	Lookup(ctx context.Context, k *engine.Kind, id string) (engine.ResourceRow, error)
 	// Relying lists those that rely on a resource, as far as this site shares them.
 	Relying(ctx context.Context, k *engine.Kind, id string, limit int) ([]engine.ResourceRow, error)
+	// Contents returns what the parts of a container are known here to hold of a kind; ContentsChanged is told that a request for
+	// some of it has passed.
+	Contents(ctx context.Context, id engine.DocumentID, kind engine.KindName) ([]engine.Contained, error)
+	ContentsChanged(id engine.DocumentID)
 	// LastShown returns what the parts of a cross resource showed last, by site, as far as is known here.
 	LastShown(ctx context.Context, id engine.DocumentID) (map[engine.SiteID]json.RawMessage, error)
 }
@@ -122,6 +126,8 @@ type request struct {
 	w http.ResponseWriter
 	// path is the escaped path without the scope's prefix, query the raw query with its question mark, if any.
 	path, query string
+	// localPath is the path as this site's application knows it, where containers have another identifier here; empty otherwise.
+	localPath string
 	carried
 	// from is the site whose agent sent it, empty for a client. Via, operation, user, aggregate and content are told by
 	// agents only.
@@ -139,6 +145,8 @@ type request struct {
 	choice
 	choices []choice
 	scope   string
+	// container is the cross resource that it lies in, nil for none.
+	container *engine.ResourceRow
 	// certain is set when no answer came and it is certain that no application was asked.
 	certain bool
 	// parsed is the scope as a tree, nil without one and for what agents ask; warnings are for the answer.
@@ -158,6 +166,9 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, from engine.Site
 		return
 	}
 	q.match, q.known = h.router.Match(r.Method, q.path, r.Header)
+	if q.known && q.match.Within != "" {
+		q.path, q.localPath = h.Client.Paths(r.Context(), q.match, q.path)
+	}
 	if q.sites == nil && q.text != "" && !h.place(q) {
 		return
 	}
@@ -170,6 +181,9 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, from engine.Site
 
 // run takes a request to where its choice says.
 func (h *Handler) run(q *request) {
+	if q.match.Within != "" && h.inside(q) {
+		return
+	}
 	switch {
 	case q.operation != "" && (!q.known || q.match.Type == ""):
 		h.refuse(q, http.StatusUnprocessableEntity, "catalog-mismatch", "the catalog of %s has no kind for %s %s; give all sites the same catalog", h.name(h.Membership.Self()), q.Method, q.path)

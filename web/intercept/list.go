@@ -1,6 +1,7 @@
 package intercept
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -45,7 +46,9 @@ type part struct {
 	body   []byte
 	items  glue.Items
 	ok     bool // items is its list
-	err    error
+	// indexed says that items is what it is known to hold, since it gave no list.
+	indexed bool
+	err     error
 }
 
 // aggregate asks all sites of the scope at once and gives their lists as one: what is replicated once, everything else
@@ -59,6 +62,7 @@ func (h *Handler) aggregate(q *request) {
 	for i := range parts {
 		p := &parts[i]
 		if !p.ok {
+			h.fromIndex(q, p)
 			missing = append(missing, h.name(p.site))
 			h.Log.Debug("a site gave no list", "peer", p.site, "path", q.path, "err", p.err)
 			continue
@@ -96,7 +100,7 @@ func merge(k *engine.Kind, parts []part) []glue.Item {
 	seen := map[string]int{}
 	crosses := map[string]map[int]json.RawMessage{}
 	for i := range parts {
-		if !parts[i].ok {
+		if !parts[i].ok && !parts[i].indexed {
 			continue
 		}
 		for _, item := range parts[i].items.Each {
@@ -196,20 +200,21 @@ func (h *Handler) askOne(ctx context.Context, q *request, p *part) error {
 		header.Del(name)
 	}
 	query := strings.TrimPrefix(q.query, "?")
-	to, over := h.upstream, h.local.RoundTrip
+	to, over, path := h.upstream, h.local.RoundTrip, cmp.Or(q.localPath, q.path)
 	if local {
 		var err error
-		if query, _, err = h.Client.Localize(ctx, q.match.Kind, header, query, nil); err != nil {
+		if query, _, err = h.Client.Localize(ctx, q.match.Kind, q.match.Within, header, query, nil); err != nil {
 			return err
 		}
 	} else {
-		query, _ = h.Client.Canonical(ctx, q.match.Kind, header, query, nil)
-		to, over = &url.URL{Scheme: "http", Host: string(p.site)}, func(r *http.Request) (*http.Response, error) { return askPeer(h.Peer, r) }
+		query, _ = h.Client.Canonical(ctx, q.match.Kind, q.match.Within, header, query, nil)
+		to, path = &url.URL{Scheme: "http", Host: string(p.site)}, q.path
+		over = func(r *http.Request) (*http.Response, error) { return askPeer(h.Peer, r) }
 		h.speak(q, header)
 		header.Set(headerPlacement, string(p.site))
 		header.Set(headerAggregate, "1")
 	}
-	r := (&http.Request{Method: http.MethodGet, URL: glue.Target(to, q.path, query), Header: header, Host: q.Host}).WithContext(ctx)
+	r := (&http.Request{Method: http.MethodGet, URL: glue.Target(to, path, query), Header: header, Host: q.Host}).WithContext(ctx)
 	resp, err := over(r)
 	if err != nil {
 		return err
@@ -228,7 +233,7 @@ func (h *Handler) askOne(ctx context.Context, q *request, p *part) error {
 		}
 		return fmt.Errorf("status %d", resp.StatusCode)
 	case local:
-		p.items, err = h.Client.ParseItems(ctx, q.match.Kind, body)
+		p.items, err = h.Client.ParseItems(ctx, q.match.Kind, q.match.Within, body)
 		h.mark(ctx, q.match.Kind, p.items.Each)
 	default:
 		if p.items, err = h.Client.SplitItems(q.match.Kind, body); err == nil {

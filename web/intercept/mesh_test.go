@@ -193,6 +193,12 @@ func (s *siteUnderTest) Status() map[engine.SiteID]engine.SiteStatus {
 	return status
 }
 
+func (s *siteUnderTest) Contents(context.Context, engine.DocumentID, engine.KindName) ([]engine.Contained, error) {
+	return nil, nil
+}
+
+func (s *siteUnderTest) ContentsChanged(engine.DocumentID) {}
+
 func (s *siteUnderTest) LastShown(context.Context, engine.DocumentID) (map[engine.SiteID]json.RawMessage, error) {
 	return nil, nil
 }

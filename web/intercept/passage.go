@@ -2,6 +2,7 @@ package intercept
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
 	"log/slog"
@@ -43,7 +44,7 @@ type passage struct {
 
 // pass takes a request to this site's application.
 func (h *Handler) pass(q *request) {
-	p := &passage{h: h, q: q, path: q.path, query: q.query}
+	p := &passage{h: h, q: q, path: cmp.Or(q.localPath, q.path), query: q.query}
 	if q.sites != nil {
 		p.add = http.Header{"Skerry-Site": {h.name(h.Membership.Self())}}
 	}
@@ -252,7 +253,7 @@ func (p *passage) present(r *http.Response) error {
 	if p.q.match.Verb == glue.VerbList {
 		out = p.presentList(r.Header, out)
 	} else {
-		reply, err := p.h.Client.Present(r.Request.Context(), p.kind, engine.Reply{Status: r.StatusCode, Header: r.Header, Body: out})
+		reply, err := p.h.Client.Present(r.Request.Context(), p.kind, engine.Reply{Status: r.StatusCode, Header: r.Header, Body: out, Within: p.q.match.Within})
 		if err != nil {
 			return err
 		}
@@ -267,7 +268,7 @@ func (p *passage) present(r *http.Response) error {
 
 // presentList translates a list and tells another agent which of its items are replicated.
 func (p *passage) presentList(header http.Header, body []byte) []byte {
-	list, err := p.h.Client.ParseItems(p.q.Context(), p.kind, body)
+	list, err := p.h.Client.ParseItems(p.q.Context(), p.kind, p.q.match.Within, body)
 	if err != nil {
 		return body // whatever it is, it is the application's answer
 	}

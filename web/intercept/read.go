@@ -1,6 +1,7 @@
 package intercept
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"strconv"
@@ -73,7 +74,7 @@ func (h *Handler) readReplica(q *request, row engine.ResourceRow) {
 // may be replicated: those identifiers are translated, in what is asked and in the answer. What the application does not
 // have is read at one of the sites elsewhere, if they have it: this site need not know what they share.
 func (h *Handler) passTranslated(q *request, elsewhere ...engine.SiteID) {
-	p := &passage{h: h, q: q, path: q.path, query: q.query, elsewhere: elsewhere}
+	p := &passage{h: h, q: q, path: cmp.Or(q.localPath, q.path), query: q.query, elsewhere: elsewhere}
 	if q.sites != nil {
 		p.add = http.Header{"Skerry-Site": {h.name(h.Membership.Self())}}
 	}
@@ -110,7 +111,7 @@ func (h *Handler) localize(q *request, p *passage) bool {
 	if query != "" {
 		mark, query = "?", query[1:]
 	}
-	query, out, err := h.Client.Localize(q.Context(), k, q.Header, query, body)
+	query, out, err := h.Client.Localize(q.Context(), k, q.match.Within, q.Header, query, body)
 	if err != nil {
 		h.refuse(q, http.StatusBadGateway, "upstream", "service %s could not be asked what its identifiers look like", h.Service)
 		return false
@@ -131,7 +132,7 @@ func (h *Handler) canonical(q *request) {
 		}
 	}
 	if q.query != "" {
-		query, _ := h.Client.Canonical(q.Context(), q.match.Kind, q.Header, q.query[1:], nil)
+		query, _ := h.Client.Canonical(q.Context(), q.match.Kind, q.match.Within, q.Header, q.query[1:], nil)
 		q.query = "?" + query
 	}
 }

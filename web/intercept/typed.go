@@ -62,7 +62,7 @@ func (h *Handler) typed(q *request) bool {
 	if q.Body != nil && q.Body != http.NoBody {
 		q.Body = io.NopCloser(bytes.NewReader(body))
 	}
-	_, canonical := h.Client.Canonical(q.Context(), m.Kind, q.Header, "", body)
+	_, canonical := h.Client.Canonical(q.Context(), m.Kind, m.Within, q.Header, "", body)
 	if media, _, _ := mime.ParseMediaType(q.Header.Get("Content-Type")); media == "application/json-patch+json" {
 		canonical = engine.Patched(canonical)
 	}

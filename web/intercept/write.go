@@ -36,7 +36,7 @@ func (h *Handler) write(q *request) {
 	if h.keeps(q, replicated) || !h.typed(q) {
 		return
 	}
-	if q.operation == "" && !replicated && h.here(q) && len(q.choices) == 0 {
+	if q.operation == "" && !replicated && h.here(q) && len(q.choices) == 0 && !q.creates() {
 		if m.Type != engine.TypeDelete || !h.chosenHere(q) {
 			h.passTranslated(q)
 			return
@@ -84,9 +84,9 @@ func (h *Handler) otherReplicated(q *request) bool {
 func (h *Handler) submit(q *request, body []byte) {
 	m := q.match
 	query := strings.TrimPrefix(q.query, "?")
-	query, body = h.Client.Canonical(q.Context(), m.Kind, q.Header, query, body)
+	query, body = h.Client.Canonical(q.Context(), m.Kind, m.Within, q.Header, query, body)
 	r := engine.Request{
-		Operation: q.operation, Kind: m.Kind, Type: m.Type, Method: q.Method, Path: m.Path, Target: m.Target,
+		Operation: q.operation, Kind: m.Kind, Type: m.Type, Method: q.Method, Path: m.Path, Target: m.Target, Within: m.Within,
 		Query: query, Header: contentHeaders(q.Header), Body: body, Placement: q.sites, Parts: q.parts, Scope: q.scope,
 		User: q.who(), Alternatives: q.alternatives(), Agreement: q.agreement, ExactlyOne: q.exactlyOne, Wait: wait(q.Header),
 		Forced:         forces(q.Header, engine.ForceActions),
