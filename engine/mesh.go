@@ -17,9 +17,11 @@ type SiteRecord struct {
 	// Rules holds for each "service.kind" a digest of its rules.
 	Rules map[string]string `json:"rules,omitempty"`
 	// Catalog is a digest of the catalog, Version the agent's version.
-	Catalog string    `json:"catalog"`
-	Version string    `json:"version"`
-	At      time.Time `json:"at"`
+	Catalog string `json:"catalog"`
+	Version string `json:"version"`
+	// ApplicationVersion is what the site's operator calls its instance of the application; empty: not told.
+	ApplicationVersion string    `json:"application_version,omitempty"`
+	At                 time.Time `json:"at"`
 	// Run names the run of the agent that wrote this, Heard the other runs under the site's key that it has heard of.
 	Run   string   `json:"run,omitempty"`
 	Heard []string `json:"heard,omitempty"`

@@ -485,6 +485,23 @@ func TestIssue(t *testing.T) {
 	}
 }
 
+// TestVersionsThatDiffer explains a request whose sites run different versions of the application.
+func TestVersionsThatDiffer(t *testing.T) {
+	f := start(t)
+	f.site.SetVersion("paris", "2.1")
+	warned := func() bool {
+		b, _ := json.Marshal(f.want(200, "POST", "/api/v1/scope/explain", `{"scope":"paris & nantes","service":"images","method":"POST","path":"/images"}`)["warnings"])
+		return strings.Contains(string(b), "the versions of the application differ: 2.1 at paris; 3.0 at nantes")
+	}
+	if warned() {
+		t.Error("it warns of a version that nantes has not told")
+	}
+	f.site.SetVersion("nantes", "3.0")
+	if !warned() {
+		t.Error("it does not warn")
+	}
+}
+
 func TestExplain(t *testing.T) {
 	f := start(t)
 	f.site.Show("nantes", "networks", "flat", `{"type":"flat"}`)

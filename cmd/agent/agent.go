@@ -251,6 +251,7 @@ func (a *Agent) enter(ctx context.Context) error {
 	record := engine.SiteRecord{
 		Name: a.cfg.Site, Addresses: a.network.Addresses(), Services: slices.Sorted(maps.Keys(a.catalog.Services)),
 		Application: a.catalog.Application, Catalog: a.catalog.Digest, Version: a.version,
+		ApplicationVersion: a.cfg.ApplicationVersion,
 	}
 	invitation, err := a.invitation()
 	switch {

@@ -21,8 +21,11 @@ type Config struct {
 	DataDir string
 	// Application [application] is the catalog's file, of the same content at every site. Required.
 	Application string
-	API         API
-	Mesh        Mesh
+	// ApplicationVersion [application_version] is what this site's instance of the application is, in the operator's words, at
+	// most 64 bytes. "skerry sites" shows it, and "skerry explain" warns of sites that differ. Default: not told.
+	ApplicationVersion string
+	API                API
+	Mesh               Mesh
 	// Services [services] are this site's instance of the application: every service of the catalog and no other.
 	// Required.
 	Services map[engine.ServiceName]Service

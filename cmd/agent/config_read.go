@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"golang.org/x/net/http/httpguts"
 
@@ -15,6 +16,18 @@ import (
 
 // notYet is why keys that configurations of other versions have are refused.
 const notYet = "not available in this version"
+
+// readVersion reads what people call a version.
+func readVersion(v strictyaml.Value) string {
+	if !v.Present() {
+		return ""
+	}
+	s := v.Text()
+	if len(s) > 64 || strings.ContainsFunc(s, func(c rune) bool { return !unicode.IsPrint(c) }) {
+		v.Problem("a version has at most 64 bytes, all of them printable")
+	}
+	return s
+}
 
 // configReader fills a configuration. Problems go to the document that is read.
 type configReader struct {
@@ -29,6 +42,7 @@ func (r *configReader) read(v strictyaml.Value) {
 	r.config.Site = readSite(m.Required("site"))
 	r.config.DataDir = r.path(m.Required("data_dir"))
 	r.config.Application = r.file(m.Required("application"))
+	r.config.ApplicationVersion = readVersion(m.Optional("application_version"))
 
 	api := m.Optional("api").Mapping("configuration of the API")
 	api.Refuse(notYet, "accounts", "tls")

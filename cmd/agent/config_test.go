@@ -69,6 +69,17 @@ func TestConfigDefaults(t *testing.T) {
 	}
 }
 
+func TestApplicationVersion(t *testing.T) {
+	if c, _, err := loadText(t, smallest+"application_version: \"2.1 (lab)\"\n"); err != nil || c.ApplicationVersion != "2.1 (lab)" {
+		t.Errorf("%q, %v", c.ApplicationVersion, err)
+	}
+	for _, wrong := range []string{strings.Repeat("x", 65), "2\\n1"} {
+		if _, _, err := loadText(t, smallest+"application_version: \""+wrong+"\"\n"); err == nil || !strings.Contains(err.Error(), "at most 64 bytes") {
+			t.Errorf("%q: %v", wrong, err)
+		}
+	}
+}
+
 func TestConfigWithEveryKey(t *testing.T) {
 	const peer = "/ip4/192.0.2.7/udp/4701/quic-v1/p2p/12D3KooWD3bfmNbuuuVCYwkjnFt3ukm3qaB3hDED3peHHXawvRAi"
 	folder := write(t, map[string]string{"ca.pem": "", "cert.pem": "", "key.pem": "", "token": " s3cret\n", "app.yaml": "", "c.yaml": `

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -302,7 +303,25 @@ func (p *planner) warnings() []string {
 			w = append(w, fmt.Sprintf("site %s has another catalog than %s: bring both to the same version", s.Name, p.self))
 		}
 	}
-	return w
+	return append(w, p.versions()...)
+}
+
+// versions warns when the sites of the steps say that they run different versions of the application.
+func (p *planner) versions() []string {
+	at := map[string][]string{}
+	for _, st := range p.plan.Steps {
+		if v := p.sites[st.Site].ApplicationVersion; v != nil && !slices.Contains(at[*v], st.Site) {
+			at[*v] = append(at[*v], st.Site)
+		}
+	}
+	if len(at) < 2 {
+		return nil
+	}
+	var told []string
+	for _, v := range slices.Sorted(maps.Keys(at)) {
+		told = append(told, v+" at "+list(at[v]))
+	}
+	return []string{"the versions of the application differ: " + strings.Join(told, "; ")}
 }
 
 // list joins names as a sentence does.

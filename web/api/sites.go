@@ -23,7 +23,7 @@ type Site struct {
 	// ClockAhead is in milliseconds, negative when its clock is behind; nil: not compared yet.
 	ClockAhead *float64 `json:"clock_ahead_ms"`
 	Services   []string `json:"services"`
-	// Application is the catalog's name, ApplicationVersion nil: no site asks its application for it.
+	// Application is the catalog's name, ApplicationVersion what the site's configuration says; nil: nothing.
 	Application        string  `json:"application"`
 	ApplicationVersion *string `json:"application_version"`
 	Catalog            string  `json:"catalog"` // digest
@@ -70,6 +70,9 @@ func (a *API) Sites() []Site {
 			Services: []string{}, Application: m.Application, Catalog: m.Catalog, AgentVersion: m.Version,
 			Addresses: append([]string{}, m.Addresses...), JoinedAt: m.Joined,
 			Queues: a.queues(m),
+		}
+		if m.ApplicationVersion != "" {
+			s.ApplicationVersion = &m.ApplicationVersion
 		}
 		for _, name := range m.Services {
 			s.Services = append(s.Services, string(name))

@@ -109,6 +109,17 @@ func (s *Site) AddMember(name engine.SiteName, id engine.SiteID, st engine.SiteS
 	s.status[id] = st
 }
 
+// SetVersion says which version of the application a site has told of.
+func (s *Site) SetVersion(site engine.SiteName, version string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range s.members {
+		if s.members[i].Name == site {
+			s.members[i].ApplicationVersion = version
+		}
+	}
+}
+
 // AddResource puts a resource in front.
 func (s *Site) AddResource(r engine.ResourceRow) {
 	s.mu.Lock()
