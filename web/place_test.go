@@ -29,6 +29,18 @@ func TestPlace(t *testing.T) {
 	f.problem(400, "bad-request", "no warning", "PATCH", at, `{"add":["nantes"],"force":["everything"]}`)
 }
 
+// TestPlaceWhereItFits places a server where its network is not: a flat network is its site's own.
+func TestPlaceWhereItFits(t *testing.T) {
+	f := start(t)
+	for _, network := range []string{"flat", "shared"} {
+		f.site.Show("paris", "networks", network, `{"type":"`+network+`"}`)
+		f.related("networks", "network", network, []engine.SiteID{self})
+		f.related("servers", "server", "on-"+network, []engine.SiteID{self}, "reliance networks.network/"+network)
+	}
+	f.problem(422, "scope-type", `placing server on-flat at nantes refers to network "flat"`, "PATCH", "/api/v1/resources/on-flat", `{"add":["nantes"]}`)
+	f.want(202, "PATCH", "/api/v1/resources/on-shared", `{"sites":["paris","nantes"]}`)
+}
+
 // TestPlaceElsewhere asks the sites that have what this one has not.
 func TestPlaceElsewhere(t *testing.T) {
 	f := start(t)

@@ -65,6 +65,9 @@ func (a *API) Place(ctx context.Context, ref ResourceRef, from engine.SiteID, r 
 	}
 	var id engine.OperationID
 	if err == nil {
+		err = a.fits(ctx, row, q)
+	}
+	if err == nil {
 		id, err = a.Operator.Place(ctx, row.Document, q)
 	}
 	elsewhere := errors.Is(err, engine.ErrNotFound) || err != nil && slices.Contains([]string{"not-found", "no-replica"}, AsRefusal(err).Type)

@@ -40,8 +40,9 @@ func (a *API) typeReferences(ctx context.Context, r ExplainRequest, m glue.Match
 		}
 	}
 	result, err := a.Types.Check(ctx, typing.Request{
-		Kind: m.Kind, Method: strings.ToUpper(r.Method), Path: r.Path, Creates: m.Type == engine.TypeCreate, Body: r.Body, Sites: sites, Scope: s,
-		Bound: a.bound(s, string(m.Kind.Service)), Header: http.Header{},
+		Kind: m.Kind, Method: strings.ToUpper(r.Method), Path: r.Path, Creates: m.Type == engine.TypeCreate,
+		Relations: engine.RelationsOf(m.Kind, r.Body), Sites: sites, Scope: s,
+		Bound: a.bound(s, string(m.Kind.Service)),
 	})
 	if err != nil {
 		return fmt.Errorf("type %s %s: %w", r.Method, r.Path, err)
@@ -52,6 +53,29 @@ func (a *API) typeReferences(ctx context.Context, r ExplainRequest, m glue.Match
 	e.Warnings = append(e.Warnings, slices.Concat(result.Lacking, result.Warnings)...)
 	for _, site := range result.Unreachable {
 		e.Warnings = append(e.Warnings, fmt.Sprintf("whether what it refers to can be used where it runs cannot be told: %s cannot be asked now", site))
+	}
+	return nil
+}
+
+// fits refuses to place a resource at sites where what it refers to is another site's own.
+func (a *API) fits(ctx context.Context, row engine.ResourceRow, q engine.PlaceRequest) error {
+	k := a.kind(row.Service, row.Kind)
+	var added []engine.SiteID
+	for _, id := range slices.Concat(q.Sites, q.Add) {
+		if _, has := row.Sites[id]; !has {
+			added = append(added, id)
+		}
+	}
+	if k == nil || len(added) == 0 || len(row.Relations) == 0 {
+		return nil
+	}
+	result, err := a.Types.Check(ctx, typing.Request{Kind: k, Method: "placing", Path: string(row.Kind) + " " + string(row.ID), Relations: row.Relations,
+		Sites: added, Scope: &scope.Scope{}, Bound: func(engine.ServiceName) []engine.SiteID { return nil }})
+	if err != nil {
+		return fmt.Errorf("type what %s refers to: %w", row.ID, err)
+	}
+	if len(result.Problems) > 0 {
+		return refuse(http.StatusUnprocessableEntity, scope.TypeError, "%s", result.Problems[0].Detail)
 	}
 	return nil
 }

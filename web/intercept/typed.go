@@ -33,11 +33,15 @@ func (h *Handler) typed(q *request) bool {
 	}
 	slices.Sort(sites)
 	sites = slices.Compact(sites)
+	var stands []engine.Relation // what it refers to already, where the request adds sites
 	if m.Target != "" {
 		row, err := h.Site.Lookup(q.Context(), m.Kind, m.Target)
 		if err != nil && !notFound(err) {
 			h.refuseError(q, err)
 			return false
+		}
+		if err == nil && slices.ContainsFunc(sites, func(id engine.SiteID) bool { _, has := row.Sites[id]; return !has }) {
+			stands = row.Relations
 		}
 		for id, st := range row.Sites {
 			if st.State != engine.StateLeaving && !slices.Contains(sites, id) {
@@ -69,7 +73,13 @@ func (h *Handler) typed(q *request) bool {
 	if q.parsed == nil {
 		q.parsed = &scope.Scope{}
 	}
-	r := typing.Request{Kind: m.Kind, Method: q.Method, Path: q.path, Creates: m.Type == engine.TypeCreate, Body: canonical, Sites: sites,
+	relations := engine.RelationsOf(m.Kind, canonical)
+	for _, s := range stands {
+		if !slices.ContainsFunc(relations, func(r engine.Relation) bool { return r.At == s.At }) {
+			relations = append(relations, s)
+		}
+	}
+	r := typing.Request{Kind: m.Kind, Method: q.Method, Path: q.path, Creates: m.Type == engine.TypeCreate, Relations: relations, Sites: sites,
 		Scope: q.parsed, Bound: h.bound(q.parsed), Header: q.credentials()}
 	result, err := h.Types.Check(q.Context(), r)
 	switch {

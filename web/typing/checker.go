@@ -53,14 +53,14 @@ type Request struct {
 	Method  string
 	Path    string // as people read it
 	Creates bool   // it makes something new
-	// Body is what it says of the representation, with meta-identifiers.
-	Body []byte
+	// Relations are its references, by meta-identifiers.
+	Relations []engine.Relation
 	// Sites are all that may run it.
 	Sites []engine.SiteID
 	Scope *scope.Scope
 	// Bound are the sites that the scope binds a service to, nil when it does not.
 	Bound func(engine.ServiceName) []engine.SiteID
-	// Header has the caller's credentials.
+	// Header has the caller's credentials; nil: this site asks its application with its own.
 	Header http.Header
 }
 
@@ -76,7 +76,7 @@ type Result struct {
 // Check types the references of a request. It asks other sites only about what may be local to its owner.
 func (c *Checker) Check(ctx context.Context, r Request) (Result, error) {
 	var out Result
-	relations := engine.RelationsOf(r.Kind, r.Body)
+	relations := slices.Clone(r.Relations)
 	if err := c.lacking(ctx, r, relations, &out); err != nil {
 		return out, err
 	}
