@@ -65,6 +65,9 @@ func (s *Site) steps(ctx context.Context, r *resource) (again bool, err error) {
 			return false, err
 		}
 		part := v.part(s.cfg.Self)
+		if part == partMember || part == partLeaving {
+			s.wantBodies(v)
+		}
 		if part == partLeaving && v.replicas[s.cfg.Self].Paused != nil { // a removal ends a pause
 			err := s.endPause(ctx, r)
 			r.mu.Unlock()
@@ -127,6 +130,11 @@ func (s *Site) steps(ctx context.Context, r *resource) (again bool, err error) {
 		if hold, err := s.holdDeletion(ctx, r, v, step); hold || err != nil {
 			r.mu.Unlock()
 			return false, err
+		}
+		if o := step.sends(); s.lacks(o) {
+			s.queue.add(job{body: bodyJob{r.id, o.ID}}, 0)
+			r.mu.Unlock()
+			return false, nil // it comes again with the body
 		}
 		if step.Kind == StepRun || step.Kind == StepCorrect || step.Kind == StepMake {
 			if admitted, err := s.enter(ctx, r); !admitted || err != nil {

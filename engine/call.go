@@ -37,16 +37,25 @@ func (s *Site) read(ctx context.Context, k *Kind, local LocalID) (Reply, error) 
 
 // call sends an operation to the application. It is not given up because a client has gone.
 func (s *Site) call(ctx context.Context, k *Kind, o *Operation, local LocalID, credentials http.Header, key string) (Reply, error) {
+	c := Call{
+		Kind: k, Method: o.Method, Path: o.Path, Local: local, Query: o.Query, Header: o.Header, Body: o.Body,
+		Key: key, Credentials: credentials,
+	}
+	if o.Blob != nil {
+		content, err := s.cfg.Blobs.Open(*o.Blob, 0)
+		if err != nil { // it has certainly not gone out
+			return Reply{}, fmt.Errorf("read the body of operation %s: %w: %w", o.ID, ErrUnreachable, err)
+		}
+		defer content.Close()
+		c.Content, c.Length = content, o.Blob.Size
+		return s.cfg.App.Do(context.WithoutCancel(ctx), c)
+	}
+	if k.marks(o) {
+		c.Body, _ = k.mark(o.Body, key)
+	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.CallTimeout)
 	defer cancel()
-	body := o.Body
-	if k.marks(o) {
-		body, _ = k.mark(body, key)
-	}
-	return s.cfg.App.Do(ctx, Call{
-		Kind: k, Method: o.Method, Path: o.Path, Local: local, Query: o.Query, Header: o.Header, Body: body,
-		Key: key, Credentials: credentials,
-	})
+	return s.cfg.App.Do(ctx, c)
 }
 
 // firstKey is the Idempotency-Key of an operation that runs at this site, however often it is sent.

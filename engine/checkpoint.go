@@ -142,7 +142,7 @@ func (c *Checkpoint) keep(h *History, in, refused func(*Operation) bool) bool {
 			c.Kept = append(c.Kept, o)
 		case refused(o):
 			stub := *o
-			stub.Body, stub.Change = nil, &Change{}
+			stub.Body, stub.Blob, stub.Change = nil, nil, &Change{}
 			stubs = append(stubs, &stub)
 		}
 	}
@@ -163,7 +163,7 @@ func (c *Checkpoint) keep(h *History, in, refused func(*Operation) bool) bool {
 	for i, o := range creates {
 		create := *o
 		if i < len(creates)-1 {
-			create.Body, create.Change = nil, &Change{}
+			create.Body, create.Blob, create.Change = nil, nil, &Change{}
 		} else if !c.hold(&create, h, in, fold) {
 			return false
 		}
@@ -175,16 +175,17 @@ func (c *Checkpoint) keep(h *History, in, refused func(*Operation) bool) bool {
 
 // hold makes create set all that fold holds.
 func (c *Checkpoint) hold(create *Operation, h *History, in func(*Operation) bool, fold Fold) bool {
-	if _, err := parseJSON(create.Body); err != nil {
+	whole := create.representation()
+	if _, err := parseJSON(whole); err != nil {
 		return len(fold.Cells) == 0
 	}
 	alone := newFold(h)
 	alone.apply(h, create)
-	body, err := alone.Difference(fold).ApplyTo(h.kind, create.Body)
+	body, err := alone.Difference(fold).ApplyTo(h.kind, whole)
 	if err != nil {
 		return false
 	}
-	create.Body, create.Found = body, whereabouts(h.all(in))
+	create.Body, create.Blob, create.Found = body, nil, whereabouts(h.all(in))
 	create.Change, c.By = &Change{Set: make(map[Pointer]json.RawMessage, len(fold.Cells)), Order: fold.order}, make(map[Pointer]OperationID, len(fold.Cells))
 	for p, cell := range fold.Cells {
 		c.By[p] = cell.By

@@ -123,6 +123,9 @@ func (s *Site) exactlyOne(ctx context.Context, r Request, k keeper) (Answer, err
 
 // createAtOne creates what is to be at one site only here.
 func (s *Site) createAtOne(ctx context.Context, r Request, k keeper, name ResourceID) (Answer, error) {
+	if err := s.takeLarge(ctx, r); err != nil {
+		return Answer{}, err
+	}
 	placement := slices.Clone(r.Placement)
 	slices.Sort(placement)
 	c := s.crossingOf(r, k)

@@ -1,20 +1,18 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 )
 
-const (
-	// MaxContent is the most bytes of one part of a resource's content that an added site copies.
-	MaxContent = 32 << 20
-	// HeaderSettled tells, beside content, what was settled where it was read: a Progress as JSON.
-	HeaderSettled = "Skerry-Settled"
-)
+// HeaderSettled tells, beside content, what was settled where it was read: a Progress as JSON.
+const HeaderSettled = "Skerry-Settled"
 
 // Progress is what a site had settled of a resource, as its replica entry tells it in an epoch.
 type Progress struct {
@@ -87,12 +85,14 @@ func (s *Site) copyFrom(ctx context.Context, r *resource, k *Kind, key ResourceI
 		a, err := s.forwarder.Forward(ctx, from, Request{
 			Kind: k, Type: TypeContent, Method: http.MethodGet, Path: part.Read, Target: string(key), Placement: []SiteID{from},
 		})
-		switch {
-		case errors.Is(err, ErrTooLarge) || err == nil && len(a.Body) > MaxContent:
-			return settled, &Refusal{Status: http.StatusRequestEntityTooLarge, Type: "too-large", Detail: fmt.Sprintf(
-				"%s is over %d bytes, the most that is copied to an added site; copy it by hand, then drop this operation", part.Read, MaxContent)}
-		case err != nil:
+		if err != nil {
 			return settled, err
+		}
+		if a.Content == nil {
+			a.Content, a.Length = io.NopCloser(bytes.NewReader(a.Body)), int64(len(a.Body))
+		}
+		defer a.Content.Close()
+		switch {
 		case hear(a, nil) != heardAnswer:
 			return settled, fmt.Errorf("read %s: %s", part.Read, tell(Reply{Status: a.Status, Body: a.Body}, nil))
 		case a.Status != http.StatusNotFound && a.Status/100 != 2:
@@ -114,9 +114,15 @@ func (s *Site) copyFrom(ctx context.Context, r *resource, k *Kind, key ResourceI
 				header[name] = value
 			}
 		}
-		bounded, cancel := context.WithTimeout(ctx, s.cfg.CallTimeout)
-		reply, err := s.cfg.App.Do(bounded, Call{Kind: k, Method: part.Method, Path: part.Write, Local: local, Header: header, Body: a.Body})
-		cancel()
+		content := &bounded{Reader: a.Content, left: s.cfg.MaxBlob}
+		reply, err := s.cfg.App.Do(ctx, Call{Kind: k, Method: part.Method, Path: part.Write, Local: local, Header: header, Content: content, Length: a.Length})
+		if content.left < 0 {
+			return settled, &Refusal{Status: http.StatusRequestEntityTooLarge, Type: "too-large", Detail: fmt.Sprintf(
+				"%s is over %d bytes, the most that this site takes (limits.body); copy it by hand, then drop this operation", part.Read, s.cfg.MaxBlob)}
+		}
+		if content.broken != nil {
+			return settled, fmt.Errorf("read %s: %w", part.Read, content.broken)
+		}
 		s.heard(ctx, k.Service, r.id, reply, err, true)
 		switch judge(TypeAbsolute, reply, err) {
 		case verdictDone:
@@ -127,6 +133,24 @@ func (s *Site) copyFrom(ctx context.Context, r *resource, k *Kind, key ResourceI
 		}
 	}
 	return settled, nil
+}
+
+// bounded fails once more than left bytes have come, and tells how its reader has.
+type bounded struct {
+	io.Reader
+	left   int64
+	broken error
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	n, err := b.Reader.Read(p)
+	if b.left -= int64(n); b.left < 0 {
+		return 0, ErrTooLarge
+	}
+	if err != nil && err != io.EOF {
+		b.broken = err
+	}
+	return n, err
 }
 
 // contentCopied records that the content is here, and what of other sites' actions has come with it. It is not whole when the
@@ -156,7 +180,7 @@ func (s *Site) contentCopied(ctx context.Context, r *resource, joined *Operation
 
 // content answers another site that was added: what this site's application holds of a resource beside its representation,
 // read while nothing else runs here, so that it is certain what has gone into it.
-func (s *Site) content(ctx context.Context, r Request) (Answer, error) {
+func (s *Site) content(ctx context.Context, r Request) (a Answer, err error) {
 	row, err := s.Lookup(ctx, r.Kind, r.Target)
 	if err != nil || row.Local == "" || len(r.Via) == 0 {
 		return Answer{}, notHere(s.name(s.cfg.Self), r)
@@ -166,11 +190,19 @@ func (s *Site) content(ctx context.Context, r Request) (Answer, error) {
 			"the catalog of %s says of no content at %s", s.name(s.cfg.Self), r.Path)}
 	}
 	res := s.registry.acquire(row.Document)
-	defer s.registry.release(res)
 	if err := res.take(ctx); err != nil {
+		s.registry.release(res)
 		return Answer{}, err
 	}
-	defer res.pass()
+	passed := func() {
+		res.pass()
+		s.registry.release(res)
+	}
+	defer func() {
+		if a.Content == nil {
+			passed()
+		}
+	}()
 	res.mu.Lock()
 	v, err := s.open(ctx, res)
 	if err != nil {
@@ -182,10 +214,8 @@ func (s *Site) content(ctx context.Context, r Request) (Answer, error) {
 	if asks != partMember || replica.Local == "" || replica.Bare {
 		return Answer{}, notHere(s.name(s.cfg.Self), r)
 	}
-	bounded, cancel := context.WithTimeout(ctx, s.cfg.CallTimeout)
-	defer cancel()
-	reply, err := s.cfg.App.Do(bounded, Call{Kind: r.Kind, Method: http.MethodGet, Path: r.Path, Local: replica.Local,
-		Header: map[string]string{"Accept": "*/*"}})
+	reply, err := s.cfg.App.Do(ctx, Call{Kind: r.Kind, Method: http.MethodGet, Path: r.Path, Local: replica.Local,
+		Header: map[string]string{"Accept": "*/*"}, Stream: true})
 	if err != nil {
 		return Answer{}, &Refusal{Status: http.StatusBadGateway, Type: "upstream", Err: err,
 			Detail: fmt.Sprintf("the application's service %s at %s gave no answer", r.Kind.Service, s.name(s.cfg.Self))}
@@ -194,7 +224,26 @@ func (s *Site) content(ctx context.Context, r Request) (Answer, error) {
 		reply.Header = http.Header{}
 	}
 	reply.Header.Set(HeaderSettled, string(compactStruct(Progress{replica.epoch, replica.Settled})))
-	return Answer{Status: reply.Status, Header: reply.Header, Body: reply.Body, Site: s.cfg.Self}, nil
+	a = Answer{Status: reply.Status, Header: reply.Header, Body: reply.Body, Length: reply.Length, Site: s.cfg.Self}
+	if reply.Content != nil {
+		a.Content = &untilRead{reply.Content, passed}
+	}
+	return a, nil
+}
+
+// untilRead is content during whose reading nothing else runs at its resource.
+type untilRead struct {
+	io.ReadCloser
+	passed func()
+}
+
+func (c *untilRead) Close() error {
+	err := c.ReadCloser.Close()
+	if c.passed != nil {
+		c.passed()
+		c.passed = nil
+	}
+	return err
 }
 
 func notHere(site SiteName, r Request) *Refusal {

@@ -11,6 +11,9 @@ import (
 
 // create runs a request that makes a new replicated resource.
 func (s *Site) create(ctx context.Context, r Request, k keeper) (Answer, error) {
+	if err := s.takeLarge(ctx, r); err != nil {
+		return Answer{}, err
+	}
 	c := s.crossingOf(r, k)
 	c.Operation.Type = TypeCreate
 	c.Operation.Body = s.inMeta(ctx, r.Kind, r.Within, r.Body)

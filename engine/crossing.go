@@ -20,8 +20,12 @@ func (s *Site) inMeta(ctx context.Context, k *Kind, within string, body []byte) 
 }
 
 // fix computes what an operation sets. An application may understand what we do not: its effect is opaque to us then.
-func (s *Site) fix(k *Kind, o *Operation, before Fold, representation func() ([]byte, error)) {
-	change, err := ChangeOf(k, o.Type, o.Body, before, representation)
+func (s *Site) fix(k *Kind, o *Operation, before Fold, representation func() ([]byte, error)) error {
+	document, err := s.document(o)
+	if err != nil {
+		return err
+	}
+	change, err := ChangeOf(k, o.Type, document, before, representation)
 	switch {
 	case err != nil && o.Type == TypeReplace:
 		o.Type = TypeAbsolute
@@ -29,6 +33,7 @@ func (s *Site) fix(k *Kind, o *Operation, before Fold, representation func() ([]
 		o.Type = TypeAction
 	}
 	o.Change = change
+	return nil
 }
 
 // entryReserve is what an operation may grow by between its check and its publication: its place in time and what it has
@@ -48,19 +53,26 @@ func (s *Site) cross(ctx context.Context, res *resource, k *Kind, c *crossing, b
 		if o.Found, err = s.whereabouts(ctx, k, o, c.Bound); err != nil {
 			return Answer{}, err
 		}
-		s.fix(k, o, before, func() ([]byte, error) { return s.representation(ctx, k, local) })
+		if err := s.fix(k, o, before, func() ([]byte, error) { return s.representation(ctx, k, local) }); err != nil {
+			return Answer{}, err
+		}
+		if division != nil && o.Blob == nil {
+			if c.Sent, err = division.body(o, before); err != nil {
+				return Answer{}, err
+			}
+		}
+		embodied, err := s.embody(ctx, o)
+		if err != nil {
+			return Answer{}, err
+		}
+		defer embodied()
 		b, err := o.Encode()
 		if err == nil && o.Change != nil {
 			err = o.Change.Validate()
 		}
-		if err != nil || len(b) > MaxEntry-entryReserve || len(o.Body) > MaxInlineBody {
+		if err != nil || len(b) > MaxEntry-entryReserve {
 			return Answer{}, &Refusal{Status: http.StatusRequestEntityTooLarge, Type: "too-large", Err: err,
 				Detail: "the request sets more than an operation can carry to other sites; nothing has happened"}
-		}
-		if division != nil {
-			if c.Sent, err = division.body(o, before); err != nil {
-				return Answer{}, err
-			}
 		}
 	}
 	if res != nil && !c.Plain && c.About == nil && k.needsBefore(o) {

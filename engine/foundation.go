@@ -66,6 +66,12 @@ func (v *view) begin(encoded []byte) error {
 	}
 	for _, o := range f.Kept {
 		o.line = lineOf(o.Origin, o.Run, o.Epoch)
+		if o.Blob != nil {
+			v.large = true
+			if err := o.Blob.Validate(); err != nil {
+				return fmt.Errorf("decode the checkpoint of %s: %w", v.about.Key, err)
+			}
+		}
 	}
 	for _, site := range f.Writers {
 		v.writers[site] = true

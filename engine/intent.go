@@ -48,7 +48,7 @@ type crossing struct {
 func (c *crossing) sent() *Operation {
 	o := c.Operation
 	if c.Sent != nil {
-		o.Body = c.Sent
+		o.Body, o.Blob = c.Sent, nil
 	}
 	return &o
 }
@@ -63,7 +63,7 @@ func (s *Site) crossingOf(r Request, k keeper) *crossing {
 	c := &crossing{
 		Operation: Operation{
 			ID: id, Type: r.Type, Method: r.Method, Path: r.Path, Query: r.Query, Header: r.Header, Body: r.Body,
-			Origin: s.cfg.Self, User: r.User, Scope: r.Scope,
+			Blob: r.blob(), Origin: s.cfg.Self, User: r.User, Scope: r.Scope,
 		},
 		Service: r.Kind.Service, Kind: r.Kind.Name, Target: r.Target, Within: r.Within, Credentials: r.Credentials, Keys: k.keys, BodyHash: k.bodyHash, Bound: r.Bound,
 	}
@@ -79,7 +79,7 @@ func (s *Site) declare(ctx context.Context, c *crossing) error {
 	if err != nil {
 		return err
 	}
-	b := &Batch{Intents: []Intent{{Operation: c.Operation.ID, Document: c.Document, Data: sealed, OpenedAt: s.cfg.Now()}}}
+	b := &Batch{Intents: []Intent{{Operation: c.Operation.ID, Document: c.Document, Data: sealed, OpenedAt: s.cfg.Now(), Blob: c.Operation.blobHash()}}}
 	if !c.Received {
 		b.Answers = s.asked(c.keeper(), s.kinds[kindKey{c.Service, c.Kind}], c.Operation.ID, "")
 	}

@@ -54,6 +54,9 @@ func digest(parts ...string) [32]byte {
 func (s *Site) once(ctx context.Context, r Request, do func(Request, keeper) (Answer, error)) (Answer, error) {
 	var k keeper
 	k.bodyHash = sha256.Sum256(r.Body)
+	if ref := r.blob(); ref != nil {
+		k.bodyHash = hashOf(*ref)
+	}
 	if r.Key != "" {
 		k.keys = append(k.keys, digest("key", r.Caller, string(r.Kind.Service), r.Method, r.Path, r.Within, r.Target, r.Key))
 	}

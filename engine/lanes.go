@@ -24,12 +24,22 @@ func newLanes(width int) *lanes {
 func (l *lanes) enter(service ServiceName, j job) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.busy[service] == l.width {
+	if l.busy[service] == l.widthOf(service) {
 		l.waiting[service] = append(l.waiting[service], j)
 		return false
 	}
 	l.busy[service]++
 	return true
+}
+
+// bodyLane is the lane of bodies that are fetched. No service can be called so.
+const bodyLane ServiceName = " bodies"
+
+func (l *lanes) widthOf(service ServiceName) int {
+	if service == bodyLane {
+		return maxFetches
+	}
+	return l.width
 }
 
 // leave gives a place back, or keeps it for the job that it returns.
@@ -44,9 +54,12 @@ func (l *lanes) leave(service ServiceName) (job, bool) {
 	return job{}, false
 }
 
-// serviceOf returns the service whose application a job asks; empty for one that asks other sites, or nobody.
+// serviceOf returns the service whose application a job asks; empty for one that asks other sites, or nobody. Bodies have a lane
+// of their own.
 func (s *Site) serviceOf(ctx context.Context, j job) ServiceName {
 	switch {
+	case j.body != (bodyJob{}):
+		return bodyLane
 	case j.document != "":
 		if row, err := s.cfg.Store.ResourceByDocument(ctx, j.document); err == nil {
 			return row.Service

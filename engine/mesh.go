@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"io"
 	"time"
 
 	"github.com/skerry/skerry/engine/vivaldi"
@@ -87,4 +88,7 @@ type Replicas interface {
 	// an order in which they can be applied, and whether there are more. ErrNotFound when the document is not
 	// here or is not shared with that member.
 	Missing(ctx context.Context, with SiteID, id DocumentID, have Version, limit int) (Envelope, bool, error)
+	// Blob opens a blob from chunk first on, that an operation of the document refers to, for a member, with the digests of its
+	// chunks. ErrNotFound when it is not here whole or that member has no part in the document.
+	Blob(ctx context.Context, with SiteID, document DocumentID, ref BlobRef, first int64) (Digests, io.ReadCloser, error)
 }

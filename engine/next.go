@@ -59,6 +59,17 @@ func (s Step) makes() bool {
 	return s.Kind == StepMake || s.Kind == StepRun && s.Operations[0].Type == TypeCreate
 }
 
+// sends returns the operation that the step sends as its caller sent it; nil when it does not.
+func (s Step) sends() *Operation {
+	switch s.Kind {
+	case StepRun:
+		return s.Operations[0]
+	case StepMake:
+		return s.Make
+	}
+	return nil
+}
+
 // HoldReason is why nothing can be done without a person.
 type HoldReason string
 

@@ -44,6 +44,8 @@ type Operation struct {
 	Query  string            `json:"query,omitempty"`
 	Header map[string]string `json:"header,omitempty"`
 	Body   []byte            `json:"body,omitempty"`
+	// Blob is the body where it is more than MaxInlineBody bytes; nil otherwise. Body is empty then.
+	Blob *BlobRef `json:"blob,omitempty"`
 	// Change is what the operation sets; nil for absolute operations, deletes, and actions of which the catalog does not say it.
 	Change *Change `json:"change,omitempty"`
 	// Found tells where what it refers to was.
@@ -89,6 +91,14 @@ func (o *Operation) saw(name Line, n uint64) bool {
 		return n < o.Seq
 	}
 	return n <= o.Seen[name]
+}
+
+// blobHash returns the name of the blob that is the body of o, empty without one.
+func (o *Operation) blobHash() BlobHash {
+	if o.Blob == nil {
+		return ""
+	}
+	return o.Blob.Hash
 }
 
 // before counts, line by line, the operations that o has seen.
@@ -138,6 +148,13 @@ func DecodeOperation(key string, b []byte) (*Operation, error) {
 		return nil, fmt.Errorf("decode operation %s: no sequence number", key)
 	case len(o.Body) > MaxInlineBody:
 		return nil, fmt.Errorf("decode operation %s: %w: body of %d bytes", key, ErrTooLarge, len(o.Body))
+	case o.Blob != nil && len(o.Body) > 0:
+		return nil, fmt.Errorf("decode operation %s: two bodies", key)
+	}
+	if o.Blob != nil {
+		if err := o.Blob.Validate(); err != nil {
+			return nil, fmt.Errorf("decode operation %s: %w", key, err)
+		}
 	}
 	if err := validFound(o.Found); err != nil {
 		return nil, fmt.Errorf("decode operation %s: %w", key, err)

@@ -17,8 +17,19 @@ type kept struct {
 	Service   ServiceName `json:"service"`
 	Kind      KindName    `json:"kind"`
 	Placement []SiteID    `json:"placement"`
+	// Spool is the name of a large body, Size its length.
+	Spool string `json:"spool,omitempty"`
+	Size  int64  `json:"size,omitempty"`
 	// Sent is the site that may have got it already; only that one may be asked again.
 	Sent SiteID `json:"sent,omitempty"`
+}
+
+// blob tells of a large body in the list of operations; nil when it is not large. Its hash is nobody's business.
+func (e *kept) blob() *BlobRef {
+	if e.Size == 0 {
+		return nil
+	}
+	return &BlobRef{Size: e.Size}
 }
 
 // nearest orders sites: reachable ones by round trip, the others after them.
@@ -44,6 +55,10 @@ func (s *Site) passOn(ctx context.Context, r Request, sites []SiteID, k keeper) 
 	if r.Operation == "" {
 		r.Operation = OperationID(s.cfg.NewID())
 	}
+	spool, err := s.spool(r)
+	if err != nil {
+		return Answer{}, err
+	}
 	if k.sent != "" { // under the same key before: that site may have it
 		sites = []SiteID{k.sent}
 	}
@@ -68,6 +83,9 @@ func (s *Site) passOn(ctx context.Context, r Request, sites []SiteID, k keeper) 
 			}
 		}
 		a, err := s.forwarder.Forward(ctx, to, passed)
+		if spool != nil && spool.Failed() != nil {
+			return Answer{}, bodyError(spool.Failed()) // the other site has not got it whole either
+		}
 		heard := hear(a, err)
 		if k.sent != "" && errors.Is(err, ErrUnreachable) {
 			heard = heardNothing // this try has not reached it; an earlier one may have
@@ -131,8 +149,22 @@ func (s *Site) names(ids []SiteID) string {
 }
 
 // keep puts a request into the outbox, durable and encrypted, since it holds its caller's credentials.
-func (s *Site) keep(ctx context.Context, r Request, sites []SiteID, sent SiteID, k keeper) error {
+func (s *Site) keep(ctx context.Context, r Request, sites []SiteID, sent SiteID, k keeper) (err error) {
 	e := kept{Request: r, Service: r.Kind.Service, Kind: r.Kind.Name, Placement: sites, Sent: sent}
+	spool, err := s.spool(r)
+	if err != nil {
+		return err
+	}
+	if spool != nil {
+		if e.Spool, e.Size, err = spool.Keep(); err != nil {
+			return bodyError(err)
+		}
+		defer func() {
+			if err != nil {
+				s.dropSpool(&e)
+			}
+		}()
+	}
 	sealed, err := s.sealKept(e)
 	if err != nil {
 		return err
@@ -142,9 +174,11 @@ func (s *Site) keep(ctx context.Context, r Request, sites []SiteID, sent SiteID,
 		at = row.KeptAt
 	}
 	reply := Reply{Status: http.StatusAccepted, Header: http.Header{"Location": {"/api/v1/operations/" + string(r.Operation)}}}
+	row := s.keptRow(r, sites, OperationStatus{State: StatePending})
+	row.Blob = e.blob()
 	b := &Batch{
 		Outbox:     []Kept{{Operation: r.Operation, Data: sealed, KeptAt: at}},
-		Operations: []OperationRow{s.keptRow(r, sites, OperationStatus{State: StatePending})},
+		Operations: []OperationRow{row},
 		Answers:    s.answers(k, r.Kind, reply, r.Operation, ""),
 		Events: []Event{s.event("operation.accepted", string(r.Operation), map[string]any{
 			"operation": r.Operation, "service": r.Kind.Service, "kind": r.Kind.Name, "type": r.Type, "origin": s.name(s.cfg.Self)})},
@@ -186,6 +220,9 @@ func (s *Site) handOver(ctx context.Context, id OperationID) (bool, error) {
 		return false, err
 	}
 	r := e.Request
+	if e.Spool != "" {
+		r.Large = s.cfg.Spools.Open(e.Spool, e.Size)
+	}
 	earlier := e.Sent
 	status := s.network.Status()
 	var last Answer
@@ -203,7 +240,10 @@ func (s *Site) handOver(ctx context.Context, id OperationID) (bool, error) {
 				return true, err
 			}
 		}
-		bounded, cancel := context.WithTimeout(ctx, s.cfg.CallTimeout+5*time.Second)
+		bounded, cancel := context.WithCancel(ctx)
+		if r.Large == nil { // otherwise it takes what it takes
+			bounded, cancel = context.WithTimeout(ctx, s.cfg.CallTimeout+5*time.Second)
+		}
 		passed := r
 		passed.Alternatives = nil
 		a, err := s.forwarder.Forward(bounded, to, passed)
@@ -218,7 +258,7 @@ func (s *Site) handOver(ctx context.Context, id OperationID) (bool, error) {
 		case heard == heardNothing, errors.Is(err, ErrUnreachable) && earlier == to:
 			return true, nil // this try, or an earlier one, may have reached it: only this site is asked again
 		case heard == heardAnswer:
-			return false, s.delivered(ctx, r, a, to)
+			return false, s.delivered(ctx, e, a, to)
 		case heard == heardLater:
 			later, refused = true, true
 		default:
@@ -226,7 +266,7 @@ func (s *Site) handOver(ctx context.Context, id OperationID) (bool, error) {
 		}
 	}
 	if by != "" && !later && earlier == "" { // all have said that it is not theirs
-		return false, s.delivered(ctx, r, last, by)
+		return false, s.delivered(ctx, e, last, by)
 	}
 	if !refused {
 		return true, nil
@@ -246,17 +286,19 @@ func (s *Site) redirect(ctx context.Context, e *kept, row Kept, to SiteID) error
 }
 
 // delivered records what a site answered to a request from the outbox.
-func (s *Site) delivered(ctx context.Context, r Request, a Answer, by SiteID) error {
+func (s *Site) delivered(ctx context.Context, e *kept, a Answer, by SiteID) error {
 	st := OperationStatus{State: StateApplied, Status: a.Status, At: s.cfg.Now()}
 	if a.Status >= 300 {
 		st.State, st.Error = StateRejected, tell(Reply{Status: a.Status, Body: a.Body}, nil)
 	}
-	return s.ended(ctx, r, a, st, []SiteID{by})
+	return s.ended(ctx, e, a, st, []SiteID{by})
 }
 
 // ended takes a request out of the outbox and records what has become of it at sites. The caller holds the turn of its line.
-func (s *Site) ended(ctx context.Context, r Request, a Answer, st OperationStatus, sites []SiteID) error {
+func (s *Site) ended(ctx context.Context, e *kept, a Answer, st OperationStatus, sites []SiteID) error {
+	r := e.Request
 	row := s.keptRow(r, sites, st)
+	row.Blob = e.blob()
 	if res := s.sharedHere(ctx, r, a); res != nil { // so that its operation does not come back between look and commit
 		defer s.registry.release(res)
 		res.mu.Lock()
@@ -284,10 +326,21 @@ func (s *Site) ended(ctx context.Context, r Request, a Answer, st OperationStatu
 	if err := s.commit(ctx, b); err != nil {
 		return err
 	}
+	s.dropSpool(e)
 	if next := s.lines.leave(queueKeyOf(r.Kind, r), r.Operation); next != "" {
 		s.queue.add(job{kept: next}, 0)
 	}
 	return nil
+}
+
+// dropSpool removes the body of a request that is kept no more.
+func (s *Site) dropSpool(e *kept) {
+	if e.Spool == "" {
+		return
+	}
+	if err := s.cfg.Spools.Remove(e.Spool); err != nil { // it goes with the next start
+		s.cfg.Log.Error("drop the body of a request that is kept no more", "operation", string(e.Request.Operation), "err", err)
+	}
 }
 
 // sharedHere acquires the resource that another site's answer names, nil when this site has heard of none.

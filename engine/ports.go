@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"io"
 	"net/http"
 )
 
@@ -70,6 +71,9 @@ type Store interface {
 	// Pending lists the documents with something left to do here.
 	Pending(ctx context.Context) ([]DocumentID, error)
 	Intents(ctx context.Context) ([]Intent, error)
+	// NeedsBlob reports whether an open intent or an operation needs the blob, NeededBlobs lists all that something needs.
+	NeedsBlob(ctx context.Context, h BlobHash) (bool, error)
+	NeededBlobs(ctx context.Context) ([]BlobHash, error)
 	Outbox(ctx context.Context) ([]Kept, error)
 	// Events returns up to limit events with a Seq over after, oldest first.
 	Events(ctx context.Context, after uint64, limit int) ([]Event, error)
@@ -81,6 +85,79 @@ type Network interface {
 	Publish(placement []SiteID, e Envelope)
 	// Status returns what is known of the way to each other member.
 	Status() map[SiteID]SiteStatus
+	// Fetch brings what another site has and into lacks of a blob that an operation of the document refers to. ErrNotFound:
+	// that site does not have it, or does not give it to this one. ErrRefused: it gave something else. What has come stays
+	// in into, whatever the error; an error of into is returned wrapped.
+	Fetch(ctx context.Context, from SiteID, document DocumentID, ref BlobRef, into Incoming) error
+}
+
+// Body is the body of a request that is not held in memory.
+type Body interface {
+	// Open returns its bytes from the first on. Only the reader that was opened last can be relied upon.
+	Open() (io.ReadCloser, error)
+	// Size is how many they are, -1 when that is not known yet.
+	Size() int64
+}
+
+// Blobs keeps the bodies of operations that are too large for a document, as files named by what is in them. It is safe for
+// concurrent use. ErrStorage: there is no room, or the disk fails; nothing of what was to be written stays.
+type Blobs interface {
+	// Take makes what r yields a blob, durable, that Drop leaves alone until release is called. An error of r is returned
+	// wrapped, and nothing stays.
+	Take(ctx context.Context, r io.Reader) (ref BlobRef, release func(), err error)
+	// Has reports whether the blob is here whole.
+	Has(ref BlobRef) bool
+	// Open reads a blob from chunk first on, and gives out what it has checked. ErrNotFound: it is not here whole.
+	Open(ref BlobRef, first int64) (io.ReadCloser, error)
+	// Digests returns those of the blob's chunks; ErrNotFound when they are not here.
+	Digests(ref BlobRef) (Digests, error)
+	// Begin begins to fetch a blob, or goes on where it was left. The caller sees to it that it is done once at a time.
+	Begin(ref BlobRef) (Incoming, error)
+	// Drop removes a blob and what has been fetched of it, unless somebody holds it, or needed says that it stays; no blob comes
+	// meanwhile.
+	Drop(h BlobHash, needed func() (bool, error)) error
+	// Sweep removes everything that is not of these. It is called before anything else is.
+	Sweep(needed map[BlobHash]bool) error
+}
+
+// Incoming is a blob that is being fetched. What has come stays when the process ends. It is for one goroutine at a time, and
+// after an error of it, but ErrRefused, only Close may be called.
+type Incoming interface {
+	// Digests returns those of the blob's chunks, nil as long as they are not here.
+	Digests() Digests
+	// SetDigests takes them in; ErrRefused: they are not the blob's.
+	SetDigests(d Digests) error
+	// Next is the first chunk that is not here.
+	Next() int64
+	// Add takes in chunk Next; ErrRefused: it is something else. It does not keep the slice.
+	Add(chunk []byte) error
+	// Done makes the blob, of which all chunks are here, durable and whole; it closes it.
+	Done() error
+	Close() error
+}
+
+// Spools keeps bodies of requests on their way to other sites, encrypted. It is safe for concurrent use. ErrStorage as with
+// Blobs.
+type Spools interface {
+	// Spool takes r in as it is read, so that it can be read more than once; size is -1 when it is not known. The caller closes
+	// the spool, and that closes r.
+	Spool(r io.ReadCloser, size int64) (Spool, error)
+	// Open returns a body that was kept.
+	Open(name string, size int64) Body
+	Remove(name string) error
+	// Sweep removes all that have other names. It is called before anything else is.
+	Sweep(needed map[string]bool) error
+}
+
+// Spool is the body of a request that comes in.
+type Spool interface {
+	Body
+	// Keep takes in what is still to come and makes all of it durable, under a name for Spools.Open.
+	Keep() (name string, size int64, err error)
+	// Failed returns why the body did not come whole or could not be written; nil when neither has happened.
+	Failed() error
+	// Close forgets the body unless it was kept.
+	Close() error
 }
 
 // Call is one request to this site's instance of the application, in terms of meta-identifiers.
@@ -94,6 +171,12 @@ type Call struct {
 	// Header are the content headers of the request.
 	Header map[string]string
 	Body   []byte
+	// Content, unless nil, is the body in the place of Body, Length bytes, -1 when that is not known. It is read once, and
+	// perhaps a little longer than Do takes.
+	Content io.Reader
+	Length  int64
+	// Stream asks for the body of an answer of status 200 as Reply.Content.
+	Stream bool
 	// Key is sent as Idempotency-Key, unless empty.
 	Key string
 	// Credentials are the caller's own headers (Authorization and the like). Nil: those of the configuration.
@@ -104,8 +187,11 @@ type Call struct {
 type Reply struct {
 	Status int
 	Header http.Header
-	// Body is as the application sent it.
-	Body []byte
+	// Body is as the application sent it. Content, unless nil, stands in its place, of Length bytes or -1; whoever gets it
+	// closes the spool.
+	Body    []byte
+	Content io.ReadCloser
+	Length  int64
 	// Local is the identifier of the resource that a creating call made, empty when the answer does not tell it.
 	Local LocalID
 	// Within is the container of what Body represents, as clients or as this site call it; empty for none.
@@ -115,7 +201,8 @@ type Reply struct {
 // Application runs requests at this site's instance of the application. It is safe for concurrent use.
 type Application interface {
 	// Do sends c, with the meta-identifiers in its path, query and body translated to this site's. ErrUnreachable:
-	// it is certain that the application did not get it. Any other error: it is not known.
+	// it is certain that the application did not get it. Any other error: it is not known. Of a call with Content or
+	// Stream, Do itself bounds how long nothing may move; of others the caller bounds the time.
 	Do(ctx context.Context, c Call) (Reply, error)
 	// Present returns r as clients see it: the identifiers of replicated resources translated to
 	// meta-identifiers, in the body and in Location, and markers taken off (TrimMarker).

@@ -9,13 +9,14 @@ import (
 )
 
 // job names a piece of work that waits: a resource to bring up to date, an intent to settle, a kept request to deliver, a
-// service of the application to try again, a resource to look at, a container whose contents to tell, the next resources to have
-// looked at, the end of waiting for other sites, a resource that others may rely on, one that may rely on others, or one that is
-// no more and may have had parts. Exactly one field is set.
+// body to fetch, a service of the application to try again, a resource to look at, a container whose contents to tell, the next
+// resources to have looked at, the end of waiting for other sites, a resource that others may rely on, one that may rely on
+// others, or one that is no more and may have had parts. Exactly one field is set.
 type job struct {
 	document  DocumentID
 	intent    OperationID
 	kept      OperationID
+	body      bodyJob
 	probe     ServiceName
 	look      DocumentID
 	contents  DocumentID

@@ -73,7 +73,7 @@ func (s *Site) takeIn(v *view, e Entry) *Operation {
 // document and no other, and its headers must be of those that travel.
 func (s *Site) admits(v *view, o *Operation) bool {
 	if o.Type == TypePlace {
-		return o.Method == "" && o.Path == "" && o.Query == "" && len(o.Header) == 0 && len(o.Body) == 0 && o.Change == nil
+		return o.Method == "" && o.Path == "" && o.Query == "" && len(o.Header) == 0 && len(o.Body) == 0 && o.Blob == nil && o.Change == nil
 	}
 	for name := range o.Header {
 		if !slices.Contains(travelling, http.CanonicalHeaderKey(name)) {
@@ -147,6 +147,10 @@ func (s *Site) store(ctx context.Context, r *resource, b *Batch) error {
 			s.queue.add(job{relied: r.id}, 0)
 		}
 	}
+	for _, h := range r.view.unneeded {
+		s.dropBlob(context.WithoutCancel(ctx), h)
+	}
+	r.view.unneeded = nil
 	key := kindKey{r.view.about.Service, r.view.about.Kind}
 	s.replicated[key].Store(true)
 	if local := r.view.local(); local != "" && ResourceID(local) != r.view.about.Key {
@@ -240,6 +244,9 @@ func (s *Site) indexOperation(ctx context.Context, v *view, o *Operation, b *Bat
 	before, err := s.cfg.Store.Operation(ctx, o.ID)
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		return fmt.Errorf("index of operation %s: %w", o.ID, err)
+	}
+	if before.NeedsBlob && !row.NeedsBlob {
+		v.unneeded = append(v.unneeded, o.Blob.Hash)
 	}
 	data := map[string]any{
 		"operation": o.ID, "resource": row.Resource, "service": row.Service, "kind": row.Kind, "type": o.Type, "origin": s.name(o.Origin),

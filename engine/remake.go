@@ -62,8 +62,8 @@ func remake(h *History, s Standing, rest, taken []*Operation) Step {
 				step.Again = append(step.Again, o)
 			}
 		}
-	} else if body, err := alone(create).Difference(fold).ApplyTo(h.kind, create.Body); err == nil {
-		again.Body = body
+	} else if body, err := alone(create).Difference(fold).ApplyTo(h.kind, create.representation()); err == nil {
+		again.Body, again.Blob = body, nil
 		again.Change = Fold{}.Difference(fold)
 	}
 	step.Make = &again
@@ -79,6 +79,15 @@ func (h *History) reversedHere(s Standing) []*Operation {
 		}
 	}
 	return void
+}
+
+// representation is the body of a create of a representation. Of one that is a blob it is what the create sets: the blob is
+// dropped once every site has the object.
+func (o *Operation) representation() []byte {
+	if o.Blob == nil || o.Change.Empty() {
+		return o.Body
+	}
+	return alone(o).Representation()
 }
 
 func newestCreate(ops []*Operation) *Operation {

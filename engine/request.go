@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"io"
 	"net/http"
 	"time"
 )
@@ -25,7 +26,10 @@ type Request struct {
 	Query  string
 	// Header are the content headers that travel with the operation.
 	Header map[string]string
-	Body   []byte
+	// Body has at most MaxDocument bytes. Large, unless nil, is the body in its place, of more than MaxInlineBody bytes: nobody
+	// looks into it.
+	Body  []byte
+	Large Body `json:"-"`
 	// Placement are the sites that the scope resolved to; nil when the request came without a scope.
 	Placement []SiteID
 	// ExactlyOne says that it is to be at one of the sites of Placement, the same for everybody.
@@ -69,6 +73,9 @@ type Answer struct {
 	Status int
 	Header http.Header
 	Body   []byte
+	// Content, unless nil, stands in the place of Body, of Length bytes or -1; whoever gets it closes it.
+	Content io.ReadCloser
+	Length  int64
 	// Operation and Resource are empty where there is none.
 	Operation OperationID
 	Resource  ResourceID

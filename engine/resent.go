@@ -70,7 +70,9 @@ func (s *Site) refusedAtOrigin(ctx context.Context, r *resource, k *Kind, c *cro
 		local = cmp.Or(local, s.here(ctx, k, string(c.About.Key)))
 	}
 	if !c.Plain {
-		s.fix(k, &c.Operation, before, func() ([]byte, error) { return before.Representation(), nil })
+		if err := s.fix(k, &c.Operation, before, func() ([]byte, error) { return before.Representation(), nil }); err != nil {
+			return true, err
+		}
 	}
 	if n := k.effect(&c.Operation); n != nil && !k.needsBefore(&c.Operation) {
 		c.Operation.Change = n.change(k, nil, nil)

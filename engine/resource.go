@@ -112,6 +112,9 @@ type view struct {
 	decisions map[ConflictID]Decision
 	contents  map[string]Inner // by "site/hash"
 	attempts  map[OperationID]*attempt
+	fetches   map[OperationID]string // why operations wait here for their bodies
+	large     bool                   // an operation with such a body was here
+	unneeded  []BlobHash             // bodies that no site needs any more, once what is being stored is on disk
 	createdAt time.Time
 	touched   map[OperationID]bool // operations whose rows have to be written again
 	refused   int                  // operations that this site's catalog does not admit
@@ -148,7 +151,7 @@ func newView(self SiteID, name func(SiteID) SiteName, document DocumentID, about
 		self: self, name: name, document: document, about: about, aboutRaw: raw, kind: kind, history: h,
 		replicas: map[SiteID]Replica{}, outcomes: map[SiteID]map[OperationID]Outcome{}, decisions: map[ConflictID]Decision{},
 		contents: map[string]Inner{},
-		attempts: map[OperationID]*attempt{}, touched: map[OperationID]bool{},
+		attempts: map[OperationID]*attempt{}, fetches: map[OperationID]string{}, touched: map[OperationID]bool{},
 		lapsed: map[SiteID]bool{}, writers: writers, lastWords: map[string][32]byte{},
 		epochs: []*epoch{newEpoch(about.Epoch, document, raw)}, from: about.Epoch, writtenIn: map[string]uint64{},
 	}
@@ -190,6 +193,7 @@ func (v *view) take(e Entry, o *Operation) error {
 			o.Name = n.Name
 		}
 		complete := v.history.Add(o)
+		v.large = v.large || o.Blob != nil
 		if len(complete) > 0 && v.placed != nil {
 			before := v.placed.Sites
 			if v.placed = nil; !slices.Equal(before, v.placement().Sites) {
@@ -362,6 +366,9 @@ func (v *view) status(s SiteID, o *Operation) OperationStatus {
 		return OperationStatus{State: StateApplied, At: v.replicas[s].At}
 	}
 	st := OperationStatus{State: StatePending, Error: out.Error, At: out.At}
+	if why := v.fetches[o.ID]; why != "" && s == v.self {
+		st.Error = why
+	}
 	w := v.waitsAt(s)
 	if w != nil {
 		st.Error, st.At = w.Reason, w.Since
@@ -429,10 +436,12 @@ func (v *view) operationRow(o *Operation) OperationRow {
 		Sites: map[SiteID]OperationStatus{},
 	}
 	row.Body, row.Change = hide(v.kind, o)
+	row.Blob = o.Blob
 	if v.part(v.self) == partFormer {
 		row.Sites, row.State = v.knownAtLeaving(o)
 		return row
 	}
+	row.NeedsBlob = v.needsBlob(o)
 	for _, s := range v.correspondents() {
 		row.Sites[s] = v.status(s, o)
 	}

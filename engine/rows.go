@@ -144,6 +144,10 @@ type OperationRow struct {
 	// Change and Body tell what it does; sensitive fields are left out.
 	Change json.RawMessage
 	Body   []byte
+	// Blob is what stands in the place of a large Body, nil otherwise. NeedsBlob says that some site may still need it, as far
+	// as is known here.
+	Blob      *BlobRef
+	NeedsBlob bool
 }
 
 // OperationStatus is what is known here of an operation at one site.
@@ -161,7 +165,9 @@ type Intent struct {
 	Operation OperationID
 	Document  DocumentID
 	// Data is the engine's own encoding of what is needed to settle it.
-	Data     []byte
+	Data []byte
+	// Blob is the body of the request where that is not in Data, else empty.
+	Blob     BlobHash
 	OpenedAt time.Time
 }
 

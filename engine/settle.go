@@ -85,6 +85,7 @@ func (s *Site) settleIntent(ctx context.Context, id OperationID) (bool, error) {
 }
 
 func (s *Site) settle(ctx context.Context, r *resource, c *crossing) (again bool, err error) {
+	defer s.dropBlobOf(ctx, &c.Operation)
 	o, k := &c.Operation, s.kinds[kindKey{c.Service, c.Kind}]
 	if k == nil {
 		return false, fmt.Errorf("settle operation %s: %w: the catalog has no kind %s.%s", o.ID, ErrNotFound, c.Service, c.Kind)
@@ -142,7 +143,9 @@ func (s *Site) settle(ctx context.Context, r *resource, c *crossing) (again bool
 	switch judge(o.Type, reply, err) {
 	case verdictDone:
 		if !c.Plain {
-			s.fix(k, o, before, func() ([]byte, error) { return before.Representation(), nil })
+			if err := s.fix(k, o, before, func() ([]byte, error) { return before.Representation(), nil }); err != nil {
+				return true, err
+			}
 		}
 		return s.published(ctx, r, k, c, reply)
 	case verdictConflict, verdictDenied, verdictRefused: // the first try may have happened, and have brought about this answer
@@ -196,7 +199,11 @@ func (s *Site) lookAtOrigin(ctx context.Context, k *Kind, c *crossing) (done boo
 	case r.Status != http.StatusOK:
 		return false, r, fmt.Errorf("look for %s: status %d", made.Key, r.Status)
 	}
-	change, err := ChangeOf(k, TypeCreate, c.sent().Body, Fold{}, nil)
+	document, err := s.document(c.sent())
+	if err != nil {
+		return false, r, err
+	}
+	change, err := ChangeOf(k, TypeCreate, document, Fold{}, nil)
 	if err != nil || !showsChange(k, r.Body, change) {
 		c.Asked, c.Why = true, "the application has an object of this identifier that shows something else"
 		return false, r, nil
@@ -226,7 +233,7 @@ func (s *Site) ask(ctx context.Context, c *crossing) error {
 	conflict := s.askedOf(c, st.At)
 	return s.commit(ctx, &Batch{
 		Conflicts:  []Conflict{conflict},
-		Intents:    []Intent{{Operation: c.Operation.ID, Document: c.Document, Data: sealed, OpenedAt: s.cfg.Now()}},
+		Intents:    []Intent{{Operation: c.Operation.ID, Document: c.Document, Data: sealed, OpenedAt: s.cfg.Now(), Blob: c.Operation.blobHash()}},
 		Operations: []OperationRow{s.originRow(c, st)},
 		Events:     []Event{s.statusEvent(c, st), s.conflictEvent("conflict.opened", conflict)},
 	})

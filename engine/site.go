@@ -20,6 +20,8 @@ type Config struct {
 	Documents Documents
 	Store     Store
 	Ledger    Ledger
+	Blobs     Blobs
+	Spools    Spools
 	App       Application
 	Log       *slog.Logger
 	// Now is the wall clock, NewID makes a new UUID of version 7, Random fills b with random bytes.
@@ -39,6 +41,8 @@ type Config struct {
 	// Workers is how many resources of each service are brought up to date at once (16), so that a service that hangs holds
 	// up no other. Cache is how many stay in memory (2048).
 	Workers, Cache int
+	// MaxBlob is the most bytes of a body that this site takes in from others (5 GiB).
+	MaxBlob int64
 	// History is how many operations of a resource are kept one by one once every site has settled them (256); an eighth of
 	// it may come before a checkpoint takes their place.
 	History int
@@ -82,6 +86,7 @@ type Site struct {
 	started   time.Time
 	keyed     keyedRequests
 	naming    naming
+	fetching  fetching
 	claims    sync.Map // of names that are being given inside containers, to true
 	runID     string   // names this run of the agent in the lines of its operations
 	// opened holds the operations whose request may have reached the application, and the answer where there was one
@@ -113,6 +118,7 @@ type kindKey struct {
 func New(ctx context.Context, cfg Config) (*Site, error) {
 	cfg.Workers = orDefault(cfg.Workers, 16)
 	cfg.Cache = orDefault(cfg.Cache, 2048)
+	cfg.MaxBlob = orDefault(cfg.MaxBlob, 5<<30)
 	cfg.History = orDefault(cfg.History, 256)
 	cfg.Epoch = orDefault(cfg.Epoch, 256)
 	cfg.CallTimeout = orDefault(cfg.CallTimeout, 30*time.Second)
@@ -137,6 +143,7 @@ func New(ctx context.Context, cfg Config) (*Site, error) {
 	s.keyed.running = map[[32]byte]bool{}
 	s.naming.taken = map[nameKey]chan struct{}{}
 	s.borrowed.from, s.started = map[DocumentID][]SiteID{}, cfg.Now()
+	s.fetching.running = map[BlobHash]bool{}
 	s.mesh.init()
 	for _, k := range cfg.Kinds {
 		key := kindKey{k.Service, k.Name}
@@ -182,7 +189,7 @@ func (s *Site) Attach(n Network, f Forwarder) { s.network, s.forwarder = n, f }
 // Run works until ctx ends; it returns when all work has stopped.
 func (s *Site) Run(ctx context.Context) error {
 	var workers sync.WaitGroup
-	for range s.cfg.Workers * (len(s.gates) + 1) { // one share is for what waits for other sites
+	for range s.cfg.Workers*(len(s.gates)+1) + maxFetches { // one share is for what waits for other sites
 		workers.Go(func() { s.work(ctx) })
 	}
 	workers.Wait()
@@ -202,6 +209,9 @@ func (s *Site) takeUp(ctx context.Context) error {
 	kept, err := s.cfg.Store.Outbox(ctx)
 	if err != nil {
 		return fmt.Errorf("list kept requests: %w", err)
+	}
+	if err := s.sweepBodies(ctx, kept); err != nil {
+		return err
 	}
 	for _, i := range intents {
 		var c crossing
@@ -300,13 +310,16 @@ func (s *Site) do(ctx context.Context, j job) {
 		again, err = s.settleIntent(ctx, j.intent)
 	case j.contents != "":
 		err = s.tellContents(ctx, j.contents)
+	case j.body != (bodyJob{}):
+		again, err = s.fetchBody(ctx, j.body)
 	case j.probe != "":
 		s.probe(j.probe)
 	default:
 		again, err = s.deliver(ctx, j.kept)
 	}
 	if err != nil && ctx.Err() == nil && !errors.Is(err, ErrNotFound) {
-		s.cfg.Log.Error("work", "resource", j.document+j.look+j.contents+j.relied+j.supported+j.owner, "operation", string(j.intent+j.kept), "err", err)
+		s.cfg.Log.Error("work", "resource", j.document+j.look+j.contents+j.relied+j.supported+j.owner+j.body.document,
+			"operation", string(j.intent+j.kept+j.body.operation), "err", err)
 		again = true
 	}
 	s.queue.done(j, again, delay)
@@ -412,7 +425,7 @@ func (s *Site) SiteChanged(ctx context.Context, id SiteID, up bool) {
 	kind := "site.down"
 	if up {
 		kind = "site.up"
-		s.queue.hurry(func(j job) bool { return j.kept != "" })
+		s.queue.hurry(func(j job) bool { return j.kept != "" || j.body != (bodyJob{}) })
 	}
 	for _, d := range s.borrowed.at(id) {
 		s.queue.add(job{supported: d}, 0)

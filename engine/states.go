@@ -135,6 +135,9 @@ func (v *view) replicaStatus(s SiteID, conflicts []Conflict) ReplicaStatus {
 func (v *view) lastError() string {
 	settled := v.settledAt(v.self)
 	for _, o := range v.history.ordered {
+		if why := v.fetches[o.ID]; why != "" && !settled(o) {
+			return fmt.Sprintf("%s %s", o.Type, why)
+		}
 		if a := v.attempts[o.ID]; a != nil && a.err != "" && !settled(o) {
 			return fmt.Sprintf("%s tried %d times: %s", o.Type, a.count, a.err)
 		}

@@ -17,9 +17,9 @@ func (s *Site) Submit(ctx context.Context, r Request) (Answer, error) {
 	if slices.Contains(r.Via, s.cfg.Self) {
 		return Answer{}, &Refusal{Status: http.StatusLoopDetected, Type: "loop", Detail: "the request has come back to this site; a scope sends it in a circle"}
 	}
-	if len(r.Body) > MaxInlineBody {
+	if len(r.Body) > MaxDocument {
 		return Answer{}, &Refusal{Status: http.StatusRequestEntityTooLarge, Type: "too-large",
-			Detail: fmt.Sprintf("an operation carries at most %d bytes of body", MaxInlineBody)}
+			Detail: fmt.Sprintf("a body that is looked into has at most %d bytes; nothing has happened", MaxDocument)}
 	}
 	if err := s.Writable(); err != nil {
 		return Answer{}, err
@@ -33,6 +33,16 @@ func (s *Site) Submit(ctx context.Context, r Request) (Answer, error) {
 	}
 	if r.Type == TypeContent {
 		return s.content(ctx, r)
+	}
+	if r.Large != nil {
+		l := &large{Body: r.Large}
+		defer l.end()
+		r.Large = l
+	}
+	if r.Key != "" || r.Operation != "" { // what it is, is compared with what came under the same key before
+		if err := s.takeLarge(ctx, r); err != nil {
+			return Answer{}, err
+		}
 	}
 	a, err := s.once(ctx, r, func(r Request, k keeper) (Answer, error) {
 		row, err := s.Lookup(ctx, r.Kind, r.Target)
@@ -126,6 +136,9 @@ func others(row ResourceRow, self SiteID) []SiteID {
 
 // change runs a request at this site's replica and makes an operation of it.
 func (s *Site) change(ctx context.Context, row ResourceRow, r Request, k keeper) (Answer, error) {
+	if err := s.takeLarge(ctx, r); err != nil {
+		return Answer{}, err
+	}
 	c := s.crossingOf(r, k)
 	c.Document, c.Target = row.Document, ""
 	res := s.registry.acquire(row.Document)
@@ -217,6 +230,9 @@ func (s *Site) alone(ctx context.Context, r Request, k keeper) (Answer, error) {
 
 // runPlain runs a request that another site sent for this site alone, once.
 func (s *Site) runPlain(ctx context.Context, r Request, k keeper) (Answer, error) {
+	if err := s.takeLarge(ctx, r); err != nil {
+		return Answer{}, err
+	}
 	c := s.crossingOf(r, k)
 	c.Plain = true
 	return s.cross(ctx, nil, r.Kind, c, Fold{}, s.addressed(ctx, r.Kind, r.Target, r.Within))

@@ -188,7 +188,7 @@ func (s *Site) dropKept(ctx context.Context, id OperationID) (dropped bool, err 
 		if e.Sent != "" {
 			st.Error += fmt.Sprintf("; %s may have got it before", s.name(e.Sent))
 		}
-		return s.ended(ctx, e.Request, Answer{}, st, e.Placement)
+		return s.ended(ctx, e, Answer{}, st, e.Placement)
 	})
 	return true, err
 }

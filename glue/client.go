@@ -38,7 +38,8 @@ type ClientConfig struct {
 	// List tells where the answer to a GET on a kind's collection has its array, and how it goes on; nil, or a nil List: the
 	// array that is the whole document, or the only one that is a member of it.
 	List func(*engine.Kind) *List
-	// Timeout bounds one request of Do, answer included (default 30 s).
+	// Timeout bounds one request of Do, answer included (default 30 s). Of one whose Content is streamed, either way, it bounds
+	// how long nothing moves, and the wait for the answer.
 	Timeout time.Duration
 	// HeaderTimeout bounds the wait for the header of an answer, of any request, after the request was sent (default
 	// 5 min). Bodies take as long as they take.
@@ -168,9 +169,16 @@ func (c *Client) Classify(service engine.ServiceName, method, path string, heade
 // kinds whose identifiers are settable have the same one everywhere. Redirects are not followed. Of an answer
 // that is longer than the limit to a request that changes something only status and header are kept, since it has
 // happened; other answers of that length are ErrTooLarge.
-func (c *Client) Do(ctx context.Context, call engine.Call) (engine.Reply, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.config.Timeout)
-	defer cancel()
+func (c *Client) Do(ctx context.Context, call engine.Call) (r engine.Reply, err error) {
+	ctx, watch := bounded(ctx, c.config.Timeout)
+	defer func() {
+		if r.Content == nil {
+			watch.end()
+		}
+	}()
+	if call.Content != nil {
+		call.Content = &watchedBody{call.Content, watch}
+	}
 	req, up, err := c.request(ctx, call)
 	if err != nil {
 		return engine.Reply{}, fmt.Errorf("call %s %s: %w", call.Method, call.Path, err)
@@ -184,8 +192,13 @@ func (c *Client) Do(ctx context.Context, call engine.Call) (engine.Reply, error)
 		}
 		return engine.Reply{}, fmt.Errorf("call %s %s: %w", call.Method, call.Path, err)
 	}
+	r = engine.Reply{Status: resp.StatusCode, Header: resp.Header}
+	if call.Stream && resp.StatusCode == http.StatusOK {
+		RemoveHopByHop(r.Header)
+		r.Content, r.Length = &watchedAnswer{watchedBody{resp.Body, watch}, resp.Body}, resp.ContentLength
+		return r, nil
+	}
 	defer resp.Body.Close()
-	r := engine.Reply{Status: resp.StatusCode, Header: resp.Header}
 	r.Within, _ = call.Kind.Split(string(call.Local))
 	if resp.StatusCode == http.StatusSwitchingProtocols {
 		return engine.Reply{}, fmt.Errorf("call %s %s: the application switched protocols unasked", call.Method, call.Path)
@@ -233,7 +246,14 @@ func (c *Client) request(ctx context.Context, call engine.Call) (*http.Request, 
 	if !ok {
 		return nil, nil, fmt.Errorf("%w: no path can carry the identifier %q", engine.ErrUnreachable, call.Local)
 	}
-	query, body, err := call.Query, call.Body, error(nil)
+	query, body := call.Query, call.Body
+	var err error
+	if call.Content != nil && looksInto(call, header) {
+		if body, err = io.ReadAll(call.Content); err != nil {
+			return nil, nil, fmt.Errorf("%w: read the body: %w", engine.ErrUnreachable, err)
+		}
+		call.Content = nil
+	}
 	if c.Translates(call.Kind) {
 		find := c.toLocal(credentials)
 		container, _ := call.Kind.Split(string(call.Local))
@@ -254,8 +274,10 @@ func (c *Client) request(ctx context.Context, call engine.Call) (*http.Request, 
 		Method: call.Method, Header: header, Host: up.URL.Host, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		URL: Target(up.URL, path, query), ContentLength: int64(len(body)),
 	}
-	if len(body) > 0 {
-		// Without GetBody, so that nothing below sends it a second time.
+	// Without GetBody, so that nothing below sends a body a second time.
+	if call.Content != nil {
+		req.Body, req.ContentLength = io.NopCloser(call.Content), call.Length
+	} else if len(body) > 0 {
 		req.Body = io.NopCloser(bytes.NewReader(body))
 	}
 	if _, ok := header["User-Agent"]; !ok {
@@ -268,6 +290,11 @@ func (c *Client) request(ctx context.Context, call engine.Call) (*http.Request, 
 		SetKey(header, call.Key)
 	}
 	return req, up, nil
+}
+
+// looksInto reports whether a large body is JSON that is looked into: the identifiers in it may have to be others here.
+func looksInto(call engine.Call, header http.Header) bool {
+	return call.Length >= 0 && call.Length <= engine.MaxDocument && isJSON(header)
 }
 
 // settle puts the chosen identifier into the body of a create.

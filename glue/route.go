@@ -216,6 +216,17 @@ func classify(method string, w place, header http.Header) (Verb, engine.Type) {
 	return VerbChange, engine.TypeAction
 }
 
+// Looked reports whether the body of the request is one that is looked into: a representation or a patch in JSON.
+func (m *Match) Looked(header http.Header) bool {
+	switch m.Type {
+	case engine.TypeReplace, engine.TypeMerge, engine.TypePatch:
+		return true
+	case engine.TypeCreate:
+		return isJSON(header)
+	}
+	return false
+}
+
 // Safe reports whether a method changes nothing (RFC 9110, section 9.2.1; RFC 4918, RFC 5323 and the QUERY method).
 func Safe(method string) bool {
 	switch method {

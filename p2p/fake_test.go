@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"maps"
 	"net/http"
 	"slices"
@@ -109,6 +110,8 @@ type fakeReplicas struct {
 	senders  []engine.SiteID
 	arrived  func() // unless nil, called when Receive has taken an envelope in
 	most     int    // the most bytes that Missing gave at once
+	blob     func(first int64) io.Reader
+	digests  engine.Digests // of the blob
 }
 
 func newFakeReplicas(self engine.SiteID) *fakeReplicas {
@@ -457,4 +460,15 @@ func within(t testing.TB, d time.Duration, what string, ok func() bool) {
 		}
 		time.Sleep(2 * time.Millisecond)
 	}
+}
+
+// Blob gives the only blob, if there is one, to the members of the document's placement.
+func (f *fakeReplicas) Blob(_ context.Context, with engine.SiteID, id engine.DocumentID, ref engine.BlobRef, first int64) (engine.Digests, io.ReadCloser, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	d := f.docs[id]
+	if d == nil || f.blob == nil || !slices.Contains(d.placement, with) {
+		return nil, nil, engine.ErrNotFound
+	}
+	return f.digests, io.NopCloser(f.blob(first)), nil
 }

@@ -52,6 +52,7 @@ type link struct {
 	refusals  []time.Time // recent ones, oldest first
 	bans      int
 	serving   int  // fetch streams of this member that are being served
+	blobs     int  // that are being served to this member
 	comparing bool // a comparison this member began is being served
 }
 

@@ -121,6 +121,7 @@ func (n *Network) Run(ctx context.Context) error {
 		hintProtocol:      n.serveHints,
 		reconcileProtocol: n.serveReconcile,
 		fetchProtocol:     n.serveFetch,
+		blobProtocol:      n.serveBlob,
 		httpProtocol:      n.serveHTTP,
 	} {
 		n.host.SetStreamHandler(id, n.handler(ctx, true, serve))

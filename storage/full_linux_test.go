@@ -12,23 +12,18 @@ import (
 	"github.com/skerry/skerry/engine"
 )
 
-// TestFullFileSystem runs itself in a mount namespace of its own, whose tmpfs of 3 MiB it fills.
-func TestFullFileSystem(t *testing.T) {
+// inTmpfs runs the test in a mount namespace of its own, in a process of its own, with a tmpfs of that size. It returns the
+// tmpfs there, and nothing to the process that has started it.
+func inTmpfs(t *testing.T, size string) (dir string) {
+	t.Helper()
 	const marker = "STORAGE_TMPFS"
-	if dir := os.Getenv(marker); dir != "" {
-		if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=3m"); err != nil {
+	if dir = os.Getenv(marker); dir != "" {
+		if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size="+size); err != nil {
 			t.Fatal(err)
 		}
-		ballast := filepath.Join(dir, "ballast")
-		if err := os.WriteFile(ballast, make([]byte, 1<<20), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		s := open(t, filepath.Join(dir, "paris"))
-		fillAndRecover(t, s, func() error { return os.Remove(ballast) })
-		settleWhenFull(t, s)
-		return
+		return dir
 	}
-	cmd := exec.Command(os.Args[0], "-test.run=^TestFullFileSystem$", "-test.count=1")
+	cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.count=1")
 	cmd.Env = append(os.Environ(), marker+"="+t.TempDir())
 	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
 	if os.Geteuid() != 0 {
@@ -38,12 +33,26 @@ func TestFullFileSystem(t *testing.T) {
 	}
 	out, err := cmd.CombinedOutput()
 	if os.IsPermission(err) {
-		t.Log("no mount namespace here; TestFullDatabase fills the database instead")
-		return
-	}
-	if err != nil {
+		t.Log("no mount namespace here")
+	} else if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
+	return ""
+}
+
+// TestFullFileSystem fills a disk of 3 MiB. Where there are no mount namespaces TestFullDatabase fills the database instead.
+func TestFullFileSystem(t *testing.T) {
+	dir := inTmpfs(t, "3m")
+	if dir == "" {
+		return
+	}
+	ballast := filepath.Join(dir, "ballast")
+	if err := os.WriteFile(ballast, make([]byte, 1<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := open(t, filepath.Join(dir, "paris"))
+	fillAndRecover(t, s, func() error { return os.Remove(ballast) })
+	settleWhenFull(t, s)
 }
 
 // settleWhenFull begins something, fills the disk, and expects that the outcome still finds room, and nothing new does.

@@ -9,18 +9,23 @@ import (
 )
 
 const operationColumns = `o.id, o.document, o.resource, o.type, o.service, o.kind, o.method, o.path, o.scope, o.origin,
-	o.user, o.issued_at, o.parents, o.state, o.sites, o.change, o.body, o.n`
+	o.user, o.issued_at, o.parents, o.state, o.sites, o.change, o.body, o.blob, o.blob_size, o.blob_needed, o.n`
 
 func scanOperation(row scanner) (listed[engine.OperationRow], error) {
 	var l listed[engine.OperationRow]
 	r := &l.row
 	var parents, sites, change []byte
+	var ref engine.BlobRef
 	err := row.Scan(&r.ID, &r.Document, &r.Resource, &r.Type, &r.Service, &r.Kind, &r.Method, &r.Path, &r.Scope,
-		&r.Origin, &r.User, &l.at.at, &parents, &r.State, &sites, &change, &r.Body, &l.at.n)
+		&r.Origin, &r.User, &l.at.at, &parents, &r.State, &sites, &change, &r.Body, &ref.Hash, &ref.Size,
+		&r.NeedsBlob, &l.at.n)
 	if err != nil {
 		return l, err
 	}
 	r.IssuedAt, r.Change = instant(l.at.at), change
+	if ref.Size > 0 {
+		r.Blob = &ref
+	}
 	if err := json.Unmarshal(parents, &r.Parents); err != nil {
 		return l, fmt.Errorf("parents of operation %s: %w", r.ID, err)
 	}

@@ -12,12 +12,34 @@ func (s *Store) Intents(ctx context.Context) ([]engine.Intent, error) {
 	all, err := collect(ctx, s.reads, func(row scanner) (engine.Intent, error) {
 		var r engine.Intent
 		var opened int64
-		err := row.Scan(&r.Operation, &r.Document, &r.Data, &opened)
+		err := row.Scan(&r.Operation, &r.Document, &r.Data, &opened, &r.Blob)
 		r.OpenedAt = instant(opened)
 		return r, err
-	}, `SELECT operation, document, data, opened_at FROM intents ORDER BY opened_at, operation`)
+	}, `SELECT operation, document, data, opened_at, blob FROM intents ORDER BY opened_at, operation`)
 	if err != nil {
 		return nil, fmt.Errorf("list intents: %w", err)
+	}
+	return all, nil
+}
+
+// NeedsBlob implements engine.Store.
+func (s *Store) NeedsBlob(ctx context.Context, h engine.BlobHash) (needed bool, err error) {
+	err = s.reads.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM operations WHERE blob = ?1 AND blob <> '' AND blob_needed = 1)
+		OR EXISTS (SELECT 1 FROM intents WHERE blob = ?1 AND blob <> '')`, string(h)).Scan(&needed)
+	if err != nil {
+		return false, fmt.Errorf("look who needs blob %s: %w", h, mapped(err))
+	}
+	return needed, nil
+}
+
+// NeededBlobs implements engine.Store.
+func (s *Store) NeededBlobs(ctx context.Context) ([]engine.BlobHash, error) {
+	all, err := collect(ctx, s.reads, func(row scanner) (h engine.BlobHash, err error) {
+		err = row.Scan(&h)
+		return h, err
+	}, `SELECT blob FROM operations WHERE blob <> '' AND blob_needed = 1 UNION SELECT blob FROM intents WHERE blob <> ''`)
+	if err != nil {
+		return nil, fmt.Errorf("list the blobs that something needs: %w", err)
 	}
 	return all, nil
 }

@@ -70,18 +70,20 @@ var statementText = [statementCount]string{
 	putChoice: `INSERT INTO choices (document, id, service, kind, holders) VALUES (?, ?, ?, ?, ?)
 		ON CONFLICT (document) DO UPDATE SET holders = excluded.holders`,
 	changeOperation: `UPDATE operations SET type = ?, service = ?, kind = ?, method = ?, path = ?, scope = ?, origin = ?,
-		user = ?, parents = ?, state = ?, sites = ?, change = ?, body = ? WHERE id = ? AND document = ? AND resource = ?
-		AND issued_at = ?`,
+		user = ?, parents = ?, state = ?, sites = ?, change = ?, body = ?, blob_size = ?, blob_needed = ?
+		WHERE id = ? AND document = ? AND resource = ? AND issued_at = ? AND blob = ?`,
 	putOperation: `INSERT INTO operations (type, service, kind, method, path, scope, origin, user, parents, state, sites,
-		change, body, id, document, resource, issued_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		change, body, blob_size, blob_needed, id, document, resource, issued_at, blob)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (id) DO UPDATE SET document = excluded.document, resource = excluded.resource,
 		type = excluded.type, service = excluded.service, kind = excluded.kind, method = excluded.method,
 		path = excluded.path, scope = excluded.scope, origin = excluded.origin, user = excluded.user,
 		issued_at = excluded.issued_at, parents = excluded.parents, state = excluded.state,
-		sites = excluded.sites, change = excluded.change, body = excluded.body`,
-	putIntent: `INSERT INTO intents (operation, document, data, opened_at) VALUES (?, ?, ?, ?)
+		sites = excluded.sites, change = excluded.change, body = excluded.body, blob = excluded.blob,
+		blob_size = excluded.blob_size, blob_needed = excluded.blob_needed`,
+	putIntent: `INSERT INTO intents (operation, document, data, opened_at, blob) VALUES (?, ?, ?, ?, ?)
 		ON CONFLICT (operation) DO UPDATE SET document = excluded.document, data = excluded.data,
-		opened_at = excluded.opened_at`,
+		opened_at = excluded.opened_at, blob = excluded.blob`,
 	dropIntent: `DELETE FROM intents WHERE operation = ?`,
 	putKept: `INSERT INTO outbox (operation, data, kept_at) VALUES (?, ?, ?)
 		ON CONFLICT (operation) DO UPDATE SET data = excluded.data, kept_at = excluded.kept_at`,
@@ -183,13 +185,18 @@ func encodeBatch(b *engine.Batch) ([]write, error) {
 		if err != nil {
 			return nil, fmt.Errorf("operation %s: %w", r.ID, err)
 		}
+		ref := engine.BlobRef{}
+		if r.Blob != nil {
+			ref = *r.Blob
+		}
 		add(changeOperation, "operation "+string(r.ID), string(r.Type), string(r.Service), string(r.Kind), r.Method, r.Path,
-			r.Scope, string(r.Origin), r.User, parents, string(r.State), sites, []byte(r.Change), r.Body, string(r.ID),
-			string(r.Document), string(r.Resource), nanos(r.IssuedAt))
+			r.Scope, string(r.Origin), r.User, parents, string(r.State), sites, []byte(r.Change), r.Body, ref.Size,
+			r.NeedsBlob, string(r.ID), string(r.Document), string(r.Resource), nanos(r.IssuedAt), string(ref.Hash))
 		writes[len(writes)-1].otherwise = putOperation
 	}
 	for _, r := range b.Intents {
-		add(putIntent, "intent of "+string(r.Operation), string(r.Operation), string(r.Document), r.Data, nanos(r.OpenedAt))
+		add(putIntent, "intent of "+string(r.Operation), string(r.Operation), string(r.Document), r.Data, nanos(r.OpenedAt),
+			string(r.Blob))
 	}
 	for _, id := range b.Settled {
 		add(dropIntent, "intent of "+string(id), string(id))

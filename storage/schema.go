@@ -181,8 +181,12 @@ CREATE TABLE operations (
 	state     TEXT NOT NULL,
 	sites     TEXT NOT NULL, -- JSON object of operation status by site id
 	change    BLOB,
-	body      BLOB
+	body      BLOB,
+	blob      TEXT NOT NULL, -- the hash of a body that is too large for here, empty for others
+	blob_size INTEGER NOT NULL,
+	blob_needed INTEGER NOT NULL -- whether some site may still need it
 );
+CREATE INDEX operations_blob ON operations (blob) WHERE blob <> '';
 CREATE INDEX operations_issued ON operations (issued_at);
 CREATE INDEX operations_state ON operations (state, issued_at);
 CREATE INDEX operations_document ON operations (document, issued_at);
@@ -219,8 +223,10 @@ CREATE TABLE intents (
 	operation TEXT PRIMARY KEY,
 	document  TEXT NOT NULL,
 	data      BLOB,
-	opened_at INTEGER NOT NULL
+	opened_at INTEGER NOT NULL,
+	blob      TEXT NOT NULL -- the hash of a body that is too large for data, empty for others
 );
+CREATE INDEX intents_blob ON intents (blob) WHERE blob <> '';
 
 CREATE TABLE outbox (
 	operation TEXT PRIMARY KEY,

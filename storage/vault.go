@@ -14,7 +14,11 @@ import (
 	"github.com/skerry/skerry/engine"
 )
 
-const vaultFile = "vault.key"
+const (
+	vaultFile = "vault.key"
+	// sealOverhead is how many bytes longer than its data a sealed box is.
+	sealOverhead = chacha20poly1305.NonceSizeX + chacha20poly1305.Overhead
+)
 
 // Vault encrypts what may not lie on the disk in clear, such as the credentials of kept requests, with
 // XChaCha20-Poly1305 (draft-irtf-cfrg-xchacha) under a key of the site that is kept in its data directory. It

@@ -102,6 +102,14 @@ func (a *Agent) open(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	blobs, err := storage.OpenBlobs(cfg.DataDir)
+	if err != nil {
+		return err
+	}
+	spools, err := storage.OpenSpools(cfg.DataDir, vault)
+	if err != nil {
+		return err
+	}
 	documents, err := crdt.New(self, key, rand.Reader, a.between.Loader(a.store), openDocuments)
 	if err != nil {
 		return err
@@ -111,11 +119,12 @@ func (a *Agent) open(ctx context.Context) (err error) {
 	}
 	a.site, err = engine.New(ctx, engine.Config{
 		Self: self, Kinds: kinds(a.catalog), Documents: a.between.Documents(documents),
-		Store: a.between.Store(a.store, self), Ledger: a.between.Ledger(a.store), App: a.between.Application(a.client),
+		Store: a.between.Store(a.store, self), Ledger: a.between.Ledger(a.store), Blobs: a.between.Blobs(blobs), Spools: a.between.Spools(spools), App: a.between.Application(a.client),
 		Log: a.log, Now: time.Now, Vault: vault, Classify: a.client.Classify, Items: a.client.List,
 		NewID:     func() string { return uuid.Must(uuid.NewV7()).String() },
 		Random:    func(b []byte) { rand.Read(b) },
 		Deletions: engine.DeletionLimits(cfg.Limits.Deletions),
+		MaxBlob:   cfg.Limits.Body,
 		LookAfter: cfg.Looks.After, LookEvery: cfg.Looks.Every,
 	})
 	if err != nil {

@@ -15,6 +15,8 @@ type Between interface {
 	Documents(engine.Documents) engine.Documents
 	Store(engine.Store, engine.SiteID) engine.Store
 	Ledger(engine.Ledger) engine.Ledger
+	Blobs(engine.Blobs) engine.Blobs
+	Spools(engine.Spools) engine.Spools
 	Application(engine.Application) engine.Application
 	Network(engine.Network) engine.Network
 	Forwarder(engine.Forwarder) engine.Forwarder
@@ -36,6 +38,8 @@ func (nothing) Loader(l crdt.Loader) crdt.Loader                    { return l }
 func (nothing) Documents(d engine.Documents) engine.Documents       { return d }
 func (nothing) Store(s engine.Store, _ engine.SiteID) engine.Store  { return s }
 func (nothing) Ledger(l engine.Ledger) engine.Ledger                { return l }
+func (nothing) Blobs(b engine.Blobs) engine.Blobs                   { return b }
+func (nothing) Spools(s engine.Spools) engine.Spools                { return s }
 func (nothing) Application(a engine.Application) engine.Application { return a }
 func (nothing) Network(n engine.Network) engine.Network             { return n }
 func (nothing) Forwarder(f engine.Forwarder) engine.Forwarder       { return f }

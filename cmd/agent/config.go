@@ -104,7 +104,9 @@ type Credentials struct {
 
 // Limits [limits] bound what one request may take.
 type Limits struct {
-	// Body [limits.body] is the most bytes of body that a request may have, written as 64KiB or 5GiB. Default 5GiB.
+	// Body [limits.body] is the most bytes of body that a request may have, written as 64KiB or 5GiB, at
+	// most 64GiB: one with a scope, or about what is replicated. Of other sites' operations it takes no larger ones either, and
+	// they wait. Default 5GiB.
 	Body int64
 	// AnswerTimeout [limits.answer_timeout] is how long the application may take until its answer begins. After that
 	// the client gets 504. How long the answer itself takes is not bounded. Default 1m.

@@ -66,7 +66,9 @@ func (r *configReader) read(v strictyaml.Value) {
 
 	limits := m.Optional("limits").Mapping("list of limits")
 	if v := limits.Optional("body"); v.Present() {
-		r.config.Limits.Body = v.Size()
+		if r.config.Limits.Body = v.Size(); r.config.Limits.Body > engine.MaxBlob {
+			v.Problem("no body can have more than %s", engine.Bytes(engine.MaxBlob))
+		}
 	}
 	if v := limits.Optional("answer_timeout"); v.Present() {
 		r.config.Limits.AnswerTimeout = v.Duration()

@@ -45,6 +45,16 @@ services:
   images: {listen: "127.0.0.1:9701", upstream: "http://127.0.0.1:9801"}
 `
 
+func TestConfigOfALargerBodyThanAny(t *testing.T) {
+	_, _, err := loadText(t, smallest+"limits: {body: 65GiB}\n")
+	if err == nil || !strings.Contains(err.Error(), ":7:16: no body can have more than 64.0 GiB") {
+		t.Errorf("the error is %v", err)
+	}
+	if _, _, err := loadText(t, smallest+"limits: {body: 64GiB}\n"); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestConfigDefaults(t *testing.T) {
 	c, folder, err := loadText(t, smallest)
 	if err != nil {

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/skerry/skerry/engine"
 )
 
 // operation is one operation as the API tells it.
@@ -29,6 +31,9 @@ type operation struct {
 	Parents  []string           `json:"parents"`
 	Sites    map[string]outcome `json:"sites"`
 	Body     json.RawMessage    `json:"body,omitempty"`
+	Blob     *struct {
+		Size int64 `json:"size"`
+	} `json:"blob"`
 }
 
 type outcome struct {
@@ -131,6 +136,9 @@ func showOperation(p *program, b json.RawMessage) error {
 		if p.width > 0 {
 			body = shorten(body, max(20, p.width-14))
 		}
+	}
+	if o.Blob != nil {
+		body = engine.Bytes(o.Blob.Size)
 	}
 	fields(p.out, "operation", o.ID, "type", o.Type, "request", o.request(), "body", body, "scope", o.Scope, "resource", o.Resource,
 		"kind", o.Service+"."+o.Kind, "from", o.Origin, "user", o.User, "issued", moment(p.now(), o.IssuedAt), "state", o.State,

@@ -43,6 +43,17 @@ const (
 	// SaveSnapshot writes a document's snapshot beside its changes.
 	SaveSnapshot = "save-snapshot"
 
+	// TakeBlob makes a large body a file, DropBlob removes it. SetDigests, AddChunk and CompleteBlob fetch one from another
+	// site: the digests, each chunk, and the last word.
+	TakeBlob     = "take-blob"
+	DropBlob     = "drop-blob"
+	SetDigests   = "set-digests"
+	AddChunk     = "add-chunk"
+	CompleteBlob = "complete-blob"
+	// KeepSpool keeps the large body of a request for sites out of reach, DropSpool removes it.
+	KeepSpool = "keep-spool"
+	DropSpool = "drop-spool"
+
 	// Publish tells other sites of a change. Forward hands a request to one of them.
 	Publish = "publish"
 	Forward = "forward"
@@ -55,6 +66,7 @@ var things = []string{
 	CommitIntent, CommitOwn, CommitDrop, CommitMerge, CommitClose, CommitQuestion, CommitKeep, CommitDelivered, CommitMesh, CommitNote,
 	RequestCreate, RequestChange, RequestAction, RequestDelete, RequestLook,
 	WriteDocument, MergeDocument, SaveSnapshot, Publish, Forward, ListChanges,
+	TakeBlob, DropBlob, SetDigests, AddChunk, CompleteBlob, KeepSpool, DropSpool,
 }
 
 // Before and After are the points around a thing that is done.

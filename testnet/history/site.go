@@ -16,15 +16,16 @@ import (
 
 // site is one location: its disk and its application, which stay, and the process of its agent, which comes and goes.
 type site struct {
-	w    *world
-	n    int
-	id   engine.SiteID
-	name engine.SiteName
-	skew time.Duration
-	disk *memory.Disk
-	app  *application
-	full bool     // the disk has room for nothing but what settles something
-	now  *process // nil while there is none
+	w     *world
+	n     int
+	id    engine.SiteID
+	name  engine.SiteName
+	skew  time.Duration
+	disk  *memory.Disk
+	blobs *memory.Blobs
+	app   *application
+	full  bool     // the disk has room for nothing but what settles something
+	now   *process // nil while there is none
 }
 
 // process is one life of a site's agent.
@@ -61,7 +62,8 @@ func (s *site) start() {
 		Epoch:     []int{8, 2, 8, 1000}[w.Seed%4],
 		Deletions: limits, Self: s.id, Kinds: w.kinds, Documents: memory.NewDocuments(s.id, actor, s.disk, &w.changes), Store: mortal{s.disk, p},
 		Ledger: s.disk, App: client{p}, Log: w.log.With("site", string(s.name)), Now: s.clock, NewID: w.newID, Random: w.fill,
-		Vault: memory.Vault{}, Classify: w.classify, CallTimeout: 3 * time.Second,
+		Blobs: s.blobs, Spools: memory.Spools{Blobs: s.blobs}, Vault: memory.Vault{}, Classify: w.classify,
+		CallTimeout: 3 * time.Second,
 	})
 	if err != nil {
 		w.problem("start %s: %v", s.name, err)
@@ -153,6 +155,9 @@ type client struct{ p *process }
 
 // Do implements engine.Application.
 func (c client) Do(_ context.Context, call engine.Call) (r engine.Reply, err error) {
+	if call, err = memory.Whole(call); err != nil {
+		return r, err
+	}
 	w := c.p.site.w
 	c.p.effect(func() {
 		w.meanwhile()
@@ -226,6 +231,23 @@ func (w wire) Status() map[engine.SiteID]engine.SiteStatus {
 		}
 	}
 	return status
+}
+
+// Fetch implements engine.Network.
+func (w wire) Fetch(ctx context.Context, from engine.SiteID, document engine.DocumentID, ref engine.BlobRef, into engine.Incoming) (err error) {
+	world, here, there := w.p.site.w, w.p.site, w.p.site.w.siteOf(from)
+	w.p.effect(func() {
+		if there.now == nil || !world.passes(here, there) || !world.passes(there, here) {
+			err = fmt.Errorf("dial %s: %w", there.name, engine.ErrUnreachable)
+			return
+		}
+		if world.chance(world.knobs.loss) {
+			err = errLost
+			return
+		}
+		err = memory.Fetch(ctx, there.now, here.id, document, ref, into)
+	})
+	return err
 }
 
 var errLost = errors.New("the stream broke before the answer")

@@ -226,7 +226,7 @@ func (w *world) draw() {
 		if w.knobs.skews && w.chance(2) {
 			s.skew = time.Duration(r.Int64N(int64(20*time.Second))) - 10*time.Second
 		}
-		s.disk = memory.NewDisk(s.clock)
+		s.disk, s.blobs = memory.NewDisk(s.clock), memory.NewBlobs()
 		w.sites = append(w.sites, s)
 		w.cut = append(w.cut, make([]bool, n))
 	}

@@ -252,6 +252,28 @@ func (d *Disk) Operation(_ context.Context, id engine.OperationID) (engine.Opera
 	return engine.OperationRow{}, engine.ErrNotFound
 }
 
+// NeedsBlob implements engine.Store.
+func (d *Disk) NeedsBlob(ctx context.Context, h engine.BlobHash) (bool, error) {
+	all, err := d.NeededBlobs(ctx)
+	return slices.Contains(all, h), err
+}
+
+// NeededBlobs implements engine.Store.
+func (d *Disk) NeededBlobs(context.Context) ([]engine.BlobHash, error) {
+	var all []engine.BlobHash
+	for _, o := range d.operations {
+		if o.NeedsBlob {
+			all = append(all, o.Blob.Hash)
+		}
+	}
+	for _, i := range d.intents {
+		if i.Blob != "" {
+			all = append(all, i.Blob)
+		}
+	}
+	return all, nil
+}
+
 // Answer implements engine.Store.
 func (d *Disk) Answer(_ context.Context, key [32]byte) (engine.KeyedAnswer, error) {
 	if a, ok := d.answers[key]; ok && d.Now().Sub(a.At) <= 24*time.Hour {

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/testnet/memory"
 )
 
 // Fault is what an application does with the next request that changes something.
@@ -203,6 +204,10 @@ func (a *Application) Blind(blind bool) {
 
 // Do implements engine.Application.
 func (a *Application) Do(_ context.Context, c engine.Call) (engine.Reply, error) {
+	c, err := memory.Whole(c)
+	if err != nil {
+		return engine.Reply{}, err
+	}
 	if c.Method != http.MethodGet {
 		a.wait(c.Kind.Service)
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/skerry/skerry/crdt"
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/storage"
+	"github.com/skerry/skerry/testnet/memory"
 )
 
 // Image is the kind of resource that the sites keep.
@@ -27,6 +28,9 @@ var Image = &engine.Kind{
 	Service: "images", Name: "image", Collection: "/images", Item: "/images/{id}",
 	ID: engine.IDRule{From: engine.IDFromBody, At: "/id"},
 }
+
+// maxBlob is the most bytes of a body that sites take from each other.
+const maxBlob = 8 << 20
 
 // Mesh is several sites in one process.
 type Mesh struct {
@@ -54,6 +58,8 @@ type Site struct {
 	// deletions are the limits from the next start on.
 	deletions engine.DeletionLimits
 	wired     func(from *Site, e engine.Envelope) // unless nil, told of everything that reaches the site
+	// fetched, unless nil, is asked about each chunk of a body that comes from another site, and may change it.
+	fetched func(from *Site, chunk []byte) error
 }
 
 // Open makes a mesh of n sites whose files are in dir, which join it one after the other. Close ends it. Their applications
@@ -125,19 +131,28 @@ func (s *Site) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	blobs, err := storage.OpenBlobs(s.dir)
+	if err != nil {
+		return err
+	}
+	spools, err := storage.OpenSpools(s.dir, vault)
+	if err != nil {
+		return err
+	}
 	documents, err := crdt.New(s.ID, s.key, rand.Reader, store, 64)
 	if err != nil {
 		return err
 	}
 	s.docs = documents
 	s.Site, err = engine.New(ctx, engine.Config{
-		Self: s.ID, Kinds: s.kinds, Documents: documents, Store: s.disk, Ledger: store, App: s.App,
+		Self: s.ID, Kinds: s.kinds, Documents: documents, Store: s.disk, Ledger: store, Blobs: blobs, Spools: spools, App: s.App,
 		Log: slog.New(slog.DiscardHandler), Now: time.Now, Vault: vault, Classify: classify,
 		NewID:     func() string { return uuid.Must(uuid.NewV7()).String() },
 		Random:    func(b []byte) { rand.Read(b) },
 		Deletions: s.deletions,
 		History:   8, // so that short tests compact
 		Epoch:     16,
+		MaxBlob:   maxBlob,
 		// Tests wait for what is retried.
 		RetryMin: 5 * time.Millisecond, RetryMax: 50 * time.Millisecond, LookAfter: 5 * time.Millisecond,
 	})
@@ -290,6 +305,30 @@ func (w wire) Status() map[engine.SiteID]engine.SiteStatus {
 		}
 	}
 	return status
+}
+
+// Fetch implements engine.Network.
+func (w wire) Fetch(ctx context.Context, from engine.SiteID, document engine.DocumentID, ref engine.BlobRef, into engine.Incoming) error {
+	if !w.from.mesh.reachable(w.from.ID, from) {
+		return engine.ErrUnreachable
+	}
+	there := w.from.mesh.site(from)
+	return memory.Fetch(ctx, there, w.from.ID, document, ref, &fetched{into, w.from, there})
+}
+
+// fetched are the chunks of a body that come to a site.
+type fetched struct {
+	engine.Incoming
+	to, from *Site
+}
+
+func (f *fetched) Add(chunk []byte) error {
+	if f.to.fetched != nil {
+		if err := f.to.fetched(f.from, chunk); err != nil {
+			return err
+		}
+	}
+	return f.Incoming.Add(chunk)
 }
 
 // Forward implements engine.Forwarder.

@@ -480,7 +480,7 @@ func TestContentThatIsTooLong(t *testing.T) {
 	leaves(t, m, nantes, a.Resource)
 	paris.App.mu.Lock()
 	for id := range paris.App.objects {
-		paris.App.files[id] = string(make([]byte, engine.MaxContent+1))
+		paris.App.files[id] = string(make([]byte, maxBlob+1))
 	}
 	paris.App.mu.Unlock()
 	id := place(t, paris, a, engine.PlaceRequest{Add: ids(nantes)})

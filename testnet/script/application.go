@@ -16,6 +16,7 @@ import (
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/glue"
+	"github.com/skerry/skerry/testnet/memory"
 )
 
 // application is one site's instance of an application that keeps JSON objects and opaque bytes below them. It assigns
@@ -42,11 +43,14 @@ var errNoAnswer = errors.New("the connection broke before the answer")
 
 // Do implements engine.Application.
 func (a *application) Do(ctx context.Context, c engine.Call) (engine.Reply, error) {
+	c, err := memory.Whole(c)
+	if err != nil {
+		return engine.Reply{}, err
+	}
 	header := http.Header{}
 	for name, value := range c.Header {
 		header.Set(name, value)
 	}
-	var err error
 	container, _ := c.Kind.Split(string(c.Local))
 	if c.Query, c.Body, err = a.glue.Localize(ctx, c.Kind, container, header, c.Query, c.Body); err != nil {
 		return engine.Reply{}, err

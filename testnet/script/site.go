@@ -20,6 +20,7 @@ import (
 	"github.com/skerry/skerry/glue"
 	"github.com/skerry/skerry/storage"
 	"github.com/skerry/skerry/testnet/failpoint"
+	"github.com/skerry/skerry/testnet/memory"
 )
 
 // site is one location: its disk and its application, which stay, and its agent, which comes and goes.
@@ -83,6 +84,14 @@ func (s *site) start(ctx context.Context) (err error) {
 		return err
 	}
 	random := rand.NewChaCha8([32]byte{byte(s.starts), s.id[len(s.id)-1], s.id[len(s.id)-2]})
+	blobs, err := storage.OpenBlobs(s.dir)
+	if err != nil {
+		return err
+	}
+	spools, err := storage.OpenSpools(s.dir, vault)
+	if err != nil {
+		return err
+	}
 	documents, err := crdt.New(s.id, s.key, random, s.store, 64)
 	if err != nil {
 		return err
@@ -97,6 +106,7 @@ func (s *site) start(ctx context.Context) (err error) {
 	s.Site, err = engine.New(ctx, engine.Config{
 		Self: s.id, Kinds: s.kindsOf(),
 		Documents: hit.Documents(speaker{documents, s}), Store: hit.Store(witness{s.store, s}, s.id), Ledger: s.store,
+		Blobs: hit.Blobs(blobs), Spools: hit.Spools(spools),
 		App: hit.Application(s.app), Log: s.world.trace.logs(s), Now: s.now, Vault: vault, Classify: s.glue.Classify,
 		Deletions: engine.DeletionLimits{Number: s.world.deletions}, History: s.world.history, LeaveWithin: s.world.leaving, Epoch: s.world.epoch,
 		NewID: s.newID, Random: func(b []byte) { _, _ = random.Read(b) }, // it never fails
@@ -203,6 +213,22 @@ func (w wire) Status() map[engine.SiteID]engine.SiteStatus {
 		}
 	}
 	return status
+}
+
+// Fetch implements engine.Network.
+func (w wire) Fetch(ctx context.Context, from engine.SiteID, document engine.DocumentID, ref engine.BlobRef, into engine.Incoming) error {
+	i := slices.IndexFunc(w.from.world.sites, func(s *site) bool { return s.id == from })
+	s := w.from.world.sites[i]
+	if !w.from.world.connected(w.from, s) {
+		return engine.ErrUnreachable
+	}
+	err := memory.Fetch(ctx, s, w.from.id, document, ref, into)
+	said := "fetches a body from " + s.name
+	if err != nil {
+		said += ": " + err.Error()
+	}
+	w.from.world.trace.add(w.from.name, said)
+	return err
 }
 
 // Forward implements engine.Forwarder.

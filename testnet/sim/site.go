@@ -20,6 +20,7 @@ import (
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/p2p"
 	"github.com/skerry/skerry/storage"
+	"github.com/skerry/skerry/testnet/memory"
 	"github.com/skerry/skerry/web/intercept"
 )
 
@@ -91,6 +92,14 @@ func (s *site) open(ctx context.Context, token string) (p *process, err error) {
 	if err != nil {
 		return nil, err
 	}
+	blobs, err := storage.OpenBlobs(s.dir)
+	if err != nil {
+		return nil, err
+	}
+	spools, err := storage.OpenSpools(s.dir, vault)
+	if err != nil {
+		return nil, err
+	}
 	documents, err := crdt.New(self, key, crand.Reader, p.store, 8)
 	if err != nil {
 		return nil, err
@@ -99,7 +108,7 @@ func (s *site) open(ctx context.Context, token string) (p *process, err error) {
 	p.Site, err = engine.New(ctx, engine.Config{
 		// A year of being away: nobody confirms deletions here.
 		Deletions: engine.DeletionLimits{Late: 365 * 24 * time.Hour},
-		Self:      self, Kinds: kinds, Documents: documents, Store: mortal{p.store, p}, Ledger: p.store, App: client{p},
+		Self:      self, Kinds: kinds, Documents: documents, Store: mortal{p.store, p}, Ledger: p.store, Blobs: blobs, Spools: spools, App: client{p},
 		Log: log, Now: s.clock, Vault: vault, Classify: classify, Workers: 4, Cache: 8,
 		NewID:  func() string { return uuid.Must(uuid.NewV7()).String() },
 		Random: func(b []byte) { _, _ = crand.Read(b) },
@@ -307,6 +316,10 @@ type client struct{ p *process }
 
 // Do implements engine.Application.
 func (c client) Do(ctx context.Context, call engine.Call) (engine.Reply, error) {
+	call, err := memory.Whole(call)
+	if err != nil {
+		return engine.Reply{}, err
+	}
 	if c.p.dead.Load() {
 		return engine.Reply{}, errors.New("the process is dead")
 	}
@@ -317,7 +330,6 @@ func (c client) Do(ctx context.Context, call engine.Call) (engine.Reply, error) 
 	if !fatal {
 		return c.p.site.app.do(ctx, call)
 	}
-	var err error
 	if after {
 		_, err = c.p.site.app.do(ctx, call)
 	}

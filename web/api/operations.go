@@ -33,8 +33,16 @@ type Operation struct {
 	// when there is none or when it may not be shown. Sensitive fields are hidden in Body and Change.
 	Body         any    `json:"body"`
 	BodyEncoding string `json:"body_encoding"`
+	// Blob tells of a body that is too large to be shown; null for others.
+	Blob *Blob `json:"blob"`
 	// Change is what it sets: {"set": {pointer: value}, "unset": [pointer]}; null for actions and deletes.
 	Change any `json:"change"`
+}
+
+// Blob is a large body, which travels beside its operation. Hash is empty while it waits for a site that can be reached.
+type Blob struct {
+	Hash string `json:"hash"`
+	Size int64  `json:"size"`
 }
 
 // Outcome is what is known here of an operation at one site.
@@ -172,6 +180,9 @@ func (a *API) operation(r engine.OperationRow, n names) Operation {
 	}
 	for id, s := range r.Sites {
 		v.Sites[n.of(id)] = Outcome{string(s.State), s.Status, s.At, s.Attempts, s.Error}
+	}
+	if r.Blob != nil {
+		v.Blob = &Blob{string(r.Blob.Hash), r.Blob.Size}
 	}
 	k := a.kind(r.Service, r.Kind)
 	if k == nil { // nobody here knows which of its fields are sensitive

@@ -3,6 +3,7 @@ package intercept
 import (
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"net/http"
 	"strconv"
@@ -54,10 +55,21 @@ func (h *Handler) answer(q *request, a engine.Answer) {
 	if a.Status == http.StatusAccepted && a.Operation != "" {
 		header.Set("Location", strings.TrimSuffix(h.API, "/")+"/api/v1/operations/"+string(a.Operation))
 	}
-	if a.Status != http.StatusNoContent && a.Status != http.StatusNotModified {
-		header.Set("Content-Length", strconv.Itoa(len(a.Body)))
+	length := int64(len(a.Body))
+	if a.Content != nil {
+		defer a.Content.Close()
+		length = a.Length
+	}
+	if length >= 0 && a.Status != http.StatusNoContent && a.Status != http.StatusNotModified {
+		header.Set("Content-Length", strconv.FormatInt(length, 10))
 	}
 	q.w.WriteHeader(a.Status)
+	if a.Content != nil {
+		if _, err := io.Copy(q.w, a.Content); err != nil {
+			panic(http.ErrAbortHandler) // so that nobody takes a part for the whole
+		}
+		return
+	}
 	_, _ = q.w.Write(a.Body) // a client that has gone needs no answer
 }
 
@@ -81,14 +93,18 @@ func (h *Handler) refuseTooLarge(q *request, limit int64) {
 		return
 	}
 	h.refuse(q, http.StatusRequestEntityTooLarge, "too-large",
-		"the body is over %d bytes, the most that this version keeps equal between sites; nothing has happened\nhelp: send less, or create the resource at one site only, with a scope that names it", limit)
+		"the body is over %d bytes, the most of a JSON document that is kept equal between sites field by field; nothing has happened\nhelp: send less, or what is large as a body of another media type", limit)
 }
 
 // refuseError answers with what an error of the engine means.
 func (h *Handler) refuseError(q *request, err error) {
 	var r *engine.Refusal
+	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &r):
+	case errors.As(err, &tooLarge), errors.Is(err, engine.ErrIncomplete):
+		h.refuseBody(q, err)
+		return
 	case q.Context().Err() != nil: // the client has gone, or had set itself a limit
 		r = &engine.Refusal{Status: http.StatusGatewayTimeout, Type: "upstream", Detail: "no answer came in time"}
 	case errors.Is(err, engine.ErrStorage):

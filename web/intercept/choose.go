@@ -41,7 +41,7 @@ func (h *Handler) choose(q *request) {
 	case replicated: // the scope does not say where its replicas are
 		q.choice, q.choices = q.choices[0], nil
 		h.run(q)
-	case !q.known || !m.Canonical || m.Verb == glue.VerbOther || q.ContentLength > engine.MaxInlineBody:
+	case !q.known || !m.Canonical || m.Verb == glue.VerbOther:
 		h.chooseStream(q)
 	default:
 		h.write(q) // the engine tries the alternatives

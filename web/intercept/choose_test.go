@@ -142,23 +142,28 @@ func TestWritesGoToTheEngineWithAllAlternatives(t *testing.T) {
 	}
 }
 
-// A body that is not held goes to the first that can be reached, and on while nothing of it was sent.
+// What is of no kind goes to the first that can be reached, and on while nothing of it was sent. A large body of a kind goes
+// where the engine says, like any.
 func TestLargeWriteOfAlternatives(t *testing.T) {
 	m := newMesh(t)
 	s := m.sites[paris]
-	large := `{"name":"` + strings.Repeat("x", 80<<10) + `"}`
-	s.do("POST", "/images", large, "Scope: nantes ; lyon").want(t, 200, "Skerry-Site: nantes")
+	large := strings.Repeat("x", 80<<10)
+	s.do("POST", "/reports", large, "Scope: nantes ; lyon").want(t, 200, "Skerry-Site: nantes")
 	s.cut(nantes)
-	s.do("POST", "/images", large, "Scope: nantes ; lyon").want(t, 200, "Skerry-Site: lyon")
-	s.do("POST", "/reports", "text", "Scope: nantes ; lyon").want(t, 200, "Skerry-Site: lyon") // of no kind
+	s.do("POST", "/reports", large, "Scope: nantes ; lyon").want(t, 200, "Skerry-Site: lyon")
+	s.do("POST", "/images", large, "Scope: nantes ; lyon").want(t, 201)
+	all := s.operations()
+	if last := all[len(all)-1]; last.Large == nil || s.large != large || placements(last.Alternatives) != "[[QmNantes] [QmLyon]]" {
+		t.Errorf("the engine got %+v", last)
+	}
 	s.cut(lyon)
-	s.do("POST", "/images", large, "Scope: nantes ; lyon").problem(t, 503, "unreachable")
+	s.do("POST", "/reports", large, "Scope: nantes ; lyon").problem(t, 503, "unreachable")
 
 	s = m.sites[lyon]
 	s.mu.Lock()
 	s.broken[nantes] = true // not known yet
 	s.mu.Unlock()
-	s.do("POST", "/images", large, "Scope: nantes ; lyon").want(t, 200, "Skerry-Site: lyon")
+	s.do("POST", "/reports", large, "Scope: nantes ; lyon").want(t, 200, "Skerry-Site: lyon")
 	if sent := s.app.asked(); len(sent) == 0 || sent[len(sent)-1].body != large {
 		t.Error("the body did not arrive whole")
 	}

@@ -41,6 +41,7 @@ type siteUnderTest struct {
 	broken    map[engine.SiteID]bool        // cut off, and not known to be yet
 	chosen    map[string]engine.SiteID      // by name
 	submitted []engine.Request
+	large     string // the last body that was not held in memory
 	submit    func(engine.Request) (engine.Answer, error)
 	relying   map[string][]engine.ResourceRow // by what is relied on
 }
@@ -270,6 +271,19 @@ func (s *siteUnderTest) Submit(_ context.Context, r engine.Request) (engine.Answ
 	s.submitted = append(s.submitted, r)
 	f := s.submit
 	s.mu.Unlock()
+	if r.Large != nil {
+		in, err := r.Large.Open()
+		if err != nil {
+			return engine.Answer{}, err
+		}
+		body, err := io.ReadAll(in)
+		if err != nil {
+			return engine.Answer{}, fmt.Errorf("%w: %w", engine.ErrIncomplete, err)
+		}
+		s.mu.Lock()
+		s.large = string(body)
+		s.mu.Unlock()
+	}
 	if f != nil {
 		return f(r)
 	}

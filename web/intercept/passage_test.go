@@ -187,7 +187,7 @@ func TestExpectContinue(t *testing.T) {
 	if first, _ := talk(request, "12345"); !strings.Contains(first, " 401 ") {
 		t.Errorf("a refused body was asked for: %q", first)
 	}
-	large := strings.Replace(request, "Content-Length: 5", "Scope: paris & nantes\r\nContent-Length: 9999999", 1)
+	large := strings.Replace(request, "Content-Length: 5", "Scope: paris & nantes\r\nContent-Length: 9999999999", 1)
 	if first, _ := talk(strings.Replace(large, "/x", "/images", 1), ""); !strings.Contains(first, " 413 ") {
 		t.Errorf("a body over the limit was asked for: %q", first)
 	}

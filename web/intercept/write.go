@@ -43,19 +43,22 @@ func (h *Handler) write(q *request) {
 		}
 		q.sites = []engine.SiteID{h.Membership.Self()}
 	}
-	limit := min(h.Limits.Body, engine.MaxInlineBody)
-	body, whole, err := q.readInline(limit)
+	// What may have to be looked into is held in memory; the rest streams.
+	inside := int64(engine.MaxInlineBody)
+	looked := m.Looked(q.Header)
+	if looked {
+		inside = engine.MaxDocument
+	}
+	body, whole, err := q.readInline(min(h.Limits.Body, inside))
 	switch {
 	case err != nil:
 		h.refuseBody(q, err)
 	case whole:
-		h.submit(q, body)
-	case len(q.choices) > 0:
-		h.chooseStream(q)
-	case !replicated && len(q.sites) == 1 && q.sites[0] != h.Membership.Self() && q.operation == "":
-		h.forward(q, q.sites)
+		h.submit(q, body, nil)
+	case looked || inside > h.Limits.Body || q.ContentLength > h.Limits.Body:
+		h.refuseTooLarge(q, min(h.Limits.Body, inside))
 	default:
-		h.refuseTooLarge(q, limit)
+		h.submit(q, nil, engine.Stream(http.MaxBytesReader(q.w, q.Body, h.Limits.Body), q.ContentLength))
 	}
 }
 
@@ -80,14 +83,14 @@ func (h *Handler) otherReplicated(q *request) bool {
 	return yes || err != nil
 }
 
-// submit makes the request an operation.
-func (h *Handler) submit(q *request, body []byte) {
+// submit makes the request an operation. It has one of the two bodies, or none.
+func (h *Handler) submit(q *request, body []byte, large engine.Body) {
 	m := q.match
 	query := strings.TrimPrefix(q.query, "?")
 	query, body = h.Client.Canonical(q.Context(), m.Kind, m.Within, q.Header, query, body)
 	r := engine.Request{
 		Operation: q.operation, Kind: m.Kind, Type: m.Type, Method: q.Method, Path: m.Path, Target: m.Target, Within: m.Within,
-		Query: query, Header: contentHeaders(q.Header), Body: body, Placement: q.sites, Parts: q.parts, Scope: q.scope,
+		Query: query, Header: contentHeaders(q.Header), Body: body, Large: large, Placement: q.sites, Parts: q.parts, Scope: q.scope,
 		User: q.who(), Alternatives: q.alternatives(), Agreement: q.agreement, ExactlyOne: q.exactlyOne, Wait: wait(q.Header),
 		Forced:         forces(q.Header, engine.ForceActions),
 		ForcedReliance: forces(q.Header, engine.ForceReliedOn), Caller: q.caller(), Credentials: q.credentials(), Via: q.via,

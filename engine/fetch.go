@@ -1,0 +1,281 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+	"time"
+)
+
+// maxFetches is how many bodies are fetched at once.
+const maxFetches = 4
+
+// bodyJob names the operation whose body is to be fetched.
+type bodyJob struct {
+	document  DocumentID
+	operation OperationID
+}
+
+// fetching are the blobs that are being fetched: two documents may refer to one. It is safe for concurrent use.
+type fetching struct {
+	mu      sync.Mutex
+	running map[BlobHash]bool
+}
+
+func (f *fetching) start(h BlobHash) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.running[h] {
+		return false
+	}
+	f.running[h] = true
+	return true
+}
+
+func (f *fetching) end(h BlobHash) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.running, h)
+}
+
+// lacks reports whether an operation cannot be sent because its body is not here.
+func (s *Site) lacks(o *Operation) bool {
+	return o != nil && o.Blob != nil && !s.cfg.Blobs.Has(*o.Blob)
+}
+
+// wantBodies has the bodies fetched that are needed here sooner or later: while other sites are sure to have them.
+func (s *Site) wantBodies(v *view) {
+	if !v.large {
+		return
+	}
+	for _, o := range v.history.Living(anyOperation) {
+		if !v.settled(s.cfg.Self, o) && s.lacks(o) {
+			s.queue.add(job{body: bodyJob{v.document, o.ID}}, 0)
+		}
+	}
+}
+
+// fetchBody brings the body of an operation here, from the nearest site of the placement that has it. It reports whether to try
+// again later.
+func (s *Site) fetchBody(ctx context.Context, j bodyJob) (again bool, err error) {
+	r := s.registry.acquire(j.document)
+	defer s.registry.release(r)
+	o, lacking, sites, err := s.bodyOf(ctx, r, j.operation)
+	if err != nil || o == nil {
+		return false, err
+	}
+	if lacking {
+		if !s.fetching.start(o.Blob.Hash) {
+			return true, nil
+		}
+		defer s.fetching.end(o.Blob.Hash)
+		defer s.dropBlobOf(ctx, o) // it may have been settled meanwhile
+		if why := s.fetchFrom(ctx, r, o, sites); why != nil {
+			return true, s.tellFetch(ctx, r, o, "waits for its body: "+why.Error())
+		}
+	}
+	if err := s.tellFetch(ctx, r, o, ""); err != nil {
+		return true, err
+	}
+	s.queue.add(job{document: j.document}, 0)
+	return false, nil
+}
+
+// bodyOf returns the operation whose body is wanted, nil when that is not so any more, whether it is not here, and the sites
+// that may have it.
+func (s *Site) bodyOf(ctx context.Context, r *resource, id OperationID) (o *Operation, lacking bool, sites []SiteID, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	v, err := s.open(ctx, r)
+	if err != nil {
+		return nil, false, nil, err
+	}
+	o = v.history.Get(id)
+	if o == nil || o.Blob == nil || v.settled(s.cfg.Self, o) {
+		return nil, false, nil, nil
+	}
+	if part := v.part(s.cfg.Self); part != partMember && part != partLeaving {
+		return nil, false, nil, nil
+	}
+	sites = slices.DeleteFunc(v.correspondents(), func(id SiteID) bool { return id == s.cfg.Self })
+	return o, s.lacks(o), sites, nil
+}
+
+// fetchFrom asks one site after the other for a body. The error says for people why it is not here.
+func (s *Site) fetchFrom(ctx context.Context, r *resource, o *Operation, sites []SiteID) error {
+	if o.Blob.Size > s.cfg.MaxBlob {
+		return fmt.Errorf("it has %d bytes, and this site takes at most %d (limits.body)", o.Blob.Size, s.cfg.MaxBlob)
+	}
+	in, err := s.cfg.Blobs.Begin(*o.Blob)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	status, asked := s.network.Status(), 0
+	var last error
+	for _, from := range s.nearest(sites) {
+		if !status[from].Reachable {
+			continue
+		}
+		asked++
+		err := s.network.Fetch(ctx, from, r.id, *o.Blob, &watched{Incoming: in, s: s, r: r, o: o, from: from})
+		switch {
+		case err == nil && in.Next() == o.Blob.Chunks():
+			return in.Done()
+		case err == nil, errors.Is(err, ErrNotFound):
+			continue
+		case errors.Is(err, ErrStorage), ctx.Err() != nil:
+			return err
+		case errors.Is(err, ErrRefused):
+			s.cfg.Log.Error("a site gives something else than the body of an operation", "operation", string(o.ID),
+				"site", string(s.name(from)), "err", err)
+		}
+		last = fmt.Errorf("from %s: %w", s.name(from), err)
+	}
+	switch {
+	case last != nil:
+		return last
+	case asked < len(sites):
+		return errors.New("no site that can be reached has it")
+	}
+	return errors.New("no site has it any more")
+}
+
+// tellFetch says why an operation waits for its body; empty when it does no more.
+func (s *Site) tellFetch(ctx context.Context, r *resource, o *Operation, why string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	v, err := s.open(ctx, r)
+	if err != nil {
+		return err
+	}
+	if v.fetches[o.ID] == why {
+		return nil
+	}
+	if why == "" {
+		delete(v.fetches, o.ID)
+	} else {
+		v.fetches[o.ID] = why
+	}
+	v.touched[o.ID] = true
+	return s.store(ctx, r, &Batch{})
+}
+
+// watched tells how a fetch gets on.
+type watched struct {
+	Incoming
+	s    *Site
+	r    *resource
+	o    *Operation
+	from SiteID
+	told time.Time
+}
+
+// tellEvery is how often that is told.
+const tellEvery = time.Second
+
+func (w *watched) Add(chunk []byte) error {
+	if err := w.Incoming.Add(chunk); err != nil {
+		return err
+	}
+	if now := w.s.cfg.Now(); now.Sub(w.told) >= tellEvery {
+		w.told = now
+		why := fmt.Sprintf("fetching its body from %s: %d %% of %s", w.s.name(w.from), 100*w.Next()/w.o.Blob.Chunks(), Bytes(w.o.Blob.Size))
+		if err := w.s.tellFetch(context.Background(), w.r, w.o, why); err != nil {
+			w.s.cfg.Log.Error("tell how a fetch gets on", "operation", string(w.o.ID), "err", err)
+		}
+	}
+	return nil
+}
+
+// Bytes writes a number of bytes for people.
+func Bytes(n int64) string {
+	units := []string{"bytes", "KiB", "MiB", "GiB"}
+	f, i := float64(n), 0
+	for ; f >= 1024 && i < len(units)-1; i++ {
+		f /= 1024
+	}
+	if i == 0 {
+		return fmt.Sprintf("%d bytes", n)
+	}
+	return fmt.Sprintf("%.1f %s", f, units[i])
+}
+
+// needsBlob reports whether some site may still need the body of an operation, as far as is known here: it has not settled it,
+// or has refused it and a person may have it tried again.
+func (v *view) needsBlob(o *Operation) bool {
+	if o.Blob == nil {
+		return false
+	}
+	lives := slices.Contains(v.history.Living(anyOperation), o)
+	for _, site := range v.correspondents() {
+		out := v.outcomes[site][o.ID]
+		refused := (out.State == StateRejected || out.State == StateUncertain) && !out.Dropped
+		if !v.settled(site, o) || lives && refused {
+			return true
+		}
+	}
+	return false
+}
+
+// sweepBodies removes what an earlier process has left of bodies that nothing needs.
+func (s *Site) sweepBodies(ctx context.Context, all []Kept) error {
+	needed, spools := map[BlobHash]bool{}, map[string]bool{}
+	hashes, err := s.cfg.Store.NeededBlobs(ctx)
+	if err != nil {
+		return fmt.Errorf("list the bodies that are needed: %w", err)
+	}
+	for _, h := range hashes {
+		needed[h] = true
+	}
+	for _, row := range all {
+		var e kept
+		if err := s.unseal(row.Operation, row.Data, &e); err != nil {
+			return fmt.Errorf("read kept operation %s: %w", row.Operation, err)
+		}
+		spools[e.Spool] = true
+	}
+	return errors.Join(s.cfg.Blobs.Sweep(needed), s.cfg.Spools.Sweep(spools))
+}
+
+// Blob implements Replicas.
+func (s *Site) Blob(ctx context.Context, with SiteID, document DocumentID, ref BlobRef, first int64) (Digests, io.ReadCloser, error) {
+	if !s.IsMember(with) {
+		return nil, nil, ErrNotFound
+	}
+	shared, err := s.sharesBlob(ctx, with, document, ref)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !shared || first < 0 || first > ref.Chunks() {
+		return nil, nil, ErrNotFound // whether it exists is not that site's to know
+	}
+	content, err := s.cfg.Blobs.Open(ref, first)
+	if err != nil {
+		return nil, nil, err
+	}
+	digests, err := s.cfg.Blobs.Digests(ref)
+	if err != nil {
+		return nil, nil, errors.Join(err, content.Close())
+	}
+	return digests, content, nil
+}
+
+// sharesBlob reports whether a site has a part in the document and an operation of it refers to the blob.
+func (s *Site) sharesBlob(ctx context.Context, with SiteID, document DocumentID, ref BlobRef) (bool, error) {
+	r := s.registry.acquire(document)
+	defer s.registry.release(r)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	v, err := s.open(ctx, r)
+	if err != nil {
+		return false, err
+	}
+	if part := v.part(with); part != partMember && part != partLeaving {
+		return false, nil
+	}
+	return slices.ContainsFunc(v.history.ordered, func(o *Operation) bool { return o.Blob != nil && *o.Blob == ref }), nil
+}
