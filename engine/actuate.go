@@ -37,11 +37,14 @@ func (s *Site) bringUpToDate(ctx context.Context, id DocumentID) (bool, error) {
 func (s *Site) drain(ctx context.Context, r *resource) (again bool, err error) {
 	again, err = s.steps(ctx, r)
 	r.mu.Lock()
-	service := ServiceName("")
+	service, gone := ServiceName(""), false
 	if r.view != nil {
-		service = r.view.about.Service
+		service, gone = r.view.about.Service, !r.view.exists()
 	}
 	r.mu.Unlock()
+	if gone && err == nil && !again { // what has yielded its name to this one may have it now
+		_, again, err = s.keepName(ctx, r)
+	}
 	switch {
 	case service == "": // its document could not be read
 	case err != nil || !again:

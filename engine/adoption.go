@@ -138,7 +138,7 @@ func (k *Kind) creating(representation []byte) ([]byte, error) {
 	for _, p := range k.Ignore {
 		unsetAll(tree, p)
 	}
-	if k.ID.At != "" && k.ID.From != IDFromPath {
+	if k.ID.At != "" && !k.Natural() {
 		unsetAt(tree, k.ID.At)
 	}
 	k.unmarked(tree)

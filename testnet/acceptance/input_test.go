@@ -34,7 +34,7 @@ func TestBadScopesAndBodies(t *testing.T) {
 		{"{images: paris & , nantes}", 400, "scope-syntax"},
 		{"{images: paris & rome}", 422, "unknown-site"},
 		{"{pictures: paris & nantes}", 422, "unknown-service"},
-		{"{images: paris % nantes}", 422, ""},
+		{"{images: (paris % nantes) & paris}", 422, "scope-type"},
 	} {
 		problem(t, prompt(t, paris, "POST /images", `{"name":"x"}`, "Scope", c.scope), c.status, c.typ)
 	}

@@ -79,7 +79,8 @@ func await1(t *testing.T, s *Site, d engine.DocumentID) engine.ReplicaStatus {
 	}
 }
 
-// TestTwoPlacementsOfOneNameAreAConflict creates one name on both sides of a cut with different placements.
+// TestTwoPlacementsOfOneNameAreAConflict creates one name on both sides of a cut with different placements: where both are to be,
+// the earlier has the object, and the later is a conflict that says so.
 func TestTwoPlacementsOfOneNameAreAConflict(t *testing.T) {
 	m := open(t, natural, 3)
 	paris, nantes, toulouse := m.Sites[0], m.Sites[1], m.Sites[2]
@@ -88,24 +89,27 @@ func TestTwoPlacementsOfOneNameAreAConflict(t *testing.T) {
 	late := must(t, 201)(submit(t.Context(), toulouse, natural, "PUT", "x", `{"by":"toulouse"}`, toulouse, nantes))
 	await(t, m, nantes, late.Operation, engine.StateApplied)
 	m.Cut(paris, false)
-	deadline := false
+	var conflicts []engine.ResourceRow
 	for range 2000 {
 		if err := m.Reconcile(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		rows, _, err := nantes.store.Resources(t.Context(), engine.ResourceFilter{State: engine.StateConflict})
-		if err != nil {
+		var err error
+		if conflicts, _, err = nantes.store.Resources(t.Context(), engine.ResourceFilter{State: engine.StateConflict}); err != nil {
 			t.Fatal(err)
 		}
-		if deadline = len(rows) == 1 && rows[0].Reason != ""; deadline {
+		if len(conflicts) == 1 && slices.Equal(shown(nantes), []string{`{"by":"paris"}`}) {
 			break
 		}
 	}
-	if !deadline {
-		t.Error("nantes shows no conflict")
+	if len(conflicts) != 1 || conflicts[0].Reason == "" {
+		t.Errorf("nantes shows the conflicts %v", conflicts)
 	}
-	if got := shown(nantes); !slices.Equal(got, []string{`{"by":"toulouse"}`}) {
+	if got := shown(nantes); !slices.Equal(got, []string{`{"by":"paris"}`}) {
 		t.Errorf("nantes shows %v", got)
+	}
+	if got := shown(toulouse); !slices.Equal(got, []string{`{"by":"toulouse"}`}) {
+		t.Errorf("toulouse shows %v", got)
 	}
 }
 
