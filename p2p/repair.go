@@ -3,9 +3,14 @@ package p2p
 import (
 	"context"
 	"errors"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
+
+	"github.com/libp2p/go-libp2p/core/network"
+	manet "github.com/multiformats/go-multiaddr/net"
 
 	"github.com/skerry/skerry/engine"
 )
@@ -170,6 +175,7 @@ func (l *link) repairAll(ctx context.Context) {
 			err = l.fetch(ctx, pulls)
 		}
 		if compare && err == nil {
+			l.takeTurns()
 			begin := time.Now()
 			var differ [][32]byte
 			if differ, err = l.compare(ctx); err == nil {
@@ -200,5 +206,31 @@ func (l *link) repairAll(ctx context.Context) {
 		case <-timer.C:
 		}
 		timer.Stop()
+	}
+}
+
+// takeTurns closes all connections of a member but those with one of the addresses it has connected from, by chance. Two agents
+// that run with one key, because a data directory was copied, are one member here; every stream goes to the same one of them as
+// long as both are connected, and neither would hear of the other.
+func (l *link) takeTurns() {
+	from := map[string][]network.Conn{}
+	for _, c := range l.n.host.Network().ConnsToPeer(l.pid) {
+		ip, err := manet.ToIP(c.RemoteMultiaddr())
+		if err != nil {
+			return // it is relayed
+		}
+		from[ip.String()] = append(from[ip.String()], c)
+	}
+	if len(from) < 2 {
+		return
+	}
+	addresses := slices.Sorted(maps.Keys(from))
+	stays := addresses[rand.IntN(len(addresses))]
+	for address, conns := range from {
+		for _, c := range conns {
+			if address != stays {
+				_ = c.Close() // it was to go
+			}
+		}
 	}
 }
