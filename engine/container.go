@@ -39,11 +39,8 @@ func (s *Site) contained(k *Kind) []*Kind {
 // Contents returns what the parts of a container are known here to hold, of one kind, oldest first. ErrNotFound: the document is
 // not here.
 func (s *Site) Contents(ctx context.Context, id DocumentID, kind KindName) ([]Contained, error) {
-	r := s.registry.acquire(id)
-	defer s.registry.release(r)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	v, err := s.open(ctx, r)
+	_, v, unlock, err := s.locked(ctx, id)
+	defer unlock()
 	if err != nil {
 		return nil, fmt.Errorf("contents of a container: %w", err)
 	}
@@ -157,11 +154,8 @@ func (s *Site) tellReplica(ctx context.Context, container DocumentID, k *Kind, k
 	if err != nil {
 		return fmt.Errorf("tell of %s: %w", key, err)
 	}
-	r := s.registry.acquire(container)
-	defer s.registry.release(r)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	v, err := s.open(ctx, r)
+	r, v, unlock, err := s.locked(ctx, container)
+	defer unlock()
 	if err != nil {
 		return err
 	}
@@ -187,11 +181,8 @@ func (s *Site) publishInside(ctx context.Context, k *Kind, c *crossing, reply Re
 		local = string(reply.Local)
 	}
 	_, own := k.Split(local)
-	r := s.registry.acquire(c.Inside)
-	defer s.registry.release(r)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	v, err := s.open(ctx, r)
+	r, v, unlock, err := s.locked(ctx, c.Inside)
+	defer unlock()
 	if errors.Is(err, ErrNotFound) {
 		return s.commit(ctx, done)
 	}

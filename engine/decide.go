@@ -113,11 +113,8 @@ func listActions(actions []Action) string {
 
 // dismissConflict tells all sites of the resource that a person accepts that one of them differs.
 func (s *Site) dismissConflict(ctx context.Context, c Conflict) error {
-	r := s.registry.acquire(c.Document)
-	defer s.registry.release(r)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	v, err := s.open(ctx, r)
+	r, v, unlock, err := s.locked(ctx, c.Document)
+	defer unlock()
 	if err != nil {
 		return fmt.Errorf("dismiss conflict %s: %w", c.ID, err)
 	}

@@ -215,11 +215,8 @@ func (s *Site) Confirm(ctx context.Context, by SiteID) (int, error) {
 }
 
 func (s *Site) confirm(ctx context.Context, id DocumentID, by SiteID) (bool, error) {
-	r := s.registry.acquire(id)
-	defer s.registry.release(r)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	v, err := s.open(ctx, r)
+	r, v, unlock, err := s.locked(ctx, id)
+	defer unlock()
 	if err != nil {
 		return false, err
 	}

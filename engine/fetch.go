@@ -266,11 +266,8 @@ func (s *Site) Blob(ctx context.Context, with SiteID, document DocumentID, ref B
 
 // sharesBlob reports whether a site has a part in the document and an operation of it refers to the blob.
 func (s *Site) sharesBlob(ctx context.Context, with SiteID, document DocumentID, ref BlobRef) (bool, error) {
-	r := s.registry.acquire(document)
-	defer s.registry.release(r)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	v, err := s.open(ctx, r)
+	_, v, unlock, err := s.locked(ctx, document)
+	defer unlock()
 	if err != nil {
 		return false, err
 	}

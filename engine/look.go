@@ -40,11 +40,8 @@ func (s *Site) lookSoon(r *resource) {
 // Check has this site, and the others as soon as they hear of it, look at what their applications show of a resource.
 // ErrNotFound: the document is not here.
 func (s *Site) Check(ctx context.Context, id DocumentID) error {
-	r := s.registry.acquire(id)
-	defer s.registry.release(r)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	v, err := s.open(ctx, r)
+	r, v, unlock, err := s.locked(ctx, id)
+	defer unlock()
 	if err != nil {
 		return fmt.Errorf("have a resource looked at: %w", err)
 	}

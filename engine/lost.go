@@ -17,11 +17,8 @@ func (v *view) lost() []Superseded {
 // Superseded lists the values of a resource that concurrent, later operations took the place of and that nobody has set again,
 // in the order of those that had set them. Sensitive values are hidden. ErrNotFound: there is no such document here.
 func (s *Site) Superseded(ctx context.Context, id DocumentID) ([]Superseded, error) {
-	r := s.registry.acquire(id)
-	defer s.registry.release(r)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	v, err := s.open(ctx, r)
+	_, v, unlock, err := s.locked(ctx, id)
+	defer unlock()
 	if err != nil {
 		return nil, fmt.Errorf("list superseded values: %w", err)
 	}

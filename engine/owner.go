@@ -73,11 +73,8 @@ func (s *Site) rivals(ctx context.Context, k *Kind, key ResourceID, self Documen
 }
 
 func (s *Site) claim(ctx context.Context, id DocumentID) (claim, error) {
-	r := s.registry.acquire(id)
-	defer s.registry.release(r)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	v, err := s.open(ctx, r)
+	_, v, unlock, err := s.locked(ctx, id)
+	defer unlock()
 	if err != nil {
 		return claim{}, err
 	}

@@ -47,11 +47,8 @@ func (s *Site) Resume(ctx context.Context, id DocumentID) error {
 }
 
 func (s *Site) setPause(ctx context.Context, id DocumentID, p *Pause) error {
-	r := s.registry.acquire(id)
-	defer s.registry.release(r)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	v, err := s.open(ctx, r)
+	r, v, unlock, err := s.locked(ctx, id)
+	defer unlock()
 	if err != nil {
 		return fmt.Errorf("pause or resume a replica: %w", err)
 	}

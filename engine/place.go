@@ -30,11 +30,8 @@ func (s *Site) Place(ctx context.Context, id DocumentID, q PlaceRequest) (Operat
 			return "", &Refusal{Status: http.StatusUnprocessableEntity, Type: "unknown-site", Detail: fmt.Sprintf("site %s is no member of the mesh", site)}
 		}
 	}
-	r := s.registry.acquire(id)
-	defer s.registry.release(r)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	v, err := s.open(ctx, r)
+	r, v, unlock, err := s.locked(ctx, id)
+	defer unlock()
 	if err != nil {
 		return "", err
 	}

@@ -95,11 +95,8 @@ func (s *Site) Preview(ctx context.Context, with SiteID, limit int) (Preview, er
 
 // plannedOf is the next step of a document. It is not ok when nothing is left, or the site with has no part in it.
 func (s *Site) plannedOf(ctx context.Context, id DocumentID, with SiteID) (Planned, bool, error) {
-	r := s.registry.acquire(id)
-	defer s.registry.release(r)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	v, err := s.open(ctx, r)
+	_, v, unlock, err := s.locked(ctx, id)
+	defer unlock()
 	if errors.Is(err, ErrNotFound) {
 		return Planned{}, false, nil
 	}

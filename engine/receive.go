@@ -35,11 +35,8 @@ func (s *Site) receive(ctx context.Context, from SiteID, e Envelope) (own bool, 
 	if about.Schema == SchemaChoice {
 		return s.receiveChoice(ctx, from, e)
 	}
-	r := s.registry.acquire(root.id)
-	defer s.registry.release(r)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	v, err := s.open(ctx, r)
+	r, v, unlock, err := s.locked(ctx, root.id)
+	defer unlock()
 	first := errors.Is(err, ErrNotFound)
 	b := &Batch{}
 	var known *view
@@ -233,11 +230,8 @@ func (s *Site) until(ctx context.Context, row DocumentRow, with SiteID) (Version
 	if err != nil {
 		return nil, err
 	}
-	r := s.registry.acquire(root.id)
-	defer s.registry.release(r)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	v, err := s.open(ctx, r)
+	_, v, unlock, err := s.locked(ctx, root.id)
+	defer unlock()
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,17 @@ import (
 	"time"
 )
 
+// locked opens the resource of a document and holds its mutex until unlock is called, which has to be done after an error too.
+func (s *Site) locked(ctx context.Context, id DocumentID) (r *resource, v *view, unlock func(), err error) {
+	r = s.registry.acquire(id)
+	r.mu.Lock()
+	v, err = s.open(ctx, r)
+	return r, v, func() {
+		r.mu.Unlock()
+		s.registry.release(r)
+	}, err
+}
+
 // open loads the view of a resource. The caller holds r.mu.
 func (s *Site) open(ctx context.Context, r *resource) (*view, error) {
 	if r.view != nil {

@@ -127,11 +127,8 @@ func (s *Site) seeRelying(ctx context.Context, id DocumentID) error {
 
 // seeSupport makes the row of a resource anew where what it relies on makes a difference.
 func (s *Site) seeSupport(ctx context.Context, id DocumentID) error {
-	r := s.registry.acquire(id)
-	defer s.registry.release(r)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	v, err := s.open(ctx, r)
+	r, v, unlock, err := s.locked(ctx, id)
+	defer unlock()
 	if err != nil {
 		return err
 	}

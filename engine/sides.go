@@ -80,11 +80,8 @@ func (d *FieldDifference) hide() {
 // sides returns what the issuer of a conflict's operation saw and what is wanted now, by path, the paths that the conflict is
 // about, and this site's identifier of the resource.
 func (s *Site) sides(ctx context.Context, c Conflict) (base, wanted map[Pointer]json.RawMessage, paths []Pointer, local LocalID, err error) {
-	r := s.registry.acquire(c.Document)
-	defer s.registry.release(r)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	v, err := s.open(ctx, r)
+	_, v, unlock, err := s.locked(ctx, c.Document)
+	defer unlock()
 	if err != nil {
 		return nil, nil, nil, "", fmt.Errorf("preview conflict %s: %w", c.ID, err)
 	}

@@ -41,11 +41,8 @@ func (v *view) summary(mine Replica, now *Observed, representation []byte) json.
 // LastShown returns what is known here of what the parts of a cross resource showed last, by site. ErrNotFound: the document is
 // not here.
 func (s *Site) LastShown(ctx context.Context, id DocumentID) (map[SiteID]json.RawMessage, error) {
-	r := s.registry.acquire(id)
-	defer s.registry.release(r)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	v, err := s.open(ctx, r)
+	_, v, unlock, err := s.locked(ctx, id)
+	defer unlock()
 	if err != nil {
 		return nil, fmt.Errorf("what parts showed last: %w", err)
 	}
