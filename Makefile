@@ -1,14 +1,14 @@
 # What people do with this tree; `make` lists it.
 
-# Arguments for `make demo`, `make bench`, `make histories` and `make sim`, as in `make demo ARGS="--sites 5"`.
+# Arguments for `make demo`, `make bench`, `make test-kubernetes`, `make histories` and `make sim`, as in `make demo ARGS="--sites 5"`.
 ARGS ?=
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build demo test check lint bench sim kill fuzz mutants generate deps
+.PHONY: help build demo test test-kubernetes test-openstack check lint bench sim kill fuzz mutants generate deps
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' Makefile
 
 build: ## build bin/skerry; its version is that of the commit
 	@.ci/deps build
@@ -18,7 +18,11 @@ demo: build ## three sites on this machine, with a walk-through; ARGS="--sites 5
 	bin/skerry demo $(ARGS)
 
 test: deps lint ## everything that has to pass: linters, then all tests with the race detector
-	go test -race -p 2 -timeout 10m ./...
+	go test -race -p 2 -timeout 30m ./...
+
+test-kubernetes: ## with kube-apiserver and kubectl, as they are; builds them once, which takes minutes and 2 GB of memory
+	@.ci/deps kubernetes
+	go test -tags kubernetes ./testnet/kubernetes -count 1 -timeout 60m $(ARGS)
 
 check: lint ## what is quick to check: format, linters, generated code, who imports whom
 	go test .
@@ -30,17 +34,22 @@ lint:
 	go tool staticcheck ./...
 	@.ci/generated
 
-bench: build ## measure, side by side with what others use; takes minutes
+test-openstack: ## what OpenStack's own services do behind agents, unmodified; installs them
+	@.ci/deps openstack
+	go vet -tags openstack ./testnet/openstack
+	go test -tags openstack -count 1 ./testnet/openstack $(ARGS)
+
+bench: build ## measure, side by side with what others use; takes minutes. ARGS="--only body" for one of them
 	@.ci/deps bench
 	go run ./testnet/bench --program bin/skerry $(ARGS)
 
-histories: ## play random histories of the engine for ten minutes, thousands of operations a second; ARGS="-history.for 1h" for more
-	go test ./testnet/history -run TestHistories -count 1 -timeout 0 -v -history.for 10m $(ARGS)
+histories: ## play random histories of the engine for ten minutes, hundreds of operations a second; ARGS="-history.for 1h" for more
+	GOGC=off GOMEMLIMIT=1GiB go test ./testnet/history -run TestHistories -count 1 -timeout 0 -v -history.for 10m $(ARGS)
 
-sim: ## play random schedules on simulated sites for ten minutes; ARGS="-sim.for 1h -sim.sites 12" for more
-	go test ./testnet/sim -run TestRandomSchedules -count 1 -timeout 0 -v -sim.for 10m $(ARGS)
+sim: ## play random schedules on simulated sites for ten minutes; ARGS="-sim.for 1h -sim.sites 12" for more, RUN=TestRandomCollaborations for scopes
+	go test ./testnet/sim -run '$(or $(RUN),TestRandomSchedules)' -count 1 -timeout 0 -v -sim.for 10m $(ARGS)
 
-kill: ## kill agents at named points while clients write, 400 times; ARGS="-failpoint.kills 1000" for more
+kill: ## kill agents at named points while clients write, 400 times; ARGS="-failpoint.kills 1000" for more, "-failpoint.at blob" for some
 	go test ./testnet/failpoint -count 1 -v -timeout 0 -failpoint.kills 400 $(ARGS)
 
 # Without a bound on making inputs smaller, a target runs a handful of times and no more.

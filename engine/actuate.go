@@ -17,7 +17,7 @@ func (s *Site) bringUpToDate(ctx context.Context, id DocumentID) (bool, error) {
 	// What the application shows is not known before this site's own requests are settled.
 	var waits *Refusal
 	if err := s.settleEarlier(ctx, r); errors.As(err, &waits) {
-		return true, s.tidyQuiet(ctx, r)
+		return true, s.tidy(ctx, r)
 	} else if err != nil {
 		return false, err
 	}
@@ -32,10 +32,12 @@ func (s *Site) bringUpToDate(ctx context.Context, id DocumentID) (bool, error) {
 	return again, err
 }
 
-// drain does all that can be done for a resource now. It reports whether to try again later; what waits for its service comes
-// again without that. The caller holds the turn.
+// drain does all that can be done for a resource now, and keeps its history short. It reports whether to try again later; what
+// waits for its service comes again without that. The caller holds the turn.
 func (s *Site) drain(ctx context.Context, r *resource) (again bool, err error) {
-	again, err = s.steps(ctx, r)
+	if again, err = s.steps(ctx, r); err == nil {
+		err = s.tidy(ctx, r)
+	}
 	r.mu.Lock()
 	service, gone := ServiceName(""), false
 	if r.view != nil {
@@ -113,7 +115,10 @@ func (s *Site) steps(ctx context.Context, r *resource) (again bool, err error) {
 		standing := s.standing(v)
 		step := Next(v.history, standing)
 		if part == partLeaving && v.nothingBefore(step) {
-			err := s.leave(ctx, r, v)
+			err := error(nil)
+			if !s.onlyHere(v) {
+				err = s.leave(ctx, r, v)
+			}
 			r.mu.Unlock()
 			return false, err
 		}
@@ -149,11 +154,9 @@ func (s *Site) steps(ctx context.Context, r *resource) (again bool, err error) {
 		case StepNothing:
 			s.leftOver.Delete(r.id)
 			s.resumed.Delete(r.id)
-			if err = s.tidy(ctx, r); err == nil {
-				s.lookSoon(r)
-			}
+			s.lookSoon(r)
 			r.mu.Unlock()
-			return false, err
+			return false, nil
 		case StepHold:
 			if step.Reason != "" {
 				err = s.write(ctx, r, []Entry{s.outcomeEntry(first, Outcome{State: StateRejected, Blocks: true, Cause: ConflictUndeclared, Error: s.whyHeld(step)})}, &Batch{})

@@ -60,6 +60,9 @@ func (s *Site) adoptHere(ctx context.Context, q AdoptRequest) (OperationID, erro
 	if _, err := s.Lookup(ctx, k, string(q.ID)); !errors.Is(err, ErrNotFound) { // somebody else has just done it
 		return "", err
 	}
+	if err := s.uncertainObject(ctx, k, q.ID); err != nil {
+		return "", err
+	}
 	shown, err := s.objectOf(ctx, q)
 	if err != nil {
 		return "", err
@@ -104,6 +107,45 @@ func (s *Site) adoptHere(ctx context.Context, q AdoptRequest) (OperationID, erro
 		return "", fmt.Errorf("adopt %s: %w", q.ID, err)
 	}
 	return o.ID, nil
+}
+
+// uncertainObject refuses to adopt an object that a request without a certain answer may have made, or may yet change: when that is
+// settled it is a resource already, or shows something else.
+func (s *Site) uncertainObject(ctx context.Context, k *Kind, id LocalID) error {
+	refusal := func(o OperationID) error {
+		return &Refusal{Status: http.StatusBadGateway, Type: "upstream", Detail: fmt.Sprintf(
+			"a request that may have made %s %s has had no certain answer yet (operation %s); nothing has happened", k.Name, id, o)}
+	}
+	intents, err := s.cfg.Store.Intents(ctx)
+	if err != nil {
+		return fmt.Errorf("list open intents: %w", err)
+	}
+	for _, i := range intents {
+		var c crossing
+		if err := s.unseal(i.Operation, i.Data, &c); err != nil {
+			return fmt.Errorf("open intent %s: %w", i.Operation, err)
+		}
+		if c.Service != k.Service || c.Kind != k.Name || c.Received {
+			continue
+		}
+		named := c.About != nil && s.here(ctx, k, string(c.About.Key)) == id || s.here(ctx, k, c.Target) == id
+		if unnamed := c.About != nil && !k.Natural() && !c.Asked; named || unnamed {
+			return refusal(i.Operation)
+		}
+	}
+	if !k.Natural() {
+		return nil
+	}
+	claims, err := s.rivals(ctx, k, ResourceID(s.everywhere(ctx, k, string(id))), "")
+	if err != nil {
+		return err
+	}
+	for _, c := range claims { // of other sites' creates
+		if len(c.doubtful) > 0 {
+			return refusal(c.doubtful[0].ID)
+		}
+	}
+	return nil
 }
 
 // objectOf reads an object as clients see it.

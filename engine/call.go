@@ -1,9 +1,13 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"mime"
 	"net/http"
+
+	"golang.org/x/net/html"
 )
 
 // representation reads what the application shows of a resource, in terms of meta-identifiers.
@@ -41,7 +45,11 @@ func (s *Site) call(ctx context.Context, k *Kind, o *Operation, local LocalID, c
 		Kind: k, Method: o.Method, Path: o.Path, Local: local, Query: o.Query, Header: o.Header, Body: o.Body,
 		Key: key, Credentials: credentials,
 	}
-	if o.Blob != nil {
+	body, marked := s.marked(k, o, key)
+	switch {
+	case marked:
+		c.Body = body
+	case o.Blob != nil:
 		content, err := s.cfg.Blobs.Open(*o.Blob, 0)
 		if err != nil { // it has certainly not gone out
 			return Reply{}, fmt.Errorf("read the body of operation %s: %w: %w", o.ID, ErrUnreachable, err)
@@ -49,9 +57,6 @@ func (s *Site) call(ctx context.Context, k *Kind, o *Operation, local LocalID, c
 		defer content.Close()
 		c.Content, c.Length = content, o.Blob.Size
 		return s.cfg.App.Do(context.WithoutCancel(ctx), c)
-	}
-	if k.marks(o) {
-		c.Body, _ = k.mark(o.Body, key)
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.CallTimeout)
 	defer cancel()
@@ -66,6 +71,34 @@ func tell(r Reply, err error) string {
 		return err.Error()
 	}
 	const most = 200
-	text := string(r.Body[:min(len(r.Body), most)])
-	return fmt.Sprintf("status %d %s", r.Status, text)
+	text := r.Body
+	if media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); media == "text/html" {
+		text = plainText(text)
+	}
+	return fmt.Sprintf("status %d %s", r.Status, text[:min(len(text), most)])
+}
+
+// plainText is what a page says to who reads it, in one line: some applications answer errors with one.
+func plainText(page []byte) []byte {
+	var words [][]byte
+	skipped := 0
+	for z := html.NewTokenizer(bytes.NewReader(page)); ; {
+		switch kind := z.Next(); kind {
+		case html.ErrorToken:
+			return bytes.Join(words, []byte(" "))
+		case html.TextToken:
+			if skipped == 0 {
+				words = append(words, bytes.Fields(z.Text())...)
+			}
+		case html.StartTagToken, html.EndTagToken:
+			switch name, _ := z.TagName(); string(name) {
+			case "head", "style", "script":
+				if kind == html.StartTagToken {
+					skipped++
+				} else {
+					skipped = max(0, skipped-1)
+				}
+			}
+		}
+	}
 }

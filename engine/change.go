@@ -205,7 +205,34 @@ func patchChange(k *Kind, body []byte, before Fold, representation func() ([]byt
 	if err != nil {
 		return nil, err
 	}
+	if err := c.restate(k, patch, after); err != nil {
+		return nil, err
+	}
 	return c.without(k), nil
+}
+
+// restate adds what a JSON Patch sets to the value that it has already: whoever asks for that does not want another one.
+func (c *Change) restate(k *Kind, patch jsonpatch.Patch, after []byte) error {
+	t, err := k.parse(after)
+	if err != nil {
+		return fmt.Errorf("the representation is not JSON: %w", err)
+	}
+	now := map[Pointer]json.RawMessage{}
+	leaves(t, "", now)
+	for _, step := range patch {
+		path, err := step.Path()
+		at := Pointer(path)
+		above, inArray := k.keyedAbove(at)
+		if err != nil || step.Kind() == "test" || step.Kind() == "remove" || inArray && above != at {
+			continue
+		}
+		for p, v := range now {
+			if at.Contains(p) {
+				c.set(p, v)
+			}
+		}
+	}
+	return nil
 }
 
 // difference returns the change that leads from one representation to another.

@@ -1,34 +1,40 @@
 package engine
 
 import (
-	"cmp"
-	"encoding/json"
 	"maps"
 	"slices"
 )
 
-// Checkpoint stands in a history for operations that every site has settled and every other operation has seen. It keeps
-// what still counts of them: nothing that comes after can be concurrent with any of them, so that only their fold does.
+// Checkpoint stands in a history for its first operations in order, all of which every site has settled. Nothing that comes
+// after is unheard and concurrent with one of them. So it keeps those that a known, later one is concurrent with as they are, and
+// of the others, which everything later has seen, what still counts of each.
 type Checkpoint struct {
 	// Epoch is the first epoch of which it may lack something, and Seen counts for the lines from then on the operations that
-	// it stands for.
+	// it stands for. Firm counts those of them that every later operation has seen.
 	Epoch uint64          `json:"epoch,omitempty"`
 	Seen  map[Line]uint64 `json:"seen"`
+	Firm  map[Line]uint64 `json:"firm"`
 	// Time is the newest of their times, First the oldest: of the resource's creation.
 	Time  int64 `json:"time"`
 	First int64 `json:"first"`
 	// Count is how many they are, those that are kept not counted.
 	Count int `json:"count"`
-	// Newest are those that no other of them has seen.
+	// Newest are those of the firm ones that came last and that no other of them has seen.
 	Newest []OperationID `json:"newest"`
-	// Kept are those that are still needed as they are, in order: the living creates, the newest of which holds the whole fold
-	// as its change and in its body, so that the object can be made anew; the last opaque bytes of each path; an action of
-	// unknown effect; those that a site has refused, without what they set; those that have changed the placement.
+	// Kept are those that everything later has seen and that still count, in order, each with that part of its change that
+	// nothing has taken the place of: the living creates, with bodies of which the object can be made anew; the last opaque bytes
+	// of each path; an action of unknown effect; those that a site has refused; those that have changed the placement.
 	Kept []*Operation `json:"kept,omitempty"`
-	// By tells who had set the paths that the newest create holds.
-	By map[Pointer]OperationID `json:"by,omitempty"`
-	// Superseded are the newest of the values that were lost.
+	// Lost are those of Kept that have lost their effect.
+	Lost []OperationID `json:"lost,omitempty"`
+	// Late are the others, as they are.
+	Late []*Operation `json:"late,omitempty"`
+	// Order is in which order keyed arrays have their elements.
+	Order map[Pointer][]string `json:"order,omitempty"`
+	// Superseded are the newest of the values that they have taken from each other.
 	Superseded []Superseded `json:"superseded,omitempty"`
+	// Found tells where the resources are that they refer to.
+	Found []Found `json:"found,omitempty"`
 	// Placed is the placement.
 	Placed *Placed `json:"placed,omitempty"`
 	// Upto is, for each origin, the time of its newest operation that it stands for.
@@ -48,6 +54,15 @@ func (c *Checkpoint) has(o *Operation) bool {
 	return c != nil && (o.Epoch < c.Epoch || o.Seq <= c.Seen[o.Line()])
 }
 
+// reduces reports whether c keeps o with a part of its change only.
+func (c *Checkpoint) reduces(o *Operation) bool {
+	if c == nil {
+		return false
+	}
+	_, found := slices.BinarySearchFunc(c.Kept, o, Compare)
+	return found
+}
+
 // compactedUntil returns the newest time of what the checkpoint stands for, 0 without one.
 func (h *History) compactedUntil() int64 {
 	if h.base == nil {
@@ -56,51 +71,24 @@ func (h *History) compactedUntil() int64 {
 	return h.base.Time
 }
 
-// Cut returns the largest set of operations within stable that every other known one has seen, as a vector. Stable must be
-// closed: what it contains has seen nothing outside it.
-func (h *History) Cut(stable map[Line]uint64) map[Line]uint64 {
-	cut := maps.Clone(stable)
-	for again := true; again; {
-		again = false
-		for _, o := range h.ordered {
-			if o.Seq <= cut[o.Line()] || h.base.has(o) {
-				continue
-			}
-			for name, n := range cut {
-				if o.saw(name, n) {
-					continue
-				}
-				again = true
-				if cut[name] = o.Seen[name]; name == o.Line() {
-					cut[name] = o.Seq - 1
-				}
-			}
-		}
-	}
-	return cut
-}
-
-// Compact puts a checkpoint in the place of the operations that cut names, which is a result of Cut. Refused tells which of
-// them a site has not applied, so that they go on being shown. It reports whether it has: a create of bytes that are not
-// JSON cannot be folded with changes.
-func (h *History) Compact(cut map[Line]uint64, refused func(*Operation) bool) bool {
-	within := func(o *Operation) bool { return o.Seq <= cut[o.Line()] || h.base.has(o) }
+// Compact puts a checkpoint in the place of the first operations in order that stable contains. Refused tells which of them a
+// site has not applied, so that they go on being shown. It reports whether there were any.
+func (h *History) Compact(stable map[Line]uint64, refused func(*Operation) bool) bool {
+	cut := h.cut(stable)
+	within := func(o *Operation) bool { return h.base.has(o) || o.Seq <= cut[o.Line()] }
 	fresh := h.all(func(o *Operation) bool { return within(o) && !h.base.has(o) })
 	if len(fresh) == 0 {
 		return false
 	}
-	base := &Checkpoint{Seen: maps.Clone(cut), Upto: map[SiteID]int64{}}
-	if h.base != nil {
-		base.Count, base.First, base.Time, base.Epoch = h.base.Count+len(h.base.Kept), h.base.First, h.base.Time, h.base.Epoch
-		base.MergeType = h.base.MergeType
-		maps.Copy(base.Upto, h.base.Upto)
-		for name, n := range h.base.Seen {
-			base.Seen[name] = max(n, base.Seen[name])
-		}
+	base := &Checkpoint{Seen: cut, Upto: map[SiteID]int64{}}
+	if old := h.base; old != nil {
+		base.Count, base.First, base.Time, base.Epoch = old.Count+len(old.Kept)+len(old.Late), old.First, old.Time, old.Epoch
+		base.MergeType = old.MergeType
+		maps.Copy(base.Upto, old.Upto)
 	}
-	if !base.keep(h, within, refused) {
-		return false
-	}
+	late := h.late(base, within)
+	base.keep(h, within, among(late), refused)
+	is := among(late)
 	for _, o := range fresh {
 		if base.First == 0 {
 			base.First = o.Time
@@ -110,14 +98,16 @@ func (h *History) Compact(cut map[Line]uint64, refused func(*Operation) bool) bo
 		if t := o.Header["Content-Type"]; o.Type == TypeMerge && t != "" && base.MergeType == "" {
 			base.MergeType = t
 		}
-		if !slices.ContainsFunc(fresh, func(p *Operation) bool { return h.Before(o, p) }) {
+		if !is(o) && !slices.ContainsFunc(fresh, func(p *Operation) bool { return !is(p) && h.Before(o, p) }) {
 			base.Newest = append(base.Newest, o.ID)
 		}
 	}
-	slices.Sort(base.Newest)
-	base.Count += len(fresh) - len(base.Kept)
-	rest := slices.DeleteFunc(slices.Clone(h.ordered), within)
-	h.stand(base, rest)
+	if slices.Sort(base.Newest); base.Newest == nil && h.base != nil {
+		base.Newest = h.base.Newest
+	}
+	base.Count += len(fresh) - len(base.Kept) - len(base.Late)
+	base.Superseded = newest(FoldOf(h, within).Superseded, maxSuperseded)
+	h.stand(base, h.all(func(o *Operation) bool { return !within(o) }))
 	return true
 }
 
@@ -126,94 +116,10 @@ func (h *History) all(in func(*Operation) bool) []*Operation {
 	return slices.DeleteFunc(slices.Clone(h.ordered), func(o *Operation) bool { return !in(o) })
 }
 
-// keep fills c with what still counts of the operations of h for which in is true.
-func (c *Checkpoint) keep(h *History, in, refused func(*Operation) bool) bool {
-	fold := FoldOf(h, in)
-	c.Superseded = fold.Superseded[max(0, len(fold.Superseded)-maxSuperseded):]
-	var undeclared *Operation
-	var creates, stubs []*Operation
-	for _, o := range h.Living(in) {
-		switch {
-		case o.Type == TypeCreate:
-			creates = append(creates, o)
-		case o.Type == TypeAction && o.Change == nil:
-			undeclared = cmp.Or(undeclared, o)
-		case o.Type == TypeAbsolute && fold.Absolute[o.Path] == o:
-			c.Kept = append(c.Kept, o)
-		case refused(o):
-			stub := *o
-			stub.Body, stub.Blob, stub.Change = nil, nil, &Change{}
-			stubs = append(stubs, &stub)
-		}
-	}
-	if undeclared != nil {
-		c.Kept = append(c.Kept, undeclared)
-	}
-	c.Kept = append(c.Kept, stubs[max(0, len(stubs)-maxRefused):]...)
-	if len(creates) == 0 {
-		c.Kept = nil
-	}
-	var placing []*Operation
-	c.Placed, placing = h.placementOf(in).placed()
-	c.Kept = append(c.Kept, placing...)
-	slices.SortFunc(c.Kept, Compare)
-	if len(creates) == 0 {
-		return true
-	}
-	for i, o := range creates {
-		create := *o
-		if i < len(creates)-1 {
-			create.Body, create.Blob, create.Change = nil, nil, &Change{}
-		} else if !c.hold(&create, h, in, fold) {
-			return false
-		}
-		c.Kept = append(c.Kept, &create)
-	}
-	slices.SortFunc(c.Kept, Compare)
-	return true
-}
-
-// hold makes create set all that fold holds.
-func (c *Checkpoint) hold(create *Operation, h *History, in func(*Operation) bool, fold Fold) bool {
-	whole := create.representation()
-	if _, err := parseJSON(whole); err != nil {
-		return len(fold.Cells) == 0
-	}
-	alone := newFold(h)
-	alone.apply(h, create)
-	body, err := alone.Difference(fold).ApplyTo(h.kind, whole)
-	if err != nil {
-		return false
-	}
-	create.Body, create.Blob, create.Found = body, nil, whereabouts(h.all(in))
-	create.Change, c.By = &Change{Set: make(map[Pointer]json.RawMessage, len(fold.Cells)), Order: fold.order}, make(map[Pointer]OperationID, len(fold.Cells))
-	for p, cell := range fold.Cells {
-		c.By[p] = cell.By
-		if cell.Value == nil {
-			create.Change.Unset = append(create.Change.Unset, p)
-		} else {
-			create.Change.Set[p] = cell.Value
-		}
-	}
-	slices.Sort(create.Change.Unset)
-	return true
-}
-
 // forget takes the lines that are over in an epoch out of what is said of lines: all of theirs is in the checkpoint.
 func (h *History) forget(epoch uint64) {
 	base := *h.base
-	base.Epoch, base.Seen = epoch-1, without(base.Seen, epoch)
-	kept := map[Line]bool{}
-	for _, o := range base.Kept {
-		kept[o.Line()] = true
-	}
-	base.Kept = slices.Clone(base.Kept)
-	for i, o := range base.Kept {
-		c := *o
-		c.Seen = maps.Clone(c.Seen)
-		maps.DeleteFunc(c.Seen, func(name Line, _ uint64) bool { return name.over(epoch) && !kept[name] })
-		base.Kept[i] = &c
-	}
+	base.Epoch, base.Seen, base.Firm = epoch-1, without(base.Seen, epoch), without(base.Firm, epoch)
 	for name, l := range h.lines {
 		if name.over(epoch) {
 			h.held -= len(l.waiting)
@@ -230,20 +136,10 @@ func (h *History) stand(base *Checkpoint, rest []*Operation) {
 		l := h.line(name)
 		l.ops, l.base = l.ops[min(n-l.base, uint64(len(l.ops))):], n
 	}
-	h.ordered = append(slices.Clone(base.Kept), rest...)
+	h.ordered = slices.Concat(base.Kept, base.Late, rest)
 	slices.SortFunc(h.ordered, Compare)
 	clear(h.byID)
 	for _, o := range h.ordered {
 		h.name(o)
 	}
-}
-
-// setBy tells who has set a path that o sets.
-func (h *History) setBy(o *Operation, p Pointer) OperationID {
-	if h.base.has(o) {
-		if id, ok := h.base.By[p]; ok {
-			return id
-		}
-	}
-	return o.ID
 }

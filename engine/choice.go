@@ -80,6 +80,9 @@ func (s *Site) Chosen(ctx context.Context, k *Kind, id string) (at SiteID, here 
 
 // exactlyOne runs a request of a scope with "^".
 func (s *Site) exactlyOne(ctx context.Context, r Request, k keeper) (Answer, error) {
+	if a, ok, err := s.withContainer(ctx, r, k); ok || err != nil {
+		return a, err
+	}
 	name := r.Target
 	if name == "" {
 		name = r.Kind.inside(r.Within, ChosenID(r.Kind, r.Body))

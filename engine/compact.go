@@ -34,8 +34,8 @@ func (v *view) stable() map[Line]uint64 {
 }
 
 // compact puts a checkpoint in the place of what every site has settled, once an eighth of most operations have come since the
-// last one. Nothing may be left to do here for any of them. What a site has refused stays as it is, and what follows
-// it, so that a person can have it tried again; when there are more than most operations, only a note of it stays.
+// last one. Nothing may be left to do for any of them. What a site has refused stays as it is, and what follows it, so that a
+// person can have it tried again; when there are more than most operations, only a note of it stays.
 func (v *view) compact(most int) {
 	if v.history.Len() < max(1, most/8) {
 		return
@@ -51,10 +51,24 @@ func (v *view) compact(most int) {
 			limit[name] = o.Seq - 1
 		}
 	}
+	st := v.standing()
+	counting, _ := v.history.effective(everything)
+	counts, last := among(counting), lastAbsolute(counting)
+	missed := func(o *Operation) bool {
+		return st.Void(o) && counts(o) && (o.Type != TypeAbsolute || last[o.Path] == o)
+	}
 	for _, o := range v.history.ordered {
 		if refused(o) {
 			hold(tried, o)
 		}
+		if v.unfinished(o) || missed(o) {
+			hold(tried, o)
+			hold(stable, o)
+		}
+	}
+	for _, o := range v.history.reversedHere(st) {
+		hold(tried, o)
+		hold(stable, o)
 	}
 	for _, f := range v.history.sortedFacts() { // until all sites show what follows from it
 		if v.history.counts(f) && slices.ContainsFunc(v.members(), func(s SiteID) bool { return !slices.Contains(v.replica(s).Facts, f) }) {
@@ -62,8 +76,14 @@ func (v *view) compact(most int) {
 			hold(stable, v.history.Get(f.Earlier))
 		}
 	}
-	if !v.history.Compact(v.history.Cut(tried), refused) && v.history.Len() > most {
-		v.history.Compact(v.history.Cut(stable), refused)
+	bodies := v.bodies()
+	if v.history.Compact(tried, refused); v.history.Len() > most {
+		v.history.Compact(stable, refused)
+	}
+	for _, o := range bodies { // one that was refused cannot be tried again any more
+		if v.history.base.has(o) {
+			v.bodiless = append(v.bodiless, o.ID)
+		}
 	}
 	for id := range v.attempts {
 		if v.history.Get(id) == nil {
@@ -72,12 +92,25 @@ func (v *view) compact(most int) {
 	}
 }
 
+// bodies lists the operations with a large body that no checkpoint stands for.
+func (v *view) bodies() []*Operation {
+	if !v.large {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(v.history.ordered), func(o *Operation) bool { return o.Blob == nil || v.history.base.has(o) })
+}
+
+// unfinished reports whether an operation that is settled is to be applied once more at some site.
+func (v *view) unfinished(o *Operation) bool {
+	return slices.ContainsFunc(v.members(), func(s SiteID) bool { return v.outcomes[s][o.ID].Again })
+}
+
 // refusals tells which operations a site has not applied.
 func (v *view) refusals() func(*Operation) bool {
 	refused := map[OperationID]bool{}
 	for _, at := range v.outcomes {
 		for id, out := range at {
-			if out.State == StateRejected || out.State == StateUncertain || out.Again {
+			if out.State == StateRejected || out.State == StateUncertain {
 				refused[id] = true
 			}
 		}

@@ -203,7 +203,7 @@ func (v *view) matters(s SiteID, o *Operation, out Outcome, living func(*Operati
 			return true
 		}
 	}
-	return o.Change.Empty()
+	return o.Change.Empty() && !v.history.base.reduces(o)
 }
 
 func (v *view) conflict(s SiteID, o *Operation, out Outcome) Conflict {

@@ -84,11 +84,7 @@ func (s *Site) claimedName(r Request) string {
 		return ""
 	}
 	_, own := r.Kind.Split(r.Target)
-	tree, err := parseJSON(r.Body)
-	if own == "" && err == nil {
-		own, _ = idAt(tree, r.Kind.ID.At)
-	}
-	return r.Kind.nameOf(tree, own)
+	return r.Kind.NameIn(r.Body, own)
 }
 
 // runInside runs a request for something that lies in this site's part of a container, and tells the other parts of it.

@@ -167,6 +167,10 @@ func (s *Site) contentCopied(ctx context.Context, r *resource, joined *Operation
 	for _, o := range v.history.Living(anyOperation) {
 		there := settled.settled(o)
 		switch {
+		case o.Blob != nil && slices.ContainsFunc(v.kind.Content, func(c Content) bool { return c.Method == o.Method && c.Write == o.Path }):
+			if there && !v.settled(s.cfg.Self, o) { // nobody may have its body any more
+				entries = append(entries, s.outcomeEntry(o, Outcome{State: StateApplied, Carried: true}))
+			}
 		case o.Type != TypeAction || o.Change != nil:
 		case v.settled(s.cfg.Self, o) && !there:
 			return false, nil

@@ -111,6 +111,16 @@ func (k *Kind) nameOf(tree any, id string) string {
 	return name
 }
 
+// NameIn returns the name that a representation has which is given once in a container, empty for none. ID is its identifier, where
+// that does not show it.
+func (k *Kind) NameIn(representation []byte, id string) string {
+	tree, err := parseJSON(representation)
+	if id == "" && err == nil {
+		id, _ = idAt(tree, k.ID.At)
+	}
+	return k.nameOf(tree, id)
+}
+
 // inside lists what the parts of a container are known to hold, of one kind, or of all for an empty one, oldest first.
 func (v *view) inside(kind KindName) []Contained {
 	var all []Contained

@@ -87,10 +87,14 @@ func (c *Change) missingFrom(k *Kind, representation []byte) *Change {
 func (s *Site) correction(k *Kind, r *resource, c *Change, shown Reply, local LocalID) (Call, error) {
 	call := Call{Kind: k, Path: k.Item, Local: local, Header: map[string]string{"Accept": "application/json"}}
 	var err error
-	if k.MergePatch {
+	switch {
+	case k.MergePatch:
 		call.Method, call.Header["Content-Type"] = http.MethodPatch, s.mergeType(r)
 		call.Body, err = c.MergePatch(k, shown.Body)
-	} else {
+	case k.JSONPatch != "":
+		call.Method, call.Header["Content-Type"] = http.MethodPatch, k.JSONPatch
+		call.Body, err = c.JSONPatch(k, shown.Body)
+	default:
 		call.Method, call.Header["Content-Type"] = http.MethodPut, "application/json"
 		call.Body, err = c.ApplyTo(k, shown.Body)
 	}
@@ -176,6 +180,7 @@ func (s *Site) failAll(ctx context.Context, r *resource, step Step, out Outcome)
 	}
 	entries := []Entry{s.stepReplica(v, v.local(), step, step.Operations)}
 	for _, o := range step.Operations {
+		v.ended(o.ID, out, s.cfg.Now())
 		entries = append(entries, s.outcomeEntry(o, out))
 	}
 	return s.settleAll(ctx, r, step, entries)

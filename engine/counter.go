@@ -69,6 +69,14 @@ func numberAt(at Pointer, representation []byte) (json.Number, error) {
 // count sets the cells of counters: what the last operation that set the path has set, and everything that was added and that
 // this one had not seen. Where no client has set it, it begins with what the application was seen to show.
 func (f *Fold) count(h *History, in, counts func(*Operation) bool) {
+	adding := h.adding(in)
+	for _, p := range sortedPointers(adding) {
+		f.countAt(h, p, adding[p], counts)
+	}
+}
+
+// adding lists by path the operations that add to a number there.
+func (h *History) adding(in func(*Operation) bool) map[Pointer][]*Operation {
 	adding := map[Pointer][]*Operation{}
 	for _, o := range h.ordered {
 		if o.Change == nil || len(o.Change.Add) == 0 || !in(o) {
@@ -78,25 +86,28 @@ func (f *Fold) count(h *History, in, counts func(*Operation) bool) {
 			adding[p] = append(adding[p], o)
 		}
 	}
-	for _, p := range sortedPointers(adding) {
-		f.countAt(h, p, adding[p], counts)
+	return adding
+}
+
+// uncounted returns who has set what stands at p, nil for nobody, and those of adding that it had not seen.
+func (f *Fold) uncounted(h *History, p Pointer, adding []*Operation) (setter *Operation, unseen []*Operation) {
+	cell, set := f.Cells[p]
+	if setter = cell.by; !set {
+		setter = f.whole
 	}
+	for _, o := range adding {
+		if setter == nil || !h.Before(o, setter) {
+			unseen = append(unseen, o)
+		}
+	}
+	return setter, unseen
 }
 
 // countAt sets the cell of one counter. Of the operations that add to it those for which counts is true are in the sum; the
 // others tell where it began.
 func (f *Fold) countAt(h *History, p Pointer, adding []*Operation, counts func(*Operation) bool) {
 	cell, set := f.Cells[p]
-	setter := cell.by
-	if !set {
-		setter = f.whole
-	}
-	unseen := adding[:0:0]
-	for _, o := range adding {
-		if setter == nil || !h.Before(o, setter) {
-			unseen = append(unseen, o)
-		}
-	}
+	setter, unseen := f.uncounted(h, p, adding)
 	if len(unseen) == 0 || f.underScalar(p) {
 		return
 	}
@@ -137,6 +148,14 @@ func (f *Fold) countAt(h *History, p Pointer, adding []*Operation, counts func(*
 // adds to it and has seen setter saw, less what others had added until then that counted there. One that has seen what still
 // another one had set there tells nothing.
 func firstSeen(h *History, p Pointer, setter *Operation, adding []*Operation) (decimal, bool) {
+	for _, o := range adding {
+		if h.base.reduces(o) { // that is what it says
+			if base, err := parseDecimal(string(o.Change.Add[p].From)); err == nil {
+				return base, true
+			}
+			return zero, false
+		}
+	}
 next:
 	for _, o := range adding {
 		if setter != nil && !h.Before(setter, o) {

@@ -67,6 +67,10 @@ func (s *Site) create(ctx context.Context, r Request, k keeper) (Answer, error) 
 	if err != nil {
 		return Answer{}, err
 	}
+	if res.yields() {
+		return Answer{}, &Refusal{Status: http.StatusConflict, Type: "exists",
+			Detail: fmt.Sprintf("another resource is called %s %s, and was created earlier; nothing has happened", r.Kind.Name, about.Key)}
+	}
 	if local != "" && r.Type != TypeCreate { // an earlier request has made it meanwhile
 		c.About, c.Target, c.Operation.Type = nil, "", r.Type
 		return s.cross(ctx, res, r.Kind, c, before, local)

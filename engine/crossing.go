@@ -21,6 +21,9 @@ func (s *Site) inMeta(ctx context.Context, k *Kind, within string, body []byte) 
 
 // fix computes what an operation sets. An application may understand what we do not: its effect is opaque to us then.
 func (s *Site) fix(k *Kind, o *Operation, before Fold, representation func() ([]byte, error)) error {
+	if o.Type == TypePatch && k.effect(o) != nil {
+		return nil // what it sets is seen once it has run
+	}
 	document, err := s.document(o)
 	if err != nil {
 		return err
@@ -53,7 +56,12 @@ func (s *Site) cross(ctx context.Context, res *resource, k *Kind, c *crossing, b
 		if o.Found, err = s.whereabouts(ctx, k, o, c.Bound); err != nil {
 			return Answer{}, err
 		}
-		if err := s.fix(k, o, before, func() ([]byte, error) { return s.representation(ctx, k, local) }); err != nil {
+		err := s.fix(k, o, before, func() (b []byte, err error) {
+			b, err = s.representation(ctx, k, local)
+			c.Shown = b
+			return b, err
+		})
+		if err != nil {
 			return Answer{}, err
 		}
 		if division != nil && o.Blob == nil {
@@ -94,6 +102,7 @@ func (s *Site) cross(ctx context.Context, res *resource, k *Kind, c *crossing, b
 		s.works(ctx, k.Service, c.Document, reply)
 	case verdictUnknown:
 		st := OperationStatus{State: StatePending, Status: reply.Status, At: s.cfg.Now(), Attempts: 1, Error: tell(reply, err)}
+		st.Tries = []Attempt{{st.At, st.Status, st.Error}}
 		if err := s.commit(ctx, &Batch{Operations: []OperationRow{s.originRow(c, st)}}); err != nil {
 			s.cfg.Log.Error("list an operation without a certain answer", "operation", string(o.ID), "err", err)
 		}

@@ -221,7 +221,7 @@ func (s *Site) confirm(ctx context.Context, id DocumentID, by SiteID) (bool, err
 		return false, err
 	}
 	entry := v.withSettled(v.local(), s.cfg.Now())
-	if !entry.Held.waits() || !v.holds(by) {
+	if p := v.part(by); !entry.Held.waits() || p != partMember && p != partLeaving {
 		return false, nil
 	}
 	entry.Held = &Held{Operation: entry.Held.Operation, At: entry.Held.At, Confirmed: s.name(by)}

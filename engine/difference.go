@@ -3,6 +3,7 @@ package engine
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"slices"
 )
 
@@ -99,6 +100,52 @@ func (c *Change) MergePatch(k *Kind, representation []byte) ([]byte, error) {
 		tree = setAt(tree, at, v)
 	}
 	return compact(tree), nil
+}
+
+// JSONPatch returns what makes representation show c as a JSON Patch (RFC 6902). It goes into objects; anything else it gives as a whole.
+func (c *Change) JSONPatch(k *Kind, representation []byte) ([]byte, error) {
+	before, err := k.parse(representation)
+	if err != nil {
+		return nil, err
+	}
+	after, err := c.applied(k, representation)
+	if err != nil {
+		return nil, err
+	}
+	steps := []patchStep{}
+	return compact(patchSteps(steps, "", before, after)), nil
+}
+
+// patchStep is one operation of a JSON Patch.
+type patchStep struct {
+	Op    string          `json:"op"`
+	Path  Pointer         `json:"path"`
+	Value json.RawMessage `json:"value,omitempty"`
+}
+
+// patchSteps appends what leads from one value at a path to another.
+func patchSteps(steps []patchStep, at Pointer, before, after any) []patchStep {
+	was, object := before.(map[string]any)
+	is, still := after.(map[string]any)
+	if !object || !still {
+		if v := compact(after); !bytes.Equal(compact(before), v) {
+			steps = append(steps, patchStep{"replace", at, v})
+		}
+		return steps
+	}
+	for _, name := range slices.Sorted(maps.Keys(was)) {
+		if _, ok := is[name]; !ok {
+			steps = append(steps, patchStep{Op: "remove", Path: at.Append(name)})
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(is)) {
+		if _, ok := was[name]; !ok {
+			steps = append(steps, patchStep{"add", at.Append(name), compact(is[name])})
+			continue
+		}
+		steps = patchSteps(steps, at.Append(name), was[name], is[name])
+	}
+	return steps
 }
 
 // assert adds what a repair sets, as far as the fold still says the same.

@@ -136,6 +136,9 @@ type Envelope struct {
 	Checkpoint []byte `cbor:"6,keyasint,omitempty"`
 	// Left says that this is all there is between the sender and whoever gets it, for one of them has left.
 	Left bool `cbor:"7,keyasint,omitempty"`
+	// Leaves says to whoever gets it that it was removed from the document's placement and has not said that it has left, be it that
+	// it has not heard that it was added.
+	Leaves bool `cbor:"8,keyasint,omitempty"`
 }
 
 // Summary is what anti-entropy compares of one document: its id and a digest of its heads.

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -172,7 +173,7 @@ func isWhole(s string) bool {
 	return digits != "" && (digits[0] != '0' || s == "0") && strings.Trim(digits, "0123456789") == ""
 }
 
-// positional reports whether a JSON Patch names elements of a keyed array by their position, which can be another one at
+// positional reports whether a JSON Patch names elements of a keyed or unordered array by their position, which can be another one at
 // another site.
 func (k *Kind) positional(patch jsonpatch.Patch) bool {
 	for _, op := range patch {
@@ -182,6 +183,9 @@ func (k *Kind) positional(patch jsonpatch.Patch) bool {
 			if at, ok := k.keyedAbove(Pointer(p)); ok && at != Pointer(p) {
 				return true
 			}
+			if slices.ContainsFunc(k.Unordered, func(at Pointer) bool { return at.Contains(Pointer(p)) && at != Pointer(p) }) {
+				return true
+			}
 		}
 	}
 	return false
@@ -189,7 +193,7 @@ func (k *Kind) positional(patch jsonpatch.Patch) bool {
 
 // byPosition reports whether o is a JSON Patch that is positional, so that no other site may run it as it is.
 func (k *Kind) byPosition(o *Operation) bool {
-	if k == nil || len(k.Keys) == 0 || o.Type != TypePatch {
+	if k == nil || len(k.Keys)+len(k.Unordered) == 0 || o.Type != TypePatch {
 		return false
 	}
 	patch, err := jsonpatch.DecodePatch(o.Body)
@@ -204,6 +208,13 @@ func (k *Kind) parse(b []byte) (any, error) {
 	}
 	for _, key := range k.Keys { // the outer ones come first
 		tree = keyed(tree, key.At.Tokens(), key.Member)
+	}
+	for _, at := range k.Unordered {
+		if v, ok := valueAt(tree, at); ok {
+			if list, ok := v.([]any); ok {
+				slices.SortFunc(list, func(x, y any) int { return bytes.Compare(compact(x), compact(y)) })
+			}
+		}
 	}
 	return tree, nil
 }

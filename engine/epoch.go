@@ -206,14 +206,31 @@ func (v *view) ending() bool {
 }
 
 // tidy sees to it that what is kept of a resource does not grow: it compacts the history, opens the next epoch of a long one,
-// tells that this site writes there, and drops an epoch that is over. The caller holds the turn and r.mu, and r.view is
-// loaded.
+// tells that this site writes there, and drops an epoch that is over. The caller holds the turn.
 func (s *Site) tidy(ctx context.Context, r *resource) error {
-	v := r.view
-	if p := v.part(s.cfg.Self); p != partMember && p != partLeaving {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	v, err := s.open(ctx, r)
+	if errors.Is(err, ErrNotFound) { // it was to be created
 		return nil
 	}
-	if len(v.epochs) == 1 && v.long(s.cfg.Epoch) && v.replica(s.cfg.Self).Settled != nil {
+	if err != nil {
+		return err
+	}
+	switch p := v.part(s.cfg.Self); {
+	case p == partFormer && len(v.epochs) > 1: // it may be added again in the next one
+		v.compact(0)
+		if v.over() {
+			return s.drop(ctx, r)
+		}
+		return nil
+	case p != partMember && p != partLeaving:
+		return nil
+	}
+	if _, left := s.resumed.Load(r.id); left && s.uncompared(v.correspondents()) { // others may know of more that this site has written
+		return nil
+	}
+	if len(v.epochs) == 1 && v.long(s.cfg.Epoch) && v.overEverywhere() && v.replica(s.cfg.Self).Settled != nil {
 		next, err := s.epochOf(v.about, v.current().number+1)
 		if err != nil {
 			return err
@@ -223,35 +240,42 @@ func (s *Site) tidy(ctx context.Context, r *resource) error {
 		}
 		v.epochs = append(v.epochs, next)
 	}
-	if len(v.epochs) == 1 {
-		v.compact(s.cfg.History)
-		return nil
+	if err := s.sayEpoch(ctx, r); err != nil {
+		return err
 	}
-	if mine := v.replicas[s.cfg.Self]; !v.writesIn(s.cfg.Self, v.current()) || !mine.Whole && v.whole() {
-		if err := s.write(ctx, r, []Entry{v.replicaAs(v.replica(s.cfg.Self))}, &Batch{}); err != nil {
-			return err
+	if len(v.epochs) == 1 {
+		if v.compact(s.cfg.History); len(v.bodiless) > 0 {
+			return s.store(ctx, r, &Batch{})
 		}
+		return nil
 	}
 	v.compact(0)
 	if !v.over() {
 		return nil
 	}
-	return s.drop(ctx, r)
-}
-
-// tidyQuiet is tidy for a resource of which a request of this site's own is in doubt, which may be so for long. The caller
-// holds the turn.
-func (s *Site) tidyQuiet(ctx context.Context, r *resource) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	v, err := s.open(ctx, r)
-	if errors.Is(err, ErrNotFound) { // it was to be created
-		return nil
-	}
-	if err != nil || Next(v.history, s.standing(v)).Kind != StepNothing {
+	if err := s.drop(ctx, r); err != nil {
 		return err
 	}
-	return s.tidy(ctx, r)
+	return s.sayEpoch(ctx, r)
+}
+
+// sayEpoch publishes how far this site is with the epochs, unless it has. The caller holds r.mu, and r.view is loaded.
+func (s *Site) sayEpoch(ctx context.Context, r *resource) error {
+	v := r.view
+	mine, began, both := v.replicas[s.cfg.Self], v.writesIn(s.cfg.Self, v.current()), len(v.epochs) > 1
+	if both && (!began || !mine.Whole && v.whole()) || !both && began && v.current().number > 0 && !mine.Over {
+		return s.write(ctx, r, []Entry{v.replicaAs(v.replica(s.cfg.Self))}, &Batch{})
+	}
+	return nil
+}
+
+// overEverywhere reports whether every member is known to have the current epoch alone, so that nobody will need anything of
+// the one before, nor anybody whom one of them adds.
+func (v *view) overEverywhere() bool {
+	current := v.current()
+	return current.number == 0 || !slices.ContainsFunc(v.members(), func(m SiteID) bool {
+		return !v.writesIn(m, current) || !v.replicas[m].Over
+	})
 }
 
 // over reports whether the epoch before the current one is over here: every member writes in the current one and has all that
@@ -296,6 +320,7 @@ func (s *Site) drop(ctx context.Context, r *resource) error {
 		return fmt.Errorf("drop epoch %d of %s: %w", old.number, v.about.Key, err)
 	}
 	s.cfg.Documents.Forget(old.id)
+	s.changed.Delete(current.id)
 	s.cfg.Log.Info("an epoch of a resource is over", "resource", string(v.about.Key), "epoch", current.number,
 		"operations", v.history.base.Count)
 	return nil

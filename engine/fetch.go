@@ -73,11 +73,17 @@ func (s *Site) fetchBody(ctx context.Context, j bodyJob) (again bool, err error)
 		}
 		defer s.fetching.end(o.Blob.Hash)
 		defer s.dropBlobOf(ctx, o) // it may have been settled meanwhile
-		if why := s.fetchFrom(ctx, r, o, sites); why != nil {
-			return true, s.tellFetch(ctx, r, o, "waits for its body: "+why.Error())
+		why := s.fetchFrom(ctx, r, o, sites)
+		if errors.Is(why, errNobodyHas) {
+			if without, err := s.doWithout(ctx, r, o.ID); without || err != nil {
+				return err != nil, err
+			}
+		}
+		if why != nil {
+			return true, s.tellFetch(ctx, r, o, "waits for its body: "+why.Error(), -1)
 		}
 	}
-	if err := s.tellFetch(ctx, r, o, ""); err != nil {
+	if err := s.tellFetch(ctx, r, o, "", 0); err != nil {
 		return true, err
 	}
 	s.queue.add(job{document: j.document}, 0)
@@ -94,7 +100,7 @@ func (s *Site) bodyOf(ctx context.Context, r *resource, id OperationID) (o *Oper
 		return nil, false, nil, err
 	}
 	o = v.history.Get(id)
-	if o == nil || o.Blob == nil || v.settled(s.cfg.Self, o) {
+	if o == nil || o.Blob == nil || v.settled(s.cfg.Self, o) || v.outcomes[s.cfg.Self][id].Carried {
 		return nil, false, nil, nil
 	}
 	if part := v.part(s.cfg.Self); part != partMember && part != partLeaving {
@@ -114,6 +120,9 @@ func (s *Site) fetchFrom(ctx context.Context, r *resource, o *Operation, sites [
 		return err
 	}
 	defer in.Close()
+	if in.Next() == o.Blob.Chunks() { // an earlier process has ended between the last chunk and this
+		return in.Done()
+	}
 	status, asked := s.network.Status(), 0
 	var last error
 	for _, from := range s.nearest(sites) {
@@ -123,12 +132,12 @@ func (s *Site) fetchFrom(ctx context.Context, r *resource, o *Operation, sites [
 		asked++
 		err := s.network.Fetch(ctx, from, r.id, *o.Blob, &watched{Incoming: in, s: s, r: r, o: o, from: from})
 		switch {
-		case err == nil && in.Next() == o.Blob.Chunks():
+		case errors.Is(err, ErrStorage), ctx.Err() != nil:
+			return err
+		case in.Next() == o.Blob.Chunks(): // whatever has become of the connection since
 			return in.Done()
 		case err == nil, errors.Is(err, ErrNotFound):
 			continue
-		case errors.Is(err, ErrStorage), ctx.Err() != nil:
-			return err
 		case errors.Is(err, ErrRefused):
 			s.cfg.Log.Error("a site gives something else than the body of an operation", "operation", string(o.ID),
 				"site", string(s.name(from)), "err", err)
@@ -141,24 +150,59 @@ func (s *Site) fetchFrom(ctx context.Context, r *resource, o *Operation, sites [
 	case asked < len(sites):
 		return errors.New("no site that can be reached has it")
 	}
-	return errors.New("no site has it any more")
+	return errNobodyHas
 }
 
-// tellFetch says why an operation waits for its body; empty when it does no more.
-func (s *Site) tellFetch(ctx context.Context, r *resource, o *Operation, why string) error {
+var errNobodyHas = errors.New("no site has it any more")
+
+// doWithout has this site begin without the body of an operation that no site has any more, where somebody has accepted that when
+// the site was added. It reports whether that is so.
+func (s *Site) doWithout(ctx context.Context, r *resource, id OperationID) (bool, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	v, err := s.open(ctx, r)
+	if err != nil {
+		return false, err
+	}
+	o := v.history.Get(id)
+	if o == nil || v.settled(s.cfg.Self, o) || !v.mayDoWithout(o) {
+		return false, nil
+	}
+	delete(v.fetches, id)
+	out := Outcome{State: StateApplied, Carried: true, Error: "no site had its body any more when this one was added"}
+	if err := s.write(ctx, r, []Entry{s.outcomeEntry(o, out)}, &Batch{}); err != nil {
+		return false, err
+	}
+	s.queue.add(job{document: r.id}, 0)
+	return true, nil
+}
+
+// fetched is how far the body of an operation that waits for it has come.
+type fetched struct {
+	why   string
+	bytes int64 // that are here
+}
+
+// tellFetch says why an operation waits for its body, and how much of it is here (negative: as much as before); why is empty
+// when it waits no more.
+func (s *Site) tellFetch(ctx context.Context, r *resource, o *Operation, why string, bytes int64) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	v, err := s.open(ctx, r)
 	if err != nil {
 		return err
 	}
-	if v.fetches[o.ID] == why {
+	now := fetched{why, bytes}
+	if bytes < 0 {
+		now.bytes = v.fetches[o.ID].bytes
+	}
+	if v.fetches[o.ID] == now {
 		return nil
 	}
 	if why == "" {
 		delete(v.fetches, o.ID)
 	} else {
-		v.fetches[o.ID] = why
+		v.fetches[o.ID] = now
 	}
 	v.touched[o.ID] = true
 	return s.store(ctx, r, &Batch{})
@@ -184,7 +228,8 @@ func (w *watched) Add(chunk []byte) error {
 	if now := w.s.cfg.Now(); now.Sub(w.told) >= tellEvery {
 		w.told = now
 		why := fmt.Sprintf("fetching its body from %s: %d %% of %s", w.s.name(w.from), 100*w.Next()/w.o.Blob.Chunks(), Bytes(w.o.Blob.Size))
-		if err := w.s.tellFetch(context.Background(), w.r, w.o, why); err != nil {
+		here := min(w.Next()*ChunkSize, w.o.Blob.Size)
+		if err := w.s.tellFetch(context.Background(), w.r, w.o, why, here); err != nil {
 			w.s.cfg.Log.Error("tell how a fetch gets on", "operation", string(w.o.ID), "err", err)
 		}
 	}
@@ -213,12 +258,32 @@ func (v *view) needsBlob(o *Operation) bool {
 	lives := slices.Contains(v.history.Living(anyOperation), o)
 	for _, site := range v.correspondents() {
 		out := v.outcomes[site][o.ID]
-		refused := (out.State == StateRejected || out.State == StateUncertain) && !out.Dropped
+		refused := (out.State == StateRejected || out.State == StateUncertain) && !out.Dropped && (out.Blocks || !v.history.base.has(o))
 		if !v.settled(site, o) || lives && refused {
 			return true
 		}
 	}
 	return false
+}
+
+// indexBodiless adds to b the rows of operations that a checkpoint has taken the place of and whose bodies were needed until then.
+func (s *Site) indexBodiless(ctx context.Context, v *view, b *Batch) error {
+	for _, id := range v.bodiless {
+		o := v.history.Get(id)
+		if o != nil && (v.touched[id] || v.needsBlob(o)) {
+			continue // its row is made anew, or has it right
+		}
+		row, err := s.cfg.Store.Operation(ctx, id)
+		if errors.Is(err, ErrNotFound) || err == nil && !row.NeedsBlob {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("index of operation %s: %w", id, err)
+		}
+		row.NeedsBlob = false
+		b.Operations, v.unneeded = append(b.Operations, row), append(v.unneeded, row.Blob.Hash)
+	}
+	return nil
 }
 
 // sweepBodies removes what an earlier process has left of bodies that nothing needs.

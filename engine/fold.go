@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -56,16 +57,32 @@ func foldOf(h *History, p pick) Fold {
 	f := newFold(h)
 	counting, lost := h.effective(p)
 	if slices.ContainsFunc(counting, h.base.has) { // what it stands for lives and ends as one
-		f.Superseded = slices.Clone(h.base.Superseded)
+		f.Superseded = h.lostBefore(counting, lost)
 	}
-	for _, o := range counting {
+	based := 0
+	for i, o := range counting {
+		if h.base.has(o) {
+			based = i + 1
+		}
+	}
+	for i, o := range counting {
 		f.Exists = f.Exists || o.Type == TypeCreate
 		f.apply(h, o)
+		if i+1 == based && h.base.Order != nil {
+			f.order = maps.Clone(h.base.Order)
+			f.arrange(&Change{})
+		}
 	}
-	f.count(h, p.in, within(counting))
-	for o, l := range lost {
+	for o := range lost {
 		f.Exists = f.Exists || o.Type == TypeCreate
-		f.lose(o, l)
+	}
+	if f.Exists {
+		f.count(h, p.in, within(counting))
+	}
+	for o, l := range lost {
+		if !h.base.has(l.by) {
+			f.lose(o, l)
+		}
 	}
 	slices.SortFunc(f.Superseded, compareSuperseded)
 	return f
@@ -82,10 +99,10 @@ func (f *Fold) apply(h *History, o *Operation) {
 		f.clear(h, o)
 	}
 	for _, p := range o.Change.Unset {
-		f.put(h, p, Cell{By: h.setBy(o, p), by: o})
+		f.put(h, p, Cell{By: o.ID, by: o})
 	}
 	for _, p := range sortedPointers(o.Change.Set) {
-		f.put(h, p, Cell{Value: o.Change.Set[p], By: h.setBy(o, p), by: o})
+		f.put(h, p, Cell{Value: o.Change.Set[p], By: o.ID, by: o})
 	}
 	f.arrange(o.Change)
 }
@@ -93,7 +110,7 @@ func (f *Fold) apply(h *History, o *Operation) {
 // clear removes everything for an operation that sets all at once.
 func (f *Fold) clear(h *History, o *Operation) {
 	for _, p := range sortedPointers(f.Cells) {
-		f.supersede(h, p, f.Cells[p], Cell{Value: o.Change.Set[p], By: h.setBy(o, p), by: o}, "a PUT counts whole")
+		f.supersede(h, p, f.Cells[p], Cell{Value: o.Change.Set[p], By: o.ID, by: o}, "a PUT counts whole")
 	}
 	f.Cells, f.below, f.order, f.whole = map[Pointer]Cell{}, map[Pointer]int{}, map[Pointer][]string{}, o
 }
@@ -148,9 +165,31 @@ func (f *Fold) supersede(h *History, p Pointer, old, by Cell, rule string) {
 	if old.by == by.by || bytes.Equal(old.Value, by.Value) || isContainer(old.Value) {
 		return
 	}
+	if h.base.has(old.by) && h.base.has(by.by) {
+		return // the checkpoint tells it
+	}
 	if h.Concurrent(old.by, by.by) {
 		f.Superseded = append(f.Superseded, Superseded{Path: p, Value: old.Value, By: old.By, Over: by.By, Rule: rule})
 	}
+}
+
+// lostBefore lists what the checkpoint says is lost, as far as those that took the place still count.
+func (h *History) lostBefore(counting []*Operation, lost map[*Operation]loss) []Superseded {
+	counts := among(counting)
+	return slices.DeleteFunc(slices.Clone(h.base.Superseded), func(s Superseded) bool {
+		by, over := h.Get(s.By), h.Get(s.Over)
+		_, loses := lost[by]
+		return over != nil && !counts(over) || by != nil && !counts(by) && !loses
+	})
+}
+
+// newest returns those of a list of lost values that were lost last, at most n of them: identifiers of operations rise with time.
+func newest(lost []Superseded, n int) []Superseded {
+	lost = slices.Clone(lost)
+	slices.SortFunc(lost, func(a, b Superseded) int { return cmp.Or(cmp.Compare(a.Over, b.Over), compareSuperseded(a, b)) })
+	lost = lost[max(0, len(lost)-n):]
+	slices.SortFunc(lost, compareSuperseded)
+	return lost
 }
 
 // lose keeps what an operation would have set that has lost its effect.
@@ -159,7 +198,7 @@ func (f *Fold) lose(o *Operation, l loss) {
 		return
 	}
 	for p, v := range o.Change.Set {
-		if !isContainer(v) && !bytes.Equal(f.Cells[p].Value, v) {
+		if !isContainer(v) {
 			f.Superseded = append(f.Superseded, Superseded{Path: p, Value: v, By: o.ID, Over: l.by.ID, Rule: l.rule})
 		}
 	}

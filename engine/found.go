@@ -61,18 +61,26 @@ func (s *Site) whereabouts(ctx context.Context, k *Kind, o *Operation, bound map
 	return found, nil
 }
 
-// whereabouts collects where ops, which come in the order that counts, say that resources are: the last word of each, and of
-// those named last as many as one operation can tell.
-func whereabouts(ops []*Operation) []Found {
+// whereabouts collects where the operations for which in is true say that resources are: the last word of each, and of those named
+// last as many as one operation can tell.
+func (h *History) whereabouts(in func(*Operation) bool) []Found {
 	seen := map[Target]bool{}
 	var list []Found
-	for _, o := range slices.Backward(ops) {
-		for _, f := range o.Found {
+	tell := func(found []Found) {
+		for _, f := range found {
 			if !seen[f.Target] && len(list) < maxFound {
 				seen[f.Target] = true
 				list = append(list, f)
 			}
 		}
+	}
+	for _, o := range slices.Backward(h.ordered) {
+		if in(o) && !h.base.has(o) {
+			tell(o.Found)
+		}
+	}
+	if h.base != nil {
+		tell(h.base.Found)
 	}
 	return list
 }

@@ -64,7 +64,7 @@ func (v *view) begin(encoded []byte) error {
 	if err := decodeStrict(encoded, &f); err != nil {
 		return fmt.Errorf("decode the checkpoint of %s: %w", v.about.Key, err)
 	}
-	for _, o := range f.Kept {
+	for _, o := range slices.Concat(f.Kept, f.Late) {
 		o.line = lineOf(o.Origin, o.Run, o.Epoch)
 		if o.Blob != nil {
 			v.large = true
@@ -73,6 +73,7 @@ func (v *view) begin(encoded []byte) error {
 			}
 		}
 	}
+	slices.SortFunc(f.Kept, Compare)
 	for _, site := range f.Writers {
 		v.writers[site] = true
 	}

@@ -26,7 +26,8 @@ type gate struct {
 	mu      sync.Mutex
 	breaker *breaker
 	parked  parking
-	// admitted counts what the service has let in, refused at which count a resource was denied last.
+	// admitted counts what the service has let in, refused at which count a resource was denied last while that told
+	// something of the service.
 	admitted uint64
 	refused  map[DocumentID]uint64
 }
@@ -95,6 +96,14 @@ func (g *gate) status() QueueStatus {
 	return st
 }
 
+// reads reports whether the service may be asked what it shows. While it does not run, what waits for it goes first; where nothing
+// does, nothing else would find out that it shows things again.
+func (g *gate) reads(now time.Time) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.breaker.state == QueueRunning || len(g.parked.places) == 0 && !now.Before(g.breaker.until)
+}
+
 // Queues tells how this site's requests to each service of its application get on.
 func (s *Site) Queues() map[ServiceName]QueueStatus {
 	all := make(map[ServiceName]QueueStatus, len(s.gates))
@@ -102,6 +111,23 @@ func (s *Site) Queues() map[ServiceName]QueueStatus {
 		all[name] = g.status()
 	}
 	return all
+}
+
+// NextTry is when this site goes on with an operation that waits here for its application or for another site; zero: something
+// else has to happen first, or it is under way.
+func (s *Site) NextTry(o OperationRow) time.Time {
+	var due time.Time
+	for _, j := range []job{{intent: o.ID}, {kept: o.ID}, {body: bodyJob{o.Document, o.ID}}, {document: o.Document}} {
+		if due = s.queue.due(j); !due.IsZero() {
+			break
+		}
+	}
+	if g := s.gates[o.Service]; g != nil {
+		if next := g.status().Next; next.After(due) { // what waits for its service is in no queue
+			due = next
+		}
+	}
+	return due
 }
 
 // ResumeQueue tries a service again that fails or does not let the agent in, or all of them when service is empty: at once and
@@ -221,7 +247,8 @@ func (s *Site) probe(service ServiceName) {
 }
 
 // heard takes in what an answer of a service to a request of the agent's own for a resource tells. It reports whether the
-// resource alone was denied: others have been let in since it was the last time, so that the credentials are good.
+// resource alone was denied: others have been let in since it was denied first, so that the credentials are good. It stays
+// alone until it is let in; should the credentials go bad meanwhile, any other resource finds out.
 func (s *Site) heard(ctx context.Context, service ServiceName, d DocumentID, r Reply, err error, changes bool) (alone bool) {
 	g, h := s.gates[service], healthOf(r, err, changes)
 	g.mu.Lock()
@@ -230,8 +257,9 @@ func (s *Site) heard(ctx context.Context, service ServiceName, d DocumentID, r R
 		g.admitted++
 		delete(g.refused, d)
 	case h == healthDenied:
-		alone = before && g.admitted > at
-		g.refused[d] = g.admitted
+		if alone = before && g.admitted > at; !alone {
+			g.refused[d] = g.admitted
+		}
 	}
 	if alone {
 		h = healthNone

@@ -168,7 +168,7 @@ func (l *line) at(n uint64) *Operation {
 func (h *History) accepts(o *Operation) bool {
 	latest := int64(latestTime)
 	if h.base != nil {
-		if !h.sawBase(o) || h.base.Time >= o.Time {
+		if !h.sawBase(o) || h.base.Time > o.Time {
 			return false
 		}
 		latest = max(latest, h.base.Time+yearLater)
@@ -200,9 +200,9 @@ func (h *History) accepts(o *Operation) bool {
 	return o.Time >= 0 && o.Time <= latest
 }
 
-// sawBase reports whether o has seen all that the checkpoint stands for.
+// sawBase reports whether o has seen all that everything beyond the checkpoint has.
 func (h *History) sawBase(o *Operation) bool {
-	for name, n := range h.base.Seen {
+	for name, n := range h.base.Firm {
 		if name != o.Line() && !o.saw(name, n) {
 			return false
 		}
@@ -256,7 +256,7 @@ func (h *History) Len() int {
 	if h.base == nil {
 		return len(h.ordered)
 	}
-	return len(h.ordered) - len(h.base.Kept)
+	return len(h.ordered) - len(h.base.Kept) - len(h.base.Late)
 }
 
 // Held returns how many operations are held back.
@@ -294,16 +294,22 @@ func (h *History) Concurrent(a, b *Operation) bool {
 	return a != b && !h.Before(a, b) && !h.Before(b, a)
 }
 
-// Parents returns the newest operations that o's origin had settled when it issued o, sorted; nil for one that the
-// checkpoint keeps.
+// Parents returns the newest operations that o's origin had settled when it issued o, sorted, as far as the checkpoint keeps
+// them; nil for one that the checkpoint keeps.
 func (h *History) Parents(o *Operation) []OperationID {
 	if h.base.has(o) {
 		return nil
 	}
 	var seen []*Operation
 	add := func(name Line, n uint64) {
-		if l := h.lines[name]; l != nil && n > 0 && n <= l.last() && l.at(n) != nil {
-			seen = append(seen, l.at(n))
+		l := h.lines[name]
+		if l == nil || n == 0 || n > l.last() {
+			return
+		}
+		if p := l.at(n); p != nil {
+			seen = append(seen, p)
+		} else if i := slices.IndexFunc(h.base.Late, func(p *Operation) bool { return p.Line() == name && p.Seq == n }); i >= 0 {
+			seen = append(seen, h.base.Late[i])
 		}
 	}
 	add(o.Line(), o.Seq-1)

@@ -18,7 +18,7 @@ type crossing struct {
 	Received bool `json:"received,omitempty"`
 	// Sent is the body that this site's application gets where that is another one than the operation's: its share.
 	Sent []byte `json:"sent,omitempty"`
-	// Shown is what the application showed before, where the operation's effect is to be seen from that.
+	// Shown is what the application showed before, where the operation's effect, or what it sets, is to be seen from that.
 	Shown []byte `json:"shown,omitempty"`
 	// Plain says that the request makes no operation of a document: it is another site's, for this one alone.
 	Plain bool `json:"plain,omitempty"`
@@ -51,6 +51,16 @@ func (c *crossing) sent() *Operation {
 		o.Body, o.Blob = c.Sent, nil
 	}
 	return &o
+}
+
+// shown is what the application showed before the operation, as far as it was read: else what before folds.
+func (c *crossing) shown(before Fold) func() ([]byte, error) {
+	return func() ([]byte, error) {
+		if c.Shown != nil {
+			return c.Shown, nil
+		}
+		return before.Representation(), nil
+	}
 }
 
 func (c *crossing) keeper() keeper { return keeper{keys: c.Keys, bodyHash: c.BodyHash} }

@@ -50,15 +50,15 @@ func digest(parts ...string) [32]byte {
 }
 
 // once runs do unless the request was answered before under its Idempotency-Key, or under the identifier that another
-// site gave it. The first answer is given again then, and nothing runs.
-func (s *Site) once(ctx context.Context, r Request, do func(Request, keeper) (Answer, error)) (Answer, error) {
+// site gave it. The first answer is given again then, and nothing runs. Target is what the client asked for.
+func (s *Site) once(ctx context.Context, r Request, target string, do func(Request, keeper) (Answer, error)) (Answer, error) {
 	var k keeper
 	k.bodyHash = sha256.Sum256(r.Body)
 	if ref := r.blob(); ref != nil {
 		k.bodyHash = hashOf(*ref)
 	}
 	if r.Key != "" {
-		k.keys = append(k.keys, digest("key", r.Caller, string(r.Kind.Service), r.Method, r.Path, r.Within, r.Target, r.Key))
+		k.keys = append(k.keys, digest("key", r.Caller, string(r.Kind.Service), r.Method, r.Path, r.Within, target, r.Key))
 	}
 	if r.Operation != "" {
 		k.keys = append(k.keys, digest("operation", string(r.Operation)))
@@ -84,7 +84,7 @@ func (s *Site) once(ctx context.Context, r Request, do func(Request, keeper) (An
 			return Answer{}, err
 		}
 		if a.Status == 0 {
-			if kept.BodyHash == k.bodyHash && r.Operation == "" {
+			if kept.BodyHash == k.bodyHash && len(r.Via) == 0 {
 				r.Operation, k.sent = a.Operation, a.Sent // another site may have got it under this identifier
 			}
 			continue
@@ -96,8 +96,13 @@ func (s *Site) once(ctx context.Context, r Request, do func(Request, keeper) (An
 		kind := s.kinds[kindKey{a.Service, a.Kind}]
 		return s.present(ctx, kind, Reply{Status: a.Status, Header: a.Header, Body: a.Body, Within: r.Within}, a.Operation, a.Resource), nil
 	}
-	if len(r.Via) > 0 && r.Operation != "" { // the answer is kept for a day, the operation for good
+	if r.Operation != "" { // the answer is kept for a day, the operation for longer
 		row, err := s.cfg.Store.Operation(ctx, r.Operation)
+		if errors.Is(err, ErrNotFound) {
+			if err := s.mayHaveRun(ctx, r); err != nil {
+				return Answer{}, err
+			}
+		}
 		here := row.Sites[s.cfg.Self]
 		if err == nil && row.Document != "" && (here.State == StateApplied || here.State == StateRejected) {
 			return Answer{Status: cmp.Or(here.Status, http.StatusOK), Operation: r.Operation, Resource: row.Resource, Site: s.cfg.Self}, nil

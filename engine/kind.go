@@ -3,6 +3,7 @@ package engine
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 )
 
 // IDSource says where the identifier of a resource is found.
@@ -87,6 +88,8 @@ type Kind struct {
 	Marker Pointer
 	// Ignore lists the fields that differ between replicas by nature. They are no part of any change.
 	Ignore []Pointer
+	// Label is the field that has what people call a resource. Empty: none. It is no rule: sites may differ in it.
+	Label Pointer `json:"-"`
 	// Sensitive lists the fields that pages, API and logs never show.
 	Sensitive []Pointer
 	Refs      []Ref
@@ -95,8 +98,19 @@ type Kind struct {
 	// MergePatch says that a correction may be sent as a JSON merge patch (RFC 7396). Otherwise it is a PUT of
 	// the whole representation.
 	MergePatch bool
+	// JSONPatch is the media type under which a correction may be sent as a JSON Patch (RFC 6902). Empty: it may not.
+	JSONPatch string
+	// Unordered are arrays whose order is no value: they are read as sorted ones.
+	Unordered []Pointer
 	// Operations are the requests under an item that the catalog names.
 	Operations []NamedOperation
+	// OnlyNamed says that these are all below an item that concerns the resource: what else is there is each site's own.
+	OnlyNamed bool `json:",omitempty"`
+	// ObservedPatches are the media types of patches of the application's own: what one sets is the difference of what the
+	// application shows before and after it. Such a patch may be sent again.
+	ObservedPatches []string `json:",omitempty"`
+	// CreatingPatches are those of them that make an object under the identifier in the path where there is none.
+	CreatingPatches []string `json:",omitempty"`
 	// Content is what a resource holds beside its representation.
 	Content []Content
 	// Divide lists the integers that the parts of a cross resource share; Aggregate tells how the parts are read as one.
@@ -119,6 +133,27 @@ func (k *Kind) named(method, path string) *NamedOperation {
 		return nil
 	}
 	return &k.Operations[i]
+}
+
+// observedPatch is what is known of a patch whose effect is observed.
+var observedPatch = &NamedOperation{Observed: true, Repeatable: true}
+
+// ObservesPatch reports whether what a PATCH of an item with this Content-Type sets is to be observed.
+func (k *Kind) ObservesPatch(contentType string) bool {
+	return k != nil && hasMedia(k.ObservedPatches, contentType)
+}
+
+// CreatesByPatch reports whether a PATCH with this Content-Type makes the object where there is none.
+func (k *Kind) CreatesByPatch(contentType string) bool {
+	return hasMedia(k.CreatingPatches, contentType)
+}
+
+func hasMedia(list []string, contentType string) bool {
+	if len(list) == 0 {
+		return false
+	}
+	media, _, _ := strings.Cut(contentType, ";")
+	return slices.Contains(list, strings.ToLower(strings.TrimSpace(media)))
 }
 
 // Natural reports whether clients choose the identifiers of this kind, so that every site uses the same one.

@@ -64,6 +64,10 @@ func (s *Site) serviceOf(ctx context.Context, j job) ServiceName {
 		if row, err := s.cfg.Store.ResourceByDocument(ctx, j.document); err == nil {
 			return row.Service
 		}
+	case j.kept != "":
+		if _, e, err := s.keptAs(ctx, j.kept); err == nil && e.Deferred {
+			return e.Service
+		}
 	case j.intent != "":
 		if c, ok := s.openIntent(ctx, j.intent); ok {
 			return c.Service

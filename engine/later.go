@@ -84,14 +84,9 @@ func (s *Site) respite(r Reply) time.Duration {
 }
 
 func (s *Site) attempt(v *view, o *Operation, reply Reply, err error) {
-	a := v.attempts[o.ID]
-	if a == nil {
-		a = &attempt{}
-		v.attempts[o.ID] = a
-	}
-	a.count++
-	a.status, a.at, a.err = reply.Status, s.cfg.Now(), ""
+	t := Attempt{At: s.cfg.Now(), Status: reply.Status}
 	if err != nil || reply.Status >= 300 {
-		a.err = tell(reply, err)
+		t.Error = tell(reply, err)
 	}
+	v.tried(o.ID, t)
 }

@@ -17,6 +17,21 @@ func (v *view) nothingBefore(next Step) bool {
 	return by == nil || Compare(next.Operations[0], by) >= 0
 }
 
+// onlyHere reports whether this site may be the only one that has the body of an operation: none that stays has settled it. Whoever
+// has keeps it until all have.
+func (s *Site) onlyHere(v *view) bool {
+	members := v.placement().Sites
+	for _, o := range v.history.Living(anyOperation) {
+		if o.Blob == nil || !s.cfg.Blobs.Has(*o.Blob) {
+			continue
+		}
+		if !slices.ContainsFunc(members, func(m SiteID) bool { return v.settled(m, o) }) {
+			return true
+		}
+	}
+	return false
+}
+
 // leave has the last word of a site that was removed: its requests that have happened are published already, and what it knows of
 // before its removal is applied. The object stays in its application and belongs to nobody. The caller holds r.mu and the turn.
 func (s *Site) leave(ctx context.Context, r *resource, v *view) error {

@@ -53,3 +53,13 @@ func meet(vectors []map[Line]uint64) map[Line]uint64 {
 	}
 	return least
 }
+
+// join returns what at least one of two vectors contains.
+func join(a, b map[Line]uint64) map[Line]uint64 {
+	most := make(map[Line]uint64, max(len(a), len(b)))
+	maps.Copy(most, a)
+	for name, n := range b {
+		most[name] = max(n, most[name])
+	}
+	return most
+}

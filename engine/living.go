@@ -121,12 +121,20 @@ type loss struct {
 // What has lost its effect still counts for the existence of what builds on it.
 func (h *History) effective(p pick) ([]*Operation, map[*Operation]loss) {
 	living := h.Living(p.in)
-	if !h.kind.takesOne() && len(h.facts) == 0 {
+	if !h.kind.takesOne() && len(h.facts) == 0 && (h.base == nil || len(h.base.Lost) == 0) {
 		return living, nil
 	}
 	lost := map[*Operation]loss{}
 	var winners []*Operation // those later than the one that is decided, latest first
 	for _, o := range slices.Backward(living) {
+		if h.base.reduces(o) { // it has been decided
+			if slices.Contains(h.base.Lost, o.ID) {
+				lost[o] = loss{by: o}
+			} else {
+				winners = append(winners, o)
+			}
+			continue
+		}
 		for _, w := range winners {
 			if rule := h.loses(o, w, p); rule != "" {
 				lost[o] = loss{w, rule}

@@ -79,7 +79,7 @@ func (s *Site) look(ctx context.Context, id DocumentID) (again bool, err error) 
 	switch {
 	case !ready:
 		return false, nil // what makes it ready asks for another look
-	case under || s.gates[kind.Service].status().State != QueueRunning:
+	case under || !s.gates[kind.Service].reads(s.cfg.Now()):
 		return true, nil
 	}
 	reply, err := s.shown(ctx, kind, local)

@@ -2,12 +2,14 @@ package engine
 
 import (
 	"context"
+	"crypto/sha256"
+	"fmt"
 	"strconv"
 )
 
 // idempotencyKey is the key of what a step sends: the same however often it is sent, until it has been done. What is done to
 // an object that was made anew is another request than what was done to the one before, and so is what is to be applied once
-// more.
+// more. Opaque bytes are put again where others have been put since they were, should nobody know that they were.
 func (s *Site) idempotencyKey(ctx context.Context, r *resource, o *Operation, step Step) (string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -25,5 +27,23 @@ func (s *Site) idempotencyKey(ctx context.Context, r *resource, o *Operation, st
 	if out := v.outcomes[s.cfg.Self][o.ID]; out.Again && step.Kind != StepMake {
 		key += ".again" + strconv.FormatInt(out.At.UnixMicro(), 36)
 	}
-	return key, nil
+	return key + v.putBefore(o), nil
+}
+
+// putBefore names what opaque bytes this site has put where o puts some, by a digest; empty for none.
+func (v *view) putBefore(o *Operation) string {
+	if o.Type != TypeAbsolute {
+		return ""
+	}
+	settled, others, digest := v.settledAt(v.self), 0, sha256.New()
+	for _, p := range v.history.ordered {
+		if p != o && p.Type == TypeAbsolute && p.Path == o.Path && settled(p) {
+			others++
+			fmt.Fprintln(digest, p.ID)
+		}
+	}
+	if others == 0 {
+		return ""
+	}
+	return fmt.Sprintf(".over%x", digest.Sum(nil)[:4])
 }

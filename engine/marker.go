@@ -37,12 +37,22 @@ func HasMarker(text, request string) bool {
 }
 
 // marks reports whether o writes a marker.
-func (k *Kind) marks(o *Operation) bool {
-	if k.Marker == "" || o.Type != TypeCreate || o.Method != http.MethodPost || k.Natural() || k.HonoursKey {
-		return false
-	}
-	_, ok := k.mark(o.Body, string(o.ID))
+func (s *Site) marks(k *Kind, o *Operation) bool {
+	_, ok := s.marked(k, o, string(o.ID))
 	return ok
+}
+
+// marked returns the body of o with the marker of a request in it, ok false where it writes none: its kind has no marker, or needs
+// none, or its body no place for one. A body that is too large to be looked into has none.
+func (s *Site) marked(k *Kind, o *Operation, request string) (body []byte, ok bool) {
+	if k.Marker == "" || o.Type != TypeCreate || o.Method != http.MethodPost || k.Natural() || k.HonoursKey {
+		return nil, false
+	}
+	body, err := s.document(o)
+	if err != nil || body == nil {
+		return nil, false
+	}
+	return k.mark(body, request)
 }
 
 // mark returns the body of a create with the marker of a request in it, ok false when there is no place for it.

@@ -15,7 +15,7 @@ func (s *Site) contested(r *resource, o *Operation) bool {
 		return false
 	}
 	a := r.view.attempts[o.ID]
-	return a != nil && Outcome{Status: a.status}.contested()
+	return a != nil && Outcome{Status: a.last().Status}.contested()
 }
 
 // key returns the natural key or meta-identifier of the resource.
@@ -32,7 +32,7 @@ func (s *Site) key(ctx context.Context, r *resource) (ResourceID, error) {
 // lookFor settles a create that may have been sent before: it looks for the resource under its chosen identifier. settled is
 // false when the request is to be sent (again).
 func (s *Site) lookFor(ctx context.Context, r *resource, k *Kind, o *Operation, step Step) (settled, again bool, err error) {
-	if k.marks(o) {
+	if s.marks(k, o) {
 		return s.lookForMarked(ctx, r, k, o, step)
 	}
 	if o.Type != TypeCreate || !k.Natural() {

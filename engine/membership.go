@@ -40,13 +40,20 @@ type mesh struct {
 	// rulesChanged says that a site's rules are others than before, until what waits for that has been hurried.
 	rulesChanged bool
 	admitted     map[SiteID]admission
-	invitations  map[string]Invitation // by "issuer/id": no site can hide another's
-	zones        map[ZoneName]zone
+	// removed tells since when sites are out of the mesh, news are those of them that were heard of just now, gone those that
+	// are no members any more.
+	removed     map[SiteID]time.Time
+	news        []SiteID
+	gone        map[SiteID]bool
+	invitations map[string]Invitation // by "issuer/id": no site can hide another's
+	zones       map[ZoneName]zone
 }
 
 func (m *mesh) init() {
 	m.sites = map[SiteID]SiteRecord{}
 	m.admitted = map[SiteID]admission{}
+	m.removed = map[SiteID]time.Time{}
+	m.gone = map[SiteID]bool{}
 	m.invitations = map[string]Invitation{}
 	m.zones = map[ZoneName]zone{}
 }
@@ -74,6 +81,9 @@ func (m *mesh) take(e Entry) error {
 		}
 		m.sites[SiteID(author)] = r
 	case MapMembers:
+		if id, ok := removalOf(rest); ok {
+			return m.takeRemoval(id, e.Value)
+		}
 		var a admission
 		if err := decodeStrict(e.Value, &a); err != nil {
 			return fmt.Errorf("admission %s: %w: %w", e.Key, ErrRefused, err)
@@ -174,6 +184,7 @@ func (s *Site) Adopt(ctx context.Context, e Envelope) error {
 	if !s.IsMember(s.cfg.Self) {
 		return fmt.Errorf("adopt the mesh: %w: this site is not among its members", ErrRefused)
 	}
+	s.takeUpRemovals()
 	return s.storeMesh(ctx, &Batch{Changes: rows})
 }
 
@@ -186,7 +197,7 @@ func (s *Site) Announce(ctx context.Context, record SiteRecord) error {
 	if at := s.Coordinate(); at != (vivaldi.Coordinate{}) {
 		record.Coordinate = &at
 	}
-	record.Heard, record.Restored, record.Cloned = old.Heard, old.Restored, old.Cloned
+	record.Heard, record.Restored, record.Cloned, record.Gone = old.Heard, old.Restored, old.Cloned, old.Gone
 	if string(compactStruct(old)) == string(compactStruct(record)) {
 		return nil
 	}
@@ -244,7 +255,7 @@ func (s *Site) receiveMesh(ctx context.Context, e Envelope) error {
 		return fmt.Errorf("receive the mesh document: %w", ErrCloned)
 	}
 	for _, c := range e.Changes {
-		if !s.IsMember(c.Author) {
+		if !s.wasAdmitted(c.Author) { // what a site wrote before it was removed may come through others
 			failed = fmt.Errorf("receive the mesh document: %w: %s is not known to be a member", ErrMissing, c.Author)
 			break
 		}
@@ -265,6 +276,7 @@ func (s *Site) receiveMesh(ctx context.Context, e Envelope) error {
 			return err
 		}
 		s.hurryRules()
+		s.heedRemovals(ctx)
 		if s.ownAmong(stored) {
 			return errors.Join(failed, s.meetTwin(ctx))
 		}
@@ -275,11 +287,22 @@ func (s *Site) receiveMesh(ctx context.Context, e Envelope) error {
 // Self implements Membership.
 func (s *Site) Self() SiteID { return s.cfg.Self }
 
-// IsMember implements Membership.
+// IsMember implements Membership. A site that was removed is one until it has left.
 func (s *Site) IsMember(id SiteID) bool {
-	m := &s.mesh
-	m.mu.RLock()
-	defer m.mu.RUnlock()
+	s.mesh.mu.RLock()
+	defer s.mesh.mu.RUnlock()
+	return s.mesh.wasAdmitted(id) && !s.mesh.gone[id]
+}
+
+// wasAdmitted reports whether a site is a member, or was one.
+func (s *Site) wasAdmitted(id SiteID) bool {
+	s.mesh.mu.RLock()
+	defer s.mesh.mu.RUnlock()
+	return s.mesh.wasAdmitted(id)
+}
+
+// wasAdmitted is asked by who holds m.mu.
+func (m *mesh) wasAdmitted(id SiteID) bool {
 	_, ok := m.admitted[id]
 	return m.id != "" && (ok || id == m.founder)
 }
@@ -292,6 +315,7 @@ func (s *Site) memberIDs() []SiteID {
 	if _, ok := m.admitted[m.founder]; !ok && m.founder != "" {
 		ids = append(ids, m.founder)
 	}
+	ids = slices.DeleteFunc(ids, func(id SiteID) bool { return m.gone[id] })
 	slices.Sort(ids)
 	return ids
 }
@@ -306,7 +330,7 @@ func (s *Site) Members() []Member {
 	for _, id := range ids {
 		record := m.sites[id]
 		record.Name = cmp.Or(record.Name, m.admitted[id].Name)
-		members = append(members, Member{ID: id, SiteRecord: record, Joined: m.admitted[id].At})
+		members = append(members, Member{ID: id, SiteRecord: record, Joined: m.admitted[id].At, Removed: m.removed[id]})
 	}
 	slices.SortFunc(members, func(a, b Member) int { return cmp.Or(a.Joined.Compare(b.Joined), cmp.Compare(a.ID, b.ID)) })
 	taken := map[SiteName]bool{}
@@ -393,6 +417,9 @@ func (s *Site) Admit(ctx context.Context, r JoinRequest) (Envelope, error) {
 	hash := sha256.Sum256(r.Secret)
 	if !ok || subtle.ConstantTimeCompare(hash[:], i.Secret[:]) != 1 {
 		return Envelope{}, &Refusal{Status: 403, Type: "invitation", Detail: "this invitation is not one of this site's"}
+	}
+	if s.Removed(r.Site) {
+		return Envelope{}, &Refusal{Status: 403, Type: "invitation", Detail: "this site was taken out of the mesh for good; to come back as a new one, begin with an empty data directory"}
 	}
 	if !s.IsMember(r.Site) { // a site whose first try was cut off comes again
 		if !i.usable(s.cfg.Self, s.cfg.Now()) {

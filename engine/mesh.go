@@ -30,6 +30,8 @@ type SiteRecord struct {
 	// site's key: both have stopped writing.
 	Restored time.Time `json:"restored,omitzero"`
 	Cloned   bool      `json:"cloned,omitempty"`
+	// Gone says that the site, which was taken out of the mesh, shares nothing more.
+	Gone bool `json:"gone,omitempty"`
 	// Coordinate is where the site is among the others; nil while that is not known.
 	Coordinate *vivaldi.Coordinate `json:"coordinate,omitempty"`
 	// Queues holds the services of its application that do not let its agent in.
@@ -42,6 +44,8 @@ type Member struct {
 	SiteRecord
 	// Joined is when an invitation let it in; for the founder, when it wrote its record first.
 	Joined time.Time
+	// Removed is when it was taken out of the mesh; zero: it was not.
+	Removed time.Time
 }
 
 // Invitation lets sites in. The token holds the secret; the mesh document only its hash.

@@ -121,14 +121,14 @@ func (s Standing) shown() pick { return pick{in: s.shows} }
 // fold is what the application shows, whole what the applications of all parts of a cross resource show together.
 func (s Standing) fold(h *History) Fold {
 	if s.Gone {
-		return Fold{}
+		return newFold(h)
 	}
 	return h.fold(pick{in: s.shows, fact: s.Executed})
 }
 
 func (s Standing) whole(h *History) Fold {
 	if s.Gone {
-		return Fold{}
+		return newFold(h)
 	}
 	return foldOf(h, pick{in: s.shows, fact: s.Executed})
 }
@@ -155,7 +155,7 @@ func Next(h *History, s Standing) Step {
 	last := lastAbsolute(counting)
 	// What was passed over as void may count after all, once something else is known.
 	open := func(o *Operation) bool {
-		return !s.Settled(o) || s.Void(o) && counts(o) && (o.Type != TypeAbsolute || last[o.Path] == o)
+		return !s.Settled(o) || s.Void(o) && counts(o) && (o.Type != TypeAbsolute && !h.base.reduces(o) || last[o.Path] == o)
 	}
 	i := slices.IndexFunc(h.ordered, open)
 	if void := h.reversedHere(s); len(void) > 0 {
@@ -201,8 +201,10 @@ func Next(h *History, s Standing) Step {
 		return Step{Kind: StepHold, Operations: rest[:1]}
 	case u.Type == TypeDelete && !there:
 		return Step{Kind: StepVacuous, Operations: rest[:1]}
-	case u.Type == TypeDelete && !h.exists(s.shown().or(u).in), void:
+	case u.Type == TypeDelete && !h.exists(s.shown().or(u).in):
 		return Step{Kind: StepRun, Operations: rest[:1]}
+	case void: // the create may have been done: what was sent for it then tells, and that is sent once more
+		return bringAbout(h, s, rest[:1], anyOperation)
 	case !there:
 		return bringAbout(h, s, rest, counts)
 	case u.Type == TypeDelete && len(h.remains(s, u)) > 0:
@@ -214,8 +216,12 @@ func Next(h *History, s Standing) Step {
 			return Step{Kind: StepSkip, Operations: rest[:1]}
 		}
 		return act(h, s, rest[:1])
-	case u.Type != TypeDelete && !u.Repair && !h.kind.byPosition(u) && !h.spread.divides(u) && h.sawTheSame(u, s):
-		return Step{Kind: StepRun, Operations: rest[:1]}
+	case u.Type != TypeDelete && !u.Repair && !h.base.reduces(u) && !h.kind.byPosition(u) && !h.spread.divides(u) && h.sawTheSame(u, s):
+		step := Step{Kind: StepRun, Operations: rest[:1]}
+		if h.kind.takesOne() || len(h.facts) > 0 { // it may take the effect of the last opaque bytes
+			_, step.Again = s.target(h, s.shown().or(u), s.fold(h))
+		}
+		return step
 	}
 	return correct(h, s, rest, counts)
 }
@@ -307,7 +313,7 @@ func undelete(h *History, s Standing, void []*Operation, before Fold) Step {
 		if difference := before.Difference(after); !difference.Empty() {
 			step.Kind, step.Correction = StepCorrect, difference
 		}
-	case after.Exists && !s.Dropped:
+	case after.Exists && !s.Dropped && h.exists(anyOperation): // else it would be made to be deleted, perhaps in the way of the next
 		return remake(h, s, void, nil)
 	}
 	return step
@@ -332,9 +338,9 @@ func act(h *History, s Standing, action []*Operation) Step {
 	return Step{Kind: StepRun, Operations: action, Again: again, Late: !before.after(u, with).Difference(with).Empty()}
 }
 
-// late reports whether o, once it has run, leaves something that is to be corrected: what counts otherwise, or what it takes the
+// leaves reports whether o, once it has run, leaves something that is to be corrected: what counts otherwise, or what it takes the
 // effect of.
-func (h *History) late(s Standing, o *Operation) bool {
+func (h *History) leaves(s Standing, o *Operation) bool {
 	if o.Type != TypeAction && o.Type != TypeAbsolute {
 		return false
 	}

@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// kept is a request in the outbox: no involved site could be reached, or the one that was reached gave no answer.
+// kept is a request in the outbox: no involved site could be reached, or the one that was reached gave no answer, or its caller did
+// not want to wait.
 type kept struct {
 	Request   Request     `json:"request"`
 	Service   ServiceName `json:"service"`
@@ -22,6 +23,8 @@ type kept struct {
 	Size  int64  `json:"size,omitempty"`
 	// Sent is the site that may have got it already; only that one may be asked again.
 	Sent SiteID `json:"sent,omitempty"`
+	// Deferred says that this site is to run it as if it came now (deferred.go).
+	Deferred bool `json:"deferred,omitempty"`
 }
 
 // blob tells of a large body in the list of operations; nil when it is not large. Its hash is nobody's business.
@@ -82,6 +85,7 @@ func (s *Site) passOn(ctx context.Context, r Request, sites []SiteID, k keeper) 
 				return Answer{}, fmt.Errorf("remember operation %s: %w", r.Operation, err)
 			}
 		}
+		passed.Again = k.sent == to
 		a, err := s.forwarder.Forward(ctx, to, passed)
 		if spool != nil && spool.Failed() != nil {
 			return Answer{}, bodyError(spool.Failed()) // the other site has not got it whole either
@@ -133,10 +137,12 @@ func (s *Site) keepFor(ctx context.Context, r Request, sites []SiteID, k keeper)
 	if err := s.keep(ctx, r, sites, k.sent, k); err != nil {
 		return Answer{}, err
 	}
-	return Answer{
-		Status: http.StatusAccepted, Operation: r.Operation, Site: s.cfg.Self,
-		Header: http.Header{"Location": {"/api/v1/operations/" + string(r.Operation)}},
-	}, nil
+	return s.keptAnswer(r.Operation), nil
+}
+
+func (s *Site) keptAnswer(id OperationID) Answer {
+	return Answer{Status: http.StatusAccepted, Operation: id, Site: s.cfg.Self,
+		Header: http.Header{"Location": {"/api/v1/operations/" + string(id)}}}
 }
 
 // names lists sites for people.
@@ -149,8 +155,12 @@ func (s *Site) names(ids []SiteID) string {
 }
 
 // keep puts a request into the outbox, durable and encrypted, since it holds its caller's credentials.
-func (s *Site) keep(ctx context.Context, r Request, sites []SiteID, sent SiteID, k keeper) (err error) {
-	e := kept{Request: r, Service: r.Kind.Service, Kind: r.Kind.Name, Placement: sites, Sent: sent}
+func (s *Site) keep(ctx context.Context, r Request, sites []SiteID, sent SiteID, k keeper) error {
+	return s.keepAs(ctx, kept{Request: r, Service: r.Kind.Service, Kind: r.Kind.Name, Placement: sites, Sent: sent}, k)
+}
+
+func (s *Site) keepAs(ctx context.Context, e kept, k keeper) (err error) {
+	r := e.Request
 	spool, err := s.spool(r)
 	if err != nil {
 		return err
@@ -173,8 +183,8 @@ func (s *Site) keep(ctx context.Context, r Request, sites []SiteID, sent SiteID,
 	if row, _, err := s.keptAs(ctx, r.Operation); err == nil { // it keeps its place
 		at = row.KeptAt
 	}
-	reply := Reply{Status: http.StatusAccepted, Header: http.Header{"Location": {"/api/v1/operations/" + string(r.Operation)}}}
-	row := s.keptRow(r, sites, OperationStatus{State: StatePending})
+	reply := Reply{Status: http.StatusAccepted, Header: s.keptAnswer(r.Operation).Header}
+	row := s.keptRow(r, e.Placement, OperationStatus{State: StatePending})
 	row.Blob = e.blob()
 	b := &Batch{
 		Outbox:     []Kept{{Operation: r.Operation, Data: sealed, KeptAt: at}},
@@ -187,7 +197,11 @@ func (s *Site) keep(ctx context.Context, r Request, sites []SiteID, sent SiteID,
 		return fmt.Errorf("keep operation %s: %w", r.Operation, err)
 	}
 	s.lines.join(queueKeyOf(r.Kind, r), r.Operation)
-	s.queue.add(job{kept: r.Operation}, s.cfg.RetryMin)
+	delay := s.cfg.RetryMin
+	if e.Deferred {
+		delay = 0
+	}
+	s.queue.add(job{kept: r.Operation}, delay)
 	return nil
 }
 
@@ -219,10 +233,13 @@ func (s *Site) handOver(ctx context.Context, id OperationID) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	r := e.Request
 	if e.Spool != "" {
-		r.Large = s.cfg.Spools.Open(e.Spool, e.Size)
+		e.Request.Large = s.cfg.Spools.Open(e.Spool, e.Size)
 	}
+	if e.Deferred {
+		return s.runDeferred(ctx, e)
+	}
+	r := e.Request
 	earlier := e.Sent
 	status := s.network.Status()
 	var last Answer
@@ -245,7 +262,7 @@ func (s *Site) handOver(ctx context.Context, id OperationID) (bool, error) {
 			bounded, cancel = context.WithTimeout(ctx, s.cfg.CallTimeout+5*time.Second)
 		}
 		passed := r
-		passed.Alternatives = nil
+		passed.Alternatives, passed.Again = nil, earlier == to
 		a, err := s.forwarder.Forward(bounded, to, passed)
 		cancel()
 		ctx := context.WithoutCancel(ctx) // what came of it is recorded
@@ -257,6 +274,8 @@ func (s *Site) handOver(ctx context.Context, id OperationID) (bool, error) {
 		switch {
 		case heard == heardNothing, errors.Is(err, ErrUnreachable) && earlier == to:
 			return true, nil // this try, or an earlier one, may have reached it: only this site is asked again
+		case heard == heardAnswer && (refusal != nil && refusal.Type == forgottenType || problemType(a) == forgottenType):
+			return false, s.ended(ctx, e, Answer{}, s.nowhereKnown(ctx, id, to), []SiteID{to})
 		case heard == heardAnswer:
 			return false, s.delivered(ctx, e, a, to)
 		case heard == heardLater:
@@ -311,8 +330,15 @@ func (s *Site) ended(ctx context.Context, e *kept, a Answer, st OperationStatus,
 	case !errors.Is(err, ErrNotFound):
 		return fmt.Errorf("record what became of operation %s: %w", r.Operation, err)
 	}
-	if a.Resource != "" {
+	switch {
+	case a.Resource != "":
 		row.Resource = a.Resource
+	case r.Type == TypeCreate && r.Target == "" && st.State == StateApplied: // nobody else tells its caller what was made
+		if tree, err := parseJSON(a.Body); err == nil {
+			if made, ok := idAt(tree, r.Kind.ID.At); ok {
+				row.Resource = ResourceID(r.Kind.inside(r.Within, made))
+			}
+		}
 	}
 	b := &Batch{
 		Delivered: []OperationID{r.Operation}, Operations: []OperationRow{row},

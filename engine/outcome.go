@@ -51,9 +51,9 @@ func judge(t Type, r Reply, err error) verdict {
 func resendable(k *Kind, o *Operation) bool {
 	switch o.Type {
 	case TypeCreate:
-		return k.HonoursKey || o.Method == http.MethodPut
+		return k.HonoursKey || o.Method != http.MethodPost
 	case TypePatch:
-		return k.HonoursKey || absolutePatch(o.Body)
+		return k.HonoursKey || k.effect(o) != nil || absolutePatch(o.Body)
 	case TypeAction:
 		n := k.named(o.Method, o.Path)
 		return k.HonoursKey || n != nil && n.Repeatable

@@ -127,7 +127,7 @@ func (s *Site) keepName(ctx context.Context, r *resource) (waits, again bool, er
 		}
 		return err != nil, false, err
 	case !mine.there() && mine.yields:
-		return true, false, s.tidyYielded(ctx, r)
+		return true, false, nil
 	case mine.there() && owner.local == "" && !claimed:
 		s.queue.add(job{document: owner.document}, 0) // once nothing keeps it from being made, this one goes
 		return false, false, nil
@@ -144,14 +144,11 @@ func (s *Site) keepName(ctx context.Context, r *resource) (waits, again bool, er
 	return true, false, nil
 }
 
-// tidyYielded is tidy for a resource whose name is another's here. The caller holds the turn.
-func (s *Site) tidyYielded(ctx context.Context, r *resource) error {
+// yields reports whether the name of a resource, as far as it is known, is another's here.
+func (r *resource) yields() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if _, err := s.open(ctx, r); err != nil {
-		return err
-	}
-	return s.tidy(ctx, r)
+	return r.view != nil && r.view.yielded(r.view.self)
 }
 
 // giveUp deletes the object of a resource whose name is another's. It reports whether to try again later. The caller holds
@@ -227,9 +224,17 @@ func (s *Site) takeName(ctx context.Context, r *resource, k *Kind, o *Operation,
 	if err != nil {
 		return true, err
 	}
+	r.mu.Lock()
+	ended := r.view != nil && r.view.history.born(anyOperation) == nil
+	r.mu.Unlock()
 	for _, other := range others {
 		if !other.there() {
 			continue
+		}
+		if ended { // it was to be found out whether o was done: what it may have made is not there any more
+			s.opened.Delete(o.ID)
+			s.leftOver.Delete(r.id)
+			return true, nil
 		}
 		why := errors.New("another incarnation of it is still here")
 		if other.born != nil {

@@ -116,6 +116,13 @@ func (v *view) brings(joined OperationID) bool {
 	return o != nil && (len(v.kind.Content) > 0 || o.Place != nil && o.Place.Forced)
 }
 
+// mayDoWithout reports whether somebody has accepted that this site, which was added, begins without the large body of an earlier
+// operation where nobody has that any more.
+func (v *view) mayDoWithout(o *Operation) bool {
+	by := v.history.Get(v.replica(v.self).Joined)
+	return o.Blob != nil && len(v.kind.Content) == 0 && by != nil && by.Place != nil && by.Place.Forced && v.history.Before(o, by)
+}
+
 // leavingStatus describes the replica of a site that was removed and has not left.
 func (v *view) leavingStatus(s SiteID) ReplicaStatus {
 	st := ReplicaStatus{Local: v.replica(s).Local, State: StateLeaving, Paused: v.replica(s).Paused,

@@ -25,8 +25,13 @@ type PlaceRequest struct {
 // what they know from before and leave theirs to itself. The identifier is empty when nothing is different. ErrNotFound: there
 // is no such document here; a *Refusal where the caller is to be told.
 func (s *Site) Place(ctx context.Context, id DocumentID, q PlaceRequest) (OperationID, error) {
-	for _, site := range slices.Concat(q.Sites, q.Add, q.Remove) {
-		if !s.IsMember(site) {
+	for _, site := range slices.Concat(q.Sites, q.Add) {
+		if !s.IsMember(site) || s.Removed(site) {
+			return "", &Refusal{Status: http.StatusUnprocessableEntity, Type: "unknown-site", Detail: fmt.Sprintf("site %s is no member of the mesh", site)}
+		}
+	}
+	for _, site := range q.Remove {
+		if !s.wasAdmitted(site) {
 			return "", &Refusal{Status: http.StatusUnprocessableEntity, Type: "unknown-site", Detail: fmt.Sprintf("site %s is no member of the mesh", site)}
 		}
 	}
@@ -108,6 +113,11 @@ func (v *view) warnsOfActions(forced bool) error {
 		return nil
 	}
 	for _, o := range v.history.Living(anyOperation) {
+		if o.Blob != nil && !v.needsBlob(o) {
+			return &Refusal{Status: http.StatusConflict, Type: ForceActions, Detail: fmt.Sprintf(
+				"%s has put %s into %s %s, which every site has got and none keeps: an added site would begin without it; nothing has happened\n"+
+					"help: declare content in the catalog, or send Skerry-Force: %s", o.Path, Bytes(o.Blob.Size), v.about.Kind, v.about.Key, ForceActions)}
+		}
 		if o.Type == TypeAction && o.Change == nil {
 			return &Refusal{Status: http.StatusConflict, Type: ForceActions, Detail: fmt.Sprintf(
 				"%s has run on %s %s and the catalog does not say what that does, nor where its content is: an added site would begin without it; "+

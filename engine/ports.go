@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"time"
 )
 
 // Documents merges documents. Implementations are safe for concurrent use on different documents; the engine never
@@ -56,6 +57,12 @@ type Store interface {
 	Choices(ctx context.Context, service ServiceName, kind KindName, id ResourceID) ([]Choice, error)
 	Operation(ctx context.Context, id OperationID) (OperationRow, error)
 	Answer(ctx context.Context, key [32]byte) (KeyedAnswer, error)
+	// ForgetOperations deletes the rows of operations that are settled (OperationRow.Settled) since before a time, and all but
+	// the newest most of those that are; not those of documents with conflicts that were refused, nor those in the outbox. It does
+	// a bounded part of that at once, the oldest first, and returns how many.
+	ForgetOperations(ctx context.Context, before time.Time, most int) (int, error)
+	// ForgottenUntil is the newest time at which one was settled whose row was deleted so; zero: none was.
+	ForgottenUntil(ctx context.Context) (time.Time, error)
 
 	// Resources lists by creation, newest first, those that are past only when State asks for them; next is empty on the last page.
 	Resources(ctx context.Context, f ResourceFilter) (rows []ResourceRow, next string, err error)
@@ -75,6 +82,8 @@ type Store interface {
 	NeedsBlob(ctx context.Context, h BlobHash) (bool, error)
 	NeededBlobs(ctx context.Context) ([]BlobHash, error)
 	Outbox(ctx context.Context) ([]Kept, error)
+	// Kept returns one of them; ErrNotFound when it is not there any more.
+	Kept(ctx context.Context, id OperationID) (Kept, error)
 	// Events returns up to limit events with a Seq over after, oldest first.
 	Events(ctx context.Context, after uint64, limit int) ([]Event, error)
 }

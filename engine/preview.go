@@ -160,7 +160,7 @@ func (s *Site) waitsFor(v *view, step Step) string {
 		return "the create that it builds on has not been applied here"
 	}
 	if a := v.attempts[first.ID]; a != nil {
-		return a.err
+		return a.last().Error
 	}
 	return ""
 }

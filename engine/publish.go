@@ -94,7 +94,7 @@ func (s *Site) publish(ctx context.Context, res *resource, k *Kind, c *crossing,
 		s.forget(res)
 		return "", err
 	}
-	v.attempts[o.ID] = &attempt{count: 1, status: reply.Status, at: s.cfg.Now()}
+	v.tried(o.ID, Attempt{At: s.cfg.Now(), Status: reply.Status})
 	if o.Type == TypeDelete {
 		local = ""
 	}

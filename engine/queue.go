@@ -10,7 +10,7 @@ import (
 
 // job names a piece of work that waits: a resource to bring up to date, an intent to settle, a kept request to deliver, a
 // body to fetch, a service of the application to try again, a resource to look at, a container whose contents to tell, the next
-// resources to have looked at, the end of waiting for other sites, a resource that others may rely on, one that may rely on
+// resources to have looked at, the end of waiting for other sites, rows to delete, a resource that others may rely on, one that may rely on
 // others, or one that is no more and may have had parts. Exactly one field is set.
 type job struct {
 	document  DocumentID
@@ -21,14 +21,16 @@ type job struct {
 	look      DocumentID
 	contents  DocumentID
 	sweep     bool
+	forget    bool
 	alone     bool
 	relied    DocumentID
 	supported DocumentID
 	owner     DocumentID
+	vacate    SiteID
 }
 
 // low reports whether j waits for what is due besides.
-func (j job) low() bool { return j.look != "" || j.contents != "" || j.sweep }
+func (j job) low() bool { return j.look != "" || j.contents != "" || j.sweep || j.forget }
 
 // overdue is how long a low job may wait for others before one of them runs all the same.
 const overdue = 5 * time.Second
@@ -178,6 +180,16 @@ func (q *queue) next() (due time.Time, ok bool) {
 		}
 	}
 	return due, ok
+}
+
+// due returns when j is due; zero: it runs, or does not wait.
+func (q *queue) due(j job) time.Time {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if it := q.items[j]; it != nil && !it.running {
+		return it.due
+	}
+	return time.Time{}
 }
 
 // done ends the run of j. With retry it comes again after a delay that grows with the tries; without, only if it

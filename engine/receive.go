@@ -75,8 +75,11 @@ func (s *Site) receive(ctx context.Context, from SiteID, e Envelope) (own bool, 
 	rows, mergeErr := s.merge(ctx, v, from, e)
 	own = s.ownAmong(rows)
 	v.numbered(about.Epoch).count(rows)
+	if _, changed := s.changed.Load(e.Document); !changed && v.orphaned() {
+		return own, s.startOver(ctx, r)
+	}
 	// What is not for this site yet is kept only where the rest of it is to come.
-	outside := v.part(v.self) == partNone && !(e.Joins && e.More)
+	outside := v.part(v.self) == partNone && !((e.Joins || e.Leaves) && e.More)
 	if len(rows) > 0 && (!first || !outside) {
 		b.Changes = rows
 		var again []Entry
@@ -110,7 +113,7 @@ func (s *Site) receive(ctx context.Context, from SiteID, e Envelope) (own bool, 
 	switch {
 	case mergeErr != nil:
 		return own, fmt.Errorf("receive document %s from %s: %w", e.Document, from, mergeErr)
-	case outside && (e.Joins || !first) && v.split(e): // of what is known here, the rest is still to come
+	case outside && (e.Joins || e.Leaves || e.Left || !first) && v.split(e): // of what is known here, the rest is still to come
 		return own, fmt.Errorf("receive document %s from %s: %w: what has added this site", e.Document, from, ErrMissing)
 	case outside:
 		return own, fmt.Errorf("receive document %s from %s: %w: this site has no part in it", e.Document, from, ErrRefused)
@@ -134,14 +137,17 @@ func (s *Site) merge(ctx context.Context, v *view, from SiteID, e Envelope) (row
 	for again := true; again; {
 		var more []ChangeRow
 		var entries []Entry
+		former := v.part(from) == partFormer
 		more, entries, err = s.cfg.Documents.Merge(ctx, e.Document, e.Changes, writes)
 		rows = append(rows, more...)
-		again = v.learn(entries) && errors.Is(err, ErrRefused)
+		learned := v.learn(entries)
 		for _, entry := range entries {
 			if o := s.takeIn(v, entry); o != nil {
 				s.watchClock(v, o)
 			}
 		}
+		// What has added a site, for the first time or once more, may come along with what that has written since.
+		again = errors.Is(err, ErrRefused) && (learned || former && v.part(from) != partFormer)
 	}
 	if unknown && errors.Is(err, ErrRefused) && v.split(e) {
 		err = fmt.Errorf("%w: what has added a site: %v", ErrMissing, err)
@@ -194,15 +200,15 @@ func (s *Site) Missing(ctx context.Context, with SiteID, id DocumentID, have Ver
 		return Envelope{}, false, err
 	}
 	_, former := row.Former[with]
-	belongs := slices.Contains(row.Sites, with)
-	if !s.IsMember(with) || !row.Mesh && !belongs && !former && !slices.Contains(row.Leaving, with) {
+	belongs, leaves := slices.Contains(row.Sites, with), slices.Contains(row.Leaving, with)
+	if !s.IsMember(with) || !row.Mesh && !belongs && !former && !leaves {
 		return Envelope{}, false, ErrNotFound // whether it exists is not that site's to know
 	}
 	rows, more, err := s.cfg.Ledger.Changes(ctx, id, have, limit)
 	if err != nil {
 		return Envelope{}, false, fmt.Errorf("changes of document %s: %w", id, err)
 	}
-	e := Envelope{Document: id, About: row.About, Changes: make([]SignedChange, 0, len(rows)), Joins: belongs, Left: former}
+	e := Envelope{Document: id, About: row.About, Changes: make([]SignedChange, 0, len(rows)), Joins: belongs, Left: former, Leaves: leaves}
 	until := Version(nil)
 	if former {
 		if until, err = s.until(ctx, row, with); err != nil {
@@ -240,5 +246,8 @@ func (s *Site) until(ctx context.Context, row DocumentRow, with SiteID) (Version
 		return nil, nil
 	}
 	_, until, err := s.cfg.Documents.WrittenAt(ctx, row.ID, MapReplicas, string(last))
+	if errors.Is(err, ErrNotFound) && row.Epoch > 0 { // it is over here, and a checkpoint stands for what was between them
+		return nil, nil
+	}
 	return until, err
 }

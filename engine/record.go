@@ -100,6 +100,7 @@ func (s *Site) admits(v *view, o *Operation) bool {
 		return false
 	}
 	return t == o.Type || (t == TypeReplace || t == TypeAbsolute) && o.Type == TypeCreate ||
+		t == TypePatch && o.Type == TypeCreate && v.kind.CreatesByPatch(o.Header["Content-Type"]) ||
 		t == TypeReplace && o.Type == TypeAbsolute || (t == TypeMerge || t == TypePatch) && o.Type == TypeAction
 }
 
@@ -118,6 +119,9 @@ func (s *Site) write(ctx context.Context, r *resource, entries []Entry, b *Batch
 	if err != nil {
 		s.forget(r)
 		return fmt.Errorf("write document %s: %w", current.id, err)
+	}
+	if len(r.view.epochs) > 1 {
+		s.changed.Store(current.id, true)
 	}
 	b.Changes = append(b.Changes, change)
 	current.count([]ChangeRow{change})
@@ -147,6 +151,7 @@ func (s *Site) store(ctx context.Context, r *resource, b *Batch) error {
 		return err
 	}
 	clear(r.view.touched)
+	r.view.bodiless = nil
 	r.changed()
 	if r.view.owner {
 		r.view.owner = false
@@ -216,7 +221,7 @@ func (s *Site) index(ctx context.Context, r *resource, b *Batch) error {
 		return err
 	}
 	b.Resources = append(b.Resources, row)
-	v.owner = len(row.Relations) > 0 && !v.exists()
+	v.owner = !v.exists() && (len(row.Relations) > 0 || s.mayHold(v.kind))
 	v.shifted = v.shifted || shifts(before, row)
 	data := map[string]any{"resource": row.ID, "service": row.Service, "kind": row.Kind, "state": row.State, "reason": row.Reason}
 	if err != nil {
@@ -232,6 +237,9 @@ func (s *Site) index(ctx context.Context, r *resource, b *Batch) error {
 				return err
 			}
 		}
+	}
+	if err := s.indexBodiless(ctx, v, b); err != nil {
+		return err
 	}
 	for site, st := range row.Sites {
 		told := maps.Clone(data)
@@ -256,24 +264,47 @@ func (s *Site) indexOperation(ctx context.Context, v *view, o *Operation, b *Bat
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		return fmt.Errorf("index of operation %s: %w", o.ID, err)
 	}
+	first := err != nil
+	if first && (row.Settled() || v.history.base.has(o)) {
+		old, err := s.forgotten(ctx, row.IssuedAt)
+		if err != nil {
+			return err
+		}
+		if old && row.Settled() {
+			return nil
+		}
+		first = !old // it comes back because a site that was added has it to do
+	}
+	tries := v.attempts[o.ID]
+	if tries != nil {
+		tries.join(before.Sites[v.self])
+	}
 	if before.NeedsBlob && !row.NeedsBlob {
-		v.unneeded = append(v.unneeded, o.Blob.Hash)
+		v.unneeded = append(v.unneeded, before.Blob.Hash)
+	}
+	if err == nil && v.history.base.reduces(o) { // it was more when it came
+		row.Body, row.Blob, row.Change, row.Parents = before.Body, before.Blob, before.Change, before.Parents
 	}
 	data := map[string]any{
 		"operation": o.ID, "resource": row.Resource, "service": row.Service, "kind": row.Kind, "type": o.Type, "origin": s.name(o.Origin),
 	}
-	if err != nil || before.Document == "" {
+	if first || err == nil && before.Document == "" {
 		b.Events = append(b.Events, s.event("operation.accepted", string(o.ID), data))
 	}
 	converged := true
 	for site, now := range row.Sites {
 		old := before.Sites[site]
-		if old.State == now.State && now.State != StatePending { // what was known when it happened stays
+		again := now.State == StateRejected && now.Error != "" && now.Error != old.Error // for another reason, or a person has dropped it
+		if old.State == now.State && now.State != StatePending && !again {               // what was known when it happened stays
 			row.Sites[site] = old
 			now = old
 		}
-		if a := v.attempts[o.ID]; site == v.self && a != nil && now.State == StateApplied && now.Status == 0 {
-			now.Status, now.Attempts = a.status, a.count
+		if site == v.self {
+			if tries == nil { // none since the document was loaded
+				now.Attempts, now.Tries = old.Attempts, old.Tries
+			} else {
+				tries.tell(&now)
+			}
 			row.Sites[site] = now
 		}
 		converged = converged && (now.State == StateApplied || now.State == StateSuperseded)

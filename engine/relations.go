@@ -114,14 +114,14 @@ func identifierOf(v any) (ResourceID, bool) {
 	return "", false
 }
 
-// relations are the references of the resource as all that is known of it amounts to; none once it is deleted.
-func (v *view) relations() []Relation {
-	if len(v.kind.Refs) == 0 || !v.exists() {
+// relations are the references of the resource in fold, which is what all that is known of it amounts to.
+func (v *view) relations(fold Fold) []Relation {
+	if len(v.kind.Refs) == 0 {
 		return nil
 	}
-	list := RelationsOf(v.kind, FoldOf(v.history, anyOperation).Representation())
+	list := RelationsOf(v.kind, fold.Representation())
 	at := map[Target][]SiteID{}
-	for _, f := range whereabouts(v.history.ordered) {
+	for _, f := range v.history.whereabouts(anyOperation) {
 		at[f.Target] = f.Sites
 	}
 	for i := range list {

@@ -166,7 +166,7 @@ func (s *Site) takeUpRelations(ctx context.Context) error {
 			f.Cursor, more = next, next != ""
 		}
 	}
-	return nil
+	return s.takeUpContainers(ctx)
 }
 
 // borrowed tells which resources here rely on what only other sites have. It is safe for concurrent use.

@@ -53,7 +53,7 @@ func TestWhereabouts(t *testing.T) {
 		ops = append(ops, told(ResourceID(rune('Ѐ'+i)), "lyon"))
 	}
 	ops = append(ops, told("n", "paris"), told("n", "nantes"))
-	list := whereabouts(ops)
+	list := (&History{ordered: ops}).whereabouts(anyOperation)
 	if len(list) != maxFound || list[0].ID != "n" || list[0].Sites[0] != "nantes" || list[len(list)-1].ID != ResourceID(rune('Ѐ'+1)) {
 		t.Errorf("%d, the first %+v, the last %+v", len(list), list[0], list[len(list)-1])
 	}
@@ -90,11 +90,11 @@ func TestACheckpointKnowsWhereabouts(t *testing.T) {
 		Change: &Change{Set: map[Pointer]json.RawMessage{"/network": json.RawMessage(`"n"`)}}, Found: at("n", "paris")})
 	h.Add(&Operation{ID: "2", Type: TypeMerge, Origin: "a", Run: "00000000", Seq: 2, Time: 2, Body: []byte(`{"other":"m"}`),
 		Change: &Change{Set: map[Pointer]json.RawMessage{"/other": json.RawMessage(`"m"`)}}, Found: at("m", "nantes")})
-	before := whereabouts(h.ordered)
-	if !h.Compact(h.Cut(map[Line]uint64{"a.00000000": 2}), func(*Operation) bool { return false }) || len(h.ordered) != 1 {
-		t.Fatalf("%d operations are left", len(h.ordered))
+	before := h.whereabouts(anyOperation)
+	if !h.Compact(map[Line]uint64{"a.00000000": 2}, func(*Operation) bool { return false }) || h.Len() != 0 {
+		t.Fatalf("%d operations are left", h.Len())
 	}
-	if after := whereabouts(h.ordered); len(before) != 2 || !reflect.DeepEqual(after, before) {
+	if after := h.whereabouts(anyOperation); len(before) != 2 || !reflect.DeepEqual(after, before) {
 		t.Errorf("got %v, want %v", after, before)
 	}
 }

@@ -16,10 +16,23 @@ func bringAbout(h *History, s Standing, rest []*Operation, counts func(*Operatio
 	if s.Blocked(create[0]) {
 		return Step{Kind: StepHold, Operations: create}
 	}
+	if h.base.reduces(create[0]) { // the rest of what the checkpoint stands for is in what it keeps beside the create
+		return remake(h, s, create, h.kept(s, rest[i:], counts))
+	}
 	if with, _ := h.effective(s.shown().or(create...)); slices.Equal(with, create) && !h.spread.divides(create[0]) {
 		return Step{Kind: StepRun, Operations: create}
 	}
 	return remake(h, s, create, create)
+}
+
+// kept returns those at the beginning of rest that the checkpoint keeps a part of and that one request can bring about together.
+func (h *History) kept(s Standing, rest []*Operation, counts func(*Operation) bool) []*Operation {
+	for n, o := range rest {
+		if !h.base.reduces(o) || o.Change == nil || o.Type == TypeAbsolute || !counts(o) || s.Blocked(o) {
+			return rest[:n]
+		}
+	}
+	return rest
 }
 
 // remake makes the object anew from what is settled here and, beside it, those of rest that are taken.
@@ -55,7 +68,7 @@ func remake(h *History, s Standing, rest, taken []*Operation) Step {
 	anew := among(slices.Concat(step.Again, step.Voided))
 	fold := h.fold(pick{in: func(o *Operation) bool { return all.in(o) && !anew(o) }})
 	again := *create
-	if create.Change.Empty() { // an opaque create is sent as it is, and what has changed since is set on top
+	if create.opaque() { // it is sent as it is, and what has changed since is set on top
 		step.Operations = slices.DeleteFunc(slices.Clone(taken), func(o *Operation) bool { return o != create })
 		for _, o := range counting {
 			if o != create && o.Change != nil && o.Type != TypeAbsolute && s.shows(o) {

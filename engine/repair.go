@@ -55,7 +55,7 @@ func (v *view) replicaAs(r Replica) Entry {
 	if r.Settled = without(r.Settled, current); r.Settled == nil {
 		r.Settled = map[Line]uint64{}
 	}
-	r.Final, r.Whole = v.final(), current > 0 && v.whole()
+	r.Final, r.Whole, r.Over = v.final(), current > 0 && v.whole(), current > 0 && len(v.epochs) == 1
 	return Entry{Map: MapReplicas, Key: string(v.self), Value: compactStruct(r)}
 }
 
@@ -188,10 +188,15 @@ func (s *Site) keeping(k *Kind, tree any, before Fold) *Operation {
 	}
 	o := &Operation{ID: OperationID(s.cfg.NewID()), Type: TypeReplace, Method: http.MethodPut, Path: k.Item, Body: compact(tree),
 		Header: map[string]string{"Content-Type": "application/json"}, Change: change, Repair: true}
-	if k.MergePatch {
+	switch { // the body is JSON, and so is what a fold shows
+	case k.MergePatch:
 		o.Type, o.Method = TypeMerge, http.MethodPatch
-		o.Body, _ = change.MergePatch(k, o.Body) // which is JSON
+		o.Body, _ = change.MergePatch(k, o.Body)
 		o.Header["Content-Type"] = "application/merge-patch+json"
+	case k.JSONPatch != "":
+		o.Type, o.Method = TypePatch, http.MethodPatch
+		o.Body, _ = change.JSONPatch(k, before.Representation())
+		o.Header["Content-Type"] = k.JSONPatch
 	}
 	return o
 }

@@ -37,10 +37,12 @@ type Request struct {
 	// Alternatives are all that the scope resolved to, when there are several, in the order in which they are to be tried.
 	// Placement is the one that is tried now.
 	Alternatives []Alternative
-	// Agreement says how many sites must have applied it before it is answered, Wait how long the answer may wait for that at
-	// most (0: as long as it is sensible).
+	// Agreement says how many sites must have applied it before it is answered.
 	Agreement Agreement
-	Wait      time.Duration
+	// Async says that the caller wants an answer before it has run, as soon as it is durable; with Wait, unless it runs within that.
+	// Wait alone is how long the answer may take at most (0: as long as it is sensible).
+	Async bool
+	Wait  time.Duration
 	// Parts are the sites of each part where the scope says cross, nil otherwise.
 	Parts Parts
 	// Scope is the canonical scope, empty without one.
@@ -56,8 +58,9 @@ type Request struct {
 	Bound map[ServiceName][]SiteID
 	// Credentials are the caller's own headers.
 	Credentials http.Header
-	// Via are the sites that passed the request on, in order.
-	Via []SiteID
+	// Via are the sites that passed the request on, in order. Again says that the last of them may have done so before.
+	Via   []SiteID
+	Again bool `json:"-"`
 }
 
 // Alternative is one way in which a request may run.

@@ -70,7 +70,7 @@ func (s *Site) refusedAtOrigin(ctx context.Context, r *resource, k *Kind, c *cro
 		local = cmp.Or(local, s.here(ctx, k, string(c.About.Key)))
 	}
 	if !c.Plain {
-		if err := s.fix(k, &c.Operation, before, func() ([]byte, error) { return before.Representation(), nil }); err != nil {
+		if err := s.fix(k, &c.Operation, before, c.shown(before)); err != nil {
 			return true, err
 		}
 	}

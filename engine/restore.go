@@ -58,10 +58,14 @@ func (s *Site) Restore(ctx context.Context, id DocumentID, q RestoreRequest) (An
 	}
 	request := Request{Kind: k, Type: TypeReplace, Method: http.MethodPut, Path: k.Item, User: q.User, Credentials: q.Credentials,
 		Header: map[string]string{"Content-Type": "application/json"}}
-	if k.MergePatch {
+	switch {
+	case k.MergePatch:
 		request.Type, request.Method, request.Header["Content-Type"] = TypeMerge, http.MethodPatch, s.mergeType(r)
 		request.Body, err = set.MergePatch(k, shown)
-	} else {
+	case k.JSONPatch != "":
+		request.Type, request.Method, request.Header["Content-Type"] = TypePatch, http.MethodPatch, k.JSONPatch
+		request.Body, err = set.JSONPatch(k, shown)
+	default:
 		request.Body, err = set.ApplyTo(k, shown)
 	}
 	if err != nil {

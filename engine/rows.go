@@ -2,6 +2,7 @@ package engine
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 )
 
@@ -83,6 +84,8 @@ type ResourceRow struct {
 	Service       ServiceName
 	Kind          KindName
 	Collaboration string
+	// Label is what people call it; empty when nothing says so.
+	Label string
 	// Local is this site's identifier of it; empty when it has no replica here (yet, or any more).
 	Local LocalID
 	State State
@@ -150,6 +153,19 @@ type OperationRow struct {
 	NeedsBlob bool
 }
 
+// Settled reports whether nothing more becomes of the operation by itself, at any site.
+func (r *OperationRow) Settled() bool {
+	open := func(s State) bool {
+		return !slices.Contains([]State{StateApplied, StateSuperseded, StateRejected, StateLeft}, s)
+	}
+	for _, at := range r.Sites {
+		if open(at.State) {
+			return false
+		}
+	}
+	return !open(r.State) && !r.NeedsBlob
+}
+
 // OperationStatus is what is known here of an operation at one site.
 type OperationStatus struct {
 	State    State     `json:"state"`
@@ -157,6 +173,10 @@ type OperationStatus struct {
 	At       time.Time `json:"at,omitzero"`
 	Attempts int       `json:"attempts,omitempty"`
 	Error    string    `json:"error,omitempty"`
+	// Tries are the last of the attempts, oldest first, where one was not enough. Only this site's own are known.
+	Tries []Attempt `json:"tries,omitempty"`
+	// Fetched is how many bytes of its body are here while it waits for the rest. Likewise.
+	Fetched int64 `json:"fetched,omitempty"`
 }
 
 // Intent says that a request is about to cross to the application; it is durable before the request goes out and
@@ -213,14 +233,25 @@ type ResourceFilter struct {
 	Cursor  string
 }
 
+// SearchWord is looked for, in any case, in what an operation shows: its identifier, request, type, kind, scope, user and errors,
+// and the identifiers and the label of its resource.
+type SearchWord struct {
+	Text string
+	// Sites are those whose name has it: what ran first or is to run there is found as well.
+	Sites []SiteID
+}
+
 // OperationFilter selects operations likewise.
 type OperationFilter struct {
 	Resource ResourceID
 	Document DocumentID
 	State    State
 	Site     SiteID
+	Words    []SearchWord // all of them are to be found
 	Limit    int
 	Cursor   string
+	// Oldest lists the oldest first instead; there is no Cursor then.
+	Oldest bool
 }
 
 // ConflictFilter selects conflicts; zero fields select all. Those that are accepted are left out unless Accepted asks for

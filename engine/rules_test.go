@@ -366,3 +366,22 @@ func longHistory(n int) *History {
 	}
 	return h
 }
+
+// TestALaterChangeTakesThePlaceOfOpaqueBytes runs a change as it was sent that opaque bytes lose their effect to, by a rule: the
+// bytes that they had taken the place of are put again.
+func TestALaterChangeTakesThePlaceOfOpaqueBytes(t *testing.T) {
+	k := kinds()["all one"]
+	a, b := deskOf("a", k), deskOf("b", k)
+	tell := func(to *desk, o *Operation) {
+		to.history.Add(o)
+		to.catchUp(t)
+	}
+	tell(a, b.issue(t, TypeCreate, "/images", `{"name":"n"}`, 1))
+	tell(a, b.issue(t, TypeAbsolute, "/images/{id}/file", "first", 2))
+	a.issue(t, TypeAbsolute, "/images/{id}/file", "second", 3)
+	tell(a, b.issue(t, TypeMerge, "/images/{id}", `{"size":1}`, 4))
+	if a.files["/images/{id}/file"] != "first" {
+		t.Errorf("the application has %q", a.files["/images/{id}/file"])
+	}
+	a.lawful(t)
+}

@@ -11,8 +11,8 @@ import (
 // run sends an operation of another site as its caller sent it, or the create that makes the object anew. The caller holds
 // the turn.
 func (s *Site) run(ctx context.Context, r *resource, k *Kind, o *Operation, local LocalID, step Step) (bool, error) {
-	// A PUT that creates takes the place of whatever has its identifier: it is looked first.
-	looks := o.Type == TypeCreate && k.Natural() && o.Method == http.MethodPut && local == ""
+	// A PUT that creates takes the place of whatever has its identifier, and a patch changes that: it is looked first.
+	looks := o.Type == TypeCreate && k.Natural() && o.Method != http.MethodPost && local == ""
 	if o.Type == TypeCreate && k.Natural() {
 		key, err := s.key(ctx, r)
 		if err != nil {
@@ -57,7 +57,7 @@ func (s *Site) run(ctx context.Context, r *resource, k *Kind, o *Operation, loca
 			return again, err
 		}
 	}
-	if careful && (!sent || k.marks(o)) { // again for a marker: it counts when the request went out last
+	if careful && (!sent || s.marks(k, o)) { // again for a marker: it counts when the request went out last
 		if err := s.declare(ctx, &crossing{Operation: *o, Service: k.Service, Kind: k.Name, Document: r.id, Received: true}); err != nil {
 			return false, err
 		}
@@ -84,7 +84,7 @@ func (s *Site) run(ctx context.Context, r *resource, k *Kind, o *Operation, loca
 			s.opened.Store(o.ID, (*Reply)(nil)) // no delete may pass it over
 		}
 		// The next try looks for the object first, or sets the values, where the request is not to be repeated.
-		if resendable(k, o) || o.Type == TypeCreate && (k.Natural() || k.marks(o)) || o.Type == TypePatch {
+		if resendable(k, o) || o.Type == TypeCreate && (k.Natural() || s.marks(k, o)) || o.Type == TypePatch {
 			return true, s.later(ctx, r, o, reply, err, alone)
 		}
 		return false, s.fail(ctx, r, o, Outcome{State: StateUncertain, Status: reply.Status, Error: tell(reply, err), Blocks: true})
@@ -192,6 +192,7 @@ func (s *Site) fail(ctx context.Context, r *resource, o *Operation, out Outcome)
 	if err != nil {
 		return err
 	}
+	v.ended(o.ID, out, s.cfg.Now())
 	entries := []Entry{s.outcomeEntry(o, out)}
 	if !out.Blocks {
 		entries = append(entries, s.replicaEntry(v, v.local(), o))

@@ -143,7 +143,7 @@ func (s *Site) settle(ctx context.Context, r *resource, c *crossing) (again bool
 	switch judge(o.Type, reply, err) {
 	case verdictDone:
 		if !c.Plain {
-			if err := s.fix(k, o, before, func() ([]byte, error) { return before.Representation(), nil }); err != nil {
+			if err := s.fix(k, o, before, c.shown(before)); err != nil {
 				return true, err
 			}
 		}
@@ -169,7 +169,7 @@ func (s *Site) settle(ctx context.Context, r *resource, c *crossing) (again bool
 
 // lookAtOrigin looks for what a create made, by its marker or under its chosen identifier. Where it cannot know, it marks c as Asked.
 func (s *Site) lookAtOrigin(ctx context.Context, k *Kind, c *crossing) (done bool, r Reply, err error) {
-	if k.marks(c.sent()) {
+	if s.marks(k, c.sent()) {
 		sent, err := s.sentAt(ctx, c.Operation.ID)
 		if err != nil {
 			return false, Reply{}, err
@@ -328,9 +328,12 @@ func (s *Site) Done(ctx context.Context, id OperationID) error {
 		_, err := s.published(ctx, r, k, c, reply)
 		return err
 	}
+	if done, err := s.decideNowhereKnown(ctx, id, OperationStatus{State: StateApplied}); done || err != nil {
+		return err
+	}
 	return s.decide(ctx, id, func(v *view, o *Operation, out Outcome) ([]Entry, error) {
 		local := v.local()
-		if out.Blocks && v.history.late(s.standing(v), o) {
+		if out.Blocks && v.history.leaves(s.standing(v), o) {
 			return []Entry{s.outcomeEntry(o, Outcome{State: StatePending, Ran: true})}, nil
 		}
 		if o.Type == TypeCreate && local == "" {
@@ -357,6 +360,9 @@ func (s *Site) Drop(ctx context.Context, id OperationID) error {
 		return s.dismiss(ctx, c, OperationStatus{State: StateRejected, At: s.cfg.Now(), Error: "dropped by an operator"})
 	}
 	if dropped, err := s.dropKept(ctx, id); dropped || err != nil {
+		return err
+	}
+	if dropped, err := s.decideNowhereKnown(ctx, id, OperationStatus{State: StateRejected, Error: "dropped by an operator"}); dropped || err != nil {
 		return err
 	}
 	return s.decide(ctx, id, func(v *view, o *Operation, out Outcome) ([]Entry, error) {
@@ -402,11 +408,11 @@ func (s *Site) decide(ctx context.Context, id OperationID, entries func(*view, *
 	if o == nil && row.IssuedAt.UnixMicro() > v.history.compactedUntil() {
 		return fmt.Errorf("settle operation %s: %w", id, ErrNotFound)
 	}
-	if o == nil || v.history.base.has(o) {
+	if o == nil {
 		return ErrSettled // at every site
 	}
 	out, ok := v.outcomes[s.cfg.Self][id]
-	if !ok || !out.Blocks && out.State != StateRejected {
+	if !ok || v.history.base.has(o) && !out.Blocks || !out.Blocks && out.State != StateRejected {
 		return ErrSettled
 	}
 	es, err := entries(v, o, out)

@@ -61,6 +61,10 @@ type Config struct {
 	CompareWithin time.Duration
 	// LeaveWithin is how long the others wait for a site that was removed to say that it has left (7 days).
 	LeaveWithin time.Duration
+	// KeepOperations is how long the row of an operation stays that is settled at all sites (30 days), MaxOperations how many
+	// such rows there are at most (1,000,000).
+	KeepOperations time.Duration
+	MaxOperations  int
 }
 
 // Site is the engine of one site: it accepts operations, merges those of others and brings its application to what
@@ -81,6 +85,7 @@ type Site struct {
 	twin      twin
 	compared  comparing
 	lines     waitingLines
+	awaited   awaited
 	rules     map[string]string // digests of this site's rules, by "service.kind"
 	borrowed  borrowed
 	started   time.Time
@@ -97,6 +102,8 @@ type Site struct {
 	// unsure holds the operations that were sent without a certain answer, by themselves or in a correction; resumed holds
 	// the documents of which an earlier process may have sent any that is not settled.
 	unsure, resumed sync.Map // of OperationID and of DocumentID to true
+	// changed holds the documents that this process has written in while the epoch before them was not over.
+	changed sync.Map // of DocumentID to true
 	// claimed holds the documents whose object is in the way of an earlier resource of the same name.
 	claimed sync.Map // of DocumentID to true
 	// swept is where the slow look at all resources has come to; owned by the one job that it is.
@@ -128,6 +135,8 @@ func New(ctx context.Context, cfg Config) (*Site, error) {
 	cfg.LookEvery = orDefault(cfg.LookEvery, time.Hour)
 	cfg.CompareWithin = orDefault(cfg.CompareWithin, 10*time.Second)
 	cfg.LeaveWithin = orDefault(cfg.LeaveWithin, 7*24*time.Hour)
+	cfg.KeepOperations = orDefault(cfg.KeepOperations, 30*24*time.Hour)
+	cfg.MaxOperations = orDefault(cfg.MaxOperations, 1_000_000)
 	s := &Site{
 		cfg: cfg, kinds: map[kindKey]*Kind{}, registry: newRegistry(cfg.Cache), queue: newQueue(cfg.Now, max(1, cfg.Workers/4)),
 		gates: map[ServiceName]*gate{}, lanes: newLanes(cfg.Workers),
@@ -140,6 +149,7 @@ func New(ctx context.Context, cfg Config) (*Site, error) {
 	s.bell.ring, s.reach.ring = make(chan struct{}), make(chan struct{})
 	s.compared.with = map[SiteID]bool{}
 	s.lines.lines = map[queueKey]*waitingLine{}
+	s.awaited.results = map[OperationID]chan result{}
 	s.keyed.running = map[[32]byte]bool{}
 	s.naming.taken = map[nameKey]chan struct{}{}
 	s.borrowed.from, s.started = map[DocumentID][]SiteID{}, cfg.Now()
@@ -249,6 +259,8 @@ func (s *Site) takeUp(ctx context.Context) error {
 		return err
 	}
 	s.queue.add(job{sweep: true}, 0)
+	s.queue.add(job{forget: true}, min(forgetEvery, s.cfg.KeepOperations))
+	s.takeUpRemovals()
 	return s.takeUpRelations(ctx)
 }
 
@@ -298,12 +310,16 @@ func (s *Site) do(ctx context.Context, j job) {
 		err = s.goAlone(ctx)
 	case j.sweep:
 		err = s.sweep(ctx)
+	case j.forget:
+		err = s.forgetRows(ctx)
 	case j.relied != "":
 		err = s.seeRelying(ctx, j.relied)
 	case j.owner != "":
 		err = s.destroyAlong(ctx, j.owner)
 	case j.supported != "":
 		err = s.seeSupport(ctx, j.supported)
+	case j.vacate != "":
+		err = s.vacate(ctx, j.vacate)
 	case j.document != "":
 		again, err = s.bringUpToDate(ctx, j.document)
 	case j.intent != "":
@@ -342,7 +358,7 @@ func (s *Site) backoff(tries int) time.Duration {
 // Lookup finds a resource that is replicated here by its meta-identifier or this site's own identifier. It returns
 // ErrNotFound when there is none, or it was deleted.
 func (s *Site) Lookup(ctx context.Context, k *Kind, id string) (ResourceRow, error) {
-	if any := s.replicated[kindKey{k.Service, k.Name}]; id == "" || any == nil || !any.Load() {
+	if id == "" || !s.Replicates(k) {
 		return ResourceRow{}, ErrNotFound
 	}
 	row, err := s.cfg.Store.ResourceByID(ctx, k.Service, k.Name, ResourceID(s.everywhere(ctx, k, id)))
@@ -353,6 +369,12 @@ func (s *Site) Lookup(ctx context.Context, k *Kind, id string) (ResourceRow, err
 		return ResourceRow{}, ErrNotFound
 	}
 	return row, err
+}
+
+// Replicates reports whether resources of a kind are replicated here, or were.
+func (s *Site) Replicates(k *Kind) bool {
+	any := s.replicated[kindKey{k.Service, k.Name}]
+	return any != nil && any.Load()
 }
 
 // Local implements Identifiers.

@@ -62,7 +62,10 @@ func (v *view) row(now time.Time, conflicts []Conflict) ResourceRow {
 		row.State, row.Reason = StateLeft, "this site was removed from its placement"
 		return row
 	}
-	row.Relations = v.relations()
+	if exists && (v.kind.Label != "" || len(v.kind.Refs) > 0) {
+		fold := FoldOf(v.history, anyOperation)
+		row.Label, row.Relations = fold.label(v.kind), v.relations(fold)
+	}
 	row.Pending = !v.yielded(v.self) && (row.Sites[v.self].Pending > 0 || v.replicas[v.self].Lost != nil || Next(v.history, v.standing()).Kind != StepNothing)
 	switch {
 	case row.State == StateConverged && !exists:
@@ -75,6 +78,10 @@ func (v *view) row(now time.Time, conflicts []Conflict) ResourceRow {
 		row.Reason = strings.Join(apart, "; ")
 	default:
 		row.Reason = strings.Join(reasons, "; ")
+	}
+	if why := v.crowded(); why != "" {
+		row.State = worstResource(row.State, StateDegraded)
+		row.Reason = strings.TrimSuffix(why+"; "+row.Reason, "; ")
 	}
 	return row
 }
@@ -135,11 +142,11 @@ func (v *view) replicaStatus(s SiteID, conflicts []Conflict) ReplicaStatus {
 func (v *view) lastError() string {
 	settled := v.settledAt(v.self)
 	for _, o := range v.history.ordered {
-		if why := v.fetches[o.ID]; why != "" && !settled(o) {
+		if why := v.fetches[o.ID].why; why != "" && !settled(o) {
 			return fmt.Sprintf("%s %s", o.Type, why)
 		}
-		if a := v.attempts[o.ID]; a != nil && a.err != "" && !settled(o) {
-			return fmt.Sprintf("%s tried %d times: %s", o.Type, a.count, a.err)
+		if a := v.attempts[o.ID]; a != nil && a.last().Error != "" && !settled(o) {
+			return fmt.Sprintf("%s tried %d times: %s", o.Type, a.count, a.last().Error)
 		}
 	}
 	return ""

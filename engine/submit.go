@@ -34,6 +34,14 @@ func (s *Site) Submit(ctx context.Context, r Request) (Answer, error) {
 	if r.Type == TypeContent {
 		return s.content(ctx, r)
 	}
+	target := r.Target
+	first := len(r.Via) == 0 && r.Operation == "" // from a client, and for the first time
+	if first && (r.deferred() || !s.lines.empty()) {
+		var err error
+		if r, err = s.whole(ctx, r); err != nil {
+			return Answer{}, fmt.Errorf("look up %s: %w", r.Target, err)
+		}
+	}
 	if r.Large != nil {
 		l := &large{Body: r.Large}
 		defer l.end()
@@ -44,8 +52,13 @@ func (s *Site) Submit(ctx context.Context, r Request) (Answer, error) {
 			return Answer{}, err
 		}
 	}
-	a, err := s.once(ctx, r, func(r Request, k keeper) (Answer, error) {
+	a, err := s.once(ctx, r, target, func(r Request, k keeper) (Answer, error) {
 		row, err := s.Lookup(ctx, r.Kind, r.Target)
+		if first && (err == nil || errors.Is(err, ErrNotFound)) {
+			if a, kept, err := s.acceptFirst(ctx, r, row, k); kept || err != nil {
+				return a, err
+			}
+		}
 		switch {
 		case err == nil && row.Sites[s.cfg.Self].State == StateLeaving && len(r.Via) == 0:
 			return s.passOn(ctx, r, others(row, s.cfg.Self), k) // it has been removed here, and takes nothing new
@@ -63,7 +76,11 @@ func (s *Site) Submit(ctx context.Context, r Request) (Answer, error) {
 			return Answer{}, &Refusal{Status: http.StatusServiceUnavailable, Type: "no-replica",
 				Detail: fmt.Sprintf("%s has no replica of %s %q yet; nothing has happened here", s.name(s.cfg.Self), r.Kind.Name, r.Target)}
 		case err == nil: // replicated, and not made here yet
-			return s.passOn(ctx, r, others(row, s.cfg.Self), k)
+			rest := others(row, s.cfg.Self)
+			if len(rest) == 0 { // the others have left before
+				return s.whenMade(ctx, row, r, k)
+			}
+			return s.passOn(ctx, r, rest, k)
 		case !errors.Is(err, ErrNotFound):
 			return Answer{}, fmt.Errorf("look up %s: %w", r.Target, err)
 		}
@@ -90,7 +107,8 @@ func (s *Site) at(ctx context.Context, r Request, k keeper) (Answer, error) {
 		return s.passOn(ctx, r, r.Placement, k)
 	case len(r.Placement) == 1:
 		return s.alone(ctx, r, k)
-	case r.Type == TypeCreate || r.Kind.Natural() && r.Method == http.MethodPut && (r.Type == TypeReplace || r.Type == TypeAbsolute):
+	case r.Type == TypeCreate || r.Kind.Natural() && (r.Method == http.MethodPut && (r.Type == TypeReplace || r.Type == TypeAbsolute) ||
+		r.Type == TypePatch && r.Kind.CreatesByPatch(r.Header["Content-Type"])):
 		if err := s.askable(r, r.Placement); err != nil {
 			return Answer{}, err
 		}
@@ -207,7 +225,7 @@ func (s *Site) standsAt(ctx context.Context, res *resource) (Fold, LocalID, erro
 		s.cfg.Log.Error("a resource has too many operations: no more are accepted", "resource", string(v.about.Key),
 			"operations", v.history.Len())
 		return Fold{}, "", &Refusal{Status: http.StatusInsufficientStorage, Type: "storage", Detail: fmt.Sprintf(
-			"%s %s has had %d operations, more than this version keeps; nothing has happened", v.about.Kind, v.about.Key, maxOperations)}
+			"%s %s takes no more: %s; nothing has happened", v.about.Kind, v.about.Key, cmp.Or(v.crowded(), "its history is full"))}
 	}
 	before := v.shown()
 	if !before.Exists {

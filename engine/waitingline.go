@@ -14,8 +14,9 @@ import (
 
 // waitingLines are the kept requests, by resource, oldest first. They are safe for concurrent use.
 type waitingLines struct {
-	mu    sync.Mutex
-	lines map[queueKey]*waitingLine
+	mu      sync.Mutex
+	lines   map[queueKey]*waitingLine
+	waiting int // in all lines
 }
 
 type queueKey struct {
@@ -56,6 +57,7 @@ func (w *waitingLines) join(key queueKey, id OperationID) {
 	defer w.mu.Unlock()
 	if key.target != "" && !slices.Contains(l.ids, id) {
 		l.ids = append(l.ids, id)
+		w.waiting++
 	}
 }
 
@@ -67,10 +69,19 @@ func (w *waitingLines) leave(key queueKey, id OperationID) (first OperationID) {
 	if l == nil {
 		return ""
 	}
-	if l.ids = slices.DeleteFunc(l.ids, func(o OperationID) bool { return o == id }); len(l.ids) == 0 {
+	before := len(l.ids)
+	l.ids = slices.DeleteFunc(l.ids, func(o OperationID) bool { return o == id })
+	if w.waiting += len(l.ids) - before; len(l.ids) == 0 {
 		return ""
 	}
 	return l.ids[0]
+}
+
+// empty reports whether nothing waits in any line.
+func (w *waitingLines) empty() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.waiting == 0
 }
 
 // before lists what is to be handed over before a request.
@@ -144,16 +155,12 @@ func (s *Site) deliver(ctx context.Context, id OperationID) (again bool, err err
 
 // keptAs reads a request from the outbox. ErrNotFound: it is not there any more.
 func (s *Site) keptAs(ctx context.Context, id OperationID) (Kept, *kept, error) {
-	all, err := s.cfg.Store.Outbox(ctx)
+	row, err := s.cfg.Store.Kept(ctx, id)
 	if err != nil {
 		return Kept{}, nil, fmt.Errorf("read the outbox: %w", err)
 	}
-	i := slices.IndexFunc(all, func(k Kept) bool { return k.Operation == id })
-	if i < 0 {
-		return Kept{}, nil, ErrNotFound
-	}
-	e, err := s.openKept(all[i])
-	return all[i], e, err
+	e, err := s.openKept(row)
+	return row, e, err
 }
 
 func (s *Site) openKept(row Kept) (*kept, error) {
@@ -183,6 +190,13 @@ func (s *Site) dropKept(ctx context.Context, id OperationID) (dropped bool, err 
 		}
 		if err != nil {
 			return err
+		}
+		if e.Deferred {
+			key := digest("operation", string(id))
+			if !s.keyed.start(key) { // it runs now
+				return ErrSettled
+			}
+			defer s.keyed.end(key)
 		}
 		st := OperationStatus{State: StateRejected, At: s.cfg.Now(), Error: "dropped by an operator"}
 		if e.Sent != "" {

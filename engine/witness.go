@@ -25,6 +25,9 @@ func (k *Kind) needsAfter(o *Operation) bool {
 
 // effect returns what the catalog declares of a request whose body does not tell what it sets, nil for nothing.
 func (k *Kind) effect(o *Operation) *NamedOperation {
+	if o.Type == TypePatch && k.ObservesPatch(o.Header["Content-Type"]) {
+		return observedPatch
+	}
 	if o.Type != TypeAction && o.Type != TypeAbsolute {
 		return nil
 	}
@@ -134,6 +137,9 @@ func (s *Site) watch(ctx context.Context, res *resource, k *Kind, c *crossing) e
 	b, err := o.Encode()
 	if err != nil || len(b) > MaxEntry-entryReserve || o.Change != nil && o.Change.Validate() != nil {
 		o.Change = was // more than an operation can carry: its effect stays undeclared
+	}
+	if o.Type == TypePatch && o.Change == nil {
+		o.Type = TypeAction
 	}
 	return nil
 }

@@ -80,7 +80,7 @@ func (s *Site) SetZone(ctx context.Context, name ZoneName, sites []SiteID) error
 	case len(sites) == 0 || len(sites) > maxZone || len(name) > maxZoneName:
 		return &Refusal{Status: http.StatusUnprocessableEntity, Type: "zone", Detail: fmt.Sprintf(
 			"a zone has a name of at most %d bytes and 1 to %d sites", maxZoneName, maxZone)}
-	case slices.ContainsFunc(sites, func(id SiteID) bool { return !s.IsMember(id) }):
+	case slices.ContainsFunc(sites, func(id SiteID) bool { return !s.IsMember(id) || s.Removed(id) }):
 		return &Refusal{Status: http.StatusUnprocessableEntity, Type: "unknown-site", Detail: "a site of the zone is no member of the mesh"}
 	case slices.ContainsFunc(s.Members(), func(m Member) bool { return string(m.Name) == string(name) }):
 		return &Refusal{Status: http.StatusConflict, Type: "exists", Detail: fmt.Sprintf("%s is a site; choose another name for the zone", name)}

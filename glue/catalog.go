@@ -23,14 +23,17 @@ type Catalog struct {
 // Service describes one REST service of the application.
 type Service struct {
 	Name engine.ServiceName
-	// Glue names what speaks the service's API; "http" is any REST API.
+	// Glue names what speaks the service's API: "http" is any REST API, GlueKubernetes that of Kubernetes.
 	Glue string
-	// Kinds are in the order of the file. A service without kinds is intercepted and forwarded, nothing of it is
+	// Kinds are in the order of the file; those of GlueKubernetes are asked for when the agent starts. A service without kinds is intercepted and forwarded, nothing of it is
 	// replicated.
 	Kinds []*engine.Kind
 	// Rules holds for each kind what the engine's Kind has no place for.
 	Rules map[engine.KindName]*Rules
 }
+
+// GlueKubernetes is the glue of services whose kinds the application tells itself (package kubernetes).
+const GlueKubernetes = "kubernetes"
 
 // Kind returns a kind by its names, nil when the catalog has none.
 func (c *Catalog) Kind(service engine.ServiceName, kind engine.KindName) *engine.Kind {
@@ -116,12 +119,16 @@ type Visibility struct {
 	Equals json.RawMessage
 }
 
-// List says where the array is in the answer to a GET on a collection; the empty pointer is the whole document. A list in
+// List says where the array is in the answer to a GET on a collection; without Items it is the whole document, or its only array. A list in
 // pages has the address of the next one at Next, or takes its number, from 1, in the parameter Page; in neither case it may
 // be in the header Link (RFC 8288).
 type List struct {
 	Items, Next engine.Pointer
 	Page        string
+	// Watch is the parameter that makes a GET one whose answer goes on without end.
+	Watch string
+	// Deletes says that a DELETE on the collection deletes what a GET with the same query lists.
+	Deletes bool
 }
 
 // MethodPath is a method and a path with {id} in the identifier's place.

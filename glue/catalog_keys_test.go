@@ -65,6 +65,8 @@ func TestCatalogRefusesLinksAndMarkersThatMakeNoSense(t *testing.T) {
 		"marker: /text\n        ignore: [/text]":    `"/text" is ignored or sensitive`,
 		"marker: /text\n        sensitive: [/text]": `"/text" is ignored or sensitive`,
 		`list: {items: /a, next: /b, page: p}`:      `"next" and "page"`,
+		`list: {watch: "a b"}`:                      `"a b" is not the plain name of a parameter`,
+		`list: {deletes: always}`:                   `expected true or false`,
 		`list: {items: /a, page: "p&q"}`:            `"p&q" is not the plain name of a parameter`,
 	} {
 		_, err := ParseCatalog("c.yaml", []byte(catalogOfDisks+"        "+text+"\n"))

@@ -32,9 +32,27 @@ func (r *catalogReader) kind(k *engine.Kind, e strictyaml.Entry) *Rules {
 	readKeys(k, keys)
 	k.Ignore = readFields(k, m.Optional("ignore"))
 	k.Sensitive = readFields(k, m.Optional("sensitive"))
+	k.Label = "/name"
+	if v := m.Optional("label"); v.Present() {
+		k.Label = readPointer(v)
+	}
 	checkKeys(k, keys)
 	if v := m.Optional("correct"); v.Present() {
-		k.MergePatch = v.Choice("put", "merge-patch") == "merge-patch"
+		switch v.Choice("put", "merge-patch", "json-patch") {
+		case "merge-patch":
+			k.MergePatch = true
+		case "json-patch":
+			k.JSONPatch = "application/json-patch+json"
+		}
+	}
+	if v := m.Optional("patch-type"); v.Present() {
+		if !IsJSONPatch(v.Text()) || k.JSONPatch == "" {
+			v.Problem("\"patch-type\" is the media type of JSON patches, which ends in json-patch or json-patch+json; it needs \"correct: json-patch\"")
+		}
+		k.JSONPatch = v.Text()
+	}
+	for _, v := range m.Optional("unordered").Sequence() {
+		k.Unordered = append(k.Unordered, readPointer(v))
 	}
 	if v := m.Optional("on-delete"); v.Present() {
 		k.UpdateWins = v.Choice("delete-wins", "update-wins") == "update-wins"
@@ -118,11 +136,15 @@ func readID(v strictyaml.Value) engine.IDRule {
 }
 
 func readList(m *strictyaml.Mapping) *List {
-	page := m.Optional("page")
-	list := &List{Items: readPointer(m.Required("items")), Next: readPointer(m.Optional("next")), Page: page.Text()}
-	if list.Page != "" && url.QueryEscape(list.Page) != list.Page {
-		page.Problem("%q is not the plain name of a parameter", list.Page)
+	parameter := func(v strictyaml.Value) string {
+		name := v.Text()
+		if name != "" && url.QueryEscape(name) != name {
+			v.Problem("%q is not the plain name of a parameter", name)
+		}
+		return name
 	}
+	list := &List{Items: readPointer(m.Optional("items")), Next: readPointer(m.Optional("next")), Page: parameter(m.Optional("page")),
+		Watch: parameter(m.Optional("watch")), Deletes: m.Optional("deletes").Bool()}
 	m.Exclusive("next", "page")
 	m.Done()
 	return list

@@ -36,6 +36,8 @@ func TestCatalogGivesTheEngineItsKinds(t *testing.T) {
 		Service: "boats", Name: "boat", Collection: "/v1/boats", Item: "/v1/boats/{id}",
 		ID:        engine.IDRule{From: engine.IDFromBody, At: "/id"},
 		Ignore:    []engine.Pointer{"/updated_at", "/etag"},
+		Unordered: []engine.Pointer{"/flags"},
+		Label:     "/title",
 		Sensitive: []engine.Pointer{"/key_code"},
 		Refs: []engine.Ref{
 			{At: "/berth", Service: "berths", Kind: "berth", Relation: "requirement"},
@@ -99,7 +101,7 @@ func TestCatalogKeepsTheOtherRules(t *testing.T) {
 	if list := c.List(boat); list == nil || *list != (List{Items: "/boats", Next: "/next"}) {
 		t.Errorf("lists are %+v", list)
 	}
-	if list := c.List(c.Kind("boats", "log")); list == nil || *list != (List{Items: "/items", Page: "page"}) {
+	if list := c.List(c.Kind("boats", "log")); list == nil || *list != (List{Items: "/items", Page: "page", Watch: "watch", Deletes: true}) {
 		t.Errorf("lists of logs are %+v", list)
 	}
 	if list := c.List(c.Kind("berths", "berth")); list != nil {
@@ -236,4 +238,28 @@ func FuzzParseCatalog(f *testing.F) {
 			}
 		}
 	})
+}
+
+// The catalogs that are handed out with the documentation are read as any.
+func TestCatalogsOfTheDocumentation(t *testing.T) {
+	files, err := filepath.Glob("../docs/catalogs/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%v %v", files, err)
+	}
+	for _, f := range files {
+		if _, err := LoadCatalog(f); err != nil {
+			t.Error(err)
+		}
+	}
+	c, err := LoadCatalog("../docs/catalogs/glance.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if k := c.Kind("image", "image"); k == nil || k.JSONPatch != "application/openstack-images-v2.1-json-patch" || k.MergePatch {
+		t.Errorf("images are %+v", k)
+	}
+	_, err = ParseCatalog("x.yaml", []byte(`{application: x, services: {a: {kinds: {b: {collection: /b, item: "/b/{id}", id: {from: path}, patch-type: text/plain}}}}}`))
+	if err == nil || !strings.Contains(err.Error(), "ends in json-patch") {
+		t.Errorf("a media type that is none of patches, for a kind without them: %v", err)
+	}
 }

@@ -30,6 +30,8 @@ type Upstream struct {
 	Credentials func() (http.Header, error)
 	// Kinds are those of the catalog.
 	Kinds []*engine.Kind
+	// Dialect is what there is to know of its API beyond the catalog; nil for nothing.
+	Dialect Dialect
 }
 
 // ClientConfig is what a Client is made of.
@@ -46,6 +48,8 @@ type ClientConfig struct {
 	HeaderTimeout time.Duration
 	// MaxReply is the most bytes of an answer that Do keeps (default 32 MiB).
 	MaxReply int64
+	// Dial opens the connections to the upstreams; nil: over the network. Simulations have wires of their own.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
 // Client calls this site's instance of the application, over HTTP. It implements engine.Application, is safe
@@ -81,6 +85,9 @@ func NewClient(c ClientConfig) (*Client, error) {
 	if c.MaxReply == 0 {
 		c.MaxReply = 32 << 20
 	}
+	if c.Dial == nil {
+		c.Dial = (&net.Dialer{Timeout: 5 * time.Second, KeepAlive: 15 * time.Second}).DialContext
+	}
 	client := &Client{
 		upstreams: map[engine.ServiceName]*upstream{}, routers: map[engine.ServiceName]*Router{},
 		kinds: map[kindName]*engine.Kind{}, numeric: map[kindName]bool{}, prefixes: map[string]string{}, config: c,
@@ -92,7 +99,7 @@ func NewClient(c ClientConfig) (*Client, error) {
 		if client.upstreams[u.Service] != nil {
 			return nil, fmt.Errorf("service %s has two upstreams", u.Service)
 		}
-		client.upstreams[u.Service] = &upstream{Upstream: u, transport: newTransport(u.TLS, c.HeaderTimeout)}
+		client.upstreams[u.Service] = &upstream{Upstream: u, transport: newTransport(u.TLS, c)}
 		client.routers[u.Service] = NewRouter(u.Kinds)
 		for _, k := range u.Kinds {
 			client.kinds[nameOf(k)] = k
@@ -101,14 +108,14 @@ func NewClient(c ClientConfig) (*Client, error) {
 	return client, nil
 }
 
-func newTransport(t *tls.Config, header time.Duration) *http.Transport {
+func newTransport(t *tls.Config, c ClientConfig) *http.Transport {
 	return &http.Transport{
-		DialContext:           (&net.Dialer{Timeout: 5 * time.Second, KeepAlive: 15 * time.Second}).DialContext,
+		DialContext:           c.Dial,
 		TLSClientConfig:       t,
 		TLSHandshakeTimeout:   5 * time.Second,
 		MaxIdleConns:          0, // bounded by host, and there is one
 		MaxIdleConnsPerHost:   256,
-		ResponseHeaderTimeout: header,
+		ResponseHeaderTimeout: c.HeaderTimeout,
 		ExpectContinueTimeout: time.Second,
 		// Many application servers close what was idle for 2 to 5 s. Closing first means that no request
 		// meets a connection at the moment when the other side gives it up, which would leave its outcome unknown.
@@ -145,6 +152,14 @@ func (c *Client) Upstream(s engine.ServiceName) (*url.URL, http.RoundTripper) {
 		return nil, nil
 	}
 	return u.URL, u.transport
+}
+
+// Dialect returns what there is to know of a service's API beyond the catalog, nil for nothing.
+func (c *Client) Dialect(s engine.ServiceName) Dialect {
+	if u := c.upstreams[s]; u != nil {
+		return u.Dialect
+	}
+	return nil
 }
 
 // Classify tells the kind and the type of an operation by this site's own catalog. Path has {id} in the identifier's
@@ -285,6 +300,9 @@ func (c *Client) request(ctx context.Context, call engine.Call) (*http.Request, 
 	}
 	if _, ok := header["Accept"]; !ok {
 		header.Set("Accept", "application/json, */*;q=0.1")
+	}
+	if up.Dialect != nil { // what is called from here is read here
+		header.Set("Accept", up.Dialect.Accept())
 	}
 	if call.Key != "" {
 		SetKey(header, call.Key)

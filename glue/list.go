@@ -30,6 +30,8 @@ type Item struct {
 	Replicated bool
 	// Part is the number of the part of a cross resource that it is, 0 for none; the glue leaves it alone.
 	Part int
+	// Home is the number, from 1, of the site that lists it where several list it in pages, 0 for none; the glue leaves it alone.
+	Home int
 }
 
 // ParseItems takes the answer of this site's application to a GET on the collection of k, in the container within, apart and translates the
@@ -111,11 +113,8 @@ func (c *Client) splitItems(k *engine.Kind, body []byte) (Items, error) {
 func (c *Client) itemsAt(k *engine.Kind, body []byte) (span, error) {
 	start := skipSpace(body, 0)
 	var found []span
-	declared := (*List)(nil)
-	if c.config.List != nil {
-		declared = c.config.List(k)
-	}
-	if declared != nil {
+	declared := c.listOf(k)
+	if declared != nil && declared.Items != "" {
 		values(body, start, declared.Items.Tokens(), func(v span) { found = append(found, v) })
 		if len(found) != 1 || body[found[0].start] != '[' {
 			return span{}, fmt.Errorf("%w at %q", ErrNoList, string(declared.Items))

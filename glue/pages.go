@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -19,13 +20,25 @@ const maxPages = 10_000
 // pages reads the whole list of a kind, as this site's application shows it, and calls visit with each page. Nil credentials
 // are the agent's own.
 func (c *Client) pages(ctx context.Context, k *engine.Kind, credentials http.Header, visit func(body []byte) error) error {
-	list := (*List)(nil)
-	if c.config.List != nil {
-		list = c.config.List(k)
+	return c.pagesOf(ctx, k, "", "", credentials, visit)
+}
+
+// pagesOf is pages for what lies in a container, by the application's identifier of that, and for what a query selects.
+func (c *Client) pagesOf(ctx context.Context, k *engine.Kind, within, selection string, credentials http.Header, visit func(body []byte) error) error {
+	list := c.listOf(k)
+	numbered := func(n int) string {
+		page := list.Page + "=" + strconv.Itoa(n)
+		if selection == "" {
+			return page
+		}
+		return selection + "&" + page
 	}
-	query, number := "", 1
+	query, number, local := selection, 1, engine.LocalID("")
 	if list != nil && list.Page != "" {
-		query = list.Page + "=1"
+		query = numbered(1)
+	}
+	if within != "" {
+		local = engine.LocalID(engine.Inside(within, ""))
 	}
 	asked := map[string]bool{}
 	var last []byte
@@ -34,7 +47,7 @@ func (c *Client) pages(ctx context.Context, k *engine.Kind, credentials http.Hea
 			return fmt.Errorf("the list of %s leads back to a page that it has begun with", k.Name)
 		}
 		asked[query] = true
-		reply, err := c.Do(ctx, engine.Call{Kind: k, Method: http.MethodGet, Path: k.Collection, Query: query, Credentials: credentials})
+		reply, err := c.Do(ctx, engine.Call{Kind: k, Method: http.MethodGet, Path: k.Collection, Local: local, Query: query, Credentials: credentials})
 		if err != nil {
 			return err
 		}
@@ -54,7 +67,7 @@ func (c *Client) pages(ctx context.Context, k *engine.Kind, credentials http.Hea
 		}
 		if list != nil && list.Page != "" {
 			number++
-			query = list.Page + "=" + strconv.Itoa(number)
+			query = numbered(number)
 			continue
 		}
 		next, err := c.nextPage(k, list, reply)
@@ -66,8 +79,50 @@ func (c *Client) pages(ctx context.Context, k *engine.Kind, credentials http.Hea
 	return fmt.Errorf("the list of %s has more than %d pages", k.Name, maxPages)
 }
 
+// listOf returns what the catalog says of the list of a kind, nil when it says nothing.
+func (c *Client) listOf(k *engine.Kind) *List {
+	if c.config.List == nil {
+		return nil
+	}
+	return c.config.List(k)
+}
+
+// DeletesCollection reports whether a DELETE on the collection of k deletes what a GET with the same query lists.
+func (c *Client) DeletesCollection(k *engine.Kind) bool {
+	list := c.listOf(k)
+	return list != nil && list.Deletes
+}
+
+// Watch returns the parameter that makes a GET on the collection of k one whose answer goes on without end; empty when none does.
+func (c *Client) Watch(k *engine.Kind) string {
+	if list := c.listOf(k); list != nil {
+		return list.Watch
+	}
+	return ""
+}
+
+// Listed reads the whole list of what this site's application shows of a kind in a container, as clients call that, for a query, with
+// its caller's credentials. The identifiers of the items are those that clients see.
+func (c *Client) Listed(ctx context.Context, k *engine.Kind, within, query string, credentials http.Header) ([]Item, error) {
+	query, _, err := c.Localize(ctx, k, within, credentials, query, nil)
+	if err != nil {
+		return nil, err
+	}
+	local := within
+	if k.Within != "" {
+		_, local = c.container(ctx, k, within)
+	}
+	var items []Item
+	err = c.pagesOf(ctx, k, local, query, credentials, func(body []byte) error {
+		page, err := c.ParseItems(ctx, k, within, body)
+		items = append(items, page.Each...)
+		return err
+	})
+	return items, err
+}
+
 // nextPage returns the query of the page after this one, empty when it is the last.
-func (c *Client) nextPage(k *engine.Kind, list *List, reply engine.Reply) (string, error) {
+func (c *Client) nextPage(k *engine.Kind, list *List, reply engine.Reply, hosts ...string) (string, error) {
 	text := linkNext(reply.Header)
 	if list != nil && list.Next != "" {
 		text = ""
@@ -82,7 +137,8 @@ func (c *Client) nextPage(k *engine.Kind, list *List, reply engine.Reply) (strin
 	}
 	up := c.upstreams[k.Service].URL
 	u, err := url.Parse(text)
-	if err != nil || u.RawQuery == "" || u.Host != "" && !strings.EqualFold(u.Host, up.Host) {
+	ours := func(host string) bool { return u.Host == "" || strings.EqualFold(u.Host, host) }
+	if err != nil || u.RawQuery == "" || !ours(up.Host) && !slices.ContainsFunc(hosts, ours) {
 		return "", fmt.Errorf("the list of %s goes on at %q, which is no address of it", k.Name, text)
 	}
 	path := strings.TrimPrefix(u.EscapedPath(), strings.TrimSuffix(up.EscapedPath(), "/"))
@@ -90,6 +146,67 @@ func (c *Client) nextPage(k *engine.Kind, list *List, reply engine.Reply) (strin
 		return "", fmt.Errorf("the list of %s goes on at %q, which is another path", k.Name, text)
 	}
 	return u.RawQuery, nil
+}
+
+// Next returns the query of the page after an answer of this site's application to a GET on the collection of k, empty when it is the
+// last. Host is how its client called it.
+func (c *Client) Next(k *engine.Kind, header http.Header, body []byte, host string) (string, error) {
+	return c.nextPage(k, c.listOf(k), engine.Reply{Header: header, Body: body}, host)
+}
+
+// Numbered reports whether the pages of k's list have numbers, which clients ask for.
+func (c *Client) Numbered(k *engine.Kind) bool {
+	list := c.listOf(k)
+	return list != nil && list.Page != ""
+}
+
+// Continue says in a list where it goes on: at next, a path with a query, or nowhere when that is empty. It stands where the application
+// puts it; after the origin, such as https://host, where that puts whole addresses.
+func (c *Client) Continue(k *engine.Kind, header http.Header, body []byte, origin, next string) []byte {
+	links, whole := header.Values("Link"), strings.Contains(linkNext(header), "://")
+	header.Del("Link")
+	for _, line := range links {
+		for _, link := range strings.Split(line, ",") {
+			if linkNext(http.Header{"Link": {link}}) == "" {
+				header.Add("Link", strings.TrimSpace(link))
+			}
+		}
+	}
+	list := c.listOf(k)
+	if list == nil || list.Next == "" {
+		if whole {
+			next = origin + next
+		}
+		if next != "" && next != origin {
+			header.Add("Link", "<"+next+`>; rel="next"`)
+		}
+		return body
+	}
+	var edits []edit
+	values(body, skipSpace(body, 0), list.Next.Tokens(), func(v span) {
+		text := "null"
+		if next != "" {
+			if body[v.start] == '"' && strings.Contains(unquote(body[v.start:v.end]), "://") {
+				next = origin + next
+			}
+			text = strconv.Quote(next) // it is of plain signs
+		} else if body[v.start] == '"' && v.end-v.start == 2 {
+			text = `""`
+		}
+		edits = append(edits, edit{v, []byte(text)})
+	})
+	if start := skipSpace(body, 0); len(edits) == 0 && next != "" {
+		if tokens := list.Next.Tokens(); len(tokens) == 1 && start < len(body) && body[start] == '{' {
+			comma := ","
+			if at := skipSpace(body, start+1); at < len(body) && body[at] == '}' {
+				comma = ""
+			}
+			edits = append(edits, edit{span{start + 1, start + 1}, []byte(strconv.Quote(tokens[0]) + ":" + strconv.Quote(next) + comma)})
+		} else {
+			header.Add("Link", "<"+next+`>; rel="next"`)
+		}
+	}
+	return apply(body, edits)
 }
 
 // linkNext reads the address of the next page from the header Link.

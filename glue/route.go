@@ -125,6 +125,9 @@ func (r *Router) find(method string, p splitted, header http.Header) (Match, boo
 	}
 	m := Match{Kind: best.kind, Canonical: p.canonical, Below: bestPlace == belowItem}
 	m.Verb, m.Type = classify(method, bestPlace, header)
+	if method == http.MethodPatch && bestPlace == onItem && plainBody(header) && best.kind.ObservesPatch(header.Get("Content-Type")) {
+		m.Type = engine.TypePatch
+	}
 	var path strings.Builder
 	for i, raw := range p.raw {
 		path.WriteByte('/')
@@ -153,6 +156,9 @@ func (r *Router) find(method string, p splitted, header http.Header) (Match, boo
 				break
 			}
 		}
+	}
+	if m.Below && best.kind.OnlyNamed && m.Name == "" && !Safe(method) {
+		return Match{}, false
 	}
 	return m, true
 }
@@ -209,8 +215,10 @@ func classify(method string, w place, header http.Header) (Verb, engine.Type) {
 		switch mediaType(header) {
 		case "application/merge-patch+json", "application/json":
 			return VerbChange, engine.TypeMerge
-		case "application/json-patch+json":
-			return VerbChange, engine.TypePatch
+		default:
+			if IsJSONPatch(mediaType(header)) {
+				return VerbChange, engine.TypePatch
+			}
 		}
 	}
 	return VerbChange, engine.TypeAction
@@ -236,6 +244,12 @@ func Safe(method string) bool {
 	return false
 }
 
+// IsJSONPatch reports whether a media type is that of a JSON Patch (RFC 6902), or one of those that services made up for it, such as
+// application/openstack-images-v2.1-json-patch.
+func IsJSONPatch(media string) bool {
+	return media == "application/json-patch+json" || strings.HasSuffix(media, "-json-patch") || strings.HasSuffix(media, "-json-patch+json")
+}
+
 func mediaType(h http.Header) string {
 	t, _, err := mime.ParseMediaType(h.Get("Content-Type"))
 	if err != nil {
@@ -247,7 +261,7 @@ func mediaType(h http.Header) string {
 // isJSON reports whether the header says that the body is JSON that can be read as it is.
 func isJSON(h http.Header) bool {
 	t := mediaType(h)
-	return (t == "application/json" || strings.HasSuffix(t, "+json")) && plainBody(h)
+	return (t == "application/json" || strings.HasSuffix(t, "+json") || IsJSONPatch(t)) && plainBody(h)
 }
 
 // plainBody reports whether the body is not compressed or otherwise encoded.

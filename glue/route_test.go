@@ -43,7 +43,7 @@ func TestMatch(t *testing.T) {
 		{"PATCH", "/images/72", "application/merge-patch+json", "image change merge 72 /images/{id} -"},
 		{"PATCH", "/images/72", "application/json", "image change merge 72 /images/{id} -"},
 		{"PATCH", "/images/72", "application/json-patch+json", "image change patch 72 /images/{id} -"},
-		{"PATCH", "/images/72", "application/openstack-images-v2.1-json-patch", "image change action 72 /images/{id} -"},
+		{"PATCH", "/images/72", "application/openstack-images-v2.1-json-patch", "image change patch 72 /images/{id} -"},
 		{"PATCH", "/images/72/tags", "application/json", "image change action 72 /images/{id}/tags below"},
 		{"DELETE", "/images/72", "", "image change delete 72 /images/{id} -"},
 		{"DELETE", "/images/72/file", "", "image change action 72 /images/{id}/file below"},

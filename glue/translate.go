@@ -207,7 +207,7 @@ func (t translation) body(ctx context.Context, spots []spot, media string, body 
 		return body, nil
 	}
 	start := skipSpace(body, 0)
-	if media == "application/json-patch+json" {
+	if IsJSONPatch(media) {
 		return t.patch(ctx, body, start, spots)
 	}
 	edits, err := t.replace(ctx, body, start, spots)

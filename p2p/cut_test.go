@@ -235,3 +235,35 @@ func TestRefusingSiteIsNotHammered(t *testing.T) {
 		within(t, 3*time.Second, "both are reachable once they know each other", func() bool { return allUp([]*testSite{a, b}) })
 	})
 }
+
+// A request that comes right after a connection was lost waits for the next one, from either side.
+func TestRequestAfterLostConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sim := newSimulation(t, 10*time.Millisecond)
+		sites := []*testSite{newTestSite(t, sim.host()), newTestSite(t, sim.host())}
+		for _, s := range sites {
+			for _, o := range sites {
+				s.members.add(o.member())
+			}
+			s.run(t)
+			s.serve(t, http.NotFoundHandler())
+		}
+		for i := range 10 {
+			eventually(t, "all are reachable", func() bool { return allUp(sites) })
+			time.Sleep(5 * time.Second)
+			from, to := sites[i%2], sites[1-i%2]
+			for _, c := range from.net.host.Network().Conns() {
+				_ = c.Close()
+			}
+			r, err := http.NewRequestWithContext(t.Context(), "GET", "http://"+string(to.id)+"/", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			answer, err := from.net.Transport().RoundTrip(r)
+			if err != nil {
+				t.Fatalf("request %d: %v", i, err)
+			}
+			_ = answer.Body.Close()
+		}
+	})
+}

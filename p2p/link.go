@@ -26,6 +26,8 @@ const (
 	largestCap = 30 * time.Second
 	// fallback is how long the site with the larger identifier lets the other one dial first.
 	fallback = 2 * time.Second
+	// redial is how long requests wait for the other site to dial again after a connection was lost.
+	redial = 500 * time.Millisecond
 )
 
 // link is this site's way to one other member: its connection, what is queued for it, what has to be compared with it.
@@ -45,7 +47,7 @@ type link struct {
 	cap       time.Duration
 	up        bool
 	changed   chan struct{} // closed and made anew when up or failed changes, or a ping is answered
-	failed    bool          // the connection was lost, or the last try to connect failed
+	failed    bool          // the last try to connect failed: requests are to fail at once until it is back
 	rtt       time.Duration
 	ahead     time.Duration // its clock before ours
 	lastSeen  time.Time
@@ -132,7 +134,6 @@ func (l *link) setUp(up bool) {
 	was := l.up
 	l.up = up
 	if was != up {
-		l.failed = !up // requests are to fail at once until it is back
 		l.notify()
 	}
 	l.mu.Unlock()
@@ -157,10 +158,10 @@ func (l *link) notify() {
 	l.changed = make(chan struct{})
 }
 
-func (l *link) setFailed(failed bool) {
+func (l *link) setFailed() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.failed = failed
+	l.failed = true
 	l.notify()
 }
 
@@ -185,15 +186,21 @@ func (l *link) connect(ctx context.Context) {
 				continue // to another connection, or to dial
 			}
 			l.setUp(false) // and wait, lest the two sites go on closing each other's connections
+			if !answered {
+				l.setFailed()
+			}
 		} else {
 			l.setUp(false)
-			if l.n.gater.member(l.pid) && (first || time.Since(since) >= fallback) {
+			switch lost := time.Since(since); {
+			case l.n.gater.member(l.pid) && (first || lost >= fallback):
 				err := l.dial(ctx)
 				if err == nil {
 					continue
 				}
 				l.n.log.Debug("site was not reached", "peer", l.site, "err", err)
-				l.setFailed(true)
+				l.setFailed()
+			case lost >= redial:
+				l.setFailed()
 			}
 		}
 		wait := time.Duration(float64(backoff) * (0.75 + 0.5*rand.Float64()))
@@ -259,14 +266,14 @@ func (l *link) connected(c network.Conn) {
 	l.nudge()
 }
 
-// ready waits until the member is known to be there. It returns ErrUnreachable when the last try to reach it failed,
-// or when it gives no sign of life within a second.
+// ready waits until the member is known to be there, also for the next connection after one was lost. It returns ErrUnreachable when
+// the last try to reach it failed, or when it gives no sign of life within a second.
 func (l *link) ready(ctx context.Context) error {
 	deadline := time.NewTimer(time.Second)
 	defer deadline.Stop()
 	for {
 		l.mu.Lock()
-		up, failed, changed := l.up && time.Since(l.lastSeen) < suspectAfter+l.rtt, l.failed && !l.up, l.changed
+		up, failed, changed := l.up && time.Since(l.lastSeen) < suspectAfter+l.rtt && l.connectedness(), l.failed && !l.up, l.changed
 		l.mu.Unlock()
 		switch {
 		case up:

@@ -161,6 +161,7 @@ func (r *repairs) next(every time.Duration) (pulls []engine.DocumentID, compare 
 // repairAll pulls and compares as needed, while the member is there.
 func (l *link) repairAll(ctx context.Context) {
 	every := l.n.cfg.Reconcile
+	var turns turns
 	for ctx.Err() == nil {
 		if !l.isUp() {
 			select {
@@ -175,7 +176,6 @@ func (l *link) repairAll(ctx context.Context) {
 			err = l.fetch(ctx, pulls)
 		}
 		if compare && err == nil {
-			l.takeTurns()
 			begin := time.Now()
 			var differ [][32]byte
 			if differ, err = l.compare(ctx); err == nil {
@@ -195,6 +195,7 @@ func (l *link) repairAll(ctx context.Context) {
 		}
 		if err == nil && l.repair.level() {
 			l.n.cfg.OnCompared(l.site)
+			turns.next(l)
 		}
 		if len(pulls) > 0 || compare {
 			continue
@@ -209,10 +210,20 @@ func (l *link) repairAll(ctx context.Context) {
 	}
 }
 
-// takeTurns closes all connections of a member but those with one of the addresses it has connected from, by chance. Two agents
-// that run with one key, because a data directory was copied, are one member here; every stream goes to the same one of them as
-// long as both are connected, and neither would hear of the other.
-func (l *link) takeTurns() {
+// turnGap is the least time between two turns.
+const turnGap = 5 * time.Second
+
+// turns has each address that a member has connected from heard in its turn. Two agents that run with one key, because a data
+// directory was copied, are one member here; every stream goes to the same one of them as long as both are connected, and neither
+// would hear of the other.
+type turns struct {
+	at   time.Time
+	last string // the address that stayed connected
+}
+
+// next closes all connections of the member but those with the address that is next. It is to be called when all is had of the one
+// that was heard until now, whoever has begun that comparison.
+func (t *turns) next(l *link) {
 	from := map[string][]network.Conn{}
 	for _, c := range l.n.host.Network().ConnsToPeer(l.pid) {
 		ip, err := manet.ToIP(c.RemoteMultiaddr())
@@ -221,11 +232,15 @@ func (l *link) takeTurns() {
 		}
 		from[ip.String()] = append(from[ip.String()], c)
 	}
-	if len(from) < 2 {
+	if len(from) < 2 || time.Since(t.at) < turnGap {
 		return
 	}
 	addresses := slices.Sorted(maps.Keys(from))
-	stays := addresses[rand.IntN(len(addresses))]
+	stays := addresses[0]
+	if i := slices.IndexFunc(addresses, func(a string) bool { return a > t.last }); i >= 0 {
+		stays = addresses[i]
+	}
+	t.at, t.last = time.Now(), stays
 	for address, conns := range from {
 		for _, c := range conns {
 			if address != stays {

@@ -91,6 +91,11 @@ func TestPagesComeFromAnIndex(t *testing.T) {
 			}
 		}
 	}
+	oldest, args, err := operationQuery(engine.OperationFilter{State: engine.StatePending, Oldest: true, Limit: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	check("oldest", oldest, args, false)
 	byName, args, err := resourceQuery(engine.ResourceFilter{ID: "r", Service: "images", Kind: "image"})
 	if p := plan(byName, args); err != nil || !strings.Contains(p, "resources_id (id=? AND service=? AND kind=? AND rank>?)") {
 		t.Errorf("by name: %s, %v", p, err)
@@ -158,6 +163,46 @@ func TestPagesNeitherRepeatNorSkip(t *testing.T) {
 	if len(operations) != 25 || !slices.IsSortedFunc(operations, func(a, b engine.OperationID) int { return strings.Compare(string(b), string(a)) }) {
 		t.Errorf("pages showed %d operations, want 25, newest first", len(operations))
 	}
+	oldest, _, err := s.Operations(t.Context(), engine.OperationFilter{Site: "nantes", State: engine.StatePending, Oldest: true, Limit: 1})
+	if err != nil || len(oldest) != 1 || oldest[0].ID != operations[24] {
+		t.Errorf("the oldest is %v, %v", oldest, err)
+	}
+}
+
+// TestOperationsAreFoundByWords looks for what people see of them, in any case.
+func TestOperationsAreFoundByWords(t *testing.T) {
+	s := open(t, t.TempDir())
+	at := time.Unix(1_790_000_000, 0)
+	mustCommit(t, s, &engine.Batch{
+		Resources: []engine.ResourceRow{{Document: "d1", ID: "r1", Service: "images", Kind: "image", Label: "Debian", Local: "local-7", State: engine.StateConverged, CreatedAt: at, UpdatedAt: at}},
+		Operations: []engine.OperationRow{
+			{ID: "o1", Document: "d1", Resource: "r1", Service: "images", Kind: "image", Type: engine.TypeMerge, Method: "PATCH", Path: "/images/{id}/file", Origin: "12Paris", User: "Ada", IssuedAt: at,
+				State: engine.StateRejected, Sites: map[engine.SiteID]engine.OperationStatus{"12Nantes": {State: engine.StateRejected, Error: `no "space" < 5 % left`}}},
+			{ID: "o2", Resource: "r2", Service: "servers", Kind: "server", Type: engine.TypeCreate, Method: "POST", Path: "/servers", Scope: "{servers: paris}", Origin: "12Nantes", IssuedAt: at.Add(time.Second), State: engine.StatePending},
+		},
+	})
+	for words, want := range map[string]string{
+		"debian": "o1", "local-7": "o1", "patch /images/r1/file": "o1", "images.image": "o1", "ADA": "o1", "create": "o2", "{servers:": "o2", `"space"`: "o1", "<": "o1",
+		"left 5": "o1", "debian create": "", "rejected": "", "nantes": "o2 o1", "paris": "o2 o1", "paris debian": "o1", "%": "o1",
+	} {
+		f := engine.OperationFilter{}
+		for _, w := range strings.Fields(words) {
+			word := engine.SearchWord{Text: w}
+			switch w {
+			case "nantes", "paris": // as the caller knows by their names
+				word.Sites = []engine.SiteID{engine.SiteID("12" + strings.ToUpper(w[:1]) + w[1:])}
+			}
+			f.Words = append(f.Words, word)
+		}
+		rows, _, err := s.Operations(t.Context(), f)
+		var got []string
+		for _, r := range rows {
+			got = append(got, string(r.ID))
+		}
+		if err != nil || strings.Join(got, " ") != want {
+			t.Errorf("%q finds %v, %v; want %q", words, got, err, want)
+		}
+	}
 }
 
 func TestBadCursorsAreRefused(t *testing.T) {
@@ -179,7 +224,7 @@ func TestResourceFilters(t *testing.T) {
 	row := func(doc string, service, kind, id, local string, state engine.State, sites ...engine.SiteID) engine.ResourceRow {
 		at = at.Add(time.Second)
 		r := engine.ResourceRow{Document: engine.DocumentID(doc), Service: engine.ServiceName(service), Kind: engine.KindName(kind),
-			ID: engine.ResourceID(id), Local: engine.LocalID(local), State: state, CreatedAt: at, Sites: map[engine.SiteID]engine.ReplicaStatus{}}
+			ID: engine.ResourceID(id), Local: engine.LocalID(local), Label: "The " + string(kind), State: state, CreatedAt: at, Sites: map[engine.SiteID]engine.ReplicaStatus{}}
 		for _, s := range sites {
 			r.Sites[s] = engine.ReplicaStatus{Local: engine.LocalID(string(s) + "-" + id)}
 		}
@@ -211,6 +256,7 @@ func TestResourceFilters(t *testing.T) {
 		{"id and another site", engine.ResourceFilter{ID: "debian", Site: "lyon"}, ""},
 		{"part of an id, any case", engine.ResourceFilter{Query: "DEB"}, "d2"},
 		{"part of another site's local id", engine.ResourceFilter{Query: "lyon-b"}, "d4"},
+		{"part of a label", engine.ResourceFilter{Query: "the s"}, "d3"},
 		{"no wildcards", engine.ResourceFilter{Query: "g_1"}, "d4"},
 		{"no wildcards", engine.ResourceFilter{Query: "%"}, "d4"},
 	} {

@@ -354,6 +354,13 @@ func (m *model) compare(t *rapid.T, s *Store) {
 	same(t, "outbox", outbox, slices.SortedFunc(maps.Values(m.outbox), func(a, b engine.Kept) int {
 		return cmpBy(a.KeptAt, b.KeptAt, string(a.Operation), string(b.Operation))
 	}), err)
+	for _, want := range outbox {
+		got, err := s.Kept(ctx, want.Operation)
+		same(t, "kept request", []engine.Kept{got}, []engine.Kept{want}, err)
+	}
+	if _, err := s.Kept(ctx, "none"); !errors.Is(err, engine.ErrNotFound) {
+		t.Fatalf("a request that is not kept: %v", err)
+	}
 	events, err := s.Events(ctx, 0, 1000)
 	same(t, "events", events, m.events, err)
 	var pending []engine.DocumentID

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/skerry/skerry/engine"
 )
@@ -89,7 +90,14 @@ func operationQuery(f engine.OperationFilter) (string, []any, error) {
 	case f.State != "":
 		w.add(`o.state = ?`, string(f.State))
 	}
-	if f.Cursor != "" {
+	for _, word := range f.Words {
+		if err := w.mention(word); err != nil {
+			return "", nil, err
+		}
+	}
+	if f.Oldest {
+		order = strings.ReplaceAll(order, " DESC", "")
+	} else if f.Cursor != "" {
 		p, err := decodeCursor(operationCursor, f.Cursor)
 		if err != nil {
 			return "", nil, err

@@ -59,6 +59,17 @@ func (s *Store) Outbox(ctx context.Context) ([]engine.Kept, error) {
 	return all, nil
 }
 
+// Kept returns one kept request.
+func (s *Store) Kept(ctx context.Context, id engine.OperationID) (engine.Kept, error) {
+	r := engine.Kept{Operation: id}
+	var kept int64
+	if err := s.reads.QueryRowContext(ctx, `SELECT data, kept_at FROM outbox WHERE operation = ?`, string(id)).Scan(&r.Data, &kept); err != nil {
+		return engine.Kept{}, found(err, "kept request", string(id))
+	}
+	r.KeptAt = instant(kept)
+	return r, nil
+}
+
 // Answer returns the first answer under a key, unless it is older than 24 hours.
 func (s *Store) Answer(ctx context.Context, key [32]byte) (engine.KeyedAnswer, error) {
 	r := engine.KeyedAnswer{Key: key}

@@ -11,7 +11,7 @@ import (
 	"github.com/skerry/skerry/engine"
 )
 
-const resourceColumns = `r.document, r.id, r.service, r.kind, r.collaboration, r.local, r.state, r.reason, r.created_at,
+const resourceColumns = `r.document, r.id, r.service, r.kind, r.collaboration, r.label, r.local, r.state, r.reason, r.created_at,
 	r.updated_at, r.pending, r.sites, r.relations, r.n`
 
 // A natural key has several incarnations, each its own document; rank tells which counts.
@@ -31,7 +31,7 @@ func scanResource(row scanner) (listed[engine.ResourceRow], error) {
 	r := &l.row
 	var updated int64
 	var sites, relations []byte
-	err := row.Scan(&r.Document, &r.ID, &r.Service, &r.Kind, &r.Collaboration, &r.Local, &r.State, &r.Reason, &l.at.at,
+	err := row.Scan(&r.Document, &r.ID, &r.Service, &r.Kind, &r.Collaboration, &r.Label, &r.Local, &r.State, &r.Reason, &l.at.at,
 		&updated, &r.Pending, &sites, &relations, &l.at.n)
 	if err != nil {
 		return l, err

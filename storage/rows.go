@@ -39,6 +39,9 @@ const (
 	addEvent
 	trimEvents
 	trimAnswers
+	putRecord
+	dropRecords
+	forgetOperations
 	statementCount
 )
 
@@ -57,30 +60,32 @@ var statementText = [statementCount]string{
 	putSnapshot: `INSERT INTO snapshots (document, bytes) VALUES (?, ?)
 		ON CONFLICT (document) DO UPDATE SET bytes = excluded.bytes`,
 	// The usual update names no column that most indexes have; it finds no row when one of those is to change.
-	changeResource: `UPDATE resources SET collaboration = ?, state = ?, reason = ?, updated_at = ?, pending = ?, search = ?,
+	changeResource: `UPDATE resources SET collaboration = ?, label = ?, state = ?, reason = ?, updated_at = ?, pending = ?, search = ?,
 		sites = ? WHERE document = ? AND id = ? AND service = ? AND kind = ? AND local = ? AND created_at = ? AND live = ?
 		AND placement = ? AND relations = ?`,
-	putResource: `INSERT INTO resources (collaboration, state, reason, updated_at, pending, search, sites, document, id,
-		service, kind, local, created_at, live, placement, relations) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+	putResource: `INSERT INTO resources (collaboration, label, state, reason, updated_at, pending, search, sites, document, id,
+		service, kind, local, created_at, live, placement, relations) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (document) DO UPDATE SET id = excluded.id, service = excluded.service, kind = excluded.kind,
-		collaboration = excluded.collaboration, local = excluded.local, state = excluded.state,
+		collaboration = excluded.collaboration, label = excluded.label, local = excluded.local, state = excluded.state,
 		reason = excluded.reason, created_at = excluded.created_at, updated_at = excluded.updated_at,
 		pending = excluded.pending, live = excluded.live, search = excluded.search, placement = excluded.placement,
 		relations = excluded.relations, sites = excluded.sites`,
 	putChoice: `INSERT INTO choices (document, id, service, kind, holders) VALUES (?, ?, ?, ?, ?)
 		ON CONFLICT (document) DO UPDATE SET holders = excluded.holders`,
 	changeOperation: `UPDATE operations SET type = ?, service = ?, kind = ?, method = ?, path = ?, scope = ?, origin = ?,
-		user = ?, parents = ?, state = ?, sites = ?, change = ?, body = ?, blob_size = ?, blob_needed = ?
+		user = ?, parents = ?, state = ?, sites = ?, change = ?, body = ?, blob_size = ?, blob_needed = ?,
+		settled_at = min(?, coalesce(nullif(settled_at, 0), 9223372036854775807))
 		WHERE id = ? AND document = ? AND resource = ? AND issued_at = ? AND blob = ?`,
 	putOperation: `INSERT INTO operations (type, service, kind, method, path, scope, origin, user, parents, state, sites,
-		change, body, blob_size, blob_needed, id, document, resource, issued_at, blob)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		change, body, blob_size, blob_needed, settled_at, id, document, resource, issued_at, blob)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (id) DO UPDATE SET document = excluded.document, resource = excluded.resource,
 		type = excluded.type, service = excluded.service, kind = excluded.kind, method = excluded.method,
 		path = excluded.path, scope = excluded.scope, origin = excluded.origin, user = excluded.user,
 		issued_at = excluded.issued_at, parents = excluded.parents, state = excluded.state,
 		sites = excluded.sites, change = excluded.change, body = excluded.body, blob = excluded.blob,
-		blob_size = excluded.blob_size, blob_needed = excluded.blob_needed`,
+		blob_size = excluded.blob_size, blob_needed = excluded.blob_needed,
+		settled_at = min(excluded.settled_at, coalesce(nullif(settled_at, 0), 9223372036854775807))`,
 	putIntent: `INSERT INTO intents (operation, document, data, opened_at, blob) VALUES (?, ?, ?, ?, ?)
 		ON CONFLICT (operation) DO UPDATE SET document = excluded.document, data = excluded.data,
 		opened_at = excluded.opened_at, blob = excluded.blob`,
@@ -97,6 +102,10 @@ var statementText = [statementCount]string{
 	addEvent:     `INSERT INTO events (type, subject, time, data) VALUES (?, ?, ?, ?)`,
 	trimEvents:   `DELETE FROM events WHERE seq <= (SELECT max(seq) FROM events) - ?`,
 	trimAnswers:  `DELETE FROM answers WHERE at < ?`,
+	putRecord: `INSERT INTO records (shelf, key, value) VALUES (?, ?, ?)
+		ON CONFLICT (shelf, key) DO UPDATE SET value = excluded.value`,
+	dropRecords:      `DELETE FROM records WHERE shelf = ? AND key >= ? AND key < ?`,
+	forgetOperations: `DELETE FROM operations WHERE n IN (SELECT value FROM json_each(?)) AND settled_at > 0`,
 }
 
 // write is one statement to run; what says for people what it does.
@@ -108,8 +117,8 @@ type write struct {
 	otherwise statement         // to run with the same arguments when no row was changed; 0: none
 }
 
-// encodeBatch does what can be done before it is the batch's turn.
-func encodeBatch(b *engine.Batch) ([]write, error) {
+// encodeBatch does what can be done before it is the batch's turn. What is settled by it has been since now.
+func encodeBatch(b *engine.Batch, now time.Time) ([]write, error) {
 	writes := make([]write, 0, len(b.Dropped)+len(b.Documents)+len(b.Changes)+len(b.Resources)+len(b.Choices)+len(b.Operations)+len(b.Intents)+
 		len(b.Settled)+len(b.Outbox)+len(b.Delivered)+len(b.Answers)+len(b.Conflicts)+len(b.Resolved)+len(b.Events))
 	add := func(s statement, what string, args ...any) {
@@ -162,7 +171,7 @@ func encodeBatch(b *engine.Batch) ([]write, error) {
 		if err != nil {
 			return nil, fmt.Errorf("resource %s: %w", r.ID, err)
 		}
-		add(changeResource, "resource "+string(r.ID), r.Collaboration, string(r.State), r.Reason, nanos(r.UpdatedAt), r.Pending,
+		add(changeResource, "resource "+string(r.ID), r.Collaboration, r.Label, string(r.State), r.Reason, nanos(r.UpdatedAt), r.Pending,
 			searchText(r), sites, string(r.Document), string(r.ID), string(r.Service), string(r.Kind), string(r.Local),
 			nanos(r.CreatedAt), !r.State.Past(), placement, relations)
 		writes[len(writes)-1].otherwise = putResource
@@ -189,9 +198,13 @@ func encodeBatch(b *engine.Batch) ([]write, error) {
 		if r.Blob != nil {
 			ref = *r.Blob
 		}
+		settled := time.Time{}
+		if r.Settled() {
+			settled = now
+		}
 		add(changeOperation, "operation "+string(r.ID), string(r.Type), string(r.Service), string(r.Kind), r.Method, r.Path,
 			r.Scope, string(r.Origin), r.User, parents, string(r.State), sites, []byte(r.Change), r.Body, ref.Size,
-			r.NeedsBlob, string(r.ID), string(r.Document), string(r.Resource), nanos(r.IssuedAt), string(ref.Hash))
+			r.NeedsBlob, nanos(settled), string(r.ID), string(r.Document), string(r.Resource), nanos(r.IssuedAt), string(ref.Hash))
 		writes[len(writes)-1].otherwise = putOperation
 	}
 	for _, r := range b.Intents {
@@ -232,17 +245,19 @@ func encodeBatch(b *engine.Batch) ([]write, error) {
 
 // searchText is what ResourceFilter.Query is looked for in.
 func searchText(r *engine.ResourceRow) string {
-	seen := map[string]bool{string(r.ID): true}
-	text := []string{string(r.ID)}
-	add := func(local engine.LocalID) {
-		if local != "" && !seen[string(local)] {
-			seen[string(local)] = true
-			text = append(text, string(local))
+	var text []string
+	seen := map[string]bool{"": true}
+	add := func(word string) {
+		if !seen[word] {
+			seen[word] = true
+			text = append(text, word)
 		}
 	}
-	add(r.Local)
+	add(string(r.ID))
+	add(r.Label)
+	add(string(r.Local))
 	for _, s := range r.Sites {
-		add(s.Local)
+		add(string(s.Local))
 	}
 	return strings.ToLower(strings.Join(text, "\n"))
 }

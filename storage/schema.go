@@ -89,6 +89,7 @@ CREATE TABLE resources (
 	service       TEXT NOT NULL,
 	kind          TEXT NOT NULL,
 	collaboration TEXT NOT NULL,
+	label         TEXT NOT NULL, -- what people call it
 	local         TEXT NOT NULL,
 	state         TEXT NOT NULL,
 	reason        TEXT NOT NULL,
@@ -96,7 +97,7 @@ CREATE TABLE resources (
 	updated_at    INTEGER NOT NULL,
 	pending       INTEGER NOT NULL,
 	live          INTEGER NOT NULL, -- whether it is there: engine.State.Past
-	search        TEXT NOT NULL, -- its identifier and those of its replicas, in lower case, one a line
+	search        TEXT NOT NULL, -- its identifier, those of its replicas and its label, in lower case, one a line
 	placement     TEXT NOT NULL, -- JSON array of site ids: the keys of sites
 	sites         TEXT NOT NULL, -- JSON object of replica status by site id
 	relations     TEXT NOT NULL, -- JSON array of references to other resources
@@ -184,11 +185,13 @@ CREATE TABLE operations (
 	body      BLOB,
 	blob      TEXT NOT NULL, -- the hash of a body that is too large for here, empty for others
 	blob_size INTEGER NOT NULL,
-	blob_needed INTEGER NOT NULL -- whether some site may still need it
+	blob_needed INTEGER NOT NULL, -- whether some site may still need it
+	settled_at  INTEGER NOT NULL -- since when nothing more becomes of it by itself
 );
 CREATE INDEX operations_blob ON operations (blob) WHERE blob <> '';
 CREATE INDEX operations_issued ON operations (issued_at);
 CREATE INDEX operations_state ON operations (state, issued_at);
+CREATE INDEX operations_settled ON operations (settled_at) WHERE settled_at > 0;
 CREATE INDEX operations_document ON operations (document, issued_at);
 CREATE INDEX operations_resource ON operations (resource, issued_at);
 
@@ -217,6 +220,10 @@ WHEN old.sites <> new.sites AND old.issued_at = new.issued_at BEGIN
 	INSERT INTO operation_sites
 		SELECT key, new.issued_at, new.n, coalesce(json_extract(value, '$.state'), '') FROM json_each(new.sites) WHERE true
 		ON CONFLICT (site, issued_at, operation) DO UPDATE SET state = excluded.state WHERE state <> excluded.state;
+END;
+
+CREATE TRIGGER operations_deleted AFTER DELETE ON operations BEGIN
+	DELETE FROM operation_sites WHERE operation = old.n;
 END;
 
 CREATE TABLE intents (
@@ -264,6 +271,14 @@ CREATE TABLE events (
 	time    INTEGER NOT NULL,
 	data    BLOB
 );
+
+-- What other parts of the agent keep: the meaning of keys and values is theirs.
+CREATE TABLE records (
+	shelf TEXT NOT NULL, -- whose it is
+	key   TEXT NOT NULL,
+	value BLOB NOT NULL,
+	PRIMARY KEY (shelf, key)
+) WITHOUT ROWID;
 `
 
 // migrate brings the database to the newest version that steps know, each step in a transaction of its own.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"testing/iotest"
 
@@ -146,5 +147,35 @@ func TestBodiesThatDoNotComeWholeAreForgotten(t *testing.T) {
 	}
 	if left := files(t, s.dir); len(left) > 0 {
 		t.Errorf("left: %v", left)
+	}
+}
+
+// A body that was kept under a key that is gone is refused whole, and stays: with its key it is there again.
+func TestKeptBodiesNeedTheirKey(t *testing.T) {
+	dir := t.TempDir()
+	s := openSpools(t, dir)
+	body := bytesOf(1, 3*pieceSize+1)
+	spool, err := s.Spool(io.NopCloser(bytes.NewReader(body)), -1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name, size, err := spool.Keep()
+	if err != nil {
+		t.Fatal(err)
+	}
+	spool.Close()
+	key, away := filepath.Join(dir, vaultFile), filepath.Join(t.TempDir(), vaultFile)
+	if err := os.Rename(key, away); err != nil {
+		t.Fatal(err)
+	}
+	got, err := all(openSpools(t, dir).Open(name, size))
+	if !errors.Is(err, engine.ErrRefused) || len(got) > 0 || !strings.Contains(err.Error(), "put the file back") {
+		t.Errorf("under another key it is read as %d bytes, %v", len(got), err)
+	}
+	if err := os.Rename(away, key); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := all(openSpools(t, dir).Open(name, size)); err != nil || !bytes.Equal(got, body) {
+		t.Errorf("with its key it is read as %d bytes, %v", len(got), err)
 	}
 }

@@ -86,7 +86,7 @@ func sample(n int) *engine.Batch {
 	return &engine.Batch{
 		Documents: []engine.DocumentRow{{ID: doc, About: []byte("about"), Sites: []engine.SiteID{"paris", "nantes"}, Heads: row.Hash}},
 		Changes:   []engine.ChangeRow{row},
-		Resources: []engine.ResourceRow{{Document: doc, ID: id, Service: "images", Kind: "image", Collaboration: "replication",
+		Resources: []engine.ResourceRow{{Document: doc, ID: id, Service: "images", Kind: "image", Label: "debian", Collaboration: "replication",
 			Local: engine.LocalID(fmt.Sprintf("local-%d", n)), State: engine.StateConverging, CreatedAt: at, UpdatedAt: at, Pending: true,
 			Sites: map[engine.SiteID]engine.ReplicaStatus{"paris": {State: engine.StateConverged, Applied: 1}, "nantes": {State: engine.StateConverging, Pending: 1}}}},
 		Operations: []engine.OperationRow{{ID: op, Document: doc, Resource: id, Type: engine.TypeCreate, Service: "images", Kind: "image",

@@ -85,7 +85,8 @@ func (v *Vault) Unseal(operation engine.OperationID, sealed []byte) ([]byte, err
 	nonce, box := sealed[:chacha20poly1305.NonceSizeX], sealed[chacha20poly1305.NonceSizeX:]
 	data, err := v.aead.Open(nil, nonce, box, []byte(operation))
 	if err != nil {
-		return nil, fmt.Errorf("unseal operation %s: %w: %w", operation, engine.ErrRefused, err)
+		return nil, fmt.Errorf("unseal operation %s: %w: it was changed, or encrypted under another key than that of %s: put the file back that belongs to this data directory: %w",
+			operation, engine.ErrRefused, vaultFile, err)
 	}
 	return data, nil
 }

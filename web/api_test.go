@@ -4,140 +4,14 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
-	"net"
-	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/skerry/skerry/engine"
-	"github.com/skerry/skerry/web"
 	"github.com/skerry/skerry/web/api"
 	"github.com/skerry/skerry/web/webtest"
 )
-
-// fixture is a server over a site in memory with three sites, one of them away.
-type fixture struct {
-	t      *testing.T
-	site   *webtest.Site
-	server *web.Server
-	url    string
-	doc    *description
-}
-
-const (
-	nantes   = engine.SiteID("12D3KooWNantes")
-	toulouse = engine.SiteID("12D3KooWToulouse")
-)
-
-func start(t *testing.T) *fixture {
-	t.Helper()
-	s := webtest.Empty()
-	s.AddMember("nantes", nantes, engine.SiteStatus{Reachable: true, RTT: 8400 * time.Microsecond, LastSeen: time.Now()})
-	s.AddMember("toulouse", toulouse, engine.SiteStatus{LastSeen: time.Now().Add(-time.Hour)})
-	return serve(t, s)
-}
-
-func serve(t *testing.T, s *webtest.Site) *fixture {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	server, err := web.New(s.Config(l.Addr().String()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	h := httptest.NewUnstartedServer(server)
-	h.Listener.Close()
-	h.Listener = l
-	h.Start()
-	t.Cleanup(h.Close)
-	return &fixture{t, s, server, h.URL, readDescription(t)}
-}
-
-// do makes a request and checks the answer against openapi.yaml.
-func (f *fixture) do(method, path, body string, header ...string) (*http.Response, []byte) {
-	f.t.Helper()
-	r, err := http.NewRequest(method, f.url+path, strings.NewReader(body))
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	if body != "" {
-		r.Header.Set("Content-Type", "application/json")
-	}
-	for i := 0; i < len(header); i += 2 {
-		r.Header.Set(header[i], header[i+1])
-		if header[i] == "Host" {
-			r.Host = header[i+1]
-		}
-	}
-	resp, err := http.DefaultClient.Do(r)
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	b, err := io.ReadAll(resp.Body)
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	f.doc.checkAnswer(f.t, method, path, resp.StatusCode, resp.Header.Get("Content-Type"), b)
-	return resp, b
-}
-
-// want asserts the status of a call and decodes its answer.
-func (f *fixture) want(status int, method, path, body string, header ...string) map[string]any {
-	f.t.Helper()
-	resp, b := f.do(method, path, body, header...)
-	if resp.StatusCode != status {
-		f.t.Fatalf("%s %s: got %d %s, want %d", method, path, resp.StatusCode, b, status)
-	}
-	if len(bytes.TrimSpace(b)) == 0 || b[0] == '[' {
-		return nil
-	}
-	var v map[string]any
-	if err := json.Unmarshal(b, &v); err != nil {
-		f.t.Fatalf("%s %s: %v in %s", method, path, err, b)
-	}
-	return v
-}
-
-// problem asserts a refusal.
-func (f *fixture) problem(status int, typ, part, method, path, body string, header ...string) map[string]any {
-	f.t.Helper()
-	p := f.want(status, method, path, body, header...)
-	if p["type"] != "/problems/"+typ || !strings.Contains(fmt.Sprint(p["detail"]), part) {
-		f.t.Errorf("%s %s: got type %v, detail %q; want %s and %q", method, path, p["type"], p["detail"], typ, part)
-	}
-	return p
-}
-
-// image is a resource of service images at paris and nantes.
-func image(id string, state engine.State, at time.Time) engine.ResourceRow {
-	return engine.ResourceRow{
-		ID: engine.ResourceID(id), Service: "images", Kind: "image", Collaboration: "replication", Local: engine.LocalID("img-" + id),
-		State: state, CreatedAt: at, UpdatedAt: at,
-		Sites: map[engine.SiteID]engine.ReplicaStatus{
-			"12D3KooWParis1111111111111111111111111111111111111": {Local: engine.LocalID("img-" + id), State: engine.StateConverged, Applied: 2},
-			nantes: {Local: "img-7", State: state, Applied: 1, Pending: 1, Reason: "not applied yet"},
-		},
-	}
-}
-
-func operation(id, resource string, state engine.State) engine.OperationRow {
-	return engine.OperationRow{
-		ID: engine.OperationID(id), Resource: engine.ResourceID(resource), Type: engine.TypeMerge, Service: "images", Kind: "image",
-		Method: "PATCH", Path: "/images/{id}", Scope: "{images: paris & nantes}", Origin: nantes, User: "ada", IssuedAt: time.Now(),
-		State: state, Parents: []engine.OperationID{"p1"}, Body: []byte(`{"name":"alpine"}`), Change: []byte(`{"set":{"/name":"alpine"}}`),
-		Sites: map[engine.SiteID]engine.OperationStatus{
-			nantes: {State: engine.StateApplied, Status: 200, At: time.Now(), Attempts: 1},
-			"12D3KooWParis1111111111111111111111111111111111111": {State: state, Status: 422, At: time.Now(), Attempts: 3, Error: "no"},
-			"12D3KooWGone": {State: engine.StatePending},
-		},
-	}
-}
 
 func TestSites(t *testing.T) {
 	f := start(t)
@@ -359,133 +233,6 @@ func TestReplicasDoNotWaitForASiteThatHangs(t *testing.T) {
 	}
 }
 
-func TestOperations(t *testing.T) {
-	f := start(t)
-	f.site.AddResource(image("x", engine.StateConverging, time.Now()))
-	f.site.AddOperation(operation("o1", "x", engine.StateRejected))
-	f.site.AddOperation(operation("o2", "y", engine.StatePending))
-	v := f.want(200, "GET", "/api/v1/operations", "")
-	if items := v["items"].([]any); len(items) != 2 || items[0].(map[string]any)["id"] != "o2" {
-		t.Errorf("listed %v", items)
-	}
-	for query, want := range map[string]int{"resource=x": 1, "state=pending": 1, "site=nantes": 2, "site=toulouse": 0, "limit=1": 1, "resource=x&service=images": 1} {
-		if v := f.want(200, "GET", "/api/v1/operations?"+query, ""); len(v["items"].([]any)) != want {
-			t.Errorf("%s: %v", query, v)
-		}
-	}
-	f.problem(404, "not-found", "", "GET", "/api/v1/operations?resource=nope", "")
-	f.problem(400, "bad-request", "give resource", "GET", "/api/v1/operations?service=images", "")
-	f.problem(400, "bad-request", "unknown state", "GET", "/api/v1/operations?state=converged", "")
-
-	o := f.want(200, "GET", "/api/v1/operations/o1", "")
-	sites := o["sites"].(map[string]any)
-	if o["origin"] != "nantes" || sites["paris"].(map[string]any)["attempts"] != 3.0 || sites["12D3KooWGone"] == nil {
-		t.Errorf("got %v", o)
-	}
-	if o["body"].(map[string]any)["name"] != "alpine" || o["change"].(map[string]any)["set"].(map[string]any)["/name"] != "alpine" {
-		t.Errorf("body %v, change %v", o["body"], o["change"])
-	}
-	f.problem(404, "not-found", `"nope"`, "GET", "/api/v1/operations/nope", "")
-}
-
-func TestSensitiveFieldsOfOperationsAreHidden(t *testing.T) {
-	f := start(t)
-	for i, c := range []struct{ body, change string }{
-		{`{"name":"web","admin_password":"s3cret"}`, `{"set":{"/admin_password":"s3cret","/name":"web"}}`},
-		{`[{"op":"replace","path":"/admin_password","value":"s3cret"},{"op":"add","path":"/name","value":"web"}]`, `{"set":{"/admin_password":"s3cret"}}`},
-		{`[{"op":"replace","path":"","value":{"admin_password":"s3cret"}}]`, `{"set":{"/admin_password/deep":"s3cret"}}`},
-		{`admin_password=s3cret`, ``},
-	} {
-		o := operation(fmt.Sprintf("o%d", i), "x", engine.StateApplied)
-		o.Service, o.Kind, o.Body, o.Change = "servers", "server", []byte(c.body), []byte(c.change)
-		f.site.AddOperation(o)
-		if _, b := f.do("GET", "/api/v1/operations/"+string(o.ID), ""); bytes.Contains(b, []byte("s3cret")) {
-			t.Errorf("%s is shown as %s", c.body, b)
-		}
-	}
-	o := operation("other", "x", engine.StateApplied)
-	o.Service, o.Body = "unknown", []byte(`{"k":"s3cret"}`)
-	f.site.AddOperation(o)
-	if _, b := f.do("GET", "/api/v1/operations/other", ""); bytes.Contains(b, []byte("s3cret")) {
-		t.Errorf("the body of a kind without rules is shown: %s", b)
-	}
-}
-
-func TestSettle(t *testing.T) {
-	f := start(t)
-	for verb, want := range map[string]string{"retry": "pending", "done": "applied", "drop": "superseded"} {
-		f.site.AddOperation(operation("o-"+verb, "x", engine.StateRejected))
-		if v := f.want(200, "POST", "/api/v1/operations/o-"+verb+"/"+verb, ""); v["state"] != want {
-			t.Errorf("%s: %v", verb, v["state"])
-		}
-		f.problem(409, "settled", "nothing to settle", "POST", "/api/v1/operations/o-"+verb+"/retry", "")
-		f.problem(404, "not-found", "nope", "POST", "/api/v1/operations/nope/"+verb, "")
-	}
-	f.problem(404, "not-found", "", "POST", "/api/v1/operations/o-drop/undo", "")
-	f.site.AddOperation(operation("o", "x", engine.StateUncertain))
-	f.site.SetFault(func(method string) error {
-		if method == "Done" {
-			return fmt.Errorf("commit: %w", engine.ErrStorage)
-		}
-		return nil
-	})
-	f.problem(507, "storage", "disk", "POST", "/api/v1/operations/o/done", "")
-}
-
-func TestIssue(t *testing.T) {
-	f := start(t)
-	resp, b := f.do("POST", "/api/v1/operations",
-		`{"service":"images","method":"POST","path":"/images","scope":"images: paris &\n nantes","body":{"name":"alpine"}}`)
-	var v map[string]any
-	if err := json.Unmarshal(b, &v); err != nil || resp.StatusCode != 202 {
-		t.Fatalf("%d %s", resp.StatusCode, b)
-	}
-	if resp.Header.Get("Location") != "/api/v1/operations/"+v["id"].(string) || v["answer"].(map[string]any)["status"] != 201.0 {
-		t.Errorf("location %q, %s", resp.Header.Get("Location"), b)
-	}
-	if _, b := f.do("GET", resp.Header.Get("Location"), ""); !bytes.Contains(b, []byte(`"scope":"images: paris &  nantes"`)) {
-		t.Errorf("the scope is not as people wrote it: %s", b)
-	}
-
-	a := f.want(200, "POST", "/api/v1/operations",
-		`{"service":"images","method":"PUT","path":"/echo","headers":{"content-type":"text/plain"},"body":"hällo"}`, "Idempotency-Key", "k1")["answer"].(map[string]any)
-	if a["status"] != 418.0 || a["body"] != "hällo" || a["body_encoding"] != "text" || a["site"] != "paris" {
-		t.Errorf("echoed %v", a)
-	}
-	if h := a["headers"].(map[string]any); h["X-Saw-Key"] != "k1" || h["X-Saw-Scope"] != "" {
-		t.Errorf("headers %v", h)
-	}
-	a = f.want(200, "POST", "/api/v1/operations", `{"service":"servers","method":"GET","path":"/servers?x=1"}`)["answer"].(map[string]any)
-	if a["status"] != 404.0 || a["body_encoding"] != "json" {
-		t.Errorf("answer %v", a)
-	}
-	a = f.want(200, "POST", "/api/v1/operations", `{"service":"images","method":"PUT","path":"/echo","headers":{"Content-Type":"application/octet-stream"},"body":"`+strings.Repeat("x", 900_000)+`"}`)["answer"].(map[string]any)
-	if len(a["body"].(string)) != 900_000 {
-		t.Errorf("a body of 900 kB came back with %d bytes", len(a["body"].(string)))
-	}
-
-	f.problem(409, "name-taken", "the name is taken", "POST", "/api/v1/operations", `{"service":"images","method":"POST","path":"/refuse"}`)
-	f.problem(500, "internal", "", "POST", "/api/v1/operations", `{"service":"images","method":"POST","path":"/abort"}`)
-	f.problem(422, "unknown-service", "x", "POST", "/api/v1/operations", `{"service":"x","method":"POST","path":"/images"}`)
-	for _, c := range []struct{ body, part string }{
-		{`{"service":"images","method":"TRACE","path":"/images"}`, "PATCH"},
-		{`{"service":"images","method":"POST","path":"images"}`, "absolute path"},
-		{`{"service":"images","method":"POST","path":"//evil/x"}`, "absolute path"},
-		{`{"service":"images","method":"POST","path":"/a\r\nX: y"}`, "absolute path"},
-		{`{"service":"images","method":"POST","path":"/%zz"}`, "not a valid path"},
-		{`{"service":"images","method":"POST","path":"/~scope/paris/images"}`, "member scope"},
-		{`{"service":"images","method":"POST","path":"/images","headers":{"Scope":"paris"}}`, "member scope"},
-		{`{"service":"images","method":"POST","path":"/images","headers":{"skerry-operation":"x"}}`, "agent's own"},
-		{`{"service":"images","method":"POST","path":"/images","headers":{"Transfer-Encoding":"x"}}`, "agent's own"},
-		{`{"service":"images","method":"POST","path":"/images","headers":{"A":"x\r\nB: y"}}`, "cannot be sent"},
-		{`{"service":"images","method":"POST","path":"/images","headers":{"Content-Type":"text/plain"},"body":{}}`, "must be a string"},
-		{`{"service":"images","method":"POST","path":"/images","scop":"x"}`, "unknown field"},
-	} {
-		f.problem(400, "bad-request", c.part, "POST", "/api/v1/operations", c.body)
-	}
-}
-
-// TestVersionsThatDiffer explains a request whose sites run different versions of the application.
 func TestVersionsThatDiffer(t *testing.T) {
 	f := start(t)
 	f.site.SetVersion("paris", "2.1")
@@ -585,6 +332,13 @@ func TestExplain(t *testing.T) {
 	}
 	f.problem(422, "unknown-service", "x", "POST", "/api/v1/scope/explain", `{"scope":"paris","service":"x"}`)
 	f.problem(400, "bad-request", "absolute", "POST", "/api/v1/scope/explain", `{"scope":"paris","path":"x"}`)
+}
+
+func TestServices(t *testing.T) {
+	f := start(t)
+	if _, b := f.do("GET", "/api/v1/services", ""); !strings.Contains(string(b), `{"name":"images","url":"http://127.0.0.1:9701","kinds":["image"]}`) {
+		t.Errorf("%s", b)
+	}
 }
 
 func TestZones(t *testing.T) {

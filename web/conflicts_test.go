@@ -37,6 +37,8 @@ func TestConflicts(t *testing.T) {
 			t.Errorf("%s lists %q, want %q", query, got, want)
 		}
 	}
+	f.problem(400, "bad-request", "give resource", "GET", "/api/v1/conflicts?kind=image", "")
+	f.problem(404, "not-found", "nope", "GET", "/api/v1/conflicts?resource=nope", "")
 	f.problem(400, "bad-request", "exists, name", "GET", "/api/v1/conflicts?about=exist", "")
 	f.problem(400, "bad-request", "true or false", "GET", "/api/v1/conflicts?accepted=1", "")
 	f.problem(400, "bad-request", "1000", "GET", "/api/v1/conflicts?limit=0", "")

@@ -2,6 +2,6 @@
 // health and metrics. Server is the HTTP side that they share: who may ask, what headers answers carry, how errors
 // are told.
 //
-// Nobody logs in, so the address is a loopback one, and requests that a web page of another origin makes, or that
-// arrive under a foreign host name, are refused.
+// policy.go says which role each route needs; who asks is for package auth to tell. Requests that a web page of another origin
+// makes, or that arrive under a foreign host name, are refused.
 package web

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 
@@ -38,9 +39,9 @@ func (s *Server) guard(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// allowedHosts lists the Host headers that mean this server: the address as configured and, when it is a loopback
-// one, the other names of loopback. A name that resolves to loopback is not among them: a foreign site could own it.
-func allowedHosts(listen string) (map[string]bool, error) {
+// allowedHosts lists the Host headers that mean this server: the address as configured, further names, and, when the address is
+// a loopback one, the other names of loopback. A name that resolves to loopback is not among them: a foreign site could own it.
+func allowedHosts(listen string, more []string) (map[string]bool, error) {
 	host, port, err := net.SplitHostPort(listen)
 	if err != nil {
 		return nil, fmt.Errorf("listen address %q: %w", listen, err)
@@ -50,10 +51,17 @@ func allowedHosts(listen string) (map[string]bool, error) {
 		names = append(names, "localhost", "127.0.0.1", "::1")
 	}
 	hosts := map[string]bool{}
+	for _, m := range more {
+		if _, _, err := net.SplitHostPort(m); err == nil {
+			hosts[m] = true
+		} else {
+			names = append(names, strings.Trim(m, "[]"))
+		}
+	}
 	for _, n := range names {
 		hosts[net.JoinHostPort(n, port)] = true
-		if port == "80" {
-			if net.ParseIP(n) != nil && net.ParseIP(n).To4() == nil {
+		if port == "80" || port == "443" {
+			if ip := net.ParseIP(n); ip != nil && ip.To4() == nil {
 				n = "[" + n + "]"
 			}
 			hosts[n] = true

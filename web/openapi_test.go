@@ -59,6 +59,12 @@ func (d *description) checkAnswer(t *testing.T, method, path string, status int,
 		}
 		return
 	}
+	if status == 304 && method == "GET" { // described for all of them at the top
+		if len(body) > 0 {
+			t.Errorf("%s %s: 304 has a body", method, path)
+		}
+		return
+	}
 	responses := op["responses"].(map[string]any)
 	r, ok := responses[fmt.Sprint(status)]
 	if !ok {

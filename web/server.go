@@ -4,15 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
 
 	"github.com/skerry/skerry/web/api"
+	"github.com/skerry/skerry/web/auth"
 	"github.com/skerry/skerry/web/page"
 	"github.com/skerry/skerry/web/static"
 )
@@ -22,6 +23,8 @@ type Config struct {
 	api.Config
 	// Listen is the address that clients reach the server at, host:port.
 	Listen string
+	// Hosts are further host names that clients reach the server under, with a port or without.
+	Hosts []string
 }
 
 // Server answers on a site's API address. It is safe for concurrent use.
@@ -31,11 +34,14 @@ type Server struct {
 	echo  *echo.Echo
 	hosts map[string]bool
 	cross *http.CrossOriginProtection
+	auth  *auth.Guard
+	log   *slog.Logger
+	now   func() time.Time
 }
 
 // New makes a server; nothing runs before Serve or Run.
 func New(c Config) (*Server, error) {
-	hosts, err := allowedHosts(c.Listen)
+	hosts, err := allowedHosts(c.Listen, c.Hosts)
 	if err != nil {
 		return nil, err
 	}
@@ -43,17 +49,21 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{api: a, page: page.New(a), echo: echo.New(), hosts: hosts, cross: http.NewCrossOriginProtection()}
+	s := &Server{api: a, page: page.New(a), echo: echo.New(), hosts: hosts, cross: http.NewCrossOriginProtection(), auth: c.Auth, log: c.Log, now: c.Now}
 	e := s.echo
 	e.HideBanner, e.HidePort = true, true
 	e.IPExtractor = echo.ExtractIPDirect()
 	e.HTTPErrorHandler = s.fail
 	e.Pre(s.observe, s.recover, s.guard)
+	e.Use(s.audit, s.authorize)
 	a.Mount(e)
 	if err := static.Mount(e); err != nil {
 		return nil, err
 	}
 	s.page.Mount(e)
+	if err := undeclared(e.Routes()); err != nil {
+		return nil, err
+	}
 	return s, nil
 }
 
@@ -77,6 +87,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
+		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug), // connections that strangers break off
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -113,7 +124,7 @@ func (s *Server) fail(err error, c echo.Context) {
 		return
 	}
 	r := c.Request()
-	if strings.Contains(r.Header.Get("Accept"), "text/html") && !strings.HasPrefix(r.URL.Path, "/api/") {
+	if wantsPage(r) {
 		err = s.page.Fail(c, err)
 		if err == nil || c.Response().Committed {
 			return

@@ -180,3 +180,16 @@ func TestServeEndsStreamsAndLeavesNothingBehind(t *testing.T) {
 		t.Fatal("an open stream keeps the server from ending")
 	}
 }
+
+func TestWhatIsTheSameIsNotSentAgain(t *testing.T) {
+	f := start(t)
+	resp, _ := f.do("GET", "/api/v1/zones", "")
+	tag := resp.Header.Get("ETag")
+	if resp, _ := f.do("GET", "/api/v1/zones", "", "If-None-Match", `"x", W/`+tag); tag == "" || resp.StatusCode != 304 || resp.Header.Get("ETag") != tag {
+		t.Errorf("tag %q: the same gets %d", tag, resp.StatusCode)
+	}
+	f.want(200, "PUT", "/api/v1/zones/west", `{"sites":["paris"]}`)
+	if resp, _ := f.do("GET", "/api/v1/zones", "", "If-None-Match", tag); resp.StatusCode != 200 || resp.Header.Get("ETag") == tag {
+		t.Errorf("what is another gets %d", resp.StatusCode)
+	}
+}

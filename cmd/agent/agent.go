@@ -23,10 +23,14 @@ import (
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/vivaldi"
 	"github.com/skerry/skerry/glue"
+	"github.com/skerry/skerry/glue/kubernetes"
 	"github.com/skerry/skerry/p2p"
 	"github.com/skerry/skerry/storage"
 	"github.com/skerry/skerry/web"
 	"github.com/skerry/skerry/web/api"
+	"github.com/skerry/skerry/web/audit"
+	"github.com/skerry/skerry/web/auth"
+	"github.com/skerry/skerry/web/hooks"
 	"github.com/skerry/skerry/web/intercept"
 	"github.com/skerry/skerry/web/typing"
 )
@@ -42,6 +46,7 @@ type Agent struct {
 	between  Between
 	catalog  *glue.Catalog
 	store    *storage.Store
+	vault    *storage.Vault
 	client   *glue.Client
 	network  *p2p.Network
 	site     *engine.Site
@@ -98,15 +103,17 @@ func (a *Agent) open(ctx context.Context) (err error) {
 		return err
 	}
 	a.log = a.log.With("site", string(cfg.Site))
-	vault, err := storage.OpenVault(cfg.DataDir)
-	if err != nil {
+	if err = a.discover(ctx); err != nil {
+		return err
+	}
+	if a.vault, err = storage.OpenVault(cfg.DataDir); err != nil {
 		return err
 	}
 	blobs, err := storage.OpenBlobs(cfg.DataDir)
 	if err != nil {
 		return err
 	}
-	spools, err := storage.OpenSpools(cfg.DataDir, vault)
+	spools, err := storage.OpenSpools(cfg.DataDir, a.vault)
 	if err != nil {
 		return err
 	}
@@ -120,11 +127,12 @@ func (a *Agent) open(ctx context.Context) (err error) {
 	a.site, err = engine.New(ctx, engine.Config{
 		Self: self, Kinds: kinds(a.catalog), Documents: a.between.Documents(documents),
 		Store: a.between.Store(a.store, self), Ledger: a.between.Ledger(a.store), Blobs: a.between.Blobs(blobs), Spools: a.between.Spools(spools), App: a.between.Application(a.client),
-		Log: a.log, Now: time.Now, Vault: vault, Classify: a.client.Classify, Items: a.client.List,
-		NewID:     func() string { return uuid.Must(uuid.NewV7()).String() },
-		Random:    func(b []byte) { rand.Read(b) },
-		Deletions: engine.DeletionLimits(cfg.Limits.Deletions),
-		MaxBlob:   cfg.Limits.Body,
+		Log: a.log, Now: time.Now, Vault: a.vault, Classify: a.client.Classify, Items: a.client.List,
+		NewID:          func() string { return uuid.Must(uuid.NewV7()).String() },
+		Random:         func(b []byte) { rand.Read(b) },
+		Deletions:      engine.DeletionLimits(cfg.Limits.Deletions),
+		MaxBlob:        cfg.Limits.Body,
+		KeepOperations: cfg.Limits.Operations.Keep, MaxOperations: cfg.Limits.Operations.Number,
 		LookAfter: cfg.Looks.After, LookEvery: cfg.Looks.Every,
 	})
 	if err != nil {
@@ -151,11 +159,12 @@ func (a *Agent) open(ctx context.Context) (err error) {
 		return err
 	}
 	a.types = intercept.NewChecker(a.client, a.site, a.site, transport, func(k *engine.Kind) glue.Visibility { return a.catalog.Rules(k).Visibility })
+	correlations := intercept.NewCorrelations(cfg.Correlation.Headers, cfg.Correlation.TTL, time.Now)
 	for name := range a.catalog.Services {
 		a.handlers[name] = intercept.New(intercept.Config{
 			Service: name, Client: a.client, Site: a.site, Membership: a.site, Network: a.network, Peer: transport, Types: a.types,
 			Application: a.catalog.Application, Services: slices.Sorted(maps.Keys(a.catalog.Services)),
-			API:    "http://" + cfg.API.Listen,
+			Correlations: correlations, API: cfg.API.URL(),
 			Limits: intercept.Limits{Body: cfg.Limits.Body, List: cfg.Limits.AskTimeout}, Log: a.log,
 		})
 	}
@@ -176,25 +185,36 @@ func kinds(c *glue.Catalog) []*engine.Kind {
 func newClient(cfg Config, catalog *glue.Catalog) (*glue.Client, error) {
 	c := glue.ClientConfig{List: catalog.List, HeaderTimeout: cfg.Limits.AnswerTimeout}
 	for name, s := range catalog.Services {
-		service := cfg.Services[name]
-		u := glue.Upstream{Service: name, Kinds: s.Kinds}
-		var err error
-		if u.URL, err = url.Parse(service.Upstream); err != nil {
-			return nil, fmt.Errorf("upstream of service %s: %w", name, err)
+		u, err := upstream(name, cfg.Services[name])
+		if err != nil {
+			return nil, err
 		}
-		if t := service.UpstreamTLS; t != nil {
-			if u.TLS, err = glue.UpstreamTLS(t.CA, t.Cert, t.Key, t.InsecureSkipVerify); err != nil {
-				return nil, fmt.Errorf("upstream of service %s: %w", name, err)
-			}
-		}
-		if k := service.Credentials; k != nil && k.TokenFile != "" {
-			u.Credentials = glue.FileCredentials("Authorization", "Bearer ", k.TokenFile)
-		} else if k != nil {
-			u.Credentials = glue.FileCredentials(k.Header, "", k.ValueFile)
+		if u.Kinds = s.Kinds; s.Glue == glue.GlueKubernetes {
+			u.Dialect = kubernetes.Dialect{}
 		}
 		c.Upstreams = append(c.Upstreams, u)
 	}
 	return glue.NewClient(c)
+}
+
+// upstream is what the configuration says of this site's instance of a service.
+func upstream(name engine.ServiceName, service Service) (glue.Upstream, error) {
+	u := glue.Upstream{Service: name}
+	var err error
+	if u.URL, err = url.Parse(service.Upstream); err != nil {
+		return u, fmt.Errorf("upstream of service %s: %w", name, err)
+	}
+	if t := service.UpstreamTLS; t != nil {
+		if u.TLS, err = glue.UpstreamTLS(t.CA, t.Cert, t.Key, t.InsecureSkipVerify); err != nil {
+			return u, fmt.Errorf("upstream of service %s: %w", name, err)
+		}
+	}
+	if k := service.Credentials; k != nil && k.TokenFile != "" {
+		u.Credentials = glue.FileCredentials("Authorization", "Bearer ", k.TokenFile)
+	} else if k != nil {
+		u.Credentials = glue.FileCredentials(k.Header, "", k.ValueFile)
+	}
+	return u, nil
 }
 
 // listen opens the listeners of the services and of the API.
@@ -215,25 +235,50 @@ func (a *Agent) listen() (err error) {
 	if a.api, err = net.Listen("tcp", a.cfg.API.Listen); err != nil {
 		return fmt.Errorf("listen for the API on %s: %w", a.cfg.API.Listen, err)
 	}
+	if t := a.cfg.API.TLS; t != nil {
+		l := a.api
+		if a.api, err = secure(l, t); err != nil {
+			l.Close()
+			return fmt.Errorf("listen for the API on %s: %w", a.cfg.API.Listen, err)
+		}
+	}
 	return nil
 }
 
 func (a *Agent) newServer() (err error) {
 	var services []api.Service
 	for _, name := range slices.Sorted(maps.Keys(a.catalog.Services)) {
-		services = append(services, api.Service{Name: name, Kinds: a.catalog.Services[name].Kinds, Handler: a.handlers[name]})
+		services = append(services, api.Service{Name: name, Kinds: a.catalog.Services[name].Kinds, Handler: a.handlers[name],
+			URL: a.serviceURL(name), Glue: a.catalog.Services[name].Glue})
 	}
 	registry := prometheus.NewRegistry()
 	if err := registry.Register(networkMetrics{a.network.Counters}); err != nil {
 		return fmt.Errorf("register the metrics: %w", err)
 	}
-	a.server, err = web.New(web.Config{Listen: a.cfg.API.Listen, Config: api.Config{
+	guard, err := auth.New(auth.Config{Accounts: a.cfg.API.Accounts, Store: a.store, Now: time.Now})
+	if err != nil {
+		return err
+	}
+	desk, err := hooks.New(hooks.Config{Store: a.store, Vault: a.vault, Now: time.Now, Log: a.log, HTTP: hooks.NewClient()})
+	if err != nil {
+		return err
+	}
+	a.server, err = web.New(web.Config{Listen: a.cfg.API.Listen, Hosts: a.cfg.API.Hosts, Config: api.Config{
 		Application: a.catalog.Application, Catalog: a.catalog.Digest, Version: a.version, Services: services,
 		Store: a.store, Counter: a.store, Mesh: a.site, Network: a.network, Operator: a.site, Waiter: a.site, Peer: a.network.Transport(),
 		Referring: a.client.Referring, Types: a.types,
-		Token: a.token, Ready: a.isReady, Registry: registry, Log: a.log, Now: time.Now,
+		Token: a.token, Ready: a.isReady, Auth: guard, Audit: audit.New(a.store), Hooks: desk, Registry: registry, Log: a.log, Now: time.Now,
 	}})
 	return err
+}
+
+// serviceURL tells where clients reach a service.
+func (a *Agent) serviceURL(name engine.ServiceName) string {
+	scheme := "http://"
+	if a.cfg.Services[name].TLS != nil {
+		scheme = "https://"
+	}
+	return scheme + a.listeners[name].Addr().String()
 }
 
 // isReady says why the site does not serve, or does not serve whole.
@@ -315,10 +360,10 @@ func (a *Agent) Run(ctx context.Context) error {
 	fronts, served := errgroup.WithContext(ctx)
 	fronts.Go(func() error { return a.server.Serve(served, a.api) })
 	fronts.Go(func() error {
-		return serve(served, intercept.Peers(a.site, a.handlers, a.server.Peers()), a.network.Listener(), "other sites")
+		return a.serve(served, intercept.Peers(a.site, a.handlers, a.server.Peers()), a.network.Listener(), "other sites")
 	})
 	for name, l := range a.listeners {
-		fronts.Go(func() error { return serve(served, a.handlers[name], l, "service "+string(name)) })
+		fronts.Go(func() error { return a.serve(served, a.handlers[name], l, "service "+string(name)) })
 	}
 	fronts.Go(func() error {
 		select {
@@ -329,7 +374,7 @@ func (a *Agent) Run(ctx context.Context) error {
 		}
 	})
 	a.ready.set(nil)
-	a.log.Info("agent is up", "api", "http://"+a.cfg.API.Listen, "peer", string(a.site.Self()), "mesh", a.site.MeshID())
+	a.log.Info("agent is up", "api", a.cfg.API.URL(), "peer", string(a.site.Self()), "mesh", a.site.MeshID())
 	err := fronts.Wait()
 	a.ready.set(errors.New("the agent is stopping"))
 	stop()
@@ -342,8 +387,9 @@ func (a *Agent) Run(ctx context.Context) error {
 }
 
 // serve answers on l with h until ctx ends, and lets requests under way finish.
-func serve(ctx context.Context, h http.Handler, l net.Listener, what string) error {
-	server := &http.Server{Handler: h, ReadHeaderTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 1 << 20}
+func (a *Agent) serve(ctx context.Context, h http.Handler, l net.Listener, what string) error {
+	server := &http.Server{Handler: h, ReadHeaderTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 1 << 20,
+		ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelDebug)}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(l) }()
 	select {

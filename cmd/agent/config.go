@@ -8,6 +8,7 @@ import (
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/glue/strictyaml"
+	"github.com/skerry/skerry/web/intercept"
 )
 
 // Config is the configuration of one site's agent, as Load reads it from a YAML file. The words in brackets are the
@@ -31,7 +32,9 @@ type Config struct {
 	Services map[engine.ServiceName]Service
 	Limits   Limits
 	Looks    Looks
-	Log      Log
+	// Correlation says how scopes follow workflows.
+	Correlation Correlation
+	Log         Log
 
 	// places are where the file has what Check looks at, for its report.
 	places places
@@ -39,9 +42,25 @@ type Config struct {
 
 // API [api] is the REST API, dashboard and metrics.
 type API struct {
-	// Listen [api.listen] is host and port. The host is a loopback address or localhost, because there is no login.
-	// Default 127.0.0.1:8700, where client commands look first.
+	// Listen [api.listen] is host and port. Beyond loopback it needs TLS and Accounts; with an address that stands for all of
+	// the machine's, such as 0.0.0.0, Hosts too. Default 127.0.0.1:8700, where client commands look first.
 	Listen string
+	// TLS [api.tls] makes it speak HTTPS. Default nil: plain HTTP.
+	TLS *ListenerTLS
+	// Accounts [api.accounts] is the file of those who may log in, which "skerry accounts" writes; it is read anew for each use.
+	// It needs TLS. Default empty: nobody needs to log in, and whoever reaches the address may do everything.
+	Accounts string
+	// Hosts [api.hosts] are further names that clients reach the address under, with a port or without: requests for other
+	// names are refused. Default none.
+	Hosts []string
+}
+
+// URL is where the API is.
+func (a API) URL() string {
+	if a.TLS != nil {
+		return "https://" + a.Listen
+	}
+	return "http://" + a.Listen
 }
 
 // Mesh [mesh] is the network of agents.
@@ -116,6 +135,17 @@ type Limits struct {
 	AskTimeout time.Duration
 	// Deletions [limits.deletions] bound what a site that comes back deletes without being told to.
 	Deletions Deletions
+	// Operations [limits.operations] bound how long what was done stays in lists.
+	Operations Operations
+}
+
+// Operations [limits.operations] bound how many operations that every site has settled are listed one by one. Older ones are
+// forgotten; what they have brought about stays.
+type Operations struct {
+	// Keep [limits.operations.keep] is for how long. Default 720h.
+	Keep time.Duration
+	// Number [limits.operations.number] is how many, from 1. Default 1000000.
+	Number int
 }
 
 // Deletions [limits.deletions] bound the deletions of other sites, of those that were issued while this site was away,
@@ -141,6 +171,16 @@ type Looks struct {
 	// Every [looks.every] is how often each resource is looked at besides, so that what somebody changed behind the
 	// agent is seen. Default 1h.
 	Every time.Duration
+}
+
+// Correlation [correlation] is for services that know nothing of scopes but pass some header on to the services that they ask: a
+// request that came with a scope is remembered under what it has in these headers, and requests that have the same inherit it.
+type Correlation struct {
+	// Headers [correlation.headers] are names of headers; of traceparent the trace's id counts. An empty list remembers
+	// nothing. Default traceparent, X-Request-Id, X-Openstack-Request-Id and X-B3-TraceId.
+	Headers []string
+	// TTL [correlation.ttl] is how long a scope is remembered after its last use. Default 1h.
+	TTL time.Duration
 }
 
 // Log [log] is what the agent writes to standard error.
@@ -181,8 +221,10 @@ func defaults() Config {
 		Mesh:     Mesh{Listen: []string{"/ip4/0.0.0.0/udp/4700/quic-v1", "/ip4/0.0.0.0/tcp/4700"}},
 		Services: map[engine.ServiceName]Service{},
 		Limits: Limits{Body: 5 << 30, AnswerTimeout: time.Minute, AskTimeout: 5 * time.Second,
-			Deletions: Deletions{Late: time.Minute, Number: 100, Share: 0.2, Window: time.Hour}},
-		Looks:  Looks{After: 250 * time.Millisecond, Every: time.Hour},
-		places: places{services: map[engine.ServiceName]place{}},
+			Deletions:  Deletions{Late: time.Minute, Number: 100, Share: 0.2, Window: time.Hour},
+			Operations: Operations{Keep: 30 * 24 * time.Hour, Number: 1_000_000}},
+		Looks:       Looks{After: 250 * time.Millisecond, Every: time.Hour},
+		Correlation: Correlation{Headers: intercept.CorrelationHeaders, TTL: intercept.CorrelationTTL},
+		places:      places{services: map[engine.ServiceName]place{}},
 	}
 }

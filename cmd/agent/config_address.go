@@ -45,19 +45,6 @@ func readListen(v strictyaml.Value) string {
 	return s
 }
 
-// readAPIListen returns a loopback address and port, empty with a problem.
-func readAPIListen(v strictyaml.Value) string {
-	s := readListen(v)
-	if s == "" {
-		return ""
-	}
-	if host, _, _ := net.SplitHostPort(s); !loopback(host) {
-		v.Problem("the API has no login in this version, so that it listens on loopback only (such as 127.0.0.1:8700), found %q", s)
-		return ""
-	}
-	return s
-}
-
 func loopback(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && ip.Unmap().IsLoopback()

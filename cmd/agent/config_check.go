@@ -42,10 +42,25 @@ func Check(c Config, catalog *glue.Catalog) error {
 		if catalog.Services[name] == nil {
 			note(c.places.services[name], "the application %s has no service %q, it has %s%s", catalog.Application, name,
 				strings.Join(known, ", "), strictyaml.DidYouMean(string(name), known))
+		} else if catalog.Services[name].Glue == glue.GlueKubernetes {
+			checkKubernetes(c.Services[name], func(format string, args ...any) { note(c.places.services[name], format, args...) })
 		}
 	}
 	if len(problems) == 0 {
 		return nil
 	}
 	return &strictyaml.Error{File: c.places.file, Problems: problems}
+}
+
+// checkKubernetes looks for what would not work, or would let in whoever asks, in front of an API server of Kubernetes.
+func checkKubernetes(s Service, note func(format string, args ...any)) {
+	if s.TLS == nil {
+		note(`clients of Kubernetes send their tokens over HTTPS only: give the service "tls"`)
+	}
+	if s.Credentials == nil {
+		note(`the agent needs an account of its own in the cluster: give the service "credentials"`)
+	}
+	if s.UpstreamTLS != nil && s.UpstreamTLS.Cert != "" {
+		note(`with a certificate in "upstream_tls" the cluster would take every client for the agent: give the agent a token in "credentials"`)
+	}
 }

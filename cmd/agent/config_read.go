@@ -38,21 +38,13 @@ type configReader struct {
 
 func (r *configReader) read(v strictyaml.Value) {
 	m := v.Mapping("configuration")
-	m.Refuse(notYet, "accept", "correlation", "zones")
+	m.Refuse(notYet, "accept")
 	r.config.Site = readSite(m.Required("site"))
 	r.config.DataDir = r.path(m.Required("data_dir"))
 	r.config.Application = r.file(m.Required("application"))
 	r.config.ApplicationVersion = readVersion(m.Optional("application_version"))
 
-	api := m.Optional("api").Mapping("configuration of the API")
-	api.Refuse(notYet, "accounts", "tls")
-	if v := api.Optional("listen"); v.Present() {
-		r.config.API.Listen = readAPIListen(v)
-		r.listen("api.listen", v, r.config.API.Listen)
-	} else {
-		r.listeners = append(r.listeners, listener{"api.listen", r.config.API.Listen})
-	}
-	api.Done()
+	r.api(m.Optional("api"))
 
 	r.mesh(m.Optional("mesh"))
 
@@ -79,6 +71,9 @@ func (r *configReader) read(v strictyaml.Value) {
 	if v := limits.Optional("deletions"); v.Present() {
 		r.deletions(v)
 	}
+	if v := limits.Optional("operations"); v.Present() {
+		r.operations(v)
+	}
 	limits.Done()
 
 	looks := m.Optional("looks").Mapping("configuration of looks")
@@ -90,6 +85,8 @@ func (r *configReader) read(v strictyaml.Value) {
 	}
 	looks.Done()
 
+	r.correlation(m.Optional("correlation"))
+
 	log := m.Optional("log").Mapping("configuration of the log")
 	if v := log.Optional("level"); v.Present() {
 		r.config.Log.Level = levels[v.Choice("debug", "info", "warn", "error")]
@@ -98,6 +95,24 @@ func (r *configReader) read(v strictyaml.Value) {
 		r.config.Log.JSON = v.Choice("text", "json") == "json"
 	}
 	log.Done()
+	m.Done()
+}
+
+func (r *configReader) correlation(v strictyaml.Value) {
+	m, c := v.Mapping("configuration of correlation"), &r.config.Correlation
+	if v := m.Optional("headers"); v.Present() {
+		c.Headers = []string{}
+		for _, e := range v.Sequence() {
+			name := e.Text()
+			if name != "" && !httpguts.ValidHeaderFieldName(name) {
+				e.Problem("%q is no name of a header", name)
+			}
+			c.Headers = append(c.Headers, name)
+		}
+	}
+	if v := m.Optional("ttl"); v.Present() {
+		c.TTL = v.Duration()
+	}
 	m.Done()
 }
 
@@ -114,6 +129,17 @@ func (r *configReader) deletions(v strictyaml.Value) {
 	}
 	if v := m.Optional("window"); v.Present() {
 		d.Window = v.Duration()
+	}
+	m.Done()
+}
+
+func (r *configReader) operations(v strictyaml.Value) {
+	m, o := v.Mapping("bound on operations"), &r.config.Limits.Operations
+	if v := m.Optional("keep"); v.Present() {
+		o.Keep = v.Duration()
+	}
+	if v := m.Optional("number"); v.Present() {
+		o.Number = v.Count()
 	}
 	m.Done()
 }
@@ -162,12 +188,7 @@ func (r *configReader) service(name string, v strictyaml.Value) Service {
 		}
 	}
 
-	if v := m.Optional("tls"); v.Present() {
-		t := v.Mapping("configuration of TLS")
-		s.TLS = &ListenerTLS{
-			Cert: r.file(t.Required("cert")), Key: r.file(t.Required("key")), ClientCA: r.file(t.Optional("client_ca"))}
-		t.Done()
-	}
+	s.TLS = r.listenerTLS(m.Optional("tls"))
 	if v := m.Optional("upstream_tls"); v.Present() {
 		t := v.Mapping("configuration of TLS")
 		t.Together("cert", "key")
@@ -187,6 +208,16 @@ func (r *configReader) service(name string, v strictyaml.Value) Service {
 	}
 	m.Done()
 	return s
+}
+
+// listenerTLS returns nil when there is none.
+func (r *configReader) listenerTLS(v strictyaml.Value) *ListenerTLS {
+	if !v.Present() {
+		return nil
+	}
+	t := v.Mapping("configuration of TLS")
+	defer t.Done()
+	return &ListenerTLS{Cert: r.file(t.Required("cert")), Key: r.file(t.Required("key")), ClientCA: r.file(t.Optional("client_ca"))}
 }
 
 func (r *configReader) credentials(v strictyaml.Value) *Credentials {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -67,9 +68,11 @@ func TestConfigDefaults(t *testing.T) {
 		Mesh:     Mesh{Listen: []string{"/ip4/0.0.0.0/udp/4700/quic-v1", "/ip4/0.0.0.0/tcp/4700"}},
 		Services: c.Services,
 		Limits: Limits{Body: 5 << 30, AnswerTimeout: time.Minute, AskTimeout: 5 * time.Second,
-			Deletions: Deletions{Late: time.Minute, Number: 100, Share: 0.2, Window: time.Hour}},
-		Looks: Looks{After: 250 * time.Millisecond, Every: time.Hour},
-		Log:   Log{Level: slog.LevelInfo},
+			Deletions:  Deletions{Late: time.Minute, Number: 100, Share: 0.2, Window: time.Hour},
+			Operations: Operations{Keep: 30 * 24 * time.Hour, Number: 1_000_000}},
+		Looks:       Looks{After: 250 * time.Millisecond, Every: time.Hour},
+		Correlation: Correlation{Headers: []string{"Traceparent", "X-Request-Id", "X-Openstack-Request-Id", "X-B3-Traceid"}, TTL: time.Hour},
+		Log:         Log{Level: slog.LevelInfo},
 	}
 	if !reflect.DeepEqual(c, want) {
 		t.Errorf("got  %+v\nwant %+v", c, want)
@@ -96,7 +99,7 @@ func TestConfigWithEveryKey(t *testing.T) {
 site: paris-1.fr
 data_dir: /var/lib/skerry
 application: app.yaml
-api: {listen: "localhost:0"}
+api: {listen: "0.0.0.0:0", tls: {cert: cert.pem, key: key.pem}, accounts: token, hosts: [skerry.example, "10.0.0.1:8443"]}
 mesh:
   listen: [/ip4/127.0.0.1/udp/0/quic-v1, /ip6/::1/tcp/4701]
   join: "skr1:abc"
@@ -113,8 +116,10 @@ services:
     upstream: https://127.0.0.1:9802
     upstream_tls: {insecure_skip_verify: true}
     credentials: {header: X-Auth-Token, value_file: ./token}
-limits: {body: 64KiB, answer_timeout: 1m30s, ask_timeout: 500ms, deletions: {late: 10m, number: 5, share: 2.5%, window: 2h}}
+limits: {body: 64KiB, answer_timeout: 1m30s, ask_timeout: 500ms, deletions: {late: 10m, number: 5, share: 2.5%, window: 2h},
+  operations: {keep: 48h, number: 1000}}
 looks: {after: 2s, every: 10m}
+correlation: {headers: [X-Trace], ttl: 5m}
 log: {level: debug, format: json}
 `})
 	c, err := Load(filepath.Join(folder, "c.yaml"))
@@ -122,8 +127,12 @@ log: {level: debug, format: json}
 		t.Fatal(err)
 	}
 	at := func(name string) string { return filepath.Join(folder, name) }
-	if c.Site != "paris-1.fr" || c.DataDir != "/var/lib/skerry" || c.API.Listen != "localhost:0" {
+	if c.Site != "paris-1.fr" || c.DataDir != "/var/lib/skerry" || c.API.Listen != "0.0.0.0:0" || c.API.TLS == nil ||
+		c.API.Accounts != filepath.Join(folder, "token") || !slices.Equal(c.API.Hosts, []string{"skerry.example", "10.0.0.1:8443"}) || c.API.URL() != "https://0.0.0.0:0" {
 		t.Errorf("got %+v", c)
+	}
+	if want := (Correlation{Headers: []string{"X-Trace"}, TTL: 5 * time.Minute}); !reflect.DeepEqual(c.Correlation, want) {
+		t.Errorf("correlation is %+v", c.Correlation)
 	}
 	if want := (Mesh{Listen: []string{"/ip4/127.0.0.1/udp/0/quic-v1", "/ip6/::1/tcp/4701"}, Join: "skr1:abc", Peers: []string{peer}}); !reflect.DeepEqual(c.Mesh, want) {
 		t.Errorf("the mesh is %+v", c.Mesh)
@@ -140,7 +149,8 @@ log: {level: debug, format: json}
 	if servers := c.Services["servers"]; !servers.UpstreamTLS.InsecureSkipVerify || servers.TLS != nil {
 		t.Errorf("servers is %+v", servers)
 	}
-	if c.Limits != (Limits{65536, 90 * time.Second, 500 * time.Millisecond, Deletions{10 * time.Minute, 5, 0.025, 2 * time.Hour}}) || c.Log != (Log{slog.LevelDebug, true}) ||
+	if c.Limits != (Limits{65536, 90 * time.Second, 500 * time.Millisecond, Deletions{10 * time.Minute, 5, 0.025, 2 * time.Hour},
+		Operations{48 * time.Hour, 1000}}) || c.Log != (Log{slog.LevelDebug, true}) ||
 		c.Looks != (Looks{2 * time.Second, 10 * time.Minute}) {
 		t.Errorf("got %+v, %+v and %+v", c.Limits, c.Log, c.Looks)
 	}
@@ -267,4 +277,32 @@ func FuzzLoad(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestConfigOfAnAPIThatMoreMayReach(t *testing.T) {
+	folder := write(t, map[string]string{"app.yaml": "", "c.pem": "", "k.pem": "", "accounts": ""})
+	const tls, accounts = "tls: {cert: c.pem, key: k.pem}", "accounts: accounts"
+	for text, want := range map[string]string{
+		"{}":                              "",
+		"{" + tls + "}":                   "",
+		"{" + tls + ", " + accounts + "}": "",
+		"{" + accounts + "}":              ":6:17: without \"tls\" passwords would travel in clear",
+		"{listen: '192.0.2.1:8700'}":      ":6:15: beyond loopback (such as 127.0.0.1:8700) the API needs \"tls\" and \"accounts\"",
+		"{listen: '192.0.2.1:8700', " + tls + "}":                              "the API needs \"tls\" and \"accounts\"",
+		"{listen: 'paris.example:8700', " + tls + ", " + accounts + "}":        "",
+		"{listen: ':8700', " + tls + ", " + accounts + "}":                     "is all addresses of this machine: give \"hosts\"",
+		"{listen: '[::]:8700', " + tls + ", " + accounts + "}":                 "is all addresses of this machine: give \"hosts\"",
+		"{listen: ':8700', hosts: [a.example], " + tls + ", " + accounts + "}": "",
+		"{hosts: ['https://a.example']}":                                       "expected a host name such as",
+		"{hosts: ['*.example']}":                                               "expected a host name such as",
+		"{hosts: ['a.example:8700', '[::1]:8700', '::1']}":                     "",
+	} {
+		if err := os.WriteFile(filepath.Join(folder, "skerry.yaml"), []byte(smallest[1:]+"api: "+text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := Load(filepath.Join(folder, "skerry.yaml"))
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
 }

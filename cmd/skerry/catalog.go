@@ -3,14 +3,17 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 
 	"github.com/skerry/skerry/glue"
+	"github.com/skerry/skerry/glue/draft"
 	"github.com/skerry/skerry/glue/strictyaml"
 )
 
 type catalogCommand struct {
-	Check catalogCheck `cmd:"" help:"Tell all that is wrong with a catalog."`
+	Import catalogImport `cmd:"" help:"Draft a catalog from an application's OpenAPI document."`
+	Check  catalogCheck  `cmd:"" help:"Tell all that is wrong with a catalog."`
 }
 
 type catalogCheck struct {
@@ -49,4 +52,39 @@ func listProblems(err error) error {
 		return &problemList{strings.Split(all.Error(), "\n")}
 	}
 	return err
+}
+
+type catalogImport struct {
+	File        string `arg:"" type:"existingfile" name:"openapi" help:"The document: OpenAPI 2 or 3, JSON or YAML."`
+	Application string `placeholder:"NAME" help:"Name of the application (default: made from the document's title)."`
+	Service     string `placeholder:"NAME" help:"Name of the service that the document describes (default: made from its title)."`
+}
+
+func (catalogImport) Help() string {
+	return `Prints a catalog. Paths of a collection and its items become kinds; what the document cannot tell is written as comments that say
+DECIDE. Skerry can read the catalog as it is; whether it is true of the application, a person has to say.
+
+Examples:
+
+    skerry catalog import openapi.yaml > app.yaml
+    skerry catalog import swagger.json --application shop --service images > app.yaml`
+}
+
+func (c *catalogImport) Run(p *program) error {
+	b, err := os.ReadFile(c.File)
+	if err != nil {
+		return err
+	}
+	d, err := draft.From(b, draft.Options{Application: c.Application, Service: c.Service})
+	if err != nil {
+		return fmt.Errorf("%s: %w", c.File, err)
+	}
+	if p.json {
+		return p.printJSON(map[string]any{"catalog": string(d.YAML), "kinds": d.Kinds})
+	}
+	if _, err := p.out.Write(d.YAML); err != nil {
+		return err
+	}
+	fmt.Fprintf(p.errs, "skerry: drafted %d kinds; look at the lines that say DECIDE\n", d.Kinds)
+	return nil
 }

@@ -3,14 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
-	"net/url"
 )
 
-type resourcesCheck struct {
-	ID      string `arg:"" help:"Its identifier: the one for all sites, or this site's own."`
-	Service string `placeholder:"NAME" help:"Its service, where the identifier alone means several."`
-	Kind    string `placeholder:"NAME" help:"Its kind, likewise."`
-}
+type resourcesCheck struct{ resourceOf }
 
 func (resourcesCheck) Help() string {
 	return `Every site reads what its application shows of the resource, as it does by itself after each change and once
@@ -23,11 +18,7 @@ Examples:
 }
 
 func (c *resourcesCheck) Run(ctx context.Context, p *program) error {
-	address, err := url.Parse(resourceAddress(c.ID, c.Service, c.Kind))
-	if err != nil {
-		return err
-	}
-	b, err := p.api.post(ctx, address.JoinPath("check").String(), nil)
+	b, err := c.steer(ctx, p, "check", nil)
 	if err != nil {
 		return err
 	}

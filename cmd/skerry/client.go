@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -26,10 +28,15 @@ const (
 type client struct {
 	base string // without a slash at the end
 	http *http.Client
+	// token is what the agent knows the caller by, empty for none; cookie is the same for a call that a person has logged in for.
+	token, cookie string
 }
 
+// access is how a client shows who it is and knows the agent.
+type access struct{ token, file, ca string }
+
 // newClient takes a URL, or host:port.
-func newClient(base string) (*client, error) {
+func newClient(base string, a access) (*client, error) {
 	text := base
 	if !strings.Contains(base, "://") {
 		base = "http://" + base
@@ -40,7 +47,47 @@ func newClient(base string) (*client, error) {
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.ResponseHeaderTimeout = callTimeout // the body of a stream may take for ever
-	return &client{base: strings.TrimRight(u.String(), "/"), http: &http.Client{Transport: transport}}, nil
+	c := &client{base: strings.TrimRight(u.String(), "/"), http: &http.Client{Transport: transport}, token: a.token}
+	if a.file != "" {
+		if c.token, err = readToken(a.file); err != nil {
+			return nil, err
+		}
+	}
+	if ip := net.ParseIP(u.Hostname()); c.token != "" && u.Scheme == "http" && u.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return nil, usagef("a token for %s would travel in clear: give --api an address with https", base)
+	}
+	if a.ca != "" {
+		if transport.TLSClientConfig, err = trusting(a.ca); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// readToken returns the one word of a file.
+func readToken(path string) (string, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return "", fmt.Errorf("read the token: %w", err)
+	}
+	words := strings.Fields(string(b))
+	if len(words) != 1 {
+		return "", fmt.Errorf("%s holds no token, but %d words", path, len(words))
+	}
+	return words[0], nil
+}
+
+// trusting takes the certificates of the authorities in a file alone.
+func trusting(ca string) (*tls.Config, error) {
+	pem, err := os.ReadFile(ca)
+	if err != nil {
+		return nil, fmt.Errorf("read the authorities: %w", err)
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("%s has no certificate in PEM", ca)
+	}
+	return &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}, nil
 }
 
 // problem is an answer in the form of RFC 9457.
@@ -129,6 +176,12 @@ func (c *client) send(ctx context.Context, method, path string, body io.Reader, 
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
+	if c.token != "" {
+		req.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	if c.cookie != "" {
+		req.Header.Set("Cookie", c.cookie)
+	}
 	res, err := c.http.Do(req)
 	if err != nil {
 		return nil, c.unreachable(err)
@@ -160,6 +213,9 @@ func (c *client) unreachable(err error) error {
 	why := err
 	var dial *net.OpError
 	var no syscall.Errno
+	if certificate := (*tls.CertificateVerificationError)(nil); errors.As(err, &certificate) {
+		return &unreachableError{fmt.Errorf("the certificate of %s cannot be trusted (%w): name the authority's with --ca", c.base, certificate.Err)}
+	}
 	if errors.As(err, &no) {
 		why = no
 	} else if errors.As(err, &dial) {

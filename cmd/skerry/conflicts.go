@@ -54,7 +54,9 @@ func (conflictsCommand) Help() string { return conflictsList{}.Help() }
 
 type conflictsList struct {
 	paging
-	Service  string `placeholder:"NAME" help:"Only those of this service."`
+	Resource string `placeholder:"ID" help:"Only those of this resource."`
+	Service  string `placeholder:"NAME" help:"Only those of this service; of a resource, which service's is meant."`
+	Kind     string `placeholder:"NAME" help:"The resource's kind, where its identifier alone means several."`
 	Site     string `placeholder:"NAME" help:"Only those at this site."`
 	About    string `placeholder:"KIND" help:"Only those that are exists, name, refused, contested, uncertain, undeclared, drift, contention or name-taken."`
 	Accepted bool   `help:"Those about which somebody has decided that the site may differ, instead of those that wait."`
@@ -74,6 +76,7 @@ Examples:
 
     skerry conflicts
     skerry conflicts --site nantes --about exists
+    skerry conflicts --resource debian
     skerry conflicts show 5f1d0c93a2b4e876
     skerry conflicts resolve 5f1d0c93a2b4e876 adopt`
 }
@@ -85,7 +88,7 @@ func (c *conflictsList) Run(ctx context.Context, p *program) error {
 	}
 	l := listing[conflict]{
 		paging: c.paging, path: "/conflicts", cursor: "cursor",
-		query:   url.Values{"service": {c.Service}, "site": {c.Site}, "about": {c.About}, "accepted": {accepted}},
+		query:   url.Values{"service": {c.Service}, "site": {c.Site}, "about": {c.About}, "accepted": {accepted}, "resource": {c.Resource}, "kind": {c.Kind}},
 		columns: []column{{"CONFLICT", 0, 0}, {"ABOUT", 0, 0}, {"SITE", 0, 0}, {"RESOURCE", 12, 0}, {"AGE", 0, 2}, {"ACTIONS", 0, 1}, {"REASON", 20, 3}},
 		row: func(v conflict) []string {
 			return []string{v.ID, v.About, v.Site, v.Resource, ago(p.now(), v.Since), strings.Join(v.Actions, " "), v.Reason}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -26,6 +27,8 @@ type fakeAgent struct {
 	events     []map[string]any // oldest first
 	changed    chan struct{}    // closed and replaced when there is a new event
 	cut        chan struct{}    // closed to end all streams
+	// images is the listener of a service, elsewhere something that is none.
+	images, elsewhere *httptest.Server
 }
 
 func before(d time.Duration) string { return noon.Add(-d).Format(time.RFC3339Nano) }
@@ -48,12 +51,12 @@ func startFake() *fakeAgent {
 			"application": "lab", "application_version": "2.1", "queues": m{"images": m{"state": "paused", "since": before(2 * time.Minute), "reason": "status 401 bad token", "waiting": 0, "next_try": nil}}, "addresses": []string{"/ip4/127.0.0.1/udp/4702/quic-v1", "/ip4/127.0.0.1/tcp/4702"}, "joined_at": before(26 * time.Hour)},
 	}
 	a.resources = []m{
-		{"id": alpine, "service": "images", "kind": "image", "collaboration": "replication", "state": "converging", "reason": "nantes has not applied 2 operations: it is unreachable",
+		{"id": alpine, "label": "alpine", "service": "images", "kind": "image", "collaboration": "replication", "state": "converging", "reason": "nantes has not applied 2 operations: it is unreachable",
 			"created_at": before(90 * time.Second), "updated_at": before(time.Second), "sites": m{
 				"paris":  m{"local_id": "7", "state": "converged", "applied": 3, "pending": 0, "reason": ""},
 				"nantes": m{"local_id": "", "state": "converging", "applied": 1, "pending": 2, "reason": "unreachable"}}},
-		{"id": debian, "service": "images", "kind": "image", "collaboration": "replication", "state": "converged", "reason": "", "created_at": before(5 * time.Hour),
-			"sites": m{"paris": m{"local_id": "1", "state": "converged", "applied": 2, "pending": 0}, "nantes": m{"local_id": "4", "state": "converged", "applied": 2, "pending": 0}}},
+		{"id": debian, "label": "debian", "service": "images", "kind": "image", "collaboration": "replication", "state": "converged", "reason": "", "created_at": before(5 * time.Hour),
+			"compacted": m{"operations": 768, "until": before(time.Hour)}, "sites": m{"paris": m{"local_id": "1", "state": "converged", "applied": 2, "pending": 0}, "nantes": m{"local_id": "4", "state": "converged", "applied": 2, "pending": 0}}},
 	}
 	a.operations = []m{
 		{"id": opPut, "resource": alpine, "type": "replace", "service": "images", "kind": "image", "method": "PUT", "path": "/images/{id}", "scope": "", "origin": "paris", "user": "ada",
@@ -68,7 +71,17 @@ func startFake() *fakeAgent {
 		{"type": "operation.applied", "subject": opPost, "data": m{"site": "paris", "status": 201}}} {
 		a.addEvent(e, noon.Add(time.Duration(i-3)*time.Minute))
 	}
+	told := func(what string) *httptest.Server {
+		return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			fmt.Fprintf(w, "%s got %s with scope %q at its own address: %t", what, r.RequestURI, r.Header.Get("Scope"), r.Host == r.Context().Value(http.LocalAddrContextKey).(net.Addr).String())
+		}))
+	}
+	a.images, a.elsewhere = told("images"), told("another")
 	mux := http.NewServeMux()
+	mux.HandleFunc("GET /api/v1/services", func(w http.ResponseWriter, r *http.Request) {
+		everywhere := strings.Replace(a.images.URL, "127.0.0.1", "0.0.0.0", 1)
+		a.answer(w, []m{{"name": "block-store", "url": "http://127.0.0.1:1", "kinds": []string{}}, {"name": "images", "url": everywhere, "kinds": []string{"image"}}})
+	})
 	mux.HandleFunc("GET /api/v1/sites", func(w http.ResponseWriter, r *http.Request) { a.answer(w, a.sites) })
 	mux.HandleFunc("GET /api/v1/sites/{name}/preview", func(w http.ResponseWriter, r *http.Request) {
 		v := m{"site": "paris", "at": before(0), "waiting": 0, "examined": 0, "steps": m{}, "held": 0, "items": []m{}}
@@ -102,7 +115,7 @@ func startFake() *fakeAgent {
 		}
 		paused := m{"local_id": "", "state": "converging", "applied": 1, "pending": 2, "reason": "paused from paris: " + q.Reason,
 			"paused": m{"by": "paris", "at": before(0), "reason": q.Reason}}
-		a.answer(w, m{"id": alpine, "service": "images", "kind": "image", "collaboration": "replication", "state": "converging",
+		a.answer(w, m{"id": alpine, "label": "alpine", "service": "images", "kind": "image", "collaboration": "replication", "state": "converging",
 			"reason": "waiting for nantes; nantes: paused from paris: " + q.Reason, "created_at": before(90 * time.Second), "sites": m{
 				"paris": m{"local_id": "7", "state": "converged", "applied": 3, "pending": 0, "reason": ""}, q.Site: paused}})
 	})
@@ -145,7 +158,24 @@ func startFake() *fakeAgent {
 	mux.HandleFunc("GET /api/v1/operations", func(w http.ResponseWriter, r *http.Request) {
 		a.page(w, r, a.operations, func(v map[string]any) bool { return r.FormValue("state") == "" || v["state"] == r.FormValue("state") })
 	})
-	mux.HandleFunc("GET /api/v1/operations/{id}", func(w http.ResponseWriter, r *http.Request) { a.one(w, r, a.operations) })
+	looks := 0
+	mux.HandleFunc("GET /api/v1/operations/{id}", func(w http.ResponseWriter, r *http.Request) {
+		switch at := (m{"state": "pending", "status": 503, "at": before(4 * time.Second), "attempts": 12, "error": "status 503", "tries": []m{
+			{"at": before(9 * time.Second), "status": 0, "error": "connection refused"}, {"at": before(4 * time.Second), "status": 503, "error": "status 503"}}}); r.PathValue("id") {
+		case "large": // it gets on with each look
+			if looks++; looks == 2 {
+				at = m{"state": "pending", "error": "fetching its body from paris", "fetched": 3 << 20}
+			} else if looks > 2 {
+				at = m{"state": "applied", "status": 201, "at": before(0), "attempts": 1}
+			}
+			fallthrough
+		case "failing":
+			a.answer(w, m{"id": r.PathValue("id"), "type": "create", "service": "images", "kind": "image", "method": "POST", "path": "/images", "origin": "paris", "issued_at": before(time.Minute),
+				"state": at["state"], "parents": []string{}, "blob": m{"size": 12 << 20}, "next_try": before(-8 * time.Second), "sites": m{"nantes": at}})
+		default:
+			a.one(w, r, a.operations)
+		}
+	})
 	mux.HandleFunc("POST /api/v1/operations/{id}/{verb}", func(w http.ResponseWriter, r *http.Request) {
 		if r.PathValue("id") != opPut {
 			refuse(w, 409, "settled", "nothing is to be settled: the operation is applied")
@@ -199,6 +229,56 @@ func startFake() *fakeAgent {
 				node("router", ""), node("monitor", "converged", "paris")},
 			"edges": []m{edge("web", "debian", "/image", "requirement", ""), edge("web", "front", "/network", "reliance", "no replica at nantes"),
 				edge("front", "router", "/router", "reliance", ""), edge("router", "front", "/network", "reliance", ""), edge("monitor", "web", "/watches/0", "reliance", "")}})
+	})
+	mux.HandleFunc("GET /api/v1/audit", func(w http.ResponseWriter, r *http.Request) {
+		a.answer(w, m{"next": "", "items": []m{
+			{"n": 2, "at": before(time.Minute), "account": "ada", "by": "token", "token": "deploy", "address": "192.0.2.7", "method": "POST", "path": "/api/v1/zones/w", "status": 403, "problem": "forbidden"},
+			{"n": 1, "at": before(time.Hour), "account": "", "by": "loopback", "address": "127.0.0.1", "method": "POST", "path": "/api/v1/resources", "status": 202, "operation": "op-3"}}})
+	})
+	mux.HandleFunc("GET /api/v1/audit/verify", func(w http.ResponseWriter, r *http.Request) {
+		v := m{"intact": true, "records": 2, "first": 1, "last": 2, "head": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08", "reason": ""}
+		if r.FormValue("n") == "1" {
+			v["intact"], v["reason"] = false, "record 1 has another hash than the one that was noted"
+		}
+		a.answer(w, v)
+	})
+	mux.HandleFunc("GET /api/v1/hooks", func(w http.ResponseWriter, r *http.Request) {
+		a.answer(w, []m{{"id": "5d0c1f9e22a4b871", "url": "https://receiver.example/in", "events": []string{}, "state": "waiting", "delivered": 12, "given_up": 0, "next_try": nil},
+			{"id": "77aa1f9e22a4b871", "url": "https://other.example", "events": []string{"operation.*", "site.down"}, "state": "failing", "delivered": 3, "given_up": 1, "next_try": before(-5 * time.Second)}})
+	})
+	mux.HandleFunc("POST /api/v1/hooks", func(w http.ResponseWriter, r *http.Request) {
+		var q struct {
+			URL    string
+			Events []string
+		}
+		_ = json.NewDecoder(r.Body).Decode(&q)
+		w.WriteHeader(http.StatusCreated)
+		a.answer(w, m{"id": "5d0c1f9e22a4b871", "url": q.URL, "events": q.Events, "secret": "whsec_c2VjcmV0"})
+	})
+	mux.HandleFunc("DELETE /api/v1/hooks/{id}", func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusNoContent) })
+	mux.HandleFunc("GET /api/v1/hooks/{id}/deliveries", func(w http.ResponseWriter, r *http.Request) {
+		a.answer(w, m{"next": "", "items": []m{
+			{"n": 13, "at": before(5 * time.Second), "event": "41", "type": "operation.applied", "attempt": 2, "status": 204, "took_ms": 12, "error": "", "result": "delivered"},
+			{"n": 12, "at": before(10 * time.Second), "event": "41", "type": "operation.applied", "attempt": 1, "status": 0, "took_ms": 500, "error": "connection refused", "result": "failed"}}})
+	})
+	mux.HandleFunc("GET /api/v1/tokens", func(w http.ResponseWriter, r *http.Request) {
+		a.answer(w, []m{{"id": "5d0c1f9e22a4b871", "name": "metrics", "role": "viewer", "account": "", "created_at": before(time.Hour), "expires_at": before(-time.Hour)},
+			{"id": "11aa1f9e22a4b871", "name": "deploy", "role": "operator", "account": "ada", "created_at": before(50 * time.Hour), "expires_at": before(-240 * time.Hour)}})
+	})
+	mux.HandleFunc("POST /api/v1/tokens", func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(http.StatusCreated)
+		a.answer(w, m{"id": "5d0c1f9e22a4b871", "name": "metrics", "role": "viewer", "account": "", "token": "skt_secret", "created_at": before(0), "expires_at": before(-720 * time.Hour)})
+	})
+	mux.HandleFunc("DELETE /api/v1/tokens/{id}", func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusNoContent) })
+	mux.HandleFunc("DELETE /api/v1/sites/{name}", func(w http.ResponseWriter, r *http.Request) {
+		for _, s := range a.sites {
+			if s["name"] == r.PathValue("name") {
+				s["removed_at"] = before(time.Minute)
+				w.WriteHeader(202)
+				return
+			}
+		}
+		refuse(w, 422, "unknown-site", "there is no site \""+r.PathValue("name")+"\" in this mesh")
 	})
 	mux.HandleFunc("GET /api/v1/zones", func(w http.ResponseWriter, r *http.Request) {
 		a.answer(w, []m{{"name": "west", "sites": []string{"nantes", "paris"}, "by": "paris", "at": before(time.Hour)}})

@@ -1,10 +1,6 @@
 package main
 
-import (
-	"context"
-	"fmt"
-	"net/url"
-)
+import "context"
 
 type keepCommand struct {
 	replicaOf
@@ -22,23 +18,5 @@ Examples:
 }
 
 func (c *keepCommand) Run(ctx context.Context, p *program) error {
-	address, err := url.Parse(resourceAddress(c.ID, c.Service, c.Kind))
-	if err != nil {
-		return err
-	}
-	b, err := p.api.post(ctx, address.JoinPath("keep").String(), map[string]any{"site": c.Site, "force": c.Force})
-	if err != nil {
-		return err
-	}
-	if p.json {
-		return p.printJSON(b)
-	}
-	v, err := decode[struct {
-		Operation string `json:"operation"`
-	}](b)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(p.out, "operation %s brings the other sites to what %s shows\n", v.Operation, c.Site)
-	return nil
+	return c.operate(ctx, p, "keep", map[string]any{"site": c.Site, "force": c.Force}, "brings the other sites to what "+c.Site+" shows")
 }

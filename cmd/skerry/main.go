@@ -27,8 +27,11 @@ const (
 
 // commands is the command line. Fields that are no command hold for all of them.
 type commands struct {
-	API    string `name:"api" default:"${api}" placeholder:"URL" help:"Where the agent's REST API is; without it SKERRY_API, or http://127.0.0.1:8700."`
-	Output string `short:"o" enum:"table,json" default:"table" placeholder:"FORMAT" help:"table for people (the default) or json for programs."`
+	API       string `name:"api" default:"${api}" placeholder:"URL" help:"Where the agent's REST API is; without it SKERRY_API, or http://127.0.0.1:8700."`
+	Token     string `placeholder:"TOKEN" help:"What the agent knows you by; without it SKERRY_TOKEN. Others on this machine see command lines: rather use --token-file."`
+	TokenFile string `type:"path" placeholder:"FILE" help:"A file with the token."`
+	CA        string `name:"ca" type:"path" placeholder:"FILE" help:"The authorities, in PEM, that the agent's certificate is checked with; without it the system's."`
+	Output    string `short:"o" enum:"table,json" default:"table" placeholder:"FORMAT" help:"table for people (the default) or json for programs."`
 
 	Agent      agentCommand      `cmd:"" help:"Run one site's agent."`
 	Demo       demo.Command      `cmd:"" help:"Run a mesh of several sites with a demo application on this machine."`
@@ -39,10 +42,17 @@ type commands struct {
 	Relations  relationsCommand  `cmd:"" help:"List what refers to what, or draw the tree of one resource."`
 	Operations operationsCommand `cmd:"" help:"List operations, show one, or settle one that needs a person."`
 	Events     eventsCommand     `cmd:"" help:"List what happened at this site, or watch it happen."`
+	Kubeconfig kubeconfigCommand `cmd:"" help:"Print a kubeconfig with which kubectl reaches this site's cluster through its agent."`
+	Exec       execCommand       `cmd:"" help:"Run a client so that every request that it makes carries a scope."`
 	Explain    explainCommand    `cmd:"" help:"Tell what a scope means and what a request with it would do."`
 	Zones      zonesCommand      `cmd:"" help:"List zones, set one or take one away."`
 	Invite     inviteCommand     `cmd:"" help:"Print an invitation for a new site."`
+	Hooks      hooksCommand      `cmd:"" help:"List the addresses that events are pushed to, add or remove one."`
+	Tokens     tokensCommand     `cmd:"" help:"List the tokens of programs, make one or revoke one."`
+	Audit      auditCommand      `cmd:"" help:"List who has changed what at this site, or verify that list."`
+	Accounts   accountsCommand   `cmd:"" help:"List, add or remove those who may log in to a site."`
 	Catalog    catalogCommand    `cmd:"" help:"Work with the description of an application."`
+	Completion completionCommand `cmd:"" help:"Print what makes a shell complete commands and identifiers."`
 	Version    versionCommand    `cmd:"" help:"Print the version of this program."`
 }
 
@@ -53,13 +63,16 @@ Commands other than "agent" and "demo" ask a running agent; tell which with --ap
 // program is what a command works with.
 type program struct {
 	api  *client
+	in   io.Reader
 	out  io.Writer
 	errs io.Writer
 	json bool // whether to print JSON
 	// width is how many columns the output has; 0: as many as it takes.
 	width int
 	now   func() time.Time
-	retry time.Duration // before a broken stream of events is opened again
+	// environ is the environment, for commands that are run for somebody else.
+	environ func() []string
+	retry   time.Duration // before a broken stream of events is opened again
 }
 
 // usageError is a mistake on the command line that kong does not see.
@@ -71,13 +84,15 @@ func usagef(format string, args ...any) error { return usageError{fmt.Errorf(for
 type helped struct{ status int }
 
 func main() {
-	os.Exit(run(os.Args[1:], surroundings{out: os.Stdout, errs: os.Stderr, getenv: os.Getenv, now: time.Now}))
+	os.Exit(run(os.Args[1:], surroundings{in: os.Stdin, out: os.Stdout, errs: os.Stderr, getenv: os.Getenv, environ: os.Environ, now: time.Now}))
 }
 
 // surroundings is what a run of the program sees of the world. Ages are told by now, times in its zone.
 type surroundings struct {
+	in        io.Reader
 	out, errs io.Writer
 	getenv    func(name string) string
+	environ   func() []string
 	now       func() time.Time
 }
 
@@ -103,18 +118,21 @@ func run(args []string, s surroundings) (status int) {
 	if len(args) == 0 {
 		args = []string{"--help"}
 	}
+	if args[0] == completionWord {
+		return printCandidates(k, &c, args[1:], s)
+	}
 	parsed, err := k.Parse(args)
 	if err != nil {
 		return complain(s.errs, usageError{explainUsage(k, err)})
 	}
-	api, err := newClient(c.API)
+	api, err := newClient(c.API, access{token: cmp.Or(c.Token, s.getenv("SKERRY_TOKEN")), file: c.TokenFile, ca: c.CA})
 	if err != nil {
 		return complain(s.errs, err)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	p := &program{api: api, out: s.out, errs: s.errs, json: c.Output == "json", width: terminalWidth(s.out, s.getenv),
-		now: s.now, retry: time.Second}
+		now: s.now, retry: time.Second, in: s.in, environ: s.environ}
 	parsed.BindTo(ctx, (*context.Context)(nil))
 	if n := parsed.Selected(); n != nil {
 		parsed.Bind(verb(n.Name))
@@ -143,6 +161,9 @@ func explainUsage(k *kong.Kong, err error) error {
 func complain(stderr io.Writer, err error) int {
 	if err == nil {
 		return exitDone
+	}
+	if end := (ended{}); errors.As(err, &end) {
+		return end.status
 	}
 	if list := (*problemList)(nil); errors.As(err, &list) {
 		for _, l := range list.lines {

@@ -1,9 +1,16 @@
 package main
 
 import (
+	"bytes"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,6 +21,36 @@ import (
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 func clock() time.Time { return noon }
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"ask": ask, "own-process": main})
+}
+
+// ask is a client that knows nothing of scopes: "ask [-H HEADER] URL" prints what it gets. It uses the proxy of the environment for
+// everything, as curl does.
+func ask() {
+	args := os.Args[1:]
+	r, err := http.NewRequest(http.MethodGet, args[len(args)-1], nil)
+	if err != nil {
+		panic(err)
+	}
+	if args[0] == "-H" {
+		name, value, _ := strings.Cut(args[1], ": ")
+		r.Header.Set(name, value)
+	}
+	resp, err := (&http.Transport{Proxy: func(*http.Request) (*url.URL, error) {
+		if os.Getenv("http_proxy") == "" || os.Getenv("no_proxy") != "" {
+			return nil, nil
+		}
+		return url.Parse(os.Getenv("http_proxy"))
+	}}).RoundTrip(r)
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	b, _ := io.ReadAll(resp.Body)
+	fmt.Printf("%d %s\n", resp.StatusCode, bytes.TrimSpace(b))
+}
 
 // TestScripts runs each script of testdata against its own fake agent.
 func TestScripts(t *testing.T) {
@@ -26,6 +63,15 @@ func TestScripts(t *testing.T) {
 			e.Defer(agent.Close)
 			e.Setenv("SKERRY_API", agent.URL)
 			e.Values["agent"] = agent
+			e.Setenv("IMAGES", agent.images.URL)
+			e.Setenv("ELSEWHERE", agent.elsewhere.URL)
+			secured := startSecured()
+			e.Defer(secured.Close)
+			e.Setenv("SECURED", secured.URL)
+			ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: secured.Certificate().Raw})
+			if err := os.WriteFile(filepath.Join(e.WorkDir, "ca.pem"), ca, 0o600); err != nil {
+				return err
+			}
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
@@ -53,9 +99,10 @@ func skerry(ts *testscript.TestScript, neg bool, args []string) {
 	exits(ts, neg, append([]string{"0"}, args...))
 }
 
-// exits runs the program and checks its exit status: "exits STATUS ARGS…".
+// exits runs the program, with what the variable INPUT has as its input, and checks its exit status: "exits STATUS ARGS…".
 func exits(ts *testscript.TestScript, neg bool, args []string) {
-	got := run(args[1:], surroundings{out: ts.Stdout(), errs: ts.Stderr(), getenv: ts.Getenv, now: clock})
+	got := run(args[1:], surroundings{in: strings.NewReader(ts.Getenv("INPUT")), out: ts.Stdout(), errs: ts.Stderr(), getenv: ts.Getenv, now: clock,
+		environ: func() []string { return append(os.Environ(), "no_proxy=*", "MINE=1") }})
 	if (strconv.Itoa(got) == args[0]) == neg {
 		ts.Fatalf("exit status is %d", got)
 	}

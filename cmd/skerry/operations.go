@@ -18,6 +18,7 @@ import (
 type operation struct {
 	ID       string             `json:"id"`
 	Resource string             `json:"resource"`
+	Label    string             `json:"label"`
 	Type     string             `json:"type"`
 	Service  string             `json:"service"`
 	Kind     string             `json:"kind"`
@@ -34,6 +35,7 @@ type operation struct {
 	Blob     *struct {
 		Size int64 `json:"size"`
 	} `json:"blob"`
+	NextTry *time.Time `json:"next_try"`
 }
 
 type outcome struct {
@@ -42,6 +44,12 @@ type outcome struct {
 	At       time.Time `json:"at"`
 	Attempts int       `json:"attempts"`
 	Error    string    `json:"error"`
+	Fetched  int64     `json:"fetched"`
+	Tries    []struct {
+		At     time.Time `json:"at"`
+		Status int       `json:"status"`
+		Error  string    `json:"error"`
+	} `json:"tries"`
 }
 
 func (o outcome) remark() string {
@@ -54,6 +62,7 @@ func (o outcome) remark() string {
 type operationsCommand struct {
 	List  operationsList `cmd:"" default:"withargs" help:"List operations, newest first (the default)."`
 	Show  operationsShow `cmd:"" help:"Show one operation's way through the sites."`
+	Wait  waitCommand    `cmd:"" help:"Wait until an operation is applied, and tell how it gets on."`
 	Retry settleCommand  `cmd:"" help:"Settle a rejected or uncertain operation: send it to the application again."`
 	Done  settleCommand  `cmd:"" help:"Settle an uncertain operation: it did happen in the application."`
 	Drop  settleCommand  `cmd:"" help:"Settle a rejected or uncertain operation: leave it out here. Also gives up a request that is kept for sites out of reach."`
@@ -63,6 +72,7 @@ func (operationsCommand) Help() string { return operationsList{}.Help() }
 
 type operationsList struct {
 	paging
+	Query    string `short:"q" placeholder:"TEXT" help:"Only those that show each word of TEXT: in the request, kind, scope, user or an error, in an identifier or the name of the resource, or in the name of a site."`
 	Resource string `placeholder:"ID" help:"Only those on this resource."`
 	Service  string `placeholder:"NAME" help:"The resource's service, where its identifier alone means several."`
 	Kind     string `placeholder:"NAME" help:"The resource's kind, likewise."`
@@ -75,6 +85,7 @@ func (operationsList) Help() string {
 
     skerry operations
     skerry operations --site nantes --state pending
+    skerry operations -q 'debian refused'
     skerry operations --resource 0190a5c2-7f31-7c55-9c1f-0d3d4f6b2a11
     skerry operations --watch -o json`
 }
@@ -82,7 +93,7 @@ func (operationsList) Help() string {
 func (c *operationsList) Run(ctx context.Context, p *program) error {
 	l := listing[operation]{
 		paging: c.paging, path: "/operations", cursor: "cursor",
-		query:   url.Values{"resource": {c.Resource}, "service": {c.Service}, "kind": {c.Kind}, "site": {c.Site}, "state": {c.State}},
+		query:   url.Values{"resource": {c.Resource}, "service": {c.Service}, "kind": {c.Kind}, "site": {c.Site}, "state": {c.State}, "q": {c.Query}},
 		columns: []column{{"OPERATION", 0, 0}, {"REQUEST", 12, 0}, {"STATE", 0, 0}, {"SITES", 12, 0}, {"FROM", 0, 1}, {"AGE", 0, 2}},
 		row: func(o operation) []string {
 			return []string{o.ID, o.request(), o.State, bySite(o.Sites, outcome.remark), o.Origin, ago(p.now(), o.IssuedAt)}
@@ -104,22 +115,35 @@ func (o *operation) request() string {
 }
 
 type operationsShow struct {
-	ID string `arg:"" help:"Identifier of the operation."`
+	ID   string `arg:"" help:"Identifier of the operation."`
+	Site string `placeholder:"NAME" help:"As this site shows it, which is asked (default: the site that is asked)."`
 }
 
 func (operationsShow) Help() string {
-	return `Examples:
+	return `Each site knows its own attempts to bring the operation to its application: the last ten, and when it goes on.
+
+Examples:
 
     skerry operations show 0190a5c2-8a01-7d20-b1c9-1f6d1f0f2b77
+    skerry operations show 0190a5c2-8a01-7d20-b1c9-1f6d1f0f2b77 --site nantes
     skerry operations show 0190a5c2-8a01-7d20-b1c9-1f6d1f0f2b77 -o json | jq .sites`
 }
 
 func (c *operationsShow) Run(ctx context.Context, p *program) error {
-	b, err := p.api.get(ctx, "/operations/"+url.PathEscape(c.ID), nil)
+	b, err := getOperation(ctx, p, c.ID, c.Site)
 	if err != nil {
 		return err
 	}
 	return showOperation(p, b)
+}
+
+// getOperation reads an operation as a site shows it, the one that is asked when site is empty.
+func getOperation(ctx context.Context, p *program, id, site string) (json.RawMessage, error) {
+	query := url.Values{}
+	if site != "" {
+		query.Set("site", site)
+	}
+	return p.api.get(ctx, "/operations/"+url.PathEscape(id), query)
 }
 
 func showOperation(p *program, b json.RawMessage) error {
@@ -140,7 +164,7 @@ func showOperation(p *program, b json.RawMessage) error {
 	if o.Blob != nil {
 		body = engine.Bytes(o.Blob.Size)
 	}
-	fields(p.out, "operation", o.ID, "type", o.Type, "request", o.request(), "body", body, "scope", o.Scope, "resource", o.Resource,
+	fields(p.out, "operation", o.ID, "type", o.Type, "request", o.request(), "body", body, "scope", o.Scope, "resource", o.Resource, "name", o.Label,
 		"kind", o.Service+"."+o.Kind, "from", o.Origin, "user", o.User, "issued", moment(p.now(), o.IssuedAt), "state", o.State,
 		"follows", strings.Join(o.Parents, "\n"))
 	fmt.Fprintln(p.out)
@@ -152,12 +176,23 @@ func showOperation(p *program, b json.RawMessage) error {
 		}
 		return strconv.Itoa(n)
 	}
-	var rows [][]string
+	var rows, tries [][]string
 	for _, name := range slices.Sorted(maps.Keys(o.Sites)) {
 		s := o.Sites[name]
 		rows = append(rows, []string{name, s.State, number(s.Status), ago(p.now(), s.At), number(s.Attempts), s.Error})
+		for i, t := range s.Tries {
+			tries = append(tries, []string{name, strconv.Itoa(s.Attempts - len(s.Tries) + 1 + i), ago(p.now(), t.At), number(t.Status), t.Error})
+		}
 	}
 	t.print(rows)
+	if len(tries) > 0 {
+		fmt.Fprintln(p.out)
+		each := table{out: p.out, width: p.width, columns: []column{{"SITE", 0, 0}, {"ATTEMPT", 0, 0}, {"AGE", 0, 0}, {"STATUS", 0, 0}, {"ERROR", 6, 0}}}
+		each.print(tries)
+	}
+	if o.NextTry != nil {
+		fmt.Fprintf(p.out, "\nnext try %s\n", ago(p.now(), *o.NextTry))
+	}
 	return nil
 }
 

@@ -2,25 +2,18 @@ package main
 
 import (
 	"context"
-	"net/url"
 )
 
 // replicaOf names one site's replica of a resource.
 type replicaOf struct {
-	ID      string `arg:"" help:"Its identifier: the one for all sites, or this site's own."`
-	Site    string `required:"" placeholder:"NAME" help:"The site whose replica is meant."`
-	Service string `placeholder:"NAME" help:"Its service, where the identifier alone means several."`
-	Kind    string `placeholder:"NAME" help:"Its kind, likewise."`
+	resourceOf
+	Site string `required:"" placeholder:"NAME" help:"The site whose replica is meant."`
 }
 
 // ask has the agent of that site do what verb says, and shows the resource as that site has it then.
 func (r *replicaOf) ask(ctx context.Context, p *program, verb string, body map[string]string) error {
-	address, err := url.Parse(resourceAddress(r.ID, r.Service, r.Kind))
-	if err != nil {
-		return err
-	}
 	body["site"] = r.Site
-	b, err := p.api.post(ctx, address.JoinPath(verb).String(), body)
+	b, err := r.steer(ctx, p, verb, body)
 	if err != nil {
 		return err
 	}

@@ -7,13 +7,11 @@ import (
 
 // placeCommand changes where a resource lives.
 type placeCommand struct {
-	ID      string   `arg:"" help:"Its identifier: the one for all sites, or this site's own."`
-	Sites   []string `placeholder:"NAME,…" help:"All sites that it is to live at."`
-	Add     []string `placeholder:"NAME,…" help:"Sites that get a replica."`
-	Remove  []string `placeholder:"NAME,…" help:"Sites that lose theirs; the object stays there, unmanaged."`
-	Force   []string `placeholder:"actions" help:"Add sites though they would begin without what undeclared actions have done."`
-	Service string   `placeholder:"NAME" help:"Its service, where the identifier alone means several."`
-	Kind    string   `placeholder:"NAME" help:"Its kind, likewise."`
+	resourceOf
+	Sites  []string `placeholder:"NAME,…" help:"All sites that it is to live at."`
+	Add    []string `placeholder:"NAME,…" help:"Sites that get a replica."`
+	Remove []string `placeholder:"NAME,…" help:"Sites that lose theirs; the object stays there, unmanaged."`
+	Force  []string `placeholder:"actions" help:"Add sites though they would begin without what undeclared actions have done."`
 }
 
 func (placeCommand) Help() string {

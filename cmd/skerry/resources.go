@@ -16,12 +16,20 @@ type resource struct {
 	ID            string             `json:"id"`
 	Service       string             `json:"service"`
 	Kind          string             `json:"kind"`
+	Label         string             `json:"label"`
 	Collaboration string             `json:"collaboration"`
 	Sites         map[string]replica `json:"sites"`
 	State         string             `json:"state"`
 	Reason        string             `json:"reason"`
 	CreatedAt     time.Time          `json:"created_at"`
 	Superseded    []superseded       `json:"superseded,omitempty"`
+	Compacted     *compacted         `json:"compacted"`
+}
+
+// compacted is what the site that was asked has folded away of the history.
+type compacted struct {
+	Operations int       `json:"operations"`
+	Until      time.Time `json:"until"`
 }
 
 // superseded is a value that a concurrent, later operation took the place of.
@@ -127,7 +135,7 @@ type resourcesList struct {
 	Kind    string `placeholder:"NAME" help:"Only those of this kind."`
 	Site    string `placeholder:"NAME" help:"Only those with a replica at this site."`
 	State   string `placeholder:"STATE" help:"Only those that are converged, converging, degraded, in conflict or deleted; deleted ones are listed only so."`
-	Query   string `short:"q" placeholder:"TEXT" help:"Only those with TEXT in an identifier."`
+	Query   string `short:"q" placeholder:"TEXT" help:"Only those with TEXT in an identifier or in the name."`
 }
 
 func (resourcesList) Help() string {
@@ -143,9 +151,9 @@ func (c *resourcesList) Run(ctx context.Context, p *program) error {
 	l := listing[resource]{
 		paging: c.paging, path: "/resources", cursor: "cursor",
 		query:   url.Values{"service": {c.Service}, "kind": {c.Kind}, "site": {c.Site}, "state": {c.State}, "q": {c.Query}},
-		columns: []column{{"RESOURCE", 0, 0}, {"KIND", 0, 1}, {"STATE", 0, 0}, {"SITES", 16, 0}, {"AGE", 0, 0}, {"REASON", 16, 2}},
+		columns: []column{{"RESOURCE", 0, 0}, {"NAME", 8, 2}, {"KIND", 0, 1}, {"STATE", 0, 0}, {"SITES", 16, 0}, {"AGE", 0, 0}, {"REASON", 16, 2}},
 		row: func(r resource) []string {
-			return []string{r.ID, r.Service + "." + r.Kind, r.State, bySite(r.Sites, replica.remark), ago(p.now(), r.CreatedAt), r.Reason}
+			return []string{r.ID, r.Label, r.Service + "." + r.Kind, r.State, bySite(r.Sites, replica.remark), ago(p.now(), r.CreatedAt), r.Reason}
 		},
 		key:    func(r resource) string { return r.Service + "." + r.Kind + " " + r.ID },
 		stable: func(r resource) resource { return r },
@@ -168,11 +176,7 @@ func resourceAddress(id, service, kind string) string {
 	return address
 }
 
-type resourcesShow struct {
-	ID      string `arg:"" help:"Its identifier: the one for all sites, or this site's own."`
-	Service string `placeholder:"NAME" help:"Its service, where the identifier alone means several."`
-	Kind    string `placeholder:"NAME" help:"Its kind, likewise."`
-}
+type resourcesShow struct{ resourceOf }
 
 func (resourcesShow) Help() string {
 	return `What is known of the resource at each site that has it. The operations on it are listed with
@@ -200,8 +204,12 @@ func showResource(p *program, b json.RawMessage) error {
 	if err != nil {
 		return err
 	}
-	fields(p.out, "resource", r.ID, "kind", r.Service+"."+r.Kind, "collaboration", r.Collaboration, "state", r.State,
-		"reason", r.Reason, "created", moment(p.now(), r.CreatedAt))
+	facts := []string{"resource", r.ID, "name", r.Label, "kind", r.Service + "." + r.Kind, "collaboration", r.Collaboration, "state", r.State,
+		"reason", r.Reason, "created", moment(p.now(), r.CreatedAt)}
+	if c := r.Compacted; c != nil {
+		facts = append(facts, "compacted", fmt.Sprintf("%d operations until %s", c.Operations, moment(p.now(), c.Until)))
+	}
+	fields(p.out, facts...)
 	fmt.Fprintln(p.out)
 	t := table{out: p.out, width: p.width,
 		columns: []column{{"SITE", 0, 0}, {"LOCAL ID", 0, 0}, {"STATE", 0, 0}, {"APPLIED", 0, 0}, {"PENDING", 0, 0}, {"REASON", 6, 0}}}

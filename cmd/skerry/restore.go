@@ -1,17 +1,11 @@
 package main
 
-import (
-	"context"
-	"fmt"
-	"net/url"
-)
+import "context"
 
 type restoreCommand struct {
-	ID      string `arg:"" help:"Its identifier: the one for all sites, or this site's own."`
-	Path    string `required:"" placeholder:"POINTER" help:"Where the value was lost, as \"resources show\" lists it."`
-	From    string `placeholder:"OPERATION" help:"The operation that had set it, where several values were lost there."`
-	Service string `placeholder:"NAME" help:"Its service, where the identifier alone means several."`
-	Kind    string `placeholder:"NAME" help:"Its kind, likewise."`
+	resourceOf
+	Path string `required:"" placeholder:"POINTER" help:"Where the value was lost, as \"resources show\" lists it."`
+	From string `placeholder:"OPERATION" help:"The operation that had set it, where several values were lost there."`
 }
 
 func (restoreCommand) Help() string {
@@ -25,27 +19,9 @@ Examples:
 }
 
 func (c *restoreCommand) Run(ctx context.Context, p *program) error {
-	address, err := url.Parse(resourceAddress(c.ID, c.Service, c.Kind))
-	if err != nil {
-		return err
-	}
 	body := map[string]string{"path": c.Path}
 	if c.From != "" {
 		body["from"] = c.From
 	}
-	b, err := p.api.post(ctx, address.JoinPath("restore").String(), body)
-	if err != nil {
-		return err
-	}
-	if p.json {
-		return p.printJSON(b)
-	}
-	v, err := decode[struct {
-		Operation string `json:"operation"`
-	}](b)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(p.out, "operation %s sets %s again\n", v.Operation, c.Path)
-	return nil
+	return c.operate(ctx, p, "restore", body, "sets "+c.Path+" again")
 }

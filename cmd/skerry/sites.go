@@ -24,6 +24,7 @@ type site struct {
 	ApplicationVersion string           `json:"application_version"`
 	RestoredAt         *time.Time       `json:"restored_at"`
 	Cloned             bool             `json:"cloned"`
+	RemovedAt          *time.Time       `json:"removed_at"`
 	AgentVersion       string           `json:"agent_version"`
 	Addresses          []string         `json:"addresses"`
 	JoinedAt           time.Time        `json:"joined_at"`
@@ -79,10 +80,21 @@ func (s *site) standing(p *program) string {
 	if s.Cloned {
 		return s.way() + ", cloned"
 	}
+	if s.RemovedAt != nil {
+		return s.way() + ", removed"
+	}
 	if halted := s.halted(p, false); halted != "" {
 		return s.way() + ", " + halted
 	}
 	return s.way()
+}
+
+// removed is when the site was taken out of the mesh, empty when it was not.
+func (s *site) removed(p *program) string {
+	if s.RemovedAt == nil {
+		return ""
+	}
+	return moment(p.now(), *s.RemovedAt)
 }
 
 // restored is when the site found that it was restored from a backup, empty when it was not.
@@ -128,6 +140,7 @@ type sitesCommand struct {
 	Resume  sitesResume  `cmd:"" help:"Have a site try its application again, after what kept its agent out was put right."`
 	Preview sitesPreview `cmd:"" help:"Show what a site is about to do at its application."`
 	Confirm sitesConfirm `cmd:"" help:"Let the deletions run that a site holds."`
+	Remove  sitesRemove  `cmd:"" help:"Take a site out of the mesh for good."`
 }
 
 func (sitesCommand) Help() string { return sitesList{}.Help() }
@@ -205,7 +218,7 @@ func (c *sitesShow) Run(ctx context.Context, p *program) error {
 func showSite(p *program, s site) {
 	fields(p.out, "site", s.Name, "state", s.way(), "peer id", s.PeerID, "round trip", s.rtt(), "estimated", s.estimated(),
 		"last seen", moment(p.now(), s.seen()), "application", strings.TrimSpace(s.Application+" "+s.ApplicationVersion),
-		"services", strings.Join(s.Services, " "), "queues", s.halted(p, true), "restored", s.restored(p), "agent", s.AgentVersion, "joined", moment(p.now(), s.JoinedAt),
+		"services", strings.Join(s.Services, " "), "queues", s.halted(p, true), "restored", s.restored(p), "removed", s.removed(p), "agent", s.AgentVersion, "joined", moment(p.now(), s.JoinedAt),
 		"addresses", strings.Join(s.Addresses, "\n"))
 }
 
@@ -244,4 +257,22 @@ func (c *sitesResume) Run(ctx context.Context, p *program) error {
 	}
 	showSite(p, s)
 	return nil
+}
+
+type sitesRemove struct {
+	Name string `arg:"" help:"Name of the site, or its peer id."`
+}
+
+func (sitesRemove) Help() string {
+	return `No scope means the site any more, and every resource that it shares drops it. It brings in what it has accepted and has not
+told yet, and is a member until then, for at most a week. Its objects stay in its application and are its own. There is no way
+back: to join again it begins with an empty data directory and an invitation.
+
+Examples:
+
+    skerry sites remove nantes`
+}
+
+func (c *sitesRemove) Run(ctx context.Context, p *program) error {
+	return p.api.delete(ctx, "/sites/"+url.PathEscape(c.Name))
 }

@@ -42,7 +42,7 @@ func watching(t *testing.T, a *fakeAgent, json bool, command interface {
 	Run(context.Context, *program) error
 }) (out, errs *screen) {
 	t.Helper()
-	api, err := newClient(a.URL)
+	api, err := newClient(a.URL, access{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +107,7 @@ func TestWatchResources(t *testing.T) {
 	var got []string
 	for _, l := range strings.Split(strings.TrimSpace(out.String()), "\n") {
 		f := strings.Fields(l)
-		got = append(got, f[0]+" "+f[2])
+		got = append(got, f[0]+" "+f[3])
 	}
 	want := []string{"RESOURCE STATE", alpine + " converging", debian + " converged", alpine + " conflict", debian + " deleted"}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {

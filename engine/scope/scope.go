@@ -87,6 +87,18 @@ func (s *Scope) For(service, addressed string) (Location, bool) {
 	return Location{}, false
 }
 
+// Named returns the scope with the binding that has no service bound to service. Whoever passes a scope on to other services needs
+// that: to them it would mean another one.
+func (s *Scope) Named(service string) *Scope {
+	named := &Scope{Bindings: slices.Clone(s.Bindings)}
+	for i := range named.Bindings {
+		if named.Bindings[i].Service == "" {
+			named.Bindings[i].Service = service
+		}
+	}
+	return named
+}
+
 // Name reports whether s can stand for a site or a zone in every place of a scope, and means nothing else in any.
 func Name(s string) bool {
 	parsed, err := Parse(s)

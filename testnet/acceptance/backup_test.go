@@ -144,7 +144,7 @@ func TestACopiedDataDirectory(t *testing.T) {
 		})
 		problem(t, s.Do(t, lab.Images, "PATCH /images/"+id, `{"size":1}`, merge...), 503, "cloned")
 	}
-	if sites := paris.API(t, "GET /api/v1/sites", "").Must(t, 200).Body; !strings.Contains(sites, `"cloned":true`) {
-		t.Errorf("paris does not say it: %s", sites)
-	}
+	eventually(t, e, 30*time.Second, "paris says it", func() bool {
+		return strings.Contains(paris.API(t, "GET /api/v1/sites", "").Must(t, 200).Body, `"cloned":true`)
+	})
 }

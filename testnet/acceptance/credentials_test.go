@@ -43,7 +43,7 @@ func TestWrongCredentialsPauseAndRightOnesResume(t *testing.T) {
 		if err := os.WriteFile(accepted, []byte("right"), 0o600); err != nil {
 			t.Error(err)
 		}
-		return append(command(dir), "--token-file", accepted)
+		return append(command(dir), "--images-token-file", accepted)
 	}
 	e := env.New(t, env.Setup{Program: program, Sites: []string{"paris", "nantes"}, Application: application, Prepare: func(s *env.Site) error {
 		s.Config().Services[0].Token = token(s)

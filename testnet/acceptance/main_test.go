@@ -112,11 +112,21 @@ func held(t testing.TB, s *env.Site) []string {
 // done returns how many requests of a route have changed something at the site's application.
 func done(t testing.TB, s *env.Site, service, route string) int {
 	t.Helper()
-	var c lab.Counts
+	return counts(t, s, service).Done[route]
+}
+
+// received returns how many requests of a route the site's application has got, whatever became of them.
+func received(t testing.TB, s *env.Site, service, route string) int {
+	t.Helper()
+	return counts(t, s, service).Received[route]
+}
+
+func counts(t testing.TB, s *env.Site, service string) (c lab.Counts) {
+	t.Helper()
 	if err := json.Unmarshal([]byte(s.Application(t, service, "GET /-/requests", "").Must(t, 200).Body), &c); err != nil {
 		t.Fatal(err)
 	}
-	return c.Done[route]
+	return c
 }
 
 // same says why two sites do not show the same.

@@ -9,35 +9,21 @@ import (
 	"github.com/skerry/skerry/testnet/lab"
 )
 
-// made creates something with a scope and returns its identifier.
-func made(t testing.TB, s *env.Site, service, scope, body string) string {
-	t.Helper()
-	header := []string{}
-	if scope != "" {
-		header = append(header, "Scope", scope)
-	}
-	return s.Do(t, service, "POST /"+service, body, header...).Must(t, 201).Text("id")
-}
-
-// TestWhatIsReliedOn replicates a server with its image and its network, and deletes what it needs.
-func TestWhatIsReliedOn(t *testing.T) {
-	e := labAt(t, "paris", "nantes")
+// reliedOn replicates a server with its image and its network, and deletes what it needs.
+func reliedOn(t *testing.T, e *env.Env) {
 	paris, nantes := e.Site("paris"), e.Site("nantes")
-	for _, s := range []*env.Site{paris, nantes} {
-		eventually(t, e, 10*time.Second, "the sites have met", func() bool { return reaches(t, s, "paris") && reaches(t, s, "nantes") })
-	}
 	image := made(t, paris, lab.Images, both, `{"name":"debian"}`)
 	network := made(t, paris, lab.Networks, "{networks: paris & nantes}", `{"name":"front"}`)
-	for _, id := range []string{image, network} {
-		eventually(t, e, 20*time.Second, id+" has converged", func() bool { return stateOf(t, paris, id) == "converged" })
-	}
-	server := made(t, paris, lab.Servers, "{servers: paris & nantes}", `{"name":"web","image":"`+image+`","network":"`+network+`"}`)
-	eventually(t, e, 20*time.Second, "the server has converged", func() bool { return stateOf(t, paris, server) == "converged" })
+	iso := made(t, paris, lab.Images, both, `{"name":"an installer"}`)
+	converge(t, e, paris, image, network, iso)
+	server := made(t, paris, lab.Servers, "{servers: paris & nantes}",
+		`{"name":"web","image":"`+image+`","network":"`+network+`","iso":"`+iso+`"}`)
+	converge(t, e, paris, server)
 
 	// Either site knows the graph.
 	for _, s := range []*env.Site{paris, nantes} {
 		g := s.API(t, "GET /api/v1/relations?resource="+server, "").Must(t, 200).Body
-		for _, part := range []string{"networks.network/" + network, "images.image/" + image, `"relation":"reliance"`, `"relation":"requirement"`} {
+		for _, part := range []string{"networks.network/" + network, "images.image/" + image, "images.image/" + iso, `"relation":"reliance"`, `"relation":"requirement"`} {
 			if !strings.Contains(g, part) {
 				t.Errorf("%s does not tell %s: %s", s.Name(), part, g)
 			}
@@ -49,7 +35,17 @@ func TestWhatIsReliedOn(t *testing.T) {
 		t.Errorf("it says %s", a.Text("detail"))
 	}
 	nantes.Do(t, lab.Networks, "GET /networks/"+network, "").Must(t, 200)
-	// The image was needed to boot and is not any more.
+	// The image in the server's drive is needed as long as it is there, the one that it was made from is not any more.
+	a = nantes.Do(t, lab.Images, "DELETE /images/"+iso, "")
+	problem(t, a, 409, "relied-on")
+	if !strings.Contains(a.Text("detail"), "server "+server+" (at nantes, paris, through /iso)") {
+		t.Errorf("it says %s", a.Text("detail"))
+	}
+	paris.Do(t, lab.Servers, "PATCH /servers/"+server, `{"iso":""}`, merge...).Must(t, 200)
+	eventually(t, e, 20*time.Second, "nantes shows the server without its drive", func() bool {
+		return nantes.Do(t, lab.Servers, "GET /servers/"+server, "").Must(t, 200).Text("iso") == ""
+	})
+	nantes.Do(t, lab.Images, "DELETE /images/"+iso, "").Must(t, 204)
 	nantes.Do(t, lab.Images, "DELETE /images/"+image, "").Must(t, 204)
 
 	// A server of paris alone counts at paris.
@@ -74,15 +70,11 @@ func TestWhatIsReliedOn(t *testing.T) {
 	}
 }
 
-// TestCutOffFromWhatItReliesOn has a server at paris rely on a network that only nantes has.
-func TestCutOffFromWhatItReliesOn(t *testing.T) {
-	e := labAt(t, "paris", "nantes")
+// cutOffFromWhatItReliesOn has a server at paris rely on a network that only nantes has.
+func cutOffFromWhatItReliesOn(t *testing.T, e *env.Env) {
 	paris, nantes := e.Site("paris"), e.Site("nantes")
-	for _, s := range []*env.Site{paris, nantes} {
-		eventually(t, e, 10*time.Second, "the sites have met", func() bool { return reaches(t, s, "paris") && reaches(t, s, "nantes") })
-	}
 	image := made(t, paris, lab.Images, both, `{"name":"debian"}`)
-	eventually(t, e, 20*time.Second, "the image has converged", func() bool { return stateOf(t, paris, image) == "converged" })
+	converge(t, e, paris, image)
 	network := made(t, nantes, lab.Networks, "", `{"name":"front"}`)
 	a := paris.Do(t, lab.Servers, "POST /servers", `{"name":"web","image":"`+image+`","network":"`+network+`"}`,
 		"Scope", "{servers: paris & nantes, networks: nantes}").Must(t, 201)
@@ -90,8 +82,8 @@ func TestCutOffFromWhatItReliesOn(t *testing.T) {
 		t.Errorf("the answer warns %q", w)
 	}
 	server := a.Text("id")
-	for _, s := range []*env.Site{paris, nantes} {
-		eventually(t, e, 20*time.Second, s.Name()+" has all", func() bool { return stateOf(t, paris, server) == "converged" && stateOf(t, s, server) == "converged" })
+	for _, s := range []*env.Site{paris, nantes, paris} { // what one of them lacks, both say
+		converge(t, e, s, server)
 	}
 	nantes.Cut(t)
 	eventually(t, e, 20*time.Second, "paris says what the server lacks", func() bool {
@@ -102,28 +94,24 @@ func TestCutOffFromWhatItReliesOn(t *testing.T) {
 		t.Errorf("nantes, which has the network, says that the server is %s", state)
 	}
 	paris.Do(t, lab.Servers, "PATCH /servers/"+server, `{"description":"of paris"}`, merge...).Must(t, 200)
-	nantes.Heal(t)
-	for _, s := range []*env.Site{paris, nantes} {
-		eventually(t, e, 30*time.Second, s.Name()+" has all again", func() bool { return stateOf(t, s, server) == "converged" })
-	}
+	heal(t, e, nantes)
+	converge(t, e, paris, server)
+	converge(t, e, nantes, server)
 }
 
-// TestAFlatNetwork boots servers on networks that are local to their site and on others.
-func TestAFlatNetwork(t *testing.T) {
-	e := labAt(t, "paris", "nantes")
+// flatNetwork boots servers on networks that are local to their site and on others.
+func flatNetwork(t *testing.T, e *env.Env) {
 	paris, nantes := e.Site("paris"), e.Site("nantes")
-	for _, s := range []*env.Site{paris, nantes} {
-		eventually(t, e, 10*time.Second, "the sites have met", func() bool { return reaches(t, s, "paris") && reaches(t, s, "nantes") })
-	}
 	image := made(t, paris, lab.Images, both, `{"name":"debian"}`)
-	eventually(t, e, 20*time.Second, "the image has converged", func() bool { return stateOf(t, paris, image) == "converged" })
+	converge(t, e, paris, image)
 	flat := made(t, nantes, lab.Networks, "", `{"name":"flat","type":"flat"}`)
 	shared := made(t, nantes, lab.Networks, "", `{"name":"shared"}`)
 	boot := func(s *env.Site, scope, network string) env.Answer {
 		t.Helper()
-		return s.Do(t, lab.Servers, "POST /servers", `{"name":"web","image":"`+image+`","network":"`+network+`"}`, "Scope", scope)
+		return boot(t, s, scope, "web", image, network)
 	}
 	servers := func(s *env.Site) int { return done(t, s, lab.Servers, "POST /servers") }
+	none := servers(paris) + servers(nantes)
 
 	a := boot(paris, "{servers: paris, networks: nantes}", flat)
 	problem(t, a, 422, "scope-type")
@@ -134,7 +122,7 @@ func TestAFlatNetwork(t *testing.T) {
 	if got := a.Text("detail"); got != want {
 		t.Errorf("it says\n%s\nwant\n%s", got, want)
 	}
-	if n := servers(paris) + servers(nantes); n != 0 {
+	if n := servers(paris) + servers(nantes) - none; n != 0 {
 		t.Errorf("%d servers were made", n)
 	}
 	// A replica at paris as well, and the site is asked that the request came to.
@@ -149,13 +137,13 @@ func TestAFlatNetwork(t *testing.T) {
 	}
 	// A flat network at both sites is one at each.
 	each := made(t, paris, lab.Networks, "{networks: paris & nantes}", `{"name":"each","type":"flat"}`)
-	eventually(t, e, 20*time.Second, "the network has converged", func() bool { return stateOf(t, paris, each) == "converged" })
+	converge(t, e, paris, each)
 	a = boot(paris, "{servers: paris & nantes}", each).Must(t, 201)
 	if w := a.Header.Get("Warning"); w != "" {
 		t.Errorf("the answer warns %q", w)
 	}
 	id := a.Text("id")
-	eventually(t, e, 20*time.Second, "the server has converged", func() bool { return stateOf(t, paris, id) == "converged" })
+	converge(t, e, paris, id)
 	problem(t, nantes.Do(t, lab.Servers, "PATCH /servers/"+id, `{"network":"`+flat+`"}`, merge...), 422, "scope-type")
 
 	problem(t, nantes.Do(t, lab.Servers, "PATCH /servers/"+id, `[{"op":"replace","path":"/network","value":"`+flat+`"}]`,
@@ -170,4 +158,5 @@ func TestAFlatNetwork(t *testing.T) {
 	if n := servers(paris) - before; n != 1 {
 		t.Errorf("%d servers were made at paris while nantes was cut off", n)
 	}
+	heal(t, e, nantes)
 }

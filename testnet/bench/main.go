@@ -19,9 +19,11 @@ import (
 // options are the command line.
 type options struct {
 	Program   string        `help:"The program to measure. Default: built from this tree." placeholder:"FILE" type:"existingfile"`
-	Only      []string      `help:"Measure only these: pass, create, converge, catchup, size." placeholder:"NAME"`
+	Only      []string      `help:"Measure only these: pass, create, converge, catchup, forward, race, aggregate, explain, body, history, size." placeholder:"NAME"`
 	For       time.Duration `help:"How long each load runs." default:"5s"`
 	Cut       int           `help:"Operations on each side of the cut." default:"1000"`
+	Body      int64         `help:"How many MiB the large body has that is replicated; what is forwarded has half of that." default:"2048"`
+	Changes   int           `help:"How often the resource with the long history is changed." default:"2000"`
 	Resources int           `help:"How many resources the last measurement makes." default:"100000"`
 }
 
@@ -36,6 +38,12 @@ var measurements = []measurement{
 	{"create", createRates},
 	{"converge", convergence},
 	{"catchup", catchUp},
+	{"forward", forwarding},
+	{"race", racing},
+	{"aggregate", aggregation},
+	{"explain", explaining},
+	{"body", largeBody},
+	{"history", longHistory},
 	{"size", size},
 }
 

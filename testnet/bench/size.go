@@ -4,10 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/skerry/skerry/testnet/env"
@@ -65,19 +62,7 @@ func size(ctx context.Context, b *bench) error {
 }
 
 // resident returns the resident memory of a site's agent in bytes.
-func resident(s *env.Site) (int64, error) {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.Agent().PID()))
-	if err != nil {
-		return 0, err
-	}
-	for line := range strings.Lines(string(b)) {
-		if text, ok := strings.CutPrefix(line, "VmRSS:"); ok {
-			kib, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(text), " kB"), 10, 64)
-			return kib << 10, err
-		}
-	}
-	return 0, fmt.Errorf("the agent of %s has ended", s.Name())
-}
+func resident(s *env.Site) (int64, error) { return memory(s, "VmRSS:") }
 
 // diskUsed returns the size of all files below a directory in bytes.
 func diskUsed(dir string) (total int64, err error) {

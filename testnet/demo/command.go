@@ -72,16 +72,20 @@ func isolate(ctx context.Context, name string, isolated bool, out io.Writer) err
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, asking)
+	asked, cancel := context.WithTimeout(ctx, asking)
 	defer cancel()
-	if err := site.client().Isolate(ctx, isolated); err != nil {
+	if err := site.client().Isolate(asked, isolated); err != nil {
 		return fmt.Errorf("tell the agent of %s: %w", name, err)
 	}
 	if isolated {
 		fmt.Fprintf(out, "%s is cut off. End it with: %s demo heal %s\n", name, program(), name)
-	} else {
-		fmt.Fprintf(out, "%s may reach the others again.\n", name)
+		return nil
 	}
+	if err := s.rejoin(ctx, site); err != nil {
+		fmt.Fprintf(out, "%s may reach the others again; not all do yet: %v\n", name, err)
+		return nil
+	}
+	fmt.Fprintf(out, "%s and the others reach each other again.\n", name)
 	return nil
 }
 

@@ -22,6 +22,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/skerry/skerry/testnet/lab"
+	"github.com/skerry/skerry/testnet/site"
 )
 
 // TestMain makes the test binary the program that the demo starts: a true lab, and an agent that only knows how an
@@ -279,6 +280,64 @@ func TestCutHealAndStatus(t *testing.T) {
 	var out bytes.Buffer
 	if err := status(t.Context(), &out); err != nil || !strings.Contains(out.String(), "toulouse; not nantes") {
 		t.Errorf("status: %v\n%s", err, out.String())
+	}
+}
+
+// TestHealWaits: for both ways between the healed site and each other one that is not cut off itself.
+func TestHealWaits(t *testing.T) {
+	s := state{}
+	var looks int // at what paris reaches
+	for _, name := range []string{"paris", "nantes", "toulouse"} {
+		agent := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			switch {
+			case r.URL.Path == "/api/v1/mesh/isolation":
+				_ = json.NewEncoder(w).Encode(map[string]bool{"isolated": name == "toulouse"})
+			case name == "paris":
+				looks++
+				_ = json.NewEncoder(w).Encode([]site.Seen{{Name: "nantes", Reachable: looks > 2}, {Name: "toulouse"}})
+			default:
+				_ = json.NewEncoder(w).Encode([]site.Seen{{Name: "paris", Reachable: true}})
+			}
+		}))
+		defer agent.Close()
+		s.Sites = append(s.Sites, stateSite{Name: name, API: agent.URL})
+	}
+	if err := s.rejoin(t.Context(), s.Sites[1]); err != nil || looks != 3 {
+		t.Errorf("it waited for %d looks: %v", looks, err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if err := s.rejoin(ctx, s.Sites[2]); err == nil || err.Error() != "paris does not reach toulouse" {
+		t.Errorf("of a site that stays away it says %v", err)
+	}
+}
+
+// TestReadmeHasTheWalkThrough: what it prints for three sites on free ports, word for word.
+func TestReadmeHasTheWalkThrough(t *testing.T) {
+	b, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	members, _, err := plan("", 3, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, m := range members { // whatever ports are free here
+		m.config.API = fmt.Sprintf("127.0.0.1:%d", 8701+i)
+		for j := range m.config.Services {
+			m.config.Services[j].Listen = fmt.Sprintf("127.0.0.1:%d", 9701+10*i+j)
+		}
+	}
+	var want strings.Builder
+	for i, s := range steps(members, "bin/skerry") {
+		fmt.Fprintf(&want, "%d. %s\n\n", i+1, s.what)
+		for line := range strings.Lines(s.commands + "\n") {
+			want.WriteString("        " + line)
+		}
+		want.WriteString("\n")
+	}
+	if !strings.Contains(string(b), want.String()) {
+		t.Errorf("README.md does not have this:\n%s", want.String())
 	}
 }
 

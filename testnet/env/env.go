@@ -59,6 +59,11 @@ func (e *Env) begin(ctx context.Context, s *Site) error {
 	if err := os.MkdirAll(s.config.Dir, 0o700); err != nil {
 		return err
 	}
+	if before := e.setup.Before; before != nil {
+		if err := before(s.config.Dir); err != nil {
+			return fmt.Errorf("before the application of %s starts: %w", s.Name(), err)
+		}
+	}
 	if err := s.StartApplication(ctx); err != nil {
 		return err
 	}

@@ -19,6 +19,8 @@ type Setup struct {
 	Application Application
 	// Extra is appended to the configuration of every site as it is.
 	Extra string
+	// Before runs before a site's application is started, with the folder of the site; nil is nothing.
+	Before func(dir string) error
 	// Prepare runs before a site's agent is started for the first time, for what a test wants to be different; nil is
 	// nothing.
 	Prepare func(s *Site) error

@@ -33,7 +33,7 @@ func newSite(e *Env, name, catalog string) *Site {
 		Dir:     filepath.Join(e.dir, name),
 		Catalog: catalog,
 		API:     "127.0.0.1:8701",
-		Mesh:    []string{"/ip4/" + h.Address + "/udp/4701/quic-v1", "/ip4/" + h.Address + "/tcp/4701"},
+		Mesh:    listening(h.Address),
 		Extra:   e.setup.Extra,
 	}}
 	for _, n := range e.setup.Application.names() {
@@ -41,6 +41,11 @@ func newSite(e *Env, name, catalog string) *Site {
 			Listen: e.setup.Application.listener(n), Upstream: e.setup.Application.upstream(n)})
 	}
 	return s
+}
+
+// listening is where an agent at an address listens for others.
+func listening(address string) []string {
+	return []string{"/ip4/" + address + "/udp/4701/quic-v1", "/ip4/" + address + "/tcp/4701"}
 }
 
 // Name returns the site's name.

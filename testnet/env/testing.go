@@ -59,6 +59,13 @@ func (s *Site) Heal(t testing.TB) {
 	must(t, s.host.Heal())
 }
 
+// Move gives the site another address. The agent is not running.
+func (s *Site) Move(t testing.TB, address string) {
+	t.Helper()
+	must(t, s.host.Move(address))
+	s.config.Mesh = listening(address)
+}
+
 // Kill ends the agent with SIGKILL.
 func (s *Site) Kill(t testing.TB) {
 	t.Helper()

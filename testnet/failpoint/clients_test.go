@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,6 +18,10 @@ import (
 
 const both = "{app: paris & nantes}"
 
+// crowd is how many operations may wait somewhere before the clients pause. A site that is killed again and again applies less than
+// clients can write, and the less the more waits: what they may write is bounded, as how often agents are killed is not.
+const crowd = 200
+
 // acting begins the tags of actions, which have an effect each time they are done.
 const acting = "act-"
 
@@ -24,12 +30,15 @@ type clients struct {
 	e    *env.Env
 	end  chan struct{}
 	work sync.WaitGroup
+	// crowded says that enough waits somewhere.
+	crowded atomic.Bool
 
 	mu       sync.Mutex
 	acked    map[string]string // tags of creates and actions that were acknowledged, with their operation
 	deleted  map[string]bool   // tags of items whose deletion was asked for
 	gone     map[string]string // tags of items whose deletion was acknowledged, with the operation
 	counters map[string]int    // by site, the last value of its field of the shared thing that was acknowledged
+	files    map[string]int    // by site, the last of the large files of its own thing that was acknowledged
 	asked    int
 	decided  int
 }
@@ -37,15 +46,17 @@ type clients struct {
 func newClients(t *testing.T, e *env.Env) *clients {
 	t.Helper()
 	c := &clients{e: e, end: make(chan struct{}), acked: map[string]string{}, deleted: map[string]bool{}, gone: map[string]string{},
-		counters: map[string]int{}}
+		counters: map[string]int{}, files: map[string]int{}}
 	e.Site("paris").Do(t, "app", "PUT /things/shared", `{"tag":"shared"}`, "Scope", both).Must(t, 201)
 	for _, s := range e.Sites() {
+		e.Site("paris").Do(t, "app", "PUT "+fileOf(s), fmt.Sprintf(`{"tag":%q}`, fileOf(s)), "Scope", both).Must(t, 201)
 		c.work.Go(func() { c.write(s) })
 	}
 	c.work.Go(func() {
 		for !c.ended() {
 			time.Sleep(200 * time.Millisecond) // a person is not quick
 			c.decide()
+			c.count()
 			c.invite(e.Site("paris"))
 			c.invite(e.Site("nantes"))
 		}
@@ -97,7 +108,18 @@ func (c *clients) write(s *env.Site) {
 	}
 	merge := []string{"Content-Type", "application/merge-patch+json", "Scope", both}
 	for n := 1; !c.ended(); n++ {
+		for c.crowded.Load() && !c.ended() {
+			time.Sleep(10 * time.Millisecond)
+		}
 		tag := fmt.Sprintf("%s-%d", s.Name(), n)
+		if n%17 == 0 {
+			op, _ := c.ask(s, "PUT "+fileOf(s)+"/file", failpoint.File(fmt.Sprint(n)), "Content-Type", "application/octet-stream", "Scope", both)
+			if op != "" {
+				c.mu.Lock()
+				c.files[s.Name()] = n
+				c.mu.Unlock()
+			}
+		}
 		switch n % 7 {
 		case 6: // which the application refuses, so that nothing comes of it
 			c.ask(s, "POST /things/shared/act", `{"refuse":true}`, "Scope", both)
@@ -137,6 +159,17 @@ func (c *clients) write(s *env.Site) {
 	}
 }
 
+// count finds out whether the clients have to pause. What a dead site has not applied waits at the others too.
+func (c *clients) count() {
+	c.crowded.Store(slices.ContainsFunc(c.e.Sites(), func(s *env.Site) bool {
+		list, err := c.operations(s, "&state=pending", crowd)
+		return err == nil && len(list) == crowd
+	}))
+}
+
+// fileOf is the thing whose file a site's client writes.
+func fileOf(s *env.Site) string { return "/things/file-" + s.Name() }
+
 // operation is what the agent's API tells of one.
 type operation struct {
 	ID, Type, Path, Origin, State string
@@ -144,11 +177,11 @@ type operation struct {
 	Sites                         map[string]struct{ State, Error string }
 }
 
-func (c *clients) operations(s *env.Site, query string) ([]operation, error) {
+func (c *clients) operations(s *env.Site, query string, limit int) ([]operation, error) {
 	ctx, stop := context.WithTimeout(context.Background(), 5*time.Second)
 	defer stop()
 	var v struct{ Items []operation }
-	err := s.Client().Call(ctx, "GET", "/api/v1/operations?limit=1000"+query, nil, &v)
+	err := s.Client().Call(ctx, "GET", fmt.Sprintf("/api/v1/operations?limit=%d%s", limit, query), nil, &v)
 	return v.Items, err
 }
 
@@ -167,7 +200,7 @@ func (c *clients) decide() {
 	ctx, stop := context.WithTimeout(context.Background(), 5*time.Second)
 	defer stop()
 	for _, s := range c.e.Sites() {
-		list, err := c.operations(s, "&state=uncertain")
+		list, err := c.operations(s, "&state=uncertain", 1000)
 		if err != nil {
 			continue // it is dead
 		}
@@ -219,7 +252,7 @@ func (c *clients) settle(t *testing.T) {
 		c.decide()
 		for _, s := range c.e.Sites() {
 			for _, state := range []string{"pending", "uncertain"} {
-				list, err := c.operations(s, "&state="+state)
+				list, err := c.operations(s, "&state="+state, 1000)
 				if err != nil {
 					return err
 				}
@@ -264,6 +297,13 @@ func (c *clients) check(t *testing.T) (losses int) {
 				losses++
 			}
 		}
+		for site, n := range c.files {
+			tag, _ := now.Objects["/things/file-"+site]["file"].(string)
+			if got, err := strconv.Atoi(tag); err != nil || got < n {
+				t.Errorf("%s: the file of %s is %q, which was told %d", s.Name(), site, tag, n)
+				losses++
+			}
+		}
 		for site, n := range c.counters {
 			if got, _ := now.Objects["/things/shared"][site].(float64); int(got) < n {
 				t.Errorf("%s: the shared thing shows %v of %s, which was told %d", s.Name(), got, site, n)
@@ -279,7 +319,7 @@ func (c *clients) check(t *testing.T) (losses int) {
 func (c *clients) history(tag string) string {
 	var b strings.Builder
 	for _, s := range c.e.Sites() {
-		list, err := c.operations(s, "")
+		list, err := c.operations(s, "", 1000)
 		if err != nil {
 			return err.Error()
 		}

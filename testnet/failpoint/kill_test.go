@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -18,6 +19,7 @@ import (
 
 var (
 	kills = flag.Int("failpoint.kills", 36, "how often an agent is killed")
+	at    = flag.String("failpoint.at", "", "kill at points that have one of these words in their names, with | between them; empty: at all")
 	seed  = flag.Uint64("failpoint.seed", 0, "the order in which that happens; 0: by the clock")
 )
 
@@ -31,10 +33,14 @@ type round struct {
 
 // rounds are all of them. Paris and nantes hold everything; lille only passes requests on.
 func rounds() []round {
-	passing := []string{failpoint.Forward, failpoint.CommitKeep, failpoint.CommitDelivered}
+	passing := []string{failpoint.Forward, failpoint.CommitKeep, failpoint.CommitDelivered, failpoint.KeepSpool, failpoint.DropSpool}
 	var all []round
+	chosen := regexp.MustCompile(*at)
 	for _, p := range failpoint.All() {
 		thing, _, _ := strings.Cut(string(p), ".")
+		if !chosen.MatchString(string(p)) {
+			continue
+		}
 		switch {
 		case slices.Contains(passing, thing):
 			all = append(all, round{"lille", []failpoint.Point{p}, thing != failpoint.Forward})
@@ -45,6 +51,9 @@ func rounds() []round {
 		default:
 			all = append(all, round{"paris", []failpoint.Point{p}, false}, round{"nantes", []failpoint.Point{p}, false})
 		}
+	}
+	if *at != "" {
+		return all
 	}
 	// Settling what a death has left can be interrupted as well.
 	for _, again := range []failpoint.Point{

@@ -11,6 +11,7 @@ import (
 	jsonpatch "github.com/evanphx/json-patch/v5"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/testnet/memory"
 )
 
 // application is one site's instance: it keeps JSON objects with files beside them, and outlives the agent.
@@ -44,14 +45,16 @@ type mood struct {
 	what                                                            int // the status of its no
 }
 
-// effect is what an operation has done at a site, the last time where it was sent to an object that was made anew; nil for nothing.
+// effect is what an operation has done at a site, the last time where it was sent to objects that were made anew; nil for nothing.
 func (a *application) effect(id engine.OperationID, at engine.SiteName) *effect {
+	const most = 100 // an object is made anew less often
 	key := string(id) + "." + string(at)
-	e := a.effects[key]
-	for n := 1; a.effects[fmt.Sprint(key, ".", n)] != nil; n++ {
-		e = a.effects[fmt.Sprint(key, ".", n)]
+	for n := most; n > 0; n-- {
+		if e := a.effects[fmt.Sprint(key, ".", n)]; e != nil {
+			return e
+		}
 	}
-	return e
+	return a.effects[key]
 }
 
 func newApplication(prefix string) *application {
@@ -185,7 +188,7 @@ func (o *object) change(c engine.Call, rest string) bool {
 		if o.files == nil {
 			o.files = map[string]string{}
 		}
-		o.files[rest] = string(c.Body)
+		o.files[rest] = content(c.Body)
 		return true
 	}
 	if rest != "" {
@@ -217,6 +220,14 @@ func (o *object) change(c engine.Call, rest string) bool {
 		o.fields = merge(o.fields, body).(map[string]any)
 	}
 	return true
+}
+
+// content is what is kept of a file: all of it, or of a large one what it would be as a blob.
+func content(body []byte) string {
+	if len(body) <= engine.MaxInlineBody {
+		return string(body)
+	}
+	return string(memory.RefOf(body).Hash)
 }
 
 // act does what an action does, as the catalog says; one that it does not name has no visible effect and is counted by its

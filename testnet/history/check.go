@@ -8,110 +8,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/testnet/memory"
 )
 
-// rounds is how often, after everything is healed, all sites do what is due and hear of each other before all has to be as it
-// must be. Time passes in between.
-const rounds = 60
-
-// settle heals everything, lets operators decide and sites work until all is as it must be, and notes what is not.
-func (w *world) settle() {
-	w.depth = 9 // nothing else happens while a call is under way
-	for i := range w.cut {
-		clear(w.cut[i])
-	}
-	w.knobs.loss, w.knobs.again = 0, 0
-	for range rounds {
-		if len(w.problems) > 0 {
-			return
-		}
-		for _, s := range w.sites {
-			s.app.mood, s.full = mood{}, false
-			if s.now == nil {
-				s.start()
-			}
-			s.now.doom = 0
-		}
-		for len(w.wire) > 0 {
-			w.deliver()
-		}
-		w.reconcile()
-		for _, s := range w.sites {
-			w.resume(s)
-			w.operate(s)
-			s.workOff()
-		}
-		if w.unsettled() {
-			w.pass()
-			continue
-		}
-		if found := w.check(); len(found) == 0 {
-			return
-		}
-		w.pass()
-	}
-	w.problems = append(w.problems, w.check()...)
-}
-
-// workOff does all jobs that are due at a site.
-func (s *site) workOff() {
-	for p, left := s.now, 1000; p != nil && !p.dead; left-- {
-		more := false
-		p.enter(func() { more = p.Step(s.w.ctx) })
-		if !more {
-			return
-		}
-		if left == 0 {
-			s.w.problem("%s does one job after the other and never ends", s.name)
-			return
-		}
-	}
-}
-
-// pass lets time pass until somebody has something to do.
-func (w *world) pass() {
-	next := w.now.Add(time.Minute)
-	for _, s := range w.sites {
-		if s.now == nil {
-			return
-		}
-		if due, ok := s.now.Due(); ok && due.Add(-s.skew).Before(next) {
-			next = due.Add(-s.skew)
-		}
-	}
-	if next.After(w.now) {
-		w.now = next
-	}
-}
-
-// unsettled tells quickly whether something is still under way.
-func (w *world) unsettled() bool {
-	for _, s := range w.sites {
-		if s.now == nil {
-			return true
-		}
-		if due, ok := s.now.Due(); ok && !due.After(s.clock()) {
-			return true
-		}
-	}
-	return len(w.wire) > 0 || slices.ContainsFunc(w.sites, (*site).waits)
-}
-
-// waits reports whether a site has something left to do, later.
-func (s *site) waits() bool {
-	intents, _ := s.disk.Intents(s.w.ctx)
-	kept, _ := s.disk.Outbox(s.w.ctx)
-	pending, _ := s.disk.Pending(s.w.ctx)
-	return len(intents)+len(kept)+len(pending) > 0
-}
-
 // check returns all that is not as it must be.
 func (w *world) check() (problems []string) {
-	c := &checker{w: w, yields: map[place]bool{}, spoiled: map[engine.DocumentID]bool{}, histories: map[engine.DocumentID]*engine.History{}}
+	c := &checker{w: w, yields: map[place]bool{}, spoiled: map[engine.DocumentID]bool{}, held: map[engine.DocumentID]bool{}, histories: map[engine.DocumentID]*engine.History{}}
 	w.contended, w.superseded = 0, 0
 	for _, s := range w.sites {
 		c.findSpoiled(s)
@@ -143,7 +47,9 @@ type checker struct {
 	// yields are the resources whose name is another's at a site.
 	yields map[place]bool
 	// spoiled are the documents of which a site has refused something for good: sites differ, and say so.
-	spoiled   map[engine.DocumentID]bool
+	spoiled map[engine.DocumentID]bool
+	// held are those where only an action stood in the way, whose effect nothing shows: sites may show the same all the same.
+	held      map[engine.DocumentID]bool
 	histories map[engine.DocumentID]*engine.History
 	problems  []string
 }
@@ -167,7 +73,7 @@ func (s *site) rows() []engine.ResourceRow {
 
 func (s *site) operations(f engine.OperationFilter) []engine.OperationRow {
 	f.Limit = 1000
-	rows, _, err := s.disk.Operations(s.w.ctx, f)
+	rows, _, err := s.disk.Recalled().Operations(s.w.ctx, f)
 	if err != nil {
 		s.w.problem("%s: %v", s.name, err)
 	}
@@ -180,12 +86,24 @@ func (c *checker) findSpoiled(s *site) {
 			if conflicts, _ := s.disk.ConflictsOf(c.w.ctx, o.Document); len(conflicts) > 0 { // else later ones have replaced it
 				c.spoiled[o.Document] = true
 			}
-			// What an action has run on that the catalog does not declare cannot be made anew: an operator drops it there.
-			if !c.w.knobs.rejects && !strings.Contains(o.Sites[s.id].Error, cannotMake) {
+			held := heldForAction(o)
+			c.held[o.Document] = c.held[o.Document] || held
+			if !c.w.knobs.rejects && !held {
 				c.say("%s: %s %s of %s was refused: %+v", s.name, o.Type, o.ID, o.Resource, o.Sites)
 			}
 		}
 	}
+}
+
+// heldForAction reports whether an operation was refused only where an action has run that the catalog does not declare, so that the
+// object cannot be made anew: an operator drops it there.
+func heldForAction(o engine.OperationRow) bool {
+	for _, st := range o.Sites {
+		if st.State == engine.StateRejected && !heldBack(st.Error) {
+			return false
+		}
+	}
+	return true
 }
 
 // checkSite sees to it that nothing is left to do at a site, and that it holds nothing that is not its own.
@@ -210,7 +128,7 @@ func (c *checker) checkSite(s *site) {
 		case row.Pending:
 			c.say("%s: %s %s has something left to do: %s", s.name, row.Kind, row.ID, row.Sites[s.id].Reason)
 		case c.spoiled[row.Document]:
-			if row.State == engine.StateConverged || row.State != engine.StateDeleted && row.Reason == "" {
+			if row.State == engine.StateConverged && !c.held[row.Document] || row.State != engine.StateDeleted && row.Reason == "" {
 				c.say("%s: of %s something was refused, and it is %s: %q", s.name, row.ID, row.State, row.Reason)
 			}
 		case row.State != engine.StateConverged && row.State != engine.StateDeleted && !c.yieldsAnywhere(row.Document):
@@ -291,7 +209,11 @@ func (c *checker) checkDocument(s *site, row engine.ResourceRow) {
 		}
 	}
 	for path, by := range fold.Absolute {
-		if want := string(by.Body); o.files[strings.TrimPrefix(path, "/"+string(row.Kind)+"s/{id}")] != want {
+		want := string(by.Body)
+		if by.Blob != nil {
+			want = string(by.Blob.Hash)
+		}
+		if o.files[strings.TrimPrefix(path, "/"+string(row.Kind)+"s/{id}")] != want {
 			c.say("%s: %s has %q at %s, where %s put %q", s.name, row.ID, o.files, path, by.ID, want)
 		}
 	}
@@ -467,7 +389,7 @@ func (c *checker) checkCount(res *resource, shown []string) {
 		if q.kind != "incr" || q.operation == "" {
 			continue
 		}
-		if row, err := res.placement[0].disk.Operation(c.w.ctx, q.operation); err == nil && row.Document != "" {
+		if row, err := res.placement[0].disk.Recalled().Operation(c.w.ctx, q.operation); err == nil && row.Document != "" {
 			want += q.n + 1
 		}
 	}
@@ -509,84 +431,6 @@ func (c *checker) checkMarks(res *resource, shown []string) {
 		sets := q.kind == "create" || q.kind == "merge" || q.kind == "patch"
 		if _, ok := fields[q.mark()]; sets && q.status != 202 && !ok {
 			c.say("%s does not show what %s set: %s", res.tag, q, shown[0])
-		}
-	}
-}
-
-// checkRequest sees to it that an acknowledged operation was applied at every site, or that every site tells why not.
-func (c *checker) checkRequest(q *request) {
-	if q.operation == "" {
-		c.say("%s was acknowledged without an operation", q)
-		return
-	}
-	if q.status == 202 {
-		row, err := q.at.disk.Operation(c.w.ctx, q.operation)
-		switch {
-		case err != nil:
-			c.say("%s is not known where it was kept: %v", q, err)
-			return
-		case row.State == engine.StateRejected && row.Document == "":
-			return // the site that it was kept for refused it, and it is told where it was asked for
-		}
-	}
-	superseded := false
-	for _, s := range q.resource.placement {
-		row, err := s.disk.Operation(c.w.ctx, q.operation)
-		switch {
-		case err != nil && q.resource.moved && c.beganLate(s, q.resource):
-			continue
-		case err != nil:
-			c.say("%s is not known at %s: %v", q, s.name, err)
-			continue
-		}
-		st, told := row.Sites[s.id]
-		if !told && q.resource.moved {
-			continue // the site was added when a checkpoint stood for it, or was removed
-		}
-		switch st.State {
-		case engine.StateApplied:
-			e := s.app.effect(q.operation, s.name)
-			if q.kind == "start" && !q.resource.moved && !declares(q.resource.kind, "start") && (e == nil || e.times != 1) {
-				c.say("%s: %s counts as applied and ran %+v", s.name, q, e)
-			}
-		case engine.StateSuperseded:
-			superseded = true
-		case engine.StateRejected:
-			if !c.spoiled[row.Document] && !c.w.knobs.rejects {
-				c.say("%s: %s was refused: %s", s.name, q, st.Error)
-			}
-		case engine.StatePending:
-			if !c.yields[place{row.Document, s}] {
-				c.say("%s: %s is pending: %s", s.name, q, st.Error)
-			}
-		default:
-			c.say("%s: %s is %s: %s", s.name, q, st.State, st.Error)
-		}
-	}
-	if superseded {
-		c.w.superseded++
-	}
-}
-
-// beganLate reports whether a site has got a checkpoint of a resource in the place of what had happened before it was added.
-func (c *checker) beganLate(s *site, res *resource) bool {
-	row, err := s.disk.ResourceByID(c.w.ctx, res.kind.Service, res.kind.Name, engine.ResourceID(res.id))
-	if err != nil {
-		return false
-	}
-	first, err := s.disk.Document(c.w.ctx, row.Document)
-	return err == nil && first.Epoch > 0
-}
-
-// checkOnce sees to it that nothing that must not be repeated ran twice, whatever the client was told.
-func (c *checker) checkOnce(q *request) {
-	once := q.kind == "start" || q.kind == "incr" || q.kind == "stop" || q.kind == "create" && !q.resource.kind.Natural()
-	if q.operation == "" || !once {
-		return
-	}
-	for _, s := range c.w.sites {
-		if e := s.app.effects[string(q.operation)+"."+string(s.name)]; e != nil && e.times > 1 {
-			c.say("%s: %s ran %d times", s.name, q, e.times)
 		}
 	}
 }

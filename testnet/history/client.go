@@ -1,6 +1,7 @@
 package history
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,6 +20,7 @@ type request struct {
 	resource  *resource
 	kind      string // what the client wants
 	sent      engine.Request
+	large     []byte // its body, if that is too large to travel inside an operation
 	operation engine.OperationID
 	status    int    // 0: no answer
 	detail    string // for people
@@ -131,7 +133,7 @@ func (w *world) learn(res *resource) {
 		if q.resource != res || q.kind != "create" || q.operation == "" {
 			continue
 		}
-		if row, err := q.at.disk.Operation(w.ctx, q.operation); err == nil && row.Resource != "" && row.State == engine.StateApplied {
+		if row, err := q.at.disk.Recalled().Operation(w.ctx, q.operation); err == nil && row.Resource != "" && row.State == engine.StateApplied {
 			res.id = string(row.Resource)
 		}
 	}
@@ -213,6 +215,9 @@ func (w *world) prepare(q *request, p *process) bool {
 	case "file":
 		e.Type, e.Method, e.Path, body = engine.TypeAbsolute, http.MethodPut, k.Item+"/file", nil
 		e.Body, e.Header["Content-Type"] = []byte(q.mark()), "application/octet-stream"
+		if w.knobs.large && q.n%2 == 0 {
+			e.Body, q.large = nil, bytes.Repeat([]byte(q.mark()+" "), engine.MaxInlineBody/2)
+		}
 	case "delete":
 		e.Type, e.Method, body = engine.TypeDelete, http.MethodDelete, nil
 	}
@@ -255,7 +260,11 @@ func (w *world) read(s *site, k *engine.Kind, row engine.ResourceRow) map[string
 func (w *world) send(q *request, p *process) {
 	w.tells("request", "request", q.mark(), "site", p.site, "resource", q.resource.tag, "kind", q.kind, "target", q.sent.Target,
 		"body", string(q.sent.Body), "key", q.sent.Key, "scoped", len(q.sent.Placement) > 0, "at", w.now.Format(time.StampMicro))
-	a, told, err := p.submit(q.resource.tag, q.sent)
+	r := q.sent
+	if q.large != nil {
+		r.Large = engine.Stream(bytes.NewReader(q.large), int64(len(q.large)))
+	}
+	a, told, err := p.submit(q.resource.tag, r)
 	var refusal *engine.Refusal
 	switch {
 	case !told:

@@ -40,8 +40,8 @@ func TestHistories(t *testing.T) {
 		next = uint64(time.Now().Unix()) * 10_000_000
 	}
 	var sum Report
-	histories, failed := 0, 0
-	for start := time.Now(); *lasts == 0 && sum.Operations < *enough || time.Since(start) < *lasts; histories++ {
+	histories, failed, start := 0, 0, time.Now()
+	for ; *lasts == 0 && sum.Operations < *enough || time.Since(start) < *lasts; histories++ {
 		r := Play(Options{Seed: next})
 		if len(r.Problems) > 0 {
 			failed++
@@ -53,8 +53,9 @@ func TestHistories(t *testing.T) {
 		sum.add(r)
 		next++
 	}
-	t.Logf("%d histories, %d failed: %d operations of %d requests (%d acknowledged, %d superseded somewhere), %d deaths, %d decisions, %d names contended, %.1f virtual hours",
-		histories, failed, sum.Operations, sum.Requests, sum.Acknowledged, sum.Superseded, sum.Deaths, sum.Decisions, sum.Contended, sum.Virtual.Hours())
+	t.Logf("%d histories in %v: %d failed; %d operations of %d requests (%d acknowledged, %d superseded somewhere), %d deaths, %d decisions, %d names contended, %.1f virtual hours",
+		histories, time.Since(start).Round(time.Second), failed, sum.Operations, sum.Requests, sum.Acknowledged, sum.Superseded, sum.Deaths, sum.Decisions,
+		sum.Contended, sum.Virtual.Hours())
 }
 
 func (r *Report) add(o Report) {

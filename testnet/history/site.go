@@ -58,9 +58,11 @@ func (s *site) start() {
 	}
 	var err error
 	p.Site, err = engine.New(w.ctx, engine.Config{
-		History:   []int{2, 8, 1000}[w.Seed%3], // some compact early and often
-		Epoch:     []int{8, 2, 8, 1000}[w.Seed%4],
-		Deletions: limits, Self: s.id, Kinds: w.kinds, Documents: memory.NewDocuments(s.id, actor, s.disk, &w.changes), Store: mortal{s.disk, p},
+		History: []int{2, 8, 1000}[w.Seed%3], // some compact early and often
+		Epoch:   []int{8, 2, 8, 1000}[w.Seed%4],
+		// Some forget what is settled as soon as can be.
+		KeepOperations: []time.Duration{0, 0, 5 * time.Second}[w.Seed/2%3],
+		Deletions:      limits, Self: s.id, Kinds: w.kinds, Documents: memory.NewDocuments(s.id, actor, s.disk, &w.changes), Store: mortal{s.disk, p},
 		Ledger: s.disk, App: client{p}, Log: w.log.With("site", string(s.name)), Now: s.clock, NewID: w.newID, Random: w.fill,
 		Blobs: s.blobs, Spools: memory.Spools{Blobs: s.blobs}, Vault: memory.Vault{}, Classify: w.classify,
 		CallTimeout: 3 * time.Second,
@@ -163,7 +165,7 @@ func (c client) Do(_ context.Context, call engine.Call) (r engine.Reply, err err
 		w.meanwhile()
 		r, err = c.p.site.app.serve(call, w.rng.IntN(1000))
 		w.tells("application", "site", c.p.site, "method", call.Method, "path", call.Path, "local", call.Local,
-			"key", call.Key, "body", string(call.Body), "status", r.Status, "answer", string(r.Body), "err", err)
+			"key", call.Key, "body", content(call.Body), "status", r.Status, "answer", string(r.Body), "err", err)
 		w.meanwhile()
 	})
 	return r, err

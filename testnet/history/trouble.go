@@ -204,8 +204,27 @@ func (w *world) operate(s *site) {
 			p.enter(func() { w.decide(s, p, row) })
 		}
 	}
+	if !p.dead {
+		p.enter(func() { w.findOut(s, p) })
+	}
 	if w.knobs.drops && !p.dead {
 		w.dropNames(s, p)
+	}
+}
+
+// findOut looks for what has become of requests that another site was asked for so long ago that it does not know.
+func (w *world) findOut(s *site, p *process) {
+	for _, row := range s.operations(engine.OperationFilter{State: engine.StateUncertain}) {
+		if _, here := row.Sites[s.id]; here || row.Document != "" {
+			continue
+		}
+		settle, ran := p.Drop, slices.ContainsFunc(w.sites, func(at *site) bool { return at.app.effect(row.ID, at.name) != nil })
+		if ran {
+			settle = p.Done
+		}
+		w.did = true
+		w.tells("find out", "site", s, "operation", row.ID, "ran", ran)
+		s.expect(settle(w.ctx, row.ID), "find out "+string(row.ID))
 	}
 }
 
@@ -232,21 +251,35 @@ func (w *world) dropNames(s *site, p *process) {
 	}
 }
 
-// cannotMake is part of what a site says of a create that it cannot repeat because of an undeclared action.
-const cannotMake = "cannot be made anew"
+// Parts of what a site says of a create that it cannot repeat, or of a delete of one of two creates, because of an undeclared action;
+// of what people drop, with the reason behind it; and of what builds on a create that was dropped.
+const (
+	cannotMake = "cannot be made anew"
+	dropped    = "dropped by an operator"
+	noReplica  = "its create was dropped"
+)
+
+// heldBack reports whether the reason of a refusal is an action that the catalog does not declare, which an operator has to decide
+// about.
+func heldBack(why string) bool {
+	return strings.Contains(why, cannotMake) || strings.Contains(why, noReplica)
+}
 
 func (w *world) decide(s *site, p *process, row engine.OperationRow) {
 	var err error
 	k := w.kindOf(row.Kind)
 	e := s.app.effect(row.ID, s.name)
+	why := row.Sites[s.id].Error
 	switch {
+	case strings.Contains(why, dropped):
+		return
+	case strings.Contains(why, cannotMake):
+		err = p.Drop(w.ctx, row.ID)
 	case row.Sites[s.id].State == engine.StateRejected && row.Type != engine.TypeCreate:
 		return
-	case strings.Contains(row.Sites[s.id].Error, "already that is not a replica"): // a site that was removed has left it
+	case strings.Contains(why, "already that is not a replica"): // a site that was removed has left it
 		delete(s.app.objects[k.Name], string(row.Resource))
 		err = p.Retry(w.ctx, row.ID)
-	case strings.Contains(row.Sites[s.id].Error, cannotMake):
-		err = p.Drop(w.ctx, row.ID)
 	case e == nil || e.times == 0:
 		err = p.Retry(w.ctx, row.ID)
 	case row.Type != engine.TypeCreate || k.Natural():

@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/skerry/skerry/engine"
@@ -59,6 +58,7 @@ type knobs struct {
 	deletes   bool
 	actions   bool
 	files     bool
+	large     bool // some files are too large to travel inside operations
 	patches   bool
 	fields    int
 	resources int
@@ -184,10 +184,11 @@ func (w *world) tells(what string, args ...any) {
 	}
 }
 
-// newID makes an identifier that sorts by time, as UUIDs of version 7 do.
+// newID makes a UUID of version 7, which sorts by time.
 func (w *world) newID() string {
 	w.ids++
-	return strconv.FormatInt(w.now.UnixMilli(), 16) + "-" + strconv.FormatInt(int64(w.ids), 16)
+	ms := w.now.UnixMilli()
+	return fmt.Sprintf("%08x-%04x-7000-8000-%012x", ms>>16, ms&0xffff, w.ids)
 }
 
 func (w *world) fill(b []byte) {
@@ -218,6 +219,7 @@ func (w *world) draw() {
 			k.Divide = []engine.Pointer{"/count"}
 		}
 	}
+	w.knobs.large = rand.New(rand.NewPCG(w.Seed, 1<<45)).IntN(4) == 0 // so that others are as they were
 	w.classify = classify(w.kinds)
 	n := []int{2, 2, 3, 3, 3, 4, 4, 5, 6}[r.IntN(9)]
 	for i := range n {

@@ -34,11 +34,7 @@ func (s *Service) locked(r *http.Request, apply func() (reply, *record)) reply {
 		return refuse(http.StatusInsufficientStorage, err.Error())
 	}
 	s.put(*rec)
-	if s.parent != nil {
-		s.parent.counts.addDone(r)
-	} else {
-		s.counts.addDone(r)
-	}
+	s.owner.counts.addDone(r)
 	return a
 }
 
@@ -66,7 +62,10 @@ func (s *Service) edit(w http.ResponseWriter, r *http.Request, to func(old *item
 	id := s.idOf(r)
 	s.commit(w, r, func() (reply, *record) {
 		old := s.items[id]
-		if old == nil {
+		switch {
+		case old == nil && s.chosen && r.Method == http.MethodPut:
+			old = &item{} // which has never been anything
+		case old == nil:
 			return s.missing(r), nil
 		}
 		if m := r.Header.Get("If-Match"); m != "" && m != "*" && m != old.etag() {
@@ -79,7 +78,11 @@ func (s *Service) edit(w http.ResponseWriter, r *http.Request, to func(old *item
 		if v, ok := fields["id"]; ok && v != r.PathValue("id") {
 			return refuse(http.StatusUnprocessableEntity, "id cannot be changed"), nil
 		}
-		return s.become(id, old.Revision+1, http.StatusOK, fields)
+		status := http.StatusOK
+		if old.Revision == 0 {
+			status = http.StatusCreated
+		}
+		return s.become(id, old.Revision+1, status, fields)
 	})
 }
 

@@ -18,7 +18,7 @@ type Command struct {
 	Networks  string `help:"Address the networks service listens on." placeholder:"HOST:PORT" required:""`
 	Servers   string `help:"Address the servers service listens on." placeholder:"HOST:PORT" required:""`
 	ImagesURL string `name:"images-url" help:"Where the servers service reaches the images service. Default: at its own listener." placeholder:"URL"`
-	TokenFile string `name:"token-file" help:"File with the bearer token that requests to the images service need which change something. Default: none." placeholder:"FILE" type:"path"`
+	TokenFile string `name:"images-token-file" help:"File with the bearer token that requests to the images service need which change something. Default: none." placeholder:"FILE" type:"path"`
 	Data      string `help:"Directory of the data." placeholder:"DIR" required:"" type:"path"`
 }
 

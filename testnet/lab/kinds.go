@@ -42,7 +42,7 @@ func portsSpec() spec {
 	return spec{name: "ports", defaults: map[string]any{"device": "", "description": ""}, check: named}
 }
 
-func serversSpec(images string) spec {
+func serversSpec(c Config) spec {
 	power := func(to string) action {
 		return func(f, _ map[string]any) *problem {
 			f["power"] = to
@@ -50,10 +50,10 @@ func serversSpec(images string) spec {
 		}
 	}
 	// The images service may be at the other end of a slow line; a request that it never answers must end.
-	client := &http.Client{Timeout: 10 * time.Second}
+	client := &http.Client{Timeout: 10 * time.Second, Transport: c.Transport}
 	return spec{
 		name:     Servers,
-		defaults: map[string]any{"count": 1, "power": "off", "network": "", "description": ""},
+		defaults: map[string]any{"count": 1, "power": "off", "network": "", "iso": "", "description": ""},
 		check: func(f map[string]any) string {
 			switch {
 			case !whole(f["count"]):
@@ -65,10 +65,17 @@ func serversSpec(images string) spec {
 		},
 		before: func(r *http.Request, f map[string]any) *problem {
 			id, _ := f["image"].(string)
-			return fetchImage(client, r, images, id)
+			return fetchImage(client, r, c.Images, id)
 		},
 		actions: map[string]action{"start": power("on"), "stop": power("off"), "incr": incr},
+		beside:  []spec{keysSpec()},
 	}
+}
+
+// keysSpec are the public keys that servers let in, under names that clients choose, with what each is used for.
+func keysSpec() spec {
+	return spec{name: "keys", chosen: true, defaults: map[string]any{"public": ""}, check: func(map[string]any) string { return "" },
+		inner: []spec{{name: "uses", defaults: map[string]any{"server": ""}, check: named}}}
 }
 
 // incr adds the body's member "by" to the count, 1 without it.

@@ -20,8 +20,9 @@ const (
 type Config struct {
 	// Data is the directory of the services' journals and files. It is made where it is missing.
 	Data string
-	// Images is the base URL at which the servers service reaches the images service.
-	Images string
+	// Images is the base URL at which the servers service reaches the images service, Transport how; nil: over the network.
+	Images    string
+	Transport http.RoundTripper
 }
 
 // Lab is one instance of the application. Its services may be served from any number of goroutines.
@@ -34,7 +35,7 @@ func New(c Config) (*Lab, error) {
 	if err := os.MkdirAll(c.Data, 0o700); err != nil {
 		return nil, fmt.Errorf("make data directory: %w", err)
 	}
-	images, networks, servers := imagesSpec(), networksSpec(), serversSpec(c.Images)
+	images, networks, servers := imagesSpec(), networksSpec(), serversSpec(c)
 	l := &Lab{}
 	for _, s := range []spec{images, networks, servers} {
 		service, err := open(s, c.Data)
@@ -77,8 +78,10 @@ type spec struct {
 	// files says that items have a file, actions what can be POSTed below one.
 	files   bool
 	actions map[string]action
-	// inner are collections inside each item.
-	inner []spec
+	// inner are collections inside each item, beside others of the same service.
+	inner, beside []spec
+	// chosen says that clients choose the identifiers: a PUT makes what is not there, and nothing is POSTed.
+	chosen bool
 }
 
 // action changes the fields of an item as the body of a POST below it asks.

@@ -345,3 +345,25 @@ func TestPortsAreInsideNetworks(t *testing.T) {
 	s.at(Networks, "GET", port, "").must(t, 404)
 	s.at(Networks, "GET", "/networks/"+a+"/ports", "").must(t, 404)
 }
+
+func TestClientsNameKeys(t *testing.T) {
+	dir := t.TempDir()
+	s := start(t, dir)
+	s.at(Servers, "PUT", "/keys/ada", `{"public":"ssh-ed25519 A"}`).must(t, 201)
+	s.at(Servers, "PUT", "/keys/ada", `{"public":"ssh-ed25519 B"}`).must(t, 200)
+	s.at(Servers, "PATCH", "/keys/bob", `{"public":"ssh-ed25519 C"}`).must(t, 404)
+	s.at(Servers, "PUT", "/keys/bob", `{"id":"carol"}`).must(t, 422)
+	s.at(Servers, "POST", "/keys", `{"public":"ssh-ed25519 C"}`).must(t, 405)
+	s = start(t, dir)
+	if list := s.at(Servers, "GET", "/keys", "").must(t, 200); !strings.Contains(list.text, `"id":"ada"`) || !strings.Contains(list.text, " B") {
+		t.Errorf("the keys are %s", list.text)
+	}
+	s.at(Servers, "DELETE", "/keys/ada", "").must(t, 204)
+	s.at(Servers, "PUT", "/keys/ada", `{}`).must(t, 201)
+	if list := s.at(Servers, "GET", "/keys", "").must(t, 200); strings.Count(list.text, `"id":"ada"`) != 1 {
+		t.Errorf("deleted and made again, the keys are %s", list.text)
+	}
+	if n := s.counts(Servers).Done["PUT /keys/{id}"]; n != 1 {
+		t.Errorf("%d keys were counted since the start", n)
+	}
+}

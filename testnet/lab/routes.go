@@ -23,7 +23,9 @@ func (s *Service) routes() http.Handler {
 // register adds the requests for a collection and its items.
 func (s *Service) register(mux *http.ServeMux, root string) {
 	mux.HandleFunc("GET "+root, s.serveList)
-	mux.HandleFunc("POST "+root, s.serveCreate)
+	if !s.chosen {
+		mux.HandleFunc("POST "+root, s.serveCreate)
+	}
 	mux.HandleFunc("GET "+root+"/{id}", s.serveRead)
 	mux.HandleFunc("PUT "+root+"/{id}", s.serveReplace)
 	mux.HandleFunc("PATCH "+root+"/{id}", s.servePatch)
@@ -37,6 +39,9 @@ func (s *Service) register(mux *http.ServeMux, root string) {
 	}
 	for _, w := range s.within {
 		w.register(mux, root+"/{parent}/"+w.name)
+	}
+	for _, w := range s.others {
+		w.register(mux, "/"+w.name)
 	}
 }
 

@@ -14,12 +14,14 @@ import (
 )
 
 // Service is one REST service: a collection of items below "/" and its name. Or it is a collection inside each item of another,
-// its parent; the identifiers of its items begin with those of the parent's then.
+// its parent; the identifiers of its items begin with those of the parent's then. Or it is a collection beside that of another.
 type Service struct {
 	spec
 	parent  *Service
 	within  []*Service
-	files   string // directory of the items' files
+	others  []*Service // those beside it
+	owner   *Service   // whose listener it is reached at, and who counts its requests: itself, as a rule
+	files   string     // directory of the items' files
 	handler http.Handler
 	counts  counts
 	faults  faults
@@ -45,6 +47,7 @@ func (i *item) etag() string { return fmt.Sprintf(`"%d"`, i.Revision) }
 
 func open(s spec, dir string) (*Service, error) {
 	v := &Service{spec: s, files: s.path(dir, "-files"), items: map[string]*item{}, answers: map[string]reply{}}
+	v.owner = v
 	if s.files {
 		if err := os.MkdirAll(v.files, 0o700); err != nil {
 			return nil, err
@@ -58,10 +61,15 @@ func open(s spec, dir string) (*Service, error) {
 		return nil, err
 	}
 	v.journal = j
-	for _, inner := range s.inner {
-		w, err := open(inner, dir)
+	for i, more := range slices.Concat(s.inner, s.beside) {
+		w, err := open(more, dir)
 		if err != nil {
-			return nil, errors.Join(err, j.Close())
+			return nil, errors.Join(err, v.close())
+		}
+		w.belong(v)
+		if i >= len(s.inner) {
+			v.others = append(v.others, w)
+			continue
 		}
 		w.parent = v
 		v.within = append(v.within, w)
@@ -70,10 +78,18 @@ func open(s spec, dir string) (*Service, error) {
 	return v, nil
 }
 
+// belong makes another service the owner, of what is inside as well.
+func (s *Service) belong(to *Service) {
+	s.owner = to
+	for _, w := range s.within {
+		w.belong(to)
+	}
+}
+
 // close closes the journals.
 func (s *Service) close() error {
 	errs := []error{s.journal.Close()}
-	for _, w := range s.within {
+	for _, w := range slices.Concat(s.within, s.others) {
 		errs = append(errs, w.close())
 	}
 	return errors.Join(errs...)
@@ -99,6 +115,9 @@ func (s *Service) put(r record) {
 	default:
 		s.items[r.ID] = r.Item
 		if !known {
+			if s.chosen { // it may have been there before
+				s.order = slices.DeleteFunc(s.order, func(id string) bool { return id == r.ID })
+			}
 			s.order = append(s.order, r.ID)
 		}
 	}

@@ -35,6 +35,12 @@ func (b *Blobs) Clone() *Blobs {
 	return c
 }
 
+// RefOf names what would be the blob of a body.
+func RefOf(body []byte) engine.BlobRef {
+	ref, _ := digestsOf(body)
+	return ref
+}
+
 func digestsOf(body []byte) (engine.BlobRef, engine.Digests) {
 	h := engine.NewBlobHasher()
 	_, _ = h.Write(body) // it never fails

@@ -32,6 +32,9 @@ type Disk struct {
 	events     []engine.Event
 	conflicts  map[engine.ConflictID]engine.Conflict
 	choices    map[engine.DocumentID]engine.Choice
+	settled    map[engine.OperationID]time.Time // since when operations are
+	forgotten  time.Time
+	former     map[engine.OperationID]*engine.OperationRow // that were forgotten, for Recalled alone
 }
 
 // stored is a document with its changes, as they came.
@@ -65,6 +68,7 @@ func NewDisk(now func() time.Time) *Disk {
 		byLocal: map[local][]*resource{}, byID: map[engine.OperationID]int{}, intents: map[engine.OperationID]engine.Intent{},
 		outbox: map[engine.OperationID]engine.Kept{}, answers: map[[32]byte]engine.KeyedAnswer{},
 		conflicts: map[engine.ConflictID]engine.Conflict{}, choices: map[engine.DocumentID]engine.Choice{},
+		settled: map[engine.OperationID]time.Time{}, former: map[engine.OperationID]*engine.OperationRow{},
 	}
 }
 
@@ -81,6 +85,7 @@ func (d *Disk) Clone() *Disk {
 	c.operations, c.byID = slices.Clone(d.operations), maps.Clone(d.byID)
 	c.intents, c.outbox, c.answers, c.events = maps.Clone(d.intents), maps.Clone(d.outbox), maps.Clone(d.answers), slices.Clone(d.events)
 	c.conflicts, c.choices = maps.Clone(d.conflicts), maps.Clone(d.choices)
+	c.settled, c.forgotten, c.former = maps.Clone(d.settled), d.forgotten, maps.Clone(d.former)
 	return c
 }
 
@@ -125,6 +130,11 @@ func (d *Disk) Commit(_ context.Context, b *engine.Batch) error {
 		d.choices[c.Document] = c
 	}
 	for _, r := range b.Operations {
+		if since, ok := d.settled[r.ID]; !r.Settled() {
+			delete(d.settled, r.ID)
+		} else if !ok || d.Now().Before(since) {
+			d.settled[r.ID] = d.Now()
+		}
 		if i, ok := d.byID[r.ID]; ok {
 			d.operations[i] = &r
 			continue
@@ -280,4 +290,52 @@ func (d *Disk) Answer(_ context.Context, key [32]byte) (engine.KeyedAnswer, erro
 		return a, nil
 	}
 	return engine.KeyedAnswer{}, engine.ErrNotFound
+}
+
+// ForgetOperations implements engine.Store.
+func (d *Disk) ForgetOperations(_ context.Context, before time.Time, most int) (int, error) {
+	var old []*engine.OperationRow
+	for _, r := range d.operations {
+		if _, settled := d.settled[r.ID]; settled {
+			old = append(old, r)
+		}
+	}
+	slices.SortStableFunc(old, func(a, b *engine.OperationRow) int { return d.settled[a.ID].Compare(d.settled[b.ID]) })
+	crowded := max(0, len(old)-most)
+	gone := map[engine.OperationID]bool{}
+	for i, r := range old {
+		waits := r.State == engine.StateRejected && slices.ContainsFunc(slices.Collect(maps.Values(d.conflicts)),
+			func(c engine.Conflict) bool { return c.Document == r.Document && c.Document != "" })
+		if _, kept := d.outbox[r.ID]; kept {
+			continue
+		}
+		if since := d.settled[r.ID]; !waits && (i < crowded || since.Before(before)) {
+			gone[r.ID], d.former[r.ID] = true, r
+			delete(d.settled, r.ID)
+			if since.After(d.forgotten) {
+				d.forgotten = since
+			}
+		}
+	}
+	d.operations = slices.DeleteFunc(d.operations, func(r *engine.OperationRow) bool { return gone[r.ID] })
+	clear(d.byID)
+	for i, r := range d.operations {
+		d.byID[r.ID] = i
+	}
+	return len(gone), nil
+}
+
+// ForgottenUntil implements engine.Store.
+func (d *Disk) ForgottenUntil(context.Context) (time.Time, error) { return d.forgotten, nil }
+
+// Recalled returns the disk with what was forgotten of operations: for who wants to know what has become of all of them.
+func (d *Disk) Recalled() *Disk {
+	c := *d
+	c.operations, c.byID = slices.Clone(d.operations), maps.Clone(d.byID)
+	for _, id := range slices.Sorted(maps.Keys(d.former)) {
+		if _, again := c.byID[id]; !again {
+			c.byID[id], c.operations = len(c.operations), append(c.operations, d.former[id])
+		}
+	}
+	return &c
 }

@@ -163,6 +163,15 @@ func (d *Disk) Outbox(context.Context) ([]engine.Kept, error) {
 	}), nil
 }
 
+// Kept implements engine.Store.
+func (d *Disk) Kept(_ context.Context, id engine.OperationID) (engine.Kept, error) {
+	k, ok := d.outbox[id]
+	if !ok {
+		return engine.Kept{}, engine.ErrNotFound
+	}
+	return k, nil
+}
+
 // Events implements engine.Store.
 func (d *Disk) Events(_ context.Context, after uint64, limit int) ([]engine.Event, error) {
 	rest := d.events[min(after, uint64(len(d.events))):]

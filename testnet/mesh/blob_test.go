@@ -3,6 +3,7 @@ package mesh
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"os"
@@ -370,4 +371,81 @@ func TestLargeRepresentations(t *testing.T) {
 	_, err := submit(t.Context(), paris, Image, "PUT", string(a.Resource), `{"name":"`+strings.Repeat("x", engine.MaxEntry)+`"}`)
 	wantRefusal(t, err, http.StatusRequestEntityTooLarge)
 	forgotten(t, m, m.Sites...)
+}
+
+// A create whose body travels beside its operation carries a marker like any other: when its answer is lost, at the site where it
+// runs first or at another, it is found by that, and nobody is asked.
+func TestALargeCreateIsFoundByItsMarker(t *testing.T) {
+	marked := *Image
+	marked.Marker = "/description"
+	text := strings.Repeat("t", 100<<10)
+	for _, at := range []int{0, 1} {
+		m := open(t, &marked, 2)
+		m.Sites[at].App.Inject(DoesAndFails)
+		if _, err := submit(t.Context(), m.Sites[0], &marked, "POST", "", `{"description":"d","text":"`+text+`"}`, m.Sites...); at == 0 {
+			wantRefusal(t, err, http.StatusGatewayTimeout)
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		until(t, m, func() string {
+			for _, s := range m.Sites {
+				rows, _, err := s.store.Resources(t.Context(), engine.ResourceFilter{State: engine.StateConverged})
+				if err != nil || len(rows) != 1 || len(s.App.Objects()) != 1 {
+					return fmt.Sprintf("%s has %d converged and %d objects (%v)", s.Name, len(rows), len(s.App.Objects()), err)
+				}
+			}
+			return ""
+		})
+		for _, s := range m.Sites {
+			if got := s.App.Objects()[0]; !strings.HasPrefix(got, `{"description":"d [skerry `) || !strings.HasSuffix(got, text+`"}`) || s.App.Count("POST") != 1 {
+				t.Errorf("%s shows %.80s…, after %d creates", s.Name, got, s.App.Count("POST"))
+			}
+		}
+		forgotten(t, m, m.Sites...)
+	}
+}
+
+// A site that is removed before it has fetched a body needs it no more: it leaves, and nobody keeps the body for it.
+func TestARemovedSiteNeedsNoBody(t *testing.T) {
+	m := open(t, Image, 3)
+	paris, nantes, toulouse := m.Sites[0], m.Sites[1], m.Sites[2]
+	a := must(t, 201)(submit(t.Context(), paris, Image, "POST", "", `{"name":"n"}`, m.Sites...))
+	converge(t, m, m.Sites...)
+	m.Cut(toulouse, true)
+	body := large(1, 2*engine.ChunkSize)
+	must(t, 204)(paris.Submit(t.Context(), putFile(a.Resource, body)))
+	fileAt(t, m, nantes, body)
+	place(t, paris, a, engine.PlaceRequest{Remove: ids(toulouse)})
+	m.Cut(toulouse, false)
+	leaves(t, m, toulouse, a.Resource)
+	forgotten(t, m, m.Sites...)
+}
+
+// A site that is added when everybody has dropped a body gets what it has become, where the catalog says how to read that. Otherwise
+// somebody has to accept that it does not.
+func TestABodyThatWasDroppedIsWantedAgain(t *testing.T) {
+	for name, kind := range map[string]*engine.Kind{"content": withFile, "no content": Image} {
+		t.Run(name, func(t *testing.T) {
+			m := open(t, kind, 3)
+			paris, nantes, toulouse := m.Sites[0], m.Sites[1], m.Sites[2]
+			a := must(t, 201)(submit(t.Context(), paris, kind, "POST", "", `{"name":"n"}`, paris, nantes))
+			body := large(1, 2*engine.ChunkSize)
+			put := putFile(a.Resource, body)
+			put.Kind = kind
+			must(t, 204)(paris.Submit(t.Context(), put))
+			fileAt(t, m, nantes, body)
+			forgotten(t, m, paris, nantes)
+			if kind == Image {
+				_, err := paris.Place(t.Context(), document(t, paris, a.Resource), engine.PlaceRequest{Add: ids(toulouse)})
+				wantRefusal(t, err, http.StatusConflict)
+				body = ""
+			}
+			place(t, paris, a, engine.PlaceRequest{Add: ids(toulouse), Forced: kind == Image})
+			converge(t, m, m.Sites...)
+			if got := toulouse.App.File(); got != body {
+				t.Errorf("toulouse has a file of %d bytes, want %d", len(got), len(body))
+			}
+			forgotten(t, m, m.Sites...)
+		})
+	}
 }

@@ -3,6 +3,7 @@ package mesh
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"testing"
@@ -204,24 +205,20 @@ func TestADroppedCreateSendsNothing(t *testing.T) {
 // quiet reconciles until a resource has nothing pending at a site.
 func quiet(t *testing.T, m *Mesh, s *Site, id engine.ResourceID) engine.ResourceRow {
 	t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
-	for {
-		if err := m.Reconcile(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		row, err := s.store.ResourceByID(t.Context(), s.kinds[0].Service, s.kinds[0].Name, id)
+	var row engine.ResourceRow
+	until(t, m, func() (missing string) {
+		var err error
+		row, err = s.store.ResourceByID(t.Context(), s.kinds[0].Service, s.kinds[0].Name, id)
 		done := err == nil
 		for _, st := range row.Sites {
 			done = done && st.Pending == 0
 		}
-		if done {
-			return row
+		if !done {
+			missing = fmt.Sprintf("%s at %s: %+v, %v", id, s.Name, row, err)
 		}
-		if time.Now().After(deadline) {
-			t.Fatalf("%s at %s: %+v, %v", id, s.Name, row, err)
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
+		return missing
+	})
+	return row
 }
 
 // TestADeletedUncertainCreateIsNotForgotten deletes a resource while it is not known whether one site has made it.
@@ -237,11 +234,12 @@ func TestADeletedUncertainCreateIsNotForgotten(t *testing.T) {
 		}
 		a := must(t, 201)(submit(t.Context(), paris, kind, "POST", "", `{"name":"n"}`, m.Sites...))
 		if kind.HonoursKey {
-			for deadline := time.Now().Add(20 * time.Second); nantes.App.Count("POST") == 0; time.Sleep(time.Millisecond) {
-				if err := m.Reconcile(t.Context()); err != nil || time.Now().After(deadline) {
-					t.Fatal("nantes is not asked", err)
+			until(t, m, func() string {
+				if nantes.App.Count("POST") == 0 {
+					return "nantes is not asked"
 				}
-			}
+				return ""
+			})
 		} else {
 			await(t, m, nantes, a.Operation, engine.StateUncertain)
 		}

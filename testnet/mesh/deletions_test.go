@@ -147,18 +147,10 @@ func TestAHeldDeletionKeepsOrder(t *testing.T) {
 // eventually waits for a condition, with anti-entropy going on.
 func eventually(t *testing.T, m *Mesh, what string, ok func() error) {
 	t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
-	for {
-		if err := m.Reconcile(t.Context()); err != nil {
-			t.Fatal(err)
+	until(t, m, func() string {
+		if err := ok(); err != nil {
+			return fmt.Sprintf("%s: %v", what, err)
 		}
-		err := ok()
-		if err == nil {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("%s: %v", what, err)
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
+		return ""
+	})
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/skerry/skerry/engine"
 )
@@ -14,10 +13,7 @@ import (
 // awaitStates reconciles until every site says of the one resource what ok asks for.
 func awaitStates(t *testing.T, m *Mesh, what string, ok func(*Site, engine.ResourceRow) bool) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(2 * time.Millisecond) {
-		if err := m.Reconcile(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+	until(t, m, func() string {
 		all := true
 		var said []string
 		for _, s := range m.Sites {
@@ -29,12 +25,10 @@ func awaitStates(t *testing.T, m *Mesh, what string, ok func(*Site, engine.Resou
 			said = append(said, fmt.Sprintf("%s says %s: %s", s.Name, rows[0].State, rows[0].Reason))
 		}
 		if all {
-			return
+			return ""
 		}
-		if time.Now().After(deadline) {
-			t.Fatalf("not %s: %s", what, strings.Join(said, "; "))
-		}
-	}
+		return fmt.Sprintf("not %s: %s", what, strings.Join(said, "; "))
+	})
 }
 
 // local is what the application of a site calls the one resource.

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/skerry/skerry/engine"
 )
@@ -77,19 +76,12 @@ func change(t *testing.T, m *Mesh, id engine.ResourceID, from, to int, restart i
 // settleAll lets the sites exchange what they have until they have the same and nothing is left to do.
 func settleAll(t *testing.T, m *Mesh) {
 	t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
-	for {
-		if err := m.Reconcile(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+	until(t, m, func() string {
 		if same(t.Context(), m) {
-			return
+			return ""
 		}
-		if time.Now().After(deadline) {
-			t.Fatal("it does not become quiet")
-		}
-		time.Sleep(time.Millisecond)
-	}
+		return "it does not become quiet"
+	})
 }
 
 func same(ctx context.Context, m *Mesh) bool {

@@ -182,26 +182,19 @@ func (r *run) settle() {
 			r.Cut(s, false)
 		}
 	}
-	deadline := time.Now().Add(6 * time.Second)
-	for {
-		if err := r.Reconcile(r.ctx); err != nil {
-			r.t.Fatal(err)
-		}
+	within(r.t, r.Mesh, 6*time.Second, func() string {
 		left := r.unsettled()
 		if left == "" {
-			return
+			return ""
 		}
-		if time.Now().After(deadline) {
-			for _, s := range r.Sites {
-				rows, _, _ := s.store.Resources(r.ctx, engine.ResourceFilter{})
-				for _, row := range rows {
-					r.t.Logf("%s: %s (%.6s) is %s as %q: %s; here: %+v", s.Name, row.ID, row.Document, row.State, row.Local, row.Reason, row.Sites[s.ID])
-				}
+		for _, s := range r.Sites {
+			rows, _, _ := s.store.Resources(r.ctx, engine.ResourceFilter{})
+			for _, row := range rows {
+				left += fmt.Sprintf("\n%s: %s (%.6s) is %s as %q: %s; here: %+v", s.Name, row.ID, row.Document, row.State, row.Local, row.Reason, row.Sites[s.ID])
 			}
-			r.t.Fatalf("it does not become quiet: %s", left)
 		}
-		time.Sleep(3 * time.Millisecond)
-	}
+		return "it does not become quiet: " + left
+	})
 }
 
 // unsettled tells of something that is neither done nor waits for a person.

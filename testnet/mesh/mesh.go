@@ -26,7 +26,7 @@ import (
 // Image is the kind of resource that the sites keep.
 var Image = &engine.Kind{
 	Service: "images", Name: "image", Collection: "/images", Item: "/images/{id}",
-	ID: engine.IDRule{From: engine.IDFromBody, At: "/id"},
+	ID: engine.IDRule{From: engine.IDFromBody, At: "/id"}, Label: "/name",
 }
 
 // maxBlob is the most bytes of a body that sites take from each other.

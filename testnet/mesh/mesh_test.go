@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -73,36 +74,29 @@ func must(t *testing.T, want int) func(engine.Answer, error) engine.Answer {
 // converge reconciles until every site has settled everything and all show the same, and returns what they show.
 func converge(t *testing.T, m *Mesh, sites ...*Site) []string {
 	t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
-	for {
-		if err := m.Reconcile(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+	var first []string
+	until(t, m, func() string {
+		first = shown(sites[0])
+		same := !slices.ContainsFunc(sites, func(s *Site) bool { return !slices.Equal(shown(s), first) })
 		settled := true
+		var said strings.Builder
 		for _, s := range sites {
 			rows, _, err := s.store.Resources(t.Context(), engine.ResourceFilter{Limit: 1000})
 			if err != nil {
 				t.Fatal(err)
 			}
-			settled = settled && !slices.ContainsFunc(rows, func(r engine.ResourceRow) bool { return r.State != engine.StateConverged })
-		}
-		first := shown(sites[0])
-		same := !slices.ContainsFunc(sites, func(s *Site) bool { return !slices.Equal(shown(s), first) })
-		if settled && same {
-			return first
-		}
-		if time.Now().After(deadline) {
-			for _, s := range sites {
-				rows, _, _ := s.store.Resources(t.Context(), engine.ResourceFilter{})
-				for _, r := range rows {
-					t.Logf("%s: %s is %s: %s", s.Name, r.ID, r.State, r.Reason)
-				}
-				t.Logf("%s shows %v", s.Name, shown(s))
+			for _, r := range rows {
+				settled = settled && r.State == engine.StateConverged
+				fmt.Fprintf(&said, "\n%s: %s is %s: %s", s.Name, r.ID, r.State, r.Reason)
 			}
-			t.Fatal("the sites do not converge")
+			fmt.Fprintf(&said, "\n%s shows %v", s.Name, shown(s))
 		}
-		time.Sleep(5 * time.Millisecond)
-	}
+		if settled && same {
+			return ""
+		}
+		return "the sites do not converge" + said.String()
+	})
+	return first
 }
 
 func shown(s *Site) []string {
@@ -237,20 +231,15 @@ func await(t *testing.T, m *Mesh, s *Site, id engine.OperationID, want engine.St
 	if len(at) > 0 { // as s tells of another site
 		of = at[0]
 	}
-	deadline := time.Now().Add(20 * time.Second)
-	for {
-		if err := m.Reconcile(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+	var status engine.OperationStatus
+	until(t, m, func() string {
 		row, err := s.store.Operation(t.Context(), id)
-		if err == nil && row.Sites[of.ID].State == want {
-			return row.Sites[of.ID]
+		if status = row.Sites[of.ID]; err == nil && status.State == want {
+			return ""
 		}
-		if time.Now().After(deadline) {
-			t.Fatalf("operation %s at %s: %+v, %v; want %s", id, of.Name, row.Sites, err, want)
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
+		return fmt.Sprintf("operation %s at %s: %+v, %v; want %s", id, of.Name, row.Sites, err, want)
+	})
+	return status
 }
 
 func TestAnActionRunsOnceAtEachSite(t *testing.T) {
@@ -328,26 +317,22 @@ func TestInvariantAcknowledgedMeansDurable(t *testing.T) {
 	}
 	m.Cut(toulouse, false)
 	want := []string{`{"name":"kept"}`}
-	deadline := time.Now().Add(20 * time.Second)
-	for !slices.Equal(shown(nantes), want) {
-		if err := m.Reconcile(t.Context()); err != nil {
-			t.Fatal(err)
+	until(t, m, func() string {
+		if got := shown(nantes); !slices.Equal(got, want) {
+			return fmt.Sprintf("nantes shows %v", got)
 		}
-		if time.Now().After(deadline) {
-			t.Fatalf("nantes shows %v", shown(nantes))
-		}
-	}
+		return ""
+	})
 	if got := converge(t, m, paris, nantes); !slices.Equal(got, want) {
 		t.Errorf("the sites show %v, want %v", got, want)
 	}
-	row, err := toulouse.store.Operation(t.Context(), a.Operation)
-	for err == nil && row.State == engine.StatePending && time.Now().Before(deadline) { // it hears of it after nantes shows it
-		time.Sleep(time.Millisecond)
-		row, err = toulouse.store.Operation(t.Context(), a.Operation)
-	}
-	if err != nil || row.State != engine.StateApplied || row.Resource == "" {
-		t.Errorf("toulouse tells of its operation: %+v, %v", row, err)
-	}
+	until(t, m, func() string { // it hears of it after nantes shows it
+		row, err := toulouse.store.Operation(t.Context(), a.Operation)
+		if err == nil && row.State == engine.StateApplied && row.Resource != "" {
+			return ""
+		}
+		return fmt.Sprintf("toulouse tells of its operation: %+v, %v", row, err)
+	})
 }
 
 func TestARepeatedIdempotencyKeyGetsTheFirstAnswer(t *testing.T) {
@@ -422,5 +407,19 @@ func TestARequestIsNotTakenForALeftover(t *testing.T) {
 	client.Wait()
 	if got := converge(t, m, m.Sites...); len(got) != 1 {
 		t.Errorf("the sites show %v", got)
+	}
+}
+
+// TestAResourceIsCalledByItsName reads at every site what people call a resource, also after that has changed.
+func TestAResourceIsCalledByItsName(t *testing.T) {
+	m := open(t, Image, 2)
+	a := must(t, 201)(submit(t.Context(), m.Sites[0], Image, "POST", "", `{"name":"debian"}`, m.Sites...))
+	must(t, 200)(submit(t.Context(), m.Sites[0], Image, "PATCH", string(a.Resource), `{"name":"`+strings.Repeat("é", 200)+`"}`))
+	converge(t, m, m.Sites...)
+	for _, s := range m.Sites {
+		row, err := s.store.ResourceByID(t.Context(), Image.Service, Image.Name, a.Resource)
+		if want := strings.Repeat("é", 99) + "…"; err != nil || row.Label != want {
+			t.Errorf("at %s it is called %q, %v", s.Name, row.Label, err)
+		}
 	}
 }

@@ -2,17 +2,13 @@ package mesh
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
 	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"pgregory.net/rapid"
 
 	"github.com/skerry/skerry/engine"
 )
@@ -72,33 +68,24 @@ func placement(t testing.TB, s *Site, id engine.ResourceID) []engine.SiteName {
 // shows waits until a site shows an object.
 func shows(t testing.TB, m *Mesh, s *Site, object string) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !slices.Contains(shown(s), object); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("%s shows %v, want %s", s.Name, shown(s), object)
+	until(t, m, func() string {
+		if got := shown(s); !slices.Contains(got, object) {
+			return fmt.Sprintf("%s shows %v, want %s", s.Name, got, object)
 		}
-		if err := m.Reconcile(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-	}
+		return ""
+	})
 }
 
 // leaves waits until a site says that it has left.
 func leaves(t testing.TB, m *Mesh, s *Site, id engine.ResourceID) {
 	t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
-	for {
-		if err := m.Reconcile(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+	until(t, m, func() string {
 		row, err := s.store.ResourceByID(t.Context(), Image.Service, Image.Name, id)
 		if err == nil && row.State == engine.StateLeft {
-			return
+			return ""
 		}
-		if time.Now().After(deadline) {
-			t.Fatalf("%s does not leave: %+v, %v", s.Name, row, err)
-		}
-		time.Sleep(time.Millisecond)
-	}
+		return fmt.Sprintf("%s does not leave: %+v, %v", s.Name, row, err)
+	})
 }
 
 // An added site makes the object as it is, in one request, and takes what comes after.
@@ -341,18 +328,13 @@ func TestASiteComesBack(t *testing.T) {
 	must(t, 200)(submit(t.Context(), paris, Image, "PATCH", string(a.Resource), `{"away":true}`))
 	converge(t, m, paris, m.Sites[2])
 	place(t, paris, a, engine.PlaceRequest{Add: ids(nantes)})
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
-		if err := m.Reconcile(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+	within(t, m, 10*time.Second, func() string {
 		row, err := nantes.Lookup(t.Context(), Image, string(a.Resource))
 		if err == nil && row.State == engine.StateConverged && row.Local != "" {
-			break
+			return ""
 		}
-		if time.Now().After(deadline) {
-			t.Fatalf("nantes says %+v, %v", row, err)
-		}
-	}
+		return fmt.Sprintf("nantes says %+v, %v", row, err)
+	})
 	if got := shown(nantes); !slices.Equal(got, []string{`{"away":true,"name":"n"}`, `{"name":"n"}`}) {
 		t.Errorf("nantes shows %v", got)
 	}
@@ -387,119 +369,6 @@ func TestAScopeAddsSites(t *testing.T) {
 	}
 	must(t, 204)(submit(t.Context(), paris, Image, "DELETE", string(a.Resource), "", paris, nantes))
 	converge(t, m, m.Sites...)
-}
-
-// What actions have done and nothing declares is said before a site begins without it.
-func TestUndeclaredActionsWarn(t *testing.T) {
-	m := open(t, Image, 2)
-	paris, nantes := m.Sites[0], m.Sites[1]
-	a := must(t, 201)(submit(t.Context(), paris, Image, "POST", "", `{"name":"n"}`, paris, nantes))
-	place(t, paris, a, engine.PlaceRequest{Remove: ids(nantes)})
-	leaves(t, m, nantes, a.Resource)
-	must(t, 200)(submit(t.Context(), paris, Image, "START", string(a.Resource), ""))
-	for _, add := range []func(bool) error{
-		func(forced bool) error {
-			_, err := paris.Place(t.Context(), document(t, paris, a.Resource), engine.PlaceRequest{Add: ids(nantes), Forced: forced})
-			return err
-		},
-		func(forced bool) error {
-			r := request(Image, "PATCH", string(a.Resource), `{"v":1}`, paris, nantes)
-			r.Forced = forced
-			_, err := paris.Submit(t.Context(), r)
-			return err
-		},
-	} {
-		refusal := (*engine.Refusal)(nil)
-		if err := add(false); !errors.As(err, &refusal) || refusal.Status != 409 || refusal.Type != "actions" {
-			t.Errorf("it is added without a word: %v", err)
-		}
-	}
-	if got := placement(t, paris, a.Resource); len(got) != 1 {
-		t.Errorf("it lives at %v", got)
-	}
-	place(t, paris, a, engine.PlaceRequest{Add: ids(nantes), Forced: true})
-	for deadline := time.Now().Add(10 * time.Second); len(shown(nantes)) != 2; time.Sleep(time.Millisecond) {
-		if err := m.Reconcile(t.Context()); err != nil || time.Now().After(deadline) {
-			t.Fatal(shown(nantes), err)
-		}
-	}
-	if n := nantes.App.Count("POST"); n != 2 { // both creates; the action is not replayed
-		t.Errorf("nantes was asked %d times", n)
-	}
-}
-
-// Content is copied from a site that has it, whatever happens on the way, and what has gone into it is not done again.
-func TestContentIsCopied(t *testing.T) {
-	ctx := t.Context()
-	m := open(t, withFile, 3)
-	paris, nantes, toulouse := m.Sites[0], m.Sites[1], m.Sites[2]
-	a := must(t, 201)(submit(ctx, paris, withFile, "POST", "", `{"name":"n"}`, paris, nantes))
-	put := func(at *Site, file string) {
-		t.Helper()
-		r := request(withFile, "PUT", string(a.Resource), file)
-		r.Type, r.Path = engine.TypeAbsolute, "/images/{id}/file"
-		must(t, 204)(at.Submit(ctx, r))
-	}
-	put(paris, "first")
-	must(t, 200)(submit(ctx, paris, withFile, "START", string(a.Resource), ""))
-	converge(t, m, paris, nantes)
-	for _, s := range []*Site{paris, nantes} { // something that no operation has said
-		s.App.mu.Lock()
-		for id := range s.App.objects {
-			s.App.files[id] = "first, and more"
-		}
-		s.App.mu.Unlock()
-	}
-	toulouse.App.Inject(0, Fails)
-	place(t, paris, a, engine.PlaceRequest{Add: ids(toulouse)})
-	must(t, 200)(submit(ctx, nantes, withFile, "START", string(a.Resource), ""))
-	converge(t, m, m.Sites...)
-	if got := toulouse.App.File(); got != "first" { // copied, then what put bytes runs again on top
-		t.Errorf("toulouse has %q", got)
-	}
-	toulouse.App.mu.Lock()
-	if n := len(toulouse.App.actions); n > 1 {
-		t.Errorf("toulouse ran %d actions; one was before it, the other may be in what it copied", n)
-	}
-	toulouse.App.mu.Unlock()
-	put(toulouse, "second")
-	converge(t, m, m.Sites...)
-	for _, s := range m.Sites {
-		if got := s.App.File(); got != "second" {
-			t.Errorf("%s has %q", s.Name, got)
-		}
-	}
-}
-
-// Content that is too long is not copied, and that is said.
-func TestContentThatIsTooLong(t *testing.T) {
-	m := open(t, withFile, 2)
-	paris, nantes := m.Sites[0], m.Sites[1]
-	a := must(t, 201)(submit(t.Context(), paris, withFile, "POST", "", `{"name":"n"}`, paris, nantes))
-	place(t, paris, a, engine.PlaceRequest{Remove: ids(nantes)})
-	leaves(t, m, nantes, a.Resource)
-	paris.App.mu.Lock()
-	for id := range paris.App.objects {
-		paris.App.files[id] = string(make([]byte, maxBlob+1))
-	}
-	paris.App.mu.Unlock()
-	id := place(t, paris, a, engine.PlaceRequest{Add: ids(nantes)})
-	st := await(t, m, nantes, id, engine.StateRejected)
-	if st.Error == "" {
-		t.Error("it is not said why")
-	}
-	row, err := nantes.store.ResourceByID(t.Context(), Image.Service, Image.Name, a.Resource)
-	if err != nil || row.State != engine.StateDegraded || row.Reason == "" {
-		t.Errorf("nantes says %+v, %v", row, err)
-	}
-	must(t, 200)(submit(t.Context(), paris, withFile, "PATCH", string(a.Resource), `{"v":1}`))
-	if err := m.Reconcile(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := nantes.Drop(t.Context(), id); err != nil {
-		t.Fatal(err)
-	}
-	shows(t, m, nantes, `{"name":"n","v":1}`)
 }
 
 // Whoever is no member of the placement can write nothing, also when it says that it was added.
@@ -538,146 +407,4 @@ func TestAStrangerAddsItself(t *testing.T) {
 			t.Errorf("%s says that it lives at %v", s.Name, got)
 		}
 	}
-}
-
-// TestPlacementHistories adds, removes, changes and deletes at random sites of a mesh that is cut and heals. In the end all
-// members show the same, every acknowledged change counts, and nothing is left to say to anybody else.
-func TestPlacementHistories(t *testing.T) {
-	fewer(t)
-	rapid.Check(t, func(t *rapid.T) {
-		ctx, stop := context.WithCancel(context.Background())
-		defer stop()
-		dir, err := os.MkdirTemp("", "placement")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer os.RemoveAll(dir)
-		m, err := Open(ctx, dir, Image, 4)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer m.Close()
-		if err := m.Reconcile(ctx); err != nil {
-			t.Fatal(err)
-		}
-		r := &run{Mesh: m, t: t, ctx: ctx, kind: Image, cut: map[*Site]bool{}}
-		a, err := submit(ctx, r.Sites[0], Image, "POST", "", `{"made":0}`, r.Sites[:2]...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		patched := map[string]bool{}
-		for i := range rapid.IntRange(3, 14).Draw(t, "steps") {
-			at := r.site("at")
-			switch rapid.SampledFrom([]string{"place", "place", "patch", "patch", "cut", "exchange", "exchange", "restart"}).Draw(t, "step") {
-			case "place":
-				row, err := at.store.ResourceByID(ctx, Image.Service, Image.Name, a.Resource)
-				if err != nil {
-					continue
-				}
-				var q engine.PlaceRequest
-				for _, s := range r.Sites {
-					switch rapid.IntRange(0, 3).Draw(t, "what") {
-					case 0:
-						q.Add = append(q.Add, s.ID)
-					case 1:
-						q.Remove = append(q.Remove, s.ID)
-					}
-				}
-				id, err := at.Place(ctx, row.Document, q)
-				var refusal *engine.Refusal
-				if err != nil && !errors.As(err, &refusal) && !errors.Is(err, engine.ErrNotFound) {
-					t.Fatal(err)
-				}
-				t.Logf("%s places: %d added, %d removed: %s %v", at.Name, len(q.Add), len(q.Remove), id, err)
-			case "patch":
-				if _, err := at.Lookup(ctx, Image, string(a.Resource)); err != nil {
-					continue
-				}
-				answer, err := submit(ctx, at, Image, "PATCH", string(a.Resource), fmt.Sprintf(`{"f%d":%d}`, i, i))
-				if err == nil && answer.Status < 300 && answer.Status != 202 {
-					patched[fmt.Sprintf("f%d", i)] = true
-				}
-				t.Logf("%s patches f%d: %d %v", at.Name, i, answer.Status, err)
-			case "cut":
-				r.cut[at] = !r.cut[at]
-				r.Cut(at, r.cut[at])
-			case "exchange":
-				r.exchange()
-			case "restart":
-				if err := at.Restart(ctx); err != nil {
-					t.Fatal(err)
-				}
-			}
-		}
-		for s, cut := range r.cut {
-			if cut {
-				r.Cut(s, false)
-			}
-		}
-		deadline := time.Now().Add(10 * time.Second)
-		for {
-			if err := r.Reconcile(ctx); err != nil {
-				t.Fatal(err)
-			}
-			wrong := agreed(ctx, r.Mesh, a.Resource, patched)
-			if wrong == "" {
-				return
-			}
-			if time.Now().After(deadline) {
-				for _, s := range r.Sites {
-					row, err := s.store.ResourceByID(ctx, Image.Service, Image.Name, a.Resource)
-					t.Logf("%s: %s %q: %+v, %v; shows %v", s.Name, row.State, row.Reason, row.Sites, err, s.App.Objects())
-				}
-				t.Fatal(wrong)
-			}
-			time.Sleep(2 * time.Millisecond)
-		}
-	})
-}
-
-// agreed says what is still to come, or wrong.
-func agreed(ctx context.Context, m *Mesh, id engine.ResourceID, fields map[string]bool) string {
-	rows := map[*Site]engine.ResourceRow{}
-	var members []engine.SiteID
-	for _, s := range m.Sites {
-		row, err := s.store.ResourceByID(ctx, Image.Service, Image.Name, id)
-		if err != nil || row.State == engine.StateLeft {
-			continue
-		}
-		if row.State != engine.StateConverged || row.Local == "" {
-			return fmt.Sprintf("%s says that it is %s: %s", s.Name, row.State, row.Reason)
-		}
-		rows[s] = row
-		members = append(members, s.ID)
-	}
-	slices.Sort(members)
-	var first string
-	for s, row := range rows {
-		var named []engine.SiteID
-		for site := range row.Sites {
-			named = append(named, site)
-		}
-		if slices.Sort(named); !slices.Equal(named, members) {
-			return fmt.Sprintf("%s says that it lives at %v, and %v say so of themselves", s.Name, named, members)
-		}
-		s.App.mu.Lock()
-		object := s.App.objects[string(row.Local)]
-		for f := range fields {
-			if _, ok := object[f]; !ok {
-				first = "lacks " + f
-			}
-		}
-		shows := string(encode(without(object, "id")))
-		s.App.mu.Unlock()
-		if first == "" {
-			first = shows
-		}
-		if shows != first {
-			return fmt.Sprintf("%s shows %s, another %s", s.Name, shows, first)
-		}
-	}
-	if len(rows) == 0 {
-		return "it lives nowhere"
-	}
-	return ""
 }

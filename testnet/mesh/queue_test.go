@@ -5,29 +5,9 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/skerry/skerry/engine"
 )
-
-// until reconciles until check returns an empty string, which says what is missing otherwise.
-func until(t *testing.T, m *Mesh, check func() string) {
-	t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
-	for {
-		if err := m.Reconcile(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		missing := check()
-		if missing == "" {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatal(missing)
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
-}
 
 func queueOf(s *Site) engine.QueueStatus { return s.Queues()["images"] }
 
@@ -159,6 +139,17 @@ func TestOneForbiddenResourceHoldsUpNoOther(t *testing.T) {
 	if st := await(t, m, nantes, denied.Operation, engine.StatePaused); st.Error == "" {
 		t.Error("it is not said why")
 	}
+	// However often it is denied again, nothing else waits for it.
+	tried := nantes.App.Tried()
+	until(t, m, func() string {
+		if q := queueOf(nantes); q.State != engine.QueueRunning {
+			t.Fatalf("the queue is %+v", q)
+		}
+		if n := nantes.App.Tried() - tried; n < 3 {
+			return fmt.Sprintf("it was tried %d times more", n)
+		}
+		return ""
+	})
 	nantes.App.Refuse(string(row.Local), 0)
 	if err := nantes.ResumeQueue(""); err != nil {
 		t.Fatal(err)

@@ -101,14 +101,20 @@ func planted() []mutant {
 	scripted("deletions are not held", "held-deletions",
 		edit{"engine/deletions.go", "func (h *Held) waits() bool { return h != nil && h.Confirmed == \"\" }", "func (h *Held) waits() bool { return false && h != nil }"},
 		edit{"engine/deletions.go", "\tif len(d.held) > 0 {\n\t\treturn false, nil\n\t}\n", "\tif len(d.held) >= 0 {\n\t\treturn true, nil\n\t}\n"})
-	// What a site that is cut off has changed is folded after what came later.
-	scripted("a checkpoint waits for this site only", "checkpoint-waits-for-all",
+	// What a site that is cut off has changed is gone: the others have dropped what it comes after.
+	scripted("a checkpoint waits for this site only", "epoch-waits-for-all",
 		edit{"engine/compact.go", "func (v *view) members() []SiteID { return v.correspondents() }", "func (v *view) members() []SiteID { return []SiteID{v.self} }"})
 	// What a site that is cut off has accepted is in a document that nobody else looks at any more.
 	scripted("an epoch is dropped before all have acknowledged the next", "epoch-waits-for-all",
 		edit{"engine/epoch.go", "if !v.writesIn(m, current) || !v.replicas[m].Whole {", "if m == v.self && !v.writesIn(m, current) {"})
+	// What a site had accepted that was away for long is held back by all others for ever.
+	scripted("what comes back after epochs has not seen the checkpoint", "epoch-laggard",
+		edit{"engine/late.go", "once.Seen = join(once.Seen, without(v.history.base.Seen, once.Epoch))", "once.Seen = join(once.Seen, nil)"})
+	// Numbers of a create that was deleted are added to those of one that lives.
+	add("a late delete is folded around", "engine", "TestALateDeleteOfOneOfTwoCreates",
+		edit{"engine/cut.go", "if deletes && len(creates) > 1 || ", "if deletes && len(creates) > 100 || "})
 	// A site that was taken out of a placement goes on reading what comes after.
-	scripted("a removed site is still served", "remove-replica-against-change",
+	add("a removed site is still served", "testnet/mesh", "TestInvariantOnlyTheSitesInvolvedAfterARemoval",
 		edit{"engine/receive.go", "if !former || c.Seq <= until[c.Actor] {", "if !former || c.Seq <= until[c.Actor] || c.Seq > 0 {"})
 	// A site that has nothing left to delete stays behind for ever.
 	add("a delete of nothing is a failure", "engine", "TestJudge",

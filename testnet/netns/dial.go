@@ -31,6 +31,14 @@ func (h *Host) DialContext(ctx context.Context, network, address string) (net.Co
 	return r.conn, r.err
 }
 
+// Listen listens on TCP inside the host.
+func (h *Host) Listen(address string) (l net.Listener, err error) {
+	if e := h.inside(func() { l, err = net.Listen("tcp", address) }); e != nil {
+		return nil, e
+	}
+	return l, err
+}
+
 // inside runs f on a thread that is in the host's namespace. A socket belongs to the namespace in which it was made,
 // whichever thread uses it later.
 func (h *Host) inside(f func()) error {

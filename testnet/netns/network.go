@@ -103,6 +103,15 @@ func (h *Host) address() error {
 	return ip("-n", h.namespace, "link", "set", "eth0", "up")
 }
 
+// Move gives the host another address on the bridge, a free one of the network's. What listens at the old one is not told.
+func (h *Host) Move(address string) error {
+	if err := ip("-n", h.namespace, "address", "delete", h.Address+"/24", "dev", "eth0"); err != nil {
+		return fmt.Errorf("move %s: %w", h.Name, err)
+	}
+	h.Address = address
+	return h.address()
+}
+
 // Host returns the host of that name, nil when there is none.
 func (n *Network) Host(name string) *Host {
 	n.mu.Lock()

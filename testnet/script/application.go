@@ -66,7 +66,7 @@ func (a *application) Do(ctx context.Context, c engine.Call) (engine.Reply, erro
 		a.trace.add(a.site, fmt.Sprintf("%s → %d %s", asked, r.Status, r.Body))
 		return r, nil
 	}
-	if r, ok := a.answers[c.Key]; ok && c.Kind.HonoursKey {
+	if r, ok := a.answers[c.Key]; ok && c.Key != "" && c.Kind.HonoursKey {
 		a.trace.add(a.site, fmt.Sprintf("%s → %d, as before for this Idempotency-Key", asked, r.Status))
 		return r, nil
 	}
@@ -171,7 +171,7 @@ func (a *application) do(c engine.Call) engine.Reply {
 	case c.Method == http.MethodPatch:
 		merge(o, body)
 	case c.Method == http.MethodDelete:
-		delete(a.objects, id)
+		maps.DeleteFunc(a.objects, func(other string, _ map[string]any) bool { return other == id || strings.HasPrefix(other, id+"/") })
 		maps.DeleteFunc(a.files, func(path, _ string) bool { return strings.HasPrefix(path, id+"/") })
 		delete(a.acts, id)
 		return engine.Reply{Status: http.StatusNoContent}

@@ -37,6 +37,10 @@ func (w *world) command(ctx context.Context, p part) error {
 		var err error
 		w.leaving, err = time.ParseDuration(rest)
 		return err
+	case "keeping":
+		var err error
+		w.keeping, err = time.ParseDuration(rest)
+		return err
 	case "deletions":
 		var err error
 		w.deletions, err = strconv.Atoi(rest)
@@ -184,6 +188,15 @@ func (w *world) at(ctx context.Context, s *site, text string) error {
 		return w.replace(ctx, s, strings.Fields(rest))
 	case "resolve":
 		return w.resolve(ctx, s, strings.Fields(rest))
+	case "remove":
+		other, err := w.site(rest)
+		if err != nil {
+			return err
+		}
+		if err := s.RemoveSite(ctx, other.id); err != nil {
+			w.trace.add("person", "is told "+err.Error())
+		}
+		s.work(ctx)
 	case "confirm":
 		n, err := s.Confirm(ctx, s.id)
 		if err != nil {
@@ -191,6 +204,8 @@ func (w *world) at(ctx context.Context, s *site, text string) error {
 		}
 		w.trace.add("person", fmt.Sprintf("confirms %d deletions at %s", n, s.name))
 		s.work(ctx)
+	case "attempts":
+		return w.attempts(ctx, s, rest)
 	case "retry", "done", "drop":
 		id, ok := w.trace.operation(rest)
 		if !ok {
@@ -298,6 +313,7 @@ type request struct {
 	sites                              []engine.SiteID
 	parts                              engine.Parts
 	scope                              string
+	async                              bool
 }
 
 func (w *world) parseRequest(method, text string) (request, error) {
@@ -316,7 +332,7 @@ func (w *world) parseRequest(method, text string) (request, error) {
 	}
 	if before, after, found := strings.Cut(" "+text, " scope "); found {
 		rest := ""
-		for _, option := range []string{" as ", " key ", " type "} {
+		for _, option := range []string{" as ", " key ", " type ", " prefer "} {
 			if i := strings.Index(after, option); i >= 0 {
 				after, rest = after[:i], after[i:]+rest
 			}
@@ -339,6 +355,11 @@ func (w *world) parseRequest(method, text string) (request, error) {
 			r.key = value
 		case "type":
 			r.media = value
+		case "prefer":
+			if value != "respond-async" {
+				return r, fmt.Errorf("prefer %s is not played", value)
+			}
+			r.async = true
 		default:
 			return r, fmt.Errorf("%q is no option of a request", words[i])
 		}
@@ -407,7 +428,7 @@ func (w *world) request(ctx context.Context, s *site, r request) {
 		return
 	}
 	q := engine.Request{Kind: m.Kind, Type: m.Type, Method: r.method, Path: m.Path, Target: m.Target, Within: m.Within, Body: []byte(r.body),
-		Scope: r.scope, Placement: r.sites, Parts: r.parts, Key: r.key, Caller: "client"}
+		Scope: r.scope, Placement: r.sites, Parts: r.parts, Key: r.key, Caller: "client", Async: r.async}
 	if r.body != "" {
 		q.Header = map[string]string{"Content-Type": r.media}
 	}

@@ -100,6 +100,9 @@ func (d *described) replica(hearer *site, e engine.Entry, epoch uint64) string {
 	if now.Whole && (!before.Whole || epoch > d.epochs[key]) {
 		news = append(news, fmt.Sprintf("has all of epoch %d", epoch-1))
 	}
+	if now.Over && (!before.Over || epoch > d.epochs[key]) {
+		news = append(news, fmt.Sprintf("has dropped epoch %d", epoch-1))
+	}
 	d.replicas[key], d.epochs[key] = now, epoch
 	settled := ""
 	slices.SortFunc(d.operations, engine.Compare)

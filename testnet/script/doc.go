@@ -26,16 +26,19 @@
 //	SITE: down, SITE: up            its application cannot be reached, or can again
 //	SITE: retry OP, done OP, drop OP
 //	                                a person decides about an operation
+//	SITE: attempts OP               what it has kept of its attempts to bring an operation to its application
 //	SITE: resolve KIND ACTION [LOCAL]
 //	                                a person decides about its conflicts of a kind
 //	SITE: pause NAME, resume NAME   a person has the site leave its replica as it is, or ends that
 //	SITE: resume                    a person has the site try an application again that fails or does not let it in
 //	SITE: keep NAME                 a person has all sites show what this one shows
 //	SITE: place NAME + SITE - SITE  a person adds replicas and removes some
+//	SITE: remove SITE               a person takes a site out of the mesh for good
 //	SITE: confirm                   a person confirms the deletions that the site holds
 //	history N                       how many operations of a resource a site keeps; comes before sites
 //	epoch N                         how many operations a document of a resource takes; comes before sites
 //	leaving DURATION                how long sites that were removed are waited for; comes before sites
+//	keeping DURATION                how long operations that all sites have settled are listed; comes before sites
 //	deletions N                     how many deletions run unconfirmed at a site that was away; comes before sites
 //	cut SITE, heal                  SITE is cut off from all others; all sites reach each other again
 //	deliver [SITE>SITE]             sites that reach each other exchange what they lack and do what is due, until all is

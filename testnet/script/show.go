@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/skerry/skerry/engine"
 )
@@ -44,9 +45,43 @@ func (w *world) show(ctx context.Context) error {
 		if err := w.operations(ctx, s); err != nil {
 			return err
 		}
+		for _, other := range w.sites {
+			switch {
+			case !s.IsMember(other.id):
+				w.trace.add(s.name, "says "+string(other.name)+" is no member any more")
+			case s.Removed(other.id):
+				w.trace.add(s.name, "says "+string(other.name)+" was taken out of the mesh")
+			}
+		}
 		if q := s.Queues()[service]; q.Reason != "" {
 			w.trace.add(s.name, fmt.Sprintf("says its application's queue is %s: %s", q.State, q.Reason))
 		}
+	}
+	return nil
+}
+
+// attempts tells how often a site has sent an operation to its application, what came of the last times, and whether it goes
+// on with it by itself.
+func (w *world) attempts(ctx context.Context, s *site, op string) error {
+	id, ok := w.trace.operation(op)
+	if !ok {
+		return fmt.Errorf("there is no operation %s yet", op)
+	}
+	row, err := s.store.Operation(ctx, engine.OperationID(id))
+	if err != nil {
+		return err
+	}
+	st := row.Sites[s.id]
+	w.trace.add(s.name, fmt.Sprintf("has sent %s %d times; it is %s", op, st.Attempts, st.State))
+	for _, t := range st.Tries {
+		what := "no answer"
+		if t.Status != 0 {
+			what = fmt.Sprint("answer ", t.Status)
+		}
+		w.trace.add(s.name, strings.TrimSuffix(what+": "+t.Error, ": "))
+	}
+	if next := s.NextTry(row); !next.IsZero() {
+		w.trace.add(s.name, fmt.Sprintf("goes on in %s", next.Sub(s.now()).Round(time.Second)))
 	}
 	return nil
 }

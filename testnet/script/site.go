@@ -108,7 +108,7 @@ func (s *site) start(ctx context.Context) (err error) {
 		Documents: hit.Documents(speaker{documents, s}), Store: hit.Store(witness{s.store, s}, s.id), Ledger: s.store,
 		Blobs: hit.Blobs(blobs), Spools: hit.Spools(spools),
 		App: hit.Application(s.app), Log: s.world.trace.logs(s), Now: s.now, Vault: vault, Classify: s.glue.Classify,
-		Deletions: engine.DeletionLimits{Number: s.world.deletions}, History: s.world.history, LeaveWithin: s.world.leaving, Epoch: s.world.epoch,
+		Deletions: engine.DeletionLimits{Number: s.world.deletions}, History: s.world.history, LeaveWithin: s.world.leaving, KeepOperations: s.world.keeping, Epoch: s.world.epoch,
 		NewID: s.newID, Random: func(b []byte) { _, _ = random.Read(b) }, // it never fails
 		Items:     s.glue.List,
 		LookAfter: lookAfter, LookEvery: 24 * time.Hour,
@@ -164,6 +164,11 @@ func (s *site) pull(ctx context.Context, from *site) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	mine, err := s.Summaries(ctx, from.id, "", "")
+	if err != nil {
+		return false, err
+	}
+	list = slices.DeleteFunc(list, func(d engine.Summary) bool { return slices.Contains(mine, d) })
 	slices.SortFunc(list, func(a, b engine.Summary) int { // not by their identifiers, which are hashes
 		return s.world.compare(a.Document, b.Document)
 	})

@@ -36,6 +36,7 @@ type world struct {
 	described map[string]*described // by resource
 	history   int                   // how many operations of a resource a site keeps; 0: the default
 	epoch     int                   // how many operations a document takes; 0: the default
+	keeping   time.Duration         // how long operations that all sites have settled are listed; 0: the default
 	leaving   time.Duration         // how long sites that were removed are waited for; 0: the default
 	deletions int                   // how many deletions run unconfirmed at a site that was away; 0: the default
 }
@@ -151,7 +152,7 @@ func (w *world) site(name string) (*site, error) {
 }
 
 func (w *world) connected(a, b *site) bool {
-	return !w.cut[a] && !w.cut[b] && !a.dead && !b.dead
+	return !w.cut[a] && !w.cut[b] && !a.dead && !b.dead && a.IsMember(b.id) && b.IsMember(a.id)
 }
 
 // changed tells the sites who reaches whom.

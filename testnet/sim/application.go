@@ -177,6 +177,20 @@ func encode(v any) []byte {
 	return b
 }
 
+// act does what an action asks, as far as it shows.
+func act(o map[string]any, name string, body map[string]any) {
+	switch name {
+	case "open":
+		o["door"] = "open"
+	case "shut":
+		o["door"] = "shut"
+	case "incr":
+		by, _ := body["by"].(float64)
+		count, _ := o["count"].(float64)
+		o["count"] = count + by
+	}
+}
+
 // serve does what a request asks. The caller holds mu.
 func (a *application) serve(c engine.Call) engine.Reply {
 	var body map[string]any
@@ -213,6 +227,8 @@ func (a *application) serve(c engine.Call) engine.Reply {
 		return engine.Reply{Status: http.StatusNotFound}
 	}
 	switch c.Method {
+	case http.MethodPost:
+		act(o, strings.TrimPrefix(c.Path, c.Kind.Item+"/"), body)
 	case http.MethodPut:
 		body["id"], objects[id] = id, body
 	case http.MethodPatch:
@@ -226,54 +242,4 @@ func (a *application) serve(c engine.Call) engine.Reply {
 		return engine.Reply{Status: http.StatusNoContent}
 	}
 	return engine.Reply{Status: http.StatusOK, Body: encode(objects[id])}
-}
-
-// The kinds of the application: identifiers that it assigns, with and without care for Idempotency-Key; identifiers in
-// the path of a PUT; identifiers in the body of a POST.
-var (
-	image = &engine.Kind{Service: "model", Name: "image", Collection: "/images", Item: "/images/{id}",
-		ID: engine.IDRule{From: engine.IDFromBody, At: "/id"}}
-	task = &engine.Kind{Service: "model", Name: "task", Collection: "/tasks", Item: "/tasks/{id}",
-		ID: engine.IDRule{From: engine.IDFromBody, At: "/id"}, HonoursKey: true, MergePatch: true}
-	note = &engine.Kind{Service: "model", Name: "note", Collection: "/notes", Item: "/notes/{id}",
-		ID: engine.IDRule{From: engine.IDFromPath, At: "/id"}, MergePatch: true}
-	label = &engine.Kind{Service: "model", Name: "label", Collection: "/labels", Item: "/labels/{id}",
-		ID: engine.IDRule{From: engine.IDFromBody, At: "/id", Settable: true}}
-	kinds = []*engine.Kind{image, task, note, label}
-)
-
-// route tells what a request means: the catalog of this application.
-func route(method, path string) (k *engine.Kind, pattern, target string, t engine.Type, ok bool) {
-	parts := strings.Split(strings.TrimPrefix(path, "/"), "/")
-	for _, kind := range kinds {
-		if "/"+parts[0] == kind.Collection {
-			k = kind
-		}
-	}
-	if k == nil || len(parts) > 3 {
-		return nil, "", "", "", false
-	}
-	if len(parts) == 1 {
-		return k, k.Collection, "", engine.TypeCreate, method == http.MethodPost
-	}
-	pattern, target = k.Item, parts[1]
-	switch {
-	case len(parts) == 3 && parts[2] == "start" && method == http.MethodPost:
-		return k, pattern + "/start", target, engine.TypeAction, true
-	case len(parts) == 2 && method == http.MethodPut:
-		t = engine.TypeReplace
-	case len(parts) == 2 && method == http.MethodPatch:
-		t = engine.TypeMerge
-	case len(parts) == 2 && method == http.MethodDelete:
-		t = engine.TypeDelete
-	}
-	return k, pattern, target, t, t != ""
-}
-
-func classify(_ engine.ServiceName, method, path string, _ map[string]string) (engine.KindName, engine.Type, bool) {
-	k, _, _, t, ok := route(method, path)
-	if !ok {
-		return "", "", false
-	}
-	return k.Name, t, true
 }

@@ -32,6 +32,10 @@ func (r *run) settle(ctx context.Context) {
 		}
 		time.Sleep(2 * time.Second)
 	}
+}
+
+// tell reports the requests.
+func (r *run) tell() {
 	for _, q := range r.requests {
 		r.report.Requests++
 		if q.acknowledged() {
@@ -46,6 +50,9 @@ func (r *run) settle(ctx context.Context) {
 
 // operate decides what waits for a person at one site, as a truthful one does who looks into the application.
 func (r *run) operate(ctx context.Context, s *site) {
+	if s.lab != nil { // its services honour keys
+		return
+	}
 	p := s.now.Load()
 	rows, _, err := p.store.Operations(ctx, engine.OperationFilter{State: engine.StateUncertain, Limit: 1000})
 	if err != nil {
@@ -59,7 +66,7 @@ func (r *run) operate(ctx context.Context, s *site) {
 		switch {
 		case e.times == 0:
 			err = p.Retry(ctx, row.ID)
-		case row.Type != engine.TypeCreate || row.Kind == label.Name:
+		case row.Type != engine.TypeCreate || kindOf(row.Kind).Natural():
 			err = p.Done(ctx, row.ID)
 		default: // its identifier was lost with the answer: only a person knows which object it is
 			s.app.remove(e.kind, e.local)
@@ -76,6 +83,9 @@ func (r *run) operate(ctx context.Context, s *site) {
 
 // check returns all that is not as it must be.
 func (r *run) check(ctx context.Context) (problems []string) {
+	if r.plan.Things != nil {
+		return r.checkThings(ctx)
+	}
 	say := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
 	r.report.Contended = 0
 	named := map[engine.ResourceID]engine.DocumentID{}
@@ -86,10 +96,13 @@ func (r *run) check(ctx context.Context) (problems []string) {
 		r.report.Contended += len(lost)
 		r.checkSite(ctx, s, lost, say)
 	}
+	r.placements = make([][]int, len(r.plan.Resources))
 	for i := range r.plan.Resources {
+		r.placements[i] = r.placement(ctx, i, say)
 		r.checkResource(i, objects, say)
+		r.checkCount(ctx, i, objects, say)
 	}
-	r.report.Superseded = 0
+	r.report.Superseded, r.report.Operations = 0, r.operations(ctx, say)
 	for _, q := range r.requests {
 		if q.acknowledged() {
 			r.checkRequest(ctx, q, say)
@@ -97,6 +110,27 @@ func (r *run) check(ctx context.Context) (problems []string) {
 		r.checkOnce(q, say)
 	}
 	return problems
+}
+
+// operations counts those that are in a document, or were.
+func (r *run) operations(ctx context.Context, say func(string, ...any)) int {
+	all := map[engine.OperationID]bool{}
+	for _, s := range r.sites {
+		f := engine.OperationFilter{Limit: 1000}
+		for again := true; again; again = f.Cursor != "" {
+			rows, next, err := s.now.Load().store.Operations(ctx, f)
+			if err != nil {
+				say("%s: %v", s.name, err)
+			}
+			for _, row := range rows {
+				if row.Document != "" {
+					all[row.ID] = true
+				}
+			}
+			f.Cursor = next
+		}
+	}
+	return len(all)
 }
 
 // yields are the resources of which a site tells that another has their name there: both live, because two sites, cut off
@@ -175,11 +209,38 @@ func (r *run) checkSite(ctx context.Context, s *site, lost yields, say func(stri
 		}
 		for _, d := range list {
 			row, err := store.Document(ctx, d.Document)
-			if err != nil || !row.Mesh && !slices.Contains(row.Sites, s.id) {
+			if _, former := row.Former[other.id]; err != nil || !row.Mesh && !former && !slices.Contains(row.Sites, s.id) && !slices.Contains(row.Leaving, other.id) {
 				say("%s holds document %s, whose placement it is not in (%v)", s.name, d.Document, err)
 			}
 		}
 	}
+}
+
+// placement tells where a resource has come to live. Those that have it agree.
+func (r *run) placement(ctx context.Context, i int, say func(string, ...any)) (sites []int) {
+	res := r.plan.Resources[i]
+	if !res.Moves {
+		return res.Placement
+	}
+	for _, s := range r.sites {
+		row, err := s.now.Load().store.ResourceByID(ctx, res.Kind.Service, res.Kind.Name, engine.ResourceID(r.target(i)))
+		if err != nil || row.State.Past() {
+			continue
+		}
+		var here []int
+		for n, other := range r.sites {
+			if _, has := row.Sites[other.id]; has {
+				here = append(here, n)
+			}
+		}
+		if sites == nil {
+			sites = here
+		}
+		if !slices.Equal(sites, here) {
+			say("%s: %s lives at %v, as others see it at %v", s.name, res.Tag, here, sites)
+		}
+	}
+	return sites
 }
 
 // checkResource sees to it that a resource is the same at all sites of its placement and nowhere else.
@@ -188,9 +249,9 @@ func (r *run) checkResource(i int, objects []map[string][]object, say func(strin
 	var first map[string]any
 	for n, s := range r.sites {
 		at := objects[n][res.Tag]
-		held := slices.Contains(res.Placement, n)
+		held := slices.Contains(r.placements[i], n)
 		switch {
-		case !held && len(at) > 0:
+		case !held && len(at) > 0 && !res.Moves: // where it was removed its object stays
 			say("%s is at %s, which is not in its placement", res.Tag, s.name)
 		case len(at) > 1:
 			say("%s is there %d times at %s: %s", res.Tag, len(at), s.name, encode(fieldsOf(at)))
@@ -202,10 +263,10 @@ func (r *run) checkResource(i int, objects []map[string][]object, say func(strin
 		if len(at) > 0 {
 			fields = at[0].fields
 		}
-		if n == res.Placement[0] {
+		if n == r.placements[i][0] {
 			first = fields
 		} else if a, b := encode(first), encode(fields); string(a) != string(b) {
-			say("%s differs: %s shows %s, %s shows %s", res.Tag, r.sites[res.Placement[0]].name, a, s.name, b)
+			say("%s differs: %s shows %s, %s shows %s", res.Tag, r.sites[r.placements[i][0]].name, a, s.name, b)
 		}
 	}
 	creates, made, deletes, deleted := 0, false, 0, false
@@ -220,21 +281,47 @@ func (r *run) checkResource(i int, objects []map[string][]object, say func(strin
 			deletes, deleted = deletes+1, deleted || q.status == 204
 		}
 	}
-	puts := res.Kind == note && res.Whole // a whole representation of what is not there creates it
+	puts := res.Kind.ID.From == engine.IDFromPath && res.Whole // a whole representation of what is not there creates it
 	switch {
 	case made && deletes == 0 && first == nil:
 		say("%s was created and is gone", res.Tag)
-	case creates == 1 && deleted && first != nil && !puts:
+	case creates == 1 && deleted && first != nil && !puts && !res.Kind.UpdateWins:
 		say("%s was deleted and is there", res.Tag)
 	}
 	// A whole representation ends what its author did not see, and a second create of a note is one.
-	if deletes > 0 || res.Whole || first == nil || res.Kind == note && creates > 1 {
+	if deletes > 0 || res.Whole || res.Kind.ReplaceWhole || first == nil || res.Kind.ID.From == engine.IDFromPath && creates > 1 {
 		return
 	}
 	for _, q := range r.requests {
 		sets := q.step.Kind == StepCreate || q.step.Kind == StepPatch
 		if _, shown := first[q.field()]; q.step.Resource == i && sets && q.acknowledged() && q.status != 202 && !shown {
 			say("%s does not show what %s at site%d set (u%d, operation %s): %s", res.Tag, q.step.Kind, q.step.Site, q.n, q.operation, encode(first))
+		}
+	}
+}
+
+// checkCount sees to it that a counter that nobody sets is what all that counted has added.
+func (r *run) checkCount(ctx context.Context, i int, objects []map[string][]object, say func(string, ...any)) {
+	res := r.plan.Resources[i]
+	if res.Kind != gate || len(r.placements[i]) == 0 { // of another kind a second create may begin anew
+		return
+	}
+	first := r.placements[i][0]
+	at, want := objects[first][res.Tag], 0
+	for _, q := range r.requests {
+		switch {
+		case q.step.Resource != i || q.refused:
+		case q.step.Kind == StepPut, q.step.Kind == StepDelete, q.step.Kind == StepIncr && q.operation == "":
+			return // it may have set the counter, or nobody knows whether it has added to it
+		case q.step.Kind == StepIncr:
+			if row, err := r.sites[first].now.Load().store.Operation(ctx, q.operation); err == nil && row.Document != "" {
+				want += q.n + 1
+			}
+		}
+	}
+	if len(at) == 1 {
+		if count, _ := at[0].fields["count"].(float64); int(count) != want {
+			say("%s counts %v at site%d, and %d was added", res.Tag, count, first, want)
 		}
 	}
 }
@@ -265,7 +352,7 @@ func (r *run) checkRequest(ctx context.Context, q *request, say func(string, ...
 		}
 	}
 	superseded := false
-	for _, n := range res.Placement {
+	for _, n := range r.placements[q.step.Resource] {
 		s := r.sites[n]
 		row, err := s.now.Load().store.Operation(ctx, q.operation)
 		if err != nil {
@@ -274,7 +361,7 @@ func (r *run) checkRequest(ctx context.Context, q *request, say func(string, ...
 		}
 		switch st := row.Sites[s.id]; st.State {
 		case engine.StateApplied:
-			if e := s.app.effectOf(q.operation, s.name); q.step.Kind == StepStart && e.times != 1 {
+			if e := s.app.effectOf(q.operation, s.name); q.step.Kind == StepStart && e.times != 1 && !res.Moves {
 				say("%s: action %s (u%d) counts as applied and ran %d times", s.name, q.operation, q.n, e.times)
 			}
 		case engine.StateSuperseded:
@@ -296,7 +383,7 @@ func (r *run) checkRequest(ctx context.Context, q *request, say func(string, ...
 
 // checkOnce sees to it that nothing that must not be repeated ran twice, whatever the client was told.
 func (r *run) checkOnce(q *request, say func(string, ...any)) {
-	once := q.step.Kind == StepStart || q.step.Kind == StepCreate && !r.plan.Resources[q.step.Resource].Kind.Natural()
+	once := q.step.Kind == StepStart || q.step.Kind == StepIncr || q.step.Kind == StepCreate && !r.plan.Resources[q.step.Resource].Kind.Natural()
 	if q.operation == "" || !once {
 		return
 	}

@@ -41,12 +41,12 @@ func (h peers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		problem.Write(w, http.StatusBadRequest, "body", "", nil)
 		return
 	}
-	a, told, err := h.p.submit(r.Context(), engine.Request{
+	a, err := h.p.Submit(r.Context(), engine.Request{
 		Operation: engine.OperationID(r.Header.Get("Skerry-Operation")), Kind: k, Type: t, Method: r.Method, Path: path,
 		Target: target, Query: r.URL.RawQuery, Body: body, Placement: list(r.Header.Get("Skerry-Placement")),
 		Scope: r.Header.Get("Scope"), Via: list(r.Header.Get("Skerry-Via")),
 	})
-	if !told || errors.Is(err, errRefused) {
+	if h.p.dead.Load() || r.Context().Err() != nil {
 		panic(http.ErrAbortHandler) // the other side gets no answer
 	}
 	if err != nil {

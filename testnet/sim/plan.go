@@ -19,7 +19,8 @@ type Plan struct {
 	// ways of the link; nil: all meet.
 	Apart     [][2]int
 	Resources []Resource
-	Steps     []Step // by time
+	Things    []Thing // in the place of Resources: the sites run lab then
+	Steps     []Step  // by time
 	Lasts     time.Duration
 }
 
@@ -27,7 +28,9 @@ type Plan struct {
 type Resource struct {
 	Tag       string
 	Kind      *engine.Kind
-	Placement []int
+	Placement []int // in the beginning
+	// Moves says that sites are added to the placement and removed from it. What becomes of it is asked of the sites.
+	Moves bool
 	// Whole says that clients also put whole representations, which may end fields that their author did not know.
 	Whole bool
 }
@@ -35,20 +38,33 @@ type Resource struct {
 // StepKind is what a Step does.
 type StepKind string
 
-// What a Step may do. Create, patch, put, start and delete are requests of a client.
+// What a Step may do. Create, patch, put, delete and the actions start, open, shut and incr are requests of a client; add,
+// remove, pause and resume are an operator's.
 const (
-	StepCreate  StepKind = "create"
-	StepPatch   StepKind = "patch"
-	StepPut     StepKind = "put"
-	StepStart   StepKind = "start"
-	StepDelete  StepKind = "delete"
-	StepCut     StepKind = "cut"     // Links drop everything
-	StepJoin    StepKind = "join"    // Links pass everything
-	StepLoss    StepKind = "loss"    // a Share of all packets is lost
-	StepMood    StepKind = "mood"    // the application at Site is in Mood
-	StepRestart StepKind = "restart" // the agent at Site stops, and is started after Down
-	StepKill    StepKind = "kill"    // the agent at Site dies now, and is started after Down
-	StepDoom    StepKind = "doom"    // it dies with its Count-th commit, or request to the application, After or before it
+	StepCreate   StepKind = "create"
+	StepPatch    StepKind = "patch"
+	StepPut      StepKind = "put"
+	StepStart    StepKind = "start"
+	StepOpen     StepKind = "open"
+	StepShut     StepKind = "shut"
+	StepIncr     StepKind = "incr"
+	StepDelete   StepKind = "delete"
+	StepFile     StepKind = "file"     // puts the file of an image
+	StepRead     StepKind = "read"     // reads a thing
+	StepList     StepKind = "list"     // lists the things of a kind
+	StepNonsense StepKind = "nonsense" // asks with a scope, Field, that makes none
+	StepAdd      StepKind = "add"      // Other is to have a replica of Resource
+	StepRemove   StepKind = "remove"   // Other is to have none any more
+	StepPause    StepKind = "pause"    // Site leaves its replica of Resource as it is
+	StepResume   StepKind = "resume"   // that ends
+	StepClock    StepKind = "clock"    // the clock at Site is set to be off by Down
+	StepCut      StepKind = "cut"      // Links drop everything
+	StepJoin     StepKind = "join"     // Links pass everything
+	StepLoss     StepKind = "loss"     // a Share of all packets is lost
+	StepMood     StepKind = "mood"     // the application at Site is in Mood
+	StepRestart  StepKind = "restart"  // the agent at Site stops, and is started after Down
+	StepKill     StepKind = "kill"     // the agent at Site dies now, and is started after Down
+	StepDoom     StepKind = "doom"     // it dies with its Count-th commit, or request to the application, After or before it
 )
 
 // Step happens At a time after the beginning.
@@ -56,6 +72,7 @@ type Step struct {
 	At       time.Duration
 	Kind     StepKind
 	Site     int
+	Other    int
 	Resource int
 	Field    string // that a client sets, beside the one of its own request
 	Scoped   bool   // the client names the placement
@@ -77,10 +94,16 @@ func (s Step) String() string {
 		return fmt.Sprintf("%s %.2f", text, s.Share)
 	case StepMood:
 		return fmt.Sprintf("%s site%d %+v", text, s.Site, s.Mood)
-	case StepRestart, StepKill:
+	case StepRestart, StepKill, StepClock:
 		return fmt.Sprintf("%s site%d for %v", text, s.Site, s.Down)
 	case StepDoom:
 		return fmt.Sprintf("%s site%d at %d (request: %t, after: %t) for %v", text, s.Site, s.Count, s.Request, s.After, s.Down)
+	}
+	switch s.Kind {
+	case StepAdd, StepRemove:
+		return fmt.Sprintf("%s site%d of r%d at site%d", text, s.Other, s.Resource, s.Site)
+	case StepPause, StepResume:
+		return fmt.Sprintf("%s r%d at site%d", text, s.Resource, s.Site)
 	}
 	return fmt.Sprintf("%s r%d at site%d (field %q, scoped: %t)", text, s.Resource, s.Site, s.Field, s.Scoped)
 }
@@ -90,7 +113,10 @@ func (p Plan) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "seed %d: %d sites, clocks %v, apart %v\n", p.Seed, p.Sites, p.Skews, p.Apart)
 	for _, r := range p.Resources {
-		fmt.Fprintf(&b, "%s: %s at %v (whole: %t)\n", r.Tag, r.Kind.Name, r.Placement, r.Whole)
+		fmt.Fprintf(&b, "%s: %s at %v (whole: %t, moves: %t)\n", r.Tag, r.Kind.Name, r.Placement, r.Whole, r.Moves)
+	}
+	for _, t := range p.Things {
+		fmt.Fprintln(&b, t)
 	}
 	for _, s := range p.Steps {
 		fmt.Fprintln(&b, s)
@@ -98,10 +124,26 @@ func (p Plan) String() string {
 	return b.String()
 }
 
-// NewPlan draws a plan for 3 to most sites.
+// anySize draws how many sites a plan has: most are small.
+func anySize(r *rand.Rand, most int) int {
+	n := 3
+	switch luck := r.IntN(100); {
+	case luck < 70:
+		n += r.IntN(3)
+	case luck < 92:
+		n += 3 + r.IntN(4)
+	case luck < 98:
+		n += 7 + r.IntN(6)
+	default:
+		n += 13 + r.IntN(15)
+	}
+	return min(n, max(most, 3))
+}
+
+// NewPlan draws a plan for 3 to most sites, at most 30.
 func NewPlan(seed uint64, most int) Plan {
 	r := rand.New(rand.NewPCG(seed, 0))
-	p := Plan{Seed: seed, Sites: 3 + r.IntN(max(1, most-2)), Lasts: time.Duration(20+r.IntN(70)) * time.Second}
+	p := Plan{Seed: seed, Sites: anySize(r, most), Lasts: time.Duration(20+r.IntN(70)) * time.Second}
 	for range p.Sites {
 		skew := time.Duration(0)
 		if r.IntN(3) == 0 {
@@ -136,16 +178,28 @@ func NewPlan(seed uint64, most int) Plan {
 			p.Steps = append(p.Steps, p.request(r, StepStart, r.IntN(len(p.Resources)), p.moment(r)))
 		}
 	}
+	if r.IntN(3) == 0 {
+		for i := range p.Resources {
+			p.move(r, i)
+		}
+	}
+	for range r.IntN(3) {
+		p.pause(r)
+	}
+	for range r.IntN(3) {
+		p.Steps = append(p.Steps, Step{At: p.moment(r), Kind: StepClock, Site: r.IntN(p.Sites), Down: time.Duration(r.Int64N(int64(10*time.Second))) - 5*time.Second})
+	}
 	for i := range p.Resources { // most are made early
 		p.Steps = append(p.Steps, p.request(r, StepCreate, i, time.Duration(r.Int64N(int64(p.Lasts)/4))))
 	}
 	for range 20 + r.IntN(60) {
-		p.Steps = append(p.Steps, p.request(r, anyRequest(r), r.IntN(len(p.Resources)), p.moment(r)))
+		i := r.IntN(len(p.Resources))
+		p.Steps = append(p.Steps, p.request(r, anyRequest(r, p.Resources[i].Kind), i, p.moment(r)))
 	}
 	for range r.IntN(5) { // clients that want the same thing at nearly the same time
 		at, i := p.moment(r), r.IntN(len(p.Resources))
 		for range 2 + r.IntN(6) {
-			p.Steps = append(p.Steps, p.request(r, anyRequest(r), i, at+time.Duration(r.IntN(200))*time.Millisecond))
+			p.Steps = append(p.Steps, p.request(r, anyRequest(r, p.Resources[i].Kind), i, at+time.Duration(r.IntN(200))*time.Millisecond))
 		}
 	}
 	for range r.IntN(8) {
@@ -166,7 +220,10 @@ func subset(r *rand.Rand, n, size int) []int {
 	return s
 }
 
-func anyRequest(r *rand.Rand) StepKind {
+func anyRequest(r *rand.Rand, k *engine.Kind) StepKind {
+	if declares(k) && r.IntN(3) == 0 {
+		return []StepKind{StepOpen, StepShut, StepIncr, StepIncr}[r.IntN(4)]
+	}
 	switch n := r.IntN(100); {
 	case n < 8:
 		return StepCreate
@@ -174,15 +231,49 @@ func anyRequest(r *rand.Rand) StepKind {
 		return StepPatch
 	case n < 77:
 		return StepPut
-	case n < 92:
+	case n < 92 && !declares(k): // what an undeclared action has run on is not made anew when a change reverses its delete
 		return StepStart
+	case n < 92:
+		return StepPatch
 	}
 	return StepDelete
+}
+
+// move adds sites to the placement of a resource and removes at most one. What a removed site keeps would be in the way of
+// another object of the same name, so no name that clients choose moves.
+func (p *Plan) move(r *rand.Rand, i int) {
+	res := &p.Resources[i]
+	if res.Kind.Natural() || p.Apart != nil || r.IntN(2) == 0 {
+		return
+	}
+	res.Moves = true
+	for _, other := range r.Perm(p.Sites)[:min(p.Sites, 3)] {
+		kind := StepAdd
+		if slices.Contains(res.Placement, other) {
+			if kind = StepRemove; len(res.Placement) < 3 || slices.ContainsFunc(p.Steps, func(s Step) bool { return s.Kind == StepRemove && s.Resource == i }) {
+				continue
+			}
+		}
+		p.Steps = append(p.Steps, Step{At: p.moment(r), Kind: kind, Resource: i, Other: other, Site: res.Placement[r.IntN(len(res.Placement))]})
+	}
+}
+
+// pause lets a site leave a replica as it is for a while.
+func (p *Plan) pause(r *rand.Rand) {
+	i := r.IntN(len(p.Resources))
+	held := p.Resources[i].Placement
+	s := Step{At: p.moment(r), Kind: StepPause, Resource: i, Site: held[r.IntN(len(held))]}
+	until := s
+	until.Kind, until.At = StepResume, s.At+time.Duration(r.Int64N(int64(30*time.Second)))
+	p.Steps = append(p.Steps, s, until)
 }
 
 func (p *Plan) request(r *rand.Rand, kind StepKind, resource int, at time.Duration) Step {
 	res := p.Resources[resource]
 	// A request for what was deleted waits until every site of the placement has said that it is gone.
+	if kind == StepStart && declares(res.Kind) {
+		kind = StepIncr
+	}
 	if kind == StepPut && !res.Whole || kind == StepDelete && p.Apart != nil {
 		kind = StepPatch
 	}
@@ -191,7 +282,14 @@ func (p *Plan) request(r *rand.Rand, kind StepKind, resource int, at time.Durati
 	if r.IntN(5) == 0 && p.Apart == nil {
 		s.Site = r.IntN(p.Sites)
 	}
-	if !slices.Contains(res.Placement, s.Site) || kind == StepCreate {
+	switch {
+	case kind == StepCreate:
+		s.Scoped = true
+	case res.Moves, p.Apart != nil:
+		// The scope would say where it is to be; and a request for what a site has not heard of waits for all sites to say
+		// that they have not either, which two that never meet cannot.
+		s.Scoped = false
+	case !slices.Contains(res.Placement, s.Site):
 		s.Scoped = true
 	}
 	return s
@@ -211,7 +309,10 @@ func (p *Plan) disturbNetwork(r *rand.Rand) {
 		}
 	}
 	order := r.Perm(p.Sites)
-	switch r.IntN(6) {
+	switch r.IntN(7) {
+	case 6:
+		p.swizzle(r, at, lasts)
+		return
 	case 0: // one site alone
 		between(order[:1], order[1:])
 	case 1: // two parts
@@ -234,6 +335,25 @@ func (p *Plan) disturbNetwork(r *rand.Rand) {
 		return
 	}
 	p.Steps = append(p.Steps, Step{At: at, Kind: StepCut, Links: links}, Step{At: at + lasts, Kind: StepJoin, Links: links})
+}
+
+// swizzle cuts off some sites, one after the other, and joins them in another order: while that lasts nearly every division into
+// those that meet and those that do not comes up. FoundationDB's simulation calls it by this name.
+func (p *Plan) swizzle(r *rand.Rand, at, lasts time.Duration) {
+	some := r.Perm(p.Sites)[:1+r.IntN(p.Sites)]
+	for _, kind := range []StepKind{StepCut, StepJoin} {
+		r.Shuffle(len(some), func(i, j int) { some[i], some[j] = some[j], some[i] })
+		for _, i := range some {
+			var links [][2]int
+			for j := range p.Sites {
+				if i != j {
+					links = append(links, [2]int{i, j}, [2]int{j, i})
+				}
+			}
+			at += lasts / time.Duration(2*len(some))
+			p.Steps = append(p.Steps, Step{At: at, Kind: kind, Links: links})
+		}
+	}
 }
 
 // disturbSite adds a bad time of one site's application or agent.

@@ -18,11 +18,14 @@ import (
 
 // Report is what came of one schedule.
 type Report struct {
+	Sites        int
 	Requests     int
+	Operations   int // that came to be in a document
 	Acknowledged int // answered with success, or with 202
 	Unclear      int // answered with 504, or not at all
 	Decisions    int // that an operator took about what was uncertain
 	Restarts     int
+	Deaths       int           // of agents that were killed, or died with what they did
 	Contended    int           // how often a resource has lost its name to another at a site
 	Superseded   int           // acknowledged operations that a concurrent or earlier one took the place of, at some site
 	Virtual      time.Duration // that passed
@@ -46,13 +49,18 @@ type run struct {
 	ids      map[int]engine.ResourceID // of resources whose identifier the application gave
 	problems []string
 	report   Report
-	tasks    sync.WaitGroup
+	// placements are where the resources live in the end.
+	placements [][]int
+	last       map[int]int // what was asked for last of spread servers, when all was quiet
+	tasks      sync.WaitGroup
 }
 
 // request is one of a client, with what its answer told.
 type request struct {
 	n         int
 	step      Step
+	site      engine.SiteName
+	scope     string
 	began     time.Duration
 	ended     time.Duration
 	operation engine.OperationID
@@ -70,24 +78,18 @@ func (q *request) field() string { return fmt.Sprint("u", q.n) }
 // Run plays a plan, with the sites' files in dir. It must be called inside a synctest bubble. The error says that the
 // schedule could not be played; what the sites did wrong is in the report.
 func Run(ctx context.Context, p Plan, dir string, log *slog.Logger) (_ Report, err error) {
-	random := rand.New(rand.NewPCG(p.Seed, 1))
-	r := &run{plan: p, log: log, wires: newWires(p.Sites, random), ids: map[int]engine.ResourceID{}, begin: time.Now(), healed: make(chan struct{})}
-	for i := range p.Sites {
-		name := engine.SiteName(fmt.Sprint("site", i))
-		r.sites = append(r.sites, &site{
-			n: i, name: name, dir: filepath.Join(dir, string(name)), skew: p.Skews[i], wires: r.wires, log: log, turn: make(chan struct{}, 1),
-			app: newApplication(string(rune('a'+i))+"-", rand.New(rand.NewPCG(p.Seed, uint64(2+i)))),
-		})
+	r, err := newRun(p, dir, log)
+	if err != nil {
+		return Report{}, err
 	}
-	defer func() {
-		r.tasks.Wait()
-		for _, s := range r.sites {
-			err = errors.Join(err, s.end())
-		}
-		time.Sleep(time.Second) // libraries leave goroutines behind that end by the clock
-	}()
+	defer func() { err = errors.Join(err, r.end()) }()
 	if err := r.gather(ctx); err != nil {
 		return Report{}, err
+	}
+	if p.Things != nil {
+		if err := r.prepare(ctx); err != nil {
+			return Report{}, err
+		}
 	}
 	if r.wires.part(p.Apart); p.Apart != nil {
 		time.Sleep(time.Minute) // what is sent before they notice waits for an answer that never comes
@@ -102,8 +104,52 @@ func Run(ctx context.Context, p Plan, dir string, log *slog.Logger) (_ Report, e
 		return Report{}, err
 	}
 	r.settle(ctx)
-	r.report.Virtual = time.Since(r.begin)
+	if p.Things != nil && len(r.report.Problems) == 0 {
+		if err := r.meet(); err != nil {
+			r.problem("nothing disturbs any more: %v", err)
+		}
+		r.lastWord(ctx)
+		r.settle(ctx)
+		r.reads(ctx)
+		r.report.Problems = append(r.report.Problems, r.problems...)
+	}
+	r.tell()
+	r.report.Sites, r.report.Virtual = p.Sites, time.Since(r.begin)
 	return r.report, nil
+}
+
+// newRun makes the sites of a plan, of which none is started.
+func newRun(p Plan, dir string, log *slog.Logger) (r *run, err error) {
+	random := rand.New(rand.NewPCG(p.Seed, 1))
+	r = &run{plan: p, log: log, wires: newWires(p.Sites, random), ids: map[int]engine.ResourceID{}, last: map[int]int{}, begin: time.Now(), healed: make(chan struct{})}
+	lines := newPipes()
+	for i := range p.Sites {
+		name := engine.SiteName(fmt.Sprint("site", i))
+		r.sites = append(r.sites, &site{
+			n: i, name: name, dir: filepath.Join(dir, string(name)), wires: r.wires, log: log, turn: make(chan struct{}, 1),
+			app: newApplication(string(rune('a'+i))+"-", rand.New(rand.NewPCG(p.Seed, uint64(2+i)))),
+		})
+		r.sites[i].skew.Store(int64(p.Skews[i]))
+		if p.Things != nil {
+			if r.sites[i].lab, err = newLabSite(r.sites[i], lines, rand.New(rand.NewPCG(p.Seed, uint64(100+i)))); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return r, nil
+}
+
+// end stops the sites and their applications.
+func (r *run) end() (err error) {
+	r.tasks.Wait()
+	for _, s := range r.sites {
+		err = errors.Join(err, s.end())
+		if s.lab != nil {
+			err = errors.Join(err, s.lab.close())
+		}
+	}
+	time.Sleep(time.Second) // libraries leave goroutines behind that end by the clock
+	return err
 }
 
 // gather starts the sites, of which the first lets the others in.
@@ -120,6 +166,11 @@ func (r *run) gather(ctx context.Context) error {
 			}
 		}
 	}
+	return r.meet()
+}
+
+// meet waits until all sites reach each other.
+func (r *run) meet() error {
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
 		apart := slices.ContainsFunc(r.sites, func(s *site) bool {
 			up := 0
@@ -134,7 +185,7 @@ func (r *run) gather(ctx context.Context) error {
 		case !apart:
 			return nil
 		case time.Now().After(deadline):
-			return errors.New("the sites do not reach each other in the beginning")
+			return errors.New("the sites do not reach each other")
 		}
 	}
 }
@@ -147,29 +198,74 @@ func (r *run) play(ctx context.Context, step Step) {
 	case StepLoss:
 		r.wires.setLoss(step.Share)
 	case StepMood:
-		s.app.setMood(step.Mood)
+		s.setMood(step.Mood)
 	case StepRestart:
 		r.replace(ctx, s, step.Down)
 	case StepKill:
 		if p := s.now.Load(); p != nil {
 			p.die()
-			r.replace(ctx, s, step.Down)
+			r.bury(ctx, s, step.Down)
 		}
+	case StepClock:
+		s.skew.Store(int64(step.Down))
+	case StepAdd, StepRemove, StepPause, StepResume:
+		r.tasks.Go(func() { r.order(ctx, step) })
 	case StepDoom:
 		if p := s.now.Load(); p != nil {
 			p.doom.set(step.Count, step.Request, step.After)
 			r.tasks.Go(func() {
 				select {
 				case <-p.died:
-					r.replace(ctx, s, step.Down)
+					r.bury(ctx, s, step.Down)
 				case <-p.cut:
 				case <-r.healed:
 				}
 			})
 		}
 	default:
-		r.tasks.Go(func() { r.ask(ctx, step) })
+		r.tasks.Go(func() {
+			if r.plan.Things != nil {
+				r.doThing(ctx, step)
+				return
+			}
+			r.ask(ctx, step)
+		})
 	}
+}
+
+// order does what an operator wants of a resource at a site, if the site knows it.
+func (r *run) order(ctx context.Context, step Step) {
+	p, target := r.sites[step.Site].now.Load(), r.target(step.Resource)
+	if p == nil || target == "" {
+		return
+	}
+	row, err := p.Lookup(ctx, r.kind(step.Resource), target)
+	if err != nil {
+		return
+	}
+	other := []engine.SiteID{r.sites[step.Other].id}
+	switch step.Kind {
+	case StepAdd:
+		_, err = p.Place(ctx, row.Document, engine.PlaceRequest{Add: other, Forced: true})
+	case StepRemove:
+		_, err = p.Place(ctx, row.Document, engine.PlaceRequest{Remove: other})
+	case StepPause:
+		err = p.Pause(ctx, row.Document, p.site.id, "they look into it")
+	case StepResume:
+		err = p.Resume(ctx, row.Document)
+	}
+	var refusal *engine.Refusal
+	if err != nil && !errors.As(err, &refusal) && !errors.Is(err, engine.ErrNotFound) && !p.dead.Load() && ctx.Err() == nil && !p.ending() {
+		r.problem("%s: %v", step, err)
+	}
+}
+
+// bury counts a process that has died, and replaces it.
+func (r *run) bury(ctx context.Context, s *site, down time.Duration) {
+	r.mu.Lock()
+	r.report.Deaths++
+	r.mu.Unlock()
+	r.replace(ctx, s, down)
 }
 
 // replace ends a site's process and starts another after a while.
@@ -192,11 +288,19 @@ func (r *run) problem(format string, args ...any) {
 	r.problems = append(r.problems, fmt.Sprintf(format, args...))
 }
 
+// kind is that of a resource, or of a thing.
+func (r *run) kind(resource int) *engine.Kind {
+	if r.plan.Things != nil {
+		t := r.plan.Things[resource]
+		return labCatalog().Kind(t.service(), t.Kind)
+	}
+	return r.plan.Resources[resource].Kind
+}
+
 // target is the identifier that clients have for a resource, empty while nobody has been told.
 func (r *run) target(resource int) string {
-	res := r.plan.Resources[resource]
-	if res.Kind.Natural() {
-		return res.Tag
+	if r.plan.Things == nil && r.kind(resource).Natural() {
+		return r.plan.Resources[resource].Tag
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -207,7 +311,10 @@ func (r *run) target(resource int) string {
 func (r *run) ask(ctx context.Context, step Step) {
 	res, s := r.plan.Resources[step.Resource], r.sites[step.Site]
 	p, target := s.now.Load(), r.target(step.Resource)
-	if p == nil || step.Kind == StepCreate && !res.Kind.Natural() && r.asked(step.Resource) || step.Kind != StepCreate && target == "" {
+	r.mu.Lock()
+	asked := r.asked(step.Resource)
+	r.mu.Unlock()
+	if p == nil || step.Kind == StepCreate && !res.Kind.Natural() && asked || step.Kind != StepCreate && target == "" {
 		return // nobody is there, or the client has nothing to ask for
 	}
 	e := engine.Request{Kind: res.Kind, Path: res.Kind.Item, Target: target, Header: map[string]string{"Content-Type": "application/json"}}
@@ -226,7 +333,7 @@ func (r *run) ask(ctx context.Context, step Step) {
 	switch step.Kind {
 	case StepCreate:
 		e.Type, e.Method, body["tag"] = engine.TypeCreate, http.MethodPost, res.Tag
-		if e.Path, e.Target = res.Kind.Collection, ""; res.Kind == note {
+		if e.Path, e.Target = res.Kind.Collection, ""; res.Kind.ID.From == engine.IDFromPath {
 			e.Type, e.Method, e.Path, e.Target = engine.TypeReplace, http.MethodPut, res.Kind.Item, target
 		} else if res.Kind.Natural() {
 			body["id"] = target
@@ -244,8 +351,10 @@ func (r *run) ask(ctx context.Context, step Step) {
 			whole[k] = v
 		}
 		body = whole
-	case StepStart:
-		e.Type, e.Method, e.Path, body = engine.TypeAction, http.MethodPost, res.Kind.Item+"/start", nil
+	case StepStart, StepOpen, StepShut:
+		e.Type, e.Method, e.Path, body = engine.TypeAction, http.MethodPost, res.Kind.Item+"/"+string(step.Kind), nil
+	case StepIncr:
+		e.Type, e.Method, e.Path, body = engine.TypeAction, http.MethodPost, res.Kind.Item+"/incr", map[string]any{"by": q.n + 1}
 	case StepDelete:
 		e.Type, e.Method, body = engine.TypeDelete, http.MethodDelete, nil
 	}
@@ -276,10 +385,8 @@ func (r *run) ask(ctx context.Context, step Step) {
 	}
 }
 
-// asked reports whether somebody has asked for a resource to be created already.
+// asked reports whether somebody has asked for a resource to be created already. The caller holds mu.
 func (r *run) asked(resource int) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	return slices.ContainsFunc(r.requests, func(q *request) bool { return q.step.Kind == StepCreate && q.step.Resource == resource && !q.refused })
 }
 
@@ -302,7 +409,7 @@ func (p *process) read(ctx context.Context, k *engine.Kind, target string) map[s
 func (r *run) heal(ctx context.Context) error {
 	r.wires.heal()
 	for _, s := range r.sites {
-		s.app.setMood(Mood{})
+		s.setMood(Mood{})
 		if p := s.now.Load(); p != nil {
 			p.doom.set(0, false, false)
 		}
@@ -313,6 +420,21 @@ func (r *run) heal(ctx context.Context) error {
 		if err := s.begin(ctx); err != nil {
 			return err
 		}
+		if err := s.resume(ctx); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// resume ends all pauses at a site.
+func (s *site) resume(ctx context.Context) error {
+	p := s.now.Load()
+	rows, _, err := p.store.Resources(ctx, engine.ResourceFilter{Limit: 1000})
+	for _, row := range rows {
+		if row.Sites[s.id].Paused != nil {
+			err = errors.Join(err, p.Resume(ctx, row.Document))
+		}
+	}
+	return err
 }

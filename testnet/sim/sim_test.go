@@ -4,7 +4,9 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -13,22 +15,27 @@ import (
 
 var (
 	seed   = flag.Uint64("sim.seed", 0, "play the schedule of this seed only, and tell all of it")
-	first  = flag.Uint64("sim.first", 0, "the first seed; 0: 1, and by the clock with -sim.for")
+	first  = flag.Uint64("sim.first", 0, "the first seed; 0: always the same, and by the clock with -sim.for")
 	lasts  = flag.Duration("sim.for", 0, "play schedules for this long")
 	most   = flag.Int("sim.sites", 5, "the most sites of a schedule")
-	share  = flag.Int("sim.schedules", 5, "how many schedules are played without -sim.for")
+	share  = flag.Int("sim.schedules", 4, "how many schedules are played without -sim.for, and half as many collaborations")
 	chatty = flag.Bool("sim.log", false, "write the sites' logs to standard error")
 )
 
 // TestRandomSchedules plays a fixed share of schedules, or as many as fit into -sim.for.
-func TestRandomSchedules(t *testing.T) {
+func TestRandomSchedules(t *testing.T) { schedules(t, NewPlan, 1, *share) }
+
+// TestRandomCollaborations does with plans of things.
+func TestRandomCollaborations(t *testing.T) { schedules(t, NewPlanOfThings, 11, *share/2) }
+
+func schedules(t *testing.T, draw func(uint64, int) Plan, next uint64, share int) {
 	if *seed != 0 {
-		play(t, *seed, true)
+		play(t, draw(*seed, *most), true)
 		return
 	}
-	var schedules, failed, requests, acknowledged, unclear, decisions, restarts, superseded, contended int
+	var schedules, failed, sites, operations, requests, acknowledged, unclear, decisions, restarts, deaths, superseded, contended int
 	var virtual, healed time.Duration
-	next := uint64(1)
+	mixed := map[string]int{}
 	switch {
 	case *first != 0:
 		next = *first
@@ -37,30 +44,46 @@ func TestRandomSchedules(t *testing.T) {
 	}
 	start := time.Now()
 	for n := range uint64(1 << 32) {
-		if *lasts == 0 && n == uint64(*share) || *lasts > 0 && time.Since(start) > *lasts {
+		if *lasts == 0 && n == uint64(share) || *lasts > 0 && time.Since(start) > *lasts {
 			break
 		}
-		r, ok := play(t, next+n, false)
+		plan := draw(next+n, *most)
+		for what, times := range plan.Mixed() {
+			mixed[what] += times
+		}
+		r, ok := play(t, plan, false)
 		if !ok {
 			failed++
 		}
 		schedules++
+		sites, operations, deaths = max(sites, r.Sites), operations+r.Operations, deaths+r.Deaths
 		requests, acknowledged, unclear = requests+r.Requests, acknowledged+r.Acknowledged, unclear+r.Unclear
 		decisions, restarts, superseded, contended = decisions+r.Decisions, restarts+r.Restarts, superseded+r.Superseded, contended+r.Contended
 		virtual, healed = virtual+r.Virtual, max(healed, r.Healed)
 	}
-	t.Logf("%d schedules, %d failed, in %v; %d requests (%d acknowledged, %d without a clear answer, %d superseded), %d names contended, %d restarts, %d decisions, "+
-		"%.1f virtual hours, healed within %v", schedules, failed, time.Since(start).Round(time.Second), requests, acknowledged, unclear,
-		superseded, contended, restarts, decisions, virtual.Hours(), healed.Round(time.Second))
+	t.Logf("%d schedules of up to %d sites in %v: %d failed; %d operations of %d requests (%d acknowledged, %d without a clear answer, "+
+		"%d superseded), %d names contended, %d restarts, %d of them after deaths, %d decisions, %.1f virtual hours, healed within %v%s",
+		schedules, sites, time.Since(start).Round(time.Second), failed, operations, requests, acknowledged, unclear,
+		superseded, contended, restarts, deaths, decisions, virtual.Hours(), healed.Round(time.Second),
+		told(mixed))
 }
 
-func play(t *testing.T, seed uint64, tell bool) (report Report, ok bool) {
-	plan := NewPlan(seed, *most)
+// told lists what was mixed.
+func told(mixed map[string]int) string {
+	text := ""
+	for _, what := range slices.Sorted(maps.Keys(mixed)) {
+		text += fmt.Sprintf("; %d %s", mixed[what], what)
+	}
+	return text
+}
+
+func play(t *testing.T, plan Plan, tell bool) (report Report, ok bool) {
+	name := t.Name()
 	log := slog.New(slog.DiscardHandler)
 	if *chatty {
 		log = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	}
-	ok = t.Run(fmt.Sprint(seed), func(t *testing.T) {
+	ok = t.Run(fmt.Sprint(plan.Seed), func(t *testing.T) {
 		dir := t.TempDir()
 		synctest.Test(t, func(t *testing.T) {
 			var err error
@@ -72,7 +95,7 @@ func play(t *testing.T, seed uint64, tell bool) (report Report, ok bool) {
 				t.Error(p)
 			}
 			if t.Failed() {
-				t.Errorf("play it again with: go test ./testnet/sim -run TestRandomSchedules -sim.sites %d -sim.seed %d", *most, seed)
+				t.Errorf("play it again with: go test ./testnet/sim -run %s -sim.sites %d -sim.seed %d", name, *most, plan.Seed)
 			}
 			if tell {
 				t.Logf("%s\n%s\n%d requests in %v, healed in %v", plan, strings.Join(report.Trace, "\n"), report.Requests, report.Virtual, report.Healed)

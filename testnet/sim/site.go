@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
 	"os"
 	"sync"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/skerry/skerry/crdt"
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/glue"
 	"github.com/skerry/skerry/p2p"
 	"github.com/skerry/skerry/storage"
 	"github.com/skerry/skerry/testnet/memory"
@@ -30,8 +32,9 @@ type site struct {
 	name  engine.SiteName
 	id    engine.SiteID
 	dir   string
-	skew  time.Duration
+	skew  atomic.Int64 // how far the clock is off, in nanoseconds
 	app   *application
+	lab   *labSite // in the place of app, for plans of things
 	wires *wires
 	log   *slog.Logger
 
@@ -44,13 +47,15 @@ type process struct {
 	*engine.Site
 	store   *storage.Store
 	network *p2p.Network
+	client  *glue.Client // of lab
 	site    *site
 
 	dead atomic.Bool // nothing gets out of it any more
 	doom doom
 	died chan struct{}
 	once sync.Once
-	stop func() error  // ends the goroutines and closes the disk
+	stop func() error // ends the goroutines and closes the disk
+	ends []listening
 	cut  chan struct{} // closed when requests that are under way end
 
 	mu      sync.Mutex
@@ -58,7 +63,31 @@ type process struct {
 	calls   sync.WaitGroup // requests under way; Add under mu, while not closing
 }
 
-func (s *site) clock() time.Time { return time.Now().Add(s.skew) }
+// surroundings are what a process has around its engine: the application, and what takes the requests.
+type surroundings interface {
+	services() []engine.ServiceName
+	// fit gives the engine its kinds and its way to the application.
+	fit(p *process, c *engine.Config) error
+	// front is called when engine and network are there. It returns who answers other agents.
+	front(p *process) http.Handler
+}
+
+func (s *site) around() surroundings {
+	if s.lab != nil {
+		return s.lab
+	}
+	return s.app
+}
+
+func (s *site) setMood(m Mood) {
+	if s.lab != nil {
+		s.lab.setMood(m)
+		return
+	}
+	s.app.setMood(m)
+}
+
+func (s *site) clock() time.Time { return time.Now().Add(time.Duration(s.skew.Load())) }
 
 // open makes the process over what is on disk. With a token it joins the mesh, without one and without a mesh it founds it.
 func (s *site) open(ctx context.Context, token string) (p *process, err error) {
@@ -105,15 +134,18 @@ func (s *site) open(ctx context.Context, token string) (p *process, err error) {
 		return nil, err
 	}
 	log := s.log.With("site", string(s.name))
-	p.Site, err = engine.New(ctx, engine.Config{
+	config := engine.Config{
 		// A year of being away: nobody confirms deletions here.
 		Deletions: engine.DeletionLimits{Late: 365 * 24 * time.Hour},
-		Self:      self, Kinds: kinds, Documents: documents, Store: mortal{p.store, p}, Ledger: p.store, Blobs: blobs, Spools: spools, App: client{p},
-		Log: log, Now: s.clock, Vault: vault, Classify: classify, Workers: 4, Cache: 8,
+		Self:      self, Documents: documents, Store: mortal{p.store, p}, Ledger: p.store, Blobs: blobs, Spools: spools,
+		Log: log, Now: s.clock, Vault: vault, Workers: 4, Cache: 8,
 		NewID:  func() string { return uuid.Must(uuid.NewV7()).String() },
 		Random: func(b []byte) { _, _ = crand.Read(b) },
-	})
-	if err != nil {
+	}
+	if err := s.around().fit(p, &config); err != nil {
+		return nil, err
+	}
+	if p.Site, err = engine.New(ctx, config); err != nil {
 		return nil, err
 	}
 	listen, option := s.wires.plug(s.n)
@@ -121,6 +153,7 @@ func (s *site) open(ctx context.Context, token string) (p *process, err error) {
 		Key: key, Listen: []string{listen}, Log: log, Now: s.clock, Options: []libp2p.Option{option},
 		OnStatus:   func(id engine.SiteID, up bool) { p.SiteChanged(context.WithoutCancel(ctx), id, up) },
 		OnCompared: func(id engine.SiteID) { p.Compared(id) },
+		At:         p.Coordinate(), OnMoved: p.moved(ctx),
 	}, p.Site, p.Site)
 	if err != nil {
 		return nil, err
@@ -131,7 +164,7 @@ func (s *site) open(ctx context.Context, token string) (p *process, err error) {
 
 // enter makes sure that the site belongs to the mesh.
 func (p *process) enter(ctx context.Context, text string) error {
-	record := engine.SiteRecord{Name: p.site.name, Addresses: p.network.Addresses(), Services: []engine.ServiceName{"model"}}
+	record := engine.SiteRecord{Name: p.site.name, Addresses: p.network.Addresses(), Services: p.site.around().services()}
 	switch {
 	case p.InMesh():
 	case text == "":
@@ -170,22 +203,26 @@ func (s *site) start(ctx context.Context, token string) error {
 	}
 	below, stop := context.WithCancel(ctx)
 	p.cut = make(chan struct{})
-	server := &http.Server{Handler: peers{p}, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, 0)}
+	p.listen(p.network.Listener(), s.around().front(p))
 	var wg sync.WaitGroup
-	results := make(chan error, 3)
+	results := make(chan error, 2+len(p.ends))
 	wg.Go(func() { results <- p.network.Run(below) })
 	wg.Go(func() { results <- p.Run(below) })
-	wg.Go(func() {
-		if err := server.Serve(p.network.Listener()); !errors.Is(err, http.ErrServerClosed) {
+	for _, l := range p.ends {
+		wg.Go(func() {
+			err := l.server.Serve(l.listener)
+			if errors.Is(err, http.ErrServerClosed) {
+				err = nil
+			}
 			results <- err
-			return
-		}
-		results <- nil
-	})
+		})
+	}
 	p.stop = func() error {
 		if !p.dead.Load() { // requests under way may finish
 			late, cancel := context.WithTimeout(ctx, 10*time.Second)
-			_ = server.Shutdown(late)
+			for _, l := range p.ends {
+				_ = l.server.Shutdown(late)
+			}
 			cancel()
 		}
 		close(p.cut)
@@ -193,10 +230,17 @@ func (s *site) start(ctx context.Context, token string) error {
 		p.closing = true
 		p.mu.Unlock()
 		p.calls.Wait()
-		_ = server.Close()
+		for _, l := range p.ends {
+			_ = l.server.Close()
+		}
 		stop()
 		wg.Wait()
-		return errors.Join(<-results, <-results, <-results, p.store.Close())
+		close(results)
+		var errs []error
+		for err := range results {
+			errs = append(errs, err)
+		}
+		return errors.Join(append(errs, p.store.Close())...)
 	}
 	s.now.Store(p)
 	return nil
@@ -237,18 +281,27 @@ func (p *process) die() {
 
 // submit takes a request of a client or of another agent; told is false when no answer goes back.
 func (p *process) submit(ctx context.Context, r engine.Request) (a engine.Answer, told bool, err error) {
+	ctx, leave, ok := p.admit(ctx)
+	if !ok {
+		return a, true, errRefused
+	}
+	defer leave()
+	a, err = p.Submit(ctx, r)
+	return a, !p.dead.Load() && ctx.Err() == nil, err
+}
+
+// admit lets a request in, unless the process takes none any more; its context ends when requests that are under way end. Leave
+// says that it is over.
+func (p *process) admit(ctx context.Context) (_ context.Context, leave func(), ok bool) {
 	p.mu.Lock()
 	if p.closing || p.dead.Load() {
 		p.mu.Unlock()
-		return a, true, errRefused
+		return ctx, nil, false
 	}
 	p.calls.Add(1)
 	p.mu.Unlock()
-	defer p.calls.Done()
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	over := make(chan struct{})
-	defer close(over)
 	go func() {
 		select {
 		case <-p.cut:
@@ -256,8 +309,39 @@ func (p *process) submit(ctx context.Context, r engine.Request) (a engine.Answer
 		case <-over:
 		}
 	}()
-	a, err = p.Submit(ctx, r)
-	return a, !p.dead.Load() && ctx.Err() == nil, err
+	return ctx, func() {
+		close(over)
+		cancel()
+		p.calls.Done()
+	}, true
+}
+
+// listening is one address at which a process takes requests.
+type listening struct {
+	listener net.Listener
+	server   *http.Server
+}
+
+// listen has a process take the requests of a listener, once it is started.
+func (p *process) listen(l net.Listener, h http.Handler) {
+	p.ends = append(p.ends, listening{l, &http.Server{ErrorLog: slog.NewLogLogger(slog.DiscardHandler, 0),
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			ctx, leave, ok := p.admit(r.Context())
+			if !ok {
+				panic(http.ErrAbortHandler) // the other side gets no answer
+			}
+			defer leave()
+			h.ServeHTTP(w, r.WithContext(ctx))
+		})}})
+}
+
+func (p *process) alive() bool { return !p.dead.Load() }
+
+// ending reports whether the process takes no requests any more.
+func (p *process) ending() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.closing
 }
 
 // errRefused: there is no process that would take the client's connection.
@@ -321,7 +405,7 @@ func (c client) Do(ctx context.Context, call engine.Call) (engine.Reply, error) 
 		return engine.Reply{}, err
 	}
 	if c.p.dead.Load() {
-		return engine.Reply{}, errors.New("the process is dead")
+		return engine.Reply{}, errDead
 	}
 	fatal, after := false, false
 	if call.Method != http.MethodGet {
@@ -334,7 +418,7 @@ func (c client) Do(ctx context.Context, call engine.Call) (engine.Reply, error) 
 		_, err = c.p.site.app.do(ctx, call)
 	}
 	c.p.die()
-	return engine.Reply{}, cmp.Or(err, errors.New("the process is dead"))
+	return engine.Reply{}, cmp.Or(err, errDead)
 }
 
 // Find implements engine.Application. The kinds here have no marker, so that nothing is looked for.
@@ -346,3 +430,12 @@ func (c client) Find(context.Context, *engine.Kind, string) ([]engine.Reply, err
 func (c client) Present(ctx context.Context, k *engine.Kind, r engine.Reply) (engine.Reply, error) {
 	return present(ctx, c.p.Site, k, r)
 }
+
+func (a *application) services() []engine.ServiceName { return []engine.ServiceName{"model"} }
+
+func (a *application) fit(p *process, c *engine.Config) error {
+	c.Kinds, c.App, c.Classify = kinds, client{p}, classify
+	return nil
+}
+
+func (a *application) front(p *process) http.Handler { return peers{p} }

@@ -130,6 +130,13 @@ func (c *Client) Sites(ctx context.Context) (v []Seen, err error) {
 	return v, err
 }
 
+// Isolated reports whether the site rehearses a cut.
+func (c *Client) Isolated(ctx context.Context) (bool, error) {
+	var a struct{ Isolated bool }
+	err := c.Call(ctx, http.MethodGet, "/api/v1/mesh/isolation", nil, &a)
+	return a.Isolated, err
+}
+
 // Isolate cuts the agent off from its peers, or ends that.
 func (c *Client) Isolate(ctx context.Context, isolated bool) error {
 	return c.Call(ctx, http.MethodPost, "/api/v1/mesh/isolation", map[string]bool{"isolated": isolated}, nil)

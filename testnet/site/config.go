@@ -27,6 +27,9 @@ type Service struct {
 	Listen   string // address of the agent's listener
 	Upstream string // base URL of the application
 	Token    string // path of the file with the agent's token for it; empty: it needs none
+	// TLS are the files of the listener's certificate and key, UpstreamCA that of who has signed the application's; empty: no TLS.
+	TLS        [2]string
+	UpstreamCA string
 }
 
 // File returns the path of the configuration file.
@@ -54,6 +57,12 @@ func (c *Config) YAML() string {
 		fmt.Fprintf(&b, "  %s:\n    listen: %s\n    upstream: %s\n", s.Name, s.Listen, s.Upstream)
 		if s.Token != "" {
 			fmt.Fprintf(&b, "    credentials: {token_file: %q}\n", s.Token)
+		}
+		if s.TLS != [2]string{} {
+			fmt.Fprintf(&b, "    tls: {cert: %q, key: %q}\n", s.TLS[0], s.TLS[1])
+		}
+		if s.UpstreamCA != "" {
+			fmt.Fprintf(&b, "    upstream_tls: {ca: %q}\n", s.UpstreamCA)
 		}
 	}
 	b.WriteString(c.Extra)

@@ -12,9 +12,13 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/glue"
+	"github.com/skerry/skerry/web/audit"
+	"github.com/skerry/skerry/web/auth"
+	"github.com/skerry/skerry/web/hooks"
 	"github.com/skerry/skerry/web/typing"
 	"github.com/skerry/skerry/web/world"
 )
@@ -23,8 +27,10 @@ import (
 type Store interface {
 	Resources(ctx context.Context, f engine.ResourceFilter) (rows []engine.ResourceRow, next string, err error)
 	ResourceByLocal(ctx context.Context, s engine.ServiceName, k engine.KindName, id engine.LocalID) (engine.ResourceRow, error)
+	ResourceByDocument(ctx context.Context, id engine.DocumentID) (engine.ResourceRow, error)
 	Operation(ctx context.Context, id engine.OperationID) (engine.OperationRow, error)
 	Operations(ctx context.Context, f engine.OperationFilter) (rows []engine.OperationRow, next string, err error)
+	ForgottenUntil(ctx context.Context) (time.Time, error)
 	Events(ctx context.Context, after uint64, limit int) ([]engine.Event, error)
 	Conflict(ctx context.Context, id engine.ConflictID) (engine.Conflict, error)
 	Conflicts(ctx context.Context, f engine.ConflictFilter) (list []engine.Conflict, next string, err error)
@@ -47,6 +53,8 @@ type Mesh interface {
 	// SetZone makes a zone or gives it other sites; DeleteZone returns engine.ErrNotFound when there is none of that name.
 	SetZone(ctx context.Context, name engine.ZoneName, sites []engine.SiteID) error
 	DeleteZone(ctx context.Context, name engine.ZoneName) error
+	// RemoveSite takes a site out of the mesh for good; engine.ErrNotFound when it is no member.
+	RemoveSite(ctx context.Context, id engine.SiteID) error
 	// Revoke returns engine.ErrNotFound for an invitation that is not this mesh's.
 	Revoke(ctx context.Context, id string) error
 }
@@ -68,6 +76,8 @@ type Operator interface {
 	// service is empty. engine.ErrNotFound: there is no such service.
 	Queues() map[engine.ServiceName]engine.QueueStatus
 	ResumeQueue(service engine.ServiceName) error
+	// NextTry is when this site goes on with an operation that waits here; zero: it does not by itself.
+	NextTry(o engine.OperationRow) time.Time
 	// Preview tells what this site is about to do, and Confirm lets the deletions run that it holds: of resources that it
 	// shares with the site with, or by.
 	Preview(ctx context.Context, with engine.SiteID, limit int) (engine.Preview, error)
@@ -86,6 +96,8 @@ type Operator interface {
 	Chosen(ctx context.Context, k *engine.Kind, id string) (at engine.SiteID, here bool, err error)
 	// Superseded lists the values that concurrent, later operations took the place of.
 	Superseded(ctx context.Context, id engine.DocumentID) ([]engine.Superseded, error)
+	// Compacted tells what was folded away of a resource's history here.
+	Compacted(ctx context.Context, id engine.DocumentID) (engine.Compacted, error)
 	// PreviewConflict and Resolve are for conflicts of this site; Resolve dismisses those of others too.
 	PreviewConflict(ctx context.Context, id engine.ConflictID, local engine.LocalID) ([]engine.FieldDifference, error)
 	Resolve(ctx context.Context, id engine.ConflictID, action engine.Action, local engine.LocalID) error
@@ -105,6 +117,8 @@ type Service struct {
 	Kinds []*engine.Kind
 	// Handler is the interception handler that clients of the service reach, called in process.
 	Handler http.Handler
+	// URL is where its listener is, Glue what speaks its API.
+	URL, Glue string
 }
 
 // Config is what the API is handed. Every field is needed.
@@ -132,6 +146,13 @@ type Config struct {
 	Token func(i engine.Invitation, secret []byte) string
 	// Ready returns why the site does not serve yet or any more; nil when it does.
 	Ready func() error
+
+	// Auth tells who makes a request and keeps tokens; what a route needs is the server's to check.
+	Auth *auth.Guard
+	// Audit is the audit trail; the server writes it.
+	Audit *audit.Log
+	// Hooks push events; Run runs them.
+	Hooks *hooks.Desk
 
 	// Registry gets the API's metrics and is what /metrics shows.
 	Registry *prometheus.Registry
@@ -165,7 +186,7 @@ func New(c Config) (*API, error) {
 	for name, absent := range map[string]bool{
 		"Store": c.Store == nil, "Counter": c.Counter == nil, "Mesh": c.Mesh == nil, "Network": c.Network == nil,
 		"Operator": c.Operator == nil, "Waiter": c.Waiter == nil, "Peer": c.Peer == nil, "Token": c.Token == nil, "Referring": c.Referring == nil, "Types": c.Types == nil, "Ready": c.Ready == nil,
-		"Registry": c.Registry == nil, "Log": c.Log == nil, "Now": c.Now == nil,
+		"Auth": c.Auth == nil, "Audit": c.Audit == nil, "Hooks": c.Hooks == nil, "Registry": c.Registry == nil, "Log": c.Log == nil, "Now": c.Now == nil,
 	} {
 		if absent {
 			missing = append(missing, fmt.Errorf("%s is missing", name))
@@ -187,11 +208,14 @@ func New(c Config) (*API, error) {
 	return a, nil
 }
 
-// Run counts events for the metrics until ctx ends, and then ends all open event streams, so that the server can be
+// Run counts events for the metrics and pushes them to hooks until ctx ends, and then ends all open event streams, so that the server can be
 // shut down after it.
 func (a *API) Run(ctx context.Context) error {
 	defer a.stop.Do(func() { close(a.stopping) })
-	return a.metrics.follow(ctx)
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return a.metrics.follow(ctx) })
+	g.Go(func() error { return a.Hooks.Run(ctx, eventSource{a}) })
+	return g.Wait()
 }
 
 // Stopping is closed when the site is about to stop: whoever holds a connection open ends it then.

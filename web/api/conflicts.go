@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -18,7 +19,7 @@ import (
 // Conflict is something about one resource at one site that waits for a person.
 type Conflict struct {
 	ID        string    `json:"id"`    // the same at every site
-	About     string    `json:"about"` // exists, name, refused, contested, uncertain, undeclared
+	About     string    `json:"about"` // one of conflictKinds
 	Resource  string    `json:"resource"`
 	Service   string    `json:"service"`
 	Kind      string    `json:"kind"`
@@ -45,6 +46,7 @@ type Acceptance struct {
 // ConflictDetail is a conflict with what its site's application shows.
 type ConflictDetail struct {
 	Conflict
+	Author Author `json:"author"` // of the operation that the conflict is about
 	// Differences lists the fields that are not what they are to be, nil when that cannot be told; NotCompared says why then.
 	Differences []FieldConflict `json:"differences"`
 	NotCompared string          `json:"not_compared"`
@@ -57,6 +59,7 @@ type FieldConflict struct {
 	Base   json.RawMessage `json:"base,omitempty"`   // what whoever issued the operation saw
 	Here   json.RawMessage `json:"here,omitempty"`   // what the application of the conflict's site shows
 	Wanted json.RawMessage `json:"wanted,omitempty"` // what all known operations amount to
+	By     *Author         `json:"by,omitempty"`     // whose operation set the wanted value, where that is still listed
 }
 
 // ConflictList is one page of conflicts, newest first. Next is empty on the last one.
@@ -65,11 +68,12 @@ type ConflictList struct {
 	Next  string     `json:"next"`
 }
 
-// ConflictQuery selects conflicts; the site is a name. Accepted asks for those that were decided so that a site differs.
+// ConflictQuery selects conflicts; the site is a name. Service and Kind help Resource to be one. Accepted asks for those that
+// were decided so that a site differs.
 type ConflictQuery struct {
-	Service, About, Site, Cursor string
-	Accepted                     bool
-	Limit                        int
+	Resource, Service, Kind, About, Site, Cursor string
+	Accepted                                     bool
+	Limit                                        int
 }
 
 // ResolveRequest is what a person has decided about a conflict.
@@ -91,6 +95,14 @@ var conflictKinds = map[engine.ConflictKind]string{
 	engine.ConflictDrift:      "what is changed behind an agent is shown and left for a person to repair",
 	engine.ConflictContention: "a repair that does not last is not repeated for ever",
 	engine.ConflictUndeclared: "an object is made anew only from effects that the catalog declares",
+	engine.ConflictNameTaken:  "of two things of one name in a container the earlier keeps it, and neither is lost",
+}
+
+// ConflictKinds are the kinds of conflicts, what is worst first: where later operations wait, then where sites differ in what
+// they have, then what one application did not take.
+var ConflictKinds = []engine.ConflictKind{
+	engine.ConflictUncertain, engine.ConflictExists, engine.ConflictName, engine.ConflictNameTaken, engine.ConflictUndeclared,
+	engine.ConflictContested, engine.ConflictContention, engine.ConflictRefused, engine.ConflictDrift,
 }
 
 // Conflicts lists what waits for a person.
@@ -101,11 +113,22 @@ func (a *API) Conflicts(ctx context.Context, q ConflictQuery) (ConflictList, err
 		return ConflictList{}, err
 	}
 	if _, ok := conflictKinds[engine.ConflictKind(q.About)]; !ok && q.About != "" {
-		return ConflictList{}, badRequest("unknown kind of conflict %q: give one of exists, name, refused, contested, uncertain, undeclared", q.About)
+		return ConflictList{}, badRequest("unknown kind of conflict %q: give one of %s", q.About, strings.Join(texts(ConflictKinds), ", "))
 	}
-	rows, next, err := a.Store.Conflicts(ctx, engine.ConflictFilter{
+	f := engine.ConflictFilter{
 		Service: engine.ServiceName(q.Service), Kind: engine.ConflictKind(q.About), Site: site, Accepted: q.Accepted, Limit: q.Limit, Cursor: q.Cursor,
-	})
+	}
+	switch {
+	case q.Resource != "":
+		row, err := a.row(ctx, ResourceRef{q.Resource, q.Service, q.Kind})
+		if err != nil {
+			return ConflictList{}, err
+		}
+		f.Document = row.Document
+	case q.Kind != "":
+		return ConflictList{}, badRequest("kind tells which resource is meant: give resource as well")
+	}
+	rows, next, err := a.Store.Conflicts(ctx, f)
 	if err != nil {
 		return ConflictList{}, fmt.Errorf("list conflicts: %w", err)
 	}
@@ -171,7 +194,7 @@ func (a *API) Conflict(ctx context.Context, id string, from engine.SiteID, local
 		default:
 			return v, err
 		}
-		return v, nil
+		return v, a.tellAuthors(ctx, c, &v)
 	}
 	fields, err := a.Operator.PreviewConflict(ctx, c.ID, engine.LocalID(local))
 	switch {
@@ -182,10 +205,49 @@ func (a *API) Conflict(ctx context.Context, id string, from engine.SiteID, local
 	default:
 		v.Differences = make([]FieldConflict, 0, len(fields))
 		for _, f := range fields {
-			v.Differences = append(v.Differences, FieldConflict{string(f.Path), f.Base, f.Here, f.Wanted})
+			v.Differences = append(v.Differences, FieldConflict{string(f.Path), f.Base, f.Here, f.Wanted, nil})
 		}
 	}
-	return v, nil
+	return v, a.tellAuthors(ctx, c, &v)
+}
+
+// tellAuthors fills in who asked for the conflict's operation, and whose operation set each wanted value: of those that are
+// listed last, the newest that touches the field.
+func (a *API) tellAuthors(ctx context.Context, c engine.Conflict, v *ConflictDetail) error {
+	n := a.names()
+	var err error
+	if v.Author, err = a.author(ctx, n, c.Operation); err != nil || c.Document == "" || len(v.Differences) == 0 {
+		return err
+	}
+	rows, _, err := a.Store.Operations(ctx, engine.OperationFilter{Document: c.Document})
+	if err != nil {
+		return fmt.Errorf("list the operations that conflict %s is about: %w", c.ID, err)
+	}
+	for i := range v.Differences {
+		d := &v.Differences[i]
+		for _, o := range rows {
+			if touches(o.Change, engine.Pointer(d.Path)) {
+				d.By = &Author{string(o.ID), o.User, n.of(o.Origin), o.IssuedAt}
+				break
+			}
+		}
+	}
+	return nil
+}
+
+// touches reports whether a change, as the index has it, sets or removes something at p, around it or in it.
+func touches(change json.RawMessage, p engine.Pointer) bool {
+	var c engine.Change
+	if len(change) == 0 || json.Unmarshal(change, &c) != nil {
+		return false
+	}
+	near := func(q engine.Pointer) bool { return q.Covers(p) || p.Covers(q) }
+	for q := range c.Set {
+		if near(q) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(c.Unset, near)
 }
 
 // Resolve does what a person has decided about a conflict, for the site from: at the conflict's site, whose agent is asked,
@@ -237,7 +299,7 @@ type Resolution struct {
 }
 
 func (a *API) getConflicts(c echo.Context) error {
-	q, err := params(c, "service", "about", "site", "accepted", "limit", "cursor")
+	q, err := params(c, "resource", "service", "kind", "about", "site", "accepted", "limit", "cursor")
 	if err != nil {
 		return err
 	}
@@ -250,7 +312,7 @@ func (a *API) getConflicts(c echo.Context) error {
 		return badRequest("accepted is %q: give true or false", accepted)
 	}
 	v, err := a.Conflicts(c.Request().Context(), ConflictQuery{
-		Service: q.Get("service"), About: q.Get("about"), Site: q.Get("site"), Accepted: accepted == "true", Cursor: q.Get("cursor"), Limit: n,
+		Resource: q.Get("resource"), Service: q.Get("service"), Kind: q.Get("kind"), About: q.Get("about"), Site: q.Get("site"), Accepted: accepted == "true", Cursor: q.Get("cursor"), Limit: n,
 	})
 	if err != nil {
 		return err

@@ -40,16 +40,17 @@ func (a *API) MountPeers(e *echo.Echo) {
 
 // mountRouted adds the calls that are carried out by the site that they name.
 func (a *API) mountRouted(g *echo.Group) {
-	g.POST("/resources/:id/keep", a.postKeep)
-	g.POST("/resources/:id/restore", a.postRestore)
+	g.POST("/resources/:id/keep", postedTo(http.StatusAccepted, a.postKeep))
+	g.POST("/resources/:id/restore", postedTo(http.StatusAccepted, a.postRestore))
 	g.POST("/sites/:name/resume", a.postResumeSite)
 	g.GET("/conflicts/:id", a.getConflict)
 	g.POST("/conflicts/:id/resolve", a.postResolve)
+	g.GET("/operations/:id", a.getOperation)
 	for _, verb := range Verbs {
 		g.POST("/operations/:id/"+verb, func(c echo.Context) error { return a.postSettle(c, verb) })
 	}
 	for _, verb := range PauseVerbs {
-		g.POST("/resources/:id/"+verb, func(c echo.Context) error { return a.postPause(c, verb) })
+		g.POST("/resources/:id/"+verb, postedTo(http.StatusOK, a.postPause(verb)))
 	}
 	g.PATCH("/resources/:id", a.patchResource)
 	g.GET("/sites/:name/preview", a.getPreview)
@@ -78,8 +79,12 @@ func (a *API) here(from, site engine.SiteID) (bool, error) {
 // askSite has another site carry out a call and decodes its answer into v; a refusal of that site is this one's.
 func (a *API) askSite(ctx context.Context, site engine.SiteID, method, target string, body, v any) error {
 	name := a.names().of(site)
+	cut := name + " cannot be reached"
+	if method != http.MethodGet {
+		cut += "; nothing has happened"
+	}
 	if !a.Network.Status()[site].Reachable {
-		return refuse(http.StatusServiceUnavailable, "unreachable", "%s cannot be reached; nothing has happened", name)
+		return refuse(http.StatusServiceUnavailable, "unreachable", "%s", cut)
 	}
 	ctx, cancel := context.WithTimeout(ctx, elsewhereWait)
 	defer cancel()
@@ -101,8 +106,7 @@ func (a *API) askSite(ctx context.Context, site engine.SiteID, method, target st
 	resp, err := a.Peer.RoundTrip(r)
 	switch {
 	case errors.Is(err, engine.ErrUnreachable):
-		return &engine.Refusal{Status: http.StatusServiceUnavailable, Type: "unreachable", Err: err,
-			Detail: fmt.Sprintf("%s cannot be reached; nothing has happened", name)}
+		return &engine.Refusal{Status: http.StatusServiceUnavailable, Type: "unreachable", Err: err, Detail: cut}
 	case err != nil:
 		return uncertainAnswer(name, err)
 	}

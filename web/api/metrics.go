@@ -16,7 +16,7 @@ type metrics struct {
 	events   *prometheus.CounterVec
 	requests *prometheus.HistogramVec
 
-	reachable, rtt, clock, queue, waiting, conflicts, resources, operations, streams, isolated, info *prometheus.Desc
+	reachable, rtt, clock, queue, waiting, conflicts, resources, operations, streams, isolated, info, delivered, givenUp, attempts, failing *prometheus.Desc
 }
 
 func newMetrics(a *API) *metrics {
@@ -42,6 +42,10 @@ func newMetrics(a *API) *metrics {
 		operations: desc("operations", "Operations by state at the site that is farthest from applied.", "state"),
 		streams:    desc("event_streams", "Open event streams."),
 		isolated:   desc("isolated", "Whether this site rehearses a cut."),
+		delivered:  desc("hook_delivered_total", "Events that a hook's receiver has taken.", "hook"),
+		givenUp:    desc("hook_given_up_total", "Events that a hook's receiver has not taken, and which are not tried any more.", "hook"),
+		attempts:   desc("hook_attempts_total", "Attempts to deliver an event to a hook's receiver.", "hook"),
+		failing:    desc("hook_failing", "Whether the event that is next at a hook is being tried again.", "hook"),
 		info:       desc("info", "The agent and its site.", "site", "version", "application", "catalog"),
 	}
 }
@@ -79,7 +83,8 @@ func (a *API) Observe(method, route, status string, took time.Duration) {
 
 // Describe implements prometheus.Collector.
 func (m *metrics) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{m.reachable, m.rtt, m.clock, m.queue, m.waiting, m.conflicts, m.resources, m.operations, m.streams, m.isolated, m.info} {
+	for _, d := range []*prometheus.Desc{m.reachable, m.rtt, m.clock, m.queue, m.waiting, m.conflicts, m.resources, m.operations, m.streams, m.isolated, m.info,
+		m.delivered, m.givenUp, m.attempts, m.failing} {
 		ch <- d
 	}
 }
@@ -126,7 +131,28 @@ func (m *metrics) Collect(ch chan<- prometheus.Metric) {
 			gauge(m.conflicts, float64(conflicts[kind]), string(kind))
 		}
 	}
+	m.collectHooks(ctx, ch, gauge)
 	gauge(m.streams, float64(len(m.api.streams)))
 	gauge(m.isolated, one[m.api.Network.Isolated()])
 	gauge(m.info, 1, m.api.names().of(m.api.Mesh.Self()), m.api.Version, m.api.Application, m.api.Catalog)
+}
+
+// collectHooks tells how deliveries get on. The numbers are on disk, so that they go on after a restart.
+func (m *metrics) collectHooks(ctx context.Context, ch chan<- prometheus.Metric, gauge func(d *prometheus.Desc, v float64, labels ...string)) {
+	all, at, err := m.api.Hooks.List(ctx)
+	if err != nil {
+		ch <- prometheus.NewInvalidMetric(m.attempts, err)
+		return
+	}
+	for _, h := range all {
+		p := at[h.ID]
+		for d, n := range map[*prometheus.Desc]uint64{m.delivered: p.Delivered, m.givenUp: p.GivenUp, m.attempts: p.Deliveries} {
+			ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(n), h.ID)
+		}
+		failing := 0.0
+		if p.Attempts > 0 {
+			failing = 1
+		}
+		gauge(m.failing, failing, h.ID)
+	}
 }

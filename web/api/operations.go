@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/skerry/skerry/engine"
@@ -17,6 +19,7 @@ import (
 type Operation struct {
 	ID       string             `json:"id"`
 	Resource string             `json:"resource"`
+	Label    string             `json:"label"` // what people call the resource; empty where that is not known
 	Type     string             `json:"type"`
 	Service  string             `json:"service"`
 	Kind     string             `json:"kind"`
@@ -52,18 +55,64 @@ type Outcome struct {
 	At       time.Time `json:"at,omitzero"`
 	Attempts int       `json:"attempts"`
 	Error    string    `json:"error"`
+	// Tries are the last ten attempts, oldest first, where one was not enough; Fetched is how many bytes of a large body are
+	// there while it waits for the rest. Each site knows its own only.
+	Tries   []Attempt `json:"tries,omitempty"`
+	Fetched int64     `json:"fetched,omitempty"`
+}
+
+// Attempt is one request to a site's application, and what came of it.
+type Attempt struct {
+	At     time.Time `json:"at"`
+	Status int       `json:"status"` // of the answer; 0: none came
+	Error  string    `json:"error"`
 }
 
 // OperationList is one page of operations, newest first. Next is empty on the last one.
 type OperationList struct {
 	Items []Operation `json:"items"`
 	Next  string      `json:"next"`
+	// ForgottenUntil is by when those were settled at every site that are not listed any more; nil: all are.
+	ForgottenUntil *time.Time `json:"forgotten_until"`
 }
 
 // OperationQuery selects operations; the site is a name. Service and Kind help Resource to be one.
 type OperationQuery struct {
 	Resource, Service, Kind, State, Site, Cursor string
+	Text                                         string // words, all of which are to be found
 	Limit                                        int
+}
+
+const (
+	maxWords     = 8
+	maxWordText  = 200
+	maxWordSites = 16
+)
+
+// words reads what is looked for, and which sites each word may mean.
+func (n names) words(text string) ([]engine.SearchWord, error) {
+	fields := strings.Fields(text)
+	if len(fields) > maxWords || len(text) > maxWordText {
+		return nil, badRequest("q is %d words of %d bytes: give at most %d of %d", len(fields), len(text), maxWords, maxWordText)
+	}
+	var words []engine.SearchWord
+	for _, f := range fields {
+		w := engine.SearchWord{Text: f}
+		for id, name := range n.byID {
+			if strings.Contains(strings.ToLower(name), strings.ToLower(f)) {
+				w.Sites = append(w.Sites, id)
+			}
+		}
+		if len(w.Sites) > maxWordSites { // it is in many names: it means a site only as its whole name
+			w.Sites = nil
+			if id, ok := n.byName[f]; ok {
+				w.Sites = []engine.SiteID{id}
+			}
+		}
+		slices.Sort(w.Sites)
+		words = append(words, w)
+	}
+	return words, nil
 }
 
 // OperationStates are the states that a list can be filtered by.
@@ -83,7 +132,11 @@ func (a *API) Operations(ctx context.Context, q OperationQuery) (OperationList, 
 	if err != nil {
 		return OperationList{}, err
 	}
-	f := engine.OperationFilter{State: state, Site: site, Limit: q.Limit, Cursor: q.Cursor}
+	words, err := n.words(q.Text)
+	if err != nil {
+		return OperationList{}, err
+	}
+	f := engine.OperationFilter{State: state, Site: site, Words: words, Limit: q.Limit, Cursor: q.Cursor}
 	switch {
 	case q.Resource != "":
 		row, err := a.row(ctx, ResourceRef{q.Resource, q.Service, q.Kind})
@@ -98,9 +151,14 @@ func (a *API) Operations(ctx context.Context, q OperationQuery) (OperationList, 
 	if err != nil {
 		return OperationList{}, fmt.Errorf("list operations: %w", err)
 	}
-	list := OperationList{Items: make([]Operation, 0, len(rows)), Next: next}
+	until, err := a.Store.ForgottenUntil(ctx)
+	if err != nil {
+		return OperationList{}, fmt.Errorf("list operations: %w", err)
+	}
+	list := OperationList{Items: make([]Operation, 0, len(rows)), Next: next, ForgottenUntil: moment(until)}
+	t := a.teller()
 	for _, r := range rows {
-		list.Items = append(list.Items, a.operation(r, n))
+		list.Items = append(list.Items, a.operation(ctx, r, t))
 	}
 	return list, nil
 }
@@ -111,7 +169,59 @@ func (a *API) Operation(ctx context.Context, id string) (Operation, error) {
 	if err != nil {
 		return Operation{}, err
 	}
-	return a.operation(row, a.names()), nil
+	return a.operation(ctx, row, a.teller()), nil
+}
+
+// OperationDetail is one operation with what came after it, as one site knows it.
+type OperationDetail struct {
+	Operation
+	// Children are the operations that build on it, of the newest hundred on its resource, newest first.
+	Children []string `json:"children"`
+	// NextTry is when that site goes on with it, where it waits there for the application or for another site; nil: it does not.
+	NextTry *time.Time `json:"next_try"`
+}
+
+// OperationDetail finds one operation and what builds on it, as a site shows it, this one when site is empty: each site knows
+// its own attempts only. From is the site that asks.
+func (a *API) OperationDetail(ctx context.Context, id string, from engine.SiteID, site string) (OperationDetail, error) {
+	row, err := a.operationFor(ctx, id, from)
+	if err != nil {
+		return OperationDetail{}, err
+	}
+	n := a.names()
+	at, err := n.id(cmp.Or(site, string(a.Mesh.Self())))
+	if err != nil {
+		return OperationDetail{}, err
+	}
+	here, err := a.here(from, at)
+	if err != nil {
+		return OperationDetail{}, err
+	}
+	if _, ok := row.Sites[at]; !here && !ok {
+		return OperationDetail{}, refuse(http.StatusUnprocessableEntity, "scope-type", "operation %s does not concern %s", id, n.of(at))
+	}
+	d := OperationDetail{Children: []string{}}
+	if !here {
+		err := a.askSite(ctx, at, http.MethodGet, "/operations/"+url.PathEscape(id)+"?site="+url.QueryEscape(string(at)), nil, &d)
+		return d, err
+	}
+	d.Operation = a.operation(ctx, row, a.teller())
+	if s := row.Sites[at].State; s == engine.StatePending || s == engine.StatePaused || row.Document == "" {
+		d.NextTry = moment(a.Operator.NextTry(row))
+	}
+	if row.Document == "" {
+		return d, nil
+	}
+	rows, _, err := a.Store.Operations(ctx, engine.OperationFilter{Document: row.Document})
+	if err != nil {
+		return OperationDetail{}, fmt.Errorf("find what builds on operation %s: %w", id, err)
+	}
+	for _, o := range rows {
+		if slices.Contains(o.Parents, row.ID) {
+			d.Children = append(d.Children, string(o.ID))
+		}
+	}
+	return d, nil
 }
 
 // Verbs settle a rejected or uncertain operation: run it again, take it as done, give it up.
@@ -164,14 +274,41 @@ func (a *API) operationFor(ctx context.Context, id string, from engine.SiteID) (
 		return row, fmt.Errorf("look up operation %s: %w", id, err)
 	}
 	if _, ok := row.Sites[from]; err != nil || !ok && from != a.Mesh.Self() {
-		return row, refuse(http.StatusNotFound, "not-found", "this site knows no operation %q", id)
+		old := ""
+		if until, err := a.Store.ForgottenUntil(ctx); err == nil && !until.IsZero() {
+			old = "; of those that were settled at every site by " + until.UTC().Format(time.RFC3339) + " some are forgotten"
+		}
+		return row, refuse(http.StatusNotFound, "not-found", "this site knows no operation %q%s", id, old)
 	}
 	return row, nil
 }
 
-func (a *API) operation(r engine.OperationRow, n names) Operation {
+// teller has what operations are told with, so that one list asks for it once.
+type teller struct {
+	names
+	ways   map[engine.SiteID]engine.SiteStatus
+	labels map[engine.DocumentID]string
+}
+
+func (a *API) teller() teller {
+	return teller{a.names(), a.Network.Status(), map[engine.DocumentID]string{}}
+}
+
+// label is what people call the resource of a document, empty where that is not known.
+func (a *API) label(ctx context.Context, t teller, id engine.DocumentID) string {
+	label, known := t.labels[id]
+	if !known && id != "" {
+		if row, err := a.Store.ResourceByDocument(ctx, id); err == nil {
+			label = row.Label
+		}
+		t.labels[id] = label
+	}
+	return label
+}
+
+func (a *API) operation(ctx context.Context, r engine.OperationRow, n teller) Operation {
 	v := Operation{
-		ID: string(r.ID), Resource: string(r.Resource), Type: string(r.Type), Service: string(r.Service),
+		ID: string(r.ID), Resource: string(r.Resource), Label: a.label(ctx, n, r.Document), Type: string(r.Type), Service: string(r.Service),
 		Kind: string(r.Kind), Method: r.Method, Path: r.Path, Scope: r.Scope, Origin: n.of(r.Origin), User: r.User,
 		IssuedAt: r.IssuedAt, Parents: []string{}, State: string(r.State), Sites: make(map[string]Outcome, len(r.Sites)),
 	}
@@ -179,7 +316,14 @@ func (a *API) operation(r engine.OperationRow, n names) Operation {
 		v.Parents = append(v.Parents, string(p))
 	}
 	for id, s := range r.Sites {
-		v.Sites[n.of(id)] = Outcome{string(s.State), s.Status, s.At, s.Attempts, s.Error}
+		at := Outcome{State: string(s.State), Status: s.Status, At: s.At, Attempts: s.Attempts, Error: s.Error, Fetched: s.Fetched}
+		for _, t := range s.Tries {
+			at.Tries = append(at.Tries, Attempt(t))
+		}
+		if at.Error == "" && s.State == engine.StatePending && id != a.Mesh.Self() && !n.ways[id].Reachable {
+			at.Error = "cannot be reached from " + n.of(a.Mesh.Self())
+		}
+		v.Sites[n.of(id)] = at
 	}
 	if r.Blob != nil {
 		v.Blob = &Blob{string(r.Blob.Hash), r.Blob.Size}

@@ -33,6 +33,7 @@ type RelationNode struct {
 	Service string `json:"service"`
 	Kind    string `json:"kind"`
 	ID      string `json:"id"`
+	Label   string `json:"label"` // what people call it; empty when nothing known here says so
 	// Shared says that it is replicated and has a part here; State and Reason are of such a one. Sites are where it is known
 	// to be: an object of this site alone has this one.
 	Shared bool     `json:"shared"`
@@ -295,7 +296,7 @@ func (g *grapher) node(ctx context.Context, t engine.Target) error {
 	}
 	n := RelationNode{Key: key, Service: string(t.Service), Kind: string(t.Kind), ID: string(t.ID), Sites: []string{}}
 	if row != nil {
-		n.Shared, n.State, n.Reason = true, string(row.State), row.Reason
+		n.Label, n.Shared, n.State, n.Reason = row.Label, true, string(row.State), row.Reason
 		n.Sites = append(n.Sites, g.names.placement(row)...)
 	}
 	g.nodes[key] = len(g.graph.Nodes)

@@ -16,6 +16,7 @@ type Resource struct {
 	ID            string             `json:"id"`
 	Service       string             `json:"service"`
 	Kind          string             `json:"kind"`
+	Label         string             `json:"label"` // what people call it; empty when nothing says so
 	Collaboration string             `json:"collaboration"`
 	Sites         map[string]Replica `json:"sites"` // by site name
 	State         string             `json:"state"`
@@ -228,7 +229,7 @@ func newestOfEach(rows []engine.ResourceRow) []engine.ResourceRow {
 
 func (n names) resource(r engine.ResourceRow) Resource {
 	v := Resource{
-		ID: string(r.ID), Service: string(r.Service), Kind: string(r.Kind), Collaboration: r.Collaboration,
+		ID: string(r.ID), Service: string(r.Service), Kind: string(r.Kind), Label: r.Label, Collaboration: r.Collaboration,
 		Sites: make(map[string]Replica, len(r.Sites)), State: string(r.State), Reason: r.Reason,
 		CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, document: r.Document,
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"net/url"
 
 	"github.com/labstack/echo/v4"
 
@@ -23,20 +22,8 @@ type Restored struct {
 	Operation string `json:"operation"`
 }
 
-func (a *API) postRestore(c echo.Context) error {
-	ref, err := resourceRef(c)
-	if err != nil {
-		return err
-	}
-	var r RestoreRequest
-	if err := decode(c, &r); err != nil {
-		return err
-	}
-	v, err := a.Restore(c.Request().Context(), ref, a.asker(c), r, c.Request().Header.Get("Authorization"))
-	if err != nil {
-		return err
-	}
-	return answer(c, http.StatusAccepted, v)
+func (a *API) postRestore(c echo.Context, ref ResourceRef, r RestoreRequest) (Restored, error) {
+	return a.Restore(c.Request().Context(), ref, a.asker(c), r, c.Request().Header.Get("Authorization"))
 }
 
 // Restore sets a value again that a concurrent, later operation took the place of, at this site or, where this site has no
@@ -75,9 +62,7 @@ func (a *API) restoreElsewhere(ctx context.Context, row engine.ResourceRow, r Re
 			continue
 		}
 		var v Restored
-		target := "/resources/" + url.PathEscape(string(row.ID)) + "/restore?" +
-			url.Values{"service": {string(row.Service)}, "kind": {string(row.Kind)}}.Encode()
-		err := a.askSite(ctx, site, http.MethodPost, target, r, &v)
+		err := a.steerElsewhere(ctx, site, row, "restore", r, &v)
 		return v, err
 	}
 	return Restored{}, refuse(http.StatusServiceUnavailable, "unreachable", "no site that has %s can be reached; nothing has happened", row.ID)

@@ -2,10 +2,13 @@ package api
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -19,14 +22,17 @@ func (a *API) Mount(e *echo.Echo) {
 	e.GET("/metrics", echo.WrapHandler(promhttp.HandlerFor(a.Registry, promhttp.HandlerOpts{})))
 
 	g := e.Group("/api/v1")
-	g.GET("/summary", a.getSummary)
+	g.GET("/summary", told(a.Summary))
 	g.GET("/sites", a.getSites)
+	g.GET("/distances", a.getDistances)
+	g.GET("/services", a.getServices)
+	g.DELETE("/sites/:name", a.deleteSite)
 	g.GET("/invitations", a.getInvitations)
-	g.POST("/invitations", a.postInvitation)
-	g.DELETE("/invitations/:id", a.deleteInvitation)
+	g.POST("/invitations", posted(http.StatusCreated, a.Invite))
+	g.DELETE("/invitations/:id", removed("id", a.Mesh.Revoke))
 	g.GET("/zones", a.getZones)
 	g.PUT("/zones/:name", a.putZone)
-	g.DELETE("/zones/:name", a.deleteZone)
+	g.DELETE("/zones/:name", removed("name", a.removeZone))
 	g.GET("/resources", a.getResources)
 	g.POST("/resources", a.postResource)
 	g.GET("/resources/:id", a.getResource)
@@ -37,12 +43,20 @@ func (a *API) Mount(e *echo.Echo) {
 	g.GET("/relations", a.getRelations)
 	g.GET("/operations", a.getOperations)
 	g.POST("/operations", a.postOperation)
-	g.GET("/operations/:id", a.getOperation)
-	g.POST("/scope/explain", a.postExplain)
+	g.POST("/scope/explain", posted(http.StatusOK, a.Explain))
 	g.GET("/events", a.streamEvents)
-	g.GET("/events/log", a.getEvents)
+	g.GET("/events/log", logged(a.Events))
 	g.GET("/mesh/isolation", a.getIsolation)
 	g.POST("/mesh/isolation", a.postIsolation)
+	g.GET("/audit", logged(a.AuditTrail))
+	g.GET("/audit/verify", a.verifyAudit)
+	g.GET("/hooks", told(a.ListHooks))
+	g.POST("/hooks", posted(http.StatusCreated, a.AddHook))
+	g.DELETE("/hooks/:id", removed("id", a.Hooks.Remove))
+	g.GET("/hooks/:id/deliveries", a.getDeliveries)
+	g.GET("/tokens", told(a.Tokens))
+	g.POST("/tokens", posted(http.StatusCreated, a.MakeToken))
+	g.DELETE("/tokens/:id", removed("id", a.revokeToken))
 }
 
 func answer(c echo.Context, status int, v any) error {
@@ -50,8 +64,29 @@ func answer(c echo.Context, status int, v any) error {
 	if err != nil {
 		return fmt.Errorf("encode the answer: %w", err)
 	}
-	c.Response().Header().Set("Cache-Control", "no-store")
+	h := c.Response().Header()
+	h.Set("Cache-Control", "no-store")
+	if c.Request().Method == http.MethodGet && status == http.StatusOK {
+		sum := sha256.Sum256(b)
+		tag := `"` + hex.EncodeToString(sum[:12]) + `"`
+		h.Set("ETag", tag)
+		if matches(c.Request().Header.Values("If-None-Match"), tag) {
+			return c.NoContent(http.StatusNotModified)
+		}
+	}
 	return c.Blob(status, echo.MIMEApplicationJSON, b)
+}
+
+// matches reports whether a client has the answer of that tag already (RFC 9110, section 13.1.2).
+func matches(values []string, tag string) bool {
+	for _, v := range values {
+		for one := range strings.SplitSeq(v, ",") {
+			if one = strings.TrimSpace(one); one == "*" || strings.TrimPrefix(one, "W/") == tag {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // encode writes JSON on one line, with the signs of scopes as people wrote them.
@@ -63,17 +98,6 @@ func encode(v any) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-func (a *API) getSummary(c echo.Context) error {
-	if _, err := params(c); err != nil {
-		return err
-	}
-	v, err := a.Summary(c.Request().Context())
-	if err != nil {
-		return err
-	}
-	return answer(c, http.StatusOK, v)
-}
-
 func (a *API) getSites(c echo.Context) error {
 	if _, err := params(c); err != nil {
 		return err
@@ -81,40 +105,26 @@ func (a *API) getSites(c echo.Context) error {
 	return answer(c, http.StatusOK, a.Sites())
 }
 
+// deleteSite answers before the site has left: it has to bring in what it has accepted.
+func (a *API) deleteSite(c echo.Context) error {
+	if _, err := params(c); err != nil {
+		return err
+	}
+	id, err := a.siteParam(c)
+	if err != nil {
+		return err
+	}
+	if err := a.Mesh.RemoveSite(c.Request().Context(), id); err != nil {
+		return err
+	}
+	return c.NoContent(http.StatusAccepted)
+}
+
 func (a *API) getInvitations(c echo.Context) error {
 	if _, err := params(c); err != nil {
 		return err
 	}
 	return answer(c, http.StatusOK, a.Invitations())
-}
-
-func (a *API) postInvitation(c echo.Context) error {
-	var r InvitationRequest
-	if _, err := params(c); err != nil {
-		return err
-	}
-	if err := decode(c, &r); err != nil {
-		return err
-	}
-	v, err := a.Invite(c.Request().Context(), r)
-	if err != nil {
-		return err
-	}
-	return answer(c, http.StatusCreated, v)
-}
-
-func (a *API) deleteInvitation(c echo.Context) error {
-	if _, err := params(c); err != nil {
-		return err
-	}
-	id, err := segment(c, "id")
-	if err != nil {
-		return err
-	}
-	if err := a.Mesh.Revoke(c.Request().Context(), id); err != nil {
-		return err
-	}
-	return c.NoContent(http.StatusNoContent)
 }
 
 func (a *API) getResources(c echo.Context) error {
@@ -172,7 +182,7 @@ func (a *API) getReplicas(c echo.Context) error {
 }
 
 func (a *API) getOperations(c echo.Context) error {
-	q, err := params(c, "resource", "service", "kind", "state", "site", "limit", "cursor")
+	q, err := params(c, "resource", "service", "kind", "state", "site", "q", "limit", "cursor")
 	if err != nil {
 		return err
 	}
@@ -182,7 +192,7 @@ func (a *API) getOperations(c echo.Context) error {
 	}
 	v, err := a.Operations(c.Request().Context(), OperationQuery{
 		Resource: q.Get("resource"), Service: q.Get("service"), Kind: q.Get("kind"), State: q.Get("state"),
-		Site: q.Get("site"), Cursor: q.Get("cursor"), Limit: n,
+		Site: q.Get("site"), Text: q.Get("q"), Cursor: q.Get("cursor"), Limit: n,
 	})
 	if err != nil {
 		return err
@@ -191,14 +201,15 @@ func (a *API) getOperations(c echo.Context) error {
 }
 
 func (a *API) getOperation(c echo.Context) error {
-	if _, err := params(c); err != nil {
+	q, err := params(c, "site")
+	if err != nil {
 		return err
 	}
 	id, err := segment(c, "id")
 	if err != nil {
 		return err
 	}
-	v, err := a.Operation(c.Request().Context(), id)
+	v, err := a.OperationDetail(c.Request().Context(), id, a.asker(c), q.Get("site"))
 	if err != nil {
 		return err
 	}
@@ -241,41 +252,6 @@ func (a *API) postSettle(c echo.Context, verb string) error {
 		return err
 	}
 	v, err := a.Settle(c.Request().Context(), id, a.asker(c), verb, q.Get("site"))
-	if err != nil {
-		return err
-	}
-	return answer(c, http.StatusOK, v)
-}
-
-func (a *API) postExplain(c echo.Context) error {
-	var r ExplainRequest
-	if _, err := params(c); err != nil {
-		return err
-	}
-	if err := decode(c, &r); err != nil {
-		return err
-	}
-	v, err := a.Explain(c.Request().Context(), r)
-	if err != nil {
-		return err
-	}
-	return answer(c, http.StatusOK, v)
-}
-
-func (a *API) getEvents(c echo.Context) error {
-	q, err := params(c, "before", "limit")
-	if err != nil {
-		return err
-	}
-	n, err := limit(q)
-	if err != nil {
-		return err
-	}
-	before, err := ParseBefore(q.Get("before"))
-	if err != nil {
-		return err
-	}
-	v, err := a.Events(c.Request().Context(), before, n)
 	if err != nil {
 		return err
 	}

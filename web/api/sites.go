@@ -31,6 +31,8 @@ type Site struct {
 	// that two agents run with its key: both have stopped writing.
 	RestoredAt *time.Time `json:"restored_at"`
 	Cloned     bool       `json:"cloned"`
+	// RemovedAt is when it was taken out of the mesh, which it has not left yet; nil: it was not.
+	RemovedAt *time.Time `json:"removed_at"`
 	// Rules are digests of the rules of each kind, by service.kind.
 	Rules        map[string]string `json:"rules"`
 	AgentVersion string            `json:"agent_version"`
@@ -82,6 +84,9 @@ func (a *API) Sites() []Site {
 		}
 		if s.Cloned = m.Cloned; !m.Restored.IsZero() {
 			s.RestoredAt = &m.Restored
+		}
+		if !m.Removed.IsZero() {
+			s.RemovedAt = &m.Removed
 		}
 		if s.Self {
 			zero := 0.0

@@ -112,8 +112,8 @@ func StartStream(w http.ResponseWriter) {
 }
 
 // Follow hands on what the log gets after an entry, in order, and an empty slice whenever it was quiet for the given
-// time. It ends without an error when ctx does or the site stops, else with what take returned or why the log
-// cannot be read.
+// time. It ends without an error when ctx does or the site stops, else with what take returned, why the log
+// cannot be read, or that who made the request of ctx may read no more.
 func (a *API) Follow(ctx context.Context, after uint64, quiet time.Duration, take func([]engine.Event) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var watch sync.WaitGroup
@@ -141,6 +141,9 @@ func (a *API) Follow(ctx context.Context, after uint64, quiet time.Duration, tak
 			after = events[n-1].Seq
 		} else if over == nil {
 			continue
+		}
+		if err := a.Auth.Still(ctx); err != nil {
+			return err
 		}
 		if err := take(events); err != nil {
 			return fmt.Errorf("write to the stream: %w", err)

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/skerry/skerry/engine"
@@ -19,6 +20,8 @@ type Summary struct {
 	// Resources and Operations count by state.
 	Resources  map[string]int `json:"resources"`
 	Operations map[string]int `json:"operations"`
+	// Oldest is the operation that has waited longest to be applied everywhere; nil: none waits.
+	Oldest *Waiting `json:"oldest"`
 	// Worries are what is not well, the worst first, at most worriesOfEach of each sort.
 	Worries []Worry `json:"worries"`
 }
@@ -27,11 +30,23 @@ type Summary struct {
 type Worry struct {
 	About   string    `json:"about"` // resource, operation or site
 	ID      string    `json:"id"`    // of the resource or operation, or the site's name
+	Label   string    `json:"label"` // what people call the resource; empty where that is not known
 	Service string    `json:"service"`
 	Kind    string    `json:"kind"`
 	State   string    `json:"state"` // of the resource or operation; unreachable, clock-off
 	Reason  string    `json:"reason"`
 	Since   time.Time `json:"since,omitzero"`
+}
+
+// Waiting is an operation that some sites have not applied yet.
+type Waiting struct {
+	ID       string    `json:"id"`
+	Resource string    `json:"resource"`
+	Label    string    `json:"label"` // what people call it; empty where that is not known
+	Service  string    `json:"service"`
+	Kind     string    `json:"kind"`
+	IssuedAt time.Time `json:"issued_at"`
+	At       []string  `json:"at"` // the sites that it waits for
 }
 
 const worriesOfEach = 20
@@ -63,7 +78,7 @@ func (a *API) Summary(ctx context.Context) (Summary, error) {
 			return s, err
 		}
 		for _, r := range l.Items {
-			s.Worries = append(s.Worries, Worry{"resource", r.ID, r.Service, r.Kind, r.State, r.Reason, r.UpdatedAt})
+			s.Worries = append(s.Worries, Worry{"resource", r.ID, r.Label, r.Service, r.Kind, r.State, r.Reason, r.UpdatedAt})
 		}
 	}
 	for _, st := range []engine.State{engine.StateUncertain, engine.StateRejected, engine.StateHeld, engine.StatePaused} {
@@ -75,6 +90,9 @@ func (a *API) Summary(ctx context.Context) (Summary, error) {
 			s.Worries = append(s.Worries, worryOf(o))
 		}
 	}
+	if s.Oldest, err = a.oldest(ctx); err != nil {
+		return s, err
+	}
 	for _, site := range a.Sites() {
 		s.Sites++
 		if site.Self {
@@ -83,6 +101,14 @@ func (a *API) Summary(ctx context.Context) (Summary, error) {
 		if site.Cloned {
 			s.Worries = append(s.Worries, Worry{About: "site", ID: site.Name, State: "cloned",
 				Reason: "two agents run with its key, from copies of one data directory: both have stopped writing until one is left and is restarted"})
+		}
+		if site.RemovedAt != nil {
+			w := Worry{About: "site", ID: site.Name, State: "removed", Since: *site.RemovedAt,
+				Reason: "taken out of the mesh for good; it is waited for until it has brought in what it had accepted"}
+			if site.Self {
+				w.Reason = "this site was taken out of the mesh for good: it brings in what it had accepted and goes on alone, without scopes"
+			}
+			s.Worries = append(s.Worries, w)
 		}
 		if far := site.ClockFarOff(); far != "" {
 			s.Worries = append(s.Worries, Worry{About: "site", ID: site.Name, State: "clock-off", Reason: far})
@@ -103,9 +129,29 @@ func (a *API) Summary(ctx context.Context) (Summary, error) {
 	return s, nil
 }
 
+// oldest finds the operation that has waited longest.
+func (a *API) oldest(ctx context.Context) (*Waiting, error) {
+	rows, _, err := a.Store.Operations(ctx, engine.OperationFilter{State: engine.StatePending, Oldest: true, Limit: 1})
+	if err != nil {
+		return nil, fmt.Errorf("find the oldest operation that waits: %w", err)
+	}
+	if len(rows) == 0 {
+		return nil, nil
+	}
+	o, n := rows[0], a.teller()
+	w := &Waiting{ID: string(o.ID), Resource: string(o.Resource), Label: a.label(ctx, n, o.Document), Service: string(o.Service), Kind: string(o.Kind), IssuedAt: o.IssuedAt, At: []string{}}
+	for site, at := range o.Sites {
+		if at.State == engine.StatePending {
+			w.At = append(w.At, n.of(site))
+		}
+	}
+	slices.Sort(w.At)
+	return w, nil
+}
+
 // worryOf takes the reason from the site that has the operation's state.
 func worryOf(o Operation) Worry {
-	w := Worry{"operation", o.ID, o.Service, o.Kind, o.State, "", o.IssuedAt}
+	w := Worry{"operation", o.ID, o.Label, o.Service, o.Kind, o.State, "", o.IssuedAt}
 	for name, at := range o.Sites {
 		if at.State != o.State || w.Reason != "" && at.Error == "" {
 			continue

@@ -10,12 +10,19 @@ import (
 	"github.com/skerry/skerry/engine"
 )
 
-// ResourceDetail is one resource with the values that were lost on it and its relations.
+// ResourceDetail is one resource with its relations, the values that were lost on it, and what was folded away.
 type ResourceDetail struct {
 	Resource
 	// Relations are its references and those to it, through one step.
 	Relations  []RelationEdge `json:"relations"`
 	Superseded []Superseded   `json:"superseded"`
+	Compacted  *Compacted     `json:"compacted"` // nil: nothing was folded away here
+}
+
+// Compacted is what the answering site has folded away of a resource's history.
+type Compacted struct {
+	Operations int       `json:"operations"` // how many they are
+	Until      time.Time `json:"until"`      // when the newest of them was issued
 }
 
 // Superseded is a value that a concurrent, later operation took the place of. Restore sets it again.
@@ -53,6 +60,13 @@ func (a *API) ResourceDetail(ctx context.Context, ref ResourceRef) (ResourceDeta
 	}
 	if err != nil {
 		return ResourceDetail{}, fmt.Errorf("show resource %s: %w", row.ID, err)
+	}
+	folded, err := a.Operator.Compacted(ctx, row.Document)
+	if err != nil {
+		return ResourceDetail{}, fmt.Errorf("show resource %s: %w", row.ID, err)
+	}
+	if folded.Operations > 0 {
+		d.Compacted = &Compacted{folded.Operations, folded.Until}
 	}
 	authors := map[engine.OperationID]Author{}
 	for _, l := range lost {

@@ -93,15 +93,8 @@ func (a *API) putZone(c echo.Context) error {
 	return answer(c, http.StatusOK, v)
 }
 
-func (a *API) deleteZone(c echo.Context) error {
-	name, err := zoneName(c)
-	if err != nil {
-		return err
-	}
-	if err := a.Mesh.DeleteZone(c.Request().Context(), engine.ZoneName(name)); err != nil {
-		return err
-	}
-	return c.NoContent(http.StatusNoContent)
+func (a *API) removeZone(ctx context.Context, name string) error {
+	return a.Mesh.DeleteZone(ctx, engine.ZoneName(name))
 }
 
 func zoneName(c echo.Context) (string, error) {

@@ -50,7 +50,7 @@ func (a asker) ask(ctx context.Context, at engine.SiteID, k *engine.Kind, id str
 	h.Set(headerVia, string(a.mesh.Self()))
 	h.Set(headerPlacement, string(at))
 	r := (&http.Request{Method: http.MethodGet, Header: h, Host: string(at), URL: glue.Target(&url.URL{Scheme: "http", Host: string(at)}, path, "")}).WithContext(ctx)
-	resp, err := askPeer(a.peer, r)
+	resp, err := askPeerAgain(a.peer, r)
 	if err != nil {
 		return typing.Shown{}, fmt.Errorf("ask %s for %s %s: %w", nameIn(a.mesh, at), k.Name, id, err)
 	}

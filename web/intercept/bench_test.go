@@ -84,8 +84,12 @@ func get(t *http.Transport, url string) error {
 // alone is a site without others and without replicated resources.
 type alone struct{ engine.Membership }
 
-func (alone) Self() engine.SiteID      { return paris }
-func (alone) Members() []engine.Member { return nil }
+func (alone) Holding(context.Context, *engine.Kind, string, int) ([]engine.ResourceRow, error) {
+	return nil, nil
+}
+func (alone) Replicates(*engine.Kind) bool { return false }
+func (alone) Self() engine.SiteID          { return paris }
+func (alone) Members() []engine.Member     { return nil }
 func (alone) Submit(context.Context, engine.Request) (engine.Answer, error) {
 	return engine.Answer{}, engine.ErrNotFound
 }

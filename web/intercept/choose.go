@@ -1,6 +1,7 @@
 package intercept
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"net/http"
@@ -235,14 +236,22 @@ func (h *Handler) askEquals(q *request, equals []choice, body []byte, before *tr
 	if broken != nil { // the answer broke off on its way to the client
 		panic(broken)
 	}
-	best := won
+	if won != nil {
+		return won
+	}
+	// That one does not have it tells nothing of those that have not answered.
+	var best, absent *trial
 	for _, t := range trials {
-		if won == nil && (best == nil || t.tells() > best.tells()) {
+		switch {
+		case t.tells() == tellsAbsent:
+			absent = cmp.Or(absent, t)
+		case best == nil || t.tells() > best.tells():
 			best = t
 		}
 	}
-	if won == nil && best.tells() == tellsAbsent { // all have answered, and none has it
-		best.replay()
+	if best == nil { // all have answered, and none has it
+		absent.replay()
+		return absent
 	}
 	return best
 }

@@ -61,8 +61,11 @@ func TestReadOfAlternatives(t *testing.T) {
 			c.answers["a"], c.answers["b"] = c.fails(404, "none"), c.says(second, "b")
 		}, 200, "b", `[{"id":"b"}]`, second, []string{"a 0s", "b 0s"}},
 		{"nobody has it", "a | b", func(c *crowd) {
-			c.answers["a"], c.answers["b"] = c.fails(404, "none"), c.agentFails(503)
+			c.answers["a"], c.answers["b"] = c.fails(404, "none"), c.fails(404, "none")
 		}, 404, "a", "none", 0, []string{"a 0s", "b 0s"}},
+		{"nobody knows whether one has it", "a | b", func(c *crowd) {
+			c.answers["a"], c.answers["b"] = c.fails(404, "none"), c.agentFails(503)
+		}, 503, "b", `{"type":"/problems/unreachable"}`, 0, []string{"a 0s", "b 0s"}},
 		{"equals fail, then another", "a | b ; c", func(c *crowd) {
 			c.answers["a"], c.answers["b"] = c.fails(500, "no"), c.agentFails(503)
 		}, 200, "c", `[{"id":"c"}]`, 0, []string{"a 0s", "b 0s", "c 0s"}},
@@ -230,7 +233,7 @@ func TestAgreementIsOnWhatReplicasShare(t *testing.T) {
 }
 
 func TestListsThatEnoughSitesGive(t *testing.T) {
-	m := newMesh(t)
+	m := newMeshWith(t, Limits{Grace: time.Minute}, 0)
 	s := m.sites[paris]
 	for _, site := range m.sites {
 		site.app.set(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`[{"id":"x"}]`)) })

@@ -196,7 +196,7 @@ func (h *Handler) askItem(ctx context.Context, q *request, row engine.ResourceRo
 	query, _ := h.Client.Canonical(ctx, k, q.match.Within, header, strings.TrimPrefix(q.query, "?"), nil)
 	to := &url.URL{Scheme: "http", Host: string(site)}
 	r := (&http.Request{Method: http.MethodGet, URL: glue.Target(to, path, query), Header: header, Host: q.Host}).WithContext(ctx)
-	resp, err := askPeer(h.Peer, r)
+	resp, err := askPeerAgain(h.Peer, r)
 	if err != nil {
 		return shown{}, err
 	}
@@ -228,25 +228,25 @@ func (h *Handler) mark(ctx context.Context, k *engine.Kind, items []glue.Item) {
 	}
 }
 
-// encodeParts tells which items are parts of cross resources: "3:1,7:2" says that the item 3, from 0, is of part 1.
-func encodeParts(items []glue.Item) string {
-	var parts []string
-	for i, item := range items {
-		if item.Part > 0 {
-			parts = append(parts, fmt.Sprintf("%d:%d", i, item.Part))
+// encodeNumbers tells a number of each item that is not zero: "3:1,7:2" says that of the item 3, from 0, it is 1.
+func encodeNumbers(items []glue.Item, of func(*glue.Item) *int) string {
+	var numbers []string
+	for i := range items {
+		if n := *of(&items[i]); n > 0 {
+			numbers = append(numbers, fmt.Sprintf("%d:%d", i, n))
 		}
 	}
-	return strings.Join(parts, ",")
+	return strings.Join(numbers, ",")
 }
 
-// decodeParts marks the items that the other site says are parts.
-func decodeParts(header string, items []glue.Item) {
+// decodeNumbers takes over the numbers that another site tells.
+func decodeNumbers(header string, items []glue.Item, of func(*glue.Item) *int) {
 	for pair := range strings.SplitSeq(header, ",") {
-		at, part, _ := strings.Cut(pair, ":")
+		at, number, _ := strings.Cut(pair, ":")
 		i, err := strconv.Atoi(at)
-		n, err2 := strconv.Atoi(part)
-		if err == nil && err2 == nil && i >= 0 && i < len(items) {
-			items[i].Part = n
+		n, err2 := strconv.Atoi(number)
+		if err == nil && err2 == nil && i >= 0 && i < len(items) && n > 0 {
+			*of(&items[i]) = n
 		}
 	}
 }

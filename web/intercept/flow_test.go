@@ -137,6 +137,44 @@ func TestWriteBecomesAnOperation(t *testing.T) {
 	}
 }
 
+// What a client prefers reaches the engine, and the answer says what was followed. Local requests keep it.
+func TestPreferences(t *testing.T) {
+	m := newMesh(t)
+	s := m.sites[paris]
+	s.submit = func(r engine.Request) (engine.Answer, error) {
+		if r.Async {
+			return engine.Answer{Status: 202, Operation: "op-7", Site: paris}, nil
+		}
+		return engine.Answer{Status: 201, Operation: "op-7", Site: paris}, nil
+	}
+	for _, c := range []struct {
+		prefer, applied string
+		async           bool
+		wait            time.Duration
+	}{
+		{"respond-async", "respond-async", true, 0},
+		{"return=minimal, Respond-Async , wait=5", "respond-async, wait=5", true, 5 * time.Second},
+		{"wait=10", "wait=10", false, 10 * time.Second},
+		{"wait=-1", "-", false, 0},
+		{"wait=99999", "wait=3600", false, time.Hour},
+		{"return=minimal", "-", false, 0},
+	} {
+		status, location := 201, "Location: -"
+		if c.async {
+			status, location = 202, "Location: http://api:8701/api/v1/operations/op-7"
+		}
+		s.do("POST", "/images", "{}", "Scope: paris & nantes", "Prefer: "+c.prefer).want(t, status, "Preference-Applied: "+c.applied, location)
+		all := s.operations()
+		if r := all[len(all)-1]; r.Async != c.async || r.Wait != c.wait || r.Credentials.Get("Prefer") != "" {
+			t.Errorf("%s: the engine got %t, %s, %v", c.prefer, r.Async, r.Wait, r.Credentials)
+		}
+	}
+	s.do("POST", "/images", "{}", "Prefer: respond-async").want(t, 200, "Preference-Applied: -")
+	if got := s.app.asked(); len(got) != 1 || got[0].header.Get("Prefer") != "respond-async" {
+		t.Errorf("the application was asked %+v", got)
+	}
+}
+
 func TestWritesByTarget(t *testing.T) {
 	m := newMesh(t)
 	m.replicate("M", map[engine.SiteID]engine.LocalID{paris: "6", nantes: "42"})
@@ -159,7 +197,8 @@ func TestWritesByTarget(t *testing.T) {
 		{"POST", "/images", "paris", "application/json", "", ""},
 		{"POST", "/images", "!nantes & !lyon & paris", "application/json", "error", ""},
 		{"POST", "/images", "*", "application/json", engine.TypeCreate, ""},
-		{"DELETE", "/images", "", "", "", ""},
+		{"DELETE", "/images", "", "", "error", ""},
+		{"DELETE", "/images", "paris", "", "error", ""},
 		{"DELETE", "/images", "paris & nantes", "", "error", ""},
 		{"POST", "/elsewhere", "paris & nantes", "", "error", ""},
 		{"POST", "/elsewhere", "paris", "", "", ""},
@@ -386,63 +425,6 @@ func TestListsOfSeveralSites(t *testing.T) {
 	s.app.set(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, "<html>") })
 	s.do("GET", "/images", "", "Scope: paris & nantes").problem(t, 422, "scope-type")
 }
-
-func TestPeers(t *testing.T) {
-	m := newMesh(t)
-	m.replicate("M", map[engine.SiteID]engine.LocalID{paris: "6", nantes: "42"})
-	s := m.sites[paris]
-	from := func(headers ...string) []string { return append(headers, "X-Test-From: QmNantes") }
-	post := func(headers ...string) answer {
-		return send(t, s.peers.URL, "POST", "/images", `{}`, headers...)
-	}
-	post("Skerry-Service: images", "X-Test-From: QmStranger").problem(t, 403, "stranger")
-	post(from("Skerry-Service: nothing")...).problem(t, 422, "unknown-service")
-	post(from("Skerry-Service: images", "Skerry-Via: QmLyon, QmParis")...).problem(t, 508, "loop")
-	post(from("Skerry-Service: images", "Skerry-Via: a,b,c,d,e,f,g,h,i")...).problem(t, 508, "loop")
-	post(from("Skerry-Service: images", "Skerry-Placement: QmNowhere")...).problem(t, 422, "unknown-site")
-	send(t, s.peers.URL, "POST", "/elsewhere", `{}`, from("Skerry-Service: images", "Skerry-Operation: op")...).problem(t, 422, "catalog-mismatch")
-	if len(s.operations()) != 0 || len(s.app.asked()) != 0 {
-		t.Fatal("a refused request ran")
-	}
-	// With an operation it goes to the engine, even where a client's would pass.
-	post(from("Skerry-Service: images", "Skerry-Operation: op-5", "Skerry-Via: QmLyon,QmNantes", "Skerry-Placement: QmParis", "Scope: {images: paris}", "Skerry-User: ann", "Idempotency-Key: k")...).want(t, 201)
-	r := s.operations()[0]
-	if r.Operation != "op-5" || fmt.Sprint(r.Via) != "[QmLyon QmNantes]" || fmt.Sprint(r.Placement) != "[QmParis]" || r.Scope != "{images: paris}" || r.User != "ann" || r.Key != "" {
-		t.Errorf("%+v", r)
-	}
-	// Without, it passes.
-	post(from("Skerry-Service: images", "Skerry-Placement: QmParis")...).want(t, 200, "Skerry-Site: paris")
-	if got := s.app.asked(); len(got) != 1 || got[0].header.Get("Skerry-Placement") != "" || got[0].header.Get("Skerry-Service") != "" {
-		t.Errorf("%+v", got)
-	}
-}
-
-func TestForwarder(t *testing.T) {
-	m := newMesh(t)
-	f := NewForwarder(m.sites[paris], m.sites[paris], 0)
-	a, err := f.Forward(t.Context(), nantes, engine.Request{
-		Operation: "op-3", Kind: imageKind, Type: engine.TypeMerge, Method: "PATCH", Path: "/images/{id}/x%20y", Target: "a/b?", Query: "q=1",
-		Header: map[string]string{"Content-Type": "application/json"}, Body: []byte(`{"a":1}`), Placement: []engine.SiteID{nantes, lyon},
-		Scope: "{images: nantes & lyon}", User: "ann", Credentials: http.Header{"Authorization": {"Bearer t"}, "Skerry-Via": {"forged"}, "Connection": {"close"}}, Via: []engine.SiteID{lyon},
-	})
-	if err != nil || a.Status != 201 || a.Operation != "op-1" || a.Resource != "M" || a.Site != nantes || string(a.Body) != `{"id":"M"}` {
-		t.Fatalf("%+v %v", a, err)
-	}
-	r := m.sites[nantes].operations()[0]
-	if r.Operation != "op-3" || r.Method != "PATCH" || r.Target != "a/b?" || r.Query != "q=1" || string(r.Body) != `{"a":1}` || r.Scope != "{images: nantes & lyon}" ||
-		fmt.Sprint(r.Placement) != "[QmNantes QmLyon]" || fmt.Sprint(r.Via) != "[QmLyon QmParis]" || r.User != "ann" || r.Credentials.Get("Authorization") != "Bearer t" || r.Header["Content-Type"] != "application/json" {
-		t.Errorf("%+v", r)
-	}
-	m.sites[paris].cut(nantes)
-	if _, err := f.Forward(t.Context(), nantes, engine.Request{Kind: imageKind, Method: "POST", Path: "/images"}); !errors.Is(err, engine.ErrUnreachable) {
-		t.Errorf("%v", err)
-	}
-	if _, err := f.Forward(t.Context(), lyon, engine.Request{Kind: imageKind, Method: "PUT", Path: "/images/{id}", Target: ".."}); err == nil {
-		t.Error("a dot segment went out as an identifier")
-	}
-}
-
-// rawHTTP sends bytes and returns the bytes of the answer.
 func rawHTTP(t *testing.T, addr, request string) string {
 	t.Helper()
 	conn, err := net.Dial("tcp", addr)

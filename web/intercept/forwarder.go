@@ -73,6 +73,9 @@ func (f *Forwarder) Forward(ctx context.Context, to engine.SiteID, r engine.Requ
 			header.Set(name, value)
 		}
 	}
+	if r.Again {
+		header.Set(headerAgain, "1")
+	}
 	if r.ExactlyOne {
 		header.Set(headerOne, "1")
 	}

@@ -29,10 +29,14 @@ type Site interface {
 	// Zones and Distances are what scopes may ask for, as world.Mesh has them.
 	Zones() []engine.Zone
 	Distances() func(a, b engine.SiteID) (time.Duration, bool)
+	// Replicates reports whether any resource of a kind is replicated at this site.
+	Replicates(k *engine.Kind) bool
 	// Lookup finds a replicated resource by its meta-identifier or this site's own; ErrNotFound when there is none.
 	Lookup(ctx context.Context, k *engine.Kind, id string) (engine.ResourceRow, error)
 	// Relying lists those that rely on a resource, as far as this site shares them.
 	Relying(ctx context.Context, k *engine.Kind, id string, limit int) ([]engine.ResourceRow, error)
+	// Holding lists those that lie inside a resource and are replicated, likewise.
+	Holding(ctx context.Context, k *engine.Kind, id string, limit int) ([]engine.ResourceRow, error)
 	// Contents returns what the parts of a container are known here to hold of a kind; ContentsChanged is told that a request for
 	// some of it has passed.
 	Contents(ctx context.Context, id engine.DocumentID, kind engine.KindName) ([]engine.Contained, error)
@@ -63,7 +67,7 @@ type Limits struct {
 	Grace time.Duration
 }
 
-// Config is what a Handler is made of. All fields but Limits must be set.
+// Config is what a Handler is made of. All fields but Limits and Correlations must be set.
 type Config struct {
 	Service    engine.ServiceName
 	Client     *glue.Client // must have an upstream for Service
@@ -78,6 +82,8 @@ type Config struct {
 	// Application and Services are what the catalog says, to check scopes.
 	Application string
 	Services    []engine.ServiceName
+	// Correlations remembers scopes for workflows; nil remembers none.
+	Correlations *Correlations
 	// API is where this site's REST API is, such as http://127.0.0.1:8701, for the addresses of operations.
 	API    string
 	Limits Limits
@@ -90,6 +96,7 @@ type Handler struct {
 	router   *glue.Router
 	upstream *url.URL
 	local    http.RoundTripper
+	dialect  glue.Dialect // nil: there is nothing beyond the catalog
 	buffers  bufferPool
 }
 
@@ -113,12 +120,21 @@ func New(c Config) *Handler {
 	}
 	h := &Handler{Config: c, router: c.Client.Router(c.Service)}
 	h.upstream, h.local = c.Client.Upstream(c.Service)
+	h.dialect = c.Client.Dialect(c.Service)
 	h.Log = c.Log.With("service", string(c.Service))
 	return h
 }
 
 // ServeHTTP implements http.Handler.
-func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.serve(w, r, "") }
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if h.dialect == nil {
+		h.serve(w, r, "")
+		return
+	}
+	told := &retold{ResponseWriter: w, dialect: h.dialect}
+	h.serve(told, r, "")
+	told.finish()
+}
 
 // request is one request on its way, with what has been found out about it.
 type request struct {
@@ -134,8 +150,11 @@ type request struct {
 	from      engine.SiteID
 	via       []engine.SiteID
 	operation engine.OperationID
+	again     bool // it may have come before
 	user      string
-	aggregate bool
+	// aggregate are the sites of the list that a part is asked for of; page says that this goes on with one.
+	aggregate []engine.SiteID
+	page      bool
 	content   bool
 	// match is what it is about; known says whether the path belongs to a kind at all.
 	match glue.Match
@@ -147,6 +166,9 @@ type request struct {
 	scope   string
 	// container is the cross resource that it lies in, nil for none.
 	container *engine.ResourceRow
+	// ids are its correlation ids; inherited says that the scope was remembered under one of them.
+	ids       []string
+	inherited bool
 	// certain is set when no answer came and it is certain that no application was asked.
 	certain bool
 	// parsed is the scope as a tree, nil without one and for what agents ask; warnings are for the answer.
@@ -162,7 +184,8 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, from engine.Site
 	}
 	q.path, q.query = target(r)
 	q.carry()
-	if from != "" && !h.hear(q) {
+	q.ids = h.Correlations.ids(r.Header)
+	if from != "" && !h.hear(q) || from == "" && !h.inherit(q) {
 		return
 	}
 	q.match, q.known = h.router.Match(r.Method, q.path, r.Header)
@@ -170,6 +193,14 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, from engine.Site
 		q.path, q.localPath = h.Client.Paths(r.Context(), q.match, q.path)
 	}
 	if q.sites == nil && q.text != "" && !h.place(q) {
+		return
+	}
+	leave, ok := h.follow(q)
+	if !ok {
+		return
+	}
+	defer leave()
+	if h.dialect != nil && h.speaks(q) {
 		return
 	}
 	if len(q.choices) > 0 {
@@ -181,6 +212,13 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, from engine.Site
 
 // run takes a request to where its choice says.
 func (h *Handler) run(q *request) {
+	if q.known && q.match.Verb == glue.VerbOther && q.Method == http.MethodDelete {
+		h.deleteAll(q)
+		return
+	}
+	if q.exactlyOne && q.match.Within != "" && glue.Safe(q.Method) && h.withContainer(q) {
+		return
+	}
 	if q.match.Within != "" && h.inside(q) {
 		return
 	}
@@ -189,6 +227,8 @@ func (h *Handler) run(q *request) {
 		h.refuse(q, http.StatusUnprocessableEntity, "catalog-mismatch", "the catalog of %s has no kind for %s %s; give all sites the same catalog", h.name(h.Membership.Self()), q.Method, q.path)
 	case q.content && q.known && q.match.Target != "":
 		h.content(q)
+	case len(q.sites) > 1 && h.watches(q):
+		h.refuseWatch(q)
 	case q.agreement != engine.AgreeOne && len(q.sites) > 1 && glue.Safe(q.Method) && !q.aggregated():
 		h.readAgreed(q)
 	case !q.known || q.match.Verb == glue.VerbOther:

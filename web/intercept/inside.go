@@ -27,12 +27,16 @@ func (h *Handler) inside(q *request) bool {
 		h.refuseError(q, err)
 		return true
 	}
-	if q.Method == http.MethodPut && q.match.Kind.Natural() && q.match.Target != "" && !q.match.Below && len(there) == 0 {
+	makes := q.Method == http.MethodPut || q.match.Type == engine.TypePatch && q.match.Kind.CreatesByPatch(q.Header.Get("Content-Type"))
+	if makes && q.match.Kind.Natural() && q.match.Target != "" && !q.match.Below && len(there) == 0 {
 		q.match.Verb = glue.VerbCreate
 	}
 	if out := outside(q.sites, parts); q.creates() && len(out) > 0 {
 		h.refuse(q, http.StatusUnprocessableEntity, "scope-type", "%s holds no part of %s %s, which is spread over %s\nhelp: name a site that does, or leave out the scope",
 			h.names(out), row.Kind, row.ID, h.names(slices.Concat(parts...)))
+		return true
+	}
+	if q.creates() && !h.nameFree(q, row) {
 		return true
 	}
 	switch {

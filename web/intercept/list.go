@@ -25,9 +25,12 @@ var encoding = base64.RawURLEncoding
 
 // list answers a GET on a collection: from here, from the one site of the scope, or from all of its sites at once.
 func (h *Handler) list(q *request) {
+	_, paged := q.paged()
 	switch {
 	case !q.match.Canonical:
 		h.raw(q)
+	case paged && (h.here(q) || len(q.sites) == 1):
+		h.refuse(q, http.StatusBadRequest, "page", "%s is of a list over several sites\nhelp: send the same scope with every page", pageParameter)
 	case h.here(q):
 		h.passTranslated(q)
 	case len(q.sites) == 1:
@@ -45,7 +48,8 @@ type part struct {
 	header http.Header
 	body   []byte
 	items  glue.Items
-	ok     bool // items is its list
+	ok     bool   // items is its list
+	next   string // the query of the next page of it, empty when this was the last
 	// indexed says that items is what it is known to hold, since it gave no list.
 	indexed bool
 	err     error
@@ -53,16 +57,23 @@ type part struct {
 
 // aggregate asks all sites of the scope at once and gives their lists as one: what is replicated once, everything else
 // as often as it is there. Around the items the answer is that of this site, or of the nearest: counters in it
-// count that site's items, and its continuation token is that site's. Sites that gave no list are named in
-// Skerry-Missing.
+// count that site's items. Where their applications give pages, it has one of each and says where all of them go on (pages.go).
+// Sites that gave no list are named in Skerry-Missing.
 func (h *Handler) aggregate(q *request) {
-	parts := h.ask(q)
+	l, ok := h.listing(q)
+	if !ok {
+		return
+	}
+	parts := h.ask(q, l)
 	var first *part
-	var missing, answered []string
+	var answered []string
+	missing := l.missing(h)
 	for i := range parts {
 		p := &parts[i]
 		if !p.ok {
-			h.fromIndex(q, p)
+			if l.first {
+				h.fromIndex(q, p)
+			}
 			missing = append(missing, h.name(p.site))
 			h.Log.Debug("a site gave no list", "peer", p.site, "path", q.path, "err", p.err)
 			continue
@@ -76,19 +87,27 @@ func (h *Handler) aggregate(q *request) {
 		h.refuseList(q, parts)
 		return
 	}
-	if need := q.agreement.Of(len(q.sites)); len(answered) < need {
+	if need := q.agreement.Of(len(q.sites)); l.count(parts) < need {
 		h.refuse(q, http.StatusServiceUnavailable, "unreachable", "%d of %d sites have to give their lists, and only %s did; try again later",
 			need, len(q.sites), strings.Join(answered, ", "))
 		return
 	}
+	next := l.after(parts)
+	paged := next != nil || !l.first || h.Client.Numbered(q.match.Kind)
+	if paged {
+		l.once(parts)
+	}
 	items := merge(q.match.Kind, parts)
+	if paged {
+		h.makeWhole(q, items)
+	}
 	header := q.w.Header()
 	ofOne(header, first.header)
 	header.Set("Skerry-Site", strings.Join(answered, ", "))
 	if len(missing) > 0 {
 		header.Set("Skerry-Missing", strings.Join(missing, ", "))
 	}
-	body := first.items.Join(items)
+	body := h.goOn(q, header, first.items.Join(items), next)
 	header.Set("Content-Length", strconv.Itoa(len(body)))
 	q.w.WriteHeader(http.StatusOK)
 	_, _ = q.w.Write(body)
@@ -141,6 +160,10 @@ func (h *Handler) refuseList(q *request, parts []part) {
 		}
 	}
 	for _, p := range parts {
+		if errors.Is(p.err, errEndless) {
+			h.refuseWatch(q)
+			return
+		}
 		if errors.Is(p.err, glue.ErrNoList) {
 			h.refuse(q, http.StatusUnprocessableEntity, "scope-type", "the lists of several sites cannot be made one: %v\nhelp: name one site in the scope", p.err)
 			return
@@ -151,16 +174,16 @@ func (h *Handler) refuseList(q *request, parts []part) {
 
 // ask gets the list of every site, this one first, then the nearest. Sites that cannot be reached are not waited for,
 // and slow ones not much longer than the first took.
-func (h *Handler) ask(q *request) []part {
+func (h *Handler) ask(q *request, l *listing) []part {
 	ctx, cancel := context.WithTimeout(q.Context(), h.Limits.List)
 	defer cancel()
-	self := h.Membership.Self()
+	self, asked := h.Membership.Self(), l.asked()
 	var order []engine.SiteID
-	if slices.Contains(q.sites, self) {
+	if slices.Contains(asked, self) {
 		order = append(order, self)
 	}
-	order = append(order, h.nearest(q.sites)...)
-	parts := make([]part, 0, len(q.sites))
+	order = append(order, h.nearest(asked)...)
+	parts := make([]part, 0, len(asked))
 	for _, id := range order {
 		parts = append(parts, part{site: id})
 	}
@@ -171,7 +194,7 @@ func (h *Handler) ask(q *request) []part {
 	for i := range parts {
 		wg.Go(func() {
 			p := &parts[i]
-			p.err = h.askOne(ctx, q, p)
+			p.err = h.askOne(ctx, q, l, p)
 			if p.ok {
 				once.Do(func() { timer = time.AfterFunc(2*time.Since(start)+h.Limits.Grace, cancel) })
 			}
@@ -181,7 +204,7 @@ func (h *Handler) ask(q *request) []part {
 	if timer != nil {
 		timer.Stop()
 	}
-	for _, id := range q.sites {
+	for _, id := range asked {
 		if !slices.Contains(order, id) {
 			parts = append(parts, part{site: id, err: engine.ErrUnreachable})
 		}
@@ -190,7 +213,7 @@ func (h *Handler) ask(q *request) []part {
 }
 
 // askOne gets the list of one site.
-func (h *Handler) askOne(ctx context.Context, q *request, p *part) error {
+func (h *Handler) askOne(ctx context.Context, q *request, l *listing, p *part) error {
 	local := p.site == h.Membership.Self()
 	header := q.Header.Clone()
 	glue.StripAgent(header)
@@ -199,20 +222,33 @@ func (h *Handler) askOne(ctx context.Context, q *request, p *part) error {
 	for _, name := range []string{"Accept-Encoding", "Range", "If-Range", "If-None-Match", "If-Modified-Since", "Content-Length", "Expect"} {
 		header.Del(name)
 	}
-	query := strings.TrimPrefix(q.query, "?")
+	query, own := l.query(p.site)
+	if h.dialect != nil {
+		header.Set("Accept", h.dialect.Accept())
+		if !own {
+			query = h.dialect.Whole(query)
+		}
+	}
 	to, over, path := h.upstream, h.local.RoundTrip, cmp.Or(q.localPath, q.path)
 	if local {
 		var err error
-		if query, _, err = h.Client.Localize(ctx, q.match.Kind, q.match.Within, header, query, nil); err != nil {
+		if !own {
+			query, _, err = h.Client.Localize(ctx, q.match.Kind, q.match.Within, header, query, nil)
+		}
+		if err != nil {
 			return err
 		}
 	} else {
-		query, _ = h.Client.Canonical(ctx, q.match.Kind, q.match.Within, header, query, nil)
+		if own {
+			header.Set(headerPage, "1")
+		} else {
+			query, _ = h.Client.Canonical(ctx, q.match.Kind, q.match.Within, header, query, nil)
+		}
 		to, path = &url.URL{Scheme: "http", Host: string(p.site)}, q.path
-		over = func(r *http.Request) (*http.Response, error) { return askPeer(h.Peer, r) }
+		over = func(r *http.Request) (*http.Response, error) { return askPeerAgain(h.Peer, r) }
 		h.speak(q, header)
 		header.Set(headerPlacement, string(p.site))
-		header.Set(headerAggregate, "1")
+		header.Set(headerAggregate, joinSites(l.Order))
 	}
 	r := (&http.Request{Method: http.MethodGet, URL: glue.Target(to, path, query), Header: header, Host: q.Host}).WithContext(ctx)
 	resp, err := over(r)
@@ -220,6 +256,9 @@ func (h *Handler) askOne(ctx context.Context, q *request, p *part) error {
 		return err
 	}
 	defer resp.Body.Close()
+	if endless(resp.Header.Get("Content-Type")) {
+		return errEndless
+	}
 	p.header = resp.Header
 	body, err := io.ReadAll(io.LimitReader(resp.Body, h.Limits.Reply+1))
 	switch {
@@ -233,14 +272,32 @@ func (h *Handler) askOne(ctx context.Context, q *request, p *part) error {
 		}
 		return fmt.Errorf("status %d", resp.StatusCode)
 	case local:
-		p.items, err = h.Client.ParseItems(ctx, q.match.Kind, q.match.Within, body)
-		h.mark(ctx, q.match.Kind, p.items.Each)
+		if p.items, err = h.Client.ParseItems(ctx, q.match.Kind, q.match.Within, body); err == nil {
+			p.next, _ = h.describe(ctx, q, resp.Header, body, p.items.Each, l.Order, own)
+		}
 	default:
 		if p.items, err = h.Client.SplitItems(q.match.Kind, body); err == nil {
 			decodeReplicated(resp.Header.Get(headerReplicated), p.items.Each)
-			decodeParts(resp.Header.Get(headerParts), p.items.Each)
+			decodeNumbers(resp.Header.Get(headerParts), p.items.Each, func(i *glue.Item) *int { return &i.Part })
+			decodeNumbers(resp.Header.Get(headerHomes), p.items.Each, func(i *glue.Item) *int { return &i.Home })
+			p.next = resp.Header.Get(headerNext)
 		}
 	}
 	p.ok = err == nil
 	return err
+}
+
+// describe finds out what is to be known of a page of this site's own list where it becomes part of one of several sites, and returns
+// the query of the next page. Goes: it goes on with one that has begun.
+func (h *Handler) describe(ctx context.Context, q *request, header http.Header, body []byte, items []glue.Item, order []engine.SiteID, goes bool) (next string, paged bool) {
+	k := q.match.Kind
+	h.mark(ctx, k, items)
+	next, err := h.Client.Next(k, header, body, q.Host)
+	if err != nil {
+		h.Log.Warn("where a list goes on", "path", q.path, "err", err)
+	}
+	if paged = goes || next != "" || h.Client.Numbered(k); paged {
+		h.homes(ctx, k, q.match.Within, items, order)
+	}
+	return next, paged
 }

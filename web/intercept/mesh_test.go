@@ -25,6 +25,7 @@ import (
 type mesh struct {
 	t     *testing.T
 	sites map[engine.SiteID]*siteUnderTest
+	list  *glue.List // what the catalog says of lists; nil: nothing
 }
 
 type siteUnderTest struct {
@@ -44,6 +45,7 @@ type siteUnderTest struct {
 	large     string // the last body that was not held in memory
 	submit    func(engine.Request) (engine.Answer, error)
 	relying   map[string][]engine.ResourceRow // by what is relied on
+	holding   map[string][]engine.ResourceRow // by what they lie in
 }
 
 // app is an application that keeps what it was asked.
@@ -97,6 +99,15 @@ const paris, nantes, lyon = engine.SiteID("QmParis"), engine.SiteID("QmNantes"),
 func newMesh(t *testing.T) *mesh { return newMeshWith(t, Limits{}, 0) }
 
 func newMeshWith(t *testing.T, limits Limits, headerTimeout time.Duration) *mesh {
+	return newMeshOf(t, imageKind, limits, headerTimeout)
+}
+
+func newMeshOf(t *testing.T, kind *engine.Kind, limits Limits, headerTimeout time.Duration) *mesh {
+	return newMeshIn(t, nil, kind, limits, headerTimeout)
+}
+
+// newMeshIn is of an application with a dialect; nil for none.
+func newMeshIn(t *testing.T, dialect glue.Dialect, kind *engine.Kind, limits Limits, headerTimeout time.Duration) *mesh {
 	m := &mesh{t: t, sites: map[engine.SiteID]*siteUnderTest{}}
 	for _, id := range []engine.SiteID{paris, nantes, lyon} {
 		s := &siteUnderTest{
@@ -107,7 +118,7 @@ func newMeshWith(t *testing.T, limits Limits, headerTimeout time.Duration) *mesh
 		t.Cleanup(application.Close)
 		s.app.url = application.URL
 		upstream, _ := url.Parse(application.URL)
-		client, err := glue.NewClient(glue.ClientConfig{HeaderTimeout: headerTimeout, Upstreams: []glue.Upstream{{Service: "images", URL: upstream, Kinds: []*engine.Kind{imageKind}}}})
+		client, err := glue.NewClient(glue.ClientConfig{HeaderTimeout: headerTimeout, List: func(*engine.Kind) *glue.List { return m.list }, Upstreams: []glue.Upstream{{Service: "images", URL: upstream, Kinds: []*engine.Kind{kind}, Dialect: dialect}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -221,6 +232,12 @@ func (s *siteUnderTest) Relying(_ context.Context, k *engine.Kind, id string, _ 
 	return s.relying[id], nil
 }
 
+func (s *siteUnderTest) Holding(_ context.Context, k *engine.Kind, id string, _ int) ([]engine.ResourceRow, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.holding[id], nil
+}
+
 func (s *siteUnderTest) Local(ctx context.Context, _ engine.ServiceName, _ engine.KindName, id engine.ResourceID) (engine.LocalID, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -264,6 +281,12 @@ func (s *siteUnderTest) Distances() func(a, b engine.SiteID) (time.Duration, boo
 		}
 		return st.RTT, known
 	}
+}
+
+func (s *siteUnderTest) Replicates(*engine.Kind) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.resources) > 0
 }
 
 func (s *siteUnderTest) Submit(_ context.Context, r engine.Request) (engine.Answer, error) {
@@ -361,7 +384,7 @@ func send(t *testing.T, base, method, path, body string, headers ...string) answ
 }
 
 // want checks status and, for each "Name: value", a header; a value of "-" means that it is not there.
-func (a answer) want(t *testing.T, status int, headers ...string) {
+func (a answer) want(t *testing.T, status int, headers ...string) answer {
 	t.Helper()
 	if a.status != status {
 		t.Errorf("status %d, want %d: %s", a.status, status, a.body)
@@ -373,6 +396,7 @@ func (a answer) want(t *testing.T, status int, headers ...string) {
 			t.Errorf("%s: %q, want %q", name, got, value)
 		}
 	}
+	return a
 }
 
 func (a answer) problem(t *testing.T, status int, typ string) {

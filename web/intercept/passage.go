@@ -230,7 +230,7 @@ func (p *passage) present(r *http.Response) error {
 		r.Header.Del("Content-Length") // a GET answers with another one
 		return nil
 	}
-	if r.StatusCode < 200 || r.StatusCode > 299 {
+	if r.StatusCode < 200 || r.StatusCode > 299 || endless(r.Header.Get("Content-Type")) || watching(p.q.query, p.h.Client.Watch(p.kind)) {
 		return nil
 	}
 	body := &bytes.Buffer{}
@@ -272,11 +272,18 @@ func (p *passage) presentList(header http.Header, body []byte) []byte {
 	if err != nil {
 		return body // whatever it is, it is the application's answer
 	}
-	if p.q.aggregate {
+	if q := p.q; q.aggregate != nil {
+		next, paged := p.h.describe(q.Context(), q, header, body, list.Each, q.aggregate, q.page)
 		header.Set(headerReplicated, encodeReplicated(list.Each))
-		p.h.mark(p.q.Context(), p.kind, list.Each)
-		if parts := encodeParts(list.Each); parts != "" {
-			header.Set(headerParts, parts)
+		set := func(name, value string) {
+			if value != "" {
+				header.Set(name, value)
+			}
+		}
+		set(headerParts, encodeNumbers(list.Each, func(i *glue.Item) *int { return &i.Part }))
+		if paged {
+			set(headerHomes, encodeNumbers(list.Each, func(i *glue.Item) *int { return &i.Home }))
+			set(headerNext, next)
 		}
 	}
 	return list.Join(list.Each)

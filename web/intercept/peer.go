@@ -1,6 +1,7 @@
 package intercept
 
 import (
+	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -16,13 +17,18 @@ const (
 	headerOperation = "Skerry-Operation"   // the identifier that the first agent gave
 	headerVia       = "Skerry-Via"         // the sites that passed the request on, in order
 	headerPlacement = "Skerry-Placement"   // the sites that the scope was resolved to; of a cross, part by part
+	headerAgain     = "Skerry-Again"       // the last of them may have passed it on before
 	headerUser      = "Skerry-User"        // who asked
 	headerOne       = "Skerry-Exactly-One" // the sites of the placement are to choose from
 	headerAgreement = "Skerry-Agreement"   // how many sites must have applied it before the answer
-	// headerAggregate asks which items of a list are replicated; headerReplicated tells it, one bit an item.
+	// headerAggregate asks for a part of the list of several sites, and names these; headerPage says that it goes on in pages and what
+	// this site's application said about that. headerReplicated tells which items are replicated, one bit an item.
 	headerAggregate  = "Skerry-Aggregate"
+	headerPage       = "Skerry-Page"
 	headerReplicated = "Skerry-Replicated"
 	headerParts      = "Skerry-Parts" // which items are parts of cross resources
+	headerHomes      = "Skerry-Homes" // which site lists an item, by its number among those of the list
+	headerNext       = "Skerry-Next"  // the query of the next page
 	// headerContent says that a GET below an item reads content for a site that was added.
 	headerContent = "Skerry-Content"
 )
@@ -77,8 +83,10 @@ func (h *Handler) hear(q *request) bool {
 	q.operation = engine.OperationID(q.Header.Get(headerOperation))
 	q.user = q.Header.Get(headerUser)
 	q.exactlyOne = q.Header.Get(headerOne) != ""
+	q.again = q.Header.Get(headerAgain) != ""
 	q.agreement = engine.Agreement(q.Header.Get(headerAgreement))
-	q.aggregate = q.Header.Get(headerAggregate) != ""
+	q.aggregate = siteList(q.Header.Get(headerAggregate))
+	q.page = q.Header.Get(headerPage) != ""
 	q.content = q.Header.Get(headerContent) != ""
 	q.scope = q.text
 	placement := q.Header.Get(headerPlacement)
@@ -177,6 +185,16 @@ func askPeer(peer http.RoundTripper, r *http.Request) (*http.Response, error) {
 	case <-r.Context().Done():
 		return nil, r.Context().Err()
 	}
+}
+
+// askPeerAgain does so once more when the connection was lost before it brought the answer: a cut that heals soon leaves one that dies
+// afterwards, and asking again harms nothing (RFC 9110, 9.2.2).
+func askPeerAgain(peer http.RoundTripper, r *http.Request) (*http.Response, error) {
+	resp, err := askPeer(peer, r)
+	if err != nil && r.Context().Err() == nil && !errors.Is(err, engine.ErrUnreachable) {
+		return askPeer(peer, r)
+	}
+	return resp, err
 }
 
 // encodeReplicated packs which items are replicated, the first item in the lowest bit of the first byte.

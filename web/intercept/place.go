@@ -35,6 +35,10 @@ func (h *Handler) place(q *request) bool {
 		problem.Write(q.w, http.StatusBadRequest, "scope-syntax", detail, extra)
 		return false
 	}
+	if h.removed() {
+		h.refuse(q, http.StatusConflict, "removed", "this site was taken out of the mesh for good: requests run here, without a scope")
+		return false
+	}
 	known, ids := world.Of(surroundings{h.Membership, h.Site}, h.Application, h.Services, string(h.Service))
 	problems := s.Check(known)
 	location, bound := s.For(string(h.Service), string(h.Service))
@@ -59,10 +63,10 @@ func (h *Handler) place(q *request) bool {
 		return false
 	}
 	q.parsed = s
+	q.scope = s.String()
 	if !bound {
 		return true
 	}
-	q.scope = s.String()
 	for _, a := range alternatives {
 		c := choice{either: a.Either, agreement: engine.Agreement(a.Wait), exactlyOne: a.Mode == scope.ExactlyOne}
 		for _, name := range a.Sites {
@@ -81,6 +85,12 @@ func (h *Handler) place(q *request) bool {
 		q.choices = nil
 	}
 	return true
+}
+
+// removed reports whether this site was taken out of the mesh.
+func (h *Handler) removed() bool {
+	self := h.Membership.Self()
+	return slices.ContainsFunc(h.Membership.Members(), func(m engine.Member) bool { return m.ID == self && !m.Removed.IsZero() })
 }
 
 // name returns what people call a site; its identifier when it has not told a name.

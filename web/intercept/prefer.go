@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/skerry/skerry/engine"
 )
 
 // maxWait is the longest wait that a client may ask for.
@@ -18,6 +20,24 @@ func wait(h http.Header) time.Duration {
 		return 0
 	}
 	return min(time.Duration(seconds)*time.Second, maxWait)
+}
+
+// prefersAsync reports whether a client wants an answer before its request has run (RFC 7240, Prefer: respond-async).
+func prefersAsync(h http.Header) bool {
+	_, ok := preference(h, "respond-async")
+	return ok
+}
+
+// applied returns which of the preferences of an operation have been followed, empty for none.
+func applied(r engine.Request, a engine.Answer) string {
+	var all []string
+	if r.Async && a.Status == http.StatusAccepted {
+		all = append(all, "respond-async")
+	}
+	if r.Wait > 0 {
+		all = append(all, "wait="+strconv.Itoa(int(r.Wait/time.Second)))
+	}
+	return strings.Join(all, ", ")
 }
 
 // preference returns the value of a preference, and whether there is one. The first of one name counts.

@@ -92,7 +92,7 @@ const maxTranslated = 1 << 20
 func (h *Handler) localize(q *request, p *passage) bool {
 	k := q.match.Kind
 	list := q.match.Verb == glue.VerbList
-	if !h.Client.Translates(k) && !(list && q.aggregate) {
+	if !h.Client.Translates(k) && !(list && q.aggregate != nil) {
 		return true
 	}
 	if q.match.Below {
@@ -110,6 +110,9 @@ func (h *Handler) localize(q *request, p *passage) bool {
 	mark := ""
 	if query != "" {
 		mark, query = "?", query[1:]
+	}
+	if q.page { // it is this site's own
+		return true
 	}
 	query, out, err := h.Client.Localize(q.Context(), k, q.match.Within, q.Header, query, body)
 	if err != nil {

@@ -24,12 +24,12 @@ type relying struct {
 	Service string `json:"service"`
 	Kind    string `json:"kind"`
 	ID      string `json:"id"`
-	At      string `json:"at"` // where its representation has the reference
+	At      string `json:"at"` // where its representation has the reference; empty: it lies inside
 	// Sites are where it is replicated; none: it is an object of this site alone.
 	Sites []string `json:"sites"`
 }
 
-// keeps refuses the deletion of what others rely on, unless its caller forces it. Each site that the request passes checks
+// keeps refuses the deletion of what others rely on, and of what holds replicas, unless its caller forces it. Each site that the request passes checks
 // what it knows: the resources that it shares and, where what is to be deleted is replicated here, the objects of its
 // own application too.
 func (h *Handler) keeps(q *request, replicated bool) (refused bool) {
@@ -42,6 +42,12 @@ func (h *Handler) keeps(q *request, replicated bool) (refused bool) {
 		h.refuseError(q, err)
 		return true
 	}
+	inside, err := h.Site.Holding(q.Context(), m.Kind, m.Target, maxRelying+1)
+	if err != nil {
+		h.refuseError(q, err)
+		return true
+	}
+	rows = append(rows, inside...)
 	t := engine.Target{Service: m.Kind.Service, Kind: m.Kind.Name, ID: engine.ResourceID(m.Target)}
 	if row, err := h.Site.Lookup(q.Context(), m.Kind, m.Target); err == nil {
 		t.ID = row.ID
@@ -76,7 +82,11 @@ func (h *Handler) keeps(q *request, replicated bool) (refused bool) {
 		if len(r.Sites) > 0 {
 			at = "at " + strings.Join(r.Sites, ", ")
 		}
-		words = append(words, fmt.Sprintf("%s %s (%s, through %s)", r.Kind, r.ID, at, r.At))
+		how := "through " + r.At
+		if r.At == "" {
+			how = "inside it"
+		}
+		words = append(words, fmt.Sprintf("%s %s (%s, %s)", r.Kind, r.ID, at, how))
 	}
 	h.answered(q)
 	problem.Write(q.w, http.StatusConflict, engine.ForceReliedOn, fmt.Sprintf(

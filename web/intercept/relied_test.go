@@ -40,6 +40,23 @@ func TestWhatOthersRelyOnIsKept(t *testing.T) {
 	}
 }
 
+// A container that holds replicas is kept likewise.
+func TestWhatHoldsReplicasIsKept(t *testing.T) {
+	s := newMesh(t).sites[paris]
+	s.holding = map[string][]engine.ResourceRow{"net": {{Service: "images", Kind: "port", ID: "net/p", Sites: map[engine.SiteID]engine.ReplicaStatus{paris: {}, nantes: {}}}}}
+	a := s.do("DELETE", "/images/net", "")
+	a.problem(t, 409, "relied-on")
+	for _, part := range []string{"port net/p (at nantes, paris, inside it)", `"relied_on_by":[{"service":"images","kind":"port","id":"net/p","at":""`} {
+		if !strings.Contains(a.body, part) {
+			t.Errorf("no %s in %s", part, a.body)
+		}
+	}
+	if len(s.app.asked()) != 0 {
+		t.Error("the application was asked")
+	}
+	s.do("DELETE", "/images/net", "", "Skerry-Force: relied-on").want(t, 200)
+}
+
 // TestReliedOnElsewhere has another site's agent ask for the deletion: what is relied on here is kept all the same, and a
 // caller's force comes along.
 func TestReliedOnElsewhere(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/scope"
+	"github.com/skerry/skerry/glue"
 	"github.com/skerry/skerry/web/problem"
 	"github.com/skerry/skerry/web/typing"
 	"github.com/skerry/skerry/web/world"
@@ -67,7 +68,7 @@ func (h *Handler) typed(q *request) bool {
 		q.Body = io.NopCloser(bytes.NewReader(body))
 	}
 	_, canonical := h.Client.Canonical(q.Context(), m.Kind, m.Within, q.Header, "", body)
-	if media, _, _ := mime.ParseMediaType(q.Header.Get("Content-Type")); media == "application/json-patch+json" {
+	if media, _, _ := mime.ParseMediaType(q.Header.Get("Content-Type")); glue.IsJSONPatch(media) {
 		canonical = engine.Patched(canonical)
 	}
 	if q.parsed == nil {

@@ -91,9 +91,10 @@ func (h *Handler) submit(q *request, body []byte, large engine.Body) {
 	r := engine.Request{
 		Operation: q.operation, Kind: m.Kind, Type: m.Type, Method: q.Method, Path: m.Path, Target: m.Target, Within: m.Within,
 		Query: query, Header: contentHeaders(q.Header), Body: body, Large: large, Placement: q.sites, Parts: q.parts, Scope: q.scope,
-		User: q.who(), Alternatives: q.alternatives(), Agreement: q.agreement, ExactlyOne: q.exactlyOne, Wait: wait(q.Header),
+		User: q.who(), Alternatives: q.alternatives(), Agreement: q.agreement, ExactlyOne: q.exactlyOne,
+		Async: q.from == "" && prefersAsync(q.Header), Wait: wait(q.Header),
 		Forced:         forces(q.Header, engine.ForceActions),
-		ForcedReliance: forces(q.Header, engine.ForceReliedOn), Caller: q.caller(), Credentials: q.credentials(), Via: q.via,
+		ForcedReliance: forces(q.Header, engine.ForceReliedOn), Caller: q.caller(), Credentials: q.credentials(), Via: q.via, Again: q.again,
 	}
 	if q.from == "" {
 		r.Key = q.Header.Get("Idempotency-Key")
@@ -103,6 +104,12 @@ func (h *Handler) submit(q *request, body []byte, large engine.Body) {
 	if err != nil {
 		h.refuseError(q, err)
 		return
+	}
+	if h.dialect != nil && q.from == "" && answer.Status == http.StatusAccepted && len(answer.Body) == 0 && answer.Content == nil {
+		h.accepted(q, &answer, r)
+	}
+	if applied := applied(r, answer); applied != "" {
+		q.w.Header().Set("Preference-Applied", applied)
 	}
 	h.answer(q, answer)
 }

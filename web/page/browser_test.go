@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -18,6 +19,7 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
+	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/web"
 	"github.com/skerry/skerry/web/webtest"
 )
@@ -29,20 +31,31 @@ var screenshots = flag.String("screenshots", "", "directory to leave pictures of
 var views = []struct{ name, path string }{
 	{"overview", "/"},
 	{"sites", "/sites"},
+	{"site", "/sites/paris"},
+	{"site-other", "/sites/nantes"},
 	{"resources", "/resources"},
 	{"resources-filtered", "/resources?state=converging&site=nantes"},
 	{"resources-none", "/resources?q=nothing-has-this-name"},
 	{"resource", "/resources/web-frontend?service=servers&kind=server"},
+	{"resource-cross", "/resources/fleet"},
 	{"differences", "/resources/web-frontend/differences?service=servers&kind=server"},
 	{"relations", "/relations"},
 	{"relations-one", "/relations?resource=backbone"},
 	{"operations", "/operations"},
 	{"operation-rejected", "/operations/019aa3f0-6a00-7c31-9a5e-00a1b2c3d4e5"},
 	{"operation-uncertain", "/operations/019aa3f0-7b11-7d42-8b6f-11b2c3d4e5f6"},
+	{"operation-trying", "/operations/019aa3f0-8c22-7e53-9c70-22c3d4e5f607?site=toulouse"},
+	{"operations-found", "/operations?q=quota+nantes"},
+	{"conflicts", "/conflicts"},
+	{"conflict", "/conflicts/e7130ba95c2f4d18"},
+	{"conflict-drift", "/conflicts/c0a1d7a7e5510e42"},
 	{"compose", "/compose"},
 	{"compose-plan", "/compose?service=servers&method=POST&path=/servers&scope=servers:+paris+%26+rennes&body=%7B%22image%22:%22nope%22%7D"},
 	{"compose-wrong", "/compose?service=images&method=POST&path=/images&scope=%7Bimages:+paris+%26+,+nantes%7D"},
 	{"events", "/events"},
+	{"audit", "/audit"},
+	{"settings", "/settings"},
+	{"deliveries", "/settings/hooks/" + webtest.Hook},
 	{"missing", "/resources/nope"},
 }
 
@@ -264,12 +277,51 @@ func TestEmptyViewsTeach(t *testing.T) {
 		if text := get(tb, chromedp.Text(chromedp.CSS("main"))); !strings.Contains(text, want) {
 			t.Errorf("%s says %q", path, text)
 		}
-		get(tb, chromedp.Evaluate[int](string(axe)+";0"))
-		if wrong := tb.axe(); wrong != "" {
-			t.Errorf("%s: %s", path, wrong)
-		}
-		tb.noComplaints(path)
+		tb.accessible(string(axe), path)
 	}
+	for _, path := range []string{"/sites", "/sites/paris", "/conflicts", "/relations", "/compose"} {
+		tb.do(chromedp.Navigate(address + path))
+		tb.accessible(string(axe), path)
+	}
+}
+
+func TestLongListsAreAccessible(t *testing.T) {
+	axe, err := os.ReadFile("testdata/axe/axe.min.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	site := webtest.Generous()
+	now := time.Now()
+	for i := range 500 {
+		id := engine.ResourceID(fmt.Sprintf("many-%d", i))
+		at := map[engine.SiteID]engine.ReplicaStatus{site.Self(): {State: engine.StateConflict, Reason: "refused"}, webtest.Nantes: {State: engine.StateConverged}}
+		site.AddResource(engine.ResourceRow{ID: id, Service: "images", Kind: "image", Collaboration: engine.Replication, State: engine.StateConflict,
+			Reason: "refused", CreatedAt: now, UpdatedAt: now, Sites: at})
+		site.AddOperation(engine.OperationRow{ID: engine.OperationID("op-" + string(id)), Resource: id, Type: engine.TypeMerge, Service: "images", Kind: "image",
+			Method: "PATCH", Path: "/images/{id}", Origin: site.Self(), IssuedAt: now, State: engine.StateRejected,
+			Sites: map[engine.SiteID]engine.OperationStatus{site.Self(): {State: engine.StateRejected, Status: 422, At: now, Error: "refused"}}})
+		site.AddConflict(engine.Conflict{ID: engine.ConflictID("c-" + string(id)), Kind: engine.ConflictRefused, Resource: id, Service: "images", KindName: "image",
+			Site: site.Self(), Type: engine.TypeMerge, Since: now, Reason: "refused", Actions: []engine.Action{engine.ActionRetry}})
+	}
+	address := serve(t, site)
+	tb := open(t, "light", true)
+	for _, path := range []string{"/", "/sites/paris", "/resources", "/operations", "/conflicts", "/conflicts?about=refused"} {
+		tb.do(chromedp.Navigate(address + path))
+		tb.accessible(string(axe), path)
+	}
+}
+
+// accessible checks the view that is shown in light and dark.
+func (tb *tab) accessible(axe, path string) {
+	tb.t.Helper()
+	get(tb, chromedp.Evaluate[int](axe+";0"))
+	for _, scheme := range []string{"light", "dark"} {
+		tb.scheme(scheme)
+		if wrong := tb.axe(); wrong != "" {
+			tb.t.Errorf("%s, %s: %s", path, scheme, wrong)
+		}
+	}
+	tb.noComplaints(path)
 }
 
 // axe returns what axe-core finds wrong with the view, empty when nothing.

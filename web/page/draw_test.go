@@ -51,7 +51,7 @@ func TestWayStaysInItsDrawing(t *testing.T) {
 		"c": {State: "pending"},
 		"d": {State: "applied", At: issued.Add(-time.Second)}, // a clock that is behind
 	}}
-	w := wayOf(o, issued.Add(time.Hour))
+	w := wayOf(api.OperationDetail{Operation: o}, "b", askedLane{}, issued.Add(time.Hour))
 	if len(w.Lanes) != 4 || w.Lanes[0].Site != "b" || !w.Lanes[0].Origin {
 		t.Fatalf("the origin comes first: %+v", w.Lanes)
 	}
@@ -65,7 +65,7 @@ func TestWayStaysInItsDrawing(t *testing.T) {
 	if ends["b"] >= ends["a"] || ends["a"] >= ends["c"] || ends["d"] != laneLeft {
 		t.Errorf("ends %v", ends)
 	}
-	if w := wayOf(api.Operation{IssuedAt: issued}, issued); len(w.Lanes) != 0 {
+	if w := wayOf(api.OperationDetail{Operation: api.Operation{IssuedAt: issued}}, "b", askedLane{}, issued); len(w.Lanes) != 0 {
 		t.Errorf("no sites make %v", w.Lanes)
 	}
 }

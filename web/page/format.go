@@ -2,6 +2,7 @@ package page
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -14,6 +15,8 @@ import (
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/web/api"
+	"github.com/skerry/skerry/web/audit"
+	"github.com/skerry/skerry/web/auth"
 )
 
 // ago says how long before now t was. static/app.js uses the same words.
@@ -62,6 +65,18 @@ func short(id string) string {
 	return id
 }
 
+// nameOf is how people call the resource of an operation.
+func nameOf(o api.Operation) string { return cmp.Or(o.Label, short(o.Resource)) }
+
+// shortPath is the path of an operation's request, of which a list shows the end of a long identifier.
+func shortPath(o api.Operation) string {
+	path := strings.ReplaceAll(o.Path, "{id}", o.Resource)
+	if o.Resource == "" {
+		return path
+	}
+	return strings.ReplaceAll(path, o.Resource, short(o.Resource))
+}
+
 // pretty writes a JSON value over several lines.
 func pretty(v any) string {
 	if s, ok := v.(string); ok {
@@ -91,6 +106,10 @@ func compact(v any) string {
 func resourceURL(id, service, kind string) string {
 	return "/resources/" + url.PathEscape(id) + "?" + url.Values{"service": {service}, "kind": {kind}}.Encode()
 }
+
+func siteURL(name string) string { return "/sites/" + url.PathEscape(name) }
+
+func conflictURL(id string) string { return "/conflicts/" + url.PathEscape(id) }
 
 func operationURL(id string) string { return "/operations/" + url.PathEscape(id) }
 
@@ -153,13 +172,13 @@ func outcomeState(o api.Outcome) string { return o.State }
 // tone is the colour of a state; icon, in icons.templ, its sign.
 func tone(state string) string {
 	switch state {
-	case "converged", "applied", "reachable", "same", "open":
+	case "converged", "applied", "reachable", "same", "open", "running":
 		return "good"
 	case "converging", "pending", "accepted":
 		return "busy"
-	case "degraded", "uncertain", "unreachable", "differs", "clock-off", "paused", "held", "cloned":
+	case "degraded", "uncertain", "unreachable", "differs", "clock-off", "paused", "held", "cloned", "removed", "failing", "refused", "drift":
 		return "warn"
-	case "conflict", "rejected":
+	case "conflict", "rejected", "exists", "name", "name-taken", "contested", "undeclared", "contention":
 		return "bad"
 	}
 	return "quiet"
@@ -188,6 +207,22 @@ func meaning(state string) string {
 		return "a later operation made it void"
 	case "uncertain":
 		return "it is not known whether it ran"
+	case "exists":
+		return "a create met an object there that no replicated resource owns"
+	case "name":
+		return "two resources were given one name, and another one has the object"
+	case "name-taken":
+		return "something inside a container has a name that another part has given as well, and earlier"
+	case "refused":
+		return "the application there refused what another site's took"
+	case "contested":
+		return "twice, the request did not fit what is there"
+	case "undeclared":
+		return "the object is gone, and the catalog does not say how to make it anew"
+	case "drift":
+		return "the application shows something else, and no operation did that"
+	case "contention":
+		return "it was repaired a few times, and that did not last"
 	case "held":
 		return "one of many deletions from while the site was away: it waits to be confirmed"
 	case "paused":
@@ -310,4 +345,34 @@ func scopeOf(m listModel) string {
 		s = m.Services[0] + ": " + s
 	}
 	return s
+}
+
+// whoOf names who made the call of a record.
+func whoOf(r audit.Record) string {
+	if r.By == "" {
+		return "log in as " + clip(r.Account, 64)
+	}
+	return auth.Principal{Account: r.Account, By: r.By, Token: r.Token}.String()
+}
+
+// wordOfStatus tells an answer's status in a word.
+func wordOfStatus(status int) string {
+	switch {
+	case status < 400:
+		return "done"
+	case status < 500:
+		return "refused"
+	}
+	return "failed"
+}
+
+// stateOfStatus is the sign of an answer's status.
+func stateOfStatus(status int) string {
+	switch {
+	case status < 400:
+		return "applied"
+	case status < 500:
+		return "rejected"
+	}
+	return "uncertain"
 }

@@ -100,7 +100,10 @@ func (p *Page) settle(c echo.Context, verb string) error {
 type draft struct {
 	Service, Method, Path, ContentType, Body, Scope string
 	Services, Paths, Scopes                         []string
-	API                                             string // this server's address, for the command line
+	// Words are what a scope can be made of, each with what it is.
+	Words      []word
+	Beginnings []beginning
+	API        string // this server's address, for the command line
 
 	Explanation *api.Explanation
 	Wrong       string // why it was refused
@@ -108,11 +111,35 @@ type draft struct {
 	Answer      *api.Answer
 }
 
+// word is something that a scope can be made of.
+type word struct{ Text, Is string }
+
+// words lists the names of this mesh and the functions of the language, for completion.
+func (p *Page) words() []word {
+	var all []word
+	for _, s := range p.siteOptions() {
+		all = append(all, word{s, "site"})
+	}
+	for _, z := range p.api.Zones() {
+		all = append(all, word{z.Name, "zone"})
+	}
+	for _, s := range p.api.Services {
+		all = append(all, word{string(s.Name) + ":", "service"})
+	}
+	for _, f := range []string{"around(", "quorum(", "sync("} {
+		all = append(all, word{f, "function"})
+	}
+	return all
+}
+
 func (p *Page) draft(c echo.Context) draft {
 	d := draft{
 		Service: c.FormValue("service"), Method: c.FormValue("method"), Path: c.FormValue("path"),
 		ContentType: c.FormValue("content_type"), Body: c.FormValue("body"), Scope: c.FormValue("scope"),
 		API: "http://" + c.Request().Host,
+	}
+	if c.Request().TLS != nil {
+		d.API = "https://" + c.Request().Host
 	}
 	d.Services, _ = p.services()
 	sites := p.siteOptions()
@@ -127,6 +154,8 @@ func (p *Page) draft(c echo.Context) draft {
 			d.Scopes = append(d.Scopes, string(s.Name)+": "+site)
 		}
 	}
+	d.Words, d.Beginnings = p.words(), p.beginnings()
+	d.begin(c.FormValue("begin"))
 	if d.Service == "" && len(p.api.Services) > 0 {
 		s := p.api.Services[0]
 		d.Service, d.Method = string(s.Name), http.MethodPost

@@ -61,7 +61,7 @@ func TestARequestIsCheckedAndSentWithoutJavaScript(t *testing.T) {
 	tb := open(t, "light", false)
 	tb.do(
 		chromedp.Navigate(address+"/compose"),
-		chromedp.SendKeys(chromedp.CSS("input[name=scope]"), "images: paris & nants"),
+		chromedp.SendKeys(chromedp.CSS("#scope"), "images: paris & nants"),
 		chromedp.Click(chromedp.CSS("button[value=check]")),
 		chromedp.WaitVisible(chromedp.CSS("#explanation .banner")),
 	)
@@ -69,7 +69,7 @@ func TestARequestIsCheckedAndSentWithoutJavaScript(t *testing.T) {
 		t.Errorf("the check says %q", text)
 	}
 	tb.do(
-		chromedp.SetValue(chromedp.CSS("input[name=scope]"), "images: paris & nantes"),
+		chromedp.SetValue(chromedp.CSS("#scope"), "images: paris & nantes"),
 		chromedp.SendKeys(chromedp.CSS("textarea"), `{"name": "first"}`),
 		chromedp.Click(chromedp.CSS("button[value=send]")),
 		chromedp.WaitVisible(chromedp.CSS(".lanes")),

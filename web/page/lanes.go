@@ -26,6 +26,20 @@ type lane struct {
 	Y, End  int
 	Took    string // from issue to outcome
 	Settled bool   // something has happened there
+	Marks   []int  // where attempts that did not do it stand
+	First   int    // the number of the first of Tries
+	NextTry *time.Time
+	// Ask says that only that site knows its attempts, Wrong why it has not told them.
+	Ask   bool
+	Wrong string
+}
+
+// percent is how much of the body is there.
+func (l lane) percent(size int64) int64 {
+	if size == 0 {
+		return 0
+	}
+	return 100 * l.Fetched / size
 }
 
 // tick is a labelled place on the time axis.
@@ -42,8 +56,9 @@ type way struct {
 	Height int
 }
 
-func wayOf(o api.Operation, now time.Time) way {
+func wayOf(d api.OperationDetail, self string, asked askedLane, now time.Time) way {
 	var w way
+	o := d.Operation
 	longest := time.Millisecond
 	open := false
 	for name, at := range o.Sites {
@@ -51,6 +66,15 @@ func wayOf(o api.Operation, now time.Time) way {
 		if took := at.At.Sub(o.IssuedAt); l.Settled {
 			longest = max(longest, took)
 			l.Took = millis(max(0, float64(took.Microseconds())/1000))
+		}
+		l.First = l.Attempts - len(l.Tries) + 1
+		switch {
+		case name == self:
+			l.NextTry = d.NextTry
+		case name == asked.Site:
+			l.NextTry, l.Wrong = asked.NextTry, asked.Wrong
+		default:
+			l.Ask = at.State != "applied" && at.State != "superseded"
 		}
 		open = open || at.State == "pending"
 		w.Lanes = append(w.Lanes, l)
@@ -70,9 +94,16 @@ func wayOf(o api.Operation, now time.Time) way {
 	for i := range w.Lanes {
 		l := &w.Lanes[i]
 		l.Y, l.End = laneTop+laneHeight/2+i*laneHeight, laneRight
+		place := func(at time.Time) int {
+			return laneLeft + int(min(1, max(0, float64(at.Sub(o.IssuedAt))/float64(longest)))*(laneRight-laneLeft))
+		}
 		if l.Settled {
-			share := float64(l.At.Sub(o.IssuedAt)) / float64(longest)
-			l.End = laneLeft + int(min(1, max(0, share))*(laneRight-laneLeft))
+			l.End = place(l.At)
+		}
+		for _, t := range l.Tries {
+			if x := place(t.At); t.Error != "" && x < l.End {
+				l.Marks = append(l.Marks, x)
+			}
 		}
 	}
 	w.Height = laneTop + len(w.Lanes)*laneHeight + 6

@@ -2,6 +2,7 @@ package page_test
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"strings"
 	"testing"
@@ -88,15 +89,15 @@ func TestTheScopeIsExplainedWhileItIsTyped(t *testing.T) {
 	tb := open(t, "dark", true)
 	tb.do(chromedp.Navigate(address + "/compose"))
 	tb.until("live.dataset.live === 'live'")
-	tb.do(chromedp.SendKeys(chromedp.CSS("input[name=scope]"), "images: paris &"))
+	tb.do(chromedp.SendKeys(chromedp.CSS("#scope"), "images: paris &"))
 	tb.until("document.querySelector('#explanation').innerText.includes('expected a site')")
-	tb.do(chromedp.SendKeys(chromedp.CSS("input[name=scope]"), " rennes"))
+	tb.do(chromedp.SendKeys(chromedp.CSS("#scope"), " rennes"))
 	tb.until("document.querySelector('#explanation .plan')")
 	text := get(tb, chromedp.Text(chromedp.CSS("#explanation")))
 	if !strings.Contains(text, "{images: paris & rennes}") || !strings.Contains(text, "rennes cannot be reached now") {
 		t.Errorf("the explanation is %q", text)
 	}
-	if v := get(tb, chromedp.Value(chromedp.CSS("input[name=scope]"))); v != "images: paris & rennes" {
+	if v := get(tb, chromedp.Value(chromedp.CSS("#scope"))); v != "images: paris & rennes" {
 		t.Errorf("the field holds %q", v)
 	}
 	tb.noComplaints("/compose")
@@ -138,4 +139,72 @@ func TestHostileTextStaysText(t *testing.T) {
 		}
 		tb.noComplaints(path)
 	}
+}
+
+func TestNamesAreCompletedInTheScope(t *testing.T) {
+	site := webtest.Generous()
+	address := serve(t, site)
+	tb := open(t, "light", true)
+	tb.do(chromedp.Navigate(address + "/compose"))
+	tb.until("document.getElementById('scope').getAttribute('role') === 'combobox'")
+	tb.do(chromedp.SendKeys(chromedp.CSS("#scope"), "ima"))
+	tb.until("!document.getElementById('words').hidden")
+	tb.key("Enter")
+	tb.until("document.getElementById('scope').value === 'images:'")
+	tb.do(chromedp.KeyEvent(" paris & na"))
+	tb.until("!document.getElementById('words').hidden")
+	if shown := get(tb, chromedp.Text(chromedp.CSS("#words"))); !strings.Contains(shown, "nantes") || strings.Contains(shown, "toulouse") {
+		t.Errorf("it offers %q", shown)
+	}
+	tb.key("Tab")
+	if scope := get(tb, chromedp.Evaluate[string]("document.getElementById('scope').value")); scope != "images: paris & nantes" {
+		t.Errorf("the scope has become %q", scope)
+	}
+	tb.until("document.getElementById('words').hidden && document.querySelector('#explanation .plan')")
+	tb.noComplaints("compose")
+}
+
+func TestTheKeyboardLeadsThroughTheDashboard(t *testing.T) {
+	address := serve(t, webtest.Generous())
+	tb := open(t, "light", true)
+	press := func(keys string) { tb.do(chromedp.KeyEvent(keys)) }
+	at := func(path string) {
+		tb.t.Helper()
+		tb.until("location.pathname === '" + path + "' && document.getElementById('keys-button')?.hidden === false")
+	}
+	tb.do(chromedp.Navigate(address + "/"))
+	at("/")
+	press("g")
+	press("r")
+	at("/resources")
+	press("j")
+	press("j")
+	if row := get(tb, chromedp.Evaluate[int]("[...document.querySelectorAll('tbody th a')].indexOf(document.activeElement)")); row != 1 {
+		t.Errorf("after two times j the focus is in row %d", row)
+	}
+	tb.key("/")
+	if name := get(tb, chromedp.Evaluate[string]("document.activeElement.name")); name != "q" {
+		t.Errorf("/ leads to %q", name)
+	}
+	press("gc?") // in a field they are letters
+	if text := get(tb, chromedp.Evaluate[string]("document.activeElement.value")); text != "gc?" {
+		t.Errorf("the field has %q", text)
+	}
+	get(tb, chromedp.Evaluate[int]("document.activeElement.blur(), 0"))
+	press("?")
+	tb.until("document.getElementById('keys').open")
+	tb.do(chromedp.Click(chromedp.CSS("#keys-on")), chromedp.Click(chromedp.CSS("#keys button")))
+	press("?")
+	press("g")
+	press("s")
+	if get(tb, chromedp.Evaluate[bool]("document.getElementById('keys').open || location.pathname !== '/resources'")) {
+		t.Error("keys do something though they are turned off")
+	}
+	tb.noComplaints("keys")
+}
+
+// key presses one key where the focus is. What chromedp sends types its character also where a script has prevented that.
+func (tb *tab) key(name string) {
+	tb.t.Helper()
+	get(tb, chromedp.Evaluate[bool](fmt.Sprintf("document.activeElement.dispatchEvent(new KeyboardEvent('keydown', {key: %q, bubbles: true, cancelable: true}))", name)))
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/web/api"
+	"github.com/skerry/skerry/web/auth"
 )
 
 // Page serves the dashboard of one site. It is safe for concurrent use.
@@ -28,20 +29,45 @@ func (p *Page) Mount(e *echo.Echo) {
 	e.POST("/sites/zones", p.setZone, p.form)
 	e.POST("/sites/zones/:name/delete", p.deleteZone, p.form)
 	e.POST("/sites/isolation", p.isolate, p.form)
+	e.GET("/sites/:name", p.site)
+	e.POST("/sites/:name/remove", p.remove, p.form)
+	e.POST("/sites/:name/confirm", p.steerSite(p.confirm), p.form)
+	e.POST("/sites/:name/resume", p.steerSite(p.resumeService), p.form)
 	e.GET("/resources", p.resources)
 	e.GET("/resources/:id", p.resource)
 	e.GET("/resources/:id/differences", p.differences)
+	e.POST("/resources", p.adopt, p.form)
+	e.POST("/resources/:id/restore", p.steer(p.restore), p.form)
+	e.POST("/resources/:id/place", p.steer(p.place), p.form)
+	e.POST("/resources/:id/keep", p.steer(p.keep), p.form)
+	e.POST("/resources/:id/check", p.steer(p.checkResource), p.form)
+	for _, verb := range api.PauseVerbs {
+		e.POST("/resources/:id/"+verb, p.steer(p.pause(verb)), p.form)
+	}
 	e.GET("/relations", p.relations)
 	e.GET("/operations", p.operations)
 	e.GET("/operations/:id", p.operation)
 	for _, verb := range api.Verbs {
 		e.POST("/operations/:id/"+verb, func(c echo.Context) error { return p.settle(c, verb) }, p.form)
 	}
+	e.GET("/conflicts", p.conflicts)
+	e.GET("/conflicts/:id", p.conflict)
+	e.POST("/conflicts/:id", p.resolve, p.form)
 	e.GET("/compose", p.compose)
 	e.POST("/compose", p.send, p.form)
 	e.POST("/compose/check", p.check, p.form)
 	e.GET("/events", p.events)
 	e.GET("/live", p.live)
+	e.GET("/audit", p.audit)
+	e.GET("/settings", p.settings)
+	e.POST("/settings/tokens", p.makeToken, p.form)
+	e.POST("/settings/tokens/:id/revoke", p.revokeToken, p.form)
+	e.POST("/settings/hooks", p.addHook, p.form)
+	e.GET("/settings/hooks/:id", p.deliveries)
+	e.POST("/settings/hooks/:id/remove", p.removeHook, p.form)
+	e.GET("/login", p.login)
+	e.POST("/login", p.logIn, p.form)
+	e.POST("/logout", p.logOut, p.form)
 }
 
 // formBytes is the most that a form may have.
@@ -75,7 +101,13 @@ type frame struct {
 	Version  string
 	Isolated bool
 	Now      time.Time
+	// By is who asks.
+	By auth.Principal
 }
+
+// operates and administers report whether who asks may use the forms that need that role.
+func (f frame) operates() bool    { return f.By.Role >= auth.Operator }
+func (f frame) administers() bool { return f.By.Role >= auth.Admin }
 
 // trigger says when the view is loaded again: with news and, where round trips are shown, which change without any,
 // with every pulse of the stream.
@@ -90,6 +122,7 @@ func (p *Page) frame(c echo.Context, title, nav, twin string) frame {
 	f := frame{
 		Title: title, Nav: nav, Twin: twin, Site: p.api.SelfName(), Version: p.api.Version,
 		Isolated: p.api.Network.Isolated(), Now: p.api.Now(),
+		By: auth.From(c.Request().Context()),
 	}
 	if c.Request().Method == http.MethodGet {
 		f.Reload = c.Request().URL.RequestURI()

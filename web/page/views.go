@@ -1,13 +1,19 @@
 package page
 
 import (
+	"cmp"
+	"context"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
+	"strings"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
 	"github.com/skerry/skerry/web/api"
+	"github.com/skerry/skerry/web/audit"
 )
 
 // pageSize is how many rows a list shows.
@@ -27,6 +33,22 @@ func (p *Page) overview(c echo.Context) error {
 	return render(c, http.StatusOK, overviewView(f, s, p.api.Sites(), recent.Items))
 }
 
+// help is where something that is not well can be mended.
+type help struct{ Word, Address string }
+
+// helpFor tells the action that helps with a worry.
+func helpFor(w api.Worry) help {
+	switch {
+	case w.About == "site":
+		return help{"Look", siteURL(w.ID)}
+	case w.About == "operation" && (w.State == "rejected" || w.State == "uncertain"):
+		return help{"Settle", operationURL(w.ID)}
+	case w.About == "operation":
+		return help{"Look", operationURL(w.ID)}
+	}
+	return help{"Decide", with("/conflicts", url.Values{"resource": {w.ID}, "service": {w.Service}, "kind": {w.Kind}})}
+}
+
 func (p *Page) sites(c echo.Context) error { return p.showSites(c, http.StatusOK, sitesModel{}) }
 
 // sitesModel is what the view of the sites has beside the sites.
@@ -44,7 +66,16 @@ func (p *Page) showSites(c echo.Context, status int, m sitesModel) error {
 	if m.Expires == "" {
 		m.Expires, m.Uses = "1h", "1"
 	}
-	return render(c, status, sitesView(f, p.api.Sites(), p.api.Zones(), p.api.Invitations(), m))
+	sites := p.api.Sites()
+	here := ""
+	if len(sites) > maxMapped { // of many, only the ways from here: the map needs no more
+		here = p.api.SelfName()
+	}
+	d, err := p.api.Distances(here)
+	if err != nil {
+		return p.Fail(c, err)
+	}
+	return render(c, status, sitesView(f, sites, pairsOf(d), p.api.Zones(), p.api.Invitations(), m))
 }
 
 // services lists what the catalog has, for forms.
@@ -67,6 +98,10 @@ func (p *Page) siteOptions() []string {
 }
 
 func (p *Page) resources(c echo.Context) error {
+	return p.showResources(c, http.StatusOK, adoptModel{})
+}
+
+func (p *Page) showResources(c echo.Context, status int, adopt adoptModel) error {
 	q := c.QueryParams()
 	list, err := p.api.Resources(c.Request().Context(), api.ResourceQuery{
 		Service: q.Get("service"), Kind: q.Get("kind"), Site: q.Get("site"), State: q.Get("state"), Text: q.Get("q"),
@@ -77,7 +112,12 @@ func (p *Page) resources(c echo.Context) error {
 	}
 	f := p.frame(c, "Resources", "resources", with("/api/v1/resources", pick(q, "service", "kind", "site", "state", "q", "cursor")))
 	services, kinds := p.services()
-	return render(c, http.StatusOK, resourcesView(f, list, listModel{q, services, kinds, p.siteOptions()}))
+	for _, s := range p.api.Services {
+		for _, k := range s.Kinds {
+			adopt.Kinds = append(adopt.Kinds, string(s.Name)+"."+string(k.Name))
+		}
+	}
+	return render(c, status, resourcesView(f, list, listModel{q, services, kinds, p.siteOptions()}, adopt))
 }
 
 // listModel is what a list's filters are made of.
@@ -126,25 +166,54 @@ func param(c echo.Context, name string) (string, error) {
 }
 
 func (p *Page) resource(c echo.Context) error {
-	ctx := c.Request().Context()
 	r, err := ref(c)
 	if err != nil {
 		return p.Fail(c, err)
 	}
-	res, err := p.api.Resource(ctx, r)
+	return p.showResource(c, http.StatusOK, r, refused{})
+}
+
+// resourceModel is one resource with all that its view shows.
+type resourceModel struct {
+	api.ResourceDetail
+	refused
+	Graph       api.RelationGraph
+	Operations  api.OperationList
+	Conflicts   []api.Conflict
+	SiteOptions []string // that it may live at
+}
+
+// picked reports whether the placement editor has a site ticked.
+func (m *resourceModel) picked(site string) bool {
+	if m.Picked != nil {
+		return slices.Contains(m.Picked, site)
+	}
+	_, placed := m.Sites[site]
+	return placed
+}
+
+func (p *Page) showResource(c echo.Context, status int, r api.ResourceRef, why refused) error {
+	ctx := c.Request().Context()
+	res, err := p.api.ResourceDetail(ctx, r)
 	if err != nil {
 		return p.Fail(c, err)
 	}
-	ops, err := p.api.Operations(ctx, api.OperationQuery{Resource: r.ID, Service: res.Service, Kind: res.Kind, Limit: 20, Cursor: c.QueryParam("cursor")})
+	m := resourceModel{ResourceDetail: res, refused: why, SiteOptions: p.siteOptions()}
+	m.Operations, err = p.api.Operations(ctx, api.OperationQuery{Resource: r.ID, Service: res.Service, Kind: res.Kind, Limit: 20, Cursor: c.QueryParam("cursor")})
 	if err != nil {
 		return p.Fail(c, err)
 	}
-	g, err := p.api.Relations(ctx, api.RelationQuery{ResourceRef: api.ResourceRef{ID: res.ID, Service: res.Service, Kind: res.Kind}})
+	exact := api.ResourceRef{ID: res.ID, Service: res.Service, Kind: res.Kind}
+	if m.Graph, err = p.api.Relations(ctx, api.RelationQuery{ResourceRef: exact}); err != nil {
+		return p.Fail(c, err)
+	}
+	conflicts, err := p.api.Conflicts(ctx, api.ConflictQuery{Resource: r.ID, Service: res.Service, Kind: res.Kind})
 	if err != nil {
 		return p.Fail(c, err)
 	}
-	twin := "/api/v1" + resourceURL(res.ID, res.Service, res.Kind)
-	return render(c, http.StatusOK, resourceView(p.frame(c, res.ID, "resources", twin), res, g, ops))
+	m.Conflicts = conflicts.Items
+	f := p.frame(c, cmp.Or(res.Label, res.ID), "resources", "/api/v1"+resourceURL(res.ID, res.Service, res.Kind))
+	return render(c, status, resourceView(f, m))
 }
 
 func (p *Page) differences(c echo.Context) error {
@@ -168,12 +237,12 @@ func (p *Page) operations(c echo.Context) error {
 	q := c.QueryParams()
 	list, err := p.api.Operations(c.Request().Context(), api.OperationQuery{
 		Resource: q.Get("resource"), Service: q.Get("service"), Kind: q.Get("kind"), State: q.Get("state"), Site: q.Get("site"),
-		Cursor: q.Get("cursor"), Limit: pageSize,
+		Text: q.Get("q"), Cursor: q.Get("cursor"), Limit: pageSize,
 	})
 	if err != nil {
 		return p.Fail(c, err)
 	}
-	f := p.frame(c, "Operations", "operations", with("/api/v1/operations", pick(q, "resource", "service", "kind", "state", "site", "cursor")))
+	f := p.frame(c, "Operations", "operations", with("/api/v1/operations", pick(q, "resource", "service", "kind", "state", "site", "q", "cursor")))
 	return render(c, http.StatusOK, operationsView(f, list, listModel{Query: q, Sites: p.siteOptions()}))
 }
 
@@ -186,12 +255,51 @@ func (p *Page) operation(c echo.Context) error {
 }
 
 func (p *Page) showOperation(c echo.Context, status int, id, wrong string) error {
-	o, err := p.api.Operation(c.Request().Context(), id)
+	ctx := c.Request().Context()
+	o, err := p.api.OperationDetail(ctx, id, p.api.Mesh.Self(), "")
 	if err != nil {
 		return p.Fail(c, err)
 	}
-	f := p.frame(c, o.Method+" "+o.Path, "operations", "/api/v1"+operationURL(o.ID))
-	return render(c, status, operationView(f, o, wayOf(o, f.Now), wrong))
+	asked := p.askLane(ctx, &o, c.QueryParam("site"))
+	conflicts, err := p.conflictsOf(ctx, o.Operation)
+	if err != nil {
+		return p.Fail(c, err)
+	}
+	f := p.frame(c, o.Method+" "+strings.ReplaceAll(o.Path, "{id}", o.Resource), "operations", with("/api/v1"+operationURL(o.ID), pick(c.QueryParams(), "site")))
+	return render(c, status, operationView(f, o, wayOf(o, f.Site, asked, f.Now), conflicts, wrong))
+}
+
+// askedLane is what another site has told of an operation: when it goes on with it, or why it told nothing.
+type askedLane struct {
+	Site, Wrong string
+	NextTry     *time.Time
+}
+
+// askLane puts into o what a site knows of its own attempts.
+func (p *Page) askLane(ctx context.Context, o *api.OperationDetail, site string) askedLane {
+	if site == "" || site == p.api.SelfName() {
+		return askedLane{}
+	}
+	there, err := p.api.OperationDetail(ctx, o.ID, p.api.Mesh.Self(), site)
+	if err != nil {
+		return askedLane{Site: site, Wrong: api.AsRefusal(err).Detail}
+	}
+	if at, ok := there.Sites[site]; ok {
+		o.Sites[site] = at
+	}
+	return askedLane{Site: site, NextTry: there.NextTry}
+}
+
+// conflictsOf lists the open conflicts that are about an operation.
+func (p *Page) conflictsOf(ctx context.Context, o api.Operation) ([]api.Conflict, error) {
+	if o.Resource == "" {
+		return nil, nil
+	}
+	list, err := p.api.Conflicts(ctx, api.ConflictQuery{Resource: o.Resource, Service: o.Service, Kind: o.Kind})
+	if r, told := refusalOf(err); err != nil && told && r.Status == http.StatusNotFound { // it has left this site
+		return nil, nil
+	}
+	return slices.DeleteFunc(list.Items, func(c api.Conflict) bool { return c.Operation != o.ID }), err
 }
 
 func (p *Page) events(c echo.Context) error {
@@ -205,4 +313,26 @@ func (p *Page) events(c echo.Context) error {
 	}
 	f := p.frame(c, "Events", "events", with("/api/v1/events/log", pick(c.QueryParams(), "before"), "limit", strconv.Itoa(pageSize)))
 	return render(c, http.StatusOK, eventsView(f, list, before > 0))
+}
+
+func (p *Page) audit(c echo.Context) error {
+	ctx := c.Request().Context()
+	before, err := api.ParseBefore(c.QueryParam("before"))
+	if err != nil {
+		return p.Fail(c, err)
+	}
+	list, err := p.api.AuditTrail(ctx, before, pageSize)
+	if err != nil {
+		return p.Fail(c, err)
+	}
+	f := p.frame(c, "Audit", "audit", with("/api/v1/audit", pick(c.QueryParams(), "before"), "limit", strconv.Itoa(pageSize)))
+	var chain *audit.Finding // only when it is asked for: it reads the whole trail
+	if c.QueryParam("verify") != "" {
+		found, err := p.api.Audit.Verify(ctx, 0, "")
+		if err != nil {
+			return p.Fail(c, err)
+		}
+		chain, f.Reload = &found, ""
+	}
+	return render(c, http.StatusOK, auditView(f, list, chain, before > 0))
 }

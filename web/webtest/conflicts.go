@@ -12,6 +12,9 @@ import (
 func (s *Site) AddConflict(c engine.Conflict) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if i := slices.IndexFunc(s.resources, func(r engine.ResourceRow) bool { return r.ID == c.Resource && r.Service == c.Service }); i >= 0 && c.Document == "" {
+		c.Document = s.resources[i].Document
+	}
 	s.conflicts = append([]engine.Conflict{c}, s.conflicts...)
 }
 
@@ -44,7 +47,7 @@ func (s *Site) Conflicts(_ context.Context, f engine.ConflictFilter) ([]engine.C
 	defer s.mu.Unlock()
 	var list []engine.Conflict
 	for _, c := range s.conflicts {
-		if c.Open() != f.Accepted && (f.Service == "" || f.Service == c.Service) && (f.Kind == "" || f.Kind == c.Kind) && (f.Site == "" || f.Site == c.Site) {
+		if c.Open() != f.Accepted && (f.Document == "" || f.Document == c.Document) && (f.Service == "" || f.Service == c.Service) && (f.Kind == "" || f.Kind == c.Kind) && (f.Site == "" || f.Site == c.Site) {
 			list = append(list, c)
 		}
 	}

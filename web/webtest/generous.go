@@ -1,10 +1,12 @@
 package webtest
 
 import (
+	"encoding/json"
 	"fmt"
 	"time"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/vivaldi"
 	"github.com/skerry/skerry/glue"
 )
 
@@ -24,6 +26,9 @@ func Generous() *Site {
 	s.AddMember("toulouse", Toulouse, engine.SiteStatus{Reachable: true, RTT: 21300 * time.Microsecond, LastSeen: start.Add(-700 * time.Millisecond)})
 	s.AddMember("rennes", Rennes, engine.SiteStatus{RTT: 12 * time.Millisecond, LastSeen: start.Add(-17 * time.Minute)})
 	s.members[3].Catalog = "71be0c22aa10f3d"
+	for i, at := range [][3]float64{{0, 0, 1}, {-7, 3, 1}, {4, 19, 0}, {-10, -4, 1}} {
+		s.members[i].Coordinate = &vivaldi.Coordinate{Vector: at, Height: 0.4, Error: 0.1}
+	}
 	s.invitations = []engine.Invitation{
 		{ID: "inv-4f1a", Issuer: s.self, Uses: 1, CreatedAt: start.Add(-4 * time.Minute), ExpiresAt: start.Add(56 * time.Minute)},
 		{ID: "inv-02cc", Issuer: Nantes, Uses: 0, CreatedAt: start.Add(-90 * time.Hour), ExpiresAt: start.Add(-89 * time.Hour)},
@@ -31,6 +36,7 @@ func Generous() *Site {
 	}
 	s.fill(start)
 	s.worries(start)
+	s.hooked(start)
 	return s
 }
 
@@ -126,9 +132,72 @@ func (s *Site) worries(start time.Time) {
 			Toulouse: {State: engine.StateSuperseded, At: start.Add(-90*time.Second + 40*time.Millisecond)},
 		},
 	})
+	s.AddOperation(engine.OperationRow{
+		ID: "019aa3f0-8c22-7e53-9c70-22c3d4e5f607", Resource: "alpine-300", Type: engine.TypeAction, Service: "images", Kind: "image", Method: "PUT", Path: "/images/{id}/file",
+		Origin: Nantes, User: "ada", IssuedAt: start.Add(-70 * time.Second), State: engine.StatePending, Blob: &engine.BlobRef{Hash: "b10b", Size: 700 << 20},
+		Sites: map[engine.SiteID]engine.OperationStatus{
+			Nantes: {State: engine.StateApplied, Status: 204, At: start.Add(-69 * time.Second), Attempts: 1},
+			s.self: {State: engine.StatePending, At: start.Add(-3 * time.Second), Attempts: 2, Fetched: 259 << 20, Error: "fetching its body from nantes: 37 % of 700.0 MiB", Tries: []engine.Attempt{
+				{At: start.Add(-40 * time.Second), Error: "connection refused"}, {At: start.Add(-20 * time.Second), Status: 503, Error: "status 503: starting"}}},
+			Toulouse: {State: engine.StatePending},
+		},
+	})
 	s.addEvent("operation.rejected", "019aa3f0-6a00-7c31-9a5e-00a1b2c3d4e5", `{"site":"nantes","status":422}`, start.Add(-9*time.Minute))
 	s.addEvent("conflict.found", "backbone", `{"sites":["paris","toulouse"]}`, start.Add(-2*time.Minute))
+	s.disagree(start)
+	s.steered(start)
 	s.shown["paris/servers/web-frontend"] = `{"id":"web-frontend","cpus":12,"image":"alpine-300","power":"on","admin_password":"a","updated_at":"1"}`
 	s.shown["toulouse/servers/web-frontend"] = s.shown["paris/servers/web-frontend"]
 	s.shown["nantes/servers/web-frontend"] = `{"id":"web-frontend","cpus":8,"image":"alpine-300","power":"on","admin_password":"a","labels":{},"updated_at":"2"}`
+}
+
+// disagree adds what waits for a person, and a value that lost.
+func (s *Site) disagree(start time.Time) {
+	s.preview = []engine.FieldDifference{
+		{Path: "/cpus", Base: []byte(`4`), Here: []byte(`8`), Wanted: []byte(`12`)},
+		{Path: "/labels/tier", Here: nil, Wanted: []byte(`"front"`)},
+	}
+	for _, c := range []engine.Conflict{
+		{ID: "c0a1d7a7e5510e42", Kind: engine.ConflictDrift, Resource: "debian-301", Service: "images", KindName: "image", Site: Nantes,
+			Operation: "019aa3ef-0001-7000-8000-000005eb0efc", Type: engine.TypeCreate, Since: start.Add(-31 * time.Minute),
+			Reason: "nantes shows another size than the others, and no operation did that", Actions: []engine.Action{engine.ActionKeep, engine.ActionDismiss}},
+		{ID: "5f1d0c93a2b4e876", Kind: engine.ConflictName, Resource: "backbone", Service: "networks", KindName: "network", Site: Toulouse,
+			Type: engine.TypeCreate, Since: start.Add(-2 * time.Hour), Blocks: true,
+			Reason: "another network has the name backbone at toulouse: it was created there earlier, during a cut", Actions: []engine.Action{engine.ActionRetry, engine.ActionAdopt, engine.ActionDrop}},
+		{ID: "8c02e91b44d6a3f0", Kind: engine.ConflictRefused, Resource: "web-frontend", Service: "servers", KindName: "server", Site: Nantes, Status: 422,
+			Operation: "019aa3f0-6a00-7c31-9a5e-00a1b2c3d4e5", Type: engine.TypeMerge, Since: start.Add(-9 * time.Minute), Reason: "merge refused: quota of 8 CPUs exceeded",
+			Actions: []engine.Action{engine.ActionRetry, engine.ActionDone, engine.ActionDrop, engine.ActionDismiss}},
+		{ID: "e7130ba95c2f4d18", Kind: engine.ConflictUncertain, Resource: "web-frontend", Service: "servers", KindName: "server", Site: s.self, Blocks: true,
+			Operation: "019aa3f0-7b11-7d42-8b6f-11b2c3d4e5f6", Type: engine.TypeAction, Since: start.Add(-85 * time.Second),
+			Reason: "it is not known whether start ran: the application did not answer within 5 s", Actions: []engine.Action{engine.ActionRetry, engine.ActionDone, engine.ActionDrop}},
+	} {
+		s.AddConflict(c)
+	}
+}
+
+// steered adds what somebody has had a hand in: a cross resource, a pause, held deletions, a queue that does not get on.
+func (s *Site) steered(start time.Time) {
+	share := func(n string) map[engine.Pointer]json.RawMessage {
+		return map[engine.Pointer]json.RawMessage{"/count": []byte(n)}
+	}
+	s.AddResource(engine.ResourceRow{
+		ID: "fleet", Service: "servers", Kind: "server", Collaboration: engine.Cross, Local: "srv-40", State: engine.StateConverging,
+		Reason: "rennes cannot be reached", CreatedAt: start.Add(-6 * time.Hour), UpdatedAt: start.Add(-17 * time.Minute),
+		Sites: map[engine.SiteID]engine.ReplicaStatus{
+			s.self:   {Local: "srv-40", State: engine.StateConverged, Applied: 2, Part: 1, Share: share("4")},
+			Nantes:   {Local: "srv-9", State: engine.StateConverged, Applied: 2, Part: 2, Share: share("2"), Paused: &engine.Pause{By: "paris", At: start.Add(-time.Hour), Reason: "moving racks"}},
+			Toulouse: {Local: "srv-7", State: engine.StateConverged, Applied: 2, Part: 3, Share: share("12")},
+			Rennes:   {State: engine.StateConverging, Applied: 1, Pending: 1, Part: 4, Share: share("3"), Reason: "rennes cannot be reached"},
+		},
+	})
+	for i := range 3 {
+		s.AddResource(engine.ResourceRow{
+			ID: engine.ResourceID(fmt.Sprintf("old-%d", i+1)), Service: "networks", Kind: "network", Collaboration: engine.Replication, Local: engine.LocalID(fmt.Sprintf("net-%d", 30+i)),
+			State: engine.StateConverging, Reason: "paris holds its deletion until somebody confirms it", CreatedAt: start.Add(-40 * time.Hour), UpdatedAt: start.Add(-12 * time.Minute),
+			Sites: map[engine.SiteID]engine.ReplicaStatus{
+				s.self: {Local: engine.LocalID(fmt.Sprintf("net-%d", 30+i)), State: engine.StateConverging, Applied: 1, Pending: 1, Held: true}, Nantes: {State: engine.StateConverged, Applied: 2},
+			},
+		})
+	}
+	s.queues["networks"] = engine.QueueStatus{State: engine.QueueFailing, Since: start.Add(-3 * time.Minute), Reason: "networks refuses connections", Waiting: 3, Next: start.Add(20 * time.Second)}
 }

@@ -175,6 +175,7 @@ func (p peers) RoundTrip(r *http.Request) (*http.Response, error) {
 		_ = json.NewEncoder(w).Encode(api.Resolution{Conflict: r.PathValue("id"), Action: q.Action, Site: r.Host,
 			Operation: api.Operation{ID: "o", Type: "create", State: "pending", Parents: []string{}, Sites: map[string]api.Outcome{}}})
 	})
+	mux.HandleFunc("GET /api/v1/operations/{id}", p.operation)
 	mux.HandleFunc("POST /api/v1/operations/{id}/{verb}", func(w http.ResponseWriter, r *http.Request) {
 		_ = json.NewEncoder(w).Encode(api.Operation{ID: r.PathValue("id"), Type: "merge", State: "pending", Parents: []string{},
 			Sites: map[string]api.Outcome{string(p.site.nameOf(engine.SiteID(r.FormValue("site")))): {State: "pending", Error: r.PathValue("verb")}}})
@@ -188,6 +189,16 @@ func (p peers) RoundTrip(r *http.Request) (*http.Response, error) {
 	})
 	mux.ServeHTTP(w, r)
 	return w.Result(), nil
+}
+
+// operation tells what only the site that is asked knows: that it has tried in vain, and tries again.
+func (p peers) operation(w http.ResponseWriter, r *http.Request) {
+	now := p.site.now()
+	next := now.Add(8 * time.Second)
+	at := api.Outcome{State: "pending", Status: 503, At: now.Add(-4 * time.Second), Attempts: 12, Error: "status 503: starting", Tries: []api.Attempt{
+		{At: now.Add(-30 * time.Second), Error: "connection refused"}, {At: now.Add(-4 * time.Second), Status: 503, Error: "status 503: starting"}}}
+	_ = json.NewEncoder(w).Encode(api.OperationDetail{NextTry: &next, Children: []string{}, Operation: api.Operation{ID: r.PathValue("id"), Type: "merge", State: "pending",
+		Parents: []string{}, Sites: map[string]api.Outcome{string(p.site.nameOf(engine.SiteID(r.FormValue("site")))): at}}})
 }
 
 func (p peers) pause(w http.ResponseWriter, r *http.Request, verb string) {

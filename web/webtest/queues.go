@@ -3,6 +3,7 @@ package webtest
 import (
 	"fmt"
 	"maps"
+	"time"
 
 	"github.com/skerry/skerry/engine"
 )
@@ -19,6 +20,13 @@ func (s *Site) Queues() map[engine.ServiceName]engine.QueueStatus {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return maps.Clone(s.queues)
+}
+
+// NextTry implements api.Operator.
+func (s *Site) NextTry(o engine.OperationRow) time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.queues[o.Service].Next
 }
 
 // ResumeQueue implements api.Operator.

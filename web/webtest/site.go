@@ -3,14 +3,12 @@
 package webtest
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,13 +22,17 @@ import (
 	"github.com/skerry/skerry/glue"
 	"github.com/skerry/skerry/web"
 	"github.com/skerry/skerry/web/api"
+	"github.com/skerry/skerry/web/audit"
 )
 
 // Site is the site. Its methods are safe for concurrent use.
 type Site struct {
 	// Clock is what the site takes for now. It is set before the site serves.
 	Clock func() time.Time
-	hook  atomic.Pointer[func(method string) error]
+	// Kept is what the agent keeps for itself, Accounts the file of those who may log in, if people must.
+	Kept     Records
+	Accounts string
+	hook     atomic.Pointer[func(method string) error]
 
 	mu          sync.Mutex
 	self        engine.SiteID
@@ -77,10 +79,11 @@ func (s *Site) Config(listen string) web.Config {
 		Referring: s.referring, Types: s.types(),
 		Token: func(i engine.Invitation, secret []byte) string { return "skr1:" + i.ID + "." + string(secret) },
 		Ready: func() error { return s.fault("Ready") }, Registry: prometheus.NewRegistry(),
-		Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Now: s.now,
+		Auth: s.guard(""), Audit: audit.New(&s.Kept), Hooks: s.desk(), Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Now: s.now,
 	}
 	for _, name := range []engine.ServiceName{"images", "networks", "servers"} {
-		c.Services = append(c.Services, api.Service{Name: name, Kinds: s.kinds[name], Handler: s.service(name)})
+		c.Services = append(c.Services, api.Service{Name: name, Kinds: s.kinds[name], Handler: s.service(name),
+			URL: "http://127.0.0.1:9701"})
 	}
 	return web.Config{Config: c, Listen: listen}
 }
@@ -128,6 +131,18 @@ func (s *Site) AddResource(r engine.ResourceRow) {
 		r.Document = engine.DocumentID(fmt.Sprintf("%x", sha256.Sum256([]byte(string(r.Service)+string(r.ID)+r.CreatedAt.String()))))
 	}
 	s.resources = append([]engine.ResourceRow{r}, s.resources...)
+}
+
+// ResourceByDocument implements api.Store.
+func (s *Site) ResourceByDocument(_ context.Context, id engine.DocumentID) (engine.ResourceRow, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range s.resources {
+		if r.Document == id {
+			return r, nil
+		}
+	}
+	return engine.ResourceRow{}, engine.ErrNotFound
 }
 
 // AddOperation puts an operation in front.
@@ -262,11 +277,26 @@ func (s *Site) Operations(_ context.Context, f engine.OperationFilter) ([]engine
 	for _, o := range s.operations {
 		_, placed := o.Sites[f.Site]
 		if (f.Resource == "" || f.Resource == o.Resource) && (f.Document == "" || f.Document == o.Document) &&
-			(f.State == "" || f.State == o.State) && (f.Site == "" || placed) {
+			(f.State == "" || f.State == o.State) && (f.Site == "" || placed) && s.mentions(o, f.Words) {
 			rows = append(rows, o)
 		}
 	}
+	if f.Oldest {
+		slices.Reverse(rows)
+	}
 	return page(rows, f.Limit, f.Cursor)
+}
+
+// mentions reports whether an operation shows all words.
+func (s *Site) mentions(o engine.OperationRow, words []engine.SearchWord) bool {
+	text := fmt.Sprint(o.ID, o.Method, o.Path, o.Service, o.Kind, o.Resource, o.User)
+	for _, at := range o.Sites {
+		text += at.Error
+	}
+	return !slices.ContainsFunc(words, func(w engine.SearchWord) bool {
+		concerned := slices.ContainsFunc(w.Sites, func(id engine.SiteID) bool { _, ok := o.Sites[id]; return ok || o.Origin == id })
+		return !concerned && !strings.Contains(strings.ToLower(text), strings.ToLower(w.Text))
+	})
 }
 
 // Events implements api.Store.
@@ -326,142 +356,6 @@ func (s *Site) CountOperations(context.Context) (map[engine.State]int, error) {
 	return n, s.fault("CountOperations")
 }
 
-// Self implements api.Mesh.
-func (s *Site) Self() engine.SiteID { return s.self }
-
-// Members implements api.Mesh.
-func (s *Site) Members() []engine.Member {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.members)
-}
-
-// Chosen implements api.Operator: what is called taken is at another site.
-func (s *Site) Chosen(_ context.Context, _ *engine.Kind, id string) (engine.SiteID, bool, error) {
-	if err := s.fault("Chosen"); err != nil || id != "taken" {
-		return "", false, err
-	}
-	return s.Members()[1].ID, false, nil
-}
-
-// Zones implements api.Mesh.
-func (s *Site) Zones() []engine.Zone {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.zones)
-}
-
-// SetZone implements api.Mesh.
-func (s *Site) SetZone(_ context.Context, name engine.ZoneName, sites []engine.SiteID) error {
-	if err := s.fault("SetZone"); err != nil {
-		return err
-	}
-	if err := s.DeleteZone(context.Background(), name); err != nil && !errors.Is(err, engine.ErrNotFound) {
-		return err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.zones = append(s.zones, engine.Zone{Name: name, Sites: sites, By: s.self, At: s.Clock()})
-	slices.SortFunc(s.zones, func(a, b engine.Zone) int { return cmp.Compare(a.Name, b.Name) })
-	return nil
-}
-
-// DeleteZone implements api.Mesh.
-func (s *Site) DeleteZone(_ context.Context, name engine.ZoneName) error {
-	if err := s.fault("DeleteZone"); err != nil {
-		return err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	before := len(s.zones)
-	s.zones = slices.DeleteFunc(s.zones, func(z engine.Zone) bool { return z.Name == name })
-	if len(s.zones) == before {
-		return fmt.Errorf("zone %s: %w", name, engine.ErrNotFound)
-	}
-	return nil
-}
-
-// Distances implements api.Mesh, with what is measured from here alone.
-func (s *Site) Distances() func(a, b engine.SiteID) (time.Duration, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	status := maps.Clone(s.status)
-	return func(a, b engine.SiteID) (time.Duration, bool) {
-		if b == s.self {
-			a, b = b, a
-		}
-		return status[b].RTT, a == s.self && status[b].RTT > 0
-	}
-}
-
-// Invite implements api.Mesh.
-func (s *Site) Invite(_ context.Context, expires time.Duration, uses int) (engine.Invitation, []byte, error) {
-	if err := s.fault("Invite"); err != nil {
-		return engine.Invitation{}, nil, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	i := engine.Invitation{
-		ID: "inv-" + strconv.Itoa(len(s.invitations)+1), Issuer: s.self, Uses: uses, CreatedAt: s.Clock(), ExpiresAt: s.Clock().Add(expires),
-	}
-	s.invitations = append(s.invitations, i)
-	return i, []byte("c2VjcmV0LXRoYXQtaXMtdG9sZC1vbmNl"), nil
-}
-
-// Invitations implements api.Mesh.
-func (s *Site) Invitations() []engine.Invitation {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.invitations)
-}
-
-// Revoke implements api.Mesh.
-func (s *Site) Revoke(_ context.Context, id string) error {
-	if err := s.fault("Revoke"); err != nil {
-		return err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for i := range s.invitations {
-		if s.invitations[i].ID == id {
-			s.invitations[i].Revoked = true
-			return nil
-		}
-	}
-	return fmt.Errorf("invitation %s: %w", id, engine.ErrNotFound)
-}
-
-// Status implements api.Network.
-func (s *Site) Status() map[engine.SiteID]engine.SiteStatus {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	st := map[engine.SiteID]engine.SiteStatus{}
-	for id, v := range s.status {
-		if id == s.self {
-			continue
-		}
-		if s.isolated {
-			v.Reachable = false
-		}
-		st[id] = v
-	}
-	return st
-}
-
-// SetIsolated implements api.Network.
-func (s *Site) SetIsolated(on bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.isolated = on
-}
-
-// Isolated implements api.Network.
-func (s *Site) Isolated() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.isolated
-}
-
 // Retry implements api.Operator.
 func (s *Site) Retry(_ context.Context, id engine.OperationID) error {
 	return s.settle("Retry", id, engine.StatePending)
@@ -503,6 +397,14 @@ func (s *Site) settle(method string, id engine.OperationID, to engine.State) err
 	}
 	return fmt.Errorf("operation %s: %w", id, engine.ErrNotFound)
 }
+
+// Compacted tells of three operations of every resource that were folded away.
+func (s *Site) Compacted(context.Context, engine.DocumentID) (engine.Compacted, error) {
+	return engine.Compacted{Operations: 3, Until: time.Date(2026, 3, 14, 9, 26, 53, 0, time.UTC)}, nil
+}
+
+// ForgottenUntil says that nothing was forgotten.
+func (s *Site) ForgottenUntil(context.Context) (time.Time, error) { return time.Time{}, nil }
 
 // Superseded tells of one value of every resource that was lost, by operations that are listed or not.
 func (s *Site) Superseded(ctx context.Context, _ engine.DocumentID) ([]engine.Superseded, error) {

@@ -28,7 +28,7 @@ func Of(m Mesh, application string, services []engine.ServiceName, addressed str
 	self, ids, names := m.Self(), map[string]engine.SiteID{}, map[engine.SiteID]string{}
 	for _, member := range m.Members() {
 		name := string(member.Name)
-		if name == "" {
+		if name == "" || !member.Removed.IsZero() && member.ID != self {
 			continue
 		}
 		if member.ID == self {

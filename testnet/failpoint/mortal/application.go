@@ -40,8 +40,12 @@ func serve(ctx context.Context, listen string) error {
 
 func (a *application) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var body map[string]any
-	b, err := io.ReadAll(io.LimitReader(r.Body, 1<<20))
-	if err == nil && len(b) > 0 {
+	b, err := io.ReadAll(r.Body)
+	switch {
+	case err != nil || len(b) == 0:
+	case strings.HasSuffix(r.URL.Path, "/file"):
+		body = map[string]any{"file": failpoint.ReadFile(string(b))}
+	default:
 		err = json.Unmarshal(b, &body)
 	}
 	if err != nil {
@@ -93,6 +97,8 @@ func (a *application) do(method, path string, body map[string]any) (int, any) {
 		return http.StatusUnprocessableEntity, map[string]any{"error": "it is to be refused"}
 	case method == http.MethodPost && acts:
 		a.done[tag]++
+	case acts: // a file, of which the object shows what it is
+		o["file"] = body["file"]
 	case method == http.MethodPut:
 		body["id"] = o["id"]
 		a.objects[path], o = body, body

@@ -1,0 +1,168 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// scopeProxy adds a scope to requests. It listens on loopback, for one command's lifetime: on one port as an HTTP proxy, and on
+// one for each service, as if it were that service.
+type scopeProxy struct {
+	scope string
+	url   string            // of the proxy
+	bases map[string]string // of services, by name
+	// hosts are host and port of the services' listeners; what is sent elsewhere gets no scope.
+	hosts     map[string]bool
+	transport http.RoundTripper
+	servers   []*http.Server
+}
+
+// reachedAt returns where a listener is reached from here. One that listens on all addresses is at that of the agent's API.
+func reachedAt(listener, api string) (string, error) {
+	u, err := url.Parse(listener)
+	if err != nil || u.Host == "" {
+		return "", fmt.Errorf("the agent says that a service listens at %q, which is no address", listener)
+	}
+	if ip := net.ParseIP(u.Hostname()); u.Hostname() == "" || ip != nil && ip.IsUnspecified() {
+		a, err := url.Parse(api)
+		if err != nil {
+			return "", err
+		}
+		u.Host = net.JoinHostPort(a.Hostname(), u.Port())
+	}
+	return u.String(), nil
+}
+
+// startProxy starts one; like says whom the agent's API is trusted by, and so the services' listeners.
+func startProxy(ctx context.Context, scope string, services []service, like *http.Transport) (*scopeProxy, error) {
+	transport := like.Clone()
+	transport.ResponseHeaderTimeout, transport.DisableCompression = 0, true // bytes pass as they are, whenever they come
+	x := &scopeProxy{scope: scope, bases: map[string]string{}, hosts: map[string]bool{}, transport: transport}
+	for _, s := range services {
+		u, err := url.Parse(s.URL)
+		if err != nil {
+			return nil, err
+		}
+		x.hosts[hostPort(u)] = true
+	}
+	var err error
+	if x.url, err = x.listen(ctx, http.HandlerFunc(x.proxy)); err != nil {
+		return nil, err
+	}
+	for _, s := range services {
+		u, err := url.Parse(s.URL)
+		if err == nil {
+			x.bases[s.Name], err = x.listen(ctx, x.to(u))
+		}
+		if err != nil {
+			x.close()
+			return nil, err
+		}
+	}
+	return x, nil
+}
+
+// listen serves h on a port of its own and returns its address.
+func (x *scopeProxy) listen(ctx context.Context, h http.Handler) (string, error) {
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", fmt.Errorf("listen for the command's requests: %w", err)
+	}
+	s := &http.Server{Handler: h, ReadHeaderTimeout: time.Minute, ErrorLog: log.New(io.Discard, "", 0)}
+	x.servers = append(x.servers, s)
+	go func() { _ = s.Serve(l) }() // until close
+	return "http://" + l.Addr().String(), nil
+}
+
+func (x *scopeProxy) close() {
+	for _, s := range x.servers {
+		s.Close()
+	}
+}
+
+// proxy takes requests as an HTTP proxy.
+func (x *scopeProxy) proxy(w http.ResponseWriter, r *http.Request) {
+	switch {
+	case r.Method == http.MethodConnect && x.hosts[r.Host]:
+		http.Error(w, "skerry exec: a scope cannot be added inside of HTTPS: use the base URL {url:NAME} instead", http.StatusNotImplemented)
+	case r.Method == http.MethodConnect:
+		tunnel(w, r)
+	case !r.URL.IsAbs():
+		http.Error(w, "skerry exec: this is an HTTP proxy; the base URL of a service is {url:NAME}", http.StatusBadRequest)
+	default:
+		x.to(r.URL).ServeHTTP(w, r)
+	}
+}
+
+// to passes requests on to a service, or to wherever else they go, streaming both ways.
+func (x *scopeProxy) to(base *url.URL) http.Handler {
+	return &httputil.ReverseProxy{
+		FlushInterval: -1,
+		Transport:     x.transport,
+		ErrorLog:      log.New(io.Discard, "", 0),
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.Out.URL.Scheme, r.Out.URL.Host = base.Scheme, base.Host
+			for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"} {
+				if values, ok := r.In.Header[name]; ok {
+					r.Out.Header[name] = values
+				}
+			}
+			r.Out.Host = r.In.Host
+			if !r.In.URL.IsAbs() { // it took the proxy for the service
+				r.Out.Host = base.Host
+			}
+			if x.hosts[hostPort(base)] && r.In.Header.Get("Scope") == "" && r.In.Header.Get("X-Scope") == "" {
+				r.Out.Header.Set("Scope", x.scope)
+			}
+		},
+		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
+			http.Error(w, fmt.Sprintf("skerry exec: %s does not answer: %v", base.Host, err), http.StatusBadGateway)
+		},
+	}
+}
+
+// hostPort returns host and port of an address, the port also where it is the usual one.
+func hostPort(u *url.URL) string {
+	port := "80"
+	if strings.EqualFold(u.Scheme, "https") {
+		port = "443"
+	}
+	return net.JoinHostPort(strings.ToLower(u.Hostname()), cmp.Or(u.Port(), port))
+}
+
+// tunnel passes bytes both ways.
+func tunnel(w http.ResponseWriter, r *http.Request) {
+	there, err := (&net.Dialer{Timeout: 30 * time.Second}).DialContext(r.Context(), "tcp", r.Host)
+	if err != nil {
+		http.Error(w, "skerry exec: "+err.Error(), http.StatusBadGateway)
+		return
+	}
+	defer there.Close()
+	here, buffered, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		http.Error(w, "skerry exec: "+err.Error(), http.StatusInternalServerError)
+		return
+	}
+	defer here.Close()
+	if _, err := io.WriteString(here, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {
+		return
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_, _ = io.Copy(there, buffered) // either end closes
+		there.(*net.TCPConn).CloseWrite()
+	}()
+	_, _ = io.Copy(here, there)
+	here.Close()
+	<-ended
+}

@@ -1,0 +1,173 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/skerry/skerry/web/auth"
+)
+
+// token is what the API tells of a token.
+type token struct {
+	ID        string    `json:"id"`
+	Name      string    `json:"name"`
+	Role      string    `json:"role"`
+	Account   string    `json:"account"`
+	Token     string    `json:"token"`
+	CreatedAt time.Time `json:"created_at"`
+	ExpiresAt time.Time `json:"expires_at"`
+}
+
+type tokensCommand struct {
+	List   tokensList   `cmd:"" default:"withargs" help:"List the tokens (the default)."`
+	Add    tokensAdd    `cmd:"" help:"Make a token."`
+	Revoke tokensRevoke `cmd:"" help:"Make a token count no more."`
+}
+
+func (tokensCommand) Help() string { return tokensList{}.Help() }
+
+type tokensList struct{ paging }
+
+func (tokensList) Help() string {
+	return `A token lets a program in, with a role and for a time. An admin sees all tokens, others see their own.
+
+Examples:
+
+    skerry tokens
+    skerry tokens add metrics --role viewer --expires 8760h -q > metrics-token
+    skerry --token-file metrics-token sites`
+}
+
+func (c *tokensList) Run(ctx context.Context, p *program) error {
+	l := listing[token]{
+		paging: c.paging, path: "/tokens",
+		columns: []column{{"ID", 0, 0}, {"NAME", 12, 0}, {"ROLE", 0, 0}, {"MADE BY", 0, 1}, {"AGE", 0, 1}, {"ENDS", 0, 0}},
+		row: func(t token) []string {
+			return []string{t.ID, t.Name, t.Role, t.Account, ago(p.now(), t.CreatedAt), t.ExpiresAt.In(p.now().Location()).Format("2006-01-02 15:04")}
+		},
+		key:    func(t token) string { return t.ID },
+		stable: func(t token) token { return t },
+	}
+	return l.run(ctx, p)
+}
+
+type tokensAdd struct {
+	Name    string        `arg:"" help:"What it is for."`
+	Role    string        `enum:"viewer,operator,admin" default:"viewer" placeholder:"ROLE" help:"The most that it gives (default ${default})."`
+	Expires time.Duration `placeholder:"DURATION" help:"How long it counts, up to 8784h (default 720h)."`
+	Account string        `placeholder:"NAME" help:"Log in with this account for it; asks for the password, or takes the first line of the input."`
+	Quiet   bool          `short:"q" help:"Print the token alone, for a file."`
+}
+
+func (tokensAdd) Help() string {
+	return `Prints the token, which is told only now. Where people log in, the first one needs --account; later ones may be made with
+another token, and count no longer than that.
+
+Examples:
+
+    skerry tokens add deploy --role operator --expires 24h
+    skerry tokens add laptop --role admin --account alice -q > ~/.skerry-token`
+}
+
+func (c *tokensAdd) Run(ctx context.Context, p *program) error {
+	if c.Account != "" {
+		password, err := p.askPassword("Password of " + c.Account)
+		if err != nil {
+			return err
+		}
+		if err := p.api.login(ctx, c.Account, password); err != nil {
+			return err
+		}
+		defer p.api.logout(context.WithoutCancel(ctx))
+	}
+	ask := map[string]any{"name": c.Name, "role": c.Role}
+	if c.Expires != 0 {
+		ask["expires"] = c.Expires.String()
+	}
+	b, err := p.api.post(ctx, "/tokens", ask)
+	if err != nil {
+		return err
+	}
+	if p.json {
+		return p.printJSON(b)
+	}
+	t, err := decode[token](b)
+	if err != nil {
+		return err
+	}
+	if c.Quiet {
+		fmt.Fprintln(p.out, clean(t.Token))
+		return nil
+	}
+	fields(p.out, "token", t.Token, "id", t.ID, "role", t.Role, "ends", t.ExpiresAt.In(p.now().Location()).Format("2006-01-02 15:04:05 -0700"))
+	return nil
+}
+
+type tokensRevoke struct {
+	ID string `arg:"" help:"Id of the token, as the list has it."`
+}
+
+func (tokensRevoke) Help() string {
+	return `Examples:
+
+    skerry tokens revoke 5d0c1f9e22a4b871`
+}
+
+func (c *tokensRevoke) Run(ctx context.Context, p *program) error {
+	return p.api.delete(ctx, "/tokens/"+url.PathEscape(c.ID))
+}
+
+// login opens a session as a browser would, for the calls that follow. The password goes nowhere else.
+func (c *client) login(ctx context.Context, account, password string) error {
+	if !strings.HasPrefix(c.base, "https://") {
+		return usagef("a password for %s would travel in clear: give --api an address with https", c.base)
+	}
+	res, err := c.form(ctx, "/login", url.Values{"name": {account}, "password": {password}})
+	if err != nil {
+		return err
+	}
+	for _, k := range res.Cookies() {
+		if k.Name == auth.Cookie {
+			c.token, c.cookie = "", k.Name+"="+k.Value
+			return nil
+		}
+	}
+	switch res.StatusCode {
+	case http.StatusTooManyRequests:
+		return fmt.Errorf("too many attempts to log in have failed: try again in %s s", clean(res.Header.Get("Retry-After")))
+	case http.StatusUnauthorized:
+		return errors.New("the name or the password is wrong")
+	}
+	return c.stranger(res)
+}
+
+// logout ends the session; it would end by itself later.
+func (c *client) logout(ctx context.Context) {
+	if _, err := c.form(ctx, "/logout", nil); err == nil {
+		c.cookie = ""
+	}
+}
+
+// form sends a form of the dashboard and returns the answer without its body.
+func (c *client) form(ctx context.Context, path string, values url.Values) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.base+path, strings.NewReader(values.Encode()))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	req.Header.Set("Accept", "text/html")
+	if c.cookie != "" {
+		req.Header.Set("Cookie", c.cookie)
+	}
+	direct := &http.Client{Transport: c.http.Transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	res, err := direct.Do(req)
+	if err != nil {
+		return nil, c.unreachable(err)
+	}
+	return res, res.Body.Close()
+}

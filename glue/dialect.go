@@ -1,0 +1,29 @@
+package glue
+
+import (
+	"net/http"
+
+	"github.com/skerry/skerry/engine"
+)
+
+// Dialect is what the API of a service asks of whoever reads its requests, beyond what a catalog can say. Implementations are safe for
+// concurrent use.
+type Dialect interface {
+	// Accept is the media type of answers that can be read here.
+	Accept() string
+	// Describes reports whether the answer to a read of this path says what the application is able to do: that is the same at every site.
+	Describes(path string) bool
+	// Rehearses reports whether a request that changes something only asks what would happen: nothing of it is to be kept equal.
+	Rehearses(method, query string, header http.Header, body []byte) bool
+	// Rehearsal returns the query under which the application tells what a request, that makes or replaces an object, would make of
+	// it; ok is false where its body can be read, and names the object, as it is.
+	Rehearsal(k *engine.Kind, query string, header http.Header, body []byte) (rehearsal string, ok bool)
+	// Portable returns the body of a create without what is the application's own at one site.
+	Portable(k *engine.Kind, body []byte) []byte
+	// Whole returns the query of a list for all of it at once.
+	Whole(query string) string
+	// Accepted is what a client gets for a request of this type, and with this body, that is kept until it can be done; nil for nothing.
+	Accepted(t engine.Type, body []byte) (mediaType string, answer []byte)
+	// Refusal writes a refusal of the agent as the application would; typ is the last part of a problem's type.
+	Refusal(status int, typ, detail string) (mediaType string, body []byte)
+}

@@ -1,0 +1,75 @@
+package draft
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/skerry/skerry/glue"
+)
+
+var update = flag.Bool("update", false, "write the golden catalogs anew: read the difference")
+
+func TestDrafts(t *testing.T) {
+	for file, kinds := range map[string]int{"fleet.yaml": 3, "notes.json": 3, "clusters.json": 3} {
+		b, err := os.ReadFile(filepath.Join("testdata", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := From(b, Options{Application: "sea"})
+		if err != nil || d.Kinds != kinds {
+			t.Errorf("%s: %d kinds, %v", file, d.Kinds, err)
+		}
+		golden := filepath.Join("testdata", file+".golden")
+		if *update {
+			if err := os.WriteFile(golden, d.YAML, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(golden)
+		if err != nil || string(want) != string(d.YAML) {
+			t.Errorf("%s: got\n%s%v", file, d.YAML, err)
+		}
+		if _, err := glue.ParseCatalog(file, d.YAML); err != nil {
+			t.Errorf("%s: %v", file, err)
+		}
+	}
+}
+
+func TestWhatIsNoDocument(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                                  "expected a document",
+		"[]":                                "no YAML",
+		"{":                                 "no JSON",
+		"openapi: 4.0.0":                    "expected a document",
+		"openapi: 3.0.0":                    "no paths",
+		"swagger: '2.0'\npaths: []":         "no paths",
+		"swagger: 2.0\npaths: {}\nx: [":     "no YAML",
+		"openapi: 3.0.0\npaths: {}\n---\n1": "",
+	} {
+		if _, err := From([]byte(text), Options{}); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+	if _, err := From([]byte(`{"swagger":"2.0","paths":{}}`), Options{Service: "a b"}); err == nil || !strings.Contains(err.Error(), "is no name") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// FuzzFrom looks for documents whose draft is no catalog.
+func FuzzFrom(f *testing.F) {
+	for _, file := range []string{"fleet.yaml", "notes.json", "clusters.json"} {
+		b, err := os.ReadFile(filepath.Join("testdata", file))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if _, err := From(b, Options{}); err != nil && strings.Contains(err.Error(), "a fault of the importer") {
+			t.Error(err)
+		}
+	})
+}

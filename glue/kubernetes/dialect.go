@@ -1,0 +1,116 @@
+package kubernetes
+
+import (
+	"encoding/json"
+	"mime"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/skerry/skerry/engine"
+)
+
+// Dialect implements glue.Dialect.
+type Dialect struct{}
+
+// Accept asks for JSON: clients of Kubernetes take it whatever they have asked for.
+func (Dialect) Accept() string { return "application/json" }
+
+// Describes reports whether it is discovery: clients begin with that.
+func (Dialect) Describes(path string) bool {
+	segments := strings.Split(strings.Trim(path, "/"), "/")
+	switch segments[0] {
+	case "openapi", "version":
+		return true
+	case "api":
+		return len(segments) <= 2
+	case "apis":
+		return len(segments) <= 3
+	}
+	return false
+}
+
+// Rehearses reports whether it is a dry run, as the query or the options of a delete say.
+func (Dialect) Rehearses(method, query string, header http.Header, body []byte) bool {
+	values, _ := url.ParseQuery(strings.TrimPrefix(query, "?"))
+	if values.Get("dryRun") != "" {
+		return true
+	}
+	if method != http.MethodDelete || len(body) == 0 {
+		return false
+	}
+	if isProtobuf(header) {
+		return deletesDry(body)
+	}
+	var options struct{ DryRun []string }
+	return json.Unmarshal(body, &options) == nil && len(options.DryRun) > 0
+}
+
+// Rehearsal has the API server itself turn protobuf and YAML into JSON, and give a name where the client asks for one: a dry run answers
+// with the whole object in its canonical form, checked and with its defaults, and nothing has happened.
+func (Dialect) Rehearsal(_ *engine.Kind, query string, header http.Header, body []byte) (string, bool) {
+	if mediaType(header) == "application/json" {
+		var object struct {
+			Metadata struct{ Name, GenerateName string }
+		}
+		if json.Unmarshal(body, &object) != nil || object.Metadata.Name != "" || object.Metadata.GenerateName == "" {
+			return "", false
+		}
+	}
+	query = strings.TrimPrefix(query, "?")
+	if query != "" {
+		query += "&"
+	}
+	return query + "dryRun=All", true
+}
+
+// Portable takes out what a cluster sets by itself.
+func (Dialect) Portable(k *engine.Kind, body []byte) []byte { return portable(k, body) }
+
+// Whole takes out limit and continue: the token of one cluster's list means nothing to another.
+func (Dialect) Whole(query string) string {
+	var kept []string
+	for part := range strings.SplitSeq(query, "&") {
+		if name, _, _ := strings.Cut(part, "="); part != "" && name != "limit" && name != "continue" {
+			kept = append(kept, part)
+		}
+	}
+	return strings.Join(kept, "&")
+}
+
+// Accepted is the object that is going to be made; for other requests it is a Status, since what they come to is not known.
+func (Dialect) Accepted(t engine.Type, body []byte) (string, []byte) {
+	if t != engine.TypeCreate || !json.Valid(body) {
+		body = []byte(`{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Success"}`)
+	}
+	return "application/json", body
+}
+
+// reasons are what Kubernetes calls its statuses.
+var reasons = map[int]string{
+	http.StatusBadRequest: "BadRequest", http.StatusUnauthorized: "Unauthorized", http.StatusForbidden: "Forbidden", http.StatusNotFound: "NotFound",
+	http.StatusMethodNotAllowed: "MethodNotAllowed", http.StatusConflict: "Conflict", http.StatusGone: "Gone",
+	http.StatusRequestEntityTooLarge: "RequestEntityTooLarge", http.StatusUnprocessableEntity: "Invalid",
+	http.StatusInternalServerError: "InternalError", http.StatusServiceUnavailable: "ServiceUnavailable", http.StatusGatewayTimeout: "Timeout",
+}
+
+// Refusal writes a Status, so that kubectl shows its message.
+func (Dialect) Refusal(status int, typ, detail string) (string, []byte) {
+	reason := reasons[status]
+	if typ == "name-taken" || typ == "exists" {
+		reason = "AlreadyExists"
+	}
+	b, _ := json.Marshal(map[string]any{ // of strings and numbers: it cannot fail
+		"kind": "Status", "apiVersion": "v1", "metadata": map[string]any{}, "status": "Failure", "code": status, "reason": reason,
+		"message": detail,
+		"details": map[string]any{"causes": []any{map[string]any{"reason": "Skerry", "message": typ}}},
+	})
+	return "application/json", b
+}
+
+func mediaType(h http.Header) string {
+	t, _, _ := mime.ParseMediaType(h.Get("Content-Type"))
+	return t
+}
+
+func isProtobuf(h http.Header) bool { return mediaType(h) == "application/vnd.kubernetes.protobuf" }

@@ -1,0 +1,95 @@
+package kubernetes
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/skerry/skerry/engine"
+)
+
+// cluster answers as an API server does, shortened.
+var cluster = map[string]string{
+	"/api": `{"kind":"APIGroupDiscoveryList","items":[{"metadata":{},"versions":[{"version":"v1","freshness":"Current","resources":[
+		{"resource":"namespaces","scope":"Cluster","responseKind":{"version":"v1","kind":"Namespace"},"verbs":["create","delete","get","list","patch","update","watch"],
+			"subresources":[{"subresource":"finalize","verbs":["update"]},{"subresource":"status","verbs":["get","patch","update"]}]},
+		{"resource":"pods","scope":"Namespaced","responseKind":{"kind":"Pod"},"verbs":["create","delete","deletecollection","get","list","patch","update","watch"]},
+		{"resource":"bindings","scope":"Namespaced","responseKind":{"version":"v1","kind":"Binding"},"verbs":["create"]}]}]}]}`,
+	"/apis": `{"items":[{"metadata":{"name":"example.org"},"versions":[
+		{"version":"v2","resources":[{"resource":"widgets","scope":"Namespaced","responseKind":{"group":"example.org","version":"v2","kind":"Widget"},
+			"verbs":["create","delete","get","list","patch","update"],"subresources":[{"subresource":"scale","verbs":["get","patch","update"]}]}]},
+		{"version":"v1","resources":[{"resource":"widgets","scope":"Namespaced","responseKind":{"group":"example.org","version":"v1","kind":"Widget"},
+			"verbs":["create","delete","get","list","patch","update"]}]}]}]}`,
+	"/openapi/v3": `{"paths":{"api/v1":{"serverRelativeURL":"/openapi/v3/api/v1?hash=1"}}}`,
+	"/openapi/v3/api/v1": `{"components":{"schemas":{
+		"Pod":{"x-kubernetes-group-version-kind":[{"group":"","version":"v1","kind":"Pod"}],"properties":{
+			"status":{"properties":{"conditions":{"type":"array","items":{"properties":{"type":{}}},"x-kubernetes-patch-merge-key":"type"}}},
+			"spec":{"allOf":[{"$ref":"#/components/schemas/PodSpec"}]}}},
+		"PodSpec":{"properties":{
+			"tolerations":{"type":"array","items":{"properties":{"key":{}}}},
+			"containers":{"type":"array","items":{"allOf":[{"$ref":"#/components/schemas/Container"}]},"x-kubernetes-patch-merge-key":"name"}}},
+		"Container":{"properties":{"name":{},
+			"args":{"type":"array","items":{"type":"string"}},
+			"ports":{"type":"array","items":{"properties":{"port":{}}},"x-kubernetes-list-map-keys":["port","protocol"]},
+			"env":{"type":"array","items":{"properties":{"name":{}}},"x-kubernetes-list-map-keys":["name"]}}}}}}`,
+}
+
+func source(t *testing.T, answers map[string]string) Source {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, ok := answers[r.URL.Path]
+		if !ok || r.Header.Get("Authorization") != "Bearer t" {
+			w.WriteHeader(http.StatusForbidden)
+		}
+		w.Write([]byte(body))
+	}))
+	t.Cleanup(server.Close)
+	u, err := url.Parse(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Source{Service: "cluster", URL: u, Transport: http.DefaultTransport,
+		Credentials: func() (http.Header, error) { return http.Header{"Authorization": {"Bearer t"}}, nil }}
+}
+
+func TestDiscover(t *testing.T) {
+	kinds, err := Discover(t.Context(), source(t, cluster))
+	if err != nil {
+		t.Fatal(err)
+	}
+	paths := map[engine.KindName]string{}
+	for _, k := range kinds {
+		paths[k.Name] = k.Item
+	}
+	want := map[engine.KindName]string{
+		"namespaces":          "/api/v1/namespaces/{id}",
+		"pods":                "/api/v1/namespaces/{namespaces}/pods/{id}",
+		"widgets.example.org": "/apis/example.org/v2/namespaces/{namespaces}/widgets/{id}", // preferred, once
+	}
+	if !reflect.DeepEqual(paths, want) {
+		t.Errorf("found %v, want %v", paths, want)
+	}
+	pods, widgets := kinds[1], kinds[2]
+	keys := []engine.Key{{At: "/spec/containers", Member: "name"}, {At: "/spec/containers/*/env", Member: "name"}}
+	if !slices.Equal(pods.Keys, keys) {
+		t.Errorf("keyed arrays %v, want %v", pods.Keys, keys)
+	}
+	if pods.Within != "namespaces" || !pods.Natural() || !pods.Ignored("/metadata/uid") || !pods.Ignored("/spec/nodeName") || pods.Ignored("/spec/containers") {
+		t.Errorf("pods are %+v", pods)
+	}
+	if len(widgets.Operations) != 2 || widgets.Operations[1].Path != widgets.Item+"/scale" {
+		t.Errorf("what is below widgets: %v", widgets.Operations)
+	}
+}
+
+func TestDiscoverNoCluster(t *testing.T) {
+	if _, err := Discover(t.Context(), source(t, map[string]string{"/api": `{}`, "/apis": `{}`})); err == nil {
+		t.Error("an application without namespaces is taken for a cluster")
+	}
+	if _, err := Discover(t.Context(), source(t, nil)); err == nil {
+		t.Error("a refusal is taken for an answer")
+	}
+}

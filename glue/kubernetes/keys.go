@@ -1,0 +1,117 @@
+package kubernetes
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/skerry/skerry/engine"
+)
+
+// maxDepth bounds how deep in a schema arrays are looked for; that of pods has ten levels.
+const maxDepth = 16
+
+// schema is what is read of an OpenAPI 3 schema.
+type schema struct {
+	Ref        string                                  `json:"$ref"`
+	AllOf      []schema                                `json:"allOf"`
+	Properties map[string]*schema                      `json:"properties"`
+	Items      *schema                                 `json:"items"`
+	MergeKey   string                                  `json:"x-kubernetes-patch-merge-key"`
+	MapKeys    []string                                `json:"x-kubernetes-list-map-keys"`
+	Kinds      []struct{ Group, Version, Kind string } `json:"x-kubernetes-group-version-kind"`
+}
+
+// keys gives kinds the arrays whose elements the schema names by one member: containers of a pod are told apart by their names, so
+// that two sites may change two of them. Arrays whose elements have keys of several members are one value each.
+func (s Source) keys(ctx context.Context, kinds []foundKind) error {
+	var index struct {
+		Paths map[string]struct {
+			URL string `json:"serverRelativeURL"`
+		}
+	}
+	if err := s.get(ctx, "/openapi/v3", "application/json", &index); err != nil {
+		return err
+	}
+	read := map[string]map[string]*schema{}
+	for _, f := range kinds {
+		schemas, ok := read[f.path]
+		if url := index.Paths[f.path].URL; !ok && url != "" {
+			var d struct {
+				Components struct{ Schemas map[string]*schema }
+			}
+			if err := s.get(ctx, url, "application/json", &d); err != nil {
+				return err
+			}
+			schemas = d.Components.Schemas
+			read[f.path] = schemas
+		}
+		for _, d := range schemas {
+			if slices.ContainsFunc(d.Kinds, func(k struct{ Group, Version, Kind string }) bool {
+				return k.Group == f.group && k.Version == f.version && k.Kind == f.schema
+			}) {
+				f.kind.Keys = keysOf(f.kind, d, schemas)
+				break
+			}
+		}
+	}
+	return nil
+}
+
+// keysOf lists the keyed arrays of a schema, the outer before those inside it.
+func keysOf(k *engine.Kind, root *schema, all map[string]*schema) []engine.Key {
+	var keys []engine.Key
+	var walk func(s *schema, at engine.Pointer, depth int)
+	walk = func(s *schema, at engine.Pointer, depth int) {
+		if s = s.resolved(all); s == nil || depth > maxDepth {
+			return
+		}
+		for _, name := range sortedNames(s.Properties) {
+			member, p := s.Properties[name], at.Append(name)
+			if k.Ignored(p) {
+				continue
+			}
+			if member.Items == nil {
+				walk(member, p, depth+1)
+				continue
+			}
+			key := member.MergeKey
+			if key == "" && len(member.MapKeys) == 1 {
+				key = member.MapKeys[0]
+			}
+			if items := member.Items.resolved(all); key != "" && items != nil && items.Properties[key] != nil {
+				keys = append(keys, engine.Key{At: p, Member: key})
+				walk(items, p.Append("*"), depth+1)
+			}
+		}
+	}
+	walk(root, "", 0)
+	return keys
+}
+
+// resolved follows references; nil where there is nothing behind one.
+func (s *schema) resolved(all map[string]*schema) *schema {
+	for range maxDepth {
+		switch {
+		case s == nil:
+			return nil
+		case s.Ref != "":
+			s = all[strings.TrimPrefix(s.Ref, "#/components/schemas/")]
+		case len(s.AllOf) == 1 && len(s.Properties) == 0:
+			s = &s.AllOf[0]
+		default:
+			return s
+		}
+	}
+	return nil
+}
+
+func sortedNames(m map[string]*schema) []string {
+	names := make([]string, 0, len(m))
+	for name := range m {
+		names = append(names, name)
+	}
+	slices.SortFunc(names, cmp.Compare)
+	return names
+}

@@ -1,0 +1,117 @@
+package kubernetes
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// Kubeconfig is a configuration of kubectl and of other clients. What is not understood here stays as it is.
+type Kubeconfig struct{ doc map[string]any }
+
+// ParseKubeconfig reads a configuration whose relative paths count from folder; they become absolute.
+func ParseKubeconfig(b []byte, folder string) (*Kubeconfig, error) {
+	c := &Kubeconfig{}
+	if err := yaml.Unmarshal(b, &c.doc); err != nil {
+		return nil, fmt.Errorf("read the kubeconfig: %w", err)
+	}
+	for list, kinds := range map[string][]string{
+		"clusters": {"certificate-authority"}, "users": {"client-certificate", "client-key", "tokenFile"},
+	} {
+		for _, entry := range c.list(list) {
+			for _, name := range kinds {
+				about := inner(entry, list)
+				if path, ok := about[name].(string); ok && path != "" && !filepath.IsAbs(path) {
+					about[name] = filepath.Join(folder, path)
+				}
+			}
+		}
+	}
+	return c, nil
+}
+
+// list returns the entries of one of the lists of names.
+func (c *Kubeconfig) list(name string) []map[string]any {
+	var entries []map[string]any
+	all, _ := c.doc[name].([]any)
+	for _, e := range all {
+		if entry, ok := e.(map[string]any); ok {
+			entries = append(entries, entry)
+		}
+	}
+	return entries
+}
+
+// inner is what an entry of a list names.
+func inner(entry map[string]any, list string) map[string]any {
+	about, _ := entry[map[string]string{"clusters": "cluster", "users": "user", "contexts": "context"}[list]].(map[string]any)
+	return about
+}
+
+func (c *Kubeconfig) named(list, name string) map[string]any {
+	for _, e := range c.list(list) {
+		if e["name"] == name {
+			return inner(e, list)
+		}
+	}
+	return nil
+}
+
+// Servers gives every cluster the address that move returns for its own, and reports whether one is another now.
+func (c *Kubeconfig) Servers(move func(server string) string) (changed bool) {
+	for _, e := range c.list("clusters") {
+		about := inner(e, "clusters")
+		if server, ok := about["server"].(string); ok {
+			if to := move(server); to != server {
+				about["server"], changed = to, true
+			}
+		}
+	}
+	return changed
+}
+
+// Through returns the configuration of a client that reaches a cluster at server, through an agent whose certificate one of the
+// authorities in ca (PEM; none: the system's) has signed, as the user and in the namespace of a context (empty: the current one).
+// Token says whether that user has something which the cluster sees through an agent: a certificate it does not.
+func (c *Kubeconfig) Through(context, name, server string, ca []byte) (_ *Kubeconfig, token bool, err error) {
+	if context == "" {
+		context, _ = c.doc["current-context"].(string)
+	}
+	from := c.named("contexts", context)
+	if from == nil {
+		return nil, false, fmt.Errorf("the kubeconfig has no context %q", context)
+	}
+	user, _ := from["user"].(string)
+	about := c.named("users", user)
+	if about == nil {
+		return nil, false, fmt.Errorf("the kubeconfig has no user %q, whom the context %q names", user, context)
+	}
+	for _, means := range []string{"token", "tokenFile", "exec", "auth-provider", "username"} {
+		token = token || about[means] != nil
+	}
+	cluster := map[string]any{"server": server}
+	if len(ca) > 0 {
+		cluster["certificate-authority-data"] = base64.StdEncoding.EncodeToString(ca)
+	}
+	to := map[string]any{"cluster": name, "user": user}
+	if ns, ok := from["namespace"]; ok {
+		to["namespace"] = ns
+	}
+	return &Kubeconfig{map[string]any{
+		"apiVersion": "v1", "kind": "Config", "current-context": name,
+		"clusters": []any{map[string]any{"name": name, "cluster": cluster}},
+		"users":    []any{map[string]any{"name": user, "user": about}},
+		"contexts": []any{map[string]any{"name": name, "context": to}},
+	}}, token, nil
+}
+
+// YAML returns the file's content.
+func (c *Kubeconfig) YAML() ([]byte, error) {
+	if c.doc == nil {
+		return nil, errors.New("an empty kubeconfig")
+	}
+	return yaml.Marshal(c.doc)
+}

@@ -1,0 +1,87 @@
+package history
+
+import (
+	"github.com/skerry/skerry/engine"
+)
+
+// checkRequest sees to it that an acknowledged operation was applied at every site, or that every site tells why not.
+func (c *checker) checkRequest(q *request) {
+	if q.operation == "" {
+		c.say("%s was acknowledged without an operation", q)
+		return
+	}
+	if q.status == 202 {
+		row, err := q.at.disk.Recalled().Operation(c.w.ctx, q.operation)
+		switch {
+		case err != nil:
+			c.say("%s is not known where it was kept: %v", q, err)
+			return
+		case row.State == engine.StateRejected && row.Document == "":
+			return // the site that it was kept for refused it, and it is told where it was asked for
+		case row.State == engine.StateApplied && row.Document == "":
+			return // it was, though its application had done it, and a person has looked
+		}
+	}
+	superseded := false
+	for _, s := range q.resource.placement {
+		row, err := s.disk.Recalled().Operation(c.w.ctx, q.operation)
+		switch {
+		case err != nil && q.resource.moved && c.beganLate(s, q.resource):
+			continue
+		case err != nil:
+			if until, _ := s.disk.ForgottenUntil(c.w.ctx); until.IsZero() { // else it was old and settled when the site heard of it
+				c.say("%s is not known at %s: %v", q, s.name, err)
+			}
+			continue
+		}
+		st, told := row.Sites[s.id]
+		if !told && q.resource.moved {
+			continue // the site was added when a checkpoint stood for it, or was removed
+		}
+		switch st.State {
+		case engine.StateApplied:
+			e := s.app.effect(q.operation, s.name)
+			if q.kind == "start" && !q.resource.moved && !declares(q.resource.kind, "start") && (e == nil || e.times != 1) {
+				c.say("%s: %s counts as applied and ran %+v", s.name, q, e)
+			}
+		case engine.StateSuperseded:
+			superseded = true
+		case engine.StateRejected:
+			if !c.spoiled[row.Document] && !c.w.knobs.rejects && !heldBack(st.Error) {
+				c.say("%s: %s was refused: %s", s.name, q, st.Error)
+			}
+		case engine.StatePending:
+			if !c.yields[place{row.Document, s}] {
+				c.say("%s: %s is pending: %s", s.name, q, st.Error)
+			}
+		default:
+			c.say("%s: %s is %s: %s", s.name, q, st.State, st.Error)
+		}
+	}
+	if superseded {
+		c.w.superseded++
+	}
+}
+
+// beganLate reports whether a site has got a checkpoint of a resource in the place of what had happened before it was added.
+func (c *checker) beganLate(s *site, res *resource) bool {
+	row, err := s.disk.ResourceByID(c.w.ctx, res.kind.Service, res.kind.Name, engine.ResourceID(res.id))
+	if err != nil {
+		return false
+	}
+	first, err := s.disk.Document(c.w.ctx, row.Document)
+	return err == nil && first.Epoch > 0
+}
+
+// checkOnce sees to it that nothing that must not be repeated ran twice, whatever the client was told.
+func (c *checker) checkOnce(q *request) {
+	once := q.kind == "start" || q.kind == "incr" || q.kind == "stop" || q.kind == "create" && !q.resource.kind.Natural()
+	if q.operation == "" || !once {
+		return
+	}
+	for _, s := range c.w.sites {
+		if e := s.app.effects[string(q.operation)+"."+string(s.name)]; e != nil && e.times > 1 {
+			c.say("%s: %s ran %d times", s.name, q, e.times)
+		}
+	}
+}

@@ -1,0 +1,64 @@
+package audit
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"strings"
+	"time"
+)
+
+// Record is one call that changed something, or would have.
+type Record struct {
+	N  uint64    `json:"n"` // from 1, without gaps
+	At time.Time `json:"at"`
+	// Account is who called; empty on loopback without accounts. By is how they have shown who they are (package auth), Token
+	// the name of the token, Role what they might do then, Address where they were.
+	Account string `json:"account"`
+	By      string `json:"by"`
+	Token   string `json:"token"`
+	Role    string `json:"role"`
+	Address string `json:"address"`
+
+	Method string `json:"method"`
+	Path   string `json:"path"` // escaped, without its query, which may hold what is secret
+	// Status is that of the answer, Problem the type of a refusal, Operation what came of it if that is an operation.
+	Status    int    `json:"status"`
+	Problem   string `json:"problem"`
+	Operation string `json:"operation"`
+
+	// Previous is the hash of the record before, empty for the first ever; Hash is that of this one.
+	Previous string `json:"previous"`
+	Hash     string `json:"hash"`
+}
+
+// seal sets the hash of r: SHA-256 over its JSON, as Go writes it, with an empty hash.
+func (r *Record) seal() error {
+	sum, err := r.sum()
+	r.Hash = sum
+	return err
+}
+
+func (r Record) sum() (string, error) {
+	r.Hash = ""
+	b, err := json.Marshal(r)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:]), nil
+}
+
+// longest is how much of a text from outside a record keeps.
+const longest = 512
+
+// tame makes r's texts such that they are read as they were written: valid UTF-8 of a bounded length, and a time in UTC.
+func (r *Record) tame() {
+	r.At = r.At.UTC().Truncate(time.Microsecond)
+	for _, s := range []*string{&r.Account, &r.Token, &r.Address, &r.Method, &r.Path, &r.Problem, &r.Operation} {
+		if len(*s) > longest {
+			*s = (*s)[:longest]
+		}
+		*s = strings.ToValidUTF8(*s, "\uFFFD")
+	}
+}

@@ -1,0 +1,92 @@
+package web_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/skerry/skerry/web/audit"
+	"github.com/skerry/skerry/web/webtest"
+)
+
+func TestEveryChangeIsRecorded(t *testing.T) {
+	f := startSecured(t)
+	admin, viewer := f.token("admin", "admin"), f.token("viewer", "viewer")
+	call := func(token, method, path, body string) {
+		t.Helper()
+		f.do(method, path, body, "Authorization", token, "Content-Type", "application/json")
+	}
+	call(admin, "PUT", "/api/v1/zones/west?x=secret", `{"sites":["paris"]}`)
+	call(admin, "PUT", "/api/v1/zones/we%20st", `{"sites":["paris"]}`)
+	call(viewer, "DELETE", "/api/v1/zones/west", "")
+	call(viewer, "GET", "/api/v1/zones", "")
+	call(viewer, "POST", "/api/v1/scope/explain", `{"scope":"paris"}`)
+	call("", "DELETE", "/api/v1/zones/west", "") // a stranger
+	f.login("operator", "wrong password")
+	f.login("operator", webtest.Password("operator"))
+	call(admin, "POST", "/api/v1/operations", `{"service":"images","method":"POST","path":"/images","body":{"name":"x"},"scope":"images: paris & nantes"}`)
+
+	_, body := f.do("GET", "/api/v1/audit", "", "Authorization", admin)
+	var list struct{ Items []audit.Record }
+	if err := json.Unmarshal([]byte(body), &list); err != nil {
+		t.Fatalf("%v in %s", err, body)
+	}
+	var got []string
+	for _, r := range list.Items {
+		line := strings.TrimSpace(fmt.Sprintf("%s %s %s as %s: %d %s", r.Account, r.Method, r.Path, r.Role, r.Status, r.Problem))
+		if r.Operation != "" {
+			line += " operation"
+		}
+		got = append(got, line)
+		if r.Address != "127.0.0.1" || r.By == "token" && r.Token == "" {
+			t.Errorf("%+v", r)
+		}
+	}
+	want := []string{
+		"admin POST /api/v1/operations as admin: 202 operation",
+		"operator POST /login as anyone: 303",
+		"operator POST /login as anyone: 401",
+		"viewer DELETE /api/v1/zones/west as viewer: 403 forbidden",
+		"admin PUT /api/v1/zones/we%20st as admin: 400 bad-request",
+		"admin PUT /api/v1/zones/west as admin: 400 bad-request",
+	}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+func TestAuditPagesAndVerifies(t *testing.T) {
+	f := start(t)
+	for i := range 5 {
+		f.want(200, "PUT", fmt.Sprintf("/api/v1/zones/z%d", i), `{"sites":["paris"]}`)
+	}
+	page := f.want(200, "GET", "/api/v1/audit?limit=3", "")
+	if len(page["items"].([]any)) != 3 || page["next"] != "3" {
+		t.Errorf("got %v", page)
+	}
+	if page = f.want(200, "GET", "/api/v1/audit?limit=3&before=3", ""); len(page["items"].([]any)) != 2 || page["next"] != "" {
+		t.Errorf("got %v", page)
+	}
+	v := f.want(200, "GET", "/api/v1/audit/verify", "")
+	if v["intact"] != true || v["last"] != 5.0 {
+		t.Errorf("got %v", v)
+	}
+	f.want(200, "PUT", "/api/v1/zones/z9", `{"sites":["paris"]}`)
+	if v := f.want(200, "GET", fmt.Sprintf("/api/v1/audit/verify?n=5&hash=%v", v["head"]), ""); v["intact"] != true || v["last"] != 6.0 {
+		t.Errorf("got %v", v)
+	}
+	if v := f.want(200, "GET", "/api/v1/audit/verify?n=5&hash="+strings.Repeat("0", 64), ""); v["intact"] != false || !strings.Contains(v["reason"].(string), "another hash") {
+		t.Errorf("got %v", v)
+	}
+	f.problem(400, "bad-request", "both", "GET", "/api/v1/audit/verify?n=5", "")
+	if err := f.site.Kept.DropRecord(context.Background(), "audit", fmt.Sprintf("%020d", 2)); err != nil {
+		t.Fatal(err)
+	}
+	r, w := httptest.NewRequest("GET", f.url+"/audit?verify=all", nil), httptest.NewRecorder()
+	if f.server.ServeHTTP(w, r); !strings.Contains(w.Body.String(), "tampered with") || !strings.Contains(w.Body.String(), "after record 1 comes 3") {
+		t.Error("the page does not tell of a record that is gone")
+	}
+}

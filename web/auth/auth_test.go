@@ -1,0 +1,74 @@
+package auth
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestPasswords(t *testing.T) {
+	const password = "correct horse battery"
+	text, err := Hash(password)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := parseHash(text)
+	if err != nil || h.String() != text {
+		t.Fatalf("%s is read as %s, %v", text, h, err)
+	}
+	if !h.matches(password) || h.matches(password+" ") || h.matches("") {
+		t.Error("the hash fits another password, or not its own")
+	}
+	if again, _ := Hash(password); again == text {
+		t.Error("two accounts of one password have one hash")
+	}
+	if _, err := Hash(strings.Repeat("é", 11)); err == nil {
+		t.Error("11 characters pass")
+	}
+	if _, err := Hash(strings.Repeat("x", 513)); err == nil {
+		t.Error("513 bytes pass")
+	}
+	for _, wrong := range []string{"", "x", strings.Replace(text, "argon2id", "argon2i", 1), strings.Replace(text, "m=19456", "m=99999999", 1),
+		strings.Replace(text, "t=2", "t=0", 1), strings.Replace(text, "v=19", "v=16", 1), text + "$", text[:len(text)-30]} {
+		if _, err := parseHash(wrong); err == nil {
+			t.Errorf("%q passes as a hash", wrong)
+		}
+	}
+}
+
+func TestPace(t *testing.T) {
+	a, p, now := newAttempts(), pace{free: 2, longest: 10 * time.Second}, time.Unix(1_000_000, 0)
+	want := []time.Duration{0, 0, time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 10 * time.Second, 10 * time.Second}
+	for i, w := range want {
+		if got := a.begin("who", p, now); got != w {
+			t.Errorf("attempt %d waits %s, want %s", i, got, w)
+		}
+		if now = now.Add(w); w > 0 && a.begin("who", p, now) != 0 {
+			t.Errorf("attempt %d is not let through after its wait", i)
+		}
+	}
+	if a.begin("other", p, now) != 0 {
+		t.Error("one waits for another")
+	}
+	a.forget("who")
+	if a.begin("who", p, now) != 0 {
+		t.Error("who got in has to wait")
+	}
+	for range 100 {
+		a.begin("late", p, now)
+	}
+	now = now.Add(30 * time.Second)
+	for range 2 {
+		if a.begin("late", p, now) != 0 {
+			t.Error("what was long ago still counts")
+		}
+	}
+}
+
+func TestNetworkOfAnAddress(t *testing.T) {
+	for address, want := range map[string]string{"192.0.2.1:9": "192.0.2.1", "[2001:db8:1:2:3::4]:9": "2001:db8:1:2::", "2001:db8:1:2::9": "2001:db8:1:2::"} {
+		if got := network(address); got != want {
+			t.Errorf("%s counts as %s, want %s", address, got, want)
+		}
+	}
+}

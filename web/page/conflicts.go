@@ -1,0 +1,182 @@
+package page
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/web/api"
+)
+
+// eachKind is how many conflicts of a kind are shown where all kinds are.
+const eachKind = 20
+
+// conflictGroup is the conflicts of one kind.
+type conflictGroup struct {
+	About string
+	api.ConflictList
+}
+
+// conflicts lists what waits for a person: kind after kind, the worst first, or page after page of one kind.
+func (p *Page) conflicts(c echo.Context) error {
+	q := c.QueryParams()
+	query := api.ConflictQuery{
+		Resource: q.Get("resource"), Service: q.Get("service"), Kind: q.Get("kind"), About: q.Get("about"), Site: q.Get("site"),
+		Accepted: q.Get("accepted") == "true", Limit: pageSize, Cursor: q.Get("cursor"),
+	}
+	kinds := []engine.ConflictKind{engine.ConflictKind(query.About)}
+	if query.About == "" {
+		kinds, query.Limit, query.Cursor = api.ConflictKinds, eachKind, ""
+	}
+	var groups []conflictGroup
+	for _, k := range kinds {
+		query.About = string(k)
+		list, err := p.api.Conflicts(c.Request().Context(), query)
+		if err != nil {
+			return p.Fail(c, err)
+		}
+		if len(list.Items) > 0 {
+			groups = append(groups, conflictGroup{string(k), list})
+		}
+	}
+	f := p.frame(c, "Conflicts", "conflicts", with("/api/v1/conflicts", pick(q, "resource", "service", "kind", "about", "site", "accepted", "cursor")))
+	services, _ := p.services()
+	return render(c, http.StatusOK, conflictsView(f, groups, listModel{Query: q, Services: services, Sites: p.siteOptions()}))
+}
+
+// conflictModel is one conflict with what a person needs to decide.
+type conflictModel struct {
+	api.ConflictDetail
+	// Holders are the sites that can be kept.
+	Holders []string
+	// Lost are the values of the resource that can be restored.
+	Lost []api.Superseded
+	// AsksLocal says that an object can be adopted whose identifier its site alone knows; Local is that identifier.
+	AsksLocal bool
+	Local     string
+	Wrong     string // why a decision was refused
+}
+
+func (p *Page) conflict(c echo.Context) error {
+	id, err := param(c, "id")
+	if err != nil {
+		return p.Fail(c, err)
+	}
+	return p.showConflict(c, http.StatusOK, id, c.QueryParam("local_id"), "")
+}
+
+func (p *Page) showConflict(c echo.Context, status int, id, local, wrong string) error {
+	ctx := c.Request().Context()
+	d, err := p.api.Conflict(ctx, id, p.api.Mesh.Self(), local)
+	if err != nil {
+		return p.Fail(c, err)
+	}
+	m := conflictModel{ConflictDetail: d, Local: local, Wrong: wrong}
+	m.AsksLocal = slices.Contains(d.Actions, string(engine.ActionAdopt)) && !p.natural(d.Service, d.Kind)
+	if d.Resource != "" {
+		r, err := p.api.ResourceDetail(ctx, api.ResourceRef{ID: d.Resource, Service: d.Service, Kind: d.Kind})
+		if refusal, told := refusalOf(err); err != nil && (!told || refusal.Status != http.StatusNotFound) {
+			return p.Fail(c, err)
+		}
+		m.Holders, m.Lost = siteNames(r.Sites), r.Superseded
+	}
+	about := d.Resource
+	if about == "" {
+		about = an(d.Kind)
+	}
+	f := p.frame(c, "Conflict: "+about+" at "+d.Site, "conflicts", with("/api/v1"+conflictURL(d.ID), nil, "local_id", local))
+	f.Reload = "" // asking the application again with each event would be a burden, and what is being written must stay
+	return render(c, status, conflictView(f, m))
+}
+
+// natural reports whether clients choose the identifiers of a kind, so that all sites have the same.
+func (p *Page) natural(service, kind string) bool {
+	for _, s := range p.api.Services {
+		for _, k := range s.Kinds {
+			if string(s.Name) == service && string(k.Name) == kind {
+				return k.Natural()
+			}
+		}
+	}
+	return false
+}
+
+// resolve does what a person has decided, and goes on to what it is about.
+func (p *Page) resolve(c echo.Context) error {
+	id, err := param(c, "id")
+	if err != nil {
+		return p.Fail(c, err)
+	}
+	ctx, self, local := c.Request().Context(), p.api.Mesh.Self(), c.FormValue("local_id")
+	before, err := p.api.Conflict(ctx, id, self, local)
+	if err != nil {
+		return p.Fail(c, err)
+	}
+	_, err = p.api.Resolve(ctx, id, self, api.ResolveRequest{Action: c.FormValue("action"), LocalID: local, Site: c.FormValue("site")})
+	if err != nil {
+		r, told := refusalOf(err)
+		if !told || r.Status == http.StatusNotFound {
+			return p.Fail(c, err)
+		}
+		return p.showConflict(c, r.Status, id, local, r.Detail)
+	}
+	if before.Resource != "" {
+		return c.Redirect(http.StatusSeeOther, resourceURL(before.Resource, before.Service, before.Kind))
+	}
+	return c.Redirect(http.StatusSeeOther, "/conflicts")
+}
+
+// decision is something that a person can decide about a conflict: the button, and what follows.
+type decision struct{ Action, Button, Follows string }
+
+// decisionOf says in words what an action does. The first of a conflict's actions is what is most likely wanted.
+func decisionOf(c api.Conflict, action string) decision {
+	d := decision{Action: action}
+	switch engine.Action(action) {
+	case engine.ActionRetry:
+		d.Button = "Retry"
+		d.Follows = fmt.Sprintf("The agent of %s sends it again, or what is left of it to do. Use it once the cause is gone.", c.Site)
+	case engine.ActionDone:
+		d.Button = "Done"
+		d.Follows = fmt.Sprintf("The application of %s has it already: nothing is sent, and it counts as applied there.", c.Site)
+	case engine.ActionDrop:
+		d.Button = "Drop"
+		d.Follows = fmt.Sprintf("It is given up at %s alone, which differs from the others then. The other sites keep what they have.", c.Site)
+	case engine.ActionAdopt:
+		d.Button = "Adopt"
+		d.Follows = fmt.Sprintf("The object that is there becomes the replica of %s, and is changed to what is wanted: every field below.", c.Site)
+	case engine.ActionKeep:
+		d.Button = "Keep"
+		d.Follows = "What the application of the chosen site shows now becomes what all sites show, by an operation that corrects the others."
+	case engine.ActionDismiss:
+		d.Button = "Dismiss"
+		d.Follows = fmt.Sprintf("%s may differ: nothing is sent anywhere, and nobody is asked again unless it happens once more.", c.Site)
+	default:
+		d.Button = action
+	}
+	return d
+}
+
+// same reports whether a field has one value on two sides, or is absent on both.
+func same(a, b json.RawMessage) bool { return (a == nil) == (b == nil) && bytes.Equal(a, b) }
+
+func conflictNames() []string {
+	names := make([]string, len(api.ConflictKinds))
+	for i, k := range api.ConflictKinds {
+		names[i] = string(k)
+	}
+	return names
+}
+
+// wrote says who asked for an operation and where, up to when.
+func wrote(a api.Author) string {
+	if a.User == "" {
+		return "at " + a.Site + ", "
+	}
+	return "by " + a.User + " at " + a.Site + ", "
+}

@@ -1,0 +1,125 @@
+package page_test
+
+import (
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/web/webtest"
+)
+
+const (
+	uncertain = "e7130ba95c2f4d18" // at this site
+	drifted   = "c0a1d7a7e5510e42" // at nantes
+)
+
+func TestConflictsAreListedWorstFirst(t *testing.T) {
+	site := webtest.Generous()
+	address := serve(t, site)
+	_, body := ask(t, "GET", address+"/conflicts", nil)
+	var kinds []string
+	for _, m := range regexp.MustCompile(`aria-label="Conflicts: ([a-z-]+)"`).FindAllStringSubmatch(body, -1) {
+		kinds = append(kinds, m[1])
+	}
+	if got := strings.Join(kinds, " "); got != "uncertain name refused drift" {
+		t.Errorf("the kinds come as %q", got)
+	}
+	if _, body := ask(t, "GET", address+"/conflicts?resource=backbone&service=networks&kind=network", nil); !strings.Contains(body, "/conflicts/5f1d0c93a2b4e876") || strings.Contains(body, uncertain) {
+		t.Errorf("the filter shows %s", body)
+	}
+	if _, body := ask(t, "GET", address+"/conflicts?accepted=true", nil); !strings.Contains(body, "Nothing matches") {
+		t.Errorf("nothing was accepted, and it shows %s", body)
+	}
+	for range 21 {
+		site.AddConflict(engine.Conflict{ID: "more", Kind: engine.ConflictDrift, Service: "images", KindName: "image", Site: webtest.Nantes})
+	}
+	if _, body := ask(t, "GET", address+"/conflicts", nil); !strings.Contains(body, `href="/conflicts?about=drift"`) {
+		t.Error("nothing leads to the rest of one kind")
+	}
+	for path, status := range map[string]int{"/conflicts?about=nope": 400, "/conflicts?resource=nope": 404, "/conflicts?cursor=x&about=drift": 400, "/conflicts/nope": 404} {
+		if resp, _ := ask(t, "GET", address+path, nil); resp.StatusCode != status {
+			t.Errorf("%s: %d", path, resp.StatusCode)
+		}
+	}
+}
+
+func TestAConflictTellsWhoWroteWhat(t *testing.T) {
+	address := serve(t, webtest.Generous())
+	_, body := ask(t, "GET", address+"/conflicts/"+uncertain, nil)
+	for _, want := range []string{"/cpus", "<code>4</code>", "<code>8</code>", "<code>12</code>", "by grace at paris", "never sent again unasked",
+		`name="action" value="retry"`, `name="action" value="done"`, `name="action" value="drop"`, `name="from" value="gone"`} {
+		if !strings.Contains(body, want) {
+			t.Errorf("no %s in %s", want, mainOf(body))
+		}
+	}
+	if strings.Contains(body, `value="adopt"`) {
+		t.Error("it offers what the API would refuse")
+	}
+	for _, path := range []string{"/resources/web-frontend?service=servers&kind=server", "/operations/019aa3f0-7b11-7d42-8b6f-11b2c3d4e5f6"} {
+		if _, body := ask(t, "GET", address+path, nil); !strings.Contains(body, "/conflicts/"+uncertain) {
+			t.Errorf("%s does not lead to the conflict", path)
+		}
+	}
+	if _, body := ask(t, "GET", address+"/", nil); !strings.Contains(body, "/conflicts?kind=network&amp;resource=backbone") {
+		t.Error("the overview does not lead to what helps")
+	}
+	if _, body := ask(t, "GET", address+"/", nil); !strings.Contains(body, "image nixos-361</a> waits for rennes.") {
+		t.Errorf("the overview does not tell the oldest operation that waits: %s", mainOf(body))
+	}
+}
+
+func TestAConflictIsDecided(t *testing.T) {
+	site := webtest.Generous()
+	address := serve(t, site)
+	decide := func(id string, pairs ...string) (int, string, string) {
+		form := url.Values{}
+		for i := 0; i < len(pairs); i += 2 {
+			form.Set(pairs[i], pairs[i+1])
+		}
+		resp, body := ask(t, "POST", address+"/conflicts/"+id, form)
+		return resp.StatusCode, resp.Header.Get("Location"), body
+	}
+	if status, _, body := decide(uncertain, "action", "adopt"); status != 422 || !strings.Contains(body, `role="alert"`) || !strings.Contains(body, "Retry") {
+		t.Errorf("what cannot be decided: %d %s", status, body)
+	}
+	if status, to, _ := decide(uncertain, "action", "done"); status != 303 || to != "/resources/web-frontend?kind=server&service=servers" {
+		t.Errorf("done: %d, on to %s", status, to)
+	}
+	if status, _, _ := decide(uncertain, "action", "done"); status != 404 {
+		t.Errorf("once more: %d", status)
+	}
+	if status, _, _ := decide(drifted, "action", "keep", "site", "paris"); status != 303 {
+		t.Errorf("keep: %d", status)
+	}
+	if status, _, _ := decide(drifted, "action", "keep", "site", "lyno"); status != 422 {
+		t.Errorf("keep nobody: %d", status)
+	}
+	if status, _, _ := decide(drifted, "action", "dismiss"); status != 303 {
+		t.Errorf("dismiss: %d", status)
+	}
+	if _, body := ask(t, "GET", address+"/conflicts?accepted=true", nil); !strings.Contains(body, "decided at paris: dismiss") {
+		t.Errorf("what was dismissed is not listed: %s", body)
+	}
+}
+
+func TestALostValueIsRestored(t *testing.T) {
+	address := serve(t, webtest.Generous())
+	restore := address + "/resources/web-frontend/restore?service=servers&kind=server"
+	if resp, _ := ask(t, "POST", restore, url.Values{"path": {"/name"}, "from": {"gone"}}); resp.StatusCode != 303 || resp.Header.Get("Location") != "/resources/web-frontend?kind=server&service=servers" {
+		t.Errorf("restore: %d", resp.StatusCode)
+	}
+	if resp, body := ask(t, "POST", restore, url.Values{"path": {"/refused"}}); resp.StatusCode != 409 || !strings.Contains(body, "no such size") {
+		t.Errorf("what the application refuses: %d %s", resp.StatusCode, body)
+	}
+	if resp, _ := ask(t, "POST", address+"/resources/nope/restore", nil); resp.StatusCode != 404 {
+		t.Errorf("of nothing: %d", resp.StatusCode)
+	}
+}
+
+// mainOf is a view without its frame.
+func mainOf(body string) string {
+	_, rest, _ := strings.Cut(body, "<main")
+	return rest
+}

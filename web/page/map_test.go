@@ -1,0 +1,66 @@
+package page
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/skerry/skerry/web/api"
+)
+
+// meshOf is a mesh of sites a, b, c… with round trips between them; 0: not known.
+func meshOf(trips [][]float64) ([]api.Site, pairs) {
+	var sites []api.Site
+	var d api.Distances
+	for i, row := range trips {
+		sites = append(sites, api.Site{Name: string(rune('a' + i)), Self: i == 0, Reachable: true})
+		for j, rtt := range row {
+			if rtt > 0 {
+				d.Items = append(d.Items, api.Distance{From: string(rune('a' + i)), To: string(rune('a' + j)), RTT: rtt})
+			}
+		}
+	}
+	return sites, pairsOf(d)
+}
+
+func TestTheMapShowsWhatIsNear(t *testing.T) {
+	m := mapOf(meshOf([][]float64{{}, {10}, {100, 100}, {100, 100, 12}}))
+	at := map[string]mapped{}
+	for _, s := range m.Sites {
+		at[s.Name] = s
+	}
+	far := func(a, b string) float64 { return math.Hypot(at[a].X-at[b].X, at[a].Y-at[b].Y) }
+	if far("a", "b")*3 > far("a", "c") || far("c", "d")*3 > far("b", "d") {
+		t.Errorf("a-b %.0f, c-d %.0f, a-c %.0f, b-d %.0f", far("a", "b"), far("c", "d"), far("a", "c"), far("b", "d"))
+	}
+	if m.Sites[0].Name != "a" || m.Ruler != 10 || math.Abs(m.Scale*10-far("a", "c")) > 60 {
+		t.Errorf("the ruler of %v ms is %.0f long, and 100 ms are %.0f", m.Ruler, m.Scale, far("a", "c"))
+	}
+}
+
+func TestTheMapHasRoomForEverySite(t *testing.T) {
+	for n := range 60 {
+		trips := make([][]float64, n)
+		for i := range trips {
+			trips[i] = make([]float64, i)
+			for j := range trips[i] {
+				trips[i][j] = float64((i*j)%7) * 5 // some are not known, many are the same
+			}
+		}
+		sites, p := meshOf(trips)
+		m := mapOf(sites, p)
+		if len(m.Sites)+m.Left != n {
+			t.Fatalf("%d sites: %d drawn and %d left", n, len(m.Sites), m.Left)
+		}
+		seen := map[string]bool{}
+		for _, s := range m.Sites {
+			if !(s.X >= mapEdgeX && s.X <= mapWidth-mapEdgeX && s.Y >= mapEdgeY && s.Y <= mapHeight-mapEdgeY) {
+				t.Errorf("%d sites: %s is at %v", n, s.Name, s.point)
+			}
+			seen[fmt.Sprintf("%.0f %.0f", s.X, s.Y)] = true
+		}
+		if len(seen) < len(m.Sites)*2/3 {
+			t.Errorf("%d sites stand in %d places", len(m.Sites), len(seen))
+		}
+	}
+}

@@ -1,0 +1,153 @@
+package page
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/web/api"
+)
+
+// siteModel is one site with all that its view shows.
+type siteModel struct {
+	api.Site
+	Preview *api.Preview // nil: NotTold says why
+	NotTold string
+	// Unsettled are replicas of the site that are not converged, the worst first; Conflicts what waits for a person there.
+	Unsettled []api.Resource
+	Conflicts []api.Conflict
+	Wrong     string // why a form was refused
+}
+
+// unsettledOfEach is how many resources of each state are shown.
+const unsettledOfEach = 20
+
+func (p *Page) site(c echo.Context) error {
+	name, err := param(c, "name")
+	if err != nil {
+		return p.Fail(c, err)
+	}
+	return p.showSite(c, http.StatusOK, name, "")
+}
+
+func (p *Page) siteNamed(name string) (api.Site, error) {
+	for _, s := range p.api.Sites() {
+		if s.Name == name {
+			return s, nil
+		}
+	}
+	return api.Site{}, &engine.Refusal{Status: http.StatusNotFound, Type: "unknown-site", Detail: fmt.Sprintf("there is no site %q in this mesh", name)}
+}
+
+func (p *Page) showSite(c echo.Context, status int, name, wrong string) error {
+	ctx, self := c.Request().Context(), p.api.Mesh.Self()
+	site, err := p.siteNamed(name)
+	if err != nil {
+		return p.Fail(c, err)
+	}
+	m := siteModel{Site: site, Wrong: wrong}
+	preview, err := p.api.Preview(ctx, self, engine.SiteID(site.PeerID), pageSize)
+	var refusal *engine.Refusal
+	switch {
+	case err == nil:
+		m.Preview = &preview
+	case errors.As(err, &refusal):
+		m.NotTold = refusal.Detail
+	default:
+		return p.Fail(c, err)
+	}
+	for _, state := range []engine.State{engine.StateConflict, engine.StateDegraded, engine.StateConverging} {
+		list, err := p.api.Resources(ctx, api.ResourceQuery{Site: name, State: string(state), Limit: unsettledOfEach})
+		if err != nil {
+			return p.Fail(c, err)
+		}
+		m.Unsettled = append(m.Unsettled, list.Items...)
+	}
+	conflicts, err := p.api.Conflicts(ctx, api.ConflictQuery{Site: name, Limit: unsettledOfEach})
+	if err != nil {
+		return p.Fail(c, err)
+	}
+	m.Conflicts = conflicts.Items
+	f := p.frame(c, name, "sites", "/api/v1"+siteURL(name)+"/preview")
+	if !site.Self {
+		f.Reload = "" // asking another site again with each event would be a burden
+	}
+	return render(c, status, siteView(f, m))
+}
+
+// steerSite returns a handler that has do change something at the site that the address names, and goes back to its view.
+func (p *Page) steerSite(do func(c echo.Context, s api.Site) error) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		name, err := param(c, "name")
+		if err != nil {
+			return p.Fail(c, err)
+		}
+		site, err := p.siteNamed(name)
+		if err != nil {
+			return p.Fail(c, err)
+		}
+		if err := do(c, site); err != nil {
+			r, told := refusalOf(err)
+			if !told {
+				return p.Fail(c, err)
+			}
+			return p.showSite(c, r.Status, name, r.Detail)
+		}
+		return c.Redirect(http.StatusSeeOther, siteURL(name))
+	}
+}
+
+func (p *Page) confirm(c echo.Context, s api.Site) error {
+	_, err := p.api.Confirm(c.Request().Context(), p.api.Mesh.Self(), engine.SiteID(s.PeerID))
+	return err
+}
+
+func (p *Page) resumeService(c echo.Context, s api.Site) error {
+	_, err := p.api.ResumeSite(c.Request().Context(), s.Name, p.api.Mesh.Self(), api.ResumeRequest{Service: c.FormValue("service")})
+	return err
+}
+
+// remove takes the site out of the mesh for good, when its name was typed once more, and goes to the list.
+func (p *Page) remove(c echo.Context) error {
+	name, err := param(c, "name")
+	if err != nil {
+		return p.Fail(c, err)
+	}
+	site, err := p.siteNamed(name)
+	if err != nil {
+		return p.Fail(c, err)
+	}
+	if c.FormValue("name") != name {
+		return p.showSite(c, http.StatusBadRequest, name, fmt.Sprintf("To remove it, type its name: %q is another. Nothing has happened.", c.FormValue("name")))
+	}
+	if err := p.api.Mesh.RemoveSite(c.Request().Context(), engine.SiteID(site.PeerID)); err != nil {
+		r, told := refusalOf(err)
+		if !told {
+			return p.Fail(c, err)
+		}
+		return p.showSite(c, r.Status, name, r.Detail)
+	}
+	return c.Redirect(http.StatusSeeOther, "/sites")
+}
+
+// doing says in words what a step of a preview does at the application.
+func doing(does string) string {
+	switch does {
+	case engine.DoesDelete:
+		return "take it away"
+	case engine.DoesCreate:
+		return "make it"
+	case engine.DoesRun:
+		return "run a request as it was sent"
+	case engine.DoesCorrect:
+		return "set what differs"
+	case engine.DoesSettle:
+		return "nothing: it is there already, or void"
+	case engine.DoesWait:
+		return "wait for a person"
+	}
+	return does
+}

@@ -1,0 +1,176 @@
+package webtest
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/vivaldi"
+)
+
+// Self implements api.Mesh.
+func (s *Site) Self() engine.SiteID { return s.self }
+
+// Members implements api.Mesh.
+func (s *Site) Members() []engine.Member {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.members)
+}
+
+// Chosen implements api.Operator: what is called taken is at another site.
+func (s *Site) Chosen(_ context.Context, _ *engine.Kind, id string) (engine.SiteID, bool, error) {
+	if err := s.fault("Chosen"); err != nil || id != "taken" {
+		return "", false, err
+	}
+	return s.Members()[1].ID, false, nil
+}
+
+// Zones implements api.Mesh.
+func (s *Site) Zones() []engine.Zone {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.zones)
+}
+
+// SetZone implements api.Mesh.
+func (s *Site) SetZone(_ context.Context, name engine.ZoneName, sites []engine.SiteID) error {
+	if err := s.fault("SetZone"); err != nil {
+		return err
+	}
+	if err := s.DeleteZone(context.Background(), name); err != nil && !errors.Is(err, engine.ErrNotFound) {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.zones = append(s.zones, engine.Zone{Name: name, Sites: sites, By: s.self, At: s.Clock()})
+	slices.SortFunc(s.zones, func(a, b engine.Zone) int { return cmp.Compare(a.Name, b.Name) })
+	return nil
+}
+
+// DeleteZone implements api.Mesh.
+func (s *Site) DeleteZone(_ context.Context, name engine.ZoneName) error {
+	if err := s.fault("DeleteZone"); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before := len(s.zones)
+	s.zones = slices.DeleteFunc(s.zones, func(z engine.Zone) bool { return z.Name == name })
+	if len(s.zones) == before {
+		return fmt.Errorf("zone %s: %w", name, engine.ErrNotFound)
+	}
+	return nil
+}
+
+// RemoveSite implements api.Mesh.
+func (s *Site) RemoveSite(_ context.Context, id engine.SiteID) error {
+	if err := s.fault("RemoveSite"); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range s.members {
+		if s.members[i].ID == id {
+			s.members[i].Removed = s.Clock()
+			return nil
+		}
+	}
+	return fmt.Errorf("remove site %s: %w", id, engine.ErrNotFound)
+}
+
+// Distances implements api.Mesh: measured from here, estimated where both sites have a coordinate.
+func (s *Site) Distances() func(a, b engine.SiteID) (time.Duration, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	status, at := maps.Clone(s.status), map[engine.SiteID]*vivaldi.Coordinate{}
+	for _, m := range s.members {
+		at[m.ID] = m.Coordinate
+	}
+	return func(a, b engine.SiteID) (time.Duration, bool) {
+		if b == s.self {
+			a, b = b, a
+		}
+		switch {
+		case a == s.self && status[b].RTT > 0:
+			return status[b].RTT, true
+		case at[a] != nil && at[b] != nil:
+			return at[a].Distance(*at[b]), true
+		}
+		return 0, false
+	}
+}
+
+// Invite implements api.Mesh.
+func (s *Site) Invite(_ context.Context, expires time.Duration, uses int) (engine.Invitation, []byte, error) {
+	if err := s.fault("Invite"); err != nil {
+		return engine.Invitation{}, nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := engine.Invitation{
+		ID: "inv-" + strconv.Itoa(len(s.invitations)+1), Issuer: s.self, Uses: uses, CreatedAt: s.Clock(), ExpiresAt: s.Clock().Add(expires),
+	}
+	s.invitations = append(s.invitations, i)
+	return i, []byte("c2VjcmV0LXRoYXQtaXMtdG9sZC1vbmNl"), nil
+}
+
+// Invitations implements api.Mesh.
+func (s *Site) Invitations() []engine.Invitation {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.invitations)
+}
+
+// Revoke implements api.Mesh.
+func (s *Site) Revoke(_ context.Context, id string) error {
+	if err := s.fault("Revoke"); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range s.invitations {
+		if s.invitations[i].ID == id {
+			s.invitations[i].Revoked = true
+			return nil
+		}
+	}
+	return fmt.Errorf("invitation %s: %w", id, engine.ErrNotFound)
+}
+
+// Status implements api.Network.
+func (s *Site) Status() map[engine.SiteID]engine.SiteStatus {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st := map[engine.SiteID]engine.SiteStatus{}
+	for id, v := range s.status {
+		if id == s.self {
+			continue
+		}
+		if s.isolated {
+			v.Reachable = false
+		}
+		st[id] = v
+	}
+	return st
+}
+
+// SetIsolated implements api.Network.
+func (s *Site) SetIsolated(on bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.isolated = on
+}
+
+// Isolated implements api.Network.
+func (s *Site) Isolated() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.isolated
+}
