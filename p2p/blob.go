@@ -84,9 +84,8 @@ func (n *Network) fetchBlob(ctx context.Context, from engine.SiteID, document en
 	if err := writeFrame(s, request, maxBlobRequest); err != nil {
 		return err
 	}
-	if err := s.CloseWrite(); err != nil {
-		return err
-	}
+	// The other side may have answered and be done with the stream by now, which is an error to CloseWrite and none to us.
+	_ = s.CloseWrite()
 	if err := takeBlob(bufio.NewReaderSize(patient{s}, 64<<10), ref, into); err != nil {
 		return err
 	}
