@@ -1,10 +1,8 @@
 package acceptance
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -17,20 +15,7 @@ import (
 // program is the path of skerry, built for this run.
 var program string
 
-func TestMain(m *testing.M) { os.Exit(run(m)) }
-
-func run(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "skerry-acceptance-")
-	if err == nil {
-		defer os.RemoveAll(dir)
-		program, err = env.Build(context.Background(), dir)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return m.Run()
-}
+func TestMain(m *testing.M) { env.Main(m, &program) }
 
 // both is the scope of most tests.
 const both = "{images: paris & nantes}"

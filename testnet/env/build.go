@@ -3,8 +3,10 @@ package env
 import (
 	"context"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"testing"
 )
 
 // Build builds the program skerry into dir and returns its path. The directory in which this runs has to be in the
@@ -16,4 +18,28 @@ func Build(ctx context.Context, dir string) (string, error) {
 		return "", fmt.Errorf("build skerry: %w\n%s", err, out)
 	}
 	return path, nil
+}
+
+// Main is for a package's TestMain: it builds skerry, sets program to its path, makes what else the tests need, runs them and
+// ends the process.
+func Main(m *testing.M, program *string, prepare ...func(context.Context) error) {
+	os.Exit(run(m, program, prepare))
+}
+
+func run(m *testing.M, program *string, prepare []func(context.Context) error) int {
+	dir, err := os.MkdirTemp("", "skerry-test-")
+	if err == nil {
+		defer os.RemoveAll(dir)
+		*program, err = Build(context.Background(), dir)
+	}
+	for _, p := range prepare {
+		if err == nil {
+			err = p(context.Background())
+		}
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return m.Run()
 }

@@ -4,8 +4,6 @@ package kubernetes
 
 import (
 	"context"
-	"fmt"
-	"os"
 	"testing"
 
 	"github.com/skerry/skerry/testnet/env"
@@ -15,21 +13,8 @@ import (
 var program, programs string
 
 func TestMain(m *testing.M) {
-	os.Exit(run(m))
-}
-
-func run(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "skerry-kubernetes-")
-	if err == nil {
-		defer os.RemoveAll(dir)
-		program, err = env.Build(context.Background(), dir)
-	}
-	if err == nil {
-		programs, err = build(context.Background())
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return m.Run()
+	env.Main(m, &program, func(ctx context.Context) (err error) {
+		programs, err = build(ctx)
+		return err
+	})
 }

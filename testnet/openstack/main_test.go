@@ -3,7 +3,6 @@
 package openstack
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,20 +14,7 @@ import (
 // program is the path of skerry, built for this run.
 var program string
 
-func TestMain(m *testing.M) { os.Exit(run(m)) }
-
-func run(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "skerry-openstack-")
-	if err == nil {
-		defer os.RemoveAll(dir)
-		program, err = env.Build(context.Background(), dir)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return m.Run()
-}
+func TestMain(m *testing.M) { env.Main(m, &program) }
 
 // image is the service's name in the catalog.
 const image = "image"
