@@ -140,17 +140,21 @@ func anySize(r *rand.Rand, most int) int {
 	return min(n, max(most, 3))
 }
 
+// drawSkews sets the clock of one site in every so many up to most ahead or behind.
+func (p *Plan) drawSkews(r *rand.Rand, every int, most time.Duration) {
+	p.Skews = make([]time.Duration, p.Sites)
+	for i := range p.Skews {
+		if r.IntN(every) == 0 {
+			p.Skews[i] = time.Duration(r.Int64N(int64(2*most))) - most
+		}
+	}
+}
+
 // NewPlan draws a plan for 3 to most sites, at most 30.
 func NewPlan(seed uint64, most int) Plan {
 	r := rand.New(rand.NewPCG(seed, 0))
 	p := Plan{Seed: seed, Sites: anySize(r, most), Lasts: time.Duration(20+r.IntN(70)) * time.Second}
-	for range p.Sites {
-		skew := time.Duration(0)
-		if r.IntN(3) == 0 {
-			skew = time.Duration(r.Int64N(int64(10*time.Second))) - 5*time.Second
-		}
-		p.Skews = append(p.Skews, skew)
-	}
+	p.drawSkews(r, 3, 5*time.Second)
 	if r.IntN(4) == 0 {
 		p.Apart = [][2]int{{0, 1}, {1, 0}}
 	}

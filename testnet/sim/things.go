@@ -111,13 +111,7 @@ func (p *Plan) anyOf(r *rand.Rand, forms ...string) string {
 func NewPlanOfThings(seed uint64, most int) Plan {
 	r := rand.New(rand.NewPCG(seed, 3))
 	p := Plan{Seed: seed, Sites: anySize(r, most), Lasts: time.Duration(20+r.IntN(50)) * time.Second}
-	for range p.Sites {
-		skew := time.Duration(0)
-		if r.IntN(4) == 0 {
-			skew = time.Duration(r.Int64N(int64(4*time.Second))) - 2*time.Second
-		}
-		p.Skews = append(p.Skews, skew)
-	}
+	p.drawSkews(r, 4, 2*time.Second)
 	p.drawThings(r)
 	for i := range p.Things[1:] {
 		if !p.Things[i+1].Drawn {

@@ -62,11 +62,21 @@ var views = []struct{ name, path string }{
 // serve starts a site's server and returns its address.
 func serve(t *testing.T, s *webtest.Site) string {
 	t.Helper()
+	return serveAs(t, func(address string) (web.Config, error) { return s.Config(address), nil })
+}
+
+// serveAs starts a server whose configuration depends on its address, which it returns.
+func serveAs(t *testing.T, config func(address string) (web.Config, error)) string {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	server, err := web.New(s.Config(l.Addr().String()))
+	c, err := config(l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := web.New(c)
 	if err != nil {
 		t.Fatal(err)
 	}

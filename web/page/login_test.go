@@ -1,8 +1,6 @@
 package page_test
 
 import (
-	"context"
-	"net"
 	"os"
 	"strings"
 	"testing"
@@ -19,28 +17,9 @@ func TestTheLoginIsAccessibleAndWorksWithoutJavaScript(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := webtest.Generous().ConfigWithAccounts(t.TempDir(), l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	server, err := web.New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- server.Serve(ctx, l) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
+	address := serveAs(t, func(address string) (web.Config, error) {
+		return webtest.Generous().ConfigWithAccounts(t.TempDir(), address)
 	})
-	address := "http://" + l.Addr().String()
 	for _, javaScript := range []bool{true, false} {
 		tb := open(t, "light", javaScript)
 		tb.do(chromedp.Navigate(address + "/operations?state=pending"))
