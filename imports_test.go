@@ -34,7 +34,8 @@ var layers = []layer{
 	{"glue", []string{"engine"}, "glue speaks an application's API and nothing else"},
 	{"web", []string{"engine", "glue"}, "pages and APIs show what the engine knows; how it is kept and carried is not theirs to know"},
 	{"cmd", []string{"engine", "crdt", "p2p", "storage", "glue", "web", "testnet"}, "wires everything; nobody else may depend on it"},
-	{"testnet", []string{"engine", "crdt", "p2p", "storage", "glue", "web", "cmd"}, "tests and demonstrates everything; nobody else may depend on it"},
+	{"docs", nil, "what an operator reads, and files to copy; code may hand them on"},
+	{"testnet", []string{"engine", "crdt", "p2p", "storage", "glue", "web", "cmd", "docs"}, "tests and demonstrates everything; nobody else may depend on it"},
 }
 
 // confined libraries may be imported by the folders that are named only; testnet, which takes everything apart, may

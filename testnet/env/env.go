@@ -1,6 +1,7 @@
 package env
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,14 +23,14 @@ type Env struct {
 	sites   []*Site
 }
 
-// starting bounds how long all sites together take to be ready.
+// starting bounds how long all sites together take to be ready, unless the application says otherwise.
 const starting = 60 * time.Second
 
 // Open makes the environment with its files in dir and returns when all sites are ready. Close ends it, also after an
 // error.
 func Open(ctx context.Context, dir string, setup Setup) (*Env, error) {
 	e := &Env{setup: setup, dir: dir}
-	ctx, cancel := context.WithTimeout(ctx, starting)
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(setup.Application.Within, starting))
 	defer cancel()
 	network, err := netns.New(setup.Sites...)
 	if err != nil {
@@ -43,8 +44,13 @@ func Open(ctx context.Context, dir string, setup Setup) (*Env, error) {
 	for _, name := range setup.Sites {
 		e.sites = append(e.sites, newSite(e, name, catalog))
 	}
+	for _, s := range e.sites { // all of them before any is waited for
+		if err := e.begin(s); err != nil {
+			return e, err
+		}
+	}
 	for _, s := range e.sites {
-		if err := e.begin(ctx, s); err != nil {
+		if err := e.ready(ctx, s); err != nil {
 			return e, err
 		}
 	}
@@ -54,8 +60,8 @@ func Open(ctx context.Context, dir string, setup Setup) (*Env, error) {
 	return e, nil
 }
 
-// begin starts the application of a site and prepares the site for its agent.
-func (e *Env) begin(ctx context.Context, s *Site) error {
+// begin starts the application of a site.
+func (e *Env) begin(s *Site) error {
 	if err := os.MkdirAll(s.config.Dir, 0o700); err != nil {
 		return err
 	}
@@ -64,7 +70,12 @@ func (e *Env) begin(ctx context.Context, s *Site) error {
 			return fmt.Errorf("before the application of %s starts: %w", s.Name(), err)
 		}
 	}
-	if err := s.StartApplication(ctx); err != nil {
+	return s.launchApplication()
+}
+
+// ready waits for the application of a site and prepares the site for its agent.
+func (e *Env) ready(ctx context.Context, s *Site) error {
+	if err := s.applicationAnswers(ctx); err != nil {
 		return err
 	}
 	if ready := e.setup.Application.Ready; ready != nil {

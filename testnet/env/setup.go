@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/skerry/skerry/testnet/lab"
 )
@@ -39,6 +40,8 @@ type Application struct {
 	Health string
 	// Ready runs at each site once its instance answers; nil is nothing.
 	Ready func(ctx context.Context, s *Site) error
+	// Within bounds how long all instances, and then the agents, take to be ready; zero is a minute.
+	Within time.Duration
 }
 
 // Lab is the demo application, run by the given program.

@@ -1,6 +1,7 @@
 package env
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -86,14 +87,23 @@ func (s *Site) Up(ctx context.Context) error {
 }
 
 // StartApplication starts the site's instance of the application and waits until it answers.
-func (s *Site) StartApplication(ctx context.Context) (err error) {
-	a := s.env.setup.Application
-	s.app, err = process.Start("the application of "+s.Name(), s.applicationLog(), s.host.Command(a.Command(s.config.Dir)...)...)
-	if err != nil {
+func (s *Site) StartApplication(ctx context.Context) error {
+	if err := s.launchApplication(); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, starting)
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(s.env.setup.Application.Within, starting))
 	defer cancel()
+	return s.applicationAnswers(ctx)
+}
+
+func (s *Site) launchApplication() (err error) {
+	argv := s.env.setup.Application.Command(s.config.Dir)
+	s.app, err = process.Start("the application of "+s.Name(), s.applicationLog(), s.host.Command(argv...)...)
+	return err
+}
+
+func (s *Site) applicationAnswers(ctx context.Context) error {
+	a := s.env.setup.Application
 	c := &site.Client{Base: a.upstream(a.names()[0]), HTTP: s.http}
 	for {
 		err := c.Call(ctx, http.MethodGet, a.Health, nil, nil)

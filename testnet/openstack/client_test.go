@@ -14,9 +14,8 @@ import (
 	"github.com/skerry/skerry/testnet/env"
 )
 
-// TestOpenstackClient has the unmodified client carry a scope: in the endpoint's path, and through `skerry exec`.
-func TestOpenstackClient(t *testing.T) {
-	e := env.New(t, env.Setup{Program: program, Sites: []string{"paris", "nantes"}, Application: glance(t)})
+// client has the unmodified client carry a scope: in the endpoint's path, and through `skerry exec`.
+func client(t *testing.T, e *env.Env) {
 	paris := e.Site("paris")
 	file := filepath.Join(t.TempDir(), "debian.raw")
 	if err := os.WriteFile(file, []byte(bytes), 0o600); err != nil {
@@ -40,7 +39,7 @@ func TestOpenstackClient(t *testing.T) {
 				t.Fatalf("the client shows %s", out)
 			}
 			shows(t, e, made.ID, "has the file", func(s *env.Site) error {
-				if a := s.Application(t, image, "GET /v2/images/"+made.ID+"/file", ""); a.Status != 200 || a.Body != bytes {
+				if a := s.Application(t, Image, "GET /v2/images/"+made.ID+"/file", ""); a.Status != 200 || a.Body != bytes {
 					return fmt.Errorf("%d %q", a.Status, a.Body)
 				}
 				return nil

@@ -1,3 +1,3 @@
-// Package openstack has tests with OpenStack's own services, unmodified, as Debian packages them. They need the tag openstack: `make
-// test-openstack` installs what they start.
+// Package openstack runs OpenStack's own services, unmodified, as Debian packages them, for the demo and for tests. The tests need the
+// tag openstack: `make test-openstack` installs what they start.
 package openstack

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/skerry/skerry/testnet/env"
 )
@@ -19,19 +18,25 @@ const (
 	bytes     = "the bytes of Debian"
 )
 
-// TestGlanceThroughACut replicates an image with its file, and has each site change it while the network is cut.
-func TestGlanceThroughACut(t *testing.T) {
-	e := env.New(t, env.Setup{Program: program, Sites: []string{"paris", "nantes"}, Application: glance(t)})
+// TestGlance has one Glance at each of two sites, which all that is tested shares: it takes seconds to start.
+func TestGlance(t *testing.T) {
+	e := env.New(t, glances(t))
+	t.Run("through a cut", func(t *testing.T) { throughACut(t, e) })
+	t.Run("client", func(t *testing.T) { client(t, e) })
+}
+
+// throughACut replicates an image with its file, and has each site change it while the network is cut.
+func throughACut(t *testing.T, e *env.Env) {
 	paris, nantes := e.Site("paris"), e.Site("nantes")
-	a := paris.Do(t, image, "POST /v2/images", `{"name":"debian","container_format":"bare","disk_format":"raw","tags":["stable","amd64"]}`, "Scope", both).Must(t, 201)
+	a := paris.Do(t, Image, "POST /v2/images", `{"name":"debian","container_format":"bare","disk_format":"raw","tags":["stable","amd64"]}`, "Scope", both).Must(t, 201)
 	id := a.Text("id")
 	if a.Text("status") != "queued" || a.Header.Get("Skerry-Resource") != id {
 		t.Fatalf("the image was answered with %v %s", a.Header, a.Body)
 	}
-	paris.Do(t, image, "PUT /v2/images/"+id+"/file", bytes, "Content-Type", "application/octet-stream").Must(t, 204)
+	paris.Do(t, Image, "PUT /v2/images/"+id+"/file", bytes, "Content-Type", "application/octet-stream").Must(t, 204)
 	// Glance takes the identifier of another site.
 	shows(t, e, id, "has the file", func(s *env.Site) error {
-		if a := s.Application(t, image, "GET /v2/images/"+id+"/file", ""); a.Status != 200 || a.Body != bytes {
+		if a := s.Application(t, Image, "GET /v2/images/"+id+"/file", ""); a.Status != 200 || a.Body != bytes {
 			return fmt.Errorf("%d %q", a.Status, a.Body)
 		}
 		return nil
@@ -40,11 +45,12 @@ func TestGlanceThroughACut(t *testing.T) {
 
 	patch := func(s *env.Site, body string) env.Answer {
 		t.Helper()
-		return s.Do(t, image, "PATCH /v2/images/"+id, body, "Content-Type", jsonPatch)
+		return s.Do(t, Image, "PATCH /v2/images/"+id, body, "Content-Type", jsonPatch)
 	}
 	nantes.Cut(t)
+	t.Cleanup(func() { nantes.Heal(t) })
 	for _, s := range e.Sites() {
-		e.Eventually(t, 20*time.Second, s.Name()+" notices the cut", func() error { return alone(t, s) })
+		e.Eventually(t, patience, s.Name()+" notices the cut", func() error { return alone(t, s) })
 	}
 	patch(paris, `[{"op":"replace","path":"/name","value":"Debian 12"},{"op":"add","path":"/team","value":"infra"}]`).Must(t, 200)
 	patch(nantes, `[{"op":"replace","path":"/min_ram","value":512},{"op":"replace","path":"/tags","value":["amd64","checked"]}]`).Must(t, 200)
@@ -52,12 +58,12 @@ func TestGlanceThroughACut(t *testing.T) {
 	if a := patch(nantes, `[{"op":"replace","path":"/size","value":1}]`); a.Status != 403 || !strings.Contains(a.Body, "read-only") {
 		t.Errorf("a change of a field that is Glance's was answered with %d %s", a.Status, a.Body)
 	}
-	if a := nantes.Do(t, image, "GET /v2/images/"+id+"/file", "").Must(t, 200); a.Body != bytes {
+	if a := nantes.Do(t, Image, "GET /v2/images/"+id+"/file", "").Must(t, 200); a.Body != bytes {
 		t.Errorf("nantes, cut off, reads %q", a.Body)
 	}
 	nantes.Heal(t)
 	shows(t, e, id, "shows what both have changed", func(s *env.Site) error {
-		a := s.Application(t, image, "GET /v2/images/"+id, "").Must(t, 200)
+		a := s.Application(t, Image, "GET /v2/images/"+id, "").Must(t, 200)
 		var got struct {
 			Name   string
 			Team   string
@@ -75,9 +81,9 @@ func TestGlanceThroughACut(t *testing.T) {
 	})
 	converged(t, e, id)
 
-	nantes.Do(t, image, "DELETE /v2/images/"+id, "").Must(t, 204)
+	nantes.Do(t, Image, "DELETE /v2/images/"+id, "").Must(t, 204)
 	shows(t, e, id, "has it no more", func(s *env.Site) error {
-		if a := s.Application(t, image, "GET /v2/images/"+id, ""); a.Status != 404 {
+		if a := s.Application(t, Image, "GET /v2/images/"+id, ""); a.Status != 404 {
 			return fmt.Errorf("%d", a.Status)
 		}
 		return nil
@@ -88,7 +94,7 @@ func TestGlanceThroughACut(t *testing.T) {
 func shows(t *testing.T, e *env.Env, id, what string, ok func(*env.Site) error) {
 	t.Helper()
 	for _, s := range e.Sites() {
-		e.Eventually(t, 30*time.Second, s.Name()+" "+what+": "+id, func() error { return ok(s) })
+		e.Eventually(t, patience, s.Name()+" "+what+": "+id, func() error { return ok(s) })
 	}
 }
 

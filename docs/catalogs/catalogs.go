@@ -1,0 +1,9 @@
+// Package catalogs has the catalogs of applications that many people run, for what starts such an application.
+package catalogs
+
+import _ "embed"
+
+// Glance describes OpenStack's image service.
+//
+//go:embed glance.yaml
+var Glance []byte
