@@ -14,7 +14,7 @@ build: ## build bin/skerry; its version is that of the commit
 	@.ci/deps build
 	go build -buildvcs=auto -trimpath -o bin/skerry ./cmd/skerry
 
-demo: build ## three sites on this machine, with a walk-through; ARGS="--sites 5" for more
+demo: build ## three sites on this machine, with a walk-through; ARGS="--sites 5" for more, "--app glance" for OpenStack's images
 	bin/skerry demo $(ARGS)
 
 test: deps lint ## everything that has to pass: linters, then all tests with the race detector

@@ -134,7 +134,7 @@ func run(t *testing.T, c Start) (*output, func() error) {
 }
 
 func TestDemoRunsAndLeavesNothing(t *testing.T) {
-	out, end := run(t, Start{Sites: 3})
+	out, end := run(t, Start{App: appLab, Sites: 3})
 	text := out.String()
 	for _, want := range []string{"paris", "nantes", "toulouse", "demo cut nantes", "demo heal nantes", "{images: paris & nantes}"} {
 		if !strings.Contains(text, want) {
@@ -161,8 +161,8 @@ func TestDemoRunsAndLeavesNothing(t *testing.T) {
 }
 
 func TestSecondDemoIsRefused(t *testing.T) {
-	_, end := run(t, Start{Sites: 1, Data: t.TempDir()})
-	err := (&Start{Sites: 1}).run(t.Context(), os.Args[0], io.Discard)
+	_, end := run(t, Start{App: appLab, Sites: 1, Data: t.TempDir()})
+	err := (&Start{App: appLab, Sites: 1}).run(t.Context(), os.Args[0], io.Discard)
 	if err == nil || !strings.Contains(err.Error(), "running already") {
 		t.Errorf("got %v", err)
 	}
@@ -171,17 +171,17 @@ func TestSecondDemoIsRefused(t *testing.T) {
 
 func TestKeptDataStartAgain(t *testing.T) {
 	data := t.TempDir()
-	_, end := run(t, Start{Sites: 2, Data: data})
+	_, end := run(t, Start{App: appLab, Sites: 2, Data: data})
 	_ = end() // the stand-in's signal
 	if err := os.Remove(filepath.Join(data, "nantes", "invitation")); err != nil {
 		t.Fatal(err)
 	}
-	_, end = run(t, Start{Sites: 2, Data: data})
+	_, end = run(t, Start{App: appLab, Sites: 2, Data: data})
 	_ = end()
 }
 
 func TestDeadAgentIsTold(t *testing.T) {
-	out, end := run(t, Start{Sites: 2, Data: t.TempDir()})
+	out, end := run(t, Start{App: appLab, Sites: 2, Data: t.TempDir()})
 	killAgent(t, "nantes/agent.yaml")
 	for deadline := time.Now().Add(5 * time.Second); !strings.Contains(out.String(), "Start it again with"); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
@@ -318,7 +318,7 @@ func TestReadmeHasTheWalkThrough(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	members, _, err := plan("", 3, "")
+	members, _, err := plan("", 3, "", applications[appLab])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -329,7 +329,7 @@ func TestReadmeHasTheWalkThrough(t *testing.T) {
 		}
 	}
 	var want strings.Builder
-	for i, s := range steps(members, "bin/skerry") {
+	for i, s := range steps(applications[appLab], members, "bin/skerry") {
 		fmt.Fprintf(&want, "%d. %s\n\n", i+1, s.what)
 		for line := range strings.Lines(s.commands + "\n") {
 			want.WriteString("        " + line)

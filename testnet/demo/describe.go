@@ -9,10 +9,10 @@ import (
 )
 
 // describe prints where everything is and what can be tried.
-func describe(out io.Writer, dir string, members []*member, replaced []string, fresh bool) {
+func describe(out io.Writer, dir string, a *application, members []*member, replaced []string, fresh bool) {
 	fmt.Fprintln(out)
 	w := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
-	fmt.Fprintln(w, "SITE\tDASHBOARD\tIMAGES\tNETWORKS\tSERVERS")
+	fmt.Fprintf(w, "SITE\tDASHBOARD\t%s\n", strings.ToUpper(strings.Join(a.services, "\t")))
 	for _, m := range members {
 		fmt.Fprintf(w, "%s\thttp://%s/", m.config.Name, m.config.API)
 		for _, s := range m.config.Services {
@@ -29,7 +29,7 @@ func describe(out io.Writer, dir string, members []*member, replaced []string, f
 		kept = "removed at the end"
 	}
 	fmt.Fprintf(out, "\nData in %s (%s), logs in %s\n", dir, kept, filepath.Join(dir, "*", "*.log"))
-	for i, s := range steps(members, program()) {
+	for i, s := range steps(a, members, program()) {
 		fmt.Fprintf(out, "\n%d. %s\n\n", i+1, s.what)
 		for _, line := range strings.Split(s.commands, "\n") {
 			fmt.Fprintln(out, "    "+line)

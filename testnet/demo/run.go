@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/skerry/skerry/testnet/lab"
 	"github.com/skerry/skerry/testnet/process"
 	"github.com/skerry/skerry/testnet/site"
 )
@@ -18,17 +17,13 @@ import (
 // names are those of the sites, in order; as many as a demo can have.
 var names = []string{"paris", "nantes", "toulouse", "rennes", "lyon", "lille", "brest", "nice", "metz", "pau"}
 
-// services are those of lab, in the order of their ports.
-var services = []string{lab.Images, lab.Networks, lab.Servers}
-
-const (
-	starting = 30 * time.Second // for all sites to be ready
-	stopping = 10 * time.Second // for one process to end before it is killed
-)
+// stopping is how long one process has to end before it is killed.
+const stopping = 10 * time.Second
 
 // member is one site of the demo.
 type member struct {
 	program string
+	runs    *application
 	config  site.Config
 	agent   *process.Process
 	app     *process.Process
@@ -48,16 +43,9 @@ func (m *member) Launch() (err error) {
 
 func (m *member) Ended() error { return errors.Join(m.agent.Ended(), m.app.Ended()) }
 
-// launchApp starts the site's instance of lab.
+// launchApp starts the site's instance of the application.
 func (m *member) launchApp() (err error) {
-	argv := []string{m.program, "lab", "--data", filepath.Join(m.config.Dir, "lab"),
-		// The servers service reaches images through the agent, as it would reach any service at its public
-		// address: so a scope can follow its requests.
-		"--images-url", "http://" + m.service(lab.Images).Listen}
-	for _, s := range m.config.Services {
-		argv = append(argv, "--"+s.Name, s.Upstream[len("http://"):])
-	}
-	m.app, err = process.Start("lab of "+m.config.Name, filepath.Join(m.config.Dir, "lab.log"), argv...)
+	m.app, err = process.Start(m.runs.name+" of "+m.config.Name, filepath.Join(m.config.Dir, m.runs.name+".log"), m.runs.command(m)...)
 	return err
 }
 
@@ -99,7 +87,8 @@ func (c *Start) run(ctx context.Context, program string, out io.Writer) (err err
 	if err != nil {
 		return err
 	}
-	members, p, err := plan(dir, c.Sites, program)
+	a := applications[c.App]
+	members, p, err := plan(dir, c.Sites, program, a)
 	if err != nil {
 		return errors.Join(err, remove())
 	}
@@ -113,7 +102,7 @@ func (c *Start) run(ctx context.Context, program string, out io.Writer) (err err
 		}
 	}()
 	fmt.Fprintf(out, "Starting %d sites …\n", c.Sites)
-	if err := begin(ctx, dir, members); err != nil {
+	if err := begin(ctx, dir, a, members); err != nil {
 		if ctx.Err() != nil {
 			return nil // interrupted while starting
 		}
@@ -126,7 +115,7 @@ func (c *Start) run(ctx context.Context, program string, out io.Writer) (err err
 	if err := s.publish(lock); err != nil {
 		return err
 	}
-	describe(out, dir, members, p.replace, c.Data == "")
+	describe(out, dir, a, members, p.replace, c.Data == "")
 	watch(ctx, members, out)
 	fmt.Fprintln(out, "\nStopping …")
 	return nil
@@ -152,7 +141,7 @@ func (c *Start) dir() (string, func() error, error) {
 }
 
 // plan decides names, ports and paths.
-func plan(dir string, sites int, program string) ([]*member, *ports, error) {
+func plan(dir string, sites int, program string, a *application) ([]*member, *ports, error) {
 	p := &ports{given: map[int]bool{}}
 	var members []*member
 	for i, name := range names[:sites] {
@@ -164,7 +153,7 @@ func plan(dir string, sites int, program string) ([]*member, *ports, error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		m := &member{program: program, config: site.Config{
+		m := &member{program: program, runs: a, config: site.Config{
 			Name:    name,
 			Dir:     filepath.Join(dir, name),
 			Catalog: filepath.Join(dir, "app.yaml"),
@@ -172,7 +161,7 @@ func plan(dir string, sites int, program string) ([]*member, *ports, error) {
 			Mesh: []string{fmt.Sprintf("/ip4/127.0.0.1/udp/%d/quic-v1", mesh),
 				fmt.Sprintf("/ip4/127.0.0.1/tcp/%d", mesh)},
 		}}
-		for j, s := range services {
+		for j, s := range a.services {
 			listen, err := p.tcp(9701+10*i+j, s+" of "+name)
 			if err != nil {
 				return nil, nil, err
@@ -193,18 +182,31 @@ func plan(dir string, sites int, program string) ([]*member, *ports, error) {
 }
 
 // begin starts the applications, then the agents.
-func begin(ctx context.Context, dir string, members []*member) error {
-	ctx, cancel := context.WithTimeout(ctx, starting)
+func begin(ctx context.Context, dir string, a *application, members []*member) error {
+	ctx, cancel := context.WithTimeout(ctx, a.starting)
 	defer cancel()
-	if err := os.WriteFile(filepath.Join(dir, "app.yaml"), lab.Catalog, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "app.yaml"), a.catalog, 0o600); err != nil {
 		return fmt.Errorf("write the catalog: %w", err)
 	}
 	for _, m := range members {
 		if err := os.MkdirAll(m.config.Dir, 0o700); err != nil {
 			return fmt.Errorf("make directory of %s: %w", m.config.Name, err)
 		}
+	}
+	if a.furnish != nil {
+		if err := a.furnish(ctx, dir, members); err != nil {
+			return err
+		}
+	}
+	for _, m := range members {
 		if err := m.launchApp(); err != nil {
 			return err
+		}
+	}
+	for _, m := range members {
+		own := &site.Client{Base: m.config.Services[0].Upstream, HTTP: http.DefaultClient}
+		if err := own.Answers(ctx, a.health, m.app.Ended); err != nil {
+			return fmt.Errorf("wait for %s of %s: %w", a.name, m.config.Name, err)
 		}
 	}
 	return site.Mesh(ctx, members)

@@ -105,20 +105,10 @@ func (s *Site) launchApplication() (err error) {
 func (s *Site) applicationAnswers(ctx context.Context) error {
 	a := s.env.setup.Application
 	c := &site.Client{Base: a.upstream(a.names()[0]), HTTP: s.http}
-	for {
-		err := c.Call(ctx, http.MethodGet, a.Health, nil, nil)
-		if err == nil {
-			return nil
-		}
-		if gone := s.app.Ended(); gone != nil {
-			return gone
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("the application of %s does not answer: %w", s.Name(), err)
-		case <-time.After(10 * time.Millisecond):
-		}
+	if err := c.Answers(ctx, a.Health, s.app.Ended); err != nil {
+		return fmt.Errorf("wait for the application of %s: %w", s.Name(), err)
 	}
+	return nil
 }
 
 // StopApplication ends the site's instance of the application.

@@ -158,7 +158,12 @@ func (c *Client) Operations(ctx context.Context, resource string) ([]Operation, 
 
 // Ready waits until the agent says that it is ready. It gives up when ctx ends or when ended returns an error.
 func (c *Client) Ready(ctx context.Context, ended func() error) error {
-	return poll(ctx, ended, func() error { return c.Call(ctx, http.MethodGet, "/readyz", nil, nil) })
+	return c.Answers(ctx, "/readyz", ended)
+}
+
+// Answers waits until a path is answered with success, likewise.
+func (c *Client) Answers(ctx context.Context, path string, ended func() error) error {
+	return poll(ctx, ended, func() error { return c.Call(ctx, http.MethodGet, path, nil, nil) })
 }
 
 // Reach waits until the agent says that it reaches all of the named sites, likewise.
