@@ -1,6 +1,10 @@
 package history
 
 import (
+	"strconv"
+	"strings"
+	"time"
+
 	"github.com/skerry/skerry/engine"
 )
 
@@ -18,8 +22,8 @@ func (c *checker) checkRequest(q *request) {
 			return
 		case row.State == engine.StateRejected && row.Document == "":
 			return // the site that it was kept for refused it, and it is told where it was asked for
-		case row.State == engine.StateApplied && row.Document == "":
-			return // it was, though its application had done it, and a person has looked
+		case row.State == engine.StateApplied && row.Document == "" && c.w.saidDone[q.operation]:
+			return // nobody knew of it any more, and a person has found that it ran
 		}
 	}
 	superseded := false
@@ -29,7 +33,7 @@ func (c *checker) checkRequest(q *request) {
 		case err != nil && q.resource.moved && c.beganLate(s, q.resource):
 			continue
 		case err != nil:
-			if until, _ := s.disk.ForgottenUntil(c.w.ctx); until.IsZero() { // else it was old and settled when the site heard of it
+			if !c.w.saidDone[q.operation] && !s.forgot(q.operation) {
 				c.say("%s is not known at %s: %v", q, s.name, err)
 			}
 			continue
@@ -61,6 +65,22 @@ func (c *checker) checkRequest(q *request) {
 	if superseded {
 		c.w.superseded++
 	}
+}
+
+// forgot reports whether a site does not know of an operation because of its age: it had forgotten others that were settled later
+// than this one was made when it heard of it.
+func (s *site) forgot(id engine.OperationID) bool {
+	until, err := s.disk.ForgottenUntil(s.w.ctx)
+	return err == nil && !until.IsZero() && !madeAt(id).After(until)
+}
+
+// madeAt is when newID made an identifier.
+func madeAt(id engine.OperationID) time.Time {
+	ms, err := strconv.ParseInt(strings.ReplaceAll(string(id), "-", "")[:12], 16, 64)
+	if err != nil {
+		panic(err) // newID has made it
+	}
+	return time.UnixMilli(ms)
 }
 
 // beganLate reports whether a site has got a checkpoint of a resource in the place of what had happened before it was added.

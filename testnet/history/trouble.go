@@ -221,6 +221,7 @@ func (w *world) findOut(s *site, p *process) {
 		settle, ran := p.Drop, slices.ContainsFunc(w.sites, func(at *site) bool { return at.app.effect(row.ID, at.name) != nil })
 		if ran {
 			settle = p.Done
+			w.saidDone[row.ID] = true
 		}
 		w.did = true
 		w.tells("find out", "site", s, "operation", row.ID, "ran", ran)
@@ -283,6 +284,7 @@ func (w *world) decide(s *site, p *process, row engine.OperationRow) {
 	case e == nil || e.times == 0:
 		err = p.Retry(w.ctx, row.ID)
 	case row.Type != engine.TypeCreate || k.Natural():
+		w.saidDone[row.ID] = true
 		err = p.Done(w.ctx, row.ID)
 	default: // its identifier was lost with the answer: only a person knows which object it is
 		delete(s.app.objects[e.kind], e.local)

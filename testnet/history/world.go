@@ -88,6 +88,7 @@ type world struct {
 	wire      []letter
 	resources []*resource
 	requests  []*request
+	saidDone  map[engine.OperationID]bool // by an operator, who has found that it ran
 
 	deaths, decisions, superseded, contended int
 	problems                                 []string
@@ -134,7 +135,8 @@ func (r *resource) parts() engine.Parts {
 
 // Play plays a history.
 func Play(o Options) Report {
-	w := &world{Options: o, ctx: context.Background(), log: o.Log, tell: o.Log != nil, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
+	w := &world{Options: o, ctx: context.Background(), log: o.Log, tell: o.Log != nil,
+		saidDone: map[engine.OperationID]bool{}, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
 	if w.log == nil {
 		w.log = slog.New(slog.DiscardHandler)
 	}
