@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 )
 
 // bringUpToDate does for one resource what there is to do. It reports whether it is to be tried again later.
@@ -209,7 +210,7 @@ func (s *Site) standing(v *view) Standing {
 	st.Doubtful = func(o *Operation) bool {
 		_, sent := s.opened.Load(o.ID)
 		_, left := s.leftOver.Load(v.document)
-		return sent || left && v.kind.HonoursKey // of what has a key no intent tells whether it was sent
+		return sent || left && v.kind.HonoursKey && o.Method == http.MethodPost // no intent tells whether it was sent with its key
 	}
 	st.Unsure = func(o *Operation) bool {
 		_, sent := s.unsure.Load(o.ID)
