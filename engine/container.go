@@ -79,8 +79,7 @@ func (s *Site) claimInside(ctx context.Context, container ResourceRow, k *Kind, 
 
 // claimedName returns the name that a request wants to give inside a container, empty for one that creates nothing.
 func (s *Site) claimedName(r Request) string {
-	creates := r.Type == TypeCreate || r.Kind.Natural() && r.Method == http.MethodPut && (r.Type == TypeReplace || r.Type == TypeAbsolute)
-	if !creates {
+	if !r.creates() {
 		return ""
 	}
 	_, own := r.Kind.Split(r.Target)

@@ -63,6 +63,15 @@ type Request struct {
 	Again bool `json:"-"`
 }
 
+// creates reports whether the request makes what it names where that is not there: what is put below an item makes none.
+func (r Request) creates() bool {
+	if r.Type == TypeCreate {
+		return true
+	}
+	return r.Kind.Natural() && r.Path == r.Kind.Item && (r.Method == http.MethodPut && (r.Type == TypeReplace || r.Type == TypeAbsolute) ||
+		r.Type == TypePatch && r.Kind.CreatesByPatch(r.Header["Content-Type"]))
+}
+
 // Alternative is one way in which a request may run.
 type Alternative struct {
 	Placement  []SiteID

@@ -107,8 +107,7 @@ func (s *Site) at(ctx context.Context, r Request, k keeper) (Answer, error) {
 		return s.passOn(ctx, r, r.Placement, k)
 	case len(r.Placement) == 1:
 		return s.alone(ctx, r, k)
-	case r.Type == TypeCreate || r.Kind.Natural() && (r.Method == http.MethodPut && (r.Type == TypeReplace || r.Type == TypeAbsolute) ||
-		r.Type == TypePatch && r.Kind.CreatesByPatch(r.Header["Content-Type"])):
+	case r.creates():
 		if err := s.askable(r, r.Placement); err != nil {
 			return Answer{}, err
 		}
