@@ -125,11 +125,8 @@ func (s *Site) uncertainObject(ctx context.Context, k *Kind, id LocalID) error {
 		if err := s.unseal(i.Operation, i.Data, &c); err != nil {
 			return fmt.Errorf("open intent %s: %w", i.Operation, err)
 		}
-		if c.Service != k.Service || c.Kind != k.Name || c.Received {
-			continue
-		}
-		named := c.About != nil && s.here(ctx, k, string(c.About.Key)) == id || s.here(ctx, k, c.Target) == id
-		if unnamed := c.About != nil && !k.Natural() && !c.Asked; named || unnamed {
+		unnamed := c.isOf(k) && c.About != nil && !k.Natural() && !c.Asked
+		if unnamed || s.concerns(ctx, &c, k, id) {
 			return refusal(i.Operation)
 		}
 	}

@@ -63,6 +63,17 @@ func (c *crossing) shown(before Fold) func() ([]byte, error) {
 	}
 }
 
+// isOf reports whether it is a client's request for something of a kind.
+func (c *crossing) isOf(k *Kind) bool {
+	return c.Service == k.Service && c.Kind == k.Name && !c.Received
+}
+
+// concerns reports whether c is a client's request that names an object of this site's application which was no resource's when it
+// came.
+func (s *Site) concerns(ctx context.Context, c *crossing, k *Kind, id LocalID) bool {
+	return c.isOf(k) && (c.About != nil && s.here(ctx, k, string(c.About.Key)) == id || s.here(ctx, k, c.Target) == id)
+}
+
 func (c *crossing) keeper() keeper { return keeper{keys: c.Keys, bodyHash: c.BodyHash} }
 
 func (s *Site) crossingOf(r Request, k keeper) *crossing {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"time"
 )
 
@@ -217,8 +216,18 @@ func (s *Site) takeName(ctx context.Context, r *resource, k *Kind, o *Operation,
 	if err != nil {
 		return true, fmt.Errorf("list open intents: %w", err)
 	}
-	if slices.ContainsFunc(intents, func(i Intent) bool { return i.Document == r.id && i.Operation != o.ID }) {
-		return true, s.note(ctx, r, o, Reply{}, errors.New("an earlier request of this site for it has had no certain answer yet"))
+	for _, i := range intents {
+		waits := i.Document == r.id && i.Operation != o.ID
+		if i.Document != r.id { // one of another resource, or of none, may make what is called the same, or change it, when it is sent again
+			var c crossing
+			if err := s.unseal(i.Operation, i.Data, &c); err != nil {
+				return true, fmt.Errorf("open intent %s: %w", i.Operation, err)
+			}
+			waits = s.concerns(ctx, &c, k, s.here(ctx, k, string(key)))
+		}
+		if waits {
+			return true, s.note(ctx, r, o, Reply{}, errors.New("an earlier request of this site for it has had no certain answer yet"))
+		}
 	}
 	others, err := s.rivals(ctx, k, key, r.id)
 	if err != nil {
