@@ -7,7 +7,8 @@ import (
 )
 
 // keep fills c with what still counts of the operations of h for which in is true: those that are late as they are, and of each
-// of the others what no other one of these has taken the place of.
+// of the others what no other one of these has taken the place of. A delete that a site has refused stays with the creates that it has
+// ended.
 func (c *Checkpoint) keep(h *History, in, late, refused func(*Operation) bool) {
 	firm := func(o *Operation) bool { return in(o) && !late(o) }
 	counting, _ := h.effective(pick{in: firm})
@@ -29,7 +30,8 @@ func (c *Checkpoint) keep(h *History, in, late, refused func(*Operation) bool) {
 	}
 	var undeclared *Operation
 	var notes []*Operation
-	for _, o := range h.Living(firm) {
+	living := h.Living(firm)
+	for _, o := range living {
 		switch {
 		case o.Type == TypeCreate:
 			kept[o] = true
@@ -43,14 +45,23 @@ func (c *Checkpoint) keep(h *History, in, late, refused func(*Operation) bool) {
 	for _, o := range notes[max(0, len(notes)-maxRefused):] {
 		kept[o] = true
 	}
+	deletes := h.all(func(o *Operation) bool { return firm(o) && o.Type == TypeDelete && refused(o) })
+	for _, d := range deletes[max(0, len(deletes)-maxRefused):] { // where it was refused its object is there, to be deleted once more
+		kept[d] = true
+		for _, o := range h.ordered {
+			if o.Type == TypeCreate && firm(o) && h.Before(o, d) {
+				kept[o] = true
+			}
+		}
+	}
 	placed, placing := h.placementOf(in).placed()
 	c.Placed, c.Order = placed, FoldOf(h, in).order
 	for _, o := range placing {
 		kept[o] = !late(o)
 	}
-	has := among(counting)
+	lives, has := among(living), among(counting)
 	for o, keeps := range kept {
-		if keeps && o.Type != TypePlace && !has(o) {
+		if keeps && lives(o) && !has(o) {
 			c.Lost = append(c.Lost, o.ID)
 		}
 		if keeps {
@@ -201,7 +212,7 @@ func (h *History) reduce(o *Operation, part *Change, absolute bool) *Operation {
 	switch {
 	case o.Type == TypePlace:
 		return o
-	case o.Type == TypeAction && o.Change == nil:
+	case o.Type == TypeAction && o.Change == nil, o.Type == TypeDelete:
 		part = nil
 	case part == nil:
 		part = &Change{}
