@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 )
 
@@ -319,12 +320,25 @@ func (s *Site) dropName(ctx context.Context, id DocumentID) error {
 	}
 	defer r.pass()
 	r.mu.Lock()
-	defer r.mu.Unlock()
 	v, err := s.open(ctx, r)
+	r.mu.Unlock()
 	if err != nil {
 		return fmt.Errorf("drop a resource whose name is another's: %w", err)
 	}
+	others, err := s.rivals(ctx, v.kind, v.about.Key, id)
+	if err != nil {
+		return fmt.Errorf("drop a resource whose name is another's: %w", err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if v, err = s.open(ctx, r); err != nil {
+		return fmt.Errorf("drop a resource whose name is another's: %w", err)
+	}
 	if !v.yielded(s.cfg.Self) || v.part(s.cfg.Self) != partMember {
+		return ErrSettled
+	}
+	if !slices.ContainsFunc(others, func(c claim) bool { return c.before(s.claimOf(v)) }) { // it has its name again, as is known now
+		s.queue.add(job{document: id}, 0)
 		return ErrSettled
 	}
 	o := &Operation{ID: OperationID(s.cfg.NewID()), Type: TypePlace, Place: &PlacementChange{}}
