@@ -76,10 +76,17 @@ type siteAddr engine.SiteID
 func (a siteAddr) Network() string { return "skerry" }
 func (a siteAddr) String() string  { return string(a) }
 
-// streamConn is a stream as a net.Conn. CloseWrite, which it inherits, ends what this side sends.
+// streamConn is a stream as a net.Conn.
 type streamConn struct {
 	network.Stream
 	local, remote siteAddr
+}
+
+// CloseWrite ends what this side sends. The other side may be done with the stream by then: that is an error to libp2p and none
+// to us, because what it has sent is still there to be read, and who copies both ways would give that up.
+func (c *streamConn) CloseWrite() error {
+	_ = c.Stream.CloseWrite()
+	return nil
 }
 
 func (c *streamConn) LocalAddr() net.Addr  { return c.local }

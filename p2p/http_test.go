@@ -171,6 +171,50 @@ func TestForwardedUpgrade(t *testing.T) {
 	}
 }
 
+// What the other side sent last is there to be read also when it has closed the connection before this side ends its own half.
+func TestEndedUpgradeIsReadWhole(t *testing.T) {
+	sites := newTestMesh(t, 2, testConfig{})
+	sites[1].serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Connection", "Upgrade")
+		w.Header().Set("Upgrade", "bye")
+		w.WriteHeader(http.StatusSwitchingProtocols)
+		conn, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			return
+		}
+		_, _ = io.WriteString(conn, "bye")
+		_ = conn.Close()
+	}))
+	r, err := http.NewRequestWithContext(t.Context(), "GET", "http://"+string(sites[1].id)+"/", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Connection", "Upgrade")
+	r.Header.Set("Upgrade", "bye")
+	answer, err := sites[0].net.Transport().RoundTrip(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, ok := answer.Body.(interface {
+		io.ReadWriteCloser
+		CloseWrite() error
+	})
+	if !ok {
+		t.Fatal("the upgraded connection cannot be written to")
+	}
+	defer conn.Close()
+	eventually(t, "the other side takes no more", func() bool {
+		_, err := io.WriteString(conn, "x")
+		return err != nil
+	})
+	if err := conn.CloseWrite(); err != nil {
+		t.Errorf("the end of this side's half: %v", err)
+	}
+	if b, err := io.ReadAll(conn); string(b) != "bye" || err != nil {
+		t.Errorf("%q came, %v", b, err)
+	}
+}
+
 // A caller that gives up ends the request at the other site too.
 func TestForwardedCancel(t *testing.T) {
 	sites := newTestMesh(t, 2, testConfig{})
