@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/libp2p/go-libp2p"
@@ -56,6 +55,23 @@ func (c droppingConn) ReadFrom(b []byte) (int, net.Addr, error) {
 	}
 }
 
+// mesh makes sites that know each other, and waits until each reaches all.
+func (s *simulation) mesh(t *testing.T, count int) []*testSite {
+	t.Helper()
+	var sites []*testSite
+	for range count {
+		sites = append(sites, newTestSite(t, s.host()))
+	}
+	for _, x := range sites {
+		for _, y := range sites {
+			x.members.add(y.member())
+		}
+		x.run(t)
+	}
+	within(t, 10*time.Second, "all are reachable", func() bool { return allUp(sites) })
+	return sites
+}
+
 type fixedIP net.IP
 
 func (ip fixedIP) PreferredSourceIPForDestination(*net.UDPAddr) (net.IP, error) {
@@ -85,19 +101,9 @@ func (s *simulation) host() testConfig {
 
 // Packets are dropped for a minute while both sides write; everything is back soon after they pass again.
 func TestCutAndHeal(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		sim := newSimulation(t, 10*time.Millisecond)
-		var sites []*testSite
-		for range 3 {
-			sites = append(sites, newTestSite(t, sim.host()))
-		}
-		for _, s := range sites {
-			for _, o := range sites {
-				s.members.add(o.member())
-			}
-			s.run(t)
-		}
-		eventually(t, "all are reachable", func() bool { return allUp(sites) })
+		sites := sim.mesh(t, 3)
 		a, b, c := sites[0], sites[1], sites[2]
 		docs := make([]engine.DocumentID, 100)
 		for i := range docs {
@@ -141,19 +147,9 @@ func TestCutAndHeal(t *testing.T) {
 
 // A cut so short that no connection dies loses nothing either.
 func TestShortCut(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		sim := newSimulation(t, 25*time.Millisecond)
-		var sites []*testSite
-		for range 2 {
-			sites = append(sites, newTestSite(t, sim.host()))
-		}
-		for _, s := range sites {
-			for _, o := range sites {
-				s.members.add(o.member())
-			}
-			s.run(t)
-		}
-		eventually(t, "both are reachable", func() bool { return allUp(sites) })
+		sites := sim.mesh(t, 2)
 		if rtt := sites[0].net.Status()[sites[1].id].RTT; rtt < 50*time.Millisecond || rtt > 60*time.Millisecond {
 			t.Errorf("a round trip of 50 ms is told as %v", rtt)
 		}
@@ -167,59 +163,66 @@ func TestShortCut(t *testing.T) {
 }
 
 func TestIsolation(t *testing.T) {
-	sites := newTestMesh(t, 3, testConfig{})
-	a, b := sites[0], sites[1]
-	a.net.SetIsolated(true)
-	if !a.net.Isolated() {
-		t.Error("it does not say so")
-	}
-	eventually(t, "both sides notice", func() bool {
-		return !a.net.Status()[b.id].Reachable && !b.net.Status()[a.id].Reachable
-	})
-	id := a.replicas.create("doc", ids(sites))
-	a.publish(id, "alone")
-	b.replicas.create("doc", ids(sites))
-	b.publish(id, "together")
-	eventually(t, "the others go on", func() bool { return same(sites[1:]) })
-	if len(a.net.host.Network().Peers()) > 0 {
-		t.Error("an isolated site is connected")
-	}
-	a.net.SetIsolated(false)
-	within(t, 3*time.Second, "all have all", func() bool { return same(sites) && allUp(sites) })
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	want := []string{fmt.Sprint(a.id, true), fmt.Sprint(a.id, false), fmt.Sprint(a.id, true)}
-	var got []string
-	for _, e := range b.events {
-		if e[:len(a.id)] == string(a.id) {
-			got = append(got, e)
+	bubble(t, func(t *testing.T) {
+		sim := newSimulation(t, 10*time.Millisecond)
+		sites := sim.mesh(t, 3)
+		a, b := sites[0], sites[1]
+		a.net.SetIsolated(true)
+		if !a.net.Isolated() {
+			t.Error("it does not say so")
 		}
-	}
-	if fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Errorf("events %v, not %v", got, want)
-	}
+		eventually(t, "both sides notice", func() bool {
+			return !a.net.Status()[b.id].Reachable && !b.net.Status()[a.id].Reachable
+		})
+		id := a.replicas.create("doc", ids(sites))
+		a.publish(id, "alone")
+		b.replicas.create("doc", ids(sites))
+		b.publish(id, "together")
+		eventually(t, "the others go on", func() bool { return same(sites[1:]) })
+		if len(a.net.host.Network().Peers()) > 0 {
+			t.Error("an isolated site is connected")
+		}
+		a.net.SetIsolated(false)
+		within(t, 3*time.Second, "all have all", func() bool { return same(sites) && allUp(sites) })
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		want := []string{fmt.Sprint(a.id, true), fmt.Sprint(a.id, false), fmt.Sprint(a.id, true)}
+		var got []string
+		for _, e := range b.events {
+			if e[:len(a.id)] == string(a.id) {
+				got = append(got, e)
+			}
+		}
+		if fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("events %v, not %v", got, want)
+		}
+	})
 }
 
 // A site that starts again under the same key and address is back at once.
 func TestRestart(t *testing.T) {
-	sites := newTestMesh(t, 2, testConfig{})
-	a, b := sites[0], sites[1]
-	listen := b.net.Addresses()
-	b.stop()
-	id := a.replicas.create("doc", ids(sites))
-	a.publish(id, "while the other is down")
-	n, err := New(Config{Key: b.key, Listen: listen, Log: testLog(t)}, b.members, b.replicas)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b.net = n
-	b.run(t)
-	within(t, 4*time.Second, "both have it", func() bool { return same(sites) && allUp(sites) })
+	bubble(t, func(t *testing.T) {
+		sim := newSimulation(t, 10*time.Millisecond)
+		sites := sim.mesh(t, 2)
+		a, b := sites[0], sites[1]
+		b.stop()
+		id := a.replicas.create("doc", ids(sites))
+		a.publish(id, "while the other is down")
+		sim.n = 1
+		again := sim.host()
+		n, err := New(Config{Key: b.key, Listen: again.listen, Options: again.options, Log: testLog(t)}, b.members, b.replicas)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.net = n
+		b.run(t)
+		within(t, 4*time.Second, "both have it", func() bool { return same(sites) && allUp(sites) })
+	})
 }
 
 // A site that refuses this one closes each connection at once. It is not dialled over and over for that.
 func TestRefusingSiteIsNotHammered(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		sim := newSimulation(t, 10*time.Millisecond)
 		a, b := newTestSite(t, sim.host()), newTestSite(t, sim.host())
 		a.members.add(b.member()) // and b knows nothing of a
@@ -238,7 +241,7 @@ func TestRefusingSiteIsNotHammered(t *testing.T) {
 
 // A request that comes right after a connection was lost waits for the next one, from either side.
 func TestRequestAfterLostConnection(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		sim := newSimulation(t, 10*time.Millisecond)
 		sites := []*testSite{newTestSite(t, sim.host()), newTestSite(t, sim.host())}
 		for _, s := range sites {

@@ -22,7 +22,18 @@ import (
 	"github.com/skerry/skerry/engine"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(ending{m}) }
+
+// ending runs the tests and gives what they started its time to end: goleak waits for less than half a second.
+type ending struct{ m *testing.M }
+
+func (e ending) Run() int {
+	code := e.m.Run()
+	for begin := time.Now(); goleak.Find() != nil && time.Since(begin) < patience; {
+		time.Sleep(10 * time.Millisecond)
+	}
+	return code
+}
 
 // fakeMembership is a list of members in memory.
 type fakeMembership struct {
@@ -374,6 +385,14 @@ func (s *testSite) run(t testing.TB) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- s.net.Run(ctx) }()
+	for !slices.Contains(s.net.host.Mux().Protocols(), httpProtocol) || !slices.Contains(s.net.host.Mux().Protocols(), joinProtocol) {
+		select { // until it serves
+		case err := <-done:
+			cancel()
+			t.Fatalf("run: %v", err)
+		case <-time.After(time.Millisecond):
+		}
+	}
 	var once sync.Once
 	s.stop = func() {
 		once.Do(func() {
@@ -445,12 +464,16 @@ func (s *testSite) publish(id engine.DocumentID, payload string) {
 	s.net.Publish(placement, e)
 }
 
-// eventually polls until ok, for at most 15 s.
+// patience bounds what would never come. It says nothing of how long anything takes: a loaded machine may be slow.
+const patience = 2 * time.Minute
+
+// eventually polls until ok.
 func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	within(t, 15*time.Second, what, ok)
+	within(t, patience, what, ok)
 }
 
+// within polls until ok, for d, which means something in virtual time only.
 func within(t testing.TB, d time.Duration, what string, ok func() bool) {
 	t.Helper()
 	deadline := time.Now().Add(d)

@@ -44,7 +44,7 @@ func TestGossipTakesOverFromHints(t *testing.T) {
 				s.publish(id, "change")
 			}
 		}
-		within(t, 5*time.Second, "all sites have it", func() bool { return same(sites) })
+		eventually(t, "all sites have it", func() bool { return same(sites) })
 		for _, s := range sites {
 			after += s.net.Counters().Hinted
 		}
@@ -63,7 +63,7 @@ func TestBurstIsNotLost(t *testing.T) {
 			sites[0].publish(id, strings.Repeat("x", 200))
 		}
 	}
-	within(t, 5*time.Second, "3,000 changes are everywhere", func() bool { return same(sites) })
+	eventually(t, "3,000 changes are everywhere", func() bool { return same(sites) })
 }
 
 func TestLargeChangeIsPulled(t *testing.T) {
@@ -71,7 +71,7 @@ func TestLargeChangeIsPulled(t *testing.T) {
 	id := sites[0].replicas.create("doc", ids(sites))
 	placement, e := sites[0].replicas.write(id, bytes.Repeat([]byte("x"), 1000<<10))
 	sites[0].net.Publish(placement, e)
-	within(t, 3*time.Second, "a change too large for gossip is everywhere", func() bool { return same(sites) })
+	eventually(t, "a change too large for gossip is everywhere", func() bool { return same(sites) })
 }
 
 // What the fast path loses is found again by comparing; a gap is filled at once.
@@ -81,7 +81,7 @@ func TestGapIsPulledAtOnce(t *testing.T) {
 	sites[0].replicas.write(id, []byte("never published"))
 	sites[0].replicas.write(id, []byte("nor this"))
 	sites[0].publish(id, "published")
-	within(t, 2*time.Second, "both have all three", func() bool { return same(sites) })
+	eventually(t, "both have all three", func() bool { return same(sites) })
 }
 
 func TestLostGossipIsRepaired(t *testing.T) {
@@ -90,7 +90,7 @@ func TestLostGossipIsRepaired(t *testing.T) {
 	for range 10 {
 		sites[0].replicas.write(id, []byte("never published"))
 	}
-	within(t, 5*time.Second, "what was never sent is everywhere", func() bool { return same(sites) })
+	eventually(t, "what was never sent is everywhere", func() bool { return same(sites) })
 }
 
 // A storage that is full for a while is no reason to lose a change.

@@ -20,7 +20,7 @@ import (
 // serve runs an HTTP server on the site's streams.
 func (s *testSite) serve(t testing.TB, h http.Handler) {
 	t.Helper()
-	server := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second}
+	server := &http.Server{Handler: h, ReadHeaderTimeout: patience}
 	done := make(chan error, 1)
 	go func() { done <- server.Serve(s.net.Listener()) }()
 	t.Cleanup(func() {
@@ -241,40 +241,42 @@ func TestForwardedCancel(t *testing.T) {
 	}
 	select {
 	case <-ended:
-	case <-time.After(10 * time.Second):
+	case <-time.After(patience):
 		t.Error("the request goes on at the other site")
 	}
 }
 
 func TestForwardToNobody(t *testing.T) {
-	sites := newTestMesh(t, 2, testConfig{})
-	_, stranger := testKey(t)
-	get := func(site engine.SiteID) error {
-		r, err := http.NewRequestWithContext(t.Context(), "POST", "http://"+string(site)+"/", strings.NewReader("x"))
-		if err != nil {
-			t.Fatal(err)
+	bubble(t, func(t *testing.T) {
+		sites := newSimulation(t, 10*time.Millisecond).mesh(t, 2)
+		_, stranger := testKey(t)
+		get := func(site engine.SiteID) error {
+			r, err := http.NewRequestWithContext(t.Context(), "POST", "http://"+string(site)+"/", strings.NewReader("x"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			answer, err := sites[0].net.Transport().RoundTrip(r)
+			if err == nil {
+				_ = answer.Body.Close()
+			}
+			return err
 		}
-		answer, err := sites[0].net.Transport().RoundTrip(r)
-		if err == nil {
-			_ = answer.Body.Close()
+		if err := get(stranger); !errors.Is(err, engine.ErrUnreachable) {
+			t.Errorf("to a stranger: %v", err)
 		}
-		return err
-	}
-	if err := get(stranger); !errors.Is(err, engine.ErrUnreachable) {
-		t.Errorf("to a stranger: %v", err)
-	}
-	if err := get(sites[0].id); !errors.Is(err, engine.ErrUnreachable) {
-		t.Errorf("to itself: %v", err)
-	}
-	sites[1].stop()
-	eventually(t, "the end of the other is noticed", func() bool { return !sites[0].net.Status()[sites[1].id].Reachable })
-	begin := time.Now()
-	if err := get(sites[1].id); !errors.Is(err, engine.ErrUnreachable) {
-		t.Errorf("to a site that is down: %v", err)
-	}
-	if took := time.Since(begin); took > 2*time.Second {
-		t.Errorf("it took %v to say so", took)
-	}
+		if err := get(sites[0].id); !errors.Is(err, engine.ErrUnreachable) {
+			t.Errorf("to itself: %v", err)
+		}
+		sites[1].stop()
+		eventually(t, "the end of the other is noticed", func() bool { return !sites[0].net.Status()[sites[1].id].Reachable })
+		begin := time.Now()
+		if err := get(sites[1].id); !errors.Is(err, engine.ErrUnreachable) {
+			t.Errorf("to a site that is down: %v", err)
+		}
+		if took := time.Since(begin); took > 2*time.Second {
+			t.Errorf("it took %v to say so", took)
+		}
+	})
 }
 
 func TestListenerOfClosedNetwork(t *testing.T) {

@@ -85,7 +85,8 @@ func TestPortInUse(t *testing.T) {
 
 // What New could not keep it gives back.
 func TestFailedNewLeavesNothing(t *testing.T) {
-	held, err := net.Listen("tcp4", "127.0.0.1:0")
+	// Nobody else takes the ports of this address once they are free: what dials gets its own from 127.0.0.1.
+	held, err := net.Listen("tcp4", "127.0.77.3:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,11 +94,11 @@ func TestFailedNewLeavesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	other, err := net.Listen("tcp4", "127.0.0.1:0")
+	other, err := net.Listen("tcp4", "127.0.77.3:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	free := "/ip4/127.0.0.1/tcp/" + strconv.Itoa(other.Addr().(*net.TCPAddr).Port)
+	free := "/ip4/127.0.77.3/tcp/" + strconv.Itoa(other.Addr().(*net.TCPAddr).Port)
 	_ = other.Close()
 	key, _ := testKey(t)
 	if _, err := New(Config{Key: key, Listen: []string{free, taken.String()}}, nil, nil); err == nil {

@@ -52,7 +52,7 @@ func TestJoin(t *testing.T) {
 				n.members.add(s.member())
 			}
 			n.run(t)
-			within(t, 3*time.Second, "all three reach each other", func() bool { return allUp([]*testSite{a, b, n}) })
+			eventually(t, "all three reach each other", func() bool { return allUp([]*testSite{a, b, n}) })
 			for _, m := range a.members.Members() {
 				if m.ID == n.id && m.Name != "nantes" {
 					t.Errorf("the new site's record was %+v", m)
@@ -224,7 +224,7 @@ func TestGuestIsShownOut(t *testing.T) {
 	connected := func() int { return len(a.net.host.Network().Peers()) }
 	eventually(t, "there are not too many guests", func() bool { return connected() > 0 && connected() <= maxGuests })
 	a.members.invite("")
-	within(t, 3*time.Second, "no guest is left", func() bool { return connected() == 0 })
+	eventually(t, "no guest is left", func() bool { return connected() == 0 })
 	for _, h := range guests {
 		eventually(t, "the guest knows", func() bool { return h.Network().Connectedness(info.ID) != network.Connected })
 	}
@@ -235,7 +235,7 @@ func TestRemovedMemberIsOut(t *testing.T) {
 	sites := newTestMesh(t, 2, testConfig{reconcile: 100 * time.Millisecond})
 	a, b := sites[0], sites[1]
 	a.members.remove(b.id)
-	within(t, 3*time.Second, "they are apart", func() bool {
+	eventually(t, "they are apart", func() bool {
 		return len(a.net.host.Network().Peers()) == 0 && !b.net.Status()[a.id].Reachable
 	})
 	id := a.replicas.create("doc", ids(sites))

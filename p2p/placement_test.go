@@ -3,7 +3,6 @@ package p2p
 import (
 	"fmt"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/libp2p/go-libp2p"
@@ -66,7 +65,7 @@ func TestTopicAdmitsItsPlacementOnly(t *testing.T) {
 				s.publish(id, "secret")
 			}
 		}
-		within(t, 5*time.Second, "the placement has it", func() bool { return same(sites) })
+		eventually(t, "the placement has it", func() bool { return same(sites) })
 		a.net.topics.mu.Lock()
 		defer a.net.topics.mu.Unlock()
 		top := a.net.topics.joined[topicName(ids(sites))]
@@ -103,50 +102,42 @@ func TestTopicAdmitsItsPlacementOnly(t *testing.T) {
 
 // A site that takes nothing in delays neither the writer nor the others, and has all in the end.
 func TestSlowSiteDelaysNobody(t *testing.T) {
-	sites := newTestMesh(t, 3, testConfig{})
-	a, slow := sites[0], sites[2]
-	release := make(chan struct{})
-	slow.replicas.setFault(func(engine.SiteID, engine.Envelope) error {
-		<-release
-		return nil
-	})
-	var docs []engine.DocumentID
-	for i := range 50 {
-		docs = append(docs, a.replicas.create(fmt.Sprint("doc ", i), ids(sites)))
-	}
-	begin := time.Now()
-	payload := string(make([]byte, 1000))
-	for range 60 {
-		for _, id := range docs {
-			a.publish(id, payload)
+	bubble(t, func(t *testing.T) {
+		sites := newSimulation(t, 10*time.Millisecond).mesh(t, 3)
+		a, slow := sites[0], sites[2]
+		release := make(chan struct{})
+		slow.replicas.setFault(func(engine.SiteID, engine.Envelope) error {
+			<-release
+			return nil
+		})
+		var docs []engine.DocumentID
+		for i := range 50 {
+			docs = append(docs, a.replicas.create(fmt.Sprint("doc ", i), ids(sites)))
 		}
-	}
-	if took := time.Since(begin); took > 5*time.Second {
-		t.Errorf("3,000 changes took the writer %v", took)
-	}
-	eventually(t, "the other site has all", func() bool { return same(sites[:2]) })
-	if len(slow.replicas.state()) > 0 {
-		t.Error("the slow site was not slow")
-	}
-	close(release)
-	eventually(t, "the slow site has all", func() bool { return same(sites) })
+		begin := time.Now()
+		payload := string(make([]byte, 1000))
+		for range 60 {
+			for _, id := range docs {
+				a.publish(id, payload)
+			}
+		}
+		if took := time.Since(begin); took > 5*time.Second {
+			t.Errorf("3,000 changes took the writer %v", took)
+		}
+		eventually(t, "the other site has all", func() bool { return same(sites[:2]) })
+		if len(slow.replicas.state()) > 0 {
+			t.Error("the slow site was not slow")
+		}
+		close(release)
+		eventually(t, "the slow site has all", func() bool { return same(sites) })
+	})
 }
 
 // Thirteen sites, one placement: larger than a gossip mesh. They are split in halves, and meet again.
 func TestManySites(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		sim := newSimulation(t, 10*time.Millisecond)
-		var sites []*testSite
-		for range len(sim.cut) {
-			sites = append(sites, newTestSite(t, sim.host()))
-		}
-		for _, s := range sites {
-			for _, o := range sites {
-				s.members.add(o.member())
-			}
-			s.run(t)
-		}
-		within(t, 10*time.Second, "all are reachable", func() bool { return allUp(sites) })
+		sites := sim.mesh(t, len(sim.cut))
 		id := sites[0].replicas.create("doc", ids(sites))
 		sites[0].publish(id, "first")
 		within(t, 2*time.Second, "all have the first change", func() bool { return same(sites) })
@@ -174,19 +165,9 @@ func TestManySites(t *testing.T) {
 
 // A placement that nothing has any more costs nothing: its topic is left, and joined again when it is needed.
 func TestUnusedTopicsAreLeft(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		sim := newSimulation(t, time.Millisecond)
-		var sites []*testSite
-		for range 3 {
-			sites = append(sites, newTestSite(t, sim.host()))
-		}
-		for _, s := range sites {
-			for _, o := range sites {
-				s.members.add(o.member())
-			}
-			s.run(t)
-		}
-		within(t, 10*time.Second, "all are reachable", func() bool { return allUp(sites) })
+		sites := sim.mesh(t, 3)
 		joined := func() int {
 			n := 0
 			for _, s := range sites {

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/skerry/skerry/testnet/lab"
@@ -14,7 +13,7 @@ import (
 // TestWhatLiesInsideIsWhereItsContainerIs: a key is at exactly one site, and so is what it is used for, whoever asks.
 func TestWhatLiesInsideIsWhereItsContainerIs(t *testing.T) {
 	dir := t.TempDir()
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		p := Plan{Seed: 1, Sites: 4, Skews: make([]time.Duration, 4), Things: []Thing{{Tag: "t0", Kind: "image", Location: "*"}}}
 		r, err := newRun(p, dir, slog.New(slog.DiscardHandler))
 		if err != nil {

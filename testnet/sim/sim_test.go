@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 )
 
@@ -85,7 +84,7 @@ func play(t *testing.T, plan Plan, tell bool) (report Report, ok bool) {
 	}
 	ok = t.Run(fmt.Sprint(plan.Seed), func(t *testing.T) {
 		dir := t.TempDir()
-		synctest.Test(t, func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
 			var err error
 			report, err = Run(t.Context(), plan, dir, log)
 			if err != nil {

@@ -131,7 +131,7 @@ func add(t *testing.T, d *hooks.Desk, after uint64, events ...string) (hooks.Hoo
 }
 
 func TestDeliveriesAreSignedAndChosen(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		r, log, kept := &receiver{}, newLog(), &webtest.Records{}
 		d, stop := desk(t, kept, r, log)
 		defer stop()
@@ -161,7 +161,7 @@ func TestDeliveriesAreSignedAndChosen(t *testing.T) {
 }
 
 func TestFailedDeliveriesAreTriedAgainInOrderAndGivenUp(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		r, log, ctx := &receiver{}, newLog(), context.Background()
 		d, stop := desk(t, &webtest.Records{}, r, log)
 		defer stop()
@@ -220,7 +220,7 @@ func TestFailedDeliveriesAreTriedAgainInOrderAndGivenUp(t *testing.T) {
 func TestAReceiverIsLeftAloneAsLongAsItAsks(t *testing.T) {
 	for rest, want := range map[string]time.Duration{"20": 20 * time.Second, "1": 5 * time.Second, "99999999": time.Hour, "-5": 5 * time.Second, "soon": 5 * time.Second, "": 5 * time.Second,
 		"at a date": 30 * time.Second} {
-		synctest.Test(t, func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
 			if rest == "at a date" {
 				rest = time.Now().Add(30 * time.Second).UTC().Format(http.TimeFormat)
 			}
@@ -245,7 +245,7 @@ func TestAReceiverIsLeftAloneAsLongAsItAsks(t *testing.T) {
 }
 
 func TestAHookGoesOnAfterARestart(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		r, log, kept := &receiver{}, newLog(), &webtest.Records{}
 		d, stop := desk(t, kept, r, log)
 		add(t, d, 0)
@@ -273,7 +273,7 @@ func TestAHookGoesOnAfterARestart(t *testing.T) {
 }
 
 func TestAHookThatFellBehindIsTold(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		r, log := &receiver{}, newLog()
 		d, stop := desk(t, &webtest.Records{}, r, log)
 		defer stop()
@@ -288,7 +288,7 @@ func TestAHookThatFellBehindIsTold(t *testing.T) {
 }
 
 func TestASlowReceiverDelaysNoOther(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		slow := make(chan struct{})
 		r, log := &receiver{}, newLog()
 		d, stop := desk(t, &webtest.Records{}, r, log)
@@ -325,7 +325,7 @@ type roundTrip func(*http.Request) (*http.Response, error)
 func (f roundTrip) RoundTrip(q *http.Request) (*http.Response, error) { return f(q) }
 
 func TestARemovedHookIsToldNothingMore(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		r, log, kept, ctx := &receiver{}, newLog(), &webtest.Records{}, context.Background()
 		d, stop := desk(t, kept, r, log)
 		defer stop()

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/skerry/skerry/engine"
@@ -73,7 +72,7 @@ func TestReadOfAlternatives(t *testing.T) {
 			200, "c", `[{"id":"c"}]`, 5 * second, []string{"a 0s", "b 0s", "c 5s"}},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				c := newCrowd(t, "a", "b", "c")
 				x.set(c)
 				a, took := c.do("GET", "/images/M", x.scope)
@@ -90,7 +89,7 @@ func TestReadOfAlternatives(t *testing.T) {
 
 // Those that have not won are given up: nobody works for nothing.
 func TestEqualsThatLoseAreGivenUp(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		c := newCrowd(t, "a", "b", "c")
 		c.answers["a"], c.answers["b"] = silent, silent
 		a, _ := c.do("GET", item, "a | b | c")
@@ -195,7 +194,7 @@ func TestReadsThatSitesAgreeOn(t *testing.T) {
 		{"no majority, then another", "quorum(b & c) ; a", func(c *crowd) { c.answers["b"] = unreachable }, 200, `[{"id":"a"}]`, second},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				c := newCrowd(t, "a", "b", "c")
 				c.answers["b"], c.answers["c"] = c.says(0, "a"), c.says(second, "a")
 				x.set(c)
@@ -233,7 +232,7 @@ func TestAgreementIsOnWhatReplicasShare(t *testing.T) {
 }
 
 func TestListsThatEnoughSitesGive(t *testing.T) {
-	m := newMeshWith(t, Limits{Grace: time.Minute}, 0)
+	m := newMesh(t)
 	s := m.sites[paris]
 	for _, site := range m.sites {
 		site.app.set(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`[{"id":"x"}]`)) })

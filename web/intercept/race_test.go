@@ -18,7 +18,7 @@ import (
 // A site that was cut off a moment ago still counts as reachable. Nobody waits for it.
 func TestReadsDoNotWaitForASilentSite(t *testing.T) {
 	for _, method := range []string{"GET", "HEAD"} {
-		synctest.Test(t, func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
 			c := newCrowd(t, "a", "b", "c")
 			c.answers["a"], c.answers["b"] = silent, silent
 			a, took := c.do(method, item, "a & b & c")
@@ -48,7 +48,7 @@ func TestTheFirstAnswerWins(t *testing.T) {
 		{"both slow, the other less", time.Minute, 5 * time.Second, "b", []string{"a 0s", "b 300ms"}},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				c := newCrowd(t, "a", "b")
 				c.answers["a"], c.answers["b"] = c.says(x.a, "a"), c.says(x.b, "b")
 				a, took := c.do("GET", item, "a & b")
@@ -67,7 +67,7 @@ func TestTheFirstAnswerWins(t *testing.T) {
 
 // The others are given up when an answer begins, not when it has ended; what they say after all goes nowhere.
 func TestLateAnswerIsDropped(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		c := newCrowd(t, "a", "b")
 		late := make(chan struct{})
 		c.answers["a"] = func(ctx context.Context) (*http.Response, error) {
@@ -93,7 +93,7 @@ func TestLateAnswerIsDropped(t *testing.T) {
 
 // A slow application is not asked at every site of a scope.
 func TestFewSitesAreAskedAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		c := newCrowd(t, "a", "b", "c", "d", "e", "f")
 		for id := range c.answers {
 			c.answers[id] = c.says(20*time.Second, id)
@@ -116,7 +116,7 @@ func TestOnlyPlainReadsAreHedged(t *testing.T) {
 		"other methods": {"OPTIONS", "/elsewhere", func(*http.Request) {}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				c := newCrowd(t, "a", "b")
 				c.answers["a"] = c.says(2*time.Second, "a")
 				a, _ := c.do(x.method, x.path, "a & b", x.change)
@@ -128,7 +128,7 @@ func TestOnlyPlainReadsAreHedged(t *testing.T) {
 }
 
 func TestFailuresMoveOnAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		c := newCrowd(t, "a", "b", "c", "d")
 		c.answers["a"], c.answers["b"] = unreachable, broken
 		c.answers["c"] = func(context.Context) (*http.Response, error) {
@@ -159,7 +159,7 @@ func TestFailuresMoveOnAtOnce(t *testing.T) {
 
 // While one site is silent, the failure of another does not end the wait for it.
 func TestSlowSiteOutlivesABrokenOne(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		c := newCrowd(t, "a", "b")
 		c.answers["a"], c.answers["b"] = c.says(2*time.Second, "a"), broken
 		a, took := c.do("GET", item, "a & b")
@@ -199,7 +199,7 @@ func TestTheOnlySiteIsAskedAgain(t *testing.T) {
 		"what has a body, unread": {"REPORT", "/elsewhere", broken, 502, "upstream", twice[:1]},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				c := newCrowd(t, "a", "b")
 				c.answers["a"] = x.answers
 				if x.answers == nil {
@@ -239,7 +239,7 @@ func TestReadsWaitForASiteThatComesBack(t *testing.T) {
 		"a write":             {"POST", time.Second, 90 * time.Millisecond, 503, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				c := newCrowd(t, "a", "b")
 				c.seen = time.Now().Add(-x.seen)
 				c.back["a"], c.back["b"] = time.Now().Add(time.Hour), time.Now().Add(x.back)
@@ -256,7 +256,7 @@ func TestReadsWaitForASiteThatComesBack(t *testing.T) {
 		})
 	}
 	t.Run("its connection breaks", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
 			c := newCrowd(t, "a", "b")
 			c.seen, c.back["b"] = time.Now(), time.Now().Add(time.Hour)
 			c.answers["a"] = func(ctx context.Context) (*http.Response, error) {
@@ -278,7 +278,7 @@ func TestReadsWaitForASiteThatComesBack(t *testing.T) {
 // read nor a list waits for that.
 func TestGivingUpIsNotWaitedFor(t *testing.T) {
 	for path, within := range map[string]time.Duration{item: hedgeAfter, "/images": time.Second} {
-		synctest.Test(t, func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
 			c := newCrowd(t, "a", "b")
 			c.answers["a"] = func(ctx context.Context) (*http.Response, error) {
 				<-ctx.Done()
@@ -300,7 +300,7 @@ func TestGivingUpIsNotWaitedFor(t *testing.T) {
 
 // Early hints of a site that may yet lose are not passed on.
 func TestInformationOfLosersIsDropped(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		c := newCrowd(t, "a", "b")
 		c.answers["a"] = func(ctx context.Context) (*http.Response, error) {
 			if trace := httptrace.ContextClientTrace(ctx); trace != nil {
@@ -315,7 +315,7 @@ func TestInformationOfLosersIsDropped(t *testing.T) {
 
 // When the client goes, no site goes on working for it.
 func TestClientGoesDuringARace(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		c := newCrowd(t, "a", "b", "c")
 		for id := range c.answers {
 			c.answers[id] = silent
@@ -332,7 +332,7 @@ func TestClientGoesDuringARace(t *testing.T) {
 
 // A list names the silent site and does not wait for it much longer than the others took.
 func TestListsDoNotWaitForASilentSite(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		c := newCrowd(t, "a", "b", "c")
 		c.answers["a"], c.answers["b"], c.answers["c"] = silent, c.says(20*time.Millisecond, "b"), broken
 		a, took := c.do("GET", "/images", "a & b & c")
