@@ -65,6 +65,8 @@ type Limits struct {
 	// Grace is how long the other sites of an aggregated list have after the first has answered, beside twice the time
 	// which that one took (900 ms).
 	Grace time.Duration
+	// Hedge is how long a site may take to begin its answer to a GET or HEAD before the next one is asked beside it (300 ms).
+	Hedge time.Duration
 }
 
 // Config is what a Handler is made of. All fields but Limits and Correlations must be set.
@@ -117,6 +119,9 @@ func New(c Config) *Handler {
 	}
 	if c.Limits.Grace == 0 {
 		c.Limits.Grace = 900 * time.Millisecond
+	}
+	if c.Limits.Hedge == 0 {
+		c.Limits.Hedge = hedgeAfter
 	}
 	h := &Handler{Config: c, router: c.Client.Router(c.Service)}
 	h.upstream, h.local = c.Client.Upstream(c.Service)

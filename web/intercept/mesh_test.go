@@ -106,8 +106,24 @@ func newMeshOf(t *testing.T, kind *engine.Kind, limits Limits, headerTimeout tim
 	return newMeshIn(t, nil, kind, limits, headerTimeout)
 }
 
+// never is longer than any test takes. These sites answer each other in real time, which a loaded machine stretches: what the agent
+// does when an answer is late is tested in virtual time (crowd), and here where a test asks for it.
+const never = time.Hour
+
 // newMeshIn is of an application with a dialect; nil for none.
 func newMeshIn(t *testing.T, dialect glue.Dialect, kind *engine.Kind, limits Limits, headerTimeout time.Duration) *mesh {
+	if limits.Grace == 0 {
+		limits.Grace = never
+	}
+	if limits.Hedge == 0 {
+		limits.Hedge = never
+	}
+	if limits.List == 0 {
+		limits.List = never
+	}
+	if limits.Silence == 0 {
+		limits.Silence = never
+	}
 	m := &mesh{t: t, sites: map[engine.SiteID]*siteUnderTest{}}
 	for _, id := range []engine.SiteID{paris, nantes, lyon} {
 		s := &siteUnderTest{

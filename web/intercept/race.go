@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// hedgeAfter is how long a site may take to begin its answer to a GET or HEAD before the next one is asked beside it.
+	// hedgeAfter is the default of Limits.Hedge.
 	// A site that has just been cut off counts as reachable until a ping goes missing, and nobody is to wait for that.
 	hedgeAfter = 300 * time.Millisecond
 	// hedgeSites is how many sites may work on one answer at once: the last of them is asked within a second, and a slow
@@ -64,12 +64,12 @@ func upgrades(r *http.Request) bool { return r.Header.Get("Upgrade") != "" }
 func (c *race) run() (*http.Response, error) {
 	sites, next, running := c.p.sites, 0, 0
 	again, begin, until := !upgrades(c.r), time.Now(), time.Time{}
-	timer := time.NewTimer(hedgeAfter)
+	timer := time.NewTimer(c.p.h.Limits.Hedge)
 	defer timer.Stop()
 	ask := func(site engine.SiteID) {
 		c.ask(site)
 		running++
-		timer.Reset(hedgeAfter)
+		timer.Reset(c.p.h.Limits.Hedge)
 	}
 	ask(sites[next])
 	next++
