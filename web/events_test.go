@@ -20,7 +20,7 @@ type stream struct {
 
 func (f *fixture) stream(path, last string) *stream {
 	f.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	f.t.Cleanup(cancel)
 	r, err := http.NewRequestWithContext(ctx, "GET", f.url+path, nil)
 	if err != nil {
@@ -123,7 +123,7 @@ func TestEventStreamsAreBoundedAndGivenBack(t *testing.T) {
 	}
 	f.problem(503, "too-many-streams", "128", "GET", "/api/v1/events", "")
 	open[0].cancel()
-	deadline := time.Now().Add(5 * time.Second)
+	deadline := time.Now().Add(patience)
 	for {
 		resp, err := http.Get(f.url + "/metrics")
 		if err != nil {

@@ -31,6 +31,9 @@ const (
 	toulouse = engine.SiteID("12D3KooWToulouse")
 )
 
+// patience bounds what would never come; a loaded machine may be slow.
+const patience = 2 * time.Minute
+
 func start(t *testing.T) *fixture {
 	t.Helper()
 	s := webtest.Empty()

@@ -39,11 +39,11 @@ func TestHooksGetTheEventsOfTheLog(t *testing.T) {
 		if e != "operation.applied o-1 /sites/paris" {
 			t.Errorf("got %s", e)
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(patience):
 		t.Fatal("nothing was delivered")
 	}
 	id := made["id"].(string)
-	for end := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) { // until the answer is recorded
+	for end := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) { // until the answer is recorded
 		_, b := f.do("GET", "/metrics", "")
 		told := func(line string) bool { return strings.Contains(string(b), strings.ReplaceAll(line, "ID", id)) }
 		if told(`skerry_hook_delivered_total{hook="ID"} 1`) && told(`skerry_hook_attempts_total{hook="ID"} 1`) && told(`skerry_hook_failing{hook="ID"} 0`) {

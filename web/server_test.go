@@ -42,7 +42,7 @@ func TestMetrics(t *testing.T) {
 	f.site.AddEvent("site.up", "before", ``)
 	go func() { ran <- f.server.Run(ctx) }()
 	f.want(200, "GET", "/api/v1/resources/x", "")
-	deadline := time.Now().Add(5 * time.Second)
+	deadline := time.Now().Add(patience)
 	want := []string{
 		`skerry_site_reachable{site="nantes"} 1`, `skerry_site_reachable{site="toulouse"} 0`, `skerry_site_reachable{site="paris"} 1`,
 		`skerry_site_round_trip_seconds{site="nantes"} 0.0084`, `skerry_resources{state="degraded"} 1`, `skerry_resources{state="converged"} 0`,
@@ -151,7 +151,13 @@ func TestAMissingPartIsNamed(t *testing.T) {
 }
 
 func TestServeEndsStreamsAndLeavesNothingBehind(t *testing.T) {
-	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	before := goleak.IgnoreCurrent()
+	defer func() {
+		for begin := time.Now(); goleak.Find(before) != nil && time.Since(begin) < patience; { // which waits for less than half a second
+			time.Sleep(10 * time.Millisecond)
+		}
+		goleak.VerifyNone(t, before)
+	}()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -176,7 +182,7 @@ func TestServeEndsStreamsAndLeavesNothingBehind(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-	case <-time.After(5 * time.Second):
+	case <-time.After(patience):
 		t.Fatal("an open stream keeps the server from ending")
 	}
 }

@@ -92,13 +92,16 @@ func serveAs(t *testing.T, config func(address string) (web.Config, error)) stri
 	return "http://" + l.Addr().String()
 }
 
+// patience bounds what would never come; a loaded machine may be slow.
+const patience = 2 * time.Minute
+
 // browser is one Chromium for all tests of the package.
 var browser = sync.OnceValues(func() (context.Context, error) {
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.NoSandbox, chromedp.DisableGPU, chromedp.WindowSize(1360, 900),
+		chromedp.WSURLReadTimeout(patience), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.WindowSize(1360, 900),
 		chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true),
 		chromedp.Flag("disable-domain-reliability", true), chromedp.Flag("no-pings", true),
-		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"),
+		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE 127.0.77.1"),
 	)
 	ctx, stop := chromedp.NewExecAllocator(context.Background(), options...)
 	ctx, end := chromedp.NewContext(ctx)
@@ -134,7 +137,7 @@ func open(t *testing.T, scheme string, javaScript bool) *tab {
 	}
 	ctx, cancel := chromedp.NewContext(b)
 	t.Cleanup(cancel)
-	ctx, stop := context.WithTimeout(ctx, 2*time.Minute)
+	ctx, stop := context.WithTimeout(ctx, 5*patience) // for all of a test
 	t.Cleanup(stop)
 	tb := &tab{t: t, ctx: ctx}
 	tb.do() // opens it
@@ -220,15 +223,14 @@ func (tb *tab) noComplaints(where string) {
 // until polls a JavaScript condition.
 func (tb *tab) until(condition string) {
 	tb.t.Helper()
-	deadline := time.Now().Add(10 * time.Second)
-	for {
-		if get(tb, chromedp.Evaluate[bool]("Boolean("+condition+")")) {
+	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+		is, err := chromedp.Run(tb.ctx, chromedp.Evaluate[bool]("Boolean("+condition+")"))
+		if err == nil && is {
 			return
 		}
-		if time.Now().After(deadline) {
-			tb.t.Fatalf("never: %s\n%s\ncomplaints: %q", condition, get(tb, chromedp.Evaluate[string]("document.body.innerText")), tb.complaints())
+		if tb.ctx.Err() != nil || time.Now().After(deadline) { // an error is a page that is just going away
+			tb.t.Fatalf("never: %s (%v)\n%s\ncomplaints: %q", condition, err, get(tb, chromedp.Evaluate[string]("document.body.innerText")), tb.complaints())
 		}
-		tb.do(chromedp.Sleep(20 * time.Millisecond))
 	}
 }
 
