@@ -131,12 +131,7 @@ func TestDoPutsSettableIdentifiersIn(t *testing.T) {
 }
 
 func TestDoTellsWhatIsCertain(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	closed := "http://" + l.Addr().String()
-	l.Close()
+	const closed = "http://127.0.0.1:1" // where nobody listens
 	call := engine.Call{Kind: image, Method: "POST", Path: "/images"}
 	c := testClient(t, closed, closed, table{})
 	if _, err := c.Do(t.Context(), call); !errors.Is(err, engine.ErrUnreachable) {

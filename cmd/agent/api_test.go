@@ -31,7 +31,8 @@ func TestAgentThatPeopleLogInTo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	// Nobody else takes the port of this address before the agent does: what dials gets its own from 127.0.0.1.
+	l, err := net.Listen("tcp", "127.0.77.2:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +119,7 @@ services: {a: {listen: "127.0.0.1:0", upstream: "http://127.0.0.1:9"}}
 	}
 }
 
-// certificate is one for 127.0.0.1 that is its own authority.
+// certificate is one for 127.0.77.2 that is its own authority.
 func certificate(t *testing.T) (certificate, key string, roots *x509.CertPool) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -126,7 +127,7 @@ func certificate(t *testing.T) (certificate, key string, roots *x509.CertPool) {
 		t.Fatal(err)
 	}
 	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true}
+		IPAddresses: []net.IP{net.IPv4(127, 0, 77, 2)}, IsCA: true, BasicConstraintsValid: true}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
 	if err != nil {
 		t.Fatal(err)

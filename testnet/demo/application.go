@@ -59,7 +59,7 @@ var applications = map[string]*application{
 			return argv
 		},
 		health:      "/-/requests",
-		starting:    30 * time.Second,
+		starting:    2 * time.Minute,
 		walkthrough: walkLab,
 		alone: step{"Create an image here: without a scope a request goes to the application as it is.",
 			"curl -s -H 'Content-Type: application/json' -d '{\"name\":\"debian\"}' {{images .A}}"},

@@ -107,6 +107,9 @@ func (o *output) String() string {
 	return o.b.String()
 }
 
+// patience bounds what would never come; a loaded machine may be slow.
+const patience = 2 * time.Minute
+
 // run starts a demo and waits until it says that it runs. The function it returns ends it.
 func run(t *testing.T, c Start) (*output, func() error) {
 	t.Helper()
@@ -115,7 +118,7 @@ func run(t *testing.T, c Start) (*output, func() error) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- c.run(ctx, os.Args[0], out) }()
-	for deadline := time.Now().Add(20 * time.Second); !strings.Contains(out.String(), "Running;"); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); !strings.Contains(out.String(), "Running;"); time.Sleep(5 * time.Millisecond) {
 		select {
 		case err := <-ended:
 			cancel()
@@ -124,7 +127,7 @@ func run(t *testing.T, c Start) (*output, func() error) {
 		}
 		if time.Now().After(deadline) {
 			cancel()
-			t.Fatalf("it does not run after 20 s:\n%s", out)
+			t.Fatalf("it does not run:\n%s", out)
 		}
 	}
 	return out, func() error {
@@ -183,7 +186,7 @@ func TestKeptDataStartAgain(t *testing.T) {
 func TestDeadAgentIsTold(t *testing.T) {
 	out, end := run(t, Start{App: appLab, Sites: 2, Data: t.TempDir()})
 	killAgent(t, "nantes/agent.yaml")
-	for deadline := time.Now().Add(5 * time.Second); !strings.Contains(out.String(), "Start it again with"); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(patience); !strings.Contains(out.String(), "Start it again with"); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("nothing was told:\n%s", out)
 		}
@@ -287,13 +290,16 @@ func TestCutHealAndStatus(t *testing.T) {
 func TestHealWaits(t *testing.T) {
 	s := state{}
 	var looks int // at what paris reaches
+	enough := func() {}
 	for _, name := range []string{"paris", "nantes", "toulouse"} {
 		agent := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			switch {
 			case r.URL.Path == "/api/v1/mesh/isolation":
 				_ = json.NewEncoder(w).Encode(map[string]bool{"isolated": name == "toulouse"})
 			case name == "paris":
-				looks++
+				if looks++; looks > 4 {
+					enough()
+				}
 				_ = json.NewEncoder(w).Encode([]site.Seen{{Name: "nantes", Reachable: looks > 2}, {Name: "toulouse"}})
 			default:
 				_ = json.NewEncoder(w).Encode([]site.Seen{{Name: "paris", Reachable: true}})
@@ -305,8 +311,9 @@ func TestHealWaits(t *testing.T) {
 	if err := s.rejoin(t.Context(), s.Sites[1]); err != nil || looks != 3 {
 		t.Errorf("it waited for %d looks: %v", looks, err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
+	enough = cancel
 	if err := s.rejoin(ctx, s.Sites[2]); err == nil || err.Error() != "paris does not reach toulouse" {
 		t.Errorf("of a site that stays away it says %v", err)
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // rejoining bounds how long "skerry demo heal" waits.
-const rejoining = 15 * time.Second
+const rejoining = time.Minute
 
 // rejoin waits until a site and the others reach each other, but for those that are cut off or do not answer. It returns what is
 // missing when that takes too long.

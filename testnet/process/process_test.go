@@ -44,7 +44,7 @@ func start(t *testing.T, script string) *Process {
 func TestStopIsGentle(t *testing.T) {
 	p := start(t, `trap 'echo bye; exit 0' TERM; echo ready; while :; do sleep 0.01; done`)
 	waitFor(t, func() bool { return Tail(p.Log(), 1) == "ready" })
-	if err := p.Stop(5 * time.Second); err != nil {
+	if err := p.Stop(patience); err != nil {
 		t.Fatal(err)
 	}
 	if got := Tail(p.Log(), 1); got != "bye" {
@@ -109,11 +109,14 @@ func running(pid int) bool {
 	return err == nil && !strings.Contains(string(b), ") Z ")
 }
 
+// patience bounds what would never come; a loaded machine may be slow.
+const patience = 2 * time.Minute
+
 func waitFor(t *testing.T, ok func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(5 * time.Second); !ok(); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(patience); !ok(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatal("it did not come about within 5 s")
+			t.Fatal("it did not come about")
 		}
 	}
 }
