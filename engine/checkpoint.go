@@ -132,6 +132,7 @@ func (h *History) forget(epoch uint64) {
 // stand makes h consist of a checkpoint and the operations that follow it, beside those that wait.
 func (h *History) stand(base *Checkpoint, rest []*Operation) {
 	h.base = base
+	h.folded.reset()
 	for name, n := range base.Seen {
 		l := h.line(name)
 		l.ops, l.base = l.ops[min(n-l.base, uint64(len(l.ops))):], n

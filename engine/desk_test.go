@@ -31,8 +31,8 @@ type desk struct {
 func newDesk(site SiteID) *desk { return deskOf(site, lab) }
 
 func deskOf(site SiteID, k *Kind) *desk {
-	h := NewHistory()
-	h.kind = k
+	h := HistoryOf(k)
+	h.folded.step = 1 // so that each fold is made from one before
 	return &desk{site: site, history: h, kind: k, late: map[OperationID]bool{}, facts: map[Fact]bool{}, settled: map[OperationID]bool{}, void: map[OperationID]bool{},
 		files: map[string]string{}, ran: map[OperationID]int{}, again: map[OperationID]bool{}}
 }
@@ -249,6 +249,9 @@ func (d *desk) catchUp(t failer) {
 	for range 1000 {
 		if d.watch != nil {
 			d.watch()
+		}
+		for _, p := range []pick{everything, {in: d.standing().shows, fact: d.standing().Executed}} {
+			sameAsFromScratch(t, d.history, p)
 		}
 		step := Next(d.history, d.standing())
 		switch step.Kind {

@@ -54,24 +54,26 @@ func newFold(h *History) Fold {
 func FoldOf(h *History, in func(*Operation) bool) Fold { return foldOf(h, pick{in: in}) }
 
 func foldOf(h *History, p pick) Fold {
-	f := newFold(h)
 	counting, lost := h.effective(p)
-	if slices.ContainsFunc(counting, h.base.has) { // what it stands for lives and ends as one
-		f.Superseded = h.lostBefore(counting, lost)
-	}
 	based := 0
 	for i, o := range counting {
 		if h.base.has(o) {
 			based = i + 1
 		}
 	}
-	for i, o := range counting {
+	f, n, slot := h.folded.begin(h, counting)
+	for i := n; i < len(counting); i++ {
+		o := counting[i]
 		f.Exists = f.Exists || o.Type == TypeCreate
 		f.apply(h, o)
 		if i+1 == based && h.base.Order != nil {
 			f.order = maps.Clone(h.base.Order)
 			f.arrange(&Change{})
 		}
+	}
+	h.folded.keep(f, counting, n, slot)
+	if based > 0 { // what the checkpoint stands for lives and ends as one
+		f.Superseded = append(f.Superseded, h.lostBefore(counting, lost)...)
 	}
 	for o := range lost {
 		f.Exists = f.Exists || o.Type == TypeCreate

@@ -21,6 +21,7 @@ type History struct {
 	// placement is where the resource lived first.
 	placement []SiteID
 	spread    *spread
+	folded    folded
 }
 
 // line is what is known of one line of operations: those that are complete, by number, after the first ones, for which the

@@ -41,7 +41,8 @@ func within(ordered []*Operation) func(*Operation) bool {
 // as one of the creates that it builds on, whether or not in is true for that one, so that a delete wins over the
 // changes that are concurrent with it.
 func (h *History) Living(in func(*Operation) bool) []*Operation {
-	var deletes, creates, living []*Operation
+	var deletes, creates []*Operation
+	living := make([]*Operation, 0, len(h.ordered))
 	for _, o := range h.ordered {
 		if o.Type == TypeDelete && in(o) && !h.reversed(o, in) {
 			deletes = append(deletes, o)
@@ -125,24 +126,31 @@ func (h *History) effective(p pick) ([]*Operation, map[*Operation]loss) {
 		return living, nil
 	}
 	lost := map[*Operation]loss{}
-	var winners []*Operation // those later than the one that is decided, latest first
+	winners := map[Line][]*Operation{} // those later than the one that is decided, latest first
 	for _, o := range slices.Backward(living) {
 		if h.base.reduces(o) { // it has been decided
 			if slices.Contains(h.base.Lost, o.ID) {
 				lost[o] = loss{by: o}
 			} else {
-				winners = append(winners, o)
+				winners[o.Line()] = append(winners[o.Line()], o)
 			}
 			continue
 		}
-		for _, w := range winners {
-			if rule := h.loses(o, w, p); rule != "" {
-				lost[o] = loss{w, rule}
-				break
+		var to loss
+		for _, line := range winners {
+			for _, w := range slices.Backward(line) {
+				if h.Before(o, w) { // and so are those that follow in its line
+					break
+				}
+				if rule := h.loses(o, w, p); rule != "" && (to.by == nil || Compare(to.by, w) < 0) {
+					to = loss{w, rule}
+				}
 			}
 		}
-		if _, has := lost[o]; !has {
-			winners = append(winners, o)
+		if to.by != nil {
+			lost[o] = to
+		} else {
+			winners[o.Line()] = append(winners[o.Line()], o)
 		}
 	}
 	return slices.DeleteFunc(living, func(o *Operation) bool { _, has := lost[o]; return has }), lost

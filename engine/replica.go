@@ -64,6 +64,18 @@ func (r *Replica) settled(o *Operation) bool {
 	return o.Epoch+2 <= r.epoch || o.Seq <= r.Settled[o.Line()]
 }
 
+// settles is settled for asking about many operations, one after the other: those of one line follow each other mostly.
+func (r Replica) settles() func(*Operation) bool {
+	var name Line
+	n, asked := uint64(0), false
+	return func(o *Operation) bool {
+		if line := o.Line(); !asked || line != name {
+			name, n, asked = line, r.Settled[line], true
+		}
+		return o.Epoch+2 <= r.epoch || o.Seq <= n
+	}
+}
+
 // Outcome is what a site publishes about an operation that did not simply succeed there.
 type Outcome struct {
 	State  State     `json:"state"` // rejected, superseded, uncertain, applied after all; pending: it waits, Error says for what

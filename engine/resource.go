@@ -134,8 +134,9 @@ func (v *view) take(e Entry, o *Operation) error {
 		settled := v.settledAt(SiteID(author))
 		halted := (before.Paused == nil) != (r.Paused == nil) || (before.Waits == nil) != (r.Waits == nil) ||
 			before.Held.waits() != r.Held.waits()
+		was, is := before.settles(), r.settles()
 		for _, o := range v.history.ordered {
-			newly := !before.settled(o) && r.settled(o)
+			newly := !was(o) && is(o)
 			if newly || halted && !settled(o) {
 				v.touched[o.ID] = true
 			}
@@ -191,8 +192,8 @@ func (v *view) settled(s SiteID, o *Operation) bool { return v.settledAt(s)(o) }
 
 // settledAt returns what tells which operations need nothing more at site s, as far as is known here.
 func (v *view) settledAt(s SiteID) func(*Operation) bool {
-	r, outcomes := v.replica(s), v.outcomes[s]
-	return func(o *Operation) bool { return r.settled(o) && !outcomes[o.ID].Again }
+	settled, outcomes := v.replica(s).settles(), v.outcomes[s]
+	return func(o *Operation) bool { return settled(o) && !outcomes[o.ID].Again }
 }
 
 // standing is what this site's application has been brought to.
