@@ -41,6 +41,9 @@ func planted() []mutant {
 	// Values that somebody has replaced on purpose are listed as lost.
 	add("causal pairs are taken for concurrent ones", "engine", "TestALaterValueSupersedesAndTheLostOneIsKept",
 		edit{"engine/fold.go", "if h.Concurrent(old.by, by.by) {", "if true {"})
+	// A site corrects its application to values that nobody has set together.
+	add("a fold goes on from any other", "engine", "TestAFoldFromAnEarlierOneIsTheSame",
+		edit{"engine/folded.go", " && slices.Equal(b.ops, counting[:len(b.ops)])", ""})
 	// What a crash interrupts is forgotten, though the application has done it.
 	scripted("no intent is written", "crash-action-before-answer",
 		edit{"engine/crossing.go", "if err := s.declare(ctx, c); err != nil {", "if err := error(nil); err != nil {"})
