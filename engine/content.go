@@ -81,58 +81,95 @@ func (v *view) holders() []SiteID {
 // copyFrom copies all parts of the content from one site and returns what was settled there before the first of them was
 // read. A *Refusal says that it cannot be done, whatever is tried.
 func (s *Site) copyFrom(ctx context.Context, r *resource, k *Kind, key ResourceID, local LocalID, from SiteID) (settled Progress, err error) {
-	for i, part := range k.Content {
-		a, err := s.forwarder.Forward(ctx, from, Request{
-			Kind: k, Type: TypeContent, Method: http.MethodGet, Path: part.Read, Target: string(key), Placement: []SiteID{from},
-		})
+	for i := range k.Content {
+		there, err := s.copyPart(ctx, r, k, key, local, from, &k.Content[i])
 		if err != nil {
 			return settled, err
-		}
-		if a.Content == nil {
-			a.Content, a.Length = io.NopCloser(bytes.NewReader(a.Body)), int64(len(a.Body))
-		}
-		defer a.Content.Close()
-		switch {
-		case hear(a, nil) != heardAnswer:
-			return settled, fmt.Errorf("read %s: %s", part.Read, tell(Reply{Status: a.Status, Body: a.Body}, nil))
-		case a.Status != http.StatusNotFound && a.Status/100 != 2:
-			return settled, fmt.Errorf("read %s: status %d", part.Read, a.Status)
-		}
-		var there Progress
-		if err := json.Unmarshal([]byte(a.Header.Get(HeaderSettled)), &there); err != nil {
-			return settled, fmt.Errorf("read %s: %s: %w", part.Read, HeaderSettled, err)
 		}
 		if i == 0 {
 			settled = there
 		}
-		if a.Status == http.StatusNotFound { // it has none
-			continue
-		}
-		header := map[string]string{}
-		for _, name := range travelling {
-			if value := a.Header.Get(name); value != "" {
-				header[name] = value
-			}
-		}
-		content := &bounded{Reader: a.Content, left: s.cfg.MaxBlob}
-		reply, err := s.cfg.App.Do(ctx, Call{Kind: k, Method: part.Method, Path: part.Write, Local: local, Header: header, Content: content, Length: a.Length})
-		if content.left < 0 {
-			return settled, &Refusal{Status: http.StatusRequestEntityTooLarge, Type: "too-large", Detail: fmt.Sprintf(
-				"%s is over %d bytes, the most that this site takes (limits.body); copy it by hand, then drop this operation", part.Read, s.cfg.MaxBlob)}
-		}
-		if content.broken != nil {
-			return settled, fmt.Errorf("read %s: %w", part.Read, content.broken)
-		}
-		s.heard(ctx, k.Service, r.id, reply, err, true)
-		switch judge(TypeAbsolute, reply, err) {
-		case verdictDone:
-		case verdictRefused:
-			return settled, &Refusal{Status: reply.Status, Type: "upstream", Detail: "the application refuses the content: " + tell(reply, nil)}
-		default:
-			return settled, fmt.Errorf("write %s: %s", part.Write, tell(reply, err))
-		}
 	}
 	return settled, nil
+}
+
+// copyPart copies one part of the content.
+func (s *Site) copyPart(ctx context.Context, r *resource, k *Kind, key ResourceID, local LocalID, from SiteID, part *Content) (there Progress, err error) {
+	a, there, err := s.askContent(ctx, k, key, from, part)
+	if err != nil || a.none() { // it has none
+		return there, err
+	}
+	defer a.Content.Close()
+	header := map[string]string{}
+	for _, name := range travelling {
+		if value := a.Header.Get(name); value != "" {
+			header[name] = value
+		}
+	}
+	content := &bounded{Reader: a.Content, left: s.cfg.MaxBlob}
+	reply, err := s.cfg.App.Do(ctx, Call{Kind: k, Method: part.Method, Path: part.Write, Local: local, Header: header, Content: content, Length: a.Length})
+	if content.left < 0 {
+		return there, &Refusal{Status: http.StatusRequestEntityTooLarge, Type: "too-large", Detail: fmt.Sprintf(
+			"%s is over %d bytes, the most that this site takes (limits.body); copy it by hand, then drop this operation", part.Read, s.cfg.MaxBlob)}
+	}
+	if content.broken != nil {
+		return there, fmt.Errorf("read %s: %w", part.Read, content.broken)
+	}
+	s.heard(ctx, k.Service, r.id, reply, err, true)
+	became := judge(TypeAbsolute, reply, err)
+	if became == verdictConflict || became == verdictRefused { // an earlier copy may have come to its end
+		a.Content.Close() // the other site lets nobody else in before
+		again, before, err := s.askContent(ctx, k, key, from, part)
+		if err != nil || again.none() {
+			return before, err
+		}
+		want, err := again.hash()
+		if err != nil {
+			return before, err
+		}
+		switch s.holds(ctx, k, part, local, want) {
+		case verdictDone:
+			return before, nil
+		case verdictLater:
+			return before, fmt.Errorf("write %s: %s", part.Write, tell(reply, nil))
+		}
+	}
+	switch became {
+	case verdictDone:
+		return there, nil
+	case verdictRefused:
+		return there, &Refusal{Status: reply.Status, Type: "upstream", Detail: "the application refuses the content: " + tell(reply, nil)}
+	}
+	return there, fmt.Errorf("write %s: %s", part.Write, tell(reply, err))
+}
+
+// askContent asks another site for a part of the content, which the caller closes, and for what was settled there before it was read.
+// There may be none; then there is nothing to close.
+func (s *Site) askContent(ctx context.Context, k *Kind, key ResourceID, from SiteID, part *Content) (r Reply, there Progress, err error) {
+	a, err := s.forwarder.Forward(ctx, from, Request{
+		Kind: k, Type: TypeContent, Method: http.MethodGet, Path: part.Read, Target: string(key), Placement: []SiteID{from},
+	})
+	if err != nil {
+		return r, there, err
+	}
+	r = Reply{Status: a.Status, Header: a.Header, Body: a.Body, Content: a.Content, Length: a.Length}
+	if r.Content == nil {
+		r.Content, r.Length = io.NopCloser(bytes.NewReader(a.Body)), int64(len(a.Body))
+	}
+	switch {
+	case hear(a, nil) != heardAnswer:
+		err = fmt.Errorf("read %s: %s", part.Read, tell(Reply{Status: a.Status, Body: a.Body}, nil))
+	case !r.none() && a.Status/100 != 2:
+		err = fmt.Errorf("read %s: status %d", part.Read, a.Status)
+	default:
+		if err = json.Unmarshal([]byte(a.Header.Get(HeaderSettled)), &there); err != nil {
+			err = fmt.Errorf("read %s: %s: %w", part.Read, HeaderSettled, err)
+		}
+	}
+	if err != nil || r.none() {
+		r.Content.Close()
+	}
+	return r, there, err
 }
 
 // bounded fails once more than left bytes have come, and tells how its reader has.
@@ -167,7 +204,7 @@ func (s *Site) contentCopied(ctx context.Context, r *resource, joined *Operation
 	for _, o := range v.history.Living(anyOperation) {
 		there := settled.settled(o)
 		switch {
-		case o.Blob != nil && slices.ContainsFunc(v.kind.Content, func(c Content) bool { return c.Method == o.Method && c.Write == o.Path }):
+		case o.Blob != nil && v.kind.contentOf(o) != nil:
 			if there && !v.settled(s.cfg.Self, o) { // nobody may have its body any more
 				entries = append(entries, s.outcomeEntry(o, Outcome{State: StateApplied, Carried: true}))
 			}
@@ -189,7 +226,8 @@ func (s *Site) content(ctx context.Context, r Request) (a Answer, err error) {
 	if err != nil || row.Local == "" || len(r.Via) == 0 {
 		return Answer{}, notHere(s.name(s.cfg.Self), r)
 	}
-	if !slices.ContainsFunc(r.Kind.Content, func(c Content) bool { return c.Read == r.Path }) {
+	part := slices.IndexFunc(r.Kind.Content, func(c Content) bool { return c.Read == r.Path })
+	if part < 0 {
 		return Answer{}, &Refusal{Status: http.StatusBadRequest, Type: "catalog-mismatch", Detail: fmt.Sprintf(
 			"the catalog of %s says of no content at %s", s.name(s.cfg.Self), r.Path)}
 	}
@@ -217,6 +255,10 @@ func (s *Site) content(ctx context.Context, r Request) (a Answer, err error) {
 	res.mu.Unlock()
 	if asks != partMember || replica.Local == "" || replica.Bare {
 		return Answer{}, notHere(s.name(s.cfg.Self), r)
+	}
+	if busy, err := s.busy(ctx, r.Kind, &r.Kind.Content[part], replica.Local); busy || err != nil {
+		return Answer{}, &Refusal{Status: http.StatusServiceUnavailable, Type: "upstream", Err: err,
+			Detail: fmt.Sprintf("the content of %s %s is being written at %s", r.Kind.Name, r.Target, s.name(s.cfg.Self))}
 	}
 	reply, err := s.cfg.App.Do(ctx, Call{Kind: r.Kind, Method: http.MethodGet, Path: r.Path, Local: replica.Local,
 		Header: map[string]string{"Accept": "*/*"}, Stream: true})

@@ -65,6 +65,9 @@ func (n *NamedOperation) declared() bool { return n.Counter != "" || n.Sets != n
 type Content struct {
 	Read          string // the path of a GET
 	Method, Write string // of what puts it in its place
+	// Busy says when it is being put there: the representation shows one of these values at BusyAt. Empty: that cannot be seen.
+	BusyAt Pointer
+	Busy   []json.RawMessage
 }
 
 // Kind holds the rules of one kind of resource, as the engine needs them. It is made from the catalog,

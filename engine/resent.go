@@ -15,6 +15,9 @@ func (s *Site) seen(ctx context.Context, k *Kind, o *Operation, before Fold, loc
 	if local == "" { // what it may have made cannot be found
 		return verdictUnknown, Reply{}
 	}
+	if v := s.written(ctx, k, o, local); v != verdictUnknown {
+		return v, Reply{Status: http.StatusNoContent}
+	}
 	shown, err := s.shown(ctx, k, local)
 	there := err == nil && shown.Status == http.StatusOK
 	switch {

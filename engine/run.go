@@ -72,7 +72,16 @@ func (s *Site) run(ctx context.Context, r *resource, k *Kind, o *Operation, loca
 	reply, err := s.call(ctx, k, o, at, nil, key)
 	ctx = context.WithoutCancel(ctx) // what came of it is recorded, also when the agent stops
 	alone := s.heard(ctx, k.Service, r.id, reply, err, true)
-	switch judge(o.Type, reply, err) {
+	became := judge(o.Type, reply, err)
+	if became == verdictConflict || became == verdictRefused {
+		switch s.written(ctx, k, o, local) { // the application may have it already, from whomever
+		case verdictDone:
+			return false, s.succeed(ctx, r, k, o, reply, local, step)
+		case verdictLater:
+			return true, s.later(ctx, r, o, reply, err, alone)
+		}
+	}
+	switch became {
 	case verdictDone:
 		err := s.succeed(ctx, r, k, o, reply, local, step)
 		if err != nil && careful {

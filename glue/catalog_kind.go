@@ -86,7 +86,16 @@ func (r *catalogReader) kind(k *engine.Kind, e strictyaml.Entry) *Rules {
 	for _, v := range m.Optional("content").Sequence() {
 		c := v.Mapping("content")
 		read, write := readMethodPath(k, c.Required("read"), "GET"), readMethodPath(k, c.Required("write"), "PUT", "POST", "PATCH")
-		k.Content = append(k.Content, engine.Content{Read: read.Path, Method: write.Method, Write: write.Path})
+		content := engine.Content{Read: read.Path, Method: write.Method, Write: write.Path}
+		if v := c.Optional("busy"); v.Present() {
+			busy := v.Mapping("busy")
+			content.BusyAt = readPointer(busy.Required("at"))
+			for _, value := range busy.Required("in").Sequence() {
+				content.Busy = append(content.Busy, value.JSON())
+			}
+			busy.Done()
+		}
+		k.Content = append(k.Content, content)
 		c.Done()
 	}
 	readOperations(k, m.Optional("operations"))

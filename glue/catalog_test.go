@@ -47,7 +47,8 @@ func TestCatalogGivesTheEngineItsKinds(t *testing.T) {
 		Keys:       []engine.Key{{At: "/crew", Member: "name"}},
 		Links:      []engine.Link{{At: "/self", Service: "boats"}, {At: "/links/*/href", Service: "berths"}},
 		Marker:     "/description",
-		MergePatch: true, HonoursKey: true, Content: []engine.Content{{Read: "/v1/boats/{id}/picture", Method: "PUT", Write: "/v1/boats/{id}/picture"}},
+		MergePatch: true, HonoursKey: true, Content: []engine.Content{{Read: "/v1/boats/{id}/picture", Method: "PUT", Write: "/v1/boats/{id}/picture",
+			BusyAt: "/state", Busy: []json.RawMessage{[]byte(`"painting"`), []byte(`2`)}}},
 		Operations: []engine.NamedOperation{
 			{Name: "cast-off", Method: "POST", Path: "/v1/boats/{id}/cast-off", Repeatable: true, Sets: map[engine.Pointer]json.RawMessage{
 				"/moored": json.RawMessage("false"), "/speed": json.RawMessage("0.5"), "/crew": json.RawMessage("[]")}},
@@ -107,7 +108,8 @@ func TestCatalogKeepsTheOtherRules(t *testing.T) {
 	if list := c.List(c.Kind("berths", "berth")); list != nil {
 		t.Errorf("lists of berths are declared as %+v", list)
 	}
-	if want := (engine.Content{Read: "/v1/boats/{id}/picture", Method: "PUT", Write: "/v1/boats/{id}/picture"}); len(boat.Content) != 1 || boat.Content[0] != want {
+	if want := (engine.Content{Read: "/v1/boats/{id}/picture", Method: "PUT", Write: "/v1/boats/{id}/picture",
+		BusyAt: "/state", Busy: []json.RawMessage{[]byte(`"painting"`), []byte(`2`)}}); len(boat.Content) != 1 || !reflect.DeepEqual(boat.Content[0], want) {
 		t.Errorf("the content is %v", boat.Content)
 	}
 	if got := c.Rules(c.Kind("boats", "log")).Visibility.Scope; got != VisibilityLocal {

@@ -23,6 +23,9 @@ func TestGlance(t *testing.T) {
 	e := env.New(t, glances(t))
 	t.Run("through a cut", func(t *testing.T) { throughACut(t, e) })
 	t.Run("client", func(t *testing.T) { client(t, e) })
+	t.Run("a file that is there already", func(t *testing.T) { fileThereAlready(t, e) })
+	t.Run("a file on its way", func(t *testing.T) { fileOnItsWay(t, e) })
+	t.Run("lists", func(t *testing.T) { lists(t, e) })
 }
 
 // throughACut replicates an image with its file, and has each site change it while the network is cut.
