@@ -111,6 +111,9 @@ func (s *Site) applicationAnswers(ctx context.Context) error {
 	return nil
 }
 
+// ApplicationEnded returns how the application ended, nil while it runs.
+func (s *Site) ApplicationEnded() error { return s.app.Ended() }
+
 // StopApplication ends the site's instance of the application.
 func (s *Site) StopApplication() error { return s.app.Stop(stopping) }
 

@@ -5,157 +5,38 @@ package kubernetes
 import (
 	"bytes"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
 	"encoding/json"
-	"encoding/pem"
 	"fmt"
-	"math/big"
-	"net"
+	"log/slog"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/skerry/skerry/testnet/cluster"
 	"github.com/skerry/skerry/testnet/env"
 )
 
-// Where things listen at every site, each of which is a host of its own.
-const (
-	etcdPort = 9801
-	apiPort  = 6443
-)
-
-// catalog is all that there is to say of the application.
-const catalog = `application: edge
-services:
-  cluster:
-    glue: kubernetes
-`
-
-// Tokens of a user and of the agent. Both may do everything.
-const userToken, agentToken = "token-of-a-user", "token-of-the-agent"
-
-// start runs etcd and kube-apiserver until it is told to stop.
-const start = `set -eu
-cd "$1"
-setpriv --pdeathsig KILL etcd --data-dir etcd --listen-client-urls http://127.0.0.1:%[1]d --advertise-client-urls http://127.0.0.1:%[1]d \
-	--listen-peer-urls http://127.0.0.1:9802 --initial-advertise-peer-urls http://127.0.0.1:9802 --initial-cluster default=http://127.0.0.1:9802 \
-	--unsafe-no-fsync --log-level error &
-etcd=$!
-setpriv --pdeathsig KILL "$2" --etcd-servers=http://127.0.0.1:%[1]d --bind-address=127.0.0.1 --advertise-address=127.0.0.1 --secure-port=%[2]d \
-	--tls-cert-file=server.pem --tls-private-key-file=server.key --cert-dir=certs \
-	--service-account-issuer=https://kubernetes.default.svc --service-account-key-file=server.pem --service-account-signing-key-file=server.key \
-	--service-cluster-ip-range=10.96.0.0/16 --token-auth-file=tokens.csv --disable-admission-plugins=ServiceAccount \
-	--endpoint-reconciler-type=none --authorization-mode=ABAC --authorization-policy-file=policy.jsonl &
-api=$!
-trap 'kill $api; wait $api || true; kill $etcd; wait $etcd || true; exit 0' TERM
-wait $api
-kill $etcd
-exit 1
-`
-
-// clusters is an application of one Kubernetes cluster a site, made of the programs in a folder.
-func clusters(programs string) env.Application {
+// clusters is an application of one Kubernetes cluster a site.
+func clusters(controllers bool) env.Application {
 	return env.Application{
-		Catalog:  []byte(catalog),
-		Services: map[string]int{"cluster": etcdPort}, // whose health is asked for first
+		Catalog:  cluster.Catalog,
+		Services: map[string]int{cluster.Service: 9801}, // etcd, whose health is asked for first
 		Health:   "/health",
-		Command: func(dir string) []string {
-			return []string{"sh", "-c", fmt.Sprintf(start, etcdPort, apiPort), "cluster", dir, filepath.Join(programs, "kube-apiserver")}
+		Command:  func(dir string) []string { return clusterIn(dir, controllers).Command() },
+		Ready: func(ctx context.Context, s *env.Site) error {
+			return clusterIn(s.Config().Dir, controllers).Ready(ctx, s.HTTP().Transport.(*http.Transport), s.ApplicationEnded)
 		},
-		Ready: ready,
 	}
 }
 
-// furnish writes what a cluster and its agent's listener need.
-func furnish(dir string) error {
-	cert, key, err := certificate()
-	if err != nil {
-		return err
-	}
-	for name, content := range map[string]string{
-		"server.pem": cert, "server.key": key, "agent.token": agentToken + "\n",
-		"tokens.csv":   userToken + ",user,1\n" + agentToken + ",skerry,2\n",
-		"policy.jsonl": policy("user") + policy("skerry") + policy("system:apiserver"),
-		"direct.yaml":  kubeconfig(fmt.Sprintf("https://127.0.0.1:%d", apiPort), filepath.Join(dir, "server.pem")),
-	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func policy(user string) string {
-	return `{"apiVersion":"abac.authorization.kubernetes.io/v1beta1","kind":"Policy","spec":{"user":"` + user +
-		`","namespace":"*","resource":"*","apiGroup":"*","nonResourcePath":"*"}}` + "\n"
-}
-
-// kubeconfig is that of the user.
-func kubeconfig(server, ca string) string {
-	return fmt.Sprintf(`{apiVersion: v1, kind: Config, current-context: c,
-clusters: [{name: c, cluster: {server: %q, certificate-authority: %q}}],
-users: [{name: u, user: {token: %q}}],
-contexts: [{name: c, context: {cluster: c, user: u}}]}
-`, server, ca, userToken)
-}
-
-// certificate makes one for loopback that is its own authority.
-func certificate() (cert, key string, err error) {
-	k, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return "", "", err
-	}
-	c := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "edge"}, NotBefore: time.Now().Add(-time.Hour),
-		NotAfter: time.Now().Add(24 * time.Hour), IsCA: true, BasicConstraintsValid: true, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
-	der, err := x509.CreateCertificate(rand.Reader, c, c, k.Public(), k)
-	if err != nil {
-		return "", "", err
-	}
-	b, err := x509.MarshalPKCS8PrivateKey(k)
-	if err != nil {
-		return "", "", err
-	}
-	encode := func(what string, b []byte) string {
-		return string(pem.EncodeToMemory(&pem.Block{Type: what, Bytes: b}))
-	}
-	return encode("CERTIFICATE", der), encode("PRIVATE KEY", b), nil
-}
-
-// ready waits until the API server serves, with the namespace default in it.
-func ready(ctx context.Context, s *env.Site) error {
-	transport := s.HTTP().Transport.(*http.Transport).Clone()
-	transport.TLSClientConfig = &tls.Config{InsecureSkipVerify: true} // it is asked whether it is there
-	defer transport.CloseIdleConnections()
-	for {
-		r, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("https://127.0.0.1:%d/api/v1/namespaces/default", apiPort), nil)
-		if err != nil {
-			return err
-		}
-		r.Header.Set("Authorization", "Bearer "+userToken)
-		resp, err := transport.RoundTrip(r)
-		if err == nil {
-			resp.Body.Close()
-			if resp.StatusCode == http.StatusOK {
-				return nil
-			}
-			err = fmt.Errorf("status %d", resp.StatusCode)
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("the API server is not ready: %w", err)
-		case <-time.After(100 * time.Millisecond):
-		}
-	}
+// clusterIn is the cluster of a site, which is a host of its own.
+func clusterIn(dir string, controllers bool) *cluster.Cluster {
+	c := cluster.Ports(dir, programs)
+	c.Controllers = controllers
+	return c
 }
 
 // site is a site as its user sees it.
@@ -168,10 +49,34 @@ type site struct {
 // sites makes an environment of one cluster a site.
 func sites(t *testing.T, names ...string) (*env.Env, []*site) {
 	t.Helper()
-	e := env.New(t, env.Setup{Program: program, Sites: names, Application: clusters(programs), Before: furnish, Prepare: func(s *env.Site) error {
-		c, dir := &s.Config().Services[0], s.Config().Dir
-		c.Upstream, c.UpstreamCA = fmt.Sprintf("https://127.0.0.1:%d", apiPort), filepath.Join(dir, "server.pem")
-		c.Token, c.TLS = filepath.Join(dir, "agent.token"), [2]string{filepath.Join(dir, "server.pem"), filepath.Join(dir, "server.key")}
+	return open(t, false, names...)
+}
+
+// working makes one in which controllers make pods of deployments, and pods run.
+func working(t *testing.T, names ...string) (*env.Env, []*site) {
+	t.Helper()
+	e, all := open(t, true, names...)
+	for _, s := range all {
+		nodes := &cluster.Nodes{Cluster: clusterIn(s.Config().Dir, true), Base: s.HTTP().Transport.(*http.Transport), Log: slog.New(slog.DiscardHandler)}
+		ctx, stop := context.WithCancel(context.Background())
+		ended := make(chan error)
+		go func() { ended <- nodes.Run(ctx) }()
+		t.Cleanup(func() {
+			stop()
+			if err := <-ended; err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	return e, all
+}
+
+func open(t *testing.T, controllers bool, names ...string) (*env.Env, []*site) {
+	t.Helper()
+	furnish := func(dir string) error { return clusterIn(dir, controllers).Furnish() }
+	e := env.New(t, env.Setup{Program: program, Sites: names, Application: clusters(controllers), Before: furnish, Prepare: func(s *env.Site) error {
+		c, at := clusterIn(s.Config().Dir, controllers), &s.Config().Services[0]
+		at.Upstream, at.UpstreamCA, at.Token, at.TLS = c.URL(), c.CA(), c.AgentToken(), [2]string{c.CA(), c.Key()}
 		return nil
 	}})
 	var all []*site
@@ -230,6 +135,16 @@ func (s *site) try(scope, input string, args ...string) (string, error) {
 func (s *site) kube(scope string, args ...string) string {
 	s.Helper()
 	out, err := s.try(scope, "", args...)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return out
+}
+
+// warned is what kubectl says beside its output.
+func (s *site) warned(args ...string) string {
+	s.Helper()
+	out, err := s.run("agent.yaml.kube", "", append([]string{"sh", "-c", `"$@" 2>&1 >/dev/null`, "sh", s.kubectl}, args...)...)
 	if err != nil {
 		s.Fatal(err)
 	}

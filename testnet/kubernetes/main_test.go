@@ -6,6 +6,7 @@ import (
 	"context"
 	"testing"
 
+	"github.com/skerry/skerry/testnet/cluster"
 	"github.com/skerry/skerry/testnet/env"
 )
 
@@ -14,7 +15,7 @@ var program, programs string
 
 func TestMain(m *testing.M) {
 	env.Main(m, &program, func(ctx context.Context) (err error) {
-		programs, err = build(ctx)
+		programs, err = cluster.Build(ctx, "../apps/kubernetes")
 		return err
 	})
 }

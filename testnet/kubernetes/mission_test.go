@@ -65,6 +65,22 @@ func is(want any, path ...any) func(map[string]any) error {
 	}
 }
 
+// apart waits until every site misses the other.
+func apart(t *testing.T, e *env.Env, all []*site) {
+	t.Helper()
+	for _, s := range all {
+		e.Eventually(t, within, s.Name()+" misses the other", func() error {
+			seen, err := s.Client().Sites(t.Context())
+			for _, other := range seen {
+				if !other.Self && other.Reachable {
+					return errors.Join(err, errors.New("it reaches "+other.Name))
+				}
+			}
+			return err
+		})
+	}
+}
+
 // TestResearch is what the research showed with two independent clusters, command by command (Inria RR-9486, tables 1 and 2).
 func TestResearch(t *testing.T) {
 	e, all := sites(t, "site1", "site2")
@@ -150,17 +166,7 @@ func TestDeploymentThroughACut(t *testing.T) {
 	}
 
 	site2.Cut(t)
-	for _, s := range all {
-		e.Eventually(t, within, s.Name()+" misses the other", func() error {
-			seen, err := s.Client().Sites(t.Context())
-			for _, other := range seen {
-				if !other.Self && other.Reachable {
-					return errors.Join(err, errors.New("it reaches "+other.Name))
-				}
-			}
-			return err
-		})
-	}
+	apart(t, e, all)
 	site1.kube("", "patch", "deployment", "web", "-p", `{"spec":{"template":{"spec":{"containers":[{"name":"web","env":[{"name":"SIDE","value":"one"}]}]}}}}`)
 	site1.kube("", "label", "deployment", "web", "side1=yes")
 	site2.kube("", "scale", "deployment/web", "--replicas=5")

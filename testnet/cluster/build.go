@@ -1,6 +1,4 @@
-//go:build kubernetes
-
-package kubernetes
+package cluster
 
 import (
 	"context"
@@ -13,21 +11,26 @@ import (
 	"strings"
 )
 
-// modules is where the module is that fixes the version of the programs.
-const modules = "../apps/kubernetes"
+// Programs are those that Build makes, beside etcd, which is Debian's.
+var Programs = []string{"kube-apiserver", "kube-controller-manager", "kubectl"}
 
-// build returns the folder of kube-apiserver and kubectl. They are built once for each version, into the user's cache.
-func build(ctx context.Context) (string, error) {
-	sum, err := os.ReadFile(filepath.Join(modules, "go.sum"))
-	if err != nil {
-		return "", err
+// Build returns the folder of the programs. They are built once for each version, into the user's cache. Modules is the folder of the
+// module that fixes the version.
+func Build(ctx context.Context, modules string) (string, error) {
+	digest := sha256.New()
+	for _, name := range []string{"go.mod", "go.sum"} {
+		b, err := os.ReadFile(filepath.Join(modules, name))
+		if err != nil {
+			return "", err
+		}
+		digest.Write(b)
 	}
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		return "", err
 	}
-	dir := filepath.Join(cache, "skerry", "kubernetes", fmt.Sprintf("%x", sha256.Sum256(sum))[:16])
-	if _, err := os.Stat(filepath.Join(dir, "kubectl")); err == nil {
+	dir := filepath.Join(cache, "skerry", "kubernetes", fmt.Sprintf("%x", digest.Sum(nil))[:16])
+	if _, err := os.Stat(dir); err == nil {
 		return dir, nil
 	}
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
@@ -49,8 +52,11 @@ func build(ctx context.Context) (string, error) {
 	// Built beside its place and moved there whole: another run may be doing the same.
 	building := fmt.Sprintf("%s.%d", dir, os.Getpid())
 	defer os.RemoveAll(building)
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", flags, "-o", building+"/",
-		"k8s.io/kubernetes/cmd/kube-apiserver", "k8s.io/kubernetes/cmd/kubectl")
+	args := []string{"build", "-trimpath", "-ldflags", flags, "-o", building + "/"}
+	for _, name := range Programs {
+		args = append(args, "k8s.io/kubernetes/cmd/"+name)
+	}
+	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = modules
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {

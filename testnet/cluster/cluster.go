@@ -1,0 +1,173 @@
+package cluster
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+)
+
+// Catalog is all that there is to say of the application.
+//
+//go:embed catalog.yaml
+var Catalog []byte
+
+// Service is what the catalog calls it.
+const Service = "cluster"
+
+// Tokens of those who may do everything: a user, the agent, the controllers and the nodes.
+const (
+	userToken        = "token-of-a-user"
+	agentToken       = "token-of-the-agent"
+	controllersToken = "token-of-the-controllers"
+	nodesToken       = "token-of-the-nodes"
+)
+
+//go:embed start.sh
+var start string
+
+// Cluster is one cluster, which listens on loopback.
+type Cluster struct {
+	// Dir holds all that it writes.
+	Dir string
+	// Programs is the folder of kube-apiserver and the others.
+	Programs string
+	// API, Etcd and Peer are the ports of the API server, of etcd for it, and of etcd for itself.
+	API, Etcd, Peer int
+	// Controllers has kube-controller-manager run, which makes the pods of a deployment, and pods get accounts as in any cluster.
+	// Without it objects stay as they are made.
+	Controllers bool
+}
+
+// Ports are those of a cluster that is alone on its host.
+func Ports(dir, programs string) *Cluster {
+	return &Cluster{Dir: dir, Programs: programs, API: 6443, Etcd: 9801, Peer: 9802}
+}
+
+// URL is where its API is served.
+func (c *Cluster) URL() string { return fmt.Sprintf("https://127.0.0.1:%d", c.API) }
+
+// CA is the file with the certificate of its API server, which is its own authority; Key that with its key. An agent in front of it
+// listens with the same.
+func (c *Cluster) CA() string { return filepath.Join(c.Dir, "server.pem") }
+
+// Key is described at CA.
+func (c *Cluster) Key() string { return filepath.Join(c.Dir, "server.key") }
+
+// AgentToken is the file with the agent's token.
+func (c *Cluster) AgentToken() string { return filepath.Join(c.Dir, "agent.token") }
+
+// Kubeconfig is that of the user, past every agent.
+func (c *Cluster) Kubeconfig() string { return filepath.Join(c.Dir, "direct.yaml") }
+
+// Furnish writes what it needs, unless it is there from an earlier start.
+func (c *Cluster) Furnish() error {
+	if _, err := os.Stat(c.Kubeconfig()); err == nil {
+		return nil
+	}
+	cert, key, err := certificate()
+	if err != nil {
+		return err
+	}
+	for _, f := range []struct{ path, content string }{
+		{c.CA(), cert}, {c.Key(), key}, {c.AgentToken(), agentToken + "\n"},
+		{c.file("tokens.csv"), userToken + ",user,1\n" + agentToken + ",skerry,2\n" + controllersToken + ",controllers,3\n" + nodesToken + ",nodes,4\n"},
+		{c.file("policy.jsonl"), policy("user") + policy("skerry") + policy("controllers") + policy("nodes") + policy("system:apiserver")},
+		{c.file("controllers.yaml"), c.kubeconfig(controllersToken)},
+		{c.Kubeconfig(), c.kubeconfig(userToken)}, // the last: what it stands for is there
+	} {
+		if err := os.WriteFile(f.path, []byte(f.content), 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *Cluster) file(name string) string { return filepath.Join(c.Dir, name) }
+
+func policy(user string) string {
+	return `{"apiVersion":"abac.authorization.kubernetes.io/v1beta1","kind":"Policy","spec":{"user":"` + user +
+		`","namespace":"*","resource":"*","apiGroup":"*","nonResourcePath":"*"}}` + "\n"
+}
+
+func (c *Cluster) kubeconfig(token string) string {
+	return fmt.Sprintf(`{apiVersion: v1, kind: Config, current-context: c,
+clusters: [{name: c, cluster: {server: %q, certificate-authority: %q}}],
+users: [{name: u, user: {token: %q}}],
+contexts: [{name: c, context: {cluster: c, user: u}}]}
+`, c.URL(), c.CA(), token)
+}
+
+// Command is what runs it until it is told to stop with SIGTERM.
+func (c *Cluster) Command() []string {
+	controllers := ""
+	if c.Controllers {
+		controllers = filepath.Join(c.Programs, "kube-controller-manager")
+	}
+	return []string{"sh", "-c", start, "cluster", c.Dir, filepath.Join(c.Programs, "kube-apiserver"), controllers,
+		strconv.Itoa(c.API), strconv.Itoa(c.Etcd), strconv.Itoa(c.Peer)}
+}
+
+// Health is what etcd answers once it serves.
+func (c *Cluster) Health() string { return fmt.Sprintf("http://127.0.0.1:%d/health", c.Etcd) }
+
+// transport reaches the API server the way that base reaches its host.
+func (c *Cluster) transport(base *http.Transport) (*http.Transport, error) {
+	pem, err := os.ReadFile(c.CA())
+	if err != nil {
+		return nil, err
+	}
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("%s holds no certificate", c.CA())
+	}
+	t := base.Clone()
+	t.TLSClientConfig = &tls.Config{RootCAs: roots}
+	return t, nil
+}
+
+// Ready waits until the API server serves, with the namespace default in it and, where controllers run, its account. It gives up when
+// ctx ends or ended returns an error. Base reaches the host of the cluster.
+func (c *Cluster) Ready(ctx context.Context, base *http.Transport, ended func() error) error {
+	transport, err := c.transport(base)
+	if err != nil {
+		return err
+	}
+	defer transport.CloseIdleConnections()
+	last := "/api/v1/namespaces/default"
+	if c.Controllers {
+		last += "/serviceaccounts/default"
+	}
+	for {
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, c.URL()+last, nil)
+		if err != nil {
+			return err
+		}
+		r.Header.Set("Authorization", "Bearer "+userToken)
+		resp, err := transport.RoundTrip(r)
+		if err == nil {
+			_, _ = io.Copy(io.Discard, resp.Body)
+			resp.Body.Close()
+			if resp.StatusCode == http.StatusOK {
+				return nil
+			}
+			err = fmt.Errorf("status %d", resp.StatusCode)
+		}
+		if gone := ended(); gone != nil {
+			return gone
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(errors.New("the API server is not ready"), err)
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
