@@ -53,7 +53,7 @@ func (s *Site) cross(ctx context.Context, res *resource, k *Kind, c *crossing, b
 	}
 	if !c.Plain {
 		division.complete(o, before)
-		if o.Found, err = s.whereabouts(ctx, k, o, c.Bound); err != nil {
+		if o.Found, err = s.whereabouts(ctx, k, c.Within, o, c.Bound); err != nil {
 			return Answer{}, err
 		}
 		err := s.fix(k, o, before, func() (b []byte, err error) {

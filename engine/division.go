@@ -12,6 +12,7 @@ import (
 type division struct {
 	*spread
 	parts Parts
+	kind  *Kind
 }
 
 // divisionOf returns how what c sets is divided: by the parts that there are once the sites are added that c adds. Res is nil
@@ -30,7 +31,7 @@ func (s *Site) divisionOf(ctx context.Context, res *resource, k *Kind, c *crossi
 		case err == nil:
 			st := v.standing()
 			parts := v.history.partsAt(st.Settled)
-			return &division{v.history.spread, parts.place(&PlacementChange{Add: c.Grows})}, nil
+			return &division{v.history.spread, parts.place(&PlacementChange{Add: c.Grows}), k}, nil
 		case !errors.Is(err, ErrNotFound):
 			return nil, err
 		}
@@ -39,7 +40,7 @@ func (s *Site) divisionOf(ctx context.Context, res *resource, k *Kind, c *crossi
 		return nil, nil
 	}
 	x := &spread{self: s.cfg.Self, parts: c.About.Parts, fields: k.Divide}
-	return &division{x, x.parts}, nil
+	return &division{x, x.parts, k}, nil
 }
 
 // complete gives the body of a PUT the divided fields that it does not mention: they stay as they are.
@@ -71,7 +72,17 @@ func (d *division) total(o *Operation, before Fold) Fold {
 
 // body is what this site's application gets in place of the body of o: its own share of what is divided.
 func (d *division) body(o *Operation, before Fold) ([]byte, error) {
-	if d == nil || o.Change == nil {
+	if d == nil {
+		return o.Body, nil
+	}
+	if stated := d.stated(o); len(stated) > 0 {
+		whole := Fold{Exists: true, Cells: map[Pointer]Cell{}}
+		for p, v := range stated {
+			whole.Cells[p] = Cell{Value: v}
+		}
+		return d.put(d.share(whole, d.parts), o.Body), nil
+	}
+	if o.Change == nil {
 		return o.Body, nil
 	}
 	mine := d.share(d.total(o, before), d.parts)

@@ -32,13 +32,13 @@ func validFound(list []Found) error {
 
 // whereabouts tells where the resources are that an operation of this site refers to: where they are replicated, else where the scope
 // binds their service, else here, where the operation runs first.
-func (s *Site) whereabouts(ctx context.Context, k *Kind, o *Operation, bound map[ServiceName][]SiteID) ([]Found, error) {
+func (s *Site) whereabouts(ctx context.Context, k *Kind, within string, o *Operation, bound map[ServiceName][]SiteID) ([]Found, error) {
 	body := o.Body
 	if o.Type == TypePatch {
 		body = Patched(body)
 	}
 	var found []Found
-	for _, r := range RelationsOf(k, body) {
+	for _, r := range RelationsOf(k, within, body) {
 		other := s.kinds[kindKey{r.Service, r.Kind}]
 		if other == nil || r.Type == RelationComposition || len(found) == maxFound {
 			continue

@@ -31,6 +31,10 @@ type Ref struct {
 	Service  ServiceName
 	Kind     KindName
 	Relation RelationType
+	// Beside says that it names what lies in the same container as the resource itself.
+	Beside bool `json:",omitempty"`
+	// Unless is a member beside the reference: where it is true, what is referred to need not be there. Empty: none.
+	Unless string `json:",omitempty"`
 }
 
 // Link declares that the representation of a kind holds the address of a resource, as a URL or a path.
@@ -55,6 +59,9 @@ type NamedOperation struct {
 	Sets map[Pointer]json.RawMessage
 	// Observed says that its effect is the difference of what the application shows before and after it.
 	Observed bool
+	// States says that a divided field stands in its body where it stands in the representation: that is then its value for all
+	// parts, and each gets its share.
+	States bool `json:",omitempty"`
 }
 
 // declared reports whether the catalog says what the operation does to the representation.
@@ -139,7 +146,7 @@ func (k *Kind) named(method, path string) *NamedOperation {
 }
 
 // observedPatch is what is known of a patch whose effect is observed.
-var observedPatch = &NamedOperation{Observed: true, Repeatable: true}
+var observedPatch = &NamedOperation{Observed: true, Repeatable: true, States: true}
 
 // ObservesPatch reports whether what a PATCH of an item with this Content-Type sets is to be observed.
 func (k *Kind) ObservesPatch(contentType string) bool {

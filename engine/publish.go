@@ -101,7 +101,7 @@ func (s *Site) publish(ctx context.Context, res *resource, k *Kind, c *crossing,
 	key := v.about.Key
 	done.Answers = s.answers(c.keeper(), k, reply, o.ID, key)
 	entries = append(entries, Entry{Map: MapOperations, Key: o.Key(), Value: encoded}, s.replicaEntry(v, local, settled...))
-	if o.Type == TypeAction && v.history.spread.divides(o) { // it has run on this part alone: what it sets is to be shared
+	if o.Type == TypeAction && v.history.spread.divides(o) && len(v.history.spread.stated(k, o)) == 0 { // it has run on this part alone: what it sets is to be shared
 		entries = append(entries, s.outcomeEntry(o, Outcome{State: StatePending, Again: true, Ran: true}))
 		s.queue.add(job{document: res.id}, 0)
 	}

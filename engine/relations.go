@@ -41,8 +41,9 @@ type Relation struct {
 }
 
 // RelationsOf reads the references in a representation of a kind, in the order of the catalog; a target that an array has
-// several times counts once. What is sensitive is left out. A representation that is not JSON has none.
-func RelationsOf(k *Kind, representation []byte) []Relation {
+// several times counts once. What is sensitive is left out. A representation that is not JSON has none. Within is the container that
+// the resource lies in, as its identifier begins; empty for none.
+func RelationsOf(k *Kind, within string, representation []byte) []Relation {
 	if len(k.Refs) == 0 {
 		return nil
 	}
@@ -62,6 +63,13 @@ func RelationsOf(k *Kind, representation []byte) []Relation {
 		}
 		add := func(at Pointer, v any) {
 			id, ok := identifierOf(v)
+			if ok && ref.Unless != "" {
+				free, _ := valueAt(tree, at.parent().Append(ref.Unless))
+				ok = free != true
+			}
+			if ref.Beside {
+				id = ResourceID(Inside(within, string(id)))
+			}
 			to := Target{ref.Service, ref.Kind, id}
 			if !ok || seen[reference{to, n}] || len(found) >= MaxRelations {
 				return
@@ -119,7 +127,8 @@ func (v *view) relations(fold Fold) []Relation {
 	if len(v.kind.Refs) == 0 {
 		return nil
 	}
-	list := RelationsOf(v.kind, fold.Representation())
+	within, _ := v.kind.Split(string(v.about.Key))
+	list := RelationsOf(v.kind, within, fold.Representation())
 	at := map[Target][]SiteID{}
 	for _, f := range v.history.whereabouts(anyOperation) {
 		at[f.Target] = f.Sites

@@ -28,7 +28,7 @@ func TestRelationsOf(t *testing.T) {
 		{"no JSON", `hello`, ""},
 	} {
 		var got []string
-		for _, r := range RelationsOf(k, []byte(tt.body)) {
+		for _, r := range RelationsOf(k, "", []byte(tt.body)) {
 			got = append(got, fmt.Sprintf("%s.%s/%s %s at %s", r.Service, r.Kind, r.ID, r.Type, r.At))
 		}
 		if s := strings.Join(got, ", "); s != tt.want {
@@ -49,6 +49,22 @@ func TestPatched(t *testing.T) {
 	}
 }
 
+// TestRelationsBeside reads names that count in the container of what refers to them, some of which need not be there.
+func TestRelationsBeside(t *testing.T) {
+	k := &Kind{Within: "namespaces", Refs: []Ref{
+		{At: "/spec/volumes/*/configMap/name", Kind: "configmaps", Relation: RelationReliance, Beside: true, Unless: "optional"},
+		{At: "/spec/class", Kind: "classes", Relation: RelationReliance},
+	}}
+	body := `{"spec":{"class":"c","volumes":[{"configMap":{"name":"a"}},{"configMap":{"name":"b","optional":true}},{"configMap":{"name":"d/e","optional":false}}]}}`
+	var got []string
+	for _, r := range RelationsOf(k, "foo", []byte(body)) {
+		got = append(got, fmt.Sprintf("%s %s", r.Kind, r.ID))
+	}
+	if s := strings.Join(got, ", "); s != "configmaps foo/a, configmaps "+Inside("foo", "d/e")+", classes c" {
+		t.Errorf("got %q", s)
+	}
+}
+
 // TestRelationsAreBounded gives a representation with more references than are kept.
 func TestRelationsAreBounded(t *testing.T) {
 	k := &Kind{Refs: []Ref{{At: "/all", Service: "s", Kind: "k", Relation: RelationReliance}}}
@@ -56,7 +72,7 @@ func TestRelationsAreBounded(t *testing.T) {
 	for i := range 3 * MaxRelations {
 		ids = append(ids, fmt.Sprint(i))
 	}
-	got := RelationsOf(k, []byte(`{"all":[`+strings.Join(ids, ",")+`]}`))
+	got := RelationsOf(k, "", []byte(`{"all":[`+strings.Join(ids, ",")+`]}`))
 	if len(got) != MaxRelations || !reflect.DeepEqual(got[MaxRelations-1].ID, ResourceID(fmt.Sprint(MaxRelations-1))) {
 		t.Errorf("%d relations, the last is %+v", len(got), got[len(got)-1])
 	}

@@ -4,14 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 )
 
 // maxSummary is the most bytes of a summary. A longer representation is cut down to what the catalog aggregates.
 const maxSummary = 8 << 10
 
 // summary is what this site tells the others that its part of a cross resource shows, for the time when they cannot reach it.
-// It has no sensitive fields and none that are ignored. What was told last stays when a look has seen nothing new.
+// It has no sensitive fields, and none that are ignored unless the catalog says how those of all parts become one. What was told last
+// stays when a look has seen nothing new.
 func (v *view) summary(mine Replica, now *Observed, representation []byte) json.RawMessage {
 	if v.history.spread == nil || now.Hash == "" {
 		return mine.Summary
@@ -20,17 +20,25 @@ func (v *view) summary(mine Replica, now *Observed, representation []byte) json.
 	if err != nil {
 		return mine.Summary
 	}
-	for _, p := range slices.Concat(v.kind.Sensitive, v.kind.Ignore) {
+	for _, p := range v.kind.Sensitive {
 		unsetAt(tree, p)
-	}
-	if whole := compact(tree); len(whole) <= maxSummary {
-		return whole
 	}
 	var short any = map[string]any{}
 	for _, rule := range v.kind.rules() {
 		if value, ok := valueAt(tree, rule.At); ok {
 			short = setAt(short, rule.At, value)
 		}
+	}
+	for _, p := range v.kind.Ignore {
+		unsetAt(tree, p)
+	}
+	for _, rule := range v.kind.rules() {
+		if value, ok := valueAt(short, rule.At); ok {
+			tree = setAt(tree, rule.At, value)
+		}
+	}
+	if whole := compact(tree); len(whole) <= maxSummary {
+		return whole
 	}
 	if s := compact(short); len(s) <= maxSummary {
 		return s

@@ -134,6 +134,7 @@ func (s *Site) watch(ctx context.Context, res *resource, k *Kind, c *crossing) e
 		return err
 	}
 	division.base(o, before)
+	division.restate(o)
 	b, err := o.Encode()
 	if err != nil || len(b) > MaxEntry-entryReserve || o.Change != nil && o.Change.Validate() != nil {
 		o.Change = was // more than an operation can carry: its effect stays undeclared

@@ -66,6 +66,14 @@ func (c *Catalog) List(k *engine.Kind) *List {
 	return nil
 }
 
+// Owners returns how objects of the kind say what they were made along with.
+func (c *Catalog) Owners(k *engine.Kind) []Owner {
+	if r := c.Rules(k); r != nil {
+		return r.Owners
+	}
+	return nil
+}
+
 // LoadCatalog reads the catalog in the file at path. The error is a *strictyaml.Error with all problems of the file,
 // or says why it cannot be read.
 func LoadCatalog(path string) (*Catalog, error) {
@@ -102,6 +110,17 @@ type Rules struct {
 	Visibility Visibility
 	// List is nil when the catalog does not say where a list's array is.
 	List *List
+	// Owners are where an object tells what it was made along with.
+	Owners []Owner
+}
+
+// Owner says that an object was made along with one of another kind of its service, in the same container: the elements of an array name
+// its owners, those with a member of this value one of the kind.
+type Owner struct {
+	At engine.Pointer // of the array
+	// Member has the value Equals where the element names one of Kind; ID has its identifier.
+	Member, Equals, ID string
+	Kind               engine.KindName
 }
 
 // Scopes of a Visibility.

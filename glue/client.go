@@ -40,6 +40,8 @@ type ClientConfig struct {
 	// List tells where the answer to a GET on a kind's collection has its array, and how it goes on; nil, or a nil List: the
 	// array that is the whole document, or the only one that is a member of it.
 	List func(*engine.Kind) *List
+	// Owners tells how objects of a kind say what they were made along with; nil: none does.
+	Owners func(*engine.Kind) []Owner
 	// Timeout bounds one request of Do, answer included (default 30 s). Of one whose Content is streamed, either way, it bounds
 	// how long nothing moves, and the wait for the answer.
 	Timeout time.Duration

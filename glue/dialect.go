@@ -15,6 +15,8 @@ type Dialect interface {
 	Describes(path string) bool
 	// Rehearses reports whether a request that changes something only asks what would happen: nothing of it is to be kept equal.
 	Rehearses(method, query string, header http.Header, body []byte) bool
+	// Forces reports whether a DELETE says that what is in its way does not count.
+	Forces(header http.Header, body []byte) bool
 	// Rehearsal returns the query under which the application tells what a request, that makes or replaces an object, would make of
 	// it; ok is false where its body can be read, and names the object, as it is.
 	Rehearsal(k *engine.Kind, query string, header http.Header, body []byte) (rehearsal string, ok bool)
@@ -24,6 +26,9 @@ type Dialect interface {
 	Whole(query string) string
 	// Accepted is what a client gets for a request of this type, and with this body, that is kept until it can be done; nil for nothing.
 	Accepted(t engine.Type, body []byte) (mediaType string, answer []byte)
+	// Rendered returns an object that several sites show together in the form that a client has asked for; ok is false where that is the
+	// object itself.
+	Rendered(k *engine.Kind, accept string, object []byte) (mediaType string, rendered []byte, ok bool)
 	// Refusal writes a refusal of the agent as the application would; typ is the last part of a problem's type.
 	Refusal(status int, typ, detail string) (mediaType string, body []byte)
 }

@@ -79,6 +79,17 @@ func TestRelations(t *testing.T) {
 	if last := v["nodes"].([]any)[2].(map[string]any); len(v["nodes"].([]any)) != 3 || last["id"] != "42" || last["shared"] != false || fmt.Sprint(last["sites"]) != "[paris]" {
 		t.Errorf("nodes: %v", v["nodes"])
 	}
+	// What the application makes along with it, and with that.
+	port, wire := engine.Target{Service: "networks", Kind: "network", ID: "port"}, engine.Target{Service: "networks", Kind: "network", ID: "wire"}
+	along := func(owner, t engine.Target) {
+		f.site.Make(owner, glue.Referrer{Target: t, By: engine.Relation{Target: t, At: "/owners/0", Type: engine.RelationComposition}})
+	}
+	along(front.Target, port)
+	along(port, wire)
+	along(wire, port) // nobody should
+	if _, nodes, edges := f.graph("?resource=front"); nodes != 5 || !strings.Contains(edges, "front>port") || !strings.Contains(edges, "port>wire") {
+		t.Errorf("%d nodes: %s", nodes, edges)
+	}
 	f.site.SetFault(func(method string) error {
 		if method == "Referring" {
 			return errors.New("read the lists of servers.server (status 503)")

@@ -183,7 +183,7 @@ func kinds(c *glue.Catalog) []*engine.Kind {
 }
 
 func newClient(cfg Config, catalog *glue.Catalog) (*glue.Client, error) {
-	c := glue.ClientConfig{List: catalog.List, HeaderTimeout: cfg.Limits.AnswerTimeout}
+	c := glue.ClientConfig{List: catalog.List, Owners: catalog.Owners, HeaderTimeout: cfg.Limits.AnswerTimeout}
 	for name, s := range catalog.Services {
 		u, err := upstream(name, cfg.Services[name])
 		if err != nil {
@@ -266,7 +266,7 @@ func (a *Agent) newServer() (err error) {
 	a.server, err = web.New(web.Config{Listen: a.cfg.API.Listen, Hosts: a.cfg.API.Hosts, Config: api.Config{
 		Application: a.catalog.Application, Catalog: a.catalog.Digest, Version: a.version, Services: services,
 		Store: a.store, Counter: a.store, Mesh: a.site, Network: a.network, Operator: a.site, Waiter: a.site, Peer: a.network.Transport(),
-		Referring: a.client.Referring, Types: a.types,
+		Referring: a.client.Referring, Made: a.client.Made, Types: a.types,
 		Token: a.token, Ready: a.isReady, Auth: guard, Audit: audit.New(a.store), Hooks: desk, Registry: registry, Log: a.log, Now: time.Now,
 	}})
 	return err

@@ -46,6 +46,15 @@ func (Dialect) Rehearses(method, query string, header http.Header, body []byte) 
 	return json.Unmarshal(body, &options) == nil && len(options.DryRun) > 0
 }
 
+// Forces reports whether there is no time of grace, as kubectl delete --force says.
+func (Dialect) Forces(header http.Header, body []byte) bool {
+	if isProtobuf(header) {
+		return deletesAtOnce(body)
+	}
+	var options struct{ GracePeriodSeconds *int64 }
+	return json.Unmarshal(body, &options) == nil && options.GracePeriodSeconds != nil && *options.GracePeriodSeconds == 0
+}
+
 // Rehearsal has the API server itself turn protobuf and YAML into JSON, and give a name where the client asks for one: a dry run answers
 // with the whole object in its canonical form, checked and with its defaults, and nothing has happened.
 func (Dialect) Rehearsal(_ *engine.Kind, query string, header http.Header, body []byte) (string, bool) {
@@ -100,10 +109,13 @@ func (Dialect) Refusal(status int, typ, detail string) (string, []byte) {
 	if typ == "name-taken" || typ == "exists" {
 		reason = "AlreadyExists"
 	}
+	details := map[string]any{}
+	if reason != "Invalid" { // of that kubectl shows the causes and no message, where there are any
+		details["causes"] = []any{map[string]any{"reason": "Skerry", "message": typ}}
+	}
 	b, _ := json.Marshal(map[string]any{ // of strings and numbers: it cannot fail
 		"kind": "Status", "apiVersion": "v1", "metadata": map[string]any{}, "status": "Failure", "code": status, "reason": reason,
-		"message": detail,
-		"details": map[string]any{"causes": []any{map[string]any{"reason": "Skerry", "message": typ}}},
+		"message": detail, "details": details,
 	})
 	return "application/json", b
 }

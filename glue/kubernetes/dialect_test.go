@@ -65,10 +65,32 @@ func TestRehearses(t *testing.T) {
 	}
 }
 
+func TestForces(t *testing.T) {
+	protobuf := http.Header{"Content-Type": {"application/vnd.kubernetes.protobuf"}}
+	for _, c := range []struct {
+		header http.Header
+		body   string
+		want   bool
+	}{
+		{nil, `{"kind":"DeleteOptions","gracePeriodSeconds":0}`, true},
+		{nil, `{"kind":"DeleteOptions","gracePeriodSeconds":1}`, false},
+		{nil, `{"kind":"DeleteOptions"}`, false},
+		{nil, "", false},
+		{protobuf, "k8s\x00\x0a\x00\x12\x02\x08\x00", true},
+		{protobuf, "k8s\x00\x0a\x00\x12\x02\x08\x1e", false},
+		{protobuf, "k8s\x00\x0a\x00\x12\x05\x2a\x03All", false},
+		{protobuf, "k8s\x00\x0a\x00\x12\x01\x08", false},
+	} {
+		if got := (Dialect{}).Forces(c.header, []byte(c.body)); got != c.want {
+			t.Errorf("%v %q: %v", c.header, c.body, got)
+		}
+	}
+}
+
 func FuzzProtobuf(f *testing.F) {
 	f.Add([]byte("k8s\x00\x0a\x00\x12\x07\x08\x01\x2a\x03All"))
 	f.Add([]byte("k8s\x00\x12\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"))
-	f.Fuzz(func(_ *testing.T, b []byte) { deletesDry(b) })
+	f.Fuzz(func(_ *testing.T, b []byte) { deletesDry(b); deletesAtOnce(b) })
 }
 
 func TestPortable(t *testing.T) {

@@ -69,8 +69,7 @@ func Discover(ctx context.Context, s Source) ([]*engine.Kind, error) {
 func Rules(kinds []*engine.Kind) map[engine.KindName]*glue.Rules {
 	rules := map[engine.KindName]*glue.Rules{}
 	for _, k := range kinds {
-		rules[k.Name] = &glue.Rules{Visibility: glue.Visibility{Scope: glue.VisibilityGlobal},
-			List: &glue.List{Items: "/items", Watch: "watch", Deletes: true}}
+		rules[k.Name] = &glue.Rules{Visibility: visibility(k), List: &glue.List{Items: "/items", Watch: "watch", Deletes: true}, Owners: owners(k)}
 	}
 	return rules
 }
@@ -148,6 +147,7 @@ func (r resource) kind(service engine.ServiceName, group, base string) *engine.K
 		base += "/namespaces/{" + namespaces + "}"
 		k.Within = namespaces
 	}
+	k.Refs = refs(k)
 	k.Collection = base + "/" + r.Resource
 	k.Item = k.Collection + "/{id}"
 	for _, sub := range r.Subresources {
@@ -156,7 +156,7 @@ func (r resource) kind(service engine.ServiceName, group, base string) *engine.K
 		}
 		for _, method := range []string{http.MethodPut, http.MethodPatch} {
 			k.Operations = append(k.Operations, engine.NamedOperation{
-				Name: "scale-" + strings.ToLower(method), Method: method, Path: k.Item + "/scale", Observed: true, Repeatable: true})
+				Name: "scale-" + strings.ToLower(method), Method: method, Path: k.Item + "/scale", Observed: true, Repeatable: true, States: true})
 		}
 	}
 	return k

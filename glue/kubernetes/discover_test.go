@@ -23,7 +23,11 @@ var cluster = map[string]string{
 			"verbs":["create","delete","get","list","patch","update"],"subresources":[{"subresource":"scale","verbs":["get","patch","update"]}]}]},
 		{"version":"v1","resources":[{"resource":"widgets","scope":"Namespaced","responseKind":{"group":"example.org","version":"v1","kind":"Widget"},
 			"verbs":["create","delete","get","list","patch","update"]}]}]}]}`,
-	"/openapi/v3": `{"paths":{"api/v1":{"serverRelativeURL":"/openapi/v3/api/v1?hash=1"}}}`,
+	"/openapi/v3": `{"paths":{"api/v1":{"serverRelativeURL":"/openapi/v3/api/v1?hash=1"},"apis/example.org/v2":{"serverRelativeURL":"/openapi/v3/apis/example.org/v2"}}}`,
+	"/openapi/v3/apis/example.org/v2": `{"components":{"schemas":{
+		"Widget":{"x-kubernetes-group-version-kind":[{"group":"example.org","version":"v2","kind":"Widget"}],"properties":{
+			"spec":{"properties":{"replicas":{"type":"integer"},"maxReplicas":{"type":"integer"}}},
+			"status":{"properties":{"readyReplicas":{"type":"integer"},"replicasOf":{"type":"integer"},"observedGeneration":{"type":"integer"}}}}}}}}`,
 	"/openapi/v3/api/v1": `{"components":{"schemas":{
 		"Pod":{"x-kubernetes-group-version-kind":[{"group":"","version":"v1","kind":"Pod"}],"properties":{
 			"status":{"properties":{"conditions":{"type":"array","items":{"properties":{"type":{}}},"x-kubernetes-patch-merge-key":"type"}}},
@@ -79,6 +83,9 @@ func TestDiscover(t *testing.T) {
 	}
 	if pods.Within != "namespaces" || !pods.Natural() || !pods.Ignored("/metadata/uid") || !pods.Ignored("/spec/nodeName") || pods.Ignored("/spec/containers") {
 		t.Errorf("pods are %+v", pods)
+	}
+	if !slices.Equal(widgets.Divide, []engine.Pointer{"/spec/replicas"}) || !slices.Equal(widgets.Aggregate, []engine.Aggregate{{At: "/status/readyReplicas", By: engine.AggregateSum}}) || pods.Divide != nil {
+		t.Errorf("widgets are divided by %v and read as one by %v", widgets.Divide, widgets.Aggregate)
 	}
 	if len(widgets.Operations) != 2 || widgets.Operations[1].Path != widgets.Item+"/scale" {
 		t.Errorf("what is below widgets: %v", widgets.Operations)

@@ -15,6 +15,7 @@ const maxDepth = 16
 // schema is what is read of an OpenAPI 3 schema.
 type schema struct {
 	Ref        string                                  `json:"$ref"`
+	Type       string                                  `json:"type"`
 	AllOf      []schema                                `json:"allOf"`
 	Properties map[string]*schema                      `json:"properties"`
 	Items      *schema                                 `json:"items"`
@@ -52,6 +53,7 @@ func (s Source) keys(ctx context.Context, kinds []foundKind) error {
 				return k.Group == f.group && k.Version == f.version && k.Kind == f.schema
 			}) {
 				f.kind.Keys = keysOf(f.kind, d, schemas)
+				divided(f.kind, d, schemas)
 				break
 			}
 		}

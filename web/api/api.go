@@ -142,6 +142,8 @@ type Config struct {
 	// Referring lists the objects of this site's application that refer to a resource, with the credentials given; an error
 	// says what could not be read, and what could is returned beside it.
 	Referring func(ctx context.Context, t engine.Target, credentials http.Header) ([]glue.Referrer, error)
+	// Made lists likewise what this site's application has made along with a resource and destroys along with it.
+	Made func(ctx context.Context, t engine.Target, credentials http.Header) ([]glue.Referrer, error)
 	// Token makes the text that a new site's configuration needs.
 	Token func(i engine.Invitation, secret []byte) string
 	// Ready returns why the site does not serve yet or any more; nil when it does.
@@ -185,7 +187,7 @@ func New(c Config) (*API, error) {
 	var missing []error
 	for name, absent := range map[string]bool{
 		"Store": c.Store == nil, "Counter": c.Counter == nil, "Mesh": c.Mesh == nil, "Network": c.Network == nil,
-		"Operator": c.Operator == nil, "Waiter": c.Waiter == nil, "Peer": c.Peer == nil, "Token": c.Token == nil, "Referring": c.Referring == nil, "Types": c.Types == nil, "Ready": c.Ready == nil,
+		"Operator": c.Operator == nil, "Waiter": c.Waiter == nil, "Peer": c.Peer == nil, "Token": c.Token == nil, "Referring": c.Referring == nil, "Made": c.Made == nil, "Types": c.Types == nil, "Ready": c.Ready == nil,
 		"Auth": c.Auth == nil, "Audit": c.Audit == nil, "Hooks": c.Hooks == nil, "Registry": c.Registry == nil, "Log": c.Log == nil, "Now": c.Now == nil,
 	} {
 		if absent {

@@ -41,7 +41,7 @@ func (a *API) typeReferences(ctx context.Context, r ExplainRequest, m glue.Match
 	}
 	result, err := a.Types.Check(ctx, typing.Request{
 		Kind: m.Kind, Method: strings.ToUpper(r.Method), Path: r.Path, Creates: m.Type == engine.TypeCreate,
-		Relations: engine.RelationsOf(m.Kind, r.Body), Sites: sites, Scope: s,
+		Relations: engine.RelationsOf(m.Kind, m.Within, r.Body), Sites: sites, Scope: s,
 		Bound: a.bound(s, string(m.Kind.Service)),
 	})
 	if err != nil {

@@ -223,8 +223,55 @@ func (g *grapher) neededBy(ctx context.Context, t engine.Target) ([]engine.Targe
 	return targets, nil
 }
 
+// made adds what this site's application has made along with a resource, and with that in turn.
+func (g *grapher) made(ctx context.Context, t engine.Target, credentials http.Header, deep int) error {
+	found, err := g.a.Made(ctx, t, credentials)
+	if err != nil {
+		g.unknown(fmt.Sprintf("some of what this site's application makes along: could not %v", err))
+	}
+	for _, r := range found {
+		if !r.Replicated {
+			g.rows[r.Target] = nil
+		}
+		if err := g.node(ctx, r.Target); err != nil {
+			return err
+		}
+		i, ok := g.nodes[keyOf(r.Target)]
+		if !ok {
+			continue
+		}
+		if !r.Replicated {
+			g.graph.Nodes[i].Sites = []string{g.a.SelfName()}
+		}
+		e := RelationEdge{From: keyOf(t), To: keyOf(r.Target), At: string(r.By.At), Relation: string(r.By.Type)}
+		if g.edges[e] {
+			continue
+		}
+		g.edges[e] = true
+		g.graph.Edges = append(g.graph.Edges, e)
+		if deep > 1 {
+			if err := g.made(ctx, r.Target, credentials, deep-1); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// maxMade is through how many steps made goes: a deployment makes sets, and these make pods.
+const maxMade = 3
+
 // objects adds what refers to a resource and is an object of this site alone, and says what is not known of others.
 func (g *grapher) objects(ctx context.Context, t engine.Target, caller http.Header) error {
+	var credentials http.Header // none: the agent's own
+	if v := caller.Get("Authorization"); v != "" {
+		credentials = http.Header{"Authorization": {v}}
+	}
+	ctx, cancel := context.WithTimeout(ctx, replicaWait)
+	defer cancel()
+	if err := errors.Join(g.node(ctx, t), g.made(ctx, t, credentials, maxMade)); err != nil {
+		return err
+	}
 	may := false
 	for _, s := range g.a.Services {
 		for _, k := range s.Kinds {
@@ -237,18 +284,9 @@ func (g *grapher) objects(ctx context.Context, t engine.Target, caller http.Head
 	if others := len(g.a.Mesh.Members()) - 1; others > 0 {
 		g.unknown("objects that another site has alone")
 	}
-	credentials := http.Header{}
-	if v := caller.Get("Authorization"); v != "" {
-		credentials.Set("Authorization", v)
-	}
-	ctx, cancel := context.WithTimeout(ctx, replicaWait)
-	defer cancel()
 	found, err := g.a.Referring(ctx, t, credentials)
 	if err != nil {
 		g.unknown(fmt.Sprintf("some objects of this site alone: could not %v", err))
-	}
-	if err := g.node(ctx, t); err != nil {
-		return err
 	}
 	for _, r := range found {
 		if r.Replicated || r.ID == "" {

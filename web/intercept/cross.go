@@ -92,6 +92,12 @@ func (h *Handler) readCross(q *request, row engine.ResourceRow) {
 	header := q.w.Header()
 	ofOne(header, first.header)
 	header.Set("Skerry-Resource", string(row.ID))
+	if h.dialect != nil {
+		if media, rendered, ok := h.dialect.Rendered(q.match.Kind, q.Header.Get("Accept"), body); ok {
+			header.Set("Content-Type", media)
+			body = rendered
+		}
+	}
 	if n := row.Sites[h.Membership.Self()].Pending; n > 0 {
 		header.Set("Skerry-Pending", strconv.Itoa(n))
 	}
@@ -191,6 +197,9 @@ func (h *Handler) askItem(ctx context.Context, q *request, row engine.ResourceRo
 		return shown{}, fmt.Errorf("no path can carry the identifier %q", row.ID)
 	}
 	header := q.credentials()
+	if h.dialect != nil {
+		header.Set("Accept", h.dialect.Accept())
+	}
 	h.speak(q, header)
 	header.Set(headerPlacement, string(site))
 	query, _ := h.Client.Canonical(ctx, k, q.match.Within, header, strings.TrimPrefix(q.query, "?"), nil)

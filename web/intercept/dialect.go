@@ -31,6 +31,9 @@ func (h *Handler) speaks(q *request) bool {
 		}
 		if whole {
 			q.setBody(body)
+			if h.dialect.Forces(q.Header, body) {
+				q.Header.Add(headerForce, engine.ForceReliedOn)
+			}
 		}
 	}
 	if h.dialect.Rehearses(q.Method, q.query, q.Header, body) {

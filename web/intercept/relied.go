@@ -88,10 +88,14 @@ func (h *Handler) keeps(q *request, replicated bool) (refused bool) {
 		}
 		words = append(words, fmt.Sprintf("%s %s (%s, %s)", r.Kind, r.ID, at, how))
 	}
+	force := "send " + headerForce + ": " + engine.ForceReliedOn
+	if h.dialect != nil {
+		force = "force it (kubectl delete --force)"
+	}
 	h.answered(q)
 	problem.Write(q.w, http.StatusConflict, engine.ForceReliedOn, fmt.Sprintf(
-		"others rely on %s %s: %s%s; nothing has happened\nhelp: delete them first or have them refer to another, or send %s: %s",
-		t.Kind, t.ID, strings.Join(words, ", "), more, headerForce, engine.ForceReliedOn), map[string]any{"relied_on_by": list})
+		"others rely on %s %s: %s%s; nothing has happened\nhelp: delete them first or have them refer to another, or %s",
+		t.Kind, t.ID, strings.Join(words, ", "), more, force), map[string]any{"relied_on_by": list})
 	return true
 }
 

@@ -74,7 +74,7 @@ func (h *Handler) typed(q *request) bool {
 	if q.parsed == nil {
 		q.parsed = &scope.Scope{}
 	}
-	relations := engine.RelationsOf(m.Kind, canonical)
+	relations := engine.RelationsOf(m.Kind, m.Within, canonical)
 	for _, s := range stands {
 		if !slices.ContainsFunc(relations, func(r engine.Relation) bool { return r.At == s.At }) {
 			relations = append(relations, s)

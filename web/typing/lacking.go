@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/glue"
 )
 
 // lacking notes which of the sites that run the request have no replica of what it will refer to. Nobody is asked: what is
@@ -17,6 +18,9 @@ func (c *Checker) lacking(ctx context.Context, r Request, relations []engine.Rel
 		k := c.Kind(to.Service, to.Kind)
 		if k == nil || to.Type == engine.RelationComposition || len(out.Lacking)+len(out.Warnings) >= maxChecked {
 			continue
+		}
+		if c.Visibility(k).Scope == glue.VisibilityLocal {
+			continue // those who may have it are asked, and it is an error where one has none
 		}
 		row, err := c.Resources.Lookup(ctx, k, string(to.ID))
 		if err != nil && !errors.Is(err, engine.ErrNotFound) {

@@ -128,6 +128,20 @@ func (s *Site) referring(_ context.Context, t engine.Target, _ http.Header) ([]g
 	return s.referrers[t], s.fault("Referring")
 }
 
+// madeAlong lists what Make has named.
+func (s *Site) madeAlong(_ context.Context, t engine.Target, _ http.Header) ([]glue.Referrer, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.made[t], s.fault("Made")
+}
+
+// Make says that this site's application has made an object along with a resource.
+func (s *Site) Make(owner engine.Target, r glue.Referrer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.made[owner] = append(s.made[owner], r)
+}
+
 // Refer says that an object of this site's application refers to a resource.
 func (s *Site) Refer(r glue.Referrer) {
 	s.mu.Lock()

@@ -55,13 +55,14 @@ type Site struct {
 	kinds map[engine.ServiceName][]*engine.Kind
 	// Objects of this site alone that refer to something, by that.
 	referrers map[engine.Target][]glue.Referrer
+	made      map[engine.Target][]glue.Referrer // by owner
 }
 
 // Empty is a site alone in its mesh with nothing in it.
 func Empty() *Site {
 	s := &Site{
 		Clock: time.Now, self: "12D3KooWParis1111111111111111111111111111111111111",
-		status: map[engine.SiteID]engine.SiteStatus{}, changed: make(chan struct{}), shown: map[string]string{}, kinds: kinds(), referrers: map[engine.Target][]glue.Referrer{},
+		status: map[engine.SiteID]engine.SiteStatus{}, changed: make(chan struct{}), shown: map[string]string{}, kinds: kinds(), referrers: map[engine.Target][]glue.Referrer{}, made: map[engine.Target][]glue.Referrer{},
 		queues: map[engine.ServiceName]engine.QueueStatus{},
 	}
 	for name := range s.kinds {
@@ -76,7 +77,7 @@ func (s *Site) Config(listen string) web.Config {
 	c := api.Config{
 		Application: "lab", Catalog: "9f2c41d07ab35e1", Version: "0.1.0",
 		Store: s, Counter: s, Mesh: s, Network: s, Operator: s, Waiter: s, Peer: peers{s},
-		Referring: s.referring, Types: s.types(),
+		Referring: s.referring, Made: s.madeAlong, Types: s.types(),
 		Token: func(i engine.Invitation, secret []byte) string { return "skr1:" + i.ID + "." + string(secret) },
 		Ready: func() error { return s.fault("Ready") }, Registry: prometheus.NewRegistry(),
 		Auth: s.guard(""), Audit: audit.New(&s.Kept), Hooks: s.desk(), Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Now: s.now,

@@ -1,0 +1,57 @@
+package engine
+
+import (
+	"encoding/json"
+	"testing"
+)
+
+// TestStatedCounts: what a request whose effect is observed says of a divided field is that of all parts, and this part gets its share,
+// also where it shows that already.
+func TestStatedCounts(t *testing.T) {
+	k := &Kind{Item: "/sets/{id}", Divide: []Pointer{"/spec/replicas"}, ObservedPatches: []string{"application/strategic+json"},
+		Operations: []NamedOperation{{Name: "scale", Method: "PUT", Path: "/sets/{id}/scale", Observed: true, States: true},
+			{Name: "grow", Method: "POST", Path: "/sets/{id}/grow", Observed: true}}}
+	d := &division{&spread{self: "a", fields: k.Divide}, Parts{{"a"}, {"b"}}, k}
+	before := Fold{Exists: true, Cells: map[Pointer]Cell{"/spec/replicas": {Value: json.RawMessage("5")}}}
+	strategic := map[string]string{"Content-Type": "application/strategic+json"}
+	for _, c := range []struct {
+		name   string
+		o      *Operation
+		sent   string // to this part
+		shows  string // this part, after that
+		change string // of all
+	}{
+		{"scale", &Operation{Type: TypeAction, Method: "PUT", Path: "/sets/{id}/scale", Body: []byte(`{"spec":{"replicas":8}}`)},
+			`{"spec":{"replicas":4}}`, `{"spec":{"replicas":4}}`, "8"},
+		{"a patch to what this part shows", &Operation{Type: TypePatch, Method: "PATCH", Path: "/sets/{id}", Header: strategic, Body: []byte(`{"spec":{"replicas":3}}`)},
+			`{"spec":{"replicas":2}}`, `{"spec":{"replicas":2}}`, "3"},
+		{"a patch that leaves the share", &Operation{Type: TypePatch, Method: "PATCH", Path: "/sets/{id}", Header: strategic, Body: []byte(`{"spec":{"replicas":6}}`)},
+			`{"spec":{"replicas":3}}`, `{"spec":{"replicas":3}}`, "6"},
+		{"a patch of something else", &Operation{Type: TypePatch, Method: "PATCH", Path: "/sets/{id}", Header: strategic, Body: []byte(`{"spec":{"paused":true}}`)},
+			`{"spec":{"paused":true}}`, `{"spec":{"paused":true,"replicas":3}}`, ""},
+		{"no number", &Operation{Type: TypePatch, Method: "PATCH", Path: "/sets/{id}", Header: strategic, Body: []byte(`{"spec":{"replicas":null}}`)},
+			`{"spec":{"replicas":null}}`, `{"spec":{"replicas":1}}`, "1"},
+		{"an action that states nothing", &Operation{Type: TypeAction, Method: "POST", Path: "/sets/{id}/grow", Body: []byte(`{"spec":{"replicas":8}}`)},
+			`{"spec":{"replicas":8}}`, `{"spec":{"replicas":8}}`, "8"},
+	} {
+		sent, err := d.body(c.o, before)
+		if err != nil || string(sent) != c.sent {
+			t.Errorf("%s: this part gets %s, want %s: %v", c.name, sent, c.sent, err)
+		}
+		witness(k, c.o, before, []byte(`{"spec":{"replicas":3}}`), []byte(c.shows))
+		d.restate(c.o)
+		if got := string(c.o.Change.Set["/spec/replicas"]); got != c.change {
+			t.Errorf("%s: it sets %q, want %q", c.name, got, c.change)
+		}
+	}
+}
+
+// TestSummaryOfWhatIsCounted: what the catalog counts over all parts is told to the others, though each application sets it by itself.
+func TestSummaryOfWhatIsCounted(t *testing.T) {
+	v := &view{kind: &Kind{Ignore: []Pointer{"/status", "/uid"}, Sensitive: []Pointer{"/secret"},
+		Aggregate: []Aggregate{{"/status/ready", AggregateSum}}}, history: &History{spread: &spread{}}}
+	got := v.summary(Replica{}, &Observed{Hash: "h"}, []byte(`{"uid":"1","secret":"s","n":1,"status":{"ready":2,"seen":"now"}}`))
+	if string(got) != `{"n":1,"status":{"ready":2}}` {
+		t.Errorf("the others are told %s", got)
+	}
+}
