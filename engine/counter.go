@@ -70,8 +70,12 @@ func numberAt(at Pointer, representation []byte) (json.Number, error) {
 // this one had not seen. Where no client has set it, it begins with what the application was seen to show.
 func (f *Fold) count(h *History, in, counts func(*Operation) bool) {
 	adding := h.adding(in)
+	if len(adding) == 0 {
+		return
+	}
+	known := h.adding(anyOperation)
 	for _, p := range sortedPointers(adding) {
-		f.countAt(h, p, adding[p], counts)
+		f.countAt(h, p, adding[p], known[p], counts)
 	}
 }
 
@@ -103,9 +107,9 @@ func (f *Fold) uncounted(h *History, p Pointer, adding []*Operation) (setter *Op
 	return setter, unseen
 }
 
-// countAt sets the cell of one counter. Of the operations that add to it those for which counts is true are in the sum; the
-// others tell where it began.
-func (f *Fold) countAt(h *History, p Pointer, adding []*Operation, counts func(*Operation) bool) {
+// countAt sets the cell of one counter. Of the operations that add to it those for which counts is true are in the sum. Where it began
+// all that are known tell, also those that have never run here because they had lost their effect.
+func (f *Fold) countAt(h *History, p Pointer, adding, all []*Operation, counts func(*Operation) bool) {
 	cell, set := f.Cells[p]
 	setter, unseen := f.uncounted(h, p, adding)
 	if len(unseen) == 0 || f.underScalar(p) {
@@ -122,7 +126,8 @@ func (f *Fold) countAt(h *History, p Pointer, adding []*Operation, counts func(*
 		}
 		sum, known = base, true
 	} else {
-		sum, known = firstSeen(h, p, setter, unseen)
+		_, all = f.uncounted(h, p, all)
+		sum, known = firstSeen(h, p, setter, all)
 	}
 	by := setter
 	for _, o := range unseen {
