@@ -200,7 +200,11 @@ func (h *History) next(s Standing) Step {
 	}
 	if void && !doubtful {
 		if there {
-			if left := s.fold(h).restoring(s.withoutAnswer(h, rest[:1])); !left.Empty() {
+			touched := s.withoutAnswer(h, rest[:1])
+			if len(touched) == 0 && s.Ran != nil && s.Ran(u) {
+				touched = rest[:1]
+			}
+			if left := s.fold(h).restoring(touched); !left.Empty() {
 				return Step{Kind: StepCorrect, Operations: rest[:1], Correction: left, Void: true}
 			}
 		}
