@@ -27,6 +27,7 @@ type Service struct {
 	Listen   string // address of the agent's listener
 	Upstream string // base URL of the application
 	Token    string // path of the file with the agent's token for it; empty: it needs none
+	Header   string // that carries the token; empty: Authorization
 	// TLS are the files of the listener's certificate and key, UpstreamCA that of who has signed the application's; empty: no TLS.
 	TLS        [2]string
 	UpstreamCA string
@@ -55,7 +56,9 @@ func (c *Config) YAML() string {
 	b.WriteString("services:\n")
 	for _, s := range c.Services {
 		fmt.Fprintf(&b, "  %s:\n    listen: %s\n    upstream: %s\n", s.Name, s.Listen, s.Upstream)
-		if s.Token != "" {
+		if s.Token != "" && s.Header != "" {
+			fmt.Fprintf(&b, "    credentials: {header: %s, value_file: %q}\n", s.Header, s.Token)
+		} else if s.Token != "" {
 			fmt.Fprintf(&b, "    credentials: {token_file: %q}\n", s.Token)
 		}
 		if s.TLS != [2]string{} {
