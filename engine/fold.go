@@ -255,7 +255,7 @@ func (f Fold) after(u *Operation, with Fold) Fold {
 	for p, i := range u.Change.Add {
 		was, set := f.Cells[p]
 		if !set {
-			if was, set = with.Cells[p]; was.by == u && !was.idle { // it is the first that adds to it
+			if was, set = with.Cells[p]; was.by == u && was.Counted && !was.idle { // it is the first that adds to it
 				g.Cells[p] = was
 				continue
 			}

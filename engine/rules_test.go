@@ -194,6 +194,32 @@ func interleave(t *testing.T, k *Kind, first, other, second int) {
 	})
 }
 
+// A PUT that set a counter loses its effect to a change, until an increment takes the effect of that one. Where the object is made anew
+// in between, without the number, the increment adds to nothing, and the number is set.
+func TestACounterAddsToWhatCountsAgain(t *testing.T) {
+	k := kinds()["one"]
+	a, b := deskOf("a", k), deskOf("b", k)
+	all := []*Operation{a.issue(t, TypeCreate, "/images", `{"name":"a","size":1}`, 1)}
+	b.history.Add(all[0])
+	b.catchUp(t)
+	all = append(all, b.issue(t, TypeMerge, "/images/{id}", `{"size":3}`, 2), a.issue(t, TypeReplace, "/images/{id}", `{"name":"n","count":29}`, 2))
+	b.history.Add(all[2])
+	b.catchUp(t)
+	all = append(all, b.issue(t, TypeReplace, "/images/{id}", `{"name":"c","size":2}`, 3), a.issue(t, TypeAction, "/images/{id}/incr", "", 3))
+	b.vanish()
+	for _, d := range []*desk{a, b} {
+		for _, o := range all {
+			d.history.Add(o)
+		}
+		d.catchUp(t)
+		d.lawful(t)
+	}
+	sameEverywhere(t, []*desk{a, b})
+	if n := b.count(t, "/count"); n != 42 {
+		t.Errorf("the counter is %d", n)
+	}
+}
+
 func TestACounterAddsUpOverACut(t *testing.T) {
 	k := kinds()["default"]
 	a, b := deskOf("a", k), deskOf("b", k)
