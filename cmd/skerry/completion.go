@@ -191,10 +191,10 @@ func arguable(n *kong.Node, i int, known func(list string) []candidate) []candid
 	return nil
 }
 
-// known asks the agent, which has to be quick, for the identifiers of a list; none when it does not answer.
+// known asks the agent, while a person waits at the line, for the identifiers of a list; none when it does not answer.
 func (p *program) known(ctx context.Context) func(list string) []candidate {
 	return func(list string) []candidate {
-		ctx, cancel := context.WithTimeout(ctx, time.Second)
+		ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 		defer cancel()
 		query := url.Values{}
 		switch list {

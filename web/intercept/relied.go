@@ -13,8 +13,9 @@ import (
 )
 
 const (
-	// listWait bounds the wait for this site's application to list what may rely on a resource that is to be deleted.
-	listWait = time.Second
+	// listWait bounds the wait for this site's application to list what may rely on a resource that is to be deleted. An application
+	// that takes longer would not delete it quickly either.
+	listWait = 5 * time.Second
 	// maxRelying is how many of those that rely on it a refusal names.
 	maxRelying = 20
 )
