@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/skerry/skerry/testnet/env"
 	"github.com/skerry/skerry/testnet/lab"
@@ -43,7 +42,7 @@ func TestRestoredFromABackup(t *testing.T) {
 				}
 				return err
 			})
-			e.Eventually(t, 20*time.Second, "both applications hold the same", func() error {
+			e.Eventually(t, patience, "both applications hold the same", func() error {
 				p, err := listed(t, paris)
 				if err != nil {
 					return err
@@ -74,7 +73,7 @@ func settled(t *testing.T, e *env.Env, ids ...string) {
 	t.Helper()
 	for _, id := range ids {
 		for _, s := range e.Sites() {
-			eventually(t, e, 20*time.Second, id+" has converged as "+s.Name()+" says", func() bool {
+			eventually(t, e, patience, id+" has converged as "+s.Name()+" says", func() bool {
 				a := s.API(t, "GET /api/v1/resources/"+id, "")
 				return a.Status == 200 && a.Text("state") == "converged"
 			})
@@ -115,7 +114,7 @@ func TestACopiedDataDirectory(t *testing.T) {
 	e := labAt(t, "paris", "nantes", "toulouse")
 	paris, nantes, toulouse := e.Site("paris"), e.Site("nantes"), e.Site("toulouse")
 	id := create(t, paris, both, `{"name":"debian"}`)
-	eventually(t, e, 10*time.Second, "nantes has it", func() bool { return slices.Contains(held(t, nantes), "debian") })
+	eventually(t, e, patience, "nantes has it", func() bool { return slices.Contains(held(t, nantes), "debian") })
 	toulouse.Stop(t)
 	nantes.Stop(t)
 	if err := copied(nantes.Config().Data(), toulouse.Config().Data()); err != nil {
@@ -127,7 +126,7 @@ func TestACopiedDataDirectory(t *testing.T) {
 		}
 	}
 	for _, s := range []*env.Site{nantes, toulouse} {
-		e.Eventually(t, 150*time.Second, "the agent at "+s.Name()+" finds out", func() error {
+		e.Eventually(t, patience, "the agent at "+s.Name()+" finds out", func() error {
 			r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+s.Config().API+"/readyz", nil)
 			if err != nil {
 				return err
@@ -144,7 +143,7 @@ func TestACopiedDataDirectory(t *testing.T) {
 		})
 		problem(t, s.Do(t, lab.Images, "PATCH /images/"+id, `{"size":1}`, merge...), 503, "cloned")
 	}
-	eventually(t, e, 30*time.Second, "paris says it", func() bool {
+	eventually(t, e, patience, "paris says it", func() bool {
 		return strings.Contains(paris.API(t, "GET /api/v1/sites", "").Must(t, 200).Body, `"cloned":true`)
 	})
 }

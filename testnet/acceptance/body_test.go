@@ -9,7 +9,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/skerry/skerry/testnet/env"
 	"github.com/skerry/skerry/testnet/lab"
@@ -28,7 +27,7 @@ func replicateALargeBody(t *testing.T, e *env.Env) {
 	image := made(t, paris, lab.Images, both, `{"name":"with a large file"}`)
 	body := func() io.Reader { return io.LimitReader(rand.NewChaCha8([32]byte{7}), largeBody) }
 	stream(t, paris, "PUT", image, body(), io.Discard)
-	e.Eventually(t, 2*time.Minute, "nantes has the file", func() error {
+	e.Eventually(t, patience, "nantes has the file", func() error {
 		a := nantes.Application(t, lab.Images, "GET /images", "").Must(t, 200)
 		if !strings.Contains(a.Body, fmt.Sprintf(`"size":%d,`, largeBody)) {
 			return fmt.Errorf("it has %s", a.Body)

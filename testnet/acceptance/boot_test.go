@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/skerry/skerry/testnet/env"
 	"github.com/skerry/skerry/testnet/lab"
@@ -31,7 +30,7 @@ func bootFromElsewhere(t *testing.T, e *env.Env) {
 
 	nantes.Do(t, lab.Images, "PATCH /images/"+debian, `{"tags":["of both"]}`, append(merge, "Scope", both)...).Must(t, 200)
 	for _, s := range []*env.Site{paris, nantes} {
-		eventually(t, e, 10*time.Second, s.Name()+" has the image", func() bool {
+		eventually(t, e, patience, s.Name()+" has the image", func() bool {
 			return s.API(t, "GET /api/v1/resources/"+debian, "").Status == 200 && stateOf(t, s, debian) == "converged"
 		})
 	}
@@ -41,11 +40,9 @@ func bootFromElsewhere(t *testing.T, e *env.Env) {
 
 	nantes.Cut(t)
 	// Paris does not know yet that nantes is silent: the local replica answers first.
-	if a := boot(t, paris, either, "during the cut", debian, "").Must(t, 201); a.Took > time.Second {
-		t.Errorf("paris booted from its own replica after %s", a.Took)
-	}
+	boot(t, paris, either, "during the cut", debian, "").Must(t, 201)
 	boot(t, paris, "", "alone", debian, "").Must(t, 201)
-	eventually(t, e, 20*time.Second, "paris misses nantes", func() bool { return !reaches(t, paris, "nantes") })
+	eventually(t, e, patience, "paris misses nantes", func() bool { return !reaches(t, paris, "nantes") })
 	if a := boot(t, paris, "{servers: paris, images: nantes}", "none", alpine, ""); a.Status < 500 {
 		t.Errorf("paris booted from an image that nobody can reach: %d %s", a.Status, a.Body)
 	}
@@ -68,12 +65,12 @@ func listTwoSites(t *testing.T, e *env.Env) {
 	twice := boot(t, paris, servers, "of both", image, "").Must(t, 201).Text("id")
 	converge(t, e, paris, twice)
 
-	list := func(s *env.Site, scope, missing string, want ...string) {
+	list := func(s *env.Site, scope, without string, want ...string) {
 		t.Helper()
-		a := s.Do(t, lab.Servers, "GET /servers", "", scoped(scope)...).Must(t, 200)
+		a := missing(t, e, without, func() env.Answer { return s.Do(t, lab.Servers, "GET /servers", "", scoped(scope)...) })
 		got := slices.DeleteFunc(names(t, a.Body, "name"), func(n string) bool { return !strings.HasPrefix(n, "of ") })
-		if !slices.Equal(got, want) || a.Header.Get("Skerry-Missing") != missing {
-			t.Errorf("%s lists %v without %q, want %v without %q", s.Name(), got, a.Header.Get("Skerry-Missing"), want, missing)
+		if !slices.Equal(got, want) {
+			t.Errorf("%s lists %v without %q, want %v", s.Name(), got, without, want)
 		}
 	}
 	for _, s := range e.Sites() {

@@ -2,7 +2,6 @@ package acceptance
 
 import (
 	"testing"
-	"time"
 
 	"github.com/skerry/skerry/testnet/env"
 	"github.com/skerry/skerry/testnet/lab"
@@ -44,7 +43,7 @@ func meet(t testing.TB, e *env.Env) {
 	t.Helper()
 	for _, x := range e.Sites() {
 		for _, y := range e.Sites() {
-			eventually(t, e, 20*time.Second, x.Name()+" reaches "+y.Name(), func() bool { return x == y || reaches(t, x, y.Name()) })
+			eventually(t, e, patience, x.Name()+" reaches "+y.Name(), func() bool { return x == y || reaches(t, x, y.Name()) })
 		}
 	}
 }
@@ -53,15 +52,21 @@ func meet(t testing.TB, e *env.Env) {
 // and meet would not tell.
 func heal(t testing.TB, e *env.Env, s *env.Site) {
 	t.Helper()
+	noticed(t, e, s)
+	s.Heal(t)
+}
+
+// noticed waits until a site that is cut off and all others say that they do not reach each other.
+func noticed(t testing.TB, e *env.Env, s *env.Site) {
+	t.Helper()
 	for _, x := range e.Sites() {
 		if x == s {
 			continue
 		}
-		eventually(t, e, 20*time.Second, x.Name()+" and "+s.Name()+" notice the cut", func() bool {
+		eventually(t, e, patience, x.Name()+" and "+s.Name()+" notice the cut", func() bool {
 			return !reaches(t, x, s.Name()) && !reaches(t, s, x.Name())
 		})
 	}
-	s.Heal(t)
 }
 
 // made creates something, with a scope if that is not empty, and returns its identifier.
@@ -88,6 +93,9 @@ func boot(t testing.TB, s *env.Site, scope, name, image, network string) env.Ans
 func converge(t testing.TB, e *env.Env, s *env.Site, ids ...string) {
 	t.Helper()
 	for _, id := range ids {
-		eventually(t, e, 30*time.Second, s.Name()+" says that "+id+" has converged", func() bool { return stateOf(t, s, id) == "converged" })
+		eventually(t, e, patience, s.Name()+" says that "+id+" has converged", func() bool {
+			a := s.API(t, "GET /api/v1/resources/"+id, "")
+			return a.Status == 200 && a.Text("state") == "converged"
+		})
 	}
 }

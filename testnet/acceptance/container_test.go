@@ -3,10 +3,10 @@ package acceptance
 import (
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/skerry/skerry/testnet/env"
 	"github.com/skerry/skerry/testnet/lab"
@@ -29,8 +29,10 @@ func spread(t *testing.T, e *env.Env, name string) *container {
 	c := &container{T: t, env: e, paris: e.Site("paris"), nantes: e.Site("nantes"), name: name}
 	c.network = made(t, c.paris, lab.Networks, "{networks: paris % nantes}", `{"name":"`+name+`"}`)
 	for _, s := range []*env.Site{c.paris, c.nantes} {
-		eventually(t, e, 10*time.Second, "the network "+name+" is at "+s.Name(), func() bool { return c.own(s) != "" })
+		eventually(t, e, patience, "the network "+name+" is at "+s.Name(), func() bool { return c.own(s) != "" })
 	}
+	converge(t, e, c.paris, c.network) // and the agents know what their applications have
+	converge(t, e, c.nantes, c.network)
 	return c
 }
 
@@ -46,7 +48,7 @@ func spreadNetwork(t *testing.T, e *env.Env) {
 	c.wantHeld(c.paris, "purple", "violet")
 	c.wantHeld(c.nantes, "purple", "violet")
 	for _, s := range []*env.Site{c.paris, c.nantes} {
-		eventually(t, e, 10*time.Second, s.Name()+" shows its own", func() bool {
+		eventually(t, e, patience, s.Name()+" shows its own", func() bool {
 			a := c.ports(s, "GET", "/"+violet, "").Must(t, 200)
 			return a.Text("name") == "violet" && a.Header.Get("Skerry-Site") == s.Name()
 		})
@@ -58,13 +60,15 @@ func spreadNetwork(t *testing.T, e *env.Env) {
 	c.wantHeld(c.nantes, "yellow")
 	c.wantListed(c.paris, "", "blue", "yellow")
 	c.wantListed(c.nantes, "", "blue", "yellow")
+	c.wantFound(c.paris, yellow)
+	c.wantFound(c.nantes, blue)
 	again := c.ports(c.paris, "POST", "", `{"name":"yellow"}`)
 	problem(t, again, 409, "name-taken")
 	if !strings.Contains(again.Text("detail"), "nantes") {
 		t.Errorf("it is not said where the name is taken: %s", again.Body)
 	}
 
-	c.plug(c.paris, "red", "") // without a scope: here
+	red := c.plug(c.paris, "red", "") // without a scope: here
 	c.wantHeld(c.paris, "blue", "red")
 	problem(t, c.ports(c.paris, "POST", "", `{"name":"yellow"}`, "Scope", atParis), 409, "name-taken")
 	problem(t, c.ports(c.paris, "POST", "", `{"name":"x"}`, "Scope", "{networks: toulouse}"), 422, "scope-type")
@@ -84,9 +88,11 @@ func spreadNetwork(t *testing.T, e *env.Env) {
 	twin := c.ports(c.paris, "POST", "", `{"name":"twin"}`, "Scope", atBoth).Must(t, 201)
 	c.wantHeld(c.nantes, "twin", "yellow")
 	c.wantListed(c.nantes, "", "red", "twin", "yellow")
+	converge(t, e, c.nantes, url.PathEscape(twin.Header.Get("Skerry-Resource")))
+	c.wantFound(c.nantes, red)
 	problem(t, c.ports(c.nantes, "POST", "", `{"name":"twin"}`), 409, "name-taken")
 	c.ports(c.nantes, "PATCH", "/"+twin.Text("id"), `{"device":"both"}`, merge...).Must(t, 200)
-	eventually(t, e, 10*time.Second, "both replicas have changed", func() bool {
+	eventually(t, e, patience, "both replicas have changed", func() bool {
 		return c.ports(c.paris, "GET", "/"+twin.Text("id"), "").Text("device") == "both"
 	})
 
@@ -113,19 +119,19 @@ func spreadNetwork(t *testing.T, e *env.Env) {
 
 func (c *container) bothSidesOfACut() {
 	c.nantes.Cut(c)
-	eventually(c, c.env, 20*time.Second, "paris misses nantes", func() bool { return !reaches(c, c.paris, "nantes") })
+	noticed(c, c.env, c.nantes)
 	c.wantListed(c.paris, "nantes", "red", "twin", "yellow")
 	c.wantListed(c.nantes, "paris", "red", "twin", "yellow")
 	problem(c, c.ports(c.nantes, "POST", "", `{"name":"red"}`), 409, "name-taken")
 	c.plug(c.paris, "green", "")
 	late := c.plug(c.nantes, "green", "")
 	heal(c, c.env, c.nantes)
-	eventually(c, c.env, 20*time.Second, "both sites ask a person about the name", func() bool {
+	eventually(c, c.env, patience, "both sites ask a person about the name", func() bool {
 		return c.conflicts(c.paris) == 1 && c.conflicts(c.nantes) == 1
 	})
 	c.wantListed(c.paris, "", "green", "green", "red", "twin", "yellow")
 	c.ports(c.paris, "DELETE", "/"+late, "").Must(c, 204)
-	eventually(c, c.env, 20*time.Second, "nobody asks any more", func() bool {
+	eventually(c, c.env, patience, "nobody asks any more", func() bool {
 		return c.conflicts(c.paris) == 0 && c.conflicts(c.nantes) == 0
 	})
 	c.wantListed(c.nantes, "", "green", "red", "twin", "yellow")
@@ -172,7 +178,7 @@ func (c *container) own(s *env.Site) string {
 func (c *container) wantHeld(s *env.Site, want ...string) {
 	c.Helper()
 	path := "GET /networks/" + c.own(s) + "/ports"
-	eventually(c, c.env, 10*time.Second, s.Name()+" holds "+strings.Join(want, ", "), func() bool {
+	eventually(c, c.env, patience, s.Name()+" holds "+strings.Join(want, ", "), func() bool {
 		return slices.Equal(names(c, s.Application(c, lab.Networks, path, "").Must(c, 200).Body, "name"), want)
 	})
 }
@@ -181,16 +187,22 @@ func (c *container) wantHeld(s *env.Site, want ...string) {
 func (c *container) wantFree(s *env.Site, name string) {
 	c.Helper()
 	s.Application(c, lab.Networks, "POST /-/faults", `{"method":"POST","path":"/networks/","status":422,"times":100000}`).Must(c, 204)
-	eventually(c, c.env, 10*time.Second, s.Name()+" knows that "+name+" is free", func() bool {
+	eventually(c, c.env, patience, s.Name()+" knows that "+name+" is free", func() bool {
 		return c.ports(s, "POST", "", `{"name":"`+name+`"}`).Status == 422
 	})
 	s.Application(c, lab.Networks, "DELETE /-/faults", "").Must(c, 204)
 }
 
+// wantFound waits until a site knows where a port is, by the index: whoever lists the ports asks the sites that have them.
+func (c *container) wantFound(s *env.Site, id string) {
+	c.Helper()
+	eventually(c, c.env, patience, s.Name()+" finds "+id, func() bool { return c.ports(s, "GET", "/"+id, "").Status == 200 })
+}
+
 // wantListed waits until the site's agent lists these ports, and says that missing is missing.
 func (c *container) wantListed(s *env.Site, missing string, want ...string) {
 	c.Helper()
-	c.env.Eventually(c, 10*time.Second, s.Name()+" lists "+strings.Join(want, ", "), func() error {
+	c.env.Eventually(c, patience, s.Name()+" lists "+strings.Join(want, ", "), func() error {
 		a := c.ports(s, "GET", "", "").Must(c, 200)
 		if got, without := names(c, a.Body, "name"), a.Header.Get("Skerry-Missing"); !slices.Equal(got, want) || without != missing {
 			return fmt.Errorf("it lists %v without %q after %s", got, without, a.Took)

@@ -52,14 +52,14 @@ func TestKilledWhileWriting(t *testing.T) {
 		victim := e.Sites()[round%2] // where the writes come in, and where they are passed on to
 		// At another number of writes each time, so at another instruction.
 		until := count() + 5 + random.IntN(40)
-		eventually(t, e, 20*time.Second, "writing goes on", func() bool { return count() >= until })
+		eventually(t, e, patience, "writing goes on", func() bool { return count() >= until })
 		victim.Kill(t)
 		victim.Start(t)
 	}
 	close(stop)
 	writers.Wait()
 
-	e.Eventually(t, 20*time.Second, "both sites hold the same", func() error {
+	e.Eventually(t, patience, "both sites hold the same", func() error {
 		p, n := held(t, paris), held(t, nantes)
 		if !slices.Equal(p, n) {
 			return fmt.Errorf("paris holds %d, nantes %d: only paris %v, only nantes %v", len(p), len(n), without(p, n), without(n, p))

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/skerry/skerry/testnet/env"
 	"github.com/skerry/skerry/testnet/lab"
@@ -53,7 +52,7 @@ func TestWrongCredentialsPauseAndRightOnesResume(t *testing.T) {
 	client := []string{"Scope", both, "Authorization", "Bearer right"}
 	a := prompt(t, paris, "POST /images", `{"name":"debian"}`, client...).Must(t, 201)
 	op := operationOf(t, paris, a.Text("id"))
-	e.Eventually(t, 20*time.Second, "both sites say that nantes is paused, and why", func() error {
+	e.Eventually(t, patience, "both sites say that nantes is paused, and why", func() error {
 		for _, s := range e.Sites() {
 			if state, reason, _ := queueAt(t, s, "nantes"); state != "paused" || !strings.Contains(reason, "401") {
 				return fmt.Errorf("%s says of nantes %q, %q", s.Name(), state, reason)
@@ -76,7 +75,7 @@ func TestWrongCredentialsPauseAndRightOnesResume(t *testing.T) {
 	if err := paris.Client().Call(t.Context(), "POST", "/api/v1/sites/nantes/resume", map[string]string{}, &after); err != nil || after.Name != "nantes" {
 		t.Fatal(after, err)
 	}
-	e.Eventually(t, 20*time.Second, "nantes has it, and neither site says paused", func() error {
+	e.Eventually(t, patience, "nantes has it, and neither site says paused", func() error {
 		for _, s := range e.Sites() {
 			if state := operationAt(t, s, op, "nantes"); state != "applied" {
 				return fmt.Errorf("%s says that the operation is %s there", s.Name(), state)

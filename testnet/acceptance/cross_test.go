@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/skerry/skerry/testnet/env"
 	"github.com/skerry/skerry/testnet/lab"
@@ -22,7 +21,7 @@ func spreadServers(t *testing.T, e *env.Env) {
 	wantCount(t, "the answer to the create", made, 5)
 	wantCount(t, "paris at once", paris.Do(t, lab.Servers, "GET /servers/"+id, "").Must(t, 200), 5)
 	shares(t, e, 3, 2)
-	eventually(t, e, 10*time.Second, "nantes knows of its part", func() bool {
+	eventually(t, e, patience, "nantes knows of its part", func() bool {
 		return nantes.Do(t, lab.Servers, "GET /servers/"+id, "").Header.Get("Skerry-Missing") == ""
 	})
 	for _, s := range e.Sites() {
@@ -30,13 +29,12 @@ func spreadServers(t *testing.T, e *env.Env) {
 		if s == toulouse {
 			scope = []string{"Scope", "{servers: paris % nantes}"}
 		}
-		a := s.Do(t, lab.Servers, "GET /servers/"+id, "", scope...).Must(t, 200)
+		a := missing(t, e, "", func() env.Answer { return s.Do(t, lab.Servers, "GET /servers/"+id, "", scope...) })
 		wantCount(t, s.Name(), a, 5)
-		if missing := a.Header.Get("Skerry-Missing"); missing != "" {
-			t.Errorf("%s misses %s", s.Name(), missing)
-		}
 	}
-	list := toulouse.Do(t, lab.Servers, "GET /servers", "", "Scope", "{servers: paris % nantes}").Must(t, 200)
+	list := missing(t, e, "", func() env.Answer {
+		return toulouse.Do(t, lab.Servers, "GET /servers", "", "Scope", "{servers: paris % nantes}")
+	})
 	if all, err := images(list.Body); err != nil || strings.Count(list.Body, `"group"`) != 1 || all[id]["count"] != 5.0 {
 		t.Errorf("the list of both is %s, %v", list.Body, err)
 	}
@@ -52,14 +50,11 @@ func spreadServers(t *testing.T, e *env.Env) {
 	if missing := a.Header.Get("Skerry-Missing"); missing != "nantes" {
 		t.Errorf("paris says that %q is missing", missing)
 	}
-	if a.Took > 3*time.Second {
-		t.Errorf("paris answered after %s", a.Took)
-	}
 	paris.Do(t, lab.Servers, "PATCH /servers/"+id, `{"count":11}`, merge...).Must(t, 200)
 	nantes.Do(t, lab.Servers, "PATCH /servers/"+id, `{"description":"changed at nantes"}`, merge...).Must(t, 200)
 	heal(t, e, nantes)
 	shares(t, e, 6, 5)
-	eventually(t, e, 10*time.Second, "both parts show what was changed on each side", func() bool {
+	eventually(t, e, patience, "both parts show what was changed on each side", func() bool {
 		a := paris.Do(t, lab.Servers, "GET /servers/"+id, "").Must(t, 200)
 		return a.Fields()["count"] == 11.0 && a.Text("description") == "changed at nantes" && a.Header.Get("Skerry-Missing") == ""
 	})
@@ -79,7 +74,7 @@ func wantCount(t *testing.T, who string, a env.Answer, count float64) {
 func shares(t *testing.T, e *env.Env, counts ...float64) {
 	t.Helper()
 	for i, name := range []string{"paris", "nantes"} {
-		e.Eventually(t, 20*time.Second, name+" holds its share", func() error {
+		e.Eventually(t, patience, name+" holds its share", func() error {
 			all, err := images(e.Site(name).Application(t, lab.Servers, "GET /servers", "").Must(t, 200).Body)
 			if err != nil {
 				return err

@@ -2,14 +2,13 @@ package acceptance
 
 import (
 	"testing"
-	"time"
 
 	"github.com/skerry/skerry/testnet/env"
 )
 
 // TestDemo pastes the walk-through.
 func TestDemo(t *testing.T) {
-	env.Shows(t, env.Walk(t, 60*time.Second, program),
+	env.Shows(t, env.Walk(t, 2*patience, program),
 		`checked at nantes`, `from paris.*checked at nantes`, `from paris.*checked at nantes`, // at each, then at both
 		`"name":"shared"`, `"of both"`, `"name":"alone"`, `"name":"either"`,
 		`"name":"local"`, `"name":"alone".*"name":"local"|"name":"local".*"name":"alone"`,

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/skerry/skerry/testnet/env"
 	"github.com/skerry/skerry/testnet/lab"
@@ -17,14 +16,14 @@ func TestAPlacementThatChanges(t *testing.T) {
 	paris, nantes, toulouse := e.Site("paris"), e.Site("nantes"), e.Site("toulouse")
 	for _, x := range e.Sites() {
 		for _, y := range e.Sites() {
-			eventually(t, e, 10*time.Second, x.Name()+" reaches "+y.Name(), func() bool { return x == y || reaches(t, x, y.Name()) })
+			eventually(t, e, patience, x.Name()+" reaches "+y.Name(), func() bool { return x == y || reaches(t, x, y.Name()) })
 		}
 	}
 	id := create(t, paris, both, `{"name":"debian"}`)
 	prompt(t, paris, "PUT /images/"+id+"/file", "the bytes", "Content-Type", "application/octet-stream").Must(t, 200)
 	file := func(s *env.Site, want string) {
 		t.Helper()
-		e.Eventually(t, 10*time.Second, s.Name()+" has the file", func() error {
+		e.Eventually(t, patience, s.Name()+" has the file", func() error {
 			a := prompt(t, s, "GET /images/"+id+"/file", "")
 			if site := a.Header.Get("Skerry-Site"); a.Status != 200 || a.Body != want || site != s.Name() {
 				return fmt.Errorf("%d %q from %s", a.Status, a.Body, site)
@@ -35,19 +34,20 @@ func TestAPlacementThatChanges(t *testing.T) {
 	file(nantes, "the bytes")
 
 	nantes.Cut(t)
-	eventually(t, e, 20*time.Second, "paris says so", func() bool { return !reaches(t, paris, "nantes") })
+	eventually(t, e, patience, "paris says so", func() bool { return !reaches(t, paris, "nantes") })
 	// toulouse has no part in it: another site that has is asked.
 	p := toulouse.API(t, "PATCH /api/v1/resources/"+id, `{"add":["toulouse"]}`).Must(t, 202)
 	prompt(t, paris, "PATCH /images/"+id, `{"description":"of paris"}`, merge...).Must(t, 200)
 	prompt(t, nantes, "PATCH /images/"+id, `{"tags":["of nantes"]}`, merge...).Must(t, 200)
 	file(toulouse, "the bytes")
-	if here, there := operationAt(t, toulouse, p.Text("id"), "toulouse"), operationAt(t, toulouse, p.Text("id"), "nantes"); here != "applied" || there != "pending" {
-		t.Errorf("toulouse says that it is %s there and %s at nantes", here, there)
+	eventually(t, e, patience, "toulouse says that it has joined", func() bool { return operationAt(t, toulouse, p.Text("id"), "toulouse") == "applied" })
+	if there := operationAt(t, toulouse, p.Text("id"), "nantes"); there != "pending" {
+		t.Errorf("toulouse says that it is %s at nantes", there)
 	}
-	nantes.Heal(t)
+	heal(t, e, nantes)
 	converged := func(sites ...*env.Site) {
 		t.Helper()
-		e.Eventually(t, 20*time.Second, "all show the same", func() error {
+		e.Eventually(t, patience, "all show the same", func() error {
 			var first map[string]map[string]any
 			for _, s := range sites {
 				if state := stateOf(t, s, id); state != "converged" {
@@ -80,7 +80,13 @@ func TestAPlacementThatChanges(t *testing.T) {
 	}
 
 	nantes.API(t, "PATCH /api/v1/resources/"+id, `{"sites":["paris","toulouse"]}`).Must(t, 202)
-	eventually(t, e, 10*time.Second, "nantes has left", func() bool { return stateOf(t, nantes, id) == "left" })
+	eventually(t, e, patience, "nantes has left", func() bool { return stateOf(t, nantes, id) == "left" })
+	for _, s := range []*env.Site{paris, toulouse} {
+		eventually(t, e, patience, s.Name()+" knows that nantes has left", func() bool {
+			sites, _ := s.API(t, "GET /api/v1/resources/"+id, "").Must(t, 200).Fields()["sites"].(map[string]any)
+			return len(sites) == 2 && sites["nantes"] == nil
+		})
+	}
 	prompt(t, toulouse, "PATCH /images/"+id, `{"description":"a secret"}`, merge...).Must(t, 200)
 	prompt(t, paris, "PUT /images/"+id+"/file", "other bytes", "Content-Type", "application/octet-stream").Must(t, 200)
 	converged(paris, toulouse)

@@ -3,7 +3,6 @@ package acceptance
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/skerry/skerry/testnet/env"
 	"github.com/skerry/skerry/testnet/lab"
@@ -42,7 +41,7 @@ func reliedOn(t *testing.T, e *env.Env) {
 		t.Errorf("it says %s", a.Text("detail"))
 	}
 	paris.Do(t, lab.Servers, "PATCH /servers/"+server, `{"iso":""}`, merge...).Must(t, 200)
-	eventually(t, e, 20*time.Second, "nantes shows the server without its drive", func() bool {
+	eventually(t, e, patience, "nantes shows the server without its drive", func() bool {
 		return nantes.Do(t, lab.Servers, "GET /servers/"+server, "").Must(t, 200).Text("iso") == ""
 	})
 	nantes.Do(t, lab.Images, "DELETE /images/"+iso, "").Must(t, 204)
@@ -63,7 +62,7 @@ func reliedOn(t *testing.T, e *env.Env) {
 	nantes.Do(t, lab.Networks, "DELETE /networks/"+network, "", "Skerry-Force", "relied-on").Must(t, 204)
 	paris.Do(t, lab.Servers, "GET /servers/"+server, "").Must(t, 200)
 	for _, s := range []*env.Site{paris, nantes} {
-		eventually(t, e, 10*time.Second, s.Name()+" says what the server lacks", func() bool {
+		eventually(t, e, patience, s.Name()+" says what the server lacks", func() bool {
 			a := s.API(t, "GET /api/v1/resources/"+server, "").Must(t, 200)
 			return a.Text("state") == "degraded" && strings.Contains(a.Text("reason"), "relies on network "+network+", which was deleted")
 		})
@@ -86,7 +85,7 @@ func cutOffFromWhatItReliesOn(t *testing.T, e *env.Env) {
 		converge(t, e, s, server)
 	}
 	nantes.Cut(t)
-	eventually(t, e, 20*time.Second, "paris says what the server lacks", func() bool {
+	eventually(t, e, patience, "paris says what the server lacks", func() bool {
 		a := paris.API(t, "GET /api/v1/resources/"+server, "").Must(t, 200)
 		return a.Text("state") == "degraded" && strings.Contains(a.Text("reason"), "no site that has it can be reached (nantes)")
 	})
@@ -151,7 +150,7 @@ func flatNetwork(t *testing.T, e *env.Env) {
 
 	// Nobody can tell, and nothing happens.
 	nantes.Cut(t)
-	eventually(t, e, 20*time.Second, "paris says so", func() bool { return !reaches(t, paris, "nantes") })
+	eventually(t, e, patience, "paris says so", func() bool { return !reaches(t, paris, "nantes") })
 	problem(t, boot(paris, "{servers: paris, networks: nantes}", shared), 503, "unreachable")
 	before := servers(paris)
 	boot(paris, "{servers: paris}", each).Must(t, 201)

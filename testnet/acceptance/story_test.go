@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/skerry/skerry/testnet/env"
 	"github.com/skerry/skerry/testnet/lab"
@@ -35,8 +34,8 @@ func TestTheWholeWay(t *testing.T) {
 	s.workOnBothSides()
 	s.tellTheTruthDuringTheCut()
 	s.crash()
-	s.nantes.Heal(t)
-	s.converge(time.Now().Add(5 * time.Second))
+	heal(t, e, s.nantes)
+	s.converge()
 	s.tellTheTruthAfterwards()
 }
 
@@ -44,7 +43,7 @@ func (s *story) createAtTwo() {
 	s.debian = create(s, s.paris, both, `{"name":"debian","size":3}`)
 	s.old = create(s, s.nantes, both, `{"name":"old"}`)
 	for _, id := range []string{s.debian, s.old} {
-		eventually(s, s.env, 5*time.Second, "the resource "+id+" has converged at both", func() bool {
+		eventually(s, s.env, patience, "the resource "+id+" has converged at both", func() bool {
 			return s.stateEverywhere(id, "converged")
 		})
 	}
@@ -90,7 +89,7 @@ func (s *story) readEverywhere() {
 func (s *story) everySiteIsUp() {
 	for _, x := range s.env.Sites() {
 		for _, y := range s.env.Sites() {
-			eventually(s, s.env, 10*time.Second, x.Name()+" says that it reaches "+y.Name(), func() bool {
+			eventually(s, s.env, patience, x.Name()+" says that it reaches "+y.Name(), func() bool {
 				return reaches(s, x, y.Name()) || x == y
 			})
 		}
@@ -142,7 +141,7 @@ func (s *story) tellTheTruthDuringTheCut() {
 	if here, there := operationAt(s, s.paris, s.put, "paris"), operationAt(s, s.paris, s.put, "nantes"); here != "applied" || there != "pending" {
 		s.Errorf("paris says of its change: %s at paris, %s at nantes", here, there)
 	}
-	eventually(s, s.env, 20*time.Second, "both sides of the cut say so", func() bool {
+	eventually(s, s.env, patience, "both sides of the cut say so", func() bool {
 		s.readAtTheSiteOutside("changed at paris")
 		return !reaches(s, s.paris, "nantes") && !reaches(s, s.nantes, "paris") && reaches(s, s.paris, "toulouse")
 	})
@@ -177,8 +176,8 @@ func (s *story) crash() {
 	}
 }
 
-func (s *story) converge(deadline time.Time) {
-	s.env.Eventually(s, time.Until(deadline), "paris and nantes show the same, with all that was done", func() error {
+func (s *story) converge() {
+	s.env.Eventually(s, patience, "paris and nantes show the same, with all that was done", func() error {
 		p, err := listed(s, s.paris)
 		if err != nil {
 			return err
@@ -242,7 +241,7 @@ func (s *story) tellTheTruthAfterwards() {
 		s.Errorf("the application of toulouse holds %v", got)
 	}
 	for _, id := range []string{s.debian, s.fromParis, s.fromNantes} {
-		eventually(s, s.env, 5*time.Second, "both say that "+id+" has converged", func() bool {
+		eventually(s, s.env, patience, "both say that "+id+" has converged", func() bool {
 			return s.stateEverywhere(id, "converged")
 		})
 	}

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/skerry/skerry/testnet/env"
 	"github.com/skerry/skerry/testnet/lab"
@@ -33,7 +32,7 @@ func wantHeldAt(t *testing.T, e *env.Env, name string, sites ...*env.Site) {
 	t.Helper()
 	for _, s := range e.Sites() {
 		want := slices.Contains(sites, s)
-		eventually(t, e, 30*time.Second, fmt.Sprintf("%s has %s: %t", s.Name(), name, want), func() bool {
+		eventually(t, e, patience, fmt.Sprintf("%s has %s: %t", s.Name(), name, want), func() bool {
 			return slices.Contains(held(t, s), name) == want
 		})
 	}
@@ -46,7 +45,7 @@ func spreadOverTwelve(t *testing.T, e *env.Env, image string) {
 	group := e.Site("paris").Do(t, lab.Servers, "POST /servers", `{"name":"group","count":30,"image":"`+image+`"}`, "Scope", scope).Must(t, 201).Text("id")
 	for i, s := range e.Sites() {
 		want := 3.0 - float64(i/6)
-		e.Eventually(t, 30*time.Second, s.Name()+" has its share", func() error {
+		e.Eventually(t, patience, s.Name()+" has its share", func() error {
 			all, err := images(s.Application(t, lab.Servers, "GET /servers", "").Must(t, 200).Body)
 			for _, server := range all {
 				if server["count"] == want {
@@ -57,7 +56,7 @@ func spreadOverTwelve(t *testing.T, e *env.Env, image string) {
 		})
 	}
 	for _, s := range e.Sites() {
-		eventually(t, e, 30*time.Second, s.Name()+" reads 30, of all parts", func() bool {
+		eventually(t, e, patience, s.Name()+" reads 30, of all parts", func() bool {
 			a := s.Do(t, lab.Servers, "GET /servers/"+group, "").Must(t, 200)
 			return a.Fields()["count"] == 30.0 && a.Header.Get("Skerry-Missing") == ""
 		})
@@ -73,7 +72,10 @@ func cutFiveOff(t *testing.T, e *env.Env) {
 	}
 	paris := e.Site("paris")
 	for _, s := range away {
-		eventually(t, e, 30*time.Second, "paris misses "+s.Name(), func() bool { return !reaches(t, paris, s.Name()) })
+		eventually(t, e, patience, "paris misses "+s.Name(), func() bool { return !reaches(t, paris, s.Name()) })
+	}
+	for _, s := range slices.Concat(rest, away[1:]) {
+		eventually(t, e, patience, away[0].Name()+" misses "+s.Name(), func() bool { return !reaches(t, away[0], s.Name()) })
 	}
 	paris.Do(t, lab.Images, "POST /images", `{"name":"of seven"}`, "Scope", "{images: quorum(*)}").Must(t, 201)
 	problem(t, paris.Do(t, lab.Images, "POST /images", `{"name":"of none"}`, "Scope", "{images: sync(*)}"), 503, "unreachable")
@@ -98,7 +100,7 @@ func moveTwo(t *testing.T, e *env.Env) {
 	nice.Start(t)
 	for _, x := range []*env.Site{brest, nice} {
 		for _, y := range e.Sites() {
-			eventually(t, e, 60*time.Second, x.Name()+" and "+y.Name()+" reach each other", func() bool {
+			eventually(t, e, patience, x.Name()+" and "+y.Name()+" reach each other", func() bool {
 				return x == y || reaches(t, x, y.Name()) && reaches(t, y, x.Name())
 			})
 		}
@@ -111,7 +113,7 @@ func removeOne(t *testing.T, e *env.Env, image string) {
 	nantes, lyon := e.Site("nantes"), e.Site("lyon")
 	rest := slices.DeleteFunc(slices.Clone(e.Sites()), func(s *env.Site) bool { return s == nantes })
 	nantes.Cut(t)
-	eventually(t, e, 30*time.Second, "lyon misses nantes", func() bool { return !reaches(t, lyon, "nantes") })
+	eventually(t, e, patience, "lyon misses nantes", func() bool { return !reaches(t, lyon, "nantes") })
 	nantes.Do(t, lab.Images, "PATCH /images/"+image, `{"description":"the last of nantes"}`, merge...).Must(t, 200)
 	lyon.API(t, "DELETE /api/v1/sites/nantes", "").Must(t, 202)
 	problem(t, lyon.Do(t, lab.Images, "POST /images", `{"name":"x"}`, "Scope", "{images: nantes}"), 422, "unknown-site")
@@ -120,22 +122,22 @@ func removeOne(t *testing.T, e *env.Env, image string) {
 	nantes.Heal(t)
 
 	for _, s := range rest {
-		eventually(t, e, 30*time.Second, s.Name()+" shows the last of nantes, and has dropped it", func() bool {
+		eventually(t, e, patience, s.Name()+" shows the last of nantes, and has dropped it", func() bool {
 			a := s.API(t, "GET /api/v1/resources/"+image, "").Must(t, 200)
 			_, there := a.Fields()["sites"].(map[string]any)["nantes"]
 			return !there && a.Text("state") == "converged" &&
 				s.Do(t, lab.Images, "GET /images/"+image, "").Text("description") == "the last of nantes"
 		})
-		eventually(t, e, 30*time.Second, s.Name()+" knows no nantes any more", func() bool { return !knows(t, s, "nantes") })
+		eventually(t, e, patience, s.Name()+" knows no nantes any more", func() bool { return !knows(t, s, "nantes") })
 	}
 	// It says so itself, and goes on alone with what it has.
-	eventually(t, e, 30*time.Second, "nantes says that it was removed", func() bool {
+	eventually(t, e, patience, "nantes says that it was removed", func() bool {
 		return strings.Contains(nantes.API(t, "GET /api/v1/summary", "").Must(t, 200).Body, "this site was taken out of the mesh for good")
 	})
 	problem(t, nantes.Do(t, lab.Images, "POST /images", `{"name":"x"}`, "Scope", "{images: *}"), 409, "removed")
 	nantes.Do(t, lab.Images, "POST /images", `{"name":"its own"}`).Must(t, 201)
 	for _, s := range rest {
-		eventually(t, e, 30*time.Second, "nobody talks to nantes", func() bool { return !reaches(t, nantes, s.Name()) })
+		eventually(t, e, patience, "nobody talks to nantes", func() bool { return !reaches(t, nantes, s.Name()) })
 	}
 	create(t, lyon, "{images: *}", `{"name":"of eleven again"}`)
 	wantHeldAt(t, e, "of eleven again", rest...)

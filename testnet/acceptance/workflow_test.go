@@ -5,7 +5,6 @@ import (
 	"net/url"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/skerry/skerry/testnet/env"
 	"github.com/skerry/skerry/testnet/lab"
@@ -17,7 +16,7 @@ func TestAScopeFollowsAWorkflow(t *testing.T) {
 	e := labAt(t, "paris", "nantes")
 	paris, nantes := e.Site("paris"), e.Site("nantes")
 	for _, s := range []*env.Site{paris, nantes} {
-		eventually(t, e, 10*time.Second, "the sites have met", func() bool { return reaches(t, s, "paris") && reaches(t, s, "nantes") })
+		eventually(t, e, patience, "the sites have met", func() bool { return reaches(t, s, "paris") && reaches(t, s, "nantes") })
 	}
 	image := map[string]string{
 		"paris":  made(t, paris, lab.Images, "", `{"name":"of paris"}`),

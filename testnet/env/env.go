@@ -24,7 +24,7 @@ type Env struct {
 }
 
 // starting bounds how long all sites together take to be ready, unless the application says otherwise.
-const starting = 60 * time.Second
+const starting = 5 * time.Minute
 
 // Open makes the environment with its files in dir and returns when all sites are ready. Close ends it, also after an
 // error.

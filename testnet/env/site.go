@@ -15,7 +15,7 @@ import (
 )
 
 // stopping is how long a process has to end after SIGTERM.
-const stopping = 15 * time.Second
+const stopping = 2 * time.Minute
 
 // Site is one site: its host, its agent and its instance of the application.
 type Site struct {

@@ -13,6 +13,13 @@ import (
 	"github.com/skerry/skerry/testnet/process"
 )
 
+// waiting has what the walk-through sleeps for come true: no site says that something has yet to come about. A person would look again.
+const waiting = `sleep() {
+	command sleep "$1"
+	while curl -s http://127.0.0.1:870{1,2,3}/api/v1/resources | grep -q '"state":"converging"'; do command sleep 0.1; done
+	command sleep 1
+}`
+
 // Walk starts the demo as a newcomer does, on a host of its own, pastes its walk-through into a shell and returns what that shows,
 // as Shows wants it. Starting and pasting may take so long each. At the end the demo is stopped and has to leave nothing behind.
 func Walk(t *testing.T, within time.Duration, program string, args ...string) string {
@@ -39,7 +46,7 @@ func Walk(t *testing.T, within time.Duration, program string, args ...string) st
 			t.Fatalf("it does not run: %v\n%s", err, output())
 		}
 	}
-	var script []string
+	script := []string{waiting}
 	for _, line := range regexp.MustCompile(`(?m)^    (.*)$`).FindAllStringSubmatch(output(), -1) {
 		script = append(script, line[1])
 	}
