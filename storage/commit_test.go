@@ -43,7 +43,7 @@ func queued(s *Store) int {
 
 func waitQueued(t *testing.T, s *Store, n int) {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); queued(s) != n; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); queued(s) != n; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("%d batches are queued, want %d", queued(s), n)
 		}

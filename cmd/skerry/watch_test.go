@@ -27,10 +27,13 @@ func (s *screen) String() string {
 	return s.buf.String()
 }
 
+// patience bounds what would never come; a loaded machine may be slow.
+const patience = 2 * time.Minute
+
 // wait waits until the output holds text.
 func (s *screen) wait(t *testing.T, text string) {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); !strings.Contains(s.String(), text); time.Sleep(2 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); !strings.Contains(s.String(), text); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("no %q in the output:\n%s", text, s)
 		}
@@ -124,7 +127,7 @@ func TestWatchSitesIgnoresRoundTrips(t *testing.T) {
 	a.sites[1]["reachable"] = true
 	a.mu.Unlock()
 	a.addEvent(map[string]any{"type": "site.up", "subject": "lyon"}, noon)
-	for deadline := time.Now().Add(10 * time.Second); strings.Count(out.String(), "\n") < 4; time.Sleep(2 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); strings.Count(out.String(), "\n") < 4; time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("lyon's return is not told:\n%s", out)
 		}

@@ -186,7 +186,7 @@ func (c *clients) operations(s *env.Site, query string, limit int) ([]operation,
 }
 
 func state(s *env.Site) (v failpoint.State, err error) {
-	ctx, stop := context.WithTimeout(context.Background(), 5*time.Second)
+	ctx, stop := context.WithTimeout(context.Background(), time.Minute)
 	defer stop()
 	a, err := s.RequestApplication(ctx, "app", "GET /-/state", "")
 	if err == nil {
@@ -248,7 +248,7 @@ func (c *clients) invite(s *env.Site) {
 // settle waits until nothing is left to do.
 func (c *clients) settle(t *testing.T) {
 	t.Helper()
-	c.e.Eventually(t, 90*time.Second, "both sites are up to date", func() error {
+	c.e.Eventually(t, 5*time.Minute, "both sites are up to date", func() error {
 		c.decide()
 		for _, s := range c.e.Sites() {
 			for _, state := range []string{"pending", "uncertain"} {

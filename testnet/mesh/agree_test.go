@@ -26,7 +26,7 @@ func ask(t *testing.T, s *Site, r engine.Request) <-chan given {
 // bring exchanges documents until the request is answered.
 func (m *Mesh) bring(t *testing.T, done <-chan given, sites ...*Site) given {
 	t.Helper()
-	deadline := time.After(20 * time.Second)
+	deadline := time.After(patience)
 	for {
 		for _, a := range sites {
 			for _, b := range sites {

@@ -82,7 +82,7 @@ func TestReplicasOtherwiseElsewhere(t *testing.T) {
 	must(t, 201)(client.Submit(t.Context(), both)) // made here, and at lyon when it hears of it
 	m.Cut(paris, false)
 	m.Cut(nantes, false)
-	for deadline := time.Now().Add(20 * time.Second); len(lyon.App.Objects()) == 0 || len(paris.App.Objects()) == 0; {
+	for deadline := time.Now().Add(patience); len(lyon.App.Objects()) == 0 || len(paris.App.Objects()) == 0; {
 		if err := m.Reconcile(t.Context()); err != nil {
 			t.Fatal(err)
 		}

@@ -146,7 +146,7 @@ func TestAKeptRequestGoesToOneSite(t *testing.T) {
 	nantes.App.Inject(DoesAndFails)
 	m.Cut(toulouse, false)
 	var first, other *Site
-	for deadline := time.Now().Add(20 * time.Second); first == nil; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(patience); first == nil; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("the kept request is not delivered")
 		}
@@ -166,7 +166,7 @@ func TestAKeptRequestGoesToOneSite(t *testing.T) {
 	if err := first.Drop(t.Context(), a.Operation); err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
 		row, err := toulouse.store.Operation(t.Context(), a.Operation)
 		if err == nil && row.State == engine.StateRejected {
 			break

@@ -9,7 +9,6 @@ import (
 	"os"
 	"slices"
 	"testing"
-	"time"
 
 	"pgregory.net/rapid"
 
@@ -182,7 +181,7 @@ func (r *run) settle() {
 			r.Cut(s, false)
 		}
 	}
-	within(r.t, r.Mesh, 6*time.Second, func() string {
+	until(r.t, r.Mesh, func() string {
 		left := r.unsettled()
 		if left == "" {
 			return ""

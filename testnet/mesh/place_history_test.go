@@ -7,7 +7,6 @@ import (
 	"os"
 	"slices"
 	"testing"
-	"time"
 
 	"pgregory.net/rapid"
 
@@ -88,7 +87,7 @@ func TestPlacementHistories(t *testing.T) {
 				r.Cut(s, false)
 			}
 		}
-		within(t, r.Mesh, 10*time.Second, func() string {
+		until(t, r.Mesh, func() string {
 			wrong := agreed(ctx, r.Mesh, a.Resource, patched)
 			if wrong == "" {
 				return ""

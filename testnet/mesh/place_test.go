@@ -328,7 +328,7 @@ func TestASiteComesBack(t *testing.T) {
 	must(t, 200)(submit(t.Context(), paris, Image, "PATCH", string(a.Resource), `{"away":true}`))
 	converge(t, m, paris, m.Sites[2])
 	place(t, paris, a, engine.PlaceRequest{Add: ids(nantes)})
-	within(t, m, 10*time.Second, func() string {
+	until(t, m, func() string {
 		row, err := nantes.Lookup(t.Context(), Image, string(a.Resource))
 		if err == nil && row.State == engine.StateConverged && row.Local != "" {
 			return ""

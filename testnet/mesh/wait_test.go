@@ -12,16 +12,13 @@ type waiter interface {
 	Context() context.Context
 }
 
+// patience bounds what would never come; a loaded machine may be slow.
+const patience = 2 * time.Minute
+
 // until reconciles until check returns an empty string, which says what is missing otherwise.
 func until(t waiter, m *Mesh, check func() string) {
 	t.Helper()
-	within(t, m, 20*time.Second, check)
-}
-
-// within is until with a bound of its own.
-func within(t waiter, m *Mesh, most time.Duration, check func() string) {
-	t.Helper()
-	for deadline := time.Now().Add(most); ; time.Sleep(2 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); ; time.Sleep(2 * time.Millisecond) {
 		if err := m.Reconcile(t.Context()); err != nil {
 			t.Fatal(err)
 		}

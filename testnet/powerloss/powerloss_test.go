@@ -120,7 +120,7 @@ func record(t *testing.T) (dir, trace string) {
 	write(t, paris, nantes)
 	paris.Stop(t)
 	trace = paris.Config().File() + ".trace"
-	e.Eventually(t, 10*time.Second, "strace has written everything", func() error {
+	e.Eventually(t, 2*time.Minute, "strace has written everything", func() error {
 		b, err := os.ReadFile(trace)
 		if err == nil && !strings.HasSuffix(string(b), "+++ exited with 0 +++\n") {
 			err = errors.New("the trace has no end")
