@@ -187,7 +187,7 @@ func (s *Site) say(ctx context.Context, c *crossing, reply Reply, b *Batch) (*sa
 	x, o := &said{site: s}, &c.Operation
 	switch {
 	case c.Choice != nil:
-		local := cmp.Or(reply.Local, s.here(ctx, s.kinds[kindKey{c.Service, c.Kind}], string(c.Choice.Key)))
+		local := cmp.Or(reply.Local, s.here(ctx, s.known.Load().by[kindKey{c.Service, c.Kind}], string(c.Choice.Key)))
 		raw, id, err := s.cfg.Documents.Encode(*c.Choice)
 		if err != nil {
 			return x, fmt.Errorf("make the document of the name %s: %w", c.Choice.Key, err)
@@ -315,7 +315,7 @@ func (s *Site) receiveChoice(ctx context.Context, from SiteID, e Envelope) (own 
 	if err != nil {
 		return false, fmt.Errorf("receive document %s from %s: %w", e.Document, from, err)
 	}
-	if !slices.Contains(about.Placement, s.cfg.Self) || !slices.Contains(about.Placement, from) || s.kinds[kindKey{about.Service, about.Kind}] == nil {
+	if !slices.Contains(about.Placement, s.cfg.Self) || !slices.Contains(about.Placement, from) || s.known.Load().by[kindKey{about.Service, about.Kind}] == nil {
 		s.cfg.Documents.Forget(e.Document)
 		return false, fmt.Errorf("receive document %s from %s: %w: this site or that one has no part in it", e.Document, from, ErrRefused)
 	}

@@ -76,7 +76,7 @@ func (s *Site) destroyInside(ctx context.Context, owner ResourceRow, k *Kind, en
 			if len(both) < len(target.Sites) { // elsewhere it lies in a container that lives
 				_, err = s.Place(ctx, target.Document, PlaceRequest{Remove: both})
 			} else {
-				err = s.destroy(ctx, s.kinds[kindKey{target.Service, target.Kind}], target, ended)
+				err = s.destroy(ctx, s.known.Load().by[kindKey{target.Service, target.Kind}], target, ended)
 			}
 			if err != nil {
 				return fmt.Errorf("destroy %s %s along with %s: %w", target.Kind, target.ID, owner.ID, err)
@@ -90,8 +90,8 @@ func (s *Site) destroyInside(ctx context.Context, owner ResourceRow, k *Kind, en
 // takeUpContainers is for the start: something may be left of what has lain in a container that was deleted.
 func (s *Site) takeUpContainers(ctx context.Context) error {
 	seen := map[DocumentID]bool{}
-	for _, k := range s.cfg.Kinds {
-		c := s.kinds[kindKey{k.Service, k.Within}]
+	for _, k := range s.known.Load().all {
+		c := s.known.Load().by[kindKey{k.Service, k.Within}]
 		if c == nil || !s.Replicates(k) || !s.Replicates(c) {
 			continue
 		}
@@ -128,7 +128,7 @@ func destroyer(owner, target ResourceRow, ended *Operation) (by SiteID, both []S
 }
 
 func (s *Site) destroyPart(ctx context.Context, owner ResourceRow, part Relation, ended *Operation) error {
-	kind := s.kinds[kindKey{part.Service, part.Kind}]
+	kind := s.known.Load().by[kindKey{part.Service, part.Kind}]
 	if kind == nil {
 		return nil
 	}

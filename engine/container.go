@@ -11,7 +11,7 @@ import (
 
 // containerOf returns the cross resource that a request lies in, when this site holds a part of it.
 func (s *Site) containerOf(ctx context.Context, k *Kind, within string) (ResourceRow, bool, error) {
-	c := s.kinds[kindKey{k.Service, k.Within}]
+	c := s.known.Load().by[kindKey{k.Service, k.Within}]
 	if c == nil || within == "" {
 		return ResourceRow{}, false, nil
 	}
@@ -28,7 +28,7 @@ func (s *Site) containerOf(ctx context.Context, k *Kind, within string) (Resourc
 // contained lists the kinds of what lies in containers of a kind.
 func (s *Site) contained(k *Kind) []*Kind {
 	var kinds []*Kind
-	for _, other := range s.cfg.Kinds {
+	for _, other := range s.known.Load().all {
 		if other.Service == k.Service && other.Within == k.Name {
 			kinds = append(kinds, other)
 		}

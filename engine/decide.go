@@ -128,7 +128,7 @@ func (s *Site) dismissConflict(ctx context.Context, c Conflict) error {
 
 // askedOf is the conflict of a request of this site that waits for a person in no document.
 func (s *Site) askedOf(c *crossing, at time.Time) Conflict {
-	k := s.kinds[kindKey{c.Service, c.Kind}]
+	k := s.known.Load().by[kindKey{c.Service, c.Kind}]
 	conflict := Conflict{
 		ID: conflictID(string(s.cfg.Self), string(c.Operation.ID)), Kind: ConflictUncertain, Service: c.Service, KindName: c.Kind, Site: s.cfg.Self,
 		Operation: c.Operation.ID, Type: c.Operation.Type, Since: at, Blocks: true, Resource: ResourceID(c.Target),

@@ -39,7 +39,7 @@ func (s *Site) whereabouts(ctx context.Context, k *Kind, within string, o *Opera
 	}
 	var found []Found
 	for _, r := range RelationsOf(k, within, body) {
-		other := s.kinds[kindKey{r.Service, r.Kind}]
+		other := s.known.Load().by[kindKey{r.Service, r.Kind}]
 		if other == nil || r.Type == RelationComposition || len(found) == maxFound {
 			continue
 		}

@@ -50,7 +50,7 @@ func (k *Kind) FromContainer(container string) string {
 
 // containers returns what others and what this site call a container of things of this kind.
 func (s *Site) containers(ctx context.Context, k *Kind, container string) (meta, local string) {
-	c := s.kinds[kindKey{k.Service, k.Within}]
+	c := s.known.Load().by[kindKey{k.Service, k.Within}]
 	if c == nil {
 		return container, container
 	}
@@ -67,7 +67,7 @@ func (s *Site) containers(ctx context.Context, k *Kind, container string) (meta,
 
 // containerKnown reports whether something is to lie in a container that this site shares with others.
 func (s *Site) containerKnown(ctx context.Context, k *Kind, id LocalID) bool {
-	c := s.kinds[kindKey{k.Service, k.Within}]
+	c := s.known.Load().by[kindKey{k.Service, k.Within}]
 	if c == nil {
 		return false
 	}

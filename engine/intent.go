@@ -102,7 +102,7 @@ func (s *Site) declare(ctx context.Context, c *crossing) error {
 	}
 	b := &Batch{Intents: []Intent{{Operation: c.Operation.ID, Document: c.Document, Data: sealed, OpenedAt: s.cfg.Now(), Blob: c.Operation.blobHash()}}}
 	if !c.Received {
-		b.Answers = s.asked(c.keeper(), s.kinds[kindKey{c.Service, c.Kind}], c.Operation.ID, "")
+		b.Answers = s.asked(c.keeper(), s.known.Load().by[kindKey{c.Service, c.Kind}], c.Operation.ID, "")
 	}
 	if err := s.commit(ctx, b); err != nil {
 		return fmt.Errorf("declare operation %s: %w", c.Operation.ID, err)

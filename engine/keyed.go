@@ -93,7 +93,7 @@ func (s *Site) once(ctx context.Context, r Request, target string, do func(Reque
 			return Answer{}, &Refusal{Status: http.StatusUnprocessableEntity, Type: "in-progress",
 				Detail: "this Idempotency-Key came with another body before; use a new key for a new request"}
 		}
-		kind := s.kinds[kindKey{a.Service, a.Kind}]
+		kind := s.known.Load().by[kindKey{a.Service, a.Kind}]
 		return s.present(ctx, kind, Reply{Status: a.Status, Header: a.Header, Body: a.Body, Within: r.Within}, a.Operation, a.Resource), nil
 	}
 	if r.Operation != "" { // the answer is kept for a day, the operation for longer

@@ -193,7 +193,7 @@ func (s *Site) Announce(ctx context.Context, record SiteRecord) error {
 	s.mesh.change.Lock()
 	defer s.mesh.change.Unlock()
 	old := s.ownRecord()
-	record.At, record.Run, record.Rules = old.At, s.runID, s.rules
+	record.At, record.Run, record.Rules = old.At, s.runID, s.known.Load().rules
 	if at := s.Coordinate(); at != (vivaldi.Coordinate{}) {
 		record.Coordinate = &at
 	}

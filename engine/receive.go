@@ -161,9 +161,12 @@ func (s *Site) begin(r *resource, e Envelope) (*view, error) {
 	if err != nil {
 		return nil, err
 	}
-	kind := s.kinds[kindKey{about.Service, about.Kind}]
+	kind := s.known.Load().by[kindKey{about.Service, about.Kind}]
 	if !about.Schema.ofResource() || kind == nil {
 		s.cfg.Documents.Forget(e.Document)
+		if about.Schema.ofResource() && s.cfg.Unknown != nil && s.cfg.Unknown(about.Service, about.Kind) {
+			return nil, fmt.Errorf("the application has no %s.%s yet, or has not told of it", about.Service, about.Kind)
+		}
 		return nil, fmt.Errorf("%w: the catalog has no kind %s.%s", ErrRefused, about.Service, about.Kind)
 	}
 	r.view = newView(s.cfg.Self, s.name, e.Document, about, e.About, kind)

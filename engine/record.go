@@ -39,7 +39,7 @@ func (s *Site) open(ctx context.Context, r *resource) (*view, error) {
 	if !about.Schema.ofResource() {
 		return nil, fmt.Errorf("open document %s: %w: it is no resource's", r.id, ErrRefused)
 	}
-	kind := s.kinds[kindKey{about.Service, about.Kind}]
+	kind := s.known.Load().by[kindKey{about.Service, about.Kind}]
 	if kind == nil {
 		return nil, fmt.Errorf("open document %s: %w: the catalog has no kind %s.%s", r.id, ErrNotFound, about.Service, about.Kind)
 	}
@@ -168,9 +168,9 @@ func (s *Site) store(ctx context.Context, r *resource, b *Batch) error {
 	}
 	r.view.unneeded = nil
 	key := kindKey{r.view.about.Service, r.view.about.Kind}
-	s.replicated[key].Store(true)
+	s.known.Load().replicated[key].Store(true)
 	if local := r.view.local(); local != "" && ResourceID(local) != r.view.about.Key {
-		s.translated[key].Store(true)
+		s.known.Load().translated[key].Store(true)
 	}
 	s.lookSoon(r)
 	if r.view.kind.Within != "" {

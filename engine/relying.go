@@ -19,8 +19,8 @@ func (k *Kind) reliesOn(service ServiceName, kind KindName) bool {
 
 // canBeReliedOn reports whether anything that is replicated here may rely on a resource of a kind.
 func (s *Site) canBeReliedOn(k *Kind) bool {
-	return slices.ContainsFunc(s.cfg.Kinds, func(other *Kind) bool {
-		return other.reliesOn(k.Service, k.Name) && s.replicated[kindKey{other.Service, other.Name}].Load()
+	return slices.ContainsFunc(s.known.Load().all, func(other *Kind) bool {
+		return other.reliesOn(k.Service, k.Name) && s.known.Load().replicated[kindKey{other.Service, other.Name}].Load()
 	})
 }
 

@@ -86,7 +86,7 @@ func (s *Site) settleIntent(ctx context.Context, id OperationID) (bool, error) {
 
 func (s *Site) settle(ctx context.Context, r *resource, c *crossing) (again bool, err error) {
 	defer s.dropBlobOf(ctx, &c.Operation)
-	o, k := &c.Operation, s.kinds[kindKey{c.Service, c.Kind}]
+	o, k := &c.Operation, s.known.Load().by[kindKey{c.Service, c.Kind}]
 	if k == nil {
 		return false, fmt.Errorf("settle operation %s: %w: the catalog has no kind %s.%s", o.ID, ErrNotFound, c.Service, c.Kind)
 	}
@@ -245,7 +245,7 @@ func (s *Site) dismiss(ctx context.Context, c *crossing, st OperationStatus) err
 		Settled:    []OperationID{c.Operation.ID},
 		Operations: []OperationRow{s.originRow(c, st)},
 		Events:     []Event{s.statusEvent(c, st)},
-		Answers: s.answers(c.keeper(), s.kinds[kindKey{c.Service, c.Kind}], Reply{
+		Answers: s.answers(c.keeper(), s.known.Load().by[kindKey{c.Service, c.Kind}], Reply{
 			Status: cmp.Or(st.Status, http.StatusConflict), Body: []byte(st.Error)}, c.Operation.ID, ""),
 	}
 	if err := s.askedNoMore(ctx, c.Operation.ID, b); err != nil {
@@ -263,7 +263,7 @@ func (s *Site) statusEvent(c *crossing, st OperationStatus) Event {
 
 // originRow describes an operation that is in no document: it has run, or may have run, at this site alone.
 func (s *Site) originRow(c *crossing, st OperationStatus) OperationRow {
-	o, k := &c.Operation, s.kinds[kindKey{c.Service, c.Kind}]
+	o, k := &c.Operation, s.known.Load().by[kindKey{c.Service, c.Kind}]
 	row := OperationRow{
 		ID: o.ID, Document: c.Document, Type: o.Type, Service: c.Service, Kind: c.Kind, Method: o.Method,
 		Path: shownPath(o.Path, k.shownAs(c.Target, c.Within)), Scope: o.Scope, Origin: s.cfg.Self, User: o.User, IssuedAt: s.cfg.Now(),
@@ -307,7 +307,7 @@ func (s *Site) Done(ctx context.Context, id OperationID) error {
 		if !c.Asked || c.Again {
 			return ErrSettled
 		}
-		k := s.kinds[kindKey{c.Service, c.Kind}]
+		k := s.known.Load().by[kindKey{c.Service, c.Kind}]
 		if c.About != nil && c.About.Key == "" || c.About != nil && !k.Natural() {
 			return &Refusal{Status: http.StatusUnprocessableEntity, Type: "settle", Operation: id, Detail: fmt.Sprintf(
 				"the identifier of the %s that it made is not known; drop the operation, delete what it made and issue it again", c.Kind)}

@@ -24,7 +24,7 @@ func (s *Site) PreviewConflict(ctx context.Context, id ConflictID, local LocalID
 	if err != nil {
 		return nil, fmt.Errorf("preview conflict %s: %w", id, err)
 	}
-	k := s.kinds[kindKey{c.Service, c.KindName}]
+	k := s.known.Load().by[kindKey{c.Service, c.KindName}]
 	if c.Document == "" || k == nil || c.Site != s.cfg.Self {
 		return nil, &Refusal{Status: http.StatusUnprocessableEntity, Type: "settle", Operation: c.Operation, Detail: "there is nothing to compare"}
 	}

@@ -15,8 +15,11 @@ import (
 // Config hands a Site everything it works with. All fields must be set, except the durations and counts, whose
 // zero values stand for the defaults named.
 type Config struct {
-	Self      SiteID
-	Kinds     []*Kind
+	Self  SiteID
+	Kinds []*Kind
+	// Unknown is told of a kind that another site's document has and this site does not know, and reports whether it may come to be known
+	// (Learn); nil: it never does, and such documents break the rules.
+	Unknown   func(ServiceName, KindName) bool
 	Documents Documents
 	Store     Store
 	Ledger    Ledger
@@ -73,7 +76,7 @@ type Site struct {
 	cfg       Config
 	network   Network
 	forwarder Forwarder
-	kinds     map[kindKey]*Kind
+	known     atomic.Pointer[kindSet]
 	registry  *registry
 	queue     *queue
 	gates     map[ServiceName]*gate // of the services of this site's application
@@ -86,7 +89,7 @@ type Site struct {
 	compared  comparing
 	lines     waitingLines
 	awaited   awaited
-	rules     map[string]string // digests of this site's rules, by "service.kind"
+	learning  sync.Mutex // held by who changes known
 	borrowed  borrowed
 	started   time.Time
 	keyed     keyedRequests
@@ -110,9 +113,6 @@ type Site struct {
 	swept string
 	// left holds the requests of this site's clients that an earlier process has left without an answer.
 	left sync.Map // of OperationID to true
-	// replicated and translated tell, by kind, whether any resource is replicated here, and whether any has another
-	// identifier here than its meta-identifier. They only ever become true.
-	replicated, translated map[kindKey]*atomic.Bool
 }
 
 type kindKey struct {
@@ -138,10 +138,9 @@ func New(ctx context.Context, cfg Config) (*Site, error) {
 	cfg.KeepOperations = orDefault(cfg.KeepOperations, 30*24*time.Hour)
 	cfg.MaxOperations = orDefault(cfg.MaxOperations, 1_000_000)
 	s := &Site{
-		cfg: cfg, kinds: map[kindKey]*Kind{}, registry: newRegistry(cfg.Cache), queue: newQueue(cfg.Now, max(1, cfg.Workers/4)),
+		cfg: cfg, registry: newRegistry(cfg.Cache), queue: newQueue(cfg.Now, max(1, cfg.Workers/4)),
 		gates: map[ServiceName]*gate{}, lanes: newLanes(cfg.Workers),
-		deletions: newDeletions(cfg.Deletions), rules: map[string]string{},
-		replicated: map[kindKey]*atomic.Bool{}, translated: map[kindKey]*atomic.Bool{},
+		deletions: newDeletions(cfg.Deletions),
 	}
 	var run [4]byte
 	cfg.Random(run[:])
@@ -155,25 +154,9 @@ func New(ctx context.Context, cfg Config) (*Site, error) {
 	s.borrowed.from, s.started = map[DocumentID][]SiteID{}, cfg.Now()
 	s.fetching.running = map[BlobHash]bool{}
 	s.mesh.init()
-	for _, k := range cfg.Kinds {
-		key := kindKey{k.Service, k.Name}
-		if s.gates[k.Service] == nil {
-			s.gates[k.Service] = newGate()
-		}
-		s.kinds[key], s.replicated[key], s.translated[key] = k, new(atomic.Bool), new(atomic.Bool)
-		digest, err := digestRules(k)
-		if err != nil {
-			return nil, err
-		}
-		s.rules[string(k.Service)+"."+string(k.Name)] = digest
-		rows, _, err := cfg.Store.Resources(ctx, ResourceFilter{Service: k.Service, Kind: k.Name, Limit: 1})
-		if err != nil {
-			return nil, fmt.Errorf("read the index of %s.%s: %w", k.Service, k.Name, err)
-		}
-		if len(rows) > 0 {
-			s.replicated[key].Store(true)
-			s.translated[key].Store(!k.Natural())
-		}
+	s.known.Store(&kindSet{})
+	if _, err := s.learn(ctx, cfg.Kinds); err != nil {
+		return nil, err
 	}
 	if err := s.loadMesh(ctx); err != nil {
 		return nil, err
@@ -373,13 +356,13 @@ func (s *Site) Lookup(ctx context.Context, k *Kind, id string) (ResourceRow, err
 
 // Replicates reports whether resources of a kind are replicated here, or were.
 func (s *Site) Replicates(k *Kind) bool {
-	any := s.replicated[kindKey{k.Service, k.Name}]
+	any := s.known.Load().replicated[kindKey{k.Service, k.Name}]
 	return any != nil && any.Load()
 }
 
 // Local implements Identifiers.
 func (s *Site) Local(ctx context.Context, service ServiceName, kind KindName, id ResourceID) (LocalID, bool) {
-	if any := s.replicated[kindKey{service, kind}]; any == nil || !any.Load() {
+	if any := s.known.Load().replicated[kindKey{service, kind}]; any == nil || !any.Load() {
 		return "", false
 	}
 	row, err := s.cfg.Store.ResourceByID(ctx, service, kind, id)
@@ -388,7 +371,7 @@ func (s *Site) Local(ctx context.Context, service ServiceName, kind KindName, id
 
 // Meta implements Identifiers.
 func (s *Site) Meta(ctx context.Context, service ServiceName, kind KindName, id LocalID) (ResourceID, bool) {
-	if any := s.replicated[kindKey{service, kind}]; any == nil || !any.Load() {
+	if any := s.known.Load().replicated[kindKey{service, kind}]; any == nil || !any.Load() {
 		return "", false
 	}
 	row, err := s.cfg.Store.ResourceByLocal(ctx, service, kind, id)
@@ -397,7 +380,7 @@ func (s *Site) Meta(ctx context.Context, service ServiceName, kind KindName, id 
 
 // Translated implements Identifiers.
 func (s *Site) Translated(service ServiceName, kind KindName) bool {
-	t := s.translated[kindKey{service, kind}]
+	t := s.known.Load().translated[kindKey{service, kind}]
 	return t != nil && t.Load()
 }
 

@@ -168,7 +168,7 @@ func (s *Site) openKept(row Kept) (*kept, error) {
 	if err := s.unseal(row.Operation, row.Data, &e); err != nil {
 		return nil, fmt.Errorf("read kept operation %s: %w", row.Operation, err)
 	}
-	if e.Request.Kind = s.kinds[kindKey{e.Service, e.Kind}]; e.Request.Kind == nil {
+	if e.Request.Kind = s.known.Load().by[kindKey{e.Service, e.Kind}]; e.Request.Kind == nil {
 		return nil, fmt.Errorf("read kept operation %s: the catalog has no kind %s.%s", row.Operation, e.Service, e.Kind)
 	}
 	return &e, nil

@@ -8,7 +8,7 @@ import (
 // withContainer runs a request of a scope with "^" for something in a container that is at exactly one site: what lies inside is
 // where the container is, whoever names it. It reports false when no such container is known here.
 func (s *Site) withContainer(ctx context.Context, r Request, k keeper) (_ Answer, ok bool, err error) {
-	c := s.kinds[kindKey{r.Kind.Service, r.Kind.Within}]
+	c := s.known.Load().by[kindKey{r.Kind.Service, r.Kind.Within}]
 	if c == nil || !c.Natural() {
 		return Answer{}, false, nil
 	}

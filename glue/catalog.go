@@ -5,19 +5,23 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"sync"
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/glue/strictyaml"
 )
 
 // Catalog describes one application: its services and the kinds of resource they manage. Every site has the same.
-// It is made by ParseCatalog, safe for concurrent use and never changed after.
+// It is made by ParseCatalog, safe for concurrent use and, but for Learn, never changed after.
 type Catalog struct {
 	Application string
 	Services    map[engine.ServiceName]*Service
 	// Digest is the lower-case hex SHA-256 of the catalog's content: of the document in JSON, its members sorted.
 	// Comments, layout and the order of keys do not count.
 	Digest string
+	// mu guards the rules of services whose kinds may come later.
+	mu sync.RWMutex
 }
 
 // Service describes one REST service of the application.
@@ -51,10 +55,19 @@ func (c *Catalog) Kind(service engine.ServiceName, kind engine.KindName) *engine
 
 // Rules returns the rules of a kind of this catalog, nil for any other kind.
 func (c *Catalog) Rules(k *engine.Kind) *Rules {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
 	if s := c.Services[k.Service]; s != nil {
 		return s.Rules[k.Name]
 	}
 	return nil
+}
+
+// Learn takes in the rules of kinds that a service has got since the catalog was read.
+func (c *Catalog) Learn(service engine.ServiceName, rules map[engine.KindName]*Rules) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	maps.Copy(c.Services[service].Rules, rules)
 }
 
 // List returns what the catalog says of the answer to a GET on the kind's collection, nil when it says nothing: then its

@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/skerry/skerry/engine"
@@ -58,8 +59,8 @@ type ClientConfig struct {
 // for concurrent use once Use was called, and holds idle connections until CloseIdle.
 type Client struct {
 	upstreams map[engine.ServiceName]*upstream
-	routers   map[engine.ServiceName]*Router
-	kinds     map[kindName]*engine.Kind
+	known     atomic.Pointer[knownKinds]
+	learning  sync.Mutex // held by who changes known
 	config    ClientConfig
 	ids       engine.Identifiers
 
@@ -91,8 +92,7 @@ func NewClient(c ClientConfig) (*Client, error) {
 		c.Dial = (&net.Dialer{Timeout: 5 * time.Second, KeepAlive: 15 * time.Second}).DialContext
 	}
 	client := &Client{
-		upstreams: map[engine.ServiceName]*upstream{}, routers: map[engine.ServiceName]*Router{},
-		kinds: map[kindName]*engine.Kind{}, numeric: map[kindName]bool{}, prefixes: map[string]string{}, config: c,
+		upstreams: map[engine.ServiceName]*upstream{}, numeric: map[kindName]bool{}, prefixes: map[string]string{}, config: c,
 	}
 	for _, u := range c.Upstreams {
 		if u.URL == nil || u.URL.Host == "" || (u.URL.Scheme != "http" && u.URL.Scheme != "https") {
@@ -102,10 +102,7 @@ func NewClient(c ClientConfig) (*Client, error) {
 			return nil, fmt.Errorf("service %s has two upstreams", u.Service)
 		}
 		client.upstreams[u.Service] = &upstream{Upstream: u, transport: newTransport(u.TLS, c)}
-		client.routers[u.Service] = NewRouter(u.Kinds)
-		for _, k := range u.Kinds {
-			client.kinds[nameOf(k)] = k
-		}
+		client.Learn(u.Service, u.Kinds)
 	}
 	return client, nil
 }
@@ -140,11 +137,11 @@ func (c *Client) CloseIdle() {
 
 // Kind returns a kind of the catalog, nil when there is none.
 func (c *Client) Kind(service engine.ServiceName, kind engine.KindName) *engine.Kind {
-	return c.kinds[kindName{service, kind}]
+	return c.known.Load().kinds[kindName{service, kind}]
 }
 
 // Router returns the router of a service, nil for a service that has no upstream here.
-func (c *Client) Router(s engine.ServiceName) *Router { return c.routers[s] }
+func (c *Client) Router(s engine.ServiceName) *Router { return c.known.Load().routers[s] }
 
 // Upstream returns where a service runs here and the connections to it; nil for a service that has no upstream here.
 // The URL is not to be changed.
@@ -171,7 +168,7 @@ func (c *Client) Classify(service engine.ServiceName, method, path string, heade
 	for name, value := range header {
 		h.Set(name, value)
 	}
-	r := c.routers[service]
+	r := c.Router(service)
 	if r == nil {
 		return "", "", false
 	}
@@ -366,7 +363,7 @@ func (c *Client) localOf(call engine.Call, r engine.Reply) engine.LocalID {
 	}
 	base := strings.TrimSuffix(c.upstreams[call.Kind.Service].URL.EscapedPath(), "/")
 	for _, path := range []string{strings.TrimPrefix(u.EscapedPath(), base), u.EscapedPath()} {
-		if m, ok := c.routers[call.Kind.Service].Match(http.MethodGet, path, nil); ok && m.Kind.Name == call.Kind.Name && m.Target != "" && !m.Below {
+		if m, ok := c.Router(call.Kind.Service).Match(http.MethodGet, path, nil); ok && m.Kind.Name == call.Kind.Name && m.Target != "" && !m.Below {
 			return engine.LocalID(m.Target)
 		}
 	}

@@ -31,7 +31,7 @@ func (c *Client) parseLink(service engine.ServiceName, text string) (address, bo
 	if base := strings.TrimSuffix(up.URL.EscapedPath(), "/"); strings.HasPrefix(path, base+"/") {
 		path = path[len(base):]
 	}
-	m, ok := c.routers[service].Match(http.MethodGet, path, nil)
+	m, ok := c.Router(service).Match(http.MethodGet, path, nil)
 	if !ok || m.Target == "" || !m.Canonical {
 		return address{}, false
 	}

@@ -46,7 +46,7 @@ func (c *Client) numbers(ctx context.Context, name kindName, local engine.LocalI
 	if known {
 		return number, nil
 	}
-	k := c.kinds[name]
+	k := c.known.Load().kinds[name]
 	if k == nil || k.ID.At == "" {
 		return true, nil
 	}

@@ -103,8 +103,9 @@ func (c *Client) each(ctx context.Context, t engine.Target, names func(*engine.K
 	see func(*engine.Kind, string, Item)) error {
 	var unread []string
 	order := func(a, b kindName) int { return strings.Compare(a.String(), b.String()) }
-	for _, name := range slices.SortedFunc(maps.Keys(c.kinds), order) {
-		k := c.kinds[name]
+	kinds := c.known.Load().kinds
+	for _, name := range slices.SortedFunc(maps.Keys(kinds), order) {
+		k := kinds[name]
 		may, beside := names(k)
 		if !may {
 			continue

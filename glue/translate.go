@@ -79,7 +79,7 @@ func (c *Client) spots(ctx context.Context, k *engine.Kind, within string) []spo
 		meta, local = c.container(ctx, k, within)
 	}
 	of := func(name kindName) owner {
-		if other := c.kinds[name]; other != nil && other.Within != "" && other.Within == k.Within {
+		if other := c.known.Load().kinds[name]; other != nil && other.Within != "" && other.Within == k.Within {
 			return owner{name, other, meta, local}
 		}
 		return owner{kindName: name}
@@ -104,7 +104,7 @@ func (c *Client) spots(ctx context.Context, k *engine.Kind, within string) []spo
 
 // container returns what others and what this site call a container of things of a kind.
 func (c *Client) container(ctx context.Context, k *engine.Kind, within string) (meta, local string) {
-	other := c.kinds[kindName{k.Service, k.Within}]
+	other := c.known.Load().kinds[kindName{k.Service, k.Within}]
 	if other == nil {
 		return within, within
 	}
@@ -137,7 +137,7 @@ func (c *Client) Paths(ctx context.Context, m Match, path string) (others, here 
 
 // Container returns the kind of what resources of a kind lie in, nil for none.
 func (c *Client) Container(k *engine.Kind) *engine.Kind {
-	return c.kinds[kindName{k.Service, k.Within}]
+	return c.known.Load().kinds[kindName{k.Service, k.Within}]
 }
 
 // List takes the answer to a GET on the collection of a kind apart, as the application shows it.
@@ -444,7 +444,7 @@ func (c *Client) PresentLocation(ctx context.Context, service engine.ServiceName
 	} else {
 		path = u.EscapedPath()
 	}
-	if m, ok := c.routers[service].Match(http.MethodGet, path, nil); ok && m.Target != "" && m.Canonical {
+	if m, ok := c.Router(service).Match(http.MethodGet, path, nil); ok && m.Target != "" && m.Canonical {
 		all := m.Target
 		if meta, ok := c.ids.Meta(ctx, service, m.Kind.Name, engine.LocalID(m.Target)); ok {
 			all = string(meta)

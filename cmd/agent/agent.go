@@ -51,9 +51,11 @@ type Agent struct {
 	network  *p2p.Network
 	site     *engine.Site
 	handlers map[engine.ServiceName]*intercept.Handler
-	types    *typing.Checker
-	server   *web.Server
-	ready    readiness
+	// refreshers find out which kinds the services get whose kinds are their own.
+	refreshers map[engine.ServiceName]*refresher
+	types      *typing.Checker
+	server     *web.Server
+	ready      readiness
 	// listeners are those of the services and of the API, open from New on, so that a port in use is told at once.
 	listeners map[engine.ServiceName]net.Listener
 	api       net.Listener
@@ -76,7 +78,8 @@ func New(ctx context.Context, cfg Config, version string, log *slog.Logger) (*Ag
 
 func newBetween(ctx context.Context, cfg Config, version string, log *slog.Logger, b Between) (*Agent, error) {
 	a := &Agent{cfg: cfg, log: log, version: version, between: b,
-		listeners: map[engine.ServiceName]net.Listener{}, handlers: map[engine.ServiceName]*intercept.Handler{}}
+		listeners: map[engine.ServiceName]net.Listener{}, handlers: map[engine.ServiceName]*intercept.Handler{},
+		refreshers: map[engine.ServiceName]*refresher{}}
 	if err := a.open(ctx); err != nil {
 		return nil, errors.Join(err, a.close())
 	}
@@ -127,6 +130,10 @@ func (a *Agent) open(ctx context.Context) (err error) {
 	a.site, err = engine.New(ctx, engine.Config{
 		Self: self, Kinds: kinds(a.catalog), Documents: a.between.Documents(documents),
 		Store: a.between.Store(a.store, self), Ledger: a.between.Ledger(a.store), Blobs: a.between.Blobs(blobs), Spools: a.between.Spools(spools), App: a.between.Application(a.client),
+		Unknown: func(service engine.ServiceName, _ engine.KindName) bool {
+			r := a.refreshers[service]
+			return r != nil && r.poke()
+		},
 		Log: a.log, Now: time.Now, Vault: a.vault, Classify: a.client.Classify, Items: a.client.List,
 		NewID:          func() string { return uuid.Must(uuid.NewV7()).String() },
 		Random:         func(b []byte) { rand.Read(b) },
@@ -161,8 +168,13 @@ func (a *Agent) open(ctx context.Context) (err error) {
 	a.types = intercept.NewChecker(a.client, a.site, a.site, transport, func(k *engine.Kind) glue.Visibility { return a.catalog.Rules(k).Visibility })
 	correlations := intercept.NewCorrelations(cfg.Correlation.Headers, cfg.Correlation.TTL, time.Now)
 	for name := range a.catalog.Services {
+		var discover func(context.Context) bool
+		if r := a.refreshers[name]; r != nil {
+			discover = r.look
+		}
 		a.handlers[name] = intercept.New(intercept.Config{
-			Service: name, Client: a.client, Site: a.site, Membership: a.site, Network: a.network, Peer: transport, Types: a.types,
+			Discover: discover,
+			Service:  name, Client: a.client, Site: a.site, Membership: a.site, Network: a.network, Peer: transport, Types: a.types,
 			Application: a.catalog.Application, Services: slices.Sorted(maps.Keys(a.catalog.Services)),
 			Correlations: correlations, API: cfg.API.URL(),
 			Limits: intercept.Limits{Body: cfg.Limits.Body, List: cfg.Limits.AskTimeout}, Log: a.log,
@@ -248,7 +260,7 @@ func (a *Agent) listen() (err error) {
 func (a *Agent) newServer() (err error) {
 	var services []api.Service
 	for _, name := range slices.Sorted(maps.Keys(a.catalog.Services)) {
-		services = append(services, api.Service{Name: name, Kinds: a.catalog.Services[name].Kinds, Handler: a.handlers[name],
+		services = append(services, api.Service{Name: name, Kinds: func() []*engine.Kind { return a.client.Kinds(name) }, Handler: a.handlers[name],
 			URL: a.serviceURL(name), Glue: a.catalog.Services[name].Glue})
 	}
 	registry := prometheus.NewRegistry()
@@ -364,6 +376,9 @@ func (a *Agent) Run(ctx context.Context) error {
 	})
 	for name, l := range a.listeners {
 		fronts.Go(func() error { return a.serve(served, a.handlers[name], l, "service "+string(name)) })
+	}
+	for _, r := range a.refreshers {
+		fronts.Go(func() error { return r.run(served) })
 	}
 	fronts.Go(func() error {
 		select {

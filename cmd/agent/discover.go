@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/skerry/skerry/engine"
@@ -25,7 +26,8 @@ func (a *Agent) discover(ctx context.Context) error {
 		if s.Glue != glue.GlueKubernetes {
 			continue
 		}
-		kept := filepath.Join(a.cfg.DataDir, "kinds-"+string(name)+".json")
+		kept := a.keptKinds(name)
+		a.refreshers[name] = &refresher{agent: a, name: name, poked: make(chan struct{}, 1)}
 		kinds, err := a.askKinds(ctx, name)
 		if err == nil {
 			err = keepKinds(kept, kinds)
@@ -46,16 +48,113 @@ func (a *Agent) discover(ctx context.Context) error {
 	return nil
 }
 
-func (a *Agent) askKinds(ctx context.Context, name engine.ServiceName) ([]*engine.Kind, error) {
+func (a *Agent) askKinds(ctx context.Context, name engine.ServiceName) (kinds []*engine.Kind, err error) {
+	err = a.withSource(ctx, name, func(ctx context.Context, s kubernetes.Source) error {
+		kinds, err = kubernetes.Discover(ctx, s)
+		return err
+	})
+	return kinds, err
+}
+
+func (a *Agent) withSource(ctx context.Context, name engine.ServiceName, do func(context.Context, kubernetes.Source) error) error {
 	ctx, cancel := context.WithTimeout(ctx, discovering)
 	defer cancel()
 	u, err := upstream(name, a.cfg.Services[name])
 	if err != nil {
-		return nil, err
+		return err
 	}
 	transport := &http.Transport{TLSClientConfig: u.TLS}
 	defer transport.CloseIdleConnections()
-	return kubernetes.Discover(ctx, kubernetes.Source{Service: name, URL: u.URL, Transport: transport, Credentials: u.Credentials})
+	return do(ctx, kubernetes.Source{Service: name, URL: u.URL, Transport: transport, Credentials: u.Credentials})
+}
+
+const (
+	// discoverEvery is how often a cluster is asked whether it has got kinds, discoverAgain how often at most because of requests.
+	discoverEvery = 30 * time.Second
+	discoverAgain = time.Second
+)
+
+// refresher finds out which kinds a cluster has got since the agent was started, as custom resources are defined.
+type refresher struct {
+	agent *Agent
+	name  engine.ServiceName
+	// poked has it look soon; it holds one such wish.
+	poked chan struct{}
+	mu    sync.Mutex // held while it looks
+	last  time.Time  // owned by who holds mu
+}
+
+// poke has it look soon, and reports that there may be something to find.
+func (r *refresher) poke() bool {
+	select {
+	case r.poked <- struct{}{}:
+	default: // it is going to
+	}
+	return true
+}
+
+// look asks the cluster, unless that was done a moment ago, and reports whether there is a new kind.
+func (r *refresher) look(ctx context.Context) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if time.Since(r.last) < discoverAgain {
+		return false
+	}
+	defer func() { r.last = time.Now() }()
+	a := r.agent
+	var news []*engine.Kind
+	err := a.withSource(ctx, r.name, func(ctx context.Context, s kubernetes.Source) (err error) {
+		news, err = kubernetes.DiscoverMore(ctx, s, func(k engine.KindName) bool { return a.client.Kind(r.name, k) != nil })
+		return err
+	})
+	if err != nil {
+		a.log.Debug("a service does not tell its kinds", "service", string(r.name), "err", err)
+	}
+	if err != nil || len(news) == 0 {
+		return false
+	}
+	ctx = context.WithoutCancel(ctx) // from here on it is done as a whole
+	a.catalog.Learn(r.name, kubernetes.Rules(news))
+	if err := a.site.Learn(ctx, news); err != nil {
+		a.log.Error("new kinds were not taken in", "service", string(r.name), "err", err)
+		return false
+	}
+	a.client.Learn(r.name, news)
+	if err := keepKinds(a.keptKinds(r.name), a.client.Kinds(r.name)); err != nil {
+		a.log.Error("keep the kinds", "service", string(r.name), "err", err)
+	}
+	for _, k := range news {
+		a.log.Info("a kind is known from now on", "service", string(r.name), "kind", string(k.Name))
+	}
+	return true
+}
+
+// run looks from time to time, and when it is poked, until ctx ends.
+func (r *refresher) run(ctx context.Context) error {
+	every := time.NewTicker(discoverEvery)
+	defer every.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-every.C:
+		case <-r.poked:
+			r.mu.Lock()
+			wait := time.Until(r.last.Add(discoverAgain))
+			r.mu.Unlock()
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-time.After(wait):
+			}
+		}
+		r.look(ctx)
+	}
+}
+
+// keptKinds is the file in which the kinds of a service are kept.
+func (a *Agent) keptKinds(name engine.ServiceName) string {
+	return filepath.Join(a.cfg.DataDir, "kinds-"+string(name)+".json")
 }
 
 // keepKinds writes them whole or not at all.

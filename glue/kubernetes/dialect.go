@@ -109,6 +109,9 @@ func (Dialect) Refusal(status int, typ, detail string) (string, []byte) {
 	if typ == "name-taken" || typ == "exists" {
 		reason = "AlreadyExists"
 	}
+	if typ == "expired" {
+		reason = "Expired" // clients list anew by themselves
+	}
 	details := map[string]any{}
 	if reason != "Invalid" { // of that kubectl shows the causes and no message, where there are any
 		details["causes"] = []any{map[string]any{"reason": "Skerry", "message": typ}}

@@ -40,22 +40,14 @@ type Source struct {
 // Discover asks a cluster for the kinds of resource that it has, custom ones among them. A resource that is served in several
 // versions is a kind in the one that the cluster prefers. Resources that cannot be created, read, listed, changed and deleted are none.
 func Discover(ctx context.Context, s Source) ([]*engine.Kind, error) {
-	var groups []group
-	for _, path := range []string{"/api", "/apis"} {
-		var list struct{ Items []group }
-		if err := s.get(ctx, path, "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList", &list); err != nil {
-			return nil, err
-		}
-		groups = append(groups, list.Items...)
-	}
-	var found []foundKind
-	for _, g := range groups {
-		found = append(found, g.kinds(s.Service)...)
+	found, err := s.found(ctx)
+	if err != nil {
+		return nil, err
 	}
 	if !slices.ContainsFunc(found, func(f foundKind) bool { return f.kind.Name == namespaces }) {
 		return nil, fmt.Errorf("%s lists no namespaces: it is no API server of Kubernetes, or has no aggregated discovery (from 1.30 on)", s.URL)
 	}
-	if err := s.keys(ctx, found); err != nil {
+	if _, err := s.keys(ctx, found); err != nil {
 		return nil, err
 	}
 	kinds := make([]*engine.Kind, len(found))
@@ -63,6 +55,45 @@ func Discover(ctx context.Context, s Source) ([]*engine.Kind, error) {
 		kinds[i] = f.kind
 	}
 	return kinds, nil
+}
+
+// DiscoverMore asks for the kinds that a cluster has got beside those that are known. One whose schema the cluster does not tell yet counts
+// later, for every site has to take the same arrays for keyed.
+func DiscoverMore(ctx context.Context, s Source, known func(engine.KindName) bool) ([]*engine.Kind, error) {
+	found, err := s.found(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found = slices.DeleteFunc(found, func(f foundKind) bool { return known(f.kind.Name) })
+	if len(found) == 0 {
+		return nil, nil
+	}
+	told, err := s.keys(ctx, found)
+	if err != nil {
+		return nil, err
+	}
+	var kinds []*engine.Kind
+	for _, f := range found {
+		if told[f.kind.Name] {
+			kinds = append(kinds, f.kind)
+		}
+	}
+	return kinds, nil
+}
+
+// found asks for everything that a cluster serves.
+func (s Source) found(ctx context.Context) ([]foundKind, error) {
+	var found []foundKind
+	for _, path := range []string{"/api", "/apis"} {
+		var list struct{ Items []group }
+		if err := s.get(ctx, path, "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList", &list); err != nil {
+			return nil, err
+		}
+		for _, g := range list.Items {
+			found = append(found, g.kinds(s.Service)...)
+		}
+	}
+	return found, nil
 }
 
 // Rules returns what the engine's kinds have no place for.

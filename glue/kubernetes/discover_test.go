@@ -1,6 +1,7 @@
 package kubernetes
 
 import (
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -98,5 +99,19 @@ func TestDiscoverNoCluster(t *testing.T) {
 	}
 	if _, err := Discover(t.Context(), source(t, nil)); err == nil {
 		t.Error("a refusal is taken for an answer")
+	}
+}
+
+func TestDiscoverMore(t *testing.T) {
+	known := func(k engine.KindName) bool { return k == "namespaces" }
+	answers := maps.Clone(cluster)
+	answers["/openapi/v3"] = `{"paths":{"api/v1":{"serverRelativeURL":"/openapi/v3/api/v1"}}}`
+	kinds, err := DiscoverMore(t.Context(), source(t, answers), known)
+	if err != nil || len(kinds) != 1 || kinds[0].Name != "pods" || len(kinds[0].Keys) != 2 { // of widgets there is no schema yet
+		t.Errorf("found %v, %v", kinds, err)
+	}
+	kinds, err = DiscoverMore(t.Context(), source(t, cluster), func(engine.KindName) bool { return true })
+	if err != nil || kinds != nil {
+		t.Errorf("found %v, %v", kinds, err)
 	}
 }

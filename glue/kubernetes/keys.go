@@ -25,16 +25,18 @@ type schema struct {
 }
 
 // keys gives kinds the arrays whose elements the schema names by one member: containers of a pod are told apart by their names, so
-// that two sites may change two of them. Arrays whose elements have keys of several members are one value each.
-func (s Source) keys(ctx context.Context, kinds []foundKind) error {
+// that two sites may change two of them. Arrays whose elements have keys of several members are one value each. Told are the kinds whose
+// schema the cluster tells.
+func (s Source) keys(ctx context.Context, kinds []foundKind) (told map[engine.KindName]bool, err error) {
 	var index struct {
 		Paths map[string]struct {
 			URL string `json:"serverRelativeURL"`
 		}
 	}
 	if err := s.get(ctx, "/openapi/v3", "application/json", &index); err != nil {
-		return err
+		return nil, err
 	}
+	told = map[engine.KindName]bool{}
 	read := map[string]map[string]*schema{}
 	for _, f := range kinds {
 		schemas, ok := read[f.path]
@@ -43,7 +45,7 @@ func (s Source) keys(ctx context.Context, kinds []foundKind) error {
 				Components struct{ Schemas map[string]*schema }
 			}
 			if err := s.get(ctx, url, "application/json", &d); err != nil {
-				return err
+				return nil, err
 			}
 			schemas = d.Components.Schemas
 			read[f.path] = schemas
@@ -54,11 +56,12 @@ func (s Source) keys(ctx context.Context, kinds []foundKind) error {
 			}) {
 				f.kind.Keys = keysOf(f.kind, d, schemas)
 				divided(f.kind, d, schemas)
+				told[f.kind.Name] = true
 				break
 			}
 		}
 	}
-	return nil
+	return told, nil
 }
 
 // keysOf lists the keyed arrays of a schema, the outer before those inside it.

@@ -5,79 +5,141 @@ import (
 	"encoding/binary"
 )
 
-// Of Kubernetes' protobuf only the options of a delete are read here, to see whether it is a dry run: for everything else the API server
-// is asked (Dialect.Rehearsal).
+// Of Kubernetes' protobuf only the options of a delete are read here, and the resourceVersion of an object: for everything else the API
+// server is asked (Dialect.Rehearsal).
 const (
-	magic         = "k8s\x00"
-	unknownRaw    = 2 // runtime.Unknown.raw
-	optionsGrace  = 1 // DeleteOptions.gracePeriodSeconds
-	optionsDryRun = 5 // DeleteOptions.dryRun
+	magic                = "k8s\x00"
+	unknownRaw           = 2 // runtime.Unknown.raw
+	optionsGrace         = 1 // DeleteOptions.gracePeriodSeconds
+	optionsPreconditions = 2 // DeleteOptions.preconditions
+	optionsOrphan        = 3 // DeleteOptions.orphanDependents
+	optionsPolicy        = 4 // DeleteOptions.propagationPolicy
+	optionsDryRun        = 5 // DeleteOptions.dryRun
+	objectMeta           = 1 // metadata of every object
+	metaVersion          = 6 // ObjectMeta.resourceVersion
 )
 
 // deletesDry reports whether options of a delete ask for a dry run.
 func deletesDry(body []byte) bool {
-	_, _, dry := option(body, optionsDryRun)
+	options, ok := optionsOf(body)
+	if !ok {
+		return false
+	}
+	_, dry := field(options, optionsDryRun)
 	return dry
 }
 
 // deletesAtOnce reports whether options of a delete leave no time.
 func deletesAtOnce(body []byte) bool {
-	_, seconds, ok := option(body, optionsGrace)
+	options, ok := optionsOf(body)
+	if !ok {
+		return false
+	}
+	seconds, ok := number(options, optionsGrace)
 	return ok && seconds == 0
 }
 
-// option is a field of the options of a delete.
-func option(body []byte, number uint64) (value []byte, n uint64, ok bool) {
+// optionsOf returns the message with the options of a delete.
+func optionsOf(body []byte) ([]byte, bool) {
 	rest, ok := bytes.CutPrefix(body, []byte(magic))
 	if !ok {
-		return nil, 0, false
+		return nil, false
 	}
-	options, _, ok := field(rest, unknownRaw)
-	if !ok {
-		return nil, 0, false
-	}
-	return field(options, number)
+	return field(rest, unknownRaw)
 }
 
-// field returns the first field of a message that has this number: what it holds, or the number that it is.
-func field(message []byte, number uint64) (value []byte, n uint64, ok bool) {
-	for len(message) > 0 {
-		tag, n := binary.Uvarint(message)
+// fields calls visit with each field of a message: its number, where it begins, the value of one that is a number, and where the bytes of one
+// that holds bytes begin; until that returns false. False: it is no message.
+func fields(message []byte, visit func(tag uint64, from int, value uint64, bytes, end int) bool) bool {
+	for at := 0; at < len(message); {
+		from := at
+		tag, n := binary.Uvarint(message[at:])
 		if n <= 0 {
-			return nil, 0, false
+			return false
 		}
-		message = message[n:]
-		size := 0
+		at += n
+		value, inner := uint64(0), at
 		switch tag & 7 {
 		case 0:
-			v, length := binary.Uvarint(message)
-			if length <= 0 {
-				return nil, 0, false
+			if value, n = binary.Uvarint(message[at:]); n <= 0 {
+				return false
 			}
-			if tag>>3 == number {
-				return nil, v, true
-			}
-			size = length
+			at += n
 		case 1:
-			size = 8
+			at += 8
 		case 5:
-			size = 4
+			at += 4
 		case 2:
-			length, n := binary.Uvarint(message)
-			if n <= 0 || length > uint64(len(message)-n) {
-				return nil, 0, false
+			length, n := binary.Uvarint(message[at:])
+			if n <= 0 || length > uint64(len(message)-at-n) {
+				return false
 			}
-			if tag>>3 == number {
-				return message[n : n+int(length)], 0, true
-			}
-			size = n + int(length)
+			inner = at + n
+			at = inner + int(length)
 		default:
-			return nil, 0, false
+			return false
 		}
-		if size > len(message) {
-			return nil, 0, false
+		if at > len(message) {
+			return false
 		}
-		message = message[size:]
+		if !visit(tag, from, value, inner, at) {
+			return true
+		}
 	}
-	return nil, 0, false
+	return true
+}
+
+// field returns the first field of a message that has this number and holds bytes.
+func field(message []byte, number uint64) (found []byte, ok bool) {
+	fields(message, func(tag uint64, _ int, _ uint64, inner, end int) bool {
+		if ok = tag == number<<3|2; ok {
+			found = message[inner:end]
+		}
+		return !ok
+	})
+	return found, ok
+}
+
+// number returns the first field of a message that has this number and is one.
+func number(message []byte, field uint64) (found int64, ok bool) {
+	fields(message, func(tag uint64, _ int, value uint64, _, _ int) bool {
+		if ok = tag == field<<3; ok {
+			found = int64(value)
+		}
+		return !ok
+	})
+	return found, ok
+}
+
+// nested returns a field of the message in a field, and so on.
+func nested(message []byte, path ...uint64) ([]byte, bool) {
+	for _, number := range path {
+		inner, ok := field(message, number)
+		if !ok {
+			return nil, false
+		}
+		message = inner
+	}
+	return message, true
+}
+
+// withNested returns a message with another value in such a field, which it has.
+func withNested(message, value []byte, path ...uint64) (out []byte, ok bool) {
+	fields(message, func(tag uint64, from int, _ uint64, inner, end int) bool {
+		if tag != path[0]<<3|2 {
+			return true
+		}
+		set := value
+		if ok = len(path) == 1; !ok {
+			set, ok = withNested(message[inner:end], value, path[1:]...)
+		}
+		if ok {
+			out = append(out, message[:from]...)
+			out = binary.AppendUvarint(out, tag)
+			out = binary.AppendUvarint(out, uint64(len(set)))
+			out = append(append(out, set...), message[end:]...)
+		}
+		return false
+	})
+	return out, ok
 }

@@ -49,12 +49,14 @@ type Site struct {
 
 	mesh  *Mesh
 	kinds []*engine.Kind
-	key   crypto.PrivKey
-	dir   string
-	store *storage.Store
-	disk  *fullDisk
-	docs  *crdt.Set
-	stop  func()
+	// unknown is told of kinds that the site does not know; nil: it knows all that there are.
+	unknown func(engine.ServiceName, engine.KindName) bool
+	key     crypto.PrivKey
+	dir     string
+	store   *storage.Store
+	disk    *fullDisk
+	docs    *crdt.Set
+	stop    func()
 	// deletions are the limits from the next start on.
 	deletions engine.DeletionLimits
 	wired     func(from *Site, e engine.Envelope) // unless nil, told of everything that reaches the site
@@ -145,7 +147,7 @@ func (s *Site) open(ctx context.Context) error {
 	}
 	s.docs = documents
 	s.Site, err = engine.New(ctx, engine.Config{
-		Self: s.ID, Kinds: s.kinds, Documents: documents, Store: s.disk, Ledger: store, Blobs: blobs, Spools: spools, App: s.App,
+		Self: s.ID, Kinds: s.kinds, Unknown: s.unknown, Documents: documents, Store: s.disk, Ledger: store, Blobs: blobs, Spools: spools, App: s.App,
 		Log: slog.New(slog.DiscardHandler), Now: time.Now, Vault: vault, Classify: classify,
 		NewID:     func() string { return uuid.Must(uuid.NewV7()).String() },
 		Random:    func(b []byte) { rand.Read(b) },

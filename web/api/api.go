@@ -113,8 +113,9 @@ type Waiter interface {
 
 // Service is one service of the application at this site.
 type Service struct {
-	Name  engine.ServiceName
-	Kinds []*engine.Kind
+	Name engine.ServiceName
+	// Kinds are those that it has now.
+	Kinds func() []*engine.Kind
 	// Handler is the interception handler that clients of the service reach, called in process.
 	Handler http.Handler
 	// URL is where its listener is, Glue what speaks its API.
@@ -175,7 +176,6 @@ const (
 // API answers the calls. It is safe for concurrent use.
 type API struct {
 	Config
-	routers  map[engine.ServiceName]*glue.Router
 	metrics  *metrics
 	streams  chan struct{} // a slot for each open stream
 	stopping chan struct{} // closed when Run ends
@@ -199,10 +199,6 @@ func New(c Config) (*API, error) {
 		return nil, fmt.Errorf("configure the API: %w", errors.Join(missing...))
 	}
 	a := &API{Config: c, streams: make(chan struct{}, maxStreams), stopping: make(chan struct{})}
-	a.routers = make(map[engine.ServiceName]*glue.Router, len(c.Services))
-	for _, s := range c.Services {
-		a.routers[s.Name] = glue.NewRouter(s.Kinds)
-	}
 	a.metrics = newMetrics(a)
 	if err := a.metrics.register(c.Registry); err != nil {
 		return nil, fmt.Errorf("register metrics: %w", err)
@@ -242,7 +238,7 @@ func (a *API) kind(service engine.ServiceName, name engine.KindName) *engine.Kin
 	if s == nil {
 		return nil
 	}
-	for _, k := range s.Kinds {
+	for _, k := range s.Kinds() {
 		if k.Name == name {
 			return k
 		}

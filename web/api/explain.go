@@ -114,10 +114,11 @@ func (a *API) world(addressed string) scope.World {
 
 // route tells what a request to a service is about; ok is false when the catalog has nothing for its path.
 func (a *API) route(service, method, path string) (glue.Match, bool) {
-	r := a.routers[engine.ServiceName(service)]
-	if r == nil {
+	s := a.service(engine.ServiceName(service))
+	if s == nil {
 		return glue.Match{}, false
 	}
+	r := glue.NewRouter(s.Kinds())
 	path, _, _ = strings.Cut(path, "?")
 	u, err := url.ParseRequestURI(path)
 	if err != nil {

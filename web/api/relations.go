@@ -274,7 +274,7 @@ func (g *grapher) objects(ctx context.Context, t engine.Target, caller http.Head
 	}
 	may := false
 	for _, s := range g.a.Services {
-		for _, k := range s.Kinds {
+		for _, k := range s.Kinds() {
 			may = may || slices.ContainsFunc(k.Refs, func(r engine.Ref) bool { return r.Service == t.Service && r.Kind == t.Kind })
 		}
 	}

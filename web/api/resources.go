@@ -192,7 +192,7 @@ func (a *API) row(ctx context.Context, ref ResourceRef) (engine.ResourceRow, err
 func (a *API) rowsByLocal(ctx context.Context, ref ResourceRef) ([]engine.ResourceRow, error) {
 	var rows []engine.ResourceRow
 	for _, s := range a.Services {
-		for _, k := range s.Kinds {
+		for _, k := range s.Kinds() {
 			if ref.Service != "" && ref.Service != string(s.Name) || ref.Kind != "" && ref.Kind != string(k.Name) {
 				continue
 			}

@@ -24,7 +24,7 @@ func (a *API) getServices(c echo.Context) error {
 	list := []ServiceView{}
 	for _, s := range a.Services {
 		v := ServiceView{Name: s.Name, URL: s.URL, Glue: s.Glue, Kinds: []engine.KindName{}}
-		for _, k := range s.Kinds {
+		for _, k := range s.Kinds() {
 			v.Kinds = append(v.Kinds, k.Name)
 		}
 		list = append(list, v)

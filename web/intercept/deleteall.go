@@ -99,7 +99,7 @@ func (h *Handler) deleteItem(q *request, id string, before int) bool {
 		try.Header.Del(name)
 	}
 	try.path, try.query = path, ""
-	try.match, try.known = h.router.Match(http.MethodDelete, path, try.Header)
+	try.match, try.known = h.router().Match(http.MethodDelete, path, try.Header)
 	if try.match.Within != "" {
 		try.path, try.localPath = h.Client.Paths(q.Context(), try.match, path)
 	}

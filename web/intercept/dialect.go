@@ -22,6 +22,9 @@ func (h *Handler) speaks(q *request) bool {
 	if glue.Safe(q.Method) {
 		return !q.known && h.dialect.Describes(q.path) && h.describes(q)
 	}
+	if h.conditional(q) {
+		return true
+	}
 	var body []byte
 	if q.Method == http.MethodDelete {
 		whole, err := false, error(nil)
@@ -101,7 +104,7 @@ func (h *Handler) legible(q *request) bool {
 		body = h.dialect.Portable(k, body)
 	}
 	q.setBody(body)
-	q.match, q.known = h.router.Match(q.Method, q.path, q.Header) // a PUT of JSON is another type
+	q.match, q.known = h.router().Match(q.Method, q.path, q.Header) // a PUT of JSON is another type
 	return false
 }
 

@@ -133,24 +133,6 @@ func TestWhatIsKeptIsAnswered(t *testing.T) {
 	}
 }
 
-func TestListsOfSeveralClusters(t *testing.T) {
-	m := newClusters(t)
-	for _, s := range m.sites {
-		s.app.answer = func(w http.ResponseWriter, r *http.Request) {
-			w.Header().Set("Content-Type", "application/json")
-			_, _ = io.WriteString(w, `{"items":[{"metadata":{"name":"of-`+string(s.id)+`"}}],"accept":`+string(quote(r.Header.Get("Accept")+" "+r.RequestURI))+`}`)
-		}
-	}
-	s := m.sites[paris]
-	s.down[nantes] = true
-	a := s.do("GET", "/pods?limit=500&labelSelector=a", "", "Scope: paris & nantes & lyon", "Accept: application/json;as=Table;v=v1;g=meta.k8s.io")
-	a.want(t, 200, "Skerry-Missing: nantes")
-	if !strings.Contains(a.body, "of-QmParis") || !strings.Contains(a.body, "of-QmLyon") || !strings.Contains(a.body, `"application/json /pods?labelSelector=a"`) ||
-		!strings.Contains(a.header.Get("Warning"), "nantes cannot be reached") {
-		t.Errorf("%v %s", a.header, a.body)
-	}
-}
-
 func TestOnlyWhatIsNamedBelowAnItem(t *testing.T) {
 	m := newClusters(t)
 	m.replicate("web", map[engine.SiteID]engine.LocalID{paris: "web", nantes: "web"})

@@ -86,6 +86,8 @@ type Config struct {
 	Services    []engine.ServiceName
 	// Correlations remembers scopes for workflows; nil remembers none.
 	Correlations *Correlations
+	// Discover asks the application for kinds that it has got, and reports whether there are any; nil: all are known.
+	Discover func(ctx context.Context) bool
 	// API is where this site's REST API is, such as http://127.0.0.1:8701, for the addresses of operations.
 	API    string
 	Limits Limits
@@ -95,10 +97,10 @@ type Config struct {
 // Handler takes the requests for one service at one site. It is safe for concurrent use.
 type Handler struct {
 	Config
-	router   *glue.Router
 	upstream *url.URL
 	local    http.RoundTripper
-	dialect  glue.Dialect // nil: there is nothing beyond the catalog
+	dialect  glue.Dialect  // nil: there is nothing beyond the catalog
+	gatherer glue.Gatherer // nil: lists of several sites are made one by what the catalog says
 	buffers  bufferPool
 }
 
@@ -123,9 +125,10 @@ func New(c Config) *Handler {
 	if c.Limits.Hedge == 0 {
 		c.Limits.Hedge = hedgeAfter
 	}
-	h := &Handler{Config: c, router: c.Client.Router(c.Service)}
+	h := &Handler{Config: c}
 	h.upstream, h.local = c.Client.Upstream(c.Service)
 	h.dialect = c.Client.Dialect(c.Service)
+	h.gatherer, _ = h.dialect.(glue.Gatherer)
 	h.Log = c.Log.With("service", string(c.Service))
 	return h
 }
@@ -140,6 +143,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.serve(told, r, "")
 	told.finish()
 }
+
+func (h *Handler) router() *glue.Router { return h.Client.Router(h.Service) }
 
 // request is one request on its way, with what has been found out about it.
 type request struct {
@@ -161,6 +166,7 @@ type request struct {
 	aggregate []engine.SiteID
 	page      bool
 	content   bool
+	gather    bool // a part of a list or a watch is asked for
 	// match is what it is about; known says whether the path belongs to a kind at all.
 	match glue.Match
 	known bool
@@ -193,9 +199,16 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, from engine.Site
 	if from != "" && !h.hear(q) || from == "" && !h.inherit(q) {
 		return
 	}
-	q.match, q.known = h.router.Match(r.Method, q.path, r.Header)
+	q.match, q.known = h.router().Match(r.Method, q.path, r.Header)
+	if !q.known && h.Discover != nil && (q.text != "" || q.from != "") && h.Discover(r.Context()) {
+		q.match, q.known = h.router().Match(r.Method, q.path, r.Header)
+	}
 	if q.known && q.match.Within != "" {
 		q.path, q.localPath = h.Client.Paths(r.Context(), q.match, q.path)
+	}
+	if q.gather {
+		h.givePart(q)
+		return
 	}
 	if q.sites == nil && q.text != "" && !h.place(q) {
 		return
@@ -227,11 +240,14 @@ func (h *Handler) run(q *request) {
 	if q.match.Within != "" && h.inside(q) {
 		return
 	}
+	kind, listed := h.collection(q)
 	switch {
 	case q.operation != "" && (!q.known || q.match.Type == ""):
 		h.refuse(q, http.StatusUnprocessableEntity, "catalog-mismatch", "the catalog of %s has no kind for %s %s; give all sites the same catalog", h.name(h.Membership.Self()), q.Method, q.path)
 	case q.content && q.known && q.match.Target != "":
 		h.content(q)
+	case len(q.sites) > 1 && listed:
+		h.gather(q, kind)
 	case len(q.sites) > 1 && h.watches(q):
 		h.refuseWatch(q)
 	case q.agreement != engine.AgreeOne && len(q.sites) > 1 && glue.Safe(q.Method) && !q.aggregated():

@@ -52,7 +52,10 @@ type part struct {
 	next   string // the query of the next page of it, empty when this was the last
 	// indexed says that items is what it is known to hold, since it gave no list.
 	indexed bool
-	err     error
+	// gathered is its list where the dialect takes it apart, and places tells where each of its items is (gather.go).
+	gathered *glue.Gathered
+	places   []place
+	err      error
 }
 
 // aggregate asks all sites of the scope at once and gives their lists as one: what is replicated once, everything else
@@ -172,12 +175,17 @@ func (h *Handler) refuseList(q *request, parts []part) {
 	h.refuse(q, http.StatusServiceUnavailable, "unreachable", "none of %s can be reached now; try again later", h.names(q.sites))
 }
 
-// ask gets the list of every site, this one first, then the nearest. Sites that cannot be reached are not waited for,
-// and slow ones not much longer than the first took.
+// ask gets the list of every site.
 func (h *Handler) ask(q *request, l *listing) []part {
+	return h.askAll(q, l.asked(), func(ctx context.Context, p *part) error { return h.askOne(ctx, q, l, p) })
+}
+
+// askAll asks every site for its part, this one first, then the nearest. Sites that cannot be reached are not waited for,
+// and slow ones not much longer than the first took.
+func (h *Handler) askAll(q *request, asked []engine.SiteID, one func(context.Context, *part) error) []part {
 	ctx, cancel := context.WithTimeout(q.Context(), h.Limits.List)
 	defer cancel()
-	self, asked := h.Membership.Self(), l.asked()
+	self := h.Membership.Self()
 	var order []engine.SiteID
 	if slices.Contains(asked, self) {
 		order = append(order, self)
@@ -194,7 +202,7 @@ func (h *Handler) ask(q *request, l *listing) []part {
 	for i := range parts {
 		wg.Go(func() {
 			p := &parts[i]
-			p.err = h.askOne(ctx, q, l, p)
+			p.err = one(ctx, p)
 			if p.ok {
 				once.Do(func() { timer = time.AfterFunc(2*time.Since(start)+h.Limits.Grace, cancel) })
 			}

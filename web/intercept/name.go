@@ -36,7 +36,7 @@ func (h *Handler) nameFree(q *request, row engine.ResourceRow) bool {
 	ask.Request.Method = http.MethodGet
 	ask.Header.Del("Content-Type")
 	ask.query, ask.sites = "", slices.Concat(partsOf(row)...)
-	ask.match, ask.known = h.router.Match(http.MethodGet, collection, ask.Header)
+	ask.match, ask.known = h.router().Match(http.MethodGet, collection, ask.Header)
 	ask.path, ask.localPath = h.Client.Paths(q.Context(), ask.match, collection)
 	for l := begin(&ask); l != nil; {
 		parts := h.ask(&ask, l)

@@ -209,7 +209,7 @@ func (h *Handler) makeWhole(q *request, items []glue.Item) {
 			try.Header.Del(name)
 		}
 		try.path, try.localPath, try.query, try.agreement = path, "", "", engine.AgreeOne
-		try.match, try.known = h.router.Match(http.MethodGet, path, try.Header)
+		try.match, try.known = h.router().Match(http.MethodGet, path, try.Header)
 		try.parts = nil
 		for _, id := range q.sites { // so that another site's agent does not take it for a question about its own part
 			try.parts = append(try.parts, []engine.SiteID{id})

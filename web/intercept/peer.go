@@ -29,6 +29,8 @@ const (
 	headerParts      = "Skerry-Parts" // which items are parts of cross resources
 	headerHomes      = "Skerry-Homes" // which site lists an item, by its number among those of the list
 	headerNext       = "Skerry-Next"  // the query of the next page
+	// headerGather asks for a part of a list or a watch of several sites that the dialect makes one (gather.go).
+	headerGather = "Skerry-Gather"
 	// headerContent says that a GET below an item reads content for a site that was added.
 	headerContent = "Skerry-Content"
 )
@@ -88,6 +90,7 @@ func (h *Handler) hear(q *request) bool {
 	q.aggregate = siteList(q.Header.Get(headerAggregate))
 	q.page = q.Header.Get(headerPage) != ""
 	q.content = q.Header.Get(headerContent) != ""
+	q.gather = q.Header.Get(headerGather) != ""
 	q.scope = q.text
 	placement := q.Header.Get(headerPlacement)
 	if strings.Contains(placement, ";") {

@@ -20,7 +20,7 @@ type beginning struct {
 func (p *Page) beginnings() []beginning {
 	var all []beginning
 	for _, s := range p.api.Services {
-		for _, k := range s.Kinds {
+		for _, k := range s.Kinds() {
 			for _, b := range beginningsOf(k) {
 				b.Value = string(s.Name) + "." + string(k.Name) + "." + b.Label
 				all = append(all, b)

@@ -97,7 +97,7 @@ func (p *Page) showConflict(c echo.Context, status int, id, local, wrong string)
 // natural reports whether clients choose the identifiers of a kind, so that all sites have the same.
 func (p *Page) natural(service, kind string) bool {
 	for _, s := range p.api.Services {
-		for _, k := range s.Kinds {
+		for _, k := range s.Kinds() {
 			if string(s.Name) == service && string(k.Name) == kind {
 				return k.Natural()
 			}

@@ -144,7 +144,7 @@ func (p *Page) draft(c echo.Context) draft {
 	d.Services, _ = p.services()
 	sites := p.siteOptions()
 	for _, s := range p.api.Services {
-		for _, k := range s.Kinds {
+		for _, k := range s.Kinds() {
 			d.Paths = append(d.Paths, k.Collection, k.Item)
 		}
 		if len(sites) > 1 {
@@ -159,8 +159,8 @@ func (p *Page) draft(c echo.Context) draft {
 	if d.Service == "" && len(p.api.Services) > 0 {
 		s := p.api.Services[0]
 		d.Service, d.Method = string(s.Name), http.MethodPost
-		if len(s.Kinds) > 0 {
-			d.Path = s.Kinds[0].Collection
+		if kinds := s.Kinds(); len(kinds) > 0 {
+			d.Path = kinds[0].Collection
 		}
 	}
 	return d

@@ -82,7 +82,7 @@ func (p *Page) showSites(c echo.Context, status int, m sitesModel) error {
 func (p *Page) services() (services, kinds []string) {
 	for _, s := range p.api.Services {
 		services = append(services, string(s.Name))
-		for _, k := range s.Kinds {
+		for _, k := range s.Kinds() {
 			kinds = append(kinds, string(k.Name))
 		}
 	}
@@ -113,7 +113,7 @@ func (p *Page) showResources(c echo.Context, status int, adopt adoptModel) error
 	f := p.frame(c, "Resources", "resources", with("/api/v1/resources", pick(q, "service", "kind", "site", "state", "q", "cursor")))
 	services, kinds := p.services()
 	for _, s := range p.api.Services {
-		for _, k := range s.Kinds {
+		for _, k := range s.Kinds() {
 			adopt.Kinds = append(adopt.Kinds, string(s.Name)+"."+string(k.Name))
 		}
 	}

@@ -83,7 +83,7 @@ func (s *Site) Config(listen string) web.Config {
 		Auth: s.guard(""), Audit: audit.New(&s.Kept), Hooks: s.desk(), Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Now: s.now,
 	}
 	for _, name := range []engine.ServiceName{"images", "networks", "servers"} {
-		c.Services = append(c.Services, api.Service{Name: name, Kinds: s.kinds[name], Handler: s.service(name),
+		c.Services = append(c.Services, api.Service{Name: name, Kinds: func() []*engine.Kind { return s.kinds[name] }, Handler: s.service(name),
 			URL: "http://127.0.0.1:9701"})
 	}
 	return web.Config{Config: c, Listen: listen}

@@ -1,0 +1,416 @@
+package intercept
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/skerry/skerry/engine"
+)
+
+// fakeCluster is an API server that lists its pods, in pages and as tables, and tells what happens to them.
+type fakeCluster struct {
+	mu      sync.Mutex
+	changed *sync.Cond
+	version int
+	pods    map[string]int // the version that each has
+	log     []podEvent
+	first   int // events before this one are forgotten
+	refuse  int // the status of every answer
+}
+
+type podEvent struct {
+	version    int
+	kind, name string
+}
+
+func newFakeCluster(version int, pods ...string) *fakeCluster {
+	c := &fakeCluster{version: version, pods: map[string]int{}}
+	c.changed = sync.NewCond(&c.mu)
+	for _, name := range pods {
+		c.set(name)
+	}
+	c.log = nil
+	return c
+}
+
+func (c *fakeCluster) set(name string) { c.happen(name, "MODIFIED") }
+
+func (c *fakeCluster) happen(name, kind string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.version++
+	if kind == "DELETED" {
+		delete(c.pods, name)
+	} else {
+		c.pods[name] = c.version
+	}
+	c.log = append(c.log, podEvent{c.version, kind, name})
+	c.changed.Broadcast()
+}
+
+func (c *fakeCluster) forget() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.log, c.first = nil, c.version
+}
+
+func pod(name string, version int) string {
+	return fmt.Sprintf(`{"kind":"Pod","metadata":{"name":%q,"resourceVersion":"%d"}}`, name, version)
+}
+
+func (c *fakeCluster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	q := r.URL.Query()
+	w.Header().Set("Content-Type", "application/json")
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.refuse != 0 {
+		w.WriteHeader(c.refuse)
+		_, _ = io.WriteString(w, `{"kind":"Status","message":"refused"}`)
+		return
+	}
+	table := strings.Contains(r.Header.Get("Accept"), "as=Table")
+	if q.Get("watch") != "" {
+		c.watch(w, r, q.Get("resourceVersion"), q.Get("sendInitialEvents") != "")
+		return
+	}
+	if name, item := strings.CutPrefix(r.URL.Path, "/pods/"); item {
+		if c.pods[name] == 0 {
+			w.WriteHeader(http.StatusNotFound)
+		}
+		_, _ = io.WriteString(w, pod(name, c.pods[name]))
+		return
+	}
+	names := []string{}
+	for name := range c.pods {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	from, _ := strconv.Atoi(q.Get("continue"))
+	limit, _ := strconv.Atoi(q.Get("limit"))
+	next := ""
+	if names = names[from:]; limit > 0 && len(names) > limit {
+		names, next = names[:limit], fmt.Sprintf(`,"continue":"%d"`, from+limit)
+	}
+	var items []string
+	for _, name := range names {
+		item := strings.Replace(pod(name, c.pods[name]), `"kind":"Pod",`, "", 1)
+		if table {
+			item = fmt.Sprintf(`{"cells":[%q],"object":%s}`, name, item)
+		}
+		items = append(items, item)
+	}
+	head := `{"kind":"PodList","apiVersion":"v1","items":`
+	if table {
+		head = `{"kind":"Table","columnDefinitions":[{"name":"Name"}],"rows":`
+	}
+	_, _ = fmt.Fprintf(w, `%s[%s],"metadata":{"resourceVersion":"%d"%s}}`, head, strings.Join(items, ","), c.version, next)
+}
+
+func (c *fakeCluster) watch(w http.ResponseWriter, r *http.Request, version string, begin bool) {
+	from, _ := strconv.Atoi(version)
+	flush := http.NewResponseController(w)
+	if version != "" && from < c.first {
+		w.WriteHeader(http.StatusGone)
+		return
+	}
+	say := func(kind, object string) { _, _ = fmt.Fprintf(w, `{"type":%q,"object":%s}`+"\n", kind, object) }
+	_ = flush.Flush()
+	if begin {
+		names := []string{}
+		for name := range c.pods {
+			names = append(names, name)
+		}
+		slices.Sort(names)
+		for _, name := range names {
+			say("ADDED", pod(name, c.pods[name]))
+		}
+		from = c.version
+		say("BOOKMARK", fmt.Sprintf(`{"kind":"Pod","metadata":{"resourceVersion":"%d","annotations":{"k8s.io/initial-events-end":"true"}}}`, c.version))
+		_ = flush.Flush()
+	}
+	stop := make(chan struct{})
+	defer close(stop)
+	go func() {
+		select {
+		case <-r.Context().Done():
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.changed.Broadcast()
+		case <-stop:
+		}
+	}()
+	for r.Context().Err() == nil {
+		for _, e := range c.log {
+			if e.version > from {
+				from = e.version
+				say(e.kind, pod(e.name, e.version))
+			}
+		}
+		_ = flush.Flush()
+		c.changed.Wait()
+	}
+}
+
+// newWatched is a mesh of such clusters at paris and nantes.
+func newWatched(t *testing.T, atParis, atNantes *fakeCluster) *mesh {
+	m := newClusters(t)
+	m.sites[paris].app.answer, m.sites[nantes].app.answer = atParis.ServeHTTP, atNantes.ServeHTTP
+	return m
+}
+
+// listed is what a client reads of a list.
+type listed struct {
+	Metadata struct{ ResourceVersion, Continue string }
+	Items    []struct {
+		Metadata struct{ Name, ResourceVersion string }
+	}
+	ColumnDefinitions []struct{ Name string }
+	Rows              []struct{ Cells []string }
+}
+
+func readList(t *testing.T, body string) (l listed, names string) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(body), &l); err != nil {
+		t.Fatal(err, body)
+	}
+	var all []string
+	for _, i := range l.Items {
+		all = append(all, i.Metadata.Name)
+	}
+	return l, strings.Join(all, " ")
+}
+
+const scopeOfTwo = "Scope: paris & nantes"
+
+func TestListsOfSeveralClusters(t *testing.T) {
+	m := newWatched(t, newFakeCluster(10, "a", "both"), newFakeCluster(500, "b", "both", "c"))
+	m.replicate("both", map[engine.SiteID]engine.LocalID{paris: "both", nantes: "both"})
+	s := m.sites[paris]
+	l, names := readList(t, s.do("GET", "/pods", "", scopeOfTwo).want(t, 200, "Skerry-Site: paris, nantes").body)
+	if names != "a both b c" {
+		t.Errorf("it lists %s", names)
+	}
+	other, _ := readList(t, m.sites[nantes].do("GET", "/pods", "", "Scope: nantes & paris").want(t, 200).body)
+	if l.Metadata.ResourceVersion != other.Metadata.ResourceVersion || l.Items[0].Metadata.ResourceVersion == l.Metadata.ResourceVersion {
+		t.Errorf("the versions are %+v, and from elsewhere %+v", l, other)
+	}
+	table, _ := readList(t, s.do("GET", "/pods?limit=500", "", scopeOfTwo, "Accept: application/json;as=Table;v=v1;g=meta.k8s.io,application/json").want(t, 200).body)
+	var rows []string
+	for _, r := range table.Rows {
+		rows = append(rows, strings.Join(r.Cells, ":"))
+	}
+	if got := strings.Join(rows, ", "); got != "a:paris, both:paris & nantes, b:nantes, c:nantes" || len(table.ColumnDefinitions) != 2 || table.ColumnDefinitions[1].Name != "Site" {
+		t.Errorf("as a table it is %s, %+v", got, table.ColumnDefinitions)
+	}
+
+	var pages []string
+	query := "?limit=1"
+	for query != "" {
+		page, names := readList(t, s.do("GET", "/pods"+query, "", scopeOfTwo).want(t, 200).body)
+		pages = append(pages, names)
+		if page.Metadata.ResourceVersion != l.Metadata.ResourceVersion {
+			t.Errorf("page %d has the version %s", len(pages), page.Metadata.ResourceVersion)
+		}
+		if query = ""; page.Metadata.Continue != "" {
+			query = "?limit=1&continue=" + page.Metadata.Continue
+		}
+	}
+	if got := strings.Join(pages, ", "); got != "a b, both, c" {
+		t.Errorf("in pages it is %s", got)
+	}
+	s.do("GET", "/pods?continue=x", "", scopeOfTwo).want(t, 400)
+	s.do("GET", "/pods?resourceVersion=12", "", scopeOfTwo).want(t, 410)
+	s.down[nantes] = true
+	a := s.do("GET", "/pods", "", scopeOfTwo).want(t, 200, "Skerry-Missing: nantes")
+	if _, names := readList(t, a.body); names != "a both" || !strings.Contains(a.header.Get("Warning"), "nantes cannot be reached") {
+		t.Errorf("without nantes it lists %s, %v", names, a.header)
+	}
+}
+
+// stream is a watch as its client reads it.
+type stream struct {
+	t     *testing.T
+	lines *bufio.Scanner
+}
+
+func (s *siteUnderTest) watch(t *testing.T, path string, header ...string) *stream {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, h := range header {
+		name, value, _ := strings.Cut(h, ": ")
+		r.Header.Set(name, value)
+	}
+	resp, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { resp.Body.Close() })
+	if resp.StatusCode != http.StatusOK {
+		t.Fatalf("status %d", resp.StatusCode)
+	}
+	return &stream{t, bufio.NewScanner(resp.Body)}
+}
+
+// next returns what the next event is, and its version.
+func (s *stream) next() (what, version string) {
+	s.t.Helper()
+	if !s.lines.Scan() {
+		s.t.Fatalf("the watch has ended: %v", s.lines.Err())
+	}
+	var e struct {
+		Type   string
+		Object struct {
+			Code     int
+			Kind     string
+			Metadata struct {
+				Name, ResourceVersion string
+				Annotations           map[string]string
+			}
+		}
+	}
+	if err := json.Unmarshal(s.lines.Bytes(), &e); err != nil {
+		s.t.Fatal(err)
+	}
+	what = e.Type + " " + e.Object.Metadata.Name
+	if e.Object.Kind == "" {
+		s.t.Errorf("an object without a kind: %s", s.lines.Bytes())
+	}
+	if e.Object.Code != 0 {
+		what = fmt.Sprint(e.Type, " ", e.Object.Code)
+	}
+	if e.Object.Metadata.Annotations["k8s.io/initial-events-end"] != "" {
+		what += "begun"
+	}
+	return what, e.Object.Metadata.ResourceVersion
+}
+
+func (s *stream) want(what string) (version string) {
+	s.t.Helper()
+	got, version := s.next()
+	if got != what {
+		s.t.Fatalf("the next event is %s, want %s", got, what)
+	}
+	return version
+}
+
+func TestAWatchOfSeveralClustersGoesOnFromItsList(t *testing.T) {
+	atParis, atNantes := newFakeCluster(10, "a", "both"), newFakeCluster(500, "b", "both")
+	m := newWatched(t, atParis, atNantes)
+	m.replicate("both", map[engine.SiteID]engine.LocalID{paris: "both", nantes: "both"})
+	s := m.sites[paris]
+	l, _ := readList(t, s.do("GET", "/pods", "", scopeOfTwo).body)
+	atNantes.set("both") // nantes does not tell of it
+	atNantes.set("b")
+	first := s.watch(t, "/pods?watch=true&resourceVersion="+l.Metadata.ResourceVersion, scopeOfTwo)
+	one := first.want("MODIFIED b")
+	atParis.set("both")
+	two := first.want("MODIFIED both")
+	if len(one) != len(two) || one >= two || one <= l.Metadata.ResourceVersion {
+		t.Errorf("the versions are %s, %s, %s", l.Metadata.ResourceVersion, one, two)
+	}
+	atNantes.happen("b", "DELETED")
+	// Where one stream ends another goes on, at another site as well.
+	for id, want := range map[engine.SiteID][]string{paris: {"DELETED b", "MODIFIED both"}, nantes: {"DELETED b"}} { // nantes has not changed both
+		again, got := m.sites[id].watch(t, "/pods?watch=true&resourceVersion="+one, scopeOfTwo), []string{}
+		for range want {
+			what, _ := again.next()
+			got = append(got, what)
+		}
+		if slices.Sort(got); !slices.Equal(got, want) {
+			t.Errorf("from %s on %s tells %v", one, id, got)
+		}
+	}
+}
+
+func TestAWatchOfSeveralClustersBegins(t *testing.T) {
+	atParis, atNantes := newFakeCluster(10, "a", "both"), newFakeCluster(500, "b", "both")
+	m := newWatched(t, atParis, atNantes)
+	m.replicate("both", map[engine.SiteID]engine.LocalID{paris: "both", nantes: "both"})
+	w := m.sites[paris].watch(t, "/pods?watch=true&sendInitialEvents=true&allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan", scopeOfTwo)
+	var got []string
+	for range 3 {
+		what, _ := w.next()
+		got = append(got, what)
+	}
+	if slices.Sort(got); !slices.Equal(got, []string{"ADDED a", "ADDED b", "ADDED both"}) {
+		t.Errorf("it begins with %v", got)
+	}
+	version := w.want("BOOKMARK begun")
+	atNantes.set("b")
+	w.want("MODIFIED b")
+	atNantes.set("b")
+	w.want("MODIFIED b")
+	again := m.sites[paris].watch(t, "/pods?watch=true&resourceVersion="+version, scopeOfTwo)
+	again.want("MODIFIED b")
+	again.want("MODIFIED b")
+}
+
+func TestAWatchGoesOnAfterACut(t *testing.T) {
+	atParis, atNantes := newFakeCluster(10, "a"), newFakeCluster(500, "b")
+	m := newWatched(t, atParis, atNantes)
+	s := m.sites[paris]
+	s.mu.Lock()
+	s.down[nantes] = true
+	s.mu.Unlock()
+	l, _ := readList(t, s.do("GET", "/pods", "", scopeOfTwo).want(t, 200, "Skerry-Missing: nantes").body)
+	w := s.watch(t, "/pods?watch=true&allowWatchBookmarks=true&resourceVersion="+l.Metadata.ResourceVersion, scopeOfTwo)
+	atParis.set("a")
+	w.want("MODIFIED a")
+	s.mu.Lock()
+	s.down[nantes] = false
+	s.mu.Unlock()
+	w.want("ADDED b") // what was missing in the list
+	w.want("BOOKMARK ")
+	m.sites[nantes].peers.CloseClientConnections()
+	atNantes.set("c")
+	version := w.want("MODIFIED c")
+	m.sites[nantes].peers.CloseClientConnections()
+	atNantes.happen("c", "DELETED")
+	w.want("DELETED c")
+
+	atNantes.forget()
+	s.do("GET", "/pods?watch=true&resourceVersion="+version, "", scopeOfTwo).want(t, 410)
+	s.do("GET", "/pods?watch=true&resourceVersion=12", "", scopeOfTwo).want(t, 410)
+	s.do("GET", "/pods?watch=true&resourceVersion="+version, "", "Scope: paris & lyon").want(t, 410)
+}
+
+func TestWhoTellsOfAReplicatedItem(t *testing.T) {
+	atNantes, atLyon := newFakeCluster(10, "both"), newFakeCluster(500, "both")
+	m := newClusters(t)
+	m.sites[nantes].app.answer, m.sites[lyon].app.answer = atNantes.ServeHTTP, atLyon.ServeHTTP
+	m.replicate("both", map[engine.SiteID]engine.LocalID{nantes: "both", lyon: "both"})
+	s := m.sites[paris] // which has neither: lyon comes first in the order
+	w := s.watch(t, "/pods?watch=true&sendInitialEvents=true&allowWatchBookmarks=true", "Scope: nantes & lyon")
+	w.want("ADDED both")
+	w.want("BOOKMARK begun")
+	atLyon.set("both")
+	w.want("MODIFIED both") // it is followed
+	s.mu.Lock()
+	s.down[lyon] = true
+	s.mu.Unlock()
+	m.sites[lyon].peers.CloseClientConnections()
+	w.want("MODIFIED both") // as nantes has it
+	atNantes.happen("both", "DELETED")
+	w.want("DELETED both")
+}
+
+func TestAWatchThatNoClusterGives(t *testing.T) {
+	atParis, atNantes := newFakeCluster(10, "a"), newFakeCluster(500, "b")
+	atParis.refuse, atNantes.refuse = 403, 403
+	m := newWatched(t, atParis, atNantes)
+	m.sites[paris].do("GET", "/pods?watch=true", "", scopeOfTwo).want(t, 403)
+	m.sites[paris].do("GET", "/pods?watch=true", "", "Scope: quorum(paris & nantes)").want(t, 501)
+	m.sites[paris].down[nantes], m.sites[paris].down[lyon] = true, true
+	m.sites[paris].do("GET", "/pods?watch=true", "", "Scope: nantes & lyon").want(t, 503)
+}

@@ -1,0 +1,462 @@
+package intercept
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/skerry/skerry/engine"
+)
+
+// A watch of several sites follows each of them and writes one stream. A site that is cut off is followed again from where its stream broke
+// when it can be reached, so that its items stay and nothing is missed. Every event has the version of all sites with it, at which any
+// agent can go on: those of sites that gave nothing yet are unknown, and begin with what is there.
+//
+// What is replicated is told by one site: the first in the order that has it and is followed. When that changes, the one that tells from
+// then on shows what it has.
+
+const (
+	// followAgain is how long to wait before a site whose application does not give a watch is asked again, connectAgain likewise where
+	// nobody has answered.
+	followAgain  = 2 * time.Second
+	connectAgain = 500 * time.Millisecond
+	// maxEvent bounds the bytes of one event; an object of Kubernetes has at most 1.5 MiB.
+	maxEvent = 16 << 20
+)
+
+// followed is what is told of one site.
+type followed struct {
+	site int
+	// One of these: it gives its events from now on; it does so no more, or could not be asked; what its application answered instead.
+	opened, lost bool
+	status       int
+	header       http.Header
+	body         []byte
+	// Or an event.
+	event *gatheredPart
+	// Or all that is there, before what happens from then on.
+	there *part
+	// Or what it shows of those items that it is the one to tell of now, and another site was before.
+	shown   *part
+	instead int
+}
+
+// merging is the state of a watch of several sites; its one goroutine owns it.
+type merging struct {
+	*gathering
+	told chan followed
+	// live says which sites are followed, began which have told what was there.
+	live, began []bool
+	// asked says that the client waits to hear that what was there has been told; mark writes that.
+	asked bool
+	mark  func(version string, begun bool) json.RawMessage
+	flush *http.ResponseController
+	wg    sync.WaitGroup
+}
+
+// watch follows all sites until the client goes, its time is over, or what has happened at a site is forgotten there.
+func (g *gathering) watch() {
+	ctx, cancel := context.WithCancel(g.q.Context())
+	n := len(g.order)
+	m := &merging{gathering: g, told: make(chan followed), live: make([]bool, n), began: make([]bool, n), asked: g.asking.Begin,
+		flush: http.NewResponseController(g.q.w)}
+	defer m.wg.Wait()
+	defer cancel()
+	events := make(chan followed)
+	for i := range g.order {
+		version := g.at[i]
+		m.began[i] = version != "" && !g.asking.Begin
+		m.wg.Go(func() { g.follow(ctx, i, version, m.told, events) })
+	}
+	if !m.open(ctx) {
+		return
+	}
+	var end <-chan time.Time
+	if g.asking.Timeout > 0 {
+		timer := time.NewTimer(g.asking.Timeout)
+		defer timer.Stop()
+		end = timer.C
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-end:
+			return
+		case f := <-m.told:
+			if !m.hear(ctx, f) {
+				return
+			}
+		case f := <-events:
+			if !m.pass(f) {
+				return
+			}
+		}
+	}
+}
+
+// open waits until every site gives its events or cannot, slow ones not much longer than the first, and begins the answer. False: it has
+// refused.
+func (m *merging) open(ctx context.Context) bool {
+	h, q := m.h, m.q
+	start := time.Now()
+	heard := make([]bool, len(m.order))
+	var refused *followed
+	var late <-chan time.Time
+	for slices.Contains(heard, false) {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-late:
+			for i := range heard {
+				heard[i] = true
+			}
+		case f := <-m.told:
+			heard[f.site], m.live[f.site] = true, f.opened
+			switch {
+			case f.opened && late == nil:
+				timer := time.NewTimer(2*time.Since(start) + h.Limits.Grace)
+				defer timer.Stop()
+				late = timer.C
+			case f.status == http.StatusGone:
+				h.refuse(q, http.StatusGone, "expired", "%s no longer knows what has happened there since\nhelp: list anew", h.name(m.order[f.site]))
+				return false
+			case f.status != 0 && refused == nil:
+				refused = &f
+			}
+		}
+	}
+	var follows, missing []string
+	for i, site := range m.order {
+		if m.live[i] {
+			follows = append(follows, h.name(site))
+		} else {
+			missing = append(missing, h.name(site))
+		}
+	}
+	switch {
+	case len(follows) == 0 && refused != nil:
+		h.answer(q, engine.Answer{Status: refused.status, Header: refused.header, Body: refused.body, Site: m.order[refused.site]})
+		return false
+	case len(follows) == 0:
+		h.refuse(q, http.StatusServiceUnavailable, "unreachable", "none of %s can be reached now; try again later", h.names(m.order))
+		return false
+	}
+	header := q.w.Header()
+	header.Set("Content-Type", "application/json")
+	header.Set("Cache-Control", "no-cache, private")
+	header.Set("Skerry-Site", strings.Join(follows, ", "))
+	if len(missing) > 0 {
+		header.Set("Skerry-Missing", strings.Join(missing, ", "))
+	}
+	q.w.WriteHeader(http.StatusOK)
+	return m.flush.Flush() == nil
+}
+
+// hear takes in that a site is followed, or is not any more. It returns false at the end of the watch.
+func (m *merging) hear(ctx context.Context, f followed) bool {
+	switch {
+	case f.shown != nil:
+		return m.show(f)
+	case f.opened:
+		m.live[f.site] = true
+		for i := len(m.live) - 1; i > f.site && m.began[f.site]; i-- { // what was told of its items meanwhile is what that one has
+			if m.live[i] {
+				m.showAgain(ctx, f.site, i)
+			}
+		}
+		return true
+	case f.status == http.StatusGone:
+		return m.fail(http.StatusGone, m.h.name(m.order[f.site])+" no longer knows what has happened there since: list anew")
+	case f.status == http.StatusUnauthorized: // the client hears of it when it asks again
+		return false
+	}
+	if m.live[f.site] {
+		m.live[f.site] = false
+		for i := f.site + 1; i < len(m.live); i++ {
+			if m.live[i] {
+				m.showAgain(ctx, i, f.site)
+			}
+		}
+	}
+	return m.tellBegun()
+}
+
+// teller is the site that tells of an item which site i shows.
+func (m *merging) teller(i int, p place) int {
+	for _, n := range p.At {
+		if n >= 0 && n < len(m.live) && m.live[n] {
+			return n
+		}
+	}
+	return i
+}
+
+// pass gives the client an event, unless another site tells of what it is about.
+func (m *merging) pass(f followed) bool {
+	if f.there != nil {
+		return m.begin(f)
+	}
+	e, err := m.h.gatherer.TakeEvent(f.event.Event)
+	if err != nil {
+		m.h.Log.Warn("an event of a watch was left out", "peer", m.order[f.site], "path", m.q.path, "err", err)
+		return true
+	}
+	m.at[f.site] = e.Version
+	if e.Mark {
+		return m.asked || !m.asking.Marks || m.write(e.Text(m.version(), ""))
+	}
+	if m.teller(f.site, f.event.Place) != f.site {
+		return true
+	}
+	return m.write(e.Text(m.version(), m.where(f.site, f.event.Place)))
+}
+
+// begin tells the client what is there at a site.
+func (m *merging) begin(f followed) bool {
+	list := f.there.gathered
+	for j, item := range list.Items {
+		at := f.there.places[j]
+		if m.teller(f.site, at) == f.site && !m.write(list.Event(item.Text(m.version(), m.where(f.site, at)), m.version(), true)) {
+			return false
+		}
+	}
+	m.at[f.site], m.began[f.site], m.mark = list.Version, true, list.Mark
+	if !m.asked {
+		return !m.asking.Marks || m.write(list.Mark(m.version(), false))
+	}
+	return m.tellBegun()
+}
+
+// tellBegun tells the client that all has been told that was there, when it has been by all sites that are followed.
+func (m *merging) tellBegun() bool {
+	if !m.asked || m.mark == nil {
+		return true
+	}
+	for i := range m.live {
+		if m.live[i] && !m.began[i] {
+			return true
+		}
+	}
+	m.asked = false
+	return m.write(m.mark(m.version(), true))
+}
+
+// showAgain asks a site for what it has of what is replicated, because it is the one to tell of it from now on, instead of another.
+func (m *merging) showAgain(ctx context.Context, i, instead int) {
+	m.wg.Go(func() {
+		ask := *m.gathering
+		ask.asking.Watch, ask.at = false, make([]string, len(m.order))
+		p := &part{site: m.order[i]}
+		if err := ask.askList(ctx, p, ""); err != nil {
+			return // it is lost as well, and shows what it has when it is back
+		}
+		select {
+		case m.told <- followed{site: i, shown: p, instead: instead}:
+		case <-ctx.Done():
+		}
+	})
+}
+
+// show gives the client those items of a list that their site is the one to tell of, where another was before.
+func (m *merging) show(f followed) bool {
+	list := f.shown.gathered
+	for j, item := range list.Items {
+		at := f.shown.places[j]
+		if !slices.Contains(at.At, f.instead) || m.teller(f.site, at) != f.site {
+			continue
+		}
+		if !m.write(list.Event(item.Text(m.version(), m.where(f.site, at)), m.version(), false)) {
+			return false
+		}
+	}
+	return true
+}
+
+// fail ends the watch with an event that says why.
+func (m *merging) fail(status int, why string) bool {
+	_, body := m.h.dialect.Refusal(status, "expired", why)
+	m.write(json.RawMessage(`{"type":"ERROR","object":` + string(body) + `}`))
+	return false
+}
+
+func (m *merging) write(event json.RawMessage) bool {
+	if _, err := m.q.w.Write(append(event, '\n')); err != nil {
+		return false
+	}
+	return m.flush.Flush() == nil
+}
+
+// follow tells what happens at one site from a version on, empty for what is there first, until ctx ends.
+func (g *gathering) follow(ctx context.Context, i int, version string, told, events chan<- followed) {
+	say := func(to chan<- followed, f followed) bool {
+		f.site = i
+		select {
+		case to <- f:
+			return true
+		case <-ctx.Done():
+			return false
+		}
+	}
+	begin := g.asking.Begin || version == ""
+	for {
+		opened, refused := false, followed{}
+		if begin {
+			ask := *g
+			ask.asking.Watch, ask.at = false, make([]string, len(g.order))
+			ask.at[i] = version
+			p := &part{site: g.order[i]}
+			if err := ask.askList(ctx, p, ""); err == nil {
+				if opened = say(told, followed{opened: true}) && say(events, followed{there: p}); !opened {
+					return
+				}
+				version, begin = p.gathered.Version, false
+			} else {
+				refused = followed{status: p.status, header: p.header, body: p.body}
+			}
+		}
+		if !begin {
+			var gave bool
+			version, gave, refused = g.events(ctx, i, version, func(f followed) bool {
+				to := events
+				if f.opened {
+					if opened {
+						return true
+					}
+					to = told
+				}
+				return say(to, f)
+			})
+			opened = opened || gave
+		}
+		// A version that the application has not come to yet is one of another life of it.
+		if refused.status == http.StatusGatewayTimeout && version != "" {
+			refused.status = http.StatusGone
+		}
+		refused.lost = true
+		if !say(told, refused) || !g.reachableAgain(ctx, i, opened, refused.status != 0) {
+			return
+		}
+	}
+}
+
+// events passes on what happens at a site from a version on, until that ends. It returns the version that it came to, whether the site has
+// given anything, and what its application answered instead.
+func (g *gathering) events(ctx context.Context, i int, version string, pass func(followed) bool) (at string, opened bool, refused followed) {
+	resp, err := g.open(ctx, g.order[i], g.h.gatherer.WatchQuery(g.asking, version))
+	if err != nil {
+		return version, false, refused
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		if !agentFailed(resp) {
+			refused.status, refused.header = resp.StatusCode, resp.Header
+			refused.body, _ = io.ReadAll(io.LimitReader(resp.Body, 1<<20)) // what came of it
+		}
+		return version, false, refused
+	}
+	if !pass(followed{opened: true}) {
+		return version, true, refused
+	}
+	lines := bufio.NewScanner(resp.Body)
+	lines.Buffer(nil, maxEvent)
+	for lines.Scan() {
+		var p gatheredPart
+		if json.Unmarshal(lines.Bytes(), &p) != nil || p.Event == nil {
+			return version, true, refused
+		}
+		e, err := g.h.gatherer.TakeEvent(p.Event)
+		if err != nil {
+			continue
+		}
+		if e.Failed != 0 {
+			if e.Failed == http.StatusGone { // it has said that it cannot go on
+				refused.status = e.Failed
+			}
+			return version, true, refused
+		}
+		if !pass(followed{event: &p}) {
+			return version, true, refused
+		}
+		version = e.Version
+	}
+	return version, true, refused
+}
+
+// reachableAgain waits until a site is to be asked again: when it can be reached, and a while later where it has given nothing. It returns
+// false at the end of ctx.
+func (g *gathering) reachableAgain(ctx context.Context, i int, opened, refused bool) bool {
+	wait := lookEvery
+	switch {
+	case refused:
+		wait = followAgain
+	case !opened:
+		wait = connectAgain
+	}
+	select {
+	case <-time.After(wait):
+	case <-ctx.Done():
+		return false
+	}
+	site := g.order[i]
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
+	for site != g.h.Membership.Self() && !g.h.Network.Status()[site].Reachable {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-look.C:
+		}
+	}
+	return true
+}
+
+// placing returns a watch of this site's application with the place of what each event is about.
+func (h *Handler) placing(ctx context.Context, k *engine.Kind, body io.ReadCloser, order []engine.SiteID) io.ReadCloser {
+	lines := bufio.NewScanner(body)
+	lines.Buffer(nil, maxEvent)
+	return &placed{body: body, next: func() ([]byte, error) {
+		if !lines.Scan() {
+			if err := lines.Err(); err != nil {
+				return nil, err
+			}
+			return nil, io.EOF
+		}
+		if !json.Valid(lines.Bytes()) {
+			return nil, errors.New("the application's watch has a line that is no JSON")
+		}
+		p := gatheredPart{Event: slices.Clone(lines.Bytes())}
+		if e, err := h.gatherer.TakeEvent(p.Event); err == nil && e.Name != "" {
+			p.Place = h.placeOf(ctx, k, e.GatheredItem, order)
+		}
+		b, err := json.Marshal(p)
+		return append(b, '\n'), err
+	}}
+}
+
+// placed reads what next returns, piece by piece.
+type placed struct {
+	body io.Closer
+	next func() ([]byte, error)
+	rest []byte
+}
+
+func (p *placed) Read(b []byte) (n int, err error) {
+	if len(p.rest) == 0 {
+		if p.rest, err = p.next(); err != nil {
+			return 0, err
+		}
+	}
+	n = copy(b, p.rest)
+	p.rest = p.rest[n:]
+	return n, nil
+}
+
+func (p *placed) Close() error { return p.body.Close() }

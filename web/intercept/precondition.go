@@ -1,0 +1,80 @@
+package intercept
+
+import (
+	"io"
+	"net/http"
+	"slices"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/glue"
+)
+
+// A client that has read a list of several sites, or follows them, knows its items by versions that tell whose they are. What it changes on
+// the condition that such a version still holds is changed if it does at the site where the request runs first: that site's version of now is
+// put in its place, unless the item is newer there. A condition of a delete is of one site alone; what is deleted at several is looked at
+// first and deleted without it.
+
+// conditional checks and translates the condition of a request. It reports true when it has refused the request.
+func (h *Handler) conditional(q *request) bool {
+	if h.gatherer == nil || !q.known || q.match.Target == "" || !q.match.Canonical {
+		return false
+	}
+	body, whole, err := q.readInline(engine.MaxDocument)
+	if err != nil {
+		h.refuseBody(q, err)
+		return true
+	}
+	if !whole {
+		return false
+	}
+	if len(body) > 0 {
+		q.setBody(body)
+	}
+	c, ok := h.gatherer.Condition(q.Method, q.Header, body, string(h.Membership.Self()))
+	if !ok {
+		return false
+	}
+	row, err := h.Site.Lookup(q.Context(), q.match.Kind, q.match.Target)
+	if err != nil && !notFound(err) {
+		h.refuseError(q, err)
+		return true
+	}
+	replicated := err == nil
+	if replicated && row.Local == "" || !replicated && q.sites != nil && !slices.Contains(q.sites, h.Membership.Self()) {
+		return false // it runs elsewhere, and is checked there
+	}
+	if !c.Several && !(replicated && q.Method == http.MethodDelete) {
+		return false
+	}
+	shown, ok := h.shownHere(q)
+	if !ok {
+		return false // the application says what is wrong
+	}
+	if why := c.Broken(shown); why != "" {
+		h.refuse(q, http.StatusConflict, "condition", "%s %s %s\nhelp: read it again, and send the change with what it is now", q.match.Kind.Name, q.match.Target, why)
+		return true
+	}
+	q.setBody(c.Now(shown, replicated && q.Method == http.MethodDelete))
+	if c.ContentType != "" {
+		q.Header.Set("Content-Type", c.ContentType)
+	}
+	return false
+}
+
+// shownHere reads what this site's application shows of an item, with the caller's own credentials.
+func (h *Handler) shownHere(q *request) ([]byte, bool) {
+	path, ok := glue.ExpandPath(q.match.Kind.Item, q.match.Target)
+	if !ok {
+		return nil, false
+	}
+	header := q.credentials()
+	header.Set("Accept", h.dialect.Accept())
+	r := (&http.Request{Method: http.MethodGet, URL: glue.Target(h.upstream, path, ""), Header: header, Host: q.Host}).WithContext(q.Context())
+	resp, err := h.local.RoundTrip(r)
+	if err != nil {
+		return nil, false
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, engine.MaxDocument+1))
+	return body, err == nil && resp.StatusCode == http.StatusOK && len(body) <= engine.MaxDocument
+}
