@@ -43,10 +43,12 @@ type Checkpoint struct {
 	MergeType string `json:"merge_type,omitempty"`
 }
 
-// A checkpoint keeps so many superseded values and refused operations.
+// A checkpoint keeps so many superseded values, with at most so many bytes, removed paths and refused operations.
 const (
-	maxSuperseded = 100
-	maxRefused    = 32
+	maxSuperseded      = 100
+	maxSupersededBytes = 256 << 10
+	maxRemoved         = 100
+	maxRefused         = 32
 )
 
 // has reports whether c stands for operation o, or keeps it.

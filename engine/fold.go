@@ -185,11 +185,19 @@ func (h *History) lostBefore(counting []*Operation, lost map[*Operation]loss) []
 	})
 }
 
-// newest returns those of a list of lost values that were lost last, at most n of them: identifiers of operations rise with time.
+// newest returns those of a list of lost values that were lost last, at most n of them and maxSupersededBytes: identifiers of operations
+// rise with time.
 func newest(lost []Superseded, n int) []Superseded {
 	lost = slices.Clone(lost)
 	slices.SortFunc(lost, func(a, b Superseded) int { return cmp.Or(cmp.Compare(a.Over, b.Over), compareSuperseded(a, b)) })
 	lost = lost[max(0, len(lost)-n):]
+	size := 0
+	for i, s := range slices.Backward(lost) {
+		if size += len(s.Value); size > maxSupersededBytes {
+			lost = lost[i+1:]
+			break
+		}
+	}
 	slices.SortFunc(lost, compareSuperseded)
 	return lost
 }

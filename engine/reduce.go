@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -16,9 +17,11 @@ func (c *Checkpoint) keep(h *History, in, late, refused func(*Operation) bool) {
 	for _, o := range counting {
 		fold.apply(h, o)
 	}
+	others := h.all(func(o *Operation) bool { return in(o) && late(o) })
+	fold.shed(h.adding(in), others)
 	parts := parts{}
 	parts.cells(fold)
-	parts.tangled(fold, counting, h.all(func(o *Operation) bool { return in(o) && late(o) }))
+	parts.tangled(fold, counting, others)
 	parts.counters(h, fold, firm, among(counting))
 
 	kept := map[*Operation]bool{}
@@ -68,11 +71,27 @@ func (c *Checkpoint) keep(h *History, in, late, refused func(*Operation) bool) {
 			c.Kept = append(c.Kept, h.reduce(o, parts[o], fold.Absolute[o.Path] == o))
 		}
 	}
-	c.Late = h.all(func(o *Operation) bool { return in(o) && late(o) })
+	c.Late = others
 	c.Found = h.whereabouts(in)
 	slices.SortFunc(c.Kept, Compare)
 	slices.Sort(c.Lost)
 	c.shorten()
+}
+
+// shed takes out of a fold for a checkpoint that paths were removed, but for those that were last: everything later has seen that, and
+// all sites have done it. What one of late sets or adds to stays as it is: it is to stay removed.
+func (f *Fold) shed(adding map[Pointer][]*Operation, late []*Operation) {
+	var removed []Pointer
+	for p, cell := range f.Cells {
+		touches := func(o *Operation) bool { return o.Change != nil && (o.Change.Whole || o.Change.touches(p)) }
+		if cell.Value == nil && adding[p] == nil && !slices.ContainsFunc(late, touches) {
+			removed = append(removed, p)
+		}
+	}
+	slices.SortFunc(removed, func(p, q Pointer) int { return cmp.Or(Compare(f.Cells[p].by, f.Cells[q].by), cmp.Compare(p, q)) })
+	for _, p := range removed[:max(0, len(removed)-maxRemoved)] {
+		f.remove(p)
+	}
 }
 
 // parts are what still counts of changes, by operation.

@@ -38,6 +38,8 @@ type Mesh struct {
 	Sites []*Site
 	mu    sync.Mutex
 	cut   map[engine.SiteID]bool
+	// keepOperations is how long sites list operations that are settled, from their next start on; 0: for as long as others do.
+	keepOperations time.Duration
 }
 
 // Site is one of them.
@@ -151,10 +153,10 @@ func (s *Site) open(ctx context.Context) error {
 		Log: slog.New(slog.DiscardHandler), Now: time.Now, Vault: vault, Classify: classify,
 		NewID:     func() string { return uuid.Must(uuid.NewV7()).String() },
 		Random:    func(b []byte) { rand.Read(b) },
-		Deletions: s.deletions,
-		History:   8, // so that short tests compact
-		Epoch:     16,
-		MaxBlob:   maxBlob,
+		Deletions: s.deletions, KeepOperations: s.mesh.keepOperations,
+		History: 8, // so that short tests compact
+		Epoch:   16,
+		MaxBlob: maxBlob,
 		// Tests wait for what is retried.
 		RetryMin: 5 * time.Millisecond, RetryMax: 50 * time.Millisecond, LookAfter: 5 * time.Millisecond,
 	})

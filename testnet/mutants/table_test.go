@@ -41,6 +41,9 @@ func planted() []mutant {
 	// Values that somebody has replaced on purpose are listed as lost.
 	add("causal pairs are taken for concurrent ones", "engine", "TestALaterValueSupersedesAndTheLostOneIsKept",
 		edit{"engine/fold.go", "if h.Concurrent(old.by, by.by) {", "if true {"})
+	// A resource whose fields come and go grows until it cannot be written any more.
+	add("removed fields are kept for good", "testnet/mesh", "TestNothingGrows",
+		edit{"engine/reduce.go", "removed[:max(0, len(removed)-maxRemoved)]", "removed[:0]"})
 	// A site corrects its application to values that nobody has set together.
 	add("a fold goes on from any other", "engine", "TestAFoldFromAnEarlierOneIsTheSame",
 		edit{"engine/folded.go", " && slices.Equal(b.ops, counting[:len(b.ops)])", ""})
