@@ -14,9 +14,10 @@ type epoch struct {
 	number uint64
 	id     DocumentID
 	raw    []byte // its about
-	// changes counts what each site has written in it, and operations are those among that, as far as they are here.
+	// changes counts what each site has written in it, and operations are those among that, as far as they are here, of so many bytes.
 	changes    map[SiteID]uint64
 	operations int
+	bytes      int
 }
 
 func newEpoch(number uint64, id DocumentID, raw []byte) *epoch {
@@ -192,11 +193,17 @@ func (s *Site) hears(v *view, e Envelope, number uint64) (bool, error) {
 	return true, nil
 }
 
+// endedBytes is how large, for each member and for each operation that an epoch may have, the operations of a resource that was deleted
+// may be to stay: 4 KiB a member by default. Its last epoch, which has none, takes less than half of that.
+const endedBytes = 16
+
 // long reports whether the current epoch has grown so long that the next one is to be opened: by operations, or by what
-// sites say of their replicas. Opening one costs a change of every member.
+// sites say of their replicas, or by what nobody needs any more of a resource that was deleted. Opening one costs a change of every
+// member.
 func (v *view) long(most int) bool {
 	current := v.current()
-	return current.operations >= most || current.length() >= uint64(4*most+8*len(v.members()))
+	return current.operations >= most || current.length() >= uint64(4*most+8*len(v.members())) ||
+		current.bytes >= endedBytes*most*len(v.members()) && !v.exists()
 }
 
 // ending reports whether this site has a part in ending an epoch.

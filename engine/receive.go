@@ -88,7 +88,7 @@ func (s *Site) receive(ctx context.Context, from SiteID, e Envelope) (own bool, 
 		}
 		if own && err == nil {
 			late := about.Epoch > 0 && first // what was before is not known one by one
-			again, err = s.takeBack(ctx, v, e.Document, before, late, again)
+			again, err = s.takeBack(ctx, v, known, e.Document, before, late, again)
 		}
 		switch {
 		case err != nil:

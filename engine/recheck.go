@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 )
@@ -29,7 +30,7 @@ func (s *Site) recheck(ctx context.Context, r *resource) (again bool, err error)
 		r.mu.Unlock()
 		return false, err
 	}
-	mine, kind, gap := v.replicas[s.cfg.Self], v.kind, v.gap()
+	mine, kind, gap, over := v.replicas[s.cfg.Self], v.kind, v.gap(), !v.exists()
 	admitted, err := s.enter(ctx, r)
 	r.mu.Unlock()
 	if !admitted || err != nil {
@@ -37,6 +38,8 @@ func (s *Site) recheck(ctx context.Context, r *resource) (again bool, err error)
 	}
 	lost := mine.Lost.Local
 	switch {
+	case len(gap) == 0 && over && mine.Local == "" && lost != "": // a checkpoint stands for its deletion
+		return s.deleteAgain(ctx, r, kind, lost)
 	case len(gap) == 0:
 		return false, s.endRecheck(ctx, r, cmp.Or(mine.Local, lost), nil)
 	case lost == "" && mine.Local == "": // neither had an object: nothing can be there
@@ -69,6 +72,27 @@ func (s *Site) recheck(ctx context.Context, r *resource) (again bool, err error)
 		return again, err
 	}
 	return false, s.endRecheck(ctx, r, lost, gap)
+}
+
+// deleteAgain deletes the object that this site had in a backup of before its deletion, for which a checkpoint stands, if the
+// application was restored as well. It reports whether it is to be tried again later. The caller holds the turn.
+func (s *Site) deleteAgain(ctx context.Context, r *resource, k *Kind, local LocalID) (again bool, err error) {
+	o := &Operation{ID: OperationID(s.cfg.NewID()), Type: TypeDelete, Method: http.MethodDelete, Path: k.Item}
+	other, err := s.cfg.Store.ResourceByLocal(ctx, k.Service, k.Name, local)
+	switch {
+	case err == nil && other.Document != r.id: // the identifier has been given to something else since
+		return false, s.endRecheck(ctx, r, "", nil)
+	case err != nil && !errors.Is(err, ErrNotFound):
+		return true, fmt.Errorf("look who has the identifier %s: %w", local, err)
+	}
+	defer r.crossing()()
+	reply, err := s.call(ctx, k, o, local, nil, "")
+	ctx = context.WithoutCancel(ctx)
+	alone := s.heard(ctx, k.Service, r.id, reply, err, true)
+	if judge(TypeDelete, reply, err) != verdictDone {
+		return true, s.later(ctx, r, o, reply, err, alone)
+	}
+	return false, s.endRecheck(ctx, r, "", nil)
 }
 
 // doubts publishes what of the gap a person has to decide about, or is to be sent again though it may have run. It returns the

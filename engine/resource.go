@@ -84,8 +84,9 @@ func (v *view) take(e Entry, o *Operation) error {
 	}
 	switch e.Map {
 	case MapOperations:
-		if e := v.numbered(v.from); e != nil {
-			e.operations++
+		if epoch := v.numbered(v.from); epoch != nil {
+			epoch.operations++
+			epoch.bytes += len(e.Value)
 		}
 		if o.Epoch != v.from {
 			return fmt.Errorf("operation %s: %w: it is in epoch %d and says %d", o.ID, ErrRefused, v.from, o.Epoch)

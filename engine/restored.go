@@ -27,11 +27,17 @@ func (s *Site) ownAmong(rows []ChangeRow) bool {
 // takeBack adds to what this site writes next an entry of its replica that takes back what the lost run has written in a document:
 // it counts nothing as settled that this run did not, and remembers what the other did. Before is what this run knew of the
 // replica. Late says that a checkpoint stands for what is to be looked for: then the lost run's word is taken, and what its
-// application shows is looked at. The caller holds the lock of the resource.
-func (s *Site) takeBack(ctx context.Context, v *view, id DocumentID, before Replica, late bool, entries []Entry) ([]Entry, error) {
+// application shows is looked at; where that run has deleted the object which known, what this run had, tells of, that is looked for.
+// The caller holds the lock of the resource.
+func (s *Site) takeBack(ctx context.Context, v, known *view, id DocumentID, before Replica, late bool, entries []Entry) ([]Entry, error) {
 	if late {
 		mine := v.withSettled(v.local(), s.cfg.Now())
 		mine.Observed = nil
+		if known != nil && known.local() != "" && mine.Local == "" && !v.exists() {
+			mine.Lost = &Lost{Local: known.local(), Progress: Progress{Epoch: v.from, Settled: mine.Settled}}
+			s.twin.looks(v.document)
+			return append(entries, v.replicaAs(mine)), nil
+		}
 		if len(entries) == 0 { // else they have one
 			entries = []Entry{v.replicaAs(mine)}
 		}

@@ -64,6 +64,37 @@ func TestNothingGrows(t *testing.T) {
 	t.Logf("after %d operations: %v", (warmUp+*rounds)*26+1, stored(t, m))
 }
 
+// TestADeletedResourceTakesLittle deletes resources that were changed with large bodies: of each there is little left, however much it
+// was.
+func TestADeletedResourceTakesLittle(t *testing.T) {
+	m := open(t, Image, 2)
+	forgetSoon(t, m)
+	large := strings.Repeat("x", 20_000)
+	const each = 4
+	before := stored(t, m)
+	for i := range each {
+		a := must(t, 201)(submit(t.Context(), m.Sites[0], Image, "POST", "", fmt.Sprintf(`{"n":%d,"text":%q}`, i, large), m.Sites...))
+		settleAll(t, m)
+		for j := range 4 {
+			must(t, 200)(submit(t.Context(), m.Sites[j%2], Image, "PATCH", string(a.Resource), fmt.Sprintf(`{"text":"%d%s"}`, j, large)))
+		}
+		settleAll(t, m)
+		must(t, 204)(submit(t.Context(), m.Sites[0], Image, "DELETE", string(a.Resource), ""))
+	}
+	// The changes are those that end the epoch: each site says that it goes on, that it has all, and that it has dropped the rest.
+	most := map[string]int64{"bytes of documents": 6_000, "changes": 8, "documents": 2, "document_sites": 2, "resources": 1, "resource_sites": 2}
+	until(t, m, func() string {
+		left := stored(t, m)
+		for what := range left {
+			if left[what] = (left[what] - before[what]) / each; left[what] > most[what] {
+				return fmt.Sprintf("a deleted resource leaves %d %s of %d at most: %v", left[what], what, most[what], left)
+			}
+		}
+		t.Logf("each deleted resource leaves at a site: %v", left)
+		return ""
+	})
+}
+
 func encoded(t *testing.T, v any) string {
 	t.Helper()
 	b, err := json.Marshal(v)

@@ -41,6 +41,12 @@ func planted() []mutant {
 	// Values that somebody has replaced on purpose are listed as lost.
 	add("causal pairs are taken for concurrent ones", "engine", "TestALaterValueSupersedesAndTheLostOneIsKept",
 		edit{"engine/fold.go", "if h.Concurrent(old.by, by.by) {", "if true {"})
+	// A deleted resource takes as much of the disk as a living one, for good.
+	scripted("a deleted resource keeps what it was", "deleted-for-good",
+		edit{"engine/epoch.go", "current.bytes >= endedBytes*most*len(v.members()) && !v.exists()", "false"})
+	// A site that was restored from a backup with its application keeps objects that were deleted long ago.
+	scripted("a restored object outlives the epoch of its deletion", "deleted-for-good",
+		edit{"engine/restored.go", `known != nil && known.local() != "" && mine.Local == ""`, `known != nil && known.local() == "" && mine.Local == ""`})
 	// A resource whose fields come and go grows until it cannot be written any more.
 	add("removed fields are kept for good", "testnet/mesh", "TestNothingGrows",
 		edit{"engine/reduce.go", "removed[:max(0, len(removed)-maxRemoved)]", "removed[:0]"})
