@@ -145,10 +145,8 @@ func (s Standing) doubtful(o *Operation) bool {
 // correction, and where there is no object to correct, it is made anew.
 func Next(h *History, s Standing) Step {
 	step := h.next(s)
-	if step.Kind == StepCorrect {
-		if a := h.unanswered(s, step); a != nil {
-			return Step{Kind: StepRun, Operations: []*Operation{a}, Late: true}
-		}
+	if a := h.unanswered(s, step); a != nil {
+		return Step{Kind: StepRun, Operations: []*Operation{a}, Late: true}
 	}
 	return step
 }
@@ -350,31 +348,6 @@ func act(h *History, s Standing, action []*Operation) Step {
 		return Step{Kind: StepCorrect, Operations: action, Correction: c, Again: again}
 	}
 	return Step{Kind: StepRun, Operations: action, Again: again, Late: !before.after(u, with).Difference(with).Empty()}
-}
-
-// unanswered returns an action that may have run and counts, of which a correction may take back what it has set; nil: there is none.
-// A service that honours its key does it only once, so it is settled before.
-func (h *History) unanswered(s Standing, step Step) *Operation {
-	if h.kind == nil || !h.kind.HonoursKey || s.Unsure == nil {
-		return nil
-	}
-	var counts func(*Operation) bool
-	for i, o := range h.ordered {
-		if o.Type != TypeAction || o.Change.Empty() || s.Settled(o) || !s.Unsure(o) || s.Blocked(o) || s.Ran != nil && s.Ran(o) || slices.Contains(step.Operations, o) {
-			continue
-		}
-		if slices.ContainsFunc(h.ordered[:i], func(p *Operation) bool { return p.Line() == o.Line() && !s.Settled(p) }) {
-			continue // it was not its turn yet
-		}
-		if counts == nil {
-			counting, _ := h.effective(everything)
-			counts = within(counting)
-		}
-		if sets := slices.Concat(sortedPointers(o.Change.Set), o.Change.Unset, sortedPointers(o.Change.Add)); counts(o) && slices.ContainsFunc(sets, step.Correction.touches) {
-			return o
-		}
-	}
-	return nil
 }
 
 // leaves reports whether o, once it has run, leaves something that is to be corrected: what counts otherwise, or what it takes the

@@ -82,3 +82,47 @@ func (s Standing) withoutAnswer(h *History, ops []*Operation) []*Operation {
 	}
 	return unsure
 }
+
+// unanswered returns an action that counts and may have run, of which a step may take back what it has set; nil: there is none. A
+// service that honours its key does it only once, so it is settled before.
+func (h *History) unanswered(s Standing, step Step) *Operation {
+	if h.kind == nil || !h.kind.HonoursKey || s.Unsure == nil || step.Kind != StepCorrect && step.Kind != StepRun {
+		return nil
+	}
+	var counts func(*Operation) bool
+	for _, o := range h.ordered {
+		if o.Type != TypeAction || o.Change.Empty() || s.Settled(o) || !s.Unsure(o) || s.Blocked(o) || s.Ran != nil && s.Ran(o) ||
+			slices.Contains(step.Operations, o) || !step.overrides(o) {
+			continue
+		}
+		if slices.ContainsFunc(h.ordered, func(p *Operation) bool { return h.Before(p, o) && !s.Settled(p) }) {
+			continue // it was not its turn yet
+		}
+		if counts == nil {
+			counting, _ := h.effective(everything)
+			counts = within(counting)
+		}
+		if counts(o) {
+			return o
+		}
+	}
+	return nil
+}
+
+// overrides reports whether what a step sends may set something else where an action has set or added something.
+func (s Step) overrides(a *Operation) bool {
+	c := s.Correction
+	if s.Kind == StepRun {
+		switch u := s.Operations[0]; {
+		case u.Type == TypeCreate || u.Type == TypeDelete || u.Change == nil:
+			return false
+		case u.Type == TypeReplace: // it puts what its author has seen everywhere
+			return true
+		default:
+			c = u.Change
+		}
+	}
+	sets := &Change{Set: c.Set, Unset: c.Unset}
+	return slices.ContainsFunc(sortedPointers(a.Change.Set), c.touches) || slices.ContainsFunc(a.Change.Unset, c.touches) ||
+		slices.ContainsFunc(sortedPointers(a.Change.Add), sets.touches)
+}
