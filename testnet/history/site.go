@@ -162,11 +162,11 @@ func (c client) Do(_ context.Context, call engine.Call) (r engine.Reply, err err
 	}
 	w := c.p.site.w
 	c.p.effect(func() {
-		w.meanwhile()
+		c.p.meanwhile()
 		r, err = c.p.site.app.serve(call, w.rng.IntN(1000))
 		w.tells("application", "site", c.p.site, "method", call.Method, "path", call.Path, "local", call.Local,
 			"key", call.Key, "body", content(call.Body), "status", r.Status, "answer", string(r.Body), "err", err)
-		w.meanwhile()
+		c.p.meanwhile()
 	})
 	return r, err
 }

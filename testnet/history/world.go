@@ -310,9 +310,11 @@ func (w *world) step() {
 	}
 }
 
-// meanwhile lets other things happen while a call is under way.
-func (w *world) meanwhile() {
-	if w.depth >= 3 || !w.chance(w.knobs.nested) {
+// meanwhile lets other things happen while a call of the process is under way, unless so many have already that it would look as if
+// that call never ended.
+func (p *process) meanwhile() {
+	w := p.site.w
+	if w.depth >= 3 || p.done > tooMany/2 || !w.chance(w.knobs.nested) {
 		return
 	}
 	w.depth++
