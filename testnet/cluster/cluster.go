@@ -23,9 +23,11 @@ var Catalog []byte
 // Service is what the catalog calls it.
 const Service = "cluster"
 
-// Tokens of those who may do everything: a user, the agent, the controllers and the nodes.
+// UserToken is that of a user, who may do everything.
+const UserToken = "token-of-a-user"
+
+// Tokens of the agent, the controllers and the nodes, who may do the same.
 const (
-	userToken        = "token-of-a-user"
 	agentToken       = "token-of-the-agent"
 	controllersToken = "token-of-the-controllers"
 	nodesToken       = "token-of-the-nodes"
@@ -79,10 +81,10 @@ func (c *Cluster) Furnish() error {
 	}
 	for _, f := range []struct{ path, content string }{
 		{c.CA(), cert}, {c.Key(), key}, {c.AgentToken(), agentToken + "\n"},
-		{c.file("tokens.csv"), userToken + ",user,1\n" + agentToken + ",skerry,2\n" + controllersToken + ",controllers,3\n" + nodesToken + ",nodes,4\n"},
+		{c.file("tokens.csv"), UserToken + ",user,1\n" + agentToken + ",skerry,2\n" + controllersToken + ",controllers,3\n" + nodesToken + ",nodes,4\n"},
 		{c.file("policy.jsonl"), policy("user") + policy("skerry") + policy("controllers") + policy("nodes") + policy("system:apiserver")},
 		{c.file("controllers.yaml"), c.kubeconfig(controllersToken)},
-		{c.Kubeconfig(), c.kubeconfig(userToken)}, // the last: what it stands for is there
+		{c.Kubeconfig(), c.kubeconfig(UserToken)}, // the last: what it stands for is there
 	} {
 		if err := os.WriteFile(f.path, []byte(f.content), 0o600); err != nil {
 			return err
@@ -151,7 +153,7 @@ func (c *Cluster) Ready(ctx context.Context, base *http.Transport, ended func() 
 		if err != nil {
 			return err
 		}
-		r.Header.Set("Authorization", "Bearer "+userToken)
+		r.Header.Set("Authorization", "Bearer "+UserToken)
 		resp, err := transport.RoundTrip(r)
 		if err == nil {
 			_, _ = io.Copy(io.Discard, resp.Body)

@@ -18,12 +18,16 @@ type application struct {
 	name     string
 	catalog  []byte
 	services []string // in the order of their ports
+	beside   []string // what else of an instance listens, with ports that follow
 	// furnish prepares all sites before their instances start, in the folder of the demo; nil is nothing.
 	furnish func(ctx context.Context, dir string, members []*member) error
 	// command runs the instance of a site.
 	command func(m *member) []string
-	// health is a path that the first service answers with 200 once it runs.
+	// health is a path that the first service answers with 200 once it runs; where ready is set, that tells instead.
 	health string
+	ready  func(ctx context.Context, m *member) error
+	// alongside belongs to the instance of a site and runs until ctx ends; nil is nothing.
+	alongside func(ctx context.Context, m *member) error
 	// starting is how long all sites have to be ready.
 	starting time.Duration
 	// walkthrough is what to try with several sites, alone the one thing with one, made of the address of the first service.
@@ -35,6 +39,8 @@ type application struct {
 const (
 	appLab    = "lab"
 	appGlance = "glance"
+
+	appKubernetes = "kubernetes"
 )
 
 //go:embed walkthrough.txt
@@ -64,6 +70,7 @@ var applications = map[string]*application{
 		alone: step{"Create an image here: without a scope a request goes to the application as it is.",
 			"curl -s -H 'Content-Type: application/json' -d '{\"name\":\"debian\"}' {{images .A}}"},
 	},
+	appKubernetes: appOfKubernetes,
 	appGlance: {
 		name:     appGlance,
 		catalog:  catalogs.Glance,

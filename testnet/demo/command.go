@@ -23,7 +23,7 @@ type Command struct {
 // Start starts the demo.
 type Start struct {
 	Sites int    `help:"How many sites, 1 to 10." default:"3"`
-	App   string `help:"The application: lab, a small one of our own, or glance, OpenStack's image service as Debian packages it (glance-api, with python3-openstackclient for the walk-through)." enum:"lab,glance" default:"lab"`
+	App   string `help:"The application: lab, a small one of our own, glance, OpenStack's image service as Debian packages it (glance-api, with python3-openstackclient for the walk-through), or kubernetes, an API server with controllers a site (make demo builds them)." enum:"lab,glance,kubernetes" default:"lab"`
 	Data  string `help:"Directory to keep all data in, for another start with the same. Default: fresh data, removed at the end." placeholder:"DIR" type:"path"`
 }
 

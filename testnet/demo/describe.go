@@ -16,7 +16,11 @@ func describe(out io.Writer, dir string, a *application, members []*member, repl
 	for _, m := range members {
 		fmt.Fprintf(w, "%s\thttp://%s/", m.config.Name, m.config.API)
 		for _, s := range m.config.Services {
-			fmt.Fprintf(w, "\thttp://%s", s.Listen)
+			scheme := "http"
+			if s.TLS != [2]string{} {
+				scheme = "https"
+			}
+			fmt.Fprintf(w, "\t%s://%s", scheme, s.Listen)
 		}
 		fmt.Fprintln(w)
 	}

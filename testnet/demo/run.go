@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/skerry/skerry/testnet/process"
@@ -25,8 +28,11 @@ type member struct {
 	program string
 	runs    *application
 	config  site.Config
-	agent   *process.Process
-	app     *process.Process
+	// ports are those of the application's instance; programs is the folder of what it is made of, where that was looked for.
+	ports    []int
+	programs string
+	agent    *process.Process
+	app      *process.Process
 }
 
 func (m *member) Config() *site.Config { return &m.config }
@@ -108,6 +114,7 @@ func (c *Start) run(ctx context.Context, program string, out io.Writer) (err err
 		}
 		return err
 	}
+	defer beside(ctx, a, members)()
 	s := state{PID: os.Getpid()}
 	for _, m := range members {
 		s.Sites = append(s.Sites, stateSite{Name: m.config.Name, API: m.Client().Base})
@@ -161,6 +168,13 @@ func plan(dir string, sites int, program string, a *application) ([]*member, *po
 			Mesh: []string{fmt.Sprintf("/ip4/127.0.0.1/udp/%d/quic-v1", mesh),
 				fmt.Sprintf("/ip4/127.0.0.1/tcp/%d", mesh)},
 		}}
+		for j, what := range a.beside {
+			port, err := p.tcp(9801+10*i+len(a.services)+j, what+" of "+name)
+			if err != nil {
+				return nil, nil, err
+			}
+			m.ports = append(m.ports, port)
+		}
 		for j, s := range a.services {
 			listen, err := p.tcp(9701+10*i+j, s+" of "+name)
 			if err != nil {
@@ -170,6 +184,7 @@ func plan(dir string, sites int, program string, a *application) ([]*member, *po
 			if err != nil {
 				return nil, nil, err
 			}
+			m.ports = slices.Insert(m.ports, j, upstream)
 			m.config.Services = append(m.config.Services, site.Service{
 				Name:     s,
 				Listen:   fmt.Sprintf("127.0.0.1:%d", listen),
@@ -204,12 +219,35 @@ func begin(ctx context.Context, dir string, a *application, members []*member) e
 		}
 	}
 	for _, m := range members {
+		if a.ready != nil {
+			if err := a.ready(ctx, m); err != nil {
+				return fmt.Errorf("wait for %s of %s: %w", a.name, m.config.Name, err)
+			}
+			continue
+		}
 		own := &site.Client{Base: m.config.Services[0].Upstream, HTTP: http.DefaultClient}
 		if err := own.Answers(ctx, a.health, m.app.Ended); err != nil {
 			return fmt.Errorf("wait for %s of %s: %w", a.name, m.config.Name, err)
 		}
 	}
 	return site.Mesh(ctx, members)
+}
+
+// beside runs what belongs to the instances, until stop has returned.
+func beside(ctx context.Context, a *application, members []*member) (stop func()) {
+	if a.alongside == nil {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	for _, m := range members {
+		running.Go(func() {
+			if err := a.alongside(ctx, m); err != nil {
+				slog.Error("what stands beside an application has ended", "site", m.config.Name, "err", err)
+			}
+		})
+	}
+	return func() { cancel(); running.Wait() }
 }
 
 // watch returns when ctx ends; it tells of processes that end before.

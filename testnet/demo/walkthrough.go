@@ -33,8 +33,9 @@ func steps(a *application, members []*member, program string) []step {
 	filled := func(text string) string {
 		t := template.Must(template.New("walkthrough").Funcs(template.FuncMap{
 			"images": service(lab.Images), "networks": service(lab.Networks), "servers": service(lab.Servers),
-			"image": func(site string) string { return "http://" + at(site).service(openstack.Image).Listen },
-			"api":   func(site string) string { return at(site).Client().Base },
+			"image":      func(site string) string { return "http://" + at(site).service(openstack.Image).Listen },
+			"kubeconfig": func(site string) string { return at(site).kubeconfig() }, "programs": func() string { return members[0].programs },
+			"api": func(site string) string { return at(site).Client().Base },
 		}).Parse(text))
 		var b strings.Builder
 		if err := t.Execute(&b, data); err != nil {
