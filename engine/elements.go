@@ -3,6 +3,7 @@ package engine
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 
@@ -228,11 +229,13 @@ func (k *Kind) Fields(representation []byte) (fields map[Pointer]json.RawMessage
 	}
 	fields = map[Pointer]json.RawMessage{}
 	leaves(tree, "", fields)
+	filled := map[Pointer]bool{}
 	for p := range fields {
 		if p != "" && isContainer(fields[p.parent()]) {
-			delete(fields, p.parent())
+			filled[p.parent()] = true
 		}
 	}
+	maps.DeleteFunc(fields, func(p Pointer, _ json.RawMessage) bool { return filled[p] })
 	return fields, true
 }
 

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -225,5 +226,29 @@ func TestWhatIsIgnoredOrHiddenInElements(t *testing.T) {
 		if all := string(shown) + string(set); !strings.Contains(all, Hidden) || strings.Contains(all, "s3cret") {
 			t.Errorf("shown: %s", all)
 		}
+	}
+}
+
+// TestFieldsOfWhatIsDeep: whatever the order, nothing is told that has members of its own.
+func TestFieldsOfWhatIsDeep(t *testing.T) {
+	k := &Kind{Keys: []Key{{At: "/a/list", Member: "name"}}}
+	for range 20 {
+		fields, ok := k.Fields([]byte(`{"a":{"list":[{"name":"x","empty":{},"n":1}]},"none":{}}`))
+		if got := fmt.Sprint(sortedPointers(fields)); !ok || got != "[/a/list/x/empty /a/list/x/n /a/list/x/name /none]" && got != "[/a/list/x/empty /a/list/x/n /none]" {
+			t.Fatalf("it tells of %s", got)
+		}
+	}
+}
+
+// TestWhatBeginsAlikeIsIgnored: a token that ends with a star stands for all that begin so, elements of keyed arrays among them.
+func TestWhatBeginsAlikeIsIgnored(t *testing.T) {
+	k := &Kind{Keys: []Key{{At: "/volumes", Member: "name"}}, Ignore: []Pointer{"/volumes/own-*"}}
+	_, one, _ := canonicalForm(k, []byte(`{"volumes":[{"name":"own-1","x":1},{"name":"data"}]}`))
+	_, two, _ := canonicalForm(k, []byte(`{"volumes":[{"name":"data"},{"name":"own-22","x":2}]}`))
+	if string(one) != string(two) || !strings.Contains(string(one), "data") {
+		t.Errorf("%s and %s", one, two)
+	}
+	if !k.Ignored("/volumes/own-1/x") || k.Ignored("/volumes/ow") || k.Ignored("/volumes/data") {
+		t.Error("it ignores something else")
 	}
 }

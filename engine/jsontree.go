@@ -160,8 +160,12 @@ func overwrite(tree any, tokens []string, by any) {
 		}
 	case *elements:
 		for t, element := range c.by {
-			if tokens[0] == anyElement || tokens[0] == t {
+			switch {
+			case !stands(tokens[0], t):
+			case len(tokens) > 1:
 				overwrite(element, tokens[1:], by)
+			case by == nil:
+				c.unset(t)
 			}
 		}
 	case whole:

@@ -44,7 +44,16 @@ func (p Pointer) Append(token string) Pointer {
 // anyElement is a token of the catalog's pointers that stands for every element of an array.
 const anyElement = "*"
 
-// Covers is Contains where a token * of either stands for any.
+// stands reports whether a token of the catalog's pointers stands for one: itself, * for any, and a* for all that begin with a.
+func stands(pattern, token string) bool {
+	if pattern == token || pattern == anyElement {
+		return true
+	}
+	prefix, open := strings.CutSuffix(pattern, anyElement)
+	return open && strings.HasPrefix(token, prefix)
+}
+
+// Covers is Contains where a token * of either stands for any, and one of p that ends so for all that begin alike.
 func (p Pointer) Covers(q Pointer) bool {
 	if strings.IndexByte(string(p), '*') < 0 && strings.IndexByte(string(q), '*') < 0 {
 		return p.Contains(q)
@@ -54,7 +63,7 @@ func (p Pointer) Covers(q Pointer) bool {
 		return false
 	}
 	for i, token := range a {
-		if token != b[i] && token != anyElement && b[i] != anyElement {
+		if !stands(token, b[i]) && b[i] != anyElement {
 			return false
 		}
 	}

@@ -15,6 +15,8 @@ type Dialect interface {
 	Describes(path string) bool
 	// Rehearses reports whether a request that changes something only asks what would happen: nothing of it is to be kept equal.
 	Rehearses(method, query string, header http.Header, body []byte) bool
+	// Own reports whether a JSON patch sets only what is the application's own at one site: no other is to get it.
+	Own(k *engine.Kind, patch []byte) bool
 	// Forces reports whether a DELETE says that what is in its way does not count.
 	Forces(header http.Header, body []byte) bool
 	// Rehearsal returns the query under which the application tells what a request, that makes or replaces an object, would make of

@@ -5,6 +5,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/skerry/skerry/engine"
@@ -44,6 +45,20 @@ func (Dialect) Rehearses(method, query string, header http.Header, body []byte) 
 	}
 	var options struct{ DryRun []string }
 	return json.Unmarshal(body, &options) == nil && len(options.DryRun) > 0
+}
+
+// Own reports whether nothing that travels is touched: kubectl apply --server-side hands over fields so, by managedFields and resourceVersion.
+func (Dialect) Own(k *engine.Kind, patch []byte) bool {
+	var steps []struct{ Path engine.Pointer }
+	if json.Unmarshal(patch, &steps) != nil {
+		return false
+	}
+	for _, s := range steps {
+		if !slices.ContainsFunc(k.Ignore, func(p engine.Pointer) bool { return p.Covers(s.Path) }) {
+			return false
+		}
+	}
+	return len(steps) > 0
 }
 
 // Forces reports whether there is no time of grace, as kubectl delete --force says.

@@ -65,6 +65,19 @@ func TestRehearses(t *testing.T) {
 	}
 }
 
+func TestOwn(t *testing.T) {
+	k := &engine.Kind{Ignore: ignored("pods")}
+	for patch, want := range map[string]bool{
+		`[{"op":"replace","path":"/metadata/managedFields","value":[]},{"op":"replace","path":"/metadata/resourceVersion","value":"7"}]`: true,
+		`[{"op":"test","path":"/metadata/resourceVersion","value":"7"},{"op":"replace","path":"/metadata/labels/a","value":"b"}]`:        false,
+		`[]`: false, `{"metadata":{"uid":"1"}}`: false, `[{"op":"remove","path":"/spec/volumes/kube-api-access-x1"}]`: true,
+	} {
+		if got := (Dialect{}).Own(k, []byte(patch)); got != want {
+			t.Errorf("%s: %v", patch, got)
+		}
+	}
+}
+
 func TestForces(t *testing.T) {
 	protobuf := http.Header{"Content-Type": {"application/vnd.kubernetes.protobuf"}}
 	for _, c := range []struct {

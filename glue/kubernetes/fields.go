@@ -16,10 +16,19 @@ var own = []engine.Pointer{
 	"/metadata/selfLink", "/metadata/deletionTimestamp", "/metadata/deletionGracePeriodSeconds", "/metadata/ownerReferences", "/status",
 }
 
+// token is what a cluster adds to a pod so that it has the token of its account, under a name of its own.
+var token = []engine.Pointer{
+	"/spec/volumes/kube-api-access-*", "/spec/containers/*/volumeMounts/" + tokenMount, "/spec/initContainers/*/volumeMounts/" + tokenMount,
+}
+
+const tokenMount = "~1var~1run~1secrets~1kubernetes.io~1serviceaccount"
+
 // ownOf are those of one kind, beside them.
 var ownOf = map[string][]engine.Pointer{
-	"services":               {"/spec/clusterIP", "/spec/clusterIPs", "/spec/healthCheckNodePort"},
-	"pods":                   {"/spec/nodeName"},
+	"services": {"/spec/clusterIP", "/spec/clusterIPs", "/spec/healthCheckNodePort"},
+	"pods":     append([]engine.Pointer{"/spec/nodeName"}, token...),
+	"jobs.batch": {"/spec/selector", "/metadata/labels/batch.kubernetes.io~1controller-uid", "/metadata/labels/controller-uid",
+		"/spec/template/metadata/labels/batch.kubernetes.io~1controller-uid", "/spec/template/metadata/labels/controller-uid"},
 	"deployments.apps":       {"/metadata/annotations/deployment.kubernetes.io~1revision"},
 	"serviceaccounts":        {"/secrets"},
 	"persistentvolumeclaims": {"/spec/volumeName"},

@@ -142,6 +142,13 @@ func (v *View) take(k *engine.Kind, body []byte) {
 	if err == nil { // what was decoded from JSON can be encoded
 		fields, _ := k.Fields(rest)
 		for p, value := range fields {
+			if slices.ContainsFunc(k.Ignore, func(i engine.Pointer) bool { return i.Covers(p) }) { // in a keyed array
+				v.Ignored[string(p)] = value
+				if k.Hides(p) {
+					v.Ignored[string(p)] = Hidden
+				}
+				continue
+			}
 			v.compare[p] = string(value)
 		}
 	}

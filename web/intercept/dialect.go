@@ -47,6 +47,20 @@ func (h *Handler) speaks(q *request) bool {
 		}
 		return true
 	}
+	if q.from == "" && q.known && q.sites == nil && !q.match.Below && q.match.Target != "" && glue.IsJSONPatch(mediaOf(q.Header)) {
+		patch, whole, err := q.readInline(engine.MaxInlineBody)
+		if err != nil {
+			h.refuseBody(q, err)
+			return true
+		}
+		if whole {
+			q.setBody(patch)
+			if h.dialect.Own(q.match.Kind, patch) {
+				h.pass(q)
+				return true
+			}
+		}
+	}
 	return q.from == "" && h.makesSomething(q) && h.legible(q)
 }
 
