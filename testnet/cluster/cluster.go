@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"time"
+
+	"github.com/skerry/skerry/glue/kubernetes"
 )
 
 // Catalog is all that there is to say of the application.
@@ -121,8 +123,29 @@ func (c *Cluster) Command() []string {
 // Health is what etcd answers once it serves.
 func (c *Cluster) Health() string { return fmt.Sprintf("http://127.0.0.1:%d/health", c.Etcd) }
 
-// transport reaches the API server the way that base reaches its host.
-func (c *Cluster) transport(base *http.Transport) (*http.Transport, error) {
+// Through returns the kubeconfig of the user through an agent that listens there with the certificate of the cluster.
+func (c *Cluster) Through(listen string) ([]byte, error) {
+	direct, err := os.ReadFile(c.Kubeconfig())
+	if err != nil {
+		return nil, err
+	}
+	config, err := kubernetes.ParseKubeconfig(direct, c.Dir)
+	if err != nil {
+		return nil, err
+	}
+	ca, err := os.ReadFile(c.CA())
+	if err != nil {
+		return nil, err
+	}
+	through, _, err := config.Through("", Service, "https://"+listen, ca)
+	if err != nil {
+		return nil, err
+	}
+	return through.YAML()
+}
+
+// Transport reaches the API server, and an agent that listens with its certificate, the way that base reaches its host.
+func (c *Cluster) Transport(base *http.Transport) (*http.Transport, error) {
 	pem, err := os.ReadFile(c.CA())
 	if err != nil {
 		return nil, err
@@ -139,7 +162,7 @@ func (c *Cluster) transport(base *http.Transport) (*http.Transport, error) {
 // Ready waits until the API server serves, with the namespace default in it and, where controllers run, its account. It gives up when
 // ctx ends or ended returns an error. Base reaches the host of the cluster.
 func (c *Cluster) Ready(ctx context.Context, base *http.Transport, ended func() error) error {
-	transport, err := c.transport(base)
+	transport, err := c.Transport(base)
 	if err != nil {
 		return err
 	}

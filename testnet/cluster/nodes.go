@@ -43,7 +43,7 @@ const again = 200 * time.Millisecond
 
 // Run does so until ctx ends. A cluster that does not answer is asked again.
 func (n *Nodes) Run(ctx context.Context) error {
-	transport, err := n.Cluster.transport(n.Base)
+	transport, err := n.Cluster.Transport(n.Base)
 	if err != nil {
 		return err
 	}

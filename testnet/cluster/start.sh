@@ -17,12 +17,15 @@ run "$apiserver" "--etcd-servers=http://127.0.0.1:$etcd" --bind-address=127.0.0.
 serving=$!
 others=
 if [ -n "$controllers" ]; then
-	run "$controllers" --kubeconfig=controllers.yaml --leader-elect=false --secure-port=0 --root-ca-file=server.pem \
+	# They end by themselves when they have to wait long for the API server.
+	run sh -c 'trap "kill \$c || true; wait \$c || true; exit 0" TERM
+		while :; do setpriv --pdeathsig KILL "$@" & c=$!; wait $c || sleep 1; done' controllers \
+		"$controllers" --kubeconfig=controllers.yaml --leader-elect=false --secure-port=0 --root-ca-file=server.pem \
 		--service-account-private-key-file=server.key --controllers=deployment-controller,replicaset-controller,statefulset-controller \
 		--controllers=garbage-collector-controller,namespace-controller,serviceaccount-controller,root-ca-certificate-publisher-controller
 	others=$!
 fi
-trap '[ -z "$others" ] || kill $others; kill $serving; wait $serving || true; kill $started; wait $started || true; exit 0' TERM
+trap 'for p in $others $serving $started; do kill $p || true; wait $p || true; done; exit 0' TERM
 wait $serving
 kill $started
 exit 1

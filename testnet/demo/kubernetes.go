@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/skerry/skerry/glue/kubernetes"
 	"github.com/skerry/skerry/testnet/cluster"
 )
 
@@ -92,23 +91,7 @@ func (m *member) furnishCluster() error {
 		return err
 	}
 	s.Upstream, s.UpstreamCA, s.Token, s.TLS = c.URL(), c.CA(), c.AgentToken(), [2]string{c.CA(), c.Key()}
-	direct, err := os.ReadFile(c.Kubeconfig())
-	if err != nil {
-		return err
-	}
-	config, err := kubernetes.ParseKubeconfig(direct, c.Dir)
-	if err != nil {
-		return err
-	}
-	ca, err := os.ReadFile(c.CA())
-	if err != nil {
-		return err
-	}
-	through, _, err := config.Through("", cluster.Service, "https://"+s.Listen, ca)
-	if err != nil {
-		return err
-	}
-	b, err := through.YAML()
+	b, err := c.Through(s.Listen)
 	if err != nil {
 		return err
 	}
