@@ -49,7 +49,7 @@ test-openstack: ## what OpenStack's own services do behind agents, unmodified; i
 	go test -tags openstack -count 1 ./testnet/openstack $(ARGS)
 
 bench: build ## measure, side by side with what others use; takes minutes. ARGS="--only body" for one of them
-	@.ci/deps bench
+	@.ci/deps bench && .ci/deps kubernetes
 	go run ./testnet/bench --program bin/skerry $(ARGS)
 
 histories: ## play random histories of the engine for ten minutes, hundreds of operations a second; ARGS="-history.for 1h" for more
