@@ -28,6 +28,7 @@ type service struct {
 type execCommand struct {
 	Scope   string   `required:"" placeholder:"SCOPE" help:"The scope that every request gets, such as '{images: paris & nantes}'."`
 	Service string   `placeholder:"NAME" help:"The service that {url} and SKERRY_URL stand for, and that a scope without a service is for."`
+	Cluster bool     `hidden:"" help:"The service is the one that is a cluster of Kubernetes."`
 	Command []string `arg:"" passthrough:"" help:"The command and its arguments."`
 }
 
@@ -66,6 +67,13 @@ func (c *execCommand) Run(ctx context.Context, p *program) error {
 	}
 	if len(c.Command) == 0 {
 		return usagef("there is no command to run: give it after --")
+	}
+	if c.Cluster {
+		s, err := (&kubeconfigCommand{Service: c.Service}).cluster(ctx, p)
+		if err != nil {
+			return err
+		}
+		c.Service = s.Name
 	}
 	text, err := c.checked(ctx, p)
 	if err != nil {

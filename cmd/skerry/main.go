@@ -84,7 +84,7 @@ func usagef(format string, args ...any) error { return usageError{fmt.Errorf(for
 type helped struct{ status int }
 
 func main() {
-	os.Exit(run(os.Args[1:], surroundings{in: os.Stdin, out: os.Stdout, errs: os.Stderr, getenv: os.Getenv, environ: os.Environ, now: time.Now}))
+	os.Exit(run(arguments(os.Args), surroundings{in: os.Stdin, out: os.Stdout, errs: os.Stderr, getenv: os.Getenv, environ: os.Environ, now: time.Now}))
 }
 
 // surroundings is what a run of the program sees of the world. Ages are told by now, times in its zone.
