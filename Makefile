@@ -46,7 +46,7 @@ lint:
 test-openstack: ## what OpenStack's own services do behind agents, unmodified; installs them
 	@.ci/deps openstack
 	go vet -tags openstack ./testnet/openstack
-	go test -tags openstack -count 1 ./testnet/openstack $(ARGS)
+	go test -tags openstack -count 1 -timeout 60m ./testnet/openstack $(ARGS)
 
 bench: build ## measure, side by side with what others use; takes minutes. ARGS="--only body" for one of them
 	@.ci/deps bench && .ci/deps kubernetes

@@ -26,6 +26,7 @@ func TestGlance(t *testing.T) {
 	t.Run("a file that is there already", func(t *testing.T) { fileThereAlready(t, e) })
 	t.Run("a file on its way", func(t *testing.T) { fileOnItsWay(t, e) })
 	t.Run("lists", func(t *testing.T) { lists(t, e) })
+	t.Run("a large file", func(t *testing.T) { largeFile(t, e) })
 }
 
 // throughACut replicates an image with its file, and has each site change it while the network is cut.
