@@ -106,9 +106,9 @@ func shows(t *testing.T, e *env.Env, id, what string, ok func(*env.Site) error) 
 func converged(t *testing.T, e *env.Env, id string) {
 	t.Helper()
 	shows(t, e, id, "says that it has converged", func(s *env.Site) error {
-		a := s.API(t, "GET /api/v1/resources/"+id, "").Must(t, 200)
-		if state := a.Text("state"); state != "converged" {
-			return fmt.Errorf("%s: %s", state, a.Text("reason"))
+		a := s.API(t, "GET /api/v1/resources/"+id, "")
+		if state := a.Text("state"); a.Status != 200 || state != "converged" {
+			return fmt.Errorf("%d %s: %s", a.Status, state, a.Text("reason"))
 		}
 		return nil
 	})
