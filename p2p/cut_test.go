@@ -24,6 +24,8 @@ type simulation struct {
 	net *simnet.Simnet
 	cut [13]atomic.Bool // by host
 	n   int
+	// reconcile is what hosts are configured with.
+	reconcile time.Duration
 }
 
 func newSimulation(t *testing.T, latency time.Duration) *simulation {
@@ -96,7 +98,7 @@ func (s *simulation) host() testConfig {
 		quicreuse.OverrideListenUDP(func(_ string, a *net.UDPAddr) (net.PacketConn, error) {
 			return droppingConn{s.net.NewEndpoint(a, simnet.NodeBiDiLinkSettings{Downlink: link, Uplink: link}), &s.cut[i]}, nil
 		}))
-	return testConfig{listen: []string{fmt.Sprintf("/ip4/%s/udp/8000/quic-v1", ip)}, options: []libp2p.Option{option}}
+	return testConfig{listen: []string{fmt.Sprintf("/ip4/%s/udp/8000/quic-v1", ip)}, reconcile: s.reconcile, options: []libp2p.Option{option}}
 }
 
 // Packets are dropped for a minute while both sides write; everything is back soon after they pass again.

@@ -85,12 +85,16 @@ func TestGapIsPulledAtOnce(t *testing.T) {
 }
 
 func TestLostGossipIsRepaired(t *testing.T) {
-	sites := newTestMesh(t, 3, testConfig{reconcile: 200 * time.Millisecond})
-	id := sites[0].replicas.create("doc", ids(sites))
-	for range 10 {
-		sites[0].replicas.write(id, []byte("never published"))
-	}
-	eventually(t, "what was never sent is everywhere", func() bool { return same(sites) })
+	bubble(t, func(t *testing.T) {
+		sim := newSimulation(t, 10*time.Millisecond)
+		sim.reconcile = 200 * time.Millisecond
+		sites := sim.mesh(t, 3)
+		id := sites[0].replicas.create("doc", ids(sites))
+		for range 10 {
+			sites[0].replicas.write(id, []byte("never published"))
+		}
+		within(t, 5*time.Second, "what was never sent is everywhere", func() bool { return same(sites) })
+	})
 }
 
 // A storage that is full for a while is no reason to lose a change.

@@ -84,7 +84,7 @@ func (m mutant) caught(t *testing.T, overlay string) error {
 	for part := range strings.SplitSeq(m.finder, "/") {
 		pattern = append(pattern, "^"+strings.TrimSuffix(part, "$")+"$")
 	}
-	cmd := exec.CommandContext(t.Context(), "go", "test", "-vet", "off", "-count", "1", "-timeout", "2m",
+	cmd := exec.CommandContext(t.Context(), "go", "test", "-vet", "off", "-count", "1", "-timeout", "10m",
 		"-run", strings.Join(pattern, "/"), "./"+m.folder)
 	cmd.Dir = root
 	// By the environment, so that programs which the test builds have the fault as well.
