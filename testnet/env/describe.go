@@ -18,7 +18,7 @@ const shown = 20
 
 func (s *Site) describe(w io.Writer) {
 	fmt.Fprintf(w, "\n=== %s ===\n", s.Name())
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	if s.agent != nil {
 		s.describeAgent(ctx, w)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
@@ -63,8 +64,12 @@ func standIn(config string) error {
 	})
 	mux.Handle("/images", &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(upstream) }})
 	ended := make(chan error, 2)
-	for _, address := range []string{"127.0.0.1:8701", "127.0.0.1:9701"} {
-		go func() { ended <- http.ListenAndServe(address, mux) }()
+	for _, address := range []string{"127.0.0.1:9701", "127.0.0.1:8701"} { // who is ready listens
+		l, err := net.Listen("tcp", address)
+		if err != nil {
+			return err
+		}
+		go func() { ended <- http.Serve(l, mux) }()
 	}
 	select {
 	case err := <-ended:
