@@ -3,6 +3,7 @@ package acceptance
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -136,8 +137,13 @@ func TestACopiedDataDirectory(t *testing.T) {
 				return err
 			}
 			defer resp.Body.Close()
-			if resp.StatusCode != http.StatusServiceUnavailable {
-				return fmt.Errorf("/readyz answers %d", resp.StatusCode)
+			b, err := io.ReadAll(resp.Body)
+			if err != nil {
+				return err
+			}
+			// Not that it is starting, or that others have yet to tell what it knew.
+			if resp.StatusCode != http.StatusServiceUnavailable || !strings.Contains(string(b), "another agent is running with this") {
+				return fmt.Errorf("/readyz answers %d %s", resp.StatusCode, b)
 			}
 			return nil
 		})
