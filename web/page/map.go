@@ -14,6 +14,7 @@ const (
 	mapWidth, mapHeight = 900.0, 380.0
 	mapEdgeX, mapEdgeY  = 80.0, 44.0
 	mapApart            = 74.0 // between two sites at least
+	mapBeside           = 36.0 // between a site and the stroke to one behind it
 	// maxMapped is how many sites are drawn, those that are nearest; the table has them all.
 	maxMapped = 40
 	// maxMatrix is how many sites the matrix of round trips has.
@@ -160,6 +161,11 @@ func (m *meshMap) fit(farthest float64) {
 			for j := range m.Sites[:i] {
 				m.Sites[i].push(&m.Sites[j])
 			}
+			for j := range m.Sites {
+				if i > 0 && j > 0 && i != j {
+					m.Sites[i].step(m.Sites[0].point, m.Sites[j].point)
+				}
+			}
 		}
 	}
 	for i := range m.Sites {
@@ -183,6 +189,22 @@ func (s *mapped) push(t *mapped) {
 	}
 	by := (mapApart - have) / 2 / have
 	s.X, s.Y, t.X, t.Y = s.X+dx*by, s.Y+dy*by, t.X-dx*by, t.Y-dy*by
+}
+
+// step moves a site off the stroke between two others, to the side where it is.
+func (s *mapped) step(from, to point) {
+	long := math.Hypot(to.X-from.X, to.Y-from.Y)
+	if long < 1e-6 {
+		return
+	}
+	ux, uy := (to.X-from.X)/long, (to.Y-from.Y)/long
+	along := (s.X-from.X)*ux + (s.Y-from.Y)*uy
+	beside := (s.Y-from.Y)*ux - (s.X-from.X)*uy
+	if along <= 0 || along >= long || math.Abs(beside) >= mapBeside {
+		return
+	}
+	by := math.Copysign(mapBeside, beside) - beside
+	s.X, s.Y = s.X-uy*by, s.Y+ux*by
 }
 
 // partition says in one sentence which sites are on this side of a cut, as far as can be told from here.

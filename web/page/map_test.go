@@ -64,3 +64,25 @@ func TestTheMapHasRoomForEverySite(t *testing.T) {
 		}
 	}
 }
+
+// Three sites whose round trips put them on one line, as those of one machine may: none lies on the stroke to another.
+func TestNoSiteLiesOnTheStrokeToAnother(t *testing.T) {
+	for _, trips := range [][][]float64{
+		{{}, {10}, {20, 10}},
+		{{}, {10}, {10, 20}, {20, 10, 30}},
+		{{}, {5}, {10, 5}, {15, 10, 5}, {20, 15, 10, 5}},
+	} {
+		m := mapOf(meshOf(trips))
+		here := m.Sites[0]
+		for i, s := range m.Sites[1:] {
+			for j, behind := range m.Sites[1:] {
+				dx, dy := behind.X-here.X, behind.Y-here.Y
+				long := math.Hypot(dx, dy)
+				along := ((s.X-here.X)*dx + (s.Y-here.Y)*dy) / long
+				if beside := math.Abs((s.Y-here.Y)*dx-(s.X-here.X)*dy) / long; i != j && along > 0 && along < long && beside < 20 {
+					t.Errorf("%d sites: %s is %.0f beside the stroke to %s", len(m.Sites), s.Name, beside, behind.Name)
+				}
+			}
+		}
+	}
+}
