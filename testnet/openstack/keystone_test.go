@@ -114,7 +114,7 @@ password = ` + password + "\n")
 	s.Application.Command = func(dir string) []string {
 		return append([]string{"sh", "-c", `keystone=$1; shift
 setpriv --pdeathsig KILL env OS_KEYSTONE_CONFIG_FILES="$keystone/keystone.conf" uwsgi_python3 --http-socket 127.0.0.1:5000 --master --no-orphans \
-	--die-on-term --processes 1 --lazy-apps --buffer-size 65535 --disable-logging --wsgi-file /usr/bin/keystone-wsgi-public & uwsgi=$!
+	--die-on-term --processes 1 --lazy-apps --buffer-size 65535 --rem-header Content-Length --disable-logging --wsgi-file /usr/bin/keystone-wsgi-public & uwsgi=$!
 setpriv --pdeathsig KILL "$@" & glance=$!
 trap 'kill $glance $uwsgi; wait; exit 0' TERM
 wait $glance
