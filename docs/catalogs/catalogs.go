@@ -7,3 +7,8 @@ import _ "embed"
 //
 //go:embed glance.yaml
 var Glance []byte
+
+// OpenStack describes it together with Keystone, Nova and Neutron.
+//
+//go:embed openstack.yaml
+var OpenStack []byte

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -46,10 +47,14 @@ func newKeystone(t *testing.T) keystone {
 func (k keystone) file(dir string) string { return filepath.Join(dir, "keystone.conf") }
 
 func (k keystone) configure(dir string) error {
-	// Where clients find the services: at the agent, at every site.
+	// Where clients find the services: at the agent, at every site. Services ask Keystone itself about tokens.
 	catalog := ""
-	for service, url := range map[string]string{"identity": "http://127.0.0.1:4900/v3", "image": "http://127.0.0.1:9192"} {
-		for _, key := range []string{"public", "internal", "admin"} {
+	for service, url := range map[string]string{"identity": "http://127.0.0.1:4900/v3", "image": "http://127.0.0.1:9192",
+		"compute": "http://127.0.0.1:8674/v2.1", "network": "http://127.0.0.1:9596"} {
+		for _, key := range []string{"public", "admin", "internal"} {
+			if service == identity && key == "internal" {
+				url = "http://127.0.0.1:5000/v3"
+			}
 			catalog += fmt.Sprintf("catalog.edge.%s.%sURL = %s\n", service, key, url)
 		}
 		catalog += fmt.Sprintf("catalog.edge.%s.name = %[1]s\n", service)
@@ -79,6 +84,15 @@ func (k keystone) furnish(dir string) error {
 		return err
 	}
 	return k.configure(dir)
+}
+
+// user is what a client has in its environment.
+var user = []string{"env", "OS_AUTH_URL=http://127.0.0.1:4900/v3", "OS_USERNAME=admin", "OS_PASSWORD=" + password, "OS_PROJECT_NAME=admin",
+	"OS_USER_DOMAIN_ID=default", "OS_PROJECT_DOMAIN_ID=default", "OS_IDENTITY_API_VERSION=3"}
+
+// scoped is the client under skerry exec.
+func scoped(scope string) []string {
+	return append(slices.Clone(user), program, "exec", "--api", "http://127.0.0.1:8701", "--scope", scope, "--", "openstack")
 }
 
 // clouds is an application of one Keystone and one Glance a site, where Glance asks Keystone about each token. Agents do what other sites
@@ -162,10 +176,9 @@ func login(ctx context.Context, s *env.Site) (string, error) {
 	return a.Header.Get("X-Subject-Token"), err
 }
 
-// TestKeystone has clients log in at their own site's Keystone, through the agent, and work with two sites.
-func TestKeystone(t *testing.T) {
-	e := env.New(t, clouds(t))
-	paris, nantes := e.Site("paris"), e.Site("nantes")
+// loggedIn gets a token at each site.
+func loggedIn(t *testing.T, e *env.Env) map[*env.Site]string {
+	t.Helper()
 	tokens := map[*env.Site]string{}
 	for _, s := range e.Sites() {
 		token, err := login(t.Context(), s)
@@ -174,6 +187,14 @@ func TestKeystone(t *testing.T) {
 		}
 		tokens[s] = token
 	}
+	return tokens
+}
+
+// TestKeystone has clients log in at their own site's Keystone, through the agent, and work with two sites.
+func TestKeystone(t *testing.T) {
+	e := env.New(t, clouds(t))
+	paris, nantes := e.Site("paris"), e.Site("nantes")
+	tokens := loggedIn(t, e)
 	has := func(id string) func(s *env.Site) error {
 		return func(s *env.Site) error {
 			if a := s.Application(t, Image, "GET /v2/images/"+id+"/file", "", "X-Auth-Token", tokens[s]); a.Status != 200 || a.Body != bytes {
@@ -181,11 +202,6 @@ func TestKeystone(t *testing.T) {
 			}
 			return nil
 		}
-	}
-	user := []string{"env", "OS_AUTH_URL=http://127.0.0.1:4900/v3", "OS_USERNAME=admin", "OS_PASSWORD=" + password, "OS_PROJECT_NAME=admin",
-		"OS_USER_DOMAIN_ID=default", "OS_PROJECT_DOMAIN_ID=default", "OS_IDENTITY_API_VERSION=3"}
-	scoped := func(scope string) []string {
-		return append(append([]string{}, user...), program, "exec", "--api", "http://127.0.0.1:8701", "--scope", scope, "--", "openstack")
 	}
 	data := filepath.Join(t.TempDir(), "debian.raw")
 	if err := os.WriteFile(data, []byte(bytes), 0o600); err != nil {
