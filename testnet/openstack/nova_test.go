@@ -1,4 +1,4 @@
-//go:build openstack
+//go:build openstack && nova
 
 package openstack
 
