@@ -43,6 +43,8 @@ type Asking struct {
 	Begin, Marks bool
 	// Timeout ends a watch; zero for none.
 	Timeout time.Duration
+	// Page is how many items a page of a list is to have; zero: as Rest says.
+	Page int
 	// Rest is what else is asked, as a query.
 	Rest string
 }

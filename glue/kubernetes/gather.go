@@ -72,6 +72,9 @@ func accept(header http.Header) string {
 // ListQuery implements glue.Gatherer.
 func (Dialect) ListQuery(a glue.Asking, version, next string) string {
 	values, _ := url.ParseQuery(a.Rest)
+	if a.Page > 0 {
+		values.Set("limit", strconv.Itoa(a.Page))
+	}
 	switch {
 	case next != "":
 		values.Del("resourceVersionMatch")

@@ -24,6 +24,7 @@ type fakeCluster struct {
 	log     []podEvent
 	first   int // events before this one are forgotten
 	refuse  int // the status of every answer
+	page    int // the most of a page
 }
 
 type podEvent struct {
@@ -95,6 +96,9 @@ func (c *fakeCluster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	slices.Sort(names)
 	from, _ := strconv.Atoi(q.Get("continue"))
 	limit, _ := strconv.Atoi(q.Get("limit"))
+	if c.page > 0 {
+		limit = min(limit, c.page)
+	}
 	next := ""
 	if names = names[from:]; limit > 0 && len(names) > limit {
 		names, next = names[:limit], fmt.Sprintf(`,"continue":"%d"`, from+limit)
@@ -335,6 +339,7 @@ func TestAWatchOfSeveralClustersGoesOnFromItsList(t *testing.T) {
 
 func TestAWatchOfSeveralClustersBegins(t *testing.T) {
 	atParis, atNantes := newFakeCluster(10, "a", "both"), newFakeCluster(500, "b", "both")
+	atNantes.page = 1
 	m := newWatched(t, atParis, atNantes)
 	m.replicate("both", map[engine.SiteID]engine.LocalID{paris: "both", nantes: "both"})
 	w := m.sites[paris].watch(t, "/pods?watch=true&sendInitialEvents=true&allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan", scopeOfTwo)

@@ -27,6 +27,8 @@ const (
 	// nobody has answered.
 	followAgain  = 2 * time.Second
 	connectAgain = 500 * time.Millisecond
+	// pageOfWatch is how many items of what is there at a site are asked for at a time.
+	pageOfWatch = 500
 	// maxEvent bounds the bytes of one event; an object of Kubernetes has at most 1.5 MiB.
 	maxEvent = 16 << 20
 )
@@ -41,8 +43,9 @@ type followed struct {
 	body         []byte
 	// Or an event.
 	event *gatheredPart
-	// Or all that is there, before what happens from then on.
+	// Or what is there, before what happens from then on; more says that this is not all.
 	there *part
+	more  bool
 	// Or what it shows of those items that it is the one to tell of now, and another site was before.
 	shown   *part
 	instead int
@@ -228,6 +231,9 @@ func (m *merging) begin(f followed) bool {
 			return false
 		}
 	}
+	if f.more {
+		return true
+	}
 	m.at[f.site], m.began[f.site], m.mark = list.Version, true, list.Mark
 	if !m.asked {
 		return !m.asking.Marks || m.write(list.Mark(m.version(), false))
@@ -252,17 +258,27 @@ func (m *merging) tellBegun() bool {
 // showAgain asks a site for what it has of what is replicated, because it is the one to tell of it from now on, instead of another.
 func (m *merging) showAgain(ctx context.Context, i, instead int) {
 	m.wg.Go(func() {
-		ask := *m.gathering
-		ask.asking.Watch, ask.at = false, make([]string, len(m.order))
-		p := &part{site: m.order[i]}
-		if err := ask.askList(ctx, p, ""); err != nil {
-			return // it is lost as well, and shows what it has when it is back
-		}
-		select {
-		case m.told <- followed{site: i, shown: p, instead: instead}:
-		case <-ctx.Done():
+		ask := m.lists()
+		for next, more := "", true; more; {
+			p := &part{site: m.order[i]}
+			if err := ask.askList(ctx, p, next); err != nil {
+				return // it is lost as well, and shows what it has when it is back
+			}
+			next, more = p.gathered.Next, p.gathered.Next != ""
+			select {
+			case m.told <- followed{site: i, shown: p, instead: instead}:
+			case <-ctx.Done():
+				return
+			}
 		}
 	})
+}
+
+// lists is the same of a list, in pages, as of any version.
+func (g *gathering) lists() *gathering {
+	list := *g
+	list.asking.Watch, list.asking.Page, list.at = false, pageOfWatch, make([]string, len(g.order))
+	return &list
 }
 
 // show gives the client those items of a list that their site is the one to tell of, where another was before.
@@ -308,18 +324,22 @@ func (g *gathering) follow(ctx context.Context, i int, version string, told, eve
 	begin := g.asking.Begin || version == ""
 	for {
 		opened, refused := false, followed{}
-		if begin {
-			ask := *g
-			ask.asking.Watch, ask.at = false, make([]string, len(g.order))
+		for next := ""; begin; {
+			ask, p := g.lists(), &part{site: g.order[i]}
 			ask.at[i] = version
-			p := &part{site: g.order[i]}
-			if err := ask.askList(ctx, p, ""); err == nil {
-				if opened = say(told, followed{opened: true}) && say(events, followed{there: p}); !opened {
-					return
-				}
-				version, begin = p.gathered.Version, false
-			} else {
+			if err := ask.askList(ctx, p, next); err != nil {
 				refused = followed{status: p.status, header: p.header, body: p.body}
+				break
+			}
+			if !opened && !say(told, followed{opened: true}) {
+				return
+			}
+			opened, next = true, p.gathered.Next
+			if !say(events, followed{there: p, more: next != ""}) {
+				return
+			}
+			if begin = next != ""; !begin {
+				version = p.gathered.Version
 			}
 		}
 		if !begin {
