@@ -49,6 +49,8 @@ type ClientConfig struct {
 	// HeaderTimeout bounds the wait for the header of an answer, of any request, after the request was sent (default
 	// 5 min). Bodies take as long as they take.
 	HeaderTimeout time.Duration
+	// ContinueTimeout is how long a body whose client expects it waits for "100 Continue" (default 1 s); then it is sent.
+	ContinueTimeout time.Duration
 	// MaxReply is the most bytes of an answer that Do keeps (default 32 MiB).
 	MaxReply int64
 	// Dial opens the connections to the upstreams; nil: over the network. Simulations have wires of their own.
@@ -85,6 +87,9 @@ func NewClient(c ClientConfig) (*Client, error) {
 	if c.HeaderTimeout == 0 {
 		c.HeaderTimeout = 5 * time.Minute
 	}
+	if c.ContinueTimeout == 0 {
+		c.ContinueTimeout = time.Second
+	}
 	if c.MaxReply == 0 {
 		c.MaxReply = 32 << 20
 	}
@@ -115,7 +120,7 @@ func newTransport(t *tls.Config, c ClientConfig) *http.Transport {
 		MaxIdleConns:          0, // bounded by host, and there is one
 		MaxIdleConnsPerHost:   256,
 		ResponseHeaderTimeout: c.HeaderTimeout,
-		ExpectContinueTimeout: time.Second,
+		ExpectContinueTimeout: c.ContinueTimeout,
 		// Many application servers close what was idle for 2 to 5 s. Closing first means that no request
 		// meets a connection at the moment when the other side gives it up, which would leave its outcome unknown.
 		IdleConnTimeout:        1500 * time.Millisecond,

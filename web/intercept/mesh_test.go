@@ -134,7 +134,7 @@ func newMeshIn(t *testing.T, dialect glue.Dialect, kind *engine.Kind, limits Lim
 		t.Cleanup(application.Close)
 		s.app.url = application.URL
 		upstream, _ := url.Parse(application.URL)
-		client, err := glue.NewClient(glue.ClientConfig{HeaderTimeout: headerTimeout, List: func(*engine.Kind) *glue.List { return m.list }, Upstreams: []glue.Upstream{{Service: "images", URL: upstream, Kinds: []*engine.Kind{kind}, Dialect: dialect}}})
+		client, err := glue.NewClient(glue.ClientConfig{HeaderTimeout: headerTimeout, ContinueTimeout: time.Minute, List: func(*engine.Kind) *glue.List { return m.list }, Upstreams: []glue.Upstream{{Service: "images", URL: upstream, Kinds: []*engine.Kind{kind}, Dialect: dialect}}})
 		if err != nil {
 			t.Fatal(err)
 		}
