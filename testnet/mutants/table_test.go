@@ -48,7 +48,7 @@ func planted() []mutant {
 	scripted("a restored object outlives the epoch of its deletion", "deleted-for-good",
 		edit{"engine/restored.go", `known != nil && known.local() != "" && mine.Local == ""`, `known != nil && known.local() == "" && mine.Local == ""`})
 	// A resource whose fields come and go grows until it cannot be written any more.
-	add("removed fields are kept for good", "testnet/mesh", "TestNothingGrows",
+	add("removed fields are kept for good", "engine", "TestACheckpointIsBounded",
 		edit{"engine/reduce.go", "removed[:max(0, len(removed)-maxRemoved)]", "removed[:0]"})
 	// A site corrects its application to values that nobody has set together.
 	add("a fold goes on from any other", "engine", "TestAFoldFromAnEarlierOneIsTheSame",
