@@ -77,8 +77,8 @@ type GatheredEvent struct {
 	Mark bool
 	// Failed is the status of a watch that ends with it, zero for others.
 	Failed int
-	// Gone says that the item is there no more.
-	Gone bool
+	// New says that the item was not there before, Gone that it is there no more.
+	New, Gone bool
 }
 
 // Condition is what has to hold of an item.

@@ -291,7 +291,7 @@ func (Dialect) TakeEvent(line []byte) (glue.GatheredEvent, error) {
 			return table.with("rows", []json.RawMessage{row(version, where)})
 		}
 	}
-	e.GatheredItem, e.Gone = item, kind == "DELETED"
+	e.GatheredItem, e.New, e.Gone = item, kind == "ADDED", kind == "DELETED"
 	e.Text = func(version, where string) json.RawMessage { return event.with("object", whole(version, where)) }
 	return e, nil
 }

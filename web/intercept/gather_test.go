@@ -410,6 +410,29 @@ func TestWhoTellsOfAReplicatedItem(t *testing.T) {
 	w.want("DELETED both")
 }
 
+// A replica goes at one site and then at the other, where nothing is known of the resource any more: that is one deletion.
+func TestAReplicatedItemGoesOnce(t *testing.T) {
+	atNantes, atLyon := newFakeCluster(10, "both"), newFakeCluster(500, "both")
+	m := newClusters(t)
+	m.sites[nantes].app.answer, m.sites[lyon].app.answer = atNantes.ServeHTTP, atLyon.ServeHTTP
+	m.replicate("both", map[engine.SiteID]engine.LocalID{nantes: "both", lyon: "both"})
+	w := m.sites[paris].watch(t, "/pods?watch=true&sendInitialEvents=true&allowWatchBookmarks=true", "Scope: nantes & lyon")
+	w.want("ADDED both")
+	w.want("BOOKMARK begun")
+	atLyon.happen("both", "DELETED")
+	w.want("DELETED both")
+	s := m.sites[nantes]
+	s.mu.Lock()
+	delete(s.resources, "both")
+	s.mu.Unlock()
+	atNantes.happen("both", "MODIFIED")
+	atNantes.happen("both", "DELETED")
+	atNantes.happen("both", "ADDED")
+	w.want("ADDED both") // another one of that name
+	atNantes.happen("both", "DELETED")
+	w.want("DELETED both")
+}
+
 func TestAWatchThatNoClusterGives(t *testing.T) {
 	atParis, atNantes := newFakeCluster(10, "a"), newFakeCluster(500, "b")
 	atParis.refuse, atNantes.refuse = 403, 403

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/glue"
 )
 
 // A watch of several sites follows each of them and writes one stream. A site that is cut off is followed again from where its stream broke
@@ -31,6 +32,8 @@ const (
 	pageOfWatch = 500
 	// maxEvent bounds the bytes of one event; an object of Kubernetes has at most 1.5 MiB.
 	maxEvent = 16 << 20
+	// maxGone is of how many items that are gone a watch knows which sites are still to tell so.
+	maxGone = 1 << 12
 )
 
 // followed is what is told of one site.
@@ -57,6 +60,8 @@ type merging struct {
 	told chan followed
 	// live says which sites are followed, began which have told what was there.
 	live, began []bool
+	// gone says, for items of which the client was told that they are gone, which sites are still to tell so of a replica of theirs.
+	gone map[string][]int
 	// asked says that the client waits to hear that what was there has been told; mark writes that.
 	asked bool
 	mark  func(version string, begun bool) json.RawMessage
@@ -68,8 +73,8 @@ type merging struct {
 func (g *gathering) watch() {
 	ctx, cancel := context.WithCancel(g.q.Context())
 	n := len(g.order)
-	m := &merging{gathering: g, told: make(chan followed), live: make([]bool, n), began: make([]bool, n), asked: g.asking.Begin,
-		flush: http.NewResponseController(g.q.w)}
+	m := &merging{gathering: g, told: make(chan followed), live: make([]bool, n), began: make([]bool, n),
+		gone: map[string][]int{}, asked: g.asking.Begin, flush: http.NewResponseController(g.q.w)}
 	defer m.wg.Wait()
 	defer cancel()
 	events := make(chan followed)
@@ -216,11 +221,37 @@ func (m *merging) pass(f followed) bool {
 	if e.Mark {
 		return m.asked || !m.asking.Marks || m.write(e.Text(m.version(), ""))
 	}
-	if m.teller(f.site, f.event.Place) != f.site {
+	if m.toldGone(f.site, e) || m.teller(f.site, f.event.Place) != f.site {
 		return true
+	}
+	if e.Gone && len(f.event.Place.At) > 1 {
+		if len(m.gone) == maxGone { // most are of sites that told first; what is told twice does no harm
+			clear(m.gone)
+		}
+		m.gone[nameOf(e.GatheredItem)] = slices.DeleteFunc(f.event.Place.At, func(n int) bool { return n == f.site })
 	}
 	return m.write(e.Text(m.version(), m.where(f.site, f.event.Place)))
 }
+
+// toldGone reports whether an event is of a replica that goes after another did, of which the client was told.
+func (m *merging) toldGone(i int, e glue.GatheredEvent) bool {
+	name := nameOf(e.GatheredItem)
+	if e.New {
+		delete(m.gone, name)
+	}
+	left := m.gone[name]
+	n := slices.Index(left, i)
+	if e.Gone && n >= 0 {
+		left = slices.Delete(left, n, n+1)
+		m.gone[name] = left
+	}
+	if len(left) == 0 {
+		delete(m.gone, name)
+	}
+	return n >= 0
+}
+
+func nameOf(item glue.GatheredItem) string { return engine.Inside(item.Container, item.Name) }
 
 // begin tells the client what is there at a site.
 func (m *merging) begin(f followed) bool {
