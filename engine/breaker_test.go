@@ -170,3 +170,27 @@ func TestParkingKeepsItsOrder(t *testing.T) {
 		t.Error("an empty parking has a next")
 	}
 }
+
+// A resource that could be the probe of its service, and waits for something else, waits by itself: parked, it would be tried at once, and
+// again, without end.
+func TestWhatWaitsForSomethingElseIsNotParked(t *testing.T) {
+	now := time.Unix(0, 0)
+	clock := func() time.Time { return now }
+	g := newGate()
+	s := &Site{cfg: Config{Now: clock}, queue: newQueue(clock, 1), gates: map[ServiceName]*gate{"images": g}}
+	g.breaker.enter(QueueFailing, "it does not answer", now)
+	g.breaker.until = now.Add(time.Second)
+	for _, d := range []DocumentID{"a", "b"} {
+		if !s.waits("images", d) {
+			t.Fatalf("%s does not wait for a service that is not to be tried yet", d)
+		}
+	}
+	now = now.Add(time.Second)
+	s.probe("images")
+	if s.waits("images", "a") {
+		t.Error("a is parked again and would be tried at once")
+	}
+	if len(g.parked.places) != 1 || s.queue.due(job{probe: "images"}).After(now) {
+		t.Errorf("b, which is parked, is not tried: %v", g.parked.places)
+	}
+}

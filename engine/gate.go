@@ -206,13 +206,19 @@ func (s *Site) planProbe(service ServiceName, g *gate) {
 	}
 }
 
-// waits parks a resource that has to be tried again, if its service does not run; it gives the probe back that it may have.
+// waits parks a resource that has to be tried again, if its service does not run; it gives the probe back that it may have. One that
+// could have been the probe waits for something else, for as long as ever: parked, it would be tried at once, and without end.
 func (s *Site) waits(service ServiceName, d DocumentID) bool {
 	g := s.gates[service]
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.breaker.abandon(d)
-	if g.breaker.state == QueueRunning {
+	switch {
+	case g.breaker.state == QueueRunning:
+		return false
+	case g.breaker.probe == "" && !s.cfg.Now().Before(g.breaker.until):
+		g.parked.leave(d)
+		s.planProbe(service, g)
 		return false
 	}
 	s.park(service, g, d)
