@@ -17,11 +17,16 @@ func (s *Site) representation(ctx context.Context, k *Kind, local LocalID) ([]by
 		return nil, err
 	}
 	if reply.Status != http.StatusOK {
-		return nil, fmt.Errorf("read %s: status %d", local, reply.Status)
+		return nil, fmt.Errorf("read %s: %w", local, statusError(reply.Status))
 	}
 	p, err := s.cfg.App.Present(ctx, k, reply)
 	return p.Body, err
 }
+
+// statusError is an answer of the application that shows nothing.
+type statusError int
+
+func (e statusError) Error() string { return fmt.Sprintf("status %d", int(e)) }
 
 // shown reads what the application shows of a resource as clients see it.
 func (s *Site) shown(ctx context.Context, k *Kind, local LocalID) (Reply, error) {

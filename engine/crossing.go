@@ -56,13 +56,17 @@ func (s *Site) cross(ctx context.Context, res *resource, k *Kind, c *crossing, b
 		if o.Found, err = s.whereabouts(ctx, k, c.Within, o, c.Bound); err != nil {
 			return Answer{}, err
 		}
+		var unread error
 		err := s.fix(k, o, before, func() (b []byte, err error) {
 			b, err = s.representation(ctx, k, local)
-			c.Shown = b
+			c.Shown, unread = b, err
 			return b, err
 		})
 		if err != nil {
 			return Answer{}, err
+		}
+		if status := statusError(0); unread != nil && (!errors.As(unread, &status) || status >= 500) {
+			return Answer{}, hides(k, unread) // later it may show it, and what o sets would never be known
 		}
 		if division != nil && o.Blob == nil {
 			if c.Sent, err = division.body(o, before); err != nil {
@@ -86,8 +90,7 @@ func (s *Site) cross(ctx context.Context, res *resource, k *Kind, c *crossing, b
 	if res != nil && !c.Plain && c.About == nil && k.needsBefore(o) {
 		shown, err := s.representation(ctx, k, local)
 		if err != nil {
-			return Answer{}, &Refusal{Status: http.StatusBadGateway, Type: "upstream", Err: err, Detail: fmt.Sprintf(
-				"the application's service %s does not show what %s is to change; nothing has happened", k.Service, o.Path)}
+			return Answer{}, hides(k, err)
 		}
 		c.Shown = shown
 	}
@@ -126,6 +129,12 @@ func (s *Site) cross(ctx context.Context, res *resource, k *Kind, c *crossing, b
 		return Answer{}, s.unsettled(o, err, "the application has done it, and this site could not record that")
 	}
 	return division.present(o, before, s.present(ctx, k, reply, o.ID, id)), nil
+}
+
+// hides refuses an operation whose effect is to be seen from what the application shows before it, which it did not.
+func hides(k *Kind, err error) *Refusal {
+	return &Refusal{Status: http.StatusBadGateway, Type: "upstream", Err: err,
+		Detail: fmt.Sprintf("the application's service %s does not show the %s that is to be changed; nothing has happened, try again later", k.Service, k.Name)}
 }
 
 // unsettled has the intent of o settled later and says so.

@@ -32,6 +32,7 @@ type application struct {
 	answers map[string]engine.Reply // by Idempotency-Key, for kinds that honour it
 	faults  []string
 	down    bool
+	blind   bool // it answers reads with 503
 }
 
 func newApplication(site string, t *trace) *application {
@@ -60,6 +61,10 @@ func (a *application) Do(ctx context.Context, c engine.Call) (engine.Reply, erro
 	if a.down {
 		a.trace.add(a.site, asked+" → cannot be reached")
 		return engine.Reply{}, engine.ErrUnreachable
+	}
+	if c.Method == http.MethodGet && a.blind {
+		a.trace.add(a.site, asked+" → 503")
+		return engine.Reply{Status: http.StatusServiceUnavailable, Header: http.Header{}}, nil
 	}
 	if c.Method == http.MethodGet {
 		r := a.serve(c)

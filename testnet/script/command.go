@@ -171,6 +171,8 @@ func (w *world) at(ctx context.Context, s *site, text string) error {
 		s.app.faults = append(s.app.faults, what)
 	case "down", "up":
 		s.app.down = word == "down"
+	case "blind", "sees":
+		s.app.blind = word == "blind"
 	case "app":
 		return w.behind(ctx, s, rest)
 	case "pause", "resume":
