@@ -213,17 +213,7 @@ func TestWatchOfSeveralSites(t *testing.T) {
 	prints.tells(e, site1, 0, "ADDED", "three", "site2")
 
 	site2.Cut(t)
-	for _, s := range all {
-		e.Eventually(t, within, s.Name()+" misses the other", func() error {
-			seen, err := s.Client().Sites(t.Context())
-			for _, other := range seen {
-				if !other.Self && other.Reachable {
-					return errors.Join(err, errors.New("it reaches "+other.Name))
-				}
-			}
-			return err
-		})
-	}
+	apart(t, e, all)
 	change(site1, "one", "during the cut")
 	has.tells(e, site1, 0, "has", "one", "during")
 	change(site2, "two", "afar")

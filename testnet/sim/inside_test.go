@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
@@ -12,21 +11,7 @@ import (
 
 // TestWhatLiesInsideIsWhereItsContainerIs: a key is at exactly one site, and so is what it is used for, whoever asks.
 func TestWhatLiesInsideIsWhereItsContainerIs(t *testing.T) {
-	dir := t.TempDir()
-	bubble(t, func(t *testing.T) {
-		p := Plan{Seed: 1, Sites: 4, Skews: make([]time.Duration, 4), Things: []Thing{{Tag: "t0", Kind: "image", Location: "*"}}}
-		r, err := newRun(p, dir, slog.New(slog.DiscardHandler))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() {
-			if err := r.end(); err != nil {
-				t.Error(err)
-			}
-		}()
-		if err := r.gather(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+	gathered(t, 4, func(t *testing.T, r *run) {
 		const scope = "{servers: site1 ^ site2}"
 		ask := func(site int, method, path, body string) answer {
 			return r.sites[site].lab.call(t.Context(), lab.Servers, method, path, []byte(body), "Scope", scope)

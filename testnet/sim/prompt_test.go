@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"log/slog"
 	"net/http"
 	"testing"
 	"time"
@@ -14,21 +13,7 @@ import (
 // also while nobody knows of the cut yet; and when it is over, what was done on both sides is everywhere within five. In virtual time,
 // where a slow machine changes nothing of it.
 func TestNobodyWaitsForACut(t *testing.T) {
-	dir := t.TempDir()
-	bubble(t, func(t *testing.T) {
-		p := Plan{Seed: 1, Sites: 3, Skews: make([]time.Duration, 3), Things: []Thing{{Tag: "t0", Kind: "image", Location: "*"}}}
-		r, err := newRun(p, dir, slog.New(slog.DiscardHandler))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() {
-			if err := r.end(); err != nil {
-				t.Error(err)
-			}
-		}()
-		if err := r.gather(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+	gathered(t, 3, func(t *testing.T, r *run) {
 		ask := func(within time.Duration, site, status int, service engine.ServiceName, method, path, body, scope string) answer {
 			t.Helper()
 			begin := time.Now()
