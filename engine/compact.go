@@ -51,24 +51,15 @@ func (v *view) compact(most int) {
 			limit[name] = o.Seq - 1
 		}
 	}
-	st := v.standing()
-	counting, _ := v.history.effective(everything)
-	counts, last := among(counting), lastAbsolute(counting)
-	missed := func(o *Operation) bool {
-		return st.Void(o) && counts(o) && (o.Type != TypeAbsolute || last[o.Path] == o)
-	}
+	undone := v.undone()
 	for _, o := range v.history.ordered {
 		if refused(o) {
 			hold(tried, o)
 		}
-		if v.unfinished(o) || missed(o) {
+		if v.unfinished(o) || undone(o) {
 			hold(tried, o)
 			hold(stable, o)
 		}
-	}
-	for _, o := range v.history.reversedHere(st) {
-		hold(tried, o)
-		hold(stable, o)
 	}
 	for _, f := range v.history.sortedFacts() { // until all sites show what follows from it
 		if v.history.counts(f) && slices.ContainsFunc(v.members(), func(s SiteID) bool { return !slices.Contains(v.replica(s).Facts, f) }) {
@@ -89,6 +80,20 @@ func (v *view) compact(most int) {
 		if v.history.Get(id) == nil {
 			delete(v.attempts, id)
 		}
+	}
+}
+
+// undone tells of what this site has settled what its application has still to be brought to: it was passed over and counts after all, or
+// is a delete that something has taken away. The application of a site that has left is brought to nothing any more.
+func (v *view) undone() func(*Operation) bool {
+	if v.part(v.self) == partFormer {
+		return func(*Operation) bool { return false }
+	}
+	st := v.standing()
+	counting, _ := v.history.effective(everything)
+	counts, last, reversed := among(counting), lastAbsolute(counting), among(v.history.reversedHere(st))
+	return func(o *Operation) bool {
+		return reversed(o) || st.Void(o) && counts(o) && (o.Type != TypeAbsolute || last[o.Path] == o)
 	}
 }
 

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -76,5 +77,35 @@ func TestACompactedBodyIsNotNeeded(t *testing.T) {
 		if compacted := n > 17; v.needsBlob(put) == compacted || (len(v.bodiless) > 0) != compacted {
 			t.Errorf("after %d operations: needed %v, %d bodies to let go", n, v.needsBlob(put), len(v.bodiless))
 		}
+	}
+}
+
+// TestWhoHasLeftHasNothingToDo has a site leave that has deleted the object, by a delete that a change it has not heard of takes away. The
+// others make the object anew; it does not, and folds the epoch like them when it hears that all have it.
+func TestWhoHasLeftHasNothingToDo(t *testing.T) {
+	wins := *lab
+	wins.UpdateWins = true
+	v := newView("c", func(id SiteID) SiteName { return SiteName(id) }, "d", About{Key: "web", Placement: []SiteID{"a", "b", "c"}}, nil, &wins)
+	mine, theirs := lineOf("c", "r", 0), lineOf("a", "r", 0)
+	created := map[Line]uint64{theirs: 1}
+	for n, o := range []*Operation{
+		{Type: TypeCreate, Origin: "a", Seq: 1, Change: &Change{}},
+		{Type: TypeDelete, Origin: "c", Seq: 1, Seen: created},
+		{Type: TypeMerge, Origin: "a", Seq: 2, Change: &Change{Set: map[Pointer]json.RawMessage{"/v": []byte("1")}}},
+		{Type: TypePlace, Origin: "a", Seq: 3, Place: &PlacementChange{Remove: []SiteID{"c"}}},
+	} {
+		o.ID, o.Run, o.Time = OperationID(fmt.Sprint(n)), "r", int64(n+1)
+		v.history.Add(o)
+	}
+	v.epochs = []*epoch{newEpoch(0, "d", nil), newEpoch(1, "e", nil)}
+	for _, site := range []SiteID{"a", "b"} {
+		v.replicas[site] = Replica{Settled: map[Line]uint64{theirs: 3, mine: 1}, Whole: true, epoch: 1}
+	}
+	v.replicas["c"] = Replica{Settled: map[Line]uint64{theirs: 1, mine: 1}, Left: &Left{By: "3"}, epoch: 1}
+	if v.part("c") != partFormer || !v.history.reversed(v.history.Get("1"), anyOperation) {
+		t.Fatal("the delete is not taken away from a site that has left")
+	}
+	if v.compact(0); !v.over() {
+		t.Errorf("%d operations are left", v.history.Len())
 	}
 }
