@@ -36,6 +36,28 @@ func (f Fold) Difference(g Fold) *Change {
 	return c
 }
 
+// difference returns what has to be sent so that an application which was brought to before shows after. What it has refused is in before
+// and not there, so it is sent where another operation sets or removes the same.
+func (s Standing) difference(before, after Fold) *Change {
+	c := before.Difference(after)
+	if s.Refused == nil {
+		return c
+	}
+	again := &Change{}
+	now := after.paths()
+	for p, cell := range after.Cells {
+		was := before.Cells[p]
+		switch parent := p.parent(); {
+		case was.by == nil || was.By == cell.By || !s.Refused(was.by):
+		case cell.Value != nil:
+			again.set(p, cell.Value)
+		case now[p] == nil && (parent == "" || isContainer(now[parent])):
+			again.Unset = append(again.Unset, p)
+		}
+	}
+	return c.and(again)
+}
+
 // Empty reports whether c sets and removes nothing.
 func (c *Change) Empty() bool {
 	return c == nil || len(c.Set) == 0 && len(c.Unset) == 0 && len(c.Add) == 0 && !c.Whole

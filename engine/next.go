@@ -96,6 +96,8 @@ type Standing struct {
 	Unsure func(*Operation) bool
 	// Ran reports whether an action that is not settled has run, and what it has set is to be corrected. Nil: none.
 	Ran func(*Operation) bool
+	// Refused reports whether the application has refused a settled operation: it does not show what that sets. Nil: none.
+	Refused func(*Operation) bool
 	// Executed reports whether the application shows what follows from a fact. Nil: it does for all.
 	Executed func(Fact) bool
 	// Gone says that the application has no object of the resource, whatever is settled: it vanished, or was never made
@@ -287,7 +289,7 @@ func executeFacts(h *History, s Standing, facts []Fact, before Fold) Step {
 	}
 	after, again := s.target(h, s.shown(), before)
 	step.Again = again
-	difference := before.Difference(after)
+	difference := s.difference(before, after)
 	if !difference.Empty() {
 		step.Kind, step.Correction, step.Operations = StepCorrect, difference, []*Operation{h.Get(facts[0].Later)}
 		if !s.Settled(step.Operations[0]) {
@@ -322,7 +324,7 @@ func undelete(h *History, s Standing, void []*Operation, before Fold) Step {
 	step := Step{Kind: StepVacuous, Operations: void, Voided: void, Again: again}
 	switch {
 	case before.Exists && after.Exists:
-		if difference := before.Difference(after); !difference.Empty() {
+		if difference := s.difference(before, after); !difference.Empty() {
 			step.Kind, step.Correction = StepCorrect, difference
 		}
 	case after.Exists && !s.Dropped && h.exists(anyOperation): // else it would be made to be deleted, perhaps in the way of the next
@@ -341,13 +343,13 @@ func act(h *History, s Standing, action []*Operation) Step {
 		if ran {
 			shown = before.after(u, with)
 		}
-		c := shown.Difference(with).and(with.restoring(action))
+		c := s.difference(shown, with).and(with.restoring(action))
 		if c.Empty() {
 			return Step{Kind: StepVacuous, Operations: action, Again: again}
 		}
 		return Step{Kind: StepCorrect, Operations: action, Correction: c, Again: again}
 	}
-	return Step{Kind: StepRun, Operations: action, Again: again, Late: !before.after(u, with).Difference(with).Empty()}
+	return Step{Kind: StepRun, Operations: action, Again: again, Late: !s.difference(before.after(u, with), with).Empty()}
 }
 
 // leaves reports whether o, once it has run, leaves something that is to be corrected: what counts otherwise, or what it takes the
@@ -374,7 +376,7 @@ func foldable(s Standing, rest []*Operation, counts func(*Operation) bool) []*Op
 func correct(h *History, s Standing, rest []*Operation, counts func(*Operation) bool) Step {
 	taken, before := foldable(s, rest, counts), s.fold(h)
 	after, again := s.target(h, s.shown().or(taken...), before)
-	difference := before.Difference(after).and(after.restoring(s.withoutAnswer(h, rest)))
+	difference := s.difference(before, after).and(after.restoring(s.withoutAnswer(h, rest)))
 	for _, o := range taken {
 		if o.Repair {
 			difference.assert(h.spread.shareOfChange(o.Change, after), after)

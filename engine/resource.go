@@ -211,6 +211,7 @@ func (v *view) standingAt(site SiteID) Standing {
 		Void:     func(o *Operation) bool { return outcomes[o.ID].State == StateSuperseded },
 		Blocked:  func(o *Operation) bool { return outcomes[o.ID].Blocks },
 		Ran:      func(o *Operation) bool { return outcomes[o.ID].Ran },
+		Refused:  func(o *Operation) bool { return outcomes[o.ID].State == StateRejected && !outcomes[o.ID].Blocks },
 		Executed: func(f Fact) bool { return slices.Contains(r.Facts, f) },
 		Gone:     r.Local == "",
 		Lossy:    v.brings(r.Joined),

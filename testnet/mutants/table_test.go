@@ -85,6 +85,9 @@ func planted() []mutant {
 	// Replicas stay different: a late operation is sent as it is, over what came after it.
 	add("late operations are run as they are", "engine", "TestEveryInterleaving",
 		edit{"engine/next.go", " && h.sawTheSame(u, s):", ":"})
+	// A part of a cross resource keeps a share that it has refused once, however often the same is asked for again.
+	scripted("what was refused is taken to be there", "cross-refused-share",
+		edit{"engine/next.go", "difference := s.difference(before, after).and(after.restoring(", "difference := before.Difference(after).and(after.restoring("})
 	// Somebody's data is overwritten by a replica of the same name.
 	scripted("a create overwrites what is there", "object-of-somebody-else",
 		edit{"engine/run.go", "looks := o.Type == TypeCreate &&", "looks := false && o.Type == TypeCreate &&"})
