@@ -220,6 +220,9 @@ func (v *view) conflict(s SiteID, o *Operation, out Outcome) Conflict {
 		c.Accepted = &decided
 	}
 	c.Actions = c.possible(v.kind)
+	if !v.decidable(o, out) {
+		c.Actions = c.folded()
+	}
 	return c
 }
 
@@ -240,6 +243,15 @@ func (c *Conflict) possible(k *Kind) []Action {
 		return []Action{ActionRetry, ActionDone, ActionDrop}
 	}
 	return []Action{ActionRetry, ActionDone, ActionDrop, ActionDismiss}
+}
+
+// folded lists what can be decided about a refused change once it is folded into what came later, and tells that.
+func (c *Conflict) folded() []Action {
+	if !c.Open() {
+		return []Action{ActionKeep}
+	}
+	c.Reason = strings.TrimSpace(c.Reason) + "; it is folded into what came later and cannot be sent again by itself"
+	return []Action{ActionKeep, ActionDismiss}
 }
 
 func (v *view) explain(o *Operation, out Outcome) string {

@@ -92,10 +92,15 @@ func (s *Site) nowhereKnown(ctx context.Context, id OperationID, at SiteID) Oper
 		Error: fmt.Sprintf("it may have run at %s, which it was handed to long ago: nothing is known of it there any more", s.name(at))}
 }
 
+// isNowhereKnown reports whether an operation is such a request.
+func (s *Site) isNowhereKnown(row OperationRow) bool {
+	return row.Document == "" && row.State == StateUncertain && row.Origin == s.cfg.Self
+}
+
 // decideNowhereKnown records what a person has found out about such a request. It reports whether it is one.
 func (s *Site) decideNowhereKnown(ctx context.Context, id OperationID, st OperationStatus) (bool, error) {
 	row, err := s.cfg.Store.Operation(ctx, id)
-	if errors.Is(err, ErrNotFound) || err == nil && (row.Document != "" || row.State != StateUncertain || row.Origin != s.cfg.Self) {
+	if errors.Is(err, ErrNotFound) || err == nil && !s.isNowhereKnown(row) {
 		return false, nil
 	}
 	if err != nil {

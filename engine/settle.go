@@ -412,8 +412,7 @@ func (s *Site) decide(ctx context.Context, id OperationID, entries func(*view, *
 		return ErrSettled // at every site
 	}
 	out, ok := v.outcomes[s.cfg.Self][id]
-	noted := v.history.base.has(o) && !out.Blocks && o.Type != TypeDelete // of others the checkpoint does not keep what they were
-	if !ok || noted || !out.Blocks && out.State != StateRejected {
+	if !ok || !v.decidable(o, out) {
 		return ErrSettled
 	}
 	es, err := entries(v, o, out)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -67,8 +68,14 @@ func TestSettle(t *testing.T) {
 	f := start(t)
 	for verb, want := range map[string]string{"retry": "pending", "done": "applied", "drop": "superseded"} {
 		f.site.AddOperation(operation("o-"+verb, "x", engine.StateRejected))
+		if v := f.want(200, "GET", "/api/v1/operations/o-"+verb, ""); !slices.Contains(v["actions"].([]any), any(verb)) {
+			t.Errorf("%s is not offered: %v", verb, v["actions"])
+		}
 		if v := f.want(200, "POST", "/api/v1/operations/o-"+verb+"/"+verb, ""); v["state"] != want {
 			t.Errorf("%s: %v", verb, v["state"])
+		}
+		if v := f.want(200, "GET", "/api/v1/operations/o-"+verb, ""); len(v["actions"].([]any)) > 0 {
+			t.Errorf("after %s it is offered to %v", verb, v["actions"])
 		}
 		f.problem(409, "settled", "nothing to settle", "POST", "/api/v1/operations/o-"+verb+"/retry", "")
 		f.problem(404, "not-found", "nope", "POST", "/api/v1/operations/nope/"+verb, "")

@@ -101,6 +101,8 @@ type Operator interface {
 	// PreviewConflict and Resolve are for conflicts of this site; Resolve dismisses those of others too.
 	PreviewConflict(ctx context.Context, id engine.ConflictID, local engine.LocalID) ([]engine.FieldDifference, error)
 	Resolve(ctx context.Context, id engine.ConflictID, action engine.Action, local engine.LocalID) error
+	// Decisions are those of Retry, Done and Drop that can be taken now, what is most likely wanted first.
+	Decisions(ctx context.Context, id engine.OperationID) ([]engine.Action, error)
 	Retry(ctx context.Context, id engine.OperationID) error
 	Done(ctx context.Context, id engine.OperationID) error
 	Drop(ctx context.Context, id engine.OperationID) error

@@ -179,6 +179,8 @@ type OperationDetail struct {
 	Children []string `json:"children"`
 	// NextTry is when that site goes on with it, where it waits there for the application or for another site; nil: it does not.
 	NextTry *time.Time `json:"next_try"`
+	// Actions are those of Verbs that can be taken at that site now, what is most likely wanted first.
+	Actions []engine.Action `json:"actions"`
 }
 
 // OperationDetail finds one operation and what builds on it, as a site shows it, this one when site is empty: each site knows
@@ -200,7 +202,7 @@ func (a *API) OperationDetail(ctx context.Context, id string, from engine.SiteID
 	if _, ok := row.Sites[at]; !here && !ok {
 		return OperationDetail{}, refuse(http.StatusUnprocessableEntity, "scope-type", "operation %s does not concern %s", id, n.of(at))
 	}
-	d := OperationDetail{Children: []string{}}
+	d := OperationDetail{Children: []string{}, Actions: []engine.Action{}}
 	if !here {
 		err := a.askSite(ctx, at, http.MethodGet, "/operations/"+url.PathEscape(id)+"?site="+url.QueryEscape(string(at)), nil, &d)
 		return d, err
@@ -208,6 +210,11 @@ func (a *API) OperationDetail(ctx context.Context, id string, from engine.SiteID
 	d.Operation = a.operation(ctx, row, a.teller())
 	if s := row.Sites[at].State; s == engine.StatePending || s == engine.StatePaused || row.Document == "" {
 		d.NextTry = moment(a.Operator.NextTry(row))
+	}
+	if actions, err := a.Operator.Decisions(ctx, row.ID); err != nil {
+		return OperationDetail{}, err
+	} else if actions != nil {
+		d.Actions = actions
 	}
 	if row.Document == "" {
 		return d, nil

@@ -86,11 +86,12 @@ func TestTroubleTellsWhoDecides(t *testing.T) {
 		{api.Operation{Type: "action", Sites: at("uncertain", "applied", "uncertain")}, troubles{Here: true, Elsewhere: []string{"lyon"}}},
 		{api.Operation{Type: "create", Sites: at("applied", "rejected", "applied")}, troubles{Elsewhere: []string{"nantes"}}},
 		{api.Operation{Type: "create", Sites: at("applied", "applied", "rejected")}, troubles{Here: true}},
+		{api.Operation{Type: "create", Sites: at("applied", "applied", "rejected")}, troubles{Settled: true}},
 		{api.Operation{Type: "merge", Sites: at("applied", "rejected", "rejected")}, troubles{Refused: []string{"nantes", "paris"}}},
 		{api.Operation{Type: "merge", State: "pending", Origin: "paris", Sites: at("pending", "pending")}, troubles{Kept: true}},
 		{api.Operation{Type: "merge", State: "pending", Origin: "paris", Sites: at("pending", "pending", "applied")}, troubles{}},
 	} {
-		if got := trouble(c.o, "paris"); !reflect.DeepEqual(got, c.want) {
+		if got := trouble(c.o, "paris", !c.want.Settled); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s %v: %+v, want %+v", c.o.Type, c.o.Sites, got, c.want)
 		}
 	}

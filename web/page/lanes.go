@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/web/api"
 )
 
@@ -121,14 +122,20 @@ func wayOf(d api.OperationDetail, self string, asked askedLane, now time.Time) w
 // troubles says whose turn it is when an operation has not gone through.
 type troubles struct {
 	Here      bool     // it waits for a decision at this site
+	Settled   bool     // it went wrong at this site, and nothing can be decided about that any more
 	Elsewhere []string // the sites where it waits for a decision
 	Kept      bool     // this site keeps it for others that cannot be reached
 	Refused   []string // the sites whose application refused it, and which have gone on
 }
 
+// verbs are what the decisions about an operation are called.
+var verbs = map[engine.Action]string{
+	engine.ActionRetry: "Retry: send it again", engine.ActionDone: "Done: it has happened", engine.ActionDrop: "Drop: leave it out here",
+}
+
 // trouble reads it from an operation's outcomes. What may have happened waits for a person; so does a create that was
 // refused, because later operations need what it makes. A decision is taken at the site that it is about.
-func trouble(o api.Operation, self string) troubles {
+func trouble(o api.Operation, self string, decidable bool) troubles {
 	_, concerned := o.Sites[self]
 	t := troubles{Kept: o.State == "pending" && o.Origin == self && !concerned}
 	for _, site := range slices.Sorted(maps.Keys(o.Sites)) {
@@ -137,7 +144,7 @@ func trouble(o api.Operation, self string) troubles {
 			t.Refused = append(t.Refused, site)
 		case state != "rejected" && state != "uncertain":
 		case site == self:
-			t.Here = true
+			t.Here, t.Settled = decidable, !decidable
 		default:
 			t.Elsewhere = append(t.Elsewhere, site)
 		}

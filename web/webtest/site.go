@@ -357,6 +357,23 @@ func (s *Site) CountOperations(context.Context) (map[engine.State]int, error) {
 	return n, s.fault("CountOperations")
 }
 
+// Decisions implements api.Operator.
+func (s *Site) Decisions(_ context.Context, id engine.OperationID) ([]engine.Action, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, o := range s.operations {
+		at := o.Sites[s.self].State
+		switch {
+		case o.ID != id:
+		case at == engine.StateRejected, at == engine.StateUncertain:
+			return []engine.Action{engine.ActionRetry, engine.ActionDone, engine.ActionDrop}, s.fault("Decisions")
+		case at == "" && o.State == engine.StatePending && o.Origin == s.self:
+			return []engine.Action{engine.ActionDrop}, s.fault("Decisions")
+		}
+	}
+	return nil, s.fault("Decisions")
+}
+
 // Retry implements api.Operator.
 func (s *Site) Retry(_ context.Context, id engine.OperationID) error {
 	return s.settle("Retry", id, engine.StatePending)
