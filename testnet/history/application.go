@@ -133,6 +133,10 @@ func (a *application) do(c engine.Call) engine.Reply {
 	}
 	id := string(c.Local)
 	o := objects[id]
+	container, own := c.Kind.Split(id)
+	if c.Kind.Within != "" && a.objects[c.Kind.Within][container] == nil {
+		return engine.Reply{Status: http.StatusNotFound}
+	}
 	rest := strings.TrimPrefix(c.Path, c.Kind.Item)
 	switch {
 	case c.Method == http.MethodPost && c.Path == c.Kind.Collection:
@@ -144,20 +148,25 @@ func (a *application) do(c engine.Call) engine.Reply {
 			a.next++
 			id = a.prefix + strconv.Itoa(a.next)
 		}
+		body["id"] = id
+		if c.Kind.Within != "" {
+			id = engine.Inside(container, id)
+		}
 		if objects[id] != nil {
 			return engine.Reply{Status: http.StatusConflict}
 		}
 		objects[id] = &object{fields: body}
-		body["id"] = id
-		return engine.Reply{Status: http.StatusCreated, Body: encode(body), Local: engine.LocalID(id)}
+		return engine.Reply{Status: http.StatusCreated, Body: encode(body), Local: engine.LocalID(id), Within: container}
+	case c.Method == http.MethodGet && c.Path == c.Kind.Collection:
+		return engine.Reply{Status: http.StatusOK, Body: a.list(c.Kind.Name, container), Within: container}
 	case o == nil && c.Method == http.MethodPut && c.Kind.ID.From == engine.IDFromPath && rest == "":
 		o = &object{}
 		if json.Unmarshal(c.Body, &o.fields) != nil || o.fields == nil {
 			return engine.Reply{Status: http.StatusBadRequest}
 		}
-		o.fields["id"] = id
+		o.fields["id"] = own
 		objects[id] = o
-		return engine.Reply{Status: http.StatusCreated, Body: encode(o.fields), Local: c.Local}
+		return engine.Reply{Status: http.StatusCreated, Body: encode(o.fields), Local: c.Local, Within: container}
 	case o == nil:
 		return engine.Reply{Status: http.StatusNotFound}
 	}
@@ -167,6 +176,7 @@ func (a *application) do(c engine.Call) engine.Reply {
 	switch {
 	case c.Method == http.MethodDelete:
 		delete(objects, id)
+		a.empty(c.Kind.Name, id)
 		return engine.Reply{Status: http.StatusNoContent}
 	case c.Method == http.MethodGet:
 	case !o.change(c, rest):
@@ -174,8 +184,8 @@ func (a *application) do(c engine.Call) engine.Reply {
 	default:
 		o.version++
 	}
-	o.fields["id"] = id
-	r := engine.Reply{Status: http.StatusOK, Body: encode(o.fields)}
+	o.fields["id"] = own
+	r := engine.Reply{Status: http.StatusOK, Body: encode(o.fields), Within: container}
 	if len(c.Kind.Name)%2 == 0 { // some services know preconditions, others do not
 		r.Header = http.Header{"Etag": {strconv.Quote(strconv.Itoa(o.version))}}
 	}

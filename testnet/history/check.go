@@ -25,6 +25,9 @@ func (w *world) check() (problems []string) {
 		c.checkSite(s)
 	}
 	for _, res := range w.resources {
+		if res.kind.Name == crate {
+			c.checkContents(res)
+		}
 		if res.moved {
 			c.findPlacement(res)
 		}
@@ -33,7 +36,7 @@ func (w *world) check() (problems []string) {
 		c.checkResource(res)
 	}
 	for _, q := range w.requests {
-		if q.acknowledged() {
+		if q.acknowledged() && !q.resource.thing() {
 			c.checkRequest(q)
 		}
 		c.checkOnce(q)
@@ -143,7 +146,7 @@ func (c *checker) checkSite(s *site) {
 	for kind, objects := range s.app.objects {
 		for id, o := range objects {
 			tag, _ := o.fields["tag"].(string)
-			if !owned[string(kind)+" "+id] && !c.left(tag) {
+			if !owned[string(kind)+" "+id] && !c.left(tag) && !w.isThing(tag) {
 				c.say("%s: %s %s belongs to nothing: %s", s.name, kind, id, encode(o.fields))
 			}
 		}
@@ -196,7 +199,7 @@ func (c *checker) checkDocument(s *site, row engine.ResourceRow) {
 	fields := unmarked(byKey(k, o.fields))
 	want = unmarked(byKey(k, want))
 	for _, p := range slices.Sorted(maps.Keys(fold.Cells)) {
-		if cross && p == "/count" {
+		if cross && p == "/count" && len(k.Divide) > 0 {
 			c.checkShares(s, row, fold.Cells[p].Value)
 			continue
 		}
@@ -213,7 +216,7 @@ func (c *checker) checkDocument(s *site, row engine.ResourceRow) {
 		if by.Blob != nil {
 			want = string(by.Blob.Hash)
 		}
-		if o.files[strings.TrimPrefix(path, "/"+string(row.Kind)+"s/{id}")] != want && !s.doesWithout(by.ID) {
+		if o.files[strings.TrimPrefix(path, k.Item)] != want && !s.doesWithout(by.ID) {
 			c.say("%s: %s has %q at %s, where %s put %q", s.name, row.ID, o.files, path, by.ID, want)
 		}
 	}

@@ -39,6 +39,11 @@ func (q *request) String() string {
 
 // tagOf tells which resource a request is for.
 func (w *world) tagOf(r engine.Request) string {
+	for _, thing := range w.things {
+		if r.Target != "" && len(r.Placement) == 1 && r.Placement[0] == thing.placement[0].id && r.Target == engine.Inside(thing.within.id, thing.name()) {
+			return thing.tag
+		}
+	}
 	for _, res := range w.resources {
 		if r.Target != "" && r.Target == res.id {
 			return res.tag
@@ -51,6 +56,10 @@ func (w *world) tagOf(r engine.Request) string {
 
 // ask sends a request of a client to some site.
 func (w *world) ask() {
+	if w.knobs.contains && w.chance(3) {
+		w.askInside()
+		return
+	}
 	res := w.resources[w.rng.IntN(len(w.resources))]
 	at := res.placement[w.rng.IntN(len(res.placement))]
 	if w.chance(5) {
@@ -91,6 +100,12 @@ func (p *process) stepping() bool { return p.deep > 0 && len(p.busy) == 0 }
 
 // anyWish draws what a client wants of a resource; empty: nothing.
 func (w *world) anyWish(res *resource) string {
+	if in := res.within; in != nil {
+		if in.id == "" {
+			return ""
+		}
+		res.id = engine.Inside(in.id, res.tag)
+	}
 	made := false
 	for _, q := range w.requests {
 		made = made || q.resource == res && q.kind == "create" && !q.refused
@@ -103,6 +118,9 @@ func (w *world) anyWish(res *resource) string {
 		return "create"
 	}
 	wishes := []string{"merge", "merge", "merge"}
+	if res.kind.Name == crate { // what changes it otherwise is tried with other kinds
+		return w.wishOfContainer(res, wishes)
+	}
 	if res.whole {
 		wishes = append(wishes, "replace", "replace")
 	}
@@ -143,6 +161,10 @@ func (w *world) learn(res *resource) {
 func (w *world) prepare(q *request, p *process) bool {
 	res, k := q.resource, q.resource.kind
 	e := engine.Request{Kind: k, Path: k.Item, Target: res.id, Header: map[string]string{"Content-Type": "application/json"}}
+	own := res.id
+	if res.within != nil {
+		e.Within, own = res.within.id, res.tag
+	}
 	row, err := p.Lookup(w.ctx, k, res.id)
 	known := err == nil
 	if q.kind == "create" || !known || w.chance(2) {
@@ -151,7 +173,7 @@ func (w *world) prepare(q *request, p *process) bool {
 		}
 		e.Parts = res.parts()
 	}
-	if known && row.Local != "" && string(row.Local) != res.id && w.chance(4) {
+	if known && row.Local != "" && string(row.Local) != res.id && res.within == nil && w.chance(4) {
 		e.Target = string(row.Local) // this site's own identifier
 	}
 	field := string(rune('a' + w.rng.IntN(w.knobs.fields)))
@@ -160,7 +182,7 @@ func (w *world) prepare(q *request, p *process) bool {
 	if keyed(k) && w.chance(2) {
 		body["disks"] = w.anyDisks(q, shown["disks"])
 	}
-	counts := res.cross && (q.kind == "create" || q.n%3 == 0)
+	counts := res.cross && len(k.Divide) > 0 && (q.kind == "create" || q.n%3 == 0)
 	if counts {
 		body["count"] = q.n*7%23 - 3
 	}
@@ -170,7 +192,7 @@ func (w *world) prepare(q *request, p *process) bool {
 		if k.ID.From == engine.IDFromPath {
 			e.Type, e.Method, e.Path, e.Target = engine.TypeReplace, http.MethodPut, k.Item, res.id
 		} else if k.Natural() {
-			body["id"] = res.id
+			body["id"] = own
 		}
 	case "merge":
 		e.Type, e.Method, e.Header["Content-Type"] = engine.TypeMerge, http.MethodPatch, mergePatch
@@ -190,7 +212,9 @@ func (w *world) prepare(q *request, p *process) bool {
 		}
 		maps.Copy(shown, body)
 		body = shown
-		body["id"] = e.Target
+		if body["id"] = e.Target; res.within != nil {
+			body["id"] = own
+		}
 	case "patch":
 		e.Type, e.Method, e.Header["Content-Type"] = engine.TypePatch, http.MethodPatch, jsonPatch
 		steps := []any{map[string]any{"op": "add", "path": "/" + q.mark(), "value": q.n}}

@@ -65,7 +65,7 @@ func (s *site) start() {
 		Deletions:      limits, Self: s.id, Kinds: w.kinds, Documents: memory.NewDocuments(s.id, actor, s.disk, &w.changes), Store: mortal{s.disk, p},
 		Ledger: s.disk, App: client{p}, Log: w.log.With("site", string(s.name)), Now: s.clock, NewID: w.newID, Random: w.fill,
 		Blobs: s.blobs, Spools: memory.Spools{Blobs: s.blobs}, Vault: memory.Vault{}, Classify: w.classify,
-		CallTimeout: 3 * time.Second,
+		CallTimeout: 3 * time.Second, Items: items,
 	})
 	if err != nil {
 		w.problem("start %s: %v", s.name, err)

@@ -110,7 +110,7 @@ func (w *world) move() {
 	p := at.now
 	// What a site that is removed keeps is in the way of the replica that it gets when it is added again, and of what is created
 	// under the same name.
-	if p == nil || p.deep > 0 || res.id == "" || res.kind.Natural() || slices.Contains(res.removed, other) {
+	if p == nil || p.deep > 0 || res.id == "" || res.kind.Natural() || res.kind.Name == crate || slices.Contains(res.removed, other) {
 		return
 	}
 	row, err := p.Lookup(w.ctx, res.kind, res.id)
@@ -209,6 +209,9 @@ func (w *world) operate(s *site) {
 	}
 	if w.knobs.drops && !p.dead {
 		w.dropNames(s, p)
+	}
+	if w.knobs.contains && !p.dead {
+		w.letBe(s, p)
 	}
 }
 

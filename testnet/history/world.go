@@ -57,6 +57,7 @@ type knobs struct {
 	whole     bool // clients put whole representations that others may not have seen
 	deletes   bool
 	actions   bool
+	contains  bool // resources hold others
 	files     bool
 	large     bool // some files are too large to travel inside operations
 	patches   bool
@@ -87,6 +88,7 @@ type world struct {
 	cut       [][]bool // from one site to another
 	wire      []letter
 	resources []*resource
+	things    []*resource // that lie at one part of a container each
 	requests  []*request
 	saidDone  map[engine.OperationID]bool // by an operator, who has found that it ran
 
@@ -109,6 +111,8 @@ type resource struct {
 	whole bool
 	// cross says that it is spread over its placement, twin that the first two sites hold one part together.
 	cross, twin bool
+	// within is the container that it lies in; nil: in none.
+	within *resource
 	// moved says that its placement was to change.
 	moved bool
 	// removed are sites that were to leave its placement.
@@ -221,7 +225,11 @@ func (w *world) draw() {
 			k.Divide = []engine.Pointer{"/count"}
 		}
 	}
-	w.knobs.large = rand.New(rand.NewPCG(w.Seed, 1<<45)).IntN(4) == 0 // so that others are as they were
+	w.knobs.large = rand.New(rand.NewPCG(w.Seed, 1<<45)).IntN(4) == 0   // so that others are as they were
+	plain, inside := len(w.kinds), rand.New(rand.NewPCG(w.Seed, 1<<46)) // so that others are as they were
+	if w.knobs.contains = inside.IntN(4) == 0; w.knobs.contains {
+		w.kinds = append(w.kinds, newContainers(inside)...)
+	}
 	w.classify = classify(w.kinds)
 	n := []int{2, 2, 3, 3, 3, 4, 4, 5, 6}[r.IntN(9)]
 	for i := range n {
@@ -244,7 +252,7 @@ func (w *world) draw() {
 		w.reconcile()
 	}
 	for i := range w.knobs.resources {
-		res := &resource{tag: fmt.Sprint("r", i), kind: w.kinds[r.IntN(len(w.kinds))], whole: w.knobs.whole && w.chance(2)}
+		res := &resource{tag: fmt.Sprint("r", i), kind: w.kinds[r.IntN(plain)], whole: w.knobs.whole && w.chance(2)}
 		for _, i := range r.Perm(n)[:2+r.IntN(n-1)] {
 			res.placement = append(res.placement, w.sites[i])
 		}
@@ -255,6 +263,9 @@ func (w *world) draw() {
 			res.twin = len(res.placement) > 2 && spread.IntN(2) == 0
 		}
 		w.resources = append(w.resources, res)
+	}
+	if w.knobs.contains {
+		w.drawContainers(inside)
 	}
 }
 
