@@ -92,6 +92,10 @@ func (s *Site) steps(ctx context.Context, r *resource) (again bool, err error) {
 			return true, nil
 		}
 		if v.replicas[s.cfg.Self].Lost != nil {
+			if v.orphaned() { // what the lost run had settled is not all here, and never will be
+				r.mu.Unlock()
+				return true, nil
+			}
 			r.mu.Unlock()
 			if again, err := s.recheck(ctx, r); again || err != nil {
 				return again, err

@@ -302,33 +302,43 @@ func (v *view) over() bool {
 func (s *Site) drop(ctx context.Context, r *resource) error {
 	v := r.view
 	old, current := v.epochs[0], v.current()
-	first, err := s.cfg.Store.Document(ctx, v.document)
-	if err != nil {
-		return fmt.Errorf("drop epoch %d of %s: %w", old.number, v.about.Key, err)
-	}
-	row, err := s.shownTo(ctx, v, old)
-	if err != nil {
-		return fmt.Errorf("drop epoch %d of %s: %w", old.number, v.about.Key, err)
-	}
 	v.history.forget(current.number)
 	encoded, err := v.encodeCheckpoint()
 	if err != nil {
 		s.forget(r)
 		return err
 	}
-	first.Sites, first.Leaving, first.Epoch, first.Checkpoint = nil, nil, current.number, nil
-	b := &Batch{Dropped: []DocumentID{old.id}, Documents: []DocumentRow{first, {ID: current.id, About: current.raw, Checkpoint: encoded}}}
-	if len(row.Former) > 0 { // between those sites and this one it stays as it was
-		row.Sites, row.Leaving, row.Epoch = nil, nil, current.number
-		b.Documents = append(b.Documents, row)
+	b, err := s.instead(ctx, v, encoded)
+	if err != nil {
+		s.forget(r)
+		return err
 	}
 	v.epochs = []*epoch{current}
 	if err := s.store(ctx, r, b); err != nil {
 		return fmt.Errorf("drop epoch %d of %s: %w", old.number, v.about.Key, err)
 	}
 	s.cfg.Documents.Forget(old.id)
-	s.changed.Delete(current.id)
 	s.cfg.Log.Info("an epoch of a resource is over", "resource", string(v.about.Key), "epoch", current.number,
 		"operations", v.history.base.Count)
 	return nil
+}
+
+// instead is what puts a checkpoint in the place of the document of the epoch before the current one on disk.
+func (s *Site) instead(ctx context.Context, v *view, checkpoint []byte) (*Batch, error) {
+	old, current := v.epochs[0], v.current()
+	first, err := s.cfg.Store.Document(ctx, v.document)
+	if err != nil {
+		return nil, fmt.Errorf("drop epoch %d of %s: %w", old.number, v.about.Key, err)
+	}
+	row, err := s.shownTo(ctx, v, old)
+	if err != nil {
+		return nil, fmt.Errorf("drop epoch %d of %s: %w", old.number, v.about.Key, err)
+	}
+	first.Sites, first.Leaving, first.Epoch, first.Checkpoint = nil, nil, current.number, nil
+	b := &Batch{Dropped: []DocumentID{old.id}, Documents: []DocumentRow{first, {ID: current.id, About: current.raw, Checkpoint: checkpoint}}}
+	if len(row.Former) > 0 { // between those sites and this one it stays as it was
+		row.Sites, row.Leaving, row.Epoch = nil, nil, current.number
+		b.Documents = append(b.Documents, row)
+	}
+	return b, nil
 }

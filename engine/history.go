@@ -18,6 +18,8 @@ type History struct {
 	base    *Checkpoint // what stands for operations that are not here any more; nil: all are
 	kind    *Kind       // whose rules the operations follow; nil: those of HTTP alone
 	facts   map[Fact]bool
+	// hindsight tells of some lines that their first operations count as having seen more than they say.
+	hindsight map[Line]Hindsight
 	// placement is where the resource lived first.
 	placement []SiteID
 	spread    *spread
@@ -66,6 +68,9 @@ func (h *History) Add(o *Operation) []*Operation {
 	if h.base.has(o) {
 		return nil
 	}
+	if a, ok := h.hindsight[o.Line()]; ok {
+		o = a.of(o)
+	}
 	l := h.line(o.Line())
 	known := l.waiting[o.Seq]
 	if o.Seq <= l.last() {
@@ -108,8 +113,16 @@ func claimedBy(o, other *Operation) bool {
 
 // replace makes the history anew with o in the place of old: what was accepted with the one need not be with the other.
 func (h *History) replace(old, o *Operation) []*Operation {
+	anew := h.without(old)
+	anew.Add(o)
+	*h = *anew
+	return h.ordered
+}
+
+// without makes the history anew, but for one operation.
+func (h *History) without(old *Operation) *History {
 	anew := HistoryOf(h.kind)
-	anew.facts, anew.placement, anew.spread = h.facts, h.placement, h.spread
+	anew.facts, anew.placement, anew.spread, anew.hindsight = h.facts, h.placement, h.spread, h.hindsight
 	if h.base != nil {
 		anew.stand(h.base, nil)
 	}
@@ -125,9 +138,7 @@ func (h *History) replace(old, o *Operation) []*Operation {
 			anew.Add(w)
 		}
 	}
-	anew.Add(o)
-	*h = *anew
-	return h.ordered
+	return anew
 }
 
 // complete counts, line by line, the operations that are complete.

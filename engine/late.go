@@ -19,13 +19,8 @@ func (s *Site) beginLate(r *resource, root *epoch, e Envelope, known *view, b *B
 	}
 	number := v.about.Epoch
 	v.document, v.aboutRaw, v.about.Epoch = root.id, root.raw, 0
-	if err := v.begin(e.Checkpoint); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrRefused, err)
-	}
-	for _, o := range v.history.ordered {
-		if !s.admits(v, o) || o.Change != nil && o.Change.Validate() != nil {
-			return nil, fmt.Errorf("%w: a checkpoint with an operation %s that the catalog does not know", ErrRefused, o.ID)
-		}
+	if err := s.found(v, e.Checkpoint); err != nil {
+		return nil, err
 	}
 	if known != nil {
 		for _, old := range known.epochs {
@@ -37,33 +32,52 @@ func (s *Site) beginLate(r *resource, root *epoch, e Envelope, known *view, b *B
 	return v, nil
 }
 
-// orphaned reports whether nobody has any more what this site lacks of the epoch before the current one: it was restored from a
-// backup that was made while that epoch ended.
+// found makes a view start with a member's checkpoint.
+func (s *Site) found(v *view, checkpoint []byte) error {
+	if err := v.begin(checkpoint); err != nil {
+		return fmt.Errorf("%w: %w", ErrRefused, err)
+	}
+	for _, o := range v.history.ordered {
+		if !s.admits(v, o) || o.Change != nil && o.Change.Validate() != nil {
+			return fmt.Errorf("%w: a checkpoint with an operation %s that the catalog does not know", ErrRefused, o.ID)
+		}
+	}
+	return nil
+}
+
+// orphaned reports whether nobody has any more what this site lacks of the epoch before the current one: it did not belong to the
+// placement while the others wrote that and is added again, or was restored from a backup that was made while that epoch ended. It is
+// given the checkpoint that stands for it then, because it says of the current document that it has nothing.
 func (v *view) orphaned() bool {
-	if v.part(v.self) != partMember || v.whole() {
+	if p := v.part(v.self); p != partMember && p != partFormer || v.whole() {
 		return false
 	}
 	others := slices.DeleteFunc(v.members(), func(m SiteID) bool { return m == v.self })
 	return len(others) > 0 && !slices.ContainsFunc(others, func(m SiteID) bool { return !v.writesIn(m, v.current()) || !v.replicas[m].Over })
 }
 
-// startOver forgets what this site has of a resource, so that it is sent all that the others have, with the checkpoint that stands
-// for what they have not. They have all of it: this process has written nothing there, and the run that is lost said that it had all
-// of the epoch before, which rests on everything in the backup. The caller holds r.mu, and r.view is loaded.
-func (s *Site) startOver(ctx context.Context, r *resource) error {
+// makeWhole puts a member's checkpoint in the place of the epoch before the current one, which this site will not have whole. What it
+// has of the current one stays. The caller holds r.mu, and r.view is loaded; what it has returned takes its place.
+func (s *Site) makeWhole(ctx context.Context, r *resource, checkpoint []byte) (*view, error) {
 	v := r.view
-	b := &Batch{Dropped: []DocumentID{v.document}}
-	for _, e := range v.epochs {
-		if e.id != v.document {
-			b.Dropped = append(b.Dropped, e.id)
-		}
+	if err := s.found(newView(v.self, v.name, v.document, v.about, v.aboutRaw, v.kind), checkpoint); err != nil {
+		return nil, err
 	}
+	b, err := s.instead(ctx, v, checkpoint)
+	if err != nil {
+		return nil, err
+	}
+	old := v.epochs[0].id
 	s.forget(r)
 	if err := s.commit(ctx, b); err != nil {
-		return fmt.Errorf("start over with %s: %w", v.about.Key, err)
+		return nil, err
 	}
-	s.cfg.Log.Warn("this site lacks of a resource what nobody has any more: it gets what the others have instead", "resource", string(v.about.Key))
-	return fmt.Errorf("start over with %s: %w: what the resource was before this epoch", v.about.Key, ErrMissing)
+	s.cfg.Documents.Forget(old)
+	s.cfg.Log.Info("this site lacks of a resource what nobody has any more: it takes what the others have folded of it", "resource", string(v.about.Key))
+	if v, err = s.open(ctx, r); err == nil {
+		v.touchAll()
+	}
+	return v, err
 }
 
 // issueAgain returns the entries that issue those operations of this site once more that no other has heard of, on top of
@@ -72,7 +86,7 @@ func (s *Site) issueAgain(v, known *view) ([]Entry, error) {
 	var entries []Entry
 	var again []*Operation
 	for _, o := range known.history.ordered {
-		if o.Origin != s.cfg.Self || known.history.base.has(o) || o.Time <= v.history.base.Upto[o.Origin] || v.history.Get(o.ID) != nil {
+		if o.Origin != s.cfg.Self || o.Epoch == v.current().number || known.history.base.has(o) || o.Time <= v.history.base.Upto[o.Origin] || v.history.Get(o.ID) != nil {
 			continue
 		}
 		once := *o

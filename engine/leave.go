@@ -50,7 +50,7 @@ func (s *Site) leave(ctx context.Context, r *resource, v *view) error {
 		}
 	}
 	left := Replica{
-		Made: v.replicas[s.cfg.Self].Made, Settled: maps.Clone(v.replica(s.cfg.Self).Settled), At: s.cfg.Now(),
+		Made: v.replicas[s.cfg.Self].Made, Hindsight: v.replicas[s.cfg.Self].Hindsight, Settled: maps.Clone(v.replica(s.cfg.Self).Settled), At: s.cfg.Now(),
 		Left: &Left{By: by.ID, Sites: v.placement().Sites},
 	}
 	entries := []Entry{v.replicaAs(left)}

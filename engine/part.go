@@ -104,9 +104,9 @@ func (v *view) replica(s SiteID) Replica {
 		from = v.history.Get(r.Left.By)
 	}
 	if s != v.self || from == nil {
-		return Replica{Made: r.Made} // it has not begun, as far as is known here
+		return Replica{Made: r.Made, Hindsight: r.Hindsight} // it has not begun, as far as is known here
 	}
-	return Replica{Made: r.Made, Settled: from.before(), epoch: from.Epoch, Joined: from.ID, Bare: len(v.kind.Content) > 0}
+	return Replica{Made: r.Made, Hindsight: r.Hindsight, Settled: from.before(), epoch: from.Epoch, Joined: from.ID, Bare: len(v.kind.Content) > 0}
 }
 
 // brings reports whether what undeclared actions have done comes to a site that was added by this operation in another way

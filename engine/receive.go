@@ -40,6 +40,7 @@ func (s *Site) receive(ctx context.Context, from SiteID, e Envelope) (own bool, 
 	first := errors.Is(err, ErrNotFound)
 	b := &Batch{}
 	var known *view
+	whole := false
 	switch {
 	case err == nil && !v.listens(from, e):
 		return false, nil
@@ -48,6 +49,9 @@ func (s *Site) receive(ctx context.Context, from SiteID, e Envelope) (own bool, 
 	case err == nil && e.Checkpoint != nil && about.Epoch > v.current().number:
 		first, known = true, v
 		v, err = s.beginLate(r, root, e, known, b)
+	case err == nil && e.Checkpoint != nil && about.Epoch == v.current().number && v.orphaned():
+		whole, known = true, v
+		v, err = s.makeWhole(ctx, r, e.Checkpoint)
 	case first:
 		v, err = s.begin(r, e)
 	case err == nil:
@@ -75,12 +79,9 @@ func (s *Site) receive(ctx context.Context, from SiteID, e Envelope) (own bool, 
 	rows, mergeErr := s.merge(ctx, v, from, e)
 	own = s.ownAmong(rows)
 	v.numbered(about.Epoch).count(rows)
-	if _, changed := s.changed.Load(e.Document); !changed && v.orphaned() {
-		return own, s.startOver(ctx, r)
-	}
 	// What is not for this site yet is kept only where the rest of it is to come.
 	outside := v.part(v.self) == partNone && !((e.Joins || e.Leaves) && e.More)
-	if len(rows) > 0 && (!first || !outside) {
+	if (len(rows) > 0 || whole) && (!first || !outside) {
 		b.Changes = rows
 		var again []Entry
 		if known != nil {
@@ -101,7 +102,12 @@ func (s *Site) receive(ctx context.Context, from SiteID, e Envelope) (own bool, 
 			return own, fmt.Errorf("receive document %s from %s: %w", e.Document, from, err)
 		}
 		stored = true
-		if v.history.Outside() { // its origin did not know what every member had settled: it is merged with all that the document has
+		if whole {
+			if err := s.countAfter(ctx, r); err != nil {
+				return own, fmt.Errorf("receive document %s from %s: %w", e.Document, from, err)
+			}
+		}
+		if v.history.Outside() || v.reordered { // its origin did not know what every member had settled: it is merged with all that the document has
 			s.forget(r)
 		}
 		delay := time.Duration(0)
@@ -111,6 +117,8 @@ func (s *Site) receive(ctx context.Context, from SiteID, e Envelope) (own bool, 
 		s.queue.add(job{document: r.id}, delay)
 	}
 	switch {
+	case v.orphaned():
+		return own, fmt.Errorf("receive document %s from %s: %w: what the resource was before this epoch", e.Document, from, ErrMissing)
 	case mergeErr != nil:
 		return own, fmt.Errorf("receive document %s from %s: %w", e.Document, from, mergeErr)
 	case outside && (e.Joins || e.Leaves || e.Left || !first) && v.split(e): // of what is known here, the rest is still to come
@@ -191,8 +199,15 @@ func (s *Site) Summaries(ctx context.Context, with SiteID, from, to DocumentID) 
 	return s.cfg.Ledger.Summaries(ctx, with, from, to)
 }
 
-// Version implements Replicas.
+// Version implements Replicas. Of a document that it lacks the beginning of, this site says that it has nothing.
 func (s *Site) Version(ctx context.Context, id DocumentID) (Version, error) {
+	row, err := s.cfg.Store.Document(ctx, id)
+	if err == nil && row.Heads == ([32]byte{}) || errors.Is(err, ErrNotFound) {
+		return Version{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
 	return s.cfg.Ledger.Version(ctx, id)
 }
 

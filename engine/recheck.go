@@ -30,6 +30,10 @@ func (s *Site) recheck(ctx context.Context, r *resource) (again bool, err error)
 		r.mu.Unlock()
 		return false, err
 	}
+	if err := s.countAfter(ctx, r); err != nil {
+		r.mu.Unlock()
+		return false, err
+	}
 	mine, kind, gap, over := v.replicas[s.cfg.Self], v.kind, v.gap(), !v.exists()
 	admitted, err := s.enter(ctx, r)
 	r.mu.Unlock()
@@ -138,6 +142,11 @@ func (s *Site) endRecheck(ctx context.Context, r *resource, local LocalID, ops [
 		return err
 	}
 	mine := v.withSettled(local, s.cfg.Now(), ops...)
+	if base := v.history.base; base != nil && mine.Lost != nil { // of what a checkpoint stands for, the lost run's word is taken
+		for name, n := range base.Seen {
+			mine.Settled[name] = max(mine.Settled[name], min(n, mine.Lost.Settled[name]))
+		}
+	}
 	mine.Lost = nil
 	b := &Batch{}
 	for _, o := range ops {

@@ -49,7 +49,7 @@ func (s *Site) open(ctx context.Context, r *resource) (*view, error) {
 		return nil, fmt.Errorf("open document %s: %w", r.id, err)
 	}
 	clear(v.touched)
-	v.asked = false
+	v.asked, v.reordered = false, false
 	r.view = v
 	return v, nil
 }
@@ -119,9 +119,6 @@ func (s *Site) write(ctx context.Context, r *resource, entries []Entry, b *Batch
 	if err != nil {
 		s.forget(r)
 		return fmt.Errorf("write document %s: %w", current.id, err)
-	}
-	if len(r.view.epochs) > 1 {
-		s.changed.Store(current.id, true)
 	}
 	b.Changes = append(b.Changes, change)
 	current.count([]ChangeRow{change})
@@ -196,7 +193,7 @@ func (s *Site) index(ctx context.Context, r *resource, b *Batch) error {
 	v, now := r.view, s.cfg.Now()
 	for _, e := range v.epochs {
 		row, err := s.shownTo(ctx, v, e)
-		if err == nil {
+		if err == nil && (e != v.current() || !v.orphaned()) { // else it is to be sent all
 			row.Heads, err = s.cfg.Documents.Heads(ctx, e.id)
 		}
 		if err != nil {

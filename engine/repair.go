@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"time"
@@ -55,6 +56,8 @@ func (v *view) replicaAs(r Replica) Entry {
 	if r.Settled = without(r.Settled, current); r.Settled == nil {
 		r.Settled = map[Line]uint64{}
 	}
+	r.Hindsight = maps.Clone(r.Hindsight)
+	maps.DeleteFunc(r.Hindsight, func(name Line, _ Hindsight) bool { return name.over(current) })
 	r.Final, r.Whole, r.Over = v.final(), current > 0 && v.whole(), current > 0 && len(v.epochs) == 1
 	return Entry{Map: MapReplicas, Key: string(v.self), Value: compactStruct(r)}
 }

@@ -52,6 +52,8 @@ type Replica struct {
 	Whole bool `json:"whole,omitempty"`
 	// Over says that the site has dropped that document.
 	Over bool `json:"over,omitempty"`
+	// Hindsight says of lines of this site that their first operations count as having seen more than they say.
+	Hindsight map[Line]Hindsight `json:"hindsight,omitempty"`
 
 	epoch uint64 // that it is written in
 }

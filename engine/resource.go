@@ -35,6 +35,7 @@ type view struct {
 	owner     bool                 // it is no more, and what was made along with it may have to be deleted
 	shifted   bool                 // it came, went or lives elsewhere, and what relies on it has not been told
 	asked     bool                 // another site has asked for a look that has not been queued yet
+	reordered bool                 // operations count as having seen more than when they came
 	writers   map[SiteID]bool      // who belongs to the placement or has ever done so
 	placed    *Placement           // nil: to be folded anew
 	lastWords map[string][32]byte  // of sites that have left, by site and document, as far as they were asked for
@@ -127,6 +128,10 @@ func (v *view) take(e Entry, o *Operation) error {
 		before := v.replicas[SiteID(author)]
 		r.epoch = v.from
 		v.replicas[SiteID(author)] = r
+		if v.history.heed(SiteID(author), r.Hindsight) {
+			v.placed, v.reordered = nil, true
+			v.touchAll()
+		}
 		v.asked = v.asked || SiteID(author) != v.self && r.Asked.After(before.Asked)
 		clear(v.lastWords)
 		if (before.Left == nil) != (r.Left == nil) || before.Joined != r.Joined {

@@ -105,8 +105,6 @@ type Site struct {
 	// unsure holds the operations that were sent without a certain answer, by themselves or in a correction; resumed holds
 	// the documents of which an earlier process may have sent any that is not settled.
 	unsure, resumed sync.Map // of OperationID and of DocumentID to true
-	// changed holds the documents that this process has written in while the epoch before them was not over.
-	changed sync.Map // of DocumentID to true
 	// claimed holds the documents whose object is in the way of an earlier resource of the same name.
 	claimed sync.Map // of DocumentID to true
 	// swept is where the slow look at all resources has come to; owned by the one job that it is.

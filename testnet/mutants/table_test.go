@@ -125,6 +125,12 @@ func planted() []mutant {
 	// What a site had accepted that was away for long is held back by all others for ever.
 	scripted("what comes back after epochs has not seen the checkpoint", "epoch-laggard",
 		edit{"engine/late.go", "once.Seen = join(once.Seen, without(v.history.base.Seen, once.Epoch))", "once.Seen = join(once.Seen, nil)"})
+	// A site that was added again waits for good for what others wrote while it did not belong to them.
+	scripted("what nobody has any more is waited for", "added-again-to-what-has-ended",
+		edit{"engine/record.go", "if err == nil && (e != v.current() || !v.orphaned()) {", "if err == nil {"})
+	// What a site that was set back has accepted before it heard the others is held back by them for ever.
+	scripted("what was issued before it was heard has not seen the checkpoint", "written-before-it-was-heard",
+		edit{"engine/hindsight.go", "if w == nil || w.Origin != v.self || h.sawBase(w) {", "if w == nil || w.Origin != v.self || true {"})
 	// Numbers of a create that was deleted are added to those of one that lives.
 	add("a late delete is folded around", "engine", "TestALateDeleteOfOneOfTwoCreates",
 		edit{"engine/cut.go", "if deletes && len(creates) > 1 || ", "if deletes && len(creates) > 100 || "})

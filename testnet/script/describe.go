@@ -104,15 +104,21 @@ func (d *described) replica(hearer *site, e engine.Entry, epoch uint64) string {
 		news = append(news, fmt.Sprintf("has dropped epoch %d", epoch-1))
 	}
 	d.replicas[key], d.epochs[key] = now, epoch
-	settled := ""
+	settled, later := "", ""
 	slices.SortFunc(d.operations, engine.Compare)
 	for _, o := range d.operations {
+		if o.Seq > before.Hindsight[o.Line()].Upto && o.Seq <= now.Hindsight[o.Line()].Upto {
+			later += " " + string(o.ID)
+		}
 		if o.Seq > before.Settled[o.Line()] && o.Seq <= now.Settled[o.Line()] {
 			settled += " " + string(o.ID)
 		}
 	}
 	if settled != "" {
 		news = append(news, "settled"+settled)
+	}
+	if later != "" {
+		news = append(news, "has"+later+" count as issued after what was lost")
 	}
 	switch {
 	case now.Left != nil && before.Left == nil:
