@@ -102,7 +102,7 @@ func (r *run) check(ctx context.Context) (problems []string) {
 		r.checkResource(i, objects, say)
 		r.checkCount(ctx, i, objects, say)
 	}
-	r.report.Superseded, r.report.Operations = 0, r.operations(ctx, say)
+	r.report.Superseded, r.report.Operations, r.report.Epochs = 0, r.operations(ctx, say), r.epochs(ctx, say)
 	for _, q := range r.requests {
 		if q.acknowledged() {
 			r.checkRequest(ctx, q, say)
@@ -131,6 +131,31 @@ func (r *run) operations(ctx context.Context, say func(string, ...any)) int {
 		}
 	}
 	return len(all)
+}
+
+// epochs counts those that resources have gone on to, at the site that is the farthest.
+func (r *run) epochs(ctx context.Context, say func(string, ...any)) (n int) {
+	most := map[engine.DocumentID]uint64{}
+	for _, s := range r.sites {
+		store := s.now.Load().store
+		for _, state := range []engine.State{"", engine.StateDeleted} {
+			rows, _, err := store.Resources(ctx, engine.ResourceFilter{State: state, Limit: 1000})
+			if err != nil {
+				say("%s: %v", s.name, err)
+			}
+			for _, row := range rows {
+				first, err := store.Document(ctx, row.Document)
+				if err != nil {
+					say("%s: %v", s.name, err)
+				}
+				most[row.Document] = max(most[row.Document], first.Epoch)
+			}
+		}
+	}
+	for _, epoch := range most {
+		n += int(epoch)
+	}
+	return n
 }
 
 // yields are the resources of which a site tells that another has their name there: both live, because two sites, cut off

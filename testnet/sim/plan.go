@@ -17,11 +17,13 @@ type Plan struct {
 	Skews []time.Duration // of each site's clock
 	// Apart are two sites that never meet once the schedule begins: what one of them does reaches the other through a third. Both
 	// ways of the link; nil: all meet.
-	Apart     [][2]int
-	Resources []Resource
-	Things    []Thing // in the place of Resources: the sites run lab then
-	Steps     []Step  // by time
-	Lasts     time.Duration
+	Apart [][2]int
+	// History and Epoch are those of engine.Config: most schedules compact early. Zero: as agents do.
+	History, Epoch int
+	Resources      []Resource
+	Things         []Thing // in the place of Resources: the sites run lab then
+	Steps          []Step  // by time
+	Lasts          time.Duration
 }
 
 // Resource is one that clients know of. Tag tells its objects apart at every site.
@@ -111,7 +113,8 @@ func (s Step) String() string {
 // String tells the plan line by line.
 func (p Plan) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "seed %d: %d sites, clocks %v, apart %v\n", p.Seed, p.Sites, p.Skews, p.Apart)
+	fmt.Fprintf(&b, "seed %d: %d sites, clocks %v, apart %v, history %d, epochs of %d\n", p.Seed, p.Sites, p.Skews,
+		p.Apart, p.History, p.Epoch)
 	for _, r := range p.Resources {
 		fmt.Fprintf(&b, "%s: %s at %v (whole: %t, moves: %t)\n", r.Tag, r.Kind.Name, r.Placement, r.Whole, r.Moves)
 	}
@@ -158,6 +161,7 @@ func NewPlan(seed uint64, most int) Plan {
 	if r.IntN(4) == 0 {
 		p.Apart = [][2]int{{0, 1}, {1, 0}}
 	}
+	p.History, p.Epoch = []int{0, 2, 8, 2}[seed%4], []int{0, 4, 8, 16}[seed%4]
 	// In some schedules agents die again and again while an application that ignores Idempotency-Keys works for them.
 	fatal := r.IntN(4) == 0
 	kinds := kinds

@@ -27,6 +27,7 @@ type Report struct {
 	Restarts     int
 	Deaths       int           // of agents that were killed, or died with what they did
 	Contended    int           // how often a resource has lost its name to another at a site
+	Epochs       int           // that resources have gone on to
 	Superseded   int           // acknowledged operations that a concurrent or earlier one took the place of, at some site
 	Virtual      time.Duration // that passed
 	Healed       time.Duration // from the healing of everything until all was as it must be
@@ -127,6 +128,7 @@ func newRun(p Plan, dir string, log *slog.Logger) (r *run, err error) {
 		name := engine.SiteName(fmt.Sprint("site", i))
 		r.sites = append(r.sites, &site{
 			n: i, name: name, dir: filepath.Join(dir, string(name)), wires: r.wires, log: log, turn: make(chan struct{}, 1),
+			history: p.History, epoch: p.Epoch,
 			app: newApplication(string(rune('a'+i))+"-", rand.New(rand.NewPCG(p.Seed, uint64(2+i)))),
 		})
 		r.sites[i].skew.Store(int64(p.Skews[i]))

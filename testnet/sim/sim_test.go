@@ -32,7 +32,7 @@ func schedules(t *testing.T, draw func(uint64, int) Plan, next uint64, share int
 		play(t, draw(*seed, *most), true)
 		return
 	}
-	var schedules, failed, sites, operations, requests, acknowledged, unclear, decisions, restarts, deaths, superseded, contended int
+	var schedules, failed, sites, operations, requests, acknowledged, unclear, decisions, restarts, deaths, superseded, contended, epochs int
 	var virtual, healed time.Duration
 	mixed := map[string]int{}
 	switch {
@@ -55,15 +55,15 @@ func schedules(t *testing.T, draw func(uint64, int) Plan, next uint64, share int
 			failed++
 		}
 		schedules++
-		sites, operations, deaths = max(sites, r.Sites), operations+r.Operations, deaths+r.Deaths
+		sites, operations, epochs, deaths = max(sites, r.Sites), operations+r.Operations, epochs+r.Epochs, deaths+r.Deaths
 		requests, acknowledged, unclear = requests+r.Requests, acknowledged+r.Acknowledged, unclear+r.Unclear
 		decisions, restarts, superseded, contended = decisions+r.Decisions, restarts+r.Restarts, superseded+r.Superseded, contended+r.Contended
 		virtual, healed = virtual+r.Virtual, max(healed, r.Healed)
 	}
 	t.Logf("%d schedules of up to %d sites in %v: %d failed; %d operations of %d requests (%d acknowledged, %d without a clear answer, "+
-		"%d superseded), %d names contended, %d restarts, %d of them after deaths, %d decisions, %.1f virtual hours, healed within %v%s",
+		"%d superseded), %d epochs, %d names contended, %d restarts, %d of them after deaths, %d decisions, %.1f virtual hours, healed within %v%s",
 		schedules, sites, time.Since(start).Round(time.Second), failed, operations, requests, acknowledged, unclear,
-		superseded, contended, restarts, deaths, decisions, virtual.Hours(), healed.Round(time.Second),
+		superseded, epochs, contended, restarts, deaths, decisions, virtual.Hours(), healed.Round(time.Second),
 		told(mixed))
 }
 

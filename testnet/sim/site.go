@@ -28,15 +28,16 @@ import (
 
 // site is one location: its disk and its application, which stay, and the process of its agent, which comes and goes.
 type site struct {
-	n     int
-	name  engine.SiteName
-	id    engine.SiteID
-	dir   string
-	skew  atomic.Int64 // how far the clock is off, in nanoseconds
-	app   *application
-	lab   *labSite // in the place of app, for plans of things
-	wires *wires
-	log   *slog.Logger
+	n              int
+	name           engine.SiteName
+	id             engine.SiteID
+	dir            string
+	skew           atomic.Int64 // how far the clock is off, in nanoseconds
+	history, epoch int          // of the engine's configuration
+	app            *application
+	lab            *labSite // in the place of app, for plans of things
+	wires          *wires
+	log            *slog.Logger
 
 	turn chan struct{} // holds a token while the process is being started or stopped
 	now  atomic.Pointer[process]
@@ -138,7 +139,7 @@ func (s *site) open(ctx context.Context, token string) (p *process, err error) {
 		// A year of being away: nobody confirms deletions here.
 		Deletions: engine.DeletionLimits{Late: 365 * 24 * time.Hour},
 		Self:      self, Documents: documents, Store: mortal{p.store, p}, Ledger: p.store, Blobs: blobs, Spools: spools,
-		Log: log, Now: s.clock, Vault: vault, Workers: 4, Cache: 8,
+		Log: log, Now: s.clock, Vault: vault, Workers: 4, Cache: 8, History: s.history, Epoch: s.epoch,
 		NewID:  func() string { return uuid.Must(uuid.NewV7()).String() },
 		Random: func(b []byte) { _, _ = crand.Read(b) },
 	}
