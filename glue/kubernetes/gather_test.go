@@ -45,7 +45,10 @@ func FuzzVersions(f *testing.F) {
 	f.Add(Dialect{}.Versions([]string{"a"}, []string{"12"}))
 	f.Fuzz(func(t *testing.T, text string) {
 		v, ok := Dialect{}.SplitVersions(text, []string{"a"})
-		if again, whole := (Dialect{}).SplitVersions(Dialect{}.Versions([]string{"a"}, v), []string{"a"}); ok && (!whole || again[0] != v[0]) {
+		if !ok {
+			return
+		}
+		if again, whole := (Dialect{}).SplitVersions(Dialect{}.Versions([]string{"a"}, v), []string{"a"}); !whole || again[0] != v[0] {
 			t.Errorf("%s is %v, which is written otherwise", text, v)
 		}
 	})
