@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -104,12 +105,18 @@ func (s *Site) gone(ctx context.Context, r *resource, k *Kind, o *Operation, loc
 }
 
 // bringBack has an object made anew that two looks have not found. It looks once more first, while no other request is under
-// way.
+// way, and none of this site's own is left open: that may have deleted it.
 func (s *Site) bringBack(ctx context.Context, r *resource, k *Kind, local LocalID) error {
 	if err := r.take(ctx); err != nil {
 		return err
 	}
 	defer r.pass()
+	var waits *Refusal
+	if err := s.settleEarlier(ctx, r); errors.As(err, &waits) {
+		return nil // the next look tells
+	} else if err != nil {
+		return err
+	}
 	if shown, err := s.read(ctx, k, local); !isGone(shown, err) {
 		return nil // the next look tells
 	}

@@ -208,6 +208,9 @@ func (a *Application) Do(_ context.Context, c engine.Call) (engine.Reply, error)
 	if err != nil {
 		return engine.Reply{}, err
 	}
+	if strings.Contains(c.Path, "{id}") && c.Local == "" {
+		return engine.Reply{}, fmt.Errorf("%w: no path can carry the identifier %q", engine.ErrUnreachable, c.Local) // as glue does
+	}
 	if c.Method != http.MethodGet {
 		a.wait(c.Kind.Service)
 	}
@@ -217,6 +220,7 @@ func (a *Application) Do(_ context.Context, c engine.Call) (engine.Reply, error)
 		return engine.Reply{Status: http.StatusServiceUnavailable}, nil
 	}
 	if c.Method == http.MethodGet && a.always == 0 {
+		a.requests[c.Method]++
 		return a.do(c), nil
 	}
 	if r, ok := a.answers[c.Key]; ok && c.Key != "" && c.Kind.HonoursKey {

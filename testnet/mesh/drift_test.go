@@ -3,6 +3,7 @@ package mesh
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -257,5 +258,42 @@ func TestKeepASite(t *testing.T) {
 		}
 		noConflict(t, m, m.Sites...)
 		converge(t, m, m.Sites...)
+	}
+}
+
+// TestWhatADeleteHasTakenAwayHasNotVanished leaves open for a while whether a delete has happened. What it has taken away is not made
+// anew, and it counts everywhere once it is settled.
+func TestWhatADeleteHasTakenAwayHasNotVanished(t *testing.T) {
+	m := open(t, Image, 2)
+	paris := m.Sites[0]
+	a := must(t, 201)(submit(t.Context(), paris, Image, "POST", "", `{"name":"n"}`, m.Sites...))
+	awaitStates(t, m, "converged", func(_ *Site, row engine.ResourceRow) bool { return row.State == engine.StateConverged })
+	faults := []Fault{DoesAndFails}
+	for range 10_000 { // more than there are tries
+		faults = append(faults, Fails)
+	}
+	paris.App.Inject(faults...)
+	_, err := submit(t.Context(), paris, Image, "DELETE", string(a.Resource), "")
+	refusal := wantRefusal(t, err, http.StatusGatewayTimeout)
+	row, err := paris.store.ResourceByID(t.Context(), Image.Service, Image.Name, a.Resource)
+	if err == nil {
+		err = paris.Check(t.Context(), row.Document)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	looks := paris.App.Count("GET")
+	until(t, m, func() string {
+		if paris.App.Count("GET") < looks+4 { // two looks, and one more before it would be made anew
+			return "it does not look"
+		}
+		return ""
+	})
+	paris.App.mu.Lock()
+	paris.App.faults = nil
+	paris.App.mu.Unlock()
+	await(t, m, paris, refusal.Operation, engine.StateApplied)
+	if got := converge(t, m, m.Sites...); len(got) != 0 || paris.App.Count("POST") != 1 {
+		t.Errorf("the sites show %v, made %d times", got, paris.App.Count("POST"))
 	}
 }
