@@ -27,6 +27,7 @@ func BenchmarkReconcile100000(b *testing.B) {
 		}
 	}
 	round := 0
+	before := sites[0].net.Counters().Comparisons
 	for b.Loop() {
 		for i := range 10 {
 			id := sites[0].replicas.create(fmt.Sprint(i*1000), ids(sites))
@@ -40,6 +41,10 @@ func BenchmarkReconcile100000(b *testing.B) {
 			return v[string(sites[0].id)] == uint64(round)
 		})
 	}
+	after := sites[0].net.Counters().Comparisons
+	n := float64(after.Number - before.Number)
+	b.ReportMetric(float64(after.Bytes-before.Bytes)/n, "compared-B/op")
+	b.ReportMetric(float64(after.RoundTrips-before.RoundTrips)/n, "round-trips/op")
 }
 
 // A forwarded request against the same one over plain TCP, with a connection kept open and with a new one each.

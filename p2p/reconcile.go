@@ -201,12 +201,14 @@ func (l *link) compare(ctx context.Context) ([][32]byte, error) {
 	stop := context.AfterFunc(ctx, func() { _ = s.Reset() })
 	defer stop()
 
-	r := bufio.NewReader(s)
+	wire := counted{s, &n.counters.comparedBytes}
+	r := bufio.NewReader(wire)
 	c := newComparison(set)
 	for asked := c.next(); len(asked) > 0; asked = c.next() {
 		_ = s.SetDeadline(time.Now().Add(3 * reconcileTimeout)) // the first step has the other side load its set
 		var answer compareAnswer
-		err := writeFrame(s, c.request(asked), maxCompare)
+		n.counters.asked.Add(1)
+		err := writeFrame(wire, c.request(asked), maxCompare)
 		if err == nil {
 			err = readFrame(r, &answer, 4*maxCompare)
 		}
@@ -229,7 +231,8 @@ func (l *link) compare(ctx context.Context) ([][32]byte, error) {
 		there = there[k:]
 		var answer compareAnswer
 		_ = s.SetDeadline(time.Now().Add(reconcileTimeout))
-		err := writeFrame(s, compareRequest{Differ: differ}, maxCompare)
+		n.counters.asked.Add(1)
+		err := writeFrame(wire, compareRequest{Differ: differ}, maxCompare)
 		if err == nil {
 			err = readFrame(r, &answer, maxCompare)
 		}
@@ -239,6 +242,8 @@ func (l *link) compare(ctx context.Context) ([][32]byte, error) {
 	}
 	whole = true
 	n.counters.reconciled.Add(1)
+	n.counters.begun.Add(1)
+	n.counters.comparing.Add(uint64(time.Since(began)))
 	l.repair.compared(began)
 	return c.here, nil
 }

@@ -32,6 +32,40 @@ func TestThousandDocumentsDiffer(t *testing.T) {
 	}
 }
 
+// What it costs to find out that ten documents differ does not follow the number of those that do not.
+func TestCostFollowsTheDifference(t *testing.T) {
+	a, b := newTestSite(t, testConfig{reconcile: time.Hour}), newTestSite(t, testConfig{reconcile: time.Hour})
+	sites := []*testSite{a, b}
+	var all []engine.DocumentID
+	for i := range 20_000 {
+		for _, s := range sites {
+			id := s.replicas.create(fmt.Sprint(i), ids(sites))
+			if s == a {
+				all = append(all, id)
+			}
+		}
+	}
+	for i := range 5 {
+		a.replicas.write(all[i], []byte("x"))
+		b.replicas.write(all[len(all)-1-i], []byte("x"))
+	}
+	for _, s := range sites {
+		a.members.add(s.member())
+		b.members.add(s.member())
+		s.run(t)
+	}
+	eventually(t, "both have all", func() bool { return same(sites) })
+	costs := a.net.Counters().Comparisons
+	if of := b.net.Counters().Comparisons; of.Number > costs.Number {
+		costs = of
+	}
+	t.Logf("%+v", costs)
+	// A comparison of all 20,000 would be 1.3 MB.
+	if costs.Number == 0 || costs.Bytes > costs.Number*50_000 || costs.RoundTrips > costs.Number*8 {
+		t.Errorf("%d comparisons took %d round trips and %d bytes", costs.Number, costs.RoundTrips, costs.Bytes)
+	}
+}
+
 // A site is told that it was compared with another one once it has all that the other had, whichever began the comparison.
 func TestComparedMeansTakenIn(t *testing.T) {
 	a, b := newTestSite(t, testConfig{}), newTestSite(t, testConfig{})

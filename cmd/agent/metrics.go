@@ -14,8 +14,20 @@ type networkMetrics struct {
 var networkMessages = prometheus.NewDesc("skerry_network_messages_total",
 	"Changes and comparisons exchanged with other sites since the agent started, by what became of them.", []string{"what"}, nil)
 
+// What it costs to find out what another site has that this one lacks, and the other way around. The count of each is the number of
+// comparisons that this agent has begun since it started.
+var (
+	comparedFor = prometheus.NewDesc("skerry_comparison_seconds", "How long comparisons with other sites took that this one began.", nil, nil)
+	comparedOf  = prometheus.NewDesc("skerry_comparison_bytes", "What they sent and received.", nil, nil)
+	comparedIn  = prometheus.NewDesc("skerry_comparison_round_trips", "How often they asked and waited for an answer.", nil, nil)
+)
+
 // Describe implements prometheus.Collector.
-func (m networkMetrics) Describe(ch chan<- *prometheus.Desc) { ch <- networkMessages }
+func (m networkMetrics) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{networkMessages, comparedFor, comparedOf, comparedIn} {
+		ch <- d
+	}
+}
 
 // Collect implements prometheus.Collector.
 func (m networkMetrics) Collect(ch chan<- prometheus.Metric) {
@@ -26,4 +38,8 @@ func (m networkMetrics) Collect(ch chan<- prometheus.Metric) {
 	} {
 		ch <- prometheus.MustNewConstMetric(networkMessages, prometheus.CounterValue, float64(n), what)
 	}
+	all := c.Comparisons
+	ch <- prometheus.MustNewConstSummary(comparedFor, all.Number, all.Took.Seconds(), nil)
+	ch <- prometheus.MustNewConstSummary(comparedOf, all.Number, float64(all.Bytes), nil)
+	ch <- prometheus.MustNewConstSummary(comparedIn, all.Number, float64(all.RoundTrips), nil)
 }
