@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"testing"
 
@@ -344,39 +343,6 @@ func BenchmarkNext(b *testing.B) {
 			b.Fatal("the last operation is not run")
 		}
 	}
-}
-
-// BenchmarkFoldOperations tells how many operations of one resource are folded in a second on one core: changes of 20 fields
-// by four sites, each concurrent with what the others did just before.
-func BenchmarkFoldOperations(b *testing.B) {
-	const n = 1000
-	h := HistoryOf(kinds()["default"])
-	seen := map[Line]uint64{}
-	for i := range n {
-		origin := SiteID(string(rune('a' + i%4)))
-		o := &Operation{ID: OperationID(fmt.Sprintf("%06d", i)), Type: TypeMerge, Origin: origin, Seq: uint64(i/4 + 1), Time: int64(i),
-			Seen:   maps.Clone(seen),
-			Change: &Change{Set: map[Pointer]json.RawMessage{Pointer(fmt.Sprintf("/f%d", i%20)): json.RawMessage(fmt.Sprint(i))}}}
-		if i == 0 {
-			o.Type = TypeCreate
-		}
-		delete(o.Seen, o.Line())
-		h.Add(o)
-		if i%4 == 3 || i == 0 {
-			for j := range i%4 + 1 {
-				seen[lineOf(SiteID(string(rune('a'+j))), "", 0)] = uint64(i/4 + 1)
-			}
-		}
-	}
-	if h.Len() != n {
-		b.Fatal("not all operations are complete")
-	}
-	for b.Loop() {
-		if !FoldOf(h, anyOperation).Exists {
-			b.Fatal("nothing is there")
-		}
-	}
-	b.ReportMetric(float64(b.N*n)/b.Elapsed().Seconds(), "operations/s")
 }
 
 func longHistory(n int) *History {

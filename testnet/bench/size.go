@@ -34,6 +34,9 @@ func size(ctx context.Context, b *bench) error {
 			return err
 		}
 		b.report.row("until the other site has them too", lag.Round(time.Millisecond).String())
+		if err := repair(ctx, b, paris, nantes); err != nil {
+			return err
+		}
 		full, err := resident(paris)
 		if err != nil {
 			return err

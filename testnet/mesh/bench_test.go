@@ -1,11 +1,8 @@
 package mesh
 
 import (
-	"encoding/json"
 	"fmt"
 	"testing"
-
-	"github.com/skerry/skerry/engine"
 )
 
 // BenchmarkCreate acknowledges replicated creates at one site: intent, request, outcome, document, index, all on disk.
@@ -47,35 +44,6 @@ func BenchmarkCreate(b *testing.B) {
 					}
 				}
 			})
-		})
-	}
-}
-
-// BenchmarkNext decides about the last of n operations on a resource of twenty fields.
-func BenchmarkNext(b *testing.B) {
-	for _, n := range []int{10, 100, 1000} {
-		b.Run(fmt.Sprintf("operations=%d", n), func(b *testing.B) {
-			h := engine.NewHistory()
-			var last *engine.Operation
-			for i := range n {
-				o := &engine.Operation{ID: engine.OperationID(fmt.Sprint(i)), Type: engine.TypeMerge, Origin: "a", Seq: uint64(i + 1), Time: int64(i + 1),
-					Change: &engine.Change{Set: map[engine.Pointer]json.RawMessage{engine.Pointer(fmt.Sprintf("/f%d", i%20)): json.RawMessage(fmt.Sprint(i))}}}
-				if last == nil {
-					o.Type = engine.TypeCreate
-				}
-				h.Add(o)
-				last = o
-			}
-			standing := engine.Standing{
-				Settled: func(o *engine.Operation) bool { return o != last },
-				Void:    func(*engine.Operation) bool { return false },
-				Blocked: func(*engine.Operation) bool { return false },
-			}
-			for b.Loop() {
-				if step := engine.Next(h, standing); step.Kind != engine.StepRun {
-					b.Fatal(step.Kind)
-				}
-			}
 		})
 	}
 }
