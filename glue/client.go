@@ -26,6 +26,9 @@ type Upstream struct {
 	URL *url.URL
 	// TLS is for https; nil trusts the system's authorities.
 	TLS *tls.Config
+	// Front is how to speak TLS where the agent says who makes a request and is believed by its certificate, if the dialect is an
+	// Asserter; nil: it is not.
+	Front *tls.Config
 	// Credentials gives the headers that the agent sends with operations of other sites. Nil: none. It is called for
 	// each such request, so that a renewed token counts at once.
 	Credentials func() (http.Header, error)
@@ -75,6 +78,18 @@ type Client struct {
 type upstream struct {
 	Upstream
 	transport *http.Transport
+	// front has the certificate by which the agent is believed who makes a request; nil without one.
+	front    *http.Transport
+	asserter Asserter
+}
+
+// RoundTrip implements http.RoundTripper. What says nothing of who asks goes without the agent's certificate, so that what its own
+// credentials say counts.
+func (u *upstream) RoundTrip(r *http.Request) (*http.Response, error) {
+	if u.front != nil && u.asserter.Asserted(r.Header) != "" {
+		return u.front.RoundTrip(r)
+	}
+	return u.transport.RoundTrip(r)
 }
 
 var _ engine.Application = (*Client)(nil)
@@ -106,7 +121,11 @@ func NewClient(c ClientConfig) (*Client, error) {
 		if client.upstreams[u.Service] != nil {
 			return nil, fmt.Errorf("service %s has two upstreams", u.Service)
 		}
-		client.upstreams[u.Service] = &upstream{Upstream: u, transport: newTransport(u.TLS, c)}
+		up := &upstream{Upstream: u, transport: newTransport(u.TLS, c)}
+		if up.asserter, _ = u.Dialect.(Asserter); up.asserter != nil && u.Front != nil {
+			up.front = newTransport(u.Front, c)
+		}
+		client.upstreams[u.Service] = up
 		client.Learn(u.Service, u.Kinds)
 	}
 	return client, nil
@@ -137,6 +156,9 @@ func (c *Client) Use(ids engine.Identifiers) { c.ids = ids }
 func (c *Client) CloseIdle() {
 	for _, u := range c.upstreams {
 		u.transport.CloseIdleConnections()
+		if u.front != nil {
+			u.front.CloseIdleConnections()
+		}
 	}
 }
 
@@ -155,7 +177,7 @@ func (c *Client) Upstream(s engine.ServiceName) (*url.URL, http.RoundTripper) {
 	if u == nil {
 		return nil, nil
 	}
-	return u.URL, u.transport
+	return u.URL, u
 }
 
 // Dialect returns what there is to know of a service's API beyond the catalog, nil for nothing.
@@ -204,7 +226,7 @@ func (c *Client) Do(ctx context.Context, call engine.Call) (r engine.Reply, err 
 	}
 	connected := false
 	trace := &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected = true }}
-	resp, err := up.transport.RoundTrip(req.WithContext(httptrace.WithClientTrace(ctx, trace)))
+	resp, err := up.RoundTrip(req.WithContext(httptrace.WithClientTrace(ctx, trace)))
 	if err != nil {
 		if !connected {
 			err = fmt.Errorf("%w: %w", engine.ErrUnreachable, err)

@@ -54,6 +54,7 @@ type Agent struct {
 	// refreshers find out which kinds the services get whose kinds are their own.
 	refreshers map[engine.ServiceName]*refresher
 	types      *typing.Checker
+	guard      *auth.Guard
 	server     *web.Server
 	ready      readiness
 	// listeners are those of the services and of the API, open from New on, so that a port in use is told at once.
@@ -166,6 +167,9 @@ func (a *Agent) open(ctx context.Context) (err error) {
 		return err
 	}
 	a.types = intercept.NewChecker(a.client, a.site, a.site, transport, func(k *engine.Kind) glue.Visibility { return a.catalog.Rules(k).Visibility })
+	if a.guard, err = auth.New(auth.Config{Accounts: cfg.API.Accounts, Store: a.store, Now: time.Now}); err != nil {
+		return err
+	}
 	correlations := intercept.NewCorrelations(cfg.Correlation.Headers, cfg.Correlation.TTL, time.Now)
 	for name := range a.catalog.Services {
 		var discover func(context.Context) bool
@@ -176,7 +180,7 @@ func (a *Agent) open(ctx context.Context) (err error) {
 			Discover: discover,
 			Service:  name, Client: a.client, Site: a.site, Membership: a.site, Network: a.network, Peer: transport, Types: a.types,
 			Application: a.catalog.Application, Services: slices.Sorted(maps.Keys(a.catalog.Services)),
-			Correlations: correlations, API: cfg.API.URL(),
+			Believes: a.believes(name), Correlations: correlations, API: cfg.API.URL(),
 			Limits: intercept.Limits{Body: cfg.Limits.Body, List: cfg.Limits.AskTimeout}, Log: a.log,
 		})
 	}
@@ -221,6 +225,15 @@ func upstream(name engine.ServiceName, service Service) (glue.Upstream, error) {
 			return u, fmt.Errorf("upstream of service %s: %w", name, err)
 		}
 	}
+	if f := service.FrontProxy; f != nil {
+		var t UpstreamTLS
+		if service.UpstreamTLS != nil {
+			t = *service.UpstreamTLS
+		}
+		if u.Front, err = glue.UpstreamTLS(t.CA, f.Cert, f.Key, t.InsecureSkipVerify); err != nil {
+			return u, fmt.Errorf("front proxy of service %s: %w", name, err)
+		}
+	}
 	if k := service.Credentials; k != nil && k.TokenFile != "" {
 		u.Credentials = glue.FileCredentials("Authorization", "Bearer ", k.TokenFile)
 	} else if k != nil {
@@ -238,7 +251,7 @@ func (a *Agent) listen() (err error) {
 		}
 		a.listeners[name] = l
 		if s.TLS != nil {
-			if a.listeners[name], err = secure(l, s.TLS); err != nil {
+			if a.listeners[name], err = secure(l, s.TLS, s.FrontProxy != nil); err != nil {
 				l.Close()
 				return fmt.Errorf("listen for service %s on %s: %w", name, s.Listen, err)
 			}
@@ -249,7 +262,7 @@ func (a *Agent) listen() (err error) {
 	}
 	if t := a.cfg.API.TLS; t != nil {
 		l := a.api
-		if a.api, err = secure(l, t); err != nil {
+		if a.api, err = secure(l, t, false); err != nil {
 			l.Close()
 			return fmt.Errorf("listen for the API on %s: %w", a.cfg.API.Listen, err)
 		}
@@ -261,15 +274,12 @@ func (a *Agent) newServer() (err error) {
 	var services []api.Service
 	for _, name := range slices.Sorted(maps.Keys(a.catalog.Services)) {
 		services = append(services, api.Service{Name: name, Kinds: func() []*engine.Kind { return a.client.Kinds(name) }, Handler: a.handlers[name],
-			URL: a.serviceURL(name), Glue: a.catalog.Services[name].Glue})
+			URL: a.serviceURL(name), Glue: a.catalog.Services[name].Glue,
+			Certificates: a.cfg.Services[name].FrontProxy != nil})
 	}
 	registry := prometheus.NewRegistry()
 	if err := registry.Register(networkMetrics{a.network.Counters}); err != nil {
 		return fmt.Errorf("register the metrics: %w", err)
-	}
-	guard, err := auth.New(auth.Config{Accounts: a.cfg.API.Accounts, Store: a.store, Now: time.Now})
-	if err != nil {
-		return err
 	}
 	desk, err := hooks.New(hooks.Config{Store: a.store, Vault: a.vault, Now: time.Now, Log: a.log, HTTP: hooks.NewClient()})
 	if err != nil {
@@ -279,7 +289,7 @@ func (a *Agent) newServer() (err error) {
 		Application: a.catalog.Application, Catalog: a.catalog.Digest, Version: a.version, Services: services,
 		Store: a.store, Counter: a.store, Mesh: a.site, Network: a.network, Operator: a.site, Waiter: a.site, Peer: a.network.Transport(),
 		Referring: a.client.Referring, Made: a.client.Made, Types: a.types,
-		Token: a.token, Ready: a.isReady, Auth: guard, Audit: audit.New(a.store), Hooks: desk, Registry: registry, Log: a.log, Now: time.Now,
+		Token: a.token, Ready: a.isReady, Auth: a.guard, Audit: audit.New(a.store), Hooks: desk, Registry: registry, Log: a.log, Now: time.Now,
 	}})
 	return err
 }

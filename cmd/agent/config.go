@@ -90,6 +90,8 @@ type Service struct {
 	TLS *ListenerTLS
 	// UpstreamTLS [services.X.upstream_tls] is for an upstream of https only. Default nil: the system's authorities.
 	UpstreamTLS *UpstreamTLS
+	// FrontProxy [services.X.front_proxy] has the service believe the agent who makes a request. Default nil: it does not.
+	FrontProxy *FrontProxy
 	// Credentials [services.X.credentials] are what operations of other sites are sent with. Default nil: nothing.
 	Credentials *Credentials
 }
@@ -98,7 +100,8 @@ type Service struct {
 type ListenerTLS struct {
 	// Cert and Key [cert, key] are its certificate chain and private key. Required.
 	Cert, Key string
-	// ClientCA [client_ca] has the authorities that clients must have a certificate of. Default empty: clients need none.
+	// ClientCA [client_ca] has the authorities that clients must have a certificate of; with front_proxy they may have one. Default
+	// empty: clients need none.
 	ClientCA string
 }
 
@@ -111,6 +114,16 @@ type UpstreamTLS struct {
 	Cert, Key string
 	// InsecureSkipVerify [insecure_skip_verify] takes any certificate. Default false.
 	InsecureSkipVerify bool
+}
+
+// FrontProxy is for services of Kubernetes that take the word of an authenticating proxy (--requestheader-client-ca-file). The agent
+// says who a client is that shows a certificate which tls.client_ca has signed, or a token of the agent's own; what clients say
+// themselves in those headers never gets through. Other requests go out without this certificate, as they come.
+type FrontProxy struct {
+	// Cert and Key [cert, key] are what the agent shows the service when it says who asks, in PEM. Required.
+	Cert, Key string
+	// Sites [sites] are other sites whose agents are believed likewise: theirs can make requests here in anybody's name. Default none.
+	Sites []engine.SiteName
 }
 
 // Credentials is a secret in a file, which is read anew for each use. One of TokenFile and ValueFile is set.

@@ -44,6 +44,8 @@ func Check(c Config, catalog *glue.Catalog) error {
 				strings.Join(known, ", "), strictyaml.DidYouMean(string(name), known))
 		} else if catalog.Services[name].Glue == glue.GlueKubernetes {
 			checkKubernetes(c.Services[name], func(format string, args ...any) { note(c.places.services[name], format, args...) })
+		} else if c.Services[name].FrontProxy != nil {
+			note(c.places.services[name], `"front_proxy" is for services of Kubernetes: the application believes nobody's word for who asks`)
 		}
 	}
 	if len(problems) == 0 {
@@ -61,6 +63,6 @@ func checkKubernetes(s Service, note func(format string, args ...any)) {
 		note(`the agent needs an account of its own in the cluster: give the service "credentials"`)
 	}
 	if s.UpstreamTLS != nil && s.UpstreamTLS.Cert != "" {
-		note(`with a certificate in "upstream_tls" the cluster would take every client for the agent: give the agent a token in "credentials"`)
+		note(`with a certificate in "upstream_tls" the cluster would take every client for the agent: give the agent a token in "credentials", and clients that show certificates "front_proxy"`)
 	}
 }

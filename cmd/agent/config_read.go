@@ -203,6 +203,9 @@ func (r *configReader) service(name string, v strictyaml.Value) Service {
 			m.Key("upstream_tls").Problem("the upstream %s has no TLS; it would have with https", s.Upstream)
 		}
 	}
+	if v := m.Optional("front_proxy"); v.Present() {
+		s.FrontProxy = r.frontProxy(v)
+	}
 	if v := m.Optional("credentials"); v.Present() {
 		s.Credentials = r.credentials(v)
 	}
@@ -218,6 +221,16 @@ func (r *configReader) listenerTLS(v strictyaml.Value) *ListenerTLS {
 	t := v.Mapping("configuration of TLS")
 	defer t.Done()
 	return &ListenerTLS{Cert: r.file(t.Required("cert")), Key: r.file(t.Required("key")), ClientCA: r.file(t.Optional("client_ca"))}
+}
+
+func (r *configReader) frontProxy(v strictyaml.Value) *FrontProxy {
+	m := v.Mapping("front proxy")
+	defer m.Done()
+	f := &FrontProxy{Cert: r.file(m.Required("cert")), Key: r.file(m.Required("key"))}
+	for _, e := range m.Optional("sites").Sequence() {
+		f.Sites = append(f.Sites, readSite(e))
+	}
+	return f
 }
 
 func (r *configReader) credentials(v strictyaml.Value) *Credentials {

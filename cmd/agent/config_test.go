@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/glue"
 	"github.com/skerry/skerry/glue/strictyaml"
 )
@@ -111,6 +112,7 @@ services:
     tls: {cert: cert.pem, key: key.pem, client_ca: ca.pem}
     upstream_tls: {ca: ca.pem, cert: cert.pem, key: key.pem, insecure_skip_verify: false}
     credentials: {token_file: token}
+    front_proxy: {cert: cert.pem, key: key.pem, sites: [nantes]}
   servers:
     listen: 127.0.0.1:9702
     upstream: https://127.0.0.1:9802
@@ -142,6 +144,7 @@ log: {level: debug, format: json}
 		TLS:         &ListenerTLS{at("cert.pem"), at("key.pem"), at("ca.pem")},
 		UpstreamTLS: &UpstreamTLS{at("ca.pem"), at("cert.pem"), at("key.pem"), false},
 		Credentials: &Credentials{TokenFile: at("token")},
+		FrontProxy:  &FrontProxy{at("cert.pem"), at("key.pem"), []engine.SiteName{"nantes"}},
 	}
 	if images := c.Services["images"]; !reflect.DeepEqual(images, want) {
 		t.Errorf("images is %+v", images)

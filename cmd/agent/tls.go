@@ -8,8 +8,8 @@ import (
 	"os"
 )
 
-// secure makes a listener speak HTTPS.
-func secure(l net.Listener, t *ListenerTLS) (net.Listener, error) {
+// secure makes a listener speak HTTPS. Optional: clients may come without a certificate.
+func secure(l net.Listener, t *ListenerTLS, optional bool) (net.Listener, error) {
 	certificate, err := tls.LoadX509KeyPair(t.Cert, t.Key)
 	if err != nil {
 		return nil, fmt.Errorf("load the certificate: %w", err)
@@ -24,7 +24,9 @@ func secure(l net.Listener, t *ListenerTLS) (net.Listener, error) {
 		if !c.ClientCAs.AppendCertsFromPEM(pem) {
 			return nil, fmt.Errorf("load the authorities of clients: %s has no certificate in PEM", t.ClientCA)
 		}
-		c.ClientAuth = tls.RequireAndVerifyClientCert
+		if c.ClientAuth = tls.RequireAndVerifyClientCert; optional {
+			c.ClientAuth = tls.VerifyClientCertIfGiven
+		}
 	}
 	return tls.NewListener(l, c), nil
 }

@@ -23,6 +23,8 @@ type service struct {
 	Name string `json:"name"`
 	URL  string `json:"url"`
 	Glue string `json:"glue"`
+	// Certificates says that the cluster is told whose certificate a client has shown.
+	Certificates bool `json:"certificates"`
 }
 
 type execCommand struct {

@@ -23,7 +23,7 @@ type kubeconfigCommand struct {
 func (kubeconfigCommand) Help() string {
 	return `Prints a kubeconfig with which kubectl and other clients reach this site's cluster through its agent. The user, and the
 namespace, are those of a kubeconfig that reaches the cluster itself; the cluster goes on checking who asks. It has to be a user
-with a token: TLS ends at the agent, so that a client's certificate does not come to the cluster.
+with a token, unless the service has a front_proxy: TLS ends at the agent, which tells the cluster then whose certificate it was.
 
 Examples:
 
@@ -63,9 +63,9 @@ func (c *kubeconfigCommand) Run(ctx context.Context, p *program) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", from, err)
 	}
-	if !token {
-		return fmt.Errorf("%s: the user has a certificate and no token; a certificate does not come to the cluster through an agent: "+
-			"use a user with a token (kubectl create token)", from)
+	if !token && !s.Certificates {
+		return fmt.Errorf("%s: the user has a certificate and no token; a certificate does not come to the cluster through this agent: "+
+			"use a user with a token (kubectl create token), or give the service a front_proxy (docs/kubernetes.md)", from)
 	}
 	b, err := through.YAML()
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	_ "embed"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -72,19 +73,43 @@ func (c *Cluster) AgentToken() string { return filepath.Join(c.Dir, "agent.token
 // Kubeconfig is that of the user, past every agent.
 func (c *Cluster) Kubeconfig() string { return filepath.Join(c.Dir, "direct.yaml") }
 
+// ClientCA is the file with the authority of clients that show a certificate, Front those of the certificate and the key by which the API
+// server believes an agent who asks.
+func (c *Cluster) ClientCA() string { return c.file("clients.pem") }
+
+// Front is described at ClientCA.
+func (c *Cluster) Front() [2]string { return [2]string{c.file("front.pem"), c.file("front.key")} }
+
+// Certified is the kubeconfig of a user who shows a certificate, past every agent: Anna, who is one of the developers and may do what
+// they may; and Carol, who may find out what there is.
+func (c *Cluster) Certified(user string) string { return c.file(user + ".yaml") }
+
+// Developers are the group of Anna. Who shows a token of the agent's that reads, may read.
+const (
+	Anna       = "anna"
+	Carol      = "carol"
+	Developers = "developers"
+)
+
 // Furnish writes what it needs, unless it is there from an earlier start.
 func (c *Cluster) Furnish() error {
 	if _, err := os.Stat(c.Kubeconfig()); err == nil {
 		return nil
 	}
-	cert, key, err := certificate()
+	server, err := authority("edge")
 	if err != nil {
+		return err
+	}
+	cert, key := server.pem()
+	if err := c.furnishClients(); err != nil {
 		return err
 	}
 	for _, f := range []struct{ path, content string }{
 		{c.CA(), cert}, {c.Key(), key}, {c.AgentToken(), agentToken + "\n"},
 		{c.file("tokens.csv"), UserToken + ",user,1\n" + agentToken + ",skerry,2\n" + controllersToken + ",controllers,3\n" + nodesToken + ",nodes,4\n"},
-		{c.file("policy.jsonl"), policy("user") + policy("skerry") + policy("controllers") + policy("nodes") + policy("system:apiserver")},
+		{c.file("policy.jsonl"), policy("user") + policy("skerry") + policy("controllers") + policy("nodes") + policy("system:apiserver") +
+			policyOf(`"group":"`+Developers+`"`) + policyOf(`"group":"skerry:viewer","readonly":true`) +
+			`{"apiVersion":"abac.authorization.kubernetes.io/v1beta1","kind":"Policy","spec":{"user":"` + Carol + `","nonResourcePath":"*","readonly":true}}` + "\n"},
 		{c.file("controllers.yaml"), c.kubeconfig(controllersToken)},
 		{c.Kubeconfig(), c.kubeconfig(UserToken)}, // the last: what it stands for is there
 	} {
@@ -97,17 +122,58 @@ func (c *Cluster) Furnish() error {
 
 func (c *Cluster) file(name string) string { return filepath.Join(c.Dir, name) }
 
-func policy(user string) string {
-	return `{"apiVersion":"abac.authorization.kubernetes.io/v1beta1","kind":"Policy","spec":{"user":"` + user +
-		`","namespace":"*","resource":"*","apiGroup":"*","nonResourcePath":"*"}}` + "\n"
+// furnishClients writes what has to do with certificates of clients.
+func (c *Cluster) furnishClients() error {
+	clients, err := authority("clients")
+	if err != nil {
+		return err
+	}
+	fronts, err := authority("fronts")
+	if err != nil {
+		return err
+	}
+	front, err := fronts.client("front-proxy")
+	if err != nil {
+		return err
+	}
+	ca, _ := clients.pem()
+	frontCA, _ := fronts.pem()
+	cert, key := front.pem()
+	files := map[string]string{c.ClientCA(): ca, c.file("fronts.pem"): frontCA, c.Front()[0]: cert, c.Front()[1]: key}
+	for user, groups := range map[string][]string{Anna: {Developers}, Carol: nil} {
+		pair, err := clients.client(user, groups...)
+		if err != nil {
+			return err
+		}
+		cert, key := pair.pem()
+		files[c.Certified(user)] = c.kubeconfigOf(fmt.Sprintf("{client-certificate-data: %q, client-key-data: %q}",
+			base64.StdEncoding.EncodeToString([]byte(cert)), base64.StdEncoding.EncodeToString([]byte(key))))
+	}
+	for path, content := range files {
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func policy(user string) string { return policyOf(`"user":"` + user + `"`) }
+
+func policyOf(who string) string {
+	return `{"apiVersion":"abac.authorization.kubernetes.io/v1beta1","kind":"Policy","spec":{` + who +
+		`,"namespace":"*","resource":"*","apiGroup":"*","nonResourcePath":"*"}}` + "\n"
 }
 
 func (c *Cluster) kubeconfig(token string) string {
+	return c.kubeconfigOf(fmt.Sprintf("{token: %q}", token))
+}
+
+func (c *Cluster) kubeconfigOf(user string) string {
 	return fmt.Sprintf(`{apiVersion: v1, kind: Config, current-context: c,
 clusters: [{name: c, cluster: {server: %q, certificate-authority: %q}}],
-users: [{name: u, user: {token: %q}}],
+users: [{name: u, user: %s}],
 contexts: [{name: c, context: {cluster: c, user: u}}]}
-`, c.URL(), c.CA(), token)
+`, c.URL(), c.CA(), user)
 }
 
 // Command is what runs it until it is told to stop with SIGTERM.

@@ -9,10 +9,14 @@ run etcd --data-dir etcd --listen-client-urls "http://127.0.0.1:$etcd" --adverti
 started=$!
 # Accounts of pods are made by controllers: without those no pod could be created.
 [ -n "$controllers" ] && admission='' || admission=--disable-admission-plugins=ServiceAccount
+# A folder of an earlier version has no certificates for clients.
+certificates=
+[ -e fronts.pem ] && certificates="--client-ca-file=clients.pem --requestheader-client-ca-file=fronts.pem --requestheader-allowed-names=front-proxy \
+	--requestheader-username-headers=X-Remote-User --requestheader-group-headers=X-Remote-Group --requestheader-extra-headers-prefix=X-Remote-Extra-"
 run "$apiserver" "--etcd-servers=http://127.0.0.1:$etcd" --bind-address=127.0.0.1 --advertise-address=127.0.0.1 "--secure-port=$api" \
 	--tls-cert-file=server.pem --tls-private-key-file=server.key --cert-dir=certs \
 	--service-account-issuer=https://kubernetes.default.svc --service-account-key-file=server.pem --service-account-signing-key-file=server.key \
-	--service-cluster-ip-range=10.96.0.0/16 --token-auth-file=tokens.csv $admission \
+	--service-cluster-ip-range=10.96.0.0/16 --token-auth-file=tokens.csv $admission $certificates \
 	--endpoint-reconciler-type=none --authorization-mode=ABAC --authorization-policy-file=policy.jsonl
 serving=$!
 others=

@@ -71,12 +71,30 @@ func working(t *testing.T, names ...string) (*env.Env, []*site) {
 	return e, all
 }
 
+// certified makes one whose agents tell their clusters whose certificate a client has shown; site2 also takes site1's word for it.
+func certified(t *testing.T) (*env.Env, []*site) {
+	t.Helper()
+	return openWith(t, false, func(s *env.Site) {
+		c, at := clusterIn(s.Config().Dir, false), &s.Config().Services[0]
+		at.ClientCA, at.Front = c.ClientCA(), c.Front()
+		if s.Name() == "site2" {
+			at.FrontSites = []string{"site1"}
+		}
+	}, "site1", "site2")
+}
+
 func open(t *testing.T, controllers bool, names ...string) (*env.Env, []*site) {
+	t.Helper()
+	return openWith(t, controllers, func(*env.Site) {}, names...)
+}
+
+func openWith(t *testing.T, controllers bool, configure func(*env.Site), names ...string) (*env.Env, []*site) {
 	t.Helper()
 	furnish := func(dir string) error { return clusterIn(dir, controllers).Furnish() }
 	e := env.New(t, env.Setup{Program: program, Sites: names, Application: clusters(controllers), Before: furnish, Prepare: func(s *env.Site) error {
 		c, at := clusterIn(s.Config().Dir, controllers), &s.Config().Services[0]
 		at.Upstream, at.UpstreamCA, at.Token, at.TLS = c.URL(), c.CA(), c.AgentToken(), [2]string{c.CA(), c.Key()}
+		configure(s)
 		return nil
 	}})
 	var all []*site

@@ -31,6 +31,11 @@ type Service struct {
 	// TLS are the files of the listener's certificate and key, UpstreamCA that of who has signed the application's; empty: no TLS.
 	TLS        [2]string
 	UpstreamCA string
+	// ClientCA is the file of the authorities of clients, Front are those of the certificate and key of a front proxy, FrontSites the sites that
+	// it believes; empty: no such.
+	ClientCA   string
+	Front      [2]string
+	FrontSites []string
 }
 
 // File returns the path of the configuration file.
@@ -62,7 +67,14 @@ func (c *Config) YAML() string {
 			fmt.Fprintf(&b, "    credentials: {token_file: %q}\n", s.Token)
 		}
 		if s.TLS != [2]string{} {
-			fmt.Fprintf(&b, "    tls: {cert: %q, key: %q}\n", s.TLS[0], s.TLS[1])
+			more := ""
+			if s.ClientCA != "" {
+				more = fmt.Sprintf(", client_ca: %q", s.ClientCA)
+			}
+			fmt.Fprintf(&b, "    tls: {cert: %q, key: %q%s}\n", s.TLS[0], s.TLS[1], more)
+		}
+		if s.Front != [2]string{} {
+			fmt.Fprintf(&b, "    front_proxy: {cert: %q, key: %q, sites: [%s]}\n", s.Front[0], s.Front[1], strings.Join(s.FrontSites, ", "))
 		}
 		if s.UpstreamCA != "" {
 			fmt.Fprintf(&b, "    upstream_tls: {ca: %q}\n", s.UpstreamCA)

@@ -122,6 +122,8 @@ type Service struct {
 	Handler http.Handler
 	// URL is where its listener is, Glue what speaks its API.
 	URL, Glue string
+	// Certificates says that clients' certificates come to the service.
+	Certificates bool
 }
 
 // Config is what the API is handed. Every field is needed.

@@ -14,6 +14,8 @@ type ServiceView struct {
 	URL   string             `json:"url"`
 	Kinds []engine.KindName  `json:"kinds"`
 	Glue  string             `json:"glue,omitempty"`
+	// Certificates says that clients' certificates come to the service.
+	Certificates bool `json:"certificates,omitempty"`
 }
 
 // getServices tells where the site's services are reached through the agent.
@@ -23,7 +25,7 @@ func (a *API) getServices(c echo.Context) error {
 	}
 	list := []ServiceView{}
 	for _, s := range a.Services {
-		v := ServiceView{Name: s.Name, URL: s.URL, Glue: s.Glue, Kinds: []engine.KindName{}}
+		v := ServiceView{Name: s.Name, URL: s.URL, Glue: s.Glue, Certificates: s.Certificates, Kinds: []engine.KindName{}}
 		for _, k := range s.Kinds() {
 			v.Kinds = append(v.Kinds, k.Name)
 		}

@@ -55,13 +55,7 @@ func (g *Guard) NeedsLogin() bool { return g.accounts != "" }
 // Identify tells who makes a request, and takes what proves it out of r's header, so that it goes no further. A token that does
 // not count is a *engine.Refusal; a session that does not is as none.
 func (g *Guard) Identify(r *http.Request) (Principal, error) {
-	if token, ours := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "+tokenPrefix); ours {
-		r.Header.Del("Authorization")
-		p, err := g.find(r.Context(), tokenPrefix+token, ByToken)
-		if errors.Is(err, errKey) {
-			return p, &engine.Refusal{Status: http.StatusUnauthorized, Type: "unauthenticated",
-				Detail: "the token is not known here, or no longer counts: make one with \"skerry tokens add\""}
-		}
+	if p, ok, err := g.Token(r); ok || err != nil {
 		return p, err
 	}
 	secret := takeCookie(r)
@@ -76,6 +70,22 @@ func (g *Guard) Identify(r *http.Request) (Principal, error) {
 		return Principal{}, nil
 	}
 	return p, err
+}
+
+// Token tells whose token a request shows, and takes it out of r's header; ok is false where it shows none of ours. A token that does not
+// count is a *engine.Refusal.
+func (g *Guard) Token(r *http.Request) (p Principal, ok bool, err error) {
+	token, ours := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "+tokenPrefix)
+	if !ours {
+		return Principal{}, false, nil
+	}
+	r.Header.Del("Authorization")
+	p, err = g.find(r.Context(), tokenPrefix+token, ByToken)
+	if errors.Is(err, errKey) {
+		return Principal{}, false, &engine.Refusal{Status: http.StatusUnauthorized, Type: "unauthenticated",
+			Detail: "the token is not known here, or no longer counts: make one with \"skerry tokens add\""}
+	}
+	return p, err == nil, err
 }
 
 // Still is nil as long as who made the request of ctx may read: it is for answers that go on after that was looked at, which

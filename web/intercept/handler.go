@@ -84,6 +84,8 @@ type Config struct {
 	// Application and Services are what the catalog says, to check scopes.
 	Application string
 	Services    []engine.ServiceName
+	// Believes says who may say who makes a request.
+	Believes Believes
 	// Correlations remembers scopes for workflows; nil remembers none.
 	Correlations *Correlations
 	// Discover asks the application for kinds that it has got, and reports whether there are any; nil: all are known.
@@ -101,6 +103,7 @@ type Handler struct {
 	local    http.RoundTripper
 	dialect  glue.Dialect  // nil: there is nothing beyond the catalog
 	gatherer glue.Gatherer // nil: lists of several sites are made one by what the catalog says
+	asserter glue.Asserter // nil: the application believes no agent who asks
 	buffers  bufferPool
 }
 
@@ -129,6 +132,7 @@ func New(c Config) *Handler {
 	h.upstream, h.local = c.Client.Upstream(c.Service)
 	h.dialect = c.Client.Dialect(c.Service)
 	h.gatherer, _ = h.dialect.(glue.Gatherer)
+	h.asserter, _ = h.dialect.(glue.Asserter)
 	h.Log = c.Log.With("service", string(c.Service))
 	return h
 }
@@ -191,6 +195,9 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, from engine.Site
 	q := &request{Request: r, w: w, from: from}
 	if r.Method == http.MethodConnect {
 		h.refuse(q, http.StatusMethodNotAllowed, "method", "this is no forward proxy: address the service itself")
+		return
+	}
+	if !h.identify(q) {
 		return
 	}
 	q.path, q.query = target(r)

@@ -173,7 +173,11 @@ func (q *request) caller() string {
 	if err != nil {
 		host = q.RemoteAddr
 	}
-	sum := sha256.Sum256([]byte(q.Header.Get("Authorization") + "\x00" + host))
+	who := q.Header.Get("Authorization") + "\x00" + host
+	if user := q.who(); user != "" {
+		who += "\x00" + user
+	}
+	sum := sha256.Sum256([]byte(who))
 	return hex.EncodeToString(sum[:])
 }
 
