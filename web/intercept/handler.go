@@ -103,6 +103,7 @@ type Handler struct {
 	local    http.RoundTripper
 	dialect  glue.Dialect  // nil: there is nothing beyond the catalog
 	gatherer glue.Gatherer // nil: lists of several sites are made one by what the catalog says
+	carrier  glue.Carrier  // nil: clients have no ways of their own to say a scope
 	asserter glue.Asserter // nil: the application believes no agent who asks
 	buffers  bufferPool
 }
@@ -133,6 +134,7 @@ func New(c Config) *Handler {
 	h.dialect = c.Client.Dialect(c.Service)
 	h.gatherer, _ = h.dialect.(glue.Gatherer)
 	h.asserter, _ = h.dialect.(glue.Asserter)
+	h.carrier, _ = h.dialect.(glue.Carrier)
 	h.Log = c.Log.With("service", string(c.Service))
 	return h
 }
@@ -184,6 +186,8 @@ type request struct {
 	// ids are its correlation ids; inherited says that the scope was remembered under one of them.
 	ids       []string
 	inherited bool
+	// written says that the scope is from the body.
+	written bool
 	// certain is set when no answer came and it is certain that no application was asked.
 	certain bool
 	// parsed is the scope as a tree, nil without one and for what agents ask; warnings are for the answer.
@@ -202,8 +206,13 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, from engine.Site
 	}
 	q.path, q.query = target(r)
 	q.carry()
+	if h.carrier != nil {
+		if text := h.carrier.TakeScope(q.Header); q.text == "" {
+			q.text = text
+		}
+	}
 	q.ids = h.Correlations.ids(r.Header)
-	if from != "" && !h.hear(q) || from == "" && !h.inherit(q) {
+	if from != "" && !h.hear(q) || from == "" && !(h.inherit(q) && h.writes(q)) {
 		return
 	}
 	q.match, q.known = h.router().Match(r.Method, q.path, r.Header)
@@ -212,6 +221,9 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, from engine.Site
 	}
 	if q.known && q.match.Within != "" {
 		q.path, q.localPath = h.Client.Paths(r.Context(), q.match, q.path)
+	}
+	if q.written && !h.rewrites(q) {
+		q.text = ""
 	}
 	if q.gather {
 		h.givePart(q)
