@@ -112,3 +112,50 @@ func BenchmarkLists(b *testing.B) {
 		}
 	})
 }
+
+// BenchmarkOpen opens the store of a site with 10,000 documents and reads what there is of each, as a start does that has to look at all.
+func BenchmarkOpen(b *testing.B) {
+	const documents = 10_000
+	dir := b.TempDir()
+	s := open(b, dir)
+	for n := 0; n < documents; {
+		var all engine.Batch
+		for range 1000 {
+			one := sample(n)
+			all.Documents, all.Changes = append(all.Documents, one.Documents...), append(all.Changes, one.Changes...)
+			all.Resources, all.Operations = append(all.Resources, one.Resources...), append(all.Operations, one.Operations...)
+			n++
+		}
+		mustCommit(b, s, &all)
+	}
+	if err := s.Close(); err != nil {
+		b.Fatal(err)
+	}
+	b.Run("open", func(b *testing.B) {
+		for b.Loop() {
+			s, err := Open(dir, Options{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			s.Close()
+		}
+	})
+	b.Run("and read all", func(b *testing.B) {
+		for b.Loop() {
+			s, err := Open(dir, Options{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			for n := range documents {
+				id := sample(n).Documents[0].ID
+				if _, err := s.Document(b.Context(), id); err != nil {
+					b.Fatal(err)
+				}
+				if _, _, err := s.Changes(b.Context(), id, nil, 0); err != nil {
+					b.Fatal(err)
+				}
+			}
+			s.Close()
+		}
+	})
+}

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -27,7 +28,8 @@ const (
 // Blobs keeps the bodies of operations that are too large for a document. It implements engine.Blobs. Each body that is read
 // or written at a moment takes one chunk of memory.
 type Blobs struct {
-	dir string
+	dir   string
+	vault *Vault
 
 	mu   sync.Mutex // guards held, and that whole blobs come and go one at a time
 	held map[engine.BlobHash]int
@@ -36,8 +38,8 @@ type Blobs struct {
 var _ engine.Blobs = (*Blobs)(nil)
 
 // OpenBlobs opens the blobs of the data directory dir, which the caller has locked by an open Store.
-func OpenBlobs(dir string) (*Blobs, error) {
-	b := &Blobs{dir: filepath.Join(dir, blobDir), held: map[engine.BlobHash]int{}}
+func OpenBlobs(dir string, vault *Vault) (*Blobs, error) {
+	b := &Blobs{dir: filepath.Join(dir, blobDir), vault: vault, held: map[engine.BlobHash]int{}}
 	if err := makeDir(dir, b.dir); err != nil {
 		return nil, fmt.Errorf("open blobs: %w", err)
 	}
@@ -50,6 +52,36 @@ func makeDir(parent, dir string) error {
 		return err
 	}
 	return syncDir(parent)
+}
+
+// sealedChunk is how many bytes a whole chunk has in a file, where each is encrypted by itself. What it is bound to is its number: whose it
+// is tells its digest.
+const sealedChunk = engine.ChunkSize + sealOverhead
+
+func chunkNamed(i int64) engine.OperationID {
+	return engine.OperationID("chunk " + strconv.FormatInt(i, 10))
+}
+
+// fileSize is how many bytes the first n chunks of a blob have in a file.
+func fileSize(ref engine.BlobRef, n int64) int64 {
+	return min(n*engine.ChunkSize, ref.Size) + n*sealOverhead
+}
+
+// unsealed reads a chunk from a file, in room for one that is sealed. It is nil where the file has something else there.
+func (b *Blobs) unsealed(f io.Reader, ref engine.BlobRef, i int64, room []byte) ([]byte, error) {
+	sealed := room[:ref.ChunkLen(i)+sealOverhead]
+	n, err := fill(f, sealed)
+	if err != nil && err != io.EOF {
+		return nil, err
+	}
+	if n < len(sealed) {
+		return nil, nil
+	}
+	chunk, err := b.vault.unsealIn(inPlace(sealed), chunkNamed(i), sealed)
+	if err != nil {
+		return nil, nil // it is not what was written there
+	}
+	return chunk, nil
 }
 
 func (b *Blobs) path(h engine.BlobHash, suffix string) string {
@@ -65,9 +97,11 @@ func (b *Blobs) Take(ctx context.Context, r io.Reader) (ref engine.BlobRef, rele
 	defer os.Remove(f.Name()) // gone already when it is in its place
 	defer f.Close()
 	hasher := engine.NewBlobHasher()
+	i, room := int64(0), make([]byte, 0, sealedChunk)
 	err = eachChunk(ctx, r, func(chunk []byte) error {
 		hasher.Write(chunk)
-		return writeChunk(f, chunk)
+		i++
+		return writeChunk(f, b.vault.sealIn(room, chunkNamed(i-1), chunk))
 	})
 	if err != nil {
 		return ref, nil, fmt.Errorf("take in a blob: %w", err)
@@ -128,7 +162,8 @@ func (b *Blobs) Has(ref engine.BlobRef) bool {
 }
 
 func (b *Blobs) has(ref engine.BlobRef) bool {
-	return sizeOf(b.path(ref.Hash, "")) == ref.Size && sizeOf(b.path(ref.Hash, digestsSuffix)) == ref.Chunks()*sha256.Size
+	size := sizeOf(b.path(ref.Hash, ""))
+	return (size == fileSize(ref, ref.Chunks()) || size == ref.Size) && sizeOf(b.path(ref.Hash, digestsSuffix)) == ref.Chunks()*sha256.Size
 }
 
 // sizeOf is the size of a file, -1 when there is none.
@@ -165,13 +200,18 @@ func (b *Blobs) Open(ref engine.BlobRef, first int64) (io.ReadCloser, error) {
 		return nil, fmt.Errorf("open blob: %w", err)
 	}
 	f, err := os.Open(b.path(ref.Hash, ""))
+	plain := sizeOf(b.path(ref.Hash, "")) == ref.Size // of a version that did not encrypt
 	if err == nil {
-		_, err = f.Seek(first*engine.ChunkSize, io.SeekStart)
+		at := first * sealedChunk
+		if plain {
+			at = first * engine.ChunkSize
+		}
+		_, err = f.Seek(at, io.SeekStart)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open blob %s: %w: %w", ref.Hash, engine.ErrStorage, err)
 	}
-	return &blobReader{blobs: b, file: f, ref: ref, digests: digests, next: first}, nil
+	return &blobReader{blobs: b, file: f, ref: ref, digests: digests, next: first, plain: plain}, nil
 }
 
 // Drop implements engine.Blobs.
@@ -227,7 +267,8 @@ type blobReader struct {
 	ref     engine.BlobRef
 	digests engine.Digests
 	next    int64
-	chunk   []byte // room for one
+	plain   bool
+	room    []byte // for one chunk as it lies in the file
 	rest    []byte // of the chunk, not given out yet
 }
 
@@ -236,14 +277,14 @@ func (r *blobReader) Read(p []byte) (int, error) {
 		if r.next == r.ref.Chunks() {
 			return 0, io.EOF
 		}
-		if r.chunk == nil {
-			r.chunk = make([]byte, r.ref.ChunkLen(0))
+		if r.room == nil {
+			r.room = make([]byte, r.ref.ChunkLen(0)+sealOverhead)
 		}
-		chunk := r.chunk[:r.ref.ChunkLen(r.next)]
-		if _, err := io.ReadFull(r.file, chunk); err != nil {
+		chunk, err := r.read()
+		if err != nil {
 			return 0, fmt.Errorf("read blob %s: %w: %w", r.ref.Hash, engine.ErrStorage, err)
 		}
-		if !r.digests.Fits(r.next, chunk) {
+		if chunk == nil || !r.digests.Fits(r.next, chunk) {
 			err := os.Remove(r.blobs.path(r.ref.Hash, ""))
 			return 0, errors.Join(fmt.Errorf("read blob %s: %w: chunk %d is damaged on the disk", r.ref.Hash, engine.ErrStorage, r.next), err)
 		}
@@ -252,6 +293,16 @@ func (r *blobReader) Read(p []byte) (int, error) {
 	n := copy(p, r.rest)
 	r.rest = r.rest[n:]
 	return n, nil
+}
+
+// read reads the next chunk; nil where there is another.
+func (r *blobReader) read() ([]byte, error) {
+	if !r.plain {
+		return r.blobs.unsealed(r.file, r.ref, r.next, r.room)
+	}
+	chunk := r.room[:r.ref.ChunkLen(r.next)]
+	_, err := io.ReadFull(r.file, chunk)
+	return chunk, err
 }
 
 func (r *blobReader) Close() error { return r.file.Close() }

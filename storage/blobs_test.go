@@ -24,7 +24,11 @@ func bytesOf(seed byte, size int) []byte {
 
 func openBlobs(t *testing.T, dir string) *Blobs {
 	t.Helper()
-	b, err := OpenBlobs(dir)
+	v, err := openVault(dir, "", true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := OpenBlobs(dir, v)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +179,11 @@ func TestDamagedBlobsAreNotGivenOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.WriteAt([]byte{body[engine.ChunkSize+5] ^ 1}, engine.ChunkSize+5); err != nil {
+	damaged := make([]byte, 1)
+	if _, err := f.ReadAt(damaged, sealedChunk+100); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteAt([]byte{damaged[0] ^ 1}, sealedChunk+100); err != nil {
 		t.Fatal(err)
 	}
 	f.Close()

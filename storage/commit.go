@@ -45,7 +45,7 @@ type submission struct {
 // When the disk is full, a batch that settles something finds room in the reserve; others get engine.ErrStorage until
 // there is room again.
 func (s *Store) Commit(ctx context.Context, b *engine.Batch) error {
-	writes, err := encodeBatch(b, s.now())
+	writes, err := encodeBatch(b, s.vault, s.now())
 	if err != nil {
 		return fmt.Errorf("commit: %w", err)
 	}

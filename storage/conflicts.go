@@ -8,11 +8,15 @@ import (
 	"github.com/skerry/skerry/engine"
 )
 
-func scanConflict(row scanner) (listed[engine.Conflict], error) {
+func (s *Store) scanConflict(row scanner) (listed[engine.Conflict], error) {
 	var l listed[engine.Conflict]
+	var id string
 	var data []byte
-	if err := row.Scan(&data, &l.at.at, &l.at.n); err != nil {
+	if err := row.Scan(&id, &data, &l.at.at, &l.at.n); err != nil {
 		return l, err
+	}
+	if err := s.vault.open(&data, "conflicts.data", id); err != nil {
+		return l, fmt.Errorf("conflict %s: %w", id, err)
 	}
 	if err := json.Unmarshal(data, &l.row); err != nil {
 		return l, fmt.Errorf("decode a conflict: %w", err)
@@ -22,13 +26,13 @@ func scanConflict(row scanner) (listed[engine.Conflict], error) {
 
 // Conflict returns one conflict.
 func (s *Store) Conflict(ctx context.Context, id engine.ConflictID) (engine.Conflict, error) {
-	l, err := scanConflict(s.reads.QueryRowContext(ctx, `SELECT data, since, n FROM conflicts WHERE id = ?`, string(id)))
+	l, err := s.scanConflict(s.reads.QueryRowContext(ctx, `SELECT id, data, since, n FROM conflicts WHERE id = ?`, string(id)))
 	return l.row, found(err, "conflict", id)
 }
 
 // ConflictsOf returns the conflicts of a document, accepted ones included, in the order in which they were stored first.
 func (s *Store) ConflictsOf(ctx context.Context, id engine.DocumentID) ([]engine.Conflict, error) {
-	rows, err := collect(ctx, s.reads, scanConflict, `SELECT data, since, n FROM conflicts WHERE document = ? AND document <> '' ORDER BY n`, string(id))
+	rows, err := collect(ctx, s.reads, s.scanConflict, `SELECT id, data, since, n FROM conflicts WHERE document = ? AND document <> '' ORDER BY n`, string(id))
 	if err != nil {
 		return nil, fmt.Errorf("list the conflicts of document %s: %w", id, err)
 	}
@@ -57,8 +61,8 @@ func (s *Store) Conflicts(ctx context.Context, f engine.ConflictFilter) ([]engin
 		}
 		w.add(`(since, n) < (?, ?)`, p.at, p.n)
 	}
-	rows, err := collect(ctx, s.reads, scanConflict,
-		`SELECT data, since, n FROM conflicts`+w.String()+` ORDER BY since DESC, n DESC LIMIT ?`, append(w.args, pageSize(f.Limit)+1)...)
+	rows, err := collect(ctx, s.reads, s.scanConflict,
+		`SELECT id, data, since, n FROM conflicts`+w.String()+` ORDER BY since DESC, n DESC LIMIT ?`, append(w.args, pageSize(f.Limit)+1)...)
 	if err != nil {
 		return nil, "", fmt.Errorf("list conflicts: %w", err)
 	}

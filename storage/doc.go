@@ -9,5 +9,5 @@
 //
 // Read it in this order: schema.go for the tables, store.go for how they are opened, commit.go for the one way to
 // write, rows.go for how rows become columns; resources.go, operations.go, ledger.go and queues.go are the reads.
-// vault.go encrypts what must not lie on the disk in clear.
+// vault.go encrypts; seal.go says what of a row is.
 package storage

@@ -16,6 +16,7 @@ type incoming struct {
 	file    *os.File
 	digests engine.Digests // nil: not here yet
 	next    int64
+	room    []byte // for one chunk that is encrypted
 }
 
 // Begin implements engine.Blobs. What an earlier process has fetched is checked again: a power cut may have left anything
@@ -25,7 +26,7 @@ func (b *Blobs) Begin(ref engine.BlobRef) (engine.Incoming, error) {
 	if err != nil {
 		return nil, fmt.Errorf("begin blob %s: %w: %w", ref.Hash, engine.ErrStorage, err)
 	}
-	in := &incoming{blobs: b, ref: ref, file: f}
+	in := &incoming{blobs: b, ref: ref, file: f, room: make([]byte, ref.ChunkLen(0)+sealOverhead)}
 	if in.digests, err = b.Digests(ref); err != nil && !errors.Is(err, engine.ErrNotFound) {
 		return nil, errors.Join(fmt.Errorf("begin blob: %w", err), f.Close())
 	}
@@ -37,19 +38,17 @@ func (b *Blobs) Begin(ref engine.BlobRef) (engine.Incoming, error) {
 
 // resume counts the chunks at the beginning of the file that are right, and cuts off the rest.
 func (in *incoming) resume() error {
-	buffer := make([]byte, in.ref.ChunkLen(0))
 	for in.digests != nil && in.next < in.ref.Chunks() {
-		chunk := buffer[:in.ref.ChunkLen(in.next)]
-		n, err := fill(in.file, chunk)
-		if err != nil && err != io.EOF {
+		chunk, err := in.blobs.unsealed(in.file, in.ref, in.next, in.room)
+		if err != nil {
 			return err
 		}
-		if n < len(chunk) || !in.digests.Fits(in.next, chunk) {
+		if chunk == nil || !in.digests.Fits(in.next, chunk) {
 			break
 		}
 		in.next++
 	}
-	at := min(in.next*engine.ChunkSize, in.ref.Size)
+	at := fileSize(in.ref, in.next)
 	if err := in.file.Truncate(at); err != nil {
 		return err
 	}
@@ -80,7 +79,7 @@ func (in *incoming) Add(chunk []byte) error {
 	if in.next == in.ref.Chunks() || in.digests == nil || !in.digests.Fits(in.next, chunk) {
 		return fmt.Errorf("chunk %d of blob %s: %w", in.next, in.ref.Hash, engine.ErrRefused)
 	}
-	if err := writeChunk(in.file, chunk); err != nil {
+	if err := writeChunk(in.file, in.blobs.vault.sealIn(in.room, chunkNamed(in.next), chunk)); err != nil {
 		return fmt.Errorf("chunk %d of blob %s: %w", in.next, in.ref.Hash, err)
 	}
 	in.next++

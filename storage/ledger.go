@@ -7,28 +7,32 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/skerry/skerry/engine"
 )
 
 // Document returns the registration of a document.
 func (s *Store) Document(ctx context.Context, id engine.DocumentID) (engine.DocumentRow, error) {
-	r, err := scanDocument(s.reads.QueryRowContext(ctx, selectDocument+`id = ?`, string(id)))
+	r, err := s.scanDocument(s.reads.QueryRowContext(ctx, selectDocument+`id = ?`, string(id)))
 	return r, found(err, "document", id)
 }
 
 // MeshDocument returns the registration of the one document that is marked Mesh, or ErrNotFound.
 func (s *Store) MeshDocument(ctx context.Context) (engine.DocumentRow, error) {
-	r, err := scanDocument(s.reads.QueryRowContext(ctx, selectDocument+`mesh = 1 ORDER BY id LIMIT 1`))
+	r, err := s.scanDocument(s.reads.QueryRowContext(ctx, selectDocument+`mesh = 1 ORDER BY id LIMIT 1`))
 	return r, found(err, "document of", "the mesh")
 }
 
 const selectDocument = `SELECT id, about, mesh, sites, leaving, former, heads, epoch, checkpoint FROM documents WHERE `
 
-func scanDocument(row scanner) (engine.DocumentRow, error) {
+func (s *Store) scanDocument(row scanner) (engine.DocumentRow, error) {
 	var r engine.DocumentRow
 	var sites, leaving, former, heads []byte
 	if err := row.Scan(&r.ID, &r.About, &r.Mesh, &sites, &leaving, &former, &heads, &r.Epoch, &r.Checkpoint); err != nil {
+		return engine.DocumentRow{}, err
+	}
+	if err := s.vault.open(&r.Checkpoint, "documents.checkpoint", string(r.ID)); err != nil {
 		return engine.DocumentRow{}, err
 	}
 	copy(r.Heads[:], heads)
@@ -53,13 +57,16 @@ func scanDocument(row scanner) (engine.DocumentRow, error) {
 func (s *Store) Snapshot(ctx context.Context, id engine.DocumentID) ([]byte, error) {
 	var b []byte
 	err := s.reads.QueryRowContext(ctx, `SELECT bytes FROM snapshots WHERE document = ?`, string(id)).Scan(&b)
+	if err == nil {
+		err = s.vault.open(&b, "snapshots.bytes", string(id))
+	}
 	return b, found(err, "snapshot of document", id)
 }
 
 // SaveSnapshot replaces the snapshot of the document. It waits in the same queue as Commit; b is not kept.
 func (s *Store) SaveSnapshot(ctx context.Context, id engine.DocumentID, b []byte) error {
 	what := "snapshot of document " + string(id)
-	w := write{statement: putSnapshot, what: what, args: []any{string(id), blob(b)}}
+	w := write{statement: putSnapshot, what: what, args: []any{string(id), s.vault.seal(blob(b), "snapshots.bytes", string(id))}}
 	if err := s.submit(ctx, &submission{writes: []write{w}}); err != nil {
 		return fmt.Errorf("save %s: %w", what, err)
 	}
@@ -172,6 +179,9 @@ func (s *Store) Changes(ctx context.Context, id engine.DocumentID, have engine.V
 		var hash []byte
 		if err := read.QueryRowContext(ctx, p.n, string(id)).Scan(&hash, &r.Author, &r.Signature, &r.Bytes); err != nil {
 			return nil, false, found(err, "changes of document", id) // it may have been dropped meanwhile
+		}
+		if err := s.vault.open(&r.Bytes, "changes.bytes", string(id), r.Actor, strconv.FormatUint(r.Seq, 10)); err != nil {
+			return nil, false, fmt.Errorf("changes of document %s: %w", id, err)
 		}
 		copy(r.Hash[:], hash)
 		size += len(r.Bytes) + len(r.Signature)

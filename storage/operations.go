@@ -3,6 +3,7 @@ package storage
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -12,7 +13,7 @@ import (
 const operationColumns = `o.id, o.document, o.resource, o.type, o.service, o.kind, o.method, o.path, o.scope, o.origin,
 	o.user, o.issued_at, o.parents, o.state, o.sites, o.change, o.body, o.blob, o.blob_size, o.blob_needed, o.n`
 
-func scanOperation(row scanner) (listed[engine.OperationRow], error) {
+func (s *Store) scanOperation(row scanner) (listed[engine.OperationRow], error) {
 	var l listed[engine.OperationRow]
 	r := &l.row
 	var parents, sites, change []byte
@@ -22,6 +23,9 @@ func scanOperation(row scanner) (listed[engine.OperationRow], error) {
 		&r.NeedsBlob, &l.at.n)
 	if err != nil {
 		return l, err
+	}
+	if err := errors.Join(s.vault.open(&change, "operations.change", string(r.ID)), s.vault.open(&r.Body, "operations.body", string(r.ID))); err != nil {
+		return l, fmt.Errorf("operation %s: %w", r.ID, err)
 	}
 	r.IssuedAt, r.Change = instant(l.at.at), change
 	if ref.Size > 0 {
@@ -38,7 +42,7 @@ func scanOperation(row scanner) (listed[engine.OperationRow], error) {
 
 // Operation returns one operation.
 func (s *Store) Operation(ctx context.Context, id engine.OperationID) (engine.OperationRow, error) {
-	l, err := scanOperation(s.reads.QueryRowContext(ctx, `SELECT `+operationColumns+` FROM operations o WHERE id = ?`, string(id)))
+	l, err := s.scanOperation(s.reads.QueryRowContext(ctx, `SELECT `+operationColumns+` FROM operations o WHERE id = ?`, string(id)))
 	return l.row, found(err, "operation", id)
 }
 
@@ -48,7 +52,7 @@ func (s *Store) Operations(ctx context.Context, f engine.OperationFilter) ([]eng
 	if err != nil {
 		return nil, "", fmt.Errorf("list operations: %w", err)
 	}
-	rows, err := collect(ctx, s.reads, scanOperation, q, args...)
+	rows, err := collect(ctx, s.reads, s.scanOperation, q, args...)
 	if err != nil {
 		return nil, "", fmt.Errorf("list operations: %w", err)
 	}

@@ -3,6 +3,7 @@ package storage
 import (
 	"context"
 	"fmt"
+	"strconv"
 
 	"github.com/skerry/skerry/engine"
 )
@@ -80,6 +81,9 @@ func (s *Store) Answer(ctx context.Context, key [32]byte) (engine.KeyedAnswer, e
 	if err != nil {
 		return engine.KeyedAnswer{}, found(err, "answer under key", fmt.Sprintf("%x", key[:4]))
 	}
+	if err := s.vault.open(&r.Answer, "answers.answer", fmt.Sprintf("%X", key[:])); err != nil {
+		return engine.KeyedAnswer{}, err
+	}
 	copy(r.BodyHash[:], hash)
 	r.At = instant(at)
 	return r, nil
@@ -93,6 +97,9 @@ func (s *Store) Events(ctx context.Context, after uint64, limit int) ([]engine.E
 		var at int64
 		var data []byte
 		err := row.Scan(&r.Seq, &r.Type, &r.Subject, &at, &data)
+		if err == nil {
+			err = s.vault.open(&data, "events.data", r.Type, r.Subject, strconv.FormatInt(at, 10))
+		}
 		r.Time, r.Data = instant(at), data
 		return r, err
 	}, `SELECT seq, type, subject, time, data FROM events WHERE seq > ? ORDER BY seq LIMIT ?`,

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -118,7 +119,7 @@ type write struct {
 }
 
 // encodeBatch does what can be done before it is the batch's turn. What is settled by it has been since now.
-func encodeBatch(b *engine.Batch, now time.Time) ([]write, error) {
+func encodeBatch(b *engine.Batch, v *Vault, now time.Time) ([]write, error) {
 	writes := make([]write, 0, len(b.Dropped)+len(b.Documents)+len(b.Changes)+len(b.Resources)+len(b.Choices)+len(b.Operations)+len(b.Intents)+
 		len(b.Settled)+len(b.Outbox)+len(b.Delivered)+len(b.Answers)+len(b.Conflicts)+len(b.Resolved)+len(b.Events))
 	add := func(s statement, what string, args ...any) {
@@ -146,7 +147,7 @@ func encodeBatch(b *engine.Batch, now time.Time) ([]write, error) {
 			return nil, fmt.Errorf("document %s: %w", r.ID, err)
 		}
 		add(putDocument, "document "+string(r.ID), string(r.ID), blob(r.About), r.Mesh, sites, leaving, formerJSON, r.Heads[:],
-			int64(r.Epoch), r.Checkpoint)
+			int64(r.Epoch), v.seal(r.Checkpoint, "documents.checkpoint", string(r.ID)))
 	}
 	for i := range b.Changes {
 		r := &b.Changes[i]
@@ -154,7 +155,8 @@ func encodeBatch(b *engine.Batch, now time.Time) ([]write, error) {
 			return nil, fmt.Errorf("change %x: number %d is out of range", r.Hash, r.Seq)
 		}
 		add(addChange, fmt.Sprintf("change %d of actor %s in document %s", r.Seq, r.Actor, r.Document), string(r.Document),
-			r.Actor, int64(r.Seq), r.Hash[:], string(r.Author), blob(r.Signature), blob(r.Bytes))
+			r.Actor, int64(r.Seq), r.Hash[:], string(r.Author), blob(r.Signature),
+			v.seal(blob(r.Bytes), "changes.bytes", string(r.Document), r.Actor, strconv.FormatUint(r.Seq, 10)))
 		writes[len(writes)-1].change = r
 	}
 	for i := range b.Resources {
@@ -203,7 +205,8 @@ func encodeBatch(b *engine.Batch, now time.Time) ([]write, error) {
 			settled = now
 		}
 		add(changeOperation, "operation "+string(r.ID), string(r.Type), string(r.Service), string(r.Kind), r.Method, r.Path,
-			r.Scope, string(r.Origin), r.User, parents, string(r.State), sites, []byte(r.Change), r.Body, ref.Size,
+			r.Scope, string(r.Origin), r.User, parents, string(r.State), sites, v.seal(r.Change, "operations.change", string(r.ID)),
+			v.seal(r.Body, "operations.body", string(r.ID)), ref.Size,
 			r.NeedsBlob, nanos(settled), string(r.ID), string(r.Document), string(r.Resource), nanos(r.IssuedAt), string(ref.Hash))
 		writes[len(writes)-1].otherwise = putOperation
 	}
@@ -222,7 +225,7 @@ func encodeBatch(b *engine.Batch, now time.Time) ([]write, error) {
 	}
 	for i := range b.Answers {
 		r := &b.Answers[i]
-		add(putAnswer, "answer", r.Key[:], r.BodyHash[:], r.Answer, nanos(r.At))
+		add(putAnswer, "answer", r.Key[:], r.BodyHash[:], v.seal(r.Answer, "answers.answer", strings.ToUpper(hex.EncodeToString(r.Key[:]))), nanos(r.At))
 	}
 	for i := range b.Conflicts {
 		c := &b.Conflicts[i]
@@ -231,14 +234,15 @@ func encodeBatch(b *engine.Batch, now time.Time) ([]write, error) {
 			return nil, fmt.Errorf("conflict %s: %w", c.ID, err)
 		}
 		add(putConflict, "conflict "+string(c.ID), string(c.ID), string(c.Document), string(c.Service), string(c.Kind), string(c.Site),
-			nanos(c.Since), c.Open(), data)
+			nanos(c.Since), c.Open(), v.seal(data, "conflicts.data", string(c.ID)))
 	}
 	for _, id := range b.Resolved {
 		add(dropConflict, "conflict "+string(id), string(id))
 	}
 	for i := range b.Events {
 		r := &b.Events[i]
-		add(addEvent, "event "+r.Type, r.Type, r.Subject, nanos(r.Time), []byte(r.Data))
+		add(addEvent, "event "+r.Type, r.Type, r.Subject, nanos(r.Time),
+			v.seal(r.Data, "events.data", r.Type, r.Subject, strconv.FormatInt(nanos(r.Time), 10)))
 	}
 	return writes, nil
 }

@@ -11,7 +11,11 @@ const applicationID = 0x536b7279
 
 // migrations bring a database from version i to i+1. user_version holds how many have run. What was released is
 // never edited: a change of the schema is a new entry.
-var migrations = []string{schema1}
+var migrations = []string{schema1, schema2}
+
+// schema2 has the one row that says that content is encrypted, by something that the key opens, and whether nothing of a time before that
+// is left in the file.
+const schema2 = `CREATE TABLE vault (sealed BLOB NOT NULL, clean INTEGER NOT NULL);`
 
 // schema1 is written around the questions that are asked:
 //   - Times are nanoseconds since 1970, 0 for none.

@@ -15,7 +15,7 @@ import (
 
 func openSpools(t *testing.T, dir string) *Spools {
 	t.Helper()
-	v, err := OpenVault(dir)
+	v, err := openVault(dir, "", true)
 	if err != nil {
 		t.Fatal(err)
 	}

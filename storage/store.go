@@ -39,6 +39,8 @@ const readers = 8
 type Options struct {
 	// Now is the clock by which answers grow old. Nil: time.Now.
 	Now func() time.Time
+	// Key is the file of the key that content is encrypted under. Empty: vault.key, in the data directory.
+	Key string
 }
 
 // Store is the database of one site. It implements engine.Store and engine.Ledger, and is safe for concurrent use.
@@ -46,6 +48,7 @@ type Options struct {
 type Store struct {
 	now    func() time.Time
 	lock   *os.File
+	vault  *Vault
 	writes *sql.DB // its one connection is conn
 	reads  *sql.DB
 
@@ -97,7 +100,7 @@ func Open(dir string, opts Options) (*Store, error) {
 		newEvents: trimEventsEvery, // trim with the first ones
 		reserve:   reserve{path: filepath.Join(dir, reserveFile)},
 	}
-	if err := s.open(filepath.Join(dir, databaseFile)); err != nil {
+	if err := s.open(dir, opts.Key); err != nil {
 		s.release()
 		return nil, fmt.Errorf("open database %s: %w", filepath.Join(dir, databaseFile), err)
 	}
@@ -107,6 +110,9 @@ func Open(dir string, opts Options) (*Store, error) {
 	}
 	return s, nil
 }
+
+// Vault encrypts under the key of the data directory.
+func (s *Store) Vault() *Vault { return s.vault }
 
 // lockDir takes the lock that the kernel releases when the process ends, in whatever way.
 func lockDir(dir string) (*os.File, error) {
@@ -134,7 +140,8 @@ func lockDir(dir string) (*os.File, error) {
 }
 
 // open opens both pools. It leaves closing what it opened to release.
-func (s *Store) open(path string) error {
+func (s *Store) open(dir, key string) error {
+	path := filepath.Join(dir, databaseFile)
 	// SQLite gives the files beside the database its mode.
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -169,6 +176,9 @@ func (s *Store) open(path string) error {
 		}
 	}
 	if err := migrate(ctx, s.conn, migrations); err != nil {
+		return err
+	}
+	if err := s.unlock(ctx, dir, key); err != nil {
 		return err
 	}
 	for i, q := range statementText {

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"golang.org/x/crypto/chacha20poly1305"
 
@@ -15,22 +16,35 @@ import (
 )
 
 const (
-	vaultFile = "vault.key"
+	vaultFile = "vault.key" // unless the configuration says where it is
 	// sealOverhead is how many bytes longer than its data a sealed box is.
 	sealOverhead = chacha20poly1305.NonceSizeX + chacha20poly1305.Overhead
 )
 
 // Vault encrypts what may not lie on the disk in clear, such as the credentials of kept requests, with
 // XChaCha20-Poly1305 (draft-irtf-cfrg-xchacha) under a key of the site that is kept in its data directory. It
-// protects a copy of the database without that file, not a copy of the whole directory. It is safe for concurrent use.
-type Vault struct{ aead cipher.AEAD }
+// protects a copy of the database without that file, not a copy of both. It is safe for concurrent use.
+type Vault struct {
+	aead cipher.AEAD
+	path string
+}
 
-// OpenVault reads the key of the data directory dir, and makes one, with mode 0600, when there is none.
-func OpenVault(dir string) (*Vault, error) {
-	path := filepath.Join(dir, vaultFile)
+// openVault reads the key of the data directory dir at path (empty: in it). When there is none it makes one, with mode 0600, if fresh says
+// that nothing is encrypted yet.
+func openVault(dir, path string, fresh bool) (*Vault, error) {
+	own := filepath.Join(dir, vaultFile)
+	if path == "" {
+		path = own
+	}
 	key, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		key, err = newKey(dir, path)
+		if _, there := os.Stat(own); there == nil {
+			return nil, fmt.Errorf("open vault: there is no key at %s, and one at %s: move it there", path, own)
+		}
+		if !fresh {
+			return nil, fmt.Errorf("open vault: the data are encrypted, and their key is not at %s: put it there, or say in the configuration where it is", path)
+		}
+		key, err = newKey(filepath.Dir(path), path)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open vault: %w", err)
@@ -42,7 +56,7 @@ func OpenVault(dir string) (*Vault, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open vault: %w", err)
 	}
-	return &Vault{aead}, nil
+	return &Vault{aead, path}, nil
 }
 
 // newKey makes the key durable under another name first, so that the file is whole or not there.
@@ -72,21 +86,36 @@ func newKey(dir, path string) ([]byte, error) {
 
 // Seal encrypts data and binds it to the operation: Unseal needs the same one.
 func (v *Vault) Seal(operation engine.OperationID, data []byte) []byte {
-	nonce := make([]byte, chacha20poly1305.NonceSizeX, chacha20poly1305.NonceSizeX+len(data)+v.aead.Overhead())
+	return v.sealIn(make([]byte, 0, len(data)+sealOverhead), operation, data)
+}
+
+// sealIn is Seal in room that the caller has.
+func (v *Vault) sealIn(room []byte, operation engine.OperationID, data []byte) []byte {
+	nonce := append(room[:0], make([]byte, chacha20poly1305.NonceSizeX)...)
 	rand.Read(nonce)
 	return v.aead.Seal(nonce, nonce, data, []byte(operation))
 }
 
 // Unseal returns what Seal was given, or ErrRefused for anything else.
 func (v *Vault) Unseal(operation engine.OperationID, sealed []byte) ([]byte, error) {
+	return v.unsealIn(make([]byte, 0, max(len(sealed)-sealOverhead, 0)), operation, sealed)
+}
+
+// inPlace is where unsealIn may put what it finds, for callers who do not need what was sealed any more.
+func inPlace(sealed []byte) []byte {
+	return sealed[min(chacha20poly1305.NonceSizeX, len(sealed)):][:0]
+}
+
+// unsealIn is Unseal in room that the caller has.
+func (v *Vault) unsealIn(room []byte, operation engine.OperationID, sealed []byte) ([]byte, error) {
 	if len(sealed) < chacha20poly1305.NonceSizeX {
 		return nil, fmt.Errorf("unseal operation %s: %w: too short", operation, engine.ErrRefused)
 	}
 	nonce, box := sealed[:chacha20poly1305.NonceSizeX], sealed[chacha20poly1305.NonceSizeX:]
-	data, err := v.aead.Open(nil, nonce, box, []byte(operation))
+	data, err := v.aead.Open(room[:0], nonce, box, []byte(operation))
 	if err != nil {
 		return nil, fmt.Errorf("unseal operation %s: %w: it was changed, or encrypted under another key than that of %s: put the file back that belongs to this data directory: %w",
-			operation, engine.ErrRefused, vaultFile, err)
+			strings.ReplaceAll(string(operation), "\x00", " "), engine.ErrRefused, v.path, err)
 	}
 	return data, nil
 }

@@ -12,7 +12,7 @@ import (
 
 func TestVault(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "paris")
-	v, err := OpenVault(dir)
+	v, err := openVault(dir, "", true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,14 +24,14 @@ func TestVault(t *testing.T) {
 	if bytes.Contains(sealed, secret[:8]) || bytes.Equal(sealed, v.Seal("op1", secret)) {
 		t.Error("sealed bytes show what is in them")
 	}
-	again, err := OpenVault(dir) // as after a restart
+	again, err := openVault(dir, "", true) // as after a restart
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got, err := again.Unseal("op1", sealed); err != nil || !bytes.Equal(got, secret) {
 		t.Errorf("Unseal: %q, %v", got, err)
 	}
-	other, err := OpenVault(t.TempDir())
+	other, err := openVault(t.TempDir(), "", true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func TestVault(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, vaultFile), []byte("short"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := OpenVault(dir); err == nil {
+	if _, err := openVault(dir, "", true); err == nil {
 		t.Error("opened with a key of 5 bytes")
 	}
 }

@@ -95,7 +95,7 @@ func (a *Agent) open(ctx context.Context) (err error) {
 	if err = Check(cfg, a.catalog); err != nil {
 		return err
 	}
-	if a.store, err = storage.Open(cfg.DataDir, storage.Options{}); err != nil {
+	if a.store, err = storage.Open(cfg.DataDir, storage.Options{Key: cfg.EncryptionKey}); err != nil {
 		return fmt.Errorf("open the data directory %s: %w", cfg.DataDir, err)
 	}
 	key, err := p2p.Identity(cfg.DataDir)
@@ -110,10 +110,8 @@ func (a *Agent) open(ctx context.Context) (err error) {
 	if err = a.discover(ctx); err != nil {
 		return err
 	}
-	if a.vault, err = storage.OpenVault(cfg.DataDir); err != nil {
-		return err
-	}
-	blobs, err := storage.OpenBlobs(cfg.DataDir)
+	a.vault = a.store.Vault()
+	blobs, err := storage.OpenBlobs(cfg.DataDir, a.vault)
 	if err != nil {
 		return err
 	}

@@ -20,6 +20,10 @@ type Config struct {
 	// DataDir [data_dir] is the folder of the identity key, the database and blobs. The agent makes it, with mode
 	// 0700; one agent at a time uses it. Required.
 	DataDir string
+	// EncryptionKey [encryption_key] is the file of the key under which what the application's requests and answers hold is encrypted in
+	// DataDir. The agent makes it, with mode 0600, in a folder that is there, such as one on another device. Without it the data
+	// cannot be read. Default vault.key in DataDir.
+	EncryptionKey string
 	// Application [application] is the catalog's file, of the same content at every site. Required.
 	Application string
 	// ApplicationVersion [application_version] is what this site's instance of the application is, in the operator's words, at

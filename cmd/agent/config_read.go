@@ -41,6 +41,7 @@ func (r *configReader) read(v strictyaml.Value) {
 	m.Refuse(notYet, "accept")
 	r.config.Site = readSite(m.Required("site"))
 	r.config.DataDir = r.path(m.Required("data_dir"))
+	r.config.EncryptionKey = r.path(m.Optional("encryption_key"))
 	r.config.Application = r.file(m.Required("application"))
 	r.config.ApplicationVersion = readVersion(m.Optional("application_version"))
 

@@ -99,6 +99,7 @@ func TestConfigWithEveryKey(t *testing.T) {
 	folder := write(t, map[string]string{"ca.pem": "", "cert.pem": "", "key.pem": "", "token": " s3cret\n", "app.yaml": "", "c.yaml": `
 site: paris-1.fr
 data_dir: /var/lib/skerry
+encryption_key: /run/skerry/key
 application: app.yaml
 api: {listen: "0.0.0.0:0", tls: {cert: cert.pem, key: key.pem}, accounts: token, hosts: [skerry.example, "10.0.0.1:8443"]}
 mesh:
@@ -129,7 +130,7 @@ log: {level: debug, format: json}
 		t.Fatal(err)
 	}
 	at := func(name string) string { return filepath.Join(folder, name) }
-	if c.Site != "paris-1.fr" || c.DataDir != "/var/lib/skerry" || c.API.Listen != "0.0.0.0:0" || c.API.TLS == nil ||
+	if c.Site != "paris-1.fr" || c.DataDir != "/var/lib/skerry" || c.EncryptionKey != "/run/skerry/key" || c.API.Listen != "0.0.0.0:0" || c.API.TLS == nil ||
 		c.API.Accounts != filepath.Join(folder, "token") || !slices.Equal(c.API.Hosts, []string{"skerry.example", "10.0.0.1:8443"}) || c.API.URL() != "https://0.0.0.0:0" {
 		t.Errorf("got %+v", c)
 	}

@@ -131,11 +131,8 @@ func (s *Site) open(ctx context.Context) error {
 	}
 	s.store, s.disk = store, &fullDisk{Store: store}
 	s.disk.good.Store(-1)
-	vault, err := storage.OpenVault(s.dir)
-	if err != nil {
-		return err
-	}
-	blobs, err := storage.OpenBlobs(s.dir)
+	vault := store.Vault()
+	blobs, err := storage.OpenBlobs(s.dir, vault)
 	if err != nil {
 		return err
 	}

@@ -79,12 +79,9 @@ func (s *site) start(ctx context.Context) (err error) {
 	if s.store, err = storage.Open(s.dir, storage.Options{Now: s.now}); err != nil {
 		return err
 	}
-	vault, err := storage.OpenVault(s.dir)
-	if err != nil {
-		return err
-	}
+	vault := s.store.Vault()
 	random := rand.NewChaCha8([32]byte{byte(s.starts), s.id[len(s.id)-1], s.id[len(s.id)-2]})
-	blobs, err := storage.OpenBlobs(s.dir)
+	blobs, err := storage.OpenBlobs(s.dir, vault)
 	if err != nil {
 		return err
 	}

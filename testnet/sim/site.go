@@ -118,11 +118,8 @@ func (s *site) open(ctx context.Context, token string) (p *process, err error) {
 	if s.id == "" { // at its first start; it stays the same
 		s.id = self
 	}
-	vault, err := storage.OpenVault(s.dir)
-	if err != nil {
-		return nil, err
-	}
-	blobs, err := storage.OpenBlobs(s.dir)
+	vault := p.store.Vault()
+	blobs, err := storage.OpenBlobs(s.dir, vault)
 	if err != nil {
 		return nil, err
 	}
