@@ -85,6 +85,8 @@ type Kind struct {
 	// Collection is the path of the collection, Item the path of one resource with {id} in the identifier's place. Where resources
 	// of this kind lie inside others, both paths name the kinds of those in braces, such as /namespaces/{namespace}/pods/{id}.
 	Collection, Item string
+	// Lists are further paths that list the collection, such as one that tells more of each item. They are no rule: sites may differ in them.
+	Lists []string `json:"-"`
 	// Within is the kind of the containers that resources of this kind lie in, of the same service; empty for none.
 	Within KindName
 	// Unique is where a representation shows the name that is given only once in a container that is spread over sites; empty:

@@ -3,6 +3,7 @@ package glue
 import (
 	"net/url"
 	"path"
+	"slices"
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/glue/strictyaml"
@@ -65,6 +66,14 @@ func (r *catalogReader) kind(k *engine.Kind, e strictyaml.Entry) *Rules {
 	}
 	if v := m.Optional("list"); v.Present() {
 		list := v.Mapping("list")
+		for _, also := range list.Optional("also").Sequence() {
+			path := readPath(also, also.Text(), 0)
+			if !slices.Equal(parameters(path), parameters(k.Collection)) {
+				also.Problem("the path %q names other containers than the collection %q", path, k.Collection)
+			}
+			r.claim(also, path, k.Name)
+			k.Lists = append(k.Lists, path)
+		}
 		rules.List = readList(list)
 	}
 	r.readRefs(k, m.Optional("refs"))

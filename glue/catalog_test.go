@@ -105,6 +105,9 @@ func TestCatalogKeepsTheOtherRules(t *testing.T) {
 	if list := c.List(c.Kind("boats", "log")); list == nil || *list != (List{Items: "/items", Page: "page", Watch: "watch", Deletes: true}) {
 		t.Errorf("lists of logs are %+v", list)
 	}
+	if paths := c.Kind("boats", "log").Lists; !slices.Equal(paths, []string{"/v1/logs/full"}) {
+		t.Errorf("lists of logs are at %q, too", paths)
+	}
 	if list := c.List(c.Kind("berths", "berth")); list != nil {
 		t.Errorf("lists of berths are declared as %+v", list)
 	}

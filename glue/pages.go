@@ -142,7 +142,7 @@ func (c *Client) nextPage(k *engine.Kind, list *List, reply engine.Reply, hosts 
 		return "", fmt.Errorf("the list of %s goes on at %q, which is no address of it", k.Name, text)
 	}
 	path := strings.TrimPrefix(u.EscapedPath(), strings.TrimSuffix(up.EscapedPath(), "/"))
-	if strings.TrimSuffix(path, "/") != k.Collection && path != "" {
+	if path = strings.TrimSuffix(path, "/"); path != k.Collection && path != "" && !slices.Contains(k.Lists, path) {
 		return "", fmt.Errorf("the list of %s goes on at %q, which is another path", k.Name, text)
 	}
 	return u.RawQuery, nil

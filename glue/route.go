@@ -13,11 +13,11 @@ import (
 type Verb string
 
 const (
-	VerbList   Verb = "list"   // a safe method on the collection
+	VerbList   Verb = "list"   // a safe method on the collection, or on another path that lists it
 	VerbRead   Verb = "read"   // a safe method on an item or below it
 	VerbCreate Verb = "create" // POST on the collection
 	VerbChange Verb = "change" // anything else on an item or below it
-	VerbOther  Verb = "other"  // anything else on the collection
+	VerbOther  Verb = "other"  // anything else on one of these
 )
 
 // Match is what a request is about.
@@ -53,6 +53,7 @@ type Router struct{ kinds []pattern }
 type pattern struct {
 	kind             *engine.Kind
 	collection, item template
+	lists            []template // as in kind.Lists
 	operations       []template // as in kind.Operations
 }
 
@@ -61,6 +62,9 @@ func NewRouter(kinds []*engine.Kind) *Router {
 	r := &Router{}
 	for _, k := range kinds {
 		p := pattern{kind: k, collection: parseTemplate(k.Collection), item: parseTemplate(k.Item)}
+		for _, path := range k.Lists {
+			p.lists = append(p.lists, parseTemplate(path))
+		}
 		for _, o := range k.Operations {
 			p.operations = append(p.operations, parseTemplate(o.Path))
 		}
@@ -114,6 +118,11 @@ func (r *Router) find(method string, p splitted, header http.Header) (Match, boo
 		if k.collection.matches(p, false) {
 			try(k.collection, onCollection)
 		}
+		for _, t := range k.lists {
+			if t.matches(p, false) {
+				try(t, onList)
+			}
+		}
 		if k.item.matches(p, false) {
 			try(k.item, onItem)
 		} else if k.item.matches(p, true) {
@@ -149,7 +158,7 @@ func (r *Router) find(method string, p splitted, header http.Header) (Match, boo
 		path.WriteByte('/')
 	}
 	m.Path = path.String()
-	if bestPlace != onCollection {
+	if bestPlace == onItem || m.Below {
 		for i, o := range best.operations {
 			if best.kind.Operations[i].Method == method && o.matches(p, false) {
 				m.Name = best.kind.Operations[i].Name
@@ -170,6 +179,7 @@ const (
 	belowItem
 	onItem
 	onCollection
+	onList
 )
 
 func better(w place, t template, than place, other template) bool {
@@ -193,18 +203,16 @@ func better(w place, t template, than place, other template) bool {
 // classify is the table of types of ARCHITECTURE.md, "From merged operations to what happens here".
 func classify(method string, w place, header http.Header) (Verb, engine.Type) {
 	if Safe(method) {
-		if w == onCollection {
+		if w == onCollection || w == onList {
 			return VerbList, ""
 		}
 		return VerbRead, ""
 	}
-	if w == onCollection {
-		if method == http.MethodPost {
-			return VerbCreate, engine.TypeCreate
-		}
-		return VerbOther, ""
-	}
 	switch {
+	case w == onCollection && method == http.MethodPost:
+		return VerbCreate, engine.TypeCreate
+	case w == onCollection || w == onList:
+		return VerbOther, ""
 	case method == http.MethodPut && w == onItem && isJSON(header):
 		return VerbChange, engine.TypeReplace
 	case method == http.MethodPut:

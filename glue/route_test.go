@@ -17,7 +17,7 @@ func testKinds() []*engine.Kind {
 			{Name: "rename", Method: "POST", Path: "/images/{id}/names/{name}"},
 		},
 	}
-	special := &engine.Kind{Service: "images", Name: "special", Collection: "/images/special", Item: "/images/special/{id}"}
+	special := &engine.Kind{Service: "images", Name: "special", Collection: "/images/special", Item: "/images/special/{id}", Lists: []string{"/images/special/detail"}}
 	record := &engine.Kind{Service: "images", Name: "record", Collection: "/v1/{tenant}/records/", Item: "/v1/{tenant}/records/{id}/"}
 	return []*engine.Kind{image, special, record}
 }
@@ -52,6 +52,9 @@ func TestMatch(t *testing.T) {
 		{"POST", "/images/72", "", "image change action 72 /images/{id} -"},
 		{"GET", "/images/special", "", "special list - - /images/special -"},
 		{"GET", "/images/special/1", "", "special read - 1 /images/special/{id} -"},
+		{"GET", "/images/special/detail", "", "special list - - /images/special/detail -"},
+		{"POST", "/images/special/detail", "", "special other - - /images/special/detail -"},
+		{"GET", "/images/special/detail/1", "", "special read - detail /images/special/{id}/1 below"},
 		{"GET", "/v1/acme/records", "", "record list - - /v1/{tenant}/records -"},
 		{"GET", "/v1/acme/records/5/", "", "record read - acme/5 /v1/{tenant}/records/{id}/ -"},
 		{"GET", "/images/a%20b", "", "image read - a b /images/{id} -"},
