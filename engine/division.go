@@ -1,7 +1,9 @@
 package engine
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/big"
@@ -80,7 +82,7 @@ func (d *division) body(o *Operation, before Fold) ([]byte, error) {
 		for p, v := range stated {
 			whole.Cells[p] = Cell{Value: v}
 		}
-		return d.put(d.share(whole, d.parts), o.Body), nil
+		return d.stating(o.Body, d.share(whole, d.parts), before), nil
 	}
 	if o.Change == nil {
 		return o.Body, nil
@@ -90,7 +92,7 @@ func (d *division) body(o *Operation, before Fold) ([]byte, error) {
 	case TypeCreate, TypeReplace, TypeMerge:
 		return d.put(mine, o.Body), nil
 	case TypePatch:
-		return d.patch(o, mine)
+		return d.patch(o, mine, before)
 	}
 	return o.Body, nil
 }
@@ -105,29 +107,62 @@ func (d *division) mine(o *Operation, before Fold) (*Operation, Fold) {
 	return &shared, d.share(before, d.parts)
 }
 
-// patch makes a JSON Patch (RFC 6902) that was evaluated on what all parts show one for this part alone: what it compares with
-// divided fields is left out, and in the end this part's share is set.
-func (d *division) patch(o *Operation, mine Fold) ([]byte, error) {
+// patch makes a JSON Patch (RFC 6902) that was evaluated on what all parts show one for this part alone.
+func (d *division) patch(o *Operation, mine, before Fold) ([]byte, error) {
 	if !d.divides(o) {
 		return o.Body, nil
+	}
+	sets := Fold{Exists: true, Cells: map[Pointer]Cell{}}
+	for _, p := range d.fields {
+		if o.Change.Set[p] != nil {
+			sets.Cells[p] = mine.Cells[p]
+		}
 	}
 	tree, err := parseJSON(o.Body)
 	steps, ok := tree.([]any)
 	if err != nil || !ok {
 		return nil, fmt.Errorf("divide operation %s: its body is no JSON Patch", o.ID)
 	}
-	steps = slices.DeleteFunc(steps, func(step any) bool {
-		kind, _ := valueAt(step, "/op")
-		path, _ := valueAt(step, "/path")
-		at, _ := path.(string)
-		return kind == "test" && slices.Contains(d.fields, Pointer(at))
-	})
+	return d.steps(steps, sets, before), nil
+}
+
+// steps makes the steps of a JSON Patch on what all parts show those for this part, which is to show mine in the end. Where they compare a
+// divided field with what all parts show, there is nothing to compare here; a comparison with anything else fails here as well.
+func (d *division) steps(steps []any, mine, before Fold) []byte {
+	now := map[Pointer]json.RawMessage{}
 	for _, p := range d.fields {
-		if v := mine.Cells[p].Value; v != nil && o.Change.Set[p] != nil {
-			steps = append(steps, map[string]any{"op": "add", "path": p, "value": v})
+		now[p] = before.Cells[p].Value
+	}
+	var own []any
+	for _, step := range steps {
+		p, kind := stepAt(step)
+		v, _ := valueAt(step, "/value")
+		switch was, divided := now[p]; {
+		case !divided:
+		case kind == "test" && (was == nil || bytes.Equal(was, compact(v))):
+			continue
+		case kind == "test":
+			step = setAt(step, "/value", nil)
+		default:
+			now[p] = compact(v)
+		}
+		own = append(own, step)
+	}
+	for _, p := range d.fields {
+		if v := mine.Cells[p].Value; v != nil {
+			own = append(own, map[string]any{"op": "add", "path": p, "value": v})
 		}
 	}
-	return compact(steps), nil
+	return compact(own)
+}
+
+// stepAt is what a step of a JSON Patch is about, and what it does.
+func stepAt(step any) (Pointer, string) {
+	op, _ := valueAt(step, "/op")
+	path, _ := valueAt(step, "/path")
+	kind, _ := op.(string)
+	at, _ := path.(string)
+	return Pointer(at), kind
 }
 
 // base makes what one part was seen to show of counters that no client has set what all parts showed, as each began with the

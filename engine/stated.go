@@ -26,11 +26,27 @@ func (x *spread) stated(k *Kind, o *Operation) map[Pointer]json.RawMessage {
 	found := map[Pointer]json.RawMessage{}
 	for _, p := range x.fields {
 		v, _ := valueAt(tree, p)
+		steps, _ := tree.([]any) // of a JSON Patch
+		for _, step := range steps {
+			if at, kind := stepAt(step); at == p && (kind == "add" || kind == "replace") {
+				v, _ = valueAt(step, "/value")
+			}
+		}
 		if _, divisible := shareOf(compact(v), 1, 0); v != nil && divisible {
 			found[p] = compact(v)
 		}
 	}
 	return found
+}
+
+// stating is such a body for this part, which is to show mine.
+func (d *division) stating(body []byte, mine, before Fold) []byte {
+	if tree, err := parseJSON(body); err == nil {
+		if steps, ok := tree.([]any); ok {
+			return d.steps(steps, mine, before)
+		}
+	}
+	return d.put(mine, body)
 }
 
 // restate makes what was seen to be set here, this part's share, what was stated for all.

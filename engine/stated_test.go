@@ -23,6 +23,13 @@ func TestStatedCounts(t *testing.T) {
 	}{
 		{"scale", &Operation{Type: TypeAction, Method: "PUT", Path: "/sets/{id}/scale", Body: []byte(`{"spec":{"replicas":8}}`)},
 			`{"spec":{"replicas":4}}`, `{"spec":{"replicas":4}}`, "8"},
+		{"a JSON patch to what this part shows", &Operation{Type: TypeAction, Method: "PUT", Path: "/sets/{id}/scale",
+			Body: []byte(`[{"op":"test","path":"/spec/replicas","value":5},{"op":"replace","path":"/spec/replicas","value":3}]`)},
+			`[{"op":"replace","path":"/spec/replicas","value":3},{"op":"add","path":"/spec/replicas","value":2}]`, `{"spec":{"replicas":2}}`, "3"},
+		{"a JSON patch that compares with this part", &Operation{Type: TypeAction, Method: "PUT", Path: "/sets/{id}/scale",
+			Body: []byte(`[{"op":"test","path":"/spec/replicas","value":3},{"op":"replace","path":"/spec/replicas","value":8}]`)},
+			`[{"op":"test","path":"/spec/replicas","value":null},{"op":"replace","path":"/spec/replicas","value":8},{"op":"add","path":"/spec/replicas","value":4}]`,
+			`{"spec":{"replicas":4}}`, "8"},
 		{"a patch to what this part shows", &Operation{Type: TypePatch, Method: "PATCH", Path: "/sets/{id}", Header: strategic, Body: []byte(`{"spec":{"replicas":3}}`)},
 			`{"spec":{"replicas":2}}`, `{"spec":{"replicas":2}}`, "3"},
 		{"a patch that leaves the share", &Operation{Type: TypePatch, Method: "PATCH", Path: "/sets/{id}", Header: strategic, Body: []byte(`{"spec":{"replicas":6}}`)},
