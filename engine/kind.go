@@ -138,6 +138,11 @@ type Kind struct {
 	ReplaceWhole bool
 }
 
+// StatesAt reports whether what is read and written at a path below an item states divided fields.
+func (k *Kind) StatesAt(path string) bool {
+	return len(k.Divide) > 0 && slices.ContainsFunc(k.Operations, func(n NamedOperation) bool { return n.States && n.Path == path })
+}
+
 // named returns what the catalog says of a request beyond its type, nil for nothing.
 func (k *Kind) named(method, path string) *NamedOperation {
 	i := slices.IndexFunc(k.Operations, func(n NamedOperation) bool { return n.Method == method && n.Path == path })

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"net/http"
 	"time"
+
+	"github.com/skerry/skerry/engine"
 )
 
 // Gatherer is a Dialect that makes one of the lists of several sites, and one of what happens at them. Versions are what an application
@@ -43,8 +45,12 @@ type Asking struct {
 	Begin, Marks bool
 	// Timeout ends a watch; zero for none.
 	Timeout time.Duration
+	// Name is that of the only item that is asked for, empty for others.
+	Name string
 	// Page is how many items a page of a list is to have; zero: as Rest says.
 	Page int
+	// Objects has every item tell its object, also where a client is shown something else.
+	Objects bool
 	// Rest is what else is asked, as a query.
 	Rest string
 }
@@ -55,6 +61,8 @@ type Gathered struct {
 	Version, Next string
 	// Columns is how many there are where items are rows of a table, zero otherwise.
 	Columns int
+	// Plain has Join and Event write nothing of where items are.
+	Plain bool
 	// Join writes the list with other items, as of a version, and where it goes on.
 	Join func(items []json.RawMessage, version, next string) []byte
 	// Event writes what an item's Text has returned as an event that tells how it is, or that it is there; Mark one that tells a version
@@ -66,8 +74,11 @@ type Gathered struct {
 // GatheredItem is one item.
 type GatheredItem struct {
 	Container, Name, Version string
-	// Text writes it under a version; where says at which sites it is.
+	// Text writes it under a version; where says at which sites it is, empty for nothing of it.
 	Text func(version, where string) json.RawMessage
+	// Object is what its site shows, as far as the item tells it; Showing returns the same item with another object of that kind.
+	Object  json.RawMessage
+	Showing func(k *engine.Kind, object json.RawMessage) GatheredItem
 }
 
 // GatheredEvent is one event of a watch.

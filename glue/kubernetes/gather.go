@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/glue"
 )
 
@@ -40,6 +41,11 @@ func (Dialect) Asks(query string, header http.Header) glue.Asking {
 		Watch: truth("watch"), Accept: accept(header), Version: values.Get("resourceVersion"), Next: values.Get("continue"),
 		Begin: truth("sendInitialEvents"), Marks: truth("allowWatchBookmarks"), Timeout: time.Duration(max(0, seconds)) * time.Second,
 	}
+	for term := range strings.SplitSeq(values.Get("fieldSelector"), ",") {
+		if name, ok := strings.CutPrefix(strings.Replace(term, "==", "=", 1), "metadata.name="); ok {
+			a.Name = name
+		}
+	}
 	if a.Version == "0" { // any will do
 		a.Version = ""
 	}
@@ -59,6 +65,15 @@ func (Dialect) Asks(query string, header http.Header) glue.Asking {
 	return a
 }
 
+// rest is what is asked of every site, beside a version.
+func rest(a glue.Asking) url.Values {
+	values, _ := url.ParseQuery(a.Rest)
+	if a.Objects {
+		values.Set("includeObject", "Object") // in the rows of a table
+	}
+	return values
+}
+
 // accept returns the first media type in JSON that a client takes.
 func accept(header http.Header) string {
 	for part := range strings.SplitSeq(strings.Join(header.Values("Accept"), ","), ",") {
@@ -71,7 +86,7 @@ func accept(header http.Header) string {
 
 // ListQuery implements glue.Gatherer.
 func (Dialect) ListQuery(a glue.Asking, version, next string) string {
-	values, _ := url.ParseQuery(a.Rest)
+	values := rest(a)
 	if a.Page > 0 {
 		values.Set("limit", strconv.Itoa(a.Page))
 	}
@@ -89,7 +104,7 @@ func (Dialect) ListQuery(a glue.Asking, version, next string) string {
 
 // WatchQuery implements glue.Gatherer.
 func (Dialect) WatchQuery(a glue.Asking, version string) string {
-	values, _ := url.ParseQuery(a.Rest)
+	values := rest(a)
 	values.Set("watch", "true")
 	values.Set("allowWatchBookmarks", "true")
 	values.Set("resourceVersion", version)
@@ -142,6 +157,8 @@ func itemOf(text json.RawMessage) glue.GatheredItem {
 		Text: func(version, _ string) json.RawMessage {
 			return o.with("metadata", meta.with("resourceVersion", version))
 		},
+		Object:  text,
+		Showing: func(_ *engine.Kind, object json.RawMessage) glue.GatheredItem { return itemOf(object) },
 	}
 }
 
@@ -154,7 +171,13 @@ func rowOf(text json.RawMessage) glue.GatheredItem {
 	whole := item.Text
 	item.Text = func(version, where string) json.RawMessage {
 		shown := objectOf(row.with("object", whole(version, where)))
+		if where == "" {
+			return encode(shown)
+		}
 		return shown.with("cells", append(slices.Clip(cells), encode(where)))
+	}
+	item.Showing = func(k *engine.Kind, object json.RawMessage) glue.GatheredItem {
+		return rowOf(objectOf(row.with("object", object)).with("cells", append(cellsOf(k, object, len(cells)), cells[min(len(cells), len(columns[k.Name])):]...)))
 	}
 	return item
 }
@@ -203,7 +226,7 @@ func (Dialect) TakeList(body []byte) (*glue.Gathered, error) {
 			about["continue"] = encode(next)
 		}
 		whole := list
-		if list.isTable() {
+		if list.isTable() && !g.Plain {
 			whole = list.withSites()
 		}
 		if items == nil {
@@ -225,7 +248,11 @@ func (Dialect) TakeList(body []byte) (*glue.Gathered, error) {
 			o["kind"], o["apiVersion"] = kind, list["apiVersion"]
 			shown = o
 		} else {
-			table := objectOf(list.withSites().with("metadata", jsonObject{"resourceVersion": encode(version)}))
+			table := list
+			if !g.Plain {
+				table = list.withSites()
+			}
+			table = objectOf(table.with("metadata", jsonObject{"resourceVersion": encode(version)}))
 			shown = table.with("rows", []json.RawMessage{item})
 		}
 		return encode(map[string]any{"type": map[bool]string{true: "ADDED", false: "MODIFIED"}[there], "object": shown})
@@ -287,7 +314,11 @@ func (Dialect) TakeEvent(line []byte) (glue.GatheredEvent, error) {
 		item = rowOf(rows[0])
 		row, meta := item.Text, objectOf(about["metadata"])
 		whole = func(version, where string) json.RawMessage {
-			table := objectOf(about.withSites().with("metadata", meta.with("resourceVersion", version)))
+			table := about
+			if where != "" {
+				table = about.withSites()
+			}
+			table = objectOf(table.with("metadata", meta.with("resourceVersion", version)))
 			return table.with("rows", []json.RawMessage{row(version, where)})
 		}
 	}

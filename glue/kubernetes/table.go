@@ -27,8 +27,12 @@ var columns = map[engine.KindName][]column{
 	"statefulsets.apps":      {named, {"Ready", ready}, age},
 }
 
+// scaleColumns are those of what a kind's scale shows.
+var scaleColumns = []column{named, {"Desired", wanted}, {"Available", status("replicas")}, age}
+
 // object is what is read of one.
 type object struct {
+	Kind     string
 	Metadata struct {
 		Name, CreationTimestamp string
 	}
@@ -78,6 +82,17 @@ func since(stamp string, now time.Time) string {
 	return strconv.Itoa(int(d/time.Second)) + "s"
 }
 
+// cellsOf are the first cells of the row of an object, those that columns has for its kind.
+func cellsOf(k *engine.Kind, text json.RawMessage, most int) []json.RawMessage {
+	var o object
+	_ = json.Unmarshal(text, &o) // what cannot be read shows nothing
+	var cells []json.RawMessage
+	for _, c := range columns[k.Name] {
+		cells = append(cells, encode(c.cell(&o)))
+	}
+	return cells[:min(most, len(cells))]
+}
+
 // wantsTable reports whether a client prefers a table to anything else.
 func wantsTable(accept string) bool {
 	first, _, _ := strings.Cut(accept, ",")
@@ -94,6 +109,9 @@ func (Dialect) Rendered(k *engine.Kind, accept string, body []byte) (string, []b
 	}
 	if list == nil || !wantsTable(accept) || json.Unmarshal(body, &o) != nil || json.Unmarshal(body, &whole) != nil {
 		return "", nil, false
+	}
+	if o.Kind == "Scale" {
+		list = scaleColumns
 	}
 	var heads, cells []any
 	for _, c := range list {

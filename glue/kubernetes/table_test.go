@@ -17,6 +17,7 @@ func TestRendered(t *testing.T) {
 		{"deployments.apps", `{"metadata":{"name":"web"}}`, "[web 0/1 0 0 <unknown>]"},
 		{"statefulsets.apps", `{"metadata":{"name":"db"},"spec":{"replicas":2},"status":{"readyReplicas":2}}`, "[db 2/2 <unknown>]"},
 		{"replicasets.apps", `{"metadata":{"name":"r"},"spec":{"replicas":2},"status":{"replicas":1}}`, "[r 2 1 0 <unknown>]"},
+		{"deployments.apps", `{"kind":"Scale","metadata":{"name":"web"},"spec":{"replicas":5},"status":{"replicas":4}}`, "[web 5 4 <unknown>]"},
 	} {
 		media, b, ok := Dialect{}.Rendered(&engine.Kind{Name: engine.KindName(c.kind)}, wantedAsTable, []byte(c.body))
 		var table struct {

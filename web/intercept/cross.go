@@ -17,9 +17,11 @@ import (
 	"github.com/skerry/skerry/glue"
 )
 
-// whole reports whether a read is of a cross resource as one: of its representation, and not of one site's part of it.
+// whole reports whether a read is of a cross resource as one: of its representation, or of what is below it and states a divided field, and
+// not of one site's part of it.
 func (q *request) whole(row engine.ResourceRow) bool {
-	return row.Collaboration == engine.Cross && !q.match.Below && (q.Method == http.MethodGet || q.Method == http.MethodHead) && len(q.sites) != 1
+	return row.Collaboration == engine.Cross && (!q.match.Below || q.match.Kind.StatesAt(q.match.Path)) &&
+		(q.Method == http.MethodGet || q.Method == http.MethodHead) && len(q.sites) != 1
 }
 
 // partsOf returns the sites of each part, as far as is known here.
@@ -185,14 +187,14 @@ func (h *Handler) askPart(ctx context.Context, q *request, row engine.ResourceRo
 func (h *Handler) askItem(ctx context.Context, q *request, row engine.ResourceRow, site engine.SiteID) (shown, error) {
 	k := q.match.Kind
 	if site == h.Membership.Self() {
-		reply, err := h.Client.Do(ctx, engine.Call{Kind: k, Method: http.MethodGet, Path: k.Item, Local: row.Local,
+		reply, err := h.Client.Do(ctx, engine.Call{Kind: k, Method: http.MethodGet, Path: q.match.Path, Local: row.Local,
 			Query: strings.TrimPrefix(q.query, "?"), Credentials: q.credentials()})
-		if err == nil {
+		if err == nil && !q.match.Below {
 			reply, err = h.Client.Present(ctx, k, reply)
 		}
 		return shown{site, reply.Status, reply.Header, reply.Body}, err
 	}
-	path, ok := glue.ExpandPath(k.Item, string(row.ID))
+	path, ok := glue.ExpandPath(q.match.Path, string(row.ID))
 	if !ok {
 		return shown{}, fmt.Errorf("no path can carry the identifier %q", row.ID)
 	}

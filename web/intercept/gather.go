@@ -29,6 +29,8 @@ type place struct {
 	// At are the sites that have a replica, or a part, by their numbers among those of the list; none where it is not replicated.
 	At    []int `json:"at,omitempty"`
 	Cross bool  `json:"cross,omitempty"`
+	// Parts are those that they hold of something cross, in the same order.
+	Parts []int `json:"parts,omitempty"`
 }
 
 // gatheredPart is what a site's agent answers: a list with the place of each of its items, or one event of a watch with that of its item.
@@ -67,12 +69,16 @@ func (h *Handler) gather(q *request, k *engine.Kind) {
 	for _, id := range g.order {
 		g.ids = append(g.ids, string(id))
 	}
-	if g.divides() { // pages would tear its parts apart
+	if g.asking.Objects = g.divides(); g.asking.Objects { // pages would tear its parts apart
 		g.asking.Rest = h.dialect.Whole(g.asking.Rest)
 	}
 	g.at = make([]string, len(g.order))
 	if v := g.asking.Version; v != "" {
 		known, ok := g.split(v)
+		if !ok && q.oneItem { // as a read of the item has told, which is that of this site's part
+			known, ok = make([]string, len(g.order)), true
+			known[slices.Index(g.order, self)] = v
+		}
 		if !ok {
 			h.refuse(q, http.StatusGone, "expired", "the version %s is none of this list over %s\nhelp: list anew", v, h.names(g.order))
 			return
@@ -88,9 +94,6 @@ func (h *Handler) gather(q *request, k *engine.Kind) {
 		g.list()
 	}
 }
-
-// divides reports whether the parts of something cross are read as one by rules of their own.
-func (g *gathering) divides() bool { return len(g.kind.Divide)+len(g.kind.Aggregate) > 0 }
 
 func boolInt(b bool) int {
 	if b {
@@ -137,6 +140,9 @@ func (g *gathering) split(version string) ([]string, bool) {
 
 // where names the sites that have an item which site i shows.
 func (g *gathering) where(i int, p place) string {
+	if g.q.oneItem {
+		return ""
+	}
 	at := p.At
 	if len(at) == 0 {
 		at = []int{i}
@@ -240,6 +246,7 @@ func (g *gathering) list() {
 	if len(next) > 0 {
 		token = goOnGathered{q.path, g.version(), next, gave}.text()
 	}
+	first.gathered.Plain = q.oneItem
 	body := first.gathered.Join(g.items(parts, first, before.Path != "" || len(next) > 0, gave), g.version(), token)
 	header := q.w.Header()
 	ofOne(header, first.header)
@@ -257,8 +264,7 @@ func (g *gathering) list() {
 func (g *gathering) items(parts []part, first *part, paged bool, gave []string) []json.RawMessage {
 	var texts []json.RawMessage
 	seen := map[string]int{}
-	crosses := map[int]map[int]json.RawMessage{} // by item, by part
-	divides := g.divides()
+	crosses := map[int]*divided{} // by their places among texts
 	for i := range parts {
 		p := &parts[i]
 		n := slices.Index(g.order, p.site)
@@ -283,7 +289,6 @@ func (g *gathering) items(parts []part, first *part, paged bool, gave []string) 
 				continue
 			}
 			id := engine.Inside(item.Container, item.Name)
-			whole := at.Cross && divides && first.gathered.Columns == 0
 			if paged && !g.tells(n, at, gave) {
 				continue
 			}
@@ -291,25 +296,17 @@ func (g *gathering) items(parts []part, first *part, paged bool, gave []string) 
 			if !known {
 				k, seen[id] = len(texts), len(texts)
 				texts = append(texts, text)
-			} else if at.Cross && divides && first.gathered.Columns > 0 { // each part as it is
-				texts = append(texts, text)
 			}
-			if whole {
+			if g.divided(at) {
 				if crosses[k] == nil {
-					crosses[k] = map[int]json.RawMessage{}
+					crosses[k] = &divided{item: item, n: n, at: at, shown: map[int]json.RawMessage{}}
 				}
-				crosses[k][n] = text
+				crosses[k].shown[n] = item.Object
 			}
 		}
 	}
-	for k, shown := range crosses {
-		var inOrder []json.RawMessage
-		for _, n := range slices.Sorted(maps.Keys(shown)) {
-			inOrder = append(inOrder, shown[n])
-		}
-		if whole, ok := g.kind.Whole(0, inOrder); ok {
-			texts[k] = whole
-		}
+	for k, d := range crosses {
+		texts[k] = g.whole(d).Text(g.itemVersion(d.n, d.item.Version), g.where(d.n, d.at))
 	}
 	return texts
 }
@@ -437,9 +434,11 @@ func (h *Handler) placeOf(ctx context.Context, k *engine.Kind, item glue.Gathere
 	for n, site := range order {
 		if st, has := row.Sites[site]; has && st.Local != "" && st.State != engine.StateLeaving {
 			p.At = append(p.At, n)
+			if p.Cross = row.Collaboration == engine.Cross; p.Cross {
+				p.Parts = append(p.Parts, st.Part)
+			}
 		}
 	}
-	p.Cross = len(p.At) > 0 && row.Collaboration == engine.Cross
 	return p
 }
 

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/glue/kubernetes"
 )
 
 // fakeCluster is an API server that lists its pods, in pages and as tables, and tells what happens to them.
@@ -64,6 +65,9 @@ func (c *fakeCluster) forget() {
 }
 
 func pod(name string, version int) string {
+	if name == "spread" { // and counted
+		return fmt.Sprintf(`{"kind":"Pod","metadata":{"name":%q,"resourceVersion":"%d"},"count":%d}`, name, version, version)
+	}
 	return fmt.Sprintf(`{"kind":"Pod","metadata":{"name":%q,"resourceVersion":"%d"}}`, name, version)
 }
 
@@ -276,6 +280,7 @@ func (s *stream) next() (what, version string) {
 		Type   string
 		Object struct {
 			Code     int
+			Count    int
 			Kind     string
 			Metadata struct {
 				Name, ResourceVersion string
@@ -292,6 +297,9 @@ func (s *stream) next() (what, version string) {
 	}
 	if e.Object.Code != 0 {
 		what = fmt.Sprint(e.Type, " ", e.Object.Code)
+	}
+	if e.Object.Count != 0 {
+		what += fmt.Sprint(" ", e.Object.Count)
 	}
 	if e.Object.Metadata.Annotations["k8s.io/initial-events-end"] != "" {
 		what += "begun"
@@ -441,4 +449,80 @@ func TestAWatchThatNoClusterGives(t *testing.T) {
 	m.sites[paris].do("GET", "/pods?watch=true", "", "Scope: quorum(paris & nantes)").want(t, 501)
 	m.sites[paris].down[nantes], m.sites[paris].down[lyon] = true, true
 	m.sites[paris].do("GET", "/pods?watch=true", "", "Scope: nantes & lyon").want(t, 503)
+}
+
+// newDivided is a mesh with a pod that paris and nantes hold a part of.
+func newDivided(t *testing.T, atParis, atNantes *fakeCluster) *mesh {
+	kind := *podKind
+	kind.Divide = []engine.Pointer{"/count"}
+	m := newMeshIn(t, kubernetes.Dialect{}, &kind, Limits{}, 0)
+	m.sites[paris].app.answer, m.sites[nantes].app.answer = atParis.ServeHTTP, atNantes.ServeHTTP
+	m.replicate("spread", map[engine.SiteID]engine.LocalID{paris: "spread", nantes: "spread"})
+	for _, id := range []engine.SiteID{paris, nantes} {
+		row := m.sites[id].resources["spread"]
+		row.Collaboration = engine.Cross
+		for n, at := range []engine.SiteID{paris, nantes} {
+			row.Sites[at] = engine.ReplicaStatus{Local: "spread", State: engine.StateConverged, Part: n + 1}
+		}
+		m.sites[id].resources["spread"] = row
+	}
+	return m
+}
+
+// What is divided over sites is one in their list and in their watch, whichever of its parts changes.
+func TestAWatchOfWhatIsDivided(t *testing.T) {
+	atParis, atNantes := newFakeCluster(10, "spread"), newFakeCluster(500, "spread")
+	m := newDivided(t, atParis, atNantes)
+	for _, at := range []engine.SiteID{paris, nantes, lyon} {
+		body := m.sites[at].do("GET", "/pods", "", scopeOfTwo).want(t, 200).body
+		if strings.Count(body, "spread") != 1 || !strings.Contains(body, `"count":512`) {
+			t.Errorf("at %s the list is %s", at, body)
+		}
+	}
+	l, _ := readList(t, m.sites[nantes].do("GET", "/pods", "", scopeOfTwo).body)
+	w := m.sites[nantes].watch(t, "/pods?watch=true&resourceVersion="+l.Metadata.ResourceVersion, scopeOfTwo)
+	atParis.set("spread")
+	w.want("MODIFIED spread 513")
+	atNantes.set("spread")
+	w.want("MODIFIED spread 514")
+	begun := m.sites[paris].watch(t, "/pods?watch=true&sendInitialEvents=true&allowWatchBookmarks=true", scopeOfTwo)
+	what, _ := begun.next()
+	if what == "ADDED spread 12" { // nantes has not told of its part yet
+		what, _ = begun.next()
+		what = strings.Replace(what, "MODIFIED", "ADDED", 1)
+	}
+	if what != "ADDED spread 514" {
+		t.Errorf("a watch begins with %s", what)
+	}
+	atNantes.happen("spread", "DELETED")
+	atParis.happen("spread", "DELETED")
+	w.want("DELETED spread 503") // nantes tells of it there
+}
+
+// A list, or a watch, of one item that is divided is of all its parts without a scope, too: of the version of this site's part on.
+func TestAWatchOfOneDividedItem(t *testing.T) {
+	atParis, atNantes := newFakeCluster(10, "spread"), newFakeCluster(500, "spread")
+	m := newDivided(t, atParis, atNantes)
+	const one = "fieldSelector=metadata.name%3Dspread"
+	s := m.sites[paris]
+	if body := s.do("GET", "/pods?"+one, "").want(t, 200).body; !strings.Contains(body, `"count":512`) {
+		t.Errorf("the list is %s", body)
+	}
+	if body := s.do("GET", "/pods", "").want(t, 200).body; !strings.Contains(body, `"count":11}`) {
+		t.Errorf("the list of this site is %s", body)
+	}
+	table, _ := readList(t, s.do("GET", "/pods?"+one, "", "Accept: application/json;as=Table;v=v1;g=meta.k8s.io,application/json").want(t, 200).body)
+	if len(table.ColumnDefinitions) != 1 || len(table.Rows) != 1 || len(table.Rows[0].Cells) != 1 {
+		t.Errorf("as a table it is %+v", table)
+	}
+	w := s.watch(t, "/pods?watch=true&resourceVersion=11&"+one)
+	atParis.set("spread")
+	for _, want := range []string{"MODIFIED spread 513"} {
+		what, _ := w.next()
+		for what != want { // nantes has told of its part before, or this one tells of its own alone
+			what, _ = w.next()
+		}
+	}
+	atNantes.set("spread")
+	w.want("MODIFIED spread 514")
 }

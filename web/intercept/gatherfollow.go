@@ -32,9 +32,9 @@ type followed struct {
 	body         []byte
 	// Or an event.
 	event *gatheredPart
-	// Or what is there, before what happens from then on; more says that this is not all.
-	there *part
-	more  bool
+	// Or what is there, before what happens from then on; more says that this is not all, known that the client has been told of it.
+	there       *part
+	more, known bool
 	// Or what it shows of those items that it is the one to tell of now, and another site was before.
 	shown   *part
 	instead int
@@ -52,11 +52,14 @@ func (g *gathering) follow(ctx context.Context, i int, version string, told, eve
 		}
 	}
 	begin := g.asking.Begin || version == ""
+	known := !begin && g.divides() // what the parts show is to be seen all the same
 	for {
 		opened, refused := false, followed{}
-		for next := ""; begin; {
+		for next := ""; begin || known; {
 			ask, p := g.lists(), &part{site: g.order[i]}
-			ask.at[i] = version
+			if !known {
+				ask.at[i] = version
+			}
 			if err := ask.askList(ctx, p, next); err != nil {
 				refused = followed{status: p.status, header: p.header, body: p.body}
 				break
@@ -65,14 +68,18 @@ func (g *gathering) follow(ctx context.Context, i int, version string, told, eve
 				return
 			}
 			opened, next = true, p.gathered.Next
-			if !say(events, followed{there: p, more: next != ""}) {
+			if !say(events, followed{there: p, more: next != "", known: known}) {
 				return
 			}
-			if begin = next != ""; !begin {
-				version = p.gathered.Version
+			switch {
+			case next != "":
+			case known:
+				known = false
+			default:
+				begin, version = false, p.gathered.Version
 			}
 		}
-		if !begin {
+		if !begin && !known {
 			var gave bool
 			version, gave, refused = g.events(ctx, i, version, func(f followed) bool {
 				to := events

@@ -35,6 +35,9 @@ type merging struct {
 	live, began []bool
 	// gone says, for items of which the client was told that they are gone, which sites are still to tell so of a replica of theirs.
 	gone map[string][]int
+	// parts are those of what is cross and read as one, as they were told last; form is a list that events are written like.
+	parts map[string]*divided
+	form  *glue.Gathered
 	// asked says that the client waits to hear that what was there has been told; mark writes that.
 	asked bool
 	mark  func(version string, begun bool) json.RawMessage
@@ -47,7 +50,7 @@ func (g *gathering) watch() {
 	ctx, cancel := context.WithCancel(g.q.Context())
 	n := len(g.order)
 	m := &merging{gathering: g, told: make(chan followed), live: make([]bool, n), began: make([]bool, n),
-		gone: map[string][]int{}, asked: g.asking.Begin, flush: http.NewResponseController(g.q.w)}
+		gone: map[string][]int{}, parts: map[string]*divided{}, asked: g.asking.Begin, flush: http.NewResponseController(g.q.w)}
 	defer m.wg.Wait()
 	defer cancel()
 	events := make(chan followed)
@@ -194,7 +197,14 @@ func (m *merging) pass(f followed) bool {
 	if e.Mark {
 		return m.asked || !m.asking.Marks || m.write(e.Text(m.version(), ""))
 	}
-	if m.toldGone(f.site, e) || m.teller(f.site, f.event.Place) != f.site {
+	if m.toldGone(f.site, e) || m.partGone(f, e) {
+		return true
+	}
+	if m.divided(f.event.Place) && !e.Gone {
+		d := m.seePart(f.site, e.GatheredItem, f.event.Place)
+		return m.tellWhole(d, e.New && d.n == f.site)
+	}
+	if m.teller(f.site, f.event.Place) != f.site {
 		return true
 	}
 	if e.Gone && len(f.event.Place.At) > 1 {
@@ -229,13 +239,20 @@ func nameOf(item glue.GatheredItem) string { return engine.Inside(item.Container
 // begin tells the client what is there at a site.
 func (m *merging) begin(f followed) bool {
 	list := f.there.gathered
+	m.form, list.Plain = list, m.q.oneItem
 	for j, item := range list.Items {
 		at := f.there.places[j]
-		if m.teller(f.site, at) == f.site && !m.write(list.Event(item.Text(m.version(), m.where(f.site, at)), m.version(), true)) {
+		if m.divided(at) {
+			if d := m.seePart(f.site, item, at); (!f.known || d.untold) && !m.tellWhole(d, !f.known && d.n == f.site) {
+				return false
+			}
+			continue
+		}
+		if !f.known && m.teller(f.site, at) == f.site && !m.write(list.Event(item.Text(m.version(), m.where(f.site, at)), m.version(), true)) {
 			return false
 		}
 	}
-	if f.more {
+	if f.more || f.known {
 		return true
 	}
 	m.at[f.site], m.began[f.site], m.mark = list.Version, true, list.Mark
@@ -291,6 +308,12 @@ func (m *merging) show(f followed) bool {
 	for j, item := range list.Items {
 		at := f.shown.places[j]
 		if !slices.Contains(at.At, f.instead) || m.teller(f.site, at) != f.site {
+			continue
+		}
+		if m.divided(at) {
+			if !m.tellWhole(m.seePart(f.site, item, at), false) {
+				return false
+			}
 			continue
 		}
 		if !m.write(list.Event(item.Text(m.version(), m.where(f.site, at)), m.version(), false)) {

@@ -173,6 +173,7 @@ type request struct {
 	page      bool
 	content   bool
 	gather    bool // a part of a list or a watch is asked for
+	oneItem   bool // a list or a watch is of one cross item, at all of its parts
 	// match is what it is about; known says whether the path belongs to a kind at all.
 	match glue.Match
 	known bool
@@ -260,6 +261,9 @@ func (h *Handler) run(q *request) {
 		return
 	}
 	kind, listed := h.collection(q)
+	if listed {
+		h.ofOneItem(q, kind)
+	}
 	switch {
 	case q.operation != "" && (!q.known || q.match.Type == ""):
 		h.refuse(q, http.StatusUnprocessableEntity, "catalog-mismatch", "the catalog of %s has no kind for %s %s; give all sites the same catalog", h.name(h.Membership.Self()), q.Method, q.path)
