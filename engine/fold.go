@@ -256,7 +256,7 @@ func (f Fold) after(u *Operation, with Fold) Fold {
 	if u.Change == nil {
 		return f
 	}
-	g := Fold{Cells: maps.Clone(f.Cells), below: maps.Clone(f.below), order: maps.Clone(f.order), kind: f.kind}
+	g := Fold{Cells: maps.Clone(f.Cells), Absolute: maps.Clone(f.Absolute), below: maps.Clone(f.below), order: maps.Clone(f.order), kind: f.kind}
 	alone := *u
 	alone.Change = &Change{Set: u.Change.Set, Unset: u.Change.Unset, Order: u.Change.Order}
 	g.apply(NewHistory(), &alone)

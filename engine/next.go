@@ -338,7 +338,7 @@ func act(h *History, s Standing, action []*Operation) Step {
 	u, before := action[0], s.fold(h)
 	with, again := s.target(h, s.shown().or(u), before)
 	ran := s.Ran != nil && s.Ran(u)
-	if divided := u.Type == TypeAction && h.spread.divides(u); ran || divided { // what is divided is done once, and shared
+	if divided := h.spread.divides(u); ran || divided { // what is divided is done once, and shared
 		shown := before
 		if ran {
 			shown = before.after(u, with)

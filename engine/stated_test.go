@@ -62,3 +62,13 @@ func TestSummaryOfWhatIsCounted(t *testing.T) {
 		t.Errorf("the others are told %s", got)
 	}
 }
+
+// TestBytesWhoseEffectIsSeen: what a PUT below an item was seen to set is part of what is shown once it has run.
+func TestBytesWhoseEffectIsSeen(t *testing.T) {
+	before := newFold(NewHistory())
+	o := &Operation{Type: TypeAbsolute, Path: "/sets/{id}/scale", Change: &Change{Set: map[Pointer]json.RawMessage{"/n": json.RawMessage("4")}}}
+	after := before.after(o, before)
+	if string(after.Cells["/n"].Value) != "4" || len(before.Absolute) != 0 || len(before.Cells) != 0 {
+		t.Errorf("after it %v is shown, and before it %v", after, before)
+	}
+}
