@@ -9,7 +9,8 @@ import (
 	"github.com/skerry/skerry/glue"
 )
 
-// Condition implements glue.Gatherer: a change holds for one resourceVersion of the object, a delete for a uid or a resourceVersion.
+// Condition implements glue.Gatherer: a change holds for one resourceVersion of the object, a delete for a uid or a resourceVersion. That of a
+// scale is the object's.
 func (Dialect) Condition(method string, header http.Header, body []byte, site string) (glue.Condition, bool) {
 	if method == http.MethodDelete {
 		return deleteCondition(header, body, site)
@@ -38,11 +39,19 @@ func (Dialect) Condition(method string, header http.Header, body []byte, site st
 	}
 	o := objectOf(body)
 	meta := objectOf(o["metadata"])
-	own, several := versionAt(meta.text("resourceVersion"), site)
-	if !several {
+	version := meta.text("resourceVersion")
+	own, several := versionAt(version, site)
+	scale := o.text("kind") == "Scale" && version != ""
+	if !several && !scale {
 		return glue.Condition{}, false
 	}
-	return glue.Condition{Several: true, Broken: newerThan(own), Now: func(shown []byte, _ bool) []byte {
+	if !several {
+		own = version
+	}
+	return glue.Condition{Several: several, Broken: newerThan(own), Now: func(shown []byte, everywhere bool) []byte {
+		if everywhere {
+			return o.with("metadata", meta.without("resourceVersion"))
+		}
 		return o.with("metadata", meta.with("resourceVersion", versionOf(shown)))
 	}}, true
 }
@@ -77,13 +86,7 @@ func deleteCondition(header http.Header, body []byte, site string) (c glue.Condi
 	}
 	c.Now = func(shown []byte, everywhere bool) []byte {
 		if everywhere {
-			other := jsonObject{}
-			for name, value := range o {
-				if name != "preconditions" {
-					other[name] = value
-				}
-			}
-			return encode(other)
+			return encode(o.without("preconditions"))
 		}
 		return o.with("preconditions", conditions.with("resourceVersion", versionOf(shown)))
 	}

@@ -135,6 +135,17 @@ func (o jsonObject) with(name string, value any) json.RawMessage {
 	return encode(other)
 }
 
+// without is o without one member.
+func (o jsonObject) without(name string) jsonObject {
+	other := jsonObject{}
+	for k, v := range o {
+		if k != name {
+			other[k] = v
+		}
+	}
+	return other
+}
+
 func encode(value any) json.RawMessage {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -64,7 +64,7 @@ func (h *Handler) readCross(q *request, row engine.ResourceRow) {
 	first, base, failed := shown{}, 0, shown{}
 	for i, a := range answers {
 		if a.good() {
-			if first.site == "" {
+			if first.site == "" || a.site == h.Membership.Self() { // whose versions a client may send back
 				first, base = a, len(texts)
 			}
 			texts, answered = append(texts, a.body), append(answered, h.name(a.site))

@@ -11,8 +11,8 @@ import (
 
 // A client that has read a list of several sites, or follows them, knows its items by versions that tell whose they are. What it changes on
 // the condition that such a version still holds is changed if it does at the site where the request runs first: that site's version of now is
-// put in its place, unless the item is newer there. A condition of a delete is of one site alone; what is deleted at several is looked at
-// first and deleted without it.
+// put in its place, unless the item is newer there. A condition of a delete is of one site alone, as that of a change below an item is; what
+// is deleted, or changed so, at several is looked at first, and sent without it.
 
 // conditional checks and translates the condition of a request. It reports true when it has refused the request.
 func (h *Handler) conditional(q *request) bool {
@@ -43,7 +43,8 @@ func (h *Handler) conditional(q *request) bool {
 	if replicated && row.Local == "" || !replicated && q.sites != nil && !slices.Contains(q.sites, h.Membership.Self()) {
 		return false // it runs elsewhere, and is checked there
 	}
-	if !c.Several && !(replicated && q.Method == http.MethodDelete) {
+	everywhere := replicated && (q.Method == http.MethodDelete || q.match.Below)
+	if !c.Several && !everywhere {
 		return false
 	}
 	shown, ok := h.shownHere(q)
@@ -54,7 +55,7 @@ func (h *Handler) conditional(q *request) bool {
 		h.refuse(q, http.StatusConflict, "condition", "%s %s %s\nhelp: read it again, and send the change with what it is now", q.match.Kind.Name, q.match.Target, why)
 		return true
 	}
-	q.setBody(c.Now(shown, replicated && q.Method == http.MethodDelete))
+	q.setBody(c.Now(shown, everywhere))
 	if c.ContentType != "" {
 		q.Header.Set("Content-Type", c.ContentType)
 	}
