@@ -21,17 +21,19 @@ demo: build ## three sites on this machine, with a walk-through; ARGS="--sites 5
 	esac
 	bin/skerry demo $(ARGS)
 
-# Build tags of the tests that run Kubernetes and OpenStack themselves: kubernetes, openstack, with a comma between. Kubernetes is built by
-# them, once for each version, into the user's cache; its programs have no race detector.
-REAL =
+# Build tags of the tests that run Kubernetes and OpenStack themselves: kubernetes, openstack, with a comma between; none for neither.
+# Kubernetes is built once for each version, into the user's cache; its programs have no race detector.
+REAL = kubernetes
 comma := ,
 
-test: deps lint ## everything that has to pass: linters, then all tests with the race detector; REAL=kubernetes,openstack adds those with these two
+test: deps lint ## everything that has to pass: linters, then all tests with the race detector, with REAL=kubernetes,openstack those with OpenStack too
+	@case ',$(REAL),' in *,kubernetes,*) go run ./testnet/cluster/programs ;; esac
 	go test -race -p 2 -timeout 30m -tags '$(REAL)' ./...
 
-test-kubernetes: ## with kube-apiserver and kubectl, as they are; builds them once, which takes minutes and 2 GB of memory
+test-kubernetes: ## with kube-apiserver and kubectl, as they are, also an older kubectl; builds them once, which takes minutes and 2 GB of memory
 	@.ci/deps kubernetes
-	go test -tags kubernetes ./testnet/kubernetes -count 1 -timeout 60m $(ARGS)
+	@go run ./testnet/cluster/programs
+	go test -tags kubernetes ./testnet/kubernetes -count 1 -timeout 60m -older $(ARGS)
 
 check: lint ## what is quick to check: format, linters, generated code, who imports whom
 	go test .

@@ -11,11 +11,11 @@ import (
 	"strings"
 )
 
-// Programs are those that Build makes, beside etcd, which is Debian's.
+// Programs are those that a cluster and its user need, beside etcd, which is Debian's.
 var Programs = []string{"kube-apiserver", "kube-controller-manager", "kubectl"}
 
-// Build returns the folder of the programs. They are built once for each version, into the user's cache. Modules is the folder of the
-// module that fixes the version.
+// Build returns the folder of the programs that are the tools of a module, which fixes their version; modules is its folder. They are built
+// once for each version, into the user's cache.
 func Build(ctx context.Context, modules string) (string, error) {
 	digest := sha256.New()
 	for _, name := range []string{"go.mod", "go.sum"} {
@@ -52,11 +52,7 @@ func Build(ctx context.Context, modules string) (string, error) {
 	// Built beside its place and moved there whole: another run may be doing the same.
 	building := fmt.Sprintf("%s.%d", dir, os.Getpid())
 	defer os.RemoveAll(building)
-	args := []string{"build", "-trimpath", "-ldflags", flags, "-o", building + "/"}
-	for _, name := range Programs {
-		args = append(args, "k8s.io/kubernetes/cmd/"+name)
-	}
-	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", flags, "-o", building+"/", "tool")
 	cmd.Dir = modules
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {

@@ -55,7 +55,7 @@ func TestApply(t *testing.T) {
 
 	waited := make(chan error, 1) // by a watch at one site, for what is done at the other
 	go func() {
-		_, err := site2.try("", "", "wait", "--for=jsonpath={.data.awaited}=yes", "configmap/c1", "--timeout=20s")
+		_, err := site2.try("", "", "wait", "--for=jsonpath={.data.awaited}=yes", "configmap/c1", "--timeout=3m")
 		waited <- err
 	}()
 	site1.kube("", "patch", "configmap", "c1", "--type=merge", "-p", `{"data":{"awaited":"yes"}}`)

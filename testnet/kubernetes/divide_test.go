@@ -5,6 +5,7 @@ package kubernetes
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -40,21 +41,52 @@ func TestDivided(t *testing.T) {
 	for _, s := range all {
 		ready(s, "5/5")
 	}
-	// In each way that can say how many.
-	for i, way := range [][]string{
-		{"scale", "deployment/web", "--replicas=8"},
-		{"patch", "deployment", "web", "-p", `{"spec":{"replicas":3}}`}, // which site1 shows by itself
-		{"patch", "deployment", "web", "--type=json", "-p", `[{"op":"replace","path":"/spec/replicas","value":6}]`},
-		{"patch", "deployment", "web", "--type=merge", "-p", `{"spec":{"replicas":4}}`},
-		{"scale", "deployment/web", "--replicas=5"},
-	} {
-		all[i%2].kube("", way...)
-		total := []int{8, 3, 6, 4, 5}[i]
-		pods(site1, (total+1)/2)
-		pods(site2, total/2)
-		for _, s := range all {
-			ready(s, fmt.Sprintf("%d/%d", total, total))
+	for _, s := range all {
+		if out := s.kube("", "get", "deployment", "web", "--subresource=scale", "-o", "jsonpath={.spec.replicas} {.status.replicas}"); out != "5 5" {
+			t.Errorf("%s reads the scale %s", s.Name(), out)
 		}
+		if out := row(s.kube("", "get", "deployment", "web", "--subresource=scale"), "web", "5", "5"); out == nil {
+			t.Errorf("%s does not print the scale", s.Name())
+		}
+	}
+	if out, err := site1.try("", "", "scale", "deployment/web", "--current-replicas=3", "--replicas=9"); err == nil {
+		t.Errorf("site1 takes the number of its own part for that of all: %s", out)
+	}
+	if out, err := site1.try("", "", "patch", "deployment", "web", "--subresource=scale", "--type=json", "-p",
+		`[{"op":"test","path":"/spec/replicas","value":3},{"op":"replace","path":"/spec/replicas","value":9}]`); err == nil {
+		t.Errorf("site1 compares with the number of its own part: %s", out)
+	}
+	followed := site1.follow("agent.yaml.kube", site1.kubectl, "get", "deployment", "web", "-w", "--output-watch-events")
+	// In each way that can say how many.
+	for i, way := range []struct {
+		total int
+		args  string
+	}{
+		{8, `scale deployment/web --replicas=8`},
+		{3, `patch deployment web -p {"spec":{"replicas":3}}`}, // which site1 shows by itself
+		{6, `patch deployment web --type=json -p [{"op":"replace","path":"/spec/replicas","value":6}]`},
+		{4, `patch deployment web --type=merge -p {"spec":{"replicas":4}}`},
+		{7, `scale deployment/web --current-replicas=4 --replicas=7`},
+		{4, `patch deployment web --subresource=scale --type=merge -p {"spec":{"replicas":4}}`}, // which site1 shows by itself
+		{5, `patch deployment web --subresource=scale --type=json -p [{"op":"test","path":"/spec/replicas","value":4},{"op":"replace","path":"/spec/replicas","value":5}]`},
+	} {
+		all[i%2].kube("", strings.Fields(way.args)...)
+		pods(site1, (way.total+1)/2)
+		pods(site2, way.total/2)
+		of := fmt.Sprintf("%d/%d", way.total, way.total)
+		for _, s := range all {
+			ready(s, of)
+		}
+		followed.tells(e, site1, 0, "web", of)
+	}
+	for _, s := range all {
+		for _, scope := range []string{both, spread} {
+			if table := s.kube(scope, "get", "deployments"); !slices.Contains(row(table, "web"), "5/5") || strings.Count(table, "web") != 1 {
+				t.Errorf("%s prints %s", s.Name(), table)
+			}
+		}
+		s.kube("", "wait", "deployment/web", "--for=jsonpath={.status.readyReplicas}=5", "--timeout=3m")
+		s.kube("", "rollout", "status", "deployment/web", "--timeout=3m")
 	}
 	// And in one that does not.
 	site2.kube("", "set", "image", "deployment/web", "web=registry.example/web:2")

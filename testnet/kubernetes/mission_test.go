@@ -19,8 +19,8 @@ const (
 	spread = "site1 % site2"
 )
 
-// within is how long the other site may take to do what has been done at one.
-const within = 20 * time.Second
+// within is how long the other site may take to do what has been done at one: a bound for tests that fail, whatever else the machine does.
+const within = 3 * time.Minute
 
 // has waits until a site's own cluster has an object and it satisfies ok.
 func has(e *env.Env, s *site, what string, ok func(o map[string]any) error, args ...string) {

@@ -1,5 +1,5 @@
-// Command programs builds Kubernetes' programs, unless they were built before, and puts links to them into a folder: make demo does so.
-// It is run in the folder of the whole module.
+// Command programs builds Kubernetes' programs, unless they were built before, and puts links to them into a folder, if it is given one, as
+// make demo does. It is run in the folder of the whole module.
 package main
 
 import (
@@ -14,28 +14,30 @@ import (
 )
 
 func main() {
-	if len(os.Args) != 2 {
-		fmt.Fprintln(os.Stderr, "usage: programs FOLDER")
+	if len(os.Args) > 2 {
+		fmt.Fprintln(os.Stderr, "usage: programs [FOLDER]")
 		os.Exit(2)
 	}
-	if err := link(os.Args[1]); err != nil {
+	if err := link(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func link(folder string) error {
+func link(folders []string) error {
 	built, err := cluster.Build(context.Background(), filepath.Join("testnet", "apps", "kubernetes"))
 	if err != nil {
 		return err
 	}
-	for _, name := range cluster.Programs {
-		at := filepath.Join(folder, name)
-		if err := os.Remove(at); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-		if err := os.Symlink(filepath.Join(built, name), at); err != nil {
-			return err
+	for _, folder := range folders {
+		for _, name := range cluster.Programs {
+			at := filepath.Join(folder, name)
+			if err := os.Remove(at); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+			if err := os.Symlink(filepath.Join(built, name), at); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
