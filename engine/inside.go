@@ -76,6 +76,20 @@ func (s *Site) containerKnown(ctx context.Context, k *Kind, id LocalID) bool {
 	return err == nil
 }
 
+// containerTries is how often something is sent into a container of which this site has not heard: for some two minutes.
+const containerTries = 15
+
+// awaitsContainer reports whether a create that the application has answered with 404 is to be sent again: its container is still to be
+// made here, or may still be heard of.
+func (s *Site) awaitsContainer(ctx context.Context, r *resource, k *Kind, o *Operation, at LocalID) bool {
+	if k.Within == "" || s.containerKnown(ctx, k, at) {
+		return k.Within != ""
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.view != nil && (r.view.attempts[o.ID] == nil || r.view.attempts[o.ID].count < containerTries)
+}
+
 // everywhere returns an identifier with its container's meta-identifier in it.
 func (s *Site) everywhere(ctx context.Context, k *Kind, id string) string {
 	if k.Within == "" || id == "" {

@@ -126,7 +126,7 @@ func (s *Site) run(ctx context.Context, r *resource, k *Kind, o *Operation, loca
 		}
 		return again, err
 	}
-	if o.Type == TypeCreate && isGone(reply, nil) && s.containerKnown(ctx, k, at) { // its container is still to be made here
+	if o.Type == TypeCreate && isGone(reply, nil) && s.awaitsContainer(ctx, r, k, o, at) {
 		if err := s.withdraw(ctx, k, o, careful, sent); err != nil {
 			return false, err
 		}

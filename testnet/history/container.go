@@ -78,9 +78,14 @@ func (w *world) isThing(tag string) bool {
 	return slices.ContainsFunc(w.things, func(r *resource) bool { return r.tag == tag })
 }
 
+// holdsReplicas reports whether something that is replicated is to lie in a resource.
+func (w *world) holdsReplicas(c *resource) bool {
+	return slices.ContainsFunc(w.resources, func(r *resource) bool { return r.within == c })
+}
+
 // wishOfContainer draws what a client wants of a crate. One that holds what is replicated is not deleted.
 func (w *world) wishOfContainer(c *resource, wishes []string) string {
-	if w.knobs.deletes && w.chance(6) && !slices.ContainsFunc(w.resources, func(r *resource) bool { return r.within == c }) {
+	if w.knobs.deletes && w.chance(6) && !w.holdsReplicas(c) {
 		wishes = append(wishes, "delete")
 	}
 	if c.kind.Natural() && w.chance(3) {

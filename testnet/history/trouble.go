@@ -110,7 +110,7 @@ func (w *world) move() {
 	p := at.now
 	// What a site that is removed keeps is in the way of the replica that it gets when it is added again, and of what is created
 	// under the same name.
-	if p == nil || p.deep > 0 || res.id == "" || res.kind.Natural() || res.kind.Name == crate || slices.Contains(res.removed, other) {
+	if p == nil || p.deep > 0 || res.id == "" || res.kind.Natural() || w.holdsReplicas(res) || slices.Contains(res.removed, other) {
 		return
 	}
 	row, err := p.Lookup(w.ctx, res.kind, res.id)
@@ -281,6 +281,8 @@ func (w *world) decide(s *site, p *process, row engine.OperationRow) {
 		err = p.Drop(w.ctx, row.ID)
 	case row.Sites[s.id].State == engine.StateRejected && row.Type != engine.TypeCreate:
 		return
+	case row.Kind == item && len(row.Sites) > 1 && row.Type == engine.TypeCreate && row.Sites[s.id].State == engine.StateRejected && !w.knobs.rejects:
+		w.problem("%s: what is to lie in a container was refused, and waits for a person: %s: %s", s.name, row.ID, why)
 	case strings.Contains(why, "already that is not a replica"): // a site that was removed has left it
 		delete(s.app.objects[k.Name], string(row.Resource))
 		err = p.Retry(w.ctx, row.ID)
