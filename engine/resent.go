@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"cmp"
 	"context"
 	"net/http"
 )
@@ -69,8 +68,8 @@ func (s *Site) refusedAgain(ctx context.Context, r *resource, k *Kind, o *Operat
 // refusedAtOrigin decides about a request of this site that was refused when it was sent again. It reports whether to try once more.
 // The caller holds the turn of r, unless it is nil.
 func (s *Site) refusedAtOrigin(ctx context.Context, r *resource, k *Kind, c *crossing, before Fold, local LocalID, refusal Reply) (again bool, err error) {
-	if c.About != nil {
-		local = cmp.Or(local, s.here(ctx, k, string(c.About.Key)))
+	if c.About != nil { // what the request had was its container
+		local = s.here(ctx, k, string(c.About.Key))
 	}
 	if !c.Plain {
 		if err := s.fix(k, &c.Operation, before, c.shown(before)); err != nil {
