@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 )
 
@@ -303,12 +304,7 @@ func (s *Site) drop(ctx context.Context, r *resource) error {
 	v := r.view
 	old, current := v.epochs[0], v.current()
 	v.history.forget(current.number)
-	encoded, err := v.encodeCheckpoint()
-	if err != nil {
-		s.forget(r)
-		return err
-	}
-	b, err := s.instead(ctx, v, encoded)
+	b, err := s.instead(ctx, v, nil)
 	if err != nil {
 		s.forget(r)
 		return err
@@ -323,7 +319,8 @@ func (s *Site) drop(ctx context.Context, r *resource) error {
 	return nil
 }
 
-// instead is what puts a checkpoint in the place of the document of the epoch before the current one on disk.
+// instead is what puts a checkpoint in the place of the document of the epoch before the current one on disk: this site's own where none is
+// given.
 func (s *Site) instead(ctx context.Context, v *view, checkpoint []byte) (*Batch, error) {
 	old, current := v.epochs[0], v.current()
 	first, err := s.cfg.Store.Document(ctx, v.document)
@@ -333,6 +330,14 @@ func (s *Site) instead(ctx context.Context, v *view, checkpoint []byte) (*Batch,
 	row, err := s.shownTo(ctx, v, old)
 	if err != nil {
 		return nil, fmt.Errorf("drop epoch %d of %s: %w", old.number, v.about.Key, err)
+	}
+	if len(row.Former) > 0 {
+		v.shownStill[old.number] = slices.Sorted(maps.Keys(row.Former))
+	}
+	if checkpoint == nil {
+		if checkpoint, err = v.encodeCheckpoint(); err != nil {
+			return nil, err
+		}
 	}
 	first.Sites, first.Leaving, first.Epoch, first.Checkpoint = nil, nil, current.number, nil
 	b := &Batch{Dropped: []DocumentID{old.id}, Documents: []DocumentRow{first, {ID: current.id, About: current.raw, Checkpoint: checkpoint}}}

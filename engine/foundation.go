@@ -20,13 +20,15 @@ type foundation struct {
 	// Writers belong to the placement or have done so; Former are the last words of those that have left.
 	Writers []SiteID           `json:"writers"`
 	Former  map[SiteID]Replica `json:"former,omitempty"`
+	// Shown are the epochs that are over and still shown to sites that have left in them.
+	Shown map[uint64][]SiteID `json:"shown,omitempty"`
 }
 
 // encodeCheckpoint returns the foundation of the current epoch.
 func (v *view) encodeCheckpoint() ([]byte, error) {
 	base := v.history.base
 	f := foundation{Checkpoint: *base, Outcomes: map[SiteID]map[OperationID]Outcome{}, Decisions: map[ConflictID]Decision{}, Former: map[SiteID]Replica{}}
-	f.Contents = v.keptContents()
+	f.Contents, f.Shown = v.keptContents(), v.shownStill
 	f.Writers = slices.Sorted(maps.Keys(v.writers))
 	for _, site := range v.with(partFormer) {
 		f.Former[site] = v.replicas[site]
@@ -87,5 +89,6 @@ func (v *view) begin(encoded []byte) error {
 	maps.Copy(v.outcomes, f.Outcomes)
 	maps.Copy(v.decisions, f.Decisions)
 	maps.Copy(v.contents, f.Contents)
+	maps.Copy(v.shownStill, f.Shown)
 	return nil
 }

@@ -216,3 +216,50 @@ func (s *Site) lastWord(ctx context.Context, v *view, e *epoch, of SiteID) ([32]
 	v.lastWords[key] = heads
 	return heads, nil
 }
+
+// showLess adds to b that documents of epochs that are over are not shown any more between this site and one of which neither has
+// left any more, so that whoever had has dropped them, or which is in the mesh no more. Who has left has documents of two epochs at most.
+func (s *Site) showLess(ctx context.Context, v *view, b *Batch) error {
+	newest := map[SiteID]uint64{}
+	for number, to := range v.shownStill {
+		for _, site := range to {
+			newest[site] = max(newest[site], number)
+		}
+	}
+	for number, to := range v.shownStill {
+		still := slices.DeleteFunc(slices.Clone(to), func(site SiteID) bool {
+			return v.lastBetween(site) == "" || number+1 < newest[site] || s.isGone(site)
+		})
+		if len(still) == len(to) {
+			continue
+		}
+		e, err := s.epochOf(v.about, number)
+		if err != nil {
+			return err
+		}
+		if v.shownStill[number] = still; len(still) == 0 {
+			delete(v.shownStill, number)
+		}
+		row, err := s.cfg.Store.Document(ctx, e.id)
+		if errors.Is(err, ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("show epoch %d of %s to fewer sites: %w", number, v.about.Key, err)
+		}
+		maps.DeleteFunc(row.Former, func(site SiteID, _ [32]byte) bool { return !slices.Contains(still, site) })
+		if len(row.Former) == 0 && e.id != v.document {
+			b.Dropped = append(b.Dropped, e.id)
+		} else {
+			b.Documents = append(b.Documents, row)
+		}
+	}
+	return nil
+}
+
+// isGone reports whether a site has left the mesh for good.
+func (s *Site) isGone(id SiteID) bool {
+	s.mesh.mu.RLock()
+	defer s.mesh.mu.RUnlock()
+	return s.mesh.gone[id]
+}

@@ -201,6 +201,9 @@ func (s *Site) index(ctx context.Context, r *resource, b *Batch) error {
 		}
 		b.Documents = append(b.Documents, row)
 	}
+	if err := s.showLess(ctx, v, b); err != nil {
+		return fmt.Errorf("index of document %s: %w", r.id, err)
+	}
 	if v.part(v.self) == partNone {
 		return nil // what puts this site into the placement is still to come
 	}

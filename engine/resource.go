@@ -48,6 +48,8 @@ type view struct {
 	epochs    []*epoch
 	from      uint64
 	writtenIn map[string]uint64
+	// shownStill are the epochs that are over and still shown to sites that have left in them.
+	shownStill map[uint64][]SiteID
 }
 
 func newView(self SiteID, name func(SiteID) SiteName, document DocumentID, about About, raw []byte, kind *Kind) *view {
@@ -67,6 +69,7 @@ func newView(self SiteID, name func(SiteID) SiteName, document DocumentID, about
 		attempts: map[OperationID]*attempts{}, fetches: map[OperationID]fetched{}, touched: map[OperationID]bool{},
 		lapsed: map[SiteID]bool{}, writers: writers, lastWords: map[string][32]byte{},
 		epochs: []*epoch{newEpoch(about.Epoch, document, raw)}, from: about.Epoch, writtenIn: map[string]uint64{},
+		shownStill: map[uint64][]SiteID{},
 	}
 }
 
