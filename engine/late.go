@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 )
@@ -109,4 +110,32 @@ func (s *Site) issueAgain(v, known *view) ([]Entry, error) {
 		return nil, nil
 	}
 	return append(entries, s.replicaEntry(v, v.local(), again...)), nil
+}
+
+// settleFolded adds to b the rows of the operations that this site has known and that only a checkpoint stands for now: every member had settled
+// them.
+func (s *Site) settleFolded(ctx context.Context, v, known *view, b *Batch) error {
+	for _, o := range known.history.ordered {
+		if v.history.Get(o.ID) != nil || !v.history.base.has(o) {
+			continue
+		}
+		row, err := s.cfg.Store.Operation(ctx, o.ID)
+		if errors.Is(err, ErrNotFound) || err == nil && row.Settled() {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("settle operation %s: %w", o.ID, err)
+		}
+		for site, st := range row.Sites {
+			if st.State == StatePending {
+				row.Sites[site] = OperationStatus{State: StateApplied, At: s.cfg.Now()}
+			}
+		}
+		if row.NeedsBlob {
+			row.NeedsBlob, v.unneeded = false, append(v.unneeded, row.Blob.Hash)
+		}
+		row.State = worst(row.Sites)
+		b.Operations = append(b.Operations, row)
+	}
+	return nil
 }

@@ -85,6 +85,9 @@ func (s *Site) receive(ctx context.Context, from SiteID, e Envelope) (own bool, 
 		b.Changes = rows
 		var again []Entry
 		if known != nil {
+			if err := s.settleFolded(ctx, v, known, b); err != nil {
+				return own, fmt.Errorf("receive document %s from %s: %w", e.Document, from, err)
+			}
 			again, err = s.issueAgain(v, known)
 		}
 		if own && err == nil {
