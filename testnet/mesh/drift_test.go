@@ -284,6 +284,9 @@ func TestWhatADeleteHasTakenAwayHasNotVanished(t *testing.T) {
 	}
 	looks := paris.App.Count("GET")
 	until(t, m, func() string {
+		if row, err := paris.store.ResourceByDocument(t.Context(), row.Document); err != nil || row.Local == "" {
+			t.Fatalf("it counts as vanished: %+v (%v)", row.Sites[paris.ID], err)
+		}
 		if paris.App.Count("GET") < looks+4 { // two looks, and one more before it would be made anew
 			return "it does not look"
 		}

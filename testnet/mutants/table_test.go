@@ -100,6 +100,13 @@ func planted() []mutant {
 	// An application that was down once is never asked again.
 	scripted("the breaker never closes", "application-down",
 		edit{"engine/breaker.go", "case b.probe != \"\" || now.Before(b.until):", "case true:"})
+	// What waits for another site, while its service fails, keeps a processor busy.
+	add("what waits for something else is parked", "engine", "TestWhatWaitsForSomethingElseIsNotParked",
+		edit{"engine/gate.go", `case g.breaker.probe == "" && !s.cfg.Now().Before(g.breaker.until):`, "case false:"})
+	// A delete that was interrupted is never settled, and what it has deleted comes back at no site or at all.
+	add("what an open delete has taken away has vanished", "testnet/mesh", "TestWhatADeleteHasTakenAwayHasNotVanished",
+		edit{"engine/repair.go", "if err := s.settleEarlier(ctx, r); errors.As(err, &waits) {\n\t\treturn nil // the next look tells",
+			"if err := error(nil); errors.As(err, &waits) {\n\t\treturn nil"})
 	// A replica changes while somebody works on it.
 	scripted("a pause holds nothing", "paused",
 		edit{"engine/actuate.go", "if v.replicas[s.cfg.Self].Paused != nil || ", "if "})
