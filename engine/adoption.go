@@ -57,6 +57,13 @@ func (s *Site) adoptHere(ctx context.Context, q AdoptRequest) (OperationID, erro
 		return "", &Refusal{Status: http.StatusConflict, Type: "in-progress", Detail: fmt.Sprintf("%s %s is being adopted already", k.Name, q.ID)}
 	}
 	defer s.keyed.end(running)
+	if k.Natural() { // whoever is making an object of that name publishes it first
+		release, err := s.naming.take(ctx, k, ResourceID(s.everywhere(ctx, k, string(q.ID))))
+		if err != nil {
+			return "", fmt.Errorf("wait for other requests on %s: %w", q.ID, err)
+		}
+		defer release()
+	}
 	if _, err := s.Lookup(ctx, k, string(q.ID)); !errors.Is(err, ErrNotFound) { // somebody else has just done it
 		return "", err
 	}

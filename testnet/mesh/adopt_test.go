@@ -1,9 +1,11 @@
 package mesh
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/skerry/skerry/engine"
 )
@@ -65,5 +67,33 @@ func TestAdoptedTwiceAtOnce(t *testing.T) {
 	rows, _, err := paris.store.Resources(t.Context(), engine.ResourceFilter{Limit: 10})
 	if adopted == 0 || err != nil || len(rows) != 1 {
 		t.Errorf("%d were told that it is adopted, there are %d resources, %v", adopted, len(rows), err)
+	}
+}
+
+// TestWhatIsBeingMadeIsNotAdopted changes, with a scope, an object of a name whose create is under way: it is one resource, and no other one
+// has its name when it is deleted.
+func TestWhatIsBeingMadeIsNotAdopted(t *testing.T) {
+	m := open(t, natural, 2)
+	paris := m.Sites[0]
+	arrived, release := paris.App.Hold()
+	made := make(chan error)
+	go func() {
+		_, err := submit(t.Context(), paris, natural, "PUT", "web", `{"size":1}`, m.Sites...)
+		made <- err
+	}()
+	<-arrived
+	hurried, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if _, err := submit(hurried, paris, natural, "PATCH", "web", `{"size":2}`, m.Sites...); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a change while it is being made is answered with %v", err)
+	}
+	release()
+	if err := <-made; err != nil {
+		t.Fatal(err)
+	}
+	must(t, 200)(submit(t.Context(), paris, natural, "PATCH", "web", `{"size":2}`, m.Sites...))
+	must(t, 204)(submit(t.Context(), paris, natural, "DELETE", "web", ""))
+	if got := converge(t, m, m.Sites...); len(got) != 0 {
+		t.Errorf("the sites show %v", got)
 	}
 }

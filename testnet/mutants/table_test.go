@@ -107,6 +107,9 @@ func planted() []mutant {
 	add("what an open delete has taken away has vanished", "testnet/mesh", "TestWhatADeleteHasTakenAwayHasNotVanished",
 		edit{"engine/repair.go", "if err := s.settleEarlier(ctx, r); errors.As(err, &waits) {\n\t\treturn nil // the next look tells",
 			"if err := error(nil); errors.As(err, &waits) {\n\t\treturn nil"})
+	// One name is two resources, and when one is deleted the other takes its place.
+	add("what is being made is adopted", "testnet/mesh", "TestWhatIsBeingMadeIsNotAdopted",
+		edit{"engine/adoption.go", "if k.Natural() { // whoever", "if false { // whoever"})
 	// A replica changes while somebody works on it.
 	scripted("a pause holds nothing", "paused",
 		edit{"engine/actuate.go", "if v.replicas[s.cfg.Self].Paused != nil || ", "if "})
