@@ -96,6 +96,7 @@ func (r *run) check(ctx context.Context) (problems []string) {
 		r.report.Contended += len(lost)
 		r.checkSite(ctx, s, lost, say)
 	}
+	r.learn(ctx)
 	r.placements = make([][]int, len(r.plan.Resources))
 	for i := range r.plan.Resources {
 		r.placements[i] = r.placement(ctx, i, say)
@@ -110,6 +111,20 @@ func (r *run) check(ctx context.Context) (problems []string) {
 		r.checkOnce(q, say)
 	}
 	return problems
+}
+
+// learn finds out how the resources are called whose creates were kept, for sites out of reach.
+func (r *run) learn(ctx context.Context) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, q := range r.requests {
+		if q.step.Kind != StepCreate || q.status != 202 || r.ids[q.step.Resource] != "" {
+			continue
+		}
+		if row, err := r.sites[q.step.Site].now.Load().store.Operation(ctx, q.operation); err == nil {
+			r.ids[q.step.Resource] = row.Resource
+		}
+	}
 }
 
 // operations counts those that are in a document, or were.
