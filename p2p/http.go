@@ -89,6 +89,13 @@ func (c *streamConn) CloseWrite() error {
 	return nil
 }
 
+// Close ends the stream both ways, and what still waits to be written: a stream alone lets that wait for the other side, for as long as that
+// keeps the connection up and reads nothing.
+func (c *streamConn) Close() error {
+	_ = c.SetWriteDeadline(time.Unix(1, 0))
+	return c.Stream.Close()
+}
+
 func (c *streamConn) LocalAddr() net.Addr  { return c.local }
 func (c *streamConn) RemoteAddr() net.Addr { return c.remote }
 

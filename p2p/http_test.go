@@ -288,3 +288,43 @@ func TestListenerOfClosedNetwork(t *testing.T) {
 		t.Errorf("accept: %v", err)
 	}
 }
+
+// A request ends with its context, also while it waits for another site to read its body.
+func TestABodyThatNobodyReadsWaitsNoLongerThanItsRequest(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		sites := newSimulation(t, 10*time.Millisecond).mesh(t, 2)
+		release := make(chan struct{})
+		sites[1].serve(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		r, err := http.NewRequestWithContext(ctx, http.MethodPut, "http://"+string(sites[1].id)+"/", endless{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan error, 1)
+		go func() {
+			answer, err := sites[0].net.Transport().RoundTrip(r)
+			if err == nil {
+				err = answer.Body.Close()
+			}
+			ended <- err
+		}()
+		time.Sleep(10 * time.Second) // as much is sent as the other side takes unread
+		cancel()
+		select {
+		case err := <-ended:
+			if err == nil {
+				t.Error("it is answered")
+			}
+		case <-time.After(time.Second):
+			t.Error("it does not end")
+		}
+		close(release)
+		time.Sleep(time.Second) // a server does not let go at once of a connection whose request it has not read
+	})
+}
+
+// endless is a body without an end.
+type endless struct{}
+
+func (endless) Read(b []byte) (int, error) { return len(b), nil }
