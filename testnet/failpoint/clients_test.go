@@ -40,13 +40,14 @@ type clients struct {
 	counters map[string]int    // by site, the last value of its field of the shared thing that was acknowledged
 	files    map[string]int    // by site, the last of the large files of its own thing that was acknowledged
 	asked    int
+	answered map[string]int // by site
 	decided  int
 }
 
 func newClients(t *testing.T, e *env.Env) *clients {
 	t.Helper()
 	c := &clients{e: e, end: make(chan struct{}), acked: map[string]string{}, deleted: map[string]bool{}, gone: map[string]string{},
-		counters: map[string]int{}, files: map[string]int{}}
+		counters: map[string]int{}, files: map[string]int{}, answered: map[string]int{}}
 	e.Site("paris").Do(t, "app", "PUT /things/shared", `{"tag":"shared"}`, "Scope", both).Must(t, 201)
 	for _, s := range e.Sites() {
 		e.Site("paris").Do(t, "app", "PUT "+fileOf(s), fmt.Sprintf(`{"tag":%q}`, fileOf(s)), "Scope", both).Must(t, 201)
@@ -89,6 +90,11 @@ func (c *clients) ask(s *env.Site, request, body string, header ...string) (oper
 	c.asked++
 	c.mu.Unlock()
 	a, err := s.Request(ctx, "app", request, body, header...)
+	if err == nil {
+		c.mu.Lock()
+		c.answered[s.Name()]++
+		c.mu.Unlock()
+	}
 	if err != nil || a.Status > 299 {
 		time.Sleep(5 * time.Millisecond) // the agent may be dead
 		return "", a
@@ -353,10 +359,32 @@ func (c *clients) same(t *testing.T) {
 		slices.Sort(lists[i])
 	}
 	if !slices.Equal(lists[0], lists[1]) {
+		c.explain(t)
 		for i := range max(len(lists[0]), len(lists[1])) {
 			if i >= len(lists[0]) || i >= len(lists[1]) || lists[0][i] != lists[1][i] {
 				t.Errorf("the sites differ from here on: paris %v, nantes %v", lists[0][i:min(i+3, len(lists[0]))], lists[1][i:min(i+3, len(lists[1]))])
-				return
+				break
+			}
+		}
+	}
+}
+
+// explain tells what each site says of the resources that are not the same everywhere.
+func (c *clients) explain(t *testing.T) {
+	t.Helper()
+	ctx, stop := context.WithTimeout(context.Background(), time.Minute)
+	defer stop()
+	for _, s := range c.e.Sites() {
+		for _, state := range []string{"converging", "degraded", "conflict"} {
+			var resources struct{ Items []json.RawMessage }
+			if err := s.Client().Call(ctx, "GET", "/api/v1/resources?limit=20&state="+state, nil, &resources); err != nil {
+				t.Log(err)
+			}
+			for _, r := range resources.Items {
+				var id struct{ ID string }
+				_ = json.Unmarshal(r, &id) // without it all operations are told
+				list, err := c.operations(s, "&resource="+id.ID, 20)
+				t.Logf("%s says: %s\n%+v (%v)", s.Name(), r, list, err)
 			}
 		}
 	}
