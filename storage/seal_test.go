@@ -138,6 +138,7 @@ func older(t *testing.T, dir string, n int) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		t.Cleanup(func() { rows.Close() }) // before the store is closed, which waits for it
 		type value struct {
 			sealed, plain []byte
 		}
@@ -282,10 +283,15 @@ func TestValuesKeepTheirPlaces(t *testing.T) {
 	if err := s.reads.QueryRow(`SELECT body FROM operations`).Scan(&raw); err != nil {
 		t.Fatal(err)
 	}
-	for _, q := range []string{`UPDATE operations SET change = ?`, `UPDATE changes SET bytes = ?`} {
+	other := sample(2)
+	mustCommit(t, s, other)
+	for _, q := range []string{`UPDATE operations SET change = ?1`, `UPDATE changes SET bytes = ?1`, `UPDATE operations SET change = NULL, body = ?1 WHERE id = '` + string(other.Operations[0].ID) + `'`} {
 		if _, err := s.conn.ExecContext(t.Context(), q, raw); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if o, err := s.Operation(t.Context(), other.Operations[0].ID); !errors.Is(err, engine.ErrStorage) {
+		t.Errorf("the body of another is taken for its own: %+v, %v", o, err)
 	}
 	if o, err := s.Operation(t.Context(), b.Operations[0].ID); !errors.Is(err, engine.ErrStorage) || errors.Is(err, engine.ErrRefused) {
 		t.Errorf("%+v, %v", o, err)
