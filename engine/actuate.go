@@ -118,7 +118,10 @@ func (s *Site) steps(ctx context.Context, r *resource) (again bool, err error) {
 			continue
 		}
 		standing := s.standing(v)
-		step := Next(v.history, standing)
+		step, unfinished := s.unfinished(v, standing)
+		if !unfinished {
+			step = Next(v.history, standing)
+		}
 		if part == partLeaving && v.nothingBefore(step) {
 			err := error(nil)
 			if !s.onlyHere(v) {

@@ -16,6 +16,8 @@ type crossing struct {
 	Document  DocumentID  `json:"document,omitempty"`
 	// Received says that the operation came from another site in its document.
 	Received bool `json:"received,omitempty"`
+	// Making is what the request settles when it is one that makes the object anew.
+	Making *making `json:"making,omitempty"`
 	// Sent is the body that this site's application gets where that is another one than the operation's: its share.
 	Sent []byte `json:"sent,omitempty"`
 	// Shown is what the application showed before, where the operation's effect, or what it sets, is to be seen from that.

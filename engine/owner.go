@@ -242,9 +242,8 @@ func (s *Site) takeName(ctx context.Context, r *resource, k *Kind, o *Operation,
 			continue
 		}
 		if ended { // it was to be found out whether o was done: what it may have made is not there any more
-			s.opened.Delete(o.ID)
 			s.leftOver.Delete(r.id)
-			return true, nil
+			return true, s.forgo(ctx, r, o)
 		}
 		why := errors.New("another incarnation of it is still here")
 		if other.born != nil {

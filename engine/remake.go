@@ -19,7 +19,8 @@ func bringAbout(h *History, s Standing, rest []*Operation, counts func(*Operatio
 	if h.base.reduces(create[0]) { // the rest of what the checkpoint stands for is in what it keeps beside the create
 		return remake(h, s, create, h.kept(s, rest[i:], counts))
 	}
-	if with, _ := h.effective(s.shown().or(create...)); slices.Equal(with, create) && !h.spread.divides(create[0]) {
+	// One that was passed over, and counts after all, is made anew: its first request is another one.
+	if with, _ := h.effective(s.shown().or(create...)); slices.Equal(with, create) && !h.spread.divides(create[0]) && !s.Settled(create[0]) {
 		return Step{Kind: StepRun, Operations: create}
 	}
 	return remake(h, s, create, create)

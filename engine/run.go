@@ -43,7 +43,7 @@ func (s *Site) run(ctx context.Context, r *resource, k *Kind, o *Operation, loca
 	if adopted, err := s.adopted(ctx, r, o); adopted != "" || err != nil {
 		return s.adopt(ctx, r, k, o, adopted, step, err)
 	}
-	careful := looks || !resendable(k, o)
+	careful := looks || !resendable(k, o) || step.Kind == StepMake
 	answer, sent := s.opened.Load(o.ID)
 	if reply, ok := answer.(*Reply); ok && reply != nil { // it ran, and that could not be recorded
 		return false, s.succeed(ctx, r, k, o, *reply, local, step)
@@ -56,12 +56,17 @@ func (s *Site) run(ctx context.Context, r *resource, k *Kind, o *Operation, loca
 		if settled || err != nil {
 			return again, err
 		}
+		if sent && step.Kind == StepMake { // nothing came of it: what is to be made now may be something else
+			return false, s.forgo(ctx, r, o)
+		}
 	}
 	if careful && (!sent || s.marks(k, o)) { // again for a marker: it counts when the request went out last
-		if err := s.declare(ctx, &crossing{Operation: *o, Service: k.Service, Kind: k.Name, Document: r.id, Received: true}); err != nil {
+		c := &crossing{Operation: *o, Service: k.Service, Kind: k.Name, Document: r.id, Received: true, Making: makingOf(step)}
+		if err := s.declare(ctx, c); err != nil {
 			return false, err
 		}
 		s.opened.Store(o.ID, (*Reply)(nil))
+		s.made(c)
 	}
 	key, err := s.idempotencyKey(ctx, r, o, step)
 	if err != nil {

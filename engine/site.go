@@ -100,6 +100,8 @@ type Site struct {
 	// opened holds the operations whose request may have reached the application, and the answer where there was one
 	// that could not be recorded.
 	opened sync.Map // of OperationID to *Reply
+	// making holds the last request of each resource that makes its object anew, as long as it is opened.
+	making sync.Map // of DocumentID to *crossing
 	// leftOver holds the documents that an earlier process has left something to do for.
 	leftOver sync.Map // of DocumentID to true
 	// unsure holds the operations that were sent without a certain answer, by themselves or in a correction; resumed holds
@@ -211,6 +213,7 @@ func (s *Site) takeUp(ctx context.Context) error {
 		}
 		if c.Received { // its resource is pending and asks for it
 			s.opened.Store(i.Operation, (*Reply)(nil))
+			s.made(&c)
 		} else {
 			s.left.Store(i.Operation, true)
 			s.queue.add(job{intent: i.Operation}, 0)

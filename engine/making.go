@@ -1,0 +1,78 @@
+package engine
+
+import "context"
+
+// An object that is made anew shows all that was known when the request went out. Should that have no answer, more may be known
+// when its fate is found out: something that the object does not show, or that there is to be none at all. So it is settled
+// as it was sent, before anything else is done for the resource.
+
+// making is what a request that makes an object anew settles when it is done, by operation; see Step.
+type making struct {
+	Operations []OperationID `json:"operations,omitempty"`
+	Again      []OperationID `json:"again,omitempty"`
+	Voided     []OperationID `json:"voided,omitempty"`
+}
+
+// makingOf is what a step settles that makes the object anew; nil for any other.
+func makingOf(step Step) *making {
+	if step.Kind != StepMake {
+		return nil
+	}
+	return &making{idsOf(step.Operations), idsOf(step.Again), idsOf(step.Voided)}
+}
+
+func idsOf(ops []*Operation) []OperationID {
+	var ids []OperationID
+	for _, o := range ops {
+		ids = append(ids, o.ID)
+	}
+	return ids
+}
+
+// made remembers that an object is being made anew.
+func (s *Site) made(c *crossing) {
+	if c.Making != nil {
+		s.making.Store(c.Document, c)
+	}
+}
+
+// unfinished returns the step of this site that was to make the object anew and had no certain answer. A person who is asked what
+// became of it holds up the resource.
+func (s *Site) unfinished(v *view, st Standing) (Step, bool) {
+	last, ok := s.making.Load(v.document)
+	if !ok {
+		return Step{}, false
+	}
+	c := last.(*crossing)
+	if _, open := s.opened.Load(c.Operation.ID); !open {
+		s.making.Delete(v.document)
+		return Step{}, false
+	}
+	if st.Yields {
+		return Step{}, false
+	}
+	o := c.Operation
+	if st.Blocked(&o) {
+		return Step{Kind: StepHold, Operations: []*Operation{&o}}, true
+	}
+	of := func(ids []OperationID) []*Operation {
+		var ops []*Operation
+		for _, id := range ids {
+			if o := v.history.Get(id); o != nil { // else all sites have settled it, and it is in the checkpoint
+				ops = append(ops, o)
+			}
+		}
+		return ops
+	}
+	return Step{Kind: StepMake, Make: &o, Operations: of(c.Making.Operations), Again: of(c.Making.Again), Voided: of(c.Making.Voided)}, true
+}
+
+// forgo closes the intent of a request that has certainly made nothing.
+func (s *Site) forgo(ctx context.Context, r *resource, o *Operation) error {
+	if err := s.close(ctx, o.ID); err != nil {
+		return err
+	}
+	s.opened.Delete(o.ID)
+	s.making.Delete(r.id)
+	return nil
+}
