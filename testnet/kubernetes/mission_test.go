@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -78,54 +77,6 @@ func apart(t *testing.T, e *env.Env, all []*site) {
 			}
 			return err
 		})
-	}
-}
-
-// TestResearch is what the research showed with two independent clusters, command by command (Inria RR-9486, tables 1 and 2).
-func TestResearch(t *testing.T) {
-	e, all := sites(t, "site1", "site2")
-	site1, site2 := all[0], all[1]
-
-	site1.kube(both, "run", "purple", "--image=registry.example/x")
-	has(e, site1, "the pod purple", nil, "pod", "purple")
-	has(e, site2, "the pod purple", nil, "pod", "purple")
-	site2.kube(both, "run", "violet", "--image=registry.example/x")
-	has(e, site1, "the pod violet", nil, "pod", "violet")
-	has(e, site2, "the pod violet", nil, "pod", "violet")
-	for _, s := range all {
-		if out := s.kube("", "get", "pod", "violet"); !strings.Contains(out, "violet") || !strings.Contains(out, "STATUS") {
-			t.Errorf("%s does not show its own as it would without an agent: %s", s.Name(), out)
-		}
-	}
-	if own, other := at(site1.object("pod", "violet"), "metadata", "uid"), at(site2.object("pod", "violet"), "metadata", "uid"); own == other {
-		t.Errorf("both sites have the uid %v: it belongs to one cluster", own)
-	}
-
-	site1.kube(spread, "create", "namespace", "foo")
-	has(e, site1, "the namespace foo", nil, "namespace", "foo")
-	has(e, site2, "the namespace foo", nil, "namespace", "foo")
-	site2.kube("site1", "run", "blue", "-n", "foo", "--image=registry.example/x")
-	has(e, site1, "the pod blue", nil, "pod", "blue", "-n", "foo")
-	site1.kube("site2", "run", "yellow", "-n", "foo", "--image=registry.example/x")
-	has(e, site2, "the pod yellow", nil, "pod", "yellow", "-n", "foo")
-	for _, s := range all {
-		e.Eventually(t, within, s.Name()+" lists both pods", func() error {
-			names := strings.Fields(s.kube("", "get", "pods", "-n", "foo", "-o", "jsonpath={.items[*].metadata.name}"))
-			if slices.Sort(names); !slices.Equal(names, []string{"blue", "yellow"}) {
-				return fmt.Errorf("it lists %v", names)
-			}
-			return nil
-		})
-	}
-	if table := site1.kube("", "get", "pods", "-n", "foo"); !strings.Contains(table, "blue") || !strings.Contains(table, "yellow") {
-		t.Errorf("as a table: %s", table)
-	}
-	if out, err := site1.try("", "", "run", "yellow", "-n", "foo", "--image=registry.example/x"); err == nil ||
-		!strings.Contains(err.Error(), "AlreadyExists") || !strings.Contains(err.Error(), "site2") {
-		t.Errorf("a second yellow: %s, %v", out, err)
-	}
-	if site1.object("pod", "yellow", "-n", "foo") != nil || site2.object("pod", "blue", "-n", "foo") != nil {
-		t.Error("a pod is at the other site, too")
 	}
 }
 
