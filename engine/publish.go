@@ -20,7 +20,19 @@ func (s *Site) publish(ctx context.Context, res *resource, k *Kind, c *crossing,
 		}
 	}
 	if c.Plain {
+		if c.Inside == "" { // its container may not have been known when the request came
+			container, inside, err := s.containerOf(ctx, k, c.Within)
+			if err != nil {
+				return "", err
+			}
+			if inside {
+				c.Inside = container.Document
+			}
+		}
 		done.Answers = s.answers(c.keeper(), k, reply, o.ID, "")
+		if err := s.listDone(ctx, c, reply, done); err != nil {
+			return "", err
+		}
 		names, err := s.say(ctx, c, reply, done)
 		switch {
 		case err != nil:
@@ -113,4 +125,19 @@ func (s *Site) publish(ctx context.Context, res *resource, k *Kind, c *crossing,
 		}
 	}
 	return key, err
+}
+
+// listDone adds to b that a request which makes no operation has run, where it was listed because it had no certain answer.
+func (s *Site) listDone(ctx context.Context, c *crossing, reply Reply, b *Batch) error {
+	row, err := s.cfg.Store.Operation(ctx, c.Operation.ID)
+	if errors.Is(err, ErrNotFound) || err == nil && (row.Origin != s.cfg.Self || row.State != StatePending && row.State != StateUncertain) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("list operation %s: %w", c.Operation.ID, err)
+	}
+	was := row.Sites[s.cfg.Self]
+	st := OperationStatus{State: StateApplied, Status: reply.Status, At: s.cfg.Now(), Attempts: was.Attempts, Tries: was.Tries}
+	b.Operations, b.Events = append(b.Operations, s.originRow(c, st)), append(b.Events, s.statusEvent(c, st))
+	return nil
 }
