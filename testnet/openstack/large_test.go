@@ -24,12 +24,12 @@ var large = flag.Int64("glance.file", 32<<20, "bytes of the large file, such as 
 const memory = 300 << 20
 
 // largeFile replicates an image whose file is not to be in any agent's memory. With -v it tells what that took.
-func largeFile(t *testing.T, e *env.Env) {
-	paris := e.Site("paris")
-	id := made(t, paris, "large", "Scope", both)
-	converged(t, e, id)
+func largeFile(t *testing.T, c cloud) {
+	paris := c.Site("paris")
+	id := c.made(t, paris, "large", "Scope", both)
+	c.converged(t, id)
 	before := map[*env.Site]int64{}
-	for _, s := range e.Sites() {
+	for _, s := range c.Sites() {
 		before[s] = peak(t, s)
 	}
 	sum := sha512.New()
@@ -40,7 +40,7 @@ func largeFile(t *testing.T, e *env.Env) {
 		t.Fatal(err)
 	}
 	r.ContentLength = *large
-	r.Header.Set("Content-Type", octets)
+	r.Header = http.Header{"Content-Type": {octets}, "X-Auth-Token": {c.tokens[paris]}}
 	resp, err := paris.HTTP().Do(r)
 	if err != nil {
 		t.Fatal(err)
@@ -51,23 +51,23 @@ func largeFile(t *testing.T, e *env.Env) {
 	}
 	answered := time.Since(begin)
 	want := hex.EncodeToString(sum.Sum(nil))
-	for _, s := range e.Sites() {
-		e.Eventually(t, max(patience, time.Duration(*large>>20)*time.Second), s.Name()+" has the file", func() error {
-			if a := s.Application(t, Image, "GET /v2/images/"+id, "").Must(t, 200); a.Text("os_hash_value") != want {
+	for _, s := range c.Sites() {
+		c.Eventually(t, max(patience, time.Duration(*large>>20)*time.Second), s.Name()+" has the file", func() error {
+			if a := c.glance(t, s, "GET /v2/images/"+id, "").Must(t, 200); a.Text("os_hash_value") != want {
 				return fmt.Errorf("it is %s", a.Text("status"))
 			}
 			return nil
 		})
 	}
 	t.Logf("%d bytes: answered after %s, at both sites after %s", *large, answered.Round(time.Millisecond), time.Since(begin).Round(time.Millisecond))
-	for _, s := range e.Sites() {
+	for _, s := range c.Sites() {
 		after := peak(t, s)
 		t.Logf("the agent of %s has taken %d MiB at most, %d MiB before", s.Name(), after>>20, before[s]>>20)
 		if after > memory {
 			t.Errorf("the agent of %s has taken %d MiB", s.Name(), after>>20)
 		}
 	}
-	converged(t, e, id)
+	c.converged(t, id)
 }
 
 // peak is the most memory that an agent has had so far. Its process is the one that runs the program: ip has become it.

@@ -3,11 +3,9 @@
 package openstack
 
 import (
-	"path/filepath"
 	"testing"
 	"time"
 
-	"github.com/skerry/skerry/docs/catalogs"
 	"github.com/skerry/skerry/testnet/env"
 )
 
@@ -17,26 +15,24 @@ var program string
 func TestMain(m *testing.M) { env.Main(m, &program) }
 
 // patience bounds waits for what comes by itself: on a busy machine Glance takes its time.
-const patience = 2 * time.Minute
+const patience = 5 * time.Minute
 
-// glances is an application of one Glance a site. Their database is made once for all sites.
-func glances(t *testing.T) env.Setup {
-	t.Helper()
-	database := filepath.Join(t.TempDir(), "glance.db")
-	if err := NewGlanceDatabase(t.Context(), database); err != nil {
-		t.Fatal(err)
-	}
-	at := func(dir string) Glance { return Glance{Dir: filepath.Join(dir, "glance"), Address: "127.0.0.1:9292"} }
-	return env.Setup{
-		Program: program,
-		Sites:   []string{"paris", "nantes"},
-		Before:  func(dir string) error { return at(dir).Furnish(database) },
-		Application: env.Application{
-			Catalog:  catalogs.Glance,
-			Services: map[string]int{Image: 9292},
-			Health:   "/v2/images",
-			Command:  func(dir string) []string { return at(dir).Command() },
-			Within:   10 * time.Minute,
-		},
-	}
+const (
+	both      = "{image: paris & nantes}"
+	jsonPatch = "application/openstack-images-v2.1-json-patch"
+	octets    = "application/octet-stream"
+	bytes     = "the bytes of Debian"
+)
+
+// TestClouds has one Keystone and one Glance at each of two sites, which all that is tested shares: they take long to start.
+func TestClouds(t *testing.T) {
+	t.Parallel()
+	c := newCloud(t, clouds(t))
+	t.Run("through a cut", func(t *testing.T) { throughACut(t, c) })
+	t.Run("a file that is there already", func(t *testing.T) { fileThereAlready(t, c) })
+	t.Run("a file on its way", func(t *testing.T) { fileOnItsWay(t, c) })
+	t.Run("lists", func(t *testing.T) { lists(t, c) })
+	t.Run("a large file", func(t *testing.T) { largeFile(t, c) })
+	t.Run("tokens", func(t *testing.T) { tokens(t, c) })
+	t.Run("other keys", func(t *testing.T) { otherKeys(t, c) })
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -25,8 +26,8 @@ const (
 // flat is the one network that there is, at dc2.
 const flat = "f1a7f1a7-0000-4000-8000-000000000002"
 
-// datacenters is an application of Keystone, Glance and something in the place of Neutron at dc1 and dc2, and of Nova at dc1, which takes a
-// gigabyte and most of a minute to start.
+// datacenters is an application of Keystone, Glance, Nova and something in the place of Neutron at dc1 and dc2. Each Nova takes a gigabyte and
+// most of a minute to start.
 func datacenters(t *testing.T) env.Setup {
 	t.Helper()
 	here, err := filepath.Abs("testdata")
@@ -39,21 +40,21 @@ func datacenters(t *testing.T) env.Setup {
 	s.Application.Services = map[string]int{identity: 5000, Image: 9292, compute: 8774, network: 9696}
 	cloud, ready := s.Application.Command, s.Application.Ready
 	s.Application.Command = func(dir string) []string {
-		known, nova := flat, ":"
-		if filepath.Base(dir) == "dc1" {
-			// In a namespace of processes of its own, all of Nova ends with the first.
-			known, nova = "", `setpriv --pdeathsig KILL unshare --pid --fork --kill-child --mount-proc sh "$here/nova.sh" "$dir/nova" dc1`
+		site, known := filepath.Base(dir), ""
+		if site == "dc2" {
+			known = flat
 		}
-		return append([]string{"sh", "-c", `here=$1 dir=$2; shift 2
-` + nova + ` & nova=$!
-setpriv --pdeathsig KILL /usr/bin/python3 "$here/neutron.py" ` + known + ` & neutron=$!
+		// In a namespace of processes of its own, all of Nova ends with the first.
+		return append([]string{"sh", "-c", `here=$1 dir=$2 site=$3 known=$4; shift 4
+setpriv --pdeathsig KILL unshare --pid --fork --kill-child --mount-proc sh "$here/nova.sh" "$dir/nova" "$site" & nova=$!
+setpriv --pdeathsig KILL /usr/bin/python3 "$here/neutron.py" $known & neutron=$!
 setpriv --pdeathsig KILL "$@" & cloud=$!
 trap 'kill $cloud; kill -KILL $neutron $nova 2>/dev/null; wait; exit 0' TERM
 wait $cloud
-exit 1`, "datacenter", here, dir}, cloud(dir)...)
+exit 1`, "datacenter", here, dir, site, known}, cloud(dir)...)
 	}
 	s.Application.Ready = func(ctx context.Context, s *env.Site) error {
-		if err := ready(ctx, s); err != nil || s.Name() != "dc1" {
+		if err := ready(ctx, s); err != nil {
 			return err
 		}
 		for {
@@ -62,7 +63,7 @@ exit 1`, "datacenter", here, dir}, cloud(dir)...)
 			}
 			select {
 			case <-ctx.Done():
-				return fmt.Errorf("Nova is not there: %w", ctx.Err())
+				return fmt.Errorf("wait for Nova: %w", ctx.Err())
 			case <-time.After(100 * time.Millisecond):
 			}
 		}
@@ -70,34 +71,29 @@ exit 1`, "datacenter", here, dir}, cloud(dir)...)
 	return s
 }
 
-// TestNova boots servers at dc1: Nova there asks for images as ever, and the scope of the request for the server goes along.
+// TestNova boots servers, mostly at dc1: Nova there asks for images as ever, and the scope of the request for the server goes along.
 func TestNova(t *testing.T) {
-	e := env.New(t, datacenters(t))
-	dc1, dc2 := e.Site("dc1"), e.Site("dc2")
-	tokens := loggedIn(t, e)
+	c := newCloud(t, datacenters(t))
+	dc1, dc2 := c.Site("dc1"), c.Site("dc2")
 	do := func(s *env.Site, service, request, body string, header ...string) env.Answer {
 		t.Helper()
-		return s.Do(t, service, request, body, append(header, "X-Auth-Token", tokens[s], "X-OpenStack-Nova-API-Version", "2.37")...)
+		return c.do(t, s, service, request, body, append(header, "X-OpenStack-Nova-API-Version", "2.37")...)
 	}
-	do(dc1, compute, "POST /v2.1/flavors", `{"flavor":{"name":"tiny","id":"1","ram":64,"disk":0,"vcpus":1}}`).Must(t, 200)
-	imageOfDC2 := func(name string) (id string) {
+	for _, s := range c.Sites() {
+		do(s, compute, "POST /v2.1/flavors", `{"flavor":{"name":"tiny","id":"1","ram":64,"disk":0,"vcpus":1}}`).Must(t, 200)
+	}
+	boot := func(s *env.Site, name, image, networks string, header ...string) env.Answer {
 		t.Helper()
-		id = do(dc2, Image, "POST /v2/images", `{"name":"`+name+`","container_format":"bare","disk_format":"raw"}`).Must(t, 201).Text("id")
-		do(dc2, Image, "PUT /v2/images/"+id+"/file", bytes, "Content-Type", octets).Must(t, 204)
-		return id
+		return do(s, compute, "POST /v2.1/servers", `{"server":{"name":"`+name+`","imageRef":"`+image+`","flavorRef":"1","networks":`+networks+`}}`, header...)
 	}
-	boot := func(name, image, networks string, header ...string) env.Answer {
-		t.Helper()
-		return do(dc1, compute, "POST /v2.1/servers", `{"server":{"name":"`+name+`","imageRef":"`+image+`","flavorRef":"1","networks":`+networks+`}}`, header...)
-	}
-	runs := func(a env.Answer, image string) {
+	runs := func(s *env.Site, a env.Answer, image string) {
 		t.Helper()
 		var made struct{ Server struct{ ID string } }
 		if err := json.Unmarshal([]byte(a.Must(t, 202).Body), &made); err != nil {
 			t.Fatal(err)
 		}
-		e.Eventually(t, patience, "the server is active", func() error {
-			got := do(dc1, compute, "GET /v2.1/servers/"+made.Server.ID, "").Must(t, 200).Body
+		c.Eventually(t, patience, "the server is active", func() error {
+			got := do(s, compute, "GET /v2.1/servers/"+made.Server.ID, "").Must(t, 200).Body
 			if strings.Contains(got, `"status": "ERROR"`) {
 				t.Fatal(got)
 			}
@@ -110,8 +106,9 @@ func TestNova(t *testing.T) {
 	const none = `"none"`
 
 	// Sharing: the image is at dc2 alone, and stays there.
-	debian := imageOfDC2("debian")
-	if a := boot("unscoped", debian, none); a.Status != 400 || !strings.Contains(a.Body, "Can not find requested image") {
+	debian := c.made(t, dc2, "debian")
+	c.image(t, dc2, "PUT /v2/images/"+debian+"/file", bytes, "Content-Type", octets).Must(t, 204)
+	if a := boot(dc1, "unscoped", debian, none); a.Status != 400 || !strings.Contains(a.Body, "Can not find requested image") {
 		t.Errorf("without a scope the server is answered with %d %s", a.Status, a.Body)
 	}
 	out := output(t, dc1, append(scoped("{compute: dc1, image: dc2}"), "--os-compute-api-version", "2.37", "server", "create",
@@ -120,23 +117,67 @@ func TestNova(t *testing.T) {
 	if err := json.Unmarshal(out, &shown); err != nil || shown.Status != "ACTIVE" || !strings.Contains(shown.Image, debian) {
 		t.Errorf("the client shows %s", out)
 	}
-	runs(boot("either", debian, none, "Scope", "{compute: dc1, image: dc1 | dc2}"), debian)
-	if a := dc1.Application(t, Image, "GET /v2/images/"+debian, "", "X-Auth-Token", tokens[dc1]); a.Status != 404 {
+	runs(dc1, boot(dc1, "either", debian, none, "Scope", "{compute: dc1, image: dc1 | dc2}"), debian)
+	if a := c.glance(t, dc1, "GET /v2/images/"+debian, ""); a.Status != 404 {
 		t.Errorf("dc1 has the image: %d %s", a.Status, a.Body)
 	}
 
 	// A flat network of another site: nothing could ever reach the server.
-	if a := boot("nowhere", debian, `[{"uuid":"`+flat+`"}]`, "Scope", "{compute: dc1, image: dc2, network: dc2}"); a.Status != 422 ||
+	if a := boot(dc1, "nowhere", debian, `[{"uuid":"`+flat+`"}]`, "Scope", "{compute: dc1, image: dc2, network: dc2}"); a.Status != 422 ||
 		!strings.Contains(a.Body, "mismatched owners") || !strings.Contains(a.Body, "dc2/network") {
 		t.Errorf("a flat network of dc2 is answered with %d %s", a.Status, a.Body)
 	}
 
-	// Replication: dc1 needs nobody once it has a copy.
+	// Replication: an image of dc2, with its file at both.
 	do(dc2, Image, "PATCH /v2/images/"+debian, `[{"op":"add","path":"/team","value":"infra"}]`, "Content-Type", jsonPatch, "Scope", "{image: dc1 & dc2}").Must(t, 200)
-	converged(t, e, debian)
-	dc2.Cut(t)
-	for _, s := range e.Sites() {
-		e.Eventually(t, patience, s.Name()+" notices the cut", func() error { return alone(t, s) })
+	c.converged(t, debian)
+	c.file(t, debian, bytes)
+
+	// The servers of both sites are one list, whoever asks and however much of each is asked for. One site alone has its own.
+	runs(dc2, boot(dc2, "far", debian, none), debian)
+	lists := func(s *env.Site, scope string, names ...string) {
+		t.Helper()
+		c.Eventually(t, patience, "the client lists the servers of "+scope, func() error {
+			out := output(t, s, append(scoped(scope), "server", "list", "-f", "value", "-c", "Name")...)
+			got := strings.Fields(string(out))
+			if slices.Sort(got); !slices.Equal(got, names) {
+				return fmt.Errorf("%s lists %q, not %q", s.Name(), got, names)
+			}
+			return nil
+		})
 	}
-	runs(boot("alone", debian, none), debian)
+	lists(dc1, "{compute: dc1 & dc2}", "either", "far", "shared")
+	lists(dc2, "{compute: dc1 & dc2}", "either", "far", "shared")
+	lists(dc1, "{compute: dc2}", "far")
+	for _, path := range []string{"/v2.1/servers", "/v2.1/servers/detail"} {
+		var names []string
+		for next := path + "?limit=1"; next != ""; {
+			var page struct {
+				Servers []struct{ Name string }
+				Links   []struct{ Href string } `json:"servers_links"`
+			}
+			if err := json.Unmarshal([]byte(c.list(t, dc1, compute, "GET "+next, "{compute: dc1 & dc2}")), &page); err != nil {
+				t.Fatal(err)
+			}
+			for _, s := range page.Servers {
+				names = append(names, s.Name)
+			}
+			if next = ""; len(page.Links) > 0 {
+				_, next, _ = strings.Cut(page.Links[0].Href, ":8674")
+			}
+		}
+		if slices.Sort(names); !slices.Equal(names, []string{"either", "far", "shared"}) {
+			t.Errorf("the pages of %s have %q", path, names)
+		}
+	}
+
+	c.cut(t, dc2)
+	// Whoever has a copy needs nobody.
+	runs(dc1, boot(dc1, "alone", debian, none), debian)
+	lists(dc1, "{compute: dc1 & dc2}", "alone", "either", "shared")
+	if a := do(dc1, compute, "GET /v2.1/servers/detail", "", "Scope", "{compute: dc1 & dc2}").Must(t, 200); a.Header.Get("Skerry-Missing") != "dc2" {
+		t.Errorf("the list of a site that is cut off has %v", a.Header)
+	}
+	lists(dc1, "{compute: dc2 | dc1}", "alone", "either", "shared")
+	do(dc1, compute, "GET /v2.1/servers/detail", "", "Scope", "{compute: dc2}").Must(t, 503)
 }
