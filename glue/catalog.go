@@ -27,7 +27,7 @@ type Catalog struct {
 // Service describes one REST service of the application.
 type Service struct {
 	Name engine.ServiceName
-	// Glue names what speaks the service's API: "http" is any REST API, GlueKubernetes that of Kubernetes.
+	// Glue names what speaks the service's API: "http" is any REST API, GlueKubernetes that of Kubernetes, GlueOpenStack one of OpenStack's.
 	Glue string
 	// Kinds are in the order of the file; those of GlueKubernetes are asked for when the agent starts. A service without kinds is intercepted and forwarded, nothing of it is
 	// replicated.
@@ -38,6 +38,9 @@ type Service struct {
 
 // GlueKubernetes is the glue of services whose kinds the application tells itself (package kubernetes).
 const GlueKubernetes = "kubernetes"
+
+// GlueOpenStack is the glue of services whose clients read errors in OpenStack's form (package openstack).
+const GlueOpenStack = "openstack"
 
 // Kind returns a kind by its names, nil when the catalog has none.
 func (c *Catalog) Kind(service engine.ServiceName, kind engine.KindName) *engine.Kind {

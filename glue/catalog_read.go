@@ -67,9 +67,7 @@ func (r *catalogReader) service(n engine.ServiceName, v strictyaml.Value) *Servi
 	s := &Service{Name: n, Glue: "http", Rules: map[engine.KindName]*Rules{}}
 	m := v.Mapping("service")
 	if g := m.Optional("glue"); g.Present() {
-		if s.Glue = g.Choice("http", GlueKubernetes, "openstack"); s.Glue == "openstack" {
-			g.Problem("the glue %q is not available in this version; there are: http, kubernetes", s.Glue)
-		}
+		s.Glue = g.Choice("http", GlueKubernetes, GlueOpenStack)
 	}
 	if kinds := m.Key("kinds"); s.Glue == GlueKubernetes && kinds.Present() {
 		kinds.Problem("the agent asks the cluster itself for its kinds")

@@ -36,6 +36,8 @@ type Upstream struct {
 	Kinds []*engine.Kind
 	// Dialect is what there is to know of its API beyond the catalog; nil for nothing.
 	Dialect Dialect
+	// Refuser writes refusals where there is no dialect; nil: they are problems.
+	Refuser Refuser
 }
 
 // ClientConfig is what a Client is made of.
@@ -178,6 +180,17 @@ func (c *Client) Upstream(s engine.ServiceName) (*url.URL, http.RoundTripper) {
 		return nil, nil
 	}
 	return u.URL, u
+}
+
+// Refuser returns what writes refusals as a service would, nil where they are problems.
+func (c *Client) Refuser(s engine.ServiceName) Refuser {
+	if d := c.Dialect(s); d != nil {
+		return d
+	}
+	if u, ok := c.upstreams[s]; ok {
+		return u.Refuser
+	}
+	return nil
 }
 
 // Dialect returns what there is to know of a service's API beyond the catalog, nil for nothing.

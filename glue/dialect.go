@@ -31,6 +31,11 @@ type Dialect interface {
 	// Rendered returns an object that several sites show together in the form that a client has asked for; ok is false where that is the
 	// object itself.
 	Rendered(k *engine.Kind, accept string, object []byte) (mediaType string, rendered []byte, ok bool)
-	// Refusal writes a refusal of the agent as the application would; typ is the last part of a problem's type.
+	Refuser
+}
+
+// Refuser tells clients what an agent refuses as the application would.
+type Refuser interface {
+	// Refusal writes a refusal; typ is the last part of a problem's type.
 	Refusal(status int, typ, detail string) (mediaType string, body []byte)
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/skerry/skerry/engine/vivaldi"
 	"github.com/skerry/skerry/glue"
 	"github.com/skerry/skerry/glue/kubernetes"
+	"github.com/skerry/skerry/glue/openstack"
 	"github.com/skerry/skerry/p2p"
 	"github.com/skerry/skerry/storage"
 	"github.com/skerry/skerry/web"
@@ -203,8 +204,12 @@ func newClient(cfg Config, catalog *glue.Catalog) (*glue.Client, error) {
 		if err != nil {
 			return nil, err
 		}
-		if u.Kinds = s.Kinds; s.Glue == glue.GlueKubernetes {
+		u.Kinds = s.Kinds
+		switch s.Glue {
+		case glue.GlueKubernetes:
 			u.Dialect = kubernetes.Dialect{}
+		case glue.GlueOpenStack:
+			u.Refuser = openstack.Refuser{}
 		}
 		c.Upstreams = append(c.Upstreams, u)
 	}

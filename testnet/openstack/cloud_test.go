@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -143,7 +144,7 @@ password = ` + password + "\n")
 			return err
 		},
 		Application: env.Application{
-			Catalog:  append(append([]byte{}, catalogs.Glance...), "  identity:\n    kinds: {}\n"...),
+			Catalog:  append(append([]byte{}, catalogs.Glance...), "  identity: {glue: openstack, kinds: {}}\n"...),
 			Services: map[string]int{identity: 5000, Image: 9292},
 			Health:   "/v3",
 			Command: func(dir string) []string {
@@ -316,14 +317,28 @@ func (c cloud) cut(t *testing.T, s *env.Site) {
 // output runs a program on the host of a site, and returns what it prints.
 func output(t *testing.T, s *env.Site, args ...string) []byte {
 	t.Helper()
-	argv := s.Host().Command(args...)
-	cmd := exec.CommandContext(t.Context(), argv[0], argv[1:]...)
-	out, err := cmd.Output()
+	out, told, err := run(t, s, args...)
 	if err != nil {
-		if failed := new(exec.ExitError); errors.As(err, &failed) {
-			t.Fatalf("%v: %v\n%s%s", args, err, out, failed.Stderr)
-		}
-		t.Fatalf("%v: %v", args, err)
+		t.Fatalf("%v: %v\n%s%s", args, err, out, told)
 	}
 	return out
+}
+
+// refused runs a program on the host of a site that has to fail, and returns what it says of that.
+func refused(t *testing.T, s *env.Site, args ...string) string {
+	t.Helper()
+	out, told, err := run(t, s, args...)
+	if err == nil {
+		t.Errorf("%v prints %s", args, out)
+	}
+	return told
+}
+
+func run(t *testing.T, s *env.Site, args ...string) (out []byte, told string, err error) {
+	var b strings.Builder
+	argv := s.Host().Command(args...)
+	cmd := exec.CommandContext(t.Context(), argv[0], argv[1:]...)
+	cmd.Stderr = &b
+	out, err = cmd.Output()
+	return out, b.String(), err
 }

@@ -35,6 +35,11 @@ func tokens(t *testing.T, c cloud) {
 	c.converged(t, image.ID)
 	c.file(t, image.ID, bytes)
 
+	// What an agent refuses, the client tells in its words.
+	if told := refused(t, paris, append(scoped("{image: lyon}"), "image", "show", image.ID)...); !strings.Contains(told, "lyon") {
+		t.Errorf("the client tells %s", told)
+	}
+
 	// A token of paris, at nantes: both Keystones have the same keys and users.
 	only := c.made(t, nantes, "only nantes")
 	c.image(t, nantes, "PUT /v2/images/"+only+"/file", bytes, "Content-Type", octets).Must(t, 204)

@@ -180,4 +180,7 @@ func TestNova(t *testing.T) {
 	}
 	lists(dc1, "{compute: dc2 | dc1}", "alone", "either", "shared")
 	do(dc1, compute, "GET /v2.1/servers/detail", "", "Scope", "{compute: dc2}").Must(t, 503)
+	if told := refused(t, dc1, append(scoped("{compute: dc2}"), "server", "list")...); !strings.Contains(told, "can be reached") {
+		t.Errorf("the client tells %s", told)
+	}
 }

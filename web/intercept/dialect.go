@@ -186,7 +186,7 @@ func mediaOf(h http.Header) string {
 // as it is.
 type retold struct {
 	http.ResponseWriter
-	dialect glue.Dialect
+	refuser glue.Refuser
 	status  int // of a refusal, zero for none
 	text    bytes.Buffer
 }
@@ -228,7 +228,7 @@ func (r *retold) finish() {
 	}
 	var p struct{ Type, Detail string }
 	_ = json.Unmarshal(r.text.Bytes(), &p) // what is no problem is told by its status
-	media, body := r.dialect.Refusal(r.status, strings.TrimPrefix(p.Type, problem.Prefix), p.Detail)
+	media, body := r.refuser.Refusal(r.status, strings.TrimPrefix(p.Type, problem.Prefix), p.Detail)
 	r.Header().Set("Content-Type", media)
 	r.Header().Del("Content-Length")
 	r.ResponseWriter.WriteHeader(r.status)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/glue/kubernetes"
+	"github.com/skerry/skerry/glue/openstack"
 )
 
 // podKind is one that the cluster has told.
@@ -144,5 +145,23 @@ func TestOnlyWhatIsNamedBelowAnItem(t *testing.T) {
 	s.do("PATCH", "/pods/web", `{}`, "Content-Type: application/apply-patch+yaml").want(t, 201)
 	if ops := s.operations(); len(ops) != 1 || ops[0].Type != engine.TypePatch {
 		t.Errorf("an apply has become %+v", ops)
+	}
+}
+
+// TestRefusalsOfAnAgentInTheFormOfItsApplication: what the application says stays as it is.
+func TestRefusalsOfAnAgentInTheFormOfItsApplication(t *testing.T) {
+	s := newMesh(t).sites[paris]
+	s.handler.refuser = openstack.Refuser{}
+	a := s.do("GET", "/images", "", "Scope: atlantis")
+	a.want(t, 422)
+	if !strings.HasPrefix(a.body, `{"error":{`) || !strings.Contains(a.body, "atlantis") || a.header.Get("Content-Type") != "application/json" {
+		t.Errorf("%v %s", a.header, a.body)
+	}
+	s.app.set(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusNotFound)
+		_, _ = io.WriteString(w, "<html>none</html>")
+	})
+	if a := s.do("GET", "/images/1", ""); a.status != 404 || a.body != "<html>none</html>" {
+		t.Errorf("%d %s", a.status, a.body)
 	}
 }

@@ -105,6 +105,7 @@ type Handler struct {
 	gatherer glue.Gatherer // nil: lists of several sites are made one by what the catalog says
 	carrier  glue.Carrier  // nil: clients have no ways of their own to say a scope
 	asserter glue.Asserter // nil: the application believes no agent who asks
+	refuser  glue.Refuser  // nil: refusals are problems
 	buffers  bufferPool
 }
 
@@ -132,6 +133,7 @@ func New(c Config) *Handler {
 	h := &Handler{Config: c}
 	h.upstream, h.local = c.Client.Upstream(c.Service)
 	h.dialect = c.Client.Dialect(c.Service)
+	h.refuser = c.Client.Refuser(c.Service)
 	h.gatherer, _ = h.dialect.(glue.Gatherer)
 	h.asserter, _ = h.dialect.(glue.Asserter)
 	h.carrier, _ = h.dialect.(glue.Carrier)
@@ -141,11 +143,11 @@ func New(c Config) *Handler {
 
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if h.dialect == nil {
+	if h.refuser == nil {
 		h.serve(w, r, "")
 		return
 	}
-	told := &retold{ResponseWriter: w, dialect: h.dialect}
+	told := &retold{ResponseWriter: w, refuser: h.refuser}
 	h.serve(told, r, "")
 	told.finish()
 }
