@@ -30,10 +30,10 @@ test: deps lint ## everything that has to pass: linters, then all tests with the
 	@case ',$(REAL),' in *,kubernetes,*) go run ./testnet/cluster/programs ;; esac
 	go test -race -p 2 -timeout 30m -tags '$(REAL)' ./...
 
-test-kubernetes: ## with kube-apiserver and kubectl, as they are, also an older kubectl; builds them once, which takes minutes and 2 GB of memory
+test-kubernetes: ## with kube-apiserver and two versions of kubectl, as they are; builds them once, which takes minutes and 2 GB of memory
 	@.ci/deps kubernetes
 	@go run ./testnet/cluster/programs
-	go test -tags kubernetes ./testnet/kubernetes -count 1 -timeout 60m -older $(ARGS)
+	go test -tags kubernetes ./testnet/kubernetes -count 1 -timeout 60m $(ARGS)
 
 check: lint ## what is quick to check: format, linters, generated code, who imports whom
 	go test .

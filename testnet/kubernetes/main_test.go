@@ -10,12 +10,15 @@ import (
 	"github.com/skerry/skerry/testnet/env"
 )
 
-// program is the path of skerry, programs the folder of kube-apiserver and kubectl.
-var program, programs string
+// program is the path of skerry, programs the folder of kube-apiserver and kubectl, older that of another kubectl.
+var program, programs, older string
 
 func TestMain(m *testing.M) {
 	env.Main(m, &program, func(ctx context.Context) (err error) {
 		programs, err = cluster.Build(ctx, "../apps/kubernetes")
+		return err
+	}, func(ctx context.Context) (err error) {
+		older, err = cluster.Build(ctx, "../apps/kubectl")
 		return err
 	})
 }

@@ -3,17 +3,12 @@
 package kubernetes
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/skerry/skerry/testnet/cluster"
 )
-
-var older = flag.Bool("older", false, "run the tables with the kubectl of testnet/apps/kubectl as well, which is built once")
 
 // TestTables runs the scripts in testdata/tables, which say what unmodified kubectl shows at each site and what both clusters hold then.
 //
@@ -30,14 +25,7 @@ func TestTables(t *testing.T) {
 	if err != nil || len(scripts) == 0 {
 		t.Fatal(scripts, err)
 	}
-	versions := map[string]string{"": filepath.Join(programs, "kubectl")}
-	if *older {
-		built, err := cluster.Build(t.Context(), "../apps/kubectl")
-		if err != nil {
-			t.Fatal(err)
-		}
-		versions["/older"] = filepath.Join(built, "kubectl")
-	}
+	versions := map[string]string{"": filepath.Join(programs, "kubectl"), "/older": filepath.Join(older, "kubectl")}
 	for _, script := range scripts {
 		text, err := os.ReadFile(script)
 		if err != nil {

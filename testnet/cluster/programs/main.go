@@ -1,5 +1,5 @@
-// Command programs builds Kubernetes' programs, unless they were built before, and puts links to them into a folder, if it is given one, as
-// make demo does. It is run in the folder of the whole module.
+// Command programs builds Kubernetes' programs, unless they were built before, and puts links to them into a folder, as make demo does. Without
+// a folder it builds all that tests need. It is run in the folder of the whole module.
 package main
 
 import (
@@ -27,6 +27,10 @@ func main() {
 func link(folders []string) error {
 	built, err := cluster.Build(context.Background(), filepath.Join("testnet", "apps", "kubernetes"))
 	if err != nil {
+		return err
+	}
+	if len(folders) == 0 {
+		_, err = cluster.Build(context.Background(), filepath.Join("testnet", "apps", "kubectl"))
 		return err
 	}
 	for _, folder := range folders {
