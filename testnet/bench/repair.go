@@ -27,6 +27,20 @@ func repair(ctx context.Context, b *bench, paris, nantes *env.Site) error {
 	for _, r := range resources[:min(differing, len(resources))] {
 		ids = append(ids, r.ID)
 	}
+	// Until then each site still tells the other what its application shows, and that differs as well.
+	looked, err := until(ctx, time.Now(), time.Second, 30*time.Minute, func() (bool, error) {
+		for _, s := range []*env.Site{paris, nantes} {
+			var v struct{ Converged bool }
+			if err := s.Client().Call(ctx, http.MethodGet, "/api/v1/summary", nil, &v); err != nil || !v.Converged {
+				return false, err
+			}
+		}
+		return true, nil
+	})
+	if err != nil {
+		return err
+	}
+	b.report.row("until both say that all have converged", looked.Round(time.Millisecond).String())
 	if err := nantes.Host().Cut(); err != nil {
 		return err
 	}
@@ -37,6 +51,9 @@ func repair(ctx context.Context, b *bench, paris, nantes *env.Site) error {
 		if _, err := l.run(ctx); err != nil {
 			return errors.Join(err, nantes.Host().Heal())
 		}
+	}
+	if _, err := until(ctx, time.Now(), 50*time.Millisecond, time.Minute, func() (bool, error) { return apart(ctx, paris, nantes) }); err != nil {
+		return errors.Join(err, nantes.Host().Heal())
 	}
 	before, err := compared(ctx, paris, nantes)
 	if err != nil {
@@ -70,6 +87,17 @@ func repair(ctx context.Context, b *bench, paris, nantes *env.Site) error {
 	b.report.row("of that one comparison of all documents, reading them included", ms(time.Duration((after.seconds-before.seconds)/n*float64(time.Second))))
 	b.report.row("its size on the wire, and its round trips", fmt.Sprintf("%.0f bytes, %.1f", (after.bytes-before.bytes)/n, (after.roundTrips-before.roundTrips)/n))
 	return nil
+}
+
+// apart reports whether none of the sites reaches another: until then a connection may outlive the cut, and nothing be compared.
+func apart(ctx context.Context, sites ...*env.Site) (bool, error) {
+	for _, s := range sites {
+		seen, err := s.Client().Sites(ctx)
+		if err != nil || slices.ContainsFunc(seen, func(o site.Seen) bool { return !o.Self && o.Reachable }) {
+			return false, err
+		}
+	}
+	return true, nil
 }
 
 // comparisons are what agents have spent on finding out what differs.
