@@ -207,6 +207,9 @@ func (s *Site) yield(ctx context.Context, r *resource, since time.Time) error {
 	for _, id := range b.Settled {
 		s.opened.Delete(id)
 	}
+	if !since.IsZero() {
+		s.leftOver.Delete(r.id)
+	}
 	return nil
 }
 

@@ -240,14 +240,16 @@ func (s *Site) showLess(ctx context.Context, v *view, b *Batch) error {
 		if v.shownStill[number] = still; len(still) == 0 {
 			delete(v.shownStill, number)
 		}
-		row, err := s.cfg.Store.Document(ctx, e.id)
+		row, err := s.rowOf(ctx, e.id, b)
 		if errors.Is(err, ErrNotFound) {
 			continue
 		}
 		if err != nil {
 			return fmt.Errorf("show epoch %d of %s to fewer sites: %w", number, v.about.Key, err)
 		}
+		row.Former = maps.Clone(row.Former)
 		maps.DeleteFunc(row.Former, func(site SiteID, _ [32]byte) bool { return !slices.Contains(still, site) })
+		b.Documents = slices.DeleteFunc(b.Documents, func(d DocumentRow) bool { return d.ID == e.id })
 		if len(row.Former) == 0 && e.id != v.document {
 			b.Dropped = append(b.Dropped, e.id)
 		} else {
@@ -255,6 +257,19 @@ func (s *Site) showLess(ctx context.Context, v *view, b *Batch) error {
 		}
 	}
 	return nil
+}
+
+// rowOf is the row of a document as b leaves it.
+func (s *Site) rowOf(ctx context.Context, id DocumentID, b *Batch) (DocumentRow, error) {
+	for _, row := range slices.Backward(b.Documents) {
+		if row.ID == id {
+			return row, nil
+		}
+	}
+	if slices.Contains(b.Dropped, id) {
+		return DocumentRow{}, ErrNotFound
+	}
+	return s.cfg.Store.Document(ctx, id)
 }
 
 // isGone reports whether a site has left the mesh for good.
