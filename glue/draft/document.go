@@ -50,7 +50,7 @@ func parse(b []byte) (*document, error) {
 	return d, nil
 }
 
-// pathOf is the path of a server's address, without a slash at its end.
+// pathOf is the path of a server's address, with a slash before it and none at its end; empty for none.
 func pathOf(address string) string {
 	if strings.Contains(address, "{") {
 		return "" // a template: nobody knows
@@ -59,7 +59,11 @@ func pathOf(address string) string {
 	if err != nil {
 		return ""
 	}
-	return strings.TrimSuffix(u.EscapedPath(), "/")
+	path := strings.Trim(u.EscapedPath(), "/")
+	if path == "" {
+		return ""
+	}
+	return "/" + path
 }
 
 // at goes down the members of maps; nil when there is none.

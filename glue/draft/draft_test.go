@@ -67,6 +67,7 @@ func FuzzFrom(f *testing.F) {
 		}
 		f.Add(b)
 	}
+	f.Add([]byte("swagger: '2.0'\nbasePath: /v%d9//x\npaths: {/things: {get: {}, post: {}}, \"/things/{id}\": {get: {}}}\n"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if _, err := From(b, Options{}); err != nil && strings.Contains(err.Error(), "a fault of the importer") {
 			t.Error(err)

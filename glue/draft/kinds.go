@@ -91,6 +91,11 @@ func shape(p string) string {
 	return strings.Join(segments, "/")
 }
 
+// canStand reports whether a segment can stand in the paths of a catalog.
+func canStand(segment string) bool {
+	return plain.MatchString(segment) && segment != "." && segment != ".."
+}
+
 // kind reads one pair of paths, or says why it is no kind.
 func (d *document) kind(s string, item, collection any, containers map[string]*kind) (*kind, string) {
 	create, list := at(collection, "post"), at(collection, "get")
@@ -101,10 +106,17 @@ func (d *document) kind(s string, item, collection any, containers map[string]*k
 	case create == nil && put == nil:
 		return nil, "nothing creates it"
 	}
+	if d.prefix != "" {
+		for segment := range strings.SplitSeq(strings.TrimPrefix(d.prefix, "/"), "/") {
+			if !canStand(segment) {
+				return nil, "the segment " + segment + " of the base path is more than a name"
+			}
+		}
+	}
 	segments := strings.Split(strings.TrimPrefix(s, "/"), "/")
 	for i, segment := range segments[:len(segments)-1] {
 		if segment != "{}" {
-			if !plain.MatchString(segment) {
+			if !canStand(segment) {
 				return nil, "the segment " + segment + " is more than a name"
 			}
 			continue
@@ -281,7 +293,7 @@ func (d *document) lists(k *kind, list any) {
 func (d *document) actions(k *kind, item string, byShape map[string]string, paths map[string]any) {
 	for _, s := range slices.Sorted(maps.Keys(byShape)) {
 		verb, below := strings.CutPrefix(s, item+"/")
-		if below && !strings.Contains(verb, "/") && verb != "{}" && at(paths[byShape[s]], "post") != nil && at(paths[byShape[s]], "get") == nil && plain.MatchString(verb) {
+		if below && !strings.Contains(verb, "/") && verb != "{}" && at(paths[byShape[s]], "post") != nil && at(paths[byShape[s]], "get") == nil && canStand(verb) {
 			k.actions = append(k.actions, verb)
 		}
 	}
