@@ -81,8 +81,9 @@ func (w *world) ask() {
 	w.did = true
 	w.send(q, p)
 	if q.sent.Key != "" && (q.status == 0 || q.status >= 500) && w.chance(2) && at.now != nil && !at.now.busy[res.tag] && !at.now.stepping() {
-		again := *q
+		again, refused := *q, q.refused
 		again.operation, again.status, again.detail, again.refused = "", 0, "", false
+		q.refused = false // others who want the same meanwhile see that somebody asks for it
 		w.send(&again, at.now)
 		if again.operation != "" && q.operation != "" && again.operation != q.operation {
 			w.problem("one key made operations %s and %s", q.operation, again.operation)
@@ -90,7 +91,7 @@ func (w *world) ask() {
 		if again.operation == "" {
 			again.operation = q.operation
 		}
-		again.refused = again.refused && q.refused
+		again.refused = again.refused && refused
 		*q = again
 	}
 }
