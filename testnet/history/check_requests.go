@@ -20,7 +20,7 @@ func (c *checker) checkRequest(q *request) {
 		case err != nil:
 			c.say("%s is not known where it was kept: %v", q, err)
 			return
-		case row.State == engine.StateRejected && len(row.Sites) < 2: // it is in no document
+		case refusedFirst(row):
 			return // the site that it was kept for refused it, and it is told where it was asked for
 		case row.State == engine.StateApplied && row.Document == "" && c.w.saidDone[q.operation]:
 			return // nobody knew of it any more, and a person has found that it ran
