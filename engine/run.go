@@ -72,7 +72,7 @@ func (s *Site) run(ctx context.Context, r *resource, k *Kind, o *Operation, loca
 	if err != nil {
 		return false, err
 	}
-	maybe := s.sentBefore(r, o) && (sent || !careful) && !k.HonoursKey // an earlier try may have been done
+	maybe := s.sentBefore(r, o) && (sent || !careful) // an earlier try may have been done
 	s.doubt(step.Operations...)
 	reply, err := s.call(ctx, k, o, at, nil, key)
 	ctx = context.WithoutCancel(ctx) // what came of it is recorded, also when the agent stops
@@ -137,7 +137,7 @@ func (s *Site) run(ctx context.Context, r *resource, k *Kind, o *Operation, loca
 		}
 		return true, s.later(ctx, r, o, reply, nil, alone)
 	}
-	if maybe {
+	if maybe && !k.HonoursKey { // one that honours its key would have given its first answer again
 		if decided, again, err := s.refusedAgain(ctx, r, k, o, local, reply, step); decided || err != nil {
 			return again, err
 		}
