@@ -140,7 +140,7 @@ func (s *Site) settle(ctx context.Context, r *resource, c *crossing) (again bool
 	defer r.crossing()()
 	reply, err := s.call(ctx, k, c.sent(), local, c.Credentials, s.firstKey(o))
 	ctx = context.WithoutCancel(ctx)
-	switch judge(o.Type, reply, err) {
+	switch became := judge(o.Type, reply, err); became {
 	case verdictDone:
 		if !c.Plain {
 			if err := s.fix(k, o, before, c.shown(before)); err != nil {
@@ -149,7 +149,12 @@ func (s *Site) settle(ctx context.Context, r *resource, c *crossing) (again bool
 		}
 		return s.published(ctx, r, k, c, reply)
 	case verdictConflict, verdictDenied, verdictRefused: // the first try may have happened, and have brought about this answer
-		if !k.HonoursKey && !person {
+		certain := person
+		if k.HonoursKey { // it would have given its first answer again, had it let the caller in
+			certain = became != verdictDenied
+		}
+		if !certain {
+			c.Again = false
 			return s.refusedAtOrigin(ctx, r, k, c, before, local, reply)
 		}
 		return false, s.dismiss(ctx, c, OperationStatus{State: StateRejected, Status: reply.Status, Error: tell(reply, nil), At: s.cfg.Now()})

@@ -78,10 +78,13 @@ func (a *application) serve(c engine.Call, luck int) (engine.Reply, error) {
 			a.effects[c.Key] = e
 		}
 	}
+	m := a.mood
 	if c.Kind.HonoursKey && e.times > 0 {
+		if luck < m.denies { // whoever looks at credentials does so before that
+			return engine.Reply{Status: http.StatusUnauthorized}, nil
+		}
 		return e.reply, nil
 	}
-	m := a.mood
 	no := m.no
 	if e.times > 0 { // it does not refuse for good what it has done
 		no = 0
