@@ -100,6 +100,12 @@ func planted() []mutant {
 	// What a person has had sent again once is sent again after every crash.
 	scripted("a person's word counts for ever", "crash-of-a-persons-retry",
 		edit{"engine/settle.go", "if person && !resendable(k, o) {\n\t\tc.Again, c.Asked = false, false\n", "if false {\n"})
+	// What the service has added already counts as never sent once it could not be reached, and is overwritten.
+	scripted("nobody answers, so nothing was done", "counted-without-an-answer-then-down",
+		edit{"engine/run.go", "if !maybe {\n\t\t\ts.certain", "if !maybe || k.HonoursKey {\n\t\t\ts.certain"})
+	// What was done stays at one site alone, and is listed as refused.
+	scripted("who is not let in has never been", "denied-when-sent-again",
+		edit{"engine/settle.go", "certain = became != verdictDenied", "certain = true"})
 	// An application that was down once is never asked again.
 	scripted("the breaker never closes", "application-down",
 		edit{"engine/breaker.go", "case b.probe != \"\" || now.Before(b.until):", "case true:"})
