@@ -164,10 +164,11 @@ func (v *view) lastBetween(other SiteID) SiteID {
 	return ""
 }
 
-// listens reports whether a site that has left takes in what another one sends: only the last word of one that has left as
-// well, so that both know which of their last entries stands between them.
-func (v *view) listens(from SiteID, e Envelope) bool {
-	return v.part(v.self) != partFormer || e.Joins || e.Left && v.part(from) != partFormer
+// listens reports whether a site that has left takes in what another one sends of an epoch: only the last word of one that has
+// left as well, so that both know which of their last entries stands between them. One that had begun to write in the next
+// epoch has a last entry in both documents, and that in the later one may come first.
+func (v *view) listens(from SiteID, e Envelope, number uint64) bool {
+	return v.part(v.self) != partFormer || e.Joins || e.Left && (v.part(from) != partFormer || v.replicas[from].epoch > number)
 }
 
 // shownTo says to whom this site shows the document, and what. Between a site that has left and one that it knew as a member

@@ -42,7 +42,7 @@ func (s *Site) receive(ctx context.Context, from SiteID, e Envelope) (own bool, 
 	var known *view
 	whole := false
 	switch {
-	case err == nil && !v.listens(from, e):
+	case err == nil && !v.listens(from, e, about.Epoch):
 		return false, nil
 	case first && about.Epoch > 0:
 		v, err = s.beginLate(r, root, e, nil, b)

@@ -1,0 +1,27 @@
+package engine
+
+import "testing"
+
+// TestWhoHasLeftListensToTheLastWordOfEachEpoch has a site, which has left, hear of another one that wrote in two epochs before it
+// left. Both show each other the same of each of the documents only when it takes in what that site wrote last in each, also where
+// its very last word comes before the rest of the document of the earlier epoch.
+func TestWhoHasLeftListensToTheLastWordOfEachEpoch(t *testing.T) {
+	v := newView("c", func(id SiteID) SiteName { return SiteName(id) }, "d", About{Key: "web", Placement: []SiteID{"a", "b", "c"}}, nil, lab)
+	v.placed = &Placement{Sites: []SiteID{"a"}}
+	v.replicas["c"] = Replica{Left: &Left{Sites: []SiteID{"a"}}, epoch: 1}
+	lastWord, more := Envelope{Left: true}, Envelope{}
+	check := func(when string, from SiteID, e Envelope, number uint64, want bool) {
+		t.Helper()
+		if got := v.listens(from, e, number); got != want {
+			t.Errorf("%s it listens to what %s sends of epoch %d: %t", when, from, number, got)
+		}
+	}
+	check("before the last word", "b", lastWord, 0, true)
+	check("before the last word", "b", lastWord, 1, true)
+	check("before the last word", "b", more, 1, false)
+	v.replicas["b"] = Replica{Left: &Left{Sites: []SiteID{"a", "c"}}, epoch: 1}
+	check("after the last word", "b", lastWord, 0, true)
+	check("after the last word", "b", more, 0, false)
+	check("after the last word", "b", lastWord, 1, false)
+	check("after the last word", "a", more, 1, false)
+}
