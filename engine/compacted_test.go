@@ -109,3 +109,22 @@ func TestWhoHasLeftHasNothingToDo(t *testing.T) {
 		t.Errorf("%d operations are left", v.history.Len())
 	}
 }
+
+// TestNothingIsStableBeforeAllOfWhoHasLeftIsHere hears the last word of a site in the second epoch before what that site has issued in
+// the first one: a checkpoint that stood for what the others have settled would stand for what comes later in order.
+func TestNothingIsStableBeforeAllOfWhoHasLeftIsHere(t *testing.T) {
+	v := newView("a", func(id SiteID) SiteName { return SiteName(id) }, "d", About{Key: "web", Placement: []SiteID{"a", "b"}}, nil, lab)
+	v.placed = &Placement{Sites: []SiteID{"a"}}
+	line := lineOf("a", "r", 0)
+	v.history.Add(&Operation{ID: "1", Type: TypeCreate, Origin: "a", Run: "r", Seq: 1, Time: 1, Change: &Change{}, line: line})
+	v.epochs = []*epoch{newEpoch(0, "d", nil), newEpoch(1, "e", nil)}
+	v.replicas["a"] = Replica{Settled: map[Line]uint64{line: 1}, epoch: 1}
+	v.replicas["b"] = Replica{Left: &Left{Sites: []SiteID{"a"}}, Final: 2, epoch: 1}
+	if got := v.stable(); got != nil {
+		t.Errorf("with nothing of what b has written in the first epoch, %v is stable", got)
+	}
+	v.epochs[0].changes["b"] = 2
+	if got := v.stable(); got[line] != 1 {
+		t.Errorf("with all of that, %v is stable", got)
+	}
+}

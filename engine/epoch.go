@@ -71,18 +71,23 @@ func (v *view) whole() bool {
 	if len(v.epochs) == 1 {
 		return true
 	}
-	old, current := v.epochs[0], v.current()
 	for _, m := range v.members() {
-		if m != v.self && !v.writesIn(m, current) {
+		if m != v.self && !v.writesIn(m, v.current()) {
 			return false
 		}
 	}
-	for site, r := range v.replicas {
-		if r.epoch == current.number && old.changes[site] < r.Final && !v.overdue(site) {
+	for site := range v.replicas {
+		if v.lacks(site) {
 			return false
 		}
 	}
 	return true
+}
+
+// lacks reports whether a site that writes in the current epoch has written something in the one before that is not here yet.
+func (v *view) lacks(site SiteID) bool {
+	r := v.replicas[site]
+	return len(v.epochs) > 1 && r.epoch == v.current().number && v.epochs[0].changes[site] < r.Final && !v.overdue(site)
 }
 
 // writesIn reports whether a site is known to write in an epoch, and so in none before it.
