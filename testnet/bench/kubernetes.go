@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -214,5 +216,69 @@ func (k *kubectl) objects(ctx context.Context, b *bench) error {
 		}
 		b.report.row("memory of the agent of "+s.Name()+" then", mib(full))
 	}
+	return k.watches(ctx, b)
+}
+
+// watches compares how fast a watch brings the objects that there are: past the agent, through it, and of both clusters as one stream.
+func (k *kubectl) watches(ctx context.Context, b *bench) error {
+	listener := "https://" + k.paris.Config().Services[0].Listen
+	direct := 0.0
+	for _, way := range []struct{ what, at string }{
+		{"past the agent", "https://127.0.0.1:6443"},
+		{"through it", listener},
+		{"with the scope " + clusterScope, listener + "/~scope/" + url.PathEscape(clusterScope)},
+	} {
+		var rates []float64
+		for range 5 {
+			rate, err := k.watch(ctx, way.at)
+			if err != nil {
+				return fmt.Errorf("watch %s: %w", way.what, err)
+			}
+			rates = append(rates, rate)
+		}
+		slices.Sort(rates)
+		rate := rates[len(rates)/2]
+		if direct == 0 {
+			direct = rate
+		}
+		b.report.row("events of a watch "+way.what+", median of 5", fmt.Sprintf("%s (%.2f)", perSecond(rate), rate/direct))
+	}
 	return nil
+}
+
+// watch returns how many events a second a watch of all config maps brings, from its request until it has brought those that there are.
+func (k *kubectl) watch(ctx context.Context, at string) (float64, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	at += "/api/v1/namespaces/default/configmaps?resourceVersion=0"
+	text, err := k.ask(ctx, k.api, http.MethodGet, at, "")
+	if err != nil {
+		return 0, err
+	}
+	var list struct{ Items []struct{} }
+	if err := json.Unmarshal([]byte(text), &list); err != nil {
+		return 0, err
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, at+"&watch=true", nil)
+	if err != nil {
+		return 0, err
+	}
+	r.Header.Set("Authorization", "Bearer "+cluster.UserToken)
+	begin := time.Now()
+	resp, err := k.api.RoundTrip(r)
+	if err != nil {
+		return 0, err
+	}
+	defer resp.Body.Close()
+	lines := bufio.NewReader(resp.Body)
+	for range list.Items {
+		line, err := lines.ReadString('\n')
+		if err == nil && !strings.Contains(line, `"ADDED"`) {
+			err = errors.New("no new object")
+		}
+		if err != nil {
+			return 0, fmt.Errorf("%w: %s: %.300s", err, resp.Status, line)
+		}
+	}
+	return float64(len(list.Items)) / time.Since(begin).Seconds(), nil
 }

@@ -72,6 +72,7 @@ func (k keystone) configure(dir string) error {
 		}
 		catalog += fmt.Sprintf("catalog.edge.%s.name = %[1]s\n", service)
 	}
+	catalog += "catalog.both.image.publicURL = http://127.0.0.1:9192/~scope/paris&nantes\ncatalog.both.image.name = image\n"
 	if err := os.WriteFile(filepath.Join(dir, "catalog.templates"), []byte(catalog), 0o600); err != nil {
 		return err
 	}
@@ -102,6 +103,11 @@ func (k keystone) furnish(dir string) error {
 // user is what a client has in its environment.
 var user = []string{"env", "OS_AUTH_URL=http://127.0.0.1:4900/v3", "OS_USERNAME=admin", "OS_PASSWORD=" + password, "OS_PROJECT_NAME=admin",
 	"OS_USER_DOMAIN_ID=default", "OS_PROJECT_DOMAIN_ID=default", "OS_IDENTITY_API_VERSION=3"}
+
+// ofBoth is the client in a region of Keystone's catalog whose image service has a scope in its address.
+func ofBoth(args ...string) []string {
+	return slices.Concat(user, []string{"openstack", "--os-region-name", "both"}, args)
+}
 
 // scoped is the client under skerry exec.
 func scoped(scope string) []string {

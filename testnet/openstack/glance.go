@@ -93,6 +93,8 @@ connection = sqlite:///%s
 stores = file
 default_store = file
 filesystem_store_datadir = %s
+[oslo_middleware]
+enable_proxy_headers_parsing = true
 [paste_deploy]
 flavor =
 config_file = /etc/glance/glance-api-paste.ini

@@ -35,6 +35,16 @@ func tokens(t *testing.T, c cloud) {
 	c.converged(t, image.ID)
 	c.file(t, image.ID, bytes)
 
+	// The catalog may name an address with a scope, as a region of its own: then the client needs nothing else.
+	out = output(t, paris, ofBoth("image", "create", "by region", "--disk-format", "raw", "--container-format", "bare", "-f", "json")...)
+	if json.Unmarshal(out, &image) != nil || image.ID == "" {
+		t.Fatalf("the client shows %s", out)
+	}
+	c.converged(t, image.ID)
+	if out := output(t, nantes, ofBoth("image", "list", "-f", "value", "-c", "Name")...); !strings.Contains(string(out), "by region") {
+		t.Errorf("the client lists %s", out)
+	}
+
 	// What an agent refuses, the client tells in its words.
 	if told := refused(t, paris, append(scoped("{image: lyon}"), "image", "show", image.ID)...); !strings.Contains(told, "lyon") {
 		t.Errorf("the client tells %s", told)
