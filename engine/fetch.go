@@ -155,8 +155,8 @@ func (s *Site) fetchFrom(ctx context.Context, r *resource, o *Operation, sites [
 
 var errNobodyHas = errors.New("no site has it any more")
 
-// doWithout has this site go on without the body of an operation that no site has any more, where it may. It reports whether that
-// is so.
+// doWithout has this site begin without the body of an operation that no site has any more, where somebody has accepted that when
+// the site was added. It reports whether that is so.
 func (s *Site) doWithout(ctx context.Context, r *resource, id OperationID) (bool, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -165,36 +165,16 @@ func (s *Site) doWithout(ctx context.Context, r *resource, id OperationID) (bool
 		return false, err
 	}
 	o := v.history.Get(id)
-	if o == nil || v.settled(s.cfg.Self, o) {
-		return false, nil
-	}
-	out, may := v.withoutBody(o)
-	if !may {
+	if o == nil || v.settled(s.cfg.Self, o) || !v.mayDoWithout(o) {
 		return false, nil
 	}
 	delete(v.fetches, id)
-	entries := []Entry{s.outcomeEntry(o, out)}
-	if out.State == StateRejected {
-		entries = append(entries, s.replicaEntry(v, v.local(), o))
-	}
-	if err := s.write(ctx, r, entries, &Batch{}); err != nil {
+	out := Outcome{State: StateApplied, Carried: true, Error: "no site had its body any more when this one was added"}
+	if err := s.write(ctx, r, []Entry{s.outcomeEntry(o, out)}, &Batch{}); err != nil {
 		return false, err
 	}
 	s.queue.add(job{document: r.id}, 0)
 	return true, nil
-}
-
-// withoutBody is what becomes here of an operation whose body no site has any more: it counts as applied where somebody has accepted
-// that when this site was added, and is refused, for a person to see, where it was settled and is to be applied once more, as to an
-// object that was made anew. Any other waits.
-func (v *view) withoutBody(o *Operation) (out Outcome, may bool) {
-	switch {
-	case v.mayDoWithout(o):
-		return Outcome{State: StateApplied, Carried: true, Error: "no site had its body any more when this one was added"}, true
-	case v.outcomes[v.self][o.ID].Again:
-		return Outcome{State: StateRejected, Error: "it is to be applied once more here, and no site has its body any more"}, true
-	}
-	return Outcome{}, false
 }
 
 // fetched is how far the body of an operation that waits for it has come.
