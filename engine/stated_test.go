@@ -63,6 +63,40 @@ func TestSummaryOfWhatIsCounted(t *testing.T) {
 	}
 }
 
+// TestAPartOutOfReachShowsTheShareThatItHasSettled: what is divided again is known of a part before it has looked.
+func TestAPartOutOfReachShowsTheShareThatItHasSettled(t *testing.T) {
+	about := About{Key: "web", Collaboration: Cross, Placement: []SiteID{"a", "b"}, Parts: Parts{{"a"}, {"b"}}}
+	v := newView("a", func(id SiteID) SiteName { return SiteName(id) }, "d", about, nil, &Kind{Divide: []Pointer{"/n"}, Aggregate: []Aggregate{{"/ready", AggregateSum}}})
+	for i, n := range []string{"5", "8", "12"} {
+		typ := TypeMerge
+		if i == 0 {
+			typ = TypeCreate
+		}
+		v.history.Add(&Operation{ID: OperationID(n), Type: typ, Origin: "a", Run: "r", Seq: uint64(i + 1), Time: int64(i + 1),
+			Change: &Change{Set: map[Pointer]json.RawMessage{"/n": json.RawMessage(n)}}, line: lineOf("a", "r", 0)})
+	}
+	for _, c := range []struct {
+		what    string
+		settled uint64
+		looked  *Observed
+		refused OperationID
+		want    string
+	}{
+		{"as it was looked at", 2, &Observed{Hash: "h"}, "", `{"n":2,"ready":2}`},
+		{"divided again since", 2, nil, "", `{"n":4,"ready":2}`},
+		{"with one more to come", 1, nil, "", `{"n":2,"ready":2}`},
+		{"divided twice since", 3, nil, "", `{"n":6,"ready":2}`},
+		{"refused since", 3, nil, "12", `{"n":4,"ready":2}`},
+	} {
+		v.replicas["b"] = Replica{Local: "b-1", Settled: map[Line]uint64{lineOf("a", "r", 0): c.settled}, Observed: c.looked,
+			Summary: json.RawMessage(`{"n":2,"ready":2}`)}
+		v.outcomes["b"] = map[OperationID]Outcome{c.refused: {State: StateRejected}}
+		if got := v.lastShown("b"); string(got) != c.want {
+			t.Errorf("%s: it shows %s, want %s", c.what, got, c.want)
+		}
+	}
+}
+
 // TestBytesWhoseEffectIsSeen: what a PUT below an item was seen to set is part of what is shown once it has run.
 func TestBytesWhoseEffectIsSeen(t *testing.T) {
 	before := newFold(NewHistory())

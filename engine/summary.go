@@ -56,9 +56,26 @@ func (s *Site) LastShown(ctx context.Context, id DocumentID) (map[SiteID]json.Ra
 	}
 	known := map[SiteID]json.RawMessage{}
 	for _, site := range v.placement().Sites {
-		if summary := v.replica(site).Summary; summary != nil {
-			known[site] = summary
+		if shown := v.lastShown(site); shown != nil {
+			known[site] = shown
 		}
 	}
 	return known, nil
+}
+
+// lastShown is a site's summary, nil for none. Where the site has settled something since it looked, what is divided is its share of
+// that: how a part is divided needs no look.
+func (v *view) lastShown(site SiteID) json.RawMessage {
+	r := v.replica(site)
+	if r.Summary == nil || r.Observed != nil {
+		return r.Summary
+	}
+	st := v.standingAt(site)
+	settled := pick{in: func(o *Operation) bool { return st.shows(o) && !st.Refused(o) }, fact: st.Executed}
+	parts := v.history.placementOf(settled.in).Parts
+	if parts.of(site) < 0 {
+		return r.Summary
+	}
+	at := spread{self: site, fields: v.history.spread.fields}
+	return at.put(at.share(foldOf(v.history, settled), parts), r.Summary)
 }
