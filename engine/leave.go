@@ -17,15 +17,18 @@ func (v *view) nothingBefore(next Step) bool {
 	return by == nil || Compare(next.Operations[0], by) >= 0
 }
 
-// onlyHere reports whether this site may be the only one that has the body of an operation: none that stays has settled it. Whoever
-// has keeps it until all have.
+// onlyHere reports whether this site may be the only one that has the body of an operation which one that stays has still to settle:
+// none of them has settled it with that. Whoever has keeps it until all have; whoever has passed the operation over may never have
+// had it.
 func (s *Site) onlyHere(v *view) bool {
 	members := v.placement().Sites
 	for _, o := range v.history.Living(anyOperation) {
 		if o.Blob == nil || !s.cfg.Blobs.Has(*o.Blob) {
 			continue
 		}
-		if !slices.ContainsFunc(members, func(m SiteID) bool { return v.settled(m, o) }) {
+		lacks := func(m SiteID) bool { return !v.settled(m, o) }
+		had := func(m SiteID) bool { return v.settled(m, o) && v.outcomes[m][o.ID].State != StateSuperseded }
+		if slices.ContainsFunc(members, lacks) && !slices.ContainsFunc(members, had) {
 			return true
 		}
 	}

@@ -312,6 +312,7 @@ func (w *world) pause(ctx context.Context, s *site, word, name string) error {
 // request is what a client asks for.
 type request struct {
 	method, path, body, as, key, media string
+	size                               int // of opaque bytes, which dots make up for
 	sites                              []engine.SiteID
 	parts                              engine.Parts
 	scope                              string
@@ -334,7 +335,7 @@ func (w *world) parseRequest(method, text string) (request, error) {
 	}
 	if before, after, found := strings.Cut(" "+text, " scope "); found {
 		rest := ""
-		for _, option := range []string{" as ", " key ", " type ", " prefer "} {
+		for _, option := range []string{" as ", " key ", " type ", " size ", " prefer "} {
 			if i := strings.Index(after, option); i >= 0 {
 				after, rest = after[:i], after[i:]+rest
 			}
@@ -357,6 +358,11 @@ func (w *world) parseRequest(method, text string) (request, error) {
 			r.key = value
 		case "type":
 			r.media = value
+		case "size":
+			var err error
+			if r.size, err = strconv.Atoi(value); err != nil {
+				return r, err
+			}
 		case "prefer":
 			if value != "respond-async" {
 				return r, fmt.Errorf("prefer %s is not played", value)
@@ -371,7 +377,7 @@ func (w *world) parseRequest(method, text string) (request, error) {
 		if err := json.Unmarshal([]byte(r.body), &s); err != nil {
 			return r, err
 		}
-		r.body, r.media = s, "application/octet-stream"
+		r.body, r.media = s+strings.Repeat(".", max(0, r.size-len(s))), "application/octet-stream"
 	}
 	return r, nil
 }
@@ -433,6 +439,9 @@ func (w *world) request(ctx context.Context, s *site, r request) {
 		Scope: r.scope, Placement: r.sites, Parts: r.parts, Key: r.key, Caller: "client", Async: r.async}
 	if r.body != "" {
 		q.Header = map[string]string{"Content-Type": r.media}
+	}
+	if len(r.body) > engine.MaxInlineBody {
+		q.Body, q.Large = nil, engine.Stream(strings.NewReader(r.body), int64(len(r.body)))
 	}
 	if r.as != "" {
 		w.trace.as = r.as

@@ -18,8 +18,9 @@
 //
 //	sites NAME...                   makes a mesh of these sites; ids rise in this order
 //	catalog                         the indented lines below are the service of the catalog, in YAML; comes before sites
-//	SITE: METHOD PATH [BODY] [scope LOCATION] [as NAME] [key KEY] [type MEDIA]
-//	                                a request of a client of SITE; NAME stands for the identifier of what it makes
+//	SITE: METHOD PATH [BODY] [scope LOCATION] [as NAME] [key KEY] [type MEDIA] [size BYTES]
+//	                                a request of a client of SITE; NAME stands for the identifier of what it makes; a body in
+//	                                quotes is opaque, and as long as the script says: dots follow it, which the trace leaves out
 //	SITE: app METHOD PATH [BODY]    a request straight to the application, behind the agent's back
 //	SITE: fail next WHAT            the next request to its application that changes something is answered with a status;
 //	                                or is "lost" before it is done, or "unanswered" after it was done

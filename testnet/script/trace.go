@@ -40,9 +40,12 @@ func (t *trace) take() []string {
 
 var made = regexp.MustCompile(`id-[a-z]+-\d+|12D3Koo[0-9A-Za-z]+|[0-9a-f]{64}|\b[0-9a-f]{16}\b`)
 
+// dots are what makes a large body large.
+var dots = regexp.MustCompile(`\.{64,}`)
+
 // words puts the script's words in place of identifiers.
 func (t *trace) words(text string) string {
-	return made.ReplaceAllStringFunc(text, func(id string) string {
+	return made.ReplaceAllStringFunc(dots.ReplaceAllString(text, "…"), func(id string) string {
 		if name, ok := t.names[id]; ok {
 			return name
 		}
