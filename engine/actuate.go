@@ -148,6 +148,14 @@ func (s *Site) steps(ctx context.Context, r *resource) (again bool, err error) {
 			return false, err
 		}
 		if o := step.sends(); s.lacks(o) {
+			if step.Kind == StepRun && v.settled(s.cfg.Self, o) { // it was passed over, and counts after all
+				err := s.write(ctx, r, []Entry{s.outcomeEntry(o, Outcome{State: StatePending, Again: true})}, &Batch{})
+				r.mu.Unlock()
+				if err != nil {
+					return false, err
+				}
+				continue
+			}
 			s.queue.add(job{body: bodyJob{r.id, o.ID}}, 0)
 			r.mu.Unlock()
 			return false, nil // it comes again with the body

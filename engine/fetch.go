@@ -75,6 +75,9 @@ func (s *Site) fetchBody(ctx context.Context, j bodyJob) (again bool, err error)
 		defer s.dropBlobOf(ctx, o) // it may have been settled meanwhile
 		why := s.fetchFrom(ctx, r, o, sites)
 		if errors.Is(why, errNobodyHas) {
+			why = s.readBack(ctx, r, o)
+		}
+		if errors.Is(why, errNobodyHas) {
 			if without, err := s.doWithout(ctx, r, o.ID); without || err != nil {
 				return err != nil, err
 			}
@@ -100,7 +103,7 @@ func (s *Site) bodyOf(ctx context.Context, r *resource, id OperationID) (o *Oper
 		return nil, false, nil, err
 	}
 	o = v.history.Get(id)
-	if o == nil || o.Blob == nil || v.settled(s.cfg.Self, o) || v.outcomes[s.cfg.Self][id].Carried {
+	if o == nil || o.Blob == nil || !v.wantsBody(o) {
 		return nil, false, nil, nil
 	}
 	if part := v.part(s.cfg.Self); part != partMember && part != partLeaving {
@@ -155,8 +158,65 @@ func (s *Site) fetchFrom(ctx context.Context, r *resource, o *Operation, sites [
 
 var errNobodyHas = errors.New("no site has it any more")
 
-// doWithout has this site begin without the body of an operation that no site has any more, where somebody has accepted that when
-// the site was added. It reports whether that is so.
+// wantsBody reports whether the body of an operation is to be sent here: the operation itself is, or its create is to make the object
+// anew.
+func (v *view) wantsBody(o *Operation) bool {
+	switch {
+	case v.outcomes[v.self][o.ID].Carried:
+		return false
+	case !v.settled(v.self, o):
+		return true
+	}
+	sends := Next(v.history, v.standing()).sends()
+	return sends != nil && sends.ID == o.ID
+}
+
+// readBack brings a body here that no agent has any more from an application that shows it, where the catalog says how that is read:
+// what is read there has to be these bytes. The error wraps errNobodyHas when none shows them.
+func (s *Site) readBack(ctx context.Context, r *resource, o *Operation) error {
+	r.mu.Lock()
+	v, err := s.open(ctx, r)
+	if err != nil {
+		r.mu.Unlock()
+		return err
+	}
+	kind, key, part, holders := v.kind, v.about.Key, v.kind.contentOf(o), v.holders()
+	if v.replica(s.cfg.Self).Bare { // all of the content is copied
+		part = nil
+	}
+	r.mu.Unlock()
+	last := errNobodyHas
+	if part == nil {
+		return last
+	}
+	for _, from := range s.nearest(holders) {
+		a, _, err := s.askContent(ctx, kind, key, from, part)
+		if err != nil {
+			last = fmt.Errorf("from %s: %w", s.name(from), err)
+			continue
+		}
+		if a.none() {
+			continue
+		}
+		ref, release, err := s.cfg.Blobs.Take(ctx, &bounded{Reader: a.Content, left: o.Blob.Size})
+		a.Content.Close()
+		switch {
+		case errors.Is(err, ErrTooLarge): // it is something else
+		case err != nil:
+			last = fmt.Errorf("from %s: %w", s.name(from), err)
+		default:
+			release()
+			if ref == *o.Blob {
+				return nil
+			}
+			s.dropBlob(context.WithoutCancel(ctx), ref.Hash)
+		}
+	}
+	return last
+}
+
+// doWithout has this site go on without the body of an operation that no site has any more, where it may. It reports whether that
+// is so.
 func (s *Site) doWithout(ctx context.Context, r *resource, id OperationID) (bool, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -165,16 +225,39 @@ func (s *Site) doWithout(ctx context.Context, r *resource, id OperationID) (bool
 		return false, err
 	}
 	o := v.history.Get(id)
-	if o == nil || v.settled(s.cfg.Self, o) || !v.mayDoWithout(o) {
+	if o == nil || !v.wantsBody(o) {
+		return false, nil
+	}
+	out, may := v.withoutBody(o)
+	if !may {
 		return false, nil
 	}
 	delete(v.fetches, id)
-	out := Outcome{State: StateApplied, Carried: true, Error: "no site had its body any more when this one was added"}
-	if err := s.write(ctx, r, []Entry{s.outcomeEntry(o, out)}, &Batch{}); err != nil {
+	entries := []Entry{s.outcomeEntry(o, out)}
+	if out.State == StateRejected && !out.Blocks {
+		entries = append(entries, s.replicaEntry(v, v.local(), o))
+	}
+	if err := s.write(ctx, r, entries, &Batch{}); err != nil {
 		return false, err
 	}
 	s.queue.add(job{document: r.id}, 0)
 	return true, nil
+}
+
+// withoutBody is what becomes here of an operation whose body no site has any more. It counts as applied where somebody has accepted
+// that when this site was added, and waits where the content of the object is still to be copied, or a site may have the body that
+// has not heard that this one was added. Else it is refused, so that a person sees it.
+func (v *view) withoutBody(o *Operation) (out Outcome, may bool) {
+	if v.mayDoWithout(o) {
+		return Outcome{State: StateApplied, Carried: true, Error: "no site had its body any more when this one was added"}, true
+	}
+	me := v.replica(v.self)
+	joined := v.history.Get(me.Joined)
+	unheard := func(site SiteID) bool { return joined != nil && site != v.self && !v.settled(site, joined) }
+	if me.Bare || slices.ContainsFunc(v.correspondents(), unheard) {
+		return Outcome{}, false
+	}
+	return Outcome{State: StateRejected, Error: "no site has its body any more", Blocks: o.Type == TypeCreate}, true
 }
 
 // fetched is how far the body of an operation that waits for it has come.

@@ -263,10 +263,13 @@ const (
 	noReplica  = "its create was dropped"
 )
 
+// noBody is a part of what a site says of large bytes that an object which was made anew lacks, since nobody has them any more.
+const noBody = "no site has its body"
+
 // heldBack reports whether the reason of a refusal is an action that the catalog does not declare, which an operator has to decide
-// about.
+// about, or large bytes that are lost to this site.
 func heldBack(why string) bool {
-	return strings.Contains(why, cannotMake) || strings.Contains(why, noReplica)
+	return strings.Contains(why, cannotMake) || strings.Contains(why, noBody) || strings.Contains(why, noReplica)
 }
 
 func (w *world) decide(s *site, p *process, row engine.OperationRow) {

@@ -449,3 +449,38 @@ func TestABodyThatWasDroppedIsWantedAgain(t *testing.T) {
 		})
 	}
 }
+
+// An object whose create is too long to be looked into is made anew by the same bytes. When nobody has these any more, a person is
+// told, and decides.
+func TestAnObjectIsNotMadeAnewWithoutItsBody(t *testing.T) {
+	kind := *Image
+	kind.UpdateWins = true
+	m := open(t, &kind, 2)
+	paris, nantes := m.Sites[0], m.Sites[1]
+	create, body := request(&kind, "POST", "", "", m.Sites...), `{"text":"`+strings.Repeat("t", engine.MaxDocument)+`"}`
+	create.Header = map[string]string{"Content-Type": "application/json"}
+	create.Large = engine.Stream(strings.NewReader(body), int64(len(body)))
+	a := must(t, 201)(paris.Submit(t.Context(), create))
+	converge(t, m, m.Sites...)
+	forgotten(t, m, m.Sites...)
+	m.Cut(nantes, true)
+	must(t, 204)(submit(t.Context(), nantes, &kind, "DELETE", string(a.Resource), ""))
+	must(t, 200)(submit(t.Context(), paris, &kind, "PATCH", string(a.Resource), `{"v":1}`))
+	m.Cut(nantes, false)
+	for _, s := range m.Sites {
+		until(t, m, func() string {
+			row, err := s.store.ResourceByID(t.Context(), kind.Service, kind.Name, a.Resource)
+			if err != nil || row.State != engine.StateConflict || !strings.Contains(row.Reason, "no site has its body any more") {
+				return fmt.Sprintf("%s says %s, %s (%v)", s.Name, row.State, row.Reason, err)
+			}
+			return ""
+		})
+	}
+	if err := nantes.Drop(t.Context(), a.Operation); err != nil {
+		t.Fatal(err)
+	}
+	await(t, m, nantes, a.Operation, engine.StateRejected)
+	if got := shown(nantes); len(got) != 0 {
+		t.Errorf("nantes shows %.80q", got)
+	}
+}
