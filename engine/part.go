@@ -146,11 +146,21 @@ func (v *view) leavingStatus(s SiteID) ReplicaStatus {
 	return st
 }
 
+// hasLeft reports whether a site has left. Another that has left as well may lack what that site's removal has seen, and hears no more
+// of it: it takes the last word for what it says.
+func (v *view) hasLeft(s SiteID) bool {
+	if v.part(s) == partFormer {
+		return true
+	}
+	left := v.replicas[s].Left
+	return left != nil && v.part(v.self) == partFormer && v.history.Get(left.By) == nil
+}
+
 // lastBetween returns the site whose last entry is also the last that flows between this site and another; empty when
 // neither has left. Of two that have left, each while it knew the other as a member, it is the first by its identifier.
 func (v *view) lastBetween(other SiteID) SiteID {
 	leftTo := func(s, to SiteID) bool {
-		return v.part(s) == partFormer && slices.Contains(v.replicas[s].Left.Sites, to)
+		return v.hasLeft(s) && slices.Contains(v.replicas[s].Left.Sites, to)
 	}
 	mine, theirs := leftTo(v.self, other), leftTo(other, v.self)
 	switch {

@@ -192,6 +192,36 @@ func (w *world) deliver(ctx context.Context, from, to *site) error {
 		}
 		again = again && to == nil
 	}
+	if from != nil || to != nil {
+		return nil
+	}
+	return w.compareAll(ctx)
+}
+
+// compareAll tells which sites, when they have taken from each other what they lack, still show each other different documents, which
+// they would compare again and again. One may have dropped what the other drops later; one that has stopped writing takes nothing.
+func (w *world) compareAll(ctx context.Context) error {
+	for i, a := range w.sites {
+		for _, b := range w.sites[i+1:] {
+			if !w.connected(a, b) || a.Writable() != nil || b.Writable() != nil {
+				continue
+			}
+			mine, err := a.Summaries(ctx, b.id, "", "")
+			if err != nil {
+				return err
+			}
+			theirs, err := b.Summaries(ctx, a.id, "", "")
+			if err != nil {
+				return err
+			}
+			for _, d := range mine {
+				of := func(o engine.Summary) bool { return o.Document == d.Document }
+				if i := slices.IndexFunc(theirs, of); i >= 0 && theirs[i] != d {
+					w.trace.add(a.name, fmt.Sprintf("and %s show each other different documents of epoch %d", b.name, w.abouts[d.Document].Epoch))
+				}
+			}
+		}
+	}
 	return nil
 }
 
