@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/network"
@@ -80,6 +81,15 @@ func (a siteAddr) String() string  { return string(a) }
 type streamConn struct {
 	network.Stream
 	local, remote siteAddr
+	heard         atomic.Bool // something has come from the other side
+}
+
+func (c *streamConn) Read(b []byte) (int, error) {
+	n, err := c.Stream.Read(b)
+	if n > 0 {
+		c.heard.Store(true)
+	}
+	return n, err
 }
 
 // CloseWrite ends what this side sends. The other side may be done with the stream by then: that is an error to libp2p and none
@@ -90,8 +100,12 @@ func (c *streamConn) CloseWrite() error {
 }
 
 // Close ends the stream both ways, and what still waits to be written: a stream alone lets that wait for the other side, for as long as that
-// keeps the connection up and reads nothing.
+// keeps the connection up and reads nothing. A stream from which nothing has come is reset: to close it would wait until the other
+// side has agreed to the protocol, or ten seconds, and net/http closes a connection while it holds its lock.
 func (c *streamConn) Close() error {
+	if !c.heard.Load() {
+		return c.Reset()
+	}
 	_ = c.SetWriteDeadline(time.Unix(1, 0))
 	return c.Stream.Close()
 }

@@ -324,6 +324,36 @@ func TestABodyThatNobodyReadsWaitsNoLongerThanItsRequest(t *testing.T) {
 	})
 }
 
+// A request ends with its context at once, also while the other site has not even agreed to speak HTTP.
+func TestAStreamWithoutAnAnswerClosesAtOnce(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		sim := newSimulation(t, 10*time.Millisecond)
+		sites := sim.mesh(t, 2)
+		conn, err := sites[0].net.dialHTTP(t.Context(), "tcp", string(sites[1].id)+":80")
+		if err != nil {
+			t.Fatal(err)
+		}
+		sim.cut[1].Store(true)
+		if _, err := io.WriteString(conn, "GET / HTTP/1.1\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		read := make(chan error, 1)
+		go func() {
+			_, err := conn.Read(make([]byte, 1))
+			read <- err
+		}()
+		time.Sleep(100 * time.Millisecond)
+		begin := time.Now()
+		_ = conn.Close()
+		if err := <-read; err == nil {
+			t.Error("something was read")
+		}
+		if took := time.Since(begin); took > 0 {
+			t.Errorf("it took %v to close", took)
+		}
+	})
+}
+
 // endless is a body without an end.
 type endless struct{}
 
