@@ -118,7 +118,11 @@ func (s *Site) steps(ctx context.Context, r *resource) (again bool, err error) {
 			continue
 		}
 		standing := s.standing(v)
-		step, unfinished := s.unfinished(v, standing)
+		step, unfinished, err := s.unfinished(ctx, r, v, standing)
+		if err != nil {
+			r.mu.Unlock()
+			return true, err
+		}
 		if !unfinished {
 			step = Next(v.history, standing)
 		}

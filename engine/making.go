@@ -37,23 +37,26 @@ func (s *Site) made(c *crossing) {
 }
 
 // unfinished returns the step of this site that was to make the object anew and had no certain answer. A person who is asked what
-// became of it holds up the resource.
-func (s *Site) unfinished(v *view, st Standing) (Step, bool) {
+// became of it holds up the resource. Where the object is there by now a client has made it, who found the name free: the step has
+// made nothing. The caller holds r.mu.
+func (s *Site) unfinished(ctx context.Context, r *resource, v *view, st Standing) (Step, bool, error) {
 	last, ok := s.making.Load(v.document)
 	if !ok {
-		return Step{}, false
+		return Step{}, false, nil
 	}
 	c := last.(*crossing)
 	if _, open := s.opened.Load(c.Operation.ID); !open {
 		s.making.Delete(v.document)
-		return Step{}, false
-	}
-	if st.Yields {
-		return Step{}, false
+		return Step{}, false, nil
 	}
 	o := c.Operation
-	if st.Blocked(&o) {
-		return Step{Kind: StepHold, Operations: []*Operation{&o}}, true
+	switch {
+	case st.Yields:
+		return Step{}, false, nil
+	case !st.Gone:
+		return Step{}, false, s.forgo(ctx, r, &o)
+	case st.Blocked(&o):
+		return Step{Kind: StepHold, Operations: []*Operation{&o}}, true, nil
 	}
 	of := func(ids []OperationID) []*Operation {
 		var ops []*Operation
@@ -64,7 +67,7 @@ func (s *Site) unfinished(v *view, st Standing) (Step, bool) {
 		}
 		return ops
 	}
-	return Step{Kind: StepMake, Make: &o, Operations: of(c.Making.Operations), Again: of(c.Making.Again), Voided: of(c.Making.Voided)}, true
+	return Step{Kind: StepMake, Make: &o, Operations: of(c.Making.Operations), Again: of(c.Making.Again), Voided: of(c.Making.Voided)}, true, nil
 }
 
 // forgo closes the intent of a request that has certainly made nothing.

@@ -90,7 +90,7 @@ func planted() []mutant {
 		edit{"engine/next.go", "difference := s.difference(before, after).and(after.restoring(", "difference := before.Difference(after).and(after.restoring("})
 	// What was made anew without an answer is left over when the resource is deleted meanwhile.
 	scripted("what was to be made anew is forgotten", "deleted-while-made-anew",
-		edit{"engine/actuate.go", "step, unfinished := s.unfinished(v, standing)", "step, unfinished := s.unfinished(v, standing)\n\t\tunfinished = false"})
+		edit{"engine/actuate.go", "if !unfinished {", "if unfinished = false; !unfinished {"})
 	// Somebody's data is overwritten by a replica of the same name.
 	scripted("a create overwrites what is there", "object-of-somebody-else",
 		edit{"engine/run.go", "looks := o.Type == TypeCreate &&", "looks := false && o.Type == TypeCreate &&"})
