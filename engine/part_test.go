@@ -25,3 +25,22 @@ func TestWhoHasLeftListensToTheLastWordOfEachEpoch(t *testing.T) {
 	check("after the last word", "b", lastWord, 1, false)
 	check("after the last word", "a", more, 1, false)
 }
+
+// TestALastWordOfAnEarlierEpochIsNotKeptFromBefore has what a site wrote last in an epoch come after its very last word, which is in the next
+// one: what was known until then of its last word in the earlier document does not count any more.
+func TestALastWordOfAnEarlierEpochIsNotKeptFromBefore(t *testing.T) {
+	v := newView("a", func(id SiteID) SiteName { return SiteName(id) }, "d", About{Key: "web", Placement: []SiteID{"a", "b"}}, nil, lab)
+	for _, epoch := range []uint64{0, 1, 0} {
+		v.lastWords["b/d"] = [32]byte{1}
+		v.from = epoch
+		if err := v.take(Entry{Map: MapReplicas, Key: "b", Value: compactStruct(Replica{Settled: map[Line]uint64{}})}, nil); err != nil {
+			t.Fatal(err)
+		}
+		if len(v.lastWords) > 0 {
+			t.Errorf("after an entry of epoch %d: %v", epoch, v.lastWords)
+		}
+	}
+	if v.replicas["b"].epoch != 1 {
+		t.Error("an entry of an earlier epoch has taken the place of a later one")
+	}
+}

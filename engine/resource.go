@@ -80,6 +80,9 @@ func (v *view) take(e Entry, o *Operation) error {
 	if !v.writers[SiteID(author)] {
 		return fmt.Errorf("%s/%s: %w: its author has no part in this resource", e.Map, e.Key, ErrRefused)
 	}
+	if e.Map == MapReplicas { // also of an earlier epoch, where its author has a last word, too
+		clear(v.lastWords)
+	}
 	if slot := string(e.Map) + "/" + e.Key; e.Map != MapOperations && e.Map != MapDecisions {
 		if v.from < v.writtenIn[slot] {
 			return nil // what its author wrote before it went on to another epoch
@@ -136,7 +139,6 @@ func (v *view) take(e Entry, o *Operation) error {
 			v.touchAll()
 		}
 		v.asked = v.asked || SiteID(author) != v.self && r.Asked.After(before.Asked)
-		clear(v.lastWords)
 		if (before.Left == nil) != (r.Left == nil) || before.Joined != r.Joined {
 			v.touchAll()
 		}
