@@ -282,6 +282,8 @@ func (w *world) decide(s *site, p *process, row engine.OperationRow) {
 		return
 	case strings.Contains(why, cannotMake):
 		err = p.Drop(w.ctx, row.ID)
+	case row.Sites[s.id].State == engine.StateRejected && row.Type == engine.TypeDelete && s.inTheWay(row):
+		err = p.Retry(w.ctx, row.ID)
 	case row.Sites[s.id].State == engine.StateRejected && row.Type != engine.TypeCreate:
 		return
 	case row.Kind == item && len(row.Sites) > 1 && row.Type == engine.TypeCreate && row.Sites[s.id].State == engine.StateRejected && !w.knobs.rejects:
@@ -311,6 +313,13 @@ func (w *world) decide(s *site, p *process, row engine.OperationRow) {
 		return // what it has done cannot be seen now
 	}
 	s.expect(err, "decide about "+string(row.ID), engine.ErrSettled, engine.ErrNotFound)
+}
+
+// inTheWay reports whether what a delete has left at a site keeps another resource of its name from being made there.
+func (s *site) inTheWay(row engine.OperationRow) bool {
+	return slices.ContainsFunc(s.rows(), func(r engine.ResourceRow) bool {
+		return r.Document != row.Document && r.Kind == row.Kind && r.ID == row.Resource && r.Pending
+	})
 }
 
 func (w *world) kindOf(name engine.KindName) *engine.Kind {
