@@ -88,6 +88,11 @@ func (s *Site) claimedName(r Request) string {
 
 // runInside runs a request for something that lies in this site's part of a container, and tells the other parts of it.
 func (s *Site) runInside(ctx context.Context, r Request, container ResourceRow, k keeper) (Answer, error) {
+	c := s.crossingOf(r, k)
+	c.Plain, c.Inside = true, container.Document
+	if err := s.settleSame(ctx, r.Kind, c); err != nil {
+		return Answer{}, err
+	}
 	_, own := r.Kind.Split(r.Target)
 	name := s.claimedName(r)
 	if name != "" && own != "" { // a PUT of what is there creates nothing
@@ -104,8 +109,6 @@ func (s *Site) runInside(ctx context.Context, r Request, container ResourceRow, 
 		return Answer{}, err
 	}
 	defer release()
-	c := s.crossingOf(r, k)
-	c.Plain, c.Inside = true, container.Document
 	return s.cross(ctx, nil, r.Kind, c, Fold{}, s.addressed(ctx, r.Kind, r.Target, r.Within))
 }
 

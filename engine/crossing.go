@@ -94,6 +94,8 @@ func (s *Site) cross(ctx context.Context, res *resource, k *Kind, c *crossing, b
 		}
 		c.Shown = shown
 	}
+	s.asking.Store(o.ID, true)
+	defer s.asking.Delete(o.ID)
 	if err := s.declare(ctx, c); err != nil {
 		return Answer{}, err
 	}

@@ -54,9 +54,7 @@ func (s *Site) settleEarlier(ctx context.Context, r *resource) error {
 		}
 		again, err := s.settle(ctx, r, &c)
 		if again || c.Asked || err != nil {
-			// Not under that operation's identifier: whoever asks would take it for the one of this request.
-			return &Refusal{Status: http.StatusBadGateway, Type: "upstream", Err: err,
-				Detail: fmt.Sprintf("an earlier request for this resource has had no certain answer yet (operation %s); nothing has happened", i.Operation)}
+			return unanswered(i.Operation, err)
 		}
 	}
 	return nil
@@ -70,7 +68,7 @@ func (s *Site) settleIntent(ctx context.Context, id OperationID) (bool, error) {
 		return false, nil
 	}
 	if c.Document == "" {
-		return s.settle(ctx, nil, c)
+		return s.settlePlain(ctx, c)
 	}
 	r := s.registry.acquire(c.Document)
 	defer s.registry.release(r)
@@ -220,6 +218,9 @@ func (s *Site) lookAtOrigin(ctx context.Context, k *Kind, c *crossing) (done boo
 // published publishes an operation that turned out to have happened.
 func (s *Site) published(ctx context.Context, r *resource, k *Kind, c *crossing, reply Reply) (again bool, err error) {
 	_, err = s.publish(ctx, r, k, c, reply)
+	if err == nil && c.Inside != "" { // it may be an answer of before, and what it tells of gone
+		s.queue.add(job{contents: c.Inside}, 0)
+	}
 	if errors.Is(err, errUntold) {
 		s.opened.Delete(c.Operation.ID)
 		c.Again, c.Asked, c.Why = false, true, err.Error()

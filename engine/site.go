@@ -111,6 +111,8 @@ type Site struct {
 	claimed sync.Map // of DocumentID to true
 	// swept is where the slow look at all resources has come to; owned by the one job that it is.
 	swept string
+	// asking holds the requests of this site's clients whose answer is still to come.
+	asking sync.Map // of OperationID to true
 	// left holds the requests of this site's clients that an earlier process has left without an answer.
 	left sync.Map // of OperationID to true
 }

@@ -244,13 +244,3 @@ func (s *Site) alone(ctx context.Context, r Request, k keeper) (Answer, error) {
 	}
 	return s.runPlain(ctx, r, k)
 }
-
-// runPlain runs a request that another site sent for this site alone, once.
-func (s *Site) runPlain(ctx context.Context, r Request, k keeper) (Answer, error) {
-	if err := s.takeLarge(ctx, r); err != nil {
-		return Answer{}, err
-	}
-	c := s.crossingOf(r, k)
-	c.Plain = true
-	return s.cross(ctx, nil, r.Kind, c, Fold{}, s.addressed(ctx, r.Kind, r.Target, r.Within))
-}
