@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -33,9 +35,16 @@ type object struct {
 // effect is what the requests of one key have done.
 type effect struct {
 	times int
-	kind  engine.KindName
-	local string
-	reply engine.Reply
+	// untold is how many of these a site did before it was set back, and nobody knows of.
+	untold int
+	kind   engine.KindName
+	local  string
+	reply  engine.Reply
+}
+
+// once reports whether an operation has run, and not twice as far as its site could know.
+func (e *effect) once() bool {
+	return e != nil && (e.times-e.untold == 1 || e.untold > 0 && e.times == e.untold)
 }
 
 // mood says how often an application does not behave, in per mille of the requests that change something.
@@ -51,6 +60,14 @@ func (a *application) effect(id engine.OperationID, at engine.SiteName) *effect 
 	key := string(id) + "." + string(at)
 	for n := most; n > 0; n-- {
 		if e := a.effects[fmt.Sprint(key, ".", n)]; e != nil {
+			return e
+		}
+	}
+	if e := a.effects[key]; e != nil && e.times > 0 {
+		return e
+	}
+	for _, again := range slices.Sorted(maps.Keys(a.effects)) { // a person has had it sent again
+		if e := a.effects[again]; strings.HasPrefix(again, key+".again") && e.times > 0 {
 			return e
 		}
 	}

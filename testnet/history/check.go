@@ -146,7 +146,7 @@ func (c *checker) checkSite(s *site) {
 	for kind, objects := range s.app.objects {
 		for id, o := range objects {
 			tag, _ := o.fields["tag"].(string)
-			if !owned[string(kind)+" "+id] && !c.left(tag) && !w.isThing(tag) {
+			if !owned[string(kind)+" "+id] && !c.left(tag) && !w.isThing(tag) && !s.orphans[string(kind)+" "+id] {
 				c.say("%s: %s %s belongs to nothing: %s", s.name, kind, id, encode(o.fields))
 			}
 		}
@@ -276,7 +276,7 @@ func lookUp(v any, p engine.Pointer) (any, bool) {
 func (s *site) shown(res *resource) (all []string) {
 	for _, id := range slices.Sorted(maps.Keys(s.app.objects[res.kind.Name])) {
 		o := s.app.objects[res.kind.Name][id]
-		if o.fields["tag"] != res.tag {
+		if o.fields["tag"] != res.tag || s.orphans[string(res.kind.Name)+" "+id] && !s.owns(res.kind, id) {
 			continue
 		}
 		fields := unmarked(byKey(res.kind, o.fields))
@@ -292,6 +292,12 @@ func (s *site) shown(res *resource) (all []string) {
 		all = append(all, string(encode(fields))+string(encode(o.files)))
 	}
 	return all
+}
+
+// owns reports whether an object is a resource's.
+func (s *site) owns(k *engine.Kind, id string) bool {
+	_, err := s.disk.ResourceByLocal(s.w.ctx, k.Service, k.Name, engine.LocalID(id))
+	return err == nil
 }
 
 // madeTwice reports whether a resource may have been created twice at one time, and one of the two deleted.
@@ -408,8 +414,11 @@ func (c *checker) checkCount(res *resource, shown []string) {
 		if q.kind != "incr" || q.operation == "" {
 			continue
 		}
-		if row, err := res.placement[0].disk.Recalled().Operation(c.w.ctx, q.operation); err == nil && row.Document != "" && !refusedFirst(row) {
-			want += q.n + 1
+		for _, s := range res.placement { // one that was set back may have got a checkpoint for it
+			if row, err := s.disk.Recalled().Operation(c.w.ctx, q.operation); err == nil && row.Document != "" && !refusedFirst(row) {
+				want += q.n + 1
+				break
+			}
 		}
 	}
 	var fields struct{ Count float64 }
@@ -442,7 +451,7 @@ func (c *checker) checkMarks(res *resource, shown []string) {
 		}
 	}
 	for _, q := range c.w.requests {
-		if q.resource != res || !q.acknowledged() {
+		if q.resource != res || !q.acknowledged() || c.w.isLost(q.operation) {
 			continue
 		}
 		if q.kind == "create" && deletes == 0 && len(shown) == 0 && q.status != 202 {

@@ -14,9 +14,13 @@ func (c *checker) checkRequest(q *request) {
 		c.say("%s was acknowledged without an operation", q)
 		return
 	}
+	if c.w.isLost(q.operation) {
+		return
+	}
 	if q.status == 202 {
 		row, err := q.at.disk.Recalled().Operation(c.w.ctx, q.operation)
 		switch {
+		case err != nil && q.at.forgotten[q.operation]:
 		case err != nil:
 			c.say("%s is not known where it was kept: %v", q, err)
 			return
@@ -30,7 +34,7 @@ func (c *checker) checkRequest(q *request) {
 	for _, s := range q.resource.placement {
 		row, err := s.disk.Recalled().Operation(c.w.ctx, q.operation)
 		switch {
-		case err != nil && q.resource.moved && c.beganLate(s, q.resource):
+		case err != nil && (q.resource.moved || s.restored) && c.beganLate(s, q.resource):
 			continue
 		case err != nil:
 			if !c.w.saidDone[q.operation] && !s.forgot(q.operation) {
@@ -45,7 +49,7 @@ func (c *checker) checkRequest(q *request) {
 		switch st.State {
 		case engine.StateApplied:
 			e := s.app.effect(q.operation, s.name)
-			if q.kind == "start" && !q.resource.moved && !declares(q.resource.kind, "start") && (e == nil || e.times != 1) {
+			if q.kind == "start" && !q.resource.moved && !declares(q.resource.kind, "start") && !e.once() {
 				c.say("%s: %s counts as applied and ran %+v", s.name, q, e)
 			}
 		case engine.StateSuperseded:
@@ -100,7 +104,7 @@ func (c *checker) checkOnce(q *request) {
 		return
 	}
 	for _, s := range c.w.sites {
-		if e := s.app.effects[string(q.operation)+"."+string(s.name)]; e != nil && e.times > 1 {
+		if e := s.app.effects[string(q.operation)+"."+string(s.name)]; e != nil && e.times-e.untold > 1 {
 			c.say("%s: %s ran %d times", s.name, q, e.times)
 		}
 	}

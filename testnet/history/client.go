@@ -25,6 +25,7 @@ type request struct {
 	status    int    // 0: no answer
 	detail    string // for people
 	refused   bool   // it is certain that nothing has happened
+	undone    bool   // the machine that it has changed alone was set back
 }
 
 // acknowledged reports whether the client was told that it is done, or will be.

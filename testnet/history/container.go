@@ -266,7 +266,7 @@ func (c *checker) checkThings(res *resource) {
 				deleted = true
 			case q.kind == "create":
 				asked = true
-				if q.acknowledged() && q.status != http.StatusAccepted {
+				if q.acknowledged() && !q.undone && q.status != http.StatusAccepted {
 					put = q
 				}
 			}

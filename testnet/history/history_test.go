@@ -18,13 +18,15 @@ var (
 	first   = flag.Uint64("history.first", 0, "the first seed; 0: 1, and by the clock with -history.for")
 	lasts   = flag.Duration("history.for", 0, "play histories for this long")
 	smaller = flag.Bool("history.shrink", true, "make a history that fails smaller before it is told")
+	backups = flag.Int("history.backups", 0, "in one of so many histories sites are set back to backups, in half of these with their applications; 0: in none")
+	most    = flag.Int("history.failures", 5, "stop after so many histories that fail")
 	enough  = flag.Int("history.operations", 10_000, "without -history.for: play histories until they have had so many operations")
 )
 
 // TestHistories plays a fixed share of histories, or as many as fit into -history.for.
 func TestHistories(t *testing.T) {
 	if *seed != 0 {
-		o := Options{Seed: *seed, Skip: parseSteps(t, *skip), Log: slog.New(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{Level: slog.LevelDebug}))}
+		o := Options{Seed: *seed, Backups: *backups, Skip: parseSteps(t, *skip), Log: slog.New(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{Level: slog.LevelDebug}))}
 		r := Play(o)
 		for _, p := range r.Problems {
 			t.Error(p)
@@ -42,32 +44,33 @@ func TestHistories(t *testing.T) {
 	var sum Report
 	histories, failed, start := 0, 0, time.Now()
 	for ; *lasts == 0 && sum.Operations < *enough || time.Since(start) < *lasts; histories++ {
-		r := Play(Options{Seed: next})
+		r := Play(Options{Seed: next, Backups: *backups})
 		if len(r.Problems) > 0 {
 			failed++
 			report(t, next, r)
-			if failed == 5 {
+			if failed == *most {
 				break
 			}
 		}
 		sum.add(r)
 		next++
 	}
-	t.Logf("%d histories in %v: %d failed; %d operations of %d requests (%d acknowledged, %d superseded somewhere), %d deaths, %d decisions, %d names contended, %.1f virtual hours",
-		histories, time.Since(start).Round(time.Second), failed, sum.Operations, sum.Requests, sum.Acknowledged, sum.Superseded, sum.Deaths, sum.Decisions,
+	t.Logf("%d histories in %v: %d failed; %d operations of %d requests (%d acknowledged, %d superseded somewhere), %d deaths, %d sites set back (%d acknowledged operations lost so), %d decisions, %d names contended, %.1f virtual hours",
+		histories, time.Since(start).Round(time.Second), failed, sum.Operations, sum.Requests, sum.Acknowledged, sum.Superseded, sum.Deaths, sum.Restored, sum.Lost, sum.Decisions,
 		sum.Contended, sum.Virtual.Hours())
 }
 
 func (r *Report) add(o Report) {
 	r.Operations, r.Requests, r.Acknowledged = r.Operations+o.Operations, r.Requests+o.Requests, r.Acknowledged+o.Acknowledged
 	r.Superseded, r.Decisions, r.Deaths = r.Superseded+o.Superseded, r.Decisions+o.Decisions, r.Deaths+o.Deaths
+	r.Restored, r.Lost = r.Restored+o.Restored, r.Lost+o.Lost
 	r.Contended, r.Virtual = r.Contended+o.Contended, r.Virtual+o.Virtual
 }
 
 // report makes a history that fails smaller and tells how to play it again.
 func report(t *testing.T, seed uint64, r Report) {
 	t.Helper()
-	o, small := Options{Seed: seed}, r
+	o, small := Options{Seed: seed, Backups: *backups}, r
 	if *smaller {
 		o, small = shrink(o, r)
 	}
@@ -75,8 +78,8 @@ func report(t *testing.T, seed uint64, r Report) {
 	for _, p := range small.Problems[:min(len(small.Problems), 6)] {
 		fmt.Fprintf(&text, "\n  %s", p)
 	}
-	t.Errorf("history %d, %d steps left of %d:%s\nplay it again with: go test ./testnet/history -run TestHistories -history.seed %d -history.skip %s",
-		seed, len(small.played), r.Steps, text.String(), seed, printSteps(o.Skip))
+	t.Errorf("history %d, %d steps left of %d:%s\nplay it again with: go test ./testnet/history -run TestHistories -history.backups %d -history.seed %d -history.skip %s",
+		seed, len(small.played), r.Steps, text.String(), *backups, seed, printSteps(o.Skip))
 }
 
 // TestReplay sees to it that a seed gives the same history again, word for word.
@@ -84,7 +87,7 @@ func TestReplay(t *testing.T) {
 	for seed := range uint64(20) {
 		var told [2]strings.Builder
 		for i := range told {
-			Play(Options{Seed: seed, Log: slog.New(slog.NewTextHandler(&told[i], &slog.HandlerOptions{Level: slog.LevelDebug,
+			Play(Options{Seed: seed, Backups: 2, Log: slog.New(slog.NewTextHandler(&told[i], &slog.HandlerOptions{Level: slog.LevelDebug,
 				ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 					if a.Key == slog.TimeKey {
 						return slog.Attr{}

@@ -26,6 +26,11 @@ type site struct {
 	app   *application
 	full  bool     // the disk has room for nothing but what settles something
 	now   *process // nil while there is none
+
+	backup    *backup                     // the last one; nil: there is none
+	restored  bool                        // that it was set back to one
+	forgotten map[engine.OperationID]bool // what it knew before it was set back
+	orphans   map[string]bool             // objects that its application may have of requests that nobody knows to have run
 }
 
 // process is one life of a site's agent.
@@ -33,6 +38,7 @@ type process struct {
 	*engine.Site
 	site *site
 	dead bool
+	lost bool            // the disk was set back: what was under way does not arrive any more
 	doom int             // with which effect it dies; 0: with none
 	busy map[string]bool // the tags of resources that requests are under way for
 	deep int             // how many calls of it are under way, one inside the other
@@ -162,7 +168,9 @@ func (c client) Do(_ context.Context, call engine.Call) (r engine.Reply, err err
 	}
 	w := c.p.site.w
 	c.p.effect(func() {
-		c.p.meanwhile()
+		if c.p.meanwhile(); c.p.lost {
+			panic(died{})
+		}
 		r, err = c.p.site.app.serve(call, w.rng.IntN(1000))
 		w.tells("application", "site", c.p.site, "method", call.Method, "path", call.Path, "local", call.Local,
 			"key", call.Key, "body", content(call.Body), "status", r.Status, "answer", string(r.Body), "err", err)

@@ -207,6 +207,9 @@ func (w *world) operate(s *site) {
 	if !p.dead {
 		p.enter(func() { w.findOut(s, p) })
 	}
+	if w.knobs.backups && !p.dead {
+		w.keep(s, p)
+	}
 	if w.knobs.drops && !p.dead {
 		w.dropNames(s, p)
 	}
@@ -230,6 +233,52 @@ func (w *world) findOut(s *site, p *process) {
 		w.tells("find out", "site", s, "operation", row.ID, "ran", ran)
 		s.expect(settle(w.ctx, row.ID), "find out "+string(row.ID))
 	}
+}
+
+// keep lets an operator have all sites show what this one shows of a resource, where they differ because one was set back: what shows
+// all that was done, as far as anybody can tell.
+func (w *world) keep(s *site, p *process) {
+	list, _, err := s.disk.Conflicts(w.ctx, engine.ConflictFilter{})
+	if err != nil {
+		w.problem("list conflicts at %s: %v", s.name, err)
+	}
+	for _, c := range list {
+		if p.dead {
+			return
+		}
+		if !c.Open() || !slices.Contains(c.Actions, engine.ActionKeep) || w.keeper(c) != s {
+			continue
+		}
+		w.did = true
+		w.decisions++
+		p.enter(func() {
+			_, err := p.Keep(w.ctx, c.Document, "operator", true)
+			w.tells("keep", "site", s, "document", c.Document[:6], "err", err)
+			var refusal *engine.Refusal
+			if !errors.As(err, &refusal) {
+				s.expect(err, "keep", engine.ErrNotFound)
+			}
+		})
+	}
+}
+
+// keeper is the site that an operator keeps what it shows of.
+func (w *world) keeper(c engine.Conflict) *site {
+	at := w.siteOf(c.Site)
+	if at.restored && !w.knobs.machines { // its application has gone on
+		return at
+	}
+	var best *site
+	for _, s := range w.sites {
+		row, err := s.disk.ResourceByDocument(w.ctx, c.Document)
+		if err != nil || row.Local == "" || row.State.Past() || s == at {
+			continue
+		}
+		if best == nil || best.restored && !s.restored {
+			best = s
+		}
+	}
+	return best
 }
 
 // dropNames gives up the resources of which another has the name.
@@ -286,7 +335,7 @@ func (w *world) decide(s *site, p *process, row engine.OperationRow) {
 		err = p.Retry(w.ctx, row.ID)
 	case row.Sites[s.id].State == engine.StateRejected && row.Type != engine.TypeCreate:
 		return
-	case row.Kind == item && len(row.Sites) > 1 && row.Type == engine.TypeCreate && row.Sites[s.id].State == engine.StateRejected && !w.knobs.rejects:
+	case row.Kind == item && len(row.Sites) > 1 && row.Type == engine.TypeCreate && row.Sites[s.id].State == engine.StateRejected && !w.knobs.rejects && len(s.orphans) == 0:
 		w.problem("%s: what is to lie in a container was refused, and waits for a person: %s: %s", s.name, row.ID, why)
 	case strings.Contains(why, "already that is not a replica"): // a site that was removed has left it
 		delete(s.app.objects[k.Name], string(row.Resource))

@@ -17,6 +17,8 @@ type Options struct {
 	Seed uint64
 	// Skip are the numbers of steps that are left out.
 	Skip map[int]bool
+	// Backups says that in one of so many histories sites are set back to backups; 0: in none.
+	Backups int
 	// Log gets what happens; nil: nobody does.
 	Log *slog.Logger
 }
@@ -30,6 +32,8 @@ type Report struct {
 	Superseded   int
 	Decisions    int // that an operator took
 	Deaths       int
+	Restored     int // how often a site was set back to a backup
+	Lost         int // acknowledged requests that only such a site knew
 	Contended    int // how often, in the end, a resource at a site has lost its name to another
 	Virtual      time.Duration
 	Problems     []string // what was not as it must be; empty is success
@@ -61,6 +65,8 @@ type knobs struct {
 	files     bool
 	large     bool // some files are too large to travel inside operations
 	patches   bool
+	backups   bool // sites are set back to backups
+	machines  bool // with their applications
 	fields    int
 	resources int
 }
@@ -92,8 +98,10 @@ type world struct {
 	requests  []*request
 	saidDone  map[engine.OperationID]bool // by an operator, who has found that it ran
 
-	deaths, decisions, superseded, contended int
-	problems                                 []string
+	lost map[engine.OperationID]bool // that only a site that was set back had
+
+	deaths, decisions, superseded, contended, restored int
+	problems                                           []string
 }
 
 // letter is an envelope under way.
@@ -140,7 +148,7 @@ func (r *resource) parts() engine.Parts {
 // Play plays a history.
 func Play(o Options) Report {
 	w := &world{Options: o, ctx: context.Background(), log: o.Log, tell: o.Log != nil,
-		saidDone: map[engine.OperationID]bool{}, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
+		saidDone: map[engine.OperationID]bool{}, lost: map[engine.OperationID]bool{}, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
 	if w.log == nil {
 		w.log = slog.New(slog.DiscardHandler)
 	}
@@ -163,11 +171,14 @@ func Play(o Options) Report {
 	w.seed(1 << 30)
 	w.settle()
 	r := Report{Steps: w.knobs.steps, Requests: len(w.requests), Decisions: w.decisions, Deaths: w.deaths, Superseded: w.superseded,
-		Contended: w.contended, Virtual: w.now.Sub(begin), Problems: w.problems, played: played}
+		Restored: w.restored, Contended: w.contended, Virtual: w.now.Sub(begin), Problems: w.problems, played: played}
 	r.Operations = w.operations()
 	for _, q := range w.requests {
 		if q.acknowledged() {
 			r.Acknowledged++
+			if w.isLost(q.operation) {
+				r.Lost++
+			}
 		}
 	}
 	return r
@@ -230,11 +241,15 @@ func (w *world) draw() {
 	if w.knobs.contains = inside.IntN(4) == 0; w.knobs.contains {
 		w.kinds = append(w.kinds, newContainers(inside)...)
 	}
+	if set := rand.New(rand.NewPCG(w.Seed, 1<<47)); w.Backups > 0 && set.IntN(w.Backups) == 0 { // so that others are as they were
+		w.knobs.backups, w.knobs.machines = true, set.IntN(2) == 0
+	}
 	w.classify = classify(w.kinds)
 	n := []int{2, 2, 3, 3, 3, 4, 4, 5, 6}[r.IntN(9)]
 	for i := range n {
 		name := fmt.Sprint("site", i)
-		s := &site{w: w, n: i, id: engine.SiteID(name), name: engine.SiteName(name), app: newApplication(string(rune('a' + i)))}
+		s := &site{w: w, n: i, id: engine.SiteID(name), name: engine.SiteName(name), app: newApplication(string(rune('a' + i))),
+			forgotten: map[engine.OperationID]bool{}, orphans: map[string]bool{}}
 		if w.knobs.skews && w.chance(2) {
 			s.skew = time.Duration(r.Int64N(int64(20*time.Second))) - 10*time.Second
 		}
@@ -299,6 +314,10 @@ func (w *world) passes(from, to *site) bool { return !w.cut[from.n][to.n] }
 
 // step lets one thing happen.
 func (w *world) step() {
+	if w.knobs.backups && w.chance(20) {
+		w.restore()
+		return
+	}
 	switch n := w.rng.IntN(100); {
 	case n < 26:
 		w.ask()

@@ -20,6 +20,7 @@ type Disk struct {
 
 	documents  map[engine.DocumentID]*stored
 	dropped    map[engine.DocumentID]*stored // for Epochs alone
+	past       []*stored                     // what was dropped before the disk was set back to a backup, for Epochs alone
 	resources  []*resource                   // as they came
 	byDocument map[engine.DocumentID]*resource
 	byName     map[name][]*resource
@@ -86,7 +87,22 @@ func (d *Disk) Clone() *Disk {
 	c.intents, c.outbox, c.answers, c.events = maps.Clone(d.intents), maps.Clone(d.outbox), maps.Clone(d.answers), slices.Clone(d.events)
 	c.conflicts, c.choices = maps.Clone(d.conflicts), maps.Clone(d.choices)
 	c.settled, c.forgotten, c.former = maps.Clone(d.settled), d.forgotten, maps.Clone(d.former)
+	c.past = slices.Clone(d.past)
 	return c
+}
+
+// Remember has a disk that was set back to a backup tell in Epochs what the lost one had dropped.
+func (d *Disk) Remember(lost *Disk) {
+	for _, s := range lost.past {
+		if !slices.Contains(d.past, s) {
+			d.past = append(d.past, s)
+		}
+	}
+	for id, s := range lost.dropped {
+		if d.dropped[id] == nil {
+			d.past = append(d.past, s)
+		}
+	}
 }
 
 // Commit implements engine.Store.

@@ -37,7 +37,7 @@ type document struct {
 	heads  []*change // by n
 	last   map[string]uint64
 	op     uint64 // the highest number of an operation
-	values map[slot]value
+	values map[slot][]value
 }
 
 type slot struct {
@@ -45,15 +45,24 @@ type slot struct {
 	key  string
 }
 
-// value is what stands in a slot, and who put it.
+// value is what was put into a slot, and by which change. What two changes have put that do not know of each other stands there both;
+// the last counts.
 type value struct {
 	bytes []byte
 	op    uint64
 	by    *change
 }
 
+// at returns the value that counts in a slot.
+func (d *document) at(s slot) (v value, ok bool) {
+	if all := d.values[s]; len(all) > 0 {
+		return all[len(all)-1], true
+	}
+	return value{}, false
+}
+
 func newDocument(schema engine.Schema) *document {
-	return &document{maps: schema.Maps(), known: map[*change]bool{}, last: map[string]uint64{}, values: map[slot]value{}}
+	return &document{maps: schema.Maps(), known: map[*change]bool{}, last: map[string]uint64{}, values: map[slot][]value{}}
 }
 
 // Encode implements engine.Documents.
@@ -152,7 +161,7 @@ func (d *document) check(c *change, author engine.SiteID) error {
 		if !e.Map.WriteOnce() {
 			continue
 		}
-		if v, ok := d.values[slot{e.Map, e.Key}]; ok && slices.ContainsFunc(c.deps, func(h *change) bool { return h.covers(v.by) }) {
+		if v, ok := d.at(slot{e.Map, e.Key}); ok && slices.ContainsFunc(c.deps, func(h *change) bool { return h.covers(v.by) }) {
 			return fmt.Errorf("%w: key %q of %s is written already", engine.ErrRefused, e.Key, e.Map)
 		}
 	}
@@ -170,11 +179,14 @@ func (d *document) apply(c *change) []engine.Entry {
 	var changed []engine.Entry
 	for i, e := range c.entries {
 		s, v := slot{e.Map, e.Key}, value{e.Value, c.op + uint64(i), c}
-		if old, ok := d.values[s]; ok && cmp.Or(cmp.Compare(old.op, v.op), cmp.Compare(old.by.actor, c.actor)) > 0 {
-			continue
+		all := slices.DeleteFunc(slices.Clone(d.values[s]), func(old value) bool {
+			return old.by.actor == c.actor || slices.ContainsFunc(c.deps, func(h *change) bool { return h.covers(old.by) })
+		})
+		all = append(all, v)
+		slices.SortFunc(all, func(a, b value) int { return cmp.Or(cmp.Compare(a.op, b.op), cmp.Compare(a.by.actor, b.by.actor)) })
+		if d.values[s] = all; all[len(all)-1].by == c {
+			changed = append(changed, e)
 		}
-		d.values[s] = v
-		changed = append(changed, e)
 	}
 	return changed
 }
@@ -214,7 +226,8 @@ func (d *Documents) Merge(_ context.Context, id engine.DocumentID, changes []eng
 		})
 	}
 	for i, e := range entries { // as they are after all of them
-		entries[i].Value = doc.values[slot{e.Map, e.Key}].bytes
+		v, _ := doc.at(slot{e.Map, e.Key})
+		entries[i].Value = v.bytes
 	}
 	switch {
 	case refused != nil:
@@ -236,21 +249,23 @@ func (d *Documents) Entries(_ context.Context, id engine.DocumentID) ([]engine.E
 	})
 	entries := make([]engine.Entry, len(slots))
 	for i, s := range slots {
-		entries[i] = engine.Entry{Map: s.name, Key: s.key, Value: doc.values[s].bytes}
+		v, _ := doc.at(s)
+		entries[i] = engine.Entry{Map: s.name, Key: s.key, Value: v.bytes}
 	}
 	return entries, nil
 }
 
-// Values implements engine.Documents. No site has two runs here that do not know of each other.
+// Values implements engine.Documents.
 func (d *Documents) Values(_ context.Context, id engine.DocumentID, m engine.MapName, key string) ([][]byte, error) {
 	doc, err := d.use(id)
 	if err != nil {
 		return nil, err
 	}
-	if v, ok := doc.values[slot{m, key}]; ok {
-		return [][]byte{v.bytes}, nil
+	var values [][]byte
+	for _, v := range doc.values[slot{m, key}] {
+		values = append(values, v.bytes)
 	}
-	return nil, nil
+	return values, nil
 }
 
 // WrittenAt implements engine.Documents.
@@ -259,7 +274,7 @@ func (d *Documents) WrittenAt(_ context.Context, id engine.DocumentID, m engine.
 	if err != nil {
 		return [32]byte{}, nil, err
 	}
-	v, ok := doc.values[slot{m, key}]
+	v, ok := doc.at(slot{m, key})
 	if !ok {
 		return [32]byte{}, nil, fmt.Errorf("entry %s of %s in document %s: %w", key, m, id, engine.ErrNotFound)
 	}

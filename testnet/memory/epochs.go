@@ -2,6 +2,9 @@ package memory
 
 import (
 	"encoding/json"
+	"iter"
+	"maps"
+	"slices"
 
 	"github.com/skerry/skerry/engine"
 )
@@ -10,8 +13,8 @@ import (
 // know more than the site it checks. First is the resource's first document.
 func (d *Disk) Epochs(all *Changes, first engine.DocumentID) ([]engine.Entry, error) {
 	var entries []engine.Entry
-	for _, documents := range []map[engine.DocumentID]*stored{d.dropped, d.documents} {
-		for _, s := range documents {
+	for _, documents := range []iter.Seq[*stored]{slices.Values(d.past), maps.Values(d.dropped), maps.Values(d.documents)} {
+		for s := range documents {
 			var about engine.About
 			if err := json.Unmarshal(s.row.About, &about); err != nil {
 				return nil, err

@@ -1,0 +1,133 @@
+package history
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/testnet/memory"
+)
+
+// backup is what a site's machine held at one moment: its disk, and its application.
+type backup struct {
+	disk  *memory.Disk
+	blobs *memory.Blobs
+	app   *application
+	asked int // how many requests there were
+}
+
+// restore takes a backup of a site, or sets one back to the backup that there is of it.
+func (w *world) restore() {
+	w.did = true
+	s := w.anySite()
+	if s.backup == nil || w.chance(3) {
+		s.backup = &backup{s.disk.Clone(), s.blobs.Clone(), s.app.copied(), len(w.requests)}
+		w.tells("backup", "site", s)
+		return
+	}
+	w.setBack(s)
+	if w.chance(2) {
+		s.start()
+	}
+}
+
+// setBack puts a site's disk back as it was at its backup, with its application where that is on the same machine.
+func (w *world) setBack(s *site) {
+	w.tells("set back", "site", s, "application too", w.knobs.machines)
+	if s.now != nil {
+		s.now.lost = true
+		s.now.die()
+	}
+	w.restored++
+	s.restored = true
+	before := s.disk
+	s.disk, s.blobs = s.backup.disk.Clone(), s.backup.blobs.Clone()
+	s.disk.Remember(before)
+	if w.knobs.machines {
+		mood := s.app.mood
+		s.app = s.backup.app.copied()
+		s.app.mood = mood
+		for _, q := range w.requests { // what lies at this site alone is as it was
+			q.undone = q.undone || q.resource.thing() && q.resource.placement[0] == s && q.n >= s.backup.asked
+		}
+	} else {
+		w.leaveBehind(s)
+	}
+	for _, row := range rowsOf(w, before) {
+		if s.knows(row.ID) || s.keeps(row.ID) {
+			continue
+		}
+		s.forgotten[row.ID] = true
+		if !slices.ContainsFunc(w.sites, func(other *site) bool { return other.knows(row.ID) }) {
+			w.lost[row.ID] = true
+		}
+	}
+}
+
+// leaveBehind notes what the application of a site that was set back without it shows of requests that nobody knows to have run there.
+func (w *world) leaveBehind(s *site) {
+	for _, key := range slices.Sorted(maps.Keys(s.app.effects)) {
+		e := s.app.effects[key]
+		id, _, _ := strings.Cut(key, ".")
+		if e.times == 0 || s.ran(s, engine.OperationID(id)) || slices.ContainsFunc(w.sites, func(other *site) bool { return other != s && other.ran(s, engine.OperationID(id)) }) {
+			continue
+		}
+		e.untold = e.times
+		s.orphans[string(e.kind)+" "+e.local] = true
+	}
+}
+
+// ran reports whether a site knows what has become of an operation at another, or here.
+func (s *site) ran(at *site, id engine.OperationID) bool {
+	row, err := s.disk.Recalled().Operation(s.w.ctx, id)
+	st, told := row.Sites[at.id]
+	return err == nil && told && st.State != engine.StatePending
+}
+
+// knows reports whether a site has an operation in a document.
+func (s *site) knows(id engine.OperationID) bool {
+	row, err := s.disk.Recalled().Operation(s.w.ctx, id)
+	return err == nil && row.Document != ""
+}
+
+// keeps reports whether a site has a request that it was asked for on its disk.
+func (s *site) keeps(id engine.OperationID) bool {
+	kept, _ := s.disk.Outbox(s.w.ctx)
+	return slices.ContainsFunc(kept, func(k engine.Kept) bool { return k.Operation == id })
+}
+
+func rowsOf(w *world, d *memory.Disk) []engine.OperationRow {
+	rows, _, err := d.Recalled().Operations(w.ctx, engine.OperationFilter{Limit: 1000})
+	if err != nil {
+		w.problem("list operations: %v", err)
+	}
+	return rows
+}
+
+// isLost reports whether only a site that was set back to a backup had an operation: that is the operator's doing.
+func (w *world) isLost(id engine.OperationID) bool {
+	return w.lost[id] && !slices.ContainsFunc(w.sites, func(s *site) bool { return s.knows(id) })
+}
+
+// copied returns the application as it is now, in a good mood.
+func (a *application) copied() *application {
+	c := newApplication(a.prefix)
+	c.next = a.next
+	for kind, objects := range a.objects {
+		c.objects[kind] = map[string]*object{}
+		for id, o := range objects {
+			var fields map[string]any
+			if err := json.Unmarshal(encode(o.fields), &fields); err != nil {
+				panic(err) // it was just encoded
+			}
+			c.objects[kind][id] = &object{fields, maps.Clone(o.files), o.version}
+		}
+	}
+	for key, e := range a.effects {
+		copied := *e
+		c.effects[key] = &copied
+	}
+	return c
+}
