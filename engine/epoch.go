@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 )
 
 // epoch is one of the documents of a resource. A resource has one, and a second one from when the first has grown long until
@@ -256,6 +257,9 @@ func (s *Site) tidy(ctx context.Context, r *resource) error {
 	if err := s.sayEpoch(ctx, r); err != nil {
 		return err
 	}
+	if err := s.countAfter(ctx, r); err != nil {
+		return err
+	}
 	if len(v.epochs) == 1 {
 		if v.compact(s.cfg.History); len(v.bodiless) > 0 {
 			return s.store(ctx, r, &Batch{})
@@ -269,7 +273,10 @@ func (s *Site) tidy(ctx context.Context, r *resource) error {
 	if err := s.drop(ctx, r); err != nil {
 		return err
 	}
-	return s.sayEpoch(ctx, r)
+	if err := s.sayEpoch(ctx, r); err != nil {
+		return err
+	}
+	return s.countAfter(ctx, r)
 }
 
 // sayEpoch publishes how far this site is with the epochs, unless it has. The caller holds r.mu, and r.view is loaded.
@@ -300,7 +307,12 @@ func (v *view) over() bool {
 			return false
 		}
 	}
-	return v.history.base != nil && v.refused == 0 &&
+	waits := func(l Line) bool { // its origin will say what it builds on, unless it is gone
+		origin, _, _ := strings.Cut(string(l), ".")
+		p := v.part(SiteID(origin))
+		return l.epoch() < current.number && (p == partMember || p == partLeaving && !v.overdue(SiteID(origin)))
+	}
+	return v.history.base != nil && v.refused == 0 && !v.history.holdsBack(waits) &&
 		!slices.ContainsFunc(v.history.ordered, func(o *Operation) bool { return !v.history.base.has(o) && o.Epoch < current.number })
 }
 

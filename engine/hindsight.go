@@ -10,13 +10,16 @@ import (
 // Hindsight is what the first operations of a line count as having seen beside what they say. A site that was set back to a backup
 // may issue operations before it hears what a lost run of its agent had settled. If the others have folded that away meanwhile, and
 // dropped the documents, nobody could take in what has not seen it. So the site says that these operations come after it, as if it
-// had issued them when it heard.
+// had issued them when it heard. What a lost run has issued in one epoch may build on what it had issued in the one before, in another
+// document, of which nobody has heard: once that epoch is over everywhere, the site says where what they build on ends.
 type Hindsight struct {
 	// Upto is the last of the operations.
 	Upto uint64 `json:"upto"`
 	// Seen and Time are the least that they have.
 	Seen map[Line]uint64 `json:"seen"`
 	Time int64           `json:"time"`
+	// Ends are lines of the epoch before that end where these say: nobody has what they have seen beyond.
+	Ends map[Line]uint64 `json:"ends,omitempty"`
 }
 
 // of returns the operation as it counts.
@@ -27,19 +30,28 @@ func (a Hindsight) of(o *Operation) *Operation {
 	later := *o
 	later.Seen = join(o.Seen, a.Seen)
 	delete(later.Seen, o.Line())
+	for name, n := range a.Ends {
+		if later.Seen[name] = min(later.Seen[name], n); later.Seen[name] == 0 {
+			delete(later.Seen, name)
+		}
+	}
 	later.Time = max(o.Time, a.Time+int64(o.Seq))
 	return &later
 }
 
-// heed takes in what a site says in hindsight of its lines, in the place of what it has said before, and reports whether that is
+func (a Hindsight) equal(b Hindsight) bool {
+	return a.Upto == b.Upto && a.Time == b.Time && maps.Equal(a.Seen, b.Seen) && maps.Equal(a.Ends, b.Ends)
+}
+
+// Heed takes in what a site says in hindsight of its lines, in the place of what it has said before, and reports whether that is
 // something else.
-func (h *History) heed(author SiteID, said map[Line]Hindsight) bool {
+func (h *History) Heed(author SiteID, said map[Line]Hindsight) bool {
 	own := func(name Line, _ Hindsight) bool { return strings.HasPrefix(string(name), string(author)+".") }
 	is := maps.Clone(said)
 	maps.DeleteFunc(is, func(name Line, a Hindsight) bool { return !own(name, a) })
 	was := maps.Clone(h.hindsight)
 	maps.DeleteFunc(was, func(name Line, a Hindsight) bool { return !own(name, a) })
-	if maps.EqualFunc(was, is, func(a, b Hindsight) bool { return a.Upto == b.Upto && a.Time == b.Time && maps.Equal(a.Seen, b.Seen) }) {
+	if maps.EqualFunc(was, is, Hindsight.equal) {
 		return false
 	}
 	others := maps.Clone(h.hindsight)
@@ -55,12 +67,15 @@ func (h *History) heed(author SiteID, said map[Line]Hindsight) bool {
 
 // hindsight returns what the operations of this site in the current epoch are to count as having seen that wait, because they have not
 // seen what a checkpoint stands for: that, and what the lost run had settled; nil when there are none.
-func (v *view) hindsight(lost *Lost) map[Line]Hindsight {
-	h := v.history
-	if h.base == nil || lost == nil {
+func (v *view) hindsight() map[Line]Hindsight {
+	h, lost, over := v.history, v.replicas[v.self].Lost, v.overBefore()
+	if h.base == nil || lost == nil && over == 0 {
 		return nil
 	}
-	all := join(h.base.Seen, lost.Settled)
+	all := maps.Clone(h.base.Seen)
+	if lost != nil {
+		all = join(all, lost.Settled)
+	}
 	for name, n := range all {
 		all[name] = min(n, h.Last(name))
 	}
@@ -73,13 +88,18 @@ func (v *view) hindsight(lost *Lost) map[Line]Hindsight {
 	var said map[Line]Hindsight
 	for name, l := range h.lines {
 		w := l.next()
-		if w == nil || w.Origin != v.self || h.sawBase(w) {
+		if w == nil || w.Origin != v.self {
 			continue
 		}
-		a := Hindsight{Seen: maps.Clone(all), Time: after}
+		was := v.replicas[v.self].Hindsight[name]
+		a := Hindsight{Seen: join(all, was.Seen), Time: max(after, was.Time), Ends: maps.Clone(was.Ends)}
 		delete(a.Seen, name)
-		for n := range l.waiting {
+		for n, w := range l.waiting {
 			a.Upto = max(a.Upto, n)
+			a.Ends = h.ends(w, over, a.Ends)
+		}
+		if h.sawBase(w) && len(a.Ends) == 0 || a.equal(was) {
+			continue
 		}
 		if said == nil {
 			said = maps.Clone(v.replicas[v.self].Hindsight)
@@ -92,16 +112,51 @@ func (v *view) hindsight(lost *Lost) map[Line]Hindsight {
 	return said
 }
 
-// countAfter publishes that what this site has issued since it was restored comes after what the lost run had settled, where nobody could take
-// it in otherwise. The caller holds r.mu, and r.view is loaded.
+// overBefore is the epoch before which all are over everywhere, as far as this site knows: nobody has anything of these that is not here.
+func (v *view) overBefore() uint64 {
+	if len(v.epochs) > 1 || v.overEverywhere() { // no next one is opened before
+		return v.epochs[0].number
+	}
+	return 0
+}
+
+// ends adds to ends where lines of epochs before over end of which w has seen more than is known.
+func (h *History) ends(w *Operation, over uint64, ends map[Line]uint64) map[Line]uint64 {
+	for name, n := range w.Seen {
+		if last := h.Last(name); name.epoch() < over && last < n {
+			if ends == nil {
+				ends = map[Line]uint64{}
+			}
+			ends[name] = last
+		}
+	}
+	return ends
+}
+
+// countAfter publishes that what this site has issued since it was restored, or a lost run had, comes after what that had settled, where
+// nobody could take it in otherwise. What the lost run has issued is looked for then. The caller holds r.mu, and r.view is loaded.
 func (s *Site) countAfter(ctx context.Context, r *resource) error {
 	v := r.view
-	said := v.hindsight(v.replicas[s.cfg.Self].Lost)
+	said := v.hindsight()
 	if said == nil {
 		return nil
 	}
 	mine := v.replica(s.cfg.Self)
 	mine.Hindsight = said
+	if mine.Lost == nil {
+		mine.Lost = &Lost{Local: mine.Local, Progress: Progress{Epoch: v.current().number}}
+		s.twin.looks(v.document)
+		s.queue.add(job{document: r.id}, 0)
+	}
+	lost := *mine.Lost
+	lost.Settled = maps.Clone(lost.Settled)
+	if lost.Settled == nil {
+		lost.Settled = map[Line]uint64{}
+	}
+	for name, a := range said { // their origin had settled them
+		lost.Settled[name] = max(lost.Settled[name], a.Upto)
+	}
+	mine.Lost = &lost
 	if err := s.write(ctx, r, []Entry{v.replicaAs(mine)}, &Batch{}); err != nil {
 		return fmt.Errorf("count what was issued after what a lost run had settled: %w", err)
 	}

@@ -21,15 +21,15 @@ func TestHindsight(t *testing.T) {
 	if h.Len() != 0 || !h.Outside() {
 		t.Fatal("it has not seen what the checkpoint stands for, and counts")
 	}
-	if h.heed("a", said) || h.Len() != 0 {
+	if h.Heed("a", said) || h.Len() != 0 {
 		t.Error("another site says what it has seen")
 	}
-	if !h.heed("b", said) || h.heed("b", said) {
+	if !h.Heed("b", said) || h.Heed("b", said) {
 		t.Error("what is new is not told from what is known")
 	}
 	h.Add(operation(2))
 	later := history()
-	later.heed("b", said)
+	later.Heed("b", said)
 	later.Add(operation(2))
 	later.Add(operation(1))
 	for _, h := range []*History{h, later} {

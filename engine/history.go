@@ -278,6 +278,16 @@ func (h *History) Held() int { return h.held }
 // origins may have used one, and the first in order stands for it.
 func (h *History) Get(id OperationID) *Operation { return h.byID[id] }
 
+// holdsBack reports whether an operation of one of these lines is held back.
+func (h *History) holdsBack(which func(Line) bool) bool {
+	for name, l := range h.lines {
+		if len(l.waiting) > 0 && which(name) {
+			return true
+		}
+	}
+	return false
+}
+
 // Last returns the number of the newest complete operation of a line, 0 when there is none.
 func (h *History) Last(name Line) uint64 {
 	l := h.lines[name]

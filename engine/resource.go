@@ -134,7 +134,7 @@ func (v *view) take(e Entry, o *Operation) error {
 		before := v.replicas[SiteID(author)]
 		r.epoch = v.from
 		v.replicas[SiteID(author)] = r
-		if v.history.heed(SiteID(author), r.Hindsight) {
+		if v.history.Heed(SiteID(author), r.Hindsight) {
 			v.placed, v.reordered = nil, true
 			v.touchAll()
 		}

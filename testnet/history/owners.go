@@ -1,6 +1,7 @@
 package history
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -73,10 +74,13 @@ func (c *checker) history(s *site, row engine.ResourceRow) *engine.History {
 		}
 		entries = append(entries, more...)
 	}
-	h := engine.HistoryOf(c.w.kindOf(row.Kind))
+	h, said := engine.HistoryOf(c.w.kindOf(row.Kind)), map[engine.SiteID]engine.Replica{}
 	for _, e := range entries {
 		if parts := strings.Split(e.Key, "/"); e.Map == engine.MapOutcomes && len(parts) == 3 {
 			h.AddFact(engine.Fact{Earlier: engine.OperationID(parts[1]), Later: engine.OperationID(parts[2])})
+		}
+		if e.Map == engine.MapReplicas {
+			hindsight(said, e)
 		}
 		if e.Map != engine.MapOperations {
 			continue
@@ -86,8 +90,25 @@ func (c *checker) history(s *site, row engine.ResourceRow) *engine.History {
 			c.say("%s: %v", s.name, err)
 			continue
 		}
+		if c.w.isLost(o.ID) {
+			continue
+		}
 		h.Add(o)
+	}
+	for author, r := range said {
+		h.Heed(author, r.Hindsight)
 	}
 	c.histories[row.Document] = h
 	return h
+}
+
+// hindsight adds to said what a site has said last of what its operations count as having seen.
+func hindsight(said map[engine.SiteID]engine.Replica, e engine.Entry) {
+	var r engine.Replica
+	if err := json.Unmarshal(e.Value, &r); err != nil {
+		panic(err) // a site has written it
+	}
+	if author := engine.SiteID(e.Key); len(r.Hindsight) > 0 && !r.At.Before(said[author].At) {
+		said[author] = r
+	}
 }

@@ -149,7 +149,10 @@ func planted() []mutant {
 		edit{"engine/record.go", "if err == nil && (e != v.current() || !v.orphaned()) {", "if err == nil {"})
 	// What a site that was set back has accepted before it heard the others is held back by them for ever.
 	scripted("what was issued before it was heard has not seen the checkpoint", "written-before-it-was-heard",
-		edit{"engine/hindsight.go", "if w == nil || w.Origin != v.self || h.sawBase(w) {", "if w == nil || w.Origin != v.self || true {"})
+		edit{"engine/hindsight.go", "if h.sawBase(w) && len(a.Ends) == 0 || a.equal(was) {", "if true {"})
+	// What a site had issued in one epoch before it was set back builds on what it had issued in the one before, and waits for that for good.
+	scripted("what a lost run had done before is waited for", "restored-between-two-epochs",
+		edit{"engine/hindsight.go", "name.epoch() < over && last < n {", "name.epoch() < over && last > n {"})
 	// Numbers of a create that was deleted are added to those of one that lives.
 	add("a late delete is folded around", "engine", "TestALateDeleteOfOneOfTwoCreates",
 		edit{"engine/cut.go", "if deletes && len(creates) > 1 || ", "if deletes && len(creates) > 100 || "})

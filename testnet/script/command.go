@@ -58,7 +58,8 @@ func (w *world) command(ctx context.Context, p part) error {
 		w.changed(ctx)
 		return nil
 	case "deliver":
-		from, to, ok := strings.Cut(rest, ">")
+		sites, epoch, one := strings.Cut(rest, " epoch ")
+		from, to, ok := strings.Cut(sites, ">")
 		if !ok {
 			return w.deliver(ctx, nil, nil)
 		}
@@ -66,6 +67,9 @@ func (w *world) command(ctx context.Context, p part) error {
 		b, err2 := w.site(to)
 		if err := errors.Join(err, err2); err != nil {
 			return err
+		}
+		if one {
+			return w.deliverEpoch(ctx, a, b, epoch)
 		}
 		return w.deliver(ctx, a, b)
 	case "wait":

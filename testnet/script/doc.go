@@ -43,8 +43,8 @@
 //	keeping DURATION                how long operations that all sites have settled are listed; comes before sites
 //	deletions N                     how many deletions run unconfirmed at a site that was away; comes before sites
 //	cut SITE, heal                  SITE is cut off from all others; all sites reach each other again
-//	deliver [SITE>SITE]             sites that reach each other exchange what they lack and do what is due, until all is
-//	                                quiet; or one takes from one
+//	deliver [SITE>SITE [epoch N]]   sites that reach each other exchange what they lack and do what is due, until all is
+//	                                quiet; or one takes from one, all or what is in the documents of one epoch
 //	crash SITE before WHAT          its agent dies before the next WHAT: intent, request, answer, commit, drop,
 //	                                publish, merge; or the next hearing of what a site says to a request that was handed to it
 //	restart SITE                    its agent starts anew from what is on its disk; what it finds open there waits until it

@@ -157,6 +157,15 @@ func (s *site) work(ctx context.Context) bool {
 
 // pull takes from another site what this one lacks: anti-entropy, without the wire.
 func (s *site) pull(ctx context.Context, from *site) (bool, error) {
+	took, err := s.take(ctx, from, func(engine.DocumentID) bool { return true })
+	if err == nil {
+		s.Compared(from.id)
+	}
+	return took, err
+}
+
+// take takes from another site what this one lacks of some documents.
+func (s *site) take(ctx context.Context, from *site, which func(engine.DocumentID) bool) (bool, error) {
 	list, err := from.Summaries(ctx, s.id, "", "")
 	if err != nil {
 		return false, err
@@ -165,7 +174,7 @@ func (s *site) pull(ctx context.Context, from *site) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	list = slices.DeleteFunc(list, func(d engine.Summary) bool { return slices.Contains(mine, d) })
+	list = slices.DeleteFunc(list, func(d engine.Summary) bool { return slices.Contains(mine, d) || !which(d.Document) })
 	slices.SortFunc(list, func(a, b engine.Summary) int { // not by their identifiers, which are hashes
 		return s.world.compare(a.Document, b.Document)
 	})
@@ -190,7 +199,6 @@ func (s *site) pull(ctx context.Context, from *site) (bool, error) {
 			return false, nil
 		}
 	}
-	s.Compared(from.id)
 	return took, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -222,6 +223,20 @@ func (w *world) compareAll(ctx context.Context) error {
 			}
 		}
 	}
+	return nil
+}
+
+// deliverEpoch lets one site take from another what it lacks of the documents of one epoch, as where the letters that brought the others were
+// lost.
+func (w *world) deliverEpoch(ctx context.Context, from, to *site, epoch string) error {
+	n, err := strconv.ParseUint(epoch, 10, 64)
+	if err != nil {
+		return err
+	}
+	if _, err := to.take(ctx, from, func(d engine.DocumentID) bool { return w.abouts[d].Epoch == n }); err != nil {
+		return err
+	}
+	to.work(ctx)
 	return nil
 }
 
