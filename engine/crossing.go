@@ -65,6 +65,9 @@ func (s *Site) cross(ctx context.Context, res *resource, k *Kind, c *crossing, b
 		if err != nil {
 			return Answer{}, err
 		}
+		if err := s.inDoubt(ctx, res, o); err != nil {
+			return Answer{}, err
+		}
 		if status := statusError(0); unread != nil && (!errors.As(unread, &status) || status >= 500) {
 			return Answer{}, hides(k, unread) // later it may show it, and what o sets would never be known
 		}
@@ -131,6 +134,27 @@ func (s *Site) cross(ctx context.Context, res *resource, k *Kind, c *crossing, b
 		return Answer{}, s.unsettled(o, err, "the application has done it, and this site could not record that")
 	}
 	return division.present(o, before, s.present(ctx, k, reply, o.ID, id)), nil
+}
+
+// inDoubt refuses a request that would take back what an action of another site may have set, of which there was no certain answer: a
+// service that honours its key never does it again.
+func (s *Site) inDoubt(ctx context.Context, res *resource, o *Operation) error {
+	if res == nil {
+		return nil
+	}
+	res.mu.Lock()
+	defer res.mu.Unlock()
+	v, err := s.open(ctx, res)
+	if errors.Is(err, ErrNotFound) { // what is to be created
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if a := v.history.unanswered(s.standing(v), Step{Kind: StepRun, Operations: []*Operation{o}}); a != nil {
+		return unanswered(a.ID, nil)
+	}
+	return nil
 }
 
 // hides refuses an operation whose effect is to be seen from what the application shows before it, which it did not.
