@@ -2,7 +2,7 @@ package engine
 
 import "context"
 
-// An object that is made anew shows all that was known when the request went out. Should that have no answer, more may be known
+// An object that is made shows what was known when the request went out. Should that have no answer, more may be known
 // when its fate is found out: something that the object does not show, or that there is to be none at all. So it is settled
 // as it was sent, before anything else is done for the resource.
 
@@ -29,34 +29,44 @@ func idsOf(ops []*Operation) []OperationID {
 	return ids
 }
 
-// made remembers that an object is being made anew.
+// made remembers a request that makes the object.
 func (s *Site) made(c *crossing) {
-	if c.Making != nil {
+	if c.Operation.Type == TypeCreate {
 		s.making.Store(c.Document, c)
 	}
 }
 
-// unfinished returns the step of this site that was to make the object anew and had no certain answer. A person who is asked what
-// became of it holds up the resource. Where the object is there by now a client has made it, who found the name free: the step has
-// made nothing. The caller holds r.mu.
-func (s *Site) unfinished(ctx context.Context, r *resource, v *view, st Standing) (Step, bool, error) {
-	last, ok := s.making.Load(v.document)
+// maybeMade returns the request that may have made the object of a resource; nil: there is none without a certain answer.
+func (s *Site) maybeMade(id DocumentID) *crossing {
+	last, ok := s.making.Load(id)
 	if !ok {
-		return Step{}, false, nil
+		return nil
 	}
 	c := last.(*crossing)
 	if _, open := s.opened.Load(c.Operation.ID); !open {
-		s.making.Delete(v.document)
+		s.making.Delete(id)
+		return nil
+	}
+	return c
+}
+
+// unfinished returns the step of this site that was to make the object and had no certain answer. A person who is asked what
+// became of it holds up the resource. Where the object is there by now a client has made it, who found the name free: the step has
+// made nothing. The caller holds r.mu.
+func (s *Site) unfinished(ctx context.Context, r *resource, v *view, st Standing) (Step, bool, error) {
+	c := s.maybeMade(v.document)
+	if c == nil || st.Yields {
 		return Step{}, false, nil
 	}
 	o := c.Operation
 	switch {
-	case st.Yields:
-		return Step{}, false, nil
 	case !st.Gone:
 		return Step{}, false, s.forgo(ctx, r, &o)
 	case st.Blocked(&o):
 		return Step{Kind: StepHold, Operations: []*Operation{&o}}, true, nil
+	case c.Making == nil:
+		create := v.history.Get(o.ID)
+		return Step{Kind: StepRun, Operations: []*Operation{create}}, create != nil && !st.Settled(create), nil
 	}
 	of := func(ids []OperationID) []*Operation {
 		var ops []*Operation

@@ -48,6 +48,9 @@ func (s *Site) claimOf(v *view) claim {
 			c.doubtful = append(c.doubtful, o)
 		}
 	}
+	if made := s.maybeMade(v.document); made != nil && st.Gone && len(c.doubtful) == 0 { // of what is settled: it was to be made anew
+		c.doubtful = []*Operation{&made.Operation}
+	}
 	return c
 }
 

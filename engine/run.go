@@ -94,8 +94,9 @@ func (s *Site) run(ctx context.Context, r *resource, k *Kind, o *Operation, loca
 		}
 		return false, err
 	case verdictUnknown:
-		if o.Type == TypeCreate {
+		if o.Type == TypeCreate && !careful {
 			s.opened.Store(o.ID, (*Reply)(nil)) // no delete may pass it over
+			s.made(&crossing{Operation: *o, Document: r.id})
 		}
 		// The next try looks for the object first, or sets the values, where the request is not to be repeated.
 		if resendable(k, o) || o.Type == TypeCreate && (k.Natural() || s.marks(k, o)) || o.Type == TypePatch {

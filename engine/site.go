@@ -100,7 +100,7 @@ type Site struct {
 	// opened holds the operations whose request may have reached the application, and the answer where there was one
 	// that could not be recorded.
 	opened sync.Map // of OperationID to *Reply
-	// making holds the last request of each resource that makes its object anew, as long as it is opened.
+	// making holds the last request of each resource that makes its object, as long as it is opened.
 	making sync.Map // of DocumentID to *crossing
 	// leftOver holds the documents that an earlier process has left something to do for.
 	leftOver sync.Map // of DocumentID to true
