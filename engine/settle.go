@@ -267,6 +267,30 @@ func (s *Site) statusEvent(c *crossing, st OperationStatus) Event {
 	})
 }
 
+// listLeft lists a request of this site that an earlier process has left without an answer, unless that has listed it: until it is
+// settled nothing else would tell of it.
+func (s *Site) listLeft(ctx context.Context, i Intent, c *crossing) {
+	_, err := s.cfg.Store.Operation(ctx, i.Operation)
+	if s.known.Load().by[kindKey{c.Service, c.Kind}] == nil || err == nil {
+		return
+	}
+	row := s.originRow(c, OperationStatus{State: StatePending, At: s.cfg.Now(),
+		Error: "the agent stopped before the answer came: what has become of the request is not known yet"})
+	row.Document, row.IssuedAt = "", i.OpenedAt // it is in no document yet
+	if errors.Is(err, ErrNotFound) && c.Document != "" {
+		var res ResourceRow
+		if res, err = s.cfg.Store.ResourceByDocument(ctx, c.Document); err == nil {
+			row.Resource = res.ID
+		}
+	}
+	if err == nil || errors.Is(err, ErrNotFound) {
+		err = s.commit(ctx, &Batch{Operations: []OperationRow{row}})
+	}
+	if err != nil {
+		s.cfg.Log.Error("list an operation without an answer", "operation", string(i.Operation), "err", err)
+	}
+}
+
 // originRow describes an operation that is in no document: it has run, or may have run, at this site alone.
 func (s *Site) originRow(c *crossing, st OperationStatus) OperationRow {
 	o, k := &c.Operation, s.known.Load().by[kindKey{c.Service, c.Kind}]

@@ -218,6 +218,7 @@ func (s *Site) takeUp(ctx context.Context) error {
 			s.made(&c)
 		} else {
 			s.left.Store(i.Operation, true)
+			s.listLeft(ctx, i, &c)
 			s.queue.add(job{intent: i.Operation}, 0)
 		}
 	}

@@ -120,6 +120,11 @@ func (c *checker) checkSite(s *site) {
 	for _, k := range kept {
 		c.say("%s: operation %s is kept", s.name, k.Operation)
 	}
+	for _, row := range s.operations(engine.OperationFilter{State: engine.StatePending, Site: s.id}) {
+		if row.Document == "" {
+			c.say("%s: operation %s is listed as pending, and nothing is open", s.name, row.ID)
+		}
+	}
 	owned := map[string]bool{}
 	for _, row := range s.rows() {
 		owned[string(row.Kind)+" "+string(row.Local)] = true

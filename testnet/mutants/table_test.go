@@ -150,6 +150,9 @@ func planted() []mutant {
 	// What a site that was set back has accepted before it heard the others is held back by them for ever.
 	scripted("what was issued before it was heard has not seen the checkpoint", "written-before-it-was-heard",
 		edit{"engine/hindsight.go", "if h.sawBase(w) && len(a.Ends) == 0 || a.equal(was) {", "if true {"})
+	// Nobody sees a request that waits to be settled after a crash.
+	scripted("what an earlier process has left open is not listed", "listed-without-an-answer",
+		edit{"engine/site.go", "\t\t\ts.listLeft(ctx, i, &c)\n", ""})
 	// What a site had issued in one epoch before it was set back builds on what it had issued in the one before, and waits for that for good.
 	scripted("what a lost run had done before is waited for", "restored-between-two-epochs",
 		edit{"engine/hindsight.go", "name.epoch() < over && last < n {", "name.epoch() < over && last > n {"})
