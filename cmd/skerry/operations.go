@@ -106,8 +106,12 @@ func (c *operationsList) Run(ctx context.Context, p *program) error {
 	return l.run(ctx, p)
 }
 
-// request tells the request as clients make it, with the resource's identifier for all sites.
+// request tells the request as clients make it, with the resource's identifier for all sites. An operation that sends none adds or
+// removes sites, and is told by its type.
 func (o *operation) request() string {
+	if o.Method == "" {
+		return o.Type + " " + o.Resource
+	}
 	path := o.Path
 	if o.Resource != "" {
 		path = strings.ReplaceAll(path, "{id}", o.Resource)

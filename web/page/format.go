@@ -68,9 +68,17 @@ func short(id string) string {
 // nameOf is how people call the resource of an operation.
 func nameOf(o api.Operation) string { return cmp.Or(o.Label, short(o.Resource)) }
 
+// methodOf is the method of an operation's request. An operation without one adds or removes sites, and is told by its type.
+func methodOf(o api.Operation) string { return cmp.Or(o.Method, o.Type) }
+
+// pathOf is the path of an operation's request, or its resource when it sends none.
+func pathOf(o api.Operation) string {
+	return cmp.Or(strings.ReplaceAll(o.Path, "{id}", o.Resource), o.Resource)
+}
+
 // shortPath is the path of an operation's request, of which a list shows the end of a long identifier.
 func shortPath(o api.Operation) string {
-	path := strings.ReplaceAll(o.Path, "{id}", o.Resource)
+	path := pathOf(o)
 	if o.Resource == "" {
 		return path
 	}

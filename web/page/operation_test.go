@@ -71,3 +71,20 @@ func TestEachSiteTellsItsAttempts(t *testing.T) {
 		t.Errorf("toulouse cannot be asked: %s", mainOf(body))
 	}
 }
+
+// An operation that sends nothing to an application has no method and no path; people find and open it all the same.
+func TestAnOperationWithoutARequestIsToldByItsType(t *testing.T) {
+	site := webtest.Generous()
+	site.AddResource(engine.ResourceRow{ID: "lan", Service: "networks", Kind: "network", Collaboration: engine.Replication, State: engine.StateConverged,
+		CreatedAt: time.Now(), Sites: map[engine.SiteID]engine.ReplicaStatus{site.Self(): {State: engine.StateConverged}}})
+	site.AddOperation(engine.OperationRow{ID: "moved", Resource: "lan", Type: engine.TypePlace, Service: "networks", Kind: "network",
+		Origin: site.Self(), IssuedAt: time.Now(), State: engine.StateApplied,
+		Sites: map[engine.SiteID]engine.OperationStatus{site.Self(): {State: engine.StateApplied}}})
+	address := serve(t, site)
+	if _, body := ask(t, "GET", address+"/operations?resource=lan", nil); !strings.Contains(body, `href="/operations/moved"><span class="method">place</span> <span class="id">lan</span>`) {
+		t.Errorf("the list: %s", mainOf(body))
+	}
+	if _, body := ask(t, "GET", address+"/operations/moved", nil); !strings.Contains(body, "place lan</h1>") {
+		t.Errorf("its page: %s", mainOf(body))
+	}
+}

@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -265,7 +264,7 @@ func (p *Page) showOperation(c echo.Context, status int, id, wrong string) error
 	if err != nil {
 		return p.Fail(c, err)
 	}
-	f := p.frame(c, o.Method+" "+strings.ReplaceAll(o.Path, "{id}", o.Resource), "operations", with("/api/v1"+operationURL(o.ID), pick(c.QueryParams(), "site")))
+	f := p.frame(c, methodOf(o.Operation)+" "+pathOf(o.Operation), "operations", with("/api/v1"+operationURL(o.ID), pick(c.QueryParams(), "site")))
 	return render(c, status, operationView(f, o, wayOf(o, f.Site, asked, f.Now), conflicts, wrong))
 }
 
