@@ -89,6 +89,8 @@ type Standing struct {
 	Void func(*Operation) bool
 	// Blocked reports whether an operation waits for a person.
 	Blocked func(*Operation) bool
+	// Uncertain reports whether an operation may have run, and a person is asked whether it has. Nil: none.
+	Uncertain func(*Operation) bool
 	// Doubtful reports whether an operation may have reached the application without an answer. Nil: none.
 	Doubtful func(*Operation) bool
 	// Unsure reports whether an operation that is not settled may have reached the application, by itself or in a
@@ -209,6 +211,10 @@ func (h *History) next(s Standing) Step {
 			}
 		}
 		return Step{Kind: StepSkip, Operations: rest[:1]}
+	}
+	// What comes before one that may have run waits, too: it would take away what that has done, or take it as done.
+	if i := slices.IndexFunc(rest, func(o *Operation) bool { return s.Uncertain != nil && s.Uncertain(o) && counts(o) }); i >= 0 {
+		return Step{Kind: StepHold, Operations: rest[i : i+1]}
 	}
 	switch {
 	case s.Blocked(u):

@@ -217,16 +217,17 @@ func (v *view) standingAt(site SiteID) Standing {
 	r, settled, outcomes := v.replica(site), v.settledAt(site), v.outcomes[site]
 	st := Standing{
 		// The object is made before its content comes, and that before anything else.
-		Settled:  func(o *Operation) bool { return settled(o) || r.Bare && o.ID == r.Joined },
-		Void:     func(o *Operation) bool { return outcomes[o.ID].State == StateSuperseded },
-		Blocked:  func(o *Operation) bool { return outcomes[o.ID].Blocks },
-		Ran:      func(o *Operation) bool { return outcomes[o.ID].Ran },
-		Refused:  func(o *Operation) bool { return outcomes[o.ID].State == StateRejected && !outcomes[o.ID].Blocks },
-		Executed: func(f Fact) bool { return slices.Contains(r.Facts, f) },
-		Gone:     r.Local == "",
-		Lossy:    v.brings(r.Joined),
-		Carried:  func(o *Operation) bool { return outcomes[o.ID].Carried },
-		Yields:   v.yielded(site),
+		Settled:   func(o *Operation) bool { return settled(o) || r.Bare && o.ID == r.Joined },
+		Void:      func(o *Operation) bool { return outcomes[o.ID].State == StateSuperseded },
+		Blocked:   func(o *Operation) bool { return outcomes[o.ID].Blocks },
+		Ran:       func(o *Operation) bool { return outcomes[o.ID].Ran },
+		Refused:   func(o *Operation) bool { return outcomes[o.ID].State == StateRejected && !outcomes[o.ID].Blocks },
+		Uncertain: func(o *Operation) bool { return outcomes[o.ID].State == StateUncertain },
+		Executed:  func(f Fact) bool { return slices.Contains(r.Facts, f) },
+		Gone:      r.Local == "",
+		Lossy:     v.brings(r.Joined),
+		Carried:   func(o *Operation) bool { return outcomes[o.ID].Carried },
+		Yields:    v.yielded(site),
 	}
 	st.Dropped = st.Gone && slices.ContainsFunc(v.history.ordered, func(o *Operation) bool {
 		return o.Type == TypeCreate && st.Settled(o) && v.outcomes[site][o.ID].State == StateRejected
