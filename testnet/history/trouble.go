@@ -125,13 +125,13 @@ func (w *world) move() {
 		q, placement = engine.PlaceRequest{Remove: []engine.SiteID{other.id}}, slices.Delete(slices.Clone(res.placement), i, i+1)
 	}
 	w.did, res.moved = true, true
+	if len(q.Remove) > 0 { // also where the agent dies before it says so
+		res.removed = append(res.removed, other)
+	}
 	p.enter(func() {
 		id, err := p.Place(w.ctx, row.Document, q)
 		w.tells("place", "at", at, "resource", res.tag, "add", q.Add, "remove", q.Remove, "operation", id, "err", err)
 		var refusal *engine.Refusal
-		if len(q.Remove) > 0 {
-			res.removed = append(res.removed, other)
-		}
 		if err == nil && id != "" {
 			res.placement = placement
 		} else if !errors.As(err, &refusal) {
