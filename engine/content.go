@@ -201,11 +201,17 @@ func (s *Site) contentCopied(ctx context.Context, r *resource, joined *Operation
 	}
 	replica := v.withSettled(v.local(), s.cfg.Now(), joined)
 	entries := s.appliedAfterAll(v, []*Operation{joined}, Reply{})
-	for _, o := range v.history.Living(anyOperation) {
+	living, large := v.history.Living(anyOperation), map[string]*Operation{} // the last large bytes of each path that have come
+	for _, o := range living {
+		if o.Blob != nil && v.kind.contentOf(o) != nil && settled.settled(o) {
+			large[o.Path] = o
+		}
+	}
+	for _, o := range living {
 		there := settled.settled(o)
-		switch {
-		case o.Blob != nil && v.kind.contentOf(o) != nil:
-			if there && !v.settled(s.cfg.Self, o) { // nobody may have its body any more
+		switch l := large[o.Path]; {
+		case o.Type == TypeAbsolute && l != nil && Compare(o, l) <= 0:
+			if there && !v.settled(s.cfg.Self, o) { // nobody may have its body any more, and what was before is not put over it
 				entries = append(entries, s.outcomeEntry(o, Outcome{State: StateApplied, Carried: true}))
 			}
 		case o.Type != TypeAction || o.Change != nil:

@@ -232,7 +232,7 @@ func (h *History) next(s Standing) Step {
 	case u.Type == TypeAction:
 		return act(h, s, rest[:1])
 	case u.Type == TypeAbsolute:
-		if l := last[u.Path]; l != u && s.shows(l) && !h.bothRun(u, l) {
+		if l := last[u.Path]; l != u && (s.shows(l) || s.Carried != nil && s.Carried(l)) && !h.bothRun(u, l) {
 			return Step{Kind: StepSkip, Operations: rest[:1]}
 		}
 		return act(h, s, rest[:1])

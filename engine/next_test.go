@@ -272,3 +272,24 @@ func TestAnActionIsDoneOnAnObjectThatIsGone(t *testing.T) {
 		t.Errorf("after that it is %s, of %+v", step.Kind, step.Correction)
 	}
 }
+
+// TestNothingIsPutOverWhatCame lets content have been copied that ends with large bytes. Earlier ones that are heard of before these
+// are settled are not put over them.
+func TestNothingIsPutOverWhatCame(t *testing.T) {
+	create := &Operation{ID: "c", Type: TypeCreate, Origin: "a", Seq: 1, Time: 1, Seen: map[Line]uint64{}, Change: set(`/name`, `"n"`)}
+	small := &Operation{ID: "s", Type: TypeAbsolute, Origin: "b", Seq: 1, Time: 2, Path: "/file", Seen: map[Line]uint64{create.Line(): 1}}
+	large := &Operation{ID: "l", Type: TypeAbsolute, Origin: "a", Seq: 2, Time: 3, Path: "/file", Seen: map[Line]uint64{}, Blob: &BlobRef{}}
+	h := HistoryOf(lab)
+	for _, o := range []*Operation{create, small, large} {
+		h.Add(o)
+	}
+	step := Next(h, Standing{
+		Settled: func(o *Operation) bool { return o == create },
+		Void:    func(*Operation) bool { return false },
+		Blocked: func(*Operation) bool { return false },
+		Carried: func(o *Operation) bool { return o == large },
+	})
+	if h.Held() > 0 || step.Kind != StepSkip || step.Operations[0] != small {
+		t.Errorf("the next step is to %s %v, want to skip the small one", step.Kind, step.Operations)
+	}
+}
