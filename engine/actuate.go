@@ -102,7 +102,7 @@ func (s *Site) steps(ctx context.Context, r *resource) (again bool, err error) {
 			}
 			continue
 		}
-		if replica := v.replica(s.cfg.Self); replica.Bare && replica.Local != "" {
+		if replica := v.replica(s.cfg.Self); replica.Bare && replica.Local != "" && v.exists() {
 			if v.outcomes[s.cfg.Self][replica.Joined].Blocks {
 				r.mu.Unlock()
 				return false, nil

@@ -215,9 +215,10 @@ func (v *view) standing() Standing {
 // standingAt is what the application of a site has been brought to, as far as is known here.
 func (v *view) standingAt(site SiteID) Standing {
 	r, settled, outcomes := v.replica(site), v.settledAt(site), v.outcomes[site]
+	copies := r.Bare && v.exists()
 	st := Standing{
-		// The object is made before its content comes, and that before anything else.
-		Settled:   func(o *Operation) bool { return settled(o) || r.Bare && o.ID == r.Joined },
+		// The object is made before its content comes, and that before anything else, unless it is to be deleted.
+		Settled:   func(o *Operation) bool { return settled(o) || copies && o.ID == r.Joined },
 		Void:      func(o *Operation) bool { return outcomes[o.ID].State == StateSuperseded },
 		Blocked:   func(o *Operation) bool { return outcomes[o.ID].Blocks },
 		Ran:       func(o *Operation) bool { return outcomes[o.ID].Ran },
