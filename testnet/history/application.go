@@ -29,6 +29,7 @@ type application struct {
 type object struct {
 	fields  map[string]any
 	files   map[string]string // by the path under the item
+	large   map[string][]byte // of those that are large all of it, likewise
 	version int
 }
 
@@ -194,6 +195,8 @@ func (a *application) do(c engine.Call) engine.Reply {
 		return engine.Reply{Status: http.StatusPreconditionFailed}
 	}
 	switch {
+	case c.Method == http.MethodGet && rest != "":
+		return o.read(rest)
 	case c.Method == http.MethodDelete:
 		delete(objects, id)
 		a.empty(c.Kind.Name, id)
@@ -216,9 +219,13 @@ func (a *application) do(c engine.Call) engine.Reply {
 func (o *object) change(c engine.Call, rest string) bool {
 	if rest != "" && c.Method == http.MethodPut {
 		if o.files == nil {
-			o.files = map[string]string{}
+			o.files, o.large = map[string]string{}, map[string][]byte{}
 		}
-		o.files[rest] = content(c.Body)
+		if o.files[rest] = content(c.Body); len(c.Body) > engine.MaxInlineBody {
+			o.large[rest] = c.Body
+		} else {
+			delete(o.large, rest)
+		}
 		return true
 	}
 	if rest != "" {
@@ -250,6 +257,18 @@ func (o *object) change(c engine.Call, rest string) bool {
 		o.fields = merge(o.fields, body).(map[string]any)
 	}
 	return true
+}
+
+// read answers with a file.
+func (o *object) read(path string) engine.Reply {
+	file, is := o.files[path]
+	switch {
+	case !is:
+		return engine.Reply{Status: http.StatusNoContent}
+	case o.large[path] != nil:
+		return engine.Reply{Status: http.StatusOK, Body: o.large[path]}
+	}
+	return engine.Reply{Status: http.StatusOK, Body: []byte(file)}
 }
 
 // content is what is kept of a file: all of it, or of a large one what it would be as a blob.

@@ -122,7 +122,7 @@ func (a *application) copied() *application {
 			if err := json.Unmarshal(encode(o.fields), &fields); err != nil {
 				panic(err) // it was just encoded
 			}
-			c.objects[kind][id] = &object{fields, maps.Clone(o.files), o.version}
+			c.objects[kind][id] = &object{fields, maps.Clone(o.files), maps.Clone(o.large), o.version}
 		}
 	}
 	for key, e := range a.effects {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"net/http"
 	"slices"
 	"time"
 
@@ -236,7 +237,12 @@ func (w *world) draw() {
 			k.Divide = []engine.Pointer{"/count"}
 		}
 	}
-	w.knobs.large = rand.New(rand.NewPCG(w.Seed, 1<<45)).IntN(4) == 0   // so that others are as they were
+	w.knobs.large = rand.New(rand.NewPCG(w.Seed, 1<<45)).IntN(4) == 0       // so that others are as they were
+	if w.knobs.large && rand.New(rand.NewPCG(w.Seed, 1<<47)).IntN(2) == 0 { // so that others are as they were
+		for _, k := range w.kinds {
+			k.Content = []engine.Content{{Read: k.Item + "/file", Method: http.MethodPut, Write: k.Item + "/file"}}
+		}
+	}
 	plain, inside := len(w.kinds), rand.New(rand.NewPCG(w.Seed, 1<<46)) // so that others are as they were
 	if w.knobs.contains = inside.IntN(4) == 0; w.knobs.contains {
 		w.kinds = append(w.kinds, newContainers(inside)...)
