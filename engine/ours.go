@@ -20,7 +20,7 @@ func (s *Site) isOurs(ctx context.Context, r *resource, k *Kind, local LocalID, 
 		return false, err
 	}
 	known := v.local() == local || k.Natural()
-	operations := v.history.ordered
+	operations, divided := v.history.ordered, v.history.spread.divided()
 	r.mu.Unlock()
 	if known {
 		return true, nil
@@ -40,17 +40,17 @@ func (s *Site) isOurs(ctx context.Context, r *resource, k *Kind, local LocalID, 
 	if err != nil {
 		return false, nil
 	}
-	return showsSome(tree, operations), nil
+	return showsSome(tree, operations, divided), nil
 }
 
-// showsSome reports whether tree has, at every path that a create among ops sets, what one of ops has put there.
-func showsSome(tree any, ops []*Operation) bool {
+// showsSome reports whether tree has, at every path that a create among ops sets and that is not divided, what one of ops has put there.
+func showsSome(tree any, ops []*Operation, divided []Pointer) bool {
 	for _, create := range ops {
 		if create.Type != TypeCreate || create.Change == nil {
 			continue
 		}
 		for at, value := range create.Change.Set {
-			if isObject(value) {
+			if isContainer(value) || slices.Contains(divided, at) {
 				continue
 			}
 			got, ok := valueAt(tree, at)

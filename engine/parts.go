@@ -168,6 +168,14 @@ func (k *Kind) Shares(representation []byte, n int) []map[Pointer]json.RawMessag
 	return shares
 }
 
+// divided are the fields of which this site shows its share only.
+func (x *spread) divided() []Pointer {
+	if x == nil {
+		return nil
+	}
+	return x.fields
+}
+
 // divides reports whether a request that is sent as it is would set another value of a divided field than this site's share.
 func (x *spread) divides(o *Operation) bool {
 	if x == nil || len(x.fields) == 0 {

@@ -111,7 +111,7 @@ func (s *Site) doubts(ctx context.Context, r *resource, local LocalID, gap []*Op
 	}
 	done := among(gap)
 	settled := func(o *Operation) bool { return v.settled(v.self, o) || done(o) }
-	fold, lives := FoldOf(v.history, settled), among(v.history.Living(settled))
+	fold, lives := v.history.fold(pick{in: settled}), among(v.history.Living(settled))
 	var entries []Entry
 	var sent []*Operation
 	for _, o := range gap {

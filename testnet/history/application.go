@@ -68,7 +68,7 @@ func (a *application) effect(id engine.OperationID, at engine.SiteName) *effect 
 		return e
 	}
 	for _, again := range slices.Sorted(maps.Keys(a.effects)) { // a person has had it sent again
-		if e := a.effects[again]; strings.HasPrefix(again, key+".again") && e.times > 0 {
+		if e := a.effects[again]; strings.HasPrefix(again, key+".") && strings.Contains(again, ".again") && e.times > 0 {
 			return e
 		}
 	}

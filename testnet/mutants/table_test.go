@@ -156,6 +156,11 @@ func planted() []mutant {
 	// Nobody sees a request that waits to be settled after a crash.
 	scripted("what an earlier process has left open is not listed", "listed-without-an-answer",
 		edit{"engine/site.go", "\t\t\ts.listLeft(ctx, i, &c)\n", ""})
+	// A site that was restored makes a second part of what is divided, or sets all of a count at its own.
+	scripted("a restored part is told from others by its count", "restored-share",
+		edit{"engine/ours.go", "isContainer(value) || slices.Contains(divided, at)", "isContainer(value)"})
+	scripted("a restored part is set to the whole", "restored-share",
+		edit{"engine/recheck.go", "v.history.fold(pick{in: settled})", "foldOf(v.history, pick{in: settled})"})
 	// What a site had issued in one epoch before it was set back builds on what it had issued in the one before, and waits for that for good.
 	scripted("what a lost run had done before is waited for", "restored-between-two-epochs",
 		edit{"engine/hindsight.go", "name.epoch() < over && last < n {", "name.epoch() < over && last > n {"})

@@ -22,7 +22,9 @@ type saved struct {
 // backup copies what a site has on its disk and in its application, while its agent stands still.
 func (w *world) backup(ctx context.Context, s *site) error {
 	s.saved = saved{dir: s.dir + ".backup", app: s.app.copied()}
-	return s.anew(ctx, func() error { return os.CopyFS(s.saved.dir, os.DirFS(s.dir)) })
+	return s.anew(ctx, func() error {
+		return errors.Join(os.RemoveAll(s.saved.dir), os.CopyFS(s.saved.dir, os.DirFS(s.dir)))
+	})
 }
 
 // restore puts a site's disk back as it was at its backup, and its application where the script says so.
