@@ -65,40 +65,77 @@ func (h *History) Heed(author SiteID, said map[Line]Hindsight) bool {
 	return true
 }
 
-// hindsight returns what the operations of this site in the current epoch are to count as having seen that wait, because they have not
-// seen what a checkpoint stands for: that, and what the lost run had settled; nil when there are none.
+// endedBy tells of the other sites that have dropped an epoch which one they write in since.
+func (v *view) endedBy() map[SiteID]uint64 {
+	ended := map[SiteID]uint64{}
+	for site, r := range v.replicas {
+		if r.Over && site != v.self {
+			ended[site] = r.epoch
+		}
+	}
+	return ended
+}
+
+// endedSince reports whether another site has dropped an epoch since the backup: its checkpoint may stand for all that the lost run had settled.
+func (v *view) endedSince(lost *Lost) bool {
+	for site, epoch := range v.endedBy() {
+		if lost.Ended[site] < epoch {
+			return true
+		}
+	}
+	return false
+}
+
+// hindsight returns what operations of this site in the current epoch are to count as having seen that somebody could not take in
+// otherwise, because they have not seen what a checkpoint stands for, here or elsewhere: that, and what the lost run had settled; nil when
+// there are none.
 func (v *view) hindsight() map[Line]Hindsight {
 	h, lost, over := v.history, v.replicas[v.self].Lost, v.overBefore()
-	if h.base == nil || lost == nil && over == 0 {
+	elsewhere := lost != nil && v.endedSince(lost)
+	if !elsewhere && (h.base == nil || lost == nil && over == 0) {
 		return nil
 	}
-	all := maps.Clone(h.base.Seen)
+	all, after := map[Line]uint64{}, int64(0)
+	if h.base != nil {
+		all, after = maps.Clone(h.base.Seen), h.base.Time
+	}
 	if lost != nil {
 		all = join(all, lost.Settled)
 	}
 	for name, n := range all {
 		all[name] = min(n, h.Last(name))
 	}
-	after := h.base.Time
 	for _, o := range h.ordered {
 		if o.Seq <= all[o.Line()] {
 			after = max(after, o.Time)
 		}
 	}
+	sawAll := func(o *Operation) bool {
+		for name, n := range all {
+			if !o.saw(name, n) {
+				return false
+			}
+		}
+		return true
+	}
 	var said map[Line]Hindsight
 	for name, l := range h.lines {
-		w := l.next()
-		if w == nil || w.Origin != v.self {
-			continue
-		}
-		was := v.replicas[v.self].Hindsight[name]
+		was, later := v.replicas[v.self].Hindsight[name], false
 		a := Hindsight{Seen: join(all, was.Seen), Time: max(after, was.Time), Ends: maps.Clone(was.Ends)}
 		delete(a.Seen, name)
-		for n, w := range l.waiting {
-			a.Upto = max(a.Upto, n)
-			a.Ends = h.ends(w, over, a.Ends)
+		if w := l.next(); h.base != nil && w != nil && w.Origin == v.self {
+			for n, w := range l.waiting {
+				a.Upto = max(a.Upto, n)
+				a.Ends = h.ends(w, over, a.Ends)
+			}
+			later = !h.sawBase(w) || len(a.Ends) > 0
 		}
-		if h.sawBase(w) && len(a.Ends) == 0 || a.equal(was) {
+		for _, o := range l.ops {
+			if elsewhere && o.Origin == v.self && o.Seq > lost.Settled[name] && !sawAll(o) { // the lost run had not issued it
+				a.Upto, later = max(a.Upto, o.Seq), true
+			}
+		}
+		if !later || a.equal(was) {
 			continue
 		}
 		if said == nil {

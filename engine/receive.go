@@ -75,7 +75,7 @@ func (s *Site) receive(ctx context.Context, from SiteID, e Envelope) (own bool, 
 		return own, fmt.Errorf("receive document %s from %s: %w: it has too many operations", e.Document, from, ErrRefused)
 	}
 	v.from = about.Epoch
-	before := v.replicas[s.cfg.Self]
+	before, ended := v.replicas[s.cfg.Self], v.endedBy()
 	rows, mergeErr := s.merge(ctx, v, from, e)
 	own = s.ownAmong(rows)
 	v.numbered(about.Epoch).count(rows)
@@ -92,7 +92,7 @@ func (s *Site) receive(ctx context.Context, from SiteID, e Envelope) (own bool, 
 		}
 		if own && err == nil {
 			late := about.Epoch > 0 && first // what was before is not known one by one
-			again, err = s.takeBack(ctx, v, known, e.Document, before, late, again)
+			again, err = s.takeBack(ctx, v, known, e.Document, before, ended, late, again)
 		}
 		switch {
 		case err != nil:

@@ -15,6 +15,8 @@ import (
 // as well.
 type Lost struct {
 	Local LocalID `json:"local_id,omitempty"`
+	// Ended are the epochs in which the others had dropped the one before, as far as the site knew in the backup.
+	Ended map[SiteID]uint64 `json:"ended,omitempty"`
 	Progress
 }
 
@@ -28,8 +30,8 @@ func (s *Site) ownAmong(rows []ChangeRow) bool {
 // it counts nothing as settled that this run did not, and remembers what the other did. Before is what this run knew of the
 // replica. Late says that a checkpoint stands for what is to be looked for: then the lost run's word is taken, and what its
 // application shows is looked at; where that run has deleted the object which known, what this run had, tells of, that is looked for.
-// The caller holds the lock of the resource.
-func (s *Site) takeBack(ctx context.Context, v, known *view, id DocumentID, before Replica, late bool, entries []Entry) ([]Entry, error) {
+// Ended is what this run knew of who has dropped what. The caller holds the lock of the resource.
+func (s *Site) takeBack(ctx context.Context, v, known *view, id DocumentID, before Replica, ended map[SiteID]uint64, late bool, entries []Entry) ([]Entry, error) {
 	if late {
 		mine := v.withSettled(v.local(), s.cfg.Now())
 		mine.Observed = nil
@@ -48,7 +50,7 @@ func (s *Site) takeBack(ctx context.Context, v, known *view, id DocumentID, befo
 		return nil, fmt.Errorf("take back what a lost run wrote: %w", err)
 	}
 	mine, newest := before, time.Time{}
-	lost := Lost{Progress: Progress{Epoch: v.from, Settled: map[Line]uint64{}}}
+	lost := Lost{Ended: ended, Progress: Progress{Epoch: v.from, Settled: map[Line]uint64{}}}
 	add := func(p Progress) {
 		lost.Epoch = max(lost.Epoch, p.Epoch)
 		for l, n := range p.Settled {
@@ -56,7 +58,7 @@ func (s *Site) takeBack(ctx context.Context, v, known *view, id DocumentID, befo
 		}
 	}
 	if before.Lost != nil {
-		lost.Local = before.Lost.Local
+		lost.Local, lost.Ended = before.Lost.Local, before.Lost.Ended
 		add(before.Lost.Progress)
 	}
 	for _, b := range values {

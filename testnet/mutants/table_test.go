@@ -152,7 +152,9 @@ func planted() []mutant {
 		edit{"engine/record.go", "if err == nil && (e != v.current() || !v.orphaned()) {", "if err == nil {"})
 	// What a site that was set back has accepted before it heard the others is held back by them for ever.
 	scripted("what was issued before it was heard has not seen the checkpoint", "written-before-it-was-heard",
-		edit{"engine/hindsight.go", "if h.sawBase(w) && len(a.Ends) == 0 || a.equal(was) {", "if true {"})
+		edit{"engine/hindsight.go", "later = !h.sawBase(w) ||", "later = false &&"})
+	scripted("what was issued before it was heard has not seen a checkpoint of others", "written-before-it-was-heard-with-all",
+		edit{"engine/hindsight.go", "if elsewhere && o.Origin", "if false && elsewhere && o.Origin"})
 	// Nobody sees a request that waits to be settled after a crash.
 	scripted("what an earlier process has left open is not listed", "listed-without-an-answer",
 		edit{"engine/site.go", "\t\t\ts.listLeft(ctx, i, &c)\n", ""})
