@@ -135,6 +135,9 @@ func (o Outcome) conflict() ConflictKind {
 
 // conflicts derives what waits for a person, in the order of sites and operations, from what is known of the resource.
 func (v *view) conflicts() []Conflict {
+	if v.part(v.self) == partFormer { // it has no say in it any more
+		return nil
+	}
 	list := append(v.outcomeConflicts(), v.nameConflicts()...)
 	names := v.insideConflicts()
 	explained := map[SiteID]bool{} // sites that differ because of an operation that went wrong there

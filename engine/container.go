@@ -213,9 +213,12 @@ func shows(k *Kind, representation []byte, id string) bool {
 	return ok && shown == id
 }
 
-// contentNews is this site's entry of a thing that it holds, none where all of it is known. Own says that no request made it that
-// came through the agent.
+// contentNews is this site's entry of a thing that it holds, none where all of it is known, or where this site has been removed
+// meanwhile: it may have left. Own says that no request made it that came through the agent.
 func (v *view) contentNews(now Inner, own bool) []Entry {
+	if !v.holds(v.self) {
+		return nil
+	}
 	key := contentKey(v.self, now.Kind, now.Local)
 	old, known := v.contents[key]
 	if known = known && !old.Gone; known {
@@ -239,7 +242,7 @@ func (c Inner) same(d Inner) bool {
 func (v *view) contentGone(kind KindName, local string) []Entry {
 	key := contentKey(v.self, kind, local)
 	old, known := v.contents[key]
-	if !known || old.Gone {
+	if !known || old.Gone || !v.holds(v.self) {
 		return nil
 	}
 	return []Entry{{Map: MapContents, Key: key, Value: compactStruct(Inner{Kind: kind, Local: local, At: old.At, Gone: true})}}

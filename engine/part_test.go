@@ -44,3 +44,36 @@ func TestALastWordOfAnEarlierEpochIsNotKeptFromBefore(t *testing.T) {
 		t.Error("an entry of an earlier epoch has taken the place of a later one")
 	}
 }
+
+// TestWhoIsRemovedTellsNoMoreOfContents has a site be removed from a container while its application answers: it writes nothing of what the
+// answer tells, for it may have had its last word, and others take nothing in after that.
+func TestWhoIsRemovedTellsNoMoreOfContents(t *testing.T) {
+	v := newView("b", func(id SiteID) SiteName { return SiteName(id) }, "d", About{Key: "web", Placement: []SiteID{"a", "b"}}, nil, lab)
+	v.contents[contentKey("b", "item", "old")] = Inner{Kind: "item", Local: "old"}
+	write := func() int {
+		return len(v.contentNews(Inner{Kind: "item", Local: "new"}, false)) + len(v.contentGone("item", "old"))
+	}
+	if n := write(); n != 2 {
+		t.Errorf("a member writes %d entries of 2", n)
+	}
+	v.placed = &Placement{Sites: []SiteID{"a"}}
+	if n := write(); n != 0 {
+		t.Errorf("who was removed writes %d entries", n)
+	}
+}
+
+// TestWhoHasLeftHasNoSayInConflicts has a site leave a container in which a name was given twice. It could let that be as long as it belonged
+// to the resource; what it said afterwards nobody would take in.
+func TestWhoHasLeftHasNoSayInConflicts(t *testing.T) {
+	v := newView("b", func(id SiteID) SiteName { return SiteName(id) }, "d", About{Key: "web", Placement: []SiteID{"a", "b", "c"}}, nil, lab)
+	for _, site := range []SiteID{"a", "c"} {
+		v.contents[contentKey(site, "item", "x")] = Inner{Kind: "item", Local: "x", Name: "x"}
+	}
+	if list := v.conflicts(); len(list) != 1 {
+		t.Errorf("a member tells of %v", list)
+	}
+	v.placed, v.replicas["b"] = &Placement{Sites: []SiteID{"a", "c"}}, Replica{Left: &Left{Sites: []SiteID{"a", "c"}}}
+	if list := v.conflicts(); len(list) != 0 {
+		t.Errorf("who has left tells of %v", list)
+	}
+}
