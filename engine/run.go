@@ -208,6 +208,7 @@ func (s *Site) fail(ctx context.Context, r *resource, o *Operation, out Outcome)
 		return err
 	}
 	v.ended(o.ID, out, s.cfg.Now())
+	out.Again = out.Blocks && v.replica(s.cfg.Self).settles()(o) // it was done with once, and is not any more
 	entries := []Entry{s.outcomeEntry(o, out)}
 	if !out.Blocks {
 		entries = append(entries, s.replicaEntry(v, v.local(), o))
