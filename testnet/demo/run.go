@@ -20,8 +20,8 @@ import (
 // names are those of the sites, in order; as many as a demo can have.
 var names = []string{"paris", "nantes", "toulouse", "rennes", "lyon", "lille", "brest", "nice", "metz", "pau"}
 
-// stopping is how long one process has to end before it is killed.
-const stopping = 10 * time.Second
+// stopping is how long one process has to end before it is killed. An API server of Kubernetes that has just started may take ten seconds to.
+const stopping = 30 * time.Second
 
 // member is one site of the demo.
 type member struct {
