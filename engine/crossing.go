@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -137,7 +138,7 @@ func (s *Site) cross(ctx context.Context, res *resource, k *Kind, c *crossing, b
 }
 
 // inDoubt refuses a request that would take back what an action of another site may have set, of which there was no certain answer: a
-// service that honours its key never does it again.
+// service that honours its key never does it again, and a person who is asked says whether it was done, not what is left of it.
 func (s *Site) inDoubt(ctx context.Context, res *resource, o *Operation) error {
 	if res == nil {
 		return nil
@@ -151,7 +152,8 @@ func (s *Site) inDoubt(ctx context.Context, res *resource, o *Operation) error {
 	if err != nil {
 		return err
 	}
-	if a := v.history.unanswered(s.standing(v), Step{Kind: StepRun, Operations: []*Operation{o}}); a != nil {
+	st, step := s.standing(v), Step{Kind: StepRun, Operations: []*Operation{o}}
+	if a := cmp.Or(v.history.unanswered(st, step), v.history.asked(st, step)); a != nil {
 		return unanswered(a.ID, nil)
 	}
 	return nil

@@ -109,6 +109,17 @@ func (h *History) unanswered(s Standing, step Step) *Operation {
 	return nil
 }
 
+// asked returns an action of which a person is asked whether it has run, and of which a step may take back what it has set; nil: there is
+// none.
+func (h *History) asked(s Standing, step Step) *Operation {
+	for _, o := range h.ordered {
+		if o.Type == TypeAction && !o.Change.Empty() && s.Uncertain(o) && step.overrides(o) {
+			return o
+		}
+	}
+	return nil
+}
+
 // overrides reports whether what a step sends may set something else where an action has set or added something.
 func (s Step) overrides(a *Operation) bool {
 	c := s.Correction
