@@ -245,15 +245,18 @@ func (s *Site) doWithout(ctx context.Context, r *resource, id OperationID) (bool
 }
 
 // withoutBody is what becomes here of an operation whose body no site has any more. It counts as applied where somebody has accepted
-// that when this site was added, and waits where the content of the object is still to be copied, or a site may have the body that
-// has not heard that this one was added. Else it is refused, so that a person sees it.
+// that when this site was added, and waits where the content of the object is still to be copied, where a site may have the body that
+// has not heard that this one was added, and for the last word of one that was removed: it may know why nobody needs the body. Else it
+// is refused, so that a person sees it.
 func (v *view) withoutBody(o *Operation) (out Outcome, may bool) {
 	if v.mayDoWithout(o) {
 		return Outcome{State: StateApplied, Carried: true, Error: "no site had its body any more when this one was added"}, true
 	}
 	me := v.replica(v.self)
 	joined := v.history.Get(me.Joined)
-	unheard := func(site SiteID) bool { return joined != nil && site != v.self && !v.settled(site, joined) }
+	unheard := func(site SiteID) bool {
+		return site != v.self && (v.part(site) == partLeaving || joined != nil && !v.settled(site, joined))
+	}
 	if me.Bare || slices.ContainsFunc(v.correspondents(), unheard) {
 		return Outcome{}, false
 	}

@@ -15,6 +15,7 @@ func TestWithoutABody(t *testing.T) {
 		"a create that makes anew":                   {kind: TypeCreate, want: Outcome{State: StateRejected, Blocks: true}, may: true},
 		"content is to be copied":                    {kind: TypeAbsolute, mine: Replica{Joined: "place", Bare: true}},
 		"the other has not heard of this one":        {kind: TypeAbsolute, mine: Replica{Joined: "place"}},
+		"another is leaving":                         {kind: TypeAbsolute},
 		"somebody has accepted that it is not there": {kind: TypeAbsolute, mine: Replica{Joined: "forced"}, want: Outcome{State: StateApplied, Carried: true}, may: true},
 	} {
 		v := newView("a", func(id SiteID) SiteName { return SiteName(id) }, "d", About{Key: "web", Placement: []SiteID{"a", "b"}}, nil, lab)
@@ -23,6 +24,9 @@ func TestWithoutABody(t *testing.T) {
 		for i, id := range []OperationID{"place", "forced"} {
 			v.history.Add(&Operation{ID: id, Type: TypePlace, Origin: "a", Run: "r", Seq: uint64(i + 2), Time: int64(i + 2), line: lineOf("a", "r", 0),
 				Place: &PlacementChange{Add: []SiteID{"a"}, Forced: id == "forced"}})
+		}
+		if name == "another is leaving" {
+			v.writers["c"] = true
 		}
 		v.replicas["a"] = c.mine
 		out, may := v.withoutBody(o)
