@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 )
 
 // gap lists, in order, what the lost run had settled and this one has not.
@@ -48,11 +49,8 @@ func (s *Site) recheck(ctx context.Context, r *resource) (again bool, err error)
 		return false, s.endRecheck(ctx, r, cmp.Or(mine.Local, lost), nil)
 	case lost == "" && mine.Local == "": // neither had an object: nothing can be there
 		return false, s.endRecheck(ctx, r, "", gap)
-	case lost == "": // the deletion is sent again, and has been let pass before
-		for _, o := range gap {
-			s.deletions.heard(o, 0, s.cfg.Now())
-		}
-		return false, s.endRecheck(ctx, r, mine.Local, nil)
+	case lost == "":
+		return false, s.deletesAgain(ctx, r, mine.Local, gap)
 	}
 	shown, err := s.read(ctx, kind, lost)
 	switch {
@@ -67,6 +65,8 @@ func (s *Site) recheck(ctx context.Context, r *resource) (again bool, err error)
 		return false, err
 	case !ours: // it has given the identifier to something else since
 		return false, s.endRecheck(ctx, r, mine.Local, nil)
+	case over && slices.ContainsFunc(gap, func(o *Operation) bool { return o.Type == TypeDelete }): // one lost run had deleted it, another had it again
+		return false, s.deletesAgain(ctx, r, lost, gap)
 	}
 	sent, values, err := s.doubts(ctx, r, lost, gap)
 	if err == nil && !values.Empty() {
@@ -76,6 +76,14 @@ func (s *Site) recheck(ctx context.Context, r *resource) (again bool, err error)
 		return again, err
 	}
 	return false, s.endRecheck(ctx, r, lost, gap)
+}
+
+// deletesAgain leaves a deletion that a lost run had run to be sent again for the object local. It has been let pass before.
+func (s *Site) deletesAgain(ctx context.Context, r *resource, local LocalID, gap []*Operation) error {
+	for _, o := range gap {
+		s.deletions.heard(o, 0, s.cfg.Now())
+	}
+	return s.endRecheck(ctx, r, local, nil)
 }
 
 // deleteAgain deletes the object that this site had in a backup of before its deletion, for which a checkpoint stands, if the

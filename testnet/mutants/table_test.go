@@ -158,6 +158,9 @@ func planted() []mutant {
 	// Nobody sees a request that waits to be settled after a crash.
 	scripted("what an earlier process has left open is not listed", "listed-without-an-answer",
 		edit{"engine/site.go", "\t\t\ts.listLeft(ctx, i, &c)\n", ""})
+	// A site that was set back twice keeps what its first lost run had deleted.
+	scripted("what one of two lost runs had deleted counts as deleted", "restored-twice",
+		edit{"engine/recheck.go", "case over && slices.ContainsFunc(", "case false && over && slices.ContainsFunc("})
 	// A site that was restored makes a second part of what is divided, or sets all of a count at its own.
 	scripted("a restored part is told from others by its count", "restored-share",
 		edit{"engine/ours.go", "isContainer(value) || slices.Contains(divided, at)", "isContainer(value)"})
