@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -66,7 +67,7 @@ func (s *Site) cross(ctx context.Context, res *resource, k *Kind, c *crossing, b
 		if err != nil {
 			return Answer{}, err
 		}
-		if err := s.inDoubt(ctx, res, o); err != nil {
+		if err := s.inDoubt(ctx, res, k, o, before); err != nil {
 			return Answer{}, err
 		}
 		if status := statusError(0); unread != nil && (!errors.As(unread, &status) || status >= 500) {
@@ -138,8 +139,9 @@ func (s *Site) cross(ctx context.Context, res *resource, k *Kind, c *crossing, b
 }
 
 // inDoubt refuses a request that would take back what an action of another site may have set, of which there was no certain answer: a
-// service that honours its key never does it again, and a person who is asked says whether it was done, not what is left of it.
-func (s *Site) inDoubt(ctx context.Context, res *resource, o *Operation) error {
+// service that honours its key never does it again, and a person who is asked says whether it was done, not what is left of it. Nor is a
+// number begun that such an action may have added to: what is shown now would be where it began, and that be added once more.
+func (s *Site) inDoubt(ctx context.Context, res *resource, k *Kind, o *Operation, before Fold) error {
 	if res == nil {
 		return nil
 	}
@@ -152,7 +154,13 @@ func (s *Site) inDoubt(ctx context.Context, res *resource, o *Operation) error {
 	if err != nil {
 		return err
 	}
-	st, step := s.standing(v), Step{Kind: StepRun, Operations: []*Operation{o}}
+	asked := *o
+	if n := k.effect(o); n != nil && n.Counter != "" {
+		if is, known := before.Cells[n.Counter]; !known || is.Counted {
+			asked.Change = &Change{Set: map[Pointer]json.RawMessage{n.Counter: nil}}
+		}
+	}
+	st, step := s.standing(v), Step{Kind: StepRun, Operations: []*Operation{&asked}}
 	if a := cmp.Or(v.history.unanswered(st, step), v.history.asked(st, step)); a != nil {
 		return unanswered(a.ID, nil)
 	}
