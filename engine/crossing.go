@@ -156,7 +156,7 @@ func (s *Site) inDoubt(ctx context.Context, res *resource, k *Kind, o *Operation
 	}
 	asked := *o
 	if n := k.effect(o); n != nil && n.Counter != "" {
-		if is, known := before.Cells[n.Counter]; !known || is.Counted {
+		if is := before.Cells[n.Counter]; is.Value == nil || is.Counted {
 			asked.Change = &Change{Set: map[Pointer]json.RawMessage{n.Counter: nil}}
 		}
 	}
