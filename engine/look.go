@@ -82,6 +82,12 @@ func (s *Site) look(ctx context.Context, id DocumentID) (again bool, err error) 
 	case under || !s.gates[kind.Service].reads(s.cfg.Now()):
 		return true, nil
 	}
+	// Before the look is published: whoever looks again after a crash tells what it holds, too.
+	if len(s.contained(kind)) > 0 {
+		if err := s.tellContents(ctx, id); err != nil {
+			return true, err
+		}
+	}
 	reply, err := s.shown(ctx, kind, local)
 	r.mu.Lock()
 	v, opened := s.open(ctx, r)
@@ -99,9 +105,6 @@ func (s *Site) look(ctx context.Context, id DocumentID) (again bool, err error) 
 	}
 	now := v.replica(s.cfg.Self)
 	r.mu.Unlock()
-	if len(s.contained(kind)) > 0 {
-		s.queue.add(job{contents: id}, 0)
-	}
 	if o := now.Observed; o != nil && o.Unseen == UnseenGone && o.Steady && now.Contended == "" {
 		return true, s.bringBack(ctx, r, kind, local)
 	}
