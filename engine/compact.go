@@ -94,8 +94,10 @@ func (v *view) undone() func(*Operation) bool {
 	}
 	st := v.standing()
 	counting, _ := v.history.effective(everything)
-	missed, reversed := v.history.missed(st, counting), among(v.history.reversedHere(st))
-	return func(o *Operation) bool { return reversed(o) || missed(o) }
+	counts, last, reversed := among(counting), lastAbsolute(counting), among(v.history.reversedHere(st))
+	return func(o *Operation) bool {
+		return reversed(o) || st.Void(o) && counts(o) && (o.Type != TypeAbsolute || last[o.Path] == o)
+	}
 }
 
 // bodies lists the operations with a large body that no checkpoint stands for.

@@ -164,9 +164,10 @@ func (h *History) next(s Standing) Step {
 	}
 	counting, _ := h.effective(everything)
 	counts := within(counting)
-	last, missed := lastAbsolute(counting), h.missed(s, counting)
+	last := lastAbsolute(counting)
+	// What was passed over as void may count after all, once something else is known.
 	open := func(o *Operation) bool {
-		return !s.Settled(o) || missed(o) && (o.Type == TypeAbsolute || !h.base.reduces(o))
+		return !s.Settled(o) || s.Void(o) && counts(o) && (o.Type != TypeAbsolute && !h.base.reduces(o) || last[o.Path] == o)
 	}
 	i := slices.IndexFunc(h.ordered, open)
 	if void := h.reversedHere(s); len(void) > 0 {
@@ -232,9 +233,6 @@ func (h *History) next(s Standing) Step {
 		return act(h, s, rest[:1])
 	case u.Type == TypeAbsolute:
 		if l := last[u.Path]; l != u && (s.shows(l) || s.Carried != nil && s.Carried(l)) && !h.bothRun(u, l) {
-			if h.takes(s, u) {
-				return correctFor(h, s, rest[:1], rest)
-			}
 			return Step{Kind: StepSkip, Operations: rest[:1]}
 		}
 		return act(h, s, rest[:1])
@@ -246,25 +244,6 @@ func (h *History) next(s Standing) Step {
 		return step
 	}
 	return correct(h, s, rest, counts)
-}
-
-// missed tells of an operation whether it was passed over here as void and counts after all, since something else is known. Bytes
-// that a later operation has put anew are missed only where they take the effect of something else.
-func (h *History) missed(s Standing, counting []*Operation) func(*Operation) bool {
-	counts, last := within(counting), lastAbsolute(counting)
-	return func(o *Operation) bool {
-		return s.Void(o) && counts(o) && (o.Type != TypeAbsolute || last[o.Path] == o || h.takes(s, o))
-	}
-}
-
-// takes reports whether something that the application shows loses its effect, or has it again, once o is among what is shown.
-func (h *History) takes(s Standing, o *Operation) bool {
-	if !h.kind.takesOne() && len(h.facts) == 0 || h.base.reduces(o) {
-		return false
-	}
-	without, _ := h.effective(s.shown())
-	with, _ := h.effective(s.shown().or(o))
-	return !slices.Equal(without, slices.DeleteFunc(with, func(x *Operation) bool { return x == o }))
 }
 
 // lastAbsolute returns for each path the last operation that put opaque bytes there.
@@ -401,12 +380,7 @@ func foldable(s Standing, rest []*Operation, counts func(*Operation) bool) []*Op
 
 // correct settles the first of rest and, in the same request, whatever follows it and can be folded with it.
 func correct(h *History, s Standing, rest []*Operation, counts func(*Operation) bool) Step {
-	return correctFor(h, s, foldable(s, rest, counts), rest)
-}
-
-// correctFor brings the application to what it is to show with those that are taken, the first of rest.
-func correctFor(h *History, s Standing, taken, rest []*Operation) Step {
-	before := s.fold(h)
+	taken, before := foldable(s, rest, counts), s.fold(h)
 	after, again := s.target(h, s.shown().or(taken...), before)
 	difference := s.difference(before, after).and(after.restoring(s.withoutAnswer(h, rest)))
 	for _, o := range taken {
