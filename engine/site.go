@@ -312,7 +312,8 @@ func (s *Site) do(ctx context.Context, j job) {
 	case j.intent != "":
 		again, err = s.settleIntent(ctx, j.intent)
 	case j.contents != "":
-		err = s.tellContents(ctx, j.contents)
+		again, err = s.tellContents(ctx, j.contents)
+		delay = s.lookAgain
 	case j.body != (bodyJob{}):
 		again, err = s.fetchBody(ctx, j.body)
 	case j.probe != "":

@@ -32,7 +32,8 @@ type application struct {
 	answers map[string]engine.Reply // by Idempotency-Key, for kinds that honour it
 	faults  []string
 	down    bool
-	blind   bool // it answers reads with 503
+	blind   string // it answers reads of this path with 503, of "all" of all; empty: of none
+	while   func() // what a client does while the next answer is on its way
 }
 
 func newApplication(site string, t *trace) *application {
@@ -62,7 +63,13 @@ func (a *application) Do(ctx context.Context, c engine.Call) (engine.Reply, erro
 		a.trace.add(a.site, asked+" → cannot be reached")
 		return engine.Reply{}, engine.ErrUnreachable
 	}
-	if c.Method == http.MethodGet && a.blind {
+	defer func() {
+		if while := a.while; while != nil {
+			a.while = nil
+			while()
+		}
+	}()
+	if c.Method == http.MethodGet && (a.blind == "all" || a.blind == path) {
 		a.trace.add(a.site, asked+" → 503")
 		return engine.Reply{Status: http.StatusServiceUnavailable, Header: http.Header{}}, nil
 	}

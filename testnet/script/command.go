@@ -2,6 +2,7 @@ package script
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -176,7 +177,15 @@ func (w *world) at(ctx context.Context, s *site, text string) error {
 	case "down", "up":
 		s.app.down = word == "down"
 	case "blind", "sees":
-		s.app.blind = word == "blind"
+		s.app.blind = ""
+		if word == "blind" {
+			s.app.blind = cmp.Or(rest, "all")
+		}
+	case "meanwhile":
+		word, rest, _ := strings.Cut(rest, " ")
+		r, err := w.parseRequest(word, rest)
+		s.app.while = func() { w.request(ctx, s, r) }
+		return err
 	case "app":
 		return w.behind(ctx, s, rest)
 	case "pause", "resume":
