@@ -187,7 +187,7 @@ func (s *Site) succeed(ctx context.Context, r *resource, k *Kind, o *Operation, 
 	}
 	entries := s.stepEntries(v, local, step, settled, reply)
 	if step.Late {
-		again := v.settled(s.cfg.Self, o) // it had been passed over
+		again := v.replica(s.cfg.Self).settles()(o) // it had been passed over, or is applied once more
 		entries = append(s.leftovers(step), s.outcomeEntry(o, Outcome{State: StatePending, Status: reply.Status, Ran: true, Again: again}))
 	}
 	if err := s.write(ctx, r, entries, &Batch{Settled: []OperationID{o.ID}}); err != nil {
