@@ -138,7 +138,7 @@ func (s *Site) doubts(ctx context.Context, r *resource, local LocalID, gap []*Op
 	if len(entries) > 0 {
 		err = s.write(ctx, r, append(entries, s.replicaEntry(v, local)), &Batch{})
 	}
-	return sent, fold.restoring(sent), err
+	return sent, fold.restoring(v.history.touching(sent)), err
 }
 
 // endRecheck publishes that the replica has the identifier local and that ops are settled.

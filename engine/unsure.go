@@ -70,17 +70,23 @@ func (c *Change) set(p Pointer, v json.RawMessage) {
 	c.Set[p] = v
 }
 
-// withoutAnswer returns those of ops whose values may have reached the application though they are not settled. Under rules
-// by which one operation takes the effect of another away, these are all that set anything: a correction may have taken it.
+// withoutAnswer returns those of ops whose values may have reached the application though they are not settled, and what may
+// have come or gone with them.
 func (s Standing) withoutAnswer(h *History, ops []*Operation) []*Operation {
 	if s.Unsure == nil {
 		return nil
 	}
 	unsure := slices.DeleteFunc(slices.Clone(ops), func(o *Operation) bool { return s.Settled(o) || !s.Unsure(o) })
-	if k := h.kind; len(unsure) > 0 && (len(h.facts) > 0 || k != nil && (len(k.Resolutions) > 0 || k.ReplaceWhole || k.UpdateWins)) {
+	return h.touching(unsure)
+}
+
+// touching returns the operations whose values may come or go with ops: under rules by which one operation takes the effect of
+// another away, these are all that set anything.
+func (h *History) touching(ops []*Operation) []*Operation {
+	if k := h.kind; len(ops) > 0 && (len(h.facts) > 0 || k != nil && (len(k.Resolutions) > 0 || k.ReplaceWhole || k.UpdateWins)) {
 		return h.all(func(o *Operation) bool { return o.Change != nil })
 	}
-	return unsure
+	return ops
 }
 
 // unanswered returns an action that counts and may have run, of which a step may take back what it has set; nil: there is none. A
