@@ -95,21 +95,16 @@ func (v *view) hindsight() map[Line]Hindsight {
 	if !elsewhere && (h.base == nil || lost == nil && over == 0) {
 		return nil
 	}
-	all, after := map[Line]uint64{}, int64(0)
+	all := map[Line]uint64{}
 	if h.base != nil {
-		all, after = maps.Clone(h.base.Seen), h.base.Time
+		all = maps.Clone(h.base.Seen)
 	}
 	if lost != nil {
-		all = join(all, lost.Settled)
+		settled := maps.Clone(lost.Settled)
+		maps.DeleteFunc(settled, func(name Line, _ uint64) bool { return len(v.replicas[v.self].Hindsight[name].Ends) > 0 }) // nobody had taken these in
+		all = join(all, settled)
 	}
-	for name, n := range all {
-		all[name] = min(n, h.Last(name))
-	}
-	for _, o := range h.ordered {
-		if o.Seq <= all[o.Line()] {
-			after = max(after, o.Time)
-		}
-	}
+	all, after := h.known(all)
 	sawAll := func(o *Operation) bool {
 		for name, n := range all {
 			if !o.saw(name, n) {
@@ -122,14 +117,18 @@ func (v *view) hindsight() map[Line]Hindsight {
 	for name, l := range h.lines {
 		was, later := v.replicas[v.self].Hindsight[name], false
 		a := Hindsight{Seen: join(all, was.Seen), Time: max(after, was.Time), Ends: maps.Clone(was.Ends)}
-		delete(a.Seen, name)
 		if w := l.next(); h.base != nil && w != nil && w.Origin == v.self {
 			for n, w := range l.waiting {
 				a.Upto = max(a.Upto, n)
 				a.Ends = h.ends(w, over, a.Ends)
 			}
-			later = !h.sawBase(w) || len(a.Ends) > 0
+			if len(a.Ends) > 0 { // they come after whatever the checkpoints of others may stand for
+				settled, until := h.known(without(v.replicas[v.self].Settled, name.epoch()))
+				a.Seen, a.Time = join(a.Seen, settled), max(a.Time, until)
+			}
+			later = !h.follows(w) || len(a.Ends) > 0
 		}
+		delete(a.Seen, name)
 		for _, o := range l.ops {
 			if elsewhere && o.Origin == v.self && o.Seq > lost.Settled[name] && !sawAll(o) { // the lost run had not issued it
 				a.Upto, later = max(a.Upto, o.Seq), true
@@ -147,6 +146,23 @@ func (v *view) hindsight() map[Line]Hindsight {
 		said[name] = a
 	}
 	return said
+}
+
+// known returns what of a vector is complete here, and the newest time of that.
+func (h *History) known(vector map[Line]uint64) (known map[Line]uint64, until int64) {
+	known = maps.Clone(vector)
+	for name, n := range known {
+		known[name] = min(n, h.Last(name))
+	}
+	if h.base != nil {
+		until = h.base.Time
+	}
+	for _, o := range h.ordered {
+		if o.Seq <= known[o.Line()] {
+			until = max(until, o.Time)
+		}
+	}
+	return known, until
 }
 
 // overBefore is the epoch before which all are over everywhere, as far as this site knows: nobody has anything of these that is not here.
@@ -181,7 +197,7 @@ func (s *Site) countAfter(ctx context.Context, r *resource) error {
 	mine := v.replica(s.cfg.Self)
 	mine.Hindsight = said
 	if mine.Lost == nil {
-		mine.Lost = &Lost{Local: mine.Local, Progress: Progress{Epoch: v.current().number}}
+		mine.Lost = &Lost{Local: mine.Local, Ended: v.endedBy(), Progress: Progress{Epoch: v.current().number}}
 		s.twin.looks(v.document)
 		s.queue.add(job{document: r.id}, 0)
 	}

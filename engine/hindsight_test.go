@@ -44,3 +44,42 @@ func TestHindsight(t *testing.T) {
 		}
 	}
 }
+
+// TestHindsightOfWhatWaits has what a lost run has issued wait for what nobody has. When the epoch of that is over it counts after whatever
+// its site has settled since, which the checkpoints of others may stand for, and nothing of that counts after it.
+func TestHindsightOfWhatWaits(t *testing.T) {
+	v := newView("b", func(id SiteID) SiteName { return SiteName(id) }, "d", About{Placement: []SiteID{"a", "b"}}, nil, lab)
+	v.epochs = []*epoch{newEpoch(1, "d1", nil)}
+	folded, lost, own := lineOf("b", "lost", 0), lineOf("b", "lost", 1), lineOf("b", "new", 1)
+	v.history.stand(&Checkpoint{Seen: map[Line]uint64{folded: 1}, Firm: map[Line]uint64{folded: 1}, Time: 10, First: 10}, nil)
+	v.history.Add(&Operation{ID: "1", Type: TypeMerge, Origin: "b", Run: "lost", Epoch: 1, Seq: 1, Time: 20, Seen: map[Line]uint64{folded: 2}, Change: &Change{}})
+	v.history.Add(&Operation{ID: "2", Type: TypeMerge, Origin: "b", Run: "new", Epoch: 1, Seq: 1, Time: 30, Seen: map[Line]uint64{folded: 1}, Change: &Change{}})
+	mine := Replica{Settled: map[Line]uint64{folded: 1, own: 1}, Over: true, epoch: 1}
+	v.replicas = map[SiteID]Replica{"a": {Settled: map[Line]uint64{folded: 1, own: 1}, Over: true, epoch: 1}, "b": mine}
+	mine.Hindsight = v.hindsight()
+	if a := mine.Hindsight[lost]; a.Upto != 1 || a.Seen[own] != 1 || a.Ends[folded] != 1 || len(mine.Hindsight) != 1 {
+		t.Fatalf("it says %v", mine.Hindsight)
+	}
+	v.history.Heed("b", mine.Hindsight)
+	if ops := v.history.Ordered(); len(ops) != 2 || ops[1].ID != "1" {
+		t.Fatalf("%d operations count: %v", len(ops), ops)
+	}
+	mine.Lost = &Lost{Progress: Progress{Epoch: 1, Settled: map[Line]uint64{lost: 1}}} // and others have dropped an epoch since
+	v.replicas["b"] = mine
+	if said := v.hindsight(); said != nil {
+		t.Errorf("it says %v then", said)
+	}
+}
+
+// TestOutsideByTime has an operation wait that comes, in order, before something that a checkpoint stands for and keeps as it is: it is
+// outside like one that has not seen what all that follows has.
+func TestOutsideByTime(t *testing.T) {
+	first, own, late := lineOf("a", "r", 0), lineOf("b", "new", 0), lineOf("b", "lost", 0)
+	kept := &Operation{ID: "k", Type: TypeMerge, Origin: "b", Run: "new", Seq: 1, Time: 20, Seen: map[Line]uint64{first: 1}, Change: &Change{}}
+	h := HistoryOf(lab)
+	h.stand(&Checkpoint{Seen: map[Line]uint64{first: 1, own: 1}, Firm: map[Line]uint64{first: 1}, Time: 20, First: 10, Late: []*Operation{kept}}, nil)
+	h.Add(&Operation{ID: "l", Type: TypeMerge, Origin: "b", Run: "lost", Seq: 1, Time: 15, Seen: map[Line]uint64{first: 1}, Change: &Change{}})
+	if h.Last(late) != 0 || !h.Outside() {
+		t.Errorf("%d operations of its line count; it is outside: %t", h.Last(late), h.Outside())
+	}
+}

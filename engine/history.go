@@ -180,7 +180,7 @@ func (l *line) at(n uint64) *Operation {
 func (h *History) accepts(o *Operation) bool {
 	latest := int64(latestTime)
 	if h.base != nil {
-		if !h.sawBase(o) || h.base.Time > o.Time {
+		if !h.follows(o) {
 			return false
 		}
 		latest = max(latest, h.base.Time+yearLater)
@@ -212,8 +212,11 @@ func (h *History) accepts(o *Operation) bool {
 	return o.Time >= 0 && o.Time <= latest
 }
 
-// sawBase reports whether o has seen all that everything beyond the checkpoint has.
-func (h *History) sawBase(o *Operation) bool {
+// follows reports whether o comes after the checkpoint and has seen all that everything beyond it has.
+func (h *History) follows(o *Operation) bool {
+	if o.Time < h.base.Time {
+		return false
+	}
 	for name, n := range h.base.Firm {
 		if name != o.Line() && !o.saw(name, n) {
 			return false
@@ -222,13 +225,13 @@ func (h *History) sawBase(o *Operation) bool {
 	return true
 }
 
-// Outside reports whether an operation waits because it has not seen what the checkpoint stands for.
+// Outside reports whether an operation waits because it does not follow the checkpoint.
 func (h *History) Outside() bool {
 	if h.base == nil {
 		return false
 	}
 	for _, l := range h.lines {
-		if w := l.next(); w != nil && !h.sawBase(w) {
+		if w := l.next(); w != nil && !h.follows(w) {
 			return true
 		}
 	}
