@@ -262,106 +262,67 @@ func (v *view) holdsContents() int {
 // ContentsChanged is to be called when a request that changes something inside a container has passed through this site.
 func (s *Site) ContentsChanged(container DocumentID) { s.queue.add(job{contents: container}, 0) }
 
-// tellContents compares what the application lists inside this site's part of a container with what this site has told of it. It reports
-// whether to do so again: what a list does not show that passes, or what another comparison was under way for, is told later.
-func (s *Site) tellContents(ctx context.Context, id DocumentID) (again bool, err error) {
+// tellContents compares what the application lists inside this site's part of a container with what this site has told of it.
+func (s *Site) tellContents(ctx context.Context, id DocumentID) error {
 	r := s.registry.acquire(id)
 	defer s.registry.release(r)
-	if !r.listing.TryLock() {
-		return true, nil
-	}
-	defer r.listing.Unlock()
 	r.mu.Lock()
 	v, err := s.open(ctx, r)
 	if err != nil {
 		r.mu.Unlock()
-		return false, err
+		return err
 	}
 	kind, local, holds := v.kind, v.local(), v.holds(s.cfg.Self) && v.history.spread != nil
 	r.mu.Unlock()
 	if !holds || local == "" || s.cfg.Items == nil {
-		return false, nil
+		return nil
 	}
 	within := kind.AsContainer(string(local))
 	for _, k := range s.contained(kind) {
-		told, err := s.told(ctx, r, k)
-		if err != nil {
-			return true, err
-		}
 		bounded, cancel := context.WithTimeout(ctx, s.cfg.CallTimeout)
 		reply, err := s.cfg.App.Do(bounded, Call{Kind: k, Method: http.MethodGet, Path: k.Collection, Local: LocalID(Inside(within, "")),
 			Header: map[string]string{"Accept": "application/json"}})
 		cancel()
 		if err != nil || reply.Status != http.StatusOK {
-			became := judge(TypeReplace, reply, err)
-			again = again || became != verdictRefused && became != verdictDone
-			continue
+			continue // the next look tells
 		}
 		items, err := s.cfg.Items(k, reply.Body)
 		if err != nil {
 			continue
 		}
-		if err := s.compareContents(ctx, r, k, within, items, told); err != nil {
-			return true, err
+		if err := s.compareContents(ctx, r, k, within, items); err != nil {
+			return err
 		}
 	}
-	return again, nil
+	return nil
 }
 
-// told returns what this site has told that its part of a container holds of a kind, by its own identifier.
-func (s *Site) told(ctx context.Context, r *resource, k *Kind) (map[string]Inner, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	v, err := s.open(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	return v.told(k.Name), nil
-}
-
-func (v *view) told(kind KindName) map[string]Inner {
-	told := map[string]Inner{}
-	for _, i := range v.inside(kind) {
-		if i.Site == v.self {
-			told[i.Local] = i.Inner
-		}
-	}
-	return told
-}
-
-// compareContents writes what is new in a list, and what is gone from it. Of what has been told since the list was asked for, when this
-// site had told what before holds, the list may know less.
-func (s *Site) compareContents(ctx context.Context, r *resource, k *Kind, within string, items [][]byte, before map[string]Inner) error {
+// compareContents writes what is new in a list, and what is gone from it.
+func (s *Site) compareContents(ctx context.Context, r *resource, k *Kind, within string, items [][]byte) error {
+	seen := map[string]Inner{}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	v, err := s.open(ctx, r)
 	if err != nil {
 		return err
 	}
-	told := v.told(k.Name)
-	later := func(local string) bool {
-		was, knew := before[local]
-		is, knows := told[local]
-		return knew != knows || !was.same(is) || !was.At.Equal(is.At)
-	}
-	var entries []Entry
-	seen := map[string]bool{}
 	for _, item := range items {
 		now, ok := v.contentOf(k, "", item, s.cfg.Now())
-		if !ok || seen[now.Local] {
+		if !ok {
 			continue
 		}
-		seen[now.Local] = true
 		if meta, replicated := s.Meta(ctx, k.Service, k.Name, LocalID(Inside(within, now.Local))); replicated {
 			now.Resource = meta
 		}
-		if !later(now.Local) {
-			entries = append(entries, v.contentNews(now, now.Resource == "")...)
-		}
+		seen[now.Local] = now
 	}
-	for local := range told {
-		if !seen[local] && !later(local) {
-			entries = append(entries, v.contentGone(k.Name, local)...)
+	var entries []Entry
+	for _, now := range seen {
+		entries = append(entries, v.contentNews(now, now.Resource == "")...)
+	}
+	for _, i := range v.inside(k.Name) {
+		if _, there := seen[i.Local]; i.Site == s.cfg.Self && !there {
+			entries = append(entries, v.contentGone(k.Name, i.Local)...)
 		}
 	}
 	if len(entries) == 0 {

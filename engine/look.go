@@ -84,12 +84,8 @@ func (s *Site) look(ctx context.Context, id DocumentID) (again bool, err error) 
 	}
 	// Before the look is published: whoever looks again after a crash tells what it holds, too.
 	if len(s.contained(kind)) > 0 {
-		again, err := s.tellContents(ctx, id)
-		if err != nil {
+		if err := s.tellContents(ctx, id); err != nil {
 			return true, err
-		}
-		if again {
-			s.queue.add(job{contents: id}, s.cfg.LookAfter)
 		}
 	}
 	reply, err := s.shown(ctx, kind, local)

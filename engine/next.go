@@ -263,8 +263,12 @@ func (h *History) bothRun(a, b *Operation) bool {
 }
 
 // sawTheSame reports whether the application shows just what the caller of u saw, the same operations count, and u only adds
-// to them. It may not have heard of the facts that are known here.
+// to them. It may not have heard of the facts that are known here. Of what counts as having seen something else, in hindsight, nobody
+// knows that.
 func (h *History) sawTheSame(u *Operation, s Standing) bool {
+	if a, said := h.hindsight[u.Line()]; said && u.Seq <= a.Upto {
+		return false
+	}
 	shown := h.folding(s.shown())
 	seen := h.folding(pick{in: func(o *Operation) bool { return h.Before(o, u) }, fact: func(Fact) bool { return false }})
 	return slices.Equal(shown, seen) && slices.Equal(append(slices.Clip(shown), u), h.folding(s.shown().or(u)))

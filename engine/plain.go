@@ -59,31 +59,6 @@ func (s *Site) settleSame(ctx context.Context, k *Kind, c *crossing) error {
 	return nil
 }
 
-// ContainerSettled refuses to make something inside a container whose own creation, spread over sites, is under way or has had no certain
-// answer: nobody would be told that a client gave the name.
-func (s *Site) ContainerSettled(ctx context.Context, k *Kind, within string) error {
-	c := s.known.Load().by[kindKey{k.Service, k.Within}]
-	if c == nil || within == "" {
-		return nil
-	}
-	intents, err := s.cfg.Store.Intents(ctx)
-	if err != nil {
-		return fmt.Errorf("list open intents: %w", err)
-	}
-	for _, i := range intents {
-		var earlier crossing
-		if err := s.unseal(i.Operation, i.Data, &earlier); err != nil {
-			return fmt.Errorf("open intent %s: %w", i.Operation, err)
-		}
-		if earlier.isOf(c) && earlier.About != nil && earlier.About.Parts != nil && earlier.About.Key == ResourceID(c.FromContainer(within)) {
-			return &Refusal{Status: http.StatusBadGateway, Type: "upstream", Detail: fmt.Sprintf(
-				"the request that makes %s %s has had no certain answer yet (operation %s); nothing has happened, try again later",
-				c.Name, earlier.About.Key, i.Operation)}
-		}
-	}
-	return nil
-}
-
 // unanswered refuses a request because of an earlier one. It is not under that operation's identifier: whoever asks would take it for
 // the one of this request.
 func unanswered(earlier OperationID, err error) *Refusal {

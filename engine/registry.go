@@ -22,9 +22,6 @@ type resource struct {
 	notBefore time.Time
 	// news is closed when the document has changed; nil while nobody waits for that. Guarded by mu.
 	news chan struct{}
-	// listing is held by whoever compares what it contains with the application's lists, also over calls to the application. It is
-	// taken before mu, by nobody who would wait for it.
-	listing sync.Mutex
 	// crossings counts the beginnings and the ends of requests that change something at the application.
 	crossings atomic.Uint64
 

@@ -312,8 +312,7 @@ func (s *Site) do(ctx context.Context, j job) {
 	case j.intent != "":
 		again, err = s.settleIntent(ctx, j.intent)
 	case j.contents != "":
-		again, err = s.tellContents(ctx, j.contents)
-		delay = s.lookAgain
+		err = s.tellContents(ctx, j.contents)
 	case j.body != (bodyJob{}):
 		again, err = s.fetchBody(ctx, j.body)
 	case j.probe != "":

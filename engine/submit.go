@@ -241,10 +241,6 @@ func (s *Site) alone(ctx context.Context, r Request, k keeper) (Answer, error) {
 		return Answer{}, err
 	case inside:
 		return s.runInside(ctx, r, container, k)
-	case r.creates():
-		if err := s.ContainerSettled(ctx, r.Kind, r.Within); err != nil {
-			return Answer{}, err
-		}
 	}
 	return s.runPlain(ctx, r, k)
 }

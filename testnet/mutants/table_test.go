@@ -155,6 +155,19 @@ func planted() []mutant {
 		edit{"engine/hindsight.go", "later = !h.follows(w) ||", "later = false &&"})
 	scripted("what was issued before it was heard has not seen a checkpoint of others", "written-before-it-was-heard-with-all",
 		edit{"engine/hindsight.go", "if elsewhere && o.Origin", "if false && elsewhere && o.Origin"})
+	// What a site that was set back has issued waits for good where it comes late, or what it has issued since does elsewhere.
+	add("what comes before a checkpoint in order is not outside", "engine", "TestOutsideByTime",
+		edit{"engine/history.go", "w != nil && !h.follows(w) {", "w != nil && !h.follows(w) && w.Time >= h.base.Time {"})
+	add("what waited comes before what was issued since", "engine", "TestHindsightOfWhatWaits",
+		edit{"engine/hindsight.go", "a.Seen, a.Time = join(a.Seen, settled), max(a.Time, until)", "_, _ = settled, until"})
+	// Two sites show different things for good after one of them was set back: what nobody knows comes back in a whole representation.
+	scripted("what counts in hindsight is sent as it was", "restored-and-replaced-between",
+		edit{"engine/next.go", "said && u.Seq <= a.Upto {", "false && said && u.Seq <= a.Upto {"})
+	scripted("what a whole PUT had taken away stays after a backup", "restored-under-whole-puts",
+		edit{"engine/recheck.go", "fold.restoring(v.history.touching(sent))", "fold.restoring(sent)"})
+	// An action that a person has had sent again is pending for ever, and takes the place of later ones.
+	scripted("a late action is sent again and not set right", "restored-and-started-again",
+		edit{"engine/run.go", "again := v.replica(s.cfg.Self).settles()(o)", "again := v.settled(s.cfg.Self, o)"})
 	// Nobody sees a request that waits to be settled after a crash.
 	scripted("what an earlier process has left open is not listed", "listed-without-an-answer",
 		edit{"engine/site.go", "\t\t\ts.listLeft(ctx, i, &c)\n", ""})

@@ -32,8 +32,7 @@ type application struct {
 	answers map[string]engine.Reply // by Idempotency-Key, for kinds that honour it
 	faults  []string
 	down    bool
-	blind   string // it answers reads of this path with 503, of "all" of all; empty: of none
-	while   func() // what a client does while the next answer is on its way
+	blind   bool // it answers reads with 503
 }
 
 func newApplication(site string, t *trace) *application {
@@ -63,13 +62,7 @@ func (a *application) Do(ctx context.Context, c engine.Call) (engine.Reply, erro
 		a.trace.add(a.site, asked+" → cannot be reached")
 		return engine.Reply{}, engine.ErrUnreachable
 	}
-	defer func() {
-		if while := a.while; while != nil {
-			a.while = nil
-			while()
-		}
-	}()
-	if c.Method == http.MethodGet && (a.blind == "all" || a.blind == path) {
+	if c.Method == http.MethodGet && a.blind {
 		a.trace.add(a.site, asked+" → 503")
 		return engine.Reply{Status: http.StatusServiceUnavailable, Header: http.Header{}}, nil
 	}

@@ -2,7 +2,6 @@ package script
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -177,15 +176,7 @@ func (w *world) at(ctx context.Context, s *site, text string) error {
 	case "down", "up":
 		s.app.down = word == "down"
 	case "blind", "sees":
-		s.app.blind = ""
-		if word == "blind" {
-			s.app.blind = cmp.Or(rest, "all")
-		}
-	case "meanwhile":
-		word, rest, _ := strings.Cut(rest, " ")
-		r, err := w.parseRequest(word, rest)
-		s.app.while = func() { w.request(ctx, s, r) }
-		return err
+		s.app.blind = word == "blind"
 	case "app":
 		return w.behind(ctx, s, rest)
 	case "pause", "resume":

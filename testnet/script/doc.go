@@ -25,9 +25,7 @@
 //	SITE: fail next WHAT            the next request to its application that changes something is answered with a status;
 //	                                or is "lost" before it is done, or "unanswered" after it was done
 //	SITE: down, SITE: up            its application cannot be reached, or can again
-//	SITE: blind [PATH], SITE: sees  its application shows nothing (503), or not what is at PATH, though it does what it is asked to, or
-//	                                shows things again
-//	SITE: meanwhile METHOD PATH ... a client of SITE sends this request while the next answer of its application is on its way
+//	SITE: blind, SITE: sees         its application shows nothing (503), though it does what it is asked to, or shows things again
 //	SITE: retry OP, done OP, drop OP
 //	                                a person decides about an operation
 //	SITE: attempts OP               what it has kept of its attempts to bring an operation to its application

@@ -99,8 +99,6 @@ func (alone) Contents(context.Context, engine.DocumentID, engine.KindName) ([]en
 
 func (alone) ContentsChanged(engine.DocumentID) {}
 
-func (alone) ContainerSettled(context.Context, *engine.Kind, string) error { return nil }
-
 func (alone) LastShown(context.Context, engine.DocumentID) (map[engine.SiteID]json.RawMessage, error) {
 	return nil, engine.ErrNotFound
 }

@@ -41,8 +41,6 @@ type Site interface {
 	// some of it has passed.
 	Contents(ctx context.Context, id engine.DocumentID, kind engine.KindName) ([]engine.Contained, error)
 	ContentsChanged(id engine.DocumentID)
-	// ContainerSettled refuses what makes something in a container that is being made itself.
-	ContainerSettled(ctx context.Context, k *engine.Kind, within string) error
 	// LastShown returns what the parts of a cross resource showed last, by site, as far as is known here.
 	LastShown(ctx context.Context, id engine.DocumentID) (map[engine.SiteID]json.RawMessage, error)
 }
@@ -261,13 +259,8 @@ func (h *Handler) run(q *request) {
 	if q.exactlyOne && q.match.Within != "" && glue.Safe(q.Method) && h.withContainer(q) {
 		return
 	}
-	if q.match.Within != "" {
-		if h.inside(q) {
-			return
-		}
-		if q.container == nil && !glue.Safe(q.Method) {
-			defer h.tellContainer(q)
-		}
+	if q.match.Within != "" && h.inside(q) {
+		return
 	}
 	kind, listed := h.collection(q)
 	if listed {

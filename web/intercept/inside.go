@@ -1,7 +1,6 @@
 package intercept
 
 import (
-	"context"
 	"net/http"
 	"slices"
 
@@ -19,7 +18,7 @@ func (h *Handler) inside(q *request) bool {
 		return true
 	}
 	if !ok || !q.match.Canonical {
-		return !ok && h.beforeContainer(q)
+		return false
 	}
 	q.container = &row
 	parts := partsOf(row)
@@ -28,7 +27,8 @@ func (h *Handler) inside(q *request) bool {
 		h.refuseError(q, err)
 		return true
 	}
-	if q.mayMake() && len(there) == 0 {
+	makes := q.Method == http.MethodPut || q.match.Type == engine.TypePatch && q.match.Kind.CreatesByPatch(q.Header.Get("Content-Type"))
+	if makes && q.match.Kind.Natural() && q.match.Target != "" && !q.match.Below && len(there) == 0 {
 		q.match.Verb = glue.VerbCreate
 	}
 	if out := outside(q.sites, parts); q.creates() && len(out) > 0 {
@@ -92,34 +92,6 @@ func (h *Handler) containerOf(q *request) (engine.ResourceRow, bool, error) {
 		return row, false, nil
 	}
 	return row, err == nil && row.Collaboration == engine.Cross && row.Sites[h.Membership.Self()].Part > 0, err
-}
-
-// mayMake reports whether a request makes what it names where that is not there.
-func (q *request) mayMake() bool {
-	makes := q.Method == http.MethodPut || q.match.Type == engine.TypePatch && q.match.Kind.CreatesByPatch(q.Header.Get("Content-Type"))
-	return makes && q.match.Kind.Natural() && q.match.Target != "" && !q.match.Below
-}
-
-// beforeContainer takes a request for something in a container that is not known to be spread over sites. It reports true when that is
-// just being made, so that nothing can be made in it yet.
-func (h *Handler) beforeContainer(q *request) bool {
-	if h.Client.Container(q.match.Kind) == nil || q.match.Verb != glue.VerbCreate && !q.mayMake() {
-		return false
-	}
-	if err := h.Site.ContainerSettled(q.Context(), q.match.Kind, q.match.Within); err != nil {
-		h.refuseError(q, err)
-		return true
-	}
-	return false
-}
-
-// tellContainer has the container of a request looked into that has become known while the request passed.
-func (h *Handler) tellContainer(q *request) {
-	passed := *q
-	passed.Request = q.WithContext(context.WithoutCancel(q.Context())) // also where the client has gone
-	if row, ok, err := h.containerOf(&passed); ok && err == nil {
-		h.Site.ContentsChanged(row.Document)
-	}
 }
 
 // creates reports whether a request makes something in a container that is spread over sites.

@@ -227,8 +227,6 @@ func (s *siteUnderTest) Contents(context.Context, engine.DocumentID, engine.Kind
 
 func (s *siteUnderTest) ContentsChanged(engine.DocumentID) {}
 
-func (s *siteUnderTest) ContainerSettled(context.Context, *engine.Kind, string) error { return nil }
-
 func (s *siteUnderTest) LastShown(context.Context, engine.DocumentID) (map[engine.SiteID]json.RawMessage, error) {
 	return nil, nil
 }
