@@ -54,6 +54,11 @@ func (s *Site) create(ctx context.Context, r Request, k keeper) (Answer, error) 
 	if err := s.settleEarlier(ctx, res); err != nil {
 		return Answer{}, err
 	}
+	if r.Type == TypeCreate {
+		if err := s.remade(ctx, res, r.Kind); err != nil {
+			return Answer{}, err
+		}
+	}
 	release, err := s.naming.take(ctx, r.Kind, about.Key)
 	if err != nil {
 		return Answer{}, fmt.Errorf("wait for other requests on %s: %w", about.Key, err)

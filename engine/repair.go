@@ -125,6 +125,51 @@ func (s *Site) bringBack(ctx context.Context, r *resource, k *Kind, local LocalI
 	return err
 }
 
+// remade makes anew what the application has lost, though no operation deleted it, before a request could make another object in its place:
+// that would lack what had been set before, and nobody would see to it. The caller holds the turn.
+func (s *Site) remade(ctx context.Context, r *resource, k *Kind) error {
+	local, lost, err := s.lost(ctx, r)
+	if err != nil {
+		return err
+	}
+	if local != "" {
+		shown, err := s.read(ctx, k, local)
+		if err != nil || shown.Status >= 500 {
+			return hides(k, errors.New(tell(shown, err)))
+		}
+		if lost = isGone(shown, nil); lost {
+			if _, err := s.vanished(ctx, r, local); err != nil {
+				return err
+			}
+		}
+	}
+	if !lost {
+		return nil
+	}
+	if _, err := s.drain(ctx, r); err != nil {
+		return err
+	}
+	if _, lost, err = s.lost(ctx, r); lost || err != nil {
+		return &Refusal{Status: http.StatusBadGateway, Type: "upstream", Err: err, Detail: fmt.Sprintf(
+			"the application's service %s has lost the %s, which has to be made anew first; nothing has happened, try again later", k.Service, k.Name)}
+	}
+	return nil
+}
+
+// lost returns this site's identifier of a resource, and whether its application has lost the object.
+func (s *Site) lost(ctx context.Context, r *resource) (LocalID, bool, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	v, err := s.open(ctx, r)
+	if errors.Is(err, ErrNotFound) { // what is to be created
+		return "", false, nil
+	}
+	if err != nil {
+		return "", false, err
+	}
+	return v.local(), v.unmade(s.cfg.Self) && !v.yielded(s.cfg.Self), nil
+}
+
 // Keep makes what this site's application shows of a resource what all sites show: it becomes an operation of this site. When
 // that was done a few times lately and did not last, it is refused unless force says that the cause is found. ErrNotFound: the
 // document is not here; otherwise the error may be a *Refusal.

@@ -174,6 +174,11 @@ func (s *Site) change(ctx context.Context, row ResourceRow, r Request, k keeper)
 		return a, err
 	}
 	before, local, err := s.standsAt(ctx, res)
+	if err == nil && r.creates() && len(before.Absolute) > 0 { // it would be made without its bytes
+		if err = s.remade(ctx, res, r.Kind); err == nil {
+			before, local, err = s.standsAt(ctx, res)
+		}
+	}
 	if err != nil {
 		return Answer{}, err
 	}
