@@ -111,8 +111,9 @@ func (o *Operation) before() map[Line]uint64 {
 	return seen
 }
 
-// Key returns the key of the operation in its document.
-func (o *Operation) Key() string { return string(o.Origin) + "/" + string(o.ID) }
+// Key returns the key of the operation in its document. A site that was set back to a backup may do a request once more that a lost run
+// of its agent had done: each run has a key of its own for it.
+func (o *Operation) Key() string { return string(o.Origin) + "/" + string(o.ID) + "/" + o.Run }
 
 // Encode returns the bytes that travel. They are the same for equal operations.
 func (o *Operation) Encode() ([]byte, error) {
@@ -138,7 +139,7 @@ func DecodeOperation(key string, b []byte) (*Operation, error) {
 		return nil, fmt.Errorf("decode operation %s: unknown type %q", key, o.Type)
 	}
 	switch {
-	case o.Key() != key:
+	case o.Key() != key && string(o.Origin)+"/"+string(o.ID) != key: // as earlier versions have it
 		return nil, fmt.Errorf("decode operation %s: it calls itself %s", key, o.Key())
 	case !isRun(o.Run):
 		return nil, fmt.Errorf("decode operation %s: %q names no run", key, o.Run)

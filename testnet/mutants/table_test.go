@@ -160,6 +160,9 @@ func planted() []mutant {
 		edit{"engine/history.go", "w != nil && !h.follows(w) {", "w != nil && !h.follows(w) && w.Time >= h.base.Time {"})
 	add("what waited comes before what was issued since", "engine", "TestHindsightOfWhatWaits",
 		edit{"engine/hindsight.go", "a.Seen, a.Time = join(a.Seen, settled), max(a.Time, until)", "_, _ = settled, until"})
+	// What a lost run did after a request that its site does once more is held back for good.
+	scripted("two runs have one key for a request", "restored-and-asked-again",
+		edit{"engine/operation.go", `string(o.ID) + "/" + o.Run }`, `string(o.ID) }`})
 	// Two sites show different things for good after one of them was set back: what nobody knows comes back in a whole representation.
 	scripted("what counts in hindsight is sent as it was", "restored-and-replaced-between",
 		edit{"engine/next.go", "said && u.Seq <= a.Upto {", "false && said && u.Seq <= a.Upto {"})
