@@ -36,6 +36,7 @@ func (s *Site) recheck(ctx context.Context, r *resource) (again bool, err error)
 		return false, err
 	}
 	mine, kind, gap, over := v.replicas[s.cfg.Self], v.kind, v.gap(), !v.exists()
+	folded := over && !v.history.exists(func(o *Operation) bool { return v.history.base.has(o) || mine.settled(o) })
 	admitted, err := s.enter(ctx, r)
 	r.mu.Unlock()
 	if !admitted || err != nil {
@@ -43,8 +44,8 @@ func (s *Site) recheck(ctx context.Context, r *resource) (again bool, err error)
 	}
 	lost := mine.Lost.Local
 	switch {
-	case len(gap) == 0 && over && mine.Local == "" && lost != "": // a checkpoint stands for its deletion
-		return s.deleteAgain(ctx, r, kind, lost)
+	case len(gap) == 0 && folded && cmp.Or(mine.Local, lost) != "": // a checkpoint stands for its deletion
+		return s.deleteAgain(ctx, r, kind, cmp.Or(mine.Local, lost))
 	case len(gap) == 0:
 		return false, s.endRecheck(ctx, r, cmp.Or(mine.Local, lost), nil)
 	case lost == "" && mine.Local == "": // neither had an object: nothing can be there

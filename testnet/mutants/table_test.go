@@ -177,6 +177,8 @@ func planted() []mutant {
 	// A site that was set back twice keeps what its first lost run had deleted.
 	scripted("what one of two lost runs had deleted counts as deleted", "restored-twice",
 		edit{"engine/recheck.go", "case over && slices.ContainsFunc(", "case false && over && slices.ContainsFunc("})
+	scripted("what is deleted in a checkpoint alone is kept after a backup", "restored-while-a-deletion-ended",
+		edit{"engine/recheck.go", "len(gap) == 0 && folded && cmp.Or(mine.Local, lost) != \"\"", "len(gap) == 0 && folded && mine.Local == \"\" && lost != \"\""})
 	// A site that was restored makes a second part of what is divided, or sets all of a count at its own.
 	scripted("a restored part is told from others by its count", "restored-share",
 		edit{"engine/ours.go", "isContainer(value) || slices.Contains(divided, at)", "isContainer(value)"})
