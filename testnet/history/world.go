@@ -88,6 +88,7 @@ type world struct {
 	ids      int
 	lives    int
 	depth    int // of things that happen while others are under way
+	nested   int // steps that there were while something else was under way
 	did      bool
 
 	changes   memory.Changes
@@ -346,15 +347,18 @@ func (w *world) step() {
 	}
 }
 
-// meanwhile lets other things happen while a call of the process is under way, unless so many have already that it would look as if
-// that call never ended.
+// manyMeanwhile bounds what happens during calls in one history: each of them may be a request, with more calls.
+const manyMeanwhile = 500
+
+// meanwhile lets other things happen while a call of the process is under way.
 func (p *process) meanwhile() {
 	w := p.site.w
-	if w.depth >= 3 || p.done > tooMany/2 || !w.chance(w.knobs.nested) {
+	if w.depth >= 3 || w.nested > manyMeanwhile || !w.chance(w.knobs.nested) {
 		return
 	}
 	w.depth++
 	for range 1 + w.rng.IntN(3) {
+		w.nested++
 		w.step()
 	}
 	w.depth--
