@@ -94,10 +94,8 @@ func (v *view) undone() func(*Operation) bool {
 	}
 	st := v.standing()
 	counting, _ := v.history.effective(everything)
-	counts, last, reversed := among(counting), lastAbsolute(counting), among(v.history.reversedHere(st))
-	return func(o *Operation) bool {
-		return reversed(o) || st.Void(o) && counts(o) && (o.Type != TypeAbsolute || last[o.Path] == o)
-	}
+	missed, reversed := v.history.missed(st, counting, v.history.takes(st)), among(v.history.reversedHere(st))
+	return func(o *Operation) bool { return reversed(o) || missed(o) }
 }
 
 // bodies lists the operations with a large body that no checkpoint stands for.

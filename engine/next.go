@@ -3,6 +3,7 @@ package engine
 import (
 	"maps"
 	"slices"
+	"sync"
 )
 
 // StepKind is what a site does next for one resource.
@@ -164,10 +165,10 @@ func (h *History) next(s Standing) Step {
 	}
 	counting, _ := h.effective(everything)
 	counts := within(counting)
-	last := lastAbsolute(counting)
-	// What was passed over as void may count after all, once something else is known.
+	last, takes := lastAbsolute(counting), h.takes(s)
+	missed := h.missed(s, counting, takes)
 	open := func(o *Operation) bool {
-		return !s.Settled(o) || s.Void(o) && counts(o) && (o.Type != TypeAbsolute && !h.base.reduces(o) || last[o.Path] == o)
+		return !s.Settled(o) || missed(o) && (o.Type == TypeAbsolute || !h.base.reduces(o))
 	}
 	i := slices.IndexFunc(h.ordered, open)
 	if void := h.reversedHere(s); len(void) > 0 {
@@ -233,6 +234,9 @@ func (h *History) next(s Standing) Step {
 		return act(h, s, rest[:1])
 	case u.Type == TypeAbsolute:
 		if l := last[u.Path]; l != u && (s.shows(l) || s.Carried != nil && s.Carried(l)) && !h.bothRun(u, l) {
+			if takes(u) {
+				return correctFor(h, s, rest[:1], rest)
+			}
 			return Step{Kind: StepSkip, Operations: rest[:1]}
 		}
 		return act(h, s, rest[:1])
@@ -244,6 +248,33 @@ func (h *History) next(s Standing) Step {
 		return step
 	}
 	return correct(h, s, rest, counts)
+}
+
+// missed tells of an operation whether it was passed over here as void and counts after all, since something else is known. Bytes
+// that a later operation has put anew are missed only where they take the effect of something else.
+func (h *History) missed(s Standing, counting []*Operation, takes func(*Operation) bool) func(*Operation) bool {
+	counts, last := within(counting), lastAbsolute(counting)
+	return func(o *Operation) bool {
+		return s.Void(o) && counts(o) && (o.Type != TypeAbsolute || last[o.Path] == o || takes(o))
+	}
+}
+
+// takes tells of an operation that no checkpoint stands for whether something that the application shows, and that counts, loses its
+// effect once it is shown, too.
+func (h *History) takes(s Standing) func(*Operation) bool {
+	shown := sync.OnceValue(func() []*Operation {
+		ops, _ := h.effective(s.shown())
+		return ops
+	})
+	loses := func(o, to *Operation) bool { return !h.base.reduces(o) && h.loses(o, to, pick{}) != "" }
+	return func(o *Operation) bool {
+		if h.base.reduces(o) {
+			return false
+		}
+		later, _ := slices.BinarySearchFunc(shown(), o, Compare)
+		return slices.ContainsFunc(shown()[:later], func(x *Operation) bool { return loses(x, o) }) &&
+			!slices.ContainsFunc(shown()[later:], func(w *Operation) bool { return loses(o, w) })
+	}
 }
 
 // lastAbsolute returns for each path the last operation that put opaque bytes there.
@@ -384,7 +415,12 @@ func foldable(s Standing, rest []*Operation, counts func(*Operation) bool) []*Op
 
 // correct settles the first of rest and, in the same request, whatever follows it and can be folded with it.
 func correct(h *History, s Standing, rest []*Operation, counts func(*Operation) bool) Step {
-	taken, before := foldable(s, rest, counts), s.fold(h)
+	return correctFor(h, s, foldable(s, rest, counts), rest)
+}
+
+// correctFor brings the application to what it is to show with those that are taken, the first of rest.
+func correctFor(h *History, s Standing, taken, rest []*Operation) Step {
+	before := s.fold(h)
 	after, again := s.target(h, s.shown().or(taken...), before)
 	difference := s.difference(before, after).and(after.restoring(s.withoutAnswer(h, rest)))
 	for _, o := range taken {

@@ -391,3 +391,32 @@ func TestALaterChangeTakesThePlaceOfOpaqueBytes(t *testing.T) {
 	}
 	a.lawful(t)
 }
+
+// TestBytesThatWerePassedOverTakeTheEffectOfOthersAllTheSame has bytes passed over because of a later change, which then loses to
+// other bytes. The first bytes are not put any more, but what they take the effect of goes.
+func TestBytesThatWerePassedOverTakeTheEffectOfOthersAllTheSame(t *testing.T) {
+	k := kinds()["all one"]
+	a, b, c := deskOf("a", k), deskOf("b", k), deskOf("c", k)
+	tell := func(o *Operation, to ...*desk) *Operation {
+		for _, d := range to {
+			d.history.Add(o)
+			d.catchUp(t)
+		}
+		return o
+	}
+	tell(a.issue(t, TypeCreate, "/images", `{"name":"made"}`, 1), b, c)
+	named := tell(c.issue(t, TypeMerge, "/images/{id}", `{"name":"named"}`, 2), b)
+	sized := b.issue(t, TypeMerge, "/images/{id}", `{"size":2}`, 4)
+	first := tell(a.issue(t, TypeAbsolute, "/images/{id}/file", "first", 3), b, c)
+	tell(sized, c, a)
+	tell(named, a)
+	second := &Operation{ID: "d-1", Type: TypeAbsolute, Path: first.Path, Body: []byte("second"), Origin: "d", Seq: 1, Time: 5,
+		Seen: map[Line]uint64{first.Line(): first.Seq, named.Line(): named.Seq}}
+	for _, d := range []*desk{a, b, c} {
+		tell(second, d)
+		d.lawful(t)
+		if name, _ := valueAt(d.shows, "/name"); name != "made" {
+			t.Errorf("%s shows %s", d.site, compact(d.shows))
+		}
+	}
+}
