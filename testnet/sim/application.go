@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"net/http"
 	"strings"
@@ -80,8 +79,7 @@ func (a *application) all() map[string][]object {
 	list := map[string][]object{}
 	for kind, objects := range a.objects {
 		for local, o := range objects {
-			fields := maps.Clone(o)
-			delete(fields, "id")
+			fields := alike(o)
 			tag := fmt.Sprint(o["tag"])
 			list[tag] = append(list[tag], object{kind, local, fields})
 		}
@@ -191,10 +189,29 @@ func act(o map[string]any, name string, body map[string]any) {
 	}
 }
 
+// find returns what the requests with a marker have made.
+func (a *application) find(ctx context.Context, k *engine.Kind, request string) (found []engine.Reply, err error) {
+	if err := wait(ctx, a.pause()); err != nil {
+		return nil, err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.mood.Down {
+		return nil, fmt.Errorf("connect: %w", engine.ErrUnreachable)
+	}
+	for id, o := range a.objects[k.Name] {
+		if mark, _ := o["mark"].(string); engine.HasMarker(mark, request) {
+			found = append(found, engine.Reply{Status: http.StatusOK, Body: encode(o), Local: engine.LocalID(id)})
+		}
+	}
+	return found, nil
+}
+
 // serve does what a request asks. The caller holds mu.
 func (a *application) serve(c engine.Call) engine.Reply {
 	var body map[string]any
-	if len(c.Body) > 0 {
+	patch := c.Header["Content-Type"] == jsonPatch
+	if len(c.Body) > 0 && !patch {
 		if err := json.Unmarshal(c.Body, &body); err != nil || body == nil {
 			return engine.Reply{Status: http.StatusBadRequest}
 		}
@@ -225,6 +242,12 @@ func (a *application) serve(c engine.Call) engine.Reply {
 	}
 	if o == nil {
 		return engine.Reply{Status: http.StatusNotFound}
+	}
+	if patch {
+		if body = patched(o, c.Body); body == nil {
+			return engine.Reply{Status: http.StatusUnprocessableEntity}
+		}
+		c.Method = http.MethodPut
 	}
 	switch c.Method {
 	case http.MethodPost:

@@ -333,7 +333,7 @@ func (r *run) checkResource(i int, objects []map[string][]object, say func(strin
 		return
 	}
 	for _, q := range r.requests {
-		sets := q.step.Kind == StepCreate || q.step.Kind == StepPatch
+		sets := q.step.Kind == StepCreate || q.step.Kind == StepPatch || q.step.Kind == StepJSON
 		if _, shown := first[q.field()]; q.step.Resource == i && sets && q.acknowledged() && q.status != 202 && !shown {
 			say("%s does not show what %s at site%d set (u%d, operation %s): %s", res.Tag, q.step.Kind, q.step.Site, q.n, q.operation, encode(first))
 		}

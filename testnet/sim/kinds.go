@@ -23,8 +23,11 @@ var (
 	draft = newKind(engine.Kind{Name: "draft", ID: inBody, HonoursKey: true, Operations: actions, UpdateWins: true})
 	// page is put as a whole.
 	page = newKind(engine.Kind{Name: "page", ID: inPath, ReplaceWhole: true})
+	// rack and shelf have an array whose elements have keys. A rack keeps the marker of the request that made it.
+	rack  = newKind(engine.Kind{Name: "rack", ID: assigned, Marker: "/mark", Keys: byName, MergePatch: true})
+	shelf = newKind(engine.Kind{Name: "shelf", ID: inPath, Keys: byName, JSONPatch: jsonPatch})
 
-	kinds = []*engine.Kind{image, task, note, label, gate, draft, page}
+	kinds = []*engine.Kind{image, task, note, label, gate, draft, page, rack, shelf}
 )
 
 // Who gives the identifiers: the application, the client in the path of a PUT, the client in the body of a POST.
@@ -33,6 +36,11 @@ var (
 	inPath   = engine.IDRule{From: engine.IDFromPath, At: "/id"}
 	inBody   = engine.IDRule{From: engine.IDFromBody, At: "/id", Settable: true}
 )
+
+// byName tells the disks of an array apart.
+var byName = []engine.Key{{At: "/disks", Member: "name"}}
+
+const jsonPatch = "application/json-patch+json"
 
 // actions are those of which the catalog says what they do, with the ends of their paths.
 var actions = []engine.NamedOperation{
@@ -60,7 +68,7 @@ func kindOf(name engine.KindName) *engine.Kind {
 func declares(k *engine.Kind) bool { return len(k.Operations) > 0 }
 
 // route tells what a request means: the catalog of this application.
-func route(method, path string) (k *engine.Kind, pattern, target string, t engine.Type, ok bool) {
+func route(method, path, media string) (k *engine.Kind, pattern, target string, t engine.Type, ok bool) {
 	parts := strings.Split(strings.TrimPrefix(path, "/"), "/")
 	for _, kind := range kinds {
 		if "/"+parts[0] == kind.Collection {
@@ -79,6 +87,8 @@ func route(method, path string) (k *engine.Kind, pattern, target string, t engin
 		return k, pattern + "/" + parts[2], target, engine.TypeAction, true
 	case len(parts) == 2 && method == http.MethodPut:
 		t = engine.TypeReplace
+	case len(parts) == 2 && method == http.MethodPatch && media == jsonPatch:
+		t = engine.TypePatch
 	case len(parts) == 2 && method == http.MethodPatch:
 		t = engine.TypeMerge
 	case len(parts) == 2 && method == http.MethodDelete:
@@ -87,8 +97,8 @@ func route(method, path string) (k *engine.Kind, pattern, target string, t engin
 	return k, pattern, target, t, t != ""
 }
 
-func classify(_ engine.ServiceName, method, path string, _ map[string]string) (engine.KindName, engine.Type, bool) {
-	k, _, _, t, ok := route(method, path)
+func classify(_ engine.ServiceName, method, path string, header map[string]string) (engine.KindName, engine.Type, bool) {
+	k, _, _, t, ok := route(method, path, header["Content-Type"])
 	if !ok {
 		return "", "", false
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/skerry/skerry/web/problem"
 )
 
-// present puts the meta-identifier in the place of the application's own.
+// present puts the meta-identifier in the place of the application's own, and takes the marker out.
 func present(ctx context.Context, ids engine.Identifiers, k *engine.Kind, r engine.Reply) (engine.Reply, error) {
 	var o map[string]any
 	if len(r.Body) == 0 || json.Unmarshal(r.Body, &o) != nil {
@@ -21,9 +21,10 @@ func present(ctx context.Context, ids engine.Identifiers, k *engine.Kind, r engi
 	if id, ok := o["id"].(string); ok {
 		if meta, ok := ids.Meta(ctx, k.Service, k.Name, engine.LocalID(id)); ok {
 			o["id"] = string(meta)
-			r.Body = encode(o)
 		}
 	}
+	unmark(o)
+	r.Body = encode(o)
 	return r, nil
 }
 
@@ -35,7 +36,8 @@ func (h peers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		problem.Write(w, http.StatusForbidden, "stranger", "", nil)
 		return
 	}
-	k, path, target, t, ok := route(r.Method, r.URL.Path)
+	media := r.Header.Get("Content-Type")
+	k, path, target, t, ok := route(r.Method, r.URL.Path, media)
 	body, err := io.ReadAll(r.Body)
 	if !ok || err != nil {
 		problem.Write(w, http.StatusBadRequest, "body", "", nil)
@@ -43,7 +45,7 @@ func (h peers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	a, err := h.p.Submit(r.Context(), engine.Request{
 		Operation: engine.OperationID(r.Header.Get("Skerry-Operation")), Kind: k, Type: t, Method: r.Method, Path: path,
-		Target: target, Query: r.URL.RawQuery, Body: body, Placement: list(r.Header.Get("Skerry-Placement")),
+		Target: target, Query: r.URL.RawQuery, Header: map[string]string{"Content-Type": media}, Body: body, Placement: list(r.Header.Get("Skerry-Placement")),
 		Scope: r.Header.Get("Scope"), Via: list(r.Header.Get("Skerry-Via")),
 	})
 	if h.p.dead.Load() || r.Context().Err() != nil {

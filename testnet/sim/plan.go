@@ -40,11 +40,12 @@ type Resource struct {
 // StepKind is what a Step does.
 type StepKind string
 
-// What a Step may do. Create, patch, put, delete and the actions start, open, shut and incr are requests of a client; add,
+// What a Step may do. Create, patch, json, put, delete and the actions start, open, shut and incr are requests of a client; add,
 // remove, pause and resume are an operator's.
 const (
 	StepCreate   StepKind = "create"
 	StepPatch    StepKind = "patch"
+	StepJSON     StepKind = "json" // a JSON Patch
 	StepPut      StepKind = "put"
 	StepStart    StepKind = "start"
 	StepOpen     StepKind = "open"
@@ -77,6 +78,7 @@ type Step struct {
 	Other    int
 	Resource int
 	Field    string // that a client sets, beside the one of its own request
+	Disk     string // that it changes or adds, where the kind has disks; empty: none
 	Scoped   bool   // the client names the placement
 	Links    [][2]int
 	Share    float64
@@ -166,7 +168,7 @@ func NewPlan(seed uint64, most int) Plan {
 	fatal := r.IntN(4) == 0
 	kinds := kinds
 	if fatal {
-		kinds = []*engine.Kind{image, label}
+		kinds = []*engine.Kind{image, label, rack}
 	}
 	for i := range 2 + r.IntN(10) {
 		p.Resources = append(p.Resources, Resource{
@@ -235,8 +237,10 @@ func anyRequest(r *rand.Rand, k *engine.Kind) StepKind {
 	switch n := r.IntN(100); {
 	case n < 8:
 		return StepCreate
-	case n < 55:
+	case n < 40:
 		return StepPatch
+	case n < 55:
+		return StepJSON
 	case n < 77:
 		return StepPut
 	case n < 92 && !declares(k): // what an undeclared action has run on is not made anew when a change reverses its delete
@@ -286,7 +290,7 @@ func (p *Plan) request(r *rand.Rand, kind StepKind, resource int, at time.Durati
 		kind = StepPatch
 	}
 	s := Step{At: at, Kind: kind, Resource: resource, Site: res.Placement[r.IntN(len(res.Placement))], Field: string(rune('a' + r.IntN(4))),
-		Scoped: r.IntN(2) == 0}
+		Scoped: r.IntN(2) == 0, Disk: []string{"p", "q", "r", ""}[r.IntN(4)]}
 	if r.IntN(5) == 0 && p.Apart == nil {
 		s.Site = r.IntN(p.Sites)
 	}

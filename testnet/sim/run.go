@@ -332,6 +332,9 @@ func (r *run) ask(ctx context.Context, step Step) {
 	r.requests = append(r.requests, q)
 	r.mu.Unlock()
 	body := map[string]any{step.Field: q.n, q.field(): q.n}
+	if len(res.Kind.Keys) > 0 && (step.Kind == StepCreate || step.Disk != "") {
+		body["disks"] = q.disks(p.read(ctx, res.Kind, target))
+	}
 	switch step.Kind {
 	case StepCreate:
 		e.Type, e.Method, body["tag"] = engine.TypeCreate, http.MethodPost, res.Tag
@@ -342,6 +345,9 @@ func (r *run) ask(ctx context.Context, step Step) {
 		}
 	case StepPatch:
 		e.Type, e.Method = engine.TypeMerge, http.MethodPatch
+	case StepJSON:
+		e.Type, e.Method, e.Header["Content-Type"] = engine.TypePatch, http.MethodPatch, jsonPatch
+		e.Body, body = q.steps(res.Kind), nil
 	case StepPut:
 		e.Type, e.Method = engine.TypeReplace, http.MethodPut
 		whole := p.read(ctx, res.Kind, target)
@@ -404,6 +410,7 @@ func (p *process) read(ctx context.Context, k *engine.Kind, target string) map[s
 		return nil
 	}
 	o["id"] = target
+	unmark(o)
 	return o
 }
 

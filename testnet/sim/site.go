@@ -419,9 +419,12 @@ func (c client) Do(ctx context.Context, call engine.Call) (engine.Reply, error) 
 	return engine.Reply{}, cmp.Or(err, errDead)
 }
 
-// Find implements engine.Application. The kinds here have no marker, so that nothing is looked for.
-func (c client) Find(context.Context, *engine.Kind, string) ([]engine.Reply, error) {
-	return nil, engine.ErrUntellable
+// Find implements engine.Application.
+func (c client) Find(ctx context.Context, k *engine.Kind, request string) ([]engine.Reply, error) {
+	if c.p.dead.Load() {
+		return nil, errDead
+	}
+	return c.p.site.app.find(ctx, k, request)
 }
 
 // Present implements engine.Application.
