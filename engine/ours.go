@@ -9,9 +9,9 @@ import (
 )
 
 // isOurs reports whether what the application shows under the identifier that the lost run had is the resource's replica.
-// This run may have known it already, or clients choose the identifiers of its kind. Otherwise no other resource has that
-// identifier here, and what it shows at the paths that its create has set is what some operation has put there: an
-// application that was restored assigns the same identifiers again.
+// This run may have known it already. Otherwise no other resource has that identifier here, or the next one of its name, and, unless clients
+// choose the identifiers of its kind, what it shows at the paths that its create has set is what some operation has put there:
+// an application that was restored assigns the same identifiers again.
 func (s *Site) isOurs(ctx context.Context, r *resource, k *Kind, local LocalID, shown Reply) (bool, error) {
 	r.mu.Lock()
 	v, err := s.open(ctx, r)
@@ -19,7 +19,7 @@ func (s *Site) isOurs(ctx context.Context, r *resource, k *Kind, local LocalID, 
 		r.mu.Unlock()
 		return false, err
 	}
-	known := v.local() == local || k.Natural()
+	known := v.local() == local
 	operations, divided := v.history.ordered, v.history.spread.divided()
 	r.mu.Unlock()
 	if known {
@@ -31,6 +31,9 @@ func (s *Site) isOurs(ctx context.Context, r *resource, k *Kind, local LocalID, 
 	}
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		return false, fmt.Errorf("look who has the identifier %s: %w", local, err)
+	}
+	if k.Natural() {
+		return true, nil
 	}
 	p, err := s.cfg.App.Present(ctx, k, shown)
 	if err != nil {
