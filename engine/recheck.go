@@ -161,7 +161,14 @@ func (s *Site) endRecheck(ctx context.Context, r *resource, local LocalID, ops [
 	for _, o := range ops {
 		b.Settled = append(b.Settled, o.ID)
 	}
-	if err := s.write(ctx, r, []Entry{v.replicaAs(mine)}, b); err != nil {
+	entries, lives := []Entry{v.replicaAs(mine)}, among(v.history.Living(anyOperation))
+	for _, o := range ops {
+		_, told := v.outcomes[v.self][o.ID]
+		if local == "" && !told && o.Type != TypeDelete && o.Type != TypePlace && !lives(o) { // nothing shows it, and nothing will
+			entries = append(entries, s.outcomeEntry(o, Outcome{State: StateSuperseded}))
+		}
+	}
+	if err := s.write(ctx, r, entries, b); err != nil {
 		return fmt.Errorf("publish what is left of what a lost run did: %w", err)
 	}
 	for _, o := range ops {

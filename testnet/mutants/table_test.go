@@ -179,6 +179,9 @@ func planted() []mutant {
 		edit{"engine/recheck.go", "case over && slices.ContainsFunc(", "case false && over && slices.ContainsFunc("})
 	scripted("what is deleted in a checkpoint alone is kept after a backup", "restored-while-a-deletion-ended",
 		edit{"engine/recheck.go", "len(gap) == 0 && folded && cmp.Or(mine.Local, lost) != \"\"", "len(gap) == 0 && folded && mine.Local == \"\" && lost != \"\""})
+	// An action counts as done at a site that does not show it, nor ever will.
+	scripted("what a deletion has ended counts as done after a backup", "restored-after-all",
+		edit{"engine/recheck.go", "if local == \"\" && !told && ", "if false && !told && "})
 	// The next resource of a name is taken for what a lost run had changed: a deleted resource has it, and a change overwrites it.
 	scripted("a restored name is its first resource's for good", "restored-and-named-again",
 		edit{"engine/ours.go", "known := v.local() == local\n", "known := v.local() == local || k.Natural()\n"})
