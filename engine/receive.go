@@ -90,7 +90,7 @@ func (s *Site) receive(ctx context.Context, from SiteID, e Envelope) (own bool, 
 			}
 			again, err = s.issueAgain(v, known)
 		}
-		if own && err == nil {
+		if own && err == nil && v.part(v.self) != partFormer { // the last word of a lost run stands
 			late := about.Epoch > 0 && first // what was before is not known one by one
 			again, err = s.takeBack(ctx, v, known, e.Document, before, ended, late, again)
 		}

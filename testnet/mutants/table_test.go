@@ -179,6 +179,9 @@ func planted() []mutant {
 		edit{"engine/recheck.go", "case over && slices.ContainsFunc(", "case false && over && slices.ContainsFunc("})
 	scripted("what is deleted in a checkpoint alone is kept after a backup", "restored-while-a-deletion-ended",
 		edit{"engine/recheck.go", "len(gap) == 0 && folded && cmp.Or(mine.Local, lost) != \"\"", "len(gap) == 0 && folded && mine.Local == \"\" && lost != \"\""})
+	// Two sites refuse what the other shows for good once one was set back to before it left.
+	scripted("a site writes after the last word of its lost run", "left-and-set-back",
+		edit{"engine/receive.go", "if own && err == nil && v.part(v.self) != partFormer {", "if own && err == nil {"})
 	// An action counts as done at a site that does not show it, nor ever will.
 	scripted("what a deletion has ended counts as done after a backup", "restored-after-all",
 		edit{"engine/recheck.go", "if local == \"\" && !told && ", "if false && !told && "})
