@@ -265,20 +265,40 @@ func (w *world) keep(s *site, p *process) {
 // keeper is the site that an operator keeps what it shows of.
 func (w *world) keeper(c engine.Conflict) *site {
 	at := w.siteOf(c.Site)
-	if at.restored && !w.knobs.machines { // its application has gone on
-		return at
-	}
 	var best *site
+	most := 0
 	for _, s := range w.sites {
 		row, err := s.disk.ResourceByDocument(w.ctx, c.Document)
-		if err != nil || row.Local == "" || row.State.Past() || s == at {
+		if err != nil || row.Local == "" || row.State.Past() {
 			continue
 		}
-		if best == nil || best.restored && !s.restored {
-			best = s
+		if w.knobs.machines {
+			if s != at && (best == nil || best.restored && !s.restored) {
+				best = s
+			}
+			continue
+		}
+		// The applications have gone on, and what only lost operations have set is at one of them.
+		if n := leaves(w.read(s, w.kindOf(row.Kind), row)); best == nil || n > most || n == most && s == at {
+			best, most = s, n
 		}
 	}
 	return best
+}
+
+// leaves counts the values that a representation has.
+func leaves(v any) (n int) {
+	switch c := v.(type) {
+	case map[string]any:
+		for _, member := range c {
+			n += leaves(member)
+		}
+	case []any:
+		for _, element := range c {
+			n += leaves(element)
+		}
+	}
+	return n + 1
 }
 
 // dropNames gives up the resources of which another has the name.
