@@ -194,6 +194,8 @@ func (v *view) matters(s SiteID, o *Operation, out Outcome, living func(*Operati
 		return v.replica(s).Local != ""
 	case o.Type == TypePlace: // its content could not be copied
 		return fold.Exists
+	case o.Type == TypeCreate && out.State == StateUncertain: // the delete that ended it waits for it
+		return true
 	case !living(o):
 		return false
 	case out.Blocks || out.State != StateRejected || o.Type == TypeAction || o.Type == TypeCreate || out.Dropped:

@@ -9,41 +9,66 @@ import (
 )
 
 // isOurs reports whether what the application shows under the identifier that the lost run had is the resource's replica.
-// This run may have known it already. Otherwise no other resource has that identifier here, or the next one of its name, and, unless clients
-// choose the identifiers of its kind, what it shows at the paths that its create has set is what some operation has put there:
-// an application that was restored assigns the same identifiers again.
-func (s *Site) isOurs(ctx context.Context, r *resource, k *Kind, local LocalID, shown Reply) (bool, error) {
+// This run may have known it already. Otherwise no other resource has that identifier here, or the next one of its name, which taken
+// tells, and, unless clients choose the identifiers of its kind, what it shows at the paths that its create has set is what some
+// operation has put there: an application that was restored assigns the same identifiers again.
+func (s *Site) isOurs(ctx context.Context, r *resource, k *Kind, local LocalID, shown Reply) (ours, taken bool, _ error) {
 	r.mu.Lock()
 	v, err := s.open(ctx, r)
 	if err != nil {
 		r.mu.Unlock()
-		return false, err
+		return false, false, err
 	}
 	known := v.local() == local
 	operations, divided := v.history.ordered, v.history.spread.divided()
 	r.mu.Unlock()
 	if known {
-		return true, nil
+		return true, false, nil
 	}
 	other, err := s.cfg.Store.ResourceByLocal(ctx, k.Service, k.Name, local)
 	if err == nil && other.Document != r.id {
-		return false, nil
+		return false, true, nil
 	}
 	if err != nil && !errors.Is(err, ErrNotFound) {
-		return false, fmt.Errorf("look who has the identifier %s: %w", local, err)
+		return false, false, fmt.Errorf("look who has the identifier %s: %w", local, err)
 	}
 	if k.Natural() {
-		return true, nil
+		return true, false, nil
 	}
 	p, err := s.cfg.App.Present(ctx, k, shown)
 	if err != nil {
-		return false, nil
+		return false, false, nil
 	}
 	tree, err := k.parse(p.Body)
 	if err != nil {
-		return false, nil
+		return false, false, nil
 	}
-	return showsSome(tree, operations, divided), nil
+	return showsSome(tree, operations, divided), false, nil
+}
+
+// doubtMade takes the creates of gap for requests without a certain answer, where an object does not show what was set and may be
+// the replica that a lost run had made: an operation that nobody else knew may have changed it, or the application may have given its
+// identifier to something else since. A marker or a key tells; else a person does. The caller holds the turn.
+func (s *Site) doubtMade(ctx context.Context, r *resource, k *Kind, local LocalID, gap []*Operation) error {
+	for _, o := range gap {
+		if o.Type != TypeCreate {
+			continue
+		}
+		c := &crossing{Operation: *o, Service: k.Service, Kind: k.Name, Document: r.id, Received: true}
+		if err := s.declare(ctx, c); err != nil {
+			return err
+		}
+		s.opened.Store(o.ID, (*Reply)(nil))
+		s.made(c)
+		if resendable(k, o) || s.marks(k, o) {
+			continue
+		}
+		why := fmt.Sprintf("this site was restored from a backup, and %s %s, which was the replica here, shows something else than was set", k.Name, local)
+		if err := s.fail(ctx, r, o, Outcome{State: StateUncertain, Blocks: true, Error: why}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // showsSome reports whether tree has, at every path that a create among ops sets and that is not divided, what one of ops has put there.

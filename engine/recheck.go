@@ -60,11 +60,14 @@ func (s *Site) recheck(ctx context.Context, r *resource) (again bool, err error)
 	case err != nil || shown.Status != http.StatusOK:
 		return true, s.later(ctx, r, gap[0], shown, err, s.heard(ctx, kind.Service, r.id, shown, err, false))
 	}
-	ours, err := s.isOurs(ctx, r, kind, lost, shown)
+	ours, taken, err := s.isOurs(ctx, r, kind, lost, shown)
+	if err == nil && !ours && !taken && mine.Local == "" {
+		err = s.doubtMade(ctx, r, kind, lost, gap)
+	}
 	switch {
 	case err != nil:
 		return false, err
-	case !ours: // it has given the identifier to something else since
+	case !ours:
 		return false, s.endRecheck(ctx, r, mine.Local, nil)
 	case over && slices.ContainsFunc(gap, func(o *Operation) bool { return o.Type == TypeDelete }): // one lost run had deleted it, another had it again
 		return false, s.deletesAgain(ctx, r, lost, gap)

@@ -53,7 +53,11 @@ func (w *world) setBack(s *site) {
 			q.undone = q.undone || q.resource.thing() && q.resource.placement[0] == s && q.n >= s.backup.asked
 		}
 	} else {
-		w.leaveBehind(s)
+		for _, other := range w.sites { // this one may have been the last to know what others did
+			if other.restored {
+				w.leaveBehind(other)
+			}
+		}
 	}
 	for _, row := range rowsOf(w, before) {
 		if s.knows(row.ID) || s.keeps(row.ID) {

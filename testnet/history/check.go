@@ -221,7 +221,7 @@ func (c *checker) checkDocument(s *site, row engine.ResourceRow) {
 		if by.Blob != nil {
 			want = string(by.Blob.Hash)
 		}
-		if o.files[strings.TrimPrefix(path, k.Item)] != want && !s.doesWithout(by.ID) {
+		if rest := strings.TrimPrefix(path, k.Item); o.files[rest] != want && !s.doesWithout(by.ID) && !s.leftBytes(o.files[rest]) {
 			c.say("%s: %s has %q at %s, where %s put %q", s.name, row.ID, o.files, path, by.ID, want)
 		}
 	}
@@ -294,9 +294,32 @@ func (s *site) shown(res *resource) (all []string) {
 			all = append(all, string(encode(fields)))
 			continue
 		}
-		all = append(all, string(encode(fields))+string(encode(o.files)))
+		files := maps.Clone(o.files)
+		maps.DeleteFunc(files, func(path, _ string) bool {
+			return slices.ContainsFunc(s.w.sites, func(other *site) bool { return other.leftBytesOf(res, path) })
+		})
+		if len(files) == 0 {
+			files = nil
+		}
+		all = append(all, string(encode(fields))+string(encode(files)))
 	}
 	return all
+}
+
+// leftBytes reports whether opaque bytes are there that only a lost operation has put: nothing shows them.
+func (s *site) leftBytes(file string) bool {
+	return s.restored && slices.ContainsFunc(s.w.requests, func(q *request) bool {
+		return q.kind == "file" && q.operation != "" && content(q.body()) == file && s.app.effect(q.operation, s.name) != nil && s.w.isLost(q.operation)
+	})
+}
+
+func (s *site) leftBytesOf(res *resource, path string) bool {
+	for _, o := range s.app.objects[res.kind.Name] {
+		if o.fields["tag"] == res.tag && s.leftBytes(o.files[path]) {
+			return true
+		}
+	}
+	return false
 }
 
 // owns reports whether an object is a resource's.

@@ -357,6 +357,8 @@ func (w *world) decide(s *site, p *process, row engine.OperationRow) {
 		return
 	case row.Kind == item && len(row.Sites) > 1 && row.Type == engine.TypeCreate && row.Sites[s.id].State == engine.StateRejected && !w.knobs.rejects && len(s.orphans) == 0:
 		w.problem("%s: what is to lie in a container was refused, and waits for a person: %s: %s", s.name, row.ID, why)
+	case e != nil && e.times > 0 && strings.Contains(why, e.local+", which was the replica here"): // what only lost operations have set is at it
+		err = p.AdoptObject(w.ctx, row.ID, engine.LocalID(e.local))
 	case strings.Contains(why, "already that is not a replica"): // a site that was removed has left it
 		delete(s.app.objects[k.Name], string(row.Resource))
 		err = p.Retry(w.ctx, row.ID)

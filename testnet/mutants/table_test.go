@@ -188,6 +188,13 @@ func planted() []mutant {
 	// The next resource of a name is taken for what a lost run had changed: a deleted resource has it, and a change overwrites it.
 	scripted("a restored name is its first resource's for good", "restored-and-named-again",
 		edit{"engine/ours.go", "known := v.local() == local\n", "known := v.local() == local || k.Natural()\n"})
+	// A site that was restored makes a second object where a lost operation has changed the first, or leaves it behind when it is deleted.
+	scripted("what was changed since a backup is made once more", "restored-and-changed-since",
+		edit{"engine/recheck.go", "&& !ours && !taken", "&& !ours && taken"})
+	scripted("a delete passes over what a person has adopted", "restored-and-changed-since",
+		edit{"engine/actuate.go", `v.outcomes[v.self][o.ID].Adopt != ""`, "false"})
+	scripted("nobody is asked about a create that was deleted meanwhile", "restored-and-changed-since",
+		edit{"engine/conflict.go", "case o.Type == TypeCreate && out.State == StateUncertain:", "case false:"})
 	// A site that was restored makes a second part of what is divided, or sets all of a count at its own.
 	scripted("a restored part is told from others by its count", "restored-share",
 		edit{"engine/ours.go", "isContainer(value) || slices.Contains(divided, at)", "isContainer(value)"})
