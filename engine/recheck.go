@@ -37,6 +37,7 @@ func (s *Site) recheck(ctx context.Context, r *resource) (again bool, err error)
 	}
 	mine, kind, gap, over := v.replicas[s.cfg.Self], v.kind, v.gap(), !v.exists()
 	folded := over && !v.history.exists(func(o *Operation) bool { return v.history.base.has(o) || mine.settled(o) })
+	made, standing := v.history.made(gap), s.standing(v)
 	admitted, err := s.enter(ctx, r)
 	r.mu.Unlock()
 	if !admitted || err != nil {
@@ -48,10 +49,12 @@ func (s *Site) recheck(ctx context.Context, r *resource) (again bool, err error)
 		return s.deleteAgain(ctx, r, kind, cmp.Or(mine.Local, lost))
 	case len(gap) == 0:
 		return false, s.endRecheck(ctx, r, cmp.Or(mine.Local, lost), nil)
+	case lost == "" && mine.Local == "" && slices.ContainsFunc(gap, standing.doubtful): // what it has made is found by what is done next
+		return false, s.endRecheck(ctx, r, "", nil)
 	case lost == "" && mine.Local == "": // neither had an object: nothing can be there
 		return false, s.endRecheck(ctx, r, "", gap)
 	case lost == "":
-		return false, s.deletesAgain(ctx, r, mine.Local, gap)
+		return false, s.deletesAgain(ctx, r, mine.Local, gap, nil)
 	}
 	shown, err := s.read(ctx, kind, lost)
 	switch {
@@ -70,7 +73,7 @@ func (s *Site) recheck(ctx context.Context, r *resource) (again bool, err error)
 	case !ours:
 		return false, s.endRecheck(ctx, r, mine.Local, nil)
 	case over && slices.ContainsFunc(gap, func(o *Operation) bool { return o.Type == TypeDelete }): // one lost run had deleted it, another had it again
-		return false, s.deletesAgain(ctx, r, lost, gap)
+		return false, s.deletesAgain(ctx, r, lost, gap, made)
 	}
 	sent, values, err := s.doubts(ctx, r, lost, gap)
 	if err == nil && !values.Empty() {
@@ -82,12 +85,26 @@ func (s *Site) recheck(ctx context.Context, r *resource) (again bool, err error)
 	return false, s.endRecheck(ctx, r, lost, gap)
 }
 
-// deletesAgain leaves a deletion that a lost run had run to be sent again for the object local. It has been let pass before.
-func (s *Site) deletesAgain(ctx context.Context, r *resource, local LocalID, gap []*Operation) error {
+// deletesAgain leaves a deletion that a lost run had run to be sent again for the object local, which made have made. It has been let
+// pass before.
+func (s *Site) deletesAgain(ctx context.Context, r *resource, local LocalID, gap, made []*Operation) error {
 	for _, o := range gap {
 		s.deletions.heard(o, 0, s.cfg.Now())
 	}
-	return s.endRecheck(ctx, r, local, nil)
+	return s.endRecheck(ctx, r, local, made)
+}
+
+// made returns the creates among a gap that its first delete has ended, with what they have seen.
+func (h *History) made(gap []*Operation) []*Operation {
+	i := slices.IndexFunc(gap, func(o *Operation) bool { return o.Type == TypeDelete })
+	if i < 0 {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(gap[:i]), func(o *Operation) bool {
+		return !slices.ContainsFunc(gap[:i], func(c *Operation) bool {
+			return c.Type == TypeCreate && h.Before(c, gap[i]) && (c == o || h.Before(o, c))
+		})
+	})
 }
 
 // deleteAgain deletes the object that this site had in a backup of before its deletion, for which a checkpoint stands, if the

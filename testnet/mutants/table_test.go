@@ -182,6 +182,9 @@ func planted() []mutant {
 	// Two sites refuse what the other shows for good once one was set back to before it left.
 	scripted("a site writes after the last word of its lost run", "left-and-set-back",
 		edit{"engine/receive.go", "if own && err == nil && v.part(v.self) != partFormer {", "if own && err == nil {"})
+	// What a site had made without recording it stays for good where its lost run had deleted it.
+	scripted("nothing is there of what was made without an answer", "restored-to-a-create",
+		edit{"engine/recheck.go", "slices.ContainsFunc(gap, standing.doubtful)", "false && slices.ContainsFunc(gap, standing.doubtful)"})
 	// An action counts as done at a site that does not show it, nor ever will.
 	scripted("what a deletion has ended counts as done after a backup", "restored-after-all",
 		edit{"engine/recheck.go", "if local == \"\" && !told && ", "if false && !told && "})
