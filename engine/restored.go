@@ -91,6 +91,19 @@ func (s *Site) toldByLost(ctx context.Context, r *resource, c *crossing) (bool, 
 	if c.Again || !left {
 		return false, nil
 	}
+	published, err := s.publishedByLost(ctx, r, c)
+	switch {
+	case published || err != nil:
+		return published, err
+	case s.twin.wasRestored() && !c.Asked:
+		c.Asked, c.Why = true, "this site was restored from a backup in which the request had had no answer yet"
+		return true, s.ask(ctx, c)
+	}
+	return false, nil
+}
+
+// publishedByLost closes a request that the lost run has published, also where a person was asked about it before that was heard.
+func (s *Site) publishedByLost(ctx context.Context, r *resource, c *crossing) (bool, error) {
 	row, err := s.cfg.Store.Operation(ctx, c.Operation.ID)
 	published := err == nil && row.Document != "" && c.Document == ""
 	if err != nil && !errors.Is(err, ErrNotFound) {
@@ -105,12 +118,15 @@ func (s *Site) toldByLost(ctx context.Context, r *resource, c *crossing) (bool, 
 			return false, err
 		}
 	}
-	switch {
-	case published:
-		return true, s.close(ctx, c.Operation.ID)
-	case s.twin.wasRestored():
-		c.Asked, c.Why = true, "this site was restored from a backup in which the request had had no answer yet"
-		return true, s.ask(ctx, c)
+	if !published {
+		return false, nil
 	}
-	return false, nil
+	done := &Batch{Settled: []OperationID{c.Operation.ID}}
+	if c.Asked {
+		if err := s.askedNoMore(ctx, c.Operation.ID, done); err != nil {
+			return false, err
+		}
+	}
+	c.Asked = false
+	return true, s.commit(ctx, done)
 }

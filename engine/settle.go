@@ -89,7 +89,8 @@ func (s *Site) settle(ctx context.Context, r *resource, c *crossing) (again bool
 		return false, fmt.Errorf("settle operation %s: %w: the catalog has no kind %s.%s", o.ID, ErrNotFound, c.Service, c.Kind)
 	}
 	if c.Asked && !c.Again {
-		return false, nil
+		_, err := s.toldByLost(ctx, r, c)
+		return err != nil, err
 	}
 	if wait, err := s.uncomparedIntent(ctx, r, c); wait || err != nil {
 		return true, err

@@ -185,6 +185,9 @@ func planted() []mutant {
 	// What a site had made without recording it stays for good where its lost run had deleted it.
 	scripted("nothing is there of what was made without an answer", "restored-to-a-create",
 		edit{"engine/recheck.go", "slices.ContainsFunc(gap, standing.doubtful)", "false && slices.ContainsFunc(gap, standing.doubtful)"})
+	// A resource waits for good for a person who is asked about a request that everybody knows to have run.
+	scripted("who is asked about a lost run's request is asked for good", "restored-and-asked-too-early",
+		edit{"engine/restored.go", "\tc.Asked = false\n\treturn true, s.commit(ctx, done)", "\treturn true, nil"})
 	// An action counts as done at a site that does not show it, nor ever will.
 	scripted("what a deletion has ended counts as done after a backup", "restored-after-all",
 		edit{"engine/recheck.go", "if local == \"\" && !told && ", "if false && !told && "})
