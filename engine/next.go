@@ -201,6 +201,10 @@ func (h *History) next(s Standing) Step {
 	if u.Type == TypeDelete {
 		void = h.reversed(u, anyOperation)
 	}
+	// It may count again, and nobody would know any more that it may have run.
+	if u.Type == TypeAction && s.Uncertain != nil && s.Uncertain(u) && h.exists(anyOperation) {
+		return Step{Kind: StepHold, Operations: rest[:1]}
+	}
 	if void && !doubtful {
 		if there {
 			touched := s.withoutAnswer(h, rest[:1])
