@@ -15,7 +15,8 @@ type backup struct {
 	disk  *memory.Disk
 	blobs *memory.Blobs
 	app   *application
-	asked int // how many requests there were
+	asked int        // how many requests there were
+	open  []*request // those that had had no answer yet
 }
 
 // restore takes a backup of a site, or sets one back to the backup that there is of it.
@@ -23,7 +24,7 @@ func (w *world) restore() {
 	w.did = true
 	s := w.anySite()
 	if s.backup == nil || w.chance(3) {
-		s.backup = &backup{s.disk.Clone(), s.blobs.Clone(), s.app.copied(), len(w.requests)}
+		s.backup = &backup{s.disk.Clone(), s.blobs.Clone(), s.app.copied(), len(w.requests), w.open()}
 		w.tells("backup", "site", s)
 		return
 	}
@@ -31,6 +32,11 @@ func (w *world) restore() {
 	if w.chance(2) {
 		s.start()
 	}
+}
+
+// open lists the requests that have had no answer yet.
+func (w *world) open() []*request {
+	return slices.DeleteFunc(slices.Clone(w.requests), func(q *request) bool { return q.status != 0 || q.refused })
 }
 
 // setBack puts a site's disk back as it was at its backup, with its application where that is on the same machine.
@@ -51,6 +57,11 @@ func (w *world) setBack(s *site) {
 		s.app.mood = mood
 		for _, q := range w.requests { // what lies at this site alone is as it was
 			q.undone = q.undone || q.resource.thing() && q.resource.placement[0] == s && q.n >= s.backup.asked
+		}
+		for _, q := range s.backup.open { // it is done again, or for the first time, whatever its client was told
+			if q.resource.thing() && q.resource.placement[0] == s {
+				q.undone, q.refused = true, false
+			}
 		}
 	} else {
 		for _, other := range w.sites { // this one may have been the last to know what others did
