@@ -329,3 +329,24 @@ func TestWhatWasAddedUpStaysSo(t *testing.T) {
 		}
 	}
 }
+
+// TestARefusedDeleteIsKeptWithAnother has one site refuse a delete, and another delete end the object once more: where the first has been
+// passed over, the second says that the object does not live.
+func TestARefusedDeleteIsKeptWithAnother(t *testing.T) {
+	h := HistoryOf(kinds()["default"])
+	made := &Operation{ID: "a-1", Type: TypeCreate, Path: "/images", Body: []byte(`{}`), Origin: "a", Seq: 1, Time: 1, Change: &Change{}}
+	refused := &Operation{ID: "b-1", Type: TypeDelete, Path: "/images/{id}", Origin: "b", Seq: 1, Time: 2, Seen: map[Line]uint64{made.Line(): 1}}
+	other := &Operation{ID: "a-2", Type: TypeDelete, Path: refused.Path, Origin: "a", Seq: 2, Time: 3, Seen: map[Line]uint64{refused.Line(): 1}}
+	for _, o := range []*Operation{made, refused, other} {
+		h.Add(o)
+	}
+	if !h.Compact(h.complete(), func(o *Operation) bool { return o == refused }) {
+		t.Fatal("nothing was compacted")
+	}
+	if h.Get(refused.ID) == nil {
+		t.Error("what was refused is forgotten")
+	}
+	if h.exists(func(o *Operation) bool { return o.ID != refused.ID }) {
+		t.Error("the object lives where the refused delete was passed over")
+	}
+}

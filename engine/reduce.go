@@ -9,7 +9,7 @@ import (
 
 // keep fills c with what still counts of the operations of h for which in is true: those that are late as they are, and of each
 // of the others what no other one of these has taken the place of. A delete that a site has refused stays with the creates that it has
-// ended.
+// ended, and the last other delete of each of them.
 func (c *Checkpoint) keep(h *History, in, late, refused func(*Operation) bool) {
 	firm := func(o *Operation) bool { return in(o) && !late(o) }
 	counting, _ := h.effective(pick{in: firm})
@@ -52,8 +52,13 @@ func (c *Checkpoint) keep(h *History, in, late, refused func(*Operation) bool) {
 	for _, d := range deletes[max(0, len(deletes)-maxRefused):] { // where it was refused its object is there, to be deleted once more
 		kept[d] = true
 		for _, o := range h.ordered {
-			if o.Type == TypeCreate && firm(o) && h.Before(o, d) {
-				kept[o] = true
+			if o.Type != TypeCreate || !firm(o) || !h.Before(o, d) {
+				continue
+			}
+			kept[o] = true
+			ends := func(e *Operation) bool { return e.Type == TypeDelete && firm(e) && !refused(e) && h.Before(o, e) }
+			if also := h.all(ends); len(also) > 0 { // a site that has passed d over is to know that the object is deleted
+				kept[also[len(also)-1]] = true
 			}
 		}
 	}
