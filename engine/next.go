@@ -101,6 +101,9 @@ type Standing struct {
 	Ran func(*Operation) bool
 	// Refused reports whether the application has refused a settled operation: it does not show what that sets. Nil: none.
 	Refused func(*Operation) bool
+	// Undone reports whether the application has refused a settled delete, so that the object is still there, and nobody has decided
+	// that it stays. Nil: none.
+	Undone func(*Operation) bool
 	// Executed reports whether the application shows what follows from a fact. Nil: it does for all.
 	Executed func(Fact) bool
 	// Gone says that the application has no object of the resource, whatever is settled: it vanished, or was never made
@@ -224,7 +227,7 @@ func (h *History) next(s Standing) Step {
 	switch {
 	case s.Blocked(u):
 		return Step{Kind: StepHold, Operations: rest[:1]}
-	case u.Type == TypeDelete && !there:
+	case u.Type == TypeDelete && !there && !h.left(s):
 		return Step{Kind: StepVacuous, Operations: rest[:1]}
 	case u.Type == TypeDelete && !h.exists(s.shown().or(u).in):
 		return Step{Kind: StepRun, Operations: rest[:1]}
@@ -252,6 +255,11 @@ func (h *History) next(s Standing) Step {
 		return step
 	}
 	return correct(h, s, rest, counts)
+}
+
+// left reports whether the object is still there though it is deleted, since the application has refused that.
+func (h *History) left(s Standing) bool {
+	return !s.Gone && s.Undone != nil && h.exists(func(o *Operation) bool { return s.shows(o) && !s.Undone(o) })
 }
 
 // missed tells of an operation whether it was passed over here as void and counts after all, since something else is known. Bytes

@@ -218,11 +218,15 @@ func (v *view) standingAt(site SiteID) Standing {
 	copies := r.Bare && v.exists()
 	st := Standing{
 		// The object is made before its content comes, and that before anything else, unless it is to be deleted.
-		Settled:   func(o *Operation) bool { return settled(o) || copies && o.ID == r.Joined },
-		Void:      func(o *Operation) bool { return outcomes[o.ID].State == StateSuperseded },
-		Blocked:   func(o *Operation) bool { return outcomes[o.ID].Blocks },
-		Ran:       func(o *Operation) bool { return outcomes[o.ID].Ran },
-		Refused:   func(o *Operation) bool { return outcomes[o.ID].State == StateRejected && !outcomes[o.ID].Blocks },
+		Settled: func(o *Operation) bool { return settled(o) || copies && o.ID == r.Joined },
+		Void:    func(o *Operation) bool { return outcomes[o.ID].State == StateSuperseded },
+		Blocked: func(o *Operation) bool { return outcomes[o.ID].Blocks },
+		Ran:     func(o *Operation) bool { return outcomes[o.ID].Ran },
+		Refused: func(o *Operation) bool { return outcomes[o.ID].State == StateRejected && !outcomes[o.ID].Blocks },
+		Undone: func(o *Operation) bool {
+			out := outcomes[o.ID]
+			return o.Type == TypeDelete && out.State == StateRejected && !out.Blocks && !out.Dropped
+		},
 		Uncertain: func(o *Operation) bool { return outcomes[o.ID].State == StateUncertain },
 		Executed:  func(f Fact) bool { return slices.Contains(r.Facts, f) },
 		Gone:      r.Local == "",
