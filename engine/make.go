@@ -9,7 +9,8 @@ import (
 
 // idempotencyKey is the key of what a step sends: the same however often it is sent, until it has been done. What is done to
 // an object that was made anew is another request than what was done to the one before, and so is what is to be applied once
-// more. Opaque bytes are put again where others have been put since they were, should nobody know that they were.
+// more, unless all that was lost may be the record that it was applied. Opaque bytes are put again where others have been put since
+// they were, should nobody know that they were.
 func (s *Site) idempotencyKey(ctx context.Context, r *resource, o *Operation, step Step) (string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -24,7 +25,7 @@ func (s *Site) idempotencyKey(ctx context.Context, r *resource, o *Operation, st
 	if made > 0 {
 		key += "." + strconv.FormatUint(made, 10)
 	}
-	if out := v.outcomes[s.cfg.Self][o.ID]; out.Again && step.Kind != StepMake {
+	if out := v.outcomes[s.cfg.Self][o.ID]; out.Again && !out.First && step.Kind != StepMake {
 		key += ".again" + strconv.FormatInt(out.At.UnixMicro(), 36)
 	}
 	return key + v.putBefore(o), nil

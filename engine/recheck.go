@@ -151,7 +151,7 @@ func (s *Site) doubts(ctx context.Context, r *resource, local LocalID, gap []*Op
 			entries = append(entries, s.outcomeEntry(o, Outcome{State: StateUncertain, Blocks: true, Again: true,
 				Error: why + ": whether its application still shows it is not known"}))
 		case o.Type == TypeAction || o.Type == TypeAbsolute && fold.Absolute[o.Path] == o:
-			entries = append(entries, s.outcomeEntry(o, Outcome{State: StatePending, Again: true, Error: why}))
+			entries = append(entries, s.outcomeEntry(o, Outcome{State: StatePending, Again: true, First: o.Type == TypeAction, Error: why}))
 		default:
 			sent = append(sent, o)
 		}

@@ -91,6 +91,9 @@ type Outcome struct {
 	// Again says that the operation was settled, and is to be applied once more: the object was made anew meanwhile, or a
 	// person has asked for it.
 	Again bool `json:"again,omitempty"`
+	// First says of one to be applied again that a lost run may have applied it: it is sent under the key it had first, so that
+	// a service that honours keys does not do it twice.
+	First bool `json:"first,omitempty"`
 	// Cause says which conflict it is where state and status do not tell.
 	Cause ConflictKind `json:"cause,omitempty"`
 	// Dropped says that a person has given it up at this site.
