@@ -234,6 +234,9 @@ func (h *History) next(s Standing) Step {
 	case void: // the create may have been done: what was sent for it then tells, and that is sent once more
 		return bringAbout(h, s, rest[:1], anyOperation)
 	case !there:
+		if i := outlived(s, rest, counts); i > 0 {
+			return Step{Kind: StepSkip, Operations: rest[i : i+1]}
+		}
 		return bringAbout(h, s, rest, counts)
 	case u.Type == TypeDelete && len(h.remains(s, u)) > 0:
 		return startAnew(h, s, u)
@@ -255,6 +258,15 @@ func (h *History) next(s Standing) Step {
 		return step
 	}
 	return correct(h, s, rest, counts)
+}
+
+// outlived finds among rest, where the object is gone, one that may have run on it and counts for nothing any more: while a request for
+// that is open, nothing is made. What its origin issued before it is settled. 0: there is none.
+func outlived(s Standing, rest []*Operation, counts func(*Operation) bool) int {
+	return max(0, slices.IndexFunc(rest, func(o *Operation) bool {
+		before := func(p *Operation) bool { return p.Line() == o.Line() && p.Seq < o.Seq }
+		return o.Type != TypeCreate && o.Type != TypeDelete && !counts(o) && s.Doubtful != nil && s.Doubtful(o) && !slices.ContainsFunc(rest, before)
+	}))
 }
 
 // left reports whether the object is still there though it is deleted, since the application has refused that.

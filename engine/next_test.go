@@ -293,3 +293,32 @@ func TestNothingIsPutOverWhatCame(t *testing.T) {
 		t.Errorf("the next step is to %s %v, want to skip the small one", step.Kind, step.Operations)
 	}
 }
+
+// TestAnActionWithoutAnswerEndsWithItsObject has an action run without an answer on an object that is then deleted, while another site has
+// created one of that name. The action is settled before the new object is made, which waits for open requests.
+func TestAnActionWithoutAnswerEndsWithItsObject(t *testing.T) {
+	h := HistoryOf(kinds()["default"])
+	made := &Operation{ID: "a-1", Type: TypeCreate, Path: "/images", Body: []byte(`{}`), Origin: "a", Seq: 1, Time: 1, Change: &Change{}}
+	saw := map[Line]uint64{made.Line(): 1}
+	deleted := &Operation{ID: "b-1", Type: TypeDelete, Path: "/images/{id}", Origin: "b", Seq: 1, Time: 2, Seen: saw}
+	other := &Operation{ID: "c-1", Type: TypeCreate, Path: "/images", Body: []byte(`{}`), Origin: "c", Seq: 1, Time: 3, Change: &Change{}}
+	action := &Operation{ID: "d-1", Type: TypeAction, Method: "POST", Path: "/images/{id}/start", Origin: "d", Seq: 1, Time: 4, Seen: saw}
+	for _, o := range []*Operation{made, deleted, other, action} {
+		h.Add(o)
+	}
+	standing := Standing{
+		Settled:  among([]*Operation{made, deleted}),
+		Void:     func(*Operation) bool { return false },
+		Blocked:  func(*Operation) bool { return false },
+		Doubtful: among([]*Operation{action}),
+		Gone:     true,
+	}
+	if step := Next(h, standing); step.Kind != StepSkip || step.Operations[0] != action {
+		t.Errorf("first comes %s of %s", step.Kind, step.Operations[0].ID)
+	}
+	standing.Settled = among([]*Operation{made, deleted, action})
+	standing.Void = among([]*Operation{action})
+	if step := Next(h, standing); step.Kind != StepRun || step.Operations[0] != other {
+		t.Errorf("then comes %s of %v", step.Kind, step.Operations)
+	}
+}
