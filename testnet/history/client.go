@@ -75,7 +75,7 @@ func (w *world) ask() {
 		at = w.anySite()
 	}
 	p := at.now
-	if p == nil || p.busy[res.tag] || p.stepping() {
+	if p == nil || p.busy[res.name()] || p.stepping() {
 		return
 	}
 	kind := w.anyWish(res)
@@ -89,7 +89,7 @@ func (w *world) ask() {
 	w.requests = append(w.requests, q)
 	w.did = true
 	w.send(q, p)
-	if q.sent.Key != "" && (q.status == 0 || q.status >= 500) && w.chance(2) && at.now != nil && !at.now.busy[res.tag] && !at.now.stepping() {
+	if q.sent.Key != "" && (q.status == 0 || q.status >= 500) && w.chance(2) && at.now != nil && !at.now.busy[res.name()] && !at.now.stepping() {
 		again, refused := *q, q.refused
 		again.operation, again.status, again.detail, again.refused = "", 0, "", false
 		q.refused = false // others who want the same meanwhile see that somebody asks for it

@@ -69,8 +69,11 @@ func (w *world) drawContainers(r *rand.Rand) {
 func (r *resource) thing() bool { return r.within != nil && len(r.placement) == 1 }
 
 // name is what a thing is called, at whichever part.
-func (r *resource) name() string {
-	name, _, _ := strings.Cut(r.tag, ".")
+func (r *resource) name() string { return named(r.tag) }
+
+// named returns the name of the resource with a tag.
+func named(tag string) string {
+	name, _, _ := strings.Cut(tag, ".")
 	return name
 }
 
@@ -101,7 +104,7 @@ func (w *world) askInside() {
 		at = thing.placement[0]
 	}
 	p := at.now
-	if p == nil || thing.within.id == "" || p.busy[thing.tag] || p.stepping() {
+	if p == nil || thing.within.id == "" || p.busy[thing.name()] || p.stepping() {
 		return
 	}
 	k, own := thing.kind, thing.name()

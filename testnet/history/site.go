@@ -40,7 +40,7 @@ type process struct {
 	dead bool
 	lost bool            // the disk was set back: what was under way does not arrive any more
 	doom int             // with which effect it dies; 0: with none
-	busy map[string]bool // the tags of resources that requests are under way for
+	busy map[string]bool // the names of resources that requests are under way for
 	deep int             // how many calls of it are under way, one inside the other
 	done int             // effects since the outermost of them began
 }
@@ -297,14 +297,15 @@ func (w wire) Forward(_ context.Context, to engine.SiteID, r engine.Request) (a 
 	return a, err
 }
 
-// submit hands a request to the process; told is false when no answer comes back. A request for a resource that another is
-// under way for would wait longer than anybody waits for it here.
+// submit hands a request to the process; told is false when no answer comes back. A request for a resource whose
+// name another is under way for would wait longer than anybody waits for it here.
 func (p *process) submit(tag string, r engine.Request) (a engine.Answer, told bool, err error) {
-	if p.busy[tag] || p.stepping() {
+	name := named(tag)
+	if p.busy[name] || p.stepping() {
 		return a, false, nil
 	}
-	p.busy[tag] = true
+	p.busy[name] = true
 	told = p.enter(func() { a, err = p.Submit(p.site.w.ctx, r) })
-	delete(p.busy, tag)
+	delete(p.busy, name)
 	return a, told, err
 }
