@@ -243,7 +243,7 @@ func (c *checker) inDocuments(ctx context.Context, store *storage.Store, documen
 		}
 		found := false
 		for _, e := range entries {
-			found = found || e.Map == engine.MapOperations && strings.HasSuffix(e.Key, "/"+string(id))
+			found = found || e.Map == engine.MapOperations && strings.Contains(e.Key, "/"+string(id)+"/")
 		}
 		if !found {
 			return fmt.Errorf("operation %s was acknowledged and is not in its document", id)
