@@ -48,7 +48,8 @@ func (s *Site) isOurs(ctx context.Context, r *resource, k *Kind, local LocalID, 
 
 // doubtMade takes the creates of gap for requests without a certain answer, where an object does not show what was set and may be
 // the replica that a lost run had made: an operation that nobody else knew may have changed it, or the application may have given its
-// identifier to something else since. A marker or a key tells; else a person does. The caller holds the turn.
+// identifier to something else since. A marker or a key tells; else a person does. What the lost run had run beside is in doubt, too. The
+// caller holds the turn.
 func (s *Site) doubtMade(ctx context.Context, r *resource, k *Kind, local LocalID, gap []*Operation) error {
 	for _, o := range gap {
 		if o.Type != TypeCreate {
@@ -68,7 +69,8 @@ func (s *Site) doubtMade(ctx context.Context, r *resource, k *Kind, local LocalI
 			return err
 		}
 	}
-	return nil
+	_, _, err := s.doubts(ctx, r, "", gap)
+	return err
 }
 
 // showsSome reports whether tree has, at every path that a create among ops sets and that is not divided, what one of ops has put there.
@@ -90,14 +92,23 @@ func showsSome(tree any, ops []*Operation, divided []Pointer) bool {
 	return true
 }
 
-// puts reports whether c leaves got at a path, or, when it is not ok, nothing.
+// puts reports whether c may leave got at a path, or, when ok is not set, nothing. What it has added to may be anything.
 func (c *Change) puts(at Pointer, got any, ok bool) bool {
 	if c == nil {
 		return false
 	}
+	inside := func(q Pointer) bool { return q != at && at.Contains(q) }
+	around := func(q Pointer) bool { return q != at && q.Contains(at) }
+	set := sortedPointers(c.Set)
 	if !ok {
-		return slices.ContainsFunc(c.Unset, func(p Pointer) bool { return p.Contains(at) })
+		return c.Whole || slices.ContainsFunc(c.Unset, func(p Pointer) bool { return p.Contains(at) }) || slices.ContainsFunc(set, around)
 	}
-	value, set := c.Set[at]
-	return set && bytes.Equal(canonical(value), compact(got))
+	if _, object := got.(map[string]any); object && slices.ContainsFunc(set, inside) {
+		return true
+	}
+	if _, adds := c.Add[at]; adds {
+		return true
+	}
+	value, sets := c.Set[at]
+	return sets && bytes.Equal(canonical(value), compact(got))
 }

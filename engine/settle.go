@@ -365,7 +365,7 @@ func (s *Site) Done(ctx context.Context, id OperationID) error {
 	return s.decide(ctx, id, func(v *view, o *Operation, out Outcome) ([]Entry, error) {
 		local := v.local()
 		if out.Blocks && v.history.leaves(s.standing(v), o) {
-			return []Entry{s.outcomeEntry(o, Outcome{State: StatePending, Ran: true})}, nil
+			return []Entry{s.outcomeEntry(o, Outcome{State: StatePending, Ran: true, Again: out.Again})}, nil
 		}
 		if o.Type == TypeCreate && local == "" {
 			if !v.kind.Natural() {
