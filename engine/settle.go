@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 )
@@ -364,7 +365,7 @@ func (s *Site) Done(ctx context.Context, id OperationID) error {
 	}
 	return s.decide(ctx, id, func(v *view, o *Operation, out Outcome) ([]Entry, error) {
 		local := v.local()
-		if out.Blocks && v.history.leaves(s.standing(v), o) {
+		if out.Blocks && (v.history.leaves(s.standing(v), o) || o.Type == TypeAction && v.unsettledBefore(o) != nil) {
 			return []Entry{s.outcomeEntry(o, Outcome{State: StatePending, Ran: true, Again: out.Again})}, nil
 		}
 		if o.Type == TypeCreate && local == "" {
@@ -397,9 +398,23 @@ func (s *Site) Drop(ctx context.Context, id OperationID) error {
 		return err
 	}
 	return s.decide(ctx, id, func(v *view, o *Operation, out Outcome) ([]Entry, error) {
+		if p := v.unsettledBefore(o); p != nil {
+			return nil, &Refusal{Status: http.StatusConflict, Type: "settle", Operation: id,
+				Detail: fmt.Sprintf("operation %s comes before it and is not settled here: decide what becomes of that first", p.ID)}
+		}
 		dropped := Outcome{State: StateRejected, Status: out.Status, Dropped: true, Error: droppedBecause(out)}
 		return []Entry{s.outcomeEntry(o, dropped), s.replicaEntry(v, v.local(), o)}, nil
 	})
+}
+
+// unsettledBefore returns what the origin of o has issued before it and is not settled here; nil: nothing. What is settled is counted by
+// line, so none is settled before those.
+func (v *view) unsettledBefore(o *Operation) *Operation {
+	i := slices.IndexFunc(v.history.ordered, func(p *Operation) bool { return p.Line() == o.Line() && p.Seq < o.Seq && !v.settled(v.self, p) })
+	if i < 0 {
+		return nil
+	}
+	return v.history.ordered[i]
 }
 
 // droppedBecause says why a person has given an operation up.
