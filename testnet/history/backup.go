@@ -126,6 +126,31 @@ func (w *world) isLost(id engine.OperationID) bool {
 	return w.lost[id] && !slices.ContainsFunc(w.sites, func(s *site) bool { return s.knows(id) })
 }
 
+// leftBytes reports whether opaque bytes are there that only a lost operation has put: nothing shows them.
+func (s *site) leftBytes(file string) bool {
+	return s.restored && slices.ContainsFunc(s.w.requests, func(q *request) bool {
+		return q.kind == "file" && q.operation != "" && content(q.body()) == file && s.app.effect(q.operation, s.name) != nil && s.w.isLost(q.operation)
+	})
+}
+
+func (s *site) leftBytesOf(res *resource, path string) bool {
+	for _, o := range s.app.objects[res.kind.Name] {
+		if o.fields["tag"] == res.tag && s.leftBytes(o.files[path]) {
+			return true
+		}
+	}
+	return false
+}
+
+// yielded reports whether an operation is one of a resource whose name is another's: a site that was set back to before it knew a resource
+// makes another of what its application shows.
+func (c *checker) yielded(id engine.OperationID) bool {
+	return c.w.knobs.backups && slices.ContainsFunc(c.w.sites, func(s *site) bool {
+		row, err := s.disk.Recalled().Operation(c.w.ctx, id)
+		return err == nil && row.Document != "" && c.yieldsAnywhere(row.Document)
+	})
+}
+
 // copied returns the application as it is now, in a good mood.
 func (a *application) copied() *application {
 	c := newApplication(a.prefix)

@@ -306,22 +306,6 @@ func (s *site) shown(res *resource) (all []string) {
 	return all
 }
 
-// leftBytes reports whether opaque bytes are there that only a lost operation has put: nothing shows them.
-func (s *site) leftBytes(file string) bool {
-	return s.restored && slices.ContainsFunc(s.w.requests, func(q *request) bool {
-		return q.kind == "file" && q.operation != "" && content(q.body()) == file && s.app.effect(q.operation, s.name) != nil && s.w.isLost(q.operation)
-	})
-}
-
-func (s *site) leftBytesOf(res *resource, path string) bool {
-	for _, o := range s.app.objects[res.kind.Name] {
-		if o.fields["tag"] == res.tag && s.leftBytes(o.files[path]) {
-			return true
-		}
-	}
-	return false
-}
-
 // owns reports whether an object is a resource's.
 func (s *site) owns(k *engine.Kind, id string) bool {
 	_, err := s.disk.ResourceByLocal(s.w.ctx, k.Service, k.Name, engine.LocalID(id))
@@ -501,26 +485,4 @@ func (c *checker) checkMarks(res *resource, shown []string) {
 			c.say("%s does not show what %s set: %s", res.tag, q, shown[0])
 		}
 	}
-}
-
-// yielded reports whether an operation is one of a resource whose name is another's: a site that was set back to before it knew a resource
-// makes another of what its application shows.
-func (c *checker) yielded(id engine.OperationID) bool {
-	return c.w.knobs.backups && slices.ContainsFunc(c.w.sites, func(s *site) bool {
-		row, err := s.disk.Recalled().Operation(c.w.ctx, id)
-		return err == nil && row.Document != "" && c.yieldsAnywhere(row.Document)
-	})
-}
-
-// operations counts the operations of all documents.
-func (w *world) operations() int {
-	all := map[engine.OperationID]bool{}
-	for _, s := range w.sites {
-		for _, o := range s.operations(engine.OperationFilter{}) {
-			if o.Document != "" {
-				all[o.ID] = true
-			}
-		}
-	}
-	return len(all)
 }

@@ -469,3 +469,16 @@ func (s *site) expect(err error, what string, may ...error) {
 	}
 	s.w.problem("%s: %s: %v", s.name, what, err)
 }
+
+// operations counts the operations of all documents.
+func (w *world) operations() int {
+	all := map[engine.OperationID]bool{}
+	for _, s := range w.sites {
+		for _, o := range s.operations(engine.OperationFilter{}) {
+			if o.Document != "" {
+				all[o.ID] = true
+			}
+		}
+	}
+	return len(all)
+}
