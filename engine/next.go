@@ -286,6 +286,9 @@ func (h *History) missed(s Standing, counting []*Operation, takes func(*Operatio
 // takes tells of an operation that no checkpoint stands for whether something that the application shows, and that counts, loses its
 // effect once it is shown, too.
 func (h *History) takes(s Standing) func(*Operation) bool {
+	if !h.kind.takesOne() && len(h.facts) == 0 {
+		return func(*Operation) bool { return false }
+	}
 	shown := sync.OnceValue(func() []*Operation {
 		ops, _ := h.effective(s.shown())
 		return ops
