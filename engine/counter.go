@@ -151,7 +151,7 @@ func (f *Fold) countAt(h *History, p Pointer, adding, all []*Operation, counts f
 
 // firstSeen is what the application showed at p when setter, which set no number there, had run: what the first operation that
 // adds to it and has seen setter saw, less what others had added until then that counted there. One that has seen what still
-// another one had set there tells nothing.
+// another one had set there tells nothing, nor does one for which setter had lost its effect.
 func firstSeen(h *History, p Pointer, setter *Operation, adding []*Operation) (decimal, bool) {
 	for _, o := range adding {
 		if h.base.reduces(o) { // that is what it says
@@ -171,6 +171,9 @@ next:
 			return zero, false
 		}
 		counted, _ := h.effective(pick{in: func(p *Operation) bool { return h.Before(p, o) }, fact: func(Fact) bool { return false }})
+		if setter != nil && !slices.Contains(counted, setter) {
+			continue
+		}
 		for _, other := range counted {
 			if other.Change == nil || other == setter || setter != nil && h.Before(other, setter) {
 				continue
