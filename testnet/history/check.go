@@ -15,7 +15,8 @@ import (
 
 // check returns all that is not as it must be.
 func (w *world) check() (problems []string) {
-	c := &checker{w: w, yields: map[place]bool{}, spoiled: map[engine.DocumentID]bool{}, held: map[engine.DocumentID]bool{}, histories: map[engine.DocumentID]*engine.History{}}
+	c := &checker{w: w, yields: map[place]bool{}, spoiled: map[engine.DocumentID]bool{}, held: map[engine.DocumentID]bool{},
+		histories: map[engine.DocumentID]*engine.History{}, lives: map[replica]engine.DocumentID{}}
 	w.contended, w.superseded = 0, 0
 	for _, s := range w.sites {
 		c.findSpoiled(s)
@@ -54,7 +55,15 @@ type checker struct {
 	// held are those where only an action stood in the way, whose effect nothing shows: sites may show the same all the same.
 	held      map[engine.DocumentID]bool
 	histories map[engine.DocumentID]*engine.History
-	problems  []string
+	// lives are the documents of resources whose placement was to change, where they have come to live.
+	lives    map[replica]engine.DocumentID
+	problems []string
+}
+
+// replica is a resource at a site.
+type replica struct {
+	resource *resource
+	site     *site
 }
 
 func (c *checker) say(format string, args ...any) {
@@ -343,25 +352,41 @@ func (w *world) doesWithout(res *resource) bool {
 	})
 }
 
-// findPlacement asks the sites where a resource has come to live. Those that have it agree.
+// findPlacement asks the sites where a resource has come to live. Those that have it agree. Operators who have dropped each other's
+// resource of one name have two, at different sites.
 func (c *checker) findPlacement(res *resource) {
-	var first []engine.SiteID
+	res.placement = nil
+	rows := map[*site]engine.ResourceRow{}
 	for _, s := range c.w.sites {
 		row, err := s.disk.ResourceByID(c.w.ctx, res.kind.Service, res.kind.Name, engine.ResourceID(res.id))
 		if err != nil || row.State.Past() {
 			continue
 		}
-		sites := slices.Sorted(maps.Keys(row.Sites))
-		if first == nil {
-			first = sites
-		}
-		if !slices.Equal(first, sites) {
-			c.say("%s: %s lives at %v, as others see it at %v", s.name, res.tag, sites, first)
+		rows[s] = row
+		c.lives[replica{res, s}] = row.Document
+		for id := range row.Sites {
+			if other := c.w.siteOf(id); !slices.Contains(res.placement, other) {
+				res.placement = append(res.placement, other)
+			}
 		}
 	}
-	res.placement = nil
-	for _, id := range first {
-		res.placement = append(res.placement, c.w.siteOf(id))
+	slices.SortFunc(res.placement, func(a, b *site) int { return a.n - b.n })
+	for i, s := range c.w.sites {
+		for _, other := range c.w.sites[i+1:] {
+			mine, here := rows[s]
+			theirs, there := rows[other]
+			at, as := slices.Sorted(maps.Keys(mine.Sites)), slices.Sorted(maps.Keys(theirs.Sites))
+			switch {
+			case !here || !there:
+			case mine.Document == theirs.Document && !slices.Equal(at, as):
+				c.say("%s: %s lives at %v, as %s sees it at %v", s.name, res.tag, at, other.name, as)
+			case mine.Document != theirs.Document && !c.w.knobs.drops:
+				c.say("%s: %s is another resource than at %s", s.name, res.tag, other.name)
+			case mine.Document != theirs.Document && (slices.Contains(at, other.id) && !c.yields[place{mine.Document, other}] ||
+				slices.Contains(as, s.id) && !c.yields[place{theirs.Document, s}]):
+				c.say("%s: %s lives at %v, and is another resource at %s, which lives at %v", s.name, res.tag, at, other.name, as)
+			}
+		}
 	}
 }
 
@@ -379,7 +404,7 @@ func (c *checker) checkResource(res *resource) {
 			}
 		}
 	}
-	var first []string
+	first := map[engine.DocumentID][]string{}
 	for i, s := range c.w.sites {
 		if slices.Contains(res.removed, s) { // it may have kept the object, and have got another when it was added again
 			continue
@@ -395,14 +420,19 @@ func (c *checker) checkResource(res *resource) {
 		if !held {
 			continue
 		}
-		if first == nil {
-			first = append(shown, "") // also where it is nowhere
-		} else if shown = append(shown, ""); !slices.Equal(first, shown) {
-			c.say("%s differs: %s, at site%d %s", res.tag, first, i, shown)
+		d := c.lives[replica{res, s}]
+		if before, others := first[d]; !others {
+			first[d] = shown
+		} else if !slices.Equal(before, shown) {
+			c.say("%s differs: %s, at site%d %s", res.tag, before, i, shown)
 		}
 	}
-	c.checkMarks(res, first[:max(0, len(first)-1)])
-	c.checkCount(res, first[:max(0, len(first)-1)])
+	if len(first) == 1 {
+		for _, shown := range first {
+			c.checkMarks(res, shown)
+			c.checkCount(res, shown)
+		}
+	}
 }
 
 // checkCount sees to it that a counter that nobody sets is what all that counted has added.
