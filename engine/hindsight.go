@@ -198,7 +198,7 @@ func (s *Site) countAfter(ctx context.Context, r *resource) error {
 	mine.Hindsight = said
 	if mine.Lost == nil {
 		mine.Lost = &Lost{Local: mine.Local, Ended: v.endedBy(), Progress: Progress{Epoch: v.current().number}}
-		s.twin.looks(v.document)
+		s.twin.looks(v)
 		s.queue.add(job{document: r.id}, 0)
 	}
 	lost := *mine.Lost

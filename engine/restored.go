@@ -37,7 +37,7 @@ func (s *Site) takeBack(ctx context.Context, v, known *view, id DocumentID, befo
 		mine.Observed = nil
 		if known != nil && known.local() != "" && mine.Local == "" && !v.exists() {
 			mine.Lost = &Lost{Local: known.local(), Progress: Progress{Epoch: v.from, Settled: mine.Settled}}
-			s.twin.looks(v.document)
+			s.twin.looks(v)
 			return append(entries, v.replicaAs(mine)), nil
 		}
 		if len(entries) == 0 { // else they have one
@@ -80,7 +80,7 @@ func (s *Site) takeBack(ctx context.Context, v, known *view, id DocumentID, befo
 	}
 	mine.Settled, mine.Local, mine.Observed = before.Settled, before.Local, nil
 	mine.At, mine.Lost = s.cfg.Now(), &lost
-	s.twin.looks(v.document)
+	s.twin.looks(v)
 	return []Entry{v.replicaAs(mine)}, nil
 }
 

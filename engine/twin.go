@@ -51,14 +51,17 @@ func (t *twin) takesBack(now time.Time) (first bool) {
 	return first
 }
 
-// looks notes that a document is to be looked for, looked that it was.
-func (t *twin) looks(id DocumentID) {
+// looks notes that what a document has is to be looked for, unless clients have chosen its identifier; looked that it was.
+func (t *twin) looks(v *view) {
+	if v.kind.Natural() {
+		return
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.looking == nil {
 		t.looking = map[DocumentID]bool{}
 	}
-	t.looking[id] = true
+	t.looking[v.document] = true
 }
 
 func (t *twin) looked(id DocumentID) {
