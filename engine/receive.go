@@ -76,7 +76,7 @@ func (s *Site) receive(ctx context.Context, from SiteID, e Envelope) (own bool, 
 	}
 	v.from = about.Epoch
 	before, ended := v.replicas[s.cfg.Self], v.endedBy()
-	rows, mergeErr := s.merge(ctx, v, from, e)
+	rows, mergeErr := s.merge(ctx, v, e)
 	own = s.ownAmong(rows)
 	v.numbered(about.Epoch).count(rows)
 	// What is not for this site yet is kept only where the rest of it is to come.
@@ -90,7 +90,7 @@ func (s *Site) receive(ctx context.Context, from SiteID, e Envelope) (own bool, 
 			}
 			again, err = s.issueAgain(v, known)
 		}
-		if own && err == nil && v.part(v.self) != partFormer { // the last word of a lost run stands
+		if own && err == nil {
 			late := about.Epoch > 0 && first // what was before is not known one by one
 			again, err = s.takeBack(ctx, v, known, e.Document, before, ended, late, again)
 		}
@@ -137,18 +137,16 @@ func (s *Site) receive(ctx context.Context, from SiteID, e Envelope) (own bool, 
 }
 
 // merge takes in the changes of an envelope. An operation among them may have added the site that wrote others, so that they
-// are tried again as long as there is somebody new who may write. Of a site that has left only others bring what it had
-// written before in the same epoch.
-func (s *Site) merge(ctx context.Context, v *view, from SiteID, e Envelope) (rows []ChangeRow, err error) {
+// are tried again as long as there is somebody new who may write.
+func (s *Site) merge(ctx context.Context, v *view, e Envelope) (rows []ChangeRow, err error) {
 	unknown := false
 	writes := func(a SiteID) bool {
 		unknown = unknown || !v.writers[a]
-		return v.writers[a] && (a != from || v.part(a) != partFormer || v.replicas[a].epoch > v.from)
+		return v.writers[a]
 	}
 	for again := true; again; {
 		var more []ChangeRow
 		var entries []Entry
-		former := v.part(from) == partFormer
 		more, entries, err = s.cfg.Documents.Merge(ctx, e.Document, e.Changes, writes)
 		rows = append(rows, more...)
 		learned := v.learn(entries)
@@ -157,8 +155,7 @@ func (s *Site) merge(ctx context.Context, v *view, from SiteID, e Envelope) (row
 				s.watchClock(v, o)
 			}
 		}
-		// What has added a site, for the first time or once more, may come along with what that has written since.
-		again = errors.Is(err, ErrRefused) && (learned || former && v.part(from) != partFormer)
+		again = errors.Is(err, ErrRefused) && learned // what has added a site may come along with what that has written since
 	}
 	if unknown && errors.Is(err, ErrRefused) && v.split(e) {
 		err = fmt.Errorf("%w: what has added a site: %v", ErrMissing, err)

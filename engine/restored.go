@@ -30,9 +30,14 @@ func (s *Site) ownAmong(rows []ChangeRow) bool {
 // it counts nothing as settled that this run did not, and remembers what the other did. Before is what this run knew of the
 // replica. Late says that a checkpoint stands for what is to be looked for: then the lost run's word is taken, and what its
 // application shows is looked at; where that run has deleted the object which known, what this run had, tells of, that is looked for.
-// Ended is what this run knew of who has dropped what. The caller holds the lock of the resource.
+// Ended is what this run knew of who has dropped what. The lost run's last word stands, unless this run has written something before it
+// heard that: it leaves anew then. The caller holds the lock of the resource.
 func (s *Site) takeBack(ctx context.Context, v, known *view, id DocumentID, before Replica, ended map[SiteID]uint64, late bool, entries []Entry) ([]Entry, error) {
-	if late {
+	former := v.part(v.self) == partFormer
+	switch {
+	case former && late:
+		return entries, nil
+	case late:
 		mine := v.withSettled(v.local(), s.cfg.Now())
 		mine.Observed = nil
 		if known != nil && known.local() != "" && mine.Local == "" && !v.exists() {
@@ -48,6 +53,9 @@ func (s *Site) takeBack(ctx context.Context, v, known *view, id DocumentID, befo
 	values, err := s.cfg.Documents.Values(ctx, id, MapReplicas, string(s.cfg.Self))
 	if err != nil {
 		return nil, fmt.Errorf("take back what a lost run wrote: %w", err)
+	}
+	if former && len(values) < 2 {
+		return entries, nil
 	}
 	mine, newest := before, time.Time{}
 	lost := Lost{Ended: ended, Progress: Progress{Epoch: v.from, Settled: map[Line]uint64{}}}
@@ -78,7 +86,7 @@ func (s *Site) takeBack(ctx context.Context, v, known *view, id DocumentID, befo
 			}
 		}
 	}
-	mine.Settled, mine.Local, mine.Observed = before.Settled, before.Local, nil
+	mine.Settled, mine.Local, mine.Observed, mine.Left = before.Settled, before.Local, nil, nil
 	mine.At, mine.Lost = s.cfg.Now(), &lost
 	s.twin.looks(v)
 	return []Entry{v.replicaAs(mine)}, nil

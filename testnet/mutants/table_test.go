@@ -181,7 +181,10 @@ func planted() []mutant {
 		edit{"engine/recheck.go", "len(gap) == 0 && folded && cmp.Or(mine.Local, lost) != \"\"", "len(gap) == 0 && folded && mine.Local == \"\" && lost != \"\""})
 	// Two sites refuse what the other shows for good once one was set back to before it left.
 	scripted("a site writes after the last word of its lost run", "left-and-set-back",
-		edit{"engine/receive.go", "if own && err == nil && v.part(v.self) != partFormer {", "if own && err == nil {"})
+		edit{"engine/restored.go", "if former && len(values) < 2 {", "if false {"})
+	// What a site had accepted before it heard its lost run's last word is lost: it has left.
+	scripted("the last word of a lost run stands above what was written since", "left-set-back-and-written-since",
+		edit{"engine/restored.go", "if former && len(values) < 2 {", "if former {"})
 	// What a site had made without recording it stays for good where its lost run had deleted it.
 	scripted("nothing is there of what was made without an answer", "restored-to-a-create",
 		edit{"engine/recheck.go", "slices.ContainsFunc(gap, standing.doubtful)", "false && slices.ContainsFunc(gap, standing.doubtful)"})
