@@ -250,13 +250,17 @@ func (c *Conflict) possible(k *Kind) []Action {
 	return []Action{ActionRetry, ActionDone, ActionDrop, ActionDismiss}
 }
 
-// folded lists what can be decided about a refused change once it is folded into what came later, and tells that.
-func (c *Conflict) folded() []Action {
-	if !c.Open() {
-		return []Action{ActionKeep}
+// folded lists what can be decided about a refused operation once it is folded into what came later, and tells that. What an
+// application shows tells nothing of the effect of an action, or of opaque bytes.
+func (c *Conflict) folded() (actions []Action) {
+	if c.Type != TypeAction && c.Type != TypeAbsolute {
+		actions = append(actions, ActionKeep)
 	}
-	c.Reason = strings.TrimSpace(c.Reason) + "; it is folded into what came later and cannot be sent again by itself"
-	return []Action{ActionKeep, ActionDismiss}
+	if c.Open() {
+		c.Reason = strings.TrimSpace(c.Reason) + "; it is folded into what came later and cannot be sent again by itself"
+		actions = append(actions, ActionDismiss)
+	}
+	return actions
 }
 
 func (v *view) explain(o *Operation, out Outcome) string {
