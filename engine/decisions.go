@@ -43,7 +43,8 @@ func (s *Site) Decisions(ctx context.Context, id OperationID) ([]Action, error) 
 }
 
 // decidable reports whether what became of an operation at a site waits for a person, or may be decided anew: of most of those that were
-// refused a checkpoint keeps too little to try them again.
+// refused a checkpoint keeps too little to try them again. The last opaque bytes of a path it keeps as they are.
 func (v *view) decidable(o *Operation, out Outcome) bool {
-	return out.Blocks || out.State == StateRejected && (!v.history.base.has(o) || o.Type == TypeDelete)
+	whole := o.Type == TypeDelete || o.Type == TypeAbsolute && (o.Body != nil || o.Blob != nil)
+	return out.Blocks || out.State == StateRejected && (whole || !v.history.base.has(o))
 }
