@@ -126,6 +126,22 @@ func (w *world) isLost(id engine.OperationID) bool {
 	return w.lost[id] && !slices.ContainsFunc(w.sites, func(s *site) bool { return s.knows(id) })
 }
 
+// lostContainer reports whether an operation is of something in a container that nobody has any more, since only lost operations had made
+// it: nothing of it can be made, and an operator gives that up.
+func (w *world) lostContainer(row engine.OperationRow) bool {
+	if row.Kind != item {
+		return false
+	}
+	id, _ := w.kindOf(item).Split(string(row.Resource))
+	known := func(s *site) bool {
+		r, err := s.disk.ResourceByID(w.ctx, row.Service, crate, engine.ResourceID(id))
+		return err == nil && !r.State.Past()
+	}
+	return !slices.ContainsFunc(w.sites, known) && slices.ContainsFunc(w.requests, func(q *request) bool {
+		return q.kind == "create" && q.resource.kind.Name == crate && q.resource.id == id && w.isLost(q.operation)
+	})
+}
+
 // leftBytes reports whether opaque bytes are there that only a lost operation has put: nothing shows them.
 func (s *site) leftBytes(file string) bool {
 	return s.restored && slices.ContainsFunc(s.w.requests, func(q *request) bool {

@@ -17,7 +17,7 @@ func (w *world) settle() {
 	}
 	w.knobs.loss, w.knobs.again = 0, 0
 	for round := range rounds {
-		if len(w.problems) > 0 {
+		if w.settling = round > 0; len(w.problems) > 0 {
 			return
 		}
 		for _, s := range w.sites {

@@ -351,6 +351,11 @@ func (w *world) decide(s *site, p *process, row engine.OperationRow) {
 		return
 	case strings.Contains(why, cannotMake):
 		err = p.Drop(w.ctx, row.ID)
+	case row.Type == engine.TypeCreate && row.Sites[s.id].State == engine.StateRejected && w.lostContainer(row):
+		if !w.settling { // somebody may bring it back
+			return
+		}
+		err = p.Drop(w.ctx, row.ID)
 	case row.Sites[s.id].State == engine.StateRejected && row.Type == engine.TypeDelete && s.inTheWay(row):
 		err = p.Retry(w.ctx, row.ID)
 	case row.Sites[s.id].State == engine.StateRejected && row.Type != engine.TypeCreate:

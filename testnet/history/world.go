@@ -90,6 +90,7 @@ type world struct {
 	depth    int // of things that happen while others are under way
 	nested   int // steps that there were while something else was under way
 	did      bool
+	settling bool // everything is healed
 
 	changes   memory.Changes
 	sites     []*site
