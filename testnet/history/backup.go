@@ -58,16 +58,16 @@ func (w *world) setBack(s *site) {
 		for _, q := range w.requests { // what lies at this site alone is as it was
 			q.undone = q.undone || q.resource.thing() && q.resource.placement[0] == s && q.n >= s.backup.asked
 		}
-		for _, q := range s.backup.open { // it is done again, or for the first time, whatever its client was told
-			if q.resource.thing() && q.resource.placement[0] == s {
-				q.undone, q.refused = true, false
-			}
-		}
 	} else {
 		for _, other := range w.sites { // this one may have been the last to know what others did
 			if other.restored {
 				w.leaveBehind(other)
 			}
+		}
+	}
+	for _, q := range s.backup.open { // it is done again, or for the first time, whatever its client was told
+		if q.resource.thing() && q.resource.placement[0] == s {
+			q.undone, q.refused = q.undone || w.knobs.machines, false
 		}
 	}
 	for _, row := range rowsOf(w, before) {
