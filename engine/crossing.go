@@ -99,13 +99,17 @@ func (s *Site) cross(ctx context.Context, res *resource, k *Kind, c *crossing, b
 		}
 		c.Shown = shown
 	}
+	key, err := s.crossingKey(ctx, res, c)
+	if err != nil {
+		return Answer{}, err
+	}
 	s.asking.Store(o.ID, true)
 	defer s.asking.Delete(o.ID)
 	if err := s.declare(ctx, c); err != nil {
 		return Answer{}, err
 	}
 	defer res.crossing()()
-	reply, err := s.call(ctx, k, c.sent(), local, c.Credentials, s.firstKey(o))
+	reply, err := s.call(ctx, k, c.sent(), local, c.Credentials, key)
 	ctx = context.WithoutCancel(ctx) // what came of it is recorded, whether or not the client still waits
 	switch judge(o.Type, reply, err) {
 	case verdictDone:

@@ -31,6 +31,21 @@ func (s *Site) idempotencyKey(ctx context.Context, r *resource, o *Operation, st
 	return key + v.putBefore(o), nil
 }
 
+// crossingKey is the key of a client's request. A lost run may have put the same opaque bytes under it before others were.
+func (s *Site) crossingKey(ctx context.Context, r *resource, c *crossing) (string, error) {
+	key := s.firstKey(&c.Operation)
+	if r == nil || c.Plain || c.About != nil || c.Operation.Type != TypeAbsolute {
+		return key, nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	v, err := s.open(ctx, r)
+	if err != nil {
+		return "", err
+	}
+	return key + v.putBefore(&c.Operation), nil
+}
+
 // putBefore names what opaque bytes this site has put where o puts some, by a digest; empty for none.
 func (v *view) putBefore(o *Operation) string {
 	if o.Type != TypeAbsolute {

@@ -137,8 +137,12 @@ func (s *Site) settle(ctx context.Context, r *resource, c *crossing) (again bool
 		}
 		defer release()
 	}
+	key, err := s.crossingKey(ctx, r, c)
+	if err != nil {
+		return true, err
+	}
 	defer r.crossing()()
-	reply, err := s.call(ctx, k, c.sent(), local, c.Credentials, s.firstKey(o))
+	reply, err := s.call(ctx, k, c.sent(), local, c.Credentials, key)
 	ctx = context.WithoutCancel(ctx)
 	switch became := judge(o.Type, reply, err); became {
 	case verdictDone:

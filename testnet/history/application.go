@@ -67,8 +67,8 @@ func (a *application) effect(id engine.OperationID, at engine.SiteName) *effect 
 	if e := a.effects[key]; e != nil && e.times > 0 {
 		return e
 	}
-	for _, again := range slices.Sorted(maps.Keys(a.effects)) { // a person has had it sent again
-		if e := a.effects[again]; strings.HasPrefix(again, key+".") && strings.Contains(again, ".again") && e.times > 0 {
+	for _, again := range slices.Sorted(maps.Keys(a.effects)) { // a person has had it sent again, or it has put bytes over others
+		if e := a.effects[again]; strings.HasPrefix(again, key+".") && (strings.Contains(again, ".again") || strings.Contains(again, ".over")) && e.times > 0 {
 			return e
 		}
 	}
