@@ -145,8 +145,23 @@ func (w *world) lostContainer(row engine.OperationRow) bool {
 // leftBytes reports whether opaque bytes are there that only a lost operation has put: nothing shows them.
 func (s *site) leftBytes(file string) bool {
 	return s.restored && slices.ContainsFunc(s.w.requests, func(q *request) bool {
-		return q.kind == "file" && q.operation != "" && content(q.body()) == file && s.app.effect(q.operation, s.name) != nil && s.w.isLost(q.operation)
+		return q.kind == "file" && content(q.body()) == file && (s.hasRunLost(q.operation) || q.operation == "" && s.hasRunUntold())
 	})
+}
+
+// hasRunLost reports whether a lost operation has run at a site.
+func (s *site) hasRunLost(id engine.OperationID) bool {
+	return id != "" && s.app.effect(id, s.name) != nil && s.w.isLost(id)
+}
+
+// hasRunUntold reports whether a lost operation has run at a site that no client was told of.
+func (s *site) hasRunUntold() bool {
+	for id := range s.w.lost {
+		if s.hasRunLost(id) && !slices.ContainsFunc(s.w.requests, func(q *request) bool { return q.operation == id }) {
+			return true
+		}
+	}
+	return false
 }
 
 func (s *site) leftBytesOf(res *resource, path string) bool {
