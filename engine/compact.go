@@ -106,9 +106,13 @@ func (v *view) bodies() []*Operation {
 	return slices.DeleteFunc(slices.Clone(v.history.ordered), func(o *Operation) bool { return o.Blob == nil || v.history.base.has(o) })
 }
 
-// unfinished reports whether an operation that is settled is to be applied once more at some site.
+// unfinished reports whether an operation that is settled is to be applied once more at some site. Where a checkpoint stands for it and its
+// epoch is over at that site, one may stand for it here: the site may have gone on since to where this one can follow only then.
 func (v *view) unfinished(o *Operation) bool {
-	return slices.ContainsFunc(v.members(), func(s SiteID) bool { return v.outcomes[s][o.ID].Again })
+	return slices.ContainsFunc(v.members(), func(s SiteID) bool {
+		r := v.replicas[s]
+		return v.outcomes[s][o.ID].Again && !(r.Over && o.Epoch < r.epoch)
+	})
 }
 
 // refusals tells which operations a site has not applied.
