@@ -55,12 +55,9 @@ func (s *Site) doubtMade(ctx context.Context, r *resource, k *Kind, local LocalI
 		if o.Type != TypeCreate {
 			continue
 		}
-		c := &crossing{Operation: *o, Service: k.Service, Kind: k.Name, Document: r.id, Received: true}
-		if err := s.declare(ctx, c); err != nil {
+		if err := s.mayHaveMade(ctx, r, k, o); err != nil {
 			return err
 		}
-		s.opened.Store(o.ID, (*Reply)(nil))
-		s.made(c)
 		if resendable(k, o) || s.marks(k, o) {
 			continue
 		}
@@ -71,6 +68,17 @@ func (s *Site) doubtMade(ctx context.Context, r *resource, k *Kind, local LocalI
 	}
 	_, _, err := s.doubts(ctx, r, "", gap)
 	return err
+}
+
+// mayHaveMade takes a create for a request without a certain answer.
+func (s *Site) mayHaveMade(ctx context.Context, r *resource, k *Kind, o *Operation) error {
+	c := &crossing{Operation: *o, Service: k.Service, Kind: k.Name, Document: r.id, Received: true}
+	if err := s.declare(ctx, c); err != nil {
+		return err
+	}
+	s.opened.Store(o.ID, (*Reply)(nil))
+	s.made(c)
+	return nil
 }
 
 // showsSome reports whether tree has, at every path that a create among ops sets and that is not divided, what one of ops has put there.

@@ -44,6 +44,9 @@ func (s *Site) recheck(ctx context.Context, r *resource) (again bool, err error)
 		return true, err
 	}
 	lost := mine.Lost.Local
+	if err := s.openInBackup(ctx, r, kind, gap, cmp.Or(lost, mine.Local) != ""); err != nil {
+		return true, err
+	}
 	switch {
 	case len(gap) == 0 && folded && cmp.Or(mine.Local, lost) != "": // a checkpoint stands for its deletion
 		return s.deleteAgain(ctx, r, kind, cmp.Or(mine.Local, lost))

@@ -110,17 +110,26 @@ func (s *Site) toldByLost(ctx context.Context, r *resource, c *crossing) (bool, 
 	return false, nil
 }
 
-// publishedByLost closes a request that the lost run has published, also where a person was asked about it before that was heard.
+// publishedByLost closes a request that the lost run has published, also where a person was asked about it before that was heard. What it
+// may have made is looked for with what else that run had done.
 func (s *Site) publishedByLost(ctx context.Context, r *resource, c *crossing) (bool, error) {
 	row, err := s.cfg.Store.Operation(ctx, c.Operation.ID)
-	published := err == nil && row.Document != "" && c.Document == ""
+	published, made := err == nil && row.Document != "" && c.Document == "", false
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		return false, fmt.Errorf("look whether operation %s was published: %w", c.Operation.ID, err)
+	}
+	if published {
+		r = s.registry.acquire(row.Document)
+		defer s.registry.release(r)
 	}
 	if r != nil {
 		r.mu.Lock()
 		v, err := s.open(ctx, r)
-		published = err == nil && v.history.Get(c.Operation.ID) != nil
+		if err == nil {
+			o := v.history.Get(c.Operation.ID)
+			published = published || o != nil
+			made = o != nil && o.Type == TypeCreate && v.replicas[s.cfg.Self].Lost != nil && v.part(s.cfg.Self) == partMember && slices.Contains(v.gap(), o)
+		}
 		r.mu.Unlock()
 		if err != nil && !errors.Is(err, ErrNotFound) {
 			return false, err
@@ -129,12 +138,38 @@ func (s *Site) publishedByLost(ctx context.Context, r *resource, c *crossing) (b
 	if !published {
 		return false, nil
 	}
-	done := &Batch{Settled: []OperationID{c.Operation.ID}}
-	if c.Asked {
-		if err := s.askedNoMore(ctx, c.Operation.ID, done); err != nil {
-			return false, err
+	c.Asked = false
+	if made {
+		return true, nil
+	}
+	return true, s.endTold(ctx, c, &Batch{Settled: []OperationID{c.Operation.ID}})
+}
+
+// openInBackup ends the requests for creates of a gap that were open in the backup: the lost run has published them. Where nobody knows
+// what they have made, it is looked for. The caller holds the turn.
+func (s *Site) openInBackup(ctx context.Context, r *resource, k *Kind, gap []*Operation, known bool) error {
+	for _, o := range gap {
+		c, open := s.openIntent(ctx, o.ID)
+		if o.Type != TypeCreate || !open {
+			continue
+		}
+		done := &Batch{}
+		if known {
+			done.Settled = []OperationID{o.ID}
+		} else if err := s.mayHaveMade(ctx, r, k, o); err != nil {
+			return err
+		}
+		if err := s.endTold(ctx, c, done); err != nil {
+			return err
 		}
 	}
-	c.Asked = false
-	return true, s.commit(ctx, done)
+	return nil
+}
+
+// endTold adds to done that nobody is asked any more about a request that the lost run has published.
+func (s *Site) endTold(ctx context.Context, c *crossing, done *Batch) error {
+	if err := s.askedNoMore(ctx, c.Operation.ID, done); err != nil {
+		return err
+	}
+	return s.commit(ctx, done)
 }

@@ -190,7 +190,10 @@ func planted() []mutant {
 		edit{"engine/recheck.go", "slices.ContainsFunc(gap, standing.doubtful)", "false && slices.ContainsFunc(gap, standing.doubtful)"})
 	// A resource waits for good for a person who is asked about a request that everybody knows to have run.
 	scripted("who is asked about a lost run's request is asked for good", "restored-and-asked-too-early",
-		edit{"engine/restored.go", "\tc.Asked = false\n\treturn true, s.commit(ctx, done)", "\treturn true, nil"})
+		edit{"engine/restored.go", "\treturn true, s.endTold(ctx, c, &Batch{Settled: []OperationID{c.Operation.ID}})", "\tc.Asked = true\n\treturn true, nil"})
+	// What a client's request had made that a backup does not know the answer of stays for good where the lost run had deleted it.
+	scripted("a request that a lost run has published has made nothing", "restored-to-a-request",
+		edit{"engine/recheck.go", "cmp.Or(lost, mine.Local) != \"\"); err", "cmp.Or(lost, mine.Local, \"-\") != \"\"); err"})
 	// An action counts as done at a site that does not show it, nor ever will.
 	scripted("what a deletion has ended counts as done after a backup", "restored-after-all",
 		edit{"engine/recheck.go", "if local == \"\" && !told && ", "if false && !told && "})
