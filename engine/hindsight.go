@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 )
 
@@ -12,9 +13,13 @@ import (
 // dropped the documents, nobody could take in what has not seen it. So the site says that these operations come after it, as if it
 // had issued them when it heard. What a lost run has issued in one epoch may build on what it had issued in the one before, in another
 // document, of which nobody has heard: once that epoch is over everywhere, the site says where what they build on ends.
+//
+// A site may have lost several runs, which did not know of each other. Of what such a run has issued the first operations may be in the
+// checkpoints of others, and the rest is heard of only now, beside what another run has issued.
 type Hindsight struct {
-	// Upto is the last of the operations.
-	Upto uint64 `json:"upto"`
+	// After is the last operation before them, Upto the last of them.
+	After uint64 `json:"after,omitempty"`
+	Upto  uint64 `json:"upto"`
 	// Seen and Time are the least that they have.
 	Seen map[Line]uint64 `json:"seen"`
 	Time int64           `json:"time"`
@@ -22,9 +27,12 @@ type Hindsight struct {
 	Ends map[Line]uint64 `json:"ends,omitempty"`
 }
 
+// about reports whether an operation of the line counts as having seen more.
+func (a Hindsight) about(o *Operation) bool { return o.Seq > a.After && o.Seq <= a.Upto }
+
 // of returns the operation as it counts.
 func (a Hindsight) of(o *Operation) *Operation {
-	if o.Seq > a.Upto {
+	if !a.about(o) {
 		return o
 	}
 	later := *o
@@ -40,7 +48,7 @@ func (a Hindsight) of(o *Operation) *Operation {
 }
 
 func (a Hindsight) equal(b Hindsight) bool {
-	return a.Upto == b.Upto && a.Time == b.Time && maps.Equal(a.Seen, b.Seen) && maps.Equal(a.Ends, b.Ends)
+	return a.After == b.After && a.Upto == b.Upto && a.Time == b.Time && maps.Equal(a.Seen, b.Seen) && maps.Equal(a.Ends, b.Ends)
 }
 
 // Heed takes in what a site says in hindsight of its lines, in the place of what it has said before, and reports whether that is
@@ -114,9 +122,24 @@ func (v *view) hindsight() map[Line]Hindsight {
 		return true
 	}
 	var said map[Line]Hindsight
+	say := func(name Line, a Hindsight) {
+		if said == nil {
+			said = maps.Clone(v.replicas[v.self].Hindsight)
+		}
+		if said == nil {
+			said = map[Line]Hindsight{}
+		}
+		said[name] = a
+	}
+	if elsewhere {
+		if name, a, ok := v.unheard(lost.Settled, all, after); ok {
+			say(name, a)
+			return said
+		}
+	}
 	for name, l := range h.lines {
 		was, later := v.replicas[v.self].Hindsight[name], false
-		a := Hindsight{Seen: join(all, was.Seen), Time: max(after, was.Time), Ends: maps.Clone(was.Ends)}
+		a := Hindsight{After: was.After, Seen: join(all, was.Seen), Time: max(after, was.Time), Ends: maps.Clone(was.Ends)}
 		if w := l.next(); h.base != nil && w != nil && w.Origin == v.self {
 			for n, w := range l.waiting {
 				a.Upto = max(a.Upto, n)
@@ -137,15 +160,48 @@ func (v *view) hindsight() map[Line]Hindsight {
 		if !later || a.equal(was) {
 			continue
 		}
-		if said == nil {
-			said = maps.Clone(v.replicas[v.self].Hindsight)
-		}
-		if said == nil {
-			said = map[Line]Hindsight{}
-		}
-		said[name] = a
+		say(name, a)
 	}
 	return said
+}
+
+// unheard returns what is to be said of a line of a lost run from the first operation on that no other site has settled, nor anything
+// that has seen it, where it has not seen what another lost run had issued and another site has settled. It counts as having seen all, but
+// of the other lost runs only what others have settled: so no two that have not seen each other count as if both had.
+func (v *view) unheard(lost, all map[Line]uint64, after int64) (Line, Hindsight, bool) {
+	h, number, heard := v.history, v.current().number, map[Line]uint64{}
+	for site, r := range v.replicas {
+		for name, n := range r.Settled {
+			if site != v.self {
+				heard[name] = max(heard[name], min(n, h.Last(name)))
+			}
+		}
+	}
+	own := func(name Line) bool {
+		return name.epoch() == number && strings.HasPrefix(string(name), string(v.self)+".")
+	}
+	for _, name := range slices.Sorted(maps.Keys(h.lines)) {
+		l, next := h.lines[name], max(heard[name], h.lines[name].base)+1
+		if !own(name) || next > min(l.last(), lost[name]) {
+			continue
+		}
+		first := l.at(next)
+		if slices.ContainsFunc(h.ordered, func(o *Operation) bool { return o.Line() != name && o.saw(name, first.Seq) }) {
+			continue
+		}
+		a, was, beside := Hindsight{After: first.Seq - 1, Upto: l.last(), Seen: maps.Clone(all), Time: after}, v.replicas[v.self].Hindsight[name], false
+		for other := range h.lines {
+			if own(other) {
+				a.Seen[other] = min(a.Seen[other], heard[other])
+				beside = beside || other != name && !first.saw(other, heard[other])
+			}
+		}
+		maps.DeleteFunc(a.Seen, func(other Line, n uint64) bool { return n == 0 || other == name })
+		if beside && was.Upto == 0 {
+			return name, a, true
+		}
+	}
+	return "", Hindsight{}, false
 }
 
 // known returns what of a vector is complete here, and the newest time of that.
@@ -213,5 +269,5 @@ func (s *Site) countAfter(ctx context.Context, r *resource) error {
 	if err := s.write(ctx, r, []Entry{v.replicaAs(mine)}, &Batch{}); err != nil {
 		return fmt.Errorf("count what was issued after what a lost run had settled: %w", err)
 	}
-	return nil
+	return s.countAfter(ctx, r) // what has been issued since may come after that
 }

@@ -71,6 +71,40 @@ func TestHindsightOfWhatWaits(t *testing.T) {
 	}
 }
 
+// TestHindsightOfTwoLostRuns has another site settle the first operation of one lost run, and that of another run, which may be in its
+// checkpoint then. The rest of the first run comes after that. What the other site has settled counts as before.
+func TestHindsightOfTwoLostRuns(t *testing.T) {
+	one, two := lineOf("b", "one", 1), lineOf("b", "two", 1)
+	view := func(settled map[Line]uint64) *view {
+		v := newView("b", func(id SiteID) SiteName { return SiteName(id) }, "d", About{Placement: []SiteID{"a", "b"}}, nil, lab)
+		v.epochs = []*epoch{newEpoch(1, "d1", nil)}
+		for i, o := range []*Operation{{ID: "1", Run: "one", Seq: 1}, {ID: "2", Run: "one", Seq: 2}, {ID: "3", Run: "two", Seq: 1}} {
+			o.Type, o.Origin, o.Epoch, o.Time, o.Change = TypeMerge, "b", 1, int64(20+i), &Change{}
+			v.history.Add(o)
+		}
+		lost := &Lost{Progress: Progress{Epoch: 1, Settled: map[Line]uint64{one: 2, two: 1}}}
+		v.replicas = map[SiteID]Replica{"a": {Settled: settled, Over: true, epoch: 1}, "b": {Lost: lost, epoch: 1}}
+		return v
+	}
+	if said := view(map[Line]uint64{one: 2, two: 1}).hindsight(); said != nil {
+		t.Errorf("it says %v of what has been settled", said)
+	}
+	v := view(map[Line]uint64{one: 1, two: 1})
+	mine := v.replicas["b"]
+	mine.Hindsight = v.hindsight()
+	if a := mine.Hindsight[one]; a.After != 1 || a.Upto != 2 || a.Seen[two] != 1 || len(mine.Hindsight) != 1 {
+		t.Fatalf("it says %v", mine.Hindsight)
+	}
+	v.history.Heed("b", mine.Hindsight)
+	if ops := v.history.Ordered(); len(ops) != 3 || ops[0].Time != 20 || ops[2].ID != "2" || !ops[2].saw(two, 1) {
+		t.Fatalf("%d operations count: %v", len(ops), ops)
+	}
+	v.replicas["b"] = mine
+	if said := v.hindsight(); said != nil {
+		t.Errorf("it says %v then", said)
+	}
+}
+
 // TestOutsideByTime has an operation wait that comes, in order, before something that a checkpoint stands for and keeps as it is: it is
 // outside like one that has not seen what all that follows has.
 func TestOutsideByTime(t *testing.T) {

@@ -155,6 +155,10 @@ func planted() []mutant {
 		edit{"engine/hindsight.go", "later = !h.follows(w) ||", "later = false &&"})
 	scripted("what was issued before it was heard has not seen a checkpoint of others", "written-before-it-was-heard-with-all",
 		edit{"engine/hindsight.go", "if elsewhere && o.Origin", "if false && elsewhere && o.Origin"})
+	scripted("one lost run has not seen what another had issued", "restored-twice-beside-itself",
+		edit{"engine/hindsight.go", "if beside && was.Upto == 0 {", "if false && beside && was.Upto == 0 {"})
+	add("all of a lost run counts as having seen another", "engine", "TestHindsightOfTwoLostRuns",
+		edit{"engine/hindsight.go", "After: first.Seq - 1, ", ""})
 	// What a site that was set back has issued waits for good where it comes late, or what it has issued since does elsewhere.
 	add("what comes before a checkpoint in order is not outside", "engine", "TestOutsideByTime",
 		edit{"engine/history.go", "w != nil && !h.follows(w) {", "w != nil && !h.follows(w) && w.Time >= h.base.Time {"})
@@ -165,7 +169,7 @@ func planted() []mutant {
 		edit{"engine/operation.go", `string(o.ID) + "/" + o.Run }`, `string(o.ID) }`})
 	// Two sites show different things for good after one of them was set back: what nobody knows comes back in a whole representation.
 	scripted("what counts in hindsight is sent as it was", "restored-and-replaced-between",
-		edit{"engine/next.go", "said && u.Seq <= a.Upto {", "false && said && u.Seq <= a.Upto {"})
+		edit{"engine/next.go", "said && a.about(u) {", "false && said && a.about(u) {"})
 	scripted("what a whole PUT had taken away stays after a backup", "restored-under-whole-puts",
 		edit{"engine/recheck.go", "fold.restoring(v.history.touching(sent))", "fold.restoring(sent)"})
 	// An action that a person has had sent again is pending for ever, and takes the place of later ones.
