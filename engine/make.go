@@ -18,23 +18,22 @@ func (s *Site) idempotencyKey(ctx context.Context, r *resource, o *Operation, st
 	if err != nil {
 		return "", err
 	}
-	key, made := s.firstKey(o), v.replicas[s.cfg.Self].Made
+	made := v.replicas[s.cfg.Self].Made
 	if step.Kind == StepMake {
 		made++
 	}
-	if made > 0 {
-		key += "." + strconv.FormatUint(made, 10)
-	}
+	key := s.firstKey(o) + madeAnew(made)
 	if out := v.outcomes[s.cfg.Self][o.ID]; out.Again && !out.First && step.Kind != StepMake {
 		key += ".again" + strconv.FormatInt(out.At.UnixMicro(), 36)
 	}
 	return key + v.putBefore(o), nil
 }
 
-// crossingKey is the key of a client's request. A lost run may have put the same opaque bytes under it before others were.
+// crossingKey is the key of a client's request. A lost run may have sent it under its first key for an object that was made anew since, or have
+// put the same opaque bytes before others were.
 func (s *Site) crossingKey(ctx context.Context, r *resource, c *crossing) (string, error) {
 	key := s.firstKey(&c.Operation)
-	if r == nil || c.Plain || c.About != nil || c.Operation.Type != TypeAbsolute {
+	if r == nil || c.Plain || c.About != nil {
 		return key, nil
 	}
 	r.mu.Lock()
@@ -43,7 +42,15 @@ func (s *Site) crossingKey(ctx context.Context, r *resource, c *crossing) (strin
 	if err != nil {
 		return "", err
 	}
-	return key + v.putBefore(&c.Operation), nil
+	return key + madeAnew(v.replicas[s.cfg.Self].Made) + v.putBefore(&c.Operation), nil
+}
+
+// madeAnew tells an object that was made anew so many times from those before.
+func madeAnew(made uint64) string {
+	if made == 0 {
+		return ""
+	}
+	return "." + strconv.FormatUint(made, 10)
 }
 
 // putBefore names what opaque bytes this site has put where o puts some, by a digest; empty for none.

@@ -198,6 +198,9 @@ func planted() []mutant {
 	// What a client's request had made that a backup does not know the answer of stays for good where the lost run had deleted it.
 	scripted("a request that a lost run has published has made nothing", "restored-to-a-request",
 		edit{"engine/recheck.go", "cmp.Or(lost, mine.Local) != \"\"); err", "cmp.Or(lost, mine.Local, \"-\") != \"\"); err"})
+	// An object that a restored site has made anew stays for good: the service has deleted the one before under the same key.
+	scripted("a client's request has one key for an object and those made anew", "restored-and-deleted-again",
+		edit{"engine/make.go", "return key + madeAnew(v.replicas[s.cfg.Self].Made) + ", "return key + "})
 	// An action counts as done at a site that does not show it, nor ever will.
 	scripted("what a deletion has ended counts as done after a backup", "restored-after-all",
 		edit{"engine/recheck.go", "if local == \"\" && !told && ", "if false && !told && "})
