@@ -36,6 +36,17 @@ func HasMarker(text, request string) bool {
 	return request != "" && strings.HasSuffix(text, markerBegins+request+markerEnds)
 }
 
+// isMarked reports whether a representation has the marker of some request.
+func (k *Kind) isMarked(body []byte) bool {
+	tree, err := parseJSON(body)
+	if err != nil {
+		return false
+	}
+	v, _ := valueAt(tree, k.Marker)
+	text, _ := v.(string)
+	return TrimMarker(text) != text
+}
+
 // marks reports whether o writes a marker.
 func (s *Site) marks(k *Kind, o *Operation) bool {
 	_, ok := s.marked(k, o, string(o.ID))

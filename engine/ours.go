@@ -48,9 +48,9 @@ func (s *Site) isOurs(ctx context.Context, r *resource, k *Kind, local LocalID, 
 
 // doubtMade takes the creates of gap for requests without a certain answer, where an object does not show what was set and may be
 // the replica that a lost run had made: an operation that nobody else knew may have changed it, or the application may have given its
-// identifier to something else since. A marker or a key tells; else a person does. What the lost run had run beside is in doubt, too. The
-// caller holds the turn.
-func (s *Site) doubtMade(ctx context.Context, r *resource, k *Kind, local LocalID, gap []*Operation) error {
+// identifier to something else since. A key tells, or the marker that the object, which shown shows, has; where it has none, for what has
+// changed it may have taken it away, a person does. What the lost run had run beside is in doubt, too. The caller holds the turn.
+func (s *Site) doubtMade(ctx context.Context, r *resource, k *Kind, local LocalID, shown Reply, gap []*Operation) error {
 	for _, o := range gap {
 		if o.Type != TypeCreate {
 			continue
@@ -58,7 +58,7 @@ func (s *Site) doubtMade(ctx context.Context, r *resource, k *Kind, local LocalI
 		if err := s.mayHaveMade(ctx, r, k, o); err != nil {
 			return err
 		}
-		if resendable(k, o) || s.marks(k, o) {
+		if resendable(k, o) || s.marks(k, o) && k.isMarked(shown.Body) {
 			continue
 		}
 		why := fmt.Sprintf("this site was restored from a backup, and %s %s, which was the replica here, shows something else than was set", k.Name, local)

@@ -210,6 +210,8 @@ func planted() []mutant {
 	// A site that was restored makes a second object where a lost operation has changed the first, or leaves it behind when it is deleted.
 	scripted("what was changed since a backup is made once more", "restored-and-changed-since",
 		edit{"engine/recheck.go", "&& !ours && !taken", "&& !ours && taken"})
+	scripted("a marker that a client has taken away says that an object is another's", "restored-and-its-marker-gone",
+		edit{"engine/ours.go", "s.marks(k, o) && k.isMarked(shown.Body)", "s.marks(k, o)"})
 	scripted("a delete passes over what a person has adopted", "restored-and-changed-since",
 		edit{"engine/actuate.go", `v.outcomes[v.self][o.ID].Adopt != ""`, "false"})
 	scripted("nobody is asked about a create that was deleted meanwhile", "restored-and-changed-since",
