@@ -70,13 +70,22 @@ func (w *world) setBack(s *site) {
 			q.undone, q.refused = q.undone || w.knobs.machines, false
 		}
 	}
+	knows := func(id engine.OperationID) bool {
+		return slices.ContainsFunc(w.sites, func(other *site) bool { return other.knows(id) })
+	}
 	for _, row := range rowsOf(w, before) {
 		if s.knows(row.ID) || s.keeps(row.ID) {
 			continue
 		}
 		s.forgotten[row.ID] = true
-		if !slices.ContainsFunc(w.sites, func(other *site) bool { return other.knows(row.ID) }) {
+		if !knows(row.ID) {
 			w.lost[row.ID] = true
+		}
+	}
+	intents, _ := before.Intents(w.ctx)
+	for _, i := range intents { // it may have run, and nobody may ask for it again
+		if !knows(i.Operation) {
+			w.lost[i.Operation] = true
 		}
 	}
 }
@@ -140,6 +149,13 @@ func (w *world) lostContainer(row engine.OperationRow) bool {
 	return !slices.ContainsFunc(w.sites, known) && slices.ContainsFunc(w.requests, func(q *request) bool {
 		return q.kind == "create" && q.resource.kind.Name == crate && q.resource.id == id && w.isLost(q.operation)
 	})
+}
+
+// onlyLost reports whether all that clients were told of a resource is lost. Its object may have been left, and be a resource of one site
+// alone since, of which no client was told that others were added.
+func (w *world) onlyLost(res *resource) bool {
+	told := slices.DeleteFunc(slices.Clone(w.requests), func(q *request) bool { return q.resource != res || !q.acknowledged() })
+	return res.kind.Natural() && len(told) > 0 && !slices.ContainsFunc(told, func(q *request) bool { return !w.isLost(q.operation) })
 }
 
 // leftBytes reports whether opaque bytes are there that only a lost operation has put: nothing shows them.

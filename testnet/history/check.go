@@ -29,7 +29,7 @@ func (w *world) check() (problems []string) {
 		if res.kind.Name == crate {
 			c.checkContents(res)
 		}
-		if res.moved {
+		if res.moved || w.onlyLost(res) {
 			c.findPlacement(res)
 		}
 	}
