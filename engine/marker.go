@@ -136,6 +136,13 @@ func (s *Site) sentAt(ctx context.Context, id OperationID) (time.Time, error) {
 	return time.Time{}, nil
 }
 
+// mayHaveMarked reports whether a create that an earlier process has left unsent, as far as this one knows, may have left its marker: a site
+// does not know by itself that it was set back to a backup.
+func (s *Site) mayHaveMarked(r *resource, k *Kind, o *Operation) bool {
+	_, left := s.leftOver.Load(r.id)
+	return left && s.marks(k, o)
+}
+
 // lookForMarked settles a create that may have been sent before: it looks for its marker.
 func (s *Site) lookForMarked(ctx context.Context, r *resource, k *Kind, o *Operation, step Step) (settled, again bool, err error) {
 	request, err := s.idempotencyKey(ctx, r, o, step)
@@ -153,6 +160,9 @@ func (s *Site) lookForMarked(ctx context.Context, r *resource, k *Kind, o *Opera
 	case foundNone:
 		return false, false, nil
 	case foundUnsure:
+		if sent.IsZero() && errors.Is(why, ErrUntellable) {
+			return false, false, nil
+		}
 		return true, false, s.fail(ctx, r, o, Outcome{State: StateUncertain, Blocks: true, Error: why.Error()})
 	}
 	if err := s.note(ctx, r, o, Reply{}, why); err != nil {

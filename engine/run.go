@@ -51,7 +51,7 @@ func (s *Site) run(ctx context.Context, r *resource, k *Kind, o *Operation, loca
 	switch {
 	case sent && o.Type == TypePatch && careful: // what it sets may be set again, the patch may not
 		return s.correct(ctx, r, k, Step{Kind: StepCorrect, Operations: []*Operation{o}, Correction: o.Change}, local)
-	case sent && !resendable(k, o), looks && !sent:
+	case sent && !resendable(k, o), looks && !sent, !sent && step.Kind == StepRun && s.mayHaveMarked(r, k, o):
 		settled, again, err := s.lookFor(ctx, r, k, o, step)
 		if settled || err != nil {
 			return again, err

@@ -212,6 +212,8 @@ func planted() []mutant {
 		edit{"engine/recheck.go", "&& !ours && !taken", "&& !ours && taken"})
 	scripted("a marker that a client has taken away says that an object is another's", "restored-and-its-marker-gone",
 		edit{"engine/ours.go", "s.marks(k, o) && k.isMarked(shown.Body)", "s.marks(k, o)"})
+	scripted("what a backup knows no request of was not made", "restored-before-its-create",
+		edit{"engine/run.go", "!sent && step.Kind == StepRun && s.mayHaveMarked(r, k, o)", "false"})
 	scripted("a delete passes over what a person has adopted", "restored-and-changed-since",
 		edit{"engine/actuate.go", `v.outcomes[v.self][o.ID].Adopt != ""`, "false"})
 	scripted("nobody is asked about a create that was deleted meanwhile", "restored-and-changed-since",
