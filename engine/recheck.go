@@ -141,7 +141,7 @@ func (s *Site) doubts(ctx context.Context, r *resource, local LocalID, gap []*Op
 	if err != nil {
 		return nil, nil, err
 	}
-	done := among(gap)
+	done, before := among(gap), v.history.fold(pick{in: func(o *Operation) bool { return v.settled(v.self, o) }})
 	settled := func(o *Operation) bool { return v.settled(v.self, o) || done(o) }
 	fold, lives := v.history.fold(pick{in: settled}), among(v.history.Living(settled))
 	var entries []Entry
@@ -162,7 +162,7 @@ func (s *Site) doubts(ctx context.Context, r *resource, local LocalID, gap []*Op
 	if len(entries) > 0 {
 		err = s.write(ctx, r, append(entries, s.replicaEntry(v, local)), &Batch{})
 	}
-	return sent, fold.restoring(v.history.touching(sent)), err
+	return sent, fold.restoring(v.history.touching(sent), before), err
 }
 
 // endRecheck publishes that the replica has the identifier local and that ops are settled.

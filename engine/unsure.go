@@ -23,12 +23,19 @@ func (s *Site) certain(ops ...*Operation) {
 	}
 }
 
-// restoring returns what sets every path that one of ops touches to what f shows there.
-func (f Fold) restoring(ops []*Operation) *Change {
+// restoring returns what sets every path that one of ops touches to what f shows there, and takes away what was there in one of earlier.
+func (f Fold) restoring(ops []*Operation, earlier ...Fold) *Change {
 	var touched []Pointer
 	for _, o := range ops {
 		if o.Change != nil {
 			touched = slices.Concat(touched, sortedPointers(o.Change.Set), o.Change.Unset, sortedPointers(o.Change.Add))
+		}
+	}
+	for _, was := range earlier {
+		for p := range was.paths() {
+			if slices.ContainsFunc(touched, func(q Pointer) bool { return q.Contains(p) }) {
+				touched = append(touched, p)
+			}
 		}
 	}
 	c := &Change{Order: f.order}

@@ -171,7 +171,10 @@ func planted() []mutant {
 	scripted("what counts in hindsight is sent as it was", "restored-and-replaced-between",
 		edit{"engine/next.go", "said && a.about(u) {", "false && said && a.about(u) {"})
 	scripted("what a whole PUT had taken away stays after a backup", "restored-under-whole-puts",
-		edit{"engine/recheck.go", "fold.restoring(v.history.touching(sent))", "fold.restoring(sent)"})
+		edit{"engine/recheck.go", "fold.restoring(v.history.touching(sent), before)", "fold.restoring(sent, before)"})
+	// A list that was one value in between keeps at a site that was set back with its application what that has taken away.
+	scripted("what lay in a list before is left there after a backup", "restored-under-a-list",
+		edit{"engine/recheck.go", "touching(sent), before)", "touching(sent), fold)"}, edit{"engine/recheck.go", "done, before := among(gap), v.history", "done, _ := among(gap), v.history"})
 	// An action that a person has had sent again is pending for ever, and takes the place of later ones.
 	scripted("a late action is sent again and not set right", "restored-and-started-again",
 		edit{"engine/run.go", "again := v.replica(s.cfg.Self).settles()(o)", "again := v.settled(s.cfg.Self, o)"})
