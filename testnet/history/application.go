@@ -48,6 +48,9 @@ func (e *effect) once() bool {
 	return e != nil && (e.times-e.untold == 1 || e.untold > 0 && e.times == e.untold)
 }
 
+// twice reports whether an operation has run once more since its site was set back and nobody knew that it had.
+func (e *effect) twice() bool { return e != nil && e.untold > 0 && e.times > e.untold }
+
 // mood says how often an application does not behave, in per mille of the requests that change something.
 type mood struct {
 	down                                                            bool // it gets nothing
