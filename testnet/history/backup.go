@@ -58,12 +58,6 @@ func (w *world) setBack(s *site) {
 		for _, q := range w.requests { // what lies at this site alone is as it was
 			q.undone = q.undone || q.resource.thing() && q.resource.placement[0] == s && q.n >= s.backup.asked
 		}
-	} else {
-		for _, other := range w.sites { // this one may have been the last to know what others did
-			if other.restored {
-				w.leaveBehind(other)
-			}
-		}
 	}
 	for _, q := range s.backup.open { // it is done again, or for the first time, whatever its client was told
 		if q.resource.thing() && q.resource.placement[0] == s {
@@ -88,14 +82,22 @@ func (w *world) setBack(s *site) {
 			w.lost[i.Operation] = true
 		}
 	}
+	if !w.knobs.machines {
+		for _, other := range w.sites { // this one may have been the last to know what others did
+			if other.restored {
+				w.leaveBehind(other)
+			}
+		}
+	}
 }
 
-// leaveBehind notes what the application of a site that was set back without it shows of requests that nobody knows to have run there.
+// leaveBehind notes what the application of a site that was set back without it shows of requests that nobody knows to have run there, or
+// only a site that had handed one on knows of: it has the answer, and nobody has the operation.
 func (w *world) leaveBehind(s *site) {
 	for _, key := range slices.Sorted(maps.Keys(s.app.effects)) {
 		e := s.app.effects[key]
 		id, _, _ := strings.Cut(key, ".")
-		if e.times == 0 || s.ran(s, engine.OperationID(id)) || slices.ContainsFunc(w.sites, func(other *site) bool { return other != s && other.ran(s, engine.OperationID(id)) }) {
+		if e.times == 0 || !w.isLost(engine.OperationID(id)) && slices.ContainsFunc(w.sites, func(other *site) bool { return other.ran(s, engine.OperationID(id)) }) {
 			continue
 		}
 		e.untold = e.times
