@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +14,9 @@ import (
 func (s *Site) create(ctx context.Context, r Request, k keeper) (Answer, error) {
 	if err := s.takeLarge(ctx, r); err != nil {
 		return Answer{}, err
+	}
+	if a, here, err := s.createdBefore(ctx, r.Operation); here || err != nil {
+		return a, err
 	}
 	c := s.crossingOf(r, k)
 	c.Operation.Type = TypeCreate
@@ -28,6 +32,8 @@ func (s *Site) create(ctx context.Context, r Request, k keeper) (Answer, error) 
 		about.Key = ResourceID(r.Target)
 	case r.Kind.Natural():
 		about.Key = ResourceID(r.Kind.inside(r.Within, ChosenID(r.Kind, r.Body)))
+	case r.Operation != "": // what comes once more is the same resource, also where a lost run of this agent has made it
+		about.Key = ResourceID(r.Kind.inside(r.Within, madeBy(r.Operation)))
 	default:
 		about.Key = ResourceID(r.Kind.inside(r.Within, s.cfg.NewID()))
 	}
@@ -40,7 +46,7 @@ func (s *Site) create(ctx context.Context, r Request, k keeper) (Answer, error) 
 	if err != nil {
 		return Answer{}, err
 	}
-	if !r.Kind.Natural() {
+	if !r.Kind.Natural() && r.Operation == "" {
 		return s.cross(ctx, nil, r.Kind, c, Fold{}, at)
 	}
 	// What others sent of the same document runs before this or after, never beside it.
@@ -53,6 +59,9 @@ func (s *Site) create(ctx context.Context, r Request, k keeper) (Answer, error) 
 	defer res.pass()
 	if err := s.settleEarlier(ctx, res); err != nil {
 		return Answer{}, err
+	}
+	if a, here, err := s.arrived(ctx, res, r.Operation); here || err != nil && !errors.Is(err, ErrNotFound) {
+		return a, err
 	}
 	if r.Type == TypeCreate {
 		if err := s.remade(ctx, res, r.Kind); err != nil {
@@ -81,6 +90,38 @@ func (s *Site) create(ctx context.Context, r Request, k keeper) (Answer, error) 
 		return s.cross(ctx, res, r.Kind, c, before, local)
 	}
 	return s.cross(ctx, res, r.Kind, c, before, at)
+}
+
+// madeBy is the meta-identifier of what an operation makes whose identifier was there before it ran: a name-based UUID of version 8
+// (RFC 9562, appendix B.2), the same for all who ask.
+func madeBy(id OperationID) string {
+	h := sha256.Sum256([]byte("skerry resource " + string(id)))
+	h[6], h[8] = h[6]&0x0f|0x80, h[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", h[:4], h[4:6], h[6:8], h[8:10], h[10:16])
+}
+
+// createdBefore answers a request whose operation has come here already in the document of what it has made.
+func (s *Site) createdBefore(ctx context.Context, id OperationID) (Answer, bool, error) {
+	if id == "" {
+		return Answer{}, false, nil
+	}
+	row, err := s.cfg.Store.Operation(ctx, id)
+	switch {
+	case errors.Is(err, ErrNotFound) || err == nil && row.Document == "":
+		return Answer{}, false, nil
+	case err != nil:
+		return Answer{}, false, fmt.Errorf("look whether operation %s has come here: %w", id, err)
+	}
+	res := s.registry.acquire(row.Document)
+	defer s.registry.release(res)
+	if err := res.take(ctx); err != nil {
+		return Answer{}, false, fmt.Errorf("wait for other requests on %s: %w", row.Resource, err)
+	}
+	defer res.pass()
+	if _, err := s.drain(ctx, res); err != nil {
+		return Answer{}, false, err
+	}
+	return s.arrived(ctx, res, id)
 }
 
 // incarnate makes what is to be created the incarnation after the last that is past here, and returns its document.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 )
@@ -58,8 +59,15 @@ func (s *Site) mayHaveRun(ctx context.Context, r Request) error {
 	}
 	made, _ := timeOfID(r.Operation) // zero: it tells nothing
 	lost, err := s.forgotten(ctx, made.Add(-clocksApart))
-	if err != nil || !lost {
+	if err != nil {
 		return err
+	}
+	if !lost && s.uncompared(slices.DeleteFunc(slices.Clone(r.Placement), func(id SiteID) bool { return slices.Contains(r.Via, id) })) {
+		return &Refusal{Status: http.StatusGatewayTimeout, Type: "upstream", Operation: r.Operation, Detail: fmt.Sprintf(
+			"it may have run at %s before, which has been compared with no other site since it was started", s.name(s.cfg.Self))}
+	}
+	if !lost {
+		return nil
 	}
 	return &Refusal{Status: http.StatusConflict, Type: forgottenType, Operation: r.Operation, Detail: fmt.Sprintf(
 		"it may have run at %s before, so long ago that nothing is known of it there any more", s.name(s.cfg.Self))}

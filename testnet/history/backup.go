@@ -105,11 +105,12 @@ func (w *world) leaveBehind(s *site) {
 	}
 }
 
-// ran reports whether a site knows what has become of an operation at another, or here.
+// ran reports whether a site knows what has become of an operation of a document at another, or here. What it was answered to a request
+// that it had handed on tells nothing once the document is lost.
 func (s *site) ran(at *site, id engine.OperationID) bool {
 	row, err := s.disk.Recalled().Operation(s.w.ctx, id)
 	st, told := row.Sites[at.id]
-	return err == nil && told && st.State != engine.StatePending
+	return err == nil && row.Document != "" && told && st.State != engine.StatePending
 }
 
 // knows reports whether a site has an operation in a document.

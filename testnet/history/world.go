@@ -2,6 +2,7 @@ package history
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -395,11 +396,14 @@ func (w *world) deliver() {
 	}
 }
 
-func (p *process) receive(from *site, e engine.Envelope) {
+// receive takes an envelope in, and reports whether something that it builds on is missing.
+func (p *process) receive(from *site, e engine.Envelope) (missing bool) {
 	p.enter(func() {
 		err := p.Receive(p.site.w.ctx, from.id, e)
+		missing = errors.Is(err, engine.ErrMissing)
 		p.site.expect(err, "receive from "+string(from.name), engine.ErrMissing, engine.ErrNotFound)
 	})
+	return missing
 }
 
 // pull brings the changes that one site lacks and another has, at most about limit of each document; 0: all.
@@ -416,6 +420,7 @@ func (w *world) pull(to, from *site, limit int) {
 	if err != nil { // it has not heard yet that the other is a member
 		return
 	}
+	whole := limit == 0
 	for _, d := range theirs {
 		if slices.Contains(mine, d) {
 			continue
@@ -433,11 +438,14 @@ func (w *world) pull(to, from *site, limit int) {
 		}
 		w.did = true
 		w.tells("pull", "from", from, "to", to, "document", d.Document[:6], "changes", len(e.Changes))
-		if p.receive(from, e); p.dead {
+		if p.receive(from, e) {
+			whole = false // the next comparison finds it
+		}
+		if p.dead {
 			return
 		}
 	}
-	if limit == 0 {
+	if whole {
 		p.Compared(from.id)
 	}
 }

@@ -419,7 +419,7 @@ func (w *world) identify(path string) string {
 	segments := strings.Split(path, "/")
 	for i, s := range segments {
 		for id, name := range w.trace.names {
-			if name == s && strings.HasPrefix(id, "id-") {
+			if name == s && !strings.HasPrefix(id, "12D3Koo") {
 				segments[i] = id
 			}
 		}

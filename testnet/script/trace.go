@@ -38,7 +38,7 @@ func (t *trace) take() []string {
 	return lines
 }
 
-var made = regexp.MustCompile(`id-[a-z]+-\d+|12D3Koo[0-9A-Za-z]+|[0-9a-f]{64}|\b[0-9a-f]{16}\b`)
+var made = regexp.MustCompile(`id-[a-z]+-\d+|12D3Koo[0-9A-Za-z]+|[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{64}|\b[0-9a-f]{16}\b`)
 
 // dots are what makes a large body large.
 var dots = regexp.MustCompile(`\.{64,}`)
