@@ -136,6 +136,9 @@ func (f *Fold) countAt(h *History, p Pointer, adding, all []*Operation, counts f
 		}
 	}
 	idle := by == setter
+	if idle && set && cell.Value == nil {
+		return // it stays removed
+	}
 	if by == nil {
 		by = unseen[0]
 	}

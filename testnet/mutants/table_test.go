@@ -201,6 +201,9 @@ func planted() []mutant {
 	// What a client's request had made that a backup does not know the answer of stays for good where the lost run had deleted it.
 	scripted("a request that a lost run has published has made nothing", "restored-to-a-request",
 		edit{"engine/recheck.go", "cmp.Or(lost, mine.Local) != \"\"); err", "cmp.Or(lost, mine.Local, \"-\") != \"\"); err"})
+	// A count that was removed goes back to zero where something had been counted, and stays away where nothing had.
+	scripted("what has counted for nothing tells where a removed count began", "removed-and-counted-for-nothing",
+		edit{"engine/counter.go", "if idle && set && cell.Value == nil {", "if false && idle {"})
 	// An object that a restored site has made anew stays for good: the service has deleted the one before under the same key.
 	scripted("a client's request has one key for an object and those made anew", "restored-and-deleted-again",
 		edit{"engine/make.go", "return key + madeAnew(v.replicas[s.cfg.Self].Made) + ", "return key + "})
