@@ -1,6 +1,7 @@
 package history
 
 import (
+	"bytes"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -159,6 +160,29 @@ func (w *world) lostContainer(row engine.OperationRow) bool {
 func (w *world) onlyLost(res *resource) bool {
 	told := slices.DeleteFunc(slices.Clone(w.requests), func(q *request) bool { return q.resource != res || !q.acknowledged() })
 	return res.kind.Natural() && len(told) > 0 && !slices.ContainsFunc(told, func(q *request) bool { return !w.isLost(q.operation) })
+}
+
+// leftEverywhere reports whether all sites of a resource show what a lost operation has set: that may be how their applications write what
+// was set before, as far as anybody can tell.
+func (w *world) leftEverywhere(row engine.ResourceRow, at engine.Pointer, shown any) bool {
+	lost := slices.ContainsFunc(w.requests, func(q *request) bool {
+		var body map[string]any
+		if !w.isLost(q.operation) || q.resource.id != string(row.ID) || json.Unmarshal(q.body(), &body) != nil {
+			return false
+		}
+		value, ok := lookUp(body, at)
+		return ok && bytes.Equal(encode(value), encode(shown))
+	})
+	for id := range row.Sites {
+		other := w.siteOf(id)
+		o := other.app.objects[row.Kind][string(other.local(row))]
+		if o == nil {
+			return false
+		}
+		value, ok := lookUp(o.fields, at)
+		lost = lost && ok && bytes.Equal(encode(value), encode(shown))
+	}
+	return lost
 }
 
 // leftBytes reports whether opaque bytes are there that only a lost operation has put: nothing shows them.
