@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 )
@@ -75,7 +76,7 @@ func (s *Site) receive(ctx context.Context, from SiteID, e Envelope) (own bool, 
 		return own, fmt.Errorf("receive document %s from %s: %w: it has too many operations", e.Document, from, ErrRefused)
 	}
 	v.from = about.Epoch
-	before, ended := v.replicas[s.cfg.Self], v.endedBy()
+	before, ended, outcomes := v.replicas[s.cfg.Self], v.endedBy(), maps.Clone(v.outcomes[s.cfg.Self])
 	rows, mergeErr := s.merge(ctx, v, e)
 	own = s.ownAmong(rows)
 	v.numbered(about.Epoch).count(rows)
@@ -92,7 +93,9 @@ func (s *Site) receive(ctx context.Context, from SiteID, e Envelope) (own bool, 
 		}
 		if own && err == nil {
 			late := about.Epoch > 0 && first // what was before is not known one by one
-			again, err = s.takeBack(ctx, v, known, e.Document, before, ended, late, again)
+			if again, err = s.takeBack(ctx, v, known, e.Document, before, ended, late, again); err == nil && !late {
+				again = append(again, s.takeBackOutcomes(v, before, outcomes)...)
+			}
 		}
 		switch {
 		case err != nil:

@@ -92,6 +92,21 @@ func (s *Site) takeBack(ctx context.Context, v, known *view, id DocumentID, befo
 	return []Entry{v.replicaAs(mine)}, nil
 }
 
+// takeBackOutcomes returns the entries that say of what this run has applied that it has, where the lost run had passed it over. Outcomes are
+// what this run knew of.
+func (s *Site) takeBackOutcomes(v *view, before Replica, outcomes map[OperationID]Outcome) (entries []Entry) {
+	if v.part(v.self) == partFormer {
+		return nil
+	}
+	for _, id := range slices.Sorted(maps.Keys(v.outcomes[v.self])) {
+		_, told := outcomes[id]
+		if o := v.history.Get(id); o != nil && !told && before.settled(o) && v.outcomes[v.self][id].State == StateSuperseded {
+			entries = append(entries, s.outcomeEntry(o, Outcome{State: StateApplied}))
+		}
+	}
+	return entries
+}
+
 // toldByLost settles a request that was open in the backup this site was restored from: the lost run has published it, or a
 // person decides, for it may have been sent, and other things after it. It returns false for any other request.
 func (s *Site) toldByLost(ctx context.Context, r *resource, c *crossing) (bool, error) {
