@@ -48,7 +48,19 @@ func (s *Site) vanished(ctx context.Context, r *resource, local LocalID) (done b
 			len(repairs), repairsWithin)
 	}
 	s.cfg.Log.Warn("an object is gone from the application, though no operation deleted it", "resource", string(v.about.Key), "again", done)
-	return done, s.write(ctx, r, []Entry{v.replicaAs(mine)}, &Batch{})
+	b := &Batch{}
+	for _, o := range v.history.ordered { // a patch that may have run on it is not there any more
+		if _, sent := s.opened.Load(o.ID); done && sent && o.Type == TypePatch {
+			b.Settled = append(b.Settled, o.ID)
+		}
+	}
+	if err := s.write(ctx, r, []Entry{v.replicaAs(mine)}, b); err != nil {
+		return done, err
+	}
+	for _, id := range b.Settled {
+		s.opened.Delete(id)
+	}
+	return done, nil
 }
 
 // replicaAs is this site's entry about its replica, in the epoch that it writes in.
