@@ -3,7 +3,6 @@ package engine
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -159,9 +158,10 @@ func (s *Site) inDoubt(ctx context.Context, res *resource, k *Kind, o *Operation
 		return err
 	}
 	asked := *o
-	if n := k.effect(o); n != nil && n.Counter != "" {
-		if is := before.Cells[n.Counter]; is.Value == nil || is.Counted {
-			asked.Change = &Change{Set: map[Pointer]json.RawMessage{n.Counter: nil}}
+	if n := k.effect(o); n != nil { // what it sets is known beforehand
+		asked.Change = (&NamedOperation{Sets: n.Sets}).change(k, nil, nil)
+		if is := before.Cells[n.Counter]; n.Counter != "" && (is.Value == nil || is.Counted) {
+			asked.Change.Set[n.Counter] = nil
 		}
 	}
 	st, step := s.standing(v), Step{Kind: StepRun, Operations: []*Operation{&asked}}
