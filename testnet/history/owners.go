@@ -31,7 +31,7 @@ func (c *checker) findOwners(s *site) {
 		}
 		h := c.history(s, row)
 		for _, o := range h.Living(func(*engine.Operation) bool { return true }) {
-			if o.Type == engine.TypeCreate {
+			if o.Type == engine.TypeCreate && !s.gaveUp(o.ID) {
 				names[named{row.Kind, row.ID}] = append(names[named{row.Kind, row.ID}], living{row, o})
 				break
 			}
@@ -54,6 +54,12 @@ func (c *checker) findOwners(s *site) {
 			}
 		}
 	}
+}
+
+// gaveUp reports whether an operator has dropped a create at a site, which has no replica then, and no use for the name.
+func (s *site) gaveUp(create engine.OperationID) bool {
+	row, err := s.disk.Recalled().Operation(s.w.ctx, create)
+	return err == nil && strings.Contains(row.Sites[s.id].Error, dropped)
 }
 
 // yieldsAnywhere reports whether the name of a resource is another's at some site.
