@@ -2,7 +2,7 @@
 // an application that are kept in maps. There are no goroutines and no wall clock; one thing happens at a time, and the seed
 // decides which. So a history is replayed exactly by its seed, and hundreds of operations are checked in a second.
 //
-// In one of four histories (-history.backups) sites are set back to backups of their disks (backup.go), some with their applications. What
+// In one of eight histories (-history.backups) sites are set back to backups of their disks (backup.go), some with their applications. What
 // only such a site had is lost then by the operator's doing, and nothing else may be.
 //
 // A world is a list of steps, each drawn from the seed and its own number: leaving some out leaves the others as they are, so
