@@ -52,25 +52,25 @@ func (s *Site) forgotten(ctx context.Context, made time.Time) (bool, error) {
 // clocksApart is how far the clocks of two sites may be apart for one to judge by the identifier that the other has made.
 const clocksApart = time.Hour
 
-// mayHaveRun refuses a request of another site that may have come before, so long ago that nobody here would know.
+// mayHaveRun refuses a request of another site that may have come before where nobody here would know: so long ago that it is forgotten,
+// or to a run of this agent that is lost, of which no other site has told yet.
 func (s *Site) mayHaveRun(ctx context.Context, r Request) error {
 	if !r.Again {
 		return nil
 	}
 	made, _ := timeOfID(r.Operation) // zero: it tells nothing
-	lost, err := s.forgotten(ctx, made.Add(-clocksApart))
-	if err != nil {
+	others := slices.DeleteFunc(slices.Clone(r.Placement), func(id SiteID) bool { return slices.Contains(r.Via, id) })
+	switch lost, err := s.forgotten(ctx, made.Add(-clocksApart)); {
+	case err != nil:
 		return err
-	}
-	if !lost && s.uncompared(slices.DeleteFunc(slices.Clone(r.Placement), func(id SiteID) bool { return slices.Contains(r.Via, id) })) {
+	case lost:
+		return &Refusal{Status: http.StatusConflict, Type: forgottenType, Operation: r.Operation, Detail: fmt.Sprintf(
+			"it may have run at %s before, so long ago that nothing is known of it there any more", s.name(s.cfg.Self))}
+	case s.uncompared(others):
 		return &Refusal{Status: http.StatusGatewayTimeout, Type: "upstream", Operation: r.Operation, Detail: fmt.Sprintf(
 			"it may have run at %s before, which has been compared with no other site since it was started", s.name(s.cfg.Self))}
 	}
-	if !lost {
-		return nil
-	}
-	return &Refusal{Status: http.StatusConflict, Type: forgottenType, Operation: r.Operation, Detail: fmt.Sprintf(
-		"it may have run at %s before, so long ago that nothing is known of it there any more", s.name(s.cfg.Self))}
+	return nil
 }
 
 // timeOfID returns when an identifier was made: a UUID of version 7 begins with that (RFC 9562).

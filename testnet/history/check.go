@@ -60,12 +60,6 @@ type checker struct {
 	problems []string
 }
 
-// replica is a resource at a site.
-type replica struct {
-	resource *resource
-	site     *site
-}
-
 func (c *checker) say(format string, args ...any) {
 	c.problems = append(c.problems, fmt.Sprintf(format, args...))
 }
@@ -350,44 +344,6 @@ func (w *world) doesWithout(res *resource) bool {
 		return q.resource == res && q.large != nil && q.operation != "" &&
 			slices.ContainsFunc(w.sites, func(s *site) bool { return s.doesWithout(q.operation) })
 	})
-}
-
-// findPlacement asks the sites where a resource has come to live. Those that have it agree. Operators who have dropped each other's
-// resource of one name have two, at different sites.
-func (c *checker) findPlacement(res *resource) {
-	res.placement = nil
-	rows := map[*site]engine.ResourceRow{}
-	for _, s := range c.w.sites {
-		row, err := s.disk.ResourceByID(c.w.ctx, res.kind.Service, res.kind.Name, engine.ResourceID(res.id))
-		if err != nil || row.State.Past() {
-			continue
-		}
-		rows[s] = row
-		c.lives[replica{res, s}] = row.Document
-		for id := range row.Sites {
-			if other := c.w.siteOf(id); !slices.Contains(res.placement, other) {
-				res.placement = append(res.placement, other)
-			}
-		}
-	}
-	slices.SortFunc(res.placement, func(a, b *site) int { return a.n - b.n })
-	for i, s := range c.w.sites {
-		for _, other := range c.w.sites[i+1:] {
-			mine, here := rows[s]
-			theirs, there := rows[other]
-			at, as := slices.Sorted(maps.Keys(mine.Sites)), slices.Sorted(maps.Keys(theirs.Sites))
-			switch {
-			case !here || !there:
-			case mine.Document == theirs.Document && !slices.Equal(at, as):
-				c.say("%s: %s lives at %v, as %s sees it at %v", s.name, res.tag, at, other.name, as)
-			case mine.Document != theirs.Document && !c.w.knobs.drops:
-				c.say("%s: %s is another resource than at %s", s.name, res.tag, other.name)
-			case mine.Document != theirs.Document && (slices.Contains(at, other.id) && !c.yields[place{mine.Document, other}] ||
-				slices.Contains(as, s.id) && !c.yields[place{theirs.Document, s}]):
-				c.say("%s: %s lives at %v, and is another resource at %s, which lives at %v", s.name, res.tag, at, other.name, as)
-			}
-		}
-	}
 }
 
 // left reports whether a site has had something to do with an object that it keeps for itself since.

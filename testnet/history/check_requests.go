@@ -1,7 +1,6 @@
 package history
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -72,15 +71,6 @@ func (c *checker) checkRequest(q *request) {
 	if superseded {
 		c.w.superseded++
 	}
-}
-
-// livesApart reports whether a site has another resource of the name than the one that was asked for: an operator has dropped that.
-func (c *checker) livesApart(s *site, q *request) bool {
-	here, lives := c.lives[replica{q.resource, s}]
-	return lives && slices.ContainsFunc(c.w.sites, func(other *site) bool {
-		row, err := other.disk.Recalled().Operation(c.w.ctx, q.operation)
-		return err == nil && row.Document != "" && row.Document != here
-	})
 }
 
 // forgot reports whether a site does not know of an operation because of its age: it had forgotten others that were settled later
