@@ -87,7 +87,8 @@ func (s *Site) steps(ctx context.Context, r *resource) (again bool, err error) {
 			r.mu.Unlock()
 			return false, nil
 		}
-		if _, left := s.resumed.Load(r.id); left && s.uncompared(v.correspondents()) {
+		_, left := s.resumed.Load(r.id)
+		if (left || v.replicas[s.cfg.Self].Lost != nil || s.twin.wasRestored()) && s.uncompared(v.correspondents()) {
 			r.mu.Unlock()
 			return true, nil
 		}

@@ -10,7 +10,8 @@ import (
 
 // A site does not know by itself that it was restored from a backup: what is open on its disk may have been done since, and
 // others have heard of that. So what an earlier process has left is not sent again before one of the sites that share it has
-// been compared with. A site that meets none of them within CompareWithin goes on alone, and says so.
+// been compared with. A site that meets none of them within CompareWithin goes on alone, and says so. Once it has heard of a lost run,
+// what it does next for any resource waits likewise, anew: what that run has written of one resource comes in several pieces.
 
 // comparing is which sites this process has been compared with. It is safe for concurrent use.
 type comparing struct {
@@ -28,6 +29,15 @@ func (s *Site) Compared(other SiteID) {
 	if !known {
 		s.queue.hurry(func(j job) bool { return j.document != "" || j.intent != "" })
 	}
+}
+
+// compareAnew forgets with whom this site has been compared.
+func (s *Site) compareAnew() {
+	s.compared.mu.Lock()
+	clear(s.compared.with)
+	s.compared.over = false
+	s.compared.mu.Unlock()
+	s.queue.add(job{alone: true}, s.cfg.CompareWithin)
 }
 
 // uncompared reports whether what an earlier process has left, and what these sites share, still waits.
