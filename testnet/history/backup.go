@@ -216,12 +216,12 @@ func (s *site) leftBytesOf(res *resource, path string) bool {
 	return false
 }
 
-// yielded reports whether an operation is one of a resource whose name is another's: a site that was set back to before it knew a resource
-// makes another of what its application shows.
+// yielded reports whether an operation is one of a resource whose name is another's, or was until an operator gave it up: a site that was
+// set back to before it knew a resource makes another of what its application shows.
 func (c *checker) yielded(id engine.OperationID) bool {
 	return c.w.knobs.backups && slices.ContainsFunc(c.w.sites, func(s *site) bool {
 		row, err := s.disk.Recalled().Operation(c.w.ctx, id)
-		return err == nil && row.Document != "" && c.yieldsAnywhere(row.Document)
+		return err == nil && row.Document != "" && (c.yieldsAnywhere(row.Document) || c.w.nameless[row.Document])
 	})
 }
 

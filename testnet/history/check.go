@@ -411,7 +411,7 @@ func (c *checker) checkCount(res *resource, shown []string) {
 		if (q.kind == "delete" || q.kind == "replace") && !q.refused || q.kind == "incr" && q.operation == "" && !q.refused {
 			return
 		}
-		if q.kind != "incr" || q.operation == "" {
+		if q.kind != "incr" || q.operation == "" || c.yielded(q.operation) {
 			continue
 		}
 		if c.w.isLost(q.operation) || slices.ContainsFunc(res.placement, func(s *site) bool { return s.app.effect(q.operation, s.name).twice() }) {

@@ -320,6 +320,9 @@ func (w *world) dropNames(s *site, p *process) {
 			err := p.Resolve(w.ctx, c.ID, engine.ActionDrop, "")
 			w.tells("drop", "site", s, "document", c.Document[:6], "err", err)
 			s.expect(err, "drop "+string(c.Document[:6]), engine.ErrSettled, engine.ErrNotFound)
+			if err == nil {
+				w.nameless[c.Document] = true
+			}
 		})
 	}
 }

@@ -102,7 +102,8 @@ type world struct {
 	requests  []*request
 	saidDone  map[engine.OperationID]bool // by an operator, who has found that it ran
 
-	lost map[engine.OperationID]bool // that only a site that was set back had
+	lost     map[engine.OperationID]bool // that only a site that was set back had
+	nameless map[engine.DocumentID]bool  // resources whose name, which is another's, an operator has given up
 
 	deaths, decisions, superseded, contended, restored int
 	problems                                           []string
@@ -152,7 +153,8 @@ func (r *resource) parts() engine.Parts {
 // Play plays a history.
 func Play(o Options) Report {
 	w := &world{Options: o, ctx: context.Background(), log: o.Log, tell: o.Log != nil,
-		saidDone: map[engine.OperationID]bool{}, lost: map[engine.OperationID]bool{}, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
+		saidDone: map[engine.OperationID]bool{}, lost: map[engine.OperationID]bool{}, nameless: map[engine.DocumentID]bool{},
+		now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
 	if w.log == nil {
 		w.log = slog.New(slog.DiscardHandler)
 	}
