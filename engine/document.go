@@ -139,6 +139,8 @@ type Envelope struct {
 	// Leaves says to whoever gets it that it was removed from the document's placement and has not said that it has left, be it that
 	// it has not heard that it was added.
 	Leaves bool `cbor:"8,keyasint,omitempty"`
+	// Shown is the digest of the document that the sender, which has left, shows whoever gets it for good.
+	Shown []byte `cbor:"9,keyasint,omitempty"`
 }
 
 // Summary is what anti-entropy compares of one document: its id and a digest of its heads.

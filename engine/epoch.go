@@ -175,6 +175,7 @@ func (s *Site) openEpochs(ctx context.Context, v *view, row DocumentRow) error {
 		for _, entry := range entries {
 			s.takeIn(v, entry)
 		}
+		v.between[e.id] = maps.Clone(stored.Former)
 	}
 }
 

@@ -50,6 +50,20 @@ func (v *view) encodeCheckpoint() ([]byte, error) {
 			f.Decisions[c.ID] = d
 		}
 	}
+	return v.encodeFoundation(f)
+}
+
+// alsoShown is an encoded checkpoint that says which epochs are still shown now.
+func (v *view) alsoShown(encoded []byte) ([]byte, error) {
+	var f foundation
+	if err := decodeStrict(encoded, &f); err != nil {
+		return nil, fmt.Errorf("decode the checkpoint of %s: %w", v.about.Key, err)
+	}
+	f.Shown = v.shownStill
+	return v.encodeFoundation(f)
+}
+
+func (v *view) encodeFoundation(f foundation) ([]byte, error) {
 	b, err := json.Marshal(f)
 	if err == nil && len(b) > MaxCheckpoint {
 		err = fmt.Errorf("%w: %d bytes", ErrTooLarge, len(b))

@@ -187,6 +187,10 @@ func (s *Site) shownTo(ctx context.Context, v *view, e *epoch) (DocumentRow, err
 	row := DocumentRow{ID: e.id, About: e.raw}
 	mine := v.part(v.self)
 	for _, site := range slices.Sorted(maps.Keys(v.writers)) {
+		if heads, ok := v.between[e.id][site]; ok && !v.shownAll(site) {
+			row.showFormer(site, heads)
+			continue
+		}
 		if last := v.lastBetween(site); last != "" {
 			heads, err := s.lastWord(ctx, v, e, last)
 			if errors.Is(err, ErrNotFound) {
@@ -195,10 +199,7 @@ func (s *Site) shownTo(ctx context.Context, v *view, e *epoch) (DocumentRow, err
 			if err != nil {
 				return row, err
 			}
-			if row.Former == nil {
-				row.Former = map[SiteID][32]byte{}
-			}
-			row.Former[site] = heads
+			row.showFormer(site, heads)
 			continue
 		}
 		if mine == partFormer || mine == partNone {
@@ -239,7 +240,7 @@ func (s *Site) showLess(ctx context.Context, v *view, b *Batch) error {
 	}
 	for number, to := range v.shownStill {
 		still := slices.DeleteFunc(slices.Clone(to), func(site SiteID) bool {
-			return v.lastBetween(site) == "" || number+1 < newest[site] || s.isGone(site)
+			return v.lastBetween(site) == "" && !v.hasLeft(site) || number+1 < newest[site] || s.isGone(site)
 		})
 		if len(still) == len(to) {
 			continue

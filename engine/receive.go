@@ -44,7 +44,7 @@ func (s *Site) receive(ctx context.Context, from SiteID, e Envelope) (own bool, 
 	whole := false
 	switch {
 	case err == nil && !v.listens(from, e, about.Epoch):
-		return false, nil
+		return false, s.showAlike(ctx, r, from, e, about.Epoch)
 	case first && about.Epoch > 0:
 		v, err = s.beginLate(r, root, e, nil, b)
 	case err == nil && e.Checkpoint != nil && about.Epoch > v.current().number:
@@ -58,7 +58,7 @@ func (s *Site) receive(ctx context.Context, from SiteID, e Envelope) (own bool, 
 	case err == nil:
 		var open bool
 		if open, err = s.hears(v, e, about.Epoch); err == nil && !open {
-			return false, nil
+			return false, s.showAlike(ctx, r, from, e, about.Epoch)
 		}
 	}
 	if err != nil {
@@ -137,7 +137,7 @@ func (s *Site) receive(ctx context.Context, from SiteID, e Envelope) (own bool, 
 	case v.part(from) == partNone:
 		return own, fmt.Errorf("receive document %s from %s: %w: the site has no part in it", e.Document, from, ErrRefused)
 	}
-	return own, nil
+	return own, s.showAlike(ctx, r, from, e, about.Epoch)
 }
 
 // merge takes in the changes of an envelope. An operation among them may have added the site that wrote others, so that they
@@ -221,7 +221,7 @@ func (s *Site) Missing(ctx context.Context, with SiteID, id DocumentID, have Ver
 	if err != nil {
 		return Envelope{}, false, err
 	}
-	_, former := row.Former[with]
+	heads, former := row.Former[with]
 	belongs, leaves := slices.Contains(row.Sites, with), slices.Contains(row.Leaving, with)
 	if !s.IsMember(with) || !row.Mesh && !belongs && !former && !leaves {
 		return Envelope{}, false, ErrNotFound // whether it exists is not that site's to know
@@ -233,8 +233,12 @@ func (s *Site) Missing(ctx context.Context, with SiteID, id DocumentID, have Ver
 	e := Envelope{Document: id, About: row.About, Changes: make([]SignedChange, 0, len(rows)), Joins: belongs, Left: former, Leaves: leaves}
 	until := Version(nil)
 	if former {
-		if until, err = s.until(ctx, row, with); err != nil {
+		left := false
+		if until, left, err = s.until(ctx, row, with); err != nil {
 			return Envelope{}, false, fmt.Errorf("changes of document %s: %w", id, err)
+		}
+		if left {
+			e.Shown = heads[:]
 		}
 	}
 	for _, c := range rows {
@@ -252,24 +256,25 @@ func (s *Site) Missing(ctx context.Context, with SiteID, id DocumentID, have Ver
 	return e, more, err
 }
 
-// until tells what of a document there is between this site and another one of which one has left.
-func (s *Site) until(ctx context.Context, row DocumentRow, with SiteID) (Version, error) {
+// until tells what of a document there is between this site and another one of which one has left, and whether this one has.
+func (s *Site) until(ctx context.Context, row DocumentRow, with SiteID) (until Version, left bool, err error) {
 	root, _, err := s.rootOf(Envelope{Document: row.ID, About: row.About})
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	_, v, unlock, err := s.locked(ctx, root.id)
 	defer unlock()
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
+	left = v.part(v.self) == partFormer
 	last := v.lastBetween(with)
 	if last == "" { // it belongs to the placement again, in a later epoch
-		return nil, nil
+		return nil, left, nil
 	}
-	_, until, err := s.cfg.Documents.WrittenAt(ctx, row.ID, MapReplicas, string(last))
+	_, until, err = s.cfg.Documents.WrittenAt(ctx, row.ID, MapReplicas, string(last))
 	if errors.Is(err, ErrNotFound) && row.Epoch > 0 { // it is over here, and a checkpoint stands for what was between them
-		return nil, nil
+		return nil, left, nil
 	}
-	return until, err
+	return until, left, err
 }

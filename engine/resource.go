@@ -48,6 +48,8 @@ type view struct {
 	epochs    []*epoch
 	from      uint64
 	writtenIn map[string]uint64
+	// between are the digests of its documents that are shown between this site and others of which one has left, by document.
+	between map[DocumentID]map[SiteID][32]byte
 	// shownStill are the epochs that are over and still shown to sites that have left in them.
 	shownStill map[uint64][]SiteID
 }
@@ -69,7 +71,7 @@ func newView(self SiteID, name func(SiteID) SiteName, document DocumentID, about
 		attempts: map[OperationID]*attempts{}, fetches: map[OperationID]fetched{}, touched: map[OperationID]bool{},
 		lapsed: map[SiteID]bool{}, writers: writers, lastWords: map[string][32]byte{},
 		epochs: []*epoch{newEpoch(about.Epoch, document, raw)}, from: about.Epoch, writtenIn: map[string]uint64{},
-		shownStill: map[uint64][]SiteID{},
+		between: map[DocumentID]map[SiteID][32]byte{}, shownStill: map[uint64][]SiteID{},
 	}
 }
 
@@ -82,6 +84,9 @@ func (v *view) take(e Entry, o *Operation) error {
 	}
 	if e.Map == MapReplicas { // also of an earlier epoch, where its author has a last word, too
 		clear(v.lastWords)
+		for _, to := range v.between {
+			delete(to, SiteID(author))
+		}
 	}
 	if slot := string(e.Map) + "/" + e.Key; e.Map != MapOperations && e.Map != MapDecisions {
 		if v.from < v.writtenIn[slot] {

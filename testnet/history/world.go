@@ -435,7 +435,7 @@ func (w *world) pull(to, from *site, limit int) {
 		if err != nil {
 			w.problem("changes at %s: %v", from.name, err)
 		}
-		if len(e.Changes) == 0 {
+		if len(e.Changes) == 0 && e.Shown == nil {
 			continue
 		}
 		w.did = true

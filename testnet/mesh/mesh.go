@@ -277,7 +277,7 @@ func (s *Site) pull(ctx context.Context, from *Site) error {
 		if err != nil {
 			return err
 		}
-		if len(e.Changes) == 0 {
+		if len(e.Changes) == 0 && e.Shown == nil {
 			continue
 		}
 		if s.wired != nil {

@@ -246,5 +246,9 @@ func planted() []mutant {
 	// A site that has nothing left to delete stays behind for ever.
 	add("a delete of nothing is a failure", "engine", "TestJudge",
 		edit{"engine/outcome.go", "case t == TypeDelete && (r.Status", "case false && t == TypeDelete && (r.Status"})
+
+	// A site that was added again and one that has left meanwhile compare a document again and again.
+	scripted("who has come back shows nothing to who has left", "back-between-who-has-left",
+		edit{"engine/part.go", "ok && !v.shownAll(site) {", "ok && false && !v.shownAll(site) {"})
 	return all
 }

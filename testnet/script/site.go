@@ -188,7 +188,7 @@ func (s *site) take(ctx context.Context, from *site, which func(engine.DocumentI
 		if err != nil {
 			return took, err
 		}
-		if len(e.Changes) == 0 {
+		if len(e.Changes) == 0 && e.Shown == nil {
 			continue
 		}
 		took = true

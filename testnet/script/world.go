@@ -217,8 +217,16 @@ func (w *world) compareAll(ctx context.Context) error {
 			}
 			for _, d := range mine {
 				of := func(o engine.Summary) bool { return o.Document == d.Document }
-				if i := slices.IndexFunc(theirs, of); i >= 0 && theirs[i] != d {
+				switch i := slices.IndexFunc(theirs, of); {
+				case i < 0:
+					w.trace.add(a.name, fmt.Sprintf("shows %s a document of epoch %d, and is shown none", b.name, w.abouts[d.Document].Epoch))
+				case theirs[i] != d:
 					w.trace.add(a.name, fmt.Sprintf("and %s show each other different documents of epoch %d", b.name, w.abouts[d.Document].Epoch))
+				}
+			}
+			for _, d := range theirs {
+				if !slices.ContainsFunc(mine, func(o engine.Summary) bool { return o.Document == d.Document }) {
+					w.trace.add(b.name, fmt.Sprintf("shows %s a document of epoch %d, and is shown none", a.name, w.abouts[d.Document].Epoch))
 				}
 			}
 		}
