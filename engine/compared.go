@@ -54,7 +54,7 @@ func (s *Site) uncompared(sites []SiteID) bool {
 // uncomparedIntent reports whether a request that an earlier process has left without an answer still waits. The caller holds
 // the turn of r, unless it is nil.
 func (s *Site) uncomparedIntent(ctx context.Context, r *resource, c *crossing) (bool, error) {
-	if _, left := s.left.Load(c.Operation.ID); !left || c.Again {
+	if _, left := s.left.Load(c.Operation.ID); !left {
 		return false, nil
 	}
 	if c.About != nil {

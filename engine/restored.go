@@ -110,16 +110,15 @@ func (s *Site) takeBackOutcomes(v *view, before Replica, outcomes map[OperationI
 // toldByLost settles a request that was open in the backup this site was restored from: the lost run has published it, or a
 // person decides, for it may have been sent, and other things after it. It returns false for any other request.
 func (s *Site) toldByLost(ctx context.Context, r *resource, c *crossing) (bool, error) {
-	_, left := s.left.Load(c.Operation.ID)
-	if c.Again || !left {
+	if _, left := s.left.Load(c.Operation.ID); !left {
 		return false, nil
 	}
 	published, err := s.publishedByLost(ctx, r, c)
 	switch {
 	case published || err != nil:
 		return published, err
-	case s.twin.wasRestored() && !c.Asked:
-		c.Asked, c.Why = true, "this site was restored from a backup in which the request had had no answer yet"
+	case s.twin.wasRestored() && (!c.Asked || c.Again): // also where a person had said before the backup that it is to be sent again
+		c.Asked, c.Again, c.Why = true, false, "this site was restored from a backup in which the request had had no answer yet"
 		return true, s.ask(ctx, c)
 	}
 	return false, nil
