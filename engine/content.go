@@ -259,7 +259,7 @@ func (s *Site) content(ctx context.Context, r Request) (a Answer, err error) {
 	}
 	replica, asks := v.replica(s.cfg.Self), v.part(r.Via[len(r.Via)-1])
 	res.mu.Unlock()
-	if asks != partMember || replica.Local == "" || replica.Bare {
+	if asks != partMember && asks != partLeaving || replica.Local == "" || replica.Bare {
 		return Answer{}, notHere(s.name(s.cfg.Self), r)
 	}
 	if busy, err := s.busy(ctx, r.Kind, &r.Kind.Content[part], replica.Local); busy || err != nil {
