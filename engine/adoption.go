@@ -70,6 +70,11 @@ func (s *Site) adoptHere(ctx context.Context, q AdoptRequest) (OperationID, erro
 	if err := s.uncertainObject(ctx, k, q.ID); err != nil {
 		return "", err
 	}
+	if s.uncompared(q.Sites) {
+		return "", &Refusal{Status: http.StatusServiceUnavailable, Type: "unreachable", Detail: fmt.Sprintf(
+			"%s %s may be a resource of other sites: %s has been compared with none of them since it was started; try again in a few "+
+				"seconds, nothing has happened", k.Name, q.ID, s.name(s.cfg.Self))}
+	}
 	shown, err := s.objectOf(ctx, q)
 	if err != nil {
 		return "", err

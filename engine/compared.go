@@ -11,13 +11,24 @@ import (
 // A site does not know by itself that it was restored from a backup: what is open on its disk may have been done since, and
 // others have heard of that. So what an earlier process has left is not sent again before one of the sites that share it has
 // been compared with. A site that meets none of them within CompareWithin goes on alone, and says so. Once it has heard of a lost run,
-// what it does next for any resource waits likewise, anew: what that run has written of one resource comes in several pieces.
+// what it does next for any resource waits likewise, anew: what that run has written of one resource comes in several pieces. What nothing
+// here knows may be a resource of theirs for as long, and is not made one.
 
 // comparing is which sites this process has been compared with. It is safe for concurrent use.
 type comparing struct {
 	mu   sync.Mutex
 	with map[SiteID]bool
+	left bool // something has been left open
 	over bool // nothing waits any more
+}
+
+// waitForOthers begins the waiting. Left says that something has been left open.
+func (s *Site) waitForOthers(left bool) {
+	s.compared.mu.Lock()
+	clear(s.compared.with)
+	s.compared.left, s.compared.over = left, false
+	s.compared.mu.Unlock()
+	s.queue.add(job{alone: true}, s.cfg.CompareWithin)
 }
 
 // Compared is to be called when this site has taken in all that another one had and it had not.
@@ -29,15 +40,6 @@ func (s *Site) Compared(other SiteID) {
 	if !known {
 		s.queue.hurry(func(j job) bool { return j.document != "" || j.intent != "" })
 	}
-}
-
-// compareAnew forgets with whom this site has been compared.
-func (s *Site) compareAnew() {
-	s.compared.mu.Lock()
-	clear(s.compared.with)
-	s.compared.over = false
-	s.compared.mu.Unlock()
-	s.queue.add(job{alone: true}, s.cfg.CompareWithin)
 }
 
 // uncompared reports whether what an earlier process has left, and what these sites share, still waits.
@@ -79,8 +81,11 @@ func (s *Site) uncomparedIntent(ctx context.Context, r *resource, c *crossing) (
 func (s *Site) goAlone(ctx context.Context) error {
 	s.compared.mu.Lock()
 	s.compared.over = true
-	met := len(s.compared.with) > 0 || len(s.memberIDs()) < 2
+	left, met := s.compared.left, len(s.compared.with) > 0 || len(s.memberIDs()) < 2
 	s.compared.mu.Unlock()
+	if !left {
+		return nil
+	}
 	s.queue.hurry(func(j job) bool { return j.document != "" || j.intent != "" })
 	if met {
 		return nil

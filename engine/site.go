@@ -239,9 +239,7 @@ func (s *Site) takeUp(ctx context.Context) error {
 	for _, k := range kept {
 		s.queue.add(job{kept: k.Operation}, 0)
 	}
-	if len(intents)+len(pending) > 0 {
-		s.queue.add(job{alone: true}, s.cfg.CompareWithin)
-	}
+	s.waitForOthers(len(intents)+len(pending) > 0)
 	if err := s.takeUpNames(ctx); err != nil {
 		return err
 	}

@@ -113,7 +113,7 @@ func (s *Site) at(ctx context.Context, r Request, k keeper) (Answer, error) {
 		}
 		return s.createInside(ctx, r, k)
 	case s.adopts(r):
-		_, err := s.adoptHere(ctx, AdoptRequest{Kind: r.Kind, ID: s.here(ctx, r.Kind, r.Target), User: r.User, Scope: r.Scope, Credentials: r.Credentials})
+		_, err := s.adoptHere(ctx, AdoptRequest{Kind: r.Kind, ID: s.here(ctx, r.Kind, r.Target), Sites: r.Placement, User: r.User, Scope: r.Scope, Credentials: r.Credentials})
 		if err == nil {
 			row, err := s.Lookup(ctx, r.Kind, r.Target)
 			if err != nil {
