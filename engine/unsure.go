@@ -97,14 +97,19 @@ func (h *History) touching(ops []*Operation) []*Operation {
 }
 
 // unanswered returns an action that counts and may have run, of which a step may take back what it has set; nil: there is none. A
-// service that honours its key does it only once, so it is settled before.
+// service that honours its key does it only once, so it is settled before. Of any other a person is asked before: nobody could
+// tell afterwards by what the application shows whether it has run.
 func (h *History) unanswered(s Standing, step Step) *Operation {
-	if h.kind == nil || !h.kind.HonoursKey || s.Unsure == nil || step.Kind != StepCorrect && step.Kind != StepRun {
+	if h.kind == nil || s.Unsure == nil || s.Doubtful == nil || step.Kind != StepCorrect && step.Kind != StepRun {
 		return nil
+	}
+	may := s.Unsure
+	if !h.kind.HonoursKey {
+		may = func(o *Operation) bool { return s.Doubtful(o) && !resendable(h.kind, o) }
 	}
 	var counts func(*Operation) bool
 	for _, o := range h.ordered {
-		if o.Type != TypeAction || o.Change.Empty() || s.Settled(o) || !s.Unsure(o) || s.Blocked(o) || s.Ran != nil && s.Ran(o) ||
+		if o.Type != TypeAction || o.Change.Empty() || s.Settled(o) || !may(o) || s.Blocked(o) || s.Ran != nil && s.Ran(o) ||
 			slices.Contains(step.Operations, o) || !step.overrides(o) {
 			continue
 		}
