@@ -229,12 +229,13 @@ func (s *Site) doWithout(ctx context.Context, r *resource, id OperationID) (bool
 		return false, nil
 	}
 	out, may := v.withoutBody(o)
-	if !may {
+	settles := out.State == StateRejected && !out.Blocks
+	if !may || settles && o.Seq > 1 && !v.replica(v.self).has(o.Line(), o.Seq-1) { // what is settled is counted by line
 		return false, nil
 	}
 	delete(v.fetches, id)
 	entries := []Entry{s.outcomeEntry(o, out)}
-	if out.State == StateRejected && !out.Blocks {
+	if settles {
 		entries = append(entries, s.replicaEntry(v, v.local(), o))
 	}
 	if err := s.write(ctx, r, entries, &Batch{}); err != nil {
