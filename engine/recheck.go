@@ -134,7 +134,6 @@ func (s *Site) deleteAgain(ctx context.Context, r *resource, k *Kind, local Loca
 // doubts publishes what of the gap a person has to decide about, or is to be sent again though it may have run. It returns the
 // operations whose values can be seen and set again, and these values.
 func (s *Site) doubts(ctx context.Context, r *resource, local LocalID, gap []*Operation) ([]*Operation, *Change, error) {
-	const why = "this site was restored from a backup"
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	v, err := s.open(ctx, r)
@@ -150,11 +149,8 @@ func (s *Site) doubts(ctx context.Context, r *resource, local LocalID, gap []*Op
 		_, told := v.outcomes[v.self][o.ID]
 		switch {
 		case !lives(o) || told: // void, or the lost run has said what became of it
-		case o.Type == TypeAction && !resendable(v.kind, o):
-			entries = append(entries, s.outcomeEntry(o, Outcome{State: StateUncertain, Blocks: true, Again: true,
-				Error: why + ": whether its application still shows it is not known"}))
 		case o.Type == TypeAction || o.Type == TypeAbsolute && fold.Absolute[o.Path] == o:
-			entries = append(entries, s.outcomeEntry(o, Outcome{State: StatePending, Again: true, First: o.Type == TypeAction, Error: why}))
+			entries = append(entries, s.outcomeEntry(o, doubted(v.kind, o)))
 		default:
 			sent = append(sent, o)
 		}
@@ -163,6 +159,27 @@ func (s *Site) doubts(ctx context.Context, r *resource, local LocalID, gap []*Op
 		err = s.write(ctx, r, append(entries, s.replicaEntry(v, local)), &Batch{})
 	}
 	return sent, fold.restoring(v.history.touching(sent), before), err
+}
+
+// doubted is what is published of an action, or of opaque bytes, that a lost run had run and whose effect nobody can see.
+func doubted(k *Kind, o *Operation) Outcome {
+	const why = "this site was restored from a backup"
+	if o.Type == TypeAction && !resendable(k, o) {
+		return Outcome{State: StateUncertain, Blocks: true, Again: true, Error: why + ": whether its application still shows it is not known"}
+	}
+	return Outcome{State: StatePending, Again: true, First: o.Type == TypeAction, Error: why}
+}
+
+// doubtsFolded returns what is to be published of the actions of unknown effect that a checkpoint keeps and that known, what this run had,
+// had not settled.
+func (s *Site) doubtsFolded(v, known *view) (entries []Entry) {
+	for _, o := range v.history.Living(v.history.base.has) {
+		_, told := v.outcomes[v.self][o.ID]
+		if o.Type == TypeAction && o.Change == nil && !told && !known.settled(v.self, o) {
+			entries = append(entries, s.outcomeEntry(o, doubted(v.kind, o)))
+		}
+	}
+	return entries
 }
 
 // endRecheck publishes that the replica has the identifier local and that ops are settled.

@@ -48,6 +48,9 @@ func (s *Site) takeBack(ctx context.Context, v, known *view, id DocumentID, befo
 		if len(entries) == 0 { // else they have one
 			entries = []Entry{v.replicaAs(mine)}
 		}
+		if known != nil && known.local() != "" { // else its object is new
+			entries = append(entries, s.doubtsFolded(v, known)...)
+		}
 		return entries, nil
 	}
 	values, err := s.cfg.Documents.Values(ctx, id, MapReplicas, string(s.cfg.Self))
