@@ -1,6 +1,7 @@
 package history
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -51,7 +52,7 @@ func (c *checker) checkRequest(q *request) {
 		switch st.State {
 		case engine.StateApplied:
 			e := s.app.effect(q.operation, s.name)
-			if q.kind == "start" && !q.resource.moved && !declares(q.resource.kind, "start") && !e.once() {
+			if q.kind == "start" && !q.resource.moved && !declares(q.resource.kind, "start") && !e.once() && !(e == nil && s.restored && s.doesWithoutObject(q.resource)) {
 				c.say("%s: %s counts as applied and ran %+v", s.name, q, e)
 			}
 		case engine.StateSuperseded:
@@ -71,6 +72,14 @@ func (c *checker) checkRequest(q *request) {
 	if superseded {
 		c.w.superseded++
 	}
+}
+
+// doesWithoutObject reports whether an operator has dropped the create of a resource at a site. What a lost run had run there is gone with the
+// object then.
+func (s *site) doesWithoutObject(res *resource) bool {
+	return slices.ContainsFunc(s.w.requests, func(q *request) bool {
+		return q.resource == res && q.kind == "create" && q.operation != "" && s.gaveUp(q.operation)
+	})
 }
 
 // forgot reports whether a site does not know of an operation because of its age: it had forgotten others that were settled later
