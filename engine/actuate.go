@@ -144,7 +144,7 @@ func (s *Site) steps(ctx context.Context, r *resource) (again bool, err error) {
 		if len(step.Operations) > 0 {
 			first = step.Operations[0]
 		}
-		if !kind.Natural() && step.makes() && s.twin.busy() {
+		if !kind.Natural() && step.makes() && (s.twin.busy() || s.uncompared(v.correspondents())) {
 			r.mu.Unlock()
 			return true, nil
 		}

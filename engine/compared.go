@@ -18,15 +18,15 @@ import (
 type comparing struct {
 	mu   sync.Mutex
 	with map[SiteID]bool
-	left bool // something has been left open
+	held bool // something has had to wait
 	over bool // nothing waits any more
 }
 
-// waitForOthers begins the waiting. Left says that something has been left open.
-func (s *Site) waitForOthers(left bool) {
+// waitForOthers begins the waiting.
+func (s *Site) waitForOthers() {
 	s.compared.mu.Lock()
 	clear(s.compared.with)
-	s.compared.left, s.compared.over = left, false
+	s.compared.held, s.compared.over = false, false
 	s.compared.mu.Unlock()
 	s.queue.add(job{alone: true}, s.cfg.CompareWithin)
 }
@@ -42,15 +42,28 @@ func (s *Site) Compared(other SiteID) {
 	}
 }
 
-// uncompared reports whether what an earlier process has left, and what these sites share, still waits.
+// uncompared reports whether what an earlier process has left, and what these sites share, still has to wait.
 func (s *Site) uncompared(sites []SiteID) bool {
-	c := &s.compared
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.over || slices.ContainsFunc(sites, func(id SiteID) bool { return c.with[id] }) {
-		return false
-	}
-	return slices.ContainsFunc(sites, func(id SiteID) bool { return id != s.cfg.Self })
+	s.compared.mu.Lock()
+	defer s.compared.mu.Unlock()
+	waits := !s.compared.over && s.unmet(sites)
+	s.compared.held = s.compared.held || waits
+	return waits
+}
+
+// unmet reports whether this site has been compared with none of the others of these, also where it does not wait for that any more. The
+// caller holds compared.mu.
+func (s *Site) unmet(sites []SiteID) bool {
+	other := func(id SiteID) bool { return id != s.cfg.Self }
+	return slices.ContainsFunc(sites, other) && !slices.ContainsFunc(sites, func(id SiteID) bool { return s.compared.with[id] })
+}
+
+// mayHaveBeen reports whether a run of this agent that is lost may have done what is done now for something that these sites share, as far
+// as can be told without the application.
+func (s *Site) mayHaveBeen(sites []SiteID) bool {
+	s.compared.mu.Lock()
+	defer s.compared.mu.Unlock()
+	return s.twin.wasRestored() || s.unmet(sites)
 }
 
 // uncomparedIntent reports whether a request that an earlier process has left without an answer still waits. The caller holds
@@ -81,9 +94,9 @@ func (s *Site) uncomparedIntent(ctx context.Context, r *resource, c *crossing) (
 func (s *Site) goAlone(ctx context.Context) error {
 	s.compared.mu.Lock()
 	s.compared.over = true
-	left, met := s.compared.left, len(s.compared.with) > 0 || len(s.memberIDs()) < 2
+	held, met := s.compared.held, len(s.compared.with) > 0 || len(s.memberIDs()) < 2
 	s.compared.mu.Unlock()
-	if !left {
+	if !held {
 		return nil
 	}
 	s.queue.hurry(func(j job) bool { return j.document != "" || j.intent != "" })

@@ -136,11 +136,18 @@ func (s *Site) sentAt(ctx context.Context, id OperationID) (time.Time, error) {
 	return time.Time{}, nil
 }
 
-// mayHaveMarked reports whether a create that an earlier process has left unsent, as far as this one knows, may have left its marker: a site
-// does not know by itself that it was set back to a backup.
+// mayHaveMarked reports whether a create that this process has not sent may have left its marker: an earlier one has left it unsent, as far as
+// this one knows, or a lost run may have sent it, since a site does not know by itself that it was set back to a backup.
 func (s *Site) mayHaveMarked(r *resource, k *Kind, o *Operation) bool {
-	_, left := s.leftOver.Load(r.id)
-	return left && s.marks(k, o)
+	if !s.marks(k, o) {
+		return false
+	}
+	if _, left := s.leftOver.Load(r.id); left {
+		return true
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.view == nil || s.mayHaveBeen(r.view.correspondents())
 }
 
 // lookForMarked settles a create that may have been sent before: it looks for its marker.

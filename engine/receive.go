@@ -92,7 +92,7 @@ func (s *Site) receive(ctx context.Context, from SiteID, e Envelope) (own bool, 
 			again, err = s.issueAgain(v, known)
 		}
 		if own && err == nil {
-			s.waitForOthers(true)
+			s.waitForOthers()
 			late := about.Epoch > 0 && first // what was before is not known one by one
 			if again, err = s.takeBack(ctx, v, known, e.Document, before, ended, late, again); err == nil && !late {
 				again = append(again, s.takeBackOutcomes(v, before, outcomes)...)

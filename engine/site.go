@@ -239,7 +239,7 @@ func (s *Site) takeUp(ctx context.Context) error {
 	for _, k := range kept {
 		s.queue.add(job{kept: k.Operation}, 0)
 	}
-	s.waitForOthers(len(intents)+len(pending) > 0)
+	s.waitForOthers()
 	if err := s.takeUpNames(ctx); err != nil {
 		return err
 	}

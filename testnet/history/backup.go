@@ -197,6 +197,17 @@ func (s *site) hasRunLost(id engine.OperationID) bool {
 	return id != "" && s.app.effect(id, s.name) != nil && s.w.isLost(id)
 }
 
+// deletedByLost counts the lost operations that have deleted the object of a resource at a site: it is made anew.
+func (s *site) deletedByLost(res *resource) int {
+	n := 0
+	for _, q := range s.w.requests {
+		if q.resource == res && q.kind == "delete" && s.hasRunLost(q.operation) {
+			n++
+		}
+	}
+	return n
+}
+
 // hasRunUntold reports whether a lost operation has run at a site that no client was told of.
 func (s *site) hasRunUntold() bool {
 	for id := range s.w.lost {

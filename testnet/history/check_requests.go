@@ -115,7 +115,15 @@ func (c *checker) checkOnce(q *request) {
 		return
 	}
 	for _, s := range c.w.sites {
-		if e := s.app.effects[string(q.operation)+"."+string(s.name)]; e != nil && e.times-e.untold > 1 {
+		e := s.app.effects[string(q.operation)+"."+string(s.name)]
+		if e == nil {
+			continue
+		}
+		most := e.untold + 1
+		if q.kind == "create" {
+			most += s.deletedByLost(q.resource)
+		}
+		if e.times > most {
 			c.say("%s: %s ran %d times", s.name, q, e.times)
 		}
 	}

@@ -133,7 +133,7 @@ func planted() []mutant {
 		edit{"engine/waitingline.go", "if len(s.lines.before(key, r.Operation)) == 0 {", "if true {"})
 	// A site that was set back does again what it has forgotten to have done.
 	scripted("nothing waits to be compared", "restored-with-an-open-request",
-		edit{"engine/compared.go", "if c.over || ", "if true || "})
+		edit{"engine/compared.go", "waits := !s.compared.over && ", "waits := false && "})
 	// A site that comes back empties itself because somebody emptied another one.
 	scripted("deletions are not held", "held-deletions",
 		edit{"engine/deletions.go", "func (h *Held) waits() bool { return h != nil && h.Confirmed == \"\" }", "func (h *Held) waits() bool { return false && h != nil }"},
