@@ -129,7 +129,7 @@ func (s *Site) steps(ctx context.Context, r *resource) (again bool, err error) {
 		}
 		if part == partLeaving && v.nothingBefore(step) {
 			err := error(nil)
-			if !s.onlyHere(v) {
+			if !s.onlyHere(v) && !v.history.holdsBack(v.mine) {
 				err = s.leave(ctx, r, v)
 			}
 			r.mu.Unlock()

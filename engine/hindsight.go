@@ -222,8 +222,14 @@ func (h *History) known(vector map[Line]uint64) (known map[Line]uint64, until in
 }
 
 // overBefore is the epoch before which all are over everywhere, as far as this site knows: nobody has anything of these that is not here.
+// What has removed this site may be what keeps the one before the current from ending. All that the others have of that is here once they
+// write there no more and have all of it.
 func (v *view) overBefore() uint64 {
-	if len(v.epochs) > 1 || v.overEverywhere() { // no next one is opened before
+	unfinished := func(m SiteID) bool { return m != v.self && (!v.writesIn(m, v.current()) || !v.replicas[m].Whole) }
+	switch {
+	case len(v.epochs) > 1 && v.part(v.self) == partLeaving && v.whole() && !slices.ContainsFunc(v.members(), unfinished):
+		return v.current().number
+	case len(v.epochs) > 1 || v.overEverywhere(): // no next one is opened before
 		return v.epochs[0].number
 	}
 	return 0

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 )
 
 // nothingBefore reports whether this site, which was removed, has nothing left to do before its removal: what comes after
@@ -16,6 +17,10 @@ func (v *view) nothingBefore(next Step) bool {
 	by := v.placement().Removed[v.self]
 	return by == nil || Compare(next.Operations[0], by) >= 0
 }
+
+// mine reports whether a line is this site's. What a lost run of its agent has issued may build on what nobody has: others cannot take it
+// in before this site says so, once the epoch of that is over (hindsight.go).
+func (v *view) mine(l Line) bool { return strings.HasPrefix(string(l), string(v.self)+".") }
 
 // onlyHere reports whether this site may be the only one that has the body of an operation which one that stays has still to settle:
 // none of them has settled it with that. Whoever has keeps it until all have; whoever has passed the operation over may never have
