@@ -163,6 +163,10 @@ func (s *Site) lookForMarked(ctx context.Context, r *resource, k *Kind, o *Opera
 	reply, what, why := s.find(ctx, k, request, sent)
 	switch what {
 	case foundIt:
+		if step.Kind == StepMake && sent.IsZero() { // a lost run has made it, of what that knew
+			again, err := s.adopt(ctx, r, k, o, reply.Local, step, nil)
+			return true, again, err
+		}
 		return true, false, s.succeed(ctx, r, k, o, reply, reply.Local, step)
 	case foundNone:
 		return false, false, nil

@@ -51,12 +51,12 @@ func (s *Site) run(ctx context.Context, r *resource, k *Kind, o *Operation, loca
 	switch {
 	case sent && o.Type == TypePatch && careful: // what it sets may be set again, the patch may not
 		return s.correct(ctx, r, k, Step{Kind: StepCorrect, Operations: []*Operation{o}, Correction: o.Change}, local)
-	case sent && !resendable(k, o), looks && !sent, !sent && step.Kind == StepRun && s.mayHaveMarked(r, k, o):
+	case sent && !resendable(k, o), looks && !sent, !sent && s.mayHaveMarked(r, k, o):
 		settled, again, err := s.lookFor(ctx, r, k, o, step)
 		if settled || err != nil {
 			return again, err
 		}
-		if sent && step.Kind == StepMake { // nothing came of it: what is to be made now may be something else
+		if sent && (step.Kind == StepMake || s.isVoid(r, o)) { // nothing came of it: what is to be made now may be something else, or nothing
 			return false, s.forgo(ctx, r, o)
 		}
 	}
@@ -145,6 +145,13 @@ func (s *Site) run(ctx context.Context, r *resource, k *Kind, o *Operation, loca
 	}
 	// A create that was refused leaves nothing that later operations could change: they wait for a person.
 	return false, s.fail(ctx, r, o, Outcome{State: StateRejected, Status: reply.Status, Error: tell(reply, err), Blocks: o.Type == TypeCreate})
+}
+
+// isVoid reports whether nothing is to come of an operation any more, as far as this site knows.
+func (s *Site) isVoid(r *resource, o *Operation) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.view != nil && !among(r.view.history.Living(anyOperation))(o)
 }
 
 // withdraw closes the intent of an operation that certainly has not run, unless an earlier try may have.

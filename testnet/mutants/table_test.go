@@ -222,7 +222,7 @@ func planted() []mutant {
 	scripted("a marker that a client has taken away says that an object is another's", "restored-and-its-marker-gone",
 		edit{"engine/ours.go", "s.marks(k, o) && k.isMarked(shown.Body)", "s.marks(k, o)"})
 	scripted("what a backup knows no request of was not made", "restored-before-its-create",
-		edit{"engine/run.go", "!sent && step.Kind == StepRun && s.mayHaveMarked(r, k, o)", "false"})
+		edit{"engine/run.go", "!sent && s.mayHaveMarked(r, k, o)", "false"})
 	scripted("a patch without an answer outlives its object", "vanished-with-an-open-patch",
 		edit{"engine/repair.go", "done && sent && o.Type == TypePatch", "false && sent && o.Type == TypePatch"})
 	scripted("a delete passes over what a person has adopted", "restored-and-changed-since",
