@@ -273,8 +273,12 @@ func (s *Site) until(ctx context.Context, row DocumentRow, with SiteID) (until V
 		return nil, left, nil
 	}
 	_, until, err = s.cfg.Documents.WrittenAt(ctx, row.ID, MapReplicas, string(last))
-	if errors.Is(err, ErrNotFound) && row.Epoch > 0 { // it is over here, and a checkpoint stands for what was between them
+	switch {
+	case !errors.Is(err, ErrNotFound):
+		return until, left, err
+	case last != v.self || row.Epoch > 0: // it is over here, and a checkpoint stands for what was between them
 		return nil, left, nil
 	}
+	until, err = s.cfg.Ledger.Version(ctx, row.ID) // it wrote in the next one only
 	return until, left, err
 }
