@@ -17,7 +17,8 @@ type ConflictID string
 type ConflictKind string
 
 const (
-	// ConflictExists: a create met an object that no replicated resource owns.
+	// ConflictExists: a create met an object that no replicated resource owns, or what a lost run of the agent had made is there beside the
+	// replica.
 	ConflictExists ConflictKind = "exists"
 	// ConflictName: two resources were given one name, and the one that was created earlier has the object.
 	ConflictName ConflictKind = "name"
@@ -236,6 +237,8 @@ func (c *Conflict) possible(k *Kind) []Action {
 	switch {
 	case !c.Open():
 		return []Action{ActionRetry, ActionDone}
+	case c.Kind == ConflictExists && !c.Blocks: // what a lost run had made is there beside the replica
+		return []Action{ActionDone, ActionDismiss}
 	case c.Kind == ConflictExists:
 		return []Action{ActionAdopt, ActionRetry, ActionDrop}
 	case c.Kind == ConflictUndeclared:
@@ -265,12 +268,12 @@ func (c *Conflict) folded() (actions []Action) {
 
 func (v *view) explain(o *Operation, out Outcome) string {
 	switch {
+	case out.Cause != "":
+		return out.Error
 	case out.State == StateUncertain && out.Error != "":
 		return fmt.Sprintf("it is not known whether %s %s ran: %s", o.Type, o.ID, out.Error)
 	case out.State == StateUncertain:
 		return fmt.Sprintf("it is not known whether %s %s ran", o.Type, o.ID)
-	case out.Cause != "":
-		return out.Error
 	case out.Dropped:
 		return fmt.Sprintf("%s %s", o.Type, out.Error)
 	case out.Error != "":

@@ -46,5 +46,5 @@ func (s *Site) Decisions(ctx context.Context, id OperationID) ([]Action, error) 
 // refused a checkpoint keeps too little to try them again. The last opaque bytes of a path it keeps as they are.
 func (v *view) decidable(o *Operation, out Outcome) bool {
 	whole := o.Type == TypeDelete || o.Type == TypeAbsolute && (o.Body != nil || o.Blob != nil)
-	return out.Blocks || out.State == StateRejected && (whole || !v.history.base.has(o))
+	return out.Blocks || out.State == StateUncertain || out.State == StateRejected && (whole || !v.history.base.has(o))
 }

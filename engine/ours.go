@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 )
 
@@ -68,6 +69,46 @@ func (s *Site) doubtMade(ctx context.Context, r *resource, k *Kind, local LocalI
 	}
 	_, _, err := s.doubts(ctx, r, "", gap)
 	return err
+}
+
+// besideLost ends the recheck where this run has made an object anew, local, before it heard of lost, which the lost run had made, and both are
+// there: local stays the replica, what the lost run had done is to be done to it, and a person sees what becomes of the other.
+// Again: it is to be tried again later. The caller holds the turn.
+func (s *Site) besideLost(ctx context.Context, r *resource, k *Kind, lost, local LocalID) (ends, again bool, err error) {
+	for _, at := range []LocalID{lost, local} {
+		shown, err := s.read(ctx, k, at)
+		if isGone(shown, err) {
+			return false, false, nil
+		}
+		if err != nil || shown.Status != http.StatusOK {
+			s.heard(ctx, k.Service, r.id, shown, err, false)
+			return false, true, nil
+		}
+	}
+	other, err := s.cfg.Store.ResourceByLocal(ctx, k.Service, k.Name, lost)
+	if err == nil && other.Document != r.id { // it has been given to something else since
+		return false, false, nil
+	}
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		return false, false, fmt.Errorf("look who has the identifier %s: %w", lost, err)
+	}
+	r.mu.Lock()
+	v, err := s.open(ctx, r)
+	if err != nil {
+		r.mu.Unlock()
+		return false, false, err
+	}
+	create := newestCreate(v.history.Living(func(o *Operation) bool { return v.settled(v.self, o) }))
+	r.mu.Unlock()
+	if create == nil {
+		return false, false, nil
+	}
+	why := fmt.Sprintf("this site was restored from a backup, and %s %s, which was the replica here, is there beside %s, which has been made since: "+
+		"take over what is in it, delete it and say that this is done", k.Name, lost, local)
+	if err := s.fail(ctx, r, create, Outcome{State: StateUncertain, Cause: ConflictExists, Error: why}); err != nil {
+		return false, false, err
+	}
+	return true, false, s.endRecheck(ctx, r, local, nil)
 }
 
 // mayHaveMade takes a create for a request without a certain answer.

@@ -47,6 +47,11 @@ func (s *Site) recheck(ctx context.Context, r *resource) (again bool, err error)
 	if err := s.openInBackup(ctx, r, kind, gap, cmp.Or(lost, mine.Local) != ""); err != nil {
 		return true, err
 	}
+	if lost != "" && mine.Local != "" && lost != mine.Local && !over {
+		if ends, again, err := s.besideLost(ctx, r, kind, lost, mine.Local); ends || again || err != nil {
+			return again, err
+		}
+	}
 	switch {
 	case len(gap) == 0 && folded && cmp.Or(mine.Local, lost) != "": // a checkpoint stands for its deletion
 		return s.deleteAgain(ctx, r, kind, cmp.Or(mine.Local, lost))

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -41,6 +42,7 @@ type effect struct {
 	kind   engine.KindName
 	local  string
 	reply  engine.Reply
+	runs   []string // the objects that they have made, or run on
 }
 
 // once reports whether an operation has run, and not twice as far as its site could know.
@@ -130,6 +132,7 @@ func (a *application) serve(c engine.Call, luck int) (engine.Reply, error) {
 	if r.Status < 300 {
 		e.times++
 		e.reply, e.local = r, string(r.Local)
+		e.runs = append(slices.Clip(e.runs), cmp.Or(e.local, string(c.Local)))
 	}
 	if luck -= m.doesSilent; luck < 0 {
 		return engine.Reply{}, errNoAnswer
@@ -138,6 +141,18 @@ func (a *application) serve(c engine.Call, luck int) (engine.Reply, error) {
 		return engine.Reply{Status: http.StatusBadGateway}, nil
 	}
 	return r, nil
+}
+
+// lose deletes an object, and what has run on it.
+func (a *application) lose(kind engine.KindName, id string) {
+	delete(a.objects[kind], id)
+	for _, e := range a.effects {
+		if n := len(e.runs); e.kind == kind {
+			e.runs = slices.DeleteFunc(slices.Clone(e.runs), func(at string) bool { return at == id })
+			n -= len(e.runs)
+			e.times, e.untold = e.times-n, max(0, e.untold-n)
+		}
+	}
 }
 
 func encode(v any) []byte {

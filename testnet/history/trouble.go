@@ -365,6 +365,9 @@ func (w *world) decide(s *site, p *process, row engine.OperationRow) {
 		return
 	case row.Kind == item && len(row.Sites) > 1 && row.Type == engine.TypeCreate && row.Sites[s.id].State == engine.StateRejected && !w.knobs.rejects && len(s.orphans) == 0:
 		w.problem("%s: what is to lie in a container was refused, and waits for a person: %s: %s", s.name, row.ID, why)
+	case strings.Contains(why, ", which has been made since"): // what a lost run had made, or what has its identifier since
+		s.clear(row, why)
+		err = p.Done(w.ctx, row.ID)
 	case e != nil && e.times > 0 && strings.Contains(why, e.local+", which was the replica here"): // what only lost operations have set is at it
 		err = p.AdoptObject(w.ctx, row.ID, engine.LocalID(e.local))
 	case strings.Contains(why, "already that is not a replica"): // a site that was removed has left it
@@ -392,6 +395,18 @@ func (w *world) decide(s *site, p *process, row engine.OperationRow) {
 		return // what it has done cannot be seen now
 	}
 	s.expect(err, "decide about "+string(row.ID), engine.ErrSettled, engine.ErrNotFound)
+}
+
+// clear deletes what a lost run had made of a resource beside the replica, if it is that.
+func (s *site) clear(row engine.OperationRow, why string) {
+	objects := s.app.objects[row.Kind]
+	_, surplus, _ := strings.Cut(why, "and "+string(row.Kind)+" ")
+	surplus, rest, _ := strings.Cut(surplus, ", which was")
+	_, replica, _ := strings.Cut(rest, "beside ")
+	replica, _, _ = strings.Cut(replica, ",")
+	if objects[surplus] != nil && objects[replica] != nil && objects[surplus].fields["tag"] == objects[replica].fields["tag"] {
+		s.app.lose(row.Kind, surplus)
+	}
 }
 
 // inTheWay reports whether what a delete has left at a site keeps another resource of its name from being made there.

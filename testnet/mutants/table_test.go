@@ -221,6 +221,8 @@ func planted() []mutant {
 		edit{"engine/recheck.go", "&& !ours && !taken", "&& !ours && taken"})
 	scripted("a marker that a client has taken away says that an object is another's", "restored-and-its-marker-gone",
 		edit{"engine/ours.go", "s.marks(k, o) && k.isMarked(shown.Body)", "s.marks(k, o)"})
+	scripted("what a lost run had made is of no interest beside a replica", "restored-beside-what-it-had-made",
+		edit{"engine/recheck.go", "lost != mine.Local && !over", "false"})
 	scripted("what a backup knows no request of was not made", "restored-before-its-create",
 		edit{"engine/run.go", "!sent && s.mayHaveMarked(r, k, o)", "false"})
 	scripted("a patch without an answer outlives its object", "vanished-with-an-open-patch",
