@@ -47,14 +47,21 @@ func (s *Site) found(v *view, checkpoint []byte) error {
 }
 
 // orphaned reports whether nobody has any more what this site lacks of the epoch before the current one: it did not belong to the
-// placement while the others wrote that and is added again, or was restored from a backup that was made while that epoch ended. It is
-// given the checkpoint that stands for it then, because it says of the current document that it has nothing.
+// placement while the others wrote that and is added again, or was restored from a backup that was made while that epoch ended; or nobody
+// will hear what it has issued there since. It is given the checkpoint that stands for it then, because it says of the current document that
+// it has nothing.
 func (v *view) orphaned() bool {
-	if p := v.part(v.self); p != partMember && p != partFormer || v.whole() {
+	if p := v.part(v.self); p != partMember && p != partFormer || len(v.epochs) == 1 {
 		return false
 	}
 	others := slices.DeleteFunc(v.members(), func(m SiteID) bool { return m == v.self })
-	return len(others) > 0 && !slices.ContainsFunc(others, func(m SiteID) bool { return !v.writesIn(m, v.current()) || !v.replicas[m].Over })
+	if len(others) == 0 || slices.ContainsFunc(others, func(m SiteID) bool { return !v.writesIn(m, v.current()) || !v.replicas[m].Over }) {
+		return false
+	}
+	return !v.whole() || slices.ContainsFunc(v.history.ordered, func(o *Operation) bool {
+		unheard := func(m SiteID) bool { r := v.replicas[m]; return !r.settled(o) }
+		return o.Origin == v.self && o.Epoch < v.current().number && !v.history.base.has(o) && slices.ContainsFunc(others, unheard)
+	})
 }
 
 // makeWhole puts a member's checkpoint in the place of the epoch before the current one, which this site will not have whole. What it
