@@ -143,6 +143,7 @@ func (h *History) stand(base *Checkpoint, rest []*Operation) {
 	h.ordered = slices.Concat(base.Kept, base.Late, rest)
 	slices.SortFunc(h.ordered, Compare)
 	clear(h.byID)
+	clear(h.twice)
 	for _, o := range h.ordered {
 		h.name(o)
 	}

@@ -99,12 +99,24 @@ func (f *Fold) uncounted(h *History, p Pointer, adding []*Operation) (setter *Op
 	if setter = cell.by; !set {
 		setter = f.whole
 	}
+	saw := func(o *Operation) bool { return setter != nil && h.Before(o, setter) }
 	for _, o := range adding {
-		if setter == nil || !h.Before(o, setter) {
+		if !saw(o) && !h.again(o, saw) {
 			unseen = append(unseen, o)
 		}
 	}
 	return setter, unseen
+}
+
+// once returns those of adding for which counts is true, of one request only the first.
+func (h *History) once(adding []*Operation, counts func(*Operation) bool) []*Operation {
+	var ops []*Operation
+	for _, o := range adding {
+		if counts(o) && !h.again(o, among(ops)) {
+			ops = append(ops, o)
+		}
+	}
+	return ops
 }
 
 // countAt sets the cell of one counter. Of the operations that add to it those for which counts is true are in the sum. Where it began
@@ -130,8 +142,8 @@ func (f *Fold) countAt(h *History, p Pointer, adding, all []*Operation, counts f
 		sum, known = firstSeen(h, p, setter, all)
 	}
 	by := setter
-	for _, o := range unseen {
-		if add, err := parseDecimal(string(o.Change.Add[p].By)); err == nil && counts(o) {
+	for _, o := range h.once(unseen, counts) {
+		if add, err := parseDecimal(string(o.Change.Add[p].By)); err == nil {
 			sum, known, by = sum.plus(add), true, o
 		}
 	}

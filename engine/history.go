@@ -14,6 +14,7 @@ type History struct {
 	ordered []*Operation // complete ones, in the order that counts
 	lines   map[Line]*line
 	byID    map[OperationID]*Operation // complete ones; of two with one identifier the first in order
+	twice   map[OperationID]bool       // identifiers of more than one
 	held    int
 	base    *Checkpoint // what stands for operations that are not here any more; nil: all are
 	kind    *Kind       // whose rules the operations follow; nil: those of HTTP alone
@@ -258,9 +259,29 @@ func (h *History) insert(l *line, o *Operation) {
 }
 
 func (h *History) name(o *Operation) {
-	if other := h.byID[o.ID]; other == nil || Compare(o, other) < 0 {
+	other := h.byID[o.ID]
+	if other != nil && Compare(o, other) != 0 {
+		if h.twice == nil {
+			h.twice = map[OperationID]bool{}
+		}
+		h.twice[o.ID] = true
+	}
+	if other == nil || Compare(o, other) < 0 {
 		h.byID[o.ID] = o
 	}
+}
+
+// A request that a site hands over again once its disk was set back, or does again itself, may be two operations: of two sites, or of two runs
+// of an agent. Values may be set twice; what is added is added once, and an action runs once.
+
+// again reports whether another operation of the same request as an action is among those that in selects.
+func (h *History) again(o *Operation, in func(*Operation) bool) bool {
+	return h.twice[o.ID] && slices.ContainsFunc(h.ordered, func(p *Operation) bool { return p != o && p.sameRequest(o) && in(p) })
+}
+
+// sameRequest reports whether two operations are what became of one request. Of one that a checkpoint keeps the body may be gone.
+func (o *Operation) sameRequest(p *Operation) bool {
+	return o.ID == p.ID && o.Type == p.Type && o.Method == p.Method && o.Path == p.Path
 }
 
 // Ordered returns the complete operations in the order that counts. The slice belongs to the history.

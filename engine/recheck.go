@@ -153,7 +153,7 @@ func (s *Site) doubts(ctx context.Context, r *resource, local LocalID, gap []*Op
 	for _, o := range gap {
 		_, told := v.outcomes[v.self][o.ID]
 		switch {
-		case !lives(o) || told: // void, or the lost run has said what became of it
+		case !lives(o) || told || o.Type == TypeAction && v.history.again(o, v.settledAt(v.self)): // void, or it is said elsewhere what became of it
 		case o.Type == TypeAction || o.Type == TypeAbsolute && fold.Absolute[o.Path] == o:
 			entries = append(entries, s.outcomeEntry(o, doubted(v.kind, o)))
 		default:

@@ -205,8 +205,8 @@ func (p parts) counters(h *History, fold Fold, in, counts func(*Operation) bool)
 	for _, at := range sortedPointers(adding) {
 		setter, unseen := fold.uncounted(h, at, adding[at])
 		sum, last := zero, (*Operation)(nil)
-		for _, o := range unseen {
-			if by, err := parseDecimal(string(o.Change.Add[at].By)); err == nil && counts(o) {
+		for _, o := range h.once(unseen, counts) {
+			if by, err := parseDecimal(string(o.Change.Add[at].By)); err == nil {
 				sum, last = sum.plus(by), o
 			}
 		}
