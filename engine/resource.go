@@ -235,7 +235,7 @@ func (v *view) standingAt(site SiteID) Standing {
 		Uncertain: func(o *Operation) bool { return outcomes[o.ID].State == StateUncertain },
 		Executed:  func(f Fact) bool { return slices.Contains(r.Facts, f) },
 		Gone:      r.Local == "",
-		Lossy:     v.brings(r.Joined),
+		Lossy:     v.brings(r.Joined) || adopts(outcomes),
 		Carried:   func(o *Operation) bool { return outcomes[o.ID].Carried },
 		Yields:    v.yielded(site),
 	}
@@ -243,6 +243,16 @@ func (v *view) standingAt(site SiteID) Standing {
 		return o.Type == TypeCreate && st.Settled(o) && v.outcomes[site][o.ID].State == StateRejected
 	})
 	return st
+}
+
+// adopts reports whether a person has said which object is to become the replica: that has what was done to it.
+func adopts(outcomes map[OperationID]Outcome) bool {
+	for _, out := range outcomes {
+		if out.Adopt != "" {
+			return true
+		}
+	}
+	return false
 }
 
 // unmade reports whether the application of a site has no object, though everything that is settled there says that it
