@@ -242,7 +242,7 @@ func (s *Site) Missing(ctx context.Context, with SiteID, id DocumentID, have Ver
 		}
 	}
 	for _, c := range rows {
-		if !former || c.Seq <= until[c.Actor] {
+		if !former || c.Seq <= until[c.Actor] || c.Author == with { // its own, which it lacks, it was set back to before
 			e.Changes = append(e.Changes, c.SignedChange)
 		}
 	}
