@@ -64,10 +64,12 @@ func (v *view) compact(most int) {
 			hold(stable, o)
 		}
 	}
-	for _, f := range v.history.sortedFacts() { // until all sites show what follows from it
+	for _, f := range v.history.sortedFacts() { // until all sites show what follows from it; the earlier may be in a checkpoint already
 		if v.history.counts(f) && slices.ContainsFunc(v.members(), func(s SiteID) bool { return !slices.Contains(v.replica(s).Facts, f) }) {
-			hold(tried, v.history.Get(f.Earlier))
-			hold(stable, v.history.Get(f.Earlier))
+			for _, o := range []*Operation{v.history.Get(f.Earlier), v.history.Get(f.Later)} {
+				hold(tried, o)
+				hold(stable, o)
+			}
 		}
 	}
 	bodies := v.bodies()
