@@ -13,6 +13,12 @@ func bringAbout(h *History, s Standing, rest []*Operation, counts func(*Operatio
 		return remake(h, s, rest, foldable(s, rest, counts))
 	}
 	create := rest[i : i+1]
+	// One that comes before what a person has decided against brings nothing back.
+	if s.Dropped && slices.ContainsFunc(h.ordered, func(o *Operation) bool {
+		return o.Type == TypeCreate && s.Settled(o) && s.Refused(o) && Compare(create[0], o) < 0
+	}) {
+		return Step{Kind: StepRefuse, Operations: rest[:1]}
+	}
 	if s.Blocked(create[0]) {
 		return Step{Kind: StepHold, Operations: create}
 	}
