@@ -10,11 +10,14 @@ import (
 func (v *view) members() []SiteID { return v.correspondents() }
 
 // stable is what every member has settled, as a vector. An operation that is not known here comes after all of it: whoever
-// has a member's entry has everything that this member had issued or settled when it wrote the entry, which is checked. The last
-// word of a site that has left can be here before all that it has written in the epoch before. Nil when too little is known.
+// has a member's entry has everything that this member had issued or settled when it wrote the entry, which is checked. What it
+// writes in an epoch, also its last word, can be here before what it has written in the one before: operations and facts. Nil when too
+// little is known.
 func (v *view) stable() map[Line]uint64 {
-	if slices.ContainsFunc(v.with(partFormer), v.lacks) {
-		return nil
+	for site := range v.replicas {
+		if v.lacks(site) {
+			return nil
+		}
 	}
 	stable := v.history.complete()
 	for _, s := range v.members() {

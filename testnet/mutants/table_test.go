@@ -221,6 +221,8 @@ func planted() []mutant {
 		edit{"engine/recheck.go", "&& !ours && !taken", "&& !ours && taken"})
 	scripted("a marker that a client has taken away says that an object is another's", "restored-and-its-marker-gone",
 		edit{"engine/ours.go", "s.marks(k, o) && k.isMarked(shown.Body)", "s.marks(k, o)"})
+	scripted("what is settled is folded away before a fact of the epoch before is known", "fact-of-the-epoch-before",
+		edit{"engine/compact.go", "if v.lacks(site) {", "if v.part(site) == partFormer && v.lacks(site) {"})
 	scripted("what a lost run had made is of no interest beside a replica", "restored-beside-what-it-had-made",
 		edit{"engine/recheck.go", "lost != mine.Local && !over", "false"})
 	scripted("what a backup knows no request of was not made", "restored-before-its-create",
