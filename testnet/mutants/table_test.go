@@ -246,7 +246,7 @@ func planted() []mutant {
 		edit{"engine/cut.go", "if deletes && len(creates) > 1 || ", "if deletes && len(creates) > 100 || "})
 	// A site that was taken out of a placement goes on reading what comes after.
 	add("a removed site is still served", "testnet/mesh", "TestInvariantOnlyTheSitesInvolvedAfterARemoval",
-		edit{"engine/receive.go", "if !former || c.Seq <= until[c.Actor] {", "if !former || c.Seq <= until[c.Actor] || c.Seq > 0 {"})
+		edit{"engine/receive.go", "if !former || c.Seq <= until[c.Actor] || c.Author == with {", "if !former || c.Seq <= until[c.Actor] || c.Seq > 0 {"})
 	// A site that has nothing left to delete stays behind for ever.
 	add("a delete of nothing is a failure", "engine", "TestJudge",
 		edit{"engine/outcome.go", "case t == TypeDelete && (r.Status", "case false && t == TypeDelete && (r.Status"})
