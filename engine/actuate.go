@@ -173,11 +173,12 @@ func (s *Site) steps(ctx context.Context, r *resource) (again bool, err error) {
 		}
 		switch step.Kind {
 		case StepNothing:
+			err = s.endPassedOver(ctx, v, standing)
 			s.leftOver.Delete(r.id)
 			s.resumed.Delete(r.id)
 			s.lookSoon(r)
 			r.mu.Unlock()
-			return false, nil
+			return false, err
 		case StepHold:
 			if step.Reason != "" {
 				err = s.write(ctx, r, []Entry{s.outcomeEntry(first, Outcome{State: StateRejected, Blocks: true, Cause: ConflictUndeclared, Error: s.whyHeld(step)})}, &Batch{})
@@ -239,6 +240,27 @@ func (s *Site) standing(v *view) Standing {
 		return sent || left
 	}
 	return st
+}
+
+// endPassedOver ends what is open of operations that had been passed over, counted after all when they were sent, and do not count any more:
+// nothing is left to do for them. The caller holds the lock of the resource and the turn.
+func (s *Site) endPassedOver(ctx context.Context, v *view, standing Standing) error {
+	var ids []OperationID
+	for _, o := range v.history.ordered {
+		if _, sent := s.opened.Load(o.ID); sent && standing.Settled(o) && standing.Void(o) {
+			ids = append(ids, o.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	if err := s.commit(ctx, &Batch{Settled: ids}); err != nil {
+		return fmt.Errorf("end what does not count any more: %w", err)
+	}
+	for _, id := range ids {
+		s.opened.Delete(id)
+	}
+	return nil
 }
 
 // whyHeld says in words why a step holds.

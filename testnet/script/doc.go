@@ -58,7 +58,7 @@
 //	rollout SITE                    the indented lines below are its catalog from now on
 //	wait DURATION                   time passes, and sites do what becomes due
 //	look                            so much time passes that all sites have looked at what their applications show
-//	show                            what each application holds and what each site says of it
+//	show                            what each application holds, what each site says of it, and for what it has an intent
 //
 // Operations are numbered in the order in which the trace first names them.
 package script

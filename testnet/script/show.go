@@ -45,6 +45,13 @@ func (w *world) show(ctx context.Context) error {
 		if err := w.operations(ctx, s); err != nil {
 			return err
 		}
+		intents, err := s.store.Intents(ctx)
+		if err != nil {
+			return err
+		}
+		for _, i := range intents {
+			w.trace.add(s.name, "has an intent for "+string(i.Operation))
+		}
 		for _, other := range w.sites {
 			switch {
 			case !s.IsMember(other.id):
