@@ -145,7 +145,7 @@ func planted() []mutant {
 	scripted("an epoch is dropped before all have acknowledged the next", "epoch-waits-for-all",
 		edit{"engine/epoch.go", "if !v.writesIn(m, current) || !v.replicas[m].Whole {", "if m == v.self && !v.writesIn(m, current) {"})
 	// What a site had accepted that was away for long is held back by all others for ever.
-	scripted("what comes back after epochs has not seen the checkpoint", "epoch-laggard",
+	scripted("what comes back after epochs has not seen the checkpoint", "removed-overdue-and-set-back-epochs",
 		edit{"engine/late.go", "once.Seen = join(once.Seen, without(v.history.base.Seen, once.Epoch))", "once.Seen = join(once.Seen, nil)"})
 	// A site that was added again waits for good for what others wrote while it did not belong to them.
 	scripted("what nobody has any more is waited for", "added-again-to-what-has-ended",

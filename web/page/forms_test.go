@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -188,7 +189,14 @@ func TestEveryTwinIsJSON(t *testing.T) {
 }
 
 func TestErrorsAreViews(t *testing.T) {
-	site := webtest.Generous()
+	site, follows := webtest.Generous(), make(chan struct{})
+	begun := sync.OnceFunc(func() { close(follows) })
+	site.SetFault(func(method string) error {
+		if method == "WaitEvents" {
+			begun()
+		}
+		return nil
+	})
 	address := serve(t, site)
 	for path, status := range map[string]int{
 		"/resources?state=fine": 400, "/resources?cursor=x": 400, "/resources?site=nope": 422, "/operations/nope": 404,
@@ -199,6 +207,7 @@ func TestErrorsAreViews(t *testing.T) {
 			t.Errorf("%s: %d", path, resp.StatusCode)
 		}
 	}
+	<-follows // a server whose store is broken when it begins to follow the events ends
 	site.SetFault(func(string) error { return io.ErrUnexpectedEOF })
 	for _, path := range []string{"/", "/resources", "/operations", "/events"} {
 		resp, body := ask(t, "GET", address+path, nil)
