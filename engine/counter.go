@@ -111,8 +111,9 @@ func (f *Fold) uncounted(h *History, p Pointer, adding []*Operation) (setter *Op
 // once returns those of adding for which counts is true, of one request only the first.
 func (h *History) once(adding []*Operation, counts func(*Operation) bool) []*Operation {
 	var ops []*Operation
+	taken := func(o *Operation) bool { return slices.Contains(ops, o) }
 	for _, o := range adding {
-		if counts(o) && !h.again(o, among(ops)) {
+		if counts(o) && !h.again(o, taken) {
 			ops = append(ops, o)
 		}
 	}

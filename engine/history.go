@@ -274,7 +274,7 @@ func (h *History) name(o *Operation) {
 // A request that a site hands over again once its disk was set back, or does again itself, may be two operations: of two sites, or of two runs
 // of an agent. Values may be set twice; what is added is added once, and an action runs once.
 
-// again reports whether another operation of the same request as an action is among those that in selects.
+// again reports whether another operation of the same request as o is among those that in selects.
 func (h *History) again(o *Operation, in func(*Operation) bool) bool {
 	return h.twice[o.ID] && slices.ContainsFunc(h.ordered, func(p *Operation) bool { return p != o && p.sameRequest(o) && in(p) })
 }
