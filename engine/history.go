@@ -321,6 +321,15 @@ func (h *History) Last(name Line) uint64 {
 	return l.last()
 }
 
+// lastOf returns the newest complete operation of a line, nil when there is none or the checkpoint stands for it.
+func (h *History) lastOf(name Line) *Operation {
+	l := h.lines[name]
+	if l == nil || len(l.ops) == 0 {
+		return nil
+	}
+	return l.ops[len(l.ops)-1]
+}
+
 // Before reports whether a happened before b: b's origin had settled a when it issued b.
 func (h *History) Before(a, b *Operation) bool {
 	if a.Time >= b.Time { // spares most look-ups

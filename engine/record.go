@@ -355,6 +355,10 @@ func (s *Site) stamp(v *view, o *Operation) {
 			o.Time = max(o.Time, p.Time+1)
 		}
 	}
+	if before := v.history.lastOf(o.line); before != nil { // not settled where the site has joined anew since
+		o.Time = max(o.Time, before.Time+1)
+		o.Seen = join(o.Seen, before.Seen)
+	}
 }
 
 // farOff is how far another site's clock may be ahead before it is said.
