@@ -193,7 +193,7 @@ func (s *Site) shownTo(ctx context.Context, v *view, e *epoch) (DocumentRow, err
 		}
 		if last := v.lastBetween(site); last != "" {
 			heads, err := s.lastWord(ctx, v, e, last)
-			if errors.Is(err, ErrNotFound) && last == v.self && e.length() > 0 { // it has all there is of it here, and wrote in the next one only
+			if errors.Is(err, ErrNotFound) && last == v.self && e != v.current() { // it has all there is of it here, and wrote in the next one only
 				heads, err = s.cfg.Documents.Heads(ctx, e.id)
 			}
 			if errors.Is(err, ErrNotFound) {
