@@ -203,7 +203,8 @@ func (s *Site) yield(ctx context.Context, r *resource, since time.Time) error {
 		}
 	}
 	mine := v.replica(s.cfg.Self)
-	mine.Local, mine.Observed, mine.Yields, mine.At = "", nil, since, s.cfg.Now()
+	v.wait(nil)
+	mine.Local, mine.Observed, mine.Waits, mine.Yields, mine.At = "", nil, nil, since, s.cfg.Now()
 	if err := s.write(ctx, r, []Entry{v.replicaAs(mine)}, b); err != nil {
 		return fmt.Errorf("tell who has the name %s: %w", v.about.Key, err)
 	}
