@@ -58,10 +58,21 @@ func (v *view) orphaned() bool {
 	if len(others) == 0 || slices.ContainsFunc(others, func(m SiteID) bool { return !v.writesIn(m, v.current()) || !v.replicas[m].Over }) {
 		return false
 	}
-	return !v.whole() || slices.ContainsFunc(v.history.ordered, func(o *Operation) bool {
+	return !v.whole() || slices.ContainsFunc(others, v.lacksOf) || slices.ContainsFunc(v.history.ordered, func(o *Operation) bool {
 		unheard := func(m SiteID) bool { r := v.replicas[m]; return !r.settled(o) }
 		return o.Origin == v.self && o.Epoch < v.current().number && !v.history.base.has(o) && slices.ContainsFunc(others, unheard)
 	})
+}
+
+// lacksOf reports whether a site has settled operations of the epoch before the current one that are not here: a lost run of this site's agent
+// may have issued them, so that what this run has made there tells nothing of them.
+func (v *view) lacksOf(site SiteID) bool {
+	for name, n := range v.replicas[site].Settled {
+		if name.epoch() < v.current().number && v.history.Last(name) < n {
+			return true
+		}
+	}
+	return false
 }
 
 // makeWhole puts a member's checkpoint in the place of the epoch before the current one, which this site will not have whole. What it

@@ -53,7 +53,7 @@ func (s *Site) recheck(ctx context.Context, r *resource) (again bool, err error)
 		}
 	}
 	switch {
-	case len(gap) == 0 && folded && cmp.Or(mine.Local, lost) != "": // a checkpoint stands for its deletion
+	case folded && (len(gap) == 0 || lost == "") && cmp.Or(mine.Local, lost) != "": // a checkpoint stands for its deletion
 		return s.deleteAgain(ctx, r, kind, cmp.Or(mine.Local, lost))
 	case len(gap) == 0:
 		return false, s.endRecheck(ctx, r, cmp.Or(mine.Local, lost), nil)

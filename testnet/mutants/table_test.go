@@ -188,7 +188,7 @@ func planted() []mutant {
 	scripted("what one of two lost runs had deleted counts as deleted", "restored-twice",
 		edit{"engine/recheck.go", "case over && slices.ContainsFunc(", "case false && over && slices.ContainsFunc("})
 	scripted("what is deleted in a checkpoint alone is kept after a backup", "restored-while-a-deletion-ended",
-		edit{"engine/recheck.go", "len(gap) == 0 && folded && cmp.Or(mine.Local, lost) != \"\"", "len(gap) == 0 && folded && mine.Local == \"\" && lost != \"\""})
+		edit{"engine/recheck.go", "lost == \"\") && cmp.Or(mine.Local, lost) != \"\"", "lost == \"\") && mine.Local == \"\" && lost != \"\""})
 	// Two sites refuse what the other shows for good once one was set back to before it left.
 	scripted("a site writes after the last word of its lost run", "left-and-set-back",
 		edit{"engine/restored.go", "if former && len(values) < 2 {", "if false {"})
