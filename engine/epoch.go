@@ -214,10 +214,11 @@ func (v *view) long(most int) bool {
 		current.bytes >= endedBytes*most*len(v.members()) && !v.exists()
 }
 
-// ending reports whether this site has a part in ending an epoch.
+// ending reports whether this site has a part in ending an epoch. While another resource has the name at a member, which settles nothing
+// then, that waits for a person.
 func (v *view) ending() bool {
 	p := v.part(v.self)
-	return len(v.epochs) > 1 && (p == partMember || p == partLeaving)
+	return len(v.epochs) > 1 && (p == partMember || p == partLeaving) && !slices.ContainsFunc(v.members(), v.yielded)
 }
 
 // tidy sees to it that what is kept of a resource does not grow: it compacts the history, opens the next epoch of a long one,

@@ -209,7 +209,7 @@ func (s *Site) index(ctx context.Context, r *resource, b *Batch) error {
 	}
 	conflicts := v.conflicts()
 	row := v.row(now, conflicts)
-	if _, wanted := s.unlooked(v); wanted || v.ending() && !v.yielded(s.cfg.Self) {
+	if _, wanted := s.unlooked(v); wanted || v.ending() {
 		row.Pending = true
 	}
 	before, err := s.cfg.Store.ResourceByDocument(ctx, r.id)
