@@ -140,7 +140,8 @@ func (v *view) hindsight() map[Line]Hindsight {
 	for name, l := range h.lines {
 		was, later := v.replicas[v.self].Hindsight[name], false
 		a := Hindsight{After: was.After, Seen: join(all, was.Seen), Time: max(after, was.Time), Ends: maps.Clone(was.Ends)}
-		if w := l.next(); h.base != nil && w != nil && w.Origin == v.self {
+		w := l.next()
+		if h.base != nil && w != nil && w.Origin == v.self {
 			for n, w := range l.waiting {
 				a.Upto = max(a.Upto, n)
 				a.Ends = h.ends(w, over, a.Ends)
@@ -150,6 +151,17 @@ func (v *view) hindsight() map[Line]Hindsight {
 				a.Seen, a.Time = join(a.Seen, settled), max(a.Time, until)
 			}
 			later = !h.follows(w) || len(a.Ends) > 0
+		}
+		if !later && w != nil && w.Origin == v.self && h.overtaken(w) {
+			if was.Upto == 0 {
+				a.After = w.Seq - 1
+			}
+			a.Upto, later = slices.Max(slices.Collect(maps.Keys(l.waiting))), true
+			for name, n := range w.Seen {
+				if seen := h.line(name).at(n); seen != nil {
+					a.Seen, a.Time = join(a.Seen, without(seen.Seen, w.Epoch)), max(a.Time, seen.Time)
+				}
+			}
 		}
 		delete(a.Seen, name)
 		for _, o := range l.ops {
@@ -167,7 +179,8 @@ func (v *view) hindsight() map[Line]Hindsight {
 
 // unheard returns what is to be said of a line of a lost run from the first operation on that no other site has settled, nor anything
 // that has seen it, where it has not seen what another lost run had issued and another site has settled. It counts as having seen all, but
-// of the other lost runs only what others have settled: so no two that have not seen each other count as if both had.
+// of the other lost runs only what others have settled: so no two that have not seen each other count as if both had. What a later run has
+// issued on top of it, and no other site has settled either, counts as having seen that, too, from when it is overtaken.
 func (v *view) unheard(lost, all map[Line]uint64, after int64) (Line, Hindsight, bool) {
 	h, number, heard := v.history, v.current().number, map[Line]uint64{}
 	for site, r := range v.replicas {
@@ -186,7 +199,9 @@ func (v *view) unheard(lost, all map[Line]uint64, after int64) (Line, Hindsight,
 			continue
 		}
 		first := l.at(next)
-		if slices.ContainsFunc(h.ordered, func(o *Operation) bool { return o.Line() != name && o.saw(name, first.Seq) }) {
+		if slices.ContainsFunc(h.ordered, func(o *Operation) bool {
+			return o.Line() != name && o.saw(name, first.Seq) && (!own(o.Line()) || o.Seq <= heard[o.Line()])
+		}) {
 			continue
 		}
 		a, was, beside := Hindsight{After: first.Seq - 1, Upto: l.last(), Seen: maps.Clone(all), Time: after}, v.replicas[v.self].Hindsight[name], false
@@ -202,6 +217,17 @@ func (v *view) unheard(lost, all map[Line]uint64, after int64) (Line, Hindsight,
 		}
 	}
 	return "", Hindsight{}, false
+}
+
+// overtaken reports whether o, which waits, has seen nothing that is not here: what it has seen counts as having seen more, in hindsight,
+// than o says.
+func (h *History) overtaken(o *Operation) bool {
+	for name, n := range o.Seen {
+		if h.Last(name) < n {
+			return false
+		}
+	}
+	return !h.accepts(o)
 }
 
 // known returns what of a vector is complete here, and the newest time of that.
