@@ -258,6 +258,16 @@ func (s *Site) index(ctx context.Context, r *resource, b *Batch) error {
 	return nil
 }
 
+// blocked reports whether an operation waits for a person at some site.
+func (v *view) blocked(o *Operation) bool {
+	for _, at := range v.outcomes {
+		if at[o.ID].Blocks {
+			return true
+		}
+	}
+	return false
+}
+
 func (s *Site) indexOperation(ctx context.Context, v *view, o *Operation, b *Batch) error {
 	row := v.operationRow(o)
 	before, err := s.cfg.Store.Operation(ctx, o.ID)
@@ -270,7 +280,7 @@ func (s *Site) indexOperation(ctx context.Context, v *view, o *Operation, b *Bat
 		if err != nil {
 			return err
 		}
-		if old && row.Settled() {
+		if old && row.Settled() && !v.blocked(o) {
 			return nil
 		}
 		first = !old // it comes back because a site that was added has it to do
