@@ -10,7 +10,7 @@ import (
 // idempotencyKey is the key of what a step sends: the same however often it is sent, until it has been done. What is done to
 // an object that was made anew is another request than what was done to the one before, and so is what is to be applied once
 // more, unless all that was lost may be the record that it was applied. Opaque bytes are put again where others have been put since
-// they were, should nobody know that they were.
+// they were, and an object is deleted again where something has been done to it since, should nobody know that they were, or it was.
 func (s *Site) idempotencyKey(ctx context.Context, r *resource, o *Operation, step Step) (string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -26,7 +26,7 @@ func (s *Site) idempotencyKey(ctx context.Context, r *resource, o *Operation, st
 	if out := v.outcomes[s.cfg.Self][o.ID]; out.Again && !out.First && step.Kind != StepMake {
 		key += ".again" + strconv.FormatInt(out.At.UnixMicro(), 36)
 	}
-	return key + v.putBefore(o), nil
+	return key + v.doneBefore(o), nil
 }
 
 // crossingKey is the key of a client's request. A lost run may have sent it under its first key for an object that was made anew since, or have
@@ -42,7 +42,7 @@ func (s *Site) crossingKey(ctx context.Context, r *resource, c *crossing) (strin
 	if err != nil {
 		return "", err
 	}
-	return key + madeAnew(v.replicas[s.cfg.Self].Made) + v.putBefore(&c.Operation), nil
+	return key + madeAnew(v.replicas[s.cfg.Self].Made) + v.doneBefore(&c.Operation), nil
 }
 
 // madeAnew tells an object that was made anew so many times from those before.
@@ -53,14 +53,13 @@ func madeAnew(made uint64) string {
 	return "." + strconv.FormatUint(made, 10)
 }
 
-// putBefore names what opaque bytes this site has put where o puts some, by a digest; empty for none.
-func (v *view) putBefore(o *Operation) string {
-	if o.Type != TypeAbsolute {
-		return ""
-	}
+// doneBefore names, by a digest, what this site has put where o puts opaque bytes, or what it has done that a delete had not seen; empty for
+// nothing.
+func (v *view) doneBefore(o *Operation) string {
 	settled, others, digest := v.settledAt(v.self), 0, sha256.New()
 	for _, p := range v.history.ordered {
-		if p != o && p.Type == TypeAbsolute && p.Path == o.Path && settled(p) {
+		over := o.Type == TypeAbsolute && p.Type == TypeAbsolute && p.Path == o.Path || o.Type == TypeDelete && o.Seq > 0 && !v.history.Before(p, o)
+		if p != o && over && settled(p) {
 			others++
 			fmt.Fprintln(digest, p.ID)
 		}
