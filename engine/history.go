@@ -272,7 +272,7 @@ func (h *History) name(o *Operation) {
 }
 
 // A request that a site hands over again once its disk was set back, or does again itself, may be two operations: of two sites, or of two runs
-// of an agent. Values may be set twice; what is added is added once, and an action runs once.
+// of an agent. Values may be set twice; what is added is added once, an action runs once, and a delete that has seen one create ends both.
 
 // again reports whether another operation of the same request as o is among those that in selects.
 func (h *History) again(o *Operation, in func(*Operation) bool) bool {

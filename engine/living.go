@@ -49,7 +49,7 @@ func (h *History) Living(in func(*Operation) bool) []*Operation {
 		}
 	}
 	for _, o := range h.ordered {
-		if o.Type == TypeCreate && !slices.ContainsFunc(deletes, func(d *Operation) bool { return h.Before(o, d) }) {
+		if o.Type == TypeCreate && !slices.ContainsFunc(deletes, func(d *Operation) bool { return h.discards(d, o) }) {
 			creates = append(creates, o)
 		}
 	}
@@ -64,6 +64,11 @@ func (h *History) Living(in func(*Operation) bool) []*Operation {
 	return living
 }
 
+// discards reports whether the delete d ends a create: it has seen that, or another operation of the same request.
+func (h *History) discards(d, create *Operation) bool {
+	return h.Before(create, d) || h.again(create, func(p *Operation) bool { return h.Before(p, d) })
+}
+
 // born is the create by which a resource has its name: the first in order of those that live, where in selects what counts.
 // Nil: the resource does not exist.
 func (h *History) born(in func(*Operation) bool) *Operation {
@@ -71,7 +76,9 @@ func (h *History) born(in func(*Operation) bool) *Operation {
 		if o.Type != TypeCreate || !in(o) {
 			continue
 		}
-		ended := func(d *Operation) bool { return d.Type == TypeDelete && in(d) && h.Before(o, d) && !h.reversed(d, in) }
+		ended := func(d *Operation) bool {
+			return d.Type == TypeDelete && in(d) && h.discards(d, o) && !h.reversed(d, in)
+		}
 		if !slices.ContainsFunc(h.ordered, ended) {
 			return o
 		}

@@ -185,9 +185,10 @@ func (h *History) next(s Standing) Step {
 		return Step{Kind: StepNothing}
 	}
 	// A create that may have been done is settled before another takes its place, and before the delete that ended it, which
-	// would not find what it made.
+	// would not find what it made. What it has made is known where another operation of the same request is settled.
 	doubtful := false
-	if d := slices.IndexFunc(h.ordered, s.doubtful); d >= 0 && !there {
+	sought := func(o *Operation) bool { return s.doubtful(o) && !h.again(o, s.Settled) }
+	if d := slices.IndexFunc(h.ordered, sought); d >= 0 && !there {
 		doubtful, i = true, d
 	}
 	u := h.ordered[i]
@@ -209,6 +210,9 @@ func (h *History) next(s Standing) Step {
 		return Step{Kind: StepHold, Operations: rest[:1]}
 	}
 	if void && !doubtful {
+		if h.again(u, s.shows) { // what is said of it is said of the other operation of its request, which the application shows
+			return Step{Kind: StepVacuous, Operations: rest[:1]}
+		}
 		if there {
 			touched := s.withoutAnswer(h, rest[:1])
 			if len(touched) == 0 && s.Ran != nil && s.Ran(u) {

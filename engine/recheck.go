@@ -110,7 +110,7 @@ func (h *History) made(gap []*Operation) []*Operation {
 	}
 	return slices.DeleteFunc(slices.Clone(gap[:i]), func(o *Operation) bool {
 		return !slices.ContainsFunc(gap[:i], func(c *Operation) bool {
-			return c.Type == TypeCreate && h.Before(c, gap[i]) && (c == o || h.Before(o, c))
+			return c.Type == TypeCreate && h.discards(gap[i], c) && (c == o || h.Before(o, c))
 		})
 	})
 }

@@ -52,11 +52,11 @@ func (c *Checkpoint) keep(h *History, in, late, refused func(*Operation) bool) {
 	for _, d := range deletes[max(0, len(deletes)-maxRefused):] { // where it was refused its object is there, to be deleted once more
 		kept[d] = true
 		for _, o := range h.ordered {
-			if o.Type != TypeCreate || !firm(o) || !h.Before(o, d) {
+			if o.Type != TypeCreate || !firm(o) || !h.discards(d, o) {
 				continue
 			}
 			kept[o] = true
-			ends := func(e *Operation) bool { return e.Type == TypeDelete && firm(e) && !refused(e) && h.Before(o, e) }
+			ends := func(e *Operation) bool { return e.Type == TypeDelete && firm(e) && !refused(e) && h.discards(e, o) }
 			if also := h.all(ends); len(also) > 0 { // a site that has passed d over is to know that the object is deleted
 				kept[also[len(also)-1]] = true
 			}

@@ -72,7 +72,7 @@ func planted() []mutant {
 			"if ok, err := key.Verify(signed(h), c.Signature); false && (err != nil || !ok) {"})
 	// What one side of a cut has made is deleted by a delete that never saw it.
 	add("a delete ends creates that it has not seen", "engine", "TestADeleteNeverDiscardsACreateItDidNotSee",
-		edit{"engine/living.go", "func(d *Operation) bool { return h.Before(o, d) })", "func(d *Operation) bool { return d != nil })"})
+		edit{"engine/living.go", "func(d *Operation) bool { return h.discards(d, o) })", "func(d *Operation) bool { return d != nil })"})
 	// Sites outside of a placement learn what is in it.
 	add("documents are given to any member", "testnet/mesh", "TestInvariantOnlyTheSitesInvolved",
 		edit{"engine/receive.go", "if !s.IsMember(with) || !row.Mesh && !belongs", "if !s.IsMember(with) || false && !row.Mesh && !belongs"})
