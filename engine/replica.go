@@ -61,6 +61,16 @@ type Replica struct {
 // has reports whether the n-th operation of a line is settled.
 func (r Replica) has(name Line, n uint64) bool { return n <= r.Settled[name] || name.over(r.epoch) }
 
+// hasAll reports whether all that is counted here is settled.
+func (r Replica) hasAll(settled map[Line]uint64) bool {
+	for name, n := range settled {
+		if !r.has(name, n) {
+			return false
+		}
+	}
+	return true
+}
+
 // settled reports whether an operation is.
 func (r *Replica) settled(o *Operation) bool {
 	return o.Epoch+2 <= r.epoch || o.Seq <= r.Settled[o.Line()]

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 )
 
 // Lost is part of what a site publishes of its replica after it was restored from a backup, until it has looked: what the
@@ -60,7 +59,7 @@ func (s *Site) takeBack(ctx context.Context, v, known *view, id DocumentID, befo
 	if former && len(values) < 2 {
 		return entries, nil
 	}
-	mine, newest := before, time.Time{}
+	mine := before
 	lost := Lost{Ended: ended, Progress: Progress{Epoch: v.from, Settled: map[Line]uint64{}}}
 	add := func(p Progress) {
 		lost.Epoch = max(lost.Epoch, p.Epoch)
@@ -72,23 +71,33 @@ func (s *Site) takeBack(ctx context.Context, v, known *view, id DocumentID, befo
 		lost.Local, lost.Ended = before.Lost.Local, before.Lost.Ended
 		add(before.Lost.Progress)
 	}
+	var said []Replica
 	for _, b := range values {
 		var r Replica
 		if err := decodeStrict(b, &r); err != nil || maps.Equal(r.Settled, before.Settled) && r.At.Equal(before.At) {
 			continue
 		}
+		r.epoch = v.from
+		said = append(said, r)
+	}
+	slices.SortStableFunc(said, func(a, b Replica) int { return a.At.Compare(b.At) })
+	made := mine.Made
+	for _, r := range said {
+		if r.Lost != nil {
+			r.Local = cmp.Or(r.Lost.Local, r.Local)
+		}
+		if r.Local != "" || r.hasAll(lost.Settled) { // else it is the word of a lost run that did not know what another one had made
+			lost.Local = r.Local
+		}
 		add(Progress{v.from, r.Settled})
 		if r.Lost != nil {
 			add(r.Lost.Progress)
-			r.Local = cmp.Or(r.Lost.Local, r.Local)
 		}
-		if !r.At.Before(newest) {
-			newest, lost.Local = r.At, r.Local
-			if v.from >= before.epoch {
-				mine = r
-			}
+		if made = max(made, r.Made); v.from >= before.epoch {
+			mine = r
 		}
 	}
+	mine.Made = made
 	mine.Settled, mine.Local, mine.Observed, mine.Left = before.Settled, before.Local, nil, nil
 	mine.At, mine.Lost = s.cfg.Now(), &lost
 	s.twin.looks(v)
