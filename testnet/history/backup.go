@@ -61,9 +61,8 @@ func (w *world) setBack(s *site) {
 		}
 	}
 	for _, q := range s.backup.open { // it is done again, or for the first time, whatever its client was told
-		if q.resource.thing() && q.resource.placement[0] == s {
-			q.undone, q.refused = q.undone || w.knobs.machines, false
-		}
+		q.refused = false
+		q.undone = q.undone || w.knobs.machines && q.resource.thing() && q.resource.placement[0] == s
 	}
 	knows := func(id engine.OperationID) bool {
 		return slices.ContainsFunc(w.sites, func(other *site) bool { return other.knows(id) })
@@ -93,12 +92,18 @@ func (w *world) setBack(s *site) {
 }
 
 // leaveBehind notes what the application of a site that was set back without it shows of requests that nobody knows to have run there, or
-// only a site that had handed one on knows of: it has the answer, and nobody has the operation.
+// only a site that had handed one on knows of: it has the answer, and nobody has the operation. So it is with an object
+// that was made anew and cannot be found.
 func (w *world) leaveBehind(s *site) {
 	for _, key := range slices.Sorted(maps.Keys(s.app.effects)) {
 		e := s.app.effects[key]
 		id, _, _ := strings.Cut(key, ".")
-		if e.times == 0 || !w.isLost(engine.OperationID(id)) && slices.ContainsFunc(w.sites, func(other *site) bool { return other.ran(s, engine.OperationID(id)) }) {
+		k := w.kindOf(e.kind)
+		found := e.local == "" || k.HonoursKey || k.Marker != "" // by who looks for it, whether it was told of or not
+		told := func(other *site) bool {
+			return other.ran(s, engine.OperationID(id)) && (found || other.heardOf(s, engine.OperationID(id), e.local))
+		}
+		if e.times == 0 || !w.isLost(engine.OperationID(id)) && slices.ContainsFunc(w.sites, told) {
 			continue
 		}
 		e.untold = e.times
@@ -112,6 +117,23 @@ func (s *site) ran(at *site, id engine.OperationID) bool {
 	row, err := s.disk.Recalled().Operation(s.w.ctx, id)
 	st, told := row.Sites[at.id]
 	return err == nil && row.Document != "" && told && st.State != engine.StatePending
+}
+
+// heardOf reports whether a site has heard that what an operation is about was an object of this identifier at another, or here. What had
+// run there may have been about one before.
+func (s *site) heardOf(at *site, id engine.OperationID, local string) bool {
+	row, err := s.disk.Recalled().Operation(s.w.ctx, id)
+	if err != nil {
+		return false
+	}
+	entries, err := s.disk.Epochs(&s.w.changes, row.Document)
+	if err != nil {
+		s.w.problem("%s: %v", s.name, err)
+	}
+	return slices.ContainsFunc(entries, func(e engine.Entry) bool {
+		var r engine.Replica
+		return e.Map == engine.MapReplicas && e.Key == string(at.id) && json.Unmarshal(e.Value, &r) == nil && string(r.Local) == local
+	})
 }
 
 // knows reports whether a site has an operation in a document.
@@ -160,6 +182,34 @@ func (w *world) lostContainer(row engine.OperationRow) bool {
 func (w *world) onlyLost(res *resource) bool {
 	told := slices.DeleteFunc(slices.Clone(w.requests), func(q *request) bool { return q.resource != res || !q.acknowledged() })
 	return res.kind.Natural() && len(told) > 0 && !slices.ContainsFunc(told, func(q *request) bool { return !w.isLost(q.operation) })
+}
+
+// madeOfLeft reports whether a site that was set back to before it knew a resource has made one of its own of the object, since it met no
+// other, of which no client was told that others were added.
+func (c *checker) madeOfLeft(res *resource) bool {
+	return res.kind.Natural() && slices.ContainsFunc(c.w.sites, func(s *site) bool {
+		row, err := s.disk.ResourceByID(c.w.ctx, res.kind.Service, res.kind.Name, engine.ResourceID(res.id))
+		if err != nil || row.State.Past() || !s.restored || len(row.Sites) > 1 {
+			return false
+		}
+		asked := func(o *engine.Operation) bool {
+			return slices.ContainsFunc(c.w.requests, func(q *request) bool { return q.operation == o.ID })
+		}
+		creates := slices.DeleteFunc(slices.Clone(c.history(s, row).Ordered()), func(o *engine.Operation) bool { return o.Type != engine.TypeCreate })
+		return !slices.ContainsFunc(creates, asked)
+	})
+}
+
+// madeOften reports whether several creates of a resource whose identifier is assigned may have run: one was refused, and another one asked
+// for, when a site was set back to before its answer.
+func (w *world) madeOften(res *resource) bool {
+	creates := 0
+	for _, q := range w.requests {
+		if q.resource == res && q.kind == "create" && !q.refused {
+			creates++
+		}
+	}
+	return creates > 1 && !res.kind.Natural()
 }
 
 // leftEverywhere reports whether all sites of a resource show what a lost operation has set: that may be how their applications write what

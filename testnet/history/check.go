@@ -29,7 +29,7 @@ func (w *world) check() (problems []string) {
 		if res.kind.Name == crate {
 			c.checkContents(res)
 		}
-		if res.moved || w.onlyLost(res) {
+		if res.moved || w.onlyLost(res) || c.madeOfLeft(res) {
 			c.findPlacement(res)
 		}
 	}
@@ -353,6 +353,9 @@ func (c *checker) left(tag string) bool {
 
 // checkResource sees to it that a resource is the same at all sites of its placement, and nowhere else.
 func (c *checker) checkResource(res *resource) {
+	if c.w.madeOften(res) {
+		return
+	}
 	for _, s := range c.w.sites {
 		for _, row := range s.rows() {
 			if row.Kind == res.kind.Name && string(row.ID) == res.id && c.spoiled[row.Document] {

@@ -370,8 +370,8 @@ func (w *world) decide(s *site, p *process, row engine.OperationRow) {
 		err = p.Done(w.ctx, row.ID)
 	case e != nil && e.times > 0 && strings.Contains(why, e.local+", which was the replica here"): // what only lost operations have set is at it
 		err = p.AdoptObject(w.ctx, row.ID, engine.LocalID(e.local))
-	case strings.Contains(why, "already that is not a replica"): // a site that was removed has left it
-		delete(s.app.objects[k.Name], string(row.Resource))
+	case strings.Contains(why, "already that is not a replica"): // a site that was removed has left it, or a lost run had made it
+		delete(s.app.objects[k.Name], string(w.here(s, k, row.Resource)))
 		err = p.Retry(w.ctx, row.ID)
 	case e == nil || e.times == 0:
 		err = p.Retry(w.ctx, row.ID)
@@ -395,6 +395,19 @@ func (w *world) decide(s *site, p *process, row engine.OperationRow) {
 		return // what it has done cannot be seen now
 	}
 	s.expect(err, "decide about "+string(row.ID), engine.ErrSettled, engine.ErrNotFound)
+}
+
+// here is what a site's application calls what has a name that clients choose.
+func (w *world) here(s *site, k *engine.Kind, id engine.ResourceID) engine.LocalID {
+	if k.Within == "" {
+		return engine.LocalID(id)
+	}
+	in, own := k.Split(string(id))
+	container, err := s.disk.ResourceByID(w.ctx, k.Service, crate, engine.ResourceID(in))
+	if err != nil {
+		return engine.LocalID(id)
+	}
+	return engine.LocalID(engine.Inside(string(container.Local), own))
 }
 
 // clear deletes what a lost run had made of a resource beside the replica, if it is that.
