@@ -330,6 +330,17 @@ func (h *History) lastOf(name Line) *Operation {
 	return l.ops[len(l.ops)-1]
 }
 
+// issued returns the number of the newest operation of a line that is here, also where it is held back.
+func (h *History) issued(name Line) uint64 {
+	n := h.Last(name)
+	if l := h.lines[name]; l != nil {
+		for waiting := range l.waiting {
+			n = max(n, waiting)
+		}
+	}
+	return n
+}
+
 // Before reports whether a happened before b: b's origin had settled a when it issued b.
 func (h *History) Before(a, b *Operation) bool {
 	if a.Time >= b.Time { // spares most look-ups

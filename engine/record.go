@@ -354,7 +354,7 @@ func (s *Site) outcomeEntry(o *Operation, out Outcome) Entry {
 func (s *Site) stamp(v *view, o *Operation) {
 	o.Origin, o.Run, o.Epoch = s.cfg.Self, s.runID, v.current().number
 	o.line = lineOf(o.Origin, o.Run, o.Epoch)
-	o.Seq = v.history.Last(o.line) + 1
+	o.Seq = v.history.issued(o.line) + 1
 	mine := v.replica(v.self)
 	o.Seen = without(mine.Settled, o.Epoch)
 	delete(o.Seen, o.line)
