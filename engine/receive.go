@@ -116,6 +116,13 @@ func (s *Site) receive(ctx context.Context, from SiteID, e Envelope) (own bool, 
 		}
 		if v.history.Outside() || v.reordered { // its origin did not know what every member had settled: it is merged with all that the document has
 			s.forget(r)
+			if v, err = s.open(ctx, r); err == nil {
+				v.touchAll()
+				err = s.store(ctx, r, &Batch{})
+			}
+			if err != nil {
+				return own, fmt.Errorf("receive document %s from %s: %w", e.Document, from, err)
+			}
 		}
 		delay := time.Duration(0)
 		if e.More && v.current().number == about.Epoch { // the rest may tell that this site has done what is next, in a run of its agent that is lost
