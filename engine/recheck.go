@@ -151,9 +151,8 @@ func (s *Site) doubts(ctx context.Context, r *resource, local LocalID, gap []*Op
 	var entries []Entry
 	var sent []*Operation
 	for _, o := range gap {
-		_, told := v.outcomes[v.self][o.ID]
 		switch {
-		case !lives(o) || told || o.Type == TypeAction && v.history.again(o, v.settledAt(v.self)): // void, or it is said elsewhere what became of it
+		case !lives(o) || v.told(o) || o.Type == TypeAction && v.history.again(o, v.settledAt(v.self)): // void, or it is said elsewhere what became of it
 		case o.Type == TypeAction || o.Type == TypeAbsolute && fold.Absolute[o.Path] == o:
 			entries = append(entries, s.outcomeEntry(o, doubted(v.kind, o)))
 		default:
@@ -164,6 +163,12 @@ func (s *Site) doubts(ctx context.Context, r *resource, local LocalID, gap []*Op
 		err = s.write(ctx, r, append(entries, s.replicaEntry(v, local)), &Batch{})
 	}
 	return sent, fold.restoring(v.history.touching(sent), before), err
+}
+
+// told reports whether it is said what has become of an operation here: not where it only waits for that, or for a person.
+func (v *view) told(o *Operation) bool {
+	out, told := v.outcomes[v.self][o.ID]
+	return told && (out.Again || !out.Blocks && out.State != StatePending)
 }
 
 // doubted is what is published of an action, or of opaque bytes, that a lost run had run and whose effect nobody can see.
@@ -208,9 +213,14 @@ func (s *Site) endRecheck(ctx context.Context, r *resource, local LocalID, ops [
 	}
 	entries, lives := []Entry{v.replicaAs(mine)}, among(v.history.Living(anyOperation))
 	for _, o := range ops {
-		_, told := v.outcomes[v.self][o.ID]
-		if local == "" && !told && o.Type != TypeDelete && o.Type != TypePlace && !lives(o) { // nothing shows it, and nothing will
+		_, waited := v.outcomes[v.self][o.ID]
+		shows := local != "" || o.Type == TypeDelete || o.Type == TypePlace
+		switch {
+		case v.told(o):
+		case !shows && !lives(o): // nothing shows it, and nothing will
 			entries = append(entries, s.outcomeEntry(o, Outcome{State: StateSuperseded}))
+		case shows && waited:
+			entries = append(entries, s.outcomeEntry(o, Outcome{State: StateApplied}))
 		}
 	}
 	if err := s.write(ctx, r, entries, b); err != nil {

@@ -212,7 +212,7 @@ func planted() []mutant {
 		edit{"engine/make.go", "return key + madeAnew(v.replicas[s.cfg.Self].Made) + ", "return key + "})
 	// An action counts as done at a site that does not show it, nor ever will.
 	scripted("what a deletion has ended counts as done after a backup", "restored-after-all",
-		edit{"engine/recheck.go", "if local == \"\" && !told && ", "if false && !told && "})
+		edit{"engine/recheck.go", "case !shows && !lives(o):", "case false && !shows && !lives(o):"})
 	// The next resource of a name is taken for what a lost run had changed: a deleted resource has it, and a change overwrites it.
 	scripted("a restored name is its first resource's for good", "restored-and-named-again",
 		edit{"engine/ours.go", "known := v.local() == local\n", "known := v.local() == local || k.Natural()\n"})
