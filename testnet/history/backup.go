@@ -247,11 +247,15 @@ func (s *site) hasRunLost(id engine.OperationID) bool {
 	return id != "" && s.app.effect(id, s.name) != nil && s.w.isLost(id)
 }
 
-// deletedByLost counts the lost operations that have deleted the object of a resource at a site: it is made anew.
+// deletedByLost counts the operations that have deleted the object of a resource at a site in a run that is lost, and that nobody had or
+// knew to have run there: it is made anew, also where such an operation is asked for again later.
 func (s *site) deletedByLost(res *resource) int {
 	n := 0
 	for _, q := range s.w.requests {
-		if q.resource == res && q.kind == "delete" && s.hasRunLost(q.operation) {
+		if q.resource != res || q.kind != "delete" {
+			continue
+		}
+		if e := s.app.effect(q.operation, s.name); s.hasRunLost(q.operation) || e != nil && e.untold > 0 {
 			n++
 		}
 	}
