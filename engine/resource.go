@@ -240,7 +240,7 @@ func (v *view) standingAt(site SiteID) Standing {
 		Yields:    v.yielded(site),
 	}
 	st.Dropped = st.Gone && slices.ContainsFunc(v.history.ordered, func(o *Operation) bool {
-		return o.Type == TypeCreate && st.Settled(o) && v.outcomes[site][o.ID].State == StateRejected
+		return o.Type == TypeCreate && st.Settled(o) && st.Refused(o)
 	})
 	return st
 }
