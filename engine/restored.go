@@ -77,7 +77,9 @@ func (s *Site) takeBack(ctx context.Context, v, known *view, id DocumentID, befo
 		if err := decodeStrict(b, &r); err != nil || maps.Equal(r.Settled, before.Settled) && r.At.Equal(before.At) {
 			continue
 		}
-		r.epoch = v.from
+		if r.epoch = v.from; r.epoch < before.epoch && r.Lost == nil && r.Local == before.Local && before.hasAll(r.Settled) {
+			continue // what this run itself has said there last, or knows as well
+		}
 		said = append(said, r)
 	}
 	slices.SortStableFunc(said, func(a, b Replica) int { return a.At.Compare(b.At) })
