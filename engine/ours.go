@@ -26,12 +26,8 @@ func (s *Site) isOurs(ctx context.Context, r *resource, k *Kind, local LocalID, 
 	if known {
 		return true, false, nil
 	}
-	other, err := s.cfg.Store.ResourceByLocal(ctx, k.Service, k.Name, local)
-	if err == nil && other.Document != r.id {
-		return false, true, nil
-	}
-	if err != nil && !errors.Is(err, ErrNotFound) {
-		return false, false, fmt.Errorf("look who has the identifier %s: %w", local, err)
+	if taken, err := s.isTaken(ctx, r, k, local); taken || err != nil {
+		return false, taken, err
 	}
 	if k.Natural() {
 		return true, false, nil
@@ -45,6 +41,28 @@ func (s *Site) isOurs(ctx context.Context, r *resource, k *Kind, local LocalID, 
 		return false, false, nil
 	}
 	return showsSome(tree, operations, divided), false, nil
+}
+
+// isTaken reports whether another resource has the identifier local here, or the next one of its name may have it: what was to make that one has
+// had no answer.
+func (s *Site) isTaken(ctx context.Context, r *resource, k *Kind, local LocalID) (bool, error) {
+	other, err := s.cfg.Store.ResourceByLocal(ctx, k.Service, k.Name, local)
+	if err == nil && other.Document != r.id {
+		return true, nil
+	}
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		return false, fmt.Errorf("look who has the identifier %s: %w", local, err)
+	}
+	r.mu.Lock()
+	v, err := s.open(ctx, r)
+	if err != nil || v.exists() || !k.Natural() {
+		r.mu.Unlock()
+		return false, err
+	}
+	key := v.about.Key
+	r.mu.Unlock()
+	others, err := s.rivals(ctx, k, key, r.id)
+	return slices.ContainsFunc(others, claim.there), err
 }
 
 // doubtMade takes the creates of gap for requests without a certain answer, where an object does not show what was set and may be

@@ -3,7 +3,6 @@ package engine
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -119,12 +118,10 @@ func (h *History) made(gap []*Operation) []*Operation {
 // application was restored as well. It reports whether it is to be tried again later. The caller holds the turn.
 func (s *Site) deleteAgain(ctx context.Context, r *resource, k *Kind, local LocalID) (again bool, err error) {
 	o := &Operation{ID: OperationID(s.cfg.NewID()), Type: TypeDelete, Method: http.MethodDelete, Path: k.Item}
-	other, err := s.cfg.Store.ResourceByLocal(ctx, k.Service, k.Name, local)
-	switch {
-	case err == nil && other.Document != r.id: // the identifier has been given to something else since
+	if taken, err := s.isTaken(ctx, r, k, local); err != nil {
+		return true, err
+	} else if taken {
 		return false, s.endRecheck(ctx, r, "", nil)
-	case err != nil && !errors.Is(err, ErrNotFound):
-		return true, fmt.Errorf("look who has the identifier %s: %w", local, err)
 	}
 	defer r.crossing()()
 	reply, err := s.call(ctx, k, o, local, nil, "")
