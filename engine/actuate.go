@@ -272,5 +272,5 @@ func (s *Site) whyHeld(step Step) string {
 			"say that this is done, or drop this operation here", o.Path, o.ID)
 	}
 	return fmt.Sprintf("the application has no object of it any more, and it cannot be made anew: %s has run on it and the catalog does not "+
-		"say what that sets (operation %s); restore the object or drop this operation here", o.Path, o.ID)
+		"say what that sets (operation %s); restore the object and adopt it, or drop this operation here", o.Path, o.ID)
 }

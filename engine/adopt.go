@@ -12,7 +12,7 @@ import (
 // clients choose it. ErrNotFound, ErrSettled, or a *Refusal.
 func (s *Site) AdoptObject(ctx context.Context, id OperationID, local LocalID) error {
 	return s.decide(ctx, id, func(v *view, o *Operation, out Outcome) ([]Entry, error) {
-		if o.Type != TypeCreate || !out.Blocks || out.Cause == ConflictUndeclared {
+		if o.Type != TypeCreate || !out.Blocks {
 			return nil, &Refusal{Status: http.StatusUnprocessableEntity, Type: "settle", Operation: id,
 				Detail: "only a create that this site's application has refused, or may have done, can adopt an object"}
 		}

@@ -241,8 +241,8 @@ func (c *Conflict) possible(k *Kind) []Action {
 		return []Action{ActionDone, ActionDismiss}
 	case c.Kind == ConflictExists:
 		return []Action{ActionAdopt, ActionRetry, ActionDrop}
-	case c.Kind == ConflictUndeclared:
-		return []Action{ActionRetry, ActionDrop}
+	case c.Kind == ConflictUndeclared && c.Type == TypeCreate: // the object may be restored, or the catalog say more by now
+		return []Action{ActionAdopt, ActionRetry, ActionDrop}
 	case c.Kind == ConflictRefused && c.Type == TypeCreate:
 		return []Action{ActionRetry, ActionAdopt, ActionDrop}
 	case c.Type == TypeCreate && !k.Natural(): // nobody knows the identifier of what it may have made
