@@ -357,6 +357,10 @@ func (s *Site) stamp(v *view, o *Operation) {
 	o.Seq = v.history.issued(o.line) + 1
 	mine := v.replica(v.self)
 	o.Seen = without(mine.Settled, o.Epoch)
+	if mine.Lost != nil { // others may have folded away already what the lost run had settled
+		known, until := v.history.known(mine.Lost.Settled)
+		o.Seen, o.Time = join(o.Seen, without(known, o.Epoch)), max(o.Time, until+1)
+	}
 	delete(o.Seen, o.line)
 	o.Time = max(o.Time, s.cfg.Now().UnixMicro())
 	o.Time = max(o.Time, v.history.compactedUntil()+1)
