@@ -187,15 +187,15 @@ func (h *History) accepts(o *Operation) bool {
 		latest = max(latest, h.base.Time+yearLater)
 	}
 	for name, n := range o.Seen {
+		if n > h.Last(name) || name.over(o.Epoch) || name == o.Line() {
+			return false
+		}
+		if n == 0 { // maybe of a line of which nothing is here
+			continue
+		}
 		l := h.lines[name]
-		if l == nil || n > l.last() || name.over(o.Epoch) {
-			return false
-		}
 		seen := l.at(max(n, l.base))
-		if name == o.Line() {
-			return false
-		}
-		if n == 0 || seen == nil {
+		if seen == nil {
 			continue
 		}
 		if seen.Time >= o.Time || !o.sawAllOf(seen) {

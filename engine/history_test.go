@@ -41,7 +41,10 @@ func TestHistoryHoldsBackWhatHasGapsOrAbsurdTimes(t *testing.T) {
 	if n := add("i1", 1, latestTime+2, map[Line]uint64{"h.": 1}); n != 0 {
 		t.Error("an operation counts that has not seen what another had seen that it has seen")
 	}
-	if got := len(h.Ordered()); got != 5 || h.Held() != 7 {
+	if n := add("j1", 1, 50, map[Line]uint64{"k.": 0}); n != 1 {
+		t.Error("an operation is held back that has seen nothing of a line of which nothing is here")
+	}
+	if got := len(h.Ordered()); got != 6 || h.Held() != 7 {
 		t.Errorf("%d count and %d are held back", got, h.Held())
 	}
 }
