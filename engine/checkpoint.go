@@ -66,6 +66,11 @@ func (c *Checkpoint) reduces(o *Operation) bool {
 	return found
 }
 
+// keepsValues reports whether c keeps of an action what still counts of what it sets and adds, and not what to send.
+func (c *Checkpoint) keepsValues(o *Operation) bool {
+	return o.Type == TypeAction && o.Change != nil && c.reduces(o)
+}
+
 // compactedUntil returns the newest time of what the checkpoint stands for, 0 without one.
 func (h *History) compactedUntil() int64 {
 	if h.base == nil {

@@ -350,3 +350,23 @@ func TestARefusedDeleteIsKeptWithAnother(t *testing.T) {
 		t.Error("the object lives where the refused delete was passed over")
 	}
 }
+
+// TestWhatIsLeftOfAnActionIsNotSent has an increment to be applied once more of which a checkpoint keeps what it adds, without its body: the
+// number is set, and the increment is not sent.
+func TestWhatIsLeftOfAnActionIsNotSent(t *testing.T) {
+	h := HistoryOf(kinds()["default"])
+	made := &Operation{ID: "a-0", Type: TypeCreate, Path: "/images", Origin: "a", Run: "r", Seq: 1, Time: 1, Body: []byte(`{"name":"a"}`),
+		Change: &Change{Set: map[Pointer]json.RawMessage{"/name": json.RawMessage(`"a"`)}}}
+	incr := &Operation{ID: "a-1", Type: TypeAction, Name: "incr", Method: "POST", Path: "/images/{id}/incr", Origin: "a", Run: "r", Seq: 2, Time: 2,
+		Body: []byte(`{"by":4}`), Change: &Change{Add: map[Pointer]Increment{"/count": {By: "4"}}}}
+	h.Add(made)
+	h.Add(incr)
+	if !h.Compact(h.complete(), func(*Operation) bool { return false }) {
+		t.Fatal("nothing was compacted")
+	}
+	none := func(*Operation) bool { return false }
+	step := Next(h, Standing{Settled: func(o *Operation) bool { return o.ID != incr.ID }, Void: none, Blocked: none})
+	if step.Kind != StepCorrect || string(step.Correction.Set["/count"]) != "4" {
+		t.Errorf("the next step is %+v", step)
+	}
+}

@@ -409,7 +409,7 @@ func undelete(h *History, s Standing, void []*Operation, before Fold) Step {
 func act(h *History, s Standing, action []*Operation) Step {
 	u, before := action[0], s.fold(h)
 	with, again := s.target(h, s.shown().or(u), before)
-	if u.Type == TypeAction && h.again(u, s.shows) {
+	if u.Type == TypeAction && h.again(u, s.shows) || h.base.keepsValues(u) {
 		return correctFor(h, s, action, action)
 	}
 	ran := s.Ran != nil && s.Ran(u)

@@ -150,7 +150,7 @@ func (s *Site) doubts(ctx context.Context, r *resource, local LocalID, gap []*Op
 	for _, o := range gap {
 		switch {
 		case !lives(o) || v.told(o) || o.Type == TypeAction && v.history.again(o, v.settledAt(v.self)): // void, or it is said elsewhere what became of it
-		case o.Type == TypeAction || o.Type == TypeAbsolute && fold.Absolute[o.Path] == o:
+		case o.Type == TypeAction && !v.history.base.keepsValues(o), o.Type == TypeAbsolute && fold.Absolute[o.Path] == o:
 			entries = append(entries, s.outcomeEntry(o, doubted(v.kind, o)))
 		default:
 			sent = append(sent, o)
