@@ -140,6 +140,9 @@ func (v *view) hindsight() map[Line]Hindsight {
 	for name, l := range h.lines {
 		was, later := v.replicas[v.self].Hindsight[name], false
 		a := Hindsight{After: was.After, Seen: join(all, was.Seen), Time: max(after, was.Time), Ends: maps.Clone(was.Ends)}
+		if was.Upto == 0 {
+			a.After = h.seenOf(name, all)
+		}
 		w := l.next()
 		if h.base != nil && w != nil && w.Origin == v.self {
 			for n, w := range l.waiting {
@@ -228,6 +231,18 @@ func (h *History) overtaken(o *Operation) bool {
 		}
 	}
 	return !h.accepts(o)
+}
+
+// seenOf returns how many operations of a line the checkpoint stands for, or something that is in a vector has seen: these cannot count as
+// having seen that.
+func (h *History) seenOf(name Line, vector map[Line]uint64) uint64 {
+	n := h.lines[name].base
+	for _, o := range h.ordered {
+		if o.Line() != name && o.Seq <= vector[o.Line()] {
+			n = max(n, o.Seen[name])
+		}
+	}
+	return n
 }
 
 // known returns what of a vector is complete here, and the newest time of that.

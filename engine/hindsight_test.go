@@ -117,3 +117,27 @@ func TestOutsideByTime(t *testing.T) {
 		t.Errorf("%d operations of its line count; it is outside: %t", h.Last(late), h.Outside())
 	}
 }
+
+// TestHindsightOfTheRestOfALine has the rest of a line wait of which others have seen the first operation, and a checkpoint stands for both: only
+// the rest counts as having seen what has seen the first.
+func TestHindsightOfTheRestOfALine(t *testing.T) {
+	v := newView("b", func(id SiteID) SiteName { return SiteName(id) }, "d", About{Placement: []SiteID{"a", "b"}}, nil, lab)
+	v.epochs = []*epoch{newEpoch(1, "d1", nil)}
+	lost, other := lineOf("b", "lost", 1), lineOf("a", "r", 1)
+	rest := &Operation{ID: "3", Type: TypeMerge, Origin: "b", Run: "lost", Epoch: 1, Seq: 2, Time: 15, Change: &Change{}}
+	v.history.stand(&Checkpoint{Seen: map[Line]uint64{lost: 1, other: 1}, Firm: map[Line]uint64{lost: 1, other: 1}, Time: 20, First: 10}, nil)
+	v.history.Add(rest)
+	v.replicas = map[SiteID]Replica{"b": {Lost: &Lost{Progress: Progress{Epoch: 1, Settled: map[Line]uint64{lost: 2}}}, epoch: 1}}
+	said := v.hindsight()
+	if a := said[lost]; a.After != 1 || a.Upto != 2 || a.Seen[other] != 1 {
+		t.Fatalf("it says %v", said)
+	}
+	whole := HistoryOf(lab) // of a site that has no checkpoint
+	whole.Add(&Operation{ID: "1", Type: TypeMerge, Origin: "b", Run: "lost", Epoch: 1, Seq: 1, Time: 10, Change: &Change{}})
+	whole.Add(&Operation{ID: "2", Type: TypeMerge, Origin: "a", Run: "r", Epoch: 1, Seq: 1, Time: 20, Seen: map[Line]uint64{lost: 1}, Change: &Change{}})
+	whole.Add(rest)
+	whole.Heed("b", said)
+	if ops := whole.Ordered(); len(ops) != 3 || ops[2].ID != "3" {
+		t.Errorf("%d operations count: %v", len(ops), ops)
+	}
+}
