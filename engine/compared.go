@@ -18,8 +18,9 @@ import (
 type comparing struct {
 	mu   sync.Mutex
 	with map[SiteID]bool
-	held bool // something has had to wait
-	over bool // nothing waits any more
+	held bool      // something has had to wait
+	over bool      // nothing waits any more
+	ends time.Time // from when on it may be over
 }
 
 // waitForOthers begins the waiting.
@@ -27,6 +28,7 @@ func (s *Site) waitForOthers() {
 	s.compared.mu.Lock()
 	clear(s.compared.with)
 	s.compared.held, s.compared.over = false, false
+	s.compared.ends = s.cfg.Now().Add(s.cfg.CompareWithin)
 	s.compared.mu.Unlock()
 	s.queue.add(job{alone: true}, s.cfg.CompareWithin)
 }
@@ -90,9 +92,14 @@ func (s *Site) uncomparedIntent(ctx context.Context, r *resource, c *crossing) (
 	return s.uncompared(v.correspondents()), nil
 }
 
-// goAlone ends the waiting for other sites.
+// goAlone ends the waiting for other sites, unless it has begun anew since.
 func (s *Site) goAlone(ctx context.Context) error {
 	s.compared.mu.Lock()
+	if rest := s.compared.ends.Sub(s.cfg.Now()); rest > 0 {
+		s.compared.mu.Unlock()
+		s.queue.add(job{alone: true}, rest)
+		return nil
+	}
 	s.compared.over = true
 	held, met := s.compared.held, len(s.compared.with) > 0 || len(s.memberIDs()) < 2
 	s.compared.mu.Unlock()
