@@ -59,14 +59,18 @@ func (s *Site) mayHaveRun(ctx context.Context, r Request) error {
 		return nil
 	}
 	made, _ := timeOfID(r.Operation) // zero: it tells nothing
-	others := slices.DeleteFunc(slices.Clone(r.Placement), func(id SiteID) bool { return slices.Contains(r.Via, id) })
+	row, err := s.Lookup(ctx, r.Kind, r.Target)
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		return fmt.Errorf("look up %s: %w", r.Target, err)
+	}
+	besides := slices.DeleteFunc(append(others(row, s.cfg.Self), r.Placement...), func(id SiteID) bool { return slices.Contains(r.Via, id) })
 	switch lost, err := s.forgotten(ctx, made.Add(-clocksApart)); {
 	case err != nil:
 		return err
 	case lost:
 		return &Refusal{Status: http.StatusConflict, Type: forgottenType, Operation: r.Operation, Detail: fmt.Sprintf(
 			"it may have run at %s before, so long ago that nothing is known of it there any more", s.name(s.cfg.Self))}
-	case s.uncompared(others):
+	case s.uncompared(besides):
 		return &Refusal{Status: http.StatusGatewayTimeout, Type: "upstream", Operation: r.Operation, Detail: fmt.Sprintf(
 			"it may have run at %s before, which has been compared with no other site since it was started", s.name(s.cfg.Self))}
 	}

@@ -104,7 +104,7 @@ func (s *Site) once(ctx context.Context, r Request, target string, do func(Reque
 			}
 		}
 		here := row.Sites[s.cfg.Self]
-		if err == nil && row.Document != "" && (here.State == StateApplied || here.State == StateRejected) {
+		if err == nil && row.Document != "" && (here.State == StateApplied || here.State == StateRejected || here.State == StateSuperseded) {
 			return Answer{Status: cmp.Or(here.Status, http.StatusOK), Operation: r.Operation, Resource: row.Resource, Site: s.cfg.Self}, nil
 		}
 	}

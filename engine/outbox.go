@@ -239,6 +239,12 @@ func (s *Site) handOver(ctx context.Context, id OperationID) (bool, error) {
 	if e.Deferred {
 		return s.runDeferred(ctx, e)
 	}
+	switch known, err := s.cfg.Store.Operation(ctx, id); {
+	case err == nil && known.Document != "": // it has run somewhere, and come back in its document
+		return false, s.ended(ctx, e, Answer{}, OperationStatus{State: StateApplied, At: s.cfg.Now()}, []SiteID{known.Origin})
+	case err != nil && !errors.Is(err, ErrNotFound):
+		return false, fmt.Errorf("look whether operation %s has come back: %w", id, err)
+	}
 	r := e.Request
 	earlier := e.Sent
 	status := s.network.Status()
