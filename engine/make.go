@@ -62,6 +62,9 @@ func (v *view) doneBefore(o *Operation) string {
 		if p != o && over && settled(p) {
 			others++
 			fmt.Fprintln(digest, p.ID)
+			if out := v.outcomes[v.self][p.ID]; out.State == StateApplied { // it was put anew then
+				fmt.Fprintln(digest, out.At.UnixMicro())
+			}
 		}
 	}
 	if others == 0 {
