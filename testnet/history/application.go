@@ -45,9 +45,10 @@ type effect struct {
 	runs   []string // the objects that they have made, or run on
 }
 
-// once reports whether an operation has run, and not twice as far as its site could know.
-func (e *effect) once() bool {
-	return e != nil && (e.times-e.untold == 1 || e.untold > 0 && e.times == e.untold)
+// once reports whether an operation has run, and not twice as far as its site could know, on the object or on one that was made anew, at most
+// so often.
+func (e *effect) once(anew int) bool {
+	return e != nil && (e.times > e.untold && e.times <= e.untold+1+anew || e.untold > 0 && e.times == e.untold)
 }
 
 // twice reports whether an operation has run once more since its site was set back and nobody knew that it had.

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"maps"
+	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/skerry/skerry/engine"
@@ -108,6 +110,17 @@ func (w *world) leaveBehind(s *site) {
 		}
 		e.untold = e.times
 		s.orphans[string(e.kind)+" "+e.local] = true
+	}
+}
+
+// repeats notes what an action has done of which a site that was set back cannot know that it has run: none of those that it has been compared
+// with, be it none at all after it has waited for them, knows that.
+func (p *process) repeats(c engine.Call) {
+	e, s := p.site.app.effects[c.Key], p.site
+	id, _, _ := strings.Cut(c.Key, ".")
+	knows := func(other *site) bool { return other.ran(s, engine.OperationID(id)) }
+	if e != nil && e.times > 0 && s.restored && c.Method == http.MethodPost && c.Local != "" && (p.left || len(p.met) > 0) && !slices.ContainsFunc(p.met, knows) {
+		e.untold = e.times
 	}
 }
 
@@ -223,16 +236,46 @@ func (w *world) leftEverywhere(row engine.ResourceRow, at engine.Pointer, shown 
 		value, ok := lookUp(body, at)
 		return ok && bytes.Equal(encode(value), encode(shown))
 	})
+	return lost && w.showEverywhere(row, at, shown)
+}
+
+// showEverywhere reports whether all sites of a resource show the same at a path.
+func (w *world) showEverywhere(row engine.ResourceRow, at engine.Pointer, shown any) bool {
 	for id := range row.Sites {
 		other := w.siteOf(id)
 		o := other.app.objects[row.Kind][string(other.local(row))]
 		if o == nil {
 			return false
 		}
-		value, ok := lookUp(o.fields, at)
-		lost = lost && ok && bytes.Equal(encode(value), encode(shown))
+		if value, ok := lookUp(o.fields, at); !ok || !bytes.Equal(encode(value), encode(shown)) {
+			return false
+		}
 	}
-	return lost
+	return true
+}
+
+// ranOnLost reports whether an operation ran first where an application showed what only a lost operation had set: the others do not show
+// that, and may refuse it.
+func (w *world) ranOnLost(row engine.OperationRow) bool {
+	return slices.ContainsFunc(w.requests, func(q *request) bool {
+		return q.resource.id == string(row.Resource) && q.resource.kind.Name == row.Kind && w.siteOf(row.Origin).hasRunLost(q.operation)
+	})
+}
+
+// countedOnLost reports whether a number differs at all sites of a resource by what lost operations have added to it: an application showed that
+// when somebody added more, and the site of that has left.
+func (w *world) countedOnLost(row engine.ResourceRow, at engine.Pointer, shown, value any) bool {
+	lost := 0
+	for _, q := range w.requests {
+		var body struct{ By int }
+		ran := func(s *site) bool { return s.hasRunLost(q.operation) && row.Sites[s.id].State == "" }
+		if q.kind == "incr" && q.resource.id == string(row.ID) && slices.ContainsFunc(w.sites, ran) && json.Unmarshal(q.body(), &body) == nil {
+			lost += body.By
+		}
+	}
+	is, err := strconv.Atoi(string(encode(shown)))
+	to, err2 := strconv.Atoi(string(encode(value)))
+	return lost != 0 && err == nil && err2 == nil && to-is == lost && w.showEverywhere(row, at, shown)
 }
 
 // leftBytes reports whether opaque bytes are there that only a lost operation has put: nothing shows them.
@@ -248,7 +291,7 @@ func (s *site) hasRunLost(id engine.OperationID) bool {
 }
 
 // deletedByLost counts the operations that have deleted the object of a resource at a site in a run that is lost, and that nobody had or
-// knew to have run there: it is made anew, also where such an operation is asked for again later.
+// knew to have run there: it is made anew, also where such an operation is asked for again later, and what had run on it runs on the new one.
 func (s *site) deletedByLost(res *resource) int {
 	n := 0
 	for _, q := range s.w.requests {

@@ -92,7 +92,7 @@ func (c *checker) findSpoiled(s *site) {
 			if conflicts, _ := s.disk.ConflictsOf(c.w.ctx, o.Document); len(conflicts) > 0 { // else later ones have replaced it
 				c.spoiled[o.Document] = true
 			}
-			held := heldForAction(o) || c.w.lostContainer(o)
+			held := heldForAction(o) || c.w.lostContainer(o) || c.w.ranOnLost(o)
 			c.held[o.Document] = c.held[o.Document] || held
 			if !c.w.knobs.rejects && !held {
 				c.say("%s: %s %s of %s was refused: %+v", s.name, o.Type, o.ID, o.Resource, o.Sites)
@@ -215,7 +215,7 @@ func (c *checker) checkDocument(s *site, row engine.ResourceRow) {
 		value, is := lookUp(want, p)
 		_, object := value.(map[string]any)
 		_, shownObject := shown.(map[string]any)
-		if (ok != is || object != shownObject || !object && !bytes.Equal(encode(value), encode(shown))) && !c.w.leftEverywhere(row, p, shown) {
+		if (ok != is || object != shownObject || !object && !bytes.Equal(encode(value), encode(shown))) && !c.w.leftEverywhere(row, p, shown) && !c.w.countedOnLost(row, p, shown, value) {
 			c.say("%s: %s shows %s (%t) at %s, and not %s (%t)", s.name, row.ID, encode(shown), ok, p, encode(value), is)
 		}
 	}

@@ -52,7 +52,7 @@ func (c *checker) checkRequest(q *request) {
 		switch st.State {
 		case engine.StateApplied:
 			e := s.app.effect(q.operation, s.name)
-			if q.kind == "start" && !q.resource.moved && !declares(q.resource.kind, "start") && !e.once() && !(e == nil && s.restored && s.doesWithoutObject(q.resource)) {
+			if q.kind == "start" && !q.resource.moved && !declares(q.resource.kind, "start") && !e.once(s.deletedByLost(q.resource)) && !(e == nil && s.restored && s.doesWithoutObject(q.resource)) {
 				c.say("%s: %s counts as applied and ran %+v", s.name, q, e)
 			}
 		case engine.StateSuperseded:
@@ -119,11 +119,7 @@ func (c *checker) checkOnce(q *request) {
 		if e == nil {
 			continue
 		}
-		most := e.untold + 1
-		if q.kind == "create" {
-			most += s.deletedByLost(q.resource)
-		}
-		if e.times > most {
+		if e.times > e.untold+1+s.deletedByLost(q.resource) {
 			c.say("%s: %s ran %d times", s.name, q, e.times)
 		}
 	}

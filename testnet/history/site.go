@@ -43,6 +43,8 @@ type process struct {
 	busy map[string]bool // the names of resources that requests are under way for
 	deep int             // how many calls of it are under way, one inside the other
 	done int             // effects since the outermost of them began
+	met  []*site         // those that it has been compared with
+	left bool            // it has waited for them for long enough, and gone on alone
 }
 
 // died unwinds the calls of a process that has died.
@@ -154,6 +156,7 @@ func (m mortal) Commit(ctx context.Context, b *engine.Batch) (err error) {
 		if err = m.Disk.Commit(ctx, b); err != nil {
 			m.p.site.w.problem("%s: %v", m.p.site.name, err)
 		}
+		m.p.left = m.p.left || slices.ContainsFunc(b.Events, func(e engine.Event) bool { return e.Type == "site.alone" })
 	})
 	return err
 }
@@ -171,6 +174,7 @@ func (c client) Do(_ context.Context, call engine.Call) (r engine.Reply, err err
 		if c.p.meanwhile(); c.p.lost {
 			panic(died{})
 		}
+		c.p.repeats(call)
 		r, err = c.p.site.app.serve(call, w.rng.IntN(1000))
 		w.tells("application", "site", c.p.site, "method", call.Method, "path", call.Path, "local", call.Local,
 			"key", call.Key, "body", content(call.Body), "status", r.Status, "answer", string(r.Body), "err", err)

@@ -449,6 +449,7 @@ func (w *world) pull(to, from *site, limit int) {
 	}
 	if whole {
 		p.Compared(from.id)
+		p.met = append(p.met, from)
 	}
 }
 
