@@ -134,7 +134,7 @@ func (s *Site) deleteAgain(ctx context.Context, r *resource, k *Kind, local Loca
 }
 
 // doubts publishes what of the gap a person has to decide about, or is to be sent again though it may have run. It returns the
-// operations whose values can be seen and set again, and these values.
+// operations whose values can be seen and set again, and these values, without what the gap has ended.
 func (s *Site) doubts(ctx context.Context, r *resource, local LocalID, gap []*Operation) ([]*Operation, *Change, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -159,7 +159,19 @@ func (s *Site) doubts(ctx context.Context, r *resource, local LocalID, gap []*Op
 	if len(entries) > 0 {
 		err = s.write(ctx, r, append(entries, s.replicaEntry(v, local)), &Batch{})
 	}
-	return sent, fold.restoring(v.history.touching(sent), before), err
+	touched := v.history.touching(sent)
+	for _, o := range v.history.Living(func(o *Operation) bool { return v.settled(v.self, o) }) {
+		if !lives(o) { // a delete of the gap has ended it, and another create is there
+			touched = append(touched[:len(touched):len(touched)], o)
+		}
+	}
+	if len(sent) == 0 && len(touched) > 0 {
+		sent = slices.DeleteFunc(slices.Clone(gap), func(o *Operation) bool { return o.Type != TypeDelete })
+	}
+	if len(sent) == 0 {
+		return nil, nil, err
+	}
+	return sent, fold.restoring(touched, before), err
 }
 
 // told reports whether it is said what has become of an operation here: not where it only waits for that, or for a person.

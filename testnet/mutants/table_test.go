@@ -171,13 +171,13 @@ func planted() []mutant {
 	scripted("what counts in hindsight is sent as it was", "restored-and-replaced-between",
 		edit{"engine/next.go", "said && a.about(u) {", "false && said && a.about(u) {"})
 	scripted("what a whole PUT had taken away stays after a backup", "restored-under-whole-puts",
-		edit{"engine/recheck.go", "fold.restoring(v.history.touching(sent), before)", "fold.restoring(sent, before)"})
+		edit{"engine/recheck.go", "touched := v.history.touching(sent)", "touched := sent"})
 	// What a site that was set back has made stays for good where its lost run had passed it over.
 	scripted("what a lost run has passed over counts as passed over", "restored-and-passed-over",
 		edit{"engine/restored.go", "if o := v.history.Get(id); o != nil && !told", "if o := v.history.Get(id); false && o != nil && !told"})
 	// A list that was one value in between keeps at a site that was set back with its application what that has taken away.
 	scripted("what lay in a list before is left there after a backup", "restored-under-a-list",
-		edit{"engine/recheck.go", "touching(sent), before)", "touching(sent), fold)"}, edit{"engine/recheck.go", "done, before := among(gap), v.history", "done, _ := among(gap), v.history"})
+		edit{"engine/recheck.go", "fold.restoring(touched, before)", "fold.restoring(touched, fold)"}, edit{"engine/recheck.go", "done, before := among(gap), v.history", "done, _ := among(gap), v.history"})
 	// An action that a person has had sent again is pending for ever, and takes the place of later ones.
 	scripted("a late action is sent again and not set right", "restored-and-started-again",
 		edit{"engine/run.go", "again := v.replica(s.cfg.Self).settles()(o)", "again := v.settled(s.cfg.Self, o)"})
