@@ -53,15 +53,25 @@ func (v *view) numbered(n uint64) *epoch {
 	return nil
 }
 
-// final counts the changes that this site has made in the epoch before the current one.
+// final counts the changes that this site has made in the epoch before the current one. Once the others have all that it has said it had
+// made, it stays so: what they do not have of that, a lost run has made, or this one before it knew of the current one, and it says it there.
 func (v *view) final() uint64 {
-	if len(v.epochs) > 1 {
+	if len(v.epochs) > 1 && !v.counted() {
 		return v.epochs[0].changes[v.self]
 	}
 	if v.writesIn(v.self, v.current()) {
 		return v.replicas[v.self].Final
 	}
 	return 0
+}
+
+// counted reports whether all others have what this site has said it had made in the epoch before the current one, and what it has issued there.
+func (v *view) counted() bool {
+	if !v.writesIn(v.self, v.current()) {
+		return false
+	}
+	others := v.others()
+	return !slices.ContainsFunc(others, func(m SiteID) bool { return !v.writesIn(m, v.current()) || !v.replicas[m].Whole }) && !v.issuedUnheard(others)
 }
 
 // split reports whether what adds a site may be in another document than what it writes, which an envelope brings.

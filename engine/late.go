@@ -54,13 +54,23 @@ func (v *view) orphaned() bool {
 	if p := v.part(v.self); p != partMember && p != partFormer || len(v.epochs) == 1 {
 		return false
 	}
-	others := slices.DeleteFunc(v.members(), func(m SiteID) bool { return m == v.self })
+	others := v.others()
 	if len(others) == 0 || slices.ContainsFunc(others, func(m SiteID) bool { return !v.writesIn(m, v.current()) || !v.replicas[m].Over }) {
 		return false
 	}
-	return !v.whole() || slices.ContainsFunc(others, v.lacksOf) || slices.ContainsFunc(v.history.ordered, func(o *Operation) bool {
-		unheard := func(m SiteID) bool { r := v.replicas[m]; return !r.settled(o) }
-		return o.Origin == v.self && o.Epoch < v.current().number && !v.history.base.has(o) && slices.ContainsFunc(others, unheard)
+	return !v.whole() || slices.ContainsFunc(others, v.lacksOf) || v.issuedUnheard(others)
+}
+
+// others are the members without this site.
+func (v *view) others() []SiteID {
+	return slices.DeleteFunc(v.members(), func(m SiteID) bool { return m == v.self })
+}
+
+// issuedUnheard reports whether this site has issued something in the epoch before the current one that one of others has not settled.
+func (v *view) issuedUnheard(others []SiteID) bool {
+	return slices.ContainsFunc(v.history.ordered, func(o *Operation) bool {
+		unsettled := func(m SiteID) bool { r := v.replicas[m]; return !r.settled(o) }
+		return o.Origin == v.self && o.Epoch < v.current().number && !v.history.base.has(o) && slices.ContainsFunc(others, unsettled)
 	})
 }
 
