@@ -278,9 +278,13 @@ func (w *world) countedOnLost(row engine.ResourceRow, at engine.Pointer, shown, 
 	return lost != 0 && err == nil && err2 == nil && to-is == lost && w.showEverywhere(row, at, shown)
 }
 
-// leftBytes reports whether opaque bytes are there that only a lost operation has put: nothing shows them.
-func (s *site) leftBytes(file string) bool {
-	return s.restored && slices.ContainsFunc(s.w.requests, func(q *request) bool {
+// leftBytes reports whether opaque bytes of a resource are there that only a lost operation has put, or are not, since only a lost one has
+// deleted the object that had them: nothing shows either.
+func (s *site) leftBytes(res *resource, file string) bool {
+	if !s.restored {
+		return false
+	}
+	return file == "" && s.deletedByLost(res) > 0 || slices.ContainsFunc(s.w.requests, func(q *request) bool {
 		return q.kind == "file" && content(q.body()) == file && (s.hasRunLost(q.operation) || q.operation == "" && s.hasRunUntold())
 	})
 }
@@ -317,7 +321,7 @@ func (s *site) hasRunUntold() bool {
 
 func (s *site) leftBytesOf(res *resource, path string) bool {
 	for _, o := range s.app.objects[res.kind.Name] {
-		if o.fields["tag"] == res.tag && s.leftBytes(o.files[path]) {
+		if o.fields["tag"] == res.tag && s.leftBytes(res, o.files[path]) {
 			return true
 		}
 	}
