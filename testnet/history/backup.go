@@ -225,18 +225,37 @@ func (w *world) madeOften(res *resource) bool {
 	return creates > 1 && !res.kind.Natural()
 }
 
-// leftEverywhere reports whether all sites of a resource show what a lost operation has set: that may be how their applications write what
-// was set before, as far as anybody can tell.
+// leftEverywhere reports whether all sites of a resource show what it was left as by a lost operation that sets it: that may be how their
+// applications write what was set before, as far as anybody can tell.
 func (w *world) leftEverywhere(row engine.ResourceRow, at engine.Pointer, shown any) bool {
-	lost := slices.ContainsFunc(w.requests, func(q *request) bool {
-		var body map[string]any
-		if !w.isLost(q.operation) || q.resource.id != string(row.ID) || json.Unmarshal(q.body(), &body) != nil {
-			return false
-		}
-		value, ok := lookUp(body, at)
-		return ok && bytes.Equal(encode(value), encode(shown))
+	k := w.kindOf(row.Kind)
+	return w.showEverywhere(row, at, shown) && slices.ContainsFunc(w.requests, func(q *request) bool {
+		return w.isLost(q.operation) && q.resource.id == string(row.ID) && q.sets(at) && slices.ContainsFunc(w.sites, func(s *site) bool {
+			e := s.app.effect(q.operation, s.name)
+			var left map[string]any
+			return e != nil && json.Unmarshal(e.reply.Body, &left) == nil && shows(k, left, at, shown)
+		})
 	})
-	return lost && w.showEverywhere(row, at, shown)
+}
+
+// sets reports whether a request may set what is at a path.
+func (q *request) sets(at engine.Pointer) bool {
+	field := at.Tokens()[0]
+	var body map[string]any
+	if json.Unmarshal(q.body(), &body) == nil {
+		_, sets := body[field]
+		return sets || q.kind == "replace"
+	}
+	var patch []struct{ Path engine.Pointer }
+	return json.Unmarshal(q.body(), &patch) == nil && slices.ContainsFunc(patch, func(o struct{ Path engine.Pointer }) bool {
+		return o.Path.Tokens()[0] == field
+	})
+}
+
+// shows reports whether a representation has this value at a path, nil for none.
+func shows(k *engine.Kind, fields map[string]any, at engine.Pointer, want any) bool {
+	value, _ := lookUp(byKey(k, fields), at)
+	return bytes.Equal(encode(value), encode(want))
 }
 
 // showEverywhere reports whether all sites of a resource show the same at a path.
@@ -247,7 +266,7 @@ func (w *world) showEverywhere(row engine.ResourceRow, at engine.Pointer, shown 
 		if o == nil {
 			return false
 		}
-		if value, ok := lookUp(o.fields, at); !ok || !bytes.Equal(encode(value), encode(shown)) {
+		if !shows(w.kindOf(row.Kind), o.fields, at, shown) {
 			return false
 		}
 	}
