@@ -152,7 +152,8 @@ func planted() []mutant {
 		edit{"engine/record.go", "if err == nil && (e != v.current() || !v.orphaned()) {", "if err == nil {"})
 	// What a site that was set back has accepted before it heard the others is held back by them for ever.
 	scripted("what was issued before it was heard has not seen the checkpoint", "written-before-it-was-heard",
-		edit{"engine/hindsight.go", "later = !h.follows(w) ||", "later = false &&"})
+		edit{"engine/hindsight.go", "later = !h.follows(w) ||", "later = false &&"},
+		edit{"engine/hindsight.go", "if !later && w != nil &&", "if false && w != nil &&"})
 	scripted("what was issued before it was heard has not seen a checkpoint of others", "written-before-it-was-heard-with-all",
 		edit{"engine/hindsight.go", "if elsewhere && o.Origin", "if false && elsewhere && o.Origin"})
 	scripted("one lost run has not seen what another had issued", "restored-twice-beside-itself",

@@ -85,6 +85,8 @@ driver = templated
 template_file = %[1]s/catalog.templates
 [fernet_tokens]
 key_repository = %[1]s/fernet-keys
+[fernet_receipts]
+key_repository = %[1]s/fernet-keys
 [cache]
 enabled = false
 [identity]
