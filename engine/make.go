@@ -10,8 +10,7 @@ import (
 // idempotencyKey is the key of what a step sends: the same however often it is sent, until it has been done. What is done to
 // an object that was made anew is another request than what was done to the one before, and so is what is to be applied once
 // more, unless all that was lost may be the record that it was applied. Opaque bytes are put again where others have been put since
-// they were, and an object is deleted again where something has been done to it since, should nobody know that they were, or it was; both
-// by each run of the agent anew, for nothing tells what a lost one has done in between.
+// they were, and an object is deleted again where something has been done to it since, should nobody know that they were, or it was.
 func (s *Site) idempotencyKey(ctx context.Context, r *resource, o *Operation, step Step) (string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -27,7 +26,7 @@ func (s *Site) idempotencyKey(ctx context.Context, r *resource, o *Operation, st
 	if out := v.outcomes[s.cfg.Self][o.ID]; out.Again && !out.First && step.Kind != StepMake {
 		key += ".again" + strconv.FormatInt(out.At.UnixMicro(), 36)
 	}
-	return key + v.doneBefore(o) + s.thisTime(o), nil
+	return key + v.doneBefore(o), nil
 }
 
 // crossingKey is the key of a client's request. A lost run may have sent it under its first key for an object that was made anew since, or have
@@ -43,15 +42,7 @@ func (s *Site) crossingKey(ctx context.Context, r *resource, c *crossing) (strin
 	if err != nil {
 		return "", err
 	}
-	return key + madeAnew(v.replicas[s.cfg.Self].Made) + v.doneBefore(&c.Operation) + s.thisTime(&c.Operation), nil
-}
-
-// thisTime names the run of this agent where what it sends may be sent again, and a lost run may have done it before something else.
-func (s *Site) thisTime(o *Operation) string {
-	if o.Type != TypeAbsolute && o.Type != TypeDelete {
-		return ""
-	}
-	return "." + string(s.runID)
+	return key + madeAnew(v.replicas[s.cfg.Self].Made) + v.doneBefore(&c.Operation), nil
 }
 
 // madeAnew tells an object that was made anew so many times from those before.

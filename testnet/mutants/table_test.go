@@ -209,8 +209,8 @@ func planted() []mutant {
 	scripted("what has counted for nothing tells where a removed count began", "removed-and-counted-for-nothing",
 		edit{"engine/counter.go", "if idle && set && cell.Value == nil {", "if false && idle {"})
 	// An object that a restored site has made anew stays for good: the service has deleted the one before under the same key.
-	scripted("a client's request has one key for good", "restored-and-deleted-again",
-		edit{"engine/make.go", "return key + madeAnew(v.replicas[s.cfg.Self].Made) + v.doneBefore(&c.Operation) + s.thisTime(&c.Operation), nil", "_ = v\n\treturn key, nil"})
+	scripted("a client's request has one key for an object and those made anew", "restored-and-deleted-again",
+		edit{"engine/make.go", "return key + madeAnew(v.replicas[s.cfg.Self].Made) + ", "return key + "})
 	// An action counts as done at a site that does not show it, nor ever will.
 	scripted("what a deletion has ended counts as done after a backup", "restored-after-all",
 		edit{"engine/recheck.go", "case !shows && !lives(o):", "case false && !shows && !lives(o):"})
