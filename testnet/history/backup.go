@@ -31,6 +31,9 @@ func (w *world) restore() {
 		w.tells("backup", "site", s)
 		return
 	}
+	if w.Restores > 0 && w.restored == w.Restores {
+		return
+	}
 	w.setBack(s)
 	if w.chance(2) {
 		s.start()

@@ -2,8 +2,9 @@
 // an application that are kept in maps. There are no goroutines and no wall clock; one thing happens at a time, and the seed
 // decides which. So a history is replayed exactly by its seed, and hundreds of operations are checked in a second.
 //
-// In one of eight histories (-history.backups) sites are set back to backups of their disks (backup.go), some with their applications. What
-// only such a site had is lost then by the operator's doing, and nothing else may be.
+// In one of eight histories (-history.backups) sites are set back to backups of their disks (backup.go), some with their
+// applications, as often as it comes (-history.restores bounds that). What only such a site had is lost then by the operator's
+// doing, and nothing else may be.
 //
 // A world is a list of steps, each drawn from the seed and its own number: leaving some out leaves the others as they are, so
 // that a history that fails can be made smaller (shrink.go). While an application or another site answers, other things may

@@ -13,20 +13,22 @@ import (
 )
 
 var (
-	seed    = flag.Uint64("history.seed", 0, "play the history of this seed only, and tell all of it")
-	skip    = flag.String("history.skip", "", "with -history.seed: the steps to leave out, as 3,7-9")
-	first   = flag.Uint64("history.first", 0, "the first seed; 0: 1, and by the clock with -history.for")
-	lasts   = flag.Duration("history.for", 0, "play histories for this long")
-	smaller = flag.Bool("history.shrink", true, "make a history that fails smaller before it is told")
-	backups = flag.Int("history.backups", 8, "in one of so many histories sites are set back to backups, in half of these with their applications; 0: in none")
-	most    = flag.Int("history.failures", 5, "stop after so many histories that fail")
-	enough  = flag.Int("history.operations", 10_000, "without -history.for: play histories until they have had so many operations")
+	seed     = flag.Uint64("history.seed", 0, "play the history of this seed only, and tell all of it")
+	skip     = flag.String("history.skip", "", "with -history.seed: the steps to leave out, as 3,7-9")
+	first    = flag.Uint64("history.first", 0, "the first seed; 0: 1, and by the clock with -history.for")
+	lasts    = flag.Duration("history.for", 0, "play histories for this long")
+	smaller  = flag.Bool("history.shrink", true, "make a history that fails smaller before it is told")
+	backups  = flag.Int("history.backups", 8, "in one of so many histories sites are set back to backups, in half of these with their applications; 0: in none")
+	restores = flag.Int("history.restores", 0, "set sites back at most so often in one history; 0: any number of times")
+	most     = flag.Int("history.failures", 5, "stop after so many histories that fail")
+	enough   = flag.Int("history.operations", 10_000, "without -history.for: play histories until they have had so many operations")
 )
 
 // TestHistories plays a fixed share of histories, or as many as fit into -history.for.
 func TestHistories(t *testing.T) {
 	if *seed != 0 {
-		o := Options{Seed: *seed, Backups: *backups, Skip: parseSteps(t, *skip), Log: slog.New(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{Level: slog.LevelDebug}))}
+		o := options(*seed)
+		o.Skip, o.Log = parseSteps(t, *skip), slog.New(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{Level: slog.LevelDebug}))
 		r := Play(o)
 		for _, p := range r.Problems {
 			t.Error(p)
@@ -44,7 +46,7 @@ func TestHistories(t *testing.T) {
 	var sum Report
 	histories, failed, start := 0, 0, time.Now()
 	for ; *lasts == 0 && sum.Operations < *enough || time.Since(start) < *lasts; histories++ {
-		r := Play(Options{Seed: next, Backups: *backups})
+		r := Play(options(next))
 		if len(r.Problems) > 0 {
 			failed++
 			report(t, next, r)
@@ -60,6 +62,9 @@ func TestHistories(t *testing.T) {
 		sum.Contended, sum.Virtual.Hours())
 }
 
+// options are those of the flags, for one history.
+func options(seed uint64) Options { return Options{Seed: seed, Backups: *backups, Restores: *restores} }
+
 func (r *Report) add(o Report) {
 	r.Operations, r.Requests, r.Acknowledged = r.Operations+o.Operations, r.Requests+o.Requests, r.Acknowledged+o.Acknowledged
 	r.Superseded, r.Decisions, r.Deaths = r.Superseded+o.Superseded, r.Decisions+o.Decisions, r.Deaths+o.Deaths
@@ -70,7 +75,7 @@ func (r *Report) add(o Report) {
 // report makes a history that fails smaller and tells how to play it again.
 func report(t *testing.T, seed uint64, r Report) {
 	t.Helper()
-	o, small := Options{Seed: seed, Backups: *backups}, r
+	o, small := options(seed), r
 	if *smaller {
 		o, small = shrink(o, r)
 	}
@@ -78,8 +83,8 @@ func report(t *testing.T, seed uint64, r Report) {
 	for _, p := range small.Problems[:min(len(small.Problems), 6)] {
 		fmt.Fprintf(&text, "\n  %s", p)
 	}
-	t.Errorf("history %d, %d steps left of %d:%s\nplay it again with: go test ./testnet/history -run TestHistories -history.backups %d -history.seed %d -history.skip %s",
-		seed, len(small.played), r.Steps, text.String(), *backups, seed, printSteps(o.Skip))
+	t.Errorf("history %d, %d steps left of %d:%s\nplay it again with: go test ./testnet/history -run TestHistories -history.backups %d -history.restores %d -history.seed %d -history.skip %s",
+		seed, len(small.played), r.Steps, text.String(), *backups, *restores, seed, printSteps(o.Skip))
 }
 
 // TestReplay sees to it that a seed gives the same history again, word for word.

@@ -14,7 +14,9 @@ var numbers = regexp.MustCompile(`[0-9a-f-]*[0-9][0-9a-f-]*`)
 // stays the same but for its numbers.
 func shrink(o Options, r Report) (Options, Report) {
 	fails := func(skip map[int]bool) (Report, bool) {
-		s := Play(Options{Seed: o.Seed, Backups: o.Backups, Skip: skip})
+		o := o
+		o.Skip = skip
+		s := Play(o)
 		return s, len(s.Problems) > 0 && kindOf(s.Problems[0]) == kindOf(r.Problems[0])
 	}
 	skip := maps.Clone(o.Skip)
@@ -59,7 +61,8 @@ func shrink(o Options, r Report) (Options, Report) {
 		}
 	}
 	maps.DeleteFunc(skip, func(_ int, left bool) bool { return !left })
-	return Options{Seed: o.Seed, Backups: o.Backups, Skip: skip}, best
+	o.Skip = skip
+	return o, best
 }
 
 func kindOf(problem string) string { return numbers.ReplaceAllString(problem, "#") }

@@ -21,6 +21,8 @@ type Options struct {
 	Skip map[int]bool
 	// Backups says that in one of so many histories sites are set back to backups; 0: in none.
 	Backups int
+	// Restores is how often sites are set back at most in one history; 0: any number of times.
+	Restores int
 	// Log gets what happens; nil: nobody does.
 	Log *slog.Logger
 }
