@@ -269,17 +269,18 @@ func (s *Site) tidy(ctx context.Context, r *resource) error {
 	if err := s.sayEpoch(ctx, r); err != nil {
 		return err
 	}
-	if err := s.countAfter(ctx, r); err != nil {
+	most := s.cfg.History
+	if len(v.epochs) > 1 {
+		most = 0
+	}
+	v.compact(most)
+	if err := s.countAfter(ctx, r); err != nil { // what others cannot take in is seen from the checkpoint
 		return err
 	}
-	if len(v.epochs) == 1 {
-		if v.compact(s.cfg.History); len(v.bodiless) > 0 {
-			return s.store(ctx, r, &Batch{})
-		}
-		return nil
-	}
-	v.compact(0)
-	if !v.over() {
+	switch {
+	case len(v.bodiless) > 0 && len(v.epochs) == 1:
+		return s.store(ctx, r, &Batch{})
+	case len(v.epochs) == 1, !v.over():
 		return nil
 	}
 	if err := s.drop(ctx, r); err != nil {
