@@ -16,6 +16,8 @@ type crossing struct {
 	Document  DocumentID  `json:"document,omitempty"`
 	// Received says that the operation came from another site in its document.
 	Received bool `json:"received,omitempty"`
+	// Key is what such a request went out under.
+	Key string `json:"key,omitempty"`
 	// Making is what the request settles when it is one that makes the object anew.
 	Making *making `json:"making,omitempty"`
 	// Sent is the body that this site's application gets where that is another one than the operation's: its share.

@@ -11,7 +11,11 @@ import (
 // an object that was made anew is another request than what was done to the one before, and so is what is to be applied once
 // more, unless all that was lost may be the record that it was applied. Opaque bytes are put again where others have been put since
 // they were, and an object is deleted again where something has been done to it since, should nobody know that they were, or it was.
+// What may have made the object is sent under the key that it had, however often a lost run has made that anew since.
 func (s *Site) idempotencyKey(ctx context.Context, r *resource, o *Operation, step Step) (string, error) {
+	if c := s.maybeMade(r.id); c != nil && c.Operation.ID == o.ID && c.Key != "" {
+		return c.Key, nil
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	v, err := s.open(ctx, r)

@@ -74,7 +74,7 @@ func (s *Site) doubtMade(ctx context.Context, r *resource, k *Kind, local LocalI
 		if o.Type != TypeCreate {
 			continue
 		}
-		if err := s.mayHaveMade(ctx, r, k, o); err != nil {
+		if err := s.mayHaveMade(ctx, r, k, o, ""); err != nil {
 			return err
 		}
 		if resendable(k, o) || s.marks(k, o) && k.isMarked(shown.Body) {
@@ -129,9 +129,9 @@ func (s *Site) besideLost(ctx context.Context, r *resource, k *Kind, lost, local
 	return true, false, s.endRecheck(ctx, r, local, nil)
 }
 
-// mayHaveMade takes a create for a request without a certain answer.
-func (s *Site) mayHaveMade(ctx context.Context, r *resource, k *Kind, o *Operation) error {
-	c := &crossing{Operation: *o, Service: k.Service, Kind: k.Name, Document: r.id, Received: true}
+// mayHaveMade takes a create for a request without a certain answer, which has gone out under a key; empty: that is not known.
+func (s *Site) mayHaveMade(ctx context.Context, r *resource, k *Kind, o *Operation, key string) error {
+	c := &crossing{Operation: *o, Service: k.Service, Kind: k.Name, Document: r.id, Received: true, Key: key}
 	if err := s.declare(ctx, c); err != nil {
 		return err
 	}

@@ -184,7 +184,7 @@ func (s *Site) openInBackup(ctx context.Context, r *resource, k *Kind, gap []*Op
 		done := &Batch{}
 		if known {
 			done.Settled = []OperationID{o.ID}
-		} else if err := s.mayHaveMade(ctx, r, k, o); err != nil {
+		} else if err := s.mayHaveMade(ctx, r, k, o, s.firstKey(o)); err != nil {
 			return err
 		}
 		if err := s.endTold(ctx, c, done); err != nil {

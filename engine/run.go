@@ -60,17 +60,17 @@ func (s *Site) run(ctx context.Context, r *resource, k *Kind, o *Operation, loca
 			return false, s.forgo(ctx, r, o)
 		}
 	}
+	key, err := s.idempotencyKey(ctx, r, o, step)
+	if err != nil {
+		return false, err
+	}
 	if careful && (!sent || s.marks(k, o)) { // again for a marker: it counts when the request went out last
-		c := &crossing{Operation: *o, Service: k.Service, Kind: k.Name, Document: r.id, Received: true, Making: makingOf(step)}
+		c := &crossing{Operation: *o, Service: k.Service, Kind: k.Name, Document: r.id, Received: true, Key: key, Making: makingOf(step)}
 		if err := s.declare(ctx, c); err != nil {
 			return false, err
 		}
 		s.opened.Store(o.ID, (*Reply)(nil))
 		s.made(c)
-	}
-	key, err := s.idempotencyKey(ctx, r, o, step)
-	if err != nil {
-		return false, err
 	}
 	maybe := s.sentBefore(r, o) && (sent || !careful) // an earlier try may have been done
 	s.doubt(step.Operations...)
@@ -96,7 +96,7 @@ func (s *Site) run(ctx context.Context, r *resource, k *Kind, o *Operation, loca
 	case verdictUnknown:
 		if o.Type == TypeCreate && !careful {
 			s.opened.Store(o.ID, (*Reply)(nil)) // no delete may pass it over
-			s.made(&crossing{Operation: *o, Document: r.id})
+			s.made(&crossing{Operation: *o, Document: r.id, Key: key})
 		}
 		// The next try looks for the object first, or sets the values, where the request is not to be repeated.
 		if resendable(k, o) || o.Type == TypeCreate && (k.Natural() || s.marks(k, o)) || o.Type == TypePatch {
