@@ -46,7 +46,7 @@ func (s *Site) recheck(ctx context.Context, r *resource) (again bool, err error)
 	if err := s.openInBackup(ctx, r, kind, gap, cmp.Or(lost, mine.Local) != ""); err != nil {
 		return true, err
 	}
-	if lost != "" && mine.Local != "" && lost != mine.Local && !over {
+	if lost != "" && mine.Local != "" && lost != mine.Local {
 		if ends, again, err := s.besideLost(ctx, r, kind, lost, mine.Local); ends || again || err != nil {
 			return again, err
 		}

@@ -414,10 +414,11 @@ func (w *world) here(s *site, k *engine.Kind, id engine.ResourceID) engine.Local
 func (s *site) clear(row engine.OperationRow, why string) {
 	objects := s.app.objects[row.Kind]
 	_, surplus, _ := strings.Cut(why, "and "+string(row.Kind)+" ")
-	surplus, rest, _ := strings.Cut(surplus, ", which was")
-	_, replica, _ := strings.Cut(rest, "beside ")
-	replica, _, _ = strings.Cut(replica, ",")
-	if objects[surplus] != nil && objects[replica] != nil && objects[surplus].fields["tag"] == objects[replica].fields["tag"] {
+	surplus, _, _ = strings.Cut(surplus, ", which was")
+	of := func(res *resource) bool {
+		return res.kind.Name == row.Kind && res.id == string(row.Resource) && objects[surplus].fields["tag"] == res.tag
+	}
+	if objects[surplus] != nil && slices.ContainsFunc(s.w.resources, of) {
 		s.app.lose(row.Kind, surplus)
 	}
 }

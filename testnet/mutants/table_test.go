@@ -225,7 +225,11 @@ func planted() []mutant {
 	scripted("what is settled is folded away before a fact of the epoch before is known", "fact-of-the-epoch-before",
 		edit{"engine/compact.go", "if v.lacks(site) {", "if v.part(site) == partFormer && v.lacks(site) {"})
 	scripted("what a lost run had made is of no interest beside a replica", "restored-beside-what-it-had-made",
-		edit{"engine/recheck.go", "lost != mine.Local && !over", "false"})
+		edit{"engine/recheck.go", "lost != mine.Local {", "false {"})
+	scripted("what a lost run had made is of no interest once the resource is deleted", "restored-beside-what-it-had-made-and-deleted",
+		edit{"engine/recheck.go", "lost != mine.Local {", "lost != mine.Local && !over {"})
+	scripted("a request without an answer is another one once a lost run has made the object", "restored-while-it-was-made",
+		edit{"engine/make.go", `c.Operation.ID == o.ID && c.Key != ""`, "false"})
 	scripted("what a backup knows no request of was not made", "restored-before-its-create",
 		edit{"engine/run.go", "!sent && s.mayHaveMarked(r, k, o)", "false"})
 	scripted("a patch without an answer outlives its object", "vanished-with-an-open-patch",
