@@ -49,7 +49,6 @@ func (w *world) open() []*request {
 func (w *world) setBack(s *site) {
 	w.tells("set back", "site", s, "application too", w.knobs.machines)
 	if s.now != nil {
-		s.now.lost = true
 		s.now.die()
 	}
 	w.restored++

@@ -38,7 +38,7 @@ type process struct {
 	*engine.Site
 	site *site
 	dead bool
-	lost bool            // the disk was set back: what was under way does not arrive any more
+	disk *memory.Disk    // that it has begun with
 	doom int             // with which effect it dies; 0: with none
 	busy map[string]bool // the names of resources that requests are under way for
 	deep int             // how many calls of it are under way, one inside the other
@@ -57,7 +57,7 @@ func (s *site) clock() time.Time { return s.w.now.Add(s.skew) }
 // start opens the engine over what is on disk. It dies like any other call when the process is doomed.
 func (s *site) start() {
 	w := s.w
-	p := &process{site: s, busy: map[string]bool{}}
+	p := &process{site: s, disk: s.disk, busy: map[string]bool{}}
 	w.lives++
 	actor := string(s.id) + "." + strconv.Itoa(w.lives)
 	limits := engine.DeletionLimits{Late: 365 * 24 * time.Hour} // nobody is away for so long
@@ -171,7 +171,7 @@ func (c client) Do(_ context.Context, call engine.Call) (r engine.Reply, err err
 	}
 	w := c.p.site.w
 	c.p.effect(func() {
-		if c.p.meanwhile(); c.p.lost {
+		if c.p.meanwhile(); c.p.disk != c.p.site.disk { // that was set back: what was under way, also of one that had died before, does not arrive
 			panic(died{})
 		}
 		c.p.repeats(call)
