@@ -12,7 +12,8 @@ import (
 // may issue operations before it hears what a lost run of its agent had settled. If the others have folded that away meanwhile, and
 // dropped the documents, nobody could take in what has not seen it. So the site says that these operations come after it, as if it
 // had issued them when it heard. What a lost run has issued in one epoch may build on what it had issued in the one before, in another
-// document, of which nobody has heard: once that epoch is over everywhere, the site says where what they build on ends.
+// document, of which nobody has heard: once that epoch is over everywhere, the site says where what they build on ends. Whatever has seen
+// one of them, of whichever site, counts as having seen all of that as well: else it would have seen less than what it has seen.
 //
 // A site may have lost several runs, which did not know of each other. Of what such a run has issued the first operations may be in the
 // checkpoints of others, and the rest is heard of only now, beside what another run has issued.
@@ -30,20 +31,51 @@ type Hindsight struct {
 // about reports whether an operation of the line counts as having seen more.
 func (a Hindsight) about(o *Operation) bool { return o.Seq > a.After && o.Seq <= a.Upto }
 
-// of returns the operation as it counts.
-func (a Hindsight) of(o *Operation) *Operation {
-	if !a.about(o) {
+// counted returns an operation as it counts. What is said in hindsight of it, or of something that it has seen, comes before it. Times say
+// so, too: those of what comes after the same thing follow from how much it has seen, and whatever has seen something has seen more than that.
+func (h *History) counted(o *Operation) *Operation {
+	if len(h.hindsight) == 0 {
 		return o
 	}
-	later := *o
-	later.Seen = join(o.Seen, a.Seen)
-	delete(later.Seen, o.Line())
-	for name, n := range a.Ends {
-		if later.Seen[name] = min(later.Seen[name], n); later.Seen[name] == 0 {
-			delete(later.Seen, name)
+	later, own := *o, o.Line()
+	later.Seen = maps.Clone(o.Seen)
+	if later.Seen == nil {
+		later.Seen = map[Line]uint64{}
+	}
+	reached := func(name Line, a Hindsight) bool { return name == own && o.Seq > a.After || later.Seen[name] > a.After }
+	for again := true; again; {
+		again = false
+		for name, a := range h.hindsight {
+			for seen, n := range a.Seen {
+				if seen != own && !seen.over(o.Epoch) && later.Seen[seen] < n && reached(name, a) {
+					later.Seen[seen], again = n, true
+				}
+			}
 		}
 	}
-	later.Time = max(o.Time, a.Time+int64(o.Seq))
+	if a := h.hindsight[own]; a.about(o) {
+		for name, n := range a.Ends {
+			if later.Seen[name] = min(later.Seen[name], n); later.Seen[name] == 0 {
+				delete(later.Seen, name)
+			}
+		}
+	}
+	for name, a := range h.hindsight {
+		if !reached(name, a) {
+			continue
+		}
+		depth := o.Seq
+		for seen, n := range later.Seen {
+			if seen.epoch() >= name.epoch() {
+				depth += n
+			}
+		}
+		later.Time = max(later.Time, a.Time+int64(depth))
+	}
+	if later.Time == o.Time && maps.Equal(later.Seen, o.Seen) {
+		return o
+	}
+	later.hindsight = true
 	return &later
 }
 
@@ -155,17 +187,6 @@ func (v *view) hindsight() map[Line]Hindsight {
 			}
 			later = !h.follows(w) || len(a.Ends) > 0
 		}
-		if !later && w != nil && w.Origin == v.self && h.overtaken(w) {
-			if was.Upto == 0 {
-				a.After = w.Seq - 1
-			}
-			a.Upto, later = slices.Max(slices.Collect(maps.Keys(l.waiting))), true
-			for name, n := range w.Seen {
-				if seen := h.line(name).at(n); seen != nil {
-					a.Seen, a.Time = join(a.Seen, without(seen.Seen, w.Epoch)), max(a.Time, seen.Time)
-				}
-			}
-		}
 		delete(a.Seen, name)
 		for _, o := range l.ops {
 			if elsewhere && o.Origin == v.self && o.Seq > lost.Settled[name] && !sawAll(o) { // the lost run had not issued it
@@ -182,8 +203,7 @@ func (v *view) hindsight() map[Line]Hindsight {
 
 // unheard returns what is to be said of a line of a lost run from the first operation on that no other site has settled, nor anything
 // that has seen it, where it has not seen what another lost run had issued and another site has settled. It counts as having seen all, but
-// of the other lost runs only what others have settled: so no two that have not seen each other count as if both had. What a later run has
-// issued on top of it, and no other site has settled either, counts as having seen that, too, from when it is overtaken.
+// of the other lost runs only what others have settled: so no two that have not seen each other count as if both had.
 func (v *view) unheard(lost, all map[Line]uint64, after int64) (Line, Hindsight, bool) {
 	h, number, heard := v.history, v.current().number, map[Line]uint64{}
 	for site, r := range v.replicas {
@@ -220,17 +240,6 @@ func (v *view) unheard(lost, all map[Line]uint64, after int64) (Line, Hindsight,
 		}
 	}
 	return "", Hindsight{}, false
-}
-
-// overtaken reports whether o, which waits, has seen nothing that is not here: what it has seen counts as having seen more, in hindsight,
-// than o says.
-func (h *History) overtaken(o *Operation) bool {
-	for name, n := range o.Seen {
-		if h.Last(name) < n {
-			return false
-		}
-	}
-	return !h.accepts(o)
 }
 
 // seenOf returns how many operations of a line the checkpoint stands for, or something that is in a vector has seen: these cannot count as

@@ -19,7 +19,7 @@ type History struct {
 	base    *Checkpoint // what stands for operations that are not here any more; nil: all are
 	kind    *Kind       // whose rules the operations follow; nil: those of HTTP alone
 	facts   map[Fact]bool
-	// hindsight tells of some lines that their first operations count as having seen more than they say.
+	// hindsight tells of some lines that their first operations, and what has seen them, count as having seen more than they say.
 	hindsight map[Line]Hindsight
 	// placement is where the resource lived first.
 	placement []SiteID
@@ -69,9 +69,7 @@ func (h *History) Add(o *Operation) []*Operation {
 	if h.base.has(o) {
 		return nil
 	}
-	if a, ok := h.hindsight[o.Line()]; ok {
-		o = a.of(o)
-	}
+	o = h.counted(o)
 	l := h.line(o.Line())
 	known := l.waiting[o.Seq]
 	if o.Seq <= l.last() {

@@ -328,7 +328,7 @@ func (h *History) bothRun(a, b *Operation) bool {
 // to them. It may not have heard of the facts that are known here. Of what counts as having seen something else, in hindsight, nobody
 // knows that.
 func (h *History) sawTheSame(u *Operation, s Standing) bool {
-	if a, said := h.hindsight[u.Line()]; said && a.about(u) {
+	if u.hindsight {
 		return false
 	}
 	shown := h.folding(s.shown())

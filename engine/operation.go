@@ -71,7 +71,8 @@ type Operation struct {
 	// Scope is the scope as its caller wrote it, canonical.
 	Scope string `json:"scope,omitempty"`
 
-	line Line // kept by decoding, which spares making it
+	line      Line // kept by decoding, which spares making it
+	hindsight bool // it counts as having seen more than it says
 }
 
 // Line returns the line of operations that this is one of.

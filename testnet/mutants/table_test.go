@@ -152,12 +152,13 @@ func planted() []mutant {
 		edit{"engine/record.go", "if err == nil && (e != v.current() || !v.orphaned()) {", "if err == nil {"})
 	// What a site that was set back has accepted before it heard the others is held back by them for ever.
 	scripted("what was issued before it was heard has not seen the checkpoint", "written-before-it-was-heard",
-		edit{"engine/hindsight.go", "later = !h.follows(w) ||", "later = false &&"},
-		edit{"engine/hindsight.go", "if !later && w != nil &&", "if false && w != nil &&"})
+		edit{"engine/hindsight.go", "later = !h.follows(w) ||", "later = false &&"})
 	scripted("what was issued before it was heard has not seen a checkpoint of others", "written-before-it-was-heard-with-all",
 		edit{"engine/hindsight.go", "if elsewhere && o.Origin", "if false && elsewhere && o.Origin"})
 	scripted("one lost run has not seen what another had issued", "restored-twice-beside-itself",
 		edit{"engine/hindsight.go", "if beside && was.Upto == 0 {", "if false && beside && was.Upto == 0 {"})
+	scripted("what has seen what counts in hindsight counts as it says", "restored-twice-on-top-of-itself",
+		edit{"engine/hindsight.go", "|| later.Seen[name] > a.After }", "}"})
 	add("all of a lost run counts as having seen another", "engine", "TestHindsightOfTwoLostRuns",
 		edit{"engine/hindsight.go", "After: first.Seq - 1, ", ""})
 	// What a site that was set back has issued waits for good where it comes late, or what it has issued since does elsewhere.
@@ -170,7 +171,7 @@ func planted() []mutant {
 		edit{"engine/operation.go", `string(o.ID) + "/" + o.Run }`, `string(o.ID) }`})
 	// Two sites show different things for good after one of them was set back: what nobody knows comes back in a whole representation.
 	scripted("what counts in hindsight is sent as it was", "restored-and-replaced-between",
-		edit{"engine/next.go", "said && a.about(u) {", "false && said && a.about(u) {"})
+		edit{"engine/next.go", "if u.hindsight {", "if false && u.hindsight {"})
 	scripted("what a whole PUT had taken away stays after a backup", "restored-under-whole-puts",
 		edit{"engine/recheck.go", "touched := v.history.touching(sent)", "touched := sent"})
 	// What a site that was set back has made stays for good where its lost run had passed it over.
