@@ -77,12 +77,14 @@ func (v *view) counted() bool {
 // split reports whether what adds a site may be in another document than what it writes, which an envelope brings.
 func (v *view) split(e Envelope) bool { return e.More || v.current().number > 0 }
 
-// whole reports whether this site has all that anybody has written in the epoch before the current one.
+// whole reports whether this site has all that anybody has written in the epoch before the current one, and nothing that its author does not
+// know: that was set back, and has yet to take it back.
 func (v *view) whole() bool {
 	if len(v.epochs) == 1 {
 		return true
 	}
-	for _, m := range v.members() {
+	members := v.members()
+	for _, m := range members {
 		if m != v.self && !v.writesIn(m, v.current()) {
 			return false
 		}
@@ -92,7 +94,18 @@ func (v *view) whole() bool {
 			return false
 		}
 	}
-	return true
+	return !slices.ContainsFunc(v.history.ordered, func(o *Operation) bool {
+		r := v.replicas[o.Origin]
+		return o.Epoch < v.current().number && o.Origin != v.self && !v.history.base.has(o) && !r.settled(o) && !r.Over && slices.Contains(members, o.Origin)
+	})
+}
+
+// closed reports whether nothing more is taken in that other members have written in an epoch: this site has said that it has all of the one before
+// the current one, and still has. Others may have dropped that since. What comes after all, a lost run has written, and who else has it waits
+// until its author has taken it back and says so.
+func (v *view) closed(number uint64) bool {
+	mine := v.replicas[v.self]
+	return number < v.current().number && mine.epoch == v.current().number && mine.Whole && v.whole()
 }
 
 // lacks reports whether a site that writes in the current epoch has written something in the one before that is not here yet.

@@ -150,10 +150,11 @@ func (s *Site) receive(ctx context.Context, from SiteID, e Envelope) (own bool, 
 // merge takes in the changes of an envelope. An operation among them may have added the site that wrote others, so that they
 // are tried again as long as there is somebody new who may write.
 func (s *Site) merge(ctx context.Context, v *view, e Envelope) (rows []ChangeRow, err error) {
-	unknown := false
+	unknown, late, closed, members := false, false, v.closed(v.from), v.members()
 	writes := func(a SiteID) bool {
-		unknown = unknown || !v.writers[a]
-		return v.writers[a]
+		tooLate := closed && a != v.self && slices.Contains(members, a)
+		unknown, late = unknown || !v.writers[a], late || tooLate
+		return v.writers[a] && !tooLate
 	}
 	for again := true; again; {
 		var more []ChangeRow
@@ -167,6 +168,9 @@ func (s *Site) merge(ctx context.Context, v *view, e Envelope) (rows []ChangeRow
 			}
 		}
 		again = errors.Is(err, ErrRefused) && learned // what has added a site may come along with what that has written since
+	}
+	if late && errors.Is(err, ErrRefused) {
+		err = fmt.Errorf("%w: that its author has taken it back: %v", ErrMissing, err)
 	}
 	if unknown && errors.Is(err, ErrRefused) && v.split(e) {
 		err = fmt.Errorf("%w: what has added a site: %v", ErrMissing, err)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 )
 
 // Lost is part of what a site publishes of its replica after it was restored from a backup, until it has looked: what the
@@ -103,7 +104,24 @@ func (s *Site) takeBack(ctx context.Context, v, known *view, id DocumentID, befo
 	mine.Settled, mine.Local, mine.Observed, mine.Left = before.Settled, before.Local, nil, nil
 	mine.At, mine.Lost = s.cfg.Now(), &lost
 	s.twin.looks(v)
-	return []Entry{v.replicaAs(mine)}, nil
+	again, err := s.saidBefore(ctx, v)
+	return append(again, v.replicaAs(mine)), err
+}
+
+// saidBefore returns what this site has said in the epoch before the current one, and nowhere since, beside operations and of its replica: the
+// others have all that it says to have written there, and take nothing more of it in.
+func (s *Site) saidBefore(ctx context.Context, v *view) ([]Entry, error) {
+	if len(v.epochs) == 1 || !v.counted() {
+		return nil, nil
+	}
+	entries, err := s.cfg.Documents.Entries(ctx, v.epochs[0].id)
+	if err != nil {
+		return nil, fmt.Errorf("say again what was said before this epoch: %w", err)
+	}
+	return slices.DeleteFunc(entries, func(e Entry) bool {
+		author, _, _ := strings.Cut(e.Key, "/")
+		return SiteID(author) != v.self || e.Map == MapOperations || e.Map == MapReplicas || v.writtenIn[string(e.Map)+"/"+e.Key] > v.epochs[0].number
+	}), nil
 }
 
 // takeBackOutcomes returns the entries that say of what this run has applied that it has, where the lost run had passed it over. Outcomes are

@@ -72,6 +72,14 @@ func (w *world) command(ctx context.Context, p part) error {
 			return w.deliverEpoch(ctx, a, b, epoch)
 		}
 		return w.deliver(ctx, a, b)
+	case "gossip":
+		from, to, _ := strings.Cut(rest, ">")
+		a, err := w.site(from)
+		b, err2 := w.site(to)
+		if err := errors.Join(err, err2); err != nil {
+			return err
+		}
+		return w.gossip(ctx, a, b)
 	case "wait":
 		d, err := time.ParseDuration(rest)
 		if err == nil {

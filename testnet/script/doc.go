@@ -45,6 +45,7 @@
 //	cut SITE, heal                  SITE is cut off from all others; all sites reach each other again
 //	deliver [SITE>SITE [epoch N]]   sites that reach each other exchange what they lack and do what is due, until all is
 //	                                quiet; or one takes from one, all or what is in the documents of one epoch
+//	gossip SITE>SITE                what one has published since the beginning comes to the other late, also what only a lost run had
 //	crash SITE before WHAT          its agent dies before the next WHAT: intent, request, answer, commit, drop,
 //	                                publish, merge; or the next hearing of what a site says to a request that was handed to it
 //	restart SITE                    its agent starts anew from what is on its disk; what it finds open there waits until it

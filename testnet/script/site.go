@@ -41,6 +41,8 @@ type site struct {
 	doom   func(failpoint.Point) bool
 	dead   bool
 	spoken map[string][]engine.Entry // what each change says that this site wrote, by the change's bytes
+	// published is what its agents have published since the beginning.
+	published []engine.Envelope
 }
 
 // identities are the keys of n sites, so that their ids rise.
@@ -205,8 +207,9 @@ func (s *site) take(ctx context.Context, from *site, which func(engine.DocumentI
 // wire is a site's way to the others.
 type wire struct{ from *site }
 
-// Publish implements engine.Network. It only tells: "deliver" brings it to others.
+// Publish implements engine.Network. It only tells: "deliver" brings it to others, and "gossip" late.
 func (w wire) Publish(_ []engine.SiteID, e engine.Envelope) {
+	w.from.published = append(w.from.published, e)
 	for _, c := range e.Changes {
 		if text := w.from.world.describe(w.from, e.Document, w.from.spoken[string(c.Bytes)], true); text != "" {
 			w.from.world.trace.add(w.from.name, "publishes "+text)

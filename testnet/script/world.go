@@ -199,6 +199,17 @@ func (w *world) deliver(ctx context.Context, from, to *site) error {
 	return w.compareAll(ctx)
 }
 
+// gossip brings one site late what another has published, also what it does not have any more since it was set back.
+func (w *world) gossip(ctx context.Context, from, to *site) error {
+	for _, e := range from.published {
+		if err := to.Receive(ctx, from.id, e); err != nil && !errors.Is(err, engine.ErrMissing) {
+			return err
+		}
+	}
+	to.work(ctx)
+	return nil
+}
+
 // compareAll tells which sites, when they have taken from each other what they lack, still show each other different documents, which
 // they would compare again and again. One may have dropped what the other drops later; one that has stopped writing takes nothing.
 func (w *world) compareAll(ctx context.Context) error {
