@@ -35,6 +35,11 @@ func incrementOf(at Pointer, before, after []byte) (Increment, error) {
 	if err != nil {
 		return i, err
 	}
+	return increment(from, to)
+}
+
+// increment is what was added from one number to another; empty is nothing.
+func increment(from, to json.Number) (i Increment, err error) {
 	was, is := zero, zero
 	if from != "" {
 		if was, err = parseDecimal(string(from)); err != nil {

@@ -46,6 +46,8 @@ type crossing struct {
 	Why   string `json:"why,omitempty"`
 	// Again says that a person asked for it to be sent again.
 	Again bool `json:"again,omitempty"`
+	// Resent says that another site has asked for it before, perhaps.
+	Resent bool `json:"resent,omitempty"`
 }
 
 // sent is the operation as this site's application gets it.
@@ -90,7 +92,7 @@ func (s *Site) crossingOf(r Request, k keeper) *crossing {
 			ID: id, Type: r.Type, Method: r.Method, Path: r.Path, Query: r.Query, Header: r.Header, Body: r.Body,
 			Blob: r.blob(), Origin: s.cfg.Self, User: r.User, Scope: r.Scope,
 		},
-		Service: r.Kind.Service, Kind: r.Kind.Name, Target: r.Target, Within: r.Within, Credentials: r.Credentials, Keys: k.keys, BodyHash: k.bodyHash, Bound: r.Bound,
+		Service: r.Kind.Service, Kind: r.Kind.Name, Target: r.Target, Within: r.Within, Credentials: r.Credentials, Keys: k.keys, BodyHash: k.bodyHash, Bound: r.Bound, Resent: r.Again,
 	}
 	if n := r.Kind.named(r.Method, r.Path); n != nil {
 		c.Operation.Name = n.Name

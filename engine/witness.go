@@ -101,6 +101,23 @@ func (n *NamedOperation) change(k *Kind, shown, shows []byte) *Change {
 	return c
 }
 
+// recount sets what o, which has been asked for before, has added to a number where the application shows what it showed before: it had run
+// under its key then, and this agent was set back since. What is shown beyond the fold is what it has added, with what the lost run had
+// added beside that nobody knows of.
+func recount(k *Kind, o *Operation, before Fold, shows []byte) {
+	n := k.effect(o)
+	if n == nil || n.Counter == "" || o.Change == nil || o.Change.Add[n.Counter].By != "0" {
+		return
+	}
+	to, err := numberAt(n.Counter, shows)
+	if err != nil {
+		return
+	}
+	if i, err := increment(json.Number(before.Cells[n.Counter].Value), to); err == nil {
+		o.Change.Add[n.Counter] = i
+	}
+}
+
 // watch completes what an operation that this site's application has just done is seen to set. The caller holds the turn.
 func (s *Site) watch(ctx context.Context, res *resource, k *Kind, c *crossing) error {
 	o := &c.Operation
@@ -129,6 +146,9 @@ func (s *Site) watch(ctx context.Context, res *resource, k *Kind, c *crossing) e
 		o.Change = &Change{Set: maps.Clone(was.Set), Unset: slices.Clone(was.Unset), Order: was.Order, Whole: was.Whole}
 	}
 	witness(k, o, before, c.Shown, shows)
+	if k.HonoursKey && c.Resent {
+		recount(k, o, before, shows)
+	}
 	division, err := s.divisionOf(ctx, res, k, c)
 	if err != nil {
 		return err
