@@ -148,8 +148,8 @@ func (s *Site) doubts(ctx context.Context, r *resource, local LocalID, gap []*Op
 	var entries []Entry
 	var sent []*Operation
 	for _, o := range gap {
-		// The application of a run that has put bytes anew, and is lost, too, may have been set back with it.
-		told := v.told(o) && (o.Type != TypeAbsolute || v.outcomes[v.self][o.ID].State != StateApplied)
+		// The application of a run that has done it anew, and is lost, too, may have been set back with it.
+		told := v.told(o) && v.outcomes[v.self][o.ID].State != StateApplied
 		switch {
 		case !lives(o) || told || o.Type == TypeAction && v.history.again(o, v.settledAt(v.self)): // void, or it is said elsewhere what became of it
 		case o.Type == TypeAction && !v.history.base.keepsValues(o), o.Type == TypeAbsolute && fold.Absolute[o.Path] == o:

@@ -33,7 +33,7 @@ func (w *world) restore(ctx context.Context, s *site, application bool) error {
 		return errors.New("it has no backup")
 	}
 	if application {
-		*s.app = s.saved.app
+		*s.app = s.saved.app.copied()
 	}
 	return s.anew(ctx, func() error {
 		return errors.Join(os.RemoveAll(s.dir), os.CopyFS(s.dir, os.DirFS(s.saved.dir)))
