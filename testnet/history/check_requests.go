@@ -52,7 +52,7 @@ func (c *checker) checkRequest(q *request) {
 		switch st.State {
 		case engine.StateApplied:
 			e := s.app.effect(q.operation, s.name)
-			if q.kind == "start" && !q.resource.moved && !declares(q.resource.kind, "start") && !e.once(s.deletedByLost(q.resource)) && !(e == nil && s.restored && s.doesWithoutObject(q.resource)) {
+			if q.kind == "start" && !q.resource.moved && !declares(q.resource.kind, "start") && !e.once(s.deletedByLost(q.resource)) && !(e == nil && s.restored && (s.doesWithoutObject(q.resource) || c.deletedAt(s, q.resource))) {
 				c.say("%s: %s counts as applied and ran %+v", s.name, q, e)
 			}
 		case engine.StateSuperseded:
@@ -80,6 +80,13 @@ func (s *site) doesWithoutObject(res *resource) bool {
 	return slices.ContainsFunc(s.w.requests, func(q *request) bool {
 		return q.resource == res && q.kind == "create" && q.operation != "" && s.gaveUp(q.operation)
 	})
+}
+
+// deletedAt reports whether a resource is deleted at a site: a run that is lost with its application may have run what is not run again, for a
+// checkpoint that stands for the deletion takes its place.
+func (c *checker) deletedAt(s *site, res *resource) bool {
+	row, err := s.disk.ResourceByID(c.w.ctx, res.kind.Service, res.kind.Name, engine.ResourceID(res.id))
+	return c.w.knobs.machines && err == nil && row.State == engine.StateDeleted
 }
 
 // forgot reports whether a site does not know of an operation because of its age: it had forgotten others that were settled later
