@@ -124,16 +124,21 @@ func (s *Site) saidBefore(ctx context.Context, v *view) ([]Entry, error) {
 	}), nil
 }
 
-// takeBackOutcomes returns the entries that say of what this run has applied that it has, where the lost run had passed it over. Outcomes are
-// what this run knew of.
+// takeBackOutcomes returns the entries that say of what this run has applied that it has, where the lost run had passed it over, and of what
+// this run has yet to do again that the lost run may have done it. Outcomes are what this run knew of.
 func (s *Site) takeBackOutcomes(v *view, before Replica, outcomes map[OperationID]Outcome) (entries []Entry) {
 	if v.part(v.self) == partFormer {
 		return nil
 	}
 	for _, id := range slices.Sorted(maps.Keys(v.outcomes[v.self])) {
-		_, told := outcomes[id]
-		if o := v.history.Get(id); o != nil && !told && before.settled(o) && v.outcomes[v.self][id].State == StateSuperseded {
+		was, told := outcomes[id]
+		o, is := v.history.Get(id), v.outcomes[v.self][id]
+		switch {
+		case o == nil || !before.settled(o):
+		case !told && is.State == StateSuperseded:
 			entries = append(entries, s.outcomeEntry(o, Outcome{State: StateApplied}))
+		case was.Again && !is.Again && is.State == StateApplied:
+			entries = append(entries, s.outcomeEntry(o, doubted(v.kind, o)))
 		}
 	}
 	return entries
