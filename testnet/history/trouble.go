@@ -371,7 +371,7 @@ func (w *world) decide(s *site, p *process, row engine.OperationRow) {
 	case e != nil && e.times > 0 && strings.Contains(why, e.local+", which was the replica here"): // what only lost operations have set is at it
 		err = p.AdoptObject(w.ctx, row.ID, engine.LocalID(e.local))
 	case strings.Contains(why, "already that is not a replica"): // a site that was removed has left it, or a lost run had made it
-		delete(s.app.objects[k.Name], string(w.here(s, k, row.Resource)))
+		s.app.lose(k.Name, string(w.here(s, k, row.Resource)))
 		err = p.Retry(w.ctx, row.ID)
 	case e == nil || e.times == 0:
 		err = p.Retry(w.ctx, row.ID)
