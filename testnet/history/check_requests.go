@@ -35,7 +35,7 @@ func (c *checker) checkRequest(q *request) {
 	for _, s := range q.resource.placement {
 		row, err := s.disk.Recalled().Operation(c.w.ctx, q.operation)
 		switch {
-		case err != nil && c.livesApart(s, q):
+		case err != nil && (c.livesApart(s, q) || c.yielded(q.operation)):
 			continue
 		case err != nil && (q.resource.moved || s.restored) && c.beganLate(s, q.resource):
 			continue
@@ -58,7 +58,8 @@ func (c *checker) checkRequest(q *request) {
 		case engine.StateSuperseded:
 			superseded = true
 		case engine.StateRejected:
-			if !c.spoiled[row.Document] && !c.w.knobs.rejects && !heldBack(st.Error) {
+			untold := refusedFirst(row) && q.at.forgotten[q.operation] // whom its client had asked knows of it no more
+			if !c.spoiled[row.Document] && !c.w.knobs.rejects && !heldBack(st.Error) && !untold {
 				c.say("%s: %s was refused: %s", s.name, q, st.Error)
 			}
 		case engine.StatePending:
