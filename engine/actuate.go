@@ -232,7 +232,7 @@ func (s *Site) standing(v *view) Standing {
 		_, sent := s.opened.Load(o.ID)
 		_, left := s.leftOver.Load(v.document)
 		// No intent tells whether it was sent with its key; or a person has said which object it has made.
-		return sent || left && v.kind.HonoursKey && o.Method == http.MethodPost || v.outcomes[v.self][o.ID].Adopt != ""
+		return sent || left && v.kind.HonoursKey && o.Method == http.MethodPost && !st.Settled(o) || v.outcomes[v.self][o.ID].Adopt != ""
 	}
 	st.Unsure = func(o *Operation) bool {
 		_, sent := s.unsure.Load(o.ID)

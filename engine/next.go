@@ -141,9 +141,10 @@ func (s Standing) whole(h *History) Fold {
 	return foldOf(h, pick{in: s.shows, fact: s.Executed})
 }
 
-// doubtful reports whether o is a create that may have been done and has to be looked for.
+// doubtful reports whether o is a create that may have been done and has to be looked for, also where it counts as settled and what it has
+// made is not known any more.
 func (s Standing) doubtful(o *Operation) bool {
-	return o.Type == TypeCreate && !s.Settled(o) && s.Doubtful != nil && s.Doubtful(o)
+	return o.Type == TypeCreate && (!s.Settled(o) || s.Gone) && s.Doubtful != nil && s.Doubtful(o)
 }
 
 // Next decides, from the operations that a site knows and what its application shows, what to do next.
@@ -187,7 +188,9 @@ func (h *History) next(s Standing) Step {
 	// A create that may have been done is settled before another takes its place, and before the delete that ended it, which
 	// would not find what it made. What it has made is known where another operation of the same request is settled.
 	doubtful := false
-	sought := func(o *Operation) bool { return s.doubtful(o) && !h.again(o, s.Settled) }
+	sought := func(o *Operation) bool {
+		return s.doubtful(o) && (!s.Settled(o) || !counts(o) && among(h.Living(s.shows))(o)) && !h.again(o, s.Settled)
+	}
 	if d := slices.IndexFunc(h.ordered, sought); d >= 0 && !there {
 		doubtful, i = true, d
 	}
@@ -200,7 +203,7 @@ func (h *History) next(s Standing) Step {
 	if u.Type == TypePlace || s.Carried != nil && s.Carried(u) {
 		return Step{Kind: StepVacuous, Operations: []*Operation{u}}
 	}
-	rest := slices.DeleteFunc(slices.Clone(h.ordered[i:]), func(o *Operation) bool { return !open(o) })
+	rest := slices.DeleteFunc(slices.Clone(h.ordered[i:]), func(o *Operation) bool { return o != u && !open(o) })
 	void := !counts(u)
 	if u.Type == TypeDelete {
 		void = h.reversed(u, anyOperation)

@@ -67,14 +67,14 @@ func (s *Site) isTaken(ctx context.Context, r *resource, k *Kind, local LocalID)
 
 // doubtMade takes the creates of gap for requests without a certain answer, where an object does not show what was set and may be
 // the replica that a lost run had made: an operation that nobody else knew may have changed it, or the application may have given its
-// identifier to something else since. A key tells, or the marker that the object, which shown shows, has; where it has none, for what has
+// identifier to something else since. A key tells, by how often the lost run had made it anew, or the marker that the object, which shown shows, has; where it has none, for what has
 // changed it may have taken it away, a person does. What the lost run had run beside is in doubt, too. The caller holds the turn.
-func (s *Site) doubtMade(ctx context.Context, r *resource, k *Kind, local LocalID, shown Reply, gap []*Operation) error {
+func (s *Site) doubtMade(ctx context.Context, r *resource, k *Kind, local LocalID, made uint64, shown Reply, gap []*Operation) error {
 	for _, o := range gap {
 		if o.Type != TypeCreate {
 			continue
 		}
-		if err := s.mayHaveMade(ctx, r, k, o, ""); err != nil {
+		if err := s.mayHaveMade(ctx, r, k, o, s.firstKey(o)+madeAnew(made)); err != nil {
 			return err
 		}
 		if resendable(k, o) || s.marks(k, o) && k.isMarked(shown.Body) {

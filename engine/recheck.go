@@ -72,7 +72,7 @@ func (s *Site) recheck(ctx context.Context, r *resource) (again bool, err error)
 	}
 	ours, taken, err := s.isOurs(ctx, r, kind, lost, shown)
 	if err == nil && !ours && !taken && mine.Local == "" {
-		err = s.doubtMade(ctx, r, kind, lost, shown, gap)
+		err = s.doubtMade(ctx, r, kind, lost, mine.Made, shown, gap)
 	}
 	switch {
 	case err != nil:

@@ -229,6 +229,8 @@ func planted() []mutant {
 		edit{"engine/recheck.go", "lost != mine.Local {", "false {"})
 	scripted("what a lost run had made is of no interest once the resource is deleted", "restored-beside-what-it-had-made-and-deleted",
 		edit{"engine/recheck.go", "lost != mine.Local {", "lost != mine.Local && !over {"})
+	scripted("what counts as settled with a fold has made nothing", "restored-before-its-create-was-folded",
+		edit{"engine/next.go", "(!s.Settled(o) || s.Gone)", "!s.Settled(o)"})
 	scripted("a request without an answer is another one once a lost run has made the object", "restored-while-it-was-made",
 		edit{"engine/make.go", `c.Operation.ID == o.ID && c.Key != ""`, "false"})
 	scripted("what a backup knows no request of was not made", "restored-before-its-create",
