@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 )
 
 // isOurs reports whether what the application shows under the identifier that the lost run had is the resource's replica.
@@ -89,9 +90,35 @@ func (s *Site) doubtMade(ctx context.Context, r *resource, k *Kind, local LocalI
 	return err
 }
 
+// likeliest returns which of the objects that lost runs had is taken for the replica, with what was settled there: that of the last, unless
+// another one shows what was set, and that does not. Again: it is to be tried again later. The caller holds the turn.
+func (s *Site) likeliest(ctx context.Context, r *resource, k *Kind, mine Replica) (at LocalID, had map[Line]uint64, again bool, err error) {
+	objects := mine.Lost.objects()
+	if len(objects) == 0 {
+		return "", mine.Lost.Settled, false, nil
+	}
+	for _, o := range objects {
+		if mine.Local != "" || len(objects) == 1 {
+			break
+		}
+		shown, err := s.read(ctx, k, o.Local)
+		if isGone(shown, err) {
+			continue
+		}
+		if err != nil || shown.Status != http.StatusOK {
+			s.heard(ctx, k.Service, r.id, shown, err, false)
+			return "", nil, true, nil
+		}
+		if ours, _, err := s.isOurs(ctx, r, k, o.Local, shown); ours || err != nil {
+			return o.Local, o.Settled, false, err
+		}
+	}
+	return objects[0].Local, objects[0].Settled, false, nil
+}
+
 // besideLost ends the recheck where this run has made an object anew, local, before it heard of lost, which the lost run had made, and both are
-// there: local stays the replica, what the lost run had done is to be done to it, and a person sees what becomes of the other.
-// Again: it is to be tried again later. The caller holds the turn.
+// there: local stays the replica, what the lost run had done is to be done to it, and a person sees what becomes of the other, also where the resource
+// is deleted. So it is where several lost runs had each made one. Again: it is to be tried again later. The caller holds the turn.
 func (s *Site) besideLost(ctx context.Context, r *resource, k *Kind, lost, local LocalID) (ends, again bool, err error) {
 	for _, at := range []LocalID{lost, local} {
 		shown, err := s.read(ctx, k, at)
@@ -117,12 +144,19 @@ func (s *Site) besideLost(ctx context.Context, r *resource, k *Kind, lost, local
 		return false, false, err
 	}
 	create := newestCreate(v.history.Living(func(o *Operation) bool { return v.settled(v.self, o) }))
+	before := Outcome{}
+	if create != nil {
+		before = v.outcomes[v.self][create.ID]
+	}
 	r.mu.Unlock()
 	if create == nil {
 		return false, false, nil
 	}
 	why := fmt.Sprintf("this site was restored from a backup, and %s %s, which was the replica here, is there beside %s, which has been made since: "+
 		"take over what is in it, delete it and say that this is done", k.Name, lost, local)
+	if before.beside() && !strings.Contains(before.Error, why) { // so is what another lost run had made
+		why = before.Error + "; " + why
+	}
 	if err := s.fail(ctx, r, create, Outcome{State: StateUncertain, Cause: ConflictExists, Error: why}); err != nil {
 		return false, false, err
 	}

@@ -8,16 +8,11 @@ import (
 	"slices"
 )
 
-// gap lists, in order, what the lost run had settled and this one has not.
-func (v *view) gap() []*Operation {
+// gap lists, in order, what a lost run had settled and this one has not.
+func (v *view) gap(had map[Line]uint64) []*Operation {
 	mine := v.replicas[v.self]
-	var ops []*Operation
-	for _, o := range v.history.ordered {
-		if !mine.settled(o) && mine.Lost.settled(o) {
-			ops = append(ops, o)
-		}
-	}
-	return ops
+	lost := Progress{mine.Lost.Epoch, had}
+	return slices.DeleteFunc(slices.Clone(v.history.ordered), func(o *Operation) bool { return mine.settled(o) || !lost.settled(o) })
 }
 
 // recheck finds out which of what the lost run did the application shows, and brings it to the rest: values are read and
@@ -34,15 +29,25 @@ func (s *Site) recheck(ctx context.Context, r *resource) (again bool, err error)
 		r.mu.Unlock()
 		return false, err
 	}
-	mine, kind, gap, over := v.replicas[s.cfg.Self], v.kind, v.gap(), !v.exists()
-	folded := over && !v.history.exists(func(o *Operation) bool { return v.history.base.has(o) || mine.settled(o) })
-	made, standing := v.history.made(gap), s.standing(v)
+	mine, kind := v.replicas[s.cfg.Self], v.kind
 	admitted, err := s.enter(ctx, r)
 	r.mu.Unlock()
 	if !admitted || err != nil {
 		return true, err
 	}
-	lost := mine.Lost.Local
+	lost, had, again, err := s.likeliest(ctx, r, kind, mine)
+	if again || err != nil {
+		return again, err
+	}
+	r.mu.Lock()
+	if v, err = s.open(ctx, r); err != nil {
+		r.mu.Unlock()
+		return false, err
+	}
+	gap, over := v.gap(had), !v.exists()
+	folded := over && !v.history.exists(func(o *Operation) bool { return v.history.base.has(o) || mine.settled(o) })
+	made, standing := v.history.made(gap), s.standing(v)
+	r.mu.Unlock()
 	if err := s.openInBackup(ctx, r, kind, gap, cmp.Or(lost, mine.Local) != ""); err != nil {
 		return true, err
 	}
@@ -217,7 +222,7 @@ func (s *Site) endRecheck(ctx context.Context, r *resource, local LocalID, ops [
 			mine.Settled[name] = max(mine.Settled[name], min(n, mine.Lost.Settled[name]))
 		}
 	}
-	mine.Lost = nil
+	mine.Lost = mine.Lost.without(local)
 	b := &Batch{}
 	for _, o := range ops {
 		b.Settled = append(b.Settled, o.ID)
@@ -240,6 +245,8 @@ func (s *Site) endRecheck(ctx context.Context, r *resource, local LocalID, ops [
 	for _, o := range ops {
 		s.opened.Delete(o.ID)
 	}
-	s.twin.looked(r.id)
+	if mine.Lost == nil {
+		s.twin.looked(r.id)
+	}
 	return nil
 }

@@ -113,3 +113,6 @@ type Outcome struct {
 	// Ran says that the operation has run and is not settled: what it has set beside what counts is to be corrected.
 	Ran bool `json:"ran,omitempty"`
 }
+
+// beside reports whether a create, which is settled, tells of an object that a lost run had made beside the replica.
+func (o Outcome) beside() bool { return o.Cause == ConflictExists && !o.Blocks }

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,9 +14,42 @@ import (
 // as well.
 type Lost struct {
 	Local LocalID `json:"local_id,omitempty"`
+	// Had is what the run had settled whose object Local is, where there are Others: those of other lost runs, which did not know of each other.
+	Had    map[Line]uint64 `json:"had,omitzero"`
+	Others []LostObject    `json:"others,omitempty"`
 	// Ended are the epochs in which the others had dropped the one before, as far as the site knew in the backup.
 	Ended map[SiteID]uint64 `json:"ended,omitempty"`
 	Progress
+}
+
+// LostObject is what a lost run has made of a resource, with what it had settled there.
+type LostObject struct {
+	Local   LocalID         `json:"local_id"`
+	Settled map[Line]uint64 `json:"settled"`
+}
+
+// objects lists what lost runs had, that of the last first.
+func (l *Lost) objects() []LostObject {
+	switch {
+	case l.Local == "":
+		return nil
+	case l.Had == nil:
+		return []LostObject{{l.Local, l.Settled}}
+	}
+	return append([]LostObject{{l.Local, l.Had}}, l.Others...)
+}
+
+// without returns what is still to be looked for once at is the replica, or, where it is none of theirs, once that of the last has been looked
+// for; nil: nothing.
+func (l *Lost) without(at LocalID) *Lost {
+	if l == nil || len(l.Others) == 0 {
+		return nil
+	}
+	next, rest := *l, l.objects()
+	i := max(0, slices.IndexFunc(rest, func(o LostObject) bool { return o.Local == at }))
+	rest = slices.Delete(rest, i, i+1)
+	next.Local, next.Had, next.Others = rest[0].Local, rest[0].Settled, rest[1:]
+	return &next
 }
 
 // ownAmong reports whether any of rows, which came from another site, is a change that this site made itself, in a run that
@@ -30,8 +62,9 @@ func (s *Site) ownAmong(rows []ChangeRow) bool {
 // it counts nothing as settled that this run did not, and remembers what the other did. Before is what this run knew of the
 // replica. Late says that a checkpoint stands for what is to be looked for: then the lost run's word is taken, and what its
 // application shows is looked at; where that run has deleted the object which known, what this run had, tells of, that is looked for.
-// Ended is what this run knew of who has dropped what. The lost run's last word stands, unless this run has written something before it
-// heard that: it leaves anew then. The caller holds the lock of the resource.
+// Ended is what this run knew of who has dropped what. What several lost runs have made, each without knowing of the others, is all looked for.
+// The lost run's last word stands, unless this run has written something before it heard that: it leaves anew then. The caller holds the
+// lock of the resource.
 func (s *Site) takeBack(ctx context.Context, v, known *view, id DocumentID, before Replica, ended map[SiteID]uint64, late bool, entries []Entry) ([]Entry, error) {
 	former := v.part(v.self) == partFormer
 	switch {
@@ -68,8 +101,22 @@ func (s *Site) takeBack(ctx context.Context, v, known *view, id DocumentID, befo
 			lost.Settled[l] = max(lost.Settled[l], n)
 		}
 	}
+	var had []LostObject // that of the last first
+	has := func(objects ...LostObject) {
+		for _, o := range slices.Backward(objects) {
+			same := func(other LostObject) bool { return other.Local == o.Local }
+			if i := slices.IndexFunc(had, same); i >= 0 {
+				o.Settled = join(o.Settled, had[i].Settled)
+				had = slices.Delete(had, i, i+1)
+			}
+			if o.Local != "" {
+				had = append([]LostObject{o}, had...)
+			}
+		}
+	}
 	if before.Lost != nil {
-		lost.Local, lost.Ended = before.Lost.Local, before.Lost.Ended
+		lost.Ended = before.Lost.Ended
+		has(before.Lost.objects()...)
 		add(before.Lost.Progress)
 	}
 	var said []Replica
@@ -86,11 +133,13 @@ func (s *Site) takeBack(ctx context.Context, v, known *view, id DocumentID, befo
 	slices.SortStableFunc(said, func(a, b Replica) int { return a.At.Compare(b.At) })
 	made := mine.Made
 	for _, r := range said {
+		objects := []LostObject{{r.Local, r.Settled}}
 		if r.Lost != nil {
-			r.Local = cmp.Or(r.Lost.Local, r.Local)
+			objects = append(r.Lost.objects(), objects...)
 		}
-		if r.Local != "" || r.hasAll(lost.Settled) { // else it is the word of a lost run that did not know what another one had made
-			lost.Local = r.Local
+		there := func(o LostObject) bool { return o.Local != "" }
+		if has(objects...); !slices.ContainsFunc(objects, there) && r.hasAll(lost.Settled) { // else it did not know what another one had made
+			had = nil
 		}
 		add(Progress{v.from, r.Settled})
 		if r.Lost != nil {
@@ -101,6 +150,15 @@ func (s *Site) takeBack(ctx context.Context, v, known *view, id DocumentID, befo
 		}
 	}
 	mine.Made = made
+	if i := slices.IndexFunc(had, func(o LostObject) bool { return o.Local == before.Local }); i > 0 { // this run has it, too
+		has(had[i])
+	}
+	if len(had) > 0 {
+		lost.Local = had[0].Local
+	}
+	if len(had) > 1 {
+		lost.Had, lost.Others = had[0].Settled, had[1:]
+	}
 	mine.Settled, mine.Local, mine.Observed, mine.Left = before.Settled, before.Local, nil, nil
 	mine.At, mine.Lost = s.cfg.Now(), &lost
 	s.twin.looks(v)
@@ -179,7 +237,7 @@ func (s *Site) publishedByLost(ctx context.Context, r *resource, c *crossing) (b
 		if err == nil {
 			o := v.history.Get(c.Operation.ID)
 			published = published || o != nil
-			made = o != nil && o.Type == TypeCreate && v.replicas[s.cfg.Self].Lost != nil && v.part(s.cfg.Self) == partMember && slices.Contains(v.gap(), o)
+			made = o != nil && o.Type == TypeCreate && v.replicas[s.cfg.Self].Lost != nil && v.part(s.cfg.Self) == partMember && slices.Contains(v.gap(v.replicas[s.cfg.Self].Lost.Settled), o)
 		}
 		r.mu.Unlock()
 		if err != nil && !errors.Is(err, ErrNotFound) {

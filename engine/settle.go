@@ -373,8 +373,7 @@ func (s *Site) Done(ctx context.Context, id OperationID) error {
 		if out.Blocks && (v.history.leaves(s.standing(v), o) || o.Type == TypeAction && v.unsettledBefore(o) != nil) {
 			return []Entry{s.outcomeEntry(o, Outcome{State: StatePending, Ran: true, Again: out.Again})}, nil
 		}
-		beside := out.Cause == ConflictExists && !out.Blocks // it was about another object than the replica, which may be deleted since
-		if o.Type == TypeCreate && local == "" && !beside {
+		if o.Type == TypeCreate && local == "" && !out.beside() { // else the replica may be deleted since
 			if !v.kind.Natural() {
 				return nil, &Refusal{Status: http.StatusUnprocessableEntity, Type: "settle", Operation: id, Detail: fmt.Sprintf(
 					"the identifier of the %s that it made here is not known; delete it at this site and retry", v.about.Kind)}

@@ -410,16 +410,18 @@ func (w *world) here(s *site, k *engine.Kind, id engine.ResourceID) engine.Local
 	return engine.LocalID(engine.Inside(string(container.Local), own))
 }
 
-// clear deletes what a lost run had made of a resource beside the replica, if it is that.
+// clear deletes what lost runs had made of a resource beside the replica, if it is that.
 func (s *site) clear(row engine.OperationRow, why string) {
 	objects := s.app.objects[row.Kind]
-	_, surplus, _ := strings.Cut(why, "and "+string(row.Kind)+" ")
-	surplus, _, _ = strings.Cut(surplus, ", which was")
-	of := func(res *resource) bool {
-		return res.kind.Name == row.Kind && res.id == string(row.Resource) && objects[surplus].fields["tag"] == res.tag
-	}
-	if objects[surplus] != nil && slices.ContainsFunc(s.w.resources, of) {
-		s.app.lose(row.Kind, surplus)
+	for one := range strings.SplitSeq(why, "; ") {
+		_, surplus, _ := strings.Cut(one, "and "+string(row.Kind)+" ")
+		surplus, _, _ = strings.Cut(surplus, ", which was")
+		of := func(res *resource) bool {
+			return res.kind.Name == row.Kind && res.id == string(row.Resource) && objects[surplus].fields["tag"] == res.tag
+		}
+		if objects[surplus] != nil && slices.ContainsFunc(s.w.resources, of) {
+			s.app.lose(row.Kind, surplus)
+		}
 	}
 }
 

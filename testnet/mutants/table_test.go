@@ -229,6 +229,8 @@ func planted() []mutant {
 		edit{"engine/recheck.go", "lost != mine.Local {", "false {"})
 	scripted("what a lost run had made is of no interest once the resource is deleted", "restored-beside-what-it-had-made-and-deleted",
 		edit{"engine/recheck.go", "lost != mine.Local {", "lost != mine.Local && !over {"})
+	scripted("of what several lost runs had made one alone is known", "restored-twice-beside-each-other",
+		edit{"engine/restored.go", "if len(had) > 1 {", "if false {"})
 	scripted("what counts as settled with a fold has made nothing", "restored-before-its-create-was-folded",
 		edit{"engine/next.go", "(!s.Settled(o) || s.Gone)", "!s.Settled(o)"})
 	scripted("a request without an answer is another one once a lost run has made the object", "restored-while-it-was-made",
