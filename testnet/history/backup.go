@@ -53,6 +53,7 @@ func (w *world) setBack(s *site) {
 	}
 	w.restored++
 	s.restored = true
+	w.wire = slices.DeleteFunc(w.wire, func(l letter) bool { return l.from == s }) // no machine is set back while what it has sent is under way
 	before := s.disk
 	s.disk, s.blobs = s.backup.disk.Clone(), s.backup.blobs.Clone()
 	s.disk.Remember(before)
