@@ -132,7 +132,7 @@ func (a *application) serve(c engine.Call, luck int) (engine.Reply, error) {
 	r := a.do(c)
 	if r.Status < 300 {
 		e.times++
-		e.reply, e.local = r, string(r.Local)
+		e.reply, e.local = r, cmp.Or(string(r.Local), e.local) // a PUT that is sent again finds what it has made
 		e.runs = append(slices.Clip(e.runs), cmp.Or(e.local, string(c.Local)))
 	}
 	if luck -= m.doesSilent; luck < 0 {
