@@ -132,7 +132,8 @@ func (p *process) repeats(c engine.Call) {
 func (s *site) ran(at *site, id engine.OperationID) bool {
 	row, err := s.disk.Recalled().Operation(s.w.ctx, id)
 	st, told := row.Sites[at.id]
-	return err == nil && row.Document != "" && told && st.State != engine.StatePending
+	waits := st.State == engine.StatePending || st.State == engine.StatePaused || st.State == engine.StateHeld
+	return err == nil && row.Document != "" && told && !waits
 }
 
 // heardOf reports whether a site has heard that what an operation is about was an object of this identifier at another, or here. What had
