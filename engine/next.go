@@ -282,10 +282,14 @@ func (h *History) left(s Standing) bool {
 }
 
 // missed tells of an operation whether it was passed over here as void and counts after all, since something else is known. Bytes
-// that a later operation has put anew are missed only where they take the effect of something else.
+// that a later operation has put anew are missed only where they take the effect of something else, a delete where it has seen, in hindsight,
+// what had taken it away.
 func (h *History) missed(s Standing, counting []*Operation, takes func(*Operation) bool) func(*Operation) bool {
 	counts, last := within(counting), lastAbsolute(counting)
 	return func(o *Operation) bool {
+		if o.Type == TypeDelete {
+			return s.Void(o) && !h.base.has(o) && !h.reversed(o, anyOperation)
+		}
 		return s.Void(o) && counts(o) && (o.Type != TypeAbsolute || last[o.Path] == o || takes(o))
 	}
 }

@@ -161,6 +161,8 @@ func planted() []mutant {
 		edit{"engine/hindsight.go", "if beside && was.Upto == 0 {", "if false && beside && was.Upto == 0 {"})
 	scripted("what has seen what counts in hindsight counts as it says", "restored-twice-on-top-of-itself",
 		edit{"engine/hindsight.go", "|| later.Seen[name] > a.After }", "}"})
+	scripted("a delete that was taken away stays so", "deleted-on-top-of-what-was-restored",
+		edit{"engine/next.go", "return s.Void(o) && !h.base.has(o) &&", "return false && s.Void(o) && !h.base.has(o) &&"})
 	add("all of a lost run counts as having seen another", "engine", "TestHindsightOfTwoLostRuns",
 		edit{"engine/hindsight.go", "After: first.Seq - 1, ", ""})
 	// What a site that was set back has issued waits for good where it comes late, or what it has issued since does elsewhere.
