@@ -379,7 +379,7 @@ func (w *world) decide(s *site, p *process, row engine.OperationRow) {
 		w.saidDone[row.ID] = true
 		err = p.Done(w.ctx, row.ID)
 	default: // its identifier was lost with the answer: only a person knows which object it is
-		delete(s.app.objects[e.kind], e.local)
+		s.app.lose(e.kind, e.local)
 		e.times = 0
 		if row.Document == "" {
 			err = p.Drop(w.ctx, row.ID)
