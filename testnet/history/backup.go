@@ -179,7 +179,7 @@ func (w *world) isLost(id engine.OperationID) bool {
 }
 
 // lostContainer reports whether an operation is of something in a container that nobody has any more, since only lost operations had made
-// it: nothing of it can be made, and an operator gives that up.
+// it, of which a client may not even have been told: nothing of it can be made, and an operator gives that up.
 func (w *world) lostContainer(row engine.OperationRow) bool {
 	if row.Kind != item {
 		return false
@@ -190,7 +190,7 @@ func (w *world) lostContainer(row engine.OperationRow) bool {
 		return err == nil && !r.State.Past()
 	}
 	return !slices.ContainsFunc(w.sites, known) && slices.ContainsFunc(w.requests, func(q *request) bool {
-		return q.kind == "create" && q.resource.kind.Name == crate && q.resource.id == id && w.isLost(q.operation)
+		return q.kind == "create" && q.resource.kind.Name == crate && q.resource.id == id && (w.isLost(q.operation) || q.operation == "" && len(w.lost) > 0)
 	})
 }
 
