@@ -176,9 +176,12 @@ func (v *view) lastBetween(other SiteID) SiteID {
 
 // listens reports whether a site that has left takes in what another one sends of an epoch: only the last word of one that has
 // left as well, so that both know which of their last entries stands between them. One that had begun to write in the next
-// epoch has a last entry in both documents, and that in the later one may come first.
+// epoch has a last entry in both documents, and that in the later one may come first. What this site has written itself in a later epoch, in a
+// run that is lost, it takes in as well: to those who know that, what it said last when it left is not its last word.
 func (v *view) listens(from SiteID, e Envelope, number uint64) bool {
-	return v.part(v.self) != partFormer || e.Joins || e.Left && (v.part(from) != partFormer || v.replicas[from].epoch > number)
+	own := func(c SignedChange) bool { return c.Author == v.self }
+	return v.part(v.self) != partFormer || e.Joins || e.Left && (v.part(from) != partFormer || v.replicas[from].epoch > number) ||
+		e.Leaves && number > v.current().number && slices.ContainsFunc(e.Changes, own)
 }
 
 // shownTo says to whom this site shows the document, and what. Between a site that has left and one that it knew as a member
