@@ -59,6 +59,8 @@ func (s *Site) recheck(ctx context.Context, r *resource) (again bool, err error)
 	switch {
 	case folded && (len(gap) == 0 || lost == "") && cmp.Or(mine.Local, lost) != "": // a checkpoint stands for its deletion
 		return s.deleteAgain(ctx, r, kind, cmp.Or(mine.Local, lost))
+	case len(gap) == 0 && mine.Local == "" && lost != "" && !kind.Natural():
+		return s.takeOver(ctx, r, kind, lost)
 	case len(gap) == 0:
 		return false, s.endRecheck(ctx, r, cmp.Or(mine.Local, lost), nil)
 	case lost == "" && mine.Local == "" && slices.ContainsFunc(gap, standing.doubtful): // what it has made is found by what is done next
@@ -95,6 +97,28 @@ func (s *Site) recheck(ctx context.Context, r *resource) (again bool, err error)
 		return again, err
 	}
 	return false, s.endRecheck(ctx, r, lost, gap)
+}
+
+// takeOver takes the object that a lost run had for the replica, on its word, unless the application has it no more, or another resource has its
+// identifier by now: one that was restored assigns the same ones again. It reports whether it is to be tried again later. The caller holds
+// the turn.
+func (s *Site) takeOver(ctx context.Context, r *resource, k *Kind, local LocalID) (again bool, err error) {
+	shown, err := s.read(ctx, k, local)
+	switch {
+	case isGone(shown, err):
+		return false, s.endRecheck(ctx, r, "", nil)
+	case err != nil || shown.Status != http.StatusOK:
+		s.heard(ctx, k.Service, r.id, shown, err, false)
+		return true, nil
+	}
+	taken, err := s.isTaken(ctx, r, k, local)
+	if err != nil {
+		return true, err
+	}
+	if taken {
+		local = ""
+	}
+	return false, s.endRecheck(ctx, r, local, nil)
 }
 
 // deletesAgain leaves a deletion that a lost run had run to be sent again for the object local, which made have made. It has been let

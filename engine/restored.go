@@ -61,7 +61,8 @@ func (s *Site) ownAmong(rows []ChangeRow) bool {
 // takeBack adds to what this site writes next an entry of its replica that takes back what the lost run has written in a document:
 // it counts nothing as settled that this run did not, and remembers what the other did. Before is what this run knew of the
 // replica. Late says that a checkpoint stands for what is to be looked for: then the lost run's word is taken, and what its
-// application shows is looked at; where that run has deleted the object which known, what this run had, tells of, that is looked for.
+// application shows is looked at, at once where this run does not know the object under its identifier; where that run has deleted the
+// object which known, what this run had, tells of, that is looked for.
 // Ended is what this run knew of who has dropped what. What several lost runs have made, each without knowing of the others, is all looked for.
 // The lost run's last word stands, unless this run has written something before it heard that: it leaves anew then. The caller holds the
 // lock of the resource.
@@ -77,6 +78,11 @@ func (s *Site) takeBack(ctx context.Context, v, known *view, id DocumentID, befo
 			mine.Lost = &Lost{Local: known.local(), Progress: Progress{Epoch: v.from, Settled: mine.Settled}}
 			s.twin.looks(v)
 			return append(entries, v.replicaAs(mine)), nil
+		}
+		if !v.kind.Natural() && mine.Local != "" && mine.Lost == nil && (known == nil || known.local() != mine.Local) { // the application may give that identifier again
+			mine.Lost = &Lost{Local: mine.Local, Progress: Progress{Epoch: v.from, Settled: mine.Settled}}
+			mine.Local = ""
+			s.twin.looks(v)
 		}
 		if len(entries) == 0 { // else they have one
 			entries = []Entry{v.replicaAs(mine)}
