@@ -379,14 +379,21 @@ func executeFacts(h *History, s Standing, facts []Fact, before Fold) Step {
 }
 
 // target folds what the application is to show, and lists the operations that put opaque bytes that count and have been taken
-// the place of here: they are applied once more, and are no part of the fold until then.
+// the place of here: they are applied once more, and are no part of the fold until then. Where what is still to come takes the effect of
+// the last one, it is the one that counts in the end: the last would be passed over, and its bytes may be there.
 func (s Standing) target(h *History, to pick, before Fold) (Fold, []*Operation) {
 	after := h.fold(to)
 	var again []*Operation
 	for _, path := range slices.Sorted(maps.Keys(after.Absolute)) {
-		if o := after.Absolute[path]; o != before.Absolute[path] && s.shows(o) {
-			again = append(again, o)
+		o := after.Absolute[path]
+		if o == before.Absolute[path] || !s.shows(o) {
+			continue
 		}
+		counting, _ := h.effective(everything)
+		if last := lastAbsolute(counting)[path]; last != nil && s.shows(last) {
+			o = last
+		}
+		again = append(again, o)
 	}
 	if len(again) > 0 {
 		is := among(again)

@@ -294,6 +294,36 @@ func TestNothingIsPutOverWhatCame(t *testing.T) {
 	}
 }
 
+// TestBytesThatCountInTheEndArePutAgain has bytes put over others, and both lose their effect to what is heard of. What takes that away gives
+// it back to both, but something else that is known is concurrent with the later ones: the earlier ones count, and are put again.
+func TestBytesThatCountInTheEndArePutAgain(t *testing.T) {
+	h := HistoryOf(kinds()["all one"])
+	op := func(id OperationID, origin SiteID, typ Type, seq uint64, time int64, seen map[Line]uint64) *Operation {
+		o := &Operation{ID: id, Type: typ, Path: "/images/{id}", Origin: origin, Seq: seq, Time: time, Seen: seen, Body: []byte(`{}`)}
+		if typ == TypeAbsolute {
+			o.Path = "/images/{id}/file"
+		} else if typ != TypeDelete {
+			o.Change = set("/name", `"`+string(id)+`"`)
+		}
+		h.Add(o)
+		return o
+	}
+	made := op("c-0", "c", TypeCreate, 1, 0, nil)
+	first, put, second := op("c-1", "c", TypeAbsolute, 2, 8, nil), op("c-2", "c", TypeReplace, 3, 9, nil), op("c-3", "c", TypeAbsolute, 4, 10, nil)
+	beside, above := op("a-0", "a", TypeCreate, 1, 17, nil), op("a-1", "a", TypeMerge, 2, 18, nil)
+	deleted := op("a-2", "a", TypeDelete, 3, 20, nil)
+	op("b-0", "b", TypeAction, 1, 20, map[Line]uint64{made.Line(): 3})
+	st := Standing{
+		Settled: among([]*Operation{made, first, put, second, beside, above}),
+		Void:    func(*Operation) bool { return false },
+		Blocked: func(*Operation) bool { return false },
+	}
+	step := Next(h, st)
+	if len(step.Operations) == 0 || step.Operations[0] != deleted || !slices.Equal(step.Again, []*Operation{first}) {
+		t.Errorf("the next step is to %s %v and to put %v again, want %s again", step.Kind, idsOf(step.Operations), idsOf(step.Again), first.ID)
+	}
+}
+
 // TestAnActionWithoutAnswerEndsWithItsObject has an action run without an answer on an object that is then deleted, while another site has
 // created one of that name. The action is settled before the new object is made, which waits for open requests.
 func TestAnActionWithoutAnswerEndsWithItsObject(t *testing.T) {
