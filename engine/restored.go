@@ -243,10 +243,6 @@ func (s *Site) publishedByLost(ctx context.Context, r *resource, c *crossing) (b
 		if err == nil {
 			o := v.history.Get(c.Operation.ID)
 			published = published || o != nil
-			if o != nil && o.Origin != s.cfg.Self && o.Type == TypeAction && !resendable(v.kind, o) && !v.settled(v.self, o) { // another site was asked for it, too
-				err = s.write(ctx, r, []Entry{s.outcomeEntry(o, Outcome{State: StateUncertain, Blocks: true,
-					Error: "this site was asked for it before another was, and its application gave no certain answer"})}, &Batch{Settled: []OperationID{o.ID}})
-			}
 			made = o != nil && o.Type == TypeCreate && v.replicas[s.cfg.Self].Lost != nil && v.part(s.cfg.Self) == partMember && slices.Contains(v.gap(v.replicas[s.cfg.Self].Lost.Settled), o)
 		}
 		r.mu.Unlock()

@@ -61,6 +61,33 @@ func (s *Site) settleEarlier(ctx context.Context, r *resource) error {
 	return nil
 }
 
+// askedElsewhere leaves an action without a certain answer to a person, like one of another site, where another site has published it: whoever
+// had handed it here was set back since, and has handed it there. The caller holds the turn.
+func (s *Site) askedElsewhere(ctx context.Context, r *resource, k *Kind, c *crossing) (bool, error) {
+	if r == nil || c.Operation.Type != TypeAction || resendable(k, &c.Operation) {
+		return false, nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	v, err := s.open(ctx, r)
+	if errors.Is(err, ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	o := v.history.Get(c.Operation.ID)
+	if o == nil || o.Origin == s.cfg.Self || v.settled(v.self, o) {
+		return false, nil
+	}
+	b := &Batch{Settled: []OperationID{o.ID}}
+	if err := s.askedNoMore(ctx, o.ID, b); err != nil {
+		return false, err
+	}
+	return true, s.write(ctx, r, []Entry{s.outcomeEntry(o, Outcome{State: StateUncertain, Blocks: true,
+		Error: "this site was asked for it before another was, and its application gave no certain answer"})}, b)
+}
+
 // settleIntent finds out what became of a request of this site that had no certain answer. It reports whether to try
 // again later.
 func (s *Site) settleIntent(ctx context.Context, id OperationID) (bool, error) {
@@ -88,6 +115,9 @@ func (s *Site) settle(ctx context.Context, r *resource, c *crossing) (again bool
 	o, k := &c.Operation, s.known.Load().by[kindKey{c.Service, c.Kind}]
 	if k == nil {
 		return false, fmt.Errorf("settle operation %s: %w: the catalog has no kind %s.%s", o.ID, ErrNotFound, c.Service, c.Kind)
+	}
+	if elsewhere, err := s.askedElsewhere(ctx, r, k, c); elsewhere || err != nil {
+		return err != nil, err
 	}
 	if c.Asked && !c.Again {
 		_, err := s.toldByLost(ctx, r, c)
