@@ -102,8 +102,7 @@ func (s *Site) bodyOf(ctx context.Context, r *resource, id OperationID) (o *Oper
 	if err != nil {
 		return nil, false, nil, err
 	}
-	o = v.history.Get(id)
-	if o == nil || o.Blob == nil || !v.wantsBody(o) {
+	if o = v.wantsBody(id); o == nil || o.Blob == nil {
 		return nil, false, nil, nil
 	}
 	if part := v.part(s.cfg.Self); part != partMember && part != partLeaving {
@@ -158,17 +157,20 @@ func (s *Site) fetchFrom(ctx context.Context, r *resource, o *Operation, sites [
 
 var errNobodyHas = errors.New("no site has it any more")
 
-// wantsBody reports whether the body of an operation is to be sent here: the operation itself is, or its create is to make the object
-// anew.
-func (v *view) wantsBody(o *Operation) bool {
-	switch {
-	case v.outcomes[v.self][o.ID].Carried:
-		return false
-	case !v.settled(v.self, o):
-		return true
+// wantsBody returns the operation of this identifier whose body is to be sent here: the operation itself is, or its create is to make the
+// object anew; nil: none. Where a request is there as two operations, one may be settled and the other not.
+func (v *view) wantsBody(id OperationID) *Operation {
+	if v.outcomes[v.self][id].Carried {
+		return nil
 	}
-	sends := Next(v.history, v.standing()).sends()
-	return sends != nil && sends.ID == o.ID
+	open := func(o *Operation) bool { return o.ID == id && !v.settled(v.self, o) }
+	if i := slices.IndexFunc(v.history.ordered, open); i >= 0 {
+		return v.history.ordered[i]
+	}
+	if sends := Next(v.history, v.standing()).sends(); sends == nil || sends.ID != id {
+		return nil
+	}
+	return v.history.Get(id)
 }
 
 // readBack brings a body here that no agent has any more from an application that shows it, where the catalog says how that is read:
@@ -224,8 +226,8 @@ func (s *Site) doWithout(ctx context.Context, r *resource, id OperationID) (bool
 	if err != nil {
 		return false, err
 	}
-	o := v.history.Get(id)
-	if o == nil || !v.wantsBody(o) {
+	o := v.wantsBody(id)
+	if o == nil {
 		return false, nil
 	}
 	out, may := v.withoutBody(o)
@@ -336,17 +338,17 @@ func Bytes(n int64) string {
 	return fmt.Sprintf("%.1f %s", f, units[i])
 }
 
-// needsBlob reports whether some site may still need the body of an operation, as far as is known here: it has not settled it,
-// or has refused it and a person may have it tried again.
+// needsBlob reports whether some site may still need the body of an operation, as far as is known here: it has not settled it, or
+// another operation of the same request, or has refused it and a person may have it tried again.
 func (v *view) needsBlob(o *Operation) bool {
 	if o.Blob == nil {
 		return false
 	}
 	lives := slices.Contains(v.history.Living(anyOperation), o)
 	for _, site := range v.correspondents() {
-		out := v.outcomes[site][o.ID]
+		out, settled := v.outcomes[site][o.ID], v.settledAt(site)
 		refused := (out.State == StateRejected || out.State == StateUncertain) && !out.Dropped && (out.Blocks || !v.history.base.has(o))
-		if !v.settled(site, o) || lives && refused {
+		if !settled(o) || lives && refused || v.history.again(o, func(p *Operation) bool { return !settled(p) }) {
 			return true
 		}
 	}
