@@ -120,9 +120,6 @@ func (s *Site) issueAgain(v, known *view) ([]Entry, error) {
 		}
 		once := *o
 		s.stamp(v, &once)
-		// Nobody could take in what has not seen what is folded away.
-		once.Seen = join(once.Seen, without(v.history.base.Seen, once.Epoch))
-		delete(once.Seen, once.line)
 		once.Seq += uint64(len(again))
 		for _, p := range again {
 			once.Time = max(once.Time, p.Time+1)

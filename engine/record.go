@@ -361,6 +361,9 @@ func (s *Site) stamp(v *view, o *Operation) {
 		known, until := v.history.known(mine.Lost.Settled)
 		o.Seen, o.Time = join(o.Seen, without(known, o.Epoch)), max(o.Time, until+1)
 	}
+	if base := v.history.base; base != nil { // what has not seen what is folded away, nobody could take in, this site included
+		o.Seen = join(o.Seen, without(base.Seen, o.Epoch))
+	}
 	delete(o.Seen, o.line)
 	o.Time = max(o.Time, s.cfg.Now().UnixMicro())
 	o.Time = max(o.Time, v.history.compactedUntil()+1)
