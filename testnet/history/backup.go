@@ -325,7 +325,8 @@ func (s *site) deletedByLost(res *resource) int {
 		if q.resource != res || q.kind != "delete" {
 			continue
 		}
-		if e := s.app.effect(q.operation, s.name); s.hasRunLost(q.operation) || e != nil && e.untold > 0 {
+		e := s.app.effect(q.operation, s.name)
+		if s.hasRunLost(q.operation) || e != nil && e.untold > 0 || q.operation == "" && s.hasRunUntold() {
 			n++
 		}
 	}
