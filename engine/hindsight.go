@@ -202,9 +202,9 @@ func (v *view) hindsight() map[Line]Hindsight {
 }
 
 // unheard returns what is to be said of a line of a lost run from the first operation on that no other site has settled, nor anything
-// that has seen it, where it has not seen what another lost run had issued and another site has settled, or what that run had settled of the
-// epoch before, which who has dropped that has folded. It counts as having seen all, but of the other lost runs only what others have settled:
-// so no two that have not seen each other count as if both had.
+// that has seen it, where it has not seen what another lost run had issued and another site has settled, or what a lost run had settled of what
+// others have issued: who has dropped the epoch before may have folded that along with it. It counts as having seen all, but of the other lost
+// runs only what others have settled: so no two that have not seen each other count as if both had.
 func (v *view) unheard(lost, all map[Line]uint64, after int64) (Line, Hindsight, bool) {
 	h, number, heard := v.history, v.current().number, map[Line]uint64{}
 	for site, r := range v.replicas {
@@ -230,11 +230,10 @@ func (v *view) unheard(lost, all map[Line]uint64, after int64) (Line, Hindsight,
 		}
 		a, was, beside := Hindsight{After: first.Seq - 1, Upto: l.last(), Seen: maps.Clone(all), Time: after}, v.replicas[v.self].Hindsight[name], false
 		for other := range h.lines {
-			switch {
-			case own(other):
+			if own(other) {
 				a.Seen[other] = min(a.Seen[other], heard[other])
 				beside = beside || other != name && !first.saw(other, heard[other])
-			case other.epoch() < number:
+			} else {
 				beside = beside || !first.saw(other, a.Seen[other])
 			}
 		}

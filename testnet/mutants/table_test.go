@@ -158,7 +158,9 @@ func planted() []mutant {
 	scripted("what was issued before it was heard has not seen a checkpoint of others", "written-before-it-was-heard-with-all",
 		edit{"engine/hindsight.go", "if elsewhere && o.Origin", "if false && elsewhere && o.Origin"})
 	scripted("one lost run has not seen what another had settled", "restored-twice-beside-what-it-had-settled",
-		edit{"engine/hindsight.go", "case other.epoch() < number:", "case false && other.epoch() < number:"})
+		edit{"engine/hindsight.go", "beside = beside || !first.saw(other, a.Seen[other])", ""})
+	scripted("one lost run has not seen what another had settled in the same epoch", "restored-twice-and-alone-in-an-epoch",
+		edit{"engine/hindsight.go", "beside || !first.saw(other, a.Seen[other])", "beside || other.epoch() < number && !first.saw(other, a.Seen[other])"})
 	scripted("one lost run has not seen what another had issued", "restored-twice-beside-itself",
 		edit{"engine/hindsight.go", "if beside && was.Upto == 0 {", "if false && beside && was.Upto == 0 {"})
 	scripted("what has seen what counts in hindsight counts as it says", "restored-twice-on-top-of-itself",
