@@ -23,7 +23,7 @@ type Checkpoint struct {
 	Newest []OperationID `json:"newest"`
 	// Kept are those that everything later has seen and that still count, in order, each with that part of its change that
 	// nothing has taken the place of: the living creates, with bodies of which the object can be made anew; the last opaque bytes
-	// of each path; an action of unknown effect; those that a site has refused, deletes with the creates that they have
+	// of each path; an action of unknown effect; those that a site has refused or is to apply once more, deletes with the creates that they have
 	// ended and the last other delete of each; those that have changed the placement.
 	Kept []*Operation `json:"kept,omitempty"`
 	// Lost are those of Kept that have lost their effect.

@@ -120,12 +120,12 @@ func (v *view) unfinished(o *Operation) bool {
 	})
 }
 
-// refusals tells which operations a site has not applied.
+// refusals tells which operations a site has not applied, or is to apply once more.
 func (v *view) refusals() func(*Operation) bool {
 	refused := map[OperationID]bool{}
 	for _, at := range v.outcomes {
 		for id, out := range at {
-			if out.State == StateRejected || out.State == StateUncertain {
+			if out.State == StateRejected || out.State == StateUncertain || out.Again {
 				refused[id] = true
 			}
 		}

@@ -63,6 +63,24 @@ func (v *view) alsoShown(encoded []byte) ([]byte, error) {
 	return v.encodeFoundation(f)
 }
 
+// alsoKept is an encoded checkpoint that keeps, beside what it keeps, the actions of unknown effect that known, what this site had, has and had
+// not settled. All sites have settled them, this one in a run that is lost, and with it its application may have lost what they did.
+func (v *view) alsoKept(encoded []byte, known *view) ([]byte, error) {
+	var f foundation
+	if err := decodeStrict(encoded, &f); err != nil {
+		return nil, fmt.Errorf("decode the checkpoint of %s: %w", v.about.Key, err)
+	}
+	also := known.history.all(func(o *Operation) bool {
+		there := func(p *Operation) bool { return Compare(o, p) == 0 }
+		return o.Type == TypeAction && o.Change == nil && f.has(o) && !known.settled(v.self, o) && !slices.ContainsFunc(slices.Concat(f.Kept, f.Late), there)
+	})
+	if len(also) == 0 {
+		return encoded, nil
+	}
+	f.Kept, f.Count = append(f.Kept, also...), f.Count-len(also)
+	return v.encodeFoundation(f)
+}
+
 func (v *view) encodeFoundation(f foundation) ([]byte, error) {
 	b, err := json.Marshal(f)
 	if err == nil && len(b) > MaxCheckpoint {

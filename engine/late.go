@@ -18,9 +18,14 @@ func (s *Site) beginLate(r *resource, root *epoch, e Envelope, known *view, b *B
 	if err != nil {
 		return nil, err
 	}
-	number := v.about.Epoch
+	number, checkpoint := v.about.Epoch, e.Checkpoint
 	v.document, v.aboutRaw, v.about.Epoch = root.id, root.raw, 0
-	if err := s.found(v, e.Checkpoint); err != nil {
+	if known != nil {
+		if checkpoint, err = v.alsoKept(checkpoint, known); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrRefused, err)
+		}
+	}
+	if err := s.found(v, checkpoint); err != nil {
 		return nil, err
 	}
 	if known != nil {
@@ -29,7 +34,7 @@ func (s *Site) beginLate(r *resource, root *epoch, e Envelope, known *view, b *B
 		}
 	}
 	b.Documents = append(b.Documents, DocumentRow{ID: root.id, About: root.raw, Epoch: number},
-		DocumentRow{ID: e.Document, About: e.About, Checkpoint: e.Checkpoint})
+		DocumentRow{ID: e.Document, About: e.About, Checkpoint: checkpoint})
 	return v, nil
 }
 
