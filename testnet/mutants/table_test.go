@@ -93,7 +93,8 @@ func planted() []mutant {
 		edit{"engine/next.go", "difference := s.difference(before, after).and(after.restoring(", "difference := before.Difference(after).and(after.restoring("})
 	// What was made anew without an answer is left over when the resource is deleted meanwhile.
 	scripted("what was to be made anew is forgotten", "deleted-while-made-anew",
-		edit{"engine/actuate.go", "if !unfinished {", "if unfinished = false; !unfinished {"})
+		edit{"engine/actuate.go", "if !unfinished {", "if unfinished = false; !unfinished {"},
+		edit{"engine/next.go", "(!s.Settled(o) || !counts(o) && among(h.Living(s.shows))(o))", "!s.Settled(o)"})
 	// Somebody's data is overwritten by a replica of the same name.
 	scripted("a create overwrites what is there", "object-of-somebody-else",
 		edit{"engine/run.go", "looks := o.Type == TypeCreate &&", "looks := false && o.Type == TypeCreate &&"})
