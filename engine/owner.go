@@ -26,6 +26,7 @@ type claim struct {
 	local    LocalID    // of its object here, which may still be there when it does not exist
 	doubtful []*Operation
 	yields   bool
+	adopted  bool // its object was there before
 }
 
 // before reports whether the name is c's rather than d's.
@@ -41,7 +42,7 @@ func (s *Site) claimOf(v *view) claim {
 	c := claim{document: v.document, local: v.local(), yields: !v.replica(s.cfg.Self).Yields.IsZero()}
 	st := s.standing(v)
 	if v.part(s.cfg.Self) == partMember && !st.Dropped {
-		c.born = v.history.born(anyOperation)
+		c.born, c.adopted = v.history.born(anyOperation), v.adopted() != nil
 	}
 	for _, o := range v.history.ordered {
 		if st.doubtful(o) {
@@ -116,7 +117,7 @@ func (s *Site) keepName(ctx context.Context, r *resource) (waits, again bool, er
 			}
 		}
 	}
-	_, claimed := s.claimed.Load(r.id)
+	back, claimed := s.claimed.Load(r.id)
 	switch {
 	case mine.born == nil:
 		if !mine.there() {
@@ -135,7 +136,7 @@ func (s *Site) keepName(ctx context.Context, r *resource) (waits, again bool, er
 		s.queue.add(job{document: owner.document}, 0) // once nothing keeps it from being made, this one goes
 		return false, false, nil
 	case mine.there() && owner.local == "":
-		if again, err := s.giveUp(ctx, r, k, key); again || err != nil {
+		if again, err := s.giveUp(ctx, r, k, key, back.(bool)); again || err != nil {
 			return true, again, err
 		}
 	}
@@ -154,16 +155,16 @@ func (r *resource) yields() bool {
 	return r.view != nil && r.view.yielded(r.view.self)
 }
 
-// giveUp deletes the object of a resource whose name is another's. It reports whether to try again later. The caller holds
-// the turn.
-func (s *Site) giveUp(ctx context.Context, r *resource, k *Kind, key ResourceID) (again bool, err error) {
+// giveUp deletes the object of a resource whose name is another's, or gives it back. It reports whether to try again later. The caller
+// holds the turn.
+func (s *Site) giveUp(ctx context.Context, r *resource, k *Kind, key ResourceID, back bool) (again bool, err error) {
 	r.mu.Lock()
 	v, err := s.open(ctx, r)
 	if err != nil {
 		r.mu.Unlock()
 		return false, err
 	}
-	born := v.history.born(anyOperation)
+	born, adopted := v.history.born(anyOperation), v.adopted()
 	admitted, _ := s.admit(k.Service, r.id)
 	if !admitted {
 		err = s.hold(ctx, r, s.waitingFor(k.Service))
@@ -178,6 +179,9 @@ func (s *Site) giveUp(ctx context.Context, r *resource, k *Kind, key ResourceID)
 	}
 	defer release()
 	defer r.crossing()()
+	if back && adopted != nil {
+		return s.giveBack(ctx, r, k, adopted)
+	}
 	o := &Operation{ID: born.ID, Type: TypeDelete, Method: http.MethodDelete, Path: k.Item}
 	reply, err := s.call(ctx, k, o, s.here(ctx, k, string(key)), nil, "")
 	ctx = context.WithoutCancel(ctx)
@@ -254,7 +258,7 @@ func (s *Site) takeName(ctx context.Context, r *resource, k *Kind, o *Operation,
 		}
 		why := errors.New("another incarnation of it is still here")
 		if other.born != nil {
-			s.claimed.Store(other.document, true)
+			s.claimed.Store(other.document, false)
 			why = errors.New("another resource of this name, created later, is still here")
 		}
 		s.queue.add(job{document: other.document}, 0)

@@ -77,6 +77,9 @@ func (s *Site) recheck(ctx context.Context, r *resource) (again bool, err error)
 	case err != nil || shown.Status != http.StatusOK:
 		return true, s.later(ctx, r, gap[0], shown, err, s.heard(ctx, kind.Service, r.id, shown, err, false))
 	}
+	if waits, err := s.handedOver(ctx, r, kind, lost, gap[0]); waits || err != nil {
+		return true, err
+	}
 	ours, taken, err := s.isOurs(ctx, r, kind, lost, shown)
 	if err == nil && !ours && !taken && mine.Local == "" {
 		err = s.doubtMade(ctx, r, kind, lost, mine.Made, shown, gap)

@@ -108,7 +108,7 @@ type Site struct {
 	// the documents of which an earlier process may have sent any that is not settled.
 	unsure, resumed sync.Map // of OperationID and of DocumentID to true
 	// claimed holds the documents whose object is in the way of an earlier resource of the same name.
-	claimed sync.Map // of DocumentID to true
+	claimed sync.Map // of DocumentID to bool: whether that is to be given back, where it was adopted, rather than deleted
 	// swept is where the slow look at all resources has come to; owned by the one job that it is.
 	swept string
 	// asking holds the requests of this site's clients whose answer is still to come.
