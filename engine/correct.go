@@ -30,7 +30,7 @@ func (s *Site) correct(ctx context.Context, r *resource, k *Kind, step Step, loc
 		if err != nil || shown.Status != http.StatusOK {
 			return true, s.later(ctx, r, first, shown, err, s.heard(ctx, k.Service, r.id, shown, err, false))
 		}
-		left := step.Correction.missingFrom(k, shown.Body)
+		left := step.Correction.missingFrom(k, shown.Body).and(&Change{Unset: strays(k, shown.Body, step.Only)})
 		if left.Empty() { // the application shows it already
 			return false, s.succeedAll(ctx, r, step, shown, local)
 		}
@@ -81,6 +81,22 @@ func (c *Change) missingFrom(k *Kind, representation []byte) *Change {
 		}
 	}
 	return left
+}
+
+// strays lists what a representation shows beside the only paths that there are to be, of each branch the uppermost; nothing where these are
+// not said.
+func strays(k *Kind, representation []byte, only map[Pointer]json.RawMessage) []Pointer {
+	tree, _, ok := canonicalForm(k, representation)
+	if !ok || only == nil {
+		return nil
+	}
+	var found []Pointer
+	for _, p := range sortedPointers(replaceChange(tree, Fold{}).Set) {
+		if parent := p.parent(); only[p] == nil && (parent == "" || only[parent] != nil) {
+			found = append(found, p)
+		}
+	}
+	return found
 }
 
 // correction makes the request that brings the application from what it shows to what it is to show.

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"encoding/json"
 	"maps"
 	"slices"
 	"sync"
@@ -35,6 +36,8 @@ type Step struct {
 	Operations []*Operation
 	// Correction is the difference to send, for StepCorrect.
 	Correction *Change
+	// Only are all the paths that there are to be, where StepCorrect repairs; nil: what nobody has set stays.
+	Only map[Pointer]json.RawMessage
 	// Void says that the operations of StepCorrect count for nothing: it takes back what they may have left.
 	Void bool
 	// Late says that StepRun sends an action that also sets what counts otherwise, because something else has set it. When it
@@ -471,12 +474,13 @@ func correctFor(h *History, s Standing, taken, rest []*Operation) Step {
 	before := s.fold(h)
 	after, again := s.target(h, s.shown().or(taken...), before)
 	difference := s.difference(before, after).and(after.restoring(s.withoutAnswer(h, rest)))
+	step := Step{Kind: StepVacuous, Operations: taken, Again: again}
 	for _, o := range taken {
 		if o.Repair {
 			difference.assert(h.spread.shareOfChange(o.Change, after), after)
+			step.Only = after.paths()
 		}
 	}
-	step := Step{Kind: StepVacuous, Operations: taken, Again: again}
 	if !difference.Empty() {
 		step.Kind, step.Correction = StepCorrect, difference
 	}

@@ -60,7 +60,7 @@ type Operation struct {
 	// Seq numbers the operations of one line in one document, from 1, without gaps.
 	Seq uint64 `json:"seq"`
 	// Repair says that Change is what one site's application shows, and what the others are to show, whatever they do: it
-	// is set also where the fold says the same already.
+	// is set also where the fold says the same already, and what nobody has set goes.
 	Repair bool   `json:"repair,omitempty"`
 	User   string `json:"user,omitempty"`
 	// Time is the hybrid time in Unix microseconds: at least the origin's clock, and more than that of all it has seen.
