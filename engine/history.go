@@ -319,15 +319,6 @@ func (h *History) Last(name Line) uint64 {
 	return l.last()
 }
 
-// lastOf returns the newest complete operation of a line, nil when there is none or the checkpoint stands for it.
-func (h *History) lastOf(name Line) *Operation {
-	l := h.lines[name]
-	if l == nil || len(l.ops) == 0 {
-		return nil
-	}
-	return l.ops[len(l.ops)-1]
-}
-
 // issued returns the number of the newest operation of a line that is here, also where it is held back.
 func (h *History) issued(name Line) uint64 {
 	n := h.Last(name)

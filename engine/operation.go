@@ -83,6 +83,15 @@ func (o *Operation) Line() Line {
 	return lineOf(o.Origin, o.Run, o.Epoch)
 }
 
+// sees has o count as having seen what a vector contains, but for lines that are over in its epoch.
+func (o *Operation) sees(vector map[Line]uint64) {
+	for name, n := range vector {
+		if n > o.Seen[name] && !name.over(o.Epoch) {
+			o.Seen[name] = n
+		}
+	}
+}
+
 // saw reports whether o has seen the n-th operation of a line.
 func (o *Operation) saw(name Line, n uint64) bool {
 	switch {

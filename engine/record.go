@@ -350,32 +350,29 @@ func (s *Site) outcomeEntry(o *Operation, out Outcome) Entry {
 	return Entry{Map: MapOutcomes, Key: outcomeKey(s.cfg.Self, o.ID), Value: compactStruct(out)}
 }
 
-// stamp makes o the next operation of this site: its place in time, what it has seen, its number.
+// stamp makes o the next operation of this site: its place in time, what it has seen, with all that this has seen, and its number.
 func (s *Site) stamp(v *view, o *Operation) {
 	o.Origin, o.Run, o.Epoch = s.cfg.Self, s.runID, v.current().number
 	o.line = lineOf(o.Origin, o.Run, o.Epoch)
 	o.Seq = v.history.issued(o.line) + 1
+	o.Time, o.Seen = max(o.Time, s.cfg.Now().UnixMicro(), v.history.compactedUntil()+1), map[Line]uint64{}
 	mine := v.replica(v.self)
-	o.Seen = without(mine.Settled, o.Epoch)
+	o.sees(mine.Settled)
 	if mine.Lost != nil { // others may have folded away already what the lost run had settled
 		known, until := v.history.known(mine.Lost.Settled)
-		o.Seen, o.Time = join(o.Seen, without(known, o.Epoch)), max(o.Time, until+1)
+		o.sees(known)
+		o.Time = max(o.Time, until+1)
 	}
 	if base := v.history.base; base != nil { // what has not seen what is folded away, nobody could take in, this site included
-		o.Seen = join(o.Seen, without(base.Seen, o.Epoch))
+		o.sees(base.Seen)
 	}
-	delete(o.Seen, o.line)
-	o.Time = max(o.Time, s.cfg.Now().UnixMicro())
-	o.Time = max(o.Time, v.history.compactedUntil()+1)
-	for _, p := range v.history.ordered {
-		if mine.settled(p) {
+	for _, p := range v.history.ordered { // its own line is not settled where the site has joined anew since
+		if mine.settled(p) || p.Line() == o.line {
+			o.sees(p.Seen) // what it had seen may not count as settled here any more: by what a lost run had settled, it was
 			o.Time = max(o.Time, p.Time+1)
 		}
 	}
-	if before := v.history.lastOf(o.line); before != nil { // not settled where the site has joined anew since
-		o.Time = max(o.Time, before.Time+1)
-		o.Seen = join(o.Seen, before.Seen)
-	}
+	delete(o.Seen, o.line)
 }
 
 // farOff is how far another site's clock may be ahead before it is said.
