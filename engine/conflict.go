@@ -66,7 +66,7 @@ const (
 type Conflict struct {
 	ID   ConflictID   `json:"id"`
 	Kind ConflictKind `json:"kind"`
-	// Document is empty for a request of this site that is in no document yet, or no more.
+	// Document is empty for a request of this site that makes something, or is for it alone.
 	Document  DocumentID  `json:"document,omitempty"`
 	Resource  ResourceID  `json:"resource,omitempty"`
 	Service   ServiceName `json:"service"`

@@ -86,7 +86,7 @@ func (s *Site) create(ctx context.Context, r Request, k keeper) (Answer, error) 
 			Detail: fmt.Sprintf("another resource is called %s %s, and was created earlier; nothing has happened", r.Kind.Name, about.Key)}
 	}
 	if local != "" && r.Type != TypeCreate { // an earlier request has made it meanwhile
-		c.About, c.Target, c.Operation.Type = nil, "", r.Type
+		c.About, c.Resource, c.Target, c.Operation.Type = nil, about.Key, "", r.Type
 		return s.cross(ctx, res, r.Kind, c, before, local)
 	}
 	return s.cross(ctx, res, r.Kind, c, before, at)

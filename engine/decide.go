@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ func (s *Site) indexConflicts(ctx context.Context, id DocumentID, now []Conflict
 		return fmt.Errorf("conflicts of document %s: %w", id, err)
 	}
 	known := make(map[ConflictID]Conflict, len(before))
+	before = slices.DeleteFunc(before, func(c Conflict) bool { return c.ID == askedAs(c.Site, c.Operation) }) // no document tells of these
 	for _, c := range before {
 		known[c.ID] = c
 	}
@@ -126,27 +128,28 @@ func (s *Site) dismissConflict(ctx context.Context, c Conflict) error {
 	return s.write(ctx, r, []Entry{{Map: MapDecisions, Key: string(s.cfg.Self) + "/" + string(c.ID), Value: compactStruct(d)}}, &Batch{})
 }
 
+// askedAs names the conflict of a request of a site that is in no document.
+func askedAs(site SiteID, id OperationID) ConflictID { return conflictID(string(site), string(id)) }
+
 // askedOf is the conflict of a request of this site that waits for a person in no document.
 func (s *Site) askedOf(c *crossing, at time.Time) Conflict {
 	k := s.known.Load().by[kindKey{c.Service, c.Kind}]
 	conflict := Conflict{
-		ID: conflictID(string(s.cfg.Self), string(c.Operation.ID)), Kind: ConflictUncertain, Service: c.Service, KindName: c.Kind, Site: s.cfg.Self,
-		Operation: c.Operation.ID, Type: c.Operation.Type, Since: at, Blocks: true, Resource: ResourceID(c.Target),
-		Reason:  fmt.Sprintf("it is not known whether %s %s ran: %s", c.Operation.Type, c.Operation.ID, c.Why),
-		Actions: []Action{ActionRetry, ActionDone, ActionDrop},
+		ID: askedAs(s.cfg.Self, c.Operation.ID), Kind: ConflictUncertain, Service: c.Service, KindName: c.Kind, Site: s.cfg.Self,
+		Operation: c.Operation.ID, Type: c.Operation.Type, Since: at, Blocks: true, Resource: c.resource(),
+		Reason: c.question(), Actions: []Action{ActionRetry, ActionDone, ActionDrop},
 	}
-	if c.About != nil {
-		conflict.Resource = c.About.Key
-		if !k.Natural() {
-			conflict.Actions = []Action{ActionRetry, ActionDrop}
-		}
+	if c.About == nil {
+		conflict.Document, conflict.Resource = c.Document, cmp.Or(c.Resource, ResourceID(c.Target))
+	} else if !k.Natural() {
+		conflict.Actions = []Action{ActionRetry, ActionDrop}
 	}
 	return conflict
 }
 
 // askedNoMore adds to b that a request of this site that waited for a person does not any more.
 func (s *Site) askedNoMore(ctx context.Context, id OperationID, b *Batch) error {
-	c, err := s.cfg.Store.Conflict(ctx, conflictID(string(s.cfg.Self), string(id)))
+	c, err := s.cfg.Store.Conflict(ctx, askedAs(s.cfg.Self, id))
 	if errors.Is(err, ErrNotFound) {
 		return nil
 	}

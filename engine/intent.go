@@ -14,6 +14,8 @@ type crossing struct {
 	Kind      KindName    `json:"kind"`
 	About     *About      `json:"about,omitempty"` // of the resource that it creates
 	Document  DocumentID  `json:"document,omitempty"`
+	// Resource is what it changes, unless About tells.
+	Resource ResourceID `json:"resource,omitempty"`
 	// Received says that the operation came from another site in its document.
 	Received bool `json:"received,omitempty"`
 	// Key is what such a request went out under.
@@ -48,6 +50,19 @@ type crossing struct {
 	Again bool `json:"again,omitempty"`
 	// Resent says that another site has asked for it before, perhaps.
 	Resent bool `json:"resent,omitempty"`
+}
+
+// resource is what the request makes or changes, as far as that is known; empty for what is no resource.
+func (c *crossing) resource() ResourceID {
+	if c.About != nil {
+		return c.About.Key
+	}
+	return c.Resource
+}
+
+// question says what a person is asked about it.
+func (c *crossing) question() string {
+	return fmt.Sprintf("it is not known whether %s %s ran: %s", c.Operation.Type, c.Operation.ID, c.Why)
 }
 
 // sent is the operation as this site's application gets it.

@@ -220,6 +220,7 @@ func (s *Site) index(ctx context.Context, r *resource, b *Batch) error {
 	if err := s.support(ctx, &row); err != nil {
 		return err
 	}
+	s.tellOpen(&row, b.Settled)
 	b.Resources = append(b.Resources, row)
 	v.owner = !v.exists() && (len(row.Relations) > 0 || s.mayHold(v.kind))
 	v.shifted = v.shifted || shifts(before, row)

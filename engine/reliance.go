@@ -75,17 +75,7 @@ func (s *Site) support(ctx context.Context, row *ResourceRow) error {
 	if len(reasons) == 0 {
 		return nil
 	}
-	why := strings.Join(reasons, "; ")
-	if resourceRank[st.State] < resourceRank[StateDegraded] {
-		st.State, st.Reason = StateDegraded, why
-		row.Sites[s.cfg.Self] = st
-	}
-	why = fmt.Sprintf("%s: %s", s.name(s.cfg.Self), why)
-	if resourceRank[row.State] < resourceRank[StateDegraded] {
-		row.State, row.Reason = StateDegraded, why
-	} else {
-		row.Reason += "; " + why
-	}
+	row.worsen(s.cfg.Self, s.name(s.cfg.Self), StateDegraded, strings.Join(reasons, "; "))
 	return nil
 }
 
@@ -125,21 +115,26 @@ func (s *Site) seeRelying(ctx context.Context, id DocumentID) error {
 	}
 }
 
-// seeSupport makes the row of a resource anew where what it relies on makes a difference.
+// seeSupport makes the row of a resource anew where what its document does not tell makes a difference: what it relies on, and
+// requests that have had no certain answer.
 func (s *Site) seeSupport(ctx context.Context, id DocumentID) error {
 	r, v, unlock, err := s.locked(ctx, id)
 	defer unlock()
-	if err != nil {
-		return err
+	var before ResourceRow
+	if err == nil {
+		before, err = s.cfg.Store.ResourceByDocument(ctx, id)
 	}
-	before, err := s.cfg.Store.ResourceByDocument(ctx, id)
+	if errors.Is(err, ErrNotFound) {
+		return nil // it is no resource here yet
+	}
 	if err != nil {
-		return fmt.Errorf("see what %s relies on: %w", v.about.Key, err)
+		return fmt.Errorf("see what document %s does not tell: %w", id, err)
 	}
 	row := v.row(s.cfg.Now(), v.conflicts())
 	if err := s.support(ctx, &row); err != nil {
 		return err
 	}
+	s.tellOpen(&row, nil)
 	if row.State == before.State && row.Reason == before.Reason {
 		return nil
 	}

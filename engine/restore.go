@@ -73,7 +73,7 @@ func (s *Site) Restore(ctx context.Context, id DocumentID, q RestoreRequest) (An
 			Detail: fmt.Sprintf("the representation of %s is not JSON: write it anew instead", key)}
 	}
 	c := s.crossingOf(request, keeper{})
-	c.Document = id
+	c.Document, c.Resource = id, key
 	return s.cross(ctx, r, k, c, before, local)
 }
 

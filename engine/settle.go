@@ -267,12 +267,16 @@ func (s *Site) ask(ctx context.Context, c *crossing) error {
 	}
 	st := OperationStatus{State: StateUncertain, At: s.cfg.Now(), Error: c.Why}
 	conflict := s.askedOf(c, st.At)
-	return s.commit(ctx, &Batch{
+	err = s.commit(ctx, &Batch{
 		Conflicts:  []Conflict{conflict},
 		Intents:    []Intent{{Operation: c.Operation.ID, Document: c.Document, Data: sealed, OpenedAt: s.cfg.Now(), Blob: c.Operation.blobHash()}},
 		Operations: []OperationRow{s.originRow(c, st)},
 		Events:     []Event{s.statusEvent(c, st), s.conflictEvent("conflict.opened", conflict)},
 	})
+	if err == nil {
+		s.leftOpen(c, c.Why)
+	}
+	return err
 }
 
 // dismiss closes an intent of which nothing came and lists why.
@@ -300,22 +304,17 @@ func (s *Site) statusEvent(c *crossing, st OperationStatus) Event {
 // listLeft lists a request of this site that an earlier process has left without an answer, unless that has listed it: until it is
 // settled nothing else would tell of it.
 func (s *Site) listLeft(ctx context.Context, i Intent, c *crossing) {
-	_, err := s.cfg.Store.Operation(ctx, i.Operation)
-	if s.known.Load().by[kindKey{c.Service, c.Kind}] == nil || err == nil {
+	if s.known.Load().by[kindKey{c.Service, c.Kind}] == nil {
 		return
 	}
-	row := s.originRow(c, OperationStatus{State: StatePending, At: s.cfg.Now(),
-		Error: "the agent stopped before the answer came: what has become of the request is not known yet"})
-	row.Document, row.IssuedAt = "", i.OpenedAt // it is in no document yet
-	if errors.Is(err, ErrNotFound) && c.Document != "" {
-		var res ResourceRow
-		if res, err = s.cfg.Store.ResourceByDocument(ctx, c.Document); err == nil {
-			row.Resource = res.ID
-		}
-	}
-	if err == nil || errors.Is(err, ErrNotFound) {
+	row, err := s.cfg.Store.Operation(ctx, i.Operation)
+	if errors.Is(err, ErrNotFound) {
+		row = s.originRow(c, OperationStatus{State: StatePending, At: s.cfg.Now(),
+			Error: "the agent stopped before the answer came: what has become of the request is not known yet"})
+		row.Document, row.IssuedAt = "", i.OpenedAt // it is in no document yet
 		err = s.commit(ctx, &Batch{Operations: []OperationRow{row}})
 	}
+	s.leftOpen(c, row.Sites[s.cfg.Self].Error)
 	if err != nil {
 		s.cfg.Log.Error("list an operation without an answer", "operation", string(i.Operation), "err", err)
 	}
@@ -326,11 +325,9 @@ func (s *Site) originRow(c *crossing, st OperationStatus) OperationRow {
 	o, k := &c.Operation, s.known.Load().by[kindKey{c.Service, c.Kind}]
 	row := OperationRow{
 		ID: o.ID, Document: c.Document, Type: o.Type, Service: c.Service, Kind: c.Kind, Method: o.Method,
-		Path: shownPath(o.Path, k.shownAs(c.Target, c.Within)), Scope: o.Scope, Origin: s.cfg.Self, User: o.User, IssuedAt: s.cfg.Now(),
+		Path: shownPath(o.Path, cmp.Or(string(c.Resource), k.shownAs(c.Target, c.Within))), Resource: c.resource(),
+		Scope: o.Scope, Origin: s.cfg.Self, User: o.User, IssuedAt: s.cfg.Now(),
 		State: st.State, Sites: map[SiteID]OperationStatus{s.cfg.Self: st},
-	}
-	if c.About != nil {
-		row.Resource = c.About.Key
 	}
 	row.Body, row.Change = hide(k, o)
 	return row

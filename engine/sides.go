@@ -85,12 +85,12 @@ func (s *Site) sides(ctx context.Context, c Conflict) (base, wanted map[Pointer]
 	if err != nil {
 		return nil, nil, nil, "", fmt.Errorf("preview conflict %s: %w", c.ID, err)
 	}
+	wanted = v.history.fold(everything).paths()
 	o := v.history.Get(c.Operation)
-	if o == nil {
-		return nil, nil, nil, "", fmt.Errorf("preview conflict %s: %w", c.ID, ErrNotFound)
+	if o == nil { // what it has set, if it has run, is what differs from all others
+		return wanted, wanted, sortedPointers(wanted), v.local(), nil
 	}
 	base = v.history.fold(pick{in: func(e *Operation) bool { return v.history.Before(e, o) }}).paths()
-	wanted = v.history.fold(everything).paths()
 	if o.Type == TypeCreate || o.Change == nil { // of what else an opaque request sets nobody knows
 		return base, wanted, sortedPointers(wanted), v.local(), nil
 	}

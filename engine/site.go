@@ -91,6 +91,7 @@ type Site struct {
 	awaited   awaited
 	learning  sync.Mutex // held by who changes known
 	borrowed  borrowed
+	requests  openRequests
 	started   time.Time
 	keyed     keyedRequests
 	naming    naming
@@ -153,6 +154,7 @@ func New(ctx context.Context, cfg Config) (*Site, error) {
 	s.awaited.results = map[OperationID]chan result{}
 	s.keyed.running = map[[32]byte]bool{}
 	s.naming.taken = map[nameKey]chan struct{}{}
+	s.requests.by = map[OperationID]openRequest{}
 	s.borrowed.from, s.started = map[DocumentID][]SiteID{}, cfg.Now()
 	s.fetching.running = map[BlobHash]bool{}
 	s.mesh.init()
@@ -449,6 +451,7 @@ func (s *Site) commit(ctx context.Context, b *Batch) error {
 	if err := s.cfg.Store.Commit(context.WithoutCancel(ctx), b); err != nil {
 		return fmt.Errorf("commit: %w", err)
 	}
+	s.closed(b.Settled)
 	if len(b.Events) > 0 {
 		s.bell.strike()
 	}

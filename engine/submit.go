@@ -157,7 +157,7 @@ func (s *Site) change(ctx context.Context, row ResourceRow, r Request, k keeper)
 		return Answer{}, err
 	}
 	c := s.crossingOf(r, k)
-	c.Document, c.Target = row.Document, ""
+	c.Document, c.Resource, c.Target = row.Document, row.ID, ""
 	res := s.registry.acquire(row.Document)
 	defer s.registry.release(res)
 	if err := res.take(ctx); err != nil {

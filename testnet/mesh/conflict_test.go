@@ -356,6 +356,56 @@ func TestWhatIsUncertainAtItsOriginIsAConflict(t *testing.T) {
 	}
 }
 
+// TestAResourceTellsWhatIsUncertain leaves open whether an action on a resource has run: the resource says so, and the conflict says
+// which resource it is about and compares, until a person decides; also over a restart.
+func TestAResourceTellsWhatIsUncertain(t *testing.T) {
+	m := open(t, Image, 2)
+	paris := m.Sites[0]
+	a := must(t, 201)(submit(t.Context(), paris, Image, "POST", "", `{"name":"n"}`, m.Sites...))
+	converge(t, m, m.Sites...)
+	paris.App.Inject(DoesAndFails)
+	_, err := submit(t.Context(), paris, Image, "START", string(a.Resource), "")
+	op := wantRefusal(t, err, http.StatusGatewayTimeout).Operation
+	row, err := paris.store.ResourceByID(t.Context(), Image.Service, Image.Name, a.Resource)
+	if err != nil {
+		t.Fatal(err)
+	}
+	is := func(when string, want engine.State, names bool) {
+		t.Helper()
+		until(t, m, func() string {
+			row, err := paris.store.ResourceByDocument(t.Context(), row.Document)
+			if err == nil && row.State == want && strings.Contains(row.Reason, string(op)) == names {
+				return ""
+			}
+			return fmt.Sprintf("%s the resource is %s: %s (%v)", when, row.State, row.Reason, err)
+		})
+	}
+	is("at first", engine.StateDegraded, true)
+	if err := paris.Restart(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	is("after a restart", engine.StateDegraded, true)
+	if err := paris.Check(t.Context(), row.Document); err != nil { // it writes the resource's row anew
+		t.Fatal(err)
+	}
+	c := conflictAt(t, m, paris, engine.ConflictUncertain)
+	if c.Operation != op || c.Document != row.Document || c.Resource != a.Resource {
+		t.Errorf("paris lists %+v", c)
+	}
+	if list, err := paris.PreviewConflict(t.Context(), c.ID, ""); err != nil || len(list) != 0 {
+		t.Errorf("what is shown is compared with what all others amount to: %v, %v", list, err)
+	}
+	if o, err := paris.store.Operation(t.Context(), op); err != nil || o.Resource != a.Resource || o.Path != "/images/"+string(a.Resource)+"/start" {
+		t.Errorf("the operation is listed as %+v, %v", o, err)
+	}
+	if err := paris.Resolve(t.Context(), c.ID, engine.ActionDone, ""); err != nil {
+		t.Fatal(err)
+	}
+	converge(t, m, m.Sites...)
+	is("in the end", engine.StateConverged, false)
+	noConflict(t, m, m.Sites...)
+}
+
 // TestAConflictTellsTheDifference compares before anything is decided.
 func TestAConflictTellsTheDifference(t *testing.T) {
 	m := open(t, natural, 2)

@@ -79,6 +79,9 @@ func planted() []mutant {
 	// An application that would not repeat a request does.
 	add("the idempotency key is not sent", "testnet/mesh", "TestInvariantNoEffectTwice",
 		edit{"engine/call.go", "Key: key, Credentials: credentials,", "Credentials: credentials,"})
+	// A resource says that all is well while nobody knows whether a client's request has run.
+	scripted("a resource is not told what is uncertain", "crash-action-before-answer",
+		edit{"engine/openrequest.go", `if worst.why != "" {`, "if false {"})
 	// What an application has counted without an answer is taken back by an earlier change, before a person has said whether it has.
 	scripted("an earlier change does not wait for a person", "uncertain-holds-up-what-comes-before",
 		edit{"engine/next.go", "s.Uncertain != nil && s.Uncertain(o) && counts(o)", "s.Uncertain != nil && s.Uncertain(o) && !counts(o)"})
