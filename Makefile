@@ -5,7 +5,7 @@ ARGS ?=
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build demo test test-kubernetes test-openstack check lint bench sim kill fuzz mutants generate deps
+.PHONY: help build demo test test-kubernetes test-openstack check lint bench histories sim kill fuzz mutants generate deps
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' Makefile

@@ -209,8 +209,8 @@ type settleCommand struct {
 
 func (settleCommand) Help() string {
 	return `An operation is uncertain when the agent or the application failed at a moment that leaves open whether
-it happened, and rejected when this site's application refused what another site's had accepted. Such an operation
-holds up its resource here until a person says what is to be.
+it happened: what is left to do for its resource here waits until a person says what is to be. It is rejected when this
+site's application refused what another site's had accepted: later operations go on, and the resource is degraded.
 
 Examples:
 

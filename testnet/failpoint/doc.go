@@ -2,6 +2,6 @@
 // port, such as a commit, a request to the application or the publication of a change. It wraps the ports, so that the
 // product has none of it.
 //
-// What happens at a point is its user's: testnet/failpoint/agent is an agent that kills itself there, testnet/script lets a
+// What happens at a point is its user's: testnet/failpoint/mortal is an agent that kills itself there, testnet/script lets a
 // site in the same process do nothing more.
 package failpoint
