@@ -338,7 +338,7 @@ func (h *History) bothRun(a, b *Operation) bool {
 // to them. It may not have heard of the facts that are known here. Of what counts as having seen something else, in hindsight, nobody
 // knows that.
 func (h *History) sawTheSame(u *Operation, s Standing) bool {
-	if u.hindsight {
+	if u.hindsight || u.Type == TypeCreate { // whose caller saw no object
 		return false
 	}
 	shown := h.folding(s.shown())

@@ -183,7 +183,13 @@ func planted() []mutant {
 		edit{"engine/operation.go", `string(o.ID) + "/" + o.Run }`, `string(o.ID) }`})
 	// Two sites show different things for good after one of them was set back: what nobody knows comes back in a whole representation.
 	scripted("what counts in hindsight is sent as it was", "restored-and-replaced-between",
-		edit{"engine/next.go", "if u.hindsight {", "if false && u.hindsight {"})
+		edit{"engine/next.go", "if u.hindsight || u", "if u"})
+	scripted("a create is sent as it was where there is an object", "restored-and-made-before-what-it-had-made",
+		edit{"engine/next.go", "u.hindsight || u.Type == TypeCreate", "u.hindsight"})
+	scripted("an operation has not seen what its own earlier one had", "restored-and-issued-before-a-delete-is-sent-again",
+		edit{"engine/record.go", "o.sees(p.Seen)", "_ = p.Seen"})
+	scripted("what a site shows beside what is kept stays", "kept-over-what-is-beside",
+		edit{"engine/correct.go", "strays(k, shown.Body, step.Only)", "nil"})
 	scripted("what a whole PUT had taken away stays after a backup", "restored-under-whole-puts",
 		edit{"engine/recheck.go", "touched := v.history.touching(sent)", "touched := sent"})
 	// What a site that was set back has made stays for good where its lost run had passed it over.
