@@ -249,7 +249,7 @@ func (s *Site) takeName(ctx context.Context, r *resource, k *Kind, o *Operation,
 	ended := r.view != nil && r.view.history.born(anyOperation) == nil
 	r.mu.Unlock()
 	for _, other := range others {
-		if !other.there() {
+		if !other.there() || ended && other.born == nil && other.local == "" { // of those that have ended, each finds out what it has made
 			continue
 		}
 		if ended { // it was to be found out whether o was done: what it may have made is not there any more

@@ -186,6 +186,8 @@ func planted() []mutant {
 		edit{"engine/next.go", "if u.hindsight || u", "if u"})
 	scripted("a create is sent as it was where there is an object", "restored-and-made-before-what-it-had-made",
 		edit{"engine/next.go", "u.hindsight || u.Type == TypeCreate", "u.hindsight"})
+	scripted("what two may have made that have ended is left", "two-of-one-name-that-ended-unanswered",
+		edit{"engine/owner.go", "if !other.there() || ended", "if !other.there() || false && ended"})
 	scripted("an operation has not seen what its own earlier one had", "restored-and-issued-before-a-delete-is-sent-again",
 		edit{"engine/record.go", "o.sees(p.Seen)", "_ = p.Seen"})
 	scripted("what a site shows beside what is kept stays", "kept-over-what-is-beside",
