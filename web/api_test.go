@@ -390,7 +390,11 @@ func TestSummary(t *testing.T) {
 	if v := f.want(200, "GET", "/api/v1/summary", ""); v["converged"] != false || v["sentence"] != "Converging: 1 resource is under way, of 3." {
 		t.Errorf("got %v", v)
 	}
-	f.site.AddOperation(operation("o", "x", engine.StateRejected))
+	f.site.AddOperation(operation("decided", "x", engine.StateRejected))
+	if v := f.want(200, "GET", "/api/v1/summary", ""); v["sentence"] != "Converging: 1 resource is under way, of 3." || strings.Contains(fmt.Sprint(v["worries"]), "decided") {
+		t.Errorf("what nobody has to settle any more is told as if: %v", v)
+	}
+	f.site.AddOperation(operation("o", "x", engine.StateUncertain))
 	if v := f.want(200, "GET", "/api/v1/summary", ""); v["sentence"] != "1 operation waits for someone to settle." {
 		t.Errorf("got %v", v)
 	}

@@ -81,7 +81,8 @@ func (a *API) Summary(ctx context.Context) (Summary, error) {
 			s.Worries = append(s.Worries, Worry{"resource", r.ID, r.Label, r.Service, r.Kind, r.State, r.Reason, r.UpdatedAt})
 		}
 	}
-	for _, st := range []engine.State{engine.StateUncertain, engine.StateRejected, engine.StateHeld, engine.StatePaused} {
+	// What was refused is a worry of its resource, and only until somebody has decided about it or something later has taken its place.
+	for _, st := range []engine.State{engine.StateUncertain, engine.StateHeld, engine.StatePaused} {
 		l, err := a.Operations(ctx, OperationQuery{State: string(st), Limit: worriesOfEach})
 		if err != nil {
 			return s, err
@@ -123,7 +124,7 @@ func (a *API) Summary(ctx context.Context) (Summary, error) {
 		}
 		s.Worries = append(s.Worries, w)
 	}
-	waiting := resources[engine.StateConflict] + resources[engine.StateDegraded] + operations[engine.StateUncertain] + operations[engine.StateRejected]
+	waiting := resources[engine.StateConflict] + resources[engine.StateDegraded] + operations[engine.StateUncertain]
 	s.Converged = waiting == 0 && living == resources[engine.StateConverged]
 	s.Sentence = sentence(living, resources, operations)
 	return s, nil
@@ -167,7 +168,7 @@ func worryOf(o Operation) Worry {
 // sentence says in one sentence whether the sites agree.
 func sentence(living int, resources, operations map[engine.State]int) string {
 	attention := resources[engine.StateConflict] + resources[engine.StateDegraded]
-	settle := operations[engine.StateUncertain] + operations[engine.StateRejected]
+	settle := operations[engine.StateUncertain]
 	under := resources[engine.StateConverging]
 	switch {
 	case attention > 0 && under > 0:

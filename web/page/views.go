@@ -40,7 +40,7 @@ func helpFor(w api.Worry) help {
 	switch {
 	case w.About == "site":
 		return help{"Look", siteURL(w.ID)}
-	case w.About == "operation" && (w.State == "rejected" || w.State == "uncertain"):
+	case w.About == "operation" && w.State == "uncertain":
 		return help{"Settle", operationURL(w.ID)}
 	case w.About == "operation":
 		return help{"Look", operationURL(w.ID)}
