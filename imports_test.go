@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -95,6 +96,26 @@ func TestImports(t *testing.T) {
 					t.Errorf("%s: only %s may import %s: %s", at, strings.Join(c.folders, ", "), c.library, c.why)
 				}
 				break
+			}
+		}
+	}
+}
+
+// TestInvariantBlackBoxes keeps what is known of an application in glue: nobody else imports what speaks its API but who wires it in,
+// and the core does not so much as name one.
+func TestInvariantBlackBoxes(t *testing.T) {
+	names := regexp.MustCompile(`(?i)kubernetes|kubectl|openstack|glance|keystone|neutron`)
+	for _, f := range goFiles(t) {
+		product := !f.test && !slices.ContainsFunc([]string{"glue", "cmd", "testnet", "docs"}, func(folder string) bool { return within(folder, f.folder) })
+		for path, at := range f.imports {
+			if of, ours := strings.CutPrefix(path, module+"/glue/"); ours && product && names.MatchString(of) {
+				t.Errorf("%s: only glue may know an application: not %s", at, path)
+			}
+		}
+		if product && !within("web", f.folder) {
+			text, err := os.ReadFile(f.path)
+			if name := names.Find(text); err != nil || name != nil {
+				t.Errorf("%s names %s (%v): the core works with methods, paths, types, changes and opaque bodies", f.path, name, err)
 			}
 		}
 	}

@@ -11,9 +11,9 @@ import (
 	"github.com/skerry/skerry/engine"
 )
 
-// TestAHostileMemberHarmsOnlyWhatItMayWrite has a member sign operations that no honest agent makes. The other site does
+// TestInvariantNothingFromOutsideIsTrusted has a member sign operations that no honest agent makes. The other site does
 // nothing for them, says that it holds them back, and goes on with its other resources and its own requests.
-func TestAHostileMemberHarmsOnlyWhatItMayWrite(t *testing.T) {
+func TestInvariantNothingFromOutsideIsTrusted(t *testing.T) {
 	m := open(t, Image, 2)
 	paris, nantes := m.Sites[0], m.Sites[1]
 	victim := must(t, 201)(submit(t.Context(), paris, Image, "POST", "", `{"name":"victim"}`, m.Sites...))

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -38,6 +39,8 @@ type Mesh struct {
 	Sites []*Site
 	mu    sync.Mutex
 	cut   map[engine.SiteID]bool
+	// silent says that no site answers another, and that none finds out.
+	silent atomic.Bool
 	// keepOperations is how long sites list operations that are settled, from their next start on; 0: for as long as others do.
 	keepOperations time.Duration
 }
@@ -223,6 +226,18 @@ func (m *Mesh) Cut(s *Site, cut bool) {
 	}
 }
 
+// Silence has each question that a site asks another one wait until whoever asks gives up, or ends that.
+func (m *Mesh) Silence(silent bool) { m.silent.Store(silent) }
+
+// asked waits where sites are silent.
+func (m *Mesh) asked(ctx context.Context) error {
+	if !m.silent.Load() {
+		return nil
+	}
+	<-ctx.Done()
+	return ctx.Err()
+}
+
 func (m *Mesh) reachable(a, b engine.SiteID) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -313,6 +328,9 @@ func (w wire) Fetch(ctx context.Context, from engine.SiteID, document engine.Doc
 	if !w.from.mesh.reachable(w.from.ID, from) {
 		return engine.ErrUnreachable
 	}
+	if err := w.from.mesh.asked(ctx); err != nil {
+		return err
+	}
 	there := w.from.mesh.site(from)
 	return memory.Fetch(ctx, there, w.from.ID, document, ref, &fetched{into, w.from, there})
 }
@@ -336,6 +354,9 @@ func (f *fetched) Add(chunk []byte) error {
 func (w wire) Forward(ctx context.Context, to engine.SiteID, r engine.Request) (engine.Answer, error) {
 	if !w.from.mesh.reachable(w.from.ID, to) {
 		return engine.Answer{}, engine.ErrUnreachable
+	}
+	if err := w.from.mesh.asked(ctx); err != nil {
+		return engine.Answer{}, err
 	}
 	r.Key = "" // it counts where the client asked
 	r.Via = append(slices.Clone(r.Via), w.from.ID)
