@@ -83,15 +83,26 @@ func (s Standing) withoutAnswer(h *History, ops []*Operation) []*Operation {
 	if s.Unsure == nil {
 		return nil
 	}
-	unsure := slices.DeleteFunc(slices.Clone(ops), func(o *Operation) bool { return s.Settled(o) || !s.Unsure(o) })
+	unsure := slices.DeleteFunc(slices.Clone(ops), func(o *Operation) bool {
+		return s.Settled(o) || !s.Unsure(o) || o.Type == TypeAction && !h.hadItsTurn(s, o)
+	})
 	return h.touching(unsure)
 }
 
+// hadItsTurn reports whether an action may have been sent: what it has seen has run.
+func (h *History) hadItsTurn(s Standing, o *Operation) bool {
+	return !slices.ContainsFunc(h.ordered, func(p *Operation) bool {
+		return h.Before(p, o) && !s.Settled(p) && (s.Ran == nil || !s.Ran(p))
+	})
+}
+
 // touching returns the operations whose values may come or go with ops: under rules by which one operation takes the effect of
-// another away, these are all that set anything.
+// another away, these are all that set anything. What only adds to numbers is left alone: a lost run may have added more that has yet to come back.
 func (h *History) touching(ops []*Operation) []*Operation {
 	if k := h.kind; len(ops) > 0 && (len(h.facts) > 0 || k != nil && (len(k.Resolutions) > 0 || k.ReplaceWhole || k.UpdateWins)) {
-		return h.all(func(o *Operation) bool { return o.Change != nil })
+		return h.all(func(o *Operation) bool {
+			return slices.Contains(ops, o) || o.Change != nil && len(o.Change.Set)+len(o.Change.Unset) > 0
+		})
 	}
 	return ops
 }
@@ -110,11 +121,8 @@ func (h *History) unanswered(s Standing, step Step) *Operation {
 	var counts func(*Operation) bool
 	for _, o := range h.ordered {
 		if o.Type != TypeAction || o.Change.Empty() || s.Settled(o) || !may(o) || s.Blocked(o) || s.Ran != nil && s.Ran(o) ||
-			slices.Contains(step.Operations, o) || !step.overrides(o) {
+			slices.Contains(step.Operations, o) || !step.overrides(o) || !h.hadItsTurn(s, o) {
 			continue
-		}
-		if slices.ContainsFunc(h.ordered, func(p *Operation) bool { return h.Before(p, o) && !s.Settled(p) }) {
-			continue // it was not its turn yet
 		}
 		if counts == nil {
 			counting, _ := h.effective(everything)
