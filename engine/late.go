@@ -115,10 +115,12 @@ func (s *Site) makeWhole(ctx context.Context, r *resource, checkpoint []byte) (*
 }
 
 // issueAgain returns the entries that issue those operations of this site once more that no other has heard of, on top of
-// what v knows. This site's application has done them.
+// what v knows. This site's application has done them. What has taken the place of what one of them sets comes before it now: that one is
+// applied once more, as it is elsewhere.
 func (s *Site) issueAgain(v, known *view) ([]Entry, error) {
 	var entries []Entry
 	var again []*Operation
+	shown := known.shown()
 	for _, o := range known.history.ordered {
 		if o.Origin != s.cfg.Self || o.Epoch == v.current().number || known.history.base.has(o) || o.Time <= v.history.base.Upto[o.Origin] || v.history.Get(o.ID) != nil {
 			continue
@@ -135,11 +137,23 @@ func (s *Site) issueAgain(v, known *view) ([]Entry, error) {
 			return nil, err
 		}
 		entries = append(entries, Entry{Map: MapOperations, Key: once.Key(), Value: b})
+		if !shown.has(o) {
+			entries = append(entries, s.outcomeEntry(&once, Outcome{State: StatePending, Again: true, Ran: o.Type == TypeAction}))
+		}
 	}
 	if len(again) == 0 {
 		return nil, nil
 	}
 	return append(entries, s.replicaEntry(v, v.local(), again...)), nil
+}
+
+// has reports whether nothing has taken the place of what o sets.
+func (f Fold) has(o *Operation) bool {
+	if o.Type == TypeAbsolute {
+		return f.Absolute[o.Path] == o
+	}
+	over := func(p Pointer) bool { return f.Cells[p].by != o }
+	return o.Change == nil || !slices.ContainsFunc(sortedPointers(o.Change.Set), over) && !slices.ContainsFunc(o.Change.Unset, over)
 }
 
 // settleFolded adds to b the rows of the operations that this site has known and that only a checkpoint stands for now: every member had settled
