@@ -41,6 +41,10 @@ func planted() []mutant {
 	// Values that somebody has replaced on purpose are listed as lost.
 	add("causal pairs are taken for concurrent ones", "engine", "TestALaterValueSupersedesAndTheLostOneIsKept",
 		edit{"engine/fold.go", "if h.Concurrent(old.by, by.by) {", "if true {"})
+	// What somebody has done on purpose after something else undoes that, by a rule for what is done at the same time.
+	scripted("a rule is applied to what has seen the other", "one-of-what-was-seen",
+		edit{"engine/living.go", "if h.Before(o, w) { // and", "if false { // and"},
+		edit{"engine/living.go", "case !refused && !one && !sameBytes, h.Before(o, w):", "case !refused && !one && !sameBytes:"})
 	// A deleted resource takes as much of the disk as a living one, for good.
 	scripted("a deleted resource keeps what it was", "deleted-for-good",
 		edit{"engine/epoch.go", "current.bytes >= endedBytes*most*len(v.members()) && !v.exists()", "false"})
