@@ -26,6 +26,7 @@ type request struct {
 	detail    string // for people
 	refused   bool   // it is certain that nothing has happened
 	undone    bool   // the machine that it has changed alone was set back
+	forgotten bool   // its site was set back before it was asked again, and knew its key no more
 }
 
 // acknowledged reports whether the client was told that it is done, or will be.
@@ -88,10 +89,11 @@ func (w *world) ask() {
 	}
 	w.requests = append(w.requests, q)
 	w.did = true
+	disk := at.disk
 	w.send(q, p)
 	if q.sent.Key != "" && (q.status == 0 || q.status >= 500) && w.chance(2) && at.now != nil && !at.now.busy[res.name()] && !at.now.stepping() {
 		again, refused := *q, q.refused
-		again.operation, again.status, again.detail, again.refused = "", 0, "", false
+		again.operation, again.status, again.detail, again.refused, again.forgotten = "", 0, "", false, at.disk != disk
 		q.refused = false // others who want the same meanwhile see that somebody asks for it
 		w.send(&again, at.now)
 		if again.operation != "" && q.operation != "" && again.operation != q.operation {
