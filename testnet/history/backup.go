@@ -285,6 +285,19 @@ func (w *world) ranOnLost(row engine.OperationRow) bool {
 	})
 }
 
+// metOrphan reports whether a create was refused only where what a lost request had made was in its way, and the resource was deleted before
+// an operator had seen to that: nothing is left to decide about.
+func (w *world) metOrphan(row engine.OperationRow) bool {
+	for _, s := range w.sites {
+		res, err := s.disk.ResourceByDocument(w.ctx, row.Document)
+		orphan := s.orphans[string(row.Kind)+" "+string(w.here(s, w.kindOf(row.Kind), row.Resource))]
+		if row.Sites[s.id].State == engine.StateRejected && !(orphan && err == nil && res.State == engine.StateDeleted) {
+			return false
+		}
+	}
+	return row.Type == engine.TypeCreate
+}
+
 // countedOnLost reports whether a number differs at all sites of a resource by what lost operations have added to it: an application showed that
 // when somebody added more, and the site of that has left.
 func (w *world) countedOnLost(row engine.ResourceRow, at engine.Pointer, shown, value any) bool {

@@ -92,7 +92,7 @@ func (c *checker) findSpoiled(s *site) {
 			if conflicts, _ := s.disk.ConflictsOf(c.w.ctx, o.Document); len(conflicts) > 0 { // else later ones have replaced it
 				c.spoiled[o.Document] = true
 			}
-			held := heldForAction(o) || c.w.lostContainer(o) || c.w.ranOnLost(o)
+			held := heldForAction(o) || c.w.lostContainer(o) || c.w.ranOnLost(o) || c.w.metOrphan(o)
 			c.held[o.Document] = c.held[o.Document] || held
 			if !c.w.knobs.rejects && !held {
 				c.say("%s: %s %s of %s was refused: %+v", s.name, o.Type, o.ID, o.Resource, o.Sites)

@@ -59,7 +59,7 @@ func (c *checker) checkRequest(q *request) {
 			superseded = true
 		case engine.StateRejected:
 			untold := refusedFirst(row) && q.at.forgotten[q.operation] // whom its client had asked knows of it no more
-			if !c.spoiled[row.Document] && !c.w.knobs.rejects && !heldBack(st.Error) && !untold {
+			if !c.spoiled[row.Document] && !c.w.knobs.rejects && !heldBack(st.Error) && !untold && !c.w.metOrphan(row) {
 				c.say("%s: %s was refused: %s", s.name, q, st.Error)
 			}
 		case engine.StatePending:
