@@ -156,6 +156,15 @@ func (a *application) lose(kind engine.KindName, id string) {
 	}
 }
 
+// ends leaves what has run on an object that is deleted to have run, whatever has its identifier later.
+func (a *application) ends(kind engine.KindName, id string) {
+	for _, e := range a.effects {
+		if e.kind == kind {
+			e.runs = slices.DeleteFunc(slices.Clone(e.runs), func(at string) bool { return at == id })
+		}
+	}
+}
+
 func encode(v any) []byte {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -217,6 +226,7 @@ func (a *application) do(c engine.Call) engine.Reply {
 	case c.Method == http.MethodGet && rest != "":
 		return o.read(rest)
 	case c.Method == http.MethodDelete:
+		a.ends(c.Kind.Name, id)
 		delete(objects, id)
 		a.empty(c.Kind.Name, id)
 		for _, e := range a.effects { // who loses the next one of that name loses nothing of what has run on this one

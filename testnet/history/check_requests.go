@@ -52,7 +52,7 @@ func (c *checker) checkRequest(q *request) {
 		switch st.State {
 		case engine.StateApplied:
 			e := s.app.effect(q.operation, s.name)
-			if q.kind == "start" && !q.resource.moved && !declares(q.resource.kind, "start") && !e.once(s.deletedByLost(q.resource)) && !(e == nil && s.restored && (s.doesWithoutObject(q.resource) || c.deletedAt(s, q.resource))) {
+			if q.kind == "start" && !q.resource.moved && !declares(q.resource.kind, "start") && !e.once(s.deletedByLost(q.resource)) && !(e == nil && (c.wasAdded(s, row.Document) || s.restored && (s.doesWithoutObject(q.resource) || c.deletedAt(s, q.resource)))) {
 				c.say("%s: %s counts as applied and ran %+v", s.name, q, e)
 			}
 		case engine.StateSuperseded:
@@ -73,6 +73,15 @@ func (c *checker) checkRequest(q *request) {
 	if superseded {
 		c.w.superseded++
 	}
+}
+
+// wasAdded reports whether a site was added to a resource later, as where another one has made it of an object that a lost run had left there:
+// what had run on that comes with its content.
+func (c *checker) wasAdded(s *site, id engine.DocumentID) bool {
+	row, err := s.disk.ResourceByDocument(c.w.ctx, id)
+	return err == nil && slices.ContainsFunc(c.history(s, row).Ordered(), func(o *engine.Operation) bool {
+		return o.Place != nil && slices.Contains(o.Place.Add, s.id)
+	})
 }
 
 // doesWithoutObject reports whether an operator has dropped the create of a resource at a site. What a lost run had run there is gone with the
