@@ -305,8 +305,9 @@ func (s *Site) indexOperation(ctx context.Context, v *view, o *Operation, b *Bat
 	converged := true
 	for site, now := range row.Sites {
 		old := before.Sites[site]
-		again := now.State == StateRejected && now.Error != "" && now.Error != old.Error // for another reason, or a person has dropped it
-		if old.State == now.State && now.State != StatePending && !again {               // what was known when it happened stays
+		waits := now.State == StateRejected || now.State == StateUncertain
+		again := waits && now.Error != "" && now.Error != old.Error        // for another reason, or a person has dropped it
+		if old.State == now.State && now.State != StatePending && !again { // what was known when it happened stays
 			row.Sites[site] = old
 			now = old
 		}
