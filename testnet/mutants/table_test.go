@@ -198,6 +198,19 @@ func planted() []mutant {
 		edit{"engine/correct.go", "strays(k, shown.Body, step.Only)", "nil"})
 	scripted("what a whole PUT had taken away stays after a backup", "restored-under-whole-puts",
 		edit{"engine/recheck.go", "touched := v.history.touching(sent)", "touched := sent"})
+	// What had run on an object runs once more, though the object had never gone.
+	scripted("an object that is another's is deleted and made anew", "restored-and-handed-over",
+		edit{"engine/recheck.go", "s.handedOver(ctx, r, kind, lost, gap[0])", "false, error(nil)"})
+	// What a lost run had added to a number is gone, and counts as added.
+	scripted("what cannot have been sent is restored", "restored-before-a-count-that-comes-back-later",
+		edit{"engine/unsure.go", "o.Type == TypeAction && !h.hadItsTurn(s, o)", "false"})
+	scripted("under rules numbers are restored that were only added to", "restored-before-a-count-that-comes-back-later",
+		edit{"engine/unsure.go", "o.Change != nil && len(o.Change.Set)+len(o.Change.Unset) > 0", "o.Change != nil"})
+	scripted("what has run keeps what follows from being found to have run", "restored-before-counts-and-another-action",
+		edit{"engine/unsure.go", " && (s.Ran == nil || !s.Ran(p))", ""})
+	// Two sites hold other bytes, and both say that they are the same.
+	scripted("what is issued again is there already", "restored-and-issued-again-after-what-came-later",
+		edit{"engine/late.go", "if !shown.has(o) {", "if false && !shown.has(o) {"})
 	// What a site that was set back has made stays for good where its lost run had passed it over.
 	scripted("what a lost run has passed over counts as passed over", "restored-and-passed-over",
 		edit{"engine/restored.go", "case !told && is.State == StateSuperseded:", "case false && !told && is.State == StateSuperseded:"})
