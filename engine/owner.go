@@ -229,12 +229,14 @@ func (s *Site) takeName(ctx context.Context, r *resource, k *Kind, o *Operation,
 		return true, fmt.Errorf("list open intents: %w", err)
 	}
 	for _, i := range intents {
-		waits := i.Document == r.id && i.Operation != o.ID
-		if i.Document != r.id { // one of another resource, or of none, may make what is called the same, or change it, when it is sent again
-			var c crossing
-			if err := s.unseal(i.Operation, i.Data, &c); err != nil {
-				return true, fmt.Errorf("open intent %s: %w", i.Operation, err)
-			}
+		var c crossing
+		if err := s.unseal(i.Operation, i.Data, &c); err != nil {
+			return true, fmt.Errorf("open intent %s: %w", i.Operation, err)
+		}
+		// What another site has asked for and changes the object waits for that itself. A request for another resource, or for none, may
+		// make what is called the same, or change it, when it is sent again.
+		waits := i.Operation != o.ID && (!c.Received || c.Operation.Type == TypeCreate)
+		if i.Document != r.id {
 			waits = s.concerns(ctx, &c, k, s.here(ctx, k, string(key)))
 		}
 		if waits {

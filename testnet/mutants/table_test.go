@@ -192,6 +192,8 @@ func planted() []mutant {
 		edit{"engine/next.go", "u.hindsight || u.Type == TypeCreate", "u.hindsight"})
 	scripted("what two may have made that have ended is left", "two-of-one-name-that-ended-unanswered",
 		edit{"engine/owner.go", "if !other.there() || ended", "if !other.there() || false && ended"})
+	scripted("what may have run on an object that is gone keeps it from being made", "deleted-and-made-anew-while-an-action-is-open",
+		edit{"engine/owner.go", "(!c.Received || c.Operation.Type == TypeCreate)", "true"})
 	scripted("an operation has not seen what its own earlier one had", "restored-and-issued-before-a-delete-is-sent-again",
 		edit{"engine/record.go", "o.sees(p.Seen)", "_ = p.Seen"})
 	scripted("what a site shows beside what is kept stays", "kept-over-what-is-beside",
