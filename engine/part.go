@@ -174,6 +174,13 @@ func (v *view) lastBetween(other SiteID) SiteID {
 	return ""
 }
 
+// leftAfter reports whether last, the site whose last entry is between this one and another, is this one and has written it in a later epoch
+// than that of a number. It may have heard more of the earlier one since it last wrote there, from a site that was set back since: of
+// that it shows all.
+func (v *view) leftAfter(last SiteID, number uint64) bool {
+	return last == v.self && v.replicas[last].epoch > number
+}
+
 // listens reports whether a site that has left takes in what another one sends of an epoch: only the last word of one that has
 // left as well, so that both know which of their last entries stands between them. One that had begun to write in the next
 // epoch has a last entry in both documents, and that in the later one may come first. What this site has written itself in a later epoch, in a
@@ -196,7 +203,7 @@ func (s *Site) shownTo(ctx context.Context, v *view, e *epoch) (DocumentRow, err
 		}
 		if last := v.lastBetween(site); last != "" {
 			heads, err := s.lastWord(ctx, v, e, last)
-			if errors.Is(err, ErrNotFound) && last == v.self && e != v.current() { // it has all there is of it here, and wrote in the next one only
+			if v.leftAfter(last, e.number) { // it has all there is of it here
 				heads, err = s.cfg.Documents.Heads(ctx, e.id)
 			}
 			if errors.Is(err, ErrNotFound) {

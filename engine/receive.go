@@ -269,7 +269,7 @@ func (s *Site) Missing(ctx context.Context, with SiteID, id DocumentID, have Ver
 
 // until tells what of a document there is between this site and another one of which one has left, and whether this one has.
 func (s *Site) until(ctx context.Context, row DocumentRow, with SiteID) (until Version, left bool, err error) {
-	root, _, err := s.rootOf(Envelope{Document: row.ID, About: row.About})
+	root, about, err := s.rootOf(Envelope{Document: row.ID, About: row.About})
 	if err != nil {
 		return nil, false, err
 	}
@@ -283,13 +283,13 @@ func (s *Site) until(ctx context.Context, row DocumentRow, with SiteID) (until V
 	if last == "" { // it belongs to the placement again, in a later epoch
 		return nil, left, nil
 	}
-	_, until, err = s.cfg.Documents.WrittenAt(ctx, row.ID, MapReplicas, string(last))
-	switch {
-	case !errors.Is(err, ErrNotFound):
+	if v.leftAfter(last, about.Epoch) {
+		until, err = s.cfg.Ledger.Version(ctx, row.ID)
 		return until, left, err
-	case last != v.self || row.Epoch > 0: // it is over here, and a checkpoint stands for what was between them
+	}
+	_, until, err = s.cfg.Documents.WrittenAt(ctx, row.ID, MapReplicas, string(last))
+	if errors.Is(err, ErrNotFound) { // it is over here, and a checkpoint stands for what was between them
 		return nil, left, nil
 	}
-	until, err = s.cfg.Ledger.Version(ctx, row.ID) // it wrote in the next one only
 	return until, left, err
 }
