@@ -118,8 +118,8 @@ func (v *view) driftConflicts() []Conflict {
 		if r.Contended != "" {
 			c.Kind, c.Reason = ConflictContention, r.Contended
 		}
-		if decided, ok := v.decisions[c.ID]; ok && decided.For.Equal(c.Since) {
-			c.Accepted, c.Actions = &decided, []Action{ActionKeep}
+		if decided := v.accepted(c.ID, c.Since); decided != nil {
+			c.Accepted, c.Actions = decided, []Action{ActionKeep}
 		}
 		list = append(list, c)
 	}

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -91,6 +92,27 @@ type Decision struct {
 	By     SiteID    `json:"by"`
 	At     time.Time `json:"at"`
 	For    time.Time `json:"for"`
+}
+
+// decided takes in what somebody has decided: of each site the last counts.
+func (v *view) decided(id ConflictID, d Decision) {
+	if v.decisions[id] == nil {
+		v.decisions[id] = map[SiteID]Decision{}
+	}
+	if old, ok := v.decisions[id][d.By]; !ok || !d.At.Before(old.At) {
+		v.decisions[id][d.By] = d
+	}
+}
+
+// accepted returns who has accepted a conflict as it has been since then, nil for nobody. With a site that was set back, it may be again what
+// it was before, of which something else had been decided since.
+func (v *view) accepted(id ConflictID, since time.Time) *Decision {
+	for _, by := range slices.Sorted(maps.Keys(v.decisions[id])) {
+		if d := v.decisions[id][by]; d.For.Equal(since) {
+			return &d
+		}
+	}
+	return nil
 }
 
 // Open reports whether the conflict still waits for a person.
@@ -218,12 +240,12 @@ func (v *view) conflict(s SiteID, o *Operation, out Outcome) Conflict {
 		Service: v.about.Service, KindName: v.about.Kind, Site: s, Operation: o.ID, Type: o.Type, Status: out.Status, Since: out.At,
 		Reason: v.explain(o, out), Blocks: out.Blocks,
 	}
-	decided, dismissed := v.decisions[c.ID]
+	dismissed := v.accepted(c.ID, out.At)
 	switch {
 	case out.Dropped:
 		c.Accepted = &Decision{Action: ActionDrop, By: s, At: out.At, For: out.At}
-	case dismissed && decided.For.Equal(out.At) && !out.Blocks:
-		c.Accepted = &decided
+	case dismissed != nil && !out.Blocks:
+		c.Accepted = dismissed
 	}
 	c.Actions = c.possible(v.kind)
 	if !v.decidable(o, out) {

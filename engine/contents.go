@@ -173,8 +173,8 @@ func (v *view) insideConflict(owner, late Contained) Conflict {
 			" had one of that name already, since " + owner.At.UTC().Format("2006-01-02 15:04:05 UTC") +
 			": that one keeps the name; rename or delete the other, or let both be",
 	}
-	if decided, ok := v.decisions[c.ID]; ok && decided.For.Equal(c.Since) {
-		c.Accepted, c.Actions = &decided, []Action{}
+	if decided := v.accepted(c.ID, c.Since); decided != nil {
+		c.Accepted, c.Actions = decided, []Action{}
 	}
 	return c
 }

@@ -46,8 +46,8 @@ func (v *view) encodeCheckpoint() ([]byte, error) {
 		})
 	}
 	for _, c := range v.conflicts() {
-		if d, ok := v.decisions[c.ID]; ok {
-			f.Decisions[c.ID] = d
+		if d := v.accepted(c.ID, c.Since); d != nil {
+			f.Decisions[c.ID] = *d
 		}
 	}
 	return v.encodeFoundation(f)
@@ -119,7 +119,9 @@ func (v *view) begin(encoded []byte) error {
 	maps.Copy(v.replicas, f.Former)
 	v.createdAt = time.UnixMicro(f.First)
 	maps.Copy(v.outcomes, f.Outcomes)
-	maps.Copy(v.decisions, f.Decisions)
+	for id, d := range f.Decisions {
+		v.decided(id, d)
+	}
 	maps.Copy(v.contents, f.Contents)
 	maps.Copy(v.shownStill, f.Shown)
 	return nil

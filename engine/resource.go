@@ -20,8 +20,8 @@ type view struct {
 	history   *History
 	replicas  map[SiteID]Replica
 	outcomes  map[SiteID]map[OperationID]Outcome
-	decisions map[ConflictID]Decision
-	contents  map[string]Inner // by "site/hash"
+	decisions map[ConflictID]map[SiteID]Decision // the last of each site
+	contents  map[string]Inner                   // by "site/hash"
 	attempts  map[OperationID]*attempts
 	fetches   map[OperationID]fetched // why operations wait here for their bodies
 	large     bool                    // an operation with such a body was here
@@ -66,7 +66,7 @@ func newView(self SiteID, name func(SiteID) SiteName, document DocumentID, about
 	}
 	return &view{
 		self: self, name: name, document: document, about: about, aboutRaw: raw, kind: kind, history: h,
-		replicas: map[SiteID]Replica{}, outcomes: map[SiteID]map[OperationID]Outcome{}, decisions: map[ConflictID]Decision{},
+		replicas: map[SiteID]Replica{}, outcomes: map[SiteID]map[OperationID]Outcome{}, decisions: map[ConflictID]map[SiteID]Decision{},
 		contents: map[string]Inner{},
 		attempts: map[OperationID]*attempts{}, fetches: map[OperationID]fetched{}, touched: map[OperationID]bool{},
 		lapsed: map[SiteID]bool{}, writers: writers, lastWords: map[string][32]byte{},
@@ -187,9 +187,7 @@ func (v *view) take(e Entry, o *Operation) error {
 		if err := decodeStrict(e.Value, &d); err != nil || string(d.By) != author {
 			return fmt.Errorf("decision %s: %w", e.Key, ErrRefused)
 		}
-		if old, ok := v.decisions[ConflictID(rest)]; !ok || old.For.Before(d.For) || old.For.Equal(d.For) && d.By < old.By {
-			v.decisions[ConflictID(rest)] = d
-		}
+		v.decided(ConflictID(rest), d)
 	}
 	return nil
 }
