@@ -248,7 +248,7 @@ func (q *request) sets(at engine.Pointer) bool {
 	var body map[string]any
 	if json.Unmarshal(q.body(), &body) == nil {
 		_, sets := body[field]
-		return sets || q.kind == "replace"
+		return sets || q.kind == "replace" || q.kind == "create" && q.resource.kind.Natural() // a PUT of what is there already
 	}
 	var patch []struct{ Path engine.Pointer }
 	return json.Unmarshal(q.body(), &patch) == nil && slices.ContainsFunc(patch, func(o struct{ Path engine.Pointer }) bool {
