@@ -188,8 +188,9 @@ func (s *Site) saidBefore(ctx context.Context, v *view) ([]Entry, error) {
 	}), nil
 }
 
-// takeBackOutcomes returns the entries that say of what this run has applied that it has, where the lost run had passed it over, and of what
-// this run has yet to do again that the lost run may have done it. Outcomes are what this run knew of.
+// takeBackOutcomes returns the entries that say of what this run has applied that it has, where the lost run had not, or did not know, and of
+// what this run has yet to do again that the lost run may have done it. What a create of the lost run may have made beside, a person looks for.
+// Outcomes are what this run knew of.
 func (s *Site) takeBackOutcomes(v *view, before Replica, outcomes map[OperationID]Outcome) (entries []Entry) {
 	if v.part(v.self) == partFormer {
 		return nil
@@ -199,7 +200,11 @@ func (s *Site) takeBackOutcomes(v *view, before Replica, outcomes map[OperationI
 		o, is := v.history.Get(id), v.outcomes[v.self][id]
 		switch {
 		case o == nil || !before.settled(o):
-		case !told && is.State == StateSuperseded:
+		case !told && is.State == StateUncertain && is.Blocks && o.Type == TypeCreate && !resendable(v.kind, o):
+			why := fmt.Sprintf("this site was restored from a backup, and it is not known whether it had made another %s, beside what has been made since: "+
+				"look for it, take over what is in it, delete it and say that this is done", v.kind.Name)
+			entries = append(entries, s.outcomeEntry(o, Outcome{State: StateUncertain, Cause: ConflictExists, Error: why}))
+		case !told && (is.State == StateSuperseded || is.Blocks):
 			entries = append(entries, s.outcomeEntry(o, Outcome{State: StateApplied}))
 		case was.Again && !is.Again && is.State == StateApplied:
 			entries = append(entries, s.outcomeEntry(o, doubted(v.kind, o)))

@@ -365,6 +365,9 @@ func (w *world) decide(s *site, p *process, row engine.OperationRow) {
 		return
 	case row.Kind == item && len(row.Sites) > 1 && row.Type == engine.TypeCreate && row.Sites[s.id].State == engine.StateRejected && !w.knobs.rejects && len(s.orphans) == 0:
 		w.problem("%s: what is to lie in a container was refused, and waits for a person: %s: %s", s.name, row.ID, why)
+	case strings.Contains(why, "what has been made since"): // a lost run may have made another
+		s.clearBeside(row)
+		err = p.Done(w.ctx, row.ID)
 	case strings.Contains(why, ", which has been made since"): // what a lost run had made, or what has its identifier since
 		s.clear(row, why)
 		err = p.Done(w.ctx, row.ID)
@@ -421,6 +424,20 @@ func (s *site) clear(row engine.OperationRow, why string) {
 		}
 		if objects[surplus] != nil && slices.ContainsFunc(s.w.resources, of) {
 			s.app.lose(row.Kind, surplus)
+		}
+	}
+}
+
+// clearBeside deletes what is there of a resource beside the replica.
+func (s *site) clearBeside(row engine.OperationRow) {
+	for _, res := range s.w.resources {
+		if res.kind.Name != row.Kind || res.id != string(row.Resource) {
+			continue
+		}
+		for id, o := range s.app.objects[row.Kind] {
+			if o.fields["tag"] == res.tag && !s.owns(res.kind, id) {
+				s.app.lose(row.Kind, id)
+			}
 		}
 	}
 }
