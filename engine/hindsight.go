@@ -130,7 +130,7 @@ func (v *view) endedSince(lost *Lost) bool {
 // otherwise, because they have not seen what a checkpoint stands for, here or elsewhere: that, and what the lost run had settled; nil when
 // there are none.
 func (v *view) hindsight() map[Line]Hindsight {
-	h, lost, over := v.history, v.replicas[v.self].Lost, v.overBefore()
+	h, lost, over := v.history, v.replicas[v.self].lost(), v.overBefore()
 	elsewhere := lost != nil && v.endedSince(lost)
 	if !elsewhere && (h.base == nil || lost == nil && over == 0) {
 		return nil

@@ -249,7 +249,11 @@ func (s *Site) endRecheck(ctx context.Context, r *resource, local LocalID, ops [
 			mine.Settled[name] = max(mine.Settled[name], min(n, mine.Lost.Settled[name]))
 		}
 	}
-	mine.Lost = mine.Lost.without(local)
+	lost := mine.Lost
+	if mine.Lost = lost.without(local); lost != nil && mine.Lost == nil {
+		mine.Behind = &Lost{Ended: lost.Ended, Progress: lost.Progress}
+		mine = mine.caughtUp()
+	}
 	b := &Batch{}
 	for _, o := range ops {
 		b.Settled = append(b.Settled, o.ID)

@@ -360,8 +360,8 @@ func (s *Site) stamp(v *view, o *Operation) {
 	o.Time, o.Seen = max(o.Time, s.cfg.Now().UnixMicro(), v.history.compactedUntil()+1), map[Line]uint64{}
 	mine := v.replica(v.self)
 	o.sees(mine.Settled)
-	if mine.Lost != nil { // others may have folded away already what the lost run had settled
-		known, until := v.history.known(mine.Lost.Settled)
+	if lost := mine.lost(); lost != nil { // others may have folded away already what the lost run had settled
+		known, until := v.history.known(lost.Settled)
 		o.sees(known)
 		o.Time = max(o.Time, until+1)
 	}

@@ -35,6 +35,8 @@ type Replica struct {
 	Waits *Waiting `json:"waits,omitempty"`
 	// Lost is what a lost run of the site's agent had published, until it is known what is left of that.
 	Lost *Lost `json:"lost,omitempty"`
+	// Behind is what lost runs had settled, from when that is known until all of it is settled again: others may have folded it away.
+	Behind *Lost `json:"behind,omitempty"`
 	// Held is a deletion that waits for a person; it goes when the deletion is settled.
 	Held *Held `json:"held,omitempty"`
 	// Joined is the operation by which the site was added, empty for one of those that the resource began with. Its replica
@@ -61,6 +63,14 @@ type Replica struct {
 // has reports whether the n-th operation of a line is settled.
 func (r Replica) has(name Line, n uint64) bool { return n <= r.Settled[name] || name.over(r.epoch) }
 
+// lost is what lost runs had settled and this one may not have, nil for nothing.
+func (r Replica) lost() *Lost {
+	if r.Lost != nil {
+		return r.Lost
+	}
+	return r.Behind
+}
+
 // hasAll reports whether all that is counted here is settled.
 func (r Replica) hasAll(settled map[Line]uint64) bool {
 	for name, n := range settled {
@@ -69,6 +79,14 @@ func (r Replica) hasAll(settled map[Line]uint64) bool {
 		}
 	}
 	return true
+}
+
+// caughtUp returns the replica as it stands once it may have settled again what lost runs had.
+func (r Replica) caughtUp() Replica {
+	if r.Behind != nil && r.hasAll(r.Behind.Settled) {
+		r.Behind = nil
+	}
+	return r
 }
 
 // settled reports whether an operation is.

@@ -286,7 +286,7 @@ func (v *view) withSettled(local LocalID, now time.Time, ops ...*Operation) Repl
 		}
 		r.Bare = r.Bare && o.ID != r.Joined
 	}
-	return r
+	return r.caughtUp()
 }
 
 // holds reports whether a site has a part in the resource.

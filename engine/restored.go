@@ -120,10 +120,10 @@ func (s *Site) takeBack(ctx context.Context, v, known *view, id DocumentID, befo
 			}
 		}
 	}
-	if before.Lost != nil {
-		lost.Ended = before.Lost.Ended
-		has(before.Lost.objects()...)
-		add(before.Lost.Progress)
+	if known := before.lost(); known != nil {
+		lost.Ended = known.Ended
+		has(known.objects()...)
+		add(known.Progress)
 	}
 	var said []Replica
 	for _, b := range values {
@@ -148,8 +148,8 @@ func (s *Site) takeBack(ctx context.Context, v, known *view, id DocumentID, befo
 			had = nil
 		}
 		add(Progress{v.from, r.Settled})
-		if r.Lost != nil {
-			add(r.Lost.Progress)
+		if known := r.lost(); known != nil {
+			add(known.Progress)
 		}
 		if made = max(made, r.Made); v.from >= before.epoch {
 			mine = r
@@ -166,7 +166,7 @@ func (s *Site) takeBack(ctx context.Context, v, known *view, id DocumentID, befo
 		lost.Had, lost.Others = had[0].Settled, had[1:]
 	}
 	mine.Settled, mine.Local, mine.Observed, mine.Left = before.Settled, before.Local, nil, nil
-	mine.At, mine.Lost = s.cfg.Now(), &lost
+	mine.At, mine.Lost, mine.Behind = s.cfg.Now(), &lost, nil
 	s.twin.looks(v)
 	again, err := s.saidBefore(ctx, v)
 	return append(again, v.replicaAs(mine)), err
