@@ -215,7 +215,7 @@ func planted() []mutant {
 		edit{"engine/late.go", "if !shown.has(o) {", "if false && !shown.has(o) {"})
 	// What a site that was set back has made stays for good where its lost run had passed it over.
 	scripted("what a lost run has passed over counts as passed over", "restored-and-passed-over",
-		edit{"engine/restored.go", "case !told && is.State == StateSuperseded:", "case false && !told && is.State == StateSuperseded:"})
+		edit{"engine/restored.go", "case !told && (is.State == StateSuperseded || is.Blocks):", "case false && !told && is.State == StateSuperseded:"})
 	// A list that was one value in between keeps at a site that was set back with its application what that has taken away.
 	scripted("what lay in a list before is left there after a backup", "restored-under-a-list",
 		edit{"engine/recheck.go", "fold.restoring(touched, before)", "fold.restoring(touched, fold)"}, edit{"engine/recheck.go", "done, before := among(gap), v.history", "done, _ := among(gap), v.history"})
