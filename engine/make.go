@@ -57,12 +57,12 @@ func madeAnew(made uint64) string {
 	return "." + strconv.FormatUint(made, 10)
 }
 
-// doneBefore names, by a digest, what this site has put where o puts opaque bytes, or what it has done that a delete had not seen; empty for
+// doneBefore names, by a digest, what this site has put where o puts opaque bytes, or all that it has done to what a delete takes away; empty for
 // nothing.
 func (v *view) doneBefore(o *Operation) string {
 	settled, others, digest := v.settledAt(v.self), 0, sha256.New()
 	for _, p := range v.history.ordered {
-		over := o.Type == TypeAbsolute && p.Type == TypeAbsolute && p.Path == o.Path || o.Type == TypeDelete && o.Seq > 0 && !v.history.Before(p, o)
+		over := o.Type == TypeAbsolute && p.Type == TypeAbsolute && p.Path == o.Path || o.Type == TypeDelete
 		if p != o && over && settled(p) {
 			others++
 			fmt.Fprintln(digest, p.ID)
