@@ -154,7 +154,7 @@ func (c *checker) checkSite(s *site) {
 	for kind, objects := range s.app.objects {
 		for id, o := range objects {
 			tag, _ := o.fields["tag"].(string)
-			if !owned[string(kind)+" "+id] && !c.left(tag) && !w.isThing(tag) && !s.orphans[string(kind)+" "+id] {
+			if !owned[string(kind)+" "+id] && !c.left(tag) && !w.isThing(tag) && !s.orphans[string(kind)+" "+id] && !s.leftGivenUp(tag) {
 				c.say("%s: %s %s belongs to nothing: %s", s.name, kind, id, encode(o.fields))
 			}
 		}

@@ -92,6 +92,12 @@ func (s *site) doesWithoutObject(res *resource) bool {
 	})
 }
 
+// leftGivenUp reports whether a lost run had made an object of a resource whose create an operator has dropped at a site since: nobody looks
+// for it.
+func (s *site) leftGivenUp(tag string) bool {
+	return s.restored && slices.ContainsFunc(s.w.resources, func(res *resource) bool { return res.tag == tag && s.doesWithoutObject(res) })
+}
+
 // deletedAt reports whether a resource is deleted at a site: a run that is lost with its application may have run what is not run again, for a
 // checkpoint that stands for the deletion takes its place.
 func (c *checker) deletedAt(s *site, res *resource) bool {
