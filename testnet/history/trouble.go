@@ -335,6 +335,9 @@ const (
 	noReplica  = "its create was dropped"
 )
 
+// noAnswer is a part of what a site says of a request that was open in the backup it was restored from.
+const noAnswer = "in which the request had had no answer yet"
+
 // noBody is a part of what a site says of large bytes that an object which was made anew lacks, since nobody has them any more.
 const noBody = "no site has its body"
 
@@ -378,6 +381,8 @@ func (w *world) decide(s *site, p *process, row engine.OperationRow) {
 		err = p.Retry(w.ctx, row.ID)
 	case e == nil || e.times == 0:
 		err = p.Retry(w.ctx, row.ID)
+	case strings.Contains(why, noAnswer) && row.Type == engine.TypeCreate && k.Natural() && s.app.objects[k.Name][string(w.here(s, k, row.Resource))] == nil:
+		err = p.Drop(w.ctx, row.ID) // what it had made has been deleted since
 	case row.Type != engine.TypeCreate || k.Natural():
 		w.saidDone[row.ID] = true
 		err = p.Done(w.ctx, row.ID)
