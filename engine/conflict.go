@@ -272,13 +272,18 @@ func (c *Conflict) possible(k *Kind) []Action {
 	case c.Blocks:
 		return []Action{ActionRetry, ActionDone, ActionDrop}
 	}
+	if c.Kind != ConflictUncertain && c.keepable() && c.Type != TypeDelete && c.Type != TypePlace {
+		return []Action{ActionRetry, ActionDone, ActionDrop, ActionKeep, ActionDismiss}
+	}
 	return []Action{ActionRetry, ActionDone, ActionDrop, ActionDismiss}
 }
 
-// folded lists what can be decided about a refused operation once it is folded into what came later, and tells that. What an
-// application shows tells nothing of the effect of an action, or of opaque bytes.
+// keepable reports whether what an application shows tells of the effect of the operation: of an action, or of opaque bytes, it does not.
+func (c *Conflict) keepable() bool { return c.Type != TypeAction && c.Type != TypeAbsolute }
+
+// folded lists what can be decided about a refused operation once it is folded into what came later, and tells that.
 func (c *Conflict) folded() (actions []Action) {
-	if c.Type != TypeAction && c.Type != TypeAbsolute {
+	if c.keepable() {
 		actions = append(actions, ActionKeep)
 	}
 	if c.Open() {

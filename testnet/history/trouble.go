@@ -246,8 +246,8 @@ func (w *world) keep(s *site, p *process) {
 		if p.dead {
 			return
 		}
-		if !c.Open() || !slices.Contains(c.Actions, engine.ActionKeep) || w.keeper(c) != s {
-			continue
+		if !c.Open() || !slices.Contains(c.Actions, engine.ActionKeep) || slices.Contains(c.Actions, engine.ActionRetry) || w.keeper(c) != s {
+			continue // what can be tried again is decided elsewhere
 		}
 		w.did = true
 		w.decisions++

@@ -146,6 +146,10 @@ func decisionOf(c api.Conflict, action string) decision {
 		d.Follows = fmt.Sprintf("The application of %s has it already: nothing is sent, and it counts as applied there.", c.Site)
 	case engine.ActionDrop:
 		d.Button = "Drop"
+		if c.About == string(engine.ConflictUncertain) { // it may be in no document yet
+			d.Follows = fmt.Sprintf("It counts as not done at %s, and is not sent there again. Other sites that know of it go on with it.", c.Site)
+			break
+		}
 		d.Follows = fmt.Sprintf("It is given up at %s alone, which differs from the others then. The other sites keep what they have.", c.Site)
 	case engine.ActionAdopt:
 		d.Button = "Adopt"
