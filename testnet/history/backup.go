@@ -66,7 +66,7 @@ func (w *world) setBack(s *site) {
 		}
 	}
 	for _, q := range s.backup.open { // it is done again, or for the first time, whatever its client was told
-		q.refused = false
+		q.refused, q.redone = false, w.knobs.machines
 		q.undone = q.undone || w.knobs.machines && q.resource.thing() && q.resource.placement[0] == s
 	}
 	knows := func(id engine.OperationID) bool {
@@ -92,6 +92,19 @@ func (w *world) setBack(s *site) {
 			if other.restored {
 				w.leaveBehind(other)
 			}
+		}
+	}
+}
+
+// refusedAgain notes what a machine that was set back has not done again, though its client had been told that it was done: it was refused, for
+// its credentials are not good any more.
+func (w *world) refusedAgain() {
+	for _, q := range w.requests {
+		if q.redone && slices.ContainsFunc(w.sites, func(s *site) bool {
+			row, err := s.disk.Recalled().Operation(w.ctx, q.operation)
+			return err == nil && s.restored && refusedFirst(row)
+		}) {
+			w.lost[q.operation] = true
 		}
 	}
 }
@@ -175,7 +188,10 @@ func rowsOf(w *world, d *memory.Disk) []engine.OperationRow {
 
 // isLost reports whether only a site that was set back to a backup had an operation: that is the operator's doing.
 func (w *world) isLost(id engine.OperationID) bool {
-	return w.lost[id] && !slices.ContainsFunc(w.sites, func(s *site) bool { return s.knows(id) })
+	return w.lost[id] && !slices.ContainsFunc(w.sites, func(s *site) bool {
+		row, err := s.disk.Recalled().Operation(w.ctx, id)
+		return err == nil && row.Document != "" && !refusedFirst(row)
+	})
 }
 
 // lostContainer reports whether an operation is of something in a container that nobody has any more, since only lost operations had made

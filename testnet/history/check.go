@@ -18,6 +18,7 @@ func (w *world) check() (problems []string) {
 	c := &checker{w: w, yields: map[place]bool{}, spoiled: map[engine.DocumentID]bool{}, held: map[engine.DocumentID]bool{},
 		histories: map[engine.DocumentID]*engine.History{}, lives: map[replica]engine.DocumentID{}}
 	w.contended, w.superseded = 0, 0
+	w.refusedAgain()
 	for _, s := range w.sites {
 		c.findSpoiled(s)
 		c.findOwners(s)
