@@ -130,12 +130,16 @@ func (w *world) leaveBehind(s *site) {
 }
 
 // repeats notes what an action has done of which a site that was set back cannot know that it has run: none of those that it has been compared
-// with, be it none at all after it has waited for them, knows that.
+// with, be it none at all after it has waited for them, knows that; and a create, of an object that its lost run has deleted since.
 func (p *process) repeats(c engine.Call) {
 	e, s := p.site.app.effects[c.Key], p.site
 	id, _, _ := strings.Cut(c.Key, ".")
 	knows := func(other *site) bool { return other.ran(s, engine.OperationID(id)) }
-	if e != nil && e.times > 0 && s.restored && c.Method == http.MethodPost && c.Local != "" && (p.left || len(p.met) > 0) && !slices.ContainsFunc(p.met, knows) {
+	if e == nil {
+		return
+	}
+	_, there := s.app.objects[e.kind][e.local]
+	if e.times > 0 && s.restored && c.Method == http.MethodPost && (c.Local != "" || !there) && (p.left || len(p.met) > 0) && !slices.ContainsFunc(p.met, knows) {
 		e.untold = e.times
 	}
 }
