@@ -60,7 +60,7 @@ func (s *Site) giveBack(ctx context.Context, r *resource, k *Kind, create *Opera
 		return false, err
 	}
 	local, h := v.local(), v.history
-	since := h.touching(slices.DeleteFunc(slices.Clone(h.ordered), func(o *Operation) bool { return o == create }))
+	since := h.touching(slices.DeleteFunc(slices.Clone(h.ordered), func(o *Operation) bool { return o == create }), anyOperation)
 	changed := alone(create).restoring(since, FoldOf(h, anyOperation))
 	r.mu.Unlock()
 	shown, err := s.shown(ctx, k, local)

@@ -193,7 +193,7 @@ func (s *Site) doubts(ctx context.Context, r *resource, local LocalID, gap []*Op
 	if len(entries) > 0 {
 		err = s.write(ctx, r, append(entries, s.replicaEntry(v, local)), &Batch{})
 	}
-	touched := v.history.touching(sent)
+	touched := v.history.touching(sent, settled)
 	for _, o := range v.history.Living(func(o *Operation) bool { return v.settled(v.self, o) }) {
 		if !lives(o) { // a delete of the gap has ended it, and another create is there
 			touched = append(touched[:len(touched):len(touched)], o)

@@ -86,7 +86,7 @@ func (s Standing) withoutAnswer(h *History, ops []*Operation) []*Operation {
 	unsure := slices.DeleteFunc(slices.Clone(ops), func(o *Operation) bool {
 		return s.Settled(o) || !s.Unsure(o) || o.Type == TypeAction && !h.hadItsTurn(s, o)
 	})
-	return h.touching(unsure)
+	return h.touching(unsure, s.Settled)
 }
 
 // hadItsTurn reports whether an action may have been sent: what it has seen has run.
@@ -97,14 +97,19 @@ func (h *History) hadItsTurn(s Standing, o *Operation) bool {
 }
 
 // touching returns the operations whose values may come or go with ops: under rules by which one operation takes the effect of
-// another away, these are all that set anything. What only adds to numbers is left alone: a lost run may have added more that has yet to come back.
-func (h *History) touching(ops []*Operation) []*Operation {
-	if k := h.kind; len(ops) > 0 && (len(h.facts) > 0 || k != nil && (len(k.Resolutions) > 0 || k.ReplaceWhole || k.UpdateWins)) {
-		return h.all(func(o *Operation) bool {
-			return slices.Contains(ops, o) || o.Change != nil && len(o.Change.Set)+len(o.Change.Unset) > 0
-		})
+// another away, these are all that set anything, and of those that only add to numbers the settled ones whose effect comes or goes: a lost run may
+// have added more that has yet to come back.
+func (h *History) touching(ops []*Operation, settled func(*Operation) bool) []*Operation {
+	if k := h.kind; len(ops) == 0 || len(h.facts) == 0 && (k == nil || len(k.Resolutions) == 0 && !k.ReplaceWhole && !k.UpdateWins) {
+		return ops
 	}
-	return ops
+	is := among(ops)
+	without, _ := h.effective(pick{in: func(o *Operation) bool { return settled(o) && !is(o) }})
+	with, _ := h.effective(pick{in: func(o *Operation) bool { return settled(o) || is(o) }})
+	had, has := within(without), within(with)
+	return h.all(func(o *Operation) bool {
+		return is(o) || o.Change != nil && (len(o.Change.Set)+len(o.Change.Unset) > 0 || had(o) != has(o))
+	})
 }
 
 // unanswered returns an action that counts and may have run, of which a step may take back what it has set; nil: there is none. A

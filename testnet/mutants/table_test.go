@@ -199,7 +199,7 @@ func planted() []mutant {
 	scripted("what a site shows beside what is kept stays", "kept-over-what-is-beside",
 		edit{"engine/correct.go", "strays(k, shown.Body, step.Only)", "nil"})
 	scripted("what a whole PUT had taken away stays after a backup", "restored-under-whole-puts",
-		edit{"engine/recheck.go", "touched := v.history.touching(sent)", "touched := sent"})
+		edit{"engine/recheck.go", "touched := v.history.touching(sent, settled)", "touched := sent"})
 	// What had run on an object runs once more, though the object had never gone.
 	scripted("an object that is another's is deleted and made anew", "restored-and-handed-over",
 		edit{"engine/recheck.go", "s.handedOver(ctx, r, kind, lost, gap[0])", "false, error(nil)"})
@@ -207,7 +207,7 @@ func planted() []mutant {
 	scripted("what cannot have been sent is restored", "restored-before-a-count-that-comes-back-later",
 		edit{"engine/unsure.go", "o.Type == TypeAction && !h.hadItsTurn(s, o)", "false"})
 	scripted("under rules numbers are restored that were only added to", "restored-before-a-count-that-comes-back-later",
-		edit{"engine/unsure.go", "o.Change != nil && len(o.Change.Set)+len(o.Change.Unset) > 0", "o.Change != nil"})
+		edit{"engine/unsure.go", "|| had(o) != has(o))", "|| true || had(o) != has(o))"})
 	scripted("what has run keeps what follows from being found to have run", "restored-before-counts-and-another-action",
 		edit{"engine/unsure.go", " && (s.Ran == nil || !s.Ran(p))", ""})
 	// Two sites hold other bytes, and both say that they are the same.
@@ -216,6 +216,9 @@ func planted() []mutant {
 	// What a site that was set back has made stays for good where its lost run had passed it over.
 	scripted("what a lost run has passed over counts as passed over", "restored-and-passed-over",
 		edit{"engine/restored.go", "case !told && (is.State == StateSuperseded || is.Blocks):", "case false && !told && is.State == StateSuperseded:"})
+	// A number that a rule takes away comes back at a site that was set back.
+	scripted("what a lost run had taken from a number is there again", "restored-before-a-count-was-taken-away",
+		edit{"engine/unsure.go", "|| had(o) != has(o))", "|| false && had(o) != has(o))"})
 	// A list that was one value in between keeps at a site that was set back with its application what that has taken away.
 	scripted("what lay in a list before is left there after a backup", "restored-under-a-list",
 		edit{"engine/recheck.go", "fold.restoring(touched, before)", "fold.restoring(touched, fold)"}, edit{"engine/recheck.go", "done, before := among(gap), v.history", "done, _ := among(gap), v.history"})
