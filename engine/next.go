@@ -453,11 +453,13 @@ func (h *History) leaves(s Standing, o *Operation) bool {
 	return act(h, s, []*Operation{o}).Late
 }
 
+// folds reports whether a correction brings about what o does, where o does not run by itself.
+func (o *Operation) folds() bool { return o.Type != TypeAction && o.Type != TypeAbsolute }
+
 // foldable returns those at the beginning of rest that one request can bring about together.
 func foldable(s Standing, rest []*Operation, counts func(*Operation) bool) []*Operation {
 	for n, o := range rest {
-		folds := o.Type != TypeAction && o.Type != TypeAbsolute && (o.Type != TypeDelete || n == 0)
-		if !folds || s.Blocked(o) || o.Type != TypeDelete && !counts(o) {
+		if !o.folds() || o.Type == TypeDelete && n > 0 || s.Blocked(o) || o.Type != TypeDelete && !counts(o) {
 			return rest[:n]
 		}
 	}
@@ -469,11 +471,13 @@ func correct(h *History, s Standing, rest []*Operation, counts func(*Operation) 
 	return correctFor(h, s, foldable(s, rest, counts), rest)
 }
 
-// correctFor brings the application to what it is to show with those that are taken, the first of rest.
+// correctFor brings the application to what it is to show with those that are taken, the first of rest. An earlier correction may have left
+// what others of rest set, but not what only their own requests do: that stays, for a service that honours keys does it once.
 func correctFor(h *History, s Standing, taken, rest []*Operation) Step {
 	before := s.fold(h)
 	after, again := s.target(h, s.shown().or(taken...), before)
-	difference := s.difference(before, after).and(after.restoring(s.withoutAnswer(h, rest)))
+	left := slices.DeleteFunc(slices.Clone(rest), func(o *Operation) bool { return !o.folds() && !slices.Contains(taken, o) })
+	difference := s.difference(before, after).and(after.restoring(s.withoutAnswer(h, left)))
 	step := Step{Kind: StepVacuous, Operations: taken, Again: again}
 	for _, o := range taken {
 		if o.Repair {

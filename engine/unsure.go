@@ -83,9 +83,7 @@ func (s Standing) withoutAnswer(h *History, ops []*Operation) []*Operation {
 	if s.Unsure == nil {
 		return nil
 	}
-	unsure := slices.DeleteFunc(slices.Clone(ops), func(o *Operation) bool {
-		return s.Settled(o) || !s.Unsure(o) || o.Type == TypeAction && !h.hadItsTurn(s, o)
-	})
+	unsure := slices.DeleteFunc(slices.Clone(ops), func(o *Operation) bool { return s.Settled(o) || !s.Unsure(o) })
 	return h.touching(unsure, s.Settled)
 }
 
@@ -113,8 +111,8 @@ func (h *History) touching(ops []*Operation, settled func(*Operation) bool) []*O
 }
 
 // unanswered returns an action that counts and may have run, of which a step may take back what it has set; nil: there is none. A
-// service that honours its key does it only once, so it is settled before. Of any other a person is asked before: nobody could
-// tell afterwards by what the application shows whether it has run.
+// service that honours its key does it only once, so it is settled before, and what it has seen of these before it. Of any other a person is
+// asked before: nobody could tell afterwards by what the application shows whether it has run.
 func (h *History) unanswered(s Standing, step Step) *Operation {
 	if h.kind == nil || s.Unsure == nil || s.Doubtful == nil || step.Kind != StepCorrect && step.Kind != StepRun {
 		return nil
@@ -123,19 +121,19 @@ func (h *History) unanswered(s Standing, step Step) *Operation {
 	if !h.kind.HonoursKey {
 		may = func(o *Operation) bool { return s.Doubtful(o) && !resendable(h.kind, o) }
 	}
-	var counts func(*Operation) bool
-	for _, o := range h.ordered {
-		if o.Type != TypeAction || o.Change.Empty() || s.Settled(o) || !may(o) || s.Blocked(o) || s.Ran != nil && s.Ran(o) ||
-			slices.Contains(step.Operations, o) || !step.overrides(o) || !h.hadItsTurn(s, o) {
-			continue
-		}
-		if counts == nil {
-			counting, _ := h.effective(everything)
-			counts = within(counting)
-		}
-		if counts(o) {
-			return o
-		}
+	open := h.all(func(o *Operation) bool {
+		return o.Type == TypeAction && !s.Settled(o) && may(o) && !s.Blocked(o) && (s.Ran == nil || !s.Ran(o)) && !slices.Contains(step.Operations, o)
+	})
+	open = slices.DeleteFunc(slices.Clone(open), func(o *Operation) bool {
+		return !slices.ContainsFunc(open, func(p *Operation) bool { return (p == o || h.Before(o, p)) && !p.Change.Empty() && step.overrides(p) })
+	})
+	if len(open) == 0 {
+		return nil
+	}
+	counting, _ := h.effective(everything)
+	counts := within(counting)
+	if i := slices.IndexFunc(open, func(o *Operation) bool { return counts(o) && h.hadItsTurn(s, o) }); i >= 0 {
+		return open[i]
 	}
 	return nil
 }

@@ -204,8 +204,8 @@ func planted() []mutant {
 	scripted("an object that is another's is deleted and made anew", "restored-and-handed-over",
 		edit{"engine/recheck.go", "s.handedOver(ctx, r, kind, lost, gap[0])", "false, error(nil)"})
 	// What a lost run had added to a number is gone, and counts as added.
-	scripted("what cannot have been sent is restored", "restored-before-a-count-that-comes-back-later",
-		edit{"engine/unsure.go", "o.Type == TypeAction && !h.hadItsTurn(s, o)", "false"})
+	scripted("what no correction can have left is restored", "restored-before-a-count-of-another-site",
+		edit{"engine/next.go", "return !o.folds() && !slices.Contains(taken, o)", "return false"})
 	scripted("under rules numbers are restored that were only added to", "restored-before-a-count-that-comes-back-later",
 		edit{"engine/unsure.go", "|| had(o) != has(o))", "|| true || had(o) != has(o))"})
 	scripted("what has run keeps what follows from being found to have run", "restored-before-counts-and-another-action",
