@@ -84,9 +84,10 @@ type deviation struct {
 	firm bool
 }
 
-// deviations lists, sorted by site, where the applications differ or have lost the object.
+// deviations lists, sorted by site, where the applications differ or have lost the object. What one shows where a request is open may be
+// what that has changed: it tells nothing before that is settled.
 func (v *view) deviations() []deviation {
-	looked := v.looked()
+	looked := slices.DeleteFunc(v.looked(), func(s SiteID) bool { return v.replica(s).Open != nil })
 	if len(looked) == 0 || v.agree(looked) || !v.exists() {
 		return nil
 	}

@@ -119,7 +119,7 @@ func (s *Site) cross(ctx context.Context, res *resource, k *Kind, c *crossing, b
 		if err := s.commit(ctx, &Batch{Operations: []OperationRow{s.originRow(c, st)}}); err != nil {
 			s.cfg.Log.Error("list an operation without a certain answer", "operation", string(o.ID), "err", err)
 		}
-		s.leftOpen(c, st.Error)
+		s.leftOpen(c, st.Error, st.At)
 		return Answer{}, s.unsettled(o, err, fmt.Sprintf("the application's service %s gave no certain answer (%s)", k.Service, tell(reply, err)))
 	default: // nothing has happened
 		if res != nil && isGone(reply, err) {

@@ -72,7 +72,7 @@ func (s *Site) Retry(ctx context.Context, id OperationID) error {
 		if err := s.commit(ctx, b); err != nil {
 			return err
 		}
-		s.leftOpen(c, c.Why)
+		s.leftOpen(c, c.Why, s.cfg.Now())
 		s.left.Delete(id) // who has said so knows what this site knows
 		s.queue.add(job{intent: id}, 0)
 		return nil

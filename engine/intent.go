@@ -65,6 +65,11 @@ func (c *crossing) question() string {
 	return fmt.Sprintf("it is not known whether %s %s ran: %s", c.Operation.Type, c.Operation.ID, c.Why)
 }
 
+// unanswered says that nobody is asked about it yet.
+func (c *crossing) unanswered(why string) string {
+	return fmt.Sprintf("%s %s has had no certain answer yet: %s", c.Operation.Type, c.Operation.ID, why)
+}
+
 // sent is the operation as this site's application gets it.
 func (c *crossing) sent() *Operation {
 	o := c.Operation

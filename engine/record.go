@@ -170,6 +170,9 @@ func (s *Site) store(ctx context.Context, r *resource, b *Batch) error {
 		s.known.Load().translated[key].Store(true)
 	}
 	s.lookSoon(r)
+	if _, differs, _ := s.untold(r.view); differs { // what a lost run has told is not open any more
+		s.queue.add(job{supported: r.id}, 0)
+	}
 	if r.view.kind.Within != "" {
 		s.tellLater(ctx, r.view)
 	}
@@ -220,7 +223,7 @@ func (s *Site) index(ctx context.Context, r *resource, b *Batch) error {
 	if err := s.support(ctx, &row); err != nil {
 		return err
 	}
-	s.tellOpen(&row, b.Settled)
+	s.tellOpen(v, &row, b.Settled)
 	b.Resources = append(b.Resources, row)
 	v.owner = !v.exists() && (len(row.Relations) > 0 || s.mayHold(v.kind))
 	v.shifted = v.shifted || shifts(before, row)

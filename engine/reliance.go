@@ -116,7 +116,7 @@ func (s *Site) seeRelying(ctx context.Context, id DocumentID) error {
 }
 
 // seeSupport makes the row of a resource anew where what its document does not tell makes a difference: what it relies on, and
-// requests that have had no certain answer.
+// requests that have had no certain answer, which other sites are told of.
 func (s *Site) seeSupport(ctx context.Context, id DocumentID) error {
 	r, v, unlock, err := s.locked(ctx, id)
 	defer unlock()
@@ -130,11 +130,14 @@ func (s *Site) seeSupport(ctx context.Context, id DocumentID) error {
 	if err != nil {
 		return fmt.Errorf("see what document %s does not tell: %w", id, err)
 	}
+	if published, err := s.publishOpen(ctx, r); published || err != nil {
+		return err
+	}
 	row := v.row(s.cfg.Now(), v.conflicts())
 	if err := s.support(ctx, &row); err != nil {
 		return err
 	}
-	s.tellOpen(&row, nil)
+	s.tellOpen(v, &row, nil)
 	if row.State == before.State && row.Reason == before.Reason {
 		return nil
 	}

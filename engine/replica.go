@@ -33,6 +33,8 @@ type Replica struct {
 	Paused *Pause `json:"paused,omitempty"`
 	// Waits is set while the site's application does not let its agent in: what is not settled there is paused.
 	Waits *Waiting `json:"waits,omitempty"`
+	// Open is a request of the site's clients that has had no certain answer there.
+	Open *Open `json:"open,omitempty"`
 	// Lost is what a lost run of the site's agent had published, until it is known what is left of that.
 	Lost *Lost `json:"lost,omitempty"`
 	// Behind is what lost runs had settled, from when that is known until all of it is settled again: others may have folded it away.

@@ -284,6 +284,9 @@ func (v *view) withSettled(local LocalID, now time.Time, ops ...*Operation) Repl
 		if r.Held != nil && r.Held.Operation == o.ID {
 			r.Held = nil
 		}
+		if r.Open != nil && r.Open.Operation == o.ID {
+			r.Open = nil
+		}
 		r.Bare = r.Bare && o.ID != r.Joined
 	}
 	return r.caughtUp()

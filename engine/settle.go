@@ -274,7 +274,7 @@ func (s *Site) ask(ctx context.Context, c *crossing) error {
 		Events:     []Event{s.statusEvent(c, st), s.conflictEvent("conflict.opened", conflict)},
 	})
 	if err == nil {
-		s.leftOpen(c, c.Why)
+		s.leftOpen(c, c.Why, st.At)
 	}
 	return err
 }
@@ -291,7 +291,7 @@ func (s *Site) dismiss(ctx context.Context, c *crossing, st OperationStatus) err
 	if err := s.askedNoMore(ctx, c.Operation.ID, b); err != nil {
 		return err
 	}
-	return s.commit(ctx, b)
+	return s.end(ctx, c, b)
 }
 
 func (s *Site) statusEvent(c *crossing, st OperationStatus) Event {
@@ -314,7 +314,8 @@ func (s *Site) listLeft(ctx context.Context, i Intent, c *crossing) {
 		row.Document, row.IssuedAt = "", i.OpenedAt // it is in no document yet
 		err = s.commit(ctx, &Batch{Operations: []OperationRow{row}})
 	}
-	s.leftOpen(c, row.Sites[s.cfg.Self].Error)
+	st := row.Sites[s.cfg.Self]
+	s.leftOpen(c, st.Error, st.At)
 	if err != nil {
 		s.cfg.Log.Error("list an operation without an answer", "operation", string(i.Operation), "err", err)
 	}

@@ -357,10 +357,11 @@ func TestWhatIsUncertainAtItsOriginIsAConflict(t *testing.T) {
 }
 
 // TestAResourceTellsWhatIsUncertain leaves open whether an action on a resource has run: the resource says so, and the conflict says
-// which resource it is about and compares, until a person decides; also over a restart.
+// which resource it is about and compares, until a person decides; also over a restart. The other site says so as well, and
+// has nothing to be decided there.
 func TestAResourceTellsWhatIsUncertain(t *testing.T) {
 	m := open(t, Image, 2)
-	paris := m.Sites[0]
+	paris, nantes := m.Sites[0], m.Sites[1]
 	a := must(t, 201)(submit(t.Context(), paris, Image, "POST", "", `{"name":"n"}`, m.Sites...))
 	converge(t, m, m.Sites...)
 	paris.App.Inject(DoesAndFails)
@@ -372,13 +373,15 @@ func TestAResourceTellsWhatIsUncertain(t *testing.T) {
 	}
 	is := func(when string, want engine.State, names bool) {
 		t.Helper()
-		until(t, m, func() string {
-			row, err := paris.store.ResourceByDocument(t.Context(), row.Document)
-			if err == nil && row.State == want && strings.Contains(row.Reason, string(op)) == names {
-				return ""
-			}
-			return fmt.Sprintf("%s the resource is %s: %s (%v)", when, row.State, row.Reason, err)
-		})
+		for _, s := range m.Sites {
+			until(t, m, func() string {
+				row, err := s.store.ResourceByDocument(t.Context(), row.Document)
+				if err == nil && row.State == want && row.Sites[paris.ID].State == want && strings.Contains(row.Reason, string(op)) == names {
+					return ""
+				}
+				return fmt.Sprintf("%s the resource is %s at %s: %s (%v)", when, row.State, s.Name, row.Reason, err)
+			})
+		}
 	}
 	is("at first", engine.StateDegraded, true)
 	if err := paris.Restart(t.Context()); err != nil {
@@ -392,6 +395,7 @@ func TestAResourceTellsWhatIsUncertain(t *testing.T) {
 	if c.Operation != op || c.Document != row.Document || c.Resource != a.Resource {
 		t.Errorf("paris lists %+v", c)
 	}
+	noConflict(t, m, nantes)
 	if list, err := paris.PreviewConflict(t.Context(), c.ID, ""); err != nil || len(list) != 0 {
 		t.Errorf("what is shown is compared with what all others amount to: %v, %v", list, err)
 	}

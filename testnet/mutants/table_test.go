@@ -85,7 +85,13 @@ func planted() []mutant {
 		edit{"engine/call.go", "Key: key, Credentials: credentials,", "Credentials: credentials,"})
 	// A resource says that all is well while nobody knows whether a client's request has run.
 	scripted("a resource is not told what is uncertain", "crash-action-before-answer",
-		edit{"engine/openrequest.go", `if worst.why != "" {`, "if false {"})
+		edit{"engine/openrequest.go", "if open != nil {", "if false {"})
+	// The other sites of the resource cannot tell.
+	scripted("other sites are not told what is uncertain", "uncertain-at-its-origin",
+		edit{"engine/openrequest.go", "if !differs {", "if true {"})
+	// They ask a person what to do about what such a request has changed.
+	scripted("what an open request has changed is taken for drift", "uncertain-at-its-origin",
+		edit{"engine/agreement.go", "return v.replica(s).Open != nil })", "return false })"})
 	// What an application has counted without an answer is taken back by an earlier change, before a person has said whether it has.
 	scripted("an earlier change does not wait for a person", "uncertain-holds-up-what-comes-before",
 		edit{"engine/next.go", "s.Uncertain != nil && s.Uncertain(o) && counts(o)", "s.Uncertain != nil && s.Uncertain(o) && !counts(o)"})

@@ -141,6 +141,11 @@ func (d *described) replica(hearer *site, e engine.Entry, epoch uint64) string {
 	} else if h != nil && h.Confirmed != "" {
 		news = append(news, "may delete, by "+string(h.Confirmed))
 	}
+	if o := now.Open; o != nil && (before.Open == nil || *o != *before.Open) {
+		news = append(news, o.String())
+	} else if o == nil && before.Open != nil {
+		news = append(news, string(before.Open.Operation)+" not open any more")
+	}
 	if looked := d.looked(before.Observed, now.Observed); looked != "" {
 		news = append(news, looked)
 	}
