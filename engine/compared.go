@@ -12,15 +12,17 @@ import (
 // others have heard of that. So what an earlier process has left is not sent again before one of the sites that share it has
 // been compared with. A site that meets none of them within CompareWithin goes on alone, and says so. Once it has heard of a lost run,
 // what it does next for any resource waits likewise, anew: what that run has written of one resource comes in several pieces. What nothing
-// here knows may be a resource of theirs for as long, and is not made one.
+// here knows may be a resource of theirs for as long, and is not made one. To have been compared with one that has nothing is not enough while
+// another is known to have more.
 
 // comparing is which sites this process has been compared with. It is safe for concurrent use.
 type comparing struct {
 	mu   sync.Mutex
 	with map[SiteID]bool
-	held bool      // something has had to wait
-	over bool      // nothing waits any more
-	ends time.Time // from when on it may be over
+	more map[SiteID]bool // they have something whose beginning was not here when it came
+	held bool            // something has had to wait
+	over bool            // nothing waits any more
+	ends time.Time       // from when on it may be over
 }
 
 // waitForOthers begins the waiting.
@@ -37,18 +39,27 @@ func (s *Site) waitForOthers() {
 func (s *Site) Compared(other SiteID) {
 	s.compared.mu.Lock()
 	known := s.compared.with[other]
+	more := s.compared.more[other]
 	s.compared.with[other] = true
+	delete(s.compared.more, other)
 	s.compared.mu.Unlock()
-	if !known {
+	if !known || more {
 		s.queue.hurry(func(j job) bool { return j.document != "" || j.intent != "" })
 	}
+}
+
+// hasMore takes note that another site has something whose beginning is not here: the next comparison with it brings that.
+func (s *Site) hasMore(other SiteID) {
+	s.compared.mu.Lock()
+	defer s.compared.mu.Unlock()
+	s.compared.more[other] = true
 }
 
 // uncompared reports whether what an earlier process has left, and what these sites share, still has to wait.
 func (s *Site) uncompared(sites []SiteID) bool {
 	s.compared.mu.Lock()
 	defer s.compared.mu.Unlock()
-	waits := !s.compared.over && s.unmet(sites)
+	waits := !s.compared.over && (s.unmet(sites) || slices.ContainsFunc(sites, func(id SiteID) bool { return s.compared.more[id] }))
 	s.compared.held = s.compared.held || waits
 	return waits
 }

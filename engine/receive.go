@@ -18,6 +18,9 @@ func (s *Site) Receive(ctx context.Context, from SiteID, e Envelope) error {
 		return s.receiveMesh(ctx, e)
 	}
 	own, err := s.receive(ctx, from, e)
+	if errors.Is(err, ErrMissing) {
+		s.hasMore(from)
+	}
 	if own {
 		err = errors.Join(err, s.toldRestored(ctx))
 	}

@@ -149,7 +149,7 @@ func New(ctx context.Context, cfg Config) (*Site, error) {
 	cfg.Random(run[:])
 	s.runID = hex.EncodeToString(run[:])
 	s.bell.ring, s.reach.ring = make(chan struct{}), make(chan struct{})
-	s.compared.with = map[SiteID]bool{}
+	s.compared.with, s.compared.more = map[SiteID]bool{}, map[SiteID]bool{}
 	s.lines.lines = map[queueKey]*waitingLine{}
 	s.awaited.results = map[OperationID]chan result{}
 	s.keyed.running = map[[32]byte]bool{}

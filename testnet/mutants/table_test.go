@@ -207,6 +207,8 @@ func planted() []mutant {
 	scripted("what a whole PUT had taken away stays after a backup", "restored-under-whole-puts",
 		edit{"engine/recheck.go", "touched := v.history.touching(sent, settled)", "touched := sent"})
 	// What had run on an object runs once more, though the object had never gone.
+	scripted("to be compared with who has nothing is enough", "restored-and-compared-with-who-has-nothing",
+		edit{"engine/receive.go", "s.hasMore(from)", "_ = s.hasMore"})
 	scripted("an object that is another's is deleted and made anew", "restored-and-handed-over",
 		edit{"engine/recheck.go", "s.handedOver(ctx, r, kind, lost, gap[0])", "false, error(nil)"})
 	// What a lost run had added to a number is gone, and counts as added.
