@@ -130,7 +130,8 @@ func (w *world) leaveBehind(s *site) {
 }
 
 // repeats notes what an action has done of which a site that was set back cannot know that it has run: none of those that it has been compared
-// with, be it none at all after it has waited for them, knows that; and a create, of an object that its lost run has deleted since.
+// with, be it none at all after it has waited for them, knows that; and a create, where its lost run has deleted the object since or nothing
+// tells which object that is.
 func (p *process) repeats(c engine.Call) {
 	e, s := p.site.app.effects[c.Key], p.site
 	id, _, _ := strings.Cut(c.Key, ".")
@@ -139,7 +140,8 @@ func (p *process) repeats(c engine.Call) {
 		return
 	}
 	_, there := s.app.objects[e.kind][e.local]
-	if e.times > 0 && s.restored && c.Method == http.MethodPost && (c.Local != "" || !there) && (p.left || len(p.met) > 0) && !slices.ContainsFunc(p.met, knows) {
+	found := there && (c.Kind.HonoursKey || c.Kind.Marker != "")
+	if e.times > 0 && s.restored && c.Method == http.MethodPost && (c.Local != "" || !found) && (p.left || len(p.met) > 0) && !slices.ContainsFunc(p.met, knows) {
 		e.untold = e.times
 	}
 }
