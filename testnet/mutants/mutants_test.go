@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 )
 
@@ -16,17 +17,18 @@ const root = "../.."
 // TestMutants plants one fault after the other in a copy of the files that it is in and runs the test that has to find it.
 // The tree itself stays as it is.
 func TestMutants(t *testing.T) {
-	caught := 0
+	var caught atomic.Int32
+	t.Cleanup(func() { t.Logf("%d of %d mutants caught", caught.Load(), len(planted())) })
 	for _, m := range planted() {
 		t.Run(m.name, func(t *testing.T) {
+			t.Parallel() // most of the time goes into building what has the fault
 			if err := m.caught(t, m.plant(t)); err != nil {
 				t.Error(err)
 				return
 			}
-			caught++
+			caught.Add(1)
 		})
 	}
-	t.Logf("%d of %d mutants caught", caught, len(planted()))
 }
 
 // TestPlaces looks for the places of all faults, without planting them: that takes no time.
