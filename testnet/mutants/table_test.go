@@ -160,8 +160,9 @@ func planted() []mutant {
 		edit{"engine/epoch.go", "if !v.writesIn(m, current) || !v.replicas[m].Whole {", "if m == v.self && !v.writesIn(m, current) {"})
 	// What a site had accepted that was away for long is held back by all others for ever.
 	scripted("what comes back after epochs has not seen the checkpoint", "removed-overdue-and-set-back-epochs",
-		edit{"engine/record.go", "if base := v.history.base; base != nil {", "if base := v.history.base; false && base != nil {"})
-	scripted("what is issued on a checkpoint has not seen all of it", "restored-and-changed-on-a-checkpoint",
+		edit{"engine/record.go", "if base := v.history.base; base != nil {", "if base := v.history.base; false && base != nil {"},
+		edit{"engine/record.go", "o.sees(p.Seen)", "_ = p.Seen"}, edit{"engine/replica.go", "return r.Behind", "return nil"})
+	scripted("what is issued on a checkpoint has not seen all of it", "removed-overdue-and-set-back-epochs",
 		edit{"engine/record.go", "if base := v.history.base; base != nil {", "if base := v.history.base; false && base != nil {"})
 	// A site that was added again waits for good for what others wrote while it did not belong to them.
 	scripted("what nobody has any more is waited for", "added-again-to-what-has-ended",
@@ -201,7 +202,8 @@ func planted() []mutant {
 	scripted("what may have run on an object that is gone keeps it from being made", "deleted-and-made-anew-while-an-action-is-open",
 		edit{"engine/owner.go", "(!c.Received || c.Operation.Type == TypeCreate)", "true"})
 	scripted("an operation has not seen what its own earlier one had", "restored-and-issued-before-a-delete-is-sent-again",
-		edit{"engine/record.go", "o.sees(p.Seen)", "_ = p.Seen"})
+		edit{"engine/record.go", "o.sees(p.Seen)", "_ = p.Seen"},
+		edit{"engine/replica.go", "return r.Behind", "return nil"})
 	scripted("what a site shows beside what is kept stays", "kept-over-what-is-beside",
 		edit{"engine/correct.go", "strays(k, shown.Body, step.Only)", "nil"})
 	scripted("what a whole PUT had taken away stays after a backup", "restored-under-whole-puts",
