@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -94,12 +95,13 @@ type Decision struct {
 	For    time.Time `json:"for"`
 }
 
-// decided takes in what somebody has decided: of each site the last counts.
+// decided takes in what somebody has decided: of each site the last counts, in whichever order they come.
 func (v *view) decided(id ConflictID, d Decision) {
 	if v.decisions[id] == nil {
 		v.decisions[id] = map[SiteID]Decision{}
 	}
-	if old, ok := v.decisions[id][d.By]; !ok || !d.At.Before(old.At) {
+	old, ok := v.decisions[id][d.By]
+	if !ok || cmp.Or(d.At.Compare(old.At), d.For.Compare(old.For)) > 0 {
 		v.decisions[id][d.By] = d
 	}
 }

@@ -36,3 +36,19 @@ func TestADecisionIsOfAConflictAsItWas(t *testing.T) {
 	check(earlier, "b")
 	check(later, "a")
 }
+
+// TestDecisionsOfOneMoment has two runs of a site say something of one conflict at one moment, as they can where the site is set back: what counts
+// does not depend on which of it comes first.
+func TestDecisionsOfOneMoment(t *testing.T) {
+	at := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	one, other := Decision{Action: ActionDismiss, By: "b", At: at, For: at}, Decision{Action: ActionDismiss, By: "b", At: at, For: at.Add(-time.Minute)}
+	for _, said := range [][]Decision{{one, other}, {other, one}} {
+		v := newView("a", func(id SiteID) SiteName { return SiteName(id) }, "d", About{Key: "web", Placement: []SiteID{"a", "b"}}, nil, lab)
+		for _, d := range said {
+			v.decided("c", d)
+		}
+		if v.accepted("c", one.For) == nil || v.accepted("c", other.For) != nil {
+			t.Errorf("of %+v, %+v counts", said, v.decisions["c"])
+		}
+	}
+}

@@ -86,8 +86,11 @@ func (c *Change) missingFrom(k *Kind, representation []byte) *Change {
 // strays lists what a representation shows beside the only paths that there are to be, of each branch the uppermost; nothing where these are
 // not said.
 func strays(k *Kind, representation []byte, only map[Pointer]json.RawMessage) []Pointer {
+	if only == nil {
+		return nil
+	}
 	tree, _, ok := canonicalForm(k, representation)
-	if !ok || only == nil {
+	if !ok {
 		return nil
 	}
 	var found []Pointer

@@ -14,13 +14,13 @@ import (
 // that the rows of the resources have to be told of them. It is safe for concurrent use.
 type openRequests struct {
 	mu sync.Mutex
-	by map[OperationID]openRequest
+	by map[DocumentID]map[OperationID]openRequest
+	of map[OperationID]DocumentID
 }
 
 type openRequest struct {
 	Open
-	document DocumentID
-	told     time.Time // from then on other sites are told
+	told time.Time // from then on other sites are told
 }
 
 // Open is what a site tells of a request that has had no certain answer there: while that is not settled, no document has it, and
@@ -44,17 +44,22 @@ func (s *Site) leftOpen(c *crossing, why string, since time.Time) {
 	}
 	s.requests.mu.Lock()
 	defer s.requests.mu.Unlock()
-	if known, ok := s.requests.by[c.Operation.ID]; ok {
+	open := s.requests.by[c.Document]
+	if open == nil {
+		open = map[OperationID]openRequest{}
+		s.requests.by[c.Document] = open
+	}
+	if known, ok := open[c.Operation.ID]; ok {
 		since = known.Since
 	}
-	r := openRequest{Open{c.Operation.ID, StateConverging, since.UTC(), c.unanswered(why)}, c.Document, since}
+	r := openRequest{Open{c.Operation.ID, StateConverging, since.UTC(), c.unanswered(why)}, since}
 	switch {
 	case !c.Asked:
 		r.told = since.Add(firm / 2 * s.cfg.LookAfter)
 	case !c.Again:
 		r.State, r.Reason = StateDegraded, c.question()
 	}
-	s.requests.by[c.Operation.ID] = r
+	open[c.Operation.ID], s.requests.of[c.Operation.ID] = r, c.Document
 	s.queue.add(job{supported: c.Document}, 0)
 }
 
@@ -63,10 +68,15 @@ func (s *Site) closed(ids []OperationID) {
 	s.requests.mu.Lock()
 	defer s.requests.mu.Unlock()
 	for _, id := range ids {
-		if r, ok := s.requests.by[id]; ok {
-			delete(s.requests.by, id)
-			s.queue.add(job{supported: r.document}, 0)
+		document, ok := s.requests.of[id]
+		if !ok {
+			continue
 		}
+		delete(s.requests.of, id)
+		if delete(s.requests.by[document], id); len(s.requests.by[document]) == 0 {
+			delete(s.requests.by, document)
+		}
+		s.queue.add(job{supported: document}, 0)
 	}
 }
 
@@ -75,8 +85,8 @@ func (q *openRequests) worst(id DocumentID, counts func(openRequest) bool) *Open
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	var worst *Open
-	for _, r := range q.by {
-		if r.document != id || !counts(r) {
+	for _, r := range q.by[id] {
+		if !counts(r) {
 			continue
 		}
 		if worst == nil || resourceRank[r.State] > resourceRank[worst.State] || r.State == worst.State && r.Operation < worst.Operation {

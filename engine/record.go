@@ -371,11 +371,15 @@ func (s *Site) stamp(v *view, o *Operation) {
 	if base := v.history.base; base != nil { // what has not seen what is folded away, nobody could take in, this site included
 		o.sees(base.Seen)
 	}
+	last := map[Line]*Operation{}         // of its line it has seen most, and is the newest
 	for _, p := range v.history.ordered { // its own line is not settled where the site has joined anew since
 		if mine.settled(p) || p.Line() == o.line {
-			o.sees(p.Seen) // what it had seen may not count as settled here any more: by what a lost run had settled, it was
-			o.Time = max(o.Time, p.Time+1)
+			last[p.Line()] = p
 		}
+	}
+	for _, p := range last {
+		o.sees(p.Seen) // what it had seen may not count as settled here any more: by what a lost run had settled, it was
+		o.Time = max(o.Time, p.Time+1)
 	}
 	delete(o.Seen, o.line)
 }

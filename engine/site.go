@@ -154,7 +154,7 @@ func New(ctx context.Context, cfg Config) (*Site, error) {
 	s.awaited.results = map[OperationID]chan result{}
 	s.keyed.running = map[[32]byte]bool{}
 	s.naming.taken = map[nameKey]chan struct{}{}
-	s.requests.by = map[OperationID]openRequest{}
+	s.requests.by, s.requests.of = map[DocumentID]map[OperationID]openRequest{}, map[OperationID]DocumentID{}
 	s.borrowed.from, s.started = map[DocumentID][]SiteID{}, cfg.Now()
 	s.fetching.running = map[BlobHash]bool{}
 	s.mesh.init()
