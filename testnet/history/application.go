@@ -229,11 +229,6 @@ func (a *application) do(c engine.Call) engine.Reply {
 		a.ends(c.Kind.Name, id)
 		delete(objects, id)
 		a.empty(c.Kind.Name, id)
-		for _, e := range a.effects { // who loses the next one of that name loses nothing of what has run on this one
-			if e.kind == c.Kind.Name {
-				e.runs = slices.DeleteFunc(slices.Clone(e.runs), func(at string) bool { return at == id })
-			}
-		}
 		return engine.Reply{Status: http.StatusNoContent}
 	case c.Method == http.MethodGet:
 	case !o.change(c, rest):
