@@ -1,0 +1,105 @@
+package engine
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+	"time"
+)
+
+// ConflictID identifies a conflict at every site: it follows from what the conflict is about.
+type ConflictID string
+
+// ConflictKind says what the rules could not settle.
+type ConflictKind string
+
+const (
+	// ConflictExists: a create met an object that no replicated resource owns.
+	ConflictExists ConflictKind = "exists"
+	// ConflictName: two resources were given one name, and the one that was created earlier has it.
+	ConflictName ConflictKind = "name"
+	// ConflictRefused: the application refused what another site's application took.
+	ConflictRefused ConflictKind = "refused"
+	// ConflictContested: the application twice found that the request did not fit what is there (409, 412).
+	ConflictContested ConflictKind = "contested"
+	// ConflictUncertain: it is not known whether the application has done it.
+	ConflictUncertain ConflictKind = "uncertain"
+	// ConflictUndeclared: the object is gone and cannot be made anew, because an action has run on it of which the catalog
+	// does not say what it sets.
+	ConflictUndeclared ConflictKind = "undeclared"
+	// ConflictDrift: the application shows something else than the others, or has lost the object, and no operation did that.
+	ConflictDrift ConflictKind = "drift"
+	// ConflictNameTaken: something inside a container that is spread over sites has a name that another part has given as
+	// well, and earlier.
+	ConflictNameTaken ConflictKind = "name-taken"
+	// ConflictContention: it was repaired a few times, and that did not last.
+	ConflictContention ConflictKind = "contention"
+	// ConflictRejoined: the site's disk was set back, and what its lost run had done to the object cannot be known.
+	ConflictRejoined ConflictKind = "rejoined"
+	// ConflictAside: a defect of the agent's own has struck the resource; it is set aside.
+	ConflictAside ConflictKind = "aside"
+)
+
+// Action is what a person can decide about a conflict.
+type Action string
+
+const (
+	// ActionRetry sends it to the application again, or what is left of it to do.
+	ActionRetry Action = "retry"
+	// ActionDone says that the application has it.
+	ActionDone Action = "done"
+	// ActionDrop gives it up at its site, which differs from the others then.
+	ActionDrop Action = "drop"
+	// ActionAdopt makes the object that is there the replica, and brings it to what the other sites show.
+	ActionAdopt Action = "adopt"
+	// ActionKeep makes what the application of the site that is told shows what all sites show.
+	ActionKeep Action = "keep"
+	// ActionDismiss accepts that the site differs, and can be said at any site that has the resource.
+	ActionDismiss Action = "dismiss"
+)
+
+// Conflict is something about one resource at one site that waits for a person. It is derived, and never the only place
+// where something is known.
+type Conflict struct {
+	ID   ConflictID   `json:"id"`
+	Kind ConflictKind `json:"kind"`
+	// Document is empty for a request of this site that makes something, or is for it alone.
+	Document  DocumentID  `json:"document,omitempty"`
+	Resource  ResourceID  `json:"resource,omitempty"`
+	Service   ServiceName `json:"service"`
+	KindName  KindName    `json:"kind_name"`
+	Site      SiteID      `json:"site"`
+	Operation OperationID `json:"operation"`
+	Type      Type        `json:"type"`
+	Status    int         `json:"status,omitempty"` // of the application's answer
+	Since     time.Time   `json:"since"`
+	Reason    string      `json:"reason"`
+	// Blocks says that later operations wait for it at its site.
+	Blocks  bool     `json:"blocks,omitempty"`
+	Actions []Action `json:"actions"`
+	// Accepted is set once somebody has decided that the site may differ.
+	Accepted *Decision `json:"accepted,omitempty"`
+}
+
+// Open reports whether the conflict still waits for a person.
+func (c *Conflict) Open() bool { return c.Accepted == nil }
+
+// State is what the conflict makes of its resource.
+func (c *Conflict) State() State {
+	switch c.Kind {
+	case ConflictExists, ConflictName, ConflictNameTaken, ConflictContested, ConflictUndeclared, ConflictContention, ConflictRejoined:
+	case ConflictRefused:
+		if !c.Blocks || c.Type == TypePlace {
+			return StateDegraded
+		}
+	default:
+		return StateDegraded
+	}
+	return StateConflict
+}
+
+// ConflictOf names a conflict: the same at all sites, and another one for each thing that can be decided by itself.
+func ConflictOf(parts ...string) ConflictID {
+	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
+	return ConflictID(hex.EncodeToString(sum[:8]))
+}
