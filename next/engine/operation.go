@@ -294,11 +294,19 @@ func validWhereabouts(list []Whereabouts) error {
 	if len(list) > MaxWhereabouts {
 		return fmt.Errorf("the whereabouts of %d resources", len(list))
 	}
-	for _, f := range list {
-		if len(f.Sites) == 0 || len(f.Sites) > MaxWhereabouts || !slices.IsSorted(f.Sites) ||
-			slices.ContainsFunc(f.Sites, func(id SiteID) bool { return id == "" || len(id) > MaxSiteID }) {
-			return fmt.Errorf("the whereabouts of a resource at %d sites", len(f.Sites))
+	for _, w := range list {
+		if err := w.Validate(); err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+// Validate checks what a Whereabouts from another site must fulfil.
+func (w Whereabouts) Validate() error {
+	if len(w.Sites) == 0 || len(w.Sites) > MaxWhereabouts || !slices.IsSorted(w.Sites) ||
+		slices.ContainsFunc(w.Sites, func(id SiteID) bool { return id == "" || len(id) > MaxSiteID }) {
+		return fmt.Errorf("the whereabouts of a resource at %d sites", len(w.Sites))
 	}
 	return nil
 }
