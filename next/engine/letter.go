@@ -24,6 +24,9 @@ type Parcel struct {
 	More bool `cbor:"5,keyasint,omitempty"`
 }
 
+// MaxBatch is the most statuses that one batch may have.
+const MaxBatch = 4096
+
 // StatusBatch are statuses of one site, encoded, under one signature: Ed25519 over "skerry statuses\x00" and the root of the
 // Merkle tree over them (RFC 6962, section 2.1, with SHA-256).
 type StatusBatch struct {
