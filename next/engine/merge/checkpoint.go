@@ -105,10 +105,10 @@ func (h *History) Compact(stable engine.Vector, refused, hold func(*engine.Opera
 
 // describe notes when the operations of a checkpoint were, and which came last.
 func (c *Checkpoint) describe(h *History, fresh []*engine.Operation, late func(*engine.Operation) bool) {
+	if h.base == nil {
+		c.First = fresh[0].Time
+	}
 	for _, o := range fresh {
-		if c.First == 0 {
-			c.First = o.Time
-		}
 		c.Time = max(c.Time, o.Time)
 		if c.MergeType == "" {
 			c.MergeType = mergeType(o)

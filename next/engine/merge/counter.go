@@ -88,7 +88,7 @@ func (f *Fold) countAt(h *History, p engine.Pointer, adding, all []*engine.Opera
 	if by == nil {
 		by = unseen[0]
 	}
-	c := Cell{By: by, idle: idle, Counted: !set || cell.Value == nil || cell.Counted}
+	c := Cell{By: by, Idle: idle, Counted: !set || cell.Value == nil || cell.Counted}
 	if known {
 		c.Value = json.RawMessage(sum.Number())
 	}

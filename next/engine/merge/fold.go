@@ -18,7 +18,8 @@ type Cell struct {
 	By *engine.Operation
 	// Counted says that no client has set the value: it is what was added to what the application had.
 	Counted bool
-	idle    bool // of what was added, nothing counts
+	// Idle says that of what was added nothing counts: the value is where it began.
+	Idle bool
 }
 
 // byOrder is the rule where the catalog has none.

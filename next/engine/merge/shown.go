@@ -93,7 +93,7 @@ func (f Fold) After(u *engine.Operation, with Fold) Fold {
 	for p, i := range u.Edit.Add {
 		was, set := f.Cells[p]
 		if !set {
-			if was, set = with.Cells[p]; was.By == u && was.Counted && !was.idle { // it is the first that adds to it
+			if was, set = with.Cells[p]; was.By == u && was.Counted && !was.Idle { // it is the first that adds to it
 				g.Cells[p] = was
 				continue
 			}
