@@ -26,7 +26,7 @@ type MeshRecord struct {
 // RecordKey names what a record is about: its kind and, but for the author's own record, whom or which.
 type RecordKey struct {
 	Kind RecordKind `cbor:"1,keyasint"`
-	// About is a site, an invitation or a zone; empty for RecordMesh and RecordSite.
+	// About is a site, a zone, or the place of an invitation among its author's; empty for RecordMesh and RecordSite.
 	About string `cbor:"2,keyasint,omitempty"`
 }
 
