@@ -1,0 +1,82 @@
+package p2p
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/libp2p/go-libp2p"
+	"github.com/libp2p/go-libp2p/core/crypto"
+	"github.com/libp2p/go-libp2p/core/peer"
+	"github.com/multiformats/go-multiaddr"
+
+	"github.com/skerry/skerry/engine/vivaldi"
+	"github.com/skerry/skerry/next/engine"
+)
+
+// Config says how a site takes part in its mesh. Zero fields have the defaults named here.
+type Config struct {
+	// Key is the site's identity, as Identity returns it. Required.
+	Key crypto.PrivKey
+	// Listen are multiaddresses to listen on, QUIC and TCP. Port 0 lets the system choose. Required.
+	Listen []string
+	// Peers are multiaddresses with /p2p/ID of members, tried beside the addresses that members publish.
+	Peers []string
+	// Log receives what an operator should know. Default: nothing is logged.
+	Log *slog.Logger
+	// OnStatus is told when the way to another member opens (up) or closes. It is called from the goroutine that
+	// watches that member and must not block for long.
+	OnStatus func(site engine.SiteID, up bool)
+	// At is where the site was when it last told its coordinate; the zero value: nowhere yet.
+	At vivaldi.Coordinate
+	// OnMoved is told this site's coordinate when the other sites ought to know it. It is called as OnStatus is.
+	OnMoved func(vivaldi.Coordinate)
+	// Now is the wall clock that is compared with the other sites'. Default time.Now.
+	Now func() time.Time
+	// Options are further options of the libp2p host; simulations bring their own UDP sockets with them.
+	Options []libp2p.Option
+}
+
+// validate sets the defaults and reports all that is wrong.
+func (c *Config) validate() (listen []multiaddr.Multiaddr, peers []peer.AddrInfo, err error) {
+	var errs []error
+	if c.Key == nil {
+		errs = append(errs, errors.New("no key"))
+	}
+	if len(c.Listen) == 0 {
+		errs = append(errs, errors.New("no address to listen on"))
+	}
+	for _, text := range c.Listen {
+		a, err := multiaddr.NewMultiaddr(text)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("listen address %q: %w", text, err))
+			continue
+		}
+		listen = append(listen, a)
+	}
+	for _, text := range c.Peers {
+		a, err := peer.AddrInfoFromString(text)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("peer %q: %w", text, err))
+			continue
+		}
+		peers = append(peers, *a)
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.OnStatus == nil {
+		c.OnStatus = func(engine.SiteID, bool) {}
+	}
+	if c.OnMoved == nil {
+		c.OnMoved = func(vivaldi.Coordinate) {}
+	}
+	if c.At == (vivaldi.Coordinate{}) {
+		c.At = vivaldi.New()
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	return listen, peers, errors.Join(errs...)
+}

@@ -1,0 +1,54 @@
+package p2p
+
+import "time"
+
+// What one other member may cost this site. A member is trusted with what it may write, not with this site's memory.
+const (
+	// frameBytes is up to how many bytes of letters are joined into one frame: enough that the work for each frame does not
+	// count, and under 100 ms on a line of 100 Mbit/s, after which a small letter gets its turn.
+	frameBytes = 900 << 10
+	// maxFrame is the most bytes of one frame: a parcel with the longest first change, checkpoint and change fits.
+	maxFrame = 4 << 20
+	// maxMessage is the most bytes of a frame that holds no letters.
+	maxMessage = 1 << 20
+	// minItem is how many bytes an item of CBOR has at least, on average, in what an honest site sends: about half of what
+	// their identifiers alone come to. Decoded, an item may take ten times as much memory.
+	minItem = 8
+
+	// queueBytes and queueLetters bound what waits to be sent to one member: about a second of a fast line. What does not fit
+	// is dropped, and the member is compared with instead.
+	queueBytes   = 16 << 20
+	queueLetters = 16 << 10
+	// lettersInFlight and bytesInFlight bound the letters of one member that are being taken in. With several, one commit of
+	// the engine takes in what has come meanwhile; the rest waits with the sender, which joins it.
+	lettersInFlight = 16
+	bytesInFlight   = 8 << 20
+
+	// wantDocuments is how many documents one side of a comparison asks for at once: one frame of letters or so.
+	wantDocuments = 256
+	// wantsAhead is how many such requests are under way: one is answered and one taken in while the third travels.
+	wantsAhead = 3
+	// maxPulls is how many documents one comparison pulls, 8 MiB of identifiers. The next one does the rest.
+	maxPulls = 256 << 10
+	// maxBegun and maxServed are how many comparisons this site makes at once, and lets others make with it. One member has
+	// one of each. More wait: they all use the same processor and disk.
+	maxBegun  = 8
+	maxServed = 16
+
+	// Streams of one member that are open at once, by protocol. When a connection is lost, the old stream may still be there
+	// while the new one is used. Of pings and letters there are two connections' worth then, from both runs of a cloned site.
+	maxPings      = 8
+	maxLetters    = 8
+	maxCompares   = 2
+	maxBlobs      = 8    // an agent fetches a few blobs at once
+	maxRequests   = 1024 // HTTP requests under way, beside which there are QUIC's own 256 for each connection
+	maxJoins      = 1    // by one stranger
+	maxStreams    = 2048 // all of the above, and those that are being opened or closed
+	maxConns      = 16   // of each direction: two sites may dial each other at once, over several addresses
+	maxPeerMemory = 512 << 20
+
+	// stall is how long the other side of a stream may let nothing pass before the stream is given up.
+	stall = 20 * time.Second
+	// compareStall is the same where the other side may be at work on what it got.
+	compareStall = time.Minute
+)

@@ -1,0 +1,174 @@
+package p2p
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/libp2p/go-libp2p/core/network"
+	"github.com/libp2p/go-libp2p/core/peer"
+	"github.com/libp2p/go-libp2p/core/protocol"
+	"github.com/multiformats/go-multiaddr"
+
+	"github.com/skerry/skerry/next/engine"
+)
+
+// link is this site's way to one other member: its connection, what is queued for it, what is taken in from it.
+type link struct {
+	n    *Network
+	site engine.SiteID
+	pid  peer.ID
+
+	wake  chan struct{} // capacity 1: dial now
+	check chan struct{} // capacity 1: see now whether the connection still stands
+	out   *queue
+	in    *intake
+	agree *agreement
+	turns turns // of the goroutine that watches the connection
+
+	mu       sync.Mutex // guards the rest
+	addrs    []multiaddr.Multiaddr
+	texts    []string // what addrs was made from
+	limit    time.Duration
+	up       bool
+	since    time.Time     // when up became what it is
+	changed  chan struct{} // closed and made anew when up or failed changes, or a ping is answered
+	failed   bool          // the last try to connect failed: requests are to fail at once until it is back
+	rtt      time.Duration
+	ahead    time.Duration // its clock before ours
+	lastSeen time.Time
+	refusals refusals
+	streams  map[protocol.ID]int // of the member, that are being served
+	// comparing says that a comparison is under way that this site has begun, serving that one is that the member has.
+	comparing, serving bool
+}
+
+func newLink(n *Network, site engine.SiteID, pid peer.ID) *link {
+	return &link{n: n, site: site, pid: pid, wake: make(chan struct{}, 1), check: make(chan struct{}, 1), out: newQueue(), in: newIntake(),
+		agree: newAgreement(n.self < site), limit: smallCap, since: time.Now(), changed: make(chan struct{}), streams: map[protocol.ID]int{}}
+}
+
+func (l *link) run(ctx context.Context) {
+	var wg sync.WaitGroup
+	wg.Go(func() { l.connect(ctx) })
+	wg.Go(func() { l.sendLetters(ctx) })
+	wg.Go(func() { l.compareAll(ctx) })
+	wg.Wait()
+}
+
+// nudge makes the link try again at once.
+func (l *link) nudge() {
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+}
+
+// probe makes the link ping at once, if it is connected. It does not make it dial: a site that refuses this one, and
+// closes each connection, would be dialled without a pause.
+func (l *link) probe() {
+	select {
+	case l.check <- struct{}{}:
+	default:
+	}
+}
+
+func (l *link) status() engine.SiteStatus {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return engine.SiteStatus{Reachable: l.up, RTT: l.rtt, Ahead: l.ahead, LastSeen: l.lastSeen, Since: l.since}
+}
+
+func (l *link) isUp() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.up
+}
+
+// setUp says whether the member is there. Only the goroutine that watches it calls it.
+func (l *link) setUp(up bool) {
+	l.mu.Lock()
+	was := l.up
+	if l.up = up; was != up {
+		l.since = time.Now()
+		l.notify()
+	}
+	l.mu.Unlock()
+	if was == up {
+		return
+	}
+	if l.out.set(up) {
+		l.agree.lost()
+	}
+	if up {
+		l.n.log.Info("site is reachable", "peer", l.site)
+		l.agree.connected(time.Now())
+		l.n.nudgeOthers()
+	} else {
+		l.n.log.Warn("site is not reachable", "peer", l.site)
+	}
+	l.n.cfg.OnStatus(l.site, up)
+}
+
+// notify wakes those who wait for a change. The caller holds mu.
+func (l *link) notify() {
+	close(l.changed)
+	l.changed = make(chan struct{})
+}
+
+func (l *link) setFailed() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.failed = true
+	l.notify()
+}
+
+func (l *link) connectedness() bool {
+	return l.n.host.Network().Connectedness(l.pid) == network.Connected
+}
+
+// opened counts a stream of the member that is about to be served, and reports false when there are too many. Each that is
+// counted ends with closed.
+func (l *link) opened(id protocol.ID, most int) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.streams[id] == most {
+		return false
+	}
+	l.streams[id]++
+	return true
+}
+
+func (l *link) closed(id protocol.ID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.streams[id]--
+}
+
+// ready waits until the member is known to be there, also for the next connection after one was lost. It returns
+// ErrUnreachable when the last try to reach it failed, or when it gives no sign of life within a second.
+func (l *link) ready(ctx context.Context) error {
+	deadline := time.NewTimer(time.Second)
+	defer deadline.Stop()
+	for {
+		l.mu.Lock()
+		up, failed, changed := l.up && time.Since(l.lastSeen) < suspectAfter+l.rtt && l.connectedness(), l.failed && !l.up, l.changed
+		l.mu.Unlock()
+		switch {
+		case up:
+			return nil
+		case failed || l.n.gater.isIsolated():
+			return fmt.Errorf("%w: site %s", engine.ErrUnreachable, l.site)
+		}
+		l.nudge()
+		l.probe()
+		select {
+		case <-changed:
+		case <-deadline.C:
+			return fmt.Errorf("%w: site %s is silent", engine.ErrUnreachable, l.site)
+		case <-ctx.Done():
+			return fmt.Errorf("%w: site %s: %w", engine.ErrUnreachable, l.site, ctx.Err())
+		}
+	}
+}

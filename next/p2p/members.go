@@ -1,0 +1,103 @@
+package p2p
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/skerry/skerry/next/engine"
+)
+
+// memberTick is how often the list of members is looked at when nothing tells of a change.
+const memberTick = 250 * time.Millisecond
+
+// watchMembers keeps one link for each other member and none for anyone else, and shows guests the door.
+func (n *Network) watchMembers(ctx context.Context) {
+	var links sync.WaitGroup
+	defer links.Wait()
+	stops := map[engine.SiteID]context.CancelFunc{}
+	defer func() {
+		for _, stop := range stops {
+			stop()
+		}
+	}()
+	guests := map[string]time.Time{} // connection id → since when
+	tick := time.NewTicker(memberTick)
+	defer tick.Stop()
+	for {
+		members := n.gater.members().Members()
+		present := make(map[engine.SiteID]bool, len(members))
+		for _, m := range members {
+			if m.ID == n.self {
+				continue
+			}
+			pid, err := peerOf(m.ID)
+			if err != nil {
+				continue // a member's own fault; nobody can reach it
+			}
+			present[m.ID] = true
+			l := n.link(m.ID)
+			if l == nil {
+				l = newLink(n, m.ID, pid)
+				n.mu.Lock()
+				n.links[m.ID] = l
+				close(n.linked)
+				n.linked = make(chan struct{})
+				n.mu.Unlock()
+				linkCtx, stop := context.WithCancel(ctx)
+				stops[m.ID] = stop
+				links.Go(func() {
+					l.run(linkCtx)
+					if ctx.Err() == nil { // no member any more; at the end of Run nobody is to be told
+						l.setUp(false)
+					}
+				})
+			}
+			l.setAddresses(m.Addresses, len(members))
+		}
+		for id, stop := range stops {
+			if !present[id] {
+				stop()
+				delete(stops, id)
+				n.position.forget(id)
+				n.mu.Lock()
+				delete(n.links, id)
+				n.mu.Unlock()
+			}
+		}
+		n.closeOthers(guests)
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		case <-n.changed:
+		}
+	}
+}
+
+// closeOthers closes the connections of sites that are no members, or no longer, when a guest's time is over.
+func (n *Network) closeOthers(guests map[string]time.Time) {
+	seen := map[string]bool{}
+	for _, c := range n.host.Network().Conns() {
+		p := c.RemotePeer()
+		if n.gater.member(p) || n.gater.host(p) {
+			continue
+		}
+		id := c.ID()
+		seen[id] = true
+		since, known := guests[id]
+		if !known {
+			since = time.Now()
+			guests[id] = since
+		}
+		if !n.gater.open(addressIP(c.RemoteMultiaddr())) || time.Since(since) > guestTime || len(guests) > maxGuests {
+			n.log.Debug("closing the connection of a stranger", "peer", p)
+			_ = c.Close()
+		}
+	}
+	for id := range guests {
+		if !seen[id] {
+			delete(guests, id)
+		}
+	}
+}
