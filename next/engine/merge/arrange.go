@@ -2,6 +2,7 @@ package merge
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 
 	"github.com/skerry/skerry/next/engine"
@@ -35,6 +36,14 @@ func (f *Fold) arrange(e *engine.Edit) {
 				f.place(p, t[len(p):].Tokens()[0])
 			}
 		}
+	}
+}
+
+// rearrange takes the order that a checkpoint tells, as far as the elements are there.
+func (f *Fold) rearrange(order map[engine.Pointer][]string) {
+	if order != nil {
+		f.order = maps.Clone(order)
+		f.arrange(&engine.Edit{})
 	}
 }
 

@@ -148,7 +148,7 @@ func tips(ordered []*engine.Operation, late func(*engine.Operation) bool) []engi
 func (h *History) Stand(c *Checkpoint) {
 	rest := h.All(func(o *engine.Operation) bool { return !c.Has(o) })
 	h.base = c
-	h.folded.reset()
+	h.folded = folded{}
 	for origin, n := range c.Seen {
 		h.line(origin).stand(n)
 	}

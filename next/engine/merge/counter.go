@@ -17,6 +17,7 @@ func (f *Fold) count(h *History, in, counts func(*engine.Operation) bool) {
 		return
 	}
 	known := h.addingTo(Any)
+	*f = f.clone() // what is counted depends on more than what counts
 	for _, p := range tree.Sorted(adding) {
 		f.countAt(h, p, adding[p], known[p], counts)
 	}

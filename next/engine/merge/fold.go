@@ -3,7 +3,6 @@ package merge
 import (
 	"bytes"
 	"encoding/json"
-	"maps"
 	"slices"
 	"strings"
 
@@ -26,7 +25,7 @@ type Cell struct {
 const byOrder = "the later value of a field counts"
 
 // Fold is what a set of operations amounts to. Cells holds the paths that clients have set, each for itself; only below a
-// path that holds a scalar or an array there is none. What a History returns is the caller's own, its values are not.
+// path that holds a scalar or an array there is none. What a History returns is shared and not to be changed.
 type Fold struct {
 	// Exists says that the resource was created and not deleted.
 	Exists bool
@@ -58,32 +57,22 @@ func (h *History) Whole(p Pick) Fold {
 			}
 		}
 	}
-	f, n, slot := h.folded.begin(h, counting)
-	for i := n; i < len(counting); i++ {
-		o := counting[i]
-		f.Exists = f.Exists || o.Type == engine.TypeCreate
-		f.apply(h.base, o)
-		if i+1 == based && h.base.Order != nil {
-			f.order = maps.Clone(h.base.Order)
-			f.arrange(&engine.Edit{})
-		}
-	}
-	h.folded.keep(f, counting, n, slot)
+	f := h.foldOf(counting, based)
 	if based > 0 { // what the checkpoint stands for lives and ends as one
-		f.Superseded = append(f.Superseded, h.lostBefore(counting, lost)...)
-	}
-	for o := range lost {
-		f.Exists = f.Exists || o.Type == engine.TypeCreate
-	}
-	if f.Exists && h.adding > 0 {
-		f.count(h, p.In, Within(counting))
+		f.Superseded = append(slices.Clip(f.Superseded), h.lostBefore(counting, lost)...)
 	}
 	for o, l := range lost {
+		f.Exists = f.Exists || o.Type == engine.TypeCreate
 		if !h.base.Has(l.By) {
 			f.lose(o, l)
 		}
 	}
-	slices.SortFunc(f.Superseded, compareSuperseded)
+	if based > 0 || len(lost) > 0 {
+		slices.SortFunc(f.Superseded, compareSuperseded)
+	}
+	if f.Exists && h.adding > 0 {
+		f.count(h, p.In, Within(counting))
+	}
 	return f
 }
 
@@ -216,7 +205,7 @@ func (f *Fold) lose(o *engine.Operation, l Loss) {
 	}
 	for p, v := range o.Edit.Set {
 		if !tree.IsContainer(v) {
-			f.Superseded = append(f.Superseded, engine.Superseded{Path: p, Value: v, By: o.ID, Over: l.By.ID, Rule: l.Rule})
+			f.Superseded = append(slices.Clip(f.Superseded), engine.Superseded{Path: p, Value: v, By: o.ID, Over: l.By.ID, Rule: l.Rule})
 		}
 	}
 }

@@ -314,7 +314,8 @@ func TestALateComerBeginsWithACheckpoint(t *testing.T) {
 		}
 		a.hears(t, all...)
 		b.hears(t, all...)
-		fact := engine.Fact{Earlier: rapid.SampledFrom(all).Draw(t, "earlier").ID, Later: rapid.SampledFrom(all).Draw(t, "later").ID}
+		earlier, later := rapid.SampledFrom(all).Draw(t, "earlier"), rapid.SampledFrom(all).Draw(t, "later")
+		fact := engine.Fact{Earlier: earlier.ID, Later: later.ID}
 		for _, d := range []*desk{a, b} {
 			d.history.AddFact(fact)
 			d.catchUp(t)
@@ -331,6 +332,9 @@ func TestALateComerBeginsWithACheckpoint(t *testing.T) {
 		}
 		late := newDesk("c")
 		late.history.Stand(&c)
+		if !c.Has(earlier) || !c.Has(later) { // it is in the document, as these are
+			late.history.AddFact(fact)
+		}
 		late.hears(t, append(all, x)...)
 		b.hears(t, x)
 		late.lawful(t)
