@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/libp2p/go-libp2p/core/crypto"
+	"github.com/libp2p/go-libp2p/core/peer"
 	"pgregory.net/rapid"
 
 	"github.com/skerry/skerry/next/engine"
@@ -166,6 +168,17 @@ func TestForgedStatuses(t *testing.T) {
 	}
 }
 
+// TestSignedBatchThatIsTooLarge: what its author has signed has bounds all the same.
+func TestSignedBatchThatIsTooLarge(t *testing.T) {
+	paris, nantes := newSite(t, "paris"), newSite(t, "nantes")
+	b := engine.StatusBatch{Site: paris.Self(), Statuses: numbered(engine.MaxBatch + 1)}
+	m := signedRoot(newTree(b.Statuses).root())
+	b.Signature = paris.Sign(m[:])
+	if err := nantes.VerifyStatus(Select(b, []int{7})[0]); !errors.Is(err, engine.ErrRefused) {
+		t.Errorf("one of too many: %v", err)
+	}
+}
+
 // TestSignStatusesHasBounds, which its caller must keep.
 func TestSignStatusesHasBounds(t *testing.T) {
 	paris := newSite(t, "paris")
@@ -224,13 +237,20 @@ func TestConcurrentUse(t *testing.T) {
 func TestSignAndVerify(t *testing.T) {
 	paris, nantes := newSite(t, "paris"), newSite(t, "nantes")
 	signature := paris.Sign([]byte("message"))
+	id, err := peer.Decode(string(paris.Self()))
+	must(t, err)
+	_, strange, err := crypto.GenerateSecp256k1Key(&noise{seed: "strange"})
+	must(t, err)
+	strangeID, err := peer.IDFromPublicKey(strange)
+	must(t, err)
 	must(t, nantes.Verify(paris.Self(), []byte("message"), signature))
 	for name, err := range map[string]error{
 		"another message":  nantes.Verify(paris.Self(), []byte("massage"), signature),
 		"another site":     nantes.Verify(nantes.Self(), []byte("message"), signature),
 		"no site":          nantes.Verify("paris", []byte("message"), signature),
 		"a cut signature":  nantes.Verify(paris.Self(), []byte("message"), signature[:63]),
-		"another encoding": nantes.Verify("z"+paris.Self(), []byte("message"), signature),
+		"another encoding": nantes.Verify(engine.SiteID(peer.ToCid(id).String()), []byte("message"), signature),
+		"another curve":    nantes.Verify(engine.SiteID(strangeID.String()), []byte("message"), signature),
 	} {
 		if !errors.Is(err, engine.ErrRefused) {
 			t.Errorf("%s: %v", name, err)

@@ -48,6 +48,9 @@ func TestAdmit(t *testing.T) {
 	}
 	records, err := paris.Admit(asks("once", "lyon", "lyon"), at(2))
 	must(t, err)
+	if records[0].Number != paris.last+1 || records[1].Number != paris.last+2 {
+		t.Errorf("after number %d come %d and %d", paris.last, records[0].Number, records[1].Number)
+	}
 	own(t, paris, records...)
 	again, err := paris.Admit(asks("once", "lyon", "lyon"), at(3))
 	if err != nil || again != nil || !paris.IsMember("lyon") {

@@ -81,6 +81,17 @@ func TestRecordsOfStrangers(t *testing.T) {
 		_, err := again.Take(r)
 		must(t, err)
 	}
+	// Who was never let in is not taken out; together with its admission that counts.
+	out := says("paris", 90, engine.RecordRemoval, "metz", engine.Removal{At: 1})
+	in := says("paris", 91, engine.RecordAdmission, "metz", engine.Admission{Invitation: "i", Name: "metz", At: 1})
+	_, err = paris.Take(out)
+	if _, removed := paris.Removed("metz"); removed || !errors.Is(err, engine.ErrMissing) {
+		t.Errorf("a stranger is removed: %v", err)
+	}
+	_, err = paris.Take(out, in)
+	if _, removed := paris.Removed("metz"); !removed || err != nil {
+		t.Errorf("a member is not removed: %v", err)
+	}
 	_, err = New("x").Take(all[0])
 	if !errors.Is(err, engine.ErrMissing) {
 		t.Errorf("without a mesh nobody is a member: %v", err)
