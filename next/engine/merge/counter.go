@@ -56,7 +56,7 @@ func (f *Fold) uncounted(p engine.Pointer, adding []*engine.Operation) (setter *
 func (f *Fold) countAt(h *History, p engine.Pointer, adding, all []*engine.Operation, counts func(*engine.Operation) bool) {
 	cell, set := f.Cells[p]
 	setter, unseen := f.uncounted(p, adding)
-	if len(unseen) == 0 || f.underScalar(p) {
+	if len(unseen) == 0 || f.underScalar(p) || cell.Value == nil && f.shows(p) {
 		return
 	}
 	var (
@@ -66,7 +66,7 @@ func (f *Fold) countAt(h *History, p engine.Pointer, adding, all []*engine.Opera
 	if set && cell.Value != nil {
 		from, err := tree.ParseDecimal(string(cell.Value))
 		if err != nil {
-			return // it is no number any more: there is nothing to add to
+			return // it is no number any more, as where something is below it: there is nothing to add to
 		}
 		sum, known = from, true
 	} else {

@@ -27,20 +27,20 @@ func (c *Checkpoint) keep(h *History, late []*engine.Operation, refused func(*en
 	parts.counters(h, fold, firm, Within(counting))
 
 	kept := map[*engine.Operation]bool{}
+	living := h.Living(firm)
+	lives, has := Within(living), Within(counting)
 	for o := range parts {
-		kept[o] = true
+		kept[o] = o.Type != engine.TypeCreate || lives(o) // one that has ended would live again without what has ended it
 	}
 	for _, o := range fold.Absolute {
 		kept[o] = true
 	}
-	living := h.Living(firm)
 	h.remember(kept, living, firm, refused)
 	placed, placing := h.placementOf(c.Has).keep()
 	c.Placed, c.Order = placed, h.Whole(Pick{In: c.Has}).order
 	for _, o := range placing {
 		kept[o] = !isLate(o)
 	}
-	lives, has := Within(living), Within(counting)
 	for o, keeps := range kept {
 		if keeps && lives(o) && !has(o) {
 			c.Lost = append(c.Lost, o.ID)
