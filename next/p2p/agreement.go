@@ -86,12 +86,16 @@ func (a *agreement) connected(now time.Time) {
 	a.nudge()
 }
 
-// pinged takes in what a ping has told of both sites. The second one waits for one more, as the first begins by then.
-func (a *agreement) pinged(now time.Time, mine, theirs sum) {
+// pinged takes in what a ping has told of both sites, mine as it was when the ping was sent. The second site waits for one ping
+// more, as the first begins by then.
+func (a *agreement) pinged(now, sent time.Time, mine, theirs sum) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if mine == theirs {
 		a.differ, a.gap = 0, 0
+		if !a.asked.After(sent) { // what was lost has come by another way
+			a.asked, a.due = time.Time{}, time.Time{}
+		}
 		return
 	}
 	seen := [2]sum{mine, theirs}
@@ -128,22 +132,22 @@ func (a *agreement) ended(now, began time.Time, whole bool) {
 	a.gap = min(max(firstGap, 2*a.gap), largestGap)
 	switch {
 	case !whole:
-		a.asked = now
+		a.asked, a.due = now, time.Time{}
 		a.earlier(now.Add(a.gap))
-	case a.asked.Before(began):
+	case !a.asked.After(began):
 		a.asked, a.due = time.Time{}, time.Time{}
 	default: // something was lost meanwhile
+		a.due = time.Time{}
 		a.earlier(now)
 	}
 	a.nudge()
 }
 
-// busy is called when the member makes a comparison with this site already.
+// busy is called when the member makes a comparison with this site already: it may leave nothing to do.
 func (a *agreement) busy(now time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.earlier(now.Add(secondSide))
-	a.nudge()
+	a.due = now.Add(secondSide)
 }
 
 // next reports whether to compare now and, when not, after what time to ask again; zero: when wake tells.

@@ -11,7 +11,6 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -390,18 +389,6 @@ func (f *fakeExchange) Blob(_ context.Context, with engine.SiteID, id engine.Doc
 	return f.digests, io.NopCloser(f.blob(first)), nil
 }
 
-// state is what the documents and the mesh come to, for comparing sites.
-func (f *fakeExchange) state() map[engine.DocumentID]engine.Fingerprint {
-	mesh := f.MeshFingerprint()
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	s := map[engine.DocumentID]engine.Fingerprint{"": mesh}
-	for id, d := range f.docs {
-		s[id] = d.digest()
-	}
-	return s
-}
-
 // documents counts them.
 func (f *fakeExchange) documents() int {
 	f.mu.Lock()
@@ -409,11 +396,9 @@ func (f *fakeExchange) documents() int {
 	return len(f.docs)
 }
 
-// sum is that of all that is shared with a site. Two sites that have the same have the same sum, and it is cheap.
-func (f *fakeExchange) sum(with engine.SiteID) string {
-	var b strings.Builder
-	fmt.Fprint(&b, f.Fingerprints(with, []engine.Range{{}}), f.MeshFingerprint())
-	return b.String()
+// sum is that of all that is shared with a site, and of the mesh. Two sites that have the same have the same sum.
+func (f *fakeExchange) sum(with engine.SiteID) [2]engine.Fingerprint {
+	return [2]engine.Fingerprint{f.Fingerprints(with, []engine.Range{{}})[0], f.MeshFingerprint()}
 }
 
 func (f *fakeExchange) with(set func()) {

@@ -55,8 +55,11 @@ func (f *frameReader) length(limit int) (int, error) {
 	n := uint64(0)
 	for shift := 0; ; shift += 7 {
 		digits, err := f.r.ReadByte()
-		if errors.Is(err, io.EOF) && shift == 0 {
-			return 0, io.EOF
+		if errors.Is(err, io.EOF) {
+			if shift == 0 {
+				return 0, io.EOF
+			}
+			err = io.ErrUnexpectedEOF
 		}
 		if err != nil {
 			return 0, fmt.Errorf("read frame: %w", err)
@@ -110,7 +113,7 @@ func (f *frameReader) read(v any, limit int) error {
 
 // decode decodes what another site sent. The error wraps ErrRefused.
 func decode(b []byte, v any) error {
-	if n, most := items(b), 64+len(b)/minItem; n > most {
+	if n, most := items(b), fewItems+len(b)/minItem; n > most {
 		return fmt.Errorf("%w: %d items in %d bytes", engine.ErrRefused, n, len(b))
 	}
 	return engine.Decode(b, v)

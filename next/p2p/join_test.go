@@ -1,7 +1,6 @@
 package p2p
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"reflect"
@@ -247,19 +246,5 @@ func TestRemovedMemberIsOut(t *testing.T) {
 	info := infoOf(t, a)
 	if answers(b.net.host, info.ID, compareProtocol, opening(t)) || b.exchange.documents() > 0 {
 		t.Error("a site that is no member any more was answered")
-	}
-}
-
-// garbage is a set of messages that are wrong in different ways.
-func garbage() map[string][]byte {
-	return map[string][]byte{
-		"nothing":        {},
-		"zeros":          make([]byte, 1024),
-		"no CBOR":        {4, 0xff, 0xff, 0xff, 0xff},
-		"a huge length":  {0xff, 0xff, 0xff, 0xff, 0xff, 0x7f},
-		"an endless one": bytes.Repeat([]byte{0xff}, 64),
-		"HTTP":           []byte("GET / HTTP/1.1\r\n\r\n"),
-		"a map":          {3, 0xa1, 0x01, 0x80},
-		"nested":         append([]byte{100}, bytes.Repeat([]byte{0x81}, 100)...),
 	}
 }

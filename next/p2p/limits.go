@@ -11,9 +11,10 @@ const (
 	maxFrame = 4 << 20
 	// maxMessage is the most bytes of a frame that holds no letters.
 	maxMessage = 1 << 20
-	// minItem is how many bytes an item of CBOR has at least, on average, in what an honest site sends: about half of what
-	// their identifiers alone come to. Decoded, an item may take ten times as much memory.
-	minItem = 8
+	// minItem is how many bytes an item of CBOR has at least, on average, beyond the first fewItems, in what an honest site
+	// sends: about half of what their identifiers alone come to. Decoded, an item may take ten times as much memory.
+	minItem  = 8
+	fewItems = 16 << 10
 
 	// queueBytes and queueLetters bound what waits to be sent to one member: about a second of a fast line. What does not fit
 	// is dropped, and the member is compared with instead.

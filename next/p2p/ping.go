@@ -43,7 +43,7 @@ func (l *link) watch(ctx context.Context) (answered bool) {
 	tick := time.NewTicker(pingEvery)
 	defer tick.Stop()
 	for seq := uint64(1); ; seq++ {
-		mine := l.n.sum(l.site)
+		sent, mine := time.Now(), l.n.sum(l.site)
 		m, err := l.n.ping(s, seq)
 		if err != nil {
 			if ctx.Err() == nil {
@@ -55,7 +55,7 @@ func (l *link) watch(ctx context.Context) (answered bool) {
 		answered = true
 		l.heard(m)
 		l.setUp(true)
-		l.agree.pinged(time.Now(), mine, m.theirs)
+		l.agree.pinged(time.Now(), sent, mine, m.theirs)
 		if mine == m.theirs {
 			l.turns.next(l)
 		}

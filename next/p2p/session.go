@@ -41,7 +41,11 @@ func newSession(l *link, s network.Stream, asks bool) *session {
 func (c *session) run(ctx context.Context, list func(context.Context) error) (whole bool, err error) {
 	defer c.pulls.end()
 	g, ctx := errgroup.WithContext(ctx)
-	stop := context.AfterFunc(ctx, func() { _ = c.s.Reset() })
+	stop := context.AfterFunc(ctx, func() {
+		if !errors.Is(context.Cause(ctx), context.Canceled) { // one of them has failed: Wait alone is no reason
+			_ = c.s.Reset()
+		}
+	})
 	defer stop()
 	g.Go(func() error { return c.readAll(ctx) })
 	g.Go(func() error { return c.giveAll(ctx) })
