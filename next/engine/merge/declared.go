@@ -30,7 +30,7 @@ func ByPosition(k *engine.Kind, o *engine.Operation) bool {
 	if len(k.Keys)+len(k.Unordered) == 0 || o.Type != engine.TypePatch {
 		return false
 	}
-	patch, err := decodePatch(o.Body)
+	patch, err := tree.ParsePatch(o.Body)
 	return err == nil && tree.Positional(k, patch)
 }
 

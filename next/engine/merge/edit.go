@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 
-	jsonpatch "github.com/evanphx/json-patch/v5"
-
 	"github.com/skerry/skerry/next/engine"
 	"github.com/skerry/skerry/next/engine/tree"
 )
@@ -112,23 +110,26 @@ func (m *merging) removeBelow(at engine.Pointer, now map[engine.Pointer]json.Raw
 // patchEdit evaluates a JSON Patch (RFC 6902) on the fold and, where it reaches beyond what clients have set, on the
 // representation. Positions in a keyed array are those that the caller was shown.
 func patchEdit(k *engine.Kind, body []byte, before Fold, representation func() ([]byte, error)) (*engine.Edit, error) {
-	patch, err := decodePatch(body)
+	patch, err := tree.ParsePatch(body)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("the body is not a JSON patch: %w", err)
 	}
 	base := before.Representation()
-	after, err := apply(patch, base)
+	after, err := patch.Apply(base)
 	if err != nil || tree.Positional(k, patch) {
 		if base, err = representation(); err != nil {
 			return nil, fmt.Errorf("read what the patch applies to: %w", err)
 		}
-		if after, err = apply(patch, base); err != nil {
-			return nil, err
+		if after, err = patch.Apply(base); err != nil {
+			return nil, fmt.Errorf("apply the JSON patch: %w", err)
 		}
+	}
+	if len(after) > engine.MaxLooked && len(after) > len(base) {
+		return nil, fmt.Errorf("apply the JSON patch: %w: it makes %d bytes", engine.ErrTooLarge, len(after))
 	}
 	e, err := tree.Difference(k, base, after)
 	if err != nil {
-		return nil, fmt.Errorf("the representation is not JSON: %w", err)
+		return nil, fmt.Errorf("apply the JSON patch: %w", err)
 	}
 	if err := restate(e, k, patch, after); err != nil {
 		return nil, err
@@ -136,51 +137,28 @@ func patchEdit(k *engine.Kind, body []byte, before Fold, representation func() (
 	return tree.Without(k, e), nil
 }
 
-// decodePatch reads a JSON Patch whose values are not nested too deep.
-func decodePatch(body []byte) (jsonpatch.Patch, error) {
-	if _, err := tree.ParseJSON(body); err != nil {
-		return nil, fmt.Errorf("the body is not JSON: %w", err)
-	}
-	patch, err := jsonpatch.DecodePatch(body)
-	if err != nil {
-		return nil, fmt.Errorf("the body is not a JSON patch: %w", err)
-	}
-	return patch, nil
-}
-
-// apply evaluates a patch. What it makes is bounded: a few steps that copy could double it each.
-func apply(patch jsonpatch.Patch, base []byte) ([]byte, error) {
-	options := jsonpatch.NewApplyOptions()
-	options.EscapeHTML = false
-	options.AccumulatedCopySizeLimit = engine.MaxLooked
-	after, err := patch.ApplyWithOptions(base, options)
-	if err != nil {
-		return nil, fmt.Errorf("apply the JSON patch: %w", err)
-	}
-	if len(after) > engine.MaxLooked && len(after) > len(base) {
-		return nil, fmt.Errorf("apply the JSON patch: %w: it makes %d bytes", engine.ErrTooLarge, len(after))
-	}
-	return after, nil
-}
-
 // restate adds to e what a JSON Patch sets to the value that it has already: whoever asks for that does not want another one.
-func restate(e *engine.Edit, k *engine.Kind, patch jsonpatch.Patch, after []byte) error {
+func restate(e *engine.Edit, k *engine.Kind, patch tree.Patch, after []byte) error {
 	v, err := tree.Parse(k, after)
 	if err != nil {
-		return fmt.Errorf("the representation is not JSON: %w", err)
+		return fmt.Errorf("apply the JSON patch: %w", err)
 	}
 	now := map[engine.Pointer]json.RawMessage{}
 	tree.Leaves(v, "", now)
+	named := make(map[engine.Pointer]bool, len(patch))
 	for _, step := range patch {
-		path, err := step.Path()
-		at := engine.Pointer(path)
-		above, inArray := tree.KeyedAbove(k, at)
-		if err != nil || step.Kind() == "test" || step.Kind() == "remove" || inArray && above != at {
-			continue
+		above, inArray := tree.KeyedAbove(k, step.Path)
+		if step.Op != "test" && step.Op != "remove" && (!inArray || above == step.Path) {
+			named[step.Path] = true
 		}
-		for p, value := range now {
-			if at.Contains(p) {
+	}
+	for p, value := range now {
+		for at := p; ; at = at.Parent() {
+			if named[at] {
 				tree.Set(e, p, value)
+			}
+			if at == "" {
+				break
 			}
 		}
 	}

@@ -85,11 +85,12 @@ func assert(e, kept *engine.Edit, shown map[engine.Pointer]json.RawMessage) {
 		}
 	}
 	for _, p := range kept.Unset {
-		if shown[p] == nil && !slices.Contains(e.Unset, p) {
+		if shown[p] == nil {
 			e.Unset = append(e.Unset, p)
 		}
 	}
 	slices.Sort(e.Unset)
+	e.Unset = slices.Compact(e.Unset)
 }
 
 // Left returns what of a step's correction an application that shows this has still to be sent; it is empty where it shows all

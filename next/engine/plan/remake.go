@@ -54,10 +54,10 @@ func remake(h *merge.History, s Standing, rest, taken []*engine.Operation) Step 
 	reversed := reversedHere(h, s)
 	all := merge.Pick{In: s.Shows}.But(reversed...).Or(taken...)
 	counting, _ := h.Effective(all)
-	create := newestCreate(counting)
+	create := creating(h, all, counting)
 	switch {
-	case create == nil: // what is next builds on a create that is not here
-		return hold("", rest[0])
+	case create == nil:
+		return hold("", rest[:min(1, len(rest))]...)
 	case s.Blocked(create):
 		return hold("", create)
 	}
@@ -65,6 +65,9 @@ func remake(h *merge.History, s Standing, rest, taken []*engine.Operation) Step 
 		if o.Type == engine.TypeAction && o.Edit == nil && !s.Lossy {
 			return hold(HoldUndeclared, create, o)
 		}
+	}
+	if !s.Shows(create) && !slices.Contains(taken, create) { // it was passed over
+		taken = slices.Insert(slices.Clone(taken), 0, create)
 	}
 	step := Step{Kind: StepMake, Operations: taken, Voided: slices.Clip(reversed)}
 	step.bytesAnew(h, s, all)
@@ -99,6 +102,18 @@ func (s *Step) bytesAnew(h *merge.History, st Standing, all merge.Pick) {
 			s.Voided = append(s.Voided, o)
 		}
 	}
+}
+
+// creating finds the create of which an object is made: the newest that counts, else one that has lost its effect, for that makes
+// the object all the same.
+func creating(h *merge.History, all merge.Pick, counting []*engine.Operation) *engine.Operation {
+	if create := newestCreate(counting); create != nil {
+		return create
+	}
+	if create := newestCreate(h.Living(all.In)); create != nil {
+		return create
+	}
+	return newestCreate(h.Living(merge.Any))
 }
 
 func newestCreate(ops []*engine.Operation) *engine.Operation {

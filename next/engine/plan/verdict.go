@@ -6,14 +6,14 @@ import (
 	"fmt"
 	"mime"
 	"net/http"
-	"strconv"
+	"slices"
 	"strings"
 
-	jsonpatch "github.com/evanphx/json-patch/v5"
 	"golang.org/x/net/html"
 
 	"github.com/skerry/skerry/next/engine"
 	"github.com/skerry/skerry/next/engine/merge"
+	"github.com/skerry/skerry/next/engine/tree"
 )
 
 // Verdict is what an application's answer to an operation means.
@@ -71,21 +71,11 @@ func Resendable(k *engine.Kind, o *engine.Operation) bool {
 // absolutePatch reports whether a JSON Patch (RFC 6902) does the same when it is applied twice: it only sets members of
 // objects.
 func absolutePatch(body []byte) bool {
-	patch, err := jsonpatch.DecodePatch(body)
-	if err != nil {
-		return false
-	}
-	for _, step := range patch {
-		at, err := step.Path()
-		if kind := step.Kind(); err != nil || kind != "add" && kind != "replace" {
-			return false
-		}
-		last := at[strings.LastIndexByte(at, '/')+1:]
-		if _, err := strconv.Atoi(last); err == nil || last == "-" {
-			return false
-		}
-	}
-	return true
+	patch, err := tree.ParsePatch(body)
+	return err == nil && !slices.ContainsFunc(patch, func(step tree.PatchStep) bool {
+		last := step.Path[strings.LastIndexByte(string(step.Path), '/')+1:]
+		return step.Op != "add" && step.Op != "replace" || last == "-" || tree.IsWhole(string(last))
+	})
 }
 
 // Tell says in words, and in one line, what an application has answered.

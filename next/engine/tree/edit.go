@@ -24,12 +24,9 @@ func And(e, other *engine.Edit) *engine.Edit {
 			Set(e, p, v)
 		}
 	}
-	for _, p := range other.Unset {
-		if !slices.Contains(e.Unset, p) {
-			e.Unset = append(e.Unset, p)
-		}
-	}
+	e.Unset = slices.Concat(e.Unset, other.Unset)
 	slices.Sort(e.Unset)
+	e.Unset = slices.Compact(e.Unset)
 	return e
 }
 
@@ -144,9 +141,10 @@ func MergePatch(k *engine.Kind, e *engine.Edit, representation []byte) ([]byte, 
 		}
 		return false
 	}
-	for _, p := range e.Unset {
-		if !inArray(p) {
-			tree = SetAt(tree, p, nil)
+	last := engine.Pointer("/") // leads nowhere
+	for _, p := range slices.Sorted(slices.Values(e.Unset)) {
+		if !inArray(p) && !last.Contains(p) { // below what goes, a null would make it an object
+			tree, last = SetAt(tree, p, nil), p
 		}
 	}
 	for _, p := range Sorted(e.Set) {

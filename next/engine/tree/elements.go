@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	jsonpatch "github.com/evanphx/json-patch/v5"
-
 	"github.com/skerry/skerry/next/engine"
 )
 
@@ -129,14 +127,12 @@ func IsWhole(s string) bool {
 
 // Positional reports whether a JSON Patch names elements of a keyed or unordered array by their position, which can be
 // another one at another site.
-func Positional(k *engine.Kind, patch jsonpatch.Patch) bool {
+func Positional(k *engine.Kind, patch Patch) bool {
 	if k == nil || len(k.Keys)+len(k.Unordered) == 0 {
 		return false
 	}
-	for _, op := range patch {
-		path, _ := op.Path()
-		from, _ := op.From()
-		for _, p := range []engine.Pointer{engine.Pointer(path), engine.Pointer(from)} {
+	for _, step := range patch {
+		for _, p := range []engine.Pointer{step.Path, step.From} {
 			if at, ok := KeyedAbove(k, p); ok && at != p {
 				return true
 			}

@@ -100,24 +100,14 @@ func identifierOf(v any) (engine.ResourceID, bool) {
 // Patched returns what a JSON Patch (RFC 6902) sets, as a representation that has nothing else. It is empty when the patch
 // is none.
 func Patched(patch []byte) []byte {
-	if tooDeep(patch) {
-		return nil
-	}
-	var steps []struct {
-		Op    string          `json:"op"`
-		Path  engine.Pointer  `json:"path"`
-		Value json.RawMessage `json:"value"`
-	}
-	if json.Unmarshal(patch, &steps) != nil {
+	steps, err := ParsePatch(patch)
+	if err != nil {
 		return nil
 	}
 	var tree any = map[string]any{}
 	for _, step := range steps {
-		if step.Op != "add" && step.Op != "replace" || step.Path.Validate() != nil {
-			continue
-		}
-		if v, err := ParseJSON(step.Value); err == nil {
-			tree = SetAt(tree, step.Path, v)
+		if step.Op == "add" || step.Op == "replace" {
+			tree = SetAt(tree, step.Path, clone(step.Value))
 		}
 	}
 	return Compact(tree)
