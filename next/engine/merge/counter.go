@@ -130,13 +130,13 @@ func (h *History) firstSeen(p engine.Pointer, setter *engine.Operation, adding [
 }
 
 // lessAdded takes from a number what counted operations have added at p since setter; tells is false where one has set it.
-func lessAdded(from tree.Decimal, p engine.Pointer, setter *engine.Operation, counted []*engine.Operation) (left tree.Decimal, tells bool) {
+func lessAdded(from tree.Decimal, p engine.Pointer, setter *engine.Operation, counted []*engine.Operation) (n tree.Decimal, tells bool) {
 	for _, o := range counted {
 		if o.Edit == nil || o == setter || setter != nil && before(o, setter) {
 			continue
 		}
 		if setsAt(o.Edit, p) {
-			return left, false
+			return n, false
 		}
 		if by, err := tree.ParseDecimal(string(o.Edit.Add[p].By)); err == nil {
 			from = from.Minus(by)

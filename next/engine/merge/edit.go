@@ -13,7 +13,9 @@ import (
 // request reaches it. Representation reads what the application shows; only a JSON Patch that touches fields which no client
 // has set needs it, and an error of it is returned wrapped. It returns nil for types that set nothing by themselves. Other
 // errors are the caller's: the body is not what the type says.
-func EditOf(k *engine.Kind, t engine.Type, body []byte, before Fold, representation func() ([]byte, error)) (*engine.Edit, error) {
+func EditOf(
+	k *engine.Kind, t engine.Type, body []byte, before Fold, representation func() ([]byte, error),
+) (*engine.Edit, error) {
 	switch t {
 	case engine.TypeAbsolute, engine.TypeAction, engine.TypeDelete, engine.TypePlace:
 		return nil, nil

@@ -58,7 +58,9 @@ func (c *Checkpoint) keep(h *History, late []*engine.Operation, refused func(*en
 
 // remember keeps the operations of which something is to be known for good: the creates, an action of unknown effect, and what
 // was refused.
-func (h *History) remember(kept map[*engine.Operation]bool, living []*engine.Operation, firm, refused func(*engine.Operation) bool) {
+func (h *History) remember(
+	kept map[*engine.Operation]bool, living []*engine.Operation, firm, refused func(*engine.Operation) bool,
+) {
 	undeclared := false
 	var notes []*engine.Operation
 	for _, o := range living {
@@ -76,8 +78,8 @@ func (h *History) remember(kept map[*engine.Operation]bool, living []*engine.Ope
 		kept[o] = true
 	}
 	deletes := slices.DeleteFunc(slices.Clone(h.deletes), func(d *engine.Operation) bool { return !firm(d) || !refused(d) })
-	for _, d := range deletes[max(0, len(deletes)-maxRefused):] { // where it was refused its object is there, to be deleted once more
-		kept[d] = true
+	for _, d := range deletes[max(0, len(deletes)-maxRefused):] {
+		kept[d] = true // where it was refused its object is there, to be deleted once more
 		for _, o := range h.creates {
 			if !firm(o) || !before(o, d) {
 				continue

@@ -78,7 +78,8 @@ func fromIssued(list []issued) []*engine.Operation {
 const (
 	maxKept  = 4 * engine.MaxOperations
 	maxNames = 4096 // of operations, and arrays
-	maxType  = 256  // bytes of a media type
+	maxSites = 1 << 14
+	maxType  = 256 // bytes of a media type
 )
 
 // Validate checks what a checkpoint from another site must fulfil, whatever the kind of its resource. The error wraps
@@ -167,13 +168,13 @@ func (c *Checkpoint) validateOperations() (map[engine.OperationID]*engine.Operat
 
 // validate checks a placement that operations which are kept have led to.
 func (p *Placed) validate(kept map[engine.OperationID]*engine.Operation) error {
-	sites := func(ids []engine.SiteID) bool {
-		return len(ids) > 0 && len(ids) <= engine.MaxPlaced && slices.IsSorted(ids) && !slices.ContainsFunc(ids, func(id engine.SiteID) bool {
-			return id == "" || len(id) > engine.MaxSiteID
-		}) && len(slices.Compact(slices.Clone(ids))) == len(ids)
+	if len(p.Sites) == 0 || len(p.Sites) > maxSites {
+		return fmt.Errorf("a placement of %d sites", len(p.Sites))
 	}
-	if !sites(p.Sites) {
-		return errors.New("a placement whose sites are not sorted, or are none")
+	for i, id := range p.Sites {
+		if id == "" || len(id) > engine.MaxSiteID || i > 0 && p.Sites[i-1] >= id {
+			return errors.New("a placement whose sites are not sorted, or are none")
+		}
 	}
 	if p.Parts != nil {
 		all := slices.Concat(p.Parts...)

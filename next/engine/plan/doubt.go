@@ -102,7 +102,8 @@ func unanswered(h *merge.History, s Standing, step Step) *engine.Operation {
 		may = func(o *engine.Operation) bool { return s.Doubtful(o) && !Resendable(h.Kind(), o) }
 	}
 	open := h.All(func(o *engine.Operation) bool {
-		return o.Type == engine.TypeAction && !s.Settled(o) && may(o) && !s.Blocked(o) && !is(s.Ran, o) && !slices.Contains(step.Operations, o)
+		return o.Type == engine.TypeAction && !s.Settled(o) && may(o) && !s.Blocked(o) && !is(s.Ran, o) &&
+			!slices.Contains(step.Operations, o)
 	})
 	if len(open) == 0 {
 		return nil

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"slices"
-	"sync"
 
 	"github.com/skerry/skerry/next/engine"
 	"github.com/skerry/skerry/next/engine/merge"
@@ -30,18 +29,18 @@ func takes(h *merge.History, s Standing) func(*engine.Operation) bool {
 	if !h.Contests() {
 		return func(*engine.Operation) bool { return false }
 	}
-	shown := sync.OnceValue(func() []*engine.Operation {
-		ops, _ := h.Effective(s.Shown())
-		return ops
-	})
+	var shown []*engine.Operation
 	loses := func(o, to *engine.Operation) bool { return !h.Base().Reduces(o) && h.Loses(o, to, merge.Pick{}) != "" }
 	return func(o *engine.Operation) bool {
 		if h.Base().Reduces(o) {
 			return false
 		}
-		later, _ := slices.BinarySearchFunc(shown(), o, engine.Compare)
-		return slices.ContainsFunc(shown()[:later], func(x *engine.Operation) bool { return loses(x, o) }) &&
-			!slices.ContainsFunc(shown()[later:], func(w *engine.Operation) bool { return loses(o, w) })
+		if shown == nil {
+			shown, _ = h.Effective(s.Shown())
+		}
+		later, _ := slices.BinarySearchFunc(shown, o, engine.Compare)
+		return slices.ContainsFunc(shown[:later], func(x *engine.Operation) bool { return loses(x, o) }) &&
+			!slices.ContainsFunc(shown[later:], func(w *engine.Operation) bool { return loses(o, w) })
 	}
 }
 

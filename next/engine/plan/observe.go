@@ -11,7 +11,9 @@ import (
 // Observe says what a representation, in terms of meta-identifiers, amounts to where the application is to show mine, of what
 // the operations fold to, whole. Divided are the fields of which this site shows its share only. Since, Was and Steady are for
 // the caller to fill in.
-func Observe(k *engine.Kind, d engine.DocumentID, representation []byte, whole, mine merge.Fold, divided []engine.Pointer) *engine.Shown {
+func Observe(
+	k *engine.Kind, d engine.DocumentID, representation []byte, whole, mine merge.Fold, divided []engine.Pointer,
+) *engine.Shown {
 	shown := &engine.Shown{Fold: whole.Digest(d)}
 	root, form, ok := tree.Canonical(k, representation)
 	if !ok {

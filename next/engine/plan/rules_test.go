@@ -3,7 +3,6 @@ package plan
 import (
 	"encoding/json"
 	"flag"
-	"fmt"
 	"slices"
 	"testing"
 
@@ -315,34 +314,4 @@ func TestBytesThatWerePassedOverTakeTheEffectOfOthersAllTheSame(t *testing.T) {
 			t.Errorf("%s shows %s", d.site, tree.Compact(d.shows))
 		}
 	}
-}
-
-// BenchmarkNext tells what a decision costs: about a new resource, and about one of a long history, the last operation being new.
-func BenchmarkNext(b *testing.B) {
-	for _, n := range []int{1, 2, 5, 1000} {
-		b.Run(fmt.Sprintf("operations=%d", n), func(b *testing.B) {
-			h := longHistory(n)
-			last := h.Ordered()[n-1]
-			s := Standing{Settled: func(o *Operation) bool { return o != last }, Void: none, Blocked: none, Gone: n == 1}
-			b.ReportAllocs()
-			for b.Loop() {
-				if Next(h, s).Kind != StepRun {
-					b.Fatal("the last operation is not run")
-				}
-			}
-		})
-	}
-}
-
-func longHistory(n int) *merge.History {
-	h := historyOf(kinds()["default"], "a")
-	for i := range n {
-		o := &Operation{ID: OperationID(fmt.Sprintf("%06d", i)), Type: engine.TypeMerge, Origin: "a", Number: uint64(i + 1), Time: int64(i),
-			Edit: set(Pointer(fmt.Sprintf("/f%d", i%20)), fmt.Sprint(i))}
-		if i == 0 {
-			o.Type = engine.TypeCreate
-		}
-		h.Add(o)
-	}
-	return h
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/skerry/skerry/next/engine"
+	"github.com/skerry/skerry/next/engine/merge"
 )
 
 func TestJudge(t *testing.T) {
@@ -90,5 +91,40 @@ func TestLate(t *testing.T) {
 	late(true) // beside another one
 	if mine == nil || Late(b.history, b.standing(), Step{Kind: StepVacuous, Facts: []engine.Fact{{}}}) {
 		t.Error("to take note of what others have published follows from no rule")
+	}
+}
+
+// TestWhatIsSeenOfWhatWasRefusedAgain: an application that refuses a request the second time may have done it the first time.
+func TestWhatIsSeenOfWhatWasRefusedAgain(t *testing.T) {
+	d := newDesk("a")
+	d.issue(t, engine.TypeCreate, "/images", `{"name":"n","size":1}`, 1)
+	before := d.history.Whole(merge.Everything)
+	change := &Operation{Type: engine.TypeMerge, Edit: &Edit{Set: set("/size", "2").Set, Unset: []Pointer{"/name"}}}
+	shows := func(body string) engine.Reply { return engine.Reply{Status: 200, Body: []byte(body)} }
+	gone := engine.Reply{Status: 404}
+	for _, c := range []struct {
+		why   string
+		o     *Operation
+		shown engine.Reply
+		err   error
+		want  Verdict
+	}{
+		{"it shows what is set", change, shows(`{"size":2}`), nil, Done},
+		{"it shows what was there", change, shows(`{"name":"n","size":1}`), nil, Refused},
+		{"it shows something else", change, shows(`{"name":"n","size":3}`), nil, Unknown},
+		{"it shows some of what was there", change, shows(`{"size":1}`), nil, Unknown},
+		{"it has no such object", change, gone, nil, Unknown},
+		{"it does not answer", change, engine.Reply{}, engine.ErrUnreachable, Later},
+		{"it is overloaded", change, engine.Reply{Status: 503}, nil, Later},
+		{"a delete has been done", &Operation{Type: engine.TypeDelete}, gone, nil, Done},
+		{"a delete has not", &Operation{Type: engine.TypeDelete}, shows(`{}`), nil, Refused},
+		{"a create has not", &Operation{Type: engine.TypeCreate, Edit: set("/a", "1")}, gone, nil, Refused},
+		{"a create shows something else", &Operation{Type: engine.TypeCreate, Edit: set("/a", "1")}, shows(`{"a":2}`), nil, Unknown},
+		{"an action tells nothing", &Operation{Type: engine.TypeAction}, shows(`{}`), nil, Unknown},
+		{"a number says nothing", &Operation{Type: engine.TypeAction, Edit: &Edit{Add: map[Pointer]engine.Increment{"/n": {By: "1"}}}}, shows(`{"n":1}`), nil, Unknown},
+	} {
+		if got := Seen(lab, c.o, before, c.shown, c.err); got != c.want {
+			t.Errorf("%s: verdict %d, want %d", c.why, got, c.want)
+		}
 	}
 }

@@ -92,3 +92,28 @@ func TestWhichContentIsPut(t *testing.T) {
 		}
 	}
 }
+
+// TestTraces: what an action without an answer has done is seen where the catalog declares it.
+func TestTraces(t *testing.T) {
+	sets := &engine.NamedOperation{Sets: map[Pointer]json.RawMessage{"/power": json.RawMessage(`"on"`)}}
+	counts, observed := &engine.NamedOperation{Counter: "/n"}, &engine.NamedOperation{Observed: true}
+	for _, c := range []struct {
+		n           *engine.NamedOperation
+		shown, show string
+		want        Trace
+	}{
+		{sets, `{"power":"off"}`, `{"power":"on"}`, TraceThere},
+		{sets, `{"power":"off"}`, `{"power":"off"}`, TraceAbsent},
+		{sets, `{"power":"on"}`, `{"power":"on"}`, TraceNone},
+		{counts, `{"n":1}`, `{"n":2}`, TraceThere},
+		{counts, `{"n":1}`, `{"n":1.0}`, TraceAbsent},
+		{counts, `{"n":1}`, `{"n":"x"}`, TraceNone},
+		{observed, `{"n":1}`, `{"n":2}`, TraceThere},
+		{observed, `{"n":1}`, `{"n":1}`, TraceNone},
+		{observed, `{"n":1}`, `<x/>`, TraceNone},
+	} {
+		if got := TraceOf(lab, c.n, []byte(c.shown), []byte(c.show)); got != c.want {
+			t.Errorf("%+v from %s to %s: %d, want %d", c.n, c.shown, c.show, got, c.want)
+		}
+	}
+}

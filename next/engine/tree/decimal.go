@@ -25,7 +25,8 @@ func ParseDecimal(s string) (Decimal, error) {
 	mantissa, exponent := s, 0
 	if i := strings.IndexAny(s, "eE"); i >= 0 {
 		var err error
-		if exponent, err = strconv.Atoi(strings.TrimPrefix(s[i+1:], "+")); err != nil || exponent > maxExponent || exponent < -maxExponent {
+		exponent, err = strconv.Atoi(strings.TrimPrefix(s[i+1:], "+"))
+		if err != nil || exponent > maxExponent || exponent < -maxExponent {
 			return Decimal{}, fmt.Errorf("the number %.20q is out of bounds", s)
 		}
 		mantissa = s[:i]

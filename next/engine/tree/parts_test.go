@@ -75,3 +75,19 @@ func TestPartsReadAsOne(t *testing.T) {
 		}
 	}
 }
+
+// TestSummary: what the catalog counts over all parts is told to the others, though each application sets it by itself; what is
+// sensitive is not, wherever it stands.
+func TestSummary(t *testing.T) {
+	k := &Kind{Keys: []engine.Key{{At: "/users", Member: "name"}}, Ignore: []Pointer{"/status", "/uid"}, Sensitive: []Pointer{"/secret", "/users/*/password"},
+		Aggregate: []engine.Aggregate{{At: "/status/ready", By: engine.AggregateSum}}}
+	const shown = `{"uid":"1","secret":"s","n":1,"users":[{"name":"u","password":"p"}],"status":{"ready":2,"seen":"now"}}`
+	for most, want := range map[int]string{1000: `{"n":1,"status":{"ready":2},"users":[{"name":"u"}]}`, 30: `{"status":{"ready":2}}`, 3: ``} {
+		if got := string(Summary(k, []byte(shown), most)); got != want {
+			t.Errorf("in %d bytes the others are told %s, want %s", most, got, want)
+		}
+	}
+	if Summary(k, []byte(`<x/>`), 1000) != nil {
+		t.Error("what is no JSON is told")
+	}
+}

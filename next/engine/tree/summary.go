@@ -15,7 +15,7 @@ func Summary(k *engine.Kind, representation []byte, most int) json.RawMessage {
 		return nil
 	}
 	for _, p := range k.Sensitive {
-		UnsetAt(tree, p)
+		UnsetAll(tree, p)
 	}
 	ruled := map[engine.Pointer]any{}
 	var short any = map[string]any{}
@@ -26,7 +26,7 @@ func Summary(k *engine.Kind, representation []byte, most int) json.RawMessage {
 		}
 	}
 	for _, p := range k.Ignore {
-		UnsetAt(tree, p)
+		UnsetAll(tree, p)
 	}
 	for p, value := range ruled {
 		tree = SetAt(tree, p, value)
