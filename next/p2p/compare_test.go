@@ -241,3 +241,52 @@ func TestOnlySharedDocumentsTravel(t *testing.T) {
 		talk.hear(stepAnswered)
 	})
 }
+
+// Two comparisons that are begun at the same moment are one.
+func TestComparisonsThatCross(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		sites := newSimulation(t, 10*time.Millisecond).mesh(t, 2)
+		a, b := sites[0], sites[1]
+		for i := range 100 {
+			for j, s := range sites {
+				s.exchange.write(s.exchange.create(fmt.Sprint(i, j), ids(sites)), []byte("x"))
+			}
+		}
+		a.net.link(b.id).agree.lost()
+		b.net.link(a.id).agree.lost()
+		within(t, 200*time.Millisecond, "both have all", func() bool { return same(sites) })
+		time.Sleep(time.Minute)
+		x, y := a.net.Counters(), b.net.Counters()
+		if n := x.Comparisons.Number + y.Comparisons.Number; n != 1 {
+			t.Errorf("%d comparisons", n)
+		}
+		if x.Pulled != 100 || y.Pulled != 100 {
+			t.Errorf("%d and %d documents were pulled", x.Pulled, y.Pulled)
+		}
+	})
+}
+
+// What was lost while a comparison was under way is found by the next one.
+func TestWritesDuringAComparison(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		sim := newSimulation(t, 25*time.Millisecond)
+		sites := sim.mesh(t, 3)
+		for round := range 5 {
+			sim.cut[2].Store(true)
+			time.Sleep(20 * time.Second)
+			for i := range 500 {
+				for j, s := range sites {
+					s.send(s.exchange.create(fmt.Sprint(round, i, j), ids(sites)), "x")
+				}
+			}
+			sim.cut[2].Store(false)
+			for i := range 200 { // also while they meet again
+				for _, s := range sites {
+					s.send(s.exchange.create(fmt.Sprint("meanwhile", round, i), ids(sites)), "x")
+				}
+				time.Sleep(5 * time.Millisecond)
+			}
+			within(t, 5*time.Second, "all have all", func() bool { return same(sites) })
+		}
+	})
+}

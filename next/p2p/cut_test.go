@@ -59,6 +59,30 @@ func TestCutAndHeal(t *testing.T) {
 	})
 }
 
+// Whenever the network is back, the sites notice it within about a second.
+func TestReconnectsSoon(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		sim := newSimulation(t, 10*time.Millisecond)
+		sites := sim.mesh(t, 3)
+		var longest time.Duration
+		for i := range 40 {
+			sim.cut[i%3].Store(true)
+			time.Sleep(20*time.Second + time.Duration(i)*83*time.Millisecond)
+			if allUp(sites) {
+				t.Fatal("nobody noticed the cut")
+			}
+			sim.cut[i%3].Store(false)
+			begin := time.Now()
+			within(t, 5*time.Second, "all are reachable", func() bool { return allUp(sites) })
+			longest = max(longest, time.Since(begin))
+		}
+		t.Logf("at most %v", longest)
+		if longest > 1300*time.Millisecond {
+			t.Errorf("it took %v", longest)
+		}
+	})
+}
+
 // A cut so short that no connection dies loses nothing either.
 func TestShortCut(t *testing.T) {
 	bubble(t, func(t *testing.T) {

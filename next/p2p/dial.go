@@ -86,7 +86,7 @@ func (l *link) connect(ctx context.Context) {
 		} else {
 			l.setUp(false)
 			switch lost := time.Since(since); {
-			case l.n.gater.member(l.pid) && (l.first() || lost >= fallback): // with one side first there is one connection, not two
+			case l.n.gater.admits(l.pid, l.site) && (l.first() || lost >= fallback): // with one side first there is one connection, not two
 				err := l.dial(ctx)
 				if err == nil {
 					continue

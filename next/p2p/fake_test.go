@@ -88,6 +88,7 @@ type fakeDocument struct {
 	placement []engine.SiteID
 	about     []byte
 	changes   map[engine.SiteID][]engine.SignedChange
+	digest    engine.Fingerprint
 }
 
 func (d *fakeDocument) version() map[engine.SiteID]uint64 {
@@ -98,9 +99,8 @@ func (d *fakeDocument) version() map[engine.SiteID]uint64 {
 	return v
 }
 
-func (d *fakeDocument) digest() engine.Fingerprint {
-	return testFingerprint(d.about, engine.Encode(d.version()))
-}
+// count computes the digest.
+func (d *fakeDocument) count() { d.digest = testFingerprint(d.about, engine.Encode(d.version())) }
 
 func testFingerprint(parts ...[]byte) (f engine.Fingerprint) {
 	h := sha256.New()
@@ -153,9 +153,9 @@ func testDocumentID(about []byte) engine.DocumentID {
 	return engine.DocumentID(hex.EncodeToString(d[:]))
 }
 
-// add counts the document's digest in its range for every site that shares it. The caller holds mu.
+// count counts the document's digest in its range for every site that shares it. The caller holds mu.
 func (f *fakeExchange) count(id engine.DocumentID, d *fakeDocument, add func(*engine.Fingerprint, engine.Fingerprint)) {
-	r, digest := engine.RangeOf(id, engine.RangeDepth), d.digest()
+	r, digest := engine.RangeOf(id, engine.RangeDepth), d.digest
 	for _, site := range d.placement {
 		if f.sums[site] == nil {
 			f.sums[site] = map[engine.Range]*engine.Fingerprint{}
@@ -171,6 +171,7 @@ func (f *fakeExchange) count(id engine.DocumentID, d *fakeDocument, add func(*en
 func (f *fakeExchange) change(id engine.DocumentID, d *fakeDocument, how func()) {
 	f.count(id, d, (*engine.Fingerprint).Sub)
 	how()
+	d.count()
 	f.count(id, d, (*engine.Fingerprint).Add)
 }
 
@@ -185,6 +186,7 @@ func (f *fakeExchange) open(about []byte) (engine.DocumentID, *fakeDocument, err
 		return "", nil, err
 	}
 	d := &fakeDocument{placement: a.Placement, about: about, changes: map[engine.SiteID][]engine.SignedChange{}}
+	d.count()
 	f.docs[id] = d
 	r := engine.RangeOf(id, engine.RangeDepth)
 	at, _ := slices.BinarySearch(f.ranges[r], id)
@@ -304,7 +306,7 @@ func (f *fakeExchange) Digests(_ context.Context, with engine.SiteID, r engine.R
 	for part := first; part < end; part++ {
 		for _, id := range f.ranges[engine.Range{Depth: engine.RangeDepth, First: uint16(part)}] {
 			if d := f.docs[id]; slices.Contains(d.placement, with) {
-				all = append(all, engine.Digest{Document: id, Digest: d.digest()})
+				all = append(all, engine.Digest{Document: id, Digest: d.digest})
 			}
 		}
 	}

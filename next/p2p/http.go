@@ -63,8 +63,8 @@ func (n *Network) dialHTTP(ctx context.Context, _, address string) (net.Conn, er
 func (n *Network) Listener() net.Listener { return n.streams }
 
 // acceptHTTP hands an inbound stream to whoever accepts. The stream counts as open until that one closes it.
-func (n *Network) acceptHTTP(s network.Stream) {
-	l := n.admit(s, httpProtocol, maxRequests)
+func (n *Network) acceptHTTP(ctx context.Context, s network.Stream) {
+	l := n.admit(ctx, s, httpProtocol, maxRequests)
 	if l == nil {
 		return
 	}

@@ -126,7 +126,7 @@ func (n *Network) readLetters(ctx context.Context, l *link, s network.Stream, r 
 	if err != nil {
 		return err
 	}
-	if !n.gater.member(l.pid) {
+	if !n.gater.admits(l.pid, l.site) {
 		return errors.New("it is no member any more")
 	}
 	for _, letter := range letters {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -230,5 +231,56 @@ func TestManySites(t *testing.T) {
 		begin := time.Now()
 		within(t, 3*time.Second, "all have all", func() bool { return same(sites) })
 		t.Logf("healed in %v", time.Since(begin))
+	})
+}
+
+// Letters are taken in side by side, those of one document one after the other, and never more of one member than there may be.
+func TestLettersInFlight(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		sites := newSimulation(t, time.Millisecond).mesh(t, 2)
+		a, b := sites[0], sites[1]
+		const other = "other sites, lest letters be joined: "
+		var mu sync.Mutex
+		now, most, bytes, mostBytes := 0, 0, 0, 0
+		documents, twice := map[string]bool{}, 0
+		b.exchange.setFault(func(_ engine.SiteID, l *engine.Letter) error {
+			about := string(l.Parcels[0].About)
+			mu.Lock()
+			now, bytes = now+1, bytes+sizeOf(l)
+			most, mostBytes = max(most, now), max(mostBytes, bytes)
+			if documents[about] {
+				twice++
+			}
+			documents[about] = true
+			mu.Unlock()
+			time.Sleep(10*time.Millisecond + time.Duration(len(l.Parcels[0].Changes[0].Bytes))*time.Microsecond)
+			mu.Lock()
+			now, bytes = now-1, bytes-sizeOf(l)
+			delete(documents, about)
+			mu.Unlock()
+			return nil
+		})
+		for i := range 200 {
+			id := a.exchange.create(fmt.Sprint("doc ", i%50), ids(sites))
+			_, l := a.exchange.write(id, make([]byte, 1000))
+			l.Sent = []engine.SiteID{engine.SiteID(fmt.Sprint(other, i))}
+			a.net.Send(ids(sites), l)
+		}
+		within(t, 5*time.Second, "all are taken in", func() bool { return same(sites) })
+		if most != lettersInFlight || twice > 0 || b.exchange.orders > 0 {
+			t.Errorf("up to %d letters at once, %d times of one document, %d before the one that they follow", most, twice, b.exchange.orders)
+		}
+		for i := range 40 {
+			_, l := a.exchange.write(a.exchange.create(fmt.Sprint("large ", i), ids(sites)), make([]byte, 1000<<10))
+			l.Sent = []engine.SiteID{engine.SiteID(fmt.Sprint(other, i))}
+			if i%4 == 0 {
+				time.Sleep(time.Second) // the queue has no room for all
+			}
+			a.net.Send(ids(sites), l)
+		}
+		within(t, 20*time.Second, "the large ones are taken in", func() bool { return same(sites) })
+		if mostBytes > bytesInFlight || mostBytes < bytesInFlight/2 {
+			t.Errorf("up to %d bytes at once", mostBytes)
+		}
 	})
 }

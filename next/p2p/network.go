@@ -109,19 +109,12 @@ func (n *Network) Run(ctx context.Context) error {
 			}
 		},
 	})
-	n.host.SetStreamHandler(joinProtocol, func(s network.Stream) {
-		if !n.begin() {
-			_ = s.Reset()
-			return
-		}
-		defer n.handlers.Done()
-		n.serveJoin(ctx, s)
-	})
+	n.handle(joinProtocol, func(s network.Stream) { n.serveJoin(ctx, s) })
 	n.serve(ctx, pingProtocol, maxPings, n.servePing)
 	n.serve(ctx, lettersProtocol, maxLetters, n.serveLetters)
 	n.serve(ctx, compareProtocol, maxCompares, n.serveCompare)
 	n.serve(ctx, blobProtocol, maxBlobs, n.serveBlob)
-	n.host.SetStreamHandler(httpProtocol, n.acceptHTTP)
+	n.handle(httpProtocol, func(s network.Stream) { n.acceptHTTP(ctx, s) })
 
 	n.watchMembers(ctx)
 	return n.Close()
@@ -144,15 +137,22 @@ func (n *Network) Close() error {
 	return nil
 }
 
-// serve has the streams of members served, up to most of each member at once.
-func (n *Network) serve(ctx context.Context, id protocol.ID, most int, serve func(context.Context, *link, network.Stream)) {
+// handle has the streams of a protocol handled by goroutines that are waited for at the end.
+func (n *Network) handle(id protocol.ID, handle network.StreamHandler) {
 	n.host.SetStreamHandler(id, func(s network.Stream) {
 		if !n.begin() {
 			_ = s.Reset()
 			return
 		}
 		defer n.handlers.Done()
-		if l := n.admit(s, id, most); l != nil {
+		handle(s)
+	})
+}
+
+// serve has the streams of members served, up to most of each member at once.
+func (n *Network) serve(ctx context.Context, id protocol.ID, most int, serve func(context.Context, *link, network.Stream)) {
+	n.handle(id, func(s network.Stream) {
+		if l := n.admit(ctx, s, id, most); l != nil {
 			defer l.closed(id)
 			serve(ctx, l, s)
 		}
@@ -161,10 +161,10 @@ func (n *Network) serve(ctx context.Context, id protocol.ID, most int, serve fun
 
 // admit returns the link of the member that has opened a stream, and counts the stream. It resets the stream and returns nil when
 // that is no member, or has too many of them.
-func (n *Network) admit(s network.Stream, id protocol.ID, most int) *link {
+func (n *Network) admit(ctx context.Context, s network.Stream, id protocol.ID, most int) *link {
 	p := s.Conn().RemotePeer()
 	if n.gater.member(p) {
-		if l := n.awaitLink(siteOf(p)); l != nil && l.opened(id, most) {
+		if l := n.awaitLink(ctx, siteOf(p)); l != nil && l.opened(id, most) {
 			return l
 		}
 		n.log.Debug("a stream of another site was not served", "peer", p, "protocol", id)
@@ -174,9 +174,9 @@ func (n *Network) admit(s network.Stream, id protocol.ID, most int) *link {
 }
 
 // awaitLink returns the link of a member, which is made a moment after it has become one; nil when it is not.
-func (n *Network) awaitLink(id engine.SiteID) *link {
-	deadline := time.NewTimer(time.Second)
-	defer deadline.Stop()
+func (n *Network) awaitLink(ctx context.Context, id engine.SiteID) *link {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
 	for {
 		n.mu.Lock()
 		l, linked := n.links[id], n.linked
@@ -187,7 +187,7 @@ func (n *Network) awaitLink(id engine.SiteID) *link {
 		n.MembersChanged()
 		select {
 		case <-linked:
-		case <-deadline.C:
+		case <-ctx.Done():
 			return nil
 		}
 	}
