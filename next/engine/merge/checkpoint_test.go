@@ -273,3 +273,33 @@ func TestCheckpointsFromOutside(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatHasEndedStaysEnded: of a create that a delete has ended nothing lives again because it once added to a number.
+func TestWhatHasEndedStaysEnded(t *testing.T) {
+	add := &Edit{Set: set("/name", `"old"`).Set, Add: map[Pointer]engine.Increment{"/count": {By: "3", From: "1"}}}
+	h := historyOf(lab, op("a-1", engine.TypeCreate, 1, nil, add), op("b-1", engine.TypeCreate, 2, nil, set("/name", `"new"`)),
+		op("a-2", engine.TypeDelete, 3, nil, nil))
+	before := h.Born(Any)
+	if !h.Compact(h.Complete(), none, nil) || h.Born(Any).ID != before.ID || h.Get("a-1") != nil {
+		t.Errorf("the resource is that of %v then, and of %s before", h.Born(Any), before.ID)
+	}
+}
+
+// TestFactsStayWithWhatTheyAreAbout: of two operations that are kept as they are, because something beside them is under way, the
+// later counts whole also for who begins with the checkpoint.
+func TestFactsStayWithWhatTheyAreAbout(t *testing.T) {
+	h := historyOf(lab, op("a-1", engine.TypeCreate, 1, nil, set("/n", "1")), op("a-2", engine.TypeMerge, 2, nil, set("/n", "2")),
+		op("b-1", engine.TypeMerge, 3, Vector{"a": 1}, set("/m", "3")), op("c-1", engine.TypeMerge, 4, Vector{"a": 1}, set("/k", "4")))
+	h.AddFact(engine.Fact{Earlier: "a-2", Later: "b-1"})
+	h.AddFact(engine.Fact{Earlier: "x", Later: "y"})
+	want := string(h.Whole(Everything).Representation())
+	if !h.Compact(Vector{"a": 2, "b": 1}, none, nil) || len(h.Base().Facts) != 1 {
+		t.Fatalf("the checkpoint has the facts %v", h.Base().Facts)
+	}
+	late := historyOf(lab)
+	late.Stand(h.Base())
+	late.Add(op("c-1", engine.TypeMerge, 4, Vector{"a": 1}, set("/k", "4")))
+	if got := string(late.Whole(Everything).Representation()); got != want || want != `{"k":4,"m":3,"n":1}` {
+		t.Errorf("a late comer shows %s, the others %s", got, want)
+	}
+}

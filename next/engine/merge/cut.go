@@ -58,15 +58,24 @@ func (h *History) late(c *Checkpoint) []*engine.Operation {
 			return hangs
 		})
 	}
-	// What a delete ends may have taken the place of something that it does not end; and while one may be reversed, what was
-	// passed over because of it may count after all.
-	ends := slices.ContainsFunc(late, func(o *engine.Operation) bool { return o.Type == engine.TypeDelete }) &&
-		len(slices.DeleteFunc(slices.Clone(h.creates), func(o *engine.Operation) bool { return !c.Has(o) })) > 1
-	if ends || h.reversible() && slices.ContainsFunc(h.deletes, func(o *engine.Operation) bool { return !c.Has(o) }) {
+	if h.unsettles(c, late) {
 		late = append(late, firm...)
 	}
 	slices.SortFunc(late, engine.Compare)
 	return late
+}
+
+// unsettles reports whether a delete that is late, or comes after the checkpoint, may decide what becomes of others that everything
+// later has seen. What it ends may have taken the place of something that it does not end, which there is where there are
+// several creates; and while it may be reversed, what was passed over because of it may count after all.
+func (h *History) unsettles(c *Checkpoint, late []*engine.Operation) bool {
+	creates := slices.DeleteFunc(slices.Clone(h.creates), func(o *engine.Operation) bool { return !c.Has(o) })
+	for _, d := range h.deletes {
+		if !c.Has(d) && (h.reversible() || len(creates) > 1) || len(creates) > 1 && slices.Contains(late, d) {
+			return true
+		}
+	}
+	return false
 }
 
 // loose parts the operations within a checkpoint, but those that one keeps a part of already, into those that one beyond it

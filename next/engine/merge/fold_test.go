@@ -15,6 +15,15 @@ import (
 // sameAsFromScratch checks that a fold is the same whether or not it is made from an earlier one.
 func sameAsFromScratch(t *rapid.T, h *History, p Pick) {
 	got := h.Whole(p)
+	below := map[Pointer]int{}
+	for p := range got.Cells {
+		for q := p.Parent(); q != ""; q = q.Parent() {
+			below[q]++
+		}
+	}
+	if !reflect.DeepEqual(shownOf(got)[4], below) {
+		t.Fatalf("%v cells are below paths, and %v are counted", below, got.below)
+	}
 	kept := h.folded
 	h.folded = folded{}
 	want := h.Whole(p)

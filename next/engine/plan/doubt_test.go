@@ -252,3 +252,19 @@ func TestWhatMayHaveRunIsAskedFirst(t *testing.T) {
 		t.Errorf("the next step is to %s %s", step.Kind, fmt.Sprint(ids(step.Operations)))
 	}
 }
+
+// TestWhatWasNeverSentIsNotTakenBack: nothing is written for an operation that counts for nothing and certainly was not sent.
+func TestWhatWasNeverSentIsNotTakenBack(t *testing.T) {
+	create := &Operation{ID: "c", Type: engine.TypeCreate, Origin: "a", Number: 1, Time: 1, Edit: set("/name", `"n"`)}
+	other := &Operation{ID: "o", Type: engine.TypeCreate, Origin: "b", Number: 1, Time: 2, Edit: set("/a", "1")}
+	change := &Operation{ID: "m", Type: engine.TypeMerge, Origin: "b", Number: 2, Time: 3, Edit: set("/b", "1")}
+	gone := &Operation{ID: "d", Type: engine.TypeDelete, Origin: "b", Number: 3, Time: 4}
+	h := historyOf(lab, "x", create, other, change, gone)
+	for sent, want := range map[OperationID]StepKind{"m": StepCorrect, "none": StepSkip} {
+		step := Next(h, Standing{Settled: func(o *Operation) bool { return o == create || o == other }, Void: func(o *Operation) bool { return o == other },
+			Blocked: none, Unsure: func(o *Operation) bool { return o.ID == sent }})
+		if step.Kind != want || step.Operations[0] != change || step.Void != (want == StepCorrect) {
+			t.Errorf("where %s was sent, the next step is to %s %v", sent, step.Kind, ids(step.Operations))
+		}
+	}
+}

@@ -40,6 +40,7 @@ func TestPatch(t *testing.T) {
 		{"what is copied is another one", `{"a":{"b":1}}`, `[{"op":"copy","from":"/a","path":"/c"},{"op":"add","path":"/c/b","value":2}]`, `{"a":{"b":1},"c":{"b":2}}`},
 		{"so is what is added twice", `{"a":[]}`, `[{"op":"add","path":"/a/-","value":{}},{"op":"copy","from":"/a/0","path":"/a/-"},{"op":"add","path":"/a/1/x","value":1}]`, `{"a":[{},{"x":1}]}`},
 		{"nothing goes into itself", `{"a":{"b":1}}`, `[{"op":"move","from":"/a","path":"/a/b/c"}]`, ``},
+		{"nor into what takes its place", `{"a":[{},{}]}`, `[{"op":"move","from":"/a/0","path":"/a/0/x"}]`, ``},
 		{"where it is", `{"a":1}`, `[{"op":"move","from":"/a","path":"/a"}]`, `{"a":1}`},
 		{"beyond the end", `{"a":[1]}`, `[{"op":"add","path":"/a/2","value":1}]`, ``},
 		{"a leading zero", `{"a":[1,2]}`, `[{"op":"remove","path":"/a/01"}]`, ``},
