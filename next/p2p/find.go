@@ -19,9 +19,11 @@ var errBusy = errors.New("the other site compares already")
 // the other had.
 func (l *link) compare(ctx context.Context) (whole bool, err error) {
 	began := time.Now()
-	opening, cancel := context.WithTimeout(network.WithNoDial(ctx, "compare"), openTimeout)
+	ctx, cancel := context.WithTimeout(ctx, compareTime)
+	defer cancel()
+	opening, opened := context.WithTimeout(network.WithNoDial(ctx, "compare"), openTimeout)
 	s, err := l.n.host.NewStream(opening, l.pid, compareProtocol)
-	cancel()
+	opened()
 	if err != nil {
 		return false, fmt.Errorf("compare: %w", err)
 	}
@@ -150,6 +152,8 @@ func (c *session) records() error {
 
 // serveCompare is the other side of compare.
 func (n *Network) serveCompare(ctx context.Context, l *link, s network.Stream) {
+	ctx, cancel := context.WithTimeout(ctx, compareTime)
+	defer cancel()
 	ok := false
 	defer end(s, &ok)
 	stop := context.AfterFunc(ctx, func() { _ = s.Reset() })

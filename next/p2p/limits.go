@@ -9,8 +9,6 @@ const (
 	frameBytes = 900 << 10
 	// maxFrame is the most bytes of one frame: a parcel with the longest first change, checkpoint and change fits.
 	maxFrame = 4 << 20
-	// maxMessage is the most bytes of a frame that holds no letters.
-	maxMessage = 1 << 20
 	// minItem is how many bytes an item of CBOR has at least, on average, beyond the first fewItems, in what an honest site
 	// sends: about half of what their identifiers alone come to. Decoded, an item may take ten times as much memory.
 	minItem  = 8
@@ -35,6 +33,9 @@ const (
 	// one of each. More wait: they all use the same processor and disk.
 	maxBegun  = 8
 	maxServed = 16
+	// compareTime is how long one comparison may take. What it has brought stays, and the next one does the rest; a member that
+	// never comes to an end keeps the others from comparing no longer than that.
+	compareTime = 10 * time.Minute
 
 	// Streams of one member that are open at once, by protocol. When a connection is lost, the old stream may still be there
 	// while the new one is used. Of pings and letters there are two connections' worth then, from both runs of a cloned site.
