@@ -130,7 +130,9 @@ func (h *History) firstSeen(p engine.Pointer, setter *engine.Operation, adding [
 }
 
 // lessAdded takes from a number what counted operations have added at p since setter; tells is false where one has set it.
-func lessAdded(from tree.Decimal, p engine.Pointer, setter *engine.Operation, counted []*engine.Operation) (n tree.Decimal, tells bool) {
+func lessAdded(
+	from tree.Decimal, p engine.Pointer, setter *engine.Operation, counted []*engine.Operation,
+) (n tree.Decimal, tells bool) {
 	for _, o := range counted {
 		if o.Edit == nil || o == setter || setter != nil && before(o, setter) {
 			continue

@@ -4,5 +4,5 @@
 // sites have settled (Checkpoint). It is pure: everything is a function of the operations that a History holds and of the
 // rules of the kind.
 //
-// Read history.go first, then living.go (which operations count), fold.go (what they leave) and checkpoint.go.
+// Read known.go and history.go first, then living.go (which operations count), fold.go (what they leave) and checkpoint.go.
 package merge

@@ -23,11 +23,16 @@ func (p Placement) Has(id engine.SiteID) bool { return slices.Contains(p.Sites, 
 // Placement folds all place operations: of an addition and a removal of one site the later wins, and a removal that would
 // leave no site is void.
 func (h *History) Placement() Placement {
-	if h.placed == nil {
-		p := h.placementOf(Any)
-		h.placed = &p
+	if h.placed.Sites == nil || h.placed.of != h.placing {
+		h.placed = placed{h.placementOf(Any), h.placing}
 	}
-	return *h.placed
+	return h.placed.Placement
+}
+
+// placed is the placement that so many operations have led to.
+type placed struct {
+	Placement
+	of int
 }
 
 // placementOf folds what the checkpoint says of the placement and those later operations for which in is true.

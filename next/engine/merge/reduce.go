@@ -1,7 +1,6 @@
 package merge
 
 import (
-	"encoding/json"
 	"maps"
 	"slices"
 
@@ -12,22 +11,21 @@ import (
 // keep fills c with what still counts of the operations of h within it: those that are late as they are, and of each of the
 // others what no other one of these has taken the place of. A delete that a site has refused stays with the creates that it
 // has ended, and the last other delete of each of them.
-func (c *Checkpoint) keep(h *History, late []*engine.Operation, refused func(*engine.Operation) bool) {
-	isLate := Among(late)
-	firm := func(o *engine.Operation) bool { return c.Has(o) && !isLate(o) }
-	counting, _ := h.Effective(Pick{In: firm})
+func (m *compaction) keep() {
+	h, c := m.h, m.c
+	counting, _ := h.Effective(Pick{In: m.firm})
 	fold := newFold(h.kind)
 	for _, o := range counting {
 		fold.apply(h.base, o)
 	}
-	fold.shed(h.addingTo(c.Has), late)
+	fold.shed(h.addingTo(c.Has), c.Late)
 	parts := parts{}
 	parts.cells(fold)
-	parts.tangled(fold, counting, late)
-	parts.counters(h, fold, firm, Within(counting))
+	parts.tangled(fold, counting, c.Late)
+	parts.counters(h, fold, m.firm, Within(counting))
 
 	kept := map[*engine.Operation]bool{}
-	living := h.Living(firm)
+	living := h.Living(m.firm)
 	lives, has := Within(living), Within(counting)
 	for o := range parts {
 		kept[o] = o.Type != engine.TypeCreate || lives(o) // one that has ended would live again without what has ended it
@@ -35,32 +33,33 @@ func (c *Checkpoint) keep(h *History, late []*engine.Operation, refused func(*en
 	for _, o := range fold.Absolute {
 		kept[o] = true
 	}
-	h.remember(kept, living, firm, refused)
+	m.remember(kept, living)
 	placed, placing := h.placementOf(c.Has).keep()
 	c.Placed, c.Order = placed, h.Whole(Pick{In: c.Has}).order
 	for _, o := range placing {
-		kept[o] = !isLate(o)
+		kept[o] = !m.late(o)
 	}
 	for o, keeps := range kept {
 		if keeps && lives(o) && !has(o) {
 			c.Lost = append(c.Lost, o.ID)
 		}
 		if keeps {
-			c.Kept = append(c.Kept, h.reduce(o, parts[o], fold.Absolute[o.Path] == o))
+			c.Kept = append(c.Kept, m.reduce(o, parts[o], fold.Absolute[o.Path] == o))
 		}
 	}
-	c.Late = late
 	c.Whereabouts = h.Whereabouts(c.Has)
 	slices.SortFunc(c.Kept, engine.Compare)
 	slices.Sort(c.Lost)
 	c.shorten()
 }
 
+// firm tells which operations everything later has seen.
+func (m *compaction) firm(o *engine.Operation) bool { return m.c.Has(o) && !m.late(o) }
+
 // remember keeps the operations of which something is to be known for good: the creates, an action of unknown effect, and what
 // was refused.
-func (h *History) remember(
-	kept map[*engine.Operation]bool, living []*engine.Operation, firm, refused func(*engine.Operation) bool,
-) {
+func (m *compaction) remember(kept map[*engine.Operation]bool, living []*engine.Operation) {
+	h, firm, refused := m.h, m.firm, m.refused
 	undeclared := false
 	var notes []*engine.Operation
 	for _, o := range living {
@@ -95,135 +94,8 @@ func (h *History) remember(
 	}
 }
 
-// parts are what still counts of edits, by operation.
-type parts map[*engine.Operation]*engine.Edit
-
-func (p parts) of(o *engine.Operation) *engine.Edit {
-	if p[o] == nil {
-		p[o] = &engine.Edit{Set: map[engine.Pointer]json.RawMessage{}}
-	}
-	return p[o]
-}
-
-// cells takes what the cells of a fold hold.
-func (p parts) cells(fold Fold) {
-	for at, cell := range fold.Cells {
-		if cell.Value != nil {
-			p.of(cell.By).Set[at] = cell.Value
-		} else {
-			p.of(cell.By).Unset = append(p.of(cell.By).Unset, at)
-		}
-	}
-	if fold.whole != nil {
-		p.of(fold.whole).Whole = true
-	}
-	for _, part := range p {
-		slices.Sort(part.Unset)
-	}
-}
-
-// tangled takes all that ops have set at and below paths where a value and what would be below it have taken each other's
-// place: what stands there in the end depends on each of them, should something late come between.
-func (p parts) tangled(fold Fold, ops, late []*engine.Operation) {
-	if len(late) == 0 {
-		return
-	}
-	roots := tangles(slices.Concat(ops, late))
-	if len(roots) == 0 {
-		return
-	}
-	in := func(at engine.Pointer) bool {
-		return slices.ContainsFunc(roots, func(root engine.Pointer) bool { return root.Contains(at) })
-	}
-	for _, o := range ops {
-		if o.Edit == nil || fold.whole != nil && engine.Compare(o, fold.whole) < 0 {
-			continue
-		}
-		for at, v := range o.Edit.Set {
-			if in(at) {
-				p.of(o).Set[at] = v
-			}
-		}
-		for _, at := range o.Edit.Unset {
-			if in(at) && !slices.Contains(p.of(o).Unset, at) {
-				p.of(o).Unset = append(p.of(o).Unset, at)
-				slices.Sort(p.of(o).Unset)
-			}
-		}
-	}
-}
-
-// tangles lists the paths at which one of ops sets a value that has nothing below it, or another container than another one,
-// and below which one of them sets or removes something.
-func tangles(ops []*engine.Operation) []engine.Pointer {
-	ends := map[engine.Pointer]bool{}
-	containers := map[engine.Pointer]string{}
-	found := map[engine.Pointer]bool{}
-	below := func(at engine.Pointer) {
-		for at != "" {
-			if at = at.Parent(); ends[at] {
-				found[at] = true
-			}
-		}
-	}
-	for _, o := range ops {
-		for at, v := range edited(o).Set {
-			if other, known := containers[at]; tree.IsContainer(v) && (!known || other == string(v)) {
-				containers[at] = string(v)
-			} else {
-				ends[at] = true
-			}
-		}
-	}
-	for _, o := range ops {
-		for at := range edited(o).Set {
-			below(at)
-		}
-		for _, at := range edited(o).Unset {
-			below(at)
-		}
-	}
-	return tree.Sorted(found)
-}
-
-func edited(o *engine.Operation) engine.Edit {
-	if o.Edit == nil {
-		return engine.Edit{}
-	}
-	return *o.Edit
-}
-
-// counters takes what was added to numbers: the last operation that has added to one stands for all.
-func (p parts) counters(h *History, fold Fold, in, counts func(*engine.Operation) bool) {
-	adding := h.addingTo(in)
-	for _, at := range tree.Sorted(adding) {
-		setter, unseen := fold.uncounted(at, adding[at])
-		if len(unseen) == 0 {
-			continue
-		}
-		var sum tree.Decimal
-		var last *engine.Operation
-		for _, o := range unseen {
-			if by, err := tree.ParseDecimal(string(o.Edit.Add[at].By)); err == nil && counts(o) {
-				sum, last = sum.Plus(by), o
-			}
-		}
-		if last == nil { // it tells where the number began
-			last = unseen[0]
-			sum, _ = tree.ParseDecimal(string(last.Edit.Add[at].By))
-		}
-		add := engine.Increment{By: sum.Number()}
-		if cell, set := fold.Cells[at]; !set || cell.Value == nil {
-			if from, known := h.firstSeen(at, setter, unseen); known {
-				add.From = from.Number()
-			}
-		}
-		put(&p.of(last).Add, at, add)
-	}
-}
-
 // reduce returns what a checkpoint keeps of an operation that everything later has seen.
-func (h *History) reduce(o *engine.Operation, part *engine.Edit, absolute bool) *engine.Operation {
+func (m *compaction) reduce(o *engine.Operation, part *engine.Edit, absolute bool) *engine.Operation {
 	switch {
 	case o.Type == engine.TypePlace:
 		return o
@@ -235,8 +107,8 @@ func (h *History) reduce(o *engine.Operation, part *engine.Edit, absolute bool) 
 	kept := *o
 	kept.Edit, kept.Whereabouts = part, nil // the checkpoint tells it
 	switch {
-	case o.Type == engine.TypeCreate && !Opaque(h.kind, o):
-		kept.Body, kept.Blob = h.bodyOf(o, part), nil
+	case o.Type == engine.TypeCreate && !Opaque(m.h.kind, o):
+		kept.Body, kept.Blob = m.bodyOf(o, part), nil
 	case o.Type != engine.TypeCreate && !absolute:
 		kept.Body, kept.Blob = nil, nil
 	}
@@ -248,10 +120,10 @@ func (h *History) reduce(o *engine.Operation, part *engine.Edit, absolute bool) 
 
 // bodyOf is the body of a create, which is JSON, of which this part still counts. One that would be too large is left out: it
 // follows from the part.
-func (h *History) bodyOf(create *engine.Operation, part *engine.Edit) []byte {
-	rest := *create
+func (m *compaction) bodyOf(create *engine.Operation, part *engine.Edit) []byte {
+	k, rest := m.h.kind, *create
 	rest.Edit = part
-	body, err := tree.Apply(h.kind, alone(h.kind, create).Difference(alone(h.kind, &rest)), Body(h.kind, create))
+	body, err := tree.Apply(k, alone(k, create).Difference(alone(k, &rest)), Body(k, create))
 	switch {
 	case err != nil:
 		return create.Body

@@ -268,3 +268,22 @@ func TestWhatWasNeverSentIsNotTakenBack(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatIsBesideAMemberInDoubtStays: an operation in doubt that makes sure of an object, and sets one member of it, has not
+// touched the others.
+func TestWhatIsBesideAMemberInDoubtStays(t *testing.T) {
+	inside := func(member string) *Edit {
+		e := set("/deep", "{}")
+		e.Set[Pointer("/deep/"+member)] = []byte("1")
+		return e
+	}
+	h := historyOf(lab, "x",
+		&Operation{ID: "c", Type: engine.TypeCreate, Origin: "a", Number: 1, Time: 1, Edit: inside("er")},
+		&Operation{ID: "m", Type: engine.TypeMerge, Origin: "b", Number: 1, Time: 2, Seen: Vector{"a": 1}, Edit: inside("est")},
+		&Operation{ID: "n", Type: engine.TypeMerge, Origin: "d", Number: 1, Time: 3, Seen: Vector{"a": 1}, Edit: set("/name", `"n"`)})
+	step := Next(h, Standing{Settled: func(o *Operation) bool { return o.ID == "c" || o.ID == "n" }, Void: none, Blocked: none,
+		Unsure: func(o *Operation) bool { return o.ID == "m" }})
+	if e := step.Correction; step.Kind != StepCorrect || string(e.Set["/deep/est"]) != "1" || e.Set["/deep/er"] != nil {
+		t.Errorf("the next step is to %s %+v", step.Kind, e)
+	}
+}
