@@ -24,6 +24,9 @@ type Record struct {
 	Apart  map[SiteID]Fingerprint
 	// Hollow says that the resource is not to be listed: nothing of it is known here yet, or it is a name.
 	Hollow bool
+	// Blobs are those that the resource needs beside those of its operations: of a request that is under way, or in its
+	// checkpoint.
+	Blobs []BlobHash
 }
 
 // Batch is what one wake-up of the engine makes durable, all of it or nothing. The order within a list counts.

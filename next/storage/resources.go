@@ -1,0 +1,232 @@
+package storage
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/skerry/skerry/next/engine"
+)
+
+const (
+	resourceColumns = `r.n, r.document, r.id, coalesce(k.service, ''), coalesce(k.kind, ''), r.collaboration, r.label, coalesce(r.local, r.id),
+	r.state, r.reason, r.created_at, r.updated_at, r.pending, coalesce(at.sites, ''), r.sites, r.relations`
+	// named tells the names of what a row has numbers for.
+	named = ` LEFT JOIN kinds k ON k.n = r.kind LEFT JOIN placements at ON at.n = r.placement`
+)
+
+// A natural key has several incarnations, each its own document: the living one with an object here counts, else the earliest
+// living one, else the newest that is past. There are few living ones, and there may be many past.
+const (
+	selectResource = `SELECT ` + resourceColumns + ` FROM resources r` + named + ` WHERE `
+	theKind        = `(SELECT n FROM kinds WHERE service = ?2 AND kind = ?3)`
+	resourceByID   = selectResource + `r.n = coalesce(
+		(SELECT n FROM resources WHERE id = ?1 AND kind = ` + theKind + ` AND past = '' AND hollow = 0
+			ORDER BY coalesce(local, id) = '', created_at, n LIMIT 1),
+		(SELECT n FROM resources WHERE id = ?1 AND kind = ` + theKind + ` AND past <> '' AND hollow = 0
+			ORDER BY created_at DESC, n DESC LIMIT 1))`
+	// Where an identifier is the same here and elsewhere, it is found by that.
+	resourceByLocal = selectResource + `r.n = (SELECT n FROM (
+		SELECT n, past, created_at FROM resources WHERE local = ?1 AND local <> '' AND kind = ` + theKind + ` AND hollow = 0
+		UNION ALL
+		SELECT n, past, created_at FROM resources WHERE past = '' AND id = ?1 AND local IS NULL AND kind = ` + theKind + ` AND hollow = 0
+		UNION ALL
+		SELECT n, past, created_at FROM resources WHERE past <> '' AND id = ?1 AND local IS NULL AND kind = ` + theKind + ` AND hollow = 0)
+		ORDER BY past <> '', iif(past = '', created_at, -created_at), iif(past = '', n, -n) LIMIT 1)`
+	resourceByDocument = selectResource + `r.document = ? AND r.hollow = 0`
+)
+
+// scanResource reads resourceColumns, and more columns after them.
+func scanResource(row scanner, more ...any) (l listed[engine.ResourceRow], err error) {
+	r := &l.row
+	var updated int64
+	var document, sites []byte
+	var placement, relations string
+	if err := row.Scan(append([]any{&l.at.n, &document, (*string)(&r.ID), (*string)(&r.Service), (*string)(&r.Kind),
+		(*string)(&r.Collaboration), &r.Label, (*string)(&r.Local), (*string)(&r.State), &r.Reason, &l.at.at, &updated,
+		&r.Pending, &placement, &sites, &relations}, more...)...); err != nil {
+		return l, err
+	}
+	r.Document, r.CreatedAt, r.UpdatedAt = documentOf(document), instant(l.at.at), instant(updated)
+	if r.Sites, err = decodeReplicas(parseLines[engine.SiteID](placement), sites); err != nil {
+		return l, fmt.Errorf("sites of resource %s: %w", r.ID, err)
+	}
+	if r.Relations, err = parseJSON[engine.Relation](relations); err != nil {
+		return l, fmt.Errorf("relations of resource %s: %w", r.ID, err)
+	}
+	return l, nil
+}
+
+// ResourceByID implements engine.Store.
+func (s *Store) ResourceByID(ctx context.Context, service engine.ServiceName, kind engine.KindName, id engine.ResourceID) (engine.ResourceRow, error) {
+	l, err := scanResource(s.reads.one(ctx, resourceByID, string(id), string(service), string(kind)))
+	return l.row, found(err, "resource", id)
+}
+
+// ResourceByLocal implements engine.Store.
+func (s *Store) ResourceByLocal(ctx context.Context, service engine.ServiceName, kind engine.KindName, id engine.LocalID) (engine.ResourceRow, error) {
+	l, err := scanResource(s.reads.one(ctx, resourceByLocal, string(id), string(service), string(kind)))
+	return l.row, found(err, "resource with local identifier", id)
+}
+
+// ResourceByDocument implements engine.Store. What is hollow is not to be found.
+func (s *Store) ResourceByDocument(ctx context.Context, id engine.DocumentID) (engine.ResourceRow, error) {
+	key, err := keyOf(id)
+	if err != nil {
+		return engine.ResourceRow{}, found(noRow, "resource of document", id)
+	}
+	l, err := scanResource(s.reads.one(ctx, resourceByDocument, key[:]))
+	return l.row, found(err, "resource of document", id)
+}
+
+// names looks in both indexes by identifier: past a name is only when nobody has a part in it any more.
+const names = `SELECT document FROM resources WHERE past = '' AND id = ?1 AND kind = ` + theKind + ` AND collaboration = 'exactly-one'
+	UNION ALL SELECT document FROM resources WHERE past <> '' AND id = ?1 AND kind = ` + theKind + ` AND collaboration = 'exactly-one'
+	ORDER BY document`
+
+// Names implements engine.Store.
+func (s *Store) Names(ctx context.Context, service engine.ServiceName, kind engine.KindName, id engine.ResourceID) ([]engine.DocumentID, error) {
+	all, err := collect(ctx, s.reads, scanDocument, names, string(id), string(service), string(kind))
+	if err != nil {
+		return nil, fmt.Errorf("list who holds %s: %w", id, err)
+	}
+	return all, nil
+}
+
+// pending looks for them in the index of what is open.
+const pending = `SELECT document FROM resources WHERE open = 1 AND pending = 1 ORDER BY created_at, n`
+
+// Pending implements engine.Store: the oldest resource first.
+func (s *Store) Pending(ctx context.Context) ([]engine.DocumentID, error) {
+	all, err := collect(ctx, s.reads, scanDocument, pending)
+	if err != nil {
+		return nil, fmt.Errorf("list pending documents: %w", err)
+	}
+	return all, nil
+}
+
+func scanDocument(row scanner) (engine.DocumentID, error) {
+	var key []byte
+	err := row.Scan(&key)
+	return documentOf(key), err
+}
+
+// Resources implements engine.Store. State is the resource's own, also together with Site. Query ignores case.
+func (s *Store) Resources(ctx context.Context, f engine.ResourceFilter) ([]engine.ResourceRow, string, error) {
+	q, args, err := resourceQuery(f)
+	if err != nil {
+		return nil, "", fmt.Errorf("list resources: %w", err)
+	}
+	var rows []listed[engine.ResourceRow]
+	scan := func(row scanner) (listed[engine.ResourceRow], error) { return scanResource(row) }
+	if err := s.reads.list(ctx, into(&rows, scan), q, args...); err != nil {
+		return nil, "", fmt.Errorf("list resources: %w", err)
+	}
+	list, next := page(resourceCursor, rows, f.Limit)
+	return list, next, nil
+}
+
+// atSite says that a row's placement has a site.
+const atSite = `.placement IN (SELECT placement FROM placement_sites WHERE site = (SELECT n FROM sites WHERE id = ?))`
+
+// resourceQuery makes the list's query, which asks for one row more than the page has. It says which index gives the order:
+// SQLite keeps no statistics here. Other conditions are looked at in the index as far as it has them.
+func resourceQuery(f engine.ResourceFilter) (string, []any, error) {
+	w := where{}
+	from, order, after := `resources r INDEXED BY resources_list`, `r.created_at DESC, r.n DESC`, `(r.created_at, r.n) < (?, ?)`
+	open := f.State != "" && f.State != engine.StateConverged && !f.State.Past()
+	switch {
+	case f.ID != "":
+		from = `resources r INDEXED BY resources_id`
+		if f.State.Past() {
+			from = `resources r INDEXED BY resources_past`
+			w.add(`r.past <> ''`)
+		}
+		w.add(`r.id = ?`, string(f.ID))
+	case f.RefersTo != engine.Target{}:
+		from = `resource_relations t CROSS JOIN resources r ON r.n = t.resource`
+		order, after = `t.created_at DESC, t.resource DESC`, `(t.created_at, t.resource) < (?, ?)`
+		w.add(`t.service = ? AND t.kind = ? AND t.id = ?`, string(f.RefersTo.Service), string(f.RefersTo.Kind), string(f.RefersTo.ID))
+		if f.Relying {
+			w.add(`t.relies = 1`)
+		}
+	case f.Related:
+		from = `resources r INDEXED BY resources_related`
+		w.add(`r.relations <> ''`)
+	case open:
+		from = `resources r INDEXED BY resources_open`
+		w.add(`r.open = 1`)
+	}
+	w.add(`r.hollow = 0`)
+	if f.State.Past() {
+		w.add(`r.past = ?`, string(f.State))
+	} else {
+		w.add(`r.past = ''`)
+	}
+	if f.State != "" && !f.State.Past() {
+		w.add(`r.state = ?`, string(f.State))
+	}
+	if f.Site != "" {
+		w.add(`r`+atSite, string(f.Site))
+	}
+	if f.Service != "" && f.Kind != "" {
+		w.add(`r.kind = (SELECT n FROM kinds WHERE service = ? AND kind = ?)`, string(f.Service), string(f.Kind))
+	} else if f.Service != "" {
+		w.add(`r.kind IN (SELECT n FROM kinds WHERE service = ?)`, string(f.Service))
+	} else if f.Kind != "" {
+		w.add(`r.kind IN (SELECT n FROM kinds WHERE kind = ?)`, string(f.Kind))
+	}
+	if f.Query != "" {
+		w.add(`instr(r.search, ?) > 0`, strings.ToLower(f.Query))
+	}
+	if f.Cursor != "" {
+		p, err := decodeCursor(resourceCursor, f.Cursor)
+		if err != nil {
+			return "", nil, err
+		}
+		w.add(after, p.at, p.n)
+	}
+	q := `SELECT ` + resourceColumns + ` FROM ` + from + named + w.String() + ` ORDER BY ` + order + ` LIMIT ?`
+	return q, append(w.args, pageSize(f.Limit)+1), nil
+}
+
+// CountResources implements engine.Store. Of those that are there it counts all, and what is open by state: the rest has
+// converged.
+func (s *Store) CountResources(ctx context.Context) (map[engine.State]int, error) {
+	counts, err := s.count(ctx, `SELECT past, count(*) FROM resources WHERE hollow = 0 GROUP BY past`)
+	if err != nil {
+		return nil, fmt.Errorf("count resources: %w", err)
+	}
+	open, err := s.count(ctx, `SELECT state, count(*) FROM resources WHERE open = 1 AND hollow = 0 AND past = '' GROUP BY state`)
+	if err != nil {
+		return nil, fmt.Errorf("count resources: %w", err)
+	}
+	return withRest(counts, "", open, engine.StateConverged), nil
+}
+
+// count reads a query of states and numbers.
+func (s *Store) count(ctx context.Context, q string) (map[engine.State]int, error) {
+	counts := map[engine.State]int{}
+	err := s.reads.each(ctx, func(row scanner) (bool, error) {
+		var state engine.State
+		var n int
+		err := row.Scan(&state, &n)
+		counts[state] = n
+		return true, err
+	}, q)
+	return counts, err
+}
+
+// withRest adds parts of what counts has under all, and the rest of it under a state of its own.
+func withRest(counts map[engine.State]int, all engine.State, parts map[engine.State]int, rest engine.State) map[engine.State]int {
+	left := counts[all]
+	delete(counts, all)
+	for state, n := range parts {
+		counts[state] += n
+		left -= n
+	}
+	if left > 0 {
+		counts[rest] += left
+	}
+	return counts
+}

@@ -1,0 +1,67 @@
+package storage
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/mattn/go-sqlite3"
+)
+
+// ErrEarlier: the data are of an earlier release, which kept them in another form. They were not touched.
+var ErrEarlier = errors.New("the data are of an earlier release, which kept them in another form, and were not touched: " +
+	"go on with that release, or upgrade them as the CHANGELOG says")
+
+// checkVersion refuses a database that this release has no way to read, and changes nothing: it only reads.
+func checkVersion(ctx context.Context, path, uri string) error {
+	if stat, err := os.Stat(path); err != nil || stat.Size() == 0 {
+		return nil // it is to be made, or its first transaction never ended
+	}
+	db, err := sql.Open("sqlite3", uri+"?mode=ro&_query_only=1")
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	var version, id, tables int
+	if err := db.QueryRowContext(ctx, `SELECT user_version, application_id, (SELECT count(*) FROM sqlite_schema)
+		FROM pragma_user_version, pragma_application_id`).Scan(&version, &id, &tables); err != nil {
+		return fmt.Errorf("read its version: %w", mapped(err))
+	}
+	newest := firstVersion + len(migrations) - 1
+	switch {
+	case version == 0 && id == 0 && tables == 0:
+		return nil
+	case id != applicationID:
+		return fmt.Errorf("it is another program's database (application id %#x)", id)
+	case version < firstVersion:
+		return fmt.Errorf("it has version %d: %w", version, ErrEarlier)
+	case version > newest:
+		return fmt.Errorf("it has version %d, made by a newer release; this one knows versions up to %d", version, newest)
+	}
+	return nil
+}
+
+// migrate brings a database that checkVersion lets pass to the newest version that steps know, each step in a transaction of
+// its own.
+func migrate(conn *sqlite3.SQLiteConn, steps []string) error {
+	version, err := pragma(conn, "user_version")
+	if err != nil {
+		return fmt.Errorf("read its version: %w", err)
+	}
+	done := 0
+	if v, ok := version.(int64); ok && v > 0 {
+		done = int(v) - firstVersion + 1
+	}
+	for ; done < len(steps); done++ {
+		// Pragmas take no parameters.
+		text := fmt.Sprintf(`BEGIN IMMEDIATE; %s PRAGMA user_version = %d; PRAGMA application_id = %d; COMMIT`, steps[done],
+			firstVersion+done, applicationID)
+		if _, err := conn.Exec(text, nil); err != nil {
+			_, _ = conn.Exec(`ROLLBACK`, nil) // there may be nothing to roll back
+			return fmt.Errorf("bring it to version %d: %w", firstVersion+done, mapped(err))
+		}
+	}
+	return nil
+}
