@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/skerry/skerry/next/engine"
+	"github.com/skerry/skerry/next/engine/merge"
 	"github.com/skerry/skerry/next/engine/tree"
 )
 
@@ -122,4 +123,72 @@ func TestCreatesThatHaveLostTheirEffectMakeTheObject(t *testing.T) {
 		t.Errorf("it shows %s, want %s", tree.Compact(late.shows), want)
 	}
 	sameEverywhere(t, []*desk{a, b, late})
+}
+
+// TestADeleteThatLeavesWhatNothingTakesBack has a delete end one of two creates, whose opaque bytes are in the object that goes on.
+// It is taken away, and made anew without them; where an action has run on it that counts, a person is asked first.
+func TestADeleteThatLeavesWhatNothingTakesBack(t *testing.T) {
+	file := func(id OperationID, number uint64, at int64) *Operation {
+		return &Operation{ID: id, Type: engine.TypeAbsolute, Path: "/images/{id}/file", Body: []byte(id), Origin: engine.SiteID(id[:1]), Number: number, Time: at}
+	}
+	made := &Operation{ID: "a-1", Type: engine.TypeCreate, Path: "/images", Body: []byte(`{"name":"a"}`), Origin: "a", Number: 1, Time: 1, Edit: set("/name", `"a"`)}
+	other := &Operation{ID: "b-1", Type: engine.TypeCreate, Path: "/images", Body: []byte(`{"name":"b"}`), Origin: "b", Number: 1, Time: 2, Edit: set("/name", `"b"`)}
+	bytes := file("a-2", 2, 3)
+	start := &Operation{ID: "b-2", Type: engine.TypeAction, Method: "POST", Path: "/images/{id}/start", Origin: "b", Number: 2, Time: 4}
+	gone := &Operation{ID: "a-3", Type: engine.TypeDelete, Path: "/images/{id}", Origin: "a", Number: 3, Time: 5}
+	standing := func(ops ...*Operation) Standing {
+		return Standing{Settled: merge.Among(ops), Void: none, Blocked: none}
+	}
+	step := Next(historyOf(lab, "x", made, other, bytes, gone), standing(made, other, bytes))
+	if step.Kind != StepRun || step.Operations[0] != gone {
+		t.Errorf("the next step is to %s %v", step.Kind, ids(step.Operations))
+	}
+	h := historyOf(lab, "x", made, other, bytes, start, gone)
+	step = Next(h, standing(made, other, bytes, start))
+	if step.Kind != StepHold || step.Reason != HoldMixed || step.Operations[0] != gone || step.Operations[1] != start {
+		t.Errorf("with an action of unknown effect it is to %s %v %s", step.Kind, ids(step.Operations), step.Reason)
+	}
+	lossy := standing(made, other, bytes, start)
+	lossy.Lossy = true
+	if step = Next(h, lossy); step.Kind != StepRun {
+		t.Errorf("where that may be lost it is to %s", step.Kind)
+	}
+	replaced := file("b-2", 2, 4)
+	step = Next(historyOf(lab, "x", made, other, bytes, replaced, gone), standing(made, other, bytes, replaced))
+	if step.Kind != StepCorrect && step.Kind != StepVacuous {
+		t.Errorf("where other bytes have taken the place of these it is to %s", step.Kind)
+	}
+}
+
+// TestADeleteThatWasRefusedIsDoneByTheNext: the application keeps the object, and another delete of it is sent.
+func TestADeleteThatWasRefusedIsDoneByTheNext(t *testing.T) {
+	made := &Operation{ID: "a-1", Type: engine.TypeCreate, Origin: "a", Number: 1, Time: 1, Edit: set("/name", `"a"`)}
+	refused := &Operation{ID: "a-2", Type: engine.TypeDelete, Origin: "a", Number: 2, Time: 2}
+	again := &Operation{ID: "b-1", Type: engine.TypeDelete, Origin: "b", Number: 1, Time: 3, Seen: Vector{"a": 1}}
+	s := Standing{Settled: merge.Among([]*Operation{made, refused}), Void: none, Blocked: none, Undone: merge.Among([]*Operation{refused})}
+	h := historyOf(lab, "x", made, refused, again)
+	if step := Next(h, s); step.Kind != StepRun || step.Operations[0] != again {
+		t.Errorf("the next step is to %s %v", step.Kind, ids(step.Operations))
+	}
+	s.Undone = nil
+	if step := Next(h, s); step.Kind != StepVacuous {
+		t.Errorf("where the object is gone it is to %s", step.Kind)
+	}
+}
+
+// TestWhatWasRefusedIsSentWithWhatComesNext: what an application has refused it does not show, so that an operation which sets the
+// same is no repetition.
+func TestWhatWasRefusedIsSentWithWhatComesNext(t *testing.T) {
+	made := &Operation{ID: "a-1", Type: engine.TypeCreate, Origin: "a", Number: 1, Time: 1, Edit: set("/name", `"a"`)}
+	refused := &Operation{ID: "a-2", Type: engine.TypeMerge, Origin: "a", Number: 2, Time: 2, Edit: &Edit{Set: set("/size", "2").Set, Unset: []Pointer{"/name"}}}
+	same := &Operation{ID: "b-1", Type: engine.TypeMerge, Origin: "b", Number: 1, Time: 3, Seen: Vector{"a": 1}, Edit: &Edit{Set: set("/size", "2").Set, Unset: []Pointer{"/name"}}}
+	s := Standing{Settled: merge.Among([]*Operation{made, refused}), Void: none, Blocked: none, Refused: merge.Among([]*Operation{refused})}
+	step := Next(historyOf(lab, "x", made, refused, same), s)
+	if step.Kind != StepCorrect || string(step.Correction.Set["/size"]) != "2" || len(step.Correction.Unset) != 1 {
+		t.Errorf("the next step is to %s %+v", step.Kind, step.Correction)
+	}
+	s.Refused = nil
+	if step = Next(historyOf(lab, "x", made, refused, same), s); step.Kind != StepVacuous {
+		t.Errorf("where nothing was refused it is to %s", step.Kind)
+	}
 }
