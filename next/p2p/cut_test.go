@@ -208,3 +208,37 @@ func TestRequestAfterLostConnection(t *testing.T) {
 		}
 	})
 }
+
+// Two agents that run with one key, because a data directory was copied, are one member. Streams to it go to one of them; both
+// are heard, and hear of each other's writing.
+func TestBothRunsOfAClonedSiteAreHeard(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		sim := newSimulation(t, 10*time.Millisecond)
+		a := newTestSite(t, sim.host())
+		key, _ := testKey(t)
+		var clones []*testSite
+		for range 2 {
+			c := sim.host()
+			c.key = key
+			clones = append(clones, newTestSite(t, c))
+		}
+		a.members.add(clones[0].member())
+		a.run(t)
+		for _, s := range clones {
+			s.members.add(a.member())
+			s.run(t)
+		}
+		for round := range 5 {
+			time.Sleep(20 * time.Second)
+			for i, s := range append(clones, a) {
+				s.send(s.exchange.create(fmt.Sprint("of run ", i, round), []engine.SiteID{a.id, s.id}), "x")
+				s.exchange.record(fmt.Sprint("of run ", i, round))
+			}
+			documents := 3 * (round + 1)
+			within(t, 10*time.Second, "all three have all", func() bool {
+				mesh := a.exchange.MeshFingerprint()
+				return a.exchange.documents() == documents && clones[0].exchange.MeshFingerprint() == mesh && clones[1].exchange.MeshFingerprint() == mesh
+			})
+		}
+	})
+}

@@ -13,6 +13,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/core/protocol"
+	quic "github.com/libp2p/go-libp2p/p2p/transport/quic"
 	"github.com/multiformats/go-multiaddr"
 
 	"github.com/skerry/skerry/next/engine"
@@ -210,27 +211,50 @@ func TestStrangerGetsNothing(t *testing.T) {
 	}
 }
 
-// A stranger that connects and stays silent is shown out, and all of them when no one is invited any more.
+// A stranger that connects and stays silent is shown out, the latest first when there are too many, and all of them when no one
+// is invited any more.
 func TestGuestIsShownOut(t *testing.T) {
-	a := newTestSite(t, testConfig{})
-	a.run(t)
-	a.members.invite(testSecret)
-	info := infoOf(t, a)
-	var guests []host.Host
-	for range maxGuests + 4 {
-		h := newStranger(t)
-		if err := h.Connect(t.Context(), info); err != nil {
-			t.Fatal(err)
+	bubble(t, func(t *testing.T) {
+		sim := newSimulation(t, 10*time.Millisecond)
+		a := newTestSite(t, sim.host())
+		a.run(t)
+		a.members.invite(testSecret)
+		info := infoOf(t, a)
+		var guests []host.Host
+		knock := func(count int) {
+			for range count {
+				c := sim.host()
+				h := newStranger(t, append(c.options, libp2p.Transport(quic.NewTransport), libp2p.ListenAddrStrings(c.listen...))...)
+				if err := h.Connect(t.Context(), info); err != nil {
+					t.Fatal(err)
+				}
+				guests = append(guests, h)
+			}
 		}
-		guests = append(guests, h)
-	}
-	connected := func() int { return len(a.net.host.Network().Peers()) }
-	eventually(t, "there are not too many guests", func() bool { return connected() > 0 && connected() <= maxGuests })
-	a.members.invite("")
-	eventually(t, "no guest is left", func() bool { return connected() == 0 })
-	for _, h := range guests {
-		eventually(t, "the guest knows", func() bool { return h.Network().Connectedness(info.ID) != network.Connected })
-	}
+		connected := func() (n int) {
+			for _, h := range guests {
+				if h.Network().Connectedness(info.ID) == network.Connected {
+					n++
+				}
+			}
+			return n
+		}
+		knock(maxGuests + 4)
+		time.Sleep(time.Second)
+		if n := connected(); n != maxGuests || guests[0].Network().Connectedness(info.ID) != network.Connected {
+			t.Errorf("%d guests, not %d", n, maxGuests)
+		}
+		time.Sleep(guestTime)
+		if n := connected(); n != 0 {
+			t.Errorf("%d guests have stayed", n)
+		}
+		knock(2)
+		a.members.invite("")
+		time.Sleep(time.Second)
+		if n := connected() + len(a.net.host.Network().Peers()); n != 0 {
+			t.Errorf("%d guests nobody has invited", n)
+		}
+	})
 }
 
 // A site that was taken out of the mesh is disconnected and not let in again.

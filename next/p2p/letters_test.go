@@ -208,7 +208,7 @@ func TestSlowSiteDelaysNobody(t *testing.T) {
 func TestManySites(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		sim := newSimulation(t, 10*time.Millisecond)
-		sites := sim.mesh(t, len(sim.cut))
+		sites := sim.mesh(t, 13)
 		id := sites[0].exchange.create("doc", ids(sites))
 		sites[0].send(id, "first")
 		within(t, 100*time.Millisecond, "all have the first change", func() bool { return same(sites) })

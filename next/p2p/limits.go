@@ -44,7 +44,7 @@ const (
 	maxCompares   = 2
 	maxBlobs      = 8    // an agent fetches a few blobs at once
 	maxRequests   = 1024 // HTTP requests under way, beside which there are QUIC's own 256 for each connection
-	maxJoins      = 1    // by one stranger
+	maxJoins      = 4    // by one stranger, whose last try may not have ended everywhere when the next begins
 	maxStreams    = 2048 // all of the above, and those that are being opened or closed
 	maxConns      = 16   // of each direction: two sites may dial each other at once, over several addresses
 	maxPeerMemory = 512 << 20

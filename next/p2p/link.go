@@ -25,7 +25,6 @@ type link struct {
 	out   *queue
 	in    *intake
 	agree *agreement
-	turns turns // of the goroutine that watches the connection
 
 	mu       sync.Mutex // guards the rest
 	addrs    []multiaddr.Multiaddr

@@ -56,9 +56,6 @@ func (l *link) watch(ctx context.Context) (answered bool) {
 		l.heard(m)
 		l.setUp(true)
 		l.agree.pinged(time.Now(), sent, mine, m.theirs)
-		if mine == m.theirs {
-			l.turns.next(l)
-		}
 		if here, news := l.n.position.measured(l.site, m.at, m.took); news {
 			l.n.cfg.OnMoved(here)
 		}

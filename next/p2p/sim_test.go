@@ -17,7 +17,7 @@ import (
 // simulation is a network in virtual time. Packets of hosts that are cut off are dropped without a word.
 type simulation struct {
 	net *simnet.Simnet
-	cut [13]atomic.Bool // by host
+	cut [24]atomic.Bool // by host
 	n   int
 }
 

@@ -57,6 +57,7 @@ func testKey(t testing.TB) (crypto.PrivKey, engine.SiteID) {
 }
 
 type testConfig struct {
+	key     crypto.PrivKey // nil: a new one
 	now     func() time.Time
 	listen  []string
 	options []libp2p.Option
@@ -67,6 +68,13 @@ type testConfig struct {
 func newTestSite(t testing.TB, c testConfig) *testSite {
 	t.Helper()
 	key, id := testKey(t)
+	if c.key != nil {
+		var err error
+		if id, err = SiteIDOf(c.key); err != nil {
+			t.Fatal(err)
+		}
+		key = c.key
+	}
 	s := &testSite{id: id, key: key, exchange: newFakeExchange(id), members: &fakeMembership{self: id, members: map[engine.SiteID]engine.Member{}}}
 	if c.listen == nil {
 		c.listen = []string{"/ip4/127.0.0.1/udp/0/quic-v1"}
