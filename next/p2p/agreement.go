@@ -10,10 +10,9 @@ const (
 	compareGap = 200 * time.Millisecond
 	// secondSide is how long the other side of a new connection leaves the comparison to the first.
 	secondSide = time.Second
-	// retryAfter is when a comparison or a letter that failed is tried again.
-	retryAfter = 2 * time.Second
 	// Where two pings in a row tell of a difference, the sites compare. While both write, what is under way makes them differ
-	// all the time: as long as no ping tells that they agree, the time between such comparisons doubles, from firstGap to largestGap.
+	// all the time: as long as no ping tells that they agree, the time between such comparisons doubles, from firstGap to
+	// largestGap. So does the time after which one that has failed is tried again.
 	firstGap   = 2 * time.Second
 	largestGap = 30 * time.Second
 )
@@ -49,15 +48,10 @@ func (a *agreement) nudge() {
 }
 
 // lost has the member compared with soon, because something did not reach this site or that one.
-func (a *agreement) lost() { a.ask(time.Now(), 0) }
-
-// failed has it compared with after a while, because something failed that may not fail again.
-func (a *agreement) failed() { a.ask(time.Now(), retryAfter) }
-
-func (a *agreement) ask(now time.Time, after time.Duration) {
+func (a *agreement) lost() {
 	a.mu.Lock()
-	a.asked = now
-	a.earlier(now.Add(after))
+	a.asked = time.Now()
+	a.earlier(a.asked)
 	a.mu.Unlock()
 	a.nudge()
 }

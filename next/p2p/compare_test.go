@@ -2,6 +2,7 @@ package p2p
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -38,6 +39,9 @@ func TestThousandDocumentsDiffer(t *testing.T) {
 				t.Errorf("2,000 documents took %d letters with %d parcels", n, s.exchange.parcels)
 			}
 		}
+		if n := a.exchange.listed + b.exchange.listed; n > 2*engine.Ranges {
+			t.Errorf("%d times digests were listed, though nearly all ranges differ", n)
+		}
 		time.Sleep(time.Minute)
 		if n := a.net.Counters().Comparisons.Number + b.net.Counters().Comparisons.Number; n != 1 {
 			t.Errorf("it took %d comparisons", n)
@@ -61,6 +65,10 @@ func TestNothingComesTwice(t *testing.T) {
 			}
 		}
 		within(t, 2*time.Second, "three have all", func() bool { return same(sites[:3]) })
+		sites[3].exchange.setFault(func(engine.SiteID, *engine.Letter) error {
+			time.Sleep(50 * time.Millisecond)
+			return nil
+		})
 		sim.cut[3].Store(false)
 		within(t, 3*time.Second, "the fourth has all", func() bool { return same(sites) })
 		if n := sites[3].exchange.parcels; n > 1100 {
@@ -154,6 +162,21 @@ func TestLostLettersAreRepaired(t *testing.T) {
 	})
 }
 
+// One comparison gives both sides the records of the mesh that the other one has.
+func TestRecordsGoBothWays(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		sites := newSimulation(t, 10*time.Millisecond).mesh(t, 2)
+		for _, s := range sites {
+			s.exchange.record("of " + string(s.id))
+		}
+		within(t, 3*time.Second, "both have both", func() bool { return same(sites) && len(sites[0].exchange.MeshRecords()) == 2 })
+		time.Sleep(time.Minute)
+		if n := sites[0].net.Counters().Comparisons.Number + sites[1].net.Counters().Comparisons.Number; n != 1 {
+			t.Errorf("%d comparisons", n)
+		}
+	})
+}
+
 // Records of the mesh travel with letters, and with comparisons when those are lost.
 func TestRecordsOfTheMesh(t *testing.T) {
 	bubble(t, func(t *testing.T) {
@@ -186,9 +209,39 @@ func TestLongDocumentTravelsInPieces(t *testing.T) {
 		if sites[0].exchange.most > frameBytes {
 			t.Errorf("a piece of %d bytes", sites[0].exchange.most)
 		}
+		if n := sites[1].exchange.bytes; n > 41*200<<10 {
+			t.Errorf("8 MB took %d bytes", n)
+		}
 		time.Sleep(time.Minute)
 		if n := sites[0].net.Counters().Reconciled; n != 1 {
 			t.Errorf("it took %d comparisons", n)
+		}
+	})
+}
+
+// stuck covers nothing.
+type stuck struct{ *fakeExchange }
+
+func (stuck) Missing(context.Context, engine.SiteID, []engine.Have, int) (*engine.Letter, int, error) {
+	return &engine.Letter{}, 0, nil
+}
+
+// A comparison ends also where a site cannot give what it has, and is not tried over and over.
+func TestComparisonThatBringsNothingEnds(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		sim := newSimulation(t, 10*time.Millisecond)
+		sites := []*testSite{newTestSite(t, sim.host()), newTestSite(t, sim.host())}
+		introduce(sites)
+		a, b := sites[0], sites[1]
+		a.net.Attach(a.members, stuck{a.exchange})
+		a.exchange.write(a.exchange.create("doc", ids(sites)), []byte("x"))
+		a.run(t)
+		b.run(t)
+		time.Sleep(2 * time.Minute)
+		n := a.net.Counters().Reconciled
+		t.Logf("%d comparisons in two minutes", n)
+		if n < 2 || n > 12 {
+			t.Errorf("%d comparisons in two minutes", n)
 		}
 	})
 }

@@ -83,6 +83,27 @@ func TestReconnectsSoon(t *testing.T) {
 	})
 }
 
+// The first letter over a new connection arrives as well.
+func TestFirstLetterAfterACut(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		sim := newSimulation(t, 10*time.Millisecond)
+		sites := sim.mesh(t, 2)
+		a, b := sites[0], sites[1]
+		id := a.exchange.create("doc", ids(sites))
+		for range 3 {
+			a.send(id, "x")
+			within(t, 20*time.Millisecond, "it is there", func() bool { return same(sites) })
+			sim.cut[0].Store(true)
+			time.Sleep(10 * time.Second)
+			sim.cut[0].Store(false)
+			within(t, 2*time.Second, "both are reachable", func() bool { return allUp(sites) })
+		}
+		if n := a.net.Counters().Reconciled + b.net.Counters().Reconciled; n > 0 {
+			t.Errorf("%d comparisons, though nothing was lost", n)
+		}
+	})
+}
+
 // A cut so short that no connection dies loses nothing either.
 func TestShortCut(t *testing.T) {
 	bubble(t, func(t *testing.T) {

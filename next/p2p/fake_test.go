@@ -129,6 +129,8 @@ type fakeExchange struct {
 	letters  int // that were received
 	parcels  int // likewise, also of those that told nothing new
 	statuses int
+	bytes    int // of changes, likewise
+	listed   int // how often Digests was called
 	senders  map[engine.SiteID]int
 	orders   int                                 // how often a change came before the one that it follows
 	arrived  func()                              // unless nil, called when Receive has taken a letter in
@@ -259,6 +261,7 @@ func (f *fakeExchange) take(from engine.SiteID, l *engine.Letter) (news *engine.
 		got.Changes = nil
 		f.change(id, d, func() {
 			for _, c := range p.Changes {
+				f.bytes += len(c.Bytes)
 				number := int(binary.BigEndian.Uint64(c.Bytes))
 				switch have := len(d.changes[c.Author]); {
 				case number == have+1:
@@ -301,6 +304,7 @@ func (f *fakeExchange) Fingerprints(with engine.SiteID, ranges []engine.Range) [
 func (f *fakeExchange) Digests(_ context.Context, with engine.SiteID, r engine.Range) ([]engine.Digest, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.listed++
 	var all []engine.Digest
 	first, end := ends(r)
 	for part := first; part < end; part++ {

@@ -142,11 +142,8 @@ func (n *Network) readLetters(ctx context.Context, l *link, s network.Stream, r 
 			for _, other := range before {
 				<-other
 			}
-			switch n.receive(ctx, l, letter) {
-			case lacking:
+			if n.receive(ctx, l, letter) == lacking { // what has failed, the pings tell of
 				l.agree.lost()
-			case failing:
-				l.agree.failed()
 			}
 		})
 	}

@@ -135,6 +135,17 @@ func TestALetterThatOthersWouldRefuseIsNotSent(t *testing.T) {
 	}
 }
 
+// Whom a letter cannot be sent to is compared with.
+func TestDroppedLettersMakeForAComparison(t *testing.T) {
+	n := &Network{self: "a", links: map[engine.SiteID]*link{}}
+	l := newLink(n, "b", "")
+	n.links[l.site] = l
+	n.Send([]engine.SiteID{"a", "b", "nobody"}, &engine.Letter{})
+	if compare, _ := l.agree.next(time.Now()); !compare || n.Counters().Dropped != 1 {
+		t.Errorf("%d letters were dropped, and compared: %v", n.Counters().Dropped, compare)
+	}
+}
+
 // A gap is filled at once.
 func TestGapIsFilledAtOnce(t *testing.T) {
 	bubble(t, func(t *testing.T) {

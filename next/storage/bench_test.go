@@ -150,3 +150,142 @@ func benchmarkCreates(b *testing.B, s *Store, next *int, size int) {
 	b.ReportMetric(float64(commits)/took.Seconds(), "commits/s")
 	b.ReportMetric(n/took.Seconds(), "creates/s")
 }
+
+// BenchmarkReads works on 100,000 resources, of which every thousandth is in conflict.
+func BenchmarkReads(b *testing.B) {
+	const resources = 100_000
+	s := open(b, b.TempDir())
+	createAll(b, s, 0, resources, 1000)
+	var conflicts engine.Batch
+	for n := 0; n < resources; n += 1000 {
+		r := createOf(n).converged.Records[0]
+		r.Row.State = engine.StateConflict
+		conflicts.Records = append(conflicts.Records, r)
+		o := createOf(n).applied.Operations[0]
+		conflicts.Operations = append(conflicts.Operations, o)
+	}
+	mustCommit(b, s, &conflicts)
+	some := createOf(4711).converged.Records[0].Row
+	operation := createOf(4711).applied.Operations[0].ID
+	_, middle, err := s.Resources(b.Context(), engine.ResourceFilter{Limit: 1000})
+	if err != nil {
+		b.Fatal(err)
+	}
+	run := func(name string, do func() (int, error)) {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if n, err := do(); err != nil || n == 0 {
+					b.Fatal(n, err)
+				}
+			}
+		})
+	}
+	for _, tt := range []struct {
+		name string
+		f    engine.ResourceFilter
+	}{
+		{"all", engine.ResourceFilter{}},
+		{"later page", engine.ResourceFilter{Cursor: middle}},
+		{"site", engine.ResourceFilter{Site: benchSites[1]}},
+		{"rare state", engine.ResourceFilter{State: engine.StateConflict}},
+		{"rare state at site", engine.ResourceFilter{State: engine.StateConflict, Site: benchSites[0], Service: "kubernetes"}},
+		{"kind", engine.ResourceFilter{Service: "kubernetes", Kind: "deployments.apps", State: engine.StateConverged}},
+		{"query", engine.ResourceFilter{Query: string(some.ID)}},
+	} {
+		run("resources/"+tt.name, func() (int, error) {
+			rows, _, err := s.Resources(b.Context(), tt.f)
+			return len(rows), err
+		})
+	}
+	run("resources/of a site that has none", func() (int, error) {
+		rows, _, err := s.Resources(b.Context(), engine.ResourceFilter{Site: "none"})
+		return 1 + len(rows), err
+	})
+	for _, tt := range []struct {
+		name string
+		f    engine.OperationFilter
+	}{
+		{"all", engine.OperationFilter{}},
+		{"pending at site", engine.OperationFilter{Site: benchSites[1], State: engine.StatePending}},
+		{"oldest pending", engine.OperationFilter{State: engine.StatePending, Oldest: true, Limit: 1}},
+		{"of a document", engine.OperationFilter{Document: some.Document}},
+		{"of a resource", engine.OperationFilter{Resource: some.ID}},
+		{"words", engine.OperationFilter{Words: []engine.SearchWord{{Text: string(some.ID)}}}},
+	} {
+		run("operations/"+tt.name, func() (int, error) {
+			rows, _, err := s.Operations(b.Context(), tt.f)
+			return len(rows), err
+		})
+	}
+	run("CountResources", func() (int, error) {
+		counts, err := s.CountResources(b.Context())
+		return counts[engine.StateConflict], err
+	})
+	run("CountOperations", func() (int, error) {
+		counts, err := s.CountOperations(b.Context())
+		return counts[engine.StateApplied], err
+	})
+	run("ResourceByID", func() (int, error) {
+		r, err := s.ResourceByID(b.Context(), some.Service, some.Kind, some.ID)
+		return len(r.Sites), err
+	})
+	run("ResourceByLocal", func() (int, error) {
+		r, err := s.ResourceByLocal(b.Context(), some.Service, some.Kind, some.Local)
+		return len(r.Sites), err
+	})
+	run("Operation", func() (int, error) {
+		r, err := s.Operation(b.Context(), operation)
+		return len(r.Sites), err
+	})
+	run("Record and Changes", func() (int, error) {
+		if _, err := s.Record(b.Context(), some.Document); err != nil {
+			return 0, err
+		}
+		changes, _, err := s.Changes(b.Context(), some.Document, nil, 0)
+		return len(changes), err
+	})
+	run("Digests of a range", func() (int, error) {
+		all, err := s.Digests(b.Context(), benchSites[1], engine.Range{Depth: 2, First: 77})
+		return len(all), err
+	})
+	run("AllDigests", func() (n int, err error) {
+		err = s.AllDigests(b.Context(), func(engine.Digest, []engine.SiteID, map[engine.SiteID]engine.Fingerprint) { n++ })
+		return n, err
+	})
+	run("Pending", func() (int, error) {
+		all, err := s.Pending(b.Context())
+		return 1 + len(all), err
+	})
+	run("Events", func() (int, error) {
+		all, err := s.Events(b.Context(), 5*resources-1000, 100)
+		return len(all), err
+	})
+}
+
+// BenchmarkOpen opens the store of a site with 10,000 resources, and reads all that a start has to know of each.
+func BenchmarkOpen(b *testing.B) {
+	const resources = 10_000
+	dir := b.TempDir()
+	s := open(b, dir)
+	createAll(b, s, 0, resources, 1000)
+	if err := s.Close(); err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		s, err := Open(dir, Options{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		n := 0
+		if err := s.AllDigests(b.Context(), func(engine.Digest, []engine.SiteID, map[engine.SiteID]engine.Fingerprint) { n++ }); err != nil || n != resources {
+			b.Fatal(n, err)
+		}
+		if _, err := s.Pending(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+		if err := s.Close(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -142,7 +142,7 @@ func (q *queue) takeGroup() []*submission {
 // commitGroup commits what waits and tells each its outcome. The caller has the turn.
 func (q *queue) commitGroup() {
 	group := q.takeGroup()
-	if err := q.hold(); err != nil {
+	if err := q.reserve.take(); err != nil {
 		group = slices.DeleteFunc(group, func(p *submission) bool {
 			if !p.settles {
 				p.done <- err
@@ -154,9 +154,6 @@ func (q *queue) commitGroup() {
 		return
 	}
 	err := q.transact(group)
-	if isFull(err) && q.writer.emptyLog() == nil {
-		err = q.transact(group)
-	}
 	for _, p := range group {
 		if err != nil {
 			p.done <- q.transactAlone(p, err, len(group) > 1)
@@ -164,15 +161,6 @@ func (q *queue) commitGroup() {
 			p.done <- nil
 		}
 	}
-}
-
-// hold takes the reserve, if need be with the room that the log has.
-func (q *queue) hold() error {
-	err := q.reserve.take()
-	if err != nil && q.writer.emptyLog() == nil {
-		err = q.reserve.take()
-	}
-	return err
 }
 
 // transactAlone gives a batch of a group that failed with err a chance of its own: without the others, if there were any, and,

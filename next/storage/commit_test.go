@@ -114,16 +114,28 @@ func TestABadBatchFailsAlone(t *testing.T) {
 func TestARolledBackBatchIsForgotten(t *testing.T) {
 	s := open(t, t.TempDir())
 	mustCommit(t, s, sample(0))
+	changed := func() *engine.Batch {
+		b := sample(0)
+		b.Changes, b.Events = nil, nil
+		b.Records[0].Row.Local, b.Records[0].Row.State, b.Operations[0].Body = "new", engine.StateConflict, []byte("new")
+		return b
+	}
 	bad := sample(1)
-	forged := sample(0).Changes[0]
-	forged.Bytes = []byte("another one")
-	bad.Changes = append(bad.Changes, forged)
+	bad.Records, bad.Operations = append(bad.Records, changed().Records...), append(bad.Operations, changed().Operations...)
+	bad.Mesh = []engine.SignedRecord{{Record: []byte("no record")}} // what is written last
 	if err := s.Commit(t.Context(), bad); err == nil {
 		t.Fatal("it was taken")
 	}
 	mustCommit(t, s, sample(1))
 	if ok, err := has(s, 1); !ok || err != nil {
 		t.Errorf("after a second try: %v, %v", ok, err)
+	}
+	mustCommit(t, s, changed())
+	if o, err := s.Operation(t.Context(), changed().Operations[0].ID); err != nil || string(o.Body) != "new" {
+		t.Errorf("the operation is %+v, %v", o, err)
+	}
+	if r, err := s.ResourceByLocal(t.Context(), "images", "image", "new"); err != nil || r.State != engine.StateConflict {
+		t.Errorf("the resource is %+v, %v", r, err)
 	}
 	events, err := s.Events(t.Context(), 0, 0)
 	if err != nil || len(events) != 2 || events[1].Seq != 2 || events[1].Subject != string(sample(1).Operations[0].ID) {

@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"encoding/binary"
@@ -11,7 +12,7 @@ import (
 
 const rangeBits = 5 // of a document's identifier, for each level
 
-// bounds returns the identifiers between which those of a range are: from the first, and before the second, nil for no bound.
+// bounds returns the identifiers between which those of a range are: from the first, and before the second.
 func bounds(r engine.Range) (from, before []byte, err error) {
 	if r.Depth > 2 || int(r.First) >= 1<<(rangeBits*r.Depth) {
 		return nil, nil, fmt.Errorf("%w: there is no range %d of depth %d", engine.ErrRefused, r.First, r.Depth)
@@ -19,16 +20,16 @@ func bounds(r engine.Range) (from, before []byte, err error) {
 	shift := 16 - rangeBits*r.Depth
 	from = binary.BigEndian.AppendUint16(nil, uint16(uint32(r.First)<<shift))
 	if end := (uint32(r.First) + 1) << shift; end < 1<<16 {
-		before = binary.BigEndian.AppendUint16(nil, uint16(end))
+		return from, binary.BigEndian.AppendUint16(nil, uint16(end)), nil
 	}
-	return from, before, nil
+	return from, bytes.Repeat([]byte{0xff}, len(documentKey{})+1), nil // after all of them
 }
 
 // digestsWith reads the digests of a range, of documents that are shared with a site, and of those that are another one for
 // some site.
 const digestsWith = `SELECT document, digest, apart, peers IN (SELECT placement FROM placement_sites
 	WHERE site = (SELECT n FROM sites WHERE id = ?3)) AS shared FROM resources
-	WHERE document >= ?1 AND (?2 IS NULL OR document < ?2) AND (shared OR apart IS NOT NULL) ORDER BY document`
+	WHERE document >= ?1 AND document < ?2 AND (shared OR apart IS NOT NULL) ORDER BY document`
 
 // Digests implements engine.Store. ErrRefused: there is no such range.
 func (s *Store) Digests(ctx context.Context, with engine.SiteID, r engine.Range) ([]engine.Digest, error) {
@@ -62,33 +63,48 @@ func (s *Store) Digests(ctx context.Context, with engine.SiteID, r engine.Range)
 	return all, nil
 }
 
-const allDigests = `SELECT r.document, r.digest, r.apart, r.peers, p.sites FROM resources r LEFT JOIN placements p ON p.n = r.peers
-	WHERE r.peers <> 0 OR r.apart IS NOT NULL`
+const (
+	allPlacements = `SELECT n, sites FROM placements`
+	allDigests    = `SELECT document, digest, apart, peers FROM resources WHERE peers <> 0 OR apart IS NOT NULL`
+)
 
 // AllDigests implements engine.Store. Calls share lists of sites, which are sorted and nobody changes.
 func (s *Store) AllDigests(ctx context.Context, each func(engine.Digest, []engine.SiteID, map[engine.SiteID]engine.Fingerprint)) error {
-	lists := map[int64][]engine.SiteID{}
-	err := s.reads.each(ctx, func(row scanner) (bool, error) {
-		var document, digest, apart, sites sql.RawBytes
+	placements := map[int64][]engine.SiteID{}
+	place := func(row scanner) (bool, error) {
+		var n int64
+		var sites string
+		err := row.Scan(&n, &sites)
+		placements[n] = parseLines[engine.SiteID](sites)
+		return true, err
+	}
+	tell := func(row scanner) (bool, error) {
+		var document, digest, apart sql.RawBytes
 		var peers int64
-		if err := row.Scan(&document, &digest, &apart, &peers, &sites); err != nil {
+		if err := row.Scan(&document, &digest, &apart, &peers); err != nil {
 			return false, err
-		}
-		list, ok := lists[peers]
-		if !ok {
-			list = parseLines[engine.SiteID](string(sites))
-			lists[peers] = list
 		}
 		d := engine.Digest{Document: documentOf(document), Digest: decodeDigest(digest)}
 		others, err := decodeApart(apart)
 		if err != nil {
 			return false, fmt.Errorf("document %s: %w", d.Document, err)
 		}
-		each(d, list, others)
+		each(d, placements[peers], others)
 		return true, nil
-	}, allDigests)
+	}
+	// Both are read as they are at one time.
+	tx, err := s.reads.db.BeginTx(ctx, nil)
+	if err == nil {
+		defer tx.Rollback() // it has written nothing
+		rows, queryErr := tx.QueryContext(ctx, allPlacements)
+		err = eachOf(rows, queryErr, place)
+	}
+	if err == nil {
+		rows, queryErr := tx.QueryContext(ctx, allDigests)
+		err = eachOf(rows, queryErr, tell)
+	}
 	if err != nil {
-		return fmt.Errorf("list all digests: %w", err)
+		return fmt.Errorf("list all digests: %w", mapped(err))
 	}
 	return nil
 }

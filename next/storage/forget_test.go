@@ -89,7 +89,7 @@ func TestForgetOperations(t *testing.T) {
 		t.Error("what nobody has to decide about any more stays")
 	}
 	// What was forgotten is written anew where something becomes of it after all.
-	put("applied", engine.StatePending)
+	put("applied", engine.StatePending, engine.StateApplied)
 	if !there("applied") {
 		t.Error("an operation that was forgotten does not come back")
 	}

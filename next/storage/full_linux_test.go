@@ -80,3 +80,19 @@ func settleWhenFull(t *testing.T, s *Store) {
 		t.Errorf("something new begins on a full disk: %v", err)
 	}
 }
+
+// TestTheLogGivesItsRoomBack writes the same rows again and again on a disk that has no room for a long log: nothing of that
+// is refused, since the database itself does not grow.
+func TestTheLogGivesItsRoomBack(t *testing.T) {
+	dir := inTmpfs(t, "6m")
+	if dir == "" {
+		return
+	}
+	s := open(t, filepath.Join(dir, "paris"))
+	for n := range 500 {
+		b := sample(1)
+		b.Records[0].Mine = make([]byte, 4000+n)
+		b.Events = nil
+		mustCommit(t, s, b)
+	}
+}

@@ -67,7 +67,7 @@ func (r *reads) one(ctx context.Context, q string, args ...any) scanner {
 	if err != nil {
 		return failed{err}
 	}
-	return stmt.QueryRowContext(ctx, args...)
+	return stmt.QueryRowContext(context.WithoutCancel(ctx), args...)
 }
 
 // each hands the rows of a constant query to take until it says that it has enough.

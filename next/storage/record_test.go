@@ -35,6 +35,9 @@ func TestACreateTakesEightStatements(t *testing.T) {
 			t.Errorf("%d creates take %d statements, want %d", size, ran, want)
 		}
 	}
+	if n := ask(t, s, `SELECT count(*) FROM resources WHERE local <> ''`); n != int64(0) {
+		t.Errorf("%v of them are in the index by local identifier, though each has the same one everywhere", n)
+	}
 }
 
 // TestNilBlobsStay: what is not given is left as it is, over a restart too; empty bytes are something.
@@ -230,5 +233,35 @@ func TestNeededBlobs(t *testing.T) {
 	check(hash('2'))
 	if o, err := s.Operation(t.Context(), b.Operations[0].ID); err != nil || o.Blob == nil || *o.Blob != *b.Operations[0].Blob || o.NeedsBlob {
 		t.Errorf("the operation is %+v, %v", o, err)
+	}
+}
+
+// TestReferencesAreListedByCreation: by that of who refers, also where it is known better later.
+func TestReferencesAreListedByCreation(t *testing.T) {
+	s := open(t, t.TempDir())
+	to := engine.Target{Service: "networks", Kind: "network", ID: "lan"}
+	put := func(doc string, at int64) {
+		t.Helper()
+		mustCommit(t, s, &engine.Batch{Records: []engine.Record{{Row: engine.ResourceRow{Document: document(doc), ID: engine.ResourceID(doc), Service: "servers",
+			Kind: "server", CreatedAt: time.Unix(at, 0), State: engine.StateConverged, Relations: []engine.Relation{{Target: to, Type: engine.RelationReliance}}}}}})
+	}
+	put("a", 1)
+	put("b", 2)
+	put("a", 3)
+	var got []engine.ResourceID
+	for f := (engine.ResourceFilter{RefersTo: to, Limit: 1}); ; {
+		rows, next, err := s.Resources(t.Context(), f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range rows {
+			got = append(got, r.ID)
+		}
+		if f.Cursor = next; next == "" {
+			break
+		}
+	}
+	if !slices.Equal(got, []engine.ResourceID{"a", "b"}) {
+		t.Errorf("listed are %v", got)
 	}
 }

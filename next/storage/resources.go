@@ -193,11 +193,11 @@ func resourceQuery(f engine.ResourceFilter) (string, []any, error) {
 // CountResources implements engine.Store. Of those that are there it counts all, and what is open by state: the rest has
 // converged.
 func (s *Store) CountResources(ctx context.Context) (map[engine.State]int, error) {
-	counts, err := s.count(ctx, `SELECT past, count(*) FROM resources WHERE hollow = 0 GROUP BY past`)
+	counts, err := s.count(ctx, `SELECT past, count(*) FROM resources INDEXED BY resources_list WHERE hollow = 0 GROUP BY past`)
 	if err != nil {
 		return nil, fmt.Errorf("count resources: %w", err)
 	}
-	open, err := s.count(ctx, `SELECT state, count(*) FROM resources WHERE open = 1 AND hollow = 0 AND past = '' GROUP BY state`)
+	open, err := s.count(ctx, `SELECT state, count(*) FROM resources INDEXED BY resources_open WHERE open = 1 AND hollow = 0 AND past = '' GROUP BY state`)
 	if err != nil {
 		return nil, fmt.Errorf("count resources: %w", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/skerry/skerry/next/engine"
 )
@@ -29,12 +30,15 @@ var letterStates = func() map[string]engine.State {
 	return states
 }()
 
+// spelled begins a state that has no letter.
+const spelled = "="
+
 // appendState writes a state's letter, or the state where it has none.
 func appendState(b []byte, s engine.State) []byte {
 	if letter, ok := stateLetters[s]; ok {
 		return appendText(b, letter)
 	}
-	return appendText(b, s)
+	return appendText(b, spelled+s)
 }
 
 func (p *parser) state() engine.State {
@@ -42,7 +46,11 @@ func (p *parser) state() engine.State {
 	if s, ok := letterStates[string(text)]; ok {
 		return s
 	}
-	return engine.State(text)
+	s, ok := strings.CutPrefix(string(text), spelled)
+	if !ok {
+		p.fail()
+	}
+	return engine.State(s)
 }
 
 // fields writes those of one site.

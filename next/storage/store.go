@@ -115,11 +115,20 @@ var (
 		// On macOS fsync alone leaves the data in the drive's cache. Elsewhere fullfsync changes nothing.
 		`PRAGMA fullfsync = 1`, `PRAGMA checkpoint_fullfsync = 1`,
 		`PRAGMA cache_size = -4096`, // KiB
-		// The log is written to the database at every 16 MiB of it: pages that change often are then written there once.
-		`PRAGMA wal_autocheckpoint = 4000`,
 	}
 	durable = map[string]string{"journal_mode": "wal", "synchronous": "2"}
 )
+
+// logPages is how many pages the log grows to before they are written to the database: many, since pages that change often are
+// then written there once, but no large part of the disk.
+func logPages(dir string) uint64 {
+	const page, least, most = 4096, 200, 4000
+	var disk syscall.Statfs_t
+	if err := syscall.Statfs(dir, &disk); err != nil {
+		return least
+	}
+	return min(max(disk.Blocks*uint64(disk.Bsize)/page/64, least), most)
+}
 
 // open opens the writer and the readers. It leaves closing what it opened to release.
 func (s *Store) open(dir, key string) error {
@@ -141,7 +150,7 @@ func (s *Store) open(dir, key string) error {
 		return err
 	}
 	s.queue = newQueue(w, reserve{path: filepath.Join(dir, reserveFile)})
-	for _, q := range settings {
+	for _, q := range append(settings, fmt.Sprintf(`PRAGMA wal_autocheckpoint = %d`, logPages(dir))) {
 		if _, err := w.conn.Exec(q, nil); err != nil {
 			return mapped(err)
 		}
@@ -217,7 +226,7 @@ func syncDir(dir string) error {
 // mapped makes what SQLite cannot do an engine.ErrStorage; what it was asked wrongly stays as it is.
 func mapped(err error) error {
 	var e sqlite3.Error
-	if !errors.As(err, &e) {
+	if !errors.As(err, &e) || errors.Is(err, engine.ErrStorage) {
 		return err
 	}
 	switch e.Code {
@@ -225,10 +234,4 @@ func mapped(err error) error {
 		return err
 	}
 	return fmt.Errorf("%w: %w", engine.ErrStorage, err)
-}
-
-// isFull reports whether there was no room on the disk.
-func isFull(err error) bool {
-	var e sqlite3.Error
-	return errors.As(err, &e) && e.Code == sqlite3.ErrFull
 }

@@ -157,18 +157,3 @@ func (w *writer) forget() {
 	w.operations.clear()
 	w.events.rolledBack()
 }
-
-// emptyLog moves what is in the log to the database, and gives the room of the log back to the disk. An error: some of it may
-// be there still.
-func (w *writer) emptyLog() error {
-	rows, err := w.conn.Query(`PRAGMA wal_checkpoint(TRUNCATE)`, nil)
-	if err != nil {
-		return mapped(err)
-	}
-	var row [3]driver.Value // whether somebody reads the log, and how far it is written
-	err = rows.Next(row[:])
-	if err = errors.Join(err, rows.Close()); err == nil && row[0] != int64(0) {
-		err = errors.New("somebody reads the log")
-	}
-	return mapped(err)
-}

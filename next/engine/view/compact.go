@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/skerry/skerry/next/engine"
+	"github.com/skerry/skerry/next/engine/plan"
 )
 
 // Stable is what every member has settled. An operation that is not known here comes after all of it: it was issued by a member
@@ -35,36 +36,11 @@ func (v *View) Compact(most int) (bodies []engine.OperationID, news bool) {
 	if stable == nil {
 		return nil, false
 	}
-	tried := stable.Clone()
-	refused := v.refusals()
-	hold := func(limit engine.Vector, o *engine.Operation) {
-		if o.Number <= limit[o.Origin] {
-			limit[o.Origin] = o.Number - 1
-		}
-	}
-	undone := v.undone()
-	for _, o := range v.History.Ordered() {
-		if refused(o) {
-			hold(tried, o)
-		}
-		if v.unfinished(o) || undone(o) {
-			hold(tried, o)
-			hold(stable, o)
-		}
-	}
-	for _, f := range v.History.Facts() { // until all sites follow it
-		if v.History.Counts(f) && slices.ContainsFunc(v.Members(), func(s engine.SiteID) bool { return !slices.Contains(v.At(s).Executed, f) }) {
-			for _, id := range []engine.OperationID{f.Earlier, f.Later} {
-				if o := v.History.Get(id); o != nil {
-					hold(tried, o)
-					hold(stable, o)
-				}
-			}
-		}
-	}
+	refused, undone, unfollowed := v.refusals(), v.undone(), v.unfollowed()
+	hold := func(o *engine.Operation) bool { return unfollowed[o.ID] || undone(o) || v.unfinished(o) }
 	large := v.bodies()
-	if news = v.History.Compact(tried, refused); v.History.Len() > most {
-		news = v.History.Compact(stable, refused) || news
+	if news = v.History.Compact(stable, refused, func(o *engine.Operation) bool { return refused(o) || hold(o) }); v.History.Len() > most {
+		news = v.History.Compact(stable, refused, hold) || news
 	}
 	base := v.History.Base()
 	for _, o := range large {
@@ -97,7 +73,7 @@ func (v *View) undone() func(*engine.Operation) bool {
 	if v.Part(v.Self) == PartFormer {
 		return func(*engine.Operation) bool { return false }
 	}
-	return v.Standing(v.Self).Undue(v.History)
+	return plan.Unfinished(v.History, v.Standing(v.Self))
 }
 
 // bodies lists the operations with a large body that no checkpoint stands for.
@@ -127,19 +103,18 @@ func (v *View) refusals() func(*engine.Operation) bool {
 	return func(o *engine.Operation) bool { return refused[o.ID] }
 }
 
-// MergeType is the media type that clients of this resource send merge patches with, because not every application takes the
-// registered one.
-func (v *View) MergeType() string {
-	if base := v.History.Base(); base != nil && base.MergeType != "" {
-		return base.MergeType
+// unfollowed are the operations of facts that some member does not follow yet.
+func (v *View) unfollowed() map[engine.OperationID]bool {
+	var ops map[engine.OperationID]bool
+	for _, f := range v.History.Facts() {
+		if v.History.Counts(f) && slices.ContainsFunc(v.Members(), func(s engine.SiteID) bool { return !slices.Contains(v.At(s).Executed, f) }) {
+			if ops == nil {
+				ops = map[engine.OperationID]bool{}
+			}
+			ops[f.Earlier], ops[f.Later] = true, true
+		}
 	}
-	i := slices.IndexFunc(v.History.Ordered(), func(o *engine.Operation) bool {
-		return o.Type == engine.TypeMerge && o.Header["Content-Type"] != ""
-	})
-	if i < 0 {
-		return "application/merge-patch+json"
-	}
-	return v.History.Ordered()[i].Header["Content-Type"]
+	return ops
 }
 
 // CompactedUntil is the newest time of what a checkpoint stands for, zero without one.
@@ -149,4 +124,3 @@ func (v *View) CompactedUntil() int64 {
 	}
 	return 0
 }
-

@@ -112,7 +112,7 @@ func (v *View) matters(s engine.SiteID, o *engine.Operation, out engine.Outcome,
 		return fold.Absolute[o.Path] == o
 	}
 	for _, c := range fold.Cells {
-		if c.By == o.ID {
+		if c.By == o {
 			return true
 		}
 	}

@@ -19,6 +19,7 @@ type Epoch struct {
 	Forked map[engine.SiteID]uint64
 	// Operations counts the operations in it, Bytes their size.
 	Operations, Bytes int
+	digest            engine.Fingerprint // of its changes
 }
 
 // NewEpoch returns an epoch in which nobody has written.
@@ -168,3 +169,17 @@ func (v *View) tidings(st *engine.Status) {
 
 // Writers lists who belongs to the placement or has ever done so, sorted.
 func (v *View) Writers() []engine.SiteID { return slices.Sorted(maps.Keys(v.writers)) }
+
+// EndEpoch takes note that the epoch before the current one is over: its changes are not part of the resource's digest any more.
+func (v *View) EndEpoch() {
+	v.digest = engine.Fingerprint{}
+	for _, e := range v.Epochs {
+		v.digest.Add(e.digest)
+	}
+	for s, st := range v.statuses {
+		v.digest.Add(digestOf(s, st.Number))
+	}
+	if v.Me.Number > 0 {
+		v.digest.Add(digestOf(v.Self, v.Me.Number))
+	}
+}

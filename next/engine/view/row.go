@@ -148,7 +148,7 @@ func (v *View) replicaStatus(s engine.SiteID, conflicts []engine.Conflict) engin
 	settled, base := v.SettledAt(s), v.History.Base()
 	total := v.HeldBack()
 	if base != nil {
-		total += base.Count
+		total += int(base.Count)
 	}
 	for _, o := range v.History.Ordered() {
 		total++
@@ -305,5 +305,5 @@ func (v *View) compacted(s engine.SiteID) int {
 	if base == nil || !v.At(s).Settled.Contains(base.Seen) {
 		return 0
 	}
-	return base.Count
+	return int(base.Count)
 }

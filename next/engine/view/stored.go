@@ -182,7 +182,7 @@ func (v *View) Begin(b []byte) error {
 	if err := engine.Decode(b, &f); err != nil {
 		return fmt.Errorf("read the checkpoint of %s: %w", v.About.Key, err)
 	}
-	if err := f.validate(v.Kind); err != nil {
+	if err := f.validate(); err != nil {
 		return fmt.Errorf("read the checkpoint of %s: %w", v.About.Key, err)
 	}
 	for _, s := range f.Writers {
@@ -211,7 +211,7 @@ func (v *View) Begin(b []byte) error {
 	return nil
 }
 
-func (f *Foundation) validate(k *engine.Kind) error {
+func (f *Foundation) validate() error {
 	if len(f.Writers) > engine.MaxPlaced*4 {
 		return fmt.Errorf("%w: %d writers", engine.ErrRefused, len(f.Writers))
 	}
@@ -220,5 +220,5 @@ func (f *Foundation) validate(k *engine.Kind) error {
 			return fmt.Errorf("%w: a writer that is no site", engine.ErrRefused)
 		}
 	}
-	return f.Checkpoint.Validate(k)
+	return f.Checkpoint.Validate()
 }

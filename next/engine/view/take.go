@@ -41,10 +41,17 @@ func (v *View) TakeChange(c *engine.Change, admits func(*engine.Operation) bool,
 	case !v.writers[c.Author] || !tip.Follows(c):
 		return Missing
 	}
-	e.Tips[c.Author] = c.Tip()
-	v.digest.Add(engine.FingerprintOfHash(c.Hash))
+	v.Wrote(e, c)
 	v.TakeEntries(e, c.Author, c.Entries, admits, note)
 	return Taken
+}
+
+// Wrote takes note that a change is here, whose entries are taken in apart.
+func (v *View) Wrote(e *Epoch, c *engine.Change) {
+	e.Tips[c.Author] = c.Tip()
+	f := engine.FingerprintOfHash(c.Hash)
+	e.digest.Add(f)
+	v.digest.Add(f)
 }
 
 // TakeEntries takes in what a change of an author holds, its own among them.
@@ -214,4 +221,13 @@ func (v *View) toldOutcomes() map[engine.OperationID]engine.Outcome {
 // digestOf is what a status of a number adds to the digest of its document.
 func digestOf(site engine.SiteID, number uint64) engine.Fingerprint {
 	return engine.FingerprintOf("status", []byte(site), engine.Number(number))
+}
+
+// HeardOfMe takes in that another site has a status of this one of a number. It reports whether this site has not given that number.
+func (v *View) HeardOfMe(number uint64) bool {
+	if number <= v.Me.Number {
+		return false
+	}
+	v.heardOfMe = max(v.heardOfMe, number)
+	return true
 }

@@ -204,8 +204,8 @@ func (v *View) LastTry(id engine.OperationID) (t Try, ok bool) {
 	return a.Last[len(a.Last)-1], true
 }
 
-// Replica is what a site has said of its replica in the document.
-func (v *View) Replica(s engine.SiteID) engine.Replica { return v.replicas[s] }
+// Said is what a site has said of its replica in the document.
+func (v *View) Said(s engine.SiteID) engine.Replica { return v.replicas[s] }
 
 // LocalAt is what a site's application calls the resource, as far as is known; empty when it has no object.
 func (v *View) LocalAt(s engine.SiteID) engine.LocalID {
