@@ -2,7 +2,6 @@ package crdt
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -14,67 +13,50 @@ import (
 const (
 	// maxSites is the most sites that an initial placement may have.
 	maxSites = 4096
-	// maxName bounds each text of an About, in bytes; a resource may have a long path for its key.
+	// maxName bounds the names of an About, in bytes; a resource may have a long path for its key.
 	maxName     = 256
 	maxResource = 2048
 )
 
-// encodeAbout returns the canonical bytes of about: its JSON as encoding/json writes it.
-func encodeAbout(about engine.About) ([]byte, error) {
-	if err := checkAbout(about); err != nil {
-		return nil, fmt.Errorf("encode about %s: %w", about.Key, err)
+// encodeAbout returns the canonical bytes of an About that makes sense.
+func (d *Documents) encodeAbout(about engine.About) ([]byte, error) {
+	if err := d.checkAbout(about); err != nil {
+		return nil, err
 	}
-	b, err := json.Marshal(about)
-	if err != nil {
-		return nil, fmt.Errorf("encode about %s: %w", about.Key, err)
+	b := engine.Encode(about)
+	if len(b) > engine.MaxAbout {
+		return nil, fmt.Errorf("%d bytes", len(b))
 	}
 	return b, nil
 }
 
-// decodeAbout decodes bytes from outside. It takes nothing but what encodeAbout writes.
-func decodeAbout(b []byte) (engine.About, error) {
-	if len(b) > engine.MaxEntry {
-		return engine.About{}, fmt.Errorf("decode about: %w: %d bytes", engine.ErrRefused, len(b))
+// decodeAbout takes nothing but what encodeAbout returns.
+func (d *Documents) decodeAbout(b []byte) (engine.About, error) {
+	if len(b) > engine.MaxAbout {
+		return engine.About{}, fmt.Errorf("%d bytes", len(b))
 	}
 	var about engine.About
-	if err := json.Unmarshal(b, &about); err != nil {
-		return engine.About{}, fmt.Errorf("decode about: %w: %w", engine.ErrRefused, err)
+	if err := engine.Decode(b, &about); err != nil {
+		return engine.About{}, err
 	}
-	again, err := encodeAbout(about)
+	again, err := d.encodeAbout(about)
 	if err != nil {
-		return engine.About{}, fmt.Errorf("decode about: %w: %w", engine.ErrRefused, err)
+		return engine.About{}, err
 	}
 	if !bytes.Equal(again, b) {
-		return engine.About{}, fmt.Errorf("decode about: %w: not canonical", engine.ErrRefused)
+		return engine.About{}, errors.New("not canonical")
 	}
 	return about, nil
 }
 
-func checkAbout(a engine.About) error {
-	for _, s := range []string{string(a.Service), string(a.Kind), a.Collaboration} {
-		if len(s) > maxName || !utf8.ValidString(s) {
+func (d *Documents) checkAbout(a engine.About) error {
+	for _, s := range []string{string(a.Service), string(a.Kind)} {
+		if s == "" || len(s) > maxName || !utf8.ValidString(s) {
 			return fmt.Errorf("a name of %d bytes, or no text", len(s))
 		}
 	}
 	if a.Key == "" || len(a.Key) > maxResource || !utf8.ValidString(string(a.Key)) {
 		return fmt.Errorf("a key of %d bytes, or no text", len(a.Key))
-	}
-	switch a.Schema {
-	case engine.SchemaResource, engine.SchemaCross:
-		cross := a.Schema == engine.SchemaCross
-		if a.Service == "" || a.Kind == "" || cross != (a.Collaboration == engine.Cross) || !cross && a.Collaboration != engine.Replication {
-			return fmt.Errorf("service %q, kind %q and collaboration %q make no resource", a.Service, a.Kind, a.Collaboration)
-		}
-	case engine.SchemaChoice:
-		if a.Service == "" || a.Kind == "" || a.Collaboration != engine.ExactlyOne || a.Incarnation != 0 || a.Epoch != 0 || len(a.Placement) < 2 {
-			return fmt.Errorf("service %q, kind %q and collaboration %q at %d sites give no choice", a.Service, a.Kind, a.Collaboration, len(a.Placement))
-		}
-	case engine.SchemaMesh:
-		if a.Service != "" || a.Kind != "" || a.Collaboration != "" || a.Incarnation != 0 || len(a.Placement) != 1 {
-			return errors.New("a mesh has a key and a founder and nothing else")
-		}
-	default:
-		return fmt.Errorf("unknown schema %q", a.Schema)
 	}
 	if n := len(a.Placement); n == 0 || n > maxSites {
 		return fmt.Errorf("a placement of %d sites", n)
@@ -83,17 +65,35 @@ func checkAbout(a engine.About) error {
 		if i > 0 && a.Placement[i-1] >= site {
 			return errors.New("a placement that is not sorted, or names a site twice")
 		}
+		if _, err := d.authors.of(site); err != nil {
+			return err
+		}
 	}
-	switch sites := a.Parts.Sites(); {
-	case a.Collaboration != engine.Cross && len(a.Parts) > 0:
+	switch a.Collaboration {
+	case engine.Replication:
+	case engine.Cross:
+		return checkParts(a.Parts, a.Placement)
+	case engine.ExactlyOne:
+		if a.Incarnation != 0 || len(a.Placement) < 2 {
+			return fmt.Errorf("a name in incarnation %d, for %d sites", a.Incarnation, len(a.Placement))
+		}
+	default:
+		return fmt.Errorf("unknown collaboration %.40q", a.Collaboration)
+	}
+	if len(a.Parts) > 0 {
 		return errors.New("parts of what is not cross")
-	case a.Collaboration == engine.Cross && (len(a.Parts) < 2 || !slices.Equal(sites, a.Placement)):
-		return errors.New("a cross resource whose parts are not the sites of its placement, or are less than two")
-	case slices.ContainsFunc(a.Parts, func(part []engine.SiteID) bool { return len(part) == 0 }):
-		return errors.New("a part without a site")
 	}
-	if i := slices.IndexFunc(a.Placement, func(s engine.SiteID) bool { _, err := decodeSite(s); return err != nil }); i >= 0 {
-		return fmt.Errorf("site %q is no peer id", a.Placement[i])
+	return nil
+}
+
+func checkParts(parts engine.Parts, placement []engine.SiteID) error {
+	if len(parts) < 2 || slices.ContainsFunc(parts, func(part []engine.SiteID) bool { return len(part) == 0 }) {
+		return errors.New("a cross resource of less than two parts, or with one that no site holds")
+	}
+	sites := slices.Concat(parts...)
+	slices.Sort(sites)
+	if !slices.Equal(sites, placement) {
+		return errors.New("a cross resource whose parts are not at the sites of its placement")
 	}
 	return nil
 }

@@ -1,39 +1,30 @@
 package crdt
 
 import (
-	"bytes"
+	"crypto/ed25519"
 	"crypto/sha256"
-	"errors"
 	"fmt"
-	"io"
+	"sync"
 
 	"github.com/libp2p/go-libp2p/core/crypto"
 	"github.com/libp2p/go-libp2p/core/peer"
+
 	"github.com/skerry/skerry/engine"
 )
 
-// An actor is the first half of its author's, eight bytes of SHA-256 over the SiteID, and eight random
-// bytes. A process takes a new one at its start, so that a site restored from a backup never gives a number twice.
-const authorPart = 8
+// author is what follows from a SiteID.
+type author struct {
+	id  engine.SiteID
+	key ed25519.PublicKey
+	// actor is the same in all documents: the first half of SHA-256 over the SiteID.
+	actor actor
+}
 
-func actorOf(author engine.SiteID, random io.Reader) (actor, error) {
-	var a actor
-	sum := sha256.Sum256([]byte(author))
-	copy(a[:authorPart], sum[:])
-	if _, err := io.ReadFull(random, a[authorPart:]); err != nil {
-		return actor{}, fmt.Errorf("choose an actor: %w", err)
+// newAuthor takes a SiteID in its one canonical form, base58, and only of an Ed25519 key, which is inside.
+func newAuthor(id engine.SiteID) (*author, error) {
+	if len(id) > engine.MaxSiteID {
+		return nil, fmt.Errorf("site %.60q: %d bytes", id, len(id))
 	}
-	return a, nil
-}
-
-// madeBy reports whether author may use a.
-func (a actor) madeBy(author engine.SiteID) bool {
-	sum := sha256.Sum256([]byte(author))
-	return bytes.Equal(a[:authorPart], sum[:authorPart])
-}
-
-// decodeSite takes a SiteID in its one canonical form, base58, and only of an Ed25519 key, which is inside.
-func decodeSite(id engine.SiteID) (crypto.PubKey, error) {
 	p, err := peer.Decode(string(id))
 	if err != nil {
 		return nil, fmt.Errorf("site %q: %w", id, err)
@@ -45,20 +36,40 @@ func decodeSite(id engine.SiteID) (crypto.PubKey, error) {
 	if p.String() != string(id) || key.Type() != crypto.Ed25519 {
 		return nil, fmt.Errorf("site %s: not the canonical name of an Ed25519 key", id)
 	}
-	return key, nil
+	raw, err := key.Raw()
+	if err != nil {
+		return nil, fmt.Errorf("site %s: %w", id, err)
+	}
+	sum := sha256.Sum256([]byte(id))
+	return &author{id: id, key: raw, actor: actor(sum[:len(actor{})])}, nil
 }
 
-// signed returns what the author of a change signs.
-func signed(h hash) []byte { return append([]byte("skerry change\x00"), h[:]...) }
+// maxAuthors is how many authors are remembered, so that nobody can fill the memory with names.
+const maxAuthors = 8192
 
-// verify checks the author's signature over the change named h.
-func verify(c engine.SignedChange, h hash) error {
-	key, err := decodeSite(c.Author)
+// authors remembers what follows from SiteIDs. It is safe for concurrent use.
+type authors struct {
+	mu    sync.RWMutex
+	known map[engine.SiteID]*author
+}
+
+// of returns the author of this name; the error says why it is none.
+func (a *authors) of(id engine.SiteID) (*author, error) {
+	a.mu.RLock()
+	known := a.known[id]
+	a.mu.RUnlock()
+	if known != nil {
+		return known, nil
+	}
+	made, err := newAuthor(id)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if ok, err := key.Verify(signed(h), c.Signature); err != nil || !ok {
-		return errors.New("wrong signature")
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.known == nil || len(a.known) >= maxAuthors { // those that are needed come back
+		a.known = map[engine.SiteID]*author{}
 	}
-	return nil
+	a.known[id] = made
+	return made, nil
 }

@@ -1,151 +1,170 @@
 package crdt
 
 import (
-	"errors"
+	"bytes"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"testing"
-	"time"
 
 	"github.com/automerge/automerge-go"
-	"github.com/skerry/skerry/engine"
 	"pgregory.net/rapid"
+
+	"github.com/skerry/skerry/engine"
 )
 
-// ownWriting returns the change that Automerge itself makes of entries in a document with these chunks.
-func ownWriting(tb testing.TB, a actor, chunks [][]byte, entries []engine.Entry) []byte {
-	tb.Helper()
-	doc := automerge.New()
-	for _, c := range chunks {
-		must(tb, doc.LoadIncremental(c))
-	}
-	must(tb, doc.SetActorID(a.String()))
-	for _, e := range entries {
-		m, err := doc.RootMap().Get(string(e.Map))
-		must(tb, err)
-		must(tb, m.Map().Set(e.Key, e.Value))
-	}
-	return commit(tb, doc)
-}
-
-func commit(tb testing.TB, doc *automerge.Doc) []byte {
-	tb.Helper()
-	h, err := doc.Commit("", automerge.CommitOptions{Time: &time.Time{}})
-	must(tb, err)
-	c, err := doc.Change(h)
-	must(tb, err)
-	return c.Save()
-}
-
-// ownReading returns what Automerge shows of a document.
-func ownReading(tb testing.TB, d *document) []engine.Entry {
-	tb.Helper()
-	var out []engine.Entry
-	for _, name := range d.about.Schema.Maps() {
-		m, err := d.core.RootMap().Get(string(name))
-		must(tb, err)
-		values, err := m.Map().Values()
-		must(tb, err)
-		for k, v := range values {
-			out = append(out, engine.Entry{Map: name, Key: k, Value: v.Bytes()})
+// TestFirstChange compares the first change of a document with what Automerge writes.
+func TestFirstChange(t *testing.T) {
+	paris, nantes := newSite(t, "paris"), newSite(t, "nantes")
+	cross := replicated(paris, nantes)
+	cross.Collaboration, cross.Parts = engine.Cross, engine.Parts{{nantes.Self()}, {paris.Self()}}
+	name := replicated(paris, nantes)
+	name.Collaboration = engine.ExactlyOne
+	for _, about := range []engine.About{replicated(paris), replicated(paris, nantes), cross, name} {
+		for _, epoch := range []uint64{0, 1, 127, 128, 1 << 40} {
+			d := newDocument(t, paris, about, epoch)
+			doc := automerge.New()
+			must(t, doc.SetActorID(strings.Repeat("0", 32)))
+			for _, m := range about.Collaboration.Maps() {
+				must(t, doc.RootMap().Set(string(m), automerge.NewMap()))
+			}
+			must(t, doc.RootMap().Set("about", d.raw))
+			if epoch > 0 {
+				must(t, doc.RootMap().Set("epoch", epoch))
+			}
+			if own := commit(t, doc); !bytes.Equal(own, d.first) {
+				t.Errorf("%s, epoch %d: Automerge writes\n%x, we\n%x", about.Collaboration, epoch, own, d.first)
+			}
+			tip := paris.First(about, epoch)
+			if got := heads(core(t, d.first)); !slices.Equal(got, hexes(tip.Hash)) || tip.Number != 0 || tip.Last != firstLast(about.Collaboration.Maps(), epoch) {
+				t.Errorf("%s, epoch %d: First is %+v, Automerge has the heads %s", about.Collaboration, epoch, tip, got)
+			}
+			if epoch == 0 && string(d.id) != hexes(tip.Hash)[0] {
+				t.Errorf("document %s begins with %x", d.id, tip.Hash)
+			}
 		}
 	}
-	slices.SortFunc(out, compareEntries)
-	return out
 }
 
-// TestConverge lets sites write, hear of each other's changes in any order and more than once, and start anew, from
-// snapshots too; one of them is a clone of another. In the end all show the same, and what Automerge shows. Each change is, byte for
-// byte, what Automerge would have written.
+// drawEntries draws what one change puts, with values of lengths around those where encodings change.
+func drawEntries(t *rapid.T, c engine.Collaboration) []engine.Entry {
+	n := rapid.SampledFrom([]int{1, 1, 2, 3, 64, 130}).Draw(t, "entries")
+	entries := make([]engine.Entry, n)
+	for i := range entries {
+		size := rapid.SampledFrom([]int{0, 1, 2, 7, 8, 500, 1024, 70_000 / n}).Draw(t, "size")
+		entries[i] = engine.Entry{Map: rapid.SampledFrom(c.Maps()).Draw(t, "map"), Value: bytes.Repeat([]byte{byte(size), byte(i)}, (size+1)/2)[:size]}
+	}
+	return entries
+}
+
+func sameEntry(a, b engine.Entry) bool { return a.Map == b.Map && bytes.Equal(a.Value, b.Value) }
+
+func same(a, b *engine.Change) bool {
+	return a.Author == b.Author && bytes.Equal(a.Signature, b.Signature) && bytes.Equal(a.Bytes, b.Bytes) &&
+		a.Document == b.Document && a.Epoch == b.Epoch && a.Number == b.Number && a.Hash == b.Hash &&
+		a.Previous == b.Previous && a.Begins == b.Begins && slices.EqualFunc(a.Entries, b.Entries, sameEntry)
+}
+
+// TestConverge has sites write in one document. Each change is, byte for byte, what Automerge would have written after its author's line;
+// it passes the gate as what was written; and in whatever order the lines come together, the core shows all entries, and its heads are
+// the ends of the lines.
 func TestConverge(t *testing.T) {
+	sites := []*Documents{newSite(t, "paris"), newSite(t, "nantes"), newSite(t, "brest")}
 	rapid.Check(t, func(rt *rapid.T) {
-		names := []string{"paris", "nantes", "brest", "paris"} // the last one is the clone
-		sites := make([]*site, len(names))
-		for i, name := range names {
-			sites[i] = newSite(t, name, -i, newShelf())
-			sites[i].every = 3
+		about := replicated(sites...)
+		about.Collaboration = rapid.SampledFrom([]engine.Collaboration{engine.Replication, engine.Cross, engine.ExactlyOne}).Draw(rt, "collaboration")
+		if about.Collaboration == engine.Cross {
+			about.Parts = engine.Parts{about.Placement[:2], about.Placement[2:]}
 		}
-		about := resource(sites...)
-		var id engine.DocumentID
-		for _, s := range sites {
-			id = s.create(t, about)
-		}
-		maps := about.Schema.Maps()
-		var all []engine.SignedChange
-		firstChunk, _ := firstChange(about.Schema, sites[0].shelf.documents[id].About).encode()
-		for step := range rapid.IntRange(1, 25).Draw(rt, "steps") {
-			i := rapid.IntRange(0, len(sites)-1).Draw(rt, "site")
-			s := sites[i]
-			switch rapid.SampledFrom([]string{"write", "write", "hear", "restart"}).Draw(rt, "do") {
-			case "write":
-				var entries []engine.Entry
-				chosen := map[string]bool{}
-				for range rapid.IntRange(1, 6).Draw(rt, "entries") {
-					e := s.entry(rapid.SampledFrom(maps).Draw(rt, "map"),
-						rapid.SampledFrom([]string{"", "a", "b", "ü"}).Draw(rt, "key"), "")
-					e.Value = rapid.SliceOfN(rapid.Byte(), 0, 300).Draw(rt, "value")
-					// Automerge leaves out what stands there already; we do not.
-					stands := slices.ContainsFunc(s.entries(t, id), func(o engine.Entry) bool {
-						return equalEntries([]engine.Entry{o}, []engine.Entry{e}) || o.Map == e.Map && o.Key == e.Key && e.Map.WriteOnce()
-					})
-					if k := string(e.Map) + e.Key; !stands && !chosen[k] {
-						chosen[k] = true
-						entries = append(entries, e)
-					}
+		d := newDocument(t, sites[0], about, rapid.SampledFrom([]uint64{0, 1, 300}).Draw(rt, "epoch"))
+		for range rapid.IntRange(1, 12).Draw(rt, "changes") {
+			by := sites[rapid.IntRange(0, len(sites)-1).Draw(rt, "by")]
+			line, entries := d.lines[by.Self()], drawEntries(rt, about.Collaboration)
+			c := d.write(t, by, entries...)
+			if own := d.coreWrites(t, by.Self(), line, entries); !bytes.Equal(own, c.Bytes) {
+				rt.Fatalf("change %d: Automerge writes\n%x, we\n%x", c.Number, own, c.Bytes)
+			}
+			for _, trusted := range []bool{false, true} {
+				read, err := sites[0].Read(about, d.id, d.epoch, c.SignedChange, trusted)
+				if err != nil || !same(read, c) {
+					rt.Fatalf("written %+v, read (trusted %t) %+v: %v", c, trusted, read, err)
 				}
-				if len(entries) == 0 {
-					break
-				}
-				chunks := [][]byte{firstChunk}
-				for _, row := range s.shelf.changes[id] {
-					chunks = append(chunks, row.Bytes)
-				}
-				c := s.write(t, id, entries...)
-				if own := ownWriting(t, s.actor, chunks, entries); string(own) != string(c.Bytes) {
-					rt.Fatalf("we write\n%x\nAutomerge\n%x", c.Bytes, own)
-				}
-				all = append(all, c)
-			case "hear":
-				if len(all) > 0 {
-					heard := rapid.SliceOfN(rapid.SampledFrom(all), 0, 20).Draw(rt, "heard")
-					if _, err := s.merge(t, id, heard...); err != nil && !errors.Is(err, engine.ErrMissing) {
-						rt.Fatal(err)
-					}
-				}
-			case "restart":
-				before := s.entries(t, id)
-				sites[i] = newSite(t, names[i], step*len(names)+i+1, s.shelf)
-				sites[i].every = 3
-				sameAsReplayed(t, sites[i], id)
-				if !equalEntries(before, sites[i].entries(t, id)) {
-					rt.Fatal("a restart changed the document")
-				}
+			}
+			if !slices.EqualFunc(c.Entries, entries, sameEntry) {
+				rt.Fatalf("of %v it says %v", entries, c.Entries)
 			}
 		}
-		for i, s := range sites {
-			order := rapid.Permutation(all).Draw(rt, fmt.Sprint("order at ", i))
-			if _, err := s.merge(t, id, order...); err != nil {
-				rt.Fatal(err)
+		next, all := map[engine.SiteID]int{}, [][]byte{d.first}
+		var changes []*engine.Change
+		for remain := slices.Sorted(maps.Keys(d.lines)); len(remain) > 0; { // the lines, mixed
+			i := rapid.IntRange(0, len(remain)-1).Draw(rt, "whose")
+			line := d.lines[remain[i]]
+			c := line[next[remain[i]]]
+			changes, all = append(changes, c), append(all, c.Bytes)
+			if next[remain[i]]++; next[remain[i]] == len(line) {
+				remain = slices.Delete(remain, i, i+1)
 			}
-			if got, want := s.entries(t, id), sites[0].entries(t, id); !equalEntries(got, want) {
-				rt.Fatalf("site %d shows %v, site 0 %v", i, got, want)
-			}
-			if s.heads(t, id) != sites[0].heads(t, id) {
-				rt.Fatalf("site %d has other heads", i)
-			}
-			s.open(t, id, func(d *document) {
-				got := s.history(d)
-				if want := ownReading(t, d); !equalEntries(got, want) {
-					rt.Fatalf("we read %v, Automerge %v", got, want)
-				}
-			})
+		}
+		doc := core(t, all...)
+		if got, want := coreReads(t, doc, about.Collaboration.Maps()), shows(changes...); !maps.Equal(got, want) {
+			rt.Fatalf("Automerge shows %v, we %v", got, want)
+		}
+		var ends []hash
+		for _, line := range d.lines {
+			ends = append(ends, line[len(line)-1].Hash)
+		}
+		if got, want := heads(doc), hexes(ends...); !slices.Equal(got, want) {
+			rt.Fatalf("Automerge has the heads %v, the lines end in %v", got, want)
 		}
 	})
 }
 
-// history returns the entries of d in the order of ownReading.
-func (s *site) history(d *document) []engine.Entry {
-	out := d.history.entries()
-	slices.SortFunc(out, compareEntries)
-	return out
+// TestWriteRefuses what would be refused elsewhere.
+func TestWriteRefuses(t *testing.T) {
+	paris := newSite(t, "paris")
+	about := replicated(paris)
+	_, id, err := paris.Identify(about)
+	must(t, err)
+	big := make([]byte, engine.MaxEntry)
+	op := func(value []byte) engine.Entry { return engine.Entry{Map: engine.MapOperations, Value: value} }
+	for name, c := range map[string]struct {
+		entries []engine.Entry
+		tip     engine.Tip
+		says    string
+	}{
+		"nothing":         {nil, paris.First(about, 0), "no entries"},
+		"too many":        {make([]engine.Entry, engine.MaxEntries+1), paris.First(about, 0), "too large: 4097 entries"},
+		"an unknown map":  {[]engine.Entry{{Map: engine.MapContents}}, paris.First(about, 0), `no map "contents"`},
+		"a large entry":   {[]engine.Entry{op(make([]byte, engine.MaxEntry+1))}, paris.First(about, 0), "too large: an entry of 262145 bytes"},
+		"a large change":  {slices.Repeat([]engine.Entry{op(big)}, 4), paris.First(about, 0), "too large: 1048"},
+		"too long a line": {[]engine.Entry{op(nil)}, engine.Tip{Number: maxNumber, Last: 1 << 30}, "too large: change 524289"},
+	} {
+		if _, err := paris.Write(about, id, 0, c.tip, c.entries); err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	most := slices.Repeat([]engine.Entry{op([]byte("x"))}, engine.MaxEntries)
+	for name, entries := range map[string][]engine.Entry{"the most entries": most, "the largest": {op(big), op(big), op(big)}} {
+		c, err := paris.Write(about, id, 0, paris.First(about, 0), entries)
+		must(t, err)
+		if _, err := paris.Read(about, id, 0, c.SignedChange, false); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestWriteKeepsNoBuffer: what the caller does to its values afterwards changes nothing.
+func TestWriteKeepsNoBuffer(t *testing.T) {
+	paris := newSite(t, "paris")
+	d := newDocument(t, paris, replicated(paris), 0)
+	value := []byte("as it was")
+	c := d.write(t, paris, engine.Entry{Map: engine.MapOperations, Value: value}, engine.Entry{Map: engine.MapReplicas, Value: []byte("next")})
+	copy(value, "changed!!")
+	if got := fmt.Sprintf("%s %s", c.Entries[0].Value, c.Entries[1].Value); got != "as it was next" {
+		t.Errorf("it has become %s", got)
+	}
+	if more := append(c.Entries[0].Value, '!'); string(c.Entries[1].Value) != "next" {
+		t.Errorf("appending to an entry, %s, has changed the next", more)
+	}
 }

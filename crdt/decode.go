@@ -2,7 +2,6 @@ package crdt
 
 import (
 	"bytes"
-	"cmp"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -10,165 +9,110 @@ import (
 	"github.com/skerry/skerry/engine"
 )
 
-// hashOf checks the frame of a chunk from outside and returns its hash.
+// hashOf checks the frame of a chunk and returns its hash.
 func hashOf(chunk []byte) (hash, error) {
 	switch {
-	case len(chunk) > maxChange:
+	case len(chunk) > engine.MaxChange:
 		return hash{}, fmt.Errorf("a change of %d bytes", len(chunk))
-	case len(chunk) < 10 || !bytes.Equal(chunk[:4], magic):
+	case len(chunk) <= hashedFrom || !bytes.Equal(chunk[:len(magic)], magic[:]):
 		return hash{}, errors.New("no chunk")
-	case chunk[8] != chunkChange:
-		return hash{}, fmt.Errorf("a chunk of type %d", chunk[8])
+	case chunk[hashedFrom] != chunkChange:
+		return hash{}, fmt.Errorf("a chunk of type %d", chunk[hashedFrom])
 	}
-	h := sha256.Sum256(chunk[8:])
-	if !bytes.Equal(chunk[4:8], h[:4]) {
+	h := sha256.Sum256(chunk[hashedFrom:])
+	if !bytes.Equal(chunk[len(magic):hashedFrom], h[:hashedFrom-len(magic)]) {
 		return hash{}, errors.New("wrong checksum")
 	}
 	return h, nil
 }
 
-// decodeChange decodes a chunk from outside of which hashOf approves. It takes nothing but what encode writes.
-// The values alias the chunk.
-func decodeChange(chunk []byte) (*change, error) {
-	r := &reader{b: chunk[9:]}
-	if n := r.uint(); n != uint64(len(r.b)) {
+// read takes out of a chunk what does not follow from its author and its document: it sets the rest of p and returns the
+// entries, whose values alias the chunk. It looks no further: that everything else is as it has to be shows when p has
+// wrote it.
+func (p *place) read(chunk []byte) ([]engine.Entry, error) {
+	r := &reader{b: chunk[hashedFrom+1:]}
+	if n := r.uint(); r.err == nil && n != uint64(len(r.b)) {
 		return nil, errors.New("the length is not that of the chunk")
 	}
-	c := &change{}
-	n := r.uint()
-	if n > maxDeps {
+	if n := r.uint(); r.err == nil && n != 1 {
 		return nil, fmt.Errorf("%d dependencies", n)
 	}
-	for range n {
-		c.deps = append(c.deps, hash(pad(r.take(32), 32)))
+	copy(p.previous[:], r.take(uint64(len(p.previous))))
+	if a := r.take(r.uint()); r.err == nil && !bytes.Equal(a, p.author.actor[:]) {
+		return nil, fmt.Errorf("actor %.40x is not that of site %s", a, p.author.id)
 	}
-	var err error
-	if c.actor, err = readActor(r); err != nil {
-		return nil, err
-	}
-	c.seq, c.startOp = r.uint(), r.uint()
-	if t, m := r.int(), r.uint(); t != 0 || m != 0 {
+	p.number, p.begins = r.uint(), r.uint()
+	if at, message := r.int(), r.uint(); at != 0 || message != 0 {
 		return nil, errors.New("a time or a message")
 	}
-	if n = r.uint(); n > maxOps {
-		return nil, fmt.Errorf("%d other actors", n)
-	}
-	actors := []actor{c.actor}
-	for range n {
-		a, err := readActor(r)
-		if err != nil {
-			return nil, err
-		}
-		actors = append(actors, a)
+	if n, a := r.uint(), r.take(r.uint()); r.err == nil && (n != 1 || !bytes.Equal(a, firstActor[:])) {
+		return nil, errors.New("other actors than that of the first change")
 	}
 	columns, err := readColumns(r)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.readPuts(columns, actors); err != nil {
-		return nil, err
-	}
-	if again, _ := c.encode(); !bytes.Equal(again, chunk) {
-		return nil, errors.New("not in the form that our encoder writes")
-	}
-	return c, nil
+	return p.readEntries(columns)
 }
 
-// pad makes up for what a failed reader did not yield.
-func pad(b []byte, n int) []byte {
-	if len(b) != n {
-		return make([]byte, n)
-	}
-	return b
-}
+// columns are those of a change that tell something.
+type columns struct{ objects, inserts, metas, values []byte }
 
-func readActor(r *reader) (actor, error) {
-	b := r.take(r.uint())
-	if r.err != nil {
-		return actor{}, r.err
-	}
-	if len(b) != len(actor{}) {
-		return actor{}, fmt.Errorf("an actor of %d bytes", len(b))
-	}
-	return actor(b), nil
-}
-
-// readColumns splits the rest of a chunk into its columns, all of which must be ours.
-func readColumns(r *reader) (map[uint64][]byte, error) {
+func readColumns(r *reader) (columns, error) {
 	n := r.uint()
-	if n > 10 {
-		return nil, fmt.Errorf("%d columns", n)
+	if n > 8 {
+		return columns{}, fmt.Errorf("%d columns", n)
 	}
-	var specs, lengths []uint64
-	for range n {
-		specs, lengths = append(specs, r.uint()), append(lengths, r.uint())
+	var space [8][2]uint64
+	for i := range n {
+		space[i] = [2]uint64{r.uint(), r.uint()}
 	}
-	columns := map[uint64][]byte{}
-	for i, spec := range specs {
-		switch spec {
-		case columnObjectActor, columnObjectCounter, columnKey, columnInsert, columnAction, columnValueMeta,
-			columnValue, columnPredGroup, columnPredActor, columnPredCounter:
-			columns[spec] = r.take(lengths[i])
+	var c columns
+	for _, column := range space[:n] {
+		switch spec, data := column[0], r.take(column[1]); spec {
+		case columnObjectCounter:
+			c.objects = data
+		case columnInsert:
+			c.inserts = data
+		case columnValueMeta:
+			c.metas = data
+		case columnValue:
+			c.values = data
+		case columnObjectActor, columnKey, columnAction, columnPredGroup:
 		default:
-			return nil, fmt.Errorf("unknown column %#x", spec)
+			return columns{}, fmt.Errorf("unknown column %#x", spec)
 		}
 	}
-	if r.err != nil {
-		return nil, r.err
+	if r.err == nil && len(r.b) > 0 {
+		return columns{}, fmt.Errorf("%d bytes too many", len(r.b))
 	}
-	if len(r.b) > 0 {
-		return nil, fmt.Errorf("%d bytes too many", len(r.b))
-	}
-	return columns, nil
+	return c, r.err
 }
 
-// readPuts fills c.puts. What it does not look at (the insert column) or takes in more than one form shows when the
-// change is encoded again.
-func (c *change) readPuts(columns map[uint64][]byte, actors []actor) error {
-	actions, err := readUints(columns[columnAction], maxOps)
-	n := len(actions)
-	if err != nil || n == 0 {
-		return fmt.Errorf("column of actions: %d of them: %w", n, cmp.Or(err, errTruncated))
+func (p *place) readEntries(c columns) ([]engine.Entry, error) {
+	inserts := &reader{b: c.inserts}
+	n := inserts.uint()
+	if inserts.err != nil || n == 0 || n > engine.MaxEntries {
+		return nil, fmt.Errorf("%d entries", n)
 	}
-	var errs [6]error
-	var objectActors, objects, metas, groups, predActors, predCounters []uint64
-	objectActors, errs[0] = readUints(columns[columnObjectActor], n)
-	objects, errs[1] = readUints(columns[columnObjectCounter], n)
-	keys, err := readStrings(columns[columnKey], n)
-	metas, errs[2] = readUints(columns[columnValueMeta], n)
-	groups, errs[3] = readUints(columns[columnPredGroup], n)
-	predActors, errs[4] = readUints(columns[columnPredActor], maxOps)
-	predCounters, errs[5] = readDeltas(columns[columnPredCounter], maxOps)
-	if err := cmp.Or(err, errors.Join(errs[:]...)); err != nil {
-		return fmt.Errorf("columns: %w", err)
-	}
-	if len(objectActors) != n || len(objects) != n || len(keys) != n || len(metas) != n || len(groups) != n ||
-		len(predActors) != len(predCounters) {
-		return errors.New("columns of different lengths")
-	}
-	values := &reader{b: columns[columnValue]}
-	for i := range n {
-		p := put{object: objects[i], key: keys[i]}
-		switch length := metas[i] >> 4; {
-		case actions[i] != actionPut || metas[i]&0xf != valueBytes:
-			return errors.New("an operation that is no put of bytes")
-		case objectActors[i] >= uint64(len(actors)) || actors[objectActors[i]] != firstActor || p.object == 0:
-			return errors.New("an object that the first change did not make")
-		case length > engine.MaxEntry:
-			return fmt.Errorf("a value of %d bytes", length)
-		case groups[i] > uint64(len(predActors)):
-			return errors.New("fewer predecessors than announced")
+	objects, metas, values := runs{reader: reader{b: c.objects}}, runs{reader: reader{b: c.metas}}, reader{b: c.values}
+	entries := make([]engine.Entry, n)
+	for i := range entries {
+		object, meta := objects.next(), metas.next()
+		switch size := meta >> 4; {
+		case objects.err != nil:
+			return nil, fmt.Errorf("objects: %w", objects.err)
+		case metas.err != nil:
+			return nil, fmt.Errorf("values: %w", metas.err)
+		case object == 0 || object > uint64(len(p.maps)):
+			return nil, fmt.Errorf("no map %d", object)
+		case meta&0xf != valueBytes:
+			return nil, errors.New("a value that is not bytes")
+		case size > engine.MaxEntry:
+			return nil, fmt.Errorf("a value of %d bytes", size)
 		default:
-			p.value = values.take(length)
+			entries[i] = engine.Entry{Map: p.maps[object-1], Value: values.take(size)}
 		}
-		for j := range groups[i] {
-			if predActors[j] >= uint64(len(actors)) {
-				return errors.New("a predecessor by nobody")
-			}
-			p.preds = append(p.preds, opID{predCounters[j], actors[predActors[j]]})
-		}
-		predActors, predCounters = predActors[groups[i]:], predCounters[groups[i]:]
-		c.puts = append(c.puts, p)
 	}
-	return values.err
+	return entries, values.err
 }

@@ -1,31 +1,18 @@
-// Package crdt keeps documents that merge: it implements engine.Documents on Automerge.
+// Package crdt writes and reads documents that merge: it implements engine.Documents in Automerge's binary format, and signs
+// the batches in which statuses travel.
 //
-// A document is a handful of flat maps that its first change makes; everything after is puts of bytes under keys,
-// and each key has one author. So two sites never disagree about a key, and the union of their changes is the
-// document.
+// A document is a handful of flat maps that its first change makes. Everything after is puts of bytes, each under a key that
+// is written once: "<author>/<number of the author's change>/<place in it>". Each change depends on its author's previous one
+// alone. So no two changes of two sites ever touch each other, and the union of all of them is the document.
 //
-// Automerge's decoder aborts the process when it is given crafted bytes, and no recover helps. Hence three rules:
+// That leaves so little of Automerge that no Automerge core is needed: a change follows, byte for byte, from its author, its
+// number, the change before it, and its entries. Tests load what is written here with the core, and compare.
 //
-//   - No byte from outside reaches it undecoded. A change passes the gate: decode.go decodes the published binary
-//     format (https://automerge.org/automerge-binary-format-spec) under bounds, encodes what it understood again and
-//     compares byte for byte; gate.go then checks it against the document, and author.go against its author's
-//     signature. What passes is what an honest site would have written.
-//   - The first change, and this site's own changes, are written by the same encoder and take the same way. A
-//     test compares them with what Automerge itself writes.
-//   - After each change, and when it wakes, the core's heads are compared with those that the changes have to leave.
-//     A document in which they differ is dropped.
+// The core's decoder aborts the process when it is given crafted bytes, and a change that passes here may be handed to one by
+// whoever exports a document. So a change from outside passes the gate: decode.go takes out of it what cannot be known
+// beforehand, chunk.go writes the change again from that, and the two are compared byte for byte. What passes is what an
+// honest site would have written. The format is https://automerge.org/automerge-binary-format-spec.
 //
-// Beside the core each open document has a history in Go: which changes there are, and what each key's value is.
-// The gate needs it, and reading entries from it does not cross into C. So the core of a document that was opened
-// sleeps until a change comes.
-//
-// The stored changes are the truth, and what other sites are given. Every hundred changes or so a snapshot is stored
-// beside them: the history and what the core saves, with a checksum. Opening a document reads the snapshot and the
-// changes since. One that is damaged, foreign, of another format or newer than the stored changes is passed over, all
-// changes are replayed, and it is replaced. Stored changes that a snapshot covers are not looked at again here; the
-// gates of the sites that they are given to would find damage in them.
-//
-// Read it in this order: about.go and first.go for how a document begins; change.go and decode.go, with columns.go and
-// leb128.go, for the format; history.go and gate.go for what is admitted; compose.go and merge.go for changes of this
-// site and of others; document.go, snapshot.go, cache.go and set.go for how documents are kept.
+// Read it in this order: about.go and first.go for how a document begins; chunk.go and decode.go, with column.go and
+// leb128.go, for the format; documents.go for the port; merkle.go and statuses.go for batches.
 package crdt

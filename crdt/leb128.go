@@ -49,7 +49,7 @@ func (r *reader) int() int64 {
 	return 0
 }
 
-// take takes n bytes; they alias the input.
+// take takes n bytes; they alias the input. It returns nil when there are fewer.
 func (r *reader) take(n uint64) []byte {
 	if n > uint64(len(r.b)) {
 		r.fail(errTruncated)
@@ -71,4 +71,8 @@ func appendInt(b []byte, v int64) []byte {
 		}
 		b = append(b, c|0x80)
 	}
+}
+
+func appendString(b []byte, s string) []byte {
+	return append(appendUint(b, uint64(len(s))), s...)
 }

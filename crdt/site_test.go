@@ -1,109 +1,24 @@
 package crdt
 
 import (
-	"bytes"
-	"cmp"
-	"context"
 	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"slices"
-	"sync"
 	"testing"
+	"time"
 
+	"github.com/automerge/automerge-go"
 	"github.com/libp2p/go-libp2p/core/crypto"
-	"github.com/libp2p/go-libp2p/core/peer"
+
 	"github.com/skerry/skerry/engine"
 )
 
-// shelf is a Loader in memory.
-type shelf struct {
-	mu        sync.Mutex
-	documents map[engine.DocumentID]engine.DocumentRow
-	changes   map[engine.DocumentID][]engine.ChangeRow
-	snapshots map[engine.DocumentID][]byte
-	fault     error // what Document fails with, unless nil
-	full      error // what SaveSnapshot fails with, unless nil
-	saves     int   // how often SaveSnapshot was called
-	given     int   // how many changes Changes has given
-}
-
-func newShelf() *shelf {
-	return &shelf{documents: map[engine.DocumentID]engine.DocumentRow{}, changes: map[engine.DocumentID][]engine.ChangeRow{},
-		snapshots: map[engine.DocumentID][]byte{}}
-}
-
-func (s *shelf) store(id engine.DocumentID, about []byte, rows ...engine.ChangeRow) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.documents[id] = engine.DocumentRow{ID: id, About: about}
-	s.changes[id] = append(s.changes[id], rows...)
-}
-
-func (s *shelf) Document(_ context.Context, id engine.DocumentID) (engine.DocumentRow, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	row, ok := s.documents[id]
-	if !ok {
-		return row, cmp.Or(s.fault, engine.ErrNotFound)
+func must(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
 	}
-	return row, s.fault
-}
-
-func (s *shelf) Version(_ context.Context, id engine.DocumentID) (engine.Version, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	v := engine.Version{}
-	for _, row := range s.changes[id] {
-		v[row.Actor] = max(v[row.Actor], row.Seq)
-	}
-	return v, nil
-}
-
-func (s *shelf) Changes(_ context.Context, id engine.DocumentID, have engine.Version, limit int) ([]engine.ChangeRow, bool, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var out []engine.ChangeRow
-	size := 0
-	for _, row := range s.changes[id] {
-		if row.Seq <= have[row.Actor] {
-			continue
-		}
-		if limit > 0 && len(out) > 0 && size+len(row.Bytes) > limit {
-			return out, true, nil
-		}
-		size += len(row.Bytes)
-		out = append(out, row)
-		s.given++
-	}
-	return out, false, nil
-}
-
-func (s *shelf) Snapshot(_ context.Context, id engine.DocumentID) ([]byte, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	b, ok := s.snapshots[id]
-	if !ok {
-		return nil, engine.ErrNotFound
-	}
-	return b, nil
-}
-
-func (s *shelf) SaveSnapshot(_ context.Context, id engine.DocumentID, b []byte) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.saves++
-	if s.full == nil {
-		s.snapshots[id] = slices.Clone(b)
-	}
-	return s.full
-}
-
-// site is one author with its documents and what it has stored.
-type site struct {
-	*Set
-	id    engine.SiteID
-	key   crypto.PrivKey
-	shelf *shelf
 }
 
 // noise yields bytes that depend on its seed alone.
@@ -114,118 +29,146 @@ type noise struct {
 
 func (n *noise) Read(b []byte) (int, error) {
 	for i := range b {
-		b[i] = sha256sum(fmt.Sprint(n.seed, n.n))
+		sum := sha256.Sum256([]byte(fmt.Sprint(n.seed, n.n)))
+		b[i] = sum[0]
 		n.n++
 	}
 	return len(b), nil
 }
 
-func sha256sum(s string) byte { sum := sha256.Sum256([]byte(s)); return sum[0] }
-
-func siteKey(tb testing.TB, name string) (engine.SiteID, crypto.PrivKey) {
+// newSite makes the site of this name, which has the same key each time.
+func newSite(tb testing.TB, name string) *Documents {
 	tb.Helper()
 	key, _, err := crypto.GenerateEd25519Key(&noise{seed: name})
 	must(tb, err)
-	id, err := peer.IDFromPrivateKey(key)
+	d, err := New(key)
 	must(tb, err)
-	return engine.SiteID(id.String()), key
+	return d
 }
 
-// newSite makes the site called name in its process number start, on what is on shelf.
-func newSite(tb testing.TB, name string, start int, on *shelf) *site {
-	tb.Helper()
-	id, key := siteKey(tb, name)
-	set, err := New(id, key, &noise{seed: fmt.Sprint(name, " start ", start)}, on, 16)
-	must(tb, err)
-	return &site{Set: set, id: id, key: key, shelf: on}
-}
-
-// resource is an About of a resource at sites.
-func resource(sites ...*site) engine.About {
-	var placement []engine.SiteID
+// replicated is an About of a resource at sites.
+func replicated(sites ...*Documents) engine.About {
+	about := engine.About{Service: "images", Kind: "image", Collaboration: engine.Replication, Key: "debian"}
 	for _, s := range sites {
-		placement = append(placement, s.id)
+		about.Placement = append(about.Placement, s.Self())
 	}
-	slices.Sort(placement)
-	return engine.About{Schema: engine.SchemaResource, Service: "images", Kind: "image", Collaboration: "replication",
-		Key: "debian", Placement: slices.Compact(placement)}
+	slices.Sort(about.Placement)
+	return about
 }
 
-// create makes the document at the site and stores it.
-func (s *site) create(tb testing.TB, about engine.About) engine.DocumentID {
+// document is an epoch's document with the lines of some authors, as everybody sees it who has heard of all.
+type document struct {
+	about engine.About
+	raw   []byte
+	id    engine.DocumentID
+	epoch uint64
+	first []byte
+	lines map[engine.SiteID][]*engine.Change
+}
+
+func newDocument(tb testing.TB, by *Documents, about engine.About, epoch uint64) *document {
 	tb.Helper()
-	b, id, err := s.Encode(about)
+	raw, id, err := by.Identify(about)
 	must(tb, err)
-	_, err = s.Create(id, b)
-	must(tb, err)
-	s.shelf.store(id, b)
-	return id
+	first, _, _ := firstChange(about.Collaboration, raw, epoch)
+	return &document{about, raw, id, epoch, first, map[engine.SiteID][]*engine.Change{}}
 }
 
-// write writes entries and stores the change.
-func (s *site) write(tb testing.TB, id engine.DocumentID, entries ...engine.Entry) engine.SignedChange {
-	tb.Helper()
-	row, err := s.Write(tb.Context(), id, entries)
-	must(tb, err)
-	s.shelf.store(id, s.shelf.documents[id].About, row)
-	return row.SignedChange
-}
-
-// merge merges changes and stores what was applied.
-func (s *site) merge(tb testing.TB, id engine.DocumentID, changes ...engine.SignedChange) ([]engine.Entry, error) {
-	rows, entries, err := s.Merge(tb.Context(), id, changes, anyone)
-	s.shelf.store(id, s.shelf.documents[id].About, rows...)
-	return entries, err
-}
-
-func (s *site) entry(m engine.MapName, sub, value string) engine.Entry {
-	key := string(s.id)
-	if sub != "" {
-		key += "/" + sub
+func (d *document) tip(by *Documents) engine.Tip {
+	if line := d.lines[by.Self()]; len(line) > 0 {
+		return line[len(line)-1].Tip()
 	}
-	return engine.Entry{Map: m, Key: key, Value: []byte(value)}
+	return by.First(d.about, d.epoch)
 }
 
-func (s *site) entries(tb testing.TB, id engine.DocumentID) []engine.Entry {
+func (d *document) write(tb testing.TB, by *Documents, entries ...engine.Entry) *engine.Change {
 	tb.Helper()
-	out, err := s.Entries(tb.Context(), id)
+	c, err := by.Write(d.about, d.id, d.epoch, d.tip(by), entries)
 	must(tb, err)
+	d.lines[by.Self()] = append(d.lines[by.Self()], c)
+	return c
+}
+
+// core loads chunks into an Automerge core.
+func core(tb testing.TB, chunks ...[]byte) *automerge.Doc {
+	tb.Helper()
+	doc := automerge.New()
+	for _, c := range chunks {
+		must(tb, doc.LoadIncremental(c))
+	}
+	return doc
+}
+
+// commit returns the change that a core makes of what was set.
+func commit(tb testing.TB, doc *automerge.Doc) []byte {
+	tb.Helper()
+	h, err := doc.Commit("", automerge.CommitOptions{Time: &time.Time{}})
+	must(tb, err)
+	c, err := doc.Change(h)
+	must(tb, err)
+	return c.Save()
+}
+
+// coreWrites returns the change that Automerge itself makes of entries after the line of an author, whose next change it is.
+func (d *document) coreWrites(tb testing.TB, by engine.SiteID, line []*engine.Change, entries []engine.Entry) []byte {
+	tb.Helper()
+	chunks := [][]byte{d.first}
+	for _, c := range line {
+		chunks = append(chunks, c.Bytes)
+	}
+	doc := core(tb, chunks...)
+	sum := sha256.Sum256([]byte(by))
+	must(tb, doc.SetActorID(hex.EncodeToString(sum[:16])))
+	for i, e := range entries {
+		m, err := doc.RootMap().Get(string(e.Map))
+		must(tb, err)
+		must(tb, m.Map().Set(fmt.Sprintf("%s/%d/%d", by, len(line)+1, i), e.Value))
+	}
+	return commit(tb, doc)
+}
+
+// coreReads returns what a core shows, by map and key.
+func coreReads(tb testing.TB, doc *automerge.Doc, maps []engine.MapName) map[string]string {
+	tb.Helper()
+	out := map[string]string{}
+	for _, name := range maps {
+		m, err := doc.RootMap().Get(string(name))
+		must(tb, err)
+		values, err := m.Map().Values()
+		must(tb, err)
+		for k, v := range values {
+			out[string(name)+" "+k] = string(v.Bytes())
+		}
+	}
 	return out
 }
 
-func (s *site) heads(tb testing.TB, id engine.DocumentID) [32]byte {
-	tb.Helper()
-	out, err := s.Heads(tb.Context(), id)
-	must(tb, err)
+// shows is what a core has to show of changes.
+func shows(changes ...*engine.Change) map[string]string {
+	out := map[string]string{}
+	for _, c := range changes {
+		for i, e := range c.Entries {
+			out[fmt.Sprintf("%s %s/%d/%d", e.Map, c.Author, c.Number, i)] = string(e.Value)
+		}
+	}
 	return out
 }
 
-// open hands out the document as it is open at the site, awake.
-func (s *site) open(tb testing.TB, id engine.DocumentID, f func(*document)) {
-	tb.Helper()
-	must(tb, s.use(tb.Context(), id, func(d *document) (bool, error) {
-		must(tb, d.wake())
-		f(d)
-		return false, nil
-	}))
-}
-
-func must(tb testing.TB, err error) {
-	tb.Helper()
-	if err != nil {
-		tb.Fatal(err)
+// heads returns those of a core in hex, sorted.
+func heads(doc *automerge.Doc) []string {
+	var out []string
+	for _, h := range doc.Heads() {
+		out = append(out, h.String())
 	}
+	slices.Sort(out)
+	return out
 }
 
-func equalEntries(a, b []engine.Entry) bool {
-	return slices.EqualFunc(a, b, func(x, y engine.Entry) bool {
-		return x.Map == y.Map && x.Key == y.Key && bytes.Equal(x.Value, y.Value)
-	})
+func hexes(hashes ...hash) []string {
+	var out []string
+	for _, h := range hashes {
+		out = append(out, hex.EncodeToString(h[:]))
+	}
+	slices.Sort(out)
+	return out
 }
-
-func compareEntries(a, b engine.Entry) int {
-	return cmp.Or(cmp.Compare(a.Map, b.Map), cmp.Compare(a.Key, b.Key))
-}
-
-// anyone may write.
-func anyone(engine.SiteID) bool { return true }

@@ -1,10 +1,7 @@
-// Package engine is the core of Skerry: what operations are, in which order they count, what follows from them, and
-// what a site has to do next at its own instance of the application.
+// Package engine holds the words of Skerry's core: identifiers, operations, kinds, statuses, rows, refusals, and the ports
+// that the world outside has to implement. It has no logic beyond what a word needs to be checked or compared.
 //
-// It does no I/O. The pure part takes values and returns values: Order, Fold, Next and ChangeOf. Site joins
-// it to the ports that ports.go declares and that the other packages implement: documents (crdt), store
-// (storage), network (p2p), application (glue).
-//
-// Read it in this order: operation.go and change.go for what is merged, order.go and fold.go for how, next.go
-// for what a site does about it, site.go for a request's way through.
+// docs/words.md explains the terms. The packages below it are pure: tree (JSON), merge (what operations amount to), plan
+// (what to do next here), replica (one resource at one site), mesh (members and names), service (pacing of one service)
+// and scope (the language). Package site joins them in one loop.
 package engine

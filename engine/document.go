@@ -1,104 +1,90 @@
 package engine
 
-import "time"
-
-// About is what a document's first change says. It fixes the document's identity: two sites that make a
-// document from equal Abouts make the same document (ARCHITECTURE.md, "Documents").
-type About struct {
-	Schema  Schema      `json:"schema"`
-	Service ServiceName `json:"service,omitempty"`
-	Kind    KindName    `json:"kind,omitempty"`
-	// Collaboration is Replication or Cross for resource documents.
-	Collaboration string `json:"collaboration,omitempty"`
-	// Key is the natural key or the meta-identifier of the resource; for the mesh document, the mesh's identifier.
-	Key ResourceID `json:"key"`
-	// Placement is the initial placement, sorted. For the mesh document, the founder alone.
-	Placement []SiteID `json:"placement"`
-	// Parts are those that a cross resource begins with; nil for all other documents. Their sites are the Placement.
-	Parts Parts `json:"parts,omitempty"`
-	// Incarnation counts how often a resource of this key was created before and deleted.
-	Incarnation uint64 `json:"incarnation,omitempty"`
-	// Epoch counts the documents that the resource has had before this one.
-	Epoch uint64 `json:"epoch,omitempty"`
-}
-
-// Schema names the maps that a document has.
-type Schema string
-
-const (
-	SchemaResource Schema = "resource"
-	// SchemaCross is that of a resource that is spread over sites: it has an index of what the parts hold besides.
-	SchemaCross  Schema = "cross"
-	SchemaMesh   Schema = "mesh"
-	SchemaChoice Schema = "choice"
+import (
+	"encoding/json"
+	"time"
 )
 
-// ofResource reports whether documents of the schema are those of resources, with epochs.
-func (s Schema) ofResource() bool { return s == SchemaResource || s == SchemaCross }
+// About is what a document begins with. It fixes the document's identity: two sites that make a document from equal Abouts
+// make the same one, whether or not they have heard of each other.
+type About struct {
+	Service       ServiceName   `cbor:"1,keyasint"`
+	Kind          KindName      `cbor:"2,keyasint"`
+	Collaboration Collaboration `cbor:"3,keyasint"`
+	// Key is the natural key or the meta-identifier of the resource.
+	Key ResourceID `cbor:"4,keyasint"`
+	// Placement is the initial placement, sorted.
+	Placement []SiteID `cbor:"5,keyasint"`
+	// Parts are those that a cross resource begins with; nil for all others. Their sites are the Placement.
+	Parts Parts `cbor:"6,keyasint,omitempty"`
+	// Incarnation counts how often a resource of this key was created before and deleted.
+	Incarnation uint64 `cbor:"7,keyasint,omitempty"`
+}
 
-// MapName names one of the flat maps of a document.
+// Collaboration is how the sites of a placement hold a resource together.
+type Collaboration string
+
+const (
+	// Replication: it is the same at all of its sites.
+	Replication Collaboration = "replication"
+	// Cross: it is spread over its sites. Each holds a part of it, or a replica of one.
+	Cross Collaboration = "cross"
+	// ExactlyOne: it is no resource but a name, under which exactly one of its sites is to hold something of its own.
+	ExactlyOne Collaboration = "exactly-one"
+)
+
+// Parts are the sites that hold each part of a cross resource, in the order of the parts. No site is in it twice.
+type Parts [][]SiteID
+
+// MapName names one of the flat maps of a document. Every key of a map is written once, by the author that it begins with.
 type MapName string
 
-// The maps of a resource document.
 const (
+	// MapOperations holds operations (Operation).
 	MapOperations MapName = "operations"
-	MapReplicas   MapName = "replicas"
-	// MapOutcomes holds outcomes by "site/operation", and facts by "site/earlier/later" (Fact).
-	MapOutcomes  MapName = "outcomes"
+	// MapReplicas holds what ties a meta-identifier to the local ones (Replica).
+	MapReplicas MapName = "replicas"
+	// MapFacts holds pairs that an application does not take together (Fact).
+	MapFacts MapName = "facts"
+	// MapDecisions holds that a person accepts that a site differs (Decision).
 	MapDecisions MapName = "decisions"
-	// MapContents holds what lies inside the parts of a cross resource, by site and a hash (Inner).
+	// MapContents holds what lies inside the parts of a cross resource (Inner).
 	MapContents MapName = "contents"
 )
 
-// The maps of the mesh document.
-const (
-	MapSites       MapName = "sites"
-	MapMembers     MapName = "members"
-	MapInvitations MapName = "invitations"
-	MapZones       MapName = "zones"
-)
-
-// MapHoldings is the map of the document of a name, by site.
-const MapHoldings MapName = "holdings"
-
-// WriteOnce reports whether an entry of this map, once written, stands for good.
-func (m MapName) WriteOnce() bool { return m == MapOperations || m == MapMembers }
-
-// Maps returns the maps of documents of this schema, in the order in which the first change makes them. Nil for
-// an unknown schema.
-func (s Schema) Maps() []MapName {
-	switch s {
-	case SchemaResource:
-		return []MapName{MapOperations, MapReplicas, MapOutcomes, MapDecisions}
-	case SchemaChoice:
-		return []MapName{MapHoldings}
-	case SchemaCross:
-		return []MapName{MapOperations, MapReplicas, MapOutcomes, MapDecisions, MapContents}
-	case SchemaMesh:
-		return []MapName{MapSites, MapMembers, MapInvitations, MapZones}
+// Maps returns the maps of a document, in the order in which its first change makes them.
+func (c Collaboration) Maps() []MapName {
+	switch c {
+	case Replication:
+		return []MapName{MapOperations, MapReplicas, MapFacts, MapDecisions}
+	case Cross:
+		return []MapName{MapOperations, MapReplicas, MapFacts, MapDecisions, MapContents}
+	case ExactlyOne: // what its sites hold, their statuses tell
+		return []MapName{MapDecisions}
 	}
 	return nil
 }
 
-// MaxEntry is the most bytes that the value of one entry may have, MaxKey that its key may have.
 const (
-	MaxEntry = 256 << 10
-	MaxKey   = 256
+	// MaxEntry is the most bytes that the value of one entry may have, MaxEntries how many entries one change may have.
+	MaxEntry   = 256 << 10
+	MaxEntries = 4096
+	// MaxChange is the most bytes that one change may have.
+	MaxChange = 1 << 20
+	// MaxAbout is the most bytes that an encoded About may have.
+	MaxAbout = 256 << 10
+	// MaxCheckpoint is the most bytes that a checkpoint may have where it takes the place of documents.
+	MaxCheckpoint = 2 << 20
 )
 
-// MaxCheckpoint is the most bytes that a checkpoint may have to take the place of documents.
-const MaxCheckpoint = 2 << 20
-
-// Entry is one value of one map of a document. Its key is the SiteID of its author, or begins with it and a
-// slash: no other site writes it.
+// Entry is one value that a change puts into a map of its document. Its key follows from the change: author, number, place.
 type Entry struct {
 	Map   MapName
-	Key   string
 	Value []byte
 }
 
-// SignedChange is one Automerge change with its author's signature over its hash. Bytes and Signature belong to
-// whoever holds the value and are not changed after.
+// SignedChange is one Automerge change with its author's signature over its hash. Bytes and Signature are not changed
+// after it was made.
 type SignedChange struct {
 	Author SiteID `cbor:"1,keyasint"`
 	// Signature is Ed25519 (RFC 8032), made with the author's libp2p key over "skerry change\x00" + Hash.
@@ -107,53 +93,96 @@ type SignedChange struct {
 	Bytes []byte `cbor:"3,keyasint"`
 }
 
-// ChangeRow is a SignedChange with what its decoding told, as the store keeps it.
-type ChangeRow struct {
+// Change is a SignedChange that was decoded and checked, of one epoch's document.
+type Change struct {
 	SignedChange
 	Document DocumentID
-	Hash     [32]byte
-	// Actor is the lower-case hex Automerge actor, Seq the change's number among those of its actor, from 1.
-	Actor string
-	Seq   uint64
+	Epoch    uint64
+	// Number counts the changes of its author in that document, from 1. Hash names it.
+	Number uint64
+	Hash   [32]byte
+	// Previous is the hash of the author's change before it, or of the first change of the document. Begins is the counter
+	// of its first Automerge operation; each entry is one.
+	Previous [32]byte
+	Begins   uint64
+	Entries  []Entry
 }
 
-// Version says which changes of a document a site has: for each actor the number of its last change. The changes
-// of one actor are held without gaps.
-type Version map[string]uint64
+// Tip returns where its author's line stands with c.
+func (c *Change) Tip() Tip { return Tip{c.Number, c.Hash, c.Begins + uint64(len(c.Entries)) - 1} }
 
-// Envelope carries a document, or a part of it, between sites. About lets the receiver make the document.
-type Envelope struct {
-	Document DocumentID     `cbor:"1,keyasint"`
-	About    []byte         `cbor:"2,keyasint"`
-	Changes  []SignedChange `cbor:"3,keyasint"`
-	// Joins says to whoever gets it that it belongs to the document's placement, though the document's beginning does not
-	// say so or it has left since.
-	Joins bool `cbor:"4,keyasint,omitempty"`
-	// More says that the sender has more of it than is in here.
-	More bool `cbor:"5,keyasint,omitempty"`
-	// Checkpoint is what the sender has of the epochs before the document's, where it does not have their documents any more.
-	// It comes with the document's first changes.
-	Checkpoint []byte `cbor:"6,keyasint,omitempty"`
-	// Left says that this is all there is between the sender and whoever gets it, for one of them has left.
-	Left bool `cbor:"7,keyasint,omitempty"`
-	// Leaves says to whoever gets it that it was removed from the document's placement and has not said that it has left, be it that
-	// it has not heard that it was added.
-	Leaves bool `cbor:"8,keyasint,omitempty"`
-	// Shown is the digest of the document that the sender, which has left, shows whoever gets it for good.
-	Shown []byte `cbor:"9,keyasint,omitempty"`
+// Tip is where the line of one author's changes stands in one epoch's document. Nobody's line depends on another's.
+type Tip struct {
+	Number uint64   `cbor:"1,keyasint"`
+	Hash   [32]byte `cbor:"2,keyasint"`
+	// Last is the counter of the last Automerge operation.
+	Last uint64 `cbor:"3,keyasint"`
 }
 
-// Summary is what anti-entropy compares of one document: its id and a digest of its heads.
-type Summary struct {
-	Document DocumentID
-	Heads    [32]byte
+// Follows reports whether c is the next change of the line.
+func (t Tip) Follows(c *Change) bool {
+	return c.Number == t.Number+1 && c.Previous == t.Hash && c.Begins == t.Last+1
 }
 
-// SiteStatus is what the network knows of the way to one member.
-type SiteStatus struct {
-	Reachable bool
-	RTT       time.Duration // zero: not measured yet
-	LastSeen  time.Time     // zero: never
-	// Ahead is how far its clock is ahead of this site's, negative when it is behind, give or take half a round trip.
-	Ahead time.Duration
+// Replica is what a site says in the document about its replica, where it has more to say than that there is one.
+type Replica struct {
+	// Local is what its application calls the resource, where that is another identifier than the key; empty: it has none
+	// any more.
+	Local LocalID `cbor:"1,keyasint,omitempty"`
+	// Made counts how often it was made anew.
+	Made uint64 `cbor:"2,keyasint,omitempty"`
 }
+
+// A Fact says that an application has refused what two concurrent operations amount to together. Of this pair the later one
+// counts whole at every site, from the moment on at which the site hears of it, for good.
+type Fact struct {
+	Earlier OperationID `cbor:"1,keyasint" json:"earlier"`
+	Later   OperationID `cbor:"2,keyasint" json:"later"`
+}
+
+// Decision says who has accepted that a site differs, and when. For is the Since of the conflict: should the same thing
+// happen once more, it is to be decided once more.
+type Decision struct {
+	Conflict ConflictID `cbor:"1,keyasint" json:"conflict"`
+	Action   Action     `cbor:"2,keyasint" json:"action"` // drop or dismiss
+	By       SiteID     `cbor:"3,keyasint" json:"by"`
+	User     string     `cbor:"4,keyasint,omitempty" json:"user,omitempty"`
+	At       int64      `cbor:"5,keyasint" json:"at"`  // Unix microseconds
+	For      int64      `cbor:"6,keyasint" json:"for"` // likewise
+}
+
+// Inner is one thing that lies in a site's part of a container which is spread over sites. Each site tells of its own; of
+// what it says of one Kind and Local the last counts.
+type Inner struct {
+	Kind KindName `cbor:"1,keyasint" json:"kind"`
+	// Local is the identifier that the site's application knows it by, that of the container apart.
+	Local string `cbor:"2,keyasint" json:"local_id"`
+	// Name is what is given once in all parts; empty where nothing is.
+	Name string `cbor:"3,keyasint,omitempty" json:"name,omitempty"`
+	// At is when the site first knew of it, in Unix microseconds.
+	At int64 `cbor:"4,keyasint" json:"at"`
+	// Resource is the replicated resource that it is a replica of, empty for none.
+	Resource ResourceID `cbor:"5,keyasint,omitempty" json:"resource,omitempty"`
+	// Digest tells representations apart; Summary is the representation, or what it is called where that is long.
+	Digest  string          `cbor:"6,keyasint,omitempty" json:"digest,omitempty"`
+	Summary json.RawMessage `cbor:"7,keyasint,omitempty" json:"summary,omitempty"`
+	// Own says that no request made it that came through the agent: the application did, or somebody behind the agent's back.
+	Own bool `cbor:"8,keyasint,omitempty" json:"own,omitempty"`
+	// Gone says that it is no more.
+	Gone bool `cbor:"9,keyasint,omitempty" json:"gone,omitempty"`
+}
+
+const (
+	// MaxContentSummary is the most bytes of the summary of one thing, MaxContents how many things a site tells of.
+	MaxContentSummary = 512
+	MaxContents       = 2000
+)
+
+// Contained is an Inner with its site.
+type Contained struct {
+	Site SiteID
+	Inner
+}
+
+// Time turns Unix microseconds, in which what travels counts, into a time.
+func Time(microseconds int64) time.Time { return time.UnixMicro(microseconds).UTC() }

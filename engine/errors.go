@@ -5,17 +5,38 @@ import "errors"
 var (
 	// ErrTooLarge: a body or an entry is over its limit.
 	ErrTooLarge = errors.New("too large")
-	// ErrStorage: the store could not make something durable, for example because the disk is full. Nothing of the
-	// batch has happened.
+	// ErrStorage: the store could not make something durable, for example because the disk is full. Nothing of the batch
+	// has happened.
 	ErrStorage = errors.New("storage")
-	// ErrNotFound: there is no such resource, operation or document here.
+	// ErrNotFound: there is no such thing here.
 	ErrNotFound = errors.New("not found")
-	// ErrMissing: a change builds on one that is not here yet.
-	ErrMissing = errors.New("missing dependency")
-	// ErrRefused: bytes from outside are not what they must be. Whoever sent them is at fault.
+	// ErrMissing: something builds on what is not here yet. Ask for it.
+	ErrMissing = errors.New("something it builds on is missing")
+	// ErrUnknown: something from outside names what this site does not know, such as a kind. It may come to be known.
+	ErrUnknown = errors.New("unknown here")
+	// ErrRefused: bytes from outside are not what any honest site sends. Whoever sent them is at fault.
 	ErrRefused = errors.New("refused")
 	// ErrUntellable: what an application lists does not tell whether it has an object.
 	ErrUntellable = errors.New("the application's list does not tell")
 	// ErrUnreachable: the other side was not reached and it is certain that nothing happened there.
 	ErrUnreachable = errors.New("unreachable")
+	// ErrIncomplete: a body ended before it was whole, or whoever sent it has gone.
+	ErrIncomplete = errors.New("incomplete body")
 )
+
+// Refusal is an error of the agent's own that a client gets as problem+json (RFC 9457). Type is the last part of the
+// problem's type, as the README lists them.
+type Refusal struct {
+	Status int
+	Type   string
+	// Detail is for whoever asked: what is wrong and what to do.
+	Detail string
+	// Operation is the one that will be settled, if any.
+	Operation OperationID
+	// Err is the cause, for the log.
+	Err error
+}
+
+func (r *Refusal) Error() string { return r.Type + ": " + r.Detail }
+
+func (r *Refusal) Unwrap() error { return r.Err }

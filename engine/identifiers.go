@@ -1,11 +1,13 @@
 package engine
 
-// SiteID names a site inside documents: the libp2p peer id of its agent's key, in base58. It never
-// changes; a site's name may.
+// SiteID names a site for good: the libp2p peer id of its agent's key, in base58. A site's name may change.
 type SiteID string
 
-// SiteName is the label people give a site, unique in the mesh and bound to a SiteID by the mesh document.
+// SiteName is what people call a site, unique in the mesh.
 type SiteName string
+
+// ZoneName names a set of sites in scopes.
+type ZoneName string
 
 // ServiceName names one REST service of the application, as the catalog does.
 type ServiceName string
@@ -19,9 +21,12 @@ type ResourceID string
 // LocalID is what the application of one site calls its replica of a resource.
 type LocalID string
 
-// DocumentID is the lower-case hex form of the SHA-256 hash of a document's first change, so that the same
-// identifier means the same first change.
+// DocumentID names a resource's document through all its epochs: the lower-case hex form of the SHA-256 hash of the
+// first change of its first epoch. The same identifier means the same first change.
 type DocumentID string
 
 // OperationID identifies an operation: a UUID of version 7 (RFC 9562, section 5.7) in its text form.
 type OperationID string
+
+// MaxSiteID is the most bytes that a SiteID may have.
+const MaxSiteID = 128

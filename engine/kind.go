@@ -2,6 +2,7 @@ package engine
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -64,8 +65,8 @@ type NamedOperation struct {
 	States bool `json:",omitempty"`
 }
 
-// declared reports whether the catalog says what the operation does to the representation.
-func (n *NamedOperation) declared() bool { return n.Counter != "" || n.Sets != nil || n.Observed }
+// Declared reports whether the catalog says what the operation does to the representation.
+func (n *NamedOperation) Declared() bool { return n.Counter != "" || n.Sets != nil || n.Observed }
 
 // Content is a pair of requests that read and write what a resource holds beside its representation. Paths have {id} in the
 // identifier's place. A write is absolute: the same once and twice.
@@ -143,17 +144,14 @@ func (k *Kind) StatesAt(path string) bool {
 	return len(k.Divide) > 0 && slices.ContainsFunc(k.Operations, func(n NamedOperation) bool { return n.States && n.Path == path })
 }
 
-// named returns what the catalog says of a request beyond its type, nil for nothing.
-func (k *Kind) named(method, path string) *NamedOperation {
+// Named returns what the catalog says of a request beyond its type, nil for nothing.
+func (k *Kind) Named(method, path string) *NamedOperation {
 	i := slices.IndexFunc(k.Operations, func(n NamedOperation) bool { return n.Method == method && n.Path == path })
 	if i < 0 {
 		return nil
 	}
 	return &k.Operations[i]
 }
-
-// observedPatch is what is known of a patch whose effect is observed.
-var observedPatch = &NamedOperation{Observed: true, Repeatable: true, States: true}
 
 // ObservesPatch reports whether what a PATCH of an item with this Content-Type sets is to be observed.
 func (k *Kind) ObservesPatch(contentType string) bool {
@@ -187,4 +185,124 @@ func (k *Kind) Ignored(p Pointer) bool {
 // Hides reports whether the value at p is sensitive, or contains something that is.
 func (k *Kind) Hides(p Pointer) bool {
 	return slices.ContainsFunc(k.Sensitive, func(s Pointer) bool { return s.Covers(p) || p.Covers(s) })
+}
+
+// Key says that an array is a set of objects that a member of each tells apart: each element then is a value of its own,
+// and pointers lead to it by the value of that member. The order of the elements is no value.
+type Key struct {
+	// At is where the array stands. A token * stands for every element of a keyed array above it.
+	At Pointer
+	// Member has the key: a string that is not empty, or a whole number, no two alike.
+	Member string
+}
+
+// AggregateBy is how the values that the parts of a cross resource show at one path become one.
+type AggregateBy string
+
+const (
+	AggregateSum    AggregateBy = "sum"    // numbers are added up
+	AggregateUnion  AggregateBy = "union"  // arrays are joined, each element once
+	AggregateConcat AggregateBy = "concat" // arrays are joined
+	AggregateFirst  AggregateBy = "first"  // the first part that shows something
+)
+
+// Aggregate is a rule for one path.
+type Aggregate struct {
+	At Pointer
+	By AggregateBy
+}
+
+// Take says what becomes of two concurrent operations.
+type Take string
+
+const (
+	// TakeOne: the later in order counts, and takes away what the earlier one does.
+	TakeOne Take = "one"
+	// TakeBothAnyOrder: both count, and it makes no difference in which order they run.
+	TakeBothAnyOrder Take = "both-any-order"
+	// TakeBothKeepOrder: both count, in order.
+	TakeBothKeepOrder Take = "both-keep-order"
+)
+
+// Resolution is a rule for two concurrent operations, Before being the earlier one in order. Before and After are names of
+// operations of the kind, or types.
+type Resolution struct {
+	Before, After string
+	Take          Take
+}
+
+func (r Resolution) String() string {
+	return fmt.Sprintf("take %s of %s before %s", r.Take, r.Before, r.After)
+}
+
+// What lies inside a container is named by both: blue in the namespace foo is "foo/blue", to clients and in this site's own
+// terms alike. The container's own identifier comes first, so that paths can be filled from left to right.
+var (
+	escapePart   = strings.NewReplacer("%", "%25", "/", "%2F")
+	unescapePart = strings.NewReplacer("%2F", "/", "%25", "%")
+)
+
+// Inside is the identifier of what id names inside a container; of an empty id, the beginning of all of them.
+func Inside(container, id string) string { return container + "/" + escapePart.Replace(id) }
+
+// Inside is the identifier of what id names: inside a container where the kind's resources lie in one. An empty id stays.
+func (k *Kind) Inside(container, id string) string {
+	if k.Within == "" || id == "" {
+		return id
+	}
+	return Inside(container, id)
+}
+
+// Split takes an identifier of this kind apart: that of its container, empty where it has none, and its own.
+func (k *Kind) Split(id string) (container, own string) {
+	if k.Within == "" {
+		return "", id
+	}
+	i := strings.LastIndexByte(id, '/')
+	return id[:max(i, 0)], unescapePart.Replace(id[i+1:])
+}
+
+// AsContainer writes an identifier of this kind as Inside takes it, and FromContainer reads it again.
+func (k *Kind) AsContainer(id string) string {
+	if k.Within != "" {
+		return id
+	}
+	return escapePart.Replace(id)
+}
+
+// FromContainer reads what AsContainer has written.
+func (k *Kind) FromContainer(container string) string {
+	if k.Within != "" {
+		return container
+	}
+	return unescapePart.Replace(container)
+}
+
+// FillPath puts an identifier into a path that has {id} and, before it, the names of the containers' kinds in braces. ok is
+// false where the identifier has less parts than the path. A path without {id} takes the parts that it has room for.
+func FillPath(path, id string, escape func(string) string) (filled string, ok bool) {
+	segments := strings.Split(path, "/")
+	var places []int
+	item := false
+	for i, s := range segments {
+		if strings.HasPrefix(s, "{") && strings.HasSuffix(s, "}") {
+			places = append(places, i)
+			item = item || s == "{id}"
+		}
+	}
+	switch {
+	case len(places) == 0:
+		return path, true
+	case item && len(places) == 1:
+		segments[places[0]] = escape(id)
+		return strings.Join(segments, "/"), true
+	}
+	parts := strings.Split(id, "/")
+	if len(parts) < len(places) {
+		return path, false
+	}
+	for i, at := range places {
+		segments[at] = escape(unescapePart.Replace(parts[i]))
+	}
+	return strings.Join(segments, "/"), true
 }

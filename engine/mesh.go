@@ -2,61 +2,134 @@ package engine
 
 import (
 	"context"
-	"io"
 	"time"
 
 	"github.com/skerry/skerry/engine/vivaldi"
 )
 
-// SiteRecord is what a site tells all members about itself, in the mesh document.
-type SiteRecord struct {
-	Name SiteName `json:"name"`
-	// Addresses are multiaddresses without the /p2p part.
-	Addresses   []string      `json:"addresses"`
-	Services    []ServiceName `json:"services"`
-	Application string        `json:"application"`
-	// Rules holds for each "service.kind" a digest of its rules.
-	Rules map[string]string `json:"rules,omitempty"`
-	// Catalog is a digest of the catalog, Version the agent's version.
-	Catalog string `json:"catalog"`
-	Version string `json:"version"`
-	// ApplicationVersion is what the site's operator calls its instance of the application; empty: not told.
-	ApplicationVersion string    `json:"application_version,omitempty"`
-	At                 time.Time `json:"at"`
-	// Run names the run of the agent that wrote this, Heard the other runs under the site's key that it has heard of.
-	Run   string   `json:"run,omitempty"`
-	Heard []string `json:"heard,omitempty"`
-	// Restored is when this run found that the site was restored from a backup. Cloned says that two agents run with the
-	// site's key: both have stopped writing.
-	Restored time.Time `json:"restored,omitzero"`
-	Cloned   bool      `json:"cloned,omitempty"`
-	// Gone says that the site, which was taken out of the mesh, shares nothing more.
-	Gone bool `json:"gone,omitempty"`
-	// Coordinate is where the site is among the others; nil while that is not known.
-	Coordinate *vivaldi.Coordinate `json:"coordinate,omitempty"`
-	// Queues holds the services of its application that do not let its agent in.
-	Queues map[ServiceName]QueueStatus `json:"queues,omitempty"`
+// SignedRecord is one record of the mesh with its author's signature over "skerry record\x00" and the record's bytes.
+type SignedRecord struct {
+	Author    SiteID `cbor:"1,keyasint"`
+	Record    []byte `cbor:"2,keyasint"` // a Record of the mesh, encoded
+	Signature []byte `cbor:"3,keyasint"`
 }
 
-// Member is one site of the mesh as the mesh document shows it.
+// MeshRecord is something that one site says to all members. Of those of one author and one key the one with the highest
+// number counts, and the others are gone.
+type MeshRecord struct {
+	Key    RecordKey `cbor:"1,keyasint"`
+	Number uint64    `cbor:"2,keyasint"`
+	// Body is the encoding of what the key's kind says: SiteRecord, Admission, Removal, Invitation or ZoneRecord.
+	Body []byte `cbor:"3,keyasint"`
+}
+
+// RecordKey names what a record is about: its kind and, but for the author's own record, whom or which.
+type RecordKey struct {
+	Kind RecordKind `cbor:"1,keyasint"`
+	// About is a site, a zone, or the place of an invitation among its author's; empty for RecordMesh and RecordSite.
+	About string `cbor:"2,keyasint,omitempty"`
+}
+
+// RecordKind is a kind of record.
+type RecordKind string
+
+const (
+	RecordMesh       RecordKind = "mesh"       // that the author has founded the mesh (MeshOrigin)
+	RecordSite       RecordKind = "site"       // what a site says of itself (SiteRecord)
+	RecordAdmission  RecordKind = "admission"  // that a site was let in (Admission)
+	RecordRemoval    RecordKind = "removal"    // that a site was taken out for good (Removal)
+	RecordInvitation RecordKind = "invitation" // that sites may come in (Invitation)
+	RecordZone       RecordKind = "zone"       // a named set of sites (ZoneRecord)
+)
+
+// MaxRecord is the most bytes of one record.
+const MaxRecord = 256 << 10
+
+// MeshOrigin is how a mesh began.
+type MeshOrigin struct {
+	Mesh string `cbor:"1,keyasint"` // its identifier
+	At   int64  `cbor:"2,keyasint"`
+}
+
+// Admission says that a site was let in. It counts when its author is a member.
+type Admission struct {
+	Invitation string `cbor:"1,keyasint"`
+	// Name is what the site called itself. It counts until the site says more of itself.
+	Name SiteName `cbor:"2,keyasint"`
+	At   int64    `cbor:"3,keyasint"`
+}
+
+// Removal says that a site was taken out of the mesh.
+type Removal struct {
+	At int64 `cbor:"1,keyasint"`
+}
+
+// ZoneRecord is what a site says of a zone. Of what the sites say of one zone the latest counts.
+type ZoneRecord struct {
+	Sites   []SiteID `cbor:"1,keyasint,omitempty"`
+	At      int64    `cbor:"2,keyasint"` // later than what its author knew before
+	Deleted bool     `cbor:"3,keyasint,omitempty"`
+}
+
+// SiteRecord is what a site tells all members about itself.
+type SiteRecord struct {
+	Name SiteName `cbor:"1,keyasint" json:"name"`
+	// Addresses are multiaddresses without the /p2p part.
+	Addresses   []string      `cbor:"2,keyasint,omitempty" json:"addresses"`
+	Services    []ServiceName `cbor:"3,keyasint,omitempty" json:"services"`
+	Application string        `cbor:"4,keyasint,omitempty" json:"application"`
+	// Rules holds for each "service.kind" a digest of its rules.
+	Rules map[string]string `cbor:"5,keyasint,omitempty" json:"rules,omitempty"`
+	// Catalog is a digest of the catalog, Version the agent's version.
+	Catalog string `cbor:"6,keyasint,omitempty" json:"catalog"`
+	Version string `cbor:"7,keyasint,omitempty" json:"version"`
+	// ApplicationVersion is what the site's operator calls its instance of the application; empty: not told.
+	ApplicationVersion string `cbor:"8,keyasint,omitempty" json:"application_version,omitempty"`
+	// At is when it was made, in Unix microseconds.
+	At int64 `cbor:"9,keyasint" json:"at"`
+	// Run names the run of the agent that wrote this, Heard the other runs under the site's key that it has heard of.
+	Run   string   `cbor:"10,keyasint,omitempty" json:"run,omitempty"`
+	Heard []string `cbor:"11,keyasint,omitempty" json:"heard,omitempty"`
+	// Rejoined is when this run found that the site's disk had been set back, in Unix microseconds. Cloned says that two agents
+	// run with the site's key: both have stopped writing.
+	Rejoined int64 `cbor:"12,keyasint,omitempty" json:"rejoined,omitempty"`
+	Cloned   bool  `cbor:"13,keyasint,omitempty" json:"cloned,omitempty"`
+	// Gone says that the site, which was taken out of the mesh, shares nothing more.
+	Gone bool `cbor:"14,keyasint,omitempty" json:"gone,omitempty"`
+	// Coordinate is where the site is among the others; nil while that is not known.
+	Coordinate *vivaldi.Coordinate `cbor:"15,keyasint,omitempty" json:"coordinate,omitempty"`
+	// Queues holds the services of its application that do not let its agent in.
+	Queues map[ServiceName]QueueStatus `cbor:"16,keyasint,omitempty" json:"queues,omitempty"`
+}
+
+// Member is one site of the mesh.
 type Member struct {
 	ID SiteID
 	SiteRecord
-	// Joined is when an invitation let it in; for the founder, when it wrote its record first.
+	// Joined is when it was let in; for the founder, when it founded the mesh.
 	Joined time.Time
 	// Removed is when it was taken out of the mesh; zero: it was not.
 	Removed time.Time
 }
 
-// Invitation lets sites in. The token holds the secret; the mesh document only its hash.
+// Invitation lets sites in. The token holds the secret; the record only its hash.
 type Invitation struct {
-	ID        string    `json:"id"`
-	Issuer    SiteID    `json:"issuer"`
-	Secret    [32]byte  `json:"secret_sha256"`
-	ExpiresAt time.Time `json:"expires_at"`
-	Uses      int       `json:"uses"` // left
-	Revoked   bool      `json:"revoked,omitempty"`
-	CreatedAt time.Time `json:"created_at"`
+	ID        string    `cbor:"1,keyasint" json:"id"`
+	Issuer    SiteID    `cbor:"2,keyasint" json:"issuer"`
+	Secret    [32]byte  `cbor:"3,keyasint" json:"secret_sha256"`
+	ExpiresAt time.Time `cbor:"4,keyasint" json:"expires_at"`
+	Uses      int       `cbor:"5,keyasint" json:"uses"` // left
+	Revoked   bool      `cbor:"6,keyasint,omitempty" json:"revoked,omitempty"`
+	CreatedAt time.Time `cbor:"7,keyasint" json:"created_at"`
+}
+
+// Zone is a named set of sites. All members know the same zones, once they have heard of them.
+type Zone struct {
+	Name  ZoneName
+	Sites []SiteID // sorted
+	// By is the site that has set it, At when.
+	By SiteID
+	At time.Time
 }
 
 // JoinRequest is what a new site sends to the site that invited it, over a connection that proved its key.
@@ -74,25 +147,33 @@ type Membership interface {
 	IsMember(id SiteID) bool
 	// Inviting reports whether an invitation of this site is open now, so that strangers may knock.
 	Inviting() bool
-	// Admit checks the invitation and lets the site in; it returns the whole mesh document. It returns a *Refusal
-	// whose Detail may be shown to the stranger.
-	Admit(ctx context.Context, r JoinRequest) (Envelope, error)
+	// Admit checks the invitation and lets the site in; it returns all records of the mesh. It returns a *Refusal whose
+	// Detail may be shown to the stranger.
+	Admit(ctx context.Context, r JoinRequest) ([]SignedRecord, error)
 }
 
-// Replicas is what anti-entropy and gossip work on. It is safe for concurrent use.
-type Replicas interface {
-	// Receive takes an envelope of a member in. ErrMissing: it builds on changes that are not here, ask from for
-	// what Missing gives. ErrRefused: the peer broke the rules.
-	Receive(ctx context.Context, from SiteID, e Envelope) error
-	// Summaries lists the documents shared with a member, by rising id, from ≤ id < to (an empty to is no bound).
-	Summaries(ctx context.Context, with SiteID, from, to DocumentID) ([]Summary, error)
-	// Version returns which changes of a document are here; empty when the document is not.
-	Version(ctx context.Context, id DocumentID) (Version, error)
-	// Missing returns the document and its changes that have does not show, at most about limit bytes of them, in
-	// an order in which they can be applied, and whether there are more. ErrNotFound when the document is not
-	// here or is not shared with that member.
-	Missing(ctx context.Context, with SiteID, id DocumentID, have Version, limit int) (Envelope, bool, error)
-	// Blob opens a blob from chunk first on, that an operation of the document refers to, for a member, with the digests of its
-	// chunks. ErrNotFound when it is not here whole or that member has no part in the document.
-	Blob(ctx context.Context, with SiteID, document DocumentID, ref BlobRef, first int64) (Digests, io.ReadCloser, error)
+// QueueState says whether a site's requests to one service of its application go out.
+type QueueState string
+
+const (
+	// QueueRunning: they do.
+	QueueRunning QueueState = "running"
+	// QueueFailing: the service does not answer, or answers that it cannot. One request at a time finds out whether it can
+	// again.
+	QueueFailing QueueState = "failing"
+	// QueuePaused: the service does not let the agent in with its own credentials. One request at a time, at long intervals,
+	// finds out whether it does again.
+	QueuePaused QueueState = "paused"
+)
+
+// QueueStatus is what a site tells of its requests to one service of its application.
+type QueueStatus struct {
+	State QueueState `cbor:"1,keyasint" json:"state"`
+	// Since is when it began to be so; zero: always, as far as this agent knows.
+	Since  time.Time `cbor:"2,keyasint,omitempty" json:"since,omitzero"`
+	Reason string    `cbor:"3,keyasint,omitempty" json:"reason,omitempty"` // empty while it runs
+	// Waiting counts the resources that wait for it to run. It is known of this site only.
+	Waiting int `cbor:"-" json:"waiting,omitempty"`
+	// Next is when it is tried next, this site only; zero: when there is something to try with.
+	Next time.Time `cbor:"-" json:"next,omitzero"`
 }

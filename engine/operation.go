@@ -1,193 +1,340 @@
 package engine
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"strings"
+	"slices"
 )
 
-// Type is what an operation does to its resource, as far as the engine needs to know to merge it.
+// Type is what an operation does to its resource, as far as merging needs to know it.
 type Type string
 
 const (
 	TypeCreate   Type = "create"   // POST on a collection, PUT of an item that is not there
 	TypeReplace  Type = "replace"  // PUT of a JSON representation
 	TypeMerge    Type = "merge"    // PATCH with a JSON merge patch (RFC 7396)
-	TypePatch    Type = "patch"    // PATCH with a JSON Patch (RFC 6902)
+	TypePatch    Type = "patch"    // PATCH with a JSON Patch (RFC 6902), or one of the application's own
 	TypeAbsolute Type = "absolute" // PUT of opaque bytes, at an item or below it
 	TypeAction   Type = "action"   // POST below an item, and whatever else changes something
 	TypeDelete   Type = "delete"   // DELETE of an item
-	TypePlace    Type = "place"    // no request: sites are added to the resource's placement or removed from it
+	TypePlace    Type = "place"    // no request: sites are added to the placement or removed from it
+	// TypeContent is a request of another agent that reads content beside a representation. It is no operation's.
+	TypeContent Type = "content"
 )
 
-// maxOperations is how many operations one document takes from this site; from others it takes twice as many, since several
-// sites may come near the bound at once.
-const maxOperations = 10_000
+const (
+	// MaxOperations is how many operations that no checkpoint stands for a resource takes from this site. From others it
+	// takes twice as many, since several sites may come near the bound at once.
+	MaxOperations = 10_000
+	// MaxInlineBody is the most bytes of body that an operation carries inside its document.
+	MaxInlineBody = 64 << 10
+	// MaxLooked is the most bytes of a body that is looked into, and held in memory for that.
+	MaxLooked = 1 << 20
+)
 
-// MaxInlineBody is the most bytes of body that an operation carries inside its document.
-const MaxInlineBody = 64 << 10
-
-// Operation is one request that changes a resource, to be applied at every site of the resource's placement.
-// The site where it ran first, its origin, fixes all of it; it is immutable then.
+// Operation is one request that changes a resource, to be applied at every site of the resource's placement. The site
+// where it ran first, its origin, fixes all of it; it is immutable then. Slices and maps belong to it.
 type Operation struct {
-	ID   OperationID `json:"id"`
-	Type Type        `json:"type"`
-	// Name is what its origin's catalog calls the request, empty for none; rules for pairs of operations may name it.
-	Name   string `json:"name,omitempty"`
-	Method string `json:"method"`
+	ID     OperationID `cbor:"1,keyasint"`
+	Type   Type        `cbor:"2,keyasint"`
+	Method string      `cbor:"3,keyasint,omitempty"`
 	// Path has {id} in place of the resource's identifier; other identifiers in it, in Query and in Body are
 	// meta-identifiers.
-	Path   string            `json:"path"`
-	Query  string            `json:"query,omitempty"`
-	Header map[string]string `json:"header,omitempty"`
-	Body   []byte            `json:"body,omitempty"`
+	Path   string            `cbor:"4,keyasint,omitempty"`
+	Query  string            `cbor:"5,keyasint,omitempty"`
+	Header map[string]string `cbor:"6,keyasint,omitempty"`
+	Body   []byte            `cbor:"7,keyasint,omitempty"`
 	// Blob is the body where it is more than MaxInlineBody bytes; nil otherwise. Body is empty then.
-	Blob *BlobRef `json:"blob,omitempty"`
-	// Change is what the operation sets; nil for absolute operations, deletes, and actions of which the catalog does not say it.
-	Change *Change `json:"change,omitempty"`
-	// Found tells where what it refers to was.
-	Found []Found `json:"found,omitempty"`
+	Blob *BlobRef `cbor:"8,keyasint,omitempty"`
+	// Edit is what the operation sets. Nil: opaque bytes, a delete, a placement, an action of which the catalog says nothing.
+	Edit *Edit `cbor:"9,keyasint,omitempty"`
+	// Whereabouts tells where what it refers to was.
+	Whereabouts []Whereabouts `cbor:"10,keyasint,omitempty"`
 	// Place is what an operation of TypePlace does; nil for all others.
-	Place  *PlacementChange `json:"place,omitempty"`
-	Origin SiteID           `json:"origin"`
-	// Run names the run of the origin's agent: 8 hex digits, new at every start.
-	Run string `json:"run"`
-	// Epoch is that of the document that it is in.
-	Epoch uint64 `json:"epoch,omitempty"`
-	// Seq numbers the operations of one line in one document, from 1, without gaps.
-	Seq uint64 `json:"seq"`
-	// Repair says that Change is what one site's application shows, and what the others are to show, whatever they do: it
-	// is set also where the fold says the same already, and what nobody has set goes.
-	Repair bool   `json:"repair,omitempty"`
-	User   string `json:"user,omitempty"`
+	Place *PlacementChange `cbor:"11,keyasint,omitempty"`
+	// Number counts the operations of its origin for this resource, from 1, without gaps, through all epochs.
+	Number uint64 `cbor:"12,keyasint"`
+	// Keep says that Edit is what one site's application shows and the others are to show, also where the fold says the
+	// same already; what nobody has set goes.
+	Keep bool   `cbor:"13,keyasint,omitempty"`
+	User string `cbor:"14,keyasint,omitempty"`
 	// Time is the hybrid time in Unix microseconds: at least the origin's clock, and more than that of all it has seen.
-	Time int64 `json:"time"`
-	// Seen tells, for each other line, how many of its operations were settled in the origin's application: its first ones.
-	// Of its own line an operation has seen all that came before it, and of lines that are over in its epoch everything.
-	Seen map[Line]uint64 `json:"seen,omitempty"`
+	Time int64 `cbor:"15,keyasint"`
+	// Seen is what was settled in the origin's application when it was issued. Of its own origin it has seen all before it.
+	Seen Vector `cbor:"16,keyasint,omitempty"`
 	// Scope is the scope as its caller wrote it, canonical.
-	Scope string `json:"scope,omitempty"`
+	Scope string `cbor:"17,keyasint,omitempty"`
 
-	line      Line // kept by decoding, which spares making it
-	hindsight bool // it counts as having seen more than it says
+	// Origin is the site where it ran first: the author of the change that it is in.
+	Origin SiteID `cbor:"-"`
+	// Epoch is that of the document that it is in.
+	Epoch uint64 `cbor:"-"`
+	// Name is what this site's catalog calls the request, empty for none; rules for pairs of operations may name it.
+	Name string `cbor:"-"`
 }
 
-// Line returns the line of operations that this is one of.
-func (o *Operation) Line() Line {
-	if o.line != "" {
-		return o.line
+// Saw reports whether o has seen the n-th operation of an origin.
+func (o *Operation) Saw(origin SiteID, n uint64) bool {
+	if origin == o.Origin {
+		return n < o.Number
 	}
-	return lineOf(o.Origin, o.Run, o.Epoch)
+	return n <= o.Seen[origin]
 }
 
-// sees has o count as having seen what a vector contains, but for lines that are over in its epoch.
-func (o *Operation) sees(vector map[Line]uint64) {
-	for name, n := range vector {
-		if n > o.Seen[name] && !name.over(o.Epoch) {
-			o.Seen[name] = n
-		}
+// Before returns all that o has seen, those of its own origin included.
+func (o *Operation) Before() Vector {
+	seen := o.Seen.Clone()
+	if o.Number > 1 {
+		seen[o.Origin] = o.Number - 1
 	}
+	return seen
 }
 
-// saw reports whether o has seen the n-th operation of a line.
-func (o *Operation) saw(name Line, n uint64) bool {
-	switch {
-	case name.over(o.Epoch):
-		return true
-	case name == o.Line():
-		return n < o.Seq
-	}
-	return n <= o.Seen[name]
-}
-
-// blobHash returns the name of the blob that is the body of o, empty without one.
-func (o *Operation) blobHash() BlobHash {
+// BlobHash returns the name of the blob that is the body of o, empty without one.
+func (o *Operation) BlobHash() BlobHash {
 	if o.Blob == nil {
 		return ""
 	}
 	return o.Blob.Hash
 }
 
-// before counts, line by line, the operations that o has seen.
-func (o *Operation) before() map[Line]uint64 {
-	seen := make(map[Line]uint64, len(o.Seen)+1)
-	maps.Copy(seen, o.Seen)
-	if o.Seq > 1 {
-		seen[o.Line()] = o.Seq - 1
-	}
-	return seen
-}
-
-// Key returns the key of the operation in its document. A site that was set back to a backup may do a request once more that a lost run
-// of its agent had done: each run has a key of its own for it.
-func (o *Operation) Key() string { return string(o.Origin) + "/" + string(o.ID) + "/" + o.Run }
-
-// Encode returns the bytes that travel. They are the same for equal operations.
-func (o *Operation) Encode() ([]byte, error) {
-	b, err := json.Marshal(o)
+// Validate checks what an operation from outside must fulfil, whatever the kind of its resource. The error wraps
+// ErrRefused.
+func (o *Operation) Validate() error {
+	err := o.validate()
 	if err != nil {
-		return nil, fmt.Errorf("encode operation %s: %w", o.ID, err)
+		return fmt.Errorf("operation %.64q: %w: %w", string(o.ID), ErrRefused, err)
 	}
-	if len(b) > MaxEntry {
-		return nil, fmt.Errorf("encode operation %s: %w: %d bytes", o.ID, ErrTooLarge, len(b))
-	}
-	return b, nil
+	return nil
 }
 
-// DecodeOperation decodes the entry of an operation and checks that its key and its author are its own.
-func DecodeOperation(key string, b []byte) (*Operation, error) {
-	var o Operation
-	if err := decodeStrict(b, &o); err != nil {
-		return nil, fmt.Errorf("decode operation %s: %w", key, err)
+func (o *Operation) validate() error {
+	switch {
+	case !o.ID.Valid():
+		return errors.New("no identifier")
+	case o.Number == 0:
+		return errors.New("no number")
+	case o.Time < 0:
+		return errors.New("a time before 1970")
+	case len(o.Body) > MaxInlineBody:
+		return fmt.Errorf("%w: body of %d bytes", ErrTooLarge, len(o.Body))
+	case o.Blob != nil && len(o.Body) > 0:
+		return errors.New("two bodies")
+	case (o.Type == TypePlace) != (o.Place != nil):
+		return errors.New("a placement change that is none")
 	}
+	needs, may := false, true
 	switch o.Type {
-	case TypeCreate, TypeReplace, TypeMerge, TypePatch, TypeAbsolute, TypeAction, TypeDelete, TypePlace:
+	case TypeCreate, TypeReplace, TypeMerge, TypePatch:
+		needs = true
+	case TypeAbsolute, TypeAction:
+	case TypeDelete, TypePlace:
+		may = false
 	default:
-		return nil, fmt.Errorf("decode operation %s: unknown type %q", key, o.Type)
+		return fmt.Errorf("unknown type %.20q", o.Type)
 	}
 	switch {
-	case o.Key() != key && string(o.Origin)+"/"+string(o.ID) != key: // as earlier versions have it
-		return nil, fmt.Errorf("decode operation %s: it calls itself %s", key, o.Key())
-	case !isRun(o.Run):
-		return nil, fmt.Errorf("decode operation %s: %q names no run", key, o.Run)
-	case (o.Type == TypePlace) != (o.Place != nil):
-		return nil, fmt.Errorf("decode operation %s: a placement change that is none", key)
-	case o.Seq == 0:
-		return nil, fmt.Errorf("decode operation %s: no sequence number", key)
-	case len(o.Body) > MaxInlineBody:
-		return nil, fmt.Errorf("decode operation %s: %w: body of %d bytes", key, ErrTooLarge, len(o.Body))
-	case o.Blob != nil && len(o.Body) > 0:
-		return nil, fmt.Errorf("decode operation %s: two bodies", key)
+	case needs && o.Edit == nil:
+		return errors.New("it does not say what it sets")
+	case !may && o.Edit != nil:
+		return errors.New("it sets something, and its type sets nothing")
+	case o.Keep && o.Edit == nil:
+		return errors.New("it keeps nothing")
+	}
+	for origin, n := range o.Seen {
+		if origin == "" || len(origin) > MaxSiteID || n == 0 {
+			return errors.New("it has seen what is nothing")
+		}
 	}
 	if o.Blob != nil {
 		if err := o.Blob.Validate(); err != nil {
-			return nil, fmt.Errorf("decode operation %s: %w", key, err)
+			return err
 		}
 	}
-	if err := validFound(o.Found); err != nil {
-		return nil, fmt.Errorf("decode operation %s: %w", key, err)
+	if o.Edit != nil {
+		if err := o.Edit.Validate(); err != nil {
+			return err
+		}
 	}
-	o.line = lineOf(o.Origin, o.Run, o.Epoch)
-	return &o, nil
+	if o.Place != nil {
+		if err := o.Place.Validate(); err != nil {
+			return err
+		}
+	}
+	return validWhereabouts(o.Whereabouts)
 }
 
-// isRun reports whether s is 8 lower-case hex digits.
-func isRun(s string) bool {
-	return len(s) == 8 && !strings.ContainsFunc(s, func(c rune) bool { return (c < '0' || c > '9') && (c < 'a' || c > 'f') })
+// Valid reports whether id can be an identifier of an operation: 1 to 64 letters, digits and hyphens.
+func (id OperationID) Valid() bool {
+	return id != "" && len(id) <= 64 && !slices.ContainsFunc([]byte(id), func(c byte) bool {
+		return c != '-' && (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z')
+	})
 }
 
-// decodeStrict decodes exactly one JSON value without unknown members.
-func decodeStrict(b []byte, v any) error {
-	d := json.NewDecoder(bytes.NewReader(b))
-	d.DisallowUnknownFields()
-	if err := d.Decode(v); err != nil {
-		return err
+// Edit is what an operation sets: values and absences by path, each path for itself. An object is set as an empty one,
+// beside its members, so that two operations that touch different members do not touch each other.
+type Edit struct {
+	// Set holds values in compact form.
+	Set   map[Pointer]json.RawMessage `cbor:"1,keyasint,omitempty" json:"set,omitempty"`
+	Unset []Pointer                   `cbor:"2,keyasint,omitempty" json:"unset,omitempty"`
+	// Order tells in which order the operation had the elements of keyed arrays that it adds elements to.
+	Order map[Pointer][]string `cbor:"3,keyasint,omitempty" json:"order,omitempty"`
+	// Add is what it adds to numbers. No path of it is in Set or Unset.
+	Add map[Pointer]Increment `cbor:"4,keyasint,omitempty" json:"add,omitempty"`
+	// Whole says that Set is all there is: everything else is removed.
+	Whole bool `cbor:"5,keyasint,omitempty" json:"whole,omitempty"`
+}
+
+// Increment is what an operation was seen to add to a number where it ran first.
+type Increment struct {
+	By json.Number `cbor:"1,keyasint" json:"by"`
+	// From is what the application showed before; empty where it showed nothing.
+	From json.Number `cbor:"2,keyasint,omitempty" json:"from,omitempty"`
+}
+
+// Empty reports whether e sets and removes nothing.
+func (e *Edit) Empty() bool {
+	return e == nil || len(e.Set) == 0 && len(e.Unset) == 0 && len(e.Add) == 0 && !e.Whole
+}
+
+const (
+	// MaxDepth is how deep a path may lead, and how deep JSON that is looked into may be nested.
+	MaxDepth = 200
+	// maxPaths is how many paths an Edit may name.
+	maxPaths = 1 << 16
+)
+
+// Validate checks what an Edit from another site must fulfil.
+func (e *Edit) Validate() error {
+	if n := len(e.Set) + len(e.Unset) + len(e.Order) + len(e.Add); n > maxPaths {
+		return fmt.Errorf("%w: it sets %d paths", ErrTooLarge, n)
 	}
-	if d.More() {
-		return errors.New("more than one value")
+	for p, v := range e.Set {
+		if err := p.Validate(); err != nil {
+			return err
+		}
+		if !json.Valid(v) {
+			return fmt.Errorf("the value at %.100q is not JSON", p)
+		}
+	}
+	for _, p := range e.Unset {
+		if err := p.Validate(); err != nil {
+			return err
+		}
+	}
+	for p := range e.Order {
+		if err := p.Validate(); err != nil {
+			return err
+		}
+	}
+	for p, i := range e.Add {
+		if err := p.Validate(); err != nil {
+			return err
+		}
+		if !isNumber(i.By) || i.From != "" && !isNumber(i.From) {
+			return fmt.Errorf("what is added at %.100q is no number", p)
+		}
+		if _, set := e.Set[p]; set || slices.Contains(e.Unset, p) {
+			return fmt.Errorf("%.100q is set and added to", p)
+		}
 	}
 	return nil
+}
+
+// maxNumber is the most bytes of a number that is added or added to.
+const maxNumber = 128
+
+func isNumber(n json.Number) bool {
+	return n != "" && len(n) <= maxNumber && (n[0] == '-' || n[0] >= '0' && n[0] <= '9') && json.Valid([]byte(n))
+}
+
+// PlacementChange is what an operation of TypePlace does to where its resource lives. It is no request to the application.
+type PlacementChange struct {
+	// Add and Remove are sorted, have no site twice and none in common; at least one is not empty.
+	Add    []SiteID `cbor:"1,keyasint,omitempty" json:"add,omitempty"`
+	Remove []SiteID `cbor:"2,keyasint,omitempty" json:"remove,omitempty"`
+	// Forced says that the added sites make the object from what is known, though actions have run on it whose effect
+	// nothing tells.
+	Forced bool `cbor:"3,keyasint,omitempty" json:"forced,omitempty"`
+}
+
+// MaxPlaced is the most sites that one operation adds or removes.
+const MaxPlaced = 1024
+
+// Validate checks what a PlacementChange from another site must fulfil.
+func (c *PlacementChange) Validate() error {
+	if n := len(c.Add) + len(c.Remove); n == 0 || n > MaxPlaced {
+		return fmt.Errorf("a placement change of %d sites", n)
+	}
+	for _, list := range [][]SiteID{c.Add, c.Remove} {
+		for i, id := range list {
+			if id == "" || len(id) > MaxSiteID || i > 0 && list[i-1] >= id {
+				return errors.New("a placement change whose sites are not sorted, or are none")
+			}
+		}
+	}
+	if slices.ContainsFunc(c.Add, func(id SiteID) bool { return slices.Contains(c.Remove, id) }) {
+		return errors.New("a placement change that adds and removes one site")
+	}
+	return nil
+}
+
+// Whereabouts says where a resource was that an operation refers to, as far as its origin knew. Sites that do not share
+// that resource cannot look it up.
+type Whereabouts struct {
+	Target Target   `cbor:"1,keyasint" json:"target"`
+	Sites  []SiteID `cbor:"2,keyasint" json:"sites"` // sorted, at least one
+}
+
+// MaxWhereabouts is the most resources that one operation tells the whereabouts of, and the most sites of each.
+const MaxWhereabouts = 64
+
+func validWhereabouts(list []Whereabouts) error {
+	if len(list) > MaxWhereabouts {
+		return fmt.Errorf("the whereabouts of %d resources", len(list))
+	}
+	for _, w := range list {
+		if err := w.Validate(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Validate checks what a Whereabouts from another site must fulfil.
+func (w Whereabouts) Validate() error {
+	if len(w.Sites) == 0 || len(w.Sites) > MaxWhereabouts || !slices.IsSorted(w.Sites) ||
+		slices.ContainsFunc(w.Sites, func(id SiteID) bool { return id == "" || len(id) > MaxSiteID }) {
+		return fmt.Errorf("the whereabouts of a resource at %d sites", len(w.Sites))
+	}
+	return nil
+}
+
+// Compare orders operations by time, origin and identifier, and nothing else. An operation's time exceeds those of all it
+// has seen, so the order respects causality. Number tells apart what a faulty origin has given one identifier twice.
+func Compare(a, b *Operation) int {
+	switch {
+	case a.Time != b.Time:
+		if a.Time < b.Time {
+			return -1
+		}
+		return 1
+	case a.Origin != b.Origin:
+		if a.Origin < b.Origin {
+			return -1
+		}
+		return 1
+	case a.ID != b.ID:
+		if a.ID < b.ID {
+			return -1
+		}
+		return 1
+	case a.Number != b.Number:
+		if a.Number < b.Number {
+			return -1
+		}
+		return 1
+	}
+	return 0
 }

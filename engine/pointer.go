@@ -41,15 +41,15 @@ func (p Pointer) Append(token string) Pointer {
 	return p + "/" + Pointer(escaper.Replace(token))
 }
 
-// anyElement is a token of the catalog's pointers that stands for every element of an array.
-const anyElement = "*"
+// AnyElement is a token of the catalog's pointers that stands for every element of an array.
+const AnyElement = "*"
 
-// stands reports whether a token of the catalog's pointers stands for one: itself, * for any, and a* for all that begin with a.
-func stands(pattern, token string) bool {
-	if pattern == token || pattern == anyElement {
+// Stands reports whether a token of the catalog's pointers stands for one: itself, * for any, a* for all that begin with a.
+func Stands(pattern, token string) bool {
+	if pattern == token || pattern == AnyElement {
 		return true
 	}
-	prefix, open := strings.CutSuffix(pattern, anyElement)
+	prefix, open := strings.CutSuffix(pattern, AnyElement)
 	return open && strings.HasPrefix(token, prefix)
 }
 
@@ -63,7 +63,7 @@ func (p Pointer) Covers(q Pointer) bool {
 		return false
 	}
 	for i, token := range a {
-		if !stands(token, b[i]) && b[i] != anyElement {
+		if !Stands(token, b[i]) && b[i] != AnyElement {
 			return false
 		}
 	}
@@ -73,4 +73,16 @@ func (p Pointer) Covers(q Pointer) bool {
 // Contains reports whether q is p or below it.
 func (p Pointer) Contains(q Pointer) bool {
 	return strings.HasPrefix(string(q), string(p)) && (len(q) == len(p) || q[len(p)] == '/')
+}
+
+// Parent returns the path above p; the root is above itself.
+func (p Pointer) Parent() Pointer { return p[:max(0, strings.LastIndexByte(string(p), '/'))] }
+
+// Validate checks a path from outside: its syntax, and that it leads at most MaxDepth levels deep.
+func (p Pointer) Validate() error {
+	if strings.Count(string(p), "/") > MaxDepth {
+		return fmt.Errorf("a path is more than %d levels deep", MaxDepth)
+	}
+	_, err := ParsePointer(string(p))
+	return err
 }

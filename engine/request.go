@@ -6,9 +6,13 @@ import (
 	"time"
 )
 
-// TypeContent is the type of a request of another agent that reads content beside a representation for a site that was
-// added. It is the type of no operation.
-const TypeContent Type = "content"
+// Body is the body of a request that is not held in memory.
+type Body interface {
+	// Open returns its bytes from the first on. Only the reader that was opened last can be relied upon.
+	Open() (io.ReadCloser, error)
+	// Size is how many they are, -1 when that is not known yet.
+	Size() int64
+}
 
 // Request is one request of a client that changes something, read and classified by the glue.
 type Request struct {
@@ -57,14 +61,14 @@ type Request struct {
 	// Bound are the sites that the scope binds other services to, as far as their resources can be referred to.
 	Bound map[ServiceName][]SiteID
 	// Credentials are the caller's own headers.
-	Credentials http.Header
+	Credentials *Credentials
 	// Via are the sites that passed the request on, in order. Again says that the last of them may have done so before.
 	Via   []SiteID
 	Again bool `json:"-"`
 }
 
-// creates reports whether the request makes what it names where that is not there: what is put below an item makes none.
-func (r Request) creates() bool {
+// Creates reports whether the request makes what it names where that is not there: what is put below an item makes none.
+func (r *Request) Creates() bool {
 	if r.Type == TypeCreate {
 		return true
 	}
@@ -79,6 +83,34 @@ type Alternative struct {
 	Agreement  Agreement
 	ExactlyOne bool
 }
+
+// Agreement says how many sites of a placement must have applied an operation before it is answered.
+type Agreement string
+
+const (
+	AgreeOne    Agreement = "" // the site where it runs first
+	AgreeQuorum Agreement = "quorum"
+	AgreeSync   Agreement = "sync"
+)
+
+// Of returns how many of n sites it asks for.
+func (a Agreement) Of(n int) int {
+	switch a {
+	case AgreeQuorum:
+		return n/2 + 1
+	case AgreeSync:
+		return n
+	}
+	return 1
+}
+
+// What a caller says to have something done all the same.
+const (
+	// ForceActions: sites are added though actions have run whose effect nothing brings to them.
+	ForceActions = "actions"
+	// ForceReliedOn: what others rely on is deleted.
+	ForceReliedOn = "relied-on"
+)
 
 // Answer is what a client gets for a Request or a read.
 type Answer struct {
@@ -95,16 +127,8 @@ type Answer struct {
 	Site SiteID
 }
 
-// Refusal is an error of the agent's own that a client gets as problem+json (RFC 9457). Type is the last part of
-// the problem's type, as the README lists them.
-type Refusal struct {
-	Status    int
-	Type      string
-	Detail    string
-	Operation OperationID // the operation that will be settled, if any
-	Err       error       // the cause, for the log
+// Credentials are the headers by which an application knows who asks. A nil *Credentials stands for the agent's own account
+// from the configuration; one without headers for a caller who has shown none.
+type Credentials struct {
+	Header http.Header `cbor:"1,keyasint,omitempty" json:"header,omitempty"`
 }
-
-func (r *Refusal) Error() string { return r.Type + ": " + r.Detail }
-
-func (r *Refusal) Unwrap() error { return r.Err }

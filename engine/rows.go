@@ -6,46 +6,6 @@ import (
 	"time"
 )
 
-// Batch is what one step of the engine makes durable, all of it or nothing.
-type Batch struct {
-	// Dropped are documents that are deleted, before all else, with their changes.
-	Dropped    []DocumentID
-	Documents  []DocumentRow
-	Changes    []ChangeRow
-	Resources  []ResourceRow
-	Choices    []Choice
-	Operations []OperationRow
-	// Intents are opened or replaced; Settled are closed.
-	Intents []Intent
-	Settled []OperationID
-	// Outbox are requests kept for sites that cannot be reached; Delivered leave it.
-	Outbox    []Kept
-	Delivered []OperationID
-	Answers   []KeyedAnswer
-	// Conflicts are new or have changed; Resolved are no more.
-	Conflicts []Conflict
-	Resolved  []ConflictID
-	Events    []Event
-}
-
-// DocumentRow registers a document and says to whom anti-entropy may show it.
-type DocumentRow struct {
-	ID    DocumentID
-	About []byte
-	// Mesh marks the one document that all members share, whatever Sites says.
-	Mesh bool
-	// Sites is its placement. Leaving are sites that were removed from it and have something left to say; they are shown
-	// the document like the others.
-	Sites, Leaving []SiteID
-	Heads          [32]byte
-	// Former are sites that have left, each with the digest that is shown between it and this site for good.
-	Former map[SiteID][32]byte
-	// Epoch is, in the row of a resource's first document, the first of its epochs that is not over.
-	Epoch uint64
-	// Checkpoint stands for the epochs before the document's. Nil leaves what is stored as it is.
-	Checkpoint []byte
-}
-
 // State of a resource or, at one site, of an operation.
 type State string
 
@@ -73,6 +33,33 @@ const (
 	StateHeld State = "held"
 )
 
+// Rank orders the states of a resource, or those of an operation, by how much there is to do about them.
+func (s State) Rank() int {
+	switch s {
+	case StateConverging, StateApplied:
+		return 1
+	case StateDegraded, StatePending:
+		return 2
+	case StateConflict, StatePaused:
+		return 3
+	case StateHeld:
+		return 4
+	case StateRejected:
+		return 5
+	case StateUncertain:
+		return 6
+	}
+	return 0
+}
+
+// Worse returns that of two states about which there is more to do; of equal ones the first.
+func (s State) Worse(t State) State {
+	if t.Rank() > s.Rank() {
+		return t
+	}
+	return s
+}
+
 // Past reports whether a resource in this state is no more, as far as this site is concerned. Lists leave it out unless
 // they are asked for that state.
 func (s State) Past() bool { return s == StateDeleted || s == StateLeft }
@@ -83,7 +70,7 @@ type ResourceRow struct {
 	ID            ResourceID
 	Service       ServiceName
 	Kind          KindName
-	Collaboration string
+	Collaboration Collaboration
 	// Label is what people call it; empty when nothing says so.
 	Label string
 	// Local is this site's identifier of it; empty when it has no replica here (yet, or any more).
@@ -179,19 +166,19 @@ type OperationStatus struct {
 	Fetched int64 `json:"fetched,omitempty"`
 }
 
-// Intent says that a request is about to cross to the application; it is durable before the request goes out and
-// closed in the batch that records the outcome.
-type Intent struct {
+// Errand is a request that is in flight at this site's application, or may be, and belongs to no resource: it makes one, or is
+// for this site alone. It is durable before the request goes out and ends in the batch that records what came of it.
+type Errand struct {
 	Operation OperationID
-	Document  DocumentID
-	// Data is the engine's own encoding of what is needed to settle it.
+	// Data is the engine's own encoding. It may hold credentials: the store seals it.
 	Data []byte
 	// Blob is the body of the request where that is not in Data, else empty.
-	Blob     BlobHash
-	OpenedAt time.Time
+	Blob BlobHash
+	At   time.Time
 }
 
-// Kept is a request that no involved site could be reached for. Data is encrypted by the store's caller.
+// Kept is a request that no involved site could be reached for, or that was accepted before it ran. Data may hold
+// credentials: the store seals it.
 type Kept struct {
 	Operation OperationID
 	Data      []byte

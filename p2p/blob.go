@@ -1,7 +1,6 @@
 package p2p
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -20,8 +19,6 @@ const (
 	blobProtocol = "/skerry/blob/1"
 	// maxBlobRequest is the most bytes of a request; an answer may be as long as the digests of the largest blob.
 	maxBlobRequest = 1 << 10
-	// maxBlobsServed is how many blobs are served to one member at once.
-	maxBlobsServed = 8
 )
 
 type blobRequest struct {
@@ -37,7 +34,7 @@ type blobAnswer struct {
 }
 
 func (r blobRequest) check() error {
-	if _, ok := documentKey(r.Document); !ok {
+	if !r.Document.Valid() {
 		return fmt.Errorf("blob request: %w: no document", engine.ErrRefused)
 	}
 	if err := r.Blob.Validate(); err != nil {
@@ -80,13 +77,13 @@ func (n *Network) fetchBlob(ctx context.Context, from engine.SiteID, document en
 	defer stop()
 
 	request := blobRequest{Document: document, Blob: ref, First: into.Next(), Digests: into.Digests() == nil}
-	_ = s.SetWriteDeadline(time.Now().Add(fetchTimeout))
+	_ = s.SetWriteDeadline(time.Now().Add(stall))
 	if err := writeFrame(s, request, maxBlobRequest); err != nil {
 		return err
 	}
 	// The other side may have answered and be done with the stream by now, which is an error to CloseWrite and none to us.
 	_ = s.CloseWrite()
-	if err := takeBlob(bufio.NewReaderSize(patient{s}, 64<<10), ref, into); err != nil {
+	if err := takeBlob(newFrameReader(patient{s}), ref, into); err != nil {
 		return err
 	}
 	whole = true
@@ -94,9 +91,9 @@ func (n *Network) fetchBlob(ctx context.Context, from engine.SiteID, document en
 }
 
 // takeBlob reads the answer to a request for what into lacks.
-func takeBlob(r *bufio.Reader, ref engine.BlobRef, into engine.Incoming) error {
+func takeBlob(r *frameReader, ref engine.BlobRef, into engine.Incoming) error {
 	var answer blobAnswer
-	if err := readFrame(r, &answer, maxFrame); err != nil {
+	if err := r.read(&answer, maxFrame); err != nil {
 		return err
 	}
 	if !answer.Found {
@@ -110,7 +107,7 @@ func takeBlob(r *bufio.Reader, ref engine.BlobRef, into engine.Incoming) error {
 	buffer := make([]byte, ref.ChunkLen(0))
 	for i := into.Next(); i < ref.Chunks(); i++ {
 		chunk := buffer[:ref.ChunkLen(i)]
-		if _, err := io.ReadFull(r, chunk); err != nil {
+		if _, err := io.ReadFull(r.r, chunk); err != nil {
 			return fmt.Errorf("chunk %d: %w", i, err)
 		}
 		if err := into.Add(chunk); err != nil {
@@ -124,40 +121,34 @@ func takeBlob(r *bufio.Reader, ref engine.BlobRef, into engine.Incoming) error {
 type patient struct{ network.Stream }
 
 func (p patient) Read(b []byte) (int, error) {
-	_ = p.SetReadDeadline(time.Now().Add(fetchTimeout))
+	_ = p.SetReadDeadline(time.Now().Add(stall))
 	return p.Stream.Read(b)
 }
 
 func (p patient) Write(b []byte) (int, error) {
-	_ = p.SetWriteDeadline(time.Now().Add(fetchTimeout))
+	_ = p.SetWriteDeadline(time.Now().Add(stall))
 	return p.Stream.Write(b)
 }
 
 // serveBlob answers one request of a member. It gets only blobs of documents in which it has a part.
-func (n *Network) serveBlob(ctx context.Context, s network.Stream) {
+func (n *Network) serveBlob(ctx context.Context, l *link, s network.Stream) {
 	whole := false
 	defer end(s, &whole)
 	stop := context.AfterFunc(ctx, func() { _ = s.Reset() })
 	defer stop()
-	from := siteOf(s.Conn().RemotePeer())
-	l := n.link(from)
-	if l == nil || !l.serveBlob() {
-		return
-	}
-	defer l.blobServed()
 	var request blobRequest
-	err := readFrame(bufio.NewReader(patient{s}), &request, maxBlobRequest)
+	err := newFrameReader(patient{s}).read(&request, maxBlobRequest)
 	if err == nil {
 		err = request.check()
 	}
 	if errors.Is(err, engine.ErrRefused) {
-		n.refuse(from, err)
+		n.refuse(l.site, err)
 	}
 	if err != nil {
 		return
 	}
-	if err := n.giveBlob(ctx, patient{s}, from, request); err != nil {
-		n.log.Debug("a blob was not given", "peer", from, "document", request.Document, "err", err)
+	if err := n.giveBlob(ctx, patient{s}, l.site, request); err != nil {
+		n.log.Debug("a blob was not given", "peer", l.site, "document", request.Document, "err", err)
 		return
 	}
 	whole = true
@@ -165,7 +156,7 @@ func (n *Network) serveBlob(ctx context.Context, s network.Stream) {
 
 // giveBlob writes the answer to a request.
 func (n *Network) giveBlob(ctx context.Context, w io.Writer, to engine.SiteID, request blobRequest) error {
-	digests, content, err := n.replicas.Blob(ctx, to, request.Document, request.Blob, request.First)
+	digests, content, err := n.exchange.Blob(ctx, to, request.Document, request.Blob, request.First)
 	if errors.Is(err, engine.ErrNotFound) {
 		return writeFrame(w, blobAnswer{}, maxFrame)
 	}
@@ -186,20 +177,3 @@ func (n *Network) giveBlob(ctx context.Context, w io.Writer, to engine.SiteID, r
 
 // onlyReader keeps io.CopyBuffer from other ways than reading, so that each write has its own time.
 type onlyReader struct{ io.Reader }
-
-// serveBlob reports whether another blob may be served to the member now.
-func (l *link) serveBlob() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.blobs == maxBlobsServed {
-		return false
-	}
-	l.blobs++
-	return true
-}
-
-func (l *link) blobServed() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.blobs--
-}

@@ -1,7 +1,6 @@
 package p2p
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -59,7 +58,7 @@ func testBlob(size int) (body []byte, ref engine.BlobRef, digests engine.Digests
 }
 
 // gives has a site give the blob; what it says of the chunks from first on is up to from.
-func (f *fakeReplicas) gives(d engine.Digests, from func(first int64) io.Reader) {
+func (f *fakeExchange) gives(d engine.Digests, from func(first int64) io.Reader) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.digests, f.blob = d, from
@@ -68,12 +67,12 @@ func (f *fakeReplicas) gives(d engine.Digests, from func(first int64) io.Reader)
 func TestBlobsTravelToThePlacementAlone(t *testing.T) {
 	s := newTestMesh(t, 3, testConfig{})
 	body, ref, digests := testBlob(3*engine.ChunkSize + 100)
-	id := s[0].replicas.create("d", ids(s[:2]))
+	id := s[0].exchange.create("d", ids(s[:2]))
 	in := &fakeIncoming{ref: ref}
 	if err := s[1].net.Fetch(t.Context(), s[0].id, id, ref, in); !errors.Is(err, engine.ErrNotFound) {
 		t.Errorf("a blob that is not there: %v", err)
 	}
-	s[0].replicas.gives(digests, func(first int64) io.Reader { return bytes.NewReader(body[first*engine.ChunkSize:]) })
+	s[0].exchange.gives(digests, func(first int64) io.Reader { return bytes.NewReader(body[first*engine.ChunkSize:]) })
 	if err := s[2].net.Fetch(t.Context(), s[0].id, id, ref, &fakeIncoming{ref: ref}); !errors.Is(err, engine.ErrNotFound) {
 		t.Errorf("a site that has no part in the document: %v", err)
 	}
@@ -94,7 +93,7 @@ func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 func TestACutBlobIsFetchedOn(t *testing.T) {
 	s := newTestMesh(t, 2, testConfig{})
 	body, ref, digests := testBlob(6 * engine.ChunkSize)
-	id := s[0].replicas.create("d", ids(s))
+	id := s[0].exchange.create("d", ids(s))
 	in := &fakeIncoming{ref: ref}
 	cut := errors.New("the connection is cut")
 	var asked []int64
@@ -105,7 +104,7 @@ func TestACutBlobIsFetchedOn(t *testing.T) {
 		}
 		return nil
 	}
-	s[0].replicas.gives(digests, func(first int64) io.Reader {
+	s[0].exchange.gives(digests, func(first int64) io.Reader {
 		if asked = append(asked, first); len(asked) == 1 {
 			return io.MultiReader(bytes.NewReader(body[:2*engine.ChunkSize+7]), readerFunc(func([]byte) (int, error) {
 				<-taken
@@ -141,7 +140,7 @@ func TestACutBlobIsFetchedOn(t *testing.T) {
 func TestAHostileSiteGivesSomethingElse(t *testing.T) {
 	s := newTestMesh(t, 2, testConfig{})
 	body, ref, digests := testBlob(2*engine.ChunkSize + 1)
-	id := s[0].replicas.create("d", ids(s))
+	id := s[0].exchange.create("d", ids(s))
 	wrong := bytes.Clone(body)
 	wrong[engine.ChunkSize+3] ^= 1
 	_, _, others := testBlob(2*engine.ChunkSize + 2)
@@ -155,7 +154,7 @@ func TestAHostileSiteGivesSomethingElse(t *testing.T) {
 		"no digests":         {nil, body, 0},
 		"a part of a digest": {digests[:33], body, 0},
 	} {
-		s[0].replicas.gives(give.digests, func(int64) io.Reader { return bytes.NewReader(give.body) })
+		s[0].exchange.gives(give.digests, func(int64) io.Reader { return bytes.NewReader(give.body) })
 		in := &fakeIncoming{ref: ref}
 		before := s[1].net.Counters().Refused
 		if err := s[1].net.Fetch(t.Context(), s[0].id, id, ref, in); !errors.Is(err, engine.ErrRefused) {
@@ -200,12 +199,12 @@ func FuzzBlob(f *testing.F) {
 	f.Add(request)
 	f.Fuzz(func(t *testing.T, b []byte) {
 		in := &fakeIncoming{ref: ref}
-		err := takeBlob(bufio.NewReader(bytes.NewReader(b)), ref, in)
+		err := takeBlob(newFrameReader(bytes.NewReader(b)), ref, in)
 		if !bytes.HasPrefix(body, in.body) || err == nil && !bytes.Equal(body, in.body) {
 			t.Errorf("%d bytes were taken in that are not the blob's: %v", len(in.body), err)
 		}
 		var r blobRequest
-		if readFrame(bufio.NewReader(bytes.NewReader(b)), &r, maxBlobRequest) == nil && r.check() == nil && r.Blob.ChunkLen(r.First) <= 0 {
+		if newFrameReader(bytes.NewReader(b)).read(&r, maxBlobRequest) == nil && r.check() == nil && r.Blob.ChunkLen(r.First) <= 0 {
 			t.Errorf("%+v was taken", r)
 		}
 	})

@@ -11,8 +11,8 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/multiformats/go-multiaddr"
 
-	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/vivaldi"
+	"github.com/skerry/skerry/engine"
 )
 
 // Config says how a site takes part in its mesh. Zero fields have the defaults named here.
@@ -28,16 +28,10 @@ type Config struct {
 	// OnStatus is told when the way to another member opens (up) or closes. It is called from the goroutine that
 	// watches that member and must not block for long.
 	OnStatus func(site engine.SiteID, up bool)
-	// OnCompared is told when this site has taken in all that a comparison with another member has found it to lack. It is
-	// called from a goroutine of that member's link.
-	OnCompared func(site engine.SiteID)
 	// At is where the site was when it last told its coordinate; the zero value: nowhere yet.
 	At vivaldi.Coordinate
 	// OnMoved is told this site's coordinate when the other sites ought to know it. It is called as OnStatus is.
 	OnMoved func(vivaldi.Coordinate)
-	// Reconcile is how often two connected sites compare what they have, even if nothing hints that they differ.
-	// Default 30 s.
-	Reconcile time.Duration
 	// Now is the wall clock that is compared with the other sites'. Default time.Now.
 	Now func() time.Time
 	// Options are further options of the libp2p host; simulations bring their own UDP sockets with them.
@@ -72,9 +66,6 @@ func (c *Config) validate() (listen []multiaddr.Multiaddr, peers []peer.AddrInfo
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	if c.OnCompared == nil {
-		c.OnCompared = func(engine.SiteID) {}
-	}
 	if c.OnStatus == nil {
 		c.OnStatus = func(engine.SiteID, bool) {}
 	}
@@ -86,12 +77,6 @@ func (c *Config) validate() (listen []multiaddr.Multiaddr, peers []peer.AddrInfo
 	}
 	if c.Now == nil {
 		c.Now = time.Now
-	}
-	if c.Reconcile == 0 {
-		c.Reconcile = 30 * time.Second
-	}
-	if c.Reconcile < 0 {
-		errs = append(errs, fmt.Errorf("reconcile every %v", c.Reconcile))
 	}
 	return listen, peers, errors.Join(errs...)
 }

@@ -3,103 +3,15 @@ package p2p
 import (
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/libp2p/go-libp2p"
 	"github.com/libp2p/go-libp2p/core/network"
-	"github.com/libp2p/go-libp2p/p2p/transport/quicreuse"
-	"github.com/marcopolo/simnet"
-	"github.com/quic-go/quic-go"
-	"go.uber.org/fx"
 
 	"github.com/skerry/skerry/engine"
 )
-
-// simulation is a network in virtual time. Packets of hosts that are cut off are dropped without a word.
-type simulation struct {
-	net *simnet.Simnet
-	cut [13]atomic.Bool // by host
-	n   int
-	// reconcile is what hosts are configured with.
-	reconcile time.Duration
-}
-
-func newSimulation(t *testing.T, latency time.Duration) *simulation {
-	s := &simulation{net: &simnet.Simnet{LatencyFunc: simnet.StaticLatency(latency), Logger: testLog(t)}}
-	s.net.Start()
-	t.Cleanup(s.net.Close) // after the sites have stopped
-	return s
-}
-
-// droppingConn drops what a host sends and receives while it is cut off.
-type droppingConn struct {
-	net.PacketConn
-	cut *atomic.Bool
-}
-
-func (c droppingConn) WriteTo(b []byte, to net.Addr) (int, error) {
-	if c.cut.Load() {
-		return len(b), nil
-	}
-	return c.PacketConn.WriteTo(b, to)
-}
-
-func (c droppingConn) ReadFrom(b []byte) (int, net.Addr, error) {
-	for {
-		n, from, err := c.PacketConn.ReadFrom(b)
-		if err != nil || !c.cut.Load() {
-			return n, from, err
-		}
-	}
-}
-
-// mesh makes sites that know each other, and waits until each reaches all.
-func (s *simulation) mesh(t *testing.T, count int) []*testSite {
-	t.Helper()
-	var sites []*testSite
-	for range count {
-		sites = append(sites, newTestSite(t, s.host()))
-	}
-	for _, x := range sites {
-		for _, y := range sites {
-			x.members.add(y.member())
-		}
-		x.run(t)
-	}
-	within(t, 10*time.Second, "all are reachable", func() bool { return allUp(sites) })
-	return sites
-}
-
-type fixedIP net.IP
-
-func (ip fixedIP) PreferredSourceIPForDestination(*net.UDPAddr) (net.IP, error) {
-	return net.IP(ip), nil
-}
-
-// host returns what makes a site the next host of the simulation.
-func (s *simulation) host() testConfig {
-	i := s.n
-	s.n++
-	ip := net.IPv4(10, 0, 0, byte(i+1)).To4()
-	link := simnet.LinkSettings{BitsPerSecond: 100_000_000}
-	option := libp2p.QUICReuse(
-		func(l fx.Lifecycle, reset quic.StatelessResetKey, token quic.TokenGeneratorKey, opts ...quicreuse.Option) (*quicreuse.ConnManager, error) {
-			m, err := quicreuse.NewConnManager(reset, token, opts...)
-			if err == nil {
-				l.Append(fx.StopHook(m.Close))
-			}
-			return m, err
-		},
-		quicreuse.OverrideSourceIPSelector(func() (quicreuse.SourceIPSelector, error) { return fixedIP(ip), nil }),
-		quicreuse.OverrideListenUDP(func(_ string, a *net.UDPAddr) (net.PacketConn, error) {
-			return droppingConn{s.net.NewEndpoint(a, simnet.NodeBiDiLinkSettings{Downlink: link, Uplink: link}), &s.cut[i]}, nil
-		}))
-	return testConfig{listen: []string{fmt.Sprintf("/ip4/%s/udp/8000/quic-v1", ip)}, reconcile: s.reconcile, options: []libp2p.Option{option}}
-}
 
 // Packets are dropped for a minute while both sides write; everything is back soon after they pass again.
 func TestCutAndHeal(t *testing.T) {
@@ -109,8 +21,8 @@ func TestCutAndHeal(t *testing.T) {
 		a, b, c := sites[0], sites[1], sites[2]
 		docs := make([]engine.DocumentID, 100)
 		for i := range docs {
-			docs[i] = a.replicas.create(fmt.Sprint("doc ", i), ids(sites))
-			a.publish(docs[i], "x")
+			docs[i] = a.exchange.create(fmt.Sprint("doc ", i), ids(sites))
+			a.send(docs[i], "x")
 		}
 		eventually(t, "all have all", func() bool { return same(sites) })
 
@@ -131,7 +43,7 @@ func TestCutAndHeal(t *testing.T) {
 		}
 		for _, id := range docs {
 			for _, s := range sites {
-				s.publish(id, "during the cut")
+				s.send(id, "during the cut")
 			}
 		}
 		eventually(t, "those that are together have the same", func() bool { return same(sites[:2]) })
@@ -147,6 +59,51 @@ func TestCutAndHeal(t *testing.T) {
 	})
 }
 
+// Whenever the network is back, the sites notice it within about a second.
+func TestReconnectsSoon(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		sim := newSimulation(t, 10*time.Millisecond)
+		sites := sim.mesh(t, 3)
+		var longest time.Duration
+		for i := range 40 {
+			sim.cut[i%3].Store(true)
+			time.Sleep(20*time.Second + time.Duration(i)*83*time.Millisecond)
+			if allUp(sites) {
+				t.Fatal("nobody noticed the cut")
+			}
+			sim.cut[i%3].Store(false)
+			begin := time.Now()
+			within(t, 5*time.Second, "all are reachable", func() bool { return allUp(sites) })
+			longest = max(longest, time.Since(begin))
+		}
+		t.Logf("at most %v", longest)
+		if longest > 1300*time.Millisecond {
+			t.Errorf("it took %v", longest)
+		}
+	})
+}
+
+// The first letter over a new connection arrives as well.
+func TestFirstLetterAfterACut(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		sim := newSimulation(t, 10*time.Millisecond)
+		sites := sim.mesh(t, 2)
+		a, b := sites[0], sites[1]
+		id := a.exchange.create("doc", ids(sites))
+		for range 3 {
+			a.send(id, "x")
+			within(t, 20*time.Millisecond, "it is there", func() bool { return same(sites) })
+			sim.cut[0].Store(true)
+			time.Sleep(10 * time.Second)
+			sim.cut[0].Store(false)
+			within(t, 2*time.Second, "both are reachable", func() bool { return allUp(sites) })
+		}
+		if n := a.net.Counters().Reconciled + b.net.Counters().Reconciled; n > 0 {
+			t.Errorf("%d comparisons, though nothing was lost", n)
+		}
+	})
+}
+
 // A cut so short that no connection dies loses nothing either.
 func TestShortCut(t *testing.T) {
 	bubble(t, func(t *testing.T) {
@@ -155,9 +112,9 @@ func TestShortCut(t *testing.T) {
 		if rtt := sites[0].net.Status()[sites[1].id].RTT; rtt < 50*time.Millisecond || rtt > 60*time.Millisecond {
 			t.Errorf("a round trip of 50 ms is told as %v", rtt)
 		}
-		id := sites[0].replicas.create("doc", ids(sites))
+		id := sites[0].exchange.create("doc", ids(sites))
 		sim.cut[0].Store(true)
-		sites[0].publish(id, "during the cut")
+		sites[0].send(id, "during the cut")
 		time.Sleep(time.Second)
 		sim.cut[0].Store(false)
 		within(t, 3*time.Second, "both have it", func() bool { return same(sites) })
@@ -176,10 +133,10 @@ func TestIsolation(t *testing.T) {
 		eventually(t, "both sides notice", func() bool {
 			return !a.net.Status()[b.id].Reachable && !b.net.Status()[a.id].Reachable
 		})
-		id := a.replicas.create("doc", ids(sites))
-		a.publish(id, "alone")
-		b.replicas.create("doc", ids(sites))
-		b.publish(id, "together")
+		id := a.exchange.create("doc", ids(sites))
+		a.send(id, "alone")
+		b.exchange.create("doc", ids(sites))
+		b.send(id, "together")
 		eventually(t, "the others go on", func() bool { return same(sites[1:]) })
 		if len(a.net.host.Network().Peers()) > 0 {
 			t.Error("an isolated site is connected")
@@ -208,11 +165,11 @@ func TestRestart(t *testing.T) {
 		sites := sim.mesh(t, 2)
 		a, b := sites[0], sites[1]
 		b.stop()
-		id := a.replicas.create("doc", ids(sites))
-		a.publish(id, "while the other is down")
+		id := a.exchange.create("doc", ids(sites))
+		a.send(id, "while the other is down")
 		sim.n = 1
 		again := sim.host()
-		n, err := New(Config{Key: b.key, Listen: again.listen, Options: again.options, Log: testLog(t)}, b.members, b.replicas)
+		n, err := New(Config{Key: b.key, Listen: again.listen, Options: again.options, Log: testLog(t)}, b.members, b.exchange)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -269,6 +226,40 @@ func TestRequestAfterLostConnection(t *testing.T) {
 				t.Fatalf("request %d: %v", i, err)
 			}
 			_ = answer.Body.Close()
+		}
+	})
+}
+
+// Two agents that run with one key, because a data directory was copied, are one member. Streams to it go to one of them; both
+// are heard, and hear of each other's writing.
+func TestBothRunsOfAClonedSiteAreHeard(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		sim := newSimulation(t, 10*time.Millisecond)
+		a := newTestSite(t, sim.host())
+		key, _ := testKey(t)
+		var clones []*testSite
+		for range 2 {
+			c := sim.host()
+			c.key = key
+			clones = append(clones, newTestSite(t, c))
+		}
+		a.members.add(clones[0].member())
+		a.run(t)
+		for _, s := range clones {
+			s.members.add(a.member())
+			s.run(t)
+		}
+		for round := range 5 {
+			time.Sleep(20 * time.Second)
+			for i, s := range append(clones, a) {
+				s.send(s.exchange.create(fmt.Sprint("of run ", i, round), []engine.SiteID{a.id, s.id}), "x")
+				s.exchange.record(fmt.Sprint("of run ", i, round))
+			}
+			documents := 3 * (round + 1)
+			within(t, 10*time.Second, "all three have all", func() bool {
+				mesh := a.exchange.MeshFingerprint()
+				return a.exchange.documents() == documents && clones[0].exchange.MeshFingerprint() == mesh && clones[1].exchange.MeshFingerprint() == mesh
+			})
 		}
 	})
 }

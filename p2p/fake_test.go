@@ -1,8 +1,8 @@
 package p2p
 
 import (
+	"cmp"
 	"context"
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -12,28 +12,10 @@ import (
 	"net/http"
 	"slices"
 	"sync"
-	"testing"
 	"time"
-
-	"github.com/libp2p/go-libp2p"
-	"github.com/libp2p/go-libp2p/core/crypto"
-	"go.uber.org/goleak"
 
 	"github.com/skerry/skerry/engine"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(ending{m}) }
-
-// ending runs the tests and gives what they started its time to end: goleak waits for less than half a second.
-type ending struct{ m *testing.M }
-
-func (e ending) Run() int {
-	code := e.m.Run()
-	for begin := time.Now(); goleak.Find() != nil && time.Since(begin) < patience; {
-		time.Sleep(10 * time.Millisecond)
-	}
-	return code
-}
 
 // fakeMembership is a list of members in memory.
 type fakeMembership struct {
@@ -42,7 +24,7 @@ type fakeMembership struct {
 	mu      sync.Mutex
 	members map[engine.SiteID]engine.Member
 	secret  string // of the open invitation; empty: none
-	mesh    engine.Envelope
+	records []engine.SignedRecord
 	joined  func(engine.Member)
 }
 
@@ -67,20 +49,20 @@ func (f *fakeMembership) Inviting() bool {
 	return f.secret != ""
 }
 
-func (f *fakeMembership) Admit(_ context.Context, r engine.JoinRequest) (engine.Envelope, error) {
+func (f *fakeMembership) Admit(_ context.Context, r engine.JoinRequest) ([]engine.SignedRecord, error) {
 	f.mu.Lock()
 	if f.secret == "" || string(r.Secret) != f.secret {
 		f.mu.Unlock()
-		return engine.Envelope{}, &engine.Refusal{Status: http.StatusForbidden, Type: "join", Detail: "the secret is wrong"}
+		return nil, &engine.Refusal{Status: http.StatusForbidden, Type: "join", Detail: "the secret is wrong"}
 	}
 	m := engine.Member{ID: r.Site, SiteRecord: r.Record, Joined: time.Now()}
 	f.members[r.Site] = m
-	joined, mesh := f.joined, f.mesh
+	joined, records := f.joined, f.records
 	f.mu.Unlock()
 	if joined != nil {
 		joined(m)
 	}
-	return mesh, nil
+	return records, nil
 }
 
 func (f *fakeMembership) add(m engine.Member) {
@@ -101,44 +83,71 @@ func (f *fakeMembership) invite(secret string) {
 	f.secret = secret
 }
 
-// fakeDocument is a grow-only set of numbered changes by actor.
+// fakeDocument is a grow-only set of numbered changes by author.
 type fakeDocument struct {
 	placement []engine.SiteID
 	about     []byte
-	changes   map[string][]engine.SignedChange
+	changes   map[engine.SiteID][]engine.SignedChange
+	digest    engine.Fingerprint
 }
 
-// fakeReplicas is a map of documents in memory. A change's bytes are its actor, a slash, its number in 8 bytes, and a
-// payload.
-type fakeReplicas struct {
+func (d *fakeDocument) version() map[engine.SiteID]uint64 {
+	v := map[engine.SiteID]uint64{}
+	for author, changes := range d.changes {
+		v[author] = uint64(len(changes))
+	}
+	return v
+}
+
+// count computes the digest.
+func (d *fakeDocument) count() { d.digest = testFingerprint(d.about, engine.Encode(d.version())) }
+
+func testFingerprint(parts ...[]byte) (f engine.Fingerprint) {
+	h := sha256.New()
+	for _, p := range parts {
+		h.Write(p)
+	}
+	b := h.Sum(nil)
+	for i := range f {
+		f[i] = binary.BigEndian.Uint64(b[8*i:])
+	}
+	return f
+}
+
+// fakeExchange is a map of documents in memory. A change's bytes are its number in 8 bytes and a payload. It keeps for each
+// other site the fingerprints of the smallest ranges, as the engine does.
+type fakeExchange struct {
 	self engine.SiteID
 
-	mu   sync.Mutex
-	docs map[engine.DocumentID]*fakeDocument
+	mu      sync.Mutex
+	docs    map[engine.DocumentID]*fakeDocument
+	ranges  map[engine.Range][]engine.DocumentID
+	sums    map[engine.SiteID]map[engine.Range]*engine.Fingerprint
+	records map[string]engine.SignedRecord
 	// fault, unless nil, is asked first by Receive.
-	fault    func(from engine.SiteID, e engine.Envelope) error
-	received int
-	senders  []engine.SiteID
-	arrived  func() // unless nil, called when Receive has taken an envelope in
-	most     int    // the most bytes that Missing gave at once
+	fault    func(from engine.SiteID, l *engine.Letter) error
+	letters  int // that were received
+	parcels  int // likewise, also of those that told nothing new
+	statuses int
+	bytes    int // of changes, likewise
+	listed   int // how often Digests was called
+	senders  map[engine.SiteID]int
+	orders   int                                 // how often a change came before the one that it follows
+	arrived  func()                              // unless nil, called when Receive has taken a letter in
+	passOn   func(*engine.Letter, engine.SiteID) // likewise, with what was new
+	most     int                                 // the most bytes that Missing gave at once
 	blob     func(first int64) io.Reader
 	digests  engine.Digests // of the blob
 }
 
-func newFakeReplicas(self engine.SiteID) *fakeReplicas {
-	return &fakeReplicas{self: self, docs: map[engine.DocumentID]*fakeDocument{}}
+func newFakeExchange(self engine.SiteID) *fakeExchange {
+	return &fakeExchange{self: self, docs: map[engine.DocumentID]*fakeDocument{}, ranges: map[engine.Range][]engine.DocumentID{},
+		sums: map[engine.SiteID]map[engine.Range]*engine.Fingerprint{}, records: map[string]engine.SignedRecord{}, senders: map[engine.SiteID]int{}}
 }
 
-// testAbout holds the placement, so that a receiver learns it.
-func testAbout(name string, placement []engine.SiteID) []byte {
-	b, err := encodeCBOR(struct {
-		Name      string
-		Placement []engine.SiteID
-	}{name, placement})
-	if err != nil {
-		panic(err)
-	}
-	return b
+type testAbout struct {
+	Name      string          `cbor:"1,keyasint"`
+	Placement []engine.SiteID `cbor:"2,keyasint"`
 }
 
 func testDocumentID(about []byte) engine.DocumentID {
@@ -146,347 +155,237 @@ func testDocumentID(about []byte) engine.DocumentID {
 	return engine.DocumentID(hex.EncodeToString(d[:]))
 }
 
-func (f *fakeReplicas) create(name string, placement []engine.SiteID) engine.DocumentID {
+// count counts the document's digest in its range for every site that shares it. The caller holds mu.
+func (f *fakeExchange) count(id engine.DocumentID, d *fakeDocument, add func(*engine.Fingerprint, engine.Fingerprint)) {
+	r, digest := engine.RangeOf(id, engine.RangeDepth), d.digest
+	for _, site := range d.placement {
+		if f.sums[site] == nil {
+			f.sums[site] = map[engine.Range]*engine.Fingerprint{}
+		}
+		if f.sums[site][r] == nil {
+			f.sums[site][r] = &engine.Fingerprint{}
+		}
+		add(f.sums[site][r], digest)
+	}
+}
+
+// change changes a document and what is counted of it. The caller holds mu.
+func (f *fakeExchange) change(id engine.DocumentID, d *fakeDocument, how func()) {
+	f.count(id, d, (*engine.Fingerprint).Sub)
+	how()
+	d.count()
+	f.count(id, d, (*engine.Fingerprint).Add)
+}
+
+// open returns the document of an About, made when it is not there. The caller holds mu.
+func (f *fakeExchange) open(about []byte) (engine.DocumentID, *fakeDocument, error) {
+	id := testDocumentID(about)
+	if d := f.docs[id]; d != nil {
+		return id, d, nil
+	}
+	var a testAbout
+	if err := engine.Decode(about, &a); err != nil {
+		return "", nil, err
+	}
+	d := &fakeDocument{placement: a.Placement, about: about, changes: map[engine.SiteID][]engine.SignedChange{}}
+	d.count()
+	f.docs[id] = d
+	r := engine.RangeOf(id, engine.RangeDepth)
+	at, _ := slices.BinarySearch(f.ranges[r], id)
+	f.ranges[r] = slices.Insert(f.ranges[r], at, id)
+	f.count(id, d, (*engine.Fingerprint).Add)
+	return id, d, nil
+}
+
+func (f *fakeExchange) create(name string, placement []engine.SiteID) engine.DocumentID {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	about := testAbout(name, placement)
-	id := testDocumentID(about)
-	if f.docs[id] == nil {
-		f.docs[id] = &fakeDocument{placement: placement, about: about, changes: map[string][]engine.SignedChange{}}
+	id, _, err := f.open(engine.Encode(testAbout{name, placement}))
+	if err != nil {
+		panic(err)
 	}
 	return id
 }
 
-// write makes a change of this site and returns what is to be published.
-func (f *fakeReplicas) write(id engine.DocumentID, payload []byte) ([]engine.SiteID, engine.Envelope) {
+// write makes a change of this site and returns to whom it goes, and as what.
+func (f *fakeExchange) write(id engine.DocumentID, payload []byte) ([]engine.SiteID, *engine.Letter) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	d := f.docs[id]
-	actor := string(f.self)
-	b := append([]byte(actor+"/"), binary.BigEndian.AppendUint64(nil, uint64(len(d.changes[actor])+1))...)
+	b := binary.BigEndian.AppendUint64(nil, uint64(len(d.changes[f.self])+1))
 	c := engine.SignedChange{Author: f.self, Signature: make([]byte, signatureLen), Bytes: append(b, payload...)}
-	d.changes[actor] = append(d.changes[actor], c)
-	return d.placement, engine.Envelope{Document: id, About: d.about, Changes: []engine.SignedChange{c}}
+	f.change(id, d, func() { d.changes[f.self] = append(d.changes[f.self], c) })
+	return d.placement, &engine.Letter{Parcels: []engine.Parcel{{About: d.about, Changes: []engine.SignedChange{c}}}, Sent: d.placement}
 }
 
-func (f *fakeReplicas) Receive(_ context.Context, from engine.SiteID, e engine.Envelope) error {
+func (f *fakeExchange) Receive(_ context.Context, from engine.SiteID, l *engine.Letter) error {
 	f.mu.Lock()
-	fault := f.fault
+	fault, arrived, passOn := f.fault, f.arrived, f.passOn
 	f.mu.Unlock()
 	if fault != nil {
-		if err := fault(from, e); err != nil {
+		if err := fault(from, l); err != nil {
 			return err
 		}
 	}
-	if f.arrived != nil {
-		defer f.arrived()
+	news, err := f.take(from, l)
+	if arrived != nil {
+		arrived()
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.received++
-	f.senders = append(f.senders, from)
-	if testDocumentID(e.About) != e.Document {
-		return fmt.Errorf("%w: not its first change", engine.ErrRefused)
-	}
-	var about struct {
-		Name      string
-		Placement []engine.SiteID
-	}
-	if err := decodeCBOR(e.About, &about); err != nil {
-		return err
-	}
-	if !slices.Contains(about.Placement, f.self) || !slices.Contains(about.Placement, from) {
-		return fmt.Errorf("%w: not shared", engine.ErrRefused)
-	}
-	d := f.docs[e.Document]
-	if d == nil {
-		d = &fakeDocument{placement: about.Placement, about: e.About, changes: map[string][]engine.SignedChange{}}
-		f.docs[e.Document] = d
-	}
-	var err error
-	for _, c := range e.Changes {
-		actor := string(c.Author)
-		seq := int(binary.BigEndian.Uint64(c.Bytes[len(actor)+1:]))
-		switch have := len(d.changes[actor]); {
-		case seq == have+1:
-			d.changes[actor] = append(d.changes[actor], c)
-		case seq > have+1:
-			err = engine.ErrMissing
-		}
+	if passOn != nil && len(news.Parcels) > 0 {
+		passOn(news, from)
 	}
 	return err
 }
 
-func (f *fakeReplicas) Summaries(_ context.Context, with engine.SiteID, from, to engine.DocumentID) ([]engine.Summary, error) {
+// take takes a letter in and returns what was new in it.
+func (f *fakeExchange) take(from engine.SiteID, l *engine.Letter) (news *engine.Letter, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	var all []engine.Summary
-	for id, d := range f.docs {
-		if id >= from && (to == "" || id < to) && slices.Contains(d.placement, with) {
-			all = append(all, engine.Summary{Document: id, Heads: d.heads()})
+	news = &engine.Letter{Sent: l.Sent}
+	f.letters++
+	f.parcels += len(l.Parcels)
+	f.statuses += len(l.Statuses)
+	f.senders[from]++
+	for _, r := range l.Records {
+		f.records[string(r.Record)] = r
+	}
+	for _, p := range l.Parcels {
+		id, d, wrong := f.open(p.About)
+		if wrong == nil && (!slices.Contains(d.placement, f.self) || !slices.Contains(d.placement, from)) {
+			wrong = fmt.Errorf("%w: not shared", engine.ErrRefused)
 		}
-	}
-	slices.SortFunc(all, func(a, b engine.Summary) int {
-		if a.Document < b.Document {
-			return -1
+		if wrong != nil {
+			return news, wrong
 		}
-		return 1
-	})
-	return all, nil
-}
-
-func (d *fakeDocument) version() engine.Version {
-	v := engine.Version{}
-	for actor, changes := range d.changes {
-		v[actor] = uint64(len(changes))
-	}
-	return v
-}
-
-func (d *fakeDocument) heads() [32]byte {
-	b, err := encodeCBOR(d.version())
-	if err != nil {
-		panic(err)
-	}
-	return sha256.Sum256(b)
-}
-
-func (f *fakeReplicas) Version(_ context.Context, id engine.DocumentID) (engine.Version, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if d := f.docs[id]; d != nil {
-		return d.version(), nil
-	}
-	return engine.Version{}, nil
-}
-
-func (f *fakeReplicas) Missing(_ context.Context, with engine.SiteID, id engine.DocumentID, have engine.Version, limit int) (engine.Envelope, bool, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	d := f.docs[id]
-	if d == nil || !slices.Contains(d.placement, with) {
-		return engine.Envelope{}, false, engine.ErrNotFound
-	}
-	e := engine.Envelope{Document: id, About: d.about}
-	size := 0
-	for actor, changes := range d.changes {
-		for _, c := range changes[min(int(have[actor]), len(changes)):] {
-			if size > 0 && size+len(c.Bytes) > limit {
-				f.most = max(f.most, size)
-				return e, true, nil
-			}
-			e.Changes = append(e.Changes, c)
-			size += len(c.Bytes)
-		}
-	}
-	f.most = max(f.most, size)
-	return e, false, nil
-}
-
-// state is what the documents come to, for comparing sites.
-func (f *fakeReplicas) state() map[engine.DocumentID][32]byte {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	s := make(map[engine.DocumentID][32]byte, len(f.docs))
-	for id, d := range f.docs {
-		s[id] = d.heads()
-	}
-	return s
-}
-
-// seen tells how many envelopes arrived, and the most bytes that one answer of Missing had.
-func (f *fakeReplicas) seen() (received, most int) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.received, f.most
-}
-
-func (f *fakeReplicas) setFault(fault func(from engine.SiteID, e engine.Envelope) error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.fault = fault
-}
-
-// testSite is one site: a Network over a loopback host (or a simulated one) with its fakes.
-type testSite struct {
-	id       engine.SiteID
-	key      crypto.PrivKey
-	net      *Network
-	members  *fakeMembership
-	replicas *fakeReplicas
-	stop     func()
-
-	mu       sync.Mutex
-	events   []string
-	compared []int // how many documents it had, each time it was told that it was compared
-}
-
-func (s *testSite) comparisons() []int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.compared)
-}
-
-func testKey(t testing.TB) (crypto.PrivKey, engine.SiteID) {
-	t.Helper()
-	key, _, err := crypto.GenerateEd25519Key(rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	id, err := SiteIDOf(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return key, id
-}
-
-type testConfig struct {
-	now       func() time.Time
-	listen    []string
-	reconcile time.Duration
-	options   []libp2p.Option
-}
-
-// newTestSite makes a site that is its only member; run starts it.
-func newTestSite(t testing.TB, c testConfig) *testSite {
-	t.Helper()
-	key, id := testKey(t)
-	s := &testSite{id: id, key: key, replicas: newFakeReplicas(id), members: &fakeMembership{self: id, members: map[engine.SiteID]engine.Member{}}}
-	if c.listen == nil {
-		c.listen = []string{"/ip4/127.0.0.1/udp/0/quic-v1"}
-	}
-	var err error
-	s.net, err = New(Config{
-		Key: key, Listen: c.listen, Reconcile: c.reconcile, Options: c.options, Now: c.now, Log: testLog(t),
-		OnStatus: func(site engine.SiteID, up bool) {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			s.events = append(s.events, fmt.Sprint(site, up))
-		},
-		OnCompared: func(engine.SiteID) {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			s.compared = append(s.compared, len(s.replicas.state()))
-		},
-	}, s.members, s.replicas)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.members.add(s.member())
-	return s
-}
-
-func (s *testSite) member() engine.Member {
-	return engine.Member{ID: s.id, SiteRecord: engine.SiteRecord{Addresses: s.net.Addresses()}}
-}
-
-func (s *testSite) run(t testing.TB) {
-	t.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- s.net.Run(ctx) }()
-	for !slices.Contains(s.net.host.Mux().Protocols(), httpProtocol) || !slices.Contains(s.net.host.Mux().Protocols(), joinProtocol) {
-		select { // until it serves
-		case err := <-done:
-			cancel()
-			t.Fatalf("run: %v", err)
-		case <-time.After(time.Millisecond):
-		}
-	}
-	var once sync.Once
-	s.stop = func() {
-		once.Do(func() {
-			cancel()
-			if err := <-done; err != nil {
-				t.Errorf("run: %v", err)
+		got := p
+		got.Changes = nil
+		f.change(id, d, func() {
+			for _, c := range p.Changes {
+				f.bytes += len(c.Bytes)
+				number := int(binary.BigEndian.Uint64(c.Bytes))
+				switch have := len(d.changes[c.Author]); {
+				case number == have+1:
+					d.changes[c.Author] = append(d.changes[c.Author], c)
+					got.Changes = append(got.Changes, c)
+				case number > have+1:
+					f.orders++
+					err = engine.ErrMissing
+				}
 			}
 		})
-	}
-	t.Cleanup(s.stop)
-}
-
-// newTestMesh starts sites that know each other, and waits until each reaches all.
-func newTestMesh(t testing.TB, count int, c testConfig) []*testSite {
-	t.Helper()
-	var sites []*testSite
-	for range count {
-		sites = append(sites, newTestSite(t, c))
-	}
-	for _, s := range sites {
-		for _, o := range sites {
-			s.members.add(o.member())
+		if len(got.Changes) > 0 {
+			news.Parcels = append(news.Parcels, got)
 		}
 	}
-	for _, s := range sites {
-		s.run(t)
-	}
-	eventually(t, "all sites are reachable", func() bool { return allUp(sites) })
-	return sites
+	return news, err
 }
 
-func allUp(sites []*testSite) bool {
-	for _, s := range sites {
-		up := 0
-		for _, status := range s.net.Status() {
-			if status.Reachable {
-				up++
+func (f *fakeExchange) Fingerprints(with engine.SiteID, ranges []engine.Range) []engine.Fingerprint {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	all := make([]engine.Fingerprint, len(ranges))
+	for i, r := range ranges {
+		if r.Depth == engine.RangeDepth {
+			if s := f.sums[with][r]; s != nil {
+				all[i] = *s
+			}
+			continue
+		}
+		first, end := ends(r)
+		for part, s := range f.sums[with] {
+			if int(part.First) >= first && int(part.First) < end {
+				all[i].Add(*s)
 			}
 		}
-		if up != len(sites)-1 {
-			return false
-		}
 	}
-	return true
-}
-
-func ids(sites []*testSite) []engine.SiteID {
-	var all []engine.SiteID
-	for _, s := range sites {
-		all = append(all, s.id)
-	}
-	slices.Sort(all)
 	return all
 }
 
-func same(sites []*testSite) bool {
-	first := sites[0].replicas.state()
-	for _, s := range sites[1:] {
-		if !maps.Equal(first, s.replicas.state()) {
-			return false
+func (f *fakeExchange) Digests(_ context.Context, with engine.SiteID, r engine.Range) ([]engine.Digest, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.listed++
+	var all []engine.Digest
+	first, end := ends(r)
+	for part := first; part < end; part++ {
+		for _, id := range f.ranges[engine.Range{Depth: engine.RangeDepth, First: uint16(part)}] {
+			if d := f.docs[id]; slices.Contains(d.placement, with) {
+				all = append(all, engine.Digest{Document: id, Digest: d.digest})
+			}
 		}
 	}
-	return true
+	return all, nil
 }
 
-// publish writes a change at the site and hands it to the network.
-func (s *testSite) publish(id engine.DocumentID, payload string) {
-	placement, e := s.replicas.write(id, []byte(payload))
-	s.net.Publish(placement, e)
-}
-
-// patience bounds what would never come. It says nothing of how long anything takes: a loaded machine may be slow.
-const patience = 2 * time.Minute
-
-// eventually polls until ok.
-func eventually(t testing.TB, what string, ok func() bool) {
-	t.Helper()
-	within(t, patience, what, ok)
-}
-
-// within polls until ok, for d, which means something in virtual time only.
-func within(t testing.TB, d time.Duration, what string, ok func() bool) {
-	t.Helper()
-	deadline := time.Now().Add(d)
-	for !ok() {
-		if time.Now().After(deadline) {
-			t.Fatalf("not within %v: %s", d, what)
+func (f *fakeExchange) Have(_ context.Context, with engine.SiteID, ids []engine.DocumentID) ([]engine.Have, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var all []engine.Have
+	for _, id := range ids {
+		if d := f.docs[id]; d != nil && slices.Contains(d.placement, with) {
+			all = append(all, engine.Have{Document: id, Changes: map[uint64]map[engine.SiteID]uint64{0: d.version()}})
 		}
-		time.Sleep(2 * time.Millisecond)
 	}
+	return all, nil
+}
+
+func (f *fakeExchange) Missing(_ context.Context, with engine.SiteID, have []engine.Have, limit int) (*engine.Letter, int, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	l, size := &engine.Letter{}, 0
+	defer func() { f.most = max(f.most, size) }()
+	for covered, h := range have {
+		d := f.docs[h.Document]
+		if d == nil || !slices.Contains(d.placement, with) {
+			continue
+		}
+		p := engine.Parcel{About: d.about}
+		size += len(d.about)
+		for _, author := range slices.Sorted(maps.Keys(d.changes)) {
+			for _, c := range d.changes[author][min(int(h.Changes[0][author]), len(d.changes[author])):] {
+				if size > len(d.about) && size+len(c.Bytes) > limit {
+					if p.More = true; len(p.Changes) > 0 {
+						l.Parcels = append(l.Parcels, p)
+					}
+					return l, covered, nil
+				}
+				p.Changes = append(p.Changes, c)
+				size += len(c.Bytes) + 128
+			}
+		}
+		if len(p.Changes) > 0 || len(h.Changes) == 0 {
+			l.Parcels = append(l.Parcels, p)
+		}
+	}
+	return l, len(have), nil
+}
+
+func (f *fakeExchange) MeshFingerprint() (sum engine.Fingerprint) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, r := range f.records {
+		sum.Add(testFingerprint(r.Record))
+	}
+	return sum
+}
+
+func (f *fakeExchange) MeshRecords() []engine.SignedRecord {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.SortedFunc(maps.Values(f.records), func(a, b engine.SignedRecord) int { return cmp.Compare(string(a.Record), string(b.Record)) })
+}
+
+// record adds a record of this site to those of the mesh.
+func (f *fakeExchange) record(text string) engine.SignedRecord {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	r := engine.SignedRecord{Author: f.self, Record: []byte(text), Signature: make([]byte, signatureLen)}
+	f.records[text] = r
+	return r
 }
 
 // Blob gives the only blob, if there is one, to the members of the document's placement.
-func (f *fakeReplicas) Blob(_ context.Context, with engine.SiteID, id engine.DocumentID, ref engine.BlobRef, first int64) (engine.Digests, io.ReadCloser, error) {
+func (f *fakeExchange) Blob(_ context.Context, with engine.SiteID, id engine.DocumentID, _ engine.BlobRef, first int64) (engine.Digests, io.ReadCloser, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	d := f.docs[id]
@@ -495,3 +394,30 @@ func (f *fakeReplicas) Blob(_ context.Context, with engine.SiteID, id engine.Doc
 	}
 	return f.digests, io.NopCloser(f.blob(first)), nil
 }
+
+// documents counts them.
+func (f *fakeExchange) documents() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.docs)
+}
+
+// sum is that of all that is shared with a site, and of the mesh. Two sites that have the same have the same sum.
+func (f *fakeExchange) sum(with engine.SiteID) [2]engine.Fingerprint {
+	return [2]engine.Fingerprint{f.Fingerprints(with, []engine.Range{{}})[0], f.MeshFingerprint()}
+}
+
+func (f *fakeExchange) with(set func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	set()
+}
+
+func (f *fakeExchange) setFault(fault func(from engine.SiteID, l *engine.Letter) error) {
+	f.with(func() { f.fault = fault })
+}
+
+var (
+	_ engine.Exchange   = (*fakeExchange)(nil)
+	_ engine.Membership = (*fakeMembership)(nil)
+)

@@ -63,11 +63,14 @@ func (g *gater) members() engine.Membership {
 }
 
 // member reports whether p is a member that may be talked to now.
-func (g *gater) member(p peer.ID) bool {
+func (g *gater) member(p peer.ID) bool { return g.admits(p, siteOf(p)) }
+
+// admits is member for a peer of which the SiteID is at hand: making that from the peer takes a while.
+func (g *gater) admits(p peer.ID, site engine.SiteID) bool {
 	g.mu.Lock()
 	m, shut := g.membership, g.isolated || time.Now().Before(g.banned[p])
 	g.mu.Unlock()
-	return !shut && m != nil && m.IsMember(siteOf(p))
+	return !shut && m != nil && m.IsMember(site)
 }
 
 // host reports whether p is a site that this one is asking to be let in by.

@@ -8,6 +8,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/connmgr"
 	"github.com/libp2p/go-libp2p/core/host"
 	"github.com/libp2p/go-libp2p/core/network"
+	"github.com/libp2p/go-libp2p/core/protocol"
 	rcmgr "github.com/libp2p/go-libp2p/p2p/host/resource-manager"
 	"github.com/libp2p/go-libp2p/p2p/muxer/yamux"
 	"github.com/libp2p/go-libp2p/p2p/net/swarm"
@@ -75,9 +76,10 @@ func newResources() (network.ResourceManager, error) {
 			Conns: 512, ConnsInbound: 256, ConnsOutbound: 256, FD: 512, Memory: 256 << 20,
 		},
 		PeerDefault: rcmgr.ResourceLimits{
-			Streams: 16384, StreamsInbound: 8192, StreamsOutbound: 8192,
-			Conns: 32, ConnsInbound: 16, ConnsOutbound: 16, FD: 32, Memory: 1 << 30,
+			Streams: 2 * maxStreams, StreamsInbound: maxStreams, StreamsOutbound: maxStreams,
+			Conns: 2 * maxConns, ConnsInbound: maxConns, ConnsOutbound: maxConns, FD: 2 * maxConns, Memory: maxPeerMemory,
 		},
+		ProtocolPeer: map[protocol.ID]rcmgr.ResourceLimits{joinProtocol: {Streams: 2 * maxJoins, StreamsInbound: maxJoins, StreamsOutbound: maxJoins}},
 	}
 	perAddress := []rcmgr.ConnLimitPerSubnet{{PrefixLength: 32, ConnCount: 256}}
 	perPrefix := []rcmgr.ConnLimitPerSubnet{{PrefixLength: 64, ConnCount: 256}}

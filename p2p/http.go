@@ -62,12 +62,16 @@ func (n *Network) dialHTTP(ctx context.Context, _, address string) (net.Conn, er
 // is the SiteID of the site that asks, proved by its key. The end of Run closes it.
 func (n *Network) Listener() net.Listener { return n.streams }
 
-// serveHTTP hands an inbound stream to whoever accepts.
-func (n *Network) serveHTTP(_ context.Context, s network.Stream) {
-	c := &streamConn{Stream: s, local: siteAddr(n.self), remote: siteAddr(siteOf(s.Conn().RemotePeer()))}
+// acceptHTTP hands an inbound stream to whoever accepts. The stream counts as open until that one closes it.
+func (n *Network) acceptHTTP(ctx context.Context, s network.Stream) {
+	l := n.admit(ctx, s, httpProtocol, maxRequests)
+	if l == nil {
+		return
+	}
+	c := &streamConn{Stream: s, local: siteAddr(n.self), remote: siteAddr(l.site), done: func() { l.closed(httpProtocol) }}
 	if !n.streams.offer(c) {
-		n.log.Warn("too many requests of other sites are waiting", "peer", c.remote)
-		_ = s.Reset()
+		n.log.Warn("too many requests of other sites are waiting", "peer", l.site)
+		_ = c.Reset()
 	}
 }
 
@@ -82,6 +86,8 @@ type streamConn struct {
 	network.Stream
 	local, remote siteAddr
 	heard         atomic.Bool // something has come from the other side
+	ended         sync.Once
+	done          func() // unless nil, called when the connection is closed
 }
 
 func (c *streamConn) Read(b []byte) (int, error) {
@@ -103,11 +109,24 @@ func (c *streamConn) CloseWrite() error {
 // keeps the connection up and reads nothing. A stream from which nothing has come is reset: to close it would wait until the other
 // side has agreed to the protocol, or ten seconds, and net/http closes a connection while it holds its lock.
 func (c *streamConn) Close() error {
+	c.end()
 	if !c.heard.Load() {
-		return c.Reset()
+		return c.Stream.Reset()
 	}
 	_ = c.SetWriteDeadline(time.Unix(1, 0))
 	return c.Stream.Close()
+}
+
+// Reset closes the connection without regard to what is under way.
+func (c *streamConn) Reset() error {
+	c.end()
+	return c.Stream.Reset()
+}
+
+func (c *streamConn) end() {
+	if c.done != nil {
+		c.ended.Do(c.done)
+	}
 }
 
 func (c *streamConn) LocalAddr() net.Addr  { return c.local }

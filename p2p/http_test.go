@@ -69,6 +69,12 @@ func TestForwardedRequest(t *testing.T) {
 					t.Fatalf("the request came from %q, not %q", got, sites[0].id)
 				}
 			}
+			eventually(t, "no request counts any more", func() bool {
+				l := sites[1].net.link(sites[0].id)
+				l.mu.Lock()
+				defer l.mu.Unlock()
+				return l.streams[httpProtocol] == 0
+			})
 		})
 	}
 }

@@ -1,7 +1,6 @@
 package p2p
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -16,30 +15,30 @@ import (
 
 const (
 	joinProtocol = "/skerry/join/1"
-	// maxJoinRequest and maxJoinAnswer are the most bytes of the two frames; the answer is the whole mesh document.
+	// maxJoinRequest and maxJoinAnswer are the most bytes of the two frames; the answer has all records of the mesh.
 	maxJoinRequest = 64 << 10
 	maxJoinAnswer  = 32 << 20
 	maxRefusal     = 1 << 10
 )
 
-// joinAnswer is the mesh document, or why the site is not let in.
+// joinAnswer are the records of the mesh, or why the site is not let in.
 type joinAnswer struct {
-	Mesh    *engine.Envelope `cbor:"1,keyasint,omitempty"`
-	Refused string           `cbor:"2,keyasint,omitempty"`
+	Records []engine.SignedRecord `cbor:"1,keyasint,omitempty"`
+	Refused string                `cbor:"2,keyasint,omitempty"`
 }
 
-// Join asks the site that issued token to let this one in, and returns the mesh document, of which the caller makes
+// Join asks the site that issued token to let this one in, and returns all records of the mesh, of which the caller makes
 // sure that it is the token's mesh. It works before Run and needs no Membership. When the inviter says no the
 // error is a *engine.Refusal with its reason; ErrUnreachable: it was not reached, nothing has happened. After any
 // other error the invitation may have been used; asking again with the same key is safe.
-func (n *Network) Join(ctx context.Context, token Token, record engine.SiteRecord) (engine.Envelope, error) {
+func (n *Network) Join(ctx context.Context, token Token, record engine.SiteRecord) ([]engine.SignedRecord, error) {
 	inviter, err := peerOf(token.Inviter)
 	if err != nil {
-		return engine.Envelope{}, fmt.Errorf("join the mesh: %w", err)
+		return nil, fmt.Errorf("join the mesh: %w", err)
 	}
 	addrs, err := parseAddresses(token.Addresses)
 	if err != nil {
-		return engine.Envelope{}, fmt.Errorf("join the mesh: %w", err)
+		return nil, fmt.Errorf("join the mesh: %w", err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, guestTime)
 	defer cancel()
@@ -53,12 +52,12 @@ func (n *Network) Join(ctx context.Context, token Token, record engine.SiteRecor
 	}()
 
 	if err := n.host.Connect(ctx, peer.AddrInfo{ID: inviter, Addrs: addrs}); err != nil {
-		return engine.Envelope{}, fmt.Errorf("join the mesh: %w: %s at %v: %w%s", engine.ErrUnreachable, token.Inviter,
+		return nil, fmt.Errorf("join the mesh: %w: %s at %v: %w%s", engine.ErrUnreachable, token.Inviter,
 			token.Addresses, err, hintExpired(token))
 	}
 	s, err := n.host.NewStream(ctx, inviter, joinProtocol)
 	if err != nil {
-		return engine.Envelope{}, fmt.Errorf("join the mesh: %w: %s lets no one in now: the invitation may be used, revoked or expired, or too many tries were wrong: %w%s",
+		return nil, fmt.Errorf("join the mesh: %w: %s lets no one in now: the invitation may be used, revoked or expired, or too many tries were wrong: %w%s",
 			engine.ErrUnreachable, token.Inviter, err, hintExpired(token))
 	}
 	defer s.Close()
@@ -69,24 +68,24 @@ func (n *Network) Join(ctx context.Context, token Token, record engine.SiteRecor
 	var answer joinAnswer
 	err = writeFrame(s, request, maxJoinRequest)
 	if err == nil {
-		err = readFrame(bufio.NewReader(s), &answer, maxJoinAnswer)
+		err = newFrameReader(s).read(&answer, maxJoinAnswer)
 	}
 	switch {
 	case err != nil:
 		_ = s.Reset()
-		return engine.Envelope{}, fmt.Errorf("join the mesh: %s closed the connection: the invitation may be used, revoked or expired, or too many tries were wrong: %w%s",
+		return nil, fmt.Errorf("join the mesh: %s closed the connection: the invitation may be used, revoked or expired, or too many tries were wrong: %w%s",
 			token.Inviter, err, hintExpired(token))
-	case answer.Mesh == nil:
+	case len(answer.Records) == 0:
 		refused := answer.Refused
 		if len(refused) > maxRefusal {
 			refused = refused[:maxRefusal]
 		}
-		return engine.Envelope{}, &engine.Refusal{Status: http.StatusForbidden, Type: "join", Detail: fmt.Sprintf("%s does not let this site in: %q", token.Inviter, refused)}
+		return nil, &engine.Refusal{Status: http.StatusForbidden, Type: "join", Detail: fmt.Sprintf("%s does not let this site in: %q", token.Inviter, refused)}
 	}
-	if err := checkEnvelope(*answer.Mesh); err != nil {
-		return engine.Envelope{}, fmt.Errorf("join the mesh: the mesh document of %s: %w", token.Inviter, err)
+	if err := checkRecords(answer.Records); err != nil {
+		return nil, fmt.Errorf("join the mesh: what %s has of it: %w", token.Inviter, err)
 	}
-	return *answer.Mesh, nil
+	return answer.Records, nil
 }
 
 // hintExpired says, for an invitation that is over by this site's clock, that this may be the cause.
@@ -115,9 +114,9 @@ func (n *Network) serveJoin(ctx context.Context, s network.Stream) {
 		_ = s.Reset()
 		return
 	}
-	r := bufio.NewReader(s)
+	r := newFrameReader(s)
 	var request engine.JoinRequest
-	if err := readFrame(r, &request, maxJoinRequest); err != nil {
+	if err := r.read(&request, maxJoinRequest); err != nil {
 		n.gater.refused(from)
 		n.log.Warn("a join request was not understood", "peer", site, "err", err)
 		_ = s.Reset()
@@ -127,8 +126,8 @@ func (n *Network) serveJoin(ctx context.Context, s network.Stream) {
 
 	ctx, cancel := context.WithTimeout(ctx, guestTime)
 	defer cancel()
-	mesh, err := n.gater.members().Admit(ctx, request)
-	answer := joinAnswer{Mesh: &mesh}
+	records, err := n.gater.members().Admit(ctx, request)
+	answer := joinAnswer{Records: records}
 	if err != nil {
 		answer = joinAnswer{Refused: "this site could not do it now: try again"}
 		if r := (*engine.Refusal)(nil); errors.As(err, &r) {
@@ -147,6 +146,6 @@ func (n *Network) serveJoin(ctx context.Context, s network.Stream) {
 	}
 	// The other side closes first, when it has read the answer: closing the connection now could lose it.
 	_ = s.CloseWrite()
-	_, _ = r.ReadByte()
+	_, _ = r.r.ReadByte()
 	_ = s.Close()
 }

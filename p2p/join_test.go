@@ -1,21 +1,19 @@
 package p2p
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"errors"
-	"io"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/libp2p/go-libp2p"
-	pubsub "github.com/libp2p/go-libp2p-pubsub"
 	"github.com/libp2p/go-libp2p/core/host"
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/core/protocol"
+	quic "github.com/libp2p/go-libp2p/p2p/transport/quic"
 	"github.com/multiformats/go-multiaddr"
 
 	"github.com/skerry/skerry/engine"
@@ -33,20 +31,19 @@ func TestJoin(t *testing.T) {
 			c := testConfig{listen: []string{listen}}
 			sites := newTestMesh(t, 2, c)
 			a, b := sites[0], sites[1]
-			about := testAbout("mesh", ids(sites))
-			a.members.mesh = engine.Envelope{Document: testDocumentID(about), About: about}
-			a.members.joined = b.members.add // what gossip of the mesh document does
+			a.members.records = []engine.SignedRecord{a.exchange.record("the mesh"), a.exchange.record("its members")}
+			a.members.joined = b.members.add // what a letter with the new record does
 			a.members.invite(testSecret)
 
 			n := newTestSite(t, c)
 			record := n.member().SiteRecord
 			record.Name = "nantes"
-			e, err := n.net.Join(t.Context(), a.token(testSecret), record)
+			records, err := n.net.Join(t.Context(), a.token(testSecret), record)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if e.Document != a.members.mesh.Document || !bytes.Equal(e.About, about) {
-				t.Errorf("joined another mesh: %+v", e)
+			if !reflect.DeepEqual(records, a.members.records) {
+				t.Errorf("joined another mesh: %+v", records)
 			}
 			for _, s := range sites {
 				n.members.add(s.member())
@@ -121,7 +118,7 @@ func infoOf(t testing.TB, s *testSite) peer.AddrInfo {
 	return info
 }
 
-var ownProtocols = []protocol.ID{pingProtocol, hintProtocol, reconcileProtocol, fetchProtocol, httpProtocol, pubsub.GossipSubID_v12, pubsub.GossipSubID_v11}
+var ownProtocols = []protocol.ID{pingProtocol, lettersProtocol, compareProtocol, blobProtocol, httpProtocol}
 
 // answers opens a stream, writes, and reports whether anything came back.
 func answers(h host.Host, to peer.ID, id protocol.ID, b []byte) bool {
@@ -141,11 +138,22 @@ func answers(h host.Host, to peer.ID, id protocol.ID, b []byte) bool {
 	return n > 0
 }
 
+// opening is what a comparison with a site begins with that has nothing.
+func opening(t testing.TB) []byte {
+	t.Helper()
+	nothing := make([]byte, engine.Ranges*sumLen)
+	frame, err := encodeFrame(&message{Step: stepOpen, Mesh: nothing[:sumLen], Sums: []sums{{Parts: nothing}}}, maxFrame)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return frame
+}
+
 func TestStrangerGetsNothing(t *testing.T) {
 	sites := newTestMesh(t, 2, testConfig{})
 	a := sites[0]
-	id := a.replicas.create("secret", ids(sites))
-	a.publish(id, "secret")
+	id := a.exchange.create("secret", ids(sites))
+	a.send(id, "secret")
 	served := make(chan struct{}, 100)
 	go func() {
 		for {
@@ -163,11 +171,7 @@ func TestStrangerGetsNothing(t *testing.T) {
 		defer cancel()
 		_ = h.Connect(ctx, info)
 		for _, p := range ownProtocols {
-			frame, err := encodeFrame(fetchRequest{Wants: []want{{Document: id}}}, maxFrame)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if answers(h, info.ID, p, frame) {
+			if answers(h, info.ID, p, opening(t)) {
 				t.Errorf("a stranger was answered on %s", p)
 			}
 		}
@@ -177,7 +181,7 @@ func TestStrangerGetsNothing(t *testing.T) {
 	try(outside)
 	eventually(t, "the stranger is not connected", func() bool { return outside.Network().Connectedness(info.ID) != network.Connected })
 
-	// While one is open, the join protocol alone is served, and gossip does not speak to a stranger.
+	// While one is open, the join protocol alone is served, and nobody speaks to a stranger.
 	a.members.invite(testSecret)
 	guest := newStranger(t)
 	heard := make(chan protocol.ID, 100)
@@ -188,7 +192,7 @@ func TestStrangerGetsNothing(t *testing.T) {
 		})
 	}
 	try(guest)
-	a.publish(id, "another")
+	a.send(id, "another")
 	if answers(guest, info.ID, joinProtocol, []byte{1, 0}) {
 		t.Error("a garbled join request was answered")
 	}
@@ -202,139 +206,69 @@ func TestStrangerGetsNothing(t *testing.T) {
 		t.Error("a stranger's stream reached the peer server")
 	default:
 	}
-	if len(a.replicas.state()) != 1 {
+	if a.exchange.documents() != 1 {
 		t.Error("a stranger made a document")
 	}
 }
 
-// A stranger that connects and stays silent is shown out, and all of them when no one is invited any more.
+// A stranger that connects and stays silent is shown out, the latest first when there are too many, and all of them when no one
+// is invited any more.
 func TestGuestIsShownOut(t *testing.T) {
-	a := newTestSite(t, testConfig{})
-	a.run(t)
-	a.members.invite(testSecret)
-	info := infoOf(t, a)
-	var guests []host.Host
-	for range maxGuests + 4 {
-		h := newStranger(t)
-		if err := h.Connect(t.Context(), info); err != nil {
-			t.Fatal(err)
+	bubble(t, func(t *testing.T) {
+		sim := newSimulation(t, 10*time.Millisecond)
+		a := newTestSite(t, sim.host())
+		a.run(t)
+		a.members.invite(testSecret)
+		info := infoOf(t, a)
+		var guests []host.Host
+		knock := func(count int) {
+			for range count {
+				c := sim.host()
+				h := newStranger(t, append(c.options, libp2p.Transport(quic.NewTransport), libp2p.ListenAddrStrings(c.listen...))...)
+				if err := h.Connect(t.Context(), info); err != nil {
+					t.Fatal(err)
+				}
+				guests = append(guests, h)
+			}
 		}
-		guests = append(guests, h)
-	}
-	connected := func() int { return len(a.net.host.Network().Peers()) }
-	eventually(t, "there are not too many guests", func() bool { return connected() > 0 && connected() <= maxGuests })
-	a.members.invite("")
-	eventually(t, "no guest is left", func() bool { return connected() == 0 })
-	for _, h := range guests {
-		eventually(t, "the guest knows", func() bool { return h.Network().Connectedness(info.ID) != network.Connected })
-	}
+		connected := func() (n int) {
+			for _, h := range guests {
+				if h.Network().Connectedness(info.ID) == network.Connected {
+					n++
+				}
+			}
+			return n
+		}
+		knock(maxGuests + 4)
+		time.Sleep(time.Second)
+		if n := connected(); n != maxGuests || guests[0].Network().Connectedness(info.ID) != network.Connected {
+			t.Errorf("%d guests, not %d", n, maxGuests)
+		}
+		time.Sleep(guestTime)
+		if n := connected(); n != 0 {
+			t.Errorf("%d guests have stayed", n)
+		}
+		knock(2)
+		a.members.invite("")
+		time.Sleep(time.Second)
+		if n := connected() + len(a.net.host.Network().Peers()); n != 0 {
+			t.Errorf("%d guests nobody has invited", n)
+		}
+	})
 }
 
 // A site that was taken out of the mesh is disconnected and not let in again.
 func TestRemovedMemberIsOut(t *testing.T) {
-	sites := newTestMesh(t, 2, testConfig{reconcile: 100 * time.Millisecond})
+	sites := newTestMesh(t, 2, testConfig{})
 	a, b := sites[0], sites[1]
 	a.members.remove(b.id)
 	eventually(t, "they are apart", func() bool {
 		return len(a.net.host.Network().Peers()) == 0 && !b.net.Status()[a.id].Reachable
 	})
-	id := a.replicas.create("doc", ids(sites))
-	a.publish(id, "secret")
+	id := a.exchange.create("doc", ids(sites))
+	a.send(id, "secret")
 	info := infoOf(t, a)
-	if answers(b.net.host, info.ID, fetchProtocol, []byte{0}) || len(b.replicas.state()) > 0 {
+	if answers(b.net.host, info.ID, compareProtocol, opening(t)) || b.exchange.documents() > 0 {
 		t.Error("a site that is no member any more was answered")
 	}
-}
-
-// garbage is a set of messages that are wrong in different ways.
-func garbage() map[string][]byte {
-	return map[string][]byte{
-		"nothing":        {},
-		"zeros":          make([]byte, 1024),
-		"no CBOR":        {4, 0xff, 0xff, 0xff, 0xff},
-		"a huge length":  {0xff, 0xff, 0xff, 0xff, 0xff, 0x7f},
-		"an endless one": bytes.Repeat([]byte{0xff}, 64),
-		"HTTP":           []byte("GET / HTTP/1.1\r\n\r\n"),
-		"a map":          {3, 0xa1, 0x01, 0x80},
-		"nested":         append([]byte{100}, bytes.Repeat([]byte{0x81}, 100)...),
-	}
-}
-
-// A member that sends garbage on every protocol harms no one, gets nothing, and is disconnected in the end.
-func TestGarbageFromMember(t *testing.T) {
-	sites := newTestMesh(t, 2, testConfig{})
-	a := sites[0]
-	key, badID := testKey(t)
-	a.members.add(engine.Member{ID: badID})
-	eventually(t, "the member is known", func() bool { return a.net.link(badID) != nil })
-	bad := newStranger(t, libp2p.Identity(key))
-	info := infoOf(t, a)
-	if err := bad.Connect(t.Context(), info); err != nil {
-		t.Fatal(err)
-	}
-	for _, p := range []protocol.ID{hintProtocol, reconcileProtocol, fetchProtocol, pubsub.GossipSubID_v12} {
-		for name, b := range garbage() {
-			if p != pubsub.GossipSubID_v12 && answers(bad, info.ID, p, b) {
-				t.Errorf("%s on %s was answered", name, p)
-			}
-		}
-	}
-	// An envelope that the engine refuses counts like one that does not decode.
-	a.replicas.setFault(func(from engine.SiteID, _ engine.Envelope) error {
-		if from == badID {
-			return engine.ErrRefused
-		}
-		return nil
-	})
-	about := testAbout("bad", []engine.SiteID{a.id, badID})
-	frame, err := encodeFrame(hint{Envelope: &engine.Envelope{Document: testDocumentID(about), About: about}}, maxHint)
-	if err != nil {
-		t.Fatal(err)
-	}
-	eventually(t, "the member is disconnected and kept out", func() bool {
-		_ = bad.Connect(t.Context(), info)
-		answers(bad, info.ID, hintProtocol, frame)
-		return !a.net.gater.member(bad.ID())
-	})
-	if a.net.Counters().Refused < maxRefusals {
-		t.Errorf("only %d messages were refused", a.net.Counters().Refused)
-	}
-	// The other member notices nothing.
-	id := a.replicas.create("doc", ids(sites))
-	a.publish(id, "change")
-	eventually(t, "the others go on", func() bool { return same(sites) })
-}
-
-// A member that answers with garbage is found out too.
-func TestGarbageInAnswers(t *testing.T) {
-	a := newTestSite(t, testConfig{reconcile: 50 * time.Millisecond})
-	key, badID := testKey(t)
-	bad := newStranger(t, libp2p.Identity(key), libp2p.ListenAddrStrings("/ip4/127.0.0.1/udp/0/quic-v1"))
-	bad.SetStreamHandler(pingProtocol, func(s network.Stream) {
-		var b [pongSize]byte
-		for {
-			if _, err := io.ReadFull(s, b[:pingSize]); err != nil {
-				return
-			}
-			_, _ = s.Write(b[:])
-		}
-	})
-	bad.SetStreamHandler(reconcileProtocol, func(s network.Stream) {
-		var request compareRequest
-		if err := readFrame(bufio.NewReader(s), &request, maxCompare); err != nil {
-			_ = s.Reset()
-			return
-		}
-		// More documents than asked for, in the wrong order.
-		_ = writeFrame(s, compareAnswer{Results: []compareResult{{Kind: resultItems, Data: bytes.Repeat([]byte{7}, 3*itemLen)}}}, maxCompare)
-		_ = s.Close()
-	})
-	var addrs []string
-	for _, addr := range bad.Network().ListenAddresses() {
-		addrs = append(addrs, addr.String())
-	}
-	a.members.add(engine.Member{ID: badID, SiteRecord: engine.SiteRecord{Addresses: addrs}})
-	a.replicas.write(a.replicas.create("doc", []engine.SiteID{a.id, badID}), []byte("x"))
-	a.run(t)
-	eventually(t, "its answers are refused", func() bool { return a.net.Counters().Refused > 0 })
 }

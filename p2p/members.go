@@ -2,8 +2,12 @@ package p2p
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"time"
+
+	"github.com/libp2p/go-libp2p/core/network"
 
 	"github.com/skerry/skerry/engine"
 )
@@ -41,6 +45,8 @@ func (n *Network) watchMembers(ctx context.Context) {
 				l = newLink(n, m.ID, pid)
 				n.mu.Lock()
 				n.links[m.ID] = l
+				close(n.linked)
+				n.linked = make(chan struct{})
 				n.mu.Unlock()
 				linkCtx, stop := context.WithCancel(ctx)
 				stops[m.ID] = stop
@@ -73,29 +79,30 @@ func (n *Network) watchMembers(ctx context.Context) {
 	}
 }
 
-// closeOthers closes the connections of sites that are no members, or no longer, when a guest's time is over.
+// closeOthers closes the connections of sites that are no members, or no longer, when a guest's time is over, and those of the
+// latest guests when there are too many.
 func (n *Network) closeOthers(guests map[string]time.Time) {
-	seen := map[string]bool{}
+	var strangers []network.Conn
+	present := map[string]bool{}
 	for _, c := range n.host.Network().Conns() {
-		p := c.RemotePeer()
-		if n.gater.member(p) || n.gater.host(p) {
+		if p := c.RemotePeer(); n.gater.member(p) || n.gater.host(p) {
 			continue
 		}
-		id := c.ID()
-		seen[id] = true
-		since, known := guests[id]
-		if !known {
-			since = time.Now()
-			guests[id] = since
-		}
-		if !n.gater.open(addressIP(c.RemoteMultiaddr())) || time.Since(since) > guestTime || len(guests) > maxGuests {
-			n.log.Debug("closing the connection of a stranger", "peer", p)
-			_ = c.Close()
+		strangers = append(strangers, c)
+		present[c.ID()] = true
+		if _, known := guests[c.ID()]; !known {
+			guests[c.ID()] = time.Now()
 		}
 	}
-	for id := range guests {
-		if !seen[id] {
-			delete(guests, id)
+	maps.DeleteFunc(guests, func(id string, _ time.Time) bool { return !present[id] })
+	slices.SortFunc(strangers, func(a, b network.Conn) int { return guests[a.ID()].Compare(guests[b.ID()]) })
+	stay := 0
+	for _, c := range strangers {
+		if n.gater.open(addressIP(c.RemoteMultiaddr())) && time.Since(guests[c.ID()]) <= guestTime && stay < maxGuests {
+			stay++
+			continue
 		}
+		n.log.Debug("closing the connection of a stranger", "peer", c.RemotePeer())
+		_ = c.Close()
 	}
 }

@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
+	"time"
 
 	"github.com/libp2p/go-libp2p/core/host"
 	"github.com/libp2p/go-libp2p/core/network"
@@ -24,29 +27,28 @@ type Network struct {
 	gater *gater
 	peers []peer.AddrInfo // of the configuration
 
-	out     *outbox
-	in      *inbox
-	streams *streamListener
-	// comparisons is a semaphore for those begun by others.
-	comparisons chan struct{}
-	counters    counters
-	position    *position
+	streams  *streamListener
+	position *position
+	claims   *claims
+	// begun and served hold a token for each comparison that this site has begun, or others with it.
+	begun, served chan struct{}
+	counters      counters
 
 	changed chan struct{} // capacity 1: the list of members may have changed
 
 	mu       sync.Mutex
-	replicas engine.Replicas         // nil before Attach; not changed from Run on
-	topics   *topics                 // nil outside Run
+	exchange engine.Exchange         // nil before Attach; not changed from Run on
 	links    map[engine.SiteID]*link // one for each other member
+	linked   chan struct{}           // closed and made anew when one is added
 	closing  bool                    // no stream handler starts any more
 	handlers sync.WaitGroup          // the stream handlers that run; Add under mu, while not closing
 
 	closed sync.Once
 }
 
-// New makes the site's libp2p host and listens; nothing is let in before Run. Both membership and replicas may be nil
+// New makes the site's libp2p host and listens; nothing is let in before Run. Both membership and exchange may be nil
 // while the site belongs to no mesh; Attach hands them in later. The caller ends with Run or, without it, Close.
-func New(cfg Config, membership engine.Membership, replicas engine.Replicas) (*Network, error) {
+func New(cfg Config, membership engine.Membership, exchange engine.Exchange) (*Network, error) {
 	listen, peers, err := cfg.validate()
 	if err != nil {
 		return nil, fmt.Errorf("configure the network: %w", err)
@@ -56,11 +58,11 @@ func New(cfg Config, membership engine.Membership, replicas engine.Replicas) (*N
 		return nil, fmt.Errorf("configure the network: %w", err)
 	}
 	n := &Network{
-		cfg: cfg, log: cfg.Log, self: self, gater: newGater(), peers: peers,
-		out: newOutbox(), in: newInbox(), streams: newStreamListener(self),
-		changed: make(chan struct{}, 1), position: newPosition(cfg.At), comparisons: make(chan struct{}, maxComparisons), links: map[engine.SiteID]*link{},
+		cfg: cfg, log: cfg.Log, self: self, gater: newGater(), peers: peers, streams: newStreamListener(self), position: newPosition(cfg.At),
+		claims: newClaims(), begun: make(chan struct{}, maxBegun), served: make(chan struct{}, maxServed),
+		changed: make(chan struct{}, 1), links: map[engine.SiteID]*link{}, linked: make(chan struct{}),
 	}
-	n.Attach(membership, replicas)
+	n.Attach(membership, exchange)
 	if n.host, err = newHost(cfg, listen, n.gater); err != nil {
 		return nil, err
 	}
@@ -68,11 +70,11 @@ func New(cfg Config, membership engine.Membership, replicas engine.Replicas) (*N
 }
 
 // Attach hands in what New was not given. It must happen before Run.
-func (n *Network) Attach(membership engine.Membership, replicas engine.Replicas) {
+func (n *Network) Attach(membership engine.Membership, exchange engine.Exchange) {
 	n.gater.attach(membership)
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.replicas = replicas
+	n.exchange = exchange
 }
 
 // Self returns this site's SiteID.
@@ -90,19 +92,11 @@ func (n *Network) MembersChanged() {
 // Run keeps the site in touch with the other members until ctx ends; then it closes everything and returns nil. It
 // is called once.
 func (n *Network) Run(ctx context.Context) error {
-	if n.gater.members() == nil || n.replicas == nil {
-		return errors.New("run the network: no membership or no replicas attached")
+	if n.gater.members() == nil || n.exchange == nil {
+		return errors.New("run the network: no membership or no engine attached")
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	t, err := newTopics(ctx, n)
-	if err != nil {
-		return errors.Join(fmt.Errorf("run the network: %w", err), n.Close())
-	}
-	n.mu.Lock()
-	n.topics = t
-	n.mu.Unlock()
-
 	n.host.Network().Notify(&network.NotifyBundle{
 		ConnectedF: func(_ network.Network, c network.Conn) {
 			if l := n.link(siteOf(c.RemotePeer())); l != nil {
@@ -115,27 +109,15 @@ func (n *Network) Run(ctx context.Context) error {
 			}
 		},
 	})
-	n.host.SetStreamHandler(joinProtocol, n.handler(ctx, false, n.serveJoin))
-	for id, serve := range map[protocol.ID]func(context.Context, network.Stream){
-		pingProtocol:      n.servePing,
-		hintProtocol:      n.serveHints,
-		reconcileProtocol: n.serveReconcile,
-		fetchProtocol:     n.serveFetch,
-		blobProtocol:      n.serveBlob,
-		httpProtocol:      n.serveHTTP,
-	} {
-		n.host.SetStreamHandler(id, n.handler(ctx, true, serve))
-	}
+	n.handle(joinProtocol, func(s network.Stream) { n.serveJoin(ctx, s) })
+	n.serve(ctx, pingProtocol, maxPings, n.servePing)
+	n.serve(ctx, lettersProtocol, maxLetters, n.serveLetters)
+	n.serve(ctx, compareProtocol, maxCompares, n.serveCompare)
+	n.serve(ctx, blobProtocol, maxBlobs, n.serveBlob)
+	n.handle(httpProtocol, func(s network.Stream) { n.acceptHTTP(ctx, s) })
 
-	var wg sync.WaitGroup
-	wg.Go(func() { n.in.run(ctx, n) })
-	wg.Go(func() { n.publishAll(ctx) })
-	wg.Go(func() { n.watchMembers(ctx) })
-	<-ctx.Done()
-	err = n.Close()
-	wg.Wait()
-	t.wait()
-	return err
+	n.watchMembers(ctx)
+	return n.Close()
 }
 
 // Close ends all connections and stops listening. Run does it too; it is needed only where Run is not called.
@@ -155,15 +137,59 @@ func (n *Network) Close() error {
 	return nil
 }
 
-// handler makes serve a stream handler that is waited for at the end. With members it resets the streams of others.
-func (n *Network) handler(ctx context.Context, members bool, serve func(context.Context, network.Stream)) network.StreamHandler {
-	return func(s network.Stream) {
-		if members && !n.gater.member(s.Conn().RemotePeer()) || !n.begin() {
+// handle has the streams of a protocol handled by goroutines that are waited for at the end.
+func (n *Network) handle(id protocol.ID, handle network.StreamHandler) {
+	n.host.SetStreamHandler(id, func(s network.Stream) {
+		if !n.begin() {
 			_ = s.Reset()
 			return
 		}
 		defer n.handlers.Done()
-		serve(ctx, s)
+		handle(s)
+	})
+}
+
+// serve has the streams of members served, up to most of each member at once.
+func (n *Network) serve(ctx context.Context, id protocol.ID, most int, serve func(context.Context, *link, network.Stream)) {
+	n.handle(id, func(s network.Stream) {
+		if l := n.admit(ctx, s, id, most); l != nil {
+			defer l.closed(id)
+			serve(ctx, l, s)
+		}
+	})
+}
+
+// admit returns the link of the member that has opened a stream, and counts the stream. It resets the stream and returns nil when
+// that is no member, or has too many of them.
+func (n *Network) admit(ctx context.Context, s network.Stream, id protocol.ID, most int) *link {
+	p := s.Conn().RemotePeer()
+	if n.gater.member(p) {
+		if l := n.awaitLink(ctx, siteOf(p)); l != nil && l.opened(id, most) {
+			return l
+		}
+		n.log.Debug("a stream of another site was not served", "peer", p, "protocol", id)
+	}
+	_ = s.Reset()
+	return nil
+}
+
+// awaitLink returns the link of a member, which is made a moment after it has become one; nil when it is not.
+func (n *Network) awaitLink(ctx context.Context, id engine.SiteID) *link {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	for {
+		n.mu.Lock()
+		l, linked := n.links[id], n.linked
+		n.mu.Unlock()
+		if l != nil {
+			return l
+		}
+		n.MembersChanged()
+		select {
+		case <-linked:
+		case <-ctx.Done():
+			return nil
+		}
 	}
 }
 
@@ -195,14 +221,16 @@ func (n *Network) link(id engine.SiteID) *link {
 	return n.links[id]
 }
 
+// all returns the links to all other members.
+func (n *Network) all() []*link {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.Collect(maps.Values(n.links))
+}
+
 // Status returns what is known of the way to each other member.
 func (n *Network) Status() map[engine.SiteID]engine.SiteStatus {
-	n.mu.Lock()
-	links := make([]*link, 0, len(n.links))
-	for _, l := range n.links {
-		links = append(links, l)
-	}
-	n.mu.Unlock()
+	links := n.all()
 	status := make(map[engine.SiteID]engine.SiteStatus, len(links))
 	for _, l := range links {
 		status[l.site] = l.status()
@@ -220,9 +248,7 @@ func (n *Network) SetIsolated(on bool) {
 			_ = n.host.Network().ClosePeer(p)
 		}
 	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	for _, l := range n.links {
+	for _, l := range n.all() {
 		l.nudge()
 	}
 }

@@ -1,8 +1,8 @@
 package p2p
 
 import (
-	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -10,8 +10,8 @@ import (
 
 	"github.com/libp2p/go-libp2p/core/network"
 
-	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/vivaldi"
+	"github.com/skerry/skerry/engine"
 )
 
 const (
@@ -21,6 +21,8 @@ const (
 	pingTimeout = 2500 * time.Millisecond
 	// suspectAfter is the silence after which a new request first waits for a sign of life.
 	suspectAfter = 1500 * time.Millisecond
+	// farOff is how far two clocks may differ before it is said.
+	farOff = time.Second
 )
 
 // watch pings the member on one stream every second until that fails. It reports whether a ping was answered at all.
@@ -41,7 +43,8 @@ func (l *link) watch(ctx context.Context) (answered bool) {
 	tick := time.NewTicker(pingEvery)
 	defer tick.Stop()
 	for seq := uint64(1); ; seq++ {
-		took, ahead, at, err := l.n.ping(s, seq)
+		sent, mine := time.Now(), l.n.sum(l.site)
+		m, err := l.n.ping(s, seq)
 		if err != nil {
 			if ctx.Err() == nil {
 				l.n.log.Debug("a connection is dead", "peer", l.site, "err", err)
@@ -50,23 +53,10 @@ func (l *link) watch(ctx context.Context) (answered bool) {
 			return answered
 		}
 		answered = true
-		l.mu.Lock()
-		l.failed = false
-		l.lastSeen = time.Now()
-		if l.rtt == 0 {
-			l.rtt = took
-		} else {
-			l.rtt += (took - l.rtt) / 8 // RFC 6298's smoothing
-		}
-		if skewed := ahead.Abs() > farOff; skewed != (l.ahead.Abs() > farOff) && skewed {
-			l.n.log.Warn("the clocks of two sites disagree: of two concurrent writes the one with the later clock wins; set them by NTP",
-				"peer", l.site, "ahead", ahead.Round(time.Millisecond))
-		}
-		l.ahead = ahead
-		l.notify()
-		l.mu.Unlock()
+		l.heard(m)
 		l.setUp(true)
-		if here, news := l.n.position.measured(l.site, at, took); news {
+		l.agree.pinged(time.Now(), sent, mine, m.theirs)
+		if here, news := l.n.position.measured(l.site, m.at, m.took); news {
 			l.n.cfg.OnMoved(here)
 		}
 		select {
@@ -81,53 +71,102 @@ func (l *link) watch(ctx context.Context) (answered bool) {
 	}
 }
 
-// farOff is how far two clocks may differ before it is said.
-const farOff = time.Second
+// heard takes in what a ping has measured.
+func (l *link) heard(m measured) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.failed = false
+	l.lastSeen = time.Now()
+	if l.rtt == 0 {
+		l.rtt = m.took
+	} else {
+		l.rtt += (m.took - l.rtt) / 8 // RFC 6298's smoothing
+	}
+	if m.ahead.Abs() > farOff && l.ahead.Abs() <= farOff {
+		l.n.log.Warn("the clocks of two sites disagree: of two concurrent writes the one with the later clock wins; set them by NTP",
+			"peer", l.site, "ahead", m.ahead.Round(time.Millisecond))
+	}
+	l.ahead = m.ahead
+	l.notify()
+}
 
-// A ping is a number of 8 bytes; the answer repeats it and adds the answering site's clock in Unix microseconds and its coordinate.
+// sum returns what a ping tells of all that this site shares with another.
+func (n *Network) sum(with engine.SiteID) sum {
+	b := appendSum(make([]byte, 0, 2*sumLen), n.exchange.MeshFingerprint())
+	return sha256.Sum256(appendSums(b, n.exchange.Fingerprints(with, []engine.Range{{}})))
+}
+
+// A ping is a number of 8 bytes. The answer repeats it and adds the answering site's clock in Unix microseconds, its sum and
+// its coordinate.
 const (
 	pingSize  = 8
 	clockSize = 8
-	pongSize  = pingSize + clockSize + coordinateSize
+	pongSize  = pingSize + clockSize + sumLen + coordinateSize
 )
 
-// ping returns the round trip, how far the other site's clock is ahead of this one's, give or take half of it, and where the other
-// site says it is.
-func (n *Network) ping(s network.Stream, seq uint64) (took, ahead time.Duration, at vivaldi.Coordinate, err error) {
+// pong is the answer to a ping.
+type pong struct {
+	seq   uint64
+	clock time.Time
+	sum   sum
+	at    vivaldi.Coordinate
+}
+
+func encodePong(b *[pongSize]byte, p pong) {
+	binary.BigEndian.PutUint64(b[:], p.seq)
+	binary.BigEndian.PutUint64(b[pingSize:], uint64(p.clock.UnixMicro()))
+	copy(b[pingSize+clockSize:], p.sum[:])
+	putCoordinate(b[pingSize+clockSize+sumLen:], p.at)
+}
+
+func decodePong(b *[pongSize]byte) pong {
+	return pong{seq: binary.BigEndian.Uint64(b[:]), clock: time.UnixMicro(int64(binary.BigEndian.Uint64(b[pingSize:]))),
+		sum: sum(b[pingSize+clockSize:]), at: readCoordinate(b[pingSize+clockSize+sumLen:])}
+}
+
+// measured is what one ping tells.
+type measured struct {
+	took   time.Duration // the round trip
+	ahead  time.Duration // how far the other site's clock is ahead of this one's, give or take half of it
+	theirs sum
+	at     vivaldi.Coordinate
+}
+
+func (n *Network) ping(s network.Stream, seq uint64) (measured, error) {
 	begin := time.Now()
 	clock := n.cfg.Now()
 	if err := s.SetDeadline(begin.Add(pingTimeout)); err != nil {
-		return 0, 0, at, fmt.Errorf("ping: %w", err)
+		return measured{}, fmt.Errorf("ping: %w", err)
 	}
 	var out [pingSize]byte
 	var in [pongSize]byte
 	binary.BigEndian.PutUint64(out[:], seq)
 	if _, err := s.Write(out[:]); err != nil {
-		return 0, 0, at, fmt.Errorf("ping: %w", err)
+		return measured{}, fmt.Errorf("ping: %w", err)
 	}
 	if _, err := io.ReadFull(s, in[:]); err != nil {
-		return 0, 0, at, fmt.Errorf("ping: %w", err)
+		return measured{}, fmt.Errorf("ping: %w", err)
 	}
-	if !bytes.Equal(in[:pingSize], out[:]) {
-		return 0, 0, at, fmt.Errorf("ping: %w: another answer than what was asked", engine.ErrRefused)
+	p := decodePong(&in)
+	if p.seq != seq {
+		return measured{}, fmt.Errorf("ping: %w: another answer than what was asked", engine.ErrRefused)
 	}
-	took = time.Since(begin)
-	theirs := time.UnixMicro(int64(binary.BigEndian.Uint64(in[pingSize:])))
-	return took, theirs.Sub(clock.Add(took / 2)), readCoordinate(in[pingSize+clockSize:]), nil
+	took := time.Since(begin)
+	return measured{took, p.clock.Sub(clock.Add(took / 2)), p.sum, p.at}, nil
 }
 
 // servePing answers pings.
-func (n *Network) servePing(_ context.Context, s network.Stream) {
+func (n *Network) servePing(_ context.Context, l *link, s network.Stream) {
 	defer s.Close()
-	var b [pongSize]byte
+	var in [pingSize]byte
+	var out [pongSize]byte
 	for {
 		_ = s.SetDeadline(time.Now().Add(30 * time.Second))
-		if _, err := io.ReadFull(s, b[:pingSize]); err != nil {
+		if _, err := io.ReadFull(s, in[:]); err != nil {
 			return
 		}
-		binary.BigEndian.PutUint64(b[pingSize:], uint64(n.cfg.Now().UnixMicro()))
-		putCoordinate(b[pingSize+clockSize:], n.position.coordinate())
-		if _, err := s.Write(b[:]); err != nil {
+		encodePong(&out, pong{binary.BigEndian.Uint64(in[:]), n.cfg.Now(), n.sum(l.site), n.position.coordinate()})
+		if _, err := s.Write(out[:]); err != nil {
 			return
 		}
 	}

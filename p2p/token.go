@@ -45,11 +45,7 @@ func EncodeToken(t Token) (string, error) {
 	if err := t.check(); err != nil {
 		return "", fmt.Errorf("encode invitation: %w", err)
 	}
-	b, err := encodeCBOR(t)
-	if err != nil {
-		return "", fmt.Errorf("encode invitation: %w", err)
-	}
-	text := tokenPrefix + base64.RawURLEncoding.EncodeToString(b)
+	text := tokenPrefix + base64.RawURLEncoding.EncodeToString(engine.Encode(t))
 	if len(text) > maxToken {
 		return "", fmt.Errorf("encode invitation: %w", engine.ErrTooLarge)
 	}
@@ -72,7 +68,7 @@ func DecodeToken(text string) (Token, error) {
 		return Token{}, fmt.Errorf("%w: it is garbled or incomplete; copy it again", ErrToken)
 	}
 	var t Token
-	if err := decodeCBOR(b, &t); err != nil {
+	if err := decode(b, &t); err != nil {
 		return Token{}, fmt.Errorf("%w: it is garbled or incomplete; copy it again", ErrToken)
 	}
 	if err := t.check(); err != nil {

@@ -44,10 +44,6 @@ func TestTokenIsGarbled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	raw, err := base64.RawURLEncoding.DecodeString(strings.TrimPrefix(text, tokenPrefix))
-	if err != nil {
-		t.Fatal(err)
-	}
 	for name, c := range map[string]struct{ text, want string }{
 		"empty":         {"", "does not begin"},
 		"another thing": {"https://example.org", "does not begin"},
@@ -55,7 +51,6 @@ func TestTokenIsGarbled(t *testing.T) {
 		"with more":     {text + "AAAA", "garbled or incomplete"},
 		"no base64":     {text[:20] + "!" + text[21:], "garbled or incomplete"},
 		"over long":     {text + strings.Repeat("A", maxToken), "over"},
-		"unknown field": {tokenPrefix + base64.RawURLEncoding.EncodeToString(append([]byte{raw[0] + 1, 0x18, 0x2a, 0x01}, raw[1:]...)), "garbled or incomplete"},
 	} {
 		if _, err := DecodeToken(c.text); !errors.Is(err, ErrToken) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", name, err)
@@ -74,11 +69,7 @@ func TestTokenIsGarbled(t *testing.T) {
 			t.Errorf("%s: encoded", name)
 		}
 		k.Unix = 1
-		b, err := encodeCBOR(k)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := DecodeToken(tokenPrefix + base64.RawURLEncoding.EncodeToString(b)); !errors.Is(err, ErrToken) {
+		if _, err := DecodeToken(tokenPrefix + base64.RawURLEncoding.EncodeToString(engine.Encode(k))); !errors.Is(err, ErrToken) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -108,43 +99,6 @@ func FuzzToken(f *testing.F) {
 		same, err := DecodeToken(again)
 		if err != nil || !reflect.DeepEqual(same, token) {
 			t.Fatalf("%+v became %+v: %v", token, same, err)
-		}
-	})
-}
-
-// FuzzEnvelope looks for envelopes that pass and break a bound, and for panics.
-func FuzzEnvelope(f *testing.F) {
-	about := testAbout("doc", nil)
-	e := engine.Envelope{Document: testDocumentID(about), About: about, Changes: []engine.SignedChange{
-		{Author: "a", Signature: make([]byte, signatureLen), Bytes: []byte("change")}}}
-	b, err := encodeCBOR(e)
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Add(b)
-	for _, b := range garbage() {
-		f.Add(b)
-	}
-	f.Fuzz(func(t *testing.T, b []byte) {
-		e, err := decodeEnvelope(b)
-		if err != nil {
-			if !errors.Is(err, engine.ErrRefused) {
-				t.Errorf("error of another kind: %v", err)
-			}
-			return
-		}
-		if len(e.Document) != 64 || len(e.About) == 0 {
-			t.Errorf("an envelope of nothing passes: %+v", e)
-		}
-		again, err := encodeCBOR(e)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(again) > 2*len(b)+64 {
-			t.Errorf("%d bytes became %d", len(b), len(again))
-		}
-		if same, err := decodeEnvelope(again); err != nil || same.Document != e.Document || len(same.Changes) != len(e.Changes) {
-			t.Errorf("what decodes does not decode again: %v", err)
 		}
 	})
 }

@@ -54,13 +54,11 @@ func makeDir(parent, dir string) error {
 	return syncDir(parent)
 }
 
-// sealedChunk is how many bytes a whole chunk has in a file, where each is encrypted by itself. What it is bound to is its number: whose it
-// is tells its digest.
+// sealedChunk is how many bytes a whole chunk has in a file, where each is encrypted by itself. It is bound to its number;
+// its digest tells whose it is.
 const sealedChunk = engine.ChunkSize + sealOverhead
 
-func chunkNamed(i int64) engine.OperationID {
-	return engine.OperationID("chunk " + strconv.FormatInt(i, 10))
-}
+func chunkNamed(i int64) []byte { return strconv.AppendInt([]byte("chunk "), i, 10) }
 
 // fileSize is how many bytes the first n chunks of a blob have in a file.
 func fileSize(ref engine.BlobRef, n int64) int64 {
@@ -162,8 +160,7 @@ func (b *Blobs) Has(ref engine.BlobRef) bool {
 }
 
 func (b *Blobs) has(ref engine.BlobRef) bool {
-	size := sizeOf(b.path(ref.Hash, ""))
-	return (size == fileSize(ref, ref.Chunks()) || size == ref.Size) && sizeOf(b.path(ref.Hash, digestsSuffix)) == ref.Chunks()*sha256.Size
+	return sizeOf(b.path(ref.Hash, "")) == fileSize(ref, ref.Chunks()) && sizeOf(b.path(ref.Hash, digestsSuffix)) == ref.Chunks()*sha256.Size
 }
 
 // sizeOf is the size of a file, -1 when there is none.
@@ -200,18 +197,13 @@ func (b *Blobs) Open(ref engine.BlobRef, first int64) (io.ReadCloser, error) {
 		return nil, fmt.Errorf("open blob: %w", err)
 	}
 	f, err := os.Open(b.path(ref.Hash, ""))
-	plain := sizeOf(b.path(ref.Hash, "")) == ref.Size // of a version that did not encrypt
-	if err == nil {
-		at := first * sealedChunk
-		if plain {
-			at = first * engine.ChunkSize
-		}
-		_, err = f.Seek(at, io.SeekStart)
-	}
 	if err != nil {
 		return nil, fmt.Errorf("open blob %s: %w: %w", ref.Hash, engine.ErrStorage, err)
 	}
-	return &blobReader{blobs: b, file: f, ref: ref, digests: digests, next: first, plain: plain}, nil
+	if _, err := f.Seek(first*sealedChunk, io.SeekStart); err != nil {
+		return nil, errors.Join(fmt.Errorf("open blob %s: %w: %w", ref.Hash, engine.ErrStorage, err), f.Close())
+	}
+	return &blobReader{blobs: b, file: f, ref: ref, digests: digests, next: first}, nil
 }
 
 // Drop implements engine.Blobs.
@@ -267,7 +259,6 @@ type blobReader struct {
 	ref     engine.BlobRef
 	digests engine.Digests
 	next    int64
-	plain   bool
 	room    []byte // for one chunk as it lies in the file
 	rest    []byte // of the chunk, not given out yet
 }
@@ -280,7 +271,7 @@ func (r *blobReader) Read(p []byte) (int, error) {
 		if r.room == nil {
 			r.room = make([]byte, r.ref.ChunkLen(0)+sealOverhead)
 		}
-		chunk, err := r.read()
+		chunk, err := r.blobs.unsealed(r.file, r.ref, r.next, r.room)
 		if err != nil {
 			return 0, fmt.Errorf("read blob %s: %w: %w", r.ref.Hash, engine.ErrStorage, err)
 		}
@@ -293,16 +284,6 @@ func (r *blobReader) Read(p []byte) (int, error) {
 	n := copy(p, r.rest)
 	r.rest = r.rest[n:]
 	return n, nil
-}
-
-// read reads the next chunk; nil where there is another.
-func (r *blobReader) read() ([]byte, error) {
-	if !r.plain {
-		return r.blobs.unsealed(r.file, r.ref, r.next, r.room)
-	}
-	chunk := r.room[:r.ref.ChunkLen(r.next)]
-	_, err := io.ReadFull(r.file, chunk)
-	return chunk, err
 }
 
 func (r *blobReader) Close() error { return r.file.Close() }

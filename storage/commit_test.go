@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mattn/go-sqlite3"
-
 	"github.com/skerry/skerry/engine"
 )
 
@@ -17,7 +15,7 @@ import (
 // commits them as one group and gives their outcomes.
 func queueAll(t *testing.T, s *Store, batches ...*engine.Batch) func() []error {
 	t.Helper()
-	s.turn <- struct{}{}
+	s.queue.turn <- struct{}{}
 	outcomes := make([]chan error, len(batches))
 	for i, b := range batches {
 		outcomes[i] = make(chan error, 1)
@@ -25,8 +23,8 @@ func queueAll(t *testing.T, s *Store, batches ...*engine.Batch) func() []error {
 		waitQueued(t, s, i+1)
 	}
 	return func() []error {
-		s.commitGroup()
-		<-s.turn
+		s.queue.commitGroup()
+		<-s.queue.turn
 		errs := make([]error, len(batches))
 		for i := range errs {
 			errs[i] = <-outcomes[i]
@@ -36,9 +34,9 @@ func queueAll(t *testing.T, s *Store, batches ...*engine.Batch) func() []error {
 }
 
 func queued(s *Store) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.waiting)
+	s.queue.mu.Lock()
+	defer s.queue.mu.Unlock()
+	return len(s.queue.waiting)
 }
 
 func waitQueued(t *testing.T, s *Store, n int) {
@@ -57,12 +55,7 @@ func TestGroupSharesATransaction(t *testing.T) {
 		batches[i] = sample(i)
 	}
 	commits := 0
-	if err := s.conn.Raw(func(c any) error {
-		c.(*sqlite3.SQLiteConn).RegisterCommitHook(func() int { commits++; return 0 })
-		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	s.queue.writer.conn.RegisterCommitHook(func() int { commits++; return 0 })
 	for i, err := range queueAll(t, s, batches...)() {
 		if err != nil {
 			t.Errorf("batch %d: %v", i, err)
@@ -86,7 +79,7 @@ func TestABadBatchFailsAlone(t *testing.T) {
 	mustCommit(t, s, sample(0))
 	bad := sample(9)
 	forged := sample(0).Changes[0]
-	forged.Hash[0] ^= 1 // another change under the number of one that is stored
+	forged.Bytes = []byte("another one under the number of one that is stored")
 	bad.Changes = append(bad.Changes, forged)
 	good1, good2 := sample(1), sample(2)
 	errs := queueAll(t, s, good1, bad, good2)()
@@ -117,18 +110,49 @@ func TestABadBatchFailsAlone(t *testing.T) {
 	}
 }
 
+// TestARolledBackBatchIsForgotten: what the writer remembers of a batch that failed is not taken for what is there.
+func TestARolledBackBatchIsForgotten(t *testing.T) {
+	s := open(t, t.TempDir())
+	mustCommit(t, s, sample(0))
+	changed := func() *engine.Batch {
+		b := sample(0)
+		b.Changes, b.Events = nil, nil
+		b.Records[0].Row.Local, b.Records[0].Row.State, b.Operations[0].Body = "new", engine.StateConflict, []byte("new")
+		return b
+	}
+	bad := sample(1)
+	bad.Records, bad.Operations = append(bad.Records, changed().Records...), append(bad.Operations, changed().Operations...)
+	bad.Mesh = []engine.SignedRecord{{Record: []byte("no record")}} // what is written last
+	if err := s.Commit(t.Context(), bad); err == nil {
+		t.Fatal("it was taken")
+	}
+	mustCommit(t, s, sample(1))
+	if ok, err := has(s, 1); !ok || err != nil {
+		t.Errorf("after a second try: %v, %v", ok, err)
+	}
+	mustCommit(t, s, changed())
+	if o, err := s.Operation(t.Context(), changed().Operations[0].ID); err != nil || string(o.Body) != "new" {
+		t.Errorf("the operation is %+v, %v", o, err)
+	}
+	if r, err := s.ResourceByLocal(t.Context(), "images", "image", "new"); err != nil || r.State != engine.StateConflict {
+		t.Errorf("the resource is %+v, %v", r, err)
+	}
+	events, err := s.Events(t.Context(), 0, 0)
+	if err != nil || len(events) != 2 || events[1].Seq != 2 || events[1].Subject != string(sample(1).Operations[0].ID) {
+		t.Errorf("events: %+v, %v", events, err)
+	}
+}
+
 func TestStoredChangesAreIgnored(t *testing.T) {
 	s := open(t, t.TempDir())
 	b := sample(1)
 	mustCommit(t, s, b)
-	again := &engine.Batch{Changes: slices.Clone(b.Changes)}
-	again.Changes = append(again.Changes, again.Changes[0])
-	second := again.Changes[0]
-	second.Seq, second.Hash = 2, [32]byte{2}
-	again.Changes = append(again.Changes, second)
-	mustCommit(t, s, again)
-	rows, more, err := s.Changes(t.Context(), b.Documents[0].ID, nil, 0)
-	if err != nil || more || len(rows) != 2 || rows[0].Seq != 1 || rows[1].Seq != 2 {
+	again := sample(1).Changes[0]
+	again.Signature = []byte("another of the same bytes")
+	doc := again.Document
+	mustCommit(t, s, &engine.Batch{Changes: []*engine.Change{again, again, change(doc, 0, "paris", 2)}})
+	rows, more, err := s.Changes(t.Context(), doc, nil, 0)
+	if err != nil || more || len(rows) != 2 || rows[0].Number != 1 || string(rows[0].Signature) != "signature" || rows[1].Number != 2 {
 		t.Errorf("changes: %v, more %v, %v", rows, more, err)
 	}
 }
@@ -136,7 +160,7 @@ func TestStoredChangesAreIgnored(t *testing.T) {
 func TestCancelledBeforeItsTurnDoesNothing(t *testing.T) {
 	s := open(t, t.TempDir())
 	ctx, cancel := context.WithCancel(t.Context())
-	s.turn <- struct{}{}
+	s.queue.turn <- struct{}{}
 	done := make(chan error, 1)
 	go func() { done <- s.Commit(ctx, sample(1)) }()
 	waitQueued(t, s, 1)
@@ -144,7 +168,7 @@ func TestCancelledBeforeItsTurnDoesNothing(t *testing.T) {
 	if err := <-done; !errors.Is(err, context.Canceled) {
 		t.Errorf("Commit: %v, want context.Canceled", err)
 	}
-	<-s.turn
+	<-s.queue.turn
 	mustCommit(t, s, sample(2))
 	if ok, err := has(s, 1); ok || err != nil {
 		t.Errorf("the cancelled batch is there: %v, %v", ok, err)
@@ -157,14 +181,14 @@ func TestCancelledBeforeItsTurnDoesNothing(t *testing.T) {
 func TestCancelledDuringItsTurnTellsTheOutcome(t *testing.T) {
 	s := open(t, t.TempDir())
 	ctx, cancel := context.WithCancel(t.Context())
-	s.turn <- struct{}{}
+	s.queue.turn <- struct{}{}
 	done := make(chan error, 1)
 	go func() { done <- s.Commit(ctx, sample(1)) }()
 	waitQueued(t, s, 1)
-	group := s.takeGroup()
+	group := s.queue.takeGroup()
 	cancel()
-	group[0].done <- s.transact(group)
-	<-s.turn
+	group[0].done <- s.queue.transact(group)
+	<-s.queue.turn
 	if err := <-done; err != nil {
 		t.Errorf("Commit: %v, want none: it was done", err)
 	}
@@ -176,7 +200,7 @@ func TestCancelledDuringItsTurnTellsTheOutcome(t *testing.T) {
 func TestCloseDrains(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
-	s.turn <- struct{}{}
+	s.queue.turn <- struct{}{}
 	done := make(chan error, 20)
 	for n := range cap(done) {
 		go func() { done <- s.Commit(context.Background(), sample(n)) }()
@@ -184,8 +208,8 @@ func TestCloseDrains(t *testing.T) {
 	waitQueued(t, s, cap(done))
 	closed := make(chan error)
 	go func() { closed <- s.Close() }()
-	<-s.closing
-	<-s.turn
+	<-s.queue.closing
+	<-s.queue.turn
 	for range cap(done) {
 		if err := <-done; err != nil {
 			t.Error(err)
@@ -224,14 +248,14 @@ func TestEventsAreTrimmedAndNeverRenumbered(t *testing.T) {
 	if events, err = s.Events(t.Context(), last, 10); err != nil || len(events) != 0 {
 		t.Errorf("after the last: %v, %v", events, err)
 	}
-	if _, err := s.conn.ExecContext(t.Context(), `DELETE FROM events`); err != nil {
-		t.Fatal(err)
+	if rows := ask(t, s, `SELECT count(*) FROM events`); rows != int64(40) {
+		t.Errorf("%v rows for 10 batches of 1000 events", rows)
 	}
 	s.Close()
 	b := &engine.Batch{Events: []engine.Event{{Type: "site.down"}}}
 	mustCommit(t, open(t, dir), b)
 	if b.Events[0].Seq != last+1 {
-		t.Errorf("a new event has Seq %d, want %d though the log is empty", b.Events[0].Seq, last+1)
+		t.Errorf("a new event has Seq %d, want %d after a restart", b.Events[0].Seq, last+1)
 	}
 }
 
@@ -257,8 +281,7 @@ func TestAnswersGrowOld(t *testing.T) {
 	}
 	now = now.Add(trimAnswersEvery)
 	put(3)
-	var n int
-	if err := s.conn.QueryRowContext(t.Context(), `SELECT count(*) FROM answers`).Scan(&n); err != nil || n != 2 {
-		t.Errorf("%d answers are stored (%v), want 2", n, err)
+	if n := ask(t, s, `SELECT count(*) FROM answers`); n != int64(2) {
+		t.Errorf("%d answers are stored, want 2", n)
 	}
 }

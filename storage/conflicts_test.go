@@ -10,26 +10,18 @@ import (
 )
 
 func TestConflicts(t *testing.T) {
-	s, err := Open(t.TempDir(), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	s := open(t, t.TempDir())
 	since := time.Unix(1000, 0).UTC()
 	var b engine.Batch
 	for i := range 5 {
-		c := engine.Conflict{ID: engine.ConflictID(fmt.Sprint("c", i)), Kind: engine.ConflictRefused, Document: "d", Service: "images", Site: "paris",
+		c := engine.Conflict{ID: engine.ConflictID(fmt.Sprint("c", i)), Kind: engine.ConflictRefused, Document: document("d"), Service: "images", Site: "paris",
 			Since: since.Add(time.Duration(i) * time.Second), Reason: "no", Actions: []engine.Action{engine.ActionRetry}}
 		if i == 4 {
 			c.Document, c.Kind, c.Site = "", engine.ConflictUncertain, "nantes"
 		}
 		b.Conflicts = append(b.Conflicts, c)
 	}
-	b.Conflicts[0].Accepted = &engine.Decision{Action: engine.ActionDrop, By: "paris", At: since, For: since}
+	b.Conflicts[0].Accepted = &engine.Decision{Action: engine.ActionDrop, By: "paris", At: since.UnixMicro(), For: since.UnixMicro()}
 	if err := s.Commit(t.Context(), &b); err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +44,7 @@ func TestConflicts(t *testing.T) {
 	}
 	for want, f := range map[string]engine.ConflictFilter{
 		"c4c3c2c1": {}, "c4c3/c2c1": {Limit: 2}, "c0": {Accepted: true}, "c4": {Kind: engine.ConflictUncertain},
-		"c3c2c1": {Site: "paris"}, "": {Service: "servers"}, "c3/c2/c1": {Document: "d", Limit: 1},
+		"c3c2c1": {Site: "paris"}, "": {Service: "servers"}, "c3/c2/c1": {Document: document("d"), Limit: 1},
 	} {
 		if got := list(f); got != want {
 			t.Errorf("%+v lists %q, want %q", f, got, want)
@@ -61,7 +53,7 @@ func TestConflicts(t *testing.T) {
 	if _, _, err := s.Conflicts(t.Context(), engine.ConflictFilter{Cursor: "x"}); !errors.Is(err, engine.ErrRefused) {
 		t.Errorf("a cursor that is none: %v", err)
 	}
-	if of, err := s.ConflictsOf(t.Context(), "d"); err != nil || len(of) != 4 || of[0].Accepted == nil {
+	if of, err := s.ConflictsOf(t.Context(), document("d")); err != nil || len(of) != 4 || of[0].Accepted == nil {
 		t.Errorf("of the document: %+v, %v", of, err)
 	}
 	if of, err := s.ConflictsOf(t.Context(), ""); err != nil || len(of) != 0 {

@@ -58,10 +58,10 @@ func TestFullFileSystem(t *testing.T) {
 // settleWhenFull begins something, fills the disk, and expects that the outcome still finds room, and nothing new does.
 func settleWhenFull(t *testing.T, s *Store) {
 	t.Helper()
-	intent := func(id engine.OperationID) *engine.Batch {
-		return &engine.Batch{Intents: []engine.Intent{{Operation: id, Data: []byte("x"), OpenedAt: time.Unix(1, 0)}}}
+	errand := func(id engine.OperationID) *engine.Batch {
+		return &engine.Batch{Errands: []engine.Errand{{Operation: id, Data: []byte("x"), At: time.Unix(1, 0)}}}
 	}
-	mustCommit(t, s, intent("begun"))
+	mustCommit(t, s, errand("begun"))
 	big := make([]byte, 64<<10)
 	var err error
 	for n := 2000; err == nil && n < 3000; n++ {
@@ -73,10 +73,26 @@ func settleWhenFull(t *testing.T, s *Store) {
 		t.Fatalf("the disk is not full: %v", err)
 	}
 	outcome := sample(3000)
-	outcome.Operations[0].Body, outcome.Intents, outcome.Outbox = big, nil, nil
-	outcome.Settled = []engine.OperationID{"begun"}
+	outcome.Operations[0].Body, outcome.Errands, outcome.Settles = big, nil, true
+	outcome.Ended = []engine.OperationID{"begun"}
 	mustCommit(t, s, outcome)
-	if err := s.Commit(t.Context(), intent("new")); !errors.Is(err, engine.ErrStorage) {
+	if err := s.Commit(t.Context(), errand("new")); !errors.Is(err, engine.ErrStorage) {
 		t.Errorf("something new begins on a full disk: %v", err)
+	}
+}
+
+// TestTheLogGivesItsRoomBack writes the same rows again and again on a disk that has no room for a long log: nothing of that
+// is refused, since the database itself does not grow.
+func TestTheLogGivesItsRoomBack(t *testing.T) {
+	dir := inTmpfs(t, "6m")
+	if dir == "" {
+		return
+	}
+	s := open(t, filepath.Join(dir, "paris"))
+	for n := range 500 {
+		b := sample(1)
+		b.Records[0].Mine = make([]byte, 4000+n)
+		b.Events = nil
+		mustCommit(t, s, b)
 	}
 }

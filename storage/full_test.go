@@ -60,7 +60,7 @@ func fillAndRecover(t *testing.T, s *Store, makeRoom func() error) {
 func TestFullDatabase(t *testing.T) {
 	s := open(t, t.TempDir())
 	limit := func(pages int) error {
-		_, err := s.conn.ExecContext(t.Context(), fmt.Sprintf(`PRAGMA max_page_count = %d`, pages))
+		_, err := s.queue.writer.conn.Exec(fmt.Sprintf(`PRAGMA max_page_count = %d`, pages), nil)
 		return err
 	}
 	if err := limit(400); err != nil {

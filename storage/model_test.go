@@ -19,47 +19,68 @@ import (
 	"github.com/skerry/skerry/engine"
 )
 
-// model is what the store must show, kept in maps. It holds documents and changes, resources, operations, and the
-// queues as a list of lines.
+// model is what the store must show, kept in maps.
 type model struct {
-	documents  map[engine.DocumentID]engine.DocumentRow
-	changes    map[engine.DocumentID][]engine.ChangeRow
-	resources  map[engine.DocumentID]engine.ResourceRow
+	records    map[engine.DocumentID]engine.Record
+	changes    map[engine.DocumentID][]engine.StoredChange
 	operations map[engine.OperationID]engine.OperationRow
-	intents    map[engine.OperationID]engine.Intent
+	errands    map[engine.OperationID]engine.Errand
 	outbox     map[engine.OperationID]engine.Kept
+	conflicts  map[engine.ConflictID]engine.Conflict
+	mesh       map[string]engine.SignedRecord
+	numbers    map[string]uint64 // of mesh
 	events     []engine.Event
-	order      map[string]int // of resources and operations, by when they were stored first
+	order      map[string]int // of all with a row of their own, by when they were stored first
+	next       int
+}
+
+func newModel() *model {
+	return &model{map[engine.DocumentID]engine.Record{}, map[engine.DocumentID][]engine.StoredChange{}, map[engine.OperationID]engine.OperationRow{},
+		map[engine.OperationID]engine.Errand{}, map[engine.OperationID]engine.Kept{}, map[engine.ConflictID]engine.Conflict{},
+		map[string]engine.SignedRecord{}, map[string]uint64{}, nil, map[string]int{}, 0}
 }
 
 func (m *model) stored(id string) {
 	if _, ok := m.order[id]; !ok {
-		m.order[id] = len(m.order)
+		m.next++
+		m.order[id] = m.next
 	}
 }
 
 func (m *model) commit(b *engine.Batch) {
-	for _, r := range b.Documents {
-		m.documents[r.ID] = r
+	for _, e := range b.Dropped {
+		m.changes[e.Document] = slices.DeleteFunc(m.changes[e.Document], func(c engine.StoredChange) bool { return c.Epoch == e.Epoch })
 	}
-	for _, r := range b.Changes {
-		if !slices.ContainsFunc(m.changes[r.Document], func(c engine.ChangeRow) bool { return c.Hash == r.Hash }) {
-			m.changes[r.Document] = append(m.changes[r.Document], r)
+	for _, r := range b.Records {
+		before := m.records[r.Row.Document]
+		for _, blob := range []struct{ now, was *[]byte }{{&r.About, &before.About}, {&r.Mine, &before.Mine},
+			{&r.Statuses, &before.Statuses}, {&r.Checkpoint, &before.Checkpoint}} {
+			if *blob.now == nil {
+				*blob.now = *blob.was
+			}
 		}
+		m.records[r.Row.Document] = r
+		m.stored(string(r.Row.Document))
 	}
-	for _, r := range b.Resources {
-		m.resources[r.Document] = r
-		m.stored(string(r.Document))
+	for _, c := range b.Changes {
+		m.stored(string(c.Document))
+		stored := engine.StoredChange{SignedChange: c.SignedChange, Epoch: c.Epoch, Number: c.Number}
+		same := func(o engine.StoredChange) bool {
+			return o.Epoch == c.Epoch && o.Author == c.Author && o.Number == c.Number
+		}
+		if !slices.ContainsFunc(m.changes[c.Document], same) {
+			m.changes[c.Document] = append(m.changes[c.Document], stored)
+		}
 	}
 	for _, r := range b.Operations {
 		m.operations[r.ID] = r
 		m.stored(string(r.ID))
 	}
-	for _, r := range b.Intents {
-		m.intents[r.Operation] = r
+	for _, r := range b.Errands {
+		m.errands[r.Operation] = r
 	}
-	for _, id := range b.Settled {
-		delete(m.intents, id)
+	for _, id := range b.Ended {
+		delete(m.errands, id)
 	}
 	for _, r := range b.Outbox {
 		m.outbox[r.Operation] = r
@@ -67,106 +88,168 @@ func (m *model) commit(b *engine.Batch) {
 	for _, id := range b.Delivered {
 		delete(m.outbox, id)
 	}
+	for _, c := range b.Conflicts {
+		m.conflicts[c.ID] = c
+		m.stored(string(c.ID))
+	}
+	for _, id := range b.Resolved {
+		delete(m.conflicts, id)
+		delete(m.order, string(id))
+	}
 	for _, e := range b.Events {
 		e.Seq = uint64(len(m.events) + 1)
 		m.events = append(m.events, e)
+	}
+	for _, r := range b.Mesh {
+		var record engine.MeshRecord
+		if err := engine.Decode(r.Record, &record); err != nil {
+			panic(err)
+		}
+		key := fmt.Sprint(r.Author, " ", record.Key.Kind, " ", record.Key.About)
+		if record.Number >= m.numbers[key] {
+			m.mesh[key], m.numbers[key] = r, record.Number
+		}
 	}
 }
 
 var sites = []engine.SiteID{"paris", "nantes", "lyon"}
 
-// drawBatch makes a batch over few identifiers, so that batches meet.
-func drawBatch(t *rapid.T) *engine.Batch {
+// few are the identifiers that batches are drawn over, so that they meet. A document's resource is always the same.
+var few = map[engine.DocumentID]engine.ResourceID{document("d1"): "r1", document("d2"): "r1", document("d3"): "r2", document("d4"): "r2"}
+
+func drawTime(t *rapid.T) time.Time {
+	return time.Unix(1_790_000_000, rapid.Int64Range(0, 3).Draw(t, "at")).UTC()
+}
+
+func drawDocument(t *rapid.T) engine.DocumentID {
+	return rapid.SampledFrom(slices.Sorted(maps.Keys(few))).Draw(t, "document")
+}
+
+// drawSites calls f for some sites.
+func drawSites(t *rapid.T, f func(engine.SiteID)) {
+	for _, s := range sites {
+		if rapid.Bool().Draw(t, "site") {
+			f(s)
+		}
+	}
+}
+
+func drawBlob(t *rapid.T, name string) []byte {
+	if rapid.Bool().Draw(t, name+" given") {
+		return nil
+	}
+	return rapid.SliceOfN(rapid.Byte(), 0, 4).Draw(t, name)
+}
+
+func drawRecord(t *rapid.T) engine.Record {
+	state := rapid.SampledFrom([]engine.State{engine.StateConverged, engine.StateConverging, engine.StateDeleted, engine.StateLeft, engine.StateConflict})
+	row := engine.ResourceRow{Document: drawDocument(t), Service: "images", Kind: "image", Collaboration: engine.Replication,
+		Local: engine.LocalID(rapid.StringMatching(`(l1|r[12])?`).Draw(t, "local")), State: state.Draw(t, "state"),
+		Label: rapid.SampledFrom([]string{"", "Debian"}).Draw(t, "label"), CreatedAt: drawTime(t), UpdatedAt: drawTime(t), Pending: rapid.Bool().Draw(t, "pending")}
+	row.ID = few[row.Document]
+	for range rapid.IntRange(0, 2).Draw(t, "relations") {
+		to := engine.Target{Service: "networks", Kind: "network", ID: engine.ResourceID(rapid.StringMatching(`n[12]`).Draw(t, "target"))}
+		row.Relations = append(row.Relations, engine.Relation{Target: to, At: "/network", Type: rapid.SampledFrom(engine.RelationTypes).Draw(t, "relation")})
+	}
+	r := engine.Record{About: drawBlob(t, "about"), Mine: drawBlob(t, "mine"), Statuses: drawBlob(t, "statuses"), Checkpoint: drawBlob(t, "checkpoint"),
+		Epoch: rapid.Uint64Range(0, 2).Draw(t, "epoch"), Digest: engine.Fingerprint{rapid.Uint64().Draw(t, "digest")}, Hollow: rapid.IntRange(0, 3).Draw(t, "hollow") == 0}
+	drawSites(t, func(s engine.SiteID) {
+		if row.Sites == nil {
+			row.Sites = map[engine.SiteID]engine.ReplicaStatus{}
+		}
+		row.Sites[s] = engine.ReplicaStatus{Local: row.Local, State: row.State, Applied: rapid.IntRange(0, 2).Draw(t, "applied")}
+		r.Peers = append(r.Peers, s)
+	})
+	slices.Sort(r.Peers)
+	r.Row = row
+	return r
+}
+
+// drawOperation makes one of a document that has a record, or of none.
+func drawOperation(t *rapid.T, id engine.OperationID, recorded func(engine.DocumentID) bool) engine.OperationRow {
+	o := engine.OperationRow{ID: id, Type: engine.TypeMerge, Service: "images", Kind: "image", Method: "PATCH", Origin: rapid.SampledFrom(sites).Draw(t, "origin"),
+		IssuedAt: drawTime(t), Resource: "r1", Body: drawBlob(t, "body"),
+		State: rapid.SampledFrom([]engine.State{engine.StatePending, engine.StateApplied, engine.StateRejected}).Draw(t, "state")}
+	if doc := drawDocument(t); recorded(doc) {
+		o.Document, o.Resource = doc, few[doc]
+	}
+	if rapid.Bool().Draw(t, "change") {
+		o.Change, o.Parents = json.RawMessage(`{"set":{}}`), []engine.OperationID{"o1", "o2"}
+	}
+	drawSites(t, func(s engine.SiteID) {
+		if o.Sites == nil {
+			o.Sites = map[engine.SiteID]engine.OperationStatus{}
+		}
+		o.Sites[s] = engine.OperationStatus{State: rapid.SampledFrom([]engine.State{engine.StatePending, engine.StateApplied, engine.StateSuperseded}).Draw(t, "at site"),
+			Error: rapid.SampledFrom([]string{"", "No space"}).Draw(t, "error")}
+	})
+	return o
+}
+
+// drawBatch makes a batch over few identifiers.
+func (m *model) drawBatch(t *rapid.T) *engine.Batch {
 	var b engine.Batch
-	at := func() time.Time { return time.Unix(1_790_000_000, rapid.Int64Range(0, 3).Draw(t, "at")).UTC() }
-	doc := func() engine.DocumentID { return engine.DocumentID(rapid.StringMatching(`d[1-4]`).Draw(t, "document")) }
-	op := func() engine.OperationID {
-		return engine.OperationID(rapid.StringMatching(`o[1-6]`).Draw(t, "operation"))
+	for range rapid.IntRange(0, 3).Draw(t, "records") {
+		b.Records = append(b.Records, drawRecord(t))
 	}
-	state := rapid.SampledFrom([]engine.State{engine.StateConverged, engine.StateConverging, engine.StateDeleted})
-	at3 := func(f func(engine.SiteID)) {
-		for _, s := range sites {
-			if rapid.Bool().Draw(t, "site") {
-				f(s)
-			}
-		}
-	}
-	for range rapid.IntRange(0, 3).Draw(t, "rows") {
-		r := engine.ResourceRow{Document: doc(), ID: engine.ResourceID(rapid.StringMatching(`r[1-2]`).Draw(t, "id")), Service: "images",
-			Kind: "image", Local: engine.LocalID(rapid.StringMatching(`(l[1-2])?`).Draw(t, "local")), State: state.Draw(t, "state"),
-			CreatedAt: at(), UpdatedAt: at(), Pending: rapid.Bool().Draw(t, "pending")}
-		for range rapid.IntRange(0, 2).Draw(t, "relations") {
-			to := engine.Target{Service: "networks", Kind: "network", ID: engine.ResourceID(rapid.StringMatching(`n[1-2]`).Draw(t, "target"))}
-			r.Relations = append(r.Relations, engine.Relation{Target: to, At: "/network", Type: rapid.SampledFrom(engine.RelationTypes).Draw(t, "relation")})
-		}
-		d := engine.DocumentRow{ID: r.Document, About: []byte("about " + r.Document), Mesh: r.Document == "d4"}
-		d.Heads[0] = rapid.Byte().Draw(t, "heads")
-		at3(func(s engine.SiteID) {
-			if r.Sites == nil {
-				r.Sites = map[engine.SiteID]engine.ReplicaStatus{}
-			}
-			r.Sites[s] = engine.ReplicaStatus{Local: r.Local, State: r.State, Applied: rapid.IntRange(0, 2).Draw(t, "applied")}
-			switch part := rapid.IntRange(0, 3).Draw(t, "part"); {
-			case part == 0:
-				d.Leaving = append(d.Leaving, s)
-			case part == 1 && !d.Mesh:
-				d.Former = map[engine.SiteID][32]byte{s: {rapid.Byte().Draw(t, "shown")}}
-			default:
-				d.Sites = append(d.Sites, s)
-			}
-		})
-		b.Resources, b.Documents = append(b.Resources, r), append(b.Documents, d)
+	recorded := func(id engine.DocumentID) bool {
+		_, before := m.records[id]
+		return before || slices.ContainsFunc(b.Records, func(r engine.Record) bool { return r.Row.Document == id })
 	}
 	for range rapid.IntRange(0, 3).Draw(t, "operations") {
-		o := engine.OperationRow{ID: op(), Document: doc(), Resource: engine.ResourceID(rapid.StringMatching(`r[1-2]`).Draw(t, "resource")),
-			Type: engine.TypeMerge, Method: "PATCH", IssuedAt: at(), State: engine.StatePending, Body: []byte("body")}
-		if rapid.Bool().Draw(t, "change") {
-			o.Change, o.Parents = json.RawMessage(`{"set":{}}`), []engine.OperationID{op()}
-		}
-		at3(func(s engine.SiteID) {
-			if o.Sites == nil {
-				o.Sites = map[engine.SiteID]engine.OperationStatus{}
-			}
-			o.Sites[s] = engine.OperationStatus{State: rapid.SampledFrom([]engine.State{engine.StatePending, engine.StateApplied}).Draw(t, "at site")}
-		})
+		o := drawOperation(t, engine.OperationID(rapid.StringMatching(`o[1-6]`).Draw(t, "operation")), recorded)
 		b.Operations = append(b.Operations, o)
 		switch rapid.IntRange(0, 4).Draw(t, "queue") {
 		case 0:
-			b.Intents = append(b.Intents, engine.Intent{Operation: o.ID, Document: o.Document, Data: []byte("i"), OpenedAt: at()})
+			b.Errands = append(b.Errands, engine.Errand{Operation: o.ID, Data: []byte("e"), At: drawTime(t)})
 		case 1:
-			b.Settled = append(b.Settled, o.ID)
+			b.Ended = append(b.Ended, o.ID)
 		case 2:
-			b.Outbox = append(b.Outbox, engine.Kept{Operation: o.ID, Data: []byte("k"), KeptAt: at()})
+			b.Outbox = append(b.Outbox, engine.Kept{Operation: o.ID, Data: []byte("k"), KeptAt: drawTime(t)})
 		case 3:
 			b.Delivered = append(b.Delivered, o.ID)
 		}
-		b.Events = append(b.Events, engine.Event{Type: "operation.accepted", Subject: string(o.ID), Time: at(), Data: json.RawMessage(`1`)})
+		b.Events = append(b.Events, engine.Event{Type: "operation.accepted", Subject: string(o.ID), Time: drawTime(t), Data: json.RawMessage(`1`)})
 	}
+	for range rapid.IntRange(0, 2).Draw(t, "conflicts") {
+		id := engine.ConflictID(rapid.StringMatching(`c[1-3]`).Draw(t, "conflict"))
+		if rapid.Bool().Draw(t, "resolved") {
+			b.Resolved = append(b.Resolved, id)
+			continue
+		}
+		b.Conflicts = append(b.Conflicts, engine.Conflict{ID: id, Kind: engine.ConflictDrift, Document: drawDocument(t), Site: rapid.SampledFrom(sites).Draw(t, "where"), Since: drawTime(t)})
+	}
+	if rapid.IntRange(0, 2).Draw(t, "mesh") == 0 {
+		record := engine.MeshRecord{Key: engine.RecordKey{Kind: engine.RecordZone, About: rapid.StringMatching(`z[12]`).Draw(t, "zone")},
+			Number: rapid.Uint64Range(1, 3).Draw(t, "number"), Body: []byte{rapid.Byte().Draw(t, "record")}}
+		b.Mesh = append(b.Mesh, engine.SignedRecord{Author: rapid.SampledFrom(sites).Draw(t, "author"), Record: engine.Encode(record), Signature: []byte("s")})
+	}
+	m.drawChanges(t, &b)
 	return &b
 }
 
-// drawChanges adds the next changes of some actors, and some that are stored already.
+// drawChanges adds the next changes of some authors, and some that are stored already, and drops epochs.
 func (m *model) drawChanges(t *rapid.T, b *engine.Batch) {
+	if rapid.IntRange(0, 5).Draw(t, "drop") == 0 {
+		b.Dropped = append(b.Dropped, engine.EpochOf{Document: drawDocument(t), Epoch: rapid.Uint64Range(0, 1).Draw(t, "dropped epoch")})
+	}
 	count := map[string]uint64{}
 	for range rapid.IntRange(0, 4).Draw(t, "changes") {
-		doc := engine.DocumentID(rapid.StringMatching(`d[1-4]`).Draw(t, "document"))
-		actor := rapid.StringMatching(`[ab]`).Draw(t, "actor")
+		doc, epoch, author := drawDocument(t), rapid.Uint64Range(0, 1).Draw(t, "epoch"), rapid.SampledFrom(sites).Draw(t, "author")
 		last := uint64(0)
 		for _, c := range m.changes[doc] {
-			if c.Actor == actor {
-				last = max(last, c.Seq)
+			if c.Author == author && c.Epoch == epoch {
+				last = max(last, c.Number)
 			}
 		}
-		seq := last + 1 + count[string(doc)+actor]
+		line := fmt.Sprint(doc, epoch, author)
+		number := last + 1 + count[line]
 		if last > 0 && rapid.Bool().Draw(t, "again") {
-			seq = last
+			number = last
 		} else {
-			count[string(doc)+actor]++
+			count[line]++
 		}
-		r := engine.ChangeRow{Document: doc, Actor: actor, Seq: seq}
-		r.Author, r.Signature, r.Bytes = "paris", []byte("signature"), fmt.Appendf(nil, "%s %s %d", doc, actor, seq)
-		copy(r.Hash[:], r.Bytes)
-		b.Changes = append(b.Changes, r)
+		b.Changes = append(b.Changes, change(doc, epoch, author, number))
 	}
 }
 
@@ -182,19 +265,24 @@ func TestStoreIsItsModel(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer func() { s.Close() }()
-		m := &model{map[engine.DocumentID]engine.DocumentRow{}, map[engine.DocumentID][]engine.ChangeRow{}, map[engine.DocumentID]engine.ResourceRow{},
-			map[engine.OperationID]engine.OperationRow{}, map[engine.OperationID]engine.Intent{}, map[engine.OperationID]engine.Kept{}, nil, map[string]int{}}
+		m := newModel()
 		for range rapid.IntRange(1, 8).Draw(t, "batches") {
-			if rapid.IntRange(0, 5).Draw(t, "reopen") == 0 {
+			switch rapid.IntRange(0, 8).Draw(t, "between") {
+			case 0:
 				if err := s.Close(); err != nil {
 					t.Fatal(err)
 				}
 				if s, err = Open(dir, Options{}); err != nil {
 					t.Fatal(err)
 				}
+			case 1: // one that fails as a whole, at its end
+				bad := m.drawBatch(t)
+				bad.Mesh = append(bad.Mesh, engine.SignedRecord{Record: []byte("no record")})
+				if err := s.Commit(context.Background(), bad); err == nil {
+					t.Fatal("a bad batch was taken")
+				}
 			}
-			b := drawBatch(t)
-			m.drawChanges(t, b)
+			b := m.drawBatch(t)
 			if err := s.Commit(context.Background(), b); err != nil {
 				t.Fatal(err)
 			}
@@ -207,7 +295,7 @@ func TestStoreIsItsModel(t *testing.T) {
 func same(t *rapid.T, what string, got, want any, err error) {
 	t.Helper()
 	// Empty and nil lists say the same.
-	if reflect.ValueOf(got).Len() == 0 && reflect.ValueOf(want).Len() == 0 && err == nil {
+	if err == nil && reflect.ValueOf(got).Len() == 0 && reflect.ValueOf(want).Len() == 0 {
 		return
 	}
 	if err != nil || !reflect.DeepEqual(got, want) {
@@ -217,46 +305,64 @@ func same(t *rapid.T, what string, got, want any, err error) {
 
 func (m *model) compare(t *rapid.T, s *Store) {
 	ctx := context.Background()
-	for id, want := range m.documents {
-		got, err := s.Document(ctx, id)
-		if len(want.Sites) == 0 {
-			want.Sites, got.Sites = nil, nil
+	for id := range few {
+		got, err := s.Record(ctx, id)
+		if want, ok := m.records[id]; ok {
+			same(t, "record", []engine.Record{got}, []engine.Record{want}, err)
+		} else if !errors.Is(err, engine.ErrNotFound) {
+			t.Fatalf("a record that is not there: %+v, %v", got, err)
 		}
-		if len(want.Leaving) == 0 {
-			want.Leaving, got.Leaving = nil, nil
-		}
-		same(t, "document", []engine.DocumentRow{got}, []engine.DocumentRow{want}, err)
 		changes, _, err := s.Changes(ctx, id, nil, 0)
-		same(t, "changes of "+string(id), changes, m.changes[id], err)
-		v := engine.Version{}
-		for _, c := range m.changes[id] {
-			v[c.Actor] = max(v[c.Actor], c.Seq)
+		byLine := func(a, b engine.StoredChange) int {
+			return cmp.Or(cmp.Compare(a.Epoch, b.Epoch), cmp.Compare(a.Author, b.Author), cmp.Compare(a.Number, b.Number))
 		}
-		version, err := s.Version(ctx, id)
-		same(t, "version of "+string(id), version, v, err)
-	}
-	for _, site := range sites {
-		var want []engine.Summary
-		for _, id := range slices.Sorted(maps.Keys(m.documents)) {
-			d := m.documents[id]
-			heads, former := d.Former[site]
-			if !former {
-				heads = d.Heads
+		if !slices.IsSortedFunc(changes, func(a, b engine.StoredChange) int {
+			if a.Epoch != b.Epoch || a.Author != b.Author {
+				return cmp.Compare(a.Epoch, b.Epoch)
 			}
-			if d.Mesh || former || slices.Contains(d.Sites, site) || slices.Contains(d.Leaving, site) {
-				want = append(want, engine.Summary{Document: id, Heads: heads})
-			}
+			return cmp.Compare(a.Number, b.Number)
+		}) {
+			t.Fatalf("changes are not in order: %+v", changes)
 		}
-		got, err := s.Summaries(ctx, site, "", "")
-		same(t, "summaries", got, want, err)
+		want := slices.Clone(m.changes[id])
+		slices.SortFunc(want, byLine)
+		slices.SortFunc(changes, byLine)
+		same(t, "changes", changes, want, err)
 	}
-	rows := slices.SortedFunc(maps.Values(m.resources), func(a, b engine.ResourceRow) int {
+	m.compareResources(t, s)
+	m.compareOperations(t, s)
+	m.compareQueues(t, s)
+}
+
+// rows are the resources that are listed, the newest first.
+func (m *model) rows() (rows []engine.ResourceRow) {
+	for _, r := range m.records {
+		if !r.Hollow {
+			rows = append(rows, r.Row)
+		}
+	}
+	slices.SortFunc(rows, func(a, b engine.ResourceRow) int {
 		return -cmpBy(a.CreatedAt, b.CreatedAt, m.order[string(a.Document)], m.order[string(b.Document)])
 	})
-	for _, f := range []engine.ResourceFilter{{}, {Site: "paris"}, {State: engine.StateConverged}, {State: engine.StateDeleted}, {ID: "r1"},
-		{Site: "lyon", State: engine.StateConverging}, {Query: "L1"}, {Service: "images", Kind: "image"}, {Service: "none"}, {Related: true}, {Related: true, State: engine.StateDeleted},
-		{RefersTo: engine.Target{Service: "networks", Kind: "network", ID: "n1"}},
-		{RefersTo: engine.Target{Service: "networks", Kind: "network", ID: "n2"}, Relying: true, Site: "paris"}} {
+	return rows
+}
+
+func (m *model) compareResources(t *rapid.T, s *Store) {
+	ctx := context.Background()
+	rows := m.rows()
+	counts := map[engine.State]int{}
+	for _, r := range rows {
+		counts[r.State]++
+	}
+	got, err := s.CountResources(ctx)
+	same(t, "counts", got, counts, err)
+	network := func(id engine.ResourceID) engine.Target {
+		return engine.Target{Service: "networks", Kind: "network", ID: id}
+	}
+	for _, f := range []engine.ResourceFilter{{}, {Site: "paris"}, {State: engine.StateConverged}, {State: engine.StateDeleted}, {State: engine.StateConflict},
+		{ID: "r1"}, {ID: "r2", State: engine.StateDeleted}, {ID: "r2", State: engine.StateConflict}, {Site: "lyon", State: engine.StateConverging}, {Query: "L1"},
+		{Query: "bian"}, {Service: "images", Kind: "image"}, {Service: "none"}, {Related: true}, {Related: true, State: engine.StateDeleted},
+		{RefersTo: network("n1")}, {RefersTo: network("n2"), Relying: true, Site: "paris"}} {
 		var want []engine.ResourceRow
 		for _, r := range rows {
 			_, at := r.Sites[f.Site]
@@ -266,9 +372,9 @@ func (m *model) compare(t *rapid.T, s *Store) {
 			if f.RefersTo.ID != "" && !refers || f.Related && len(r.Relations) == 0 {
 				continue
 			}
-			text := string(r.ID) + "\n" + string(r.Local)
-			if (f.Site == "" || at) && (f.State == r.State || f.State == "" && r.State != engine.StateDeleted) &&
-				(f.ID == "" || f.ID == r.ID) && strings.Contains(text, strings.ToLower(f.Query)) && (f.Service == "" || f.Service == r.Service) {
+			text := strings.ToLower(string(r.ID) + "\n" + string(r.Local) + "\n" + r.Label)
+			if (f.Site == "" || at) && (f.State == r.State || f.State == "" && !r.State.Past()) && (f.ID == "" || f.ID == r.ID) &&
+				strings.Contains(text, strings.ToLower(f.Query)) && (f.Service == "" || f.Service == r.Service) {
 				want = append(want, r)
 			}
 		}
@@ -279,50 +385,81 @@ func (m *model) compare(t *rapid.T, s *Store) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, r := range got {
-				if len(r.Sites) == 0 {
-					r.Sites = nil
-				}
-				all = append(all, r)
-			}
+			all = append(all, got...)
 			if f.Cursor = next; next == "" {
 				break
 			}
 		}
 		same(t, fmt.Sprintf("resources %+v", f), all, want, nil)
 	}
-	for _, id := range []engine.ResourceID{"r1", "r2"} {
-		got, err := s.ResourceByID(ctx, "images", "image", id)
-		var want engine.DocumentID
-		rank, at := 4, time.Time{}
-		for _, r := range rows { // the newest first
-			now := 3
-			switch {
-			case r.ID != id:
-				continue
-			case !r.State.Past() && r.Local != "":
-				now = 1
-			case !r.State.Past():
-				now = 2
-			}
-			made := r.CreatedAt.Truncate(time.Microsecond)
-			earlier := cmp.Or(made.Compare(at), m.order[string(want)]-m.order[string(r.Document)]) < 0
-			if now == 3 {
-				earlier = cmp.Or(at.Compare(made), m.order[string(want)]-m.order[string(r.Document)]) < 0
-			}
-			if now < rank || now == rank && earlier {
-				want, rank, at = r.Document, now, made
-			}
-		}
-		if want == "" && !errors.Is(err, engine.ErrNotFound) || want != "" && (err != nil || got.Document != want) {
-			t.Fatalf("resource %s: %v, %v, want %s", id, got, err, want)
+	for _, id := range []string{"r1", "r2", "l1"} {
+		m.lookUp(t, "by identifier "+id, func(r engine.ResourceRow) bool { return string(r.ID) == id }, func() (engine.ResourceRow, error) {
+			return s.ResourceByID(ctx, "images", "image", engine.ResourceID(id))
+		})
+		m.lookUp(t, "by local identifier "+id, func(r engine.ResourceRow) bool { return string(r.Local) == id }, func() (engine.ResourceRow, error) {
+			return s.ResourceByLocal(ctx, "images", "image", engine.LocalID(id))
+		})
+	}
+	var pending []engine.DocumentID
+	for _, r := range slices.SortedFunc(maps.Values(m.records), func(a, b engine.Record) int {
+		return cmpBy(a.Row.CreatedAt, b.Row.CreatedAt, m.order[string(a.Row.Document)], m.order[string(b.Row.Document)])
+	}) {
+		if r.Row.Pending {
+			pending = append(pending, r.Row.Document)
 		}
 	}
+	slices.Sort(pending)
+	ids, err := s.Pending(ctx)
+	slices.Sort(ids)
+	same(t, "pending", ids, pending, err)
+}
+
+// lookUp finds the one that counts of those that are meant: the living one with an object here, else the earliest living one,
+// else the newest that is past. Of several alike any may be it.
+func (m *model) lookUp(t *rapid.T, what string, meant func(engine.ResourceRow) bool, look func() (engine.ResourceRow, error)) {
+	rank := func(r engine.ResourceRow) (int, int64) {
+		switch {
+		case !r.State.Past() && r.Local != "":
+			return 1, r.CreatedAt.UnixNano()
+		case !r.State.Past():
+			return 2, r.CreatedAt.UnixNano()
+		}
+		return 3, -r.CreatedAt.UnixNano()
+	}
+	order := func(a, b engine.ResourceRow) int {
+		ar, at := rank(a)
+		br, bt := rank(b)
+		return cmp.Or(cmp.Compare(ar, br), cmp.Compare(at, bt))
+	}
+	rows := slices.DeleteFunc(m.rows(), func(r engine.ResourceRow) bool { return !meant(r) })
+	got, err := look()
+	if len(rows) == 0 {
+		if !errors.Is(err, engine.ErrNotFound) {
+			t.Fatalf("%s: %+v, %v, want none", what, got, err)
+		}
+		return
+	}
+	if best := slices.MinFunc(rows, order); err != nil || order(got, best) != 0 || !meant(got) {
+		t.Fatalf("%s: %+v, %v, want %+v", what, got, err, best)
+	}
+	same(t, what, []engine.ResourceRow{got}, []engine.ResourceRow{m.records[got.Document].Row}, nil)
+}
+
+func (m *model) compareOperations(t *rapid.T, s *Store) {
+	ctx := context.Background()
 	operations := slices.SortedFunc(maps.Values(m.operations), func(a, b engine.OperationRow) int {
 		return -cmpBy(a.IssuedAt, b.IssuedAt, m.order[string(a.ID)], m.order[string(b.ID)])
 	})
-	for _, f := range []engine.OperationFilter{{}, {Site: "paris"}, {Site: "nantes", State: engine.StateApplied}, {Document: "d1"}, {Resource: "r2", Site: "lyon"},
-		{Document: "d2", Resource: "r1", State: engine.StatePending}, {State: engine.StateApplied}} {
+	counts := map[engine.State]int{}
+	for _, r := range operations {
+		counts[r.State]++
+	}
+	counted, err := s.CountOperations(ctx)
+	same(t, "counts of operations", counted, counts, err)
+	for _, f := range []engine.OperationFilter{{}, {Site: "paris"}, {Site: "nantes", State: engine.StateApplied}, {Site: "lyon", State: engine.StateSuperseded},
+		{Document: document("d1")}, {Resource: "r2", Site: "lyon"}, {Resource: "r1"}, {Document: document("d2"), Resource: "r1", State: engine.StatePending},
+		{State: engine.StateApplied}, {State: engine.StateRejected}, {State: engine.StatePending, Oldest: true}, {Words: []engine.SearchWord{{Text: "no SPACE"}}},
+		{Words: []engine.SearchWord{{Text: "no such", Sites: []engine.SiteID{"lyon"}}}}} {
 		var want []engine.OperationRow
 		for _, r := range operations {
 			status, at := r.Sites[f.Site]
@@ -330,25 +467,31 @@ func (m *model) compare(t *rapid.T, s *Store) {
 			if f.Site != "" {
 				state = status.State
 			}
-			if (f.Site == "" || at) && (f.State == "" || f.State == state) && (f.Document == "" || f.Document == r.Document) &&
+			found := len(f.Words) == 0
+			for _, w := range f.Words {
+				for site, at := range r.Sites {
+					found = found || strings.Contains(strings.ToLower(at.Error), strings.ToLower(w.Text)) || slices.Contains(w.Sites, site)
+				}
+				found = found || slices.Contains(w.Sites, r.Origin)
+			}
+			if found && (f.Site == "" || at) && (f.State == "" || f.State == state) && (f.Document == "" || f.Document == r.Document) &&
 				(f.Resource == "" || f.Resource == r.Resource) {
 				want = append(want, r)
 			}
 		}
-		got, _, err := s.Operations(ctx, f)
-		for i := range got {
-			if len(got[i].Sites) == 0 {
-				got[i].Sites = nil
-			}
-			if len(got[i].Parents) == 0 {
-				got[i].Parents = nil
-			}
+		if f.Oldest {
+			slices.Reverse(want)
 		}
+		got, _, err := s.Operations(ctx, f)
 		same(t, fmt.Sprintf("operations %+v", f), got, want, err)
 	}
-	intents, err := s.Intents(ctx)
-	same(t, "intents", intents, slices.SortedFunc(maps.Values(m.intents), func(a, b engine.Intent) int {
-		return cmpBy(a.OpenedAt, b.OpenedAt, string(a.Operation), string(b.Operation))
+}
+
+func (m *model) compareQueues(t *rapid.T, s *Store) {
+	ctx := context.Background()
+	errands, err := s.Errands(ctx)
+	same(t, "errands", errands, slices.SortedFunc(maps.Values(m.errands), func(a, b engine.Errand) int {
+		return cmpBy(a.At, b.At, string(a.Operation), string(b.Operation))
 	}), err)
 	outbox, err := s.Outbox(ctx)
 	same(t, "outbox", outbox, slices.SortedFunc(maps.Values(m.outbox), func(a, b engine.Kept) int {
@@ -361,24 +504,23 @@ func (m *model) compare(t *rapid.T, s *Store) {
 	if _, err := s.Kept(ctx, "none"); !errors.Is(err, engine.ErrNotFound) {
 		t.Fatalf("a request that is not kept: %v", err)
 	}
+	conflicts, _, err := s.Conflicts(ctx, engine.ConflictFilter{})
+	same(t, "conflicts", conflicts, slices.SortedFunc(maps.Values(m.conflicts), func(a, b engine.Conflict) int {
+		return -cmpBy(a.Since, b.Since, m.order[string(a.ID)], m.order[string(b.ID)])
+	}), err)
 	events, err := s.Events(ctx, 0, 1000)
 	same(t, "events", events, m.events, err)
-	var pending []engine.DocumentID
-	slices.SortFunc(rows, func(a, b engine.ResourceRow) int {
-		return cmpBy(a.CreatedAt, b.CreatedAt, a.Document, b.Document)
-	})
-	for _, r := range rows {
-		if r.Pending {
-			pending = append(pending, r.Document)
-		}
+	after := rapid.IntRange(0, len(m.events)).Draw(t, "after")
+	events, err = s.Events(ctx, uint64(after), 3)
+	same(t, "some events", events, m.events[after:min(after+3, len(m.events))], err)
+	mesh, err := s.Mesh(ctx)
+	var want []engine.SignedRecord
+	for _, key := range slices.Sorted(maps.Keys(m.mesh)) {
+		want = append(want, m.mesh[key])
 	}
-	got, err := s.Pending(ctx)
-	same(t, "pending", got, pending, err)
+	same(t, "records of the mesh", mesh, want, err)
 }
 
 func cmpBy[T cmp.Ordered](at, bt time.Time, a, b T) int {
-	if c := at.Compare(bt); c != 0 {
-		return c
-	}
-	return cmp.Compare(a, b)
+	return cmp.Or(at.Compare(bt), cmp.Compare(a, b))
 }

@@ -2,7 +2,6 @@ package storage
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -10,94 +9,94 @@ import (
 	"github.com/skerry/skerry/engine"
 )
 
-const operationColumns = `o.id, o.document, o.resource, o.type, o.service, o.kind, o.method, o.path, o.scope, o.origin,
-	o.user, o.issued_at, o.parents, o.state, o.sites, o.change, o.body, o.blob, o.blob_size, o.blob_needed, o.n`
+const selectOperation = `SELECT o.n, o.id, r.document, o.resource, o.type, coalesce(k.service, ''), coalesce(k.kind, ''), o.method, o.path,
+	o.scope, coalesce(s.id, ''), o.user, o.issued_at, o.parents, o.state, o.blob, o.blob_size, o.blob_needed, coalesce(p.sites, ''),
+	o.sites, o.change, o.body FROM `
 
-func (s *Store) scanOperation(row scanner) (listed[engine.OperationRow], error) {
-	var l listed[engine.OperationRow]
+// besides are what tells the names of what an operation's row has numbers for.
+const besides = ` LEFT JOIN resources r ON r.n = o.subject LEFT JOIN kinds k ON k.n = o.kind LEFT JOIN sites s ON s.n = o.origin
+	LEFT JOIN placements p ON p.n = o.placement`
+
+func (s *Store) scanOperation(row scanner) (l listed[engine.OperationRow], err error) {
 	r := &l.row
-	var parents, sites, change []byte
+	var document, sites, change []byte
+	var parents, placement string
 	var ref engine.BlobRef
-	err := row.Scan(&r.ID, &r.Document, &r.Resource, &r.Type, &r.Service, &r.Kind, &r.Method, &r.Path, &r.Scope,
-		&r.Origin, &r.User, &l.at.at, &parents, &r.State, &sites, &change, &r.Body, &ref.Hash, &ref.Size,
-		&r.NeedsBlob, &l.at.n)
-	if err != nil {
+	if err := row.Scan(&l.at.n, (*string)(&r.ID), &document, (*string)(&r.Resource), (*string)(&r.Type), (*string)(&r.Service), (*string)(&r.Kind),
+		&r.Method, &r.Path, &r.Scope, (*string)(&r.Origin), &r.User, &l.at.at, &parents, (*string)(&r.State), (*string)(&ref.Hash), &ref.Size,
+		&r.NeedsBlob, &placement, &sites, &change, &r.Body); err != nil {
 		return l, err
 	}
-	if err := errors.Join(s.vault.open(&change, "operations.change", string(r.ID)), s.vault.open(&r.Body, "operations.body", string(r.ID))); err != nil {
+	if err := errors.Join(s.vault.open(&change, place("operations.change", string(r.ID))),
+		s.vault.open(&r.Body, place("operations.body", string(r.ID)))); err != nil {
 		return l, fmt.Errorf("operation %s: %w", r.ID, err)
 	}
-	r.IssuedAt, r.Change = instant(l.at.at), change
+	r.Document, r.IssuedAt, r.Parents, r.Change = documentOf(document), instant(l.at.at), parseLines[engine.OperationID](parents), change
 	if ref.Size > 0 {
 		r.Blob = &ref
 	}
-	if err := json.Unmarshal(parents, &r.Parents); err != nil {
-		return l, fmt.Errorf("parents of operation %s: %w", r.ID, err)
-	}
-	if err := json.Unmarshal(sites, &r.Sites); err != nil {
+	if r.Sites, err = decodeStatuses(parseLines[engine.SiteID](placement), sites); err != nil {
 		return l, fmt.Errorf("sites of operation %s: %w", r.ID, err)
 	}
 	return l, nil
 }
 
-// Operation returns one operation.
+// Operation implements engine.Store.
 func (s *Store) Operation(ctx context.Context, id engine.OperationID) (engine.OperationRow, error) {
-	l, err := s.scanOperation(s.reads.QueryRowContext(ctx, `SELECT `+operationColumns+` FROM operations o WHERE id = ?`, string(id)))
+	l, err := s.scanOperation(s.reads.one(ctx, selectOperation+`operations o`+besides+` WHERE o.id = ?`, string(id)))
 	return l.row, found(err, "operation", id)
 }
 
-// Operations lists by issue, newest first. Together with Site, State is the state at that site, else the operation's own.
+// Operations implements engine.Store. Together with Site, State is the state at that site, else the operation's own.
 func (s *Store) Operations(ctx context.Context, f engine.OperationFilter) ([]engine.OperationRow, string, error) {
 	q, args, err := operationQuery(f)
 	if err != nil {
 		return nil, "", fmt.Errorf("list operations: %w", err)
 	}
-	rows, err := collect(ctx, s.reads, s.scanOperation, q, args...)
-	if err != nil {
+	var rows []listed[engine.OperationRow]
+	if err := s.reads.list(ctx, into(&rows, s.scanOperation), q, args...); err != nil {
 		return nil, "", fmt.Errorf("list operations: %w", err)
 	}
 	list, next := page(operationCursor, rows, f.Limit)
 	return list, next, nil
 }
 
-// operationQuery makes the list's query as resourceQuery does. A resource and a document have few operations, so
-// they are looked up first.
+// operationQuery makes the list's query as resourceQuery does. Those of a resource are looked up by its documents, and those
+// that have none yet among all of these.
 func operationQuery(f engine.OperationFilter) (string, []any, error) {
 	w := where{}
-	from, order, after := `operations o`, `o.issued_at DESC, o.n DESC`, `(o.issued_at, o.n) < (?, ?)`
-	narrow := f.Document != "" || f.Resource != ""
+	from, order := `operations o INDEXED BY operations_list`, `o.issued_at DESC, o.n DESC`
 	switch {
-	case narrow:
-		if f.Document != "" {
-			w.add(`o.document = ?`, string(f.Document))
+	case f.Document != "":
+		from = `operations o INDEXED BY operations_subject`
+		key, err := keyOf(f.Document)
+		if err != nil {
+			return "", nil, fmt.Errorf("%w: %w", engine.ErrRefused, err)
 		}
-		if f.Resource != "" && f.Document != "" {
-			w.add(`+o.resource = ?`, string(f.Resource))
-		} else if f.Resource != "" {
-			w.add(`o.resource = ?`, string(f.Resource))
-		}
-		if f.Site != "" && f.State != "" {
-			w.add(`EXISTS (SELECT 1 FROM operation_sites s WHERE s.operation = o.n AND s.site = ? AND s.state = ?)`,
-				string(f.Site), string(f.State))
-		} else if f.Site != "" {
-			w.add(`EXISTS (SELECT 1 FROM operation_sites s WHERE s.operation = o.n AND s.site = ?)`, string(f.Site))
-		} else if f.State != "" {
-			w.add(`+o.state = ?`, string(f.State))
-		}
-	case f.Site != "":
-		from = `operation_sites s CROSS JOIN operations o ON o.n = s.operation`
-		order, after = `s.issued_at DESC, s.operation DESC`, `(s.issued_at, s.operation) < (?, ?)`
-		w.add(`s.site = ?`, string(f.Site))
-		if f.State != "" {
-			w.add(`s.state = ?`, string(f.State))
-		}
+		w.add(`o.subject = (SELECT n FROM resources WHERE document = ?)`, key[:])
+	case f.Resource != "":
+		from = `operations o INDEXED BY operations_subject`
+		w.add(`o.subject IN (SELECT n FROM resources WHERE past = '' AND id = ? UNION ALL SELECT n FROM resources WHERE past <> '' AND id = ?
+			UNION ALL SELECT 0)`, string(f.Resource), string(f.Resource))
+	case f.State != "" && f.State != engine.StateApplied:
+		from = `operations o INDEXED BY operations_open`
+		w.add(`o.open = 1`)
+	}
+	if f.Resource != "" {
+		w.add(`o.resource = ?`, string(f.Resource))
+	}
+	if f.Site != "" {
+		w.add(`o`+atSite, string(f.Site))
+	}
+	switch {
+	case f.State != "" && f.Site != "":
+		w.add(`EXISTS (SELECT 1 FROM placement_sites a WHERE a.site = (SELECT n FROM sites WHERE id = ?) AND a.placement = o.placement
+			AND substr(o.states, a.place, 1) = ?)`, string(f.Site), letterOf(f.State))
 	case f.State != "":
 		w.add(`o.state = ?`, string(f.State))
 	}
 	for _, word := range f.Words {
-		if err := w.mention(word); err != nil {
-			return "", nil, err
-		}
+		w.mention(word)
 	}
 	if f.Oldest {
 		order = strings.ReplaceAll(order, " DESC", "")
@@ -106,8 +105,38 @@ func operationQuery(f engine.OperationFilter) (string, []any, error) {
 		if err != nil {
 			return "", nil, err
 		}
-		w.add(after, p.at, p.n)
+		w.add(`(o.issued_at, o.n) < (?, ?)`, p.at, p.n)
 	}
-	q := `SELECT ` + operationColumns + ` FROM ` + from + w.String() + ` ORDER BY ` + order + ` LIMIT ?`
+	q := selectOperation + from + besides + w.String() + ` ORDER BY ` + order + ` LIMIT ?`
 	return q, append(w.args, pageSize(f.Limit)+1), nil
+}
+
+// operationText is what people see of an operation in a list.
+const operationText = `lower(o.id || ' ' || o.type || ' ' || o.method || ' ' || replace(o.path, '{id}', o.resource) || ' ' ||
+	coalesce(k.service, '') || '.' || coalesce(k.kind, '') || ' ' || o.resource || ' ' || o.scope || ' ' || o.user)`
+
+// mention adds that operations are to show a word. There is no index for that: pages are read off the list in its order, and
+// the cheap tests come first.
+func (w *where) mention(word engine.SearchWord) {
+	text := strings.ToLower(word.Text)
+	condition := `(instr(` + operationText + `, ?) > 0 OR instr(o.errors, ?) > 0 OR instr(coalesce(r.search, ''), ?) > 0`
+	args := []any{text, text, text}
+	for _, site := range word.Sites {
+		condition += ` OR s.id = ? OR o` + atSite
+		args = append(args, string(site), string(site))
+	}
+	w.add(condition+`)`, args...)
+}
+
+// CountOperations counts the operations by the state of their rows.
+func (s *Store) CountOperations(ctx context.Context) (map[engine.State]int, error) {
+	counts, err := s.count(ctx, `SELECT '', count(*) FROM operations`)
+	if err != nil {
+		return nil, fmt.Errorf("count operations: %w", err)
+	}
+	open, err := s.count(ctx, `SELECT state, count(*) FROM operations WHERE open = 1 GROUP BY state`)
+	if err != nil {
+		return nil, fmt.Errorf("count operations: %w", err)
+	}
+	return withRest(counts, "", open, engine.StateApplied), nil
 }

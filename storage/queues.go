@@ -2,31 +2,110 @@ package storage
 
 import (
 	"context"
+	"encoding/hex"
 	"fmt"
-	"strconv"
+	"time"
 
 	"github.com/skerry/skerry/engine"
 )
 
-// Intents lists the open intents, oldest first.
-func (s *Store) Intents(ctx context.Context) ([]engine.Intent, error) {
-	all, err := collect(ctx, s.reads, func(row scanner) (engine.Intent, error) {
-		var r engine.Intent
-		var opened int64
-		err := row.Scan(&r.Operation, &r.Document, &r.Data, &opened, &r.Blob)
-		r.OpenedAt = instant(opened)
-		return r, err
-	}, `SELECT operation, document, data, opened_at, blob FROM intents ORDER BY opened_at, operation`)
+const (
+	// keepAnswers is how long an Idempotency-Key counts; older ones are deleted every trimAnswersEvery.
+	keepAnswers      = 24 * time.Hour
+	trimAnswersEvery = 10 * time.Minute
+)
+
+// answerLog says when answers are trimmed.
+type answerLog struct{ trimmed time.Time }
+
+func errandPlace(id engine.OperationID) []byte { return place("errands.data", string(id)) }
+func keptPlace(id engine.OperationID) []byte   { return place("outbox.data", string(id)) }
+func answerPlace(key [32]byte) []byte          { return place("answers.answer", hex.EncodeToString(key[:])) }
+
+func (w *writer) putErrand(r *engine.Errand) error {
+	return w.exec(putErrand, string(r.Operation), w.vault.seal(r.Data, errandPlace(r.Operation)), nanos(r.At), string(r.Blob))
+}
+
+func (w *writer) putKept(r *engine.Kept) error {
+	return w.exec(putKept, string(r.Operation), w.vault.seal(r.Data, keptPlace(r.Operation)), nanos(r.KeptAt))
+}
+
+// putAnswer keeps an answer, and now and then deletes those that are too old.
+func (w *writer) putAnswer(r *engine.KeyedAnswer) error {
+	if err := w.exec(putAnswer, r.Key[:], r.BodyHash[:], w.vault.seal(r.Answer, answerPlace(r.Key)), nanos(r.At)); err != nil {
+		return err
+	}
+	now := w.now()
+	if now.Sub(w.answers.trimmed) < trimAnswersEvery {
+		return nil
+	}
+	w.answers.trimmed = now // should this be rolled back, the next trim comes later
+	return w.exec(trimAnswers, nanos(now.Add(-keepAnswers)))
+}
+
+// Errands implements engine.Store: the oldest first.
+func (s *Store) Errands(ctx context.Context) ([]engine.Errand, error) {
+	all, err := collect(ctx, s.reads, func(row scanner) (r engine.Errand, err error) {
+		var at int64
+		if err := row.Scan(&r.Operation, &r.Data, &at, &r.Blob); err != nil {
+			return r, err
+		}
+		r.At = instant(at)
+		return r, s.vault.open(&r.Data, errandPlace(r.Operation))
+	}, `SELECT operation, data, at, blob FROM errands ORDER BY at, operation`)
 	if err != nil {
-		return nil, fmt.Errorf("list intents: %w", err)
+		return nil, fmt.Errorf("list errands: %w", err)
 	}
 	return all, nil
 }
 
+func (s *Store) scanKept(row scanner) (r engine.Kept, err error) {
+	var at int64
+	if err := row.Scan(&r.Operation, &r.Data, &at); err != nil {
+		return r, err
+	}
+	r.KeptAt = instant(at)
+	return r, s.vault.open(&r.Data, keptPlace(r.Operation))
+}
+
+// Outbox implements engine.Store: the oldest first.
+func (s *Store) Outbox(ctx context.Context) ([]engine.Kept, error) {
+	all, err := collect(ctx, s.reads, s.scanKept, `SELECT operation, data, kept_at FROM outbox ORDER BY kept_at, operation`)
+	if err != nil {
+		return nil, fmt.Errorf("list kept requests: %w", err)
+	}
+	return all, nil
+}
+
+// Kept implements engine.Store.
+func (s *Store) Kept(ctx context.Context, id engine.OperationID) (engine.Kept, error) {
+	r, err := s.scanKept(s.reads.one(ctx, `SELECT operation, data, kept_at FROM outbox WHERE operation = ?`, string(id)))
+	return r, found(err, "kept request", id)
+}
+
+// Answer implements engine.Store. What is older than 24 hours is no more.
+func (s *Store) Answer(ctx context.Context, key [32]byte) (engine.KeyedAnswer, error) {
+	r := engine.KeyedAnswer{Key: key}
+	var hash []byte
+	var at int64
+	err := s.reads.one(ctx, `SELECT body_hash, answer, at FROM answers WHERE key = ? AND at >= ?`, key[:],
+		nanos(s.now().Add(-keepAnswers))).Scan(&hash, &r.Answer, &at)
+	if err == nil {
+		err = s.vault.open(&r.Answer, answerPlace(key))
+	}
+	if err != nil {
+		return engine.KeyedAnswer{}, found(err, "answer under key", fmt.Sprintf("%x", key[:4]))
+	}
+	copy(r.BodyHash[:], hash)
+	r.At = instant(at)
+	return r, nil
+}
+
 // NeedsBlob implements engine.Store.
 func (s *Store) NeedsBlob(ctx context.Context, h engine.BlobHash) (needed bool, err error) {
-	err = s.reads.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM operations WHERE blob = ?1 AND blob <> '' AND blob_needed = 1)
-		OR EXISTS (SELECT 1 FROM intents WHERE blob = ?1 AND blob <> '')`, string(h)).Scan(&needed)
+	err = s.reads.one(ctx, `SELECT ?1 <> '' AND (EXISTS (SELECT 1 FROM operations WHERE blob = ?1 AND blob <> '' AND blob_needed = 1)
+		OR EXISTS (SELECT 1 FROM errands WHERE blob = ?1)
+		OR EXISTS (SELECT 1 FROM resources WHERE blobs <> '' AND instr(blobs, ?1) > 0))`, string(h)).Scan(&needed)
 	if err != nil {
 		return false, fmt.Errorf("look who needs blob %s: %w", h, mapped(err))
 	}
@@ -35,77 +114,22 @@ func (s *Store) NeedsBlob(ctx context.Context, h engine.BlobHash) (needed bool, 
 
 // NeededBlobs implements engine.Store.
 func (s *Store) NeededBlobs(ctx context.Context) ([]engine.BlobHash, error) {
-	all, err := collect(ctx, s.reads, func(row scanner) (h engine.BlobHash, err error) {
-		err = row.Scan(&h)
-		return h, err
-	}, `SELECT blob FROM operations WHERE blob <> '' AND blob_needed = 1 UNION SELECT blob FROM intents WHERE blob <> ''`)
+	seen := map[engine.BlobHash]bool{"": true}
+	var all []engine.BlobHash
+	err := s.reads.each(ctx, func(row scanner) (bool, error) {
+		var text string
+		err := row.Scan(&text)
+		for _, h := range parseLines[engine.BlobHash](text) {
+			if !seen[h] {
+				seen[h] = true
+				all = append(all, h)
+			}
+		}
+		return true, err
+	}, `SELECT blob FROM operations WHERE blob <> '' AND blob_needed = 1 UNION SELECT blob FROM errands WHERE blob <> ''
+		UNION SELECT blobs FROM resources WHERE blobs <> ''`)
 	if err != nil {
 		return nil, fmt.Errorf("list the blobs that something needs: %w", err)
-	}
-	return all, nil
-}
-
-// Outbox lists the kept requests, oldest first.
-func (s *Store) Outbox(ctx context.Context) ([]engine.Kept, error) {
-	all, err := collect(ctx, s.reads, func(row scanner) (engine.Kept, error) {
-		var r engine.Kept
-		var kept int64
-		err := row.Scan(&r.Operation, &r.Data, &kept)
-		r.KeptAt = instant(kept)
-		return r, err
-	}, `SELECT operation, data, kept_at FROM outbox ORDER BY kept_at, operation`)
-	if err != nil {
-		return nil, fmt.Errorf("list kept requests: %w", err)
-	}
-	return all, nil
-}
-
-// Kept returns one kept request.
-func (s *Store) Kept(ctx context.Context, id engine.OperationID) (engine.Kept, error) {
-	r := engine.Kept{Operation: id}
-	var kept int64
-	if err := s.reads.QueryRowContext(ctx, `SELECT data, kept_at FROM outbox WHERE operation = ?`, string(id)).Scan(&r.Data, &kept); err != nil {
-		return engine.Kept{}, found(err, "kept request", string(id))
-	}
-	r.KeptAt = instant(kept)
-	return r, nil
-}
-
-// Answer returns the first answer under a key, unless it is older than 24 hours.
-func (s *Store) Answer(ctx context.Context, key [32]byte) (engine.KeyedAnswer, error) {
-	r := engine.KeyedAnswer{Key: key}
-	var hash []byte
-	var at int64
-	err := s.reads.QueryRowContext(ctx, `SELECT body_hash, answer, at FROM answers WHERE key = ? AND at >= ?`, key[:],
-		nanos(s.now().Add(-keepAnswers))).Scan(&hash, &r.Answer, &at)
-	if err != nil {
-		return engine.KeyedAnswer{}, found(err, "answer under key", fmt.Sprintf("%x", key[:4]))
-	}
-	if err := s.vault.open(&r.Answer, "answers.answer", fmt.Sprintf("%X", key[:])); err != nil {
-		return engine.KeyedAnswer{}, err
-	}
-	copy(r.BodyHash[:], hash)
-	r.At = instant(at)
-	return r, nil
-}
-
-// Events returns up to limit events (0: 100; at most 1000) with a Seq over after, oldest first. Only the newest
-// 10,000 are certain to be there.
-func (s *Store) Events(ctx context.Context, after uint64, limit int) ([]engine.Event, error) {
-	all, err := collect(ctx, s.reads, func(row scanner) (engine.Event, error) {
-		var r engine.Event
-		var at int64
-		var data []byte
-		err := row.Scan(&r.Seq, &r.Type, &r.Subject, &at, &data)
-		if err == nil {
-			err = s.vault.open(&data, "events.data", r.Type, r.Subject, strconv.FormatInt(at, 10))
-		}
-		r.Time, r.Data = instant(at), data
-		return r, err
-	}, `SELECT seq, type, subject, time, data FROM events WHERE seq > ? ORDER BY seq LIMIT ?`,
-		int64(min(after, 1<<62)), pageSize(limit))
-	if err != nil {
-		return nil, fmt.Errorf("list events after %d: %w", after, err)
 	}
 	return all, nil
 }

@@ -2,155 +2,179 @@ package storage
 
 import (
 	"context"
-	"database/sql"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/skerry/skerry/engine"
 )
 
-const resourceColumns = `r.document, r.id, r.service, r.kind, r.collaboration, r.label, r.local, r.state, r.reason, r.created_at,
-	r.updated_at, r.pending, r.sites, r.relations, r.n`
-
-// A natural key has several incarnations, each its own document; rank tells which counts.
 const (
-	resourceByID = `SELECT ` + resourceColumns + ` FROM resources r WHERE id = ? AND service = ? AND kind = ?
-		ORDER BY rank DESC, n DESC LIMIT 1`
-	resourceByLocal = `SELECT ` + resourceColumns + ` FROM resources r WHERE local <> '' AND local = ? AND service = ?
-		AND kind = ? ORDER BY rank DESC, n DESC LIMIT 1`
-	resourceByDocument = `SELECT ` + resourceColumns + ` FROM resources r WHERE document = ?`
+	resourceColumns = `r.n, r.document, r.id, coalesce(k.service, ''), coalesce(k.kind, ''), r.collaboration, r.label, coalesce(r.local, r.id),
+	r.state, r.reason, r.created_at, r.updated_at, r.pending, coalesce(at.sites, ''), r.sites, r.relations`
+	// named tells the names of what a row has numbers for.
+	named = ` LEFT JOIN kinds k ON k.n = r.kind LEFT JOIN placements at ON at.n = r.placement`
 )
 
-// scanner is a row of a result.
-type scanner interface{ Scan(dest ...any) error }
+// A natural key has several incarnations, each its own document: the living one with an object here counts, else the earliest
+// living one, else the newest that is past. There are few living ones, and there may be many past.
+const (
+	selectResource = `SELECT ` + resourceColumns + ` FROM resources r` + named + ` WHERE `
+	theKind        = `(SELECT n FROM kinds WHERE service = ?2 AND kind = ?3)`
+	resourceByID   = selectResource + `r.n = coalesce(
+		(SELECT n FROM resources WHERE id = ?1 AND kind = ` + theKind + ` AND past = '' AND hollow = 0
+			ORDER BY coalesce(local, id) = '', created_at, n LIMIT 1),
+		(SELECT n FROM resources WHERE id = ?1 AND kind = ` + theKind + ` AND past <> '' AND hollow = 0
+			ORDER BY created_at DESC, n DESC LIMIT 1))`
+	// Where an identifier is the same here and elsewhere, it is found by that.
+	resourceByLocal = selectResource + `r.n = (SELECT n FROM (
+		SELECT n, past, created_at FROM resources WHERE local = ?1 AND local <> '' AND kind = ` + theKind + ` AND hollow = 0
+		UNION ALL
+		SELECT n, past, created_at FROM resources WHERE past = '' AND id = ?1 AND local IS NULL AND kind = ` + theKind + ` AND hollow = 0
+		UNION ALL
+		SELECT n, past, created_at FROM resources WHERE past <> '' AND id = ?1 AND local IS NULL AND kind = ` + theKind + ` AND hollow = 0)
+		ORDER BY past <> '', iif(past = '', created_at, -created_at), iif(past = '', n, -n) LIMIT 1)`
+	resourceByDocument = selectResource + `r.document = ? AND r.hollow = 0`
+)
 
-func scanResource(row scanner) (listed[engine.ResourceRow], error) {
-	var l listed[engine.ResourceRow]
+// scanResource reads resourceColumns, and more columns after them.
+func scanResource(row scanner, more ...any) (l listed[engine.ResourceRow], err error) {
 	r := &l.row
 	var updated int64
-	var sites, relations []byte
-	err := row.Scan(&r.Document, &r.ID, &r.Service, &r.Kind, &r.Collaboration, &r.Label, &r.Local, &r.State, &r.Reason, &l.at.at,
-		&updated, &r.Pending, &sites, &relations, &l.at.n)
-	if err != nil {
+	var document, sites []byte
+	var placement, relations string
+	if err := row.Scan(append([]any{&l.at.n, &document, (*string)(&r.ID), (*string)(&r.Service), (*string)(&r.Kind),
+		(*string)(&r.Collaboration), &r.Label, (*string)(&r.Local), (*string)(&r.State), &r.Reason, &l.at.at, &updated,
+		&r.Pending, &placement, &sites, &relations}, more...)...); err != nil {
 		return l, err
 	}
-	r.CreatedAt, r.UpdatedAt = instant(l.at.at), instant(updated)
-	if err := json.Unmarshal(sites, &r.Sites); err != nil {
+	r.Document, r.CreatedAt, r.UpdatedAt = documentOf(document), instant(l.at.at), instant(updated)
+	if r.Sites, err = decodeReplicas(parseLines[engine.SiteID](placement), sites); err != nil {
 		return l, fmt.Errorf("sites of resource %s: %w", r.ID, err)
 	}
-	if string(relations) != "[]" {
-		if err := json.Unmarshal(relations, &r.Relations); err != nil {
-			return l, fmt.Errorf("relations of resource %s: %w", r.ID, err)
-		}
+	if r.Relations, err = parseJSON[engine.Relation](relations); err != nil {
+		return l, fmt.Errorf("relations of resource %s: %w", r.ID, err)
 	}
 	return l, nil
 }
 
-// found turns the result of a look-up into what callers get.
-func found(err error, what string, id any) error {
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, sql.ErrNoRows):
-		return fmt.Errorf("%s %v: %w", what, id, engine.ErrNotFound)
-	}
-	return fmt.Errorf("read %s %v: %w", what, id, mapped(err))
-}
-
-// ResourceByID returns the resource with this meta-identifier, the one that counts if there are several.
+// ResourceByID implements engine.Store.
 func (s *Store) ResourceByID(ctx context.Context, service engine.ServiceName, kind engine.KindName, id engine.ResourceID) (engine.ResourceRow, error) {
-	l, err := scanResource(s.byID.QueryRowContext(ctx, string(id), string(service), string(kind)))
+	l, err := scanResource(s.reads.one(ctx, resourceByID, string(id), string(service), string(kind)))
 	return l.row, found(err, "resource", id)
 }
 
-// ResourceByLocal returns the resource that this site's application calls id, the one that counts if there are several.
+// ResourceByLocal implements engine.Store.
 func (s *Store) ResourceByLocal(ctx context.Context, service engine.ServiceName, kind engine.KindName, id engine.LocalID) (engine.ResourceRow, error) {
-	l, err := scanResource(s.byLocal.QueryRowContext(ctx, string(id), string(service), string(kind)))
+	l, err := scanResource(s.reads.one(ctx, resourceByLocal, string(id), string(service), string(kind)))
 	return l.row, found(err, "resource with local identifier", id)
 }
 
-// ResourceByDocument returns the resource of a document.
+// ResourceByDocument implements engine.Store. What is hollow is not to be found.
 func (s *Store) ResourceByDocument(ctx context.Context, id engine.DocumentID) (engine.ResourceRow, error) {
-	l, err := scanResource(s.byDocument.QueryRowContext(ctx, string(id)))
+	key, err := keyOf(id)
+	if err != nil {
+		return engine.ResourceRow{}, found(noRow, "resource of document", id)
+	}
+	l, err := scanResource(s.reads.one(ctx, resourceByDocument, key[:]))
 	return l.row, found(err, "resource of document", id)
 }
 
-// Resources lists by creation, newest first. State is the resource's own, also together with Site. Query ignores case.
+// names looks in both indexes by identifier: past a name is only when nobody has a part in it any more.
+const names = `SELECT document FROM resources WHERE past = '' AND id = ?1 AND kind = ` + theKind + ` AND collaboration = 'exactly-one'
+	UNION ALL SELECT document FROM resources WHERE past <> '' AND id = ?1 AND kind = ` + theKind + ` AND collaboration = 'exactly-one'
+	ORDER BY document`
+
+// Names implements engine.Store.
+func (s *Store) Names(ctx context.Context, service engine.ServiceName, kind engine.KindName, id engine.ResourceID) ([]engine.DocumentID, error) {
+	all, err := collect(ctx, s.reads, scanDocument, names, string(id), string(service), string(kind))
+	if err != nil {
+		return nil, fmt.Errorf("list who holds %s: %w", id, err)
+	}
+	return all, nil
+}
+
+// pending looks for them in the index of what is open.
+const pending = `SELECT document FROM resources WHERE open = 1 AND pending = 1 ORDER BY created_at, n`
+
+// Pending implements engine.Store: the oldest resource first.
+func (s *Store) Pending(ctx context.Context) ([]engine.DocumentID, error) {
+	all, err := collect(ctx, s.reads, scanDocument, pending)
+	if err != nil {
+		return nil, fmt.Errorf("list pending documents: %w", err)
+	}
+	return all, nil
+}
+
+func scanDocument(row scanner) (engine.DocumentID, error) {
+	var key []byte
+	err := row.Scan(&key)
+	return documentOf(key), err
+}
+
+// Resources implements engine.Store. State is the resource's own, also together with Site. Query ignores case.
 func (s *Store) Resources(ctx context.Context, f engine.ResourceFilter) ([]engine.ResourceRow, string, error) {
 	q, args, err := resourceQuery(f)
 	if err != nil {
 		return nil, "", fmt.Errorf("list resources: %w", err)
 	}
-	rows, err := collect(ctx, s.reads, scanResource, q, args...)
-	if err != nil {
+	var rows []listed[engine.ResourceRow]
+	scan := func(row scanner) (listed[engine.ResourceRow], error) { return scanResource(row) }
+	if err := s.reads.list(ctx, into(&rows, scan), q, args...); err != nil {
 		return nil, "", fmt.Errorf("list resources: %w", err)
 	}
 	list, next := page(resourceCursor, rows, f.Limit)
 	return list, next, nil
 }
 
-// resourceQuery makes the list's query, which asks for one row more than the page has. SQLite keeps no statistics
-// here, so the query says which condition the index is to serve: a unary plus keeps a condition from being one.
+// atSite says that a row's placement has a site.
+const atSite = `.placement IN (SELECT placement FROM placement_sites WHERE site = (SELECT n FROM sites WHERE id = ?))`
+
+// resourceQuery makes the list's query, which asks for one row more than the page has. It says which index gives the order:
+// SQLite keeps no statistics here. Other conditions are looked at in the index as far as it has them.
 func resourceQuery(f engine.ResourceFilter) (string, []any, error) {
 	w := where{}
-	from, order, after := `resources r`, `r.created_at DESC, r.n DESC`, `(r.created_at, r.n) < (?, ?)`
-	// Most resources are converged: for that state the other conditions are the ones to go by.
-	rare := f.State != "" && f.State != engine.StateConverged && f.State != engine.StateDeleted
-	byTarget := f.RefersTo != engine.Target{}
-	bySite := f.Site != "" && f.ID == "" && !rare && !byTarget
-	live := `r.live`
-	if byTarget {
+	from, order, after := `resources r INDEXED BY resources_list`, `r.created_at DESC, r.n DESC`, `(r.created_at, r.n) < (?, ?)`
+	open := f.State != "" && f.State != engine.StateConverged && !f.State.Past()
+	switch {
+	case f.ID != "":
+		from = `resources r INDEXED BY resources_id`
+		if f.State.Past() {
+			from = `resources r INDEXED BY resources_past`
+			w.add(`r.past <> ''`)
+		}
+		w.add(`r.id = ?`, string(f.ID))
+	case f.RefersTo != engine.Target{}:
 		from = `resource_relations t CROSS JOIN resources r ON r.n = t.resource`
 		order, after = `t.created_at DESC, t.resource DESC`, `(t.created_at, t.resource) < (?, ?)`
-		live = `+r.live`
 		w.add(`t.service = ? AND t.kind = ? AND t.id = ?`, string(f.RefersTo.Service), string(f.RefersTo.Kind), string(f.RefersTo.ID))
 		if f.Relying {
 			w.add(`t.relies = 1`)
 		}
+	case f.Related:
+		from = `resources r INDEXED BY resources_related`
+		w.add(`r.relations <> ''`)
+	case open:
+		from = `resources r INDEXED BY resources_open`
+		w.add(`r.open = 1`)
 	}
-	if f.Related {
-		live = `+r.live`
-		w.add(`r.relations <> '[]'`)
+	w.add(`r.hollow = 0`)
+	if f.State.Past() {
+		w.add(`r.past = ?`, string(f.State))
+	} else {
+		w.add(`r.past = ''`)
 	}
-	if bySite {
-		from, live = `resource_sites s CROSS JOIN resources r ON r.n = s.resource`, `s.live`
-		order, after = `s.created_at DESC, s.resource DESC`, `(s.created_at, s.resource) < (?, ?)`
-		w.add(`s.site = ?`, string(f.Site))
-	} else if f.Site != "" {
-		w.add(`EXISTS (SELECT 1 FROM resource_sites s WHERE s.resource = r.n AND s.site = ?)`, string(f.Site))
-	}
-	byState := false
-	switch {
-	case f.State == "" && f.ID != "":
-		w.add(`r.rank > 0`)
-	case f.State == "":
-		w.add(live + ` = 1`)
-	case f.State == engine.StateConverged:
-		w.add(live + ` = 1 AND +r.state = 'converged'`)
-	case bySite:
-		w.add(`s.live = 0 AND +r.state = 'deleted'`)
-	case f.ID != "":
-		w.add(`+r.state = ?`, string(f.State))
-	case byTarget, f.Related:
-		w.add(`+r.state = ?`, string(f.State))
-	default:
-		byState = true
+	if f.State != "" && !f.State.Past() {
 		w.add(`r.state = ?`, string(f.State))
 	}
-	plus := ``
-	if byState || bySite || byTarget || f.Related {
-		plus = `+`
+	if f.Site != "" {
+		w.add(`r`+atSite, string(f.Site))
 	}
-	if f.ID != "" {
-		w.add(`r.id = ?`, string(f.ID))
-	}
-	if f.Service != "" {
-		w.add(plus+`r.service = ?`, string(f.Service))
-	}
-	if f.Kind != "" {
-		w.add(plus+`r.kind = ?`, string(f.Kind))
+	if f.Service != "" && f.Kind != "" {
+		w.add(`r.kind = (SELECT n FROM kinds WHERE service = ? AND kind = ?)`, string(f.Service), string(f.Kind))
+	} else if f.Service != "" {
+		w.add(`r.kind IN (SELECT n FROM kinds WHERE service = ?)`, string(f.Service))
+	} else if f.Kind != "" {
+		w.add(`r.kind IN (SELECT n FROM kinds WHERE kind = ?)`, string(f.Kind))
 	}
 	if f.Query != "" {
 		w.add(`instr(r.search, ?) > 0`, strings.ToLower(f.Query))
@@ -162,57 +186,47 @@ func resourceQuery(f engine.ResourceFilter) (string, []any, error) {
 		}
 		w.add(after, p.at, p.n)
 	}
-	q := `SELECT ` + resourceColumns + ` FROM ` + from + w.String() + ` ORDER BY ` + order + ` LIMIT ?`
+	q := `SELECT ` + resourceColumns + ` FROM ` + from + named + w.String() + ` ORDER BY ` + order + ` LIMIT ?`
 	return q, append(w.args, pageSize(f.Limit)+1), nil
 }
 
-// Pending lists the documents with something left to do here, the oldest resource first.
-func (s *Store) Pending(ctx context.Context) ([]engine.DocumentID, error) {
-	ids, err := collect(ctx, s.reads, func(row scanner) (id engine.DocumentID, err error) {
-		err = row.Scan(&id)
-		return id, err
-	}, `SELECT document FROM resources WHERE pending = 1 ORDER BY created_at, document`)
+// CountResources implements engine.Store. Of those that are there it counts all, and what is open by state: the rest has
+// converged.
+func (s *Store) CountResources(ctx context.Context) (map[engine.State]int, error) {
+	counts, err := s.count(ctx, `SELECT past, count(*) FROM resources INDEXED BY resources_list WHERE hollow = 0 GROUP BY past`)
 	if err != nil {
-		return nil, fmt.Errorf("list pending documents: %w", err)
+		return nil, fmt.Errorf("count resources: %w", err)
 	}
-	return ids, nil
-}
-
-// where collects conditions that must all hold.
-type where struct {
-	conditions []string
-	args       []any
-}
-
-func (w *where) add(condition string, args ...any) {
-	w.conditions = append(w.conditions, condition)
-	w.args = append(w.args, args...)
-}
-
-func (w *where) String() string {
-	if len(w.conditions) == 0 {
-		return ""
-	}
-	return ` WHERE ` + strings.Join(w.conditions, ` AND `)
-}
-
-// collect runs a query and scans all its rows.
-func collect[T any](ctx context.Context, db *sql.DB, scan func(scanner) (T, error), q string, args ...any) ([]T, error) {
-	rows, err := db.QueryContext(ctx, q, args...)
+	open, err := s.count(ctx, `SELECT state, count(*) FROM resources INDEXED BY resources_open WHERE open = 1 AND hollow = 0 AND past = '' GROUP BY state`)
 	if err != nil {
-		return nil, mapped(err)
+		return nil, fmt.Errorf("count resources: %w", err)
 	}
-	defer rows.Close()
-	var all []T
-	for rows.Next() {
-		v, err := scan(rows)
-		if err != nil {
-			return nil, mapped(err)
-		}
-		all = append(all, v)
+	return withRest(counts, "", open, engine.StateConverged), nil
+}
+
+// count reads a query of states and numbers.
+func (s *Store) count(ctx context.Context, q string) (map[engine.State]int, error) {
+	counts := map[engine.State]int{}
+	err := s.reads.each(ctx, func(row scanner) (bool, error) {
+		var state engine.State
+		var n int
+		err := row.Scan(&state, &n)
+		counts[state] = n
+		return true, err
+	}, q)
+	return counts, err
+}
+
+// withRest adds parts of what counts has under all, and the rest of it under a state of its own.
+func withRest(counts map[engine.State]int, all engine.State, parts map[engine.State]int, rest engine.State) map[engine.State]int {
+	left := counts[all]
+	delete(counts, all)
+	for state, n := range parts {
+		counts[state] += n
+		left -= n
 	}
-	if err := rows.Err(); err != nil {
-		return nil, mapped(err)
+	if left > 0 {
+		counts[rest] += left
 	}
-	return all, nil
+	return counts
 }

@@ -77,9 +77,7 @@ func (s *Spools) Sweep(needed map[string]bool) error {
 }
 
 // pieceOf is what piece i of a body is bound to, so that none can stand in the place of another.
-func pieceOf(name string, i int64) engine.OperationID {
-	return engine.OperationID("body " + name + " " + strconv.FormatInt(i, 10))
-}
+func pieceOf(name string, i int64) []byte { return strconv.AppendInt([]byte("body "+name+" "), i, 10) }
 
 // spool takes a body in as far as it is read: each piece goes to the file before it is given out, so that it can be read from
 // the beginning again.
@@ -130,7 +128,7 @@ func (s *spool) pull() ([]byte, error) {
 		s.size.Store(s.length + int64(n))
 	}
 	if err == nil && n > 0 {
-		err = writeChunk(s.file, s.spools.vault.Seal(pieceOf(s.name, s.pieces), piece[:n]))
+		err = writeChunk(s.file, s.spools.vault.sealIn(make([]byte, 0, sealedSize), pieceOf(s.name, s.pieces), piece[:n]))
 	}
 	if err != nil {
 		err = fmt.Errorf("spool a body: %w", err)
@@ -215,7 +213,7 @@ func (s *Spools) piece(f *os.File, name string, i, length int64) ([]byte, error)
 	if _, err := f.ReadAt(sealed, i*sealedSize); err != nil {
 		return nil, fmt.Errorf("read kept body %s: %w: %w", name, engine.ErrStorage, err)
 	}
-	b, err := s.vault.Unseal(pieceOf(name, i), sealed)
+	b, err := s.vault.unsealIn(inPlace(sealed), pieceOf(name, i), sealed)
 	if err != nil {
 		return nil, fmt.Errorf("read kept body %s: %w", name, err)
 	}

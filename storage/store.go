@@ -2,7 +2,7 @@ package storage
 
 import (
 	"context"
-	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"io"
@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/mattn/go-sqlite3" // registers the driver "sqlite3", and names its error codes
+	"github.com/mattn/go-sqlite3"
 
 	"github.com/skerry/skerry/engine"
 )
@@ -26,60 +26,36 @@ var (
 	ErrClosed = errors.New("store is closed")
 )
 
-// The files of a data directory that belong to this package.
+// The files of a data directory that belong to this package, beside those of blobs and spools.
 const (
 	databaseFile = "skerry.db"
 	lockFile     = "lock"
 )
 
-// readers is how many reads run at a time; more wait for their turn.
-const readers = 8
-
 // Options are what a Store needs from outside. The zero value will do.
 type Options struct {
-	// Now is the clock by which answers grow old. Nil: time.Now.
+	// Now is the clock by which answers grow old and operations settle. Nil: time.Now.
 	Now func() time.Time
 	// Key is the file of the key that content is encrypted under. Empty: vault.key, in the data directory.
 	Key string
 }
 
-// Store is the database of one site. It implements engine.Store and engine.Ledger, and is safe for concurrent use.
-// It has no goroutine of its own: who calls Commit also does the group's work when it is their turn.
+// Store is the database of one site. It implements engine.Store, and is safe for concurrent use. It has no goroutine of its
+// own: who calls Commit also does the group's work when it is their turn.
 type Store struct {
-	now    func() time.Time
-	lock   *os.File
-	vault  *Vault
-	writes *sql.DB // its one connection is conn
-	reads  *sql.DB
-
-	// Statements for the look-ups that every request makes.
-	byLocal, byID, byDocument *sql.Stmt
-
-	room chan struct{} // holds a token for each call of submit between entry and answer
-	turn chan struct{} // holds a token while one caller commits
-
-	mu      sync.Mutex
-	waiting []*submission // guarded by mu; those not taken yet, oldest first
-
+	now       func() time.Time
+	lock      *os.File
+	vault     *Vault
+	queue     *queue
+	reads     *reads
 	closeOnce sync.Once
-	closing   chan struct{} // closed when Close begins
-
-	// The rest belongs to whoever has the turn.
-	conn        *sql.Conn
-	statements  [statementCount]*sql.Stmt
-	reserve     reserve
-	sameChange  *sql.Stmt
-	newEvents   int       // written since the event log was trimmed
-	answersTrim time.Time // when answers were trimmed
 }
 
-var (
-	_ engine.Store  = (*Store)(nil)
-	_ engine.Ledger = (*Store)(nil)
-)
+var _ engine.Store = (*Store)(nil)
 
-// Open opens the store in dir, which it creates with mode 0700, and brings an older database up to date. It
-// returns ErrInUse while another Store, of any process, has dir open. Close it.
+// Open opens the store in dir, which it creates with mode 0700, and brings an older database up to date, but for those of
+// releases that kept them in another form: ErrEarlier. It returns ErrInUse while another Store, of any process, has dir open.
+// Close it.
 func Open(dir string, opts Options) (*Store, error) {
 	if opts.Now == nil {
 		opts.Now = time.Now
@@ -91,21 +67,13 @@ func Open(dir string, opts Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{
-		now:       opts.Now,
-		lock:      lock,
-		room:      make(chan struct{}, maxWaiting),
-		turn:      make(chan struct{}, 1),
-		closing:   make(chan struct{}),
-		newEvents: trimEventsEvery, // trim with the first ones
-		reserve:   reserve{path: filepath.Join(dir, reserveFile)},
-	}
+	s := &Store{now: opts.Now, lock: lock}
 	if err := s.open(dir, opts.Key); err != nil {
-		s.release()
+		_ = s.release()
 		return nil, fmt.Errorf("open database %s: %w", filepath.Join(dir, databaseFile), err)
 	}
 	if err := errors.Join(syncDir(dir), syncDir(filepath.Dir(filepath.Clean(dir)))); err != nil {
-		s.release()
+		_ = s.release()
 		return nil, fmt.Errorf("sync data directory: %w", err)
 	}
 	return s, nil
@@ -113,6 +81,9 @@ func Open(dir string, opts Options) (*Store, error) {
 
 // Vault encrypts under the key of the data directory.
 func (s *Store) Vault() *Vault { return s.vault }
+
+// Shelves are where other parts of the agent keep small things of their own.
+func (s *Store) Shelves() *Shelves { return &Shelves{s} }
 
 // lockDir takes the lock that the kernel releases when the process ends, in whatever way.
 func lockDir(dir string) (*os.File, error) {
@@ -123,7 +94,7 @@ func lockDir(dir string) (*os.File, error) {
 	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
 		pid, _ := io.ReadAll(io.LimitReader(f, 32)) // for the message only
-		f.Close()
+		_ = f.Close()
 		return nil, fmt.Errorf("data directory %s: %w (process %s)", dir, ErrInUse, strings.TrimSpace(string(pid)))
 	}
 	if err == nil {
@@ -133,15 +104,39 @@ func lockDir(dir string) (*os.File, error) {
 		_, err = fmt.Fprintln(f, os.Getpid())
 	}
 	if err != nil {
-		f.Close()
-		return nil, fmt.Errorf("lock data directory %s: %w", dir, err)
+		return nil, fmt.Errorf("lock data directory %s: %w", dir, errors.Join(err, f.Close()))
 	}
 	return f, nil
 }
 
-// open opens both pools. It leaves closing what it opened to release.
+// settings are what the writer's connection is told; durable are those that are read back.
+var (
+	settings = []string{
+		// On macOS fsync alone leaves the data in the drive's cache. Elsewhere fullfsync changes nothing.
+		`PRAGMA fullfsync = 1`, `PRAGMA checkpoint_fullfsync = 1`,
+		`PRAGMA cache_size = -4096`, // KiB
+	}
+	durable = map[string]string{"journal_mode": "wal", "synchronous": "2"}
+)
+
+// logPages is how many pages the log grows to before they are written to the database: many, since pages that change often are
+// then written there once, but no large part of the disk.
+func logPages(dir string) uint64 {
+	const page, least, most = 4096, 200, 4000
+	var disk syscall.Statfs_t
+	if err := syscall.Statfs(dir, &disk); err != nil {
+		return least
+	}
+	return min(max(disk.Blocks*uint64(disk.Bsize)/page/64, least), most)
+}
+
+// open opens the writer and the readers. It leaves closing what it opened to release.
 func (s *Store) open(dir, key string) error {
 	path := filepath.Join(dir, databaseFile)
+	uri := "file:" + (&url.URL{Path: path}).EscapedPath()
+	if err := checkVersion(context.Background(), path, uri); err != nil {
+		return err
+	}
 	// SQLite gives the files beside the database its mode.
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -150,94 +145,73 @@ func (s *Store) open(dir, key string) error {
 	if err := f.Close(); err != nil {
 		return err
 	}
-	ctx := context.Background()
-	uri := "file:" + (&url.URL{Path: path}).EscapedPath()
-	// The driver's default in WAL mode is synchronous=NORMAL, which loses acknowledged commits with the power.
-	if s.writes, err = sql.Open("sqlite3", uri+"?mode=rw&_txlock=immediate&_journal_mode=WAL&_synchronous=FULL"); err != nil {
+	w, err := openWriter(uri, s.now)
+	if err != nil {
 		return err
 	}
-	s.writes.SetMaxOpenConns(1)
-	if s.conn, err = s.writes.Conn(ctx); err != nil {
-		return mapped(err)
-	}
-	// On macOS fsync alone leaves the data in the drive's cache. Elsewhere fullfsync changes nothing.
-	for _, q := range []string{`PRAGMA fullfsync = 1`, `PRAGMA checkpoint_fullfsync = 1`, `PRAGMA cache_size = -8192`} {
-		if _, err := s.conn.ExecContext(ctx, q); err != nil {
+	s.queue = newQueue(w, reserve{path: filepath.Join(dir, reserveFile)})
+	for _, q := range append(settings, fmt.Sprintf(`PRAGMA wal_autocheckpoint = %d`, logPages(dir))) {
+		if _, err := w.conn.Exec(q, nil); err != nil {
 			return mapped(err)
 		}
 	}
-	for pragma, want := range map[string]string{"journal_mode": "wal", "synchronous": "2"} {
-		var got string
-		if err := s.conn.QueryRowContext(ctx, `PRAGMA `+pragma).Scan(&got); err != nil {
-			return mapped(err)
+	for name, want := range durable {
+		got, err := pragma(w.conn, name)
+		if err != nil {
+			return err
 		}
-		if got != want {
-			return fmt.Errorf("%s is %s, need %s for durable commits: does the file system support shared memory and locks?", pragma, got, want)
+		if fmt.Sprint(got) != want {
+			return fmt.Errorf("%s is %v, need %s for durable commits: does the file system support shared memory and locks?", name, got, want)
 		}
 	}
-	if err := migrate(ctx, s.conn, migrations); err != nil {
+	if err := migrate(w.conn, migrations); err != nil {
 		return err
 	}
-	if err := s.unlock(ctx, dir, key); err != nil {
+	if err := w.prepare(); err != nil {
 		return err
 	}
-	for i, q := range statementText {
-		if s.statements[i], err = s.conn.PrepareContext(ctx, q); err != nil {
-			return fmt.Errorf("prepare %q: %w", q, mapped(err))
-		}
-	}
-	if s.sameChange, err = s.conn.PrepareContext(ctx,
-		`SELECT hash = ? FROM changes WHERE document = ? AND actor = ? AND seq = ?`); err != nil {
-		return mapped(err)
-	}
-	if s.reads, err = sql.Open("sqlite3", uri+"?mode=ro&_query_only=1"); err != nil {
+	if w.vault, err = w.unlock(dir, key); err != nil {
 		return err
 	}
-	s.reads.SetMaxOpenConns(readers)
-	s.reads.SetMaxIdleConns(readers)
-	for q, stmt := range map[string]**sql.Stmt{
-		resourceByLocal: &s.byLocal, resourceByID: &s.byID, resourceByDocument: &s.byDocument,
-	} {
-		if *stmt, err = s.reads.PrepareContext(ctx, q); err != nil {
-			return fmt.Errorf("prepare %q: %w", q, mapped(err))
-		}
+	s.vault = w.vault
+	if err := w.events.open(w); err != nil {
+		return err
 	}
-	return nil
+	s.reads, err = openReads(uri)
+	return err
 }
 
-// Close waits for the commits that were accepted, then closes the database and gives the directory free. Later
-// calls of Commit return ErrClosed. It may be called again and does nothing then.
-func (s *Store) Close() error {
-	var err error
+// pragma reads a setting.
+func pragma(conn *sqlite3.SQLiteConn, name string) (driver.Value, error) {
+	rows, err := conn.Query(`PRAGMA `+name, nil)
+	if err != nil {
+		return nil, mapped(err)
+	}
+	var row [1]driver.Value
+	err = rows.Next(row[:])
+	return row[0], mapped(errors.Join(err, rows.Close()))
+}
+
+// Close waits for the commits that were accepted, then closes the database and gives the directory free. Later calls of
+// Commit return ErrClosed. It may be called again and does nothing then.
+func (s *Store) Close() (err error) {
 	s.closeOnce.Do(func() {
-		close(s.closing)
-		for range cap(s.room) { // when all tokens are ours, no one is inside and no one gets in
-			s.room <- struct{}{}
-		}
+		s.queue.close()
 		err = s.release()
 	})
 	return err
 }
 
+// release closes what is open. The writer goes last: it then writes what is in the log to the database.
 func (s *Store) release() error {
 	var errs []error
-	for _, c := range []interface{ Close() error }{closer(s.reads), closer(s.conn), closer(s.writes), s.lock} {
-		if c != nil {
-			errs = append(errs, c.Close())
-		}
+	if s.reads != nil {
+		errs = append(errs, s.reads.Close())
 	}
-	return errors.Join(errs...)
-}
-
-// closer keeps a nil pointer from becoming an interface that is not nil.
-func closer[T any, P interface {
-	*T
-	Close() error
-}](p P) interface{ Close() error } {
-	if p == nil {
-		return nil
+	if s.queue != nil {
+		errs = append(errs, s.queue.writer.Close())
 	}
-	return p
+	return errors.Join(append(errs, s.lock.Close())...)
 }
 
 // syncDir makes the names in dir durable.
@@ -252,7 +226,7 @@ func syncDir(dir string) error {
 // mapped makes what SQLite cannot do an engine.ErrStorage; what it was asked wrongly stays as it is.
 func mapped(err error) error {
 	var e sqlite3.Error
-	if !errors.As(err, &e) {
+	if !errors.As(err, &e) || errors.Is(err, engine.ErrStorage) {
 		return err
 	}
 	switch e.Code {

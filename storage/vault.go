@@ -29,8 +29,8 @@ type Vault struct {
 	path string
 }
 
-// openVault reads the key of the data directory dir at path (empty: in it). When there is none it makes one, with mode 0600, if fresh says
-// that nothing is encrypted yet.
+// openVault reads the key of the data directory dir at path (empty: in it). When there is none it makes one, with mode 0600,
+// if fresh says that nothing is encrypted yet.
 func openVault(dir, path string, fresh bool) (*Vault, error) {
 	own := filepath.Join(dir, vaultFile)
 	if path == "" {
@@ -42,7 +42,8 @@ func openVault(dir, path string, fresh bool) (*Vault, error) {
 			return nil, fmt.Errorf("open vault: there is no key at %s, and one at %s: move it there", path, own)
 		}
 		if !fresh {
-			return nil, fmt.Errorf("open vault: the data are encrypted, and their key is not at %s: put it there, or say in the configuration where it is", path)
+			return nil, fmt.Errorf("open vault: the data are encrypted, and their key is not at %s: put it there, or say in the "+
+				"configuration where it is", path)
 		}
 		key, err = newKey(filepath.Dir(path), path)
 	}
@@ -86,19 +87,19 @@ func newKey(dir, path string) ([]byte, error) {
 
 // Seal encrypts data and binds it to the operation: Unseal needs the same one.
 func (v *Vault) Seal(operation engine.OperationID, data []byte) []byte {
-	return v.sealIn(make([]byte, 0, len(data)+sealOverhead), operation, data)
+	return v.sealIn(make([]byte, 0, len(data)+sealOverhead), []byte(operation), data)
 }
 
-// sealIn is Seal in room that the caller has.
-func (v *Vault) sealIn(room []byte, operation engine.OperationID, data []byte) []byte {
+// sealIn is Seal in room that the caller has, bound to any place.
+func (v *Vault) sealIn(room, place, data []byte) []byte {
 	nonce := append(room[:0], make([]byte, chacha20poly1305.NonceSizeX)...)
 	rand.Read(nonce)
-	return v.aead.Seal(nonce, nonce, data, []byte(operation))
+	return v.aead.Seal(nonce, nonce, data, place)
 }
 
 // Unseal returns what Seal was given, or ErrRefused for anything else.
 func (v *Vault) Unseal(operation engine.OperationID, sealed []byte) ([]byte, error) {
-	return v.unsealIn(make([]byte, 0, max(len(sealed)-sealOverhead, 0)), operation, sealed)
+	return v.unsealIn(make([]byte, 0, max(len(sealed)-sealOverhead, 0)), []byte(operation), sealed)
 }
 
 // inPlace is where unsealIn may put what it finds, for callers who do not need what was sealed any more.
@@ -106,16 +107,19 @@ func inPlace(sealed []byte) []byte {
 	return sealed[min(chacha20poly1305.NonceSizeX, len(sealed)):][:0]
 }
 
-// unsealIn is Unseal in room that the caller has.
-func (v *Vault) unsealIn(room []byte, operation engine.OperationID, sealed []byte) ([]byte, error) {
+// unsealIn is Unseal in room that the caller has, of any place.
+func (v *Vault) unsealIn(room, place, sealed []byte) ([]byte, error) {
 	if len(sealed) < chacha20poly1305.NonceSizeX {
-		return nil, fmt.Errorf("unseal operation %s: %w: too short", operation, engine.ErrRefused)
+		return nil, fmt.Errorf("unseal %s: %w: too short", words(place), engine.ErrRefused)
 	}
 	nonce, box := sealed[:chacha20poly1305.NonceSizeX], sealed[chacha20poly1305.NonceSizeX:]
-	data, err := v.aead.Open(room[:0], nonce, box, []byte(operation))
+	data, err := v.aead.Open(room[:0], nonce, box, place)
 	if err != nil {
-		return nil, fmt.Errorf("unseal operation %s: %w: it was changed, or encrypted under another key than that of %s: put the file back that belongs to this data directory: %w",
-			strings.ReplaceAll(string(operation), "\x00", " "), engine.ErrRefused, v.path, err)
+		return nil, fmt.Errorf("unseal %s: %w: it was changed, or encrypted under another key than that of %s: put the file "+
+			"back that belongs to this data directory: %w", words(place), engine.ErrRefused, v.path, err)
 	}
 	return data, nil
 }
+
+// words makes a place legible.
+func words(place []byte) string { return strings.ReplaceAll(string(place), "\x00", " ") }

@@ -1,0 +1,169 @@
+package merge
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/tree"
+)
+
+// divided is a kind whose replicas are shared by the parts of a cross resource.
+var divided = &Kind{Item: "/sets/{id}", Divide: []Pointer{"/spec/replicas"}, ObservedPatches: []string{"application/strategic+json"},
+	Operations: []engine.NamedOperation{{Name: "scale", Method: "PUT", Path: "/sets/{id}/scale", Observed: true, States: true},
+		{Name: "grow", Method: "POST", Path: "/sets/{id}/grow", Observed: true}}}
+
+var crossAbout = engine.About{Collaboration: engine.Cross, Placement: sites("a", "b"), Parts: engine.Parts{{"a"}, {"b"}}}
+
+func showing(v string) Fold {
+	return Fold{Exists: true, Cells: map[Pointer]Cell{"/spec/replicas": {Value: json.RawMessage(v)}}}
+}
+
+// TestStatedCounts: what a request whose effect is observed says of a divided field is that of all parts, and this part gets its
+// share, also where it shows that already.
+func TestStatedCounts(t *testing.T) {
+	d := NewDivision(divided, crossAbout, "a")
+	before := showing("5")
+	strategic := map[string]string{"Content-Type": "application/strategic+json"}
+	for _, c := range []struct {
+		name  string
+		o     *Operation
+		sent  string // to this part
+		shows string // this part, after that
+		edit  string // of all
+	}{
+		{"scale", &Operation{Type: engine.TypeAction, Method: "PUT", Path: "/sets/{id}/scale", Body: []byte(`{"spec":{"replicas":8}}`)},
+			`{"spec":{"replicas":4}}`, `{"spec":{"replicas":4}}`, "8"},
+		{"a JSON patch to what this part shows", &Operation{Type: engine.TypeAction, Method: "PUT", Path: "/sets/{id}/scale",
+			Body: []byte(`[{"op":"test","path":"/spec/replicas","value":5},{"op":"replace","path":"/spec/replicas","value":3}]`)},
+			`[{"op":"replace","path":"/spec/replicas","value":3},{"op":"add","path":"/spec/replicas","value":2}]`, `{"spec":{"replicas":2}}`, "3"},
+		{"a JSON patch that compares with this part", &Operation{Type: engine.TypeAction, Method: "PUT", Path: "/sets/{id}/scale",
+			Body: []byte(`[{"op":"test","path":"/spec/replicas","value":3},{"op":"replace","path":"/spec/replicas","value":8}]`)},
+			`[{"op":"test","path":"/spec/replicas","value":null},{"op":"replace","path":"/spec/replicas","value":8},{"op":"add","path":"/spec/replicas","value":4}]`,
+			`{"spec":{"replicas":4}}`, "8"},
+		{"a patch to what this part shows", &Operation{Type: engine.TypePatch, Method: "PATCH", Path: "/sets/{id}", Header: strategic, Body: []byte(`{"spec":{"replicas":3}}`)},
+			`{"spec":{"replicas":2}}`, `{"spec":{"replicas":2}}`, "3"},
+		{"a patch that leaves the share", &Operation{Type: engine.TypePatch, Method: "PATCH", Path: "/sets/{id}", Header: strategic, Body: []byte(`{"spec":{"replicas":6}}`)},
+			`{"spec":{"replicas":3}}`, `{"spec":{"replicas":3}}`, "6"},
+		{"a patch of something else", &Operation{Type: engine.TypePatch, Method: "PATCH", Path: "/sets/{id}", Header: strategic, Body: []byte(`{"spec":{"paused":true}}`)},
+			`{"spec":{"paused":true}}`, `{"spec":{"paused":true,"replicas":3}}`, ""},
+		{"no number", &Operation{Type: engine.TypePatch, Method: "PATCH", Path: "/sets/{id}", Header: strategic, Body: []byte(`{"spec":{"replicas":null}}`)},
+			`{"spec":{"replicas":null}}`, `{"spec":{"replicas":1}}`, "1"},
+		{"an action that states nothing", &Operation{Type: engine.TypeAction, Method: "POST", Path: "/sets/{id}/grow", Body: []byte(`{"spec":{"replicas":8}}`)},
+			`{"spec":{"replicas":8}}`, `{"spec":{"replicas":8}}`, "8"},
+	} {
+		sent, err := d.Body(c.o, before)
+		if err != nil || string(sent) != c.sent {
+			t.Errorf("%s: this part gets %s, want %s: %v", c.name, sent, c.sent, err)
+		}
+		if c.o.Edit, err = tree.Difference(divided, []byte(`{"spec":{"replicas":3}}`), []byte(c.shows)); err != nil {
+			t.Fatal(err)
+		}
+		d.Restate(c.o)
+		if got := string(c.o.Edit.Set["/spec/replicas"]); got != c.edit {
+			t.Errorf("%s: it sets %q, want %q", c.name, got, c.edit)
+		}
+	}
+}
+
+// TestWhatOnePartGets: each part is sent its share of what a request sets for all, and the caller is shown the whole.
+func TestWhatOnePartGets(t *testing.T) {
+	before := showing("5")
+	for site, share := range map[SiteID]string{"a": "4", "b": "3"} {
+		d := NewDivision(divided, crossAbout, site)
+		for _, typ := range []engine.Type{engine.TypeCreate, engine.TypeReplace, engine.TypeMerge} {
+			o := &Operation{Type: typ, Body: []byte(`{"spec":{"replicas":7}}`)}
+			was := before
+			if typ == engine.TypeCreate {
+				was = Fold{}
+			}
+			var err error
+			if o.Edit, err = EditOf(divided, typ, o.Body, was, nil); err != nil {
+				t.Fatal(err)
+			}
+			sent, err := d.Body(o, was)
+			if want := `{"spec":{"replicas":` + share + `}}`; err != nil || string(sent) != want {
+				t.Errorf("%s gets %s of a %s, want %s: %v", site, sent, typ, want, err)
+			}
+			if got := string(d.Present(o, was, sent)); got != string(o.Body) {
+				t.Errorf("the caller of a %s is shown %s", typ, got)
+			}
+			if mine, _ := d.Mine(o, was); string(mine.Edit.Set["/spec/replicas"]) != share || string(o.Edit.Set["/spec/replicas"]) != "7" {
+				t.Errorf("a %s sets %s at %s, and %s for all", typ, mine.Edit.Set["/spec/replicas"], site, o.Edit.Set["/spec/replicas"])
+			}
+		}
+	}
+}
+
+// TestAPutThatDoesNotMentionWhatIsDivided leaves it as it is.
+func TestAPutThatDoesNotMentionWhatIsDivided(t *testing.T) {
+	d := NewDivision(divided, crossAbout, "a")
+	o := &Operation{Type: engine.TypeReplace, Body: []byte(`{"name":"n"}`)}
+	d.Complete(o, showing("5"))
+	if want := `{"name":"n","spec":{"replicas":5}}`; string(o.Body) != want {
+		t.Errorf("it becomes %s", o.Body)
+	}
+}
+
+// TestWhatOnePartCounted: a counter of the application's own is seen at one part, and stands for as much at each.
+func TestWhatOnePartCounted(t *testing.T) {
+	d := NewDivision(divided, crossAbout, "a")
+	o := &Operation{Type: engine.TypeAction, Edit: &Edit{Add: map[Pointer]engine.Increment{"/spec/replicas": {By: "1", From: "3"}}}}
+	d.Base(o, Fold{Exists: true})
+	if got := o.Edit.Add["/spec/replicas"].From; got != "6" {
+		t.Errorf("two parts began with %s", got)
+	}
+}
+
+// TestWhatIsKeptOfAPart: what one part shows more than its share counts for the whole.
+func TestWhatIsKeptOfAPart(t *testing.T) {
+	d := NewDivision(divided, crossAbout, "a")
+	root, err := tree.ParseJSON([]byte(`{"spec":{"replicas":5}}`)) // its share is 3
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := string(tree.Compact(d.Kept(root, showing("5")))); got != `{"spec":{"replicas":7}}` {
+		t.Errorf("kept is %s", got)
+	}
+}
+
+// TestNothingIsDivided where the resource is replicated, or the kind divides nothing.
+func TestNothingIsDivided(t *testing.T) {
+	o := &Operation{Type: engine.TypeReplace, Body: []byte(`{"spec":{"replicas":7}}`), Edit: set("/spec/replicas", "7")}
+	for name, d := range map[string]*Division{"replicated": NewDivision(divided, about, "a"), "of a kind": NewDivision(lab, crossAbout, "a")} {
+		sent, err := d.Body(o, showing("5"))
+		d.Complete(o, showing("5"))
+		d.Base(o, showing("5"))
+		d.Restate(o)
+		if d != nil || err != nil || string(sent) != `{"spec":{"replicas":7}}` || string(d.Share(showing("5")).Cells["/spec/replicas"].Value) != "5" {
+			t.Errorf("%s: sent is %s, %v", name, sent, err)
+		}
+	}
+	h := New(divided, crossAbout, "a")
+	if !h.Divides(o) || h.Divides(&Operation{Type: engine.TypeMerge, Edit: set("/name", `"n"`)}) || historyOf(divided).Divides(o) {
+		t.Error("it does not tell what divides")
+	}
+}
+
+// TestSharesAfterPlacementChanges: the parts of a removed site go to the others, and it goes on holding what it held.
+func TestSharesAfterPlacementChanges(t *testing.T) {
+	place := op("a-2", engine.TypePlace, 2, nil, nil)
+	place.Place = &engine.PlacementChange{Remove: sites("b")}
+	for site, want := range map[SiteID]string{"a": "8", "b": "4"} {
+		h := New(divided, crossAbout, site)
+		h.Add(op("a-1", engine.TypeCreate, 1, nil, set("/spec/replicas", "8")))
+		if got := string(h.Fold(Everything).Cells["/spec/replicas"].Value); got != "4" {
+			t.Errorf("%s shows %s of 8", site, got)
+		}
+		h.Add(place)
+		if got := string(h.Fold(Everything).Cells["/spec/replicas"].Value); got != want {
+			t.Errorf("%s shows %s of 8 then, want %s", site, got, want)
+		}
+		if got := string(h.Whole(Everything).Cells["/spec/replicas"].Value); got != "8" {
+			t.Errorf("all parts show %s of 8", got)
+		}
+		if d := h.Division(Any, "c"); site == "a" && string(d.Share(showing("8")).Cells["/spec/replicas"].Value) != "4" {
+			t.Error("a site that is to be added has no share")
+		}
+	}
+}

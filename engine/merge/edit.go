@@ -1,0 +1,168 @@
+package merge
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/tree"
+)
+
+// EditOf computes what a request of type t with this body sets; before is the fold that its application shows when the
+// request reaches it. Representation reads what the application shows; only a JSON Patch that touches fields which no client
+// has set needs it, and an error of it is returned wrapped. It returns nil for types that set nothing by themselves. Other
+// errors are the caller's: the body is not what the type says.
+func EditOf(
+	k *engine.Kind, t engine.Type, body []byte, before Fold, representation func() ([]byte, error),
+) (*engine.Edit, error) {
+	switch t {
+	case engine.TypeAbsolute, engine.TypeAction, engine.TypeDelete, engine.TypePlace:
+		return nil, nil
+	case engine.TypePatch:
+		return patchEdit(k, body, before, representation)
+	}
+	v, err := tree.Parse(k, body)
+	if err != nil {
+		if t == engine.TypeCreate { // an opaque body: nothing to fold, the request itself creates
+			return &engine.Edit{}, nil
+		}
+		return nil, fmt.Errorf("the body is not JSON: %w", err)
+	}
+	e := &engine.Edit{Set: map[engine.Pointer]json.RawMessage{}}
+	switch {
+	case t == engine.TypeMerge:
+		m := merging{was: before.Paths(), before: before, edit: e}
+		m.leaves(v, "")
+		tree.NoteOrder(e, v, m.was)
+	case t == engine.TypeReplace && !k.ReplaceWhole:
+		e = replaceEdit(v, before)
+	default:
+		e.Whole = t == engine.TypeReplace
+		tree.Leaves(v, "", e.Set)
+		tree.NoteOrder(e, v, nil)
+	}
+	return tree.Without(k, e), nil
+}
+
+// replaceEdit is the difference between the fold and a whole new representation.
+func replaceEdit(v any, before Fold) *engine.Edit {
+	was, now := before.Paths(), map[engine.Pointer]json.RawMessage{}
+	tree.Leaves(v, "", now)
+	e := &engine.Edit{Set: map[engine.Pointer]json.RawMessage{}}
+	for p, value := range now {
+		if !bytes.Equal(was[p], value) || before.implies(p) {
+			e.Set[p] = value
+		}
+	}
+	for _, p := range tree.Sorted(was) {
+		if _, ok := now[p]; !ok && !before.Cells[p].Counted { // what no client has set is the application's own
+			e.Unset = append(e.Unset, p)
+		}
+	}
+	tree.NoteOrder(e, v, was)
+	return e
+}
+
+// merging collects what a JSON merge patch (RFC 7396) sets; was is what the fold before it shows.
+type merging struct {
+	was    map[engine.Pointer]json.RawMessage
+	before Fold
+	edit   *engine.Edit
+}
+
+// leaves goes through the patch: a null removes a member and all that is known below it, an object goes on inside and is made
+// where there is none. An array is all that there is of it, so that elements which it does not have go.
+func (m *merging) leaves(v any, at engine.Pointer) {
+	members, ok := v.(map[string]any)
+	switch {
+	case v == nil && at != "":
+		m.edit.Unset = append(m.edit.Unset, at)
+		m.removeBelow(at, nil)
+	case tree.Keyed(v):
+		now := map[engine.Pointer]json.RawMessage{}
+		tree.Leaves(v, at, now)
+		for p, value := range now {
+			if !bytes.Equal(m.was[p], value) || m.before.implies(p) {
+				m.edit.Set[p] = value
+			}
+		}
+		m.removeBelow(at, now)
+	case !ok:
+		m.edit.Set[at] = tree.Compact(v)
+	default:
+		if at != "" && (!tree.IsObject(m.was[at]) || m.before.implies(at)) {
+			m.edit.Set[at] = tree.Object
+		}
+		for name, member := range members {
+			m.leaves(member, at.Append(name))
+		}
+	}
+}
+
+// removeBelow removes what was below a path and is not there now.
+func (m *merging) removeBelow(at engine.Pointer, now map[engine.Pointer]json.RawMessage) {
+	for _, p := range tree.Sorted(m.was) {
+		if p != at && at.Contains(p) && now[p] == nil {
+			m.edit.Unset = append(m.edit.Unset, p)
+		}
+	}
+}
+
+// patchEdit evaluates a JSON Patch (RFC 6902) on the fold and, where it reaches beyond what clients have set, on the
+// representation. Positions in a keyed array are those that the caller was shown.
+func patchEdit(k *engine.Kind, body []byte, before Fold, representation func() ([]byte, error)) (*engine.Edit, error) {
+	patch, err := tree.ParsePatch(body)
+	if err != nil {
+		return nil, fmt.Errorf("the body is not a JSON patch: %w", err)
+	}
+	base := before.Representation()
+	after, err := patch.Apply(base)
+	if err != nil || tree.Positional(k, patch) {
+		if base, err = representation(); err != nil {
+			return nil, fmt.Errorf("read what the patch applies to: %w", err)
+		}
+		if after, err = patch.Apply(base); err != nil {
+			return nil, fmt.Errorf("apply the JSON patch: %w", err)
+		}
+	}
+	if len(after) > engine.MaxLooked && len(after) > len(base) {
+		return nil, fmt.Errorf("apply the JSON patch: %w: it makes %d bytes", engine.ErrTooLarge, len(after))
+	}
+	e, err := tree.Difference(k, base, after)
+	if err != nil {
+		return nil, fmt.Errorf("apply the JSON patch: %w", err)
+	}
+	if err := restate(e, k, patch, after); err != nil {
+		return nil, err
+	}
+	return tree.Without(k, e), nil
+}
+
+// restate adds to e what a JSON Patch sets to the value that it has already: whoever asks for that does not want another one.
+func restate(e *engine.Edit, k *engine.Kind, patch tree.Patch, after []byte) error {
+	v, err := tree.Parse(k, after)
+	if err != nil {
+		return fmt.Errorf("apply the JSON patch: %w", err)
+	}
+	now := map[engine.Pointer]json.RawMessage{}
+	tree.Leaves(v, "", now)
+	named := make(map[engine.Pointer]bool, len(patch))
+	for _, step := range patch {
+		above, inArray := tree.KeyedAbove(k, step.Path)
+		if step.Op != "test" && step.Op != "remove" && (!inArray || above == step.Path) {
+			named[step.Path] = true
+		}
+	}
+	for p, value := range now {
+		for at := p; ; at = at.Parent() {
+			if named[at] {
+				tree.Set(e, p, value)
+			}
+			if at == "" {
+				break
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,280 @@
+package merge
+
+import (
+	"slices"
+
+	"github.com/skerry/skerry/engine"
+)
+
+// known are the operations that a site knows, by origin. It holds back operations that build on others, or follow others of their
+// origin, which it does not know.
+type known struct {
+	ordered []*engine.Operation // complete ones, in the order that counts
+	creates []*engine.Operation // those of them that create, and that delete
+	deletes []*engine.Operation
+	placing int // how many of them change the placement, and add to a number
+	adding  int
+	byID    map[engine.OperationID]*engine.Operation
+	lines   map[engine.SiteID]*line
+	held    int
+	base    *Checkpoint // what stands for operations that are not here any more; nil: all are
+}
+
+// line is what is known of the operations of one origin: those that are complete, by number, after the first ones, for which
+// the checkpoint stands, and those that wait.
+type line struct {
+	base    uint64
+	ops     []*engine.Operation
+	waiting map[uint64]*engine.Operation
+}
+
+// An operation's time lies before latestTime, the year 2200, or at most a year after that of what it has seen: one that a
+// hostile site has put at the end of time leaves room for others to come after it.
+const (
+	latestTime = 7_258_118_400_000_000
+	yearLater  = 366 * 24 * 3600 * 1_000_000
+)
+
+// Add takes o in and returns, in order, the operations that have become complete by it: o among them when all that it has
+// seen is known and it is the next of its origin. What is known already changes nothing. An operation that cannot have seen
+// what it says stays out for good, and so does what builds on it.
+func (k *known) Add(o *engine.Operation) []*engine.Operation {
+	l := k.line(o.Origin)
+	if o.Number <= l.last() || l.waiting[o.Number] != nil {
+		return nil
+	}
+	if o.Number > l.last()+1 || !k.accepts(l, o) {
+		if l.waiting == nil {
+			l.waiting = map[uint64]*engine.Operation{}
+		}
+		l.waiting[o.Number] = o
+		k.held++
+		return nil
+	}
+	k.insert(l, o)
+	if k.held == 0 {
+		return []*engine.Operation{o}
+	}
+	complete := append(k.release(), o)
+	slices.SortFunc(complete, engine.Compare)
+	return complete
+}
+
+// release takes in what waits and has become complete.
+func (k *known) release() []*engine.Operation {
+	var complete []*engine.Operation
+	for again := true; again; {
+		again = false
+		for _, l := range k.lines {
+			for w := l.waiting[l.last()+1]; w != nil && k.accepts(l, w); w = l.waiting[l.last()+1] {
+				delete(l.waiting, w.Number)
+				k.held--
+				k.insert(l, w)
+				complete = append(complete, w)
+				again = true
+			}
+		}
+	}
+	return complete
+}
+
+func (k *known) line(origin engine.SiteID) *line {
+	l := k.lines[origin]
+	if l == nil {
+		l = &line{}
+		k.lines[origin] = l
+	}
+	return l
+}
+
+// last returns the number of the newest complete operation of the line.
+func (l *line) last() uint64 {
+	if l == nil {
+		return 0
+	}
+	return l.base + uint64(len(l.ops))
+}
+
+// at returns a complete operation, nil when the checkpoint stands for it or there is none.
+func (l *line) at(n uint64) *engine.Operation {
+	if l == nil || n <= l.base || n > l.last() {
+		return nil
+	}
+	return l.ops[n-l.base-1]
+}
+
+// accepts reports whether all that o has seen is complete, and o can have seen it: what its origin had settled contains
+// all that this builds on, and its time comes after.
+func (k *known) accepts(l *line, o *engine.Operation) bool {
+	latest := int64(latestTime)
+	if k.base != nil {
+		if !k.follows(o) {
+			return false
+		}
+		latest = max(latest, k.base.Time+yearLater)
+	}
+	for origin, n := range o.Seen {
+		from := k.lines[origin]
+		if n > from.last() || origin == o.Origin {
+			return false
+		}
+		if seen := from.at(n); seen != nil {
+			if seen.Time >= o.Time || !sawAllOf(o, seen) {
+				return false
+			}
+			latest = max(latest, seen.Time+yearLater)
+		}
+	}
+	if before := l.at(o.Number - 1); before != nil {
+		if before.Time >= o.Time || !sawAllOf(o, before) {
+			return false
+		}
+		latest = max(latest, before.Time+yearLater)
+	}
+	return o.Time >= 0 && o.Time <= latest
+}
+
+// follows reports whether o comes after the checkpoint and has seen all that everything beyond it has.
+func (k *known) follows(o *engine.Operation) bool {
+	if o.Time < k.base.Time {
+		return false
+	}
+	for origin, n := range k.base.Firm {
+		if origin != o.Origin && !o.Saw(origin, n) {
+			return false
+		}
+	}
+	return true
+}
+
+// sawAllOf reports whether o has seen all that seen has.
+func sawAllOf(o, seen *engine.Operation) bool {
+	for origin, n := range seen.Seen {
+		if !o.Saw(origin, n) {
+			return false
+		}
+	}
+	return true
+}
+
+func (k *known) insert(l *line, o *engine.Operation) {
+	l.ops = append(l.ops, o)
+	k.ordered = inserted(k.ordered, o)
+	k.know(o)
+}
+
+func inserted(ordered []*engine.Operation, o *engine.Operation) []*engine.Operation {
+	if n := len(ordered); n == 0 || engine.Compare(ordered[n-1], o) < 0 {
+		return append(ordered, o)
+	}
+	at, _ := slices.BinarySearchFunc(ordered, o, engine.Compare)
+	return slices.Insert(ordered, at, o)
+}
+
+// know files an operation under what it is asked for by.
+func (k *known) know(o *engine.Operation) {
+	if other := k.byID[o.ID]; other == nil || engine.Compare(o, other) < 0 {
+		k.byID[o.ID] = o
+	}
+	switch o.Type {
+	case engine.TypeCreate:
+		k.creates = inserted(k.creates, o)
+	case engine.TypeDelete:
+		k.deletes = inserted(k.deletes, o)
+	case engine.TypePlace:
+		k.placing++
+	}
+	if o.Edit != nil && len(o.Edit.Add) > 0 {
+		k.adding++
+	}
+}
+
+// Ordered returns the complete operations in the order that counts. The slice is the history's, and good until that changes.
+func (k *known) Ordered() []*engine.Operation { return k.ordered }
+
+// Len returns how many operations there are that no checkpoint stands for, those held back not counted.
+func (k *known) Len() int {
+	if k.base == nil {
+		return len(k.ordered)
+	}
+	return len(k.ordered) - len(k.base.Kept) - len(k.base.Late)
+}
+
+// Held returns how many operations are held back.
+func (k *known) Held() int { return k.held }
+
+// HeldBack reports whether an operation of this origin is held back.
+func (k *known) HeldBack(origin engine.SiteID) bool {
+	l := k.lines[origin]
+	return l != nil && len(l.waiting) > 0
+}
+
+// Get returns a complete operation, nil when there is none of that identifier. Identifiers are for people and requests: two
+// faulty origins may have used one, and the first in order stands for it.
+func (k *known) Get(id engine.OperationID) *engine.Operation { return k.byID[id] }
+
+// At returns the n-th operation of an origin, nil when it is not here, not complete, or the checkpoint stands for it.
+func (k *known) At(origin engine.SiteID, n uint64) *engine.Operation { return k.lines[origin].at(n) }
+
+// Last returns the number of the newest complete operation of an origin, 0 when there is none.
+func (k *known) Last(origin engine.SiteID) uint64 { return k.lines[origin].last() }
+
+// Issued returns the number of the newest operation of an origin that is here, also where it is held back.
+func (k *known) Issued(origin engine.SiteID) uint64 {
+	l := k.lines[origin]
+	n := l.last()
+	if l != nil {
+		for waiting := range l.waiting {
+			n = max(n, waiting)
+		}
+	}
+	return n
+}
+
+// Complete counts the operations that are complete.
+func (k *known) Complete() engine.Vector {
+	v := make(engine.Vector, len(k.lines))
+	for origin, l := range k.lines {
+		if n := l.last(); n > 0 {
+			v[origin] = n
+		}
+	}
+	return v
+}
+
+// Base returns the checkpoint that stands for the first operations, nil for none.
+func (k *known) Base() *Checkpoint { return k.base }
+
+// stand makes it consist of a checkpoint and the operations that follow that, beside those that wait.
+func (k *known) stand(c *Checkpoint) {
+	rest := slices.DeleteFunc(slices.Clone(k.ordered), c.Has)
+	k.base = c
+	for origin, n := range c.Seen {
+		k.line(origin).stand(n)
+	}
+	k.held = 0
+	for _, l := range k.lines {
+		k.held += len(l.waiting)
+	}
+	k.ordered, k.creates, k.deletes, k.placing, k.adding = slices.Concat(c.Kept, c.Late, rest), nil, nil, 0, 0
+	slices.SortFunc(k.ordered, engine.Compare)
+	clear(k.byID)
+	for _, o := range k.ordered {
+		k.know(o)
+	}
+	k.release()
+}
+
+// stand takes the first n operations of a line away.
+func (l *line) stand(n uint64) {
+	if n <= l.base {
+		return
+	}
+	l.ops = slices.Clone(l.ops[min(n-l.base, uint64(len(l.ops))):])
+	l.base = n
+	for waiting := range l.waiting {
+		if waiting <= n {
+			delete(l.waiting, waiting)
+		}
+	}
+}

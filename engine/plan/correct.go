@@ -1,0 +1,155 @@
+package plan
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/merge"
+	"github.com/skerry/skerry/engine/tree"
+)
+
+// act runs an operation whose effect cannot be folded into a request, and has what it sets beside what counts corrected.
+func act(h *merge.History, s Standing, u *engine.Operation) Step {
+	action, before := []*engine.Operation{u}, s.Fold(h)
+	if h.Base().KeepsValues(u) {
+		return correctFor(h, s, action, action)
+	}
+	with, again := s.target(h, s.Shown().Or(u), before)
+	ran := is(s.Ran, u)
+	if ran || h.Divides(u) { // what is divided is done once, and shared
+		shown := before
+		if ran {
+			shown = before.After(u, with)
+		}
+		e := tree.And(s.difference(shown, with), restoring(with, action))
+		if e.Empty() {
+			return Step{Kind: StepVacuous, Operations: action, Again: again}
+		}
+		return Step{Kind: StepCorrect, Operations: action, Correction: e, Again: again}
+	}
+	return Step{Kind: StepRun, Operations: action, Again: again, Late: !s.difference(before.After(u, with), with).Empty()}
+}
+
+// Leaves reports whether o, once it has run, leaves something that is to be corrected: what counts otherwise, or what it takes
+// the effect of.
+func Leaves(h *merge.History, s Standing, o *engine.Operation) bool {
+	return !folds(o) && act(h, s, o).Late
+}
+
+// folds reports whether a correction brings about what o does, where o does not run by itself.
+func folds(o *engine.Operation) bool {
+	return o.Type != engine.TypeAction && o.Type != engine.TypeAbsolute
+}
+
+// foldable returns those at the beginning of rest that one request can bring about together.
+func foldable(s Standing, rest []*engine.Operation, counts func(*engine.Operation) bool) []*engine.Operation {
+	for n, o := range rest {
+		if !folds(o) || o.Type == engine.TypeDelete && n > 0 || s.Blocked(o) || o.Type != engine.TypeDelete && !counts(o) {
+			return rest[:n]
+		}
+	}
+	return rest
+}
+
+// correctFor brings the application to what it is to show with those that are taken, the first of rest. An earlier correction
+// may have left what others of rest set, but not what only their own requests do: that stays, for a service that honours keys
+// does it once.
+func correctFor(h *merge.History, s Standing, taken, rest []*engine.Operation) Step {
+	before := s.Fold(h)
+	after, again := s.target(h, s.Shown().Or(taken...), before)
+	left := slices.DeleteFunc(slices.Clone(rest), func(o *engine.Operation) bool { return !folds(o) && !slices.Contains(taken, o) })
+	difference := tree.And(s.difference(before, after), restoring(after, s.withoutAnswer(left)))
+	step := Step{Kind: StepVacuous, Operations: taken, Again: again}
+	for _, o := range taken {
+		if o.Keep {
+			step.Only = after.Paths()
+			assert(difference, h.Division(s.Shown().Or(taken...).In).ShareOfEdit(o.Edit, after), step.Only)
+		}
+	}
+	if !difference.Empty() {
+		step.Kind, step.Correction = StepCorrect, difference
+	}
+	return step
+}
+
+// assert adds to e what a keep sets, as far as the fold, which shows these paths, still says the same.
+func assert(e, kept *engine.Edit, shown map[engine.Pointer]json.RawMessage) {
+	for p, v := range kept.Set {
+		if bytes.Equal(shown[p], v) {
+			tree.Set(e, p, v)
+		}
+	}
+	for _, p := range kept.Unset {
+		if shown[p] == nil {
+			e.Unset = append(e.Unset, p)
+		}
+	}
+	slices.Sort(e.Unset)
+	e.Unset = slices.Compact(e.Unset)
+}
+
+// Left returns what of a step's correction an application that shows this has still to be sent; it is empty where it shows all
+// of it.
+func Left(k *engine.Kind, step Step, representation []byte) *engine.Edit {
+	e := tree.Missing(k, step.Correction, representation)
+	return tree.And(e, &engine.Edit{Unset: strays(k, representation, step.Only)})
+}
+
+// strays lists what a representation shows beside the only paths that there are to be, of each branch the uppermost; nothing
+// where these are not said.
+func strays(k *engine.Kind, representation []byte, only map[engine.Pointer]json.RawMessage) []engine.Pointer {
+	if only == nil {
+		return nil
+	}
+	root, _, ok := tree.Canonical(k, representation)
+	if !ok {
+		return nil
+	}
+	shown := map[engine.Pointer]json.RawMessage{}
+	tree.Leaves(root, "", shown)
+	var found []engine.Pointer
+	for _, p := range tree.Sorted(shown) {
+		if parent := p.Parent(); only[p] == nil && (parent == "" || only[parent] != nil) {
+			found = append(found, p)
+		}
+	}
+	return found
+}
+
+// Correction makes the request that brings the application from what it shows to what it is to show. MergeType is the media
+// type of its merge patches (merge.History.MergeType). It fails where the application shows no JSON.
+func Correction(k *engine.Kind, mergeType string, e *engine.Edit, shown engine.Reply, local engine.LocalID) (engine.Call, error) {
+	call := engine.Call{Kind: k, Path: k.Item, Local: local, Header: map[string]string{"Accept": "application/json"}}
+	var err error
+	switch {
+	case k.MergePatch:
+		call.Method, call.Header["Content-Type"] = http.MethodPatch, mergeType
+		call.Body, err = tree.MergePatch(k, e, shown.Body)
+	case k.JSONPatch != "":
+		call.Method, call.Header["Content-Type"] = http.MethodPatch, k.JSONPatch
+		call.Body, err = tree.JSONPatch(k, e, shown.Body)
+	default:
+		call.Method, call.Header["Content-Type"] = http.MethodPut, "application/json"
+		call.Body, err = tree.Apply(k, e, shown.Body)
+	}
+	if err != nil {
+		return engine.Call{}, fmt.Errorf("the application shows no JSON that could be corrected: %w", err)
+	}
+	if etag := shown.Header.Get("ETag"); etag != "" && !strings.HasPrefix(etag, "W/") {
+		call.Header["If-Match"] = etag
+	}
+	return call, nil
+}
+
+// Shows reports whether a representation has every value that e sets.
+func Shows(k *engine.Kind, representation []byte, e *engine.Edit) bool {
+	if _, err := tree.Parse(k, representation); err != nil || e == nil {
+		return false
+	}
+	return len(tree.Missing(k, e, representation).Set) == 0
+}

@@ -1,0 +1,210 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/merge"
+)
+
+// Next decides, from the operations that a site knows and what its application shows, what to do next.
+//
+// Its law: for every interleaving of delivery, what a site has sent leaves the folded value at every path that the fold sets.
+// An operation is sent as it is when the application shows just what its caller saw. Everything else becomes a correction, and
+// where there is no object to correct, it is made anew.
+func Next(h *merge.History, s Standing) Step {
+	step := next(h, s)
+	if a := unanswered(h, s, step); a != nil {
+		return Step{Kind: StepRun, Operations: []*engine.Operation{a}, Late: true}
+	}
+	return step
+}
+
+// planner is what a decision is made from.
+type planner struct {
+	h *merge.History
+	s Standing
+	// counting are the operations that count of all that are known, counts tells whether one is among them.
+	counting []*engine.Operation
+	counts   func(*engine.Operation) bool
+	there    bool // the application has the object
+}
+
+func next(h *merge.History, s Standing) Step {
+	if s.Yields {
+		return hold("")
+	}
+	if facts := unexecuted(h, s); len(facts) > 0 {
+		return executeFacts(h, s, facts)
+	}
+	if void := reversedHere(h, s); len(void) > 0 {
+		return undelete(h, s, void)
+	}
+	counting, _ := h.Effective(merge.Everything)
+	p := planner{h: h, s: s, counting: counting, counts: merge.Within(counting)}
+	exists := h.Exists(s.Shows)
+	p.there = exists && !s.Gone
+	open := p.open()
+	i := slices.IndexFunc(h.Ordered(), open)
+	if i < 0 {
+		if exists && !p.there && !s.Dropped {
+			return remake(h, s, nil, nil)
+		}
+		return Step{Kind: StepNothing}
+	}
+	sought := false
+	if d := p.seek(); d >= 0 {
+		sought, i = true, d
+	}
+	u := h.Ordered()[i]
+	rest := []*engine.Operation{u}
+	for _, o := range h.Ordered()[i+1:] {
+		if open(o) {
+			rest = append(rest, o)
+		}
+	}
+	return p.decide(rest, sought)
+}
+
+// open tells which operations something is left to do for.
+func (p *planner) open() func(*engine.Operation) bool {
+	missed := missed(p.h, p.s, p.counting)
+	return func(o *engine.Operation) bool {
+		return !p.s.Settled(o) || missed(o) && (o.Type == engine.TypeAbsolute || !p.h.Base().Reduces(o))
+	}
+}
+
+// seek finds a create that may have been done: it is settled before another takes its place, and before the delete that ended
+// it, which would not find what it made. Negative: there is none.
+func (p *planner) seek() int {
+	if p.there || p.s.Doubtful == nil {
+		return -1
+	}
+	return slices.IndexFunc(p.h.Ordered(), func(o *engine.Operation) bool {
+		return p.s.seeks(o) && (!p.s.Settled(o) || !p.counts(o) && merge.Among(p.h.Living(p.s.Shows))(o))
+	})
+}
+
+// decide says what to do about the first of rest, which are all that is left to do, in order. Sought: it is a create that may
+// have been done.
+func (p *planner) decide(rest []*engine.Operation, sought bool) Step {
+	h, s, u := p.h, p.s, rest[0]
+	if u.Type == engine.TypePlace && p.there { // shares may be others from then on
+		if e := s.Fold(h).Difference(h.Fold(s.Shown().Or(u))); !e.Empty() {
+			return Step{Kind: StepCorrect, Operations: rest[:1], Correction: e}
+		}
+	}
+	if u.Type == engine.TypePlace || is(s.Carried, u) {
+		return Step{Kind: StepVacuous, Operations: rest[:1]}
+	}
+	void := !p.counts(u)
+	if u.Type == engine.TypeDelete {
+		void = h.Reversed(u, merge.Any)
+	}
+	// It may count again, and nobody would know any more that it may have run.
+	if u.Type == engine.TypeAction && is(s.Uncertain, u) && h.Exists(merge.Any) {
+		return hold("", u)
+	}
+	if void && !sought {
+		return p.pass(rest)
+	}
+	// What comes before one that may have run waits, too: it would take away what that has done, or take it as done.
+	if i := slices.IndexFunc(rest, func(o *engine.Operation) bool { return is(s.Uncertain, o) && p.counts(o) }); i >= 0 {
+		return hold("", rest[i])
+	}
+	switch {
+	case s.Blocked(u):
+		return hold("", u)
+	case u.Type == engine.TypeDelete && !p.there && !left(h, s):
+		return Step{Kind: StepVacuous, Operations: rest[:1]}
+	case u.Type == engine.TypeDelete && !h.Exists(s.Shown().Or(u).In):
+		return Step{Kind: StepRun, Operations: rest[:1]}
+	case void: // the create may have been done: what was sent for it then tells, and that is sent once more
+		return bringAbout(h, s, rest[:1], merge.Any)
+	case !p.there:
+		if i := p.outlived(rest); i > 0 {
+			return Step{Kind: StepSkip, Operations: rest[i : i+1]}
+		}
+		return bringAbout(h, s, rest, p.counts)
+	}
+	return p.change(rest)
+}
+
+// change says how what the first of rest does is done to the object that is there.
+func (p *planner) change(rest []*engine.Operation) Step {
+	h, s, u := p.h, p.s, rest[0]
+	switch {
+	case u.Type == engine.TypeDelete && len(Remains(h, s, u)) > 0:
+		return startAnew(h, s, u)
+	case u.Type == engine.TypeAction:
+		return act(h, s, u)
+	case u.Type == engine.TypeAbsolute:
+		last := lastAbsolute(p.counting)[u.Path]
+		switch {
+		case last == u || last == nil || !s.Shows(last) && !is(s.Carried, last) || h.BothRun(u, last):
+			return act(h, s, u)
+		case takes(h, s)(u):
+			return correctFor(h, s, rest[:1], rest)
+		}
+		return Step{Kind: StepSkip, Operations: rest[:1]}
+	case !p.inOrder(u):
+		return correctFor(h, s, foldable(s, rest, p.counts), rest)
+	}
+	step := Step{Kind: StepRun, Operations: rest[:1]}
+	if h.Contests() { // it may take the effect of the last opaque bytes
+		_, step.Again = s.target(h, s.Shown().Or(u), s.Fold(h))
+	}
+	return step
+}
+
+// inOrder reports whether u may be sent as its caller sent it.
+func (p *planner) inOrder(u *engine.Operation) bool {
+	return u.Type != engine.TypeDelete && !u.Keep && !p.h.Base().Reduces(u) && !merge.ByPosition(p.h.Kind(), u) && !p.h.Divides(u) &&
+		sawTheSame(p.h, u, p.s)
+}
+
+// pass settles the first of rest, which counts for nothing, and takes back what it may have left.
+func (p *planner) pass(rest []*engine.Operation) Step {
+	if p.there {
+		touched := p.s.withoutAnswer(rest[:1])
+		if len(touched) == 0 && is(p.s.Ran, rest[0]) {
+			touched = rest[:1]
+		}
+		if e := restoring(p.s.Fold(p.h), touched); !e.Empty() {
+			return Step{Kind: StepCorrect, Operations: rest[:1], Correction: e, Void: true}
+		}
+	}
+	return Step{Kind: StepSkip, Operations: rest[:1]}
+}
+
+// outlived finds among rest, where the object is gone, one that may have run on it and counts for nothing any more: while a
+// request for that is open, nothing is made. What its origin issued before it is settled. 0: there is none.
+func (p *planner) outlived(rest []*engine.Operation) int {
+	return max(0, slices.IndexFunc(rest, func(o *engine.Operation) bool {
+		before := func(q *engine.Operation) bool { return q.Origin == o.Origin && q.Number < o.Number }
+		return o.Type != engine.TypeCreate && o.Type != engine.TypeDelete && !p.counts(o) && is(p.s.Doubtful, o) &&
+			!slices.ContainsFunc(rest, before)
+	}))
+}
+
+// left reports whether the object is still there though it is deleted, since the application has refused that.
+func left(h *merge.History, s Standing) bool {
+	return !s.Gone && s.Undone != nil && h.Exists(func(o *engine.Operation) bool { return s.Shows(o) && !s.Undone(o) })
+}
+
+// sawTheSame reports whether the application shows just what the caller of u saw, the same operations count, and u only adds
+// to them. It may not have heard of the facts that are known here.
+func sawTheSame(h *merge.History, u *engine.Operation, s Standing) bool {
+	if u.Type == engine.TypeCreate { // whose caller saw no object
+		return false
+	}
+	shown := folding(h, s.Shown())
+	seen := merge.Pick{In: func(o *engine.Operation) bool { return h.Before(o, u) }, Fact: func(engine.Fact) bool { return false }}
+	return slices.Equal(shown, folding(h, seen)) && slices.Equal(append(slices.Clip(shown), u), folding(h, s.Shown().Or(u)))
+}
+
+// folding returns the operations that count, without those that only put opaque bytes.
+func folding(h *merge.History, p merge.Pick) []*engine.Operation {
+	counting, _ := h.Effective(p)
+	return slices.DeleteFunc(counting, func(o *engine.Operation) bool { return o.Type == engine.TypeAbsolute && o.Edit == nil })
+}

@@ -1,0 +1,146 @@
+package replica
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/merge"
+	"github.com/skerry/skerry/engine/plan"
+)
+
+// content brings what belongs to a resource beside its representation to a site that was added: it is read at the nearest site that
+// has it and written here. Writes are absolute, so that all of it may be done once more after a crash.
+type content struct{}
+
+func (t *content) begin(r *Replica) bool {
+	joined := r.History.Get(r.Me.Joined)
+	if joined == nil {
+		r.note("the content cannot be copied: what has added this site is not known", nil)
+		return true
+	}
+	var from []engine.SiteID
+	for _, s := range r.env.Nearest(r.Holders()) {
+		if r.env.Reachable(s) {
+			from = append(from, s)
+		}
+	}
+	if len(from) == 0 {
+		r.tryAgain(joined, engine.Reply{}, errors.New("copy the content: no site that has it can be reached"))
+		return true
+	}
+	return r.call(&Call{Kind: CallCopy, Call: engine.Call{Kind: r.Kind, Local: r.Mine.Local}, From: from, Key: r.About.Key})
+}
+
+func (t *content) answer(r *Replica, in *Answered) bool {
+	joined := r.History.Get(r.Me.Joined)
+	if joined == nil {
+		return true
+	}
+	err := in.Err
+	if err == nil {
+		if t.copied(r, joined, in.Settled) {
+			return true
+		}
+		err = errors.New("copy the content: the other site has not applied yet what this one is to begin with")
+	}
+	var refusal *engine.Refusal
+	if errors.As(err, &refusal) { // here, or for good
+		r.fail(joined, engine.Outcome{State: engine.StateRejected, Status: refusal.Status, Error: refusal.Detail, Blocks: true})
+		return true
+	}
+	r.tryAgain(joined, engine.Reply{}, err)
+	return true
+}
+
+// copied records that the content is here, and what of other sites' actions has come with it. It is not whole when the site that it
+// is from lacked something that this site's replica begins with.
+func (t *content) copied(r *Replica, joined *engine.Operation, settled engine.Vector) bool {
+	living, large := r.History.Living(merge.Any), map[string]*engine.Operation{} // the last large bytes of each path that have come
+	there := func(o *engine.Operation) bool { return settled.Has(o.Origin, o.Number) }
+	for _, o := range living {
+		if o.Blob != nil && plan.ContentOf(r.Kind, o) != nil && there(o) {
+			large[o.Path] = o
+		}
+	}
+	var carried []*engine.Operation
+	for _, o := range living {
+		switch l := large[o.Path]; {
+		case o.Type == engine.TypeAbsolute && l != nil && engine.Compare(o, l) <= 0:
+			if there(o) && !r.Settled(r.Self, o) { // nobody may have its body any more, and what was before is not put over it
+				carried = append(carried, o)
+			}
+		case o.Type != engine.TypeAction || o.Edit != nil:
+		case r.Settled(r.Self, o) && !there(o):
+			return false
+		case there(o) && !r.Settled(r.Self, o):
+			carried = append(carried, o)
+		}
+	}
+	for _, o := range carried {
+		r.outcome(o.ID, engine.Outcome{State: engine.StateApplied, Carried: true})
+	}
+	r.applied([]*engine.Operation{joined}, 0)
+	r.Me.Bare = false
+	r.settle(joined)
+	return true
+}
+
+// doWithout has this site go on without the body of an operation that no site has any more, where it may.
+func (r *Replica) doWithout(o *engine.Operation) bool {
+	out, may := r.withoutBody(o)
+	settles := out.State == engine.StateRejected && !out.Blocks
+	if !may || settles && o.Number > 1 && !r.Me.Settled.Has(o.Origin, o.Number-1) { // what is settled is counted by origin
+		return false
+	}
+	delete(r.fetches, o.ID)
+	r.outcome(o.ID, out)
+	if settles {
+		r.settle(o)
+	}
+	return true
+}
+
+// withoutBody is what becomes here of an operation whose body no site has any more. It counts as applied where somebody has accepted
+// that when this site was added, and waits where the content is still to be copied, or where a site that was removed may still tell.
+// Else it is refused, so that a person sees it.
+func (r *Replica) withoutBody(o *engine.Operation) (out engine.Outcome, may bool) {
+	joined := r.History.Get(r.Me.Joined)
+	if joined != nil && joined.Place != nil && joined.Place.Forced && len(r.Kind.Content) == 0 && r.History.Before(o, joined) {
+		return engine.Outcome{State: engine.StateApplied, Carried: true, Error: "no site had its body any more when this one was added"}, true
+	}
+	unheard := func(site engine.SiteID) bool { return !r.Holds(site) || joined != nil && !r.Settled(site, joined) }
+	if r.Me.Bare || slices.ContainsFunc(r.Others(), unheard) {
+		return engine.Outcome{}, false
+	}
+	return engine.Outcome{State: engine.StateRejected, Error: "no site has its body any more", Blocks: o.Type == engine.TypeCreate}, true
+}
+
+// WantsBody returns the operation of an identifier whose body is to be sent here, nil for none, and the sites that may have it.
+func (r *Replica) WantsBody(id engine.OperationID) (*engine.Operation, []engine.SiteID) {
+	o := r.History.Get(id)
+	if o == nil || o.Blob == nil || r.Mine.Outcomes[id].Carried {
+		return nil, nil
+	}
+	if r.Settled(r.Self, o) {
+		if sends := plan.Next(r.History, r.standing()).Sends(); sends == nil || sends.ID != id {
+			return nil, nil
+		}
+	}
+	return o, r.Others()
+}
+
+// wantBodies has the bodies fetched that are needed here sooner or later: while other sites are sure to have them.
+func (r *Replica) wantBodies(has func(engine.BlobRef) bool) {
+	if !r.Large {
+		return
+	}
+	for _, o := range r.History.Living(merge.Any) {
+		if o.Blob != nil && !r.Settled(r.Self, o) && !r.Mine.Outcomes[o.ID].Carried && !has(*o.Blob) {
+			r.out.Fetch = append(r.out.Fetch, o)
+		}
+	}
+}
+
+// Fetching is why an operation waits here for its body; empty: it does not.
+func (r *Replica) Fetching(id engine.OperationID) string { return r.fetches[id] }

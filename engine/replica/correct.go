@@ -1,0 +1,146 @@
+package replica
+
+import (
+	"slices"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/plan"
+	"github.com/skerry/skerry/engine/tree"
+)
+
+// correct sends what differs in one request: it reads what the application shows, sets the paths whose folded value has changed,
+// and sends it back with the application's precondition.
+type correct struct {
+	step      plan.Step
+	operation *engine.Operation // for which it is tried
+	read      bool              // the call that is under way reads
+	tries     int               // requests that were sent
+	shown     engine.Reply
+}
+
+func (t *correct) begin(r *Replica) bool {
+	t.read = true
+	return r.call(r.readCall(r.Mine.Local))
+}
+
+func (t *correct) answer(r *Replica, in *Answered) bool {
+	if t.read {
+		return t.see(r, in)
+	}
+	reply := in.Reply
+	alone := r.env.Report(r.Kind, r.Document, reply, in.Err, true)
+	switch plan.Judge(engine.TypeReplace, reply, in.Err) {
+	case plan.Done:
+		t.succeed(r, reply)
+		r.saw(in)
+		return true
+	case plan.Unknown, plan.Unsent, plan.Later, plan.Denied:
+		r.later(t.operation, reply, in.Err, alone)
+		return true
+	case plan.Conflict:
+		if t.tries < 2 { // once more when someone else wrote in between
+			return t.begin(r)
+		}
+	}
+	if reply.Status == 400 || reply.Status == 422 {
+		if r.dispute(t.step, reply) {
+			return true
+		}
+	}
+	t.fail(r, engine.Outcome{State: engine.StateRejected, Status: reply.Status, Error: plan.Tell(reply, nil)})
+	return true
+}
+
+// see goes on with what the application shows.
+func (t *correct) see(r *Replica, in *Answered) bool {
+	shown, step := in.Presented, t.step
+	switch {
+	case in.Err == nil && step.Void && t.takenBack(r, shown):
+		t.succeed(r, shown)
+		return true
+	case in.Err == nil && shown.Gone():
+		if !r.vanished(r.Mine.Local) {
+			t.fail(r, engine.Outcome{State: engine.StateRejected, Status: shown.Status,
+				Error: "the replica is gone from the application, though no operation deleted it"})
+		}
+		return true
+	case in.Err != nil || shown.Status != 200:
+		r.later(t.operation, shown, in.Err, r.env.Report(r.Kind, r.Document, shown, in.Err, false))
+		return true
+	}
+	left := plan.Left(r.Kind, step, shown.Body)
+	if left.Empty() { // the application shows it already
+		t.succeed(r, shown)
+		r.saw(in)
+		return true
+	}
+	call, err := plan.Correction(r.Kind, r.History.MergeType(), left, shown, r.Mine.Local)
+	if err != nil {
+		t.fail(r, engine.Outcome{State: engine.StateRejected, Error: err.Error()})
+		return true
+	}
+	r.doubt(step.Operations...)
+	t.read, t.shown = false, shown
+	t.tries++
+	return r.call(&Call{Kind: CallSend, Present: true, Call: call})
+}
+
+// takenBack reports whether the application shows nothing that a correction would still change.
+func (t *correct) takenBack(r *Replica, shown engine.Reply) bool {
+	if shown.Gone() {
+		return true
+	}
+	return shown.Status == 200 && tree.Missing(r.Kind, t.step.Correction, shown.Body).Empty()
+}
+
+func (t *correct) succeed(r *Replica, reply engine.Reply) {
+	step := t.step
+	if step.Void {
+		o := step.Operations[0]
+		r.outcome(o.ID, engine.Outcome{State: engine.StateSuperseded})
+		r.ends(o)
+		r.settle(o)
+		return
+	}
+	for _, o := range step.Operations {
+		r.attempt(o, reply, nil)
+	}
+	applied := append(slices.Clip(step.Operations), r.madeGood(r.keptBy(step.Operations))...)
+	r.stepDone(step, applied, r.Mine.Local, reply)
+}
+
+// keptBy tells which operations a keep among ops has made good: those that its site had settled.
+func (r *Replica) keptBy(ops []*engine.Operation) func(*engine.Operation) bool {
+	return func(o *engine.Operation) bool {
+		return slices.ContainsFunc(ops, func(by *engine.Operation) bool { return by.Keep && r.History.Before(o, by) })
+	}
+}
+
+func (t *correct) fail(r *Replica, out engine.Outcome) {
+	step := t.step
+	if len(step.Facts) > 0 {
+		r.Me.Executed = append(slices.Clip(r.Me.Executed), step.Facts...)
+	}
+	for _, o := range step.Operations {
+		r.attempt(o, engine.Reply{Status: out.Status}, nil)
+		r.outcome(o.ID, out)
+	}
+	r.ends(step.Operations...)
+	r.settle(step.Operations...)
+}
+
+// dispute tells all sites which operations the application does not take together, after it has refused a correction. It reports
+// whether there is something to try now that was not known yet.
+func (r *Replica) dispute(step plan.Step, reply engine.Reply) bool {
+	facts := plan.Disputed(r.History, r.standing(), step.Operations)
+	if len(facts) == 0 {
+		return false
+	}
+	var entries []engine.Entry
+	for _, f := range facts {
+		entries = append(entries, engine.Entry{Map: engine.MapFacts, Value: engine.Encode(&f)})
+	}
+	r.note("the application refuses what concurrent operations amount to: the later one counts whole from now on", nil)
+	r.write(entries...)
+	return true
+}

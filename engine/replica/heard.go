@@ -1,0 +1,149 @@
+package replica
+
+import (
+	"fmt"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/view"
+)
+
+// heard takes in what came from another site. What is news is passed on to others, who may not have got it.
+func (r *Replica) heard(in *Heard) {
+	if len(in.Changes) > 0 || in.Checkpoint != nil {
+		if !r.hears(in) {
+			r.heardStatuses(in)
+			return
+		}
+	}
+	pass := &Heard{From: in.From, Epoch: in.Epoch}
+	waiting := in.Changes
+	for again := true; again; { // one of them may let in who has written another
+		again = false
+		var left []*engine.Change
+		for _, c := range waiting {
+			switch r.hear(c) {
+			case view.Taken:
+				again = true
+				pass.Changes = append(pass.Changes, c)
+				r.changed()
+			case view.Missing:
+				left = append(left, c)
+			}
+		}
+		waiting = left
+	}
+	if len(waiting) > 0 {
+		r.out.Missing = true
+	}
+	pass.Statuses = r.heardStatuses(in)
+	if len(pass.Changes)+len(pass.Statuses) > 0 {
+		r.out.Pass = pass
+	}
+	switch part := r.Part(r.Self); {
+	case part == view.PartNone && (in.More || r.History.Held() > 0 || r.out.Missing):
+		r.out.Missing = true // what puts this site into the placement is still to come
+	case part == view.PartNone:
+		r.out.Refused = true
+	case len(r.LacksAny()) > 0:
+		r.out.Missing = true
+	}
+	r.wantBodies(r.env.HasBlob)
+}
+
+// hears makes room for the epoch that changes belong to. It reports whether they are to be taken in: what belongs to an epoch that is
+// over here is not.
+func (r *Replica) hears(in *Heard) bool {
+	switch last := r.Current(); {
+	case r.Numbered(in.Epoch) != nil:
+		return true
+	case in.Epoch < last.Number:
+		return false
+	case in.Epoch == last.Number+1 && len(r.Epochs) == 1 && !r.Empty():
+		r.Epochs = append(r.Epochs, view.NewEpoch(in.Epoch, in.First))
+		r.changed()
+		return true
+	case in.Checkpoint != nil && r.Empty():
+		if err := r.Begin(in.Checkpoint); err != nil {
+			r.note("a checkpoint was not taken in", err)
+			r.out.Refused = true
+			return false
+		}
+		r.Epochs = []*view.Epoch{view.NewEpoch(in.Epoch, in.First)}
+		r.out.Checkpoint = in.Checkpoint
+		r.TouchAll()
+		r.changed()
+		return true
+	}
+	r.out.Missing = true // the one before has to end here first, or its checkpoint is still to come
+	return false
+}
+
+// hear takes in one change.
+func (r *Replica) hear(c *engine.Change) view.Verdict {
+	e := r.Numbered(c.Epoch)
+	if c.Author == r.Self && !r.Me.Rejoins && e != nil && c.Number > e.Tip(r.Self).Number {
+		r.out.Own = true
+		return view.Known
+	}
+	verdict := r.TakeChange(c, func(o *engine.Operation) bool { return r.env.Admits(r.Kind, o) }, func(err error) {
+		r.note("an entry of a document was left out", err)
+	})
+	switch verdict {
+	case view.Taken:
+		for _, entry := range c.Entries {
+			if entry.Map == engine.MapOperations {
+				r.hearOperation(c, entry)
+			}
+		}
+	case view.Forked:
+		r.note("a site has signed two changes under one number: from there on its line counts nowhere", fmt.Errorf("change %d of %s", c.Number, c.Author))
+		r.out.Forked = c
+	}
+	return verdict
+}
+
+// hearOperation takes note of when a deletion of another site came.
+func (r *Replica) hearOperation(c *engine.Change, entry engine.Entry) {
+	var o engine.Operation
+	if engine.Decode(entry.Value, &o) == nil && o.Type == engine.TypeDelete && c.Author != r.Self {
+		o.Origin = c.Author
+		r.env.HearDelete(&o)
+	}
+}
+
+// heardStatuses takes in what sites say of themselves, and returns what is news.
+func (r *Replica) heardStatuses(in *Heard) (news []HeardStatus) {
+	for _, s := range in.Statuses {
+		if s.Signed.Site == r.Self {
+			r.heardOfMe(s.Status)
+			continue
+		}
+		asked := r.At(s.Signed.Site).Asked
+		fresh, err := r.TakeStatus(s.Status, s.Signed)
+		switch {
+		case err != nil:
+			r.out.Missing = true
+			continue
+		case !fresh:
+			continue
+		}
+		news = append(news, s)
+		r.changed()
+		if s.Status.Asked > asked {
+			r.look.soon(r.env.Now())
+		}
+	}
+	return news
+}
+
+// heardOfMe takes in what another site has of this one's own words: more than it knows itself means that its disk was set back.
+func (r *Replica) heardOfMe(st *engine.Status) {
+	if !r.HeardOfMe(st.Number) {
+		return
+	}
+	if r.Me.Rejoins {
+		r.lost = st
+		return
+	}
+	r.out.Own = true
+}

@@ -1,0 +1,76 @@
+package replica
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/skerry/skerry/engine"
+)
+
+// Inside takes in what the application lists inside this site's part of a container, of one kind: what is new is told, and what is
+// gone.
+type Inside struct {
+	Kind  *engine.Kind
+	Items [][]byte
+	// Within is the container as this site's application calls it.
+	Within string
+}
+
+// Made tells of one thing that a request has made or changed inside this site's part, Gone of one that it has ended.
+type Made struct {
+	Kind           *engine.Kind
+	Local          string
+	Representation []byte
+	Resource       engine.ResourceID
+	Gone           bool
+}
+
+func (*Inside) input() {}
+func (*Made) input()   {}
+
+// inside compares a list with what this site has told.
+func (r *Replica) inside(in *Inside) {
+	if !r.Holds(r.Self) || r.Mine.Local == "" {
+		return
+	}
+	seen := map[string]engine.Inner{}
+	for _, item := range in.Items {
+		now, ok := r.ContentOf(in.Kind, "", item, r.env.Now())
+		if !ok {
+			continue
+		}
+		now.Resource = r.env.Meta(in.Kind, engine.LocalID(engine.Inside(in.Within, now.Local)))
+		seen[now.Local] = now
+	}
+	var entries []engine.Entry
+	for _, local := range sortedKeys(seen) {
+		now := seen[local]
+		entries = append(entries, r.ContentNews(now, now.Resource == "")...)
+	}
+	for _, i := range r.View.Inside(in.Kind.Name) {
+		if _, there := seen[i.Local]; i.Site == r.Self && !there {
+			entries = append(entries, r.ContentGone(in.Kind.Name, i.Local)...)
+		}
+	}
+	r.write(entries...)
+}
+
+func (r *Replica) made(in *Made) {
+	if in.Gone {
+		r.write(r.ContentGone(in.Kind.Name, in.Local)...)
+		return
+	}
+	if now, ok := r.ContentOf(in.Kind, in.Local, in.Representation, r.env.Now()); ok {
+		now.Resource = in.Resource
+		r.write(r.ContentNews(now, false)...)
+	}
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.SortFunc(keys, cmp.Compare[string])
+	return keys
+}

@@ -1,0 +1,146 @@
+package replica
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/merge"
+	"github.com/skerry/skerry/engine/plan"
+	"github.com/skerry/skerry/engine/tree"
+)
+
+// keep makes what this site's application shows of a resource what all sites show: it becomes an operation of this site.
+type keep struct {
+	decide *Decide
+	before merge.Fold
+}
+
+// keep begins it, once nothing else is under way.
+func (r *Replica) keep(d *Decide) {
+	r.asks = append(r.asks, &Ask{keep: d})
+}
+
+func refuseKeep(format string, args ...any) *engine.Refusal {
+	return &engine.Refusal{Status: http.StatusConflict, Type: "keep", Detail: fmt.Sprintf(format, args...)}
+}
+
+func (t *keep) end(r *Replica, id engine.OperationID, err error) bool {
+	r.out.Decided = append(r.out.Decided, DecidedOf{t.decide, id, err})
+	return true
+}
+
+func (t *keep) begin(r *Replica) bool {
+	t.before = r.standing().Whole(r.History)
+	keeps := len(r.keeps(r.env.Now()))
+	switch {
+	case !t.before.Exists || r.Mine.Local == "":
+		return t.end(r, "", refuseKeep("%s has no object of %s to keep; keep another site, or delete the resource", r.Name(r.Self), r.About.Key))
+	case keeps >= repairsMost && !t.decide.Force:
+		return t.end(r, "", &engine.Refusal{Status: http.StatusConflict, Type: "contention", Detail: fmt.Sprintf(
+			"%s was repaired %d times within %s and was changed again: find out what changes it, then force it", r.About.Key, keeps, repairsWithin)})
+	}
+	return r.call(r.readCall(r.Mine.Local))
+}
+
+func (t *keep) answer(r *Replica, in *Answered) bool {
+	if in.Err != nil || in.Reply.Status != 200 {
+		return t.end(r, "", refuseKeep("%s does not show %s now (%s)", r.Name(r.Self), r.About.Key, plan.Tell(in.Reply, in.Err)))
+	}
+	root, err := tree.Parse(r.Kind, in.Presented.Body)
+	if _, object := root.(map[string]any); err != nil || !object {
+		return t.end(r, "", refuseKeep("the representation of %s is no JSON object: write it anew instead", r.About.Key))
+	}
+	if d := r.divisionFor(nil); d != nil {
+		root = d.Kept(root, t.before)
+	}
+	o, err := keeping(r.Kind, root, t.before, engine.OperationID(r.env.NewID()))
+	if err == nil && len(o.Body) > engine.MaxInlineBody || tooLarge(o) != nil {
+		err = engine.ErrTooLarge
+	}
+	if err != nil {
+		return t.end(r, "", &engine.Refusal{Status: http.StatusRequestEntityTooLarge, Type: "too-large", Err: err,
+			Detail: "the representation is more than an operation can carry to other sites; nothing has happened"})
+	}
+	o.User = t.decide.User
+	r.stamp(o)
+	r.write(entryOf(o))
+	now := r.History.Get(o.ID)
+	if now == nil {
+		return t.end(r, "", fmt.Errorf("keep %s: %w", r.About.Key, engine.ErrRefused))
+	}
+	r.settle(now)
+	at := r.env.Now()
+	r.Me.Kept = append(after(at.Add(-repairsWithin).UnixMicro(), r.Me.Kept), at.UnixMicro())
+	r.Me.Kept = r.Me.Kept[max(0, len(r.Me.Kept)-maxKept):]
+	r.applied(r.madeGood(merge.Any), 0)
+	if r.History.Divides(now) { // this part, too, is to show its share of what is kept
+		r.outcome(o.ID, engine.Outcome{State: engine.StatePending, Again: true})
+	}
+	return t.end(r, o.ID, nil)
+}
+
+// LostValues are the values that were lost to concurrent, later operations.
+func (r *Replica) LostValues() []engine.Superseded {
+	return r.History.Whole(merge.Everything).Superseded
+}
+
+// lostValue finds what is to be restored.
+func (r *Replica) lostValue(q *engine.RestoreRequest) (engine.Superseded, error) {
+	found := r.LostValues()
+	var at []string
+	for _, l := range found {
+		at = append(at, string(l.Path))
+	}
+	found = slices.DeleteFunc(slices.Clone(found), func(l engine.Superseded) bool { return l.Path != q.Path || q.From != "" && l.By != q.From })
+	refuse := func(format string, args ...any) (engine.Superseded, error) {
+		return engine.Superseded{}, &engine.Refusal{Status: http.StatusNotFound, Type: "restore", Detail: fmt.Sprintf(format, args...)}
+	}
+	lostAt := strings.Join(slices.Compact(at), ", ")
+	switch {
+	case len(at) == 0:
+		return refuse("no value of %s %s has been lost", r.Kind.Name, r.About.Key)
+	case len(found) == 0 && q.From != "":
+		return refuse("operation %s has lost no value at %q; values were lost at %s", q.From, q.Path, lostAt)
+	case len(found) == 0:
+		return refuse("no value was lost at %q; values were lost at %s", q.Path, lostAt)
+	case slices.ContainsFunc(found, func(l engine.Superseded) bool { return string(l.Value) != string(found[0].Value) }):
+		var from []string
+		for _, l := range found {
+			from = append(from, string(l.By))
+		}
+		return refuse("several values were lost at %q: say which operation had set the one to restore (%s)", q.Path, strings.Join(slices.Compact(from), ", "))
+	}
+	return found[0], nil
+}
+
+// keeping is the operation that sets all that a representation, a tree, shows. It changes the tree.
+func keeping(k *engine.Kind, root any, before merge.Fold, id engine.OperationID) (*engine.Operation, error) {
+	for _, p := range k.Ignore {
+		tree.UnsetAll(root, p)
+	}
+	body := tree.Compact(root)
+	edit, err := merge.EditOf(k, engine.TypeReplace, body, merge.Fold{}, nil)
+	if err != nil {
+		return nil, fmt.Errorf("what the representation sets: %w", err)
+	}
+	shown := before.Paths()
+	for _, p := range tree.Sorted(shown) {
+		if edit.Set[p] == nil && !k.Ignored(p) {
+			edit.Unset = append(edit.Unset, p)
+		}
+	}
+	o := &engine.Operation{ID: id, Type: engine.TypeReplace, Method: http.MethodPut, Path: k.Item, Body: body,
+		Header: map[string]string{"Content-Type": "application/json"}, Edit: edit, Keep: true}
+	switch {
+	case k.MergePatch:
+		o.Type, o.Method, o.Header["Content-Type"] = engine.TypeMerge, http.MethodPatch, merge.DefaultMergeType
+		o.Body, err = tree.MergePatch(k, edit, body)
+	case k.JSONPatch != "":
+		o.Type, o.Method, o.Header["Content-Type"] = engine.TypePatch, http.MethodPatch, k.JSONPatch
+		o.Body, err = tree.JSONPatch(k, edit, before.Representation())
+	}
+	return o, err
+}

@@ -1,0 +1,191 @@
+package replica
+
+import (
+	"errors"
+	"time"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/merge"
+	"github.com/skerry/skerry/engine/plan"
+	"github.com/skerry/skerry/engine/view"
+)
+
+// Two sites that are cut off from each other can end up with two living resources of one name: one has deleted the resource and
+// made it anew while the other made it too, or both have made it, with different placements. Wherever both are known the name
+// belongs to the one that was created earlier. The other yields it: its object goes, and what it amounts to stays in its document
+// until a person decides, or the owner is deleted.
+
+// MyClaim is what the resource has to do with its name at this site.
+func (r *Replica) MyClaim() view.Claim {
+	st := r.Standing(r.Self)
+	maybe := r.sent.open() && r.sent.Operation.Type == engine.TypeCreate && st.Gone || r.own.open() && r.own.Creates
+	if !maybe && r.resumed && st.Gone {
+		for _, o := range r.History.Ordered() {
+			maybe = maybe || o.Type == engine.TypeCreate && r.Kind.HonoursKey && !st.Settled(o)
+		}
+	}
+	return r.Claim(maybe)
+}
+
+// keepName sees to it that a resource has an object here only as long as its name is its own. Waits: nothing else is to be done for
+// the resource now.
+func (r *Replica) keepName() (t task, waits bool) {
+	if !r.Kind.Natural() {
+		return nil, false
+	}
+	rivals := r.env.Rivals(r.Kind, r.About.Key, r.Document)
+	if len(rivals) == 0 && r.Me.Wait(engine.WaitName) == nil {
+		return nil, false
+	}
+	mine := r.MyClaim()
+	var owner *view.Claim
+	for i := range rivals {
+		if rivals[i].Before(mine) && (owner == nil || rivals[i].Before(*owner)) {
+			owner = &rivals[i]
+		}
+	}
+	wake := func() {
+		for _, c := range rivals {
+			if c.Born != nil {
+				r.out.Others = append(r.out.Others, c.Document)
+			}
+		}
+	}
+	switch {
+	case mine.Born == nil:
+		if !mine.There() {
+			wake() // the name is free
+		}
+		return nil, false
+	case owner == nil:
+		r.env.Unclaim(r.Document)
+		if mine.Yields {
+			r.yield(time.Time{})
+		}
+		return nil, false
+	case !mine.There() && mine.Yields:
+		return nil, true
+	case mine.There() && !owner.Object && !r.env.Claimed(r.Document):
+		r.out.Others = append(r.out.Others, owner.Document) // once nothing keeps it from being made, this one goes
+		return nil, false
+	case mine.There() && !owner.Object:
+		if !r.enter() {
+			return nil, true
+		}
+		return &giveUp{born: mine.Born}, true
+	}
+	r.yield(r.env.Now())
+	r.env.Unclaim(r.Document)
+	wake()
+	return nil, true
+}
+
+// yield says since when another resource has the name of this one here; zero: none has.
+func (r *Replica) yield(since time.Time) {
+	r.halt(nil)
+	if !since.IsZero() { // what a request may have made is gone
+		r.land()
+	}
+	r.setLocal("")
+	r.Me.Shown = nil
+	r.unwait(engine.WaitName)
+	if !since.IsZero() {
+		r.wait(engine.Wait{Kind: engine.WaitName, Since: since.UnixMicro()})
+	}
+	r.TouchAll()
+	r.changed()
+}
+
+// giveUp deletes the object of a resource whose name is another's.
+type giveUp struct{ born *engine.Operation }
+
+func (t *giveUp) begin(r *Replica) bool {
+	if !r.env.TakeName(r.Kind, r.About.Key, r.Document) {
+		r.notBefore = r.env.Now().Add(r.env.Backoff(1))
+		r.wake(r.notBefore)
+		return true
+	}
+	o := &engine.Operation{ID: t.born.ID, Type: engine.TypeDelete, Method: "DELETE", Path: r.Kind.Item}
+	return r.call(r.sendCall(o, r.env.Here(r.Kind, string(r.About.Key)), "", nil))
+}
+
+func (t *giveUp) answer(r *Replica, in *Answered) bool {
+	r.env.FreeName(r.Kind, r.About.Key, r.Document)
+	alone := r.env.Report(r.Kind, r.Document, in.Reply, in.Err, true)
+	if plan.Judge(engine.TypeDelete, in.Reply, in.Err) != plan.Done {
+		r.later(t.born, in.Reply, in.Err, alone)
+		return true
+	}
+	rivals := r.env.Rivals(r.Kind, r.About.Key, r.Document)
+	r.yield(r.env.Now())
+	r.env.Unclaim(r.Document)
+	for _, c := range rivals {
+		if c.Born != nil {
+			r.out.Others = append(r.out.Others, c.Document)
+		}
+	}
+	return true
+}
+
+// nameBusy reports whether whatever else is called the same has to go before a create is sent, and has it go.
+func (r *Replica) nameBusy(t *send) bool {
+	ended := r.History.Born(merge.Any) == nil
+	for _, other := range r.env.Rivals(r.Kind, r.About.Key, r.Document) {
+		if !other.There() || ended && other.Born == nil && !other.Object { // of those that have ended, each finds out what it has made
+			continue
+		}
+		if ended { // it was to be found out whether o was done: what it may have made is not there any more
+			r.land()
+			return true
+		}
+		why := errors.New("another incarnation of it is still here")
+		if other.Born != nil {
+			r.env.Claim(other.Document)
+			why = errors.New("another resource of this name, created later, is still here")
+		}
+		r.out.Others = append(r.out.Others, other.Document)
+		r.tryAgain(t.o, engine.Reply{}, why)
+		return true
+	}
+	return false
+}
+
+// dropName gives the resource up wherever another one has its name: those sites are removed from its placement, and where that would
+// leave none it is deleted.
+func (r *Replica) dropName(user string) error {
+	if !r.Yields(r.Self) || r.Part(r.Self) != view.PartMember {
+		return ErrSettled
+	}
+	mine := r.MyClaim()
+	taken := false
+	for _, c := range r.env.Rivals(r.Kind, r.About.Key, r.Document) {
+		taken = taken || c.Before(mine)
+	}
+	if !taken { // it has its name again, as is known now
+		return ErrSettled
+	}
+	o := &engine.Operation{ID: engine.OperationID(r.env.NewID()), Type: engine.TypePlace, Place: &engine.PlacementChange{}, User: user}
+	for _, site := range r.Placement().Sites {
+		if r.Yields(site) && len(o.Place.Remove) < engine.MaxPlaced {
+			o.Place.Remove = append(o.Place.Remove, site)
+		}
+	}
+	if len(o.Place.Remove) == len(r.Placement().Sites) {
+		o.Type, o.Method, o.Path, o.Place = engine.TypeDelete, "DELETE", r.Kind.Item, nil
+		// What it goes with is to have seen all that is known here, so that nothing of that survives.
+		for _, p := range r.History.Ordered() {
+			if !r.Settled(r.Self, p) {
+				r.outcome(p.ID, engine.Outcome{State: engine.StateSuperseded, Error: "it was dropped: its name is another's"})
+				r.settle(p)
+			}
+		}
+		r.land()
+	}
+	r.stamp(o)
+	r.write(entryOf(o))
+	if now := r.History.Get(o.ID); now != nil {
+		r.settle(now)
+	}
+	r.out.Shifted = true
+	return nil
+}

@@ -1,0 +1,632 @@
+package replica
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/merge"
+	"github.com/skerry/skerry/engine/plan"
+	"github.com/skerry/skerry/engine/view"
+)
+
+// own runs a request of this site's clients at this site's replica, with its caller's own credentials, and makes an operation of
+// it.
+type own struct {
+	ask      *Ask
+	flight   *Flight
+	before   merge.Fold
+	local    engine.LocalID
+	division *merge.Division
+	creates  bool // it makes the resource, which is not there
+	named    bool
+	phase    ownPhase
+	shown    []byte // what the application showed before; nil: not read
+	unread   error
+	reply    engine.Reply
+	answered *Answered
+}
+
+type ownPhase int
+
+const (
+	ownLost  ownPhase = iota + 1 // whether the object that is to be there still is
+	ownReads                     // what the application shows before
+	ownSends                     // the request
+	ownSees                      // what it shows after
+)
+
+func newOwn(a *Ask) *own { return &own{ask: a} }
+
+func (t *own) begin(r *Replica) bool {
+	if a := t.ask; r.History.Get(a.Operation) != nil {
+		return t.arrived(r)
+	}
+	if t.ask.Restore == nil && t.ask.Request.Creates() && r.Exists() && (t.ask.Request.Type == engine.TypeCreate || len(r.standing().Whole(r.History).Absolute) > 0) {
+		if r.Mine.Local != "" { // it would lack what had been set before, if the object has vanished
+			t.phase = ownLost
+			return r.call(t.client(r.readCall(r.Mine.Local)))
+		}
+		if r.Unmade(r.Self) && !r.Yields(r.Self) {
+			return t.refuse(r, r.lostFirst())
+		}
+	}
+	return t.prepare(r)
+}
+
+func (t *own) client(c *Call) *Call {
+	c.Client = true
+	return c
+}
+
+// lostFirst refuses a request for what has to be made anew first.
+func (r *Replica) lostFirst() *engine.Refusal {
+	return &engine.Refusal{Status: http.StatusBadGateway, Type: "upstream", Detail: fmt.Sprintf(
+		"the application's service %s has lost the %s, which has to be made anew first; nothing has happened, try again later", r.Kind.Service, r.Kind.Name)}
+}
+
+// arrived answers a request whose operation has come here in its document already, which sees to it that it runs here.
+func (t *own) arrived(r *Replica) bool {
+	o := r.History.Get(t.ask.Operation)
+	a := engine.Answer{Status: http.StatusAccepted, Operation: o.ID, Resource: r.About.Key}
+	if r.Settled(r.Self, o) {
+		if a.Status = r.OperationStatus(r.Self, o).Status; a.Status == 0 {
+			a.Status = http.StatusOK
+		}
+	}
+	r.give(t.ask, Given{Answer: a, Presented: true})
+	return true
+}
+
+// refuse ends the task: nothing has happened.
+func (t *own) refuse(r *Replica, err error) bool {
+	t.free(r)
+	r.give(t.ask, Given{Err: err})
+	return true
+}
+
+func (t *own) free(r *Replica) {
+	if t.named {
+		r.env.FreeName(r.Kind, r.About.Key, r.Document)
+		t.named = false
+	}
+}
+
+// prepare finds out what the request changes, and whether it may.
+func (t *own) prepare(r *Replica) bool {
+	a, q := t.ask, &t.ask.Request
+	standing := r.standing()
+	if r.History.Len() >= engine.MaxOperations {
+		return t.refuse(r, &engine.Refusal{Status: http.StatusInsufficientStorage, Type: "storage", Detail: fmt.Sprintf(
+			"%s %s takes no more: %s; nothing has happened", r.Kind.Name, r.About.Key, r.Crowded())})
+	}
+	t.before = standing.Whole(r.History)
+	if t.before.Exists {
+		t.local = r.Mine.Local
+	}
+	if a.Creates {
+		if done := t.creation(r); done {
+			return true
+		}
+	} else if t.local == "" {
+		return t.refuse(r, t.noObject(r))
+	}
+	op := engine.Operation{ID: a.Operation, Type: q.Type, Method: q.Method, Path: q.Path, Query: q.Query, Header: q.Header, Body: q.Body,
+		Blob: a.Blob, User: q.User, Scope: q.Scope, Origin: r.Self, Epoch: r.Current().Number}
+	if t.creates {
+		op.Type = engine.TypeCreate
+	}
+	if n := r.Kind.Named(q.Method, q.Path); n != nil {
+		op.Name = n.Name
+	}
+	t.flight = &Flight{Operation: op, Origin: r.Self, Epoch: op.Epoch, Creates: t.creates, Credentials: q.Credentials, Within: q.Within, Keys: a.Keys, After: a.After}
+	if !t.creates {
+		grows, err := r.growth(q)
+		if err != nil {
+			return t.refuse(r, err)
+		}
+		if len(grows) > 0 {
+			t.flight.Grows, t.flight.Placing, t.flight.Forced = grows, engine.OperationID(r.env.NewID()), q.Forced
+		}
+	}
+	return t.read(r, a.Restore != nil || t.local != "" && !t.creates && plan.NeedsBefore(r.Kind, &t.flight.Operation))
+}
+
+// noObject says why there is nothing to change.
+func (t *own) noObject(r *Replica) error {
+	if r.Exists() && !r.Yields(r.Self) {
+		return &engine.Refusal{Status: http.StatusServiceUnavailable, Type: "no-replica", Detail: fmt.Sprintf(
+			"%s has no replica of %s %q now; nothing has happened here", r.Name(r.Self), r.Kind.Name, r.About.Key)}
+	}
+	return &engine.Refusal{Status: http.StatusNotFound, Type: "gone", Detail: fmt.Sprintf("%s %s was deleted", r.Kind.Name, r.About.Key)}
+}
+
+// creation prepares a request that makes the resource. It reports whether the task is over.
+func (t *own) creation(r *Replica) bool {
+	q := &t.ask.Request
+	if r.Kind.Natural() {
+		if !r.env.TakeName(r.Kind, r.About.Key, r.Document) { // it comes again when the name is free
+			r.asks = append([]*Ask{t.ask}, r.asks...)
+			r.nameWaits = true
+			return true
+		}
+		t.named = true
+		for _, c := range r.env.Rivals(r.Kind, r.About.Key, r.Document) {
+			if c.Object {
+				return t.refuse(r, &engine.Refusal{Status: http.StatusConflict, Type: "exists",
+					Detail: fmt.Sprintf("%s %s has just been created by somebody else; nothing has happened", r.Kind.Name, r.About.Key)})
+			}
+		}
+	}
+	switch {
+	case r.Yields(r.Self):
+		return t.refuse(r, &engine.Refusal{Status: http.StatusConflict, Type: "exists",
+			Detail: fmt.Sprintf("another resource is called %s %s, and was created earlier; nothing has happened", r.Kind.Name, r.About.Key)})
+	case t.local != "" && q.Type != engine.TypeCreate: // an earlier request has made it meanwhile
+	default:
+		t.creates = true
+		t.local = r.env.Addressed(r.Kind, q.Target, q.Within)
+	}
+	return false
+}
+
+// read reads what the application shows before, where that is needed, and goes on.
+func (t *own) read(r *Replica, needed bool) bool {
+	if needed && t.shown == nil && t.unread == nil {
+		t.phase = ownReads
+		return r.call(t.client(r.readCall(t.local)))
+	}
+	return t.fix(r)
+}
+
+var errUnread = errors.New("what the application shows has not been read")
+
+// fix computes what the operation sets, and sends it.
+func (t *own) fix(r *Replica) bool {
+	o, q, k := &t.flight.Operation, &t.ask.Request, r.Kind
+	if t.ask.Restore != nil {
+		if err := t.restore(r); err != nil {
+			return t.refuse(r, err)
+		}
+	}
+	t.division = r.divisionFor(t.flight.Grows)
+	t.division.Complete(o, t.before)
+	o.Whereabouts = r.env.Whereabouts(k, q.Within, o, q.Bound)
+	again, err := t.edit(r)
+	switch {
+	case again:
+		return t.read(r, true)
+	case err != nil:
+		return t.refuse(r, err)
+	}
+	if err := r.inDoubt(o, t.before); err != nil {
+		return t.refuse(r, err)
+	}
+	if t.unread != nil {
+		return t.refuse(r, r.hides(t.unread)) // later it may show it, and what o sets would never be known
+	}
+	if t.division != nil && o.Blob == nil {
+		sent, err := t.division.Body(o, t.before)
+		if err != nil {
+			return t.refuse(r, err)
+		}
+		if string(sent) != string(o.Body) {
+			t.flight.Sent = sent
+		}
+	}
+	if err := tooLarge(o); err != nil {
+		return t.refuse(r, err)
+	}
+	if plan.NeedsBefore(k, o) || t.shown != nil {
+		t.flight.Shown = t.shown
+	}
+	return t.send(r)
+}
+
+// entryReserve is what an operation may grow by between its check and its publication.
+const entryReserve = 64 << 10
+
+// tooLarge refuses an operation that sets more than it can carry.
+func tooLarge(o *engine.Operation) error {
+	var err error
+	if o.Edit != nil {
+		err = o.Edit.Validate()
+	}
+	if b := engine.Encode(o); err != nil || len(b) > engine.MaxEntry-entryReserve {
+		return &engine.Refusal{Status: http.StatusRequestEntityTooLarge, Type: "too-large", Err: err,
+			Detail: "the request sets more than an operation can carry to other sites; nothing has happened"}
+	}
+	return nil
+}
+
+// hides refuses an operation whose effect is to be seen from what the application shows before it, which it did not.
+func (r *Replica) hides(err error) *engine.Refusal {
+	return &engine.Refusal{Status: http.StatusBadGateway, Type: "upstream", Err: err, Detail: fmt.Sprintf(
+		"the application's service %s does not show the %s that is to be changed; nothing has happened, try again later", r.Kind.Service, r.Kind.Name)}
+}
+
+// divisionFor tells how what a request sets is divided, nil: nothing is.
+func (r *Replica) divisionFor(grows []engine.SiteID) *merge.Division {
+	if len(r.Kind.Divide) == 0 || r.About.Collaboration != engine.Cross {
+		return nil
+	}
+	if r.Empty() {
+		return merge.NewDivision(r.Kind, r.About, r.Self)
+	}
+	return r.History.Division(r.SettledAt(r.Self), grows...)
+}
+
+// edit computes what the operation sets. An application may understand what we do not: its effect is opaque to us then. Again: what
+// the application shows has to be read first.
+func (t *own) edit(r *Replica) (again bool, err error) {
+	o := &t.flight.Operation
+	if o.Type == engine.TypePatch && merge.Effect(r.Kind, o) != nil {
+		o.Edit = &engine.Edit{} // what it sets is seen once it has run
+		return false, nil
+	}
+	body := o.Body
+	if body == nil && t.ask.Request.Body != nil {
+		body = t.ask.Request.Body
+	}
+	edit, err := merge.EditOf(r.Kind, o.Type, body, t.before, func() ([]byte, error) {
+		switch {
+		case t.shown != nil:
+			return t.shown, nil
+		case t.unread != nil:
+			return nil, t.unread
+		}
+		return nil, errUnread
+	})
+	switch {
+	case errors.Is(err, errUnread):
+		return true, nil
+	case errors.Is(err, engine.ErrTooLarge):
+		return false, &engine.Refusal{Status: http.StatusRequestEntityTooLarge, Type: "too-large", Err: err,
+			Detail: "the body is nested too deep, or amounts to too much, to be looked into; nothing has happened"}
+	case err != nil && o.Type == engine.TypeReplace:
+		o.Type = engine.TypeAbsolute
+	case err != nil:
+		o.Type = engine.TypeAction
+	}
+	o.Edit = edit
+	if o.Edit == nil && (o.Type == engine.TypeCreate || o.Type == engine.TypeReplace || o.Type == engine.TypeMerge || o.Type == engine.TypePatch) {
+		o.Edit = &engine.Edit{}
+	}
+	return false, nil
+}
+
+// send sends the request; it is on disk by then.
+func (t *own) send(r *Replica) bool {
+	o := &t.flight.Operation
+	t.flight.Stage, t.flight.Since = Declared, r.env.Now().UnixMicro()
+	t.flight.Key = r.firstKey(o)
+	if !t.creates {
+		t.flight.Key += madeAnew(r.Mine.Made)
+	}
+	r.own = t.flight
+	r.changed()
+	t.phase = ownSends
+	return r.call(t.client(r.sendCall(t.flight.body(), t.local, t.flight.Key, t.flight.Credentials)))
+}
+
+func (t *own) answer(r *Replica, in *Answered) bool {
+	switch t.phase {
+	case ownLost:
+		if in.Err != nil || in.Reply.Status >= 500 {
+			return t.refuse(r, r.hides(errors.New(plan.Tell(in.Reply, in.Err))))
+		}
+		if in.Reply.Gone() {
+			r.vanished(r.Mine.Local)
+			if t.ask.Again() {
+				return t.refuse(r, r.lostFirst())
+			}
+			r.asks = append([]*Ask{t.ask}, r.asks...) // the object is made anew first, then it is its turn
+			return true
+		}
+		return t.prepare(r)
+	case ownReads:
+		switch {
+		case in.Err == nil && in.Reply.Status == 200:
+			t.shown = in.Presented.Body
+		case in.Err == nil && in.Reply.Status < 500: // it shows nothing, and never will
+			t.shown = []byte{}
+		default:
+			t.unread = errors.New(plan.Tell(in.Reply, in.Err))
+		}
+		return t.fix(r)
+	case ownSends:
+		return t.heard(r, in)
+	}
+	return t.see(r, in)
+}
+
+// heard takes in the answer to the request.
+func (t *own) heard(r *Replica, in *Answered) bool {
+	o, reply := &t.flight.Operation, in.Reply
+	t.reply, t.answered = reply, in
+	t.flight.Attempt++
+	switch plan.Judge(o.Type, reply, in.Err) {
+	case plan.Done:
+		if h := r.env.Halted(r.Kind); h != nil {
+			r.env.Report(r.Kind, r.Document, reply, nil, true)
+		}
+		return t.done(r)
+	case plan.Unknown:
+		return t.unknown(r, fmt.Sprintf("the application's service %s gave no certain answer (%s)", r.Kind.Service, plan.Tell(reply, in.Err)), plan.Tell(reply, in.Err), in.Err)
+	}
+	r.own = nil // nothing has happened
+	r.out.Settles = true
+	r.changed()
+	t.free(r)
+	if t.local != "" && reply.Gone() && in.Err == nil {
+		r.look.soon(r.env.Now())
+	}
+	if in.Err != nil {
+		r.give(t.ask, Given{Err: &engine.Refusal{Status: http.StatusBadGateway, Type: "upstream", Err: in.Err, Detail: fmt.Sprintf(
+			"the application's service %s at this site cannot be reached; nothing has happened", r.Kind.Service)}})
+		return true
+	}
+	r.give(t.ask, Given{Answer: answerOf(reply)})
+	return true
+}
+
+// answerOf is what a client gets of the application's answer.
+func answerOf(reply engine.Reply) engine.Answer {
+	return engine.Answer{Status: reply.Status, Header: reply.Header, Body: reply.Body, Content: reply.Content, Length: reply.Length}
+}
+
+// unknown leaves it to settle to find out what came of the request.
+func (t *own) unknown(r *Replica, detail, why string, err error) bool {
+	o := &t.flight.Operation
+	t.flight.Stage, t.flight.Why = Unknown, why
+	r.own = t.flight
+	r.settleTries = 0
+	r.settleAt = r.env.Now().Add(r.limits.RetryMin)
+	r.wake(r.settleAt)
+	r.openWaits()
+	r.changed()
+	t.free(r)
+	r.give(t.ask, Given{Err: &engine.Refusal{Status: http.StatusGatewayTimeout, Type: "upstream", Operation: o.ID, Err: err,
+		Detail: detail + "; the operation will be settled"}})
+	return true
+}
+
+// done goes on after the application has done it: what it has set may have to be seen.
+func (t *own) done(r *Replica) bool {
+	if !t.creates && plan.NeedsAfter(r.Kind, &t.flight.Operation) {
+		t.phase = ownSees
+		return r.call(t.client(r.readCall(t.local)))
+	}
+	return t.publish(r, nil)
+}
+
+// see goes on with what the application shows after the request.
+func (t *own) see(r *Replica, in *Answered) bool {
+	shows, err := seen(in)
+	if err != nil {
+		t.flight.Reply = &Landed{Status: t.reply.Status, Body: t.reply.Body, Local: t.reply.Local}
+		return t.unknown(r, "the application has done it, and this site could not see what it has set", "see what it has done: "+err.Error(), err)
+	}
+	return t.publish(r, shows)
+}
+
+// seen is what a read has shown, nothing where there is no object.
+func seen(in *Answered) ([]byte, error) {
+	switch {
+	case in.Err != nil:
+		return nil, in.Err
+	case in.Reply.Status == 200:
+		return in.Presented.Body, nil
+	case in.Reply.Gone():
+		return nil, nil
+	}
+	return nil, fmt.Errorf("status %d", in.Reply.Status)
+}
+
+// publish makes the operation one that other sites get, and answers.
+func (t *own) publish(r *Replica, shows []byte) bool {
+	f := t.flight
+	if err := r.publish(f, t.reply, shows); err != nil {
+		return t.unknown(r, "the application has done it, and "+err.Error(), err.Error(), err)
+	}
+	t.free(r)
+	answer := answerOf(t.reply)
+	answer.Operation, answer.Resource = f.Operation.ID, r.About.Key
+	given := Given{Answer: answer}
+	if d, o, before := t.division, f.Operation, t.before; d != nil {
+		given.Finish = func(a engine.Answer) engine.Answer {
+			if o.Edit != nil {
+				a.Body = d.Present(&o, before, a.Body)
+			}
+			return a
+		}
+	}
+	r.give(t.ask, given)
+	if t.answered != nil && r.own == nil {
+		r.saw(t.answered)
+	}
+	return true
+}
+
+var errUntold = errors.New("the answer does not tell the new resource's identifier; check the catalog")
+
+// publish makes an operation of a client's request that the application has done: it is settled here, and other sites get it. Shows
+// is what the application shows after it, where that was to be seen.
+func (r *Replica) publish(f *Flight, reply engine.Reply, shows []byte) error {
+	o := f.Operation
+	local := r.Mine.Local
+	if f.Creates {
+		if local = reply.Local; local == "" && r.Kind.Natural() {
+			local = r.env.Here(r.Kind, string(r.About.Key))
+		}
+		if local == "" {
+			return errUntold
+		}
+	} else if plan.NeedsAfter(r.Kind, &o) || merge.Effect(r.Kind, &o) != nil {
+		r.witness(f, &o, shows)
+	}
+	settled := []*engine.Operation{}
+	o.Time = max(o.Time, f.After)
+	var entries []engine.Entry
+	if p := r.grow(f, &o); p != nil {
+		entries, settled = append(entries, entryOf(p)), append(settled, p)
+		r.write(entries...)
+		r.sharedAnew(p)
+	}
+	r.stamp(&o)
+	r.write(entryOf(&o))
+	now := r.History.Get(o.ID)
+	if now == nil {
+		return fmt.Errorf("operation %s: %w", o.ID, engine.ErrRefused)
+	}
+	settled = append(settled, now)
+	r.Tried(o.ID, view.Try{At: r.env.Now().UnixMicro(), Status: reply.Status})
+	if o.Type == engine.TypeDelete {
+		local = ""
+	}
+	r.own = nil
+	r.out.Settles = true
+	r.closeWaits(o.ID)
+	r.setLocal(local)
+	r.settle(settled...)
+	if o.Type == engine.TypeAction && r.History.Divides(now) && len(r.History.Stated(now)) == 0 { // it has run on this part alone: what it sets is to be shared
+		r.outcome(o.ID, engine.Outcome{State: engine.StatePending, Again: true, Ran: true})
+	}
+	if f.Creates || o.Type == engine.TypeDelete || len(f.Grows) > 0 {
+		r.out.Shifted = true
+	}
+	r.out.Answers = append(r.out.Answers, Remember(f.Keys, r.Kind, reply, o.ID, r.About.Key, r.env.Now())...)
+	return nil
+}
+
+// witness completes what an operation sets by what the application showed before and after it.
+func (r *Replica) witness(f *Flight, o *engine.Operation, shows []byte) {
+	was := o.Edit
+	before := r.standing().Whole(r.History)
+	plan.Witness(r.Kind, o, before, f.Shown, shows)
+	d := r.divisionFor(f.Grows)
+	d.Base(o, before)
+	d.Restate(o)
+	if tooLarge(o) != nil {
+		o.Edit = was // more than an operation can carry: its effect stays undeclared
+	}
+	if o.Type == engine.TypePatch && o.Edit.Empty() && merge.Effect(r.Kind, o) != nil && shows == nil {
+		o.Type = engine.TypeAction
+	}
+	if o.Type == engine.TypePatch && o.Edit == nil {
+		o.Type = engine.TypeAction
+	}
+}
+
+// growth returns the sites that a request's scope names beyond the placement, sorted. Only what changes the representation adds
+// sites.
+func (r *Replica) growth(q *engine.Request) ([]engine.SiteID, error) {
+	if len(q.Placement) < 2 || q.Method != http.MethodPut && q.Method != http.MethodPatch {
+		return nil, nil
+	}
+	c, err := r.change(engine.PlaceRequest{Add: q.Placement, Forced: q.Forced})
+	if errors.Is(err, engine.ErrNotFound) || c == nil {
+		return nil, nil
+	}
+	if cross := r.About.Collaboration == engine.Cross; err == nil && cross != (q.Parts != nil) {
+		is, sign := "replicated", "&"
+		if cross {
+			is, sign = "a cross resource", "%"
+		}
+		return nil, &engine.Refusal{Status: http.StatusUnprocessableEntity, Type: "scope-type", Detail: fmt.Sprintf(
+			"%s %s is %s: write %q between its sites and those that are to be added, or no scope at all", r.Kind.Name, r.About.Key, is, sign)}
+	}
+	return c.Add, err
+}
+
+// grow makes the placement operation that goes before an operation whose scope has named more sites; nil: there is none.
+func (r *Replica) grow(f *Flight, o *engine.Operation) *engine.Operation {
+	add := slices.DeleteFunc(slices.Clone(f.Grows), r.Holds)
+	if len(add) == 0 {
+		return nil
+	}
+	p := &engine.Operation{ID: f.Placing, Type: engine.TypePlace, Place: &engine.PlacementChange{Add: add, Forced: f.Forced}, User: o.User, Scope: o.Scope}
+	r.stamp(p)
+	o.Time = max(o.Time, p.Time+1)
+	return p
+}
+
+// inDoubt refuses a request that would take back what an action of another site may have set, of which there was no certain answer.
+// Nor is a number begun that such an action may have added to.
+func (r *Replica) inDoubt(o *engine.Operation, before merge.Fold) error {
+	step := plan.Step{Kind: plan.StepRun, Operations: []*engine.Operation{plan.Foreseen(r.Kind, o, before)}}
+	if a := plan.InTheWay(r.History, r.standing(), step); a != nil {
+		return unanswered(a.ID)
+	}
+	return nil
+}
+
+// restore makes the request that sets a value again which was superseded.
+func (t *own) restore(r *Replica) error {
+	q := t.ask.Restore
+	lost, err := r.lostValue(q)
+	if err != nil {
+		return err
+	}
+	if len(t.shown) == 0 {
+		return &engine.Refusal{Status: http.StatusBadGateway, Type: "upstream", Err: t.unread, Detail: fmt.Sprintf(
+			"the application's service %s does not show %s; nothing has happened", r.Kind.Service, r.About.Key)}
+	}
+	set := &engine.Edit{}
+	if lost.Value == nil {
+		set.Unset = []engine.Pointer{q.Path}
+	} else {
+		set.Set = map[engine.Pointer]json.RawMessage{q.Path: json.RawMessage(lost.Value)}
+	}
+	call, err := plan.Correction(r.Kind, r.History.MergeType(), set, engine.Reply{Status: 200, Body: t.shown}, t.local)
+	if err != nil {
+		return &engine.Refusal{Status: http.StatusConflict, Type: "restore", Err: err,
+			Detail: fmt.Sprintf("the representation of %s is not JSON: write it anew instead", r.About.Key)}
+	}
+	o := &t.flight.Operation
+	o.Method, o.Path, o.Body = call.Method, call.Path, call.Body
+	o.Header = map[string]string{"Content-Type": call.Header["Content-Type"]}
+	switch {
+	case r.Kind.MergePatch:
+		o.Type = engine.TypeMerge
+	case r.Kind.JSONPatch != "":
+		o.Type = engine.TypePatch
+	default:
+		o.Type = engine.TypeReplace
+	}
+	return nil
+}
+
+// Again reports whether the request has been put off once already.
+func (a *Ask) Again() bool {
+	again := a.putOff
+	a.putOff = true
+	return again
+}
+
+// Remember returns what remembers the reply to a request under its Idempotency-Keys.
+func Remember(keys Keys, k *engine.Kind, reply engine.Reply, o engine.OperationID, resource engine.ResourceID, at time.Time) []engine.KeyedAnswer {
+	var list []engine.KeyedAnswer
+	for _, key := range keys.Keys {
+		list = append(list, engine.KeyedAnswer{Key: key, BodyHash: keys.BodyHash, At: at, Answer: engine.Encode(&Remembered{
+			Service: k.Service, Kind: k.Name, Status: reply.Status, Header: reply.Header, Body: reply.Body, Operation: o, Resource: resource})})
+	}
+	return list
+}
+
+// Remembered is what a KeyedAnswer holds: the application's reply, and whose it is.
+type Remembered struct {
+	Service   engine.ServiceName `cbor:"1,keyasint"`
+	Kind      engine.KindName    `cbor:"2,keyasint"`
+	Status    int                `cbor:"3,keyasint,omitempty"`
+	Header    http.Header        `cbor:"4,keyasint,omitempty"`
+	Body      []byte             `cbor:"5,keyasint,omitempty"`
+	Operation engine.OperationID `cbor:"6,keyasint,omitempty"`
+	Resource  engine.ResourceID  `cbor:"7,keyasint,omitempty"`
+	// Sent is the site that may have got the request, while its status is zero.
+	Sent engine.SiteID `cbor:"8,keyasint,omitempty"`
+}

@@ -1,0 +1,220 @@
+package replica
+
+import (
+	"time"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/merge"
+	"github.com/skerry/skerry/engine/plan"
+	"github.com/skerry/skerry/engine/tree"
+	"github.com/skerry/skerry/engine/view"
+)
+
+// A site whose disk was set back, or lost, does not reconstruct what its lost run had done. It takes each resource from the other
+// sites as an added replica does, looks once at the object, and corrects that to the fold. Nothing runs by itself that may have run
+// before: what cannot be seen is one question to a person.
+
+// Remnant is what a site whose disk was set back keeps of a resource, until it has joined anew.
+type Remnant struct {
+	// Issued are the operations that this site had issued, encoded: those that nobody has heard of are issued again.
+	Issued [][]byte `cbor:"1,keyasint,omitempty"`
+	// Local is what the object was called.
+	Local engine.LocalID `cbor:"2,keyasint,omitempty"`
+	// Settled is what was settled in what the disk was set back to.
+	Settled engine.Vector `cbor:"3,keyasint,omitempty"`
+}
+
+// Remains is what a site keeps of a replica that it takes from the others again.
+func (r *Replica) Remains() *Remnant {
+	left := &Remnant{Local: r.Mine.Local, Settled: r.Me.Settled}
+	for _, o := range r.History.Ordered() {
+		if o.Origin == r.Self && !r.History.Base().Has(o) {
+			left.Issued = append(left.Issued, engine.Encode(o))
+		}
+	}
+	return left
+}
+
+// Rejoin makes the replica, of which nothing is known, one that joins anew. What was in flight may have run, and more.
+func (r *Replica) Rejoin(left *Remnant, own *Flight, number uint64) {
+	r.Me.Rejoins, r.Me.Number = true, number
+	r.remnant = left
+	if own != nil {
+		own.Stage, own.Why = Asked, "the disk of this site was set back since"
+		r.own = own
+	}
+	r.dirty = true
+}
+
+// Own is the client's request that is open; nil: none is.
+func (r *Replica) Own() *Flight { return r.own }
+
+// rejoin chooses what is done to join anew, once another member has told what the resource is.
+func (r *Replica) rejoin(now time.Time) task {
+	others := r.Others()
+	told := len(others) == 0
+	for _, s := range others {
+		told = told || r.At(s).Number > 0 && !r.Lacks(s)
+	}
+	if !told || now.Before(r.notBefore) {
+		r.wake(now.Add(r.env.Backoff(4)))
+		return nil
+	}
+	return &rejoin{}
+}
+
+type rejoin struct {
+	local   engine.LocalID
+	deletes bool
+	sent    bool
+	tries   int
+}
+
+func (t *rejoin) begin(r *Replica) bool {
+	if r.remnant == nil {
+		r.remnant = &Remnant{}
+	}
+	r.reissue()
+	t.local = r.Said(r.Self).Local
+	switch {
+	case r.Kind.Natural():
+		t.local = r.env.Here(r.Kind, string(r.About.Key))
+	case t.local == "":
+		t.local = r.remnant.Local
+	}
+	if f := r.own; f != nil && r.History.Get(f.Operation.ID) != nil { // it has run, and others have heard of it
+		r.own = nil
+	}
+	if t.local == "" {
+		return t.nameless(r)
+	}
+	return r.call(r.readCall(t.local))
+}
+
+// reissue issues those operations again that nobody has heard of.
+func (r *Replica) reissue() {
+	for _, b := range r.remnant.Issued {
+		o := &engine.Operation{}
+		if engine.Decode(b, o) != nil || r.History.Get(o.ID) != nil || o.Number <= r.History.Last(r.Self) && r.History.At(r.Self, o.Number) == nil {
+			continue // the others have it, or a checkpoint stands for it
+		}
+		again := *o
+		r.Me.Settled = r.History.Complete()
+		r.stamp(&again)
+		r.write(entryOf(&again))
+	}
+	r.remnant.Issued = nil
+	r.changed()
+}
+
+// nameless decides where nobody knows what the application calls the object: nothing is made that may be there.
+func (t *rejoin) nameless(r *Replica) bool {
+	born := r.History.Born(merge.Any)
+	if born == nil || r.lost == nil && r.remnant.Settled == nil { // it is no more, or this site never had it
+		return t.joined(r, "")
+	}
+	t.joined(r, "")
+	r.outcome(born.ID, engine.Outcome{State: engine.StateRejected, Blocks: true, Cause: engine.ConflictRejoined,
+		Error: "the disk of this site was set back, and nobody knows what its application calls this: adopt the object, or retry makes a new one"})
+	r.Me.Settled[born.Origin] = min(r.Me.Settled[born.Origin], born.Number-1)
+	return true
+}
+
+func (t *rejoin) answer(r *Replica, in *Answered) bool {
+	if t.sent {
+		return t.corrected(r, in)
+	}
+	exists := r.Exists()
+	switch {
+	case in.Err != nil || in.Reply.Status != 200 && !in.Reply.Gone():
+		return t.later(r)
+	case in.Reply.Gone():
+		return t.joined(r, "")
+	case !exists:
+		t.sent, t.deletes = true, true
+		return r.call(r.sendCall(&engine.Operation{Type: engine.TypeDelete, Method: "DELETE", Path: r.Kind.Item}, t.local, "", nil))
+	}
+	fold := r.History.Fold(merge.Everything)
+	edit := tree.Missing(r.Kind, r.History.Nothing().Difference(fold), in.Presented.Body)
+	if edit.Empty() {
+		return t.joined(r, t.local)
+	}
+	call, err := plan.Correction(r.Kind, r.History.MergeType(), edit, in.Presented, t.local)
+	if err != nil {
+		return t.joined(r, t.local)
+	}
+	t.sent = true
+	return r.call(&Call{Kind: CallSend, Present: true, Call: call})
+}
+
+func (t *rejoin) later(r *Replica) bool {
+	r.tries++
+	r.notBefore = r.env.Now().Add(r.env.Backoff(r.tries))
+	r.wake(r.notBefore)
+	return true
+}
+
+func (t *rejoin) corrected(r *Replica, in *Answered) bool {
+	what := engine.TypeReplace
+	if t.deletes {
+		what = engine.TypeDelete
+	}
+	switch plan.Judge(what, in.Reply, in.Err) {
+	case plan.Done:
+		if t.deletes {
+			return t.joined(r, "")
+		}
+		return t.joined(r, t.local)
+	case plan.Conflict:
+		if t.tries++; t.tries < 3 {
+			t.sent, t.deletes = false, false
+			return r.call(r.readCall(t.local))
+		}
+	case plan.Refused:
+	default:
+		return t.later(r)
+	}
+	t.joined(r, t.local)
+	if born := r.History.Born(merge.Any); born != nil {
+		r.outcome(born.ID, engine.Outcome{State: engine.StateRejected, Status: in.Reply.Status, Cause: engine.ConflictRejoined,
+			Error: "the disk of this site was set back, and the application refuses what the others show: " + plan.Tell(in.Reply, nil)})
+	}
+	return true
+}
+
+// joined ends it: everything known is settled here, but for what cannot be known.
+func (t *rejoin) joined(r *Replica, local engine.LocalID) bool {
+	lost := engine.Vector{}
+	if r.lost != nil {
+		lost.Join(r.lost.Settled)
+	}
+	left := r.remnant
+	number, at := r.Me.Number, r.Me.At
+	r.Me = engine.Status{Document: r.Document, Number: number, At: at, Settled: r.History.Complete(), Executed: r.History.Facts()}
+	if by := r.Placement().Added[r.Self]; by != nil {
+		r.Me.Joined = by.ID
+	}
+	r.Mine.Outcomes = map[engine.OperationID]engine.Outcome{}
+	r.Mine.Tries = map[engine.OperationID]*view.Tries{}
+	r.remnant, r.lost, r.resumed = nil, nil, false
+	r.setLocal(local)
+	if local == "" && r.Exists() { // it is made anew, of what every action has done that is known
+		r.TouchAll()
+	}
+	for _, o := range r.History.Living(merge.Any) {
+		undeclared := o.Type == engine.TypeAction && o.Edit == nil
+		seen := left != nil && left.Settled.Has(o.Origin, o.Number)
+		if undeclared && !seen && local != "" {
+			why := "the disk of this site was set back: nobody knows whether it ran here"
+			if lost.Has(o.Origin, o.Number) {
+				why = "the disk of this site was set back: it ran here, and nobody knows whether the application still has it"
+			}
+			r.outcome(o.ID, engine.Outcome{State: engine.StateUncertain, Cause: engine.ConflictRejoined, Error: why})
+		}
+	}
+	r.openWaits()
+	r.TouchAll()
+	r.out.Shifted = true
+	r.changed()
+	return true
+}

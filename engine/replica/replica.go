@@ -1,0 +1,232 @@
+package replica
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/view"
+)
+
+// Replica is one resource at one site. It is not safe for concurrent use.
+type Replica struct {
+	*view.View
+	limits Limits
+
+	// own is a client's request that has had no certain answer; sent a request of this site's for an operation that has come
+	// from another, likewise. Nil: there is none.
+	own, sent *Flight
+	// asks are the clients' requests that wait for their turn, first come first.
+	asks []*Ask
+	// task is under way; nil: none. token is that of the call that it waits for, lookToken that of a look.
+	task             task
+	token, lookToken uint64
+	tokens           uint64 // given so far
+	// notBefore is when what is left may be tried again, tries how often it was; settleAt when own is.
+	notBefore, settleAt time.Time
+	tries, settleTries  int
+	// doubts are operations that were sent without a certain answer, by themselves or in a correction. Resumed says that an
+	// earlier process may have sent any that is not settled.
+	doubts  map[engine.OperationID]bool
+	resumed bool
+	look    looking
+	// fetches say why operations wait here for their bodies; unavailable are those whose bodies no site has.
+	fetches     map[engine.OperationID]string
+	unavailable map[engine.OperationID]bool
+	nameWaits   bool                        // the name was taken when it was asked for
+	needed      map[engine.OperationID]bool // operations with a large body that some site needs
+	// remnant is what is left of before the disk was set back, lost the last status of the lost run that another site has.
+	remnant *Remnant
+	lost    *engine.Status
+	dirty   bool // something has changed since Effects were taken last
+
+	env Env
+	out *Effects
+}
+
+// New returns the replica of a resource whose view is there. Resumed says that an earlier process may have sent what is not
+// settled.
+func New(v *view.View, limits Limits, resumed bool) *Replica {
+	return &Replica{View: v, limits: limits, resumed: resumed, doubts: map[engine.OperationID]bool{},
+		fetches: map[engine.OperationID]string{}, unavailable: map[engine.OperationID]bool{}}
+}
+
+// doing is what is kept of a replica beside its view.
+type doing struct {
+	Own     *Flight  `cbor:"1,keyasint,omitempty"`
+	Sent    *Flight  `cbor:"2,keyasint,omitempty"`
+	Remnant *Remnant `cbor:"3,keyasint,omitempty"`
+}
+
+// Kept returns what is to be stored of the replica.
+func (r *Replica) Kept() []byte {
+	if r.own == nil && r.sent == nil && r.remnant == nil {
+		return r.View.Kept(nil)
+	}
+	return r.View.Kept(engine.Encode(&doing{r.own, r.sent, r.remnant}))
+}
+
+// Restore takes in what was stored by Kept. What was in flight may have reached the application.
+func (r *Replica) Restore(b []byte) error {
+	kept, err := r.View.Restore(b)
+	if err != nil || len(kept) == 0 {
+		return err
+	}
+	var d doing
+	if err := engine.Decode(kept, &d); err != nil {
+		return fmt.Errorf("read what was in flight for %s: %w", r.About.Key, err)
+	}
+	r.own, r.sent, r.remnant = d.Own, d.Sent, d.Remnant
+	for _, f := range []*Flight{r.own, r.sent} {
+		if f == nil {
+			continue
+		}
+		f.Operation.Origin, f.Operation.Epoch = f.Origin, f.Epoch
+		if f.Stage == Declared {
+			f.Stage, f.Why = Unknown, "the agent stopped before the answer came"
+		}
+	}
+	return nil
+}
+
+// Idle reports whether the replica may be forgotten and loaded anew: nothing of it is in memory alone.
+func (r *Replica) Idle() bool {
+	return r.task == nil && r.token == 0 && r.lookToken == 0 && len(r.asks) == 0 && len(r.doubts) == 0 && !r.resumed && len(r.fetches) == 0
+}
+
+// Step takes one input in and returns what is to be done about it.
+func (r *Replica) Step(env Env, in Input) *Effects {
+	r.env, r.out = env, &Effects{}
+	switch in := in.(type) {
+	case *Ask:
+		r.asks = append(r.asks, in)
+	case *Heard:
+		r.heard(in)
+	case *Answered:
+		r.answered(in)
+	case *Decide:
+		r.decide(in)
+	case *News:
+		r.news(in)
+	case *Inside:
+		r.inside(in)
+	case *Made:
+		r.made(in)
+	case *Hold:
+		r.hold(in)
+	case Wake:
+	}
+	r.advance()
+	r.tidy()
+	out := r.out
+	out.Changed, r.dirty = r.dirty, false
+	r.env, r.out = nil, nil
+	return out
+}
+
+// changed says that what is kept or shown of the replica is something else than before.
+func (r *Replica) changed() { r.dirty = true }
+
+// wake asks to be woken at a time.
+func (r *Replica) wake(at time.Time) {
+	if r.out.Wake.IsZero() || at.Before(r.out.Wake) {
+		r.out.Wake = at
+	}
+}
+
+// write adds entries to the document, and takes them in.
+func (r *Replica) write(entries ...engine.Entry) {
+	if len(entries) == 0 {
+		return
+	}
+	r.TakeEntries(r.Current(), r.Self, entries, func(o *engine.Operation) bool { return r.env.Admits(r.Kind, o) || true }, func(err error) {
+		r.env.Note(r.Document, "an entry of this site's own makes no sense", err)
+	})
+	r.out.Entries = append(r.out.Entries, entries...)
+	r.changed()
+}
+
+// note logs something.
+func (r *Replica) note(message string, err error) { r.env.Note(r.Document, message, err) }
+
+// event tells something about the resource.
+func (r *Replica) event(kind, subject string, data map[string]any) {
+	r.out.Events = append(r.out.Events, NewEvent(kind, subject, r.env.Now(), data))
+}
+
+// call makes a call, whose answer is given to the task.
+func (r *Replica) call(c *Call) bool {
+	r.tokens++
+	c.Token, r.token = r.tokens, r.tokens
+	if c.Kind == CallSend {
+		r.lookToken = 0 // what is read meanwhile tells nothing
+	}
+	r.out.Calls = append(r.out.Calls, c)
+	return false
+}
+
+// readCall reads the object as clients see it.
+func (r *Replica) readCall(local engine.LocalID) *Call {
+	return &Call{Kind: CallRead, Present: true, Call: engine.Call{Kind: r.Kind, Method: "GET", Path: r.Kind.Item, Local: local,
+		Header: map[string]string{"Accept": "application/json"}}}
+}
+
+// answered gives the answer of a call to who waits for it.
+func (r *Replica) answered(in *Answered) {
+	switch {
+	case in.Token == r.token && r.task != nil:
+		r.token = 0
+		if r.task.answer(r, in) {
+			r.task = nil
+		}
+	case in.Token == r.lookToken && in.Token != 0:
+		r.lookToken = 0
+		r.looked(in)
+	}
+}
+
+// news takes in what has changed elsewhere.
+func (r *Replica) news(in *News) {
+	if in.Hurry {
+		r.notBefore, r.tries, r.nameWaits = time.Time{}, 0, false
+	}
+	if in.Look {
+		r.look.soon(r.env.Now())
+	}
+	if in.Body != "" {
+		if in.Why == "" {
+			delete(r.fetches, in.Body)
+		} else {
+			r.fetches[in.Body] = in.Why
+		}
+		r.Touched[in.Body] = true
+		r.changed()
+	}
+	if in.NoBody != "" {
+		r.unavailable[in.NoBody] = true
+	}
+}
+
+// refuseAll answers all that wait with a refusal.
+func (r *Replica) refuseAll(err error) {
+	for _, a := range r.asks {
+		if a.keep != nil {
+			r.out.Decided = append(r.out.Decided, DecidedOf{a.keep, "", err})
+		} else {
+			r.give(a, Given{Err: err})
+		}
+	}
+	r.asks = nil
+}
+
+// give answers a client once all is durable.
+func (r *Replica) give(a *Ask, g Given) {
+	g.Answer.Site = r.Self
+	r.out.Given = append(r.out.Given, GivenTo{a, g})
+}
+
+// among returns what selects the operations of a list.
+func among(ops []*engine.Operation) func(*engine.Operation) bool {
+	return func(o *engine.Operation) bool { return slices.Contains(ops, o) }
+}

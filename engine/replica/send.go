@@ -1,0 +1,524 @@
+package replica
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/merge"
+	"github.com/skerry/skerry/engine/plan"
+	"github.com/skerry/skerry/engine/tree"
+)
+
+// send sends an operation of another site as its caller sent it, or the create that makes the object anew.
+type send struct {
+	step  plan.Step
+	o     *engine.Operation
+	local engine.LocalID // of the object, or under which it is looked for
+	key   string
+	// careful says that a flight is declared first; maybe, that an earlier try may have been done.
+	careful, sent, maybe bool
+	named                bool // this task has the name
+	phase                sendPhase
+	reply                engine.Reply
+}
+
+type sendPhase int
+
+const (
+	sendLooks sendPhase = iota + 1 // for an object under the chosen identifier
+	sendFinds                      // for a marker
+	sendSends                      // the request
+	sendHolds                      // for the content, which was refused
+	sendMeets                      // for what is in the way
+	sendGone                       // for whether the object is still there
+	sendAgain                      // for what a first try has left, since the second was refused
+)
+
+func (t *send) begin(r *Replica) bool {
+	t.o = t.step.Sends()
+	o, k := t.o, r.Kind
+	t.local = r.Mine.Local
+	if t.step.Kind == plan.StepMake {
+		t.local = ""
+	}
+	if o.Type == engine.TypeCreate && k.Natural() {
+		if !r.env.TakeName(k, r.About.Key, r.Document) {
+			r.nameWaits = true
+			r.notBefore = r.env.Now().Add(r.env.Backoff(1))
+			r.wake(r.notBefore)
+			return true
+		}
+		t.named = true
+		if t.local == "" && r.nameBusy(t) {
+			return t.over(r)
+		}
+		t.local = r.env.Here(k, string(r.About.Key))
+	}
+	if at := r.Mine.Outcomes[o.ID].Adopt; at != "" && o.Type == engine.TypeCreate {
+		t.over(r)
+		r.task = &adopt{step: t.step, o: o, local: at}
+		return r.task.begin(r)
+	}
+	looks := o.Type == engine.TypeCreate && k.Natural() && o.Method != "POST" && r.Mine.Local == ""
+	t.careful = looks || !plan.Resendable(k, o) || t.step.Kind == plan.StepMake
+	t.sent = r.sent.open() && r.sent.Operation.ID == o.ID
+	t.key = r.keyFor(o, t.step)
+	switch {
+	case t.sent && o.Type == engine.TypePatch && t.careful: // what it sets may be set again, the patch may not
+		t.over(r)
+		r.task = &correct{step: plan.Step{Kind: plan.StepCorrect, Operations: []*engine.Operation{o}, Correction: o.Edit}, operation: o}
+		return r.task.begin(r)
+	case t.sent && !plan.Resendable(k, o), looks && !t.sent, !t.sent && r.mayHaveMarked(o):
+		return t.lookFor(r)
+	}
+	return t.dispatch(r)
+}
+
+// over ends the task: the name is free again.
+func (t *send) over(r *Replica) bool {
+	if t.named {
+		r.env.FreeName(r.Kind, r.About.Key, r.Document)
+		t.named = false
+	}
+	return true
+}
+
+// keyFor is the key of what a step sends: the same however often it is sent, until it has been done. What is done to an object
+// that was made anew is another request than what was done to the one before, and so is what is to be applied once more.
+func (r *Replica) keyFor(o *engine.Operation, step plan.Step) string {
+	if r.sent.open() && r.sent.Operation.ID == o.ID && r.sent.Key != "" {
+		return r.sent.Key
+	}
+	made := r.Mine.Made
+	if step.Kind == plan.StepMake {
+		made++
+	}
+	key := r.firstKey(o) + madeAnew(made)
+	if out := r.Mine.Outcomes[o.ID]; out.Again && step.Kind != plan.StepMake {
+		key += ".again" + strconv.FormatInt(out.At, 36)
+	}
+	return key
+}
+
+// madeAnew tells an object that was made anew so many times from those before.
+func madeAnew(made uint64) string {
+	if made == 0 {
+		return ""
+	}
+	return "." + strconv.FormatUint(made, 10)
+}
+
+// marks reports whether o writes a marker.
+func (r *Replica) marks(o *engine.Operation) bool {
+	_, ok := r.marked(o, string(o.ID))
+	return ok
+}
+
+// marked returns the body of o with the marker of a request in it, ok false where it writes none: its kind has no marker, or needs
+// none, or its body no place for one.
+func (r *Replica) marked(o *engine.Operation, request string) (body []byte, ok bool) {
+	return Marked(r.Kind, o, request)
+}
+
+// Marked is marked for a request that belongs to no resource.
+func Marked(k *engine.Kind, o *engine.Operation, request string) (body []byte, ok bool) {
+	if k.Marker == "" || o.Type != engine.TypeCreate || o.Method != "POST" || k.Natural() || k.HonoursKey || len(o.Body) == 0 {
+		return nil, false
+	}
+	return tree.Mark(k, o.Body, request)
+}
+
+// mayHaveMarked reports whether a create that this process has not sent may have left its marker: an earlier one has left it
+// unsettled.
+func (r *Replica) mayHaveMarked(o *engine.Operation) bool { return r.resumed && r.marks(o) }
+
+// lookFor finds out whether a create that may have been sent before has made something.
+func (t *send) lookFor(r *Replica) bool {
+	switch {
+	case r.marks(t.o):
+		t.phase = sendFinds
+		return r.call(&Call{Kind: CallFind, Call: engine.Call{Kind: r.Kind}, Request: t.key})
+	case t.o.Type != engine.TypeCreate || !r.Kind.Natural():
+		r.fail(t.o, engine.Outcome{State: engine.StateUncertain, Blocks: true, Error: "the agent stopped before the answer came"})
+		return t.over(r)
+	}
+	t.phase = sendLooks
+	return r.call(r.readCall(t.local))
+}
+
+// dispatch sends the request.
+func (t *send) dispatch(r *Replica) bool {
+	o, k := t.o, r.Kind
+	if t.careful && (!t.sent || r.marks(o)) { // again for a marker: it counts when the request went out last
+		r.sent = &Flight{Operation: *o, Origin: o.Origin, Epoch: o.Epoch, Stage: Declared, Key: t.key, Since: r.env.Now().UnixMicro()}
+		if t.step.Kind == plan.StepMake {
+			r.sent.Making = &Making{ids(t.step.Operations), ids(t.step.Again), ids(t.step.Voided)}
+		}
+		r.changed()
+	}
+	doubted := r.doubts[o.ID] || r.resumed
+	t.maybe = doubted && (t.sent || !t.careful)
+	r.doubt(t.step.Operations...)
+	r.doubt(o)
+	at := t.local
+	if o.Type == engine.TypeCreate && k.Within != "" && !k.Natural() {
+		container, _ := k.Split(string(r.About.Key))
+		at = r.env.Addressed(k, "", container)
+	}
+	t.phase = sendSends
+	return r.call(r.sendCall(o, at, t.key, nil))
+}
+
+func ids(ops []*engine.Operation) []engine.OperationID {
+	var list []engine.OperationID
+	for _, o := range ops {
+		list = append(list, o.ID)
+	}
+	return list
+}
+
+// sendCall sends an operation to the application.
+func (r *Replica) sendCall(o *engine.Operation, local engine.LocalID, key string, credentials *engine.Credentials) *Call {
+	c := &Call{Kind: CallSend, Present: true, Call: engine.Call{
+		Kind: r.Kind, Method: o.Method, Path: o.Path, Local: local, Query: o.Query, Header: o.Header, Body: o.Body, Key: key, Credentials: credentials,
+	}, Blob: o.Blob}
+	if body, ok := r.marked(o, key); ok {
+		c.Call.Body = body
+	}
+	return c
+}
+
+func (t *send) answer(r *Replica, in *Answered) bool {
+	switch t.phase {
+	case sendLooks:
+		if in.Err == nil && in.Reply.Gone() {
+			return t.notThere(r)
+		}
+		return t.compare(r, in)
+	case sendFinds:
+		return t.found(r, in)
+	case sendSends:
+		return t.heard(r, in)
+	case sendHolds:
+		return t.holds(r, in)
+	case sendMeets:
+		if in.Err == nil && in.Reply.Gone() {
+			r.fail(t.o, engine.Outcome{State: engine.StateRejected, Status: t.reply.Status, Blocks: true, Error: plan.Tell(t.reply, nil)})
+			return t.over(r)
+		}
+		return t.compare(r, in)
+	case sendGone:
+		return t.gone(r, in)
+	}
+	return t.refusedAgain(r, in)
+}
+
+// notThere goes on after nothing was found of what an earlier try may have made.
+func (t *send) notThere(r *Replica) bool {
+	if t.sent && (t.step.Kind == plan.StepMake || r.isVoid(t.o)) { // what is to be made now may be something else, or nothing
+		r.land()
+		return t.over(r)
+	}
+	return t.dispatch(r)
+}
+
+// isVoid reports whether nothing is to come of an operation any more, as far as this site knows.
+func (r *Replica) isVoid(o *engine.Operation) bool {
+	return !merge.Among(r.History.Living(merge.Any))(o)
+}
+
+// found goes on after a search for a marker. What may be under way still counts as not there only after as long as an answer may
+// take.
+func (t *send) found(r *Replica, in *Answered) bool {
+	since := time.Time{}
+	if t.sent {
+		since = engine.Time(r.sent.Since)
+	}
+	switch {
+	case errors.Is(in.Err, engine.ErrUntellable) && !t.sent:
+		return t.dispatch(r)
+	case errors.Is(in.Err, engine.ErrUntellable):
+		r.fail(t.o, engine.Outcome{State: engine.StateUncertain, Blocks: true, Error: in.Err.Error()})
+		return t.over(r)
+	case in.Err != nil:
+		r.tryAgain(t.o, engine.Reply{}, in.Err)
+		return t.over(r)
+	case len(in.List) == 1:
+		t.succeed(r, in.List[0], in.List[0].Local)
+		return t.over(r)
+	case len(in.List) > 1:
+		r.fail(t.o, engine.Outcome{State: engine.StateUncertain, Blocks: true, Error: fmt.Sprintf("the application has %d objects of one marker", len(in.List))})
+		return t.over(r)
+	case r.env.Now().Sub(since) < r.limits.CallTimeout:
+		r.tryAgain(t.o, engine.Reply{}, errors.New("the application does not list what was to be made; it may be under way still"))
+		r.notBefore = since.Add(r.limits.CallTimeout) // before that, nothing new can come of it but that it is there
+		r.wake(r.notBefore)
+		return t.over(r)
+	}
+	return t.notThere(r)
+}
+
+// compare decides about a create whose identifier is taken: an object that shows what the operation sets is the operation's own
+// work; any other belongs to somebody else and is never overwritten.
+func (t *send) compare(r *Replica, in *Answered) bool {
+	switch {
+	case in.Err != nil || in.Reply.Status != 200:
+		r.tryAgain(t.o, in.Reply, in.Err)
+	case plan.Shows(r.Kind, in.Presented.Body, t.o.Edit):
+		t.succeed(r, engine.Reply{Status: 200, Local: t.local}, t.local)
+	default:
+		r.fail(t.o, engine.Outcome{State: engine.StateRejected, Status: 409, Blocks: true, Cause: engine.ConflictExists, Error: existsAlready})
+	}
+	return t.over(r)
+}
+
+const existsAlready = "the application has an object of this identifier already that is not a replica: adopt it, or delete or rename it there and retry"
+
+// heard takes in the answer to the request.
+func (t *send) heard(r *Replica, in *Answered) bool {
+	o, k, reply := t.o, r.Kind, in.Reply
+	alone := r.env.Report(k, r.Document, reply, in.Err, true)
+	became := plan.Judge(o.Type, reply, in.Err)
+	t.reply = reply
+	if became == plan.Conflict || became == plan.Refused {
+		if part := plan.ContentOf(k, o); part != nil && t.local != "" { // the application may have it already, from whomever
+			t.phase = sendHolds
+			return r.call(&Call{Kind: CallHolds, Call: engine.Call{Kind: k, Local: t.local}, Content: part, Want: want(o)})
+		}
+	}
+	return t.judge(r, in, became, alone)
+}
+
+// want is the reference of an operation's body.
+func want(o *engine.Operation) engine.BlobRef {
+	if o.Blob != nil {
+		return *o.Blob
+	}
+	h := engine.NewBlobHasher()
+	_, _ = h.Write(o.Body) // never fails
+	ref, _ := h.Sum()
+	return ref
+}
+
+// holds goes on after the application was asked which content it has.
+func (t *send) holds(r *Replica, in *Answered) bool {
+	switch {
+	case in.Err != nil:
+		r.later(t.o, t.reply, nil, false)
+		return t.over(r)
+	case in.Same:
+		t.succeed(r, t.reply, t.local)
+		return t.over(r)
+	}
+	return t.judge(r, &Answered{Reply: t.reply}, plan.Judge(t.o.Type, t.reply, nil), false)
+}
+
+func (t *send) judge(r *Replica, in *Answered, became plan.Verdict, alone bool) bool {
+	o, reply := t.o, in.Reply
+	switch became {
+	case plan.Done:
+		t.succeed(r, reply, t.local)
+		r.saw(in)
+		return t.over(r)
+	case plan.Unknown:
+		t.unknown(r, reply, in.Err, alone)
+		return t.over(r)
+	case plan.Unsent, plan.Later, plan.Denied:
+		if !t.maybe {
+			r.certain(t.step.Operations...)
+			r.certain(o)
+		}
+		t.withdraw(r)
+		r.later(o, reply, in.Err, alone)
+		return t.over(r)
+	case plan.Conflict:
+		switch {
+		case o.Type == engine.TypeCreate:
+			return t.meet(r)
+		case !o.Edit.Empty() && o.Type != engine.TypeAction: // it is read again, and what o sets is set in that
+			t.withdraw(r)
+			t.over(r)
+			r.task = &correct{step: plan.Step{Kind: plan.StepCorrect, Operations: []*engine.Operation{o}, Correction: o.Edit}, operation: o}
+			return r.task.begin(r)
+		case !r.contested(o):
+			t.withdraw(r)
+			r.tryAgain(o, reply, nil)
+			return t.over(r)
+		}
+	}
+	if o.Type != engine.TypeCreate && reply.Gone() {
+		t.phase = sendGone
+		return r.call(r.readCall(t.local))
+	}
+	return t.refused(r, alone)
+}
+
+// refused goes on where the application does not want the operation.
+func (t *send) refused(r *Replica, alone bool) bool {
+	o, k := t.o, r.Kind
+	if o.Type == engine.TypeCreate && t.reply.Gone() && r.awaitsContainer(o) {
+		t.withdraw(r)
+		r.later(o, t.reply, nil, alone)
+		return t.over(r)
+	}
+	if t.maybe && !k.HonoursKey { // one that honours its key would have given its first answer again
+		if !o.Edit.Empty() && t.local != "" || o.Type == engine.TypeDelete {
+			t.phase = sendAgain
+			return r.call(r.readCall(cmp.Or(t.local, r.env.Here(k, string(r.About.Key)))))
+		}
+		r.fail(o, engine.Outcome{State: engine.StateUncertain, Status: t.reply.Status, Blocks: true,
+			Error: "an earlier try may have run, and another was refused: " + plan.Tell(t.reply, nil)})
+		return t.over(r)
+	}
+	// A create that was refused leaves nothing that later operations could change: they wait for a person.
+	r.fail(o, engine.Outcome{State: engine.StateRejected, Status: t.reply.Status, Error: plan.Tell(t.reply, nil), Blocks: o.Type == engine.TypeCreate})
+	return t.over(r)
+}
+
+// refusedAgain decides about what was refused though an earlier try of it may have been done: what the application shows tells.
+func (t *send) refusedAgain(r *Replica, in *Answered) bool {
+	o := t.o
+	switch {
+	case in.Err != nil || in.Reply.Status >= 500:
+		r.tryAgain(o, in.Reply, in.Err)
+	case o.Type == engine.TypeDelete && in.Reply.Gone(), in.Reply.Status == 200 && o.Type != engine.TypeDelete && plan.Shows(r.Kind, in.Presented.Body, o.Edit):
+		t.succeed(r, t.reply, t.local)
+	default:
+		r.fail(o, engine.Outcome{State: engine.StateRejected, Status: t.reply.Status, Error: plan.Tell(t.reply, nil), Blocks: o.Type == engine.TypeCreate})
+	}
+	return t.over(r)
+}
+
+// unknown goes on where it is not certain whether the application has done it.
+func (t *send) unknown(r *Replica, reply engine.Reply, err error, alone bool) {
+	o, k := t.o, r.Kind
+	if r.sent == nil && o.Type == engine.TypeCreate { // no delete may pass it over
+		r.sent = &Flight{Operation: *o, Origin: o.Origin, Epoch: o.Epoch, Key: t.key, Since: r.env.Now().UnixMicro()}
+	}
+	if r.sent != nil {
+		r.sent.Stage, r.sent.Why = Unknown, plan.Tell(reply, err)
+		r.changed()
+	}
+	// The next try looks for the object first, or sets the values, where the request is not to be repeated.
+	if plan.Resendable(k, o) || o.Type == engine.TypeCreate && (k.Natural() || r.marks(o)) || o.Type == engine.TypePatch {
+		r.later(o, reply, err, alone)
+		return
+	}
+	r.fail(o, engine.Outcome{State: engine.StateUncertain, Status: reply.Status, Error: plan.Tell(reply, err), Blocks: true})
+}
+
+// withdraw ends the flight of an operation that certainly has not run, unless an earlier try may have.
+func (t *send) withdraw(r *Replica) {
+	if t.careful && !(t.sent && plan.Resendable(r.Kind, t.o)) {
+		r.land()
+	} else if r.sent != nil && r.sent.Stage == Declared {
+		r.sent.Stage = Unknown
+	}
+}
+
+// meet decides about a create whose identifier the application says is taken.
+func (t *send) meet(r *Replica) bool {
+	if !r.Kind.Natural() {
+		r.fail(t.o, engine.Outcome{State: engine.StateRejected, Status: t.reply.Status, Blocks: true, Cause: engine.ConflictExists,
+			Error: "the application has something of this kind already that is not a replica (" + plan.Tell(t.reply, nil) +
+				"): adopt it, or delete or rename it there and retry"})
+		return t.over(r)
+	}
+	t.phase = sendMeets
+	return r.call(r.readCall(t.local))
+}
+
+// contested reports whether the answer before this one was that a request did not fit what is there, too.
+func (r *Replica) contested(o *engine.Operation) bool {
+	last, ok := r.LastTry(o.ID)
+	return ok && (last.Status == 409 || last.Status == 412)
+}
+
+// containerTries is how often something is sent into a container of which this site has not heard: for some two minutes.
+const containerTries = 15
+
+// awaitsContainer reports whether a create that the application has answered with 404 is to be sent again: its container is still
+// to be made here, or may still be heard of.
+func (r *Replica) awaitsContainer(o *engine.Operation) bool {
+	if r.Kind.Within == "" {
+		return false
+	}
+	if r.env.InContainer(r.Kind, engine.LocalID(r.About.Key)) {
+		return true
+	}
+	a := r.Mine.Tries[o.ID]
+	return a == nil || a.Count < containerTries
+}
+
+// gone finds out whether an answer of 404 to a change means that the object is gone, and has it made anew then.
+func (t *send) gone(r *Replica, in *Answered) bool {
+	switch {
+	case in.Err != nil || in.Reply.Status >= 500:
+		t.withdraw(r)
+		r.tryAgain(t.o, in.Reply, in.Err)
+		return t.over(r)
+	case !in.Reply.Gone():
+		return t.refused(r, false)
+	}
+	if r.vanished(r.Mine.Local) {
+		r.land() // it certainly has not run
+		return t.over(r)
+	}
+	return t.refused(r, false)
+}
+
+// succeed records that the operation was applied here, and with StepMake all that the new object shows.
+func (t *send) succeed(r *Replica, reply engine.Reply, local engine.LocalID) {
+	o, step := t.o, t.step
+	switch o.Type {
+	case engine.TypeCreate:
+		if local = cmp.Or(reply.Local, local); local == "" {
+			r.fail(o, engine.Outcome{State: engine.StateUncertain, Status: reply.Status, Blocks: true,
+				Error: fmt.Sprintf("the answer does not tell the new %s's identifier at %q; check the catalog", r.Kind.Name, r.Kind.ID.At)})
+			return
+		}
+	case engine.TypeDelete:
+		local = ""
+	default:
+		local = r.Mine.Local
+	}
+	r.attempt(o, reply, nil)
+	settled := step.Operations[:min(1, len(step.Operations))]
+	if step.Kind == plan.StepMake {
+		settled = append(append([]*engine.Operation{}, step.Operations...), r.madeGood(merge.Among(r.History.Living(merge.Any)))...)
+		if create := r.History.Get(o.ID); create != nil && !among(settled)(create) { // it may have waited for a person
+			settled = append(settled, create)
+		}
+	}
+	if step.Late {
+		again := o.Number <= r.Me.Settled[o.Origin] // it had been passed over, or is applied once more
+		for _, p := range step.Again {
+			r.outcome(p.ID, engine.Outcome{State: engine.StatePending, Again: true, Ran: p.Type == engine.TypeAction})
+		}
+		r.outcome(o.ID, engine.Outcome{State: engine.StatePending, Status: reply.Status, Ran: true, Again: again})
+		r.land()
+		r.certain(settled...)
+		r.goes()
+		return
+	}
+	r.land()
+	r.stepDone(step, settled, local, reply)
+	if o.Type == engine.TypeCreate {
+		r.out.Shifted = true
+	}
+}
+
+// madeGood lists the operations that were refused here and whose effect is there now, by what by tells.
+func (r *Replica) madeGood(by func(*engine.Operation) bool) []*engine.Operation {
+	var ops []*engine.Operation
+	for _, o := range r.History.Ordered() {
+		if out := r.Mine.Outcomes[o.ID]; out.State == engine.StateRejected && !out.Blocks && o.Edit != nil && by(o) {
+			ops = append(ops, o)
+		}
+	}
+	return ops
+}

@@ -1,0 +1,303 @@
+package replica
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/merge"
+	"github.com/skerry/skerry/engine/plan"
+)
+
+// settle finds out what came of a client's request that had no certain answer: by looking where that tells, by sending it again
+// where that is safe, else a person is asked.
+type settle struct {
+	local  engine.LocalID
+	named  bool
+	person bool // who has said that it is to be sent again: that counts for one try
+	phase  settlePhase
+	reply  engine.Reply
+}
+
+type settlePhase int
+
+const (
+	settleFinds settlePhase = iota + 1 // for a marker
+	settleLooks                        // for what a create has made, or for a declared effect
+	settleSends
+	settleSees  // what it has set
+	settleAgain // for what a first try has left, since the second was refused
+)
+
+func (t *settle) begin(r *Replica) bool {
+	f := r.own
+	o := &f.Operation
+	t.person = f.Stage == Again
+	t.local = r.Mine.Local
+	if f.Creates {
+		t.local = r.env.Addressed(r.Kind, "", f.Within)
+		if r.Kind.Natural() {
+			t.local = r.env.Here(r.Kind, string(r.About.Key))
+		}
+	}
+	if f.Reply != nil { // it has run; what it has set is to be seen
+		t.reply = engine.Reply{Status: f.Reply.Status, Body: f.Reply.Body, Local: f.Reply.Local}
+		return t.done(r)
+	}
+	if t.person || plan.Resendable(r.Kind, o) {
+		return t.send(r)
+	}
+	switch _, marks := Marked(r.Kind, f.body(), r.firstKey(o)); {
+	case marks:
+		t.phase = settleFinds
+		return r.call(&Call{Kind: CallFind, Call: engine.Call{Kind: r.Kind}, Request: r.firstKey(o)})
+	case o.Type == engine.TypeCreate && r.Kind.Natural(), !f.Creates && f.Shown != nil && merge.Effect(r.Kind, o) != nil:
+		t.phase = settleLooks
+		return r.call(r.readCall(t.local))
+	}
+	return t.ask(r, "the application gave no certain answer, or the agent stopped before it came")
+}
+
+// send sends the request once more, with its caller's own credentials.
+func (t *settle) send(r *Replica) bool {
+	f := r.own
+	if f.Creates && r.Kind.Natural() && !t.named {
+		if t.named = r.env.TakeName(r.Kind, r.About.Key, r.Document); !t.named {
+			return t.retry(r)
+		}
+	}
+	if t.person {
+		f.Stage = Unknown
+	}
+	f.Since = r.env.Now().UnixMicro()
+	r.changed()
+	t.phase = settleSends
+	return r.call(r.sendCall(f.body(), t.local, f.Key, f.Credentials))
+}
+
+func (t *settle) over(r *Replica) bool {
+	if t.named {
+		r.env.FreeName(r.Kind, r.About.Key, r.Document)
+		t.named = false
+	}
+	return true
+}
+
+// retry has it tried again later. Clients do not wait for that.
+func (t *settle) retry(r *Replica) bool {
+	r.settleTries++
+	r.settleAt = r.env.Now().Add(r.env.Backoff(r.settleTries))
+	r.wake(r.settleAt)
+	r.refuseAll(unanswered(r.own.Operation.ID))
+	r.openWaits()
+	return t.over(r)
+}
+
+// ask leaves it to a person.
+func (t *settle) ask(r *Replica, why string) bool {
+	r.own.Stage, r.own.Why = Asked, why
+	r.openWaits()
+	r.refuseAll(unanswered(r.own.Operation.ID))
+	r.changed()
+	return t.over(r)
+}
+
+func (t *settle) answer(r *Replica, in *Answered) bool {
+	switch t.phase {
+	case settleFinds:
+		return t.found(r, in)
+	case settleLooks:
+		return t.looked(r, in)
+	case settleSends:
+		return t.heard(r, in)
+	case settleSees:
+		shows, err := seen(in)
+		if err != nil {
+			return t.retry(r)
+		}
+		return t.publish(r, shows)
+	}
+	return t.refusedAgain(r, in)
+}
+
+func (t *settle) found(r *Replica, in *Answered) bool {
+	switch since := engine.Time(r.own.Since); {
+	case errors.Is(in.Err, engine.ErrUntellable):
+		return t.ask(r, in.Err.Error())
+	case in.Err != nil:
+		return t.retry(r)
+	case len(in.List) > 1:
+		return t.ask(r, fmt.Sprintf("the application has %d objects of one marker", len(in.List)))
+	case len(in.List) == 1:
+		t.reply = in.List[0]
+		return t.publish(r, nil)
+	case r.env.Now().Sub(since) < r.limits.CallTimeout: // it may be under way still
+		return t.retry(r)
+	}
+	return t.send(r)
+}
+
+// looked goes on with what the application shows: of what a create has made, or of a declared effect.
+func (t *settle) looked(r *Replica, in *Answered) bool {
+	f := r.own
+	switch {
+	case in.Err != nil || in.Reply.Status != 200 && !in.Reply.Gone():
+		return t.retry(r)
+	case !f.Creates && in.Reply.Gone():
+		return t.ask(r, "the object is gone, and nobody can see whether it ran")
+	case in.Reply.Gone():
+		return t.send(r)
+	case !f.Creates:
+		return t.effect(r, in.Presented.Body)
+	}
+	edit, err := merge.EditOf(r.Kind, engine.TypeCreate, f.body().Body, r.History.Nothing(), nil)
+	if err != nil || !plan.Shows(r.Kind, in.Presented.Body, edit) {
+		return t.ask(r, "the application has an object of this identifier that shows something else")
+	}
+	t.reply = in.Presented
+	t.reply.Local = t.local
+	return t.publish(r, nil)
+}
+
+// effect decides by what is shown whether a request whose effect is declared has run: it has left what it sets, or the number
+// that it adds to is another one.
+func (t *settle) effect(r *Replica, shows []byte) bool {
+	f := r.own
+	switch plan.TraceOf(r.Kind, merge.Effect(r.Kind, &f.Operation), f.Shown, shows) {
+	case plan.TraceThere:
+		t.reply = engine.Reply{Status: 200}
+		return t.publish(r, shows)
+	case plan.TraceAbsent:
+		return t.send(r)
+	}
+	return t.ask(r, "the application gave no certain answer, and what it shows does not tell whether it ran")
+}
+
+func (t *settle) heard(r *Replica, in *Answered) bool {
+	f, reply := r.own, in.Reply
+	f.Attempt++
+	t.reply = reply
+	certain := t.person
+	switch became := plan.Judge(f.Operation.Type, reply, in.Err); became {
+	case plan.Done:
+		return t.done(r)
+	case plan.Conflict, plan.Denied, plan.Refused: // the first try may have happened, and have brought this about
+		if r.Kind.HonoursKey { // it would have given its first answer again, had it let the caller in
+			certain = became != plan.Denied
+		}
+		if !certain {
+			t.phase = settleAgain
+			return r.call(r.readCall(t.local))
+		}
+		return t.dismiss(r, plan.Tell(reply, nil))
+	case plan.Unknown:
+		if t.person && !plan.Resendable(r.Kind, &f.Operation) { // it is to be asked for again
+			return t.ask(r, plan.Tell(reply, in.Err))
+		}
+	default:
+		if t.person && !plan.Resendable(r.Kind, &f.Operation) { // it has certainly not run, so the try is still to come
+			f.Stage = Again
+		}
+	}
+	return t.retry(r)
+}
+
+func (t *settle) done(r *Replica) bool {
+	if f := r.own; !f.Creates && plan.NeedsAfter(r.Kind, &f.Operation) {
+		t.phase = settleSees
+		return r.call(r.readCall(t.local))
+	}
+	return t.publish(r, nil)
+}
+
+// refusedAgain decides about what was refused though an earlier try of it may have been done.
+func (t *settle) refusedAgain(r *Replica, in *Answered) bool {
+	f := r.own
+	o := &f.Operation
+	switch {
+	case in.Err != nil || in.Reply.Status >= 500:
+		return t.retry(r)
+	case o.Type == engine.TypeDelete && in.Reply.Gone(), in.Reply.Status == 200 && o.Type != engine.TypeDelete && !o.Edit.Empty() && plan.Shows(r.Kind, in.Presented.Body, o.Edit):
+		t.reply = engine.Reply{Status: 200, Local: t.local}
+		return t.done(r)
+	case o.Edit.Empty() && o.Type != engine.TypeDelete:
+		return t.ask(r, "an earlier try may have run, and another was refused: "+plan.Tell(t.reply, nil))
+	}
+	return t.dismiss(r, plan.Tell(t.reply, nil))
+}
+
+func (t *settle) publish(r *Replica, shows []byte) bool {
+	if err := r.publish(r.own, t.reply, shows); err != nil {
+		return t.ask(r, err.Error())
+	}
+	return t.over(r)
+}
+
+// dismiss ends a request of which nothing came.
+func (t *settle) dismiss(r *Replica, why string) bool {
+	r.dismissOwn(engine.OperationStatus{State: engine.StateRejected, Status: t.reply.Status, Error: why, At: r.env.Now()})
+	return t.over(r)
+}
+
+// dismissOwn ends the client's request that is open, of which nothing came.
+func (r *Replica) dismissOwn(st engine.OperationStatus) {
+	f := r.own
+	status := st.Status
+	if status == 0 {
+		status = 409
+	}
+	r.out.Answers = append(r.out.Answers, Remember(f.Keys, r.Kind, engine.Reply{Status: status, Body: []byte(st.Error)}, f.Operation.ID, "", r.env.Now())...)
+	r.out.Rows = append(r.out.Rows, r.flightRow(f, st))
+	r.event("operation."+string(st.State), string(f.Operation.ID), map[string]any{"operation": f.Operation.ID, "service": r.Kind.Service,
+		"kind": r.Kind.Name, "type": f.Operation.Type, "site": r.Name(r.Self), "state": st.State, "status": st.Status, "error": st.Error})
+	r.closeWaits(f.Operation.ID)
+	r.own = nil
+	r.out.Settles = true
+	r.changed()
+}
+
+// flightRow describes a request that is in no document: it has run, or may have run, at this site alone.
+func (r *Replica) flightRow(f *Flight, st engine.OperationStatus) engine.OperationRow {
+	o := f.Operation
+	row := r.OperationRow(&o)
+	row.IssuedAt = engine.Time(f.Since)
+	row.State, row.Sites = st.State, map[engine.SiteID]engine.OperationStatus{r.Self: st}
+	row.Parents = nil
+	return row
+}
+
+// firm is how many times LookAfter lie between the looks that are to tell whether sites differ for good.
+const firm = 4
+
+// openWaits says that a client's request has had no certain answer: at once where a person is asked, else once it is no mere delay,
+// and before any look can make a drift of what it may have changed.
+func (r *Replica) openWaits() {
+	f := r.own
+	if f == nil {
+		return
+	}
+	st := engine.OperationStatus{State: engine.StatePending, At: r.env.Now(), Attempts: f.Attempt, Error: f.Why}
+	kind, reason := engine.WaitAnswer, f.unanswered()
+	if f.Stage == Asked {
+		kind, reason, st.State = engine.WaitPerson, f.question(), engine.StateUncertain
+		r.unwait(engine.WaitAnswer)
+	} else {
+		r.unwait(engine.WaitPerson)
+	}
+	r.out.Rows = append(r.out.Rows, r.flightRow(f, st))
+	told := engine.Time(f.Since).Add(firm / 2 * r.limits.LookAfter)
+	if kind == engine.WaitAnswer && r.env.Now().Before(told) {
+		r.wake(told)
+		return
+	}
+	r.wait(engine.Wait{Kind: kind, Since: f.Since, Reason: reason, Operation: f.Operation.ID})
+}
+
+// closeWaits says that a client's request is settled.
+func (r *Replica) closeWaits(id engine.OperationID) {
+	for _, kind := range []engine.WaitKind{engine.WaitAnswer, engine.WaitPerson} {
+		if w := r.Me.Wait(kind); w != nil && w.Operation == id {
+			r.unwait(kind)
+		}
+	}
+}

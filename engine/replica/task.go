@@ -1,0 +1,416 @@
+package replica
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/plan"
+	"github.com/skerry/skerry/engine/view"
+)
+
+// task is something that takes several calls. Each method goes on to the next call, or to the end; it reports whether the task
+// is over.
+type task interface {
+	begin(r *Replica) (over bool)
+	answer(r *Replica, in *Answered) (over bool)
+}
+
+// advance does what can be done now.
+func (r *Replica) advance() {
+	for r.task == nil {
+		t := r.choose()
+		if t == nil {
+			return
+		}
+		r.task = t
+		if t.begin(r) {
+			r.task = nil
+		}
+	}
+}
+
+// choose names what is done next: what had no certain answer is settled first, then what has come from other sites is applied,
+// then clients' requests run.
+func (r *Replica) choose() task {
+	now := r.env.Now()
+	if w := r.Me.Wait(engine.WaitAside); w != nil {
+		r.refuseAll(&engine.Refusal{Status: http.StatusServiceUnavailable, Type: "aside", Detail: w.Reason + "; nothing has happened"})
+		return nil
+	}
+	if r.IsChoice() {
+		return nil
+	}
+	if r.own.open() {
+		return r.settleOwn(now)
+	}
+	if t := r.work(now); t != nil {
+		return t
+	}
+	if len(r.asks) > 0 && !r.nameWaits {
+		a := r.asks[0]
+		r.asks = r.asks[1:]
+		if a.keep != nil {
+			return &keep{decide: a.keep}
+		}
+		if err := r.refusesAsk(a); err != nil {
+			r.give(a, Given{Err: err})
+			return r.choose()
+		}
+		return newOwn(a)
+	}
+	return nil
+}
+
+// settleOwn chooses what is done about a client's request that had no certain answer: nothing else goes out before.
+func (r *Replica) settleOwn(now time.Time) task {
+	switch {
+	case r.own.Stage == Asked:
+		r.refuseAll(unanswered(r.own.Operation.ID))
+		return nil
+	case len(r.asks) == 0 && now.Before(r.settleAt):
+		r.wake(r.settleAt)
+		return nil
+	}
+	return &settle{}
+}
+
+// unanswered refuses a request because of an earlier one. It is not under that operation's identifier: whoever asks would take it
+// for the one of this request.
+func unanswered(earlier engine.OperationID) *engine.Refusal {
+	return &engine.Refusal{Status: http.StatusBadGateway, Type: "upstream", Detail: fmt.Sprintf(
+		"an earlier request for this resource has had no certain answer yet (operation %s); nothing has happened", earlier)}
+}
+
+// refusesAsk says why a client's request cannot run here, nil when it can.
+func (r *Replica) refusesAsk(a *Ask) error {
+	if part := r.Part(r.Self); part == view.PartNone || part == view.PartFormer {
+		return &engine.Refusal{Status: http.StatusNotFound, Type: "not-replicated", Detail: fmt.Sprintf(
+			"%s has no part in %s %q; nothing has happened here", r.Name(r.Self), r.Kind.Name, r.About.Key)}
+	}
+	if r.Me.Rejoins {
+		return &engine.Refusal{Status: http.StatusServiceUnavailable, Type: "rejoins", Detail: fmt.Sprintf(
+			"the disk of %s was set back, and what it has of %s %s is being found out; nothing has happened, try again later",
+			r.Name(r.Self), r.Kind.Name, r.About.Key)}
+	}
+	return nil
+}
+
+// work chooses what is done for operations that have come from other sites, and takes every step that needs no call.
+func (r *Replica) work(now time.Time) task {
+	part := r.Part(r.Self)
+	if part == view.PartNone || part == view.PartFormer {
+		return nil
+	}
+	if by := r.Begins(); by != nil {
+		r.begin(by)
+	}
+	if part == view.PartLeaving && r.Me.Wait(engine.WaitPaused) != nil { // a removal ends a pause
+		r.unwait(engine.WaitPaused)
+	}
+	if r.Me.Wait(engine.WaitPaused) != nil {
+		return nil
+	}
+	if (r.resumed || r.Me.Rejoins) && !r.env.Met(r.Others()) {
+		r.wake(now.Add(r.limits.RetryMin))
+		return nil
+	}
+	if r.Me.Rejoins {
+		return r.rejoin(now)
+	}
+	for {
+		t, again := r.workOnce(now, part)
+		if t != nil || !again {
+			return t
+		}
+	}
+}
+
+// workOnce takes one step, or chooses the task that takes it. It reports whether to go on.
+func (r *Replica) workOnce(now time.Time, part view.Part) (t task, again bool) {
+	if t, waits := r.keepName(); waits {
+		return t, false
+	}
+	if now.Before(r.notBefore) {
+		r.wake(r.notBefore)
+		return nil, false
+	}
+	if r.Me.Bare && r.Mine.Local != "" && r.Exists() {
+		if r.Mine.Outcomes[r.Me.Joined].Blocks || !r.enter() {
+			return nil, false
+		}
+		return &content{}, false
+	}
+	standing := r.standing()
+	step, unfinished := r.unfinished(standing)
+	if !unfinished {
+		step = plan.Next(r.History, standing)
+	}
+	if part == view.PartLeaving && r.nothingBefore(step) {
+		r.leave()
+		return nil, false
+	}
+	if r.holds(now, standing, step) {
+		return nil, false
+	}
+	var first *engine.Operation
+	if len(step.Operations) > 0 {
+		first = step.Operations[0]
+	}
+	switch step.Kind {
+	case plan.StepNothing:
+		r.nothingLeft()
+		return nil, false
+	case plan.StepHold:
+		if step.Reason != "" && !r.Mine.Outcomes[first.ID].Blocks {
+			r.outcome(first.ID, engine.Outcome{State: engine.StateRejected, Blocks: true, Cause: engine.ConflictUndeclared, Error: r.whyHeld(step)})
+		}
+		return nil, false
+	case plan.StepRefuse:
+		r.outcome(first.ID, engine.Outcome{State: engine.StateRejected, Dropped: true, Error: "this site has no replica: its create was dropped"})
+		r.settle(first)
+	case plan.StepSkip:
+		r.outcome(first.ID, engine.Outcome{State: engine.StateSuperseded})
+		r.ends(first)
+		r.settle(first)
+	case plan.StepVacuous:
+		r.stepDone(step, step.Operations, r.Mine.Local, engine.Reply{})
+	case plan.StepRun, plan.StepMake:
+		return &send{step: step}, false
+	case plan.StepCorrect:
+		return &correct{step: step, operation: first}, false
+	}
+	return nil, true
+}
+
+// begin makes this site's replica that of an added site: it begins with what the operation had seen that has added it.
+func (r *Replica) begin(by *engine.Operation) {
+	made, number, at := r.Mine.Made, r.Me.Number, r.Me.At
+	r.Me = engine.Status{Document: r.Document, Number: number, At: at, Settled: by.Before(), Joined: by.ID, Bare: len(r.Kind.Content) > 0}
+	r.Mine = view.Mine{Made: made, Outcomes: map[engine.OperationID]engine.Outcome{}, Tries: map[engine.OperationID]*view.Tries{}}
+	r.TouchAll()
+	r.changed()
+}
+
+// unfinished returns the step of this site that was to make the object and had no certain answer: it is settled as it was sent,
+// before more is done. Where the object is there by now a client has made it, who found the name free.
+func (r *Replica) unfinished(st plan.Standing) (plan.Step, bool) {
+	if !r.sent.open() || r.sent.Operation.Type != engine.TypeCreate || st.Yields {
+		return plan.Step{}, false
+	}
+	o := r.sent.Operation
+	switch {
+	case !st.Gone:
+		r.land()
+		return plan.Step{}, false
+	case st.Blocked(&o):
+		return plan.Step{Kind: plan.StepHold, Operations: []*engine.Operation{&o}}, true
+	case r.sent.Making == nil:
+		create := r.History.Get(o.ID)
+		return plan.Step{Kind: plan.StepRun, Operations: []*engine.Operation{create}}, create != nil && !st.Settled(create)
+	}
+	of := func(ids []engine.OperationID) []*engine.Operation {
+		var ops []*engine.Operation
+		for _, id := range ids {
+			if o := r.History.Get(id); o != nil { // else all sites have settled it, and it is in the checkpoint
+				ops = append(ops, o)
+			}
+		}
+		return ops
+	}
+	m := r.sent.Making
+	return plan.Step{Kind: plan.StepMake, Make: &o, Operations: of(m.Operations), Again: of(m.Again), Voided: of(m.Voided)}, true
+}
+
+// holds reports whether something keeps a step from being taken now, and says what.
+func (r *Replica) holds(now time.Time, standing plan.Standing, step plan.Step) bool {
+	if step.Kind == plan.StepNothing || step.Kind == plan.StepHold {
+		return false
+	}
+	if plan.Late(r.History, standing, step) {
+		if why := r.env.Mismatch(r.Kind, r.Correspondents()); why != "" {
+			r.halt(&engine.Wait{Kind: engine.WaitMismatch, Since: now.UnixMicro(), Reason: why})
+			r.wake(now.Add(r.limits.LookEvery))
+			return true
+		}
+	}
+	for _, o := range step.Operations {
+		if ahead := engine.Time(o.Time).Sub(now); ahead > r.env.Ahead() && o.Origin != r.Self {
+			r.halt(&engine.Wait{Kind: engine.WaitClock, Since: now.UnixMicro(), Operation: o.ID, Reason: fmt.Sprintf(
+				"the clock of %s was %s ahead when it issued %s; it waits until its time has come", r.Name(o.Origin), ahead.Round(time.Minute), o.Type)})
+			r.wake(engine.Time(o.Time).Add(-r.env.Ahead()))
+			return true
+		}
+	}
+	if !r.Kind.Natural() && step.Makes() && !r.env.Met(r.Others()) {
+		r.wake(now.Add(r.limits.RetryMin))
+		return true
+	}
+	if r.holdDeletion(now, step) {
+		return true
+	}
+	o := step.Sends()
+	if o != nil && o.Origin != r.Self && step.Kind == plan.StepRun {
+		if why := r.env.Awaits(r.Kind, r.About.Key, o); why != "" {
+			r.halt(&engine.Wait{Kind: engine.WaitReference, Since: now.UnixMicro(), Operation: o.ID, Reason: why})
+			r.tries++
+			r.wake(now.Add(r.env.Backoff(r.tries)))
+			return true
+		}
+	}
+	if r.lacks(o) {
+		r.wantBody(step, o)
+		return true
+	}
+	if step.Kind == plan.StepRun || step.Kind == plan.StepCorrect || step.Kind == plan.StepMake {
+		return !r.enter()
+	}
+	return false
+}
+
+// enter reports whether a request may go to the application now; what halts it is said.
+func (r *Replica) enter() bool {
+	if !r.env.Admit(r.Kind, r.Document) {
+		r.halt(r.env.Halted(r.Kind))
+		return false
+	}
+	return true
+}
+
+// nothingLeft ends what is remembered of what was left to do.
+func (r *Replica) nothingLeft() {
+	if r.sent.open() {
+		r.land() // it does not count any more
+	}
+	if r.resumed {
+		r.resumed = false
+	}
+	clear(r.doubts)
+	if r.Mine.Halted != nil || len(r.Me.Waits) > 0 {
+		r.halt(nil)
+	}
+}
+
+// deletes reports whether a step takes an object away from this site's application because another site has deleted it.
+func (r *Replica) deletes(step plan.Step) bool {
+	return step.Kind == plan.StepRun && step.Operations[0].Type == engine.TypeDelete && step.Operations[0].Origin != r.Self && r.Mine.Local != ""
+}
+
+// holdDeletion reports whether a step has to wait for a person, because it is one late deletion too many.
+func (r *Replica) holdDeletion(now time.Time, step plan.Step) bool {
+	if !r.deletes(step) {
+		return false
+	}
+	o := step.Operations[0]
+	if w := r.Me.Wait(engine.WaitConfirmed); w != nil && w.Operation == o.ID {
+		return false
+	}
+	if w := r.Me.Wait(engine.WaitHeld); w != nil && w.Operation == o.ID {
+		r.env.HoldDelete(r.Document)
+		return true
+	}
+	if r.env.LetDelete(o) {
+		return false
+	}
+	r.env.HoldDelete(r.Document)
+	r.unwait(engine.WaitHeld, engine.WaitConfirmed)
+	r.wait(engine.Wait{Kind: engine.WaitHeld, Since: now.UnixMicro(), Operation: o.ID})
+	return true
+}
+
+// lacks reports whether an operation cannot be sent because its body is not here.
+func (r *Replica) lacks(o *engine.Operation) bool {
+	return o != nil && o.Blob != nil && !r.env.HasBlob(*o.Blob)
+}
+
+// wantBody has the body of an operation fetched, or goes on without it where nobody has it any more.
+func (r *Replica) wantBody(step plan.Step, o *engine.Operation) {
+	if r.unavailable[o.ID] && r.doWithout(o) {
+		return
+	}
+	if step.Kind == plan.StepRun && r.Settled(r.Self, o) { // it was passed over, and counts after all
+		r.outcome(o.ID, engine.Outcome{State: engine.StatePending, Again: true})
+	}
+	r.out.Fetch = append(r.out.Fetch, o)
+}
+
+// whyHeld says in words why a step holds.
+func (r *Replica) whyHeld(step plan.Step) string {
+	o := step.Operations[1]
+	if step.Reason == plan.HoldMixed {
+		return fmt.Sprintf("the delete ends one of two creates of this name, and what was done for that one is still there; the object cannot be made "+
+			"anew without it: %s has run on it and the catalog does not say what that sets (operation %s); set the object right and "+
+			"say that this is done, or drop this operation here", o.Path, o.ID)
+	}
+	return fmt.Sprintf("the application has no object of it any more, and it cannot be made anew: %s has run on it and the catalog does not "+
+		"say what that sets (operation %s); restore the object and adopt it, or drop this operation here", o.Path, o.ID)
+}
+
+// stepDone records that a step is done that settles ops.
+func (r *Replica) stepDone(step plan.Step, ops []*engine.Operation, local engine.LocalID, reply engine.Reply) {
+	for _, o := range step.Again { // what an action sets is set on the new object; it is not run again
+		r.outcome(o.ID, engine.Outcome{State: engine.StatePending, Again: true, Ran: o.Type == engine.TypeAction})
+	}
+	for _, o := range step.Voided {
+		r.outcome(o.ID, engine.Outcome{State: engine.StateSuperseded})
+	}
+	if len(step.Facts) > 0 {
+		r.Me.Shown = nil
+		r.Me.Executed = append(slices.Clip(r.Me.Executed), step.Facts...)
+		r.changed()
+	}
+	if step.Kind == plan.StepMake {
+		r.Mine.Made++
+		r.Me.Shown = nil
+	}
+	r.setLocal(local)
+	applied := slices.DeleteFunc(slices.Clone(ops), func(o *engine.Operation) bool { return slices.Contains(step.Voided, o) })
+	r.applied(applied, reply.Status)
+	r.ends(ops...)
+	r.settle(ops...)
+	r.goes()
+}
+
+// ends says that nothing of some operations is in flight any more.
+func (r *Replica) ends(ops ...*engine.Operation) {
+	if r.sent == nil {
+		return
+	}
+	for _, o := range ops {
+		if r.sent.Operation.ID == o.ID {
+			r.land()
+			return
+		}
+	}
+}
+
+// land ends the request of this site's that is in flight.
+func (r *Replica) land() {
+	if r.sent != nil {
+		r.sent = nil
+		r.out.Settles = true
+		r.changed()
+	}
+}
+
+// fail settles an operation that did not succeed here, unless the outcome blocks: then it waits for a person.
+func (r *Replica) fail(o *engine.Operation, out engine.Outcome) {
+	if out.Status != 0 || out.State == engine.StateUncertain {
+		r.Tried(o.ID, view.Try{At: r.env.Now().UnixMicro(), Status: out.Status, Error: out.Error})
+	}
+	out.Again = out.Blocks && o.Number <= r.Me.Settled[o.Origin] // it was done with once, and is not any more
+	r.outcome(o.ID, out)
+	r.ends(o)
+	if !out.Blocks {
+		r.settle(o)
+	}
+	if out.State != engine.StateUncertain {
+		r.certain(o)
+	}
+	r.goes()
+}
+
+var errNoAnswerYet = errors.New("an earlier request of this site for it has had no certain answer yet")

@@ -1,0 +1,97 @@
+package replica
+
+import (
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/view"
+)
+
+// tidy sees to it that what is kept of a resource does not grow, and that what is due later is not forgotten.
+func (r *Replica) tidy() {
+	if r.IsChoice() {
+		return
+	}
+	if news, again := r.Lapse(r.env.Now(), r.limits.LeaveWithin); news {
+		r.changed()
+	} else if again > 0 {
+		r.wake(r.env.Now().Add(again))
+	}
+	if r.own.open() {
+		if w := r.Me.Wait(engine.WaitAnswer); r.own.Stage == Unknown && w == nil {
+			told := engine.Time(r.own.Since).Add(firm / 2 * r.limits.LookAfter)
+			if r.env.Now().Before(told) {
+				r.wake(told)
+			} else {
+				r.openWaits()
+			}
+		}
+		if r.own.Stage != Asked && r.task == nil {
+			r.wake(r.settleAt)
+		}
+	}
+	if r.dirty {
+		r.fold()
+	}
+	r.tidyLook()
+}
+
+// fold lets checkpoints and epochs take the place of what every site has settled.
+func (r *Replica) fold() {
+	part := r.Part(r.Self)
+	if part == view.PartNone || r.Me.Rejoins || r.resumed && !r.env.Met(r.Others()) {
+		return
+	}
+	member := part == view.PartMember || part == view.PartLeaving
+	if member && len(r.Epochs) == 1 && r.Long(r.limits.Epoch) && r.OverEverywhere() && r.Me.Settled != nil {
+		number := r.Current().Number + 1
+		r.Epochs = append(r.Epochs, view.NewEpoch(number, r.env.FirstTip(r.About, number)))
+		r.changed()
+	}
+	most := r.limits.History
+	if len(r.Epochs) > 1 || part == view.PartFormer && len(r.Epochs) > 1 {
+		most = 0
+	}
+	if bodies, news := r.Compact(most); news {
+		for _, id := range bodies {
+			r.Touched[id] = true
+		}
+	}
+	if len(r.Epochs) > 1 && r.Over() {
+		r.end()
+	}
+	r.dropBodies()
+}
+
+// end forgets the epoch before the current one: the checkpoint stands for what it had.
+func (r *Replica) end() {
+	_, b, err := r.Found()
+	if err != nil {
+		r.note("an epoch cannot end", err)
+		return
+	}
+	old := r.Epochs[0].Number
+	r.Epochs = r.Epochs[1:]
+	r.EndEpoch()
+	r.out.Ended, r.out.Checkpoint = &old, b
+	r.changed()
+}
+
+// dropBodies lets go of the large bodies that no site needs any more.
+func (r *Replica) dropBodies() {
+	if !r.Large {
+		return
+	}
+	for _, o := range r.History.Ordered() {
+		if o.Blob == nil {
+			continue
+		}
+		if needed := r.NeedsBlob(o); needed != r.needed[o.ID] {
+			if r.needed == nil {
+				r.needed = map[engine.OperationID]bool{}
+			}
+			if r.needed[o.ID] = needed; !needed {
+				r.out.Drop = append(r.out.Drop, o.Blob.Hash)
+			}
+			r.Touched[o.ID] = true
+		}
+	}
+}

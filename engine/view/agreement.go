@@ -1,0 +1,212 @@
+package view
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/skerry/skerry/engine"
+)
+
+// Looked lists the sites that are quiet and have said what their application shows of the resource, sorted.
+func (v *View) Looked() []engine.SiteID {
+	var sites []engine.SiteID
+	for _, s := range v.Placement().Sites {
+		if v.At(s).Shown != nil && v.Quiet(s) {
+			sites = append(sites, s)
+		}
+	}
+	return sites
+}
+
+// Agree reports whether the applications of sites that have looked show the same object.
+func (v *View) Agree(sites []engine.SiteID) bool {
+	for _, s := range sites {
+		if o := v.At(s).Shown; o.Unseen == engine.UnseenGone || o.Apart || o.What() != v.At(sites[0]).Shown.What() {
+			return false
+		}
+	}
+	return true
+}
+
+// AgreesWith reports whether all other sites that have looked show what this one has seen now.
+func (v *View) AgreesWith(now *engine.Shown) bool {
+	return now.Unseen != engine.UnseenGone && !now.Apart && !slices.ContainsFunc(v.Looked(), func(s engine.SiteID) bool {
+		return s != v.Self && v.At(s).Shown.What() != now.What()
+	})
+}
+
+// reference is the site of those that the others are compared with: its application shows what was set, and nobody has changed
+// it there; of several, one that shows what most show.
+func (v *View) reference(sites []engine.SiteID) engine.SiteID {
+	alike := map[string]int{}
+	for _, s := range sites {
+		alike[v.At(s).Shown.What()]++
+	}
+	rank := func(s engine.SiteID) int {
+		o := v.At(s).Shown
+		r := alike[o.What()]
+		if o.Unseen != engine.UnseenGone {
+			r += len(sites) + 1
+		}
+		if o.Was == "" {
+			r += 2 * (len(sites) + 1)
+		}
+		if len(o.Differs) == 0 {
+			r += 4 * (len(sites) + 1)
+		}
+		return r
+	}
+	best := sites[0]
+	for _, s := range sites[1:] {
+		if rank(s) > rank(best) {
+			best = s
+		}
+	}
+	return best
+}
+
+// deviation is a site whose application does not show what it is to show, though nothing is left to do there.
+type deviation struct {
+	site   engine.SiteID
+	reason string
+	// firm says that all concerned have looked twice. Before that it counts as under way, because an application may take a
+	// moment to get where it was sent.
+	firm bool
+}
+
+// deviations lists, sorted by site, where the applications differ or have lost the object. What one shows where a request is
+// open may be what that has changed: it tells nothing before that is settled.
+func (v *View) deviations() []deviation {
+	looked := slices.DeleteFunc(v.Looked(), func(s engine.SiteID) bool {
+		return v.At(s).Wait(engine.WaitAnswer) != nil || v.At(s).Wait(engine.WaitPerson) != nil
+	})
+	if len(looked) == 0 || v.Agree(looked) || !v.Exists() {
+		return nil
+	}
+	var list []deviation
+	reference := v.reference(looked)
+	model := v.At(reference).Shown
+	for _, s := range looked {
+		o := v.At(s).Shown
+		if alone := o.Unseen == engine.UnseenGone || o.Apart; alone || o.What() != model.What() {
+			list = append(list, deviation{s, v.drift(o, reference, s), o.Steady && (alone || o.Was != "" || model.Steady)})
+		}
+	}
+	return list
+}
+
+// driftConflicts are the firm deviations, for a person to decide about.
+func (v *View) driftConflicts() []engine.Conflict {
+	var list []engine.Conflict
+	for _, d := range v.deviations() {
+		st := v.At(d.site)
+		if !d.firm {
+			continue
+		}
+		c := v.newConflict(engine.ConflictDrift, d.site, st.Shown.Since, d.reason, "drift")
+		c.Actions = []engine.Action{engine.ActionKeep, engine.ActionDismiss}
+		if st.Contended != "" {
+			c.Kind, c.Reason = engine.ConflictContention, st.Contended
+		}
+		if decided := v.Accepted(c.ID, st.Shown.Since); decided != nil {
+			c.Accepted, c.Actions = decided, []engine.Action{engine.ActionKeep}
+		}
+		list = append(list, c)
+	}
+	return list
+}
+
+// compare adds to the states of the sites what their applications show: converged is a site that shows what the others do. What
+// differs for good is among the conflicts.
+func (v *View) compare(sites map[engine.SiteID]engine.ReplicaStatus, conflicts []engine.Conflict) {
+	put := func(s engine.SiteID, state engine.State, reason string) {
+		st := sites[s]
+		switch {
+		case state.Rank() > st.State.Rank() || st.Reason == "":
+			st.State, st.Reason = st.State.Worse(state), reason
+		case state == st.State:
+			st.Reason += "; " + reason
+		}
+		sites[s] = st
+	}
+	for _, s := range v.Placement().Sites {
+		switch o := v.At(s).Shown; {
+		case !v.Quiet(s):
+		case o == nil:
+			reason := "not looked at yet"
+			if s == v.Self && v.Mine.Unseen != "" {
+				reason += ": " + v.Mine.Unseen
+			}
+			put(s, engine.StateConverging, reason)
+		case o.Unseen == engine.UnseenOpaque:
+			put(s, engine.StateConverged, "not compared: its representation is not JSON")
+		case o.Unseen == engine.UnseenUnreadable:
+			put(s, engine.StateConverged, "not compared: the application does not let it be read")
+		}
+	}
+	for _, d := range v.deviations() {
+		if MayDiffer(conflicts, d.site) {
+			continue
+		}
+		if !d.firm {
+			put(d.site, engine.StateConverging, d.reason+"; it is looked at again")
+			continue
+		}
+		st := sites[d.site]
+		st.Drifted = true
+		sites[d.site] = st
+	}
+	v.compareFolds(v.Looked(), sites)
+}
+
+// drift says in words how what a site shows is not what it should be.
+func (v *View) drift(o *engine.Shown, reference, s engine.SiteID) string {
+	how := "shows something else"
+	switch {
+	case o.Unseen == engine.UnseenGone:
+		return "the object is gone from the application, though no operation deleted it"
+	case o.Unseen != "":
+		how = "shows nothing that can be compared"
+	case len(o.Differs) > 0:
+		paths := make([]string, len(o.Differs))
+		for i, p := range o.Differs {
+			paths[i] = string(p)
+		}
+		how = "shows another " + strings.Join(paths, ", ") + " than was set"
+	}
+	if reference != s {
+		how += fmt.Sprintf(", unlike %s", v.name(reference))
+	}
+	if o.Was != "" {
+		how = "changed behind the agent: " + how
+	}
+	return how
+}
+
+// sameFacts reports whether two sites' applications follow the same facts.
+func sameFacts(a, b []engine.Fact) bool {
+	within := func(a, b []engine.Fact) bool {
+		return !slices.ContainsFunc(a, func(f engine.Fact) bool { return !slices.Contains(b, f) })
+	}
+	return within(a, b) && within(b, a)
+}
+
+// compareFolds looks for our own defect: two sites that have settled the same operations and fold them differently.
+func (v *View) compareFolds(looked []engine.SiteID, sites map[engine.SiteID]engine.ReplicaStatus) {
+	for i, s := range looked {
+		for _, other := range looked[i+1:] {
+			a, b := v.At(s), v.At(other)
+			if a.Shown.Fold == b.Shown.Fold || !maps.Equal(a.Settled, b.Settled) || !sameFacts(a.Executed, b.Executed) {
+				continue
+			}
+			for _, pair := range [][2]engine.SiteID{{s, other}, {other, s}} {
+				st := sites[pair[0]]
+				st.State, st.Mismatch = st.State.Worse(engine.StateDegraded), true
+				st.Reason = fmt.Sprintf("the same operations amount to something else here than at %s: a defect of the agent, please report it", v.name(pair[1]))
+				sites[pair[0]] = st
+			}
+		}
+	}
+}

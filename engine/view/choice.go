@@ -1,0 +1,84 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/merge"
+)
+
+// "A ^ B" puts what clients give a name at exactly one of its sites. Its candidates share a document for each name, in which
+// there is nothing but their statuses: each says what it holds under the name. Nothing else is replicated: the object is its
+// site's, and requests for it are forwarded there.
+
+// Holding tells who holds the name, those that are gone left out.
+func (v *View) Holding() map[engine.SiteID]engine.Holding {
+	holders := map[engine.SiteID]engine.Holding{}
+	for _, s := range v.About.Placement {
+		if h := v.At(s).Holding; h != nil && !h.Gone {
+			holders[s] = *h
+		}
+	}
+	return holders
+}
+
+// OwnerOf returns the site that a name belongs to: of those that hold it the one that has held it longest. Empty: none.
+func OwnerOf(holders map[engine.SiteID]engine.Holding) engine.SiteID {
+	var first engine.SiteID
+	for site, h := range holders {
+		if first == "" || cmp.Or(cmp.Compare(h.At, holders[first].At), cmp.Compare(site, first)) < 0 {
+			first = site
+		}
+	}
+	return first
+}
+
+// choiceConflicts are the sites that hold a name which is another's: both sides of a cut have chosen.
+func (v *View) choiceConflicts() []engine.Conflict {
+	holders := v.Holding()
+	first := OwnerOf(holders)
+	var list []engine.Conflict
+	for _, site := range slices.Sorted(maps.Keys(holders)) {
+		h := holders[site]
+		if site == first {
+			continue
+		}
+		c := v.newConflict(engine.ConflictName, site, h.At, fmt.Sprintf(
+			"%s and %s have both created it while they could not reach each other, and it was to be at one of them: the name is %s's, "+
+				"who was first; delete the other, or that one", v.name(first), v.name(site), v.name(first)), string(h.Operation))
+		c.Operation, c.Type, c.Actions = h.Operation, engine.TypeCreate, []engine.Action{}
+		list = append(list, c)
+	}
+	return list
+}
+
+// Claim is what a resource that has its name from clients has to do with that name at this site.
+type Claim struct {
+	Document engine.DocumentID
+	// Born is the create by which it has the name; nil: it does not exist, or is not for this site (any more).
+	Born *engine.Operation
+	// Object says that its object is, or may be, here.
+	Object, Maybe bool
+	// Yields says that another resource has the name here.
+	Yields bool
+}
+
+// Before reports whether the name is c's rather than d's.
+func (c Claim) Before(d Claim) bool {
+	return c.Born != nil && d.Born != nil && engine.Compare(c.Born, d.Born) < 0
+}
+
+// There reports whether c has, or may have, an object here.
+func (c Claim) There() bool { return c.Object || c.Maybe }
+
+// Claim is that of the resource. Maybe says that a request that may have made its object has had no certain answer.
+func (v *View) Claim(maybe bool) Claim {
+	c := Claim{Document: v.Document, Object: v.Mine.Local != "", Maybe: maybe, Yields: v.Me.Wait(engine.WaitName) != nil}
+	if v.Part(v.Self) == PartMember && !v.Standing(v.Self).Dropped {
+		c.Born = v.History.Born(merge.Any)
+	}
+	return c
+}

@@ -1,0 +1,126 @@
+package view
+
+import (
+	"slices"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/plan"
+)
+
+// Stable is what every member has settled. An operation that is not known here comes after all of it: it was issued by a member
+// after the status that is known of that one, all of whose changes up to then are here, so it has seen what that member had
+// settled. Nil when too little is known.
+func (v *View) Stable() engine.Vector {
+	members := v.Members()
+	vectors := make([]engine.Vector, 0, len(members)+1)
+	vectors = append(vectors, v.History.Complete())
+	for _, m := range members {
+		st := v.At(m)
+		if st.Settled == nil || v.Lacks(m) || v.History.Last(m) < st.Issued && m != v.Self {
+			return nil
+		}
+		vectors = append(vectors, st.Settled)
+	}
+	return engine.Meet(vectors...)
+}
+
+// Compact puts a checkpoint in the place of what every site has settled, once an eighth of most operations have come since the
+// last one. Nothing may be left to do for any of them. What a site has refused stays as it is, and what follows it, so that a
+// person can have it tried again; when there are more than most operations, only a note of it stays. It returns the operations
+// with a large body that it stands for now, and whether there is anything new.
+func (v *View) Compact(most int) (bodies []engine.OperationID, news bool) {
+	if v.History.Len() < max(1, most/8) {
+		return nil, false
+	}
+	stable := v.Stable()
+	if stable == nil {
+		return nil, false
+	}
+	refused, undone, unfollowed := v.refusals(), v.undone(), v.unfollowed()
+	hold := func(o *engine.Operation) bool { return unfollowed[o.ID] || undone(o) || v.unfinished(o) }
+	large := v.bodies()
+	if news = v.History.Compact(stable, refused, func(o *engine.Operation) bool { return refused(o) || hold(o) }); v.History.Len() > most {
+		news = v.History.Compact(stable, refused, hold) || news
+	}
+	base := v.History.Base()
+	for _, o := range large {
+		if base.Has(o) {
+			bodies = append(bodies, o.ID)
+		}
+	}
+	if news {
+		v.forget()
+	}
+	return bodies, news
+}
+
+// forget drops what is remembered of operations that are not there any more.
+func (v *View) forget() {
+	for id := range v.Mine.Tries {
+		if v.History.Get(id) == nil {
+			delete(v.Mine.Tries, id)
+		}
+	}
+	for id := range v.Mine.Outcomes {
+		if v.History.Get(id) == nil {
+			delete(v.Mine.Outcomes, id)
+		}
+	}
+}
+
+// undone tells of what this site has settled what its application has still to be brought to.
+func (v *View) undone() func(*engine.Operation) bool {
+	if v.Part(v.Self) == PartFormer {
+		return func(*engine.Operation) bool { return false }
+	}
+	return plan.Unfinished(v.History, v.Standing(v.Self))
+}
+
+// bodies lists the operations with a large body that no checkpoint stands for.
+func (v *View) bodies() []*engine.Operation {
+	if !v.Large {
+		return nil
+	}
+	base := v.History.Base()
+	return slices.DeleteFunc(slices.Clone(v.History.Ordered()), func(o *engine.Operation) bool { return o.Blob == nil || base.Has(o) })
+}
+
+// unfinished reports whether an operation that is settled is to be applied once more at some site.
+func (v *View) unfinished(o *engine.Operation) bool {
+	return slices.ContainsFunc(v.Members(), func(s engine.SiteID) bool { return v.Outcomes(s)[o.ID].Again })
+}
+
+// refusals tells which operations a site has not applied, or is to apply once more.
+func (v *View) refusals() func(*engine.Operation) bool {
+	refused := map[engine.OperationID]bool{}
+	for _, s := range v.Members() {
+		for id, out := range v.Outcomes(s) {
+			if out.State == engine.StateRejected || out.State == engine.StateUncertain || out.Again {
+				refused[id] = true
+			}
+		}
+	}
+	return func(o *engine.Operation) bool { return refused[o.ID] }
+}
+
+// unfollowed are the operations of facts that some member does not follow yet.
+func (v *View) unfollowed() map[engine.OperationID]bool {
+	var ops map[engine.OperationID]bool
+	for _, f := range v.History.Facts() {
+		if v.History.Counts(f) && slices.ContainsFunc(v.Members(), func(s engine.SiteID) bool { return !slices.Contains(v.At(s).Executed, f) }) {
+			if ops == nil {
+				ops = map[engine.OperationID]bool{}
+			}
+			ops[f.Earlier], ops[f.Later] = true, true
+		}
+	}
+	return ops
+}
+
+// CompactedUntil is the newest time of what a checkpoint stands for, zero without one.
+func (v *View) CompactedUntil() int64 {
+	if base := v.History.Base(); base != nil {
+		return base.Time
+	}
+	return 0
+}

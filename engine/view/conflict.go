@@ -1,0 +1,235 @@
+package view
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/merge"
+)
+
+// newConflict returns a conflict about the resource at a site, since a time in Unix microseconds. What names it is apart from
+// document and site.
+func (v *View) newConflict(kind engine.ConflictKind, site engine.SiteID, since int64, reason string, what ...string) engine.Conflict {
+	return engine.Conflict{
+		ID: engine.ConflictOf(append([]string{string(v.Document), string(site)}, what...)...), Kind: kind, Document: v.Document,
+		Resource: v.About.Key, Service: v.About.Service, KindName: v.About.Kind, Site: site, Since: engine.Time(since), Reason: reason,
+	}
+}
+
+// Conflicts derives what waits for a person, in the order of sites and operations, from what is known of the resource.
+func (v *View) Conflicts() []engine.Conflict {
+	if v.Part(v.Self) == PartFormer { // it has no say in it any more
+		return nil
+	}
+	if v.IsChoice() {
+		return v.choiceConflicts()
+	}
+	list := append(v.outcomeConflicts(), v.waitConflicts()...)
+	explained := map[engine.SiteID]bool{} // sites that differ because of something that went wrong there
+	for _, c := range list {
+		explained[c.Site] = true
+	}
+	for _, c := range v.driftConflicts() {
+		if !explained[c.Site] || c.Kind == engine.ConflictContention && !MayDiffer(list, c.Site) {
+			list = append(list, c)
+		}
+	}
+	return append(list, v.insideConflicts()...)
+}
+
+// MayDiffer reports whether somebody has accepted that a site differs from the others.
+func MayDiffer(conflicts []engine.Conflict, s engine.SiteID) bool {
+	return slices.ContainsFunc(conflicts, func(c engine.Conflict) bool {
+		return c.Site == s && !c.Open() && c.Kind != engine.ConflictNameTaken
+	})
+}
+
+// outcomeConflicts are those that follow from what became of operations.
+func (v *View) outcomeConflicts() []engine.Conflict {
+	var list []engine.Conflict
+	var living func(*engine.Operation) bool
+	var fold *merge.Fold
+	for _, s := range v.Placement().Sites {
+		outcomes := v.Outcomes(s)
+		if len(outcomes) == 0 {
+			continue
+		}
+		for _, o := range v.History.Ordered() {
+			out, ok := outcomes[o.ID]
+			if !ok || KindOf(out) == "" {
+				continue
+			}
+			if fold == nil {
+				f := v.History.Whole(merge.Everything)
+				fold, living = &f, merge.Within(v.History.Living(merge.Any))
+			}
+			if v.matters(s, o, out, living, fold) {
+				list = append(list, v.ConflictAbout(s, o, out))
+			}
+		}
+	}
+	return list
+}
+
+// KindOf tells which conflict an outcome is; empty: none.
+func KindOf(out engine.Outcome) engine.ConflictKind {
+	switch {
+	case out.Cause != "":
+		return out.Cause
+	case out.State == engine.StateUncertain:
+		return engine.ConflictUncertain
+	case out.State == engine.StateRejected && !out.Blocks && Contested(out.Status):
+		return engine.ConflictContested
+	case out.State == engine.StateRejected:
+		return engine.ConflictRefused
+	}
+	return ""
+}
+
+// Contested reports whether an answer says that a request did not fit what is there.
+func Contested(status int) bool {
+	return status == http.StatusConflict || status == http.StatusPreconditionFailed
+}
+
+// matters reports whether what became of o at a site makes a difference: a refused change does not any more when later ones have
+// taken the place of all that it set, and nothing does once the resource is gone.
+func (v *View) matters(s engine.SiteID, o *engine.Operation, out engine.Outcome, living func(*engine.Operation) bool, fold *merge.Fold) bool {
+	switch {
+	case o.Type == engine.TypeDelete:
+		return v.LocalAt(s) != ""
+	case o.Type == engine.TypePlace: // its content could not be copied
+		return fold.Exists
+	case o.Type == engine.TypeCreate && out.State == engine.StateUncertain: // the delete that ended it waits for it
+		return true
+	case !living(o):
+		return false
+	case out.Blocks || out.State != engine.StateRejected || o.Type == engine.TypeAction || o.Type == engine.TypeCreate || out.Dropped:
+		return true
+	case o.Type == engine.TypeAbsolute:
+		return fold.Absolute[o.Path] == o
+	}
+	for _, c := range fold.Cells {
+		if c.By == o {
+			return true
+		}
+	}
+	return o.Edit.Empty() && !v.History.Base().Reduces(o)
+}
+
+// ConflictAbout is the conflict that an outcome of an operation at a site is.
+func (v *View) ConflictAbout(s engine.SiteID, o *engine.Operation, out engine.Outcome) engine.Conflict {
+	c := v.newConflict(KindOf(out), s, out.At, v.Explain(o, out), string(o.ID))
+	c.Operation, c.Type, c.Status, c.Blocks = o.ID, o.Type, out.Status, out.Blocks
+	dismissed := v.Accepted(c.ID, out.At)
+	switch {
+	case out.Dropped:
+		c.Accepted = &engine.Decision{Conflict: c.ID, Action: engine.ActionDrop, By: s, At: out.At, For: out.At}
+	case dismissed != nil && !out.Blocks:
+		c.Accepted = dismissed
+	}
+	if v.Decidable(o, out) {
+		c.Actions = possible(&c, v.Kind)
+	} else {
+		c.Actions = folded(&c)
+	}
+	return c
+}
+
+// Decidable reports whether what became of an operation at a site waits for a person, or may be decided anew: of most of those
+// that were refused a checkpoint keeps too little to try them again.
+func (v *View) Decidable(o *engine.Operation, out engine.Outcome) bool {
+	whole := o.Type == engine.TypeDelete || o.Type == engine.TypeAbsolute && (o.Body != nil || o.Blob != nil)
+	return out.Blocks || out.State == engine.StateUncertain || out.State == engine.StateRejected && (whole || !v.History.Base().Has(o))
+}
+
+// possible lists what can be decided about a conflict now, what is most likely wanted first.
+func possible(c *engine.Conflict, k *engine.Kind) []engine.Action {
+	switch {
+	case !c.Open():
+		return []engine.Action{engine.ActionRetry, engine.ActionDone}
+	case c.Kind == engine.ConflictExists, c.Kind == engine.ConflictRejoined && c.Type == engine.TypeCreate,
+		c.Kind == engine.ConflictUndeclared && c.Type == engine.TypeCreate: // the object may be restored, or the catalog say more by now
+		return []engine.Action{engine.ActionAdopt, engine.ActionRetry, engine.ActionDrop}
+	case c.Kind == engine.ConflictRefused && c.Type == engine.TypeCreate, c.Type == engine.TypeCreate && !k.Natural():
+		return []engine.Action{engine.ActionRetry, engine.ActionAdopt, engine.ActionDrop}
+	case c.Blocks:
+		return []engine.Action{engine.ActionRetry, engine.ActionDone, engine.ActionDrop}
+	case c.Kind != engine.ConflictUncertain && keepable(c) && c.Type != engine.TypeDelete && c.Type != engine.TypePlace:
+		return []engine.Action{engine.ActionRetry, engine.ActionDone, engine.ActionDrop, engine.ActionKeep, engine.ActionDismiss}
+	}
+	return []engine.Action{engine.ActionRetry, engine.ActionDone, engine.ActionDrop, engine.ActionDismiss}
+}
+
+// keepable reports whether what an application shows tells of the effect of the operation: of an action, or of opaque bytes, it
+// does not.
+func keepable(c *engine.Conflict) bool {
+	return c.Type != engine.TypeAction && c.Type != engine.TypeAbsolute
+}
+
+// folded lists what can be decided about a refused operation once it is folded into what came later, and tells that.
+func folded(c *engine.Conflict) (actions []engine.Action) {
+	if keepable(c) {
+		actions = append(actions, engine.ActionKeep)
+	}
+	if c.Open() {
+		c.Reason = strings.TrimSpace(c.Reason) + "; it is folded into what came later and cannot be sent again by itself"
+		actions = append(actions, engine.ActionDismiss)
+	}
+	return actions
+}
+
+// Explain says in words what became of an operation.
+func (v *View) Explain(o *engine.Operation, out engine.Outcome) string {
+	switch {
+	case out.Cause != "":
+		return out.Error
+	case out.State == engine.StateUncertain && out.Error != "":
+		return fmt.Sprintf("it is not known whether %s %s ran: %s", o.Type, o.ID, out.Error)
+	case out.State == engine.StateUncertain:
+		return fmt.Sprintf("it is not known whether %s %s ran", o.Type, o.ID)
+	case out.Dropped:
+		return fmt.Sprintf("%s %s", o.Type, out.Error)
+	case out.Error != "":
+		return fmt.Sprintf("%s refused: %s", o.Type, out.Error)
+	}
+	return fmt.Sprintf("%s refused with status %d", o.Type, out.Status)
+}
+
+// acceptedWords says in words that a site differs because somebody has decided so.
+func (v *View) acceptedWords(c *engine.Conflict) string {
+	if c.Accepted.Action == engine.ActionDrop {
+		return "differs from the other sites: " + c.Reason
+	}
+	return fmt.Sprintf("differs from the other sites, which %s has accepted (%s)", v.name(c.Accepted.By), c.Reason)
+}
+
+// waitConflicts are those that follow from what sites say they wait for: a name that is another's, a request without a certain
+// answer that a person is asked about, a resource that is set aside.
+func (v *View) waitConflicts() []engine.Conflict {
+	var list []engine.Conflict
+	for _, s := range v.Placement().Sites {
+		for _, w := range v.At(s).Waits {
+			switch w.Kind {
+			case engine.WaitName:
+				if born := v.History.Born(merge.Any); born != nil {
+					c := v.newConflict(engine.ConflictName, s, w.Since, "another resource of this name was created earlier and has the object here", "name")
+					c.Operation, c.Type, c.Blocks, c.Actions = born.ID, engine.TypeCreate, true, []engine.Action{engine.ActionDrop}
+					list = append(list, c)
+				}
+			case engine.WaitPerson:
+				c := v.newConflict(engine.ConflictUncertain, s, w.Since, w.Reason, "open", string(w.Operation))
+				c.Operation, c.Blocks = w.Operation, true
+				c.Actions = []engine.Action{engine.ActionRetry, engine.ActionDone, engine.ActionDrop}
+				list = append(list, c)
+			case engine.WaitAside:
+				c := v.newConflict(engine.ConflictAside, s, w.Since, w.Reason, "aside")
+				c.Blocks, c.Actions = true, []engine.Action{engine.ActionRetry}
+				list = append(list, c)
+			}
+		}
+	}
+	return list
+}

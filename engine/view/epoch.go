@@ -1,0 +1,185 @@
+package view
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/skerry/skerry/engine"
+)
+
+// Epoch is one of the documents of a resource. A resource has one, and a second one from when the first has grown long until
+// every member writes in the second and has all that the first has.
+type Epoch struct {
+	Number uint64
+	// Tips tell where each author's line stands. First is the tip before anybody has written.
+	Tips  map[engine.SiteID]engine.Tip
+	First engine.Tip
+	// Forked are the authors that have signed two changes under one number, with that number: from it on their line counts
+	// nowhere.
+	Forked map[engine.SiteID]uint64
+	// Operations counts the operations in it, Bytes their size.
+	Operations, Bytes int
+	digest            engine.Fingerprint // of its changes
+}
+
+// NewEpoch returns an epoch in which nobody has written.
+func NewEpoch(number uint64, first engine.Tip) *Epoch {
+	return &Epoch{Number: number, First: first, Tips: map[engine.SiteID]engine.Tip{}, Forked: map[engine.SiteID]uint64{}}
+}
+
+// Tip is where an author's line stands.
+func (e *Epoch) Tip(s engine.SiteID) engine.Tip {
+	if t, ok := e.Tips[s]; ok {
+		return t
+	}
+	return e.First
+}
+
+// Changes counts the changes in the document.
+func (e *Epoch) Changes() (n uint64) {
+	for _, t := range e.Tips {
+		n += t.Number
+	}
+	return n
+}
+
+// Current is the epoch that this site writes in.
+func (v *View) Current() *Epoch { return v.Epochs[len(v.Epochs)-1] }
+
+// Numbered returns the epoch of a number, nil when it is not here.
+func (v *View) Numbered(n uint64) *Epoch {
+	for _, e := range v.Epochs {
+		if e.Number == n {
+			return e
+		}
+	}
+	return nil
+}
+
+// Members are the sites whose operations count and who have to settle those of others.
+func (v *View) Members() []engine.SiteID { return v.Correspondents() }
+
+// inEpoch reports whether a site is known to write in the current epoch, and so in none before it.
+func (v *View) inEpoch(s engine.SiteID) bool {
+	st := v.At(s)
+	return st.Number > 0 && st.Epoch >= v.Current().Number
+}
+
+// Lacks reports whether a site has written something, or issued an operation, by what it says, that is not here yet.
+func (v *View) Lacks(s engine.SiteID) bool {
+	if s == v.Self || v.overdue[s] {
+		return false
+	}
+	st := v.At(s)
+	if st.Number == 0 {
+		return false
+	}
+	if e := v.Numbered(st.Epoch); e == nil && st.Epoch > v.Current().Number || e != nil && e.Tips[s].Number < st.Changes && e.Forked[s] == 0 {
+		return true
+	}
+	return st.Epoch > 0 && len(v.Epochs) > 1 && v.Current().Number == st.Epoch && v.Epochs[0].Tips[s].Number < st.Final && v.Epochs[0].Forked[s] == 0
+}
+
+// LacksAny lists the sites that have said of changes that are not here.
+func (v *View) LacksAny() []engine.SiteID {
+	var ids []engine.SiteID
+	for s := range v.statuses {
+		if v.Lacks(s) {
+			ids = append(ids, s)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// Final counts the changes that this site has made in the epoch before the current one. It makes no more there.
+func (v *View) final() uint64 {
+	if len(v.Epochs) > 1 {
+		return v.Epochs[0].Tips[v.Self].Number
+	}
+	return v.Me.Final
+}
+
+// Whole reports whether this site has all that any member has written in the epoch before the current one.
+func (v *View) Whole() bool {
+	if len(v.Epochs) == 1 {
+		return true
+	}
+	for _, m := range v.Members() {
+		if m != v.Self && (!v.inEpoch(m) || v.Lacks(m)) {
+			return false
+		}
+	}
+	return true
+}
+
+// Ending reports whether this site has a part in ending an epoch. While another resource has the name at a member, which
+// settles nothing then, that waits for a person.
+func (v *View) Ending() bool {
+	p := v.Part(v.Self)
+	return len(v.Epochs) > 1 && (p == PartMember || p == PartLeaving) && !slices.ContainsFunc(v.Members(), v.Yields)
+}
+
+// OverEverywhere reports whether every member is known to have the current epoch alone, so that nobody will need anything of
+// the one before, nor anybody whom one of them adds.
+func (v *View) OverEverywhere() bool {
+	current := v.Current()
+	return current.Number == 0 || !slices.ContainsFunc(v.Members(), func(m engine.SiteID) bool {
+		return m != v.Self && (!v.inEpoch(m) || !v.At(m).Over)
+	}) && len(v.Epochs) == 1
+}
+
+// Over reports whether the epoch before the current one is over here: every member writes in the current one and has all that
+// any has written before, and a checkpoint stands for it.
+func (v *View) Over() bool {
+	if len(v.Epochs) < 2 || v.History.Base() == nil || v.Refused > 0 || !v.Whole() {
+		return false
+	}
+	for _, m := range v.Members() {
+		if m != v.Self && (!v.inEpoch(m) || !v.At(m).Whole) {
+			return false
+		}
+		if v.History.HeldBack(m) {
+			return false
+		}
+	}
+	base := v.History.Base()
+	return !slices.ContainsFunc(v.History.Ordered(), func(o *engine.Operation) bool { return !base.Has(o) && o.Epoch < v.Current().Number })
+}
+
+// Long reports whether the current epoch has grown so long that the next one is to be opened: by operations, by what sites say
+// beside, or by what nobody needs any more of a resource that was deleted. Opening one costs a status of every member.
+func (v *View) Long(most int) bool {
+	current := v.Current()
+	return current.Operations >= most || current.Changes() >= uint64(4*most+8*len(v.Members())) ||
+		current.Bytes >= endedBytes*most*len(v.Members()) && !v.Exists()
+}
+
+// endedBytes is how large, for each member and for each operation that an epoch may have, the operations of a resource that
+// was deleted may be to stay: 4 KiB a member by default.
+const endedBytes = 16
+
+// Tidings fills in what a status says of epochs and of how much its site has written.
+func (v *View) tidings(st *engine.Status) {
+	current := v.Current().Number
+	st.Epoch, st.Changes, st.Final = current, v.Current().Tips[v.Self].Number, v.final()
+	st.Whole, st.Over = current > 0 && v.Whole(), current > 0 && len(v.Epochs) == 1
+	st.Issued = v.History.Issued(v.Self)
+}
+
+// Writers lists who belongs to the placement or has ever done so, sorted.
+func (v *View) Writers() []engine.SiteID { return slices.Sorted(maps.Keys(v.writers)) }
+
+// EndEpoch takes note that the epoch before the current one is over: its changes are not part of the resource's digest any more.
+func (v *View) EndEpoch() {
+	v.digest = engine.Fingerprint{}
+	for _, e := range v.Epochs {
+		v.digest.Add(e.digest)
+	}
+	for s, st := range v.statuses {
+		v.digest.Add(digestOf(s, st.Number))
+	}
+	if v.Me.Number > 0 {
+		v.digest.Add(digestOf(v.Self, v.Me.Number))
+	}
+}

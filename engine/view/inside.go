@@ -1,0 +1,183 @@
+package view
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/tree"
+)
+
+// inner names a thing inside a site's part of a container.
+type inner struct {
+	site  engine.SiteID
+	kind  engine.KindName
+	local string
+}
+
+// takeInner takes in what a site tells of a thing inside its part.
+func (v *View) takeInner(site engine.SiteID, c engine.Inner) error {
+	if c.Kind == "" || c.Local == "" || len(c.Summary) > engine.MaxContentSummary || c.Summary != nil && !json.Valid(c.Summary) {
+		return fmt.Errorf("%w: a thing inside a container that is none", engine.ErrRefused)
+	}
+	v.contents[inner{site, c.Kind, c.Local}] = c
+	return nil
+}
+
+// Inside lists what the parts of a container are known to hold, of one kind, or of all for an empty one, oldest first.
+func (v *View) Inside(kind engine.KindName) []engine.Contained {
+	var all []engine.Contained
+	for at, c := range v.contents {
+		if !c.Gone && v.Holds(at.site) && (kind == "" || c.Kind == kind) {
+			all = append(all, engine.Contained{Site: at.site, Inner: c})
+		}
+	}
+	slices.SortFunc(all, func(a, b engine.Contained) int {
+		return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Site, b.Site), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Local, b.Local))
+	})
+	return all
+}
+
+// ContentOf describes a representation of what lies in the container; ok is false for one that shows no identifier. Local is its
+// identifier here where that is known already.
+func (v *View) ContentOf(k *engine.Kind, local string, representation []byte, now time.Time) (c engine.Inner, ok bool) {
+	t, err := tree.ParseJSON(representation)
+	if err == nil && local == "" {
+		local, _ = tree.IDAt(t, k.ID.At)
+	}
+	if local == "" {
+		return c, false
+	}
+	c = engine.Inner{Kind: k.Name, Local: local, Name: tree.NameIn(k, representation, local), At: now.UnixMicro()}
+	if err != nil {
+		return c, true
+	}
+	for _, p := range slices.Concat(k.Sensitive, k.Ignore) {
+		tree.UnsetAt(t, p)
+	}
+	whole := tree.Compact(t)
+	c.Digest, c.Summary = tree.KeyedDigest(v.Document, "content", whole), whole
+	if len(whole) > engine.MaxContentSummary {
+		var short any = map[string]any{}
+		for _, p := range []engine.Pointer{k.ID.At, k.Unique} {
+			if value, has := tree.ValueAt(t, p); has && p != "" {
+				short = tree.SetAt(short, p, value)
+			}
+		}
+		if c.Summary = tree.Compact(short); len(c.Summary) > engine.MaxContentSummary {
+			c.Summary = nil
+		}
+	}
+	return c, true
+}
+
+// ContentNews is this site's entry of a thing that it holds, none where all of it is known, or where this site has been removed
+// meanwhile. Own says that no request made it that came through the agent.
+func (v *View) ContentNews(now engine.Inner, own bool) []engine.Entry {
+	if !v.Holds(v.Self) {
+		return nil
+	}
+	old, known := v.contents[inner{v.Self, now.Kind, now.Local}]
+	if known = known && !old.Gone; known {
+		now.At, own = old.At, old.Own && own
+		now.Resource = cmp.Or(now.Resource, old.Resource)
+	} else if v.holdsContents() >= engine.MaxContents {
+		return nil
+	}
+	if now.Own = own; known && sameInner(now, old) {
+		return nil
+	}
+	return []engine.Entry{{Map: engine.MapContents, Value: engine.Encode(&now)}}
+}
+
+func sameInner(c, d engine.Inner) bool {
+	return c.Name == d.Name && c.Resource == d.Resource && c.Digest == d.Digest && c.Own == d.Own && (c.Summary == nil) == (d.Summary == nil)
+}
+
+// ContentGone is this site's entry that a thing which it held is no more.
+func (v *View) ContentGone(kind engine.KindName, local string) []engine.Entry {
+	old, known := v.contents[inner{v.Self, kind, local}]
+	if !known || old.Gone || !v.Holds(v.Self) {
+		return nil
+	}
+	return []engine.Entry{{Map: engine.MapContents, Value: engine.Encode(&engine.Inner{Kind: kind, Local: local, At: old.At, Gone: true})}}
+}
+
+// holdsContents counts what this site tells of.
+func (v *View) holdsContents() int {
+	n := 0
+	for at, c := range v.contents {
+		if at.site == v.Self && !c.Gone {
+			n++
+		}
+	}
+	return n
+}
+
+// same reports whether two things are one: replicas of one resource.
+func same(i, j engine.Contained) bool {
+	return i.Site == j.Site && i.Local == j.Local || i.Resource != "" && i.Resource == j.Resource
+}
+
+// insideConflicts are names that two sides of a cut have given to two things inside a container. The earlier keeps it.
+func (v *View) insideConflicts() []engine.Conflict {
+	if len(v.contents) == 0 {
+		return nil
+	}
+	type given struct {
+		kind engine.KindName
+		name string
+	}
+	var list []engine.Conflict
+	first := map[given]engine.Contained{}
+	for _, i := range v.Inside("") {
+		if i.Name == "" || i.Own {
+			continue
+		}
+		owner, taken := first[given{i.Kind, i.Name}]
+		switch {
+		case !taken:
+			first[given{i.Kind, i.Name}] = i
+		case !same(owner, i):
+			list = append(list, v.insideConflict(owner, i))
+		}
+	}
+	return list
+}
+
+func (v *View) insideConflict(owner, late engine.Contained) engine.Conflict {
+	c := v.newConflict(engine.ConflictNameTaken, late.Site, late.At, fmt.Sprintf(
+		"%s %s was made at %s while %s had one of that name already, since %s: that one keeps the name; rename or delete the other, or let both be",
+		late.Kind, late.Name, v.name(late.Site), v.name(owner.Site), engine.Time(owner.At).Format("2006-01-02 15:04:05 UTC")),
+		string(late.Kind), late.Local, "name")
+	c.Actions = []engine.Action{engine.ActionDismiss}
+	if decided := v.Accepted(c.ID, late.At); decided != nil {
+		c.Accepted, c.Actions = decided, []engine.Action{}
+	}
+	return c
+}
+
+// keptContents is what a checkpoint keeps of the contents: without summaries where there are many.
+func (v *View) keptContents() map[engine.SiteID][]engine.Inner {
+	size, kept := 0, map[engine.SiteID][]engine.Inner{}
+	for at, c := range v.contents {
+		if !c.Gone {
+			kept[at.site] = append(kept[at.site], c)
+			size += len(c.Local) + len(c.Summary) + 256
+		}
+	}
+	for _, site := range slices.Sorted(maps.Keys(kept)) {
+		slices.SortFunc(kept[site], func(a, b engine.Inner) int { return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Local, b.Local)) })
+		if size < engine.MaxCheckpoint/2 {
+			continue
+		}
+		for i := range kept[site] {
+			kept[site][i].Summary = nil
+		}
+	}
+	return kept
+}

@@ -1,0 +1,170 @@
+package view
+
+import (
+	"slices"
+	"time"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/merge"
+)
+
+// Part is what a site has to do with a resource, as far as is known here.
+type Part int
+
+const (
+	PartNone    Part = iota // nothing, and it never had
+	PartMember              // it belongs to the placement
+	PartLeaving             // it was removed, and has not said that it has left
+	PartFormer              // it has left
+)
+
+// Placement is where the resource lives.
+func (v *View) Placement() *merge.Placement {
+	if v.placed == nil {
+		p := v.History.Placement()
+		v.placed = &p
+	}
+	return v.placed
+}
+
+// Part tells what a site has to do with the resource.
+func (v *View) Part(s engine.SiteID) Part {
+	switch {
+	case v.Placement().Has(s):
+		return PartMember
+	case !v.writers[s]:
+		return PartNone
+	case v.left(s) != nil:
+		return PartFormer
+	}
+	return PartLeaving
+}
+
+// left is the last word of a site, nil when it has said none.
+func (v *View) left(s engine.SiteID) *engine.Left {
+	if s == v.Self {
+		return v.Me.Left
+	}
+	if st := v.statuses[s]; st != nil {
+		return st.Left
+	}
+	return nil
+}
+
+// Holds reports whether a site belongs to the placement.
+func (v *View) Holds(s engine.SiteID) bool { return v.Placement().Has(s) }
+
+// With lists the sites that have one of these parts, sorted.
+func (v *View) With(parts ...Part) []engine.SiteID {
+	var ids []engine.SiteID
+	for s := range v.writers {
+		if slices.Contains(parts, v.Part(s)) {
+			ids = append(ids, s)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// Correspondents are the sites that changes and statuses of the resource are for, this one included: the members, and those
+// that were removed and may have something left to say.
+func (v *View) Correspondents() []engine.SiteID {
+	if len(v.writers) == len(v.Placement().Sites) {
+		return v.Placement().Sites
+	}
+	return slices.DeleteFunc(v.With(PartMember, PartLeaving), func(s engine.SiteID) bool { return v.overdue[s] })
+}
+
+// Others are the correspondents but this site.
+func (v *View) Others() []engine.SiteID {
+	return slices.DeleteFunc(slices.Clone(v.Correspondents()), func(s engine.SiteID) bool { return s == v.Self })
+}
+
+// Writes reports whether a site may write the document: it belongs to the placement or has ever done so. Nobody can tell what
+// a site had accepted before it heard that it was removed.
+func (v *View) Writes(s engine.SiteID) bool { return v.writers[s] }
+
+// nothing is what is known of a site that has said nothing.
+var nothing engine.Status
+
+// At is a site's status as it stands. That of an added site begins with what was settled where it was added. What a former
+// site has said before it left counts for nothing once it belongs to the placement again. The status belongs to the view.
+func (v *View) At(s engine.SiteID) *engine.Status {
+	st := v.statuses[s]
+	if s == v.Self {
+		st = &v.Me
+	}
+	if st == nil {
+		return &nothing
+	}
+	if st.Left != nil && v.Holds(s) {
+		return &nothing // it has not begun anew, as far as is known here
+	}
+	return st
+}
+
+// Begins returns the operation that has added this site to the placement and that it has not begun with yet; nil: none.
+func (v *View) Begins() *engine.Operation {
+	p := v.Placement()
+	if !p.Has(v.Self) {
+		return nil
+	}
+	by := p.Added[v.Self]
+	switch {
+	case v.Me.Left != nil && by == nil: // its removal has turned out to be void
+		return v.History.Get(v.Me.Left.By)
+	case v.Me.Left != nil:
+		return by
+	case v.Me.Joined != "" || slices.Contains(v.About.Placement, v.Self):
+		return nil
+	}
+	return by
+}
+
+// Brings reports whether what undeclared actions have done comes to this site, which was added, in another way than by the
+// actions, or somebody has accepted that it does not.
+func (v *View) Brings() bool {
+	o := v.History.Get(v.Me.Joined)
+	return o != nil && (len(v.Kind.Content) > 0 || o.Place != nil && o.Place.Forced)
+}
+
+// Holders lists the other sites that have the object with all that belongs to it.
+func (v *View) Holders() []engine.SiteID {
+	var ids []engine.SiteID
+	for _, id := range v.Others() {
+		if st := v.At(id); st.Object && !st.Bare {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// Lapse takes out of what is waited for the sites that were removed so long ago that nothing waits for them any more. It
+// reports whether there are new ones, and after what time there will be more; zero: never.
+func (v *View) Lapse(now time.Time, patience time.Duration) (news bool, again time.Duration) {
+	if len(v.writers) == len(v.Placement().Sites) {
+		return false, 0
+	}
+	for _, s := range v.With(PartLeaving) {
+		if s == v.Self || v.overdue[s] {
+			continue
+		}
+		by := v.Placement().Removed[s]
+		if by == nil { // it has settled its removal, and a checkpoint stands for that
+			v.overdue[s], news = true, true
+			continue
+		}
+		if left := engine.Time(by.Time).Add(patience).Sub(now); left <= 0 {
+			v.overdue[s], news = true, true
+		} else if again == 0 || left < again {
+			again = left
+		}
+	}
+	if news {
+		v.TouchAll()
+	}
+	return news, again
+}
+
+// Overdue reports whether a removed site has had long enough to say that it has left.
+func (v *View) Overdue(s engine.SiteID) bool { return v.overdue[s] && v.Part(s) == PartLeaving }

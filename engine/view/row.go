@@ -1,0 +1,309 @@
+package view
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/merge"
+	"github.com/skerry/skerry/engine/plan"
+	"github.com/skerry/skerry/engine/tree"
+)
+
+// Row describes the resource for the index: the state of each replica, of which the resource's is the worst. Conflicts are
+// those of v, next is what this site would do next, working says that it has something under way.
+func (v *View) Row(now time.Time, conflicts []engine.Conflict, next plan.Step, working bool) engine.ResourceRow {
+	row := engine.ResourceRow{
+		Document: v.Document, ID: v.About.Key, Service: v.About.Service, Kind: v.About.Kind,
+		Collaboration: v.About.Collaboration, Local: v.Mine.Local, CreatedAt: v.CreatedAt, UpdatedAt: now, State: engine.StateConverged,
+		Sites: map[engine.SiteID]engine.ReplicaStatus{},
+	}
+	if v.Me.Bare {
+		row.Local = "" // requests go to where all of it is
+	}
+	placement, exists := v.Placement().Sites, v.Exists()
+	for _, s := range placement {
+		row.Sites[s] = v.replicaStatus(s, conflicts)
+	}
+	if exists {
+		v.compare(row.Sites, conflicts)
+	}
+	v.spreadOut(row.Sites)
+	behind, apart, reasons := v.reasons(&row, placement)
+	for _, s := range v.With(PartLeaving) {
+		row.Sites[s] = v.leavingStatus(s)
+	}
+	if v.Part(v.Self) == PartFormer {
+		row.State, row.Reason = engine.StateLeft, "this site was removed from its placement"
+		return row
+	}
+	if exists && (v.Kind.Label != "" || len(v.Kind.Refs) > 0) {
+		fold := v.History.Whole(merge.Everything)
+		row.Label, row.Relations = fold.Label(v.Kind), v.relations(fold)
+	}
+	row.Pending = working || !v.Yields(v.Self) && (row.Sites[v.Self].Pending > 0 || next.Kind != plan.StepNothing) || v.Ending() || v.Me.Rejoins
+	switch {
+	case row.State == engine.StateConverged && !exists:
+		row.State = engine.StateDeleted
+	case row.State == engine.StateConverging && v.HeldBack() > 0:
+		row.Reason = row.Sites[v.Self].Reason
+	case row.State == engine.StateConverging && len(behind) > 0:
+		row.Reason = strings.Join(append([]string{"waiting for " + strings.Join(behind, ", ")}, reasons...), "; ")
+	case row.State == engine.StateConverging:
+		row.Reason = strings.Join(apart, "; ")
+	default:
+		row.Reason = strings.Join(reasons, "; ")
+	}
+	if why := v.Crowded(); why != "" {
+		row.State = row.State.Worse(engine.StateDegraded)
+		row.Reason = strings.TrimSuffix(why+"; "+row.Reason, "; ")
+	}
+	for _, s := range placement { // requests without an answer, which no operation tells of
+		if w := cmp.Or(v.At(s).Wait(engine.WaitPerson), v.At(s).Wait(engine.WaitAnswer)); w != nil {
+			state := engine.StateConverging
+			if w.Kind == engine.WaitPerson {
+				state = engine.StateDegraded
+			}
+			v.worsen(&row, s, state, waitWords(w))
+		}
+	}
+	if v.Mine.Lacking != "" {
+		v.worsen(&row, v.Self, engine.StateDegraded, v.Mine.Lacking)
+	}
+	return row
+}
+
+// reasons collects for people why the sites are in their states, and makes the row's state the worst of them.
+func (v *View) reasons(row *engine.ResourceRow, placement []engine.SiteID) (behind, apart, reasons []string) {
+	for _, s := range placement {
+		st, site := row.Sites[s], v.At(s)
+		if st.State == engine.StateConverged || st.State == engine.StateConverging {
+			switch {
+			case site.Rejoins:
+				st.Reason = "its disk was set back: what it has is being found out"
+			case st.Paused != nil:
+				st.Reason = st.Paused.String()
+			case st.Held:
+				st.Reason = Unconfirmed(v.name(s))
+			}
+			row.Sites[s] = st
+		}
+		why := fmt.Sprintf("%s: %s", v.name(s), st.Reason)
+		switch {
+		case st.State == engine.StateConverging && (st.Pending > 0 || st.Unmade):
+			behind = append(behind, string(v.name(s)))
+		case st.State == engine.StateConverging:
+			apart = append(apart, why)
+		}
+		mismatch := st.Pending > 0 && site.Wait(engine.WaitMismatch) != nil
+		if st.Reason != "" && (st.State != engine.StateConverging || st.Paused != nil || st.Held || mismatch) {
+			reasons = append(reasons, why)
+		}
+		row.State = row.State.Worse(st.State)
+	}
+	return behind, apart, reasons
+}
+
+// worsen makes the row say that its resource is, for one site, in a state that is no better than the one named.
+func (v *View) worsen(row *engine.ResourceRow, site engine.SiteID, state engine.State, why string) {
+	if st := row.Sites[site]; st.State.Rank() < state.Rank() {
+		st.State, st.Reason = state, why
+		row.Sites[site] = st
+	}
+	why = fmt.Sprintf("%s: %s", v.name(site), why)
+	if row.State.Rank() < state.Rank() {
+		row.State, row.Reason = state, why
+	} else {
+		row.Reason = strings.TrimPrefix(row.Reason+"; "+why, "; ")
+	}
+}
+
+func waitWords(w *engine.Wait) string {
+	return fmt.Sprintf("%s (since %s)", w.Reason, engine.Time(w.Since).Format("2006-01-02 15:04:05 UTC"))
+}
+
+// Unconfirmed is what people read of a deletion that is held at a site.
+func Unconfirmed(at engine.SiteName) string {
+	return fmt.Sprintf("deleted while %s was away, together with many others: it waits for \"skerry sites confirm %s\"", at, at)
+}
+
+// paused is what a site says of a pause; nil: its replica is not paused.
+func paused(st *engine.Status) *engine.Pause {
+	w := st.Wait(engine.WaitPaused)
+	if w == nil {
+		return nil
+	}
+	return &engine.Pause{By: w.By, At: engine.Time(w.Since), Reason: w.Reason}
+}
+
+// replicaStatus tells how far site s has come with the operations that are known here.
+func (v *View) replicaStatus(s engine.SiteID, conflicts []engine.Conflict) engine.ReplicaStatus {
+	site := v.At(s)
+	st := engine.ReplicaStatus{Local: v.LocalAt(s), State: engine.StateConverged, Paused: paused(site),
+		Unmade: v.Unmade(s) || v.Yields(s), Held: site.Wait(engine.WaitHeld) != nil, Applied: v.compacted(s)}
+	settled, base := v.SettledAt(s), v.History.Base()
+	total := v.HeldBack()
+	if base != nil {
+		total += int(base.Count)
+	}
+	for _, o := range v.History.Ordered() {
+		total++
+		if settled(o) {
+			st.Applied++
+		}
+	}
+	for i := range conflicts {
+		c := &conflicts[i]
+		switch {
+		case c.Site != s:
+		case c.Open() && c.State().Rank() >= st.State.Rank():
+			st.State, st.Reason = c.State(), c.Reason
+		case !c.Open() && st.State == engine.StateConverged:
+			st.Reason = v.acceptedWords(c)
+		}
+	}
+	st.Pending = total - st.Applied
+	if st.Unmade && len(site.Repairs) > 0 {
+		st.Drifted = true
+	}
+	if st.Unmade && st.State == engine.StateConverged {
+		st.State, st.Reason = engine.StateConverging, "the application has no object of it: it is to be made anew"
+	}
+	if st.Pending == 0 || st.State != engine.StateConverged {
+		return st
+	}
+	st.State, st.Reason = engine.StateConverging, fmt.Sprintf("%d of %d operations not applied", st.Pending, total)
+	if s == v.Self {
+		st.Reason = cmp.Or(v.lastError(), st.Reason)
+	}
+	if w := v.waiting(s); w != nil {
+		st.Reason = w.Reason
+		if w.Kind == engine.WaitDenied {
+			st.State = engine.StateDegraded
+		}
+	}
+	if held := v.HeldBack(); held > 0 {
+		st.Reason = fmt.Sprintf("%d operations are held back: what they build on is not here, or the catalog has no such operation", held)
+	}
+	return st
+}
+
+// waiting is why a site does not try what is pending there, nil: it does.
+func (v *View) waiting(s engine.SiteID) *engine.Wait {
+	st := v.At(s)
+	if s == v.Self && v.Mine.Halted != nil {
+		return v.Mine.Halted
+	}
+	for _, kind := range []engine.WaitKind{engine.WaitDenied, engine.WaitMismatch, engine.WaitClock, engine.WaitReference} {
+		if w := st.Wait(kind); w != nil {
+			return w
+		}
+	}
+	return nil
+}
+
+// lastError says why this site has not applied what is pending, when it has tried.
+func (v *View) lastError() string {
+	settled := v.SettledAt(v.Self)
+	for _, o := range v.History.Ordered() {
+		if settled(o) {
+			continue
+		}
+		if why := v.Mine.Outcomes[o.ID].Error; why != "" {
+			return fmt.Sprintf("%s %s", o.Type, why)
+		}
+		if t, ok := v.LastTry(o.ID); ok && t.Error != "" {
+			return fmt.Sprintf("%s tried %d times: %s", o.Type, v.Mine.Tries[o.ID].Count, t.Error)
+		}
+	}
+	return ""
+}
+
+// leavingStatus describes the replica of a site that was removed and has not left.
+func (v *View) leavingStatus(s engine.SiteID) engine.ReplicaStatus {
+	st := engine.ReplicaStatus{Local: v.LocalAt(s), State: engine.StateLeaving, Paused: paused(v.At(s)),
+		Reason: "it was removed, and what it has accepted is still to come"}
+	by, settled := v.Placement().Removed[s], v.SettledAt(s)
+	for _, o := range v.History.Ordered() {
+		if settled(o) {
+			st.Applied++
+		} else if by != nil && engine.Compare(o, by) <= 0 {
+			st.Pending++
+		}
+	}
+	switch {
+	case st.Paused != nil:
+		st.Reason = "it was removed, and leaves its replica as it is: " + st.Paused.String()
+	case v.Overdue(s):
+		st.Reason = "it was removed long ago and has not said that it has left: nothing waits for it any more"
+	case s == v.Self:
+		st.Reason = cmp.Or(v.lastError(), "it was removed, and has something left to apply")
+	}
+	return st
+}
+
+// spreadOut adds to the states of the sites which part of a cross resource each holds, and its share of what is divided.
+func (v *View) spreadOut(sites map[engine.SiteID]engine.ReplicaStatus) {
+	if v.About.Collaboration != engine.Cross {
+		return
+	}
+	whole, parts := v.History.Whole(merge.Everything), v.Placement().Parts
+	for i, part := range parts {
+		for _, s := range part {
+			st := sites[s]
+			st.Part, st.Share = i+1, map[engine.Pointer]json.RawMessage{}
+			for _, p := range v.Kind.Divide {
+				if share, ok := tree.ShareOf(whole.Cells[p].Value, len(parts), i); ok {
+					st.Share[p] = share
+				}
+			}
+			sites[s] = st
+		}
+	}
+}
+
+// relations are the references of the resource in fold, which is what all that is known of it amounts to.
+func (v *View) relations(fold merge.Fold) []engine.Relation {
+	if len(v.Kind.Refs) == 0 {
+		return nil
+	}
+	within, _ := v.Kind.Split(string(v.About.Key))
+	list := tree.RelationsOf(v.Kind, within, fold.Representation())
+	at := map[engine.Target][]engine.SiteID{}
+	for _, f := range v.History.Whereabouts(merge.Any) {
+		at[f.Target] = f.Sites
+	}
+	for i := range list {
+		list[i].Found = at[list[i].Target]
+	}
+	return list
+}
+
+// Crowded says that a history has grown to half of what a resource may have, and which sites keep it from being folded away; it
+// is empty before that.
+func (v *View) Crowded() string {
+	n := v.History.Len()
+	if n < engine.MaxOperations/2 {
+		return ""
+	}
+	complete := v.History.Complete()
+	behind := slices.DeleteFunc(slices.Clone(v.Members()), func(s engine.SiteID) bool { return v.At(s).Settled.Contains(complete) })
+	if len(behind) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d operations are not applied everywhere, at %d writes are refused: %s has to catch up, or to be taken out of the resource",
+		n, engine.MaxOperations, v.Names(behind))
+}
+
+// compacted counts the operations that a site has settled and for which a checkpoint stands.
+func (v *View) compacted(s engine.SiteID) int {
+	base := v.History.Base()
+	if base == nil || !v.At(s).Settled.Contains(base.Seen) {
+		return 0
+	}
+	return int(base.Count)
+}

@@ -1,0 +1,224 @@
+package view
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/merge"
+)
+
+// Kept is what is stored of a view beside its changes, its statuses and its checkpoint.
+type Kept struct {
+	Me   engine.Status `cbor:"1,keyasint"`
+	Mine Mine          `cbor:"2,keyasint"`
+	// Doing is the encoding of what package replica is about to do or waits for.
+	Doing []byte `cbor:"3,keyasint,omitempty"`
+}
+
+// Kept returns what is to be stored of the view, with what package replica adds to it.
+func (v *View) Kept(doing []byte) []byte {
+	return engine.Encode(&Kept{Me: v.Me, Mine: v.Mine, Doing: doing})
+}
+
+// Restore takes in what was stored by Kept; it returns what package replica had added.
+func (v *View) Restore(b []byte) (doing []byte, err error) {
+	var k Kept
+	if err := engine.Decode(b, &k); err != nil {
+		return nil, fmt.Errorf("read what is kept of %s: %w", v.About.Key, err)
+	}
+	v.Me, v.Mine = k.Me, k.Mine
+	v.Me.Document = v.Document
+	if v.Mine.Outcomes == nil {
+		v.Mine.Outcomes = map[engine.OperationID]engine.Outcome{}
+	}
+	if v.Mine.Tries == nil {
+		v.Mine.Tries = map[engine.OperationID]*Tries{}
+	}
+	if v.Me.Number > 0 {
+		same := v.Me
+		same.Number, same.At = 0, 0
+		v.lastTold = string(engine.Encode(&same))
+		v.digest.Add(digestOf(v.Self, v.Me.Number))
+	}
+	return k.Doing, nil
+}
+
+// SignedStatuses are those of the other sites, in one order.
+func (v *View) SignedStatuses() []engine.SignedStatus {
+	list := make([]engine.SignedStatus, 0, len(v.signed))
+	for _, site := range slices.Sorted(maps.Keys(v.signed)) {
+		list = append(list, v.signed[site])
+	}
+	return list
+}
+
+// Signed is the newest status of another site, as it signed it.
+func (v *View) Signed(site engine.SiteID) (engine.SignedStatus, bool) {
+	s, ok := v.signed[site]
+	return s, ok
+}
+
+// RestoreStatuses takes in the stored statuses of other sites.
+func (v *View) RestoreStatuses(b []byte) error {
+	if len(b) == 0 {
+		return nil
+	}
+	var list []engine.SignedStatus
+	if err := engine.Decode(b, &list); err != nil {
+		return fmt.Errorf("read the statuses of %s: %w", v.About.Key, err)
+	}
+	for _, s := range list {
+		st := new(engine.Status)
+		if err := engine.Decode(s.Status, st); err != nil {
+			return fmt.Errorf("read the statuses of %s: %w", v.About.Key, err)
+		}
+		v.writers[s.Site] = true // it was, when it was taken in
+		if _, err := v.TakeStatus(st, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Digest is what anti-entropy compares of the resource between this site and another one that shares it.
+func (v *View) Digest() engine.Fingerprint { return v.digest }
+
+// Shared tells with whom the resource is shared: with peers it is compared as it is; with each of apart, of which or of this
+// site one has left, only that last word is compared, for good.
+func (v *View) Shared() (peers []engine.SiteID, apart map[engine.SiteID]engine.Fingerprint) {
+	mine := v.Part(v.Self)
+	if mine == PartNone {
+		return nil, nil
+	}
+	if len(v.writers) == len(v.Placement().Sites) && mine == PartMember {
+		return v.Others(), nil
+	}
+	for _, s := range slices.Sorted(maps.Keys(v.writers)) {
+		if s == v.Self {
+			continue
+		}
+		last := v.lastWords(s)
+		switch {
+		case last != engine.Fingerprint{}:
+			if apart == nil {
+				apart = map[engine.SiteID]engine.Fingerprint{}
+			}
+			apart[s] = last
+		case mine == PartFormer:
+		case v.Part(s) == PartMember || v.Part(s) == PartLeaving:
+			peers = append(peers, s)
+		}
+	}
+	return peers, apart
+}
+
+// lastWords is the digest of the last words between this site and another; zero when neither has left.
+func (v *View) lastWords(s engine.SiteID) engine.Fingerprint {
+	var f engine.Fingerprint
+	if v.Part(v.Self) == PartFormer {
+		f.Add(digestOf(v.Self, v.Me.Number))
+	}
+	if v.Part(s) == PartFormer {
+		f.Add(digestOf(s, v.statuses[s].Number))
+	}
+	return f
+}
+
+// Have tells what is here of the resource.
+func (v *View) Have() engine.Have {
+	h := engine.Have{Document: v.Document, Changes: map[uint64]map[engine.SiteID]uint64{}, Statuses: map[engine.SiteID]uint64{}}
+	for _, e := range v.Epochs {
+		lines := make(map[engine.SiteID]uint64, len(e.Tips))
+		for s, t := range e.Tips {
+			lines[s] = t.Number
+		}
+		h.Changes[e.Number] = lines
+	}
+	for s, st := range v.statuses {
+		h.Statuses[s] = st.Number
+	}
+	if v.Me.Number > 0 {
+		h.Statuses[v.Self] = v.Me.Number
+	}
+	return h
+}
+
+// Foundation is what is kept of epochs that are over: the checkpoint, and what else of them still counts.
+type Foundation struct {
+	Checkpoint merge.Checkpoint                 `cbor:"1,keyasint"`
+	Facts      []engine.Fact                    `cbor:"2,keyasint,omitempty"`
+	Decisions  []engine.Decision                `cbor:"3,keyasint,omitempty"`
+	Contents   map[engine.SiteID][]engine.Inner `cbor:"4,keyasint,omitempty"`
+	Replicas   map[engine.SiteID]engine.Replica `cbor:"5,keyasint,omitempty"`
+	Writers    []engine.SiteID                  `cbor:"6,keyasint"`
+}
+
+// Found returns the foundation of the current epoch: what stands for all before it.
+func (v *View) Found() (*Foundation, []byte, error) {
+	f := &Foundation{Checkpoint: *v.History.Base(), Contents: v.keptContents(), Replicas: v.replicas, Writers: v.Writers()}
+	for _, fact := range v.History.Facts() {
+		if v.History.Counts(fact) {
+			f.Facts = append(f.Facts, fact)
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(v.decisions)) {
+		for _, by := range slices.Sorted(maps.Keys(v.decisions[id])) {
+			f.Decisions = append(f.Decisions, v.decisions[id][by])
+		}
+	}
+	b := engine.Encode(f)
+	if len(b) > engine.MaxCheckpoint {
+		return nil, nil, fmt.Errorf("the checkpoint of %s: %w: %d bytes", v.About.Key, engine.ErrTooLarge, len(b))
+	}
+	return f, b, nil
+}
+
+// Begin makes the view begin with a foundation, which may come from another site: the error wraps ErrRefused.
+func (v *View) Begin(b []byte) error {
+	var f Foundation
+	if err := engine.Decode(b, &f); err != nil {
+		return fmt.Errorf("read the checkpoint of %s: %w", v.About.Key, err)
+	}
+	if err := f.validate(); err != nil {
+		return fmt.Errorf("read the checkpoint of %s: %w", v.About.Key, err)
+	}
+	for _, s := range f.Writers {
+		v.writers[s] = true
+	}
+	v.History.Stand(&f.Checkpoint)
+	for _, fact := range f.Facts {
+		v.History.AddFact(fact)
+	}
+	for _, d := range f.Decisions {
+		v.decided(d)
+	}
+	for site, list := range f.Contents {
+		for _, c := range list {
+			if err := v.takeInner(site, c); err != nil {
+				return fmt.Errorf("read the checkpoint of %s: %w", v.About.Key, err)
+			}
+		}
+	}
+	maps.Copy(v.replicas, f.Replicas)
+	for _, o := range v.History.Ordered() {
+		v.Large = v.Large || o.Blob != nil
+	}
+	v.placed = nil
+	v.CreatedAt = time.UnixMicro(f.Checkpoint.First).UTC()
+	return nil
+}
+
+func (f *Foundation) validate() error {
+	if len(f.Writers) > engine.MaxPlaced*4 {
+		return fmt.Errorf("%w: %d writers", engine.ErrRefused, len(f.Writers))
+	}
+	for _, s := range f.Writers {
+		if s == "" || len(s) > engine.MaxSiteID {
+			return fmt.Errorf("%w: a writer that is no site", engine.ErrRefused)
+		}
+	}
+	return f.Checkpoint.Validate()
+}

@@ -1,0 +1,133 @@
+package storage
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+
+	"github.com/skerry/skerry/engine"
+)
+
+const (
+	// keepEvents are kept of the event log at least; it is trimmed once trimEventsEvery more were written.
+	keepEvents      = 10_000
+	trimEventsEvery = 1_000
+	// eventRun is how many events one row has at most.
+	eventRun = 256
+)
+
+// eventLog numbers the events of a transaction and gathers them, so that they take one row.
+type eventLog struct {
+	last, durable uint64         // the newest number given, and the newest that is on the disk
+	trimmed       uint64         // the newest number when the log was trimmed
+	gathered      []engine.Event // of the transaction
+}
+
+// open finds out where the log ends. Numbers are never given twice: the newest row is never deleted.
+func (l *eventLog) open(w *writer) error {
+	last, err := w.number(lastEvent)
+	l.last, l.durable = uint64(last), uint64(last)
+	return err
+}
+
+// add gathers events and returns the number of the first.
+func (l *eventLog) add(events []engine.Event) (first uint64) {
+	first = l.last + 1
+	l.last += uint64(len(events))
+	l.gathered = append(l.gathered, events...)
+	return first
+}
+
+// write writes what is gathered, and trims the log now and then.
+func (l *eventLog) write(w *writer) error {
+	if len(l.gathered) == 0 {
+		return nil
+	}
+	last := l.durable
+	for len(l.gathered) > 0 {
+		run := l.gathered[:min(eventRun, len(l.gathered))]
+		l.gathered = l.gathered[len(run):]
+		last += uint64(len(run))
+		if err := w.exec(addEvents, int64(last), int64(len(run)), w.vault.seal(encodeEvents(run), eventPlace(last))); err != nil {
+			return fmt.Errorf("events: %w", err)
+		}
+	}
+	if last < l.trimmed+trimEventsEvery || last <= keepEvents {
+		return nil
+	}
+	l.trimmed = last // should this be rolled back, the next trim comes later
+	if err := w.exec(trimEvents, int64(last-keepEvents)); err != nil {
+		return fmt.Errorf("trim events: %w", err)
+	}
+	return nil
+}
+
+func (l *eventLog) committed() { l.durable, l.gathered = l.last, nil }
+
+func (l *eventLog) rolledBack() { l.last, l.gathered = l.durable, nil }
+
+func eventPlace(last uint64) []byte { return place("events.events", fmt.Sprint(last)) }
+
+// Events implements engine.Store: up to limit events (0: 100; at most 1000). Only the newest 10,000 are certain to be there.
+func (s *Store) Events(ctx context.Context, after uint64, limit int) ([]engine.Event, error) {
+	limit = pageSize(limit)
+	all := make([]engine.Event, 0, limit)
+	err := s.reads.each(ctx, func(row scanner) (bool, error) {
+		var last, number uint64
+		var b []byte
+		if err := row.Scan(&last, &number, &b); err != nil {
+			return false, err
+		}
+		run, err := s.openEvents(last, number, b)
+		if err != nil {
+			return false, fmt.Errorf("those up to %d: %w", last, err)
+		}
+		for _, e := range run {
+			if e.Seq > after && len(all) < limit {
+				all = append(all, e)
+			}
+		}
+		return len(all) < limit, nil
+	}, `SELECT last, number, events FROM events WHERE last > ? ORDER BY last`, int64(min(after, 1<<62)))
+	if err != nil {
+		return nil, fmt.Errorf("list events after %d: %w", after, err)
+	}
+	return all, nil
+}
+
+// openEvents reads a row of events.
+func (s *Store) openEvents(last, number uint64, sealed []byte) ([]engine.Event, error) {
+	if err := s.vault.open(&sealed, eventPlace(last)); err != nil {
+		return nil, err
+	}
+	run, err := decodeEvents(sealed)
+	if err == nil && uint64(len(run)) != number {
+		err = fmt.Errorf("there are %d, not %d", len(run), number)
+	}
+	for i := range run {
+		run[i].Seq = last - number + 1 + uint64(i)
+	}
+	return run, err
+}
+
+// encodeEvents and decodeEvents turn events into a row's bytes and back, without their numbers.
+func encodeEvents(run []engine.Event) (b []byte) {
+	for i := range run {
+		e := &run[i]
+		b = binary.AppendVarint(appendText(appendText(b, e.Type), e.Subject), nanos(e.Time))
+		b = appendText(b, e.Data)
+	}
+	return b
+}
+
+func decodeEvents(b []byte) (run []engine.Event, err error) {
+	p := parser{rest: b}
+	for len(p.rest) > 0 {
+		e := engine.Event{Type: p.text(), Subject: p.text(), Time: instant(p.int())}
+		if data := p.bytes(); len(data) > 0 {
+			e.Data = data
+		}
+		run = append(run, e)
+	}
+	return run, p.end()
+}
