@@ -3,6 +3,7 @@ package engine
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"strings"
 	"time"
 )
@@ -79,6 +80,14 @@ type Conflict struct {
 	Actions []Action `json:"actions"`
 	// Accepted is set once somebody has decided that the site may differ.
 	Accepted *Decision `json:"accepted,omitempty"`
+}
+
+// FieldDifference is one field of a resource that a conflict is about. Nil: there is no such field.
+type FieldDifference struct {
+	Path Pointer
+	// Base is what whoever issued the operation saw, Here what the application of the conflict's site shows, Wanted what all
+	// known operations amount to: what resolving the conflict without giving up would bring about.
+	Base, Here, Wanted json.RawMessage
 }
 
 // Open reports whether the conflict still waits for a person.

@@ -1,6 +1,9 @@
 package engine
 
-import "errors"
+import (
+	"errors"
+	"net/http"
+)
 
 var (
 	// ErrTooLarge: a body or an entry is over its limit.
@@ -40,3 +43,6 @@ type Refusal struct {
 func (r *Refusal) Error() string { return r.Type + ": " + r.Detail }
 
 func (r *Refusal) Unwrap() error { return r.Err }
+
+// ErrSettled is what a person gets who settles an operation that does not wait for a decision at this site.
+var ErrSettled = &Refusal{Status: http.StatusConflict, Type: "settled", Detail: "the operation does not wait for a decision at this site"}

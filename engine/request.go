@@ -30,7 +30,7 @@ type Request struct {
 	Query  string
 	// Header are the content headers that travel with the operation.
 	Header map[string]string
-	// Body has at most MaxDocument bytes. Large, unless nil, is the body in its place, of more than MaxInlineBody bytes: nobody
+	// Body has at most MaxLooked bytes. Large, unless nil, is the body in its place, of more than MaxInlineBody bytes: nobody
 	// looks into it.
 	Body  []byte
 	Large Body `json:"-"`
@@ -126,6 +126,10 @@ type Answer struct {
 	// Site answered.
 	Site SiteID
 }
+
+// HeaderSettled tells, beside content that another agent reads (TypeContent), what was settled where it was read: a Vector as
+// JSON.
+const HeaderSettled = "Skerry-Settled"
 
 // Credentials are the headers by which an application knows who asks. A nil *Credentials stands for the agent's own account
 // from the configuration; one without headers for a caller who has shown none.
