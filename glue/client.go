@@ -278,14 +278,11 @@ func (c *Client) request(ctx context.Context, call engine.Call) (*http.Request, 
 		return nil, nil, fmt.Errorf("%w: no upstream for service %s", engine.ErrUnreachable, call.Kind.Service)
 	}
 	header := http.Header{}
-	credentials := call.Credentials
-	if credentials == nil && up.Credentials != nil {
-		var err error
-		if credentials, err = up.Credentials(); err != nil {
-			return nil, nil, fmt.Errorf("%w: read the credentials of service %s: %w", engine.ErrUnreachable, call.Kind.Service, err)
-		}
+	credentials, err := up.account(call.Credentials)
+	if err != nil {
+		return nil, nil, err
 	}
-	for name, values := range credentials {
+	for name, values := range credentials.Header {
 		header[http.CanonicalHeaderKey(name)] = values
 	}
 	StripAgent(header)
@@ -301,7 +298,6 @@ func (c *Client) request(ctx context.Context, call engine.Call) (*http.Request, 
 		return nil, nil, fmt.Errorf("%w: no path can carry the identifier %q", engine.ErrUnreachable, call.Local)
 	}
 	query, body := call.Query, call.Body
-	var err error
 	if call.Content != nil && looksInto(call, header) {
 		if body, err = io.ReadAll(call.Content); err != nil {
 			return nil, nil, fmt.Errorf("%w: read the body: %w", engine.ErrUnreachable, err)
@@ -349,13 +345,29 @@ func (c *Client) request(ctx context.Context, call engine.Call) (*http.Request, 
 	return req, up, nil
 }
 
+// account returns what a request is sent with: the caller's credentials, or the agent's own in the place of nil. A caller who has
+// shown none gets none.
+func (u *upstream) account(caller *engine.Credentials) (*engine.Credentials, error) {
+	if caller != nil {
+		return caller, nil
+	}
+	if u.Credentials == nil {
+		return &engine.Credentials{}, nil
+	}
+	header, err := u.Credentials()
+	if err != nil {
+		return nil, fmt.Errorf("%w: read the credentials of service %s: %w", engine.ErrUnreachable, u.Service, err)
+	}
+	return &engine.Credentials{Header: header}, nil
+}
+
 // looksInto reports whether a large body is JSON that is looked into: the identifiers in it may have to be others here.
 func looksInto(call engine.Call, header http.Header) bool {
-	return call.Length >= 0 && call.Length <= engine.MaxDocument && isJSON(header)
+	return call.Length >= 0 && call.Length <= engine.MaxLooked && isJSON(header)
 }
 
 // settle puts the chosen identifier into the body of a create.
-func (c *Client) settle(ctx context.Context, call engine.Call, credentials http.Header, body []byte) ([]byte, error) {
+func (c *Client) settle(ctx context.Context, call engine.Call, credentials *engine.Credentials, body []byte) ([]byte, error) {
 	if len(body) == 0 || !validObject(body) {
 		return nil, fmt.Errorf("%w: the body that creates a %s is no JSON object, so its identifier cannot be set", engine.ErrUnreachable, call.Kind.Name)
 	}

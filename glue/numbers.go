@@ -39,7 +39,7 @@ func (c *Client) shownID(k *engine.Kind, body []byte) (string, bool) {
 // numbers reports whether the application shows the identifiers of a kind as numbers. When nothing was seen yet, it
 // reads the resource that local names; if that does not tell, a number is assumed, since local looks like one. An
 // error means that the application could not be asked.
-func (c *Client) numbers(ctx context.Context, name kindName, local engine.LocalID, credentials http.Header) (bool, error) {
+func (c *Client) numbers(ctx context.Context, name kindName, local engine.LocalID, credentials *engine.Credentials) (bool, error) {
 	c.mu.Lock()
 	number, known := c.numeric[name]
 	c.mu.Unlock()
@@ -67,18 +67,18 @@ func (c *Client) numbers(ctx context.Context, name kindName, local engine.LocalI
 }
 
 // authentication returns those of a caller's headers that say who asks, without the conditions of the request.
-func authentication(h http.Header) http.Header {
-	if h == nil {
+func authentication(c *engine.Credentials) *engine.Credentials {
+	if c == nil {
 		return nil
 	}
-	out := h.Clone()
+	out := c.Header.Clone()
 	for _, name := range []string{
 		"If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since", "Content-Type", "Content-Language",
 		"Content-Encoding", "Accept", "Prefer",
 	} {
 		out.Del(name)
 	}
-	return out
+	return &engine.Credentials{Header: out}
 }
 
 func validObject(body []byte) bool {

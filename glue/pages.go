@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/tree"
 )
 
 // maxPages bounds how much of a list is read.
@@ -19,12 +20,12 @@ const maxPages = 10_000
 
 // pages reads the whole list of a kind, as this site's application shows it, and calls visit with each page. Nil credentials
 // are the agent's own.
-func (c *Client) pages(ctx context.Context, k *engine.Kind, credentials http.Header, visit func(body []byte) error) error {
+func (c *Client) pages(ctx context.Context, k *engine.Kind, credentials *engine.Credentials, visit func(body []byte) error) error {
 	return c.pagesOf(ctx, k, "", "", credentials, visit)
 }
 
 // pagesOf is pages for what lies in a container, by the application's identifier of that, and for what a query selects.
-func (c *Client) pagesOf(ctx context.Context, k *engine.Kind, within, selection string, credentials http.Header, visit func(body []byte) error) error {
+func (c *Client) pagesOf(ctx context.Context, k *engine.Kind, within, selection string, credentials *engine.Credentials, visit func(body []byte) error) error {
 	list := c.listOf(k)
 	numbered := func(n int) string {
 		page := list.Page + "=" + strconv.Itoa(n)
@@ -103,8 +104,8 @@ func (c *Client) Watch(k *engine.Kind) string {
 
 // Listed reads the whole list of what this site's application shows of a kind in a container, as clients call that, for a query, with
 // its caller's credentials. The identifiers of the items are those that clients see.
-func (c *Client) Listed(ctx context.Context, k *engine.Kind, within, query string, credentials http.Header) ([]Item, error) {
-	query, _, err := c.Localize(ctx, k, within, credentials, query, nil)
+func (c *Client) Listed(ctx context.Context, k *engine.Kind, within, query string, credentials *engine.Credentials) ([]Item, error) {
+	query, _, err := c.localize(ctx, k, within, credentials, nil, query, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -235,7 +236,7 @@ func (c *Client) Find(ctx context.Context, k *engine.Kind, request string) ([]en
 			objects++
 			values(item.Text, 0, k.Marker.Tokens(), func(v span) {
 				shows = true
-				if item.Text[v.start] != '"' || !engine.HasMarker(unquote(item.Text[v.start:v.end]), request) {
+				if item.Text[v.start] != '"' || !tree.HasMarker(unquote(item.Text[v.start:v.end]), request) {
 					return
 				}
 				id, _ := ownID(k, item.Text)

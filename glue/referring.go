@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"net/http"
 	"slices"
 	"strings"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/tree"
 )
 
 // Referrer is an object of this site's application that refers to another.
@@ -23,7 +23,7 @@ type Referrer struct {
 // made along with another: it reads the
 // lists of all kinds whose references may name t, with the credentials given (nil: the configuration's), and sees as much
 // as those lists show. An error names the kinds that could not be read; what the others have is returned beside it.
-func (c *Client) Referring(ctx context.Context, t engine.Target, credentials http.Header) ([]Referrer, error) {
+func (c *Client) Referring(ctx context.Context, t engine.Target, credentials *engine.Credentials) ([]Referrer, error) {
 	var found []Referrer
 	names := func(k *engine.Kind) (may, beside bool) {
 		for _, r := range k.Refs {
@@ -38,7 +38,7 @@ func (c *Client) Referring(ctx context.Context, t engine.Target, credentials htt
 			return
 		}
 		within, _ := k.Split(id)
-		for _, r := range engine.RelationsOf(k, within, item.Text) {
+		for _, r := range tree.RelationsOf(k, within, item.Text) {
 			if r.Target == t {
 				self := engine.Target{Service: k.Service, Kind: k.Name, ID: engine.ResourceID(id)}
 				found = append(found, Referrer{self, item.Replicated, r})
@@ -50,7 +50,7 @@ func (c *Client) Referring(ctx context.Context, t engine.Target, credentials htt
 
 // Made lists the objects that this site's application has made along with t and destroys along with it, as far as the catalog says how
 // they tell; the relation is that of t. Errors are those of Referring.
-func (c *Client) Made(ctx context.Context, t engine.Target, credentials http.Header) ([]Referrer, error) {
+func (c *Client) Made(ctx context.Context, t engine.Target, credentials *engine.Credentials) ([]Referrer, error) {
 	var found []Referrer
 	names := func(k *engine.Kind) (may, beside bool) {
 		return k.Service == t.Service && slices.ContainsFunc(c.owners(k), func(o Owner) bool { return o.Kind == t.Kind }), true
@@ -99,7 +99,7 @@ func (c *Client) ownersOf(k *engine.Kind, text []byte) []engine.Relation {
 
 // each reads the lists of the kinds that names picks, those that lie in the container of t alone where it says so, and gives each item
 // with its identifier to see.
-func (c *Client) each(ctx context.Context, t engine.Target, names func(*engine.Kind) (may, beside bool), credentials http.Header,
+func (c *Client) each(ctx context.Context, t engine.Target, names func(*engine.Kind) (may, beside bool), credentials *engine.Credentials,
 	see func(*engine.Kind, string, Item)) error {
 	var unread []string
 	order := func(a, b kindName) int { return strings.Compare(a.String(), b.String()) }
@@ -137,7 +137,7 @@ func (c *Client) each(ctx context.Context, t engine.Target, names func(*engine.K
 }
 
 // list returns the items of all pages as clients see them; within is the container of what lies in one.
-func (c *Client) list(ctx context.Context, k *engine.Kind, within string, credentials http.Header) ([]Item, error) {
+func (c *Client) list(ctx context.Context, k *engine.Kind, within string, credentials *engine.Credentials) ([]Item, error) {
 	var all []Item
 	err := c.pagesOf(ctx, k, within, "", credentials, func(body []byte) error {
 		page, err := c.ParseItems(ctx, k, within, body)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/tree"
 )
 
 // lookup finds what an identifier of a kind is to be replaced by. Raw is the JSON value that takes its place; false
@@ -140,8 +141,8 @@ func (c *Client) Container(k *engine.Kind) *engine.Kind {
 	return c.known.Load().kinds[kindName{k.Service, k.Within}]
 }
 
-// List takes the answer to a GET on the collection of a kind apart, as the application shows it.
-func (c *Client) List(k *engine.Kind, body []byte) ([][]byte, error) {
+// Items implements engine.Application: each item is as the application shows it.
+func (c *Client) Items(k *engine.Kind, body []byte) ([][]byte, error) {
 	items, err := c.splitItems(k, body)
 	if err != nil {
 		return nil, err
@@ -187,7 +188,7 @@ func (t translation) value(ctx context.Context, s spot, raw []byte) (text []byte
 	case s.marker && (!t.unmark || raw[0] != '"'), s.link != "" && raw[0] != '"':
 		return nil, false, nil
 	case s.marker:
-		trimmed := engine.TrimMarker(unquote(raw))
+		trimmed := tree.TrimMarker(unquote(raw))
 		return quote(trimmed), len(trimmed) < len(unquote(raw)), nil
 	case s.link != "":
 		address, ok, err := t.link(ctx, s, unquote(raw))
@@ -333,7 +334,7 @@ func (c *Client) toCanonical(ctx context.Context, k owner, id string, _ bool) ([
 
 // toLocal returns the lookup from meta-identifiers to this site's identifiers, for what the application sees.
 // Credentials are those of the request, in case the application has to be asked what its identifiers look like.
-func (c *Client) toLocal(credentials http.Header) lookup {
+func (c *Client) toLocal(credentials *engine.Credentials) lookup {
 	return func(ctx context.Context, k owner, id string, _ bool) ([]byte, bool, error) {
 		local, ok := c.ids.Local(ctx, k.service, k.name, k.metaID(id))
 		own := k.own(string(local))
@@ -377,12 +378,17 @@ func (c *Client) Canonical(ctx context.Context, k *engine.Kind, within string, h
 }
 
 // Localize returns the query and the body of a request on a kind with meta-identifiers replaced by this site's own, as
-// the application understands them.
+// the application understands them. The header is that of a client: should the application have to be asked, then with what is in it.
 func (c *Client) Localize(ctx context.Context, k *engine.Kind, within string, header http.Header, query string, body []byte) (string, []byte, error) {
+	return c.localize(ctx, k, within, &engine.Credentials{Header: header}, header, query, body)
+}
+
+func (c *Client) localize(ctx context.Context, k *engine.Kind, within string, credentials *engine.Credentials, header http.Header,
+	query string, body []byte) (string, []byte, error) {
 	if !c.Translates(k) {
 		return query, body, nil
 	}
-	find, spots := c.toLocal(header), c.spots(ctx, k, within)
+	find, spots := c.toLocal(credentials), c.spots(ctx, k, within)
 	query, err := replaceQuery(ctx, spots, query, find)
 	if err != nil || !isJSON(header) {
 		return query, body, err
