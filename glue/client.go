@@ -282,7 +282,7 @@ func (c *Client) request(ctx context.Context, call engine.Call) (*http.Request, 
 	if err != nil {
 		return nil, nil, err
 	}
-	for name, values := range credentials.Header {
+	for name, values := range credentials {
 		header[http.CanonicalHeaderKey(name)] = values
 	}
 	StripAgent(header)
@@ -305,7 +305,7 @@ func (c *Client) request(ctx context.Context, call engine.Call) (*http.Request, 
 		call.Content = nil
 	}
 	if c.Translates(call.Kind) {
-		find := c.toLocal(credentials)
+		find := c.toLocal(call.Credentials)
 		container, _ := call.Kind.Split(string(call.Local))
 		spots := c.spots(ctx, call.Kind, container)
 		if query, err = replaceQuery(ctx, spots, query, find); err == nil && isJSON(header) {
@@ -316,7 +316,7 @@ func (c *Client) request(ctx context.Context, call engine.Call) (*http.Request, 
 		}
 	}
 	if _, own := call.Kind.Split(string(call.Local)); call.Method == http.MethodPost && own != "" && call.Kind.ID.Settable && call.Kind.ID.At != "" && !strings.Contains(call.Path, "{id}") {
-		if body, err = c.settle(ctx, call, credentials, body); err != nil {
+		if body, err = c.settle(ctx, call, body); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -347,18 +347,18 @@ func (c *Client) request(ctx context.Context, call engine.Call) (*http.Request, 
 
 // account returns what a request is sent with: the caller's credentials, or the agent's own in the place of nil. A caller who has
 // shown none gets none.
-func (u *upstream) account(caller *engine.Credentials) (*engine.Credentials, error) {
+func (u *upstream) account(caller *engine.Credentials) (http.Header, error) {
 	if caller != nil {
-		return caller, nil
+		return caller.Header, nil
 	}
 	if u.Credentials == nil {
-		return &engine.Credentials{}, nil
+		return nil, nil
 	}
 	header, err := u.Credentials()
 	if err != nil {
 		return nil, fmt.Errorf("%w: read the credentials of service %s: %w", engine.ErrUnreachable, u.Service, err)
 	}
-	return &engine.Credentials{Header: header}, nil
+	return header, nil
 }
 
 // looksInto reports whether a large body is JSON that is looked into: the identifiers in it may have to be others here.
@@ -367,14 +367,14 @@ func looksInto(call engine.Call, header http.Header) bool {
 }
 
 // settle puts the chosen identifier into the body of a create.
-func (c *Client) settle(ctx context.Context, call engine.Call, credentials *engine.Credentials, body []byte) ([]byte, error) {
+func (c *Client) settle(ctx context.Context, call engine.Call, body []byte) ([]byte, error) {
 	if len(body) == 0 || !validObject(body) {
 		return nil, fmt.Errorf("%w: the body that creates a %s is no JSON object, so its identifier cannot be set", engine.ErrUnreachable, call.Kind.Name)
 	}
 	_, own := call.Kind.Split(string(call.Local))
 	raw := quote(own)
 	if isInteger(own) {
-		number, err := c.numbers(ctx, nameOf(call.Kind), call.Local, credentials)
+		number, err := c.numbers(ctx, nameOf(call.Kind), call.Local, call.Credentials)
 		if err != nil {
 			return nil, err
 		}

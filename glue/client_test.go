@@ -44,10 +44,10 @@ func TestDoTranslatesAndPresents(t *testing.T) {
 	r, err := c.Do(t.Context(), engine.Call{
 		Kind: server, Method: "POST", Path: "/servers", Query: "image=M1", Key: "op.site",
 		Header: map[string]string{"Content-Type": "application/json"}, Body: []byte(`{"image":"M1","n":1.0}`),
-		Credentials: http.Header{
+		Credentials: &engine.Credentials{Header: http.Header{
 			"Authorization": {"Bearer x"}, "Scope": {"paris"}, "Skerry-Via": {"a"}, "Connection": {"X-Hop"}, "X-Hop": {"1"},
 			"If-Match": {`"e"`}, "Idempotency-Key": {"theirs"}, "Content-Length": {"1"},
-		},
+		}},
 	})
 	if err != nil || r.Status != 201 || r.Local != "9" {
 		t.Fatalf("%+v %v", r, err)

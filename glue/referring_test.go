@@ -20,7 +20,7 @@ func TestReferring(t *testing.T) {
 	})
 	c := testClient(t, "http://127.0.0.1:1", url, ids)
 	t1 := engine.Target{Service: "images", Kind: "image", ID: "M1"}
-	found, err := c.Referring(t.Context(), t1, http.Header{"Authorization": {"Bearer x"}})
+	found, err := c.Referring(t.Context(), t1, &engine.Credentials{Header: http.Header{"Authorization": {"Bearer x"}}})
 	var got []string
 	for _, r := range found {
 		got = append(got, fmt.Sprint(r.ID, " ", r.Replicated, " ", r.By.At))

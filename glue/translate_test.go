@@ -1,8 +1,10 @@
 package glue
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/url"
 	"strings"
@@ -166,10 +168,17 @@ func TestItems(t *testing.T) {
 		if got := string(list.Join(list.Each)); got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
+		each, err := c.Items(image, []byte(doc))
+		if got := string(bytes.Join(each, []byte("|"))); got != `{"id":"img-1"}|{"id":"x"}` || err != nil {
+			t.Errorf("as the application shows them: %s %v", got, err)
+		}
 	}
 	for _, doc := range []string{`{"a":[],"b":[]}`, `{}`, `3`, `[`, ``} {
 		if _, err := c.ParseItems(t.Context(), image, "", []byte(doc)); err == nil {
 			t.Errorf("%q is taken for a list", doc)
+		}
+		if _, err := c.Items(image, []byte(doc)); !errors.Is(err, ErrNoList) {
+			t.Errorf("%q is taken for a list: %v", doc, err)
 		}
 	}
 }
