@@ -99,7 +99,7 @@ func (a *API) adoptAt(ctx context.Context, r AdoptRequest) ([]engine.SiteID, err
 func (a *API) adopt(ctx context.Context, r AdoptRequest, sites []engine.SiteID, authorization string) (Adopted, error) {
 	q := engine.AdoptRequest{Kind: a.kind(engine.ServiceName(r.Service), engine.KindName(r.Kind)), ID: engine.LocalID(r.ID), Sites: sites, Scope: r.Scope}
 	if authorization != "" {
-		q.Credentials = http.Header{"Authorization": {authorization}}
+		q.Credentials = &engine.Credentials{Header: http.Header{"Authorization": {authorization}}}
 	}
 	id, operation, err := a.Operator.AdoptExisting(ctx, q)
 	if errors.Is(err, engine.ErrNotFound) {

@@ -146,9 +146,9 @@ type Config struct {
 	Types *typing.Checker
 	// Referring lists the objects of this site's application that refer to a resource, with the credentials given; an error
 	// says what could not be read, and what could is returned beside it.
-	Referring func(ctx context.Context, t engine.Target, credentials http.Header) ([]glue.Referrer, error)
+	Referring func(ctx context.Context, t engine.Target, credentials *engine.Credentials) ([]glue.Referrer, error)
 	// Made lists likewise what this site's application has made along with a resource and destroys along with it.
-	Made func(ctx context.Context, t engine.Target, credentials http.Header) ([]glue.Referrer, error)
+	Made func(ctx context.Context, t engine.Target, credentials *engine.Credentials) ([]glue.Referrer, error)
 	// Token makes the text that a new site's configuration needs.
 	Token func(i engine.Invitation, secret []byte) string
 	// Ready returns why the site does not serve yet or any more; nil when it does.

@@ -149,7 +149,7 @@ func (n names) conflict(c engine.Conflict) Conflict {
 		v.Actions = append(v.Actions, string(action))
 	}
 	if c.Accepted != nil {
-		v.Accepted = &Acceptance{string(c.Accepted.Action), n.of(c.Accepted.By), c.Accepted.At}
+		v.Accepted = &Acceptance{string(c.Accepted.Action), n.of(c.Accepted.By), engine.Time(c.Accepted.At)}
 	}
 	return v
 }
@@ -237,7 +237,7 @@ func (a *API) tellAuthors(ctx context.Context, c engine.Conflict, v *ConflictDet
 
 // touches reports whether a change, as the index has it, sets or removes something at p, around it or in it.
 func touches(change json.RawMessage, p engine.Pointer) bool {
-	var c engine.Change
+	var c engine.Edit
 	if len(change) == 0 || json.Unmarshal(change, &c) != nil {
 		return false
 	}

@@ -5,8 +5,6 @@ import (
 	"time"
 
 	"github.com/labstack/echo/v4"
-
-	"github.com/skerry/skerry/engine"
 )
 
 // maxPaired bounds the sites of which all pairs are told: there are half as many pairs as the square of it.
@@ -49,7 +47,7 @@ func (a *API) Distances(site string) (Distances, error) {
 			if !known {
 				continue
 			}
-			v := Distance{From: string(x.Name), To: string(y.Name), RTT: float64(rtt.Microseconds()) / 1000, At: moment(older(x, y))}
+			v := Distance{From: string(x.Name), To: string(y.Name), RTT: float64(rtt.Microseconds()) / 1000, At: instant(min(x.At, y.At))}
 			other := x.ID
 			if x.ID == self {
 				other = y.ID
@@ -61,14 +59,6 @@ func (a *API) Distances(site string) (Distances, error) {
 		}
 	}
 	return d, nil
-}
-
-// older is when the older of two sites' coordinates was told.
-func older(x, y engine.Member) time.Time {
-	if x.At.Before(y.At) {
-		return x.At
-	}
-	return y.At
 }
 
 func (a *API) getDistances(c echo.Context) error {

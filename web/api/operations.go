@@ -340,7 +340,7 @@ func (a *API) operation(ctx context.Context, r engine.OperationRow, n teller) Op
 		return v
 	}
 	v.Body, v.BodyEncoding = showBody(k, r.Body)
-	var change engine.Change
+	var change engine.Edit
 	if len(r.Change) > 0 && json.Unmarshal(r.Change, &change) == nil {
 		hideInChange(k, &change)
 		v.Change = change

@@ -10,6 +10,7 @@ import (
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/scope"
+	"github.com/skerry/skerry/engine/tree"
 	"github.com/skerry/skerry/glue"
 )
 
@@ -104,7 +105,7 @@ func (a *API) plan(ctx context.Context, r ExplainRequest, service string, bound 
 func (a *API) planOne(ctx context.Context, p *planner, m glue.Match, r ExplainRequest, candidates []string) error {
 	name, read := m.Target, glue.Safe(strings.ToUpper(r.Method))
 	if name == "" {
-		if name = engine.ChosenID(m.Kind, r.Body); name != "" && m.Within != "" {
+		if name = tree.ChosenID(m.Kind, r.Body); name != "" && m.Within != "" {
 			name = engine.Inside(m.Within, name)
 		}
 	}

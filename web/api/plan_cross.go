@@ -8,6 +8,7 @@ import (
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/scope"
+	"github.com/skerry/skerry/engine/tree"
 	"github.com/skerry/skerry/glue"
 )
 
@@ -62,7 +63,7 @@ func (p *planner) cross(m glue.Match, row *engine.ResourceRow, alone bool, parts
 		if row != nil {
 			summary = fmt.Sprintf("%s %s is spread over %s: the change goes to every part, whatever the scope says.", m.Kind.Name, row.ID, spread)
 		}
-		shares := m.Kind.Shares(body, len(parts))
+		shares := tree.Shares(m.Kind, body, len(parts))
 		if len(shares) > 0 {
 			summary += " " + inShares(shares)
 		}

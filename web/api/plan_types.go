@@ -9,6 +9,7 @@ import (
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/scope"
+	"github.com/skerry/skerry/engine/tree"
 	"github.com/skerry/skerry/glue"
 	"github.com/skerry/skerry/web/typing"
 )
@@ -41,7 +42,7 @@ func (a *API) typeReferences(ctx context.Context, r ExplainRequest, m glue.Match
 	}
 	result, err := a.Types.Check(ctx, typing.Request{
 		Kind: m.Kind, Method: strings.ToUpper(r.Method), Path: r.Path, Creates: m.Type == engine.TypeCreate,
-		Relations: engine.RelationsOf(m.Kind, m.Within, r.Body), Sites: sites, Scope: s,
+		Relations: tree.RelationsOf(m.Kind, m.Within, r.Body), Sites: sites, Scope: s,
 		Bound: a.bound(s, string(m.Kind.Service)),
 	})
 	if err != nil {

@@ -43,6 +43,15 @@ func moment(t time.Time) *time.Time {
 	return &t
 }
 
+// instant is a time that travelled as Unix microseconds; nil for none.
+func instant(microseconds int64) *time.Time {
+	if microseconds == 0 {
+		return nil
+	}
+	t := engine.Time(microseconds)
+	return &t
+}
+
 // ResumeRequest says which service of a site is to be tried again.
 type ResumeRequest struct {
 	Service string `json:"service,omitempty"` // empty: all of them

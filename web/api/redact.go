@@ -101,7 +101,7 @@ func hideAt(v any, tokens []string) {
 	}
 }
 
-func hideInChange(k *engine.Kind, c *engine.Change) {
+func hideInChange(k *engine.Kind, c *engine.Edit) {
 	for p := range c.Set {
 		if k.Hides(p) {
 			c.Set[p] = json.RawMessage(strconv.Quote(Hidden))

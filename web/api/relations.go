@@ -224,7 +224,7 @@ func (g *grapher) neededBy(ctx context.Context, t engine.Target) ([]engine.Targe
 }
 
 // made adds what this site's application has made along with a resource, and with that in turn.
-func (g *grapher) made(ctx context.Context, t engine.Target, credentials http.Header, deep int) error {
+func (g *grapher) made(ctx context.Context, t engine.Target, credentials *engine.Credentials, deep int) error {
 	found, err := g.a.Made(ctx, t, credentials)
 	if err != nil {
 		g.unknown(fmt.Sprintf("some of what this site's application makes along: could not %v", err))
@@ -263,9 +263,9 @@ const maxMade = 3
 
 // objects adds what refers to a resource and is an object of this site alone, and says what is not known of others.
 func (g *grapher) objects(ctx context.Context, t engine.Target, caller http.Header) error {
-	var credentials http.Header // none: the agent's own
+	var credentials *engine.Credentials // none: the agent's own
 	if v := caller.Get("Authorization"); v != "" {
-		credentials = http.Header{"Authorization": {v}}
+		credentials = &engine.Credentials{Header: http.Header{"Authorization": {v}}}
 	}
 	ctx, cancel := context.WithTimeout(ctx, replicaWait)
 	defer cancel()

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/tree"
 )
 
 // Comparison is what the application of each site shows of one resource now.
@@ -140,7 +141,7 @@ func (v *View) take(k *engine.Kind, body []byte) {
 	v.compare = map[engine.Pointer]string{}
 	rest, err := json.Marshal(doc)
 	if err == nil { // what was decoded from JSON can be encoded
-		fields, _ := k.Fields(rest)
+		fields, _ := tree.Fields(k, rest)
 		for p, value := range fields {
 			if slices.ContainsFunc(k.Ignore, func(i engine.Pointer) bool { return i.Covers(p) }) { // in a keyed array
 				v.Ignored[string(p)] = value

@@ -229,7 +229,7 @@ func newestOfEach(rows []engine.ResourceRow) []engine.ResourceRow {
 
 func (n names) resource(r engine.ResourceRow) Resource {
 	v := Resource{
-		ID: string(r.ID), Service: string(r.Service), Kind: string(r.Kind), Label: r.Label, Collaboration: r.Collaboration,
+		ID: string(r.ID), Service: string(r.Service), Kind: string(r.Kind), Label: r.Label, Collaboration: string(r.Collaboration),
 		Sites: make(map[string]Replica, len(r.Sites)), State: string(r.State), Reason: r.Reason,
 		CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, document: r.Document,
 	}

@@ -42,7 +42,7 @@ func (a *API) Restore(ctx context.Context, ref ResourceRef, from engine.SiteID, 
 	}
 	q := engine.RestoreRequest{Path: path, From: engine.OperationID(r.From)}
 	if authorization != "" {
-		q.Credentials = http.Header{"Authorization": {authorization}}
+		q.Credentials = &engine.Credentials{Header: http.Header{"Authorization": {authorization}}}
 	}
 	got, err := a.Operator.Restore(ctx, row.Document, q)
 	if err != nil {

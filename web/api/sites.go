@@ -82,9 +82,7 @@ func (a *API) Sites() []Site {
 		if s.Rules = m.Rules; s.Rules == nil {
 			s.Rules = map[string]string{}
 		}
-		if s.Cloned = m.Cloned; !m.Restored.IsZero() {
-			s.RestoredAt = &m.Restored
-		}
+		s.Cloned, s.RestoredAt = m.Cloned, instant(m.Rejoined)
 		if !m.Removed.IsZero() {
 			s.RemovedAt = &m.Removed
 		}

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/tree"
 )
 
 // readAgreed answers a read with what as many sites as the scope asks for agree on: all of them are asked at once, and their
@@ -83,7 +84,7 @@ func (h *Handler) compared(q *request, t *trial) string {
 		return status
 	}
 	if q.match.Kind != nil && !q.match.Below {
-		if form, ok := q.match.Kind.Comparable(t.held.Bytes()); ok {
+		if form, ok := tree.Comparable(q.match.Kind, t.held.Bytes()); ok {
 			return status + string(form)
 		}
 	}

@@ -67,7 +67,7 @@ func (a asker) askHere(ctx context.Context, k *engine.Kind, id string, header ht
 	if row, err := a.site.Lookup(ctx, k, id); err == nil && row.Local != "" {
 		local = row.Local
 	}
-	reply, err := a.client.Do(ctx, engine.Call{Kind: k, Method: http.MethodGet, Path: k.Item, Local: local, Credentials: header})
+	reply, err := a.client.Do(ctx, engine.Call{Kind: k, Method: http.MethodGet, Path: k.Item, Local: local, Credentials: &engine.Credentials{Header: header}})
 	if err != nil {
 		return typing.Shown{}, fmt.Errorf("ask the application for %s %s: %w", k.Name, id, err)
 	}

@@ -123,7 +123,7 @@ func TestAWorkflowWithoutAnIdGetsOne(t *testing.T) {
 		t.Errorf("a request without a scope got an id: %v", got)
 	}
 	m.sites[paris].do("POST", "/images", "{}", "Scope: paris & nantes").want(t, 201)
-	if got := m.sites[paris].operations()[0].Credentials; traceID(got.Get("Traceparent")) == "" {
+	if got := m.sites[paris].operations()[0].Credentials; traceID(got.Header.Get("Traceparent")) == "" {
 		t.Errorf("an operation runs without an id: %v", got)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/tree"
 	"github.com/skerry/skerry/glue"
 )
 
@@ -80,14 +81,14 @@ func (h *Handler) readCross(q *request, row engine.ResourceRow) {
 		if j := slices.IndexFunc(parts[i], func(id engine.SiteID) bool { return known[id] != nil }); j >= 0 {
 			texts = append(texts, known[parts[i][j]])
 		} else { // it has not been seen to show anything, but what it is to show is known
-			texts = append(texts, engine.Representation(row.Sites[parts[i][0]].Share))
+			texts = append(texts, tree.Representation(row.Sites[parts[i][0]].Share))
 		}
 	}
 	if first.site == "" {
 		h.refuseWhole(q, row, failed)
 		return
 	}
-	body, ok := q.match.Kind.Whole(base, texts)
+	body, ok := tree.Whole(q.match.Kind, base, texts)
 	if !ok {
 		body = first.body
 	}
@@ -198,7 +199,7 @@ func (h *Handler) askItem(ctx context.Context, q *request, row engine.ResourceRo
 	if !ok {
 		return shown{}, fmt.Errorf("no path can carry the identifier %q", row.ID)
 	}
-	header := q.credentials()
+	header := q.credentials().Header
 	if h.dialect != nil {
 		header.Set("Accept", h.dialect.Accept())
 	}

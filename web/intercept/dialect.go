@@ -93,13 +93,13 @@ func (h *Handler) makesSomething(q *request) bool {
 // legible gives a request a body that can be read, and that makes the same at every site. The application itself is asked what the
 // request would make, where it will run first. It reports true when it has answered.
 func (h *Handler) legible(q *request) bool {
-	body, whole, err := q.readInline(min(h.Limits.Body, engine.MaxDocument))
+	body, whole, err := q.readInline(min(h.Limits.Body, engine.MaxLooked))
 	switch {
 	case err != nil:
 		h.refuseBody(q, err)
 		return true
 	case !whole:
-		h.refuseTooLarge(q, min(h.Limits.Body, engine.MaxDocument))
+		h.refuseTooLarge(q, min(h.Limits.Body, engine.MaxLooked))
 		return true
 	}
 	k := q.match.Kind
@@ -125,7 +125,7 @@ func (h *Handler) legible(q *request) bool {
 // rehearsed asks the application what a request would make. False: it has answered the client, with what the application said against
 // it, or because nobody could be asked.
 func (h *Handler) rehearsed(q *request, query string, body []byte) ([]byte, bool) {
-	header := q.credentials()
+	header := q.credentials().Header
 	header.Set("Content-Type", q.Header.Get("Content-Type"))
 	header.Set("Accept", h.dialect.Accept())
 	to, over := h.upstream, h.local.RoundTrip
@@ -146,15 +146,15 @@ func (h *Handler) rehearsed(q *request, query string, body []byte) ([]byte, bool
 	resp, err := over(r)
 	if err == nil {
 		defer resp.Body.Close()
-		body, err = io.ReadAll(io.LimitReader(resp.Body, engine.MaxDocument+1))
+		body, err = io.ReadAll(io.LimitReader(resp.Body, engine.MaxLooked+1))
 	}
 	switch {
 	case err != nil:
 		q.certain = true
 		h.refuse(q, http.StatusBadGateway, "upstream", "the application could not be asked to read the body: %v; nothing has happened", err)
 		return nil, false
-	case len(body) > engine.MaxDocument:
-		h.refuseTooLarge(q, engine.MaxDocument)
+	case len(body) > engine.MaxLooked:
+		h.refuseTooLarge(q, engine.MaxLooked)
 		return nil, false
 	case resp.StatusCode < 200 || resp.StatusCode > 299:
 		h.answer(q, engine.Answer{Status: resp.StatusCode, Header: resp.Header, Body: body})

@@ -128,7 +128,7 @@ func TestWriteBecomesAnOperation(t *testing.T) {
 		t.Errorf("travels: %v", r.Header)
 	}
 	for name, want := range map[string]string{"Authorization": "Basic YW5uOnB3", "Cookie": "c=1", "If-Match": "e", "Baggage": "a=1, b=2;p", "Scope": "", "Skerry-Operation": "", "Content-Type": "", "Idempotency-Key": ""} {
-		if got := r.Credentials.Get(name); got != want {
+		if got := r.Credentials.Header.Get(name); got != want {
 			t.Errorf("credentials %s: %q, want %q", name, got, want)
 		}
 	}
@@ -165,7 +165,7 @@ func TestPreferences(t *testing.T) {
 		}
 		s.do("POST", "/images", "{}", "Scope: paris & nantes", "Prefer: "+c.prefer).want(t, status, "Preference-Applied: "+c.applied, location)
 		all := s.operations()
-		if r := all[len(all)-1]; r.Async != c.async || r.Wait != c.wait || r.Credentials.Get("Prefer") != "" {
+		if r := all[len(all)-1]; r.Async != c.async || r.Wait != c.wait || r.Credentials.Header.Get("Prefer") != "" {
 			t.Errorf("%s: the engine got %t, %s, %v", c.prefer, r.Async, r.Wait, r.Credentials)
 		}
 	}
@@ -329,7 +329,7 @@ func TestBodiesOverTheLimit(t *testing.T) {
 	m.replicate("M", map[engine.SiteID]engine.LocalID{paris: "6", nantes: "42"})
 	s := m.sites[paris]
 	// A representation is looked into, and held in memory for that.
-	document := `{"name":"` + strings.Repeat("x", engine.MaxDocument-len(`{"name":""}`)) + `"}`
+	document := `{"name":"` + strings.Repeat("x", engine.MaxLooked-len(`{"name":""}`)) + `"}`
 	s.do("PUT", "/images/M", document, "Content-Type: application/json").want(t, 201)
 	s.do("PUT", "/images/M", document+" ", "Content-Type: application/json").problem(t, 413, "too-large")
 	a := s.do("POST", "/images", document+" ", "Scope: paris & nantes", "Content-Type: application/json")

@@ -53,9 +53,9 @@ func (f *Forwarder) Forward(ctx context.Context, to engine.SiteID, r engine.Requ
 	if !ok {
 		return engine.Answer{}, fmt.Errorf("forward %s %s: no path can carry the identifier %q: %w", r.Method, r.Path, r.Target, engine.ErrRefused)
 	}
-	header := r.Credentials.Clone()
-	if header == nil {
-		header = http.Header{}
+	header := http.Header{}
+	if r.Credentials != nil && r.Credentials.Header != nil {
+		header = r.Credentials.Header.Clone()
 	}
 	glue.StripAgent(header)
 	glue.RemoveHopByHop(header)

@@ -364,7 +364,7 @@ func (g *gathering) askList(ctx context.Context, p *part, next string) error {
 // open asks one site for its part.
 func (g *gathering) open(ctx context.Context, site engine.SiteID, query string) (*http.Response, error) {
 	h, q := g.h, g.q
-	header := q.credentials()
+	header := q.credentials().Header
 	header.Set("Accept", g.asking.Accept)
 	if site == h.Membership.Self() {
 		return h.partHere(ctx, q, g.kind, header, query, g.asking.Watch, g.order)
@@ -449,7 +449,7 @@ func (h *Handler) givePart(q *request) {
 		h.refuse(q, http.StatusUnprocessableEntity, "catalog-mismatch", "the catalog of %s has no kind for %s %s; give all sites the same catalog", h.name(h.Membership.Self()), q.Method, q.path)
 		return
 	}
-	header := q.credentials()
+	header := q.credentials().Header
 	header.Set("Accept", q.Header.Get("Accept"))
 	query := strings.TrimPrefix(q.query, "?")
 	resp, err := h.partHere(q.Context(), q, k, header, query, h.gatherer.Asks(query, q.Header).Watch, q.aggregate)

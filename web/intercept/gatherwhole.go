@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/tree"
 	"github.com/skerry/skerry/glue"
 )
 
@@ -36,7 +37,7 @@ func (g *gathering) whole(d *divided) glue.GatheredItem {
 		}
 	}
 	objects = append(objects, g.lastShown(d, have)...)
-	whole, ok := g.kind.Whole(0, objects)
+	whole, ok := tree.Whole(g.kind, 0, objects)
 	if !ok {
 		return d.item
 	}
@@ -68,7 +69,7 @@ func (g *gathering) lastShown(d *divided, have map[int]bool) []json.RawMessage {
 		}
 		object := known[g.order[n]]
 		if object == nil {
-			object = engine.Representation(row.Sites[g.order[n]].Share)
+			object = tree.Representation(row.Sites[g.order[n]].Share)
 		}
 		have[part] = true
 		objects = append(objects, object)

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/tree"
 	"github.com/skerry/skerry/glue"
 )
 
@@ -146,7 +147,7 @@ func merge(k *engine.Kind, parts []part) []glue.Item {
 		for _, part := range slices.Sorted(maps.Keys(texts)) {
 			inOrder = append(inOrder, texts[part])
 		}
-		if whole, ok := k.Whole(0, inOrder); ok {
+		if whole, ok := tree.Whole(k, 0, inOrder); ok {
 			items[seen[id]].Text = whole
 		}
 	}

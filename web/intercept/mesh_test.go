@@ -204,8 +204,8 @@ func (s *siteUnderTest) Members() []engine.Member {
 
 func (s *siteUnderTest) IsMember(id engine.SiteID) bool { return s.mesh.sites[id] != nil }
 func (s *siteUnderTest) Inviting() bool                 { return false }
-func (s *siteUnderTest) Admit(context.Context, engine.JoinRequest) (engine.Envelope, error) {
-	return engine.Envelope{}, engine.ErrRefused
+func (s *siteUnderTest) Admit(context.Context, engine.JoinRequest) ([]engine.SignedRecord, error) {
+	return nil, engine.ErrRefused
 }
 
 // Status puts nantes nearer than lyon.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/tree"
 	"github.com/skerry/skerry/glue"
 )
 
@@ -15,7 +16,7 @@ func (h *Handler) nameFree(q *request, row engine.ResourceRow) bool {
 	if q.from != "" || q.agreement != engine.AgreeSync {
 		return true
 	}
-	body, whole, err := q.readInline(engine.MaxDocument)
+	body, whole, err := q.readInline(engine.MaxLooked)
 	if err != nil {
 		h.refuseBody(q, err)
 		return false
@@ -26,7 +27,7 @@ func (h *Handler) nameFree(q *request, row engine.ResourceRow) bool {
 	q.setBody(body)
 	k := q.match.Kind
 	_, own := k.Split(q.match.Target)
-	name := k.NameIn(body, own)
+	name := tree.NameIn(k, body, own)
 	collection, ok := glue.ExpandPath(k.Collection, engine.Inside(q.match.Within, ""))
 	if name == "" || !ok {
 		return true
@@ -46,7 +47,7 @@ func (h *Handler) nameFree(q *request, row engine.ResourceRow) bool {
 				silent = append(silent, h.name(p.site))
 			}
 			for _, item := range p.items.Each {
-				if k.NameIn(item.Text, item.ID) == name && (own == "" || item.ID != own) {
+				if tree.NameIn(k, item.Text, item.ID) == name && (own == "" || item.ID != own) {
 					h.refuse(q, http.StatusConflict, "name-taken", "%s %q exists already in %s %s, at %s; nothing has happened", k.Name, name, row.Kind, row.ID, h.name(p.site))
 					return false
 				}

@@ -45,14 +45,14 @@ func TestForwarder(t *testing.T) {
 	a, err := f.Forward(t.Context(), nantes, engine.Request{
 		Operation: "op-3", Kind: imageKind, Type: engine.TypeMerge, Method: "PATCH", Path: "/images/{id}/x%20y", Target: "a/b?", Query: "q=1",
 		Header: map[string]string{"Content-Type": "application/json"}, Body: []byte(`{"a":1}`), Placement: []engine.SiteID{nantes, lyon},
-		Scope: "{images: nantes & lyon}", User: "ann", Credentials: http.Header{"Authorization": {"Bearer t"}, "Skerry-Via": {"forged"}, "Connection": {"close"}}, Via: []engine.SiteID{lyon},
+		Scope: "{images: nantes & lyon}", User: "ann", Credentials: &engine.Credentials{Header: http.Header{"Authorization": {"Bearer t"}, "Skerry-Via": {"forged"}, "Connection": {"close"}}}, Via: []engine.SiteID{lyon},
 	})
 	if err != nil || a.Status != 201 || a.Operation != "op-1" || a.Resource != "M" || a.Site != nantes || string(a.Body) != `{"id":"M"}` {
 		t.Fatalf("%+v %v", a, err)
 	}
 	r := m.sites[nantes].operations()[0]
 	if r.Operation != "op-3" || r.Method != "PATCH" || r.Target != "a/b?" || r.Query != "q=1" || string(r.Body) != `{"a":1}` || r.Scope != "{images: nantes & lyon}" ||
-		fmt.Sprint(r.Placement) != "[QmNantes QmLyon]" || fmt.Sprint(r.Via) != "[QmLyon QmParis]" || r.User != "ann" || r.Credentials.Get("Authorization") != "Bearer t" || r.Header["Content-Type"] != "application/json" {
+		fmt.Sprint(r.Placement) != "[QmNantes QmLyon]" || fmt.Sprint(r.Via) != "[QmLyon QmParis]" || r.User != "ann" || r.Credentials.Header.Get("Authorization") != "Bearer t" || r.Header["Content-Type"] != "application/json" {
 		t.Errorf("%+v", r)
 	}
 	m.sites[paris].cut(nantes)

@@ -19,7 +19,7 @@ func (h *Handler) conditional(q *request) bool {
 	if h.gatherer == nil || !q.known || q.match.Target == "" || !q.match.Canonical {
 		return false
 	}
-	body, whole, err := q.readInline(engine.MaxDocument)
+	body, whole, err := q.readInline(engine.MaxLooked)
 	if err != nil {
 		h.refuseBody(q, err)
 		return true
@@ -68,7 +68,7 @@ func (h *Handler) shownHere(q *request) ([]byte, bool) {
 	if !ok {
 		return nil, false
 	}
-	header := q.credentials()
+	header := q.credentials().Header
 	header.Set("Accept", h.dialect.Accept())
 	r := (&http.Request{Method: http.MethodGet, URL: glue.Target(h.upstream, path, ""), Header: header, Host: q.Host}).WithContext(q.Context())
 	resp, err := h.local.RoundTrip(r)
@@ -76,6 +76,6 @@ func (h *Handler) shownHere(q *request) ([]byte, bool) {
 		return nil, false
 	}
 	defer resp.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, engine.MaxDocument+1))
-	return body, err == nil && resp.StatusCode == http.StatusOK && len(body) <= engine.MaxDocument
+	body, err := io.ReadAll(io.LimitReader(resp.Body, engine.MaxLooked+1))
+	return body, err == nil && resp.StatusCode == http.StatusOK && len(body) <= engine.MaxLooked
 }

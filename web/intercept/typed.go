@@ -10,6 +10,7 @@ import (
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/scope"
+	"github.com/skerry/skerry/engine/tree"
 	"github.com/skerry/skerry/glue"
 	"github.com/skerry/skerry/web/problem"
 	"github.com/skerry/skerry/web/typing"
@@ -69,19 +70,19 @@ func (h *Handler) typed(q *request) bool {
 	}
 	_, canonical := h.Client.Canonical(q.Context(), m.Kind, m.Within, q.Header, "", body)
 	if media, _, _ := mime.ParseMediaType(q.Header.Get("Content-Type")); glue.IsJSONPatch(media) {
-		canonical = engine.Patched(canonical)
+		canonical = tree.Patched(canonical)
 	}
 	if q.parsed == nil {
 		q.parsed = &scope.Scope{}
 	}
-	relations := engine.RelationsOf(m.Kind, m.Within, canonical)
+	relations := tree.RelationsOf(m.Kind, m.Within, canonical)
 	for _, s := range stands {
 		if !slices.ContainsFunc(relations, func(r engine.Relation) bool { return r.At == s.At }) {
 			relations = append(relations, s)
 		}
 	}
 	r := typing.Request{Kind: m.Kind, Method: q.Method, Path: q.path, Creates: m.Type == engine.TypeCreate, Relations: relations, Sites: sites,
-		Scope: q.parsed, Bound: h.bound(q.parsed), Header: q.credentials()}
+		Scope: q.parsed, Bound: h.bound(q.parsed), Header: q.credentials().Header}
 	result, err := h.Types.Check(q.Context(), r)
 	switch {
 	case err != nil:

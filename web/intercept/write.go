@@ -47,7 +47,7 @@ func (h *Handler) write(q *request) {
 	inside := int64(engine.MaxInlineBody)
 	looked := m.Looked(q.Header)
 	if looked {
-		inside = engine.MaxDocument
+		inside = engine.MaxLooked
 	}
 	body, whole, err := q.readInline(min(h.Limits.Body, inside))
 	switch {
@@ -58,9 +58,18 @@ func (h *Handler) write(q *request) {
 	case looked || inside > h.Limits.Body || q.ContentLength > h.Limits.Body:
 		h.refuseTooLarge(q, min(h.Limits.Body, inside))
 	default:
-		h.submit(q, nil, engine.Stream(http.MaxBytesReader(q.w, q.Body, h.Limits.Body), q.ContentLength))
+		h.submit(q, nil, &streamed{http.MaxBytesReader(q.w, q.Body, h.Limits.Body), q.ContentLength})
 	}
 }
+
+// streamed is a large body as it comes in: it can be read once.
+type streamed struct {
+	body io.Reader
+	size int64 // -1: not told
+}
+
+func (s *streamed) Open() (io.ReadCloser, error) { return io.NopCloser(s.body), nil }
+func (s *streamed) Size() int64                  { return s.size }
 
 // replicated reports whether the target of a request is replicated here.
 func (h *Handler) replicated(q *request, m *glue.Match) (bool, error) {
@@ -128,8 +137,9 @@ func contentHeaders(h http.Header) map[string]string {
 }
 
 // credentials returns the caller's own headers for the application where the operation runs first: all of them but
-// those of the connection, of the body and of the agents.
-func (q *request) credentials() http.Header {
+// those of the connection, of the body and of the agents. It is never nil: a caller who has shown nothing does not act as the
+// agent.
+func (q *request) credentials() *engine.Credentials {
 	h := q.Header.Clone()
 	if h == nil {
 		h = http.Header{}
@@ -140,7 +150,7 @@ func (q *request) credentials() http.Header {
 	for _, name := range slices.Concat(content, []string{"Content-Length", "Expect", "Prefer", "Idempotency-Key", "Accept-Encoding", "X-Forwarded-Prefix"}) {
 		h.Del(name)
 	}
-	return h
+	return &engine.Credentials{Header: h}
 }
 
 // who returns the name of the user who asks, as far as the request tells it.

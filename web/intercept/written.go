@@ -21,7 +21,7 @@ func (h *Handler) writes(q *request) bool {
 	default:
 		return true
 	}
-	body, whole, err := q.readInline(min(h.Limits.Body, engine.MaxDocument))
+	body, whole, err := q.readInline(min(h.Limits.Body, engine.MaxLooked))
 	if err != nil {
 		h.refuseBody(q, err)
 		return false

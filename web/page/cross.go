@@ -14,7 +14,7 @@ import (
 
 // holdings names what the sites of a resource hold.
 func holdings(r api.Resource) string {
-	if r.Collaboration == engine.Cross {
+	if r.Collaboration == string(engine.Cross) {
 		return "Parts"
 	}
 	return "Replicas"
@@ -53,7 +53,7 @@ type share struct {
 
 // divisions draws a cross resource, one bar for each number that is divided.
 func divisions(r api.Resource) []division {
-	if r.Collaboration != engine.Cross || len(r.Sites) == 0 {
+	if r.Collaboration != string(engine.Cross) || len(r.Sites) == 0 {
 		return nil
 	}
 	sites := siteNames(r.Sites)

@@ -44,7 +44,7 @@ const shownFields = 4
 
 // sets tells the first of the fields that an operation sets.
 func sets(o api.Operation) string {
-	c, ok := o.Change.(engine.Change)
+	c, ok := o.Change.(engine.Edit)
 	if !ok {
 		return ""
 	}

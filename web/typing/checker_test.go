@@ -13,6 +13,7 @@ import (
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/scope"
+	"github.com/skerry/skerry/engine/tree"
 	"github.com/skerry/skerry/glue"
 )
 
@@ -121,7 +122,7 @@ func TestCheck(t *testing.T) {
 			}
 			return ids
 		}
-		result, err := tt.w.checker().Check(t.Context(), Request{Kind: server, Method: "POST", Path: "/servers", Creates: true, Relations: engine.RelationsOf(server, "", []byte(tt.body)),
+		result, err := tt.w.checker().Check(t.Context(), Request{Kind: server, Method: "POST", Path: "/servers", Creates: true, Relations: tree.RelationsOf(server, "", []byte(tt.body)),
 			Sites: sites(strings.Fields(tt.sites)), Scope: s, Bound: func(n engine.ServiceName) []engine.SiteID { return sites(s.SitesOf(string(n), known)) }})
 		if err != nil {
 			t.Fatal(err)
@@ -154,7 +155,7 @@ func TestManyReferences(t *testing.T) {
 		ids[i] = fmt.Sprintf("%q", fmt.Sprint("n", i))
 	}
 	w := &world{}
-	result, err := w.checker().Check(t.Context(), Request{Kind: many, Method: "POST", Path: "/servers", Relations: engine.RelationsOf(many, "", []byte(`{"networks":[`+strings.Join(ids, ",")+`]}`)),
+	result, err := w.checker().Check(t.Context(), Request{Kind: many, Method: "POST", Path: "/servers", Relations: tree.RelationsOf(many, "", []byte(`{"networks":[`+strings.Join(ids, ",")+`]}`)),
 		Sites: []engine.SiteID{"paris", "nantes"}, Scope: &scope.Scope{}, Bound: func(engine.ServiceName) []engine.SiteID { return nil }})
 	if err != nil || len(w.asked) > 2*maxChecked || len(result.Lacking) > maxChecked || !strings.Contains(strings.Join(result.Warnings, " "), "only the first 64") {
 		t.Errorf("%d asked, %d lacking, %v, %v", len(w.asked), len(result.Lacking), result.Warnings, err)

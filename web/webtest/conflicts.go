@@ -89,7 +89,7 @@ func (s *Site) Resolve(_ context.Context, id engine.ConflictID, action engine.Ac
 	case i < 0:
 		return fmt.Errorf("conflict %s: %w", id, engine.ErrNotFound)
 	case action == engine.ActionDrop || action == engine.ActionDismiss:
-		s.conflicts[i].Accepted = &engine.Decision{Action: action, By: s.self, At: s.Clock(), For: s.conflicts[i].Since}
+		s.conflicts[i].Accepted = &engine.Decision{Action: action, By: s.self, At: s.Clock().UnixMicro(), For: s.conflicts[i].Since.UnixMicro()}
 	default:
 		s.conflicts = slices.Delete(s.conflicts, i, i+1)
 	}

@@ -276,7 +276,9 @@ func (s *Site) SetTwin(id engine.SiteID, restored time.Time, cloned bool) {
 	defer s.mu.Unlock()
 	for i := range s.members {
 		if s.members[i].ID == id {
-			s.members[i].Restored, s.members[i].Cloned = restored, cloned
+			if s.members[i].Cloned = cloned; !restored.IsZero() {
+				s.members[i].Rejoined = restored.UnixMicro()
+			}
 		}
 	}
 }

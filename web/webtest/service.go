@@ -122,14 +122,14 @@ func (s *Site) create(w http.ResponseWriter, r *http.Request, name engine.Servic
 }
 
 // referring lists what Refer has named.
-func (s *Site) referring(_ context.Context, t engine.Target, _ http.Header) ([]glue.Referrer, error) {
+func (s *Site) referring(_ context.Context, t engine.Target, _ *engine.Credentials) ([]glue.Referrer, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.referrers[t], s.fault("Referring")
 }
 
 // madeAlong lists what Make has named.
-func (s *Site) madeAlong(_ context.Context, t engine.Target, _ http.Header) ([]glue.Referrer, error) {
+func (s *Site) madeAlong(_ context.Context, t engine.Target, _ *engine.Credentials) ([]glue.Referrer, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.made[t], s.fault("Made")
