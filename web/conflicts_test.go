@@ -87,6 +87,12 @@ func TestConflictsWhatGoesWrong(t *testing.T) {
 	f.site.AddOperation(operation("o", "debian", engine.StateRejected))
 	f.site.AddConflict(conflict("c1", self, engine.ConflictExists, engine.ActionAdopt, engine.ActionDrop))
 	f.site.AddConflict(conflict("c2", nantes, engine.ConflictRefused, engine.ActionRetry))
+	aside := conflict("c3", self, engine.ConflictAside, engine.ActionRetry) // of no operation
+	aside.Operation, aside.Type = "", ""
+	f.site.AddConflict(aside)
+	row := image("debian", engine.StateConflict, time.Now())
+	row.Document = aside.Document
+	f.site.AddResource(row)
 	fault := func(method string, err error) {
 		f.site.SetFault(func(m string) error {
 			if m == method {
@@ -126,6 +132,8 @@ func TestConflictsWhatGoesWrong(t *testing.T) {
 		{toulouse, "POST", "/api/v1/conflicts/c1/resolve", `{"action":"drop"}`, 404}, // it has no part in the resource
 		{toulouse, "GET", "/api/v1/conflicts/c1", "", 404},
 		{nantes, "GET", "/api/v1/conflicts/c1", "", 200},
+		{nantes, "GET", "/api/v1/conflicts/c3", "", 200},
+		{toulouse, "GET", "/api/v1/conflicts/c3", "", 404},
 		{nantes, "GET", "/api/v1/conflicts", "", 404},
 		{nantes, "POST", "/api/v1/conflicts/c1/resolve", `{"action":"drop"}`, 200},
 		{"12D3KooWStranger", "GET", "/api/v1/conflicts/c1", "", 403},

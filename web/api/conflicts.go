@@ -96,13 +96,15 @@ var conflictKinds = map[engine.ConflictKind]string{
 	engine.ConflictContention: "a repair that does not last is not repeated for ever",
 	engine.ConflictUndeclared: "an object is made anew only from effects that the catalog declares",
 	engine.ConflictNameTaken:  "of two things of one name in a container the earlier keeps it, and neither is lost",
+	engine.ConflictRejoined:   "what a lost run of an agent may have done is neither repeated nor taken for granted",
+	engine.ConflictAside:      "a defect of an agent's own stops one resource, and no other",
 }
 
 // ConflictKinds are the kinds of conflicts, what is worst first: where later operations wait, then where sites differ in what
 // they have, then what one application did not take.
 var ConflictKinds = []engine.ConflictKind{
-	engine.ConflictUncertain, engine.ConflictExists, engine.ConflictName, engine.ConflictNameTaken, engine.ConflictUndeclared,
-	engine.ConflictContested, engine.ConflictContention, engine.ConflictRefused, engine.ConflictDrift,
+	engine.ConflictUncertain, engine.ConflictAside, engine.ConflictExists, engine.ConflictName, engine.ConflictNameTaken,
+	engine.ConflictRejoined, engine.ConflictUndeclared, engine.ConflictContested, engine.ConflictContention, engine.ConflictRefused, engine.ConflictDrift,
 }
 
 // Conflicts lists what waits for a person.
@@ -158,7 +160,13 @@ func (n names) conflict(c engine.Conflict) Conflict {
 func (a *API) conflictFor(ctx context.Context, id string, from engine.SiteID) (engine.Conflict, error) {
 	c, err := a.Store.Conflict(ctx, engine.ConflictID(id))
 	if err == nil && from != a.Mesh.Self() {
-		_, err = a.operationFor(ctx, string(c.Operation), from)
+		if c.Operation != "" {
+			_, err = a.operationFor(ctx, string(c.Operation), from)
+		} else if row, lost := a.Store.ResourceByDocument(ctx, c.Document); lost != nil {
+			err = lost
+		} else if _, shares := row.Sites[from]; !shares {
+			err = engine.ErrNotFound
+		}
 	}
 	var refusal *engine.Refusal
 	if errors.Is(err, engine.ErrNotFound) || errors.As(err, &refusal) {

@@ -184,9 +184,9 @@ func tone(state string) string {
 		return "good"
 	case "converging", "pending", "accepted":
 		return "busy"
-	case "degraded", "uncertain", "unreachable", "differs", "clock-off", "paused", "held", "cloned", "removed", "failing", "refused", "drift":
+	case "degraded", "uncertain", "unreachable", "differs", "clock-off", "paused", "held", "cloned", "removed", "failing", "refused", "drift", "aside":
 		return "warn"
-	case "conflict", "rejected", "exists", "name", "name-taken", "contested", "undeclared", "contention":
+	case "conflict", "rejected", "exists", "name", "name-taken", "contested", "undeclared", "contention", "rejoined":
 		return "bad"
 	}
 	return "quiet"
@@ -231,6 +231,10 @@ func meaning(state string) string {
 		return "the application shows something else, and no operation did that"
 	case "contention":
 		return "it was repaired a few times, and that did not last"
+	case "rejoined":
+		return "the site's disk was set back, and what its lost run had done is not known"
+	case "aside":
+		return "a defect of the agent struck it, and it is set aside"
 	case "held":
 		return "one of many deletions from while the site was away: it waits to be confirmed"
 	case "paused":

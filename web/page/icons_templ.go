@@ -50,12 +50,12 @@ func icon(name string) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-		case "degraded", "failing", "cloned":
+		case "degraded", "failing", "cloned", "aside":
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "<path d=\"M12 4L2.5 20h19L12 4zM12 10v4M12 17h.01\"></path>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-		case "conflict", "exists", "name", "name-taken", "contested", "undeclared", "contention":
+		case "conflict", "exists", "name", "name-taken", "contested", "undeclared", "contention", "rejoined":
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "<path d=\"M13 3L5 13h6l-1 8 8-10h-6l1-8z\"></path>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
