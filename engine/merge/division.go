@@ -241,6 +241,17 @@ func (d *Division) put(f Fold, representation []byte) []byte {
 	return tree.Compact(root)
 }
 
+// ShareAt returns what a site's part has shown with, in place of the divided fields, that site's share of what the operations that p
+// picks fold to.
+func (h *History) ShareAt(site engine.SiteID, p Pick, representation []byte) []byte {
+	parts := h.placementOf(p.In).Parts
+	if len(h.kind.Divide) == 0 || PartOf(parts, site) < 0 {
+		return representation
+	}
+	d := &Division{h.kind, site, parts}
+	return d.put(d.Share(h.Whole(p)), representation)
+}
+
 // patch makes a JSON Patch (RFC 6902) that was evaluated on what all parts show one for this part alone.
 func (d *Division) patch(o *engine.Operation, mine, before Fold) ([]byte, error) {
 	if !divides(d.kind, o) {

@@ -14,9 +14,6 @@ import (
 	"github.com/skerry/skerry/engine/view"
 )
 
-// ErrSettled is what a person gets who settles an operation that does not wait for a decision at this site.
-var ErrSettled = &engine.Refusal{Status: http.StatusConflict, Type: "settled", Detail: "the operation does not wait for a decision at this site"}
-
 // Decide is what a person has decided.
 type Decide struct {
 	What Verb
@@ -109,11 +106,11 @@ type DecidedOf struct {
 func (r *Replica) waitsFor(id engine.OperationID) (*engine.Operation, engine.Outcome, error) {
 	o := r.History.Get(id)
 	if o == nil {
-		return nil, engine.Outcome{}, ErrSettled // at every site
+		return nil, engine.Outcome{}, engine.ErrSettled // at every site
 	}
 	out, ok := r.Mine.Outcomes[id]
 	if !ok || !r.Decidable(o, out) {
-		return nil, out, ErrSettled
+		return nil, out, engine.ErrSettled
 	}
 	return o, out, nil
 }
@@ -132,7 +129,7 @@ func (r *Replica) retry(id engine.OperationID) error {
 	}
 	if open, asked := r.ownIs(id); open {
 		if !asked {
-			return ErrSettled // it is under way
+			return engine.ErrSettled // it is under way
 		}
 		r.own.Stage = Again
 		r.settleAt, r.settleTries = time.Time{}, 0
@@ -163,7 +160,7 @@ func (r *Replica) done(id engine.OperationID) error {
 	if open, asked := r.ownIs(id); open {
 		switch {
 		case !asked:
-			return ErrSettled
+			return engine.ErrSettled
 		case r.own.Creates && !r.Kind.Natural():
 			return &engine.Refusal{Status: http.StatusUnprocessableEntity, Type: "settle", Operation: id, Detail: fmt.Sprintf(
 				"the identifier of the %s that it made is not known; drop the operation, delete what it made and issue it again", r.Kind.Name)}
@@ -210,7 +207,7 @@ func (r *Replica) done(id engine.OperationID) error {
 func (r *Replica) drop(id engine.OperationID) error {
 	if open, asked := r.ownIs(id); open {
 		if !asked {
-			return ErrSettled
+			return engine.ErrSettled
 		}
 		r.dismissOwn(engine.OperationStatus{State: engine.StateRejected, At: r.env.Now(), Error: "dropped by an operator"})
 		return nil
@@ -284,7 +281,7 @@ func (r *Replica) dismiss(id engine.ConflictID, user string) error {
 	all := r.Conflicts()
 	i := slices.IndexFunc(all, func(c engine.Conflict) bool { return c.ID == id && slices.Contains(c.Actions, engine.ActionDismiss) })
 	if i < 0 { // it has been settled meanwhile
-		return ErrSettled
+		return engine.ErrSettled
 	}
 	d := engine.Decision{Conflict: id, Action: engine.ActionDismiss, By: r.Self, User: user, At: r.env.Now().UnixMicro(), For: all[i].Since.UnixMicro()}
 	r.write(engine.Entry{Map: engine.MapDecisions, Value: engine.Encode(&d)})
@@ -310,7 +307,7 @@ func (r *Replica) pause(p *engine.Pause) error {
 func (r *Replica) confirm(by engine.SiteID) error {
 	w := r.Me.Wait(engine.WaitHeld)
 	if p := r.Part(by); w == nil || p != view.PartMember && p != view.PartLeaving {
-		return ErrSettled
+		return engine.ErrSettled
 	}
 	id := w.Operation
 	r.unwait(engine.WaitHeld)
@@ -332,7 +329,7 @@ func (r *Replica) check() error {
 }
 
 // Decisions lists what a person can decide about an operation at this site now: those of retry, done and drop that would not be
-// answered with ErrSettled, what is most likely wanted first.
+// answered with engine.ErrSettled, what is most likely wanted first.
 func (r *Replica) Decisions(id engine.OperationID) []engine.Action {
 	if open, asked := r.ownIs(id); open {
 		switch {

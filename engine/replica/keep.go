@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"bytes"
 	"fmt"
 	"net/http"
 	"slices"
@@ -82,9 +83,11 @@ func (t *keep) answer(r *Replica, in *Answered) bool {
 	return t.end(r, o.ID, nil)
 }
 
-// LostValues are the values that were lost to concurrent, later operations.
+// LostValues are the values that were lost to concurrent, later operations and that nobody has set again. The slice is the caller's.
 func (r *Replica) LostValues() []engine.Superseded {
-	return r.History.Whole(merge.Everything).Superseded
+	fold := r.History.Whole(merge.Everything)
+	shown := fold.Paths()
+	return slices.DeleteFunc(slices.Clone(fold.Superseded), func(l engine.Superseded) bool { return bytes.Equal(l.Value, shown[l.Path]) })
 }
 
 // lostValue finds what is to be restored.
@@ -94,7 +97,7 @@ func (r *Replica) lostValue(q *engine.RestoreRequest) (engine.Superseded, error)
 	for _, l := range found {
 		at = append(at, string(l.Path))
 	}
-	found = slices.DeleteFunc(slices.Clone(found), func(l engine.Superseded) bool { return l.Path != q.Path || q.From != "" && l.By != q.From })
+	found = slices.DeleteFunc(found, func(l engine.Superseded) bool { return l.Path != q.Path || q.From != "" && l.By != q.From })
 	refuse := func(format string, args ...any) (engine.Superseded, error) {
 		return engine.Superseded{}, &engine.Refusal{Status: http.StatusNotFound, Type: "restore", Detail: fmt.Sprintf(format, args...)}
 	}

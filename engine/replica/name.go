@@ -154,7 +154,7 @@ func (r *Replica) nameBusy(t *send) bool {
 // leave none it is deleted.
 func (r *Replica) dropName(user string) error {
 	if !r.Yields(r.Self) || r.Part(r.Self) != view.PartMember {
-		return ErrSettled
+		return engine.ErrSettled
 	}
 	mine := r.MyClaim()
 	taken := false
@@ -162,7 +162,7 @@ func (r *Replica) dropName(user string) error {
 		taken = taken || c.Before(mine)
 	}
 	if !taken { // it has its name again, as is known now
-		return ErrSettled
+		return engine.ErrSettled
 	}
 	o := &engine.Operation{ID: engine.OperationID(r.env.NewID()), Type: engine.TypePlace, Place: &engine.PlacementChange{}, User: user}
 	for _, site := range r.Placement().Sites {

@@ -2,6 +2,8 @@ package replica
 
 import (
 	"fmt"
+	"github.com/skerry/skerry/engine/plan"
+	"net/http"
 	"slices"
 	"time"
 
@@ -229,4 +231,47 @@ func (r *Replica) give(a *Ask, g Given) {
 // among returns what selects the operations of a list.
 func among(ops []*engine.Operation) func(*engine.Operation) bool {
 	return func(o *engine.Operation) bool { return slices.Contains(ops, o) }
+}
+
+// Busy reports whether something is under way that waits for an answer of the application.
+func (r *Replica) Busy() bool { return r.task != nil || r.token != 0 }
+
+// NextStep is what this site would do next for what others have sent.
+func (r *Replica) NextStep() plan.Step {
+	if r.IsChoice() || !r.Holds(r.Self) {
+		return plan.Step{}
+	}
+	return plan.Next(r.History, r.standing())
+}
+
+// TellNews makes what this site says of itself a status, if that is news. A site that has done nothing yet says nothing.
+func (r *Replica) TellNews(at time.Time) (encoded []byte, news bool) {
+	if r.Me.Number == 0 && r.Busy() && len(r.Me.Settled)+len(r.Mine.Outcomes)+len(r.Me.Waits) == 0 {
+		return nil, false
+	}
+	return r.Tell(at)
+}
+
+// Blobs are the large bodies that are needed beside those of operations: of a request that is in flight.
+func (r *Replica) Blobs() []engine.BlobHash {
+	var list []engine.BlobHash
+	for _, f := range []*Flight{r.own, r.sent} {
+		if f != nil && f.Operation.Blob != nil {
+			list = append(list, f.Operation.Blob.Hash)
+		}
+	}
+	return list
+}
+
+// SetAside stops all work on the resource, because a defect of the agent's own has struck it, until a person resumes it.
+func (r *Replica) SetAside(env Env, why string) *Effects {
+	r.env, r.out = env, &Effects{}
+	r.task, r.token, r.lookToken = nil, 0, 0
+	r.wait(engine.Wait{Kind: engine.WaitAside, Since: env.Now().UnixMicro(), Reason: why})
+	r.refuseAll(&engine.Refusal{Status: http.StatusServiceUnavailable, Type: "aside", Detail: why + "; it is set aside until somebody resumes it"})
+	r.dirty = false
+	out := r.out
+	out.Changed = true
+	r.env, r.out = nil, nil
+	return out
 }

@@ -64,7 +64,7 @@ func (v *View) pendingStatus(s engine.SiteID, o *engine.Operation, site *engine.
 	if out.At != 0 {
 		st.At = engine.Time(out.At)
 	}
-	w := v.waiting(s)
+	w := v.Waiting(s)
 	if w != nil {
 		st.Error, st.At = w.Reason, engine.Time(w.Since)
 		if w.Kind == engine.WaitDenied {
@@ -76,7 +76,7 @@ func (v *View) pendingStatus(s engine.SiteID, o *engine.Operation, site *engine.
 	}
 	if held := site.Wait(engine.WaitHeld); held != nil && held.Operation == o.ID {
 		st.State, st.Error, st.At = engine.StateHeld, Unconfirmed(v.name(s)), engine.Time(held.Since)
-	} else if p := paused(site); p != nil {
+	} else if p := PauseOf(site); p != nil {
 		st.State, st.Error, st.At = engine.StatePaused, p.String(), p.At
 	}
 	return st

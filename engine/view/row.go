@@ -131,8 +131,8 @@ func Unconfirmed(at engine.SiteName) string {
 	return fmt.Sprintf("deleted while %s was away, together with many others: it waits for \"skerry sites confirm %s\"", at, at)
 }
 
-// paused is what a site says of a pause; nil: its replica is not paused.
-func paused(st *engine.Status) *engine.Pause {
+// PauseOf is what a site says of a pause; nil: its replica is not paused.
+func PauseOf(st *engine.Status) *engine.Pause {
 	w := st.Wait(engine.WaitPaused)
 	if w == nil {
 		return nil
@@ -143,7 +143,7 @@ func paused(st *engine.Status) *engine.Pause {
 // replicaStatus tells how far site s has come with the operations that are known here.
 func (v *View) replicaStatus(s engine.SiteID, conflicts []engine.Conflict) engine.ReplicaStatus {
 	site := v.At(s)
-	st := engine.ReplicaStatus{Local: v.LocalAt(s), State: engine.StateConverged, Paused: paused(site),
+	st := engine.ReplicaStatus{Local: v.LocalAt(s), State: engine.StateConverged, Paused: PauseOf(site),
 		Unmade: v.Unmade(s) || v.Yields(s), Held: site.Wait(engine.WaitHeld) != nil, Applied: v.compacted(s)}
 	settled, base := v.SettledAt(s), v.History.Base()
 	total := v.HeldBack()
@@ -180,7 +180,7 @@ func (v *View) replicaStatus(s engine.SiteID, conflicts []engine.Conflict) engin
 	if s == v.Self {
 		st.Reason = cmp.Or(v.lastError(), st.Reason)
 	}
-	if w := v.waiting(s); w != nil {
+	if w := v.Waiting(s); w != nil {
 		st.Reason = w.Reason
 		if w.Kind == engine.WaitDenied {
 			st.State = engine.StateDegraded
@@ -192,8 +192,8 @@ func (v *View) replicaStatus(s engine.SiteID, conflicts []engine.Conflict) engin
 	return st
 }
 
-// waiting is why a site does not try what is pending there, nil: it does.
-func (v *View) waiting(s engine.SiteID) *engine.Wait {
+// Waiting is why a site does not try what is pending there, nil: it does.
+func (v *View) Waiting(s engine.SiteID) *engine.Wait {
 	st := v.At(s)
 	if s == v.Self && v.Mine.Halted != nil {
 		return v.Mine.Halted
@@ -225,7 +225,7 @@ func (v *View) lastError() string {
 
 // leavingStatus describes the replica of a site that was removed and has not left.
 func (v *View) leavingStatus(s engine.SiteID) engine.ReplicaStatus {
-	st := engine.ReplicaStatus{Local: v.LocalAt(s), State: engine.StateLeaving, Paused: paused(v.At(s)),
+	st := engine.ReplicaStatus{Local: v.LocalAt(s), State: engine.StateLeaving, Paused: PauseOf(v.At(s)),
 		Reason: "it was removed, and what it has accepted is still to come"}
 	by, settled := v.Placement().Removed[s], v.SettledAt(s)
 	for _, o := range v.History.Ordered() {

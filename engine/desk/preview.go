@@ -1,0 +1,97 @@
+package desk
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/replica"
+)
+
+// previewOrder is the order in which a preview lists what is done.
+var previewOrder = []string{engine.DoesDelete, engine.DoesCreate, engine.DoesCorrect, engine.DoesRun, engine.DoesWait, engine.DoesSettle}
+
+const (
+	// maxPreview is how many resources one preview examines. Held deletions are always the first of them.
+	maxPreview = 1000
+	// usualPreview is how many it lists unless it is told.
+	usualPreview = 100
+)
+
+// Preview tells what this site is about to do, of resources that the site with shares, deletions first, at most limit of them (0:
+// 100, at most 1000). Nothing changes by it. What comes after the first step of a resource is not looked at.
+func (d *Desk) Preview(ctx context.Context, with engine.SiteID, limit int) (engine.Preview, error) {
+	pending, err := d.cfg.Store.Pending(ctx)
+	if err != nil {
+		return engine.Preview{}, fmt.Errorf("preview: %w", err)
+	}
+	if limit = min(limit, maxPreview); limit <= 0 {
+		limit = usualPreview
+	}
+	ids := d.cfg.Site.Held()
+	held := make(map[engine.DocumentID]bool, len(ids))
+	for _, id := range ids {
+		held[id] = true
+	}
+	ids = slices.Concat(ids, slices.DeleteFunc(pending, func(id engine.DocumentID) bool { return held[id] }))
+	p := engine.Preview{Steps: map[string]int{}}
+	for _, id := range ids {
+		if len(p.Items) >= maxPreview {
+			if with == d.self() { // the rest is not opened, so what of it others share is not known
+				p.Waiting = len(ids)
+			}
+			break
+		}
+		step, ok, err := d.planned(ctx, id, with)
+		if err != nil {
+			return engine.Preview{}, fmt.Errorf("preview: %w", err)
+		}
+		if !ok {
+			continue
+		}
+		p.Items = append(p.Items, step)
+		p.Steps[step.Does]++
+		if held[id] {
+			p.Held++
+		}
+	}
+	p.Examined = len(p.Items)
+	p.Waiting = max(p.Waiting, p.Examined)
+	slices.SortStableFunc(p.Items, func(a, b engine.Planned) int {
+		return cmp.Or(cmp.Compare(slices.Index(previewOrder, a.Does), slices.Index(previewOrder, b.Does)),
+			cmp.Compare(a.Service, b.Service), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Resource, b.Resource))
+	})
+	p.Items = p.Items[:min(limit, len(p.Items))]
+	return p, nil
+}
+
+// planned is the next step of a document. It is not ok when nothing is left, or the site with has no part in it.
+func (d *Desk) planned(ctx context.Context, id engine.DocumentID, with engine.SiteID) (p engine.Planned, ok bool, err error) {
+	err = d.cfg.Site.Look(ctx, id, func(r *replica.Replica) {
+		if r.Holds(with) {
+			p, ok = r.Planned()
+		}
+	})
+	if errors.Is(err, engine.ErrNotFound) { // it is gone meanwhile
+		err = nil
+	}
+	return p, ok, err
+}
+
+// Confirm lets the deletions run that are held here, as far as the site by shares their resources, and returns how many.
+func (d *Desk) Confirm(ctx context.Context, by engine.SiteID) (int, error) {
+	n := 0
+	for _, id := range d.cfg.Site.Held() {
+		_, err := d.decide(ctx, id, &replica.Decide{What: replica.VerbConfirm, By: by})
+		switch {
+		case err == nil:
+			n++
+		case !errors.Is(err, engine.ErrSettled) && !errors.Is(err, engine.ErrNotFound): // else it is not for by to confirm, or not held any more
+			return n, fmt.Errorf("confirm deletions: %w", err)
+		}
+	}
+	return n, nil
+}

@@ -1,0 +1,87 @@
+package desk
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/skerry/skerry/engine"
+)
+
+func TestPreviewConflict(t *testing.T) {
+	at := func(site engine.SiteID, id engine.OperationID) engine.Conflict {
+		return engine.Conflict{ID: "c", Site: site, Document: "doc", Resource: "doc", Service: "store", KindName: "box", Operation: id}
+	}
+	shown := `{"name":"doc","color":"red","secret":"x","extra":{"a":1}}`
+	for name, test := range map[string]struct {
+		conflict engine.Conflict
+		shows    string // empty: there is no such object
+		err      error
+		want     string
+	}{
+		"an operation":       {at("paris", "nantes-2"), shown, nil, `/color:  "red" "theirs"; /secret:  "(hidden)" "(hidden)"; /size:   "mine"; `},
+		"its own effect":     {at("paris", "paris-2"), shown, nil, `/size: "theirs"  "mine"; `},
+		"a create":           {at("paris", "nantes-1"), shown, nil, `/color:  "red" "theirs"; /secret:  "(hidden)" "(hidden)"; /size:   "mine"; `},
+		"no operation":       {at("paris", "unknown"), shown, nil, `/color: "theirs" "red" "theirs"; /secret: "(hidden)" "(hidden)" "(hidden)"; /size: "mine"  "mine"; `},
+		"nothing differs":    {at("paris", "paris-2"), `{"size":"mine"}`, nil, ``},
+		"at another site":    {at("nantes", "nantes-2"), shown, nil, "settle: there is nothing to compare"},
+		"no object":          {at("paris", "nantes-2"), "", nil, "upstream: what the application of the site paris shows of box doc could not be read"},
+		"no answer":          {at("paris", "nantes-2"), shown, errors.New("broken"), "upstream: what the application of the site paris shows of box doc could not be read"},
+		"no JSON":            {at("paris", "nantes-2"), "hello", nil, "settle: the application shows no JSON that could be compared"},
+		"of a lost document": {engine.Conflict{ID: "c", Site: "paris", Document: "x", Service: "store", KindName: "box"}, shown, nil, "preview conflict c: document x: not found"},
+		"of an unknown kind": {engine.Conflict{ID: "c", Site: "paris", Document: "doc", Service: "store", KindName: "x"}, shown, nil, "settle: there is nothing to compare"},
+		"of no document":     {engine.Conflict{ID: "c", Site: "paris", Service: "store", KindName: "box"}, shown, nil, "settle: there is nothing to compare"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			contest(b)
+			b.store.conflicts["c"] = test.conflict
+			if b.app.err = test.err; test.shows != "" {
+				b.app.objects["doc"] = test.shows
+			}
+			list, err := b.PreviewConflict(t.Context(), "c", "")
+			got := ""
+			for _, f := range list {
+				got += fmt.Sprintf("%s: %s %s %s; ", f.Path, f.Base, f.Here, f.Wanted)
+			}
+			if err != nil {
+				got = err.Error()
+			}
+			if got != test.want {
+				t.Errorf("got  %s\nwant %s", got, test.want)
+			}
+		})
+	}
+	if _, err := newBench(t).PreviewConflict(t.Context(), "c", ""); !errors.Is(err, engine.ErrNotFound) {
+		t.Errorf("a conflict that is no more: %v", err)
+	}
+}
+
+func TestPreviewConflictOfNoReplica(t *testing.T) {
+	b := newBench(t)
+	b.add("rack", racks, nil, op("nantes", 1, engine.TypeCreate, set("/color", `"red"`)))
+	b.add("box", boxes, nil, op("nantes", 1, engine.TypeCreate, set("/color", `"red"`)))
+	b.app.objects["box"], b.app.objects["r7"] = `{"color":"blue"}`, `{"color":"green"}`
+	for _, test := range []struct {
+		kind  engine.KindName
+		local engine.LocalID
+		want  string
+	}{
+		{"box", "", `"blue"`},
+		{"rack", "r7", `"green"`},
+		{"rack", "", "settle: the site has no replica, and its application assigns the identifiers of its racks: say which object to look at"},
+	} {
+		b.store.conflicts["c"] = engine.Conflict{ID: "c", Site: "paris", Document: engine.DocumentID(test.kind), Resource: engine.ResourceID(test.kind),
+			Service: "store", KindName: test.kind, Operation: "nantes-1"}
+		list, err := b.PreviewConflict(t.Context(), "c", test.local)
+		got := ""
+		if err != nil {
+			got = err.Error()
+		} else if len(list) == 1 {
+			got = string(list[0].Here)
+		}
+		if got != test.want {
+			t.Errorf("%s %s: got %s, want %s", test.kind, test.local, got, test.want)
+		}
+	}
+}
