@@ -1,0 +1,204 @@
+package site
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/replica"
+	"github.com/skerry/skerry/engine/view"
+)
+
+// env is what one replica asks of its surroundings while it is stepped.
+type env struct {
+	w *wakeUp
+	r *resident
+}
+
+func (w *wakeUp) env(r *resident) replica.Env { return env{w, r} }
+
+func (e env) Now() time.Time { return e.w.now }
+func (e env) NewID() string  { return e.w.s.cfg.NewID() }
+
+func (e env) FirstTip(about engine.About, epoch uint64) engine.Tip {
+	return e.w.s.cfg.Documents.First(about, epoch)
+}
+
+func (e env) Admits(k *engine.Kind, o *engine.Operation) bool { return e.w.s.admits(k, o) }
+
+func (e env) Note(id engine.DocumentID, message string, err error) { e.w.s.note(id, message, err) }
+
+// note logs something about a resource that an operator may want to know.
+func (s *Site) note(id engine.DocumentID, message string, err error) {
+	level := slog.LevelWarn
+	if err == nil || errors.Is(err, engine.ErrUnknown) {
+		level = slog.LevelInfo
+	}
+	s.cfg.Log.Log(s.calls.ctx, level, message, "document", string(id), "err", err)
+}
+
+func (e env) Here(k *engine.Kind, id string) engine.LocalID { return e.w.s.Here(e.w.ctx, k, id) }
+
+func (e env) Addressed(k *engine.Kind, target, within string) engine.LocalID {
+	return e.w.s.Addressed(e.w.ctx, k, target, within)
+}
+
+func (e env) InContainer(k *engine.Kind, id engine.LocalID) bool {
+	container, _ := k.Split(string(id))
+	c := e.w.s.kinds.get(k.Service, k.Within)
+	if c == nil {
+		return false
+	}
+	_, err := e.w.s.Lookup(e.w.ctx, c, c.FromContainer(container))
+	return err == nil
+}
+
+func (e env) Contained(k *engine.Kind) []*engine.Kind { return e.w.s.kinds.contained(k) }
+
+func (e env) Meta(k *engine.Kind, local engine.LocalID) engine.ResourceID {
+	meta, _ := e.w.s.Meta(e.w.ctx, k.Service, k.Name, local)
+	return meta
+}
+
+func (e env) Whereabouts(k *engine.Kind, within string, o *engine.Operation, bound map[engine.ServiceName][]engine.SiteID) []engine.Whereabouts {
+	return e.w.s.around.whereabouts(e.w.ctx, k, within, o, bound)
+}
+
+func (e env) Awaits(k *engine.Kind, key engine.ResourceID, o *engine.Operation) string {
+	return e.w.s.around.awaits(e.w.ctx, k, key, o)
+}
+
+func (e env) Admit(k *engine.Kind, id engine.DocumentID) bool {
+	v := e.w.s.serviceOf(k.Service)
+	if v.Admit(id, e.w.now) {
+		e.r.admitted = true
+		return true
+	}
+	if at := v.Wake(); !at.IsZero() {
+		e.w.s.inbox.wakeAt(ticks, at)
+	}
+	return false
+}
+
+func (e env) Report(k *engine.Kind, id engine.DocumentID, r engine.Reply, err error, changes bool) bool {
+	alone := e.w.report(k, id, r, err, changes)
+	e.r.admitted = false
+	return alone
+}
+
+func (e env) Waits(k *engine.Kind, id engine.DocumentID) bool {
+	v := e.w.s.serviceOf(k.Service)
+	if v.Status().State == engine.QueueRunning {
+		return false
+	}
+	if e.Admit(k, id) {
+		e.w.leave(e.r)
+		return false
+	}
+	return true
+}
+
+func (e env) Halted(k *engine.Kind) *engine.Wait { return e.w.halted(k) }
+
+func (e env) Reads(k *engine.Kind) bool { return e.w.s.serviceOf(k.Service).Readable(e.w.now) }
+
+func (e env) Respite(r engine.Reply) time.Duration { return e.w.respite(r) }
+
+func (e env) Backoff(tries int) time.Duration { return e.w.s.Backoff(tries) }
+
+func (e env) Mismatch(k *engine.Kind, sites []engine.SiteID) string {
+	return e.w.s.cfg.Members.Mismatch(k.Service, k.Name, sites)
+}
+
+func (e env) Reachable(id engine.SiteID) bool { return e.w.s.reaches(id) }
+
+func (e env) Nearest(ids []engine.SiteID) []engine.SiteID { return e.w.nearest(ids) }
+
+func (e env) Met(sites []engine.SiteID) bool { return e.w.s.met.with(sites, e.w.now) }
+
+func (e env) HasBlob(ref engine.BlobRef) bool { return e.w.s.cfg.Blobs.Has(ref) }
+
+func (e env) Rivals(k *engine.Kind, key engine.ResourceID, but engine.DocumentID) []view.Claim {
+	return e.w.rivals(k, key, but)
+}
+
+func (e env) TakeName(k *engine.Kind, key engine.ResourceID, by engine.DocumentID) bool {
+	return e.w.takeName(k, key, by)
+}
+
+func (e env) FreeName(k *engine.Kind, key engine.ResourceID, by engine.DocumentID) {
+	e.w.freeName(k, key, by)
+}
+
+func (e env) Claimed(id engine.DocumentID) bool { return e.w.s.claimed[id] }
+func (e env) Claim(id engine.DocumentID)        { e.w.s.claimed[id] = true }
+func (e env) Unclaim(id engine.DocumentID)      { delete(e.w.s.claimed, id) }
+
+func (e env) LetDelete(o *engine.Operation) bool {
+	s := e.w.s
+	return s.deletions.Admit(o.ID, s.resources(e.w.ctx), e.w.now)
+}
+
+func (e env) HoldDelete(id engine.DocumentID) {
+	s := e.w.s
+	if !s.deletions.Hold(id) {
+		return
+	}
+	self := s.cfg.Members.Name(s.cfg.Self)
+	e.w.batch.Events = append(e.w.batch.Events, replica.NewEvent("site.held", string(self), e.w.now, map[string]any{"site": self}))
+}
+
+func (e env) ReleaseDelete(id engine.DocumentID) { e.w.s.deletions.Release(id) }
+
+func (e env) HearDelete(o *engine.Operation) {
+	late := e.w.now.Sub(engine.Time(o.Time))
+	if st, ok := e.w.s.network.Status()[o.Origin]; ok {
+		late += st.Ahead // its clock is ahead: it was issued longer ago than it says, by this site's
+	}
+	e.w.s.deletions.Heard(o.ID, late, e.w.now)
+}
+
+func (e env) Ahead() time.Duration { return e.w.s.cfg.Limits.ClockSkew }
+
+// reaches reports whether another site can be reached now.
+func (s *Site) reaches(id engine.SiteID) bool { return s.network.Status()[id].Reachable }
+
+// nearest orders sites by their distance from this one; what is not known comes last.
+func (w *wakeUp) nearest(ids []engine.SiteID) []engine.SiteID {
+	if len(ids) < 2 {
+		return ids
+	}
+	const far = time.Hour
+	status, distance := w.s.network.Status(), w.s.cfg.Members.Distances()
+	rtt := map[engine.SiteID]time.Duration{}
+	for _, id := range ids {
+		d, ok := distance(w.s.cfg.Self, id)
+		switch st := status[id]; {
+		case st.RTT > 0:
+			d = st.RTT
+		case !ok:
+			d = far
+		}
+		rtt[id] = d
+	}
+	ids = slices.Clone(ids)
+	slices.SortFunc(ids, func(a, b engine.SiteID) int { return cmp.Or(cmp.Compare(rtt[a], rtt[b]), cmp.Compare(a, b)) })
+	return ids
+}
+
+// resources counts the resources of this site.
+func (s *Site) resources(ctx context.Context) int {
+	counts, err := s.cfg.Store.CountResources(ctx)
+	if err != nil {
+		s.cfg.Log.Error("count the resources", "err", err)
+	}
+	n := 0
+	for _, c := range counts {
+		n += c
+	}
+	return n
+}

@@ -1,0 +1,161 @@
+package site
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/view"
+)
+
+// Fingerprints implements engine.Exchange.
+func (s *Site) Fingerprints(with engine.SiteID, ranges []engine.Range) []engine.Fingerprint {
+	return s.prints.sums(with, ranges)
+}
+
+// Digests implements engine.Exchange.
+func (s *Site) Digests(ctx context.Context, with engine.SiteID, r engine.Range) ([]engine.Digest, error) {
+	return s.cfg.Store.Digests(ctx, with, r)
+}
+
+// MeshFingerprint implements engine.Exchange.
+func (s *Site) MeshFingerprint() engine.Fingerprint { return s.cfg.Members.Fingerprint() }
+
+// MeshRecords implements engine.Exchange.
+func (s *Site) MeshRecords() []engine.SignedRecord { return s.cfg.Members.Records() }
+
+// shares reports whether another site may hear of a resource: it has, or had, a part in it.
+func shares(r *resident, with engine.SiteID) bool { return r.stored && r.Part(with) != view.PartNone }
+
+// Have implements engine.Exchange.
+func (s *Site) Have(ctx context.Context, with engine.SiteID, ids []engine.DocumentID) ([]engine.Have, error) {
+	list := make([]engine.Have, 0, len(ids))
+	for _, id := range ids {
+		have := engine.Have{Document: id}
+		err := s.look(ctx, id, func(r *resident) {
+			if r.stored { // what it is told it has, it does not need to be sent
+				have = r.Have()
+			}
+		})
+		if err != nil && !errors.Is(err, engine.ErrNotFound) && !errors.Is(err, engine.ErrUnknown) {
+			return nil, fmt.Errorf("what is here of document %s: %w", id, err)
+		}
+		list = append(list, have)
+	}
+	return list, nil
+}
+
+// Missing implements engine.Exchange.
+func (s *Site) Missing(ctx context.Context, with engine.SiteID, have []engine.Have, limit int) (*engine.Letter, int, error) {
+	l := &engine.Letter{}
+	var own [][]byte
+	size, covered := 0, 0
+	for _, h := range have {
+		n, more, err := s.missing(ctx, with, h, limit-size, l, &own)
+		if err != nil && !errors.Is(err, engine.ErrNotFound) && !errors.Is(err, engine.ErrUnknown) {
+			return nil, 0, fmt.Errorf("what %s lacks of document %s: %w", with, h.Document, err)
+		}
+		size += n
+		if more {
+			break
+		}
+		if covered++; size >= limit {
+			break
+		}
+	}
+	l.Batches = s.sign(own)
+	return l, covered, nil
+}
+
+// missing adds to a letter what a site lacks of one document, about limit bytes of it. More: that is not all.
+func (s *Site) missing(ctx context.Context, with engine.SiteID, h engine.Have, limit int, l *engine.Letter, own *[][]byte) (size int, more bool, err error) {
+	var checkpoint []byte
+	var raw []byte
+	var lowest uint64
+	formerly, statuses := false, []engine.SignedStatus(nil)
+	var mine []byte
+	err = s.look(ctx, h.Document, func(r *resident) {
+		if !shares(r, with) {
+			err = engine.ErrNotFound
+			return
+		}
+		raw, lowest = r.Raw, r.Epochs[0].Number
+		formerly = r.Part(r.Self) == view.PartFormer || r.Part(with) == view.PartFormer
+		if r.Me.Number > h.Statuses[r.Self] {
+			mine = engine.Encode(&r.Me)
+		}
+		for _, st := range r.SignedStatuses() {
+			if number := r.At(st.Site).Number; number > h.Statuses[st.Site] && st.Site != with {
+				statuses = append(statuses, st)
+			}
+		}
+	})
+	if err != nil {
+		return 0, false, err
+	}
+	if lowest > 0 && len(h.Changes) == 0 {
+		rec, err := s.cfg.Store.Record(ctx, h.Document)
+		if err != nil {
+			return 0, false, err
+		}
+		checkpoint = rec.Checkpoint
+	}
+	stored, more, err := s.cfg.Store.Changes(ctx, h.Document, h.Changes, max(limit, 1))
+	if err != nil {
+		return 0, false, err
+	}
+	if formerly && len(stored) > 0 {
+		more = false
+	}
+	var list []engine.Parcel
+	for _, c := range stored {
+		if n := len(list); n == 0 || list[n-1].Epoch != c.Epoch {
+			list = append(list, engine.Parcel{About: raw, Epoch: c.Epoch})
+		}
+		last := &list[len(list)-1]
+		last.Changes = append(last.Changes, c.SignedChange)
+		size += len(c.Bytes) + 128
+	}
+	if len(list) == 0 && (checkpoint != nil || len(h.Changes) == 0) {
+		list = append(list, engine.Parcel{About: raw, Epoch: lowest})
+	}
+	if len(list) > 0 {
+		if list[0].Epoch == lowest {
+			list[0].Checkpoint = checkpoint
+			size += len(checkpoint)
+		}
+		list[len(list)-1].More = more
+	}
+	l.Parcels = append(l.Parcels, list...)
+	if more {
+		return size, true, nil // what sites say comes with the last of it
+	}
+	l.Statuses = append(l.Statuses, statuses...)
+	if mine != nil {
+		*own = append(*own, mine)
+	}
+	return size + len(mine) + 512*len(statuses), false, nil
+}
+
+// Blob implements engine.Exchange.
+func (s *Site) Blob(ctx context.Context, with engine.SiteID, id engine.DocumentID, ref engine.BlobRef, first int64) (engine.Digests, io.ReadCloser, error) {
+	refers := false
+	err := s.look(ctx, id, func(r *resident) {
+		refers = shares(r, with) && slices.ContainsFunc(r.History.Ordered(), func(o *engine.Operation) bool { return o.Blob != nil && *o.Blob == ref })
+	})
+	switch {
+	case err != nil:
+		return nil, nil, fmt.Errorf("open a body of document %s: %w", id, err)
+	case !refers:
+		return nil, nil, fmt.Errorf("open a body of document %s: %w", id, engine.ErrNotFound)
+	}
+	digests, err := s.cfg.Blobs.Digests(ref)
+	if err != nil {
+		return nil, nil, err
+	}
+	content, err := s.cfg.Blobs.Open(ref, first)
+	return digests, content, err
+}

@@ -1,0 +1,151 @@
+package site
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/replica"
+)
+
+// mail is what a wake-up has to tell other sites. Everything for one set of sites is one letter.
+type mail struct {
+	changes  map[*resident][]*engine.Change
+	statuses map[*resident][]byte // this site's own, encoded
+	passes   []pass
+	// sent are the sites that what is being taken in was sent to; nil: it is not to be passed on.
+	sent []engine.SiteID
+}
+
+// pass is something of another site's that others may not have got.
+type pass struct {
+	of    *resident
+	heard *replica.Heard
+	sent  []engine.SiteID
+}
+
+func (m *mail) change(r *resident, c *engine.Change) {
+	if m.changes == nil {
+		m.changes = map[*resident][]*engine.Change{}
+	}
+	m.changes[r] = append(m.changes[r], c)
+}
+
+func (m *mail) status(r *resident, encoded []byte) {
+	if m.statuses == nil {
+		m.statuses = map[*resident][]byte{}
+	}
+	m.statuses[r] = encoded
+}
+
+func (m *mail) pass(r *resident, h *replica.Heard) {
+	if len(m.sent) > 0 {
+		m.passes = append(m.passes, pass{r, h, m.sent})
+	}
+}
+
+// batchBytes is about how many bytes of statuses are signed as one batch.
+const batchBytes = 256 << 10
+
+// envelope is one letter with those it goes to.
+type envelope struct {
+	to     []engine.SiteID
+	letter *engine.Letter
+	// statuses are still to be signed.
+	statuses [][]byte
+}
+
+// send has the letters of this wake-up signed and sent.
+func (w *wakeUp) send() {
+	m := &w.mail
+	var order []*envelope
+	by := map[string]*envelope{}
+	envelopeFor := func(to, sent []engine.SiteID) *envelope {
+		key := joinSites(to) + "|" + joinSites(sent)
+		e := by[key]
+		if e == nil {
+			e = &envelope{to: to, letter: &engine.Letter{Sent: sent}}
+			by[key] = e
+			order = append(order, e)
+		}
+		return e
+	}
+	for _, r := range w.stepped {
+		changes, status := m.changes[r], m.statuses[r]
+		if len(changes) == 0 && status == nil {
+			continue
+		}
+		to := w.reachable(r.Others())
+		if len(to) == 0 {
+			continue
+		}
+		e := envelopeFor(to, append([]engine.SiteID{r.Self}, to...))
+		e.letter.Parcels = append(e.letter.Parcels, parcels(r.Raw, changes)...)
+		if status != nil {
+			e.statuses = append(e.statuses, status)
+		}
+	}
+	for _, p := range m.passes {
+		others := slices.DeleteFunc(p.of.Others(), func(id engine.SiteID) bool { return id == p.heard.From || slices.Contains(p.sent, id) })
+		to := w.reachable(others)
+		if len(to) == 0 {
+			continue
+		}
+		e := envelopeFor(to, append(slices.Clone(p.sent), to...))
+		e.letter.Parcels = append(e.letter.Parcels, parcels(p.of.Raw, p.heard.Changes)...)
+		for _, s := range p.heard.Statuses {
+			e.letter.Statuses = append(e.letter.Statuses, s.Signed)
+		}
+	}
+	if len(order) == 0 {
+		return
+	}
+	s := w.s
+	for _, e := range order {
+		e.letter.Batches = s.sign(e.statuses)
+	}
+	w.then(func() {
+		for _, e := range order {
+			s.network.Send(e.to, e.letter)
+		}
+	})
+}
+
+// sign signs statuses of this site as batches.
+func (s *Site) sign(statuses [][]byte) (batches []engine.StatusBatch) {
+	for len(statuses) > 0 {
+		n, size := 0, 0
+		for n < len(statuses) && n < engine.MaxBatch && (n == 0 || size+len(statuses[n]) <= batchBytes) {
+			size += len(statuses[n])
+			n++
+		}
+		batches = append(batches, s.cfg.Statuses.SignStatuses(statuses[:n:n]))
+		statuses = statuses[n:]
+	}
+	return batches
+}
+
+// parcels packs changes of one document, those of each epoch together.
+func parcels(about []byte, changes []*engine.Change) (list []engine.Parcel) {
+	for _, c := range changes {
+		if n := len(list); n == 0 || list[n-1].Epoch != c.Epoch {
+			list = append(list, engine.Parcel{About: about, Epoch: c.Epoch})
+		}
+		last := &list[len(list)-1]
+		last.Changes = append(last.Changes, c.SignedChange)
+	}
+	return list
+}
+
+func joinSites(ids []engine.SiteID) string {
+	words := make([]string, len(ids))
+	for i, id := range ids {
+		words[i] = string(id)
+	}
+	return strings.Join(words, ",")
+}
+
+// reachable are those of some sites that can be reached now. What the others miss, anti-entropy brings them.
+func (w *wakeUp) reachable(ids []engine.SiteID) []engine.SiteID {
+	return slices.DeleteFunc(slices.Clone(ids), func(id engine.SiteID) bool { return !w.s.reaches(id) })
+}

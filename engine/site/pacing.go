@@ -1,0 +1,141 @@
+package site
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/plan"
+	"github.com/skerry/skerry/engine/replica"
+	"github.com/skerry/skerry/engine/service"
+)
+
+// ticks stands among the documents that are woken for the services, some of which may try again by then.
+const ticks engine.DocumentID = "ticks"
+
+// serviceOf returns the pacing of a service.
+func (s *Site) serviceOf(name engine.ServiceName) *service.Service {
+	v := s.services[name]
+	if v == nil {
+		v = service.New(service.Limits{Probes: s.cfg.Limits.backoff(), Most: s.cfg.Limits.Workers})
+		s.services[name] = v
+	}
+	return v
+}
+
+// turn does what has come of a call to a service.
+func (w *wakeUp) turn(name engine.ServiceName, t service.Turn) {
+	for _, id := range t.Go {
+		w.wakeLater(id, &replica.News{Hurry: true})
+	}
+	v := w.s.serviceOf(name)
+	if at := v.Wake(); !at.IsZero() {
+		w.s.inbox.wakeAt(ticks, at)
+	}
+	if t.Changed {
+		w.queueChanged(name, v.Status())
+	}
+}
+
+// queueChanged tells that a service lets requests go out, or not any more.
+func (w *wakeUp) queueChanged(name engine.ServiceName, st engine.QueueStatus) {
+	s, self := w.s, w.s.cfg.Members.Name(w.s.cfg.Self)
+	w.batch.Events = append(w.batch.Events, replica.NewEvent("queue."+string(st.State), string(self)+"/"+string(name), w.now,
+		map[string]any{"site": self, "service": name, "state": st.State, "reason": st.Reason}))
+	told := map[engine.ServiceName]engine.QueueStatus{}
+	for name, v := range s.services {
+		if st := v.Status(); st.State == engine.QueuePaused {
+			told[name] = engine.QueueStatus{State: st.State, Since: st.Since, Reason: st.Reason}
+		}
+	}
+	ctx := w.ctx
+	w.then(func() {
+		if err := s.cfg.Members.SetQueues(ctx, told); err != nil {
+			s.cfg.Log.Error("tell which services do not let the agent in", "err", err)
+		}
+	})
+}
+
+// tick lets go out what may by now.
+func (w *wakeUp) tick() {
+	for _, name := range slices.Sorted(maps.Keys(w.s.services)) {
+		w.turn(name, w.s.services[name].Tick(w.now))
+	}
+}
+
+// leave gives a place at a service back.
+func (w *wakeUp) leave(r *resident) {
+	r.admitted = false
+	w.turn(r.Kind.Service, w.s.serviceOf(r.Kind.Service).Abandon(r.id, w.now))
+}
+
+// report takes in what an answer tells of a service.
+func (w *wakeUp) report(k *engine.Kind, id engine.DocumentID, r engine.Reply, err error, changes bool) (alone bool) {
+	answer := service.Hear(r, err, changes, plan.Tell(r, err), w.now)
+	t := w.s.serviceOf(k.Service).Report(id, answer, w.now, w.s.cfg.Random())
+	w.turn(k.Service, t)
+	return t.Alone
+}
+
+// halted is why requests to a service do not go out now; nil: they do.
+func (w *wakeUp) halted(k *engine.Kind) *engine.Wait {
+	st := w.s.serviceOf(k.Service).Status()
+	switch st.State {
+	case engine.QueuePaused:
+		return &engine.Wait{Kind: engine.WaitDenied, Since: st.Since.UnixMicro(), Reason: "the application does not let the agent in: " + st.Reason}
+	case engine.QueueFailing:
+		return &engine.Wait{Since: st.Since.UnixMicro(), Reason: fmt.Sprintf("the application's service %s fails: %s", k.Service, st.Reason)}
+	}
+	return nil
+}
+
+// Served takes in what an answer to a request that is no resource's tells of its service.
+func (s *Site) Served(k *engine.Kind, r engine.Reply, err error) {
+	if answer := service.Hear(r, err, true, "", s.cfg.Now()); answer.Health != service.Works {
+		return
+	}
+	s.inbox.put(item{job: func(w *wakeUp) { w.turn(k.Service, w.s.serviceOf(k.Service).Succeeded(w.now)) }})
+}
+
+// Queues tells how requests to each service of this site's application get on.
+func (s *Site) Queues() map[engine.ServiceName]engine.QueueStatus {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := map[engine.ServiceName]engine.QueueStatus{}
+	for name, v := range s.services {
+		all[name] = v.Status()
+	}
+	return all
+}
+
+// ResumeQueue tries a service again at once, or all when service is empty. ErrNotFound: there is no such service.
+func (s *Site) ResumeQueue(name engine.ServiceName) error {
+	s.mu.Lock()
+	_, known := s.services[name]
+	s.mu.Unlock()
+	if name != "" && !known {
+		return fmt.Errorf("resume the queue of %s: %w", name, engine.ErrNotFound)
+	}
+	s.inbox.put(item{job: func(w *wakeUp) {
+		for _, each := range slices.Sorted(maps.Keys(w.s.services)) {
+			if name == "" || each == name {
+				t, retry := w.s.services[each].Hurry(w.now)
+				w.turn(each, t)
+				for _, id := range retry {
+					w.wakeLater(id, &replica.News{Hurry: true})
+				}
+			}
+		}
+	}})
+	return nil
+}
+
+// respite is how long the application wants a resource to be left alone, by an answer.
+func (w *wakeUp) respite(r engine.Reply) time.Duration {
+	if r.Status == 401 || r.Status == 403 {
+		return w.s.cfg.Limits.RetryMax
+	}
+	return service.Hear(r, nil, false, "", w.now).Rest
+}

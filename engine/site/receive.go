@@ -1,0 +1,181 @@
+package site
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/replica"
+)
+
+// Receive implements engine.Exchange. Everything is decoded and its signatures are checked in the goroutine of the caller; the loop
+// gets what has passed.
+func (s *Site) Receive(ctx context.Context, from engine.SiteID, l *engine.Letter) error {
+	if !s.cfg.Members.IsMember(from) {
+		return fmt.Errorf("receive from %s: %w: it is no member", from, engine.ErrRefused)
+	}
+	if err := s.Writable(); err != nil {
+		return fmt.Errorf("receive from %s: %w", from, err)
+	}
+	var errs []error
+	if len(l.Records) > 0 {
+		errs = append(errs, s.cfg.Members.Take(ctx, from, l.Records, l.Sent))
+	}
+	opened, err := s.open(from, l)
+	errs = append(errs, err)
+	if len(opened) > 0 {
+		errs = append(errs, s.hear(ctx, opened, l.Sent))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("receive from %s: %w", from, err)
+	}
+	return nil
+}
+
+// opened is what a letter has of one epoch of a document.
+type opened struct {
+	id    engine.DocumentID
+	about *about
+	heard *replica.Heard
+}
+
+// open decodes a letter. What is not as it should be is left out, and the error says why.
+func (s *Site) open(from engine.SiteID, l *engine.Letter) (list []*opened, err error) {
+	var errs []error
+	last := map[engine.DocumentID]*opened{}
+	for i := range l.Parcels {
+		o, err := s.openParcel(from, &l.Parcels[i])
+		if err != nil {
+			errs = append(errs, err)
+		}
+		if o != nil {
+			list, last[o.id] = append(list, o), o
+		}
+	}
+	signed := l.Statuses
+	for _, one := range signed {
+		if err := s.cfg.Statuses.VerifyStatus(one); err != nil {
+			return list, errors.Join(append(errs, err)...)
+		}
+	}
+	for _, b := range l.Batches {
+		if !s.cfg.Members.IsMember(b.Site) {
+			errs = append(errs, fmt.Errorf("statuses of %s: %w: it is no member", b.Site, engine.ErrMissing))
+			continue
+		}
+		of, err := s.cfg.Statuses.OpenBatch(b)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		signed = append(signed[:len(signed):len(signed)], of...)
+	}
+	for _, one := range signed {
+		st := &engine.Status{}
+		err := engine.Decode(one.Status, st)
+		if err == nil {
+			err = st.Validate()
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("a status of %s: %w", one.Site, err))
+			continue
+		}
+		o := last[st.Document]
+		if o == nil {
+			o = &opened{id: st.Document, heard: &replica.Heard{From: from}}
+			list, last[o.id] = append(list, o), o
+		}
+		o.heard.Statuses = append(o.heard.Statuses, replica.HeardStatus{Signed: one, Status: st})
+	}
+	return list, errors.Join(errs...)
+}
+
+// openParcel decodes one parcel, and checks its changes.
+func (s *Site) openParcel(from engine.SiteID, p *engine.Parcel) (*opened, error) {
+	of, id, err := s.cfg.Documents.Decode(p.About)
+	if err != nil {
+		return nil, err
+	}
+	if s.kinds.get(of.Service, of.Kind) == nil {
+		if s.cfg.Unknown != nil {
+			s.cfg.Unknown(of.Service, of.Kind)
+		}
+		return nil, fmt.Errorf("document %s: %w: the catalog has no kind %s.%s", id, engine.ErrUnknown, of.Service, of.Kind)
+	}
+	o := &opened{id: id, about: &about{of, p.About}, heard: &replica.Heard{From: from, Epoch: p.Epoch, Checkpoint: p.Checkpoint, More: p.More,
+		First: s.cfg.Documents.First(of, p.Epoch)}}
+	for _, signed := range p.Changes {
+		c, err := s.cfg.Documents.Read(of, id, p.Epoch, signed, false)
+		if err != nil {
+			return o, err
+		}
+		o.heard.Changes = append(o.heard.Changes, c)
+	}
+	return o, nil
+}
+
+// hear hands what was opened to the loop, all of it in one wake-up, and waits until it is durable.
+func (s *Site) hear(ctx context.Context, list []*opened, sent []engine.SiteID) error {
+	done := make(chan error, 1)
+	var missing, refused error
+	s.inbox.put(item{
+		job: func(w *wakeUp) {
+			w.mail.sent = sent
+			for _, o := range list {
+				m, r := w.heard(o)
+				missing, refused = errors.Join(missing, m), errors.Join(refused, r)
+			}
+			w.mail.sent = nil
+		},
+		done: func(err error) { done <- err },
+	})
+	select {
+	case err := <-done:
+		return errors.Join(err, missing, refused)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// heard hands what came of one document to its replica.
+func (w *wakeUp) heard(o *opened) (missing, refused error) {
+	r, err := w.s.reach(w.ctx, o.id, o.about)
+	switch {
+	case errors.Is(err, engine.ErrNotFound):
+		return fmt.Errorf("document %s: %w: what it begins with", o.id, engine.ErrMissing), nil
+	case errors.Is(err, engine.ErrUnknown):
+		return nil, err
+	case err != nil:
+		w.s.note(o.id, "a resource could not be loaded", err)
+		return err, nil
+	}
+	fresh := !r.stored && w.work[r] == nil
+	if full := r.History.Len() + r.HeldBack(); len(o.heard.Changes) > 0 && full >= 2*engine.MaxOperations {
+		return nil, fmt.Errorf("document %s: %w: it has too many operations", o.id, engine.ErrTooLarge)
+	}
+	k := w.of(r)
+	k.statuses = k.statuses || len(o.heard.Statuses) > 0
+	out := w.stepOf(r, o.heard)
+	if out.Pass != nil {
+		w.batch.Changes = append(w.batch.Changes, out.Pass.Changes...)
+	}
+	if fresh && (out.Refused || r.Empty()) { // a document begins with its first stored change
+		w.drop(r)
+	}
+	if out.Missing {
+		missing = fmt.Errorf("document %s: %w", o.id, engine.ErrMissing)
+	}
+	if out.Refused && fresh {
+		refused = fmt.Errorf("document %s: %w: this site has no part in it", o.id, engine.ErrUnknown)
+	}
+	return missing, refused
+}
+
+// drop takes a replica out of this wake-up of which nothing is to be kept.
+func (w *wakeUp) drop(r *resident) {
+	w.forget(r, engine.ErrNotFound)
+	delete(w.work, r)
+	w.stepped = slices.DeleteFunc(w.stepped, func(other *resident) bool { return other == r })
+}

@@ -1,0 +1,240 @@
+package site
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"runtime/debug"
+	"slices"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/replica"
+	"github.com/skerry/skerry/engine/view"
+)
+
+// record adds to the batch what is stored of a replica: its record with the row that lists show, the rows of its operations that have
+// become different, its conflicts, and the events that tell all of that. What it was before is in memory.
+func (w *wakeUp) record(r *resident, k *work) {
+	defer func() {
+		if p := recover(); p != nil {
+			w.s.cfg.Log.Error("a defect has struck the rows of a resource", "resource", string(r.About.Key), "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			w.forget(r, fmt.Errorf("a defect of the agent: %v", p))
+			k.calls, k.given, k.decided = nil, nil, nil
+		}
+	}()
+	if encoded, news := r.TellNews(w.now); news {
+		w.mail.status(r, encoded)
+	}
+	rec := engine.Record{Epoch: r.Epochs[0].Number, Mine: r.Kept(), Checkpoint: k.checkpoint, Digest: r.Digest(), Blobs: r.Blobs()}
+	if !r.stored {
+		rec.About = r.Raw
+	}
+	if k.statuses || !r.stored {
+		rec.Statuses = engine.Encode(r.SignedStatuses())
+	}
+	rec.Peers, rec.Apart = r.Shared()
+	none := r.Part(r.Self) == view.PartNone
+	rec.Hollow = none || r.IsChoice()
+	conflicts := r.Conflicts()
+	rec.Row = r.Row(w.now, conflicts, r.NextStep(), r.Busy())
+	before := r.row
+	w.rowEvents(r, &before, &rec.Row, rec.Hollow)
+	if !none {
+		w.conflicts(r, conflicts)
+		w.operations(r)
+	}
+	w.batch.Records = append(w.batch.Records, rec)
+	w.know(r, &rec.Row)
+}
+
+// know takes note of what the index has.
+func (w *wakeUp) know(r *resident, row *engine.ResourceRow) {
+	known := w.s.kinds.known(row.Service, row.Kind)
+	if known == nil {
+		return
+	}
+	known.replicated.Store(true)
+	if row.Local != "" && engine.ResourceID(row.Local) != row.ID {
+		known.translated.Store(true)
+	}
+}
+
+// committed takes over what has been stored of a replica.
+func (w *wakeUp) committed(rec *engine.Record) {
+	r := w.s.residents.by[rec.Row.Document]
+	if r == nil {
+		return
+	}
+	now := shared{rec.Digest, rec.Peers, rec.Apart}
+	w.s.prints.change(r.id, r.shared, now)
+	r.stored, r.row, r.shared = true, rec.Row, now
+	clear(r.Touched)
+	if w.s.leftOver[r.id] && r.Idle() {
+		delete(w.s.leftOver, r.id)
+	}
+}
+
+func (w *wakeUp) event(kind, subject string, data map[string]any) {
+	w.batch.Events = append(w.batch.Events, replica.NewEvent(kind, subject, w.now, data))
+}
+
+// rowEvents tells what of a resource is something else than before.
+func (w *wakeUp) rowEvents(r *resident, before, now *engine.ResourceRow, hollow bool) {
+	if hollow {
+		return
+	}
+	data := map[string]any{"resource": now.ID, "service": now.Service, "kind": now.Kind, "state": now.State, "reason": now.Reason}
+	first := before.Document == ""
+	if first {
+		w.event("resource.created", string(now.ID), data)
+	}
+	for _, id := range slices.Sorted(maps.Keys(now.Sites)) {
+		was, is := before.Sites[id], now.Sites[id]
+		told := func(kind string, more map[string]any) {
+			all := maps.Clone(data)
+			all["site"], all["reason"] = w.s.cfg.Members.Name(id), is.Reason
+			maps.Copy(all, more)
+			w.event(kind, string(now.ID), all)
+		}
+		switch {
+		case is.Paused != nil && (was.Paused == nil || *was.Paused != *is.Paused):
+			told("resource.paused", map[string]any{"by": is.Paused.By, "reason": is.Paused.Reason})
+		case is.Paused == nil && was.Paused != nil:
+			told("resource.resumed", nil)
+		}
+		if is.Drifted && !was.Drifted {
+			told("resource.drifted", nil)
+		}
+		if is.Mismatch && !was.Mismatch {
+			w.s.cfg.Log.Error("sites fold the same operations differently: a defect of the agent", "resource", string(now.ID),
+				"site", string(w.s.cfg.Members.Name(id)))
+			told("resource.fold-mismatch", nil)
+		}
+	}
+	if now.State != before.State {
+		w.event("resource."+string(now.State), string(now.ID), data)
+	}
+	if first || shifts(before, now) {
+		id := r.id
+		w.then(func() { w.s.around.changed(id, true, false) })
+	}
+}
+
+// shifts reports whether a resource has come, gone, or lives elsewhere now.
+func shifts(before, now *engine.ResourceRow) bool {
+	same := maps.EqualFunc(before.Sites, now.Sites, func(a, b engine.ReplicaStatus) bool {
+		return (a.State == engine.StateLeaving) == (b.State == engine.StateLeaving)
+	})
+	return before.State.Past() != now.State.Past() || !same
+}
+
+// conflicts has those stored that are new or different, and takes out those that are over.
+func (w *wakeUp) conflicts(r *resident, list []engine.Conflict) {
+	now := make(map[engine.ConflictID]engine.Conflict, len(list))
+	for _, c := range list {
+		now[c.ID] = c
+		old, known := r.conflicts[c.ID]
+		if known && sameConflict(&old, &c) {
+			continue
+		}
+		w.batch.Conflicts = append(w.batch.Conflicts, c)
+		switch {
+		case c.Accepted == nil && (!known || old.Accepted != nil):
+			w.conflictEvent("conflict.opened", &c)
+		case c.Accepted != nil && known && old.Accepted == nil:
+			w.conflictEvent("conflict.resolved", &c)
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(r.conflicts)) {
+		if _, still := now[id]; still {
+			continue
+		}
+		w.batch.Resolved = append(w.batch.Resolved, id)
+		if c := r.conflicts[id]; c.Accepted == nil {
+			w.conflictEvent("conflict.resolved", &c)
+		}
+	}
+	r.conflicts = now
+}
+
+func sameConflict(a, b *engine.Conflict) bool {
+	return string(engine.Encode(a)) == string(engine.Encode(b))
+}
+
+func (w *wakeUp) conflictEvent(kind string, c *engine.Conflict) {
+	w.event(kind, string(c.ID), map[string]any{"conflict": c.ID, "kind": c.Kind, "resource": c.Resource, "site": w.s.cfg.Members.Name(c.Site),
+		"operation": c.Operation, "reason": c.Reason})
+}
+
+// operations has the rows of those operations written that have become different.
+func (w *wakeUp) operations(r *resident) {
+	for _, id := range slices.Sorted(maps.Keys(r.Touched)) {
+		if o := r.History.Get(id); o != nil {
+			w.operation(r, o)
+		}
+	}
+}
+
+func (w *wakeUp) operation(r *resident, o *engine.Operation) {
+	row := r.OperationRow(o)
+	before, known := r.rows[o.ID]
+	if known && before == nil { // stored by an earlier process, or before it was forgotten
+		old, err := w.s.cfg.Store.Operation(w.ctx, o.ID)
+		switch {
+		case errors.Is(err, engine.ErrNotFound):
+			if row.Settled() && len(row.Sites) > 0 {
+				r.rows[o.ID] = row.Sites
+				return // its row was forgotten, and nothing more becomes of it
+			}
+		case err != nil:
+			w.s.note(r.id, "read the row of an operation", err)
+		}
+		before = old.Sites
+	}
+	data := map[string]any{"operation": o.ID, "resource": row.Resource, "service": row.Service, "kind": row.Kind, "type": o.Type,
+		"origin": w.s.cfg.Members.Name(o.Origin)}
+	if !known {
+		w.event("operation.accepted", string(o.ID), data)
+	}
+	was, is := len(before) > 0, true
+	for _, site := range slices.Sorted(maps.Keys(row.Sites)) {
+		now, old := row.Sites[site], before[site]
+		waits := now.State == engine.StateRejected || now.State == engine.StateUncertain
+		again := waits && now.Error != "" && now.Error != old.Error // for another reason, or a person has dropped it
+		same := old.State == now.State
+		if same && now.State != engine.StatePending && !again { // what was known when it happened stays
+			now.At, now.Status, now.Error = old.At, old.Status, old.Error
+			if now.Attempts == 0 {
+				now.Attempts, now.Tries = old.Attempts, old.Tries
+			}
+			row.Sites[site] = now
+		}
+		was = was && (old.State == engine.StateApplied || old.State == engine.StateSuperseded)
+		is = is && (now.State == engine.StateApplied || now.State == engine.StateSuperseded)
+		if same {
+			continue
+		}
+		told := maps.Clone(data)
+		told["site"], told["state"], told["status"], told["error"] = w.s.cfg.Members.Name(site), now.State, now.Status, now.Error
+		switch {
+		case now.State == engine.StateApplied && site == r.Self:
+			w.event("operation.applied", string(o.ID), told)
+		case waits || now.State == engine.StateHeld:
+			w.event("operation."+string(now.State), string(o.ID), told)
+		}
+	}
+	if is && !was {
+		w.event("operation.converged", string(o.ID), data)
+	}
+	r.rows[o.ID] = row.Sites
+	w.batch.Operations = append(w.batch.Operations, row)
+}
+
+// requestRows are those of requests that are in no document.
+func (w *wakeUp) requestRows(r *resident, rows []engine.OperationRow) {
+	for _, row := range rows {
+		if r.History.Get(row.ID) == nil {
+			w.batch.Operations = append(w.batch.Operations, row)
+		}
+	}
+}

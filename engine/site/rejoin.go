@@ -1,0 +1,54 @@
+package site
+
+import (
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/replica"
+)
+
+// ownHeard is called when another site has changes or statuses of this one that are not here: its disk was set back. What the
+// lost run had done is not reconstructed: every resource is taken from the other sites anew, as an added site takes it.
+func (w *wakeUp) ownHeard(r *resident) {
+	s := w.s
+	if !s.rejoins {
+		s.rejoins = true
+		s.met.begin(s.cfg.Self, w.now.Add(s.cfg.Limits.CompareWithin))
+		s.cfg.Log.Warn("the disk of this site was set back: other sites know what it has said since; its resources are taken from them anew")
+		self := s.cfg.Members.Name(s.cfg.Self)
+		w.event("site.restored", string(self), map[string]any{"site": self})
+		ctx := w.ctx
+		w.then(func() {
+			if err := s.cfg.Members.Rejoins(ctx); err != nil {
+				s.cfg.Log.Error("tell that the disk was set back", "err", err)
+			}
+		})
+	}
+	id := r.id
+	w.then(func() { s.inbox.put(item{job: func(w *wakeUp) { w.rejoin(id) }}) })
+}
+
+// rejoin drops what is stored of a resource, but for what this site is still to do with it, and begins anew with nothing but the about.
+func (w *wakeUp) rejoin(id engine.DocumentID) {
+	s := w.s
+	old, err := s.reach(w.ctx, id, nil)
+	if err != nil || old.Me.Rejoins || len(old.Others()) == 0 {
+		return
+	}
+	a := &about{old.View.About, old.Raw}
+	left, own, number := old.Remains(), old.Own(), old.Me.Number
+	w.forget(old, &engine.Refusal{Status: 503, Type: "rejoins", Detail: "the disk of this site was set back; nothing has happened, try again later"})
+	delete(w.work, old)
+	r, err := s.newResident(id, a)
+	if err != nil {
+		s.note(id, "begin a resource anew", err)
+		return
+	}
+	r.stored, r.row, r.shared, r.rows, r.conflicts = old.stored, old.row, old.shared, old.rows, old.conflicts
+	s.residents.add(r)
+	r.Rejoin(left, own, number)
+	for _, e := range old.Epochs {
+		w.batch.Dropped = append(w.batch.Dropped, engine.EpochOf{Document: id, Epoch: e.Number})
+	}
+	k := w.of(r)
+	k.changed, k.statuses = true, true
+	w.stepOf(r, replica.Wake{})
+}

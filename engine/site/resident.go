@@ -1,0 +1,212 @@
+package site
+
+import (
+	"container/list"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/replica"
+	"github.com/skerry/skerry/engine/view"
+)
+
+// resident is a replica that is in memory, with what is remembered of what is stored of it.
+type resident struct {
+	*replica.Replica
+	id engine.DocumentID
+	// stored says that something of it is on disk; row is its row there, digest with peers and apart what anti-entropy compares.
+	stored bool
+	row    engine.ResourceRow
+	shared shared
+	// rows are the states of its operations as they are stored; nil: stored, and not read yet.
+	rows map[engine.OperationID]map[engine.SiteID]engine.OperationStatus
+	// conflicts are those that are stored.
+	conflicts map[engine.ConflictID]engine.Conflict
+	// statuses counts the statuses of other sites that have come since theirs were stored.
+	statuses int
+	// admitted says that it has a place at its service, which it gives back when it has nothing to send.
+	admitted bool
+	// asks are the requests of clients that it has, and decisions likewise: whoever waits is told should it be forgotten.
+	asks    map[*replica.Ask]bool
+	decides map[*replica.Decide]bool
+	place   *list.Element // among those that may be forgotten, the last used first
+}
+
+// shared is what anti-entropy compares of a resource, and with whom.
+type shared struct {
+	digest engine.Fingerprint
+	peers  []engine.SiteID
+	apart  map[engine.SiteID]engine.Fingerprint
+}
+
+// newResident returns a replica of which nothing is known but what its document begins with.
+func (s *Site) newResident(id engine.DocumentID, a *about) (*resident, error) {
+	kind := s.kinds.get(a.Service, a.Kind)
+	if kind == nil {
+		return nil, fmt.Errorf("document %s: %w: the catalog has no kind %s.%s", id, engine.ErrUnknown, a.Service, a.Kind)
+	}
+	v := view.New(s.cfg.Self, id, a.About, a.raw, kind, s.cfg.Members.Name)
+	v.Epochs = []*view.Epoch{view.NewEpoch(0, s.cfg.Documents.First(a.About, 0))}
+	return &resident{Replica: replica.New(v, s.cfg.Limits.replica(), false), id: id,
+		rows:      map[engine.OperationID]map[engine.SiteID]engine.OperationStatus{},
+		conflicts: map[engine.ConflictID]engine.Conflict{},
+		asks:      map[*replica.Ask]bool{}, decides: map[*replica.Decide]bool{}}, nil
+}
+
+// load reads a replica from the store. ErrNotFound: nothing of it is stored.
+func (s *Site) load(ctx context.Context, id engine.DocumentID) (*resident, error) {
+	rec, err := s.cfg.Store.Record(ctx, id)
+	if err != nil {
+		return nil, fmt.Errorf("load document %s: %w", id, err)
+	}
+	of, _, err := s.cfg.Documents.Decode(rec.About)
+	if err != nil {
+		return nil, fmt.Errorf("load document %s: %w", id, err)
+	}
+	r, err := s.newResident(id, &about{of, rec.About})
+	if err != nil {
+		return nil, err
+	}
+	r.Replica = replica.New(r.View, s.cfg.Limits.replica(), s.leftOver[id])
+	if err := s.restore(ctx, r, &rec); err != nil {
+		return nil, fmt.Errorf("load document %s: %w", id, err)
+	}
+	return r, nil
+}
+
+// restore takes in what is stored of a replica.
+func (s *Site) restore(ctx context.Context, r *resident, rec *engine.Record) error {
+	v := r.View
+	v.Epochs = []*view.Epoch{view.NewEpoch(rec.Epoch, s.cfg.Documents.First(v.About, rec.Epoch))}
+	if rec.Checkpoint != nil {
+		if err := v.Begin(rec.Checkpoint); err != nil {
+			return err
+		}
+	}
+	changes, _, err := s.cfg.Store.Changes(ctx, r.id, nil, 0)
+	if err != nil {
+		return err
+	}
+	admits := func(o *engine.Operation) bool { return s.admits(r.Kind, o) }
+	note := func(err error) { s.note(r.id, "an entry of a document was left out", err) }
+	for _, stored := range changes {
+		c, err := s.cfg.Documents.Read(v.About, r.id, stored.Epoch, stored.SignedChange, true)
+		if err != nil {
+			return err
+		}
+		for last := v.Current().Number; c.Epoch > last; last++ {
+			v.Epochs = append(v.Epochs, view.NewEpoch(last+1, s.cfg.Documents.First(v.About, last+1)))
+		}
+		if e := v.Numbered(c.Epoch); e != nil {
+			v.Wrote(e, c)
+			v.TakeEntries(e, c.Author, c.Entries, admits, note)
+		}
+	}
+	if err := v.RestoreStatuses(rec.Statuses); err != nil {
+		return err
+	}
+	if err := r.Restore(rec.Mine); err != nil {
+		return err
+	}
+	clear(v.Touched)
+	for _, o := range v.History.Ordered() {
+		r.rows[o.ID] = nil
+	}
+	conflicts, err := s.cfg.Store.ConflictsOf(ctx, r.id)
+	if err != nil {
+		return err
+	}
+	for _, c := range conflicts {
+		r.conflicts[c.ID] = c
+	}
+	r.stored, r.row = true, rec.Row
+	r.shared = shared{rec.Digest, rec.Peers, rec.Apart}
+	return nil
+}
+
+// residents are the replicas in memory. Those that are idle are forgotten when there are too many, the longest unused first.
+type residents struct {
+	most int
+	by   map[engine.DocumentID]*resident
+	// used orders them, the last used first.
+	used *list.List
+	// names are the documents in memory of each name.
+	names map[nameOf]map[engine.DocumentID]bool
+}
+
+// nameOf is what a resource is called.
+type nameOf struct {
+	kindOf
+	key engine.ResourceID
+}
+
+func newResidents(most int) *residents {
+	return &residents{most: most, by: map[engine.DocumentID]*resident{}, used: list.New(), names: map[nameOf]map[engine.DocumentID]bool{}}
+}
+
+func (l *residents) get(id engine.DocumentID) *resident {
+	r := l.by[id]
+	if r != nil {
+		l.used.MoveToFront(r.place)
+	}
+	return r
+}
+
+func (l *residents) add(r *resident) {
+	l.by[r.id] = r
+	r.place = l.used.PushFront(r)
+	name := r.name()
+	if l.names[name] == nil {
+		l.names[name] = map[engine.DocumentID]bool{}
+	}
+	l.names[name][r.id] = true
+}
+
+func (l *residents) drop(r *resident) {
+	if l.by[r.id] != r {
+		return
+	}
+	delete(l.by, r.id)
+	l.used.Remove(r.place)
+	name := r.name()
+	if delete(l.names[name], r.id); len(l.names[name]) == 0 {
+		delete(l.names, name)
+	}
+}
+
+func (r *resident) name() nameOf {
+	return nameOf{kindOf{r.View.About.Service, r.View.About.Kind}, r.View.About.Key}
+}
+
+// shrink forgets idle replicas beyond the bound.
+func (l *residents) shrink() {
+	excess := len(l.by) - l.most
+	for at := l.used.Back(); at != nil && excess > 0; {
+		r, before := at.Value.(*resident), at.Prev()
+		if r.Idle() {
+			l.drop(r)
+			excess--
+		}
+		at = before
+		if excess > 0 && at != nil && len(l.by) <= l.most {
+			return
+		}
+	}
+}
+
+// reach returns the replica of a document, loaded where it is not in memory, or made where nothing of it is stored and a is not nil.
+func (s *Site) reach(ctx context.Context, id engine.DocumentID, a *about) (*resident, error) {
+	if r := s.residents.get(id); r != nil {
+		return r, nil
+	}
+	r, err := s.load(ctx, id)
+	if errors.Is(err, engine.ErrNotFound) && a != nil {
+		r, err = s.newResident(id, a)
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.residents.add(r)
+	return r, nil
+}

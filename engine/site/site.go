@@ -1,0 +1,199 @@
+package site
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/replica"
+	"github.com/skerry/skerry/engine/service"
+)
+
+// Site is the loop of one site. It is safe for concurrent use. Attach must be called before Run.
+type Site struct {
+	cfg       Config
+	network   engine.Network
+	forwarder engine.Forwarder
+	kinds     kinds
+	inbox     *inbox
+	calls     *calls
+	events    bell
+	prints    *prints
+	met       met
+	full      atomic.Bool // the last commit has found no room
+	around    around
+
+	// mu is held by a wake-up until what it has stepped is durable, and by who looks at what the loop owns, which is the rest.
+	mu        sync.Mutex
+	residents *residents
+	services  map[engine.ServiceName]*service.Service
+	deletions *service.Deletions
+	names     map[nameOf]*taking
+	claimed   map[engine.DocumentID]bool // their object is in the way of an earlier resource of their name
+	// leftOver are the documents that an earlier process has left something to do for, or a commit that failed.
+	leftOver map[engine.DocumentID]bool
+	watchers map[engine.DocumentID][]*watcher
+	rejoins  bool // this site's disk was set back
+}
+
+// New returns the loop of one site. It reads from the store what an earlier process has left to do.
+func New(ctx context.Context, cfg Config) (*Site, error) {
+	cfg.Limits = cfg.Limits.withDefaults()
+	s := &Site{cfg: cfg, inbox: newInbox(), residents: newResidents(cfg.Limits.Cache), services: map[engine.ServiceName]*service.Service{},
+		deletions: service.NewDeletions(cfg.Limits.Deletions), names: map[nameOf]*taking{}, claimed: map[engine.DocumentID]bool{},
+		leftOver: map[engine.DocumentID]bool{}, watchers: map[engine.DocumentID][]*watcher{}}
+	s.calls = &calls{s: s, inline: cfg.Inline, ctx: context.WithoutCancel(ctx)}
+	s.events.ring = make(chan struct{})
+	s.met.begin(cfg.Self, cfg.Now().Add(cfg.Limits.CompareWithin))
+	if _, err := s.kinds.learn(ctx, cfg.Store, cfg.Kinds); err != nil {
+		return nil, err
+	}
+	var err error
+	if s.prints, err = loadPrints(ctx, cfg.Store); err != nil {
+		return nil, err
+	}
+	if err := s.takeUp(ctx); err != nil {
+		return nil, err
+	}
+	return s, s.surround(ctx)
+}
+
+// takeUp has everything woken that an earlier process has left something to do for.
+func (s *Site) takeUp(ctx context.Context) error {
+	pending, err := s.cfg.Store.Pending(ctx)
+	if err != nil {
+		return fmt.Errorf("list what is pending: %w", err)
+	}
+	for _, k := range s.kinds.set.Load().all {
+		s.serviceOf(k.Service)
+	}
+	now := s.cfg.Now()
+	for _, id := range pending {
+		// What is held is known before anything runs: it keeps other late deletions from passing.
+		row, err := s.cfg.Store.ResourceByDocument(ctx, id)
+		if err != nil && !errors.Is(err, engine.ErrNotFound) {
+			return fmt.Errorf("list what is held: %w", err)
+		}
+		if row.Sites[s.cfg.Self].Held {
+			s.deletions.Hold(id)
+		}
+		s.leftOver[id] = true
+		s.inbox.wakeAt(id, now)
+	}
+	return nil
+}
+
+// Attach gives the site its ways to other sites. They are made after it, because they call it.
+func (s *Site) Attach(n engine.Network, f engine.Forwarder) {
+	s.network, s.forwarder = n, f
+}
+
+// Run works until ctx ends; it returns when all work has stopped.
+func (s *Site) Run(ctx context.Context) error {
+	var others sync.WaitGroup
+	others.Go(func() { s.around.run(ctx) })
+	for s.inbox.wait(ctx, s.cfg.Now) {
+		s.wakeUp(ctx)
+	}
+	others.Wait()
+	s.calls.running.Wait()
+	for s.wakeUp(context.WithoutCancel(ctx)) { // answers that have come since are made durable; what they ask for is left to the next run
+		s.calls.running.Wait()
+	}
+	return nil
+}
+
+// Step takes one turn, or makes one call, and reports whether there was anything to do. It is for simulations, which call it instead
+// of Run and so decide themselves when which site does what.
+func (s *Site) Step(ctx context.Context) bool {
+	if s.calls.one() {
+		return true
+	}
+	return s.wakeUp(ctx) || s.around.step(ctx)
+}
+
+// Due returns when there is something to do next; false: nothing.
+func (s *Site) Due() (time.Time, bool) {
+	now := s.cfg.Now()
+	s.calls.mu.Lock()
+	waiting := len(s.calls.waiting) > 0
+	s.calls.mu.Unlock()
+	if waiting {
+		return now, true
+	}
+	at, ok := s.inbox.next(now)
+	if other, due := s.around.due(); due && (!ok || other.Before(at)) {
+		at, ok = other, true
+	}
+	return at, ok
+}
+
+// Self is this site.
+func (s *Site) Self() engine.SiteID { return s.cfg.Self }
+
+// Kind returns a kind of the catalog, nil when there is none of that name.
+func (s *Site) Kind(service engine.ServiceName, name engine.KindName) *engine.Kind {
+	return s.kinds.get(service, name)
+}
+
+// Kinds returns all kinds of the catalog.
+func (s *Site) Kinds() []*engine.Kind { return s.kinds.set.Load().all }
+
+// Contained lists the kinds of what lies in containers of a kind.
+func (s *Site) Contained(k *engine.Kind) []*engine.Kind { return s.kinds.contained(k) }
+
+// Learn takes in kinds that the application has got since the agent was started, and reports whether there were any. What other
+// sites have of them comes with the next comparison.
+func (s *Site) Learn(ctx context.Context, kinds []*engine.Kind) (bool, error) {
+	return s.kinds.learn(ctx, s.cfg.Store, kinds)
+}
+
+// Writable returns a *engine.Refusal while this site must not write.
+func (s *Site) Writable() error { return s.cfg.Members.Writable() }
+
+// Commit makes a batch durable that is no resource's, and wakes who waits for its events.
+func (s *Site) Commit(ctx context.Context, b *engine.Batch) error {
+	// A commit is not given up half way because a client has gone: what it records has happened.
+	if err := s.cfg.Store.Commit(context.WithoutCancel(ctx), b); err != nil {
+		return fmt.Errorf("commit: %w", err)
+	}
+	if len(b.Events) > 0 {
+		s.events.strike()
+	}
+	return nil
+}
+
+// SiteChanged is to be called when another site has come into reach or has gone out of it.
+func (s *Site) SiteChanged(ctx context.Context, id engine.SiteID, up bool) {
+	kind := "site.down"
+	if up {
+		kind = "site.up"
+	}
+	name := s.cfg.Members.Name(id)
+	event := replica.NewEvent(kind, string(name), s.cfg.Now(), map[string]any{"site": name, "peer_id": id})
+	if err := s.Commit(ctx, &engine.Batch{Events: []engine.Event{event}}); err != nil {
+		s.cfg.Log.Error("record that a site has come or gone", "peer", string(id), "err", err)
+	}
+	s.around.siteChanged(id, up)
+}
+
+// Compared is to be called when this site has taken in all that another one had and it had not.
+func (s *Site) Compared(other engine.SiteID) {
+	if !s.met.add(other) {
+		return
+	}
+	s.inbox.put(item{job: func(w *wakeUp) {
+		for id := range s.leftOver {
+			s.inbox.wakeAt(id, w.now)
+		}
+		for id, r := range s.residents.by {
+			if r.Me.Rejoins {
+				s.inbox.wakeAt(id, w.now)
+			}
+		}
+	}})
+}

@@ -1,0 +1,356 @@
+package site
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/replica"
+)
+
+// wakeUp is one turn of the loop: everything that waited is stepped, one commit makes durable what all of it wants to be kept, and
+// what is to be done follows.
+type wakeUp struct {
+	s   *Site
+	ctx context.Context
+	now time.Time
+	// stepped are the replicas of this wake-up, in the order in which they were first stepped, with what they have asked for.
+	stepped []*resident
+	work    map[*resident]*work
+	batch   engine.Batch
+	mail    mail
+	// done are told what became of the commit, after is done once it is durable.
+	done  []func(error)
+	after []func()
+}
+
+// work is what the steps of one replica have asked for.
+type work struct {
+	entries []engine.Entry
+	epoch   uint64 // that entries are written into
+	changed bool
+	// statuses says that statuses of other sites have come.
+	statuses   bool
+	checkpoint []byte
+	ended      *uint64
+	calls      []*replica.Call
+	given      []replica.GivenTo
+	decided    []replica.DecidedOf
+}
+
+// wakeUp takes one turn and reports whether there was anything to do.
+func (s *Site) wakeUp(ctx context.Context) bool {
+	now := s.cfg.Now()
+	items, due, more := s.inbox.take(now)
+	if len(items) == 0 && len(due) == 0 {
+		return false
+	}
+	s.mu.Lock()
+	w := &wakeUp{s: s, ctx: ctx, now: now, work: map[*resident]*work{}}
+	for _, i := range items {
+		w.take(i)
+	}
+	for _, id := range due {
+		if id == ticks {
+			w.tick()
+		} else {
+			w.step(id, nil, replica.Wake{})
+		}
+	}
+	err := w.commit()
+	s.residents.shrink()
+	s.mu.Unlock()
+	s.inbox.back(items)
+	for _, done := range w.done {
+		done(err)
+	}
+	for _, f := range w.after {
+		f()
+	}
+	if more {
+		s.inbox.ring()
+	}
+	return true
+}
+
+// take takes one thing that waited.
+func (w *wakeUp) take(i item) {
+	if i.job != nil {
+		i.job(w)
+		if i.done != nil {
+			w.done = append(w.done, i.done)
+		}
+		return
+	}
+	if i.to != nil && w.s.residents.by[i.document] != i.to {
+		closeReply(i.input)
+		return // it was forgotten, and what was loaded anew has asked again
+	}
+	err := w.step(i.document, i.about, i.input)
+	switch {
+	case i.done == nil:
+	case err != nil:
+		i.done(err)
+	default:
+		w.done = append(w.done, i.done)
+	}
+}
+
+// step hands an input to a replica. The error says that there is none.
+func (w *wakeUp) step(id engine.DocumentID, a *about, in replica.Input) error {
+	r, err := w.s.reach(w.ctx, id, a)
+	if err != nil {
+		if !errors.Is(err, engine.ErrNotFound) && !errors.Is(err, engine.ErrUnknown) {
+			w.s.note(id, "a resource could not be loaded", err)
+		}
+		return err
+	}
+	w.stepOf(r, in)
+	return nil
+}
+
+// stepOf hands an input to a replica and collects its effects. A panic is a defect of the agent's own: it sets the resource aside.
+func (w *wakeUp) stepOf(r *resident, in replica.Input) (out *replica.Effects) {
+	k := w.of(r)
+	switch in := in.(type) {
+	case *replica.Ask:
+		r.asks[in] = true
+	case *replica.Decide:
+		r.decides[in] = true
+	}
+	epoch := r.Current().Number
+	func() {
+		defer func() {
+			if p := recover(); p != nil {
+				w.s.cfg.Log.Error("a defect has struck a resource: it is set aside", "resource", string(r.About.Key), "document", string(r.id),
+					"panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+				out = r.SetAside(w.env(r), fmt.Sprintf("a defect of the agent has struck it: %v", p))
+			}
+		}()
+		out = r.Step(w.env(r), in)
+	}()
+	w.collect(r, k, out, epoch)
+	if r.admitted && !r.Busy() {
+		w.leave(r)
+	}
+	return out
+}
+
+// of returns what the steps of a replica have asked for, so far.
+func (w *wakeUp) of(r *resident) *work {
+	k := w.work[r]
+	if k == nil {
+		k = &work{}
+		w.work[r] = k
+		w.stepped = append(w.stepped, r)
+	}
+	return k
+}
+
+func (w *wakeUp) collect(r *resident, k *work, out *replica.Effects, epoch uint64) {
+	if len(out.Entries) > 0 {
+		if len(k.entries) > 0 && k.epoch != epoch {
+			w.write(r, k)
+		}
+		k.entries, k.epoch = append(k.entries, out.Entries...), epoch
+		if len(k.entries) > engine.MaxEntries/4 {
+			w.write(r, k)
+		}
+	}
+	k.changed = k.changed || out.Changed
+	k.calls = append(k.calls, out.Calls...)
+	k.given, k.decided = append(k.given, out.Given...), append(k.decided, out.Decided...)
+	if out.Checkpoint != nil {
+		k.checkpoint = out.Checkpoint
+	}
+	if out.Ended != nil {
+		w.write(r, k)
+		w.batch.Dropped = append(w.batch.Dropped, engine.EpochOf{Document: r.id, Epoch: *out.Ended})
+	}
+	w.batch.Answers = append(w.batch.Answers, out.Answers...)
+	w.batch.Events = append(w.batch.Events, out.Events...)
+	w.batch.Settles = w.batch.Settles || out.Settles
+	w.requestRows(r, out.Rows)
+	if !out.Wake.IsZero() {
+		w.s.inbox.wakeAt(r.id, out.Wake)
+	}
+	for _, other := range out.Others {
+		w.wakeLater(other, replica.Wake{})
+	}
+	if out.Own {
+		w.ownHeard(r)
+	}
+	w.surroundings(r, out)
+}
+
+// surroundings has done what is no matter of this commit.
+func (w *wakeUp) surroundings(r *resident, out *replica.Effects) {
+	s, id := w.s, r.id
+	for _, o := range out.Fetch {
+		ref, op, from := *o.Blob, o.ID, w.nearest(r.Others())
+		w.then(func() { s.around.want(id, op, ref, from) })
+	}
+	for _, h := range out.Drop {
+		w.then(func() { s.around.drop(h) })
+	}
+	if out.Forked != nil {
+		w.mail.pass(r, &replica.Heard{Changes: []*engine.Change{out.Forked}, Epoch: out.Forked.Epoch})
+	}
+	if out.Pass != nil {
+		w.mail.pass(r, out.Pass)
+	}
+	if out.Shifted || out.Contents {
+		shifted, contents := out.Shifted, out.Contents
+		w.then(func() { s.around.changed(id, shifted, contents) })
+	}
+}
+
+// then has something done once all is durable.
+func (w *wakeUp) then(f func()) { w.after = append(w.after, f) }
+
+// wakeLater hands an input to a replica in the next wake-up.
+func (w *wakeUp) wakeLater(id engine.DocumentID, in replica.Input) {
+	w.then(func() { w.s.inbox.put(item{document: id, input: in}) })
+}
+
+// write makes a change of the entries of a replica, which has taken them in.
+func (w *wakeUp) write(r *resident, k *work) {
+	if len(k.entries) == 0 {
+		return
+	}
+	e := r.Numbered(k.epoch)
+	c, err := w.s.cfg.Documents.Write(r.About, r.id, k.epoch, e.Tip(r.Self), k.entries)
+	if err != nil { // it was bounded before
+		panic(fmt.Sprintf("write a change of %s: %v", r.About.Key, err))
+	}
+	r.Wrote(e, c)
+	k.entries = nil
+	w.batch.Changes = append(w.batch.Changes, c)
+	w.mail.change(r, c)
+}
+
+// commit makes durable what this wake-up has brought about. After an error nothing of it has happened: its replicas are forgotten.
+func (w *wakeUp) commit() error {
+	for _, r := range w.stepped {
+		k := w.work[r]
+		w.write(r, k)
+		if k.changed {
+			w.record(r, k)
+		}
+	}
+	if !w.empty() {
+		if err := w.s.cfg.Store.Commit(context.WithoutCancel(w.ctx), &w.batch); err != nil {
+			w.fail(err)
+			return fmt.Errorf("commit: %w", err)
+		}
+		w.s.full.Store(false)
+	}
+	for i := range w.batch.Records {
+		w.committed(&w.batch.Records[i])
+	}
+	if len(w.batch.Events) > 0 {
+		w.then(w.s.events.strike)
+	}
+	w.send()
+	for _, r := range w.stepped {
+		w.carryOut(r, w.work[r])
+	}
+	return nil
+}
+
+func (w *wakeUp) empty() bool {
+	b := &w.batch
+	return len(b.Records)+len(b.Changes)+len(b.Operations)+len(b.Dropped)+len(b.Answers)+len(b.Conflicts)+len(b.Resolved)+len(b.Events) == 0
+}
+
+// carryOut does what a replica has asked for, now that it is durable.
+func (w *wakeUp) carryOut(r *resident, k *work) {
+	s := w.s
+	for _, c := range k.calls {
+		s.calls.put(r, c, w.nearest(c.From))
+	}
+	for _, g := range k.given {
+		delete(r.asks, g.Ask)
+		w.then(func() { g.Ask.Done(g.Given) })
+	}
+	for _, d := range k.decided {
+		delete(r.decides, d.Decide)
+		w.then(func() { d.Decide.Done(d.Operation, d.Err) })
+	}
+	if list := s.watchers[r.id]; len(list) > 0 {
+		rest := slices.DeleteFunc(list, func(a *watcher) bool {
+			if !a.done(r.Replica) {
+				return false
+			}
+			close(a.seen)
+			return true
+		})
+		if s.watchers[r.id] = rest; len(rest) == 0 {
+			delete(s.watchers, r.id)
+		}
+	}
+}
+
+// fail forgets the replicas of this wake-up: what they have become is not durable. They are loaded anew after a while.
+func (w *wakeUp) fail(err error) {
+	s := w.s
+	s.full.Store(errors.Is(err, engine.ErrStorage))
+	s.cfg.Log.Error("commit", "err", err)
+	refusal := &engine.Refusal{Status: 507, Type: "storage", Err: err, Detail: "the site could not make it durable; nothing has happened, unless it says so elsewhere"}
+	w.after = nil
+	for _, r := range w.stepped {
+		w.forget(r, refusal)
+		s.leftOver[r.id] = true
+		s.inbox.wakeAt(r.id, w.now.Add(s.cfg.Limits.RetryMin))
+	}
+}
+
+// forget forgets a replica; whoever waits for it is told.
+func (w *wakeUp) forget(r *resident, err error) {
+	s := w.s
+	for _, asked := range [][]*replica.Ask{sortedAsks(r.asks)} {
+		for _, a := range asked {
+			w.then(func() { a.Done(replica.Given{Err: err}) })
+		}
+	}
+	for d := range r.decides {
+		w.then(func() { d.Done("", err) })
+	}
+	if r.admitted {
+		w.leave(r)
+	}
+	s.freeNames(w, r.id)
+	s.residents.drop(r)
+}
+
+func sortedAsks(asks map[*replica.Ask]bool) []*replica.Ask {
+	list := make([]*replica.Ask, 0, len(asks))
+	for a := range asks {
+		list = append(list, a)
+	}
+	slices.SortFunc(list, func(a, b *replica.Ask) int {
+		switch {
+		case a.Operation < b.Operation:
+			return -1
+		case a.Operation > b.Operation:
+			return 1
+		}
+		return 0
+	})
+	return list
+}
+
+// closeReply closes what a reply that nobody gets holds open.
+func closeReply(in replica.Input) {
+	if a, ok := in.(*replica.Answered); ok {
+		for _, r := range append([]engine.Reply{a.Reply, a.Presented}, a.List...) {
+			if r.Content != nil {
+				r.Content.Close()
+			}
+		}
+	}
+}
