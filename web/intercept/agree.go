@@ -12,7 +12,7 @@ import (
 
 // readAgreed answers a read with what as many sites as the scope asks for agree on: all of them are asked at once, and their
 // answers compared without identifiers and ignored fields.
-func (h *Handler) readAgreed(q *request) {
+func (h *lists) readAgreed(q *request) {
 	need := q.agreement.Of(len(q.sites))
 	if !h.enough(q, need) {
 		return
@@ -62,7 +62,7 @@ func (h *Handler) readAgreed(q *request) {
 }
 
 // enough refuses a read that fewer sites can answer than have to agree.
-func (h *Handler) enough(q *request, need int) bool {
+func (h *lists) enough(q *request, need int) bool {
 	reachable := h.nearest(q.sites)
 	have := len(reachable)
 	for _, id := range q.sites {
@@ -78,7 +78,7 @@ func (h *Handler) enough(q *request, need int) bool {
 }
 
 // compared is what two sites must say alike: the status; of what was found also the body.
-func (h *Handler) compared(q *request, t *trial) string {
+func (h *lists) compared(q *request, t *trial) string {
 	status := strconv.Itoa(t.status)
 	if t.status >= 300 {
 		return status

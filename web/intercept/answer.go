@@ -15,7 +15,7 @@ import (
 )
 
 // answer gives the client what became of its operation.
-func (h *Handler) answer(q *request, a engine.Answer) {
+func (h *front) answer(q *request, a engine.Answer) {
 	header := q.w.Header()
 	header["Date"], header["Content-Type"] = nil, nil
 	from := http.Header{}
@@ -28,7 +28,7 @@ func (h *Handler) answer(q *request, a engine.Answer) {
 		header[name] = append([]string(nil), values...)
 	}
 	if location := header.Get("Location"); location != "" {
-		header.Set("Location", q.prefixed(location, h.upstream.Host))
+		header.Set("Location", q.prefixed(location, q.Host, h.upstream.Host))
 	}
 	set := func(name, value string) {
 		if value != "" {
@@ -74,18 +74,18 @@ func (h *Handler) answer(q *request, a engine.Answer) {
 }
 
 // refuse answers with a problem of the agent's own.
-func (h *Handler) refuse(q *request, status int, typ, format string, args ...any) {
+func (h *front) refuse(q *request, status int, typ, format string, args ...any) {
 	h.answered(q)
 	problem.Write(q.w, status, typ, fmt.Sprintf(format, args...), nil)
 }
 
 // answered clears what was set for an answer of the application, and says which site refuses.
-func (h *Handler) answered(q *request) {
+func (h *front) answered(q *request) {
 	delete(q.w.Header(), "Date")
 	q.w.Header().Set("Skerry-Site", h.name(h.Membership.Self()))
 }
 
-func (h *Handler) refuseTooLarge(q *request, limit int64) {
+func (h *front) refuseTooLarge(q *request, limit int64) {
 	q.w.Header().Set("Connection", "close") // the rest of the body is not waited for
 	if limit >= h.Limits.Body {
 		h.refuse(q, http.StatusRequestEntityTooLarge, "too-large",
@@ -97,7 +97,7 @@ func (h *Handler) refuseTooLarge(q *request, limit int64) {
 }
 
 // refuseError answers with what an error of the engine means.
-func (h *Handler) refuseError(q *request, err error) {
+func (h *front) refuseError(q *request, err error) {
 	var r *engine.Refusal
 	var tooLarge *http.MaxBytesError
 	switch {
@@ -126,4 +126,14 @@ func (h *Handler) refuseError(q *request, err error) {
 	}
 	h.answered(q)
 	problem.Write(q.w, r.Status, r.Type, r.Detail, extra)
+}
+
+// refuseBody answers a request whose body could not be read.
+func (h *front) refuseBody(q *request, err error) {
+	var tooLarge *http.MaxBytesError
+	if errors.As(err, &tooLarge) {
+		h.refuseTooLarge(q, tooLarge.Limit)
+		return
+	}
+	h.refuse(q, http.StatusBadRequest, "body", "the body ended early or is malformed: nothing has happened")
 }

@@ -10,22 +10,23 @@ import (
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/glue"
 	"github.com/skerry/skerry/web/typing"
+	"github.com/skerry/skerry/web/world"
 )
 
 // askBytes is the most bytes of a representation that is read to type a reference.
 const askBytes = 1 << 20
 
 // NewChecker returns what types the requests of a site's listeners. Visibility is the catalog's.
-func NewChecker(client *glue.Client, site Site, m engine.Membership, peer http.RoundTripper, visibility func(*engine.Kind) glue.Visibility) *typing.Checker {
-	a := asker{client, site, m, peer}
-	return &typing.Checker{Self: m.Self(), Resources: site, Kind: client.Kind, Visibility: visibility, Ask: a.ask,
-		Name: func(id engine.SiteID) string { return nameIn(m, id) }}
+func NewChecker(client *glue.Client, shared typing.Resources, m engine.Membership, peer http.RoundTripper, visibility func(*engine.Kind) glue.Visibility) *typing.Checker {
+	a := asker{client, shared, m, peer}
+	return &typing.Checker{Self: m.Self(), Resources: shared, Kind: client.Kind, Visibility: visibility, Ask: a.ask,
+		Name: func(id engine.SiteID) string { return world.Name(m, id) }}
 }
 
 // asker reads single resources at this site's application and through the agents of others.
 type asker struct {
 	client *glue.Client
-	site   Site
+	shared typing.Resources
 	mesh   engine.Membership
 	peer   http.RoundTripper
 }
@@ -52,19 +53,19 @@ func (a asker) ask(ctx context.Context, at engine.SiteID, k *engine.Kind, id str
 	r := (&http.Request{Method: http.MethodGet, Header: h, Host: string(at), URL: glue.Target(&url.URL{Scheme: "http", Host: string(at)}, path, "")}).WithContext(ctx)
 	resp, err := askPeerAgain(a.peer, r)
 	if err != nil {
-		return typing.Shown{}, fmt.Errorf("ask %s for %s %s: %w", nameIn(a.mesh, at), k.Name, id, err)
+		return typing.Shown{}, fmt.Errorf("ask %s for %s %s: %w", world.Name(a.mesh, at), k.Name, id, err)
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, askBytes+1))
 	if err != nil {
-		return typing.Shown{}, fmt.Errorf("ask %s for %s %s: %w", nameIn(a.mesh, at), k.Name, id, err)
+		return typing.Shown{}, fmt.Errorf("ask %s for %s %s: %w", world.Name(a.mesh, at), k.Name, id, err)
 	}
 	return seenIn(resp.StatusCode, body, k, id)
 }
 
 func (a asker) askHere(ctx context.Context, k *engine.Kind, id string, header http.Header) (typing.Shown, error) {
 	local := engine.LocalID(id)
-	if row, err := a.site.Lookup(ctx, k, id); err == nil && row.Local != "" {
+	if row, err := a.shared.Lookup(ctx, k, id); err == nil && row.Local != "" {
 		local = row.Local
 	}
 	reply, err := a.client.Do(ctx, engine.Call{Kind: k, Method: http.MethodGet, Path: k.Item, Local: local, Credentials: &engine.Credentials{Header: header}})

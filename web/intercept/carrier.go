@@ -3,6 +3,7 @@ package intercept
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -17,30 +18,31 @@ type carried struct {
 	baggageChanged bool
 }
 
-// carry takes the scope from its carriers, by precedence: header, path prefix, baggage. The path loses the prefix.
-// Headers are left for whoever passes the request on (strip).
-func (q *request) carry() {
-	q.text = headerScope(q.Header)
+// take takes the scope of a request from its carriers, by precedence: header, path prefix, baggage. Path is escaped; the one that is
+// returned has lost the prefix. Headers are left for whoever passes the request on (strip).
+func take(h http.Header, path string) (c carried, rest string) {
+	c.text = headerScope(h)
 	for {
-		prefix, text, rest, ok := cutPrefix(q.path)
+		prefix, text, rest, ok := cutPrefix(path)
 		if !ok {
 			break
 		}
-		q.path = rest
-		q.prefix += prefix
-		if q.text == "" {
-			q.text = text
+		path = rest
+		c.prefix += prefix
+		if c.text == "" {
+			c.text = text
 		}
 	}
-	if values := q.Header["Baggage"]; values != nil {
+	if values := h["Baggage"]; values != nil {
 		rest, text, found := cutBaggage(values)
 		if found {
-			q.baggage, q.baggageChanged = rest, true
-			if q.text == "" {
-				q.text = text
+			c.baggage, c.baggageChanged = rest, true
+			if c.text == "" {
+				c.text = text
 			}
 		}
 	}
+	return c, path
 }
 
 // headerScope reads Scope or X-Scope. Several lines are one list, as HTTP has it.
@@ -109,31 +111,31 @@ func cutBaggage(values []string) (rest []string, text string, found bool) {
 }
 
 // strip removes every carrier from the header that the application gets, and tells it the prefix.
-func (q *request) strip(h http.Header) {
-	if q.baggageChanged {
+func (c *carried) strip(h http.Header) {
+	if c.baggageChanged {
 		delete(h, "Baggage")
-		if len(q.baggage) > 0 {
-			h["Baggage"] = q.baggage
+		if len(c.baggage) > 0 {
+			h["Baggage"] = c.baggage
 		}
 	}
-	if q.prefix != "" {
-		h.Set("X-Forwarded-Prefix", h.Get("X-Forwarded-Prefix")+q.prefix)
+	if c.prefix != "" {
+		h.Set("X-Forwarded-Prefix", h.Get("X-Forwarded-Prefix")+c.prefix)
 	}
 }
 
-// prefixed puts the prefix back into a Location, so that a client which navigates by it keeps its scope.
-func (q *request) prefixed(location, upstreamHost string) string {
-	if q.prefix == "" || location == "" {
+// prefixed puts the prefix back into a Location of one of some hosts, so that a client which navigates by it keeps its scope.
+func (c *carried) prefixed(location string, hosts ...string) string {
+	if c.prefix == "" || location == "" {
 		return location
 	}
 	if strings.HasPrefix(location, "/") && !strings.HasPrefix(location, "//") {
-		return q.prefix + strings.TrimPrefix(location, q.prefix)
+		return c.prefix + strings.TrimPrefix(location, c.prefix)
 	}
 	u, err := url.Parse(location)
-	if err != nil || u.Host == "" || (u.Host != q.Host && u.Host != upstreamHost) {
+	if err != nil || u.Host == "" || !slices.Contains(hosts, u.Host) {
 		return location
 	}
 	i := strings.Index(location, u.Host) + len(u.Host)
-	tail := strings.TrimPrefix(location[i:], q.prefix)
-	return location[:i] + q.prefix + tail
+	tail := strings.TrimPrefix(location[i:], c.prefix)
+	return location[:i] + c.prefix + tail
 }

@@ -13,19 +13,6 @@ import (
 	"github.com/skerry/skerry/glue"
 )
 
-// choice is one alternative of a scope.
-type choice struct {
-	sites []engine.SiteID
-	// parts are those sites part by part where the scope says cross, nil otherwise.
-	parts engine.Parts
-	// agreement says how many of them must agree before there is an answer.
-	agreement engine.Agreement
-	// exactlyOne says that what a name stands for is at one of the sites, the same for everybody.
-	exactlyOne bool
-	// either says that it and the one before are equals: the nearest counts.
-	either bool
-}
-
 // choose runs a request whose scope has several alternatives. A read goes to the next one when one fails; a write only while it is
 // certain that nothing has happened.
 func (h *Handler) choose(q *request) {
@@ -50,7 +37,7 @@ func (h *Handler) choose(q *request) {
 }
 
 // alternatives returns the choices as the engine takes them.
-func (q *request) alternatives() []engine.Alternative {
+func alternatives(q *request) []engine.Alternative {
 	var all []engine.Alternative
 	for _, c := range q.choices {
 		all = append(all, engine.Alternative{Placement: c.sites, Parts: c.parts, Agreement: c.agreement, ExactlyOne: c.exactlyOne})
@@ -254,15 +241,4 @@ func (h *Handler) askEquals(q *request, equals []choice, body []byte, before *tr
 		return absent
 	}
 	return best
-}
-
-// guarded runs f and returns what it has panicked with, as a proxied answer does that breaks off.
-func guarded(f func()) (broken any) {
-	defer func() {
-		if broken = recover(); broken != nil && broken != http.ErrAbortHandler {
-			panic(broken)
-		}
-	}()
-	f()
-	return nil
 }

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/skerry/skerry/engine/scope"
 )
 
 // Correlations remembers which scope came with which correlation header, so that a scope follows a workflow through services that
@@ -186,53 +184,4 @@ func (c *Correlations) get(id string) *workflow {
 func (c *Correlations) forget(e *list.Element) {
 	c.recent.Remove(e)
 	delete(c.byID, e.Value.(*workflow).id)
-}
-
-// inherit gives a request without a scope that of its workflow. It returns false when it has refused the request.
-func (h *Handler) inherit(q *request) bool {
-	if q.text != "" {
-		return true
-	}
-	text, clash := h.Correlations.find(q.ids)
-	if clash {
-		h.refuse(q, http.StatusConflict, "correlation",
-			"the correlation headers of this request came with different scopes before\nhelp: send the scope with the request, or one correlation header")
-		return false
-	}
-	q.text, q.inherited = text, text != ""
-	return true
-}
-
-// follow remembers the scope of a request for those that its services will make. It returns false when it has refused the request;
-// otherwise the caller calls leave when it has been answered.
-func (h *Handler) follow(q *request) (leave func(), ok bool) {
-	if h.Correlations == nil || q.scope == "" {
-		return func() {}, true
-	}
-	if len(q.ids) == 0 {
-		q.Request = q.WithContext(q.Context())
-		q.Header = q.Header.Clone()
-		h.Correlations.name(q.Header)
-		if q.ids = h.Correlations.ids(q.Header); len(q.ids) == 0 {
-			return func() {}, true
-		}
-	}
-	parsed, err := scope.Parse(q.scope)
-	if err != nil { // another agent's, which is then of no use to a service here
-		return func() {}, true
-	}
-	leave, other, full := h.Correlations.enter(q.ids, parsed.Named(string(h.Service)).String())
-	switch {
-	case full:
-		h.refuse(q, http.StatusLoopDetected, "loop",
-			"%d requests of this workflow are under way at %s: services seem to ask each other in a circle; nothing has happened here",
-			h.Correlations.deepest, h.name(h.Membership.Self()))
-		return nil, false
-	case other != "":
-		h.refuse(q, http.StatusConflict, "correlation",
-			"the correlation id of this request came with the scope %s before, and comes with %s now; nothing has happened\nhelp: use an id for one workflow only",
-			other, q.scope)
-		return nil, false
-	}
-	return leave, true
 }

@@ -18,28 +18,6 @@ import (
 	"github.com/skerry/skerry/glue"
 )
 
-// whole reports whether a read is of a cross resource as one: of its representation, or of what is below it and states a divided field, and
-// not of one site's part of it.
-func (q *request) whole(row engine.ResourceRow) bool {
-	return row.Collaboration == engine.Cross && (!q.match.Below || q.match.Kind.StatesAt(q.match.Path)) &&
-		(q.Method == http.MethodGet || q.Method == http.MethodHead) && len(q.sites) != 1
-}
-
-// partsOf returns the sites of each part, as far as is known here.
-func partsOf(row engine.ResourceRow) engine.Parts {
-	var parts engine.Parts
-	for id, st := range row.Sites {
-		if st.Part == 0 || st.State == engine.StateLeaving {
-			continue
-		}
-		for len(parts) < st.Part {
-			parts = append(parts, nil)
-		}
-		parts[st.Part-1] = append(parts[st.Part-1], id)
-	}
-	return parts
-}
-
 // shown is what one part of a cross resource was asked for and showed.
 type shown struct {
 	site   engine.SiteID // that answered; empty: none did
@@ -52,10 +30,10 @@ func (s shown) good() bool { return s.status == http.StatusOK && json.Valid(s.bo
 
 // readCross asks every part of a cross resource at once and gives one representation, made by the catalog's rules. For a part
 // that does not answer counts what it showed last, and Skerry-Missing names its sites.
-func (h *Handler) readCross(q *request, row engine.ResourceRow) {
+func (h *lists) readCross(q *request, row engine.ResourceRow) {
 	parts := partsOf(row)
 	answers := h.askParts(q, row, parts)
-	known, err := h.Site.LastShown(q.Context(), row.Document)
+	known, err := h.Shared.LastShown(q.Context(), row.Document)
 	if err != nil {
 		h.refuseError(q, err)
 		return
@@ -114,7 +92,7 @@ func (h *Handler) readCross(q *request, row engine.ResourceRow) {
 }
 
 // refuseWhole answers when no part showed anything: with what an application said, if one did.
-func (h *Handler) refuseWhole(q *request, row engine.ResourceRow, failed shown) {
+func (h *lists) refuseWhole(q *request, row engine.ResourceRow, failed shown) {
 	if failed.status == 0 {
 		h.refuse(q, http.StatusServiceUnavailable, "unreachable", "no part of %s %s can be reached now; try again later", row.Kind, row.ID)
 		return
@@ -139,7 +117,7 @@ func ofOne(header, first http.Header) {
 }
 
 // askParts asks one site of every part, all parts at once. What comes long after the first answer is not waited for.
-func (h *Handler) askParts(q *request, row engine.ResourceRow, parts engine.Parts) []shown {
+func (h *lists) askParts(q *request, row engine.ResourceRow, parts engine.Parts) []shown {
 	ctx, cancel := context.WithTimeout(q.Context(), h.Limits.List)
 	defer cancel()
 	start := time.Now()
@@ -163,7 +141,7 @@ func (h *Handler) askParts(q *request, row engine.ResourceRow, parts engine.Part
 }
 
 // askPart reads one part of a cross resource: here, else from the nearest of its sites that shows it.
-func (h *Handler) askPart(ctx context.Context, q *request, row engine.ResourceRow, part []engine.SiteID) shown {
+func (h *lists) askPart(ctx context.Context, q *request, row engine.ResourceRow, part []engine.SiteID) shown {
 	var order []engine.SiteID
 	if self := h.Membership.Self(); slices.Contains(part, self) && row.Local != "" {
 		order = append(order, self)
@@ -185,7 +163,7 @@ func (h *Handler) askPart(ctx context.Context, q *request, row engine.ResourceRo
 }
 
 // askItem reads what one site's application shows of a resource, in terms of meta-identifiers.
-func (h *Handler) askItem(ctx context.Context, q *request, row engine.ResourceRow, site engine.SiteID) (shown, error) {
+func (h *lists) askItem(ctx context.Context, q *request, row engine.ResourceRow, site engine.SiteID) (shown, error) {
 	k := q.match.Kind
 	if site == h.Membership.Self() {
 		reply, err := h.Client.Do(ctx, engine.Call{Kind: k, Method: http.MethodGet, Path: q.match.Path, Local: row.Local,
@@ -223,42 +201,4 @@ func (h *Handler) askItem(ctx context.Context, q *request, row engine.ResourceRo
 		return shown{}, fmt.Errorf("status %d", resp.StatusCode)
 	}
 	return shown{site, resp.StatusCode, resp.Header, body}, nil
-}
-
-// mark tells which items of this site's list are parts of cross resources, where the catalog says how parts are read as one.
-func (h *Handler) mark(ctx context.Context, k *engine.Kind, items []glue.Item) {
-	if len(k.Divide)+len(k.Aggregate) == 0 {
-		return
-	}
-	for i := range items {
-		if !items[i].Replicated {
-			continue
-		}
-		if row, err := h.Site.Lookup(ctx, k, items[i].ID); err == nil {
-			items[i].Part = row.Sites[h.Membership.Self()].Part
-		}
-	}
-}
-
-// encodeNumbers tells a number of each item that is not zero: "3:1,7:2" says that of the item 3, from 0, it is 1.
-func encodeNumbers(items []glue.Item, of func(*glue.Item) *int) string {
-	var numbers []string
-	for i := range items {
-		if n := *of(&items[i]); n > 0 {
-			numbers = append(numbers, fmt.Sprintf("%d:%d", i, n))
-		}
-	}
-	return strings.Join(numbers, ",")
-}
-
-// decodeNumbers takes over the numbers that another site tells.
-func decodeNumbers(header string, items []glue.Item, of func(*glue.Item) *int) {
-	for pair := range strings.SplitSeq(header, ",") {
-		at, number, _ := strings.Cut(pair, ":")
-		i, err := strconv.Atoi(at)
-		n, err2 := strconv.Atoi(number)
-		if err == nil && err2 == nil && i >= 0 && i < len(items) && n > 0 {
-			*of(&items[i]) = n
-		}
-	}
 }

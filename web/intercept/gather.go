@@ -42,7 +42,7 @@ type gatheredPart struct {
 }
 
 // collection returns the kind whose list a request is about, in a container or over all of them.
-func (h *Handler) collection(q *request) (k *engine.Kind, ok bool) {
+func (h *lists) collection(q *request) (k *engine.Kind, ok bool) {
 	if h.gatherer == nil || q.Method != http.MethodGet {
 		return nil, false
 	}
@@ -58,7 +58,7 @@ func (h *Handler) collection(q *request) (k *engine.Kind, ok bool) {
 }
 
 // gather answers a GET on a collection of several sites as one list or one watch.
-func (h *Handler) gather(q *request, k *engine.Kind) {
+func (h *lists) gather(q *request, k *engine.Kind) {
 	g := &gathering{h: h, q: q, kind: k, asking: h.gatherer.Asks(q.query, q.Header)}
 	g.order = slices.Clone(q.sites)
 	slices.Sort(g.order)
@@ -104,7 +104,7 @@ func boolInt(b bool) int {
 
 // gathering is one list, or one watch, of several sites.
 type gathering struct {
-	h      *Handler
+	h      *lists
 	q      *request
 	kind   *engine.Kind
 	asking glue.Asking
@@ -380,7 +380,7 @@ func (g *gathering) open(ctx context.Context, site engine.SiteID, query string) 
 }
 
 // partHere asks this site's application for its part, and tells where else each item is.
-func (h *Handler) partHere(ctx context.Context, q *request, k *engine.Kind, header http.Header, query string, watch bool, order []engine.SiteID) (*http.Response, error) {
+func (h *lists) partHere(ctx context.Context, q *request, k *engine.Kind, header http.Header, query string, watch bool, order []engine.SiteID) (*http.Response, error) {
 	r := (&http.Request{Method: http.MethodGet, URL: glue.Target(h.upstream, q.path, query), Header: header, Host: q.Host}).WithContext(ctx)
 	resp, err := h.local.RoundTrip(r)
 	if err != nil || resp.StatusCode != http.StatusOK {
@@ -419,15 +419,15 @@ func (h *Handler) partHere(ctx context.Context, q *request, k *engine.Kind, head
 }
 
 // placeOf tells where something is that this site's application shows.
-func (h *Handler) placeOf(ctx context.Context, k *engine.Kind, item glue.GatheredItem, order []engine.SiteID) (p place) {
-	if !h.Site.Replicates(k) {
+func (h *lists) placeOf(ctx context.Context, k *engine.Kind, item glue.GatheredItem, order []engine.SiteID) (p place) {
+	if !h.Shared.Replicates(k) {
 		return p
 	}
 	id := item.Name
 	if k.Within != "" {
 		id = engine.Inside(item.Container, id)
 	}
-	row, err := h.Site.Lookup(ctx, k, id)
+	row, err := h.Shared.Lookup(ctx, k, id)
 	if err != nil {
 		return p
 	}
@@ -443,7 +443,7 @@ func (h *Handler) placeOf(ctx context.Context, k *engine.Kind, item glue.Gathere
 }
 
 // givePart answers another site's agent with this site's part of a list or a watch.
-func (h *Handler) givePart(q *request) {
+func (h *lists) givePart(q *request) {
 	k, ok := h.collection(q)
 	if !ok {
 		h.refuse(q, http.StatusUnprocessableEntity, "catalog-mismatch", "the catalog of %s has no kind for %s %s; give all sites the same catalog", h.name(h.Membership.Self()), q.Method, q.path)

@@ -176,7 +176,7 @@ func (g *gathering) reachableAgain(ctx context.Context, i int, opened, refused b
 }
 
 // placing returns a watch of this site's application with the place of what each event is about.
-func (h *Handler) placing(ctx context.Context, k *engine.Kind, body io.ReadCloser, order []engine.SiteID) io.ReadCloser {
+func (h *lists) placing(ctx context.Context, k *engine.Kind, body io.ReadCloser, order []engine.SiteID) io.ReadCloser {
 	lines := bufio.NewScanner(body)
 	lines.Buffer(nil, maxEvent)
 	return &placed{body: body, next: func() ([]byte, error) {

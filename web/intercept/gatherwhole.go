@@ -53,11 +53,11 @@ func (g *gathering) lastShown(d *divided, have map[int]bool) []json.RawMessage {
 	if !missing {
 		return nil
 	}
-	row, err := g.h.Site.Lookup(g.q.Context(), g.kind, g.identifier(d.item))
+	row, err := g.h.Shared.Lookup(g.q.Context(), g.kind, g.identifier(d.item))
 	if err != nil {
 		return nil
 	}
-	known, err := g.h.Site.LastShown(g.q.Context(), row.Document)
+	known, err := g.h.Shared.LastShown(g.q.Context(), row.Document)
 	if err != nil {
 		return nil
 	}
@@ -86,7 +86,7 @@ func (g *gathering) identifier(item glue.GatheredItem) string {
 }
 
 // ofOneItem sends a list, or a watch, of one cross item to all of its parts: read by itself that is one as well.
-func (h *Handler) ofOneItem(q *request, k *engine.Kind) {
+func (h *lists) ofOneItem(q *request, k *engine.Kind) {
 	if q.sites != nil || q.from != "" || !q.known || len(k.Divide)+len(k.Aggregate) == 0 {
 		return
 	}
@@ -97,7 +97,7 @@ func (h *Handler) ofOneItem(q *request, k *engine.Kind) {
 	if k.Within != "" {
 		name = engine.Inside(q.match.Within, name)
 	}
-	row, err := h.Site.Lookup(q.Context(), k, name)
+	row, err := h.Shared.Lookup(q.Context(), k, name)
 	if err == nil && row.Collaboration == engine.Cross && row.Local != "" && row.Sites[h.Membership.Self()].Part > 0 {
 		q.sites, q.oneItem = slices.Concat(partsOf(row)...), true
 	}

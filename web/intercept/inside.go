@@ -31,12 +31,12 @@ func (h *Handler) inside(q *request) bool {
 	if makes && q.match.Kind.Natural() && q.match.Target != "" && !q.match.Below && len(there) == 0 {
 		q.match.Verb = glue.VerbCreate
 	}
-	if out := outside(q.sites, parts); q.creates() && len(out) > 0 {
+	if out := outside(q.sites, parts); createsInside(q) && len(out) > 0 {
 		h.refuse(q, http.StatusUnprocessableEntity, "scope-type", "%s holds no part of %s %s, which is spread over %s\nhelp: name a site that does, or leave out the scope",
 			h.names(out), row.Kind, row.ID, h.names(slices.Concat(parts...)))
 		return true
 	}
-	if q.creates() && !h.nameFree(q, row) {
+	if createsInside(q) && !h.nameFree(q, row) {
 		return true
 	}
 	switch {
@@ -45,7 +45,7 @@ func (h *Handler) inside(q *request) bool {
 	case q.match.Verb == glue.VerbList:
 		q.sites = slices.Concat(parts...)
 		return false
-	case q.creates():
+	case createsInside(q):
 		q.sites = []engine.SiteID{h.Membership.Self()}
 		return false
 	}
@@ -94,8 +94,8 @@ func (h *Handler) containerOf(q *request) (engine.ResourceRow, bool, error) {
 	return row, err == nil && row.Collaboration == engine.Cross && row.Sites[h.Membership.Self()].Part > 0, err
 }
 
-// creates reports whether a request makes something in a container that is spread over sites.
-func (q *request) creates() bool { return q.container != nil && q.match.Verb == glue.VerbCreate }
+// createsInside reports whether a request makes something in a container that is spread over sites.
+func createsInside(q *request) bool { return q.container != nil && q.match.Verb == glue.VerbCreate }
 
 // outside lists the sites that hold no part.
 func outside(sites []engine.SiteID, parts engine.Parts) []engine.SiteID {
@@ -106,7 +106,7 @@ func outside(sites []engine.SiteID, parts engine.Parts) []engine.SiteID {
 // has been answered. It reports false for any other.
 func (h *Handler) passed(q *request) bool {
 	replicated, err := h.replicated(q, &q.match)
-	if err != nil || replicated || q.creates() || glue.Safe(q.Method) || q.operation != "" || !h.here(q) || len(q.choices) > 0 {
+	if err != nil || replicated || createsInside(q) || glue.Safe(q.Method) || q.operation != "" || !h.here(q) || len(q.choices) > 0 {
 		return false
 	}
 	h.passTranslated(q)
@@ -142,28 +142,4 @@ func (h *Handler) lastKnown(q *request, known *engine.Contained) {
 	header.Set("Skerry-Missing", h.name(known.Site))
 	q.w.WriteHeader(http.StatusOK)
 	_, _ = q.w.Write(known.Summary)
-}
-
-// fromIndex gives a part of a list that did not come what is known of it here.
-func (h *Handler) fromIndex(q *request, p *part) {
-	if q.container == nil {
-		return
-	}
-	all, err := h.Site.Contents(q.Context(), q.container.Document, q.match.Kind.Name)
-	if err != nil {
-		h.Log.Warn("contents of a container", "resource", q.container.ID, "err", err)
-		return
-	}
-	for _, i := range all {
-		if i.Site != p.site || i.Summary == nil {
-			continue
-		}
-		item := glue.Item{Text: i.Summary, ID: i.Local}
-		if i.Resource != "" {
-			_, own := q.match.Kind.Split(string(i.Resource))
-			item.ID, item.Replicated = own, true
-		}
-		p.items.Each = append(p.items.Each, item)
-	}
-	p.indexed = true
 }

@@ -3,7 +3,6 @@ package intercept
 import (
 	"cmp"
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -22,11 +21,16 @@ import (
 	"github.com/skerry/skerry/glue"
 )
 
-var encoding = base64.RawURLEncoding
+// lists makes one answer of those of several sites.
+type lists struct {
+	*porter
+	// run runs a request for a part of it that goes its own way.
+	run func(*request)
+}
 
 // list answers a GET on a collection: from here, from the one site of the scope, or from all of its sites at once.
-func (h *Handler) list(q *request) {
-	_, paged := q.paged()
+func (h *lists) list(q *request) {
+	_, paged := paged(q)
 	switch {
 	case !q.match.Canonical:
 		h.raw(q)
@@ -63,7 +67,7 @@ type part struct {
 // as often as it is there. Around the items the answer is that of this site, or of the nearest: counters in it
 // count that site's items. Where their applications give pages, it has one of each and says where all of them go on (pages.go).
 // Sites that gave no list are named in Skerry-Missing.
-func (h *Handler) aggregate(q *request) {
+func (h *lists) aggregate(q *request) {
 	l, ok := h.listing(q)
 	if !ok {
 		return
@@ -155,7 +159,7 @@ func merge(k *engine.Kind, parts []part) []glue.Item {
 }
 
 // refuseList answers when no site gave a list: with what an application said, if one did.
-func (h *Handler) refuseList(q *request, parts []part) {
+func (h *lists) refuseList(q *request, parts []part) {
 	for _, p := range parts {
 		if p.status >= 400 {
 			glue.RemoveHopByHop(p.header)
@@ -177,13 +181,13 @@ func (h *Handler) refuseList(q *request, parts []part) {
 }
 
 // ask gets the list of every site.
-func (h *Handler) ask(q *request, l *listing) []part {
+func (h *lists) ask(q *request, l *listing) []part {
 	return h.askAll(q, l.asked(), func(ctx context.Context, p *part) error { return h.askOne(ctx, q, l, p) })
 }
 
 // askAll asks every site for its part, this one first, then the nearest. Sites that cannot be reached are not waited for,
 // and slow ones not much longer than the first took.
-func (h *Handler) askAll(q *request, asked []engine.SiteID, one func(context.Context, *part) error) []part {
+func (h *lists) askAll(q *request, asked []engine.SiteID, one func(context.Context, *part) error) []part {
 	ctx, cancel := context.WithTimeout(q.Context(), h.Limits.List)
 	defer cancel()
 	self := h.Membership.Self()
@@ -222,7 +226,7 @@ func (h *Handler) askAll(q *request, asked []engine.SiteID, one func(context.Con
 }
 
 // askOne gets the list of one site.
-func (h *Handler) askOne(ctx context.Context, q *request, l *listing, p *part) error {
+func (h *lists) askOne(ctx context.Context, q *request, l *listing, p *part) error {
 	local := p.site == h.Membership.Self()
 	header := q.Header.Clone()
 	glue.StripAgent(header)
@@ -294,19 +298,4 @@ func (h *Handler) askOne(ctx context.Context, q *request, l *listing, p *part) e
 	}
 	p.ok = err == nil
 	return err
-}
-
-// describe finds out what is to be known of a page of this site's own list where it becomes part of one of several sites, and returns
-// the query of the next page. Goes: it goes on with one that has begun.
-func (h *Handler) describe(ctx context.Context, q *request, header http.Header, body []byte, items []glue.Item, order []engine.SiteID, goes bool) (next string, paged bool) {
-	k := q.match.Kind
-	h.mark(ctx, k, items)
-	next, err := h.Client.Next(k, header, body, q.Host)
-	if err != nil {
-		h.Log.Warn("where a list goes on", "path", q.path, "err", err)
-	}
-	if paged = goes || next != "" || h.Client.Numbered(k); paged {
-		h.homes(ctx, k, q.match.Within, items, order)
-	}
-	return next, paged
 }

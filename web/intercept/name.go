@@ -12,7 +12,7 @@ import (
 
 // nameFree asks all parts of a container for what they hold, where a scope says sync, before a name is given inside: what this site
 // knows of the others may be old. It returns false when it has refused the request.
-func (h *Handler) nameFree(q *request, row engine.ResourceRow) bool {
+func (h *lists) nameFree(q *request, row engine.ResourceRow) bool {
 	if q.from != "" || q.agreement != engine.AgreeSync {
 		return true
 	}

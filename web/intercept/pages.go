@@ -2,8 +2,8 @@ package intercept
 
 import (
 	"bytes"
-	"context"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"maps"
 	"net/http"
@@ -46,6 +46,8 @@ func begin(q *request) *listing {
 	return l
 }
 
+var encoding = base64.RawURLEncoding
+
 // sumBytes is how many bytes of a token tell whether the others are whole.
 const sumBytes = 8
 
@@ -72,7 +74,7 @@ func listingOf(token string) *listing {
 }
 
 // paged reports whether a request goes on with a list, by the address that it was given; its token is what that holds.
-func (q *request) paged() (token string, ok bool) {
+func paged(q *request) (token string, ok bool) {
 	if !strings.Contains(q.query, pageParameter+"=") {
 		return "", false
 	}
@@ -81,8 +83,8 @@ func (q *request) paged() (token string, ok bool) {
 }
 
 // listing returns how far the list has come that is asked for. False: the request was refused.
-func (h *Handler) listing(q *request) (*listing, bool) {
-	token, ok := q.paged()
+func (h *lists) listing(q *request) (*listing, bool) {
+	token, ok := paged(q)
 	if !ok {
 		return begin(q), true
 	}
@@ -135,7 +137,7 @@ func (l *listing) count(parts []part) (n int) {
 }
 
 // missing names the sites that gave no list before.
-func (l *listing) missing(h *Handler) (names []string) {
+func (l *listing) missing(h *lists) (names []string) {
 	for _, id := range l.Missing {
 		names = append(names, h.name(id))
 	}
@@ -175,29 +177,8 @@ func (l *listing) after(parts []part) *listing {
 	return next
 }
 
-// homes tells which site of a list in pages lists each of the items that this site's application shows: the first that has a replica.
-func (h *Handler) homes(ctx context.Context, k *engine.Kind, within string, items []glue.Item, order []engine.SiteID) {
-	for i := range items {
-		id := items[i].ID
-		if !items[i].Replicated {
-			continue
-		}
-		if k.Within != "" {
-			id = engine.Inside(within, id)
-		}
-		row, err := h.Site.Lookup(ctx, k, id)
-		if err != nil {
-			continue
-		}
-		items[i].Home = 1 + slices.IndexFunc(order, func(id engine.SiteID) bool {
-			st, has := row.Sites[id]
-			return has && st.Local != "" && st.State != engine.StateLeaving
-		})
-	}
-}
-
 // makeWhole reads the cross resources in a page as one: what their parts show may be in other pages.
-func (h *Handler) makeWhole(q *request, items []glue.Item) {
+func (h *lists) makeWhole(q *request, items []glue.Item) {
 	for i := range items {
 		path, ok := glue.ExpandPath(q.match.Kind.Item, items[i].ID)
 		if items[i].Part == 0 || !ok {
@@ -223,7 +204,7 @@ func (h *Handler) makeWhole(q *request, items []glue.Item) {
 }
 
 // goOn says in an aggregated list where it goes on.
-func (h *Handler) goOn(q *request, header http.Header, body []byte, next *listing) []byte {
+func (h *lists) goOn(q *request, header http.Header, body []byte, next *listing) []byte {
 	address := ""
 	if next != nil {
 		address = q.prefix + q.path + "?" + pageParameter + "=" + next.token()

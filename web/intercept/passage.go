@@ -10,8 +10,10 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/skerry/skerry/engine"
@@ -21,7 +23,7 @@ import (
 // passage takes one request to this site's application or to another site's agent, and its answer back, both
 // streaming.
 type passage struct {
-	h *Handler
+	h *porter
 	q *request
 	// path and query are what is sent; they begin as the request's own.
 	path, query string
@@ -42,8 +44,14 @@ type passage struct {
 	add http.Header
 }
 
+// porter takes requests to where they run, and the answers back.
+type porter struct {
+	*front
+	buffers bufferPool
+}
+
 // pass takes a request to this site's application.
-func (h *Handler) pass(q *request) {
+func (h *porter) pass(q *request) {
 	p := &passage{h: h, q: q, path: cmp.Or(q.localPath, q.path), query: q.query}
 	if q.sites != nil {
 		p.add = http.Header{"Skerry-Site": {h.name(h.Membership.Self())}}
@@ -53,7 +61,7 @@ func (h *Handler) pass(q *request) {
 
 // forward takes a request to the nearest of the sites that can be reached, and a read on to the next when there is no
 // answer (race.go).
-func (h *Handler) forward(q *request, sites []engine.SiteID) {
+func (h *porter) forward(q *request, sites []engine.SiteID) {
 	reachable := h.nearest(sites)
 	if len(reachable) == 0 && repeatable(q.Request) {
 		reachable = h.await(q.Context(), sites, time.Now().Add(patience))
@@ -165,33 +173,6 @@ func (p *passage) lookElsewhere(r *http.Request, here *http.Response) *http.Resp
 	return here
 }
 
-// absent reports whether an answer says that there is no such resource.
-func absent(r *http.Response) bool {
-	return r.StatusCode == http.StatusNotFound || r.StatusCode == http.StatusGone
-}
-
-// addressed returns the request as another site's agent gets it.
-func addressed(r *http.Request, site engine.SiteID) *http.Request {
-	out := *r
-	u := *r.URL
-	u.Host = string(site)
-	out.URL = &u
-	out.Header = r.Header.Clone()
-	if out.Header.Get(headerPlacement) == "" { // a cross is read as one at whichever site
-		out.Header.Set(headerPlacement, string(site))
-	}
-	return &out
-}
-
-// agentFailed reports whether the other site's agent, not its application, says that it got no answer.
-func agentFailed(r *http.Response) bool {
-	switch r.StatusCode {
-	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout, http.StatusLoopDetected:
-		return strings.HasPrefix(r.Header.Get("Content-Type"), "application/problem+json")
-	}
-	return false
-}
-
 // modify makes the answer what the client gets.
 func (p *passage) modify(r *http.Response) error {
 	if p.sites == nil {
@@ -217,7 +198,7 @@ func (p *passage) modify(r *http.Response) error {
 	if p.q.prefix != "" {
 		for _, name := range []string{"Location", "Content-Location"} {
 			if value := r.Header.Get(name); value != "" {
-				r.Header.Set(name, p.q.prefixed(value, p.h.upstream.Host))
+				r.Header.Set(name, p.q.prefixed(value, p.q.Host, p.h.upstream.Host))
 			}
 		}
 	}
@@ -315,3 +296,28 @@ func (p *passage) fail(_ http.ResponseWriter, r *http.Request, err error) {
 	}
 	h.Log.Warn("no answer", "method", q.Method, "path", q.path, "peer", p.served, "err", err)
 }
+
+// raw passes a request on that the catalog says nothing about.
+func (h *porter) raw(q *request) {
+	switch {
+	case h.here(q), glue.Safe(q.Method) && slices.Contains(q.sites, h.Membership.Self()):
+		h.pass(q)
+	case len(q.sites) == 1 || glue.Safe(q.Method):
+		h.forward(q, q.sites)
+	default:
+		h.refuse(q, http.StatusUnprocessableEntity, "scope-type",
+			"the catalog has no kind for %s %s, so that it cannot be kept equal at several sites\nhelp: name one site in the scope, or describe the kind in the catalog", q.Method, q.path)
+	}
+}
+
+// bufferPool implements httputil.BufferPool.
+type bufferPool struct{ pool sync.Pool }
+
+func (p *bufferPool) Get() []byte {
+	if b, ok := p.pool.Get().(*[]byte); ok {
+		return *b
+	}
+	return make([]byte, 32<<10)
+}
+
+func (p *bufferPool) Put(b []byte) { p.pool.Put(&b) }

@@ -1,14 +1,15 @@
 package intercept
 
 import (
+	"encoding/base64"
 	"errors"
+	"fmt"
 	"net/http"
-	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/glue"
-	"github.com/skerry/skerry/web/problem"
 )
 
 // What agents say to each other, in headers. From clients none of it is believed.
@@ -48,67 +49,6 @@ func forces(h http.Header, what string) bool {
 	return false
 }
 
-// maxVia is how many sites may pass one request on.
-const maxVia = 8
-
-// Peers returns the handler for the requests of other sites' agents. Their connections have proved who they are: the
-// RemoteAddr of a request is a SiteID. What names no service is for the agent itself.
-func Peers(m engine.Membership, services map[engine.ServiceName]*Handler, agent http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		from := engine.SiteID(r.RemoteAddr)
-		if !m.IsMember(from) {
-			problem.Write(w, http.StatusForbidden, "stranger", "only members of the mesh are served here", nil)
-			return
-		}
-		name := r.Header.Get(headerService)
-		if name == "" {
-			agent.ServeHTTP(w, r)
-			return
-		}
-		h := services[engine.ServiceName(name)]
-		if h == nil {
-			problem.Write(w, http.StatusUnprocessableEntity, "unknown-service", "there is no service "+printable(name)+" at this site", nil)
-			return
-		}
-		h.serve(w, r, from)
-	})
-}
-
-// hear takes in what another agent says of the request. It returns false when it has refused it.
-func (h *Handler) hear(q *request) bool {
-	self := h.Membership.Self()
-	q.via = siteList(q.Header.Get(headerVia))
-	if slices.Contains(q.via, self) || len(q.via) > maxVia {
-		h.refuse(q, http.StatusLoopDetected, "loop", "the request came round: it was passed on by %s; nothing has happened here", h.names(q.via))
-		return false
-	}
-	q.operation = engine.OperationID(q.Header.Get(headerOperation))
-	q.user = q.Header.Get(headerUser)
-	q.exactlyOne = q.Header.Get(headerOne) != ""
-	q.again = q.Header.Get(headerAgain) != ""
-	q.agreement = engine.Agreement(q.Header.Get(headerAgreement))
-	q.aggregate = siteList(q.Header.Get(headerAggregate))
-	q.page = q.Header.Get(headerPage) != ""
-	q.content = q.Header.Get(headerContent) != ""
-	q.gather = q.Header.Get(headerGather) != ""
-	q.scope = q.text
-	placement := q.Header.Get(headerPlacement)
-	if strings.Contains(placement, ";") {
-		for part := range strings.SplitSeq(placement, ";") {
-			q.parts = append(q.parts, siteList(part))
-		}
-		placement = strings.ReplaceAll(placement, ";", ",")
-	}
-	for _, id := range siteList(placement) {
-		if !h.Membership.IsMember(id) {
-			h.refuse(q, http.StatusUnprocessableEntity, "unknown-site", "site %s is no member of the mesh, as far as %s knows", printable(string(id)), h.name(self))
-			return false
-		}
-		q.sites = append(q.sites, id)
-	}
-	return true
-}
-
 func siteList(header string) []engine.SiteID {
 	var ids []engine.SiteID
 	for part := range strings.SplitSeq(header, ",") {
@@ -137,30 +77,6 @@ func joinPlacement(sites []engine.SiteID, parts engine.Parts) string {
 		texts[i] = joinSites(part)
 	}
 	return strings.Join(texts, ";")
-}
-
-// speak adds what the other agent has to know of a request that is passed on as it is.
-func (h *Handler) speak(q *request, out http.Header) {
-	out.Set(headerService, string(h.Service))
-	out.Set(headerVia, joinSites(append(slices.Clip(q.via), h.Membership.Self())))
-	if q.scope != "" {
-		out.Set("Scope", q.scope)
-	}
-	if q.parts != nil {
-		out.Set(headerPlacement, joinPlacement(q.sites, q.parts))
-	}
-	if q.exactlyOne {
-		out.Set(headerOne, "1")
-	}
-	if q.operation != "" {
-		out.Set(headerOperation, string(q.operation))
-	}
-	if user := q.who(); user != "" {
-		out.Set(headerUser, user)
-	}
-	for _, what := range q.Header.Values(headerForce) {
-		out.Add(headerForce, what)
-	}
 }
 
 // askPeer sends a request that changes nothing to another site's agent, and returns with the answer or when the request's
@@ -208,16 +124,66 @@ func encodeReplicated(items []glue.Item) string {
 			bits[i/8] |= 1 << (i % 8)
 		}
 	}
-	return encoding.EncodeToString(bits)
+	return base64.RawURLEncoding.EncodeToString(bits)
 }
 
 // decodeReplicated marks the items that the other site says are replicated.
 func decodeReplicated(header string, items []glue.Item) {
-	bits, err := encoding.DecodeString(header)
+	bits, err := base64.RawURLEncoding.DecodeString(header)
 	if err != nil {
 		return
 	}
 	for i := range items {
 		items[i].Replicated = i/8 < len(bits) && bits[i/8]&(1<<(i%8)) != 0
 	}
+}
+
+// encodeNumbers tells a number of each item that is not zero: "3:1,7:2" says that of the item 3, from 0, it is 1.
+func encodeNumbers(items []glue.Item, of func(*glue.Item) *int) string {
+	var numbers []string
+	for i := range items {
+		if n := *of(&items[i]); n > 0 {
+			numbers = append(numbers, fmt.Sprintf("%d:%d", i, n))
+		}
+	}
+	return strings.Join(numbers, ",")
+}
+
+// decodeNumbers takes over the numbers that another site tells.
+func decodeNumbers(header string, items []glue.Item, of func(*glue.Item) *int) {
+	for pair := range strings.SplitSeq(header, ",") {
+		at, number, _ := strings.Cut(pair, ":")
+		i, err := strconv.Atoi(at)
+		n, err2 := strconv.Atoi(number)
+		if err == nil && err2 == nil && i >= 0 && i < len(items) && n > 0 {
+			*of(&items[i]) = n
+		}
+	}
+}
+
+// absent reports whether an answer says that there is no such resource.
+func absent(r *http.Response) bool {
+	return r.StatusCode == http.StatusNotFound || r.StatusCode == http.StatusGone
+}
+
+// addressed returns the request as another site's agent gets it.
+func addressed(r *http.Request, site engine.SiteID) *http.Request {
+	out := *r
+	u := *r.URL
+	u.Host = string(site)
+	out.URL = &u
+	out.Header = r.Header.Clone()
+	if out.Header.Get(headerPlacement) == "" { // a cross is read as one at whichever site
+		out.Header.Set(headerPlacement, string(site))
+	}
+	return &out
+}
+
+// agentFailed reports whether the other site's agent, not its application, says that it got no answer.
+func agentFailed(r *http.Response) bool {
+	switch r.StatusCode {
+	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout, http.StatusLoopDetected:
+		return strings.HasPrefix(r.Header.Get("Content-Type"), "application/problem+json")
+	}
+	return false
 }

@@ -1,13 +1,9 @@
 package intercept
 
 import (
-	"cmp"
-	"context"
 	"errors"
 	"net/http"
-	"slices"
 	"strings"
-	"time"
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/scope"
@@ -85,86 +81,4 @@ func (h *Handler) place(q *request) bool {
 		q.choices = nil
 	}
 	return true
-}
-
-// removed reports whether this site was taken out of the mesh.
-func (h *Handler) removed() bool {
-	self := h.Membership.Self()
-	return slices.ContainsFunc(h.Membership.Members(), func(m engine.Member) bool { return m.ID == self && !m.Removed.IsZero() })
-}
-
-// name returns what people call a site; its identifier when it has not told a name.
-func (h *Handler) name(id engine.SiteID) string { return nameIn(h.Membership, id) }
-
-func nameIn(m engine.Membership, id engine.SiteID) string {
-	for _, member := range m.Members() {
-		if member.ID == id && member.Name != "" {
-			return string(member.Name)
-		}
-	}
-	return string(id)
-}
-
-func (h *Handler) names(ids []engine.SiteID) string {
-	names := make([]string, len(ids))
-	for i, id := range ids {
-		names[i] = h.name(id)
-	}
-	return strings.Join(names, ", ")
-}
-
-// nearest returns those of the sites that can be reached now, other than this one, the nearest first.
-func (h *Handler) nearest(sites []engine.SiteID) []engine.SiteID {
-	status, self := h.Network.Status(), h.Membership.Self()
-	reachable := make([]engine.SiteID, 0, len(sites))
-	for _, id := range sites {
-		if id != self && status[id].Reachable {
-			reachable = append(reachable, id)
-		}
-	}
-	distance := func(id engine.SiteID) time.Duration {
-		if d := status[id].RTT; d > 0 {
-			return d
-		}
-		return time.Hour // not measured yet: after those that are
-	}
-	slices.SortStableFunc(reachable, func(a, b engine.SiteID) int { return cmp.Compare(distance(a), distance(b)) })
-	return reachable
-}
-
-const (
-	// patience is how long a read waits for a site that was lost moments ago: with it, an answer or a refusal comes within
-	// a second.
-	patience = 700 * time.Millisecond
-	// moments is how long ago that is at most. Who is gone longer is not waited for.
-	moments = 5 * time.Second
-	// lookEvery is how often it is looked whether the site is back.
-	lookEvery = 50 * time.Millisecond
-)
-
-// await returns those of the sites that can be reached, the nearest first, as soon as there is one, but not at once: a
-// connection that has just broken may not be known to be gone. It waits as long as one of the sites was there moments
-// ago: its agent may just have been started again, or a connection that broke is being replaced.
-func (h *Handler) await(ctx context.Context, sites []engine.SiteID, until time.Time) []engine.SiteID {
-	status := h.Network.Status()
-	if !slices.ContainsFunc(sites, func(id engine.SiteID) bool {
-		return status[id].Reachable || time.Since(status[id].LastSeen) < moments
-	}) {
-		return nil
-	}
-	look, end := time.NewTicker(lookEvery), time.NewTimer(time.Until(until))
-	defer look.Stop()
-	defer end.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-end.C:
-			return nil
-		case <-look.C:
-			if reachable := h.nearest(sites); len(reachable) > 0 {
-				return reachable
-			}
-		}
-	}
 }

@@ -12,9 +12,6 @@ import (
 )
 
 const (
-	// hedgeAfter is the default of Limits.Hedge.
-	// A site that has just been cut off counts as reachable until a ping goes missing, and nobody is to wait for that.
-	hedgeAfter = 300 * time.Millisecond
 	// hedgeSites is how many sites may work on one answer at once: the last of them is asked within a second, and a slow
 	// application is not kept busy at all the sites of a large scope.
 	hedgeSites = 4

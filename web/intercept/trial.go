@@ -121,3 +121,14 @@ func (t *trial) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	t.passes = true
 	return http.NewResponseController(t.to).Hijack()
 }
+
+// guarded runs f and returns what it has panicked with, as a proxied answer does that breaks off.
+func guarded(f func()) (broken any) {
+	defer func() {
+		if broken = recover(); broken != nil && broken != http.ErrAbortHandler {
+			panic(broken)
+		}
+	}()
+	f()
+	return nil
+}

@@ -139,8 +139,3 @@ func (h *Handler) boundRefs(q *request) map[engine.ServiceName][]engine.SiteID {
 	}
 	return bound
 }
-
-// quoted writes a text as a quoted-string of HTTP.
-func quoted(s string) string {
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(printable(s)) + `"`
-}

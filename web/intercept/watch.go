@@ -2,9 +2,7 @@ package intercept
 
 import (
 	"errors"
-	"mime"
 	"net/http"
-	"net/url"
 	"strings"
 
 	"github.com/skerry/skerry/glue"
@@ -15,7 +13,7 @@ var errEndless = errors.New("the answer is a stream of events")
 
 // watches reports whether the answer to a request goes on without end, and is of more than one site: a list of what happens, as its
 // media type or the catalog says. What is read of one item is of one replica, wherever that is.
-func (h *Handler) watches(q *request) bool {
+func (h *lists) watches(q *request) bool {
 	if !q.known || q.match.Verb != glue.VerbList || !glue.Safe(q.Method) {
 		return false
 	}
@@ -27,26 +25,7 @@ func (h *Handler) watches(q *request) bool {
 	return watching(q.query, h.Client.Watch(q.match.Kind))
 }
 
-// watching reports whether a query has the parameter of a watch, and does not say no.
-func watching(query, parameter string) bool {
-	values, _ := url.ParseQuery(strings.TrimPrefix(query, "?"))
-	if parameter == "" || !values.Has(parameter) {
-		return false
-	}
-	switch strings.ToLower(values.Get(parameter)) {
-	case "false", "0", "no":
-		return false
-	}
-	return true
-}
-
-// endless reports whether a media type is of streams that do not end by themselves.
-func endless(mediaType string) bool {
-	t, _, _ := mime.ParseMediaType(strings.TrimSpace(mediaType))
-	return t == "text/event-stream"
-}
-
-func (h *Handler) refuseWatch(q *request) {
+func (h *lists) refuseWatch(q *request) {
 	h.refuse(q, http.StatusNotImplemented, "watch",
 		"what happens to each %s at %s cannot be told in one stream\nhelp: watch one site after the other, each with a scope of its own", q.match.Kind.Name, h.names(q.sites))
 }

@@ -1,14 +1,8 @@
 package intercept
 
 import (
-	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
-	"errors"
 	"io"
-	"net"
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/skerry/skerry/engine"
@@ -36,7 +30,7 @@ func (h *Handler) write(q *request) {
 	if h.keeps(q, replicated) || !h.typed(q) {
 		return
 	}
-	if q.operation == "" && !replicated && h.here(q) && len(q.choices) == 0 && !q.creates() {
+	if q.operation == "" && !replicated && h.here(q) && len(q.choices) == 0 && !createsInside(q) {
 		if m.Type != engine.TypeDelete || !h.chosenHere(q) {
 			h.passTranslated(q)
 			return
@@ -100,7 +94,7 @@ func (h *Handler) submit(q *request, body []byte, large engine.Body) {
 	r := engine.Request{
 		Operation: q.operation, Kind: m.Kind, Type: m.Type, Method: q.Method, Path: m.Path, Target: m.Target, Within: m.Within,
 		Query: query, Header: contentHeaders(q.Header), Body: body, Large: large, Placement: q.sites, Parts: q.parts, Scope: q.scope,
-		User: q.who(), Alternatives: q.alternatives(), Agreement: q.agreement, ExactlyOne: q.exactlyOne,
+		User: q.who(), Alternatives: alternatives(q), Agreement: q.agreement, ExactlyOne: q.exactlyOne,
 		Async: q.from == "" && prefersAsync(q.Header), Wait: wait(q.Header),
 		Forced:         forces(q.Header, engine.ForceActions),
 		ForcedReliance: forces(q.Header, engine.ForceReliedOn), Caller: q.caller(), Credentials: q.credentials(), Via: q.via, Again: q.again,
@@ -121,94 +115,4 @@ func (h *Handler) submit(q *request, body []byte, large engine.Body) {
 		q.w.Header().Set("Preference-Applied", applied)
 	}
 	h.answer(q, answer)
-}
-
-// content are the headers that describe a body and travel with an operation.
-var content = []string{"Content-Type", "Content-Language", "Content-Encoding"}
-
-func contentHeaders(h http.Header) map[string]string {
-	out := map[string]string{}
-	for _, name := range content {
-		if v := h.Get(name); v != "" {
-			out[name] = v
-		}
-	}
-	return out
-}
-
-// credentials returns the caller's own headers for the application where the operation runs first: all of them but
-// those of the connection, of the body and of the agents. It is never nil: a caller who has shown nothing does not act as the
-// agent.
-func (q *request) credentials() *engine.Credentials {
-	h := q.Header.Clone()
-	if h == nil {
-		h = http.Header{}
-	}
-	q.strip(h)
-	glue.StripAgent(h)
-	glue.RemoveHopByHop(h)
-	for _, name := range slices.Concat(content, []string{"Content-Length", "Expect", "Prefer", "Idempotency-Key", "Accept-Encoding", "X-Forwarded-Prefix"}) {
-		h.Del(name)
-	}
-	return &engine.Credentials{Header: h}
-}
-
-// who returns the name of the user who asks, as far as the request tells it.
-func (q *request) who() string {
-	user := q.user
-	if name, _, ok := q.BasicAuth(); user == "" && ok {
-		user = name
-	}
-	if user == "" && q.TLS != nil && len(q.TLS.PeerCertificates) > 0 {
-		user = q.TLS.PeerCertificates[0].Subject.CommonName
-	}
-	return printable(user)
-}
-
-func printable(s string) string {
-	if len(s) > 256 {
-		s = s[:256]
-	}
-	return strings.ToValidUTF8(strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
-			return -1
-		}
-		return r
-	}, s), "")
-}
-
-// caller tells callers apart, for their Idempotency-Keys, without keeping what they authenticate with.
-func (q *request) caller() string {
-	host, _, err := net.SplitHostPort(q.RemoteAddr)
-	if err != nil {
-		host = q.RemoteAddr
-	}
-	who := q.Header.Get("Authorization") + "\x00" + host
-	if user := q.who(); user != "" {
-		who += "\x00" + user
-	}
-	sum := sha256.Sum256([]byte(who))
-	return hex.EncodeToString(sum[:])
-}
-
-// setBody replaces the body that the application gets.
-func (q *request) setBody(body []byte) {
-	r := q.Request.WithContext(q.Context())
-	r.Header = r.Header.Clone()
-	r.Body, r.ContentLength, r.TransferEncoding = io.NopCloser(bytes.NewReader(body)), int64(len(body)), nil
-	if len(body) == 0 {
-		r.Body = http.NoBody
-	}
-	r.Header.Del("Content-Length")
-	q.Request = r
-}
-
-// refuseBody answers a request whose body could not be read.
-func (h *Handler) refuseBody(q *request, err error) {
-	var tooLarge *http.MaxBytesError
-	if errors.As(err, &tooLarge) {
-		h.refuseTooLarge(q, tooLarge.Limit)
-		return
-	}
-	h.refuse(q, http.StatusBadRequest, "body", "the body ended early or is malformed: nothing has happened")
 }

@@ -55,3 +55,13 @@ func Of(m Mesh, application string, services []engine.ServiceName, addressed str
 	}
 	return w, ids
 }
+
+// Name returns what people call a site; its identifier when no member has it, or has told a name.
+func Name(m interface{ Members() []engine.Member }, id engine.SiteID) string {
+	for _, member := range m.Members() {
+		if member.ID == id && member.Name != "" {
+			return string(member.Name)
+		}
+	}
+	return string(id)
+}
