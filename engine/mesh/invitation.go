@@ -10,8 +10,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/skerry/skerry/engine/scope"
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/scope"
 )
 
 // Invitations lists those of all sites, newest first. One that is over is among them until its place is needed.

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/skerry/skerry/engine/vivaldi"
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/vivaldi"
 )
 
 func TestMembersInTheOrderInWhichTheyJoined(t *testing.T) {

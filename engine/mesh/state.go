@@ -38,6 +38,17 @@ func New(self engine.SiteID) *State {
 		admitted: map[engine.SiteID]bool{}, removed: map[engine.SiteID]int64{}, gone: map[engine.SiteID]bool{}}
 }
 
+// Clone returns a state of its own that knows the same: what records would change can be tried out on it.
+func (s *State) Clone() *State {
+	c := *s
+	c.records = make(map[engine.SiteID]map[engine.RecordKey]*record, len(s.records))
+	for author, mine := range s.records {
+		c.records[author] = maps.Clone(mine)
+	}
+	c.zones, c.admitted, c.removed, c.gone = maps.Clone(s.zones), maps.Clone(s.admitted), maps.Clone(s.removed), maps.Clone(s.gone)
+	return &c
+}
+
 // News is what records have told that was not known.
 type News struct {
 	// Records are those that count now: they are to be made durable, and passed on.

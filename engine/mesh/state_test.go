@@ -11,8 +11,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/skerry/skerry/engine/vivaldi"
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/vivaldi"
 )
 
 // What a site says takes the place of what it said before.
@@ -221,6 +221,30 @@ func TestTwoRunsUnderOneKey(t *testing.T) {
 }
 
 // drawRecords draws what honest and other sites may have said of a few things: the same numbers come again, and admissions lead in circles.
+// What is tried out on a clone is not so in the state that it was made of.
+func TestClone(t *testing.T) {
+	paris := found(t)
+	nantes := join(t, paris, "nantes", 1)
+	hear(t, paris, nantes)
+	sum, all, members := paris.Fingerprint(), paris.Records(), paris.Members()
+	c := paris.Clone()
+	announce(t, c, engine.SiteRecord{Name: "lutetia"}, 2)
+	zone, err := c.SetZone("west", []engine.SiteID{"nantes"}, at(2))
+	must(t, err)
+	removal, err := c.Remove("nantes", at(2))
+	must(t, err)
+	own(t, c, zone, *removal)
+	join(t, c, "lyon", 3)
+	c.SetGone("nantes")
+	if names(c) != "[lutetia lyon]" || len(c.Zones()) != 1 {
+		t.Errorf("the clone knows %s, %v", names(c), c.Zones())
+	}
+	if _, removed := paris.Removed("nantes"); removed || paris.Fingerprint() != sum || !reflect.DeepEqual(paris.Records(), all) ||
+		!reflect.DeepEqual(paris.Members(), members) || len(paris.Zones()) != 0 || paris.IsMember("lyon") || paris.Own().Name != "paris" {
+		t.Errorf("the state has become %s", names(paris))
+	}
+}
+
 func drawRecords(t *rapid.T) []engine.SignedRecord {
 	sites := []engine.SiteID{"paris", "nantes", "lyon", "brest", "metz"}
 	raws := []engine.SignedRecord{says("paris", 1, engine.RecordMesh, "", engine.MeshOrigin{Mesh: "mesh", At: 5})}

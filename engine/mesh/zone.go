@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/skerry/skerry/engine/scope"
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/scope"
 )
 
 // Zones lists the zones by name.
