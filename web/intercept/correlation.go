@@ -18,12 +18,13 @@ type Correlations struct {
 	headers []string
 	ttl     time.Duration
 	now     func() time.Time
+	// Deepest is how many requests of one workflow may be under way; it is set before the first request (256).
+	Deepest int
 
 	mu      sync.Mutex
 	byID    map[string]*list.Element // of *workflow
 	recent  *list.List               // the one used last first
 	longest int                      // how many are kept
-	deepest int                      // how many requests of one workflow may be under way
 }
 
 // workflow is what is known of one correlation id.
@@ -51,7 +52,7 @@ const (
 
 // NewCorrelations returns an empty memory of the headers; ttl is the time after the last use.
 func NewCorrelations(headers []string, ttl time.Duration, now func() time.Time) *Correlations {
-	c := &Correlations{ttl: ttl, now: now, byID: map[string]*list.Element{}, recent: list.New(), longest: maxCorrelations, deepest: maxRunning}
+	c := &Correlations{ttl: ttl, now: now, byID: map[string]*list.Element{}, recent: list.New(), longest: maxCorrelations, Deepest: maxRunning}
 	for _, h := range headers {
 		c.headers = append(c.headers, http.CanonicalHeaderKey(h))
 	}
@@ -138,7 +139,7 @@ func (c *Correlations) enter(ids []string, text string) (leave func(), other str
 		case w == nil:
 		case w.scope != text:
 			return nil, w.scope, false
-		case w.running >= c.deepest:
+		case w.running >= c.Deepest:
 			return nil, "", true
 		}
 	}

@@ -109,7 +109,7 @@ func (h *Handler) deleteItem(q *request, id string, before int) bool {
 	if gone := t.status == http.StatusNotFound || t.status == http.StatusGone; gone || t.status >= 200 && t.status < 300 {
 		return true
 	}
-	t.header.Add("Warning", "299 - "+quoted(fmt.Sprintf("%d of %s were deleted before %s was refused", before, q.path, id)))
+	t.Header().Add("Warning", "299 - "+quoted(fmt.Sprintf("%d of %s were deleted before %s was refused", before, q.path, id)))
 	if !t.replay() {
 		h.refuse(q, http.StatusBadGateway, "upstream", "%s was refused with status %d; %d were deleted before", id, t.status, before)
 	}
@@ -149,12 +149,12 @@ func (h *Handler) deleteAtEach(q *request) {
 		}
 		if last.status == 0 || last.status >= 300 {
 			if len(done) > 0 {
-				last.header.Add("Warning", "299 - "+quoted("they were deleted at "+strings.Join(done, ", ")+" before"))
+				last.Header().Add("Warning", "299 - "+quoted("they were deleted at "+strings.Join(done, ", ")+" before"))
 			}
 			break
 		}
 		done = append(done, h.name(id))
-		last.header.Set("Skerry-Site", strings.Join(done, ", "))
+		last.Header().Set("Skerry-Site", strings.Join(done, ", "))
 	}
 	if !last.replay() {
 		h.refuse(q, http.StatusBadGateway, "upstream", "%s gave an answer that could not be passed on; deleted at %s", h.name(q.sites[len(done)]), strings.Join(done, ", "))

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -29,6 +30,7 @@ type mesh struct {
 }
 
 type siteUnderTest struct {
+	running atomic.Int32 // requests of clients that have not ended
 	mesh    *mesh
 	id      engine.SiteID
 	url     string // of the service's listener
@@ -145,7 +147,11 @@ func newMeshIn(t *testing.T, dialect glue.Dialect, kind *engine.Kind, limits Lim
 			Application: "lab", Services: []engine.ServiceName{"images", "servers"}, API: "http://api:8701/",
 			Limits: limits, Log: slog.New(slog.DiscardHandler),
 		})
-		listener := httptest.NewUnstartedServer(s.handler)
+		listener := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			s.running.Add(1)
+			defer s.running.Add(-1)
+			s.handler.ServeHTTP(w, r)
+		}))
 		listener.Config.ErrorLog = slog.NewLogLogger(panics{slog.DiscardHandler, t}, slog.LevelError)
 		listener.Start()
 		t.Cleanup(listener.Close)

@@ -15,6 +15,9 @@ import (
 	"github.com/skerry/skerry/engine"
 )
 
+// hedge is after what time another site is asked as well.
+const hedge = 300 * time.Millisecond
+
 // A site that was cut off a moment ago still counts as reachable. Nobody waits for it.
 func TestReadsDoNotWaitForASilentSite(t *testing.T) {
 	for _, method := range []string{"GET", "HEAD"} {
@@ -23,7 +26,7 @@ func TestReadsDoNotWaitForASilentSite(t *testing.T) {
 			c.answers["a"], c.answers["b"] = silent, silent
 			a, took := c.do(method, item, "a & b & c")
 			a.want(t, 200, "Skerry-Site: c")
-			if took != 2*hedgeAfter {
+			if took != 2*hedge {
 				t.Errorf("it took %v", took)
 			}
 			c.wasAsked("a 0s", "b 300ms", "c 600ms")
@@ -42,7 +45,7 @@ func TestTheFirstAnswerWins(t *testing.T) {
 		asked  []string
 	}{
 		{"at once", 0, 0, "a", []string{"a 0s"}},
-		{"just in time", hedgeAfter - 1, 0, "a", []string{"a 0s"}},
+		{"just in time", hedge - 1, 0, "a", []string{"a 0s"}},
 		{"slow, the other is slower", 400 * time.Millisecond, time.Second, "a", []string{"a 0s", "b 300ms"}},
 		{"slow, the other is not", 400 * time.Millisecond, 50 * time.Millisecond, "b", []string{"a 0s", "b 300ms"}},
 		{"both slow, the other less", time.Minute, 5 * time.Second, "b", []string{"a 0s", "b 300ms"}},
@@ -56,7 +59,7 @@ func TestTheFirstAnswerWins(t *testing.T) {
 				if a.body != `[{"id":"`+x.winner+`"}]` {
 					t.Errorf("the answer is %s", a.body)
 				}
-				if want := min(x.a, hedgeAfter+x.b); took != want {
+				if want := min(x.a, hedge+x.b); took != want {
 					t.Errorf("it took %v, want %v", took, want)
 				}
 				c.wasAsked(x.asked...)
@@ -235,7 +238,7 @@ func TestReadsWaitForASiteThatComesBack(t *testing.T) {
 	}{
 		"it does":             {"GET", time.Second, 90 * time.Millisecond, 200, 100 * time.Millisecond},
 		"it does not":         {"GET", time.Second, time.Hour, 503, patience},
-		"it is gone for long": {"GET", moments, 90 * time.Millisecond, 503, 0},
+		"it is gone for long": {"GET", 5 * time.Second, 90 * time.Millisecond, 503, 0},
 		"a write":             {"POST", time.Second, 90 * time.Millisecond, 503, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -277,7 +280,7 @@ func TestReadsWaitForASiteThatComesBack(t *testing.T) {
 // A transport may take long to notice that a request was given up: closing a stream to a silent site does. Neither a
 // read nor a list waits for that.
 func TestGivingUpIsNotWaitedFor(t *testing.T) {
-	for path, within := range map[string]time.Duration{item: hedgeAfter, "/images": time.Second} {
+	for path, within := range map[string]time.Duration{item: hedge, "/images": time.Second} {
 		bubble(t, func(t *testing.T) {
 			c := newCrowd(t, "a", "b")
 			c.answers["a"] = func(ctx context.Context) (*http.Response, error) {

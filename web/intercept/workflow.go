@@ -44,7 +44,7 @@ func (h *Handler) follow(q *request) (leave func(), ok bool) {
 	case full:
 		h.refuse(q, http.StatusLoopDetected, "loop",
 			"%d requests of this workflow are under way at %s: services seem to ask each other in a circle; nothing has happened here",
-			h.Correlations.deepest, h.name(h.Membership.Self()))
+			h.Correlations.Deepest, h.name(h.Membership.Self()))
 		return nil, false
 	case other != "":
 		h.refuse(q, http.StatusConflict, "correlation",
