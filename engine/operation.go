@@ -285,6 +285,8 @@ func (c *PlacementChange) Validate() error {
 type Whereabouts struct {
 	Target Target   `cbor:"1,keyasint" json:"target"`
 	Sites  []SiteID `cbor:"2,keyasint" json:"sites"` // sorted, at least one
+	// Replicated says that it is a resource of the agents: a site of Sites that does not know it yet will hear of it.
+	Replicated bool `cbor:"3,keyasint,omitempty" json:"replicated,omitempty"`
 }
 
 // MaxWhereabouts is the most resources that one operation tells the whereabouts of, and the most sites of each.

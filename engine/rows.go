@@ -81,7 +81,7 @@ type ResourceRow struct {
 	CreatedAt time.Time
 	UpdatedAt time.Time
 	Sites     map[SiteID]ReplicaStatus
-	// Relations are its references to other resources; none of one that is past.
+	// Relations are its references to other resources; of one that is no more only those to what was destroyed along with it.
 	Relations []Relation
 	// Pending says that this site has something left to do for it.
 	Pending bool

@@ -203,7 +203,7 @@ func TestWhereaboutsAreTheLastWord(t *testing.T) {
 	first, second, third := op("a-1", engine.TypeCreate, 1, nil, &Edit{}), op("a-2", engine.TypeMerge, 2, nil, &Edit{}), op("a-3", engine.TypeMerge, 3, nil, &Edit{})
 	first.Whereabouts, second.Whereabouts, third.Whereabouts = tell("x", "a"), tell("y", "b"), tell("x", "c")
 	h := historyOf(lab, first, second, third)
-	const want = "[{{images image x} [c]} {{images image y} [b]}]"
+	const want = "[{{images image x} [c] false} {{images image y} [b] false}]"
 	if got := fmt.Sprint(h.Whereabouts(Any)); got != want {
 		t.Errorf("told are %s, want %s", got, want)
 	}

@@ -215,7 +215,8 @@ type Env interface {
 	Meta(k *engine.Kind, local engine.LocalID) engine.ResourceID
 	// Whereabouts tells where the resources are that a body refers to.
 	Whereabouts(k *engine.Kind, within string, o *engine.Operation, bound map[engine.ServiceName][]engine.SiteID) []engine.Whereabouts
-	// Awaits returns the reference of an operation that no application here knows yet, and why it is waited for; empty for none.
+	// Awaits says which reference of what is to be sent is to be at this site and is not yet; empty: none. o is an operation, or has
+	// the body that comes of several.
 	Awaits(k *engine.Kind, key engine.ResourceID, o *engine.Operation) string
 
 	// Admit reports whether a request for the resource may go to its service now; if not, the replica is woken when it may.

@@ -117,6 +117,8 @@ func (r *Replica) Step(env Env, in Input) *Effects {
 		r.made(in)
 	case *Hold:
 		r.hold(in)
+	case *Lacks:
+		r.relies(in)
 	case Wake:
 	}
 	r.advance()

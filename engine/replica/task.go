@@ -252,15 +252,13 @@ func (r *Replica) holds(now time.Time, standing plan.Standing, step plan.Step) b
 	if r.holdDeletion(now, step) {
 		return true
 	}
-	o := step.Sends()
-	if o != nil && o.Origin != r.Self && step.Kind == plan.StepRun {
-		if why := r.env.Awaits(r.Kind, r.About.Key, o); why != "" {
-			r.halt(&engine.Wait{Kind: engine.WaitReference, Since: now.UnixMicro(), Operation: o.ID, Reason: why})
-			r.tries++
-			r.wake(now.Add(r.env.Backoff(r.tries)))
-			return true
-		}
+	if id, why := r.awaits(step); why != "" {
+		r.halt(&engine.Wait{Kind: engine.WaitReference, Since: now.UnixMicro(), Operation: id, Reason: why})
+		r.tries++
+		r.wake(now.Add(r.env.Backoff(r.tries)))
+		return true
 	}
+	o := step.Sends()
 	if r.lacks(o) {
 		r.wantBody(step, o)
 		return true

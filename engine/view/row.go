@@ -41,9 +41,12 @@ func (v *View) Row(now time.Time, conflicts []engine.Conflict, next plan.Step, w
 		row.State, row.Reason = engine.StateLeft, "this site was removed from its placement"
 		return row
 	}
-	if exists && (v.Kind.Label != "" || len(v.Kind.Refs) > 0) {
+	switch {
+	case exists && (v.Kind.Label != "" || len(v.Kind.Refs) > 0):
 		fold := v.History.Whole(merge.Everything)
 		row.Label, row.Relations = fold.Label(v.Kind), v.relations(fold)
+	case !exists:
+		row.Relations = v.parts()
 	}
 	row.Pending = working || !v.Yields(v.Self) && (row.Sites[v.Self].Pending > 0 || next.Kind != plan.StepNothing) || v.Ending() || v.Me.Rejoins
 	switch {
@@ -281,6 +284,16 @@ func (v *View) relations(fold merge.Fold) []engine.Relation {
 		list[i].Found = at[list[i].Target]
 	}
 	return list
+}
+
+// parts are the references of a resource that is no more to what its application had made along with it, and has destroyed along.
+func (v *View) parts() []engine.Relation {
+	composes := func(r engine.Ref) bool { return r.Relation == engine.RelationComposition }
+	if !slices.ContainsFunc(v.Kind.Refs, composes) {
+		return nil
+	}
+	was := v.History.Whole(merge.Pick{In: func(o *engine.Operation) bool { return o.Type != engine.TypeDelete }})
+	return slices.DeleteFunc(v.relations(was), func(r engine.Relation) bool { return r.Type != engine.RelationComposition })
 }
 
 // Crowded says that a history has grown to half of what a resource may have, and which sites keep it from being folded away; it
