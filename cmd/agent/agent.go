@@ -21,6 +21,8 @@ import (
 
 	"github.com/skerry/skerry/crdt"
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/core"
+	"github.com/skerry/skerry/engine/site"
 	"github.com/skerry/skerry/engine/vivaldi"
 	"github.com/skerry/skerry/glue"
 	"github.com/skerry/skerry/glue/kubernetes"
@@ -33,12 +35,13 @@ import (
 	"github.com/skerry/skerry/web/auth"
 	"github.com/skerry/skerry/web/hooks"
 	"github.com/skerry/skerry/web/intercept"
+	"github.com/skerry/skerry/web/intercept/carry"
+	"github.com/skerry/skerry/web/intercept/peer"
+	"github.com/skerry/skerry/web/intercept/request"
 	"github.com/skerry/skerry/web/typing"
 )
 
 // openDocuments is how many documents stay open in memory, about 10 KiB each.
-const openDocuments = 1024
-
 // Agent is one site's agent with everything it is made of. It is made by New and used once, by Run.
 type Agent struct {
 	cfg      Config
@@ -50,7 +53,7 @@ type Agent struct {
 	vault    *storage.Vault
 	client   *glue.Client
 	network  *p2p.Network
-	site     *engine.Site
+	core     *core.Core
 	handlers map[engine.ServiceName]*intercept.Handler
 	// refreshers find out which kinds the services get whose kinds are their own.
 	refreshers map[engine.ServiceName]*refresher
@@ -120,56 +123,64 @@ func (a *Agent) open(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	documents, err := crdt.New(self, key, rand.Reader, a.between.Loader(a.store), openDocuments)
+	documents, err := crdt.New(key)
 	if err != nil {
 		return err
 	}
 	if a.client, err = newClient(cfg, a.catalog); err != nil {
 		return err
 	}
-	a.site, err = engine.New(ctx, engine.Config{
-		Self: self, Kinds: kinds(a.catalog), Documents: a.between.Documents(documents),
-		Store: a.between.Store(a.store, self), Ledger: a.between.Ledger(a.store), Blobs: a.between.Blobs(blobs), Spools: a.between.Spools(spools), App: a.between.Application(a.client),
-		Unknown: func(service engine.ServiceName, _ engine.KindName) bool {
-			r := a.refreshers[service]
-			return r != nil && r.poke()
+	a.core, err = core.New(ctx, core.Config{
+		Self: self, Kinds: kinds(a.catalog), Documents: documents, Store: a.between.Store(a.store, self), Blobs: a.between.Blobs(blobs),
+		Spools: a.between.Spools(spools), App: a.between.Application(a.client), Catalog: a.client,
+		Unknown: func(service engine.ServiceName, _ engine.KindName) {
+			if r := a.refreshers[service]; r != nil {
+				r.poke()
+			}
 		},
-		Log: a.log, Now: time.Now, Vault: a.vault, Classify: a.client.Classify, Items: a.client.List,
-		NewID:          func() string { return uuid.Must(uuid.NewV7()).String() },
-		Random:         func(b []byte) { rand.Read(b) },
-		Deletions:      engine.DeletionLimits(cfg.Limits.Deletions),
-		MaxBlob:        cfg.Limits.Body,
-		KeepOperations: cfg.Limits.Operations.Keep, MaxOperations: cfg.Limits.Operations.Number,
-		LookAfter: cfg.Looks.After, LookEvery: cfg.Looks.Every,
+		Changed: func() {
+			if a.network != nil {
+				a.network.MembersChanged()
+			}
+		},
+		Log: a.log, Now: time.Now,
+		NewID:  func() string { return uuid.Must(uuid.NewV7()).String() },
+		Random: func(b []byte) { rand.Read(b) },
+		Limits: site.Limits{
+			Deletions: engine.DeletionLimits(cfg.Limits.Deletions), MaxBlob: cfg.Limits.Body,
+			KeepOperations: cfg.Limits.Operations.Keep, MaxOperations: cfg.Limits.Operations.Number,
+			LookAfter: cfg.Looks.After, LookEvery: cfg.Looks.Every,
+		},
 	})
 	if err != nil {
 		return err
 	}
-	a.client.Use(a.site)
+	a.client.Use(a.core.Site)
 	a.network, err = p2p.New(p2p.Config{
 		Key: key, Listen: cfg.Mesh.Listen, Peers: cfg.Mesh.Peers, Log: a.log,
-		OnStatus:   func(id engine.SiteID, up bool) { a.site.SiteChanged(context.WithoutCancel(ctx), id, up) },
-		OnCompared: func(id engine.SiteID) { a.site.Compared(id) },
-		At:         a.site.Coordinate(),
+		OnStatus:   func(id engine.SiteID, up bool) { a.core.SiteChanged(context.WithoutCancel(ctx), id, up) },
+		OnCompared: func(id engine.SiteID) { a.core.Compared(id) },
+		At:         a.core.Coordinate(),
 		OnMoved: func(at vivaldi.Coordinate) {
-			if err := a.site.Moved(context.WithoutCancel(ctx), at); err != nil {
+			if err := a.core.Moved(context.WithoutCancel(ctx), at); err != nil {
 				a.log.Error("publish where this site is", "err", err)
 			}
 		},
-	}, a.site, a.site)
+	}, a.core, a.core.Site)
 	if err != nil {
 		return err
 	}
 	transport := a.network.Transport()
-	a.site.Attach(a.between.Network(a.network), a.between.Forwarder(intercept.NewForwarder(a.site, transport, 0)))
+	a.core.Attach(a.between.Network(a.network), a.between.Forwarder(intercept.NewForwarder(a.core.Members, transport, 0)))
+	traffic, operator := a.core.Traffic(), a.core.Operator()
 	if err = a.listen(); err != nil {
 		return err
 	}
-	a.types = intercept.NewChecker(a.client, a.site, a.site, transport, func(k *engine.Kind) glue.Visibility { return a.catalog.Rules(k).Visibility })
-	if a.guard, err = auth.New(auth.Config{Accounts: cfg.API.Accounts, Store: a.store, Now: time.Now}); err != nil {
+	a.types = peer.NewChecker(a.client, a.site, a.site, transport, func(k *engine.Kind) glue.Visibility { return a.catalog.Rules(k).Visibility })
+	if a.guard, err = auth.New(auth.Config{Accounts: cfg.API.Accounts, Store: a.store.Shelves(), Now: time.Now}); err != nil {
 		return err
 	}
-	correlations := intercept.NewCorrelations(cfg.Correlation.Headers, cfg.Correlation.TTL, time.Now)
+	correlations := carry.NewCorrelations(cfg.Correlation.Headers, cfg.Correlation.TTL, time.Now)
 	for name := range a.catalog.Services {
 		var discover func(context.Context) bool
 		if r := a.refreshers[name]; r != nil {
@@ -177,13 +188,13 @@ func (a *Agent) open(ctx context.Context) (err error) {
 		}
 		a.handlers[name] = intercept.New(intercept.Config{
 			Discover: discover,
-			Service:  name, Client: a.client, Site: a.site, Membership: a.site, Network: a.network, Peer: transport, Types: a.types,
+			Service:  name, Client: a.client, Site: traffic, Membership: a.core.Members, Network: a.network, Peer: transport, Types: a.types,
 			Application: a.catalog.Application, Services: slices.Sorted(maps.Keys(a.catalog.Services)),
 			Believes: a.believes(name), Correlations: correlations, API: cfg.API.URL(),
-			Limits: intercept.Limits{Body: cfg.Limits.Body, List: cfg.Limits.AskTimeout}, Log: a.log,
+			Limits: request.Limits{Body: cfg.Limits.Body, List: cfg.Limits.AskTimeout}, Log: a.log,
 		})
 	}
-	if err = a.newServer(); err != nil {
+	if err = a.newServer(operator); err != nil {
 		return err
 	}
 	return a.enter(ctx)
@@ -273,7 +284,7 @@ func (a *Agent) listen() (err error) {
 	return nil
 }
 
-func (a *Agent) newServer() (err error) {
+func (a *Agent) newServer(operator *core.Operator) (err error) {
 	var services []api.Service
 	for _, name := range slices.Sorted(maps.Keys(a.catalog.Services)) {
 		services = append(services, api.Service{Name: name, Kinds: func() []*engine.Kind { return a.client.Kinds(name) }, Handler: a.handlers[name],
@@ -284,15 +295,15 @@ func (a *Agent) newServer() (err error) {
 	if err := registry.Register(networkMetrics{a.network.Counters}); err != nil {
 		return fmt.Errorf("register the metrics: %w", err)
 	}
-	desk, err := hooks.New(hooks.Config{Store: a.store, Vault: a.vault, Now: time.Now, Log: a.log, HTTP: hooks.NewClient()})
+	desk, err := hooks.New(hooks.Config{Store: a.store.Shelves(), Vault: a.vault, Now: time.Now, Log: a.log, HTTP: hooks.NewClient()})
 	if err != nil {
 		return err
 	}
 	a.server, err = web.New(web.Config{Listen: a.cfg.API.Listen, Hosts: a.cfg.API.Hosts, Config: api.Config{
 		Application: a.catalog.Application, Catalog: a.catalog.Digest, Version: a.version, Services: services,
-		Store: a.store, Counter: a.store, Mesh: a.site, Network: a.network, Operator: a.site, Waiter: a.site, Peer: a.network.Transport(),
+		Store: a.store, Counter: a.store, Mesh: a.core.Members, Network: a.network, Operator: operator, Waiter: a.core.Site, Peer: a.network.Transport(),
 		Referring: a.client.Referring, Made: a.client.Made, Types: a.types,
-		Token: a.token, Ready: a.isReady, Auth: a.guard, Audit: audit.New(a.store), Hooks: desk, Registry: registry, Log: a.log, Now: time.Now,
+		Token: a.token, Ready: a.isReady, Auth: a.guard, Audit: audit.New(a.store.Shelves()), Hooks: desk, Registry: registry, Log: a.log, Now: time.Now,
 	}})
 	return err
 }
@@ -311,13 +322,13 @@ func (a *Agent) isReady() error {
 	if err := a.ready.check(); err != nil {
 		return err
 	}
-	return a.site.Writable()
+	return a.core.Writable()
 }
 
 // token is the text of an invitation.
 func (a *Agent) token(i engine.Invitation, secret []byte) string {
 	text, err := p2p.EncodeToken(p2p.Token{
-		Mesh: a.site.MeshID(), Inviter: a.site.Self(), Addresses: a.network.Addresses(), Invitation: i.ID, Secret: secret, Expires: i.ExpiresAt,
+		Mesh: a.core.MeshID(), Inviter: a.core.Self(), Addresses: a.network.Addresses(), Invitation: i.ID, Secret: secret, Expires: i.ExpiresAt,
 	})
 	if err != nil {
 		a.log.Error("encode an invitation", "err", err)
@@ -332,31 +343,31 @@ func (a *Agent) enter(ctx context.Context) error {
 		Application: a.catalog.Application, Catalog: a.catalog.Digest, Version: a.version,
 		ApplicationVersion: a.cfg.ApplicationVersion,
 	}
+	if err := a.core.SetKinds(ctx, a.core.Site.Kinds()); err != nil {
+		return err
+	}
 	invitation, err := a.invitation()
 	switch {
-	case err != nil && !a.site.InMesh():
+	case err != nil && !a.core.InMesh():
 		return err
-	case a.site.InMesh():
-		return a.site.Announce(ctx, record)
+	case a.core.InMesh():
+		return a.core.Announce(ctx, record)
 	case invitation == "":
 		a.log.Info("this is the first site of a new mesh: other sites join by invitation")
-		return a.site.Found(ctx, record)
+		return a.core.Found(ctx, record)
 	}
 	token, err := p2p.DecodeToken(invitation)
 	if err != nil {
 		return err
 	}
-	e, err := a.network.Join(ctx, token, record)
+	records, err := a.network.Join(ctx, token, record)
 	if err != nil {
 		return err
 	}
-	if err := a.site.Adopt(ctx, e); err != nil {
+	if err := a.core.Adopt(ctx, token.Mesh, records); err != nil {
 		return err
 	}
-	if a.site.MeshID() != token.Mesh {
-		return fmt.Errorf("join the mesh: the inviter belongs to mesh %s, the invitation is for %s", a.site.MeshID(), token.Mesh)
-	}
-	return a.site.Announce(ctx, record)
+	return a.core.Announce(ctx, record)
 }
 
 // invitation returns the configured invitation, empty when there is none.
@@ -380,12 +391,12 @@ func (a *Agent) Run(ctx context.Context) error {
 	defer stop()
 	below, broken := errgroup.WithContext(inner)
 	below.Go(func() error { return a.network.Run(inner) })
-	below.Go(func() error { return a.site.Run(inner) })
+	below.Go(func() error { return a.core.Run(inner) })
 
 	fronts, served := errgroup.WithContext(ctx)
 	fronts.Go(func() error { return a.server.Serve(served, a.api) })
 	fronts.Go(func() error {
-		return a.serve(served, intercept.Peers(a.site, a.handlers, a.server.Peers()), a.network.Listener(), "other sites")
+		return a.serve(served, intercept.Peers(a.core.Members, a.handlers, a.server.Peers()), a.network.Listener(), "other sites")
 	})
 	for name, l := range a.listeners {
 		fronts.Go(func() error { return a.serve(served, a.handlers[name], l, "service "+string(name)) })
@@ -402,7 +413,7 @@ func (a *Agent) Run(ctx context.Context) error {
 		}
 	})
 	a.ready.set(nil)
-	a.log.Info("agent is up", "api", a.cfg.API.URL(), "peer", string(a.site.Self()), "mesh", a.site.MeshID())
+	a.log.Info("agent is up", "api", a.cfg.API.URL(), "peer", string(a.core.Self()), "mesh", a.core.MeshID())
 	err := fronts.Wait()
 	a.ready.set(errors.New("the agent is stopping"))
 	stop()

@@ -8,7 +8,7 @@ import (
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/glue/strictyaml"
-	"github.com/skerry/skerry/web/intercept"
+	"github.com/skerry/skerry/web/intercept/carry"
 )
 
 // Config is the configuration of one site's agent, as Load reads it from a YAML file. The words in brackets are the
@@ -241,7 +241,7 @@ func defaults() Config {
 			Deletions:  Deletions{Late: time.Minute, Number: 100, Share: 0.2, Window: time.Hour},
 			Operations: Operations{Keep: 30 * 24 * time.Hour, Number: 1_000_000}},
 		Looks:       Looks{After: 250 * time.Millisecond, Every: time.Hour},
-		Correlation: Correlation{Headers: intercept.CorrelationHeaders, TTL: intercept.CorrelationTTL},
+		Correlation: Correlation{Headers: carry.CorrelationHeaders, TTL: carry.CorrelationTTL},
 		places:      places{services: map[engine.ServiceName]place{}},
 	}
 }

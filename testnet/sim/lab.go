@@ -23,6 +23,8 @@ import (
 	"github.com/skerry/skerry/glue"
 	"github.com/skerry/skerry/testnet/lab"
 	"github.com/skerry/skerry/web/intercept"
+	"github.com/skerry/skerry/web/intercept/carry"
+	"github.com/skerry/skerry/web/intercept/peer"
 )
 
 // labServices are the services of lab.
@@ -167,8 +169,8 @@ func (l *labSite) front(p *process) http.Handler {
 	catalog := labCatalog()
 	p.client.Use(p.Site)
 	transport := p.network.Transport()
-	types := intercept.NewChecker(p.client, p.Site, p.Site, transport, func(k *engine.Kind) glue.Visibility { return catalog.Rules(k).Visibility })
-	correlations := intercept.NewCorrelations(intercept.CorrelationHeaders, intercept.CorrelationTTL, p.site.clock)
+	types := peer.NewChecker(p.client, p.Site, p.Site, transport, func(k *engine.Kind) glue.Visibility { return catalog.Rules(k).Visibility })
+	correlations := carry.NewCorrelations(carry.CorrelationHeaders, carry.CorrelationTTL, p.site.clock)
 	handlers := map[engine.ServiceName]*intercept.Handler{}
 	for _, name := range labServices {
 		handlers[name] = intercept.New(intercept.Config{Service: name, Client: p.client, Site: p.Site, Membership: p.Site, Network: p.network,

@@ -23,7 +23,7 @@ import (
 	"github.com/skerry/skerry/p2p"
 	"github.com/skerry/skerry/storage"
 	"github.com/skerry/skerry/testnet/memory"
-	"github.com/skerry/skerry/web/intercept"
+	"github.com/skerry/skerry/web/intercept/peer"
 )
 
 // site is one location: its disk and its application, which stay, and the process of its agent, which comes and goes.
@@ -156,7 +156,7 @@ func (s *site) open(ctx context.Context, token string) (p *process, err error) {
 	if err != nil {
 		return nil, err
 	}
-	p.Attach(p.network, intercept.NewForwarder(p.Site, p.network.Transport(), 0))
+	p.Attach(p.network, peer.NewForwarder(p.Site, p.network.Transport(), 0))
 	return p, p.enter(ctx, token)
 }
 

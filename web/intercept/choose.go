@@ -11,25 +11,27 @@ import (
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/glue"
+	"github.com/skerry/skerry/web/intercept/passage"
+	"github.com/skerry/skerry/web/intercept/request"
 )
 
 // choose runs a request whose scope has several alternatives. A read goes to the next one when one fails; a write only while it is
 // certain that nothing has happened.
-func (h *Handler) choose(q *request) {
+func (h *Handler) choose(q *request.Request) {
 	if glue.Safe(q.Method) {
 		h.chooseRead(q)
 		return
 	}
-	q.choices = h.byDistance(q.choices)
-	m := q.match
+	q.Choices = h.byDistance(q.Choices)
+	m := q.Match
 	replicated, err := h.replicated(q, &m)
 	switch {
 	case err != nil:
-		h.refuseError(q, err)
+		h.RefuseError(q, err)
 	case replicated: // the scope does not say where its replicas are
-		q.choice, q.choices = q.choices[0], nil
+		q.Choice, q.Choices = q.Choices[0], nil
 		h.run(q)
-	case !q.known || !m.Canonical || m.Verb == glue.VerbOther:
+	case !q.Known || !m.Canonical || m.Verb == glue.VerbOther:
 		h.chooseStream(q)
 	default:
 		h.write(q) // the engine tries the alternatives
@@ -37,33 +39,33 @@ func (h *Handler) choose(q *request) {
 }
 
 // alternatives returns the choices as the engine takes them.
-func alternatives(q *request) []engine.Alternative {
+func alternatives(q *request.Request) []engine.Alternative {
 	var all []engine.Alternative
-	for _, c := range q.choices {
-		all = append(all, engine.Alternative{Placement: c.sites, Parts: c.parts, Agreement: c.agreement, ExactlyOne: c.exactlyOne})
+	for _, c := range q.Choices {
+		all = append(all, engine.Alternative{Placement: c.Sites, Parts: c.Parts, Agreement: c.Agreement, ExactlyOne: c.ExactlyOne})
 	}
 	return all
 }
 
 // groups splits choices into those that are equals.
-func groups(choices []choice) [][]choice {
-	var all [][]choice
+func groups(choices []request.Choice) [][]request.Choice {
+	var all [][]request.Choice
 	for _, c := range choices {
-		if c.either && len(all) > 0 {
+		if c.Either && len(all) > 0 {
 			all[len(all)-1] = append(all[len(all)-1], c)
 			continue
 		}
-		all = append(all, []choice{c})
+		all = append(all, []request.Choice{c})
 	}
 	return all
 }
 
 // byDistance puts equals in the order of their distance, those that cannot be reached last.
-func (h *Handler) byDistance(choices []choice) []choice {
-	var sorted []choice
+func (h *Handler) byDistance(choices []request.Choice) []request.Choice {
+	var sorted []request.Choice
 	for _, equals := range groups(choices) {
 		equals = slices.Clone(equals)
-		slices.SortStableFunc(equals, func(a, b choice) int { return int(h.distance(a.sites) - h.distance(b.sites)) })
+		slices.SortStableFunc(equals, func(a, b request.Choice) int { return int(h.distance(a.Sites) - h.distance(b.Sites)) })
 		sorted = append(sorted, equals...)
 	}
 	return sorted
@@ -93,25 +95,25 @@ func (h *Handler) distance(sites []engine.SiteID) time.Duration {
 
 // chooseStream runs a write that is not held in memory at the first alternative that can be reached. It goes to the next one
 // while nothing of its body has been sent.
-func (h *Handler) chooseStream(q *request) {
+func (h *Handler) chooseStream(q *request.Request) {
 	body := &untouchedBody{Reader: q.Body}
 	if q.Body != nil && q.Body != http.NoBody {
 		q.Body = body
 	}
-	for i, c := range q.choices {
-		last := i == len(q.choices)-1
-		if !last && h.distance(c.sites) == away {
+	for i, c := range q.Choices {
+		last := i == len(q.Choices)-1
+		if !last && h.distance(c.Sites) == away {
 			continue
 		}
 		try := *q
-		try.choice, try.choices = c, nil
+		try.Choice, try.Choices = c, nil
 		if last {
 			h.run(&try)
 			return
 		}
-		t := newTrial(q.w, func(*trial) bool { return !try.certain || body.touched })
-		try.w = t
-		if h.run(&try); t.passes || t.status == 0 {
+		t := passage.NewTrial(q.W, func(*passage.Trial) bool { return !try.Certain || body.touched })
+		try.W = t
+		if h.run(&try); t.Passes || t.Status == 0 {
 			return
 		}
 	}
@@ -133,46 +135,46 @@ func (b *untouchedBody) Read(p []byte) (int, error) {
 
 // chooseRead answers a read from the first alternative that gives a good answer; equals are asked at once. When none does, the client
 // gets the failure that tells most.
-func (h *Handler) chooseRead(q *request) {
-	body, whole, err := q.readInline(engine.MaxInlineBody)
+func (h *Handler) chooseRead(q *request.Request) {
+	body, whole, err := q.ReadInline(engine.MaxInlineBody)
 	switch {
 	case err != nil:
-		h.refuseBody(q, err)
+		h.RefuseBody(q, err)
 		return
 	case !whole: // it is sent once
-		q.choice, q.choices = h.byDistance(q.choices)[0], nil
+		q.Choice, q.Choices = h.byDistance(q.Choices)[0], nil
 		h.run(q)
 		return
 	}
-	rounds := groups(q.choices)
-	if upgrades(q.Request) { // that opens something, and is done once
+	rounds := groups(q.Choices)
+	if passage.Upgrades(q.Request) { // that opens something, and is done once
 		rounds = nil
-		for _, c := range h.byDistance(q.choices) {
-			rounds = append(rounds, []choice{c})
+		for _, c := range h.byDistance(q.Choices) {
+			rounds = append(rounds, []request.Choice{c})
 		}
 	}
-	var failed *trial
+	var failed *passage.Trial
 	for i, equals := range rounds {
 		t := h.askEquals(q, equals, body, failed, i == len(rounds)-1)
-		if t.passes {
+		if t.Passes {
 			return
 		}
-		if failed == nil || t.tells() >= failed.tells() {
+		if failed == nil || t.Tells() >= failed.Tells() {
 			failed = t
 		}
 	}
-	if !failed.replay() {
-		h.refuse(q, http.StatusBadGateway, "upstream", "none of the sites of the scope gave an answer that could be passed on")
+	if !failed.Replay() {
+		h.Refuse(q, http.StatusBadGateway, "upstream", "none of the sites of the scope gave an answer that could be passed on")
 	}
 }
 
 // askEquals asks alternatives at once. The first good answer goes to the client and the others are given up. Before is what failed
 // until now; the final round has nothing to wait for.
-func (h *Handler) askEquals(q *request, equals []choice, body []byte, before *trial, final bool) *trial {
+func (h *Handler) askEquals(q *request.Request, equals []request.Choice, body []byte, before *passage.Trial, final bool) *passage.Trial {
 	var mu sync.Mutex // guards won
-	var won *trial
+	var won *passage.Trial
 	var broken any
-	trials := make([]*trial, len(equals))
+	trials := make([]*passage.Trial, len(equals))
 	contexts, cancels := make([]context.Context, len(equals)), make([]context.CancelFunc, len(equals))
 	for i := range equals {
 		contexts[i], cancels[i] = context.WithCancel(q.Context())
@@ -181,18 +183,18 @@ func (h *Handler) askEquals(q *request, equals []choice, body []byte, before *tr
 	var wg sync.WaitGroup
 	for i := range equals {
 		try := *q
-		try.choice, try.choices, try.Request = equals[i], nil, q.WithContext(contexts[i])
+		try.Choice, try.Choices, try.Request = equals[i], nil, q.WithContext(contexts[i])
 		if len(body) > 0 {
-			try.setBody(body)
+			try.SetBody(body)
 		}
 		var silent *time.Timer
 		if !final {
 			silent = time.AfterFunc(h.Limits.Silence, cancels[i])
 			defer silent.Stop()
 		}
-		t := newTrial(q.w, func(t *trial) bool {
-			last := final && len(equals) == 1 && (before == nil || t.tells() >= before.tells())
-			if !last && !t.good() && (len(equals) > 1 || t.tells() < tellsAbsent) {
+		t := passage.NewTrial(q.W, func(t *passage.Trial) bool {
+			last := final && len(equals) == 1 && (before == nil || t.Tells() >= before.Tells())
+			if !last && !t.Good() && (len(equals) > 1 || t.Tells() < passage.TellsAbsent) {
 				return false
 			}
 			mu.Lock()
@@ -210,9 +212,9 @@ func (h *Handler) askEquals(q *request, equals []choice, body []byte, before *tr
 			}
 			return true
 		})
-		trials[i], try.w = t, t
+		trials[i], try.W = t, t
 		wg.Go(func() {
-			if p := guarded(func() { h.run(&try) }); p != nil && t.passes {
+			if p := passage.Guarded(func() { h.run(&try) }); p != nil && t.Passes {
 				mu.Lock()
 				broken = p
 				mu.Unlock()
@@ -227,17 +229,17 @@ func (h *Handler) askEquals(q *request, equals []choice, body []byte, before *tr
 		return won
 	}
 	// That one does not have it tells nothing of those that have not answered.
-	var best, absent *trial
+	var best, absent *passage.Trial
 	for _, t := range trials {
 		switch {
-		case t.tells() == tellsAbsent:
+		case t.Tells() == passage.TellsAbsent:
 			absent = cmp.Or(absent, t)
-		case best == nil || t.tells() > best.tells():
+		case best == nil || t.Tells() > best.Tells():
 			best = t
 		}
 	}
 	if best == nil { // all have answered, and none has it
-		absent.replay()
+		absent.Replay()
 		return absent
 	}
 	return best

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/web/intercept/carry"
+	"github.com/skerry/skerry/web/intercept/peer"
 )
 
 // clock is a wall clock that tests set.
@@ -34,7 +36,7 @@ func (c *clock) pass(d time.Duration) {
 func (m *mesh) remember() *clock {
 	c := &clock{now: time.Unix(1e9, 0)}
 	for _, s := range m.sites {
-		s.handler.Correlations = NewCorrelations(CorrelationHeaders, time.Hour, c.read)
+		s.handler.Correlations = carry.NewCorrelations(carry.CorrelationHeaders, time.Hour, c.read)
 	}
 	return c
 }
@@ -92,7 +94,7 @@ func TestAWorkflowWithoutAnIdGetsOne(t *testing.T) {
 			}
 			for _, id := range []string{"Traceparent", "X-Request-Id", "X-Openstack-Request-Id"} {
 				for _, site := range []engine.SiteID{paris, nantes} {
-					if text, _ := m.sites[site].handler.Correlations.find([]string{id + " " + cut(id, got.Get(id))}); text != "{images: nantes, servers: lyon}" {
+					if text, _ := m.sites[site].handler.Correlations.Find([]string{id + " " + cut(id, got.Get(id))}); text != "{images: nantes, servers: lyon}" {
 						t.Errorf("at %s, %s inherits %q", site, id, text)
 					}
 				}
@@ -136,7 +138,7 @@ func TestWhatAScopeDoesNotBindStaysLocal(t *testing.T) {
 	s := m.sites[paris]
 	s.do("GET", "/images", "", "Scope: {servers: nantes}", trace).want(t, 200, "Skerry-Site: -")
 	s.do("GET", "/images", "", trace).want(t, 200, "Skerry-Site: -")
-	if got, _ := s.handler.Correlations.find(s.handler.Correlations.ids(http.Header{"Traceparent": {trace[len("traceparent: "):]}})); got != "{servers: nantes}" {
+	if got, _ := s.handler.Correlations.Find(s.handler.Correlations.IDs(http.Header{"Traceparent": {trace[len("traceparent: "):]}})); got != "{servers: nantes}" {
 		t.Errorf("the services inherit %q", got)
 	}
 }
@@ -148,7 +150,7 @@ func TestAScopeFollowsToOtherSites(t *testing.T) {
 	s, far := m.sites[paris], m.sites[nantes]
 	s.do("GET", "/images", "", "Scope: nantes, servers: lyon", trace).want(t, 200)
 	c := far.handler.Correlations
-	if got, _ := c.find(c.ids(http.Header{"Traceparent": {trace[len("traceparent: "):]}})); got != "{images: nantes, servers: lyon}" {
+	if got, _ := c.Find(c.IDs(http.Header{"Traceparent": {trace[len("traceparent: "):]}})); got != "{images: nantes, servers: lyon}" {
 		t.Errorf("the services of nantes inherit %q", got)
 	}
 	far.do("GET", "/images", "", trace).want(t, 200, "Skerry-Site: nantes")
@@ -242,7 +244,7 @@ func TestARequestThatComesRoundIsRefused(t *testing.T) {
 	m := newMesh(t)
 	s := m.sites[nantes]
 	req, _ := http.NewRequest("GET", s.peers.URL+"/images", nil)
-	for name, value := range map[string]string{"X-Test-From": string(paris), headerService: "images", headerVia: joinSites([]engine.SiteID{nantes, paris}), headerPlacement: string(nantes)} {
+	for name, value := range map[string]string{"X-Test-From": string(paris), peer.HeaderService: "images", peer.HeaderVia: peer.JoinSites([]engine.SiteID{nantes, paris}), peer.HeaderPlacement: string(nantes)} {
 		req.Header.Set(name, value)
 	}
 	resp, err := http.DefaultTransport.RoundTrip(req)

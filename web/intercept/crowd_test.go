@@ -17,6 +17,7 @@ import (
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/glue"
+	"github.com/skerry/skerry/web/intercept/peer"
 )
 
 // crowd is a site in a bubble of virtual time and others that answer as they are told to. Nothing of it is a socket.
@@ -79,8 +80,8 @@ func (c *crowd) RoundTrip(r *http.Request) (*http.Response, error) {
 	c.asked = append(c.asked, fmt.Sprint(site, " ", time.Since(c.began)))
 	answer := c.answers[site]
 	c.mu.Unlock()
-	if r.Header.Get(headerPlacement) != string(site) {
-		c.mesh.t.Errorf("%s was asked for %s", site, r.Header.Get(headerPlacement))
+	if r.Header.Get(peer.HeaderPlacement) != string(site) {
+		c.mesh.t.Errorf("%s was asked for %s", site, r.Header.Get(peer.HeaderPlacement))
 	}
 	resp, err := answer(r.Context())
 	if err != nil && r.Context().Err() != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/glue/kubernetes"
 	"github.com/skerry/skerry/glue/openstack"
+	"github.com/skerry/skerry/web/intercept/request"
 )
 
 // podKind is one that the cluster has told.
@@ -22,7 +23,7 @@ var podKind = &engine.Kind{
 
 // newClusters is a mesh of clusters, which answer dry runs with what they read.
 func newClusters(t *testing.T) *mesh {
-	m := newMeshIn(t, kubernetes.Dialect{}, podKind, Limits{}, 0)
+	m := newMeshIn(t, kubernetes.Dialect{}, podKind, request.Limits{}, 0)
 	for _, s := range m.sites {
 		s.app.answer = func(w http.ResponseWriter, r *http.Request) {
 			b, _ := io.ReadAll(r.Body)

@@ -2,12 +2,12 @@
 // other sites' agents, finds out where each one has to run, and passes it on, there or here, or makes it an
 // operation.
 //
-// A request without a scope that concerns nothing replicated passes byte for byte, streaming both ways. Read
-// handler.go for the way of the others, carrier.go and place.go for scopes, correlation.go for how they follow a workflow,
-// choose.go and trial.go for alternatives, passage.go for how bytes pass, race.go for
-// how several sites are asked for one answer, read.go, list.go, pages.go,
-// write.go, deleteall.go and watch.go for what is done with them, peer.go and
-// forwarder.go for what agents say to each other.
+// A request without a scope that concerns nothing replicated passes byte for byte, streaming both ways. Read handler.go for the way of
+// the others: place.go, workflow.go and written.go for scopes, choose.go for alternatives, read.go, write.go, deleteall.go and inside.go
+// for what is done with them, dialect.go and precondition.go for what an application's API asks for beside, typed.go and relied.go for
+// references, identity.go and hear.go for who asks. Below it, each importing those before it, are the packages carry (where scopes come
+// in requests), peer (what agents say to each other), request (one request, and where it comes in), passage (how bytes pass) and gather
+// (one answer of several sites).
 //
 // Beside those of the README, its problems are of the types "loop" (508: agents passed a request round in a circle),
 // "path" (400: servers would differ in what the path means, and what it may mean is replicated), "body" (400: it ended early), "method"

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/web/intercept/request"
 )
 
 func TestWithoutScopeNothingIsAdded(t *testing.T) {
@@ -356,7 +357,7 @@ func TestBodiesOverTheLimit(t *testing.T) {
 			t.Errorf("length %d: the operation is %+v, with %d bytes", length, last, len(s.large))
 		}
 	}
-	small := newMeshWith(t, Limits{Body: 10}, 0).sites[paris]
+	small := newMeshWith(t, request.Limits{Body: 10}, 0).sites[paris]
 	a = small.do("POST", "/images", "0123456789a", "Scope: paris & nantes")
 	a.problem(t, 413, "too-large")
 	if !strings.Contains(a.body, "raise limits.body") {
@@ -366,7 +367,7 @@ func TestBodiesOverTheLimit(t *testing.T) {
 	small.do("POST", "/images", "0123456789a").want(t, 200)
 	// A length that is not told is found out. What remains of the body is little enough for the server to read to its end: with more,
 	// it closes the connection while the client still writes, and net/http may tell that rather than the answer.
-	between := newMeshWith(t, Limits{Body: 2 << 20}, 0)
+	between := newMeshWith(t, request.Limits{Body: 2 << 20}, 0)
 	between.replicate("M", map[engine.SiteID]engine.LocalID{paris: "6", nantes: "42"})
 	req, _ := http.NewRequest("PUT", between.sites[paris].url+"/images/M/file", struct{ io.Reader }{strings.NewReader(opaque[:2<<20+128<<10])})
 	resp, err := http.DefaultTransport.RoundTrip(req)

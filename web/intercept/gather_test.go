@@ -11,6 +11,7 @@ import (
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/glue/kubernetes"
+	"github.com/skerry/skerry/web/intercept/request"
 )
 
 // newWatched is a mesh of fake clusters at paris and nantes.
@@ -301,7 +302,7 @@ func TestAWatchThatNoClusterGives(t *testing.T) {
 func newDivided(t *testing.T, atParis, atNantes *fakeCluster) *mesh {
 	kind := *podKind
 	kind.Divide = []engine.Pointer{"/count"}
-	m := newMeshIn(t, kubernetes.Dialect{}, &kind, Limits{}, 0)
+	m := newMeshIn(t, kubernetes.Dialect{}, &kind, request.Limits{}, 0)
 	m.sites[paris].app.answer, m.sites[nantes].app.answer = atParis.ServeHTTP, atNantes.ServeHTTP
 	m.replicate("spread", map[engine.SiteID]engine.LocalID{paris: "spread", nantes: "spread"})
 	for _, id := range []engine.SiteID{paris, nantes} {

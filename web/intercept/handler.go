@@ -8,12 +8,16 @@ import (
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/glue"
+	"github.com/skerry/skerry/web/intercept/carry"
+	"github.com/skerry/skerry/web/intercept/gather"
+	"github.com/skerry/skerry/web/intercept/passage"
+	"github.com/skerry/skerry/web/intercept/request"
 	"github.com/skerry/skerry/web/typing"
 )
 
 // Site is what interception needs of the engine. It is safe for concurrent use.
 type Site interface {
-	Shared
+	request.Shared
 	// Submit makes a request an operation and returns what the client gets. Its error may be an *engine.Refusal.
 	Submit(ctx context.Context, r engine.Request) (engine.Answer, error)
 	// Chosen returns the site at which what a name stands for is, where scopes had it at exactly one, empty when none is known;
@@ -36,7 +40,7 @@ type Config struct {
 	Client     *glue.Client // must have an upstream for Service
 	Site       Site
 	Membership engine.Membership
-	Network    Network
+	Network    request.Network
 	// Peer carries requests to other sites; the host of their URL is a SiteID. It returns engine.ErrUnreachable when
 	// it is certain that nothing was sent.
 	Peer http.RoundTripper
@@ -48,24 +52,24 @@ type Config struct {
 	// Believes says who may say who makes a request.
 	Believes Believes
 	// Correlations remembers scopes for workflows; nil remembers none.
-	Correlations *Correlations
+	Correlations *carry.Correlations
 	// Discover asks the application for kinds that it has got, and reports whether there are any; nil: all are known.
 	Discover func(ctx context.Context) bool
 	// API is where this site's REST API is, such as http://127.0.0.1:8701, for the addresses of operations.
 	API    string
-	Limits Limits
+	Limits request.Limits
 	Log    *slog.Logger
 }
 
 // Handler takes the requests for one service at one site. It is safe for concurrent use.
 type Handler struct {
-	*lists
+	*gather.Lists
 	Site         Site
 	Types        *typing.Checker
 	Application  string
 	Services     []engine.ServiceName
 	Believes     Believes
-	Correlations *Correlations
+	Correlations *carry.Correlations
 	Discover     func(ctx context.Context) bool
 	carrier      glue.Carrier  // nil: clients have no ways of their own to say a scope
 	asserter     glue.Asserter // nil: the application believes no agent who asks
@@ -75,13 +79,13 @@ type Handler struct {
 // New returns the handler of a service's listener, for clients: what only agents say is not believed. Requests of other
 // agents reach it through Peers.
 func New(c Config) *Handler {
-	f := newFront(front{Service: c.Service, Client: c.Client, Shared: c.Site, Membership: c.Membership, Network: c.Network, Peer: c.Peer, API: c.API,
+	f := request.NewFront(request.Front{Service: c.Service, Client: c.Client, Shared: c.Site, Membership: c.Membership, Network: c.Network, Peer: c.Peer, API: c.API,
 		Limits: c.Limits, Log: c.Log.With("service", string(c.Service))})
 	h := &Handler{Site: c.Site, Types: c.Types, Application: c.Application, Services: c.Services, Believes: c.Believes,
 		Correlations: c.Correlations, Discover: c.Discover, refuser: c.Client.Refuser(c.Service)}
-	h.lists = &lists{porter: &porter{front: f}, run: h.run}
-	h.asserter, _ = f.dialect.(glue.Asserter)
-	h.carrier, _ = f.dialect.(glue.Carrier)
+	h.Lists = &gather.Lists{Porter: &passage.Porter{Front: f}, Run: h.run}
+	h.asserter, _ = f.Dialect.(glue.Asserter)
+	h.carrier, _ = f.Dialect.(glue.Carrier)
 	return h
 }
 
@@ -97,40 +101,40 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (h *Handler) serve(w http.ResponseWriter, r *http.Request, from engine.SiteID) {
-	q := &request{Request: r, w: w, from: from}
+	q := &request.Request{Request: r, W: w, From: from}
 	if r.Method == http.MethodConnect {
-		h.refuse(q, http.StatusMethodNotAllowed, "method", "this is no forward proxy: address the service itself")
+		h.Refuse(q, http.StatusMethodNotAllowed, "method", "this is no forward proxy: address the service itself")
 		return
 	}
 	if !h.identify(q) {
 		return
 	}
-	q.path, q.query = target(r)
-	q.carried, q.path = take(q.Header, q.path)
+	q.Path, q.Query = request.Target(r)
+	q.Carried, q.Path = carry.Take(q.Header, q.Path)
 	if h.carrier != nil {
-		if text := h.carrier.TakeScope(q.Header); q.text == "" {
-			q.text = text
+		if text := h.carrier.TakeScope(q.Header); q.Text == "" {
+			q.Text = text
 		}
 	}
-	q.ids = h.Correlations.ids(r.Header)
+	q.IDs = h.Correlations.IDs(r.Header)
 	if from != "" && !h.hear(q) || from == "" && !(h.inherit(q) && h.writes(q)) {
 		return
 	}
-	q.match, q.known = h.router().Match(r.Method, q.path, r.Header)
-	if !q.known && h.Discover != nil && (q.text != "" || q.from != "") && h.Discover(r.Context()) {
-		q.match, q.known = h.router().Match(r.Method, q.path, r.Header)
+	q.Match, q.Known = h.Router().Match(r.Method, q.Path, r.Header)
+	if !q.Known && h.Discover != nil && (q.Text != "" || q.From != "") && h.Discover(r.Context()) {
+		q.Match, q.Known = h.Router().Match(r.Method, q.Path, r.Header)
 	}
-	if q.known && q.match.Within != "" {
-		q.path, q.localPath = h.Client.Paths(r.Context(), q.match, q.path)
+	if q.Known && q.Match.Within != "" {
+		q.Path, q.LocalPath = h.Client.Paths(r.Context(), q.Match, q.Path)
 	}
-	if q.written && !h.rewrites(q) {
-		q.text = ""
+	if q.Written && !h.rewrites(q) {
+		q.Text = ""
 	}
-	if q.gather {
-		h.givePart(q)
+	if q.Gather {
+		h.GivePart(q)
 		return
 	}
-	if q.sites == nil && q.text != "" && !h.place(q) {
+	if q.Sites == nil && q.Text != "" && !h.place(q) {
 		return
 	}
 	leave, ok := h.follow(q)
@@ -138,10 +142,10 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, from engine.Site
 		return
 	}
 	defer leave()
-	if h.dialect != nil && h.speaks(q) {
+	if h.Dialect != nil && h.speaks(q) {
 		return
 	}
-	if len(q.choices) > 0 {
+	if len(q.Choices) > 0 {
 		h.choose(q)
 		return
 	}
@@ -149,40 +153,40 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, from engine.Site
 }
 
 // run takes a request to where its choice says.
-func (h *Handler) run(q *request) {
-	if q.known && q.match.Verb == glue.VerbOther && q.Method == http.MethodDelete {
+func (h *Handler) run(q *request.Request) {
+	if q.Known && q.Match.Verb == glue.VerbOther && q.Method == http.MethodDelete {
 		h.deleteAll(q)
 		return
 	}
-	if q.exactlyOne && q.match.Within != "" && glue.Safe(q.Method) && h.withContainer(q) {
+	if q.ExactlyOne && q.Match.Within != "" && glue.Safe(q.Method) && h.withContainer(q) {
 		return
 	}
-	if q.match.Within != "" && h.inside(q) {
+	if q.Match.Within != "" && h.inside(q) {
 		return
 	}
-	kind, listed := h.collection(q)
+	kind, listed := h.Collection(q)
 	if listed {
-		h.ofOneItem(q, kind)
+		h.OfOneItem(q, kind)
 	}
 	switch {
-	case q.operation != "" && (!q.known || q.match.Type == ""):
-		h.refuse(q, http.StatusUnprocessableEntity, "catalog-mismatch", "the catalog of %s has no kind for %s %s; give all sites the same catalog", h.name(h.Membership.Self()), q.Method, q.path)
-	case q.content && q.known && q.match.Target != "":
+	case q.Operation != "" && (!q.Known || q.Match.Type == ""):
+		h.Refuse(q, http.StatusUnprocessableEntity, "catalog-mismatch", "the catalog of %s has no kind for %s %s; give all sites the same catalog", h.Name(h.Membership.Self()), q.Method, q.Path)
+	case q.Content && q.Known && q.Match.Target != "":
 		h.content(q)
-	case len(q.sites) > 1 && listed:
-		h.gather(q, kind)
-	case len(q.sites) > 1 && h.watches(q):
-		h.refuseWatch(q)
-	case q.agreement != engine.AgreeOne && len(q.sites) > 1 && glue.Safe(q.Method) && !q.aggregated():
-		h.readAgreed(q)
-	case !q.known || q.match.Verb == glue.VerbOther:
-		h.raw(q)
-	case q.aggregated():
-		h.list(q)
-	case q.match.Verb == glue.VerbRead:
+	case len(q.Sites) > 1 && listed:
+		h.Gather(q, kind)
+	case len(q.Sites) > 1 && h.Watches(q):
+		h.RefuseWatch(q)
+	case q.Agreement != engine.AgreeOne && len(q.Sites) > 1 && glue.Safe(q.Method) && !q.Aggregated():
+		h.ReadAgreed(q)
+	case !q.Known || q.Match.Verb == glue.VerbOther:
+		h.Raw(q)
+	case q.Aggregated():
+		h.List(q)
+	case q.Match.Verb == glue.VerbRead:
 		h.read(q)
-	case q.match.Verb == glue.VerbList:
-		h.raw(q)
+	case q.Match.Verb == glue.VerbList:
+		h.Raw(q)
 	default:
 		h.write(q)
 	}

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/web/intercept/peer"
+	"github.com/skerry/skerry/web/intercept/request"
 	"github.com/skerry/skerry/web/problem"
 )
 
@@ -18,14 +20,14 @@ func Peers(m engine.Membership, services map[engine.ServiceName]*Handler, agent 
 			problem.Write(w, http.StatusForbidden, "stranger", "only members of the mesh are served here", nil)
 			return
 		}
-		name := r.Header.Get(headerService)
+		name := r.Header.Get(peer.HeaderService)
 		if name == "" {
 			agent.ServeHTTP(w, r)
 			return
 		}
 		h := services[engine.ServiceName(name)]
 		if h == nil {
-			problem.Write(w, http.StatusUnprocessableEntity, "unknown-service", "there is no service "+printable(name)+" at this site", nil)
+			problem.Write(w, http.StatusUnprocessableEntity, "unknown-service", "there is no service "+request.Printable(name)+" at this site", nil)
 			return
 		}
 		h.serve(w, r, from)
@@ -33,36 +35,36 @@ func Peers(m engine.Membership, services map[engine.ServiceName]*Handler, agent 
 }
 
 // hear takes in what another agent says of the request. It returns false when it has refused it.
-func (h *Handler) hear(q *request) bool {
+func (h *Handler) hear(q *request.Request) bool {
 	self := h.Membership.Self()
-	q.via = siteList(q.Header.Get(headerVia))
-	if slices.Contains(q.via, self) || len(q.via) > maxVia {
-		h.refuse(q, http.StatusLoopDetected, "loop", "the request came round: it was passed on by %s; nothing has happened here", h.names(q.via))
+	q.Via = peer.SiteList(q.Header.Get(peer.HeaderVia))
+	if slices.Contains(q.Via, self) || len(q.Via) > maxVia {
+		h.Refuse(q, http.StatusLoopDetected, "loop", "the request came round: it was passed on by %s; nothing has happened here", h.Names(q.Via))
 		return false
 	}
-	q.operation = engine.OperationID(q.Header.Get(headerOperation))
-	q.user = q.Header.Get(headerUser)
-	q.exactlyOne = q.Header.Get(headerOne) != ""
-	q.again = q.Header.Get(headerAgain) != ""
-	q.agreement = engine.Agreement(q.Header.Get(headerAgreement))
-	q.aggregate = siteList(q.Header.Get(headerAggregate))
-	q.page = q.Header.Get(headerPage) != ""
-	q.content = q.Header.Get(headerContent) != ""
-	q.gather = q.Header.Get(headerGather) != ""
-	q.scope = q.text
-	placement := q.Header.Get(headerPlacement)
+	q.Operation = engine.OperationID(q.Header.Get(peer.HeaderOperation))
+	q.User = q.Header.Get(peer.HeaderUser)
+	q.ExactlyOne = q.Header.Get(peer.HeaderOne) != ""
+	q.Again = q.Header.Get(peer.HeaderAgain) != ""
+	q.Agreement = engine.Agreement(q.Header.Get(peer.HeaderAgreement))
+	q.Aggregate = peer.SiteList(q.Header.Get(peer.HeaderAggregate))
+	q.Page = q.Header.Get(peer.HeaderPage) != ""
+	q.Content = q.Header.Get(peer.HeaderContent) != ""
+	q.Gather = q.Header.Get(peer.HeaderGather) != ""
+	q.Scope = q.Text
+	placement := q.Header.Get(peer.HeaderPlacement)
 	if strings.Contains(placement, ";") {
 		for part := range strings.SplitSeq(placement, ";") {
-			q.parts = append(q.parts, siteList(part))
+			q.Parts = append(q.Parts, peer.SiteList(part))
 		}
 		placement = strings.ReplaceAll(placement, ";", ",")
 	}
-	for _, id := range siteList(placement) {
+	for _, id := range peer.SiteList(placement) {
 		if !h.Membership.IsMember(id) {
-			h.refuse(q, http.StatusUnprocessableEntity, "unknown-site", "site %s is no member of the mesh, as far as %s knows", printable(string(id)), h.name(self))
+			h.Refuse(q, http.StatusUnprocessableEntity, "unknown-site", "site %s is no member of the mesh, as far as %s knows", request.Printable(string(id)), h.Name(self))
 			return false
 		}
-		q.sites = append(q.sites, id)
+		q.Sites = append(q.Sites, id)
 	}
 	return true
 }

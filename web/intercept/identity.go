@@ -5,6 +5,7 @@ import (
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/glue"
+	"github.com/skerry/skerry/web/intercept/request"
 )
 
 // Believes says from whom the agent takes who makes a request, to say so to an application that believes the agent. The zero value takes
@@ -21,11 +22,11 @@ type Believes struct {
 
 // identify has a request say who makes it only where this site has found that out, or believes the agent that says so. It returns false
 // when it has refused the request. From here on those headers are credentials of the caller like any other.
-func (h *Handler) identify(q *request) bool {
+func (h *Handler) identify(q *request.Request) bool {
 	if h.asserter == nil {
 		return true
 	}
-	if q.from != "" {
+	if q.From != "" {
 		return h.hearIdentity(q)
 	}
 	h.asserter.Silence(q.Header)
@@ -33,7 +34,7 @@ func (h *Handler) identify(q *request) bool {
 	if h.Believes.Token != nil {
 		var err error
 		if who, known, err = h.Believes.Token(q.Request); err != nil {
-			h.refuseError(q, err)
+			h.RefuseError(q, err)
 			return false
 		}
 	}
@@ -44,21 +45,21 @@ func (h *Handler) identify(q *request) bool {
 		return true
 	}
 	if err := h.asserter.Assert(q.Header, who); err != nil {
-		h.refuse(q, http.StatusUnauthorized, "unauthenticated", "%v", err)
+		h.Refuse(q, http.StatusUnauthorized, "unauthenticated", "%v", err)
 		return false
 	}
-	q.user = who.User
+	q.User = who.User
 	return true
 }
 
 // hearIdentity takes in what another agent says of who asks.
-func (h *Handler) hearIdentity(q *request) bool {
+func (h *Handler) hearIdentity(q *request.Request) bool {
 	if h.asserter.Asserted(q.Header) == "" {
 		h.asserter.Silence(q.Header)
 		return true
 	}
 	for _, site := range h.Believes.Sites {
-		if site == engine.SiteName(h.name(q.from)) {
+		if site == engine.SiteName(h.Name(q.From)) {
 			return true
 		}
 	}
@@ -66,8 +67,8 @@ func (h *Handler) hearIdentity(q *request) bool {
 	if q.Header.Get("Authorization") != "" {
 		return true // the application finds out by that
 	}
-	h.refuse(q, http.StatusForbidden, "forbidden", "%s does not take the word of %s for who asks; nothing has happened\n"+
+	h.Refuse(q, http.StatusForbidden, "forbidden", "%s does not take the word of %s for who asks; nothing has happened\n"+
 		"help: ask with a token that the application there knows, or name %[2]s in services.%s.front_proxy.sites there",
-		h.name(h.Membership.Self()), h.name(q.from), h.Service)
+		h.Name(h.Membership.Self()), h.Name(q.From), h.Service)
 	return false
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/glue"
+	"github.com/skerry/skerry/web/intercept/request"
 )
 
 // mesh is three sites in this process, each with an application of its own. Requests between them are real HTTP; what
@@ -98,13 +99,13 @@ var imageKind = &engine.Kind{
 
 const paris, nantes, lyon = engine.SiteID("QmParis"), engine.SiteID("QmNantes"), engine.SiteID("QmLyon")
 
-func newMesh(t *testing.T) *mesh { return newMeshWith(t, Limits{}, 0) }
+func newMesh(t *testing.T) *mesh { return newMeshWith(t, request.Limits{}, 0) }
 
-func newMeshWith(t *testing.T, limits Limits, headerTimeout time.Duration) *mesh {
+func newMeshWith(t *testing.T, limits request.Limits, headerTimeout time.Duration) *mesh {
 	return newMeshOf(t, imageKind, limits, headerTimeout)
 }
 
-func newMeshOf(t *testing.T, kind *engine.Kind, limits Limits, headerTimeout time.Duration) *mesh {
+func newMeshOf(t *testing.T, kind *engine.Kind, limits request.Limits, headerTimeout time.Duration) *mesh {
 	return newMeshIn(t, nil, kind, limits, headerTimeout)
 }
 
@@ -113,7 +114,7 @@ func newMeshOf(t *testing.T, kind *engine.Kind, limits Limits, headerTimeout tim
 const never = time.Hour
 
 // newMeshIn is of an application with a dialect; nil for none.
-func newMeshIn(t *testing.T, dialect glue.Dialect, kind *engine.Kind, limits Limits, headerTimeout time.Duration) *mesh {
+func newMeshIn(t *testing.T, dialect glue.Dialect, kind *engine.Kind, limits request.Limits, headerTimeout time.Duration) *mesh {
 	if limits.Grace == 0 {
 		limits.Grace = never
 	}

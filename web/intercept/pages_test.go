@@ -11,6 +11,7 @@ import (
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/glue"
+	"github.com/skerry/skerry/web/intercept/request"
 )
 
 // pager is an application that lists two items a page, those from its own marker on. It tells where that goes on in a header, in
@@ -153,7 +154,7 @@ func TestListsInPages(t *testing.T) {
 func TestCrossResourcesInPages(t *testing.T) {
 	kind := *imageKind
 	kind.Aggregate = []engine.Aggregate{{At: "/count", By: engine.AggregateSum}}
-	m := newMeshOf(t, &kind, Limits{}, 0)
+	m := newMeshOf(t, &kind, request.Limits{}, 0)
 	m.replicate("X", map[engine.SiteID]engine.LocalID{paris: "6", nantes: "42"})
 	for _, id := range []engine.SiteID{paris, nantes} {
 		row := m.sites[id].resources["X"]

@@ -19,6 +19,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/skerry/skerry/web/intercept/request"
 )
 
 // A body that never ends is delivered piece by piece, in both directions at once.
@@ -398,7 +400,7 @@ func (w *watched) Read(p []byte) (int, error) {
 }
 
 func TestUpstreamTrouble(t *testing.T) {
-	silent := newMeshWith(t, Limits{}, 50*time.Millisecond).sites[paris]
+	silent := newMeshWith(t, request.Limits{}, 50*time.Millisecond).sites[paris]
 	silent.app.set(func(w http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 	silent.do("GET", "/x", "").problem(t, 504, "upstream")
 	s := newMesh(t).sites[paris]
@@ -427,7 +429,7 @@ func TestUpstreamTrouble(t *testing.T) {
 	if err == nil {
 		t.Error("a short answer was taken for a whole one")
 	}
-	s.handler.upstream.Host = "127.0.0.1:1" // where nobody listens
+	s.handler.Upstream.Host = "127.0.0.1:1" // where nobody listens
 	s.do("GET", "/x", "").problem(t, 502, "upstream")
 }
 
@@ -465,7 +467,7 @@ func TestNeverRepeats(t *testing.T) {
 		}
 	}))
 	defer raw.Close()
-	s.handler.upstream.Host = strings.TrimPrefix(raw.URL, "http://")
+	s.handler.Upstream.Host = strings.TrimPrefix(raw.URL, "http://")
 	s.do("POST", "/x", "", "Idempotency-Key: k").want(t, 200)
 	s.do("POST", "/x", "", "Idempotency-Key: k").problem(t, 502, "upstream")
 	if n.Load() != 2 {

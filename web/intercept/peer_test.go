@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/web/intercept/peer"
 )
 
 func TestPeers(t *testing.T) {
@@ -41,7 +42,7 @@ func TestPeers(t *testing.T) {
 
 func TestForwarder(t *testing.T) {
 	m := newMesh(t)
-	f := NewForwarder(m.sites[paris], m.sites[paris], 0)
+	f := peer.NewForwarder(m.sites[paris], m.sites[paris], 0)
 	a, err := f.Forward(t.Context(), nantes, engine.Request{
 		Operation: "op-3", Kind: imageKind, Type: engine.TypeMerge, Method: "PATCH", Path: "/images/{id}/x%20y", Target: "a/b?", Query: "q=1",
 		Header: map[string]string{"Content-Type": "application/json"}, Body: []byte(`{"a":1}`), Placement: []engine.SiteID{nantes, lyon},
@@ -63,37 +64,3 @@ func TestForwarder(t *testing.T) {
 		t.Error("a dot segment went out as an identifier")
 	}
 }
-
-// rawHTTP sends bytes and returns the bytes of the answer.
-
-// A connection that is lost while it carries a read is asked about again; a site that cannot be reached is not.
-func TestAskPeerAgain(t *testing.T) {
-	lost := errors.New("the stream was reset")
-	for _, c := range []struct {
-		errs  []error
-		want  error
-		asked int
-	}{
-		{[]error{nil}, nil, 1},
-		{[]error{lost, nil}, nil, 2},
-		{[]error{lost, lost}, lost, 2},
-		{[]error{engine.ErrUnreachable}, engine.ErrUnreachable, 1},
-	} {
-		asked := 0
-		peer := roundTripper(func(*http.Request) (*http.Response, error) {
-			asked++
-			return &http.Response{}, c.errs[asked-1]
-		})
-		r, err := http.NewRequestWithContext(t.Context(), "GET", "http://QmNantes/images", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := askPeerAgain(peer, r); !errors.Is(err, c.want) || asked != c.asked {
-			t.Errorf("after %v: %v, asked %d times", c.errs, err, asked)
-		}
-	}
-}
-
-type roundTripper func(*http.Request) (*http.Response, error)
-
-func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/scope"
+	"github.com/skerry/skerry/web/intercept/request"
 	"github.com/skerry/skerry/web/problem"
 	"github.com/skerry/skerry/web/world"
 )
@@ -19,20 +20,20 @@ type surroundings struct {
 
 // place parses, checks and resolves the scope of a request. It returns false when it has refused the request. A
 // service that the scope does not bind runs here.
-func (h *Handler) place(q *request) bool {
-	s, err := scope.Parse(q.text)
+func (h *Handler) place(q *request.Request) bool {
+	s, err := scope.Parse(q.Text)
 	if err != nil {
 		detail, extra := err.Error(), map[string]any{}
 		var syntax *scope.SyntaxError
 		if errors.As(err, &syntax) {
 			detail, extra["position"] = syntax.Picture(), syntax.Offset
 		}
-		h.answered(q)
-		problem.Write(q.w, http.StatusBadRequest, "scope-syntax", detail, extra)
+		h.Answered(q)
+		problem.Write(q.W, http.StatusBadRequest, "scope-syntax", detail, extra)
 		return false
 	}
-	if h.removed() {
-		h.refuse(q, http.StatusConflict, "removed", "this site was taken out of the mesh for good: requests run here, without a scope")
+	if h.Removed() {
+		h.Refuse(q, http.StatusConflict, "removed", "this site was taken out of the mesh for good: requests run here, without a scope")
 		return false
 	}
 	known, ids := world.Of(surroundings{h.Membership, h.Site}, h.Application, h.Services, string(h.Service))
@@ -53,32 +54,32 @@ func (h *Handler) place(q *request) bool {
 		for i, p := range problems {
 			details[i] = p.Detail
 		}
-		h.answered(q)
-		problem.Write(q.w, http.StatusUnprocessableEntity, problems[0].Type, strings.Join(details, "\n"),
+		h.Answered(q)
+		problem.Write(q.W, http.StatusUnprocessableEntity, problems[0].Type, strings.Join(details, "\n"),
 			map[string]any{"position": problems[0].Position, "errors": problems})
 		return false
 	}
-	q.parsed = s
-	q.scope = s.String()
+	q.Parsed = s
+	q.Scope = s.String()
 	if !bound {
 		return true
 	}
 	for _, a := range alternatives {
-		c := choice{either: a.Either, agreement: engine.Agreement(a.Wait), exactlyOne: a.Mode == scope.ExactlyOne}
+		c := request.Choice{Either: a.Either, Agreement: engine.Agreement(a.Wait), ExactlyOne: a.Mode == scope.ExactlyOne}
 		for _, name := range a.Sites {
-			c.sites = append(c.sites, ids[name])
+			c.Sites = append(c.Sites, ids[name])
 		}
 		for _, names := range a.Parts {
 			var part []engine.SiteID
 			for _, name := range names {
 				part = append(part, ids[name])
 			}
-			c.parts = append(c.parts, part)
+			c.Parts = append(c.Parts, part)
 		}
-		q.choices = append(q.choices, c)
+		q.Choices = append(q.Choices, c)
 	}
-	if q.choice = q.choices[0]; len(q.choices) == 1 {
-		q.choices = nil
+	if q.Choice = q.Choices[0]; len(q.Choices) == 1 {
+		q.Choices = nil
 	}
 	return true
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/glue"
+	"github.com/skerry/skerry/web/intercept/request"
 )
 
 // A client that has read a list of several sites, or follows them, knows its items by versions that tell whose they are. What it changes on
@@ -15,35 +16,35 @@ import (
 // is deleted, or changed so, at several is looked at first, and sent without it.
 
 // conditional checks and translates the condition of a request. It reports true when it has refused the request.
-func (h *Handler) conditional(q *request) bool {
-	if h.gatherer == nil || !q.known || q.match.Target == "" || !q.match.Canonical {
+func (h *Handler) conditional(q *request.Request) bool {
+	if h.Gatherer == nil || !q.Known || q.Match.Target == "" || !q.Match.Canonical {
 		return false
 	}
-	body, whole, err := q.readInline(engine.MaxLooked)
+	body, whole, err := q.ReadInline(engine.MaxLooked)
 	if err != nil {
-		h.refuseBody(q, err)
+		h.RefuseBody(q, err)
 		return true
 	}
 	if !whole {
 		return false
 	}
 	if len(body) > 0 {
-		q.setBody(body)
+		q.SetBody(body)
 	}
-	c, ok := h.gatherer.Condition(q.Method, q.Header, body, string(h.Membership.Self()))
+	c, ok := h.Gatherer.Condition(q.Method, q.Header, body, string(h.Membership.Self()))
 	if !ok {
 		return false
 	}
-	row, err := h.Site.Lookup(q.Context(), q.match.Kind, q.match.Target)
-	if err != nil && !notFound(err) {
-		h.refuseError(q, err)
+	row, err := h.Site.Lookup(q.Context(), q.Match.Kind, q.Match.Target)
+	if err != nil && !request.NotFound(err) {
+		h.RefuseError(q, err)
 		return true
 	}
 	replicated := err == nil
-	if replicated && row.Local == "" || !replicated && q.sites != nil && !slices.Contains(q.sites, h.Membership.Self()) {
+	if replicated && row.Local == "" || !replicated && q.Sites != nil && !slices.Contains(q.Sites, h.Membership.Self()) {
 		return false // it runs elsewhere, and is checked there
 	}
-	everywhere := replicated && (q.Method == http.MethodDelete || q.match.Below)
+	everywhere := replicated && (q.Method == http.MethodDelete || q.Match.Below)
 	if !c.Several && !everywhere {
 		return false
 	}
@@ -52,10 +53,10 @@ func (h *Handler) conditional(q *request) bool {
 		return false // the application says what is wrong
 	}
 	if why := c.Broken(shown); why != "" {
-		h.refuse(q, http.StatusConflict, "condition", "%s %s %s\nhelp: read it again, and send the change with what it is now", q.match.Kind.Name, q.match.Target, why)
+		h.Refuse(q, http.StatusConflict, "condition", "%s %s %s\nhelp: read it again, and send the change with what it is now", q.Match.Kind.Name, q.Match.Target, why)
 		return true
 	}
-	q.setBody(c.Now(shown, everywhere))
+	q.SetBody(c.Now(shown, everywhere))
 	if c.ContentType != "" {
 		q.Header.Set("Content-Type", c.ContentType)
 	}
@@ -63,15 +64,15 @@ func (h *Handler) conditional(q *request) bool {
 }
 
 // shownHere reads what this site's application shows of an item, with the caller's own credentials.
-func (h *Handler) shownHere(q *request) ([]byte, bool) {
-	path, ok := glue.ExpandPath(q.match.Kind.Item, q.match.Target)
+func (h *Handler) shownHere(q *request.Request) ([]byte, bool) {
+	path, ok := glue.ExpandPath(q.Match.Kind.Item, q.Match.Target)
 	if !ok {
 		return nil, false
 	}
-	header := q.credentials().Header
-	header.Set("Accept", h.dialect.Accept())
-	r := (&http.Request{Method: http.MethodGet, URL: glue.Target(h.upstream, path, ""), Header: header, Host: q.Host}).WithContext(q.Context())
-	resp, err := h.local.RoundTrip(r)
+	header := q.Credentials().Header
+	header.Set("Accept", h.Dialect.Accept())
+	r := (&http.Request{Method: http.MethodGet, URL: glue.Target(h.Upstream, path, ""), Header: header, Host: q.Host}).WithContext(q.Context())
+	resp, err := h.Local.RoundTrip(r)
 	if err != nil {
 		return nil, false
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/web/intercept/request"
 )
 
 // hedge is after what time another site is asked as well.
@@ -217,7 +218,7 @@ func TestTheOnlySiteIsAskedAgain(t *testing.T) {
 					a.problem(t, x.status, x.typ)
 				}
 				if x.asked == nil {
-					if took != patience {
+					if took != request.Patience {
 						t.Errorf("it took %v", took)
 					}
 					return
@@ -237,7 +238,7 @@ func TestReadsWaitForASiteThatComesBack(t *testing.T) {
 		took       time.Duration
 	}{
 		"it does":             {"GET", time.Second, 90 * time.Millisecond, 200, 100 * time.Millisecond},
-		"it does not":         {"GET", time.Second, time.Hour, 503, patience},
+		"it does not":         {"GET", time.Second, time.Hour, 503, request.Patience},
 		"it is gone for long": {"GET", 5 * time.Second, 90 * time.Millisecond, 503, 0},
 		"a write":             {"POST", time.Second, 90 * time.Millisecond, 503, 0},
 	} {

@@ -5,22 +5,23 @@ import (
 	"slices"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/web/intercept/request"
 )
 
 // read answers a request that changes nothing, for one item: here when this site has what is asked for, else from the
 // nearest site that has.
-func (h *Handler) read(q *request) {
-	m := q.match
+func (h *Handler) read(q *request.Request) {
+	m := q.Match
 	if !m.Canonical {
-		h.raw(q)
+		h.Raw(q)
 		return
 	}
 	row, err := h.Site.Lookup(q.Context(), m.Kind, m.Target)
-	if err != nil && !notFound(err) {
-		h.refuseError(q, err)
+	if err != nil && !request.NotFound(err) {
+		h.RefuseError(q, err)
 		return
 	}
-	if err != nil && q.exactlyOne {
+	if err != nil && q.ExactlyOne {
 		if !h.followName(q) {
 			return
 		}
@@ -28,28 +29,28 @@ func (h *Handler) read(q *request) {
 	self := h.Membership.Self()
 	switch replicated, replica := err == nil, err == nil && row.Local != ""; {
 	case replicated && readsWhole(q, row):
-		h.readCross(q, row)
-	case q.sites != nil && !slices.Contains(q.sites, self):
-		h.canonical(q)
-		h.forward(q, q.sites)
+		h.ReadCross(q, row)
+	case q.Sites != nil && !slices.Contains(q.Sites, self):
+		h.Canonical(q)
+		h.Forward(q, q.Sites)
 	case replica:
-		h.readReplica(q, row)
-	case replicated && len(q.sites) != 1:
-		h.canonical(q)
-		h.forward(q, h.holders(q, row))
-	case len(q.sites) > 1:
-		h.passTranslated(q, h.nearest(q.sites)...)
+		h.ReadReplica(q, row)
+	case replicated && len(q.Sites) != 1:
+		h.Canonical(q)
+		h.Forward(q, h.holders(q, row))
+	case len(q.Sites) > 1:
+		h.PassTranslated(q, h.Nearest(q.Sites)...)
 	default:
-		h.passTranslated(q)
+		h.PassTranslated(q)
 	}
 }
 
 // holders returns the other sites that have a replica, as far as is known here, within the scope if there is one.
-func (h *Handler) holders(q *request, row engine.ResourceRow) []engine.SiteID {
+func (h *Handler) holders(q *request.Request, row engine.ResourceRow) []engine.SiteID {
 	var with, without []engine.SiteID
 	for id, s := range row.Sites {
 		switch {
-		case id == h.Membership.Self() || s.State == engine.StateLeaving || (q.sites != nil && !slices.Contains(q.sites, id)):
+		case id == h.Membership.Self() || s.State == engine.StateLeaving || (q.Sites != nil && !slices.Contains(q.Sites, id)):
 		case s.Local != "":
 			with = append(with, id)
 		default:
@@ -65,21 +66,21 @@ func (h *Handler) holders(q *request, row engine.ResourceRow) []engine.SiteID {
 }
 
 // content answers another agent whose site was added: what belongs to an item beside its representation.
-func (h *Handler) content(q *request) {
+func (h *Handler) content(q *request.Request) {
 	a, err := h.Site.Submit(q.Context(), engine.Request{
-		Kind: q.match.Kind, Type: engine.TypeContent, Method: http.MethodGet, Path: q.match.Path, Target: q.match.Target,
-		Placement: q.sites, Via: q.via,
+		Kind: q.Match.Kind, Type: engine.TypeContent, Method: http.MethodGet, Path: q.Match.Path, Target: q.Match.Target,
+		Placement: q.Sites, Via: q.Via,
 	})
 	if err != nil {
-		h.refuseError(q, err)
+		h.RefuseError(q, err)
 		return
 	}
-	h.answer(q, a)
+	h.Answer(q, a)
 }
 
 // readsWhole reports whether a read is of a cross resource as one: of its representation, or of what is below it and states a divided field, and
 // not of one site's part of it.
-func readsWhole(q *request, row engine.ResourceRow) bool {
-	return row.Collaboration == engine.Cross && (!q.match.Below || q.match.Kind.StatesAt(q.match.Path)) &&
-		(q.Method == http.MethodGet || q.Method == http.MethodHead) && len(q.sites) != 1
+func readsWhole(q *request.Request, row engine.ResourceRow) bool {
+	return row.Collaboration == engine.Cross && (!q.Match.Below || q.Match.Kind.StatesAt(q.Match.Path)) &&
+		(q.Method == http.MethodGet || q.Method == http.MethodHead) && len(q.Sites) != 1
 }

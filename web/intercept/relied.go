@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/web/intercept/peer"
+	"github.com/skerry/skerry/web/intercept/request"
 	"github.com/skerry/skerry/web/problem"
 )
 
@@ -33,19 +35,19 @@ type relying struct {
 // keeps refuses the deletion of what others rely on, and of what holds replicas, unless its caller forces it. Each site that the request passes checks
 // what it knows: the resources that it shares and, where what is to be deleted is replicated here, the objects of its
 // own application too.
-func (h *Handler) keeps(q *request, replicated bool) (refused bool) {
-	m := q.match
-	if m.Type != engine.TypeDelete || m.Target == "" || forces(q.Header, engine.ForceReliedOn) {
+func (h *Handler) keeps(q *request.Request, replicated bool) (refused bool) {
+	m := q.Match
+	if m.Type != engine.TypeDelete || m.Target == "" || peer.Forces(q.Header, engine.ForceReliedOn) {
 		return false
 	}
 	rows, err := h.Site.Relying(q.Context(), m.Kind, m.Target, maxRelying+1)
 	if err != nil {
-		h.refuseError(q, err)
+		h.RefuseError(q, err)
 		return true
 	}
 	inside, err := h.Site.Holding(q.Context(), m.Kind, m.Target, maxRelying+1)
 	if err != nil {
-		h.refuseError(q, err)
+		h.RefuseError(q, err)
 		return true
 	}
 	rows = append(rows, inside...)
@@ -62,7 +64,7 @@ func (h *Handler) keeps(q *request, replicated bool) (refused bool) {
 			r.At = string(row.Relations[i].At)
 		}
 		for id := range row.Sites {
-			r.Sites = append(r.Sites, h.name(id))
+			r.Sites = append(r.Sites, h.Name(id))
 		}
 		slices.Sort(r.Sites)
 		list = append(list, r)
@@ -79,7 +81,7 @@ func (h *Handler) keeps(q *request, replicated bool) (refused bool) {
 	}
 	var words []string
 	for _, r := range list {
-		at := "which only " + h.name(h.Membership.Self()) + " has"
+		at := "which only " + h.Name(h.Membership.Self()) + " has"
 		if len(r.Sites) > 0 {
 			at = "at " + strings.Join(r.Sites, ", ")
 		}
@@ -89,12 +91,12 @@ func (h *Handler) keeps(q *request, replicated bool) (refused bool) {
 		}
 		words = append(words, fmt.Sprintf("%s %s (%s, %s)", r.Kind, r.ID, at, how))
 	}
-	force := "send " + headerForce + ": " + engine.ForceReliedOn
-	if h.dialect != nil {
+	force := "send " + peer.HeaderForce + ": " + engine.ForceReliedOn
+	if h.Dialect != nil {
 		force = "force it (kubectl delete --force)"
 	}
-	h.answered(q)
-	problem.Write(q.w, http.StatusConflict, engine.ForceReliedOn, fmt.Sprintf(
+	h.Answered(q)
+	problem.Write(q.W, http.StatusConflict, engine.ForceReliedOn, fmt.Sprintf(
 		"others rely on %s %s: %s%s; nothing has happened\nhelp: delete them first or have them refer to another, or %s",
 		t.Kind, t.ID, strings.Join(words, ", "), more, force), map[string]any{"relied_on_by": list})
 	return true
@@ -102,10 +104,10 @@ func (h *Handler) keeps(q *request, replicated bool) (refused bool) {
 
 // relyingHere lists the objects of this site's application that rely on something replicated and are not replicated
 // themselves. What cannot be read in time is passed over and noted: a deletion must not hang on a list.
-func (h *Handler) relyingHere(q *request, t engine.Target) []relying {
+func (h *Handler) relyingHere(q *request.Request, t engine.Target) []relying {
 	ctx, cancel := context.WithTimeout(q.Context(), listWait)
 	defer cancel()
-	found, err := h.Client.Referring(ctx, t, q.credentials())
+	found, err := h.Client.Referring(ctx, t, q.Credentials())
 	if err != nil {
 		h.Log.Warn("what relies on a resource that is deleted is not all known", "resource", string(t.ID), "err", err)
 	}

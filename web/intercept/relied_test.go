@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/web/intercept/peer"
 )
 
 // TestWhatOthersRelyOnIsKept deletes what a server relies on: refused with the list, unless it is forced.
@@ -68,7 +69,7 @@ func TestReliedOnElsewhere(t *testing.T) {
 	if n := len(there.app.asked()) + len(there.operations()); n != 0 {
 		t.Errorf("%d requests went on", n)
 	}
-	f := NewForwarder(m.sites[paris], m.sites[paris], 0)
+	f := peer.NewForwarder(m.sites[paris], m.sites[paris], 0)
 	r := engine.Request{Kind: imageKind, Type: engine.TypeDelete, Method: "DELETE", Path: "/images/{id}", Target: "theirs", Operation: "o-1",
 		Placement: []engine.SiteID{nantes}}
 	if a, err := f.Forward(t.Context(), nantes, r); err != nil || a.Status != 409 {

@@ -12,6 +12,8 @@ import (
 	"github.com/skerry/skerry/engine/scope"
 	"github.com/skerry/skerry/engine/tree"
 	"github.com/skerry/skerry/glue"
+	"github.com/skerry/skerry/web/intercept/passage"
+	"github.com/skerry/skerry/web/intercept/request"
 	"github.com/skerry/skerry/web/problem"
 	"github.com/skerry/skerry/web/typing"
 	"github.com/skerry/skerry/web/world"
@@ -20,26 +22,26 @@ import (
 // typed types the references of a request that changes what several sites or another site have, before anything of it is
 // forwarded. It returns false when it has refused the request. A reliance without a replica where the request runs is told in
 // a Warning (RFC 9111, section 5.5).
-func (h *Handler) typed(q *request) bool {
-	m := q.match
+func (h *Handler) typed(q *request.Request) bool {
+	m := q.Match
 	sets := m.Type == engine.TypeCreate || m.Type == engine.TypeReplace || m.Type == engine.TypeMerge || m.Type == engine.TypePatch
-	if q.from != "" || !sets || m.Below || len(m.Kind.Refs) == 0 {
+	if q.From != "" || !sets || m.Below || len(m.Kind.Refs) == 0 {
 		return true
 	}
 	if _, streamed := q.Body.(*untouchedBody); streamed {
 		return true // another alternative may need it
 	}
-	sites := slices.Clone(q.sites)
-	for _, c := range q.choices {
-		sites = append(sites, c.sites...)
+	sites := slices.Clone(q.Sites)
+	for _, c := range q.Choices {
+		sites = append(sites, c.Sites...)
 	}
 	slices.Sort(sites)
 	sites = slices.Compact(sites)
 	var stands []engine.Relation // what it refers to already, where the request adds sites
 	if m.Target != "" {
 		row, err := h.Site.Lookup(q.Context(), m.Kind, m.Target)
-		if err != nil && !notFound(err) {
-			h.refuseError(q, err)
+		if err != nil && !request.NotFound(err) {
+			h.RefuseError(q, err)
 			return false
 		}
 		if err == nil && slices.ContainsFunc(sites, func(id engine.SiteID) bool { _, has := row.Sites[id]; return !has }) {
@@ -51,15 +53,15 @@ func (h *Handler) typed(q *request) bool {
 			}
 		}
 	}
-	if len(sites) == 0 && q.parsed == nil {
+	if len(sites) == 0 && q.Parsed == nil {
 		return true // it is local: the application's own affair
 	}
 	if len(sites) == 0 {
 		sites = []engine.SiteID{h.Membership.Self()}
 	}
-	body, whole, err := q.readInline(maxTranslated)
+	body, whole, err := q.ReadInline(passage.MaxTranslated)
 	if err != nil {
-		h.refuseBody(q, err)
+		h.RefuseBody(q, err)
 		return false
 	}
 	if !whole {
@@ -72,8 +74,8 @@ func (h *Handler) typed(q *request) bool {
 	if media, _, _ := mime.ParseMediaType(q.Header.Get("Content-Type")); glue.IsJSONPatch(media) {
 		canonical = tree.Patched(canonical)
 	}
-	if q.parsed == nil {
-		q.parsed = &scope.Scope{}
+	if q.Parsed == nil {
+		q.Parsed = &scope.Scope{}
 	}
 	relations := tree.RelationsOf(m.Kind, m.Within, canonical)
 	for _, s := range stands {
@@ -81,30 +83,30 @@ func (h *Handler) typed(q *request) bool {
 			relations = append(relations, s)
 		}
 	}
-	r := typing.Request{Kind: m.Kind, Method: q.Method, Path: q.path, Creates: m.Type == engine.TypeCreate, Relations: relations, Sites: sites,
-		Scope: q.parsed, Bound: h.bound(q.parsed), Header: q.credentials().Header}
+	r := typing.Request{Kind: m.Kind, Method: q.Method, Path: q.Path, Creates: m.Type == engine.TypeCreate, Relations: relations, Sites: sites,
+		Scope: q.Parsed, Bound: h.bound(q.Parsed), Header: q.Credentials().Header}
 	result, err := h.Types.Check(q.Context(), r)
 	switch {
 	case err != nil:
-		h.refuseError(q, err)
+		h.RefuseError(q, err)
 		return false
 	case len(result.Problems) > 0:
 		details := make([]string, len(result.Problems))
 		for i, p := range result.Problems {
 			details[i] = p.Detail
 		}
-		h.answered(q)
-		problem.Write(q.w, http.StatusUnprocessableEntity, scope.TypeError, strings.Join(details, "\n"),
+		h.Answered(q)
+		problem.Write(q.W, http.StatusUnprocessableEntity, scope.TypeError, strings.Join(details, "\n"),
 			map[string]any{"position": result.Problems[0].Position, "errors": result.Problems})
 		return false
 	case len(result.Unreachable) > 0:
-		h.refuse(q, http.StatusServiceUnavailable, "unreachable",
+		h.Refuse(q, http.StatusServiceUnavailable, "unreachable",
 			"whether what %s %s refers to can be used where it runs cannot be told: %s cannot be asked now; nothing has happened, try again later",
-			q.Method, q.path, strings.Join(result.Unreachable, ", "))
+			q.Method, q.Path, strings.Join(result.Unreachable, ", "))
 		return false
 	}
 	for _, w := range result.Lacking {
-		q.warnings = append(q.warnings, `299 - `+quoted(w))
+		q.Warnings = append(q.Warnings, `299 - `+request.Quoted(w))
 	}
 	return true
 }
@@ -123,16 +125,16 @@ func (h *Handler) bound(s *scope.Scope) func(engine.ServiceName) []engine.SiteID
 
 // boundRefs returns which sites the scope binds those services to whose resources the request's kind refers to. What another
 // agent has passed on carries the scope as text.
-func (h *Handler) boundRefs(q *request) map[engine.ServiceName][]engine.SiteID {
-	s := q.parsed
-	if s == nil && q.scope != "" {
-		s, _ = scope.Parse(q.scope)
+func (h *Handler) boundRefs(q *request.Request) map[engine.ServiceName][]engine.SiteID {
+	s := q.Parsed
+	if s == nil && q.Scope != "" {
+		s, _ = scope.Parse(q.Scope)
 	}
 	if s == nil || len(s.Bindings) == 0 {
 		return nil
 	}
 	bound, of := map[engine.ServiceName][]engine.SiteID{}, h.bound(s)
-	for _, r := range q.match.Kind.Refs {
+	for _, r := range q.Match.Kind.Refs {
 		if sites := of(r.Service); len(sites) > 0 {
 			bound[r.Service] = sites
 		}

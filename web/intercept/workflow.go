@@ -4,52 +4,53 @@ import (
 	"net/http"
 
 	"github.com/skerry/skerry/engine/scope"
+	"github.com/skerry/skerry/web/intercept/request"
 )
 
 // inherit gives a request without a scope that of its workflow. It returns false when it has refused the request.
-func (h *Handler) inherit(q *request) bool {
-	if q.text != "" {
+func (h *Handler) inherit(q *request.Request) bool {
+	if q.Text != "" {
 		return true
 	}
-	text, clash := h.Correlations.find(q.ids)
+	text, clash := h.Correlations.Find(q.IDs)
 	if clash {
-		h.refuse(q, http.StatusConflict, "correlation",
+		h.Refuse(q, http.StatusConflict, "correlation",
 			"the correlation headers of this request came with different scopes before\nhelp: send the scope with the request, or one correlation header")
 		return false
 	}
-	q.text, q.inherited = text, text != ""
+	q.Text, q.Inherited = text, text != ""
 	return true
 }
 
 // follow remembers the scope of a request for those that its services will make. It returns false when it has refused the request;
 // otherwise the caller calls leave when it has been answered.
-func (h *Handler) follow(q *request) (leave func(), ok bool) {
-	if h.Correlations == nil || q.scope == "" {
+func (h *Handler) follow(q *request.Request) (leave func(), ok bool) {
+	if h.Correlations == nil || q.Scope == "" {
 		return func() {}, true
 	}
-	if len(q.ids) == 0 {
+	if len(q.IDs) == 0 {
 		q.Request = q.WithContext(q.Context())
 		q.Header = q.Header.Clone()
-		h.Correlations.name(q.Header)
-		if q.ids = h.Correlations.ids(q.Header); len(q.ids) == 0 {
+		h.Correlations.Name(q.Header)
+		if q.IDs = h.Correlations.IDs(q.Header); len(q.IDs) == 0 {
 			return func() {}, true
 		}
 	}
-	parsed, err := scope.Parse(q.scope)
+	parsed, err := scope.Parse(q.Scope)
 	if err != nil { // another agent's, which is then of no use to a service here
 		return func() {}, true
 	}
-	leave, other, full := h.Correlations.enter(q.ids, parsed.Named(string(h.Service)).String())
+	leave, other, full := h.Correlations.Enter(q.IDs, parsed.Named(string(h.Service)).String())
 	switch {
 	case full:
-		h.refuse(q, http.StatusLoopDetected, "loop",
+		h.Refuse(q, http.StatusLoopDetected, "loop",
 			"%d requests of this workflow are under way at %s: services seem to ask each other in a circle; nothing has happened here",
-			h.Correlations.Deepest, h.name(h.Membership.Self()))
+			h.Correlations.Deepest, h.Name(h.Membership.Self()))
 		return nil, false
 	case other != "":
-		h.refuse(q, http.StatusConflict, "correlation",
+		h.Refuse(q, http.StatusConflict, "correlation",
 			"the correlation id of this request came with the scope %s before, and comes with %s now; nothing has happened\nhelp: use an id for one workflow only",
-			other, q.scope)
+			other, q.Scope)
 		return nil, false
 	}
 	return leave, true

@@ -1,0 +1,188 @@
+package carry
+
+import (
+	"container/list"
+	"crypto/rand"
+	"encoding/hex"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Correlations remembers which scope came with which correlation header, so that a scope follows a workflow through services that
+// know nothing of it: they pass such a header on to whatever they ask. One is shared by the handlers of all services of a site. It
+// is safe for concurrent use; a nil one remembers nothing.
+type Correlations struct {
+	headers []string
+	ttl     time.Duration
+	now     func() time.Time
+	// Deepest is how many requests of one workflow may be under way; it is set before the first request (256).
+	Deepest int
+
+	mu      sync.Mutex
+	byID    map[string]*list.Element // of *workflow
+	recent  *list.List               // the one used last first
+	longest int                      // how many are kept
+}
+
+// workflow is what is known of one correlation id.
+type workflow struct {
+	id      string
+	scope   string // canonical, every binding with its service
+	used    time.Time
+	running int // requests with this id that this site's agent has under way
+}
+
+// CorrelationHeaders are those that are looked at unless the configuration names others.
+var CorrelationHeaders = []string{"Traceparent", "X-Request-Id", "X-Openstack-Request-Id", "X-B3-Traceid"}
+
+const (
+	// CorrelationTTL is how long a scope is remembered after its last use: services work on after they have answered.
+	CorrelationTTL = time.Hour
+	// maxCorrelations is how many ids are remembered; beyond that, the one that was not used for longest is forgotten.
+	maxCorrelations = 100_000
+	// maxCorrelationID is the most bytes that an id may have to be remembered.
+	maxCorrelationID = 256
+	// maxRunning is how many requests of one workflow may be under way at a site at once: a service that asks itself through
+	// other sites without end fills it, and is stopped.
+	maxRunning = 256
+)
+
+// NewCorrelations returns an empty memory of the headers; ttl is the time after the last use.
+func NewCorrelations(headers []string, ttl time.Duration, now func() time.Time) *Correlations {
+	c := &Correlations{ttl: ttl, now: now, byID: map[string]*list.Element{}, recent: list.New(), longest: maxCorrelations, Deepest: maxRunning}
+	for _, h := range headers {
+		c.headers = append(c.headers, http.CanonicalHeaderKey(h))
+	}
+	return c
+}
+
+// IDs returns the correlation ids of a request, each with the header that it came in.
+func (c *Correlations) IDs(h http.Header) []string {
+	if c == nil {
+		return nil
+	}
+	var ids []string
+	for _, name := range c.headers {
+		for _, value := range h[name] {
+			if value = strings.TrimSpace(value); name == "Traceparent" {
+				value = traceID(value)
+			}
+			if id := name + " " + value; value != "" && len(value) <= maxCorrelationID && !slices.Contains(ids, id) {
+				ids = append(ids, id)
+			}
+		}
+	}
+	return ids
+}
+
+// traceID returns the trace's part of a W3C traceparent, which stays the same from service to service; empty when it is none.
+func traceID(parent string) string {
+	parts := strings.Split(parent, "-")
+	if len(parts) < 4 || len(parts[1]) != 32 || strings.Trim(parts[1], "0") == "" {
+		return ""
+	}
+	return strings.ToLower(parts[1])
+}
+
+// Name gives a request that has no correlation id a new one, in each of the headers that services are known to pass on: what they ask
+// for its sake carries it then, however the scope has come.
+func (c *Correlations) Name(h http.Header) {
+	var b [24]byte
+	_, _ = rand.Read(b[:]) // never fails: crypto/rand ends the process instead
+	id := hex.EncodeToString(b[:16])
+	for _, name := range c.headers {
+		switch name {
+		case "Traceparent":
+			h.Set(name, "00-"+id+"-"+hex.EncodeToString(b[16:])+"-01")
+		case "X-Openstack-Request-Id":
+			h.Set(name, "req-"+id[:8]+"-"+id[8:12]+"-"+id[12:16]+"-"+id[16:20]+"-"+id[20:])
+		case "X-B3-Traceid": // means nothing without the other headers of B3
+		default:
+			h.Set(name, id)
+		}
+	}
+}
+
+// Find returns the scope that is remembered under one of the ids, empty when none is. Clash: it is not the same under all of them.
+func (c *Correlations) Find(ids []string) (text string, clash bool) {
+	if len(ids) == 0 {
+		return "", false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, id := range ids {
+		w := c.get(id)
+		switch {
+		case w == nil:
+		case text == "":
+			text = w.scope
+		case text != w.scope:
+			return "", true
+		}
+	}
+	return text, false
+}
+
+// Enter remembers a scope under ids and counts a request as under way until leave. Other is the scope that one of them came with
+// before; full says that too many requests of the workflow are under way. In both cases nothing is remembered or counted.
+func (c *Correlations) Enter(ids []string, text string) (leave func(), other string, full bool) {
+	if len(ids) == 0 {
+		return func() {}, "", false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, id := range ids {
+		switch w := c.get(id); {
+		case w == nil:
+		case w.scope != text:
+			return nil, w.scope, false
+		case w.running >= c.Deepest:
+			return nil, "", true
+		}
+	}
+	var entered []*workflow
+	for _, id := range ids {
+		w := c.get(id)
+		if w == nil {
+			w = &workflow{id: id, scope: text}
+			c.byID[id] = c.recent.PushFront(w)
+		}
+		w.used = c.now()
+		w.running++
+		c.recent.MoveToFront(c.byID[id])
+		entered = append(entered, w)
+	}
+	for c.recent.Len() > c.longest {
+		c.forget(c.recent.Back())
+	}
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		for _, w := range entered {
+			w.running--
+			w.used = c.now()
+		}
+	}, "", false
+}
+
+// get returns what is known of an id; nil when it is nothing, or was too long ago. The caller holds mu.
+func (c *Correlations) get(id string) *workflow {
+	e := c.byID[id]
+	if e == nil {
+		return nil
+	}
+	w := e.Value.(*workflow)
+	if w.running == 0 && c.now().Sub(w.used) > c.ttl {
+		c.forget(e)
+		return nil
+	}
+	return w
+}
+
+func (c *Correlations) forget(e *list.Element) {
+	c.recent.Remove(e)
+	delete(c.byID, e.Value.(*workflow).id)
+}
