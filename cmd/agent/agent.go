@@ -171,7 +171,7 @@ func (a *Agent) open(ctx context.Context) (err error) {
 		return err
 	}
 	transport := a.network.Transport()
-	a.core.Attach(a.between.Network(a.network), a.between.Forwarder(intercept.NewForwarder(a.core.Members, transport, 0)))
+	a.core.Attach(a.between.Network(a.network), a.between.Forwarder(peer.NewForwarder(a.core.Members, transport, 0)))
 	traffic, operator := a.core.Traffic(), a.core.Operator()
 	if err = a.listen(); err != nil {
 		return err

@@ -4,17 +4,13 @@ import (
 	"context"
 	"log/slog"
 
-	"github.com/skerry/skerry/crdt"
 	"github.com/skerry/skerry/engine"
 )
 
 // Between stands between the engine and its ports: it returns each port as the engine is to see it. Tests let agents die
 // there.
 type Between interface {
-	Loader(crdt.Loader) crdt.Loader
-	Documents(engine.Documents) engine.Documents
 	Store(engine.Store, engine.SiteID) engine.Store
-	Ledger(engine.Ledger) engine.Ledger
 	Blobs(engine.Blobs) engine.Blobs
 	Spools(engine.Spools) engine.Spools
 	Application(engine.Application) engine.Application
@@ -34,10 +30,7 @@ func RunBetween(ctx context.Context, cfg Config, version string, log *slog.Logge
 // nothing is between the engine and its ports.
 type nothing struct{}
 
-func (nothing) Loader(l crdt.Loader) crdt.Loader                    { return l }
-func (nothing) Documents(d engine.Documents) engine.Documents       { return d }
 func (nothing) Store(s engine.Store, _ engine.SiteID) engine.Store  { return s }
-func (nothing) Ledger(l engine.Ledger) engine.Ledger                { return l }
 func (nothing) Blobs(b engine.Blobs) engine.Blobs                   { return b }
 func (nothing) Spools(s engine.Spools) engine.Spools                { return s }
 func (nothing) Application(a engine.Application) engine.Application { return a }

@@ -84,13 +84,12 @@ type refresher struct {
 	last  time.Time  // owned by who holds mu
 }
 
-// poke has it look soon, and reports that there may be something to find.
-func (r *refresher) poke() bool {
+// poke has it look soon: there may be something to find.
+func (r *refresher) poke() {
 	select {
 	case r.poked <- struct{}{}:
 	default: // it is going to
 	}
-	return true
 }
 
 // look asks the cluster, unless that was done a moment ago, and reports whether there is a new kind.
@@ -115,7 +114,7 @@ func (r *refresher) look(ctx context.Context) bool {
 	}
 	ctx = context.WithoutCancel(ctx) // from here on it is done as a whole
 	a.catalog.Learn(r.name, kubernetes.Rules(news))
-	if err := a.site.Learn(ctx, news); err != nil {
+	if err := a.core.Learn(ctx, news); err != nil {
 		a.log.Error("new kinds were not taken in", "service", string(r.name), "err", err)
 		return false
 	}

@@ -193,3 +193,20 @@ func (s *Site) WaitEvents(ctx context.Context, after uint64) ([]engine.Event, er
 		}
 	}
 }
+
+// Met reports whether this site has been compared, since it was started, with one of some others, or need not be.
+func (s *Site) Met(sites []engine.SiteID) bool { return s.met.with(sites, s.cfg.Now()) }
+
+// SetBack reports whether this site has found that its disk was set back.
+func (s *Site) SetBack() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.rejoins
+}
+
+// Held lists the documents whose deletion waits to be confirmed.
+func (s *Site) Held() []engine.DocumentID {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.deletions.Held()
+}

@@ -122,8 +122,8 @@ func (e env) Met(sites []engine.SiteID) bool { return e.w.s.met.with(sites, e.w.
 
 func (e env) HasBlob(ref engine.BlobRef) bool { return e.w.s.cfg.Blobs.Has(ref) }
 
-func (e env) Rivals(k *engine.Kind, key engine.ResourceID, but engine.DocumentID) []view.Claim {
-	return e.w.rivals(k, key, but)
+func (e env) Rivals(*engine.Kind, engine.ResourceID, engine.DocumentID) []view.Claim {
+	return e.w.rivals(e.r)
 }
 
 func (e env) TakeName(k *engine.Kind, key engine.ResourceID, by engine.DocumentID) bool {

@@ -60,9 +60,11 @@ func (a *shelf) Do(_ context.Context, c engine.Call) (engine.Reply, error) {
 	return engine.Reply{Status: 405, Header: h}, nil
 }
 
-func (a *shelf) Present(_ context.Context, _ *engine.Kind, r engine.Reply) (engine.Reply, error) { return r, nil }
-func (a *shelf) Find(context.Context, *engine.Kind, string) ([]engine.Reply, error)             { return nil, nil }
-func (a *shelf) Items(*engine.Kind, []byte) ([][]byte, error)                                    { return nil, nil }
+func (a *shelf) Present(_ context.Context, _ *engine.Kind, r engine.Reply) (engine.Reply, error) {
+	return r, nil
+}
+func (a *shelf) Find(context.Context, *engine.Kind, string) ([]engine.Reply, error) { return nil, nil }
+func (a *shelf) Items(*engine.Kind, []byte) ([][]byte, error)                       { return nil, nil }
 
 func (a *shelf) Classify(_ engine.ServiceName, method, path string, _ map[string]string) (engine.KindName, engine.Type, bool) {
 	types := map[string]engine.Type{http.MethodPut: engine.TypeReplace, http.MethodDelete: engine.TypeDelete, http.MethodPost: engine.TypeAction}

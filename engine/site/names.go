@@ -56,34 +56,35 @@ func (s *Site) freeNames(w *wakeUp, by engine.DocumentID) {
 }
 
 // rivals are the claims of the other resources of a name, those that are past everywhere left out.
-func (w *wakeUp) rivals(k *engine.Kind, key engine.ResourceID, but engine.DocumentID) []view.Claim {
-	s, seen := w.s, map[engine.DocumentID]bool{but: true}
-	var ids []engine.DocumentID
-	for id := range s.residents.names[nameOf{kindOf{k.Service, k.Name}, key}] {
-		if !seen[id] {
-			seen[id] = true
-			ids = append(ids, id)
-		}
-	}
-	if known := s.kinds.known(k.Service, k.Name); known != nil && known.replicated.Load() {
-		rows, _, err := s.cfg.Store.Resources(w.ctx, engine.ResourceFilter{ID: key, Service: k.Service, Kind: k.Name})
-		if err != nil {
-			s.note(but, "find other resources of its name", err)
-		}
-		for _, row := range rows {
-			if !seen[row.Document] && row.Collaboration != engine.ExactlyOne {
-				seen[row.Document] = true
-				ids = append(ids, row.Document)
+func (w *wakeUp) rivals(r *resident) []view.Claim {
+	s := w.s
+	if !r.namesKnown {
+		known := s.kinds.known(r.View.About.Service, r.View.About.Kind)
+		if known != nil && known.replicated.Load() {
+			same, err := s.cfg.Store.SameName(w.ctx, r.View.About.Service, r.View.About.Kind, r.View.About.Key)
+			if err != nil {
+				s.note(r.id, "find other resources of its name", err)
 			}
+			for _, id := range same {
+				r.addRival(id)
+			}
+			r.namesKnown = err == nil
+		} else {
+			r.namesKnown = true
 		}
 	}
-	slices.Sort(ids)
 	var claims []view.Claim
-	for _, id := range ids {
-		r, err := s.reach(w.ctx, id, nil)
-		if err == nil && !r.IsChoice() {
-			claims = append(claims, r.MyClaim())
+	for _, id := range r.rivals {
+		if other, err := s.reach(w.ctx, id, nil); err == nil && !other.IsChoice() {
+			claims = append(claims, other.MyClaim())
 		}
 	}
 	return claims
+}
+
+// addRival takes note of another resource of its name. They are in one order.
+func (r *resident) addRival(id engine.DocumentID) {
+	if at, known := slices.BinarySearch(r.rivals, id); id != r.id && !known {
+		r.rivals = slices.Insert(r.rivals, at, id)
+	}
 }

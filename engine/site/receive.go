@@ -144,7 +144,8 @@ func (w *wakeUp) heard(o *opened) (missing, refused error) {
 	r, err := w.s.reach(w.ctx, o.id, o.about)
 	switch {
 	case errors.Is(err, engine.ErrNotFound):
-		return fmt.Errorf("document %s: %w: what it begins with", o.id, engine.ErrMissing), nil
+		w.s.early.put(o.id, o.heard.Statuses)
+		return nil, nil
 	case errors.Is(err, engine.ErrUnknown):
 		return nil, err
 	case err != nil:
@@ -154,6 +155,9 @@ func (w *wakeUp) heard(o *opened) (missing, refused error) {
 	fresh := !r.stored && w.work[r] == nil
 	if full := r.History.Len() + r.HeldBack(); len(o.heard.Changes) > 0 && full >= 2*engine.MaxOperations {
 		return nil, fmt.Errorf("document %s: %w: it has too many operations", o.id, engine.ErrTooLarge)
+	}
+	if fresh {
+		o.heard.Statuses = append(o.heard.Statuses, w.s.early.take(o.id)...)
 	}
 	k := w.of(r)
 	k.statuses = k.statuses || len(o.heard.Statuses) > 0

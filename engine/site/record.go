@@ -114,14 +114,14 @@ func (w *wakeUp) rowEvents(r *resident, before, now *engine.ResourceRow, hollow 
 	if now.State != before.State {
 		w.event("resource."+string(now.State), string(now.ID), data)
 	}
-	if first || shifts(before, now) {
+	if first || moves(before, now) {
 		id := r.id
 		w.then(func() { w.s.around.changed(id, true, false) })
 	}
 }
 
-// shifts reports whether a resource has come, gone, or lives elsewhere now.
-func shifts(before, now *engine.ResourceRow) bool {
+// moves reports whether a resource has come, gone, or lives elsewhere now.
+func moves(before, now *engine.ResourceRow) bool {
 	same := maps.EqualFunc(before.Sites, now.Sites, func(a, b engine.ReplicaStatus) bool {
 		return (a.State == engine.StateLeaving) == (b.State == engine.StateLeaving)
 	})

@@ -30,7 +30,10 @@ type resident struct {
 	// asks are the requests of clients that it has, and decisions likewise: whoever waits is told should it be forgotten.
 	asks    map[*replica.Ask]bool
 	decides map[*replica.Decide]bool
-	place   *list.Element // among those that may be forgotten, the last used first
+	// rivals are the other documents of its name, once that is known, whether they are in memory or not.
+	rivals     []engine.DocumentID
+	namesKnown bool
+	place      *list.Element // among those that may be forgotten, the last used first
 }
 
 // shared is what anti-entropy compares of a resource, and with whom.
@@ -159,6 +162,10 @@ func (l *residents) add(r *resident) {
 	name := r.name()
 	if l.names[name] == nil {
 		l.names[name] = map[engine.DocumentID]bool{}
+	}
+	for id := range l.names[name] {
+		l.by[id].addRival(r.id)
+		r.addRival(id)
 	}
 	l.names[name][r.id] = true
 }

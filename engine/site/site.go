@@ -37,6 +37,7 @@ type Site struct {
 	// leftOver are the documents that an earlier process has left something to do for, or a commit that failed.
 	leftOver map[engine.DocumentID]bool
 	watchers map[engine.DocumentID][]*watcher
+	early    early
 	rejoins  bool // this site's disk was set back
 }
 
@@ -165,6 +166,21 @@ func (s *Site) Commit(ctx context.Context, b *engine.Batch) error {
 		s.events.strike()
 	}
 	return nil
+}
+
+// MeshChanged is to be called when what sites say in the mesh has changed. Rules says that some have other rules for a kind than before.
+func (s *Site) MeshChanged(rules bool) {
+	s.events.strike() // the mesh has events of its own
+	if !rules {
+		return
+	}
+	s.inbox.put(item{job: func(w *wakeUp) {
+		for id, r := range s.residents.by {
+			if r.Me.Wait(engine.WaitMismatch) != nil {
+				w.wakeLater(id, &replica.News{Hurry: true})
+			}
+		}
+	}})
 }
 
 // SiteChanged is to be called when another site has come into reach or has gone out of it.
