@@ -19,7 +19,7 @@ type Carried struct {
 }
 
 // Take takes the scope of a request from its carriers, by precedence: header, path prefix, baggage. Path is escaped; the one that is
-// returned has lost the prefix. Headers are left for whoever passes the request on (strip).
+// returned has lost the prefix. Headers are left for whoever passes the request on (Strip).
 func Take(h http.Header, path string) (c Carried, rest string) {
 	c.Text = headerScope(h)
 	for {

@@ -24,7 +24,7 @@ import (
 
 // Lists and watches of several sites, for an API whose dialect knows what versions of them are (glue.Gatherer). Each site's agent gives its
 // own part and tells where else each item is; the agent that was asked makes one of them. A list has a version of its own, made of those of
-// the sites, at which a watch goes on (gatherwatch.go).
+// the sites, at which a watch goes on (watch.go).
 
 // place tells where an item is, as the site that shows it knows.
 type place struct {

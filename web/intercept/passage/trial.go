@@ -27,6 +27,7 @@ type Trial struct {
 	Cut    bool // more came than that
 }
 
+// NewTrial returns one for the client behind to. Accept may look at Tells and Good.
 func NewTrial(to http.ResponseWriter, accept func(*Trial) bool) *Trial {
 	return &Trial{to: to, accept: accept, header: http.Header{}, Limit: maxHeld}
 }
@@ -70,30 +71,32 @@ func (t *Trial) Write(b []byte) (int, error) {
 	return t.Held.Write(b)
 }
 
-// How much a client learns from an answer. What tellsMore is good: an application has answered, and it has what was asked for.
+// How much a client learns from an answer. What TellsMore is good: an application has answered, and it has what was asked for.
 const (
-	tellsNothing = iota
-	tellsAgent   // another agent says why there is no answer
-	tellsFailed  // the application has failed
+	TellsNothing = iota
+	TellsAgent   // another agent says why there is no answer
+	TellsFailed  // the application has failed
 	TellsAbsent  // the application does not have it
-	tellsMore
+	TellsMore
 )
 
+// Tells ranks the answer by what a client learns from it.
 func (t *Trial) Tells() int {
 	switch resp := (&http.Response{StatusCode: t.Status, Header: t.header}); {
 	case t.Status == 0 || t.Cut:
-		return tellsNothing
+		return TellsNothing
 	case peer.AgentFailed(resp):
-		return tellsAgent
+		return TellsAgent
 	case t.Status >= 500:
-		return tellsFailed
+		return TellsFailed
 	case peer.Absent(resp):
 		return TellsAbsent
 	}
-	return tellsMore
+	return TellsMore
 }
 
-func (t *Trial) Good() bool { return t.Tells() == tellsMore }
+// Good reports whether an application has answered, and has what was asked for.
+func (t *Trial) Good() bool { return t.Tells() == TellsMore }
 
 // Replay gives the client an answer that was held. False: more came than was held.
 func (t *Trial) Replay() bool {

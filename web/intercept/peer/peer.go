@@ -30,7 +30,7 @@ const (
 	HeaderParts      = "Skerry-Parts" // which items are parts of cross resources
 	HeaderHomes      = "Skerry-Homes" // which site lists an item, by its number among those of the list
 	HeaderNext       = "Skerry-Next"  // the query of the next page
-	// HeaderGather asks for a part of a list or a watch of several sites that the dialect makes one (gather.go).
+	// HeaderGather asks for a part of a list or a watch of several sites that the dialect makes one (package gather).
 	HeaderGather = "Skerry-Gather"
 	// HeaderContent says that a GET below an item reads content for a site that was added.
 	HeaderContent = "Skerry-Content"
@@ -49,6 +49,7 @@ func Forces(h http.Header, what string) bool {
 	return false
 }
 
+// SiteList reads sites that are separated by commas.
 func SiteList(header string) []engine.SiteID {
 	var ids []engine.SiteID
 	for part := range strings.SplitSeq(header, ",") {
@@ -59,6 +60,7 @@ func SiteList(header string) []engine.SiteID {
 	return ids
 }
 
+// JoinSites writes sites as SiteList reads them.
 func JoinSites(ids []engine.SiteID) string {
 	parts := make([]string, len(ids))
 	for i, id := range ids {

@@ -85,6 +85,7 @@ func (h *Front) Answered(q *Request) {
 	q.W.Header().Set("Skerry-Site", h.Name(h.Membership.Self()))
 }
 
+// RefuseTooLarge answers a request with a body over a limit.
 func (h *Front) RefuseTooLarge(q *Request, limit int64) {
 	q.W.Header().Set("Connection", "close") // the rest of the body is not waited for
 	if limit >= h.Limits.Body {

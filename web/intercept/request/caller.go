@@ -15,6 +15,7 @@ import (
 // content are the headers that describe a body and travel with an operation.
 var content = []string{"Content-Type", "Content-Language", "Content-Encoding"}
 
+// ContentHeaders returns those that describe a body.
 func ContentHeaders(h http.Header) map[string]string {
 	out := map[string]string{}
 	for _, name := range content {
@@ -54,6 +55,7 @@ func (q *Request) Who() string {
 	return Printable(user)
 }
 
+// Printable returns text of somebody else so that it can stand in an answer: without control characters, and not long.
 func Printable(s string) string {
 	if len(s) > 256 {
 		s = s[:256]

@@ -15,43 +15,43 @@ import (
 // Request is one request on its way, with what has been found out about it.
 type Request struct {
 	*http.Request
-	W http.ResponseWriter
-	// Path is the escaped path without the scope's prefix, query the raw query with its question mark, if any.
+	W http.ResponseWriter // where the answer goes
+	// Path is the escaped path without the scope's prefix, Query the raw query with its question mark, if any.
 	Path, Query string
 	// LocalPath is the path as this site's application knows it, where containers have another identifier here; empty otherwise.
 	LocalPath string
 	carry.Carried
-	// From is the site whose agent sent it, empty for a client. Via, operation, user, aggregate and content are told by
+	// From is the site whose agent sent it, empty for a client. Via, Operation, User, Aggregate and Content are told by
 	// agents only.
 	From      engine.SiteID
 	Via       []engine.SiteID
 	Operation engine.OperationID
 	Again     bool // it may have come before
 	User      string
-	// Aggregate are the sites of the list that a part is asked for of; page says that this goes on with one.
+	// Aggregate are the sites of the list that a part is asked for of; Page says that this goes on with one.
 	Aggregate []engine.SiteID
 	Page      bool
-	Content   bool
+	Content   bool // content beside a representation is read for a site that was added
 	Gather    bool // a part of a list or a watch is asked for
 	OneItem   bool // a list or a watch is of one cross item, at all of its parts
-	// Match is what it is about; known says whether the path belongs to a kind at all.
+	// Match is what it is about; Known says whether the path belongs to a kind at all.
 	Match glue.Match
 	Known bool
-	// choice is where the scope sends it, without sites when there is none; choices are all alternatives of the scope when
+	// Choice is where the scope sends it, without sites when there is none; Choices are all alternatives of the scope when
 	// there are several. Scope is its canonical form.
 	Choice
 	Choices []Choice
 	Scope   string
 	// Container is the cross resource that it lies in, nil for none.
 	Container *engine.ResourceRow
-	// IDs are its correlation ids; inherited says that the scope was remembered under one of them.
+	// IDs are its correlation ids; Inherited says that the scope was remembered under one of them.
 	IDs       []string
 	Inherited bool
 	// Written says that the scope is from the body.
 	Written bool
 	// Certain is set when no answer came and it is certain that no application was asked.
 	Certain bool
-	// Parsed is the scope as a tree, nil without one and for what agents ask; warnings are for the answer.
+	// Parsed is the scope as a tree, nil without one and for what agents ask; Warnings are for the answer.
 	Parsed   *scope.Scope
 	Warnings []string
 }

@@ -20,6 +20,7 @@ func (h *Front) Removed() bool {
 // Name returns what people call a site; its identifier when it has not told a name.
 func (h *Front) Name(id engine.SiteID) string { return world.Name(h.Membership, id) }
 
+// Names lists sites for people.
 func (h *Front) Names(ids []engine.SiteID) string {
 	names := make([]string, len(ids))
 	for i, id := range ids {
