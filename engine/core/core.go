@@ -18,7 +18,7 @@ import (
 	"github.com/skerry/skerry/engine/site"
 )
 
-// Config hands a Core everything it works with. All fields must be set, but Unknown, Changed, Inline and those of Limits.
+// Config hands a Core everything it works with. All fields must be set, but Unknown, Changed, Inline, Await and those of Limits.
 type Config struct {
 	Self  engine.SiteID
 	Kinds []*engine.Kind
@@ -43,6 +43,9 @@ type Config struct {
 	Limits site.Limits
 	// Inline has calls to the application done by Step. It is for simulations.
 	Inline bool
+	// Await, unless nil, is called by whoever is to wait for something, before it does; it returns when ready is true. It is for
+	// simulations, which let others go on meanwhile.
+	Await func(ready func() bool)
 }
 
 // Core is the engine of one site. It is safe for concurrent use. Attach must be called before anything else.
@@ -67,12 +70,13 @@ func New(ctx context.Context, cfg Config) (*Core, error) {
 	}
 	c.Site, err = site.New(ctx, site.Config{Self: cfg.Self, Kinds: cfg.Kinds, Unknown: cfg.Unknown, Documents: cfg.Documents, Statuses: cfg.Documents,
 		Store: cfg.Store, Blobs: cfg.Blobs, App: cfg.App, Catalog: cfg.Catalog, Members: c.Members, Log: cfg.Log, Now: cfg.Now, NewID: cfg.NewID,
-		Random: fraction(cfg.Random), Limits: cfg.Limits, Inline: cfg.Inline})
+		Random: fraction(cfg.Random), Limits: cfg.Limits, Inline: cfg.Inline, Await: cfg.Await})
 	if err != nil {
 		return nil, err
 	}
 	c.Front, err = front.New(ctx, front.Config{Site: c.Site, Store: cfg.Store, Documents: cfg.Documents, Blobs: cfg.Blobs, Spools: cfg.Spools, App: cfg.App,
-		Members: c.Members, Log: cfg.Log, Now: cfg.Now, NewID: cfg.NewID, CallTimeout: cfg.Limits.CallTimeout, RetryMin: cfg.Limits.RetryMin, Workers: cfg.Limits.Workers})
+		Members: c.Members, Log: cfg.Log, Now: cfg.Now, NewID: cfg.NewID, CallTimeout: cfg.Limits.CallTimeout, RetryMin: cfg.Limits.RetryMin, Workers: cfg.Limits.Workers,
+		Await: cfg.Await})
 	if err != nil {
 		return nil, err
 	}

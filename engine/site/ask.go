@@ -30,6 +30,7 @@ func (s *Site) Ask(ctx context.Context, id engine.DocumentID, begins *engine.Abo
 	if err != nil {
 		return replica.Given{}, err
 	}
+	s.await(ctx, func() bool { return len(given)+len(failed) > 0 })
 	select {
 	case g := <-given:
 		return g, g.Err
@@ -52,6 +53,7 @@ func (s *Site) Decide(ctx context.Context, id engine.DocumentID, begins *engine.
 	if err != nil {
 		return "", err
 	}
+	s.await(ctx, func() bool { return len(done)+len(failed) > 0 })
 	select {
 	case d := <-done:
 		return d.operation, d.err
@@ -70,6 +72,7 @@ func (s *Site) Tell(ctx context.Context, id engine.DocumentID, begins *engine.Ab
 	}
 	done := make(chan error, 1)
 	s.inbox.put(item{document: id, about: a, input: in, done: func(err error) { done <- err }})
+	s.await(ctx, func() bool { return len(done) > 0 })
 	select {
 	case err := <-done:
 		return err
@@ -91,6 +94,22 @@ func (s *Site) give(id engine.DocumentID, begins *engine.About, in replica.Input
 		}
 	}})
 	return c, nil
+}
+
+// await lets a simulation go on until something is ready, or ctx ends.
+func (s *Site) await(ctx context.Context, ready func() bool) {
+	if s.cfg.Await != nil {
+		s.cfg.Await(func() bool { return ready() || ctx.Err() != nil })
+	}
+}
+
+func struck(ring <-chan struct{}) bool {
+	select {
+	case <-ring:
+		return true
+	default:
+		return false
+	}
 }
 
 // Look lets f look at a replica. f does no I/O, keeps nothing of it and changes nothing. ErrNotFound: it is not here.
@@ -128,6 +147,7 @@ func (s *Site) Await(ctx context.Context, id engine.DocumentID, done func(*repli
 	if is || err != nil {
 		return err
 	}
+	s.await(ctx, func() bool { return struck(w.seen) })
 	select {
 	case <-w.seen:
 		return nil

@@ -32,6 +32,9 @@ type Config struct {
 	// Inline has calls to the application done by Step, one after the other, in place of goroutines of their own. It is for
 	// simulations.
 	Inline bool
+	// Await, unless nil, is called by whoever is to wait for something, before it does; it returns when ready is true. It is for
+	// simulations, which let others go on meanwhile.
+	Await func(ready func() bool)
 }
 
 // Statuses signs and checks batches of statuses. It is safe for concurrent use.

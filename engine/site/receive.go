@@ -131,6 +131,7 @@ func (s *Site) hear(ctx context.Context, list []*opened, sent []engine.SiteID) e
 		},
 		done: func(err error) { done <- err },
 	})
+	s.await(ctx, func() bool { return len(done) > 0 })
 	select {
 	case err := <-done:
 		return errors.Join(err, missing, refused)
