@@ -32,7 +32,7 @@ var layers = []layer{
 	{"=engine", []string{"engine/vivaldi"}, "words have no logic and need nobody's"},
 	{"engine/tree", []string{"=engine"}, "JSON is JSON, whoever looks into it"},
 	{"engine/service", []string{"=engine"}, "how a service is paced does not depend on what is sent to it"},
-	{"engine/mesh", []string{"=engine", "engine/vivaldi"}, "who belongs to a mesh does not depend on what its sites share"},
+	{"engine/mesh", []string{"=engine", "engine/vivaldi", "engine/scope"}, "who belongs to a mesh does not depend on what its sites share"},
 	{"engine/merge", []string{"=engine", "engine/tree"}, "what operations amount to does not depend on what a site has done about them"},
 	{"engine/plan", []string{"=engine", "engine/tree", "engine/merge"}, "what to do next follows from operations and what was done, not from how that is kept or sent"},
 	{"engine/view", []string{"=engine", "engine/tree", "engine/merge", "engine/plan"}, "what is known of a resource does nothing by itself"},
@@ -74,7 +74,7 @@ var confined = []struct {
 	{"golang.org/x/crypto/argon2", []string{"web/auth"}, "what a password costs is decided in one place"},
 	{"golang.org/x/term", []string{"cmd/skerry"}, "only the command line has a terminal"},
 	{"github.com/prometheus", []string{"web", "cmd/agent"}, "metrics are one more view of what the engine tells; the agent hands the registry in"},
-	{"go.yaml.in/yaml", []string{"glue/strictyaml", "glue/draft", "glue/kubernetes"}, "every file that people write for us is read strictly, with all problems at once; " +
+	{"go.yaml.in/yaml", []string{"glue/strictyaml", "glue/draft", "glue/kubernetes", "web/webtest/served"}, "every file that people write for us is read strictly, with all problems at once; " +
 		"documents of applications are read as they are"},
 	{"github.com/alecthomas/kong", []string{"cmd"}, "flags are the command line's; what runs is handed its values"},
 }

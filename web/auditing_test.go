@@ -10,6 +10,7 @@ import (
 
 	"github.com/skerry/skerry/web/audit"
 	"github.com/skerry/skerry/web/webtest"
+	"github.com/skerry/skerry/web/webtest/served"
 )
 
 func TestEveryChangeIsRecorded(t *testing.T) {
@@ -59,34 +60,34 @@ func TestEveryChangeIsRecorded(t *testing.T) {
 }
 
 func TestAuditPagesAndVerifies(t *testing.T) {
-	f := start(t)
+	f := served.Start(t)
 	for i := range 5 {
-		f.want(200, "PUT", fmt.Sprintf("/api/v1/zones/z%d", i), `{"sites":["paris"]}`)
+		f.Want(200, "PUT", fmt.Sprintf("/api/v1/zones/z%d", i), `{"sites":["paris"]}`)
 	}
-	page := f.want(200, "GET", "/api/v1/audit?limit=3", "")
+	page := f.Want(200, "GET", "/api/v1/audit?limit=3", "")
 	if len(page["items"].([]any)) != 3 || page["next"] != "3" {
 		t.Errorf("got %v", page)
 	}
-	if page = f.want(200, "GET", "/api/v1/audit?limit=3&before=3", ""); len(page["items"].([]any)) != 2 || page["next"] != "" {
+	if page = f.Want(200, "GET", "/api/v1/audit?limit=3&before=3", ""); len(page["items"].([]any)) != 2 || page["next"] != "" {
 		t.Errorf("got %v", page)
 	}
-	v := f.want(200, "GET", "/api/v1/audit/verify", "")
+	v := f.Want(200, "GET", "/api/v1/audit/verify", "")
 	if v["intact"] != true || v["last"] != 5.0 {
 		t.Errorf("got %v", v)
 	}
-	f.want(200, "PUT", "/api/v1/zones/z9", `{"sites":["paris"]}`)
-	if v := f.want(200, "GET", fmt.Sprintf("/api/v1/audit/verify?n=5&hash=%v", v["head"]), ""); v["intact"] != true || v["last"] != 6.0 {
+	f.Want(200, "PUT", "/api/v1/zones/z9", `{"sites":["paris"]}`)
+	if v := f.Want(200, "GET", fmt.Sprintf("/api/v1/audit/verify?n=5&hash=%v", v["head"]), ""); v["intact"] != true || v["last"] != 6.0 {
 		t.Errorf("got %v", v)
 	}
-	if v := f.want(200, "GET", "/api/v1/audit/verify?n=5&hash="+strings.Repeat("0", 64), ""); v["intact"] != false || !strings.Contains(v["reason"].(string), "another hash") {
+	if v := f.Want(200, "GET", "/api/v1/audit/verify?n=5&hash="+strings.Repeat("0", 64), ""); v["intact"] != false || !strings.Contains(v["reason"].(string), "another hash") {
 		t.Errorf("got %v", v)
 	}
-	f.problem(400, "bad-request", "both", "GET", "/api/v1/audit/verify?n=5", "")
-	if err := f.site.Kept.DropRecord(context.Background(), "audit", fmt.Sprintf("%020d", 2)); err != nil {
+	f.Problem(400, "bad-request", "both", "GET", "/api/v1/audit/verify?n=5", "")
+	if err := f.Site.Kept.DropRecord(context.Background(), "audit", fmt.Sprintf("%020d", 2)); err != nil {
 		t.Fatal(err)
 	}
-	r, w := httptest.NewRequest("GET", f.url+"/audit?verify=all", nil), httptest.NewRecorder()
-	if f.server.ServeHTTP(w, r); !strings.Contains(w.Body.String(), "tampered with") || !strings.Contains(w.Body.String(), "after record 1 comes 3") {
+	r, w := httptest.NewRequest("GET", f.URL+"/audit?verify=all", nil), httptest.NewRecorder()
+	if f.Web.ServeHTTP(w, r); !strings.Contains(w.Body.String(), "tampered with") || !strings.Contains(w.Body.String(), "after record 1 comes 3") {
 		t.Error("the page does not tell of a record that is gone")
 	}
 }

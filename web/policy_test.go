@@ -16,6 +16,7 @@ import (
 	"github.com/skerry/skerry/web"
 	"github.com/skerry/skerry/web/auth"
 	"github.com/skerry/skerry/web/webtest"
+	"github.com/skerry/skerry/web/webtest/served"
 )
 
 // secured is a server that people log in to, over TLS.
@@ -152,9 +153,9 @@ func TestEveryRouteForEveryRole(t *testing.T) {
 }
 
 func TestOpenAPITellsTheRoleOfEveryCall(t *testing.T) {
-	d := readDescription(t)
+	d := served.Describe(t)
 	params := regexp.MustCompile(`\{([a-z]+)\}`)
-	for path, item := range d.root["paths"].(map[string]any) {
+	for path, item := range d.Root["paths"].(map[string]any) {
 		for method, call := range item.(map[string]any) {
 			role, _ := web.Need(strings.ToUpper(method), params.ReplaceAllString(path, ":$1"))
 			if got := call.(map[string]any)["x-role"]; got != role.String() {
@@ -283,35 +284,35 @@ func TestWhatIsTakenFromAnAccountCounts(t *testing.T) {
 }
 
 func TestTokens(t *testing.T) {
-	f := start(t)
-	made := f.want(201, "POST", "/api/v1/tokens", `{"name":"metrics","role":"viewer","expires":"1h"}`)
+	f := served.Start(t)
+	made := f.Want(201, "POST", "/api/v1/tokens", `{"name":"metrics","role":"viewer","expires":"1h"}`)
 	secret := "Bearer " + made["token"].(string)
 	if made["role"] != "viewer" || made["name"] != "metrics" || made["id"] == "" {
 		t.Errorf("got %v", made)
 	}
-	if _, b := f.do("GET", "/api/v1/tokens", ""); !strings.Contains(string(b), `"metrics"`) || strings.Contains(string(b), "skt_") {
+	if _, b := f.Do("GET", "/api/v1/tokens", ""); !strings.Contains(string(b), `"metrics"`) || strings.Contains(string(b), "skt_") {
 		t.Errorf("the list is %s", b)
 	}
-	if resp, _ := f.do("GET", "/metrics", "", "Authorization", secret); resp.StatusCode != 200 {
+	if resp, _ := f.Do("GET", "/metrics", "", "Authorization", secret); resp.StatusCode != 200 {
 		t.Errorf("a viewer gets no metrics: %d", resp.StatusCode)
 	}
-	p := f.problem(403, "forbidden", "the role operator", "PUT", "/api/v1/zones/west", `{"sites":["paris"]}`, "Authorization", secret)
+	p := f.Problem(403, "forbidden", "the role operator", "PUT", "/api/v1/zones/west", `{"sites":["paris"]}`, "Authorization", secret)
 	if !strings.Contains(p["detail"].(string), "token metrics") {
 		t.Errorf("got %v", p)
 	}
-	f.problem(403, "forbidden", "cannot give the role admin", "POST", "/api/v1/tokens", `{"name":"more","role":"admin"}`, "Authorization", secret)
-	f.problem(400, "bad-request", "give a duration from 1s to", "POST", "/api/v1/tokens", `{"name":"longer","role":"viewer","expires":"2h"}`, "Authorization", secret)
-	f.want(201, "POST", "/api/v1/tokens", `{"name":"as long","role":"viewer"}`, "Authorization", secret)
+	f.Problem(403, "forbidden", "cannot give the role admin", "POST", "/api/v1/tokens", `{"name":"more","role":"admin"}`, "Authorization", secret)
+	f.Problem(400, "bad-request", "give a duration from 1s to", "POST", "/api/v1/tokens", `{"name":"longer","role":"viewer","expires":"2h"}`, "Authorization", secret)
+	f.Want(201, "POST", "/api/v1/tokens", `{"name":"as long","role":"viewer"}`, "Authorization", secret)
 	for _, wrong := range []string{`{"role":"viewer"}`, `{"name":"x","role":"root"}`, `{"name":"x"}`, `{"name":"x","role":"viewer","expires":"soon"}`,
 		`{"name":"x","role":"viewer","expires":"9000h"}`, `{"name":"a\nb","role":"viewer"}`} {
-		f.want(400, "POST", "/api/v1/tokens", wrong)
+		f.Want(400, "POST", "/api/v1/tokens", wrong)
 	}
 	id := made["id"].(string)
-	f.want(204, "DELETE", "/api/v1/tokens/"+id, "")
-	f.problem(404, "not-found", "", "DELETE", "/api/v1/tokens/"+id, "")
-	f.problem(401, "unauthenticated", "no longer counts", "GET", "/api/v1/sites", "", "Authorization", secret)
+	f.Want(204, "DELETE", "/api/v1/tokens/"+id, "")
+	f.Problem(404, "not-found", "", "DELETE", "/api/v1/tokens/"+id, "")
+	f.Problem(401, "unauthenticated", "no longer counts", "GET", "/api/v1/sites", "", "Authorization", secret)
 	// What an application's client shows is not ours.
-	f.want(200, "GET", "/api/v1/sites", "", "Authorization", "Bearer of-the-application")
+	f.Want(200, "GET", "/api/v1/sites", "", "Authorization", "Bearer of-the-application")
 }
 
 func TestFurtherHostNames(t *testing.T) {

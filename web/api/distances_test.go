@@ -1,4 +1,4 @@
-package web_test
+package api_test
 
 import (
 	"fmt"
@@ -6,12 +6,13 @@ import (
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/web/webtest"
+	"github.com/skerry/skerry/web/webtest/served"
 )
 
 func TestDistances(t *testing.T) {
-	f := serve(t, webtest.Generous())
+	f := served.Serve(t, webtest.Generous())
 	told := map[string]map[string]any{}
-	for _, v := range f.want(200, "GET", "/api/v1/distances", "")["items"].([]any) {
+	for _, v := range f.Want(200, "GET", "/api/v1/distances", "")["items"].([]any) {
 		d := v.(map[string]any)
 		told[fmt.Sprint(d["from"], "-", d["to"])] = d
 	}
@@ -24,12 +25,12 @@ func TestDistances(t *testing.T) {
 	if d := told["nantes-toulouse"]; d["measured_by"] != "" || d["rtt_ms"].(float64) < 15 {
 		t.Errorf("what is estimated: %v", d)
 	}
-	if items := f.want(200, "GET", "/api/v1/distances?site=nantes", "")["items"].([]any); len(items) != 3 || items[0].(map[string]any)["from"] != "nantes" {
+	if items := f.Want(200, "GET", "/api/v1/distances?site=nantes", "")["items"].([]any); len(items) != 3 || items[0].(map[string]any)["from"] != "nantes" {
 		t.Errorf("from one site: %v", items)
 	}
-	f.problem(422, "unknown-site", "lyno", "GET", "/api/v1/distances?site=lyno", "")
+	f.Problem(422, "unknown-site", "lyno", "GET", "/api/v1/distances?site=lyno", "")
 	for i := range 100 {
-		f.site.AddMember(engine.SiteName(fmt.Sprint("s", i)), engine.SiteID(fmt.Sprint("key", i)), engine.SiteStatus{})
+		f.Site.AddMember(engine.SiteName(fmt.Sprint("s", i)), engine.SiteID(fmt.Sprint("key", i)), engine.SiteStatus{})
 	}
-	f.problem(422, "too-many", "?site=", "GET", "/api/v1/distances", "")
+	f.Problem(422, "too-many", "?site=", "GET", "/api/v1/distances", "")
 }

@@ -1,4 +1,4 @@
-package web_test
+package api_test
 
 import (
 	"context"
@@ -9,11 +9,13 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/skerry/skerry/web/webtest/served"
 )
 
 // TestHooksGetTheEventsOfTheLog pushes events of a site to a real receiver.
 func TestHooksGetTheEventsOfTheLog(t *testing.T) {
-	f := start(t)
+	f := served.Start(t)
 	got := make(chan string, 10)
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		b, _ := io.ReadAll(r.Body)
@@ -24,27 +26,27 @@ func TestHooksGetTheEventsOfTheLog(t *testing.T) {
 		got <- e.Type + " " + e.Subject + " " + e.Source
 	}))
 	defer receiver.Close()
-	f.site.AddEvent("site.up", "before", `{}`)
-	made := f.want(201, "POST", "/api/v1/hooks", `{"url":"`+receiver.URL+`","events":["operation.*"]}`)
+	f.Site.AddEvent("site.up", "before", `{}`)
+	made := f.Want(201, "POST", "/api/v1/hooks", `{"url":"`+receiver.URL+`","events":["operation.*"]}`)
 	if !strings.HasPrefix(made["secret"].(string), "whsec_") || made["state"] != "waiting" {
 		t.Errorf("got %v", made)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ran := make(chan error, 1)
-	go func() { ran <- f.server.Run(ctx) }()
-	f.site.AddEvent("site.down", "nantes", `{}`)
-	f.site.AddEvent("operation.applied", "o-1", `{"site":"nantes"}`)
+	go func() { ran <- f.Web.Run(ctx) }()
+	f.Site.AddEvent("site.down", "nantes", `{}`)
+	f.Site.AddEvent("operation.applied", "o-1", `{"site":"nantes"}`)
 	select {
 	case e := <-got:
 		if e != "operation.applied o-1 /sites/paris" {
 			t.Errorf("got %s", e)
 		}
-	case <-time.After(patience):
+	case <-time.After(served.Patience):
 		t.Fatal("nothing was delivered")
 	}
 	id := made["id"].(string)
-	for end := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) { // until the answer is recorded
-		_, b := f.do("GET", "/metrics", "")
+	for end := time.Now().Add(served.Patience); ; time.Sleep(5 * time.Millisecond) { // until the answer is recorded
+		_, b := f.Do("GET", "/metrics", "")
 		told := func(line string) bool { return strings.Contains(string(b), strings.ReplaceAll(line, "ID", id)) }
 		if told(`skerry_hook_delivered_total{hook="ID"} 1`) && told(`skerry_hook_attempts_total{hook="ID"} 1`) && told(`skerry_hook_failing{hook="ID"} 0`) {
 			break
@@ -57,12 +59,12 @@ func TestHooksGetTheEventsOfTheLog(t *testing.T) {
 	if err := <-ran; err != nil {
 		t.Error(err)
 	}
-	if _, b := f.do("GET", "/api/v1/hooks", ""); strings.Contains(string(b), "whsec_") || !strings.Contains(string(b), receiver.URL) {
+	if _, b := f.Do("GET", "/api/v1/hooks", ""); strings.Contains(string(b), "whsec_") || !strings.Contains(string(b), receiver.URL) {
 		t.Errorf("the list is %s", b)
 	}
-	f.want(200, "GET", "/api/v1/hooks/"+id+"/deliveries?limit=5", "")
-	f.problem(400, "bad-request", "http or https", "POST", "/api/v1/hooks", `{"url":"ftp://x"}`)
-	f.want(204, "DELETE", "/api/v1/hooks/"+id, "")
-	f.problem(404, "not-found", "", "DELETE", "/api/v1/hooks/"+id, "")
-	f.problem(404, "not-found", "", "GET", "/api/v1/hooks/"+id+"/deliveries", "")
+	f.Want(200, "GET", "/api/v1/hooks/"+id+"/deliveries?limit=5", "")
+	f.Problem(400, "bad-request", "http or https", "POST", "/api/v1/hooks", `{"url":"ftp://x"}`)
+	f.Want(204, "DELETE", "/api/v1/hooks/"+id, "")
+	f.Problem(404, "not-found", "", "DELETE", "/api/v1/hooks/"+id, "")
+	f.Problem(404, "not-found", "", "GET", "/api/v1/hooks/"+id+"/deliveries", "")
 }

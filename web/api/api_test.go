@@ -1,4 +1,4 @@
-package web_test
+package api_test
 
 import (
 	"bytes"
@@ -11,11 +11,12 @@ import (
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/web/api"
 	"github.com/skerry/skerry/web/webtest"
+	"github.com/skerry/skerry/web/webtest/served"
 )
 
 func TestSites(t *testing.T) {
-	f := start(t)
-	_, b := f.do("GET", "/api/v1/sites", "")
+	f := served.Start(t)
+	_, b := f.Do("GET", "/api/v1/sites", "")
 	var sites []map[string]any
 	if err := json.Unmarshal(b, &sites); err != nil || len(sites) != 3 {
 		t.Fatalf("%v: %s", err, b)
@@ -29,28 +30,28 @@ func TestSites(t *testing.T) {
 	if s := sites[2]; s["name"] != "toulouse" || s["rtt_ms"] != nil || s["reachable"] != false {
 		t.Errorf("toulouse: %v", s)
 	}
-	f.problem(400, "bad-request", `unknown query parameter "x"`, "GET", "/api/v1/sites?x=1", "")
+	f.Problem(400, "bad-request", `unknown query parameter "x"`, "GET", "/api/v1/sites?x=1", "")
 }
 
 func TestInvitations(t *testing.T) {
-	f := start(t)
-	made := f.want(201, "POST", "/api/v1/invitations", `{"expires":"30m","uses":2}`)
+	f := served.Start(t)
+	made := f.Want(201, "POST", "/api/v1/invitations", `{"expires":"30m","uses":2}`)
 	if !strings.HasPrefix(made["token"].(string), "skr1:") || made["uses"] != 2.0 || made["open"] != true || made["issuer"] != "paris" {
 		t.Errorf("made %v", made)
 	}
-	if made := f.want(201, "POST", "/api/v1/invitations", `{}`); made["uses"] != 1.0 {
+	if made := f.Want(201, "POST", "/api/v1/invitations", `{}`); made["uses"] != 1.0 {
 		t.Errorf("one use is the default: %v", made)
 	}
-	_, b := f.do("GET", "/api/v1/invitations", "")
+	_, b := f.Do("GET", "/api/v1/invitations", "")
 	if bytes.Contains(b, []byte("skr1:")) || bytes.Contains(b, []byte("token")) {
 		t.Errorf("a list tells tokens: %s", b)
 	}
-	f.want(204, "DELETE", "/api/v1/invitations/"+made["id"].(string), "")
-	_, b = f.do("GET", "/api/v1/invitations", "")
+	f.Want(204, "DELETE", "/api/v1/invitations/"+made["id"].(string), "")
+	_, b = f.Do("GET", "/api/v1/invitations", "")
 	if !bytes.Contains(b, []byte(`"revoked":true`)) || !bytes.Contains(b, []byte(`"open":false`)) {
 		t.Errorf("after revoking: %s", b)
 	}
-	f.problem(404, "not-found", "", "DELETE", "/api/v1/invitations/nope", "")
+	f.Problem(404, "not-found", "", "DELETE", "/api/v1/invitations/nope", "")
 	for _, c := range []struct{ body, part string }{
 		{`{"expires":"soon"}`, "give a duration"}, {`{"expires":"1000h"}`, "720h"}, {`{"expires":"-1h"}`, "1s"},
 		{`{"uses":0}`, "1 to 1000"}, {`{"uses":"two"}`, "uses cannot be a string"}, {`{"use":1}`, `unknown field "use"`},
@@ -60,23 +61,23 @@ func TestInvitations(t *testing.T) {
 		if c.body == "" {
 			status, typ = 415, "media-type"
 		}
-		f.problem(status, typ, c.part, "POST", "/api/v1/invitations", c.body)
+		f.Problem(status, typ, c.part, "POST", "/api/v1/invitations", c.body)
 	}
-	f.problem(413, "too-large", "bytes", "POST", "/api/v1/invitations", `{"expires":"`+strings.Repeat("x", 1<<20)+`"}`)
+	f.Problem(413, "too-large", "bytes", "POST", "/api/v1/invitations", `{"expires":"`+strings.Repeat("x", 1<<20)+`"}`)
 }
 
 func TestResources(t *testing.T) {
-	f := start(t)
+	f := served.Start(t)
 	at := time.Now().Add(-time.Hour)
 	for i := range 5 {
-		f.site.AddResource(image(fmt.Sprintf("r%d", i), engine.StateConverged, at.Add(time.Duration(i)*time.Minute)))
+		f.Site.AddResource(served.Image(fmt.Sprintf("r%d", i), engine.StateConverged, at.Add(time.Duration(i)*time.Minute)))
 	}
-	f.site.AddResource(image("broken", engine.StateDegraded, time.Now()))
-	f.site.AddResource(image("gone", engine.StateDeleted, time.Now()))
+	f.Site.AddResource(served.Image("broken", engine.StateDegraded, time.Now()))
+	f.Site.AddResource(served.Image("gone", engine.StateDeleted, time.Now()))
 
 	var got []string
 	for cursor, pages := "", 0; pages == 0 || cursor != ""; pages++ {
-		v := f.want(200, "GET", "/api/v1/resources?limit=4&cursor="+cursor, "")
+		v := f.Want(200, "GET", "/api/v1/resources?limit=4&cursor="+cursor, "")
 		for _, i := range v["items"].([]any) {
 			got = append(got, i.(map[string]any)["id"].(string))
 		}
@@ -89,7 +90,7 @@ func TestResources(t *testing.T) {
 		"state=degraded": "broken", "state=deleted": "gone", "q=r3": "r3", "q=img-r2": "r2", "site=toulouse": "",
 		"site=nantes&state=degraded": "broken", "service=networks": "", "kind=image&q=r1": "r1",
 	} {
-		v := f.want(200, "GET", "/api/v1/resources?"+query, "")
+		v := f.Want(200, "GET", "/api/v1/resources?"+query, "")
 		var ids []string
 		for _, i := range v["items"].([]any) {
 			ids = append(ids, i.(map[string]any)["id"].(string))
@@ -98,15 +99,15 @@ func TestResources(t *testing.T) {
 			t.Errorf("%s: listed %q, want %q", query, s, want)
 		}
 	}
-	f.problem(422, "unknown-site", `no site "lyon"`, "GET", "/api/v1/resources?site=lyon", "")
-	f.problem(422, "unknown-service", `no service "imagez"`, "GET", "/api/v1/resources?service=imagez", "")
-	f.problem(400, "bad-request", `no kind "x"`, "GET", "/api/v1/resources?kind=x", "")
-	f.problem(400, "bad-request", "converging", "GET", "/api/v1/resources?state=fine", "")
-	f.problem(400, "bad-request", "1 to 1000", "GET", "/api/v1/resources?limit=0", "")
-	f.problem(400, "bad-request", "1 to 1000", "GET", "/api/v1/resources?limit=1001", "")
-	f.problem(400, "bad-request", "given 2 times", "GET", "/api/v1/resources?q=a&q=b", "")
-	f.problem(400, "bad-request", "cursor", "GET", "/api/v1/resources?cursor=%00", "")
-	f.problem(400, "bad-request", "4096", "GET", "/api/v1/resources?q="+strings.Repeat("x", 5000), "")
+	f.Problem(422, "unknown-site", `no site "lyon"`, "GET", "/api/v1/resources?site=lyon", "")
+	f.Problem(422, "unknown-service", `no service "imagez"`, "GET", "/api/v1/resources?service=imagez", "")
+	f.Problem(400, "bad-request", `no kind "x"`, "GET", "/api/v1/resources?kind=x", "")
+	f.Problem(400, "bad-request", "converging", "GET", "/api/v1/resources?state=fine", "")
+	f.Problem(400, "bad-request", "1 to 1000", "GET", "/api/v1/resources?limit=0", "")
+	f.Problem(400, "bad-request", "1 to 1000", "GET", "/api/v1/resources?limit=1001", "")
+	f.Problem(400, "bad-request", "given 2 times", "GET", "/api/v1/resources?q=a&q=b", "")
+	f.Problem(400, "bad-request", "cursor", "GET", "/api/v1/resources?cursor=%00", "")
+	f.Problem(400, "bad-request", "4096", "GET", "/api/v1/resources?q="+strings.Repeat("x", 5000), "")
 }
 
 // A refusal tells its reason, not the way that the error took through the program.
@@ -119,10 +120,10 @@ func TestARefusalTellsItsReasonOnly(t *testing.T) {
 
 // TestSuperseded asks which values were lost, and who had set them and who took their place.
 func TestSuperseded(t *testing.T) {
-	f := start(t)
-	f.site.AddResource(image("a", engine.StateConverged, time.Now()))
-	f.site.AddOperation(operation("winner", "a", engine.StateApplied))
-	lost := f.want(200, "GET", "/api/v1/resources/a", "")["superseded"].([]any)
+	f := served.Start(t)
+	f.Site.AddResource(served.Image("a", engine.StateConverged, time.Now()))
+	f.Site.AddOperation(served.Operation("winner", "a", engine.StateApplied))
+	lost := f.Want(200, "GET", "/api/v1/resources/a", "")["superseded"].([]any)
 	if len(lost) != 1 {
 		t.Fatalf("lost: %v", lost)
 	}
@@ -135,53 +136,53 @@ func TestSuperseded(t *testing.T) {
 }
 
 func TestResource(t *testing.T) {
-	f := start(t)
-	f.site.AddResource(image("a/b c", engine.StateConverging, time.Now()))
-	v := f.want(200, "GET", "/api/v1/resources/a%2Fb%20c", "")
+	f := served.Start(t)
+	f.Site.AddResource(served.Image("a/b c", engine.StateConverging, time.Now()))
+	v := f.Want(200, "GET", "/api/v1/resources/a%2Fb%20c", "")
 	sites := v["sites"].(map[string]any)
 	if v["id"] != "a/b c" || sites["nantes"].(map[string]any)["pending"] != 1.0 || sites["paris"].(map[string]any)["local_id"] != "img-a/b c" {
 		t.Errorf("got %v", v)
 	}
-	if v := f.want(200, "GET", "/api/v1/resources/img-a%2Fb%20c", ""); v["id"] != "a/b c" {
+	if v := f.Want(200, "GET", "/api/v1/resources/img-a%2Fb%20c", ""); v["id"] != "a/b c" {
 		t.Errorf("by this site's own identifier: %v", v)
 	}
-	f.problem(404, "not-found", `"nope"`, "GET", "/api/v1/resources/nope", "")
+	f.Problem(404, "not-found", `"nope"`, "GET", "/api/v1/resources/nope", "")
 
-	web := image("web", engine.StateConverged, time.Now())
-	f.site.AddResource(web)
+	web := served.Image("web", engine.StateConverged, time.Now())
+	f.Site.AddResource(web)
 	web.Service, web.Kind = "networks", "network"
-	f.site.AddResource(web)
-	p := f.problem(409, "ambiguous", "?service=", "GET", "/api/v1/resources/web", "")
+	f.Site.AddResource(web)
+	p := f.Problem(409, "ambiguous", "?service=", "GET", "/api/v1/resources/web", "")
 	if fmt.Sprint(p["candidates"]) != "[map[id:web kind:network service:networks] map[id:web kind:image service:images]]" {
 		t.Errorf("candidates %v", p["candidates"])
 	}
-	if v := f.want(200, "GET", "/api/v1/resources/web?service=networks", ""); v["kind"] != "network" {
+	if v := f.Want(200, "GET", "/api/v1/resources/web?service=networks", ""); v["kind"] != "network" {
 		t.Errorf("picked %v", v)
 	}
-	if v := f.want(200, "GET", "/api/v1/resources/web?kind=image", ""); v["service"] != "images" {
+	if v := f.Want(200, "GET", "/api/v1/resources/web?kind=image", ""); v["service"] != "images" {
 		t.Errorf("picked %v", v)
 	}
 
 	// A deleted resource is found until another one has its name.
-	f.site.AddResource(image("old", engine.StateDeleted, time.Now().Add(-time.Hour)))
-	if v := f.want(200, "GET", "/api/v1/resources/old", ""); v["state"] != "deleted" {
+	f.Site.AddResource(served.Image("old", engine.StateDeleted, time.Now().Add(-time.Hour)))
+	if v := f.Want(200, "GET", "/api/v1/resources/old", ""); v["state"] != "deleted" {
 		t.Errorf("got %v", v)
 	}
-	f.site.AddResource(image("old", engine.StateConverged, time.Now()))
-	if v := f.want(200, "GET", "/api/v1/resources/old", ""); v["state"] != "converged" {
+	f.Site.AddResource(served.Image("old", engine.StateConverged, time.Now()))
+	if v := f.Want(200, "GET", "/api/v1/resources/old", ""); v["state"] != "converged" {
 		t.Errorf("got %v", v)
 	}
 }
 
 func TestReplicas(t *testing.T) {
-	f := start(t)
-	r := image("x", engine.StateConverging, time.Now())
+	f := served.Start(t)
+	r := served.Image("x", engine.StateConverging, time.Now())
 	r.Service, r.Kind = "servers", "server"
-	r.Sites[toulouse] = engine.ReplicaStatus{State: engine.StateConverging}
-	f.site.AddResource(r)
-	f.site.Show("paris", "servers", "x", `{"id":"x","name":"web","n":10000000000000000001,"admin_password":"one","spec":{"cpu":2,"t/a":[1,2]},"updated_at":"1"}`)
-	f.site.Show("nantes", "servers", "x", `{"id":"x","name":"web","n":10000000000000000002,"admin_password":"two","spec":{"t/a":[1,2]},"updated_at":"2"}`)
-	v := f.want(200, "GET", "/api/v1/resources/x/replicas", "")
+	r.Sites[served.Toulouse] = engine.ReplicaStatus{State: engine.StateConverging}
+	f.Site.AddResource(r)
+	f.Site.Show("paris", "servers", "x", `{"id":"x","name":"web","n":10000000000000000001,"admin_password":"one","spec":{"cpu":2,"t/a":[1,2]},"updated_at":"1"}`)
+	f.Site.Show("nantes", "servers", "x", `{"id":"x","name":"web","n":10000000000000000002,"admin_password":"two","spec":{"t/a":[1,2]},"updated_at":"2"}`)
+	v := f.Want(200, "GET", "/api/v1/resources/x/replicas", "")
 	if v["equal"] != false {
 		t.Errorf("equal: %v", v["equal"])
 	}
@@ -196,7 +197,7 @@ func TestReplicas(t *testing.T) {
 	if bytes.Contains(b, []byte(`"one"`)) || bytes.Contains(b, []byte(`"two"`)) {
 		t.Errorf("sensitive values are shown: %s", b)
 	}
-	_, raw := f.do("GET", "/api/v1/resources/x/replicas", "")
+	_, raw := f.Do("GET", "/api/v1/resources/x/replicas", "")
 	if !bytes.Contains(raw, []byte("10000000000000000001")) {
 		t.Errorf("a number lost its digits: %s", raw)
 	}
@@ -208,22 +209,22 @@ func TestReplicas(t *testing.T) {
 		t.Errorf("ignored %v", i)
 	}
 
-	f.site.Show("nantes", "servers", "x", "")
-	if v := f.want(200, "GET", "/api/v1/resources/x/replicas", ""); v["equal"] != nil {
+	f.Site.Show("nantes", "servers", "x", "")
+	if v := f.Want(200, "GET", "/api/v1/resources/x/replicas", ""); v["equal"] != nil {
 		t.Errorf("one answer is compared with nothing: %v", v["equal"])
 	}
-	f.site.Show("nantes", "servers", "x", `{"id":"x","name":"web","n":10000000000000000001,"admin_password":"one","spec":{"t/a":[1,2],"cpu":2},"updated_at":"9"}`)
-	if v := f.want(200, "GET", "/api/v1/resources/x/replicas", ""); v["equal"] != true {
+	f.Site.Show("nantes", "servers", "x", `{"id":"x","name":"web","n":10000000000000000001,"admin_password":"one","spec":{"t/a":[1,2],"cpu":2},"updated_at":"9"}`)
+	if v := f.Want(200, "GET", "/api/v1/resources/x/replicas", ""); v["equal"] != true {
 		t.Errorf("not equal: %v", v["differences"])
 	}
 }
 
 func TestReplicasDoNotWaitForASiteThatHangs(t *testing.T) {
-	f := start(t)
-	f.site.AddResource(image("x", engine.StateConverging, time.Now()))
-	f.site.Show("paris", "images", "x", `{"id":"x"}`)
-	f.site.Show("nantes", "images", "x", "hang")
-	v := f.want(200, "GET", "/api/v1/resources/x/replicas", "")
+	f := served.Start(t)
+	f.Site.AddResource(served.Image("x", engine.StateConverging, time.Now()))
+	f.Site.Show("paris", "images", "x", `{"id":"x"}`)
+	f.Site.Show("nantes", "images", "x", "hang")
+	v := f.Want(200, "GET", "/api/v1/resources/x/replicas", "")
 	sites := v["sites"].(map[string]any)
 	if e := sites["nantes"].(map[string]any)["error"]; !strings.Contains(fmt.Sprint(e), "no answer within 3s") {
 		t.Errorf("nantes: %v", e)
@@ -234,29 +235,29 @@ func TestReplicasDoNotWaitForASiteThatHangs(t *testing.T) {
 }
 
 func TestVersionsThatDiffer(t *testing.T) {
-	f := start(t)
-	f.site.SetVersion("paris", "2.1")
+	f := served.Start(t)
+	f.Site.SetVersion("paris", "2.1")
 	warned := func() bool {
-		b, _ := json.Marshal(f.want(200, "POST", "/api/v1/scope/explain", `{"scope":"paris & nantes","service":"images","method":"POST","path":"/images"}`)["warnings"])
+		b, _ := json.Marshal(f.Want(200, "POST", "/api/v1/scope/explain", `{"scope":"paris & nantes","service":"images","method":"POST","path":"/images"}`)["warnings"])
 		return strings.Contains(string(b), "the versions of the application differ: 2.1 at paris; 3.0 at nantes")
 	}
 	if warned() {
 		t.Error("it warns of a version that nantes has not told")
 	}
-	f.site.SetVersion("nantes", "3.0")
+	f.Site.SetVersion("nantes", "3.0")
 	if !warned() {
 		t.Error("it does not warn")
 	}
 }
 
 func TestExplain(t *testing.T) {
-	f := start(t)
-	f.site.Show("nantes", "networks", "flat", `{"type":"flat"}`)
-	f.site.Show("nantes", "networks", "shared", `{"type":"shared"}`)
-	f.site.AddResource(image("x", engine.StateConverged, time.Now()))
+	f := served.Start(t)
+	f.Site.Show("nantes", "networks", "flat", `{"type":"flat"}`)
+	f.Site.Show("nantes", "networks", "shared", `{"type":"shared"}`)
+	f.Site.AddResource(served.Image("x", engine.StateConverged, time.Now()))
 	explain := func(body string) map[string]any {
 		t.Helper()
-		return f.want(200, "POST", "/api/v1/scope/explain", body)
+		return f.Want(200, "POST", "/api/v1/scope/explain", body)
 	}
 	v := explain(`{"scope":"images:paris&&nantes","service":"images","method":"POST","path":"/images"}`)
 	if v["canonical"] != "{images: paris & nantes}" || len(v["errors"].([]any)) != 0 {
@@ -330,78 +331,78 @@ func TestExplain(t *testing.T) {
 			t.Errorf("%s: no %q in %s", c.body, c.want, b)
 		}
 	}
-	f.problem(422, "unknown-service", "x", "POST", "/api/v1/scope/explain", `{"scope":"paris","service":"x"}`)
-	f.problem(400, "bad-request", "absolute", "POST", "/api/v1/scope/explain", `{"scope":"paris","path":"x"}`)
+	f.Problem(422, "unknown-service", "x", "POST", "/api/v1/scope/explain", `{"scope":"paris","service":"x"}`)
+	f.Problem(400, "bad-request", "absolute", "POST", "/api/v1/scope/explain", `{"scope":"paris","path":"x"}`)
 }
 
 func TestServices(t *testing.T) {
-	f := start(t)
-	if _, b := f.do("GET", "/api/v1/services", ""); !strings.Contains(string(b), `{"name":"images","url":"http://127.0.0.1:9701","kinds":["image"]}`) {
+	f := served.Start(t)
+	if _, b := f.Do("GET", "/api/v1/services", ""); !strings.Contains(string(b), `{"name":"images","url":"http://127.0.0.1:9701","kinds":["image"]}`) {
 		t.Errorf("%s", b)
 	}
 }
 
 func TestZones(t *testing.T) {
-	f := start(t)
-	if v := f.want(200, "PUT", "/api/v1/zones/west", `{"sites":["paris","nantes"]}`); fmt.Sprint(v["sites"]) != "[nantes paris]" || v["by"] != "paris" {
+	f := served.Start(t)
+	if v := f.Want(200, "PUT", "/api/v1/zones/west", `{"sites":["paris","nantes"]}`); fmt.Sprint(v["sites"]) != "[nantes paris]" || v["by"] != "paris" {
 		t.Errorf("got %v", v)
 	}
-	b, _ := json.Marshal(f.want(200, "POST", "/api/v1/scope/explain", `{"scope":"{images: west ; !west}"}`))
+	b, _ := json.Marshal(f.Want(200, "POST", "/api/v1/scope/explain", `{"scope":"{images: west ; !west}"}`))
 	if s := string(b); !strings.Contains(s, `"sites":["nantes","paris"]`) || !strings.Contains(s, `"sites":["toulouse"]`) {
 		t.Errorf("got %s", s)
 	}
-	f.problem(422, "unknown-site", "lyno", "PUT", "/api/v1/zones/west", `{"sites":["lyno"]}`)
-	f.problem(400, "bad-request", "cannot be the name", "PUT", "/api/v1/zones/XOR", `{"sites":["paris"]}`)
-	f.problem(400, "bad-request", "cannot be the name", "PUT", "/api/v1/zones/a%20b", `{"sites":["paris"]}`)
-	f.want(204, "DELETE", "/api/v1/zones/west", "")
-	f.problem(404, "not-found", "", "DELETE", "/api/v1/zones/west", "")
+	f.Problem(422, "unknown-site", "lyno", "PUT", "/api/v1/zones/west", `{"sites":["lyno"]}`)
+	f.Problem(400, "bad-request", "cannot be the name", "PUT", "/api/v1/zones/XOR", `{"sites":["paris"]}`)
+	f.Problem(400, "bad-request", "cannot be the name", "PUT", "/api/v1/zones/a%20b", `{"sites":["paris"]}`)
+	f.Want(204, "DELETE", "/api/v1/zones/west", "")
+	f.Problem(404, "not-found", "", "DELETE", "/api/v1/zones/west", "")
 }
 
 func TestIsolation(t *testing.T) {
-	f := start(t)
-	if v := f.want(200, "POST", "/api/v1/mesh/isolation", `{"isolated":true}`); v["isolated"] != true {
+	f := served.Start(t)
+	if v := f.Want(200, "POST", "/api/v1/mesh/isolation", `{"isolated":true}`); v["isolated"] != true {
 		t.Errorf("got %v", v)
 	}
-	if v := f.want(200, "GET", "/api/v1/mesh/isolation", ""); v["isolated"] != true || !f.site.Isolated() {
+	if v := f.Want(200, "GET", "/api/v1/mesh/isolation", ""); v["isolated"] != true || !f.Site.Isolated() {
 		t.Errorf("got %v", v)
 	}
-	f.problem(400, "bad-request", "missing", "POST", "/api/v1/mesh/isolation", `{}`)
-	if v := f.want(200, "POST", "/api/v1/mesh/isolation", `{"isolated":false}`); v["isolated"] != false || f.site.Isolated() {
+	f.Problem(400, "bad-request", "missing", "POST", "/api/v1/mesh/isolation", `{}`)
+	if v := f.Want(200, "POST", "/api/v1/mesh/isolation", `{"isolated":false}`); v["isolated"] != false || f.Site.Isolated() {
 		t.Errorf("got %v", v)
 	}
 }
 
 func TestSummary(t *testing.T) {
-	alone := serve(t, webtest.Empty())
-	if v := alone.want(200, "GET", "/api/v1/summary", ""); v["converged"] != true || v["sentence"] != "Nothing is shared between sites yet." {
+	alone := served.Serve(t, webtest.Empty())
+	if v := alone.Want(200, "GET", "/api/v1/summary", ""); v["converged"] != true || v["sentence"] != "Nothing is shared between sites yet." {
 		t.Errorf("got %v", v)
 	}
-	f := start(t)
-	f.site.AddResource(image("x", engine.StateConverged, time.Now()))
-	f.site.AddResource(image("y", engine.StateConverged, time.Now()))
-	v := f.want(200, "GET", "/api/v1/summary", "")
+	f := served.Start(t)
+	f.Site.AddResource(served.Image("x", engine.StateConverged, time.Now()))
+	f.Site.AddResource(served.Image("y", engine.StateConverged, time.Now()))
+	v := f.Want(200, "GET", "/api/v1/summary", "")
 	if v["converged"] != true || v["sentence"] != "All 2 resources are converged." || v["sites"] != 3.0 || v["reachable"] != 2.0 {
 		t.Errorf("got %v", v)
 	}
 	if w := fmt.Sprint(v["worries"]); !strings.Contains(w, "toulouse") {
 		t.Errorf("worries %s", w)
 	}
-	f.site.AddResource(image("z", engine.StateConverging, time.Now()))
-	if v := f.want(200, "GET", "/api/v1/summary", ""); v["converged"] != false || v["sentence"] != "Converging: 1 resource is under way, of 3." {
+	f.Site.AddResource(served.Image("z", engine.StateConverging, time.Now()))
+	if v := f.Want(200, "GET", "/api/v1/summary", ""); v["converged"] != false || v["sentence"] != "Converging: 1 resource is under way, of 3." {
 		t.Errorf("got %v", v)
 	}
-	f.site.AddOperation(operation("decided", "x", engine.StateRejected))
-	if v := f.want(200, "GET", "/api/v1/summary", ""); v["sentence"] != "Converging: 1 resource is under way, of 3." || strings.Contains(fmt.Sprint(v["worries"]), "decided") {
+	f.Site.AddOperation(served.Operation("decided", "x", engine.StateRejected))
+	if v := f.Want(200, "GET", "/api/v1/summary", ""); v["sentence"] != "Converging: 1 resource is under way, of 3." || strings.Contains(fmt.Sprint(v["worries"]), "decided") {
 		t.Errorf("what nobody has to settle any more is told as if: %v", v)
 	}
-	f.site.AddOperation(operation("o", "x", engine.StateUncertain))
-	if v := f.want(200, "GET", "/api/v1/summary", ""); v["sentence"] != "1 operation waits for someone to settle." {
+	f.Site.AddOperation(served.Operation("o", "x", engine.StateUncertain))
+	if v := f.Want(200, "GET", "/api/v1/summary", ""); v["sentence"] != "1 operation waits for someone to settle." {
 		t.Errorf("got %v", v)
 	}
-	d := image("d", engine.StateDegraded, time.Now())
+	d := served.Image("d", engine.StateDegraded, time.Now())
 	d.Reason = "rejected at nantes"
-	f.site.AddResource(d)
-	v = f.want(200, "GET", "/api/v1/summary", "")
+	f.Site.AddResource(d)
+	v = f.Want(200, "GET", "/api/v1/summary", "")
 	if v["sentence"] != "1 resource needs attention, 1 more under way, of 4." {
 		t.Errorf("got %v", v["sentence"])
 	}

@@ -1,4 +1,4 @@
-package web_test
+package api_test
 
 import (
 	"encoding/json"
@@ -8,15 +8,16 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/web/webtest/served"
 )
 
 func TestQueues(t *testing.T) {
-	f := start(t)
+	f := served.Start(t)
 	since := time.Now().Add(-time.Minute)
-	f.site.SetQueue("images", engine.QueueStatus{State: engine.QueuePaused, Since: since, Reason: "status 401", Waiting: 3, Next: time.Now()})
+	f.Site.SetQueue("images", engine.QueueStatus{State: engine.QueuePaused, Since: since, Reason: "status 401", Waiting: 3, Next: time.Now()})
 	queue := func(service string) map[string]any {
 		var sites []map[string]any
-		f.list("/api/v1/sites", &sites)
+		list(f, "/api/v1/sites", &sites)
 		return sites[0]["queues"].(map[string]any)[service].(map[string]any)
 	}
 	if q := queue("images"); q["state"] != "paused" || q["reason"] != "status 401" || q["waiting"] != 3.0 || q["since"] == nil || q["next_try"] == nil {
@@ -25,52 +26,52 @@ func TestQueues(t *testing.T) {
 	if q := queue("servers"); q["state"] != "running" || q["since"] != nil || q["next_try"] != nil {
 		t.Errorf("a queue that has always run is told as %v", q)
 	}
-	_, b := f.do("GET", "/metrics", "")
+	_, b := f.Do("GET", "/metrics", "")
 	for _, line := range []string{`skerry_queue{service="images",state="paused"} 1`, `skerry_queue{service="images",state="running"} 0`, `skerry_queue_waiting{service="images"} 3`} {
 		if !strings.Contains(string(b), line) {
 			t.Errorf("no %s in the metrics", line)
 		}
 	}
 	const at = "/api/v1/sites/paris/resume"
-	f.problem(422, "unknown-service", "imgaes", "POST", at, `{"service":"imgaes"}`)
-	f.problem(422, "unknown-site", "lyno", "POST", "/api/v1/sites/lyno/resume", `{}`)
-	f.problem(400, "bad-request", "unknown", "POST", at, `{"servce":"images"}`)
-	f.problem(400, "bad-request", "now", "POST", at+"?now=1", `{}`)
-	if v := f.want(200, "POST", at, `{"service":"images"}`); v["name"] != "paris" || queue("images")["state"] != "running" {
+	f.Problem(422, "unknown-service", "imgaes", "POST", at, `{"service":"imgaes"}`)
+	f.Problem(422, "unknown-site", "lyno", "POST", "/api/v1/sites/lyno/resume", `{}`)
+	f.Problem(400, "bad-request", "unknown", "POST", at, `{"servce":"images"}`)
+	f.Problem(400, "bad-request", "now", "POST", at+"?now=1", `{}`)
+	if v := f.Want(200, "POST", at, `{"service":"images"}`); v["name"] != "paris" || queue("images")["state"] != "running" {
 		t.Errorf("resumed: %v", v)
 	}
-	f.want(200, "POST", at, `{}`)
+	f.Want(200, "POST", at, `{}`)
 }
 
 // TestWhatIsDecidedElsewhereIsAskedThere names another site for what is to be done.
 func TestWhatIsDecidedElsewhereIsAskedThere(t *testing.T) {
-	f := start(t)
-	f.site.AddOperation(operation("o", "x", engine.StateRejected))
-	if v := f.want(200, "POST", "/api/v1/sites/nantes/resume", `{}`); v["name"] != "nantes" || v["self"] != false {
+	f := served.Start(t)
+	f.Site.AddOperation(served.Operation("o", "x", engine.StateRejected))
+	if v := f.Want(200, "POST", "/api/v1/sites/nantes/resume", `{}`); v["name"] != "nantes" || v["self"] != false {
 		t.Errorf("nantes answered %v", v)
 	}
-	v := f.want(200, "POST", "/api/v1/operations/o/retry?site=nantes", "")
+	v := f.Want(200, "POST", "/api/v1/operations/o/retry?site=nantes", "")
 	if at := v["sites"].(map[string]any)["nantes"].(map[string]any); at["error"] != "retry" {
 		t.Errorf("nantes answered %v", v)
 	}
-	f.problem(422, "unknown-site", "lyno", "POST", "/api/v1/operations/o/retry?site=lyno", "")
-	f.problem(422, "scope-type", "does not concern toulouse", "POST", "/api/v1/operations/o/retry?site=toulouse", "")
-	f.site.SetFault(func(method string) error {
+	f.Problem(422, "unknown-site", "lyno", "POST", "/api/v1/operations/o/retry?site=lyno", "")
+	f.Problem(422, "scope-type", "does not concern toulouse", "POST", "/api/v1/operations/o/retry?site=toulouse", "")
+	f.Site.SetFault(func(method string) error {
 		if method == "Peer" {
 			return engine.ErrUnreachable
 		}
 		return nil
 	})
-	f.problem(503, "unreachable", "nothing has happened", "POST", "/api/v1/operations/o/drop?site=nantes", "")
-	f.problem(503, "unreachable", "nothing has happened", "POST", "/api/v1/sites/nantes/resume", `{}`)
-	f.site.SetFault(func(string) error { return nil })
+	f.Problem(503, "unreachable", "nothing has happened", "POST", "/api/v1/operations/o/drop?site=nantes", "")
+	f.Problem(503, "unreachable", "nothing has happened", "POST", "/api/v1/sites/nantes/resume", `{}`)
+	f.Site.SetFault(func(string) error { return nil })
 
 	ask := func(from engine.SiteID, path, body string) (int, string) {
 		r := httptest.NewRequest("POST", path, strings.NewReader(body))
 		r.RemoteAddr = string(from)
 		r.Header.Set("Content-Type", "application/json")
 		w := httptest.NewRecorder()
-		f.server.Peers().ServeHTTP(w, r)
+		f.Web.Peers().ServeHTTP(w, r)
 		return w.Code, w.Body.String()
 	}
 	for _, c := range []struct {
@@ -79,11 +80,11 @@ func TestWhatIsDecidedElsewhereIsAskedThere(t *testing.T) {
 		status     int
 		part       string
 	}{
-		{nantes, "/api/v1/sites/paris/resume", `{}`, 200, `"name":"paris"`},
-		{nantes, "/api/v1/sites/nantes/resume", `{}`, 508, "/problems/loop"},
-		{toulouse, "/api/v1/operations/o/done", "", 404, "/problems/not-found"}, // whether it exists is not that site's to know
-		{nantes, "/api/v1/operations/o/done?site=nantes", "", 508, "/problems/loop"},
-		{nantes, "/api/v1/operations/o/done", "", 200, `"id":"o"`},
+		{served.Nantes, "/api/v1/sites/paris/resume", `{}`, 200, `"name":"paris"`},
+		{served.Nantes, "/api/v1/sites/nantes/resume", `{}`, 508, "/problems/loop"},
+		{served.Toulouse, "/api/v1/operations/o/done", "", 404, "/problems/not-found"}, // whether it exists is not that site's to know
+		{served.Nantes, "/api/v1/operations/o/done?site=nantes", "", 508, "/problems/loop"},
+		{served.Nantes, "/api/v1/operations/o/done", "", 200, `"id":"o"`},
 		{"12D3KooWStranger", "/api/v1/operations/o/done", "", 403, "/problems/stranger"},
 	} {
 		if status, body := ask(c.from, c.path, c.body); status != c.status || !strings.Contains(body, c.part) {
@@ -93,13 +94,13 @@ func TestWhatIsDecidedElsewhereIsAskedThere(t *testing.T) {
 }
 
 // list decodes an answer that is an array.
-func (f *fixture) list(path string, into any) {
-	f.t.Helper()
-	resp, b := f.do("GET", path, "")
+func list(f *served.Server, path string, into any) {
+	f.T.Helper()
+	resp, b := f.Do("GET", path, "")
 	if resp.StatusCode != 200 {
-		f.t.Fatalf("GET %s: %d %s", path, resp.StatusCode, b)
+		f.T.Fatalf("GET %s: %d %s", path, resp.StatusCode, b)
 	}
 	if err := json.Unmarshal(b, into); err != nil {
-		f.t.Fatal(err)
+		f.T.Fatal(err)
 	}
 }

@@ -1,4 +1,4 @@
-package web_test
+package served
 
 import (
 	"encoding/json"
@@ -13,22 +13,23 @@ import (
 	"github.com/skerry/skerry/web/api"
 )
 
-// description is the parsed openapi.yaml.
-type description struct{ root map[string]any }
+// Description is the parsed openapi.yaml.
+type Description struct{ Root map[string]any }
 
-func readDescription(t *testing.T) *description {
+// Describe reads it.
+func Describe(t *testing.T) *Description {
 	t.Helper()
-	d := &description{}
-	if err := yaml.Unmarshal(api.OpenAPI, &d.root); err != nil {
+	d := &Description{}
+	if err := yaml.Unmarshal(api.OpenAPI, &d.Root); err != nil {
 		t.Fatalf("openapi.yaml: %v", err)
 	}
 	return d
 }
 
-func (d *description) resolve(v any) map[string]any {
+func (d *Description) resolve(v any) map[string]any {
 	m, _ := v.(map[string]any)
 	for m["$ref"] != nil {
-		var at any = d.root
+		var at any = d.Root
 		for _, part := range strings.Split(strings.TrimPrefix(m["$ref"].(string), "#/"), "/") {
 			at = at.(map[string]any)[part]
 		}
@@ -38,9 +39,9 @@ func (d *description) resolve(v any) map[string]any {
 }
 
 // operation finds the call that a request makes; path parameters match one segment.
-func (d *description) operation(method, path string) map[string]any {
+func (d *Description) operation(method, path string) map[string]any {
 	path, _, _ = strings.Cut(path, "?")
-	for pattern, item := range d.root["paths"].(map[string]any) {
+	for pattern, item := range d.Root["paths"].(map[string]any) {
 		re := regexp.MustCompile("^" + regexp.MustCompile(`\\\{[a-z]+\\\}`).ReplaceAllString(regexp.QuoteMeta(pattern), "[^/]+") + "$")
 		if op, ok := item.(map[string]any)[strings.ToLower(method)]; ok && re.MatchString(path) {
 			return op.(map[string]any)
@@ -50,7 +51,7 @@ func (d *description) operation(method, path string) map[string]any {
 }
 
 // checkAnswer compares an answer with what is described for it.
-func (d *description) checkAnswer(t *testing.T, method, path string, status int, contentType string, body []byte) {
+func (d *Description) checkAnswer(t *testing.T, method, path string, status int, contentType string, body []byte) {
 	t.Helper()
 	op := d.operation(method, path)
 	if op == nil {
@@ -95,14 +96,14 @@ func (d *description) checkAnswer(t *testing.T, method, path string, status int,
 		t.Errorf("%s %s: %v", method, path, err)
 		return
 	}
-	for _, problem := range d.check(c.(map[string]any)["schema"], v, "$") {
+	for _, problem := range d.Check(c.(map[string]any)["schema"], v, "$") {
 		t.Errorf("%s %s %d: %s", method, path, status, problem)
 	}
 }
 
-// check validates a value. Members of an object that is described by its properties must all be among them, unless
+// Check validates a value. Members of an object that is described by its properties must all be among them, unless
 // additionalProperties says otherwise.
-func (d *description) check(schema, v any, at string) []string {
+func (d *Description) Check(schema, v any, at string) []string {
 	s := d.resolve(schema)
 	if all, ok := s["allOf"].([]any); ok {
 		merged := map[string]any{"type": "object", "properties": map[string]any{}}
@@ -162,7 +163,7 @@ func (d *description) check(schema, v any, at string) []string {
 	switch x := v.(type) {
 	case []any:
 		for i, item := range x {
-			wrong = append(wrong, d.check(s["items"], item, fmt.Sprintf("%s[%d]", at, i))...)
+			wrong = append(wrong, d.Check(s["items"], item, fmt.Sprintf("%s[%d]", at, i))...)
 		}
 	case map[string]any:
 		props, _ := s["properties"].(map[string]any)
@@ -175,82 +176,13 @@ func (d *description) check(schema, v any, at string) []string {
 		for name, member := range x {
 			switch prop, ok := props[name]; {
 			case ok:
-				wrong = append(wrong, d.check(prop, member, at+"."+name)...)
+				wrong = append(wrong, d.Check(prop, member, at+"."+name)...)
 			case s["additionalProperties"] == nil:
 				wrong = append(wrong, fmt.Sprintf("%s.%s is not described", at, name))
 			case s["additionalProperties"] != true:
-				wrong = append(wrong, d.check(s["additionalProperties"], member, at+"."+name)...)
+				wrong = append(wrong, d.Check(s["additionalProperties"], member, at+"."+name)...)
 			}
 		}
 	}
 	return wrong
-}
-
-func TestOpenAPIDescribesEveryRouteAndNoOther(t *testing.T) {
-	d := readDescription(t)
-	described := map[string]bool{}
-	for path, item := range d.root["paths"].(map[string]any) {
-		for method := range item.(map[string]any) {
-			described[strings.ToUpper(method)+" "+path] = true
-		}
-	}
-	params := regexp.MustCompile(`:([a-z]+)`)
-	for _, r := range start(t).server.Routes() {
-		if !strings.HasPrefix(r.Path, "/api/") && !slices.Contains([]string{"/healthz", "/readyz", "/metrics", "/openapi.yaml"}, r.Path) {
-			continue // the page
-		}
-		call := r.Method + " " + params.ReplaceAllString(r.Path, "{$1}")
-		if !described[call] {
-			t.Errorf("%s is served and not described", call)
-		}
-		delete(described, call)
-	}
-	for call := range described {
-		t.Errorf("%s is described and not served", call)
-	}
-}
-
-func TestOpenAPIExplainsEveryField(t *testing.T) {
-	d := readDescription(t)
-	components := d.root["components"].(map[string]any)
-	var walk func(v any, at string)
-	walk = func(v any, at string) {
-		switch x := v.(type) {
-		case []any:
-			for i, item := range x {
-				walk(item, fmt.Sprintf("%s[%d]", at, i))
-			}
-		case map[string]any:
-			if props, ok := x["properties"].(map[string]any); ok {
-				for name, p := range props {
-					m := p.(map[string]any)
-					if m["description"] == nil && m["$ref"] == nil {
-						t.Errorf("%s.%s has no description", at, name)
-					}
-				}
-			}
-			if x["in"] != nil && x["description"] == nil {
-				t.Errorf("parameter %v at %s has no description", x["name"], at)
-			}
-			for name, member := range x {
-				walk(member, at+"."+name)
-			}
-		}
-	}
-	walk(components, "components")
-	walk(d.root["paths"], "paths")
-}
-
-func TestTheCheckOfAnswersFindsWhatIsNotDescribed(t *testing.T) {
-	d := readDescription(t)
-	schema := map[string]any{"$ref": "#/components/schemas/Isolation"}
-	for _, wrong := range []string{`{}`, `{"isolated": 1}`, `{"isolated": true, "more": 1}`, `[]`} {
-		var v any
-		if err := json.Unmarshal([]byte(wrong), &v); err != nil {
-			t.Fatal(err)
-		}
-		if len(d.check(schema, v, "$")) == 0 {
-			t.Errorf("%s passes", wrong)
-		}
-	}
 }

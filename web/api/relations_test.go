@@ -1,4 +1,4 @@
-package web_test
+package api_test
 
 import (
 	"errors"
@@ -9,10 +9,11 @@ import (
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/glue"
+	"github.com/skerry/skerry/web/webtest/served"
 )
 
 // related puts a resource at paris and others, with references written as "relation service.kind/id".
-func (f *fixture) related(service, kind, id string, sites []engine.SiteID, refs ...string) {
+func related(f *served.Server, service, kind, id string, sites []engine.SiteID, refs ...string) {
 	row := engine.ResourceRow{ID: engine.ResourceID(id), Service: engine.ServiceName(service), Kind: engine.KindName(kind), Collaboration: "replication",
 		Local: engine.LocalID(id), State: engine.StateConverged, CreatedAt: time.Now(), UpdatedAt: time.Now(), Sites: map[engine.SiteID]engine.ReplicaStatus{}}
 	for _, s := range sites {
@@ -24,12 +25,12 @@ func (f *fixture) related(service, kind, id string, sites []engine.SiteID, refs 
 		row.Relations = append(row.Relations, engine.Relation{Target: engine.Target{Service: engine.ServiceName(to), Kind: engine.KindName(name), ID: engine.ResourceID(id)},
 			At: engine.Pointer(fmt.Sprintf("/ref/%d", i)), Type: engine.RelationType(relation)})
 	}
-	f.site.AddResource(row)
+	f.Site.AddResource(row)
 }
 
 // graph asks for a graph and writes it with one edge a word.
-func (f *fixture) graph(query string) (root string, nodes int, edges string) {
-	v := f.want(200, "GET", "/api/v1/relations"+query, "")
+func graph(f *served.Server, query string) (root string, nodes int, edges string) {
+	v := f.Want(200, "GET", "/api/v1/relations"+query, "")
 	var words []string
 	for _, e := range v["edges"].([]any) {
 		e := e.(map[string]any)
@@ -44,84 +45,84 @@ func (f *fixture) graph(query string) (root string, nodes int, edges string) {
 }
 
 func TestRelations(t *testing.T) {
-	f := start(t)
-	both := []engine.SiteID{self, nantes}
-	f.related("images", "image", "debian", both)
-	f.related("networks", "network", "front", []engine.SiteID{self})
-	f.related("servers", "server", "web", both, "requirement images.image/debian", "reliance networks.network/front", "reliance networks.network/elsewhere")
-	f.related("servers", "server", "db", both, "requirement images.image/debian")
-	f.related("servers", "server", "alone", both)
+	f := served.Start(t)
+	both := []engine.SiteID{self, served.Nantes}
+	related(f, "images", "image", "debian", both)
+	related(f, "networks", "network", "front", []engine.SiteID{self})
+	related(f, "servers", "server", "web", both, "requirement images.image/debian", "reliance networks.network/front", "reliance networks.network/elsewhere")
+	related(f, "servers", "server", "db", both, "requirement images.image/debian")
+	related(f, "servers", "server", "alone", both)
 
-	root, nodes, edges := f.graph("?resource=web")
+	root, nodes, edges := graph(f, "?resource=web")
 	if root != "servers.server/web" || nodes != 4 || edges != "web>debian web>front(no replica at nantes) web>elsewhere" {
 		t.Errorf("%s with %d nodes: %s", root, nodes, edges)
 	}
-	if _, nodes, edges := f.graph("?resource=debian"); nodes != 3 || edges != "db>debian web>debian" {
+	if _, nodes, edges := graph(f, "?resource=debian"); nodes != 3 || edges != "db>debian web>debian" {
 		t.Errorf("%d nodes: %s", nodes, edges)
 	}
-	if _, nodes, edges := f.graph("?resource=elsewhere&service=networks&kind=network"); nodes != 2 || edges != "web>elsewhere" {
+	if _, nodes, edges := graph(f, "?resource=elsewhere&service=networks&kind=network"); nodes != 2 || edges != "web>elsewhere" {
 		t.Errorf("%d nodes: %s", nodes, edges)
 	}
-	if root, nodes, edges := f.graph(""); root != "" || nodes != 5 || edges != "db>debian web>debian web>front(no replica at nantes) web>elsewhere" {
+	if root, nodes, edges := graph(f, ""); root != "" || nodes != 5 || edges != "db>debian web>debian web>front(no replica at nantes) web>elsewhere" {
 		t.Errorf("%d nodes: %s", nodes, edges)
 	}
-	if v := f.want(200, "GET", "/api/v1/relations?limit=1", ""); v["next"] == "" || len(v["edges"].([]any)) != 1 {
+	if v := f.Want(200, "GET", "/api/v1/relations?limit=1", ""); v["next"] == "" || len(v["edges"].([]any)) != 1 {
 		t.Errorf("a page of one: %v", v)
 	}
-	if v := f.want(200, "GET", "/api/v1/resources/front", "")["relations"].([]any); len(v) != 1 || v[0].(map[string]any)["from"] != "servers.server/web" {
+	if v := f.Want(200, "GET", "/api/v1/resources/front", "")["relations"].([]any); len(v) != 1 || v[0].(map[string]any)["from"] != "servers.server/web" {
 		t.Errorf("relations of a resource: %v", v)
 	}
 	// An object of this site alone, and one that is replicated and known already.
 	front := engine.Relation{Target: engine.Target{Service: "networks", Kind: "network", ID: "front"}, At: "/network", Type: engine.RelationReliance}
-	f.site.Refer(glue.Referrer{Target: engine.Target{Service: "servers", Kind: "server", ID: "42"}, By: front})
-	f.site.Refer(glue.Referrer{Target: engine.Target{Service: "servers", Kind: "server", ID: "web"}, Replicated: true, By: front})
-	v := f.want(200, "GET", "/api/v1/relations?resource=front", "")
+	f.Site.Refer(glue.Referrer{Target: engine.Target{Service: "servers", Kind: "server", ID: "42"}, By: front})
+	f.Site.Refer(glue.Referrer{Target: engine.Target{Service: "servers", Kind: "server", ID: "web"}, Replicated: true, By: front})
+	v := f.Want(200, "GET", "/api/v1/relations?resource=front", "")
 	if last := v["nodes"].([]any)[2].(map[string]any); len(v["nodes"].([]any)) != 3 || last["id"] != "42" || last["shared"] != false || fmt.Sprint(last["sites"]) != "[paris]" {
 		t.Errorf("nodes: %v", v["nodes"])
 	}
 	// What the application makes along with it, and with that.
 	port, wire := engine.Target{Service: "networks", Kind: "network", ID: "port"}, engine.Target{Service: "networks", Kind: "network", ID: "wire"}
 	along := func(owner, t engine.Target) {
-		f.site.Make(owner, glue.Referrer{Target: t, By: engine.Relation{Target: t, At: "/owners/0", Type: engine.RelationComposition}})
+		f.Site.Make(owner, glue.Referrer{Target: t, By: engine.Relation{Target: t, At: "/owners/0", Type: engine.RelationComposition}})
 	}
 	along(front.Target, port)
 	along(port, wire)
 	along(wire, port) // nobody should
-	if _, nodes, edges := f.graph("?resource=front"); nodes != 5 || !strings.Contains(edges, "front>port") || !strings.Contains(edges, "port>wire") {
+	if _, nodes, edges := graph(f, "?resource=front"); nodes != 5 || !strings.Contains(edges, "front>port") || !strings.Contains(edges, "port>wire") {
 		t.Errorf("%d nodes: %s", nodes, edges)
 	}
-	f.site.SetFault(func(method string) error {
+	f.Site.SetFault(func(method string) error {
 		if method == "Referring" {
 			return errors.New("read the lists of servers.server (status 503)")
 		}
 		return nil
 	})
-	if v := f.want(200, "GET", "/api/v1/relations?resource=front", ""); !strings.Contains(fmt.Sprint(v["unknown"]), "could not read the lists of servers.server (status 503)") {
+	if v := f.Want(200, "GET", "/api/v1/relations?resource=front", ""); !strings.Contains(fmt.Sprint(v["unknown"]), "could not read the lists of servers.server (status 503)") {
 		t.Errorf("it says %v", v["unknown"])
 	}
-	f.problem(404, "not-found", "no resource", "GET", "/api/v1/relations?resource=elsewhere", "")
-	f.problem(422, "unknown-service", "no service", "GET", "/api/v1/relations?resource=web&service=server", "")
-	f.problem(400, "bad-request", "depth", "GET", "/api/v1/relations?resource=web&depth=3", "")
+	f.Problem(404, "not-found", "no resource", "GET", "/api/v1/relations?resource=elsewhere", "")
+	f.Problem(422, "unknown-service", "no service", "GET", "/api/v1/relations?resource=web&service=server", "")
+	f.Problem(400, "bad-request", "depth", "GET", "/api/v1/relations?resource=web&depth=3", "")
 }
 
 // TestRelationsInCircles asks for graphs that go round, and for one that is too large.
 func TestRelationsInCircles(t *testing.T) {
-	f := start(t)
+	f := served.Start(t)
 	here := []engine.SiteID{self}
-	f.related("networks", "network", "a", here, "reliance networks.network/b")
-	f.related("networks", "network", "b", here, "reliance networks.network/a")
-	f.related("networks", "network", "self", here, "reliance networks.network/self")
-	if _, nodes, edges := f.graph("?resource=a"); nodes != 2 || edges != "a>b b>a" {
+	related(f, "networks", "network", "a", here, "reliance networks.network/b")
+	related(f, "networks", "network", "b", here, "reliance networks.network/a")
+	related(f, "networks", "network", "self", here, "reliance networks.network/self")
+	if _, nodes, edges := graph(f, "?resource=a"); nodes != 2 || edges != "a>b b>a" {
 		t.Errorf("%d nodes: %s", nodes, edges)
 	}
-	if _, nodes, edges := f.graph("?resource=self"); nodes != 1 || edges != "self>self" {
+	if _, nodes, edges := graph(f, "?resource=self"); nodes != 1 || edges != "self>self" {
 		t.Errorf("%d nodes: %s", nodes, edges)
 	}
 	for i := range 300 {
-		f.related("servers", "server", fmt.Sprintf("s%d", i), here, "reliance networks.network/wide")
+		related(f, "servers", "server", fmt.Sprintf("s%d", i), here, "reliance networks.network/wide")
 	}
-	f.related("networks", "network", "wide", here)
-	v := f.want(200, "GET", "/api/v1/relations?resource=wide", "")
+	related(f, "networks", "network", "wide", here)
+	v := f.Want(200, "GET", "/api/v1/relations?resource=wide", "")
 	if n := len(v["nodes"].([]any)); n != 200 || len(v["unknown"].([]any)) == 0 {
 		t.Errorf("%d nodes, and it says %v", n, v["unknown"])
 	}

@@ -1,4 +1,4 @@
-package web_test
+package api_test
 
 import (
 	"bufio"
@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/skerry/skerry/web/webtest/served"
 )
 
 // stream is an open event stream.
@@ -18,26 +20,26 @@ type stream struct {
 	cancel context.CancelFunc
 }
 
-func (f *fixture) stream(path, last string) *stream {
-	f.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	f.t.Cleanup(cancel)
-	r, err := http.NewRequestWithContext(ctx, "GET", f.url+path, nil)
+func follow(f *served.Server, path, last string) *stream {
+	f.T.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), served.Patience)
+	f.T.Cleanup(cancel)
+	r, err := http.NewRequestWithContext(ctx, "GET", f.URL+path, nil)
 	if err != nil {
-		f.t.Fatal(err)
+		f.T.Fatal(err)
 	}
 	if last != "" {
 		r.Header.Set("Last-Event-ID", last)
 	}
 	resp, err := http.DefaultClient.Do(r)
 	if err != nil {
-		f.t.Fatal(err)
+		f.T.Fatal(err)
 	}
-	f.t.Cleanup(func() { resp.Body.Close() })
+	f.T.Cleanup(func() { resp.Body.Close() })
 	if resp.StatusCode != 200 || resp.Header.Get("Content-Type") != "text/event-stream" {
-		f.t.Fatalf("%s: %d %s", path, resp.StatusCode, resp.Header.Get("Content-Type"))
+		f.T.Fatalf("%s: %d %s", path, resp.StatusCode, resp.Header.Get("Content-Type"))
 	}
-	return &stream{f.t, bufio.NewScanner(resp.Body), cancel}
+	return &stream{f.T, bufio.NewScanner(resp.Body), cancel}
 }
 
 // next returns the next event, or nil when the stream ended.
@@ -56,76 +58,76 @@ func (s *stream) next() map[string]any {
 }
 
 func TestEventStreamResumes(t *testing.T) {
-	f := start(t)
+	f := served.Start(t)
 	for i := range 5 {
-		f.site.AddEvent("operation.accepted", fmt.Sprintf("o%d", i+1), `{"n":1}`)
+		f.Site.AddEvent("operation.accepted", fmt.Sprintf("o%d", i+1), `{"n":1}`)
 	}
-	s := f.stream("/api/v1/events", "3")
+	s := follow(f, "/api/v1/events", "3")
 	e := s.next()
 	if e["id"] != "4" || e["specversion"] != "1.0" || e["type"] != "operation.accepted" || e["subject"] != "o4" ||
 		e["source"] != "/sites/paris" || e["datacontenttype"] != "application/json" || fmt.Sprint(e["data"]) != "map[n:1]" {
 		t.Errorf("got %v", e)
 	}
-	for _, p := range f.doc.check(map[string]any{"$ref": "#/components/schemas/Event"}, e, "$") {
+	for _, p := range f.Doc.Check(map[string]any{"$ref": "#/components/schemas/Event"}, e, "$") {
 		t.Error(p)
 	}
 	if e := s.next(); e["id"] != "5" {
 		t.Errorf("got %v", e)
 	}
-	f.site.AddEvent("site.up", "nantes", ``)
+	f.Site.AddEvent("site.up", "nantes", ``)
 	if e := s.next(); e["id"] != "6" || e["data"] != nil {
 		t.Errorf("a new event: %v", e)
 	}
 }
 
 func TestEventStreamBeginsWithWhatComes(t *testing.T) {
-	f := start(t)
-	f.site.AddEvent("site.up", "old", ``)
-	s := f.stream("/api/v1/events", "")
-	f.site.AddEvent("site.up", "new", ``)
+	f := served.Start(t)
+	f.Site.AddEvent("site.up", "old", ``)
+	s := follow(f, "/api/v1/events", "")
+	f.Site.AddEvent("site.up", "new", ``)
 	if e := s.next(); e["subject"] != "new" {
 		t.Errorf("got %v", e)
 	}
-	if e := f.stream("/api/v1/events?after=0", "").next(); e["subject"] != "old" {
+	if e := follow(f, "/api/v1/events?after=0", "").next(); e["subject"] != "old" {
 		t.Errorf("the whole log begins with %v", e)
 	}
-	f.problem(400, "bad-request", "no event's id", "GET", "/api/v1/events?after=x", "")
-	f.problem(400, "bad-request", "no event's id", "GET", "/api/v1/events", "", "Last-Event-ID", "x")
+	f.Problem(400, "bad-request", "no event's id", "GET", "/api/v1/events?after=x", "")
+	f.Problem(400, "bad-request", "no event's id", "GET", "/api/v1/events", "", "Last-Event-ID", "x")
 }
 
 func TestEventStreamSaysWhenTheLogWasTrimmed(t *testing.T) {
-	f := start(t)
+	f := served.Start(t)
 	for range 10 {
-		f.site.AddEvent("site.up", "nantes", ``)
+		f.Site.AddEvent("site.up", "nantes", ``)
 	}
-	f.site.Trim(7)
-	s := f.stream("/api/v1/events", "3")
+	f.Site.Trim(7)
+	s := follow(f, "/api/v1/events", "3")
 	if e := s.next(); e["type"] != "log.trimmed" || e["id"] != "7" || fmt.Sprint(e["data"]) != "map[after:3 next:8]" {
 		t.Errorf("got %v", e)
 	}
 	if e := s.next(); e["id"] != "8" {
 		t.Errorf("then %v", e)
 	}
-	if e := f.stream("/api/v1/events", "7").next(); e["id"] != "8" || e["type"] != "site.up" {
+	if e := follow(f, "/api/v1/events", "7").next(); e["id"] != "8" || e["type"] != "site.up" {
 		t.Errorf("nothing is missing after 7: %v", e)
 	}
 	// A log that never had the event starts from its beginning, and says so.
-	if e := f.stream("/api/v1/events", "99").next(); e["type"] != "log.trimmed" {
+	if e := follow(f, "/api/v1/events", "99").next(); e["type"] != "log.trimmed" {
 		t.Errorf("got %v", e)
 	}
 }
 
 func TestEventStreamsAreBoundedAndGivenBack(t *testing.T) {
-	f := start(t)
+	f := served.Start(t)
 	var open []*stream
 	for range 128 {
-		open = append(open, f.stream("/api/v1/events", ""))
+		open = append(open, follow(f, "/api/v1/events", ""))
 	}
-	f.problem(503, "too-many-streams", "128", "GET", "/api/v1/events", "")
+	f.Problem(503, "too-many-streams", "128", "GET", "/api/v1/events", "")
 	open[0].cancel()
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(served.Patience)
 	for {
-		resp, err := http.Get(f.url + "/metrics")
+		resp, err := http.Get(f.URL + "/metrics")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -143,22 +145,22 @@ func TestEventStreamsAreBoundedAndGivenBack(t *testing.T) {
 			t.Fatalf("%s streams are open after one left", count)
 		}
 	}
-	f.stream("/api/v1/events", "")
+	follow(f, "/api/v1/events", "")
 }
 
 func TestEventLog(t *testing.T) {
-	f := start(t)
-	if v := f.want(200, "GET", "/api/v1/events/log", ""); len(v["items"].([]any)) != 0 || v["next"] != "" {
+	f := served.Start(t)
+	if v := f.Want(200, "GET", "/api/v1/events/log", ""); len(v["items"].([]any)) != 0 || v["next"] != "" {
 		t.Errorf("an empty log: %v", v)
 	}
 	for range 23 {
-		f.site.AddEvent("site.up", "nantes", `{}`)
+		f.Site.AddEvent("site.up", "nantes", `{}`)
 	}
-	f.site.Trim(2)
+	f.Site.Trim(2)
 	var ids []string
 	path := "/api/v1/events/log?limit=9"
 	for {
-		v := f.want(200, "GET", path, "")
+		v := f.Want(200, "GET", path, "")
 		for _, e := range v["items"].([]any) {
 			ids = append(ids, e.(map[string]any)["id"].(string))
 		}
@@ -170,5 +172,5 @@ func TestEventLog(t *testing.T) {
 	if s := strings.Join(ids, " "); s != "23 22 21 20 19 18 17 16 15 14 13 12 11 10 9 8 7 6 5 4 3" {
 		t.Errorf("listed %s", s)
 	}
-	f.problem(400, "bad-request", "before", "GET", "/api/v1/events/log?before=-1", "")
+	f.Problem(400, "bad-request", "before", "GET", "/api/v1/events/log?before=-1", "")
 }

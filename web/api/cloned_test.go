@@ -1,16 +1,18 @@
-package web_test
+package api_test
 
 import (
 	"encoding/json"
 	"testing"
 	"time"
+
+	"github.com/skerry/skerry/web/webtest/served"
 )
 
 func TestRestoredAndClonedSites(t *testing.T) {
-	f := start(t)
+	f := served.Start(t)
 	at := time.Now().Add(-time.Minute)
-	f.site.SetTwin(nantes, at, true)
-	_, b := f.do("GET", "/api/v1/sites", "")
+	f.Site.SetTwin(served.Nantes, at, true)
+	_, b := f.Do("GET", "/api/v1/sites", "")
 	var sites []map[string]any
 	if err := json.Unmarshal(b, &sites); err != nil {
 		t.Fatal(err)
@@ -25,7 +27,7 @@ func TestRestoredAndClonedSites(t *testing.T) {
 		}
 	}
 	found := false
-	for _, w := range f.want(200, "GET", "/api/v1/summary", "")["worries"].([]any) {
+	for _, w := range f.Want(200, "GET", "/api/v1/summary", "")["worries"].([]any) {
 		found = found || w.(map[string]any)["state"] == "cloned"
 	}
 	if !found {
