@@ -10,24 +10,31 @@ type Hit func(Point) error
 
 // The things that are done, each of which has a point before and a point after it.
 const (
-	// CommitIntent makes an intent durable: the request goes out next.
+	// The commits, by what they are for; one commit is often for several.
+	//
+	// CommitIntent declares a request of a client to a resource, CommitSend one that brings an operation here: it goes out next.
 	CommitIntent = "commit-intent"
-	// CommitOwn makes a change that this site wrote durable: an operation, an outcome, what is settled.
+	CommitSend   = "commit-send"
+	// CommitErrand declares a request that belongs to no resource yet, CommitEnded ends one.
+	CommitErrand = "commit-errand"
+	CommitEnded  = "commit-ended"
+	// CommitOwn makes changes durable that this site wrote: operations above all.
 	CommitOwn = "commit-own"
-	// CommitDrop puts a checkpoint in the place of a document.
+	// CommitMerge takes in changes of other sites, CommitStatuses what they say of themselves.
+	CommitMerge    = "commit-merge"
+	CommitStatuses = "commit-statuses"
+	// CommitDrop puts a checkpoint in the place of an epoch's document.
 	CommitDrop = "commit-drop"
-	// CommitMerge makes changes of other sites durable.
-	CommitMerge = "commit-merge"
-	// CommitClose ends an intent of which nothing came, or an operation that makes no change.
+	// CommitClose ends a request to a resource of which nothing came.
 	CommitClose = "commit-close"
 	// CommitQuestion asks a person about an operation.
 	CommitQuestion = "commit-question"
 	// CommitKeep keeps a request for sites out of reach, CommitDelivered ends that.
 	CommitKeep      = "commit-keep"
 	CommitDelivered = "commit-delivered"
-	// CommitMesh is a change of the mesh document.
+	// CommitMesh is for records of the mesh.
 	CommitMesh = "commit-mesh"
-	// CommitNote is everything else: attempts, remembered keys, events.
+	// CommitNote is for nothing of these: attempts, looks, remembered keys, events.
 	CommitNote = "commit-note"
 
 	// The requests to the application: one that creates, changes, acts or deletes, and a look.
@@ -37,16 +44,11 @@ const (
 	RequestDelete = "request-delete"
 	RequestLook   = "request-look"
 
-	// WriteDocument and MergeDocument are what documents do in memory.
-	WriteDocument = "write-document"
-	MergeDocument = "merge-document"
-	// SaveSnapshot writes a document's snapshot beside its changes.
-	SaveSnapshot = "save-snapshot"
-
-	// TakeBlob makes a large body a file, DropBlob removes it. SetDigests, AddChunk and CompleteBlob fetch one from another
-	// site: the digests, each chunk, and the last word.
+	// TakeBlob makes a large body a file, DropBlob removes it. Fetch has one brought from another site; SetDigests, AddChunk and
+	// CompleteBlob take it in: the digests, each chunk, and the last word.
 	TakeBlob     = "take-blob"
 	DropBlob     = "drop-blob"
+	Fetch        = "fetch"
 	SetDigests   = "set-digests"
 	AddChunk     = "add-chunk"
 	CompleteBlob = "complete-blob"
@@ -54,8 +56,10 @@ const (
 	KeepSpool = "keep-spool"
 	DropSpool = "drop-spool"
 
-	// Publish tells other sites of a change. Forward hands a request to one of them.
+	// Publish sends changes to other sites, Tell what this one says of itself and nothing more. Forward hands a request to one of
+	// them.
 	Publish = "publish"
+	Tell    = "tell"
 	Forward = "forward"
 	// ListChanges reads what another site lacks, in the middle of anti-entropy.
 	ListChanges = "list-changes"
@@ -63,10 +67,11 @@ const (
 
 // things are all of them.
 var things = []string{
-	CommitIntent, CommitOwn, CommitDrop, CommitMerge, CommitClose, CommitQuestion, CommitKeep, CommitDelivered, CommitMesh, CommitNote,
+	CommitIntent, CommitSend, CommitErrand, CommitEnded, CommitOwn, CommitMerge, CommitStatuses, CommitDrop, CommitClose, CommitQuestion, CommitKeep,
+	CommitDelivered, CommitMesh, CommitNote,
 	RequestCreate, RequestChange, RequestAction, RequestDelete, RequestLook,
-	WriteDocument, MergeDocument, SaveSnapshot, Publish, Forward, ListChanges,
-	TakeBlob, DropBlob, SetDigests, AddChunk, CompleteBlob, KeepSpool, DropSpool,
+	Publish, Tell, Forward, ListChanges,
+	TakeBlob, DropBlob, Fetch, SetDigests, AddChunk, CompleteBlob, KeepSpool, DropSpool,
 }
 
 // Before and After are the points around a thing that is done.
