@@ -82,7 +82,7 @@ func (r *Replica) hears(in *Heard) bool {
 func (r *Replica) hear(c *engine.Change) view.Verdict {
 	e := r.Numbered(c.Epoch)
 	if c.Author == r.Self && !r.Me.Rejoins && e != nil && c.Number > e.Tip(r.Self).Number {
-		r.out.Own = true
+		r.fallBehind()
 		return view.Known
 	}
 	verdict := r.TakeChange(c, func(o *engine.Operation) bool { return r.env.Admits(r.Kind, o) }, func(err error) {
@@ -145,5 +145,5 @@ func (r *Replica) heardOfMe(st *engine.Status) {
 		r.lost = st
 		return
 	}
-	r.out.Own = true
+	r.fallBehind()
 }

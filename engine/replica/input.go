@@ -142,8 +142,8 @@ type Effects struct {
 	// Ended says that the document of an epoch is over, which may be deleted; Checkpoint takes its place.
 	Ended      *uint64
 	Checkpoint []byte
-	// Shifted says that it came, went or lives elsewhere; Contents that what lies inside its container may have changed.
-	Shifted, Contents bool
+	// Contents says that what lies inside it may have changed.
+	Contents bool
 	// Pass are changes and statuses that were news and may be to others, too.
 	Pass *Heard
 }

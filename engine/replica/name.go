@@ -186,6 +186,5 @@ func (r *Replica) dropName(user string) error {
 	if now := r.History.Get(o.ID); now != nil {
 		r.settle(now)
 	}
-	r.out.Shifted = true
 	return nil
 }

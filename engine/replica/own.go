@@ -496,9 +496,6 @@ func (r *Replica) publish(f *Flight, reply engine.Reply, shows []byte) error {
 	if o.Type == engine.TypeAction && r.History.Divides(now) && len(r.History.Stated(now)) == 0 { // it has run on this part alone: what it sets is to be shared
 		r.outcome(o.ID, engine.Outcome{State: engine.StatePending, Again: true, Ran: true})
 	}
-	if f.Creates || o.Type == engine.TypeDelete || len(f.Grows) > 0 {
-		r.out.Shifted = true
-	}
 	r.out.Answers = append(r.out.Answers, Remember(f.Keys, r.Kind, reply, o.ID, r.About.Key, r.env.Now())...)
 	return nil
 }

@@ -26,7 +26,6 @@ func (r *Replica) place(q engine.PlaceRequest) (engine.OperationID, error) {
 	}
 	r.settle(now)
 	r.sharedAnew(now)
-	r.out.Shifted = true
 	return o.ID, nil
 }
 
@@ -133,7 +132,6 @@ func (r *Replica) leave() {
 	r.resumed = false
 	clear(r.doubts)
 	r.TouchAll()
-	r.out.Shifted = true
 	r.changed()
 }
 

@@ -1,6 +1,8 @@
 package replica
 
 import (
+	"fmt"
+	"net/http"
 	"time"
 
 	"github.com/skerry/skerry/engine"
@@ -22,11 +24,40 @@ type Remnant struct {
 	Local engine.LocalID `cbor:"2,keyasint,omitempty"`
 	// Settled is what was settled in what the disk was set back to.
 	Settled engine.Vector `cbor:"3,keyasint,omitempty"`
+	// Number is the highest of a status of this site's that is known of.
+	Number uint64 `cbor:"4,keyasint,omitempty"`
+}
+
+// fallBehind says that another site has more of this one than it has itself. Nothing is done any more before it has joined anew: it
+// may have been done. Whoever waits for an answer gets one now.
+func (r *Replica) fallBehind() {
+	r.out.Own = true
+	if r.behind {
+		return
+	}
+	r.behind = true
+	r.refuseAll(r.rejoining())
+	if t, mine := r.task.(*own); mine {
+		if r.own == nil {
+			r.give(t.ask, Given{Err: r.rejoining()})
+		} else {
+			r.give(t.ask, Given{Err: &engine.Refusal{Status: http.StatusGatewayTimeout, Type: "upstream", Operation: r.own.Operation.ID, Detail: fmt.Sprintf(
+				"the disk of %s was set back, and its application has given no certain answer yet; the operation will be settled", r.Name(r.Self))}})
+		}
+	}
+	r.task, r.token, r.lookToken = nil, 0, 0
+}
+
+// rejoining refuses a request while it is not known what this site's lost run had done.
+func (r *Replica) rejoining() *engine.Refusal {
+	return &engine.Refusal{Status: http.StatusServiceUnavailable, Type: "rejoins", Detail: fmt.Sprintf(
+		"the disk of %s was set back, and what it has of %s %s is being found out; nothing has happened, try again later",
+		r.Name(r.Self), r.Kind.Name, r.About.Key)}
 }
 
 // Remains is what a site keeps of a replica that it takes from the others again.
 func (r *Replica) Remains() *Remnant {
-	left := &Remnant{Local: r.Mine.Local, Settled: r.Me.Settled}
+	left := &Remnant{Local: r.Mine.Local, Settled: r.Me.Settled, Number: r.LastNumber()}
 	for _, o := range r.History.Ordered() {
 		if o.Origin == r.Self && !r.History.Base().Has(o) {
 			left.Issued = append(left.Issued, engine.Encode(o))
@@ -37,7 +68,7 @@ func (r *Replica) Remains() *Remnant {
 
 // Rejoin makes the replica, of which nothing is known, one that joins anew. What was in flight may have run, and more.
 func (r *Replica) Rejoin(left *Remnant, own *Flight, number uint64) {
-	r.Me.Rejoins, r.Me.Number = true, number
+	r.Me.Rejoins, r.Me.Number = true, max(number, left.Number)
 	r.remnant = left
 	if own != nil {
 		own.Stage, own.Why = Asked, "the disk of this site was set back since"
@@ -214,7 +245,6 @@ func (t *rejoin) joined(r *Replica, local engine.LocalID) bool {
 	}
 	r.openWaits()
 	r.TouchAll()
-	r.out.Shifted = true
 	r.changed()
 	return true
 }

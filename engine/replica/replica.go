@@ -41,6 +41,8 @@ type Replica struct {
 	// remnant is what is left of before the disk was set back, lost the last status of the lost run that another site has.
 	remnant *Remnant
 	lost    *engine.Status
+	// behind says that another site has more of this one than it has itself: one that joins anew is to take this one's place.
+	behind bool
 	dirty   bool // something has changed since Effects were taken last
 
 	env Env
@@ -246,9 +248,11 @@ func (r *Replica) NextStep() plan.Step {
 	return plan.Next(r.History, r.standing())
 }
 
-// TellNews makes what this site says of itself a status, if that is news. A site that has done nothing yet says nothing.
+// TellNews makes what this site says of itself a status, if that is news. A site that has done nothing yet says nothing; and of a
+// resource of which no operation is known, a request that may yet make it, or that its application refuses, is nobody else's business.
 func (r *Replica) TellNews(at time.Time) (encoded []byte, news bool) {
-	if r.Me.Number == 0 && r.Busy() && len(r.Me.Settled)+len(r.Mine.Outcomes)+len(r.Me.Waits) == 0 {
+	me, unknown := &r.Me, r.History.Len() == 0 && r.History.Base() == nil
+	if me.Number == 0 && me.Holding == nil && (unknown || len(me.Settled)+len(r.Mine.Outcomes)+len(me.Waits) == 0 && me.Left == nil && !me.Rejoins) {
 		return nil, false
 	}
 	return r.Tell(at)

@@ -507,9 +507,6 @@ func (t *send) succeed(r *Replica, reply engine.Reply, local engine.LocalID) {
 	}
 	r.land()
 	r.stepDone(step, settled, local, reply)
-	if o.Type == engine.TypeCreate {
-		r.out.Shifted = true
-	}
 }
 
 // madeGood lists the operations that were refused here and whose effect is there now, by what by tells.

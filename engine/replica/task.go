@@ -21,6 +21,10 @@ type task interface {
 
 // advance does what can be done now.
 func (r *Replica) advance() {
+	if r.behind {
+		r.refuseAll(r.rejoining())
+		return
+	}
 	for r.task == nil {
 		t := r.choose()
 		if t == nil {
@@ -92,9 +96,7 @@ func (r *Replica) refusesAsk(a *Ask) error {
 			"%s has no part in %s %q; nothing has happened here", r.Name(r.Self), r.Kind.Name, r.About.Key)}
 	}
 	if r.Me.Rejoins {
-		return &engine.Refusal{Status: http.StatusServiceUnavailable, Type: "rejoins", Detail: fmt.Sprintf(
-			"the disk of %s was set back, and what it has of %s %s is being found out; nothing has happened, try again later",
-			r.Name(r.Self), r.Kind.Name, r.About.Key)}
+		return r.rejoining()
 	}
 	return nil
 }
@@ -410,5 +412,3 @@ func (r *Replica) fail(o *engine.Operation, out engine.Outcome) {
 	}
 	r.goes()
 }
-
-var errNoAnswerYet = errors.New("an earlier request of this site for it has had no certain answer yet")

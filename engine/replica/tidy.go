@@ -7,7 +7,7 @@ import (
 
 // tidy sees to it that what is kept of a resource does not grow, and that what is due later is not forgotten.
 func (r *Replica) tidy() {
-	if r.IsChoice() {
+	if r.IsChoice() || r.behind {
 		return
 	}
 	if news, again := r.Lapse(r.env.Now(), r.limits.LeaveWithin); news {

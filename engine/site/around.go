@@ -13,8 +13,9 @@ type around struct {
 	// want has a body fetched that an operation of a document needs, from some sites, nearest first; drop lets go of one.
 	want func(id engine.DocumentID, operation engine.OperationID, ref engine.BlobRef, from []engine.SiteID)
 	drop func(h engine.BlobHash)
-	// changed tells that a resource has come, gone or lives elsewhere, or that what lies inside it may be something else.
-	changed func(id engine.DocumentID, shifted, contents bool)
+	// kept tells what is stored of a resource now, and what was; contents, that what lies inside it may be something else.
+	kept     func(before, now *engine.ResourceRow)
+	contents func(id engine.DocumentID)
 	// whereabouts and awaits answer replicas: see replica.Env.
 	whereabouts func(ctx context.Context, k *engine.Kind, within string, o *engine.Operation, bound map[engine.ServiceName][]engine.SiteID) []engine.Whereabouts
 	awaits      func(ctx context.Context, k *engine.Kind, key engine.ResourceID, o *engine.Operation) string

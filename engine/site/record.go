@@ -2,9 +2,7 @@ package site
 
 import (
 	"errors"
-	"fmt"
 	"maps"
-	"runtime/debug"
 	"slices"
 
 	"github.com/skerry/skerry/engine"
@@ -15,13 +13,6 @@ import (
 // record adds to the batch what is stored of a replica: its record with the row that lists show, the rows of its operations that have
 // become different, its conflicts, and the events that tell all of that. What it was before is in memory.
 func (w *wakeUp) record(r *resident, k *work) {
-	defer func() {
-		if p := recover(); p != nil {
-			w.s.cfg.Log.Error("a defect has struck the rows of a resource", "resource", string(r.About.Key), "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-			w.forget(r, fmt.Errorf("a defect of the agent: %v", p))
-			k.calls, k.given, k.decided = nil, nil, nil
-		}
-	}()
 	if encoded, news := r.TellNews(w.now); news {
 		w.mail.status(r, encoded)
 	}
@@ -67,6 +58,10 @@ func (w *wakeUp) committed(rec *engine.Record) {
 	}
 	now := shared{rec.Digest, rec.Peers, rec.Apart}
 	w.s.prints.change(r.id, r.shared, now)
+	if !rec.Hollow {
+		before, after := r.row, rec.Row
+		w.then(func() { w.s.around.kept(&before, &after) })
+	}
 	r.stored, r.row, r.shared = true, rec.Row, now
 	clear(r.Touched)
 	if w.s.leftOver[r.id] && r.Idle() {
@@ -114,18 +109,6 @@ func (w *wakeUp) rowEvents(r *resident, before, now *engine.ResourceRow, hollow 
 	if now.State != before.State {
 		w.event("resource."+string(now.State), string(now.ID), data)
 	}
-	if first || moves(before, now) {
-		id := r.id
-		w.then(func() { w.s.around.changed(id, true, false) })
-	}
-}
-
-// moves reports whether a resource has come, gone, or lives elsewhere now.
-func moves(before, now *engine.ResourceRow) bool {
-	same := maps.EqualFunc(before.Sites, now.Sites, func(a, b engine.ReplicaStatus) bool {
-		return (a.State == engine.StateLeaving) == (b.State == engine.StateLeaving)
-	})
-	return before.State.Past() != now.State.Past() || !same
 }
 
 // conflicts has those stored that are new or different, and takes out those that are over.

@@ -50,6 +50,9 @@ func New(ctx context.Context, cfg Config) (*Site, error) {
 	s.calls = &calls{s: s, inline: cfg.Inline, ctx: context.WithoutCancel(ctx)}
 	s.events.ring = make(chan struct{})
 	s.met.begin(cfg.Self, cfg.Now().Add(cfg.Limits.CompareWithin))
+	if err := sweepBlobs(ctx, cfg.Store, cfg.Blobs); err != nil {
+		return nil, err
+	}
 	if _, err := s.kinds.learn(ctx, cfg.Store, cfg.Kinds); err != nil {
 		return nil, err
 	}
@@ -60,7 +63,8 @@ func New(ctx context.Context, cfg Config) (*Site, error) {
 	if err := s.takeUp(ctx); err != nil {
 		return nil, err
 	}
-	return s, s.surround(ctx)
+	s.surround()
+	return s, nil
 }
 
 // takeUp has everything woken that an earlier process has left something to do for.

@@ -203,9 +203,8 @@ func (w *wakeUp) surroundings(r *resident, out *replica.Effects) {
 	if out.Pass != nil {
 		w.mail.pass(r, out.Pass)
 	}
-	if out.Shifted || out.Contents {
-		shifted, contents := out.Shifted, out.Contents
-		w.then(func() { s.around.changed(id, shifted, contents) })
+	if out.Contents {
+		w.then(func() { s.around.contents(id) })
 	}
 }
 
@@ -217,30 +216,31 @@ func (w *wakeUp) wakeLater(id engine.DocumentID, in replica.Input) {
 	w.then(func() { w.s.inbox.put(item{document: id, input: in}) })
 }
 
-// write makes a change of the entries of a replica, which has taken them in.
+// write makes a change of the entries of a replica, which has taken them in; several where they are too much for one.
 func (w *wakeUp) write(r *resident, k *work) {
-	if len(k.entries) == 0 {
-		return
-	}
-	e := r.Numbered(k.epoch)
-	c, err := w.s.cfg.Documents.Write(r.About, r.id, k.epoch, e.Tip(r.Self), k.entries)
-	if err != nil { // it was bounded before
-		panic(fmt.Sprintf("write a change of %s: %v", r.About.Key, err))
-	}
-	r.Wrote(e, c)
+	entries := k.entries
 	k.entries = nil
-	w.batch.Changes = append(w.batch.Changes, c)
-	w.mail.change(r, c)
+	for len(entries) > 0 {
+		n := len(entries)
+		e := r.Numbered(k.epoch)
+		c, err := w.s.cfg.Documents.Write(r.About, r.id, k.epoch, e.Tip(r.Self), entries)
+		for ; err != nil && n > 1; c, err = w.s.cfg.Documents.Write(r.About, r.id, k.epoch, e.Tip(r.Self), entries[:n]) {
+			n = (n + 1) / 2
+		}
+		if err != nil { // each was bounded before
+			panic(fmt.Sprintf("write a change of %s: %v", r.About.Key, err))
+		}
+		r.Wrote(e, c)
+		w.batch.Changes = append(w.batch.Changes, c)
+		w.mail.change(r, c)
+		entries = entries[n:]
+	}
 }
 
 // commit makes durable what this wake-up has brought about. After an error nothing of it has happened: its replicas are forgotten.
 func (w *wakeUp) commit() error {
 	for _, r := range w.stepped {
-		k := w.work[r]
-		w.write(r, k)
-		if k.changed {
-			w.record(r, k)
-		}
+		w.finish(r, w.work[r])
 	}
 	if !w.empty() {
 		if err := w.s.cfg.Store.Commit(context.WithoutCancel(w.ctx), &w.batch); err != nil {
@@ -260,6 +260,24 @@ func (w *wakeUp) commit() error {
 		w.carryOut(r, w.work[r])
 	}
 	return nil
+}
+
+// finish adds what is to be stored of a replica to the batch. A panic is a defect of the agent's own: the replica is forgotten, and
+// loaded anew as one that nobody knows the state of.
+func (w *wakeUp) finish(r *resident, k *work) {
+	defer func() {
+		if p := recover(); p != nil {
+			w.s.cfg.Log.Error("a defect has struck a resource", "resource", string(r.About.Key), "document", string(r.id),
+				"panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			w.forget(r, fmt.Errorf("a defect of the agent has struck %s: %v", r.About.Key, p))
+			*k = work{}
+			w.s.leftOver[r.id] = true
+		}
+	}()
+	w.write(r, k)
+	if k.changed {
+		w.record(r, k)
+	}
 }
 
 func (w *wakeUp) empty() bool {
