@@ -2,7 +2,6 @@ package powerloss
 
 import (
 	"context"
-	"crypto/rand"
 	"database/sql"
 	"errors"
 	"flag"
@@ -18,6 +17,7 @@ import (
 
 	"github.com/skerry/skerry/crdt"
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/mesh"
 	"github.com/skerry/skerry/p2p"
 	"github.com/skerry/skerry/storage"
 	"github.com/skerry/skerry/testnet/env"
@@ -178,15 +178,15 @@ func (c *checker) check(dir string) error {
 		return fmt.Errorf("the store does not open: %w", err)
 	}
 	defer store.Close()
-	mesh, err := store.MeshDocument(ctx)
-	switch {
-	case errors.Is(err, engine.ErrNotFound):
+	records, err := store.Mesh(ctx)
+	if err != nil {
+		return err
+	}
+	if len(records) == 0 {
 		if len(c.acked) > 0 {
 			return fmt.Errorf("the site belongs to no mesh, after %d acknowledgements", len(c.acked))
 		}
 		return nil
-	case err != nil:
-		return err
 	}
 	c.begun++
 	if err := whole(filepath.Join(dir, "skerry.db")); err != nil {
@@ -211,12 +211,14 @@ func (c *checker) check(dir string) error {
 	if _, err := os.Stat(filepath.Join(dir, "vault.key")); err != nil {
 		return fmt.Errorf("the key of what is kept is gone: %w", err)
 	}
-	documents, err := crdt.New(self, key, rand.Reader, store, 16)
+	documents, err := crdt.New(key)
 	if err != nil {
 		return err
 	}
-	if _, err := documents.Entries(ctx, mesh.ID); err != nil {
-		return fmt.Errorf("the mesh's document: %w", err)
+	for _, r := range records {
+		if err := documents.Verify(r.Author, mesh.Message(r.Record), r.Signature); err != nil {
+			return fmt.Errorf("a record of the mesh: %w", err)
+		}
 	}
 	for _, id := range c.acked {
 		row, err := store.Operation(ctx, id)
@@ -231,25 +233,54 @@ func (c *checker) check(dir string) error {
 }
 
 // inDocuments looks for the last operations that were acknowledged in their documents: indexes are not what travels.
-func (c *checker) inDocuments(ctx context.Context, store *storage.Store, documents *crdt.Set) error {
+func (c *checker) inDocuments(ctx context.Context, store *storage.Store, documents *crdt.Documents) error {
 	for _, id := range c.acked[max(0, len(c.acked)-5):] {
 		row, err := store.Operation(ctx, id)
 		if err != nil {
 			return err
 		}
-		entries, err := documents.Entries(ctx, row.Document)
+		found, err := inDocument(ctx, store, documents, row)
 		if err != nil {
 			return fmt.Errorf("the document of operation %s: %w", id, err)
-		}
-		found := false
-		for _, e := range entries {
-			found = found || e.Map == engine.MapOperations && strings.Contains(e.Key, "/"+string(id)+"/")
 		}
 		if !found {
 			return fmt.Errorf("operation %s was acknowledged and is not in its document", id)
 		}
 	}
 	return nil
+}
+
+// inDocument reports whether an operation is in its document, all of whose changes are as their authors have signed them.
+func inDocument(ctx context.Context, store *storage.Store, documents *crdt.Documents, row engine.OperationRow) (found bool, err error) {
+	record, err := store.Record(ctx, row.Document)
+	if err != nil {
+		return false, err
+	}
+	about, id, err := documents.Decode(record.About)
+	if err != nil {
+		return false, err
+	}
+	changes, _, err := store.Changes(ctx, id, nil, 0)
+	if err != nil {
+		return false, err
+	}
+	for _, stored := range changes {
+		change, err := documents.Read(about, id, stored.Epoch, stored.SignedChange, false)
+		if err != nil {
+			return false, err
+		}
+		for _, e := range change.Entries {
+			if e.Map != engine.MapOperations {
+				continue
+			}
+			var o engine.Operation
+			if err := engine.Decode(e.Value, &o); err != nil {
+				return false, err
+			}
+			found = found || o.ID == row.ID
+		}
+	}
+	return found, nil
 }
 
 // whole asks SQLite whether a database is.
