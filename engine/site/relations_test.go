@@ -224,9 +224,9 @@ func TestACutTakesAwayWhatIsReliedOn(t *testing.T) {
 	if told := v.take(); !slices.Equal(told, []string{lacks}) {
 		t.Errorf("told %v", told)
 	}
-	gone := *s
-	gone.State, gone.Relations = engine.StateDeleted, nil
-	v.kept(s, &gone)
+	before := *s
+	s.State, s.Relations = engine.StateDeleted, nil
+	v.kept(&before, s)
 	v.run(v.step)
 	v.take()
 	v.relations.reached("b")
