@@ -117,6 +117,9 @@ func (t *own) prepare(r *Replica) bool {
 	}
 	op := engine.Operation{ID: a.Operation, Type: q.Type, Method: q.Method, Path: q.Path, Query: q.Query, Header: q.Header, Body: q.Body,
 		Blob: a.Blob, User: q.User, Scope: q.Scope, Origin: r.Self, Epoch: r.Current().Number}
+	if a.Blob != nil { // what is to be looked into stays with the request
+		op.Body = nil
+	}
 	if t.creates {
 		op.Type = engine.TypeCreate
 	}
@@ -195,7 +198,11 @@ func (t *own) fix(r *Replica) bool {
 	}
 	t.division = r.divisionFor(t.flight.Grows)
 	t.division.Complete(o, t.before)
-	o.Whereabouts = r.env.Whereabouts(k, q.Within, o, q.Bound)
+	refers := *o
+	if o.Blob != nil {
+		refers.Body = q.Body
+	}
+	o.Whereabouts = r.env.Whereabouts(k, q.Within, &refers, q.Bound)
 	again, err := t.edit(r)
 	switch {
 	case again:
