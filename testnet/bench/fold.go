@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/merge"
+	"github.com/skerry/skerry/engine/plan"
 )
 
 // folding measures the engine without anything around it, on one core: how many operations of one resource it folds in a second, and about
@@ -23,11 +25,11 @@ func folding(ctx context.Context, b *bench) error {
 		do   func() error
 	}{
 		{"folded from the start", func() error {
-			h := engine.HistoryOf(&engine.Kind{})
+			h := history()
 			for _, o := range all {
 				h.Add(o)
 			}
-			if got := len(engine.FoldOf(h, func(*engine.Operation) bool { return true }).Cells); got < 20 {
+			if got := len(h.Whole(merge.Everything).Cells); got < 20 {
 				return fmt.Errorf("a fold of %d fields", got)
 			}
 			return nil
@@ -45,22 +47,27 @@ func folding(ctx context.Context, b *bench) error {
 	return ctx.Err()
 }
 
+// history is an empty one of a resource of four sites, at the first of them.
+func history() *merge.History {
+	return merge.New(&engine.Kind{}, engine.About{Collaboration: engine.Replication, Placement: []engine.SiteID{"a", "b", "c", "d"}}, "a")
+}
+
 // decide takes operations in one by one and does what Next says, with an application that takes everything.
 func decide(all []*engine.Operation) error {
-	h, settled, void := engine.HistoryOf(&engine.Kind{}), map[*engine.Operation]bool{}, map[*engine.Operation]bool{}
-	standing := engine.Standing{
+	h, settled, void := history(), map[*engine.Operation]bool{}, map[*engine.Operation]bool{}
+	standing := plan.Standing{
 		Settled: func(o *engine.Operation) bool { return settled[o] },
 		Void:    func(o *engine.Operation) bool { return void[o] },
 		Blocked: func(*engine.Operation) bool { return false },
 	}
 	for i, o := range all {
 		h.Add(o)
-		for step := engine.Next(h, standing); step.Kind != engine.StepNothing; step = engine.Next(h, standing) {
+		for step := plan.Next(h, standing); step.Kind != plan.StepNothing; step = plan.Next(h, standing) {
 			if len(step.Operations) == 0 {
 				return fmt.Errorf("%s settles nothing", step.Kind)
 			}
 			for _, o := range step.Operations {
-				settled[o], void[o] = true, step.Kind == engine.StepSkip
+				settled[o], void[o] = true, step.Kind == plan.StepSkip
 			}
 		}
 		if len(settled) != i+1 {
@@ -73,19 +80,19 @@ func decide(all []*engine.Operation) error {
 // concurrent are operations of four sites in turns: each has seen all turns before its own.
 func concurrent(n int) []*engine.Operation {
 	var all []*engine.Operation
-	seen, turn := map[engine.Line]uint64{}, map[engine.Line]uint64{}
+	seen, turn := engine.Vector{}, engine.Vector{}
 	for i := range n {
 		if i%4 == 1 { // the create is a turn by itself
 			maps.Copy(seen, turn)
 		}
 		o := &engine.Operation{ID: engine.OperationID(fmt.Sprintf("%06d", i)), Type: engine.TypeMerge, Origin: engine.SiteID(rune('a' + i%4)),
-			Seq: uint64(i/4 + 1), Time: int64(i), Seen: maps.Clone(seen), Change: &engine.Change{Set: map[engine.Pointer]json.RawMessage{
+			Number: uint64(i/4 + 1), Time: int64(i), Seen: maps.Clone(seen), Edit: &engine.Edit{Set: map[engine.Pointer]json.RawMessage{
 				engine.Pointer(fmt.Sprintf("/f%d", i%20)): json.RawMessage(fmt.Sprint(i))}}}
 		if i == 0 {
 			o.Type = engine.TypeCreate
 		}
-		delete(o.Seen, o.Line())
-		turn[o.Line()] = o.Seq
+		delete(o.Seen, o.Origin)
+		turn[o.Origin] = o.Number
 		all = append(all, o)
 	}
 	return all

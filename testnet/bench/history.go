@@ -92,8 +92,7 @@ func settledBytes(ctx context.Context, sites ...*env.Site) (most int64, err erro
 	return most, err
 }
 
-// documentBytes adds up what a site's database has of the documents of resources: changes with their signatures, snapshots,
-// checkpoints.
+// documentBytes adds up what a site's database has of the documents of resources: changes with their signatures, and checkpoints.
 func documentBytes(ctx context.Context, dir string) (n int64, err error) {
 	db, err := sql.Open("sqlite3", "file:"+(&url.URL{Path: filepath.Join(dir, "skerry.db")}).EscapedPath()+"?mode=ro&_busy_timeout=5000")
 	if err != nil {
@@ -101,8 +100,7 @@ func documentBytes(ctx context.Context, dir string) (n int64, err error) {
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	err = db.QueryRowContext(ctx, `SELECT
-		(SELECT coalesce(sum(length(bytes) + length(signature)), 0) FROM changes JOIN documents ON id = document AND mesh = 0) +
-		(SELECT coalesce(sum(length(bytes)), 0) FROM snapshots JOIN documents ON id = document AND mesh = 0) +
-		(SELECT coalesce(sum(length(checkpoint)), 0) FROM documents WHERE mesh = 0)`).Scan(&n)
+		(SELECT coalesce(sum(length(bytes) + length(signature)), 0) FROM changes) +
+		(SELECT coalesce(sum(length(bytes)), 0) FROM checkpoints)`).Scan(&n)
 	return n, err
 }

@@ -104,15 +104,15 @@ func fill(b *testing.B, store *storage.Store, self engine.SiteID) {
 			state = engine.StateConverging
 		}
 		document := engine.DocumentID(fmt.Sprintf("%064x", i))
-		batch.Documents = append(batch.Documents, engine.DocumentRow{ID: document, Sites: []engine.SiteID{self, webtest.Nantes}})
 		at := start.Add(time.Duration(i) * time.Minute)
 		sites := map[engine.SiteID]engine.ReplicaStatus{}
 		for _, s := range []engine.SiteID{self, webtest.Nantes, webtest.Toulouse}[:2+i%2] {
 			sites[s] = engine.ReplicaStatus{Local: engine.LocalID(fmt.Sprintf("img-%d", i)), State: state, Applied: 3}
 		}
-		batch.Resources = append(batch.Resources, engine.ResourceRow{Document: document, ID: engine.ResourceID(fmt.Sprintf("r-%d", i)),
+		row := engine.ResourceRow{Document: document, ID: engine.ResourceID(fmt.Sprintf("r-%d", i)),
 			Service: "images", Kind: "image", Collaboration: engine.Replication, Local: engine.LocalID(fmt.Sprintf("img-%d", i)), State: state,
-			CreatedAt: at, UpdatedAt: at, Sites: sites})
+			CreatedAt: at, UpdatedAt: at, Sites: sites}
+		batch.Records = append(batch.Records, engine.Record{Row: row, About: []byte{}, Mine: []byte{}, Statuses: []byte{}, Peers: []engine.SiteID{webtest.Nantes}})
 		if i < manyResources-manyOperations {
 			if i%1000 == 999 {
 				commit()
@@ -120,7 +120,7 @@ func fill(b *testing.B, store *storage.Store, self engine.SiteID) {
 			continue
 		}
 		n := i - (manyResources - manyOperations)
-		o := engine.OperationRow{ID: engine.OperationID(fmt.Sprintf("o-%d", n)), Document: document, Resource: batch.Resources[len(batch.Resources)-1].ID,
+		o := engine.OperationRow{ID: engine.OperationID(fmt.Sprintf("o-%d", n)), Document: document, Resource: row.ID,
 			Type: engine.TypeMerge, Service: "images", Kind: "image", Method: "PATCH", Path: "/images/{id}", Origin: self, User: "ada", IssuedAt: at,
 			State: engine.StateApplied, Sites: map[engine.SiteID]engine.OperationStatus{self: {State: engine.StateApplied, Status: 200, At: at, Attempts: 1}},
 			Change: []byte(`{"set":{"/name":"x"}}`), Body: []byte(`{"name":"x"}`)}
