@@ -9,39 +9,11 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/labstack/echo/v4"
 
 	"github.com/skerry/skerry/engine"
 )
-
-// Conflict is something about one resource at one site that waits for a person.
-type Conflict struct {
-	ID        string    `json:"id"`    // the same at every site
-	About     string    `json:"about"` // one of conflictKinds
-	Resource  string    `json:"resource"`
-	Service   string    `json:"service"`
-	Kind      string    `json:"kind"`
-	Site      string    `json:"site"`
-	Operation string    `json:"operation"`
-	Type      string    `json:"type"`   // of the operation
-	Status    int       `json:"status"` // of the application's answer; 0: none
-	Since     time.Time `json:"since"`
-	Reason    string    `json:"reason"`
-	Rule      string    `json:"rule"`   // what the agents go by
-	Blocks    bool      `json:"blocks"` // later operations wait for it at its site
-	// Actions are what can be decided now, what is most likely wanted first.
-	Actions  []string    `json:"actions"`
-	Accepted *Acceptance `json:"accepted"` // nil: it is open
-}
-
-// Acceptance is a decision that a site may differ.
-type Acceptance struct {
-	Action string    `json:"action"` // drop or dismiss
-	By     string    `json:"by"`     // the site where it was said
-	At     time.Time `json:"at"`
-}
 
 // ConflictDetail is a conflict with what its site's application shows.
 type ConflictDetail struct {
@@ -50,16 +22,6 @@ type ConflictDetail struct {
 	// Differences lists the fields that are not what they are to be, nil when that cannot be told; NotCompared says why then.
 	Differences []FieldConflict `json:"differences"`
 	NotCompared string          `json:"not_compared"`
-}
-
-// FieldConflict is one field that a conflict is about. A side is nil when it has no such field; JSON null is shown as such
-// by its bytes.
-type FieldConflict struct {
-	Path   string          `json:"path"`
-	Base   json.RawMessage `json:"base,omitempty"`   // what whoever issued the operation saw
-	Here   json.RawMessage `json:"here,omitempty"`   // what the application of the conflict's site shows
-	Wanted json.RawMessage `json:"wanted,omitempty"` // what all known operations amount to
-	By     *Author         `json:"by,omitempty"`     // whose operation set the wanted value, where that is still listed
 }
 
 // ConflictList is one page of conflicts, newest first. Next is empty on the last one.
@@ -83,28 +45,6 @@ type ResolveRequest struct {
 	LocalID string `json:"local_id,omitempty"`
 	// Site is the one that is kept.
 	Site string `json:"site,omitempty"`
-}
-
-// conflictKinds are those that a list can be filtered by, with the rule that the agents go by.
-var conflictKinds = map[engine.ConflictKind]string{
-	engine.ConflictExists:     "an object that no replicated resource owns is never overwritten",
-	engine.ConflictName:       "of two resources of one name the object belongs to the one that was created earlier",
-	engine.ConflictRefused:    "the application decides: what it refuses is not sent again unasked, and later operations go on",
-	engine.ConflictContested:  "what does not fit is read and folded again once, and sent once more",
-	engine.ConflictUncertain:  "what must not happen twice is never sent again unasked",
-	engine.ConflictDrift:      "what is changed behind an agent is shown and left for a person to repair",
-	engine.ConflictContention: "a repair that does not last is not repeated for ever",
-	engine.ConflictUndeclared: "an object is made anew only from effects that the catalog declares",
-	engine.ConflictNameTaken:  "of two things of one name in a container the earlier keeps it, and neither is lost",
-	engine.ConflictRejoined:   "what a lost run of an agent may have done is neither repeated nor taken for granted",
-	engine.ConflictAside:      "a defect of an agent's own stops one resource, and no other",
-}
-
-// ConflictKinds are the kinds of conflicts, what is worst first: where later operations wait, then where sites differ in what
-// they have, then what one application did not take.
-var ConflictKinds = []engine.ConflictKind{
-	engine.ConflictUncertain, engine.ConflictAside, engine.ConflictExists, engine.ConflictName, engine.ConflictNameTaken,
-	engine.ConflictRejoined, engine.ConflictUndeclared, engine.ConflictContested, engine.ConflictContention, engine.ConflictRefused, engine.ConflictDrift,
 }
 
 // Conflicts lists what waits for a person.
@@ -139,21 +79,6 @@ func (a *API) Conflicts(ctx context.Context, q ConflictQuery) (ConflictList, err
 		list.Items = append(list.Items, n.conflict(c))
 	}
 	return list, nil
-}
-
-func (n names) conflict(c engine.Conflict) Conflict {
-	v := Conflict{
-		ID: string(c.ID), About: string(c.Kind), Resource: string(c.Resource), Service: string(c.Service), Kind: string(c.KindName),
-		Site: n.of(c.Site), Operation: string(c.Operation), Type: string(c.Type), Status: c.Status, Since: c.Since, Reason: c.Reason,
-		Rule: conflictKinds[c.Kind], Blocks: c.Blocks, Actions: []string{},
-	}
-	for _, action := range c.Actions {
-		v.Actions = append(v.Actions, string(action))
-	}
-	if c.Accepted != nil {
-		v.Accepted = &Acceptance{string(c.Accepted.Action), n.of(c.Accepted.By), engine.Time(c.Accepted.At)}
-	}
-	return v
 }
 
 // conflictFor finds a conflict that concerns the site from, or any when that is this one.
@@ -211,10 +136,7 @@ func (a *API) Conflict(ctx context.Context, id string, from engine.SiteID, local
 	case err != nil:
 		return v, fmt.Errorf("compare for conflict %s: %w", id, err)
 	default:
-		v.Differences = make([]FieldConflict, 0, len(fields))
-		for _, f := range fields {
-			v.Differences = append(v.Differences, FieldConflict{string(f.Path), f.Base, f.Here, f.Wanted, nil})
-		}
+		v.Differences = fieldConflicts(fields)
 	}
 	return v, a.tellAuthors(ctx, c, &v)
 }
@@ -235,7 +157,8 @@ func (a *API) tellAuthors(ctx context.Context, c engine.Conflict, v *ConflictDet
 		d := &v.Differences[i]
 		for _, o := range rows {
 			if touches(o.Change, engine.Pointer(d.Path)) {
-				d.By = &Author{string(o.ID), o.User, n.of(o.Origin), o.IssuedAt}
+				by := n.author(o)
+				d.By = &by
 				break
 			}
 		}

@@ -2,26 +2,9 @@ package api
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
-	"time"
-
-	"github.com/skerry/skerry/engine"
 )
-
-// Event is one entry of the event log as CloudEvents 1.0 write it in JSON. Its id is the entry's number at this site.
-type Event struct {
-	SpecVersion     string          `json:"specversion"`
-	ID              string          `json:"id"`
-	Source          string          `json:"source"` // /sites/ and the name of the site whose log it is
-	Type            string          `json:"type"`
-	Subject         string          `json:"subject,omitempty"`
-	Time            time.Time       `json:"time"`
-	DataContentType string          `json:"datacontenttype,omitempty"`
-	Data            json.RawMessage `json:"data,omitempty"`
-}
 
 // TypeTrimmed is the type of the event that a stream begins with when entries after the one that the client saw last
 // are gone: whatever it derived from events must be read anew. Its data are {"after", "next"}.
@@ -31,17 +14,6 @@ const TypeTrimmed = "log.trimmed"
 type EventList struct {
 	Items []Event `json:"items"`
 	Next  string  `json:"next"`
-}
-
-func (a *API) event(e engine.Event, source string) Event {
-	v := Event{
-		SpecVersion: "1.0", ID: strconv.FormatUint(e.Seq, 10), Source: source,
-		Type: e.Type, Subject: e.Subject, Time: e.Time,
-	}
-	if json.Valid(e.Data) {
-		v.DataContentType, v.Data = "application/json", e.Data
-	}
-	return v
 }
 
 func (a *API) source() string { return "/sites/" + a.names().of(a.Mesh.Self()) }
@@ -69,7 +41,7 @@ func (a *API) Events(ctx context.Context, before uint64, limit int) (EventList, 
 	list, source := EventList{Items: []Event{}}, a.source()
 	for _, e := range slices.Backward(got) {
 		if e.Seq < before {
-			list.Items = append(list.Items, a.event(e, source))
+			list.Items = append(list.Items, eventOf(e, source))
 		}
 	}
 	if n := len(list.Items); n > 0 && after > 0 {

@@ -111,7 +111,7 @@ func (s eventSource) Wait(ctx context.Context, after uint64) ([]hooks.Event, err
 	source := s.a.source()
 	events := make([]hooks.Event, 0, len(got))
 	for _, e := range got {
-		h, err := pushed(s.a.event(e, source), s.a.SelfName(), e.Seq)
+		h, err := pushed(eventOf(e, source), s.a.SelfName(), e.Seq)
 		if err != nil {
 			return nil, err
 		}

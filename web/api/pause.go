@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -17,20 +16,6 @@ var PauseVerbs = []string{"pause", "resume"}
 type PauseRequest struct {
 	Site   string `json:"site"`
 	Reason string `json:"reason,omitempty"`
-}
-
-// Pause is why a replica is left as it is.
-type Pause struct {
-	By     string    `json:"by"` // the site where it was asked for
-	At     time.Time `json:"at"`
-	Reason string    `json:"reason"`
-}
-
-func pauseOf(p *engine.Pause) *Pause {
-	if p == nil {
-		return nil
-	}
-	return &Pause{string(p.By), p.At, p.Reason}
 }
 
 func (a *API) postPause(verb string) func(c echo.Context, ref ResourceRef, r PauseRequest) (Resource, error) {

@@ -6,37 +6,11 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"time"
 
 	"github.com/labstack/echo/v4"
 
 	"github.com/skerry/skerry/engine"
 )
-
-// Preview is what a site's agent is about to do at its application.
-type Preview struct {
-	Site string    `json:"site"`
-	At   time.Time `json:"at"`
-	// Waiting counts the resources with something left to do, Examined those that Steps counts by what is done.
-	Waiting  int            `json:"waiting"`
-	Examined int            `json:"examined"`
-	Steps    map[string]int `json:"steps"`
-	Held     int            `json:"held"` // deletions that wait to be confirmed
-	Items    []Planned      `json:"items"`
-}
-
-// Planned is the next step of one resource.
-type Planned struct {
-	Resource   string   `json:"resource"`
-	Service    string   `json:"service"`
-	Kind       string   `json:"kind"`
-	Does       string   `json:"does"`
-	Operations []string `json:"operations"`
-	// Set and Unset are the paths that a correction sets and removes.
-	Set   []string `json:"set"`
-	Unset []string `json:"unset"`
-	Waits string   `json:"waits"` // why it does not happen now; empty when nothing is in its way
-}
 
 // Confirmed tells how many held deletions run now.
 type Confirmed struct {
@@ -109,14 +83,7 @@ func (a *API) Preview(ctx context.Context, from, site engine.SiteID, limit int) 
 	if err != nil {
 		return Preview{}, fmt.Errorf("preview of %s: %w", name, err)
 	}
-	v := Preview{Site: name, At: a.Now(), Waiting: p.Waiting, Examined: p.Examined, Steps: p.Steps, Held: p.Held, Items: []Planned{}}
-	for _, i := range p.Items {
-		v.Items = append(v.Items, Planned{
-			Resource: string(i.Resource), Service: string(i.Service), Kind: string(i.Kind), Does: i.Does,
-			Operations: texts(i.Operations), Set: texts(i.Set), Unset: texts(i.Unset), Waits: i.Waits,
-		})
-	}
-	return v, nil
+	return previewOf(name, a.Now(), p), nil
 }
 
 // Confirm lets the deletions run that a site holds, as far as the site from shares their resources.
@@ -136,12 +103,4 @@ func (a *API) Confirm(ctx context.Context, from, site engine.SiteID) (Confirmed,
 		return Confirmed{}, fmt.Errorf("confirm the deletions of %s: %w", name, err)
 	}
 	return Confirmed{name, n}, nil
-}
-
-func texts[T ~string](list []T) []string {
-	s := make([]string, len(list))
-	for i, t := range list {
-		s[i] = string(t)
-	}
-	return s
 }

@@ -5,23 +5,11 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"time"
 
 	"github.com/labstack/echo/v4"
 
 	"github.com/skerry/skerry/engine"
 )
-
-// Queue tells whether a site's requests to one service of its application go out.
-type Queue struct {
-	State  string     `json:"state"` // running, failing, paused
-	Since  *time.Time `json:"since"` // nil: since the agent started
-	Reason string     `json:"reason"`
-	// Waiting counts the resources that wait for it, NextTry is when it is tried next (nil: it runs, or nothing waits). Both are
-	// known of the answering site only.
-	Waiting int        `json:"waiting"`
-	NextTry *time.Time `json:"next_try"`
-}
 
 // queues tells of all services of this site; of another, of those that do not let its agent in.
 func (a *API) queues(m engine.Member) map[string]Queue {
@@ -29,27 +17,7 @@ func (a *API) queues(m engine.Member) map[string]Queue {
 	if m.ID == a.Mesh.Self() {
 		all = a.Operator.Queues()
 	}
-	list := make(map[string]Queue, len(all))
-	for name, q := range all {
-		list[string(name)] = Queue{string(q.State), moment(q.Since), q.Reason, q.Waiting, moment(q.Next)}
-	}
-	return list
-}
-
-func moment(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
-	}
-	return &t
-}
-
-// instant is a time that travelled as Unix microseconds; nil for none.
-func instant(microseconds int64) *time.Time {
-	if microseconds == 0 {
-		return nil
-	}
-	t := engine.Time(microseconds)
-	return &t
+	return queuesOf(all)
 }
 
 // ResumeRequest says which service of a site is to be tried again.

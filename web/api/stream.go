@@ -55,7 +55,7 @@ func (a *API) streamEvents(c echo.Context) error {
 		}
 		first = false
 		for _, e := range events {
-			if err := writeEvent(w, a.event(e, source)); err != nil {
+			if err := writeEvent(w, eventOf(e, source)); err != nil {
 				return err
 			}
 		}

@@ -3,22 +3,12 @@ package api
 import (
 	"context"
 	"net/http"
-	"slices"
-	"time"
 
 	"github.com/labstack/echo/v4"
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/scope"
 )
-
-// Zone is a named set of sites, which scopes may name.
-type Zone struct {
-	Name  string    `json:"name"`
-	Sites []string  `json:"sites"` // sorted
-	By    string    `json:"by"`    // the site that has set it
-	At    time.Time `json:"at"`
-}
 
 // ZoneRequest gives a zone its sites.
 type ZoneRequest struct {
@@ -32,15 +22,6 @@ func (a *API) Zones() []Zone {
 		list = append(list, n.zone(z))
 	}
 	return list
-}
-
-func (n names) zone(z engine.Zone) Zone {
-	v := Zone{Name: string(z.Name), Sites: []string{}, By: n.of(z.By), At: z.At}
-	for _, id := range z.Sites {
-		v.Sites = append(v.Sites, n.of(id))
-	}
-	slices.Sort(v.Sites)
-	return v
 }
 
 // SetZone makes a zone or gives it other sites.

@@ -1,0 +1,44 @@
+package api
+
+import (
+	"time"
+
+	"github.com/skerry/skerry/engine"
+)
+
+// Preview is what a site's agent is about to do at its application.
+type Preview struct {
+	Site string    `json:"site"`
+	At   time.Time `json:"at"`
+	// Waiting counts the resources with something left to do, Examined those that Steps counts by what is done.
+	Waiting  int            `json:"waiting"`
+	Examined int            `json:"examined"`
+	Steps    map[string]int `json:"steps"`
+	Held     int            `json:"held"` // deletions that wait to be confirmed
+	Items    []Planned      `json:"items"`
+}
+
+// Planned is the next step of one resource.
+type Planned struct {
+	Resource   string   `json:"resource"`
+	Service    string   `json:"service"`
+	Kind       string   `json:"kind"`
+	Does       string   `json:"does"`
+	Operations []string `json:"operations"`
+	// Set and Unset are the paths that a correction sets and removes.
+	Set   []string `json:"set"`
+	Unset []string `json:"unset"`
+	Waits string   `json:"waits"` // why it does not happen now; empty when nothing is in its way
+}
+
+// previewOf tells what the site of a name is about to do.
+func previewOf(site string, at time.Time, p engine.Preview) Preview {
+	v := Preview{Site: site, At: at, Waiting: p.Waiting, Examined: p.Examined, Steps: p.Steps, Held: p.Held, Items: []Planned{}}
+	for _, i := range p.Items {
+		v.Items = append(v.Items, Planned{
+			Resource: string(i.Resource), Service: string(i.Service), Kind: string(i.Kind), Does: i.Does,
+			Operations: texts(i.Operations), Set: texts(i.Set), Unset: texts(i.Unset), Waits: i.Waits,
+		})
+	}
+	return v
+}

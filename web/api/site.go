@@ -1,0 +1,92 @@
+package api
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/vivaldi"
+)
+
+// Site is one site of the mesh.
+type Site struct {
+	Name      string   `json:"name"`
+	PeerID    string   `json:"peer_id"`
+	Self      bool     `json:"self"`
+	Reachable bool     `json:"reachable"`
+	RTT       *float64 `json:"rtt_ms"` // milliseconds; nil: not measured yet
+	// EstimatedRTT is told by coordinates alone, in milliseconds; nil: this site or that one has none yet.
+	EstimatedRTT *float64   `json:"estimated_rtt_ms"`
+	LastSeen     *time.Time `json:"last_seen"` // nil: never
+	// ClockAhead is in milliseconds, negative when its clock is behind; nil: not compared yet.
+	ClockAhead *float64 `json:"clock_ahead_ms"`
+	Services   []string `json:"services"`
+	// Application is the catalog's name, ApplicationVersion what the site's configuration says; nil: nothing.
+	Application        string  `json:"application"`
+	ApplicationVersion *string `json:"application_version"`
+	Catalog            string  `json:"catalog"` // digest
+	// RestoredAt is when its agent found that it was restored from a backup; nil: it was not since it was started. Cloned says
+	// that two agents run with its key: both have stopped writing.
+	RestoredAt *time.Time `json:"restored_at"`
+	Cloned     bool       `json:"cloned"`
+	// RemovedAt is when it was taken out of the mesh, which it has not left yet; nil: it was not.
+	RemovedAt *time.Time `json:"removed_at"`
+	// Rules are digests of the rules of each kind, by service.kind.
+	Rules        map[string]string `json:"rules"`
+	AgentVersion string            `json:"agent_version"`
+	Addresses    []string          `json:"addresses"`
+	JoinedAt     time.Time         `json:"joined_at,omitzero"`
+	// Queues tells, by service, whether requests to its application go out: all of the answering site, of others those
+	// that are paused.
+	Queues map[string]Queue `json:"queues"`
+}
+
+// ClockFarOff says in words that the clocks of two sites disagree by more than a second, empty when they do not.
+func (s *Site) ClockFarOff() string {
+	if s.ClockAhead == nil {
+		return ""
+	}
+	ahead := time.Duration(*s.ClockAhead * float64(time.Millisecond))
+	switch rounded := ahead.Abs().Round(100 * time.Millisecond); {
+	case ahead > time.Second:
+		return fmt.Sprintf("its clock is %v ahead: of two concurrent writes, its own win", rounded)
+	case ahead < -time.Second:
+		return fmt.Sprintf("its clock is %v behind: of two concurrent writes, its own lose", rounded)
+	}
+	return ""
+}
+
+// siteOf tells of a member; queues are those that are known of it.
+func siteOf(m engine.Member, queues map[string]Queue) Site {
+	s := Site{
+		Name: string(m.Name), PeerID: string(m.ID), Services: texts(m.Services), Application: m.Application, Catalog: m.Catalog,
+		AgentVersion: m.Version, Addresses: append([]string{}, m.Addresses...), JoinedAt: m.Joined, Queues: queues,
+		Rules: m.Rules, Cloned: m.Cloned, RestoredAt: instant(m.Rejoined), RemovedAt: moment(m.Removed),
+	}
+	if m.ApplicationVersion != "" {
+		s.ApplicationVersion = &m.ApplicationVersion
+	}
+	if s.Rules == nil {
+		s.Rules = map[string]string{}
+	}
+	return s
+}
+
+// isSelf says that it is the site that tells.
+func (s *Site) isSelf(now time.Time) {
+	zero := 0.0
+	s.Self, s.Reachable, s.RTT, s.LastSeen, s.ClockAhead = true, true, &zero, &now, &zero
+}
+
+// met takes in what the site that tells knows of the way there; here and there are their coordinates, nil where they have none.
+func (s *Site) met(way engine.SiteStatus, here, there *vivaldi.Coordinate) {
+	s.Reachable, s.LastSeen = way.Reachable, moment(way.LastSeen)
+	if way.RTT > 0 {
+		ms, ahead := float64(way.RTT.Microseconds())/1000, float64(way.Ahead.Microseconds())/1000
+		s.RTT, s.ClockAhead = &ms, &ahead
+	}
+	if here != nil && there != nil {
+		ms := float64(here.Distance(*there).Microseconds()) / 1000
+		s.EstimatedRTT = &ms
+	}
+}
