@@ -1,0 +1,212 @@
+package front
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/merge"
+	"github.com/skerry/skerry/engine/plan"
+	"github.com/skerry/skerry/engine/replica"
+	"github.com/skerry/skerry/engine/tree"
+)
+
+// AdoptExisting makes a resource of an object that this site's application has, and has it replicated at other sites. Nothing is sent
+// to this site's application but a read: the resource begins with a create made from what that shows. The other sites are added to it
+// as to any resource, so that content which the catalog declares is copied. It returns the resource's identifier and the last
+// operation that this took, empty when it lives at all of the sites already. ErrNotFound: the application has no such object;
+// otherwise the error may be a *engine.Refusal.
+func (f *Front) AdoptExisting(ctx context.Context, q engine.AdoptRequest) (engine.ResourceID, engine.OperationID, error) {
+	row, err := f.Site.Lookup(ctx, q.Kind, string(q.ID))
+	var first engine.OperationID
+	if errors.Is(err, engine.ErrNotFound) {
+		if first, err = f.adoptHere(ctx, q); err != nil {
+			return "", "", err
+		}
+		row, err = f.Site.Lookup(ctx, q.Kind, string(q.ID))
+	}
+	if err != nil {
+		return "", "", fmt.Errorf("adopt %s: %w", q.ID, err)
+	}
+	placed, err := f.Site.Decide(ctx, row.Document, nil, &replica.Decide{What: replica.VerbPlace, Place: engine.PlaceRequest{Add: q.Sites, User: q.User}})
+	if err != nil {
+		return "", "", err
+	}
+	if placed != "" {
+		first = placed
+	}
+	return row.ID, first, nil
+}
+
+// adopts reports whether a request that concerns nothing replicated has the object that it changes adopted, when there is one.
+func (f *Front) adopts(r engine.Request) bool {
+	return len(r.Via) == 0 && r.Parts == nil && len(r.Placement) > 1 && slices.Contains(r.Placement, f.self) &&
+		r.Target != "" && r.Path == r.Kind.Item && (r.Method == http.MethodPut || r.Method == http.MethodPatch)
+}
+
+// adoptHere makes a resource that lives at this site alone of an object that is not replicated.
+func (f *Front) adoptHere(ctx context.Context, q engine.AdoptRequest) (engine.OperationID, error) {
+	k := q.Kind
+	if q.Credentials == nil { // a caller who shows nothing does not act as the agent
+		q.Credentials = &engine.Credentials{}
+	}
+	release, _ := f.turns.try(turn{"adopt", k.Service, k.Name, string(q.ID)})
+	if release == nil {
+		return "", &engine.Refusal{Status: http.StatusConflict, Type: "in-progress", Detail: fmt.Sprintf("%s %s is being adopted already", k.Name, q.ID)}
+	}
+	defer release()
+	if k.Natural() { // whoever is making an object of that name publishes it first
+		release, err := f.turns.take(ctx, "make", k, f.Site.Everywhere(ctx, k, string(q.ID)))
+		if err != nil {
+			return "", fmt.Errorf("wait for other requests on %s: %w", q.ID, err)
+		}
+		defer release()
+	}
+	if _, err := f.Site.Lookup(ctx, k, string(q.ID)); !errors.Is(err, engine.ErrNotFound) { // somebody else has just done it
+		return "", err
+	}
+	if err := f.uncertainObject(ctx, k, q.ID); err != nil {
+		return "", err
+	}
+	if !f.Site.Met(q.Sites) {
+		return "", &engine.Refusal{Status: http.StatusServiceUnavailable, Type: "unreachable", Detail: fmt.Sprintf(
+			"%s %s may be a resource of other sites: %s has been compared with none of them since it was started; try again in a few "+
+				"seconds, nothing has happened", k.Name, q.ID, f.name(f.self))}
+	}
+	o, err := f.adoption(ctx, q)
+	if err != nil {
+		return "", err
+	}
+	about := &engine.About{Service: k.Service, Kind: k.Name, Collaboration: engine.Replication, Placement: []engine.SiteID{f.self}}
+	if about.Key, err = f.keyFor(ctx, k, q.ID); err != nil {
+		return "", err
+	}
+	old, err := f.Store.ResourceByID(ctx, k.Service, k.Name, about.Key)
+	there, err := found(err)
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("look up %s: %w", about.Key, err)
+	case there && !old.State.Past() && !old.GoneAt(f.self):
+		return "", &engine.Refusal{Status: http.StatusConflict, Type: "exists", Detail: fmt.Sprintf(
+			"%s %s is a resource of other sites; what is here is another object of that name", k.Name, about.Key)}
+	}
+	id, after, err := f.incarnate(ctx, about)
+	if err != nil {
+		return "", err
+	}
+	_, err = f.Site.Decide(ctx, id, about, &replica.Decide{What: replica.VerbPublish, User: q.User, Reply: engine.Reply{Status: http.StatusOK, Local: q.ID},
+		Publish: &replica.Flight{Operation: *o, Origin: f.self, Creates: true, After: after}})
+	if err != nil {
+		return "", fmt.Errorf("adopt %s: %w", q.ID, err)
+	}
+	return o.ID, nil
+}
+
+// adoption is a create that makes another object like the one that is there.
+func (f *Front) adoption(ctx context.Context, q engine.AdoptRequest) (*engine.Operation, error) {
+	k := q.Kind
+	shown, err := f.shownTo(ctx, k, q.ID, q.Credentials)
+	switch {
+	case err == nil && shown.Gone():
+		return nil, fmt.Errorf("adopt %s %s: %w: the application has no such object", k.Name, q.ID, engine.ErrNotFound)
+	case err != nil || shown.Status != http.StatusOK:
+		return nil, &engine.Refusal{Status: http.StatusBadGateway, Type: "upstream", Err: err, Detail: fmt.Sprintf(
+			"the application's service %s does not show %s %s (%s); nothing has happened", k.Service, k.Name, q.ID, plan.Tell(shown, err))}
+	}
+	o := &engine.Operation{ID: engine.OperationID(f.NewID()), Type: engine.TypeCreate, Method: http.MethodPost, Path: k.Collection, Origin: f.self,
+		User: q.User, Scope: q.Scope, Header: map[string]string{"Content-Type": "application/json"}}
+	if k.ID.From == engine.IDFromPath {
+		o.Method, o.Path = http.MethodPut, k.Item
+	}
+	if o.Body, err = tree.Creating(k, shown.Body); err != nil {
+		return nil, &engine.Refusal{Status: http.StatusUnprocessableEntity, Type: "adopt", Err: err,
+			Detail: fmt.Sprintf("the representation of %s %s is no JSON object, so that other sites cannot make it", k.Name, q.ID)}
+	}
+	o.Edit, err = merge.EditOf(k, engine.TypeCreate, o.Body, merge.New(k, engine.About{}, f.self).Nothing(), nil)
+	if err == nil {
+		err = o.Edit.Validate()
+	}
+	if b := engine.Encode(o); err != nil || len(b) > engine.MaxEntry-entryReserve || len(o.Body) > engine.MaxInlineBody {
+		return nil, &engine.Refusal{Status: http.StatusRequestEntityTooLarge, Type: "too-large", Err: err,
+			Detail: "the representation is more than an operation can carry to other sites; nothing has happened"}
+	}
+	return o, nil
+}
+
+// keyFor is what a resource is called that is made of an object: as the object where that is free, which a number is not: it means
+// another object at the next site.
+func (f *Front) keyFor(ctx context.Context, k *engine.Kind, id engine.LocalID) (engine.ResourceID, error) {
+	key := f.Site.Everywhere(ctx, k, string(id))
+	if k.Natural() {
+		return engine.ResourceID(key), nil
+	}
+	container, own := k.Split(key)
+	_, err := f.Store.ResourceByID(ctx, k.Service, k.Name, engine.ResourceID(key))
+	taken, err := found(err)
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("look up %s: %w", id, err)
+	case taken || tree.IsWhole(own):
+		return engine.ResourceID(k.Inside(container, f.NewID())), nil
+	}
+	return engine.ResourceID(key), nil
+}
+
+// uncertainObject refuses to adopt an object that a request without a certain answer may have made, or may yet change: when that is
+// settled it is a resource already, or shows something else.
+func (f *Front) uncertainObject(ctx context.Context, k *engine.Kind, id engine.LocalID) error {
+	refusal := func(o engine.OperationID) error {
+		return &engine.Refusal{Status: http.StatusBadGateway, Type: "upstream", Detail: fmt.Sprintf(
+			"a request that may have made %s %s has had no certain answer yet (operation %s); nothing has happened", k.Name, id, o)}
+	}
+	for _, e := range f.errands.all(k) {
+		name := named(k, e)
+		if e.Makes != nil && !f.errands.asks(e) || name != "" && f.Site.Here(ctx, k, name) == id {
+			return refusal(e.Request.Operation)
+		}
+	}
+	for _, state := range []engine.State{engine.StatePending, engine.StateUncertain} {
+		if open, err := f.openCreate(ctx, k, id, state); open != "" || err != nil {
+			if err == nil {
+				err = refusal(open)
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// openCreate finds a create in a document that may have made an object here, and has had no certain answer; empty: there is none.
+func (f *Front) openCreate(ctx context.Context, k *engine.Kind, id engine.LocalID, state engine.State) (engine.OperationID, error) {
+	filter := engine.OperationFilter{State: state, Site: f.self, Limit: 1000}
+	for {
+		rows, next, err := f.Store.Operations(ctx, filter)
+		if err != nil {
+			return "", fmt.Errorf("list operations without a certain answer: %w", err)
+		}
+		for _, row := range rows {
+			if row.Type != engine.TypeCreate || row.Service != k.Service || row.Kind != k.Name || row.Document == "" {
+				continue
+			}
+			unnamed := !k.Natural() && state == engine.StatePending
+			if !unnamed && f.Site.Here(ctx, k, string(row.Resource)) != id {
+				continue
+			}
+			maybe := false
+			err := f.Site.Look(ctx, row.Document, func(r *replica.Replica) { maybe = r.MyClaim().Maybe })
+			if _, err := found(err); err != nil {
+				return "", err
+			}
+			if maybe {
+				return row.ID, nil
+			}
+		}
+		if next == "" {
+			return "", nil
+		}
+		filter.Cursor = next
+	}
+}

@@ -1,0 +1,184 @@
+package front
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/replica"
+)
+
+// around is what the parts of front share: the site that they belong to and the ways out of it.
+type around struct {
+	Config
+	self      engine.SiteID
+	network   Network
+	forwarder engine.Forwarder
+	moved     bell          // struck when another site has come into reach or gone out of it
+	closing   chan struct{} // closed when Run ends: nobody answers any more
+	closed    sync.Once
+}
+
+// bell wakes all who wait for it. It is safe for concurrent use.
+type bell struct {
+	mu   sync.Mutex
+	ring chan struct{} // closed by the next strike; nil: nobody waits
+}
+
+func (b *bell) wait() <-chan struct{} {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.ring == nil {
+		b.ring = make(chan struct{})
+	}
+	return b.ring
+}
+
+func (b *bell) strike() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.ring != nil {
+		close(b.ring)
+		b.ring = nil
+	}
+}
+
+// lasting is a context for what is not given up because a client has gone. It ends with front.
+func (a *around) lasting(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	go func() {
+		select {
+		case <-a.closing:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, cancel
+}
+
+func (a *around) name(id engine.SiteID) engine.SiteName { return a.Members.Name(id) }
+
+// nameAll lists sites for people.
+func (a *around) nameAll(ids []engine.SiteID) string {
+	names := make([]string, len(ids))
+	for i, id := range ids {
+		names[i] = string(a.name(id))
+	}
+	return strings.Join(names, ", ")
+}
+
+// nearest orders sites: reachable ones by round trip, the others after them.
+func (a *around) nearest(ids []engine.SiteID) []engine.SiteID {
+	status := a.network.Status()
+	sorted := slices.Clone(ids)
+	slices.SortStableFunc(sorted, func(p, q engine.SiteID) int {
+		x, y := status[p], status[q]
+		if x.Reachable != y.Reachable {
+			if x.Reachable {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Or(cmp.Compare(x.RTT, y.RTT), cmp.Compare(p, q))
+	})
+	return sorted
+}
+
+// operationOf is the identifier of a request's operation.
+func (a *around) operationOf(r engine.Request) engine.OperationID {
+	if r.Operation != "" {
+		return r.Operation
+	}
+	return engine.OperationID(a.NewID())
+}
+
+func (a *around) event(kind, subject string, data map[string]any) engine.Event {
+	return replica.NewEvent(kind, subject, a.Now(), data)
+}
+
+// notHere refuses a request for something that this site has no part in: whoever has passed it on asks the others.
+func (a *around) notHere(r engine.Request) *engine.Refusal {
+	return &engine.Refusal{Status: http.StatusNotFound, Type: "not-replicated",
+		Detail: fmt.Sprintf("%s has no part in %s %q; nothing has happened here", a.name(a.self), r.Kind.Name, r.Target)}
+}
+
+// shown reads what the application shows of an object, with the agent's own account.
+func (a *around) shown(ctx context.Context, k *engine.Kind, at engine.LocalID) (engine.Reply, error) {
+	return a.shownTo(ctx, k, at, nil)
+}
+
+// shownTo is shown for a caller's credentials. The reply is as clients see it.
+func (a *around) shownTo(ctx context.Context, k *engine.Kind, at engine.LocalID, as *engine.Credentials) (engine.Reply, error) {
+	ctx, cancel := context.WithTimeout(ctx, a.CallTimeout)
+	defer cancel()
+	reply, err := a.App.Do(ctx, engine.Call{Kind: k, Method: http.MethodGet, Path: k.Item, Local: at,
+		Header: map[string]string{"Accept": "application/json"}, Credentials: as})
+	if err != nil {
+		return reply, err
+	}
+	return a.App.Present(ctx, k, reply)
+}
+
+// inMeta returns the body of a request with this site's own identifiers replaced by meta-identifiers, where whoever has read it
+// from the client has left any: that is how it travels.
+func (a *around) inMeta(ctx context.Context, r engine.Request) []byte {
+	if len(r.Body) == 0 {
+		return r.Body
+	}
+	p, err := a.App.Present(ctx, r.Kind, engine.Reply{Status: http.StatusOK, Body: r.Body, Within: r.Within})
+	if err != nil {
+		return r.Body
+	}
+	return p.Body
+}
+
+// presented turns what the application has answered into what the client gets; within is the container of what it represents.
+func (a *around) presented(ctx context.Context, k *engine.Kind, within string, g replica.Given) engine.Answer {
+	answer := g.Answer
+	if !g.Presented && k != nil {
+		p, err := a.App.Present(ctx, k, engine.Reply{Status: answer.Status, Header: answer.Header, Body: answer.Body, Within: within})
+		if err != nil { // it has happened; its answer is passed on as it is
+			a.Log.Warn("answer not translated", "operation", string(answer.Operation), "resource", string(answer.Resource), "err", err)
+		} else {
+			answer.Status, answer.Header, answer.Body = p.Status, p.Header, p.Body
+		}
+	}
+	if g.Finish != nil {
+		answer = g.Finish(answer)
+	}
+	return answer
+}
+
+// dropBlob removes a blob that nothing here needs any more.
+func (a *around) dropBlob(ctx context.Context, h engine.BlobHash) {
+	err := a.Blobs.Drop(h, func() (bool, error) { return a.Store.NeedsBlob(ctx, h) })
+	if err != nil { // it goes with the next start
+		a.Log.Error("drop a body that nothing needs", "blob", string(h), "err", err)
+	}
+}
+
+// others lists the other sites that have a resource and stay.
+func (a *around) others(row engine.ResourceRow) []engine.SiteID {
+	var ids []engine.SiteID
+	for id, st := range row.Sites {
+		if id != a.self && st.State != engine.StateLeaving {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// found tells that there is no such thing from that it could not be looked up.
+func found(err error) (bool, error) {
+	if errors.Is(err, engine.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}

@@ -1,0 +1,58 @@
+package front
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/skerry/skerry/engine"
+)
+
+// clocksApart is how far the clocks of two sites may be apart for one to judge by the identifier that the other has made.
+const clocksApart = time.Hour
+
+// forgottenType is the problem of a request that may have run at a site which does not know it any more.
+const forgottenType = "forgotten"
+
+// mayHaveRun refuses a request of another site that may have come before where nobody here would know: so long ago that it is forgotten,
+// or to a run of this agent that is lost, of which no other site has told yet.
+func (f *Front) mayHaveRun(ctx context.Context, r engine.Request) error {
+	if !r.Again {
+		return nil
+	}
+	row, err := f.Site.Lookup(ctx, r.Kind, r.Target)
+	if _, err := found(err); err != nil {
+		return fmt.Errorf("look up %s: %w", r.Target, err)
+	}
+	until, err := f.Store.ForgottenUntil(ctx)
+	if err != nil {
+		return fmt.Errorf("look which operations are forgotten: %w", err)
+	}
+	besides := slices.DeleteFunc(append(f.others(row), r.Placement...), func(id engine.SiteID) bool { return slices.Contains(r.Via, id) })
+	switch made := timeOf(r.Operation); {
+	case !until.IsZero() && !made.Add(-clocksApart).After(until):
+		return &engine.Refusal{Status: http.StatusConflict, Type: forgottenType, Operation: r.Operation, Detail: fmt.Sprintf(
+			"it may have run at %s before, so long ago that nothing is known of it there any more", f.name(f.self))}
+	case !f.Site.Met(besides):
+		return &engine.Refusal{Status: http.StatusGatewayTimeout, Type: "upstream", Operation: r.Operation, Detail: fmt.Sprintf(
+			"it may have run at %s before, which has been compared with no other site since it was started", f.name(f.self))}
+	}
+	return nil
+}
+
+// timeOf returns when an identifier was made: a UUID of version 7 begins with that (RFC 9562). Zero: it does not tell.
+func timeOf(id engine.OperationID) time.Time {
+	b, err := hex.DecodeString(strings.ReplaceAll(string(id), "-", ""))
+	if err != nil || len(b) != 16 || b[6]>>4 != 7 {
+		return time.Time{}
+	}
+	ms := int64(0)
+	for _, d := range b[:6] {
+		ms = ms<<8 | int64(d)
+	}
+	return time.UnixMilli(ms)
+}

@@ -1,0 +1,93 @@
+package front
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/skerry/skerry/engine"
+)
+
+// passOn hands a client's request to the nearest of sites that takes it. When none can be reached, it is kept. What another site has
+// handed to this one goes no further: that site alone knows which others may have got it.
+func (o *Outbox) passOn(ctx context.Context, r engine.Request, sites []engine.SiteID, k keeper) (engine.Answer, error) {
+	r.Operation = o.operationOf(r)
+	spool, err := o.spool(r)
+	if err != nil {
+		return engine.Answer{}, err
+	}
+	if k.sent != "" { // under the same key before: that site may have it
+		sites = []engine.SiteID{k.sent}
+	}
+	if waits, err := o.catchUp(ctx, r); err != nil {
+		return engine.Answer{}, fmt.Errorf("hand over earlier requests for %s: %w", r.Target, err)
+	} else if waits {
+		return o.keepOrRefuse(ctx, r, sites, k)
+	}
+	status := o.network.Status()
+	passed := r
+	passed.Alternatives = nil // this site alone tries them
+	var last func() (engine.Answer, error)
+	later := false
+	for _, to := range o.nearest(sites) {
+		if !status[to].Reachable {
+			later = true
+			continue
+		}
+		if asked := o.keys.asked(k, r.Kind, r.Operation, to); len(asked) > 0 { // the same key is the same operation from here on
+			if err := o.Site.Commit(ctx, &engine.Batch{Answers: asked}); err != nil {
+				return engine.Answer{}, fmt.Errorf("remember operation %s: %w", r.Operation, err)
+			}
+		}
+		passed.Again = k.sent == to
+		a, err := o.forwarder.Forward(ctx, to, passed)
+		if spool != nil && spool.Failed() != nil {
+			return engine.Answer{}, bodyError(spool.Failed()) // the other site has not got it whole either
+		}
+		heard := hear(a, err)
+		if k.sent != "" && errors.Is(err, engine.ErrUnreachable) {
+			heard = heardNothing // this try has not reached it; an earlier one may have
+		}
+		switch heard {
+		case heardAnswer:
+			if err == nil && a.Status < 300 {
+				o.keys.keep(ctx, k, r.Kind, a)
+			}
+			return a, err
+		case heardElsewhere, heardLater:
+			if errors.Is(err, engine.ErrUnreachable) {
+				later = true
+			} else { // a site that cannot take it has said why
+				last = func() (engine.Answer, error) { return a, err }
+			}
+			continue
+		}
+		if err := o.keep(context.WithoutCancel(ctx), r, sites, to, k); err != nil {
+			return engine.Answer{}, err
+		}
+		return engine.Answer{}, &engine.Refusal{Status: http.StatusGatewayTimeout, Type: "upstream", Operation: r.Operation, Err: err,
+			Detail: fmt.Sprintf("%s gave no certain answer; the operation will be settled", o.name(to))}
+	}
+	if last != nil && (!later || r.Agreement != engine.AgreeOne) { // all were asked that have to be
+		return last()
+	}
+	return o.keepOrRefuse(ctx, r, sites, k)
+}
+
+// keepOrRefuse keeps a request for sites that cannot take it now, unless it is for now or not at all.
+func (o *Outbox) keepOrRefuse(ctx context.Context, r engine.Request, sites []engine.SiteID, k keeper) (engine.Answer, error) {
+	if len(r.Alternatives) > 0 || r.Agreement != engine.AgreeOne {
+		return engine.Answer{}, &engine.Refusal{Status: http.StatusServiceUnavailable, Type: "unreachable",
+			Detail: fmt.Sprintf("%s cannot be reached now; nothing has happened", o.nameAll(sites))}
+	}
+	return o.keepFor(ctx, r, sites, k)
+}
+
+// keepFor keeps a request for sites of which none can be reached, and answers it.
+func (o *Outbox) keepFor(ctx context.Context, r engine.Request, sites []engine.SiteID, k keeper) (engine.Answer, error) {
+	if err := o.keep(ctx, r, sites, k.sent, k); err != nil {
+		return engine.Answer{}, err
+	}
+	return o.accepted(r.Operation), nil
+}

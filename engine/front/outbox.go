@@ -1,0 +1,439 @@
+package front
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/plan"
+	"github.com/skerry/skerry/engine/tree"
+	"github.com/skerry/skerry/engine/view"
+)
+
+// Outbox keeps requests for which no site could be reached, or the one that was reached gave no answer, or whose caller did not want
+// to wait. Each goes out with its caller's own credentials, in the order in which this site's clients have asked.
+type Outbox struct {
+	*around
+	keys    *Keys
+	lines   lines
+	awaited awaited
+	queue   *queue
+	// run runs a request that was accepted before it had run.
+	run func(context.Context, *kept) (again bool, err error)
+}
+
+func newOutbox(a *around, keys *Keys, q *queue) *Outbox {
+	return &Outbox{around: a, keys: keys, lines: newLines(a.Await), awaited: awaited{results: map[engine.OperationID]chan result{}}, queue: q}
+}
+
+// kept is a request in the outbox, as it is stored.
+type kept struct {
+	Request   engine.Request     `json:"request"` // its Kind is left out
+	Service   engine.ServiceName `json:"service"`
+	Kind      engine.KindName    `json:"kind"`
+	Placement []engine.SiteID    `json:"placement"`
+	// Spool is the name of a large body, Size its length.
+	Spool string `json:"spool,omitempty"`
+	Size  int64  `json:"size,omitempty"`
+	// Sent is the site that may have got it already; only that one may be asked again.
+	Sent engine.SiteID `json:"sent,omitempty"`
+	// Deferred says that this site is to run it as if it came now.
+	Deferred bool `json:"deferred,omitempty"`
+}
+
+// blob tells of a large body in the list of operations; nil when it is not large. Its hash is nobody's business.
+func (e *kept) blob() *engine.BlobRef {
+	if e.Size == 0 {
+		return nil
+	}
+	return &engine.BlobRef{Size: e.Size}
+}
+
+// lane is where a kept request waits for its turn: with others for the same service of this site, or for other sites.
+func (e *kept) lane() engine.ServiceName {
+	if e.Deferred {
+		return e.Service
+	}
+	return toOthers
+}
+
+func encode(v any) ([]byte, error) {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return nil, fmt.Errorf("encode what is kept of a request: %w", err)
+	}
+	return b, nil
+}
+
+// encoded returns what is stored of a kept request. The store seals it: it holds its caller's credentials.
+func (e kept) encoded() ([]byte, error) {
+	e.Request.Kind, e.Request.Large = nil, nil
+	return encode(e)
+}
+
+// open reads what was stored of a kept request.
+func (o *Outbox) open(row engine.Kept) (*kept, error) {
+	var e kept
+	if err := json.Unmarshal(row.Data, &e); err != nil {
+		return nil, fmt.Errorf("read kept operation %s: %w", row.Operation, err)
+	}
+	if e.Request.Kind = o.Site.Kind(e.Service, e.Kind); e.Request.Kind == nil {
+		return nil, fmt.Errorf("read kept operation %s: the catalog has no kind %s.%s", row.Operation, e.Service, e.Kind)
+	}
+	if e.Request.Credentials == nil { // never the agent's own
+		e.Request.Credentials = &engine.Credentials{}
+	}
+	return &e, nil
+}
+
+// read reads a request from the outbox. ErrNotFound: it is not there any more.
+func (o *Outbox) read(ctx context.Context, id engine.OperationID) (engine.Kept, *kept, error) {
+	row, err := o.Store.Kept(ctx, id)
+	if err != nil {
+		return engine.Kept{}, nil, fmt.Errorf("read the outbox: %w", err)
+	}
+	e, err := o.open(row)
+	return row, e, err
+}
+
+// keep puts a request into the outbox; sent is the site that may have got it.
+func (o *Outbox) keep(ctx context.Context, r engine.Request, sites []engine.SiteID, sent engine.SiteID, k keeper) error {
+	return o.keepAs(ctx, kept{Request: r, Placement: sites, Sent: sent}, k)
+}
+
+func (o *Outbox) keepAs(ctx context.Context, e kept, k keeper) (err error) {
+	r := e.Request
+	e.Service, e.Kind = r.Kind.Service, r.Kind.Name
+	spool, err := o.spool(r)
+	if err != nil {
+		return err
+	}
+	if spool != nil {
+		if e.Spool, e.Size, err = spool.Keep(); err != nil {
+			return bodyError(err)
+		}
+		defer func() {
+			if err != nil {
+				o.dropSpool(&e)
+			}
+		}()
+	}
+	data, err := e.encoded()
+	if err != nil {
+		return err
+	}
+	at := o.Now()
+	if before, err := o.Store.Kept(ctx, r.Operation); err == nil { // it keeps its place
+		at = before.KeptAt
+	}
+	row := o.row(&e, e.Placement, engine.OperationStatus{State: engine.StatePending})
+	err = o.Site.Commit(ctx, &engine.Batch{
+		Outbox:     []engine.Kept{{Operation: r.Operation, Data: data, KeptAt: at}},
+		Operations: []engine.OperationRow{row},
+		Answers:    o.keys.given(k, r.Kind, o.accepted(r.Operation)),
+		Events: []engine.Event{o.event("operation.accepted", string(r.Operation), map[string]any{
+			"operation": r.Operation, "service": e.Service, "kind": e.Kind, "type": r.Type, "origin": o.name(o.self)})},
+	})
+	if err != nil {
+		return fmt.Errorf("keep operation %s: %w", r.Operation, err)
+	}
+	delay := o.RetryMin
+	if e.Deferred {
+		delay = 0
+	}
+	if o.lines.join(lineOf(r), r.Operation) {
+		o.queue.add(job{kept: r.Operation}, e.lane(), delay)
+	}
+	return nil
+}
+
+// row describes a kept request for the list of operations.
+func (o *Outbox) row(e *kept, sites []engine.SiteID, st engine.OperationStatus) engine.OperationRow {
+	r := e.Request
+	row := engine.OperationRow{
+		ID: r.Operation, Resource: engine.ResourceID(r.Target), Type: r.Type, Service: e.Service, Kind: e.Kind, Method: r.Method,
+		Path: view.ShownPath(r.Path, shownAs(r)), Scope: r.Scope, Origin: o.self, User: r.User, IssuedAt: o.Now(),
+		State: st.State, Sites: make(map[engine.SiteID]engine.OperationStatus, len(sites)), Blob: e.blob(),
+	}
+	row.Body, _ = view.Hide(r.Kind, &engine.Operation{ID: r.Operation, Body: r.Body})
+	for _, id := range sites {
+		row.Sites[id] = st
+	}
+	return row
+}
+
+// shownAs is the identifier in a request as people read it.
+func shownAs(r engine.Request) string {
+	if r.Target == "" && r.Kind.Within != "" {
+		return engine.Inside(r.Within, "")
+	}
+	return r.Target
+}
+
+// target is a site that may be handed a request, and how the request runs then.
+type target struct {
+	site engine.SiteID
+	as   engine.Alternative
+}
+
+// targets lists where a kept request may go, the sites of each alternative by distance.
+func (o *Outbox) targets(e *kept) []target {
+	var list []target
+	if len(e.Request.Alternatives) == 0 {
+		as := engine.Alternative{Placement: e.Request.Placement, Parts: e.Request.Parts, ExactlyOne: e.Request.ExactlyOne}
+		for _, id := range o.nearest(e.Placement) {
+			list = append(list, target{id, as})
+		}
+	}
+	for _, a := range e.Request.Alternatives {
+		for _, id := range o.nearest(a.Placement) {
+			if id != o.self {
+				list = append(list, target{id, a})
+			}
+		}
+	}
+	if e.Sent != "" {
+		list = slices.DeleteFunc(list, func(t target) bool { return t.site != e.Sent })
+	}
+	return list
+}
+
+// handOver tries to hand a kept request to a site that is involved. It reports whether to try again later. The caller holds the turn
+// of its line.
+func (o *Outbox) handOver(ctx context.Context, id engine.OperationID) (again bool, err error) {
+	row, e, err := o.read(ctx, id)
+	if there, err := found(err); !there {
+		return false, err
+	}
+	if e.Spool != "" {
+		e.Request.Large = o.Spools.Open(e.Spool, e.Size)
+	}
+	if e.Deferred {
+		return o.run(ctx, e)
+	}
+	switch known, err := o.Store.Operation(ctx, id); {
+	case err == nil && known.Document != "": // it has run somewhere, and come back in its document
+		return false, o.ended(ctx, e, engine.Answer{}, engine.OperationStatus{State: engine.StateApplied, At: o.Now()}, []engine.SiteID{known.Origin})
+	case err != nil && !errors.Is(err, engine.ErrNotFound):
+		return false, fmt.Errorf("look whether operation %s has come back: %w", id, err)
+	}
+	earlier := e.Sent
+	status := o.network.Status()
+	var last engine.Answer
+	var by engine.SiteID
+	later := false   // a site may take it that cannot now
+	refused := false // it is certain that it did not happen where it was sent
+	for _, t := range o.targets(e) {
+		if !status[t.site].Reachable {
+			later = true
+			continue
+		}
+		if e.Sent != t.site { // on disk before it goes out, or an agent that dies with it would ask another site as well
+			if err := o.redirect(ctx, e, row, t.site); err != nil {
+				return true, err
+			}
+		}
+		a, err := o.send(ctx, e, t, earlier)
+		ctx := context.WithoutCancel(ctx) // what came of it is recorded
+		heard := hear(a, err)
+		_, kind := says(a, err)
+		var refusal *engine.Refusal
+		if errors.As(err, &refusal) {
+			a = engine.Answer{Status: refusal.Status, Body: []byte(refusal.Detail), Site: t.site}
+		}
+		switch {
+		case heard == heardNothing, errors.Is(err, engine.ErrUnreachable) && earlier == t.site:
+			return true, nil // this try, or an earlier one, may have reached it: only this site is asked again
+		case heard == heardAnswer && kind == forgottenType:
+			return false, o.ended(ctx, e, engine.Answer{}, o.nowhereKnown(ctx, id, t.site), []engine.SiteID{t.site})
+		case heard == heardAnswer:
+			return false, o.delivered(ctx, e, a, t.site)
+		case heard == heardLater:
+			later, refused = true, true
+		default:
+			last, by, refused = a, t.site, true
+		}
+	}
+	if by != "" && !later && earlier == "" { // all have said that it is not theirs
+		return false, o.delivered(ctx, e, last, by)
+	}
+	if !refused {
+		return true, nil
+	}
+	return true, o.redirect(context.WithoutCancel(ctx), e, row, "") // all may be asked again
+}
+
+// send hands a kept request to one site. Earlier is the one that may have got it before.
+func (o *Outbox) send(ctx context.Context, e *kept, t target, earlier engine.SiteID) (engine.Answer, error) {
+	r := e.Request
+	if r.Large == nil { // otherwise it takes what it takes
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, o.CallTimeout+5*time.Second)
+		defer cancel()
+	}
+	r.Placement, r.Parts, r.ExactlyOne = t.as.Placement, t.as.Parts, t.as.ExactlyOne
+	r.Alternatives, r.Again = nil, earlier == t.site
+	return o.forwarder.Forward(ctx, t.site, r)
+}
+
+// redirect remembers which site alone may be asked for a kept request; empty: all of its placement.
+func (o *Outbox) redirect(ctx context.Context, e *kept, row engine.Kept, to engine.SiteID) error {
+	e.Sent = to
+	data, err := e.encoded()
+	if err != nil {
+		return err
+	}
+	row.Data = data
+	return o.Site.Commit(ctx, &engine.Batch{Outbox: []engine.Kept{row}})
+}
+
+// delivered records what a site answered to a request from the outbox.
+func (o *Outbox) delivered(ctx context.Context, e *kept, a engine.Answer, by engine.SiteID) error {
+	st := engine.OperationStatus{State: engine.StateApplied, Status: a.Status, At: o.Now()}
+	if a.Status >= 300 {
+		st.State, st.Error = engine.StateRejected, plan.Tell(engine.Reply{Status: a.Status, Header: a.Header, Body: a.Body}, nil)
+	}
+	return o.ended(ctx, e, a, st, []engine.SiteID{by})
+}
+
+// ended takes a request out of the outbox and records what has become of it at sites. The caller holds the turn of its line.
+func (o *Outbox) ended(ctx context.Context, e *kept, a engine.Answer, st engine.OperationStatus, sites []engine.SiteID) error {
+	r := e.Request
+	row := o.row(e, sites, st)
+	before, err := o.Store.Operation(ctx, r.Operation)
+	there, err := found(err)
+	if err != nil {
+		return fmt.Errorf("record what became of operation %s: %w", r.Operation, err)
+	}
+	if there {
+		row.IssuedAt = before.IssuedAt
+	}
+	switch {
+	case a.Resource != "":
+		row.Resource = a.Resource
+	case r.Type == engine.TypeCreate && r.Target == "" && st.State == engine.StateApplied: // nobody else tells its caller what was made
+		if t, err := tree.ParseJSON(a.Body); err == nil {
+			if made, ok := tree.IDAt(t, r.Kind.ID.At); ok {
+				row.Resource = engine.ResourceID(r.Kind.Inside(r.Within, made))
+			}
+		}
+	}
+	b := &engine.Batch{
+		Delivered: []engine.OperationID{r.Operation}, Operations: []engine.OperationRow{row}, Settles: true,
+		Events: []engine.Event{o.event("operation."+string(st.State), string(r.Operation), map[string]any{
+			"operation": r.Operation, "resource": row.Resource, "service": row.Service, "kind": row.Kind, "type": row.Type,
+			"site": o.nameAll(sites), "state": st.State, "status": st.Status, "error": st.Error})},
+	}
+	if before.Document != "" || o.sharedHere(ctx, r, a) { // its document tells more
+		b.Operations = nil
+	}
+	if err := o.Site.Commit(ctx, b); err != nil {
+		return err
+	}
+	o.dropSpool(e)
+	if next := o.lines.leave(lineOf(r), r.Operation); next != "" {
+		lane := toOthers
+		if _, n, err := o.read(ctx, next); err == nil {
+			lane = n.lane()
+		}
+		o.queue.add(job{kept: next}, lane, 0)
+	}
+	return nil
+}
+
+// sharedHere reports whether the resource that another site's answer names is shared here: then its operation is in the document, or
+// comes with it, and nothing written here may take the place of that.
+func (o *Outbox) sharedHere(ctx context.Context, r engine.Request, a engine.Answer) bool {
+	if a.Resource == "" || a.Operation == "" || a.Status >= 300 {
+		return false
+	}
+	row, err := o.Store.ResourceByID(ctx, r.Kind.Service, r.Kind.Name, a.Resource)
+	return err == nil && !row.State.Past()
+}
+
+// dropSpool removes the body of a request that is kept no more.
+func (o *Outbox) dropSpool(e *kept) {
+	if e.Spool == "" {
+		return
+	}
+	if err := o.Spools.Remove(e.Spool); err != nil { // it goes with the next start
+		o.Log.Error("drop the body of a request that is kept no more", "operation", string(e.Request.Operation), "err", err)
+	}
+}
+
+// takeUp puts what an earlier process has kept into lines, and has the first of each line handed over.
+func (o *Outbox) takeUp(ctx context.Context) error {
+	all, err := o.Store.Outbox(ctx)
+	if err != nil {
+		return fmt.Errorf("list kept requests: %w", err)
+	}
+	slices.SortStableFunc(all, byAge)
+	spools := map[string]bool{}
+	for _, row := range all {
+		var named struct {
+			Spool string `json:"spool"`
+		}
+		if err := json.Unmarshal(row.Data, &named); err != nil {
+			return fmt.Errorf("read kept operation %s: %w", row.Operation, err)
+		}
+		spools[named.Spool] = true
+		e, err := o.open(row)
+		if err != nil { // it cannot be handed over before its kind is back
+			o.Log.Error("a kept request waits for its kind", "operation", string(row.Operation), "err", err)
+			o.queue.add(job{kept: row.Operation}, toOthers, 0)
+			continue
+		}
+		if o.lines.join(lineOf(e.Request), row.Operation) {
+			o.queue.add(job{kept: row.Operation}, e.lane(), 0)
+		}
+	}
+	delete(spools, "")
+	if err := o.Spools.Sweep(spools); err != nil {
+		return fmt.Errorf("remove bodies of requests that are kept no more: %w", err)
+	}
+	return nil
+}
+
+// drop gives up a request that this site keeps. ErrNotFound: there is none. engine.ErrSettled: it has been handed over meanwhile, or
+// runs now.
+func (o *Outbox) drop(ctx context.Context, id engine.OperationID) error {
+	_, e, err := o.read(ctx, id)
+	if err != nil {
+		return err
+	}
+	return o.lines.inTurn(ctx, lineOf(e.Request), func() error {
+		_, e, err := o.read(ctx, id)
+		if errors.Is(err, engine.ErrNotFound) {
+			return engine.ErrSettled
+		}
+		if err != nil {
+			return err
+		}
+		if e.Deferred {
+			if !o.keys.start(operationKey(id)) {
+				return engine.ErrSettled
+			}
+			defer o.keys.end(operationKey(id))
+		}
+		st := engine.OperationStatus{State: engine.StateRejected, At: o.Now(), Error: "dropped by an operator"}
+		if e.Sent != "" {
+			st.Error += fmt.Sprintf("; %s may have got it before", o.name(e.Sent))
+		}
+		return o.ended(ctx, e, engine.Answer{}, st, e.Placement)
+	})
+}
+
+// nowhereKnown is what becomes of a request of this site that another one may have run and does not know any more: only a person can
+// find out, unless it has come back in its document.
+func (o *Outbox) nowhereKnown(ctx context.Context, id engine.OperationID, at engine.SiteID) engine.OperationStatus {
+	if row, err := o.Store.Operation(ctx, id); err == nil && row.Document != "" {
+		return engine.OperationStatus{State: engine.StateApplied, At: o.Now()}
+	}
+	return engine.OperationStatus{State: engine.StateUncertain, Status: http.StatusConflict, At: o.Now(),
+		Error: fmt.Sprintf("it may have run at %s, which it was handed to long ago: nothing is known of it there any more", o.name(at))}
+}

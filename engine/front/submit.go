@@ -1,0 +1,182 @@
+package front
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/replica"
+)
+
+// Submit runs a request that changes something replicated, or that a scope sends elsewhere. It answers once the operation is durable
+// and one involved site has applied it, or once it is kept for sites that cannot be reached. The error is a *engine.Refusal where
+// the client is to be told.
+func (f *Front) Submit(ctx context.Context, r engine.Request) (engine.Answer, error) {
+	switch {
+	case slices.Contains(r.Via, f.self):
+		return engine.Answer{}, &engine.Refusal{Status: http.StatusLoopDetected, Type: "loop",
+			Detail: "the request has come back to this site; a scope sends it in a circle"}
+	case len(r.Body) > engine.MaxLooked:
+		return engine.Answer{}, &engine.Refusal{Status: http.StatusRequestEntityTooLarge, Type: "too-large",
+			Detail: fmt.Sprintf("a body that is looked into has at most %d bytes; nothing has happened", engine.MaxLooked)}
+	case r.Operation != "" && !r.Operation.Valid():
+		return engine.Answer{}, &engine.Refusal{Status: http.StatusBadRequest, Type: "operation", Detail: "the operation's identifier is none"}
+	}
+	if err := f.Site.Writable(); err != nil {
+		return engine.Answer{}, err
+	}
+	if r.Credentials == nil { // a caller who shows nothing does not act as the agent
+		r.Credentials = &engine.Credentials{}
+	}
+	if r.Kind.Within != "" {
+		r.Within, _ = f.Site.Containers(ctx, r.Kind, r.Within)
+		r.Target = f.Site.Everywhere(ctx, r.Kind, r.Target)
+	}
+	if r.Type == engine.TypeContent {
+		return f.content(ctx, r)
+	}
+	target := r.Target
+	first := len(r.Via) == 0 && r.Operation == "" // from a client, and for the first time
+	if first && (deferred(r) || !f.outbox.lines.empty()) {
+		var err error
+		if r, err = f.whole(ctx, r); err != nil {
+			return engine.Answer{}, fmt.Errorf("look up %s: %w", r.Target, err)
+		}
+	}
+	if r.Large != nil {
+		l := &large{Body: r.Large}
+		defer l.end()
+		r.Large = l
+	}
+	if r.Key != "" || r.Operation != "" { // what it is, is compared with what came under the same key before
+		if err := f.takeLarge(ctx, r); err != nil {
+			return engine.Answer{}, err
+		}
+	}
+	a, err := f.once(ctx, r, target, func(r engine.Request, k keeper) (engine.Answer, error) { return f.route(ctx, r, k, first) })
+	if err != nil {
+		return engine.Answer{}, err
+	}
+	return f.agreed(ctx, r, a), nil
+}
+
+// once runs do unless the request was answered before under its Idempotency-Key, or under the identifier that another site gave it.
+// The first answer is given again then, and nothing runs. Target is what the client asked for.
+func (f *Front) once(ctx context.Context, r engine.Request, target string, do func(engine.Request, keeper) (engine.Answer, error)) (engine.Answer, error) {
+	k := keeperOf(r, target)
+	for _, key := range k.Keys.Keys {
+		if !f.keys.start(key) {
+			return engine.Answer{}, errInProgress
+		}
+		defer f.keys.end(key)
+	}
+	was, err := f.keys.known(ctx, r, k, f.errands.has)
+	switch {
+	case err != nil:
+		return engine.Answer{}, err
+	case was.answer != nil:
+		w := was.answer
+		a := engine.Answer{Status: w.Status, Header: w.Header, Body: w.Body, Operation: w.Operation, Resource: w.Resource, Site: f.self}
+		return f.presented(ctx, f.Site.Kind(w.Service, w.Kind), containerOf(r), replica.Given{Answer: a}), nil
+	case was.as != "":
+		r.Operation, k.sent = was.as, was.sent
+	}
+	if r.Operation != "" { // the answer is kept for a day, the operation for longer
+		row, err := f.Store.Operation(ctx, r.Operation)
+		if errors.Is(err, engine.ErrNotFound) {
+			if err := f.mayHaveRun(ctx, r); err != nil {
+				return engine.Answer{}, err
+			}
+		}
+		here := row.Sites[f.self]
+		if err == nil && row.Document != "" && slices.Contains([]engine.State{engine.StateApplied, engine.StateRejected, engine.StateSuperseded}, here.State) {
+			return engine.Answer{Status: cmp.Or(here.Status, http.StatusOK), Operation: r.Operation, Resource: row.Resource, Site: f.self}, nil
+		}
+	}
+	return do(r, k)
+}
+
+// route runs a request where its resource is, or else where its scope says.
+func (f *Front) route(ctx context.Context, r engine.Request, k keeper, first bool) (engine.Answer, error) {
+	row, err := f.Site.Lookup(ctx, r.Kind, r.Target)
+	there, err := found(err)
+	if err != nil {
+		return engine.Answer{}, fmt.Errorf("look up %s: %w", r.Target, err)
+	}
+	if first {
+		if a, kept, err := f.acceptFirst(ctx, r, row, k); kept || err != nil {
+			return a, err
+		}
+	}
+	if !there {
+		return f.choose(ctx, r, k)
+	}
+	switch leaving := row.Sites[f.self].State == engine.StateLeaving; {
+	case leaving && len(r.Via) == 0:
+		return f.outbox.passOn(ctx, r, f.others(row), k) // it has been removed here, and takes nothing new
+	case leaving:
+		return engine.Answer{}, f.notHere(r)
+	case row.Local != "" && !(r.Type == engine.TypeCreate && r.Target == ""):
+		if paused := row.Sites[f.self].Paused; paused != nil && len(r.Via) > 0 {
+			return engine.Answer{}, &engine.Refusal{Status: http.StatusServiceUnavailable, Type: "paused", Detail: fmt.Sprintf(
+				"%s %s is %s at %s; nothing has happened there", row.Kind, row.ID, paused, f.name(f.self))}
+		}
+		if err := f.askable(r, append(f.others(row), f.self)); err != nil {
+			return engine.Answer{}, err
+		}
+		return f.change(ctx, row.Document, r, k)
+	case len(r.Via) > 0:
+		return engine.Answer{}, &engine.Refusal{Status: http.StatusServiceUnavailable, Type: "no-replica",
+			Detail: fmt.Sprintf("%s has no replica of %s %q yet; nothing has happened here", f.name(f.self), r.Kind.Name, r.Target)}
+	}
+	rest := f.others(row) // it is replicated, and not made here yet
+	if len(rest) == 0 {   // the others have left before
+		return f.whenMade(ctx, row, r, k)
+	}
+	return f.outbox.passOn(ctx, r, rest, k)
+}
+
+// at runs a request that concerns nothing replicated here at its placement.
+func (f *Front) at(ctx context.Context, r engine.Request, k keeper) (engine.Answer, error) {
+	here := slices.Contains(r.Placement, f.self)
+	switch {
+	case r.ExactlyOne:
+		return f.exactlyOne(ctx, r, k)
+	case len(r.Placement) == 0: // it was replicated when the request came, or where it came from
+		return engine.Answer{}, &engine.Refusal{Status: http.StatusNotFound, Type: "gone", Detail: fmt.Sprintf("%s %q was deleted", r.Kind.Name, r.Target)}
+	case !here && len(r.Via) > 0:
+		return engine.Answer{}, f.notHere(r)
+	case !here:
+		return f.outbox.passOn(ctx, r, r.Placement, k)
+	case len(r.Placement) == 1:
+		return f.errands.alone(ctx, r, k)
+	case r.Creates():
+		if err := f.askable(r, r.Placement); err != nil {
+			return engine.Answer{}, err
+		}
+		return f.createInside(ctx, r, k)
+	case f.adopts(r):
+		_, err := f.adoptHere(ctx, engine.AdoptRequest{Kind: r.Kind, ID: f.Site.Here(ctx, r.Kind, r.Target), Sites: r.Placement, User: r.User,
+			Scope: r.Scope, Credentials: r.Credentials})
+		if err == nil {
+			row, err := f.Site.Lookup(ctx, r.Kind, r.Target)
+			if err != nil {
+				return engine.Answer{}, fmt.Errorf("look up %s: %w", r.Target, err)
+			}
+			return f.change(ctx, row.Document, r, k)
+		}
+		if !errors.Is(err, engine.ErrNotFound) {
+			return engine.Answer{}, err
+		}
+	}
+	rest := slices.DeleteFunc(slices.Clone(r.Placement), func(id engine.SiteID) bool { return id == f.self || slices.Contains(r.Via, id) })
+	if len(rest) == 0 || len(r.Via) > 0 {
+		return engine.Answer{}, &engine.Refusal{Status: http.StatusNotFound, Type: "not-replicated",
+			Detail: fmt.Sprintf("%s %q is not a replicated resource; leave out the scope to change it at one site", r.Kind.Name, r.Target)}
+	}
+	return f.outbox.passOn(ctx, r, rest, k) // made elsewhere, and not heard of here yet
+}
