@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/replica"
@@ -148,14 +149,18 @@ func (r *relations) remove(owner, target *engine.ResourceRow, from []engine.Site
 		Done: func(_ engine.OperationID, err error) { r.end(owner.Document, id, err) }})
 }
 
+// askedFor is how long a resource that was asked to be no more may take to answer. One that could not be loaded does not answer.
+const askedFor = 10 * time.Minute
+
 // begin takes note that a resource is asked to be no more; false: it is asked already.
 func (r *relations) begin(id engine.DocumentID) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.asked[id] {
+	now := r.now()
+	if since, asked := r.asked[id]; asked && now.Sub(since) < askedFor {
 		return false
 	}
-	r.asked[id] = true
+	r.asked[id] = now
 	return true
 }
 

@@ -62,6 +62,10 @@ func TestPartsAreDestroyedAlong(t *testing.T) {
 	if v.run(v.step); len(v.told) > 0 {
 		t.Errorf("asked twice: %v", v.told)
 	}
+	v.pass(askedFor)
+	if v.run(v.step); !slices.Equal(v.take(), []string{"d: DELETE d"}) {
+		t.Error("not asked again after a long time without an answer")
+	}
 	v.inputs = answer
 	v.answer(500, nil)
 	v.pass(time.Minute)

@@ -70,29 +70,6 @@ func (c *containers) kept(before, now *engine.ResourceRow) {
 	c.due.add(containerKey{kindOf: kindOf{of.Service, of.Name}, id: of.FromContainer(container)}, c.after)
 }
 
-// made tells the container of a resource at once that this site's application has made its object, which it shows so.
-func (c *containers) made(ctx context.Context, row *engine.ResourceRow, representation []byte) error {
-	k := c.known.Kind(row.Service, row.Kind)
-	if k == nil || k.Within == "" || row.Local == "" {
-		return nil
-	}
-	of := c.known.Kind(k.Service, k.Within)
-	if of == nil {
-		return nil
-	}
-	container, _ := k.Split(string(row.ID))
-	in, err := c.known.Lookup(ctx, of, of.FromContainer(container))
-	if errors.Is(err, engine.ErrNotFound) || err == nil && !c.holds(&in) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("look for the container of %s: %w", row.ID, err)
-	}
-	_, own := k.Split(string(row.Local))
-	c.tell(in.Document, &replica.Made{Kind: k, Local: own, Representation: representation, Resource: row.ID})
-	return nil
-}
-
 // holds reports whether this site holds a part of a container that is spread over sites.
 func (c *containers) holds(row *engine.ResourceRow) bool {
 	return row.Collaboration == engine.Cross && row.Sites[c.self].Part > 0

@@ -3,7 +3,6 @@ package site
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -113,24 +112,5 @@ func TestAContainerIsLookedIntoWhenSomethingInItChanges(t *testing.T) {
 	y.pass(time.Second)
 	if y.run(y.step); len(y.told) > 0 || y.asked != 1 {
 		t.Errorf("told %v, asked %d times", y.told, y.asked)
-	}
-}
-
-func TestAContainerIsToldWhatWasMade(t *testing.T) {
-	y := newYard()
-	y.cross()
-	for key, want := range map[engine.ResourceID][]string{"x/t": {"x: made tool x%2Ft as x/t"}, "z/t": nil} {
-		row := y.put(toolKind, key, "a b")
-		row.Local = engine.LocalID("a-x/" + "x%252Ft")
-		if err := y.made(t.Context(), row, []byte(`{"id":"t"}`)); err != nil {
-			t.Fatal(err)
-		}
-		if told := y.take(); !slices.Equal(told, want) {
-			t.Errorf("%s: told %v, want %v", key, told, want)
-		}
-	}
-	y.fails = engine.ErrStorage
-	if err := y.made(t.Context(), y.put(toolKind, "x/t", "a b"), nil); !errors.Is(err, engine.ErrStorage) {
-		t.Errorf("a store that fails: %v", err)
 	}
 }

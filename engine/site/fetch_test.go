@@ -68,8 +68,6 @@ func (d *desktop) tell(id engine.DocumentID, in replica.Input) {
 		d.told = append(d.told, fmt.Sprintf("%s: remove from %v", id, in.Place.Remove))
 	case *replica.Inside:
 		d.told = append(d.told, fmt.Sprintf("%s: %d %s in %s", id, len(in.Items), in.Kind.Name, in.Within))
-	case *replica.Made:
-		d.told = append(d.told, fmt.Sprintf("%s: made %s %s as %s", id, in.Kind.Name, in.Local, in.Resource))
 	}
 }
 

@@ -67,8 +67,8 @@ type relations struct {
 	mu sync.Mutex
 	// relies are the resources here that rely on others.
 	relies map[engine.DocumentID]reliance
-	// asked are those that were asked to be no more, and have not answered.
-	asked map[engine.DocumentID]bool
+	// asked are those that were asked to be no more, and have not answered, since when.
+	asked map[engine.DocumentID]time.Time
 }
 
 // reliance is what a resource here relies on, and from which other sites it has that.
@@ -86,7 +86,7 @@ type relationKey struct {
 
 func newRelations(r relating) *relations {
 	return &relations{relating: r, due: newAgenda[relationKey](r.now, r.backoff, 1), started: r.now(),
-		relies: map[engine.DocumentID]reliance{}, asked: map[engine.DocumentID]bool{}}
+		relies: map[engine.DocumentID]reliance{}, asked: map[engine.DocumentID]time.Time{}}
 }
 
 // kept is to be called when the row of a resource was stored, in place of another or none.

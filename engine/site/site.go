@@ -63,7 +63,9 @@ func New(ctx context.Context, cfg Config) (*Site, error) {
 	if err := s.takeUp(ctx); err != nil {
 		return nil, err
 	}
-	s.surround()
+	if err := s.surround(ctx); err != nil {
+		return nil, err
+	}
 	return s, nil
 }
 

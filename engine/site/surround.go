@@ -15,8 +15,8 @@ type chores interface {
 	step(ctx context.Context, now time.Time) time.Time
 }
 
-// surround makes what goes on beside the loop.
-func (s *Site) surround() {
+// surround makes what goes on beside the loop, and has it take up what an earlier process has left.
+func (s *Site) surround(ctx context.Context) error {
 	cfg, limits := &s.cfg, &s.cfg.Limits
 	tell := func(id engine.DocumentID, in replica.Input) { s.inbox.put(item{document: id, input: in}) }
 	c := &copier{app: cfg.App, others: forwards{s}, name: cfg.Members.Name, served: s.Served, timeout: limits.CallTimeout, maxBlob: limits.MaxBlob}
@@ -72,6 +72,7 @@ func (s *Site) surround() {
 			return first, ok
 		},
 	}
+	return r.takeUp(ctx)
 }
 
 // forwards goes to other sites, once the ways to them are attached.
