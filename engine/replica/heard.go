@@ -15,6 +15,7 @@ func (r *Replica) heard(in *Heard) {
 			return
 		}
 	}
+	r.partly = in.More
 	pass := &Heard{From: in.From, Epoch: in.Epoch}
 	waiting := in.Changes
 	for again := true; again; { // one of them may let in who has written another
@@ -81,7 +82,7 @@ func (r *Replica) hears(in *Heard) bool {
 // hear takes in one change.
 func (r *Replica) hear(c *engine.Change) view.Verdict {
 	e := r.Numbered(c.Epoch)
-	if c.Author == r.Self && !r.Me.Rejoins && e != nil && c.Number > e.Tip(r.Self).Number {
+	if c.Author == r.Self && !r.Me.Rejoins && e != nil && !r.knows(e.Tip(r.Self), c) {
 		r.fallBehind()
 		return view.Known
 	}
@@ -100,6 +101,11 @@ func (r *Replica) hear(c *engine.Change) view.Verdict {
 		r.out.Forked = c
 	}
 	return verdict
+}
+
+// knows reports whether a change of this site's own is in its line, as far as that tells: a lost run may have given a number to another one.
+func (r *Replica) knows(tip engine.Tip, c *engine.Change) bool {
+	return c.Number < tip.Number || c.Number == tip.Number && c.Hash == tip.Hash
 }
 
 // hearOperation takes note of when a deletion of another site came.
@@ -141,9 +147,8 @@ func (r *Replica) heardOfMe(st *engine.Status) {
 	if !r.HeardOfMe(st.Number) {
 		return
 	}
-	if r.Me.Rejoins {
-		r.lost = st
-		return
+	r.lost = st
+	if !r.Me.Rejoins {
+		r.fallBehind()
 	}
-	r.fallBehind()
 }

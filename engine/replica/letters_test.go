@@ -116,6 +116,29 @@ func (s *site) sendLacking(r *Replica, to engine.SiteID, have engine.Have) (sent
 	return sent
 }
 
+// sendTips sends another site the last change of each author of what both have as many changes of, and not the same.
+func (s *site) sendTips(to *site) (sent bool) {
+	for _, id := range s.documents() {
+		r, there := s.replicas[id], to.replicas[id]
+		if there == nil || !r.sharedWith(to.id) || r.Digest() == there.Digest() {
+			continue
+		}
+		for _, e := range r.Epochs {
+			h := &Heard{From: s.id, Epoch: e.Number, First: e.First}
+			for _, c := range s.disk[id].changes {
+				if c.Epoch == e.Number && c.Number == e.Tip(c.Author).Number {
+					h.Changes = append(h.Changes, c)
+				}
+			}
+			if len(h.Changes) > 0 {
+				s.world.send(s.id, []engine.SiteID{to.id}, r.About, h)
+				sent = true
+			}
+		}
+	}
+	return sent
+}
+
 // presented shows a reply as clients see it: with the meta-identifier in place of the site's own, and without a marker.
 func presented(e env, k *engine.Kind, r engine.Reply) engine.Reply {
 	root, err := tree.ParseJSON(r.Body)

@@ -26,6 +26,8 @@ type Remnant struct {
 	Settled engine.Vector `cbor:"3,keyasint,omitempty"`
 	// Number is the highest of a status of this site's that is known of.
 	Number uint64 `cbor:"4,keyasint,omitempty"`
+	// Lost is the last status of the lost run that another site has; nil: none is known.
+	Lost *engine.Status `cbor:"5,keyasint,omitempty"`
 }
 
 // fallBehind says that another site has more of this one than it has itself. Nothing is done any more before it has joined anew: it
@@ -57,7 +59,7 @@ func (r *Replica) rejoining() *engine.Refusal {
 
 // Remains is what a site keeps of a replica that it takes from the others again.
 func (r *Replica) Remains() *Remnant {
-	left := &Remnant{Local: r.Mine.Local, Settled: r.Me.Settled, Number: r.LastNumber()}
+	left := &Remnant{Local: r.Mine.Local, Settled: r.Me.Settled, Number: r.LastNumber(), Lost: r.lost}
 	for _, o := range r.History.Ordered() {
 		if o.Origin == r.Self && !r.History.Base().Has(o) {
 			left.Issued = append(left.Issued, engine.Encode(o))
@@ -68,8 +70,9 @@ func (r *Replica) Remains() *Remnant {
 
 // Rejoin makes the replica, of which nothing is known, one that joins anew. What was in flight may have run, and more.
 func (r *Replica) Rejoin(left *Remnant, own *Flight, number uint64) {
-	r.Me.Rejoins, r.Me.Number = true, max(number, left.Number)
-	r.remnant = left
+	r.Me.Rejoins = true
+	r.Numbers(max(number, left.Number))
+	r.remnant, r.lost = left, left.Lost
 	if own != nil {
 		own.Stage, own.Why = Asked, "the disk of this site was set back since"
 		r.own = own

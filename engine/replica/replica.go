@@ -38,12 +38,14 @@ type Replica struct {
 	unavailable map[engine.OperationID]bool
 	nameWaits   bool                        // the name was taken when it was asked for
 	needed      map[engine.OperationID]bool // operations with a large body that some site needs
-	// remnant is what is left of before the disk was set back, lost the last status of the lost run that another site has.
+	// remnant is what is left of before the disk was set back, lost the last status of the lost run that another site has; nil: none.
 	remnant *Remnant
 	lost    *engine.Status
 	// behind says that another site has more of this one than it has itself: one that joins anew is to take this one's place.
 	behind bool
-	dirty   bool // something has changed since Effects were taken last
+	// partly says that the site that has sent something last has more.
+	partly bool
+	dirty  bool // something has changed since Effects were taken last
 
 	env Env
 	out *Effects
@@ -82,6 +84,9 @@ func (r *Replica) Restore(b []byte) error {
 		return fmt.Errorf("read what was in flight for %s: %w", r.About.Key, err)
 	}
 	r.own, r.sent, r.remnant = d.Own, d.Sent, d.Remnant
+	if d.Remnant != nil {
+		r.lost = d.Remnant.Lost
+	}
 	for _, f := range []*Flight{r.own, r.sent} {
 		if f == nil {
 			continue

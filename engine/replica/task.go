@@ -1,7 +1,6 @@
 package replica
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -122,6 +121,9 @@ func (r *Replica) work(now time.Time) task {
 	}
 	if r.Me.Rejoins {
 		return r.rejoin(now)
+	}
+	if r.Me.Number == 0 && r.partly { // the rest may tell that a lost run of this site has done it
+		return nil
 	}
 	for {
 		t, again := r.workOnce(now, part)

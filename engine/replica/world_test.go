@@ -106,6 +106,10 @@ func (w *world) compare() bool {
 				sent = x.sendMissing(y)
 				sent = y.sendMissing(x) || sent
 			}
+			if mine != theirs && !sent { // what each has is counted alike, and is not the same
+				sent = x.sendTips(y)
+				sent = y.sendTips(x) || sent
+			}
 			if sent {
 				return true
 			}

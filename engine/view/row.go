@@ -65,13 +65,9 @@ func (v *View) Row(now time.Time, conflicts []engine.Conflict, next plan.Step, w
 		row.State = row.State.Worse(engine.StateDegraded)
 		row.Reason = strings.TrimSuffix(why+"; "+row.Reason, "; ")
 	}
-	for _, s := range placement { // requests without an answer, which no operation tells of
-		if w := cmp.Or(v.At(s).Wait(engine.WaitPerson), v.At(s).Wait(engine.WaitAnswer)); w != nil {
-			state := engine.StateConverging
-			if w.Kind == engine.WaitPerson {
-				state = engine.StateDegraded
-			}
-			v.worsen(&row, s, state, waitWords(w))
+	for _, s := range placement { // requests without an answer, which no operation tells of: what a person is asked is a conflict
+		if w := v.At(s).Wait(engine.WaitAnswer); w != nil {
+			v.worsen(&row, s, engine.StateConverging, waitWords(w))
 		}
 	}
 	if v.Mine.Lacking != "" {

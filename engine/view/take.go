@@ -231,3 +231,16 @@ func (v *View) HeardOfMe(number uint64) bool {
 	v.heardOfMe = max(v.heardOfMe, number)
 	return true
 }
+
+// Numbers has this site number its statuses on from a number, which others may have one of.
+func (v *View) Numbers(from uint64) {
+	if v.Me.Number > 0 {
+		v.digest.Sub(digestOf(v.Self, v.Me.Number))
+	}
+	if v.Me.Number = from; from > 0 {
+		v.digest.Add(digestOf(v.Self, from))
+	}
+}
+
+// LastNumber is the highest number of a status of this site's that is known of, here or elsewhere.
+func (v *View) LastNumber() uint64 { return max(v.Me.Number, v.heardOfMe) }

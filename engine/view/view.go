@@ -156,16 +156,6 @@ func (v *View) TouchAll() {
 	}
 }
 
-// touchUnsettled has the rows of all operations written again that a site has not settled.
-func (v *View) touchUnsettled(s engine.SiteID) {
-	settled := v.SettledAt(s)
-	for _, o := range v.History.Ordered() {
-		if !settled(o) {
-			v.Touched[o.ID] = true
-		}
-	}
-}
-
 // keptTries are remembered of one operation, the last ones: of what is tried for weeks the newest tell enough.
 const keptTries = 10
 
