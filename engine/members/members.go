@@ -116,6 +116,11 @@ func (m *Members) IsMember(id engine.SiteID) bool {
 	return look(m, func(s *mesh.State) bool { return s.IsMember(id) })
 }
 
+// WasAdmitted reports whether a site is a member, or was one.
+func (m *Members) WasAdmitted(id engine.SiteID) bool {
+	return look(m, func(s *mesh.State) bool { return s.WasAdmitted(id) })
+}
+
 // Fingerprint is that of all records, Records are all of them, in an order in which each can be taken in after those before.
 func (m *Members) Fingerprint() engine.Fingerprint { return look(m, (*mesh.State).Fingerprint) }
 
