@@ -1,0 +1,194 @@
+package world
+
+import (
+	"crypto/ed25519"
+	"fmt"
+	"time"
+
+	"github.com/libp2p/go-libp2p/core/crypto"
+
+	"github.com/skerry/skerry/crdt"
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/core"
+)
+
+// Site is one location: its disk and its application, which stay, and the process of its agent, which comes and goes.
+type Site struct {
+	w    *World
+	N    int
+	ID   engine.SiteID
+	Name engine.SiteName
+	// Skew is how far its clock is ahead.
+	Skew  time.Duration
+	Disk  *Disk
+	Blobs *Blobs
+	App   *Application
+	// Full says that the disk has room for nothing but what settles something.
+	Full bool
+	// Proc is nil while there is no process.
+	Proc *Process
+
+	documents *crdt.Documents
+}
+
+// Process is one life of a site's agent.
+type Process struct {
+	*core.Core
+	site *Site
+	dead bool
+	// doom is with which effect it dies; 0: with none.
+	doom int
+	disk engine.Store
+	// Met are the sites that it has been compared with.
+	Met map[engine.SiteID]bool
+}
+
+func newSite(w *World, n int) (*Site, error) {
+	seed := make([]byte, ed25519.SeedSize)
+	seed[0] = byte(n + 1)
+	key, err := crypto.UnmarshalEd25519PrivateKey(ed25519.NewKeyFromSeed(seed))
+	if err != nil {
+		return nil, fmt.Errorf("make a key: %w", err)
+	}
+	documents, err := crdt.New(key)
+	if err != nil {
+		return nil, err
+	}
+	s := &Site{w: w, N: n, ID: documents.Self(), Name: engine.SiteName(fmt.Sprint("site", n)), App: NewApplication(string(rune('a' + n))),
+		Blobs: NewBlobs(), documents: documents}
+	s.Disk = NewDisk(s.Clock)
+	return s, nil
+}
+
+func (s *Site) String() string { return string(s.Name) }
+
+// Clock is the time by this site's clock.
+func (s *Site) Clock() time.Time { return s.w.Now.Add(s.Skew) }
+
+func (s *Site) record() engine.SiteRecord {
+	record := engine.SiteRecord{Name: s.Name, Application: "model"}
+	for _, k := range s.w.Kinds {
+		if record.Services == nil {
+			record.Services = []engine.ServiceName{k.Service}
+		}
+	}
+	return record
+}
+
+// Start starts the agent over what is on the disk.
+func (s *Site) Start() error {
+	w := s.w
+	p := &Process{site: s, disk: s.Disk, Met: map[engine.SiteID]bool{}}
+	if w.Store != nil {
+		var err error
+		if p.disk, err = w.Store(s); err != nil {
+			return fmt.Errorf("start %s: %w", s.Name, err)
+		}
+	}
+	cfg := core.Config{Self: s.ID, Kinds: w.Kinds, Documents: s.documents, Store: mortal{p.disk, p}, Blobs: s.Blobs, Spools: Spools{s.Blobs},
+		App: client{p}, Catalog: w.catalog, Log: w.Log.With("site", string(s.Name)), Now: s.Clock, NewID: w.newID, Random: w.random, Inline: true, Await: w.wait}
+	if w.Limits != nil {
+		cfg.Limits = w.Limits(s)
+	}
+	var err error
+	if p.Core, err = core.New(w.Ctx, cfg); err != nil {
+		return fmt.Errorf("start %s: %w", s.Name, err)
+	}
+	p.Attach(wire{p}, wire{p})
+	s.Proc = p
+	if p.InMesh() {
+		if err := p.announce(); err != nil && !p.dead && !s.Full {
+			return fmt.Errorf("start %s: %w", s.Name, err)
+		}
+	}
+	w.reachChanged(s)
+	return nil
+}
+
+// announce tells what the site is.
+func (p *Process) announce() error {
+	if err := p.Announce(p.site.w.Ctx, p.site.record()); err != nil {
+		return err
+	}
+	return p.SetKinds(p.site.w.Ctx, p.site.w.Kinds)
+}
+
+// Dead reports whether the process has died.
+func (p *Process) Dead() bool { return p.dead }
+
+// Doom has the process die with one of its next effects; 0: with none.
+func (p *Process) Doom(effects int) { p.doom = effects }
+
+// Die ends the process: nothing that it does has an effect any more.
+func (p *Process) Die() {
+	if p.dead {
+		return
+	}
+	s := p.site
+	s.w.Log.Info("death", "of", s)
+	p.dead = true
+	if s.Proc == p {
+		s.Proc = nil
+	}
+	s.w.Deaths++
+	s.w.reachChanged(s)
+}
+
+// effect does what others, or a later process, can see; the process may die just before or just after. It reports whether it lives.
+func (p *Process) effect(do func()) (alive bool) {
+	if p.dead {
+		return false
+	}
+	if p.doom > 0 {
+		if p.doom--; p.doom == 0 {
+			if p.site.w.Chance(2) {
+				do()
+			}
+			p.Die()
+			return false
+		}
+	}
+	do()
+	return !p.dead
+}
+
+// Step has the agent do one thing that is due, and reports whether there was one.
+func (s *Site) Step() (did bool) {
+	p, w := s.Proc, s.w
+	if p == nil {
+		return false
+	}
+	if due, ok := p.Due(); !ok || due.After(s.Clock()) {
+		return false
+	}
+	w.Do(p, func() { p.Step(w.Ctx) })
+	return true
+}
+
+// WorkOff has the agent do all that is due.
+func (s *Site) WorkOff() {
+	for range endless {
+		if !s.Step() {
+			return
+		}
+	}
+	s.w.Problem("%s does one thing after the other and it never ends", s.Name)
+}
+
+// SetBack puts a site's disk and blobs back as they were; with app, its application as well. Its process must have died.
+func (s *Site) SetBack(disk *Disk, blobs *Blobs, app *Application) {
+	lost := s.Disk
+	s.Disk, s.Blobs = disk.Clone(), blobs.Clone()
+	s.Disk.Remember(lost)
+	if app != nil {
+		s.App = app.Clone()
+	}
+	w := s.w
+	kept := w.wire[:0:0]
+	for _, l := range w.wire { // no machine is set back while what it has sent is under way
+		if l.from != s {
+			kept = append(kept, l)
+		}
+	}
+	w.wire = kept
+}
