@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 
 	"github.com/skerry/skerry/engine"
@@ -75,7 +76,8 @@ func (s *Site) missing(ctx context.Context, with engine.SiteID, h engine.Have, l
 	var checkpoint []byte
 	var raw []byte
 	var lowest uint64
-	formerly, statuses := false, []engine.SignedStatus(nil)
+	formerly, alike := false, false
+	var theirs, statuses []engine.SignedStatus
 	var mine []byte
 	err = s.look(ctx, h.Document, func(r *resident) {
 		if !shares(r, with) {
@@ -88,10 +90,15 @@ func (s *Site) missing(ctx context.Context, with engine.SiteID, h engine.Have, l
 			mine = engine.Encode(&r.Me)
 		}
 		for _, st := range r.SignedStatuses() {
-			if number := r.At(st.Site).Number; number > h.Statuses[st.Site] && st.Site != with {
+			switch number := r.At(st.Site).Number; {
+			case number <= h.Statuses[st.Site]:
+			case st.Site == with: // its disk was set back
+				theirs = append(theirs, st)
+			default:
 				statuses = append(statuses, st)
 			}
 		}
+		alike = sameCounts(r.Have().Changes, h.Changes)
 	})
 	if err != nil {
 		return 0, false, err
@@ -106,6 +113,11 @@ func (s *Site) missing(ctx context.Context, with engine.SiteID, h engine.Have, l
 	stored, more, err := s.cfg.Store.Changes(ctx, h.Document, h.Changes, max(limit, 1))
 	if err != nil {
 		return 0, false, err
+	}
+	if alike && len(theirs)+len(statuses) == 0 && mine == nil { // as many, and not the same: one of its lines has another end
+		if stored, _, err = s.cfg.Store.Changes(ctx, h.Document, butLast(h.Changes), 0); err != nil {
+			return 0, false, err
+		}
 	}
 	if formerly && len(stored) > 0 {
 		more = false
@@ -130,6 +142,7 @@ func (s *Site) missing(ctx context.Context, with engine.SiteID, h engine.Have, l
 		list[len(list)-1].More = more
 	}
 	l.Parcels = append(l.Parcels, list...)
+	l.Statuses = append(l.Statuses, theirs...) // before it does what its lost run may have done
 	if more {
 		return size, true, nil // what sites say comes with the last of it
 	}
@@ -138,6 +151,23 @@ func (s *Site) missing(ctx context.Context, with engine.SiteID, h engine.Have, l
 		*own = append(*own, mine)
 	}
 	return size + len(mine) + 512*len(statuses), false, nil
+}
+
+// sameCounts reports whether two sites have as many changes of each author.
+func sameCounts(a, b map[uint64]map[engine.SiteID]uint64) bool {
+	return maps.EqualFunc(a, b, func(x, y map[engine.SiteID]uint64) bool { return maps.Equal(x, y) })
+}
+
+// butLast is what a site has without the last change of each author.
+func butLast(have map[uint64]map[engine.SiteID]uint64) map[uint64]map[engine.SiteID]uint64 {
+	less := make(map[uint64]map[engine.SiteID]uint64, len(have))
+	for epoch, lines := range have {
+		less[epoch] = maps.Clone(lines)
+		for author := range less[epoch] {
+			less[epoch][author]--
+		}
+	}
+	return less
 }
 
 // Blob implements engine.Exchange.
