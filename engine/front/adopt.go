@@ -14,6 +14,13 @@ import (
 	"github.com/skerry/skerry/engine/tree"
 )
 
+// Adoption makes resources of objects that are there already.
+type Adoption struct {
+	*around
+	errands *Errands
+	turns   turns
+}
+
 // AdoptExisting makes a resource of an object that this site's application has, and has it replicated at other sites. Nothing is sent
 // to this site's application but a read: the resource begins with a create made from what that shows. The other sites are added to it
 // as to any resource, so that content which the catalog declares is copied. It returns the resource's identifier and the last
@@ -23,7 +30,7 @@ func (f *Front) AdoptExisting(ctx context.Context, q engine.AdoptRequest) (engin
 	row, err := f.Site.Lookup(ctx, q.Kind, string(q.ID))
 	var first engine.OperationID
 	if errors.Is(err, engine.ErrNotFound) {
-		if first, err = f.adoptHere(ctx, q); err != nil {
+		if first, err = f.adoption.here(ctx, q); err != nil {
 			return "", "", err
 		}
 		row, err = f.Site.Lookup(ctx, q.Kind, string(q.ID))
@@ -47,68 +54,68 @@ func (f *Front) adopts(r engine.Request) bool {
 		r.Target != "" && r.Path == r.Kind.Item && (r.Method == http.MethodPut || r.Method == http.MethodPatch)
 }
 
-// adoptHere makes a resource that lives at this site alone of an object that is not replicated.
-func (f *Front) adoptHere(ctx context.Context, q engine.AdoptRequest) (engine.OperationID, error) {
+// here makes a resource that lives at this site alone of an object that is not replicated.
+func (d *Adoption) here(ctx context.Context, q engine.AdoptRequest) (engine.OperationID, error) {
 	k := q.Kind
 	if q.Credentials == nil { // a caller who shows nothing does not act as the agent
 		q.Credentials = &engine.Credentials{}
 	}
-	release, _ := f.turns.try(turn{"adopt", k.Service, k.Name, string(q.ID)})
+	release, _ := d.turns.Try(turn{"adopt", k.Service, k.Name, string(q.ID)})
 	if release == nil {
 		return "", &engine.Refusal{Status: http.StatusConflict, Type: "in-progress", Detail: fmt.Sprintf("%s %s is being adopted already", k.Name, q.ID)}
 	}
 	defer release()
 	if k.Natural() { // whoever is making an object of that name publishes it first
-		release, err := f.turns.take(ctx, "make", k, f.Site.Everywhere(ctx, k, string(q.ID)))
+		release, err := d.turns.take(ctx, "make", k, d.Site.Everywhere(ctx, k, string(q.ID)))
 		if err != nil {
 			return "", fmt.Errorf("wait for other requests on %s: %w", q.ID, err)
 		}
 		defer release()
 	}
-	if _, err := f.Site.Lookup(ctx, k, string(q.ID)); !errors.Is(err, engine.ErrNotFound) { // somebody else has just done it
+	if _, err := d.Site.Lookup(ctx, k, string(q.ID)); !errors.Is(err, engine.ErrNotFound) { // somebody else has just done it
 		return "", err
 	}
-	if err := f.uncertainObject(ctx, k, q.ID); err != nil {
+	if err := d.uncertain(ctx, k, q.ID); err != nil {
 		return "", err
 	}
-	if !f.Site.Met(q.Sites) {
+	if !d.Site.Met(q.Sites) {
 		return "", &engine.Refusal{Status: http.StatusServiceUnavailable, Type: "unreachable", Detail: fmt.Sprintf(
 			"%s %s may be a resource of other sites: %s has been compared with none of them since it was started; try again in a few "+
-				"seconds, nothing has happened", k.Name, q.ID, f.name(f.self))}
+				"seconds, nothing has happened", k.Name, q.ID, d.name(d.self))}
 	}
-	o, err := f.adoption(ctx, q)
+	o, err := d.create(ctx, q)
 	if err != nil {
 		return "", err
 	}
-	about := &engine.About{Service: k.Service, Kind: k.Name, Collaboration: engine.Replication, Placement: []engine.SiteID{f.self}}
-	if about.Key, err = f.keyFor(ctx, k, q.ID); err != nil {
+	about := &engine.About{Service: k.Service, Kind: k.Name, Collaboration: engine.Replication, Placement: []engine.SiteID{d.self}}
+	if about.Key, err = d.keyFor(ctx, k, q.ID); err != nil {
 		return "", err
 	}
-	old, err := f.Store.ResourceByID(ctx, k.Service, k.Name, about.Key)
+	old, err := d.Store.ResourceByID(ctx, k.Service, k.Name, about.Key)
 	there, err := found(err)
 	switch {
 	case err != nil:
 		return "", fmt.Errorf("look up %s: %w", about.Key, err)
-	case there && !old.State.Past() && !old.GoneAt(f.self):
+	case there && !old.State.Past() && !old.GoneAt(d.self):
 		return "", &engine.Refusal{Status: http.StatusConflict, Type: "exists", Detail: fmt.Sprintf(
 			"%s %s is a resource of other sites; what is here is another object of that name", k.Name, about.Key)}
 	}
-	id, after, err := f.incarnate(ctx, about)
+	id, after, err := d.incarnate(ctx, about)
 	if err != nil {
 		return "", err
 	}
-	_, err = f.Site.Decide(ctx, id, about, &replica.Decide{What: replica.VerbPublish, User: q.User, Reply: engine.Reply{Status: http.StatusOK, Local: q.ID},
-		Publish: &replica.Flight{Operation: *o, Origin: f.self, Creates: true, After: after}})
+	_, err = d.Site.Decide(ctx, id, about, &replica.Decide{What: replica.VerbPublish, User: q.User, Reply: engine.Reply{Status: http.StatusOK, Local: q.ID},
+		Publish: &replica.Flight{Operation: *o, Origin: d.self, Creates: true, After: after}})
 	if err != nil {
 		return "", fmt.Errorf("adopt %s: %w", q.ID, err)
 	}
 	return o.ID, nil
 }
 
-// adoption is a create that makes another object like the one that is there.
-func (f *Front) adoption(ctx context.Context, q engine.AdoptRequest) (*engine.Operation, error) {
+// create is a create that makes another object like the one that is there.
+func (d *Adoption) create(ctx context.Context, q engine.AdoptRequest) (*engine.Operation, error) {
 	k := q.Kind
-	shown, err := f.shownTo(ctx, k, q.ID, q.Credentials)
+	shown, err := d.shownTo(ctx, k, q.ID, q.Credentials)
 	switch {
 	case err == nil && shown.Gone():
 		return nil, fmt.Errorf("adopt %s %s: %w: the application has no such object", k.Name, q.ID, engine.ErrNotFound)
@@ -116,7 +123,7 @@ func (f *Front) adoption(ctx context.Context, q engine.AdoptRequest) (*engine.Op
 		return nil, &engine.Refusal{Status: http.StatusBadGateway, Type: "upstream", Err: err, Detail: fmt.Sprintf(
 			"the application's service %s does not show %s %s (%s); nothing has happened", k.Service, k.Name, q.ID, plan.Tell(shown, err))}
 	}
-	o := &engine.Operation{ID: engine.OperationID(f.NewID()), Type: engine.TypeCreate, Method: http.MethodPost, Path: k.Collection, Origin: f.self,
+	o := &engine.Operation{ID: engine.OperationID(d.NewID()), Type: engine.TypeCreate, Method: http.MethodPost, Path: k.Collection, Origin: d.self,
 		User: q.User, Scope: q.Scope, Header: map[string]string{"Content-Type": "application/json"}}
 	if k.ID.From == engine.IDFromPath {
 		o.Method, o.Path = http.MethodPut, k.Item
@@ -125,7 +132,7 @@ func (f *Front) adoption(ctx context.Context, q engine.AdoptRequest) (*engine.Op
 		return nil, &engine.Refusal{Status: http.StatusUnprocessableEntity, Type: "adopt", Err: err,
 			Detail: fmt.Sprintf("the representation of %s %s is no JSON object, so that other sites cannot make it", k.Name, q.ID)}
 	}
-	o.Edit, err = merge.EditOf(k, engine.TypeCreate, o.Body, merge.New(k, engine.About{}, f.self).Nothing(), nil)
+	o.Edit, err = merge.EditOf(k, engine.TypeCreate, o.Body, merge.New(k, engine.About{}, d.self).Nothing(), nil)
 	if err == nil {
 		err = o.Edit.Validate()
 	}
@@ -138,38 +145,38 @@ func (f *Front) adoption(ctx context.Context, q engine.AdoptRequest) (*engine.Op
 
 // keyFor is what a resource is called that is made of an object: as the object where that is free, which a number is not: it means
 // another object at the next site.
-func (f *Front) keyFor(ctx context.Context, k *engine.Kind, id engine.LocalID) (engine.ResourceID, error) {
-	key := f.Site.Everywhere(ctx, k, string(id))
+func (d *Adoption) keyFor(ctx context.Context, k *engine.Kind, id engine.LocalID) (engine.ResourceID, error) {
+	key := d.Site.Everywhere(ctx, k, string(id))
 	if k.Natural() {
 		return engine.ResourceID(key), nil
 	}
 	container, own := k.Split(key)
-	_, err := f.Store.ResourceByID(ctx, k.Service, k.Name, engine.ResourceID(key))
+	_, err := d.Store.ResourceByID(ctx, k.Service, k.Name, engine.ResourceID(key))
 	taken, err := found(err)
 	switch {
 	case err != nil:
 		return "", fmt.Errorf("look up %s: %w", id, err)
 	case taken || tree.IsWhole(own):
-		return engine.ResourceID(k.Inside(container, f.NewID())), nil
+		return engine.ResourceID(k.Inside(container, d.NewID())), nil
 	}
 	return engine.ResourceID(key), nil
 }
 
-// uncertainObject refuses to adopt an object that a request without a certain answer may have made, or may yet change: when that is
+// uncertain refuses to adopt an object that a request without a certain answer may have made, or may yet change: when that is
 // settled it is a resource already, or shows something else.
-func (f *Front) uncertainObject(ctx context.Context, k *engine.Kind, id engine.LocalID) error {
+func (d *Adoption) uncertain(ctx context.Context, k *engine.Kind, id engine.LocalID) error {
 	refusal := func(o engine.OperationID) error {
 		return &engine.Refusal{Status: http.StatusBadGateway, Type: "upstream", Detail: fmt.Sprintf(
 			"a request that may have made %s %s has had no certain answer yet (operation %s); nothing has happened", k.Name, id, o)}
 	}
-	for _, e := range f.errands.all(k) {
+	for _, e := range d.errands.all(k) {
 		name := named(k, e)
-		if e.Makes != nil && !f.errands.asks(e) || name != "" && f.Site.Here(ctx, k, name) == id {
+		if e.Makes != nil && !d.errands.asks(e) || name != "" && d.Site.Here(ctx, k, name) == id {
 			return refusal(e.Request.Operation)
 		}
 	}
 	for _, state := range []engine.State{engine.StatePending, engine.StateUncertain} {
-		if open, err := f.openCreate(ctx, k, id, state); open != "" || err != nil {
+		if open, err := d.openCreate(ctx, k, id, state); open != "" || err != nil {
 			if err == nil {
 				err = refusal(open)
 			}
@@ -180,10 +187,10 @@ func (f *Front) uncertainObject(ctx context.Context, k *engine.Kind, id engine.L
 }
 
 // openCreate finds a create in a document that may have made an object here, and has had no certain answer; empty: there is none.
-func (f *Front) openCreate(ctx context.Context, k *engine.Kind, id engine.LocalID, state engine.State) (engine.OperationID, error) {
-	filter := engine.OperationFilter{State: state, Site: f.self, Limit: 1000}
+func (d *Adoption) openCreate(ctx context.Context, k *engine.Kind, id engine.LocalID, state engine.State) (engine.OperationID, error) {
+	filter := engine.OperationFilter{State: state, Site: d.self, Limit: 1000}
 	for {
-		rows, next, err := f.Store.Operations(ctx, filter)
+		rows, next, err := d.Store.Operations(ctx, filter)
 		if err != nil {
 			return "", fmt.Errorf("list operations without a certain answer: %w", err)
 		}
@@ -192,11 +199,11 @@ func (f *Front) openCreate(ctx context.Context, k *engine.Kind, id engine.LocalI
 				continue
 			}
 			unnamed := !k.Natural() && state == engine.StatePending
-			if !unnamed && f.Site.Here(ctx, k, string(row.Resource)) != id {
+			if !unnamed && d.Site.Here(ctx, k, string(row.Resource)) != id {
 				continue
 			}
 			maybe := false
-			err := f.Site.Look(ctx, row.Document, func(r *replica.Replica) { maybe = r.MyClaim().Maybe })
+			err := d.Site.Look(ctx, row.Document, func(r *replica.Replica) { maybe = r.MyClaim().Maybe })
 			if _, err := found(err); err != nil {
 				return "", err
 			}

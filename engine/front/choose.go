@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/plan"
 )
 
 // choose runs a request that concerns nothing replicated here at the first of its alternatives that takes it. The next one is tried
@@ -28,10 +29,10 @@ func (f *Front) choose(ctx context.Context, r engine.Request, k keeper) (engine.
 	for _, a := range all {
 		r.Placement, r.Parts, r.Agreement, r.ExactlyOne = a.Placement, a.Parts, a.Agreement, a.ExactlyOne
 		answer, err := f.at(ctx, r, k)
-		if !untouched(answer, err) {
+		if !plan.Untouched(answer, err) {
 			return answer, err
 		}
-		last, told = func() (engine.Answer, error) { return answer, err }, told || !isUnreachable(err)
+		last, told = func() (engine.Answer, error) { return answer, err }, told || !plan.Unreachable(err)
 		if a.Agreement != engine.AgreeOne { // it is for now or not at all
 			continue
 		}

@@ -16,7 +16,7 @@ import (
 // site knows.
 type Containers struct {
 	*around
-	turns *turns
+	turns turns
 	queue *queue
 }
 
@@ -45,7 +45,7 @@ func (c *Containers) Contents(ctx context.Context, id engine.DocumentID, kind en
 }
 
 // Changed has this site's part of a container looked into: something inside may have changed.
-func (c *Containers) Changed(id engine.DocumentID) { c.queue.add(job{contents: id}, ours, 0) }
+func (c *Containers) Changed(id engine.DocumentID) { c.queue.Add(job{contents: id}, ours, 0) }
 
 // claimedName returns the name that a request wants to give inside a container, empty for one that creates nothing.
 func claimedName(r engine.Request) string {
@@ -66,7 +66,7 @@ func (c *Containers) claim(ctx context.Context, container engine.ResourceRow, k 
 		return &engine.Refusal{Status: http.StatusConflict, Type: "name-taken", Detail: fmt.Sprintf(
 			"%s %q exists already in %s %s, at %s; nothing has happened", k.Name, name, container.Kind, container.ID, c.name(site))}
 	}
-	release, _ = c.turns.try(turn{"inside " + string(container.Document), k.Service, k.Name, name})
+	release, _ = c.turns.Try(turn{"inside " + string(container.Document), k.Service, k.Name, name})
 	if release == nil {
 		return nil, taken(c.self)
 	}

@@ -25,10 +25,10 @@ func (f *Front) Requests() *Requests { return &Requests{f.around, f.errands, f.o
 
 // NextTry is when a request is tried next; zero: it is not by itself, or it is under way, or it is none of these.
 func (f *Requests) NextTry(id engine.OperationID) time.Time {
-	if at := f.queue.due(job{errand: id}); !at.IsZero() {
+	if at := f.queue.At(job{errand: id}); !at.IsZero() {
 		return at
 	}
-	return f.queue.due(job{kept: id})
+	return f.queue.At(job{kept: id})
 }
 
 // Decisions lists what a person can decide about a request now, what is most likely wanted first; nil while it is under way.
@@ -63,7 +63,7 @@ func (f *Requests) Retry(ctx context.Context, id engine.OperationID) error {
 		}
 		e.left = false // who has said so knows what this site knows
 		f.errands.askNoMore(e)
-		f.queue.add(job{errand: id}, ours, 0)
+		f.queue.Add(job{errand: id}, ours, 0)
 		return nil
 	})
 	if errors.Is(err, engine.ErrNotFound) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/plan"
 )
 
 // A caller may ask for an answer before its request has run, or within a time (Prefer: respond-async and wait, RFC 7240). The request
@@ -137,8 +138,8 @@ func (f *Front) runDeferred(ctx context.Context, e *kept) (again bool, err error
 	if errors.As(err, &refusal) {
 		a = engine.Answer{Status: refusal.Status, Body: []byte(refusal.Detail), Operation: r.Operation, Site: f.self}
 	}
-	switch h := hear(a, err); {
-	case refusal == nil && err != nil, h == heardNothing, h == heardLater, isUnreachable(err):
+	switch h := plan.Hear(a, err); {
+	case refusal == nil && err != nil, h == plan.HeardNothing, h == plan.HeardLater, plan.Unreachable(err):
 		return true, nil
 	}
 	if err := o.delivered(ctx, e, a, a.Site); err != nil {

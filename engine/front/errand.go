@@ -24,14 +24,14 @@ type Errands struct {
 	keys       *Keys
 	names      *Names
 	containers *Containers
-	turns      *turns
+	turns      turns
 	queue      *queue
 
 	mu   sync.Mutex
 	open map[engine.OperationID]*errand // all that are on disk; each is changed by who runs or settles it alone, with its turn
 }
 
-func newErrands(a *around, keys *Keys, names *Names, containers *Containers, t *turns, q *queue) *Errands {
+func newErrands(a *around, keys *Keys, names *Names, containers *Containers, t turns, q *queue) *Errands {
 	return &Errands{around: a, keys: keys, names: names, containers: containers, turns: t, queue: q, open: map[engine.OperationID]*errand{}}
 }
 
@@ -208,7 +208,7 @@ func (q *Errands) present(ctx context.Context, k *engine.Kind, e *errand, reply 
 	g := replica.Given{Answer: engine.Answer{Status: reply.Status, Header: reply.Header, Body: reply.Body, Resource: resource, Site: q.self}}
 	if plan.Judge(e.Request.Type, reply, nil) == plan.Done {
 		g.Answer.Operation = e.Request.Operation
-		g.Finish = q.finish(k, e)
+		g.Finish = e.finish(k, q.self)
 	}
 	return q.presented(ctx, k, containerOf(e.Request), g)
 }
@@ -216,7 +216,7 @@ func (q *Errands) present(ctx context.Context, k *engine.Kind, e *errand, reply 
 // later has an errand settled later and says so.
 func (q *Errands) later(e *errand, err error, why string) *engine.Refusal {
 	id := e.Request.Operation
-	q.queue.add(job{errand: id}, ours, q.RetryMin)
+	q.queue.Add(job{errand: id}, ours, q.RetryMin)
 	return &engine.Refusal{Status: http.StatusGatewayTimeout, Type: "upstream", Operation: id, Err: err, Detail: why + "; the operation will be settled"}
 }
 
@@ -332,7 +332,7 @@ func (q *Errands) takeUp(ctx context.Context) error {
 		if e.asked = e.Stage == replica.Asked; e.asked {
 			continue
 		}
-		q.queue.add(job{errand: row.Operation}, ours, 0)
+		q.queue.Add(job{errand: row.Operation}, ours, 0)
 		if k := q.Site.Kind(e.Service, e.Kind); k != nil {
 			q.list(ctx, k, e)
 		}

@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/plan"
 )
 
 // passOn hands a client's request to the nearest of sites that takes it. When none can be reached, it is kept. What another site has
@@ -45,17 +46,17 @@ func (o *Outbox) passOn(ctx context.Context, r engine.Request, sites []engine.Si
 		if spool != nil && spool.Failed() != nil {
 			return engine.Answer{}, bodyError(spool.Failed()) // the other site has not got it whole either
 		}
-		heard := hear(a, err)
+		heard := plan.Hear(a, err)
 		if k.sent != "" && errors.Is(err, engine.ErrUnreachable) {
-			heard = heardNothing // this try has not reached it; an earlier one may have
+			heard = plan.HeardNothing // this try has not reached it; an earlier one may have
 		}
 		switch heard {
-		case heardAnswer:
+		case plan.HeardAnswer:
 			if err == nil && a.Status < 300 {
 				o.keys.keep(ctx, k, r.Kind, a)
 			}
 			return a, err
-		case heardElsewhere, heardLater:
+		case plan.HeardElsewhere, plan.HeardLater:
 			if errors.Is(err, engine.ErrUnreachable) {
 				later = true
 			} else { // a site that cannot take it has said why

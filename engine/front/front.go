@@ -8,6 +8,7 @@ import (
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/replica"
+	"github.com/skerry/skerry/engine/waiting"
 )
 
 // Front takes requests until they have an answer. It is safe for concurrent use. Attach must be called before anything else is.
@@ -18,19 +19,21 @@ type Front struct {
 	errands    *Errands
 	names      *Names
 	containers *Containers
-	turns      *turns
+	adoption   *Adoption
+	turns      turns
 	queue      *queue
 }
 
 // New returns the front of one site. It reads from the store what an earlier process has left to do.
 func New(ctx context.Context, cfg Config) (*Front, error) {
 	a := &around{Config: cfg.withDefaults(), self: cfg.Site.Self(), closing: make(chan struct{})}
-	q, t := newQueue(a.Now, a.Workers), newTurns(a.Await)
+	q, t := waiting.NewQueue[job](a.Now, a.Workers), turns{waiting.NewTurns[turn](a.Await)}
 	f := &Front{around: a, keys: newKeys(a), names: &Names{a}, turns: t, queue: q}
 	f.containers = &Containers{around: a, turns: t, queue: q}
 	f.outbox = newOutbox(a, f.keys, q)
 	f.outbox.run = f.runDeferred
 	f.errands = newErrands(a, f.keys, f.names, f.containers, t, q)
+	f.adoption = &Adoption{around: a, errands: f.errands, turns: t}
 	if err := f.errands.takeUp(ctx); err != nil {
 		return nil, err
 	}
@@ -49,7 +52,7 @@ func (f *Front) Run(ctx context.Context) error {
 	defer running.Wait()
 	defer f.closed.Do(func() { close(f.closing) })
 	for {
-		j, err := f.queue.take(ctx)
+		j, err := f.queue.Take(ctx)
 		if err != nil {
 			return nil
 		}
@@ -60,7 +63,7 @@ func (f *Front) Run(ctx context.Context) error {
 // Step does one thing that is due and reports whether there was one. It is for simulations, which call it instead of Run and so
 // decide themselves when which site does what.
 func (f *Front) Step(ctx context.Context) bool {
-	j, wait := f.queue.takeDue()
+	j, wait := f.queue.Due()
 	if wait > 0 {
 		return false
 	}
@@ -69,11 +72,11 @@ func (f *Front) Step(ctx context.Context) bool {
 }
 
 // Due returns when there is the next thing to do; false when nothing waits.
-func (f *Front) Due() (time.Time, bool) { return f.queue.next() }
+func (f *Front) Due() (time.Time, bool) { return f.queue.Next() }
 
 func (f *Front) do(ctx context.Context, j job) {
 	if f.Site.Writable() != nil { // what is left is taken up by the next run
-		f.queue.done(j, true, f.Site.Backoff)
+		f.queue.Done(j, true, f.Site.Backoff)
 		return
 	}
 	var again bool
@@ -90,16 +93,16 @@ func (f *Front) do(ctx context.Context, j job) {
 		f.Log.Error("work", "operation", string(j.kept+j.errand), "resource", string(j.contents), "err", err)
 		again = true
 	}
-	f.queue.done(j, again, f.Site.Backoff)
+	f.queue.Done(j, again, f.Site.Backoff)
 }
 
 // SiteChanged is to be called when another site has come into reach or gone out of it.
 func (f *Front) SiteChanged(up bool) {
 	f.moved.strike()
 	if up {
-		f.queue.hurry(toOthers)
+		f.queue.Hurry(toOthers)
 	}
 }
 
 // Compared is to be called when this site has been compared with another one: what waits for that may go on.
-func (f *Front) Compared() { f.queue.hurry(ours) }
+func (f *Front) Compared() { f.queue.Hurry(ours) }

@@ -13,6 +13,7 @@ import (
 	"github.com/skerry/skerry/engine/plan"
 	"github.com/skerry/skerry/engine/tree"
 	"github.com/skerry/skerry/engine/view"
+	"github.com/skerry/skerry/engine/waiting"
 )
 
 // Outbox keeps requests for which no site could be reached, or the one that was reached gave no answer, or whose caller did not want
@@ -20,7 +21,8 @@ import (
 type Outbox struct {
 	*around
 	keys    *Keys
-	lines   lines
+	lines   *waiting.Lines[lineKey, engine.OperationID]
+	turns   *waiting.Turns[lineKey] // held by whoever hands a request of a line over, or drops one
 	awaited awaited
 	queue   *queue
 	// run runs a request that was accepted before it had run.
@@ -28,7 +30,7 @@ type Outbox struct {
 }
 
 func newOutbox(a *around, keys *Keys, q *queue) *Outbox {
-	return &Outbox{around: a, keys: keys, lines: newLines(a.Await), awaited: awaited{results: map[engine.OperationID]chan result{}}, queue: q}
+	return &Outbox{around: a, keys: keys, lines: waiting.NewLines[lineKey, engine.OperationID](), turns: waiting.NewTurns[lineKey](a.Await), awaited: awaited{results: map[engine.OperationID]chan result{}}, queue: q}
 }
 
 // kept is a request in the outbox, as it is stored.
@@ -55,9 +57,9 @@ func (e *kept) blob() *engine.BlobRef {
 }
 
 // lane is where a kept request waits for its turn: with others for the same service of this site, or for other sites.
-func (e *kept) lane() engine.ServiceName {
+func (e *kept) lane() waiting.Lane {
 	if e.Deferred {
-		return e.Service
+		return waiting.Lane(e.Service)
 	}
 	return toOthers
 }
@@ -146,8 +148,8 @@ func (o *Outbox) keepAs(ctx context.Context, e kept, k keeper) (err error) {
 	if e.Deferred {
 		delay = 0
 	}
-	if o.lines.join(lineOf(r), r.Operation) {
-		o.queue.add(job{kept: r.Operation}, e.lane(), delay)
+	if o.join(lineOf(r), r.Operation) {
+		o.queue.Add(job{kept: r.Operation}, e.lane(), delay)
 	}
 	return nil
 }
@@ -240,20 +242,20 @@ func (o *Outbox) handOver(ctx context.Context, id engine.OperationID) (again boo
 		}
 		a, err := o.send(ctx, e, t, earlier)
 		ctx := context.WithoutCancel(ctx) // what came of it is recorded
-		heard := hear(a, err)
-		_, kind := says(a, err)
+		heard := plan.Hear(a, err)
+		_, kind := plan.Says(a, err)
 		var refusal *engine.Refusal
 		if errors.As(err, &refusal) {
 			a = engine.Answer{Status: refusal.Status, Body: []byte(refusal.Detail), Site: t.site}
 		}
 		switch {
-		case heard == heardNothing, errors.Is(err, engine.ErrUnreachable) && earlier == t.site:
+		case heard == plan.HeardNothing, errors.Is(err, engine.ErrUnreachable) && earlier == t.site:
 			return true, nil // this try, or an earlier one, may have reached it: only this site is asked again
-		case heard == heardAnswer && kind == forgottenType:
+		case heard == plan.HeardAnswer && kind == forgottenType:
 			return false, o.ended(ctx, e, engine.Answer{}, o.nowhereKnown(ctx, id, t.site), []engine.SiteID{t.site})
-		case heard == heardAnswer:
+		case heard == plan.HeardAnswer:
 			return false, o.delivered(ctx, e, a, t.site)
-		case heard == heardLater:
+		case heard == plan.HeardLater:
 			later, refused = true, true
 		default:
 			last, by, refused = a, t.site, true
@@ -336,12 +338,12 @@ func (o *Outbox) ended(ctx context.Context, e *kept, a engine.Answer, st engine.
 		return err
 	}
 	o.dropSpool(e)
-	if next := o.lines.leave(lineOf(r), r.Operation); next != "" {
+	if next, ok := o.lines.Leave(lineOf(r), r.Operation); ok {
 		lane := toOthers
 		if _, n, err := o.read(ctx, next); err == nil {
 			lane = n.lane()
 		}
-		o.queue.add(job{kept: next}, lane, 0)
+		o.queue.Add(job{kept: next}, lane, 0)
 	}
 	return nil
 }
@@ -385,11 +387,11 @@ func (o *Outbox) takeUp(ctx context.Context) error {
 		e, err := o.open(row)
 		if err != nil { // it cannot be handed over before its kind is back
 			o.Log.Error("a kept request waits for its kind", "operation", string(row.Operation), "err", err)
-			o.queue.add(job{kept: row.Operation}, toOthers, 0)
+			o.queue.Add(job{kept: row.Operation}, toOthers, 0)
 			continue
 		}
-		if o.lines.join(lineOf(e.Request), row.Operation) {
-			o.queue.add(job{kept: row.Operation}, e.lane(), 0)
+		if o.join(lineOf(e.Request), row.Operation) {
+			o.queue.Add(job{kept: row.Operation}, e.lane(), 0)
 		}
 	}
 	delete(spools, "")
@@ -406,7 +408,7 @@ func (o *Outbox) drop(ctx context.Context, id engine.OperationID) error {
 	if err != nil {
 		return err
 	}
-	return o.lines.inTurn(ctx, lineOf(e.Request), func() error {
+	return o.inTurn(ctx, lineOf(e.Request), func() error {
 		_, e, err := o.read(ctx, id)
 		if errors.Is(err, engine.ErrNotFound) {
 			return engine.ErrSettled

@@ -77,7 +77,7 @@ func (q *Errands) create(ctx context.Context, r engine.Request, about *engine.Ab
 	r.Body = body
 	e := q.errandOf(r, k)
 	e.Blob, e.Makes = blob, about
-	o, err := q.makes(r.Kind, e)
+	o, err := e.makes(r.Kind, q.self)
 	if err == nil {
 		err = o.Edit.Validate()
 	}
@@ -85,7 +85,7 @@ func (q *Errands) create(ctx context.Context, r engine.Request, about *engine.Ab
 		return engine.Answer{}, &engine.Refusal{Status: http.StatusRequestEntityTooLarge, Type: "too-large", Err: err,
 			Detail: "the request sets more than an operation can carry to other sites; nothing has happened"}
 	}
-	if d := q.division(r.Kind, e); d != nil && blob == nil {
+	if d := e.division(r.Kind, q.self); d != nil && blob == nil {
 		sent, err := d.Body(o, merge.New(r.Kind, *about, q.self).Nothing())
 		if err != nil {
 			return engine.Answer{}, err
@@ -101,11 +101,11 @@ func (q *Errands) create(ctx context.Context, r engine.Request, about *engine.Ab
 const entryReserve = 64 << 10
 
 // makes is the operation that an errand becomes which makes a resource.
-func (q *Errands) makes(k *engine.Kind, e *errand) (*engine.Operation, error) {
+func (e *errand) makes(k *engine.Kind, self engine.SiteID) (*engine.Operation, error) {
 	whole := *e
 	whole.Sent = nil
-	o := whole.operation(q.self)
-	edit, err := merge.EditOf(k, engine.TypeCreate, e.Request.Body, merge.New(k, *e.Makes, q.self).Nothing(), nil)
+	o := whole.operation(self)
+	edit, err := merge.EditOf(k, engine.TypeCreate, e.Request.Body, merge.New(k, *e.Makes, self).Nothing(), nil)
 	if err != nil {
 		return o, fmt.Errorf("make an operation of the request: %w", err)
 	}
@@ -114,25 +114,25 @@ func (q *Errands) makes(k *engine.Kind, e *errand) (*engine.Operation, error) {
 }
 
 // division tells how what an errand makes is divided over the parts of a cross resource; nil: nothing is.
-func (q *Errands) division(k *engine.Kind, e *errand) *merge.Division {
+func (e *errand) division(k *engine.Kind, self engine.SiteID) *merge.Division {
 	if e.Makes == nil || len(k.Divide) == 0 || e.Makes.Collaboration != engine.Cross {
 		return nil
 	}
-	return merge.NewDivision(k, *e.Makes, q.self)
+	return merge.NewDivision(k, *e.Makes, self)
 }
 
 // finish shows the caller what all parts together show; nil: nothing is divided.
-func (q *Errands) finish(k *engine.Kind, e *errand) func(engine.Answer) engine.Answer {
-	d := q.division(k, e)
+func (e *errand) finish(k *engine.Kind, self engine.SiteID) func(engine.Answer) engine.Answer {
+	d := e.division(k, self)
 	if d == nil {
 		return nil
 	}
-	o, err := q.makes(k, e)
+	o, err := e.makes(k, self)
 	if err != nil {
 		return nil
 	}
 	return func(a engine.Answer) engine.Answer {
-		a.Body = d.Present(o, merge.New(k, *e.Makes, q.self).Nothing(), a.Body)
+		a.Body = d.Present(o, merge.New(k, *e.Makes, self).Nothing(), a.Body)
 		return a
 	}
 }
@@ -185,7 +185,7 @@ func (q *Errands) publishMade(ctx context.Context, k *engine.Kind, e *errand, re
 	if err != nil {
 		return "", err
 	}
-	o, err := q.makes(k, e)
+	o, err := e.makes(k, q.self)
 	if err != nil {
 		return "", err
 	}
@@ -251,9 +251,9 @@ func (q *Errands) askedOf(e *errand, at time.Time) engine.Conflict {
 	return c
 }
 
-func (q *Errands) conflictEvent(kind string, c engine.Conflict) engine.Event {
-	return q.event(kind, string(c.ID), map[string]any{"conflict": c.ID, "about": c.Kind, "resource": c.Resource, "service": c.Service,
-		"kind": c.KindName, "site": q.name(c.Site), "operation": c.Operation, "reason": c.Reason})
+func (a *around) conflictEvent(kind string, c engine.Conflict) engine.Event {
+	return a.event(kind, string(c.ID), map[string]any{"conflict": c.ID, "about": c.Kind, "resource": c.Resource, "service": c.Service,
+		"kind": c.KindName, "site": a.name(c.Site), "operation": c.Operation, "reason": c.Reason})
 }
 
 // askedNoMore adds to b that an errand that waited for a person does not any more.
@@ -271,9 +271,9 @@ func (q *Errands) askedNoMore(ctx context.Context, e *errand, b *engine.Batch) e
 }
 
 // members lists the other members of the mesh.
-func (q *Errands) members() []engine.SiteID {
+func (a *around) members() []engine.SiteID {
 	var ids []engine.SiteID
-	for id := range q.network.Status() {
+	for id := range a.network.Status() {
 		ids = append(ids, id)
 	}
 	slices.Sort(ids)

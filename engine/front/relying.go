@@ -10,19 +10,19 @@ import (
 )
 
 // canBeReliedOn reports whether anything that is replicated here may rely on a resource of a kind.
-func (f *Front) canBeReliedOn(k *engine.Kind) bool {
-	return slices.ContainsFunc(f.Site.Kinds(), func(other *engine.Kind) bool {
+func canBeReliedOn(s Site, k *engine.Kind) bool {
+	return slices.ContainsFunc(s.Kinds(), func(other *engine.Kind) bool {
 		relies := slices.ContainsFunc(other.Refs, func(r engine.Ref) bool {
 			return r.Service == k.Service && r.Kind == k.Name && r.Relation == engine.RelationReliance
 		})
-		return relies && f.Site.Replicates(other)
+		return relies && s.Replicates(other)
 	})
 }
 
 // Relying lists the resources that rely on one, as far as this site shares them: at most limit, newest first. The identifier is the
 // meta-identifier of what may be deleted, or this site's own.
 func (f *Front) Relying(ctx context.Context, k *engine.Kind, id string, limit int) ([]engine.ResourceRow, error) {
-	if !f.canBeReliedOn(k) {
+	if !canBeReliedOn(f.Site, k) {
 		return nil, nil
 	}
 	row, err := f.Site.Lookup(ctx, k, id)
@@ -50,7 +50,7 @@ func (f *Front) Relying(ctx context.Context, k *engine.Kind, id string, limit in
 // Holding lists the resources that lie inside one and are replicated, as far as this site shares them, at most limit. The identifier is
 // the meta-identifier of what may be deleted, or this site's own.
 func (f *Front) Holding(ctx context.Context, k *engine.Kind, id string, limit int) ([]engine.ResourceRow, error) {
-	inner := slices.DeleteFunc(f.containedAnywhere(k), func(i *engine.Kind) bool { return !f.Site.Replicates(i) })
+	inner := slices.DeleteFunc(containedAnywhere(f.Site, k), func(i *engine.Kind) bool { return !f.Site.Replicates(i) })
 	if len(inner) == 0 {
 		return nil, nil
 	}
@@ -75,10 +75,10 @@ func (f *Front) Holding(ctx context.Context, k *engine.Kind, id string, limit in
 }
 
 // containedAnywhere lists the kinds of what lies in containers of a kind, however deep.
-func (f *Front) containedAnywhere(k *engine.Kind) []*engine.Kind {
+func containedAnywhere(s Site, k *engine.Kind) []*engine.Kind {
 	var all []*engine.Kind
-	for _, i := range f.Site.Contained(k) {
-		all = append(append(all, i), f.containedAnywhere(i)...)
+	for _, i := range s.Contained(k) {
+		all = append(append(all, i), containedAnywhere(s, i)...)
 	}
 	return all
 }

@@ -41,7 +41,7 @@ func (f *Front) Submit(ctx context.Context, r engine.Request) (engine.Answer, er
 	}
 	target := r.Target
 	first := len(r.Via) == 0 && r.Operation == "" // from a client, and for the first time
-	if first && (deferred(r) || !f.outbox.lines.empty()) {
+	if first && (deferred(r) || !f.outbox.lines.Empty()) {
 		var err error
 		if r, err = f.whole(ctx, r); err != nil {
 			return engine.Answer{}, fmt.Errorf("look up %s: %w", r.Target, err)
@@ -160,7 +160,7 @@ func (f *Front) at(ctx context.Context, r engine.Request, k keeper) (engine.Answ
 		}
 		return f.createInside(ctx, r, k)
 	case f.adopts(r):
-		_, err := f.adoptHere(ctx, engine.AdoptRequest{Kind: r.Kind, ID: f.Site.Here(ctx, r.Kind, r.Target), Sites: r.Placement, User: r.User,
+		_, err := f.adoption.here(ctx, engine.AdoptRequest{Kind: r.Kind, ID: f.Site.Here(ctx, r.Kind, r.Target), Sites: r.Placement, User: r.User,
 			Scope: r.Scope, Credentials: r.Credentials})
 		if err == nil {
 			row, err := f.Site.Lookup(ctx, r.Kind, r.Target)

@@ -1,4 +1,4 @@
-package front
+package plan
 
 import (
 	"encoding/json"
@@ -9,19 +9,19 @@ import (
 	"github.com/skerry/skerry/engine"
 )
 
-// hearing is what another agent's answer to a request that was handed to it means.
-type hearing int
+// Hearing is what another agent's answer to a request that was handed to it means.
+type Hearing int
 
 const (
-	heardAnswer    hearing = iota // the request has been answered, for good
-	heardElsewhere                // nothing has happened there; another site may take it
-	heardLater                    // nothing has happened there now; it may be asked again, and so may others
-	heardNothing                  // it may have happened there: only that site may be asked again
+	HeardAnswer    Hearing = iota // the request has been answered, for good
+	HeardElsewhere                // nothing has happened there; another site may take it
+	HeardLater                    // nothing has happened there now; it may be asked again, and so may others
+	HeardNothing                  // it may have happened there: only that site may be asked again
 )
 
-// says returns the status and the type of what an agent has refused, whether that came as an answer or as an error. The type is
+// Says returns the status and the type of what an agent has refused, whether that came as an answer or as an error. The type is
 // empty for any other answer.
-func says(a engine.Answer, err error) (status int, kind string) {
+func Says(a engine.Answer, err error) (status int, kind string) {
 	var refusal *engine.Refusal
 	if errors.As(err, &refusal) {
 		return refusal.Status, refusal.Type
@@ -29,41 +29,41 @@ func says(a engine.Answer, err error) (status int, kind string) {
 	return a.Status, problemType(a)
 }
 
-// hear reads what a Forwarder returned. Another agent's refusals arrive as problem details (RFC 9457), or as a Refusal from a
+// Hear reads what a Forwarder returned. Another agent's refusals arrive as problem details (RFC 9457), or as a Refusal from a
 // Forwarder that needs no wire.
-func hear(a engine.Answer, err error) hearing {
-	status, kind := says(a, err)
+func Hear(a engine.Answer, err error) Hearing {
+	status, kind := Says(a, err)
 	var refusal *engine.Refusal
 	switch {
 	case errors.As(err, &refusal):
 	case errors.Is(err, engine.ErrUnreachable):
-		return heardLater
+		return HeardLater
 	case err != nil:
-		return heardNothing
+		return HeardNothing
 	}
 	switch kind {
 	case "not-replicated", "gone", "unreachable", "loop":
-		return heardElsewhere
+		return HeardElsewhere
 	case "storage":
-		return heardLater
+		return HeardLater
 	case "in-progress": // the first try still runs there
 		if status == http.StatusConflict {
-			return heardNothing
+			return HeardNothing
 		}
 	case "upstream":
 		if status == http.StatusBadGateway {
-			return heardLater
+			return HeardLater
 		}
 	}
 	switch {
 	case status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable:
-		return heardLater
+		return HeardLater
 	case status == http.StatusNotImplemented || status == http.StatusHTTPVersionNotSupported:
-		return heardAnswer
+		return HeardAnswer
 	case status >= 500 || status == http.StatusAccepted && a.Operation == "":
-		return heardNothing
+		return HeardNothing
 	}
-	return heardAnswer
+	return HeardAnswer
 }
 
 // problemType returns the last part of the type of a problem, empty for any other answer.
@@ -84,20 +84,20 @@ func problemType(a engine.Answer) string {
 	return kind
 }
 
-// isUnreachable reports whether an error says that no site could be reached.
-func isUnreachable(err error) bool {
+// Unreachable reports whether an error says that no site could be reached.
+func Unreachable(err error) bool {
 	var r *engine.Refusal
 	return errors.Is(err, engine.ErrUnreachable) || errors.As(err, &r) && r.Type == "unreachable"
 }
 
-// untouched reports whether it is certain that no application was asked: there was no connection to a site or to its application,
+// Untouched reports whether it is certain that no application was asked: there was no connection to a site or to its application,
 // or an agent refused before it called any.
-func untouched(a engine.Answer, err error) bool {
+func Untouched(a engine.Answer, err error) bool {
 	var refusal *engine.Refusal
 	if err != nil && !errors.As(err, &refusal) {
 		return errors.Is(err, engine.ErrUnreachable) || errors.Is(err, engine.ErrStorage)
 	}
-	switch status, kind := says(a, err); kind {
+	switch status, kind := Says(a, err); kind {
 	case "unreachable", "loop", "storage", "stranger", "unknown-service", "unknown-site", "catalog-mismatch", "no-replica", "rejoins", "aside":
 		return true
 	case "upstream":
