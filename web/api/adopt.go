@@ -12,6 +12,7 @@ import (
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/scope"
+	"github.com/skerry/skerry/web/shape"
 )
 
 // AdoptRequest names an object of this site's application, and a scope that says at which sites it is to live.
@@ -24,8 +25,8 @@ type AdoptRequest struct {
 
 // Adopted is the resource that the object has become, and the last operation that this took; empty when it lived there already.
 type Adopted struct {
-	Resource  Resource `json:"resource"`
-	Operation string   `json:"operation"`
+	Resource  shape.Resource `json:"resource"`
+	Operation string         `json:"operation"`
 }
 
 func (a *API) postResource(c echo.Context) error {
@@ -79,7 +80,7 @@ func (a *API) adoptAt(ctx context.Context, r AdoptRequest) ([]engine.SiteID, err
 		return nil, refuse(status, e.Errors[0].Type, "%s", e.Errors[0].Detail)
 	}
 	now := today(e.Alternatives)
-	self := a.names().of(a.Mesh.Self())
+	self := a.names().Of(a.Mesh.Self())
 	if now.Mode != scope.Replicate || !slices.Contains(now.Sites, self) {
 		return nil, refuse(http.StatusUnprocessableEntity, "scope-type",
 			"an object is adopted at the site that has it: write it and the others with \"&\", such as %s & %s, and ask that site", self, "…")
@@ -87,7 +88,7 @@ func (a *API) adoptAt(ctx context.Context, r AdoptRequest) ([]engine.SiteID, err
 	n := a.names()
 	var sites []engine.SiteID
 	for _, name := range now.Sites {
-		id, err := n.id(name)
+		id, err := n.ID(name)
 		if err != nil {
 			return nil, err
 		}
@@ -103,7 +104,7 @@ func (a *API) adopt(ctx context.Context, r AdoptRequest, sites []engine.SiteID, 
 	}
 	id, operation, err := a.Operator.AdoptExisting(ctx, q)
 	if errors.Is(err, engine.ErrNotFound) {
-		return Adopted{}, refuse(http.StatusNotFound, "not-found", "the application of %s has no %s %q", a.names().of(a.Mesh.Self()), r.Kind, r.ID)
+		return Adopted{}, refuse(http.StatusNotFound, "not-found", "the application of %s has no %s %q", a.names().Of(a.Mesh.Self()), r.Kind, r.ID)
 	}
 	if err != nil {
 		return Adopted{}, fmt.Errorf("adopt %s: %w", r.ID, err)

@@ -224,7 +224,7 @@ func (a *API) Run(ctx context.Context) error {
 func (a *API) Stopping() <-chan struct{} { return a.stopping }
 
 // SelfName is the name of this site.
-func (a *API) SelfName() string { return a.names().of(a.Mesh.Self()) }
+func (a *API) SelfName() string { return a.names().Of(a.Mesh.Self()) }
 
 // service returns nil for a name that the catalog does not have.
 func (a *API) service(name engine.ServiceName) *Service {

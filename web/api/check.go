@@ -6,6 +6,8 @@ import (
 	"net/http"
 
 	"github.com/labstack/echo/v4"
+
+	"github.com/skerry/skerry/web/shape"
 )
 
 func (a *API) postCheck(c echo.Context) error {
@@ -22,13 +24,13 @@ func (a *API) postCheck(c echo.Context) error {
 
 // Check has every site of a resource look at what its application shows, as soon as it hears of it, and returns the resource
 // as it is known before.
-func (a *API) Check(ctx context.Context, ref ResourceRef) (Resource, error) {
+func (a *API) Check(ctx context.Context, ref ResourceRef) (shape.Resource, error) {
 	row, err := a.row(ctx, ref)
 	if err != nil {
-		return Resource{}, err
+		return shape.Resource{}, err
 	}
 	if err := a.Operator.Check(ctx, row.Document); err != nil {
-		return Resource{}, fmt.Errorf("check %s: %w", ref.ID, err)
+		return shape.Resource{}, fmt.Errorf("check %s: %w", ref.ID, err)
 	}
-	return a.names().resource(row), nil
+	return a.names().Resource(row), nil
 }

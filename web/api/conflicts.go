@@ -13,21 +13,22 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/web/shape"
 )
 
 // ConflictDetail is a conflict with what its site's application shows.
 type ConflictDetail struct {
-	Conflict
-	Author Author `json:"author"` // of the operation that the conflict is about
+	shape.Conflict
+	Author shape.Author `json:"author"` // of the operation that the conflict is about
 	// Differences lists the fields that are not what they are to be, nil when that cannot be told; NotCompared says why then.
-	Differences []FieldConflict `json:"differences"`
-	NotCompared string          `json:"not_compared"`
+	Differences []shape.FieldConflict `json:"differences"`
+	NotCompared string                `json:"not_compared"`
 }
 
 // ConflictList is one page of conflicts, newest first. Next is empty on the last one.
 type ConflictList struct {
-	Items []Conflict `json:"items"`
-	Next  string     `json:"next"`
+	Items []shape.Conflict `json:"items"`
+	Next  string           `json:"next"`
 }
 
 // ConflictQuery selects conflicts; the site is a name. Service and Kind help Resource to be one. Accepted asks for those that
@@ -50,12 +51,12 @@ type ResolveRequest struct {
 // Conflicts lists what waits for a person.
 func (a *API) Conflicts(ctx context.Context, q ConflictQuery) (ConflictList, error) {
 	n := a.names()
-	site, err := n.id(q.Site)
+	site, err := n.ID(q.Site)
 	if err != nil {
 		return ConflictList{}, err
 	}
-	if _, ok := conflictKinds[engine.ConflictKind(q.About)]; !ok && q.About != "" {
-		return ConflictList{}, badRequest("unknown kind of conflict %q: give one of %s", q.About, strings.Join(texts(ConflictKinds), ", "))
+	if _, ok := shape.ConflictRules[engine.ConflictKind(q.About)]; !ok && q.About != "" {
+		return ConflictList{}, badRequest("unknown kind of conflict %q: give one of %s", q.About, strings.Join(shape.Texts(shape.ConflictKinds), ", "))
 	}
 	f := engine.ConflictFilter{
 		Service: engine.ServiceName(q.Service), Kind: engine.ConflictKind(q.About), Site: site, Accepted: q.Accepted, Limit: q.Limit, Cursor: q.Cursor,
@@ -74,9 +75,9 @@ func (a *API) Conflicts(ctx context.Context, q ConflictQuery) (ConflictList, err
 	if err != nil {
 		return ConflictList{}, fmt.Errorf("list conflicts: %w", err)
 	}
-	list := ConflictList{Items: make([]Conflict, 0, len(rows)), Next: next}
+	list := ConflictList{Items: make([]shape.Conflict, 0, len(rows)), Next: next}
 	for _, c := range rows {
-		list.Items = append(list.Items, n.conflict(c))
+		list.Items = append(list.Items, n.Conflict(c))
 	}
 	return list, nil
 }
@@ -110,7 +111,7 @@ func (a *API) Conflict(ctx context.Context, id string, from engine.SiteID, local
 	if err != nil {
 		return ConflictDetail{}, err
 	}
-	v := ConflictDetail{Conflict: a.names().conflict(c)}
+	v := ConflictDetail{Conflict: a.names().Conflict(c)}
 	here, err := a.here(from, c.Site)
 	if err != nil {
 		return v, err
@@ -136,7 +137,7 @@ func (a *API) Conflict(ctx context.Context, id string, from engine.SiteID, local
 	case err != nil:
 		return v, fmt.Errorf("compare for conflict %s: %w", id, err)
 	default:
-		v.Differences = fieldConflicts(fields)
+		v.Differences = shape.FieldConflicts(fields)
 	}
 	return v, a.tellAuthors(ctx, c, &v)
 }
@@ -157,7 +158,7 @@ func (a *API) tellAuthors(ctx context.Context, c engine.Conflict, v *ConflictDet
 		d := &v.Differences[i]
 		for _, o := range rows {
 			if touches(o.Change, engine.Pointer(d.Path)) {
-				by := n.author(o)
+				by := n.Author(o)
 				d.By = &by
 				break
 			}
@@ -198,7 +199,7 @@ func (a *API) Resolve(ctx context.Context, id string, from engine.SiteID, r Reso
 	if r.Action == string(engine.ActionKeep) {
 		ref := ResourceRef{string(c.Resource), string(c.Service), string(c.KindName)}
 		kept, err := a.Keep(ctx, ref, from, KeepRequest{Site: r.Site, Force: true})
-		return Resolution{Conflict: id, Action: r.Action, Site: r.Site, Operation: Operation{ID: kept.Operation}}, err
+		return Resolution{Conflict: id, Action: r.Action, Site: r.Site, Operation: shape.Operation{ID: kept.Operation}}, err
 	}
 	here := r.Action == string(engine.ActionDismiss)
 	if !here {
@@ -223,10 +224,10 @@ func (a *API) Resolve(ctx context.Context, id string, from engine.SiteID, r Reso
 
 // Resolution tells what came of a decision: the operation as the site where it was carried out shows it then.
 type Resolution struct {
-	Conflict  string    `json:"conflict"`
-	Action    string    `json:"action"`
-	Site      string    `json:"site"`
-	Operation Operation `json:"operation"`
+	Conflict  string          `json:"conflict"`
+	Action    string          `json:"action"`
+	Site      string          `json:"site"`
+	Operation shape.Operation `json:"operation"`
 }
 
 func (a *API) getConflicts(c echo.Context) error {

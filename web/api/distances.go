@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/labstack/echo/v4"
+
+	"github.com/skerry/skerry/web/shape"
 )
 
 // maxPaired bounds the sites of which all pairs are told: there are half as many pairs as the square of it.
@@ -29,7 +31,7 @@ type Distance struct {
 // Distances tells the round trips between all sites, or, when a site is named, from that to all others. Pairs of which nothing is
 // known are left out.
 func (a *API) Distances(site string) (Distances, error) {
-	from, err := a.names().id(site)
+	from, err := a.names().ID(site)
 	if err != nil {
 		return Distances{}, err
 	}
@@ -47,13 +49,13 @@ func (a *API) Distances(site string) (Distances, error) {
 			if !known {
 				continue
 			}
-			v := Distance{From: string(x.Name), To: string(y.Name), RTT: float64(rtt.Microseconds()) / 1000, At: instant(min(x.At, y.At))}
+			v := Distance{From: string(x.Name), To: string(y.Name), RTT: float64(rtt.Microseconds()) / 1000, At: shape.Instant(min(x.At, y.At))}
 			other := x.ID
 			if x.ID == self {
 				other = y.ID
 			}
 			if st := status[other]; (x.ID == self || y.ID == self) && st.Reachable && st.RTT > 0 {
-				v.MeasuredBy, v.At = a.SelfName(), moment(st.LastSeen)
+				v.MeasuredBy, v.At = a.SelfName(), shape.Moment(st.LastSeen)
 			}
 			d.Items = append(d.Items, v)
 		}

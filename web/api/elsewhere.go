@@ -28,7 +28,7 @@ func (a *API) MountPeers(e *echo.Echo) {
 	g := e.Group("/api/v1", func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
 			from := engine.SiteID(c.Request().RemoteAddr)
-			if _, ok := a.names().byID[from]; !ok {
+			if _, ok := a.names().ByID[from]; !ok {
 				return refuse(http.StatusForbidden, "stranger", "only members of the mesh are served here")
 			}
 			c.Set(peerKey, from)
@@ -78,7 +78,7 @@ func (a *API) here(from, site engine.SiteID) (bool, error) {
 
 // askSite has another site carry out a call and decodes its answer into v; a refusal of that site is this one's.
 func (a *API) askSite(ctx context.Context, site engine.SiteID, method, target string, body, v any) error {
-	name := a.names().of(site)
+	name := a.names().Of(site)
 	cut := name + " cannot be reached"
 	if method != http.MethodGet {
 		cut += "; nothing has happened"

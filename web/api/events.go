@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+
+	"github.com/skerry/skerry/web/shape"
 )
 
 // TypeTrimmed is the type of the event that a stream begins with when entries after the one that the client saw last
@@ -12,11 +14,11 @@ const TypeTrimmed = "log.trimmed"
 
 // EventList is one page of the log, newest first. Next is empty on the last one.
 type EventList struct {
-	Items []Event `json:"items"`
-	Next  string  `json:"next"`
+	Items []shape.Event `json:"items"`
+	Next  string        `json:"next"`
 }
 
-func (a *API) source() string { return "/sites/" + a.names().of(a.Mesh.Self()) }
+func (a *API) source() string { return "/sites/" + a.names().Of(a.Mesh.Self()) }
 
 // Events returns the newest entries of the log, those before a given one when before is not 0.
 func (a *API) Events(ctx context.Context, before uint64, limit int) (EventList, error) {
@@ -38,10 +40,10 @@ func (a *API) Events(ctx context.Context, before uint64, limit int) (EventList, 
 	if err != nil {
 		return EventList{}, fmt.Errorf("read the event log: %w", err)
 	}
-	list, source := EventList{Items: []Event{}}, a.source()
+	list, source := EventList{Items: []shape.Event{}}, a.source()
 	for _, e := range slices.Backward(got) {
 		if e.Seq < before {
-			list.Items = append(list.Items, eventOf(e, source))
+			list.Items = append(list.Items, shape.EventOf(e, source))
 		}
 	}
 	if n := len(list.Items); n > 0 && after > 0 {

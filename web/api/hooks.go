@@ -11,6 +11,7 @@ import (
 
 	"github.com/skerry/skerry/web/auth"
 	"github.com/skerry/skerry/web/hooks"
+	"github.com/skerry/skerry/web/shape"
 )
 
 // Hook is an address that events are pushed to. Its secret is told once, to whoever made it.
@@ -73,7 +74,7 @@ func (a *API) ListHooks(ctx context.Context) ([]Hook, error) {
 
 func hook(h hooks.Hook, at hooks.Position) Hook {
 	v := Hook{ID: h.ID, URL: h.URL, Events: h.Events, CreatedAt: h.Created, CreatedBy: h.By, State: "waiting", After: strconv.FormatUint(at.After, 10),
-		Delivered: at.Delivered, GivenUp: at.GivenUp, Attempts: at.Attempts, Since: moment(at.Failing), NextTry: moment(at.Next)}
+		Delivered: at.Delivered, GivenUp: at.GivenUp, Attempts: at.Attempts, Since: shape.Moment(at.Failing), NextTry: shape.Moment(at.Next)}
 	if v.Events == nil {
 		v.Events = []string{}
 	}
@@ -111,7 +112,7 @@ func (s eventSource) Wait(ctx context.Context, after uint64) ([]hooks.Event, err
 	source := s.a.source()
 	events := make([]hooks.Event, 0, len(got))
 	for _, e := range got {
-		h, err := pushed(eventOf(e, source), s.a.SelfName(), e.Seq)
+		h, err := pushed(shape.EventOf(e, source), s.a.SelfName(), e.Seq)
 		if err != nil {
 			return nil, err
 		}
@@ -131,7 +132,7 @@ func (s eventSource) Trimmed(after, next uint64) hooks.Event {
 
 // pushed names an event so that no other has its name, not even one that a site gives the same number after it was restored from
 // a backup.
-func pushed(e Event, site string, seq uint64) (hooks.Event, error) {
+func pushed(e shape.Event, site string, seq uint64) (hooks.Event, error) {
 	b, err := encode(e)
 	if err != nil {
 		return hooks.Event{}, fmt.Errorf("encode event %s: %w", e.ID, err)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/web/shape"
 )
 
 // Invitation lets sites in. Token is told once, to whoever made it.
@@ -65,9 +66,9 @@ func (a *API) Invitations() []Invitation {
 	return list
 }
 
-func (a *API) invitation(i engine.Invitation, n names) Invitation {
+func (a *API) invitation(i engine.Invitation, n shape.Names) Invitation {
 	return Invitation{
-		ID: i.ID, Issuer: n.of(i.Issuer), Uses: i.Uses, Revoked: i.Revoked,
+		ID: i.ID, Issuer: n.Of(i.Issuer), Uses: i.Uses, Revoked: i.Revoked,
 		Open:      !i.Revoked && i.Uses > 0 && a.Now().Before(i.ExpiresAt),
 		CreatedAt: i.CreatedAt, ExpiresAt: i.ExpiresAt,
 	}

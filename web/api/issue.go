@@ -17,6 +17,7 @@ import (
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/web/problem"
+	"github.com/skerry/skerry/web/shape"
 )
 
 // IssueRequest is a request to a service, as a client of its listener would make it.
@@ -33,7 +34,7 @@ type IssueRequest struct {
 
 // Issued is what came of it: an operation, or the application's answer alone.
 type Issued struct {
-	Operation *Operation
+	Operation *shape.Operation
 	Answer    Answer
 }
 
@@ -173,10 +174,10 @@ func (a *API) answer(s *Service, r IssueRequest, got received) Answer {
 		return v
 	}
 	if m, ok := a.route(string(s.Name), r.Method, r.Path); ok {
-		v.Body, v.Encoding = showBody(m.Kind, got.body)
+		v.Body, v.Encoding = shape.ShowBody(m.Kind, got.body)
 		return v
 	}
-	switch doc, ok := decodeJSON(got.body); {
+	switch doc, ok := shape.DecodeJSON(got.body); {
 	case ok:
 		v.Body, v.Encoding = doc, "json"
 	case utf8.Valid(got.body) && !bytes.ContainsRune(got.body, 0):

@@ -7,6 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/web/shape"
 )
 
 // metrics are what /metrics shows. What can be read when it is asked for is read then; only events and requests
@@ -127,14 +128,14 @@ func (m *metrics) Collect(ch chan<- prometheus.Metric) {
 	if err != nil {
 		ch <- prometheus.NewInvalidMetric(m.conflicts, err)
 	} else {
-		for kind := range conflictKinds {
+		for kind := range shape.ConflictRules {
 			gauge(m.conflicts, float64(conflicts[kind]), string(kind))
 		}
 	}
 	m.collectHooks(ctx, ch, gauge)
 	gauge(m.streams, float64(len(m.api.streams)))
 	gauge(m.isolated, one[m.api.Network.Isolated()])
-	gauge(m.info, 1, m.api.names().of(m.api.Mesh.Self()), m.api.Version, m.api.Application, m.api.Catalog)
+	gauge(m.info, 1, m.api.names().Of(m.api.Mesh.Self()), m.api.Version, m.api.Application, m.api.Catalog)
 }
 
 // collectHooks tells how deliveries get on. The numbers are on disk, so that they go on after a restart.

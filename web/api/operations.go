@@ -12,12 +12,13 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/web/shape"
 )
 
 // OperationList is one page of operations, newest first. Next is empty on the last one.
 type OperationList struct {
-	Items []Operation `json:"items"`
-	Next  string      `json:"next"`
+	Items []shape.Operation `json:"items"`
+	Next  string            `json:"next"`
 	// ForgottenUntil is by when those were settled at every site that are not listed any more; nil: all are.
 	ForgottenUntil *time.Time `json:"forgotten_until"`
 }
@@ -35,8 +36,8 @@ const (
 	maxWordSites = 16
 )
 
-// words reads what is looked for, and which sites each word may mean.
-func (n names) words(text string) ([]engine.SearchWord, error) {
+// searchWords reads what is looked for, and which sites each word may mean.
+func searchWords(n shape.Names, text string) ([]engine.SearchWord, error) {
 	fields := strings.Fields(text)
 	if len(fields) > maxWords || len(text) > maxWordText {
 		return nil, badRequest("q is %d words of %d bytes: give at most %d of %d", len(fields), len(text), maxWords, maxWordText)
@@ -44,14 +45,14 @@ func (n names) words(text string) ([]engine.SearchWord, error) {
 	var words []engine.SearchWord
 	for _, f := range fields {
 		w := engine.SearchWord{Text: f}
-		for id, name := range n.byID {
+		for id, name := range n.ByID {
 			if strings.Contains(strings.ToLower(name), strings.ToLower(f)) {
 				w.Sites = append(w.Sites, id)
 			}
 		}
 		if len(w.Sites) > maxWordSites { // it is in many names: it means a site only as its whole name
 			w.Sites = nil
-			if id, ok := n.byName[f]; ok {
+			if id, ok := n.ByName[f]; ok {
 				w.Sites = []engine.SiteID{id}
 			}
 		}
@@ -70,7 +71,7 @@ var OperationStates = []engine.State{
 // Operations lists operations.
 func (a *API) Operations(ctx context.Context, q OperationQuery) (OperationList, error) {
 	n := a.names()
-	site, err := n.id(q.Site)
+	site, err := n.ID(q.Site)
 	if err != nil {
 		return OperationList{}, err
 	}
@@ -78,7 +79,7 @@ func (a *API) Operations(ctx context.Context, q OperationQuery) (OperationList, 
 	if err != nil {
 		return OperationList{}, err
 	}
-	words, err := n.words(q.Text)
+	words, err := searchWords(n, q.Text)
 	if err != nil {
 		return OperationList{}, err
 	}
@@ -101,7 +102,7 @@ func (a *API) Operations(ctx context.Context, q OperationQuery) (OperationList, 
 	if err != nil {
 		return OperationList{}, fmt.Errorf("list operations: %w", err)
 	}
-	list := OperationList{Items: make([]Operation, 0, len(rows)), Next: next, ForgottenUntil: moment(until)}
+	list := OperationList{Items: make([]shape.Operation, 0, len(rows)), Next: next, ForgottenUntil: shape.Moment(until)}
 	t := a.teller()
 	for _, r := range rows {
 		list.Items = append(list.Items, a.operation(ctx, r, t))
@@ -110,17 +111,17 @@ func (a *API) Operations(ctx context.Context, q OperationQuery) (OperationList, 
 }
 
 // Operation finds one operation.
-func (a *API) Operation(ctx context.Context, id string) (Operation, error) {
+func (a *API) Operation(ctx context.Context, id string) (shape.Operation, error) {
 	row, err := a.operationFor(ctx, id, a.Mesh.Self())
 	if err != nil {
-		return Operation{}, err
+		return shape.Operation{}, err
 	}
 	return a.operation(ctx, row, a.teller()), nil
 }
 
 // OperationDetail is one operation with what came after it, as one site knows it.
 type OperationDetail struct {
-	Operation
+	shape.Operation
 	// Children are the operations that build on it, of the newest hundred on its resource, newest first.
 	Children []string `json:"children"`
 	// NextTry is when that site goes on with it, where it waits there for the application or for another site; nil: it does not.
@@ -137,7 +138,7 @@ func (a *API) OperationDetail(ctx context.Context, id string, from engine.SiteID
 		return OperationDetail{}, err
 	}
 	n := a.names()
-	at, err := n.id(cmp.Or(site, string(a.Mesh.Self())))
+	at, err := n.ID(cmp.Or(site, string(a.Mesh.Self())))
 	if err != nil {
 		return OperationDetail{}, err
 	}
@@ -146,7 +147,7 @@ func (a *API) OperationDetail(ctx context.Context, id string, from engine.SiteID
 		return OperationDetail{}, err
 	}
 	if _, ok := row.Sites[at]; !here && !ok {
-		return OperationDetail{}, refuse(http.StatusUnprocessableEntity, "scope-type", "operation %s does not concern %s", id, n.of(at))
+		return OperationDetail{}, refuse(http.StatusUnprocessableEntity, "scope-type", "operation %s does not concern %s", id, n.Of(at))
 	}
 	d := OperationDetail{Children: []string{}, Actions: []engine.Action{}}
 	if !here {
@@ -155,7 +156,7 @@ func (a *API) OperationDetail(ctx context.Context, id string, from engine.SiteID
 	}
 	d.Operation = a.operation(ctx, row, a.teller())
 	if s := row.Sites[at].State; s == engine.StatePending || s == engine.StatePaused || row.Document == "" {
-		d.NextTry = moment(a.Operator.NextTry(row))
+		d.NextTry = shape.Moment(a.Operator.NextTry(row))
 	}
 	if actions, err := a.Operator.Decisions(ctx, row.ID); err != nil {
 		return OperationDetail{}, err
@@ -182,24 +183,24 @@ var Verbs = []string{"retry", "done", "drop"}
 
 // Settle applies one of Verbs at a site, this one when it is empty, for the site from. It returns the operation as that
 // site shows it then.
-func (a *API) Settle(ctx context.Context, id string, from engine.SiteID, verb, site string) (Operation, error) {
+func (a *API) Settle(ctx context.Context, id string, from engine.SiteID, verb, site string) (shape.Operation, error) {
 	o, err := a.operationFor(ctx, id, from)
 	if err != nil {
-		return Operation{}, err
+		return shape.Operation{}, err
 	}
-	at, err := a.names().id(cmp.Or(site, string(a.Mesh.Self())))
+	at, err := a.names().ID(cmp.Or(site, string(a.Mesh.Self())))
 	if err != nil {
-		return Operation{}, err
+		return shape.Operation{}, err
 	}
 	here, err := a.here(from, at)
 	if err != nil {
-		return Operation{}, err
+		return shape.Operation{}, err
 	}
 	if _, ok := o.Sites[at]; !here && !ok {
-		return Operation{}, refuse(http.StatusUnprocessableEntity, "scope-type", "operation %s does not concern %s", id, a.names().of(at))
+		return shape.Operation{}, refuse(http.StatusUnprocessableEntity, "scope-type", "operation %s does not concern %s", id, a.names().Of(at))
 	}
 	if !here {
-		var v Operation
+		var v shape.Operation
 		err := a.askSite(ctx, at, http.MethodPost, "/operations/"+url.PathEscape(id)+"/"+verb+"?site="+url.QueryEscape(string(at)), nil, &v)
 		return v, err
 	}
@@ -212,10 +213,10 @@ func (a *API) Settle(ctx context.Context, id string, from engine.SiteID, verb, s
 	case "drop":
 		do = a.Operator.Drop
 	default:
-		return Operation{}, refuse(404, "not-found", "an operation can be settled with retry, done or drop")
+		return shape.Operation{}, refuse(404, "not-found", "an operation can be settled with retry, done or drop")
 	}
 	if err := do(ctx, engine.OperationID(id)); err != nil {
-		return Operation{}, fmt.Errorf("%s operation %s: %w", verb, id, err)
+		return shape.Operation{}, fmt.Errorf("%s operation %s: %w", verb, id, err)
 	}
 	return a.Operation(ctx, id)
 }
@@ -238,7 +239,7 @@ func (a *API) operationFor(ctx context.Context, id string, from engine.SiteID) (
 
 // teller has what operations are told with, so that one list asks for it once.
 type teller struct {
-	names
+	shape.Names
 	ways   map[engine.SiteID]engine.SiteStatus
 	labels map[engine.DocumentID]string
 }
@@ -259,6 +260,6 @@ func (a *API) label(ctx context.Context, t teller, id engine.DocumentID) string 
 	return label
 }
 
-func (a *API) operation(ctx context.Context, r engine.OperationRow, n teller) Operation {
-	return n.operation(r, a.kind(r.Service, r.Kind), a.label(ctx, n, r.Document), a.Mesh.Self(), n.ways)
+func (a *API) operation(ctx context.Context, r engine.OperationRow, n teller) shape.Operation {
+	return n.Operation(r, a.kind(r.Service, r.Kind), a.label(ctx, n, r.Document), a.Mesh.Self(), n.ways)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/web/shape"
 )
 
 // PlacementRequest says where a resource is to live: all of its sites, or what is different.
@@ -23,8 +24,8 @@ type PlacementRequest struct {
 
 // placed is the operation that changes a placement, or the resource when nothing is different.
 type placed struct {
-	Operation *Operation `json:"operation,omitempty"`
-	Resource  *Resource  `json:"resource,omitempty"`
+	Operation *shape.Operation `json:"operation,omitempty"`
+	Resource  *shape.Resource  `json:"resource,omitempty"`
 }
 
 func (a *API) patchResource(c echo.Context) error {
@@ -123,7 +124,7 @@ func (a *API) placeRequest(r PlacementRequest) (engine.PlaceRequest, error) {
 		ids   *[]engine.SiteID
 	}{{r.Sites, &q.Sites}, {r.Add, &q.Add}, {r.Remove, &q.Remove}} {
 		for _, name := range list.names {
-			id, err := n.id(name)
+			id, err := n.ID(name)
 			if err != nil {
 				return q, err
 			}

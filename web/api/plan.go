@@ -12,6 +12,7 @@ import (
 	"github.com/skerry/skerry/engine/scope"
 	"github.com/skerry/skerry/engine/tree"
 	"github.com/skerry/skerry/glue"
+	"github.com/skerry/skerry/web/shape"
 )
 
 // Plan tells which site would do what for a request now.
@@ -31,13 +32,13 @@ type Step struct {
 
 // planner makes one plan.
 type planner struct {
-	sites map[string]Site
+	sites map[string]shape.Site
 	self  string
 	plan  *Plan
 }
 
 func (a *API) planner() *planner {
-	p := &planner{sites: map[string]Site{}, plan: &Plan{Steps: []Step{}}}
+	p := &planner{sites: map[string]shape.Site{}, plan: &Plan{Steps: []Step{}}}
 	for _, s := range a.Sites() {
 		p.sites[s.Name] = s
 		if s.Self {
@@ -69,7 +70,7 @@ func (a *API) plan(ctx context.Context, r ExplainRequest, service string, bound 
 				return err
 			}
 		}
-		parts := a.names().parts(row, now.Alternative)
+		parts := partsOf(a.names(), row, now.Alternative)
 		switch {
 		case ok && now.Mode == scope.ExactlyOne && row == nil && m.Verb != glue.VerbList:
 			if err := a.planOne(ctx, p, m, r, now.Sites); err != nil {
@@ -80,7 +81,7 @@ func (a *API) plan(ctx context.Context, r ExplainRequest, service string, bound 
 		}
 		counted := involved
 		if row != nil && !read {
-			counted = a.names().placement(row)
+			counted = a.names().Placement(row)
 		}
 		p.agreement(now, counted, read)
 		if row == nil || read {
@@ -115,7 +116,7 @@ func (a *API) planOne(ctx context.Context, p *planner, m glue.Match, r ExplainRe
 	}
 	at := ""
 	if id != "" {
-		at = a.names().of(id)
+		at = a.names().Of(id)
 	}
 	p.exactlyOne(m.Kind, m.Type == engine.TypeCreate, read, name, at, candidates)
 	return nil
@@ -160,10 +161,10 @@ func (p *planner) location(sites []string, a scope.Alternative) {
 }
 
 // request tells who does what for a request.
-func (p *planner) request(n names, m glue.Match, known bool, row *engine.ResourceRow, involved []string, bound bool) {
+func (p *planner) request(n shape.Names, m glue.Match, known bool, row *engine.ResourceRow, involved []string, bound bool) {
 	read := known && (m.Verb == glue.VerbRead || m.Verb == glue.VerbList)
 	if row != nil && !read {
-		placement, added := n.placement(row), []string(nil)
+		placement, added := n.Placement(row), []string(nil)
 		for _, site := range involved {
 			if grows := m.Type != engine.TypeDelete && m.Type != engine.TypeAction && len(involved) > 1; grows && !slices.Contains(placement, site) {
 				added = append(added, site)
@@ -181,8 +182,8 @@ func (p *planner) request(n names, m glue.Match, known bool, row *engine.Resourc
 	}
 	switch {
 	case row != nil && !bound:
-		if _, here := row.Sites[n.byName[p.self]]; !here {
-			involved = n.placement(row)
+		if _, here := row.Sites[n.ByName[p.self]]; !here {
+			involved = n.Placement(row)
 		}
 		p.read(involved)
 	case read && m.Verb == glue.VerbList && len(involved) > 1:
@@ -216,18 +217,6 @@ func (p *planner) request(n names, m glue.Match, known bool, row *engine.Resourc
 func (p *planner) adopts(m glue.Match, involved []string) bool {
 	creates := m.Kind != nil && m.Kind.Natural() && m.Type == engine.TypeReplace
 	return m.Verb == glue.VerbChange && !m.Below && m.Type != engine.TypeDelete && !creates && slices.Contains(involved, p.self)
-}
-
-// placement names the sites that a resource belongs to, sorted: those that are about to leave it are not among them.
-func (n names) placement(row *engine.ResourceRow) []string {
-	var sites []string
-	for id, st := range row.Sites {
-		if st.State != engine.StateLeaving {
-			sites = append(sites, n.of(id))
-		}
-	}
-	slices.Sort(sites)
-	return sites
 }
 
 func (p *planner) read(from []string) {

@@ -10,28 +10,16 @@ import (
 	"github.com/skerry/skerry/engine/scope"
 	"github.com/skerry/skerry/engine/tree"
 	"github.com/skerry/skerry/glue"
+	"github.com/skerry/skerry/web/shape"
 )
 
-// parts are the sites of each part that a request of a scope, or of a known resource, concerns; nil when it is not about a
+// partsOf are the sites of each part that a request of a scope, or of a known resource, concerns; nil when it is not about a
 // cross resource. What is known of the resource counts before the scope.
-func (n names) parts(row *engine.ResourceRow, a scope.Alternative) [][]string {
+func partsOf(n shape.Names, row *engine.ResourceRow, a scope.Alternative) [][]string {
 	if row == nil {
 		return a.Parts
 	}
-	var parts [][]string
-	for id, st := range row.Sites {
-		if st.Part == 0 || st.State == engine.StateLeaving {
-			continue
-		}
-		for len(parts) < st.Part {
-			parts = append(parts, nil)
-		}
-		parts[st.Part-1] = append(parts[st.Part-1], n.of(id))
-	}
-	for _, part := range parts {
-		slices.Sort(part)
-	}
-	return parts
+	return n.Parts(row)
 }
 
 // cross plans a request about a resource whose parts these are. It reports false for what is planned like any other.

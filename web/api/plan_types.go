@@ -28,7 +28,7 @@ func (a *API) typeReferences(ctx context.Context, r ExplainRequest, m glue.Match
 	var sites []engine.SiteID
 	for _, a := range e.Alternatives {
 		for _, name := range a.Sites {
-			if id := n.byName[name]; !slices.Contains(sites, id) {
+			if id := n.ByName[name]; !slices.Contains(sites, id) {
 				sites = append(sites, id)
 			}
 		}
@@ -87,7 +87,7 @@ func (a *API) bound(s *scope.Scope, addressed string) func(engine.ServiceName) [
 	return func(service engine.ServiceName) []engine.SiteID {
 		var sites []engine.SiteID
 		for _, name := range s.SitesOf(string(service), world) {
-			sites = append(sites, n.byName[name])
+			sites = append(sites, n.ByName[name])
 		}
 		return sites
 	}

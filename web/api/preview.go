@@ -10,6 +10,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/web/shape"
 )
 
 // Confirmed tells how many held deletions run now.
@@ -24,7 +25,7 @@ func (a *API) siteParam(c echo.Context) (engine.SiteID, error) {
 	if err != nil {
 		return "", err
 	}
-	return a.names().id(name)
+	return a.names().ID(name)
 }
 
 func (a *API) getPreview(c echo.Context) error {
@@ -64,26 +65,26 @@ func (a *API) postConfirm(c echo.Context) error {
 
 // Preview asks a site for what it is about to do, for the site from: of resources that the two share. At most limit
 // steps are listed (0: 100).
-func (a *API) Preview(ctx context.Context, from, site engine.SiteID, limit int) (Preview, error) {
+func (a *API) Preview(ctx context.Context, from, site engine.SiteID, limit int) (shape.Preview, error) {
 	here, err := a.here(from, site)
 	if err != nil {
-		return Preview{}, err
+		return shape.Preview{}, err
 	}
-	name := a.names().of(site)
+	name := a.names().Of(site)
 	if !here {
 		target := "/sites/" + url.PathEscape(string(site)) + "/preview"
 		if limit > 0 {
 			target += "?limit=" + strconv.Itoa(limit)
 		}
-		var v Preview
+		var v shape.Preview
 		err := a.askSite(ctx, site, http.MethodGet, target, nil, &v)
 		return v, err
 	}
 	p, err := a.Operator.Preview(ctx, from, limit)
 	if err != nil {
-		return Preview{}, fmt.Errorf("preview of %s: %w", name, err)
+		return shape.Preview{}, fmt.Errorf("preview of %s: %w", name, err)
 	}
-	return previewOf(name, a.Now(), p), nil
+	return shape.PreviewOf(name, a.Now(), p), nil
 }
 
 // Confirm lets the deletions run that a site holds, as far as the site from shares their resources.
@@ -92,7 +93,7 @@ func (a *API) Confirm(ctx context.Context, from, site engine.SiteID) (Confirmed,
 	if err != nil {
 		return Confirmed{}, err
 	}
-	name := a.names().of(site)
+	name := a.names().Of(site)
 	if !here {
 		var v Confirmed
 		err := a.askSite(ctx, site, http.MethodPost, "/sites/"+url.PathEscape(string(site))+"/confirm", nil, &v)

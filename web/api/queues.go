@@ -9,15 +9,16 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/web/shape"
 )
 
 // queues tells of all services of this site; of another, of those that do not let its agent in.
-func (a *API) queues(m engine.Member) map[string]Queue {
+func (a *API) queues(m engine.Member) map[string]shape.Queue {
 	all := m.Queues
 	if m.ID == a.Mesh.Self() {
 		all = a.Operator.Queues()
 	}
-	return queuesOf(all)
+	return shape.QueuesOf(all)
 }
 
 // ResumeRequest says which service of a site is to be tried again.
@@ -46,25 +47,25 @@ func (a *API) postResumeSite(c echo.Context) error {
 
 // ResumeSite has a site try services of its application again that fail or do not let its agent in, at once and with one
 // request each, for the site from. It returns the site as it shows itself then.
-func (a *API) ResumeSite(ctx context.Context, name string, from engine.SiteID, r ResumeRequest) (Site, error) {
-	id, err := a.names().id(name)
+func (a *API) ResumeSite(ctx context.Context, name string, from engine.SiteID, r ResumeRequest) (shape.Site, error) {
+	id, err := a.names().ID(name)
 	if err != nil {
-		return Site{}, err
+		return shape.Site{}, err
 	}
 	here, err := a.here(from, id)
 	if err != nil {
-		return Site{}, err
+		return shape.Site{}, err
 	}
 	if !here {
-		var v Site
+		var v shape.Site
 		err := a.askSite(ctx, id, http.MethodPost, "/sites/"+url.PathEscape(string(id))+"/resume", r, &v)
 		v.Self = false // it is that site's own view
 		return v, err
 	}
 	if err := a.Operator.ResumeQueue(engine.ServiceName(r.Service)); errors.Is(err, engine.ErrNotFound) {
-		return Site{}, refuse(http.StatusUnprocessableEntity, "unknown-service", "%s has no service %q", a.names().of(id), r.Service)
+		return shape.Site{}, refuse(http.StatusUnprocessableEntity, "unknown-service", "%s has no service %q", a.names().Of(id), r.Service)
 	} else if err != nil {
-		return Site{}, err
+		return shape.Site{}, err
 	}
 	return a.Sites()[0], nil
 }

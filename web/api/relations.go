@@ -12,6 +12,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/web/shape"
 )
 
 // RelationGraph is what refers to what, as far as this site knows.
@@ -68,7 +69,7 @@ type RelationQuery struct {
 // grapher collects one graph.
 type grapher struct {
 	a     *API
-	names names
+	names shape.Names
 	graph *RelationGraph
 	rows  map[engine.Target]*engine.ResourceRow // what was looked up; nil: not shared here
 	nodes map[string]int                        // by key, in graph.Nodes
@@ -312,7 +313,7 @@ func (g *grapher) edge(ctx context.Context, from *engine.ResourceRow, r engine.R
 	if err != nil {
 		return err
 	}
-	e := RelationEdge{From: keyOf(targetOf(*from)), To: keyOf(r.Target), At: string(r.At), Relation: string(r.Type), Warning: g.names.lacking(from, to, r)}
+	e := RelationEdge{From: keyOf(targetOf(*from)), To: keyOf(r.Target), At: string(r.At), Relation: string(r.Type), Warning: lacking(g.names, from, to, r)}
 	if !g.edges[e] {
 		g.edges[e] = true
 		g.graph.Edges = append(g.graph.Edges, e)
@@ -335,7 +336,7 @@ func (g *grapher) node(ctx context.Context, t engine.Target) error {
 	n := RelationNode{Key: key, Service: string(t.Service), Kind: string(t.Kind), ID: string(t.ID), Sites: []string{}}
 	if row != nil {
 		n.Label, n.Shared, n.State, n.Reason = row.Label, true, string(row.State), row.Reason
-		n.Sites = append(n.Sites, g.names.placement(row)...)
+		n.Sites = append(n.Sites, g.names.Placement(row)...)
 	}
 	g.nodes[key] = len(g.graph.Nodes)
 	g.graph.Nodes = append(g.graph.Nodes, n)
@@ -367,7 +368,7 @@ func (g *grapher) unknown(what string) {
 }
 
 // lacking says what a resource lacks of what it refers to; to is nil for what this site does not share.
-func (n names) lacking(from, to *engine.ResourceRow, r engine.Relation) string {
+func lacking(n shape.Names, from, to *engine.ResourceRow, r engine.Relation) string {
 	switch {
 	case r.Type == engine.RelationComposition, to == nil:
 		return "" // the application sees to it; nobody here knows
@@ -376,8 +377,8 @@ func (n names) lacking(from, to *engine.ResourceRow, r engine.Relation) string {
 	case to.State == engine.StateLeft:
 		return ""
 	}
-	with := n.placement(to)
-	without := slices.DeleteFunc(n.placement(from), func(s string) bool { return slices.Contains(with, s) })
+	with := n.Placement(to)
+	without := slices.DeleteFunc(n.Placement(from), func(s string) bool { return slices.Contains(with, s) })
 	if len(without) == 0 {
 		return ""
 	}

@@ -49,12 +49,12 @@ func (a *API) replicaAt(ctx context.Context, ref ResourceRef, from engine.SiteID
 		return replica{}, badRequest("site is missing: name the site whose replica is meant")
 	}
 	n := a.names()
-	at, err := n.id(site)
+	at, err := n.ID(site)
 	if err != nil {
 		return replica{}, err
 	}
 	if _, ok := row.Sites[at]; !ok {
-		return replica{}, refuse(http.StatusUnprocessableEntity, "scope-type", "%s %s has no replica at %s", row.Kind, row.ID, n.of(at))
+		return replica{}, refuse(http.StatusUnprocessableEntity, "scope-type", "%s %s has no replica at %s", row.Kind, row.ID, n.Of(at))
 	}
 	here, err := a.here(from, at)
 	return replica{row, at, here}, err

@@ -12,6 +12,7 @@ import (
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/tree"
+	"github.com/skerry/skerry/web/shape"
 )
 
 // Comparison is what the application of each site shows of one resource now.
@@ -67,7 +68,7 @@ func (a *API) Replicas(ctx context.Context, ref ResourceRef, header http.Header,
 	var wg sync.WaitGroup
 	var mu sync.Mutex // guards c.Sites
 	for id := range row.Sites {
-		name := n.of(id)
+		name := n.Of(id)
 		wg.Go(func() {
 			v := a.view(ctx, s, k, row.ID, name, header, remote)
 			mu.Lock()
@@ -124,16 +125,16 @@ func (a *API) view(ctx context.Context, s *Service, k *engine.Kind, id engine.Re
 
 // take splits a representation into what is compared, what is shown and what is ignored.
 func (v *View) take(k *engine.Kind, body []byte) {
-	doc, ok := decodeJSON(body)
+	doc, ok := shape.DecodeJSON(body)
 	if !ok {
-		v.Shown, _ = showBody(k, body)
+		v.Shown, _ = shape.ShowBody(k, body)
 		v.compare = map[engine.Pointer]string{"": string(body)}
 		return
 	}
 	for _, p := range k.Ignore {
 		cut(doc, "", p.Tokens(), func(at engine.Pointer, value any) {
 			if k.Hides(at) {
-				value = Hidden
+				value = shape.Hidden
 			}
 			v.Ignored[string(at)] = value
 		})
@@ -146,14 +147,14 @@ func (v *View) take(k *engine.Kind, body []byte) {
 			if slices.ContainsFunc(k.Ignore, func(i engine.Pointer) bool { return i.Covers(p) }) { // in a keyed array
 				v.Ignored[string(p)] = value
 				if k.Hides(p) {
-					v.Ignored[string(p)] = Hidden
+					v.Ignored[string(p)] = shape.Hidden
 				}
 				continue
 			}
 			v.compare[p] = string(value)
 		}
 	}
-	v.Shown = hide(k, doc)
+	v.Shown = shape.Hide(k, doc)
 }
 
 // cut takes the values at a path of the catalog out of a document.
@@ -218,7 +219,7 @@ func (c *Comparison) at(k *engine.Kind, p engine.Pointer) (Difference, bool) {
 		seen[value] = true
 		switch {
 		case k.Hides(p):
-			d.Values[name] = Hidden
+			d.Values[name] = shape.Hidden
 		case json.Valid([]byte(value)):
 			d.Values[name] = json.RawMessage(value)
 		default:

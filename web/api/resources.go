@@ -7,12 +7,13 @@ import (
 	"strings"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/web/shape"
 )
 
 // ResourceList is one page of resources, newest first. Next is empty on the last one.
 type ResourceList struct {
-	Items []Resource `json:"items"`
-	Next  string     `json:"next"`
+	Items []shape.Resource `json:"items"`
+	Next  string           `json:"next"`
 }
 
 // ResourceQuery selects resources; sites are names. Empty fields select all.
@@ -29,7 +30,7 @@ var ResourceStates = []engine.State{
 // Resources lists resources; deleted ones only when the state asks for them.
 func (a *API) Resources(ctx context.Context, q ResourceQuery) (ResourceList, error) {
 	n := a.names()
-	site, err := n.id(q.Site)
+	site, err := n.ID(q.Site)
 	if err != nil {
 		return ResourceList{}, err
 	}
@@ -47,9 +48,9 @@ func (a *API) Resources(ctx context.Context, q ResourceQuery) (ResourceList, err
 	if err != nil {
 		return ResourceList{}, fmt.Errorf("list resources: %w", err)
 	}
-	list := ResourceList{Items: make([]Resource, 0, len(rows)), Next: next}
+	list := ResourceList{Items: make([]shape.Resource, 0, len(rows)), Next: next}
 	for _, r := range rows {
-		list.Items = append(list.Items, n.resource(r))
+		list.Items = append(list.Items, n.Resource(r))
 	}
 	return list, nil
 }
@@ -100,12 +101,12 @@ func Candidates(err error) []Candidate {
 }
 
 // Resource finds one resource. A deleted one, or one that this site has left, is found when no other has the identifier.
-func (a *API) Resource(ctx context.Context, ref ResourceRef) (Resource, error) {
+func (a *API) Resource(ctx context.Context, ref ResourceRef) (shape.Resource, error) {
 	row, err := a.row(ctx, ref)
 	if err != nil {
-		return Resource{}, err
+		return shape.Resource{}, err
 	}
-	return a.names().resource(row), nil
+	return a.names().Resource(row), nil
 }
 
 func (a *API) row(ctx context.Context, ref ResourceRef) (engine.ResourceRow, error) {

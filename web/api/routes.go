@@ -12,6 +12,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/skerry/skerry/web/shape"
 )
 
 // Mount adds the calls to e. Errors that handlers return are for WriteRefusal.
@@ -218,7 +220,7 @@ func (a *API) getOperation(c echo.Context) error {
 
 // issuedOperation is an operation with the answer that its client would have got.
 type issuedOperation struct {
-	Operation
+	shape.Operation
 	Answer Answer `json:"answer"`
 }
 

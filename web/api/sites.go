@@ -6,26 +6,27 @@ import (
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/vivaldi"
+	"github.com/skerry/skerry/web/shape"
 )
 
 // Sites lists the members, this site first, then by name.
-func (a *API) Sites() []Site {
+func (a *API) Sites() []shape.Site {
 	self, status, now := a.Mesh.Self(), a.Network.Status(), a.Now()
-	sites, members := []Site{}, a.Mesh.Members()
+	sites, members := []shape.Site{}, a.Mesh.Members()
 	var here *vivaldi.Coordinate
 	if i := slices.IndexFunc(members, func(m engine.Member) bool { return m.ID == self }); i >= 0 {
 		here = members[i].Coordinate
 	}
 	for _, m := range members {
-		s := siteOf(m, a.queues(m))
+		s := shape.SiteOf(m, a.queues(m))
 		if m.ID == self {
-			s.isSelf(now)
+			s.MarkSelf(now)
 		} else {
-			s.met(status[m.ID], here, m.Coordinate)
+			s.Met(status[m.ID], here, m.Coordinate)
 		}
 		sites = append(sites, s)
 	}
-	slices.SortFunc(sites, func(x, y Site) int {
+	slices.SortFunc(sites, func(x, y shape.Site) int {
 		if x.Self != y.Self {
 			if x.Self {
 				return -1
@@ -37,4 +38,4 @@ func (a *API) Sites() []Site {
 	return sites
 }
 
-func (a *API) names() names { return namesOf(a.Mesh.Members()) }
+func (a *API) names() shape.Names { return shape.NamesOf(a.Mesh.Members()) }

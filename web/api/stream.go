@@ -13,6 +13,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/web/shape"
 )
 
 // Heartbeat is the time between two comments on a stream that has nothing to tell, so that both ends notice a
@@ -55,7 +56,7 @@ func (a *API) streamEvents(c echo.Context) error {
 		}
 		first = false
 		for _, e := range events {
-			if err := writeEvent(w, eventOf(e, source)); err != nil {
+			if err := writeEvent(w, shape.EventOf(e, source)); err != nil {
 				return err
 			}
 		}
@@ -84,9 +85,9 @@ func (a *API) resumePoint(ctx context.Context, last, query string) (after uint64
 	return after, after > 0, nil
 }
 
-func trimmed(source string, after, next uint64, now time.Time) Event {
+func trimmed(source string, after, next uint64, now time.Time) shape.Event {
 	data, _ := json.Marshal(map[string]uint64{"after": after, "next": next})
-	return Event{
+	return shape.Event{
 		SpecVersion: "1.0", ID: strconv.FormatUint(next-1, 10), Source: source, Type: TypeTrimmed, Time: now,
 		DataContentType: "application/json", Data: data,
 	}
@@ -151,7 +152,7 @@ func (a *API) Follow(ctx context.Context, after uint64, quiet time.Duration, tak
 	}
 }
 
-func writeEvent(w io.Writer, e Event) error {
+func writeEvent(w io.Writer, e shape.Event) error {
 	b, err := encode(e) // ends the line
 	if err != nil {
 		return fmt.Errorf("encode event %s: %w", e.ID, err)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/web/shape"
 )
 
 // Summary answers whether all is well as far as this site knows, and what is not.
@@ -143,7 +144,7 @@ func (a *API) oldest(ctx context.Context) (*Waiting, error) {
 	w := &Waiting{ID: string(o.ID), Resource: string(o.Resource), Label: a.label(ctx, n, o.Document), Service: string(o.Service), Kind: string(o.Kind), IssuedAt: o.IssuedAt, At: []string{}}
 	for site, at := range o.Sites {
 		if at.State == engine.StatePending {
-			w.At = append(w.At, n.of(site))
+			w.At = append(w.At, n.Of(site))
 		}
 	}
 	slices.Sort(w.At)
@@ -151,7 +152,7 @@ func (a *API) oldest(ctx context.Context) (*Waiting, error) {
 }
 
 // worryOf takes the reason from the site that has the operation's state.
-func worryOf(o Operation) Worry {
+func worryOf(o shape.Operation) Worry {
 	w := Worry{"operation", o.ID, o.Label, o.Service, o.Kind, o.State, "", o.IssuedAt}
 	for name, at := range o.Sites {
 		if at.State != o.State || w.Reason != "" && at.Error == "" {

@@ -6,15 +6,16 @@ import (
 	"fmt"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/web/shape"
 )
 
 // ResourceDetail is one resource with its relations, the values that were lost on it, and what was folded away.
 type ResourceDetail struct {
-	Resource
+	shape.Resource
 	// Relations are its references and those to it, through one step.
-	Relations  []RelationEdge `json:"relations"`
-	Superseded []Superseded   `json:"superseded"`
-	Compacted  *Compacted     `json:"compacted"` // nil: nothing was folded away here
+	Relations  []RelationEdge     `json:"relations"`
+	Superseded []shape.Superseded `json:"superseded"`
+	Compacted  *shape.Compacted   `json:"compacted"` // nil: nothing was folded away here
 }
 
 // ResourceDetail finds one resource as Resource does, and tells which values were lost on it.
@@ -24,7 +25,7 @@ func (a *API) ResourceDetail(ctx context.Context, ref ResourceRef) (ResourceDeta
 		return ResourceDetail{}, err
 	}
 	n := a.names()
-	d := ResourceDetail{Resource: n.resource(row), Superseded: []Superseded{}}
+	d := ResourceDetail{Resource: n.Resource(row), Superseded: []shape.Superseded{}}
 	if d.Relations, err = a.relationsOf(ctx, row); err != nil {
 		return ResourceDetail{}, err
 	}
@@ -39,8 +40,8 @@ func (a *API) ResourceDetail(ctx context.Context, ref ResourceRef) (ResourceDeta
 	if err != nil {
 		return ResourceDetail{}, fmt.Errorf("show resource %s: %w", row.ID, err)
 	}
-	d.Compacted = compactedOf(folded)
-	authors := map[engine.OperationID]Author{}
+	d.Compacted = shape.CompactedOf(folded)
+	authors := map[engine.OperationID]shape.Author{}
 	for _, l := range lost {
 		for _, id := range []engine.OperationID{l.By, l.Over} {
 			if _, known := authors[id]; known {
@@ -50,18 +51,18 @@ func (a *API) ResourceDetail(ctx context.Context, ref ResourceRef) (ResourceDeta
 				return ResourceDetail{}, err
 			}
 		}
-		d.Superseded = append(d.Superseded, supersededOf(l, authors[l.By], authors[l.Over]))
+		d.Superseded = append(d.Superseded, shape.SupersededOf(l, authors[l.By], authors[l.Over]))
 	}
 	return d, nil
 }
 
-func (a *API) author(ctx context.Context, n names, id engine.OperationID) (Author, error) {
+func (a *API) author(ctx context.Context, n shape.Names, id engine.OperationID) (shape.Author, error) {
 	row, err := a.Store.Operation(ctx, id)
 	if errors.Is(err, engine.ErrNotFound) {
-		return Author{Operation: string(id)}, nil
+		return shape.Author{Operation: string(id)}, nil
 	}
 	if err != nil {
-		return Author{}, fmt.Errorf("look up operation %s: %w", id, err)
+		return shape.Author{}, fmt.Errorf("look up operation %s: %w", id, err)
 	}
-	return n.author(row), nil
+	return n.Author(row), nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/scope"
+	"github.com/skerry/skerry/web/shape"
 )
 
 // ZoneRequest gives a zone its sites.
@@ -16,39 +17,39 @@ type ZoneRequest struct {
 }
 
 // Zones lists the zones by name.
-func (a *API) Zones() []Zone {
-	n, list := a.names(), []Zone{}
+func (a *API) Zones() []shape.Zone {
+	n, list := a.names(), []shape.Zone{}
 	for _, z := range a.Mesh.Zones() {
-		list = append(list, n.zone(z))
+		list = append(list, n.Zone(z))
 	}
 	return list
 }
 
 // SetZone makes a zone or gives it other sites.
-func (a *API) SetZone(ctx context.Context, name string, r ZoneRequest) (Zone, error) {
+func (a *API) SetZone(ctx context.Context, name string, r ZoneRequest) (shape.Zone, error) {
 	if !scope.Name(name) {
-		return Zone{}, badRequest("%q cannot be the name of a zone: a scope would read it as something else", name)
+		return shape.Zone{}, badRequest("%q cannot be the name of a zone: a scope would read it as something else", name)
 	}
 	n, sites := a.names(), []engine.SiteID{}
 	for _, s := range r.Sites {
-		id, err := n.id(s)
+		id, err := n.ID(s)
 		if err != nil {
-			return Zone{}, err
+			return shape.Zone{}, err
 		}
 		if id == "" {
-			return Zone{}, badRequest("a site of the zone has no name")
+			return shape.Zone{}, badRequest("a site of the zone has no name")
 		}
 		sites = append(sites, id)
 	}
 	if err := a.Mesh.SetZone(ctx, engine.ZoneName(name), sites); err != nil {
-		return Zone{}, err
+		return shape.Zone{}, err
 	}
 	for _, z := range a.Mesh.Zones() {
 		if string(z.Name) == name {
-			return n.zone(z), nil
+			return n.Zone(z), nil
 		}
 	}
-	return Zone{}, engine.ErrNotFound
+	return shape.Zone{}, engine.ErrNotFound
 }
 
 func (a *API) getZones(c echo.Context) error {

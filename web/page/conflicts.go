@@ -11,6 +11,7 @@ import (
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/web/api"
+	"github.com/skerry/skerry/web/shape"
 )
 
 // eachKind is how many conflicts of a kind are shown where all kinds are.
@@ -31,7 +32,7 @@ func (p *Page) conflicts(c echo.Context) error {
 	}
 	kinds := []engine.ConflictKind{engine.ConflictKind(query.About)}
 	if query.About == "" {
-		kinds, query.Limit, query.Cursor = api.ConflictKinds, eachKind, ""
+		kinds, query.Limit, query.Cursor = shape.ConflictKinds, eachKind, ""
 	}
 	var groups []conflictGroup
 	for _, k := range kinds {
@@ -55,7 +56,7 @@ type conflictModel struct {
 	// Holders are the sites that can be kept.
 	Holders []string
 	// Lost are the values of the resource that can be restored.
-	Lost []api.Superseded
+	Lost []shape.Superseded
 	// AsksLocal says that an object can be adopted whose identifier its site alone knows; Local is that identifier.
 	AsksLocal bool
 	Local     string
@@ -135,7 +136,7 @@ func (p *Page) resolve(c echo.Context) error {
 type decision struct{ Action, Button, Follows string }
 
 // decisionOf says in words what an action does. The first of a conflict's actions is what is most likely wanted.
-func decisionOf(c api.Conflict, action string) decision {
+func decisionOf(c shape.Conflict, action string) decision {
 	d := decision{Action: action}
 	switch engine.Action(action) {
 	case engine.ActionRetry:
@@ -170,15 +171,15 @@ func decisionOf(c api.Conflict, action string) decision {
 func same(a, b json.RawMessage) bool { return (a == nil) == (b == nil) && bytes.Equal(a, b) }
 
 func conflictNames() []string {
-	names := make([]string, len(api.ConflictKinds))
-	for i, k := range api.ConflictKinds {
+	names := make([]string, len(shape.ConflictKinds))
+	for i, k := range shape.ConflictKinds {
 		names[i] = string(k)
 	}
 	return names
 }
 
 // wrote says who asked for an operation and where, up to when.
-func wrote(a api.Author) string {
+func wrote(a shape.Author) string {
 	if a.User == "" {
 		return "at " + a.Site + ", "
 	}

@@ -13,7 +13,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/skerry/skerry/web/api"
+	"github.com/skerry/skerry/web/shape"
 )
 
 func conflictsView(f frame, groups []conflictGroup, m listModel) templ.Component {
@@ -342,7 +342,7 @@ func conflictsView(f frame, groups []conflictGroup, m listModel) templ.Component
 }
 
 // conflictAbout names what a conflict is about, as the head of a row.
-func conflictAbout(c api.Conflict) templ.Component {
+func conflictAbout(c shape.Conflict) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -850,7 +850,7 @@ func conflictView(f frame, m conflictModel) templ.Component {
 }
 
 // writer says who asked for an operation, where and when.
-func writer(f frame, a api.Author) templ.Component {
+func writer(f frame, a shape.Author) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -1357,7 +1357,7 @@ func decisionForm(m conflictModel, d decision, likely bool) templ.Component {
 }
 
 // lostValues lists the values that concurrent, later operations took the place of, each with a way to set it again.
-func lostValues(f frame, resource, service, kind string, lost []api.Superseded) templ.Component {
+func lostValues(f frame, resource, service, kind string, lost []shape.Superseded) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -1592,7 +1592,7 @@ func lostValues(f frame, resource, service, kind string, lost []api.Superseded) 
 }
 
 // conflictCard leads from what is in trouble to where somebody can decide.
-func conflictCard(list []api.Conflict) templ.Component {
+func conflictCard(list []shape.Conflict) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {

@@ -9,11 +9,11 @@ import (
 	"strings"
 
 	"github.com/skerry/skerry/engine"
-	"github.com/skerry/skerry/web/api"
+	"github.com/skerry/skerry/web/shape"
 )
 
 // holdings names what the sites of a resource hold.
-func holdings(r api.Resource) string {
+func holdings(r shape.Resource) string {
 	if r.Collaboration == string(engine.Cross) {
 		return "Parts"
 	}
@@ -21,7 +21,7 @@ func holdings(r api.Resource) string {
 }
 
 // partOf tells which part of a cross resource a site holds, with its share of what is divided.
-func partOf(r api.Replica) string {
+func partOf(r shape.Replica) string {
 	if r.Part == 0 {
 		return ""
 	}
@@ -52,7 +52,7 @@ type share struct {
 }
 
 // divisions draws a cross resource, one bar for each number that is divided.
-func divisions(r api.Resource) []division {
+func divisions(r shape.Resource) []division {
 	if r.Collaboration != string(engine.Cross) || len(r.Sites) == 0 {
 		return nil
 	}
@@ -82,7 +82,7 @@ func divisions(r api.Resource) []division {
 }
 
 // drawn lays out one bar. A share has at least room for its label, whatever it is.
-func drawn(path string, sites []string, r api.Resource, of func(site string) (float64, string)) division {
+func drawn(path string, sites []string, r shape.Resource, of func(site string) (float64, string)) division {
 	d := division{Path: path}
 	total := 0.0
 	for _, s := range sites {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/web/api"
+	"github.com/skerry/skerry/web/shape"
 )
 
 func TestAgo(t *testing.T) {
@@ -45,7 +46,7 @@ func TestSegmentsFillTheBar(t *testing.T) {
 
 func TestWayStaysInItsDrawing(t *testing.T) {
 	issued := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	o := api.Operation{Origin: "b", IssuedAt: issued, Sites: map[string]api.Outcome{
+	o := shape.Operation{Origin: "b", IssuedAt: issued, Sites: map[string]shape.Outcome{
 		"a": {State: "applied", At: issued.Add(40 * time.Millisecond)},
 		"b": {State: "applied", At: issued.Add(10 * time.Millisecond)},
 		"c": {State: "pending"},
@@ -65,31 +66,31 @@ func TestWayStaysInItsDrawing(t *testing.T) {
 	if ends["b"] >= ends["a"] || ends["a"] >= ends["c"] || ends["d"] != laneLeft {
 		t.Errorf("ends %v", ends)
 	}
-	if w := wayOf(api.OperationDetail{Operation: api.Operation{IssuedAt: issued}}, "b", askedLane{}, issued); len(w.Lanes) != 0 {
+	if w := wayOf(api.OperationDetail{Operation: shape.Operation{IssuedAt: issued}}, "b", askedLane{}, issued); len(w.Lanes) != 0 {
 		t.Errorf("no sites make %v", w.Lanes)
 	}
 }
 
 func TestTroubleTellsWhoDecides(t *testing.T) {
-	at := func(states ...string) map[string]api.Outcome {
-		m := map[string]api.Outcome{}
+	at := func(states ...string) map[string]shape.Outcome {
+		m := map[string]shape.Outcome{}
 		for i, s := range states {
-			m[[]string{"lyon", "nantes", "paris"}[i]] = api.Outcome{State: s}
+			m[[]string{"lyon", "nantes", "paris"}[i]] = shape.Outcome{State: s}
 		}
 		return m
 	}
 	for _, c := range []struct {
-		o    api.Operation
+		o    shape.Operation
 		want troubles
 	}{
-		{api.Operation{Type: "create", Sites: at("applied", "pending", "superseded")}, troubles{}},
-		{api.Operation{Type: "action", Sites: at("uncertain", "applied", "uncertain")}, troubles{Here: true, Elsewhere: []string{"lyon"}}},
-		{api.Operation{Type: "create", Sites: at("applied", "rejected", "applied")}, troubles{Elsewhere: []string{"nantes"}}},
-		{api.Operation{Type: "create", Sites: at("applied", "applied", "rejected")}, troubles{Here: true}},
-		{api.Operation{Type: "create", Sites: at("applied", "applied", "rejected")}, troubles{Settled: true}},
-		{api.Operation{Type: "merge", Sites: at("applied", "rejected", "rejected")}, troubles{Refused: []string{"nantes", "paris"}}},
-		{api.Operation{Type: "merge", State: "pending", Origin: "paris", Sites: at("pending", "pending")}, troubles{Kept: true}},
-		{api.Operation{Type: "merge", State: "pending", Origin: "paris", Sites: at("pending", "pending", "applied")}, troubles{}},
+		{shape.Operation{Type: "create", Sites: at("applied", "pending", "superseded")}, troubles{}},
+		{shape.Operation{Type: "action", Sites: at("uncertain", "applied", "uncertain")}, troubles{Here: true, Elsewhere: []string{"lyon"}}},
+		{shape.Operation{Type: "create", Sites: at("applied", "rejected", "applied")}, troubles{Elsewhere: []string{"nantes"}}},
+		{shape.Operation{Type: "create", Sites: at("applied", "applied", "rejected")}, troubles{Here: true}},
+		{shape.Operation{Type: "create", Sites: at("applied", "applied", "rejected")}, troubles{Settled: true}},
+		{shape.Operation{Type: "merge", Sites: at("applied", "rejected", "rejected")}, troubles{Refused: []string{"nantes", "paris"}}},
+		{shape.Operation{Type: "merge", State: "pending", Origin: "paris", Sites: at("pending", "pending")}, troubles{Kept: true}},
+		{shape.Operation{Type: "merge", State: "pending", Origin: "paris", Sites: at("pending", "pending", "applied")}, troubles{}},
 	} {
 		if got := trouble(c.o, "paris", !c.want.Settled); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s %v: %+v, want %+v", c.o.Type, c.o.Sites, got, c.want)
@@ -123,7 +124,7 @@ func TestBrief(t *testing.T) {
 }
 
 func TestAnEventTellsWhatItsRowDoesNotShow(t *testing.T) {
-	e := api.Event{Type: "resource.converging", Subject: "01a1fc89-d642-71f3-a621-9f73f5365382",
+	e := shape.Event{Type: "resource.converging", Subject: "01a1fc89-d642-71f3-a621-9f73f5365382",
 		Data: []byte(`{"kind":"image","reason":"waiting for nantes","resource":"01a1fc89-d642-71f3-a621-9f73f5365382","error":"","state":"converging","n":2}`)}
 	if got, want := dataOf(e), []detail{{"kind", "image"}, {"n", "2"}, {"reason", "waiting for nantes"}}; !reflect.DeepEqual(got, want) {
 		t.Errorf("%v", got)

@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/engine"
-	"github.com/skerry/skerry/web/api"
 	"github.com/skerry/skerry/web/audit"
 	"github.com/skerry/skerry/web/auth"
+	"github.com/skerry/skerry/web/shape"
 )
 
 // ago says how long before now t was. static/app.js uses the same words.
@@ -66,18 +66,18 @@ func short(id string) string {
 }
 
 // nameOf is how people call the resource of an operation.
-func nameOf(o api.Operation) string { return cmp.Or(o.Label, short(o.Resource)) }
+func nameOf(o shape.Operation) string { return cmp.Or(o.Label, short(o.Resource)) }
 
 // methodOf is the method of an operation's request. An operation without one adds or removes sites, and is told by its type.
-func methodOf(o api.Operation) string { return cmp.Or(o.Method, o.Type) }
+func methodOf(o shape.Operation) string { return cmp.Or(o.Method, o.Type) }
 
 // pathOf is the path of an operation's request, or its resource when it sends none.
-func pathOf(o api.Operation) string {
+func pathOf(o shape.Operation) string {
 	return cmp.Or(strings.ReplaceAll(o.Path, "{id}", o.Resource), o.Resource)
 }
 
 // shortPath is the path of an operation's request, of which a list shows the end of a long identifier.
-func shortPath(o api.Operation) string {
+func shortPath(o shape.Operation) string {
 	path := pathOf(o)
 	if o.Resource == "" {
 		return path
@@ -174,8 +174,8 @@ func tally[V any](m map[string]V, state func(V) string) string {
 	return strings.Join(parts, ", ")
 }
 
-func replicaState(r api.Replica) string { return r.State }
-func outcomeState(o api.Outcome) string { return o.State }
+func replicaState(r shape.Replica) string { return r.State }
+func outcomeState(o shape.Outcome) string { return o.State }
 
 // tone is the colour of a state; icon, in icons.templ, its sign.
 func tone(state string) string {
@@ -261,7 +261,7 @@ func stateOfEvent(typ string) string {
 type detail struct{ Name, Value string }
 
 // dataOf is what an event tells beside what the view shows already, by name.
-func dataOf(e api.Event) []detail {
+func dataOf(e shape.Event) []detail {
 	var data map[string]any
 	if json.Unmarshal(e.Data, &data) != nil {
 		return []detail{{"data", clip(string(e.Data), 300)}}
@@ -328,7 +328,7 @@ func clip(s string, most int) string {
 
 func urlEscape(s string) string { return url.PathEscape(s) }
 
-func differencesURL(r api.Resource) string {
+func differencesURL(r shape.Resource) string {
 	return "/resources/" + url.PathEscape(r.ID) + "/differences?" + url.Values{"service": {r.Service}, "kind": {r.Kind}}.Encode()
 }
 

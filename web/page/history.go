@@ -7,11 +7,11 @@ import (
 	"strings"
 
 	"github.com/skerry/skerry/engine"
-	"github.com/skerry/skerry/web/api"
+	"github.com/skerry/skerry/web/shape"
 )
 
 // askedBy names who asked for an operation.
-func askedBy(o api.Operation) string {
+func askedBy(o shape.Operation) string {
 	if o.User == "" {
 		return "Somebody"
 	}
@@ -19,7 +19,7 @@ func askedBy(o api.Operation) string {
 }
 
 // did says in words what an operation does.
-func did(o api.Operation) string {
+func did(o shape.Operation) string {
 	switch engine.Type(o.Type) {
 	case engine.TypeCreate:
 		return "created it"
@@ -43,7 +43,7 @@ func did(o api.Operation) string {
 const shownFields = 4
 
 // sets tells the first of the fields that an operation sets.
-func sets(o api.Operation) string {
+func sets(o shape.Operation) string {
 	c, ok := o.Change.(engine.Edit)
 	if !ok {
 		return ""
@@ -65,7 +65,7 @@ func sets(o api.Operation) string {
 }
 
 // outcomeTitle is what a site's mark in the history tells on hover.
-func outcomeTitle(o api.Outcome) string {
+func outcomeTitle(o shape.Outcome) string {
 	var parts []string
 	if !o.At.IsZero() {
 		parts = append(parts, absolute(o.At))
@@ -79,7 +79,7 @@ func outcomeTitle(o api.Outcome) string {
 	return strings.Join(parts, ", ")
 }
 
-func pausedBy(p api.Pause) string {
+func pausedBy(p shape.Pause) string {
 	s := "paused from " + p.By
 	if p.Reason != "" {
 		s += ": " + p.Reason

@@ -8,6 +8,7 @@ import (
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/web/api"
+	"github.com/skerry/skerry/web/shape"
 )
 
 // The geometry of the drawing of an operation's way, in its own units.
@@ -23,7 +24,7 @@ const (
 type lane struct {
 	Site   string
 	Origin bool
-	api.Outcome
+	shape.Outcome
 	Y, End  int
 	Took    string // from issue to outcome
 	Settled bool   // something has happened there
@@ -135,7 +136,7 @@ var verbs = map[engine.Action]string{
 
 // trouble reads it from an operation's outcomes. What may have happened waits for a person; so does a create that was
 // refused, because later operations need what it makes. A decision is taken at the site that it is about.
-func trouble(o api.Operation, self string, decidable bool) troubles {
+func trouble(o shape.Operation, self string, decidable bool) troubles {
 	_, concerned := o.Sites[self]
 	t := troubles{Kept: o.State == "pending" && o.Origin == self && !concerned}
 	for _, site := range slices.Sorted(maps.Keys(o.Sites)) {

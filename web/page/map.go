@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/skerry/skerry/web/api"
+	"github.com/skerry/skerry/web/shape"
 )
 
 // The geometry of the map of the mesh, in its own units.
@@ -26,7 +27,7 @@ type point struct{ X, Y float64 }
 
 // mapped is a site in the map.
 type mapped struct {
-	api.Site
+	shape.Site
 	point
 }
 
@@ -59,12 +60,12 @@ func (p pairs) of(a, b string) *api.Distance {
 
 // mapOf places the sites so that their distances in the plane are their round trips as far as that goes: stress majorization, one
 // site after the other (Gansner, Koren, North: Graph Drawing by Stress Majorization, 2004), from a start that is always the same.
-func mapOf(sites []api.Site, p pairs) meshMap {
+func mapOf(sites []shape.Site, p pairs) meshMap {
 	m := meshMap{}
 	near := slices.Clone(sites)
 	if len(near) > 1 {
 		here := near[0].Name
-		slices.SortStableFunc(near[1:], func(a, b api.Site) int { return cmp.Compare(p.far(here, a.Name), p.far(here, b.Name)) })
+		slices.SortStableFunc(near[1:], func(a, b shape.Site) int { return cmp.Compare(p.far(here, a.Name), p.far(here, b.Name)) })
 	}
 	m.Left = max(0, len(near)-maxMapped)
 	near = near[:min(len(near), maxMapped)]
@@ -208,7 +209,7 @@ func (s *mapped) step(from, to point) {
 }
 
 // partition says in one sentence which sites are on this side of a cut, as far as can be told from here.
-func partition(sites []api.Site) string {
+func partition(sites []shape.Site) string {
 	cut := 0
 	for _, s := range sites {
 		if !s.Reachable {
@@ -225,7 +226,7 @@ func partition(sites []api.Site) string {
 }
 
 // matrixSites are those that the matrix of round trips has.
-func matrixSites(sites []api.Site) []api.Site { return sites[:min(len(sites), maxMatrix)] }
+func matrixSites(sites []shape.Site) []shape.Site { return sites[:min(len(sites), maxMatrix)] }
 
 // tripTitle tells where a round trip is from.
 func tripTitle(f frame, d api.Distance) string {
@@ -240,7 +241,7 @@ func tripTitle(f frame, d api.Distance) string {
 }
 
 // tripWords is what the map says of the way to a site.
-func tripWords(s api.Site) string {
+func tripWords(s shape.Site) string {
 	switch {
 	case s.Self:
 		return "this site"

@@ -6,14 +6,15 @@ import (
 	"testing"
 
 	"github.com/skerry/skerry/web/api"
+	"github.com/skerry/skerry/web/shape"
 )
 
 // meshOf is a mesh of sites a, b, c… with round trips between them; 0: not known.
-func meshOf(trips [][]float64) ([]api.Site, pairs) {
-	var sites []api.Site
+func meshOf(trips [][]float64) ([]shape.Site, pairs) {
+	var sites []shape.Site
 	var d api.Distances
 	for i, row := range trips {
-		sites = append(sites, api.Site{Name: string(rune('a' + i)), Self: i == 0, Reachable: true})
+		sites = append(sites, shape.Site{Name: string(rune('a' + i)), Self: i == 0, Reachable: true})
 		for j, rtt := range row {
 			if rtt > 0 {
 				d.Items = append(d.Items, api.Distance{From: string(rune('a' + i)), To: string(rune('a' + j)), RTT: rtt})

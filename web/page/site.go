@@ -9,16 +9,17 @@ import (
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/web/api"
+	"github.com/skerry/skerry/web/shape"
 )
 
 // siteModel is one site with all that its view shows.
 type siteModel struct {
-	api.Site
-	Preview *api.Preview // nil: NotTold says why
+	shape.Site
+	Preview *shape.Preview // nil: NotTold says why
 	NotTold string
 	// Unsettled are replicas of the site that are not converged, the worst first; Conflicts what waits for a person there.
-	Unsettled []api.Resource
-	Conflicts []api.Conflict
+	Unsettled []shape.Resource
+	Conflicts []shape.Conflict
 	Wrong     string // why a form was refused
 }
 
@@ -33,13 +34,13 @@ func (p *Page) site(c echo.Context) error {
 	return p.showSite(c, http.StatusOK, name, "")
 }
 
-func (p *Page) siteNamed(name string) (api.Site, error) {
+func (p *Page) siteNamed(name string) (shape.Site, error) {
 	for _, s := range p.api.Sites() {
 		if s.Name == name {
 			return s, nil
 		}
 	}
-	return api.Site{}, &engine.Refusal{Status: http.StatusNotFound, Type: "unknown-site", Detail: fmt.Sprintf("there is no site %q in this mesh", name)}
+	return shape.Site{}, &engine.Refusal{Status: http.StatusNotFound, Type: "unknown-site", Detail: fmt.Sprintf("there is no site %q in this mesh", name)}
 }
 
 func (p *Page) showSite(c echo.Context, status int, name, wrong string) error {
@@ -79,7 +80,7 @@ func (p *Page) showSite(c echo.Context, status int, name, wrong string) error {
 }
 
 // steerSite returns a handler that has do change something at the site that the address names, and goes back to its view.
-func (p *Page) steerSite(do func(c echo.Context, s api.Site) error) echo.HandlerFunc {
+func (p *Page) steerSite(do func(c echo.Context, s shape.Site) error) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		name, err := param(c, "name")
 		if err != nil {
@@ -100,12 +101,12 @@ func (p *Page) steerSite(do func(c echo.Context, s api.Site) error) echo.Handler
 	}
 }
 
-func (p *Page) confirm(c echo.Context, s api.Site) error {
+func (p *Page) confirm(c echo.Context, s shape.Site) error {
 	_, err := p.api.Confirm(c.Request().Context(), p.api.Mesh.Self(), engine.SiteID(s.PeerID))
 	return err
 }
 
-func (p *Page) resumeService(c echo.Context, s api.Site) error {
+func (p *Page) resumeService(c echo.Context, s shape.Site) error {
 	_, err := p.api.ResumeSite(c.Request().Context(), s.Name, p.api.Mesh.Self(), api.ResumeRequest{Service: c.FormValue("service")})
 	return err
 }

@@ -14,7 +14,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/skerry/skerry/web/api"
+	"github.com/skerry/skerry/web/shape"
 )
 
 func siteView(f frame, m siteModel) templ.Component {
@@ -550,7 +550,7 @@ func siteView(f frame, m siteModel) templ.Component {
 }
 
 // removal says what follows before it asks for the name.
-func removal(s api.Site) templ.Component {
+func removal(s shape.Site) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -944,7 +944,7 @@ func previewCard(f frame, m siteModel) templ.Component {
 	})
 }
 
-func queueCard(f frame, s api.Site) templ.Component {
+func queueCard(f frame, s shape.Site) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/skerry/skerry/web/api"
 	"github.com/skerry/skerry/web/audit"
+	"github.com/skerry/skerry/web/shape"
 )
 
 // pageSize is how many rows a list shows.
@@ -178,7 +179,7 @@ type resourceModel struct {
 	refused
 	Graph       api.RelationGraph
 	Operations  api.OperationList
-	Conflicts   []api.Conflict
+	Conflicts   []shape.Conflict
 	SiteOptions []string // that it may live at
 }
 
@@ -290,7 +291,7 @@ func (p *Page) askLane(ctx context.Context, o *api.OperationDetail, site string)
 }
 
 // conflictsOf lists the open conflicts that are about an operation.
-func (p *Page) conflictsOf(ctx context.Context, o api.Operation) ([]api.Conflict, error) {
+func (p *Page) conflictsOf(ctx context.Context, o shape.Operation) ([]shape.Conflict, error) {
 	if o.Resource == "" {
 		return nil, nil
 	}
@@ -298,7 +299,7 @@ func (p *Page) conflictsOf(ctx context.Context, o api.Operation) ([]api.Conflict
 	if r, told := refusalOf(err); err != nil && told && r.Status == http.StatusNotFound { // it has left this site
 		return nil, nil
 	}
-	return slices.DeleteFunc(list.Items, func(c api.Conflict) bool { return c.Operation != o.ID }), err
+	return slices.DeleteFunc(list.Items, func(c shape.Conflict) bool { return c.Operation != o.ID }), err
 }
 
 func (p *Page) events(c echo.Context) error {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/web/api"
+	"github.com/skerry/skerry/web/shape"
 )
 
 // Pause implements api.Operator.
@@ -158,27 +159,27 @@ func (p peers) RoundTrip(r *http.Request) (*http.Response, error) {
 			_, _ = w.Write([]byte(`{"type":"/problems/not-found","status":404,"detail":"no such resource"}`))
 			return
 		}
-		_ = json.NewEncoder(w).Encode(map[string]any{"operation": api.Operation{ID: "op-there", Type: "place", State: "pending", Parents: []string{},
-			Sites: map[string]api.Outcome{}}})
+		_ = json.NewEncoder(w).Encode(map[string]any{"operation": shape.Operation{ID: "op-there", Type: "place", State: "pending", Parents: []string{},
+			Sites: map[string]shape.Outcome{}}})
 	})
 	mux.HandleFunc("POST /api/v1/sites/{name}/resume", func(w http.ResponseWriter, r *http.Request) {
-		_ = json.NewEncoder(w).Encode(api.Site{Name: string(p.site.nameOf(engine.SiteID(r.PathValue("name")))), Self: true,
-			Services: []string{}, Addresses: []string{}, Rules: map[string]string{}, Queues: map[string]api.Queue{"images": {State: "running"}}})
+		_ = json.NewEncoder(w).Encode(shape.Site{Name: string(p.site.nameOf(engine.SiteID(r.PathValue("name")))), Self: true,
+			Services: []string{}, Addresses: []string{}, Rules: map[string]string{}, Queues: map[string]shape.Queue{"images": {State: "running"}}})
 	})
 	mux.HandleFunc("GET /api/v1/conflicts/{id}", func(w http.ResponseWriter, r *http.Request) {
-		_ = json.NewEncoder(w).Encode(api.ConflictDetail{Differences: []api.FieldConflict{
+		_ = json.NewEncoder(w).Encode(api.ConflictDetail{Differences: []shape.FieldConflict{
 			{Path: "/size", Here: json.RawMessage("1"), Wanted: json.RawMessage(`"` + r.FormValue("local_id") + `"`)}}})
 	})
 	mux.HandleFunc("POST /api/v1/conflicts/{id}/resolve", func(w http.ResponseWriter, r *http.Request) {
 		var q api.ResolveRequest
 		_ = json.NewDecoder(r.Body).Decode(&q)
 		_ = json.NewEncoder(w).Encode(api.Resolution{Conflict: r.PathValue("id"), Action: q.Action, Site: r.Host,
-			Operation: api.Operation{ID: "o", Type: "create", State: "pending", Parents: []string{}, Sites: map[string]api.Outcome{}}})
+			Operation: shape.Operation{ID: "o", Type: "create", State: "pending", Parents: []string{}, Sites: map[string]shape.Outcome{}}})
 	})
 	mux.HandleFunc("GET /api/v1/operations/{id}", p.operation)
 	mux.HandleFunc("POST /api/v1/operations/{id}/{verb}", func(w http.ResponseWriter, r *http.Request) {
-		_ = json.NewEncoder(w).Encode(api.Operation{ID: r.PathValue("id"), Type: "merge", State: "pending", Parents: []string{},
-			Sites: map[string]api.Outcome{string(p.site.nameOf(engine.SiteID(r.FormValue("site")))): {State: "pending", Error: r.PathValue("verb")}}})
+		_ = json.NewEncoder(w).Encode(shape.Operation{ID: r.PathValue("id"), Type: "merge", State: "pending", Parents: []string{},
+			Sites: map[string]shape.Outcome{string(p.site.nameOf(engine.SiteID(r.FormValue("site")))): {State: "pending", Error: r.PathValue("verb")}}})
 	})
 	mux.HandleFunc("GET /api/v1/sites/{name}/preview", func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(w, `{"site": %q, "waiting": 0, "examined": 0, "steps": {}, "held": 0, "items": []}`, p.site.nameOf(engine.SiteID(r.PathValue("name"))))
@@ -195,10 +196,10 @@ func (p peers) RoundTrip(r *http.Request) (*http.Response, error) {
 func (p peers) operation(w http.ResponseWriter, r *http.Request) {
 	now := p.site.now()
 	next := now.Add(8 * time.Second)
-	at := api.Outcome{State: "pending", Status: 503, At: now.Add(-4 * time.Second), Attempts: 12, Error: "status 503: starting", Tries: []api.Attempt{
+	at := shape.Outcome{State: "pending", Status: 503, At: now.Add(-4 * time.Second), Attempts: 12, Error: "status 503: starting", Tries: []shape.Attempt{
 		{At: now.Add(-30 * time.Second), Error: "connection refused"}, {At: now.Add(-4 * time.Second), Status: 503, Error: "status 503: starting"}}}
-	_ = json.NewEncoder(w).Encode(api.OperationDetail{NextTry: &next, Children: []string{}, Actions: []engine.Action{}, Operation: api.Operation{ID: r.PathValue("id"), Type: "merge", State: "pending",
-		Parents: []string{}, Sites: map[string]api.Outcome{string(p.site.nameOf(engine.SiteID(r.FormValue("site")))): at}}})
+	_ = json.NewEncoder(w).Encode(api.OperationDetail{NextTry: &next, Children: []string{}, Actions: []engine.Action{}, Operation: shape.Operation{ID: r.PathValue("id"), Type: "merge", State: "pending",
+		Parents: []string{}, Sites: map[string]shape.Outcome{string(p.site.nameOf(engine.SiteID(r.FormValue("site")))): at}}})
 }
 
 func (p peers) pause(w http.ResponseWriter, r *http.Request, verb string) {
@@ -213,10 +214,10 @@ func (p peers) pause(w http.ResponseWriter, r *http.Request, verb string) {
 		return
 	}
 	var pause *engine.Pause
-	v := api.Resource{ID: r.PathValue("id"), State: string(rows[0].State), Sites: map[string]api.Replica{}}
+	v := shape.Resource{ID: r.PathValue("id"), State: string(rows[0].State), Sites: map[string]shape.Replica{}}
 	if verb == "pause" {
 		pause = &engine.Pause{By: p.site.nameOf(p.site.self), At: p.site.now(), Reason: q.Reason}
-		v.Sites[string(p.site.nameOf(engine.SiteID(q.Site)))] = api.Replica{State: string(rows[0].State), Paused: &api.Pause{By: string(pause.By), At: pause.At, Reason: pause.Reason}}
+		v.Sites[string(p.site.nameOf(engine.SiteID(q.Site)))] = shape.Replica{State: string(rows[0].State), Paused: &shape.Pause{By: string(pause.By), At: pause.At, Reason: pause.Reason}}
 	}
 	if err := p.site.setPause("Peer", rows[0].Document, engine.SiteID(q.Site), pause); err != nil {
 		http.Error(w, err.Error(), http.StatusNotFound)

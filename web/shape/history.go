@@ -1,4 +1,4 @@
-package api
+package shape
 
 import (
 	"encoding/json"
@@ -31,17 +31,20 @@ type Author struct {
 	At        time.Time `json:"at,omitzero"`
 }
 
-func compactedOf(c engine.Compacted) *Compacted {
+// CompactedOf tells of what was folded away; nil: nothing was.
+func CompactedOf(c engine.Compacted) *Compacted {
 	if c.Operations == 0 {
 		return nil
 	}
 	return &Compacted{c.Operations, c.Until}
 }
 
-func supersededOf(s engine.Superseded, by, over Author) Superseded {
+// SupersededOf tells of a lost value, with who had set it and who took its place.
+func SupersededOf(s engine.Superseded, by, over Author) Superseded {
 	return Superseded{Path: string(s.Path), Value: s.Value, By: by, Over: over, Rule: s.Rule}
 }
 
-func (n names) author(r engine.OperationRow) Author {
-	return Author{Operation: string(r.ID), User: r.User, Site: n.of(r.Origin), At: r.IssuedAt}
+// Author tells who asked for an operation.
+func (n Names) Author(r engine.OperationRow) Author {
+	return Author{Operation: string(r.ID), User: r.User, Site: n.Of(r.Origin), At: r.IssuedAt}
 }

@@ -1,4 +1,4 @@
-package api
+package shape
 
 import (
 	"encoding/json"
@@ -20,7 +20,8 @@ type Event struct {
 	Data            json.RawMessage `json:"data,omitempty"`
 }
 
-func eventOf(e engine.Event, source string) Event {
+// EventOf tells of an entry of the log of a site, which source names.
+func EventOf(e engine.Event, source string) Event {
 	v := Event{
 		SpecVersion: "1.0", ID: strconv.FormatUint(e.Seq, 10), Source: source,
 		Type: e.Type, Subject: e.Subject, Time: e.Time,

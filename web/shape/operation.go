@@ -1,4 +1,4 @@
-package api
+package shape
 
 import (
 	"encoding/json"
@@ -60,13 +60,13 @@ type Attempt struct {
 	Error  string    `json:"error"`
 }
 
-// operation tells of r with the rules of its kind, nil where nobody here knows them, and what people call its resource, as self knows
+// Operation tells of r with the rules of its kind, nil where nobody here knows them, and what people call its resource, as self knows
 // it: ways are how the other sites are reached.
-func (n names) operation(r engine.OperationRow, k *engine.Kind, label string, self engine.SiteID, ways map[engine.SiteID]engine.SiteStatus) Operation {
+func (n Names) Operation(r engine.OperationRow, k *engine.Kind, label string, self engine.SiteID, ways map[engine.SiteID]engine.SiteStatus) Operation {
 	v := Operation{
 		ID: string(r.ID), Resource: string(r.Resource), Label: label, Type: string(r.Type), Service: string(r.Service),
-		Kind: string(r.Kind), Method: r.Method, Path: r.Path, Scope: r.Scope, Origin: n.of(r.Origin), User: r.User,
-		IssuedAt: r.IssuedAt, Parents: texts(r.Parents), State: string(r.State), Sites: make(map[string]Outcome, len(r.Sites)),
+		Kind: string(r.Kind), Method: r.Method, Path: r.Path, Scope: r.Scope, Origin: n.Of(r.Origin), User: r.User,
+		IssuedAt: r.IssuedAt, Parents: Texts(r.Parents), State: string(r.State), Sites: make(map[string]Outcome, len(r.Sites)),
 	}
 	for id, s := range r.Sites {
 		at := Outcome{State: string(s.State), Status: s.Status, At: s.At, Attempts: s.Attempts, Error: s.Error, Fetched: s.Fetched}
@@ -74,9 +74,9 @@ func (n names) operation(r engine.OperationRow, k *engine.Kind, label string, se
 			at.Tries = append(at.Tries, Attempt(t))
 		}
 		if at.Error == "" && s.State == engine.StatePending && id != self && !ways[id].Reachable {
-			at.Error = "cannot be reached from " + n.of(self)
+			at.Error = "cannot be reached from " + n.Of(self)
 		}
-		v.Sites[n.of(id)] = at
+		v.Sites[n.Of(id)] = at
 	}
 	if r.Blob != nil {
 		v.Blob = &Blob{string(r.Blob.Hash), r.Blob.Size}
@@ -84,7 +84,7 @@ func (n names) operation(r engine.OperationRow, k *engine.Kind, label string, se
 	if k == nil { // nobody here knows which of its fields are sensitive
 		return v
 	}
-	v.Body, v.BodyEncoding = showBody(k, r.Body)
+	v.Body, v.BodyEncoding = ShowBody(k, r.Body)
 	var change engine.Edit
 	if len(r.Change) > 0 && json.Unmarshal(r.Change, &change) == nil {
 		hideInChange(k, &change)

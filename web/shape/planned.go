@@ -1,4 +1,4 @@
-package api
+package shape
 
 import (
 	"time"
@@ -31,13 +31,13 @@ type Planned struct {
 	Waits string   `json:"waits"` // why it does not happen now; empty when nothing is in its way
 }
 
-// previewOf tells what the site of a name is about to do.
-func previewOf(site string, at time.Time, p engine.Preview) Preview {
+// PreviewOf tells what the site of a name is about to do.
+func PreviewOf(site string, at time.Time, p engine.Preview) Preview {
 	v := Preview{Site: site, At: at, Waiting: p.Waiting, Examined: p.Examined, Steps: p.Steps, Held: p.Held, Items: []Planned{}}
 	for _, i := range p.Items {
 		v.Items = append(v.Items, Planned{
 			Resource: string(i.Resource), Service: string(i.Service), Kind: string(i.Kind), Does: i.Does,
-			Operations: texts(i.Operations), Set: texts(i.Set), Unset: texts(i.Unset), Waits: i.Waits,
+			Operations: Texts(i.Operations), Set: Texts(i.Set), Unset: Texts(i.Unset), Waits: i.Waits,
 		})
 	}
 	return v

@@ -1,4 +1,4 @@
-package api
+package shape
 
 import (
 	"slices"
@@ -15,10 +15,11 @@ type Zone struct {
 	At    time.Time `json:"at"`
 }
 
-func (n names) zone(z engine.Zone) Zone {
-	v := Zone{Name: string(z.Name), Sites: []string{}, By: n.of(z.By), At: z.At}
+// Zone tells of a zone.
+func (n Names) Zone(z engine.Zone) Zone {
+	v := Zone{Name: string(z.Name), Sites: []string{}, By: n.Of(z.By), At: z.At}
 	for _, id := range z.Sites {
-		v.Sites = append(v.Sites, n.of(id))
+		v.Sites = append(v.Sites, n.Of(id))
 	}
 	slices.Sort(v.Sites)
 	return v

@@ -1,4 +1,4 @@
-package api
+package shape
 
 import (
 	"fmt"
@@ -56,12 +56,12 @@ func (s *Site) ClockFarOff() string {
 	return ""
 }
 
-// siteOf tells of a member; queues are those that are known of it.
-func siteOf(m engine.Member, queues map[string]Queue) Site {
+// SiteOf tells of a member; queues are those that are known of it.
+func SiteOf(m engine.Member, queues map[string]Queue) Site {
 	s := Site{
-		Name: string(m.Name), PeerID: string(m.ID), Services: texts(m.Services), Application: m.Application, Catalog: m.Catalog,
+		Name: string(m.Name), PeerID: string(m.ID), Services: Texts(m.Services), Application: m.Application, Catalog: m.Catalog,
 		AgentVersion: m.Version, Addresses: append([]string{}, m.Addresses...), JoinedAt: m.Joined, Queues: queues,
-		Rules: m.Rules, Cloned: m.Cloned, RestoredAt: instant(m.Rejoined), RemovedAt: moment(m.Removed),
+		Rules: m.Rules, Cloned: m.Cloned, RestoredAt: Instant(m.Rejoined), RemovedAt: Moment(m.Removed),
 	}
 	if m.ApplicationVersion != "" {
 		s.ApplicationVersion = &m.ApplicationVersion
@@ -72,15 +72,15 @@ func siteOf(m engine.Member, queues map[string]Queue) Site {
 	return s
 }
 
-// isSelf says that it is the site that tells.
-func (s *Site) isSelf(now time.Time) {
+// MarkSelf notes that it is the site that tells.
+func (s *Site) MarkSelf(now time.Time) {
 	zero := 0.0
 	s.Self, s.Reachable, s.RTT, s.LastSeen, s.ClockAhead = true, true, &zero, &now, &zero
 }
 
-// met takes in what the site that tells knows of the way there; here and there are their coordinates, nil where they have none.
-func (s *Site) met(way engine.SiteStatus, here, there *vivaldi.Coordinate) {
-	s.Reachable, s.LastSeen = way.Reachable, moment(way.LastSeen)
+// Met takes in what the site that tells knows of the way there; here and there are their coordinates, nil where they have none.
+func (s *Site) Met(way engine.SiteStatus, here, there *vivaldi.Coordinate) {
+	s.Reachable, s.LastSeen = way.Reachable, Moment(way.LastSeen)
 	if way.RTT > 0 {
 		ms, ahead := float64(way.RTT.Microseconds())/1000, float64(way.Ahead.Microseconds())/1000
 		s.RTT, s.ClockAhead = &ms, &ahead

@@ -1,4 +1,4 @@
-package api
+package shape
 
 import (
 	"encoding/json"
@@ -52,14 +52,15 @@ func pauseOf(p *engine.Pause) *Pause {
 	return &Pause{string(p.By), p.At, p.Reason}
 }
 
-func (n names) resource(r engine.ResourceRow) Resource {
+// Resource tells of a resource and its replicas.
+func (n Names) Resource(r engine.ResourceRow) Resource {
 	v := Resource{
 		ID: string(r.ID), Service: string(r.Service), Kind: string(r.Kind), Label: r.Label, Collaboration: string(r.Collaboration),
 		Sites: make(map[string]Replica, len(r.Sites)), State: string(r.State), Reason: r.Reason,
 		CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
 	}
 	for id, s := range r.Sites {
-		v.Sites[n.of(id)] = Replica{string(s.Local), string(s.State), s.Applied, s.Pending, s.Reason, s.Drifted, pauseOf(s.Paused), s.Held, s.Part, s.Share}
+		v.Sites[n.Of(id)] = Replica{string(s.Local), string(s.State), s.Applied, s.Pending, s.Reason, s.Drifted, pauseOf(s.Paused), s.Held, s.Part, s.Share}
 	}
 	return v
 }

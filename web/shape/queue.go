@@ -1,4 +1,4 @@
-package api
+package shape
 
 import (
 	"time"
@@ -17,11 +17,11 @@ type Queue struct {
 	NextTry *time.Time `json:"next_try"`
 }
 
-// queuesOf tells of queues by the services' names.
-func queuesOf(all map[engine.ServiceName]engine.QueueStatus) map[string]Queue {
+// QueuesOf tells of queues by the services' names.
+func QueuesOf(all map[engine.ServiceName]engine.QueueStatus) map[string]Queue {
 	list := make(map[string]Queue, len(all))
 	for name, q := range all {
-		list[string(name)] = Queue{string(q.State), moment(q.Since), q.Reason, q.Waiting, moment(q.Next)}
+		list[string(name)] = Queue{string(q.State), Moment(q.Since), q.Reason, q.Waiting, Moment(q.Next)}
 	}
 	return list
 }

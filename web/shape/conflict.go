@@ -1,4 +1,4 @@
-package api
+package shape
 
 import (
 	"encoding/json"
@@ -10,7 +10,7 @@ import (
 // Conflict is something about one resource at one site that waits for a person.
 type Conflict struct {
 	ID        string    `json:"id"`    // the same at every site
-	About     string    `json:"about"` // one of conflictKinds
+	About     string    `json:"about"` // one of ConflictKinds
 	Resource  string    `json:"resource"`
 	Service   string    `json:"service"`
 	Kind      string    `json:"kind"`
@@ -44,8 +44,8 @@ type FieldConflict struct {
 	By     *Author         `json:"by,omitempty"`     // whose operation set the wanted value, where that is still listed
 }
 
-// conflictKinds are those that a list can be filtered by, with the rule that the agents go by.
-var conflictKinds = map[engine.ConflictKind]string{
+// ConflictRules are the kinds of conflicts, each with the rule that the agents go by.
+var ConflictRules = map[engine.ConflictKind]string{
 	engine.ConflictExists:     "an object that no replicated resource owns is never overwritten",
 	engine.ConflictName:       "of two resources of one name the object belongs to the one that was created earlier",
 	engine.ConflictRefused:    "the application decides: what it refuses is not sent again unasked, and later operations go on",
@@ -66,23 +66,24 @@ var ConflictKinds = []engine.ConflictKind{
 	engine.ConflictRejoined, engine.ConflictUndeclared, engine.ConflictContested, engine.ConflictContention, engine.ConflictRefused, engine.ConflictDrift,
 }
 
-func (n names) conflict(c engine.Conflict) Conflict {
+// Conflict tells of a conflict, with the rule that the agents go by.
+func (n Names) Conflict(c engine.Conflict) Conflict {
 	v := Conflict{
 		ID: string(c.ID), About: string(c.Kind), Resource: string(c.Resource), Service: string(c.Service), Kind: string(c.KindName),
-		Site: n.of(c.Site), Operation: string(c.Operation), Type: string(c.Type), Status: c.Status, Since: c.Since, Reason: c.Reason,
-		Rule: conflictKinds[c.Kind], Blocks: c.Blocks, Actions: []string{},
+		Site: n.Of(c.Site), Operation: string(c.Operation), Type: string(c.Type), Status: c.Status, Since: c.Since, Reason: c.Reason,
+		Rule: ConflictRules[c.Kind], Blocks: c.Blocks, Actions: []string{},
 	}
 	for _, action := range c.Actions {
 		v.Actions = append(v.Actions, string(action))
 	}
 	if c.Accepted != nil {
-		v.Accepted = &Acceptance{string(c.Accepted.Action), n.of(c.Accepted.By), engine.Time(c.Accepted.At)}
+		v.Accepted = &Acceptance{string(c.Accepted.Action), n.Of(c.Accepted.By), engine.Time(c.Accepted.At)}
 	}
 	return v
 }
 
-// fieldConflicts tells of the fields that a conflict is about.
-func fieldConflicts(fields []engine.FieldDifference) []FieldConflict {
+// FieldConflicts tells of the fields that a conflict is about.
+func FieldConflicts(fields []engine.FieldDifference) []FieldConflict {
 	list := make([]FieldConflict, 0, len(fields))
 	for _, f := range fields {
 		list = append(list, FieldConflict{string(f.Path), f.Base, f.Here, f.Wanted, nil})

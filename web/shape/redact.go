@@ -1,4 +1,4 @@
-package api
+package shape
 
 import (
 	"bytes"
@@ -13,14 +13,14 @@ import (
 // Hidden stands in place of a sensitive value.
 const Hidden = "(hidden)"
 
-// showBody gives a body the form that people and programs can see: JSON with its sensitive fields hidden, text, or
+// ShowBody gives a body the form that people and programs can see: JSON with its sensitive fields hidden, text, or
 // base64. Text of a kind that has sensitive fields is not shown, since they cannot be found in it.
-func showBody(k *engine.Kind, b []byte) (body any, encoding string) {
+func ShowBody(k *engine.Kind, b []byte) (body any, encoding string) {
 	if len(b) == 0 {
 		return nil, ""
 	}
-	if v, ok := decodeJSON(b); ok {
-		return hide(k, v), "json"
+	if v, ok := DecodeJSON(b); ok {
+		return Hide(k, v), "json"
 	}
 	if len(k.Sensitive) > 0 {
 		return nil, ""
@@ -31,8 +31,8 @@ func showBody(k *engine.Kind, b []byte) (body any, encoding string) {
 	return base64.StdEncoding.EncodeToString(b), "base64"
 }
 
-// decodeJSON decodes exactly one JSON value and keeps the digits of its numbers.
-func decodeJSON(b []byte) (any, bool) {
+// DecodeJSON decodes exactly one JSON value and keeps the digits of its numbers.
+func DecodeJSON(b []byte) (any, bool) {
 	if !json.Valid(b) {
 		return nil, false
 	}
@@ -45,16 +45,16 @@ func decodeJSON(b []byte) (any, bool) {
 	return v, true
 }
 
-// hide replaces the sensitive fields of a representation wherever one may stand in v, since lists and envelopes hold
+// Hide replaces the sensitive fields of a representation wherever one may stand in v, since lists and envelopes hold
 // them at any depth, and the values of a JSON Patch that touch them. It changes v.
-func hide(k *engine.Kind, v any) any {
+func Hide(k *engine.Kind, v any) any {
 	if len(k.Sensitive) == 0 {
 		return v
 	}
 	switch c := v.(type) {
 	case []any:
 		for i := range c {
-			c[i] = hide(k, c[i])
+			c[i] = Hide(k, c[i])
 		}
 	case map[string]any:
 		path, hasPath := c["path"].(string)
@@ -64,7 +64,7 @@ func hide(k *engine.Kind, v any) any {
 			}
 		}
 		for name := range c {
-			c[name] = hide(k, c[name])
+			c[name] = Hide(k, c[name])
 		}
 	}
 	for _, p := range k.Sensitive {

@@ -1,0 +1,77 @@
+package shape
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/skerry/skerry/engine"
+)
+
+// Names translates between the keys that documents hold and the names that people use.
+type Names struct {
+	ByID   map[engine.SiteID]string
+	ByName map[string]engine.SiteID
+}
+
+// Of returns the name of a site, or its key when no member has it (any more).
+func (n Names) Of(id engine.SiteID) string {
+	if name, ok := n.ByID[id]; ok && name != "" {
+		return name
+	}
+	return string(id)
+}
+
+// ID finds a site by name or key; empty stays empty.
+func (n Names) ID(name string) (engine.SiteID, error) {
+	if name == "" {
+		return "", nil
+	}
+	if id, ok := n.ByName[name]; ok {
+		return id, nil
+	}
+	if _, ok := n.ByID[engine.SiteID(name)]; ok {
+		return engine.SiteID(name), nil
+	}
+	return "", &engine.Refusal{Status: http.StatusUnprocessableEntity, Type: "unknown-site", Detail: fmt.Sprintf("there is no site %q in this mesh", name)}
+}
+
+// NamesOf returns the names of members.
+func NamesOf(members []engine.Member) Names {
+	n := Names{map[engine.SiteID]string{}, map[string]engine.SiteID{}}
+	for _, m := range members {
+		n.ByID[m.ID] = string(m.Name)
+		n.ByName[string(m.Name)] = m.ID
+	}
+	return n
+}
+
+// Placement names the sites that a resource belongs to, sorted: those that are about to leave it are not among them.
+func (n Names) Placement(row *engine.ResourceRow) []string {
+	var sites []string
+	for id, st := range row.Sites {
+		if st.State != engine.StateLeaving {
+			sites = append(sites, n.Of(id))
+		}
+	}
+	slices.Sort(sites)
+	return sites
+}
+
+// Parts names the sites of each part of a cross resource, as far as is known here.
+func (n Names) Parts(row *engine.ResourceRow) [][]string {
+	var parts [][]string
+	for id, st := range row.Sites {
+		if st.Part == 0 || st.State == engine.StateLeaving {
+			continue
+		}
+		for len(parts) < st.Part {
+			parts = append(parts, nil)
+		}
+		parts[st.Part-1] = append(parts[st.Part-1], n.Of(id))
+	}
+	for _, part := range parts {
+		slices.Sort(part)
+	}
+	return parts
+}
