@@ -102,3 +102,16 @@ func (h *BlobHasher) Sum() (BlobRef, Digests) {
 	}
 	return h.digests.Of(h.size), h.digests
 }
+
+// Bytes writes a number of bytes for people.
+func Bytes(n int64) string {
+	units := []string{"bytes", "KiB", "MiB", "GiB"}
+	f, i := float64(n), 0
+	for ; f >= 1024 && i < len(units)-1; i++ {
+		f /= 1024
+	}
+	if i == 0 {
+		return fmt.Sprintf("%d bytes", n)
+	}
+	return fmt.Sprintf("%.1f %s", f, units[i])
+}

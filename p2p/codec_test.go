@@ -15,8 +15,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/skerry/skerry/engine/vivaldi"
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/vivaldi"
 )
 
 // drawLetter draws a letter that an honest site may send. Sent is one of a few.

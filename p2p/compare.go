@@ -49,7 +49,9 @@ func (l *link) compareOnce(ctx context.Context) {
 		return
 	}
 	l.n.compared(l, err)
-	l.agree.ended(time.Now(), began, whole)
+	if l.agree.ended(time.Now(), began, whole); whole {
+		l.n.cfg.OnCompared(l.site)
+	}
 }
 
 // compared takes in why a comparison failed, nil: it has not.

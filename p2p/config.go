@@ -11,8 +11,8 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/multiformats/go-multiaddr"
 
-	"github.com/skerry/skerry/engine/vivaldi"
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/vivaldi"
 )
 
 // Config says how a site takes part in its mesh. Zero fields have the defaults named here.
@@ -28,6 +28,9 @@ type Config struct {
 	// OnStatus is told when the way to another member opens (up) or closes. It is called from the goroutine that
 	// watches that member and must not block for long.
 	OnStatus func(site engine.SiteID, up bool)
+	// OnCompared is told that this site has, as far as a comparison or a ping has found out, what another one has. It is called often
+	// and must not block.
+	OnCompared func(engine.SiteID)
 	// At is where the site was when it last told its coordinate; the zero value: nowhere yet.
 	At vivaldi.Coordinate
 	// OnMoved is told this site's coordinate when the other sites ought to know it. It is called as OnStatus is.
@@ -68,6 +71,9 @@ func (c *Config) validate() (listen []multiaddr.Multiaddr, peers []peer.AddrInfo
 	}
 	if c.OnStatus == nil {
 		c.OnStatus = func(engine.SiteID, bool) {}
+	}
+	if c.OnCompared == nil {
+		c.OnCompared = func(engine.SiteID) {}
 	}
 	if c.OnMoved == nil {
 		c.OnMoved = func(vivaldi.Coordinate) {}

@@ -190,7 +190,9 @@ func (n *Network) serveCompare(ctx context.Context, l *link, s network.Stream) {
 	if ok {
 		n.counters.reconciled.Add(1)
 	}
-	l.agree.ended(time.Now(), began, whole && ok)
+	if l.agree.ended(time.Now(), began, whole && ok); whole && ok {
+		l.n.cfg.OnCompared(l.site)
+	}
 }
 
 // serve answers the opening and exchanges what differs.

@@ -10,8 +10,8 @@ import (
 
 	"github.com/libp2p/go-libp2p/core/network"
 
-	"github.com/skerry/skerry/engine/vivaldi"
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/vivaldi"
 )
 
 const (
@@ -55,7 +55,9 @@ func (l *link) watch(ctx context.Context) (answered bool) {
 		answered = true
 		l.heard(m)
 		l.setUp(true)
-		l.agree.pinged(time.Now(), sent, mine, m.theirs)
+		if l.agree.pinged(time.Now(), sent, mine, m.theirs); mine == m.theirs {
+			l.n.cfg.OnCompared(l.site)
+		}
 		if here, news := l.n.position.measured(l.site, m.at, m.took); news {
 			l.n.cfg.OnMoved(here)
 		}

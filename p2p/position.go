@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/skerry/skerry/engine/vivaldi"
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/vivaldi"
 )
 
 // position is this site's own coordinate (package vivaldi), which every ping that is answered moves a little.

@@ -160,23 +160,23 @@ func (a *Agent) open(ctx context.Context) (err error) {
 		Key: key, Listen: cfg.Mesh.Listen, Peers: cfg.Mesh.Peers, Log: a.log,
 		OnStatus:   func(id engine.SiteID, up bool) { a.core.SiteChanged(context.WithoutCancel(ctx), id, up) },
 		OnCompared: func(id engine.SiteID) { a.core.Compared(id) },
-		At:         a.core.Coordinate(),
+		At:         a.core.Mesh.Coordinate(),
 		OnMoved: func(at vivaldi.Coordinate) {
-			if err := a.core.Moved(context.WithoutCancel(ctx), at); err != nil {
+			if err := a.core.Mesh.Moved(context.WithoutCancel(ctx), at); err != nil {
 				a.log.Error("publish where this site is", "err", err)
 			}
 		},
-	}, a.core, a.core.Site)
+	}, a.core.Mesh, a.core.Site)
 	if err != nil {
 		return err
 	}
 	transport := a.network.Transport()
-	a.core.Attach(a.between.Network(a.network), a.between.Forwarder(peer.NewForwarder(a.core.Members, transport, 0)))
+	a.core.Attach(a.between.Network(a.network), a.between.Forwarder(peer.NewForwarder(a.core.Mesh, transport, 0)))
 	traffic, operator := a.core.Traffic(), a.core.Operator()
 	if err = a.listen(); err != nil {
 		return err
 	}
-	a.types = peer.NewChecker(a.client, a.site, a.site, transport, func(k *engine.Kind) glue.Visibility { return a.catalog.Rules(k).Visibility })
+	a.types = peer.NewChecker(a.client, traffic, a.core.Mesh, transport, func(k *engine.Kind) glue.Visibility { return a.catalog.Rules(k).Visibility })
 	if a.guard, err = auth.New(auth.Config{Accounts: cfg.API.Accounts, Store: a.store.Shelves(), Now: time.Now}); err != nil {
 		return err
 	}
@@ -188,7 +188,7 @@ func (a *Agent) open(ctx context.Context) (err error) {
 		}
 		a.handlers[name] = intercept.New(intercept.Config{
 			Discover: discover,
-			Service:  name, Client: a.client, Site: traffic, Membership: a.core.Members, Network: a.network, Peer: transport, Types: a.types,
+			Service:  name, Client: a.client, Site: traffic, Membership: a.core.Mesh, Network: a.network, Peer: transport, Types: a.types,
 			Application: a.catalog.Application, Services: slices.Sorted(maps.Keys(a.catalog.Services)),
 			Believes: a.believes(name), Correlations: correlations, API: cfg.API.URL(),
 			Limits: request.Limits{Body: cfg.Limits.Body, List: cfg.Limits.AskTimeout}, Log: a.log,
@@ -301,7 +301,7 @@ func (a *Agent) newServer(operator *core.Operator) (err error) {
 	}
 	a.server, err = web.New(web.Config{Listen: a.cfg.API.Listen, Hosts: a.cfg.API.Hosts, Config: api.Config{
 		Application: a.catalog.Application, Catalog: a.catalog.Digest, Version: a.version, Services: services,
-		Store: a.store, Counter: a.store, Mesh: a.core.Members, Network: a.network, Operator: operator, Waiter: a.core.Site, Peer: a.network.Transport(),
+		Store: a.store, Counter: a.store, Mesh: a.core.Mesh, Network: a.network, Operator: operator, Waiter: a.core.Site, Peer: a.network.Transport(),
 		Referring: a.client.Referring, Made: a.client.Made, Types: a.types,
 		Token: a.token, Ready: a.isReady, Auth: a.guard, Audit: audit.New(a.store.Shelves()), Hooks: desk, Registry: registry, Log: a.log, Now: time.Now,
 	}})
@@ -322,13 +322,13 @@ func (a *Agent) isReady() error {
 	if err := a.ready.check(); err != nil {
 		return err
 	}
-	return a.core.Writable()
+	return a.core.Mesh.Writable()
 }
 
 // token is the text of an invitation.
 func (a *Agent) token(i engine.Invitation, secret []byte) string {
 	text, err := p2p.EncodeToken(p2p.Token{
-		Mesh: a.core.MeshID(), Inviter: a.core.Self(), Addresses: a.network.Addresses(), Invitation: i.ID, Secret: secret, Expires: i.ExpiresAt,
+		Mesh: a.core.Mesh.MeshID(), Inviter: a.core.Mesh.Self(), Addresses: a.network.Addresses(), Invitation: i.ID, Secret: secret, Expires: i.ExpiresAt,
 	})
 	if err != nil {
 		a.log.Error("encode an invitation", "err", err)
@@ -343,18 +343,18 @@ func (a *Agent) enter(ctx context.Context) error {
 		Application: a.catalog.Application, Catalog: a.catalog.Digest, Version: a.version,
 		ApplicationVersion: a.cfg.ApplicationVersion,
 	}
-	if err := a.core.SetKinds(ctx, a.core.Site.Kinds()); err != nil {
+	if err := a.core.Mesh.SetKinds(ctx, a.core.Site.Kinds()); err != nil {
 		return err
 	}
 	invitation, err := a.invitation()
 	switch {
-	case err != nil && !a.core.InMesh():
+	case err != nil && !a.core.Mesh.InMesh():
 		return err
-	case a.core.InMesh():
-		return a.core.Announce(ctx, record)
+	case a.core.Mesh.InMesh():
+		return a.core.Mesh.Announce(ctx, record)
 	case invitation == "":
 		a.log.Info("this is the first site of a new mesh: other sites join by invitation")
-		return a.core.Found(ctx, record)
+		return a.core.Mesh.Found(ctx, record)
 	}
 	token, err := p2p.DecodeToken(invitation)
 	if err != nil {
@@ -364,10 +364,10 @@ func (a *Agent) enter(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := a.core.Adopt(ctx, token.Mesh, records); err != nil {
+	if err := a.core.Mesh.Adopt(ctx, token.Mesh, records); err != nil {
 		return err
 	}
-	return a.core.Announce(ctx, record)
+	return a.core.Mesh.Announce(ctx, record)
 }
 
 // invitation returns the configured invitation, empty when there is none.
@@ -396,7 +396,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	fronts, served := errgroup.WithContext(ctx)
 	fronts.Go(func() error { return a.server.Serve(served, a.api) })
 	fronts.Go(func() error {
-		return a.serve(served, intercept.Peers(a.core.Members, a.handlers, a.server.Peers()), a.network.Listener(), "other sites")
+		return a.serve(served, intercept.Peers(a.core.Mesh, a.handlers, a.server.Peers()), a.network.Listener(), "other sites")
 	})
 	for name, l := range a.listeners {
 		fronts.Go(func() error { return a.serve(served, a.handlers[name], l, "service "+string(name)) })
@@ -413,7 +413,7 @@ func (a *Agent) Run(ctx context.Context) error {
 		}
 	})
 	a.ready.set(nil)
-	a.log.Info("agent is up", "api", a.cfg.API.URL(), "peer", string(a.core.Self()), "mesh", a.core.MeshID())
+	a.log.Info("agent is up", "api", a.cfg.API.URL(), "peer", string(a.core.Mesh.Self()), "mesh", a.core.Mesh.MeshID())
 	err := fronts.Wait()
 	a.ready.set(errors.New("the agent is stopping"))
 	stop()

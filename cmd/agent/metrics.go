@@ -33,7 +33,7 @@ func (m networkMetrics) Describe(ch chan<- *prometheus.Desc) {
 func (m networkMetrics) Collect(ch chan<- prometheus.Metric) {
 	c := m.counters()
 	for what, n := range map[string]uint64{
-		"published": c.Published, "dropped": c.Dropped, "hinted": c.Hinted, "received": c.Received, "refused": c.Refused,
+		"published": c.Published, "dropped": c.Dropped, "frames": c.Frames, "received": c.Received, "refused": c.Refused,
 		"compared": c.Reconciled, "pulled": c.Pulled,
 	} {
 		ch <- prometheus.MustNewConstMetric(networkMessages, prometheus.CounterValue, float64(n), what)

@@ -50,7 +50,7 @@ type Config struct {
 
 // Core is the engine of one site. It is safe for concurrent use. Attach must be called before anything else.
 type Core struct {
-	*members.Members
+	Mesh  *members.Members
 	Site  *site.Site
 	Front *front.Front
 	Desk  *desk.Desk
@@ -63,24 +63,24 @@ type Core struct {
 func New(ctx context.Context, cfg Config) (*Core, error) {
 	c := &Core{log: cfg.Log}
 	var err error
-	c.Members, err = members.New(ctx, members.Config{Self: cfg.Self, Documents: cfg.Documents, Store: cfg.Store, Log: cfg.Log, Now: cfg.Now, NewID: cfg.NewID,
+	c.Mesh, err = members.New(ctx, members.Config{Self: cfg.Self, Documents: cfg.Documents, Store: cfg.Store, Log: cfg.Log, Now: cfg.Now, NewID: cfg.NewID,
 		Random: cfg.Random, LeaveWithin: cfg.Limits.LeaveWithin, Changed: func(n mesh.News) { c.changed(n, cfg) }})
 	if err != nil {
 		return nil, err
 	}
 	c.Site, err = site.New(ctx, site.Config{Self: cfg.Self, Kinds: cfg.Kinds, Unknown: cfg.Unknown, Documents: cfg.Documents, Statuses: cfg.Documents,
-		Store: cfg.Store, Blobs: cfg.Blobs, App: cfg.App, Catalog: cfg.Catalog, Members: c.Members, Log: cfg.Log, Now: cfg.Now, NewID: cfg.NewID,
+		Store: cfg.Store, Blobs: cfg.Blobs, App: cfg.App, Catalog: cfg.Catalog, Members: c.Mesh, Log: cfg.Log, Now: cfg.Now, NewID: cfg.NewID,
 		Random: fraction(cfg.Random), Limits: cfg.Limits, Inline: cfg.Inline, Await: cfg.Await})
 	if err != nil {
 		return nil, err
 	}
 	c.Front, err = front.New(ctx, front.Config{Site: c.Site, Store: cfg.Store, Documents: cfg.Documents, Blobs: cfg.Blobs, Spools: cfg.Spools, App: cfg.App,
-		Members: c.Members, Log: cfg.Log, Now: cfg.Now, NewID: cfg.NewID, CallTimeout: cfg.Limits.CallTimeout, RetryMin: cfg.Limits.RetryMin, Workers: cfg.Limits.Workers,
+		Members: c.Mesh, Log: cfg.Log, Now: cfg.Now, NewID: cfg.NewID, CallTimeout: cfg.Limits.CallTimeout, RetryMin: cfg.Limits.RetryMin, Workers: cfg.Limits.Workers,
 		Await: cfg.Await})
 	if err != nil {
 		return nil, err
 	}
-	c.Desk = desk.New(desk.Config{Site: c.Site, Requests: c.Front.Requests(), Store: cfg.Store, Members: c.Members, App: cfg.App, Now: cfg.Now, NewID: cfg.NewID,
+	c.Desk = desk.New(desk.Config{Site: c.Site, Requests: c.Front.Requests(), Store: cfg.Store, Members: c.Mesh, App: cfg.App, Now: cfg.Now, NewID: cfg.NewID,
 		CallTimeout: cfg.Limits.CallTimeout})
 	c.vacating = newVacating(c, cfg)
 	return c, nil
@@ -111,7 +111,7 @@ func fraction(random func([]byte)) func() float64 {
 
 // Attach gives the site its ways to other sites. They are made after it, because they call it.
 func (c *Core) Attach(n engine.Network, f engine.Forwarder) {
-	c.Members.Attach(n)
+	c.Mesh.Attach(n)
 	c.Site.Attach(n, f)
 	c.Front.Attach(n, f)
 }
@@ -162,10 +162,11 @@ func (c *Core) SiteChanged(ctx context.Context, id engine.SiteID, up bool) {
 	c.Front.SiteChanged(up)
 }
 
-// Compared is to be called when this site has taken in all that another one had and it had not.
+// Compared is to be called when this site has all that another one has, as often as that is found out.
 func (c *Core) Compared(other engine.SiteID) {
-	c.Site.Compared(other)
-	c.Front.Compared()
+	if c.Site.Compared(other) {
+		c.Front.Compared()
+	}
 }
 
 // Learn takes in kinds that the application has got since the agent was started. What other sites have of them comes with the next
@@ -175,5 +176,5 @@ func (c *Core) Learn(ctx context.Context, kinds []*engine.Kind) error {
 	if err != nil || !news {
 		return err
 	}
-	return c.Members.SetKinds(ctx, c.Site.Kinds())
+	return c.Mesh.SetKinds(ctx, c.Site.Kinds())
 }

@@ -38,7 +38,7 @@ func newVacating(c *Core, cfg Config) *vacating {
 	if v.seldom == 0 {
 		v.seldom = time.Hour
 	}
-	for _, m := range c.Members.Members() {
+	for _, m := range c.Mesh.Members() {
 		if !m.Removed.IsZero() {
 			v.add(m.ID, cfg.Now())
 		}
@@ -112,7 +112,7 @@ func (v *vacating) run(ctx context.Context) error {
 // when to look again; zero: never.
 func (v *vacating) vacate(ctx context.Context, id engine.SiteID) (again time.Duration, err error) {
 	removed := time.Time{}
-	for _, m := range v.c.Members.Members() {
+	for _, m := range v.c.Mesh.Members() {
 		if m.ID == id {
 			removed = m.Removed
 		}
@@ -120,7 +120,7 @@ func (v *vacating) vacate(ctx context.Context, id engine.SiteID) (again time.Dur
 	if removed.IsZero() {
 		return 0, nil
 	}
-	shared, self := 0, v.c.Self()
+	shared, self := 0, v.c.Mesh.Self()
 	for cursor := ""; ; {
 		rows, next, err := v.store.Resources(ctx, engine.ResourceFilter{Site: id, Limit: 1000, Cursor: cursor})
 		if err != nil {
@@ -153,7 +153,7 @@ func (v *vacating) vacate(ctx context.Context, id engine.SiteID) (again time.Dur
 		}
 		shared += len(kept)
 	}
-	left, err := v.c.Vacated(ctx, id, shared)
+	left, err := v.c.Mesh.Vacated(ctx, id, shared)
 	switch {
 	case err != nil:
 		return 0, err
@@ -172,7 +172,7 @@ func (v *vacating) movesOut(row *engine.ResourceRow, removed time.Time) bool {
 		return true
 	}
 	for id, st := range row.Sites {
-		if id < v.c.Self() && st.State != engine.StateLeaving && !v.c.Removed(id) {
+		if id < v.c.Mesh.Self() && st.State != engine.StateLeaving && !v.c.Mesh.Removed(id) {
 			return false
 		}
 	}

@@ -61,4 +61,4 @@ type shown interface {
 }
 
 // Traffic returns what requests ask of the site.
-func (c *Core) Traffic() *Traffic { return &Traffic{c.Front, c.Site, c.Members, c.Desk} }
+func (c *Core) Traffic() *Traffic { return &Traffic{c.Front, c.Site, c.Mesh, c.Desk} }

@@ -407,20 +407,7 @@ func (w *watched) Add(chunk []byte) error {
 	if now := w.f.now(); now.Sub(w.told) >= tellEvery {
 		w.told = now
 		w.f.say(w.k, replica.News{Body: w.k.operation, Bytes: arrived(w.Incoming, w.ref), Why: fmt.Sprintf(
-			"fetching its body from %s: %d %% of %s", w.f.name(w.from), 100*w.Next()/w.ref.Chunks(), inBytes(w.ref.Size))})
+			"fetching its body from %s: %d %% of %s", w.f.name(w.from), 100*w.Next()/w.ref.Chunks(), engine.Bytes(w.ref.Size))})
 	}
 	return nil
-}
-
-// inBytes writes a number of bytes for people.
-func inBytes(n int64) string {
-	units := []string{"bytes", "KiB", "MiB", "GiB"}
-	f, i := float64(n), 0
-	for ; f >= 1024 && i < len(units)-1; i++ {
-		f /= 1024
-	}
-	if i == 0 {
-		return fmt.Sprintf("%d bytes", n)
-	}
-	return fmt.Sprintf("%.1f %s", f, units[i])
 }

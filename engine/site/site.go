@@ -203,10 +203,10 @@ func (s *Site) SiteChanged(ctx context.Context, id engine.SiteID, up bool) {
 	s.around.siteChanged(id, up)
 }
 
-// Compared is to be called when this site has taken in all that another one had and it had not.
-func (s *Site) Compared(other engine.SiteID) {
+// Compared is to be called when this site has all that another one has, as often as that is found out. It reports whether that is news.
+func (s *Site) Compared(other engine.SiteID) bool {
 	if !s.met.add(other) {
-		return
+		return false
 	}
 	s.inbox.put(item{job: func(w *wakeUp) {
 		for id := range s.leftOver {
@@ -218,4 +218,5 @@ func (s *Site) Compared(other engine.SiteID) {
 			}
 		}
 	}})
+	return true
 }
