@@ -19,7 +19,7 @@ import (
 // options are the command line.
 type options struct {
 	Program   string        `help:"The program to measure. Default: built from this tree." placeholder:"FILE" type:"existingfile"`
-	Only      []string      `help:"Measure only these: pass, create, converge, catchup, forward, race, aggregate, explain, body, fold, history, size, kubernetes." placeholder:"NAME"`
+	Only      []string      `help:"Measure only these: pass, create, converge, catchup, forward, race, aggregate, explain, body, fold, curves, history, size, kubernetes." placeholder:"NAME"`
 	For       time.Duration `help:"How long each load runs." default:"5s"`
 	Cut       int           `help:"Operations on each side of the cut." default:"1000"`
 	Body      int64         `help:"How many MiB the large body has that is replicated; what is forwarded has half of that." default:"2048"`
@@ -45,6 +45,7 @@ var measurements = []measurement{
 	{"explain", explaining},
 	{"body", largeBody},
 	{"fold", folding},
+	{"curves", curves},
 	{"history", longHistory},
 	{"size", size},
 	{"kubernetes", kubernetes},

@@ -48,6 +48,9 @@ func (s *store) Changes(ctx context.Context, id engine.DocumentID, have map[uint
 	return list, more, err
 }
 
+// noStatuses is what is stored of a resource of which no other site has said anything.
+var noStatuses = engine.Encode([]engine.SignedStatus{})
+
 // what tells what a batch is for.
 func (s *store) what(b *engine.Batch) (things []string) {
 	is := func(thing string, so bool) {
@@ -69,8 +72,8 @@ func (s *store) what(b *engine.Batch) (things []string) {
 	merge := slices.ContainsFunc(b.Changes, func(c *engine.Change) bool { return c.Author != s.self })
 	is(CommitOwn, own)
 	is(CommitMerge, merge)
-	is(CommitStatuses, !merge && slices.ContainsFunc(b.Records, func(r engine.Record) bool { return r.Statuses != nil }))
-	is(CommitClose, b.Settles && !own && len(b.Ended)+len(b.Delivered) == 0)
+	is(CommitStatuses, !merge && slices.ContainsFunc(b.Records, func(r engine.Record) bool { return len(r.Statuses) > len(noStatuses) }))
+	is(CommitSettled, b.Settles && !own && len(b.Ended)+len(b.Delivered) == 0)
 	is(CommitNote, len(things) == 0)
 	return things
 }

@@ -25,8 +25,8 @@ const (
 	CommitStatuses = "commit-statuses"
 	// CommitDrop puts a checkpoint in the place of an epoch's document.
 	CommitDrop = "commit-drop"
-	// CommitClose ends a request to a resource of which nothing came.
-	CommitClose = "commit-close"
+	// CommitSettled ends a request to a resource of which no change comes: it brought an operation here, or nothing has happened.
+	CommitSettled = "commit-settled"
 	// CommitQuestion asks a person about an operation.
 	CommitQuestion = "commit-question"
 	// CommitKeep keeps a request for sites out of reach, CommitDelivered ends that.
@@ -67,7 +67,7 @@ const (
 
 // things are all of them.
 var things = []string{
-	CommitIntent, CommitSend, CommitErrand, CommitEnded, CommitOwn, CommitMerge, CommitStatuses, CommitDrop, CommitClose, CommitQuestion, CommitKeep,
+	CommitIntent, CommitSend, CommitErrand, CommitEnded, CommitOwn, CommitMerge, CommitStatuses, CommitDrop, CommitSettled, CommitQuestion, CommitKeep,
 	CommitDelivered, CommitMesh, CommitNote,
 	RequestCreate, RequestChange, RequestAction, RequestDelete, RequestLook,
 	Publish, Tell, Forward, ListChanges,

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/skerry/skerry/engine"
+)
+
+func partyOf(tb testing.TB, n int) *party {
+	tb.Helper()
+	p, err := newParty(tb.Context(), tb.TempDir(), n)
+	tb.Cleanup(func() {
+		if err := p.close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return p
+}
+
+func TestACreateComesToAllSites(t *testing.T) {
+	p := partyOf(t, 3)
+	s, err := p.creates(t.Context(), 1, func(int) []engine.SiteID { return p.ids() })
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, g := range p.guests {
+		if got, want := g.shelf.shows("thing-0"), thingBody(0, "red"); got != want {
+			t.Errorf("site %d shows %s, not %s", i+1, got, want)
+		}
+	}
+	// Its own are three at each site, and what the two other sites say of it takes one each where nothing else waits.
+	if most := int64(3 * (3 + 2)); s.commits > most {
+		t.Errorf("one create took %d commits at three sites, more than %d", s.commits, most)
+	}
+}
+
+func TestSitesAgreeAfterACut(t *testing.T) {
+	p := partyOf(t, 3)
+	if _, err := p.creates(t.Context(), 2, func(int) []engine.SiteID { return p.ids() }); err != nil {
+		t.Fatal(err)
+	}
+	away := p.guests[1]
+	p.cut(t.Context(), true, away)
+	for i, g := range []*guest{away, p.guests[0]} {
+		if err := g.put(t.Context(), nameOf(i), thingBody(i, "blue"), nil); err != nil {
+			t.Fatal(err)
+		}
+		if err := g.put(t.Context(), nameOf(2+i), thingBody(2+i, "green"), p.ids()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := p.heal(t.Context(), away, 4); err != nil {
+		t.Fatal(err)
+	}
+	for at, g := range p.guests {
+		for i, colour := range []string{"blue", "blue", "green", "green"} {
+			if got, want := g.shelf.shows(engine.LocalID(nameOf(i))), thingBody(i, colour); got != want {
+				t.Errorf("site %d shows %s, not %s", at+1, got, want)
+			}
+		}
+	}
+}
+
+func TestTriplesDiffer(t *testing.T) {
+	ids := []engine.SiteID{"a", "b", "c", "d", "e"}
+	seen := map[string]bool{}
+	for i := range 10 {
+		seen[fmt.Sprint(triple(ids, i))] = true
+	}
+	if len(seen) != 10 || triple(ids, 10) != nil {
+		t.Errorf("%d different triples of five, then %v", len(seen), triple(ids, 10))
+	}
+}
+
+func BenchmarkCreates(b *testing.B) {
+	p := partyOf(b, 3)
+	ids := p.ids()
+	b.ResetTimer()
+	s, err := p.creates(b.Context(), b.N, func(int) []engine.SiteID { return ids })
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportMetric(float64(b.N)/s.acknowledged.Seconds(), "acknowledged/s")
+	b.ReportMetric(float64(b.N)/s.everywhere.Seconds(), "everywhere/s")
+	b.ReportMetric(float64(s.processor.Microseconds())/float64(b.N)/3, "processor-µs/site")
+}
