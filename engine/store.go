@@ -84,6 +84,8 @@ type Store interface {
 	ResourceByDocument(ctx context.Context, id DocumentID) (ResourceRow, error)
 	// Names lists the documents of collaboration ExactlyOne for a name.
 	Names(ctx context.Context, service ServiceName, kind KindName, id ResourceID) ([]DocumentID, error)
+	// SameName lists the documents of resources with an identifier that are not past, those of names left out.
+	SameName(ctx context.Context, service ServiceName, kind KindName, id ResourceID) ([]DocumentID, error)
 	Operation(ctx context.Context, id OperationID) (OperationRow, error)
 	Answer(ctx context.Context, key [32]byte) (KeyedAnswer, error)
 

@@ -57,9 +57,6 @@ func (f *Front) adopts(r engine.Request) bool {
 // here makes a resource that lives at this site alone of an object that is not replicated.
 func (d *Adoption) here(ctx context.Context, q engine.AdoptRequest) (engine.OperationID, error) {
 	k := q.Kind
-	if q.Credentials == nil { // a caller who shows nothing does not act as the agent
-		q.Credentials = &engine.Credentials{}
-	}
 	release, _ := d.turns.Try(turn{"adopt", k.Service, k.Name, string(q.ID)})
 	if release == nil {
 		return "", &engine.Refusal{Status: http.StatusConflict, Type: "in-progress", Detail: fmt.Sprintf("%s %s is being adopted already", k.Name, q.ID)}

@@ -93,7 +93,7 @@ func (r *Replica) doWithout(o *engine.Operation) bool {
 	if !may || settles && o.Number > 1 && !r.Me.Settled.Has(o.Origin, o.Number-1) { // what is settled is counted by origin
 		return false
 	}
-	delete(r.fetches, o.ID)
+	delete(r.Fetches, o.ID)
 	r.outcome(o.ID, out)
 	if settles {
 		r.settle(o)
@@ -141,6 +141,3 @@ func (r *Replica) wantBodies(has func(engine.BlobRef) bool) {
 		}
 	}
 }
-
-// Fetching is why an operation waits here for its body; empty: it does not.
-func (r *Replica) Fetching(id engine.OperationID) string { return r.fetches[id] }

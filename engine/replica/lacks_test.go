@@ -92,3 +92,18 @@ func TestWhatIsLackedIsInTheRow(t *testing.T) {
 		t.Errorf("the row says still: %s", row.Reason)
 	}
 }
+
+// TestWhyABodyIsNotHereIsShown, and how much of it is, until all of it is here.
+func TestWhyABodyIsNotHereIsShown(t *testing.T) {
+	e := &choosy{env: env{newWorld("a", "b").sites["a"]}, why: "waits for net n"}
+	r := refersHere()
+	o := r.History.Get("b-1")
+	r.Step(e, &News{Body: o.ID, Why: "waits for its body", Bytes: 5, NoBody: o.ID})
+	if st := r.OperationRow(o).Sites["a"]; st.Error != "waits for its body" || st.Fetched != 5 || r.Idle() {
+		t.Errorf("shown is %+v; it may be forgotten: %t", st, r.Idle())
+	}
+	r.Step(e, &News{Body: o.ID})
+	if st := r.OperationRow(o).Sites["a"]; st.Error != e.why || st.Fetched != 0 || r.unavailable[o.ID] {
+		t.Errorf("shown is %+v; nobody has it: %t", st, r.unavailable[o.ID])
+	}
+}

@@ -79,8 +79,8 @@ func (r *Replica) whyNot(step plan.Step, first *engine.Operation) string {
 		return r.whyHeld(step)
 	case step.Kind == plan.StepHold:
 		return "the create that it builds on has not been applied here"
-	case r.fetches[first.ID] != "":
-		return r.fetches[first.ID]
+	case r.Fetches[first.ID].Why != "":
+		return r.Fetches[first.ID].Why
 	}
 	if w := r.Waiting(r.Self); w != nil {
 		return w.Reason

@@ -33,8 +33,7 @@ type Replica struct {
 	doubts  map[engine.OperationID]bool
 	resumed bool
 	look    looking
-	// fetches say why operations wait here for their bodies; unavailable are those whose bodies no site has.
-	fetches     map[engine.OperationID]string
+	// unavailable are operations whose bodies no site has.
 	unavailable map[engine.OperationID]bool
 	nameWaits   bool                        // the name was taken when it was asked for
 	needed      map[engine.OperationID]bool // operations with a large body that some site needs
@@ -55,7 +54,7 @@ type Replica struct {
 // settled.
 func New(v *view.View, limits Limits, resumed bool) *Replica {
 	return &Replica{View: v, limits: limits, resumed: resumed, doubts: map[engine.OperationID]bool{},
-		fetches: map[engine.OperationID]string{}, unavailable: map[engine.OperationID]bool{}}
+		unavailable: map[engine.OperationID]bool{}}
 }
 
 // doing is what is kept of a replica beside its view.
@@ -101,7 +100,7 @@ func (r *Replica) Restore(b []byte) error {
 
 // Idle reports whether the replica may be forgotten and loaded anew: nothing of it is in memory alone.
 func (r *Replica) Idle() bool {
-	return r.task == nil && r.token == 0 && r.lookToken == 0 && len(r.asks) == 0 && len(r.doubts) == 0 && !r.resumed && len(r.fetches) == 0
+	return r.task == nil && r.token == 0 && r.lookToken == 0 && len(r.asks) == 0 && len(r.doubts) == 0 && !r.resumed && len(r.Fetches) == 0
 }
 
 // Step takes one input in and returns what is to be done about it.
@@ -207,9 +206,10 @@ func (r *Replica) news(in *News) {
 	}
 	if in.Body != "" {
 		if in.Why == "" {
-			delete(r.fetches, in.Body)
+			delete(r.Fetches, in.Body)
+			delete(r.unavailable, in.Body)
 		} else {
-			r.fetches[in.Body] = in.Why
+			r.Fetches[in.Body] = view.Fetch{Why: in.Why, Bytes: in.Bytes}
 		}
 		r.Touched[in.Body] = true
 		r.changed()

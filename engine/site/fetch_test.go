@@ -364,7 +364,7 @@ func TestABodyIsLetGo(t *testing.T) {
 
 func TestInBytes(t *testing.T) {
 	for n, want := range map[int64]string{0: "0 bytes", 1023: "1023 bytes", 1536: "1.5 KiB", 5 << 30: "5.0 GiB", 64 << 40: "65536.0 GiB"} {
-		if got := inBytes(n); got != want {
+		if got := engine.Bytes(n); got != want {
 			t.Errorf("%d: %s, want %s", n, got, want)
 		}
 	}

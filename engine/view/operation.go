@@ -74,6 +74,9 @@ func (v *View) pendingStatus(s engine.SiteID, o *engine.Operation, site *engine.
 	if t, ok := v.LastTry(o.ID); ok && s == v.Self {
 		st.Status, st.At, st.Error = t.Status, engine.Time(t.At), cmp.Or(t.Error, st.Error)
 	}
+	if f := v.Fetches[o.ID]; f.Why != "" && s == v.Self {
+		st.Error, st.Fetched = f.Why, f.Bytes
+	}
 	if held := site.Wait(engine.WaitHeld); held != nil && held.Operation == o.ID {
 		st.State, st.Error, st.At = engine.StateHeld, Unconfirmed(v.name(s)), engine.Time(held.Since)
 	} else if p := PauseOf(site); p != nil {

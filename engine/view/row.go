@@ -212,6 +212,9 @@ func (v *View) lastError() string {
 		if settled(o) {
 			continue
 		}
+		if f := v.Fetches[o.ID]; f.Why != "" {
+			return fmt.Sprintf("%s %s", o.Type, f.Why)
+		}
 		if why := v.Mine.Outcomes[o.ID].Error; why != "" {
 			return fmt.Sprintf("%s %s", o.Type, why)
 		}

@@ -30,6 +30,8 @@ type View struct {
 	Touched map[engine.OperationID]bool
 	// Large says that an operation with a large body was here.
 	Large bool
+	// Fetches say why operations wait here for their bodies.
+	Fetches map[engine.OperationID]Fetch
 
 	name      func(engine.SiteID) engine.SiteName
 	replicas  map[engine.SiteID]engine.Replica
@@ -71,6 +73,7 @@ func New(self engine.SiteID, id engine.DocumentID, about engine.About, raw []byt
 		Me:      engine.Status{Document: id},
 		Mine:    Mine{Outcomes: map[engine.OperationID]engine.Outcome{}, Tries: map[engine.OperationID]*Tries{}},
 		Touched: map[engine.OperationID]bool{},
+		Fetches: map[engine.OperationID]Fetch{},
 
 		replicas:  map[engine.SiteID]engine.Replica{},
 		decisions: map[engine.ConflictID]map[engine.SiteID]engine.Decision{},
@@ -154,6 +157,12 @@ func (v *View) TouchAll() {
 	for _, o := range v.History.Ordered() {
 		v.Touched[o.ID] = true
 	}
+}
+
+// Fetch is how far the body of an operation that waits for it has come.
+type Fetch struct {
+	Why   string
+	Bytes int64 // that are here
 }
 
 // keptTries are remembered of one operation, the last ones: of what is tried for weeks the newest tell enough.
