@@ -64,6 +64,7 @@ func (w *wakeUp) committed(rec *engine.Record) {
 	}
 	r.stored, r.row, r.shared = true, rec.Row, now
 	clear(r.Touched)
+	r.Folded = nil
 	if w.s.leftOver[r.id] && r.Idle() {
 		delete(w.s.leftOver, r.id)
 	}
@@ -153,20 +154,23 @@ func (w *wakeUp) conflictEvent(kind string, c *engine.Conflict) {
 func (w *wakeUp) operations(r *resident) {
 	for _, id := range slices.Sorted(maps.Keys(r.Touched)) {
 		if o := r.History.Get(id); o != nil {
-			w.operation(r, o)
+			w.operation(r, r.OperationRow(o))
 		}
+	}
+	for _, row := range r.Folded {
+		w.operation(r, row)
+		delete(r.rows, row.ID)
 	}
 }
 
-func (w *wakeUp) operation(r *resident, o *engine.Operation) {
-	row := r.OperationRow(o)
-	before, known := r.rows[o.ID]
+func (w *wakeUp) operation(r *resident, row engine.OperationRow) {
+	before, known := r.rows[row.ID]
 	if known && before == nil { // stored by an earlier process, or before it was forgotten
-		old, err := w.s.cfg.Store.Operation(w.ctx, o.ID)
+		old, err := w.s.cfg.Store.Operation(w.ctx, row.ID)
 		switch {
 		case errors.Is(err, engine.ErrNotFound):
 			if row.Settled() && len(row.Sites) > 0 {
-				r.rows[o.ID] = row.Sites
+				r.rows[row.ID] = row.Sites
 				return // its row was forgotten, and nothing more becomes of it
 			}
 		case err != nil:
@@ -174,10 +178,10 @@ func (w *wakeUp) operation(r *resident, o *engine.Operation) {
 		}
 		before = old.Sites
 	}
-	data := map[string]any{"operation": o.ID, "resource": row.Resource, "service": row.Service, "kind": row.Kind, "type": o.Type,
-		"origin": w.s.cfg.Members.Name(o.Origin)}
+	data := map[string]any{"operation": row.ID, "resource": row.Resource, "service": row.Service, "kind": row.Kind, "type": row.Type,
+		"origin": w.s.cfg.Members.Name(row.Origin)}
 	if !known {
-		w.event("operation.accepted", string(o.ID), data)
+		w.event("operation.accepted", string(row.ID), data)
 	}
 	was, is := len(before) > 0, true
 	for _, site := range slices.Sorted(maps.Keys(row.Sites)) {
@@ -201,15 +205,15 @@ func (w *wakeUp) operation(r *resident, o *engine.Operation) {
 		told["site"], told["state"], told["status"], told["error"] = w.s.cfg.Members.Name(site), now.State, now.Status, now.Error
 		switch {
 		case now.State == engine.StateApplied && site == r.Self:
-			w.event("operation.applied", string(o.ID), told)
+			w.event("operation.applied", string(row.ID), told)
 		case waits || now.State == engine.StateHeld:
-			w.event("operation."+string(now.State), string(o.ID), told)
+			w.event("operation."+string(now.State), string(row.ID), told)
 		}
 	}
 	if is && !was {
-		w.event("operation.converged", string(o.ID), data)
+		w.event("operation.converged", string(row.ID), data)
 	}
-	r.rows[o.ID] = row.Sites
+	r.rows[row.ID] = row.Sites
 	w.batch.Operations = append(w.batch.Operations, row)
 }
 

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/skerry/skerry/engine"
@@ -38,7 +39,7 @@ func (v *View) Compact(most int) (bodies []engine.OperationID, news bool) {
 	}
 	refused, undone, unfollowed := v.refusals(), v.undone(), v.unfollowed()
 	hold := func(o *engine.Operation) bool { return unfollowed[o.ID] || undone(o) || v.unfinished(o) }
-	large := v.bodies()
+	large, rows := v.bodies(), v.touchedWithin(stable)
 	if news = v.History.Compact(stable, refused, func(o *engine.Operation) bool { return refused(o) || hold(o) }); v.History.Len() > most {
 		news = v.History.Compact(stable, refused, hold) || news
 	}
@@ -49,9 +50,32 @@ func (v *View) Compact(most int) (bodies []engine.OperationID, news bool) {
 		}
 	}
 	if news {
+		v.keepRows(rows)
 		v.forget()
 	}
 	return bodies, news
+}
+
+// touchedWithin makes the rows of the operations within stable that are to be written again, or have a large body.
+func (v *View) touchedWithin(stable engine.Vector) map[*engine.Operation]engine.OperationRow {
+	rows := map[*engine.Operation]engine.OperationRow{}
+	for _, o := range v.History.Ordered() {
+		if stable.Has(o.Origin, o.Number) && !v.History.Base().Has(o) && (v.Touched[o.ID] || o.Blob != nil) {
+			rows[o] = v.OperationRow(o)
+		}
+	}
+	return rows
+}
+
+// keepRows keeps the rows of operations that are not there any more: what has become of them is still to be written.
+func (v *View) keepRows(rows map[*engine.Operation]engine.OperationRow) {
+	for o, row := range rows {
+		if v.History.Get(o.ID) == nil {
+			row.NeedsBlob = v.NeedsBlob(o)
+			v.Folded = append(v.Folded, row)
+		}
+	}
+	slices.SortFunc(v.Folded, func(a, b engine.OperationRow) int { return cmp.Compare(a.ID, b.ID) })
 }
 
 // forget drops what is remembered of operations that are not there any more.

@@ -28,6 +28,8 @@ type View struct {
 	Refused int
 	// Touched are operations whose rows have to be written again.
 	Touched map[engine.OperationID]bool
+	// Folded are the rows of touched operations that a checkpoint stands for since then.
+	Folded []engine.OperationRow
 	// Large says that an operation with a large body was here.
 	Large bool
 	// Fetches say why operations wait here for their bodies.
@@ -109,7 +111,12 @@ func (v *View) Exists() bool { return v.History.Exists(merge.Any) }
 
 // Empty reports whether nothing but the about is known.
 func (v *View) Empty() bool {
-	return v.History.Len() == 0 && v.History.Base() == nil && v.History.Held() == 0 && len(v.statuses) == 0
+	return v.Blank() && len(v.statuses) == 0
+}
+
+// Blank reports whether no operation is known, whatever sites have said of themselves.
+func (v *View) Blank() bool {
+	return v.History.Len() == 0 && v.History.Base() == nil && v.History.Held() == 0
 }
 
 // IsChoice reports whether the document is that of a name that exactly one of its sites is to hold something under.
