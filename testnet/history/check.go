@@ -1,7 +1,6 @@
 package history
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -10,15 +9,14 @@ import (
 	"strings"
 
 	"github.com/skerry/skerry/engine"
-	"github.com/skerry/skerry/testnet/memory"
+	"github.com/skerry/skerry/testnet/world"
 )
 
 // check returns all that is not as it must be.
-func (w *world) check() (problems []string) {
+func (w *play) check() (problems []string) {
 	c := &checker{w: w, yields: map[place]bool{}, spoiled: map[engine.DocumentID]bool{}, held: map[engine.DocumentID]bool{},
-		histories: map[engine.DocumentID]*engine.History{}, lives: map[replica]engine.DocumentID{}}
+		models: map[engine.DocumentID]*model{}, lives: map[replica]engine.DocumentID{}}
 	w.contended, w.superseded = 0, 0
-	w.refusedAgain()
 	for _, s := range w.sites {
 		c.findSpoiled(s)
 		c.findOwners(s)
@@ -30,7 +28,7 @@ func (w *world) check() (problems []string) {
 		if res.kind.Name == crate {
 			c.checkContents(res)
 		}
-		if res.moved || w.onlyLost(res) || c.madeOfLeft(res) {
+		if res.moved {
 			c.findPlacement(res)
 		}
 	}
@@ -48,14 +46,14 @@ func (w *world) check() (problems []string) {
 
 // checker collects what is not as it must be.
 type checker struct {
-	w *world
+	w *play
 	// yields are the resources whose name is another's at a site.
 	yields map[place]bool
 	// spoiled are the documents of which a site has refused something for good: sites differ, and say so.
 	spoiled map[engine.DocumentID]bool
 	// held are those where only an action stood in the way, whose effect nothing shows: sites may show the same all the same.
-	held      map[engine.DocumentID]bool
-	histories map[engine.DocumentID]*engine.History
+	held   map[engine.DocumentID]bool
+	models map[engine.DocumentID]*model
 	// lives are the documents of resources whose placement was to change, where they have come to live.
 	lives    map[replica]engine.DocumentID
 	problems []string
@@ -65,38 +63,26 @@ func (c *checker) say(format string, args ...any) {
 	c.problems = append(c.problems, fmt.Sprintf(format, args...))
 }
 
-// rows lists all resources of a site, deleted ones included.
-func (s *site) rows() []engine.ResourceRow {
-	living, _, err := s.disk.Resources(s.w.ctx, engine.ResourceFilter{Limit: 1000})
-	if err != nil {
-		s.w.problem("%s: %v", s.name, err)
+// rejected lists the operations that were refused, as far as a site knows.
+func (w *play) rejected(s *site) (list []engine.OperationRow) {
+	for _, o := range s.Disk.AllOperations() {
+		if o.State == engine.StateRejected || o.Sites[s.ID].State == engine.StateRejected {
+			list = append(list, o)
+		}
 	}
-	deleted, _, err := s.disk.Resources(s.w.ctx, engine.ResourceFilter{State: engine.StateDeleted, Limit: 1000})
-	if err != nil {
-		s.w.problem("%s: %v", s.name, err)
-	}
-	return append(living, deleted...)
-}
-
-func (s *site) operations(f engine.OperationFilter) []engine.OperationRow {
-	f.Limit = 1000
-	rows, _, err := s.disk.Recalled().Operations(s.w.ctx, f)
-	if err != nil {
-		s.w.problem("%s: %v", s.name, err)
-	}
-	return rows
+	return list
 }
 
 func (c *checker) findSpoiled(s *site) {
-	for _, o := range s.operations(engine.OperationFilter{State: engine.StateRejected}) {
+	for _, o := range c.w.rejected(s) {
 		if o.Document != "" && !refusedFirst(o) {
-			if conflicts, _ := s.disk.ConflictsOf(c.w.ctx, o.Document); len(conflicts) > 0 { // else later ones have replaced it
+			if conflicts, _ := s.Disk.ConflictsOf(c.w.Ctx, o.Document); len(conflicts) > 0 { // else later ones have replaced it
 				c.spoiled[o.Document] = true
 			}
-			held := heldForAction(o) || c.w.lostContainer(o) || c.w.ranOnLost(o) || c.w.metOrphan(o)
+			held := heldForAction(o) || c.w.lostContainer(o) || c.w.knobs.backups
 			c.held[o.Document] = c.held[o.Document] || held
 			if !c.w.knobs.rejects && !held {
-				c.say("%s: %s %s of %s was refused: %+v", s.name, o.Type, o.ID, o.Resource, o.Sites)
+				c.say("%s: %s %s of %s was refused: %+v", s.Name, o.Type, o.ID, o.Resource, o.Sites)
 			}
 		}
 	}
@@ -116,21 +102,21 @@ func heldForAction(o engine.OperationRow) bool {
 // checkSite sees to it that nothing is left to do at a site, and that it holds nothing that is not its own.
 func (c *checker) checkSite(s *site) {
 	w := c.w
-	intents, _ := s.disk.Intents(w.ctx)
-	kept, _ := s.disk.Outbox(w.ctx)
-	for _, i := range intents {
-		c.say("%s: the intent of %s is open", s.name, i.Operation)
+	errands, _ := s.Disk.Errands(w.Ctx)
+	kept, _ := s.Disk.Outbox(w.Ctx)
+	for _, e := range errands {
+		c.say("%s: the errand of %s is open", s.Name, e.Operation)
 	}
 	for _, k := range kept {
-		c.say("%s: operation %s is kept", s.name, k.Operation)
+		c.say("%s: operation %s is kept", s.Name, k.Operation)
 	}
-	for _, row := range s.operations(engine.OperationFilter{State: engine.StatePending, Site: s.id}) {
-		if row.Document == "" {
-			c.say("%s: operation %s is listed as pending, and nothing is open", s.name, row.ID)
+	for _, row := range s.Disk.AllOperations() {
+		if row.Document == "" && row.Sites[s.ID].State == engine.StatePending {
+			c.say("%s: operation %s is listed as pending, and nothing is open", s.Name, row.ID)
 		}
 	}
 	owned := map[string]bool{}
-	for _, row := range s.rows() {
+	for _, row := range c.w.rows(s) {
 		owned[string(row.Kind)+" "+string(row.Local)] = true
 		if row.State == engine.StateLeft {
 			continue
@@ -138,51 +124,50 @@ func (c *checker) checkSite(s *site) {
 		yields := c.yields[place{row.Document, s}]
 		switch {
 		case row.Pending:
-			c.say("%s: %s %s has something left to do: %s", s.name, row.Kind, row.ID, row.Sites[s.id].Reason)
+			c.say("%s: %s %s has something left to do: %s", s.Name, row.Kind, row.ID, row.Sites[s.ID].Reason)
 		case c.spoiled[row.Document]:
 			if row.State == engine.StateConverged && !c.held[row.Document] || row.State != engine.StateDeleted && row.Reason == "" {
-				c.say("%s: of %s something was refused, and it is %s: %q", s.name, row.ID, row.State, row.Reason)
+				c.say("%s: of %s something was refused, and it is %s: %q", s.Name, row.ID, row.State, row.Reason)
 			}
 		case row.State != engine.StateConverged && row.State != engine.StateDeleted && !c.yieldsAnywhere(row.Document):
-			c.say("%s: %s %s is %s: %s", s.name, row.Kind, row.ID, row.State, row.Reason)
+			c.say("%s: %s %s is %s: %s", s.Name, row.Kind, row.ID, row.State, row.Reason)
 		case row.State == engine.StateDeleted && row.Local != "":
-			c.say("%s: deleted %s is there as %s", s.name, row.ID, row.Local)
+			c.say("%s: deleted %s is there as %s", s.Name, row.ID, row.Local)
 		}
 		if !yields {
 			c.checkDocument(s, row)
 		}
 	}
-	for kind, objects := range s.app.objects {
-		for id, o := range objects {
-			tag, _ := o.fields["tag"].(string)
-			if !owned[string(kind)+" "+id] && !c.left(tag) && !w.isThing(tag) && !s.orphans[string(kind)+" "+id] && !s.leftGivenUp(tag) {
-				c.say("%s: %s %s belongs to nothing: %s", s.name, kind, id, encode(o.fields))
+	for _, k := range w.kinds {
+		for id, o := range s.App.Objects(k.Name) {
+			tag, _ := o.Fields["tag"].(string)
+			if !owned[string(k.Name)+" "+id] && !c.left(tag) && !w.isThing(tag) {
+				c.say("%s: %s %s belongs to nothing: %s", s.Name, k.Name, id, encode(o.Fields))
 			}
 		}
 	}
-	for _, other := range w.sites {
-		mine, _ := s.disk.Summaries(w.ctx, other.id, "", "")
-		for _, d := range mine {
-			row, err := s.disk.Document(w.ctx, d.Document)
-			here, _ := s.disk.ResourceByDocument(w.ctx, s.disk.Root(d.Document))
-			_, former := row.Former[other.id] // an epoch that is over may still be shown to who has left in it
-			if err != nil || !row.Mesh && !former && !slices.Contains(row.Sites, s.id) && here.State != engine.StateLeft {
-				c.say("%s: document %.8s is here, whose placement it is not in (%v)", s.name, d.Document, err)
-			}
+	for _, conflict := range c.conflicts(s) {
+		if conflict.Kind == engine.ConflictAside {
+			c.say("%s: %s is set aside: %s", s.Name, conflict.Resource, conflict.Reason)
 		}
-		theirs, _ := other.disk.Summaries(w.ctx, s.id, "", "")
-		// One may have dropped an epoch that the other drops when it next looks at the resource.
-		if other.n > s.n && !slices.Equal(lacking(mine, theirs, other.disk), lacking(theirs, mine, s.disk)) {
-			c.say("%s and %s hold different documents", s.name, other.name)
+	}
+	for _, other := range w.sites {
+		if other.N <= s.N {
+			continue
+		}
+		for _, id := range w.Differ(s.Site, other.Site) {
+			c.say("%s and %s hold document %.8s differently", s.Name, other.Name, id)
 		}
 	}
 }
 
-// lacking leaves out of a list of documents what the other site does not show and has dropped.
-func lacking(list, theirs []engine.Summary, disk *memory.Disk) []engine.Summary {
-	return slices.DeleteFunc(slices.Clone(list), func(d engine.Summary) bool {
-		return disk.Dropped(d.Document) && !slices.ContainsFunc(theirs, func(t engine.Summary) bool { return t.Document == d.Document })
-	})
+// conflicts lists all that wait for a person at a site.
+func (c *checker) conflicts(s *site) []engine.Conflict {
+	list, _, err := s.Disk.Conflicts(c.w.Ctx, engine.ConflictFilter{Limit: 1000})
+	if err != nil {
+		c.say("%s: %v", s.Name, err)
+	}
+	return list
 }
 
 // checkDocument sees to it that what a site's application shows is what the operations that it knows amount to.
@@ -190,54 +175,39 @@ func (c *checker) checkDocument(s *site, row engine.ResourceRow) {
 	if c.spoiled[row.Document] {
 		return
 	}
-	h := c.history(s, row)
-	cross := row.Collaboration == engine.Cross
-	fold := engine.FoldOf(h, func(*engine.Operation) bool { return true })
-	o := s.app.objects[row.Kind][string(row.Local)]
-	if fold.Exists != (o != nil) {
-		c.say("%s: %s as %q: it is there: %t; it is to be: %t", s.name, row.ID, row.Local, o != nil, fold.Exists)
+	m := c.model(row)
+	a := m.amounts()
+	o := s.App.Object(row.Kind, row.Local)
+	if a.exists != (o != nil) {
+		c.say("%s: %s as %q: it is there: %t; it is to be: %t", s.Name, row.ID, row.Local, o != nil, a.exists)
 	}
-	if o == nil || !fold.Exists {
+	if o == nil || !a.exists {
 		return
 	}
-	var want map[string]any
-	if err := json.Unmarshal(fold.Representation(), &want); err != nil {
-		panic(err) // it was just encoded
-	}
-	k := c.w.kindOf(row.Kind)
-	fields := unmarked(byKey(k, o.fields))
-	want = unmarked(byKey(k, want))
-	for _, p := range slices.Sorted(maps.Keys(fold.Cells)) {
-		if cross && p == "/count" && len(k.Divide) > 0 {
-			c.checkShares(s, row, fold.Cells[p].Value)
-			continue
+	k := c.w.Kind(row.Kind)
+	if value, set := a.cells["/count"]; set && row.Collaboration == engine.Cross && len(k.Divide) > 0 {
+		if !a.unsure["/count"] {
+			c.checkShares(s, row, value)
 		}
-		shown, ok := lookUp(fields, p)
-		value, is := lookUp(want, p)
-		_, object := value.(map[string]any)
-		_, shownObject := shown.(map[string]any)
-		if (ok != is || object != shownObject || !object && !bytes.Equal(encode(value), encode(shown))) && !c.w.leftEverywhere(row, p, shown) && !c.w.countedOnLost(row, p, shown, value) {
-			c.say("%s: %s shows %s (%t) at %s, and not %s (%t)", s.name, row.ID, encode(shown), ok, p, encode(value), is)
-		}
+		delete(a.cells, "/count")
 	}
-	for path, by := range fold.Absolute {
+	for _, what := range a.differs(k, world.Unmarked(byKey(k, o.Fields))) {
+		c.say("%s: %s shows %s", s.Name, row.ID, what)
+	}
+	for path, by := range a.bytes {
 		want := string(by.Body)
 		if by.Blob != nil {
 			want = string(by.Blob.Hash)
 		}
-		rest := strings.TrimPrefix(path, k.Item)
-		left := slices.ContainsFunc(c.w.resources, func(res *resource) bool {
-			return res.kind == k && res.id == string(row.ID) && s.leftBytes(res, o.files[rest])
-		})
-		if o.files[rest] != want && !s.doesWithout(by.ID) && !left {
-			c.say("%s: %s has %q at %s, where %s put %q", s.name, row.ID, o.files, path, by.ID, want)
+		if rest := strings.TrimPrefix(path, k.Item); o.Files[rest] != want && !c.w.doesWithoutAt(s, by.ID) {
+			c.say("%s: %s has %q at %s, where %s put %q", s.Name, row.ID, o.Files, path, by.ID, want)
 		}
 	}
 }
 
 // checkShares sees to it that the parts of a cross resource show an integer together that its operations amount to, and each of
 // them as much as the others, or one more.
-func (c *checker) checkShares(s *site, row engine.ResourceRow, whole json.RawMessage) {
+func (c *checker) checkShares(s *site, row engine.ResourceRow, whole []byte) {
 	want, err := strconv.Atoi(string(whole))
 	if err != nil {
 		return // it was removed, or is no integer any more
@@ -245,13 +215,13 @@ func (c *checker) checkShares(s *site, row engine.ResourceRow, whole json.RawMes
 	sum, shares := 0, map[int]int{}
 	for id, st := range row.Sites {
 		other := c.w.siteOf(id)
-		o := other.app.objects[row.Kind][string(other.local(row))]
+		o := other.App.Object(row.Kind, c.w.local(other, row))
 		if o == nil || st.Part == 0 {
 			return // told elsewhere
 		}
-		count, ok := o.fields["count"].(float64)
+		count, ok := o.Fields["count"].(float64)
 		if before, known := shares[st.Part]; !ok || known && before != int(count) {
-			c.say("%s: %s counts %v at %s, whose twin counts %d", s.name, row.ID, o.fields["count"], other.name, before)
+			c.say("%s: %s counts %v at %s, whose twin counts %d", s.Name, row.ID, o.Fields["count"], other.Name, before)
 		} else if !known {
 			shares[st.Part] = int(count)
 			sum += int(count)
@@ -259,13 +229,13 @@ func (c *checker) checkShares(s *site, row engine.ResourceRow, whole json.RawMes
 	}
 	least, most := slices.Min(slices.Collect(maps.Values(shares))), slices.Max(slices.Collect(maps.Values(shares)))
 	if sum != want || most-least > 1 {
-		c.say("%s: the parts of %s count %v, of %d", s.name, row.ID, shares, want)
+		c.say("%s: the parts of %s count %v, of %d", s.Name, row.ID, shares, want)
 	}
 }
 
 // local is what a site calls a resource that another one knows.
-func (s *site) local(row engine.ResourceRow) engine.LocalID {
-	mine, err := s.disk.ResourceByDocument(s.w.ctx, row.Document)
+func (w *play) local(s *site, row engine.ResourceRow) engine.LocalID {
+	mine, err := s.Disk.ResourceByDocument(w.Ctx, row.Document)
 	if err != nil {
 		return ""
 	}
@@ -286,42 +256,30 @@ func lookUp(v any, p engine.Pointer) (any, bool) {
 }
 
 // shown is what a site's application shows of a resource, identifiers apart.
-func (s *site) shown(res *resource) (all []string) {
-	for _, id := range slices.Sorted(maps.Keys(s.app.objects[res.kind.Name])) {
-		o := s.app.objects[res.kind.Name][id]
-		if o.fields["tag"] != res.tag || s.orphans[string(res.kind.Name)+" "+id] && !s.owns(res.kind, id) {
+func (w *play) shown(s *site, res *resource) (all []string) {
+	objects := s.App.Objects(res.kind.Name)
+	for _, id := range slices.Sorted(maps.Keys(objects)) {
+		o := objects[id]
+		if o.Fields["tag"] != res.tag {
 			continue
 		}
-		fields := unmarked(byKey(res.kind, o.fields))
+		fields := world.Unmarked(byKey(res.kind, o.Fields))
 		delete(fields, "id")
 		if res.cross { // each shows its share
 			delete(fields, "count")
 		}
 		// A delete that ends one of two creates cannot take back the files of what it ends, and a site that was added may do without.
-		if s.w.madeTwice(res) || s.w.doesWithout(res) {
+		if w.madeTwice(res) || w.doesWithout(res) || len(o.Files) == 0 {
 			all = append(all, string(encode(fields)))
 			continue
 		}
-		files := maps.Clone(o.files)
-		maps.DeleteFunc(files, func(path, _ string) bool {
-			return slices.ContainsFunc(s.w.sites, func(other *site) bool { return other.leftBytesOf(res, path) })
-		})
-		if len(files) == 0 {
-			files = nil
-		}
-		all = append(all, string(encode(fields))+string(encode(files)))
+		all = append(all, string(encode(fields))+string(encode(o.Files)))
 	}
 	return all
 }
 
-// owns reports whether an object is a resource's.
-func (s *site) owns(k *engine.Kind, id string) bool {
-	_, err := s.disk.ResourceByLocal(s.w.ctx, k.Service, k.Name, engine.LocalID(id))
-	return err == nil
-}
-
 // madeTwice reports whether a resource may have been created twice at one time, and one of the two deleted.
-func (w *world) madeTwice(res *resource) bool {
+func (w *play) madeTwice(res *resource) bool {
 	creates, deletes := 0, 0
 	for _, q := range w.requests {
 		if q.resource == res && !q.refused {
@@ -336,18 +294,18 @@ func (w *world) madeTwice(res *resource) bool {
 	return creates > 1 && deletes > 0
 }
 
-// doesWithout reports whether a site began without the large body of an operation that no other had any more: the operator who added it
+// doesWithoutAt reports whether a site began without the large body of an operation that no other had any more: the operator who added it
 // had accepted that.
-func (s *site) doesWithout(id engine.OperationID) bool {
-	row, err := s.disk.Recalled().Operation(s.w.ctx, id)
-	at := row.Sites[s.id]
+func (w *play) doesWithoutAt(s *site, id engine.OperationID) bool {
+	row, err := s.Disk.Recalled(id)
+	at := row.Sites[s.ID]
 	return err == nil && at.State == engine.StateApplied && strings.Contains(at.Error, "no site had its body any more")
 }
 
-func (w *world) doesWithout(res *resource) bool {
+func (w *play) doesWithout(res *resource) bool {
 	return res.moved && slices.ContainsFunc(w.requests, func(q *request) bool {
 		return q.resource == res && q.large != nil && q.operation != "" &&
-			slices.ContainsFunc(w.sites, func(s *site) bool { return s.doesWithout(q.operation) })
+			slices.ContainsFunc(w.sites, func(s *site) bool { return w.doesWithoutAt(s, q.operation) })
 	})
 }
 
@@ -358,11 +316,8 @@ func (c *checker) left(tag string) bool {
 
 // checkResource sees to it that a resource is the same at all sites of its placement, and nowhere else.
 func (c *checker) checkResource(res *resource) {
-	if c.w.madeOften(res) {
-		return
-	}
 	for _, s := range c.w.sites {
-		for _, row := range s.rows() {
+		for _, row := range c.w.rows(s) {
 			if row.Kind == res.kind.Name && string(row.ID) == res.id && c.spoiled[row.Document] {
 				return
 			}
@@ -373,13 +328,13 @@ func (c *checker) checkResource(res *resource) {
 		if slices.Contains(res.removed, s) { // it may have kept the object, and have got another when it was added again
 			continue
 		}
-		shown := s.shown(res)
+		shown := c.w.shown(s, res)
 		held := slices.Contains(res.placement, s)
 		switch {
 		case !held && len(shown) > 0 && !res.moved:
-			c.say("%s: %s is here, and its placement is elsewhere", s.name, res.tag)
+			c.say("%s: %s is here, and its placement is elsewhere", s.Name, res.tag)
 		case len(shown) > 1:
-			c.say("%s: %s is here %d times: %s", s.name, res.tag, len(shown), shown)
+			c.say("%s: %s is here %d times: %s", s.Name, res.tag, len(shown), shown)
 		}
 		if !held {
 			continue
@@ -401,15 +356,14 @@ func (c *checker) checkResource(res *resource) {
 
 // checkCount sees to it that a counter that nobody sets is what all that counted has added.
 func (c *checker) checkCount(res *resource, shown []string) {
-	if len(shown) == 0 || res.cross || !declares(res.kind, "incr") || len(res.kind.Resolutions) > 0 {
+	if len(shown) == 0 || res.cross || !world.Declares(res.kind, "incr") || len(res.kind.Resolutions) > 0 {
 		return
 	}
 	want, creates := 0, 0
-	// What lost operations may have left, or what has run once more where nobody could know, where somebody has had that kept. What was asked for
-	// again at a site that had forgotten its key may be two operations, of which the client knows one.
+	// What was asked for again at a site that had forgotten its key may be two operations, of which the client knows one.
 	left := map[int]bool{0: true}
 	for _, q := range c.w.requests {
-		if q.resource != res {
+		if q.resource != res || q.first != nil {
 			continue
 		}
 		if q.kind == "create" && !q.refused {
@@ -420,17 +374,16 @@ func (c *checker) checkCount(res *resource, shown []string) {
 		if (q.kind == "delete" || q.kind == "replace") && !q.refused || q.kind == "incr" && q.operation == "" && !q.refused {
 			return
 		}
-		if q.kind != "incr" || q.operation == "" || c.yielded(q.operation) {
+		if q.kind != "incr" || q.operation == "" {
 			continue
 		}
-		more := []bool{q.forgotten, c.w.isLost(q.operation) || slices.ContainsFunc(res.placement, func(s *site) bool { return s.app.effect(q.operation, s.name).twice() })}
-		for range slices.DeleteFunc(more, func(may bool) bool { return !may }) {
+		if q.again && c.w.knobs.backups || c.w.isLost(q.operation) {
 			for _, n := range slices.Collect(maps.Keys(left)) {
 				left[n+q.n+1] = true
 			}
 		}
-		for _, s := range res.placement { // one that was set back may have got a checkpoint for it
-			if row, err := s.disk.Recalled().Operation(c.w.ctx, q.operation); err == nil && row.Document != "" && !refusedFirst(row) {
+		for _, s := range res.placement {
+			if row, err := s.Disk.Recalled(q.operation); err == nil && row.Document != "" && !refusedFirst(row) {
 				want += q.n + 1
 				break
 			}

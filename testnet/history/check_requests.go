@@ -1,12 +1,12 @@
 package history
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/testnet/world"
 )
 
 // checkRequest sees to it that an acknowledged operation was applied at every site, or that every site tells why not.
@@ -19,7 +19,7 @@ func (c *checker) checkRequest(q *request) {
 		return
 	}
 	if q.status == 202 {
-		row, err := q.at.disk.Recalled().Operation(c.w.ctx, q.operation)
+		row, err := q.at.Disk.Recalled(q.operation)
 		switch {
 		case err != nil && q.at.forgotten[q.operation]:
 		case err != nil:
@@ -33,41 +33,42 @@ func (c *checker) checkRequest(q *request) {
 	}
 	superseded := false
 	for _, s := range q.resource.placement {
-		row, err := s.disk.Recalled().Operation(c.w.ctx, q.operation)
+		row, err := s.Disk.Recalled(q.operation)
 		switch {
 		case err != nil && (c.livesApart(s, q) || c.yielded(q.operation)):
 			continue
 		case err != nil && (q.resource.moved || s.restored) && c.beganLate(s, q.resource):
 			continue
 		case err != nil:
-			if !c.w.saidDone[q.operation] && !s.forgot(q.operation) {
-				c.say("%s is not known at %s: %v", q, s.name, err)
+			if !c.w.saidDone[q.operation] && !c.w.forgot(s, q.operation) {
+				c.say("%s is not known at %s: %v", q, s.Name, err)
 			}
 			continue
 		}
-		st, told := row.Sites[s.id]
+		st, told := row.Sites[s.ID]
 		if !told && q.resource.moved {
 			continue // the site was added when a checkpoint stood for it, or was removed
 		}
 		switch st.State {
 		case engine.StateApplied:
-			e := s.app.effect(q.operation, s.name)
-			if q.kind == "start" && !q.resource.moved && !declares(q.resource.kind, "start") && !e.once(s.deletedByLost(q.resource)) && !(e == nil && (c.wasAdded(s, row.Document) || s.restored && (s.doesWithoutObject(q.resource) || c.deletedAt(s, q.resource)))) {
-				c.say("%s: %s counts as applied and ran %+v", s.name, q, e)
+			e := s.App.Effect(q.operation, s.Name)
+			ran := e != nil && e.Times == 1
+			if q.kind == "start" && !q.resource.moved && !world.Declares(q.resource.kind, "start") && !ran && !s.restored {
+				c.say("%s: %s counts as applied and ran %+v", s.Name, q, e)
 			}
 		case engine.StateSuperseded:
 			superseded = true
 		case engine.StateRejected:
 			untold := refusedFirst(row) && q.at.forgotten[q.operation] // whom its client had asked knows of it no more
-			if !c.spoiled[row.Document] && !c.w.knobs.rejects && !heldBack(st.Error) && !untold && !c.w.metOrphan(row) {
-				c.say("%s: %s was refused: %s", s.name, q, st.Error)
+			if !c.spoiled[row.Document] && !c.w.knobs.rejects && !heldBack(st.Error) && !untold && !s.restored {
+				c.say("%s: %s was refused: %s", s.Name, q, st.Error)
 			}
 		case engine.StatePending:
 			if !c.yields[place{row.Document, s}] {
-				c.say("%s: %s is pending: %s", s.name, q, st.Error)
+				c.say("%s: %s is pending: %s", s.Name, q, st.Error)
 			}
 		default:
-			c.say("%s: %s is %s: %s", s.name, q, st.State, st.Error)
+			c.say("%s: %s is %s: %s", s.Name, q, st.State, st.Error)
 		}
 	}
 	if superseded {
@@ -75,40 +76,10 @@ func (c *checker) checkRequest(q *request) {
 	}
 }
 
-// wasAdded reports whether a site was added to a resource later, as where another one has made it of an object that a lost run had left there:
-// what had run on that comes with its content.
-func (c *checker) wasAdded(s *site, id engine.DocumentID) bool {
-	row, err := s.disk.ResourceByDocument(c.w.ctx, id)
-	return err == nil && slices.ContainsFunc(c.history(s, row).Ordered(), func(o *engine.Operation) bool {
-		return o.Place != nil && slices.Contains(o.Place.Add, s.id)
-	})
-}
-
-// doesWithoutObject reports whether an operator has dropped the create of a resource at a site. What a lost run had run there is gone with the
-// object then.
-func (s *site) doesWithoutObject(res *resource) bool {
-	return slices.ContainsFunc(s.w.requests, func(q *request) bool {
-		return q.resource == res && q.kind == "create" && q.operation != "" && s.gaveUp(q.operation)
-	})
-}
-
-// leftGivenUp reports whether a lost run had made an object of a resource whose create an operator has dropped at a site since: nobody looks
-// for it.
-func (s *site) leftGivenUp(tag string) bool {
-	return s.restored && slices.ContainsFunc(s.w.resources, func(res *resource) bool { return res.tag == tag && s.doesWithoutObject(res) })
-}
-
-// deletedAt reports whether a resource is deleted at a site: a run that is lost with its application may have run what is not run again, for a
-// checkpoint that stands for the deletion takes its place.
-func (c *checker) deletedAt(s *site, res *resource) bool {
-	row, err := s.disk.ResourceByID(c.w.ctx, res.kind.Service, res.kind.Name, engine.ResourceID(res.id))
-	return c.w.knobs.machines && err == nil && row.State == engine.StateDeleted
-}
-
 // forgot reports whether a site does not know of an operation because of its age: it had forgotten others that were settled later
 // than this one was made when it heard of it.
-func (s *site) forgot(id engine.OperationID) bool {
-	until, err := s.disk.ForgottenUntil(s.w.ctx)
+func (w *play) forgot(s *site, id engine.OperationID) bool {
+	until, err := s.Disk.ForgottenUntil(w.Ctx)
 	return err == nil && !until.IsZero() && !madeAt(id).After(until)
 }
 
@@ -123,12 +94,12 @@ func madeAt(id engine.OperationID) time.Time {
 
 // beganLate reports whether a site has got a checkpoint of a resource in the place of what had happened before it was added.
 func (c *checker) beganLate(s *site, res *resource) bool {
-	row, err := s.disk.ResourceByID(c.w.ctx, res.kind.Service, res.kind.Name, engine.ResourceID(res.id))
+	row, err := s.Disk.ResourceByID(c.w.Ctx, res.kind.Service, res.kind.Name, engine.ResourceID(res.id))
 	if err != nil {
 		return false
 	}
-	first, err := s.disk.Document(c.w.ctx, row.Document)
-	return err == nil && first.Epoch > 0
+	rec, err := s.Disk.Record(c.w.Ctx, row.Document)
+	return err == nil && rec.Checkpoint != nil
 }
 
 // checkOnce sees to it that nothing that must not be repeated ran twice, whatever the client was told.
@@ -138,12 +109,12 @@ func (c *checker) checkOnce(q *request) {
 		return
 	}
 	for _, s := range c.w.sites {
-		e := s.app.effects[string(q.operation)+"."+string(s.name)]
+		e := s.App.Effects[string(q.operation)+"."+string(s.Name)]
 		if e == nil {
 			continue
 		}
-		if e.times > e.untold+1+s.deletedByLost(q.resource) {
-			c.say("%s: %s ran %d times", s.name, q, e.times)
+		if e.Times > 1 && !q.forgotten {
+			c.say("%s: %s ran %d times", s.Name, q, e.Times)
 		}
 	}
 }

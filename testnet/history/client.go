@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/testnet/world"
 )
 
 // request is one of a client, with what its answer told.
@@ -28,7 +29,14 @@ type request struct {
 	undone    bool   // the machine that it has changed alone was set back
 	redone    bool   // the machine was set back to before it was answered, and does it again
 	forgotten bool   // its site was set back before it was asked again, and knew its key no more
+	proc      *world.Process
+	answered  bool     // its client has an answer
+	first     *request // what it asks for again, under the same key; nil: nothing
+	again     bool     // it was asked for again
 }
+
+// over reports whether its client waits no more: there is an answer, or the agent has died.
+func (q *request) over() bool { return q.answered || q.proc != nil && q.proc.Dead() }
 
 // acknowledged reports whether the client was told that it is done, or will be.
 func (q *request) acknowledged() bool { return q.status >= 200 && q.status < 300 }
@@ -45,28 +53,14 @@ func (q *request) body() []byte {
 func (q *request) mark() string { return fmt.Sprint("u", q.n) }
 
 func (q *request) String() string {
-	return fmt.Sprintf("u%d %s %s at %s: %d %s %s", q.n, q.kind, q.resource.tag, q.at.name, q.status, q.operation, strings.TrimSpace(q.detail))
-}
-
-// tagOf tells which resource a request is for.
-func (w *world) tagOf(r engine.Request) string {
-	for _, thing := range w.things {
-		if r.Target != "" && len(r.Placement) == 1 && r.Placement[0] == thing.placement[0].id && r.Target == engine.Inside(thing.within.id, thing.name()) {
-			return thing.tag
-		}
-	}
-	for _, res := range w.resources {
-		if r.Target != "" && r.Target == res.id {
-			return res.tag
-		}
-	}
-	var body struct{ Tag string }
-	_ = json.Unmarshal(r.Body, &body)
-	return body.Tag
+	return fmt.Sprintf("u%d %s %s at %s: %d %s %s", q.n, q.kind, q.resource.tag, q.at.Name, q.status, q.operation, strings.TrimSpace(q.detail))
 }
 
 // ask sends a request of a client to some site.
-func (w *world) ask() {
+func (w *play) ask() {
+	if w.chance(12) && w.askAgain() {
+		return
+	}
 	if w.knobs.contains && w.chance(3) {
 		w.askInside()
 		return
@@ -76,8 +70,7 @@ func (w *world) ask() {
 	if w.chance(5) {
 		at = w.anySite()
 	}
-	p := at.now
-	if p == nil || p.busy[res.name()] || p.stepping() {
+	if at.Proc == nil {
 		return
 	}
 	kind := w.anyWish(res)
@@ -85,34 +78,34 @@ func (w *world) ask() {
 		return
 	}
 	q := &request{n: len(w.requests), at: at, resource: res, kind: kind}
-	if !w.prepare(q, p) {
+	if !w.prepare(q, at.Proc) {
 		return
 	}
-	w.requests = append(w.requests, q)
-	w.did = true
-	disk := at.disk
-	w.send(q, p)
-	if q.sent.Key != "" && (q.status == 0 || q.status >= 500) && w.chance(2) && at.now != nil && !at.now.busy[res.name()] && !at.now.stepping() {
-		again, refused := *q, q.refused
-		again.operation, again.status, again.detail, again.refused, again.forgotten = "", 0, "", false, at.disk != disk
-		q.refused = false // others who want the same meanwhile see that somebody asks for it
-		w.send(&again, at.now)
-		if again.operation != "" && q.operation != "" && again.operation != q.operation {
-			w.problem("one key made operations %s and %s", q.operation, again.operation)
-		}
-		if again.operation == "" {
-			again.operation = q.operation
-		}
-		again.refused = again.refused && refused
-		*q = again
-	}
+	w.requests, w.did = append(w.requests, q), true
+	w.send(q)
 }
 
-// stepping reports whether a job is under way, which may be for any resource.
-func (p *process) stepping() bool { return p.deep > 0 && len(p.busy) == 0 }
+// askAgain has a client who got no certain answer ask for the same under the same key.
+func (w *play) askAgain() bool {
+	var may []*request
+	for _, q := range w.requests {
+		if q.sent.Key != "" && !q.again && q.over() && (q.status == 0 || q.status >= 500) && q.at.Proc != nil {
+			may = append(may, q)
+		}
+	}
+	if len(may) == 0 {
+		return false
+	}
+	first := may[w.rng.IntN(len(may))]
+	first.again = true
+	again := &request{n: first.n, at: first.at, resource: first.resource, kind: first.kind, sent: first.sent, large: first.large, first: first, forgotten: first.at.restored}
+	w.requests, w.did = append(w.requests, again), true
+	w.send(again)
+	return true
+}
 
 // anyWish draws what a client wants of a resource; empty: nothing.
-func (w *world) anyWish(res *resource) string {
+func (w *play) anyWish(res *resource) string {
 	if in := res.within; in != nil {
 		if in.id == "" {
 			return ""
@@ -143,7 +136,7 @@ func (w *world) anyWish(res *resource) string {
 	if w.knobs.actions {
 		wishes = append(wishes, "start", "start")
 	}
-	if w.knobs.actions && declares(res.kind, "incr") {
+	if w.knobs.actions && world.Declares(res.kind, "incr") {
 		wishes = append(wishes, "stop", "stop", "incr", "incr")
 	}
 	if w.knobs.files {
@@ -159,30 +152,30 @@ func (w *world) anyWish(res *resource) string {
 }
 
 // learn looks up, as a client does who was answered 202, what came of the request that creates a resource.
-func (w *world) learn(res *resource) {
+func (w *play) learn(res *resource) {
 	for _, q := range w.requests {
 		if q.resource != res || q.kind != "create" || q.operation == "" {
 			continue
 		}
-		if row, err := q.at.disk.Recalled().Operation(w.ctx, q.operation); err == nil && row.Resource != "" && row.State == engine.StateApplied {
+		if row, err := q.at.Disk.Recalled(q.operation); err == nil && row.Resource != "" && row.State == engine.StateApplied {
 			res.id = string(row.Resource)
 		}
 	}
 }
 
 // prepare makes the request. It reports whether there is one to make.
-func (w *world) prepare(q *request, p *process) bool {
+func (w *play) prepare(q *request, p *world.Process) bool {
 	res, k := q.resource, q.resource.kind
 	e := engine.Request{Kind: k, Path: k.Item, Target: res.id, Header: map[string]string{"Content-Type": "application/json"}}
 	own := res.id
 	if res.within != nil {
 		e.Within, own = res.within.id, res.tag
 	}
-	row, err := p.Lookup(w.ctx, k, res.id)
+	row, err := p.Site.Lookup(w.Ctx, k, res.id)
 	known := err == nil
 	if q.kind == "create" || !known || w.chance(2) {
 		for _, s := range res.placement {
-			e.Placement = append(e.Placement, s.id)
+			e.Placement = append(e.Placement, s.ID)
 		}
 		e.Parts = res.parts()
 	}
@@ -208,7 +201,7 @@ func (w *world) prepare(q *request, p *process) bool {
 			body["id"] = own
 		}
 	case "merge":
-		e.Type, e.Method, e.Header["Content-Type"] = engine.TypeMerge, http.MethodPatch, mergePatch
+		e.Type, e.Method, e.Header["Content-Type"] = engine.TypeMerge, http.MethodPatch, world.MergePatch
 		if w.chance(6) {
 			body[field] = nil
 		}
@@ -229,7 +222,7 @@ func (w *world) prepare(q *request, p *process) bool {
 			body["id"] = own
 		}
 	case "patch":
-		e.Type, e.Method, e.Header["Content-Type"] = engine.TypePatch, http.MethodPatch, jsonPatch
+		e.Type, e.Method, e.Header["Content-Type"] = engine.TypePatch, http.MethodPatch, world.JSONPatch
 		steps := []any{map[string]any{"op": "add", "path": "/" + q.mark(), "value": q.n}}
 		switch w.rng.IntN(3) {
 		case 0:
@@ -269,7 +262,7 @@ func (w *world) prepare(q *request, p *process) bool {
 }
 
 // anyValue draws a value for a field that others set too.
-func (w *world) anyValue(q *request) any {
+func (w *play) anyValue(q *request) any {
 	switch w.rng.IntN(6) {
 	case 0:
 		return map[string]any{string(rune('x' + w.rng.IntN(3))): q.n}
@@ -282,36 +275,55 @@ func (w *world) anyValue(q *request) any {
 }
 
 // read returns what a client sees of a resource at a site, nil when it is not there.
-func (w *world) read(s *site, k *engine.Kind, row engine.ResourceRow) map[string]any {
-	o := s.app.objects[k.Name][string(row.Local)]
-	if o == nil || s.app.mood.down {
+func (w *play) read(s *site, k *engine.Kind, row engine.ResourceRow) map[string]any {
+	o := s.App.Object(k.Name, row.Local)
+	if o == nil || s.App.Mood.Down {
 		return nil
 	}
 	var c map[string]any
-	if err := json.Unmarshal(encode(o.fields), &c); err != nil {
+	if err := json.Unmarshal(encode(o.Fields), &c); err != nil {
 		panic(err) // it was just encoded
 	}
 	return c
 }
 
-func (w *world) send(q *request, p *process) {
-	w.tells("request", "request", q.mark(), "site", p.site, "resource", q.resource.tag, "kind", q.kind, "target", q.sent.Target,
-		"body", string(q.sent.Body), "key", q.sent.Key, "scoped", len(q.sent.Placement) > 0, "at", w.now.Format(time.StampMicro))
+func encode(v any) []byte {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // it was decoded from JSON
+	}
+	return b
+}
+
+// send hands a request to its site. The answer comes when the site has one.
+func (w *play) send(q *request) {
+	p := q.at.Proc
+	q.proc = p
+	w.log.Info("request", "request", q.mark(), "site", q.at.Site, "resource", q.resource.tag, "kind", q.kind, "target", q.sent.Target,
+		"body", string(q.sent.Body), "key", q.sent.Key, "scoped", len(q.sent.Placement) > 0, "at", w.Now.Format(time.StampMicro))
 	r := q.sent
 	if q.large != nil {
-		r.Large = engine.Stream(bytes.NewReader(q.large), int64(len(q.large)))
+		r.Large = world.Body(q.large)
 	}
-	a, told, err := p.submit(q.resource.tag, r)
+	w.Do(p, func() {
+		a, err := p.Front.Submit(w.Ctx, r)
+		if !p.Dead() {
+			q.answered = true
+			w.hears(q, a, err)
+		}
+	})
+}
+
+// hears takes in what a client was told.
+func (w *play) hears(q *request, a engine.Answer, err error) {
 	var refusal *engine.Refusal
 	switch {
-	case !told:
-		q.detail = "no answer"
 	case errors.As(err, &refusal):
 		q.status, q.operation, q.detail = refusal.Status, refusal.Operation, refusal.Error()
 		q.refused = refusal.Operation == ""
 	case err != nil:
 		q.detail = err.Error()
-		p.site.expect(err, "submit")
+		w.expect(q.at, q.proc, err, "submit")
 	default:
 		q.status, q.operation, q.detail = a.Status, a.Operation, string(a.Body)
 		q.refused = a.Status >= 300 && a.Status != http.StatusGatewayTimeout
@@ -319,5 +331,12 @@ func (w *world) send(q *request, p *process) {
 			q.resource.id = string(a.Resource)
 		}
 	}
-	w.tells("answer", "request", q)
+	w.log.Info("answer", "request", q.String())
+	if first := q.first; first != nil && q.operation != "" {
+		if first.operation == "" {
+			first.operation = q.operation
+		} else if first.operation != q.operation && !q.forgotten {
+			w.Problem("one key made operations %s and %s", first.operation, q.operation)
+		}
+	}
 }

@@ -1,7 +1,6 @@
 package history
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -10,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/testnet/world"
 )
 
 // The kinds of containers and of what lies in them. Crates are spread over sites. Some of what is in them is replicated, and a resource
@@ -40,9 +40,9 @@ func newContainers(r *rand.Rand) []*engine.Kind {
 }
 
 // drawContainers makes the crates of a world, and what of their contents is replicated.
-func (w *world) drawContainers(r *rand.Rand) {
+func (w *play) drawContainers(r *rand.Rand) {
 	for n := range 1 + r.IntN(2) {
-		c := &resource{tag: fmt.Sprint("x", n), kind: w.kindOf(crate), cross: true}
+		c := &resource{tag: fmt.Sprint("x", n), kind: w.Kind(crate), cross: true}
 		for _, i := range r.Perm(len(w.sites))[:2+r.IntN(len(w.sites)-1)] {
 			c.placement = append(c.placement, w.sites[i])
 		}
@@ -51,7 +51,7 @@ func (w *world) drawContainers(r *rand.Rand) {
 		}
 		w.resources = append(w.resources, c)
 		for i := range r.IntN(3) {
-			in := &resource{tag: fmt.Sprint(c.tag, "i", i), kind: w.kindOf(item), within: c}
+			in := &resource{tag: fmt.Sprint(c.tag, "i", i), kind: w.Kind(item), within: c}
 			for _, at := range r.Perm(len(c.placement))[:2+r.IntN(len(c.placement)-1)] {
 				in.placement = append(in.placement, c.placement[at])
 			}
@@ -59,7 +59,7 @@ func (w *world) drawContainers(r *rand.Rand) {
 		}
 		for i := range names {
 			for _, at := range c.placement {
-				w.things = append(w.things, &resource{tag: fmt.Sprint(c.tag, "t", i, ".", at.n), kind: w.kindOf(item), within: c, placement: []*site{at}})
+				w.things = append(w.things, &resource{tag: fmt.Sprint(c.tag, "t", i, ".", at.N), kind: w.Kind(item), within: c, placement: []*site{at}})
 			}
 		}
 	}
@@ -77,17 +77,17 @@ func named(tag string) string {
 	return name
 }
 
-func (w *world) isThing(tag string) bool {
+func (w *play) isThing(tag string) bool {
 	return slices.ContainsFunc(w.things, func(r *resource) bool { return r.tag == tag })
 }
 
 // holdsReplicas reports whether something that is replicated is to lie in a resource.
-func (w *world) holdsReplicas(c *resource) bool {
+func (w *play) holdsReplicas(c *resource) bool {
 	return slices.ContainsFunc(w.resources, func(r *resource) bool { return r.within == c })
 }
 
 // wishOfContainer draws what a client wants of a crate. One that holds what is replicated is not deleted.
-func (w *world) wishOfContainer(c *resource, wishes []string) string {
+func (w *play) wishOfContainer(c *resource, wishes []string) string {
 	if w.knobs.deletes && w.chance(6) && !w.holdsReplicas(c) {
 		wishes = append(wishes, "delete")
 	}
@@ -98,22 +98,21 @@ func (w *world) wishOfContainer(c *resource, wishes []string) string {
 }
 
 // askInside sends a request for a thing to some site.
-func (w *world) askInside() {
+func (w *play) askInside() {
 	thing, at := w.things[w.rng.IntN(len(w.things))], w.anySite()
 	if w.chance(2) {
 		at = thing.placement[0]
 	}
-	p := at.now
-	if p == nil || thing.within.id == "" || p.busy[thing.name()] || p.stepping() {
+	if at.Proc == nil || thing.within.id == "" {
 		return
 	}
 	k, own := thing.kind, thing.name()
-	if made := len(thing.placement[0].shown(thing.within)) > 0; !made && !w.chance(4) {
+	if made := len(w.shown(thing.placement[0], thing.within)) > 0; !made && !w.chance(4) {
 		return
 	}
 	q := &request{n: len(w.requests), at: at, resource: thing, kind: []string{"create", "create", "create", "merge", "delete"}[w.rng.IntN(5)]}
 	e := engine.Request{Kind: k, Path: k.Item, Within: thing.within.id, Target: engine.Inside(thing.within.id, own),
-		Header: map[string]string{"Content-Type": "application/json"}, Placement: []engine.SiteID{thing.placement[0].id}}
+		Header: map[string]string{"Content-Type": "application/json"}, Placement: []engine.SiteID{thing.placement[0].ID}}
 	body := map[string]any{q.mark(): q.n}
 	switch q.kind {
 	case "create":
@@ -122,7 +121,7 @@ func (w *world) askInside() {
 			e.Type, e.Method, e.Path, e.Target = engine.TypeReplace, http.MethodPut, k.Item, engine.Inside(thing.within.id, own)
 		}
 	case "merge":
-		e.Type, e.Method, e.Header["Content-Type"] = engine.TypeMerge, http.MethodPatch, mergePatch
+		e.Type, e.Method, e.Header["Content-Type"] = engine.TypeMerge, http.MethodPatch, world.MergePatch
 	case "delete":
 		e.Type, e.Method, body = engine.TypeDelete, http.MethodDelete, nil
 	}
@@ -131,77 +130,38 @@ func (w *world) askInside() {
 	}
 	q.sent = e
 	w.requests, w.did = append(w.requests, q), true
-	w.send(q, p)
+	w.send(q)
 }
 
 // letBe lets an operator accept that two things have one name.
-func (w *world) letBe(s *site, p *process) {
-	list, _, err := s.disk.Conflicts(w.ctx, engine.ConflictFilter{Kind: engine.ConflictNameTaken})
+func (w *play) letBe(s *site, p *world.Process) {
+	list, _, err := s.Disk.Conflicts(w.Ctx, engine.ConflictFilter{Kind: engine.ConflictNameTaken})
 	if err != nil {
-		w.problem("list conflicts at %s: %v", s.name, err)
+		w.Problem("list conflicts at %s: %v", s.Name, err)
 	}
 	for _, c := range list {
-		if p.dead {
+		if p.Dead() {
 			return
 		}
 		if c.Open() {
 			w.did = true
-			p.enter(func() {
-				s.expect(p.Resolve(w.ctx, c.ID, engine.ActionDismiss, ""), "dismiss "+string(c.ID), engine.ErrSettled, engine.ErrNotFound)
+			w.Do(p, func() {
+				w.expect(s, p, p.Desk.Resolve(w.Ctx, c.ID, engine.ActionDismiss, ""), "dismiss "+string(c.ID), engine.ErrSettled, engine.ErrNotFound)
 			})
 		}
-	}
-}
-
-// items takes a list of an application apart.
-func items(_ *engine.Kind, body []byte) ([][]byte, error) {
-	var list []json.RawMessage
-	if err := json.Unmarshal(body, &list); err != nil {
-		return nil, fmt.Errorf("items: %w", err)
-	}
-	var all [][]byte
-	for _, i := range list {
-		all = append(all, i)
-	}
-	return all, nil
-}
-
-// inside lists what an application has in a container, by its own identifier.
-func (a *application) inside(k engine.KindName, container string) map[string]*object {
-	all := map[string]*object{}
-	for id, o := range a.objects[k] {
-		if own, ok := strings.CutPrefix(id, engine.Inside(container, "")); ok {
-			all[own] = o
-		}
-	}
-	return all
-}
-
-func (a *application) list(k engine.KindName, container string) []byte {
-	list, all := []any{}, a.inside(k, container)
-	for _, own := range slices.Sorted(maps.Keys(all)) {
-		list = append(list, all[own].fields)
-	}
-	return encode(list)
-}
-
-// empty removes what was in a container that is no more.
-func (a *application) empty(k engine.KindName, id string) {
-	if k == crate {
-		maps.DeleteFunc(a.objects[item], func(other string, _ *object) bool { return strings.HasPrefix(other, engine.Inside(id, "")) })
 	}
 }
 
 // checkContents sees to it that every site knows what each part of a crate holds, and tells of names that were given twice.
 func (c *checker) checkContents(res *resource) {
 	for _, s := range c.w.sites {
-		row, err := s.disk.ResourceByID(c.w.ctx, res.kind.Service, crate, engine.ResourceID(res.id))
+		row, err := s.Disk.ResourceByID(c.w.Ctx, res.kind.Service, crate, engine.ResourceID(res.id))
 		if err != nil || row.State.Past() || c.spoiled[row.Document] || c.yieldsAnywhere(row.Document) {
 			continue
 		}
-		all, err := s.now.Contents(c.w.ctx, row.Document, item)
+		all, err := s.Proc.Front.Contents(c.w.Ctx, row.Document, item)
 		if err != nil {
-			c.say("%s: contents of %s: %v", s.name, res.tag, err)
+			c.say("%s: contents of %s: %v", s.Name, res.tag, err)
 			continue
 		}
 		known := map[engine.SiteID]map[string]engine.Inner{}
@@ -220,10 +180,10 @@ func (c *checker) checkContents(res *resource) {
 				twice++
 			}
 		}
-		conflicts, _ := s.disk.ConflictsOf(c.w.ctx, row.Document)
+		conflicts, _ := s.Disk.ConflictsOf(c.w.Ctx, row.Document)
 		told := len(slices.DeleteFunc(conflicts, func(x engine.Conflict) bool { return x.Kind != engine.ConflictNameTaken }))
 		if told != twice {
-			c.say("%s: in %s %d names are given twice, and it tells of %d", s.name, res.tag, twice, told)
+			c.say("%s: in %s %d names are given twice, and it tells of %d", s.Name, res.tag, twice, told)
 		}
 		for id := range row.Sites {
 			c.comparePart(s, c.w.siteOf(id), res, row, known[id])
@@ -234,18 +194,18 @@ func (c *checker) checkContents(res *resource) {
 
 // comparePart compares what a site knows of the part of another with what is there.
 func (c *checker) comparePart(s, other *site, res *resource, row engine.ResourceRow, known map[string]engine.Inner) {
-	there := other.app.inside(item, string(other.local(row)))
+	there := other.App.Inside(item, string(c.w.local(other, row)))
 	if told, is := slices.Sorted(maps.Keys(known)), slices.Sorted(maps.Keys(there)); !slices.Equal(told, is) {
-		c.say("%s: the part of %s at %s holds %v, and is known to hold %v", s.name, res.tag, other.name, is, told)
+		c.say("%s: the part of %s at %s holds %v, and is known to hold %v", s.Name, res.tag, other.Name, is, told)
 		return
 	}
 	for own, o := range there {
-		if i := known[own]; i.Summary != nil && len(encode(o.fields)) <= 512 && string(i.Summary) != string(encode(o.fields)) {
-			c.say("%s: %s in %s at %s is %s, and known as %s", s.name, own, res.tag, other.name, encode(o.fields), i.Summary)
+		if i := known[own]; i.Summary != nil && len(encode(o.Fields)) <= 512 && string(i.Summary) != string(encode(o.Fields)) {
+			c.say("%s: %s in %s at %s is %s, and known as %s", s.Name, own, res.tag, other.Name, encode(o.Fields), i.Summary)
 		}
-		meta, replicated := other.now.Meta(c.w.ctx, "model", item, engine.LocalID(engine.Inside(string(other.local(row)), own)))
+		meta, replicated := other.Proc.Site.Meta(c.w.Ctx, "model", item, engine.LocalID(engine.Inside(string(c.w.local(other, row)), own)))
 		if replicated && known[own].Resource != meta {
-			c.say("%s: %s in %s at %s is a replica of %s, and known as one of %q", s.name, own, res.tag, other.name, meta, known[own].Resource)
+			c.say("%s: %s in %s at %s is a replica of %s, and known as one of %q", s.Name, own, res.tag, other.Name, meta, known[own].Resource)
 		}
 	}
 }
@@ -276,14 +236,14 @@ func (c *checker) checkThings(res *resource) {
 		}
 		at := thing.placement[0]
 		there := false
-		for _, o := range at.app.objects[item] {
-			there = there || o.fields["tag"] == thing.tag
+		for _, o := range at.App.Objects(item) {
+			there = there || o.Fields["tag"] == thing.tag
 		}
 		switch {
 		case put != nil && !deleted && !there:
-			c.say("%s: %s is not there", at.name, put)
+			c.say("%s: %s is not there", at.Name, put)
 		case !asked && there:
-			c.say("%s: %s is there, and nobody has put it there", at.name, thing.tag)
+			c.say("%s: %s is there, and nobody has put it there", at.Name, thing.tag)
 		}
 	}
 }

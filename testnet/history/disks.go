@@ -11,7 +11,7 @@ func keyed(k *engine.Kind) bool { return len(k.Keys) > 0 }
 
 // anyDisks changes some of the disks that a client was shown, adds one or leaves one out. Now and then two have one name, so
 // that the array is one value.
-func (w *world) anyDisks(q *request, shown any) []any {
+func (w *play) anyDisks(q *request, shown any) []any {
 	list, _ := shown.([]any)
 	var disks []any
 	for _, d := range list {
@@ -35,7 +35,7 @@ func (w *world) anyDisks(q *request, shown any) []any {
 	return disks
 }
 
-func (w *world) anyDisk(q *request) map[string]any {
+func (w *play) anyDisk(q *request) map[string]any {
 	disk := map[string]any{"name": string(rune('p' + w.rng.IntN(4)))}
 	if w.chance(2) {
 		disk["size"] = q.n
@@ -60,16 +60,5 @@ func byKey(k *engine.Kind, fields map[string]any) map[string]any {
 	}
 	fields = maps.Clone(fields)
 	fields["disks"] = members
-	return fields
-}
-
-// unmarked returns a copy of fields without the agent's marker. An empty text in its place is as good as none.
-func unmarked(fields map[string]any) map[string]any {
-	fields = maps.Clone(fields)
-	if mark, ok := fields["mark"].(string); ok {
-		if fields["mark"] = engine.TrimMarker(mark); fields["mark"] == "" {
-			delete(fields, "mark")
-		}
-	}
 	return fields
 }

@@ -57,9 +57,9 @@ func TestHistories(t *testing.T) {
 		sum.add(r)
 		next++
 	}
-	t.Logf("%d histories in %v: %d failed; %d operations of %d requests (%d acknowledged, %d superseded somewhere), %d deaths, %d sites set back (%d acknowledged operations lost so), %d decisions, %d names contended, %.1f virtual hours",
+	t.Logf("%d histories in %v: %d failed; %d operations of %d requests (%d acknowledged, %d superseded somewhere), %d deaths, %d sites set back (%d acknowledged operations lost so), %d decisions, %d names contended, %d questions after restores, %.1f virtual hours",
 		histories, time.Since(start).Round(time.Second), failed, sum.Operations, sum.Requests, sum.Acknowledged, sum.Superseded, sum.Deaths, sum.Restored, sum.Lost, sum.Decisions,
-		sum.Contended, sum.Virtual.Hours())
+		sum.Contended, sum.Asked, sum.Virtual.Hours())
 }
 
 // options are those of the flags, for one history.
@@ -68,7 +68,7 @@ func options(seed uint64) Options { return Options{Seed: seed, Backups: *backups
 func (r *Report) add(o Report) {
 	r.Operations, r.Requests, r.Acknowledged = r.Operations+o.Operations, r.Requests+o.Requests, r.Acknowledged+o.Acknowledged
 	r.Superseded, r.Decisions, r.Deaths = r.Superseded+o.Superseded, r.Decisions+o.Decisions, r.Deaths+o.Deaths
-	r.Restored, r.Lost = r.Restored+o.Restored, r.Lost+o.Lost
+	r.Restored, r.Lost, r.Asked = r.Restored+o.Restored, r.Lost+o.Lost, r.Asked+o.Asked
 	r.Contended, r.Virtual = r.Contended+o.Contended, r.Virtual+o.Virtual
 }
 

@@ -1,7 +1,6 @@
 package history
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -25,12 +24,11 @@ func (c *checker) findOwners(s *site) {
 		born *engine.Operation
 	}
 	names := map[named][]living{}
-	for _, row := range s.rows() {
-		if row.State.Past() || !c.w.kindOf(row.Kind).Natural() {
+	for _, row := range c.w.rows(s) {
+		if row.State.Past() || !c.w.Kind(row.Kind).Natural() {
 			continue
 		}
-		h := c.history(s, row)
-		for _, o := range h.Living(func(*engine.Operation) bool { return true }) {
+		for _, o := range c.model(row).living() {
 			if o.Type == engine.TypeCreate && !s.gaveUp(o.ID) {
 				names[named{row.Kind, row.ID}] = append(names[named{row.Kind, row.ID}], living{row, o})
 				break
@@ -40,9 +38,9 @@ func (c *checker) findOwners(s *site) {
 	for n, all := range names {
 		slices.SortFunc(all, func(a, b living) int { return engine.Compare(a.born, b.born) })
 		for i, l := range all {
-			conflicts, _ := s.disk.ConflictsOf(c.w.ctx, l.row.Document)
+			conflicts, _ := s.Disk.ConflictsOf(c.w.Ctx, l.row.Document)
 			told := slices.ContainsFunc(conflicts, func(x engine.Conflict) bool {
-				return x.Kind == engine.ConflictName && x.Site == s.id && x.Open() && x.Reason != ""
+				return x.Kind == engine.ConflictName && x.Site == s.ID && x.Open() && x.Reason != ""
 			})
 			if i > 0 {
 				c.yields[place{l.row.Document, s}] = true
@@ -50,7 +48,7 @@ func (c *checker) findOwners(s *site) {
 			}
 			if told != (i > 0) || told && (l.row.State != engine.StateConflict || l.row.Local != "") {
 				c.say("%s: of %d resources called %s number %d (created by %s) says that it yields: %t; it is %s and here as %q",
-					s.name, len(all), n.id, i+1, l.born.ID, told, l.row.State, l.row.Local)
+					s.Name, len(all), n.id, i+1, l.born.ID, told, l.row.State, l.row.Local)
 			}
 		}
 	}
@@ -58,8 +56,8 @@ func (c *checker) findOwners(s *site) {
 
 // gaveUp reports whether an operator has dropped a create at a site, which has no replica then, and no use for the name.
 func (s *site) gaveUp(create engine.OperationID) bool {
-	row, err := s.disk.Recalled().Operation(s.w.ctx, create)
-	return err == nil && strings.Contains(row.Sites[s.id].Error, dropped)
+	row, err := s.Disk.Recalled(create)
+	return err == nil && strings.Contains(row.Sites[s.ID].Error, dropped)
 }
 
 // yieldsAnywhere reports whether the name of a resource is another's at some site.
@@ -67,54 +65,47 @@ func (c *checker) yieldsAnywhere(id engine.DocumentID) bool {
 	return slices.ContainsFunc(c.w.sites, func(s *site) bool { return c.yields[place{id, s}] })
 }
 
-// history reads what all sites know of a resource, once for a check.
-func (c *checker) history(s *site, row engine.ResourceRow) *engine.History {
-	if h := c.histories[row.Document]; h != nil {
-		return h
+// model reads what all sites know of a resource, or knew, once for a check.
+func (c *checker) model(row engine.ResourceRow) *model {
+	if m := c.models[row.Document]; m != nil {
+		return m
 	}
-	var entries []engine.Entry
-	for _, other := range c.w.sites { // one that was added may have begun with a checkpoint
-		more, err := other.disk.Epochs(&c.w.changes, row.Document)
-		if err != nil {
-			c.say("%s: %v", other.name, err)
+	m := &model{kind: c.w.Kind(row.Kind), facts: map[engine.Fact]bool{}}
+	for _, s := range c.w.sites { // one that was added may have begun with a checkpoint
+		for _, change := range s.Disk.Written(row.Document) {
+			for _, e := range change.Entries {
+				c.entry(m, change, e)
+			}
 		}
-		entries = append(entries, more...)
 	}
-	h, said := engine.HistoryOf(c.w.kindOf(row.Kind)), map[engine.SiteID]engine.Replica{}
-	for _, e := range entries {
-		if parts := strings.Split(e.Key, "/"); e.Map == engine.MapOutcomes && len(parts) == 3 {
-			h.AddFact(engine.Fact{Earlier: engine.OperationID(parts[1]), Later: engine.OperationID(parts[2])})
-		}
-		if e.Map == engine.MapReplicas {
-			hindsight(said, e)
-		}
-		if e.Map != engine.MapOperations {
-			continue
-		}
-		o, err := engine.DecodeOperation(e.Key, e.Value)
-		if err != nil {
-			c.say("%s: %v", s.name, err)
-			continue
-		}
-		if c.w.isLost(o.ID) {
-			continue
-		}
-		h.Add(o)
-	}
-	for author, r := range said {
-		h.Heed(author, r.Hindsight)
-	}
-	c.histories[row.Document] = h
-	return h
+	c.models[row.Document] = m
+	return m
 }
 
-// hindsight adds to said what a site has said last of what its operations count as having seen.
-func hindsight(said map[engine.SiteID]engine.Replica, e engine.Entry) {
-	var r engine.Replica
-	if err := json.Unmarshal(e.Value, &r); err != nil {
-		panic(err) // a site has written it
+// entry takes in one entry of a document.
+func (c *checker) entry(m *model, of *engine.Change, e engine.Entry) {
+	var err error
+	switch e.Map {
+	case engine.MapFacts:
+		var f engine.Fact
+		if err = engine.Decode(e.Value, &f); err == nil {
+			m.facts[f] = true
+		}
+	case engine.MapOperations:
+		o := &engine.Operation{Origin: of.Author, Epoch: of.Epoch}
+		if err = engine.Decode(e.Value, o); err == nil && !c.w.isLost(o.ID) {
+			m.add(o)
+		}
 	}
-	if author := engine.SiteID(e.Key); len(r.Hindsight) > 0 && !r.At.Before(said[author].At) {
-		said[author] = r
+	if err != nil {
+		c.say("an entry of %s cannot be read: %v", of.Author, err)
 	}
+}
+
+// yielded reports whether an operation is one of a resource whose name is another's, or was until an operator gave it up.
+func (c *checker) yielded(id engine.OperationID) bool {
+	return slices.ContainsFunc(c.w.sites, func(s *site) bool {
+		row, err := s.Disk.Recalled(id)
+		return err == nil && row.Document != "" && (c.yieldsAnywhere(row.Document) || c.w.nameless[row.Document])
+	})
 }

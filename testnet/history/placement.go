@@ -19,7 +19,7 @@ func (c *checker) findPlacement(res *resource) {
 	res.placement = nil
 	rows := map[*site]engine.ResourceRow{}
 	for _, s := range c.w.sites {
-		row, err := s.disk.ResourceByID(c.w.ctx, res.kind.Service, res.kind.Name, engine.ResourceID(res.id))
+		row, err := s.Disk.ResourceByID(c.w.Ctx, res.kind.Service, res.kind.Name, engine.ResourceID(res.id))
 		if err != nil || row.State.Past() {
 			continue
 		}
@@ -31,7 +31,7 @@ func (c *checker) findPlacement(res *resource) {
 			}
 		}
 	}
-	slices.SortFunc(res.placement, func(a, b *site) int { return a.n - b.n })
+	slices.SortFunc(res.placement, func(a, b *site) int { return a.N - b.N })
 	for i, s := range c.w.sites {
 		for _, other := range c.w.sites[i+1:] {
 			mine, here := rows[s]
@@ -40,12 +40,12 @@ func (c *checker) findPlacement(res *resource) {
 			switch {
 			case !here || !there:
 			case mine.Document == theirs.Document && !slices.Equal(at, as):
-				c.say("%s: %s lives at %v, as %s sees it at %v", s.name, res.tag, at, other.name, as)
+				c.say("%s: %s lives at %v, as %s sees it at %v", s.Name, res.tag, at, other.Name, as)
 			case mine.Document != theirs.Document && !c.w.knobs.drops:
-				c.say("%s: %s is another resource than at %s", s.name, res.tag, other.name)
-			case mine.Document != theirs.Document && (slices.Contains(at, other.id) && !c.yields[place{mine.Document, other}] ||
-				slices.Contains(as, s.id) && !c.yields[place{theirs.Document, s}]):
-				c.say("%s: %s lives at %v, and is another resource at %s, which lives at %v", s.name, res.tag, at, other.name, as)
+				c.say("%s: %s is another resource than at %s", s.Name, res.tag, other.Name)
+			case mine.Document != theirs.Document && (slices.Contains(at, other.ID) && !c.yields[place{mine.Document, other}] ||
+				slices.Contains(as, s.ID) && !c.yields[place{theirs.Document, s}]):
+				c.say("%s: %s lives at %v, and is another resource at %s, which lives at %v", s.Name, res.tag, at, other.Name, as)
 			}
 		}
 	}
@@ -55,7 +55,7 @@ func (c *checker) findPlacement(res *resource) {
 func (c *checker) livesApart(s *site, q *request) bool {
 	here, lives := c.lives[replica{q.resource, s}]
 	return lives && slices.ContainsFunc(c.w.sites, func(other *site) bool {
-		row, err := other.disk.Recalled().Operation(c.w.ctx, q.operation)
+		row, err := other.Disk.Recalled(q.operation)
 		return err == nil && row.Document != "" && row.Document != here
 	})
 }

@@ -401,3 +401,15 @@ func merge(to, patch any) any {
 	}
 	return t
 }
+
+// Effect is what an operation has done at a site, the last time where it was sent to objects that were made anew; nil for nothing.
+func (a *Application) Effect(id engine.OperationID, at engine.SiteName) *Effect {
+	key := string(id) + "." + string(at)
+	var found *Effect
+	for _, k := range slices.SortedFunc(maps.Keys(a.Effects), func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }) {
+		if e := a.Effects[k]; k == key || strings.HasPrefix(k, key+".") && e.Times > 0 {
+			found = e
+		}
+	}
+	return found
+}

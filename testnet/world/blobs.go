@@ -207,3 +207,14 @@ func (s *spool) Keep() (string, int64, error) {
 	s.spools.kept[name] = s.body
 	return name, int64(len(s.body)), nil
 }
+
+// Body is the body of a request that comes in once, as from a client.
+func Body(b []byte) engine.Body { return body(b) }
+
+type body []byte
+
+// Open implements engine.Body.
+func (b body) Open() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(b)), nil }
+
+// Size implements engine.Body.
+func (b body) Size() int64 { return int64(len(b)) }

@@ -16,7 +16,7 @@ func (w *World) Pull(to, from *Site, limit int, partly bool) {
 
 func (p *Process) pull(q *Process, limit int, partly bool) {
 	w, to, from := p.site.w, p.site, q.site
-	if !q.IsMember(to.ID) || !p.IsMember(from.ID) {
+	if !q.Mesh.IsMember(to.ID) || !p.Mesh.IsMember(from.ID) {
 		return
 	}
 	whole := true

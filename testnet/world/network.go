@@ -234,7 +234,7 @@ func (p *Process) receive(from *Site, l *engine.Letter) (whole bool) {
 	case err == nil:
 		return true
 	case errors.Is(err, engine.ErrMissing), errors.Is(err, engine.ErrUnknown), errors.Is(err, engine.ErrStorage), p.dead, s.Full:
-	case !p.IsMember(from.ID): // it has not heard yet
+	case !p.Mesh.IsMember(from.ID): // it has not heard yet
 	default:
 		s.w.Problem("%s: receive from %s: %v", s.Name, from.Name, err)
 	}

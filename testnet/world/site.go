@@ -3,6 +3,7 @@ package world
 import (
 	"crypto/ed25519"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/crypto"
@@ -86,7 +87,7 @@ func (s *Site) Start() error {
 		}
 	}
 	cfg := core.Config{Self: s.ID, Kinds: w.Kinds, Documents: s.documents, Store: mortal{p.disk, p}, Blobs: s.Blobs, Spools: Spools{s.Blobs},
-		App: client{p}, Catalog: w.catalog, Log: w.Log.With("site", string(s.Name)), Now: s.Clock, NewID: w.newID, Random: w.random, Inline: true, Await: w.wait}
+		App: client{p}, Catalog: w.catalog, Log: slog.New(defects{w.Log.Handler(), w}).With("site", string(s.Name)), Now: s.Clock, NewID: w.newID, Random: w.random, Inline: true, Await: w.wait}
 	if w.Limits != nil {
 		cfg.Limits = w.Limits(s)
 	}
@@ -96,7 +97,7 @@ func (s *Site) Start() error {
 	}
 	p.Attach(wire{p}, wire{p})
 	s.Proc = p
-	if p.InMesh() {
+	if p.Mesh.InMesh() {
 		if err := p.announce(); err != nil && !p.dead && !s.Full {
 			return fmt.Errorf("start %s: %w", s.Name, err)
 		}
@@ -107,10 +108,10 @@ func (s *Site) Start() error {
 
 // announce tells what the site is.
 func (p *Process) announce() error {
-	if err := p.Announce(p.site.w.Ctx, p.site.record()); err != nil {
+	if err := p.Mesh.Announce(p.site.w.Ctx, p.site.record()); err != nil {
 		return err
 	}
-	return p.SetKinds(p.site.w.Ctx, p.site.w.Kinds)
+	return p.Mesh.SetKinds(p.site.w.Ctx, p.site.w.Kinds)
 }
 
 // Dead reports whether the process has died.

@@ -77,7 +77,7 @@ func New(o Options) (*World, error) {
 
 // join lets a site into the mesh.
 func (w *World) join(s *Site) error {
-	first := w.Sites[0].Proc
+	first := w.Sites[0].Proc.Mesh
 	if s.N == 0 {
 		return first.Found(w.Ctx, s.record())
 	}
@@ -89,7 +89,7 @@ func (w *World) join(s *Site) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Proc.Adopt(w.Ctx, first.MeshID(), records); err != nil {
+	if err := s.Proc.Mesh.Adopt(w.Ctx, first.MeshID(), records); err != nil {
 		return err
 	}
 	return s.Proc.announce()

@@ -2,18 +2,11 @@ package history
 
 import (
 	"encoding/json"
-	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/skerry/skerry/engine"
-)
-
-const (
-	jsonPatch  = "application/json-patch+json"
-	mergePatch = "application/merge-patch+json"
 )
 
 // newKinds draws the kinds of an application: who chooses the identifiers, what the service honours.
@@ -59,41 +52,5 @@ func rule(kinds []*engine.Kind, r *rand.Rand) {
 		}
 		// What undeclared actions have run on is not made anew when a change reverses its delete: a person has to see to that.
 		k.UpdateWins, k.ReplaceWhole = r.IntN(4) == 0 && len(k.Operations) > 0, r.IntN(4) == 0
-	}
-}
-
-// declares reports whether the catalog says what the action at the end of a path does.
-func declares(k *engine.Kind, action string) bool {
-	return slices.ContainsFunc(k.Operations, func(n engine.NamedOperation) bool { return n.Name == action })
-}
-
-// classify is the catalog's: it tells kind and type of a request.
-func classify(kinds []*engine.Kind) func(engine.ServiceName, string, string, map[string]string) (engine.KindName, engine.Type, bool) {
-	return func(_ engine.ServiceName, method, path string, header map[string]string) (engine.KindName, engine.Type, bool) {
-		for _, k := range kinds {
-			if path == k.Collection && method == http.MethodPost {
-				return k.Name, engine.TypeCreate, true
-			}
-			rest, ok := strings.CutPrefix(path, k.Item)
-			if !ok {
-				continue
-			}
-			switch fmt.Sprint(method, rest != "") {
-			case "PUTfalse":
-				return k.Name, engine.TypeReplace, true
-			case "PATCHfalse":
-				if header["Content-Type"] == jsonPatch {
-					return k.Name, engine.TypePatch, true
-				}
-				return k.Name, engine.TypeMerge, true
-			case "DELETEfalse":
-				return k.Name, engine.TypeDelete, true
-			case "PUTtrue":
-				return k.Name, engine.TypeAbsolute, true
-			case "POSTtrue":
-				return k.Name, engine.TypeAction, true
-			}
-		}
-		return "", "", false
 	}
 }
