@@ -59,17 +59,18 @@ func (r *Replica) hears(in *Heard) bool {
 		return true
 	case in.Epoch < last.Number:
 		return false
-	case in.Epoch == last.Number+1 && len(r.Epochs) == 1 && !r.Empty():
+	case in.Epoch == last.Number+1 && len(r.Epochs) == 1 && !r.Blank():
 		r.Epochs = append(r.Epochs, view.NewEpoch(in.Epoch, in.First))
 		r.changed()
 		return true
-	case in.Checkpoint != nil && r.Empty():
+	case in.Checkpoint != nil && r.Blank():
 		if err := r.Begin(in.Checkpoint); err != nil {
 			r.note("a checkpoint was not taken in", err)
 			r.out.Refused = true
 			return false
 		}
 		r.Epochs = []*view.Epoch{view.NewEpoch(in.Epoch, in.First)}
+		r.EndEpoch()
 		r.out.Checkpoint = in.Checkpoint
 		r.TouchAll()
 		r.changed()

@@ -102,7 +102,7 @@ func (s *site) sendLacking(r *Replica, to engine.SiteID, have engine.Have) (sent
 				h.Changes = append(h.Changes, c)
 			}
 		}
-		if i == 0 && e.Number > 0 && len(have.Statuses) == 0 {
+		if i == 0 && e.Number > 0 && nothing(have) {
 			h.Checkpoint = s.disk[r.Document].checkpoint
 		}
 		if i == len(r.Epochs)-1 {
@@ -114,6 +114,16 @@ func (s *site) sendLacking(r *Replica, to engine.SiteID, have engine.Have) (sent
 		}
 	}
 	return sent
+}
+
+// nothing reports whether a site has no change of a document.
+func nothing(have engine.Have) bool {
+	for _, lines := range have.Changes {
+		if len(lines) > 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // sendTips sends another site the last change of each author of what both have as many changes of, and not the same.

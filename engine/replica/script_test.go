@@ -96,8 +96,7 @@ func (w *world) command(line string) error {
 	if who, what, ok := strings.Cut(line, ": "); ok && w.sites[engine.SiteID(who)] != nil {
 		s := w.sites[engine.SiteID(who)]
 		err := s.command(strings.Fields(what))
-		for s.work() {
-		}
+		s.rest()
 		return err
 	}
 	words := strings.Fields(line)
@@ -120,8 +119,8 @@ func (w *world) command(line string) error {
 		return err
 	case "deliver":
 		return w.deliverAll(args)
-	case "lose":
-		w.letters = nil
+	case "lose": // "from" one site, or all
+		w.letters = slices.DeleteFunc(w.letters, func(l letter) bool { return len(args) == 0 || string(l.heard.From) == args[1] })
 		clear(w.compared)
 	case "compare":
 		w.compare()
@@ -160,8 +159,7 @@ func (w *world) deliverAll(args []string) error {
 		return fmt.Errorf("deliver to %q", to)
 	}
 	for w.deliver(to, from) {
-		for w.sites[to].work() {
-		}
+		w.sites[to].rest()
 	}
 	return nil
 }

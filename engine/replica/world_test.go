@@ -128,9 +128,7 @@ func (w *world) compare() bool {
 func (w *world) run(within time.Duration) {
 	end := w.now.Add(within)
 	for steps := 0; ; steps++ {
-		if steps > 20_000 {
-			panic("it does not come to rest:\n" + w.out.String()[max(0, w.out.Len()-4000):])
-		}
+		w.restless(steps)
 		if w.work() || w.deliver("", "") || w.compare() {
 			continue
 		}
@@ -139,6 +137,13 @@ func (w *world) run(within time.Duration) {
 			return
 		}
 		w.now = later(w.now, at)
+	}
+}
+
+// restless ends what has taken so many steps that it goes on for ever.
+func (w *world) restless(steps int) {
+	if steps > 20_000 {
+		panic("it does not come to rest:\n" + w.out.String()[max(0, w.out.Len()-4000):])
 	}
 }
 
@@ -264,6 +269,13 @@ func (s *site) work() bool {
 	return false
 }
 
+// rest has the site do what it can by itself.
+func (s *site) rest() {
+	for steps := 0; s.work(); steps++ {
+		s.world.restless(steps)
+	}
+}
+
 // ask makes a call, or has it held.
 func (s *site) ask(c call) {
 	in, held := s.app.do(c.asked)
@@ -333,10 +345,11 @@ func (s *site) commit(r *Replica, out *Effects, declared string) bool {
 	}
 	if s.full && (out.Changed || change != nil) {
 		s.world.tell("%s: cannot commit, and forgets %s", s.id, s.title(r))
-		for _, g := range out.Given {
-			s.tellGiven(g.Given)
-		}
 		s.load(r.Document)
+		s.inbox = slices.DeleteFunc(s.inbox, func(i input) bool { return i.document == r.Document })
+		if s.replicas[r.Document] != nil {
+			s.wakes[r.Document] = s.world.now.Add(time.Second)
+		}
 		return false
 	}
 	d := s.disk[r.Document]

@@ -103,7 +103,8 @@ func (s *Site) missing(ctx context.Context, with engine.SiteID, h engine.Have, l
 	if err != nil {
 		return 0, false, err
 	}
-	if lowest > 0 && len(h.Changes) == 0 {
+	nothing := !slices.ContainsFunc(slices.Collect(maps.Values(h.Changes)), func(lines map[engine.SiteID]uint64) bool { return len(lines) > 0 })
+	if lowest > 0 && nothing {
 		rec, err := s.cfg.Store.Record(ctx, h.Document)
 		if err != nil {
 			return 0, false, err
@@ -131,7 +132,7 @@ func (s *Site) missing(ctx context.Context, with engine.SiteID, h engine.Have, l
 		last.Changes = append(last.Changes, c.SignedChange)
 		size += len(c.Bytes) + 128
 	}
-	if len(list) == 0 && (checkpoint != nil || len(h.Changes) == 0) {
+	if len(list) == 0 && nothing {
 		list = append(list, engine.Parcel{About: raw, Epoch: lowest})
 	}
 	if len(list) > 0 {

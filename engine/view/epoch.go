@@ -170,7 +170,7 @@ func (v *View) tidings(st *engine.Status) {
 // Writers lists who belongs to the placement or has ever done so, sorted.
 func (v *View) Writers() []engine.SiteID { return slices.Sorted(maps.Keys(v.writers)) }
 
-// EndEpoch takes note that the epoch before the current one is over: its changes are not part of the resource's digest any more.
+// EndEpoch takes note that epochs before those that are here are over: their changes are not part of the resource's digest any more.
 func (v *View) EndEpoch() {
 	v.digest = engine.Fingerprint{}
 	for _, e := range v.Epochs {
