@@ -12,6 +12,7 @@ import (
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/scope"
+	"github.com/skerry/skerry/web/plan"
 	"github.com/skerry/skerry/web/shape"
 )
 
@@ -79,7 +80,7 @@ func (a *API) adoptAt(ctx context.Context, r AdoptRequest) ([]engine.SiteID, err
 		}
 		return nil, refuse(status, e.Errors[0].Type, "%s", e.Errors[0].Detail)
 	}
-	now := today(e.Alternatives)
+	now := plan.Today(e.Alternatives)
 	self := a.names().Of(a.Mesh.Self())
 	if now.Mode != scope.Replicate || !slices.Contains(now.Sites, self) {
 		return nil, refuse(http.StatusUnprocessableEntity, "scope-type",

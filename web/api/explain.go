@@ -10,6 +10,7 @@ import (
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/scope"
 	"github.com/skerry/skerry/glue"
+	"github.com/skerry/skerry/web/plan"
 	"github.com/skerry/skerry/web/world"
 )
 
@@ -29,10 +30,10 @@ type Explanation struct {
 	Tree []BoundTree `json:"tree"`
 	// Alternatives are the sites that the addressed service runs the request at; the only bound service counts as addressed when
 	// the request names none.
-	Alternatives []Alternative `json:"alternatives"`
-	Plan         *Plan         `json:"plan"` // nil when there are errors
-	Errors       []ScopeError  `json:"errors"`
-	Warnings     []string      `json:"warnings"`
+	Alternatives []plan.Alternative `json:"alternatives"`
+	Plan         *plan.Plan         `json:"plan"` // nil when there are errors
+	Errors       []ScopeError       `json:"errors"`
+	Warnings     []string           `json:"warnings"`
 }
 
 // BoundTree is the location of one service. Service is empty for the one that the request addresses.
@@ -51,7 +52,7 @@ type ScopeError struct {
 // Explain parses, checks and resolves a scope, and plans the request as far as it is given. A wrong scope is part of
 // the explanation; the error is for a request that makes no sense.
 func (a *API) Explain(ctx context.Context, r ExplainRequest) (Explanation, error) {
-	e := Explanation{Tree: []BoundTree{}, Alternatives: []Alternative{}, Errors: []ScopeError{}, Warnings: []string{}}
+	e := Explanation{Tree: []BoundTree{}, Alternatives: []plan.Alternative{}, Errors: []ScopeError{}, Warnings: []string{}}
 	if r.Service != "" && a.service(engine.ServiceName(r.Service)) == nil {
 		return e, refuse(422, "unknown-service", "there is no service %q in application %s", r.Service, a.Application)
 	}
@@ -98,8 +99,8 @@ func (a *API) Explain(ctx context.Context, r ExplainRequest) (Explanation, error
 	default:
 		return e, nil // several services and no request: each binding's tree is all there is to tell
 	}
-	p := a.planner()
-	e.Alternatives = p.measured(found)
+	p := plan.NewPlanner(a.Sites())
+	e.Alternatives = p.Measured(found)
 	return e, a.plan(ctx, r, addressed, bound, p, &e)
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/web/plan"
 	"github.com/skerry/skerry/web/shape"
 )
 
@@ -382,7 +383,7 @@ func lacking(n shape.Names, from, to *engine.ResourceRow, r engine.Relation) str
 	if len(without) == 0 {
 		return ""
 	}
-	return "no replica at " + list(without)
+	return "no replica at " + plan.List(without)
 }
 
 func targetOf(row engine.ResourceRow) engine.Target {

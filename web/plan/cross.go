@@ -1,4 +1,4 @@
-package api
+package plan
 
 import (
 	"encoding/json"
@@ -13,17 +13,17 @@ import (
 	"github.com/skerry/skerry/web/shape"
 )
 
-// partsOf are the sites of each part that a request of a scope, or of a known resource, concerns; nil when it is not about a
-// cross resource. What is known of the resource counts before the scope.
-func partsOf(n shape.Names, row *engine.ResourceRow, a scope.Alternative) [][]string {
+// PartsOf are the sites of each part that a request of a scope, or of a known resource, concerns; nil when it is not about a
+// Cross resource. What is known of the resource counts before the scope.
+func PartsOf(n shape.Names, row *engine.ResourceRow, a scope.Alternative) [][]string {
 	if row == nil {
 		return a.Parts
 	}
 	return n.Parts(row)
 }
 
-// cross plans a request about a resource whose parts these are. It reports false for what is planned like any other.
-func (p *planner) cross(m glue.Match, row *engine.ResourceRow, alone bool, parts [][]string, body json.RawMessage) bool {
+// Cross plans a request about a resource whose parts these are. It reports false for what is planned like any other.
+func (p *Planner) Cross(m glue.Match, row *engine.ResourceRow, alone bool, parts [][]string, body json.RawMessage) bool {
 	if len(parts) == 0 || m.Kind == nil {
 		return false
 	}
@@ -36,7 +36,7 @@ func (p *planner) cross(m glue.Match, row *engine.ResourceRow, alone bool, parts
 	case m.Verb == glue.VerbRead && alone && row != nil:
 		return false // one part is read
 	case m.Verb == glue.VerbRead:
-		p.plan.Summary = "Every part is asked at once (" + spread + ") and their answers are made one; parts that do not answer are named."
+		p.Plan.Summary = "Every part is asked at once (" + spread + ") and their answers are made one; parts that do not answer are named."
 		for _, part := range parts {
 			if s := p.nearest(part); s != "" {
 				p.step(s, "answers with its part")
@@ -56,8 +56,8 @@ func (p *planner) cross(m glue.Match, row *engine.ResourceRow, alone bool, parts
 			summary += " " + inShares(shares)
 		}
 		p.write(slices.Concat(parts...), summary)
-		for i := range p.plan.Steps {
-			st := &p.plan.Steps[i]
+		for i := range p.Plan.Steps {
+			st := &p.Plan.Steps[i]
 			at := slices.IndexFunc(parts, func(part []string) bool { return slices.Contains(part, st.Site) })
 			if len(shares) > 0 && at >= 0 {
 				st.Does += "; its share: " + share(shares[at])

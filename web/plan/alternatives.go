@@ -1,4 +1,4 @@
-package api
+package plan
 
 import (
 	"cmp"
@@ -17,8 +17,8 @@ type Alternative struct {
 	RTT       *float64 `json:"rtt_ms"`    // milliseconds; nil: not measured, or not reachable
 }
 
-// measured adds what is known of the way to each alternative today.
-func (p *planner) measured(all []scope.Alternative) []Alternative {
+// Measured adds what is known of the way to each alternative today.
+func (p *Planner) Measured(all []scope.Alternative) []Alternative {
 	out := make([]Alternative, len(all))
 	for i, a := range all {
 		out[i].Alternative = a
@@ -52,8 +52,8 @@ func ordered(all []Alternative) []Alternative {
 	return sorted
 }
 
-// today is the alternative that a request runs at if nothing fails: the first that can be reached, else the first.
-func today(all []Alternative) Alternative {
+// Today is the alternative that a request runs at if nothing fails: the first that can be reached, else the first.
+func Today(all []Alternative) Alternative {
 	sorted := ordered(all)
 	if i := slices.IndexFunc(sorted, func(a Alternative) bool { return a.Reachable }); i >= 0 {
 		return sorted[i]
@@ -61,8 +61,8 @@ func today(all []Alternative) Alternative {
 	return sorted[0]
 }
 
-// others tells what the alternatives beside the one of today are for.
-func (p *planner) others(all []Alternative, now Alternative, read bool) {
+// Others tells what the alternatives beside the one of today are for.
+func (p *Planner) Others(all []Alternative, now Alternative, read bool) {
 	if len(all) < 2 {
 		return
 	}
@@ -73,19 +73,19 @@ func (p *planner) others(all []Alternative, now Alternative, read bool) {
 	}
 	switch {
 	case read && equals:
-		p.plan.Summary += " Equals are asked at once, and the first good answer counts; when all of them fail, the next alternative is asked."
+		p.Plan.Summary += " Equals are asked at once, and the first good answer counts; when all of them fail, the next alternative is asked."
 	case read:
-		p.plan.Summary += " When it fails or is silent, the next alternative is asked."
+		p.Plan.Summary += " When it fails or is silent, the next alternative is asked."
 	default:
-		p.plan.Summary += " The next alternative is tried only while it is certain that nothing has happened at those before."
+		p.Plan.Summary += " The next alternative is tried only while it is certain that nothing has happened at those before."
 	}
-	p.plan.Summary += fmt.Sprintf(" In order: %s.", strings.Join(names, "; "))
+	p.Plan.Summary += fmt.Sprintf(" In order: %s.", strings.Join(names, "; "))
 	for _, a := range ordered(all) {
 		if slices.Equal(a.Sites, now.Sites) && a.Mode == now.Mode {
 			continue
 		}
 		for _, site := range a.Sites {
-			if slices.ContainsFunc(p.plan.Steps, func(s Step) bool { return s.Site == site }) {
+			if slices.ContainsFunc(p.Plan.Steps, func(s Step) bool { return s.Site == site }) {
 				continue
 			}
 			if read {
@@ -97,8 +97,8 @@ func (p *planner) others(all []Alternative, now Alternative, read bool) {
 	}
 }
 
-// agreement tells how many of the sites have to agree before there is an answer.
-func (p *planner) agreement(a Alternative, sites []string, read bool) {
+// Agreement tells how many of the sites have to agree before there is an answer.
+func (p *Planner) Agreement(a Alternative, sites []string, read bool) {
 	if a.Wait == "" || len(sites) < 2 {
 		return
 	}
@@ -110,41 +110,41 @@ func (p *planner) agreement(a Alternative, sites []string, read bool) {
 	}
 	switch {
 	case have < need:
-		p.plan.Summary = fmt.Sprintf("%d of %s would have to agree, and %d can be reached now: the request would be refused (503), and nothing would happen.",
-			need, list(sites), have)
-		p.plan.Steps = []Step{}
+		p.Plan.Summary = fmt.Sprintf("%d of %s would have to agree, and %d can be reached now: the request would be refused (503), and nothing would happen.",
+			need, List(sites), have)
+		p.Plan.Steps = []Step{}
 	case read:
-		p.plan.Summary = fmt.Sprintf("%s are asked at once; the answer is what %d of them agree on.", list(sites), need)
-		p.plan.Steps = []Step{}
+		p.Plan.Summary = fmt.Sprintf("%s are asked at once; the answer is what %d of them agree on.", List(sites), need)
+		p.Plan.Steps = []Step{}
 		for _, s := range sites {
 			p.step(s, "answers from its application")
 		}
 	default:
-		p.plan.Summary += fmt.Sprintf(" It is answered when %d of %d have applied it; 202 if sites are lost meanwhile.", need, len(sites))
+		p.Plan.Summary += fmt.Sprintf(" It is answered when %d of %d have applied it; 202 if sites are lost meanwhile.", need, len(sites))
 	}
 }
 
-// exactlyOne plans a request of a scope with "^". Name is what the request calls it, empty when that is not known; at is the site
+// ExactlyOne plans a request of a scope with "^". Name is what the request calls it, empty when that is not known; at is the site
 // that has it, empty when none is known.
-func (p *planner) exactlyOne(k *engine.Kind, creates, read bool, name, at string, candidates []string) {
+func (p *Planner) ExactlyOne(k *engine.Kind, creates, read bool, name, at string, candidates []string) {
 	nearest := p.nearest(candidates)
 	switch {
 	case !k.Natural():
-		p.plan.Summary = fmt.Sprintf("The application names each %s itself, so that nothing says which one is meant: the request would be refused (422).", k.Name)
+		p.Plan.Summary = fmt.Sprintf("The application names each %s itself, so that nothing says which one is meant: the request would be refused (422).", k.Name)
 	case at != "" && creates:
-		p.plan.Summary = fmt.Sprintf("%s %s is at %s already: the request would be refused (409).", k.Name, name, at)
+		p.Plan.Summary = fmt.Sprintf("%s %s is at %s already: the request would be refused (409).", k.Name, name, at)
 	case at != "":
-		p.plan.Summary = fmt.Sprintf("%s %s is at %s, and the request runs there.", k.Name, name, at)
+		p.Plan.Summary = fmt.Sprintf("%s %s is at %s, and the request runs there.", k.Name, name, at)
 		p.step(at, "runs the request")
 	case nearest == "":
-		p.plan.Summary = "None of " + list(candidates) + " can be reached now."
+		p.Plan.Summary = "None of " + List(candidates) + " can be reached now."
 	case read:
-		p.plan.Summary = "Where it is has not been heard of here: the sites are asked one after the other."
+		p.Plan.Summary = "Where it is has not been heard of here: the sites are asked one after the other."
 		for _, s := range candidates {
 			p.step(s, "answers from its application, if it has it")
 		}
 	default:
-		p.plan.Summary = fmt.Sprintf("At exactly one of %s: at %s, the nearest, unless one of them has the name.", list(candidates), nearest)
+		p.Plan.Summary = fmt.Sprintf("At exactly one of %s: at %s, the nearest, unless one of them has the name.", List(candidates), nearest)
 		p.step(nearest, "runs the request, and tells the others that the name is taken")
 	}
 }
