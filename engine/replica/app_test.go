@@ -38,6 +38,7 @@ type app struct {
 	bytes   map[string]string
 	pokes   map[engine.LocalID]int // how often each was poked, which it does not show
 	made    int
+	ran     map[string]int // how often each request ran that is not to run twice, by its key
 	// faults are what becomes of the next requests that change something; always is what becomes of those after.
 	faults []string
 	always string
@@ -145,11 +146,13 @@ func (a *app) serve(c engine.Call) engine.Reply {
 		delete(a.objects, c.Local)
 		return engine.Reply{Status: 204}
 	case strings.HasSuffix(c.Path, "/incr"):
+		a.ran[c.Key]++
 		n, _ := object["count"].(json.Number)
 		count, _ := strconv.Atoi(string(n))
 		object["count"] = json.Number(strconv.Itoa(count + 1))
 		return answer(200)
 	case strings.HasSuffix(c.Path, "/poke"):
+		a.ran[c.Key]++
 		a.pokes[c.Local]++
 		return engine.Reply{Status: 202}
 	case strings.HasSuffix(c.Path, "/bytes"):

@@ -136,6 +136,9 @@ func (r *Replica) heardStatuses(in *Heard) (news []HeardStatus) {
 		}
 		news = append(news, s)
 		r.changed()
+		if next := r.Current().Number + 1; s.Status.Epoch == next && len(r.Epochs) == 1 && !r.Blank() { // it may have written nothing there yet
+			r.Epochs = append(r.Epochs, view.NewEpoch(next, r.env.FirstTip(r.About, next)))
+		}
 		if s.Status.Asked > asked {
 			r.look.soon(r.env.Now())
 		}

@@ -199,13 +199,18 @@ func (r *Replica) begin(by *engine.Operation) {
 	r.changed()
 }
 
-// unfinished returns the step of this site that was to make the object and had no certain answer: it is settled as it was sent,
-// before more is done. Where the object is there by now a client has made it, who found the name free.
+// unfinished returns the step of this site that had no certain answer: it is settled as it was sent, before more is done, also where
+// something has come that goes before it in the order. Where an object that was to be made is there by now a client has made it, who
+// found the name free.
 func (r *Replica) unfinished(st plan.Standing) (plan.Step, bool) {
-	if !r.sent.open() || r.sent.Operation.Type != engine.TypeCreate || st.Yields {
+	if !r.sent.open() || st.Yields {
 		return plan.Step{}, false
 	}
 	o := r.sent.Operation
+	if o.Type != engine.TypeCreate {
+		sent := r.History.Get(o.ID)
+		return plan.Step{Kind: plan.StepRun, Operations: []*engine.Operation{sent}}, sent != nil && !st.Settled(sent) && !st.Blocked(sent) && !r.isVoid(sent)
+	}
 	switch {
 	case !st.Gone:
 		r.land()

@@ -40,7 +40,7 @@ func newWorld(ids ...engine.SiteID) *world {
 	slices.Sort(w.ids)
 	for _, id := range ids {
 		s := &site{id: id, world: w, disk: map[engine.DocumentID]*stored{}}
-		s.app = &app{site: s, objects: map[engine.LocalID]map[string]any{}, bytes: map[string]string{}, pokes: map[engine.LocalID]int{}}
+		s.app = &app{site: s, objects: map[engine.LocalID]map[string]any{}, bytes: map[string]string{}, pokes: map[engine.LocalID]int{}, ran: map[string]int{}}
 		w.sites[id] = s
 		s.start()
 	}

@@ -1,0 +1,135 @@
+package replica
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/plan"
+)
+
+// anyCommand draws a command for the sites of a world.
+func anyCommand(t *rapid.T, extra ...string) string {
+	site := rapid.SampledFrom([]string{"paris: ", "nantes: ", "lille: "}).Draw(t, "site")
+	command := rapid.SampledFrom(append([]string{
+		"merge blue a=%d", "merge blue b=%d", "merge blue a=null c=%d", "replace blue a=%d b=1", "incr blue", "poke blue", "poke blue",
+		"crash", "start", "release", "fault held", "fault answer-held", "fault unreachable", "fault 503", "fault missed", "fault lost", "fault 409",
+		"cut", "heal", "run 100ms", "run 3s", "lose", "reverse", "repeat", "deliver",
+	}, extra...)).Draw(t, "command")
+	if strings.Contains(command, "%d") {
+		command = fmt.Sprintf(command, rapid.IntRange(1, 9).Draw(t, "value"))
+	}
+	switch name, _, _ := strings.Cut(command, " "); name {
+	case "cut", "deliver":
+		return command + " " + strings.TrimSuffix(site, ": ")
+	case "heal", "run", "lose", "reverse", "repeat":
+		return command
+	}
+	return site + command
+}
+
+// answerAll answers, as who knows what has run, all that a person is asked at a site. It reports whether there was anything.
+func (s *site) answerAll() (any bool) {
+	for _, id := range s.documents() {
+		r := s.replicas[id]
+		for _, c := range r.Conflicts() {
+			if c.Site != s.id || !c.Open() {
+				continue
+			}
+			what := VerbRetry
+			if s.app.ran[fmt.Sprintf("%s.%s", c.Operation, s.id)] > 0 {
+				what = VerbDone
+			}
+			if c.Kind == engine.ConflictDrift {
+				s.world.tell("%s: drifts: %s", s.id, c.Reason)
+				return false
+			}
+			any = true
+			s.put(id, &Decide{What: what, Operation: c.Operation})
+			s.rest()
+		}
+	}
+	return any
+}
+
+// comesTogether lets all go on undisturbed, and tells what is not as it should be; empty: nothing.
+func (w *world) comesTogether(key string) (wrong string) {
+	clear(w.cut)
+	for _, id := range w.ids {
+		s := w.sites[id]
+		s.app.faults = nil
+		s.release()
+		if !s.up {
+			s.start()
+		}
+	}
+	for range 30 {
+		w.run(10 * limits.CallTimeout)
+		asked := slices.ContainsFunc(w.ids, func(id engine.SiteID) bool { return w.sites[id].answerAll() })
+		if !asked {
+			break
+		}
+	}
+	shown := map[string]bool{}
+	for _, id := range w.ids {
+		s := w.sites[id]
+		for key, n := range s.app.ran {
+			if n > 1 {
+				wrong += fmt.Sprintf("%s has run %s %d times; ", id, key, n)
+			}
+		}
+		r := s.named(key)
+		if r == nil || !r.Holds(id) {
+			continue
+		}
+		conflicts := r.Conflicts()
+		row := r.Row(w.now, conflicts, plan.Next(r.History, r.standing()), false)
+		if row.State != engine.StateConverged && row.State != engine.StateDeleted {
+			wrong += fmt.Sprintf("%s is %s: %s; ", id, row.State, row.Reason)
+		}
+		shown[s.app.show(r.Mine.Local)] = true
+	}
+	if len(shown) != 1 {
+		wrong += fmt.Sprintf("%d things are shown: %v", len(shown), shown)
+	}
+	return wrong
+}
+
+// playAny plays random commands, and then expects all sites to come together.
+func playAny(t *rapid.T, first []string, extra ...string) {
+	w := newWorld("lille", "nantes", "paris")
+	script := slices.Clone(first)
+	for range rapid.IntRange(1, 25).Draw(t, "length") {
+		script = append(script, anyCommand(t, extra...))
+	}
+	for _, line := range script {
+		w.tell("> %s", line)
+		if who, _, ok := strings.Cut(line, ": "); ok && !w.sites[engine.SiteID(who)].up && !strings.HasSuffix(line, ": start") {
+			continue
+		}
+		if strings.HasSuffix(line, ": start") && w.sites[engine.SiteID(strings.TrimSuffix(line, ": start"))].up {
+			continue
+		}
+		if err := w.command(line); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if wrong := w.comesTogether("blue"); wrong != "" {
+		for _, id := range w.ids {
+			w.sites[id].show("blue")
+		}
+		t.Fatalf("%s\n%s", wrong, w.out.String())
+	}
+}
+
+// TestInvariantConvergence plays random requests at three sites, whose applications fail, whose agents crash, and whose letters are
+// lost, repeated and turned around. In the end all show the same, and nothing has run twice that is not to.
+func TestInvariantConvergence(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		playAny(t, []string{"paris: create box blue a=1 count=0", "run"})
+	})
+}
