@@ -98,9 +98,7 @@ func (s *Site) restore(ctx context.Context, r *resident, rec *engine.Record) err
 		if err != nil {
 			return err
 		}
-		for last := v.Current().Number; c.Epoch > last; last++ {
-			v.Epochs = append(v.Epochs, view.NewEpoch(last+1, s.cfg.Documents.First(v.About, last+1)))
-		}
+		s.openEpochs(v, c.Epoch)
 		if e := v.Numbered(c.Epoch); e != nil {
 			v.Wrote(e, c)
 			v.TakeEntries(e, c.Author, c.Entries, admits, note)
@@ -112,6 +110,7 @@ func (s *Site) restore(ctx context.Context, r *resident, rec *engine.Record) err
 	if err := r.Restore(rec.Mine); err != nil {
 		return err
 	}
+	s.openEpochs(v, r.Me.Epoch) // nobody may have written in it yet
 	clear(v.Touched)
 	for _, o := range v.History.Ordered() {
 		r.rows[o.ID] = nil
@@ -126,6 +125,13 @@ func (s *Site) restore(ctx context.Context, r *resident, rec *engine.Record) err
 	r.stored, r.row = true, rec.Row
 	r.shared = shared{rec.Digest, rec.Peers, rec.Apart}
 	return nil
+}
+
+// openEpochs opens the epochs up to a number.
+func (s *Site) openEpochs(v *view.View, number uint64) {
+	for last := v.Current().Number; last < number; last++ {
+		v.Epochs = append(v.Epochs, view.NewEpoch(last+1, s.cfg.Documents.First(v.About, last+1)))
+	}
 }
 
 // residents are the replicas in memory. Those that are idle are forgotten when there are too many, the longest unused first.
