@@ -9,13 +9,14 @@ import (
 	"strings"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/replica"
 	"github.com/skerry/skerry/testnet/world"
 )
 
 // check returns all that is not as it must be.
 func (w *play) check() (problems []string) {
 	c := &checker{w: w, yields: map[place]bool{}, spoiled: map[engine.DocumentID]bool{}, held: map[engine.DocumentID]bool{},
-		models: map[engine.DocumentID]*model{}, lives: map[replica]engine.DocumentID{}}
+		models: map[engine.DocumentID]*model{}, lives: map[resourceAt]engine.DocumentID{}}
 	w.contended, w.superseded = 0, 0
 	for _, s := range w.sites {
 		c.findSpoiled(s)
@@ -55,7 +56,7 @@ type checker struct {
 	held   map[engine.DocumentID]bool
 	models map[engine.DocumentID]*model
 	// lives are the documents of resources whose placement was to change, where they have come to live.
-	lives    map[replica]engine.DocumentID
+	lives    map[resourceAt]engine.DocumentID
 	problems []string
 }
 
@@ -124,7 +125,7 @@ func (c *checker) checkSite(s *site) {
 		yields := c.yields[place{row.Document, s}]
 		switch {
 		case row.Pending:
-			c.say("%s: %s %s has something left to do: %s", s.Name, row.Kind, row.ID, row.Sites[s.ID].Reason)
+			c.say("%s: %s %s has something left to do: %s (%s)", s.Name, row.Kind, row.ID, row.Sites[s.ID].Reason, c.leftToDo(s, row))
 		case c.spoiled[row.Document]:
 			if row.State == engine.StateConverged && !c.held[row.Document] || row.State != engine.StateDeleted && row.Reason == "" {
 				c.say("%s: of %s something was refused, and it is %s: %q", s.Name, row.ID, row.State, row.Reason)
@@ -159,6 +160,18 @@ func (c *checker) checkSite(s *site) {
 			c.say("%s and %s hold document %.8s differently", s.Name, other.Name, id)
 		}
 	}
+}
+
+// leftToDo says what a replica has left to do.
+func (c *checker) leftToDo(s *site, row engine.ResourceRow) (words string) {
+	err := s.Proc.Site.Look(c.w.Ctx, row.Document, func(r *replica.Replica) {
+		words = fmt.Sprintf("busy %t, idle %t, next %s, %d epochs, ending %t, over %t, rejoins %t, waits %v", r.Busy(), r.Idle(), r.NextStep().Kind, len(r.Epochs),
+			r.Ending(), r.Over(), r.Me.Rejoins, r.Me.Waits)
+	})
+	if err != nil {
+		return err.Error()
+	}
+	return words
 }
 
 // conflicts lists all that wait for a person at a site.
@@ -339,7 +352,7 @@ func (c *checker) checkResource(res *resource) {
 		if !held {
 			continue
 		}
-		d := c.lives[replica{res, s}]
+		d := c.lives[resourceAt{res, s}]
 		if before, others := first[d]; !others {
 			first[d] = shown
 		} else if !slices.Equal(before, shown) {

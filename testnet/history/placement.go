@@ -7,8 +7,8 @@ import (
 	"github.com/skerry/skerry/engine"
 )
 
-// replica is a resource at a site.
-type replica struct {
+// resourceAt is a resource at a site.
+type resourceAt struct {
 	resource *resource
 	site     *site
 }
@@ -24,7 +24,7 @@ func (c *checker) findPlacement(res *resource) {
 			continue
 		}
 		rows[s] = row
-		c.lives[replica{res, s}] = row.Document
+		c.lives[resourceAt{res, s}] = row.Document
 		for id := range row.Sites {
 			if other := c.w.siteOf(id); !slices.Contains(res.placement, other) {
 				res.placement = append(res.placement, other)
@@ -53,7 +53,7 @@ func (c *checker) findPlacement(res *resource) {
 
 // livesApart reports whether a site has another resource of the name than the one that was asked for: an operator has dropped that.
 func (c *checker) livesApart(s *site, q *request) bool {
-	here, lives := c.lives[replica{q.resource, s}]
+	here, lives := c.lives[resourceAt{q.resource, s}]
 	return lives && slices.ContainsFunc(c.w.sites, func(other *site) bool {
 		row, err := other.Disk.Recalled(q.operation)
 		return err == nil && row.Document != "" && row.Document != here

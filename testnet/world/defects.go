@@ -21,7 +21,7 @@ func (d defects) Handle(ctx context.Context, r slog.Record) error {
 	text := r.Message
 	wrong := false
 	r.Attrs(func(a slog.Attr) bool {
-		wrong = wrong || a.Key == "panic"
+		wrong = wrong || a.Key == "panic" && a.Value.String() != died{}.String()
 		text += fmt.Sprintf("\n    %s: %v", a.Key, a.Value)
 		return true
 	})

@@ -19,6 +19,8 @@ type task struct {
 // died unwinds a task whose process has died.
 type died struct{}
 
+func (died) String() string { return "the process has died" }
+
 // spawn has f done at a process, beginning with the next Settle.
 func (w *World) spawn(p *Process, f func()) {
 	t := &task{p: p}
