@@ -193,6 +193,9 @@ func (r *Replica) workOnce(now time.Time, part view.Part) (t task, again bool) {
 // begin makes this site's replica that of an added site: it begins with what the operation had seen that has added it.
 func (r *Replica) begin(by *engine.Operation) {
 	made, number, at := r.Mine.Made, r.Me.Number, r.Me.At
+	if r.Me.Left != nil { // what is done now is done to another object than what was done before
+		made++
+	}
 	r.Me = engine.Status{Document: r.Document, Number: number, At: at, Settled: by.Before(), Joined: by.ID, Bare: len(r.Kind.Content) > 0}
 	r.Mine = view.Mine{Made: made, Outcomes: map[engine.OperationID]engine.Outcome{}, Tries: map[engine.OperationID]*view.Tries{}}
 	r.TouchAll()
@@ -294,6 +297,7 @@ func (r *Replica) nothingLeft() {
 	}
 	if r.resumed {
 		r.resumed = false
+		r.changed() // what waited for that, such as the end of an epoch, goes on
 	}
 	clear(r.doubts)
 	if r.Mine.Halted != nil || len(r.Me.Waits) > 0 {
