@@ -1,57 +1,17 @@
 package api
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 
 	"github.com/labstack/echo/v4"
 
 	"github.com/skerry/skerry/engine"
-	"github.com/skerry/skerry/web/plan"
 	"github.com/skerry/skerry/web/shape"
 )
-
-// RelationGraph is what refers to what, as far as this site knows.
-type RelationGraph struct {
-	// Root is the key of the resource that was asked for; empty when all were.
-	Root string `json:"root"`
-	// Nodes are in the order in which they were found, the root first; no two have one key.
-	Nodes []RelationNode `json:"nodes"`
-	Edges []RelationEdge `json:"edges"`
-	// Unknown says in words what this site cannot tell.
-	Unknown []string `json:"unknown"`
-	// Next is set when all resources were asked for and there are more.
-	Next string `json:"next"`
-}
-
-// RelationNode is a resource in the graph.
-type RelationNode struct {
-	Key     string `json:"key"` // service.kind/id
-	Service string `json:"service"`
-	Kind    string `json:"kind"`
-	ID      string `json:"id"`
-	Label   string `json:"label"` // what people call it; empty when nothing known here says so
-	// Shared says that it is replicated and has a part here; State and Reason are of such a one. Sites are where it is known
-	// to be: an object of this site alone has this one.
-	Shared bool     `json:"shared"`
-	State  string   `json:"state"`
-	Reason string   `json:"reason"`
-	Sites  []string `json:"sites"`
-}
-
-// RelationEdge is a reference: From needs To.
-type RelationEdge struct {
-	From     string `json:"from"` // keys of nodes
-	To       string `json:"to"`
-	At       string `json:"at"`       // where the representation of From has it
-	Relation string `json:"relation"` // requirement, reliance, composition
-	Warning  string `json:"warning"`  // empty when From has what it needs, as far as this site knows
-}
 
 // maxGraph bounds the nodes of one graph.
 const maxGraph = 200
@@ -71,21 +31,21 @@ type RelationQuery struct {
 type grapher struct {
 	a     *API
 	names shape.Names
-	graph *RelationGraph
+	graph *shape.RelationGraph
 	rows  map[engine.Target]*engine.ResourceRow // what was looked up; nil: not shared here
 	nodes map[string]int                        // by key, in graph.Nodes
-	edges map[RelationEdge]bool
+	edges map[shape.RelationEdge]bool
 	full  bool
 }
 
 func (a *API) grapher() *grapher {
-	return &grapher{a: a, names: a.names(), rows: map[engine.Target]*engine.ResourceRow{}, nodes: map[string]int{}, edges: map[RelationEdge]bool{},
-		graph: &RelationGraph{Nodes: []RelationNode{}, Edges: []RelationEdge{}, Unknown: []string{}}}
+	return &grapher{a: a, names: a.names(), rows: map[engine.Target]*engine.ResourceRow{}, nodes: map[string]int{}, edges: map[shape.RelationEdge]bool{},
+		graph: &shape.RelationGraph{Nodes: []shape.RelationNode{}, Edges: []shape.RelationEdge{}, Unknown: []string{}}}
 }
 
 // Relations draws what a resource refers to and what refers to it, through as many steps as there are. Without an
 // identifier it draws one page of all that refer to something.
-func (a *API) Relations(ctx context.Context, q RelationQuery) (RelationGraph, error) {
+func (a *API) Relations(ctx context.Context, q RelationQuery) (shape.RelationGraph, error) {
 	g := a.grapher()
 	if q.ID == "" {
 		err := g.all(ctx, q)
@@ -95,7 +55,7 @@ func (a *API) Relations(ctx context.Context, q RelationQuery) (RelationGraph, er
 	if err != nil {
 		return *g.graph, err
 	}
-	g.graph.Root = keyOf(root)
+	g.graph.Root = shape.KeyOf(root)
 	if err := errors.Join(g.walk(ctx, root, g.needs), g.walk(ctx, root, g.neededBy)); err != nil {
 		return *g.graph, fmt.Errorf("relations of %s: %w", root.ID, err)
 	}
@@ -126,7 +86,7 @@ func (g *grapher) root(ctx context.Context, ref ResourceRef) (engine.Target, err
 }
 
 // relationsOf lists what a resource refers to, and then what refers to it.
-func (a *API) relationsOf(ctx context.Context, row engine.ResourceRow) ([]RelationEdge, error) {
+func (a *API) relationsOf(ctx context.Context, row engine.ResourceRow) ([]shape.RelationEdge, error) {
 	g := a.grapher()
 	t := targetOf(row)
 	g.rows[t] = &row
@@ -238,14 +198,14 @@ func (g *grapher) made(ctx context.Context, t engine.Target, credentials *engine
 		if err := g.node(ctx, r.Target); err != nil {
 			return err
 		}
-		i, ok := g.nodes[keyOf(r.Target)]
+		i, ok := g.nodes[shape.KeyOf(r.Target)]
 		if !ok {
 			continue
 		}
 		if !r.Replicated {
 			g.graph.Nodes[i].Sites = []string{g.a.SelfName()}
 		}
-		e := RelationEdge{From: keyOf(t), To: keyOf(r.Target), At: string(r.By.At), Relation: string(r.By.Type)}
+		e := shape.RelationEdge{From: shape.KeyOf(t), To: shape.KeyOf(r.Target), At: string(r.By.At), Relation: string(r.By.Type)}
 		if g.edges[e] {
 			continue
 		}
@@ -298,9 +258,9 @@ func (g *grapher) objects(ctx context.Context, t engine.Target, caller http.Head
 		if err := g.node(ctx, r.Target); err != nil {
 			return err
 		}
-		if i, ok := g.nodes[keyOf(r.Target)]; ok {
+		if i, ok := g.nodes[shape.KeyOf(r.Target)]; ok {
 			g.graph.Nodes[i].Sites = []string{g.a.SelfName()}
-			g.graph.Edges = append(g.graph.Edges, RelationEdge{From: keyOf(r.Target), To: keyOf(t), At: string(r.By.At), Relation: string(r.By.Type)})
+			g.graph.Edges = append(g.graph.Edges, shape.RelationEdge{From: shape.KeyOf(r.Target), To: shape.KeyOf(t), At: string(r.By.At), Relation: string(r.By.Type)})
 		}
 	}
 	return nil
@@ -314,7 +274,7 @@ func (g *grapher) edge(ctx context.Context, from *engine.ResourceRow, r engine.R
 	if err != nil {
 		return err
 	}
-	e := RelationEdge{From: keyOf(targetOf(*from)), To: keyOf(r.Target), At: string(r.At), Relation: string(r.Type), Warning: lacking(g.names, from, to, r)}
+	e := shape.RelationEdge{From: shape.KeyOf(targetOf(*from)), To: shape.KeyOf(r.Target), At: string(r.At), Relation: string(r.Type), Warning: shape.Lacking(g.names, from, to, r)}
 	if !g.edges[e] {
 		g.edges[e] = true
 		g.graph.Edges = append(g.graph.Edges, e)
@@ -323,7 +283,7 @@ func (g *grapher) edge(ctx context.Context, from *engine.ResourceRow, r engine.R
 }
 
 func (g *grapher) node(ctx context.Context, t engine.Target) error {
-	key := keyOf(t)
+	key := shape.KeyOf(t)
 	if _, known := g.nodes[key]; known {
 		return nil
 	}
@@ -334,7 +294,7 @@ func (g *grapher) node(ctx context.Context, t engine.Target) error {
 	if err != nil {
 		return err
 	}
-	n := RelationNode{Key: key, Service: string(t.Service), Kind: string(t.Kind), ID: string(t.ID), Sites: []string{}}
+	n := shape.RelationNode{Key: key, Service: string(t.Service), Kind: string(t.Kind), ID: string(t.ID), Sites: []string{}}
 	if row != nil {
 		n.Label, n.Shared, n.State, n.Reason = row.Label, true, string(row.State), row.Reason
 		n.Sites = append(n.Sites, g.names.Placement(row)...)
@@ -368,48 +328,8 @@ func (g *grapher) unknown(what string) {
 	}
 }
 
-// lacking says what a resource lacks of what it refers to; to is nil for what this site does not share.
-func lacking(n shape.Names, from, to *engine.ResourceRow, r engine.Relation) string {
-	switch {
-	case r.Type == engine.RelationComposition, to == nil:
-		return "" // the application sees to it; nobody here knows
-	case to.State == engine.StateDeleted:
-		return "it was deleted"
-	case to.State == engine.StateLeft:
-		return ""
-	}
-	with := n.Placement(to)
-	without := slices.DeleteFunc(n.Placement(from), func(s string) bool { return slices.Contains(with, s) })
-	if len(without) == 0 {
-		return ""
-	}
-	return "no replica at " + plan.List(without)
-}
-
 func targetOf(row engine.ResourceRow) engine.Target {
 	return engine.Target{Service: row.Service, Kind: row.Kind, ID: row.ID}
-}
-
-func keyOf(t engine.Target) string {
-	return string(t.Service) + "." + string(t.Kind) + "/" + string(t.ID)
-}
-
-// Between tells the edges of a graph that begin or end at a node, those that begin there first.
-func (g RelationGraph) Between(key string) (needs, neededBy []RelationEdge) {
-	for _, e := range g.Edges {
-		if e.From == key {
-			needs = append(needs, e)
-		}
-		if e.To == key {
-			neededBy = append(neededBy, e)
-		}
-	}
-	order := func(a, b RelationEdge) int {
-		return cmp.Or(strings.Compare(a.Relation, b.Relation), strings.Compare(a.At, b.At), strings.Compare(a.From+a.To, b.From+b.To))
-	}
-	slices.SortStableFunc(needs, order)
-	slices.SortStableFunc(neededBy, order)
-	return needs, neededBy
 }
 
 func (a *API) getRelations(c echo.Context) error {

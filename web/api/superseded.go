@@ -13,9 +13,9 @@ import (
 type ResourceDetail struct {
 	shape.Resource
 	// Relations are its references and those to it, through one step.
-	Relations  []RelationEdge     `json:"relations"`
-	Superseded []shape.Superseded `json:"superseded"`
-	Compacted  *shape.Compacted   `json:"compacted"` // nil: nothing was folded away here
+	Relations  []shape.RelationEdge `json:"relations"`
+	Superseded []shape.Superseded   `json:"superseded"`
+	Compacted  *shape.Compacted     `json:"compacted"` // nil: nothing was folded away here
 }
 
 // ResourceDetail finds one resource as Resource does, and tells which values were lost on it.

@@ -137,18 +137,18 @@ func TestAnEventTellsWhatItsRowDoesNotShow(t *testing.T) {
 
 // TestGraphsAreDrawn lays out graphs, with references in circles among them.
 func TestGraphsAreDrawn(t *testing.T) {
-	make := func(root string, edges ...string) api.RelationGraph {
-		g := api.RelationGraph{Root: root}
+	make := func(root string, edges ...string) shape.RelationGraph {
+		g := shape.RelationGraph{Root: root}
 		seen := map[string]bool{}
 		for _, e := range append([]string{root}, edges...) {
 			for _, key := range strings.Split(e, ">") {
 				if key != "" && !seen[key] {
 					seen[key] = true
-					g.Nodes = append(g.Nodes, api.RelationNode{Key: key})
+					g.Nodes = append(g.Nodes, shape.RelationNode{Key: key})
 				}
 			}
 			if from, to, is := strings.Cut(e, ">"); is {
-				g.Edges = append(g.Edges, api.RelationEdge{From: from, To: to})
+				g.Edges = append(g.Edges, shape.RelationEdge{From: from, To: to})
 			}
 		}
 		return g
@@ -159,7 +159,7 @@ func TestGraphsAreDrawn(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name    string
-		g       api.RelationGraph
+		g       shape.RelationGraph
 		columns string // the nodes of each, the columns from the left
 	}{
 		{"alone", make("a"), "a"},

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/skerry/skerry/web/api"
+	"github.com/skerry/skerry/web/shape"
 )
 
 // The geometry of the drawing of relations, in its own units.
@@ -21,14 +21,14 @@ const (
 
 // node is a resource in the drawing.
 type node struct {
-	api.RelationNode
+	shape.RelationNode
 	Root bool
 	X, Y int
 }
 
 // arrow is a reference in the drawing, from what needs to what is needed.
 type arrow struct {
-	api.RelationEdge
+	shape.RelationEdge
 	Path string
 }
 
@@ -41,7 +41,7 @@ type graph struct {
 }
 
 // graphOf lays out a graph. It comes to an end with references in circles too.
-func graphOf(g api.RelationGraph) graph {
+func graphOf(g shape.RelationGraph) graph {
 	var d graph
 	all := g.Nodes[:min(len(g.Nodes), maxDrawn)]
 	d.Left = len(g.Nodes) - len(all)
@@ -49,7 +49,7 @@ func graphOf(g api.RelationGraph) graph {
 	rows, deepest := map[int]int{}, 0
 	at := map[string]int{}
 	order := slices.Clone(all)
-	slices.SortStableFunc(order, func(a, b api.RelationNode) int { return cmp.Compare(column[a.Key], column[b.Key]) })
+	slices.SortStableFunc(order, func(a, b shape.RelationNode) int { return cmp.Compare(column[a.Key], column[b.Key]) })
 	for _, n := range order {
 		c := column[n.Key]
 		at[n.Key] = len(d.Nodes)
@@ -75,9 +75,9 @@ func graphOf(g api.RelationGraph) graph {
 
 // columnsOf gives each node its column, from 0 at the left: as many steps from the root as it takes, what needs the root to its
 // left; without a root, one further to the right than the first that needs it.
-func columnsOf(g api.RelationGraph, nodes []api.RelationNode) map[string]int {
+func columnsOf(g shape.RelationGraph, nodes []shape.RelationNode) map[string]int {
 	column := map[string]int{}
-	walk := func(start []string, step int, near, far func(api.RelationEdge) string) {
+	walk := func(start []string, step int, near, far func(shape.RelationEdge) string) {
 		for queue := start; len(queue) > 0; queue = queue[1:] {
 			for _, e := range g.Edges {
 				if _, known := column[far(e)]; near(e) == queue[0] && !known {
@@ -87,7 +87,7 @@ func columnsOf(g api.RelationGraph, nodes []api.RelationNode) map[string]int {
 			}
 		}
 	}
-	from, to := func(e api.RelationEdge) string { return e.From }, func(e api.RelationEdge) string { return e.To }
+	from, to := func(e shape.RelationEdge) string { return e.From }, func(e shape.RelationEdge) string { return e.To }
 	if g.Root != "" {
 		column[g.Root] = 0
 		walk([]string{g.Root}, 1, from, to)

@@ -7,6 +7,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/skerry/skerry/web/api"
+	"github.com/skerry/skerry/web/shape"
 )
 
 // relations shows what refers to what: all of it page by page, or what belongs to one resource.
@@ -29,8 +30,8 @@ func (p *Page) relations(c echo.Context) error {
 }
 
 // titled is a node of a graph by its key.
-func titled(g api.RelationGraph) map[string]api.RelationNode {
-	nodes := make(map[string]api.RelationNode, len(g.Nodes))
+func titled(g shape.RelationGraph) map[string]shape.RelationNode {
+	nodes := make(map[string]shape.RelationNode, len(g.Nodes))
 	for _, n := range g.Nodes {
 		nodes[n.Key] = n
 	}
@@ -38,7 +39,7 @@ func titled(g api.RelationGraph) map[string]api.RelationNode {
 }
 
 // whereabouts says where a resource is that is not shared with this site.
-func whereabouts(n api.RelationNode) string {
+func whereabouts(n shape.RelationNode) string {
 	if len(n.Sites) > 0 {
 		return "only at " + strings.Join(n.Sites, ", ")
 	}

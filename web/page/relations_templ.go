@@ -13,10 +13,10 @@ import (
 	"fmt"
 	"net/url"
 
-	"github.com/skerry/skerry/web/api"
+	"github.com/skerry/skerry/web/shape"
 )
 
-func relationsView(f frame, g api.RelationGraph, m listModel) templ.Component {
+func relationsView(f frame, g shape.RelationGraph, m listModel) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -142,7 +142,7 @@ func relationsView(f frame, g api.RelationGraph, m listModel) templ.Component {
 }
 
 // relationsOf is the part of a resource's view.
-func relationsOf(g api.RelationGraph) templ.Component {
+func relationsOf(g shape.RelationGraph) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -185,7 +185,7 @@ func relationsOf(g api.RelationGraph) templ.Component {
 	})
 }
 
-func unknown(g api.RelationGraph) templ.Component {
+func unknown(g shape.RelationGraph) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -239,7 +239,7 @@ func unknown(g api.RelationGraph) templ.Component {
 	})
 }
 
-func edgeTable(edges []api.RelationEdge, nodes map[string]api.RelationNode, caption string) templ.Component {
+func edgeTable(edges []shape.RelationEdge, nodes map[string]shape.RelationNode, caption string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -373,7 +373,7 @@ func edgeTable(edges []api.RelationEdge, nodes map[string]api.RelationNode, capt
 	})
 }
 
-func related(n api.RelationNode) templ.Component {
+func related(n shape.RelationNode) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {

@@ -790,7 +790,7 @@ func pager(path string, q url.Values, cursor, next string) templ.Component {
 	})
 }
 
-func differencesView(f frame, c api.Comparison, address string) templ.Component {
+func differencesView(f frame, c shape.Comparison, address string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -880,7 +880,7 @@ func differencesView(f frame, c api.Comparison, address string) templ.Component 
 	})
 }
 
-func comparison(c api.Comparison) templ.Component {
+func comparison(c shape.Comparison) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {

@@ -177,7 +177,7 @@ func (p *Page) resource(c echo.Context) error {
 type resourceModel struct {
 	api.ResourceDetail
 	refused
-	Graph       api.RelationGraph
+	Graph       shape.RelationGraph
 	Operations  api.OperationList
 	Conflicts   []shape.Conflict
 	SiteOptions []string // that it may live at

@@ -8,6 +8,7 @@ import (
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/scope"
+	"github.com/skerry/skerry/web/shape"
 )
 
 // Alternative is one that a scope resolves to, as far away as its nearest site is today.
@@ -111,10 +112,10 @@ func (p *Planner) Agreement(a Alternative, sites []string, read bool) {
 	switch {
 	case have < need:
 		p.Plan.Summary = fmt.Sprintf("%d of %s would have to agree, and %d can be reached now: the request would be refused (503), and nothing would happen.",
-			need, List(sites), have)
+			need, shape.List(sites), have)
 		p.Plan.Steps = []Step{}
 	case read:
-		p.Plan.Summary = fmt.Sprintf("%s are asked at once; the answer is what %d of them agree on.", List(sites), need)
+		p.Plan.Summary = fmt.Sprintf("%s are asked at once; the answer is what %d of them agree on.", shape.List(sites), need)
 		p.Plan.Steps = []Step{}
 		for _, s := range sites {
 			p.step(s, "answers from its application")
@@ -137,14 +138,14 @@ func (p *Planner) ExactlyOne(k *engine.Kind, creates, read bool, name, at string
 		p.Plan.Summary = fmt.Sprintf("%s %s is at %s, and the request runs there.", k.Name, name, at)
 		p.step(at, "runs the request")
 	case nearest == "":
-		p.Plan.Summary = "None of " + List(candidates) + " can be reached now."
+		p.Plan.Summary = "None of " + shape.List(candidates) + " can be reached now."
 	case read:
 		p.Plan.Summary = "Where it is has not been heard of here: the sites are asked one after the other."
 		for _, s := range candidates {
 			p.step(s, "answers from its application, if it has it")
 		}
 	default:
-		p.Plan.Summary = fmt.Sprintf("At exactly one of %s: at %s, the nearest, unless one of them has the name.", List(candidates), nearest)
+		p.Plan.Summary = fmt.Sprintf("At exactly one of %s: at %s, the nearest, unless one of them has the name.", shape.List(candidates), nearest)
 		p.step(nearest, "runs the request, and tells the others that the name is taken")
 	}
 }

@@ -60,13 +60,13 @@ func (p *Planner) step(site, does string, after ...string) {
 func (p *Planner) Location(sites []string, a scope.Alternative) {
 	switch a.Mode {
 	case scope.Cross:
-		p.Plan.Summary = "What is created is spread over " + List(sites) + " and behaves as one; reads and lists are of all parts."
+		p.Plan.Summary = "What is created is spread over " + shape.List(sites) + " and behaves as one; reads and lists are of all parts."
 		for _, s := range sites {
 			p.step(s, "holds a part, or a replica of one")
 		}
 		return
 	case scope.ExactlyOne:
-		p.Plan.Summary = "What is created is at exactly one of " + List(sites) + ", the nearest; whoever asks later finds it there."
+		p.Plan.Summary = "What is created is at exactly one of " + shape.List(sites) + ", the nearest; whoever asks later finds it there."
 		for _, s := range sites {
 			p.step(s, "knows who has the name")
 		}
@@ -79,7 +79,7 @@ func (p *Planner) Location(sites []string, a scope.Alternative) {
 		p.step(sites[0], "runs the request")
 		return
 	}
-	p.Plan.Summary = "What is created gets a replica at each of " + List(sites) + "; reads take the nearest, lists are of all."
+	p.Plan.Summary = "What is created gets a replica at each of " + shape.List(sites) + "; reads take the nearest, lists are of all."
 	for _, s := range sites {
 		p.step(s, "holds a replica")
 	}
@@ -96,9 +96,9 @@ func (p *Planner) Request(n shape.Names, m glue.Match, known bool, row *engine.R
 			}
 		}
 		p.write(placement, fmt.Sprintf("%s %s is replicated at %s: the change goes to every replica, whatever the scope says.",
-			m.Kind.Name, row.ID, List(placement)))
+			m.Kind.Name, row.ID, shape.List(placement)))
 		if len(added) > 0 {
-			p.Plan.Summary += " It is replicated at " + List(added) + " as well from then on."
+			p.Plan.Summary += " It is replicated at " + shape.List(added) + " as well from then on."
 		}
 		for _, site := range added {
 			p.step(site, "makes the resource as it is then, when it hears of it", placement...)
@@ -112,7 +112,7 @@ func (p *Planner) Request(n shape.Names, m glue.Match, known bool, row *engine.R
 		}
 		p.read(involved)
 	case read && m.Verb == glue.VerbList && len(involved) > 1:
-		p.Plan.Summary = "The lists of " + List(involved) + " are asked for at once and joined; sites that do not answer are named."
+		p.Plan.Summary = "The lists of " + shape.List(involved) + " are asked for at once and joined; sites that do not answer are named."
 		for _, s := range involved {
 			p.step(s, "answers with its list")
 		}
@@ -120,7 +120,7 @@ func (p *Planner) Request(n shape.Names, m glue.Match, known bool, row *engine.R
 		p.read(involved)
 	case len(involved) > 1 && p.adopts(m, involved):
 		p.Plan.Summary = fmt.Sprintf("If the application of %s has this %s and nobody replicates it, it becomes a resource of %s: "+
-			"its create is made from what it shows, nothing is sent there but the request.", p.self, m.Kind.Name, List(involved))
+			"its create is made from what it shows, nothing is sent there but the request.", p.self, m.Kind.Name, shape.List(involved))
 		p.step(p.self, "makes a resource of the object that it has, and runs the request")
 		for _, s := range involved {
 			if s != p.self {
@@ -128,7 +128,7 @@ func (p *Planner) Request(n shape.Names, m glue.Match, known bool, row *engine.R
 			}
 		}
 	case len(involved) > 1:
-		p.write(involved, "A replica at each of "+List(involved)+", all under one identifier.")
+		p.write(involved, "A replica at each of "+shape.List(involved)+", all under one identifier.")
 	case involved[0] == p.self:
 		p.Plan.Summary = "The request goes to the application here, as if no agent stood in front of it."
 		p.step(p.self, "runs the request")
@@ -148,7 +148,7 @@ func (p *Planner) read(from []string) {
 	site := p.nearest(from)
 	switch {
 	case site == "":
-		p.Plan.Summary = "None of " + List(from) + " can be reached now: the read would be refused (503)."
+		p.Plan.Summary = "None of " + shape.List(from) + " can be reached now: the read would be refused (503)."
 	case site == p.self:
 		p.Plan.Summary = "Read here: nothing waits for another site."
 		p.step(site, "answers from its application")
@@ -234,15 +234,7 @@ func (p *Planner) versions() []string {
 	}
 	var told []string
 	for _, v := range slices.Sorted(maps.Keys(at)) {
-		told = append(told, v+" at "+List(at[v]))
+		told = append(told, v+" at "+shape.List(at[v]))
 	}
 	return []string{"the versions of the application differ: " + strings.Join(told, "; ")}
-}
-
-// List joins names as a sentence does.
-func List(names []string) string {
-	if len(names) < 2 {
-		return strings.Join(names, "")
-	}
-	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/skerry/skerry/engine"
 )
@@ -74,4 +75,12 @@ func (n Names) Parts(row *engine.ResourceRow) [][]string {
 		slices.Sort(part)
 	}
 	return parts
+}
+
+// List writes names as people do.
+func List(names []string) string {
+	if len(names) < 2 {
+		return strings.Join(names, "")
+	}
+	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
 }
