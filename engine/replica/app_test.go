@@ -143,7 +143,7 @@ func (a *app) serve(c engine.Call) engine.Reply {
 		}
 		return answer(200)
 	case c.Method == "DELETE":
-		delete(a.objects, c.Local)
+		a.remove(c.Local)
 		return engine.Reply{Status: 204}
 	case strings.HasSuffix(c.Path, "/incr"):
 		a.ran[c.Key]++
@@ -170,6 +170,11 @@ func (a *app) put(k *engine.Kind, id engine.LocalID, members map[string]any) {
 	}
 	o[string(k.ID.At[1:])] = string(id)
 	a.objects[id] = o
+}
+
+func (a *app) remove(id engine.LocalID) {
+	delete(a.objects, id)
+	delete(a.pokes, id)
 }
 
 // show tells what the application has of an object.

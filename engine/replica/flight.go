@@ -2,6 +2,7 @@ package replica
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/skerry/skerry/engine"
 )
@@ -42,6 +43,13 @@ type Flight struct {
 	After int64 `cbor:"19,keyasint,omitempty"`
 	// Reply is the answer that came and could not be seen to whole; nil: none came.
 	Reply *Landed `cbor:"20,keyasint,omitempty"`
+	// Answered says that an answer came to the last try: it is not under way any more.
+	Answered bool `cbor:"21,keyasint,omitempty"`
+}
+
+// underWay reports whether the application may still be doing it.
+func (f *Flight) underWay(now time.Time, callTimeout time.Duration) bool {
+	return !f.Answered && now.Sub(engine.Time(f.Since)) < callTimeout
 }
 
 // Stage says how far a request in flight has come.

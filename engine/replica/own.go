@@ -356,6 +356,7 @@ func (t *own) heard(r *Replica, in *Answered) bool {
 	o, reply := &t.flight.Operation, in.Reply
 	t.reply, t.answered = reply, in
 	t.flight.Attempt++
+	t.flight.Answered = in.Err == nil
 	switch plan.Judge(o.Type, reply, in.Err) {
 	case plan.Done:
 		if h := r.env.Halted(r.Kind); h != nil {

@@ -2,7 +2,9 @@ package replica
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/skerry/skerry/engine"
@@ -246,8 +248,19 @@ func (t *rejoin) joined(r *Replica, local engine.LocalID) bool {
 			r.outcome(o.ID, engine.Outcome{State: engine.StateUncertain, Cause: engine.ConflictRejoined, Error: why})
 		}
 	}
+	if local != "" {
+		r.putAgain()
+	}
 	r.openWaits()
 	r.TouchAll()
 	r.changed()
 	return true
+}
+
+// putAgain has the opaque bytes that count put in their place once more: no representation shows whether they are there.
+func (r *Replica) putAgain() {
+	bytes := r.History.Whole(merge.Everything).Absolute
+	for _, path := range slices.Sorted(maps.Keys(bytes)) {
+		r.outcome(bytes[path].ID, engine.Outcome{State: engine.StatePending, Again: true})
+	}
 }

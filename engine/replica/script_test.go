@@ -207,6 +207,7 @@ func (s *site) command(words []string) error {
 		s.full = true
 	case "free":
 		s.full = false
+		clear(s.world.compared)
 	case "hold-deletes":
 		s.holdsDeletes = true
 	case "behind":
@@ -238,7 +239,7 @@ func (s *site) behind(args []string) {
 		id = r.Mine.Local
 	}
 	if args[2] == "gone" {
-		delete(s.app.objects, id)
+		s.app.remove(id)
 		return
 	}
 	o := s.app.objects[id]

@@ -69,7 +69,7 @@ func (t *settle) send(r *Replica) bool {
 	if t.person {
 		f.Stage = Unknown
 	}
-	f.Since = r.env.Now().UnixMicro()
+	f.Since, f.Answered = r.env.Now().UnixMicro(), false
 	r.changed()
 	t.phase = settleSends
 	return r.call(r.sendCall(f.body(), t.local, f.Key, f.Credentials))
@@ -121,7 +121,7 @@ func (t *settle) answer(r *Replica, in *Answered) bool {
 }
 
 func (t *settle) found(r *Replica, in *Answered) bool {
-	switch since := engine.Time(r.own.Since); {
+	switch {
 	case errors.Is(in.Err, engine.ErrUntellable):
 		return t.ask(r, in.Err.Error())
 	case in.Err != nil:
@@ -131,7 +131,7 @@ func (t *settle) found(r *Replica, in *Answered) bool {
 	case len(in.List) == 1:
 		t.reply = in.List[0]
 		return t.publish(r, nil)
-	case r.env.Now().Sub(since) < r.limits.CallTimeout: // it may be under way still
+	case r.own.underWay(r.env.Now(), r.limits.CallTimeout):
 		return t.retry(r)
 	}
 	return t.send(r)
@@ -168,6 +168,9 @@ func (t *settle) effect(r *Replica, shows []byte) bool {
 		t.reply = engine.Reply{Status: 200}
 		return t.publish(r, shows)
 	case plan.TraceAbsent:
+		if f.underWay(r.env.Now(), r.limits.CallTimeout) {
+			return t.retry(r)
+		}
 		return t.send(r)
 	}
 	return t.ask(r, "the application gave no certain answer, and what it shows does not tell whether it ran")
@@ -176,6 +179,7 @@ func (t *settle) effect(r *Replica, shows []byte) bool {
 func (t *settle) heard(r *Replica, in *Answered) bool {
 	f, reply := r.own, in.Reply
 	f.Attempt++
+	f.Answered = in.Err == nil
 	t.reply = reply
 	certain := t.person
 	switch became := plan.Judge(f.Operation.Type, reply, in.Err); became {
