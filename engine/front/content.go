@@ -1,6 +1,7 @@
 package front
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -80,7 +81,7 @@ func (f *Front) content(ctx context.Context, r engine.Request) (engine.Answer, e
 	header.Set(engine.HeaderSettled, string(settled))
 	a := engine.Answer{Status: reply.Status, Header: header, Body: reply.Body, Length: reply.Length, Site: f.self}
 	if reply.Content != nil {
-		a.Content = &unchanged{ReadCloser: reply.Content, same: same}
+		a.Content = newUnchanged(reply.Content, same)
 	}
 	return a, nil
 }
@@ -102,7 +103,7 @@ func (s standing) same(t standing) bool {
 func (f *Front) stands(ctx context.Context, id engine.DocumentID, asks engine.SiteID) (s standing, err error) {
 	err = f.Site.Look(ctx, id, func(r *replica.Replica) {
 		part := r.Part(asks)
-		s = standing{shares: part == view.PartMember || part == view.PartLeaving, busy: r.Busy(), made: r.Mine.Made, settled: r.Me.Settled.Clone()}
+		s = standing{shares: part == view.PartMember || part == view.PartLeaving, busy: r.Busy() || r.Own() != nil, made: r.Mine.Made, settled: r.Me.Settled.Clone()}
 		if !r.Me.Bare {
 			s.local = r.Mine.Local
 		}
@@ -114,34 +115,34 @@ var errChanged = errors.New("it has changed while it was read")
 
 // unchanged is content whose last byte comes only if nothing has changed while it was read.
 type unchanged struct {
-	io.ReadCloser
+	io.Closer
+	from *bufio.Reader
 	same func() error
-	held []byte // the last byte that was read, not given out yet
-	err  error  // once all was read
+	// certain says that the rest may be given out; err is why it may not.
+	certain bool
+	err     error
 }
 
-// Read implements io.Reader. It gives out one byte less than it has read, until it knows that the last one may go.
+func newUnchanged(from io.ReadCloser, same func() error) *unchanged {
+	return &unchanged{Closer: from, from: bufio.NewReaderSize(from, 32<<10), same: same}
+}
+
+// Read implements io.Reader. It keeps the last byte back until it knows that it is the last, and may go.
 func (c *unchanged) Read(p []byte) (int, error) {
-	if len(p) == 0 || c.err != nil {
-		return 0, c.err
-	}
-	n := copy(p, c.held)
-	m, err := c.ReadCloser.Read(p[n:])
-	if n += m; err == io.EOF {
-		if c.err = c.same(); c.err == nil {
-			c.err = io.EOF
-			c.held = nil
-			return n, io.EOF
+	if c.err == nil && !c.certain {
+		_, err := c.from.Peek(2)
+		switch {
+		case err == nil:
+			return c.from.Read(p[:min(len(p), c.from.Buffered()-1)])
+		case err == io.EOF:
+			c.err = c.same()
+			c.certain = c.err == nil
+		default:
+			c.err = err
 		}
+	}
+	if c.err != nil {
 		return 0, c.err
 	}
-	if err != nil {
-		c.err = err
-		return 0, err
-	}
-	if n == 0 {
-		return 0, nil
-	}
-	c.held = append(c.held[:0], p[n-1])
-	return n - 1, nil
+	return c.from.Read(p)
 }

@@ -748,8 +748,9 @@ func (a *app) inject(f ...fault) {
 func (a *app) holdUp() (arrived <-chan struct{}, release func()) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.hold, a.arrived = make(chan struct{}), make(chan struct{})
-	return a.arrived, sync.OnceFunc(func() { close(a.hold) })
+	hold := make(chan struct{})
+	a.hold, a.arrived = hold, make(chan struct{})
+	return a.arrived, sync.OnceFunc(func() { close(hold) })
 }
 
 func (a *app) log() []string {

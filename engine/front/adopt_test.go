@@ -1,0 +1,108 @@
+package front
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/replica"
+)
+
+// An object becomes a resource: an identifier that is free is kept; a number is not one, since it means another object at the next site.
+func TestAnExistingObjectIsAdopted(t *testing.T) {
+	for id, keeps := range map[engine.LocalID]bool{"debian": true, "17": false} {
+		w := newWorld(t, "paris", "nantes")
+		paris := w.sites[0]
+		paris.app.put(images, string(id), `{"id":"`+string(id)+`","name":"n"}`)
+		q := engine.AdoptRequest{Kind: images, ID: id, Sites: []engine.SiteID{"paris", "nantes"}, User: "ann"}
+		key, first, err := paris.AdoptExisting(t.Context(), q)
+		if err != nil || first != "placed" || (string(key) == string(id)) != keeps {
+			t.Fatalf("%s is adopted as %q by %q, %v", id, key, first, err)
+		}
+		d := paris.decided[0]
+		if o := d.Publish.Operation; d.What != replica.VerbPublish || d.Reply.Local != id || o.Type != engine.TypeCreate || string(o.Body) != `{"name":"n"}` ||
+			string(o.Edit.Set["/name"]) != `"n"` || o.User != "ann" || o.Method != "POST" || !d.Publish.Creates {
+			t.Errorf("published %+v", d.Publish)
+		}
+		if again, nothing, err := paris.AdoptExisting(t.Context(), q); err != nil || again != key || nothing != "" {
+			t.Errorf("adopted again: %q %q, %v", again, nothing, err)
+		}
+		if len(paris.app.log()) != 0 {
+			t.Errorf("the application was asked %q", paris.app.log())
+		}
+	}
+}
+
+func TestWhatIsNotAdopted(t *testing.T) {
+	for name, c := range map[string]struct {
+		kind  *engine.Kind
+		setup func(*world, *site)
+		want  string
+	}{
+		"there is none":                   {images, func(_ *world, s *site) { s.app.remove(images, "y") }, "not found"},
+		"nobody has told whose it may be": {images, func(_ *world, s *site) { s.met = false }, "503 unreachable"},
+		"a request may have made it": {files, func(w *world, s *site) {
+			s.app.inject(fails)
+			a, err := s.Submit(w.t.Context(), request(files, "PUT", "y", `{}`, s))
+			w.wants("504 upstream", a, err)
+		}, "502 upstream"},
+		"a create of its kind is open": {disks, func(w *world, s *site) {
+			s.app.inject(fails)
+			a, err := s.Submit(w.t.Context(), request(disks, "POST", "", `{}`, w.sites...))
+			w.wants("504 upstream", a, err)
+		}, "502 upstream"},
+		"it is no object": {images, func(_ *world, s *site) { s.app.mu.Lock(); s.app.objects["image y"] = nil; s.app.mu.Unlock() }, "422 adopt"},
+		"it is too long": {images, func(_ *world, s *site) {
+			s.app.put(images, "y", `{"a":"`+strings.Repeat("x", engine.MaxInlineBody)+`"}`)
+		}, "413 too-large"},
+		"a replica may have made it": {files, func(w *world, s *site) {
+			r := s.newReplica("d", engine.About{Service: "store", Kind: "file", Key: "y", Collaboration: engine.Replication, Placement: []engine.SiteID{"paris"}})
+			r.Rejoin(&replica.Remnant{}, &replica.Flight{Creates: true, Operation: engine.Operation{ID: "op", Type: engine.TypeCreate}}, 0)
+			s.store.operations["op"] = engine.OperationRow{ID: "op", Document: "d", Resource: "y", Type: engine.TypeCreate, Service: "store", Kind: "file",
+				State: engine.StatePending}
+		}, "502 upstream"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, "paris", "nantes")
+			paris := w.sites[0]
+			for _, k := range []*engine.Kind{images, files, disks} {
+				paris.app.put(k, "y", `{"a":1}`)
+			}
+			c.setup(w, paris)
+			_, _, err := paris.AdoptExisting(t.Context(), engine.AdoptRequest{Kind: c.kind, ID: "y", Sites: []engine.SiteID{"nantes"}})
+			got := told(engine.Answer{}, err)
+			if errors.Is(err, engine.ErrNotFound) {
+				got = "not found"
+			}
+			if got != c.want {
+				t.Errorf("told %s (%v), want %s", got, err, c.want)
+			}
+		})
+	}
+}
+
+// Of several at a time one adopts it, and a change whose scope has it adopted runs at the resource.
+func TestAChangeAdoptsWhatIsThere(t *testing.T) {
+	w := newWorld(t, "paris", "nantes")
+	paris, nantes := w.sites[0], w.sites[1]
+	paris.app.put(images, "y", `{"a":1}`)
+	a, err := paris.Submit(t.Context(), request(images, "PATCH", "y", `{"a":2}`, w.sites...))
+	w.must(200, a, err)
+	if len(paris.decided) != 1 || len(paris.asked) != 1 || paris.asked[0].Creates || a.Resource != "y" {
+		t.Errorf("published %d, asked %d", len(paris.decided), len(paris.asked))
+	}
+	// What is nowhere here may be made at another site.
+	nantes.store.add(engine.ResourceRow{Document: "d", ID: "z", Local: "n1", Service: "store", Kind: "image"})
+	nantes.app.put(images, "n1", `{}`)
+	a, err = paris.Submit(t.Context(), request(images, "PATCH", "z", `{"a":2}`, w.sites...))
+	if w.must(200, a, err); a.Site != nantes.id {
+		t.Errorf("answered by %s", a.Site)
+	}
+	a, err = paris.Submit(t.Context(), request(images, "PATCH", "nothing", `{"a":2}`, w.sites...))
+	w.wants("404 not-replicated", a, err)
+	r := post("nothing", paris)
+	r.Placement, r.Via = []engine.SiteID{"paris", "nantes"}, []engine.SiteID{"nantes"}
+	a, err = paris.Submit(t.Context(), r)
+	w.wants("404 not-replicated", a, err)
+}

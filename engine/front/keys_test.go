@@ -1,0 +1,168 @@
+package front
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/replica"
+)
+
+func keyed(r engine.Request) engine.Request {
+	r.Key = "k"
+	return r
+}
+
+func TestARepeatedKeyGetsTheFirstAnswer(t *testing.T) {
+	w := newWorld(t, "paris", "nantes")
+	paris, nantes := w.sites[0], w.sites[1]
+	for name, c := range map[string]struct {
+		r  engine.Request
+		at *site
+	}{
+		"at a replica":               {keyed(request(images, "POST", "", `{"a":1}`, paris, nantes)), paris},
+		"at this site alone":         {keyed(request(images, "POST", "", `{"a":2}`, paris)), paris},
+		"at another site":            {keyed(request(images, "POST", "", `{"a":3}`, nantes)), nantes},
+		"what the application names": {keyed(request(disks, "POST", "", `{"a":4}`, paris, nantes)), paris},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w.t = t
+			c.r.Key = name
+			before := c.at.app.count()
+			first, err := paris.Submit(t.Context(), c.r)
+			w.must(201, first, err)
+			again, err := paris.Submit(t.Context(), c.r)
+			w.must(201, again, err)
+			if again.Resource != first.Resource || again.Operation != first.Operation || string(again.Body) != string(first.Body) || c.at.app.count() != before+1 {
+				t.Errorf("told %+v, first %+v; there are %d more", again, first, c.at.app.count()-before)
+			}
+			other := c.r
+			other.Body = []byte(`{"a":9}`)
+			a, err := paris.Submit(t.Context(), other)
+			w.wants("422 in-progress", a, err)
+			other = c.r
+			other.Caller = "bob" // somebody else's key
+			a, err = paris.Submit(t.Context(), other)
+			w.must(201, a, err)
+			w.pass(keyTTL + time.Second)
+			a, err = paris.Submit(t.Context(), c.r)
+			if w.must(201, a, err); a.Operation == first.Operation {
+				t.Error("it is remembered for ever")
+			}
+		})
+	}
+}
+
+// While the first runs the second is refused. What the first had set up outlasts its client.
+func TestTheSameRequestAtOnce(t *testing.T) {
+	for name, sites := range map[string]int{"at a replica": 2, "at this site alone": 1} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, "paris", "nantes")
+			paris := w.sites[0]
+			arrived, release := paris.app.holdUp()
+			r := keyed(request(images, "POST", "", `{}`, w.sites[:sites]...))
+			done := make(chan string)
+			go func() { done <- told(paris.Submit(t.Context(), r)) }()
+			<-arrived
+			a, err := paris.Submit(t.Context(), r)
+			w.wants("409 in-progress", a, err)
+			release()
+			if got := <-done; got != "201" {
+				t.Errorf("the first is told %s", got)
+			}
+			a, err = paris.Submit(t.Context(), r)
+			if w.must(201, a, err); paris.app.count() != 1 {
+				t.Errorf("there are %d objects", paris.app.count())
+			}
+		})
+	}
+}
+
+// The same key is the same operation from the moment on at which it may have reached an application, whatever becomes of the agent.
+func TestAKeyCountsBeforeTheAnswer(t *testing.T) {
+	w := newWorld(t, "paris", "nantes")
+	paris, nantes := w.sites[0], w.sites[1]
+	var ids []engine.OperationID
+	documents := map[engine.DocumentID]bool{}
+	paris.answers = func(id engine.DocumentID, _ *engine.About, a *replica.Ask) (replica.Given, error) {
+		ids, documents[id] = append(ids, a.Operation), true
+		return replica.Given{}, &engine.Refusal{Status: 504, Type: "upstream", Operation: a.Operation}
+	}
+	r := keyed(request(images, "POST", "", `{}`, paris, nantes))
+	for range 2 {
+		a, err := paris.Submit(t.Context(), r)
+		w.wants("504 upstream", a, err)
+		paris.start()
+	}
+	other := r
+	other.Body = []byte(`{"other":1}`) // another request: it has nothing to do with the first
+	a, err := paris.Submit(t.Context(), other)
+	w.wants("504 upstream", a, err)
+	if len(ids) != 3 || ids[0] != ids[1] || ids[2] == ids[0] || len(documents) != 2 {
+		t.Errorf("it was asked for as %v, in %d documents", ids, len(documents))
+	}
+	// At this site alone nobody knows what came of it until it is settled.
+	paris.answers = nil
+	paris.app.inject(doesFail)
+	put := keyed(request(files, "PUT", "x", `{"a":1}`, paris))
+	a, err = paris.Submit(t.Context(), put)
+	w.wants("504 upstream", a, err)
+	a, err = paris.Submit(t.Context(), put)
+	w.wants("504 upstream", a, err)
+	w.settle()
+	a, err = paris.Submit(t.Context(), put)
+	if w.must(200, a, err); !slices.Equal(paris.app.log(), []string{"PUT x as ann", "PUT x as ann"}) {
+		t.Errorf("the application was asked %q", paris.app.log())
+	}
+}
+
+// What another site hands over runs once, however often it comes.
+func TestAnOperationThatComesAgain(t *testing.T) {
+	w := newWorld(t, "paris", "nantes")
+	paris, nantes := w.sites[0], w.sites[1]
+	for name, r := range map[string]engine.Request{
+		"at a replica":       request(images, "POST", "", `{}`, paris, nantes),
+		"at this site alone": request(images, "POST", "", `{}`, paris),
+	} {
+		t.Run(name, func(t *testing.T) {
+			w.t = t
+			r.Operation, r.Via = engine.OperationID(w.newID()), []engine.SiteID{nantes.id}
+			before := paris.app.count()
+			first, err := paris.Submit(t.Context(), r)
+			w.must(201, first, err)
+			r.Again = true
+			a, err := paris.Submit(t.Context(), r)
+			w.must(201, a, err)
+			clear(paris.store.answers) // it is long ago
+			if name == "at a replica" {
+				a, err = paris.Submit(t.Context(), r)
+				w.must(201, a, err)
+			}
+			if paris.app.count() != before+1 {
+				t.Errorf("there are %d objects more", paris.app.count()-before)
+			}
+		})
+	}
+	clear(paris.store.operations)
+	for name, c := range map[string]struct {
+		until time.Time
+		met   bool
+		again bool
+		want  string
+	}{
+		"for the first time":        {start.Add(time.Hour), true, false, "201"},
+		"again, and nothing is old": {time.Time{}, true, true, "201"},
+		"so long ago":               {start.Add(time.Hour), true, true, "409 forgotten"},
+		"nobody has told yet":       {time.Time{}, false, true, "504 upstream"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w.t = t
+			paris.store.forgotten, paris.met = c.until, c.met
+			r := request(images, "POST", "", `{}`, paris)
+			r.Operation, r.Via, r.Again = engine.OperationID(w.newID()), []engine.SiteID{nantes.id}, c.again
+			a, err := paris.Submit(t.Context(), r)
+			w.wants(c.want, a, err)
+		})
+	}
+}
