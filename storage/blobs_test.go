@@ -278,3 +278,28 @@ func TestFetchingGoesOnWhereItWasLeft(t *testing.T) {
 		t.Errorf("beside it are %v", got)
 	}
 }
+
+// A client may send what another site sends at the same time.
+func TestABlobComesFromTwoSidesAtOnce(t *testing.T) {
+	b := openBlobs(t, t.TempDir())
+	for seed := range byte(20) {
+		body := bytesOf(seed, engine.ChunkSize)
+		h := engine.NewBlobHasher()
+		h.Write(body)
+		ref, digests := h.Sum()
+		in, err := b.Begin(ref)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fetched := make(chan error)
+		go func() { fetched <- errors.Join(in.SetDigests(digests), in.Add(body), in.Done()) }()
+		_, release, err := b.Take(t.Context(), bytes.NewReader(body))
+		if err = errors.Join(err, <-fetched); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := readBlob(b, ref, 0); err != nil || !bytes.Equal(got, body) {
+			t.Fatalf("%d bytes of %d come back: %v", len(got), len(body), err)
+		}
+		release()
+	}
+}

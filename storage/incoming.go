@@ -64,7 +64,10 @@ func (in *incoming) SetDigests(d engine.Digests) error {
 	if !d.Are(in.ref) {
 		return fmt.Errorf("digests of blob %s: %w", in.ref.Hash, engine.ErrRefused)
 	}
-	if err := in.blobs.writeDigests(in.ref, d); err != nil {
+	in.blobs.mu.Lock() // the same blob may be taken in from a client meanwhile
+	err := in.blobs.writeDigests(in.ref, d)
+	in.blobs.mu.Unlock()
+	if err != nil {
 		return fmt.Errorf("digests of blob %s: %w: %w", in.ref.Hash, engine.ErrStorage, err)
 	}
 	in.digests = d
