@@ -25,6 +25,9 @@ const crowd = 200
 // acting begins the tags of actions, which have an effect each time they are done.
 const acting = "act-"
 
+// assigned are the collections in which the application gives the identifiers. Those of notes clients may choose, and these do not.
+var assigned = []string{"/items", "/notes"}
+
 // clients write at every site, and a person decides what agents ask.
 type clients struct {
 	e    *env.Env
@@ -130,10 +133,11 @@ func (c *clients) write(s *env.Site) {
 		case 6: // which the application refuses, so that nothing comes of it
 			c.ask(s, "POST /things/shared/act", `{"refuse":true}`, "Scope", both)
 		case 0:
-			op, a := c.ask(s, "POST /items", fmt.Sprintf(`{"tag":%q}`, tag), "Scope", both)
+			collection := assigned[n/7%len(assigned)]
+			op, a := c.ask(s, "POST "+collection, fmt.Sprintf(`{"tag":%q}`, tag), "Scope", both)
 			remember(tag, op)
 			if op != "" && a.Text("id") != "" && s.Name() != "lille" {
-				items = append(items, tag, a.Text("id"))
+				items = append(items, tag, collection+"/"+a.Text("id"))
 			}
 		case 1:
 			op, _ := c.ask(s, "PUT /things/"+tag, fmt.Sprintf(`{"tag":%q}`, tag), "Scope", both)
@@ -150,12 +154,12 @@ func (c *clients) write(s *env.Site) {
 			remember(tag, op)
 		case 5:
 			if len(items) > 8 {
-				made, id := items[0], items[1]
+				made, path := items[0], items[1]
 				items = items[2:]
 				c.mu.Lock()
 				c.deleted[made] = true
 				c.mu.Unlock()
-				if op, _ := c.ask(s, "DELETE /items/"+id, ""); op != "" {
+				if op, _ := c.ask(s, "DELETE "+path, ""); op != "" {
 					c.mu.Lock()
 					c.gone[made] = op
 					c.mu.Unlock()
@@ -220,7 +224,7 @@ func (c *clients) decide() {
 			}
 			verb := "retry"
 			switch {
-			case o.Type == "create" && o.Path == "/items":
+			case o.Type == "create" && slices.Contains(assigned, o.Path):
 				// Nobody knows which identifier it was given: what it made goes, and it is made again.
 				for path, object := range now.Objects {
 					if object["tag"] != o.Body.Tag {

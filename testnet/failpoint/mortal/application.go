@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,8 +15,8 @@ import (
 	"github.com/skerry/skerry/testnet/failpoint"
 )
 
-// application keeps things under identifiers that clients choose and items under identifiers of its own, and remembers
-// everything that was ever done to them. It honours no Idempotency-Key and does what it is asked as often as it is asked.
+// application keeps things under identifiers that clients choose, items under identifiers of its own and notes under either, and
+// remembers everything that was ever done to them. It honours no Idempotency-Key and does what it is asked as often as it is asked.
 type application struct {
 	mu      sync.Mutex
 	next    int
@@ -71,7 +72,7 @@ func (a *application) do(method, path string, body map[string]any) (int, any) {
 	switch {
 	case path == "/-/state":
 		return http.StatusOK, failpoint.State{Objects: a.objects, Done: a.done}
-	case method == http.MethodGet && (path == "/items" || path == "/things"):
+	case method == http.MethodGet && (path == "/items" || path == "/notes" || path == "/things"):
 		list := []any{}
 		for at, o := range a.objects {
 			if strings.HasPrefix(at, path+"/") {
@@ -79,11 +80,19 @@ func (a *application) do(method, path string, body map[string]any) (int, any) {
 			}
 		}
 		return http.StatusOK, list
-	case method == http.MethodPost && path == "/items":
+	case method == http.MethodPost && (path == "/items" || path == "/notes"):
 		a.next++
 		id := fmt.Sprint(a.next)
+		if path == "/notes" { // no other site's application gives the same
+			if id, _ = body["id"].(string); id == "" {
+				id = rand.Text()
+			}
+		}
+		if path += "/" + id; a.objects[path] != nil {
+			return http.StatusConflict, map[string]any{"error": "there is one"}
+		}
 		body["id"] = id
-		a.objects["/items/"+id] = body
+		a.objects[path] = body
 		a.done[tag]++
 		return http.StatusCreated, body
 	case method == http.MethodPut && o == nil && strings.HasPrefix(path, "/things/"):
