@@ -2,6 +2,7 @@ package world
 
 import (
 	"iter"
+	"runtime/debug"
 	"slices"
 	"time"
 )
@@ -26,10 +27,8 @@ func (w *World) spawn(p *Process, f func()) {
 	t := &task{p: p}
 	t.resume, t.stop = iter.Pull(func(yield func(struct{}) bool) {
 		defer func() {
-			if r := recover(); r != nil {
-				if _, ok := r.(died); !ok {
-					panic(r)
-				}
+			if r := recover(); r != nil && r != (died{}) {
+				w.Problem("a panic: %v\n%s", r, debug.Stack())
 			}
 		}()
 		t.yield = yield
