@@ -3,4 +3,6 @@
 //
 // Read view.go for what there is, take.go for how it comes in, part.go for who belongs to it, standing.go for how far a site
 // has come, agreement.go and conflict.go for what differs, row.go for how it is told.
+//
+// docs/words.md explains the terms.
 package view

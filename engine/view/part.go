@@ -14,7 +14,7 @@ type Part int
 const (
 	PartNone    Part = iota // nothing, and it never had
 	PartMember              // it belongs to the placement
-	PartLeaving             // it was removed, and has not said that it has left
+	PartLeaving             // it was removed, and has not said that it has left, or what it had accepted is still to come
 	PartFormer              // it has left
 )
 
@@ -32,9 +32,9 @@ func (v *View) Part(s engine.SiteID) Part {
 	switch {
 	case v.Placement().Has(s):
 		return PartMember
-	case !v.writers[s]:
+	case !v.writers[s] || v.expected[s]:
 		return PartNone
-	case v.left(s) != nil:
+	case v.left(s) != nil && !v.Lacks(s):
 		return PartFormer
 	}
 	return PartLeaving

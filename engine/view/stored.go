@@ -102,8 +102,6 @@ func (v *View) Shared() (peers []engine.SiteID, apart map[engine.SiteID]engine.F
 		}
 		last := v.lastWords(s)
 		switch {
-		case mine != PartFormer && v.Lacks(s): // it may have left, and what it had accepted is still to come
-			peers = append(peers, s)
 		case last != engine.Fingerprint{}:
 			if apart == nil {
 				apart = map[engine.SiteID]engine.Fingerprint{}

@@ -41,8 +41,12 @@ func (v *View) TakeChange(c *engine.Change, admits func(*engine.Operation) bool,
 	case !v.writers[c.Author] || !tip.Follows(c):
 		return Missing
 	}
+	was := v.Part(c.Author)
 	v.Wrote(e, c)
 	v.TakeEntries(e, c.Author, c.Entries, admits, note)
+	if was != v.Part(c.Author) {
+		v.TouchAll()
+	}
 	return Taken
 }
 
@@ -80,7 +84,9 @@ func (v *View) takeEntry(e *Epoch, author engine.SiteID, entry engine.Entry, adm
 		e.Bytes += len(entry.Value)
 		if o.Place != nil {
 			for _, s := range o.Place.Add {
-				v.writers[s] = true
+				if !v.writers[s] {
+					v.writers[s], v.expected[s] = true, true
+				}
 			}
 		}
 		if !admits(o) {
@@ -129,6 +135,9 @@ func (v *View) AddOperation(o *engine.Operation) {
 			v.CreatedAt = at
 		}
 		if c.Place != nil {
+			for _, s := range c.Place.Add {
+				delete(v.expected, s)
+			}
 			v.placed = nil
 			v.TouchAll()
 		}

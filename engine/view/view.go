@@ -42,6 +42,7 @@ type View struct {
 	statuses  map[engine.SiteID]*engine.Status
 	signed    map[engine.SiteID]engine.SignedStatus
 	writers   map[engine.SiteID]bool // who belongs to the placement or has ever done so
+	expected  map[engine.SiteID]bool // writers of whom nothing is known but that an operation which is held back adds them
 	placed    *merge.Placement       // nil: to be folded anew
 	digest    engine.Fingerprint     // of the changes and statuses that are here
 	overdue   map[engine.SiteID]bool // removed sites that nothing waits for any more
@@ -83,6 +84,7 @@ func New(self engine.SiteID, id engine.DocumentID, about engine.About, raw []byt
 		statuses:  map[engine.SiteID]*engine.Status{},
 		signed:    map[engine.SiteID]engine.SignedStatus{},
 		writers:   make(map[engine.SiteID]bool, len(about.Placement)),
+		expected:  map[engine.SiteID]bool{},
 		overdue:   map[engine.SiteID]bool{},
 	}
 	for _, s := range about.Placement {
