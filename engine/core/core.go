@@ -1,5 +1,3 @@
-// Package core joins the parts of one site's engine: the mesh (members), the loop (site), clients' requests (front) and people's
-// decisions (desk). Whoever wires a site hands it the ports, and gets one value that the web and the network talk to.
 package core
 
 import (

@@ -5,4 +5,6 @@
 //
 // Read desk.go for what it works with, decisions.go and resolve.go for what waits for a person, preview.go for what a site is about
 // to do, and the other files for one question each.
+//
+// docs/words.md explains the terms.
 package desk

@@ -8,4 +8,6 @@
 // that is spread over sites; adopt.go and content.go for what is there already.
 //
 // What has no certain answer is durable before it goes out, and is never sent twice where that may do harm.
+//
+// docs/words.md explains the terms.
 package front

@@ -7,4 +7,6 @@
 //
 // Records are told twice. A letter brings them at once, to those that can be reached; who gets one passes on what is news to
 // members that its sender has not reached. The comparison of fingerprints, which the network makes, is the sure path.
+//
+// docs/words.md explains the terms.
 package members

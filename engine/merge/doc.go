@@ -5,4 +5,6 @@
 // rules of the kind.
 //
 // Read known.go and history.go first, then living.go (which operations count), fold.go (what they leave) and checkpoint.go.
+//
+// docs/words.md explains the terms.
 package merge

@@ -16,4 +16,6 @@
 // State is a value without clock, lock or randomness. Its Take has the rules for records; what this site says is made by the
 // methods that return records (Found, Announce, Invite, Admit, …): the caller signs them, makes them durable, hands them to
 // Take and sends them.
+//
+// docs/words.md explains the terms.
 package mesh

@@ -5,4 +5,6 @@
 // correction with what differs, or make the object anew, or nothing; or hold, and ask a person.
 //
 // Read standing.go, step.go and next.go first. doubt.go is about requests that have had no certain answer.
+//
+// docs/words.md explains the terms.
 package plan

@@ -16,4 +16,6 @@
 // text, check.go, resolve.go and set.go for what it means, misplaced.go, syntaxerror.go, picture.go and suggest.go for what
 // people see
 // when it is wrong.
+//
+// docs/words.md explains the terms.
 package scope

@@ -12,4 +12,6 @@
 //
 // Resources that may not go wait inside, each once, and come out by themselves: each call returns those whose turn it is. A
 // Service has no clock and no randomness: both are handed in. Nothing here is safe for concurrent use.
+//
+// docs/words.md explains the terms.
 package service

@@ -9,4 +9,6 @@
 //
 // Everything that the loop owns is under Site.mu. It is held while a wake-up steps and commits, so that whoever looks sees what is
 // durable and nothing else. Nothing under it waits for another site or for the application.
+//
+// docs/words.md explains the terms.
 package site
