@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net/http"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/tree"
 )
 
 // Mood says how often an application does not behave, each a share of the requests that change something.
@@ -200,7 +202,7 @@ func (a *application) find(ctx context.Context, k *engine.Kind, request string) 
 		return nil, fmt.Errorf("connect: %w", engine.ErrUnreachable)
 	}
 	for id, o := range a.objects[k.Name] {
-		if mark, _ := o["mark"].(string); engine.HasMarker(mark, request) {
+		if mark, _ := o["mark"].(string); tree.HasMarker(mark, request) {
 			found = append(found, engine.Reply{Status: http.StatusOK, Body: encode(o), Local: engine.LocalID(id)})
 		}
 	}
@@ -265,4 +267,25 @@ func (a *application) serve(c engine.Call) engine.Reply {
 		return engine.Reply{Status: http.StatusNoContent}
 	}
 	return engine.Reply{Status: http.StatusOK, Body: encode(objects[id])}
+}
+
+// classifier is the catalog of the model's kinds.
+type classifier struct{}
+
+// Classify implements engine.Catalog.
+func (classifier) Classify(service engine.ServiceName, method, path string, header map[string]string) (engine.KindName, engine.Type, bool) {
+	return classify(service, method, path, header)
+}
+
+// whole returns a call whose body is in memory.
+func whole(c engine.Call) (engine.Call, error) {
+	if c.Content == nil {
+		return c, nil
+	}
+	body, err := io.ReadAll(c.Content)
+	if err != nil {
+		return c, fmt.Errorf("read the body: %w", err)
+	}
+	c.Body, c.Content = body, nil
+	return c, nil
 }

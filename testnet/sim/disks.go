@@ -9,6 +9,7 @@ import (
 	jsonpatch "github.com/evanphx/json-patch/v5"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/tree"
 )
 
 // disks are those that a client was shown, of which it changes or adds one.
@@ -61,7 +62,7 @@ func patched(o map[string]any, patch []byte) (after map[string]any) {
 // unmark takes the agent's marker out. An empty text in its place is as good as none.
 func unmark(o map[string]any) {
 	if mark, ok := o["mark"].(string); ok {
-		if o["mark"] = engine.TrimMarker(mark); o["mark"] == "" {
+		if o["mark"] = tree.TrimMarker(mark); o["mark"] == "" {
 			delete(o, "mark")
 		}
 	}

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/core"
 	"github.com/skerry/skerry/engine/vivaldi"
 	"github.com/skerry/skerry/glue"
 	"github.com/skerry/skerry/testnet/lab"
@@ -138,7 +139,7 @@ func (l *labSite) list(service engine.ServiceName, path string) []map[string]any
 }
 
 // fit gives an engine the application.
-func (l *labSite) fit(p *process, c *engine.Config) (err error) {
+func (l *labSite) fit(p *process, c *core.Config) (err error) {
 	catalog := labCatalog()
 	config := glue.ClientConfig{List: catalog.List, Dial: p.dialThrough(l.pipes)}
 	for _, name := range labServices {
@@ -149,7 +150,7 @@ func (l *labSite) fit(p *process, c *engine.Config) (err error) {
 	if p.client, err = glue.NewClient(config); err != nil {
 		return err
 	}
-	c.App, c.Classify, c.Items = mortalClient{p.client, p}, p.client.Classify, p.client.List
+	c.App, c.Catalog = mortalClient{p.client, p}, p.client
 	return nil
 }
 

@@ -19,10 +19,11 @@ import (
 
 	"github.com/skerry/skerry/crdt"
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/core"
+	loop "github.com/skerry/skerry/engine/site"
 	"github.com/skerry/skerry/glue"
 	"github.com/skerry/skerry/p2p"
 	"github.com/skerry/skerry/storage"
-	"github.com/skerry/skerry/testnet/memory"
 	"github.com/skerry/skerry/web/intercept/peer"
 )
 
@@ -45,7 +46,7 @@ type site struct {
 
 // process is one life of a site's agent.
 type process struct {
-	*engine.Site
+	*core.Core
 	store   *storage.Store
 	network *p2p.Network
 	client  *glue.Client // of lab
@@ -68,7 +69,7 @@ type process struct {
 type surroundings interface {
 	services() []engine.ServiceName
 	// fit gives the engine its kinds and its way to the application.
-	fit(p *process, c *engine.Config) error
+	fit(p *process, c *core.Config) error
 	// front is called when engine and network are there. It returns who answers other agents.
 	front(p *process) http.Handler
 }
@@ -127,23 +128,23 @@ func (s *site) open(ctx context.Context, token string) (p *process, err error) {
 	if err != nil {
 		return nil, err
 	}
-	documents, err := crdt.New(self, key, crand.Reader, p.store, 8)
+	documents, err := crdt.New(key)
 	if err != nil {
 		return nil, err
 	}
 	log := s.log.With("site", string(s.name))
-	config := engine.Config{
+	config := core.Config{
+		Self: self, Documents: documents, Store: mortal{p.store, p}, Blobs: blobs, Spools: spools, Log: log, Now: s.clock,
+		NewID:   func() string { return uuid.Must(uuid.NewV7()).String() },
+		Random:  func(b []byte) { _, _ = crand.Read(b) },
+		Changed: func() { p.membersChanged() },
 		// A year of being away: nobody confirms deletions here.
-		Deletions: engine.DeletionLimits{Late: 365 * 24 * time.Hour},
-		Self:      self, Documents: documents, Store: mortal{p.store, p}, Ledger: p.store, Blobs: blobs, Spools: spools,
-		Log: log, Now: s.clock, Vault: vault, Workers: 4, Cache: 8, History: s.history, Epoch: s.epoch,
-		NewID:  func() string { return uuid.Must(uuid.NewV7()).String() },
-		Random: func(b []byte) { _, _ = crand.Read(b) },
+		Limits: loop.Limits{Deletions: engine.DeletionLimits{Late: 365 * 24 * time.Hour}, Workers: 4, Cache: 8, History: s.history, Epoch: s.epoch},
 	}
 	if err := s.around().fit(p, &config); err != nil {
 		return nil, err
 	}
-	if p.Site, err = engine.New(ctx, config); err != nil {
+	if p.Core, err = core.New(ctx, config); err != nil {
 		return nil, err
 	}
 	listen, option := s.wires.plug(s.n)
@@ -151,45 +152,55 @@ func (s *site) open(ctx context.Context, token string) (p *process, err error) {
 		Key: key, Listen: []string{listen}, Log: log, Now: s.clock, Options: []libp2p.Option{option},
 		OnStatus:   func(id engine.SiteID, up bool) { p.SiteChanged(context.WithoutCancel(ctx), id, up) },
 		OnCompared: func(id engine.SiteID) { p.Compared(id) },
-		At:         p.Coordinate(), OnMoved: p.moved(ctx),
-	}, p.Site, p.Site)
+		At:         p.Mesh.Coordinate(), OnMoved: p.moved(ctx),
+	}, p.Mesh, p.Core.Site)
 	if err != nil {
 		return nil, err
 	}
-	p.Attach(p.network, peer.NewForwarder(p.Site, p.network.Transport(), 0))
+	p.Attach(p.network, peer.NewForwarder(p.Mesh, p.network.Transport(), 0))
 	return p, p.enter(ctx, token)
+}
+
+// membersChanged tells the network, once there is one.
+func (p *process) membersChanged() {
+	if p.network != nil {
+		p.network.MembersChanged()
+	}
 }
 
 // enter makes sure that the site belongs to the mesh.
 func (p *process) enter(ctx context.Context, text string) error {
 	record := engine.SiteRecord{Name: p.site.name, Addresses: p.network.Addresses(), Services: p.site.around().services()}
+	if err := p.Mesh.SetKinds(ctx, p.Core.Site.Kinds()); err != nil {
+		return err
+	}
 	switch {
-	case p.InMesh():
+	case p.Mesh.InMesh():
 	case text == "":
-		return p.Found(ctx, record)
+		return p.Mesh.Found(ctx, record)
 	default:
 		token, err := p2p.DecodeToken(text)
 		if err != nil {
 			return err
 		}
-		e, err := p.network.Join(ctx, token, record)
+		records, err := p.network.Join(ctx, token, record)
 		if err != nil {
 			return err
 		}
-		if err := p.Adopt(ctx, e); err != nil {
+		if err := p.Mesh.Adopt(ctx, token.Mesh, records); err != nil {
 			return err
 		}
 	}
-	return p.Announce(ctx, record)
+	return p.Mesh.Announce(ctx, record)
 }
 
 // invite returns the text of an invitation for others.
 func (p *process) invite(ctx context.Context, uses int) (string, error) {
-	i, secret, err := p.Invite(ctx, time.Hour, uses)
+	i, secret, err := p.Mesh.Invite(ctx, time.Hour, uses)
 	if err != nil {
 		return "", err
 	}
-	return p2p.EncodeToken(p2p.Token{Mesh: p.MeshID(), Inviter: p.Self(), Addresses: p.network.Addresses(),
+	return p2p.EncodeToken(p2p.Token{Mesh: p.Mesh.MeshID(), Inviter: p.Mesh.Self(), Addresses: p.network.Addresses(),
 		Invitation: i.ID, Secret: secret, Expires: i.ExpiresAt})
 }
 
@@ -284,7 +295,7 @@ func (p *process) submit(ctx context.Context, r engine.Request) (a engine.Answer
 		return a, true, errRefused
 	}
 	defer leave()
-	a, err = p.Submit(ctx, r)
+	a, err = p.Front.Submit(ctx, r)
 	return a, !p.dead.Load() && ctx.Err() == nil, err
 }
 
@@ -398,7 +409,7 @@ type client struct{ p *process }
 
 // Do implements engine.Application.
 func (c client) Do(ctx context.Context, call engine.Call) (engine.Reply, error) {
-	call, err := memory.Whole(call)
+	call, err := whole(call)
 	if err != nil {
 		return engine.Reply{}, err
 	}
@@ -434,8 +445,8 @@ func (c client) Present(ctx context.Context, k *engine.Kind, r engine.Reply) (en
 
 func (a *application) services() []engine.ServiceName { return []engine.ServiceName{"model"} }
 
-func (a *application) fit(p *process, c *engine.Config) error {
-	c.Kinds, c.App, c.Classify = kinds, client{p}, classify
+func (a *application) fit(p *process, c *core.Config) error {
+	c.Kinds, c.App, c.Catalog = kinds, client{p}, classifier{}
 	return nil
 }
 
