@@ -111,8 +111,9 @@ func (*Hold) input() {}
 
 // Effects are what a step asks for.
 type Effects struct {
-	// Entries are to be written into the document of the current epoch, as one change. The replica has taken them in already.
+	// Entries are to be written into the document of an epoch, as one change. The replica has taken them in already.
 	Entries []engine.Entry
+	Epoch   uint64
 	// Changed says that what is kept or shown of it has changed.
 	Changed bool
 	// Wake is when it is to be woken; zero: it need not be.

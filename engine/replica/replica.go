@@ -153,7 +153,7 @@ func (r *Replica) write(entries ...engine.Entry) {
 	r.TakeEntries(r.Current(), r.Self, entries, func(o *engine.Operation) bool { return r.env.Admits(r.Kind, o) || true }, func(err error) {
 		r.env.Note(r.Document, "an entry of this site's own makes no sense", err)
 	})
-	r.out.Entries = append(r.out.Entries, entries...)
+	r.out.Entries, r.out.Epoch = append(r.out.Entries, entries...), r.Current().Number
 	r.changed()
 }
 

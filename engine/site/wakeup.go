@@ -122,7 +122,6 @@ func (w *wakeUp) stepOf(r *resident, in replica.Input) (out *replica.Effects) {
 	case *replica.Decide:
 		r.decides[in] = true
 	}
-	epoch := r.Current().Number
 	func() {
 		defer func() {
 			if p := recover(); p != nil {
@@ -133,7 +132,7 @@ func (w *wakeUp) stepOf(r *resident, in replica.Input) (out *replica.Effects) {
 		}()
 		out = r.Step(w.env(r), in)
 	}()
-	w.collect(r, k, out, epoch)
+	w.collect(r, k, out)
 	if r.admitted && !r.Busy() {
 		w.leave(r)
 	}
@@ -151,12 +150,12 @@ func (w *wakeUp) of(r *resident) *work {
 	return k
 }
 
-func (w *wakeUp) collect(r *resident, k *work, out *replica.Effects, epoch uint64) {
+func (w *wakeUp) collect(r *resident, k *work, out *replica.Effects) {
 	if len(out.Entries) > 0 {
-		if len(k.entries) > 0 && k.epoch != epoch {
+		if len(k.entries) > 0 && k.epoch != out.Epoch {
 			w.write(r, k)
 		}
-		k.entries, k.epoch = append(k.entries, out.Entries...), epoch
+		k.entries, k.epoch = append(k.entries, out.Entries...), out.Epoch
 		if len(k.entries) > engine.MaxEntries/4 {
 			w.write(r, k)
 		}
