@@ -217,11 +217,13 @@ func (w *wakeUp) wakeLater(id engine.DocumentID, in replica.Input) {
 
 // write makes a change of the entries of a replica, which has taken them in; several where they are too much for one.
 func (w *wakeUp) write(r *resident, k *work) {
-	entries := k.entries
+	entries, e := k.entries, r.Numbered(k.epoch)
 	k.entries = nil
+	if e == nil { // over in the same step, since nobody else shares it: the checkpoint has them
+		return
+	}
 	for len(entries) > 0 {
 		n := len(entries)
-		e := r.Numbered(k.epoch)
 		c, err := w.s.cfg.Documents.Write(r.About, r.id, k.epoch, e.Tip(r.Self), entries)
 		for ; err != nil && n > 1; c, err = w.s.cfg.Documents.Write(r.About, r.id, k.epoch, e.Tip(r.Self), entries[:n]) {
 			n = (n + 1) / 2
