@@ -3,6 +3,7 @@ package history
 import (
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/testnet/world"
@@ -74,6 +75,34 @@ func (w *play) isLost(id engine.OperationID) bool {
 	return w.lost[id] && !slices.ContainsFunc(w.sites, func(s *site) bool {
 		row, err := s.Disk.Operation(w.Ctx, id)
 		return err == nil && row.Document != "" && !refusedFirst(row)
+	})
+}
+
+// orphan reports whether an object is what only a run that is lost had made: nobody has the operation, and nobody looks for it.
+func (w *play) orphan(s *site, k *engine.Kind, id string) bool {
+	if !s.restored || w.owned(s, k, id) {
+		return false
+	}
+	for key, e := range s.App.Effects {
+		made, _, _ := strings.Cut(key, ".")
+		if e.Kind == k.Name && e.Local == id && !w.known(engine.OperationID(made)) {
+			return true
+		}
+	}
+	return false
+}
+
+// owned reports whether an object is a resource's.
+func (w *play) owned(s *site, k *engine.Kind, id string) bool {
+	_, err := s.Disk.ResourceByLocal(w.Ctx, k.Service, k.Name, engine.LocalID(id))
+	return err == nil
+}
+
+// known reports whether a site has an operation in a document.
+func (w *play) known(id engine.OperationID) bool {
+	return slices.ContainsFunc(w.sites, func(s *site) bool {
+		row, err := s.Disk.Recalled(id)
+		return err == nil && row.Document != ""
 	})
 }
 

@@ -142,7 +142,7 @@ func (c *checker) checkSite(s *site) {
 	for _, k := range w.kinds {
 		for id, o := range s.App.Objects(k.Name) {
 			tag, _ := o.Fields["tag"].(string)
-			if !owned[string(k.Name)+" "+id] && !c.left(tag) && !w.isThing(tag) {
+			if !owned[string(k.Name)+" "+id] && !c.left(tag) && !w.isThing(tag) && !w.orphan(s, k, id) {
 				c.say("%s: %s %s belongs to nothing: %s", s.Name, k.Name, id, encode(o.Fields))
 			}
 		}
@@ -273,7 +273,7 @@ func (w *play) shown(s *site, res *resource) (all []string) {
 	objects := s.App.Objects(res.kind.Name)
 	for _, id := range slices.Sorted(maps.Keys(objects)) {
 		o := objects[id]
-		if o.Fields["tag"] != res.tag {
+		if o.Fields["tag"] != res.tag || w.orphan(s, res.kind, id) {
 			continue
 		}
 		fields := world.Unmarked(byKey(res.kind, o.Fields))

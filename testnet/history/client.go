@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,6 +34,7 @@ type request struct {
 	answered  bool     // its client has an answer
 	first     *request // what it asks for again, under the same key; nil: nothing
 	again     bool     // it was asked for again
+	certain   bool     // when it was, it was certain that nothing had happened
 }
 
 // over reports whether its client waits no more: there is an answer, or the agent has died.
@@ -89,7 +91,7 @@ func (w *play) ask() {
 func (w *play) askAgain() bool {
 	var may []*request
 	for _, q := range w.requests {
-		if q.sent.Key != "" && !q.again && q.over() && (q.status == 0 || q.status >= 500) && q.at.Proc != nil {
+		if q.sent.Key != "" && !q.again && q.over() && (q.status == 0 || q.status >= 500) && q.at.Proc != nil && !w.madeOtherwise(q) {
 			may = append(may, q)
 		}
 	}
@@ -97,11 +99,19 @@ func (w *play) askAgain() bool {
 		return false
 	}
 	first := may[w.rng.IntN(len(may))]
-	first.again = true
+	first.again, first.certain, first.refused = true, first.refused, false
 	again := &request{n: first.n, at: first.at, resource: first.resource, kind: first.kind, sent: first.sent, large: first.large, first: first, forgotten: first.at.restored}
 	w.requests, w.did = append(w.requests, again), true
 	w.send(again)
 	return true
+}
+
+// madeOtherwise reports whether what a request was refused to create has been asked for once more since: two objects of assigned
+// identifiers would be two resources.
+func (w *play) madeOtherwise(q *request) bool {
+	return q.kind == "create" && q.refused && slices.ContainsFunc(w.requests, func(o *request) bool {
+		return o != q && o.resource == q.resource && o.kind == "create" && !o.refused
+	})
 }
 
 // anyWish draws what a client wants of a resource; empty: nothing.
@@ -332,6 +342,9 @@ func (w *play) hears(q *request, a engine.Answer, err error) {
 		}
 	}
 	w.log.Info("answer", "request", q.String())
+	if first := q.first; first != nil && q.refused && first.certain {
+		first.refused = true
+	}
 	if first := q.first; first != nil && q.operation != "" {
 		if first.operation == "" {
 			first.operation = q.operation
