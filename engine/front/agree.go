@@ -79,7 +79,7 @@ const (
 func (a *around) counted(ctx context.Context, id engine.DocumentID, need engine.Agreement, op engine.OperationID) (have agreement, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	moved := a.moved.wait() // before the count, so that nothing between the two is missed
+	moved := a.moved.Wait() // before the count, so that nothing between the two is missed
 	go func() {
 		select {
 		case <-moved:

@@ -12,6 +12,7 @@ import (
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/replica"
+	"github.com/skerry/skerry/engine/waiting"
 )
 
 // around is what the parts of front share: the site that they belong to and the ways out of it.
@@ -20,33 +21,9 @@ type around struct {
 	self      engine.SiteID
 	network   Network
 	forwarder engine.Forwarder
-	moved     bell          // struck when another site has come into reach or gone out of it
+	moved     waiting.Bell  // struck when another site has come into reach or gone out of it
 	closing   chan struct{} // closed when Run ends: nobody answers any more
 	closed    sync.Once
-}
-
-// bell wakes all who wait for it. It is safe for concurrent use.
-type bell struct {
-	mu   sync.Mutex
-	ring chan struct{} // closed by the next strike; nil: nobody waits
-}
-
-func (b *bell) wait() <-chan struct{} {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.ring == nil {
-		b.ring = make(chan struct{})
-	}
-	return b.ring
-}
-
-func (b *bell) strike() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.ring != nil {
-		close(b.ring)
-		b.ring = nil
-	}
 }
 
 // lasting is a context for what is not given up because a client has gone. It ends with front.

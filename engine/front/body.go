@@ -3,7 +3,6 @@ package front
 import (
 	"bytes"
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -159,10 +158,4 @@ func (a *around) looked(t engine.Type, ref engine.BlobRef) ([]byte, error) {
 	}
 	defer in.Close()
 	return io.ReadAll(io.LimitReader(in, engine.MaxLooked))
-}
-
-// hashOf tells bodies of requests apart.
-func hashOf(ref engine.BlobRef) (sum [32]byte) {
-	_, _ = hex.Decode(sum[:], []byte(ref.Hash)) // this site has made it
-	return sum
 }

@@ -5,20 +5,21 @@ import (
 	"slices"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/keys"
 	"github.com/skerry/skerry/engine/plan"
 )
 
 // choose runs a request that concerns nothing replicated here at the first of its alternatives that takes it. The next one is tried
 // only while it is certain that nothing has happened at those before. When no site of any can be reached, the request is kept for
 // all of them.
-func (f *Front) choose(ctx context.Context, r engine.Request, k keeper) (engine.Answer, error) {
+func (f *Front) choose(ctx context.Context, r engine.Request, k keys.Keeper) (engine.Answer, error) {
 	if len(r.Alternatives) == 0 {
 		return f.at(ctx, r, k)
 	}
 	r.Operation = f.operationOf(r) // one and the same wherever it is tried
 	all := r.Alternatives
 	// A site that may have had it under the same key before is asked alone.
-	if i := slices.IndexFunc(all, func(a engine.Alternative) bool { return slices.Contains(a.Placement, k.sent) }); i >= 0 {
+	if i := slices.IndexFunc(all, func(a engine.Alternative) bool { return slices.Contains(a.Placement, k.Sent) }); i >= 0 {
 		all = all[i : i+1]
 	}
 	var last func() (engine.Answer, error)

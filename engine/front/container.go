@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/keys"
 	"github.com/skerry/skerry/engine/replica"
 	"github.com/skerry/skerry/engine/tree"
 )
@@ -119,7 +120,7 @@ func (f *Front) Contents(ctx context.Context, id engine.DocumentID, kind engine.
 func (f *Front) ContentsChanged(container engine.DocumentID) { f.containers.Changed(container) }
 
 // createInside is create, for what may lie in a container that is spread over sites.
-func (f *Front) createInside(ctx context.Context, r engine.Request, k keeper) (engine.Answer, error) {
+func (f *Front) createInside(ctx context.Context, r engine.Request, k keys.Keeper) (engine.Answer, error) {
 	container, inside, err := f.containers.of(ctx, r.Kind, r.Within)
 	if err != nil {
 		return engine.Answer{}, err

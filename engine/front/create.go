@@ -8,12 +8,13 @@ import (
 	"slices"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/keys"
 	"github.com/skerry/skerry/engine/replica"
 	"github.com/skerry/skerry/engine/tree"
 )
 
 // create runs a request that makes a new replicated resource.
-func (f *Front) create(ctx context.Context, r engine.Request, k keeper) (engine.Answer, error) {
+func (f *Front) create(ctx context.Context, r engine.Request, k keys.Keeper) (engine.Answer, error) {
 	if a, here, err := f.createdBefore(ctx, r); here || err != nil {
 		return a, err
 	}

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/keys"
 	"github.com/skerry/skerry/engine/plan"
 )
 
@@ -58,7 +58,7 @@ func involved(r engine.Request, row engine.ResourceRow) []engine.SiteID {
 
 // acceptFirst accepts a request that is not to run before it is answered: its caller says so, or what came before it for the replica
 // here waits as well.
-func (f *Front) acceptFirst(ctx context.Context, r engine.Request, row engine.ResourceRow, k keeper) (a engine.Answer, accepted bool, err error) {
+func (f *Front) acceptFirst(ctx context.Context, r engine.Request, row engine.ResourceRow, k keys.Keeper) (a engine.Answer, accepted bool, err error) {
 	sites := involved(r, row)
 	if len(sites) == 0 { // it will be refused
 		return engine.Answer{}, false, nil
@@ -77,7 +77,7 @@ func (f *Front) acceptFirst(ctx context.Context, r engine.Request, row engine.Re
 
 // accept keeps a request that is to run here as soon as possible, and answers it: at once, or with what it comes to within the time
 // that its caller waits.
-func (f *Front) accept(ctx context.Context, r engine.Request, sites []engine.SiteID, k keeper) (engine.Answer, error) {
+func (f *Front) accept(ctx context.Context, r engine.Request, sites []engine.SiteID, k keys.Keeper) (engine.Answer, error) {
 	if len(r.Alternatives) == 0 {
 		if err := f.askable(r, sites); err != nil {
 			return engine.Answer{}, err
@@ -87,7 +87,7 @@ func (f *Front) accept(ctx context.Context, r engine.Request, sites []engine.Sit
 	r.Operation = f.operationOf(r)
 	// Nobody waits for the agreement of other sites when it runs: that they could be asked is what it needs.
 	r.Async, r.Wait, r.Key = false, time.Second, ""
-	done, forget := f.outbox.awaited.add(r.Operation)
+	done, forget := f.outbox.awaited.Add(r.Operation)
 	defer forget()
 	if err := f.outbox.keepAs(ctx, kept{Request: r, Placement: sites, Deferred: true}, k); err != nil {
 		return engine.Answer{}, err
@@ -103,7 +103,7 @@ func (f *Front) accept(ctx context.Context, r engine.Request, sites []engine.Sit
 			if x.refusal != nil {
 				return engine.Answer{}, x.refusal
 			}
-			f.keys.keep(ctx, k, r.Kind, x.answer)
+			f.keys.Keep(ctx, k, r.Kind, x.answer)
 			return x.answer, nil
 		case <-ctx.Done():
 		}
@@ -112,7 +112,7 @@ func (f *Front) accept(ctx context.Context, r engine.Request, sites []engine.Sit
 }
 
 // whenMade keeps a request for the replica that this site alone is to have and has not made yet.
-func (f *Front) whenMade(ctx context.Context, row engine.ResourceRow, r engine.Request, k keeper) (engine.Answer, error) {
+func (f *Front) whenMade(ctx context.Context, row engine.ResourceRow, r engine.Request, k keys.Keeper) (engine.Answer, error) {
 	if r.Operation != "" || r.Agreement != engine.AgreeOne { // it is kept already, or for now or not at all
 		return engine.Answer{}, &engine.Refusal{Status: http.StatusServiceUnavailable, Type: "no-replica",
 			Detail: fmt.Sprintf("%s has not made its replica of %s %q yet; nothing has happened", f.name(f.self), r.Kind.Name, row.ID)}
@@ -131,7 +131,7 @@ func (f *Front) runDeferred(ctx context.Context, e *kept) (again bool, err error
 	case err != nil:
 		return true, err
 	case !now.Deferred: // no site could take it, or one gave no answer: it is kept for those now
-		o.awaited.tell(r.Operation, result{answer: f.accepted(r.Operation)})
+		o.awaited.Tell(r.Operation, result{answer: f.accepted(r.Operation)})
 		return true, nil
 	}
 	var refusal *engine.Refusal
@@ -145,39 +145,12 @@ func (f *Front) runDeferred(ctx context.Context, e *kept) (again bool, err error
 	if err := o.delivered(ctx, e, a, a.Site); err != nil {
 		return true, err
 	}
-	o.awaited.tell(r.Operation, result{a, refusal})
+	o.awaited.Tell(r.Operation, result{a, refusal})
 	return false, nil
-}
-
-// awaited are the callers that wait for what they have asked for to be run. It is safe for concurrent use.
-type awaited struct {
-	mu      sync.Mutex
-	results map[engine.OperationID]chan result
 }
 
 // result is what came of a request; refusal is nil unless an agent has refused it.
 type result struct {
 	answer  engine.Answer
 	refusal *engine.Refusal
-}
-
-func (w *awaited) add(id engine.OperationID) (done <-chan result, forget func()) {
-	c := make(chan result, 1)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.results[id] = c
-	return c, func() {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		delete(w.results, id)
-	}
-}
-
-func (w *awaited) tell(id engine.OperationID, x result) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if c := w.results[id]; c != nil {
-		c <- x // once: nothing is delivered twice
-		delete(w.results, id)
-	}
 }

@@ -3,7 +3,7 @@
 //
 // Read it in this order: submit.go for a request's way; choose.go for the alternatives of a scope; here.go and create.go for what
 // runs at this site's replicas; plain.go, errand.go and settle.go for what concerns this site's application alone; forward.go,
-// outbox.go and lines.go for what other sites get, now or later; keys.go for what comes twice; deferred.go and agree.go for when
+// outbox.go and lines.go for what other sites get, now or later (package keys tells what comes twice); deferred.go and agree.go for when
 // the answer is given; names.go and one.go for what is to be at exactly one site; container.go for what lies inside a container
 // that is spread over sites; adopt.go and content.go for what is there already.
 //

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/keys"
 	"github.com/skerry/skerry/engine/plan"
 	"github.com/skerry/skerry/engine/replica"
 	"github.com/skerry/skerry/engine/tree"
@@ -21,7 +22,7 @@ import (
 // identifier the application chooses. Each is on disk before it goes out, until it is certain what came of it.
 type Errands struct {
 	*around
-	keys       *Keys
+	keys       *keys.Keys
 	names      *Names
 	containers *Containers
 	turns      turns
@@ -31,8 +32,8 @@ type Errands struct {
 	open map[engine.OperationID]*errand // all that are on disk; each is changed by who runs or settles it alone, with its turn
 }
 
-func newErrands(a *around, keys *Keys, names *Names, containers *Containers, t turns, q *queue) *Errands {
-	return &Errands{around: a, keys: keys, names: names, containers: containers, turns: t, queue: q, open: map[engine.OperationID]*errand{}}
+func newErrands(a *around, known *keys.Keys, names *Names, containers *Containers, t turns, q *queue) *Errands {
+	return &Errands{around: a, keys: known, names: names, containers: containers, turns: t, queue: q, open: map[engine.OperationID]*errand{}}
 }
 
 // errand is one of them, as it is stored.
@@ -88,7 +89,7 @@ func (e *errand) question() string {
 }
 
 // errandOf is the errand that a request is at this site.
-func (q *Errands) errandOf(r engine.Request, k keeper) *errand {
+func (q *Errands) errandOf(r engine.Request, k keys.Keeper) *errand {
 	r.Operation = q.operationOf(r)
 	return &errand{Request: r, Service: r.Kind.Service, Kind: r.Kind.Name, Blob: blobOf(r), Keys: k.Keys}
 }
@@ -154,7 +155,7 @@ func (q *Errands) run(ctx context.Context, k *engine.Kind, e *errand) (engine.An
 	if open { // the same request, of which nobody knows yet what came
 		return engine.Answer{}, q.later(e, nil, "an earlier try of it has had no certain answer")
 	}
-	asked := q.keys.asked(keeper{Keys: e.Keys}, k, id, "")
+	asked := q.keys.Asked(keys.Keeper{Keys: e.Keys}, k, id, "")
 	if err := q.declare(ctx, e, &engine.Batch{Answers: asked}); err != nil {
 		q.forget(id)
 		return engine.Answer{}, err

@@ -7,19 +7,20 @@ import (
 	"net/http"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/keys"
 	"github.com/skerry/skerry/engine/plan"
 )
 
 // passOn hands a client's request to the nearest of sites that takes it. When none can be reached, it is kept. What another site has
 // handed to this one goes no further: that site alone knows which others may have got it.
-func (o *Outbox) passOn(ctx context.Context, r engine.Request, sites []engine.SiteID, k keeper) (engine.Answer, error) {
+func (o *Outbox) passOn(ctx context.Context, r engine.Request, sites []engine.SiteID, k keys.Keeper) (engine.Answer, error) {
 	r.Operation = o.operationOf(r)
 	spool, err := o.spool(r)
 	if err != nil {
 		return engine.Answer{}, err
 	}
-	if k.sent != "" { // under the same key before: that site may have it
-		sites = []engine.SiteID{k.sent}
+	if k.Sent != "" { // under the same key before: that site may have it
+		sites = []engine.SiteID{k.Sent}
 	}
 	if waits, err := o.catchUp(ctx, r); err != nil {
 		return engine.Answer{}, fmt.Errorf("hand over earlier requests for %s: %w", r.Target, err)
@@ -36,24 +37,24 @@ func (o *Outbox) passOn(ctx context.Context, r engine.Request, sites []engine.Si
 			later = true
 			continue
 		}
-		if asked := o.keys.asked(k, r.Kind, r.Operation, to); len(asked) > 0 { // the same key is the same operation from here on
+		if asked := o.keys.Asked(k, r.Kind, r.Operation, to); len(asked) > 0 { // the same key is the same operation from here on
 			if err := o.Site.Commit(ctx, &engine.Batch{Answers: asked}); err != nil {
 				return engine.Answer{}, fmt.Errorf("remember operation %s: %w", r.Operation, err)
 			}
 		}
-		passed.Again = k.sent == to
+		passed.Again = k.Sent == to
 		a, err := o.forwarder.Forward(ctx, to, passed)
 		if spool != nil && spool.Failed() != nil {
 			return engine.Answer{}, bodyError(spool.Failed()) // the other site has not got it whole either
 		}
 		heard := plan.Hear(a, err)
-		if k.sent != "" && errors.Is(err, engine.ErrUnreachable) {
+		if k.Sent != "" && errors.Is(err, engine.ErrUnreachable) {
 			heard = plan.HeardNothing // this try has not reached it; an earlier one may have
 		}
 		switch heard {
 		case plan.HeardAnswer:
 			if err == nil && a.Status < 300 {
-				o.keys.keep(ctx, k, r.Kind, a)
+				o.keys.Keep(ctx, k, r.Kind, a)
 			}
 			return a, err
 		case plan.HeardElsewhere, plan.HeardLater:
@@ -77,7 +78,7 @@ func (o *Outbox) passOn(ctx context.Context, r engine.Request, sites []engine.Si
 }
 
 // keepOrRefuse keeps a request for sites that cannot take it now, unless it is for now or not at all.
-func (o *Outbox) keepOrRefuse(ctx context.Context, r engine.Request, sites []engine.SiteID, k keeper) (engine.Answer, error) {
+func (o *Outbox) keepOrRefuse(ctx context.Context, r engine.Request, sites []engine.SiteID, k keys.Keeper) (engine.Answer, error) {
 	if len(r.Alternatives) > 0 || r.Agreement != engine.AgreeOne {
 		return engine.Answer{}, &engine.Refusal{Status: http.StatusServiceUnavailable, Type: "unreachable",
 			Detail: fmt.Sprintf("%s cannot be reached now; nothing has happened", o.nameAll(sites))}
@@ -86,8 +87,8 @@ func (o *Outbox) keepOrRefuse(ctx context.Context, r engine.Request, sites []eng
 }
 
 // keepFor keeps a request for sites of which none can be reached, and answers it.
-func (o *Outbox) keepFor(ctx context.Context, r engine.Request, sites []engine.SiteID, k keeper) (engine.Answer, error) {
-	if err := o.keep(ctx, r, sites, k.sent, k); err != nil {
+func (o *Outbox) keepFor(ctx context.Context, r engine.Request, sites []engine.SiteID, k keys.Keeper) (engine.Answer, error) {
+	if err := o.keep(ctx, r, sites, k.Sent, k); err != nil {
 		return engine.Answer{}, err
 	}
 	return o.accepted(r.Operation), nil

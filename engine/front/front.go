@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/keys"
 	"github.com/skerry/skerry/engine/replica"
 	"github.com/skerry/skerry/engine/waiting"
 )
@@ -14,7 +15,7 @@ import (
 // Front takes requests until they have an answer. It is safe for concurrent use. Attach must be called before anything else is.
 type Front struct {
 	*around
-	keys       *Keys
+	keys       *keys.Keys
 	outbox     *Outbox
 	errands    *Errands
 	names      *Names
@@ -28,7 +29,7 @@ type Front struct {
 func New(ctx context.Context, cfg Config) (*Front, error) {
 	a := &around{Config: cfg.withDefaults(), self: cfg.Site.Self(), closing: make(chan struct{})}
 	q, t := waiting.NewQueue[job](a.Now, a.Workers), turns{waiting.NewTurns[turn](a.Await)}
-	f := &Front{around: a, keys: newKeys(a), names: &Names{a}, turns: t, queue: q}
+	f := &Front{around: a, keys: keys.New(keys.Config{Answer: a.Store.Answer, Commit: a.Site.Commit, Log: a.Log, Now: a.Now}), names: &Names{a}, turns: t, queue: q}
 	f.containers = &Containers{around: a, turns: t, queue: q}
 	f.outbox = newOutbox(a, f.keys, q)
 	f.outbox.run = f.runDeferred
@@ -98,7 +99,7 @@ func (f *Front) do(ctx context.Context, j job) {
 
 // SiteChanged is to be called when another site has come into reach or gone out of it.
 func (f *Front) SiteChanged(up bool) {
-	f.moved.strike()
+	f.moved.Strike()
 	if up {
 		f.queue.Hurry(toOthers)
 	}

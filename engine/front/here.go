@@ -7,24 +7,25 @@ import (
 	"net/http"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/keys"
 	"github.com/skerry/skerry/engine/replica"
 )
 
 // change runs a request at this site's replica of a resource.
-func (f *Front) change(ctx context.Context, id engine.DocumentID, r engine.Request, k keeper) (engine.Answer, error) {
+func (f *Front) change(ctx context.Context, id engine.DocumentID, r engine.Request, k keys.Keeper) (engine.Answer, error) {
 	return f.ask(ctx, id, nil, r, k, &replica.Ask{})
 }
 
 // ask has a replica run a request, and answers it. Once the replica has it, it is not given up because its client has gone.
-func (f *Front) ask(ctx context.Context, id engine.DocumentID, about *engine.About, r engine.Request, k keeper, a *replica.Ask) (engine.Answer, error) {
+func (f *Front) ask(ctx context.Context, id engine.DocumentID, about *engine.About, r engine.Request, k keys.Keeper, a *replica.Ask) (engine.Answer, error) {
 	body, blob, release, err := f.embody(ctx, r)
 	if err != nil {
 		return engine.Answer{}, err
 	}
 	defer release()
 	a.Operation = f.operationOf(r)
-	if k.client { // it is the same operation should it come again
-		if err := f.Site.Commit(ctx, &engine.Batch{Answers: f.keys.asked(k, r.Kind, a.Operation, "")}); err != nil {
+	if k.Client { // it is the same operation should it come again
+		if err := f.Site.Commit(ctx, &engine.Batch{Answers: f.keys.Asked(k, r.Kind, a.Operation, "")}); err != nil {
 			return engine.Answer{}, fmt.Errorf("remember operation %s: %w", a.Operation, err)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/keys"
 	"github.com/skerry/skerry/engine/replica"
 )
 
@@ -45,7 +46,7 @@ func TestARepeatedKeyGetsTheFirstAnswer(t *testing.T) {
 			other.Caller = "bob" // somebody else's key
 			a, err = paris.Submit(t.Context(), other)
 			w.must(201, a, err)
-			w.pass(keyTTL + time.Second)
+			w.pass(keys.TTL + time.Second)
 			a, err = paris.Submit(t.Context(), c.r)
 			if w.must(201, a, err); a.Operation == first.Operation {
 				t.Error("it is remembered for ever")

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/keys"
 	"github.com/skerry/skerry/engine/view"
 )
 
@@ -17,7 +18,7 @@ func (f *Front) Chosen(ctx context.Context, k *engine.Kind, id string) (at engin
 }
 
 // exactlyOne runs a request of a scope with "^".
-func (f *Front) exactlyOne(ctx context.Context, r engine.Request, k keeper) (engine.Answer, error) {
+func (f *Front) exactlyOne(ctx context.Context, r engine.Request, k keys.Keeper) (engine.Answer, error) {
 	if a, ok, err := f.withContainer(ctx, r, k); ok || err != nil {
 		return a, err
 	}
@@ -60,7 +61,7 @@ func (f *Front) exactlyOne(ctx context.Context, r engine.Request, k keeper) (eng
 }
 
 // createAtOne creates what is to be at one site only here.
-func (f *Front) createAtOne(ctx context.Context, r engine.Request, k keeper, name engine.ResourceID) (engine.Answer, error) {
+func (f *Front) createAtOne(ctx context.Context, r engine.Request, k keys.Keeper, name engine.ResourceID) (engine.Answer, error) {
 	if err := f.takeLarge(ctx, r); err != nil {
 		return engine.Answer{}, err
 	}
@@ -98,7 +99,7 @@ func (f *Front) createAtOne(ctx context.Context, r engine.Request, k keeper, nam
 
 // withContainer runs a request of a scope with "^" for something in a container that is at exactly one site: what lies inside is where
 // the container is, whoever names it. It reports false when no such container is known here.
-func (f *Front) withContainer(ctx context.Context, r engine.Request, k keeper) (a engine.Answer, ok bool, err error) {
+func (f *Front) withContainer(ctx context.Context, r engine.Request, k keys.Keeper) (a engine.Answer, ok bool, err error) {
 	c := f.Site.Kind(r.Kind.Service, r.Kind.Within)
 	if c == nil || !c.Natural() {
 		return a, false, nil

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/keys"
 	"github.com/skerry/skerry/engine/plan"
 	"github.com/skerry/skerry/engine/tree"
 	"github.com/skerry/skerry/engine/view"
@@ -20,17 +21,17 @@ import (
 // to wait. Each goes out with its caller's own credentials, in the order in which this site's clients have asked.
 type Outbox struct {
 	*around
-	keys    *Keys
+	keys    *keys.Keys
 	lines   *waiting.Lines[lineKey, engine.OperationID]
 	turns   *waiting.Turns[lineKey] // held by whoever hands a request of a line over, or drops one
-	awaited awaited
+	awaited waiting.Callers[engine.OperationID, result]
 	queue   *queue
 	// run runs a request that was accepted before it had run.
 	run func(context.Context, *kept) (again bool, err error)
 }
 
-func newOutbox(a *around, keys *Keys, q *queue) *Outbox {
-	return &Outbox{around: a, keys: keys, lines: waiting.NewLines[lineKey, engine.OperationID](), turns: waiting.NewTurns[lineKey](a.Await), awaited: awaited{results: map[engine.OperationID]chan result{}}, queue: q}
+func newOutbox(a *around, known *keys.Keys, q *queue) *Outbox {
+	return &Outbox{around: a, keys: known, lines: waiting.NewLines[lineKey, engine.OperationID](), turns: waiting.NewTurns[lineKey](a.Await), queue: q}
 }
 
 // kept is a request in the outbox, as it is stored.
@@ -104,11 +105,11 @@ func (o *Outbox) read(ctx context.Context, id engine.OperationID) (engine.Kept, 
 }
 
 // keep puts a request into the outbox; sent is the site that may have got it.
-func (o *Outbox) keep(ctx context.Context, r engine.Request, sites []engine.SiteID, sent engine.SiteID, k keeper) error {
+func (o *Outbox) keep(ctx context.Context, r engine.Request, sites []engine.SiteID, sent engine.SiteID, k keys.Keeper) error {
 	return o.keepAs(ctx, kept{Request: r, Placement: sites, Sent: sent}, k)
 }
 
-func (o *Outbox) keepAs(ctx context.Context, e kept, k keeper) (err error) {
+func (o *Outbox) keepAs(ctx context.Context, e kept, k keys.Keeper) (err error) {
 	r := e.Request
 	e.Service, e.Kind = r.Kind.Service, r.Kind.Name
 	spool, err := o.spool(r)
@@ -137,7 +138,7 @@ func (o *Outbox) keepAs(ctx context.Context, e kept, k keeper) (err error) {
 	err = o.Site.Commit(ctx, &engine.Batch{
 		Outbox:     []engine.Kept{{Operation: r.Operation, Data: data, KeptAt: at}},
 		Operations: []engine.OperationRow{row},
-		Answers:    o.keys.given(k, r.Kind, o.accepted(r.Operation)),
+		Answers:    o.keys.Given(k, r.Kind, o.accepted(r.Operation)),
 		Events: []engine.Event{o.event("operation.accepted", string(r.Operation), map[string]any{
 			"operation": r.Operation, "service": e.Service, "kind": e.Kind, "type": r.Type, "origin": o.name(o.self)})},
 	})
@@ -417,10 +418,10 @@ func (o *Outbox) drop(ctx context.Context, id engine.OperationID) error {
 			return err
 		}
 		if e.Deferred {
-			if !o.keys.start(operationKey(id)) {
+			if !o.keys.Start(keys.Operation(id)) {
 				return engine.ErrSettled
 			}
-			defer o.keys.end(operationKey(id))
+			defer o.keys.End(keys.Operation(id))
 		}
 		st := engine.OperationStatus{State: engine.StateRejected, At: o.Now(), Error: "dropped by an operator"}
 		if e.Sent != "" {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/keys"
 	"github.com/skerry/skerry/engine/merge"
 	"github.com/skerry/skerry/engine/replica"
 )
@@ -18,7 +19,7 @@ import (
 // wait for. What had no certain answer is sent again later all the same, so it must not take back what came after it.
 
 // alone runs a request at this site's application only.
-func (q *Errands) alone(ctx context.Context, r engine.Request, k keeper) (engine.Answer, error) {
+func (q *Errands) alone(ctx context.Context, r engine.Request, k keys.Keeper) (engine.Answer, error) {
 	if err := q.takeLarge(ctx, r); err != nil {
 		return engine.Answer{}, err
 	}
@@ -68,7 +69,7 @@ func unanswered(earlier engine.OperationID, err error) *engine.Refusal {
 
 // create runs a request that makes a resource whose identifier clients could choose and this one leaves to the application: there is no
 // document before that has answered.
-func (q *Errands) create(ctx context.Context, r engine.Request, about *engine.About, k keeper) (engine.Answer, error) {
+func (q *Errands) create(ctx context.Context, r engine.Request, about *engine.About, k keys.Keeper) (engine.Answer, error) {
 	body, blob, release, err := q.embody(ctx, r)
 	if err != nil {
 		return engine.Answer{}, err

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/keys"
 	"github.com/skerry/skerry/engine/replica"
 )
 
@@ -228,7 +229,7 @@ func TestAResourceThatTheApplicationNames(t *testing.T) {
 	// The agent dies after its resource was made, and before the errand ended: it is not made again.
 	r := request(disks, "POST", "", `{"size":3}`, w.sites...)
 	r.Operation = engine.OperationID(w.newID())
-	e := paris.errands.errandOf(r, keeper{})
+	e := paris.errands.errandOf(r, keys.Keeper{})
 	e.Makes, e.Stage = aboutOf(r), replica.Declared
 	row, err := e.stored(start)
 	if err != nil {
@@ -252,7 +253,7 @@ func TestAnErrandIsStoredWhole(t *testing.T) {
 	for _, credentials := range []*engine.Credentials{{Header: map[string][]string{"Authorization": {"ann"}}}, {}} {
 		r := request(files, "PUT", "x", `{}`, w.sites...)
 		r.Credentials = credentials
-		row, err := w.sites[0].errands.errandOf(r, keeper{}).stored(start)
+		row, err := w.sites[0].errands.errandOf(r, keys.Keeper{}).stored(start)
 		var e errand
 		if err == nil {
 			err = json.Unmarshal(row.Data, &e)

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/keys"
 	"github.com/skerry/skerry/engine/replica"
 )
 
@@ -57,7 +58,7 @@ func (f *Front) Submit(ctx context.Context, r engine.Request) (engine.Answer, er
 			return engine.Answer{}, err
 		}
 	}
-	a, err := f.once(ctx, r, target, func(r engine.Request, k keeper) (engine.Answer, error) { return f.route(ctx, r, k, first) })
+	a, err := f.once(ctx, r, target, func(r engine.Request, k keys.Keeper) (engine.Answer, error) { return f.route(ctx, r, k, first) })
 	if err != nil {
 		return engine.Answer{}, err
 	}
@@ -66,24 +67,24 @@ func (f *Front) Submit(ctx context.Context, r engine.Request) (engine.Answer, er
 
 // once runs do unless the request was answered before under its Idempotency-Key, or under the identifier that another site gave it.
 // The first answer is given again then, and nothing runs. Target is what the client asked for.
-func (f *Front) once(ctx context.Context, r engine.Request, target string, do func(engine.Request, keeper) (engine.Answer, error)) (engine.Answer, error) {
-	k := keeperOf(r, target)
+func (f *Front) once(ctx context.Context, r engine.Request, target string, do func(engine.Request, keys.Keeper) (engine.Answer, error)) (engine.Answer, error) {
+	k := keys.KeeperOf(r, target, blobOf(r))
 	for _, key := range k.Keys.Keys {
-		if !f.keys.start(key) {
-			return engine.Answer{}, errInProgress
+		if !f.keys.Start(key) {
+			return engine.Answer{}, keys.ErrInProgress
 		}
-		defer f.keys.end(key)
+		defer f.keys.End(key)
 	}
-	was, err := f.keys.known(ctx, r, k, f.errands.has)
+	was, err := f.keys.Known(ctx, r, k, f.errands.has)
 	switch {
 	case err != nil:
 		return engine.Answer{}, err
-	case was.answer != nil:
-		w := was.answer
+	case was.Answer != nil:
+		w := was.Answer
 		a := engine.Answer{Status: w.Status, Header: w.Header, Body: w.Body, Operation: w.Operation, Resource: w.Resource, Site: f.self}
 		return f.presented(ctx, f.Site.Kind(w.Service, w.Kind), containerOf(r), replica.Given{Answer: a}), nil
-	case was.as != "":
-		r.Operation, k.sent = was.as, was.sent
+	case was.As != "":
+		r.Operation, k.Sent = was.As, was.Sent
 	}
 	if r.Operation != "" { // the answer is kept for a day, the operation for longer
 		row, err := f.Store.Operation(ctx, r.Operation)
@@ -101,7 +102,7 @@ func (f *Front) once(ctx context.Context, r engine.Request, target string, do fu
 }
 
 // route runs a request where its resource is, or else where its scope says.
-func (f *Front) route(ctx context.Context, r engine.Request, k keeper, first bool) (engine.Answer, error) {
+func (f *Front) route(ctx context.Context, r engine.Request, k keys.Keeper, first bool) (engine.Answer, error) {
 	row, err := f.Site.Lookup(ctx, r.Kind, r.Target)
 	there, err := found(err)
 	if err != nil {
@@ -141,7 +142,7 @@ func (f *Front) route(ctx context.Context, r engine.Request, k keeper, first boo
 }
 
 // at runs a request that concerns nothing replicated here at its placement.
-func (f *Front) at(ctx context.Context, r engine.Request, k keeper) (engine.Answer, error) {
+func (f *Front) at(ctx context.Context, r engine.Request, k keys.Keeper) (engine.Answer, error) {
 	here := slices.Contains(r.Placement, f.self)
 	switch {
 	case r.ExactlyOne:

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -415,7 +416,7 @@ type documents struct{}
 
 func (documents) Identify(about engine.About) ([]byte, engine.DocumentID, error) {
 	raw := engine.Encode(&about)
-	sum := digest(string(raw))
+	sum := sha256.Sum256(raw)
 	return raw, engine.DocumentID(fmt.Sprintf("%x", sum[:])), nil
 }
 
