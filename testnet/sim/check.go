@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/replica"
+	"github.com/skerry/skerry/engine/view"
 )
 
 // Bound is how long after the last disturbance all has to be as it must be: the longest wait between two tries of an
@@ -65,13 +67,13 @@ func (r *run) operate(ctx context.Context, s *site) {
 		e := s.app.effectOf(row.ID, s.name)
 		switch {
 		case e.times == 0:
-			err = p.Retry(ctx, row.ID)
+			err = p.Desk.Retry(ctx, row.ID)
 		case row.Type != engine.TypeCreate || kindOf(row.Kind).Natural():
-			err = p.Done(ctx, row.ID)
+			err = p.Desk.Done(ctx, row.ID)
 		default: // its identifier was lost with the answer: only a person knows which object it is
 			s.app.remove(e.kind, e.local)
-			if err = p.Retry(ctx, row.ID); row.Document == "" {
-				err = p.Drop(ctx, row.ID)
+			if err = p.Desk.Retry(ctx, row.ID); row.Document == "" {
+				err = p.Desk.Drop(ctx, row.ID)
 			}
 		}
 		if err != nil && !errors.Is(err, engine.ErrSettled) && !errors.Is(err, engine.ErrNotFound) {
@@ -159,11 +161,11 @@ func (r *run) epochs(ctx context.Context, say func(string, ...any)) (n int) {
 				say("%s: %v", s.name, err)
 			}
 			for _, row := range rows {
-				first, err := store.Document(ctx, row.Document)
+				rec, err := store.Record(ctx, row.Document)
 				if err != nil {
 					say("%s: %v", s.name, err)
 				}
-				most[row.Document] = max(most[row.Document], first.Epoch)
+				most[row.Document] = max(most[row.Document], rec.Epoch)
 			}
 		}
 	}
@@ -218,15 +220,22 @@ func (r *run) findOwners(ctx context.Context, s *site, named map[engine.Resource
 
 // checkSite sees to it that nothing is left to do at a site, and that it holds nothing that is not its own.
 func (r *run) checkSite(ctx context.Context, s *site, lost yields, say func(string, ...any)) {
-	store := s.now.Load().store
+	p := s.now.Load()
+	store := p.store
 	pending, err := store.Pending(ctx)
-	intents, err2 := store.Intents(ctx)
+	errands, err2 := store.Errands(ctx)
 	kept, err3 := store.Outbox(ctx)
 	if err := errors.Join(err, err2, err3); err != nil {
 		say("%s: %v", s.name, err)
 	}
-	if len(pending)+len(intents)+len(kept) > 0 {
-		say("%s has %d resources pending, %d intents open, %d requests kept", s.name, len(pending), len(intents), len(kept))
+	for _, id := range pending {
+		say("%s has something left to do for document %.8s: %s", s.name, id, p.left(ctx, id))
+	}
+	for _, e := range errands {
+		say("%s: the errand of operation %s is open", s.name, e.Operation)
+	}
+	for _, k := range kept {
+		say("%s: operation %s is kept", s.name, k.Operation)
 	}
 	for _, state := range []engine.State{"", engine.StateDeleted} {
 		rows, _, err := store.Resources(ctx, engine.ResourceFilter{State: state, Limit: 1000})
@@ -235,25 +244,74 @@ func (r *run) checkSite(ctx context.Context, s *site, lost yields, say func(stri
 		}
 		for _, row := range rows {
 			if row.State != engine.StateConverged && row.State != engine.StateDeleted && !lost[row.Document] {
-				d, err := store.Document(ctx, row.Document)
-				v, err2 := store.Version(ctx, row.Document)
-				say("%s: %s %s is %s: %s (document %.8s with heads %.4x, changes by process %v, %v)", s.name, row.Kind, row.ID, row.State,
-					row.Reason, row.Document, d.Heads, v, errors.Join(err, err2))
+				say("%s: %s %s is %s: %s (document %.8s: %s)", s.name, row.Kind, row.ID, row.State, row.Reason, row.Document, p.left(ctx, row.Document))
 			}
 		}
 	}
 	for _, other := range r.sites {
-		list, err := store.Summaries(ctx, other.id, "", "")
-		if err != nil {
-			say("%s: %v", s.name, err)
+		switch q := other.now.Load(); {
+		case other == s:
+		case p.Site.MeshFingerprint() != q.Site.MeshFingerprint():
+			say("%s and %s know the mesh differently", s.name, other.name)
+		case !slices.Equal(p.Site.Fingerprints(other.id, everything), q.Site.Fingerprints(s.id, everything)):
+			say("%s and %s hold differently what they share: %s", s.name, other.name, p.unlike(ctx, q))
 		}
-		for _, d := range list {
-			row, err := store.Document(ctx, d.Document)
-			if _, former := row.Former[other.id]; err != nil || !row.Mesh && !former && !slices.Contains(row.Sites, s.id) && !slices.Contains(row.Leaving, other.id) {
-				say("%s holds document %s, whose placement it is not in (%v)", s.name, d.Document, err)
+		r.checkShared(ctx, s, other, say)
+	}
+}
+
+// everything is the range of all documents.
+var everything = []engine.Range{{}}
+
+// checkShared sees to it that a site shares with another only what it has, or had, a part in.
+func (r *run) checkShared(ctx context.Context, s, other *site, say func(string, ...any)) {
+	p := s.now.Load()
+	list, err := p.Site.Digests(ctx, other.id, engine.Range{})
+	if err != nil {
+		say("%s: %v", s.name, err)
+	}
+	for _, d := range list {
+		for _, id := range []engine.SiteID{s.id, other.id} {
+			err := p.Site.Look(ctx, d.Document, func(r *replica.Replica) {
+				if r.Part(id) == view.PartNone {
+					say("%s shares document %.8s with %s, and %s has no part in it", s.name, d.Document, other.name, id)
+				}
+			})
+			if err != nil {
+				say("%s: document %.8s: %v", s.name, d.Document, err)
 			}
 		}
 	}
+}
+
+// left says what a site has left to do for a resource, for people.
+func (p *process) left(ctx context.Context, id engine.DocumentID) (text string) {
+	err := p.Site.Look(ctx, id, func(r *replica.Replica) {
+		text = fmt.Sprintf("busy %t, idle %t, next %q, %d epochs, ending %t, over %t, rejoins %t, waits %v", r.Busy(), r.Idle(),
+			r.NextStep().Kind, len(r.Epochs), r.Ending(), r.Over(), r.Me.Rejoins, r.Me.Waits)
+	})
+	if err != nil {
+		return err.Error()
+	}
+	return text
+}
+
+// unlike says of which documents two sites have different digests, for people.
+func (p *process) unlike(ctx context.Context, q *process) string {
+	var list []string
+	mine, err := p.Site.Digests(ctx, q.site.id, engine.Range{})
+	theirs, err2 := q.Site.Digests(ctx, p.site.id, engine.Range{})
+	if err := errors.Join(err, err2); err != nil {
+		return err.Error()
+	}
+	for _, x := range [][2][]engine.Digest{{mine, theirs}, {theirs, mine}} {
+		for _, d := range x[0] {
+			if !slices.Contains(x[1], d) {
+				list = append(list, fmt.Sprintf("%.8s (%s; %s)", d.Document, p.left(ctx, d.Document), q.left(ctx, d.Document)))
+			}
+		}
+	}
+	return strings.Join(list, ", ")
 }
 
 // placement tells where a resource has come to live. Those that have it agree.

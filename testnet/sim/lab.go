@@ -169,17 +169,17 @@ func (p *process) dialThrough(lines *pipes) func(context.Context, string, string
 func (l *labSite) front(p *process) http.Handler {
 	catalog := labCatalog()
 	p.client.Use(p.Site)
-	transport := p.network.Transport()
-	types := peer.NewChecker(p.client, p.Site, p.Site, transport, func(k *engine.Kind) glue.Visibility { return catalog.Rules(k).Visibility })
+	transport, traffic := p.network.Transport(), p.Traffic()
+	types := peer.NewChecker(p.client, traffic, p.Mesh, transport, func(k *engine.Kind) glue.Visibility { return catalog.Rules(k).Visibility })
 	correlations := carry.NewCorrelations(carry.CorrelationHeaders, carry.CorrelationTTL, p.site.clock)
 	handlers := map[engine.ServiceName]*intercept.Handler{}
 	for _, name := range labServices {
-		handlers[name] = intercept.New(intercept.Config{Service: name, Client: p.client, Site: p.Site, Membership: p.Site, Network: p.network,
+		handlers[name] = intercept.New(intercept.Config{Service: name, Client: p.client, Site: traffic, Membership: p.Mesh, Network: p.network,
 			Peer: transport, Types: types, Application: catalog.Application, Services: labServices, Correlations: correlations,
 			API: "http://" + string(l.name), Log: l.log})
 		p.listen(l.pipes.listen(agentHost(l.name, name), p.alive), handlers[name])
 	}
-	return intercept.Peers(p.Site, handlers, http.NotFoundHandler())
+	return intercept.Peers(p.Mesh, handlers, http.NotFoundHandler())
 }
 
 func (l *labSite) services() []engine.ServiceName { return labServices }
@@ -187,7 +187,7 @@ func (l *labSite) services() []engine.ServiceName { return labServices }
 // moved publishes where the site is, for scopes with around.
 func (p *process) moved(ctx context.Context) func(vivaldi.Coordinate) {
 	return func(at vivaldi.Coordinate) {
-		if err := p.Moved(context.WithoutCancel(ctx), at); err != nil && !p.dead.Load() {
+		if err := p.Mesh.Moved(context.WithoutCancel(ctx), at); err != nil && !p.dead.Load() {
 			p.site.log.Error("publish where this site is", "err", err)
 		}
 	}

@@ -32,7 +32,7 @@ func present(ctx context.Context, ids engine.Identifiers, k *engine.Kind, r engi
 type peers struct{ p *process }
 
 func (h peers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if !h.p.IsMember(engine.SiteID(r.RemoteAddr)) {
+	if !h.p.Mesh.IsMember(engine.SiteID(r.RemoteAddr)) {
 		problem.Write(w, http.StatusForbidden, "stranger", "", nil)
 		return
 	}
@@ -43,7 +43,7 @@ func (h peers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		problem.Write(w, http.StatusBadRequest, "body", "", nil)
 		return
 	}
-	a, err := h.p.Submit(r.Context(), engine.Request{
+	a, err := h.p.Front.Submit(r.Context(), engine.Request{
 		Operation: engine.OperationID(r.Header.Get("Skerry-Operation")), Kind: k, Type: t, Method: r.Method, Path: path,
 		Target: target, Query: r.URL.RawQuery, Header: map[string]string{"Content-Type": media}, Body: body, Placement: list(r.Header.Get("Skerry-Placement")),
 		Scope: r.Header.Get("Scope"), Via: list(r.Header.Get("Skerry-Via")),

@@ -241,20 +241,20 @@ func (r *run) order(ctx context.Context, step Step) {
 	if p == nil || target == "" {
 		return
 	}
-	row, err := p.Lookup(ctx, r.kind(step.Resource), target)
+	row, err := p.Site.Lookup(ctx, r.kind(step.Resource), target)
 	if err != nil {
 		return
 	}
 	other := []engine.SiteID{r.sites[step.Other].id}
 	switch step.Kind {
 	case StepAdd:
-		_, err = p.Place(ctx, row.Document, engine.PlaceRequest{Add: other, Forced: true})
+		_, err = p.Desk.Place(ctx, row.Document, engine.PlaceRequest{Add: other, Forced: true})
 	case StepRemove:
-		_, err = p.Place(ctx, row.Document, engine.PlaceRequest{Remove: other})
+		_, err = p.Desk.Place(ctx, row.Document, engine.PlaceRequest{Remove: other})
 	case StepPause:
-		err = p.Pause(ctx, row.Document, p.site.id, "they look into it")
+		err = p.Desk.Pause(ctx, row.Document, p.site.id, "they look into it")
 	case StepResume:
-		err = p.Resume(ctx, row.Document)
+		err = p.Desk.Resume(ctx, row.Document)
 	}
 	var refusal *engine.Refusal
 	if err != nil && !errors.As(err, &refusal) && !errors.Is(err, engine.ErrNotFound) && !p.dead.Load() && ctx.Err() == nil && !p.ending() {
@@ -324,7 +324,7 @@ func (r *run) ask(ctx context.Context, step Step) {
 		for _, i := range res.Placement {
 			e.Placement = append(e.Placement, r.sites[i].id)
 		}
-	} else if _, err := p.Lookup(ctx, res.Kind, target); err != nil {
+	} else if _, err := p.Site.Lookup(ctx, res.Kind, target); err != nil {
 		return // without a scope it is the application's alone
 	}
 	r.mu.Lock()
@@ -400,7 +400,7 @@ func (r *run) asked(resource int) bool {
 
 // read returns what a client sees of a resource at a site, nil when it is not there.
 func (p *process) read(ctx context.Context, k *engine.Kind, target string) map[string]any {
-	row, err := p.Lookup(ctx, k, target)
+	row, err := p.Site.Lookup(ctx, k, target)
 	if err != nil || row.Local == "" {
 		return nil
 	}
@@ -442,7 +442,7 @@ func (s *site) resume(ctx context.Context) error {
 	rows, _, err := p.store.Resources(ctx, engine.ResourceFilter{Limit: 1000})
 	for _, row := range rows {
 		if row.Sites[s.id].Paused != nil {
-			err = errors.Join(err, p.Resume(ctx, row.Document))
+			err = errors.Join(err, p.Desk.Resume(ctx, row.Document))
 		}
 	}
 	return err

@@ -443,6 +443,9 @@ func (c client) Present(ctx context.Context, k *engine.Kind, r engine.Reply) (en
 	return present(ctx, c.p.Site, k, r)
 }
 
+// Items implements engine.Application. Nothing of the model contains anything.
+func (c client) Items(*engine.Kind, []byte) ([][]byte, error) { return nil, nil }
+
 func (a *application) services() []engine.ServiceName { return []engine.ServiceName{"model"} }
 
 func (a *application) fit(p *process, c *core.Config) error {

@@ -17,7 +17,7 @@ import (
 // prepare makes what the others are made from, and names a zone.
 func (r *run) prepare(ctx context.Context) error {
 	p := r.sites[0].now.Load()
-	if err := p.SetZone(ctx, "west", []engine.SiteID{r.sites[0].id, r.sites[1].id}); err != nil {
+	if err := p.Mesh.SetZone(ctx, "west", []engine.SiteID{r.sites[0].id, r.sites[1].id}); err != nil {
 		return err
 	}
 	a := r.sites[0].lab.call(ctx, lab.Images, http.MethodPost, "/images", []byte(`{"name":"`+r.plan.Things[0].Tag+`"}`), "Scope", r.plan.Things[0].scope())
@@ -28,7 +28,7 @@ func (r *run) prepare(ctx context.Context) error {
 	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(time.Second) {
 		ready := 0
 		for _, s := range r.sites {
-			if len(s.lab.list(lab.Images, "/images")) == 1 && len(s.now.Load().Zones()) == 1 {
+			if len(s.lab.list(lab.Images, "/images")) == 1 && len(s.now.Load().Mesh.Zones()) == 1 {
 				ready++
 			}
 		}
