@@ -43,7 +43,7 @@ func (r *Replica) heard(in *Heard) {
 	switch part := r.Part(r.Self); {
 	case part == view.PartNone && (in.More || r.History.Held() > 0 || r.out.Missing):
 		r.out.Missing = true // what puts this site into the placement is still to come
-	case part == view.PartNone:
+	case part == view.PartNone, r.Part(in.From) == view.PartNone:
 		r.out.Refused = true
 	case len(r.LacksAny()) > 0:
 		r.out.Missing = true

@@ -76,12 +76,11 @@ func (s *Site) missing(ctx context.Context, with engine.SiteID, h engine.Have, l
 	var checkpoint []byte
 	var raw []byte
 	var lowest uint64
-	formerly, alike := false, false
+	formerly, alike, shared := false, false, false
 	var theirs, statuses []engine.SignedStatus
 	var mine []byte
 	err = s.look(ctx, h.Document, func(r *resident) {
-		if !shares(r, with) {
-			err = engine.ErrNotFound
+		if shared = shares(r, with); !shared {
 			return
 		}
 		raw, lowest = r.Raw, r.Epochs[0].Number
@@ -100,8 +99,11 @@ func (s *Site) missing(ctx context.Context, with engine.SiteID, h engine.Have, l
 		}
 		alike = sameCounts(r.Have().Changes, h.Changes)
 	})
-	if err != nil {
+	switch {
+	case err != nil:
 		return 0, false, err
+	case !shared:
+		return 0, false, engine.ErrNotFound
 	}
 	nothing := !slices.ContainsFunc(slices.Collect(maps.Values(h.Changes)), func(lines map[engine.SiteID]uint64) bool { return len(lines) > 0 })
 	if lowest > 0 && nothing {

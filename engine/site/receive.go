@@ -163,17 +163,17 @@ func (w *wakeUp) heard(o *opened) (missing, refused error) {
 	k := w.of(r)
 	k.statuses = k.statuses || len(o.heard.Statuses) > 0
 	out := w.stepOf(r, o.heard)
-	if out.Pass != nil {
-		w.batch.Changes = append(w.batch.Changes, out.Pass.Changes...)
-	}
-	if fresh && (out.Refused || r.Empty()) { // a document begins with its first stored change
+	switch {
+	case fresh && (out.Refused || r.Empty()): // a document begins with its first stored change
 		w.drop(r)
+	case out.Pass != nil:
+		w.batch.Changes = append(w.batch.Changes, out.Pass.Changes...)
 	}
 	if out.Missing {
 		missing = fmt.Errorf("document %s: %w", o.id, engine.ErrMissing)
 	}
 	if out.Refused && fresh {
-		refused = fmt.Errorf("document %s: %w: this site has no part in it", o.id, engine.ErrUnknown)
+		refused = fmt.Errorf("document %s: %w: this site, or who has sent it, has no part in it", o.id, engine.ErrUnknown)
 	}
 	return missing, refused
 }
