@@ -30,7 +30,7 @@ func (w *World) latency() time.Duration { return time.Duration(w.Rng.Int64N(int6
 // Send implements engine.Network.
 func (x wire) Send(to []engine.SiteID, l *engine.Letter) {
 	from, w := x.p.site, x.p.site.w
-	x.p.effect(func() {
+	x.p.effect(l, func() {
 		body := engine.Encode(l)
 		for _, id := range to {
 			other := w.SiteOf(id)
@@ -47,23 +47,33 @@ func (x wire) Status() map[engine.SiteID]engine.SiteStatus {
 	status := make(map[engine.SiteID]engine.SiteStatus, len(w.Sites))
 	for _, s := range w.Sites {
 		if s != from {
-			status[s.ID] = engine.SiteStatus{Reachable: w.Reaches(from, s), RTT: time.Duration(1+(from.N+s.N)%3) * time.Millisecond}
+			status[s.ID] = engine.SiteStatus{Reachable: w.Reaches(from, s), RTT: w.rtt(from, s)}
 		}
 	}
 	return status
 }
 
+func (w *World) rtt(a, b *Site) time.Duration {
+	if w.RTT != nil {
+		return w.RTT(a, b)
+	}
+	return time.Duration(1+(a.N+b.N)%3) * time.Millisecond
+}
+
 // Fetch implements engine.Network.
 func (x wire) Fetch(ctx context.Context, from engine.SiteID, document engine.DocumentID, ref engine.BlobRef, into engine.Incoming) (err error) {
 	w, here, there := x.p.site.w, x.p.site, x.p.site.w.SiteOf(from)
-	if !x.p.effect(func() {
+	if w.silence() {
+		return errLost
+	}
+	if !x.p.effect(nil, func() {
 		switch {
 		case !w.Reaches(here, there):
 			err = fmt.Errorf("dial %s: %w", there.Name, engine.ErrUnreachable)
 		case w.Chance(w.Loss):
 			err = errLost
 		default:
-			err = fetch(ctx, there.Proc, here.ID, document, ref, into)
+			err = fetch(ctx, there.Proc, here.ID, document, ref, coming{into, here, there})
 		}
 	}) {
 		return errDead
@@ -96,14 +106,41 @@ func fetch(ctx context.Context, from *Process, to engine.SiteID, document engine
 	return nil
 }
 
+// coming is a blob that comes to a site which looks at each chunk.
+type coming struct {
+	engine.Incoming
+	to, from *Site
+}
+
+// Add implements engine.Incoming.
+func (c coming) Add(chunk []byte) error {
+	if c.to.Fetched != nil {
+		if err := c.to.Fetched(c.from, chunk); err != nil {
+			return err
+		}
+	}
+	return c.Incoming.Add(chunk)
+}
+
+// silence waits where no site answers, and reports whether it did.
+func (w *World) silence() (waited bool) {
+	if waited = w.Silent; waited {
+		w.wait(func() bool { return !w.Silent })
+	}
+	return waited
+}
+
 var errLost = errors.New("the stream broke before the answer")
 
 // Forward implements engine.Forwarder. The other site works on the request by itself: whoever waits for its answer may not get it.
 func (x wire) Forward(_ context.Context, to engine.SiteID, r engine.Request) (a engine.Answer, err error) {
 	w, from, other := x.p.site.w, x.p.site, x.p.site.w.SiteOf(to)
+	if w.silence() {
+		return a, errLost
+	}
 	p := other.Proc
 	var answered, lost bool
-	if !x.p.effect(func() {
+	if !x.p.effect(nil, func() {
 		switch {
 		case !w.Reaches(from, other):
 			err = fmt.Errorf("dial %s: %w", other.Name, engine.ErrUnreachable)
@@ -127,6 +164,9 @@ func (x wire) Forward(_ context.Context, to engine.SiteID, r engine.Request) (a 
 		return a, err
 	}
 	w.wait(func() bool { return answered || p.dead || !w.Reaches(from, other) })
+	if x.p.fated(&r, true); x.p.dead {
+		return engine.Answer{}, errDead
+	}
 	defer func() {
 		w.Log.Info("forwarded", "from", from, "to", other, "operation", string(r.Operation), "status", a.Status, "err", err)
 	}()
@@ -210,6 +250,16 @@ func (w *World) Deliver(i int, again bool) {
 	}
 	w.Log.Info("letter", "from", l.from, "to", l.to, "parcels", len(received.Parcels), "batches", len(received.Batches), "records", len(received.Records))
 	w.Do(p, func() { p.receive(l.from, received) })
+}
+
+// DeliverFirst lets the first of the letters under way arrive that a site has sent to another, and reports whether there was one.
+func (w *World) DeliverFirst(which func(from, to *Site) bool) bool {
+	i := slices.IndexFunc(w.wire, func(l letter) bool { return which(l.from, l.to) })
+	if i < 0 {
+		return false
+	}
+	w.Deliver(i, false)
+	return true
 }
 
 // DeliverAll lets all letters arrive, those too that are sent because of that.

@@ -3,6 +3,7 @@ package world
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -19,12 +20,12 @@ type mortal struct {
 // Commit implements engine.Store.
 func (m mortal) Commit(ctx context.Context, b *engine.Batch) (err error) {
 	s := m.p.site
-	if !m.p.effect(func() {
+	if !m.p.effect(b, func() {
 		if s.Full && !b.Settles {
 			err = fmt.Errorf("commit: %w", engine.ErrStorage)
 			return
 		}
-		if err = m.Store.Commit(ctx, b); err != nil {
+		if err = m.Store.Commit(ctx, b); err != nil && !errors.Is(err, engine.ErrStorage) {
 			s.w.Problem("%s: %v", s.Name, err)
 		}
 	}) {
@@ -37,7 +38,7 @@ func (m mortal) Commit(ctx context.Context, b *engine.Batch) (err error) {
 type client struct{ p *Process }
 
 // Do implements engine.Application.
-func (c client) Do(_ context.Context, call engine.Call) (r engine.Reply, err error) {
+func (c client) Do(ctx context.Context, call engine.Call) (r engine.Reply, err error) {
 	s, w := c.p.site, c.p.site.w
 	if call.Content != nil {
 		body, err := io.ReadAll(call.Content)
@@ -47,11 +48,15 @@ func (c client) Do(_ context.Context, call engine.Call) (r engine.Reply, err err
 		call.Body, call.Content = body, nil
 	}
 	c.takesTime()
-	if !c.p.effect(func() {
-		if s.App.Watch != nil {
-			s.App.Watch(call)
+	if !c.p.effect(call, func() {
+		if s.Instead != nil {
+			r, err = s.Instead.Do(ctx, call)
+		} else {
+			if s.App.Watch != nil {
+				s.App.Watch(call)
+			}
+			r, err = s.App.Serve(call, w.Rng.IntN(1000))
 		}
-		r, err = s.App.Serve(call, w.Rng.IntN(1000))
 		w.Log.Info("application", "site", s, "method", call.Method, "path", call.Path, "local", string(call.Local),
 			"key", call.Key, "body", short(call.Body), "status", r.Status, "answer", short(r.Body), "err", err)
 	}) {
@@ -82,6 +87,9 @@ func short(body []byte) string {
 
 // Present implements engine.Application: it puts the meta-identifier in the place of the application's own.
 func (c client) Present(ctx context.Context, k *engine.Kind, r engine.Reply) (engine.Reply, error) {
+	if other := c.p.site.Instead; other != nil {
+		return other.Present(ctx, k, r)
+	}
 	if len(r.Body) == 0 || r.Body[0] != '{' || k.Natural() {
 		return r, nil
 	}
@@ -102,8 +110,12 @@ func (c client) Present(ctx context.Context, k *engine.Kind, r engine.Reply) (en
 }
 
 // Find implements engine.Application.
-func (c client) Find(_ context.Context, k *engine.Kind, request string) (found []engine.Reply, err error) {
-	if !c.p.effect(func() {
+func (c client) Find(ctx context.Context, k *engine.Kind, request string) (found []engine.Reply, err error) {
+	if !c.p.effect(nil, func() {
+		if other := c.p.site.Instead; other != nil {
+			found, err = other.Find(ctx, k, request)
+			return
+		}
 		if c.p.site.App.Mood.Down {
 			err = fmt.Errorf("connect: %w", engine.ErrUnreachable)
 			return
@@ -116,4 +128,9 @@ func (c client) Find(_ context.Context, k *engine.Kind, request string) (found [
 }
 
 // Items implements engine.Application.
-func (c client) Items(_ *engine.Kind, body []byte) ([][]byte, error) { return items(body) }
+func (c client) Items(k *engine.Kind, body []byte) ([][]byte, error) {
+	if other := c.p.site.Instead; other != nil {
+		return other.Items(k, body)
+	}
+	return items(body)
+}

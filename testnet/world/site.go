@@ -24,6 +24,18 @@ type Site struct {
 	Disk  *Disk
 	Blobs *Blobs
 	App   *Application
+	// Instead, unless nil, is its application in place of App.
+	Instead engine.Application
+	// Catalog, unless nil, is what its agent knows of requests, in place of what the model's kinds say.
+	Catalog engine.Catalog
+	// Kinds are those that its catalog has. From the next start on another catalog counts.
+	Kinds []*engine.Kind
+	// Unknown, unless nil, is told of kinds that other sites have and this one does not know.
+	Unknown func(engine.ServiceName, engine.KindName)
+	// Log has what its agent says, from the next start on.
+	Log slog.Handler
+	// Fetched, unless nil, is asked about each chunk of a blob that comes from another site, and may change it.
+	Fetched func(from *Site, chunk []byte) error
 	// Full says that the disk has room for nothing but what settles something.
 	Full bool
 	// Proc is nil while there is no process.
@@ -46,7 +58,9 @@ type Process struct {
 
 func newSite(w *World, n int) (*Site, error) {
 	seed := make([]byte, ed25519.SeedSize)
-	seed[0] = byte(n + 1)
+	if seed[0] = byte(n + 1); n < len(w.Seeds) {
+		seed[0] = w.Seeds[n]
+	}
 	key, err := crypto.UnmarshalEd25519PrivateKey(ed25519.NewKeyFromSeed(seed))
 	if err != nil {
 		return nil, fmt.Errorf("make a key: %w", err)
@@ -55,8 +69,12 @@ func newSite(w *World, n int) (*Site, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Site{w: w, N: n, ID: documents.Self(), Name: engine.SiteName(fmt.Sprint("site", n)), App: NewApplication(string(rune('a' + n))),
-		Blobs: NewBlobs(), documents: documents}
+	name := engine.SiteName(fmt.Sprint("site", n))
+	if n < len(w.Names) {
+		name = w.Names[n]
+	}
+	s := &Site{w: w, N: n, ID: documents.Self(), Name: name, App: NewApplication(string(rune('a' + n))),
+		Blobs: NewBlobs(), documents: documents, Kinds: w.Kinds, Log: w.Log.Handler()}
 	s.Disk = NewDisk(s.Clock)
 	return s, nil
 }
@@ -68,7 +86,7 @@ func (s *Site) Clock() time.Time { return s.w.Now.Add(s.Skew) }
 
 func (s *Site) record() engine.SiteRecord {
 	record := engine.SiteRecord{Name: s.Name, Application: "model"}
-	for _, k := range s.w.Kinds {
+	for _, k := range s.Kinds {
 		if record.Services == nil {
 			record.Services = []engine.ServiceName{k.Service}
 		}
@@ -86,10 +104,13 @@ func (s *Site) Start() error {
 			return fmt.Errorf("start %s: %w", s.Name, err)
 		}
 	}
-	cfg := core.Config{Self: s.ID, Kinds: w.Kinds, Documents: s.documents, Store: mortal{p.disk, p}, Blobs: s.Blobs, Spools: Spools{s.Blobs},
-		App: client{p}, Catalog: w.catalog, Log: slog.New(defects{w.Log.Handler(), w}).With("site", string(s.Name)), Now: s.Clock, NewID: w.newID, Random: w.random, Inline: true, Await: w.wait}
+	cfg := core.Config{Self: s.ID, Kinds: s.Kinds, Unknown: s.Unknown, Documents: s.documents, Store: mortal{p.disk, p}, Blobs: s.Blobs, Spools: Spools{s.Blobs},
+		App: client{p}, Catalog: w.catalog, Log: slog.New(defects{s.Log, w}).With("site", string(s.Name)), Now: s.Clock, NewID: w.newID, Random: w.random, Inline: true, Await: w.wait}
 	if w.Limits != nil {
 		cfg.Limits = w.Limits(s)
+	}
+	if s.Catalog != nil {
+		cfg.Catalog = s.Catalog
 	}
 	var err error
 	if p.Core, err = core.New(w.Ctx, cfg); err != nil {
@@ -111,7 +132,7 @@ func (p *Process) announce() error {
 	if err := p.Mesh.Announce(p.site.w.Ctx, p.site.record()); err != nil {
 		return err
 	}
-	return p.Mesh.SetKinds(p.site.w.Ctx, p.site.w.Kinds)
+	return p.Mesh.SetKinds(p.site.w.Ctx, p.site.Kinds)
 }
 
 // Dead reports whether the process has died.
@@ -135,8 +156,25 @@ func (p *Process) Die() {
 	s.w.reachChanged(s)
 }
 
+// Deed is something that others, or a later process, can see.
+type Deed struct {
+	// What is the *engine.Batch of a commit, the engine.Call to the application, the *engine.Letter that is sent, the
+	// *engine.Request that is forwarded; nil for what changes nothing.
+	What any
+	// Done says that it has happened: of a request that is forwarded, that it was answered.
+	Done bool
+}
+
+// fated has the process die where the world says so.
+func (p *Process) fated(what any, done bool) {
+	if w := p.site.w; !p.dead && w.Fate != nil && w.Fate(p.site, Deed{what, done}) {
+		p.Die()
+	}
+}
+
 // effect does what others, or a later process, can see; the process may die just before or just after. It reports whether it lives.
-func (p *Process) effect(do func()) (alive bool) {
+func (p *Process) effect(what any, do func()) (alive bool) {
+	p.fated(what, false)
 	if p.dead {
 		return false
 	}
@@ -150,6 +188,7 @@ func (p *Process) effect(do func()) (alive bool) {
 		}
 	}
 	do()
+	p.fated(what, true)
 	return !p.dead
 }
 

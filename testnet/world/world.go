@@ -13,16 +13,25 @@ import (
 
 // Options say what a world is like.
 type Options struct {
-	// Sites is how many there are. Their names are site0, site1 and so on.
+	// Sites is how many there are. Their names are site0, site1 and so on, unless Names has others.
 	Sites int
+	Names []engine.SiteName
+	// Seeds make the keys of the sites, and so their identifiers; nil: 1, 2 and so on.
+	Seeds []byte
 	Kinds []*engine.Kind
+	// Prepare, unless nil, is handed each site before it first starts.
+	Prepare func(s *Site)
+	// RTT is how long a round trip between two sites takes; nil: between 1 and 3 ms.
+	RTT func(a, b *Site) time.Duration
 	// Limits are those of a site.
 	Limits func(s *Site) site.Limits
 	// Rng draws what becomes of letters and requests, Luck what the engine draws: what it asks for does not change the former.
 	Rng, Luck *rand.Rand
 	// Store opens the disk of a site when its process starts, in place of the one in memory; nil: that one.
 	Store func(s *Site) (engine.Store, error)
-	Log   *slog.Logger
+	// Fate, unless nil, is told of each effect of a process, before it and once it is done, and says whether the process dies there.
+	Fate func(s *Site, d Deed) (dies bool)
+	Log  *slog.Logger
 }
 
 // World is a mesh of sites.
@@ -34,6 +43,8 @@ type World struct {
 	// Loss says that one in so many letters and requests is lost, 0: none; Latency how long a request to an application takes at most.
 	Loss    int
 	Latency time.Duration
+	// Silent says that whatever one site asks another has no answer until that is over, and is lost then.
+	Silent bool
 	// Problems are what went wrong in a way that nothing may.
 	Problems []string
 	Deaths   int
@@ -56,6 +67,9 @@ func New(o Options) (*World, error) {
 		s, err := newSite(w, n)
 		if err != nil {
 			return nil, err
+		}
+		if w.Prepare != nil {
+			w.Prepare(s)
 		}
 		w.Sites = append(w.Sites, s)
 		w.cut = append(w.cut, make([]bool, o.Sites))
