@@ -1,6 +1,7 @@
 package front
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -118,7 +119,11 @@ func TestWhatBecomesOfAKeptRequest(t *testing.T) {
 			w.away(lyon.id, true)
 			a, err := paris.Submit(t.Context(), request(images, "POST", "", `{}`, nantes, lyon))
 			w.must(202, a, err)
-			paris.forwards = func(to engine.SiteID, _ engine.Request) (err error) {
+			paris.forwards = func(to engine.SiteID, r engine.Request) (err error) {
+				var onDisk kept // should the agent die now, it knows whom alone it may ask again
+				if row, err := paris.store.Kept(t.Context(), r.Operation); err != nil || json.Unmarshal(row.Data, &onDisk) != nil || onDisk.Sent != to {
+					t.Errorf("it goes to %s, and on disk is that it went to %q, %v", to, onDisk.Sent, err)
+				}
 				if to == nantes.id && len(c.nantes) > 0 {
 					err, c.nantes = c.nantes[0], c.nantes[1:]
 				}

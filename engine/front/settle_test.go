@@ -52,6 +52,11 @@ func TestErrandsAreSettled(t *testing.T) {
 			paris.app.put(files, "x", `{"n":0}`)
 			paris.app.put(images, "y", `{}`)
 			paris.app.inject(c.faults...)
+			paris.app.sends = func() {
+				if len(paris.store.errands) != 1 {
+					t.Error("it goes out before it is on disk")
+				}
+			}
 			a, err := paris.Submit(t.Context(), c.request(paris))
 			w.wants("504 upstream", a, err)
 			var refusal *engine.Refusal

@@ -735,6 +735,7 @@ type app struct {
 	arrived chan struct{}
 	lists   error // why Find does not tell
 	reads   func()
+	sends   func() // before something is changed
 }
 
 func newApp(name string) *app { return &app{name: name, objects: map[string]map[string]any{}} }
@@ -785,6 +786,9 @@ func (a *app) put(kind *engine.Kind, id, body string) {
 func (a *app) Do(_ context.Context, c engine.Call) (engine.Reply, error) {
 	if c.Method == http.MethodGet {
 		return a.get(c)
+	}
+	if a.sends != nil {
+		a.sends()
 	}
 	a.mu.Lock()
 	hold, arrived := a.hold, a.arrived
