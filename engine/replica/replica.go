@@ -43,8 +43,9 @@ type Replica struct {
 	// behind says that another site has more of this one than it has itself: one that joins anew is to take this one's place.
 	behind bool
 	// partly says that the site that has sent something last has more.
-	partly bool
-	dirty  bool // something has changed since Effects were taken last
+	partly    bool
+	dirty     bool // something has changed since Effects were taken last
+	epochEnds bool // the epoch before the current one is over, and ends with the next step
 
 	env Env
 	out *Effects

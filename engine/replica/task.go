@@ -47,7 +47,7 @@ func (r *Replica) choose() task {
 	if r.IsChoice() {
 		return nil
 	}
-	if r.own.open() {
+	if r.own.open() && !r.Me.Rejoins { // else the others may know what became of it
 		return r.settleOwn(now)
 	}
 	if t := r.work(now); t != nil {

@@ -28,7 +28,7 @@ func (r *Replica) tidy() {
 			r.wake(r.settleAt)
 		}
 	}
-	if r.dirty {
+	if r.dirty || r.epochEnds {
 		r.fold()
 	}
 	r.tidyLook()
@@ -55,7 +55,10 @@ func (r *Replica) fold() {
 			r.Touched[id] = true
 		}
 	}
-	if len(r.Epochs) > 1 && r.Over() {
+	if r.epochEnds = len(r.Epochs) > 1 && r.Over(); r.epochEnds && len(r.out.Entries) > 0 { // what this step writes is written first
+		r.wake(r.env.Now())
+	} else if r.epochEnds {
+		r.epochEnds = false
 		r.end()
 	}
 	r.dropBodies()

@@ -219,9 +219,6 @@ func (w *wakeUp) wakeLater(id engine.DocumentID, in replica.Input) {
 func (w *wakeUp) write(r *resident, k *work) {
 	entries, e := k.entries, r.Numbered(k.epoch)
 	k.entries = nil
-	if e == nil { // over in the same step, since nobody else shares it: the checkpoint has them
-		return
-	}
 	for len(entries) > 0 {
 		n := len(entries)
 		c, err := w.s.cfg.Documents.Write(r.About, r.id, k.epoch, e.Tip(r.Self), entries)
