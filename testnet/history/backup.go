@@ -73,7 +73,7 @@ func (w *play) setBack(s *site) {
 // isLost reports whether only a site that was set back to a backup had an operation: that is the operator's doing.
 func (w *play) isLost(id engine.OperationID) bool {
 	return w.lost[id] && !slices.ContainsFunc(w.sites, func(s *site) bool {
-		row, err := s.Disk.Operation(w.Ctx, id)
+		row, err := s.Disk.Recalled(id)
 		return err == nil && row.Document != "" && !refusedFirst(row)
 	})
 }

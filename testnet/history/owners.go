@@ -1,6 +1,7 @@
 package history
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -71,15 +72,39 @@ func (c *checker) model(row engine.ResourceRow) *model {
 		return m
 	}
 	m := &model{kind: c.w.Kind(row.Kind), facts: map[engine.Fact]bool{}}
+	lines := map[lineOf]map[uint64]map[[32]byte]*engine.Change{}
 	for _, s := range c.w.sites { // one that was added may have begun with a checkpoint
 		for _, change := range s.Disk.Written(row.Document) {
-			for _, e := range change.Entries {
-				c.entry(m, change, e)
+			l := lineOf{change.Author, change.Epoch}
+			if lines[l] == nil {
+				lines[l] = map[uint64]map[[32]byte]*engine.Change{}
+			}
+			if lines[l][change.Number] == nil {
+				lines[l][change.Number] = map[[32]byte]*engine.Change{}
+			}
+			lines[l][change.Number][change.Hash] = change
+		}
+	}
+	for _, line := range lines {
+		for _, n := range slices.Sorted(maps.Keys(line)) {
+			if len(line[n]) > 1 { // a site that was set back has written another one: from there on the line counts nowhere
+				break
+			}
+			for _, change := range line[n] {
+				for _, e := range change.Entries {
+					c.entry(m, change, e)
+				}
 			}
 		}
 	}
 	c.models[row.Document] = m
 	return m
+}
+
+// lineOf names the changes of one author in one epoch.
+type lineOf struct {
+	author engine.SiteID
+	epoch  uint64
 }
 
 // entry takes in one entry of a document.
