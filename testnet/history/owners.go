@@ -73,16 +73,21 @@ func (c *checker) model(row engine.ResourceRow) *model {
 	}
 	m := &model{kind: c.w.Kind(row.Kind), facts: map[engine.Fact]bool{}}
 	lines := map[lineOf]map[uint64]map[[32]byte]*engine.Change{}
-	for _, s := range c.w.sites { // one that was added may have begun with a checkpoint
-		for _, change := range s.Disk.Written(row.Document) {
-			l := lineOf{change.Author, change.Epoch}
-			if lines[l] == nil {
-				lines[l] = map[uint64]map[[32]byte]*engine.Change{}
+	for _, mine := range []bool{false, true} {
+		for _, s := range c.w.sites { // one that was added may have begun with a checkpoint
+			for _, change := range s.Disk.Written(row.Document) {
+				l := lineOf{change.Author, change.Epoch}
+				if lines[l] == nil {
+					lines[l] = map[uint64]map[[32]byte]*engine.Change{}
+				}
+				if mine != (change.Author == s.ID) || mine && len(lines[l][change.Number]) > 0 { // what others have of its words counts
+					continue
+				}
+				if lines[l][change.Number] == nil {
+					lines[l][change.Number] = map[[32]byte]*engine.Change{}
+				}
+				lines[l][change.Number][change.Hash] = change
 			}
-			if lines[l][change.Number] == nil {
-				lines[l][change.Number] = map[[32]byte]*engine.Change{}
-			}
-			lines[l][change.Number][change.Hash] = change
 		}
 	}
 	for _, line := range lines {

@@ -41,16 +41,8 @@ func (p *past) join(other past) {
 	maps.Copy(p.rows, other.rows)
 }
 
-// Remember has a disk that was set back tell those who check what the lost one had.
-func (d *Disk) Remember(lost *Disk) {
-	d.past.join(lost.past)
-	for _, r := range lost.records {
-		d.past.changes(r.changes)
-	}
-}
-
-// Written returns all changes of a resource that were ever stored here, by epoch, author and number: those too that were dropped, or
-// lost when the disk was set back.
+// Written returns all changes of a resource that were ever stored here, by epoch, author and number: those too that were dropped. What
+// was lost when the disk was set back is not among them.
 func (d *Disk) Written(id engine.DocumentID) []*engine.Change {
 	all := map[changeOf]*engine.Change{}
 	maps.Copy(all, d.past.written[id])

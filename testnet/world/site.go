@@ -217,9 +217,7 @@ func (s *Site) WorkOff() {
 
 // SetBack puts a site's disk and blobs back as they were; with app, its application as well. Its process must have died.
 func (s *Site) SetBack(disk *Disk, blobs *Blobs, app *Application) {
-	lost := s.Disk
 	s.Disk, s.Blobs = disk.Clone(), blobs.Clone()
-	s.Disk.Remember(lost)
 	if app != nil {
 		s.App = app.Clone()
 	}
