@@ -1,5 +1,3 @@
-// Package keys knows which requests have come before: under an Idempotency-Key of a client, or under the identifier that another site
-// gave.
 package keys
 
 import (
