@@ -15,8 +15,8 @@ import (
 	jsonpatch "github.com/evanphx/json-patch/v5"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/tree"
 	"github.com/skerry/skerry/glue"
-	"github.com/skerry/skerry/testnet/memory"
 )
 
 // application is one site's instance of an application that keeps JSON objects and opaque bytes below them. It assigns
@@ -44,10 +44,7 @@ var errNoAnswer = errors.New("the connection broke before the answer")
 
 // Do implements engine.Application.
 func (a *application) Do(ctx context.Context, c engine.Call) (engine.Reply, error) {
-	c, err := memory.Whole(c)
-	if err != nil {
-		return engine.Reply{}, err
-	}
+	var err error
 	header := http.Header{}
 	for name, value := range c.Header {
 		header.Set(name, value)
@@ -248,7 +245,7 @@ func (a *application) Find(_ context.Context, k *engine.Kind, request string) ([
 	var found []engine.Reply
 	var ids []string
 	for _, id := range slices.Sorted(maps.Keys(a.objects)) {
-		if text, _ := a.objects[id][name].(string); engine.HasMarker(text, request) {
+		if text, _ := a.objects[id][name].(string); tree.HasMarker(text, request) {
 			found = append(found, engine.Reply{Status: http.StatusOK, Body: encode(a.objects[id]), Local: engine.LocalID(id)})
 			ids = append(ids, id)
 		}
@@ -260,6 +257,11 @@ func (a *application) Find(_ context.Context, k *engine.Kind, request string) ([
 // Present implements engine.Application.
 func (a *application) Present(ctx context.Context, k *engine.Kind, r engine.Reply) (engine.Reply, error) {
 	return a.glue.Present(ctx, k, r)
+}
+
+// Items implements engine.Application.
+func (a *application) Items(k *engine.Kind, body []byte) ([][]byte, error) {
+	return a.glue.Items(k, body)
 }
 
 // holds describes what the application has.

@@ -14,7 +14,7 @@ import (
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/scope"
-	"github.com/skerry/skerry/testnet/failpoint"
+	net "github.com/skerry/skerry/testnet/world"
 )
 
 // command plays one command.
@@ -28,147 +28,89 @@ func (w *world) command(ctx context.Context, p part) error {
 		return w.at(ctx, s, rest)
 	}
 	args := strings.Fields(rest)
+	var err error
 	switch word {
 	case "sites":
-		return w.found(ctx, args)
+		return w.found(args)
 	case "catalog":
 		return w.read(strings.Join(p.block, "\n"))
 	case "leaving":
-		var err error
-		w.leaving, err = time.ParseDuration(rest)
-		return err
+		w.limits.LeaveWithin, err = time.ParseDuration(rest)
 	case "keeping":
-		var err error
-		w.keeping, err = time.ParseDuration(rest)
-		return err
+		w.limits.KeepOperations, err = time.ParseDuration(rest)
 	case "deletions":
-		var err error
-		w.deletions, err = strconv.Atoi(rest)
-		return err
+		w.limits.Deletions.Number, err = strconv.Atoi(rest)
 	case "epoch":
-		var err error
-		w.epoch, err = strconv.Atoi(rest)
-		return err
+		w.limits.Epoch, err = strconv.Atoi(rest)
 	case "history":
-		var err error
-		w.history, err = strconv.Atoi(rest)
-		return err
+		w.limits.History, err = strconv.Atoi(rest)
 	case "heal":
-		clear(w.cut)
-		w.changed(ctx)
-		return nil
+		w.Heal()
+		w.Settle()
 	case "deliver":
-		sites, epoch, one := strings.Cut(rest, " epoch ")
-		from, to, ok := strings.Cut(sites, ">")
-		if !ok {
-			return w.deliver(ctx, nil, nil)
-		}
-		a, err := w.site(from)
-		b, err2 := w.site(to)
-		if err := errors.Join(err, err2); err != nil {
-			return err
-		}
-		if one {
-			return w.deliverEpoch(ctx, a, b, epoch)
-		}
-		return w.deliver(ctx, a, b)
-	case "gossip":
-		from, to, _ := strings.Cut(rest, ">")
-		a, err := w.site(from)
-		b, err2 := w.site(to)
-		if err := errors.Join(err, err2); err != nil {
-			return err
-		}
-		return w.gossip(ctx, a, b)
+		return w.deliverBetween(rest)
 	case "wait":
-		d, err := time.ParseDuration(rest)
-		if err == nil {
-			w.wait(ctx, d)
+		var d time.Duration
+		if d, err = time.ParseDuration(rest); err == nil {
+			w.wait(d)
 		}
-		return err
 	case "look":
-		return w.look(ctx)
+		w.look()
 	case "show":
 		return w.show(ctx)
-	case "cut", "crash", "restart", "stop", "backup", "restore", "clone", "empty", "rollout":
-		if len(args) == 0 {
-			return errors.New("which site?")
-		}
-		s, err := w.site(args[0])
-		if err != nil {
-			return err
-		}
-		switch word {
-		case "cut":
-			w.cut[s] = true
-			w.changed(ctx)
-		case "crash":
-			s.doom = dooms[strings.TrimPrefix(strings.Join(args[1:], " "), "before ")]
-			if s.doom == nil {
-				return errors.New("before what?")
-			}
-		case "restart":
-			return s.restart(ctx)
-		case "stop":
-			s.dead = true
-		case "backup":
-			return w.backup(ctx, s)
-		case "restore":
-			return w.restore(ctx, s, strings.Join(args[1:], " ") == "with its application")
-		case "clone":
-			return w.clone(ctx, s, args[len(args)-1])
-		case "empty":
-			return w.empty(ctx, s)
-		case "rollout":
-			return w.rollOut(ctx, s, p.block)
-		}
-		return nil
+	default:
+		return w.of(word, args, p.block)
 	}
-	return errors.New("there is no such command")
+	return err
 }
 
-// restart starts the agent anew from what is on its disk, and does what it finds to do.
-func (s *site) restart(ctx context.Context) error {
-	if err := s.stop(); err != nil {
+// deliverBetween delivers from one site to another where the script names them.
+func (w *world) deliverBetween(sites string) error {
+	from, to, one := strings.Cut(sites, ">")
+	if !one {
+		w.deliver(nil, nil)
+		return nil
+	}
+	a, err := w.site(from)
+	b, err2 := w.site(to)
+	if err := errors.Join(err, err2); err != nil {
 		return err
 	}
-	for _, d := range s.world.described { // what it had heard and not stored is news again
-		for key := range d.replicas {
-			if strings.HasPrefix(key, s.name+" ") && key != s.name+" "+string(s.id) {
-				delete(d.replicas, key)
-				delete(d.epochs, key)
-			}
-		}
-	}
-	if err := s.start(ctx); err != nil {
-		return err
-	}
-	s.work(ctx)
+	w.deliver(a, b)
 	return nil
 }
 
-// dooms are the ends that a script can name, by what an agent does not live to see.
-var dooms = map[string]func(failpoint.Point) bool{
-	"intent":  is(failpoint.Before(failpoint.CommitIntent)),
-	"request": around(".before"),
-	"answer":  around(".after"),
-	"commit":  is(failpoint.Before(failpoint.CommitOwn)),
-	"drop":    is(failpoint.Before(failpoint.CommitDrop)),
-	"publish": is(failpoint.Before(failpoint.Publish)),
-	"merge":   is(failpoint.Before(failpoint.CommitMerge)),
-	"hearing": is(failpoint.After(failpoint.Forward)),
-}
-
-func is(p failpoint.Point) func(failpoint.Point) bool {
-	return func(q failpoint.Point) bool { return q == p }
-}
-
-// around matches one side of every request that changes something.
-func around(side string) func(failpoint.Point) bool {
-	return func(p failpoint.Point) bool {
-		thing, ok := strings.CutSuffix(string(p), side)
-		return ok && strings.HasPrefix(thing, "request-") && thing != failpoint.RequestLook
+// of plays a command that is done to a site.
+func (w *world) of(word string, args, block []string) error {
+	if len(args) == 0 {
+		return errors.New("there is no such command")
 	}
+	s, err := w.site(args[0])
+	if err != nil {
+		return err
+	}
+	switch word {
+	case "cut":
+		w.cutOff(s)
+		w.Settle()
+	case "crash":
+		if s.doom = dooms[strings.TrimPrefix(strings.Join(args[1:], " "), "before ")]; s.doom == nil {
+			return errors.New("before what?")
+		}
+	case "restart":
+		return s.restart()
+	case "stop":
+		s.stop()
+	case "backup":
+		s.backup()
+	case "restore":
+		return s.restore(strings.Join(args[1:], " ") == "with its application")
+	case "rollout":
+		return s.rollOut(block)
+	default:
+		return errors.New("there is no such command")
+	}
+	return nil
 }
 
 // at plays a command about one site.
@@ -187,147 +129,138 @@ func (w *world) at(ctx context.Context, s *site, text string) error {
 		s.app.blind = word == "blind"
 	case "app":
 		return w.behind(ctx, s, rest)
-	case "pause", "resume":
-		return w.pause(ctx, s, word, rest)
-	case "keep":
-		row, err := w.resourceAt(ctx, s, rest)
-		if err != nil {
-			return err
-		}
-		if _, err := s.Keep(ctx, row.Document, "person", false); err != nil {
-			w.trace.add("person", "is told "+err.Error())
-		}
-		s.work(ctx)
-	case "place":
-		return w.replace(ctx, s, strings.Fields(rest))
-	case "resolve":
-		return w.resolve(ctx, s, strings.Fields(rest))
-	case "remove":
-		other, err := w.site(rest)
-		if err != nil {
-			return err
-		}
-		if err := s.RemoveSite(ctx, other.id); err != nil {
-			w.trace.add("person", "is told "+err.Error())
-		}
-		s.work(ctx)
-	case "confirm":
-		n, err := s.Confirm(ctx, s.id)
-		if err != nil {
-			return err
-		}
-		w.trace.add("person", fmt.Sprintf("confirms %d deletions at %s", n, s.name))
-		s.work(ctx)
 	case "attempts":
 		return w.attempts(ctx, s, rest)
-	case "retry", "done", "drop":
-		id, ok := w.trace.operation(rest)
-		if !ok {
-			return fmt.Errorf("there is no operation %s yet", rest)
-		}
-		decide := map[string]func(context.Context, engine.OperationID) error{"retry": s.Retry, "done": s.Done, "drop": s.Drop}[word]
-		if err := decide(ctx, engine.OperationID(id)); err != nil {
-			w.trace.add("person", "is told "+err.Error())
-		}
-		s.work(ctx)
+	case "pause", "resume", "keep", "place", "resolve", "remove", "confirm", "retry", "done", "drop":
+		return w.person(ctx, s, word, rest)
 	default:
 		r, err := w.parseRequest(word, rest)
 		if err != nil {
 			return err
 		}
 		w.request(ctx, s, r)
-		s.work(ctx)
 	}
 	return nil
 }
 
-// resourceAt finds what a site says of a resource.
-func (w *world) resourceAt(ctx context.Context, s *site, name string) (engine.ResourceRow, error) {
-	rows, _, err := s.store.Resources(ctx, engine.ResourceFilter{ID: engine.ResourceID(w.identify(name))})
-	if err != nil || len(rows) == 0 {
-		return engine.ResourceRow{}, fmt.Errorf("%s has no %s: %w", s.name, name, err)
+// person has a person decide something at a site.
+func (w *world) person(ctx context.Context, s *site, word, rest string) error {
+	if s.Proc == nil {
+		return errors.New("there is no agent")
 	}
-	return rows[0], nil
+	desk := s.Proc.Desk
+	switch word {
+	case "retry", "done", "drop":
+		id, ok := w.trace.operation(rest)
+		if !ok {
+			return fmt.Errorf("there is no operation %s yet", rest)
+		}
+		decide := map[string]func(context.Context, engine.OperationID) error{"retry": desk.Retry, "done": desk.Done, "drop": desk.Drop}[word]
+		s.decide(func() error { return decide(ctx, engine.OperationID(id)) })
+		return nil
+	case "remove":
+		other, err := w.site(rest)
+		if err != nil {
+			return err
+		}
+		s.decide(func() error { return s.Proc.Mesh.RemoveSite(ctx, other.ID) })
+		return nil
+	case "confirm":
+		s.decide(func() error {
+			n, err := desk.Confirm(ctx, s.ID)
+			w.trace.add("person", fmt.Sprintf("confirms %d deletions at %s", n, s.Name))
+			return err
+		})
+		return nil
+	case "resolve":
+		return s.resolve(ctx, strings.Fields(rest))
+	case "place":
+		return s.place(ctx, strings.Fields(rest))
+	case "resume":
+		if rest == "" {
+			s.decide(func() error { return s.Proc.Site.ResumeQueue(service) })
+			return nil
+		}
+	}
+	row, err := s.resource(ctx, rest)
+	if err != nil {
+		return err
+	}
+	s.decide(func() error {
+		switch word {
+		case "pause":
+			return desk.Pause(ctx, row.Document, s.ID, "maintenance")
+		case "resume":
+			return desk.Resume(ctx, row.Document)
+		}
+		_, err := desk.Keep(ctx, row.Document, "person", false)
+		return err
+	})
+	return nil
 }
 
-// replace adds sites to a resource and removes sites from it: "web + nantes - lille".
-func (w *world) replace(ctx context.Context, s *site, words []string) error {
+// decide has the agent do what a person has decided, and tells why it does not.
+func (s *site) decide(f func() error) {
+	s.do(func() {
+		if err := f(); err != nil {
+			s.world.trace.add("person", "is told "+err.Error())
+		}
+	})
+}
+
+// place adds sites to a resource and removes sites from it: "web + nantes - lille".
+func (s *site) place(ctx context.Context, words []string) error {
 	if len(words) == 0 {
 		return errors.New("which resource?")
 	}
-	row, err := w.resourceAt(ctx, s, words[0])
+	row, err := s.resource(ctx, words[0])
 	if err != nil {
 		return err
 	}
 	var q engine.PlaceRequest
 	for i := 1; i+1 < len(words); i += 2 {
-		other, err := w.site(words[i+1])
+		other, err := s.world.site(words[i+1])
 		if err != nil {
 			return err
 		}
 		if words[i] == "+" {
-			q.Add = append(q.Add, other.id)
+			q.Add = append(q.Add, other.ID)
 		} else {
-			q.Remove = append(q.Remove, other.id)
+			q.Remove = append(q.Remove, other.ID)
 		}
 	}
-	w.now = w.now.Add(time.Second)
-	if _, err := s.Place(ctx, row.Document, q); err != nil {
-		w.trace.add("person", "is told "+err.Error())
-	}
-	s.work(ctx)
+	s.world.Now = s.world.Now.Add(time.Second)
+	s.decide(func() error {
+		_, err := s.Proc.Desk.Place(ctx, row.Document, q)
+		return err
+	})
 	return nil
 }
 
 // resolve decides about the conflicts of a kind at a site: "name drop".
-func (w *world) resolve(ctx context.Context, s *site, words []string) error {
+func (s *site) resolve(ctx context.Context, words []string) error {
 	if len(words) < 2 {
 		return errors.New("which conflict, and how?")
 	}
-	conflicts, _, err := s.store.Conflicts(ctx, engine.ConflictFilter{Kind: engine.ConflictKind(words[0]), Site: s.id})
+	conflicts, _, err := s.Disk.Conflicts(ctx, engine.ConflictFilter{Kind: engine.ConflictKind(words[0]), Site: s.ID})
 	if err != nil || len(conflicts) == 0 {
-		return fmt.Errorf("%s has no conflict of kind %s: %w", s.name, words[0], err)
+		return fmt.Errorf("%s has no conflict of kind %s: %w", s.Name, words[0], err)
 	}
 	for _, c := range conflicts {
-		w.now = w.now.Add(time.Second)
-		if err := s.Resolve(ctx, c.ID, engine.Action(words[1]), engine.LocalID(strings.Join(words[2:], ""))); err != nil {
-			w.trace.add("person", "is told "+err.Error())
-		}
+		s.world.Now = s.world.Now.Add(time.Second)
+		s.decide(func() error {
+			return s.Proc.Desk.Resolve(ctx, c.ID, engine.Action(words[1]), engine.LocalID(strings.Join(words[2:], "")))
+		})
 	}
-	s.work(ctx)
 	return nil
-}
-
-// pause lets a site leave its replica of a resource as it is, or ends that; without a resource it has a site try its
-// application again.
-func (w *world) pause(ctx context.Context, s *site, word, name string) error {
-	if name == "" {
-		if err := s.ResumeQueue(service); err != nil {
-			return err
-		}
-		s.work(ctx)
-		return nil
-	}
-	row, err := w.resourceAt(ctx, s, name)
-	if err != nil {
-		return err
-	}
-	if word == "resume" {
-		err = s.Resume(ctx, row.Document)
-	} else {
-		err = s.Pause(ctx, row.Document, s.id, "maintenance")
-	}
-	s.work(ctx)
-	return err
 }
 
 // request is what a client asks for.
 type request struct {
 	method, path, body, as, key, media string
 	size                               int // of opaque bytes, which dots make up for
-	sites                              []engine.SiteID
-	parts                              engine.Parts
 	scope                              string
+	alternatives                       []engine.Alternative // what the scope resolves to
 	async                              bool
 }
 
@@ -402,7 +335,7 @@ func (w *world) place(r *request, location string) error {
 	}
 	at := scope.World{}
 	for _, site := range w.sites {
-		at.Sites = append(at.Sites, site.name)
+		at.Sites = append(at.Sites, site.name())
 	}
 	alternatives, err := scope.Resolve(s.Bindings[0].Location, at)
 	if err != nil {
@@ -410,14 +343,18 @@ func (w *world) place(r *request, location string) error {
 	}
 	ids := func(names []string) (list []engine.SiteID) {
 		for _, name := range names {
-			i := slices.IndexFunc(w.sites, func(s *site) bool { return s.name == name })
-			list = append(list, w.sites[i].id)
+			i := slices.IndexFunc(w.sites, func(s *site) bool { return s.name() == name })
+			list = append(list, w.sites[i].ID)
 		}
 		return list
 	}
-	r.scope, r.sites = s.String(), ids(alternatives[0].Sites)
-	for _, part := range alternatives[0].Parts {
-		r.parts = append(r.parts, ids(part))
+	r.scope = s.String()
+	for _, a := range alternatives {
+		var parts engine.Parts
+		for _, part := range a.Parts {
+			parts = append(parts, ids(part))
+		}
+		r.alternatives = append(r.alternatives, engine.Alternative{Placement: ids(a.Sites), Parts: parts, Agreement: engine.Agreement(a.Wait), ExactlyOne: a.Mode == scope.ExactlyOne})
 	}
 	return nil
 }
@@ -437,31 +374,46 @@ func (w *world) identify(path string) string {
 
 // request plays a request of a client.
 func (w *world) request(ctx context.Context, s *site, r request) {
-	if s.dead {
+	if s.Proc == nil {
 		w.trace.add("client", "finds no agent")
 		return
 	}
-	w.now = w.now.Add(time.Second)
-	m, ok := s.glue.Router(service).Match(r.method, w.identify(r.path), http.Header{"Content-Type": {r.media}})
+	w.Now = w.Now.Add(time.Second)
+	m, ok := s.app.glue.Router(service).Match(r.method, w.identify(r.path), http.Header{"Content-Type": {r.media}})
 	if !ok {
 		w.trace.add("client", "asks for what the catalog does not know")
 		return
 	}
 	q := engine.Request{Kind: m.Kind, Type: m.Type, Method: r.method, Path: m.Path, Target: m.Target, Within: m.Within, Body: []byte(r.body),
-		Scope: r.scope, Placement: r.sites, Parts: r.parts, Key: r.key, Caller: "client", Async: r.async}
+		Scope: r.scope, Key: r.key, Caller: "client", Async: r.async}
+	if len(r.alternatives) > 0 {
+		a := r.alternatives[0]
+		q.Placement, q.Parts, q.Agreement, q.ExactlyOne = a.Placement, a.Parts, a.Agreement, a.ExactlyOne
+	}
+	if len(r.alternatives) > 1 {
+		q.Alternatives = r.alternatives
+	}
 	if r.body != "" {
 		q.Header = map[string]string{"Content-Type": r.media}
 	}
 	if len(r.body) > engine.MaxInlineBody {
-		q.Body, q.Large = nil, engine.Stream(strings.NewReader(r.body), int64(len(r.body)))
+		q.Body, q.Large = nil, net.Body([]byte(r.body))
 	}
 	if r.as != "" {
 		w.trace.as = r.as
 	}
-	a, err := s.Submit(ctx, q)
+	p := s.Proc
+	if over := s.do(func() { w.answer(p, q, ctx) }); !over {
+		w.trace.add("client", map[bool]string{true: "gets no answer", false: "waits"}[p.Dead()])
+	}
+}
+
+// answer tells what a client is answered.
+func (w *world) answer(p *net.Process, q engine.Request, ctx context.Context) {
+	a, err := p.Front.Submit(ctx, q)
 	var refusal *engine.Refusal
 	switch {
-	case s.dead:
+	case p.Dead():
 		w.trace.add("client", "gets no answer")
 	case errors.As(err, &refusal):
 		w.trace.add("client", fmt.Sprintf("%d %s: %s", refusal.Status, refusal.Type, refusal.Detail))
@@ -479,7 +431,7 @@ func (w *world) behind(ctx context.Context, s *site, text string) error {
 	if err != nil {
 		return err
 	}
-	m, ok := s.glue.Router(service).Match(r.method, r.path, http.Header{"Content-Type": {r.media}})
+	m, ok := s.app.glue.Router(service).Match(r.method, r.path, http.Header{"Content-Type": {r.media}})
 	if !ok {
 		return errors.New("the catalog knows no such path")
 	}

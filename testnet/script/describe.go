@@ -1,190 +1,155 @@
 package script
 
 import (
-	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/skerry/skerry/engine"
 )
 
-// described is what the trace has told of the documents of a resource: whatever it tells next, it tells as the difference.
-type described struct {
-	number     int // in the order in which the script has come to documents
-	operations []*engine.Operation
-	replicas   map[string]engine.Replica // by who knows of it and whose it is
-	epochs     map[string]uint64         // in which it was, likewise
-	shown      []string                  // the hashes of what applications show, in the order in which they were first told
+// numbered names an operation as statuses do.
+type numbered struct {
+	document engine.DocumentID
+	origin   engine.SiteID
+	number   uint64
 }
 
-// describe says what entries of a document tell a site that it has not known, in words; what operations set only where it
-// publishes them. It is empty for the mesh document.
-func (w *world) describe(s *site, id engine.DocumentID, entries []engine.Entry, publishes bool) string {
-	resource := w.resource(id)
-	d := w.described[resource]
-	if d == nil {
-		d = &described{number: len(w.described), replicas: map[string]engine.Replica{}, epochs: map[string]uint64{}}
-		w.described[resource] = d
+// tell tells what a process has done that others can see.
+func (w *world) tell(s *site, what any) {
+	switch what := what.(type) {
+	case *engine.Batch:
+		w.tellBatch(s, what)
+	case *engine.Letter:
+		w.tellStatuses(s, what)
 	}
-	var operations, rest []string
-	sorted := slices.Clone(entries)
-	slices.SortFunc(sorted, func(a, b engine.Entry) int { return strings.Compare(a.Key, b.Key) })
-	var list []*engine.Operation
-	for _, e := range sorted {
-		if e.Map != engine.MapOperations {
+}
+
+// tellBatch tells what a site has made durable for others to hear, and what it asks a person about.
+func (w *world) tellBatch(s *site, b *engine.Batch) {
+	for _, r := range b.Records { // the client that made it may never hear of it
+		if t := w.trace; t.as != "" && t.names[string(r.Row.ID)] == "" && made.MatchString(string(r.Row.ID)) {
+			t.names[string(r.Row.ID)], t.as = t.as, ""
+		}
+	}
+	for _, e := range b.Dropped {
+		w.trace.add(s.name(), fmt.Sprintf("drops epoch %d", e.Epoch))
+	}
+	for _, c := range b.Changes {
+		var said []string
+		for _, e := range c.Entries {
+			if text := w.entry(c, e); text != "" {
+				said = append(said, text)
+			}
+		}
+		if c.Author == s.ID && len(said) > 0 {
+			w.trace.add(s.name(), "publishes "+strings.Join(said, "; "))
+		}
+	}
+	for _, c := range b.Conflicts {
+		if c.Site != s.ID && c.Document != "" {
 			continue
 		}
-		o, err := engine.DecodeOperation(e.Key, e.Value)
-		if err != nil {
-			return err.Error()
-		}
-		list = append(list, o)
-		if !slices.ContainsFunc(d.operations, func(p *engine.Operation) bool { return p.ID == o.ID }) {
-			d.operations = append(d.operations, o)
+		if old, known := s.open[c.ID]; c.Open() && (!known || old.Reason != c.Reason) {
+			w.trace.add(s.name(), "has a conflict: "+conflict(&c))
+			s.open[c.ID] = c
 		}
 	}
-	slices.SortFunc(list, engine.Compare)
-	for _, o := range list {
-		text := fmt.Sprintf("%s %s", o.ID, o.Type)
-		if publishes {
-			text += changes(o.Change)
-		}
-		operations = append(operations, text)
-	}
-	for _, e := range sorted {
-		switch e.Map {
-		case engine.MapReplicas:
-			if text := d.replica(s, e, w.abouts[id].Epoch); text != "" {
-				rest = append(rest, text)
-			}
-		case engine.MapOutcomes:
-			rest = append(rest, outcome(e))
-		case engine.MapContents:
-			rest = append(rest, inner(e))
+	for _, id := range b.Resolved {
+		if c, known := s.open[id]; known {
+			w.trace.add(s.name(), "has no conflict any more: "+spaced(string(c.Kind), string(c.Operation)))
+			delete(s.open, id)
 		}
 	}
-	return strings.Join(append(operations, rest...), "; ")
 }
 
-func changes(c *engine.Change) string {
-	if c.Empty() {
+// spaced puts words one after the other, those left out that are empty.
+func spaced(words ...string) string { return strings.Join(strings.Fields(strings.Join(words, " ")), " ") }
+
+// conflict says what a person is asked.
+func conflict(c *engine.Conflict) string {
+	var actions []string
+	for _, a := range c.Actions {
+		actions = append(actions, string(a))
+	}
+	return fmt.Sprintf("%s: %s (%s)", spaced(string(c.Kind), string(c.Operation)), strings.TrimSpace(c.Reason), strings.Join(actions, ", "))
+}
+
+// entry says what a change puts into a document.
+func (w *world) entry(c *engine.Change, e engine.Entry) string {
+	var err error
+	read := func(into any) { err = engine.Decode(e.Value, into) }
+	text := ""
+	switch e.Map {
+	case engine.MapOperations:
+		var o engine.Operation
+		read(&o)
+		w.numbers[numbered{c.Document, c.Author, o.Number}] = o.ID
+		text = fmt.Sprintf("%s %s%s", o.ID, o.Type, edit(o.Edit)) + placing(o.Place)
+	case engine.MapReplicas:
+		var r engine.Replica
+		read(&r)
+		text = "has it as " + string(r.Local)
+	case engine.MapFacts:
+		var f engine.Fact
+		read(&f)
+		text = fmt.Sprintf("does not take %s together with %s", f.Earlier, f.Later)
+	case engine.MapDecisions:
+		var d engine.Decision
+		read(&d)
+		text = "accepts that it differs: " + string(d.Action)
+	case engine.MapContents:
+		var i engine.Inner
+		read(&i)
+		text = inner(&i)
+	}
+	if err != nil {
+		w.Problem("%v", err)
+	}
+	return text
+}
+
+// edit says what an operation sets.
+func edit(e *engine.Edit) string {
+	if e.Empty() {
 		return ""
 	}
 	var parts []string
-	for p, v := range c.Set {
+	for p, v := range e.Set {
 		parts = append(parts, fmt.Sprintf("%s=%s", p, v))
 	}
-	for _, p := range c.Unset {
+	for p, v := range e.Add {
+		parts = append(parts, fmt.Sprintf("%s+%s", p, v.By))
+	}
+	for _, p := range e.Unset {
 		parts = append(parts, fmt.Sprintf("%s gone", p))
 	}
 	slices.Sort(parts)
+	if e.Whole {
+		parts = append(parts, "and nothing else")
+	}
 	return " sets " + strings.Join(parts, " ")
 }
 
-// replica says what has become settled at a site, as far as another one has not known.
-func (d *described) replica(hearer *site, e engine.Entry, epoch uint64) string {
-	var now engine.Replica
-	if err := json.Unmarshal(e.Value, &now); err != nil {
-		return err.Error()
-	}
-	key := hearer.name + " " + e.Key
-	before := d.replicas[key]
-	if epoch < d.epochs[key] {
-		return "" // it was before what was told
-	}
-	var news []string
-	if epoch > d.epochs[key] {
-		news = append(news, fmt.Sprintf("goes on in epoch %d", epoch))
-	}
-	if now.Whole && (!before.Whole || epoch > d.epochs[key]) {
-		news = append(news, fmt.Sprintf("has all of epoch %d", epoch-1))
-	}
-	if now.Over && (!before.Over || epoch > d.epochs[key]) {
-		news = append(news, fmt.Sprintf("has dropped epoch %d", epoch-1))
-	}
-	d.replicas[key], d.epochs[key] = now, epoch
-	settled, later := "", ""
-	slices.SortFunc(d.operations, engine.Compare)
-	for _, o := range d.operations {
-		if o.Seq > before.Hindsight[o.Line()].Upto && o.Seq <= now.Hindsight[o.Line()].Upto {
-			later += " " + string(o.ID)
-		}
-		if o.Seq > before.Settled[o.Line()] && o.Seq <= now.Settled[o.Line()] {
-			settled += " " + string(o.ID)
-		}
-	}
-	if settled != "" {
-		news = append(news, "settled"+settled)
-	}
-	if later != "" {
-		news = append(news, "has"+later+" count as issued after what was lost")
-	}
-	switch {
-	case now.Left != nil && before.Left == nil:
-		news = append(news, "has left")
-	case now.Local != before.Local && now.Local == "":
-		news = append(news, "nothing there")
-	case now.Local != before.Local:
-		news = append(news, "as "+string(now.Local))
-	}
-	if y := !now.Yields.IsZero(); y != !before.Yields.IsZero() {
-		news = append(news, map[bool]string{true: "yields the name", false: "has the name"}[y])
-	}
-	if p := now.Paused; p != nil && before.Paused == nil {
-		news = append(news, p.String())
-	} else if p == nil && before.Paused != nil {
-		news = append(news, "not paused any more")
-	}
-	if h := now.Held; h != nil && h.Confirmed == "" && before.Held == nil {
-		news = append(news, "holds the deletion "+string(h.Operation))
-	} else if h != nil && h.Confirmed != "" {
-		news = append(news, "may delete, by "+string(h.Confirmed))
-	}
-	if o := now.Open; o != nil && (before.Open == nil || *o != *before.Open) {
-		news = append(news, o.String())
-	} else if o == nil && before.Open != nil {
-		news = append(news, string(before.Open.Operation)+" not open any more")
-	}
-	if looked := d.looked(before.Observed, now.Observed); looked != "" {
-		news = append(news, looked)
-	}
-	if len(news) == 0 {
+// placing says what an operation does to the placement.
+func placing(p *engine.PlacementChange) string {
+	if p == nil {
 		return ""
 	}
-	return e.Key + " " + strings.Join(news, ", ")
-}
-
-// looked says what a site has seen at its application: A is one representation, B another.
-func (d *described) looked(before, now *engine.Observed) string {
-	if now == nil || before != nil && before.Hash == now.Hash && before.Unseen == now.Unseen && before.Steady == now.Steady {
-		return ""
+	text := ""
+	for _, id := range p.Add {
+		text += " +" + string(id)
 	}
-	shows := string(now.Unseen)
-	if now.Hash != "" {
-		if !slices.Contains(d.shown, now.Hash) {
-			d.shown = append(d.shown, now.Hash)
-		}
-		shows = string(rune('A' + slices.Index(d.shown, now.Hash)))
-	}
-	text := "shows " + shows
-	if now.Steady {
-		text += " still"
-	}
-	for _, p := range now.Differs {
-		text += ", " + string(p) + " not as it was set"
+	for _, id := range p.Remove {
+		text += " -" + string(id)
 	}
 	return text
 }
 
 // inner says what a part of a container holds, or holds no more.
-func inner(e engine.Entry) string {
-	var i engine.Inner
-	if err := json.Unmarshal(e.Value, &i); err != nil {
-		return err.Error()
-	}
-	site, _, _ := strings.Cut(e.Key, "/")
-	text := fmt.Sprintf("%s has %s %s inside", site, i.Kind, i.Local)
+func inner(i *engine.Inner) string {
+	text := fmt.Sprintf("has %s %s inside", i.Kind, i.Local)
 	switch {
 	case i.Gone:
 		return text + " no more"
@@ -199,18 +164,83 @@ func inner(e engine.Entry) string {
 	return text
 }
 
-func outcome(e engine.Entry) string {
-	var out engine.Outcome
-	if err := json.Unmarshal(e.Value, &out); err != nil {
-		return err.Error()
+// tellStatuses tells what a site says of itself, as far as it has not said so before.
+func (w *world) tellStatuses(s *site, l *engine.Letter) {
+	for _, b := range l.Batches {
+		for _, encoded := range b.Statuses {
+			now := &engine.Status{}
+			if err := engine.Decode(encoded, now); err != nil {
+				w.Problem("%v", err)
+				continue
+			}
+			before := s.told[now.Document]
+			if before == nil {
+				before = &engine.Status{}
+			}
+			s.told[now.Document] = now
+			if news := w.news(s, before, now); len(news) > 0 {
+				w.trace.add(s.name(), "tells that it "+strings.Join(news, ", "))
+			}
+		}
 	}
-	site, id, _ := strings.Cut(e.Key, "/")
-	text := fmt.Sprintf("%s %s at %s", id, out.State, site)
-	if out.Status != 0 {
-		text += fmt.Sprintf(" (%d)", out.Status)
+}
+
+// news says in what one status is more than the one before it.
+func (w *world) news(s *site, before, now *engine.Status) (news []string) {
+	say := func(format string, args ...any) { news = append(news, fmt.Sprintf(format, args...)) }
+	if now.Rejoins && !before.Rejoins {
+		say("was set back")
 	}
-	if out.Error != "" {
-		text += ": " + out.Error
+	if now.Epoch > before.Epoch {
+		say("goes on in epoch %d", now.Epoch)
 	}
-	return text
+	settled := ""
+	for _, origin := range slices.Sorted(maps.Keys(now.Settled)) {
+		for n := before.Settled[origin] + 1; n <= now.Settled[origin] && origin != s.ID; n++ {
+			settled += " " + string(w.numbers[numbered{now.Document, origin, n}])
+		}
+	}
+	if settled != "" {
+		say("has settled%s", settled)
+	}
+	for _, id := range slices.Sorted(maps.Keys(now.Outcomes)) {
+		out, old := now.Outcomes[id], before.Outcomes[id]
+		if out.State == old.State && out.Error == old.Error && out.Blocks == old.Blocks {
+			continue
+		}
+		text := fmt.Sprintf("has %s %s", out.State, id)
+		if out.Status != 0 {
+			text += fmt.Sprintf(" (%d)", out.Status)
+		}
+		if out.Error != "" {
+			text += ": " + strings.TrimSpace(out.Error)
+		}
+		news = append(news, text)
+	}
+	for _, wait := range now.Waits {
+		if old := before.Wait(wait.Kind); old == nil || old.Reason != wait.Reason || old.Operation != wait.Operation {
+			news = append(news, spaced(fmt.Sprintf("waits (%s)", wait.Kind), string(wait.Operation), wait.Reason))
+		}
+	}
+	for _, wait := range before.Waits {
+		if now.Wait(wait.Kind) == nil {
+			say("waits no more (%s)", wait.Kind)
+		}
+	}
+	switch {
+	case now.Left != nil && before.Left == nil:
+		say("has left")
+	case before.Object && !now.Object:
+		say("has nothing there")
+	}
+	if now.Shown != nil && len(now.Shown.Differs) > 0 && (before.Shown == nil || !slices.Equal(before.Shown.Differs, now.Shown.Differs)) {
+		say("shows %v not as it was set", now.Shown.Differs)
+	}
+	if now.Contended != before.Contended && now.Contended != "" {
+		say("repairs it no more: %s", now.Contended)
+	}
+	if h := now.Holding; h != nil && (before.Holding == nil || *before.Holding != *h) {
+		say("holds the name as %s%s", h.Local, map[bool]string{true: " no more"}[h.Gone])
+	}
+	return news
 }

@@ -5,20 +5,23 @@
 //	sites paris nantes
 //	paris: PUT /images/web {"tag":1} scope paris & nantes
 //	----
-//	paris   intent #1
 //	paris   app PUT /images/web {"tag":1} → 201
 //	…
 //
-// A site has the real engine, documents, store and catalog; the network and the application are plain memory. Time stands
-// still but for a second before each request and what "wait" says; identifiers are numbers; each site does one job after
-// the other when a command lets it. So a script has the same trace every time, and go test -run TestScripts -update writes
-// the traces anew.
+// A trace tells what clients are answered, what each agent asks of its application, which operations it publishes, what it tells the
+// other sites of itself as far as that is news, and which conflicts it asks a person about; then "show" tells what there is.
+//
+// The sites are those of testnet/world: the real engine and documents, over a disk and a network in memory. The catalog is read by the
+// real glue; the application is this package's own. Time stands still but for a second before each request and what "wait" says; each
+// site does one thing after the other when a command lets it. So a script has the same trace every time, and go test -run TestScripts
+// -update writes the traces anew.
 //
 // The commands:
 //
 //	sites NAME...                   makes a mesh of these sites; ids rise in this order
 //	catalog                         the indented lines below are the service of the catalog, in YAML; comes before sites
 //	SITE: METHOD PATH [BODY] [scope LOCATION] [as NAME] [key KEY] [type MEDIA] [size BYTES]
+//	      [prefer respond-async]
 //	                                a request of a client of SITE; NAME stands for the identifier of what it makes; a body in
 //	                                quotes is opaque, and as long as the script says: dots follow it, which the trace leaves out
 //	SITE: app METHOD PATH [BODY]    a request straight to the application, behind the agent's back
@@ -43,23 +46,19 @@
 //	keeping DURATION                how long operations that all sites have settled are listed; comes before sites
 //	deletions N                     how many deletions run unconfirmed at a site that was away; comes before sites
 //	cut SITE, heal                  SITE is cut off from all others; all sites reach each other again
-//	deliver [SITE>SITE [epoch N]]   sites that reach each other exchange what they lack and do what is due, until all is
-//	                                quiet; or one takes from one, all or what is in the documents of one epoch
-//	gossip SITE>SITE                what one has published since the beginning comes to the other late, also what only a lost run had
+//	deliver [SITE>SITE]             letters arrive, and sites that reach each other exchange what they lack and do what is due, until all
+//	                                is quiet; or one takes from one
 //	crash SITE before WHAT          its agent dies before the next WHAT: intent, request, answer, commit, drop,
 //	                                publish, merge; or the next hearing of what a site says to a request that was handed to it
-//	restart SITE                    its agent starts anew from what is on its disk; what it finds open there waits until it
-//	                                has heard of another site again
+//	restart SITE                    its agent starts anew from what is on its disk
 //	stop SITE                       its agent ends
 //	backup SITE                     what is on its disk is copied, and what its application holds
 //	restore SITE [with its application]
 //	                                its disk is again as it was at its backup, its application too where the script says so
-//	clone SITE as NAME              a second agent starts from a copy of its disk, in front of the same application
-//	empty SITE                      its disk is lost: it joins the mesh anew, under its own key
 //	rollout SITE                    the indented lines below are its catalog from now on
 //	wait DURATION                   time passes, and sites do what becomes due
 //	look                            so much time passes that all sites have looked at what their applications show
-//	show                            what each application holds, what each site says of it, and for what it has an intent
+//	show                            what each application holds, what each site says of it, and what it asks a person
 //
 // Operations are numbered in the order in which the trace first names them.
 package script

@@ -23,7 +23,7 @@ func TestScripts(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := Run(t.Context(), t.TempDir(), string(want))
+			got, err := Run(t.Context(), string(want))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -16,20 +16,20 @@ func (w *world) show(ctx context.Context) error {
 	for _, s := range w.sites {
 		held := s.app.holds()
 		if len(held) == 0 {
-			w.trace.add(s.name, "holds nothing")
+			w.trace.add(s.name(), "holds nothing")
 		}
 		for _, line := range held {
-			w.trace.add(s.name, "holds "+line)
+			w.trace.add(s.name(), "holds "+line)
 		}
-		if s.dead {
-			w.trace.add(s.name, "is dead")
+		if s.Proc == nil {
+			w.trace.add(s.name(), "is dead")
 			continue
 		}
-		resources, _, err := s.store.Resources(ctx, engine.ResourceFilter{})
+		resources, _, err := s.Disk.Resources(ctx, engine.ResourceFilter{})
 		if err != nil {
 			return err
 		}
-		deleted, _, err := s.store.Resources(ctx, engine.ResourceFilter{State: engine.StateDeleted})
+		deleted, _, err := s.Disk.Resources(ctx, engine.ResourceFilter{State: engine.StateDeleted})
 		if err != nil {
 			return err
 		}
@@ -40,28 +40,35 @@ func (w *world) show(ctx context.Context) error {
 			if r.Reason != "" {
 				text += ": " + r.Reason
 			}
-			w.trace.add(s.name, text)
+			w.trace.add(s.name(), text)
 		}
 		if err := w.operations(ctx, s); err != nil {
 			return err
 		}
-		intents, err := s.store.Intents(ctx)
+		errands, err := s.Disk.Errands(ctx)
 		if err != nil {
 			return err
 		}
-		for _, i := range intents {
-			w.trace.add(s.name, "has an intent for "+string(i.Operation))
+		for _, e := range errands {
+			w.trace.add(s.name(), "has a request in flight, "+string(e.Operation))
+		}
+		conflicts, _, err := s.Disk.Conflicts(ctx, engine.ConflictFilter{Site: s.ID})
+		if err != nil {
+			return err
+		}
+		for _, c := range conflicts {
+			w.trace.add(s.name(), "has a conflict: "+conflict(&c))
 		}
 		for _, other := range w.sites {
 			switch {
-			case !s.IsMember(other.id):
-				w.trace.add(s.name, "says "+string(other.name)+" is no member any more")
-			case s.Removed(other.id):
-				w.trace.add(s.name, "says "+string(other.name)+" was taken out of the mesh")
+			case !s.Proc.Mesh.IsMember(other.ID):
+				w.trace.add(s.name(), "says "+other.name()+" is no member any more")
+			case s.Proc.Mesh.Removed(other.ID):
+				w.trace.add(s.name(), "says "+other.name()+" was taken out of the mesh")
 			}
 		}
-		if q := s.Queues()[service]; q.Reason != "" {
-			w.trace.add(s.name, fmt.Sprintf("says its application's queue is %s: %s", q.State, q.Reason))
+		if q := s.Proc.Site.Queues()[service]; q.Reason != "" {
+			w.trace.add(s.name(), fmt.Sprintf("says its application's queue is %s: %s", q.State, q.Reason))
 		}
 	}
 	return nil
@@ -74,28 +81,28 @@ func (w *world) attempts(ctx context.Context, s *site, op string) error {
 	if !ok {
 		return fmt.Errorf("there is no operation %s yet", op)
 	}
-	row, err := s.store.Operation(ctx, engine.OperationID(id))
+	row, err := s.Disk.Operation(ctx, engine.OperationID(id))
 	if err != nil {
 		return err
 	}
-	st := row.Sites[s.id]
-	w.trace.add(s.name, fmt.Sprintf("has sent %s %d times; it is %s", op, st.Attempts, st.State))
+	st := row.Sites[s.ID]
+	w.trace.add(s.name(), fmt.Sprintf("has sent %s %d times; it is %s", op, st.Attempts, st.State))
 	for _, t := range st.Tries {
 		what := "no answer"
 		if t.Status != 0 {
 			what = fmt.Sprint("answer ", t.Status)
 		}
-		w.trace.add(s.name, strings.TrimSuffix(what+": "+t.Error, ": "))
+		w.trace.add(s.name(), strings.TrimSuffix(what+": "+t.Error, ": "))
 	}
-	if next := s.NextTry(row); !next.IsZero() {
-		w.trace.add(s.name, fmt.Sprintf("goes on in %s", next.Sub(s.now()).Round(time.Second)))
+	if next := s.Proc.Desk.NextTry(row); !next.IsZero() {
+		w.trace.add(s.name(), fmt.Sprintf("goes on in %s", next.Sub(s.Clock()).Round(time.Second)))
 	}
 	return nil
 }
 
 // operations tells of those that are not simply applied everywhere.
 func (w *world) operations(ctx context.Context, s *site) error {
-	list, _, err := s.store.Operations(ctx, engine.OperationFilter{})
+	list, _, err := s.Disk.Operations(ctx, engine.OperationFilter{})
 	if err != nil {
 		return err
 	}
@@ -114,7 +121,7 @@ func (w *world) operations(ctx context.Context, s *site) error {
 			states = append(states, text)
 		}
 		if len(states) > 0 {
-			w.trace.add(s.name, fmt.Sprintf("says %s is %s", o.ID, strings.Join(states, ", ")))
+			w.trace.add(s.name(), fmt.Sprintf("says %s is %s", o.ID, strings.Join(states, ", ")))
 		}
 	}
 	return nil

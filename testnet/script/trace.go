@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"regexp"
 	"strings"
+
+	net "github.com/skerry/skerry/testnet/world"
 )
 
 // trace collects what happens, in words of the script: operations are numbers, resources have the names that the script
@@ -38,7 +40,7 @@ func (t *trace) take() []string {
 	return lines
 }
 
-var made = regexp.MustCompile(`id-[a-z]+-\d+|12D3Koo[0-9A-Za-z]+|[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{64}|\b[0-9a-f]{16}\b`)
+var made = regexp.MustCompile(`12D3Koo[0-9A-Za-z]+|[0-9a-f]{8}-[0-9a-f]{4}-[78][0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{64}|\b[0-9a-f]{16}\b`)
 
 // dots are what makes a large body large.
 var dots = regexp.MustCompile(`\.{64,}`)
@@ -73,12 +75,10 @@ func (t *trace) operation(number string) (string, bool) {
 	return "", false
 }
 
-// logs returns what puts warnings of a site into the trace.
-func (t *trace) logs(site *site) *slog.Logger { return slog.New(handler{t, site}) }
-
+// handler puts warnings of a site's agent into the trace.
 type handler struct {
 	trace *trace
-	site  *site
+	site  *net.Site
 }
 
 func (h handler) Enabled(_ context.Context, l slog.Level) bool { return l >= slog.LevelWarn }
@@ -86,7 +86,7 @@ func (h handler) WithAttrs([]slog.Attr) slog.Handler           { return h }
 func (h handler) WithGroup(string) slog.Handler                { return h }
 
 func (h handler) Handle(_ context.Context, r slog.Record) error {
-	if h.site.dead {
+	if h.site.Proc == nil {
 		return nil
 	}
 	text := strings.ToLower(r.Level.String()) + ": " + r.Message
@@ -96,6 +96,6 @@ func (h handler) Handle(_ context.Context, r slog.Record) error {
 		}
 		return true
 	})
-	h.trace.add(h.site.name, text)
+	h.trace.add(string(h.site.Name), text)
 	return nil
 }
