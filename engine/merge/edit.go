@@ -29,6 +29,9 @@ func EditOf(
 		}
 		return nil, fmt.Errorf("the body is not JSON: %w", err)
 	}
+	if err := tree.CheckPaths(v); err != nil {
+		return nil, err
+	}
 	e := &engine.Edit{Set: map[engine.Pointer]json.RawMessage{}}
 	switch {
 	case t == engine.TypeMerge:
@@ -129,24 +132,26 @@ func patchEdit(k *engine.Kind, body []byte, before Fold, representation func() (
 	if len(after) > engine.MaxLooked && len(after) > len(base) {
 		return nil, fmt.Errorf("apply the JSON patch: %w: it makes %d bytes", engine.ErrTooLarge, len(after))
 	}
+	v, err := tree.Parse(k, after)
+	if err == nil {
+		err = tree.CheckPaths(v)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("apply the JSON patch: %w", err)
+	}
 	e, err := tree.Difference(k, base, after)
 	if err != nil {
 		return nil, fmt.Errorf("apply the JSON patch: %w", err)
 	}
-	if err := restate(e, k, patch, after); err != nil {
-		return nil, err
-	}
+	restate(e, k, patch, v)
 	return tree.Without(k, e), nil
 }
 
-// restate adds to e what a JSON Patch sets to the value that it has already: whoever asks for that does not want another one.
-func restate(e *engine.Edit, k *engine.Kind, patch tree.Patch, after []byte) error {
-	v, err := tree.Parse(k, after)
-	if err != nil {
-		return fmt.Errorf("apply the JSON patch: %w", err)
-	}
+// restate adds to e what a JSON Patch sets to the value that it has already: whoever asks for that does not want another one. After is what
+// the patch makes, a tree.
+func restate(e *engine.Edit, k *engine.Kind, patch tree.Patch, after any) {
 	now := map[engine.Pointer]json.RawMessage{}
-	tree.Leaves(v, "", now)
+	tree.Leaves(after, "", now)
 	named := make(map[engine.Pointer]bool, len(patch))
 	for _, step := range patch {
 		above, inArray := tree.KeyedAbove(k, step.Path)
@@ -164,5 +169,4 @@ func restate(e *engine.Edit, k *engine.Kind, patch tree.Patch, after []byte) err
 			}
 		}
 	}
-	return nil
 }

@@ -103,6 +103,20 @@ func TestEditsAreBounded(t *testing.T) {
 	if err == nil {
 		t.Error("a patch doubles a value as often as it likes")
 	}
+	wide := `{"` + strings.Repeat("n", engine.MaxLooked/16) + `":{`
+	for i := range 200 {
+		wide += fmt.Sprintf(`"%d":1,`, i)
+	}
+	wide += `"last":1}}`
+	for _, typ := range []engine.Type{engine.TypeCreate, engine.TypeReplace, engine.TypeMerge} {
+		if _, err := EditOf(lab, typ, []byte(wide), Fold{}, nil); !errors.Is(err, engine.ErrTooLarge) {
+			t.Errorf("%s of a long name above many others: %v", typ, err)
+		}
+	}
+	added := `[{"op":"add","path":"/a","value":` + wide + `}]`
+	if _, err := EditOf(lab, engine.TypePatch, []byte(added), Fold{}, nil); !errors.Is(err, engine.ErrTooLarge) {
+		t.Errorf("a patch that adds a long name above many others: %v", err)
+	}
 	nested := `[{"op":"add","path":"/a","value":` + deep + `}]`
 	if _, err := EditOf(lab, engine.TypePatch, []byte(nested), Fold{}, nil); !errors.Is(err, engine.ErrTooLarge) {
 		t.Errorf("a patch of any depth: %v", err)

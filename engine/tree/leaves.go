@@ -3,6 +3,7 @@ package tree
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"maps"
 
 	"github.com/skerry/skerry/engine"
@@ -82,6 +83,32 @@ func Leaves(v any, at engine.Pointer, into map[engine.Pointer]json.RawMessage) {
 	default:
 		into[at] = Compact(v)
 	}
+}
+
+// maxPaths is the most bytes that the paths of all that is in a body may have.
+const maxPaths = 8 * engine.MaxLooked
+
+// CheckPaths refuses, before Leaves takes it apart, what has too many bytes of paths: a long name above many others is in each of theirs. The
+// error wraps engine.ErrTooLarge.
+func CheckPaths(v any) error {
+	if pathsOf(v, 0) > maxPaths {
+		return fmt.Errorf("%w: the paths of all that is in it have more than %d bytes", engine.ErrTooLarge, maxPaths)
+	}
+	return nil
+}
+
+func pathsOf(v any, above int) (n int) {
+	switch c := v.(type) {
+	case map[string]any:
+		for name, member := range c {
+			n += pathsOf(member, above+1+len(name))
+		}
+	case *elements:
+		for t, element := range c.by {
+			n += pathsOf(element, above+1+len(t))
+		}
+	}
+	return n + above
 }
 
 // Fields returns what a representation of the kind shows by path: scalars, arrays and what is empty. Elements of keyed
