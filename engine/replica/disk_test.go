@@ -131,7 +131,7 @@ func (s *site) crash() {
 
 func (s *site) forget() {
 	s.replicas, s.wakes = map[engine.DocumentID]*Replica{}, map[engine.DocumentID]time.Time{}
-	s.met, s.names, s.claimed = map[engine.SiteID]bool{}, map[engine.ResourceID]engine.DocumentID{}, map[engine.DocumentID]bool{}
+	s.met, s.names, s.claimed = map[engine.SiteID]bool{}, map[engine.ResourceID][]engine.DocumentID{}, map[engine.DocumentID]bool{}
 	s.inbox, s.calls = nil, nil
 }
 

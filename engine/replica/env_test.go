@@ -101,22 +101,20 @@ func (e env) Rivals(k *engine.Kind, key engine.ResourceID, but engine.DocumentID
 }
 
 func (e env) TakeName(_ *engine.Kind, key engine.ResourceID, by engine.DocumentID) bool {
-	if holder, taken := e.names[key]; taken && holder != by {
-		return false
+	if !slices.Contains(e.names[key], by) {
+		e.names[key] = append(e.names[key], by)
 	}
-	e.names[key] = by
-	return true
+	return e.names[key][0] == by
 }
 
 func (e env) FreeName(_ *engine.Kind, key engine.ResourceID, by engine.DocumentID) {
-	if e.names[key] != by {
+	waiting := e.names[key]
+	if len(waiting) == 0 || waiting[0] != by {
 		return
 	}
 	delete(e.names, key)
-	for _, id := range e.documents() {
-		if r := e.replicas[id]; id != by && r.About.Key == key {
-			e.put(id, &News{Hurry: true})
-		}
+	for _, id := range waiting[1:] {
+		e.put(id, &News{Hurry: true})
 	}
 }
 

@@ -48,7 +48,10 @@ func (s *site) answerAll() (any bool) {
 			if s.app.ran[fmt.Sprintf("%s.%s", c.Operation, s.id)] > 0 {
 				what = VerbDone
 			}
-			if c.Kind == engine.ConflictDrift {
+			switch c.Kind {
+			case engine.ConflictName:
+				what = VerbDropName
+			case engine.ConflictDrift:
 				s.world.tell("%s: drifts: %s", s.id, c.Reason)
 				return false
 			}
@@ -109,6 +112,20 @@ func (w *world) comesTogether(key string) (wrong string) {
 	return wrong
 }
 
+// endOrphans lets requests go of which nobody waits for the answer any more: one that came so late that others have gone out meanwhile
+// would be seen as a change behind the agent, and not undone.
+func (s *site) endOrphans() {
+	held := s.held
+	s.held = nil
+	for _, c := range held {
+		if c.document == "" {
+			s.letGo(c)
+		} else {
+			s.held = append(s.held, c)
+		}
+	}
+}
+
 // playAny plays random commands, and then expects all sites to come together.
 func playAny(t *rapid.T, first []string, commands ...[]string) {
 	w := newWorld("lille", "nantes", "paris")
@@ -126,6 +143,9 @@ func playAny(t *rapid.T, first []string, commands ...[]string) {
 		}
 		if err := w.command(line); err != nil {
 			t.Fatal(err)
+		}
+		for _, id := range w.ids {
+			w.sites[id].endOrphans()
 		}
 	}
 	if wrong := w.comesTogether("blue"); wrong != "" {
@@ -148,7 +168,7 @@ func TestInvariantConvergence(t *testing.T) {
 func TestInvariantConvergenceOfNames(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		playAny(t, nil, []string{"create box blue a=%d", "create box blue a=%d", "create box blue b=%d", "delete blue", "delete blue"},
-			changes, pokes, mischance)
+			changes, mischance)
 	})
 }
 

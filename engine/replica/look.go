@@ -19,6 +19,9 @@ type looking struct {
 	asked bool // somebody has asked for it
 }
 
+// Looks reports whether this site is to look at what its application shows, now or soon.
+func (r *Replica) Looks() bool { return !r.look.due.IsZero() || r.lookToken != 0 }
+
 func (l *looking) soon(now time.Time) { l.due, l.asked = now, true }
 
 // tidyLook looks, or says when, where that is needed. It holds no request up: what is read while one goes out is thrown away.

@@ -46,13 +46,14 @@ func (t *own) begin(r *Replica) bool {
 	if a := t.ask; r.History.Get(a.Operation) != nil {
 		return t.arrived(r)
 	}
-	if t.ask.Restore == nil && t.ask.Request.Creates() && r.Exists() && (t.ask.Request.Type == engine.TypeCreate || len(r.standing().Whole(r.History).Absolute) > 0) {
-		if r.Mine.Local != "" { // it would lack what had been set before, if the object has vanished
+	if t.ask.Restore == nil && t.ask.Request.Creates() && r.Exists() { // it would lack what had been set before, if the object has vanished
+		switch {
+		case r.Mine.Local == "" && r.Unmade(r.Self) && !r.Yields(r.Self):
+			return t.refuse(r, r.lostFirst())
+		case r.Mine.Local == "":
+		case t.ask.Request.Type == engine.TypeCreate || len(r.standing().Whole(r.History).Absolute) > 0:
 			t.phase = ownLost
 			return r.call(t.client(r.readCall(r.Mine.Local)))
-		}
-		if r.Unmade(r.Self) && !r.Yields(r.Self) {
-			return t.refuse(r, r.lostFirst())
 		}
 	}
 	return t.prepare(r)
@@ -159,9 +160,13 @@ func (t *own) creation(r *Replica) bool {
 		}
 		t.named = true
 		for _, c := range r.env.Rivals(r.Kind, r.About.Key, r.Document) {
-			if c.Object {
+			switch {
+			case c.Object:
 				return t.refuse(r, &engine.Refusal{Status: http.StatusConflict, Type: "exists",
 					Detail: fmt.Sprintf("%s %s has just been created by somebody else; nothing has happened", r.Kind.Name, r.About.Key)})
+			case c.Maybe:
+				return t.refuse(r, &engine.Refusal{Status: http.StatusBadGateway, Type: "upstream", Detail: fmt.Sprintf(
+					"an earlier request that may have made %s %s has had no certain answer yet; nothing has happened", r.Kind.Name, r.About.Key)})
 			}
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/merge"
 	"github.com/skerry/skerry/engine/tree"
+	"github.com/skerry/skerry/engine/view"
 )
 
 var update = flag.Bool("update", false, "write what the scripts tell now into testdata")
@@ -292,6 +293,14 @@ func (s *site) request(name string, args []string) bool {
 	r := s.named(args[0])
 	if r == nil {
 		s.world.tell("%s: knows nothing of %s", s.id, args[0])
+		return true
+	}
+	if part := r.Part(s.id); part == view.PartNone || part == view.PartFormer {
+		s.world.tell("%s: has no part in %s", s.id, args[0])
+		return true
+	}
+	if !r.Exists() && asked.method == "PUT" && asked.path == "" { // it makes the next one of this name
+		s.create(q, slices.Concat([]string{string(r.Kind.Name)}, args))
 		return true
 	}
 	q.Type, q.Method, q.Path = asked.t, asked.method, r.Kind.Item+asked.path

@@ -3,10 +3,13 @@ package replica
 import (
 	"errors"
 	"fmt"
+	"net/http"
+	"slices"
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/merge"
 	"github.com/skerry/skerry/engine/plan"
+	"github.com/skerry/skerry/engine/view"
 )
 
 // settle finds out what came of a client's request that had no certain answer: by looking where that tells, by sending it again
@@ -44,6 +47,10 @@ func (t *settle) begin(r *Replica) bool {
 		t.reply = engine.Reply{Status: f.Reply.Status, Body: f.Reply.Body, Local: f.Reply.Local}
 		return t.done(r)
 	}
+	if f.Creates && r.nameGone() { // whoever has made that has found the name free
+		t.reply = engine.Reply{Status: http.StatusConflict}
+		return t.dismiss(r, "another resource of this name has been made meanwhile")
+	}
 	if t.person || plan.Resendable(r.Kind, o) {
 		return t.send(r)
 	}
@@ -56,6 +63,11 @@ func (t *settle) begin(r *Replica) bool {
 		return r.call(r.readCall(t.local))
 	}
 	return t.ask(r, "the application gave no certain answer, or the agent stopped before it came")
+}
+
+// nameGone reports whether another resource of the name has an object here.
+func (r *Replica) nameGone() bool {
+	return r.Kind.Natural() && slices.ContainsFunc(r.env.Rivals(r.Kind, r.About.Key, r.Document), func(c view.Claim) bool { return c.Object })
 }
 
 // send sends the request once more, with its caller's own credentials.

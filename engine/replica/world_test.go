@@ -196,7 +196,7 @@ type site struct {
 	held     []call // whose answers are held
 	wakes    map[engine.DocumentID]time.Time
 	met      map[engine.SiteID]bool
-	names    map[engine.ResourceID]engine.DocumentID
+	names    map[engine.ResourceID][]engine.DocumentID // who has taken it, and after that who waits for it
 	claimed  map[engine.DocumentID]bool
 }
 
@@ -293,14 +293,18 @@ func (s *site) release() {
 	held := s.held
 	s.held = nil
 	for _, c := range held {
-		if c.done == nil {
-			c.done = &Answered{Token: c.asked.Token}
-			s.app.done(c.asked, c.done)
-			s.tellCall(c, false)
-		}
-		if c.document != "" {
-			s.put(c.document, c.done)
-		}
+		s.letGo(c)
+	}
+}
+
+func (s *site) letGo(c call) {
+	if c.done == nil {
+		c.done = &Answered{Token: c.asked.Token}
+		s.app.done(c.asked, c.done)
+		s.tellCall(c, false)
+	}
+	if c.document != "" {
+		s.put(c.document, c.done)
 	}
 }
 
@@ -391,7 +395,7 @@ func (s *site) carryOut(r *Replica, out *Effects) {
 		s.tellDecided(d)
 	}
 	for _, other := range out.Others {
-		s.put(other, &News{Hurry: true})
+		s.put(other, Wake{})
 	}
 	if !out.Wake.IsZero() {
 		if at, ok := s.wakes[id]; !ok || out.Wake.Before(at) {
