@@ -114,6 +114,21 @@ func TestWhatIsMade(t *testing.T) {
 	}
 }
 
+// What is no text cannot be stored and read again: it is replaced in headers, and refused in identifiers.
+func TestWhatIsNoText(t *testing.T) {
+	w := newWorld(t, "paris", "nantes")
+	paris := w.sites[0]
+	a, err := paris.Submit(t.Context(), as("jos\xe9", request(images, "POST", "", `{}`, w.sites...)))
+	w.must(201, a, err)
+	got := paris.asked[0].Request.Credentials
+	var again engine.Credentials
+	if err := engine.Decode(engine.Encode(got), &again); err != nil || again.Header.Get("Authorization") != "jos\uFFFD" {
+		t.Errorf("stored as %v, %v", again, err)
+	}
+	a, err = paris.Submit(t.Context(), request(files, "PUT", "\xff", `{}`, w.sites...))
+	w.wants("400 path", a, err)
+}
+
 // A large body is a blob where it runs and a spool for others, and nothing of it is left behind; one that is looked into is there beside.
 func TestLargeBodies(t *testing.T) {
 	big := []byte(`{"text":"` + strings.Repeat("x", engine.MaxInlineBody) + `"}`)

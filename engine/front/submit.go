@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/keys"
@@ -26,13 +28,14 @@ func (f *Front) Submit(ctx context.Context, r engine.Request) (engine.Answer, er
 			Detail: fmt.Sprintf("a body that is looked into has at most %d bytes; nothing has happened", engine.MaxLooked)}
 	case r.Operation != "" && !r.Operation.Valid():
 		return engine.Answer{}, &engine.Refusal{Status: http.StatusBadRequest, Type: "operation", Detail: "the operation's identifier is none"}
+	case !utf8.ValidString(r.Target + r.Within + r.Query):
+		return engine.Answer{}, &engine.Refusal{Status: http.StatusBadRequest, Type: "path",
+			Detail: "an identifier or a query that is to be kept is no UTF-8; nothing has happened"}
 	}
 	if err := f.Site.Writable(); err != nil {
 		return engine.Answer{}, err
 	}
-	if r.Credentials == nil { // a caller who shows nothing does not act as the agent
-		r.Credentials = &engine.Credentials{}
-	}
+	r.Credentials = storable(r.Credentials)
 	if r.Kind.Within != "" {
 		r.Within, _ = f.Site.Containers(ctx, r.Kind, r.Within)
 		r.Target = f.Site.Everywhere(ctx, r.Kind, r.Target)
@@ -63,6 +66,21 @@ func (f *Front) Submit(ctx context.Context, r engine.Request) (engine.Answer, er
 		return engine.Answer{}, err
 	}
 	return f.agreed(ctx, r, a), nil
+}
+
+// storable returns a caller's credentials as they can be stored and read again: what of them is no text is replaced. A caller who shows
+// nothing does not act as the agent.
+func storable(c *engine.Credentials) *engine.Credentials {
+	s := &engine.Credentials{}
+	if c != nil {
+		s.Header = c.Header.Clone()
+	}
+	for _, values := range s.Header {
+		for i, v := range values {
+			values[i] = strings.ToValidUTF8(v, "\uFFFD")
+		}
+	}
+	return s
 }
 
 // once runs do unless the request was answered before under its Idempotency-Key, or under the identifier that another site gave it.
