@@ -13,8 +13,6 @@ func (w *wakeUp) ownHeard(r *resident) {
 		s.rejoins = true
 		s.met.begin(s.cfg.Self, w.now.Add(s.cfg.Limits.CompareWithin))
 		s.cfg.Log.Warn("the disk of this site was set back: other sites know what it has said since; its resources are taken from them anew")
-		self := s.cfg.Members.Name(s.cfg.Self)
-		w.event("site.restored", string(self), map[string]any{"site": self})
 		ctx := w.ctx
 		w.then(func() {
 			if err := s.cfg.Members.Rejoins(ctx); err != nil {
