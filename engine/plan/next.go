@@ -101,8 +101,9 @@ func (p *planner) decide(rest []*engine.Operation, sought bool) Step {
 	if u.Type == engine.TypeDelete {
 		void = h.Reversed(u, merge.Any)
 	}
-	// It may count again, and nobody would know any more that it may have run.
-	if u.Type == engine.TypeAction && is(s.Uncertain, u) && h.Exists(merge.Any) {
+	// It may count again, and nobody would know any more that it may have run; or it may have made an object, which nobody would
+	// delete.
+	if is(s.Uncertain, u) && (u.Type == engine.TypeAction && h.Exists(merge.Any) || u.Type == engine.TypeCreate) {
 		return hold("", u)
 	}
 	if void && !sought {
