@@ -12,27 +12,31 @@ import (
 	"github.com/skerry/skerry/engine/view"
 )
 
+// exchange is what other sites take from this one and bring it: an engine.Exchange. It is safe for concurrent use.
+type exchange struct{ site *Site }
+
 // Fingerprints implements engine.Exchange.
-func (s *Site) Fingerprints(with engine.SiteID, ranges []engine.Range) []engine.Fingerprint {
-	return s.prints.sums(with, ranges)
+func (x *exchange) Fingerprints(with engine.SiteID, ranges []engine.Range) []engine.Fingerprint {
+	return x.site.prints.sums(with, ranges)
 }
 
 // Digests implements engine.Exchange.
-func (s *Site) Digests(ctx context.Context, with engine.SiteID, r engine.Range) ([]engine.Digest, error) {
-	return s.cfg.Store.Digests(ctx, with, r)
+func (x *exchange) Digests(ctx context.Context, with engine.SiteID, r engine.Range) ([]engine.Digest, error) {
+	return x.site.cfg.Store.Digests(ctx, with, r)
 }
 
 // MeshFingerprint implements engine.Exchange.
-func (s *Site) MeshFingerprint() engine.Fingerprint { return s.cfg.Members.Fingerprint() }
+func (x *exchange) MeshFingerprint() engine.Fingerprint { return x.site.cfg.Members.Fingerprint() }
 
 // MeshRecords implements engine.Exchange.
-func (s *Site) MeshRecords() []engine.SignedRecord { return s.cfg.Members.Records() }
+func (x *exchange) MeshRecords() []engine.SignedRecord { return x.site.cfg.Members.Records() }
 
 // shares reports whether another site may hear of a resource: it has, or had, a part in it.
 func shares(r *resident, with engine.SiteID) bool { return r.stored && r.Part(with) != view.PartNone }
 
 // Have implements engine.Exchange.
-func (s *Site) Have(ctx context.Context, with engine.SiteID, ids []engine.DocumentID) ([]engine.Have, error) {
+func (x *exchange) Have(ctx context.Context, with engine.SiteID, ids []engine.DocumentID) ([]engine.Have, error) {
+	s := x.site
 	list := make([]engine.Have, 0, len(ids))
 	for _, id := range ids {
 		have := engine.Have{Document: id}
@@ -50,12 +54,13 @@ func (s *Site) Have(ctx context.Context, with engine.SiteID, ids []engine.Docume
 }
 
 // Missing implements engine.Exchange.
-func (s *Site) Missing(ctx context.Context, with engine.SiteID, have []engine.Have, limit int) (*engine.Letter, int, error) {
+func (x *exchange) Missing(ctx context.Context, with engine.SiteID, have []engine.Have, limit int) (*engine.Letter, int, error) {
+	s := x.site
 	l := &engine.Letter{}
 	var own [][]byte
 	size, covered := 0, 0
 	for _, h := range have {
-		n, more, err := s.missing(ctx, with, h, limit-size, l, &own)
+		n, more, err := x.missing(ctx, with, h, limit-size, l, &own)
 		if err != nil && !errors.Is(err, engine.ErrNotFound) && !errors.Is(err, engine.ErrUnknown) {
 			return nil, 0, fmt.Errorf("what %s lacks of document %s: %w", with, h.Document, err)
 		}
@@ -72,7 +77,8 @@ func (s *Site) Missing(ctx context.Context, with engine.SiteID, have []engine.Ha
 }
 
 // missing adds to a letter what a site lacks of one document, about limit bytes of it. More: that is not all.
-func (s *Site) missing(ctx context.Context, with engine.SiteID, h engine.Have, limit int, l *engine.Letter, own *[][]byte) (size int, more bool, err error) {
+func (x *exchange) missing(ctx context.Context, with engine.SiteID, h engine.Have, limit int, l *engine.Letter, own *[][]byte) (size int, more bool, err error) {
+	s := x.site
 	var checkpoint []byte
 	var raw []byte
 	var lowest uint64
@@ -174,7 +180,8 @@ func butLast(have map[uint64]map[engine.SiteID]uint64) map[uint64]map[engine.Sit
 }
 
 // Blob implements engine.Exchange.
-func (s *Site) Blob(ctx context.Context, with engine.SiteID, id engine.DocumentID, ref engine.BlobRef, first int64) (engine.Digests, io.ReadCloser, error) {
+func (x *exchange) Blob(ctx context.Context, with engine.SiteID, id engine.DocumentID, ref engine.BlobRef, first int64) (engine.Digests, io.ReadCloser, error) {
+	s := x.site
 	refers := false
 	err := s.look(ctx, id, func(r *resident) {
 		refers = shares(r, with) && slices.ContainsFunc(r.History.Ordered(), func(o *engine.Operation) bool { return o.Blob != nil && *o.Blob == ref })

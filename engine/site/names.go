@@ -17,9 +17,9 @@ type taking struct {
 
 func (w *wakeUp) takeName(k *engine.Kind, key engine.ResourceID, by engine.DocumentID) bool {
 	name := nameOf{kindOf{k.Service, k.Name}, key}
-	t := w.s.names[name]
+	t := w.s.takings[name]
 	if t == nil {
-		w.s.names[name] = &taking{by: by}
+		w.s.takings[name] = &taking{by: by}
 		return true
 	}
 	if t.by == by {
@@ -33,11 +33,11 @@ func (w *wakeUp) takeName(k *engine.Kind, key engine.ResourceID, by engine.Docum
 
 func (w *wakeUp) freeName(k *engine.Kind, key engine.ResourceID, by engine.DocumentID) {
 	name := nameOf{kindOf{k.Service, k.Name}, key}
-	t := w.s.names[name]
+	t := w.s.takings[name]
 	if t == nil || t.by != by {
 		return
 	}
-	delete(w.s.names, name)
+	delete(w.s.takings, name)
 	for _, id := range t.waiting {
 		w.wakeLater(id, &replica.News{Hurry: true})
 	}
@@ -45,9 +45,9 @@ func (w *wakeUp) freeName(k *engine.Kind, key engine.ResourceID, by engine.Docum
 
 // freeNames frees what a replica that is forgotten has taken.
 func (s *Site) freeNames(w *wakeUp, by engine.DocumentID) {
-	for name, t := range s.names {
+	for name, t := range s.takings {
 		if t.by == by {
-			delete(s.names, name)
+			delete(s.takings, name)
 			for _, id := range t.waiting {
 				w.wakeLater(id, &replica.News{Hurry: true})
 			}

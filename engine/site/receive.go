@@ -12,7 +12,8 @@ import (
 
 // Receive implements engine.Exchange. Everything is decoded and its signatures are checked in the goroutine of the caller; the loop
 // gets what has passed.
-func (s *Site) Receive(ctx context.Context, from engine.SiteID, l *engine.Letter) error {
+func (x *exchange) Receive(ctx context.Context, from engine.SiteID, l *engine.Letter) error {
+	s := x.site
 	if !s.cfg.Members.IsMember(from) {
 		return fmt.Errorf("receive from %s: %w: it is no member", from, engine.ErrRefused)
 	}
@@ -23,10 +24,10 @@ func (s *Site) Receive(ctx context.Context, from engine.SiteID, l *engine.Letter
 	if len(l.Records) > 0 {
 		errs = append(errs, s.cfg.Members.Take(ctx, from, l.Records, l.Sent))
 	}
-	opened, err := s.open(from, l)
+	opened, err := x.open(from, l)
 	errs = append(errs, err)
 	if len(opened) > 0 {
-		errs = append(errs, s.hear(ctx, opened, l.Sent))
+		errs = append(errs, x.hear(ctx, opened, l.Sent))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("receive from %s: %w", from, err)
@@ -42,11 +43,12 @@ type opened struct {
 }
 
 // open decodes a letter. What is not as it should be is left out, and the error says why.
-func (s *Site) open(from engine.SiteID, l *engine.Letter) (list []*opened, err error) {
+func (x *exchange) open(from engine.SiteID, l *engine.Letter) (list []*opened, err error) {
+	s := x.site
 	var errs []error
 	last := map[engine.DocumentID]*opened{}
 	for i := range l.Parcels {
-		o, err := s.openParcel(from, &l.Parcels[i])
+		o, err := x.openParcel(from, &l.Parcels[i])
 		if err != nil {
 			errs = append(errs, err)
 		}
@@ -93,7 +95,8 @@ func (s *Site) open(from engine.SiteID, l *engine.Letter) (list []*opened, err e
 }
 
 // openParcel decodes one parcel, and checks its changes.
-func (s *Site) openParcel(from engine.SiteID, p *engine.Parcel) (*opened, error) {
+func (x *exchange) openParcel(from engine.SiteID, p *engine.Parcel) (*opened, error) {
+	s := x.site
 	of, id, err := s.cfg.Documents.Decode(p.About)
 	if err != nil {
 		return nil, err
@@ -117,7 +120,8 @@ func (s *Site) openParcel(from engine.SiteID, p *engine.Parcel) (*opened, error)
 }
 
 // hear hands what was opened to the loop, all of it in one wake-up, and waits until it is durable.
-func (s *Site) hear(ctx context.Context, list []*opened, sent []engine.SiteID) error {
+func (x *exchange) hear(ctx context.Context, list []*opened, sent []engine.SiteID) error {
+	s := x.site
 	done := make(chan error, 1)
 	var missing, refused error
 	s.inbox.put(item{

@@ -25,21 +25,21 @@ func (w *wakeUp) record(r *resident, k *work) {
 	}
 	rec.Peers, rec.Apart = r.Shared()
 	none := r.Part(r.Self) == view.PartNone
-	rec.Hollow = none || r.IsChoice()
+	rec.Hollow = none || r.IsChoice() || r.Empty() // it may be in the making
 	conflicts := r.Conflicts()
-	rec.Row = r.Row(w.now, conflicts, r.NextStep(), r.Busy())
+	rec.Row = r.Row(w.now, conflicts, r.NextStep(), r.Busy() || r.Looks())
 	before := r.row
-	w.rowEvents(r, &before, &rec.Row, rec.Hollow)
+	recording{w}.rowEvents(r, &before, &rec.Row, rec.Hollow)
 	if !none {
-		w.conflicts(r, conflicts)
-		w.operations(r)
+		recording{w}.conflicts(r, conflicts)
+		recording{w}.operations(r)
 	}
 	w.batch.Records = append(w.batch.Records, rec)
-	w.know(r, &rec.Row)
+	recording{w}.know(r, &rec.Row)
 }
 
 // know takes note of what the index has.
-func (w *wakeUp) know(r *resident, row *engine.ResourceRow) {
+func (w recording) know(r *resident, row *engine.ResourceRow) {
 	known := w.s.kinds.known(row.Service, row.Kind)
 	if known == nil {
 		return
@@ -62,7 +62,7 @@ func (w *wakeUp) committed(rec *engine.Record) {
 		before, after := r.row, rec.Row
 		w.then(func() { w.s.around.kept(&before, &after) })
 	}
-	r.stored, r.row, r.shared = true, rec.Row, now
+	r.stored, r.row, r.shared = true, listed(rec), now
 	clear(r.Touched)
 	r.Folded = nil
 	if w.s.leftOver[r.id] && r.Idle() {
@@ -70,12 +70,23 @@ func (w *wakeUp) committed(rec *engine.Record) {
 	}
 }
 
+// listed is the row that lists show of a record; the zero value: none.
+func listed(rec *engine.Record) engine.ResourceRow {
+	if rec.Hollow {
+		return engine.ResourceRow{}
+	}
+	return rec.Row
+}
+
 func (w *wakeUp) event(kind, subject string, data map[string]any) {
 	w.batch.Events = append(w.batch.Events, replica.NewEvent(kind, subject, w.now, data))
 }
 
+// recording writes the rows of replicas, and tells what has become different, for one wake-up.
+type recording struct{ *wakeUp }
+
 // rowEvents tells what of a resource is something else than before.
-func (w *wakeUp) rowEvents(r *resident, before, now *engine.ResourceRow, hollow bool) {
+func (w recording) rowEvents(r *resident, before, now *engine.ResourceRow, hollow bool) {
 	if hollow {
 		return
 	}
@@ -113,7 +124,7 @@ func (w *wakeUp) rowEvents(r *resident, before, now *engine.ResourceRow, hollow 
 }
 
 // conflicts has those stored that are new or different, and takes out those that are over.
-func (w *wakeUp) conflicts(r *resident, list []engine.Conflict) {
+func (w recording) conflicts(r *resident, list []engine.Conflict) {
 	now := make(map[engine.ConflictID]engine.Conflict, len(list))
 	for _, c := range list {
 		now[c.ID] = c
@@ -145,13 +156,13 @@ func sameConflict(a, b *engine.Conflict) bool {
 	return string(engine.Encode(a)) == string(engine.Encode(b))
 }
 
-func (w *wakeUp) conflictEvent(kind string, c *engine.Conflict) {
+func (w recording) conflictEvent(kind string, c *engine.Conflict) {
 	w.event(kind, string(c.ID), map[string]any{"conflict": c.ID, "kind": c.Kind, "resource": c.Resource, "site": w.s.cfg.Members.Name(c.Site),
 		"operation": c.Operation, "reason": c.Reason})
 }
 
 // operations has the rows of those operations written that have become different.
-func (w *wakeUp) operations(r *resident) {
+func (w recording) operations(r *resident) {
 	for _, id := range slices.Sorted(maps.Keys(r.Touched)) {
 		if o := r.History.Get(id); o != nil {
 			w.operation(r, r.OperationRow(o))
@@ -163,7 +174,7 @@ func (w *wakeUp) operations(r *resident) {
 	}
 }
 
-func (w *wakeUp) operation(r *resident, row engine.OperationRow) {
+func (w recording) operation(r *resident, row engine.OperationRow) {
 	before, known := r.rows[row.ID]
 	if known && before == nil { // stored by an earlier process, or before it was forgotten
 		old, err := w.s.cfg.Store.Operation(w.ctx, row.ID)
@@ -218,7 +229,7 @@ func (w *wakeUp) operation(r *resident, row engine.OperationRow) {
 }
 
 // requestRows are those of requests that are in no document.
-func (w *wakeUp) requestRows(r *resident, rows []engine.OperationRow) {
+func (w recording) requestRows(r *resident, rows []engine.OperationRow) {
 	for _, row := range rows {
 		if r.History.Get(row.ID) == nil {
 			w.batch.Operations = append(w.batch.Operations, row)

@@ -122,7 +122,7 @@ func (s *Site) restore(ctx context.Context, r *resident, rec *engine.Record) err
 	for _, c := range conflicts {
 		r.conflicts[c.ID] = c
 	}
-	r.stored, r.row = true, rec.Row
+	r.stored, r.row = true, listed(rec)
 	r.shared = shared{rec.Digest, rec.Peers, rec.Apart}
 	return nil
 }

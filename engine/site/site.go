@@ -18,21 +18,22 @@ type Site struct {
 	cfg       Config
 	network   engine.Network
 	forwarder engine.Forwarder
-	kinds     kinds
-	inbox     *inbox
-	calls     *calls
-	events    bell
-	prints    *prints
-	met       met
-	full      atomic.Bool // the last commit has found no room
-	around    around
+	*names
+	*exchange
+	inbox  *inbox
+	calls  *calls
+	events bell
+	prints *prints
+	met    met
+	full   atomic.Bool // the last commit has found no room
+	around around
 
 	// mu is held by a wake-up until what it has stepped is durable, and by who looks at what the loop owns, which is the rest.
 	mu        sync.Mutex
 	residents *residents
 	services  map[engine.ServiceName]*service.Service
 	deletions *service.Deletions
-	names     map[nameOf]*taking
+	takings   map[nameOf]*taking
 	claimed   map[engine.DocumentID]bool // their object is in the way of an earlier resource of their name
 	// leftOver are the documents that an earlier process has left something to do for, or a commit that failed.
 	leftOver map[engine.DocumentID]bool
@@ -45,8 +46,9 @@ type Site struct {
 func New(ctx context.Context, cfg Config) (*Site, error) {
 	cfg.Limits = cfg.Limits.withDefaults()
 	s := &Site{cfg: cfg, inbox: newInbox(), residents: newResidents(cfg.Limits.Cache), services: map[engine.ServiceName]*service.Service{},
-		deletions: service.NewDeletions(cfg.Limits.Deletions), names: map[nameOf]*taking{}, claimed: map[engine.DocumentID]bool{},
+		deletions: service.NewDeletions(cfg.Limits.Deletions), names: &names{cfg.Self, &kinds{}, cfg.Store}, takings: map[nameOf]*taking{}, claimed: map[engine.DocumentID]bool{},
 		leftOver: map[engine.DocumentID]bool{}, watchers: map[engine.DocumentID][]*watcher{}}
+	s.exchange = &exchange{s}
 	s.calls = &calls{s: s, inline: cfg.Inline, ctx: context.WithoutCancel(ctx)}
 	s.events.ring = make(chan struct{})
 	s.met.begin(cfg.Self, cfg.Now().Add(cfg.Limits.CompareWithin))
@@ -141,17 +143,6 @@ func (s *Site) Due() (time.Time, bool) {
 
 // Self is this site.
 func (s *Site) Self() engine.SiteID { return s.cfg.Self }
-
-// Kind returns a kind of the catalog, nil when there is none of that name.
-func (s *Site) Kind(service engine.ServiceName, name engine.KindName) *engine.Kind {
-	return s.kinds.get(service, name)
-}
-
-// Kinds returns all kinds of the catalog.
-func (s *Site) Kinds() []*engine.Kind { return s.kinds.set.Load().all }
-
-// Contained lists the kinds of what lies in containers of a kind.
-func (s *Site) Contained(k *engine.Kind) []*engine.Kind { return s.kinds.contained(k) }
 
 // Learn takes in kinds that the application has got since the agent was started, and reports whether there were any. What other
 // sites have of them comes with the next comparison.

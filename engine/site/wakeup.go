@@ -173,7 +173,7 @@ func (w *wakeUp) collect(r *resident, k *work, out *replica.Effects) {
 	w.batch.Answers = append(w.batch.Answers, out.Answers...)
 	w.batch.Events = append(w.batch.Events, out.Events...)
 	w.batch.Settles = w.batch.Settles || out.Settles
-	w.requestRows(r, out.Rows)
+	recording{w}.requestRows(r, out.Rows)
 	if !out.Wake.IsZero() {
 		w.s.inbox.wakeAt(r.id, out.Wake)
 	}
