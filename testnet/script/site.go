@@ -56,22 +56,28 @@ func (s *site) use(catalog *glue.Catalog) error {
 
 func (s *site) name() string { return string(s.Name) }
 
-// identifiers are those that the agent which runs knows. It implements engine.Identifiers.
+// identifiers are those that the agent knows; none while it does not run. It implements engine.Identifiers.
 type identifiers struct{ at *net.Site }
 
 // Local implements engine.Identifiers.
 func (i identifiers) Local(ctx context.Context, service engine.ServiceName, kind engine.KindName, id engine.ResourceID) (engine.LocalID, bool) {
+	if i.at.Proc == nil {
+		return "", false
+	}
 	return i.at.Proc.Site.Local(ctx, service, kind, id)
 }
 
 // Meta implements engine.Identifiers.
 func (i identifiers) Meta(ctx context.Context, service engine.ServiceName, kind engine.KindName, id engine.LocalID) (engine.ResourceID, bool) {
+	if i.at.Proc == nil {
+		return "", false
+	}
 	return i.at.Proc.Site.Meta(ctx, service, kind, id)
 }
 
 // Translated implements engine.Identifiers.
 func (i identifiers) Translated(service engine.ServiceName, kind engine.KindName) bool {
-	return i.at.Proc.Site.Translated(service, kind)
+	return i.at.Proc != nil && i.at.Proc.Site.Translated(service, kind)
 }
 
 // do has the agent of a site do something for somebody who waits for it, and then whatever else is due there. Other sites do what is due

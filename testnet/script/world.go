@@ -186,7 +186,7 @@ func (w *world) differ(a, b *site) int {
 func (w *world) compareAll() {
 	for i, a := range w.sites {
 		for _, b := range w.sites[i+1:] {
-			if w.Reaches(a.Site, b.Site) && a.Proc.Mesh.IsMember(b.ID) && b.Proc.Mesh.IsMember(a.ID) && w.differ(a, b) > 0 {
+			if a.Proc != nil && w.Reaches(a.Site, b.Site) && a.Proc.Mesh.IsMember(b.ID) && b.Proc.Mesh.IsMember(a.ID) && w.differ(a, b) > 0 {
 				w.trace.add(a.name(), "and "+b.name()+" show each other different documents")
 			}
 		}

@@ -93,7 +93,10 @@ func New(o Options) (*World, error) {
 func (w *World) join(s *Site) error {
 	first := w.Sites[0].Proc.Mesh
 	if s.N == 0 {
-		return first.Found(w.Ctx, s.record())
+		if err := first.Found(w.Ctx, s.record()); err != nil {
+			return err
+		}
+		return s.Proc.announce()
 	}
 	i, secret, err := first.Invite(w.Ctx, time.Hour, 1)
 	if err != nil {
