@@ -592,21 +592,9 @@ func (t *own) restore(r *Replica) error {
 	} else {
 		set.Set = map[engine.Pointer]json.RawMessage{q.Path: json.RawMessage(lost.Value)}
 	}
-	call, err := plan.Correction(r.Kind, r.History.MergeType(), set, engine.Reply{Status: 200, Body: t.shown}, t.local)
-	if err != nil {
+	if err := correcting(r, &t.flight.Operation, set, t.shown); err != nil {
 		return &engine.Refusal{Status: http.StatusConflict, Type: "restore", Err: err,
 			Detail: fmt.Sprintf("the representation of %s is not JSON: write it anew instead", r.About.Key)}
-	}
-	o := &t.flight.Operation
-	o.Method, o.Path, o.Body = call.Method, call.Path, call.Body
-	o.Header = map[string]string{"Content-Type": call.Header["Content-Type"]}
-	switch {
-	case r.Kind.MergePatch:
-		o.Type = engine.TypeMerge
-	case r.Kind.JSONPatch != "":
-		o.Type = engine.TypePatch
-	default:
-		o.Type = engine.TypeReplace
 	}
 	return nil
 }
