@@ -1,0 +1,134 @@
+package view
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/skerry/skerry/engine"
+)
+
+func TestTakeChange(t *testing.T) {
+	paris, nantes, lille := lineOf("paris"), lineOf("nantes"), lineOf("lille")
+	create := paris.op(engine.TypeCreate, 1, nil, set("/a", "1"), nil)
+	second := paris.op(engine.TypeMerge, 2, nil, set("/a", "2"), nil)
+	third := paris.op(engine.TypeMerge, 3, nil, set("/a", "3"), nil)
+	other := *second
+	other.Hash[0]++
+	theirs := nantes.op(engine.TypeMerge, 4, engine.Vector{"paris": 1}, set("/b", "1"), nil)
+	added := lille.op(engine.TypeMerge, 9, engine.Vector{"paris": 1}, set("/c", "1"), nil)
+	later := *third
+	later.Epoch = 1
+
+	v := of("nantes")
+	for _, step := range []struct {
+		name   string
+		change *engine.Change
+		want   Verdict
+	}{
+		{"the second before the first", second, Missing},
+		{"the first", create, Taken},
+		{"the first again", create, Known},
+		{"the second", second, Taken},
+		{"another second", &other, Forked},
+		{"of an epoch that is not here", &later, Missing},
+		{"of another author, who depends on nobody", theirs, Taken},
+		{"of who has no part in it", added, Missing},
+		{"the third", third, Taken},
+	} {
+		if got := v.TakeChange(step.change, admits, func(err error) { t.Error(err) }); got != step.want {
+			t.Errorf("%s: got %d, want %d", step.name, got, step.want)
+		}
+	}
+	if n := v.History.Len(); n != 4 {
+		t.Errorf("%d operations are known", n)
+	}
+}
+
+func TestTakeChangeLeavesOutWhatMakesNoSense(t *testing.T) {
+	v, paris := of("nantes"), lineOf("paris")
+	var noted []error
+	c := paris.write(engine.Entry{Map: engine.MapOperations, Value: []byte("nonsense")},
+		engine.Entry{Map: engine.MapDecisions, Value: engine.Encode(&engine.Decision{Conflict: "c", By: "nantes"})})
+	if got := v.TakeChange(c, admits, func(err error) { noted = append(noted, err) }); got != Taken || len(noted) != 2 {
+		t.Errorf("got %d, noted %v", got, noted)
+	}
+	for _, err := range noted {
+		if !errors.Is(err, engine.ErrRefused) {
+			t.Errorf("noted %v", err)
+		}
+	}
+	refuses := func(*engine.Operation) bool { return false }
+	v.TakeChange(paris.op(engine.TypeCreate, 1, nil, set("/a", "1"), nil), refuses, func(error) {})
+	if v.Refused != 1 || v.HeldBack() != 1 || !v.Blank() {
+		t.Errorf("what the catalog does not admit: %d refused, %d held back", v.Refused, v.HeldBack())
+	}
+}
+
+func TestTakeStatus(t *testing.T) {
+	v := of("nantes")
+	for _, step := range []struct {
+		number uint64
+		news   bool
+	}{{2, true}, {2, false}, {1, false}, {3, true}} {
+		if got := v.status(t, "paris", engine.Status{Number: step.number}); got != step.news {
+			t.Errorf("status %d is news: %t", step.number, got)
+		}
+	}
+	if _, err := v.TakeStatus(&engine.Status{Document: document, Number: 1}, engine.SignedStatus{Site: "lille"}); !errors.Is(err, engine.ErrMissing) {
+		t.Errorf("of who has no part in it: %v", err)
+	}
+}
+
+// TestDigest compares what two sites have in whichever order it came.
+func TestDigest(t *testing.T) {
+	paris := lineOf("paris")
+	create, change := paris.op(engine.TypeCreate, 1, nil, set("/a", "1"), nil), paris.op(engine.TypeMerge, 2, nil, set("/a", "2"), nil)
+	a, b := of("nantes"), of("paris")
+	a.take(t, create, change)
+	a.Me.Settled = engine.Vector{"paris": 2}
+	mine, news := a.Tell(start)
+	if !news {
+		t.Fatal("nothing to tell")
+	}
+	if _, again := a.Tell(start); again {
+		t.Error("the same is told twice")
+	}
+	told := &engine.Status{}
+	if err := engine.Decode(mine, told); err != nil {
+		t.Fatal(err)
+	}
+	b.take(t, create)
+	if a.Digest() == b.Digest() {
+		t.Error("what is missing does not tell")
+	}
+	b.status(t, "nantes", *told)
+	b.take(t, change)
+	if a.Digest() != b.Digest() {
+		t.Error("they have the same, and it does not tell")
+	}
+
+	// Stored, and read again.
+	c := of("nantes")
+	c.take(t, create, change)
+	if _, err := c.Restore(a.Kept(nil)); err != nil {
+		t.Fatal(err)
+	}
+	if c.Digest() != a.Digest() {
+		t.Error("what is stored has another digest")
+	}
+
+	// Its disk was set back: others have a status of it that it has not.
+	d := of("nantes")
+	d.take(t, create, change)
+	if !d.HeardOfMe(told.Number) || d.LastNumber() != told.Number {
+		t.Errorf("the highest number is %d", d.LastNumber())
+	}
+	d.Numbers(d.LastNumber())
+	if d.Digest() != b.Digest() {
+		t.Error("what others have of it is not counted")
+	}
+	d.Me.Settled = engine.Vector{"paris": 1}
+	if again, news := d.Tell(start); !news || d.Me.Number != told.Number+1 {
+		t.Errorf("it goes on with %d, %d bytes", d.Me.Number, len(again))
+	}
+}
