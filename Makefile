@@ -70,8 +70,8 @@ fuzz: ## run every fuzz target for a minute; ARGS="-fuzztime 10m" for more. The 
 			go test ./$$(dirname $$f) -run '^$$' -fuzz "^$$t$$" -fuzztime 1m -fuzzminimizetime 10x $(ARGS) || exit 1; \
 		done; done
 
-mutants: ## plant faults one at a time and see that a test finds each
-	go test ./testnet/mutants -count 1 -v -timeout 20m
+mutants: ## plant faults one at a time and see that a test finds each; tests plant a tenth of them, another one each day
+	go test ./testnet/mutants -count 1 -v -timeout 60m -mutants.all $(ARGS)
 
 generate: ## make generated code anew
 	go tool templ generate

@@ -2,6 +2,7 @@ package mutants
 
 import (
 	"encoding/json"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -9,19 +10,41 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 )
 
 // root is the module's folder, from this one.
 const root = "../.."
 
+// shares is how many days it takes to plant all faults, some a day: most of the time goes into building what has the fault.
+const shares = 10
+
+var all = flag.Bool("mutants.all", false, "plant all faults, and not those of today alone")
+
+// today are the mutants that are planted today.
+func today() []mutant {
+	list := planted()
+	if *all {
+		return list
+	}
+	var some []mutant
+	for i := int(time.Now().Unix()/86400) % shares; i < len(list); i += shares {
+		some = append(some, list[i])
+	}
+	return some
+}
+
 // TestMutants plants one fault after the other in a copy of the files that it is in and runs the test that has to find it.
 // The tree itself stays as it is.
 func TestMutants(t *testing.T) {
 	var caught atomic.Int32
-	t.Cleanup(func() { t.Logf("%d of %d mutants caught", caught.Load(), len(planted())) })
-	for _, m := range planted() {
+	list := today()
+	t.Cleanup(func() {
+		t.Logf("%d of %d mutants caught; there are %d (-mutants.all)", caught.Load(), len(list), len(planted()))
+	})
+	for _, m := range list {
 		t.Run(m.name, func(t *testing.T) {
-			t.Parallel() // most of the time goes into building what has the fault
+			t.Parallel()
 			if err := m.caught(t, m.plant(t)); err != nil {
 				t.Error(err)
 				return

@@ -1,0 +1,113 @@
+package mutants
+
+// travelling are faults in what sites take from each other.
+func travelling() []mutant {
+	return []mutant{
+		// A relay forges what it passes on.
+		{"signatures are not checked", []edit{
+			{"crdt/documents.go", "if m := signed(h); !ed25519.Verify(a.key, m[:], c.Signature) {", "if m := signed(h); false && !ed25519.Verify(a.key, m[:], c.Signature) {"},
+		}, "crdt", "TestGate"},
+		// Bytes that a member has made up take down the process that decodes them.
+		{"the gate lets through what no site writes", []edit{
+			{"crdt/documents.go", "if !p.wrote(c.Bytes, entries) {", "if false && !p.wrote(c.Bytes, entries) {"},
+		}, "crdt", "TestGate"},
+		// A member puts its line where nobody can write after it.
+		{"counters run away", []edit{
+			{"crdt/documents.go", "if p.begins < least+before || p.begins > least+before*engine.MaxEntries {", "if false && p.begins < least+before*engine.MaxEntries {"},
+		}, "crdt", "TestGate"},
+		{"statuses are forged", []edit{
+			{"crdt/statuses.go", "if m := signedRoot(root); !ed25519.Verify(", "if m := signedRoot(root); false && !ed25519.Verify("},
+		}, "crdt", "TestForgedStatuses"},
+		{"a status need not be in the batch that was signed", []edit{
+			{"crdt/merkle.go", "root = nodeHash(beside, &root)", "_ = nodeHash(beside, &root)"},
+		}, "crdt", "TestForgedStatuses"},
+		{"a node passes for a leaf", []edit{
+			{"crdt/merkle.go", "b[0] = 1\n", "b[0] = 0\n"},
+		}, "crdt", "TestMerkleTree"},
+		{"one site has two names", []edit{
+			{"crdt/author.go", "if p.String() != string(id) || key.Type()", "if key.Type()"},
+		}, "crdt", "TestSignAndVerify"},
+		// What gossip loses never arrives.
+		{"anti-entropy is off", []edit{
+			{"p2p/compare.go", "if due && l.isUp() {", "if false && due && l.isUp() {"},
+		}, "p2p", "TestLostLettersAreRepaired"},
+		{"strangers are let in", []edit{
+			{"p2p/gater.go", "return !shut && m != nil && m.IsMember(site)", "return !shut && m != nil"},
+		}, "p2p", "TestJoinIsRefused"},
+		{"a secret may be guessed without an end", []edit{
+			{"p2p/gater.go", "&& g.wrongOf(from) < maxWrong", "&& g.wrongOf(from) >= 0"},
+		}, "p2p", "TestJoinIsRefused"},
+		// A site that takes nothing in takes all of the others' memory.
+		{"what waits for a slow site grows", []edit{
+			{"p2p/queue.go", "len(q.packets) < queueLetters &&", ""},
+		}, "p2p", "TestQueueIsBounded"},
+	}
+}
+
+// storing are faults of what is kept.
+func storing() []mutant {
+	return []mutant{
+		// Acknowledged operations are gone after a power failure.
+		{"the disk is not synced", []edit{
+			{"storage/writer.go", "&_synchronous=FULL", "&_synchronous=OFF"},
+			{"storage/store.go", `"synchronous": "2"`, `"synchronous": "0"`},
+		}, "storage", "TestDurabilitySettings"},
+		// Who can write to the disk puts one user's data in the place of another's.
+		{"what is sealed opens anywhere", []edit{
+			{"storage/vault.go", "return v.aead.Seal(nonce, nonce, data, place)", "return v.aead.Seal(nonce, nonce, data, nil)"},
+			{"storage/vault.go", "v.aead.Open(room[:0], nonce, box, place)", "v.aead.Open(room[:0], nonce, box, nil)"},
+		}, "storage", "TestValuesKeepTheirPlaces"},
+		// A client is refused what another site sends at the same time.
+		{"a body comes from one side only", []edit{
+			{"storage/incoming.go", "in.blobs.mu.Lock() // the same blob may be taken in from a client meanwhile\n", "in.blobs.mu.Lock()\n\tin.blobs.mu.Unlock()\n"},
+			{"storage/incoming.go", "err := in.blobs.writeDigests(in.ref, d)\n\tin.blobs.mu.Unlock()\n", "err := in.blobs.writeDigests(in.ref, d)\n"},
+		}, "storage", "TestABlobComesFromTwoSidesAtOnce"},
+	}
+}
+
+// serving are faults towards clients, people and the application.
+func serving() []mutant {
+	return []mutant{
+		// Who shows nothing acts as the agent.
+		{"the agent's credentials are lent", []edit{
+			{"glue/client.go", "if caller != nil {\n\t\treturn caller.Header, nil", "if caller != nil && len(caller.Header) > 0 {\n\t\treturn caller.Header, nil"},
+		}, "glue", "TestNobodyIsLentTheAgentsCredentials"},
+		// An application that would not repeat a request does.
+		{"the idempotency key is not sent", []edit{
+			{"glue/client.go", `if call.Key != "" {`, `if false && call.Key != "" {`},
+		}, "glue", "TestDoTranslatesAndPresents"},
+		{"answers are read without a bound", []edit{
+			{"glue/client.go", "case int64(len(r.Body)) > c.config.MaxReply && Safe(call.Method):", "case false:"},
+		}, "glue", "TestDoBounds"},
+		// What has happened is taken not to have, and is done again.
+		{"who hung up has not been reached", []edit{
+			{"glue/client.go", "if !connected {", "if !connected || true {"},
+		}, "glue", "TestDoTellsWhatIsCertain"},
+		// A page of somebody else's, open in a browser, gives orders.
+		{"any host's name will do", []edit{
+			{"web/guard.go", "if !s.hosts[r.Host] {", "if false && !s.hosts[r.Host] {"},
+		}, "web", "TestForeignHostsAndOriginsAreRefused"},
+		{"who may look gives orders", []edit{
+			{"web/policy.go", "case p.Role >= role:", "case p.Role > auth.Anyone:"},
+		}, "web", "TestEveryRouteForEveryRole"},
+		{"a token makes a stronger one", []edit{
+			{"web/auth/keys.go", "case role > by.Role:", "case false && role > by.Role:"},
+		}, "web", "TestTokens"},
+		{"a session never ends", []edit{
+			{"web/auth/keys.go", "if k.By != by || !g.now().Before(k.Expires) {", "if k.By != by {"},
+		}, "web", "TestLoginAndLogout"},
+		{"the audit trail may be changed", []edit{
+			{"web/audit/log.go", "case sum != r.Hash:", "case false && sum != r.Hash:"},
+		}, "web/audit", "TestWhatIsTamperedWithIsFound"},
+		// Two scopes keep two agents busy with one request for ever.
+		{"a request runs in circles", []edit{
+			{"web/intercept/hear.go", "if slices.Contains(q.Via, self) || len(q.Via) > maxVia {", "if false && (slices.Contains(q.Via, self) || len(q.Via) > maxVia) {"},
+		}, "web/intercept", "TestARequestThatComesRoundIsRefused"},
+		{"strangers speak as agents", []edit{
+			{"web/intercept/hear.go", "if !m.IsMember(from) {", "if false && !m.IsMember(from) {"},
+		}, "web/intercept", "TestPeers"},
+		{"a body that is too long is read whole", []edit{
+			{"web/intercept/request/request.go", "if int64(len(body)) > limit {", "if false && int64(len(body)) > limit {"},
+		}, "web/intercept", "TestBodiesOverTheLimit"},
+	}
+}

@@ -1,0 +1,160 @@
+package mutants
+
+// folding are faults in what operations amount to.
+func folding() []mutant {
+	return []mutant{
+		// A body that some client sends takes the agent down.
+		{"JSON is nested without an end", []edit{
+			{"engine/tree/json.go", "if depth++; depth > engine.MaxDepth {", "if depth++; false && depth > engine.MaxDepth {"},
+		}, "engine/tree", "TestDepthIsBounded"},
+		{"numbers are as long as they like", []edit{
+			{"engine/tree/decimal.go", "if len(digits) == 0 || len(digits) > maxDigits ||", "if len(digits) == 0 ||"},
+		}, "engine/tree", "TestDecimalsAreExactAndBounded"},
+		// One of two elements of an array is lost.
+		{"two elements have one key", []edit{
+			{"engine/tree/elements.go", "if _, twice := e.by[token]; !ok || twice {", "if _, twice := e.by[token]; !ok || false && twice {"},
+		}, "engine/tree", "TestWhatIsNoKeyedArray"},
+		// The parts of a cross resource have more together than was asked for.
+		{"shares do not add up", []edit{
+			{"engine/tree/parts.go", "if left.Cmp(big.NewInt(int64(at))) > 0 {", "if left.Cmp(big.NewInt(int64(at))) >= 0 {"},
+		}, "engine/tree", "TestSharesOfAnInteger"},
+		// Concurrent values are lost without a word.
+		{"everything before has been seen", []edit{
+			{"engine/merge/order.go", "return a.Time < b.Time && b.Saw(a.Origin, a.Number)", "return a.Time < b.Time"},
+		}, "engine/merge", "TestWhatWasAddedUpStaysSo"},
+		// Values that somebody has replaced on purpose are listed as lost.
+		{"causal pairs are taken for concurrent ones", []edit{
+			{"engine/merge/fold.go", "if concurrent(old.By, by.By) {", "if true {"},
+		}, "engine/merge", "TestASupersededValueIsKept"},
+		// What one side of a cut has made is deleted by a delete that never saw it.
+		{"a delete ends creates that it has not seen", []edit{
+			{"engine/merge/living.go", "if !slices.ContainsFunc(deletes, func(d *engine.Operation) bool { return before(c, d) }) {", "if len(deletes) == 0 {"},
+		}, "engine/plan", "TestADeleteNeverDiscardsACreateItDidNotSee"},
+		// What somebody has done on purpose after something else undoes that, by a rule for what is done at the same time.
+		{"a rule is applied to what has seen the other", []edit{
+			{"engine/merge/living.go", "if before(o, w) { // and", "if false { // and"},
+			{"engine/merge/living.go", "case !refused && !one && !sameBytes, before(o, w):", "case !refused && !one && !sameBytes:"},
+		}, "engine/plan", "TestALaterChangeTakesThePlaceOfOpaqueBytes"},
+		// A site corrects its application to values that nobody has set together.
+		{"a fold goes on from any other", []edit{
+			{"engine/merge/folded.go", " && slices.Equal(b.ops, counting[:len(b.ops)])", ""},
+		}, "engine/merge", "TestInvariantAFoldFromAnEarlierOneIsTheSame"},
+		// What builds on an operation that is lost is done without it.
+		{"what has gaps is taken in", []edit{
+			{"engine/merge/known.go", "if o.Number > l.last()+1 || !k.accepts(l, o) {", "if !k.accepts(l, o) {"},
+		}, "engine/merge", "TestHistoryHoldsBackWhatHasGapsOrAbsurdTimes"},
+		// Two removals on both sides of a cut leave a resource nowhere.
+		{"a removal leaves no site", []edit{
+			{"engine/merge/placement.go", "sites = append(sites, o.Place.Add...); len(sites) == 0 {", "sites = append(sites, o.Place.Add...); false {"},
+		}, "engine/merge", "TestPlacement"},
+		{"a scope is nested without an end", []edit{
+			{"engine/scope/parser.go", "if p.depth == MaxNesting {", "if p.depth < 0 {"},
+		}, "engine/scope", "TestNestingIsBounded"},
+	}
+}
+
+// deciding are faults in what a site does next.
+func deciding() []mutant {
+	return []mutant{
+		// A site that has nothing left to delete stays behind for ever.
+		{"a delete of nothing is a failure", []edit{
+			{"engine/plan/verdict.go", "case t == engine.TypeDelete && r.Gone():", "case false && t == engine.TypeDelete && r.Gone():"},
+		}, "engine/plan", "TestJudge"},
+		// An action without a certain answer happens twice.
+		{"an action is sent again blindly", []edit{
+			{"engine/plan/verdict.go", "return k.HonoursKey || n != nil && n.Repeatable", "return k.HonoursKey || n != nil"},
+		}, "engine/plan", "TestAnActionIsSettledBeforeWhatWouldHideIt"},
+		// Replicas stay different: a late operation is sent as it is, over what came after it.
+		{"late operations are run as they are", []edit{
+			{"engine/plan/next.go", "!p.h.Divides(u) &&\n\t\tsawTheSame(p.h, u, p.s)", "!p.h.Divides(u)"},
+		}, "engine/plan", "TestEveryInterleaving"},
+		// What an application has counted without an answer is taken back by an earlier change, before a person has said whether it has.
+		{"an earlier change does not wait for a person", []edit{
+			{"engine/plan/next.go", "return is(s.Uncertain, o) && p.counts(o) }); i >= 0 {", "return is(s.Uncertain, o) && p.counts(o) }); i == 0 {"},
+		}, "engine/plan", "TestWhatMayHaveRunIsAskedFirst"},
+		// What was sent without an answer and counts for nothing stays in one application for good.
+		{"what counts for nothing leaves what it has set", []edit{
+			{"engine/plan/next.go", "touched := p.s.withoutAnswer(rest[:1])", "touched := p.s.withoutAnswer(nil)"},
+		}, "engine/plan", "TestWhatWasSentWithoutAnAnswerLeavesNothing"},
+		// An object that its application has lost stays away.
+		{"what has vanished is not made anew", []edit{
+			{"engine/plan/next.go", "if exists && !p.there && !s.Dropped {", "if false && exists && !p.there && !s.Dropped {"},
+		}, "engine/plan", "TestAVanishedObjectIsMadeAnewFromTheFold"},
+		// An application that was down once is never asked again.
+		{"the breaker never closes", []edit{
+			{"engine/service/service.go", "|| now.Before(s.until):", "|| s.state != engine.QueueRunning:"},
+		}, "engine/service", "TestService"},
+		// An application that asks to be left alone is not.
+		{"the time that a service asks for is not heeded", []edit{
+			{"engine/service/service.go", "max(s.limits.Probes.After(tries, spread), a.Rest))", "s.limits.Probes.After(tries, spread))"},
+		}, "engine/service", "TestService"},
+		// A mistake at one site empties all others while nobody looks.
+		{"deletions are not held", []edit{
+			{"engine/service/deletions.go", "if len(d.ran) >= d.bound {", "if false && len(d.ran) >= d.bound {"},
+		}, "engine/service", "TestDeletions"},
+	}
+}
+
+// doing are faults of a replica and of the loop around it.
+func doing() []mutant {
+	return []mutant{
+		// What a crash interrupts is forgotten, or never settled.
+		{"open requests are not settled", []edit{
+			{"engine/replica/replica.go", "if f.Stage == Declared {\n\t\t\tf.Stage, f.Why", "if false && f.Stage == Declared {\n\t\t\tf.Stage, f.Why"},
+		}, "engine/replica", "TestScripts/crash_action$"},
+		// Somebody's data is overwritten by a replica of the same name.
+		{"a create overwrites what is there", []edit{
+			{"engine/replica/send.go", "looks := o.Type == engine.TypeCreate &&", "looks := false && o.Type == engine.TypeCreate &&"},
+		}, "engine/replica", "TestScripts/names$"},
+		// A client's request happens twice where its answer was lost.
+		{"nobody is asked", []edit{
+			{"engine/replica/settle.go", "if t.person || plan.Resendable(r.Kind, o) {", "if true {"},
+		}, "engine/replica", "TestScripts/crash_action$"},
+		// What a person has had sent again once is sent again after every crash.
+		{"a person's word counts for ever", []edit{
+			{"engine/replica/settle.go", "if t.person {\n\t\tf.Stage = Unknown", "if false {\n\t\tf.Stage = Unknown"},
+		}, "engine/replica", "TestScripts/crash_retry$"},
+		// The application refuses what refers to something that is not here yet.
+		{"nothing waits for what it refers to", []edit{
+			{"engine/replica/lacks.go", "if o := step.Operations[0]; theirs(o) {", "if o := step.Operations[0]; false && theirs(o) {"},
+		}, "engine/replica", "TestAnOperationWaitsForWhatItRefersTo"},
+		// What an application has destroyed along with its owner is made anew.
+		{"what was destroyed along is forgotten with its owner", []edit{
+			{"engine/view/row.go", "row.Relations = v.parts()", "row.Relations = nil"},
+		}, "engine/view", "TestARowKeepsWhatWasDestroyedAlong"},
+		// What belongs to two owners is deleted with the first of them.
+		{"what another owner has is destroyed along", []edit{
+			{"engine/site/composition.go", "if err != nil || others {", "if err != nil {"},
+		}, "engine/site", "TestPartsAreDestroyedAlong"},
+		{"every site destroys the same", []edit{
+			{"engine/site/composition.go", "if by, _ := r.destroyer(owner, &target, ended); by != r.self {", `if by, _ := r.destroyer(owner, &target, ended); by == "" {`},
+		}, "engine/site", "TestAnotherSiteDestroysAlong"},
+	}
+}
+
+// living are faults in who belongs to the mesh.
+func living() []mutant {
+	return []mutant{
+		{"strangers say who is a member", []edit{
+			{"engine/mesh/state.go", "case !t.admitted[r.raw.Author]:", "case false && !t.admitted[r.raw.Author]:"},
+		}, "engine/mesh", "TestRecordsOfStrangers"},
+		// A scope that names a site means another one from one day to the next.
+		{"two sites have one name", []edit{
+			{"engine/mesh/member.go", "if taken[m.Name] {", "if false && taken[m.Name] {"},
+		}, "engine/mesh", "TestTheEarlierKeepsAName"},
+		{"any secret opens the mesh", []edit{
+			{"engine/mesh/invitation.go", "subtle.ConstantTimeCompare(hash[:], i.Secret[:]) != 1 {", "false && subtle.ConstantTimeCompare(hash[:], i.Secret[:]) != 1 {"},
+		}, "engine/mesh", "TestAdmit"},
+		{"who was removed comes back", []edit{
+			{"engine/mesh/invitation.go", "if _, removed := s.removed[r.Site]; removed {", "if _, removed := s.removed[r.Site]; false && removed {"},
+		}, "engine/mesh", "TestRemoval"},
+		// An invitation that was revoked is good once more.
+		{"older records come back", []edit{
+			{"engine/mesh/state.go", "if old != nil && r.newer(old) <= 0 {", "if false && old != nil && r.newer(old) <= 0 {"},
+		}, "engine/mesh", "TestUsesAreNotForgotten"},
+		// Two agents with one key write over each other.
+		{"a copied data directory is not found out", []edit{
+			{"engine/mesh/run.go", `say.Run != "" && slices.Contains(other.Heard, say.Run)`, "false"},
+		}, "engine/mesh", "TestMeet"},
+	}
+}
