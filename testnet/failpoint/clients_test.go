@@ -182,9 +182,9 @@ func fileOf(s *env.Site) string { return "/things/file-" + s.Name() }
 
 // operation is what the agent's API tells of one.
 type operation struct {
-	ID, Type, Path, Origin, State string
-	Body                          struct{ Tag string }
-	Sites                         map[string]struct{ State, Error string }
+	ID, Type, Path, Origin, State, Resource, Kind string
+	Body                                          struct{ Tag string }
+	Sites                                         map[string]struct{ State, Error string }
 }
 
 func (c *clients) operations(s *env.Site, query string, limit int) ([]operation, error) {
@@ -258,7 +258,14 @@ func (c *clients) invite(s *env.Site) {
 // settle waits until nothing is left to do.
 func (c *clients) settle(t *testing.T) {
 	t.Helper()
+	var left operation
+	defer func() {
+		if left.ID != "" {
+			c.tell(t, left)
+		}
+	}()
 	c.e.Eventually(t, 5*time.Minute, "both sites are up to date", func() error {
+		left = operation{}
 		c.decide()
 		for _, s := range c.e.Sites() {
 			for _, state := range []string{"pending", "uncertain"} {
@@ -267,12 +274,27 @@ func (c *clients) settle(t *testing.T) {
 					return err
 				}
 				for _, o := range list {
+					left = o
 					return fmt.Errorf("%s says that %s %s of %s is %s: %v", s.Name(), o.Type, o.ID, o.Origin, o.State, o.Sites)
 				}
 			}
 		}
 		return nil
 	})
+}
+
+// tell tells what each site says of an operation, and of its resource.
+func (c *clients) tell(t *testing.T, o operation) {
+	t.Helper()
+	ctx, stop := context.WithTimeout(context.Background(), time.Minute)
+	defer stop()
+	for _, s := range c.e.Sites() {
+		for _, path := range []string{"/api/v1/operations/" + o.ID, "/api/v1/resources/" + o.Resource + "?service=app&kind=" + o.Kind} {
+			var v json.RawMessage
+			err := s.Client().Call(ctx, "GET", path, nil, &v)
+			t.Logf("%s: GET %s: %s (%v)", s.Name(), path, v, err)
+		}
+	}
 }
 
 // check accounts for everything that was acknowledged, and returns how much of it is lost.
@@ -303,7 +325,7 @@ func (c *clients) check(t *testing.T) (losses int) {
 		}
 		for tag, op := range c.gone {
 			if living[tag] > 0 {
-				t.Errorf("%s: the deletion of %s (%s) was acknowledged and it is there", s.Name(), tag, op)
+				t.Errorf("%s: the deletion of %s (%s) was acknowledged and it is there%s", s.Name(), tag, op, c.history(tag))
 				losses++
 			}
 		}
@@ -325,18 +347,19 @@ func (c *clients) check(t *testing.T) (losses int) {
 	return losses
 }
 
-// history tells what each site says of the operations of a tag.
+// history tells what each site says of what was made with a tag and acknowledged, and of its deletion.
 func (c *clients) history(tag string) string {
+	ctx, stop := context.WithTimeout(context.Background(), time.Minute)
+	defer stop()
 	var b strings.Builder
 	for _, s := range c.e.Sites() {
-		list, err := c.operations(s, "", 1000)
-		if err != nil {
-			return err.Error()
-		}
-		for _, o := range list {
-			if o.Body.Tag == tag {
-				fmt.Fprintf(&b, "\n%s says: %s %s of %s: %v", s.Name(), o.Type, o.ID, o.Origin, o.Sites)
+		for _, id := range []string{c.acked[tag], c.gone[tag]} {
+			if id == "" {
+				continue
 			}
+			var v json.RawMessage
+			err := s.Client().Call(ctx, "GET", "/api/v1/operations/"+id, nil, &v)
+			fmt.Fprintf(&b, "\n%s says: %s (%v)", s.Name(), v, err)
 		}
 	}
 	return b.String()
