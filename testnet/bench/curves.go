@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/site"
 )
 
 // callers is how many clients of a site write at once where the engine is measured by itself.
@@ -34,7 +35,7 @@ func atParty(ctx context.Context, n int, measure func(p *party) error) error {
 	if err != nil {
 		return err
 	}
-	p, err := newParty(ctx, dir, n)
+	p, err := newParty(ctx, dir, n, site.Limits{})
 	if err == nil {
 		err = measure(p)
 	}
@@ -43,18 +44,19 @@ func atParty(ctx context.Context, n int, measure func(p *party) error) error {
 
 // bySites measures creates that go to all sites.
 func bySites(ctx context.Context, b *bench) error {
-	const n = 1000
-	b.report.table(fmt.Sprintf("The engine alone: %d creates at one site that go to all, %d callers", n, callers),
-		"sites", "acknowledged", "everywhere", "processor time per create and site", "commits per create and site")
+	b.report.table(fmt.Sprintf("The engine alone: creates at one site that go to all, %d callers", callers),
+		"sites", "creates", "acknowledged", "everywhere", "processor time per create and site", "commits per create and site")
 	for _, sites := range []int{3, 10, 30} {
+		n := 3000 / sites
 		err := atParty(ctx, sites, func(p *party) error {
 			ids := p.ids()
 			s, err := p.creates(ctx, n, func(int) []engine.SiteID { return ids })
 			if err != nil {
 				return err
 			}
-			b.report.row(fmt.Sprint(sites), perSecond(n/s.acknowledged.Seconds()), perSecond(n/s.everywhere.Seconds()), ms(s.processor/n/time.Duration(sites)),
-				fmt.Sprintf("%.2f", float64(s.commits)/n/float64(sites)))
+			each := n * sites
+			b.report.row(fmt.Sprint(sites), fmt.Sprint(n), perSecond(float64(n)/s.acknowledged.Seconds()), perSecond(float64(n)/s.everywhere.Seconds()),
+				ms(s.processor/time.Duration(each)), fmt.Sprintf("%.2f", float64(s.commits)/float64(each)))
 			return nil
 		})
 		if err != nil {
@@ -100,7 +102,7 @@ func byResources(ctx context.Context, b *bench) error {
 
 // byPlacements measures creates that go to three sites each, as the number of different placements grows.
 func byPlacements(ctx context.Context, b *bench) error {
-	const n, sites = 3000, 30
+	const n, sites = 1000, 30
 	b.report.table(fmt.Sprintf("The engine alone: %d creates that go to three of %d sites each", n, sites),
 		"placements", "acknowledged", "everywhere", "processor time per create and site of its placement")
 	for _, placements := range []int{1, 100, 1000} {
@@ -135,9 +137,9 @@ func triple(ids []engine.SiteID, i int) []engine.SiteID {
 
 // healing measures how long sites take to agree after a cut with many creates on each side.
 func healing(ctx context.Context, b *bench) error {
-	const each = 1000
-	b.report.table(fmt.Sprintf("The engine alone: one site is cut off, %d creates on each side", each), "sites", "until all agree after the cut")
+	b.report.table("The engine alone: one site is cut off", "sites", "creates on each side", "until all agree after the cut")
 	for _, sites := range []int{3, 10, 30} {
+		each := 3000 / sites
 		err := atParty(ctx, sites, func(p *party) error {
 			away, ids := p.guests[sites-1], p.ids()
 			p.cut(ctx, true, away)
@@ -153,7 +155,7 @@ func healing(ctx context.Context, b *bench) error {
 			if err != nil {
 				return err
 			}
-			b.report.row(fmt.Sprint(sites), ms(took))
+			b.report.row(fmt.Sprint(sites), fmt.Sprint(each), ms(took))
 			return nil
 		})
 		if err != nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/skerry/skerry/crdt"
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/core"
+	"github.com/skerry/skerry/engine/site"
 	"github.com/skerry/skerry/storage"
 )
 
@@ -41,11 +42,11 @@ type guest struct {
 }
 
 // newParty opens so many sites below dir, which know each other. Close it, whatever the error.
-func newParty(ctx context.Context, dir string, n int) (*party, error) {
+func newParty(ctx context.Context, dir string, n int, limits site.Limits) (*party, error) {
 	ctx, stop := context.WithCancel(ctx)
 	p := &party{by: map[engine.SiteID]*guest{}, stop: stop}
 	for i := range n {
-		g, err := newGuest(ctx, filepath.Join(dir, fmt.Sprint(i)))
+		g, err := newGuest(ctx, filepath.Join(dir, fmt.Sprint(i)), limits)
 		if err != nil {
 			return p, err
 		}
@@ -65,7 +66,7 @@ func newParty(ctx context.Context, dir string, n int) (*party, error) {
 	return p, nil
 }
 
-func newGuest(ctx context.Context, dir string) (*guest, error) {
+func newGuest(ctx context.Context, dir string, limits site.Limits) (*guest, error) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -95,6 +96,7 @@ func newGuest(ctx context.Context, dir string) (*guest, error) {
 		App: g.shelf, Catalog: g.shelf, Log: slog.New(slog.DiscardHandler), Now: time.Now,
 		NewID:  func() string { return uuid.Must(uuid.NewV7()).String() },
 		Random: func(b []byte) { rand.Read(b) },
+		Limits: limits,
 	})
 	if err != nil {
 		return nil, errors.Join(err, store.Close())

@@ -3,13 +3,15 @@ package main
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/site"
 )
 
-func partyOf(tb testing.TB, n int) *party {
+func partyOf(tb testing.TB, n int, limits site.Limits) *party {
 	tb.Helper()
-	p, err := newParty(tb.Context(), tb.TempDir(), n)
+	p, err := newParty(tb.Context(), tb.TempDir(), n, limits)
 	tb.Cleanup(func() {
 		if err := p.close(); err != nil {
 			tb.Error(err)
@@ -22,7 +24,7 @@ func partyOf(tb testing.TB, n int) *party {
 }
 
 func TestACreateComesToAllSites(t *testing.T) {
-	p := partyOf(t, 3)
+	p := partyOf(t, 3, site.Limits{})
 	s, err := p.creates(t.Context(), 1, func(int) []engine.SiteID { return p.ids() })
 	if err != nil {
 		t.Fatal(err)
@@ -39,7 +41,7 @@ func TestACreateComesToAllSites(t *testing.T) {
 }
 
 func TestSitesAgreeAfterACut(t *testing.T) {
-	p := partyOf(t, 3)
+	p := partyOf(t, 3, site.Limits{})
 	if _, err := p.creates(t.Context(), 2, func(int) []engine.SiteID { return p.ids() }); err != nil {
 		t.Fatal(err)
 	}
@@ -65,6 +67,19 @@ func TestSitesAgreeAfterACut(t *testing.T) {
 	}
 }
 
+// What an earlier process was to look at is looked at after a start: the resource is pending until then.
+func TestWhatIsToBeLookedAtIsPending(t *testing.T) {
+	p := partyOf(t, 2, site.Limits{LookAfter: time.Hour})
+	g := p.guests[0]
+	g.shelf.silent = true
+	if err := g.put(t.Context(), nameOf(0), thingBody(0, "red"), p.ids()); err != nil {
+		t.Fatal(err)
+	}
+	if list, err := g.store.Pending(t.Context()); err != nil || len(list) != 1 {
+		t.Errorf("%v is pending: %v", list, err)
+	}
+}
+
 func TestTriplesDiffer(t *testing.T) {
 	ids := []engine.SiteID{"a", "b", "c", "d", "e"}
 	seen := map[string]bool{}
@@ -77,7 +92,7 @@ func TestTriplesDiffer(t *testing.T) {
 }
 
 func BenchmarkCreates(b *testing.B) {
-	p := partyOf(b, 3)
+	p := partyOf(b, 3, site.Limits{})
 	ids := p.ids()
 	b.ResetTimer()
 	s, err := p.creates(b.Context(), b.N, func(int) []engine.SiteID { return ids })

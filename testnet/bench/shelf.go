@@ -18,6 +18,7 @@ var thing = &engine.Kind{Service: "things", Name: "thing", Collection: "/things"
 
 // shelf is an application that keeps things. It implements engine.Application and engine.Catalog.
 type shelf struct {
+	silent  bool // answers to what changes something do not show it
 	mu      sync.Mutex
 	objects map[engine.LocalID][]byte
 }
@@ -33,7 +34,9 @@ func (a *shelf) Do(_ context.Context, c engine.Call) (engine.Reply, error) {
 		if !there {
 			r.Status, r.Local = http.StatusCreated, c.Local
 		}
-		a.objects[c.Local], r.Body = slices.Clone(c.Body), c.Body
+		if a.objects[c.Local] = slices.Clone(c.Body); !a.silent {
+			r.Body = c.Body
+		}
 	case !there:
 		r.Status = http.StatusNotFound
 	case c.Method == http.MethodGet:
