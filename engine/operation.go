@@ -74,6 +74,11 @@ type Operation struct {
 	Name string `cbor:"-"`
 }
 
+// TravellingHeaders are the headers that an operation may have: those that describe its body.
+func TravellingHeaders() []string {
+	return []string{"Content-Type", "Content-Language", "Content-Encoding"}
+}
+
 // Saw reports whether o has seen the n-th operation of an origin.
 func (o *Operation) Saw(origin SiteID, n uint64) bool {
 	if origin == o.Origin {

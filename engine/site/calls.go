@@ -72,10 +72,10 @@ func (c *calls) make(call *replica.Call) (in *replica.Answered) {
 		list, err := c.s.cfg.App.Find(ctx, call.Call.Kind, call.Request)
 		return &replica.Answered{List: list, Err: err}
 	case replica.CallHolds:
-		same, err := c.s.around.holds(ctx, call.Call.Kind, call.Call.Local, *call.Content, call.Want)
+		same, err := c.s.beside.Holds(ctx, call.Call.Kind, call.Call.Local, *call.Content, call.Want)
 		return &replica.Answered{Same: same, Err: err}
 	case replica.CallCopy:
-		settled, err := c.s.around.copy(ctx, call.Call.Kind, call.Key, call.Call.Local, call.From)
+		settled, err := c.s.beside.Copy(ctx, call.Call.Kind, call.Key, call.Call.Local, call.From)
 		return &replica.Answered{Settled: settled, Err: err}
 	}
 	return &replica.Answered{Err: fmt.Errorf("call of kind %d", call.Kind)}

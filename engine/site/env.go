@@ -65,11 +65,11 @@ func (e env) Meta(k *engine.Kind, local engine.LocalID) engine.ResourceID {
 }
 
 func (e env) Whereabouts(k *engine.Kind, within string, o *engine.Operation, bound map[engine.ServiceName][]engine.SiteID) []engine.Whereabouts {
-	return e.w.s.around.whereabouts(e.w.ctx, k, within, o, bound)
+	return e.w.s.beside.Whereabouts(e.w.ctx, k, within, o, bound)
 }
 
 func (e env) Awaits(k *engine.Kind, key engine.ResourceID, o *engine.Operation) string {
-	return e.w.s.around.awaits(e.w.ctx, k, key, o)
+	return e.w.s.beside.Awaits(e.w.ctx, k, key, o)
 }
 
 func (e env) Admit(k *engine.Kind, id engine.DocumentID) bool {

@@ -90,9 +90,6 @@ func (k *kinds) learn(ctx context.Context, store engine.Store, more []*engine.Ki
 	return news, nil
 }
 
-// travelling are the headers that an operation may have: those that describe its body.
-var travelling = []string{"Content-Type", "Content-Language", "Content-Encoding"}
-
 // admits classifies an operation again: what its origin says must be what this site's catalog says, of the resource of its document
 // and no other, and its headers must be of those that travel and can be sent.
 func (s *Site) admits(k *engine.Kind, o *engine.Operation) bool {
@@ -100,7 +97,7 @@ func (s *Site) admits(k *engine.Kind, o *engine.Operation) bool {
 		return o.Method == "" && o.Path == "" && o.Query == "" && len(o.Header) == 0 && len(o.Body) == 0 && o.Blob == nil && o.Edit == nil
 	}
 	for name, value := range o.Header {
-		if !slices.Contains(travelling, http.CanonicalHeaderKey(name)) || strings.ContainsFunc(value, func(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f }) {
+		if !slices.Contains(engine.TravellingHeaders(), http.CanonicalHeaderKey(name)) || strings.ContainsFunc(value, func(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f }) {
 			return false
 		}
 	}

@@ -15,12 +15,18 @@ import (
 // ticks stands among the documents that are woken for the services, some of which may try again by then.
 const ticks engine.DocumentID = "ticks"
 
+// pacing paces the requests to each service of this site's application. What it has belongs to the loop.
+type pacing struct {
+	site     *Site
+	services map[engine.ServiceName]*service.Service
+}
+
 // serviceOf returns the pacing of a service.
-func (s *Site) serviceOf(name engine.ServiceName) *service.Service {
-	v := s.services[name]
+func (p *pacing) serviceOf(name engine.ServiceName) *service.Service {
+	v := p.services[name]
 	if v == nil {
-		v = service.New(service.Limits{Probes: s.cfg.Limits.backoff(), Most: s.cfg.Limits.Workers})
-		s.services[name] = v
+		v = service.New(service.Limits{Probes: p.site.cfg.Limits.backoff(), Most: p.site.cfg.Limits.Workers})
+		p.services[name] = v
 	}
 	return v
 }
@@ -92,33 +98,33 @@ func (w *wakeUp) halted(k *engine.Kind) *engine.Wait {
 }
 
 // Served takes in what an answer to a request that is no resource's tells of its service.
-func (s *Site) Served(k *engine.Kind, r engine.Reply, err error) {
-	if answer := service.Hear(r, err, true, "", s.cfg.Now()); answer.Health != service.Works {
+func (p *pacing) Served(k *engine.Kind, r engine.Reply, err error) {
+	if answer := service.Hear(r, err, true, "", p.site.cfg.Now()); answer.Health != service.Works {
 		return
 	}
-	s.inbox.put(item{job: func(w *wakeUp) { w.turn(k.Service, w.s.serviceOf(k.Service).Succeeded(w.now)) }})
+	p.site.inbox.put(item{job: func(w *wakeUp) { w.turn(k.Service, w.s.serviceOf(k.Service).Succeeded(w.now)) }})
 }
 
 // Queues tells how requests to each service of this site's application get on.
-func (s *Site) Queues() map[engine.ServiceName]engine.QueueStatus {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (p *pacing) Queues() map[engine.ServiceName]engine.QueueStatus {
+	p.site.mu.Lock()
+	defer p.site.mu.Unlock()
 	all := map[engine.ServiceName]engine.QueueStatus{}
-	for name, v := range s.services {
+	for name, v := range p.services {
 		all[name] = v.Status()
 	}
 	return all
 }
 
 // ResumeQueue tries a service again at once, or all when service is empty. ErrNotFound: there is no such service.
-func (s *Site) ResumeQueue(name engine.ServiceName) error {
-	s.mu.Lock()
-	_, known := s.services[name]
-	s.mu.Unlock()
+func (p *pacing) ResumeQueue(name engine.ServiceName) error {
+	p.site.mu.Lock()
+	_, known := p.services[name]
+	p.site.mu.Unlock()
 	if name != "" && !known {
 		return fmt.Errorf("resume the queue of %s: %w", name, engine.ErrNotFound)
 	}
-	s.inbox.put(item{job: func(w *wakeUp) {
+	p.site.inbox.put(item{job: func(w *wakeUp) {
 		for _, each := range slices.Sorted(maps.Keys(w.s.services)) {
 			if name == "" || each == name {
 				t, retry := w.s.services[each].Hurry(w.now)

@@ -60,7 +60,7 @@ func (w *wakeUp) committed(rec *engine.Record) {
 	w.s.prints.change(r.id, r.shared, now)
 	if !rec.Hollow {
 		before, after := r.row, rec.Row
-		w.then(func() { w.s.around.kept(&before, &after) })
+		w.then(func() { w.s.beside.Kept(&before, &after) })
 	}
 	r.stored, r.row, r.shared = true, listed(rec), now
 	clear(r.Touched)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/beside"
 	"github.com/skerry/skerry/engine/replica"
 	"github.com/skerry/skerry/engine/service"
 )
@@ -20,18 +21,18 @@ type Site struct {
 	forwarder engine.Forwarder
 	*names
 	*exchange
+	*pacing
 	inbox  *inbox
 	calls  *calls
 	events bell
 	prints *prints
 	met    met
 	full   atomic.Bool // the last commit has found no room
-	around around
+	beside *beside.Beside
 
 	// mu is held by a wake-up until what it has stepped is durable, and by who looks at what the loop owns, which is the rest.
 	mu        sync.Mutex
 	residents *residents
-	services  map[engine.ServiceName]*service.Service
 	deletions *service.Deletions
 	takings   map[nameOf]*taking
 	claimed   map[engine.DocumentID]bool // their object is in the way of an earlier resource of their name
@@ -45,16 +46,13 @@ type Site struct {
 // New returns the loop of one site. It reads from the store what an earlier process has left to do.
 func New(ctx context.Context, cfg Config) (*Site, error) {
 	cfg.Limits = cfg.Limits.withDefaults()
-	s := &Site{cfg: cfg, inbox: newInbox(), residents: newResidents(cfg.Limits.Cache), services: map[engine.ServiceName]*service.Service{},
+	s := &Site{cfg: cfg, inbox: newInbox(), residents: newResidents(cfg.Limits.Cache),
 		deletions: service.NewDeletions(cfg.Limits.Deletions), names: &names{cfg.Self, &kinds{}, cfg.Store}, takings: map[nameOf]*taking{}, claimed: map[engine.DocumentID]bool{},
 		leftOver: map[engine.DocumentID]bool{}, watchers: map[engine.DocumentID][]*watcher{}}
-	s.exchange = &exchange{s}
+	s.exchange, s.pacing = &exchange{s}, &pacing{s, map[engine.ServiceName]*service.Service{}}
 	s.calls = &calls{s: s, inline: cfg.Inline, ctx: context.WithoutCancel(ctx)}
 	s.events.ring = make(chan struct{})
 	s.met.begin(cfg.Self, cfg.Now().Add(cfg.Limits.CompareWithin))
-	if err := sweepBlobs(ctx, cfg.Store, cfg.Blobs); err != nil {
-		return nil, err
-	}
 	if _, err := s.kinds.learn(ctx, cfg.Store, cfg.Kinds); err != nil {
 		return nil, err
 	}
@@ -104,7 +102,7 @@ func (s *Site) Attach(n engine.Network, f engine.Forwarder) {
 // Run works until ctx ends; it returns when all work has stopped.
 func (s *Site) Run(ctx context.Context) error {
 	var others sync.WaitGroup
-	others.Go(func() { s.around.run(ctx) })
+	others.Go(func() { s.beside.Run(ctx) })
 	for s.inbox.wait(ctx, s.cfg.Now) {
 		s.wakeUp(ctx)
 	}
@@ -122,7 +120,7 @@ func (s *Site) Step(ctx context.Context) bool {
 	if s.calls.one() {
 		return true
 	}
-	return s.wakeUp(ctx) || s.around.step(ctx)
+	return s.wakeUp(ctx) || s.beside.Step(ctx)
 }
 
 // Due returns when there is something to do next; false: nothing.
@@ -135,7 +133,7 @@ func (s *Site) Due() (time.Time, bool) {
 		return now, true
 	}
 	at, ok := s.inbox.next(now)
-	if other, due := s.around.due(); due && (!ok || other.Before(at)) {
+	if other, due := s.beside.Due(); due && (!ok || other.Before(at)) {
 		at, ok = other, true
 	}
 	return at, ok
@@ -191,7 +189,7 @@ func (s *Site) SiteChanged(ctx context.Context, id engine.SiteID, up bool) {
 	if err := s.Commit(ctx, &engine.Batch{Events: []engine.Event{event}}); err != nil {
 		s.cfg.Log.Error("record that a site has come or gone", "peer", string(id), "err", err)
 	}
-	s.around.siteChanged(id, up)
+	s.beside.SiteChanged(id, up)
 }
 
 // Compared is to be called when this site has all that another one has, as often as that is found out. It reports whether that is news.

@@ -191,10 +191,10 @@ func (w *wakeUp) surroundings(r *resident, out *replica.Effects) {
 	s, id := w.s, r.id
 	for _, o := range out.Fetch {
 		ref, op, from := *o.Blob, o.ID, w.nearest(r.Others())
-		w.then(func() { s.around.want(id, op, ref, from) })
+		w.then(func() { s.beside.Want(id, op, ref, from) })
 	}
 	for _, h := range out.Drop {
-		w.then(func() { s.around.drop(h) })
+		w.then(func() { s.beside.Drop(h) })
 	}
 	if out.Forked != nil {
 		w.mail.pass(r, &replica.Heard{Changes: []*engine.Change{out.Forked}, Epoch: out.Forked.Epoch})
@@ -203,7 +203,7 @@ func (w *wakeUp) surroundings(r *resident, out *replica.Effects) {
 		w.mail.pass(r, out.Pass)
 	}
 	if out.Contents {
-		w.then(func() { s.around.contents(id) })
+		w.then(func() { s.beside.Contents(id) })
 	}
 }
 

@@ -1,4 +1,4 @@
-package site
+package beside
 
 import (
 	"bytes"
@@ -70,7 +70,7 @@ func (c *copier) copyPart(ctx context.Context, k *engine.Kind, key engine.Resour
 	}
 	defer a.Content.Close()
 	header := map[string]string{}
-	for _, name := range travelling {
+	for _, name := range engine.TravellingHeaders() {
 		if value := a.Header.Get(name); value != "" {
 			header[name] = value
 		}

@@ -1,4 +1,4 @@
-package site
+package beside
 
 import (
 	"context"
@@ -43,8 +43,14 @@ type containers struct {
 // containerKey names a container: by its document, or by what this site or others call it.
 type containerKey struct {
 	document engine.DocumentID
-	kindOf
+	kind
 	id string
+}
+
+// kind names a kind.
+type kind struct {
+	service engine.ServiceName
+	name    engine.KindName
 }
 
 func newContainers(c containing) *containers {
@@ -67,7 +73,7 @@ func (c *containers) kept(before, now *engine.ResourceRow) {
 		return
 	}
 	container, _ := k.Split(string(now.ID))
-	c.due.add(containerKey{kindOf: kindOf{of.Service, of.Name}, id: of.FromContainer(container)}, c.after)
+	c.due.add(containerKey{kind: kind{of.Service, of.Name}, id: of.FromContainer(container)}, c.after)
 }
 
 // holds reports whether this site holds a part of a container that is spread over sites.
@@ -94,7 +100,7 @@ func (c *containers) find(ctx context.Context, k containerKey) error {
 	if k.document != "" {
 		return c.list(ctx, k.document)
 	}
-	of := c.known.Kind(k.service, k.kind)
+	of := c.known.Kind(k.service, k.name)
 	if of == nil {
 		return nil
 	}
