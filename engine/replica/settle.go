@@ -24,6 +24,9 @@ type settle struct {
 
 type settlePhase int
 
+// Settles reports whether it is still to be found out, without a person, what came of a client's request.
+func (r *Replica) Settles() bool { return r.own.open() && r.own.Stage != Asked }
+
 const (
 	settleFinds settlePhase = iota + 1 // for a marker
 	settleLooks                        // for what a create has made, or for a declared effect

@@ -15,8 +15,8 @@ import (
 )
 
 // Row describes the resource for the index: the state of each replica, of which the resource's is the worst. Conflicts are
-// those of v, next is what this site would do next, working says that it has something under way, or is to look at
-// what its application shows.
+// those of v, next is what this site would do next, working says that it has something under way, is to find out
+// what came of a request, or is to look at what its application shows.
 func (v *View) Row(now time.Time, conflicts []engine.Conflict, next plan.Step, working bool) engine.ResourceRow {
 	row := engine.ResourceRow{
 		Document: v.Document, ID: v.About.Key, Service: v.About.Service, Kind: v.About.Kind,
