@@ -87,16 +87,38 @@ func (r *Replica) Own() *Flight { return r.own }
 
 // rejoin chooses what is done to join anew, once another member has told what the resource is.
 func (r *Replica) rejoin(now time.Time) task {
-	others := r.Others()
-	told := len(others) == 0
-	for _, s := range others {
-		told = told || r.At(s).Number > 0 && !r.Lacks(s)
-	}
-	if !told || now.Before(r.notBefore) {
+	if !r.told() || now.Before(r.notBefore) {
 		r.wake(now.Add(r.env.Backoff(4)))
 		return nil
 	}
 	return &rejoin{}
+}
+
+// told reports whether another member has told what the resource is: all that it has settled is here. Of those that join anew
+// themselves nobody has anything to tell.
+func (r *Replica) told() bool {
+	alone := true
+	for _, s := range r.Others() {
+		st := r.At(s)
+		if st.Rejoins {
+			continue
+		}
+		alone = false
+		if st.Number > 0 && !r.Blank() && !r.Lacks(s) && r.hasAll(st.Settled) {
+			return true
+		}
+	}
+	return alone
+}
+
+// hasAll reports whether all operations that a vector counts are known here.
+func (r *Replica) hasAll(v engine.Vector) bool {
+	for origin, n := range v {
+		if n > r.History.Last(origin) {
+			return false
+		}
+	}
+	return true
 }
 
 type rejoin struct {
@@ -189,7 +211,7 @@ func (t *rejoin) answer(r *Replica, in *Answered) bool {
 	switch {
 	case in.Err != nil || in.Reply.Status != 200 && !in.Reply.Gone():
 		return t.later(r)
-	case in.Reply.Gone():
+	case in.Reply.Gone(), r.Blank():
 		return t.joined(r, "")
 	case !exists:
 		t.sent, t.deletes = true, true
