@@ -14,7 +14,8 @@ type backup struct {
 	disk  *world.Disk
 	blobs *world.Blobs
 	app   *world.Application
-	asked int // how many requests there were
+	asked int        // how many requests there were
+	open  []*request // those that had had no answer yet
 }
 
 // restore takes a backup of a site, or sets one back to the backup that there is of it.
@@ -22,7 +23,8 @@ func (w *play) restore() {
 	w.did = true
 	s := w.anySite()
 	if s.backup == nil || w.chance(3) {
-		s.backup = &backup{s.Disk.Clone(), s.Blobs.Clone(), s.App.Clone(), len(w.requests)}
+		open := slices.DeleteFunc(slices.Clone(w.requests), (*request).over)
+		s.backup = &backup{s.Disk.Clone(), s.Blobs.Clone(), s.App.Clone(), len(w.requests), open}
 		w.log.Info("backup", "site", s.Site)
 		return
 	}
@@ -51,6 +53,13 @@ func (w *play) setBack(s *site) {
 		defer func() { s.App.Mood = mood }()
 	}
 	s.SetBack(s.backup.disk, s.backup.blobs, app)
+	for _, q := range w.requests { // what lies at this site alone is as it was
+		q.undone = q.undone || w.knobs.machines && q.resource.thing() && q.resource.placement[0] == s && q.n >= s.backup.asked
+	}
+	for _, q := range s.backup.open { // it is done again, or for the first time, whatever its client was told
+		q.refused = false
+		q.undone = q.undone || w.knobs.machines && q.resource.thing() && q.resource.placement[0] == s
+	}
 	knows := func(id engine.OperationID) bool {
 		return slices.ContainsFunc(w.sites, func(other *site) bool {
 			row, err := other.Disk.Operation(w.Ctx, id)
