@@ -55,6 +55,9 @@ func (t *correct) answer(r *Replica, in *Answered) bool {
 // see goes on with what the application shows.
 func (t *correct) see(r *Replica, in *Answered) bool {
 	shown, step := in.Presented, t.step
+	if in.Reply.Status/100 != 2 { // only what is shown is translated
+		shown = in.Reply
+	}
 	switch {
 	case in.Err == nil && step.Void && t.takenBack(r, shown):
 		t.succeed(r, shown)

@@ -98,10 +98,28 @@ func (r *Replica) keyFor(o *engine.Operation, step plan.Step) string {
 		made++
 	}
 	key := r.firstKey(o) + madeAnew(made)
+	if n := r.putSince(o); n > 0 {
+		key += ".after" + strconv.Itoa(n)
+	}
 	if out := r.Mine.Outcomes[o.ID]; out.Again && step.Kind != plan.StepMake {
 		key += ".again" + strconv.FormatInt(out.At, 36)
 	}
 	return key
+}
+
+// putSince counts the bytes that were put here where o puts some and that it has not seen: o may have been put before them, and to put it
+// once more is another request. A service that honours keys would do nothing for the one of before.
+func (r *Replica) putSince(o *engine.Operation) (n int) {
+	if o.Type != engine.TypeAbsolute || !r.Kind.HonoursKey {
+		return 0
+	}
+	settled := r.SettledAt(r.Self)
+	for _, p := range r.History.Ordered() {
+		if p.ID != o.ID && p.Type == engine.TypeAbsolute && p.Path == o.Path && settled(p) && !o.Saw(p.Origin, p.Number) {
+			n++
+		}
+	}
+	return n
 }
 
 // madeAnew tells an object that was made anew so many times from those before.
