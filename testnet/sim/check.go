@@ -140,8 +140,11 @@ func (r *run) operations(ctx context.Context, say func(string, ...any)) int {
 				say("%s: %v", s.name, err)
 			}
 			for _, row := range rows {
-				if row.Document != "" {
+				switch {
+				case row.Document != "":
 					all[row.ID] = true
+				case row.Sites[s.id].State == engine.StatePending:
+					say("%s: operation %s is listed as pending, and nothing is open", s.name, row.ID)
 				}
 			}
 			f.Cursor = next
@@ -246,6 +249,14 @@ func (r *run) checkSite(ctx context.Context, s *site, lost yields, say func(stri
 			if row.State != engine.StateConverged && row.State != engine.StateDeleted && !lost[row.Document] {
 				say("%s: %s %s is %s: %s (document %.8s: %s)", s.name, row.Kind, row.ID, row.State, row.Reason, row.Document, p.left(ctx, row.Document))
 			}
+			err := p.Site.Look(ctx, row.Document, func(r *replica.Replica) {
+				if f := r.Own(); f != nil {
+					say("%s: operation %s of %s is in flight: %s", s.name, f.Operation.ID, row.ID, f.Why)
+				}
+			})
+			if err != nil {
+				say("%s: %v", s.name, err)
+			}
 		}
 	}
 	for _, other := range r.sites {
@@ -287,13 +298,14 @@ func (r *run) checkShared(ctx context.Context, s, other *site, say func(string, 
 // left says what a site has left to do for a resource, for people.
 func (p *process) left(ctx context.Context, id engine.DocumentID) (text string) {
 	err := p.Site.Look(ctx, id, func(r *replica.Replica) {
-		text = fmt.Sprintf("busy %t, idle %t, next %q, %d epochs, ending %t, over %t, rejoins %t, waits %v", r.Busy(), r.Idle(),
-			r.NextStep().Kind, len(r.Epochs), r.Ending(), r.Over(), r.Me.Rejoins, r.Me.Waits)
+		text = fmt.Sprintf("%s %s %s, part %d, busy %t, idle %t, next %q, %d epochs, ending %t, over %t, rejoins %t, %d held back, waits %v", r.About.Collaboration,
+			r.About.Kind, r.About.Key, r.Part(r.Self), r.Busy(), r.Idle(), r.NextStep().Kind, len(r.Epochs), r.Ending(), r.Over(), r.Me.Rejoins, r.HeldBack(), r.Me.Waits)
 	})
-	if err != nil {
+	rec, err2 := p.store.Record(ctx, id)
+	if err := errors.Join(err, err2); err != nil {
 		return err.Error()
 	}
-	return text
+	return fmt.Sprintf("%s, pending %t: %s", text, rec.Row.Pending, rec.Row.Reason)
 }
 
 // unlike says of which documents two sites have different digests, for people.
