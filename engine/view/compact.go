@@ -56,11 +56,12 @@ func (v *View) Compact(most int) (bodies []engine.OperationID, news bool) {
 	return bodies, news
 }
 
-// touchedWithin makes the rows of the operations within stable that are to be written again, or have a large body.
+// touchedWithin makes the rows of the operations within stable that are to be written again, or have a large body. Of one that a
+// checkpoint stands for already a part may be here, which is gone with the next.
 func (v *View) touchedWithin(stable engine.Vector) map[*engine.Operation]engine.OperationRow {
 	rows := map[*engine.Operation]engine.OperationRow{}
 	for _, o := range v.History.Ordered() {
-		if stable.Has(o.Origin, o.Number) && !v.History.Base().Has(o) && (v.Touched[o.ID] || o.Blob != nil) {
+		if stable.Has(o.Origin, o.Number) && (v.Touched[o.ID] || o.Blob != nil && !v.History.Base().Has(o)) {
 			rows[o] = v.OperationRow(o)
 		}
 	}
