@@ -2,6 +2,7 @@ package replica
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/view"
@@ -58,6 +59,10 @@ func (r *Replica) hears(in *Heard) bool {
 	case r.Numbered(in.Epoch) != nil:
 		return true
 	case in.Epoch < last.Number:
+		lost := func(c *engine.Change) bool { return c.Author == r.Self && c.Number > r.Me.Final }
+		if in.Epoch+1 == last.Number && !r.Me.Rejoins && slices.ContainsFunc(in.Changes, lost) {
+			r.fallBehind()
+		}
 		return false
 	case in.Epoch == last.Number+1 && len(r.Epochs) == 1 && !r.Blank():
 		r.Epochs = append(r.Epochs, view.NewEpoch(in.Epoch, in.First))
