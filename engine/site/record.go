@@ -27,7 +27,8 @@ func (w *wakeUp) record(r *resident, k *work) {
 	none := r.Part(r.Self) == view.PartNone
 	rec.Hollow = none || r.IsChoice() || r.Empty() // it may be in the making
 	conflicts := r.Conflicts()
-	rec.Row = r.Row(w.now, conflicts, r.NextStep(), r.Busy() || r.Looks() || r.Settles())
+	r.works = r.working()
+	rec.Row = r.Row(w.now, conflicts, r.NextStep(), r.works)
 	before := r.row
 	recording{w}.rowEvents(r, &before, &rec.Row, rec.Hollow)
 	if !none {

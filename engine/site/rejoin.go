@@ -40,7 +40,7 @@ func (w *wakeUp) rejoin(id engine.DocumentID) {
 		s.note(id, "begin a resource anew", err)
 		return
 	}
-	r.stored, r.row, r.shared, r.rows, r.conflicts = old.stored, old.row, old.shared, old.rows, old.conflicts
+	r.stored, r.row, r.works, r.shared, r.rows, r.conflicts = old.stored, old.row, old.works, old.shared, old.rows, old.conflicts
 	s.residents.add(r)
 	r.Rejoin(left, own, number)
 	for _, e := range old.Epochs {

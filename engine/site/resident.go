@@ -19,12 +19,12 @@ type resident struct {
 	stored bool
 	row    engine.ResourceRow
 	shared shared
+	// works says that its row, as it is stored, tells of something that is under way, or may.
+	works bool
 	// rows are the states of its operations as they are stored; nil: stored, and not read yet.
 	rows map[engine.OperationID]map[engine.SiteID]engine.OperationStatus
 	// conflicts are those that are stored.
 	conflicts map[engine.ConflictID]engine.Conflict
-	// statuses counts the statuses of other sites that have come since theirs were stored.
-	statuses int
 	// admitted says that it has a place at its service, which it gives back when it has nothing to send.
 	admitted bool
 	// asks are the requests of clients that it has, and decisions likewise: whoever waits is told should it be forgotten.
@@ -42,6 +42,9 @@ type shared struct {
 	peers  []engine.SiteID
 	apart  map[engine.SiteID]engine.Fingerprint
 }
+
+// working reports whether something is under way or to be found out that no operation tells of.
+func (r *resident) working() bool { return r.Busy() || r.Looks() || r.Settles() }
 
 // newResident returns a replica of which nothing is known but what its document begins with.
 func (s *Site) newResident(id engine.DocumentID, a *about) (*resident, error) {
@@ -122,7 +125,7 @@ func (s *Site) restore(ctx context.Context, r *resident, rec *engine.Record) err
 	for _, c := range conflicts {
 		r.conflicts[c.ID] = c
 	}
-	r.stored, r.row = true, listed(rec)
+	r.stored, r.row, r.works = true, listed(rec), rec.Row.Pending
 	r.shared = shared{rec.Digest, rec.Peers, rec.Apart}
 	return nil
 }

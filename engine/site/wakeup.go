@@ -36,7 +36,6 @@ type work struct {
 	// statuses says that statuses of other sites have come.
 	statuses   bool
 	checkpoint []byte
-	ended      *uint64
 	calls      []*replica.Call
 	given      []replica.GivenTo
 	decided    []replica.DecidedOf
@@ -273,7 +272,7 @@ func (w *wakeUp) finish(r *resident, k *work) {
 		}
 	}()
 	w.write(r, k)
-	if k.changed {
+	if k.changed || r.works && !r.working() {
 		w.record(r, k)
 	}
 }
