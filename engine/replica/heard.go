@@ -38,6 +38,7 @@ func (r *Replica) heard(in *Heard) {
 		r.out.Missing = true
 	}
 	pass.Statuses = r.heardStatuses(in)
+	r.openNext()
 	if len(pass.Changes)+len(pass.Statuses) > 0 {
 		r.out.Pass = pass
 	}
@@ -141,14 +142,21 @@ func (r *Replica) heardStatuses(in *Heard) (news []HeardStatus) {
 		}
 		news = append(news, s)
 		r.changed()
-		if next := r.Current().Number + 1; s.Status.Epoch == next && len(r.Epochs) == 1 && !r.Blank() { // it may have written nothing there yet
-			r.Epochs = append(r.Epochs, view.NewEpoch(next, r.env.FirstTip(r.About, next)))
-		}
 		if s.Status.Asked > asked {
 			r.look.soon(r.env.Now())
 		}
 	}
 	return news
+}
+
+// openNext opens the next epoch where a site says that it writes there: it may have written nothing yet.
+func (r *Replica) openNext() {
+	next := r.Current().Number + 1
+	if len(r.Epochs) > 1 || r.Blank() || !slices.ContainsFunc(r.Others(), func(s engine.SiteID) bool { return r.At(s).Epoch == next }) {
+		return
+	}
+	r.Epochs = append(r.Epochs, view.NewEpoch(next, r.env.FirstTip(r.About, next)))
+	r.changed()
 }
 
 // heardOfMe takes in what another site has of this one's own words: more than it knows itself means that its disk was set back.
