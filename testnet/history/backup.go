@@ -66,6 +66,13 @@ func (w *play) setBack(s *site) {
 			return err == nil && row.Document != ""
 		})
 	}
+	if !w.knobs.machines {
+		for _, other := range w.sites { // this one may have been the last to know what others did
+			if other.restored {
+				w.leaveUntold(other)
+			}
+		}
+	}
 	for _, row := range before.AllOperations() {
 		_, err := s.Disk.Operation(w.Ctx, row.ID)
 		_, kept := s.Disk.Kept(w.Ctx, row.ID)
@@ -75,6 +82,24 @@ func (w *play) setBack(s *site) {
 		s.forgotten[row.ID] = true
 		if !knows(row.ID) {
 			w.lost[row.ID] = true
+		}
+	}
+}
+
+// leaveUntold notes what the application of a site that was set back without it has done, and of which neither it nor any other site
+// knows: nobody can know that it was set back, and what runs on it may run once more.
+func (w *play) leaveUntold(s *site) {
+	for key, e := range s.App.Effects {
+		id, _, _ := strings.Cut(key, ".")
+		ran := func(at *site) bool {
+			row, err := at.Disk.Recalled(engine.OperationID(id))
+			st, told := row.Sites[s.ID]
+			waits := st.State == engine.StatePending || st.State == engine.StatePaused || st.State == engine.StateHeld
+			return err == nil && row.Document != "" && told && !waits
+		}
+		if e.Times > 0 && !slices.ContainsFunc(w.sites, ran) {
+			s.untold[key] = e.Times
+			s.orphans[string(e.Kind)+" "+e.Local] = true
 		}
 	}
 }
@@ -91,6 +116,9 @@ func (w *play) isLost(id engine.OperationID) bool {
 func (w *play) orphan(s *site, k *engine.Kind, id string) bool {
 	if !s.restored || w.owned(s, k, id) {
 		return false
+	}
+	if s.orphans[string(k.Name)+" "+id] {
+		return true
 	}
 	for key, e := range s.App.Effects {
 		made, _, _ := strings.Cut(key, ".")

@@ -52,7 +52,7 @@ func (c *checker) checkRequest(q *request) {
 		switch st.State {
 		case engine.StateApplied:
 			e := s.App.Effect(q.operation, s.Name)
-			ran := e != nil && e.Times == 1
+			ran := e != nil && e.Times >= 1 && e.Times <= 1+s.untold[string(q.operation)+"."+string(s.Name)]
 			if q.kind == "start" && !q.resource.moved && !world.Declares(q.resource.kind, "start") && !ran && !s.restored {
 				c.say("%s: %s counts as applied and ran %+v", s.Name, q, e)
 			}
@@ -113,7 +113,7 @@ func (c *checker) checkOnce(q *request) {
 		if e == nil {
 			continue
 		}
-		if e.Times > 1 && !q.forgotten {
+		if e.Times > 1+s.untold[string(q.operation)+"."+string(s.Name)] && !q.forgotten {
 			c.say("%s: %s ran %d times", s.Name, q, e.Times)
 		}
 	}

@@ -107,6 +107,8 @@ type site struct {
 	restored  bool                        // that it was set back to one
 	forgotten map[engine.OperationID]bool // what it knew before it was set back
 	questions map[engine.ConflictID]bool  // that it has asked because of that
+	untold    map[string]int              // how often requests of a key had run that nobody knew of then
+	orphans   map[string]bool             // objects that these had made
 }
 
 // resource is one that clients know of. Tag tells its objects apart at every site.
@@ -218,7 +220,8 @@ func (w *play) draw() error {
 	w.Loss, w.Latency = w.knobs.loss, w.knobs.slow
 	for i, s := range w.World.Sites {
 		s.Skew = skews[i]
-		w.sites = append(w.sites, &site{Site: s, forgotten: map[engine.OperationID]bool{}, questions: map[engine.ConflictID]bool{}})
+		w.sites = append(w.sites, &site{Site: s, forgotten: map[engine.OperationID]bool{}, questions: map[engine.ConflictID]bool{},
+			untold: map[string]int{}, orphans: map[string]bool{}})
 	}
 	for i := range w.knobs.resources {
 		res := &resource{tag: fmt.Sprint("r", i), kind: w.kinds[r.IntN(len(w.kinds)-containerKinds(w.knobs.contains))], whole: w.knobs.whole && w.chance(2)}
