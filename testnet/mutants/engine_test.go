@@ -124,11 +124,11 @@ func doing() []mutant {
 		}, "engine/view", "TestARowKeepsWhatWasDestroyedAlong"},
 		// What belongs to two owners is deleted with the first of them.
 		{"what another owner has is destroyed along", []edit{
-			{"engine/site/composition.go", "if err != nil || others {", "if err != nil {"},
-		}, "engine/site", "TestPartsAreDestroyedAlong"},
+			{"engine/beside/composition.go", "if err != nil || others {", "if err != nil {"},
+		}, "engine/beside", "TestPartsAreDestroyedAlong"},
 		{"every site destroys the same", []edit{
-			{"engine/site/composition.go", "if by, _ := r.destroyer(owner, &target, ended); by != r.self {", `if by, _ := r.destroyer(owner, &target, ended); by == "" {`},
-		}, "engine/site", "TestAnotherSiteDestroysAlong"},
+			{"engine/beside/composition.go", "if by, _ := r.destroyer(owner, &target, ended); by != r.self {", `if by, _ := r.destroyer(owner, &target, ended); by == "" {`},
+		}, "engine/beside", "TestAnotherSiteDestroysAlong"},
 	}
 }
 
