@@ -50,9 +50,15 @@ func (r *Replica) fold() {
 	if len(r.Epochs) > 1 || part == view.PartFormer && len(r.Epochs) > 1 {
 		most = 0
 	}
+	large := r.largeBodies()
 	if bodies, news := r.Compact(most); news {
 		for _, id := range bodies {
 			r.Touched[id] = true
+		}
+		for _, l := range large {
+			if o := r.History.Get(l.of); o == nil || o.Blob == nil { // the checkpoint says what it has set
+				r.out.Drop = append(r.out.Drop, l.body)
+			}
 		}
 	}
 	if r.epochEnds = len(r.Epochs) > 1 && r.Over(); r.epochEnds && len(r.out.Entries) > 0 { // what this step writes is written first
@@ -78,6 +84,24 @@ func (r *Replica) end() {
 	r.changed()
 }
 
+// largeBody is the large body of an operation.
+type largeBody struct {
+	of   engine.OperationID
+	body engine.BlobHash
+}
+
+func (r *Replica) largeBodies() (large []largeBody) {
+	if !r.Large {
+		return nil
+	}
+	for _, o := range r.History.Ordered() {
+		if o.Blob != nil {
+			large = append(large, largeBody{o.ID, o.Blob.Hash})
+		}
+	}
+	return large
+}
+
 // dropBodies lets go of the large bodies that no site needs any more.
 func (r *Replica) dropBodies() {
 	if !r.Large {
@@ -87,7 +111,8 @@ func (r *Replica) dropBodies() {
 		if o.Blob == nil {
 			continue
 		}
-		if needed := r.NeedsBlob(o); needed != r.needed[o.ID] {
+		was, known := r.needed[o.ID] // one that is not may have been needed when this process began
+		if needed := r.NeedsBlob(o); !known || needed != was {
 			if r.needed == nil {
 				r.needed = map[engine.OperationID]bool{}
 			}

@@ -223,6 +223,11 @@ func (v *View) waitConflicts() []engine.Conflict {
 				c := v.newConflict(engine.ConflictUncertain, s, w.Since, w.Reason, "open", string(w.Operation))
 				c.Operation, c.Blocks = w.Operation, true
 				c.Actions = []engine.Action{engine.ActionRetry, engine.ActionDone, engine.ActionDrop}
+				if v.History.Born(merge.Any) == nil {
+					if c.Type = engine.TypeCreate; !v.Kind.Natural() { // nobody knows what the application calls what it may have made
+						c.Actions = []engine.Action{engine.ActionRetry, engine.ActionDrop}
+					}
+				}
 				list = append(list, c)
 			case engine.WaitAside:
 				c := v.newConflict(engine.ConflictAside, s, w.Since, w.Reason, "aside")
