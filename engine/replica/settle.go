@@ -239,10 +239,24 @@ func (t *settle) refusedAgain(r *Replica, in *Answered) bool {
 	case o.Type == engine.TypeDelete && in.Reply.Gone(), in.Reply.Status == 200 && o.Type != engine.TypeDelete && !o.Edit.Empty() && plan.Shows(r.Kind, in.Presented.Body, o.Edit):
 		t.reply = engine.Reply{Status: 200, Local: t.local}
 		return t.done(r)
+	case o.Type == engine.TypeCreate && in.Reply.Gone(): // it has made nothing
+	case merge.Effect(r.Kind, o) != nil:
+		switch plan.TraceOf(r.Kind, merge.Effect(r.Kind, o), f.Shown, in.Presented.Body) {
+		case plan.TraceThere:
+			t.reply = engine.Reply{Status: 200, Local: t.local}
+			return t.publish(r, in.Presented.Body)
+		case plan.TraceNone:
+			return t.refusedUnseen(r)
+		}
 	case o.Edit.Empty() && o.Type != engine.TypeDelete:
-		return t.ask(r, "an earlier try may have run, and another was refused: "+plan.Tell(t.reply, nil))
+		return t.refusedUnseen(r)
 	}
 	return t.dismiss(r, plan.Tell(t.reply, nil))
+}
+
+// refusedUnseen asks a person where nothing that is shown tells whether an earlier try has run.
+func (t *settle) refusedUnseen(r *Replica) bool {
+	return t.ask(r, "an earlier try may have run, and another was refused: "+plan.Tell(t.reply, nil))
 }
 
 func (t *settle) publish(r *Replica, shows []byte) bool {

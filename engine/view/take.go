@@ -164,7 +164,7 @@ func (v *View) TakeStatus(st *engine.Status, signed engine.SignedStatus) (news b
 		was = *old
 	}
 	v.statuses[site], v.signed[site] = st, signed
-	if wasPart != v.Part(site) {
+	if wasPart != v.Part(site) || (was.Left == nil) != (st.Left == nil) {
 		v.TouchAll()
 		return true, nil
 	}
