@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/testnet/world"
 )
 
 // TestAnExistingObjectIsAdopted makes resources of objects that one site has: the other sites make them. An identifier that is free is
@@ -21,12 +22,12 @@ func TestAnExistingObjectIsAdopted(t *testing.T) {
 		paris.App.Put(id, map[string]any{"name": "n", "size": 1, "seen": 7})
 		nantes.App.Put("17", map[string]any{"name": "other"})
 		q := engine.AdoptRequest{Kind: &ignoring, ID: engine.LocalID(id), Sites: ids(paris, nantes)}
-		key, first, err := paris.AdoptExisting(t.Context(), q)
+		key, first, err := paris.adoptExisting(t.Context(), q)
 		if err != nil || first == "" || (string(key) == id) != keeps {
 			t.Fatalf("%s is adopted as %q by %q, %v", id, key, first, err)
 		}
 		shows(t, m, nantes, `{"name":"n","size":1}`)
-		if again, nothing, err := paris.AdoptExisting(t.Context(), q); err != nil || again != key || nothing != "" {
+		if again, nothing, err := paris.adoptExisting(t.Context(), q); err != nil || again != key || nothing != "" {
 			t.Errorf("adopted again: %q %q, %v", again, nothing, err)
 		}
 		if names := placement(t, paris, key); !slices.Equal(names, []engine.SiteName{paris.Name, nantes.Name}) {
@@ -35,7 +36,7 @@ func TestAnExistingObjectIsAdopted(t *testing.T) {
 		// It is a resource like any other.
 		must(t, 200)(submit(t.Context(), nantes, &ignoring, "PATCH", string(key), `{"size":2}`))
 		shows(t, m, paris, `{"name":"n","seen":7,"size":2}`)
-		if _, _, err := paris.AdoptExisting(t.Context(), engine.AdoptRequest{Kind: &ignoring, ID: "none", Sites: ids(paris, nantes)}); !errors.Is(err, engine.ErrNotFound) {
+		if _, _, err := paris.adoptExisting(t.Context(), engine.AdoptRequest{Kind: &ignoring, ID: "none", Sites: ids(paris, nantes)}); !errors.Is(err, engine.ErrNotFound) {
 			t.Errorf("an object that is not there: %v", err)
 		}
 	}
@@ -46,16 +47,16 @@ func TestAdoptedTwiceAtOnce(t *testing.T) {
 	m := open(t, Image, 2)
 	paris := m.Sites[0]
 	paris.App.Put("17", map[string]any{"name": "n"})
-	done := make(chan error)
+	var asked []*pending[engine.ResourceID]
 	for range 4 {
-		go func() {
-			_, _, err := paris.AdoptExisting(t.Context(), engine.AdoptRequest{Kind: Image, ID: "17", Sites: ids(m.Sites...)})
-			done <- err
-		}()
+		asked = append(asked, begin(paris, func(p *world.Process) (engine.ResourceID, error) {
+			id, _, err := p.Front.AdoptExisting(t.Context(), engine.AdoptRequest{Kind: Image, ID: "17", Sites: ids(m.Sites...)})
+			return id, err
+		}))
 	}
 	adopted := 0
-	for range 4 {
-		err := <-done
+	for _, each := range asked {
+		_, err := finish(m, each)
 		var refusal *engine.Refusal
 		switch {
 		case err == nil:
@@ -64,7 +65,7 @@ func TestAdoptedTwiceAtOnce(t *testing.T) {
 			t.Errorf("adopt: %v", err)
 		}
 	}
-	rows, _, err := paris.store.Resources(t.Context(), engine.ResourceFilter{Limit: 10})
+	rows, _, err := paris.Disk.Resources(t.Context(), engine.ResourceFilter{Limit: 10})
 	if adopted == 0 || err != nil || len(rows) != 1 {
 		t.Errorf("%d were told that it is adopted, there are %d resources, %v", adopted, len(rows), err)
 	}
@@ -76,24 +77,27 @@ func TestWhatIsBeingMadeIsNotAdopted(t *testing.T) {
 	m := open(t, natural, 2)
 	paris := m.Sites[0]
 	arrived, release := paris.App.Hold()
-	made := make(chan error)
-	go func() {
-		_, err := submit(t.Context(), paris, natural, "PUT", "web", `{"size":1}`, m.Sites...)
-		made <- err
-	}()
-	<-arrived
+	made := paris.ask(t.Context(), request(natural, "PUT", "web", `{"size":1}`, m.Sites...))
+	arrives(t, m, arrived)
 	hurried, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	if _, err := submit(hurried, paris, natural, "PATCH", "web", `{"size":2}`, m.Sites...); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a change while it is being made is answered with %v", err)
 	}
 	release()
-	if err := <-made; err != nil {
-		t.Fatal(err)
-	}
+	must(t, 201)(finish(m, made))
 	must(t, 200)(submit(t.Context(), paris, natural, "PATCH", "web", `{"size":2}`, m.Sites...))
 	must(t, 204)(submit(t.Context(), paris, natural, "DELETE", "web", ""))
 	if got := converge(t, m, m.Sites...); len(got) != 0 {
 		t.Errorf("the sites show %v", got)
 	}
+}
+
+// adoptExisting makes a resource of an object that the site's application has.
+func (s *Site) adoptExisting(ctx context.Context, q engine.AdoptRequest) (id engine.ResourceID, op engine.OperationID, err error) {
+	err = s.do(func(p *world.Process) (err error) {
+		id, op, err = p.Front.AdoptExisting(ctx, q)
+		return err
+	})
+	return id, op, err
 }

@@ -7,44 +7,24 @@ import (
 	"github.com/skerry/skerry/engine"
 )
 
-// given is what came of a request.
-type given struct {
-	answer engine.Answer
-	err    error
-}
-
-// ask submits a request that may wait for other sites.
-func ask(t *testing.T, s *Site, r engine.Request) <-chan given {
-	done := make(chan given, 1)
-	go func() {
-		a, err := s.Submit(t.Context(), r)
-		done <- given{a, err}
-	}()
-	return done
-}
-
-// bring exchanges documents until the request is answered.
-func (m *Mesh) bring(t *testing.T, done <-chan given, sites ...*Site) given {
+// bring lets some sites exchange what they have until the request is answered.
+func (m *Mesh) bring(t *testing.T, r *given, sites ...*Site) (engine.Answer, error) {
 	t.Helper()
-	deadline := time.After(patience)
-	for {
+	m.Lose()
+	for deadline := time.Now().Add(patience); !r.done; m.Pass(10 * time.Millisecond) {
 		for _, a := range sites {
 			for _, b := range sites {
-				if a != b && m.reachable(a.ID, b.ID) {
-					if err := a.pull(t.Context(), b); err != nil {
-						t.Fatal(err)
-					}
+				if a != b {
+					a.pull(b)
 				}
 			}
 		}
-		select {
-		case g := <-done:
-			return g
-		case <-deadline:
+		m.Lose()
+		if m.work(); !r.done && time.Now().After(deadline) {
 			t.Fatal("no answer came")
-		case <-time.After(time.Millisecond):
 		}
 	}
+	return r.what, r.err
 }
 
 func agree(a engine.Agreement, r engine.Request) engine.Request {
@@ -63,13 +43,13 @@ func TestAWriteWaitsForAMajorityOrForAll(t *testing.T) {
 				heard = sites[:2]
 			}
 			r := agree(how, request(Image, "POST", "", `{"name":"n"}`, sites...))
-			a := must(t, 201)(m.bring(t, ask(t, m.Sites[client], r), heard...).answer, nil)
+			a := must(t, 201)(m.bring(t, m.Sites[client].ask(t.Context(), r), heard...))
 			if made := objects(sites) - before; made < want {
 				t.Errorf("%s, asked at site %d: answered when %d had it", how, client, made)
 			}
 			converge(t, m, sites...)
-			done := ask(t, m.Sites[client], agree(how, request(Image, "PATCH", string(a.Resource), `{"size":1}`, sites...)))
-			must(t, 200)(m.bring(t, done, sites...).answer, nil)
+			done := m.Sites[client].ask(t.Context(), agree(how, request(Image, "PATCH", string(a.Resource), `{"size":1}`, sites...)))
+			must(t, 200)(m.bring(t, done, sites...))
 		}
 	}
 }
@@ -111,12 +91,12 @@ func TestSitesLostAfterTheStartLeaveTheOperationUnderWay(t *testing.T) {
 	m := open(t, Image, 3)
 	paris, nantes, lyon := m.Sites[0], m.Sites[1], m.Sites[2]
 	arrived, release := paris.App.Hold()
-	done := ask(t, paris, agree(engine.AgreeQuorum, request(Image, "POST", "", `{"name":"n"}`, m.Sites...)))
-	<-arrived
+	done := paris.ask(t.Context(), agree(engine.AgreeQuorum, request(Image, "POST", "", `{"name":"n"}`, m.Sites...)))
+	arrives(t, m, arrived)
 	m.Cut(nantes, true)
 	m.Cut(lyon, true)
 	release()
-	a := must(t, 202)(m.bring(t, done, paris).answer, nil)
+	a := must(t, 202)(m.bring(t, done, paris))
 	if a.Operation == "" || a.Header.Get("Location") == "" {
 		t.Errorf("%+v tells no operation", a)
 	}
@@ -131,10 +111,10 @@ func TestSitesLostAfterTheStartLeaveTheOperationUnderWay(t *testing.T) {
 func TestARefusalElsewhereIsNotWaitedFor(t *testing.T) {
 	m := open(t, Image, 3)
 	m.Sites[1].App.Inject(Rejects)
-	done := ask(t, m.Sites[0], agree(engine.AgreeSync, request(Image, "POST", "", `{"name":"n"}`, m.Sites...)))
-	must(t, 202)(m.bring(t, done, m.Sites...).answer, nil)
-	done = ask(t, m.Sites[0], agree(engine.AgreeQuorum, request(Image, "POST", "", `{"name":"n"}`, m.Sites...)))
-	must(t, 201)(m.bring(t, done, m.Sites...).answer, nil)
+	done := m.Sites[0].ask(t.Context(), agree(engine.AgreeSync, request(Image, "POST", "", `{"name":"n"}`, m.Sites...)))
+	must(t, 202)(m.bring(t, done, m.Sites...))
+	done = m.Sites[0].ask(t.Context(), agree(engine.AgreeQuorum, request(Image, "POST", "", `{"name":"n"}`, m.Sites...)))
+	must(t, 201)(m.bring(t, done, m.Sites...))
 }
 
 func TestTheWaitForOthersIsBounded(t *testing.T) {

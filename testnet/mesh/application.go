@@ -5,12 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
-	"sync"
 
 	"github.com/skerry/skerry/engine"
-	"github.com/skerry/skerry/testnet/memory"
+	"github.com/skerry/skerry/engine/tree"
 )
 
 // Fault is what an application does with the next request that changes something.
@@ -34,60 +35,49 @@ const (
 	Away
 )
 
-// Application is one site's instance of an application that keeps JSON objects. It assigns the identifiers. It is
-// safe for concurrent use.
+// Application is one site's instance of an application that keeps JSON objects. It assigns the identifiers.
 type Application struct {
 	prefix string
 	ids    engine.Identifiers
+	await  func(ready func() bool)
 
-	mu       sync.Mutex
 	next     int
 	objects  map[string]map[string]any
 	files    map[string]string // by identifier
 	actions  map[string]int    // by Idempotency-Key, or by path where it is ignored
-	created  []any             // what the creates said in "made"
 	answers  map[string]engine.Reply
 	faults   []Fault
 	always   Fault                  // what every request meets, reads too, once the ordered faults are over; 0: nothing
 	requests map[string]int         // what was done, by method
 	refused  map[string]int         // objects that may not be changed, and the status that is answered
 	tried    int                    // requests that could have met a fault
+	showed   []*engine.Credentials  // the credentials of each of those; nil: the agent's own
 	held     *hold                  // nil: requests are answered at once
 	habit    func(o map[string]any) // what the application makes of an object that it is given; nil: nothing
-	blind    bool                   // reads are answered with 503
+	blind    bool                   // reads are answered with 503, and answers show nothing
 }
 
 // hold keeps requests that change something waiting.
 type hold struct {
-	service engine.ServiceName // empty: of any
-	arrived chan struct{}      // gets one for each that waits
-	release chan struct{}      // closed when they may go on
+	service  engine.ServiceName // empty: of any
+	arrived  int                // how many have
+	released bool               // they may go on
 }
 
-// Hold keeps requests that change something waiting until release is called. Arrived gets one for each that waits.
-func (a *Application) Hold() (arrived <-chan struct{}, release func()) { return a.HoldService("") }
+// Hold keeps requests that change something waiting until release is called. Arrived tells how many have come.
+func (a *Application) Hold() (arrived func() int, release func()) { return a.HoldService("") }
 
 // HoldService is Hold for one service.
-func (a *Application) HoldService(name engine.ServiceName) (arrived <-chan struct{}, release func()) {
-	h := &hold{service: name, arrived: make(chan struct{}, 64), release: make(chan struct{})}
-	a.mu.Lock()
-	defer a.mu.Unlock()
+func (a *Application) HoldService(name engine.ServiceName) (arrived func() int, release func()) {
+	h := &hold{service: name}
 	a.held = h
-	return h.arrived, func() {
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		a.held = nil
-		close(h.release)
-	}
+	return func() int { return h.arrived }, func() { a.held, h.released = nil, true }
 }
 
 func (a *Application) wait(service engine.ServiceName) {
-	a.mu.Lock()
-	h := a.held
-	a.mu.Unlock()
-	if h != nil && (h.service == "" || h.service == service) {
-		h.arrived <- struct{}{}
-		<-h.release
+	if h := a.held; h != nil && (h.service == "" || h.service == service) {
+		h.arrived++
+		a.await(func() bool { return h.released })
 	}
 }
 
@@ -97,51 +87,22 @@ func newApplication(prefix string) *Application {
 }
 
 // Inject makes the next requests that change something meet faults, in this order.
-func (a *Application) Inject(f ...Fault) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.faults = append(a.faults, f...)
-}
+func (a *Application) Inject(f ...Fault) { a.faults = append(a.faults, f...) }
 
 // Always makes every request meet a fault from now on, reads too; 0 ends that.
-func (a *Application) Always(f Fault) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.always = f
-}
-
-// left returns how many faults are still to come.
-func (a *Application) left() int {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return len(a.faults)
-}
+func (a *Application) Always(f Fault) { a.always = f }
 
 // Count returns how many requests of a method the application has done.
-func (a *Application) Count(method string) int {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.requests[method]
-}
+func (a *Application) Count(method string) int { return a.requests[method] }
 
 // Refuse has the application answer a status to requests that change one object; 0 ends that.
-func (a *Application) Refuse(id string, status int) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.refused[id] = status
-}
+func (a *Application) Refuse(id string, status int) { a.refused[id] = status }
 
 // Tried returns how many requests have reached the application that it could have failed.
-func (a *Application) Tried() int {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.tried
-}
+func (a *Application) Tried() int { return a.tried }
 
 // Objects returns what the application holds, without the identifiers it gave.
 func (a *Application) Objects() []string {
-	a.mu.Lock()
-	defer a.mu.Unlock()
 	var list []string
 	for _, o := range a.objects {
 		list = append(list, string(encode(without(o, "id"))))
@@ -171,8 +132,6 @@ var errNoAnswer = errors.New("the connection broke before the answer")
 
 // Put makes an object behind the agent's back, or removes it when it is nil.
 func (a *Application) Put(id string, o map[string]any) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
 	if o == nil {
 		delete(a.objects, id)
 		return
@@ -182,40 +141,22 @@ func (a *Application) Put(id string, o map[string]any) {
 }
 
 // Change changes an object behind the agent's back.
-func (a *Application) Change(id, name string, value any) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.objects[id][name] = value
-}
+func (a *Application) Change(id, name string, value any) { a.objects[id][name] = value }
 
 // Habit has the application make something of its own of every object that it is given.
-func (a *Application) Habit(f func(o map[string]any)) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.habit = f
-}
+func (a *Application) Habit(f func(o map[string]any)) { a.habit = f }
 
-// Blind has the application answer reads with 503, or ends that.
-func (a *Application) Blind(blind bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.blind = blind
-}
+// Blind has the application answer reads with 503 and show nothing in other answers, or ends that.
+func (a *Application) Blind(blind bool) { a.blind = blind }
 
 // Do implements engine.Application.
 func (a *Application) Do(_ context.Context, c engine.Call) (engine.Reply, error) {
-	c, err := memory.Whole(c)
-	if err != nil {
-		return engine.Reply{}, err
-	}
 	if strings.Contains(c.Path, "{id}") && c.Local == "" {
 		return engine.Reply{}, fmt.Errorf("%w: no path can carry the identifier %q", engine.ErrUnreachable, c.Local) // as glue does
 	}
 	if c.Method != http.MethodGet {
 		a.wait(c.Kind.Service)
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
 	if c.Method == http.MethodGet && a.blind {
 		return engine.Reply{Status: http.StatusServiceUnavailable}, nil
 	}
@@ -228,6 +169,7 @@ func (a *Application) Do(_ context.Context, c engine.Call) (engine.Reply, error)
 	}
 	fault := a.always
 	a.tried++
+	a.showed = append(a.showed, c.Credentials)
 	if len(a.faults) > 0 {
 		fault, a.faults = a.faults[0], a.faults[1:]
 	}
@@ -252,10 +194,8 @@ func (a *Application) Do(_ context.Context, c engine.Call) (engine.Reply, error)
 		return engine.Reply{Status: http.StatusUnprocessableEntity}, nil
 	}
 	r := a.do(c)
-	if a.habit != nil {
-		for _, o := range a.objects {
-			a.habit(o)
-		}
+	if a.blind && r.Status < 300 {
+		r.Body = nil
 	}
 	a.requests[c.Method]++
 	a.answers[c.Key] = r
@@ -286,7 +226,7 @@ func (a *Application) do(c engine.Call) engine.Reply {
 		}
 		body["id"] = id
 		a.objects[id] = body
-		a.created = append(a.created, body["made"])
+		a.habits()
 		return engine.Reply{Status: http.StatusCreated, Body: encode(body), Local: engine.LocalID(id)}
 	}
 	id := string(c.Local)
@@ -294,6 +234,7 @@ func (a *Application) do(c engine.Call) engine.Reply {
 	if !ok && c.Method == http.MethodPut && c.Kind.ID.From == engine.IDFromPath && id != "" {
 		body["id"] = id
 		a.objects[id] = body
+		a.habits()
 		return engine.Reply{Status: http.StatusCreated, Body: encode(body), Local: c.Local}
 	}
 	if !ok {
@@ -315,7 +256,17 @@ func (a *Application) do(c engine.Call) engine.Reply {
 		delete(a.objects, id)
 		return engine.Reply{Status: http.StatusNoContent}
 	}
+	a.habits()
 	return engine.Reply{Status: http.StatusOK, Body: encode(a.objects[id])}
+}
+
+// habits has the application make something of its own of what it keeps.
+func (a *Application) habits() {
+	if a.habit != nil {
+		for _, o := range a.objects {
+			a.habit(o)
+		}
+	}
 }
 
 // file reads or writes the file of an object.
@@ -332,10 +283,8 @@ func (a *Application) file(c engine.Call) engine.Reply {
 	return engine.Reply{Status: http.StatusNoContent}
 }
 
-// File returns the file of the only object, with its identifier; empty when there is not one object.
+// File returns the file of the only object; empty when there is not one object.
 func (a *Application) File() string {
-	a.mu.Lock()
-	defer a.mu.Unlock()
 	for id := range a.objects {
 		if len(a.objects) == 1 {
 			return a.files[id]
@@ -346,14 +295,13 @@ func (a *Application) File() string {
 
 // Find implements engine.Application.
 func (a *Application) Find(_ context.Context, k *engine.Kind, request string) ([]engine.Reply, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
 	if a.blind || a.always != 0 {
 		return nil, errNoAnswer
 	}
 	var found []engine.Reply
-	for id, o := range a.objects {
-		if text, _ := o[strings.TrimPrefix(string(k.Marker), "/")].(string); engine.HasMarker(text, request) {
+	for _, id := range slices.Sorted(maps.Keys(a.objects)) {
+		o := a.objects[id]
+		if text, _ := o[strings.TrimPrefix(string(k.Marker), "/")].(string); tree.HasMarker(text, request) {
 			found = append(found, engine.Reply{Status: http.StatusOK, Body: encode(o), Local: engine.LocalID(id)})
 		}
 	}
@@ -368,7 +316,7 @@ func (a *Application) Present(ctx context.Context, k *engine.Kind, r engine.Repl
 	}
 	name := strings.TrimPrefix(string(k.Marker), "/")
 	if text, ok := o[name].(string); ok && k.Marker != "" {
-		o[name] = engine.TrimMarker(text)
+		o[name] = tree.TrimMarker(text)
 		r.Body = encode(o)
 	}
 	if id, ok := o["id"].(string); ok {
@@ -379,3 +327,6 @@ func (a *Application) Present(ctx context.Context, k *engine.Kind, r engine.Repl
 	}
 	return r, nil
 }
+
+// Items implements engine.Application. Nothing lies inside anything.
+func (a *Application) Items(*engine.Kind, []byte) ([][]byte, error) { return nil, nil }

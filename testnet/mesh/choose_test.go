@@ -83,9 +83,7 @@ func TestReplicasOtherwiseElsewhere(t *testing.T) {
 	m.Cut(paris, false)
 	m.Cut(nantes, false)
 	for deadline := time.Now().Add(patience); len(lyon.App.Objects()) == 0 || len(paris.App.Objects()) == 0; {
-		if err := m.Reconcile(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		m.Reconcile()
 		if time.Now().After(deadline) {
 			t.Fatalf("lyon has %v, paris %v", lyon.App.Objects(), paris.App.Objects())
 		}

@@ -16,7 +16,7 @@ func conflictAt(t *testing.T, m *Mesh, s *Site, kind engine.ConflictKind) engine
 	t.Helper()
 	var found engine.Conflict
 	until(t, m, func() string {
-		list, _, err := s.store.Conflicts(t.Context(), engine.ConflictFilter{})
+		list, _, err := s.Disk.Conflicts(t.Context(), engine.ConflictFilter{})
 		if err != nil || len(list) != 1 || list[0].Kind != kind {
 			return fmt.Sprintf("%s lists %+v, %v; want one %s", s.Name, list, err, kind)
 		}
@@ -30,7 +30,7 @@ func noConflict(t *testing.T, m *Mesh, sites ...*Site) {
 	t.Helper()
 	for _, s := range sites {
 		until(t, m, func() string {
-			list, _, err := s.store.Conflicts(t.Context(), engine.ConflictFilter{})
+			list, _, err := s.Disk.Conflicts(t.Context(), engine.ConflictFilter{})
 			if err != nil || len(list) != 0 {
 				return fmt.Sprintf("%s lists %+v, %v", s.Name, list, err)
 			}
@@ -41,7 +41,7 @@ func noConflict(t *testing.T, m *Mesh, sites ...*Site) {
 
 func stateOf(t *testing.T, s *Site, id engine.ResourceID) (engine.State, string) {
 	t.Helper()
-	row, err := s.store.ResourceByID(t.Context(), "images", "image", id)
+	row, err := s.Disk.ResourceByID(t.Context(), "images", "image", id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +137,7 @@ func TestARefusedChangeIsDroppedOrDone(t *testing.T) {
 		}
 		noConflict(t, m, m.Sites...)
 		for _, s := range m.Sites {
-			row, err := s.store.Operation(t.Context(), op.Operation)
+			row, err := s.Disk.Operation(t.Context(), op.Operation)
 			if err != nil || row.Sites[nantes.ID].State != want {
 				t.Errorf("%s: %s says nantes has it %s, %v", action, s.Name, row.Sites[nantes.ID].State, err)
 			}
@@ -148,7 +148,7 @@ func TestARefusedChangeIsDroppedOrDone(t *testing.T) {
 				}
 				return ""
 			})
-			accepted, _, err := s.store.Conflicts(t.Context(), engine.ConflictFilter{Accepted: true})
+			accepted, _, err := s.Disk.Conflicts(t.Context(), engine.ConflictFilter{Accepted: true})
 			if err != nil || len(accepted) != map[engine.Action]int{engine.ActionDrop: 1, engine.ActionDismiss: 1}[action] {
 				t.Errorf("%s: %s lists as accepted %+v, %v", action, s.Name, accepted, err)
 			}
@@ -165,7 +165,7 @@ func TestARefusedChangeIsDroppedOrDone(t *testing.T) {
 		if got := converge(t, m, m.Sites...); !slices.Equal(got, []string{`{"name":"n","size":1}`}) {
 			t.Errorf("%s: the sites show %v", action, got)
 		}
-		if list, _, err := nantes.store.Conflicts(t.Context(), engine.ConflictFilter{Accepted: true}); err != nil || len(list) != 0 {
+		if list, _, err := nantes.Disk.Conflicts(t.Context(), engine.ConflictFilter{Accepted: true}); err != nil || len(list) != 0 {
 			t.Errorf("%s: still accepted: %+v, %v", action, list, err)
 		}
 	}
@@ -195,7 +195,7 @@ func TestOneSiteRefusesAnotherFails(t *testing.T) {
 	op := must(t, 200)(submit(t.Context(), paris, Image, "PATCH", string(a.Resource), `{"size":1}`))
 	for _, s := range m.Sites {
 		until(t, m, func() string {
-			row, err := s.store.Operation(t.Context(), op.Operation)
+			row, err := s.Disk.Operation(t.Context(), op.Operation)
 			want := map[engine.SiteID]engine.State{paris.ID: engine.StateApplied, good.ID: engine.StateApplied, refuses.ID: engine.StateRejected, fails.ID: engine.StatePending}
 			for id, state := range want {
 				if got := row.Sites[id]; got.State != state || id == refuses.ID && got.Status != 422 {
@@ -205,7 +205,7 @@ func TestOneSiteRefusesAnotherFails(t *testing.T) {
 			if row.State != engine.StateRejected {
 				return fmt.Sprintf("%s says it is %s", s.Name, row.State)
 			}
-			res, err := s.store.ResourceByID(t.Context(), "images", "image", a.Resource)
+			res, err := s.Disk.ResourceByID(t.Context(), "images", "image", a.Resource)
 			if err != nil || res.State != engine.StateDegraded || res.Sites[good.ID].State != engine.StateConverged || res.Sites[fails.ID].State != engine.StateConverging {
 				return fmt.Sprintf("%s says of the resource %+v, %v", s.Name, res, err)
 			}
@@ -240,7 +240,7 @@ func TestARequestThatDoesNotFitIsTriedOnceMore(t *testing.T) {
 			await(t, m, nantes, answer.Operation, engine.StateApplied)
 			body = strings.Replace(body, "1", "2", 1)
 		}
-		row, err := nantes.store.ResourceByID(t.Context(), "images", "image", a.Resource)
+		row, err := nantes.Disk.ResourceByID(t.Context(), "images", "image", a.Resource)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -331,7 +331,7 @@ func TestAnObjectWithAnIdentifierOfItsOwnIsAdopted(t *testing.T) {
 	noConflict(t, m, m.Sites...)
 }
 
-// TestWhatIsUncertainAtItsOriginIsAConflict looks at a request that is in no document.
+// TestWhatIsUncertainAtItsOriginIsAConflict looks at a create that no other site has heard of.
 func TestWhatIsUncertainAtItsOriginIsAConflict(t *testing.T) {
 	m := open(t, Image, 2)
 	paris := m.Sites[0]
@@ -339,7 +339,7 @@ func TestWhatIsUncertainAtItsOriginIsAConflict(t *testing.T) {
 	_, err := submit(t.Context(), paris, Image, "POST", "", `{"name":"n"}`, m.Sites...)
 	op := wantRefusal(t, err, http.StatusGatewayTimeout).Operation
 	c := conflictAt(t, m, paris, engine.ConflictUncertain)
-	if c.Operation != op || c.Document != "" || !c.Blocks || !slices.Equal(c.Actions, []engine.Action{engine.ActionRetry, engine.ActionDrop}) {
+	if c.Operation != op || !c.Blocks || !slices.Equal(c.Actions, []engine.Action{engine.ActionRetry, engine.ActionDrop}) {
 		t.Errorf("paris lists %+v", c)
 	}
 	wantRefusal(t, paris.Resolve(t.Context(), c.ID, engine.ActionDismiss, ""), http.StatusUnprocessableEntity)
@@ -358,7 +358,7 @@ func TestWhatIsUncertainAtItsOriginIsAConflict(t *testing.T) {
 
 // TestAResourceTellsWhatIsUncertain leaves open whether an action on a resource has run: the resource says so, and the conflict says
 // which resource it is about and compares, until a person decides; also over a restart. The other site says so as well, and
-// has nothing to be decided there.
+// decides nothing of it.
 func TestAResourceTellsWhatIsUncertain(t *testing.T) {
 	m := open(t, Image, 2)
 	paris, nantes := m.Sites[0], m.Sites[1]
@@ -367,7 +367,7 @@ func TestAResourceTellsWhatIsUncertain(t *testing.T) {
 	paris.App.Inject(DoesAndFails)
 	_, err := submit(t.Context(), paris, Image, "START", string(a.Resource), "")
 	op := wantRefusal(t, err, http.StatusGatewayTimeout).Operation
-	row, err := paris.store.ResourceByID(t.Context(), Image.Service, Image.Name, a.Resource)
+	row, err := paris.Disk.ResourceByID(t.Context(), Image.Service, Image.Name, a.Resource)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -375,7 +375,7 @@ func TestAResourceTellsWhatIsUncertain(t *testing.T) {
 		t.Helper()
 		for _, s := range m.Sites {
 			until(t, m, func() string {
-				row, err := s.store.ResourceByDocument(t.Context(), row.Document)
+				row, err := s.Disk.ResourceByDocument(t.Context(), row.Document)
 				if err == nil && row.State == want && row.Sites[paris.ID].State == want && strings.Contains(row.Reason, string(op)) == names {
 					return ""
 				}
@@ -384,7 +384,7 @@ func TestAResourceTellsWhatIsUncertain(t *testing.T) {
 		}
 	}
 	is("at first", engine.StateDegraded, true)
-	if err := paris.Restart(t.Context()); err != nil {
+	if err := paris.Restart(); err != nil {
 		t.Fatal(err)
 	}
 	is("after a restart", engine.StateDegraded, true)
@@ -395,11 +395,16 @@ func TestAResourceTellsWhatIsUncertain(t *testing.T) {
 	if c.Operation != op || c.Document != row.Document || c.Resource != a.Resource {
 		t.Errorf("paris lists %+v", c)
 	}
-	noConflict(t, m, nantes)
+	if there := conflictAt(t, m, nantes, engine.ConflictUncertain); there.ID != c.ID || there.Site != paris.ID {
+		t.Errorf("nantes lists %+v", there)
+	}
+	if err := nantes.Resolve(t.Context(), c.ID, engine.ActionDone, ""); err == nil {
+		t.Error("nantes decides what is for paris to decide")
+	}
 	if list, err := paris.PreviewConflict(t.Context(), c.ID, ""); err != nil || len(list) != 0 {
 		t.Errorf("what is shown is compared with what all others amount to: %v, %v", list, err)
 	}
-	if o, err := paris.store.Operation(t.Context(), op); err != nil || o.Resource != a.Resource || o.Path != "/images/"+string(a.Resource)+"/start" {
+	if o, err := paris.Disk.Operation(t.Context(), op); err != nil || o.Resource != a.Resource || o.Path != "/images/"+string(a.Resource)+"/start" {
 		t.Errorf("the operation is listed as %+v, %v", o, err)
 	}
 	if err := paris.Resolve(t.Context(), c.ID, engine.ActionDone, ""); err != nil {

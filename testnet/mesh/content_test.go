@@ -64,11 +64,9 @@ func TestContentIsCopied(t *testing.T) {
 	must(t, 200)(submit(ctx, paris, withFile, "START", string(a.Resource), ""))
 	converge(t, m, paris, nantes)
 	for _, s := range []*Site{paris, nantes} { // something that no operation has said
-		s.App.mu.Lock()
 		for id := range s.App.objects {
 			s.App.files[id] = "first, and more"
 		}
-		s.App.mu.Unlock()
 	}
 	toulouse.App.Inject(0, Fails)
 	place(t, paris, a, engine.PlaceRequest{Add: ids(toulouse)})
@@ -77,11 +75,9 @@ func TestContentIsCopied(t *testing.T) {
 	if got := toulouse.App.File(); got != "first" { // copied, then what put bytes runs again on top
 		t.Errorf("toulouse has %q", got)
 	}
-	toulouse.App.mu.Lock()
 	if n := len(toulouse.App.actions); n > 1 {
 		t.Errorf("toulouse ran %d actions; one was before it, the other may be in what it copied", n)
 	}
-	toulouse.App.mu.Unlock()
 	put(toulouse, "second")
 	converge(t, m, m.Sites...)
 	for _, s := range m.Sites {
@@ -98,24 +94,20 @@ func TestContentThatIsTooLong(t *testing.T) {
 	a := must(t, 201)(submit(t.Context(), paris, withFile, "POST", "", `{"name":"n"}`, paris, nantes))
 	place(t, paris, a, engine.PlaceRequest{Remove: ids(nantes)})
 	leaves(t, m, nantes, a.Resource)
-	paris.App.mu.Lock()
 	for id := range paris.App.objects {
 		paris.App.files[id] = string(make([]byte, maxBlob+1))
 	}
-	paris.App.mu.Unlock()
 	id := place(t, paris, a, engine.PlaceRequest{Add: ids(nantes)})
 	st := await(t, m, nantes, id, engine.StateRejected)
 	if st.Error == "" {
 		t.Error("it is not said why")
 	}
-	row, err := nantes.store.ResourceByID(t.Context(), Image.Service, Image.Name, a.Resource)
+	row, err := nantes.Disk.ResourceByID(t.Context(), Image.Service, Image.Name, a.Resource)
 	if err != nil || row.State != engine.StateDegraded || row.Reason == "" {
 		t.Errorf("nantes says %+v, %v", row, err)
 	}
 	must(t, 200)(submit(t.Context(), paris, withFile, "PATCH", string(a.Resource), `{"v":1}`))
-	if err := m.Reconcile(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	m.Reconcile()
 	if err := nantes.Drop(t.Context(), id); err != nil {
 		t.Fatal(err)
 	}

@@ -42,15 +42,11 @@ func TestAClientThatGoesLosesNothing(t *testing.T) {
 	m := open(t, Image, 2)
 	arrived, release := m.Sites[0].App.Hold()
 	ctx, hangUp := context.WithCancel(t.Context())
-	done := make(chan error)
-	go func() {
-		_, err := submit(ctx, m.Sites[0], Image, "POST", "", `{"name":"n"}`, m.Sites...)
-		done <- err
-	}()
-	<-arrived
+	done := m.Sites[0].ask(ctx, request(Image, "POST", "", `{"name":"n"}`, m.Sites...))
+	arrives(t, m, arrived)
 	hangUp()
 	release()
-	if err := <-done; err != nil {
+	if _, err := finish(m, done); err != nil && !errors.Is(err, context.Canceled) {
 		t.Errorf("what was done is not recorded: %v", err)
 	}
 	if got := converge(t, m, m.Sites...); len(got) != 1 {
@@ -100,7 +96,7 @@ func TestAnOperationWithoutACertainAnswerIsListed(t *testing.T) {
 	paris.App.Inject(Fails)
 	_, err := submit(t.Context(), paris, Image, "POST", "", `{"name":"n"}`, m.Sites...)
 	refusal := wantRefusal(t, err, http.StatusGatewayTimeout)
-	row, err := paris.store.Operation(t.Context(), refusal.Operation)
+	row, err := paris.Disk.Operation(t.Context(), refusal.Operation)
 	if err != nil || row.Sites[paris.ID].Error == "" {
 		t.Errorf("the operation is listed as %+v, %v", row, err)
 	}
@@ -111,25 +107,17 @@ func TestAPersonDecidesOnlyWhatWaits(t *testing.T) {
 	m := open(t, Image, 2)
 	paris := m.Sites[0]
 	arrived, release := paris.App.Hold()
-	done := make(chan error)
-	go func() {
-		_, err := submit(t.Context(), paris, Image, "POST", "", `{"name":"n"}`, m.Sites...)
-		done <- err
-	}()
-	<-arrived
-	intents, err := paris.store.Intents(t.Context())
-	if err != nil || len(intents) != 1 {
-		t.Fatal(intents, err)
-	}
+	r := request(Image, "POST", "", `{"name":"n"}`, m.Sites...)
+	r.Operation = "0190a5c2-0000-7000-8000-0000000000aa"
+	done := paris.ask(t.Context(), r)
+	arrives(t, m, arrived)
 	for name, decide := range map[string]func(context.Context, engine.OperationID) error{"retry": paris.Retry, "done": paris.Done, "drop": paris.Drop} {
-		if err := decide(t.Context(), intents[0].Operation); !errors.Is(err, engine.ErrSettled) {
+		if err := decide(t.Context(), r.Operation); !errors.Is(err, engine.ErrSettled) && !errors.Is(err, engine.ErrNotFound) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	release()
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
+	must(t, 201)(finish(m, done))
 	if n := paris.App.Count("POST"); n != 1 {
 		t.Errorf("created %d times", n)
 	}
@@ -146,19 +134,24 @@ func TestAKeptRequestGoesToOneSite(t *testing.T) {
 	nantes.App.Inject(DoesAndFails)
 	m.Cut(toulouse, false)
 	var first, other *Site
-	for deadline := time.Now().Add(patience); first == nil; time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("the kept request is not delivered")
-		}
-		for i, s := range []*Site{paris, nantes} {
-			if row, err := s.store.Operation(t.Context(), a.Operation); err == nil && row.State == engine.StateUncertain {
-				first, other = s, []*Site{nantes, paris}[i]
-			}
+	for range 10 { // what is said of it meanwhile is lost
+		m.work()
+		m.Lose()
+		m.Pass(10 * time.Millisecond)
+	}
+	for i, s := range []*Site{paris, nantes} {
+		if row, err := s.Disk.Operation(t.Context(), a.Operation); err == nil && row.State == engine.StateUncertain {
+			first, other = s, []*Site{nantes, paris}[i]
 		}
 	}
+	if first == nil {
+		t.Fatal("the kept request is not delivered")
+	}
 	m.Cut(first, true)
-	toulouse.SiteChanged(t.Context(), other.ID, true)
-	time.Sleep(100 * time.Millisecond) // several tries
+	for range 100 { // several tries
+		m.work()
+		m.Pass(10 * time.Millisecond)
+	}
 	if n := other.App.Count("POST"); n != 0 {
 		t.Errorf("%s took the request as well", other.Name)
 	}
@@ -166,15 +159,13 @@ func TestAKeptRequestGoesToOneSite(t *testing.T) {
 	if err := first.Drop(t.Context(), a.Operation); err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
-		row, err := toulouse.store.Operation(t.Context(), a.Operation)
+	until(t, m, func() string {
+		row, err := toulouse.Disk.Operation(t.Context(), a.Operation)
 		if err == nil && row.State == engine.StateRejected {
-			break
+			return ""
 		}
-		if time.Now().After(deadline) {
-			t.Fatalf("the kept operation ends as %+v, %v", row, err)
-		}
-	}
+		return fmt.Sprintf("the kept operation ends as %+v, %v", row, err)
+	})
 	if n := first.App.Count("POST"); n != 1 {
 		t.Errorf("%s created %d times", first.Name, n)
 	}
@@ -208,7 +199,7 @@ func quiet(t *testing.T, m *Mesh, s *Site, id engine.ResourceID) engine.Resource
 	var row engine.ResourceRow
 	until(t, m, func() (missing string) {
 		var err error
-		row, err = s.store.ResourceByID(t.Context(), s.kinds[0].Service, s.kinds[0].Name, id)
+		row, err = s.Disk.ResourceByID(t.Context(), s.Kinds[0].Service, s.Kinds[0].Name, id)
 		done := err == nil
 		for _, st := range row.Sites {
 			done = done && st.Pending == 0
@@ -244,9 +235,7 @@ func TestADeletedUncertainCreateIsNotForgotten(t *testing.T) {
 			await(t, m, nantes, a.Operation, engine.StateUncertain)
 		}
 		must(t, 204)(submit(t.Context(), paris, kind, "DELETE", string(a.Resource), ""))
-		if err := m.Reconcile(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		m.Reconcile()
 		if kind.HonoursKey {
 			if row := quiet(t, m, nantes, a.Resource); row.State != engine.StateDeleted || len(shown(nantes)) != 0 {
 				t.Errorf("the deleted resource is %s, and nantes shows %v", row.State, shown(nantes))
@@ -258,8 +247,8 @@ func TestADeletedUncertainCreateIsNotForgotten(t *testing.T) {
 			t.Fatal(err)
 		}
 		quiet(t, m, nantes, a.Resource)
-		if intents, err := nantes.store.Intents(t.Context()); err != nil || len(intents) != 0 {
-			t.Errorf("intents stay open: %v, %v", intents, err)
+		if errands, err := nantes.Disk.Errands(t.Context()); err != nil || len(errands) != 0 {
+			t.Errorf("errands stay open: %v, %v", errands, err)
 		}
 	}
 }

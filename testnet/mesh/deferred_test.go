@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -21,7 +20,7 @@ func deferred(r engine.Request, wait time.Duration) engine.Request {
 func stateAt(t *testing.T, m *Mesh, s *Site, id engine.OperationID, want engine.State) {
 	t.Helper()
 	until(t, m, func() string {
-		row, err := s.store.Operation(t.Context(), id)
+		row, err := s.Disk.Operation(t.Context(), id)
 		if got := row.Sites[s.ID].State; err != nil || got != want {
 			return fmt.Sprintf("operation %s is %s at %s (%v), want %s", id, got, s.Name, err, want)
 		}
@@ -33,7 +32,7 @@ func stateAt(t *testing.T, m *Mesh, s *Site, id engine.OperationID, want engine.
 func nothingKept(t *testing.T, m *Mesh, s *Site) {
 	t.Helper()
 	until(t, m, func() string {
-		left, err := s.store.Outbox(t.Context())
+		left, err := s.Disk.Outbox(t.Context())
 		if err != nil {
 			return err.Error()
 		}
@@ -53,7 +52,7 @@ func TestDeferred(t *testing.T) {
 	r := deferred(request(Image, "POST", "", `{"name":"debian"}`, paris, nantes), 0)
 	r.Key, r.Caller = "k", "c"
 	a := must(t, 202)(paris.Submit(ctx, r))
-	<-arrived
+	arrives(t, m, arrived)
 	if again := must(t, 202)(paris.Submit(ctx, r)); again.Operation != a.Operation {
 		t.Errorf("under the same key: %+v", again)
 	}
@@ -93,15 +92,9 @@ func TestDeferredUnlessInTime(t *testing.T) {
 	paris.App.Inject(Rejects)
 	must(t, 422)(paris.Submit(ctx, wait))
 	arrived, release := paris.App.Hold()
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		a, err := paris.Submit(ctx, deferred(request(Image, "PATCH", string(made.Resource), `{"size":3}`), 20*time.Millisecond))
-		if err != nil || a.Status != 202 || a.Operation == "" {
-			t.Errorf("got %+v, %v", a, err)
-		}
-	})
-	<-arrived
-	wg.Wait() // it is answered while the application works
+	late := paris.ask(ctx, deferred(request(Image, "PATCH", string(made.Resource), `{"size":3}`), 20*time.Millisecond))
+	arrives(t, m, arrived)
+	must(t, 202)(finish(m, late)) // it is answered while the application works
 	release()
 	// Behind it, in the order in which they were asked for.
 	must(t, 200)(submit(ctx, paris, Image, "PATCH", string(made.Resource), `{"size":4}`))
@@ -120,7 +113,7 @@ func TestDeferredLargeBody(t *testing.T) {
 	body := large(1, 3<<20)
 	paris.App.Inject(Away)
 	must(t, 202)(paris.Submit(ctx, deferred(putFile(made.Resource, body), 0)))
-	if err := paris.Restart(ctx); err != nil {
+	if err := paris.Restart(); err != nil {
 		t.Fatal(err)
 	}
 	fileAt(t, m, paris, body)
@@ -145,7 +138,7 @@ func TestDeferredDuringACut(t *testing.T) {
 	m.Cut(nantes, false)
 	for _, id := range []engine.OperationID{a.Operation, b.Operation} {
 		until(t, m, func() string {
-			row, err := paris.store.Operation(ctx, id)
+			row, err := paris.Disk.Operation(ctx, id)
 			if err != nil || row.Sites[nantes.ID].State != engine.StateApplied {
 				return fmt.Sprintf("%s has not run at nantes: %v", id, row.Sites)
 			}

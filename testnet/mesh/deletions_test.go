@@ -15,7 +15,7 @@ func TestHeldDeletions(t *testing.T) {
 	m := open(t, Image, 2)
 	paris, nantes := m.Sites[0], m.Sites[1]
 	nantes.deletions.Late = time.Nanosecond // whatever is heard of later counts as issued while it was away
-	if err := nantes.Restart(t.Context()); err != nil {
+	if err := nantes.Restart(); err != nil {
 		t.Fatal(err)
 	}
 	var ids []engine.ResourceID
@@ -35,7 +35,7 @@ func TestHeldDeletions(t *testing.T) {
 		t.Helper()
 		var p engine.Preview
 		eventually(t, m, fmt.Sprintf("%d deletions are held", want), func() (err error) {
-			p, err = nantes.Preview(t.Context(), nantes.ID, 0)
+			p, err = nantes.Preview(t.Context(), nantes.ID)
 			if err == nil && p.Held != want {
 				err = fmt.Errorf("%d are, of %d with something left to do: %v", p.Held, p.Waiting, p.Steps)
 			}
@@ -51,7 +51,7 @@ func TestHeldDeletions(t *testing.T) {
 	if n := len(nantes.App.Objects()); n != all-bound {
 		t.Errorf("nantes shows %d objects, want %d", n, all-bound)
 	}
-	if err := nantes.Restart(t.Context()); err != nil {
+	if err := nantes.Restart(); err != nil {
 		t.Fatal(err)
 	}
 	await(t, m, nantes, must(t, 204)(submit(t.Context(), paris, Image, "DELETE", string(ids[deleted+1]), "")).Operation, engine.StateHeld)
@@ -62,7 +62,7 @@ func TestHeldDeletions(t *testing.T) {
 	// Every site can tell, and those that have no part in it are told nothing and confirm nothing.
 	var states []engine.State
 	for _, id := range ids[:deleted] {
-		rows, _, err := paris.store.Operations(t.Context(), engine.OperationFilter{Resource: id, Limit: 1})
+		rows, _, err := paris.Disk.Operations(t.Context(), engine.OperationFilter{Resource: id, Limit: 1})
 		if err != nil || len(rows) != 1 {
 			t.Fatal(rows, err)
 		}
@@ -73,7 +73,7 @@ func TestHeldDeletions(t *testing.T) {
 	if len(states) != deleted-bound {
 		t.Errorf("paris knows of %d held deletions (%s the last), want %d", len(states), last, deleted-bound)
 	}
-	if p, err := nantes.Preview(t.Context(), "nobody", 0); err != nil || p.Waiting != 0 || len(p.Items) != 0 {
+	if p, err := nantes.Preview(t.Context(), "nobody"); err != nil || p.Waiting != 0 || len(p.Items) != 0 {
 		t.Errorf("a site without a part is told %+v, %v", p, err)
 	}
 	if n, err := nantes.Confirm(t.Context(), "nobody"); n != 0 || err != nil {
@@ -116,7 +116,7 @@ func TestAHeldDeletionKeepsOrder(t *testing.T) {
 	m := open(t, Image, 2)
 	paris, nantes := m.Sites[0], m.Sites[1]
 	nantes.deletions = engine.DeletionLimits{Late: time.Nanosecond, Number: 1}
-	if err := nantes.Restart(t.Context()); err != nil {
+	if err := nantes.Restart(); err != nil {
 		t.Fatal(err)
 	}
 	var ids []engine.ResourceID

@@ -3,25 +3,37 @@ package mesh
 import (
 	"context"
 	"fmt"
-	"sync/atomic"
 
 	"github.com/skerry/skerry/engine"
 )
 
-// fullDisk is a store that makes nothing durable for some commits.
+// fullDisk says for which commits a disk has no room.
 type fullDisk struct {
-	engine.Store
-	good atomic.Int64 // commits that succeed before the others fail; below zero: all succeed
-	full atomic.Bool  // one has failed
+	good int  // commits that succeed before the others fail; below zero: all succeed
+	last bool // what settles something has room all the same
+	full bool // one has failed
+	// meets, unless nil, is called with each batch before it is made durable.
+	meets func(*engine.Batch)
 }
 
-func (d *fullDisk) Commit(ctx context.Context, b *engine.Batch) error {
-	if d.good.Load() == 0 {
-		d.full.Store(true)
-		return fmt.Errorf("commit: %w", engine.ErrStorage)
+// limited is a disk that makes nothing durable for some commits.
+type limited struct {
+	engine.Store
+	at *fullDisk
+}
+
+// Commit implements engine.Store.
+func (d limited) Commit(ctx context.Context, b *engine.Batch) error {
+	if d.at.meets != nil {
+		d.at.meets(b)
 	}
-	if d.good.Load() > 0 {
-		d.good.Add(-1)
+	switch {
+	case d.at.last && b.Settles:
+	case d.at.good == 0:
+		d.at.full = true
+		return fmt.Errorf("commit: %w", engine.ErrStorage)
+	case d.at.good > 0:
+		d.at.good--
 	}
 	return d.Store.Commit(ctx, b)
 }

@@ -1,4 +1,4 @@
-// Package mesh runs several sites in one process: the real engine, documents and store of each, over a network and an
-// application that are plain memory and do what a test tells them: cut sites off, refuse, fail before or after doing
-// what was asked, crash.
+// Package mesh tests meshes of a few sites, case by case: what the invariants of the design ask for, and what becomes of a request on each
+// of the ways that it can take. The sites are those of package world, with an application and a disk that do what a test tells them:
+// refuse, fail before or after doing what was asked, have no room.
 package mesh

@@ -1,6 +1,7 @@
 package mesh
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -39,9 +40,7 @@ func TestANameIsAtExactlyOneSite(t *testing.T) {
 	sites := m.Sites[:3]
 	const body = `{"id":"x","name":"n"}`
 	must(t, 201)(nantes.Submit(t.Context(), one(settable, "POST", "", body, sites...)))
-	if err := m.Reconcile(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	m.Reconcile()
 	for _, s := range []*Site{paris, nantes, lyon, client} {
 		a, err := s.Submit(t.Context(), one(settable, "POST", "", body, sites...))
 		wantTaken(t, a, err, nantes)
@@ -53,9 +52,7 @@ func TestANameIsAtExactlyOneSite(t *testing.T) {
 		t.Errorf("nantes was changed %d times, and there are %d objects", n, objects(m.Sites))
 	}
 	must(t, 204)(client.Submit(t.Context(), one(settable, "DELETE", "x", "", sites...)))
-	if err := m.Reconcile(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	m.Reconcile()
 	must(t, 201)(lyon.Submit(t.Context(), one(settable, "POST", "", body, sites...))) // the name is free
 	if at, here, err := lyon.Chosen(t.Context(), settable, "x"); at != lyon.ID || !here || err != nil {
 		t.Errorf("lyon has it, and is told %s, %v, %v", at, here, err)
@@ -81,11 +78,9 @@ func TestBothSidesOfACutChoose(t *testing.T) {
 			must(t, 201)(nantes.Submit(t.Context(), one(natural, "PUT", "x", `{"by":"nantes"}`, sites...)))
 			must(t, 201)(nantes.Submit(t.Context(), one(natural, "PUT", "y", `{"by":"nantes"}`, sites...)))
 			m.Cut(nantes, false)
-			if err := m.Reconcile(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			m.Reconcile()
 			for _, s := range sites {
-				list, _, err := s.store.Conflicts(t.Context(), engine.ConflictFilter{})
+				list, _, err := s.Disk.Conflicts(t.Context(), engine.ConflictFilter{})
 				if err != nil || len(list) != 1 || list[0].Kind != engine.ConflictName || list[0].Site != nantes.ID || list[0].Resource != "x" {
 					t.Fatalf("%s knows the conflicts %+v, %v", s.Name, list, err)
 				}
@@ -97,16 +92,14 @@ func TestBothSidesOfACutChoose(t *testing.T) {
 			if got := shown(paris); len(got) != 1 || got[0] != `{"by":"client"}` || len(shown(nantes)) != 2 {
 				t.Errorf("paris shows %v, nantes %v", got, shown(nantes))
 			}
-			if err := paris.Restart(t.Context()); err != nil {
+			if err := paris.Restart(); err != nil {
 				t.Fatal(err)
 			}
 			// At that site alone, as a scope of one site says.
 			must(t, 204)(client.Submit(t.Context(), request(natural, "DELETE", "x", "", sites[remove])))
-			if err := m.Reconcile(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			m.Reconcile()
 			for _, s := range sites {
-				if list, _, err := s.store.Conflicts(t.Context(), engine.ConflictFilter{}); len(list) != 0 || err != nil {
+				if list, _, err := s.Disk.Conflicts(t.Context(), engine.ConflictFilter{}); len(list) != 0 || err != nil {
 					t.Errorf("%s still knows %+v, %v", s.Name, list, err)
 				}
 				if at, _, _ := s.Chosen(t.Context(), natural, "x"); at != sites[1-remove].ID {
@@ -124,21 +117,17 @@ func TestANameIsHeldAfterALostAnswer(t *testing.T) {
 	paris.App.Inject(DoesAndFails)
 	_, err := paris.Submit(t.Context(), one(natural, "PUT", "x", `{"by":"paris"}`, m.Sites...))
 	wantRefusal(t, err, 504)
-	if err := paris.Restart(t.Context()); err != nil {
+	if err := paris.Restart(); err != nil {
 		t.Fatal(err)
 	}
-	for {
+	until(t, m, func() string {
 		at, _, err := paris.Chosen(t.Context(), natural, "x")
-		if err != nil {
-			t.Fatal(err)
+		if err != nil || at != paris.ID {
+			return fmt.Sprintf("the name is at %q, %v", at, err)
 		}
-		if at == paris.ID {
-			break
-		}
-	}
-	if err := m.Reconcile(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+		return ""
+	})
+	m.Reconcile()
 	if at, _, err := nantes.Chosen(t.Context(), natural, "x"); at != paris.ID || err != nil {
 		t.Errorf("nantes hears that the name is at %s, %v", at, err)
 	}
@@ -148,21 +137,21 @@ func TestOnlyCandidatesHearOfAName(t *testing.T) {
 	m := open(t, natural, 3)
 	paris, nantes, lyon := m.Sites[0], m.Sites[1], m.Sites[2]
 	must(t, 201)(paris.Submit(t.Context(), one(natural, "PUT", "x", `{"by":"paris"}`, paris, nantes)))
-	rows, err := paris.store.Choices(t.Context(), "images", "image", "x")
-	if err != nil || len(rows) != 1 {
-		t.Fatalf("%v, %v", rows, err)
+	names, err := paris.Disk.Names(t.Context(), "images", "image", "x")
+	if err != nil || len(names) != 1 {
+		t.Fatalf("%v, %v", names, err)
 	}
-	if _, _, err := paris.Missing(t.Context(), lyon.ID, rows[0].Document, nil, 0); err == nil {
+	if l := lacks(t, paris, lyon, names[0]); !empty(l) {
 		t.Error("a site that is no candidate is shown the document")
 	}
-	e, _, err := paris.Missing(t.Context(), nantes.ID, rows[0].Document, nil, 0)
-	if err != nil {
-		t.Fatal(err)
+	l := lacks(t, paris, nantes, names[0])
+	m.Lose()
+	for _, c := range []struct{ to, from *Site }{{lyon, paris}, {nantes, lyon}} {
+		if err := c.to.Proc.Receive(c.from.ID, l); err == nil || c.to.Disk.Stored()["records"] != 0 {
+			t.Errorf("%s takes the document in from %s", c.to.Name, c.from.Name)
+		}
 	}
-	if err := lyon.Receive(t.Context(), paris.ID, e); err == nil {
-		t.Error("a site that is no candidate takes the document in")
-	}
-	if err := nantes.Receive(t.Context(), lyon.ID, e); err == nil {
-		t.Error("the document is taken from a site that is no candidate")
+	if err := nantes.Proc.Receive(paris.ID, l); err != nil || nantes.Disk.Stored()["records"] != 1 {
+		t.Errorf("a candidate does not take it in: %v", err)
 	}
 }

@@ -17,7 +17,7 @@ func TestInvariantLocalFirst(t *testing.T) {
 	paris := m.Sites[0]
 	shared := must(t, 201)(submit(t.Context(), paris, Image, "POST", "", `{"name":"shared"}`, m.Sites...)).Resource
 	converge(t, m, m.Sites...)
-	m.Silence(true)
+	m.Silent = true
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	must(t, 201)(submit(ctx, paris, Image, "POST", "", `{"name":"alone"}`, paris))
@@ -30,7 +30,7 @@ func TestInvariantLocalFirst(t *testing.T) {
 	}
 	must(t, 204)(submit(ctx, paris, Image, "DELETE", string(made), ""))
 	last := must(t, 202)(paris.Submit(ctx, deferred(request(Image, "PATCH", string(shared), `{"size":3}`), 0))).Operation
-	m.Silence(false)
+	m.Silent = false
 	await(t, m, m.Sites[2], last, engine.StateApplied)
 }
 
@@ -79,7 +79,7 @@ func TestInvariantNothingHidden(t *testing.T) {
 		}, 1, engine.StatePaused, engine.StateConverging, 2},
 		{"held", func(t *testing.T, m *Mesh, id engine.ResourceID) engine.OperationID {
 			m.Sites[1].deletions = engine.DeletionLimits{Late: time.Nanosecond, Number: 1}
-			if err := m.Sites[1].Restart(t.Context()); err != nil {
+			if err := m.Sites[1].Restart(); err != nil {
 				t.Fatal(err)
 			}
 			first := must(t, 201)(submit(t.Context(), m.Sites[0], Image, "POST", "", `{}`, m.Sites...)).Resource
@@ -109,14 +109,14 @@ func TestInvariantNothingHidden(t *testing.T) {
 			o := c.bring(t, m, id)
 			for i, s := range m.Sites {
 				until(t, m, func() string {
-					row, err := s.store.ResourceByID(t.Context(), Image.Service, Image.Name, id)
+					row, err := s.Disk.ResourceByID(t.Context(), Image.Service, Image.Name, id)
 					if err != nil || row.State != c.resource || row.Reason == "" && !row.State.Past() {
 						return fmt.Sprintf("%s says %s: %q (%v); want %s and a reason", s.Name, row.State, row.Reason, err, c.resource)
 					}
 					if c.operation == "" || i >= c.listed {
 						return ""
 					}
-					listed, err := s.store.Operation(t.Context(), o)
+					listed, err := s.Disk.Operation(t.Context(), o)
 					if is := listed.Sites[m.Sites[c.at].ID].State; err != nil || is != c.operation {
 						return fmt.Sprintf("%s says of the operation at %s: %s (%v), want %s", s.Name, m.Sites[c.at].Name, is, err, c.operation)
 					}

@@ -21,7 +21,7 @@ func TestWhatIsLostIsKept(t *testing.T) {
 	m.Cut(nantes, false)
 	converge(t, m, m.Sites...)
 	for _, s := range m.Sites {
-		row, err := s.store.ResourceByID(t.Context(), "images", "image", a.Resource)
+		row, err := s.Disk.ResourceByID(t.Context(), "images", "image", a.Resource)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -52,7 +52,7 @@ func TestALostValueIsRestored(t *testing.T) {
 		m.Cut(nantes, false)
 		m.Cut(lyon, false)
 		converge(t, m, m.Sites...)
-		row, err := nantes.store.ResourceByID(t.Context(), kind.Service, kind.Name, a.Resource)
+		row, err := nantes.Disk.ResourceByID(t.Context(), kind.Service, kind.Name, a.Resource)
 		if err != nil {
 			t.Fatal(err)
 		}

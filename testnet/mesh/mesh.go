@@ -2,26 +2,13 @@ package mesh
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
-	"fmt"
-	"log/slog"
-	"net/http"
-	"os"
-	"path/filepath"
-	"slices"
-	"sync"
-	"sync/atomic"
+	"math/rand/v2"
 	"time"
 
-	"github.com/google/uuid"
-	"github.com/libp2p/go-libp2p/core/crypto"
-	"github.com/libp2p/go-libp2p/core/peer"
-
-	"github.com/skerry/skerry/crdt"
 	"github.com/skerry/skerry/engine"
-	"github.com/skerry/skerry/storage"
-	"github.com/skerry/skerry/testnet/memory"
+	"github.com/skerry/skerry/engine/site"
+	"github.com/skerry/skerry/testnet/world"
 )
 
 // Image is the kind of resource that the sites keep.
@@ -30,218 +17,92 @@ var Image = &engine.Kind{
 	ID: engine.IDRule{From: engine.IDFromBody, At: "/id"}, Label: "/name",
 }
 
+// lookEvery is how often a site looks at each resource.
+const lookEvery = 10 * time.Minute
+
 // maxBlob is the most bytes of a body that sites take from each other.
 const maxBlob = 8 << 20
 
-// Mesh is several sites in one process.
+// Mesh is several sites in one process. One thing happens at a time, and time passes as the tests let it.
 type Mesh struct {
-	dir   string
+	*world.World
 	Sites []*Site
-	mu    sync.Mutex
-	cut   map[engine.SiteID]bool
-	// silent says that no site answers another, and that none finds out.
-	silent atomic.Bool
 	// keepOperations is how long sites list operations that are settled, from their next start on; 0: for as long as others do.
 	keepOperations time.Duration
 }
 
 // Site is one of them.
 type Site struct {
-	*engine.Site
-	ID   engine.SiteID
-	Name engine.SiteName
-	App  *Application
+	*world.Site
+	App *Application
 
-	mesh  *Mesh
-	kinds []*engine.Kind
-	// unknown is told of kinds that the site does not know; nil: it knows all that there are.
-	unknown func(engine.ServiceName, engine.KindName) bool
-	key     crypto.PrivKey
-	dir     string
-	store   *storage.Store
-	disk    *fullDisk
-	docs    *crdt.Set
-	stop    func()
+	mesh *Mesh
+	disk fullDisk
 	// deletions are the limits from the next start on.
 	deletions engine.DeletionLimits
-	wired     func(from *Site, e engine.Envelope) // unless nil, told of everything that reaches the site
-	// fetched, unless nil, is asked about each chunk of a body that comes from another site, and may change it.
-	fetched func(from *Site, chunk []byte) error
 }
 
-// Open makes a mesh of n sites whose files are in dir, which join it one after the other. Close ends it. Their applications
-// have the kind, and more.
-func Open(ctx context.Context, dir string, kind *engine.Kind, n int, more ...*engine.Kind) (*Mesh, error) {
-	m := &Mesh{dir: dir, cut: map[engine.SiteID]bool{}}
+// Open makes a mesh of n sites. Their applications have the kind, and more.
+func Open(kind *engine.Kind, n int, more ...*engine.Kind) (*Mesh, error) {
+	m := &Mesh{}
 	for i := range n {
-		name := engine.SiteName(fmt.Sprintf("site%d", i))
-		s := &Site{Name: name, mesh: m, kinds: append([]*engine.Kind{kind}, more...),
-			dir: filepath.Join(dir, string(name)), App: newApplication(string(rune('a' + i)))}
-		if err := s.newKey(); err != nil {
-			return m, err
-		}
-		if err := os.MkdirAll(s.dir, 0o700); err != nil {
-			return m, err
-		}
-		if err := s.open(ctx); err != nil {
-			return m, err
-		}
-		m.Sites = append(m.Sites, s)
-		if err := m.join(ctx, s); err != nil {
-			return m, err
-		}
-		s.start(ctx)
+		m.Sites = append(m.Sites, &Site{mesh: m, App: newApplication(string(rune('a' + i))), disk: fullDisk{good: -1}})
+	}
+	w, err := world.New(world.Options{Sites: n, Kinds: append([]*engine.Kind{kind}, more...),
+		Rng: rand.New(rand.NewPCG(1, 1)), Luck: rand.New(rand.NewPCG(1, 2)), Limits: m.limits,
+		Store: func(s *world.Site) (engine.Store, error) { return limited{s.Disk, &m.Sites[s.N].disk}, nil }})
+	if err != nil {
+		return nil, err
+	}
+	m.World = w
+	for i, s := range w.Sites {
+		m.Sites[i].Site = s
+		m.Sites[i].wire()
 	}
 	return m, nil
 }
 
-// newKey makes the site another one.
-func (s *Site) newKey() error {
-	key, public, err := crypto.GenerateEd25519Key(rand.Reader)
-	if err != nil {
-		return err
-	}
-	id, err := peer.IDFromPublicKey(public)
-	s.key, s.ID = key, engine.SiteID(id.String())
-	return err
+// wire puts the application in front of which the agent is in its place.
+func (s *Site) wire() {
+	s.App.await, s.App.ids, s.Instead = s.mesh.Await, s.Proc.Site, s.App
 }
 
-func (m *Mesh) join(ctx context.Context, s *Site) error {
-	record := engine.SiteRecord{Name: s.Name}
-	first := m.Sites[0]
-	if s == first {
-		return s.Found(ctx, record)
-	}
-	i, secret, err := first.Invite(ctx, time.Hour, 1)
-	if err != nil {
-		return err
-	}
-	e, err := first.Admit(ctx, engine.JoinRequest{Invitation: i.ID, Secret: secret, Site: s.ID, Record: record})
-	if err != nil {
-		return err
-	}
-	if err := s.Adopt(ctx, e); err != nil {
-		return err
-	}
-	return s.Announce(ctx, record)
-}
-
-// open makes the engine over what is on disk.
-func (s *Site) open(ctx context.Context) error {
-	store, err := storage.Open(s.dir, storage.Options{})
-	if err != nil {
-		return err
-	}
-	s.store, s.disk = store, &fullDisk{Store: store}
-	s.disk.good.Store(-1)
-	vault := store.Vault()
-	blobs, err := storage.OpenBlobs(s.dir, vault)
-	if err != nil {
-		return err
-	}
-	spools, err := storage.OpenSpools(s.dir, vault)
-	if err != nil {
-		return err
-	}
-	documents, err := crdt.New(s.ID, s.key, rand.Reader, store, 64)
-	if err != nil {
-		return err
-	}
-	s.docs = documents
-	s.Site, err = engine.New(ctx, engine.Config{
-		Self: s.ID, Kinds: s.kinds, Unknown: s.unknown, Documents: documents, Store: s.disk, Ledger: store, Blobs: blobs, Spools: spools, App: s.App,
-		Log: slog.New(slog.DiscardHandler), Now: time.Now, Vault: vault, Classify: classify,
-		NewID:     func() string { return uuid.Must(uuid.NewV7()).String() },
-		Random:    func(b []byte) { rand.Read(b) },
-		Deletions: s.deletions, KeepOperations: s.mesh.keepOperations,
-		History: 8, // so that short tests compact
-		Epoch:   16,
-		MaxBlob: maxBlob,
-		// Tests wait for what is retried.
-		RetryMin: 5 * time.Millisecond, RetryMax: 50 * time.Millisecond, LookAfter: 5 * time.Millisecond,
-	})
-	if err != nil {
-		return err
-	}
-	s.App.ids = s.Site
-	s.Attach(wire{s}, wire{s})
-	return nil
-}
-
-func classify(_ engine.ServiceName, method, path string, _ map[string]string) (engine.KindName, engine.Type, bool) {
-	types := map[string]engine.Type{
-		"POST /images": engine.TypeCreate, "PUT /images/{id}": engine.TypeReplace, "PATCH /images/{id}": engine.TypeMerge,
-		"DELETE /images/{id}": engine.TypeDelete, "POST /images/{id}/start": engine.TypeAction, "PUT /images/{id}/file": engine.TypeAbsolute,
-	}
-	t, ok := types[method+" "+path]
-	return "image", t, ok
-}
-
-func (s *Site) start(ctx context.Context) {
-	ctx, cancel := context.WithCancel(ctx)
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		if err := s.Run(ctx); err != nil {
-			panic(fmt.Sprintf("run %s: %v", s.Name, err))
-		}
-	})
-	s.stop = func() { cancel(); wg.Wait() }
+// limits are such that short tests compact, and that little has to be waited for.
+func (m *Mesh) limits(s *world.Site) site.Limits {
+	return site.Limits{Deletions: m.Sites[s.N].deletions, KeepOperations: m.keepOperations, History: 8, Epoch: 16, MaxBlob: maxBlob,
+		RetryMin: 5 * time.Millisecond, RetryMax: 50 * time.Millisecond, LookAfter: 5 * time.Millisecond, LookEvery: lookEvery}
 }
 
 // Restart ends the site's process and starts it anew from what is on disk.
-func (s *Site) Restart(ctx context.Context) error {
-	return s.replace(ctx, func() error { return nil })
+func (s *Site) Restart() error {
+	s.Proc.Die()
+	return s.begin()
 }
 
-// begin opens the site's engine as an agent does that is part of the mesh already.
-func (s *Site) begin(ctx context.Context) error {
-	if err := s.open(ctx); err != nil {
+// begin starts the site's agent.
+func (s *Site) begin() error {
+	if err := s.Start(); err != nil {
 		return err
 	}
-	return s.Announce(ctx, engine.SiteRecord{Name: s.Name})
-}
-
-// Close stops all sites.
-func (m *Mesh) Close() error {
-	var errs []error
-	for _, s := range m.Sites {
-		if s.stop != nil {
-			s.stop()
-		}
-		errs = append(errs, s.store.Close())
-	}
-	return errors.Join(errs...)
+	s.wire()
+	s.mesh.Settle()
+	return nil
 }
 
 // Cut separates a site from the others, or ends that.
 func (m *Mesh) Cut(s *Site, cut bool) {
-	m.mu.Lock()
-	m.cut[s.ID] = cut
-	m.mu.Unlock()
 	for _, other := range m.Sites {
-		if other != s {
-			other.SiteChanged(context.Background(), s.ID, !cut)
-			s.SiteChanged(context.Background(), other.ID, !cut)
-		}
+		m.Link(s.Site, other.Site, cut)
+		m.Link(other.Site, s.Site, cut)
 	}
 }
 
-// Silence has each question that a site asks another one wait until whoever asks gives up, or ends that.
-func (m *Mesh) Silence(silent bool) { m.silent.Store(silent) }
-
-// asked waits where sites are silent.
-func (m *Mesh) asked(ctx context.Context) error {
-	if !m.silent.Load() {
-		return nil
+// rest lets time pass.
+func (m *Mesh) rest(d time.Duration) {
+	for end := m.Now.Add(d); m.Now.Before(end); {
+		m.Pass(end.Sub(m.Now))
+		m.Reconcile()
 	}
-	<-ctx.Done()
-	return ctx.Err()
-}
-
-func (m *Mesh) reachable(a, b engine.SiteID) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return !m.cut[a] && !m.cut[b]
 }
 
 func (m *Mesh) site(id engine.SiteID) *Site {
@@ -253,119 +114,153 @@ func (m *Mesh) site(id engine.SiteID) *Site {
 	return nil
 }
 
-// Reconcile lets every two sites that reach each other exchange what one of them lacks: anti-entropy, without the wire.
-func (m *Mesh) Reconcile(ctx context.Context) error {
-	for _, a := range m.Sites {
-		for _, b := range m.Sites {
-			if a == b || !m.reachable(a.ID, b.ID) {
-				continue
-			}
-			if err := a.pull(ctx, b); err != nil {
-				return err
-			}
-		}
+// work has all sites do what is due.
+func (m *Mesh) work() {
+	for _, s := range m.Sites {
+		s.WorkOff()
 	}
-	return nil
 }
 
-func (s *Site) pull(ctx context.Context, from *Site) error {
-	list, err := from.Summaries(ctx, s.ID, "", "")
-	if err != nil {
-		return err
-	}
-	mine, err := s.Summaries(ctx, from.ID, "", "")
-	if err != nil {
-		return err
-	}
-	for _, d := range list {
-		if slices.Contains(mine, d) { // the same at both ends
-			continue
-		}
-		have, err := s.Version(ctx, d.Document)
-		if err != nil && !errors.Is(err, engine.ErrNotFound) {
-			return err
-		}
-		e, _, err := from.Missing(ctx, s.ID, d.Document, have, 0)
-		if errors.Is(err, engine.ErrNotFound) {
-			continue // dropped meanwhile
-		}
-		if err != nil {
-			return err
-		}
-		if len(e.Changes) == 0 && e.Shown == nil {
-			continue
-		}
-		if s.wired != nil {
-			s.wired(from, e)
-		}
-		if err := s.Receive(ctx, from.ID, e); err != nil && !errors.Is(err, engine.ErrMissing) { // what is missing comes with another
-			return err
-		}
-	}
-	s.Compared(from.ID)
-	return nil
+// Reconcile lets all letters arrive, and every two sites that reach each other exchange what one of them lacks.
+func (m *Mesh) Reconcile() {
+	m.DeliverAll()
+	m.World.Reconcile()
+	m.work()
 }
 
-// wire is a site's way to the others.
-type wire struct{ from *Site }
+// pull brings what this site lacks and another has.
+func (s *Site) pull(from *Site) {
+	s.mesh.Pull(s.Site, from.Site, 0, false)
+	s.WorkOff()
+}
 
-// Publish implements engine.Network: it loses everything, so that what arrives arrives by anti-entropy.
-func (wire) Publish([]engine.SiteID, engine.Envelope) {}
+// patience bounds what would never come.
+const patience = 10 * time.Second
 
-// Status implements engine.Network.
-func (w wire) Status() map[engine.SiteID]engine.SiteStatus {
-	status := map[engine.SiteID]engine.SiteStatus{}
-	for _, s := range w.from.mesh.Sites {
-		if s != w.from {
-			status[s.ID] = engine.SiteStatus{Reachable: w.from.mesh.reachable(w.from.ID, s.ID), RTT: time.Millisecond}
+var errNoEnd = errors.New("it does not end")
+
+// pending is something that takes its time.
+type pending[T any] struct {
+	done bool
+	what T
+	err  error
+}
+
+// begin has f done at the site's agent, as far as it comes before anything else happens.
+func begin[T any](s *Site, f func(p *world.Process) (T, error)) *pending[T] {
+	r := &pending[T]{}
+	p := s.Proc
+	s.mesh.Do(p, func() {
+		r.what, r.err = f(p)
+		r.done = true
+	})
+	return r
+}
+
+// finish lets sites work and time pass until it is done. No letter arrives meanwhile.
+func finish[T any](m *Mesh, r *pending[T]) (T, error) {
+	for deadline := time.Now().Add(patience); !r.done; m.Pass(10 * time.Millisecond) {
+		if m.work(); !r.done && time.Now().After(deadline) {
+			return r.what, errNoEnd
 		}
 	}
-	return status
+	return r.what, r.err
 }
 
-// Fetch implements engine.Network.
-func (w wire) Fetch(ctx context.Context, from engine.SiteID, document engine.DocumentID, ref engine.BlobRef, into engine.Incoming) error {
-	if !w.from.mesh.reachable(w.from.ID, from) {
-		return engine.ErrUnreachable
-	}
-	if err := w.from.mesh.asked(ctx); err != nil {
-		return err
-	}
-	there := w.from.mesh.site(from)
-	return memory.Fetch(ctx, there, w.from.ID, document, ref, &fetched{into, w.from, there})
+func call[T any](s *Site, f func(p *world.Process) (T, error)) (T, error) {
+	return finish(s.mesh, begin(s, f))
 }
 
-// fetched are the chunks of a body that come to a site.
-type fetched struct {
-	engine.Incoming
-	to, from *Site
+func (s *Site) do(f func(p *world.Process) error) error {
+	_, err := call(s, func(p *world.Process) (struct{}, error) { return struct{}{}, f(p) })
+	return err
 }
 
-func (f *fetched) Add(chunk []byte) error {
-	if f.to.fetched != nil {
-		if err := f.to.fetched(f.from, chunk); err != nil {
-			return err
-		}
-	}
-	return f.Incoming.Add(chunk)
+// given is what is to come of a request.
+type given = pending[engine.Answer]
+
+// ask begins with a request, as a client of the site would.
+func (s *Site) ask(ctx context.Context, r engine.Request) *given {
+	return begin(s, func(p *world.Process) (engine.Answer, error) { return p.Front.Submit(ctx, r) })
 }
 
-// Forward implements engine.Forwarder.
-func (w wire) Forward(ctx context.Context, to engine.SiteID, r engine.Request) (engine.Answer, error) {
-	if !w.from.mesh.reachable(w.from.ID, to) {
-		return engine.Answer{}, engine.ErrUnreachable
-	}
-	if err := w.from.mesh.asked(ctx); err != nil {
-		return engine.Answer{}, err
-	}
-	r.Key = "" // it counts where the client asked
-	r.Via = append(slices.Clone(r.Via), w.from.ID)
-	a, err := w.from.mesh.site(to).Submit(ctx, r)
-	var refusal *engine.Refusal
-	if errors.As(err, &refusal) { // over the wire it is an answer
-		return engine.Answer{Status: refusal.Status, Operation: refusal.Operation, Site: to,
-			Header: http.Header{"Content-Type": {"application/problem+json"}},
-			Body:   encode(map[string]any{"type": "/problems/" + refusal.Type, "detail": refusal.Detail})}, nil
-	}
-	return a, err
+// Submit sends a request as a client of the site would.
+func (s *Site) Submit(ctx context.Context, r engine.Request) (engine.Answer, error) {
+	return finish(s.mesh, s.ask(ctx, r))
+}
+
+// Retry, Done and Drop, and the methods below, are what people ask of the site and decide (package desk).
+func (s *Site) Retry(ctx context.Context, id engine.OperationID) error {
+	return s.do(func(p *world.Process) error { return p.Desk.Retry(ctx, id) })
+}
+
+func (s *Site) Done(ctx context.Context, id engine.OperationID) error {
+	return s.do(func(p *world.Process) error { return p.Desk.Done(ctx, id) })
+}
+
+func (s *Site) Drop(ctx context.Context, id engine.OperationID) error {
+	return s.do(func(p *world.Process) error { return p.Desk.Drop(ctx, id) })
+}
+
+func (s *Site) AdoptObject(ctx context.Context, id engine.OperationID, local engine.LocalID) error {
+	return s.do(func(p *world.Process) error { return p.Desk.AdoptObject(ctx, id, local) })
+}
+
+func (s *Site) Resolve(ctx context.Context, id engine.ConflictID, a engine.Action, local engine.LocalID) error {
+	return s.do(func(p *world.Process) error { return p.Desk.Resolve(ctx, id, a, local) })
+}
+
+func (s *Site) PreviewConflict(ctx context.Context, id engine.ConflictID, local engine.LocalID) ([]engine.FieldDifference, error) {
+	return call(s, func(p *world.Process) ([]engine.FieldDifference, error) {
+		return p.Desk.PreviewConflict(ctx, id, local)
+	})
+}
+
+func (s *Site) Preview(ctx context.Context, with engine.SiteID) (engine.Preview, error) {
+	return call(s, func(p *world.Process) (engine.Preview, error) { return p.Desk.Preview(ctx, with, 0) })
+}
+
+func (s *Site) Confirm(ctx context.Context, by engine.SiteID) (int, error) {
+	return call(s, func(p *world.Process) (int, error) { return p.Desk.Confirm(ctx, by) })
+}
+
+func (s *Site) Check(ctx context.Context, id engine.DocumentID) error {
+	return s.do(func(p *world.Process) error { return p.Desk.Check(ctx, id) })
+}
+
+func (s *Site) Keep(ctx context.Context, id engine.DocumentID, user string) (engine.OperationID, error) {
+	return call(s, func(p *world.Process) (engine.OperationID, error) { return p.Desk.Keep(ctx, id, user, false) })
+}
+
+func (s *Site) Pause(ctx context.Context, id engine.DocumentID, by engine.SiteID, reason string) error {
+	return s.do(func(p *world.Process) error { return p.Desk.Pause(ctx, id, by, reason) })
+}
+
+func (s *Site) Resume(ctx context.Context, id engine.DocumentID) error {
+	return s.do(func(p *world.Process) error { return p.Desk.Resume(ctx, id) })
+}
+
+func (s *Site) Place(ctx context.Context, id engine.DocumentID, q engine.PlaceRequest) (engine.OperationID, error) {
+	return call(s, func(p *world.Process) (engine.OperationID, error) { return p.Desk.Place(ctx, id, q) })
+}
+
+func (s *Site) Superseded(ctx context.Context, id engine.DocumentID) ([]engine.Superseded, error) {
+	return call(s, func(p *world.Process) ([]engine.Superseded, error) { return p.Desk.Superseded(ctx, id) })
+}
+
+func (s *Site) Restore(ctx context.Context, id engine.DocumentID, q engine.RestoreRequest) (engine.Answer, error) {
+	return call(s, func(p *world.Process) (engine.Answer, error) { return p.Desk.Restore(ctx, id, q) })
+}
+
+func (s *Site) Chosen(ctx context.Context, k *engine.Kind, id string) (at engine.SiteID, here bool, err error) {
+	at, err = call(s, func(p *world.Process) (engine.SiteID, error) {
+		at, is, err := p.Front.Chosen(ctx, k, id)
+		here = is
+		return at, err
+	})
+	return at, here, err
+}
+
+func (s *Site) Lookup(ctx context.Context, k *engine.Kind, id string) (engine.ResourceRow, error) {
+	return call(s, func(p *world.Process) (engine.ResourceRow, error) { return p.Site.Lookup(ctx, k, id) })
 }

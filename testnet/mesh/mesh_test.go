@@ -8,29 +8,11 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/skerry/skerry/engine"
 )
-
-func open(t *testing.T, kind *engine.Kind, n int, more ...*engine.Kind) *Mesh {
-	t.Helper()
-	m, err := Open(t.Context(), t.TempDir(), kind, n, more...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := m.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	if err := m.Reconcile(t.Context()); err != nil { // so that all know all names
-		t.Fatal(err)
-	}
-	return m
-}
 
 // submit sends a request as a client of site s would.
 func submit(ctx context.Context, s *Site, kind *engine.Kind, method, id, body string, placement ...*Site) (engine.Answer, error) {
@@ -81,7 +63,7 @@ func converge(t *testing.T, m *Mesh, sites ...*Site) []string {
 		settled := true
 		var said strings.Builder
 		for _, s := range sites {
-			rows, _, err := s.store.Resources(t.Context(), engine.ResourceFilter{Limit: 1000})
+			rows, _, err := s.Disk.Resources(t.Context(), engine.ResourceFilter{Limit: 1000})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -126,7 +108,7 @@ func TestAReplicatedResourceThroughACut(t *testing.T) {
 	must(t, 201)(submit(ctx, paris, Image, "POST", "", `{"name":"made at paris"}`, paris, nantes))
 	must(t, 201)(submit(ctx, nantes, Image, "POST", "", `{"name":"made at nantes"}`, paris, nantes))
 	must(t, 204)(submit(ctx, paris, Image, "DELETE", string(old.Resource), ""))
-	if err := paris.Restart(ctx); err != nil {
+	if err := paris.Restart(); err != nil {
 		t.Fatal(err)
 	}
 	m.Cut(nantes, false)
@@ -144,32 +126,57 @@ func TestAReplicatedResourceThroughACut(t *testing.T) {
 	if n := len(shown(toulouse)); n != 0 {
 		t.Errorf("toulouse, which is not involved, has %d images", n)
 	}
-	if list, _ := toulouse.Summaries(ctx, toulouse.ID, "", ""); len(list) != 1 {
-		t.Errorf("toulouse, which is not involved, has %d documents beside the mesh's", len(list)-1)
+	if n := toulouse.Disk.Stored()["records"]; n != 0 {
+		t.Errorf("toulouse, which is not involved, has %d documents", n)
 	}
 }
 
-// TestInvariantOnlyTheSitesInvolved offers a document to a site outside its placement, which must not take it.
+// lacks returns what one site would give another of a document, beyond what that has.
+func lacks(t *testing.T, from, to *Site, id engine.DocumentID) *engine.Letter {
+	t.Helper()
+	have, err := to.Proc.Site.Have(t.Context(), from.ID, []engine.DocumentID{id})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, _, err := from.Proc.Site.Missing(t.Context(), to.ID, have, 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// empty reports whether a letter says nothing of any document.
+func empty(l *engine.Letter) bool { return len(l.Parcels)+len(l.Batches)+len(l.Statuses) == 0 }
+
+// TestInvariantOnlyTheSitesInvolved offers a document to a site outside its placement, which must not take it, and has one outside
+// hand it on.
 func TestInvariantOnlyTheSitesInvolved(t *testing.T) {
 	m := open(t, Image, 3)
 	paris, nantes, toulouse := m.Sites[0], m.Sites[1], m.Sites[2]
 	must(t, 201)(submit(t.Context(), paris, Image, "POST", "", `{"name":"n"}`, paris, nantes))
-	rows, _, err := paris.store.Resources(t.Context(), engine.ResourceFilter{})
-	if err != nil || len(rows) != 1 {
-		t.Fatal(rows, err)
+	id := documentOf(t, paris)
+	if l := lacks(t, paris, toulouse, id); !empty(l) {
+		t.Errorf("toulouse is given %d parcels, %d statuses", len(l.Parcels), len(l.Batches)+len(l.Statuses))
 	}
-	if _, _, err := paris.Missing(t.Context(), toulouse.ID, rows[0].Document, nil, 0); !errors.Is(err, engine.ErrNotFound) {
-		t.Errorf("toulouse is given the document: %v", err)
+	l := lacks(t, paris, nantes, id)
+	if len(l.Parcels) == 0 || len(l.Parcels[0].Changes) == 0 {
+		t.Fatalf("nantes is given %+v", l)
 	}
-	e, _, err := paris.Missing(t.Context(), nantes.ID, rows[0].Document, nil, 0)
-	if err != nil {
-		t.Fatal(err)
+	if err := toulouse.Proc.Receive(paris.ID, l); err == nil {
+		t.Error("toulouse takes the document")
 	}
-	if err := toulouse.Receive(t.Context(), paris.ID, e); !errors.Is(err, engine.ErrRefused) {
-		t.Errorf("toulouse takes the document: %v", err)
+	if n := toulouse.Disk.Stored(); n["records"]+n["changes"] != 0 {
+		t.Errorf("toulouse has stored %v", n)
 	}
-	if err := nantes.Receive(t.Context(), toulouse.ID, e); !errors.Is(err, engine.ErrRefused) {
-		t.Errorf("nantes takes the document from toulouse: %v", err)
+	if err := nantes.Proc.Receive(toulouse.ID, l); err == nil {
+		t.Error("nantes takes the document from toulouse")
+	}
+	if n := nantes.Disk.Stored(); n["records"]+n["changes"] != 0 {
+		t.Errorf("nantes has stored %v", n)
+	}
+	m.Reconcile()
+	if n := toulouse.Disk.Stored(); n["records"]+n["changes"] != 0 {
+		t.Errorf("toulouse has stored %v", n)
 	}
 }
 
@@ -179,7 +186,7 @@ func TestTheOriginValidates(t *testing.T) {
 	if a.Operation != "" {
 		t.Error("a refused request is an operation")
 	}
-	if ops, _, err := m.Sites[0].store.Operations(t.Context(), engine.OperationFilter{}); err != nil || len(ops) != 0 {
+	if ops, _, err := m.Sites[0].Disk.Operations(t.Context(), engine.OperationFilter{}); err != nil || len(ops) != 0 {
 		t.Errorf("operations %v, %v", ops, err)
 	}
 }
@@ -235,7 +242,7 @@ func await(t *testing.T, m *Mesh, s *Site, id engine.OperationID, want engine.St
 	}
 	var status engine.OperationStatus
 	until(t, m, func() string {
-		row, err := s.store.Operation(t.Context(), id)
+		row, err := s.Disk.Operation(t.Context(), id)
 		if status = row.Sites[of.ID]; err == nil && status.State == want {
 			return ""
 		}
@@ -290,7 +297,7 @@ func TestARequestWithoutACertainAnswerIsSettled(t *testing.T) {
 		t.Fatal(err)
 	}
 	await(t, m, paris, refusal.Operation, engine.StateUncertain)
-	if err := paris.Restart(t.Context()); err != nil {
+	if err := paris.Restart(); err != nil {
 		t.Fatal(err)
 	}
 	if err := paris.Drop(t.Context(), refusal.Operation); err != nil {
@@ -311,10 +318,10 @@ func TestInvariantAcknowledgedMeansDurable(t *testing.T) {
 	if a.Operation == "" || a.Header.Get("Location") != "/api/v1/operations/"+string(a.Operation) {
 		t.Errorf("the answer does not tell the operation's address: %+v", a)
 	}
-	if err := toulouse.Restart(t.Context()); err != nil {
+	if err := toulouse.Restart(); err != nil {
 		t.Fatal(err)
 	}
-	if row, err := toulouse.store.Operation(t.Context(), a.Operation); err != nil || row.State != engine.StatePending {
+	if row, err := toulouse.Disk.Operation(t.Context(), a.Operation); err != nil || row.State != engine.StatePending {
 		t.Fatalf("the kept operation is %+v, %v", row, err)
 	}
 	m.Cut(toulouse, false)
@@ -329,7 +336,7 @@ func TestInvariantAcknowledgedMeansDurable(t *testing.T) {
 		t.Errorf("the sites show %v, want %v", got, want)
 	}
 	until(t, m, func() string { // it hears of it after nantes shows it
-		row, err := toulouse.store.Operation(t.Context(), a.Operation)
+		row, err := toulouse.Disk.Operation(t.Context(), a.Operation)
 		if err == nil && row.State == engine.StateApplied && row.Resource != "" {
 			return ""
 		}
@@ -342,7 +349,7 @@ func TestARepeatedIdempotencyKeyGetsTheFirstAnswer(t *testing.T) {
 	r := engine.Request{Kind: Image, Type: engine.TypeCreate, Method: "POST", Path: "/images", Body: []byte(`{"name":"n"}`),
 		Placement: []engine.SiteID{m.Sites[0].ID, m.Sites[1].ID}, Key: "k", Caller: "c"}
 	first := must(t, 201)(m.Sites[0].Submit(t.Context(), r))
-	if err := m.Sites[0].Restart(t.Context()); err != nil {
+	if err := m.Sites[0].Restart(); err != nil {
 		t.Fatal(err)
 	}
 	again := must(t, 201)(m.Sites[0].Submit(t.Context(), r))
@@ -376,37 +383,24 @@ func TestADeletedResourceIsGoneAndItsOperationsStay(t *testing.T) {
 	}
 }
 
-// TestARequestIsNotTakenForALeftover starts the workers while a request is under way, whose intent is open: it is none that an
-// earlier process has left behind, and is not settled beside the request itself.
+// TestARequestIsNotTakenForALeftover has a site look at what there is to do while a request is under way, whose intent is open: it is
+// none that an earlier process has left behind, and is not settled beside the request itself.
 func TestARequestIsNotTakenForALeftover(t *testing.T) {
 	honours := *Image
 	honours.HonoursKey = true
 	m := open(t, &honours, 2)
 	paris := m.Sites[0]
-	paris.stop()
-	if err := paris.store.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := paris.open(t.Context()); err != nil {
-		t.Fatal(err)
-	}
 	arrived, release := paris.App.Hold()
-	var client sync.WaitGroup
-	client.Go(func() {
-		a, err := submit(t.Context(), paris, &honours, "POST", "", `{"name":"n"}`, m.Sites...)
-		if err != nil || a.Status != 201 {
-			t.Errorf("answered %d, %v", a.Status, err)
-		}
-	})
-	<-arrived
-	paris.start(t.Context())
-	select {
-	case <-arrived:
-		t.Error("the request is sent a second time")
-	case <-time.After(100 * time.Millisecond): // what the workers would do at once
+	client := paris.ask(t.Context(), request(&honours, "POST", "", `{"name":"n"}`, m.Sites...))
+	for range 100 {
+		m.Reconcile()
+		m.Pass(10 * time.Millisecond)
+	}
+	if n := arrived(); n != 1 {
+		t.Errorf("the request is sent %d times", n)
 	}
 	release()
-	client.Wait()
+	must(t, 201)(finish(m, client))
 	if got := converge(t, m, m.Sites...); len(got) != 1 {
 		t.Errorf("the sites show %v", got)
 	}
@@ -419,7 +413,7 @@ func TestAResourceIsCalledByItsName(t *testing.T) {
 	must(t, 200)(submit(t.Context(), m.Sites[0], Image, "PATCH", string(a.Resource), `{"name":"`+strings.Repeat("é", 200)+`"}`))
 	converge(t, m, m.Sites...)
 	for _, s := range m.Sites {
-		row, err := s.store.ResourceByID(t.Context(), Image.Service, Image.Name, a.Resource)
+		row, err := s.Disk.ResourceByID(t.Context(), Image.Service, Image.Name, a.Resource)
 		if want := strings.Repeat("é", 99) + "…"; err != nil || row.Label != want {
 			t.Errorf("at %s it is called %q, %v", s.Name, row.Label, err)
 		}

@@ -1,8 +1,10 @@
 package mesh
 
 import (
+	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/skerry/skerry/engine"
 )
@@ -45,37 +47,26 @@ func TestANewIncarnationOutlivesTheOld(t *testing.T) {
 	must(t, 201)(submit(t.Context(), paris, natural, "PUT", "x", `{"life":2}`, m.Sites...))
 	must(t, 200)(submit(t.Context(), nantes, natural, "PATCH", "x", `{"late":true}`))
 	m.Cut(nantes, false)
-	row, err := paris.store.ResourceByID(t.Context(), "images", "image", "x")
+	row, err := paris.Disk.ResourceByID(t.Context(), "images", "image", "x")
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, _, err := paris.Missing(t.Context(), nantes.ID, row.Document, nil, 0)
+	m.Lose()
+	if err := nantes.Proc.Receive(paris.ID, lacks(t, paris, nantes, row.Document)); err != nil {
+		t.Fatal(err)
+	}
+	m.Pass(10 * time.Millisecond)
+	m.work()
+	second, err := nantes.Disk.ResourceByDocument(t.Context(), row.Document)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := nantes.Receive(t.Context(), paris.ID, e); err != nil {
-		t.Fatal(err)
-	}
-	st := await1(t, nantes, row.Document)
+	st := second.Sites[nantes.ID]
 	if st.Reason == "" {
 		t.Error("it is not said what the new incarnation waits for")
 	}
 	if got := converge(t, m, m.Sites...); !slices.Equal(got, []string{`{"life":2}`}) {
 		t.Errorf("the sites show %v", got)
-	}
-}
-
-// await1 waits until a site has tried to bring a document up to date.
-func await1(t *testing.T, s *Site, d engine.DocumentID) engine.ReplicaStatus {
-	t.Helper()
-	for {
-		row, err := s.store.ResourceByDocument(t.Context(), d)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if st := row.Sites[s.ID]; st.Local != "" || st.Reason != "" {
-			return st
-		}
 	}
 }
 
@@ -89,22 +80,13 @@ func TestTwoPlacementsOfOneNameAreAConflict(t *testing.T) {
 	late := must(t, 201)(submit(t.Context(), toulouse, natural, "PUT", "x", `{"by":"toulouse"}`, toulouse, nantes))
 	await(t, m, nantes, late.Operation, engine.StateApplied)
 	m.Cut(paris, false)
-	var conflicts []engine.ResourceRow
-	for range 2000 {
-		if err := m.Reconcile(t.Context()); err != nil {
-			t.Fatal(err)
+	until(t, m, func() string {
+		conflicts, _, err := nantes.Disk.Resources(t.Context(), engine.ResourceFilter{State: engine.StateConflict})
+		if err != nil || len(conflicts) != 1 || conflicts[0].Reason == "" || !slices.Equal(shown(nantes), []string{`{"by":"paris"}`}) {
+			return fmt.Sprintf("nantes shows %v, and the conflicts %+v, %v", shown(nantes), conflicts, err)
 		}
-		var err error
-		if conflicts, _, err = nantes.store.Resources(t.Context(), engine.ResourceFilter{State: engine.StateConflict}); err != nil {
-			t.Fatal(err)
-		}
-		if len(conflicts) == 1 && slices.Equal(shown(nantes), []string{`{"by":"paris"}`}) {
-			break
-		}
-	}
-	if len(conflicts) != 1 || conflicts[0].Reason == "" {
-		t.Errorf("nantes shows the conflicts %v", conflicts)
-	}
+		return ""
+	})
 	if got := shown(nantes); !slices.Equal(got, []string{`{"by":"paris"}`}) {
 		t.Errorf("nantes shows %v", got)
 	}
@@ -120,17 +102,11 @@ func TestTwoCreatesOfOneNameDoNotCross(t *testing.T) {
 	paris, nantes := m.Sites[0], m.Sites[1]
 	must(t, 201)(submit(t.Context(), paris, natural, "PUT", "x", `{"by":"paris"}`, m.Sites...))
 	arrived, release := nantes.App.Hold()
-	done := make(chan error)
-	go func() {
-		_, err := submit(t.Context(), nantes, natural, "PUT", "x", `{"by":"nantes"}`, m.Sites...)
-		done <- err
-	}()
-	<-arrived
-	if err := m.Reconcile(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	done := nantes.ask(t.Context(), request(natural, "PUT", "x", `{"by":"nantes"}`, m.Sites...))
+	arrives(t, m, arrived)
+	m.Reconcile()
 	release()
-	if err := <-done; err != nil {
+	if _, err := finish(m, done); err != nil {
 		t.Error(err)
 	}
 	if got := converge(t, m, m.Sites...); !slices.Equal(got, []string{`{"by":"nantes"}`}) {
@@ -154,12 +130,10 @@ func TestAChangeOfADeletedResourceIsNotKept(t *testing.T) {
 	paris, nantes := m.Sites[0], m.Sites[1]
 	nantes.App.Inject(slices.Repeat([]Fault{Refuses}, 1000)...)
 	a := must(t, 201)(submit(t.Context(), paris, Image, "POST", "", `{"name":"n"}`, m.Sites...))
-	if err := m.Reconcile(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	m.Reconcile()
 	must(t, 204)(submit(t.Context(), paris, Image, "DELETE", string(a.Resource), ""))
 	must(t, 404)(submit(t.Context(), nantes, Image, "PATCH", string(a.Resource), `{"size":1}`))
-	if kept, err := nantes.store.Outbox(t.Context()); err != nil || len(kept) != 0 {
+	if kept, err := nantes.Disk.Outbox(t.Context()); err != nil || len(kept) != 0 {
 		t.Errorf("kept: %v, %v", kept, err)
 	}
 }

@@ -11,7 +11,7 @@ import (
 // documentOf returns the only document of a resource that the site has.
 func documentOf(t *testing.T, s *Site) engine.DocumentID {
 	t.Helper()
-	rows, _, err := s.store.Resources(t.Context(), engine.ResourceFilter{})
+	rows, _, err := s.Disk.Resources(t.Context(), engine.ResourceFilter{})
 	if err != nil || len(rows) != 1 {
 		t.Fatal(rows, err)
 	}
@@ -29,21 +29,19 @@ func TestAPausedReplicaStaysAsItIs(t *testing.T) {
 	if err := nantes.Pause(t.Context(), document, paris.ID, "moving disks"); err != nil {
 		t.Fatal(err)
 	}
-	if err := nantes.Restart(t.Context()); err != nil {
+	if err := nantes.Restart(); err != nil {
 		t.Fatal(err)
 	}
 	theirs := must(t, 200)(submit(t.Context(), paris, Image, "PATCH", string(a.Resource), `{"name":"theirs"}`))
 	own := must(t, 200)(submit(t.Context(), nantes, Image, "PATCH", string(a.Resource), `{"size":2}`))
 	for _, s := range []*Site{paris, nantes} {
 		await(t, m, paris, own.Operation, engine.StateApplied)
-		if err := m.Reconcile(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		row, err := s.store.Operation(t.Context(), theirs.Operation)
+		m.Reconcile()
+		row, err := s.Disk.Operation(t.Context(), theirs.Operation)
 		if st := row.Sites[nantes.ID]; err != nil || st.State != engine.StatePaused || !strings.Contains(st.Error, "paused from site0: moving disks") {
 			t.Errorf("%s says of the operation at nantes: %+v, %v", s.Name, st, err)
 		}
-		r, err := s.store.ResourceByDocument(t.Context(), document)
+		r, err := s.Disk.ResourceByDocument(t.Context(), document)
 		if err != nil || r.State != engine.StateConverging || !strings.Contains(r.Reason, "site1: paused from site0: moving disks") {
 			t.Errorf("%s says of the resource: %s %q, %v", s.Name, r.State, r.Reason, err)
 		}
@@ -65,7 +63,7 @@ func TestAPausedReplicaStaysAsItIs(t *testing.T) {
 	if got := nantes.App.Objects(); len(got) != 1 || got[0] != `{"name":"theirs","size":2,"tag":"x"}` {
 		t.Errorf("after the pause nantes shows %v", got)
 	}
-	row, err := paris.store.Operation(t.Context(), theirs.Operation)
+	row, err := paris.Disk.Operation(t.Context(), theirs.Operation)
 	if err != nil || row.Sites[nantes.ID].State != engine.StateApplied {
 		t.Errorf("after the pause paris says %+v, %v", row.Sites[nantes.ID], err)
 	}
@@ -83,7 +81,7 @@ func eventTypes(t *testing.T, s *Site) map[string]int {
 	t.Helper()
 	n := map[string]int{}
 	for after := uint64(0); ; {
-		events, err := s.store.Events(t.Context(), after, 1000)
+		events, err := s.Disk.Events(t.Context(), after, 1000)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,11 +9,11 @@ import (
 	"github.com/skerry/skerry/engine"
 )
 
-func queueOf(s *Site) engine.QueueStatus { return s.Queues()["images"] }
+func queueOf(s *Site) engine.QueueStatus { return s.Proc.Site.Queues()["images"] }
 
 // told is what the mesh document, as a site knows it, says of another's queue.
 func told(by, of *Site) engine.QueueStatus {
-	for _, m := range by.Members() {
+	for _, m := range by.Proc.Mesh.Members() {
 		if m.ID == of.ID {
 			return m.Queues["images"]
 		}
@@ -25,7 +25,7 @@ func eventsOf(t *testing.T, s *Site, kind string) int {
 	t.Helper()
 	n := 0
 	for after := uint64(0); ; {
-		events, err := s.store.Events(t.Context(), after, 256)
+		events, err := s.Disk.Events(t.Context(), after, 256)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -52,14 +52,14 @@ func TestWrongCredentialsPauseAQueueAndItSaysSo(t *testing.T) {
 	for _, at := range m.Sites { // the reason is known everywhere
 		for _, op := range ops {
 			until(t, m, func() string {
-				row, err := at.store.Operation(t.Context(), op)
+				row, err := at.Disk.Operation(t.Context(), op)
 				if st := row.Sites[nantes.ID]; err != nil || st.State != engine.StatePaused || !strings.Contains(st.Error, "401") {
 					return fmt.Sprintf("%s says of nantes: %+v, %v", at.Name, st, err)
 				}
 				return ""
 			})
 		}
-		rows, _, err := at.store.Resources(t.Context(), engine.ResourceFilter{State: engine.StateDegraded})
+		rows, _, err := at.Disk.Resources(t.Context(), engine.ResourceFilter{State: engine.StateDegraded})
 		if err != nil || len(rows) != 5 || !strings.Contains(rows[0].Reason, "does not let the agent in") {
 			t.Errorf("%s lists %+v, %v", at.Name, rows, err)
 		}
@@ -77,7 +77,7 @@ func TestWrongCredentialsPauseAQueueAndItSaysSo(t *testing.T) {
 		t.Errorf("%d events tell it", n)
 	}
 	nantes.App.Always(0)
-	if err := nantes.ResumeQueue("images"); err != nil {
+	if err := nantes.Proc.Site.ResumeQueue("images"); err != nil {
 		t.Fatal(err)
 	}
 	if got := converge(t, m, m.Sites...); len(got) != 5 {
@@ -92,7 +92,7 @@ func TestWrongCredentialsPauseAQueueAndItSaysSo(t *testing.T) {
 	if n := nantes.App.Count("POST"); n != 5 {
 		t.Errorf("created %d times", n)
 	}
-	if err := nantes.ResumeQueue("nothing"); err == nil {
+	if err := nantes.Proc.Site.ResumeQueue("nothing"); err == nil {
 		t.Error("a service that does not exist is resumed")
 	}
 }
@@ -104,7 +104,7 @@ func TestAPausedQueueResumesByItself(t *testing.T) {
 	nantes.App.Always(Denies)
 	a := must(t, 201)(submit(t.Context(), m.Sites[0], Image, "POST", "", `{"name":"n"}`, m.Sites...))
 	await(t, m, nantes, a.Operation, engine.StatePaused)
-	if err := nantes.Restart(t.Context()); err != nil {
+	if err := nantes.Restart(); err != nil {
 		t.Fatal(err)
 	}
 	await(t, m, nantes, a.Operation, engine.StatePaused)
@@ -119,7 +119,7 @@ func TestOneForbiddenResourceHoldsUpNoOther(t *testing.T) {
 	bad := must(t, 201)(submit(t.Context(), paris, Image, "POST", "", `{"name":"bad"}`, m.Sites...))
 	good := must(t, 201)(submit(t.Context(), paris, Image, "POST", "", `{"name":"good"}`, m.Sites...))
 	converge(t, m, m.Sites...)
-	row, err := nantes.store.ResourceByID(t.Context(), "images", "image", bad.Resource)
+	row, err := nantes.Disk.ResourceByID(t.Context(), "images", "image", bad.Resource)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +151,7 @@ func TestOneForbiddenResourceHoldsUpNoOther(t *testing.T) {
 		return ""
 	})
 	nantes.App.Refuse(string(row.Local), 0)
-	if err := nantes.ResumeQueue(""); err != nil {
+	if err := nantes.Proc.Site.ResumeQueue(""); err != nil {
 		t.Fatal(err)
 	}
 	converge(t, m, m.Sites...)

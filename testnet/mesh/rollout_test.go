@@ -17,13 +17,11 @@ func TestRulesDifferWhileACatalogIsRolledOut(t *testing.T) {
 	converge(t, m, paris, nantes)
 	newer := *Image
 	newer.Ignore = []engine.Pointer{"/updated_at"}
-	nantes.kinds = []*engine.Kind{&newer}
-	if err := nantes.Restart(t.Context()); err != nil {
+	nantes.Kinds = []*engine.Kind{&newer}
+	if err := nantes.Restart(); err != nil {
 		t.Fatal(err)
 	}
-	if err := m.Reconcile(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	m.Reconcile()
 	inOrder := must(t, 200)(submit(t.Context(), paris, Image, "PATCH", id, `{"n":2}`)).Operation
 	await(t, m, nantes, inOrder, engine.StateApplied)
 	m.Cut(nantes, true)
@@ -36,7 +34,7 @@ func TestRulesDifferWhileACatalogIsRolledOut(t *testing.T) {
 	}{{paris, atNantes}, {nantes, atParis}} {
 		for _, s := range m.Sites {
 			eventually(t, m, "the late operation waits at "+string(x.at.Name), func() error {
-				row, err := s.store.Operation(t.Context(), x.id)
+				row, err := s.Disk.Operation(t.Context(), x.id)
 				if st := row.Sites[x.at.ID]; err == nil && (st.State != engine.StatePending ||
 					!strings.Contains(st.Error, "catalog-mismatch") || !strings.Contains(st.Error, "site0 has ")) {
 					err = fmt.Errorf("%s says %+v", s.Name, st)
@@ -48,17 +46,17 @@ func TestRulesDifferWhileACatalogIsRolledOut(t *testing.T) {
 			t.Errorf("%s has corrected %d times", x.at.Name, n)
 		}
 	}
-	row, err := nantes.store.ResourceByDocument(t.Context(), documentOf(t, nantes))
+	row, err := nantes.Disk.ResourceByDocument(t.Context(), documentOf(t, nantes))
 	if err != nil || !strings.Contains(row.Reason, "catalog-mismatch") {
 		t.Errorf("the resource's reason is %q, %v", row.Reason, err)
 	}
-	paris.kinds = nantes.kinds
-	if err := paris.Restart(t.Context()); err != nil {
+	paris.Kinds = nantes.Kinds
+	if err := paris.Restart(); err != nil {
 		t.Fatal(err)
 	}
 	converge(t, m, paris, nantes)
 	sameObjects(t, paris.App.Objects(), nantes.App.Objects())
-	if row, err := paris.store.Operation(t.Context(), atParis); err != nil || row.Sites[nantes.ID].Error != "" {
+	if row, err := paris.Disk.Operation(t.Context(), atParis); err != nil || row.Sites[nantes.ID].Error != "" {
 		t.Errorf("afterwards the operation is %+v, %v", row.Sites[nantes.ID], err)
 	}
 }
