@@ -93,6 +93,19 @@ func (s *Store) Names(ctx context.Context, service engine.ServiceName, kind engi
 	return all, nil
 }
 
+// sameName looks in the index of what is not past.
+const sameName = `SELECT document FROM resources WHERE past = '' AND id = ?1 AND kind = ` + theKind + ` AND collaboration <> 'exactly-one'
+	ORDER BY document`
+
+// SameName implements engine.Store.
+func (s *Store) SameName(ctx context.Context, service engine.ServiceName, kind engine.KindName, id engine.ResourceID) ([]engine.DocumentID, error) {
+	all, err := collect(ctx, s.reads, scanDocument, sameName, string(id), string(service), string(kind))
+	if err != nil {
+		return nil, fmt.Errorf("list what is called %s: %w", id, err)
+	}
+	return all, nil
+}
+
 // pending looks for them in the index of what is open.
 const pending = `SELECT document FROM resources WHERE open = 1 AND pending = 1 ORDER BY created_at, n`
 
