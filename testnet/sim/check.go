@@ -298,8 +298,8 @@ func (r *run) checkShared(ctx context.Context, s, other *site, say func(string, 
 // left says what a site has left to do for a resource, for people.
 func (p *process) left(ctx context.Context, id engine.DocumentID) (text string) {
 	err := p.Site.Look(ctx, id, func(r *replica.Replica) {
-		text = fmt.Sprintf("%s %s %s, part %d, busy %t, idle %t, next %q, %d epochs, ending %t, over %t, rejoins %t, %d held back, waits %v", r.About.Collaboration,
-			r.About.Kind, r.About.Key, r.Part(r.Self), r.Busy(), r.Idle(), r.NextStep().Kind, len(r.Epochs), r.Ending(), r.Over(), r.Me.Rejoins, r.HeldBack(), r.Me.Waits)
+		text = fmt.Sprintf("%s %s %s, part %d, busy %t, idle %t, looks %t, next %q, %d epochs, ending %t, over %t, rejoins %t, %d held back, waits %v", r.About.Collaboration,
+			r.About.Kind, r.About.Key, r.Part(r.Self), r.Busy(), r.Idle(), r.Looks(), r.NextStep().Kind, len(r.Epochs), r.Ending(), r.Over(), r.Me.Rejoins, r.HeldBack(), r.Me.Waits)
 	})
 	rec, err2 := p.store.Record(ctx, id)
 	if err := errors.Join(err, err2); err != nil {
