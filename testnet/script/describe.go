@@ -43,9 +43,15 @@ func (w *world) tellBatch(s *site, b *engine.Batch) {
 				said = append(said, text)
 			}
 		}
-		if c.Author == s.ID && len(said) > 0 {
-			w.trace.add(s.name(), "publishes "+strings.Join(said, "; "))
+		if c.Author != s.ID || len(said) == 0 {
+			continue
 		}
+		how := "publishes "
+		if w.published[c.Hash] { // its disk was set back
+			how = "takes back what it had published: "
+		}
+		w.published[c.Hash] = true
+		w.trace.add(s.name(), how+strings.Join(said, "; "))
 	}
 	for _, c := range b.Conflicts {
 		if c.Site != s.ID && c.Document != "" {
@@ -65,7 +71,9 @@ func (w *world) tellBatch(s *site, b *engine.Batch) {
 }
 
 // spaced puts words one after the other, those left out that are empty.
-func spaced(words ...string) string { return strings.Join(strings.Fields(strings.Join(words, " ")), " ") }
+func spaced(words ...string) string {
+	return strings.Join(strings.Fields(strings.Join(words, " ")), " ")
+}
 
 // conflict says what a person is asked.
 func conflict(c *engine.Conflict) string {

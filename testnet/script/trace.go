@@ -91,7 +91,7 @@ func (h handler) Handle(_ context.Context, r slog.Record) error {
 	}
 	text := strings.ToLower(r.Level.String()) + ": " + r.Message
 	r.Attrs(func(a slog.Attr) bool {
-		if s := a.Value.String(); s != "" {
+		if s := a.Value.String(); s != "" && a.Key != "run" {
 			text += fmt.Sprintf(" %s=%s", a.Key, s)
 		}
 		return true

@@ -40,13 +40,15 @@ type world struct {
 	trace   *trace
 	limits  enginesite.Limits
 	numbers map[numbered]engine.OperationID
-	err     error // of making the sites
+	// published are the changes that sites have written, by their hashes.
+	published map[[32]byte]bool
+	err       error // of making the sites
 }
 
 // Run plays a script and returns it with the traces of what happened. An error says that the script makes no sense, or that something
 // has happened that never may.
 func Run(ctx context.Context, text string) (string, error) {
-	w := &world{trace: newTrace(), numbers: map[numbered]engine.OperationID{}, limits: enginesite.Limits{LookAfter: lookAfter, LookEvery: 24 * time.Hour}}
+	w := &world{trace: newTrace(), numbers: map[numbered]engine.OperationID{}, published: map[[32]byte]bool{}, limits: enginesite.Limits{LookAfter: lookAfter, LookEvery: 24 * time.Hour}}
 	if err := w.read(standard); err != nil {
 		return "", err
 	}
@@ -139,38 +141,44 @@ func (w *world) cutOff(s *site) {
 
 // deliver lets letters arrive and sites take from others what they lack and do what is due, until all is quiet. Nil: any site.
 func (w *world) deliver(from, to *site) {
-	for rounds := 0; ; rounds++ {
+	before := ""
+	for rounds, again := 0, true; again; rounds++ {
 		if rounds == 100 {
 			w.Problem("sites do not come to rest")
 			return
 		}
-		again := false
+		again = false
 		for _, b := range w.sites {
 			if to != nil && b != to {
 				continue
 			}
 			for w.DeliverFirst(func(f, t *net.Site) bool { return t == b.Site && (from == nil || f == from.Site) }) {
 				again = true
-				b.WorkOff()
 			}
 			for _, a := range w.sites {
-				if a == b || from != nil && a != from || !w.Reaches(b.Site, a.Site) {
-					continue
-				}
-				if before := w.differ(b, a); before > 0 || rounds == 0 {
+				if a != b && (from == nil || a == from) && w.Reaches(b.Site, a.Site) && (rounds == 0 || w.differ(b, a) > 0) {
 					w.Pull(b.Site, a.Site, 0, false)
-					again = again || w.differ(b, a) != before
 				}
 			}
 			b.WorkOff()
 		}
-		if !again && (rounds > 0 || to != nil) {
-			break
-		}
+		now := w.differences()
+		again, before = again || now != before, now
 	}
 	if from == nil && to == nil {
 		w.compareAll()
 	}
+}
+
+// differences tells how many documents each two sites show each other differently.
+func (w *world) differences() string {
+	var all []int
+	for i, a := range w.sites {
+		for _, b := range w.sites[i+1:] {
+			all = append(all, w.differ(a, b))
+		}
+	}
+	return fmt.Sprint(all)
 }
 
 // differ counts what two sites show each other differently.
