@@ -188,7 +188,7 @@ func (p *party) creates(ctx context.Context, n int, at func(i int) []engine.Site
 		return s, err
 	}
 	s.acknowledged = time.Since(begin)
-	err = p.converged(ctx, func(g *guest) int { return holds[g.self] })
+	err = p.everywhere(ctx, func(g *guest) (bool, error) { return g.converged(ctx, holds[g.self]) })
 	s.everywhere, s.processor, s.commits = time.Since(begin), processorTime()-before, p.commits()-commits
 	return s, err
 }
@@ -207,28 +207,32 @@ func parallel(n int, do func(i int) error) error {
 func (p *party) heal(ctx context.Context, away *guest, n int) (time.Duration, error) {
 	begin := time.Now()
 	p.cut(ctx, false, away)
-	var pairs errgroup.Group
-	for _, g := range p.guests {
-		if g != away {
-			pairs.Go(func() error { return compare(ctx, away, g) })
+	return until(ctx, begin, 20*time.Millisecond, 5*time.Minute, func() (bool, error) {
+		var pairs errgroup.Group
+		for _, g := range p.guests {
+			if g != away {
+				pairs.Go(func() error { return compare(ctx, away, g) })
+			}
 		}
-	}
-	if err := pairs.Wait(); err != nil {
-		return 0, err
-	}
-	err := p.converged(ctx, func(*guest) int { return n })
-	return time.Since(begin), err
+		if err := pairs.Wait(); err != nil {
+			return false, err
+		}
+		for _, g := range p.guests {
+			if ok, err := g.converged(ctx, n); !ok || err != nil {
+				return false, err
+			}
+		}
+		return true, nil
+	})
 }
 
-// converged waits until so many resources have converged at each site, and it knows of no others.
-func (p *party) converged(ctx context.Context, n func(*guest) int) error {
-	return p.everywhere(ctx, func(g *guest) (bool, error) {
-		if g.shelf.count() != n(g) {
-			return false, nil
-		}
-		states, err := g.store.CountResources(ctx)
-		return len(states) <= 1 && states[engine.StateConverged] == n(g), err
-	})
+// converged reports whether so many resources have converged at the site, and it knows of no others.
+func (g *guest) converged(ctx context.Context, n int) (bool, error) {
+	if g.shelf.count() != n {
+		return false, nil
+	}
+	states, err := g.store.CountResources(ctx)
+	return len(states) <= 1 && states[engine.StateConverged] == n, err
 }
 
 // everywhere waits until something is so at all sites.
