@@ -219,7 +219,7 @@ func (r *relations) takeUpContainers(ctx context.Context) error {
 	seen := map[engine.DocumentID]bool{}
 	for _, k := range r.known.Kinds() {
 		c := r.known.Kind(k.Service, k.Within)
-		if c == nil || !r.known.Replicates(k) || !r.known.Replicates(c) {
+		if c == nil || !r.known.Replicates(k) { // there may be no container left that lives
 			continue
 		}
 		err := r.list(ctx, engine.ResourceFilter{Service: k.Service, Kind: k.Name}, func(row engine.ResourceRow) {
