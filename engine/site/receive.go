@@ -168,7 +168,7 @@ func (w *wakeUp) heard(o *opened) (missing, refused error) {
 	k.statuses = k.statuses || len(o.heard.Statuses) > 0
 	out := w.stepOf(r, o.heard)
 	switch {
-	case fresh && (out.Refused || r.Empty()): // a document begins with its first stored change
+	case fresh && (out.Refused || r.Empty() && !out.Own): // a document begins with its first stored change
 		w.drop(r)
 	case out.Pass != nil:
 		w.batch.Changes = append(w.batch.Changes, out.Pass.Changes...)

@@ -2,6 +2,7 @@ package world
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/skerry/skerry/engine"
 )
@@ -31,6 +32,7 @@ func (p *Process) pull(q *Process, limit int, partly bool) {
 	if limit == 0 {
 		limit = 1 << 20
 	}
+	var before []byte
 	for len(ids) > 0 {
 		have, err := p.Site.Have(w.Ctx, from.ID, ids)
 		if err != nil {
@@ -57,10 +59,10 @@ func (p *Process) pull(q *Process, limit int, partly bool) {
 			w.Problem("%s gives %s nothing of %d documents", from, to, len(ids))
 			return
 		}
-		if partly || covered == 0 && !whole {
+		if partly || covered == 0 && (!whole || slices.Equal(before, engine.Encode(have))) { // the next comparison goes on
 			return
 		}
-		ids = ids[covered:]
+		before, ids = engine.Encode(have), ids[covered:]
 	}
 	if whole && !p.dead && !q.dead {
 		p.Compared(from.ID)
