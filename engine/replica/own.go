@@ -492,7 +492,7 @@ func (r *Replica) publish(f *Flight, reply engine.Reply, shows []byte) error {
 	}
 	r.stamp(&o)
 	r.write(entryOf(&o))
-	now := r.History.Get(o.ID)
+	now := r.History.At(r.Self, o.Number) // another site may have run it as well, under the same identifier
 	if now == nil {
 		return fmt.Errorf("operation %s: %w", o.ID, engine.ErrRefused)
 	}
