@@ -71,3 +71,41 @@ func TestACreateComesToAllSites(t *testing.T) {
 		t.Error(p)
 	}
 }
+
+// TestACutAndADeath: what a site takes while it is cut off, and what is under way when it dies, comes to all once it is back.
+func TestACutAndADeath(t *testing.T) {
+	w := newWorld(t, 3)
+	paris, nantes := w.Sites[0], w.Sites[1]
+	if _, err := w.put(paris, "one", `{"colour":"red"}`); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range w.Sites {
+		w.Link(nantes, s, true)
+		w.Link(s, nantes, true)
+	}
+	if _, err := w.put(nantes, "one", `{"colour":"red","size":1}`); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.put(paris, "two", `{"colour":"blue"}`); err != nil {
+		t.Fatal(err)
+	}
+	if nantes.App.Object("note", "two") != nil || paris.App.Object("note", "one").Fields["size"] != nil {
+		t.Error("something has come through the cut")
+	}
+	nantes.Proc.Die()
+	w.Heal()
+	if err := nantes.Start(); err != nil {
+		t.Fatal(err)
+	}
+	w.Reconcile()
+	w.quiet()
+	for _, s := range w.Sites {
+		one, two := s.App.Object("note", "one"), s.App.Object("note", "two")
+		if one == nil || one.Fields["size"] != 1.0 || two == nil || two.Fields["colour"] != "blue" {
+			t.Errorf("%s has %v and %v", s, one, two)
+		}
+	}
+	for _, p := range w.Problems {
+		t.Error(p)
+	}
+}
