@@ -138,6 +138,8 @@ type watcher struct {
 // no I/O and keeps nothing.
 func (s *Site) Await(ctx context.Context, id engine.DocumentID, done func(*replica.Replica) bool) error {
 	w := &watcher{done, make(chan struct{})}
+	s.watching.Add(1)
+	defer s.watching.Add(-1)
 	is := false
 	err := s.look(ctx, id, func(r *resident) {
 		if is = done(r.Replica); !is {

@@ -82,7 +82,7 @@ func (x *exchange) missing(ctx context.Context, with engine.SiteID, h engine.Hav
 	var checkpoint []byte
 	var raw []byte
 	var lowest uint64
-	formerly, alike, shared := false, false, false
+	formerly, alike, shared, back := false, false, false, false
 	var theirs, statuses []engine.SignedStatus
 	var mine []byte
 	err = s.look(ctx, h.Document, func(r *resident) {
@@ -103,6 +103,7 @@ func (x *exchange) missing(ctx context.Context, with engine.SiteID, h engine.Hav
 				statuses = append(statuses, st)
 			}
 		}
+		back = r.Holds(with) && r.At(with).Number == 0 // it has not begun anew
 		alike = sameCounts(r.Have().Changes, h.Changes)
 	})
 	switch {
@@ -112,7 +113,9 @@ func (x *exchange) missing(ctx context.Context, with engine.SiteID, h engine.Hav
 		return 0, false, engine.ErrNotFound
 	}
 	nothing := !slices.ContainsFunc(slices.Collect(maps.Values(h.Changes)), func(lines map[engine.SiteID]uint64) bool { return len(lines) > 0 })
-	if lowest > 0 && nothing {
+	epochs := slices.Sorted(maps.Keys(h.Changes))
+	late := !nothing && (lowest > epochs[len(epochs)-1] || back && lowest > epochs[0]) // it can have from nobody what is over here
+	if lowest > 0 && (nothing || late) {
 		rec, err := s.cfg.Store.Record(ctx, h.Document)
 		if err != nil {
 			return 0, false, err
@@ -140,8 +143,8 @@ func (x *exchange) missing(ctx context.Context, with engine.SiteID, h engine.Hav
 		last.Changes = append(last.Changes, c.SignedChange)
 		size += len(c.Bytes) + 128
 	}
-	if len(list) == 0 && nothing {
-		list = append(list, engine.Parcel{About: raw, Epoch: lowest})
+	if len(list) == 0 && (nothing || late) || late && list[0].Epoch > lowest {
+		list = slices.Insert(list, 0, engine.Parcel{About: raw, Epoch: lowest})
 	}
 	if len(list) > 0 {
 		if list[0].Epoch == lowest {

@@ -21,7 +21,12 @@ type item struct {
 	job func(*wakeUp)
 	// done is told once it is durable, or why it is not; nil: nobody is.
 	done func(error)
+	// until is how long it may wait for others, so that one commit serves them all; zero: not at all.
+	until time.Time
 }
+
+// gather is how long what may wait does so at most.
+const gather = 10 * time.Millisecond
 
 // about is what a document begins with, as it was and decoded.
 type about struct {
@@ -36,6 +41,8 @@ type inbox struct {
 
 	mu     sync.Mutex
 	items  []item
+	urgent int       // how many of them may not wait
+	gather time.Time // until when the others do; zero: there are none
 	spare  []item
 	timers timers
 }
@@ -47,8 +54,19 @@ func newInbox() *inbox {
 func (b *inbox) put(i item) {
 	b.mu.Lock()
 	b.items = append(b.items, i)
+	rings := true
+	switch {
+	case i.until.IsZero():
+		b.urgent++
+	case b.gather.IsZero() || i.until.Before(b.gather):
+		b.gather = i.until
+	default:
+		rings = false // it is waited for already
+	}
 	b.mu.Unlock()
-	b.ring()
+	if rings {
+		b.ring()
+	}
 }
 
 func (b *inbox) ring() {
@@ -79,6 +97,7 @@ func (b *inbox) take(now time.Time) (items []item, due []engine.DocumentID, more
 		b.items = append(b.items[:0], b.items[most:]...)
 		b.spare = nil
 	}
+	b.urgent, b.gather = len(b.items), time.Time{}
 	for len(due) < most {
 		id, ok := b.timers.due(now)
 		if !ok {
@@ -103,10 +122,14 @@ func (b *inbox) back(items []item) {
 func (b *inbox) next(now time.Time) (at time.Time, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if len(b.items) > 0 {
+	if b.urgent > 0 {
 		return now, true
 	}
-	return b.timers.first()
+	at, ok = b.timers.first()
+	if !b.gather.IsZero() && (!ok || b.gather.Before(at)) {
+		at, ok = b.gather, true
+	}
+	return at, ok
 }
 
 // wait waits until there is something to do; false: ctx has ended.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/replica"
@@ -125,6 +126,7 @@ func (x *exchange) hear(ctx context.Context, list []*opened, sent []engine.SiteI
 	done := make(chan error, 1)
 	var missing, refused error
 	s.inbox.put(item{
+		until: s.mayWait(list),
 		job: func(w *wakeUp) {
 			w.mail.sent = sent
 			for _, o := range list {
@@ -142,6 +144,19 @@ func (x *exchange) hear(ctx context.Context, list []*opened, sent []engine.SiteI
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// mayWait is until when what has come may wait for more: what sites say of themselves holds nobody up, unless somebody waits for it.
+func (s *Site) mayWait(list []*opened) time.Time {
+	if s.cfg.Inline || s.watching.Load() > 0 {
+		return time.Time{}
+	}
+	for _, o := range list {
+		if len(o.heard.Changes) > 0 || o.heard.Checkpoint != nil {
+			return time.Time{}
+		}
+	}
+	return s.cfg.Now().Add(gather)
 }
 
 // heard hands what came of one document to its replica.

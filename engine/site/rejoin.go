@@ -24,6 +24,13 @@ func (w *wakeUp) ownHeard(r *resident) {
 	w.then(func() { s.inbox.put(item{job: func(w *wakeUp) { w.rejoin(id) }}) })
 }
 
+// late is called when the others have let go of what this site has of a resource, since it was away for too long or did not belong to them.
+func (w *wakeUp) late(r *resident) {
+	id := r.id
+	w.s.cfg.Log.Warn("the other sites have gone on with a resource without this one: it is taken from them anew", "resource", string(r.About.Key))
+	w.then(func() { w.s.inbox.put(item{job: func(w *wakeUp) { w.rejoin(id) }}) })
+}
+
 // rejoin drops what is stored of a resource, but for what this site is still to do with it, and begins anew with nothing but the about.
 func (w *wakeUp) rejoin(id engine.DocumentID) {
 	s := w.s
@@ -33,7 +40,7 @@ func (w *wakeUp) rejoin(id engine.DocumentID) {
 	}
 	a := &about{old.View.About, old.Raw}
 	left, own, number := old.Remains(), old.Own(), old.Me.Number
-	w.forget(old, &engine.Refusal{Status: 503, Type: "rejoins", Detail: "the disk of this site was set back; nothing has happened, try again later"})
+	w.forget(old, &engine.Refusal{Status: 503, Type: "rejoins", Detail: "this site joins anew; nothing has happened, try again later"})
 	delete(w.work, old)
 	r, err := s.newResident(id, a)
 	if err != nil {

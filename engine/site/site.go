@@ -39,6 +39,7 @@ type Site struct {
 	// leftOver are the documents that an earlier process has left something to do for, or a commit that failed.
 	leftOver map[engine.DocumentID]bool
 	watchers map[engine.DocumentID][]*watcher
+	watching atomic.Int64 // how many there are
 	early    early
 	rejoins  bool // this site's disk was set back
 }

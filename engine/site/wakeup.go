@@ -182,6 +182,9 @@ func (w *wakeUp) collect(r *resident, k *work, out *replica.Effects) {
 	if out.Own {
 		w.ownHeard(r)
 	}
+	if out.Late {
+		w.late(r)
+	}
 	w.surroundings(r, out)
 }
 
