@@ -28,7 +28,6 @@ type request struct {
 	detail    string // for people
 	refused   bool   // it is certain that nothing has happened
 	undone    bool   // the machine that it has changed alone was set back
-	redone    bool   // the machine was set back to before it was answered, and does it again
 	forgotten bool   // its site was set back before it was asked again, and knew its key no more
 	proc      *world.Process
 	answered  bool     // its client has an answer
