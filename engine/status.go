@@ -54,7 +54,8 @@ type Status struct {
 	Left *Left `cbor:"23,keyasint,omitempty"`
 	// Holding is what the site holds under a name, in a document of collaboration ExactlyOne.
 	Holding *Holding `cbor:"24,keyasint,omitempty"`
-	// Rejoins says that the site's disk was set back and it does not know yet what its lost run had done.
+	// Rejoins says that the site joins anew: its disk was set back and it does not know yet what its lost run had done, or the others have
+	// let go of what it had.
 	Rejoins bool `cbor:"25,keyasint,omitempty"`
 }
 

@@ -57,6 +57,9 @@ func (r *Replica) heard(in *Heard) {
 // over here is not.
 func (r *Replica) hears(in *Heard) bool {
 	switch last := r.Current(); {
+	case r.tooLate(in):
+		r.comeLate()
+		return false
 	case r.Numbered(in.Epoch) != nil:
 		return true
 	case in.Epoch < last.Number:

@@ -48,7 +48,7 @@ func (r *Replica) whyNotNow(step plan.Step) string {
 	case aside != nil:
 		return aside.Reason
 	case r.Me.Rejoins:
-		return "the disk of this site was set back: what it has is being found out"
+		return "the disk of this site was set back, or it was away for too long: what it has is being found out"
 	case r.own.open() && r.own.Stage == Asked:
 		return r.own.question()
 	case r.own.open():

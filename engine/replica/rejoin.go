@@ -30,12 +30,35 @@ type Remnant struct {
 	Number uint64 `cbor:"4,keyasint,omitempty"`
 	// Lost is the last status of the lost run that another site has; nil: none is known.
 	Lost *engine.Status `cbor:"5,keyasint,omitempty"`
+	// Late says that no disk was set back: the others have let go of what this site had.
+	Late bool `cbor:"6,keyasint,omitempty"`
+}
+
+// tooLate reports whether what is here builds on what the others have let go of, so that nothing brings it together any more: a checkpoint
+// stands for all epochs that are here, or for what a site lacks that had left and was added again.
+func (r *Replica) tooLate(in *Heard) bool {
+	if in.Checkpoint == nil || r.Blank() || r.Me.Rejoins {
+		return false
+	}
+	lacks := r.History.Held() > 0 || len(r.LacksAny()) > 0
+	return in.Epoch > r.Current().Number || in.Epoch > r.Epochs[0].Number && r.Me.Left != nil && lacks
+}
+
+// comeLate says that the others have gone on without this site. It joins anew, as one whose disk was lost.
+func (r *Replica) comeLate() {
+	r.out.Late, r.late = true, true
+	r.stop()
 }
 
 // fallBehind says that another site has more of this one than it has itself. Nothing is done any more before it has joined anew: it
 // may have been done. Whoever waits for an answer gets one now.
 func (r *Replica) fallBehind() {
-	r.out.Own = true
+	r.out.Own, r.late = true, false
+	r.stop()
+}
+
+// stop ends what is done until the replica joins anew.
+func (r *Replica) stop() {
 	if r.behind {
 		return
 	}
@@ -46,22 +69,24 @@ func (r *Replica) fallBehind() {
 			r.give(t.ask, Given{Err: r.rejoining()})
 		} else {
 			r.give(t.ask, Given{Err: &engine.Refusal{Status: http.StatusGatewayTimeout, Type: "upstream", Operation: r.own.Operation.ID, Detail: fmt.Sprintf(
-				"the disk of %s was set back, and its application has given no certain answer yet; the operation will be settled", r.Name(r.Self))}})
+				"%s joins anew, and its application has given no certain answer yet; the operation will be settled", r.Name(r.Self))}})
 		}
 	}
 	r.task, r.token, r.lookToken = nil, 0, 0
 }
 
-// rejoining refuses a request while it is not known what this site's lost run had done.
+// rejoining refuses a request while it is not known what this site's lost run had done, or what the others have done without it.
 func (r *Replica) rejoining() *engine.Refusal {
-	return &engine.Refusal{Status: http.StatusServiceUnavailable, Type: "rejoins", Detail: fmt.Sprintf(
-		"the disk of %s was set back, and what it has of %s %s is being found out; nothing has happened, try again later",
-		r.Name(r.Self), r.Kind.Name, r.About.Key)}
+	why := "the disk of %s was set back, and what it has of %s %s is being found out; nothing has happened, try again later"
+	if r.late || r.remnant != nil && r.remnant.Late {
+		why = "%s was away for too long, and what the others have made of %s %s is being taken in; nothing has happened, try again later"
+	}
+	return &engine.Refusal{Status: http.StatusServiceUnavailable, Type: "rejoins", Detail: fmt.Sprintf(why, r.Name(r.Self), r.Kind.Name, r.About.Key)}
 }
 
 // Remains is what a site keeps of a replica that it takes from the others again.
 func (r *Replica) Remains() *Remnant {
-	left := &Remnant{Local: r.Mine.Local, Settled: r.Me.Settled, Number: r.LastNumber(), Lost: r.lost}
+	left := &Remnant{Local: r.Mine.Local, Settled: r.Me.Settled, Number: r.LastNumber(), Lost: r.lost, Late: r.late}
 	for _, o := range r.History.Ordered() {
 		if o.Origin == r.Self && !r.History.Base().Has(o) {
 			left.Issued = append(left.Issued, engine.Encode(o))
@@ -213,6 +238,8 @@ func (t *rejoin) answer(r *Replica, in *Answered) bool {
 		return t.later(r)
 	case in.Reply.Gone(), r.Blank():
 		return t.joined(r, "")
+	case r.remnant.Late && r.Part(r.Self) != view.PartMember: // it was removed meanwhile: the object stays as it is
+		return t.joined(r, t.local)
 	case !exists:
 		t.sent, t.deletes = true, true
 		return r.call(r.sendCall(&engine.Operation{Type: engine.TypeDelete, Method: "DELETE", Path: r.Kind.Item}, t.local, "", nil))
@@ -289,6 +316,9 @@ func (t *rejoin) joined(r *Replica, local engine.LocalID) bool {
 		seen := left != nil && left.Settled.Has(o.Origin, o.Number)
 		if undeclared && !seen && local != "" {
 			why := "the disk of this site was set back: nobody knows whether it ran here"
+			if left != nil && left.Late {
+				why = "this site was away for too long: it has not run here"
+			}
 			if lost.Has(o.Origin, o.Number) {
 				why = "the disk of this site was set back: it ran here, and nobody knows whether the application still has it"
 			}

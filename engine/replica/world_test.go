@@ -405,7 +405,7 @@ func (s *site) carryOut(r *Replica, out *Effects) {
 	if out.Forked != nil {
 		s.world.tell("%s: has two changes of one number by %s", s.id, out.Forked.Author)
 	}
-	if out.Own {
+	if out.Own || out.Late {
 		s.rejoin(r)
 	}
 }

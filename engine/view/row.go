@@ -84,7 +84,7 @@ func (v *View) reasons(row *engine.ResourceRow, placement []engine.SiteID) (behi
 		if st.State == engine.StateConverged || st.State == engine.StateConverging {
 			switch {
 			case site.Rejoins:
-				st.Reason = "its disk was set back: what it has is being found out"
+				st.Reason = "its disk was set back, or it was away for too long: what it has is being found out"
 			case st.Paused != nil:
 				st.Reason = st.Paused.String()
 			case st.Held:
