@@ -465,6 +465,9 @@ func (r *run) checkRequest(ctx context.Context, q *request, say func(string, ...
 	for _, n := range r.placements[q.step.Resource] {
 		s := r.sites[n]
 		row, err := s.now.Load().store.Operation(ctx, q.operation)
+		if _, told := row.Sites[s.id]; !told && !slices.Contains(res.Placement, n) && (err == nil || errors.Is(err, engine.ErrNotFound)) {
+			continue // it was added, and began with a checkpoint that stands for the operation
+		}
 		if err != nil {
 			say("operation %s (u%d, %s of %s at site%d) is not known at %s: %v", q.operation, q.n, q.step.Kind, res.Tag, q.step.Site, s.name, err)
 			continue
