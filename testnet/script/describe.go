@@ -197,7 +197,7 @@ func (w *world) tellStatuses(s *site, l *engine.Letter) {
 func (w *world) news(s *site, before, now *engine.Status) (news []string) {
 	say := func(format string, args ...any) { news = append(news, fmt.Sprintf(format, args...)) }
 	if now.Rejoins && !before.Rejoins {
-		say("was set back")
+		say("joins anew")
 	}
 	if now.Epoch > before.Epoch {
 		say("goes on in epoch %d", now.Epoch)
