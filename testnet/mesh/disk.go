@@ -12,8 +12,8 @@ type fullDisk struct {
 	good int  // commits that succeed before the others fail; below zero: all succeed
 	last bool // what settles something has room all the same
 	full bool // one has failed
-	// meets, unless nil, is called with each batch before it is made durable.
-	meets func(*engine.Batch)
+	// breaks is the name of a resource that nobody can ask about without a panic.
+	breaks engine.ResourceID
 }
 
 // limited is a disk that makes nothing durable for some commits.
@@ -22,11 +22,16 @@ type limited struct {
 	at *fullDisk
 }
 
+// SameName implements engine.Store.
+func (d limited) SameName(ctx context.Context, service engine.ServiceName, kind engine.KindName, id engine.ResourceID) ([]engine.DocumentID, error) {
+	if id == d.at.breaks {
+		panic("broken on purpose")
+	}
+	return d.Store.SameName(ctx, service, kind, id)
+}
+
 // Commit implements engine.Store.
 func (d limited) Commit(ctx context.Context, b *engine.Batch) error {
-	if d.at.meets != nil {
-		d.at.meets(b)
-	}
 	switch {
 	case d.at.last && b.Settles:
 	case d.at.good == 0:

@@ -1,0 +1,128 @@
+package mesh
+
+import (
+	"encoding/json"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/skerry/skerry/engine"
+)
+
+// TestInvariantNothingFromOutsideIsTrusted has a member sign operations that no honest agent makes. The other site does
+// nothing for them, goes on with its other resources and its own requests, and does so again when it starts with them on its disk.
+func TestInvariantNothingFromOutsideIsTrusted(t *testing.T) {
+	deep := engine.Pointer(strings.Repeat("/a", 20_000))
+	whole := &engine.Edit{Set: map[engine.Pointer]json.RawMessage{"/size": json.RawMessage("9")}}
+	for _, o := range []engine.Operation{
+		{ID: "path", Type: engine.TypeDelete, Method: "DELETE", Path: "/images/a1"},
+		{ID: "collection", Type: engine.TypeDelete, Method: "DELETE", Path: "/images"},
+		{ID: "below", Type: engine.TypeAction, Method: "POST", Path: "/images/{id}{id}/start"},
+		{ID: "headers", Type: engine.TypeDelete, Method: "DELETE", Path: "/images/{id}", Header: map[string]string{"Authorization": "x"}},
+		{ID: "another-type", Type: engine.TypeMerge, Method: "DELETE", Path: "/images/{id}", Edit: whole},
+		{ID: "gap", Type: engine.TypeDelete, Method: "DELETE", Path: "/images/{id}", Number: 7},
+		{ID: "end-of-time", Type: engine.TypeMerge, Method: "PATCH", Path: "/images/{id}", Time: math.MaxInt64, Edit: whole},
+		{ID: "no-time", Type: engine.TypeMerge, Method: "PATCH", Path: "/images/{id}", Time: -1, Edit: whole},
+		{ID: "deep", Type: engine.TypeMerge, Method: "PATCH", Path: "/images/{id}", Edit: &engine.Edit{Set: map[engine.Pointer]json.RawMessage{deep: json.RawMessage("1")}}},
+		{ID: "no-json", Type: engine.TypeMerge, Method: "PATCH", Path: "/images/{id}", Edit: &engine.Edit{Set: map[engine.Pointer]json.RawMessage{"/size": json.RawMessage("{")}}},
+		{ID: "unseen", Type: engine.TypeMerge, Method: "PATCH", Path: "/images/{id}", Edit: whole, Seen: engine.Vector{"nobody": 3}},
+		{ID: "placement", Type: engine.TypePlace, Place: &engine.PlacementChange{Remove: []engine.SiteID{"x", "x"}}},
+		{ID: "not an identifier", Type: engine.TypeMerge, Method: "PATCH", Path: "/images/{id}", Edit: whole},
+	} {
+		t.Run(string(o.ID), func(t *testing.T) { hostile(t, o) })
+	}
+}
+
+// TestInvariantRepairOfNothingIsRefused has a member sign repairs that do not say what is to be shown. The other site does nothing for
+// them, goes on with what else it has, and does so again when it starts with them on its disk.
+func TestInvariantRepairOfNothingIsRefused(t *testing.T) {
+	for _, o := range []engine.Operation{
+		{Type: engine.TypeReplace, Method: "PUT", Path: "/images/{id}"},
+		{Type: engine.TypeMerge, Method: "PATCH", Path: "/images/{id}"},
+		{Type: engine.TypeCreate, Method: "POST", Path: "/images"},
+		{Type: engine.TypeAbsolute, Method: "PUT", Path: "/images/{id}/file"},
+	} {
+		t.Run(string(o.Type), func(t *testing.T) {
+			o.ID, o.Keep = "bad", true
+			hostile(t, o)
+		})
+	}
+}
+
+// hostile has a member sign an operation of a resource, which the other site must not carry out.
+func hostile(t *testing.T, o engine.Operation) {
+	m := open(t, Image, 2)
+	paris, nantes := m.Sites[0], m.Sites[1]
+	other := must(t, 201)(submit(t.Context(), paris, Image, "POST", "", `{"name":"other"}`, m.Sites...))
+	a := must(t, 201)(submit(t.Context(), paris, Image, "POST", "", `{"name":"a"}`, m.Sites...))
+	converge(t, m, m.Sites...)
+	if o.Number == 0 {
+		o.Number = 1
+	}
+	if o.Time == 0 {
+		o.Time = m.Now.UnixMicro() + 1
+	}
+	if o.Seen == nil {
+		o.Seen = engine.Vector{paris.ID: 1}
+	}
+	l := newPen(t, nantes, paris, document(t, paris, a.Resource)).writes(engine.MapOperations, &o)
+	m.Cut(nantes, true) // the site itself is an honest one here, and would find that it has signed what it does not know
+	for round := range 2 {
+		_ = paris.Proc.Receive(nantes.ID, l) // it is refused, or taken note of
+		must(t, 200)(submit(t.Context(), paris, Image, "PATCH", string(a.Resource), `{"round":1}`))
+		must(t, 200)(submit(t.Context(), paris, Image, "PATCH", string(other.Resource), `{"round":1}`))
+		m.rest(time.Minute)
+		if got := shown(paris); !slices.Equal(got, []string{`{"name":"a","round":1}`, `{"name":"other","round":1}`}) {
+			t.Errorf("in round %d paris shows %v", round, got)
+		}
+		if n := paris.App.Count("DELETE"); n != 0 || len(paris.App.actions) != 0 {
+			t.Errorf("paris deleted %d times, and ran %v", n, paris.App.actions)
+		}
+		if err := paris.Restart(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestCheckpointsThatNoAgentMakesAreRefused has a member send a site, which was added to a resource, a checkpoint that is none. It takes
+// nothing of it in, and gets what there is from another one.
+func TestCheckpointsThatNoAgentMakesAreRefused(t *testing.T) {
+	for name, bytes := range map[string][]byte{"nothing": {}, "null": {0xf6}, "an empty one": {0xa0}, "no end": {0x5b, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff},
+		"null among its operations": engine.Encode(map[int]any{1: []any{nil}, 2: []any{nil}, 3: []any{nil}, 4: []any{nil}})} {
+		t.Run(name, func(t *testing.T) {
+			m := open(t, Image, 3)
+			paris, nantes, toulouse := m.Sites[0], m.Sites[1], m.Sites[2]
+			m.Cut(toulouse, true)
+			a := must(t, 201)(submit(t.Context(), paris, Image, "POST", "", `{"name":"a"}`, m.Sites...))
+			p := newPen(t, nantes, paris, document(t, paris, a.Resource))
+			_ = toulouse.Proc.Receive(nantes.ID, &engine.Letter{Parcels: []engine.Parcel{{About: p.raw, Epoch: 3, Checkpoint: bytes}}})
+			m.Cut(toulouse, false)
+			if got := converge(t, m, m.Sites...); !slices.Equal(got, []string{`{"name":"a"}`}) {
+				t.Errorf("the sites show %v", got)
+			}
+		})
+	}
+}
+
+// TestRetryAfterIsKeptTo has the application ask for patience.
+func TestRetryAfterIsKeptTo(t *testing.T) {
+	m := open(t, Image, 2)
+	paris, nantes := m.Sites[0], m.Sites[1]
+	nantes.App.Inject(Busy, Busy, Busy)
+	must(t, 201)(submit(t.Context(), paris, Image, "POST", "", `{"name":"n"}`, m.Sites...))
+	tried := func(n int) time.Time {
+		until(t, m, func() string {
+			if nantes.App.Tried() < n {
+				return "it is not tried"
+			}
+			return ""
+		})
+		return m.Now
+	}
+	first, second := tried(1), tried(2)
+	if took := second.Sub(first); took < time.Second-10*time.Millisecond {
+		t.Errorf("asked again after %v", took)
+	}
+}
