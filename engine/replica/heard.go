@@ -58,14 +58,14 @@ func (r *Replica) heard(in *Heard) {
 func (r *Replica) hears(in *Heard) bool {
 	switch last := r.Current(); {
 	case r.tooLate(in):
-		r.comeLate()
+		r.fallBehind(true)
 		return false
 	case r.Numbered(in.Epoch) != nil:
 		return true
 	case in.Epoch < last.Number:
 		lost := func(c *engine.Change) bool { return c.Author == r.Self && c.Number > r.Me.Final }
 		if in.Epoch+1 == last.Number && !r.Me.Rejoins && slices.ContainsFunc(in.Changes, lost) {
-			r.fallBehind()
+			r.fallBehind(false)
 		}
 		return false
 	case in.Epoch == last.Number+1 && len(r.Epochs) == 1 && !r.Blank():
@@ -93,7 +93,7 @@ func (r *Replica) hears(in *Heard) bool {
 func (r *Replica) hear(c *engine.Change) view.Verdict {
 	e := r.Numbered(c.Epoch)
 	if c.Author == r.Self && !r.Me.Rejoins && e != nil && !r.knows(e.Tip(r.Self), c) {
-		r.fallBehind()
+		r.fallBehind(false)
 		return view.Known
 	}
 	verdict := r.TakeChange(c, func(o *engine.Operation) bool { return r.env.Admits(r.Kind, o) }, func(err error) {
@@ -169,6 +169,6 @@ func (r *Replica) heardOfMe(st *engine.Status) {
 	}
 	r.lost = st
 	if !r.Me.Rejoins {
-		r.fallBehind()
+		r.fallBehind(false)
 	}
 }

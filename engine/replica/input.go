@@ -137,9 +137,8 @@ type Effects struct {
 	// Forked is a change whose author has signed another one under its number.
 	Forked *engine.Change
 	// Own says that another site has changes or statuses of this site that are not here: the disk was set back.
-	Own bool
-	// Late says that the others have gone on, and have let go of what this site has of the resource: it joins anew.
-	Late bool
+	// Late: the others have let go of what is here.
+	Own, Late bool
 	// Missing says that what came builds on what is not here, Refused that this site has no part in it, or who has sent it has none.
 	Missing, Refused bool
 	// Ended says that the document of an epoch is over, which may be deleted; Checkpoint takes its place.

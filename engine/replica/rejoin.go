@@ -40,25 +40,13 @@ func (r *Replica) tooLate(in *Heard) bool {
 	if in.Checkpoint == nil || r.Blank() || r.Me.Rejoins {
 		return false
 	}
-	lacks := r.History.Held() > 0 || len(r.LacksAny()) > 0
-	return in.Epoch > r.Current().Number || in.Epoch > r.Epochs[0].Number && r.Me.Left != nil && lacks
+	return in.Epoch > r.Current().Number || in.Epoch > r.Epochs[0].Number && r.Me.Left != nil && (r.History.Held() > 0 || len(r.LacksAny()) > 0)
 }
 
-// comeLate says that the others have gone on without this site. It joins anew, as one whose disk was lost.
-func (r *Replica) comeLate() {
-	r.out.Late, r.late = true, true
-	r.stop()
-}
-
-// fallBehind says that another site has more of this one than it has itself. Nothing is done any more before it has joined anew: it
-// may have been done. Whoever waits for an answer gets one now.
-func (r *Replica) fallBehind() {
-	r.out.Own, r.late = true, false
-	r.stop()
-}
-
-// stop ends what is done until the replica joins anew.
-func (r *Replica) stop() {
+// fallBehind says that another site has more of this one than it has itself, or that the others have let go of what is here: it comes late.
+// Nothing is done any more before it has joined anew: it may have been done. Whoever waits for an answer gets one now.
+func (r *Replica) fallBehind(late bool) {
+	r.out.Own, r.out.Late, r.late = r.out.Own || !late, r.out.Late || late, late
 	if r.behind {
 		return
 	}
@@ -77,11 +65,9 @@ func (r *Replica) stop() {
 
 // rejoining refuses a request while it is not known what this site's lost run had done, or what the others have done without it.
 func (r *Replica) rejoining() *engine.Refusal {
-	why := "the disk of %s was set back, and what it has of %s %s is being found out; nothing has happened, try again later"
-	if r.late || r.remnant != nil && r.remnant.Late {
-		why = "%s was away for too long, and what the others have made of %s %s is being taken in; nothing has happened, try again later"
-	}
-	return &engine.Refusal{Status: http.StatusServiceUnavailable, Type: "rejoins", Detail: fmt.Sprintf(why, r.Name(r.Self), r.Kind.Name, r.About.Key)}
+	return &engine.Refusal{Status: http.StatusServiceUnavailable, Type: "rejoins", Detail: fmt.Sprintf(
+		"the disk of %s was set back, or it was away for too long, and what it has of %s %s is being found out; nothing has happened, try again later",
+		r.Name(r.Self), r.Kind.Name, r.About.Key)}
 }
 
 // Remains is what a site keeps of a replica that it takes from the others again.

@@ -41,9 +41,8 @@ type Replica struct {
 	remnant *Remnant
 	lost    *engine.Status
 	// behind says that another site has more of this one than it has itself: one that joins anew is to take this one's place.
-	behind bool
-	// late says that the others have let go of what this site has of the resource, with the same end.
-	late bool
+	// Late: the others have let go of what is here, with the same end.
+	behind, late bool
 	// partly says that the site that has sent something last has more.
 	partly    bool
 	dirty     bool // something has changed since Effects were taken last

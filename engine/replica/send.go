@@ -113,9 +113,8 @@ func (r *Replica) putSince(o *engine.Operation) (n int) {
 	if o.Type != engine.TypeAbsolute || !r.Kind.HonoursKey {
 		return 0
 	}
-	settled := r.SettledAt(r.Self)
 	for _, p := range r.History.Ordered() {
-		if p.ID != o.ID && p.Type == engine.TypeAbsolute && p.Path == o.Path && settled(p) && !o.Saw(p.Origin, p.Number) {
+		if p.ID != o.ID && p.Type == engine.TypeAbsolute && p.Path == o.Path && r.SettledAt(r.Self)(p) && !o.Saw(p.Origin, p.Number) {
 			n++
 		}
 	}

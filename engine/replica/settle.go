@@ -232,7 +232,7 @@ func (t *settle) done(r *Replica) bool {
 // refusedAgain decides about what was refused though an earlier try of it may have been done.
 func (t *settle) refusedAgain(r *Replica, in *Answered) bool {
 	f := r.own
-	o := &f.Operation
+	o, unseen := &f.Operation, "an earlier try may have run, and another was refused: "+plan.Tell(t.reply, nil)
 	switch {
 	case in.Err != nil || in.Reply.Status >= 500:
 		return t.retry(r)
@@ -246,17 +246,12 @@ func (t *settle) refusedAgain(r *Replica, in *Answered) bool {
 			t.reply = engine.Reply{Status: 200, Local: t.local}
 			return t.publish(r, in.Presented.Body)
 		case plan.TraceNone:
-			return t.refusedUnseen(r)
+			return t.ask(r, unseen)
 		}
 	case o.Edit.Empty() && o.Type != engine.TypeDelete:
-		return t.refusedUnseen(r)
+		return t.ask(r, unseen)
 	}
 	return t.dismiss(r, plan.Tell(t.reply, nil))
-}
-
-// refusedUnseen asks a person where nothing that is shown tells whether an earlier try has run.
-func (t *settle) refusedUnseen(r *Replica) bool {
-	return t.ask(r, "an earlier try may have run, and another was refused: "+plan.Tell(t.reply, nil))
 }
 
 func (t *settle) publish(r *Replica, shows []byte) bool {
