@@ -107,7 +107,7 @@ func (r *Replica) hear(c *engine.Change) view.Verdict {
 			}
 		}
 	case view.Forked:
-		r.note("a site has signed two changes under one number: from there on its line counts nowhere", fmt.Errorf("change %d of %s", c.Number, c.Author))
+		r.note("a site has signed two changes under one number: the one that was heard first stays here, others may have the other", fmt.Errorf("change %d of %s", c.Number, c.Author))
 		r.out.Forked = c
 	}
 	return verdict

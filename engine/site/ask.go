@@ -88,11 +88,7 @@ func (s *Site) give(id engine.DocumentID, begins *engine.About, in replica.Input
 		return nil, err
 	}
 	c := make(chan error, 1)
-	s.inbox.put(item{document: id, about: a, input: in, done: func(err error) {
-		if err != nil {
-			c <- err
-		}
-	}})
+	s.inbox.put(item{document: id, about: a, input: in, lost: func(err error) { c <- err }})
 	return c, nil
 }
 

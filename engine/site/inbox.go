@@ -21,6 +21,8 @@ type item struct {
 	job func(*wakeUp)
 	// done is told once it is durable, or why it is not; nil: nobody is.
 	done func(error)
+	// lost is told that there is no replica for it; nil: done is.
+	lost func(error)
 	// until is how long it may wait for others, so that one commit serves them all; zero: not at all.
 	until time.Time
 }

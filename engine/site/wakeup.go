@@ -91,6 +91,8 @@ func (w *wakeUp) take(i item) {
 	}
 	err := w.step(i.document, i.about, i.input)
 	switch {
+	case err != nil && i.lost != nil:
+		i.lost(err)
 	case i.done == nil:
 	case err != nil:
 		i.done(err)

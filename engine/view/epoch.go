@@ -14,9 +14,6 @@ type Epoch struct {
 	// Tips tell where each author's line stands. First is the tip before anybody has written.
 	Tips  map[engine.SiteID]engine.Tip
 	First engine.Tip
-	// Forked are the authors that have signed two changes under one number, with that number: from it on their line counts
-	// nowhere.
-	Forked map[engine.SiteID]uint64
 	// Operations counts the operations in it, Bytes their size.
 	Operations, Bytes int
 	digest            engine.Fingerprint // of its changes
@@ -24,7 +21,7 @@ type Epoch struct {
 
 // NewEpoch returns an epoch in which nobody has written.
 func NewEpoch(number uint64, first engine.Tip) *Epoch {
-	return &Epoch{Number: number, First: first, Tips: map[engine.SiteID]engine.Tip{}, Forked: map[engine.SiteID]uint64{}}
+	return &Epoch{Number: number, First: first, Tips: map[engine.SiteID]engine.Tip{}}
 }
 
 // Tip is where an author's line stands.
@@ -74,10 +71,10 @@ func (v *View) Lacks(s engine.SiteID) bool {
 	if st.Number == 0 {
 		return false
 	}
-	if e := v.Numbered(st.Epoch); e == nil && st.Epoch > v.Current().Number || e != nil && e.Tips[s].Number < st.Changes && e.Forked[s] == 0 {
+	if e := v.Numbered(st.Epoch); e == nil && st.Epoch > v.Current().Number || e != nil && e.Tips[s].Number < st.Changes {
 		return true
 	}
-	return st.Epoch > 0 && len(v.Epochs) > 1 && v.Current().Number == st.Epoch && v.Epochs[0].Tips[s].Number < st.Final && v.Epochs[0].Forked[s] == 0
+	return st.Epoch > 0 && len(v.Epochs) > 1 && v.Current().Number == st.Epoch && v.Epochs[0].Tips[s].Number < st.Final
 }
 
 // LacksAny lists the sites that have said of changes that are not here.

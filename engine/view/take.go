@@ -18,7 +18,7 @@ const (
 	Known
 	// Missing: it does not follow what is here, or who has let its author in is still to come.
 	Missing
-	// Forked: its author has signed another change under its number. The line counts up to there.
+	// Forked: its author has signed another change under its number, which was heard first and stays.
 	Forked
 )
 
@@ -32,8 +32,6 @@ func (v *View) TakeChange(c *engine.Change, admits func(*engine.Operation) bool,
 	}
 	tip := e.Tip(c.Author)
 	switch {
-	case e.Forked[c.Author] != 0 && c.Number >= e.Forked[c.Author]:
-		return Known
 	case c.Number == tip.Number && c.Hash != tip.Hash && tip.Number > 0:
 		return Forked
 	case c.Number <= tip.Number:

@@ -18,7 +18,7 @@ var (
 	first    = flag.Uint64("history.first", 0, "the first seed; 0: 1, and by the clock with -history.for")
 	lasts    = flag.Duration("history.for", 0, "play histories for this long")
 	smaller  = flag.Bool("history.shrink", true, "make a history that fails smaller before it is told")
-	backups  = flag.Int("history.backups", 8, "in one of so many histories sites are set back to backups, in half of these with their applications; 0: in none")
+	backups  = flag.Int("history.backups", 0, "in one of so many histories sites are set back to backups, in half of these with their applications; 0: in none")
 	restores = flag.Int("history.restores", 0, "set sites back at most so often in one history; 0: any number of times")
 	most     = flag.Int("history.failures", 5, "stop after so many histories that fail")
 	enough   = flag.Int("history.operations", 10_000, "without -history.for: play histories until they have had so many operations")
