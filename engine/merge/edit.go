@@ -3,6 +3,7 @@ package merge
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/skerry/skerry/engine"
@@ -24,7 +25,10 @@ func EditOf(
 	}
 	v, err := tree.Parse(k, body)
 	if err != nil {
-		if t == engine.TypeCreate { // an opaque body: nothing to fold, the request itself creates
+		switch {
+		case errors.Is(err, engine.ErrTooLarge) && json.Valid(body):
+			return nil, err
+		case t == engine.TypeCreate: // an opaque body: nothing to fold, the request itself creates
 			return &engine.Edit{}, nil
 		}
 		return nil, fmt.Errorf("the body is not JSON: %w", err)

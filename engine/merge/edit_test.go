@@ -87,13 +87,13 @@ func TestEdits(t *testing.T) {
 // TestEditsAreBounded: neither depth nor what a patch copies takes more than there is.
 func TestEditsAreBounded(t *testing.T) {
 	deep := strings.Repeat(`{"a":`, engine.MaxDepth+1) + "1" + strings.Repeat("}", engine.MaxDepth+1)
-	for _, typ := range []engine.Type{engine.TypeReplace, engine.TypeMerge} {
+	for _, typ := range []engine.Type{engine.TypeCreate, engine.TypeReplace, engine.TypeMerge} {
 		if _, err := EditOf(lab, typ, []byte(deep), Fold{}, nil); !errors.Is(err, engine.ErrTooLarge) {
 			t.Errorf("%s of any depth: %v", typ, err)
 		}
 	}
-	if e, err := EditOf(lab, engine.TypeCreate, []byte(deep), Fold{}, nil); err != nil || !e.Empty() {
-		t.Errorf("a create of any depth is not opaque: %v", err)
+	if e, err := EditOf(lab, engine.TypeCreate, []byte(strings.Repeat("[", 2*engine.MaxDepth)), Fold{}, nil); err != nil || !e.Empty() {
+		t.Errorf("a create of what is no JSON is not opaque: %v", err)
 	}
 	steps := []string{`{"op":"add","path":"/a","value":["` + strings.Repeat("x", 1000) + `"]}`}
 	for range 30 {
