@@ -69,15 +69,36 @@ func (f *Front) refused(ctx context.Context, id engine.DocumentID, k *engine.Kin
 	case errors.Is(err, engine.ErrNotFound):
 		return &engine.Refusal{Status: http.StatusNotFound, Type: "gone", Err: err, Detail: fmt.Sprintf("%s %q was deleted", k.Name, a.Request.Target)}
 	}
-	var out bool
-	looked := f.Site.Look(context.WithoutCancel(ctx), id, func(r *replica.Replica) {
-		o := r.Own()
-		out = o != nil && o.Operation.ID == a.Operation || r.History.Get(a.Operation) != nil
-	})
-	if _, unread := found(looked); unread == nil && !out {
+	if out, unread := f.isOut(ctx, id, a.Operation); unread == nil && !out {
 		return err
 	}
 	return unsettled(a.Operation, err)
+}
+
+// isOut reports whether a replica has a request in flight, or in its document.
+func (f *Front) isOut(ctx context.Context, id engine.DocumentID, op engine.OperationID) (out bool, err error) {
+	_, err = found(f.Site.Look(context.WithoutCancel(ctx), id, func(r *replica.Replica) {
+		o := r.Own()
+		out = o != nil && o.Operation.ID == op || r.History.Get(op) != nil
+	}))
+	return out, err
+}
+
+// notAgain is what another site gets of a request that it sends once more and that cannot be taken now. Where an earlier try of it is in
+// flight here, it is not to take it elsewhere.
+func (f *Front) notAgain(ctx context.Context, r engine.Request, err error) error {
+	var refusal *engine.Refusal
+	if !r.Again || !errors.As(err, &refusal) || refusal.Operation == r.Operation {
+		return err
+	}
+	row, none := f.Site.Lookup(context.WithoutCancel(ctx), r.Kind, r.Target)
+	if there, unread := found(none); !there && unread == nil {
+		return err
+	}
+	if out, unread := f.isOut(ctx, row.Document, r.Operation); unread == nil && !out {
+		return err
+	}
+	return unsettled(r.Operation, err)
 }
 
 // unsettled refuses a request of which nobody knows yet what came.

@@ -32,13 +32,13 @@ func (f *Front) Submit(ctx context.Context, r engine.Request) (engine.Answer, er
 		return engine.Answer{}, &engine.Refusal{Status: http.StatusBadRequest, Type: "path",
 			Detail: "an identifier or a query that is to be kept is no UTF-8; nothing has happened"}
 	}
-	if err := f.Site.Writable(); err != nil {
-		return engine.Answer{}, err
-	}
 	r.Credentials = storable(r.Credentials)
 	if r.Kind.Within != "" {
 		r.Within, _ = f.Site.Containers(ctx, r.Kind, r.Within)
 		r.Target = f.Site.Everywhere(ctx, r.Kind, r.Target)
+	}
+	if err := f.Site.Writable(); err != nil {
+		return engine.Answer{}, f.notAgain(ctx, r, err)
 	}
 	if r.Type == engine.TypeContent {
 		return f.content(ctx, r)
@@ -61,7 +61,10 @@ func (f *Front) Submit(ctx context.Context, r engine.Request) (engine.Answer, er
 			return engine.Answer{}, err
 		}
 	}
-	a, err := f.once(ctx, r, target, func(r engine.Request, k keys.Keeper) (engine.Answer, error) { return f.route(ctx, r, k, first) })
+	a, err := f.once(ctx, r, target, func(r engine.Request, k keys.Keeper) (engine.Answer, error) {
+		a, err := f.route(ctx, r, k, first)
+		return a, f.notAgain(ctx, r, err)
+	})
 	if err != nil {
 		return engine.Answer{}, err
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/web/intercept/peer"
 	"github.com/skerry/skerry/web/problem"
 )
 
@@ -46,7 +47,7 @@ func (h peers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a, err := h.p.Front.Submit(r.Context(), engine.Request{
 		Operation: engine.OperationID(r.Header.Get("Skerry-Operation")), Kind: k, Type: t, Method: r.Method, Path: path,
 		Target: target, Query: r.URL.RawQuery, Header: map[string]string{"Content-Type": media}, Body: body, Placement: list(r.Header.Get("Skerry-Placement")),
-		Scope: r.Header.Get("Scope"), Via: list(r.Header.Get("Skerry-Via")),
+		Scope: r.Header.Get("Scope"), Via: list(r.Header.Get("Skerry-Via")), Again: r.Header.Get(peer.HeaderAgain) != "",
 	})
 	if h.p.dead.Load() || r.Context().Err() != nil {
 		panic(http.ErrAbortHandler) // the other side gets no answer
