@@ -252,6 +252,9 @@ func (a *Application) do(c engine.Call) engine.Reply {
 		}
 	case http.MethodPost:
 		a.actions[strings.TrimPrefix(c.Path, c.Kind.Item)+" "+c.Key]++
+		if count, ok := o["count"].(float64); ok && strings.HasSuffix(c.Path, "/incr") {
+			o["count"] = count + 1
+		}
 	case http.MethodDelete:
 		delete(a.objects, id)
 		return engine.Reply{Status: http.StatusNoContent}
