@@ -81,7 +81,11 @@ func conflict(c *engine.Conflict) string {
 	for _, a := range c.Actions {
 		actions = append(actions, string(a))
 	}
-	return fmt.Sprintf("%s: %s (%s)", spaced(string(c.Kind), string(c.Operation)), strings.TrimSpace(c.Reason), strings.Join(actions, ", "))
+	text := spaced(string(c.Kind), string(c.Operation)) + ": " + strings.TrimSpace(c.Reason)
+	if len(actions) > 0 {
+		text += " (" + strings.Join(actions, ", ") + ")"
+	}
+	return text
 }
 
 // entry says what a change puts into a document.

@@ -173,7 +173,7 @@ func (w *world) fate(n *net.Site, d net.Deed) bool {
 	return true
 }
 
-// resourceAt finds what a site says of a resource.
+// resource finds what a site says of a resource.
 func (s *site) resource(ctx context.Context, name string) (engine.ResourceRow, error) {
 	rows, _, err := s.Disk.Resources(ctx, engine.ResourceFilter{ID: engine.ResourceID(s.world.identify(name))})
 	if err != nil || len(rows) == 0 {
