@@ -20,11 +20,13 @@ type inner struct {
 }
 
 // takeInner takes in what a site tells of a thing inside its part.
-func (v *View) takeInner(site engine.SiteID, c engine.Inner) error {
+func (v *View) takeInner(site engine.SiteID, c engine.Inner, epoch uint64) error {
 	if c.Kind == "" || c.Local == "" || len(c.Summary) > engine.MaxContentSummary || c.Summary != nil && !json.Valid(c.Summary) {
 		return fmt.Errorf("%w: a thing inside a container that is none", engine.ErrRefused)
 	}
-	v.contents[inner{site, c.Kind, c.Local}] = c
+	if at := (inner{site, c.Kind, c.Local}); v.newest(at, epoch) {
+		v.contents[at] = c
+	}
 	return nil
 }
 

@@ -197,7 +197,7 @@ func (v *View) Begin(b []byte) error {
 	}
 	for site, list := range f.Contents {
 		for _, c := range list {
-			if err := v.takeInner(site, c); err != nil {
+			if err := v.takeInner(site, c, 0); err != nil {
 				return fmt.Errorf("read the checkpoint of %s: %w", v.About.Key, err)
 			}
 		}

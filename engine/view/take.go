@@ -97,7 +97,9 @@ func (v *View) takeEntry(e *Epoch, author engine.SiteID, entry engine.Entry, adm
 		if err := engine.Decode(entry.Value, &r); err != nil {
 			return err
 		}
-		v.replicas[author] = r
+		if v.newest(inner{site: author}, e.Number) {
+			v.replicas[author] = r
+		}
 	case engine.MapFacts:
 		var f engine.Fact
 		if err := engine.Decode(entry.Value, &f); err != nil {
@@ -118,9 +120,21 @@ func (v *View) takeEntry(e *Epoch, author engine.SiteID, entry engine.Entry, adm
 		if err := engine.Decode(entry.Value, &c); err != nil {
 			return err
 		}
-		return v.takeInner(author, c)
+		return v.takeInner(author, c, e.Number)
 	}
 	return nil
+}
+
+// newest reports whether what a site says of something in an epoch is not older than what is known: lines of two epochs come in any
+// order.
+func (v *View) newest(of inner, epoch uint64) bool {
+	if epoch < v.saidIn[of] {
+		return false
+	}
+	if epoch > 0 {
+		v.saidIn[of] = epoch
+	}
+	return true
 }
 
 // AddOperation takes an operation in.

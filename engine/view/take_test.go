@@ -132,3 +132,20 @@ func TestDigest(t *testing.T) {
 		t.Errorf("it goes on with %d, %d bytes", d.Me.Number, len(again))
 	}
 }
+
+// Lines of two epochs come in any order: what a site says in the later one counts.
+func TestWhatIsSaidInALaterEpochCounts(t *testing.T) {
+	v := of("nantes")
+	v.Epochs = append(v.Epochs, NewEpoch(1, engine.Tip{}))
+	early := lineOf("paris").write(engine.Entry{Map: engine.MapReplicas, Value: engine.Encode(&engine.Replica{Local: "old"})})
+	late := lineOf("paris").write(engine.Entry{Map: engine.MapReplicas, Value: engine.Encode(&engine.Replica{Local: "new"})})
+	late.Epoch = 1
+	for _, c := range []*engine.Change{late, early} {
+		if got := v.TakeChange(c, admits, func(err error) { t.Error(err) }); got != Taken {
+			t.Errorf("got %d", got)
+		}
+	}
+	if got := v.Said("paris").Local; got != "new" {
+		t.Errorf("paris calls it %q", got)
+	}
+}

@@ -39,6 +39,7 @@ type View struct {
 	replicas  map[engine.SiteID]engine.Replica
 	decisions map[engine.ConflictID]map[engine.SiteID]engine.Decision
 	contents  map[inner]engine.Inner
+	saidIn    map[inner]uint64 // the epoch of what a site said last of a thing inside its part, or of its replica
 	statuses  map[engine.SiteID]*engine.Status
 	signed    map[engine.SiteID]engine.SignedStatus
 	writers   map[engine.SiteID]bool // who belongs to the placement or has ever done so
@@ -81,6 +82,7 @@ func New(self engine.SiteID, id engine.DocumentID, about engine.About, raw []byt
 		replicas:  map[engine.SiteID]engine.Replica{},
 		decisions: map[engine.ConflictID]map[engine.SiteID]engine.Decision{},
 		contents:  map[inner]engine.Inner{},
+		saidIn:    map[inner]uint64{},
 		statuses:  map[engine.SiteID]*engine.Status{},
 		signed:    map[engine.SiteID]engine.SignedStatus{},
 		writers:   make(map[engine.SiteID]bool, len(about.Placement)),
