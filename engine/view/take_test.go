@@ -136,7 +136,7 @@ func TestDigest(t *testing.T) {
 // Lines of two epochs come in any order: what a site says in the later one counts.
 func TestWhatIsSaidInALaterEpochCounts(t *testing.T) {
 	v := of("nantes")
-	v.Epochs = append(v.Epochs, NewEpoch(1, engine.Tip{}))
+	v.Epochs = append(v.Epochs, NewEpoch(1, v.Epochs[0].First))
 	early := lineOf("paris").write(engine.Entry{Map: engine.MapReplicas, Value: engine.Encode(&engine.Replica{Local: "old"})})
 	late := lineOf("paris").write(engine.Entry{Map: engine.MapReplicas, Value: engine.Encode(&engine.Replica{Local: "new"})})
 	late.Epoch = 1
