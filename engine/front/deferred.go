@@ -63,6 +63,11 @@ func (f *Front) acceptFirst(ctx context.Context, r engine.Request, row engine.Re
 	if len(sites) == 0 { // it will be refused
 		return engine.Answer{}, false, nil
 	}
+	if r.Operation != "" { // it came before under its key, and where it is in flight, or has run, the replica tells what becomes of it
+		if out, err := f.isOut(ctx, row.Document, r.Operation); out || err != nil {
+			return engine.Answer{}, false, err
+		}
+	}
 	accepted = deferred(r)
 	if !accepted && row.Local != "" {
 		if accepted, err = f.outbox.catchUp(ctx, r); err != nil {

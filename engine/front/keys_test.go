@@ -118,6 +118,35 @@ func TestAKeyCountsBeforeTheAnswer(t *testing.T) {
 	}
 }
 
+// What is in flight is not kept as well when it comes again, though what was asked for since waits: nobody could settle it then.
+func TestAKeyThatIsInFlight(t *testing.T) {
+	w := newWorld(t, "paris", "nantes")
+	paris := w.sites[0]
+	paris.store.add(engine.ResourceRow{Document: "d", ID: "x", Local: "x", Service: "store", Kind: "file",
+		Sites: map[engine.SiteID]engine.ReplicaStatus{"paris": {}, "nantes": {}}})
+	var first engine.OperationID
+	paris.answers = func(id engine.DocumentID, _ *engine.About, a *replica.Ask) (replica.Given, error) {
+		paris.mu.Lock()
+		defer paris.mu.Unlock()
+		if first == "" {
+			first = a.Operation
+			paris.newReplica(id, engine.About{Service: "store", Kind: "file", Key: "x"}).Rejoin(&replica.Remnant{}, &replica.Flight{Operation: engine.Operation{ID: first}}, 0)
+		}
+		return replica.Given{}, &engine.Refusal{Status: 504, Type: "upstream", Operation: first}
+	}
+	r := keyed(request(files, "PATCH", "x", `{"a":1}`))
+	a, err := paris.Submit(t.Context(), r)
+	w.wants("504 upstream", a, err)
+	since, err := paris.Submit(t.Context(), later(request(files, "PATCH", "x", `{"a":2}`), 0))
+	w.must(202, since, err)
+	paris.start()
+	a, err = paris.Submit(t.Context(), r)
+	w.wants("504 upstream", a, err)
+	if last := paris.asked[len(paris.asked)-1].Operation; last != first || len(paris.store.outbox) != 1 {
+		t.Errorf("the replica was asked for %s, first %s; %d are kept", last, first, len(paris.store.outbox))
+	}
+}
+
 // What another site hands over runs once, however often it comes.
 func TestAnOperationThatComesAgain(t *testing.T) {
 	w := newWorld(t, "paris", "nantes")
