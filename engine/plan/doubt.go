@@ -23,6 +23,14 @@ func (s Standing) withoutAnswer(ops []*engine.Operation) []*engine.Operation {
 	return slices.DeleteFunc(slices.Clone(ops), func(o *engine.Operation) bool { return s.Settled(o) || !s.Unsure(o) })
 }
 
+// SetAgain returns the step that brings about what u sets, which may have been sent, as far as it still counts: what has run since may
+// have set something else.
+func SetAgain(h *merge.History, s Standing, u *engine.Operation) Step {
+	before, ops := s.Fold(h), []*engine.Operation{u}
+	after, again := s.target(h, s.Shown().Or(u), before)
+	return Step{Kind: StepCorrect, Operations: ops, Correction: tree.And(s.difference(before, after), restoring(after, ops)), Again: again}
+}
+
 // restoring returns what sets every path that one of ops may have changed to what f shows there. That is what it sets, removes
 // or adds to, what a value or a removal of it has ended below that, and a value above it that it has ended.
 func restoring(f merge.Fold, ops []*engine.Operation) *engine.Edit {

@@ -70,7 +70,7 @@ func (t *send) begin(r *Replica) bool {
 	switch {
 	case t.sent && o.Type == engine.TypePatch && t.careful: // what it sets may be set again, the patch may not
 		t.over(r)
-		r.task = &correct{step: plan.Step{Kind: plan.StepCorrect, Operations: []*engine.Operation{o}, Correction: o.Edit}, operation: o}
+		r.task = &correct{step: plan.SetAgain(r.History, r.standing(), o), operation: o}
 		return r.task.begin(r)
 	case t.sent && !plan.Resendable(k, o), looks && !t.sent, !t.sent && r.mayHaveMarked(o):
 		return t.lookFor(r)
