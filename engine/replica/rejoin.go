@@ -46,7 +46,7 @@ func (r *Replica) tooLate(in *Heard) bool {
 // fallBehind says that another site has more of this one than it has itself, or that the others have let go of what is here: it comes late.
 // Nothing is done any more before it has joined anew: it may have been done. Whoever waits for an answer gets one now.
 func (r *Replica) fallBehind(late bool) {
-	r.out.Own, r.out.Late, r.late = r.out.Own || !late, r.out.Late || late, late && (r.late || !r.behind)
+	r.out.Own, r.out.Late, r.late = r.out.Own || !late, r.out.Late || late && !r.behind, late && (r.late || !r.behind)
 	if r.behind {
 		return
 	}
