@@ -75,7 +75,7 @@ func (d *draft) rejoins() (first bool) {
 	log, run := d.m.cfg.Log, d.say.Run
 	d.after = append(d.after, func() {
 		log.Warn("this site was restored from a backup, or another agent runs with its key: other sites know what it has said since; "+
-			"it takes that back and looks what its application shows of it", "run", run)
+			"it takes what it shares from them anew", "run", run)
 	})
 	return true
 }

@@ -126,7 +126,7 @@ func (x *exchange) hear(ctx context.Context, list []*opened, sent []engine.SiteI
 	done := make(chan error, 1)
 	var missing, refused error
 	s.inbox.put(item{
-		until: s.mayWait(list),
+		until: x.mayWait(list),
 		job: func(w *wakeUp) {
 			w.mail.sent = sent
 			for _, o := range list {
@@ -147,7 +147,8 @@ func (x *exchange) hear(ctx context.Context, list []*opened, sent []engine.SiteI
 }
 
 // mayWait is until when what has come may wait for more: what sites say of themselves holds nobody up, unless somebody waits for it.
-func (s *Site) mayWait(list []*opened) time.Time {
+func (x *exchange) mayWait(list []*opened) time.Time {
+	s := x.site
 	if s.cfg.Inline || s.watching.Load() > 0 {
 		return time.Time{}
 	}
