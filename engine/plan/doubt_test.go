@@ -287,3 +287,20 @@ func TestWhatIsBesideAMemberInDoubtStays(t *testing.T) {
 		t.Errorf("the next step is to %s %+v", step.Kind, e)
 	}
 }
+
+// TestWhatIsSetAgainCountsStill: a patch may have been sent, and what a client has set since is to stay.
+func TestWhatIsSetAgainCountsStill(t *testing.T) {
+	create := &Operation{ID: "c1", Type: engine.TypeCreate, Origin: "a", Number: 1, Time: 1, Edit: set(`/name`, `"n"`)}
+	patch := &Operation{ID: "p1", Type: engine.TypePatch, Origin: "a", Number: 2, Time: 2, Edit: &Edit{Set: set("/a", "7").Set}}
+	patch.Edit.Set["/b"] = []byte("7")
+	later := &Operation{ID: "m1", Type: engine.TypeMerge, Origin: "b", Number: 1, Time: 3, Seen: Vector{"a": 1}, Edit: set(`/a`, `8`)}
+	h := historyOf(lab, "x", create, patch, later)
+	s := Standing{Settled: func(o *Operation) bool { return o != patch }, Void: none, Blocked: none}
+	for _, shown := range []string{`{"a":8,"name":"n"}`, `{"a":8,"b":7,"name":"n"}`, `{"a":7,"b":7,"name":"n"}`} {
+		step := SetAgain(h, s, patch)
+		got, err := tree.Apply(lab, step.Correction, []byte(shown))
+		if want := `{"a":8,"b":7,"name":"n"}`; err != nil || string(got) != want || step.Kind != StepCorrect || step.Operations[0] != patch {
+			t.Errorf("%s becomes %s (%v), want %s", shown, got, err, want)
+		}
+	}
+}
