@@ -45,6 +45,7 @@ type Application struct {
 	objects  map[string]map[string]any
 	files    map[string]string // by identifier
 	actions  map[string]int    // by Idempotency-Key, or by path where it is ignored
+	created  []any             // what the creates said in "made"
 	answers  map[string]engine.Reply
 	faults   []Fault
 	always   Fault                  // what every request meets, reads too, once the ordered faults are over; 0: nothing
@@ -226,6 +227,7 @@ func (a *Application) do(c engine.Call) engine.Reply {
 		}
 		body["id"] = id
 		a.objects[id] = body
+		a.created = append(a.created, body["made"])
 		a.habits()
 		return engine.Reply{Status: http.StatusCreated, Body: encode(body), Local: engine.LocalID(id)}
 	}

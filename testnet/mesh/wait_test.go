@@ -24,8 +24,14 @@ func open(t testing.TB, kind *engine.Kind, n int, more ...*engine.Kind) *Mesh {
 	return m
 }
 
+// waiter is a test, of package testing or of rapid.
+type waiter interface {
+	Helper()
+	Fatal(args ...any)
+}
+
 // until reconciles, with some time between, until check returns an empty string, which says what is missing otherwise.
-func until(t testing.TB, m *Mesh, check func() string) {
+func until(t waiter, m *Mesh, check func() string) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); ; m.Pass(10 * time.Millisecond) {
 		m.Reconcile()
