@@ -37,3 +37,16 @@ func (d *Disk) Stored() map[string]int {
 	}
 	return n
 }
+
+// Twin makes another site of a copy of one's disk, with the same key and the same application: a cloned machine. Letters come to the
+// first alone, since the two have one name on the network.
+func (w *World) Twin(s *Site) *Site {
+	t := *s
+	t.N, t.Disk, t.Blobs, t.Proc = len(w.Sites), s.Disk.Clone(), s.Blobs.Clone(), nil
+	w.Sites = append(w.Sites, &t)
+	for n := range w.cut {
+		w.cut[n] = append(w.cut[n], false)
+	}
+	w.cut = append(w.cut, make([]bool, len(w.Sites)))
+	return &t
+}
