@@ -115,16 +115,22 @@ func (v *View) Shared() (peers []engine.SiteID, apart map[engine.SiteID]engine.F
 	return peers, apart
 }
 
-// lastWords is the digest of the last words between this site and another; zero when neither has left.
+// lastWords is the digest of the last words between this site and another; zero when neither has left. It is none of a resource of which
+// the last words alone are here: what they were said of is still to come there.
 func (v *View) lastWords(s engine.SiteID) engine.Fingerprint {
 	var f engine.Fingerprint
 	if v.Part(v.Self) == PartFormer {
-		f.Add(digestOf(v.Self, v.Me.Number))
+		f.Add(digestOfLast(v.Self, v.Me.Number))
 	}
 	if v.Part(s) == PartFormer {
-		f.Add(digestOf(s, v.statuses[s].Number))
+		f.Add(digestOfLast(s, v.statuses[s].Number))
 	}
 	return f
+}
+
+// digestOfLast is what the last status of a site adds to the digest of last words.
+func digestOfLast(site engine.SiteID, number uint64) engine.Fingerprint {
+	return engine.FingerprintOf("last words", []byte(site), engine.Number(number))
 }
 
 // Have tells what is here of the resource.
