@@ -7,16 +7,15 @@ import (
 	"github.com/skerry/skerry/engine"
 )
 
-// fullDisk says for which commits a disk has no room.
+// fullDisk says what a disk does not do.
 type fullDisk struct {
 	good int  // commits that succeed before the others fail; below zero: all succeed
 	last bool // what settles something has room all the same
-	full bool // one has failed
 	// breaks is the name of a resource that nobody can ask about without a panic.
 	breaks engine.ResourceID
 }
 
-// limited is a disk that makes nothing durable for some commits.
+// limited is a disk that does less than it should.
 type limited struct {
 	engine.Store
 	at *fullDisk
@@ -35,7 +34,6 @@ func (d limited) Commit(ctx context.Context, b *engine.Batch) error {
 	switch {
 	case d.at.last && b.Settles:
 	case d.at.good == 0:
-		d.at.full = true
 		return fmt.Errorf("commit: %w", engine.ErrStorage)
 	case d.at.good > 0:
 		d.at.good--

@@ -21,19 +21,12 @@ func zones(s *Site) string {
 	return text
 }
 
-func identifiers(sites ...*Site) (list []engine.SiteID) {
-	for _, s := range sites {
-		list = append(list, s.ID)
-	}
-	return list
-}
-
 func TestAllSitesKnowTheSameZones(t *testing.T) {
 	m := open(t, Image, 3)
 	paris, nantes, lyon := m.Sites[0], m.Sites[1], m.Sites[2]
 	set := func(s *Site, name engine.ZoneName, sites ...*Site) {
 		t.Helper()
-		if err := s.Proc.Mesh.SetZone(t.Context(), name, identifiers(sites...)); err != nil {
+		if err := s.Proc.Mesh.SetZone(t.Context(), name, ids(sites...)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -68,7 +61,7 @@ func TestAllSitesKnowTheSameZones(t *testing.T) {
 		t.Fatal(err)
 	}
 	same()
-	wantRefusal(t, paris.Proc.Mesh.SetZone(t.Context(), "site1", identifiers(paris)), 409)
+	wantRefusal(t, paris.Proc.Mesh.SetZone(t.Context(), "site1", ids(paris)), 409)
 	wantRefusal(t, paris.Proc.Mesh.SetZone(t.Context(), "none", nil), 422)
 	wantRefusal(t, paris.Proc.Mesh.SetZone(t.Context(), "stranger", []engine.SiteID{"nobody"}), 422)
 	i, secret, err := paris.Proc.Mesh.Invite(t.Context(), time.Hour, 1)
