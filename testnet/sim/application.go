@@ -57,14 +57,20 @@ func (a *application) setMood(m Mood) {
 	a.mood = m
 }
 
-// effectOf returns what the requests of an operation have done at a site.
-func (a *application) effectOf(o engine.OperationID, site engine.SiteName) effect {
+// effectOf returns what the requests of an operation have done at a site: the last of them where it was done to an object that was made
+// anew, or done again.
+func (a *application) effectOf(o engine.OperationID, site engine.SiteName) (found effect) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if e := a.effects[string(o)+"."+string(site)]; e != nil {
-		return *e
+	key := string(o) + "." + string(site)
+	last := ""
+	for k, e := range a.effects {
+		of := k == key || strings.HasPrefix(k, key+".") && e.times > 0
+		if of && (len(k) > len(last) || len(k) == len(last) && k > last) {
+			last, found = k, *e
+		}
 	}
-	return effect{}
+	return found
 }
 
 // object is a copy of what the application shows, without the identifier.

@@ -221,6 +221,10 @@ func (r *run) play(ctx context.Context, step Step) {
 					r.bury(ctx, s, step.Down)
 				case <-p.cut:
 				case <-r.healed:
+					if p.doom.sealed() {
+						<-p.died
+						r.bury(ctx, s, step.Down)
+					}
 				}
 			})
 		}

@@ -362,6 +362,7 @@ type doom struct {
 	left    int // how many until then; 0: it does not die
 	request bool
 	after   bool // it dies just after that one, not just before
+	met     bool // that one has come
 }
 
 func (d *doom) set(left int, request, after bool) {
@@ -378,7 +379,15 @@ func (d *doom) meet(request bool) (fatal, after bool) {
 		return false, false
 	}
 	d.left--
-	return d.left == 0, d.after
+	d.met = d.left == 0
+	return d.met, d.after
+}
+
+// sealed reports whether the process dies whatever comes.
+func (d *doom) sealed() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.met
 }
 
 // mortal is the store of a process that may die with a commit.
