@@ -164,8 +164,8 @@ func (t *rejoin) begin(r *Replica) bool {
 func (r *Replica) reissue() {
 	for _, b := range r.remnant.Issued {
 		o := &engine.Operation{}
-		if engine.Decode(b, o) != nil || r.History.Get(o.ID) != nil || o.Number <= r.History.Last(r.Self) && r.History.At(r.Self, o.Number) == nil {
-			continue // the others have it, or a checkpoint stands for it
+		if engine.Decode(b, o) != nil || r.History.Get(o.ID) != nil || r.standsFor(o) {
+			continue // the others have it
 		}
 		again := *o
 		r.rebase(&again)
@@ -175,6 +175,13 @@ func (r *Replica) reissue() {
 	}
 	r.remnant.Issued = nil
 	r.changed()
+}
+
+// standsFor reports whether a checkpoint of the others may stand for an operation that this site had issued. The lost run may have given
+// its number to another one, but it is none of those of a checkpoint that has older ones only.
+func (r *Replica) standsFor(o *engine.Operation) bool {
+	base := r.History.Base()
+	return base.Has(o) && r.History.At(r.Self, o.Number) == nil && o.Time <= base.Time
 }
 
 // rebase makes the request of an operation that is issued again set on what the others show what it has set, and nothing else: what it

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/replica"
@@ -85,6 +86,37 @@ func TestALaggardKeepsWhatItHasDone(t *testing.T) {
 		must(t, 200)(submit(t.Context(), m.Sites[i%2], Image, "PATCH", string(a.Resource), fmt.Sprintf(`{"f%d":%d}`, i%10, i)))
 		m.Reconcile()
 	}
+	m.Cut(late, false)
+	settleAll(t, m)
+	for _, s := range m.Sites {
+		if got := shown(s); !slices.Equal(got, shown(m.Sites[0])) || !strings.Contains(got[0], `"own":"kept"`) || !strings.Contains(got[0], `"f9":99`) {
+			t.Errorf("%s shows %v", s.Name, got)
+		}
+		row, err := s.Disk.Operation(t.Context(), done.Operation)
+		if err != nil || row.State != engine.StateApplied {
+			t.Errorf("%s: what the laggard has done is %s (%v)", s.Name, row.State, err)
+		}
+	}
+	change(t, m, a.Resource, 100, 130, 0)
+	settleAll(t, m)
+}
+
+// TestALaggardGetsACheckpointAndKeepsWhatItHasDone puts a site's disk back to what it was many epochs ago. Before it hears of the others
+// it changes the resource; that change is made again on top of what it has missed.
+func TestALaggardGetsACheckpointAndKeepsWhatItHasDone(t *testing.T) {
+	m := open(t, Image, 3)
+	late := m.Sites[2]
+	a := must(t, 201)(submit(t.Context(), m.Sites[0], Image, "POST", "", `{"name":"n"}`, m.Sites...))
+	settleAll(t, m)
+	backup := late.Backup()
+	change(t, m, a.Resource, 0, 100, 0)
+	settleAll(t, m)
+	m.Cut(late, true)
+	if err := late.SetBack(backup, false); err != nil {
+		t.Fatal(err)
+	}
+	m.rest(time.Minute)
+	done := must(t, 200)(submit(t.Context(), late, Image, "PATCH", string(a.Resource), `{"own":"kept"}`))
 	m.Cut(late, false)
 	settleAll(t, m)
 	for _, s := range m.Sites {
