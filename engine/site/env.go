@@ -74,8 +74,7 @@ func (e env) Awaits(k *engine.Kind, key engine.ResourceID, o *engine.Operation) 
 
 func (e env) Admit(k *engine.Kind, id engine.DocumentID) bool {
 	v := e.w.s.serviceOf(k.Service)
-	if v.Admit(id, e.w.now) {
-		e.r.admitted = true
+	if e.r.admitted = v.Admit(id, e.w.now); e.r.admitted {
 		return true
 	}
 	if at := v.Wake(); !at.IsZero() {

@@ -33,8 +33,8 @@ func (p *pacing) serviceOf(name engine.ServiceName) *service.Service {
 
 // turn does what has come of a call to a service.
 func (w *wakeUp) turn(name engine.ServiceName, t service.Turn) {
-	for _, id := range t.Go {
-		w.wakeLater(id, &replica.News{Hurry: true})
+	for _, id := range t.Go { // whatever becomes of this wake-up: they have their places
+		w.s.inbox.put(item{job: func(w *wakeUp) { w.goes(name, id) }})
 	}
 	v := w.s.serviceOf(name)
 	if at := v.Wake(); !at.IsZero() {
@@ -42,6 +42,16 @@ func (w *wakeUp) turn(name engine.ServiceName, t service.Turn) {
 	}
 	if t.Changed {
 		w.queueChanged(name, v.Status())
+	}
+}
+
+// goes has a resource do what it has waited at a service for. Where that is over it gives its place back, or nobody else would get it.
+func (w *wakeUp) goes(name engine.ServiceName, id engine.DocumentID) {
+	if r, err := w.s.reach(w.ctx, id, nil); err == nil {
+		r.admitted = true
+	}
+	if err := w.step(id, nil, &replica.News{Hurry: true}); err != nil {
+		w.turn(name, w.s.serviceOf(name).Abandon(id, w.now))
 	}
 }
 
