@@ -18,7 +18,7 @@ type Plan struct {
 	// Apart are two sites that never meet once the schedule begins: what one of them does reaches the other through a third. Both
 	// ways of the link; nil: all meet.
 	Apart [][2]int
-	// History and Epoch are those of engine.Config: most schedules compact early. Zero: as agents do.
+	// History and Epoch are those of site.Limits: most schedules compact early. Zero: as agents do.
 	History, Epoch int
 	Resources      []Resource
 	Things         []Thing // in the place of Resources: the sites run lab then
