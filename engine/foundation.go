@@ -2,6 +2,7 @@ package engine
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -55,8 +56,8 @@ func (v *view) encodeCheckpoint() ([]byte, error) {
 
 // alsoShown is an encoded checkpoint that says which epochs are still shown now.
 func (v *view) alsoShown(encoded []byte) ([]byte, error) {
-	var f foundation
-	if err := decodeStrict(encoded, &f); err != nil {
+	f, err := decodeFoundation(encoded)
+	if err != nil {
 		return nil, fmt.Errorf("decode the checkpoint of %s: %w", v.about.Key, err)
 	}
 	f.Shown = v.shownStill
@@ -66,8 +67,8 @@ func (v *view) alsoShown(encoded []byte) ([]byte, error) {
 // alsoKept is an encoded checkpoint that keeps, beside what it keeps, the actions of unknown effect that known, what this site had, has and had
 // not settled. All sites have settled them, this one in a run that is lost, and with it its application may have lost what they did.
 func (v *view) alsoKept(encoded []byte, known *view) ([]byte, error) {
-	var f foundation
-	if err := decodeStrict(encoded, &f); err != nil {
+	f, err := decodeFoundation(encoded)
+	if err != nil {
 		return nil, fmt.Errorf("decode the checkpoint of %s: %w", v.about.Key, err)
 	}
 	also := known.history.all(func(o *Operation) bool {
@@ -92,20 +93,36 @@ func (v *view) encodeFoundation(f foundation) ([]byte, error) {
 	return b, nil
 }
 
+// decodeFoundation decodes an encoded checkpoint, which may be a member's, and refuses one that no agent has made.
+func decodeFoundation(encoded []byte) (f foundation, err error) {
+	if err := decodeStrict(encoded, &f); err != nil {
+		return f, err
+	}
+	for _, o := range slices.Concat(f.Kept, f.Late) {
+		if o == nil {
+			return f, errors.New("an operation that is none")
+		}
+		if err := o.check(); err != nil {
+			return f, fmt.Errorf("operation %s: %w", o.ID, err)
+		}
+		o.line = lineOf(o.Origin, o.Run, o.Epoch)
+	}
+	for site, r := range f.Former {
+		if err := errors.Join(r.Lost.check(), r.Behind.check()); err != nil {
+			return f, fmt.Errorf("the last word of %s: %w", site, err)
+		}
+	}
+	return f, nil
+}
+
 // begin makes the view start with a checkpoint.
 func (v *view) begin(encoded []byte) error {
-	var f foundation
-	if err := decodeStrict(encoded, &f); err != nil {
+	f, err := decodeFoundation(encoded)
+	if err != nil {
 		return fmt.Errorf("decode the checkpoint of %s: %w", v.about.Key, err)
 	}
 	for _, o := range slices.Concat(f.Kept, f.Late) {
-		o.line = lineOf(o.Origin, o.Run, o.Epoch)
-		if o.Blob != nil {
-			v.large = true
-			if err := o.Blob.Validate(); err != nil {
-				return fmt.Errorf("decode the checkpoint of %s: %w", v.about.Key, err)
-			}
-		}
+		v.large = v.large || o.Blob != nil
 	}
 	slices.SortFunc(f.Kept, Compare)
 	for _, site := range f.Writers {

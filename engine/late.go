@@ -44,7 +44,7 @@ func (s *Site) found(v *view, checkpoint []byte) error {
 		return fmt.Errorf("%w: %w", ErrRefused, err)
 	}
 	for _, o := range v.history.ordered {
-		if !s.admits(v, o) || o.Change != nil && o.Change.Validate() != nil {
+		if !s.admits(v, o) || o.Change != nil && o.Change.Validate() != nil || o.Place != nil && o.Place.Validate() != nil {
 			return fmt.Errorf("%w: a checkpoint with an operation %s that the catalog does not know", ErrRefused, o.ID)
 		}
 	}

@@ -143,35 +143,44 @@ func DecodeOperation(key string, b []byte) (*Operation, error) {
 	if err := decodeStrict(b, &o); err != nil {
 		return nil, fmt.Errorf("decode operation %s: %w", key, err)
 	}
-	switch o.Type {
-	case TypeCreate, TypeReplace, TypeMerge, TypePatch, TypeAbsolute, TypeAction, TypeDelete, TypePlace:
-	default:
-		return nil, fmt.Errorf("decode operation %s: unknown type %q", key, o.Type)
+	if err := o.check(); err != nil {
+		return nil, fmt.Errorf("decode operation %s: %w", key, err)
 	}
 	switch {
 	case o.Key() != key && string(o.Origin)+"/"+string(o.ID) != key: // as earlier versions have it
 		return nil, fmt.Errorf("decode operation %s: it calls itself %s", key, o.Key())
-	case !isRun(o.Run):
-		return nil, fmt.Errorf("decode operation %s: %q names no run", key, o.Run)
-	case (o.Type == TypePlace) != (o.Place != nil):
-		return nil, fmt.Errorf("decode operation %s: a placement change that is none", key)
-	case o.Seq == 0:
-		return nil, fmt.Errorf("decode operation %s: no sequence number", key)
 	case len(o.Body) > MaxInlineBody:
 		return nil, fmt.Errorf("decode operation %s: %w: body of %d bytes", key, ErrTooLarge, len(o.Body))
 	case o.Blob != nil && len(o.Body) > 0:
 		return nil, fmt.Errorf("decode operation %s: two bodies", key)
-	}
-	if o.Blob != nil {
-		if err := o.Blob.Validate(); err != nil {
-			return nil, fmt.Errorf("decode operation %s: %w", key, err)
-		}
 	}
 	if err := validFound(o.Found); err != nil {
 		return nil, fmt.Errorf("decode operation %s: %w", key, err)
 	}
 	o.line = lineOf(o.Origin, o.Run, o.Epoch)
 	return &o, nil
+}
+
+// check checks what every operation from outside must fulfil, also one that a checkpoint keeps with a part of its change.
+func (o *Operation) check() error {
+	switch o.Type {
+	case TypeCreate, TypeReplace, TypeMerge, TypePatch, TypeAbsolute, TypeAction, TypeDelete, TypePlace:
+	default:
+		return fmt.Errorf("unknown type %q", o.Type)
+	}
+	switch {
+	case !isRun(o.Run):
+		return fmt.Errorf("%q names no run", o.Run)
+	case (o.Type == TypePlace) != (o.Place != nil):
+		return errors.New("a placement change that is none")
+	case o.Seq == 0:
+		return errors.New("no sequence number")
+	case o.Repair && o.Change == nil:
+		return errors.New("a repair that says nothing of what is to be shown")
+	case o.Blob != nil:
+		return o.Blob.Validate()
+	}
+	return nil
 }
 
 // isRun reports whether s is 8 lower-case hex digits.

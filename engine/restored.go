@@ -28,6 +28,15 @@ type LostObject struct {
 	Settled map[Line]uint64 `json:"settled"`
 }
 
+// check checks what a Lost from outside must fulfil: others come beside an object, of which it is known what was settled there.
+func (l *Lost) check() error {
+	unnamed := func(o LostObject) bool { return o.Local == "" }
+	if l != nil && len(l.Others) > 0 && (l.Local == "" || l.Had == nil || slices.ContainsFunc(l.Others, unnamed)) {
+		return errors.New("lost objects that are none")
+	}
+	return nil
+}
+
 // objects lists what lost runs had, that of the last first.
 func (l *Lost) objects() []LostObject {
 	switch {
@@ -42,7 +51,7 @@ func (l *Lost) objects() []LostObject {
 // without returns what is still to be looked for once at is the replica, or, where it is none of theirs, once that of the last has been looked
 // for; nil: nothing.
 func (l *Lost) without(at LocalID) *Lost {
-	if l == nil || len(l.Others) == 0 {
+	if l == nil || len(l.Others) == 0 || l.check() != nil {
 		return nil
 	}
 	next, rest := *l, l.objects()

@@ -71,6 +71,58 @@ func TestInvariantNothingFromOutsideIsTrusted(t *testing.T) {
 	}
 }
 
+// TestInvariantRepairOfNothingIsRefused has a member sign repairs that do not say what is to be shown. The other site does nothing for
+// them, goes on with what else it has, and does so again when it starts with them on its disk.
+func TestInvariantRepairOfNothingIsRefused(t *testing.T) {
+	for _, c := range []engine.Operation{
+		{Type: engine.TypeReplace, Method: "PUT", Path: "/images/{id}"},
+		{Type: engine.TypeMerge, Method: "PATCH", Path: "/images/{id}"},
+		{Type: engine.TypeCreate, Method: "POST", Path: "/images"},
+	} {
+		t.Run(string(c.Type), func(t *testing.T) {
+			m := open(t, Image, 2)
+			paris, nantes := m.Sites[0], m.Sites[1]
+			a := must(t, 201)(submit(t.Context(), paris, Image, "POST", "", `{"name":"a"}`, m.Sites...))
+			other := must(t, 201)(submit(t.Context(), paris, Image, "POST", "", `{"name":"other"}`, m.Sites...))
+			converge(t, m, m.Sites...)
+			row, err := paris.store.ResourceByID(t.Context(), "images", "image", a.Resource)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.ID, c.Origin, c.Run, c.Seq, c.Time, c.Repair = "bad", nantes.ID, "00000bad", 1, time.Now().UnixMicro(), true
+			c.Seen = map[engine.Line]uint64{lineOf(t, nantes, row.Document, a.Operation): 1}
+			b, err := c.Encode()
+			if err != nil {
+				t.Fatal(err)
+			}
+			document, err := paris.store.Document(t.Context(), row.Document)
+			if err != nil {
+				t.Fatal(err)
+			}
+			change, err := nantes.docs.Write(t.Context(), row.Document, []engine.Entry{{Map: engine.MapOperations, Key: c.Key(), Value: b}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := paris.Receive(t.Context(), nantes.ID, engine.Envelope{Document: row.Document, About: document.About, Changes: []engine.SignedChange{change.SignedChange}}); err != nil {
+				t.Fatal(err)
+			}
+			for range 2 {
+				must(t, 200)(submit(t.Context(), paris, Image, "PATCH", string(a.Resource), `{"size":1}`))
+				must(t, 200)(submit(t.Context(), paris, Image, "PATCH", string(other.Resource), `{"size":2}`))
+				if held, err := paris.store.ResourceByDocument(t.Context(), row.Document); err != nil || held.Reason == "" || held.Sites[paris.ID].Pending != 1 {
+					t.Errorf("the resource is %s (%q), with %d pending: %v", held.State, held.Reason, held.Sites[paris.ID].Pending, err)
+				}
+				if err := paris.Restart(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got := shown(paris); !slices.Equal(got, []string{`{"name":"a","size":1}`, `{"name":"other","size":2}`}) {
+				t.Errorf("paris shows %v", got)
+			}
+		})
+	}
+}
+
 // lineOf returns the line of an operation in a document.
 func lineOf(t *testing.T, s *Site, id engine.DocumentID, op engine.OperationID) engine.Line {
 	t.Helper()
