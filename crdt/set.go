@@ -91,23 +91,29 @@ func (s *Set) Create(id engine.DocumentID, b []byte) (engine.About, error) {
 
 // use calls f with the document, which no one else uses meanwhile. It drops the document when f says it is broken.
 func (s *Set) use(ctx context.Context, id engine.DocumentID, f func(*document) (broken bool, err error)) error {
+	err := s.alone(ctx, id, f)
+	s.cache.evict(ctx, s.stored)
+	return err
+}
+
+func (s *Set) alone(ctx context.Context, id engine.DocumentID, f func(*document) (broken bool, err error)) error {
 	p := s.cache.lock(id)
+	defer p.mu.Unlock()
+	broken := true // also when it panics
+	defer func() {
+		if broken {
+			s.cache.drop(p)
+		}
+	}()
 	if p.doc == nil || p.doc.fresh {
 		if err := s.load(ctx, p); err != nil {
-			if p.doc == nil {
-				s.cache.drop(p)
-			}
-			p.mu.Unlock()
+			broken = p.doc == nil
 			return err
 		}
 	}
 	s.keep(ctx, p.doc)
-	broken, err := f(p.doc)
-	if broken {
-		s.cache.drop(p)
-	}
-	p.mu.Unlock()
-	s.cache.evict(ctx, s.stored)
+	var err error
+	broken, err = f(p.doc)
 	return err
 }
 

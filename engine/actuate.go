@@ -15,6 +15,12 @@ func (s *Site) bringUpToDate(ctx context.Context, id DocumentID) (bool, error) {
 		return false, err
 	}
 	defer r.pass()
+	if _, listed := s.listed.Load(id); listed {
+		if err := s.showAnew(ctx, id); err != nil {
+			return false, err
+		}
+		s.listed.Delete(id)
+	}
 	// What the application shows is not known before this site's own requests are settled.
 	var waits *Refusal
 	if err := s.settleEarlier(ctx, r); errors.As(err, &waits) {
@@ -39,12 +45,13 @@ func (s *Site) drain(ctx context.Context, r *resource) (again bool, err error) {
 	if again, err = s.steps(ctx, r); err == nil {
 		err = s.tidy(ctx, r)
 	}
-	r.mu.Lock()
+	unlock := r.lock()
+	defer unlock()
 	service, gone := ServiceName(""), false
 	if r.view != nil {
 		service, gone = r.view.about.Service, !r.view.exists()
 	}
-	r.mu.Unlock()
+	unlock()
 	if gone && err == nil && !again { // what has yielded its name to this one may have it now
 		_, again, err = s.keepName(ctx, r)
 	}
@@ -64,165 +71,143 @@ func (s *Site) steps(ctx context.Context, r *resource) (again bool, err error) {
 		return again, err
 	}
 	for ctx.Err() == nil {
-		r.mu.Lock()
-		v, err := s.open(ctx, r)
-		if err != nil {
-			r.mu.Unlock()
-			return false, err
-		}
-		part := v.part(s.cfg.Self)
-		if part == partMember || part == partLeaving {
-			s.wantBodies(v)
-		}
-		if part == partLeaving && v.replicas[s.cfg.Self].Paused != nil { // a removal ends a pause
-			err := s.endPause(ctx, r)
-			r.mu.Unlock()
-			if err != nil {
-				return false, err
-			}
-			continue
-		}
-		if v.replicas[s.cfg.Self].Paused != nil || part == partFormer || part == partNone {
-			s.twin.looked(r.id)
-			r.mu.Unlock()
-			return false, nil
-		}
-		_, left := s.resumed.Load(r.id)
-		if (left || v.replicas[s.cfg.Self].Lost != nil || s.twin.wasRestored()) && s.uncompared(v.correspondents()) {
-			r.mu.Unlock()
-			return true, nil
-		}
-		if v.replicas[s.cfg.Self].Lost != nil {
-			if v.orphaned() { // what the lost run had settled is not all here, and never will be
-				r.mu.Unlock()
-				return true, nil
-			}
-			r.mu.Unlock()
-			if again, err := s.recheck(ctx, r); again || err != nil {
-				return again, err
-			}
-			continue
-		}
-		if replica := v.replica(s.cfg.Self); replica.Bare && replica.Local != "" && v.exists() {
-			if v.outcomes[s.cfg.Self][replica.Joined].Blocks {
-				r.mu.Unlock()
-				return false, nil
-			}
-			admitted, err := s.enter(ctx, r)
-			r.mu.Unlock()
-			if !admitted || err != nil {
-				return true, err
-			}
-			if again, err := s.copyContent(ctx, r); again || err != nil {
-				return again, err
-			}
-			continue
-		}
-		standing := s.standing(v)
-		step, unfinished, err := s.unfinished(ctx, r, v, standing)
-		if err != nil {
-			r.mu.Unlock()
-			return true, err
-		}
-		if !unfinished {
-			step = Next(v.history, standing)
-		}
-		if part == partLeaving && v.nothingBefore(step) {
-			err := error(nil)
-			if !s.onlyHere(v) && !v.history.holdsBack(v.mine) {
-				err = s.leave(ctx, r, v)
-			}
-			r.mu.Unlock()
-			return false, err
-		}
-		if wait, err := s.holdMismatch(ctx, r, late(v.history, standing, step)); wait || err != nil {
-			r.mu.Unlock()
-			return wait, err
-		}
-		local, kind := v.local(), v.kind
-		first := (*Operation)(nil)
-		if len(step.Operations) > 0 {
-			first = step.Operations[0]
-		}
-		if !kind.Natural() && step.makes() && (s.twin.busy() || s.uncompared(v.correspondents())) {
-			r.mu.Unlock()
-			return true, nil
-		}
-		if hold, err := s.holdDeletion(ctx, r, v, step); hold || err != nil {
-			r.mu.Unlock()
-			return false, err
-		}
-		if o := step.sends(); s.lacks(o) {
-			if step.Kind == StepRun && v.settled(s.cfg.Self, o) { // it was passed over, and counts after all
-				err := s.write(ctx, r, []Entry{s.outcomeEntry(o, Outcome{State: StatePending, Again: true})}, &Batch{})
-				r.mu.Unlock()
-				if err != nil {
-					return false, err
-				}
-				continue
-			}
-			s.queue.add(job{body: bodyJob{r.id, o.ID}}, 0)
-			r.mu.Unlock()
-			return false, nil // it comes again with the body
-		}
-		if step.Kind == StepRun || step.Kind == StepCorrect || step.Kind == StepMake {
-			if admitted, err := s.enter(ctx, r); !admitted || err != nil {
-				r.mu.Unlock()
-				return true, err
-			}
-		}
-		switch step.Kind {
-		case StepNothing:
-			err = s.endPassedOver(ctx, v, standing)
-			s.leftOver.Delete(r.id)
-			s.resumed.Delete(r.id)
-			s.lookSoon(r)
-			r.mu.Unlock()
-			return false, err
-		case StepHold:
-			if step.Reason != "" {
-				err = s.write(ctx, r, []Entry{s.outcomeEntry(first, Outcome{State: StateRejected, Blocks: true, Cause: ConflictUndeclared, Error: s.whyHeld(step)})}, &Batch{})
-			}
-			r.mu.Unlock()
-			return false, err
-		case StepRefuse:
-			err = s.write(ctx, r, []Entry{
-				s.outcomeEntry(first, Outcome{State: StateRejected, Dropped: true, Error: "this site has no replica: its create was dropped"}),
-				s.replicaEntry(v, local, first),
-			}, &Batch{})
-			r.mu.Unlock()
-		case StepSkip:
-			err = s.write(ctx, r, []Entry{
-				s.outcomeEntry(first, Outcome{State: StateSuperseded}),
-				s.replicaEntry(v, local, first),
-			}, &Batch{Settled: []OperationID{first.ID}})
-			s.opened.Delete(first.ID)
-			s.certain(first)
-			r.mu.Unlock()
-		case StepVacuous:
-			err = s.settleAll(ctx, r, step, s.stepEntries(v, local, step, step.Operations, Reply{}))
-			r.mu.Unlock()
-		case StepRun:
-			r.mu.Unlock()
-			ended := r.crossing()
-			again, err = s.run(ctx, r, kind, first, local, step)
-			ended()
-		case StepMake:
-			r.mu.Unlock()
-			ended := r.crossing()
-			again, err = s.run(ctx, r, kind, step.Make, "", step)
-			ended()
-		case StepCorrect:
-			r.mu.Unlock()
-			ended := r.crossing()
-			again, err = s.correct(ctx, r, kind, step, local)
-			ended()
-		}
-		if err != nil || again {
+		if done, again, err := s.step(ctx, r); done {
 			return again, err
 		}
 	}
 	return true, ctx.Err()
+}
+
+// step takes one step. Done: nothing is left, or something has to wait; again says whether to try again later. The caller holds the turn.
+func (s *Site) step(ctx context.Context, r *resource) (done, again bool, err error) {
+	unlock := r.lock()
+	defer unlock()
+	v, err := s.open(ctx, r)
+	if err != nil {
+		return true, false, err
+	}
+	part := v.part(s.cfg.Self)
+	if part == partMember || part == partLeaving {
+		s.wantBodies(v)
+	}
+	if part == partLeaving && v.replicas[s.cfg.Self].Paused != nil { // a removal ends a pause
+		err := s.endPause(ctx, r)
+		return err != nil, false, err
+	}
+	if v.replicas[s.cfg.Self].Paused != nil || part == partFormer || part == partNone {
+		s.twin.looked(r.id)
+		return true, false, nil
+	}
+	_, left := s.resumed.Load(r.id)
+	if (left || v.replicas[s.cfg.Self].Lost != nil || s.twin.wasRestored()) && s.uncompared(v.correspondents()) {
+		return true, true, nil
+	}
+	if v.replicas[s.cfg.Self].Lost != nil {
+		if v.orphaned() { // what the lost run had settled is not all here, and never will be
+			return true, true, nil
+		}
+		unlock()
+		if again, err := s.recheck(ctx, r); again || err != nil {
+			return true, again, err
+		}
+		return false, false, nil
+	}
+	if replica := v.replica(s.cfg.Self); replica.Bare && replica.Local != "" && v.exists() {
+		if v.outcomes[s.cfg.Self][replica.Joined].Blocks {
+			return true, false, nil
+		}
+		admitted, err := s.enter(ctx, r)
+		unlock()
+		if !admitted || err != nil {
+			return true, true, err
+		}
+		if again, err := s.copyContent(ctx, r); again || err != nil {
+			return true, again, err
+		}
+		return false, false, nil
+	}
+	standing := s.standing(v)
+	step, unfinished, err := s.unfinished(ctx, r, v, standing)
+	if err != nil {
+		return true, true, err
+	}
+	if !unfinished {
+		step = Next(v.history, standing)
+	}
+	if part == partLeaving && v.nothingBefore(step) {
+		err := error(nil)
+		if !s.onlyHere(v) && !v.history.holdsBack(v.mine) {
+			err = s.leave(ctx, r, v)
+		}
+		return true, false, err
+	}
+	if wait, err := s.holdMismatch(ctx, r, late(v.history, standing, step)); wait || err != nil {
+		return true, wait, err
+	}
+	local, kind := v.local(), v.kind
+	first := (*Operation)(nil)
+	if len(step.Operations) > 0 {
+		first = step.Operations[0]
+	}
+	if !kind.Natural() && step.makes() && (s.twin.busy() || s.uncompared(v.correspondents())) {
+		return true, true, nil
+	}
+	if hold, err := s.holdDeletion(ctx, r, v, step); hold || err != nil {
+		return true, false, err
+	}
+	if o := step.sends(); s.lacks(o) {
+		if step.Kind == StepRun && v.settled(s.cfg.Self, o) { // it was passed over, and counts after all
+			err := s.write(ctx, r, []Entry{s.outcomeEntry(o, Outcome{State: StatePending, Again: true})}, &Batch{})
+			return err != nil, false, err
+		}
+		s.queue.add(job{body: bodyJob{r.id, o.ID}}, 0)
+		return true, false, nil // it comes again with the body
+	}
+	if step.Kind == StepRun || step.Kind == StepCorrect || step.Kind == StepMake {
+		if admitted, err := s.enter(ctx, r); !admitted || err != nil {
+			return true, true, err
+		}
+	}
+	switch step.Kind {
+	case StepNothing:
+		err = s.endPassedOver(ctx, v, standing)
+		s.leftOver.Delete(r.id)
+		s.resumed.Delete(r.id)
+		s.lookSoon(r)
+		return true, false, err
+	case StepHold:
+		if step.Reason != "" {
+			err = s.write(ctx, r, []Entry{s.outcomeEntry(first, Outcome{State: StateRejected, Blocks: true, Cause: ConflictUndeclared, Error: s.whyHeld(step)})}, &Batch{})
+		}
+		return true, false, err
+	case StepRefuse:
+		err = s.write(ctx, r, []Entry{
+			s.outcomeEntry(first, Outcome{State: StateRejected, Dropped: true, Error: "this site has no replica: its create was dropped"}),
+			s.replicaEntry(v, local, first),
+		}, &Batch{})
+	case StepSkip:
+		err = s.write(ctx, r, []Entry{
+			s.outcomeEntry(first, Outcome{State: StateSuperseded}),
+			s.replicaEntry(v, local, first),
+		}, &Batch{Settled: []OperationID{first.ID}})
+		s.opened.Delete(first.ID)
+		s.certain(first)
+	case StepVacuous:
+		err = s.settleAll(ctx, r, step, s.stepEntries(v, local, step, step.Operations, Reply{}))
+	case StepRun:
+		unlock()
+		defer r.crossing()()
+		again, err = s.run(ctx, r, kind, first, local, step)
+	case StepMake:
+		unlock()
+		defer r.crossing()()
+		again, err = s.run(ctx, r, kind, step.Make, "", step)
+	case StepCorrect:
+		unlock()
+		defer r.crossing()()
+		again, err = s.correct(ctx, r, kind, step, local)
+	}
+	return err != nil || again, again, err
 }
 
 // standing is what this site's application has been brought to.

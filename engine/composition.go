@@ -32,7 +32,9 @@ func destroyedAlong(v *view, before ResourceRow) []Relation {
 // at every site, and must not be taken for lost and made anew. One of the sites that have both does it.
 func (s *Site) destroyAlong(ctx context.Context, id DocumentID) error {
 	r := s.registry.acquire(id)
-	r.mu.Lock()
+	defer s.registry.release(r)
+	unlock := r.lock()
+	defer unlock()
 	v, err := s.open(ctx, r)
 	var ended *Operation
 	if err == nil {
@@ -42,8 +44,7 @@ func (s *Site) destroyAlong(ctx context.Context, id DocumentID) error {
 			}
 		}
 	}
-	r.mu.Unlock()
-	s.registry.release(r)
+	unlock()
 	if err != nil || ended == nil || v.exists() {
 		return err
 	}

@@ -266,14 +266,14 @@ func (s *Site) ContentsChanged(container DocumentID) { s.queue.add(job{contents:
 func (s *Site) tellContents(ctx context.Context, id DocumentID) error {
 	r := s.registry.acquire(id)
 	defer s.registry.release(r)
-	r.mu.Lock()
+	unlock := r.lock()
+	defer unlock()
 	v, err := s.open(ctx, r)
 	if err != nil {
-		r.mu.Unlock()
 		return err
 	}
 	kind, local, holds := v.kind, v.local(), v.holds(s.cfg.Self) && v.history.spread != nil
-	r.mu.Unlock()
+	unlock()
 	if !holds || local == "" || s.cfg.Items == nil {
 		return nil
 	}

@@ -30,16 +30,16 @@ func (p Progress) settled(o *Operation) bool {
 // nearest site that has it and written here. It reports whether to try again later. Writes are absolute, so that all of it
 // may be done once more after a crash. The caller holds the turn.
 func (s *Site) copyContent(ctx context.Context, r *resource) (again bool, err error) {
-	r.mu.Lock()
+	unlock := r.lock()
+	defer unlock()
 	v, err := s.open(ctx, r)
 	if err != nil {
-		r.mu.Unlock()
 		return false, err
 	}
 	kind, key, local := v.kind, v.about.Key, v.local()
 	joined := v.history.Get(v.replica(s.cfg.Self).Joined)
 	holders := v.holders()
-	r.mu.Unlock()
+	unlock()
 	if joined == nil {
 		return false, fmt.Errorf("copy the content of %s: %w: what has added this site", key, ErrNotFound)
 	}
@@ -251,14 +251,14 @@ func (s *Site) content(ctx context.Context, r Request) (a Answer, err error) {
 			passed()
 		}
 	}()
-	res.mu.Lock()
+	unlock := res.lock()
+	defer unlock()
 	v, err := s.open(ctx, res)
 	if err != nil {
-		res.mu.Unlock()
 		return Answer{}, err
 	}
 	replica, asks := v.replica(s.cfg.Self), v.part(r.Via[len(r.Via)-1])
-	res.mu.Unlock()
+	unlock()
 	if asks != partMember && asks != partLeaving || replica.Local == "" || replica.Bare {
 		return Answer{}, notHere(s.name(s.cfg.Self), r)
 	}

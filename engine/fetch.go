@@ -176,17 +176,17 @@ func (v *view) wantsBody(id OperationID) *Operation {
 // readBack brings a body here that no agent has any more from an application that shows it, where the catalog says how that is read:
 // what is read there has to be these bytes. The error wraps errNobodyHas when none shows them.
 func (s *Site) readBack(ctx context.Context, r *resource, o *Operation) error {
-	r.mu.Lock()
+	unlock := r.lock()
+	defer unlock()
 	v, err := s.open(ctx, r)
 	if err != nil {
-		r.mu.Unlock()
 		return err
 	}
 	kind, key, part, holders := v.kind, v.about.Key, v.kind.contentOf(o), v.holders()
 	if v.replica(s.cfg.Self).Bare { // all of the content is copied
 		part = nil
 	}
-	r.mu.Unlock()
+	unlock()
 	last := errNobodyHas
 	if part == nil {
 		return last

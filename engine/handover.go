@@ -25,14 +25,14 @@ func (v *view) adopted() *Operation {
 // handedOver has a later resource of the same name, which this site has made of the object local that the lost run had for r, give it back. It
 // reports whether that is still to be waited for. The caller holds the turn.
 func (s *Site) handedOver(ctx context.Context, r *resource, k *Kind, local LocalID, first *Operation) (waits bool, err error) {
-	r.mu.Lock()
+	unlock := r.lock()
+	defer unlock()
 	v, err := s.open(ctx, r)
 	if err != nil {
-		r.mu.Unlock()
 		return false, err
 	}
 	key, mine := v.about.Key, s.claimOf(v)
-	r.mu.Unlock()
+	unlock()
 	if !k.Natural() || mine.local == local {
 		return false, nil
 	}
@@ -53,16 +53,16 @@ func (s *Site) handedOver(ctx context.Context, r *resource, k *Kind, local Local
 // giveBack takes back what a resource has changed in the object that it was made of by create. It reports whether to try again later. The caller
 // holds the turn.
 func (s *Site) giveBack(ctx context.Context, r *resource, k *Kind, create *Operation) (again bool, err error) {
-	r.mu.Lock()
+	unlock := r.lock()
+	defer unlock()
 	v, err := s.open(ctx, r)
 	if err != nil {
-		r.mu.Unlock()
 		return false, err
 	}
 	local, h := v.local(), v.history
 	since := h.touching(slices.DeleteFunc(slices.Clone(h.ordered), func(o *Operation) bool { return o == create }), anyOperation)
 	changed := alone(create).restoring(since, FoldOf(h, anyOperation))
-	r.mu.Unlock()
+	unlock()
 	shown, err := s.shown(ctx, k, local)
 	if isGone(shown, err) {
 		return false, nil

@@ -46,7 +46,8 @@ func (s *Site) note(ctx context.Context, r *resource, o *Operation, reply Reply,
 // later has an operation tried again, after an answer to a request of the agent's own that did not settle it. Alone: the
 // service lets the agent in, but not to this resource.
 func (s *Site) later(ctx context.Context, r *resource, o *Operation, reply Reply, err error, alone bool) error {
-	r.mu.Lock()
+	unlock := r.lock()
+	defer unlock()
 	v, openErr := s.open(ctx, r)
 	if openErr == nil {
 		w := s.waitingFor(v.about.Service)
@@ -58,7 +59,7 @@ func (s *Site) later(ctx context.Context, r *resource, o *Operation, reply Reply
 		}
 		openErr = s.hold(ctx, r, w)
 	}
-	r.mu.Unlock()
+	unlock()
 	if openErr != nil {
 		return openErr
 	}

@@ -63,18 +63,17 @@ func (s *Site) Check(ctx context.Context, id DocumentID) error {
 func (s *Site) look(ctx context.Context, id DocumentID) (again bool, err error) {
 	r := s.registry.acquire(id)
 	defer s.registry.release(r)
-	r.mu.Lock()
+	unlock := r.lock()
+	defer unlock()
 	v, err := s.open(ctx, r)
 	if err != nil {
-		r.mu.Unlock()
 		return false, err
 	}
 	if err := s.lapse(ctx, r); err != nil {
-		r.mu.Unlock()
 		return true, err
 	}
 	local, kind, ready := v.local(), v.kind, v.exists() && v.quiet(s.cfg.Self)
-	r.mu.Unlock()
+	unlock()
 	crossed, under := r.crossed()
 	switch {
 	case !ready:
@@ -89,22 +88,20 @@ func (s *Site) look(ctx context.Context, id DocumentID) (again bool, err error) 
 		}
 	}
 	reply, err := s.shown(ctx, kind, local)
-	r.mu.Lock()
+	unlock = r.lock()
+	defer unlock()
 	v, opened := s.open(ctx, r)
 	if opened != nil {
-		r.mu.Unlock()
 		return false, opened
 	}
 	if since, _ := r.crossed(); since != crossed || v.local() != local || !v.quiet(s.cfg.Self) {
-		defer r.mu.Unlock()
 		return v.quiet(s.cfg.Self), nil
 	}
 	if again, err = s.saw(ctx, r, reply, err); err != nil {
-		r.mu.Unlock()
 		return again, err
 	}
 	now := v.replica(s.cfg.Self)
-	r.mu.Unlock()
+	unlock()
 	if o := now.Observed; o != nil && o.Unseen == UnseenGone && o.Steady && now.Contended == "" {
 		return true, s.bringBack(ctx, r, kind, local)
 	}

@@ -15,15 +15,15 @@ import (
 // tells, and, unless clients choose the identifiers of its kind, what it shows at the paths that its create has set is what some
 // operation has put there: an application that was restored assigns the same identifiers again.
 func (s *Site) isOurs(ctx context.Context, r *resource, k *Kind, local LocalID, shown Reply) (ours, taken bool, _ error) {
-	r.mu.Lock()
+	unlock := r.lock()
+	defer unlock()
 	v, err := s.open(ctx, r)
 	if err != nil {
-		r.mu.Unlock()
 		return false, false, err
 	}
 	known := v.local() == local
 	operations, divided := v.history.ordered, v.history.spread.divided()
-	r.mu.Unlock()
+	unlock()
 	if known {
 		return true, false, nil
 	}
@@ -54,14 +54,14 @@ func (s *Site) isTaken(ctx context.Context, r *resource, k *Kind, local LocalID)
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		return false, fmt.Errorf("look who has the identifier %s: %w", local, err)
 	}
-	r.mu.Lock()
+	unlock := r.lock()
+	defer unlock()
 	v, err := s.open(ctx, r)
 	if err != nil || v.exists() || !k.Natural() {
-		r.mu.Unlock()
 		return false, err
 	}
 	key := v.about.Key
-	r.mu.Unlock()
+	unlock()
 	others, err := s.rivals(ctx, k, key, r.id)
 	return slices.ContainsFunc(others, claim.there), err
 }
@@ -137,10 +137,10 @@ func (s *Site) besideLost(ctx context.Context, r *resource, k *Kind, lost, local
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		return false, false, fmt.Errorf("look who has the identifier %s: %w", lost, err)
 	}
-	r.mu.Lock()
+	unlock := r.lock()
+	defer unlock()
 	v, err := s.open(ctx, r)
 	if err != nil {
-		r.mu.Unlock()
 		return false, false, err
 	}
 	create := newestCreate(v.history.Living(func(o *Operation) bool { return v.settled(v.self, o) }))
@@ -148,7 +148,7 @@ func (s *Site) besideLost(ctx context.Context, r *resource, k *Kind, lost, local
 	if create != nil {
 		before = v.outcomes[v.self][create.ID]
 	}
-	r.mu.Unlock()
+	unlock()
 	if create == nil {
 		return false, false, nil
 	}

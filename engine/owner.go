@@ -88,15 +88,15 @@ func (s *Site) claim(ctx context.Context, id DocumentID) (claim, error) {
 // keepName sees to it that a resource has an object here only as long as its name is its own. It reports whether nothing
 // else is to be done for the resource now, and if so, whether to try again later. The caller holds the turn.
 func (s *Site) keepName(ctx context.Context, r *resource) (waits, again bool, err error) {
-	r.mu.Lock()
+	unlock := r.lock()
+	defer unlock()
 	v, err := s.open(ctx, r)
 	if err != nil {
-		r.mu.Unlock()
 		return true, false, err
 	}
 	k, key, paused := v.kind, v.about.Key, v.replicas[s.cfg.Self].Paused != nil
 	mine := s.claimOf(v)
-	r.mu.Unlock()
+	unlock()
 	if !k.Natural() || paused {
 		return false, false, nil
 	}
@@ -158,10 +158,10 @@ func (r *resource) yields() bool {
 // giveUp deletes the object of a resource whose name is another's, or gives it back. It reports whether to try again later. The caller
 // holds the turn.
 func (s *Site) giveUp(ctx context.Context, r *resource, k *Kind, key ResourceID, back bool) (again bool, err error) {
-	r.mu.Lock()
+	unlock := r.lock()
+	defer unlock()
 	v, err := s.open(ctx, r)
 	if err != nil {
-		r.mu.Unlock()
 		return false, err
 	}
 	born, adopted := v.history.born(anyOperation), v.adopted()
@@ -169,7 +169,7 @@ func (s *Site) giveUp(ctx context.Context, r *resource, k *Kind, key ResourceID,
 	if !admitted {
 		err = s.hold(ctx, r, s.waitingFor(k.Service))
 	}
-	r.mu.Unlock()
+	unlock()
 	if !admitted || err != nil {
 		return true, err
 	}
@@ -247,9 +247,10 @@ func (s *Site) takeName(ctx context.Context, r *resource, k *Kind, o *Operation,
 	if err != nil {
 		return true, err
 	}
-	r.mu.Lock()
+	unlock := r.lock()
+	defer unlock()
 	ended := r.view != nil && r.view.history.born(anyOperation) == nil
-	r.mu.Unlock()
+	unlock()
 	for _, other := range others {
 		if !other.there() || ended && other.born == nil && other.local == "" { // of those that have ended, each finds out what it has made
 			continue
@@ -331,9 +332,10 @@ func (s *Site) dropName(ctx context.Context, id DocumentID) error {
 		return err
 	}
 	defer r.pass()
-	r.mu.Lock()
+	unlock := r.lock()
+	defer unlock()
 	v, err := s.open(ctx, r)
-	r.mu.Unlock()
+	unlock()
 	if err != nil {
 		return fmt.Errorf("drop a resource whose name is another's: %w", err)
 	}

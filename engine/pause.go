@@ -37,9 +37,16 @@ func (s *Site) Pause(ctx context.Context, id DocumentID, by SiteID, reason strin
 	return s.setPause(ctx, id, &Pause{By: s.name(by), At: s.cfg.Now(), Reason: reason})
 }
 
-// Resume ends a pause and sees to what has waited. A replica that is not paused stays as it is.
+// Resume ends a pause and sees to what has waited, also of a resource that was set aside. A replica that is not paused stays as it is.
 func (s *Site) Resume(ctx context.Context, id DocumentID) error {
-	if err := s.setPause(ctx, id, nil); err != nil {
+	_, aside := s.aside.LoadAndDelete(id)
+	err := s.guarded(ctx, id, "resume", func() error {
+		if err := s.setPause(ctx, id, nil); err != nil || !aside {
+			return err
+		}
+		return s.showAnew(ctx, id)
+	})
+	if err != nil {
 		return err
 	}
 	s.queue.add(job{document: id}, 0)

@@ -36,9 +36,18 @@ func (s *Site) receive(ctx context.Context, from SiteID, e Envelope) (own bool, 
 	if err != nil {
 		return false, fmt.Errorf("receive document %s from %s: %w", e.Document, from, err)
 	}
-	if about.Schema == SchemaChoice {
-		return s.receiveChoice(ctx, from, e)
-	}
+	err = s.guarded(ctx, root.id, "receive", func() error {
+		if about.Schema == SchemaChoice {
+			own, err = s.receiveChoice(ctx, from, e)
+		} else {
+			own, err = s.receiveResource(ctx, from, e, root, about)
+		}
+		return err
+	})
+	return own, err
+}
+
+func (s *Site) receiveResource(ctx context.Context, from SiteID, e Envelope, root *epoch, about About) (own bool, err error) {
 	r, v, unlock, err := s.locked(ctx, root.id)
 	defer unlock()
 	first := errors.Is(err, ErrNotFound)
@@ -276,7 +285,15 @@ func (s *Site) until(ctx context.Context, row DocumentRow, with SiteID) (until V
 	if err != nil {
 		return nil, false, err
 	}
-	_, v, unlock, err := s.locked(ctx, root.id)
+	err = s.guarded(ctx, root.id, "give", func() error {
+		until, left, err = s.untilHere(ctx, row, root.id, about, with)
+		return err
+	})
+	return until, left, err
+}
+
+func (s *Site) untilHere(ctx context.Context, row DocumentRow, id DocumentID, about About, with SiteID) (until Version, left bool, err error) {
+	_, v, unlock, err := s.locked(ctx, id)
 	defer unlock()
 	if err != nil {
 		return nil, false, err

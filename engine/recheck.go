@@ -19,19 +19,18 @@ func (v *view) gap(had map[Line]uint64) []*Operation {
 // corrected, the object is looked for, and actions become uncertain, for nobody can see whether they ran. It reports whether it
 // is to be tried again later. The caller holds the turn.
 func (s *Site) recheck(ctx context.Context, r *resource) (again bool, err error) {
-	r.mu.Lock()
+	unlock := r.lock()
+	defer unlock()
 	v, err := s.open(ctx, r)
 	if err != nil {
-		r.mu.Unlock()
 		return false, err
 	}
 	if err := s.countAfter(ctx, r); err != nil {
-		r.mu.Unlock()
 		return false, err
 	}
 	mine, kind := v.replicas[s.cfg.Self], v.kind
 	admitted, err := s.enter(ctx, r)
-	r.mu.Unlock()
+	unlock()
 	if !admitted || err != nil {
 		return true, err
 	}
@@ -39,15 +38,15 @@ func (s *Site) recheck(ctx context.Context, r *resource) (again bool, err error)
 	if again || err != nil {
 		return again, err
 	}
-	r.mu.Lock()
+	unlock = r.lock()
+	defer unlock()
 	if v, err = s.open(ctx, r); err != nil {
-		r.mu.Unlock()
 		return false, err
 	}
 	gap, over := v.gap(had), !v.exists()
 	folded := over && !v.history.exists(func(o *Operation) bool { return v.history.base.has(o) || mine.settled(o) })
 	made, standing := v.history.made(gap), s.standing(v)
-	r.mu.Unlock()
+	unlock()
 	if err := s.openInBackup(ctx, r, kind, gap, cmp.Or(lost, mine.Local) != ""); err != nil {
 		return true, err
 	}

@@ -16,11 +16,19 @@ import (
 func (s *Site) locked(ctx context.Context, id DocumentID) (r *resource, v *view, unlock func(), err error) {
 	r = s.registry.acquire(id)
 	r.mu.Lock()
-	v, err = s.open(ctx, r)
-	return r, v, func() {
+	unlock = func() {
 		r.mu.Unlock()
 		s.registry.release(r)
-	}, err
+	}
+	opened := false
+	defer func() {
+		if !opened { // it panics
+			unlock()
+		}
+	}()
+	v, err = s.open(ctx, r)
+	opened = true
+	return r, v, unlock, err
 }
 
 // open loads the view of a resource. The caller holds r.mu.
@@ -224,6 +232,7 @@ func (s *Site) index(ctx context.Context, r *resource, b *Batch) error {
 		return err
 	}
 	s.tellOpen(v, &row, b.Settled)
+	s.showAside(&row)
 	b.Resources = append(b.Resources, row)
 	v.owner = !v.exists() && (len(row.Relations) > 0 || s.mayHold(v.kind))
 	v.shifted = v.shifted || shifts(before, row)

@@ -41,6 +41,12 @@ func (r *resource) take(ctx context.Context) error {
 
 func (r *resource) pass() { <-r.turn }
 
+// lock locks mu and returns what unlocks it, once. It is deferred, too: what panics in between leaves nothing locked.
+func (r *resource) lock() (unlock func()) {
+	r.mu.Lock()
+	return sync.OnceFunc(r.mu.Unlock)
+}
+
 // watch returns what is closed when the document changes. The caller holds mu.
 func (r *resource) watch() <-chan struct{} {
 	if r.news == nil {

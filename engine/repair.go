@@ -202,14 +202,15 @@ func (s *Site) Keep(ctx context.Context, id DocumentID, user string, force bool)
 	if err != nil {
 		return "", err
 	}
-	r.mu.Lock()
+	unlock := r.lock()
+	defer unlock()
 	v, err := s.open(ctx, r)
 	if err != nil {
-		r.mu.Unlock()
+		unlock()
 		return "", fmt.Errorf("keep what this site shows: %w", err)
 	}
 	key, kind, keeps := v.about.Key, v.kind, len(v.keeps(s.cfg.Now()))
-	r.mu.Unlock()
+	unlock()
 	switch {
 	case local == "":
 		return "", keepRefused("%s has no object of %s to keep; keep another site, or delete the resource", s.name(s.cfg.Self), key)

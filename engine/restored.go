@@ -252,14 +252,15 @@ func (s *Site) publishedByLost(ctx context.Context, r *resource, c *crossing) (b
 		defer s.registry.release(r)
 	}
 	if r != nil {
-		r.mu.Lock()
+		unlock := r.lock()
+		defer unlock()
 		v, err := s.open(ctx, r)
 		if err == nil {
 			o := v.history.Get(c.Operation.ID)
 			published = published || o != nil
 			made = o != nil && o.Type == TypeCreate && v.replicas[s.cfg.Self].Lost != nil && v.part(s.cfg.Self) == partMember && slices.Contains(v.gap(v.replicas[s.cfg.Self].Lost.Settled), o)
 		}
-		r.mu.Unlock()
+		unlock()
 		if err != nil && !errors.Is(err, ErrNotFound) {
 			return false, err
 		}

@@ -108,6 +108,8 @@ type Site struct {
 	// unsure holds the operations that were sent without a certain answer, by themselves or in a correction; resumed holds
 	// the documents of which an earlier process may have sent any that is not settled.
 	unsure, resumed sync.Map // of OperationID and of DocumentID to true
+	// aside holds the documents of resources that are set aside, with what the list says of that; listed those that an earlier process had.
+	aside, listed sync.Map // of DocumentID to *Pause and to true
 	// claimed holds the documents whose object is in the way of an earlier resource of the same name.
 	claimed sync.Map // of DocumentID to bool: whether that is to be given back, where it was adopted, rather than deleted
 	// swept is where the slow look at all resources has come to; owned by the one job that it is.
@@ -233,6 +235,9 @@ func (s *Site) takeUp(ctx context.Context) error {
 		if row.Sites[s.cfg.Self].Held {
 			s.deletions.hold(d)
 		}
+		if s.wasAside(row) {
+			s.listed.Store(d, true)
+		}
 		s.leftOver.Store(d, true)
 		s.resumed.Store(d, true)
 		s.queue.add(job{document: d}, 0)
@@ -286,46 +291,50 @@ func (s *Site) do(ctx context.Context, j job) {
 		s.queue.done(j, false, s.backoff)
 		return
 	}
-	var again bool
-	var err error
 	delay := s.backoff
-	switch {
-	case j.look != "":
-		again, err = s.look(ctx, j.look)
+	if j.look != "" {
 		delay = s.lookAgain
-	case j.alone:
-		err = s.goAlone(ctx)
-	case j.sweep:
-		err = s.sweep(ctx)
-	case j.forget:
-		err = s.forgetRows(ctx)
-	case j.relied != "":
-		err = s.seeRelying(ctx, j.relied)
-	case j.owner != "":
-		err = s.destroyAlong(ctx, j.owner)
-	case j.supported != "":
-		err = s.seeSupport(ctx, j.supported)
-	case j.vacate != "":
-		err = s.vacate(ctx, j.vacate)
-	case j.document != "":
-		again, err = s.bringUpToDate(ctx, j.document)
-	case j.intent != "":
-		again, err = s.settleIntent(ctx, j.intent)
-	case j.contents != "":
-		err = s.tellContents(ctx, j.contents)
-	case j.body != (bodyJob{}):
-		again, err = s.fetchBody(ctx, j.body)
-	case j.probe != "":
-		s.probe(j.probe)
-	default:
-		again, err = s.deliver(ctx, j.kept)
 	}
+	again, err := s.tryJob(ctx, j)
 	if err != nil && ctx.Err() == nil && !errors.Is(err, ErrNotFound) {
-		s.cfg.Log.Error("work", "resource", j.document+j.look+j.contents+j.relied+j.supported+j.owner+j.body.document,
-			"operation", string(j.intent+j.kept+j.body.operation), "err", err)
+		s.cfg.Log.Error("work", "resource", j.about(), "operation", string(j.intent+j.kept+j.body.operation), "err", err)
 		again = true
 	}
 	s.queue.done(j, again, delay)
+}
+
+// perform does one job. It reports whether to try again later.
+func (s *Site) perform(ctx context.Context, j job) (again bool, err error) {
+	switch {
+	case j.look != "":
+		return s.look(ctx, j.look)
+	case j.alone:
+		return false, s.goAlone(ctx)
+	case j.sweep:
+		return false, s.sweep(ctx)
+	case j.forget:
+		return false, s.forgetRows(ctx)
+	case j.relied != "":
+		return false, s.seeRelying(ctx, j.relied)
+	case j.owner != "":
+		return false, s.destroyAlong(ctx, j.owner)
+	case j.supported != "":
+		return false, s.seeSupport(ctx, j.supported)
+	case j.vacate != "":
+		return false, s.vacate(ctx, j.vacate)
+	case j.document != "":
+		return s.bringUpToDate(ctx, j.document)
+	case j.intent != "":
+		return s.settleIntent(ctx, j.intent)
+	case j.contents != "":
+		return false, s.tellContents(ctx, j.contents)
+	case j.body != (bodyJob{}):
+		return s.fetchBody(ctx, j.body)
+	case j.probe != "":
+		s.probe(j.probe)
+		return false, nil
+	}
+	return s.deliver(ctx, j.kept)
 }
 
 // backoff grows by half with each try and is spread by a fifth, so that sites do not come back all at once.

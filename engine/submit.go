@@ -152,7 +152,18 @@ func others(row ResourceRow, self SiteID) []SiteID {
 }
 
 // change runs a request at this site's replica and makes an operation of it.
-func (s *Site) change(ctx context.Context, row ResourceRow, r Request, k keeper) (Answer, error) {
+func (s *Site) change(ctx context.Context, row ResourceRow, r Request, k keeper) (a Answer, err error) {
+	if err := s.asideHere(row); err != nil {
+		return Answer{}, err
+	}
+	err = s.guarded(ctx, row.Document, "change", func() error {
+		a, err = s.changeHere(ctx, row, r, k)
+		return err
+	})
+	return a, err
+}
+
+func (s *Site) changeHere(ctx context.Context, row ResourceRow, r Request, k keeper) (Answer, error) {
 	if err := s.takeLarge(ctx, r); err != nil {
 		return Answer{}, err
 	}

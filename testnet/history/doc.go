@@ -1,5 +1,5 @@
 // Package history plays random histories of a mesh of sites: the real engine of each, over documents, a disk, a network and
-// an application that are kept in maps. There are no goroutines and no wall clock; one thing happens at a time, and the seed
+// an application that are kept in maps. There is no wall clock, and one thing happens at a time, and the seed
 // decides which. So a history is replayed exactly by its seed, and hundreds of operations are checked in a second.
 //
 // In one of eight histories (-history.backups) sites are set back to backups of their disks (backup.go), some with their

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"runtime"
 	"slices"
 	"strconv"
 	"time"
@@ -47,9 +48,6 @@ type process struct {
 	left bool            // it has waited for them for long enough, and gone on alone
 }
 
-// died unwinds the calls of a process that has died.
-type died struct{}
-
 func (s *site) String() string { return string(s.name) }
 
 func (s *site) clock() time.Time { return s.w.now.Add(s.skew) }
@@ -88,18 +86,19 @@ func (p *process) enter(f func()) (alive bool) {
 	if p.deep++; p.deep == 1 {
 		p.done = 0
 	}
-	defer func() {
-		p.deep--
-		if r := recover(); r != nil {
-			if _, ok := r.(died); !ok {
-				panic(r)
-			}
-			alive = false
-		}
+	ended := make(chan struct{})
+	go func() { // which is how a call can end half way, and the engine takes it for no defect of its own
+		defer close(ended)
+		f()
+		alive = true
 	}()
-	f()
-	return !p.dead
+	<-ended
+	p.deep--
+	return alive && !p.dead
 }
+
+// unwind ends the calls of a process that has died.
+func unwind() { runtime.Goexit() }
 
 // die ends the process: its effects end with this one.
 func (p *process) die() {
@@ -117,12 +116,12 @@ const tooMany = 3000
 // effect does what others, or a later life, can see; the process may die just before it or just after.
 func (p *process) effect(do func()) {
 	if p.dead {
-		panic(died{})
+		unwind()
 	}
 	if p.done++; p.done > tooMany {
 		p.site.w.problem("%s does one thing after the other and never ends", p.site.name)
 		p.die()
-		panic(died{})
+		unwind()
 	}
 	if p.doom > 0 {
 		if p.doom--; p.doom == 0 {
@@ -130,12 +129,12 @@ func (p *process) effect(do func()) {
 				do()
 			}
 			p.die()
-			panic(died{})
+			unwind()
 		}
 	}
 	do()
 	if p.dead { // something that happened meanwhile has ended it
-		panic(died{})
+		unwind()
 	}
 }
 
@@ -172,7 +171,7 @@ func (c client) Do(_ context.Context, call engine.Call) (r engine.Reply, err err
 	w := c.p.site.w
 	c.p.effect(func() {
 		if c.p.meanwhile(); c.p.disk != c.p.site.disk { // that was set back: what was under way, also of one that had died before, does not arrive
-			panic(died{})
+			unwind()
 		}
 		c.p.repeats(call)
 		r, err = c.p.site.app.serve(call, w.rng.IntN(1000))

@@ -69,7 +69,7 @@ func (s *Site) replace(ctx context.Context, f func() error) error {
 // Clone starts another process from a copy of the site's data directory, with the same key and in front of the same
 // application. The mesh closes it.
 func (s *Site) Clone(ctx context.Context) (*Site, error) {
-	c := &Site{ID: s.ID, Name: s.Name, App: s.App, mesh: s.mesh, kinds: s.kinds, key: s.key, dir: filepath.Join(s.mesh.dir, "clone of "+string(s.Name))}
+	c := &Site{ID: s.ID, Name: s.Name, App: s.App, mesh: s.mesh, kinds: s.kinds, key: s.key, log: s.log, dir: filepath.Join(s.mesh.dir, "clone of "+string(s.Name))}
 	err := s.replace(ctx, func() error { return os.CopyFS(c.dir, os.DirFS(s.dir)) })
 	if err != nil {
 		return nil, err

@@ -60,6 +60,7 @@ type Site struct {
 	dir     string
 	store   *storage.Store
 	disk    *fullDisk
+	log     slog.Handler // from the next start on
 	docs    *crdt.Set
 	stop    func()
 	// deletions are the limits from the next start on.
@@ -76,7 +77,7 @@ func Open(ctx context.Context, dir string, kind *engine.Kind, n int, more ...*en
 	for i := range n {
 		name := engine.SiteName(fmt.Sprintf("site%d", i))
 		s := &Site{Name: name, mesh: m, kinds: append([]*engine.Kind{kind}, more...),
-			dir: filepath.Join(dir, string(name)), App: newApplication(string(rune('a' + i)))}
+			dir: filepath.Join(dir, string(name)), App: newApplication(string(rune('a' + i))), log: slog.DiscardHandler}
 		if err := s.newKey(); err != nil {
 			return m, err
 		}
@@ -150,7 +151,7 @@ func (s *Site) open(ctx context.Context) error {
 	s.docs = documents
 	s.Site, err = engine.New(ctx, engine.Config{
 		Self: s.ID, Kinds: s.kinds, Unknown: s.unknown, Documents: documents, Store: s.disk, Ledger: store, Blobs: blobs, Spools: spools, App: s.App,
-		Log: slog.New(slog.DiscardHandler), Now: time.Now, Vault: vault, Classify: classify,
+		Log: slog.New(s.log), Now: time.Now, Vault: vault, Classify: classify,
 		NewID:     func() string { return uuid.Must(uuid.NewV7()).String() },
 		Random:    func(b []byte) { rand.Read(b) },
 		Deletions: s.deletions, KeepOperations: s.mesh.keepOperations,
@@ -255,17 +256,18 @@ func (m *Mesh) site(id engine.SiteID) *Site {
 
 // Reconcile lets every two sites that reach each other exchange what one of them lacks: anti-entropy, without the wire.
 func (m *Mesh) Reconcile(ctx context.Context) error {
+	var errs []error
 	for _, a := range m.Sites {
 		for _, b := range m.Sites {
 			if a == b || !m.reachable(a.ID, b.ID) {
 				continue
 			}
 			if err := a.pull(ctx, b); err != nil {
-				return err
+				errs = append(errs, err)
 			}
 		}
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 func (s *Site) pull(ctx context.Context, from *Site) error {
@@ -277,6 +279,7 @@ func (s *Site) pull(ctx context.Context, from *Site) error {
 	if err != nil {
 		return err
 	}
+	var errs []error
 	for _, d := range list {
 		if slices.Contains(mine, d) { // the same at both ends
 			continue
@@ -299,11 +302,11 @@ func (s *Site) pull(ctx context.Context, from *Site) error {
 			s.wired(from, e)
 		}
 		if err := s.Receive(ctx, from.ID, e); err != nil && !errors.Is(err, engine.ErrMissing) { // what is missing comes with another
-			return err
+			errs = append(errs, err)
 		}
 	}
 	s.Compared(from.ID)
-	return nil
+	return errors.Join(errs...)
 }
 
 // wire is a site's way to the others.
