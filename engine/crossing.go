@@ -108,7 +108,7 @@ func (s *Site) cross(ctx context.Context, res *resource, k *Kind, c *crossing, b
 		return Answer{}, err
 	}
 	defer res.crossing()()
-	reply, err := s.call(ctx, k, c.sent(), local, c.Credentials, key)
+	reply, err := s.call(ctx, k, c.sent(), local, c.credentials(), key)
 	ctx = context.WithoutCancel(ctx) // what came of it is recorded, whether or not the client still waits
 	switch judge(o.Type, reply, err) {
 	case verdictDone:

@@ -29,10 +29,13 @@ type crossing struct {
 	// Plain says that the request makes no operation of a document: it is another site's, for this one alone.
 	Plain bool `json:"plain,omitempty"`
 	// Choice is the document of the name that a plain request gives, where it is to be at exactly one site.
-	Choice      *About      `json:"choice,omitempty"`
-	Target      string      `json:"target,omitempty"`
-	Within      string      `json:"within,omitempty"`
+	Choice *About `json:"choice,omitempty"`
+	Target string `json:"target,omitempty"`
+	Within string `json:"within,omitempty"`
+	// Credentials are the caller's own headers, empty for a caller who has shown none; only with Own it goes out with those of the
+	// configuration.
 	Credentials http.Header `json:"credentials,omitempty"`
+	Own         bool        `json:"own,omitempty"`
 	Keys        [][32]byte  `json:"keys,omitempty"`
 	BodyHash    [32]byte    `json:"body_hash"`
 	// Grows are sites that the request's scope has added, by an operation called Placing, Forced as the caller said.
@@ -79,6 +82,18 @@ func (c *crossing) sent() *Operation {
 	return &o
 }
 
+// credentials are what the request goes out with, as often as it does; nil: those of the configuration. One that has been read back from disk
+// without any was its caller's, who had shown none.
+func (c *crossing) credentials() http.Header {
+	switch {
+	case c.Own:
+		return nil
+	case c.Credentials == nil:
+		return http.Header{}
+	}
+	return c.Credentials
+}
+
 // shown is what the application showed before the operation, as far as it was read: else what before folds.
 func (c *crossing) shown(before Fold) func() ([]byte, error) {
 	return func() ([]byte, error) {
@@ -112,7 +127,7 @@ func (s *Site) crossingOf(r Request, k keeper) *crossing {
 			ID: id, Type: r.Type, Method: r.Method, Path: r.Path, Query: r.Query, Header: r.Header, Body: r.Body,
 			Blob: r.blob(), Origin: s.cfg.Self, User: r.User, Scope: r.Scope,
 		},
-		Service: r.Kind.Service, Kind: r.Kind.Name, Target: r.Target, Within: r.Within, Credentials: r.Credentials, Keys: k.keys, BodyHash: k.bodyHash, Bound: r.Bound, Resent: r.Again,
+		Service: r.Kind.Service, Kind: r.Kind.Name, Target: r.Target, Within: r.Within, Credentials: r.Credentials, Own: r.Credentials == nil, Keys: k.keys, BodyHash: k.bodyHash, Bound: r.Bound, Resent: r.Again,
 	}
 	if n := r.Kind.named(r.Method, r.Path); n != nil {
 		c.Operation.Name = n.Name

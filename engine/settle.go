@@ -166,7 +166,7 @@ func (s *Site) settle(ctx context.Context, r *resource, c *crossing) (again bool
 		return true, err
 	}
 	defer r.crossing()()
-	reply, err := s.call(ctx, k, c.sent(), local, c.Credentials, key)
+	reply, err := s.call(ctx, k, c.sent(), local, c.credentials(), key)
 	ctx = context.WithoutCancel(ctx)
 	switch became := judge(o.Type, reply, err); became {
 	case verdictDone:

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 
@@ -52,6 +53,7 @@ type Application struct {
 	requests map[string]int         // what was done, by method
 	refused  map[string]int         // objects that may not be changed, and the status that is answered
 	tried    int                    // requests that could have met a fault
+	showed   []http.Header          // the credentials of each of those; nil: the agent's own
 	held     *hold                  // nil: requests are answered at once
 	habit    func(o map[string]any) // what the application makes of an object that it is given; nil: nothing
 	blind    bool                   // reads are answered with 503
@@ -115,6 +117,13 @@ func (a *Application) left() int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return len(a.faults)
+}
+
+// credentials returns what the requests that could have met a fault went out with.
+func (a *Application) credentials() []http.Header {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.Clone(a.showed)
 }
 
 // Count returns how many requests of a method the application has done.
@@ -228,6 +237,7 @@ func (a *Application) Do(_ context.Context, c engine.Call) (engine.Reply, error)
 	}
 	fault := a.always
 	a.tried++
+	a.showed = append(a.showed, c.Credentials)
 	if len(a.faults) > 0 {
 		fault, a.faults = a.faults[0], a.faults[1:]
 	}
