@@ -95,8 +95,9 @@ func (h *History) hadItsTurn(s Standing, o *Operation) bool {
 }
 
 // touching returns the operations whose values may come or go with ops: under rules by which one operation takes the effect of
-// another away, these are all that set anything, and of those that only add to numbers the settled ones whose effect comes or goes: a lost run may
-// have added more that has yet to come back.
+// another away, these are all that may lose theirs to one of ops, or get it back, one leading to the other, and of those that only add to
+// numbers the settled ones whose effect comes or goes: a lost run may have added more that has yet to come back. What nothing of this can
+// take away stays as the application shows it: an action of which nobody knows what it sets may have changed it since.
 func (h *History) touching(ops []*Operation, settled func(*Operation) bool) []*Operation {
 	if k := h.kind; len(ops) == 0 || len(h.facts) == 0 && (k == nil || len(k.Resolutions) == 0 && !k.ReplaceWhole && !k.UpdateWins) {
 		return ops
@@ -104,10 +105,32 @@ func (h *History) touching(ops []*Operation, settled func(*Operation) bool) []*O
 	is := among(ops)
 	without, _ := h.effective(pick{in: func(o *Operation) bool { return settled(o) && !is(o) }})
 	with, _ := h.effective(pick{in: func(o *Operation) bool { return settled(o) || is(o) }})
-	had, has := within(without), within(with)
+	had, has, moves := within(without), within(with), h.moving(ops)
 	return h.all(func(o *Operation) bool {
-		return is(o) || o.Change != nil && (len(o.Change.Set)+len(o.Change.Unset) > 0 || had(o) != has(o))
+		return is(o) || o.Change != nil && (len(o.Change.Set)+len(o.Change.Unset) > 0 && moves(o) || had(o) != has(o))
 	})
+}
+
+// moving tells which operations may lose their effect to one of ops, or get it back, directly or by way of another one. With a delete
+// that comes or goes and leaves one of several creates everything may; one that leaves none takes the object away, or does nothing to it.
+func (h *History) moving(ops []*Operation) func(*Operation) bool {
+	moves := map[*Operation]bool{}
+	for next := slices.Clone(ops); len(next) > 0; next = next[1:] {
+		by := next[0]
+		leaves := func(o *Operation) bool { return o.Type == TypeCreate && !h.discards(by, o) }
+		if by.Type == TypeDelete && slices.ContainsFunc(h.ordered, leaves) {
+			return anyOperation
+		}
+		for _, o := range h.ordered {
+			loses := Compare(o, by) < 0 && (h.loses(o, by, pick{}) != "" || by.Change != nil && by.Change.Whole)
+			reverses := o.Type == TypeDelete && h.Concurrent(by, o) && h.beats(by, o)
+			if !moves[o] && (loses || reverses) {
+				moves[o] = true
+				next = append(next, o)
+			}
+		}
+	}
+	return func(o *Operation) bool { return moves[o] }
 }
 
 // unanswered returns an action that counts and may have run, of which a step may take back what it has set; nil: there is none. A
