@@ -3,6 +3,7 @@ package engine
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -32,6 +33,9 @@ func (c *Change) Validate() error {
 		}
 		if !json.Valid(v) {
 			return fmt.Errorf("the value at %q is not JSON", p)
+		}
+		if strings.Count(string(p), "/")+depthOf(v) > maxDepth && !isContainer(v) {
+			return fmt.Errorf("a value is more than %d levels deep", maxDepth)
 		}
 	}
 	for _, p := range c.Unset {
@@ -81,11 +85,17 @@ func ChangeOf(k *Kind, t Type, body []byte, before Fold, representation func() (
 		return patchChange(k, body, before, representation)
 	}
 	v, err := k.parse(body)
+	if err == nil {
+		err = checkPaths(v)
+	}
 	if err != nil {
+		if t == TypeCreate && errors.Is(err, ErrTooLarge) {
+			return &Change{}, err
+		}
 		if t == TypeCreate { // an opaque body: nothing to fold, the request itself creates
 			return &Change{}, nil
 		}
-		return nil, fmt.Errorf("the body is not JSON: %w", err)
+		return nil, fmt.Errorf("the body is not JSON that is looked into: %w", err)
 	}
 	switch t {
 	case TypeMerge:
@@ -185,19 +195,30 @@ func mergeLeaves(v any, at Pointer, was map[Pointer]json.RawMessage, before Fold
 // patchChange evaluates a JSON Patch (RFC 6902) on the fold and, where it reaches beyond what clients have set, on the
 // representation. Positions in a keyed array are those that the caller was shown.
 func patchChange(k *Kind, body []byte, before Fold, representation func() ([]byte, error)) (*Change, error) {
+	if depthOf(body) > maxDepth && json.Valid(body) {
+		return nil, fmt.Errorf("%w: JSON nested more than %d levels deep", ErrTooLarge, maxDepth)
+	}
 	patch, err := jsonpatch.DecodePatch(body)
 	if err != nil {
 		return nil, fmt.Errorf("the body is not a JSON patch: %w", err)
 	}
 	options := jsonpatch.NewApplyOptions()
 	options.EscapeHTML = false
+	options.AccumulatedCopySizeLimit = MaxDocument // each copy could double what is there
 	base := before.Representation()
 	after, err := patch.ApplyWithOptions(base, options)
+	if copies := (*jsonpatch.AccumulatedCopySizeError)(nil); errors.As(err, &copies) {
+		return nil, fmt.Errorf("%w: the JSON patch copies more than %d bytes", ErrTooLarge, MaxDocument)
+	}
 	if err != nil || k.positional(patch) {
 		if base, err = representation(); err != nil {
 			return nil, fmt.Errorf("read what the patch applies to: %w", err)
 		}
-		if after, err = patch.ApplyWithOptions(base, options); err != nil {
+		after, err = patch.ApplyWithOptions(base, options)
+		if copies := (*jsonpatch.AccumulatedCopySizeError)(nil); errors.As(err, &copies) {
+			return nil, fmt.Errorf("%w: the JSON patch copies more than %d bytes", ErrTooLarge, MaxDocument)
+		}
+		if err != nil {
 			return nil, fmt.Errorf("apply the JSON patch: %w", err)
 		}
 	}
@@ -244,6 +265,9 @@ func difference(k *Kind, from, to []byte) (*Change, error) {
 	t, err := k.parse(to)
 	if err != nil {
 		return nil, fmt.Errorf("the representation is not JSON: %w", err)
+	}
+	if err := checkPaths(t); err != nil {
+		return nil, err
 	}
 	cells := map[Pointer]json.RawMessage{}
 	leaves(f, "", cells)

@@ -20,7 +20,8 @@ func (s *Site) inMeta(ctx context.Context, k *Kind, within string, body []byte) 
 	return p.Body
 }
 
-// fix computes what an operation sets. An application may understand what we do not: its effect is opaque to us then.
+// fix computes what an operation sets. An application may understand what we do not: its effect is opaque to us then. So it is with
+// ErrTooLarge, for what would take too much to look into.
 func (s *Site) fix(k *Kind, o *Operation, before Fold, representation func() ([]byte, error)) error {
 	if o.Type == TypePatch && k.effect(o) != nil {
 		return nil // what it sets is seen once it has run
@@ -33,11 +34,19 @@ func (s *Site) fix(k *Kind, o *Operation, before Fold, representation func() ([]
 	switch {
 	case err != nil && o.Type == TypeReplace:
 		o.Type = TypeAbsolute
-	case err != nil:
+	case err != nil && o.Type != TypeCreate:
 		o.Type = TypeAction
 	}
-	o.Change = change
+	if o.Change = change; errors.Is(err, ErrTooLarge) {
+		return err
+	}
 	return nil
+}
+
+// tooMuch refuses what would take too much to look into.
+func tooMuch(err error) *Refusal {
+	return &Refusal{Status: http.StatusRequestEntityTooLarge, Type: "too-large", Err: err,
+		Detail: fmt.Sprintf("a body that is looked into is nested at most %d levels deep, and what it makes is not much larger than itself; nothing has happened", maxDepth)}
 }
 
 // entryReserve is what an operation may grow by between its check and its publication: its place in time and what it has
@@ -63,6 +72,9 @@ func (s *Site) cross(ctx context.Context, res *resource, k *Kind, c *crossing, b
 			c.Shown, unread = b, err
 			return b, err
 		})
+		if errors.Is(err, ErrTooLarge) {
+			return Answer{}, tooMuch(err)
+		}
 		if err != nil {
 			return Answer{}, err
 		}

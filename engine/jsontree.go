@@ -9,8 +9,12 @@ import (
 	"strings"
 )
 
-// parseJSON decodes one JSON value and keeps numbers as they are written.
+// parseJSON decodes one JSON value and keeps numbers as they are written. The error wraps ErrTooLarge for one that is nested more than
+// maxDepth deep: each level has a path, which has all those above it in it.
 func parseJSON(b []byte) (any, error) {
+	if depthOf(b) > maxDepth && json.Valid(b) {
+		return nil, fmt.Errorf("%w: JSON nested more than %d levels deep", ErrTooLarge, maxDepth)
+	}
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.UseNumber()
 	var v any
@@ -21,6 +25,51 @@ func parseJSON(b []byte) (any, error) {
 		return nil, fmt.Errorf("more than one JSON value")
 	}
 	return v, nil
+}
+
+// depthOf is how deep the brackets of a JSON text are nested.
+func depthOf(b []byte) (most int) {
+	depth, quoted := 0, false
+	for i := 0; i < len(b); i++ {
+		switch c := b[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{' || c == '[':
+			depth++
+			most = max(most, depth)
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	return most
+}
+
+// maxPaths is the most bytes that the paths of what a request sets may have.
+const maxPaths = 8 * MaxDocument
+
+// checkPaths refuses, before it is taken apart, what has more than maxPaths bytes of paths: a long name above many others is in each of theirs.
+func checkPaths(v any) error {
+	if pathsOf(v, 0) > maxPaths {
+		return fmt.Errorf("%w: the paths of all that is in it have more than %d bytes", ErrTooLarge, maxPaths)
+	}
+	return nil
+}
+
+func pathsOf(v any, above int) (n int) {
+	switch c := v.(type) {
+	case map[string]any:
+		for name, member := range c {
+			n += pathsOf(member, above+1+len(name))
+		}
+	case *elements:
+		for t, element := range c.by {
+			n += pathsOf(element, above+1+len(t))
+		}
+	}
+	return n + above
 }
 
 // compact encodes v with sorted members and without escaping for HTML, so that equal values have equal bytes.

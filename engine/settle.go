@@ -171,7 +171,7 @@ func (s *Site) settle(ctx context.Context, r *resource, c *crossing) (again bool
 	switch became := judge(o.Type, reply, err); became {
 	case verdictDone:
 		if !c.Plain {
-			if err := s.fix(k, o, before, c.shown(before)); err != nil {
+			if err := s.fix(k, o, before, c.shown(before)); err != nil && !errors.Is(err, ErrTooLarge) {
 				return true, err
 			}
 		}

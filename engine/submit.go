@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -20,6 +21,12 @@ func (s *Site) Submit(ctx context.Context, r Request) (Answer, error) {
 	if len(r.Body) > MaxDocument {
 		return Answer{}, &Refusal{Status: http.StatusRequestEntityTooLarge, Type: "too-large",
 			Detail: fmt.Sprintf("a body that is looked into has at most %d bytes; nothing has happened", MaxDocument)}
+	}
+	switch r.Type {
+	case TypeCreate, TypeReplace, TypeMerge, TypePatch:
+		if depthOf(r.Body) > maxDepth && json.Valid(r.Body) {
+			return Answer{}, tooMuch(nil)
+		}
 	}
 	if err := s.Writable(); err != nil {
 		return Answer{}, err

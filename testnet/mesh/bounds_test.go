@@ -3,13 +3,17 @@ package mesh
 import (
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"net/url"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/skerry/skerry/engine"
 )
 
 var rounds = flag.Int("bounds.rounds", 4, "how many rounds of changes follow those that the others are compared with")
@@ -93,6 +97,38 @@ func TestADeletedResourceTakesLittle(t *testing.T) {
 		t.Logf("each deleted resource leaves at a site: %v", left)
 		return ""
 	})
+}
+
+// TestADeepBodyIsRefused has clients write JSON that is nested very deep. They are told so before the application is asked, and nothing of
+// it is taken apart.
+func TestADeepBodyIsRefused(t *testing.T) {
+	m := open(t, Image, 2)
+	paris := m.Sites[0]
+	a := must(t, 201)(submit(t.Context(), paris, Image, "POST", "", `{"name":"n"}`, m.Sites...))
+	converge(t, m, m.Sites...)
+	deep := strings.Repeat(`{"abcdefg":`, 9_900) + "1" + strings.Repeat("}", 9_900)
+	for _, method := range []string{"POST", "PUT", "PATCH"} {
+		var id string
+		var at []*Site
+		if id = string(a.Resource); method == "POST" {
+			id, at = "", m.Sites
+		}
+		tried := paris.App.Tried()
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err := submit(t.Context(), paris, Image, method, id, deep, at...)
+		runtime.ReadMemStats(&after)
+		var refusal *engine.Refusal
+		if !errors.As(err, &refusal) || refusal.Status != 413 || refusal.Type != "too-large" || !strings.Contains(refusal.Detail, "200 levels") {
+			t.Errorf("%s is answered %v", method, err)
+		}
+		if took := after.TotalAlloc - before.TotalAlloc; took > 64<<20 {
+			t.Errorf("%s of %d bytes took %d", method, len(deep), took)
+		}
+		if paris.App.Tried() != tried {
+			t.Errorf("%s reached the application", method)
+		}
+	}
 }
 
 func encoded(t *testing.T, v any) string {
