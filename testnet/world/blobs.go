@@ -146,8 +146,11 @@ func (i *incoming) Done() error {
 	return nil
 }
 
-// Spools is the side of Blobs that keeps bodies of requests. It implements engine.Spools.
-type Spools struct{ *Blobs }
+// Spools is the side of Blobs that keeps bodies of requests, for one process. It implements engine.Spools.
+type Spools struct {
+	*Blobs
+	p *Process
+}
 
 // Spool implements engine.Spools.
 func (s Spools) Spool(r io.ReadCloser, size int64) (engine.Spool, error) {
@@ -161,6 +164,9 @@ func (s Spools) Open(name string, size int64) engine.Body {
 
 // Remove implements engine.Spools.
 func (s Spools) Remove(name string) error {
+	if s.p.dead { // what it had committed needs the file
+		return errDead
+	}
 	delete(s.kept, name)
 	return nil
 }

@@ -104,7 +104,7 @@ func (s *Site) Start() error {
 			return fmt.Errorf("start %s: %w", s.Name, err)
 		}
 	}
-	cfg := core.Config{Self: s.ID, Kinds: s.Kinds, Unknown: s.Unknown, Documents: s.documents, Store: mortal{p.disk, p}, Blobs: s.Blobs, Spools: Spools{s.Blobs},
+	cfg := core.Config{Self: s.ID, Kinds: s.Kinds, Unknown: s.Unknown, Documents: s.documents, Store: mortal{p.disk, p}, Blobs: s.Blobs, Spools: Spools{s.Blobs, p},
 		App: client{p}, Catalog: w.catalog, Log: slog.New(defects{s.Log, w}).With("site", string(s.Name)), Now: s.Clock, NewID: w.newID, Random: w.random, Inline: true, Await: w.wait}
 	if w.Limits != nil {
 		cfg.Limits = w.Limits(s)
