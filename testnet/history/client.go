@@ -42,14 +42,6 @@ func (q *request) over() bool { return q.answered || q.proc != nil && q.proc.Dea
 // acknowledged reports whether the client was told that it is done, or will be.
 func (q *request) acknowledged() bool { return q.status >= 200 && q.status < 300 }
 
-// body is what it sends.
-func (q *request) body() []byte {
-	if q.large != nil {
-		return q.large
-	}
-	return q.sent.Body
-}
-
 // mark is the field that this request alone sets.
 func (q *request) mark() string { return fmt.Sprint("u", q.n) }
 
