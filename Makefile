@@ -28,6 +28,7 @@ comma := ,
 
 test: deps lint ## everything that has to pass: linters, then all tests with the race detector, Kubernetes and OpenStack among them; REAL= leaves these out
 	@case ',$(REAL),' in *,kubernetes,*) go run ./testnet/cluster/programs ;; esac
+	go test ./testnet/history
 	go test -race -p 2 -timeout 30m -tags '$(REAL)' ./...
 
 test-kubernetes: ## with kube-apiserver and two versions of kubectl, as they are; builds them once, which takes minutes and 2 GB of memory

@@ -21,6 +21,9 @@ func (s *Site) aboutOf(a *engine.About) (*about, error) {
 	return &about{*a, raw}, nil
 }
 
+// errStopped is what those get who come when the loop has ended.
+var errStopped = fmt.Errorf("the site has stopped: %w", engine.ErrStorage)
+
 // Ask has a client's request run at this site's replica and returns once what the client gets is durable. A nil about: the document is
 // here (ErrNotFound: it is not). Otherwise it begins with about where it is not here. ctx ends the waiting only.
 func (s *Site) Ask(ctx context.Context, id engine.DocumentID, begins *engine.About, a *replica.Ask) (replica.Given, error) {
@@ -36,6 +39,8 @@ func (s *Site) Ask(ctx context.Context, id engine.DocumentID, begins *engine.Abo
 		return g, g.Err
 	case err := <-failed:
 		return replica.Given{}, err
+	case <-s.stopped:
+		return replica.Given{}, errStopped
 	case <-ctx.Done():
 		return replica.Given{}, ctx.Err()
 	}
@@ -59,6 +64,8 @@ func (s *Site) Decide(ctx context.Context, id engine.DocumentID, begins *engine.
 		return d.operation, d.err
 	case err := <-failed:
 		return "", err
+	case <-s.stopped:
+		return "", errStopped
 	case <-ctx.Done():
 		return "", ctx.Err()
 	}
@@ -76,6 +83,8 @@ func (s *Site) Tell(ctx context.Context, id engine.DocumentID, begins *engine.Ab
 	select {
 	case err := <-done:
 		return err
+	case <-s.stopped:
+		return errStopped
 	case <-ctx.Done():
 		return ctx.Err()
 	}

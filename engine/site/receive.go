@@ -141,6 +141,8 @@ func (x *exchange) hear(ctx context.Context, list []*opened, sent []engine.SiteI
 	select {
 	case err := <-done:
 		return errors.Join(err, missing, refused)
+	case <-s.stopped:
+		return errStopped
 	case <-ctx.Done():
 		return ctx.Err()
 	}

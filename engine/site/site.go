@@ -22,13 +22,14 @@ type Site struct {
 	*names
 	*exchange
 	*pacing
-	inbox  *inbox
-	calls  *calls
-	events bell
-	prints *prints
-	met    met
-	full   atomic.Bool // the last commit has found no room
-	beside *beside.Beside
+	inbox   *inbox
+	calls   *calls
+	events  bell
+	stopped chan struct{} // closed when Run has ended: nothing is taken any more
+	prints  *prints
+	met     met
+	full    atomic.Bool // the last commit has found no room
+	beside  *beside.Beside
 
 	// mu is held by a wake-up until what it has stepped is durable, and by who looks at what the loop owns, which is the rest.
 	mu        sync.Mutex
@@ -52,7 +53,7 @@ func New(ctx context.Context, cfg Config) (*Site, error) {
 		leftOver: map[engine.DocumentID]bool{}, watchers: map[engine.DocumentID][]*watcher{}}
 	s.exchange, s.pacing = &exchange{s}, &pacing{s, map[engine.ServiceName]*service.Service{}}
 	s.calls = &calls{s: s, inline: cfg.Inline, ctx: context.WithoutCancel(ctx)}
-	s.events.ring = make(chan struct{})
+	s.events.ring, s.stopped = make(chan struct{}), make(chan struct{})
 	s.met.begin(cfg.Self, cfg.Now().Add(cfg.Limits.CompareWithin))
 	if _, err := s.kinds.learn(ctx, cfg.Store, cfg.Kinds); err != nil {
 		return nil, err
@@ -102,6 +103,7 @@ func (s *Site) Attach(n engine.Network, f engine.Forwarder) {
 
 // Run works until ctx ends; it returns when all work has stopped.
 func (s *Site) Run(ctx context.Context) error {
+	defer close(s.stopped)
 	var others sync.WaitGroup
 	others.Go(func() { s.beside.Run(ctx) })
 	for s.inbox.wait(ctx, s.cfg.Now) {

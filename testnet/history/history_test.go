@@ -21,7 +21,7 @@ var (
 	backups  = flag.Int("history.backups", 0, "in one of so many histories sites are set back to backups, in half of these with their applications; 0: in none")
 	restores = flag.Int("history.restores", 0, "set sites back at most so often in one history; 0: any number of times")
 	most     = flag.Int("history.failures", 5, "stop after so many histories that fail")
-	enough   = flag.Int("history.operations", 10_000, "without -history.for: play histories until they have had so many operations")
+	enough   = flag.Int("history.operations", enoughOperations, "without -history.for: play histories until they have had so many operations")
 )
 
 // TestHistories plays a fixed share of histories, or as many as fit into -history.for.
