@@ -86,7 +86,7 @@ func (r *Replica) decide(d *Decide) {
 			id = d.Publish.Operation.ID
 		}
 	case VerbKeep:
-		r.keep(d)
+		r.asks = append(r.asks, &Ask{keep: d}) // it is its turn once nothing else is under way
 		return
 	case VerbResume:
 		r.unwait(engine.WaitAside)

@@ -19,11 +19,6 @@ type keep struct {
 	before merge.Fold
 }
 
-// keep begins it, once nothing else is under way.
-func (r *Replica) keep(d *Decide) {
-	r.asks = append(r.asks, &Ask{keep: d})
-}
-
 func refuseKeep(format string, args ...any) *engine.Refusal {
 	return &engine.Refusal{Status: http.StatusConflict, Type: "keep", Detail: fmt.Sprintf(format, args...)}
 }

@@ -162,11 +162,6 @@ func (r *Replica) write(entries ...engine.Entry) {
 // note logs something.
 func (r *Replica) note(message string, err error) { r.env.Note(r.Document, message, err) }
 
-// event tells something about the resource.
-func (r *Replica) event(kind, subject string, data map[string]any) {
-	r.out.Events = append(r.out.Events, NewEvent(kind, subject, r.env.Now(), data))
-}
-
 // call makes a call, whose answer is given to the task.
 func (r *Replica) call(c *Call) bool {
 	r.tokens++

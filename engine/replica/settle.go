@@ -276,8 +276,8 @@ func (r *Replica) dismissOwn(st engine.OperationStatus) {
 	}
 	r.out.Answers = append(r.out.Answers, Remember(f.Keys, r.Kind, engine.Reply{Status: status, Body: []byte(st.Error)}, f.Operation.ID, "", r.env.Now())...)
 	r.out.Rows = append(r.out.Rows, r.flightRow(f, st))
-	r.event("operation."+string(st.State), string(f.Operation.ID), map[string]any{"operation": f.Operation.ID, "service": r.Kind.Service,
-		"kind": r.Kind.Name, "type": f.Operation.Type, "site": r.Name(r.Self), "state": st.State, "status": st.Status, "error": st.Error})
+	r.out.Events = append(r.out.Events, NewEvent("operation."+string(st.State), string(f.Operation.ID), r.env.Now(), map[string]any{"operation": f.Operation.ID, "service": r.Kind.Service,
+		"kind": r.Kind.Name, "type": f.Operation.Type, "site": r.Name(r.Self), "state": st.State, "status": st.Status, "error": st.Error}))
 	r.closeWaits(f.Operation.ID)
 	r.own = nil
 	r.out.Settles = true

@@ -152,17 +152,6 @@ func (v *View) Outcomes(s engine.SiteID) map[engine.OperationID]engine.Outcome {
 	return nil
 }
 
-// Unsettled returns the first operation that is still to be settled here, nil for none.
-func (v *View) Unsettled() *engine.Operation {
-	settled := v.SettledAt(v.Self)
-	for _, o := range v.History.Ordered() {
-		if !settled(o) {
-			return o
-		}
-	}
-	return nil
-}
-
 // TouchAll has the rows of all operations written again.
 func (v *View) TouchAll() {
 	for _, o := range v.History.Ordered() {
