@@ -14,19 +14,18 @@ import (
 var ErrEarlier = errors.New("the data are of an earlier release, which kept them in another form, and were not touched: " +
 	"go on with that release, or upgrade them as the CHANGELOG says")
 
-// checkVersion refuses a database that this release has no way to read, and changes nothing: it only reads.
+// checkVersion refuses a database that this release has no way to read, and changes nothing: it only reads. One case has more:
+// a power failure in a database's very first transaction, before it has a write-ahead log, leaves a journal to be rolled back.
 func checkVersion(ctx context.Context, path, uri string) error {
 	if stat, err := os.Stat(path); err != nil || stat.Size() == 0 {
 		return nil // it is to be made, or its first transaction never ended
 	}
-	db, err := sql.Open("sqlite3", uri+"?mode=ro&_query_only=1")
-	if err != nil {
-		return err
+	version, id, tables, err := readVersion(ctx, uri+"?mode=ro&_query_only=1")
+	var e sqlite3.Error
+	if errors.As(err, &e) && e.Code == sqlite3.ErrReadonly {
+		version, id, tables, err = readVersion(ctx, uri+"?mode=rw&_query_only=1")
 	}
-	defer db.Close()
-	var version, id, tables int
-	if err := db.QueryRowContext(ctx, `SELECT user_version, application_id, (SELECT count(*) FROM sqlite_schema)
-		FROM pragma_user_version, pragma_application_id`).Scan(&version, &id, &tables); err != nil {
+	if err != nil {
 		return fmt.Errorf("read its version: %w", mapped(err))
 	}
 	newest := firstVersion + len(migrations) - 1
@@ -41,6 +40,17 @@ func checkVersion(ctx context.Context, path, uri string) error {
 		return fmt.Errorf("it has version %d, made by a newer release; this one knows versions up to %d", version, newest)
 	}
 	return nil
+}
+
+// readVersion reads what a database says of itself.
+func readVersion(ctx context.Context, uri string) (version, id, tables int, err error) {
+	db, err := sql.Open("sqlite3", uri)
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	err = db.QueryRowContext(ctx, `SELECT user_version, application_id, (SELECT count(*) FROM sqlite_schema)
+		FROM pragma_user_version, pragma_application_id`).Scan(&version, &id, &tables)
+	return version, id, tables, errors.Join(err, db.Close())
 }
 
 // migrate brings a database that checkVersion lets pass to the newest version that steps know, each step in a transaction of

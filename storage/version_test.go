@@ -136,3 +136,40 @@ func TestMigrationIsAllOrNothing(t *testing.T) {
 		t.Errorf("the older release opens it: %v", err)
 	}
 }
+
+// TestOpenAfterAPowerFailureInTheFirstTransaction: before the write-ahead log there is a journal, which has to be rolled back.
+func TestOpenAfterAPowerFailureInTheFirstTransaction(t *testing.T) {
+	made, dir := t.TempDir(), t.TempDir()
+	path := filepath.Join(made, databaseFile)
+	db, err := sql.Open("sqlite3", path+"?_journal_mode=DELETE")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	db.SetMaxOpenConns(1)
+	// A transaction over what is already there, so large that a part of it comes to the disk before its end.
+	for _, q := range []string{
+		`PRAGMA cache_size = 1`, `BEGIN`, `CREATE TABLE x (y)`,
+		`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100) INSERT INTO x SELECT zeroblob(4096) FROM n`,
+	} {
+		if _, err := db.Exec(q); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{databaseFile, databaseFile + "-journal"} {
+		b, err := os.ReadFile(filepath.Join(made, name))
+		if err != nil || len(b) == 0 {
+			t.Fatalf("%s has %d bytes, %v", name, len(b), err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err := Open(dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
