@@ -69,10 +69,10 @@ func (d *Adoption) here(ctx context.Context, q engine.AdoptRequest) (engine.Oper
 		}
 		defer release()
 	}
-	if _, err := d.Site.Lookup(ctx, k, string(q.ID)); !errors.Is(err, engine.ErrNotFound) { // somebody else has just done it
+	if err := d.uncertain(ctx, k, q.ID); err != nil {
 		return "", err
 	}
-	if err := d.uncertain(ctx, k, q.ID); err != nil {
+	if _, err := d.Site.Lookup(ctx, k, string(q.ID)); !errors.Is(err, engine.ErrNotFound) { // somebody else has just done it
 		return "", err
 	}
 	if !d.Site.Met(q.Sites) {
@@ -162,55 +162,55 @@ func (d *Adoption) keyFor(ctx context.Context, k *engine.Kind, id engine.LocalID
 // uncertain refuses to adopt an object that a request without a certain answer may have made, or may yet change: when that is
 // settled it is a resource already, or shows something else.
 func (d *Adoption) uncertain(ctx context.Context, k *engine.Kind, id engine.LocalID) error {
-	refusal := func(o engine.OperationID) error {
+	refusal := func(of string) error {
 		return &engine.Refusal{Status: http.StatusBadGateway, Type: "upstream", Detail: fmt.Sprintf(
-			"a request that may have made %s %s has had no certain answer yet (operation %s); nothing has happened", k.Name, id, o)}
+			"a request that may have made %s %s has had no certain answer yet (%s); nothing has happened", k.Name, id, of)}
 	}
 	for _, e := range d.errands.all(k) {
 		name := named(k, e)
 		if e.Makes != nil && !d.errands.asks(e) || name != "" && d.Site.Here(ctx, k, name) == id {
-			return refusal(e.Request.Operation)
+			return refusal("operation " + string(e.Request.Operation))
 		}
 	}
-	for _, state := range []engine.State{engine.StatePending, engine.StateUncertain} {
-		if open, err := d.openCreate(ctx, k, id, state); open != "" || err != nil {
-			if err == nil {
-				err = refusal(open)
-			}
-			return err
-		}
+	making, err := d.making(ctx, k, id)
+	if err == nil && making != "" {
+		err = refusal("for " + string(making))
 	}
-	return nil
+	return err
 }
 
-// openCreate finds a create in a document that may have made an object here, and has had no certain answer; empty: there is none.
-func (d *Adoption) openCreate(ctx context.Context, k *engine.Kind, id engine.LocalID, state engine.State) (engine.OperationID, error) {
-	filter := engine.OperationFilter{State: state, Site: d.self, Limit: 1000}
-	for {
-		rows, next, err := d.Store.Operations(ctx, filter)
-		if err != nil {
-			return "", fmt.Errorf("list operations without a certain answer: %w", err)
-		}
-		for _, row := range rows {
-			if row.Type != engine.TypeCreate || row.Service != k.Service || row.Kind != k.Name || row.Document == "" {
-				continue
-			}
-			unnamed := !k.Natural() && state == engine.StatePending
-			if !unnamed && d.Site.Here(ctx, k, string(row.Resource)) != id {
-				continue
-			}
-			maybe := false
-			err := d.Site.Look(ctx, row.Document, func(r *replica.Replica) { maybe = r.MyClaim().Maybe })
-			if _, err := found(err); err != nil {
-				return "", err
-			}
-			if maybe {
-				return row.ID, nil
-			}
-		}
-		if next == "" {
-			return "", nil
-		}
-		filter.Cursor = next
+// making finds a resource of which a request may have made, or may be making, an object here that nobody knows to be its; empty: there
+// is none. The resources themselves are asked: what an earlier process has left open is not listed before it has been tried again.
+func (d *Adoption) making(ctx context.Context, k *engine.Kind, id engine.LocalID) (key engine.ResourceID, err error) {
+	var may []engine.DocumentID
+	if k.Natural() {
+		may, err = d.Store.SameName(ctx, k.Service, k.Name, engine.ResourceID(d.Site.Everywhere(ctx, k, string(id))))
+	} else {
+		may, err = d.Store.Pending(ctx)
 	}
+	if err != nil {
+		return "", fmt.Errorf("list what may have made %s %s: %w", k.Name, id, err)
+	}
+	for _, document := range may {
+		err := d.Site.Look(ctx, document, func(r *replica.Replica) {
+			if r.About.Service == k.Service && r.About.Kind == k.Name && makes(r) {
+				key = r.About.Key
+			}
+		})
+		if _, err := found(err); key != "" || err != nil {
+			return key, err
+		}
+	}
+	return "", nil
+}
+
+// makes reports whether a request may have made, or may be making, the object of a replica. One about which a person is asked counts
+// only where the name tells which object it is about.
+func makes(r *replica.Replica) bool {
+	own := r.Own()
+	asked := own != nil && own.Stage == replica.Asked
+	for _, o := range r.Mine.Outcomes {
+		asked = asked || o.State == engine.StateUncertain
+	}
+	return r.MyClaim().Maybe && (r.Kind.Natural() || !asked) || r.Mine.Local == "" && r.Busy()
 }

@@ -56,12 +56,9 @@ func TestWhatIsNotAdopted(t *testing.T) {
 		"it is too long": {images, func(_ *world, s *site) {
 			s.app.put(images, "y", `{"a":"`+strings.Repeat("x", engine.MaxInlineBody)+`"}`)
 		}, "413 too-large"},
-		"a replica may have made it": {files, func(w *world, s *site) {
-			r := s.newReplica("d", engine.About{Service: "store", Kind: "file", Key: "y", Collaboration: engine.Replication, Placement: []engine.SiteID{"paris"}})
-			r.Rejoin(&replica.Remnant{}, &replica.Flight{Creates: true, Operation: engine.Operation{ID: "op", Type: engine.TypeCreate}}, 0)
-			s.store.operations["op"] = engine.OperationRow{ID: "op", Document: "d", Resource: "y", Type: engine.TypeCreate, Service: "store", Kind: "file",
-				State: engine.StatePending}
-		}, "502 upstream"},
+		"a replica may have made it":                             {files, opens("y", replica.Unknown), "502 upstream"},
+		"a person is asked about a replica of its name":          {files, opens("y", replica.Asked), "502 upstream"},
+		"a replica may have made it, whatever it is to be named": {images, opens("z", replica.Unknown), "502 upstream"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, "paris", "nantes")
@@ -79,6 +76,31 @@ func TestWhatIsNotAdopted(t *testing.T) {
 				t.Errorf("told %s (%v), want %s", got, err, c.want)
 			}
 		})
+	}
+}
+
+// opens leaves a replica with a create that has come to a stage, and that nothing lists.
+func opens(key engine.ResourceID, stage replica.Stage) func(*world, *site) {
+	return func(_ *world, s *site) {
+		for _, k := range []*engine.Kind{files, images} {
+			about := engine.About{Service: "store", Kind: k.Name, Key: key, Collaboration: engine.Replication, Placement: []engine.SiteID{"paris"}}
+			id := engine.DocumentID("d" + k.Name)
+			r := s.newReplica(id, about)
+			r.Rejoin(&replica.Remnant{}, &replica.Flight{Creates: true, Operation: engine.Operation{ID: "op", Type: engine.TypeCreate}}, 0)
+			r.Own().Stage = stage
+			s.store.name(id, about)
+		}
+	}
+}
+
+// A person who is asked about a create whose identifier nobody knows may adopt what is there meanwhile.
+func TestAQuestionKeepsNobodyFromAdopting(t *testing.T) {
+	w := newWorld(t, "paris", "nantes")
+	paris := w.sites[0]
+	paris.app.put(images, "y", `{"a":1}`)
+	opens("z", replica.Asked)(w, paris)
+	if key, _, err := paris.AdoptExisting(t.Context(), engine.AdoptRequest{Kind: images, ID: "y", Sites: []engine.SiteID{"nantes"}}); err != nil || key != "y" {
+		t.Errorf("adopted as %q, %v", key, err)
 	}
 }
 

@@ -541,6 +541,14 @@ func (s *store) Names(_ context.Context, service engine.ServiceName, kind engine
 	}
 	return list, nil
 }
+func (s *store) SameName(ctx context.Context, service engine.ServiceName, kind engine.KindName, id engine.ResourceID) ([]engine.DocumentID, error) {
+	return s.Names(ctx, service, kind, id)
+}
+func (s *store) Pending(context.Context) ([]engine.DocumentID, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Collect(maps.Keys(s.names)), nil
+}
 func (s *store) Resources(_ context.Context, f engine.ResourceFilter) (list []engine.ResourceRow, next string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -554,16 +562,6 @@ func (s *store) Resources(_ context.Context, f engine.ResourceFilter) (list []en
 }
 func (s *store) Operation(_ context.Context, id engine.OperationID) (engine.OperationRow, error) {
 	return get(s, s.operations, id)
-}
-func (s *store) Operations(_ context.Context, f engine.OperationFilter) (list []engine.OperationRow, next string, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, o := range s.operations {
-		if o.State == f.State {
-			list = append(list, o)
-		}
-	}
-	return list, "", nil
 }
 func (s *store) Answer(_ context.Context, key [32]byte) (engine.KeyedAnswer, error) {
 	return get(s, s.answers, key)

@@ -59,19 +59,14 @@ func (s *Site) freeNames(w *wakeUp, by engine.DocumentID) {
 func (w *wakeUp) rivals(r *resident) []view.Claim {
 	s := w.s
 	if !r.namesKnown {
-		known := s.kinds.known(r.View.About.Service, r.View.About.Kind)
-		if known != nil && known.replicated.Load() {
-			same, err := s.cfg.Store.SameName(w.ctx, r.View.About.Service, r.View.About.Kind, r.View.About.Key)
-			if err != nil {
-				s.note(r.id, "find other resources of its name", err)
-			}
-			for _, id := range same {
-				r.addRival(id)
-			}
-			r.namesKnown = err == nil
-		} else {
-			r.namesKnown = true
+		same, err := s.cfg.Store.SameName(w.ctx, r.View.About.Service, r.View.About.Kind, r.View.About.Key)
+		if err != nil {
+			s.note(r.id, "find other resources of its name", err)
 		}
+		for _, id := range same {
+			r.addRival(id)
+		}
+		r.namesKnown = err == nil
 	}
 	var claims []view.Claim
 	for _, id := range r.rivals {

@@ -51,6 +51,8 @@ func (v *View) Row(now time.Time, conflicts []engine.Conflict, next plan.Step, w
 	}
 	row.Pending = working || !v.Yields(v.Self) && (row.Sites[v.Self].Pending > 0 || next.Kind != plan.StepNothing) || v.Ending() || v.Me.Rejoins
 	switch {
+	case row.State == engine.StateConverged && v.Blank() && working: // a request that may make it is in flight
+		row.State = engine.StateConverging
 	case row.State == engine.StateConverged && !exists:
 		row.State = engine.StateDeleted
 	case row.State == engine.StateConverging && v.HeldBack() > 0:

@@ -90,6 +90,8 @@ func (w *world) of(word string, args, block []string) error {
 		}
 	case "restart":
 		return s.restart()
+	case "start":
+		return s.Start()
 	case "stop":
 		s.stop()
 	case "backup":

@@ -51,6 +51,7 @@
 //	crash SITE before WHAT          its agent dies before the next WHAT: intent, request, answer, commit, drop,
 //	                                publish, merge; or the next hearing of what a site says to a request that was handed to it
 //	restart SITE                    its agent starts anew from what is on its disk
+//	start SITE                      its agent starts, and what it finds to do comes after the next command
 //	stop SITE                       its agent ends
 //	backup SITE                     what is on its disk is copied, and what its application holds
 //	restore SITE [with its application]
