@@ -36,17 +36,18 @@ var layers = []layer{
 	{"engine/merge", []string{"=engine", "engine/tree"}, "what operations amount to does not depend on what a site has done about them"},
 	{"engine/plan", []string{"=engine", "engine/tree", "engine/merge"}, "what to do next follows from operations and what was done, not from how that is kept or sent"},
 	{"engine/view", []string{"=engine", "engine/tree", "engine/merge", "engine/plan"}, "what is known of a resource does nothing by itself"},
-	{"engine/replica", []string{"=engine", "engine/tree", "engine/merge", "engine/plan", "engine/view"}, "one resource knows no other, and no site: it takes inputs and yields effects"},
+	{"engine/report", []string{"=engine", "engine/tree", "engine/merge", "engine/plan", "engine/view"}, "what people are told follows from what is known, and changes nothing"},
+	{"engine/replica", []string{"=engine", "engine/tree", "engine/merge", "engine/plan", "engine/view", "engine/report"}, "one resource knows no other, and no site: it takes inputs and yields effects"},
 	{"engine/members", []string{"=engine", "engine/mesh", "engine/vivaldi"}, "the mesh is kept whatever its sites share"},
-	{"engine/beside", []string{"=engine", "engine/tree", "engine/merge", "engine/plan", "engine/view", "engine/replica"},
+	{"engine/beside", []string{"=engine", "engine/tree", "engine/merge", "engine/plan", "engine/view", "engine/report", "engine/replica"},
 		"what goes on beside the loop meets it in an interface of its own"},
-	{"engine/site", []string{"=engine", "engine/tree", "engine/merge", "engine/plan", "engine/view", "engine/replica", "engine/service", "engine/beside"},
+	{"engine/site", []string{"=engine", "engine/tree", "engine/merge", "engine/plan", "engine/view", "engine/report", "engine/replica", "engine/service", "engine/beside"},
 		"the loop carries out what replicas ask for; clients and people come to it, not the other way round"},
 	{"engine/waiting", nil, "who waits for what is the same whatever it is"},
 	{"engine/keys", []string{"=engine", "engine/replica"}, "what has come before is known by what came, not by where it is to run"},
-	{"engine/front", []string{"=engine", "engine/tree", "engine/merge", "engine/plan", "engine/view", "engine/replica", "engine/waiting", "engine/keys"},
+	{"engine/front", []string{"=engine", "engine/tree", "engine/merge", "engine/plan", "engine/view", "engine/report", "engine/replica", "engine/waiting", "engine/keys"},
 		"clients' requests meet the loop in an interface of their own"},
-	{"engine/desk", []string{"=engine", "engine/tree", "engine/merge", "engine/plan", "engine/view", "engine/replica"},
+	{"engine/desk", []string{"=engine", "engine/tree", "engine/merge", "engine/plan", "engine/view", "engine/report", "engine/replica"},
 		"people's decisions meet the loop in an interface of their own"},
 	{"engine/core", []string{"=engine", "engine/mesh", "engine/members", "engine/site", "engine/front", "engine/desk"}, "joins the parts of the engine, and has no logic of its own"},
 	{"crdt", []string{"=engine"}, "documents meet the rest in the engine's ports alone"},
@@ -302,9 +303,9 @@ const (
 
 // tooLarge are the packages and types that are over these bounds, with what they may have until they are parted. No number may rise.
 var tooLarge = map[string]int{
-	"engine/replica":         5300,
+	"engine/replica":         5266,
 	"engine/replica.Replica": 165,
-	"engine/view.View":       140,
+	"engine/view.View":       97,
 	"engine/merge.History":   41,
 }
 

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/merge"
 	"github.com/skerry/skerry/engine/replica"
+	"github.com/skerry/skerry/engine/report"
 	"github.com/skerry/skerry/engine/tree"
 	"github.com/skerry/skerry/engine/view"
 )
@@ -15,10 +17,10 @@ import (
 func (d *Desk) Superseded(ctx context.Context, id engine.DocumentID) ([]engine.Superseded, error) {
 	var lost []engine.Superseded
 	err := d.cfg.Site.Look(ctx, id, func(r *replica.Replica) {
-		lost = r.LostValues()
+		lost = report.LostValues(r.View)
 		for i, l := range lost {
 			if l.Value != nil && r.Kind.Hides(l.Path) {
-				lost[i].Value = tree.Compact(view.Hidden)
+				lost[i].Value = tree.Compact(report.Hidden)
 			}
 		}
 	})
@@ -60,10 +62,22 @@ func (d *Desk) LastShown(ctx context.Context, id engine.DocumentID) (map[engine.
 	known := map[engine.SiteID]json.RawMessage{}
 	err := d.cfg.Site.Look(ctx, id, func(r *replica.Replica) {
 		for _, site := range r.Placement().Sites {
-			if shown := r.LastShown(site); shown != nil {
+			if shown := lastShown(r.View, site); shown != nil {
 				known[site] = shown
 			}
 		}
 	})
 	return known, at("what parts showed last", err)
+}
+
+// lastShown is what a site's part of a cross resource showed last, nil for nothing. Where the site has settled something since it
+// looked, what is divided is its share of that: how a part is divided needs no look.
+func lastShown(v *view.View, s engine.SiteID) json.RawMessage {
+	st := v.At(s)
+	if st.Summary == nil || st.Shown != nil {
+		return st.Summary
+	}
+	at := v.Standing(s)
+	settled := merge.Pick{In: func(o *engine.Operation) bool { return at.Shows(o) && !at.Refused(o) }, Fact: at.Executed}
+	return v.History.ShareAt(s, settled, st.Summary)
 }

@@ -8,8 +8,10 @@ import (
 	"net/http"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/merge"
 	"github.com/skerry/skerry/engine/plan"
 	"github.com/skerry/skerry/engine/replica"
+	"github.com/skerry/skerry/engine/report"
 	"github.com/skerry/skerry/engine/tree"
 	"github.com/skerry/skerry/engine/view"
 )
@@ -28,7 +30,7 @@ func (d *Desk) PreviewConflict(ctx context.Context, id engine.ConflictID, local 
 	}
 	var s sides
 	err = d.cfg.Site.Look(ctx, c.Document, func(r *replica.Replica) {
-		s.base, s.wanted, s.paths = r.Sides(c.Operation)
+		s.base, s.wanted, s.paths = sidesOf(r.View, c.Operation)
 		s.local = r.Mine.Local
 	})
 	if err != nil {
@@ -102,7 +104,32 @@ func (s *sides) differences(k *engine.Kind, root any) []engine.FieldDifference {
 func hide(f *engine.FieldDifference) {
 	for _, v := range []*json.RawMessage{&f.Base, &f.Here, &f.Wanted} {
 		if *v != nil {
-			*v = tree.Compact(view.Hidden)
+			*v = tree.Compact(report.Hidden)
 		}
 	}
+}
+
+// sidesOf tells of a conflict about an operation what whoever issued that saw (base) and what all that is known amounts to at this
+// site (wanted), by path, and which paths the conflict is about, sorted.
+func sidesOf(v *view.View, id engine.OperationID) (base, wanted map[engine.Pointer]json.RawMessage, paths []engine.Pointer) {
+	wanted = v.History.Fold(merge.Everything).Paths()
+	o := v.History.Get(id)
+	if o == nil { // what it has set, if it has run, is what differs from all others
+		return wanted, wanted, tree.Sorted(wanted)
+	}
+	base = v.History.Fold(merge.Pick{In: func(p *engine.Operation) bool { return v.History.Before(p, o) }}).Paths()
+	if o.Type == engine.TypeCreate || o.Edit == nil { // of what else an opaque request sets nobody knows
+		return base, wanted, tree.Sorted(wanted)
+	}
+	set := map[engine.Pointer]bool{}
+	for p := range o.Edit.Set {
+		set[p] = true
+	}
+	for p := range o.Edit.Add {
+		set[p] = true
+	}
+	for _, p := range o.Edit.Unset {
+		set[p] = true
+	}
+	return base, wanted, tree.Sorted(set)
 }

@@ -1,11 +1,13 @@
 package desk
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"testing"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/view"
 )
 
 func TestPreviewConflict(t *testing.T) {
@@ -84,4 +86,39 @@ func TestPreviewConflictOfNoReplica(t *testing.T) {
 			t.Errorf("%s %s: got %s, want %s", test.kind, test.local, got, test.want)
 		}
 	}
+}
+
+// TestSides: a conflict about an operation is between what its issuer saw and what all that is known amounts to.
+func TestSides(t *testing.T) {
+	v := view.New("paris", "doc", engine.About{Service: "store", Kind: "box", Key: "blue", Placement: []engine.SiteID{"nantes", "paris"}}, nil, boxes,
+		func(s engine.SiteID) engine.SiteName { return engine.SiteName(s) })
+	for _, o := range []*engine.Operation{
+		{ID: "paris-1", Type: engine.TypeCreate, Origin: "paris", Number: 1, Time: 1, Edit: setting("/a", "1")},
+		{ID: "paris-2", Type: engine.TypeMerge, Origin: "paris", Number: 2, Time: 2, Edit: setting("/a", "2")},
+		{ID: "nantes-1", Type: engine.TypeMerge, Origin: "nantes", Number: 1, Time: 3, Seen: engine.Vector{"paris": 1},
+			Edit: &engine.Edit{Set: setting("/b", "3").Set, Unset: []engine.Pointer{"/a"}}},
+	} {
+		v.AddOperation(o)
+	}
+	for id, want := range map[engine.OperationID]string{
+		"paris-1":  "map[] map[/b:3] [/b]",
+		"paris-2":  "map[/a:1] map[/b:3] [/a]",
+		"nantes-1": "map[/a:1] map[/b:3] [/a /b]",
+		"unknown":  "map[/b:3] map[/b:3] [/b]",
+	} {
+		base, wanted, paths := sidesOf(v, id)
+		for _, side := range []map[engine.Pointer]json.RawMessage{base, wanted} { // the object itself
+			delete(side, "")
+		}
+		if len(paths) > 0 && paths[0] == "" {
+			paths = paths[1:]
+		}
+		if got := fmt.Sprintf("%s %s %s", base, wanted, paths); got != want {
+			t.Errorf("%s: got %s, want %s", id, got, want)
+		}
+	}
+}
+
+func setting(p engine.Pointer, v string) *engine.Edit {
+	return &engine.Edit{Set: map[engine.Pointer]json.RawMessage{p: json.RawMessage(v)}}
 }

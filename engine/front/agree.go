@@ -9,6 +9,7 @@ import (
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/replica"
+	"github.com/skerry/skerry/engine/report"
 )
 
 // agreementWait is how long an answer waits for the agreement of other sites at most, unless the caller says so. It is less than the
@@ -104,7 +105,7 @@ func (a *around) count(r *replica.Replica, need engine.Agreement, id engine.Oper
 	sites := r.Placement().Sites
 	done, coming := 0, 0
 	for _, site := range sites {
-		switch r.OperationStatus(site, o).State {
+		switch report.OperationStatus(r.View, site, o).State {
 		case engine.StateApplied, engine.StateSuperseded:
 			done++
 		case engine.StatePending:

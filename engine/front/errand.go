@@ -14,8 +14,8 @@ import (
 	"github.com/skerry/skerry/engine/keys"
 	"github.com/skerry/skerry/engine/plan"
 	"github.com/skerry/skerry/engine/replica"
+	"github.com/skerry/skerry/engine/report"
 	"github.com/skerry/skerry/engine/tree"
-	"github.com/skerry/skerry/engine/view"
 )
 
 // Errands are requests at this site's application that belong to no resource: they concern this site alone, or make a resource whose
@@ -289,12 +289,12 @@ func (q *Errands) status(e *errand, state engine.State) engine.OperationStatus {
 func (q *Errands) row(k *engine.Kind, e *errand, st engine.OperationStatus) engine.OperationRow {
 	r, o := e.Request, e.operation(q.self)
 	r.Kind = k
-	row := engine.OperationRow{ID: o.ID, Type: o.Type, Service: e.Service, Kind: e.Kind, Method: o.Method, Path: view.ShownPath(o.Path, shownAs(r)),
+	row := engine.OperationRow{ID: o.ID, Type: o.Type, Service: e.Service, Kind: e.Kind, Method: o.Method, Path: report.ShownPath(o.Path, shownAs(r)),
 		Scope: o.Scope, Origin: q.self, User: o.User, IssuedAt: q.Now(), State: st.State, Sites: map[engine.SiteID]engine.OperationStatus{q.self: st}, Blob: o.Blob}
 	if !e.Since.IsZero() {
 		row.IssuedAt = e.Since
 	}
-	row.Body, row.Change = view.Hide(k, o)
+	row.Body, row.Change = report.Hide(k, o)
 	return row
 }
 

@@ -12,8 +12,8 @@ import (
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/keys"
 	"github.com/skerry/skerry/engine/plan"
+	"github.com/skerry/skerry/engine/report"
 	"github.com/skerry/skerry/engine/tree"
-	"github.com/skerry/skerry/engine/view"
 	"github.com/skerry/skerry/engine/waiting"
 )
 
@@ -160,10 +160,10 @@ func (o *Outbox) row(e *kept, sites []engine.SiteID, st engine.OperationStatus) 
 	r := e.Request
 	row := engine.OperationRow{
 		ID: r.Operation, Resource: engine.ResourceID(r.Target), Type: r.Type, Service: e.Service, Kind: e.Kind, Method: r.Method,
-		Path: view.ShownPath(r.Path, shownAs(r)), Scope: r.Scope, Origin: o.self, User: r.User, IssuedAt: o.Now(),
+		Path: report.ShownPath(r.Path, shownAs(r)), Scope: r.Scope, Origin: o.self, User: r.User, IssuedAt: o.Now(),
 		State: st.State, Sites: make(map[engine.SiteID]engine.OperationStatus, len(sites)), Blob: e.blob(),
 	}
-	row.Body, _ = view.Hide(r.Kind, &engine.Operation{ID: r.Operation, Body: r.Body})
+	row.Body, _ = report.Hide(r.Kind, &engine.Operation{ID: r.Operation, Body: r.Body})
 	for _, id := range sites {
 		row.Sites[id] = st
 	}

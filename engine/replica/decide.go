@@ -11,6 +11,7 @@ import (
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/merge"
 	"github.com/skerry/skerry/engine/plan"
+	"github.com/skerry/skerry/engine/report"
 	"github.com/skerry/skerry/engine/view"
 )
 
@@ -109,7 +110,7 @@ func (r *Replica) waitsFor(id engine.OperationID) (*engine.Operation, engine.Out
 		return nil, engine.Outcome{}, engine.ErrSettled // at every site
 	}
 	out, ok := r.Mine.Outcomes[id]
-	if !ok || !r.Decidable(o, out) {
+	if !ok || !report.Decidable(r.View, o, out) {
 		return nil, out, engine.ErrSettled
 	}
 	return o, out, nil
@@ -278,7 +279,7 @@ func (r *Replica) adoptObject(id engine.OperationID, local engine.LocalID) error
 
 // dismiss tells all sites of the resource that a person accepts that one of them differs.
 func (r *Replica) dismiss(id engine.ConflictID, user string) error {
-	all := r.Conflicts()
+	all := report.Conflicts(r.View)
 	i := slices.IndexFunc(all, func(c engine.Conflict) bool { return c.ID == id && slices.Contains(c.Actions, engine.ActionDismiss) })
 	if i < 0 { // it has been settled meanwhile
 		return engine.ErrSettled
@@ -344,7 +345,7 @@ func (r *Replica) Decisions(id engine.OperationID) []engine.Action {
 	if err != nil {
 		return nil
 	}
-	return slices.DeleteFunc(r.ConflictAbout(r.Self, o, out).Actions, func(a engine.Action) bool {
+	return slices.DeleteFunc(report.ConflictAbout(r.View, r.Self, o, out).Actions, func(a engine.Action) bool {
 		return a != engine.ActionRetry && a != engine.ActionDone && a != engine.ActionDrop
 	})
 }

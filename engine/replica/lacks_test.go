@@ -6,6 +6,7 @@ import (
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/plan"
+	"github.com/skerry/skerry/engine/report"
 	"github.com/skerry/skerry/engine/view"
 )
 
@@ -81,14 +82,14 @@ func TestWhatIsLackedIsInTheRow(t *testing.T) {
 	if out := r.Step(e, &Lacks{Why: "relies on net n"}); !out.Changed {
 		t.Error("nothing is to be stored")
 	}
-	if row := r.Row(began, nil, plan.Step{}, false); row.State != engine.StateDegraded || row.Sites["a"].Reason != "relies on net n" {
+	if row := report.Row(r.View, began, nil, plan.Step{}, false); row.State != engine.StateDegraded || row.Sites["a"].Reason != "relies on net n" {
 		t.Errorf("the row says %s: %+v", row.State, row.Sites["a"])
 	}
 	if out := r.Step(e, &Lacks{Why: "relies on net n"}); out.Changed {
 		t.Error("the same is stored again")
 	}
 	r.Step(e, &Lacks{})
-	if row := r.Row(began, nil, plan.Step{}, false); row.State == engine.StateDegraded {
+	if row := report.Row(r.View, began, nil, plan.Step{}, false); row.State == engine.StateDegraded {
 		t.Errorf("the row says still: %s", row.Reason)
 	}
 }
@@ -99,11 +100,11 @@ func TestWhyABodyIsNotHereIsShown(t *testing.T) {
 	r := refersHere()
 	o := r.History.Get("b-1")
 	r.Step(e, &News{Body: o.ID, Why: "waits for its body", Bytes: 5, NoBody: o.ID})
-	if st := r.OperationRow(o).Sites["a"]; st.Error != "waits for its body" || st.Fetched != 5 || r.Idle() {
+	if st := report.OperationRow(r.View, o).Sites["a"]; st.Error != "waits for its body" || st.Fetched != 5 || r.Idle() {
 		t.Errorf("shown is %+v; it may be forgotten: %t", st, r.Idle())
 	}
 	r.Step(e, &News{Body: o.ID})
-	if st := r.OperationRow(o).Sites["a"]; st.Error != e.why || st.Fetched != 0 || r.unavailable[o.ID] {
+	if st := report.OperationRow(r.View, o).Sites["a"]; st.Error != e.why || st.Fetched != 0 || r.unavailable[o.ID] {
 		t.Errorf("shown is %+v; nobody has it: %t", st, r.unavailable[o.ID])
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/plan"
+	"github.com/skerry/skerry/engine/report"
 )
 
 // Commands that a random script is made of: what clients ask for, and what happens to sites, their applications and their letters.
@@ -40,7 +41,7 @@ func anyCommand(t *rapid.T, commands []string) string {
 func (s *site) answerAll() (any bool) {
 	for _, id := range s.documents() {
 		r := s.replicas[id]
-		for _, c := range r.Conflicts() {
+		for _, c := range report.Conflicts(r.View) {
 			if c.Site != s.id || !c.Open() {
 				continue
 			}
@@ -99,8 +100,8 @@ func (w *world) comesTogether(key string) (wrong string) {
 		if r == nil || !r.Holds(id) {
 			continue
 		}
-		conflicts := r.Conflicts()
-		row := r.Row(w.now, conflicts, plan.Next(r.History, r.standing()), false)
+		conflicts := report.Conflicts(r.View)
+		row := report.Row(r.View, w.now, conflicts, plan.Next(r.History, r.standing()), false)
 		if row.State != engine.StateConverged && row.State != engine.StateDeleted {
 			wrong += fmt.Sprintf("%s is %s: %s; ", id, row.State, row.Reason)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/plan"
+	"github.com/skerry/skerry/engine/report"
 	"github.com/skerry/skerry/engine/tree"
 )
 
@@ -40,7 +41,7 @@ func (r *Replica) tidyLook() {
 		if r.look.due.IsZero() {
 			r.look.due, r.look.tries = now.Add(r.limits.LookAfter), 0
 		}
-	case !r.Me.Shown.Steady && !r.Agree(r.Looked()):
+	case !r.Me.Shown.Steady && !report.Agree(r.View):
 		if r.look.due.IsZero() {
 			r.look.due = now.Add(r.lookAgain())
 		}
@@ -95,7 +96,7 @@ func (r *Replica) looked(in *Answered) {
 	}
 	before := r.Me.Shown
 	r.show(now, in.Presented.Body, true)
-	if !r.Agree(r.Looked()) {
+	if !report.Agree(r.View) {
 		r.look.tries++
 	}
 	if o := r.Me.Shown; o.Unseen == engine.UnseenGone && o.Steady && r.Me.Contended == "" && before != nil {
@@ -188,11 +189,11 @@ func (r *Replica) remember(before, now *engine.Shown, later bool) {
 	}
 	if before.What() == now.What() {
 		now.Since, now.Was = before.Since, before.Was
-		now.Steady = before.Steady || later && !r.Agree(r.Looked())
+		now.Steady = before.Steady || later && !report.Agree(r.View)
 		return
 	}
 	now.Was = before.Was
-	if before.Was == "" || r.Agree(r.Looked()) {
+	if before.Was == "" || report.Agree(r.View) {
 		now.Was = before.What()
 	}
 	if now.Was == now.What() { // it is what it was
@@ -206,7 +207,7 @@ func (r *Replica) contention(now *engine.Shown, at time.Time) string {
 	switch {
 	case now.Unseen == engine.UnseenGone:
 		return was
-	case !now.Steady || r.AgreesWith(now):
+	case !now.Steady || report.AgreesWith(r.View, now):
 		return ""
 	case was == "" && len(r.keeps(at)) >= repairsMost && (now.Was != "" || len(now.Differs) > 0):
 		return contentionWords(len(r.keeps(at)))

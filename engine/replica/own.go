@@ -11,6 +11,7 @@ import (
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/merge"
 	"github.com/skerry/skerry/engine/plan"
+	"github.com/skerry/skerry/engine/report"
 	"github.com/skerry/skerry/engine/view"
 )
 
@@ -75,7 +76,7 @@ func (t *own) arrived(r *Replica) bool {
 	o := r.History.Get(t.ask.Operation)
 	a := engine.Answer{Status: http.StatusAccepted, Operation: o.ID, Resource: r.About.Key}
 	if r.Settled(r.Self, o) {
-		if a.Status = r.OperationStatus(r.Self, o).Status; a.Status == 0 {
+		if a.Status = report.OperationStatus(r.View, r.Self, o).Status; a.Status == 0 {
 			a.Status = http.StatusOK
 		}
 	}
@@ -103,7 +104,7 @@ func (t *own) prepare(r *Replica) bool {
 	standing := r.standing()
 	if r.History.Len() >= engine.MaxOperations {
 		return t.refuse(r, &engine.Refusal{Status: http.StatusInsufficientStorage, Type: "storage", Detail: fmt.Sprintf(
-			"%s %s takes no more: %s; nothing has happened", r.Kind.Name, r.About.Key, r.Crowded())})
+			"%s %s takes no more: %s; nothing has happened", r.Kind.Name, r.About.Key, report.Crowded(r.View))})
 	}
 	t.before = standing.Whole(r.History)
 	if t.before.Exists {
@@ -578,7 +579,7 @@ func (r *Replica) inDoubt(o *engine.Operation, before merge.Fold) error {
 // restore makes the request that sets a value again which was superseded.
 func (t *own) restore(r *Replica) error {
 	q := t.ask.Restore
-	lost, err := r.lostValue(q)
+	lost, err := report.LostValue(r.View, q)
 	if err != nil {
 		return err
 	}

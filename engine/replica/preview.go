@@ -5,6 +5,7 @@ import (
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/plan"
+	"github.com/skerry/skerry/engine/report"
 	"github.com/skerry/skerry/engine/tree"
 	"github.com/skerry/skerry/engine/view"
 )
@@ -41,7 +42,7 @@ func (r *Replica) Planned() (p engine.Planned, ok bool) {
 
 // whyNotNow says what keeps a step from being taken; empty: nothing does.
 func (r *Replica) whyNotNow(step plan.Step) string {
-	pause, aside := view.PauseOf(&r.Me), r.Me.Wait(engine.WaitAside)
+	pause, aside := report.PauseOf(&r.Me), r.Me.Wait(engine.WaitAside)
 	switch {
 	case pause != nil:
 		return pause.String()
@@ -59,7 +60,7 @@ func (r *Replica) whyNotNow(step plan.Step) string {
 	if len(step.Operations) > 0 {
 		return r.whyNot(step, step.Operations[0])
 	}
-	if w := r.Waiting(r.Self); w != nil { // the object is made anew, of operations that are settled
+	if w := report.Waiting(r.View, r.Self); w != nil { // the object is made anew, of operations that are settled
 		return w.Reason
 	}
 	return ""
@@ -70,9 +71,9 @@ func (r *Replica) whyNot(step plan.Step, first *engine.Operation) string {
 	out, held := r.Mine.Outcomes[first.ID], r.Me.Wait(engine.WaitHeld)
 	switch {
 	case held != nil && held.Operation == first.ID:
-		return view.Unconfirmed(r.Name(r.Self))
+		return report.Unconfirmed(r.Name(r.Self))
 	case out.Blocks:
-		return r.Explain(first, out)
+		return report.Explain(r.View, first, out)
 	case out.State == engine.StatePending && out.Error != "":
 		return out.Error
 	case step.Kind == plan.StepHold && step.Reason != "":
@@ -82,7 +83,7 @@ func (r *Replica) whyNot(step plan.Step, first *engine.Operation) string {
 	case r.Fetches[first.ID].Why != "":
 		return r.Fetches[first.ID].Why
 	}
-	if w := r.Waiting(r.Self); w != nil {
+	if w := report.Waiting(r.View, r.Self); w != nil {
 		return w.Reason
 	}
 	t, _ := r.LastTry(first.ID)

@@ -2,10 +2,11 @@ package replica
 
 import (
 	"fmt"
-	"github.com/skerry/skerry/engine/plan"
 	"net/http"
 	"slices"
 	"time"
+
+	"github.com/skerry/skerry/engine/plan"
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/view"

@@ -14,6 +14,7 @@ import (
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/merge"
+	"github.com/skerry/skerry/engine/report"
 	"github.com/skerry/skerry/engine/tree"
 	"github.com/skerry/skerry/engine/view"
 )
@@ -400,7 +401,7 @@ func (s *site) decision(name string, args []string) bool {
 		d.What, d.By = VerbConfirm, s.id
 	case "dismiss":
 		d.What = VerbDismiss
-		for _, c := range r.Conflicts() {
+		for _, c := range report.Conflicts(r.View) {
 			if slices.Contains(c.Actions, engine.ActionDismiss) {
 				d.Conflict = c.ID
 			}

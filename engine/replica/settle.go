@@ -9,6 +9,7 @@ import (
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/merge"
 	"github.com/skerry/skerry/engine/plan"
+	"github.com/skerry/skerry/engine/report"
 	"github.com/skerry/skerry/engine/view"
 )
 
@@ -287,7 +288,7 @@ func (r *Replica) dismissOwn(st engine.OperationStatus) {
 // flightRow describes a request that is in no document: it has run, or may have run, at this site alone.
 func (r *Replica) flightRow(f *Flight, st engine.OperationStatus) engine.OperationRow {
 	o := f.Operation
-	row := r.OperationRow(&o)
+	row := report.OperationRow(r.View, &o)
 	row.IssuedAt = engine.Time(f.Since)
 	row.State, row.Sites = st.State, map[engine.SiteID]engine.OperationStatus{r.Self: st}
 	row.Parents = nil

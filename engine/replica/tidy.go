@@ -2,6 +2,7 @@ package replica
 
 import (
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/report"
 	"github.com/skerry/skerry/engine/view"
 )
 
@@ -51,7 +52,7 @@ func (r *Replica) fold() {
 		most = 0
 	}
 	large := r.largeBodies()
-	if bodies, news := r.Compact(most); news {
+	if bodies, news := r.Compact(most, func(o *engine.Operation) engine.OperationRow { return report.OperationRow(r.View, o) }); news {
 		for _, id := range bodies {
 			r.Touched[id] = true
 		}

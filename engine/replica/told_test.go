@@ -10,6 +10,7 @@ import (
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/merge"
 	"github.com/skerry/skerry/engine/plan"
+	"github.com/skerry/skerry/engine/report"
 	"github.com/skerry/skerry/engine/tree"
 )
 
@@ -188,8 +189,8 @@ func (s *site) show(key string) {
 			continue
 		}
 		any = true
-		conflicts := r.Conflicts()
-		row := r.Row(s.world.now, conflicts, plan.Next(r.History, r.standing()), r.task != nil)
+		conflicts := report.Conflicts(r.View)
+		row := report.Row(r.View, s.world.now, conflicts, plan.Next(r.History, r.standing()), r.task != nil)
 		state := string(row.State)
 		if row.Reason != "" {
 			state += ": " + row.Reason
@@ -198,7 +199,7 @@ func (s *site) show(key string) {
 		for _, c := range conflicts {
 			s.world.tell("    %s at %s %v: %s", c.Kind, c.Site, c.Actions, c.Reason)
 		}
-		for _, l := range r.LostValues() {
+		for _, l := range report.LostValues(r.View) {
 			s.world.tell("    lost: %s %s of %s to %s: %s", l.Path, l.Value, l.By, l.Over, l.Rule)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/replica"
+	"github.com/skerry/skerry/engine/report"
 	"github.com/skerry/skerry/engine/view"
 )
 
@@ -26,9 +27,9 @@ func (w *wakeUp) record(r *resident, k *work) {
 	rec.Peers, rec.Apart = r.Shared()
 	none := r.Part(r.Self) == view.PartNone
 	rec.Hollow = none || r.IsChoice() || r.Empty() // it may be in the making
-	conflicts := r.Conflicts()
+	conflicts := report.Conflicts(r.Replica.View)
 	r.works = r.working()
-	rec.Row = r.Row(w.now, conflicts, r.NextStep(), r.works)
+	rec.Row = report.Row(r.Replica.View, w.now, conflicts, r.NextStep(), r.works)
 	before := r.row
 	recording{w}.rowEvents(r, &before, &rec.Row, rec.Hollow)
 	if !none {
@@ -166,7 +167,7 @@ func (w recording) conflictEvent(kind string, c *engine.Conflict) {
 func (w recording) operations(r *resident) {
 	for _, id := range slices.Sorted(maps.Keys(r.Touched)) {
 		if o := r.History.Get(id); o != nil {
-			w.operation(r, r.OperationRow(o))
+			w.operation(r, report.OperationRow(r.Replica.View, o))
 		}
 	}
 	for _, row := range r.Folded {

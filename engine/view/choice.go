@@ -2,9 +2,6 @@ package view
 
 import (
 	"cmp"
-	"fmt"
-	"maps"
-	"slices"
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/merge"
@@ -34,25 +31,6 @@ func OwnerOf(holders map[engine.SiteID]engine.Holding) engine.SiteID {
 		}
 	}
 	return first
-}
-
-// choiceConflicts are the sites that hold a name which is another's: both sides of a cut have chosen.
-func (v *View) choiceConflicts() []engine.Conflict {
-	holders := v.Holding()
-	first := OwnerOf(holders)
-	var list []engine.Conflict
-	for _, site := range slices.Sorted(maps.Keys(holders)) {
-		h := holders[site]
-		if site == first {
-			continue
-		}
-		c := v.newConflict(engine.ConflictName, site, h.At, fmt.Sprintf(
-			"%s and %s have both created it while they could not reach each other, and it was to be at one of them: the name is %s's, "+
-				"who was first; delete the other, or that one", v.name(first), v.name(site), v.name(first)), string(h.Operation))
-		c.Operation, c.Type, c.Actions = h.Operation, engine.TypeCreate, []engine.Action{}
-		list = append(list, c)
-	}
-	return list
 }
 
 // Claim is what a resource that has its name from clients has to do with that name at this site.

@@ -28,8 +28,9 @@ func (v *View) Stable() engine.Vector {
 // Compact puts a checkpoint in the place of what every site has settled, once an eighth of most operations have come since the
 // last one. Nothing may be left to do for any of them. What a site has refused stays as it is, and what follows it, so that a
 // person can have it tried again; when there are more than most operations, only a note of it stays. It returns the operations
-// with a large body that it stands for now, and whether there is anything new.
-func (v *View) Compact(most int) (bodies []engine.OperationID, news bool) {
+// with a large body that it stands for now, and whether there is anything new. Row makes the rows of those that are not there any more and
+// are still to be written: they are Folded.
+func (v *View) Compact(most int, row func(*engine.Operation) engine.OperationRow) (bodies []engine.OperationID, news bool) {
 	if v.History.Len() < max(1, most/8) {
 		return nil, false
 	}
@@ -39,7 +40,7 @@ func (v *View) Compact(most int) (bodies []engine.OperationID, news bool) {
 	}
 	refused, undone, unfollowed := v.refusals(), v.undone(), v.unfollowed()
 	hold := func(o *engine.Operation) bool { return unfollowed[o.ID] || undone(o) || v.unfinished(o) }
-	large, rows := v.bodies(), v.touchedWithin(stable)
+	large, rows := v.bodies(), v.touchedWithin(stable, row)
 	if news = v.History.Compact(stable, refused, func(o *engine.Operation) bool { return refused(o) || hold(o) }); v.History.Len() > most {
 		news = v.History.Compact(stable, refused, hold) || news
 	}
@@ -58,11 +59,11 @@ func (v *View) Compact(most int) (bodies []engine.OperationID, news bool) {
 
 // touchedWithin makes the rows of the operations within stable that are to be written again, or have a large body. Of one that a
 // checkpoint stands for already a part may be here, which is gone with the next.
-func (v *View) touchedWithin(stable engine.Vector) map[*engine.Operation]engine.OperationRow {
+func (v *View) touchedWithin(stable engine.Vector, row func(*engine.Operation) engine.OperationRow) map[*engine.Operation]engine.OperationRow {
 	rows := map[*engine.Operation]engine.OperationRow{}
 	for _, o := range v.History.Ordered() {
 		if stable.Has(o.Origin, o.Number) && (v.Touched[o.ID] || o.Blob != nil && !v.History.Base().Has(o)) {
-			rows[o] = v.OperationRow(o)
+			rows[o] = row(o)
 		}
 	}
 	return rows

@@ -18,7 +18,7 @@ func TestRowsOfWhatIsCompactedTwice(t *testing.T) {
 		v.take(t, paris.op(engine.TypeMerge, int(n), nil, set("/a", string(rune('0'+n))), nil))
 		v.Me.Settled = engine.Vector{"paris": n}
 		v.status(t, "nantes", engine.Status{Number: n, Settled: v.Me.Settled})
-		if _, news := v.Compact(0); !news {
+		if _, news := v.Compact(0, v.testRow); !news {
 			t.Fatal("nothing was folded away")
 		}
 	}

@@ -2,7 +2,7 @@
 // from them. It decides nothing and does nothing; package replica does, on top of it.
 //
 // Read view.go for what there is, take.go for how it comes in, part.go for who belongs to it, standing.go for how far a site
-// has come, agreement.go and conflict.go for what differs, row.go for how it is told.
+// has come. What people are told of it is made by package report.
 //
 // docs/words.md explains the terms.
 package view

@@ -120,49 +120,6 @@ func (v *View) holdsContents() int {
 	return n
 }
 
-// same reports whether two things are one: replicas of one resource.
-func same(i, j engine.Contained) bool {
-	return i.Site == j.Site && i.Local == j.Local || i.Resource != "" && i.Resource == j.Resource
-}
-
-// insideConflicts are names that two sides of a cut have given to two things inside a container. The earlier keeps it.
-func (v *View) insideConflicts() []engine.Conflict {
-	if len(v.contents) == 0 {
-		return nil
-	}
-	type given struct {
-		kind engine.KindName
-		name string
-	}
-	var list []engine.Conflict
-	first := map[given]engine.Contained{}
-	for _, i := range v.Inside("") {
-		if i.Name == "" || i.Own {
-			continue
-		}
-		owner, taken := first[given{i.Kind, i.Name}]
-		switch {
-		case !taken:
-			first[given{i.Kind, i.Name}] = i
-		case !same(owner, i):
-			list = append(list, v.insideConflict(owner, i))
-		}
-	}
-	return list
-}
-
-func (v *View) insideConflict(owner, late engine.Contained) engine.Conflict {
-	c := v.newConflict(engine.ConflictNameTaken, late.Site, late.At, fmt.Sprintf(
-		"%s %s was made at %s while %s had one of that name already, since %s: that one keeps the name; rename or delete the other, or let both be",
-		late.Kind, late.Name, v.name(late.Site), v.name(owner.Site), engine.Time(owner.At).Format("2006-01-02 15:04:05 UTC")),
-		string(late.Kind), late.Local, "name")
-	c.Actions = []engine.Action{engine.ActionDismiss}
-	if decided := v.Accepted(c.ID, late.At); decided != nil {
-		c.Accepted, c.Actions = decided, []engine.Action{}
-	}
-	return c
-}
-
 // keptContents is what a checkpoint keeps of the contents: without summaries where there are many.
 func (v *View) keptContents() map[engine.SiteID][]engine.Inner {
 	size, kept := 0, map[engine.SiteID][]engine.Inner{}

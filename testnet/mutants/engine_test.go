@@ -120,7 +120,7 @@ func doing() []mutant {
 		}, "engine/replica", "TestAnOperationWaitsForWhatItRefersTo"},
 		// What an application has destroyed along with its owner is made anew.
 		{"what was destroyed along is forgotten with its owner", []edit{
-			{"engine/view/row.go", "row.Relations = v.parts()", "row.Relations = nil"},
+			{"engine/report/row.go", "row.Relations = parts(v)", "row.Relations = nil"},
 		}, "engine/view", "TestARowKeepsWhatWasDestroyedAlong"},
 		// What belongs to two owners is deleted with the first of them.
 		{"what another owner has is destroyed along", []edit{

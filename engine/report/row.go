@@ -1,4 +1,4 @@
-package view
+package report
 
 import (
 	"cmp"
@@ -12,12 +12,13 @@ import (
 	"github.com/skerry/skerry/engine/merge"
 	"github.com/skerry/skerry/engine/plan"
 	"github.com/skerry/skerry/engine/tree"
+	"github.com/skerry/skerry/engine/view"
 )
 
 // Row describes the resource for the index: the state of each replica, of which the resource's is the worst. Conflicts are
 // those of v, next is what this site would do next, working says that it has something under way, is to find out
 // what came of a request, or is to look at what its application shows.
-func (v *View) Row(now time.Time, conflicts []engine.Conflict, next plan.Step, working bool) engine.ResourceRow {
+func Row(v *view.View, now time.Time, conflicts []engine.Conflict, next plan.Step, working bool) engine.ResourceRow {
 	row := engine.ResourceRow{
 		Document: v.Document, ID: v.About.Key, Service: v.About.Service, Kind: v.About.Kind,
 		Collaboration: v.About.Collaboration, Local: v.Mine.Local, CreatedAt: v.CreatedAt, UpdatedAt: now, State: engine.StateConverged,
@@ -28,26 +29,26 @@ func (v *View) Row(now time.Time, conflicts []engine.Conflict, next plan.Step, w
 	}
 	placement, exists := v.Placement().Sites, v.Exists()
 	for _, s := range placement {
-		row.Sites[s] = v.replicaStatus(s, conflicts)
+		row.Sites[s] = replicaStatus(v, s, conflicts)
 	}
 	if exists {
-		v.compare(row.Sites, conflicts)
+		compare(v, row.Sites, conflicts)
 	}
-	v.spreadOut(row.Sites)
-	behind, apart, reasons := v.reasons(&row, placement)
-	for _, s := range v.With(PartLeaving) {
-		row.Sites[s] = v.leavingStatus(s)
+	spreadOut(v, row.Sites)
+	behind, apart, reasons := reasons(v, &row, placement)
+	for _, s := range v.With(view.PartLeaving) {
+		row.Sites[s] = leavingStatus(v, s)
 	}
-	if v.Part(v.Self) == PartFormer {
+	if v.Part(v.Self) == view.PartFormer {
 		row.State, row.Reason = engine.StateLeft, "this site was removed from its placement"
 		return row
 	}
 	switch {
 	case exists && (v.Kind.Label != "" || len(v.Kind.Refs) > 0):
 		fold := v.History.Whole(merge.Everything)
-		row.Label, row.Relations = fold.Label(v.Kind), v.relations(fold)
+		row.Label, row.Relations = fold.Label(v.Kind), relations(v, fold)
 	case !exists:
-		row.Relations = v.parts()
+		row.Relations = parts(v)
 	}
 	row.Pending = working || !v.Yields(v.Self) && (row.Sites[v.Self].Pending > 0 || next.Kind != plan.StepNothing) || v.Ending() || v.Me.Rejoins
 	switch {
@@ -64,23 +65,23 @@ func (v *View) Row(now time.Time, conflicts []engine.Conflict, next plan.Step, w
 	default:
 		row.Reason = strings.Join(reasons, "; ")
 	}
-	if why := v.Crowded(); why != "" {
+	if why := Crowded(v); why != "" {
 		row.State = row.State.Worse(engine.StateDegraded)
 		row.Reason = strings.TrimSuffix(why+"; "+row.Reason, "; ")
 	}
 	for _, s := range placement { // requests without an answer, which no operation tells of: what a person is asked is a conflict
 		if w := v.At(s).Wait(engine.WaitAnswer); w != nil {
-			v.worsen(&row, s, engine.StateConverging, waitWords(w))
+			worsen(v, &row, s, engine.StateConverging, waitWords(w))
 		}
 	}
 	if v.Mine.Lacking != "" {
-		v.worsen(&row, v.Self, engine.StateDegraded, v.Mine.Lacking)
+		worsen(v, &row, v.Self, engine.StateDegraded, v.Mine.Lacking)
 	}
 	return row
 }
 
 // reasons collects for people why the sites are in their states, and makes the row's state the worst of them.
-func (v *View) reasons(row *engine.ResourceRow, placement []engine.SiteID) (behind, apart, reasons []string) {
+func reasons(v *view.View, row *engine.ResourceRow, placement []engine.SiteID) (behind, apart, reasons []string) {
 	for _, s := range placement {
 		st, site := row.Sites[s], v.At(s)
 		if st.State == engine.StateConverged || st.State == engine.StateConverging {
@@ -90,14 +91,14 @@ func (v *View) reasons(row *engine.ResourceRow, placement []engine.SiteID) (behi
 			case st.Paused != nil:
 				st.Reason = st.Paused.String()
 			case st.Held:
-				st.Reason = Unconfirmed(v.name(s))
+				st.Reason = Unconfirmed(v.Name(s))
 			}
 			row.Sites[s] = st
 		}
-		why := fmt.Sprintf("%s: %s", v.name(s), st.Reason)
+		why := fmt.Sprintf("%s: %s", v.Name(s), st.Reason)
 		switch {
 		case st.State == engine.StateConverging && (st.Pending > 0 || st.Unmade):
-			behind = append(behind, string(v.name(s)))
+			behind = append(behind, string(v.Name(s)))
 		case st.State == engine.StateConverging:
 			apart = append(apart, why)
 		}
@@ -111,12 +112,12 @@ func (v *View) reasons(row *engine.ResourceRow, placement []engine.SiteID) (behi
 }
 
 // worsen makes the row say that its resource is, for one site, in a state that is no better than the one named.
-func (v *View) worsen(row *engine.ResourceRow, site engine.SiteID, state engine.State, why string) {
+func worsen(v *view.View, row *engine.ResourceRow, site engine.SiteID, state engine.State, why string) {
 	if st := row.Sites[site]; st.State.Rank() < state.Rank() {
 		st.State, st.Reason = state, why
 		row.Sites[site] = st
 	}
-	why = fmt.Sprintf("%s: %s", v.name(site), why)
+	why = fmt.Sprintf("%s: %s", v.Name(site), why)
 	if row.State.Rank() < state.Rank() {
 		row.State, row.Reason = state, why
 	} else {
@@ -143,10 +144,10 @@ func PauseOf(st *engine.Status) *engine.Pause {
 }
 
 // replicaStatus tells how far site s has come with the operations that are known here.
-func (v *View) replicaStatus(s engine.SiteID, conflicts []engine.Conflict) engine.ReplicaStatus {
+func replicaStatus(v *view.View, s engine.SiteID, conflicts []engine.Conflict) engine.ReplicaStatus {
 	site := v.At(s)
 	st := engine.ReplicaStatus{Local: v.LocalAt(s), State: engine.StateConverged, Paused: PauseOf(site),
-		Unmade: v.Unmade(s) || v.Yields(s), Held: site.Wait(engine.WaitHeld) != nil, Applied: v.compacted(s)}
+		Unmade: v.Unmade(s) || v.Yields(s), Held: site.Wait(engine.WaitHeld) != nil, Applied: compacted(v, s)}
 	settled, base := v.SettledAt(s), v.History.Base()
 	total := v.HeldBack()
 	if base != nil {
@@ -165,7 +166,7 @@ func (v *View) replicaStatus(s engine.SiteID, conflicts []engine.Conflict) engin
 		case c.Open() && c.State().Rank() >= st.State.Rank():
 			st.State, st.Reason = c.State(), c.Reason
 		case !c.Open() && st.State == engine.StateConverged:
-			st.Reason = v.acceptedWords(c)
+			st.Reason = acceptedWords(v, c)
 		}
 	}
 	st.Pending = total - st.Applied
@@ -180,9 +181,9 @@ func (v *View) replicaStatus(s engine.SiteID, conflicts []engine.Conflict) engin
 	}
 	st.State, st.Reason = engine.StateConverging, fmt.Sprintf("%d of %d operations not applied", st.Pending, total)
 	if s == v.Self {
-		st.Reason = cmp.Or(v.lastError(), st.Reason)
+		st.Reason = cmp.Or(lastError(v), st.Reason)
 	}
-	if w := v.Waiting(s); w != nil {
+	if w := Waiting(v, s); w != nil {
 		st.Reason = w.Reason
 		if w.Kind == engine.WaitDenied {
 			st.State = engine.StateDegraded
@@ -195,7 +196,7 @@ func (v *View) replicaStatus(s engine.SiteID, conflicts []engine.Conflict) engin
 }
 
 // Waiting is why a site does not try what is pending there, nil: it does.
-func (v *View) Waiting(s engine.SiteID) *engine.Wait {
+func Waiting(v *view.View, s engine.SiteID) *engine.Wait {
 	st := v.At(s)
 	if s == v.Self && v.Mine.Halted != nil {
 		return v.Mine.Halted
@@ -209,7 +210,7 @@ func (v *View) Waiting(s engine.SiteID) *engine.Wait {
 }
 
 // lastError says why this site has not applied what is pending, when it has tried.
-func (v *View) lastError() string {
+func lastError(v *view.View) string {
 	settled := v.SettledAt(v.Self)
 	for _, o := range v.History.Ordered() {
 		if settled(o) {
@@ -229,7 +230,7 @@ func (v *View) lastError() string {
 }
 
 // leavingStatus describes the replica of a site that was removed and has not left.
-func (v *View) leavingStatus(s engine.SiteID) engine.ReplicaStatus {
+func leavingStatus(v *view.View, s engine.SiteID) engine.ReplicaStatus {
 	st := engine.ReplicaStatus{Local: v.LocalAt(s), State: engine.StateLeaving, Paused: PauseOf(v.At(s)),
 		Reason: "it was removed, and what it has accepted is still to come"}
 	by, settled := v.Placement().Removed[s], v.SettledAt(s)
@@ -246,13 +247,13 @@ func (v *View) leavingStatus(s engine.SiteID) engine.ReplicaStatus {
 	case v.Overdue(s):
 		st.Reason = "it was removed long ago and has not said that it has left: nothing waits for it any more"
 	case s == v.Self:
-		st.Reason = cmp.Or(v.lastError(), "it was removed, and has something left to apply")
+		st.Reason = cmp.Or(lastError(v), "it was removed, and has something left to apply")
 	}
 	return st
 }
 
 // spreadOut adds to the states of the sites which part of a cross resource each holds, and its share of what is divided.
-func (v *View) spreadOut(sites map[engine.SiteID]engine.ReplicaStatus) {
+func spreadOut(v *view.View, sites map[engine.SiteID]engine.ReplicaStatus) {
 	if v.About.Collaboration != engine.Cross {
 		return
 	}
@@ -272,7 +273,7 @@ func (v *View) spreadOut(sites map[engine.SiteID]engine.ReplicaStatus) {
 }
 
 // relations are the references of the resource in fold, which is what all that is known of it amounts to.
-func (v *View) relations(fold merge.Fold) []engine.Relation {
+func relations(v *view.View, fold merge.Fold) []engine.Relation {
 	if len(v.Kind.Refs) == 0 {
 		return nil
 	}
@@ -289,18 +290,18 @@ func (v *View) relations(fold merge.Fold) []engine.Relation {
 }
 
 // parts are the references of a resource that is no more to what its application had made along with it, and has destroyed along.
-func (v *View) parts() []engine.Relation {
+func parts(v *view.View) []engine.Relation {
 	composes := func(r engine.Ref) bool { return r.Relation == engine.RelationComposition }
 	if !slices.ContainsFunc(v.Kind.Refs, composes) {
 		return nil
 	}
 	was := v.History.Whole(merge.Pick{In: func(o *engine.Operation) bool { return o.Type != engine.TypeDelete }})
-	return slices.DeleteFunc(v.relations(was), func(r engine.Relation) bool { return r.Type != engine.RelationComposition })
+	return slices.DeleteFunc(relations(v, was), func(r engine.Relation) bool { return r.Type != engine.RelationComposition })
 }
 
 // Crowded says that a history has grown to half of what a resource may have, and which sites keep it from being folded away; it
 // is empty before that.
-func (v *View) Crowded() string {
+func Crowded(v *view.View) string {
 	n := v.History.Len()
 	if n < engine.MaxOperations/2 {
 		return ""
@@ -315,7 +316,7 @@ func (v *View) Crowded() string {
 }
 
 // compacted counts the operations that a site has settled and for which a checkpoint stands.
-func (v *View) compacted(s engine.SiteID) int {
+func compacted(v *view.View, s engine.SiteID) int {
 	base := v.History.Base()
 	if base == nil || !v.At(s).Settled.Contains(base.Seen) {
 		return 0

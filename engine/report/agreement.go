@@ -1,4 +1,4 @@
-package view
+package report
 
 import (
 	"fmt"
@@ -7,10 +7,11 @@ import (
 	"strings"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/view"
 )
 
-// Looked lists the sites that are quiet and have said what their application shows of the resource, sorted.
-func (v *View) Looked() []engine.SiteID {
+// looked lists the sites that are quiet and have said what their application shows of the resource, sorted.
+func looked(v *view.View) []engine.SiteID {
 	var sites []engine.SiteID
 	for _, s := range v.Placement().Sites {
 		if v.At(s).Shown != nil && v.Quiet(s) {
@@ -20,8 +21,11 @@ func (v *View) Looked() []engine.SiteID {
 	return sites
 }
 
-// Agree reports whether the applications of sites that have looked show the same object.
-func (v *View) Agree(sites []engine.SiteID) bool {
+// Agree reports whether the applications of all sites that have looked show the same object.
+func Agree(v *view.View) bool { return alike(v, looked(v)) }
+
+// alike is Agree for some of the sites.
+func alike(v *view.View, sites []engine.SiteID) bool {
 	for _, s := range sites {
 		if o := v.At(s).Shown; o.Unseen == engine.UnseenGone || o.Apart || o.What() != v.At(sites[0]).Shown.What() {
 			return false
@@ -31,22 +35,22 @@ func (v *View) Agree(sites []engine.SiteID) bool {
 }
 
 // AgreesWith reports whether all other sites that have looked show what this one has seen now.
-func (v *View) AgreesWith(now *engine.Shown) bool {
-	return now.Unseen != engine.UnseenGone && !now.Apart && !slices.ContainsFunc(v.Looked(), func(s engine.SiteID) bool {
+func AgreesWith(v *view.View, now *engine.Shown) bool {
+	return now.Unseen != engine.UnseenGone && !now.Apart && !slices.ContainsFunc(looked(v), func(s engine.SiteID) bool {
 		return s != v.Self && v.At(s).Shown.What() != now.What()
 	})
 }
 
 // reference is the site of those that the others are compared with: its application shows what was set, and nobody has changed
 // it there; of several, one that shows what most show.
-func (v *View) reference(sites []engine.SiteID) engine.SiteID {
-	alike := map[string]int{}
+func reference(v *view.View, sites []engine.SiteID) engine.SiteID {
+	same := map[string]int{}
 	for _, s := range sites {
-		alike[v.At(s).Shown.What()]++
+		same[v.At(s).Shown.What()]++
 	}
 	rank := func(s engine.SiteID) int {
 		o := v.At(s).Shown
-		r := alike[o.What()]
+		r := same[o.What()]
 		if o.Unseen != engine.UnseenGone {
 			r += len(sites) + 1
 		}
@@ -78,34 +82,34 @@ type deviation struct {
 
 // deviations lists, sorted by site, where the applications differ or have lost the object. What one shows where a request is
 // open may be what that has changed: it tells nothing before that is settled.
-func (v *View) deviations() []deviation {
-	looked := slices.DeleteFunc(v.Looked(), func(s engine.SiteID) bool {
+func deviations(v *view.View) []deviation {
+	sites := slices.DeleteFunc(looked(v), func(s engine.SiteID) bool {
 		return v.At(s).Wait(engine.WaitAnswer) != nil || v.At(s).Wait(engine.WaitPerson) != nil
 	})
-	if len(looked) == 0 || v.Agree(looked) || !v.Exists() {
+	if len(sites) == 0 || alike(v, sites) || !v.Exists() {
 		return nil
 	}
 	var list []deviation
-	reference := v.reference(looked)
+	reference := reference(v, sites)
 	model := v.At(reference).Shown
-	for _, s := range looked {
+	for _, s := range sites {
 		o := v.At(s).Shown
 		if alone := o.Unseen == engine.UnseenGone || o.Apart; alone || o.What() != model.What() {
-			list = append(list, deviation{s, v.drift(o, reference, s), o.Steady && (alone || o.Was != "" || model.Steady)})
+			list = append(list, deviation{s, drift(v, o, reference, s), o.Steady && (alone || o.Was != "" || model.Steady)})
 		}
 	}
 	return list
 }
 
 // driftConflicts are the firm deviations, for a person to decide about.
-func (v *View) driftConflicts() []engine.Conflict {
+func driftConflicts(v *view.View) []engine.Conflict {
 	var list []engine.Conflict
-	for _, d := range v.deviations() {
+	for _, d := range deviations(v) {
 		st := v.At(d.site)
 		if !d.firm {
 			continue
 		}
-		c := v.newConflict(engine.ConflictDrift, d.site, st.Shown.Since, d.reason, "drift")
+		c := newConflict(v, engine.ConflictDrift, d.site, st.Shown.Since, d.reason, "drift")
 		c.Actions = []engine.Action{engine.ActionKeep, engine.ActionDismiss}
 		if st.Contended != "" {
 			c.Kind, c.Reason = engine.ConflictContention, st.Contended
@@ -120,7 +124,7 @@ func (v *View) driftConflicts() []engine.Conflict {
 
 // compare adds to the states of the sites what their applications show: converged is a site that shows what the others do. What
 // differs for good is among the conflicts.
-func (v *View) compare(sites map[engine.SiteID]engine.ReplicaStatus, conflicts []engine.Conflict) {
+func compare(v *view.View, sites map[engine.SiteID]engine.ReplicaStatus, conflicts []engine.Conflict) {
 	put := func(s engine.SiteID, state engine.State, reason string) {
 		st := sites[s]
 		switch {
@@ -146,7 +150,7 @@ func (v *View) compare(sites map[engine.SiteID]engine.ReplicaStatus, conflicts [
 			put(s, engine.StateConverged, "not compared: the application does not let it be read")
 		}
 	}
-	for _, d := range v.deviations() {
+	for _, d := range deviations(v) {
 		if MayDiffer(conflicts, d.site) {
 			continue
 		}
@@ -158,11 +162,11 @@ func (v *View) compare(sites map[engine.SiteID]engine.ReplicaStatus, conflicts [
 		st.Drifted = true
 		sites[d.site] = st
 	}
-	v.compareFolds(v.Looked(), sites)
+	compareFolds(v, looked(v), sites)
 }
 
 // drift says in words how what a site shows is not what it should be.
-func (v *View) drift(o *engine.Shown, reference, s engine.SiteID) string {
+func drift(v *view.View, o *engine.Shown, reference, s engine.SiteID) string {
 	how := "shows something else"
 	switch {
 	case o.Unseen == engine.UnseenGone:
@@ -177,7 +181,7 @@ func (v *View) drift(o *engine.Shown, reference, s engine.SiteID) string {
 		how = "shows another " + strings.Join(paths, ", ") + " than was set"
 	}
 	if reference != s {
-		how += fmt.Sprintf(", unlike %s", v.name(reference))
+		how += fmt.Sprintf(", unlike %s", v.Name(reference))
 	}
 	if o.Was != "" {
 		how = "changed behind the agent: " + how
@@ -194,7 +198,7 @@ func sameFacts(a, b []engine.Fact) bool {
 }
 
 // compareFolds looks for our own defect: two sites that have settled the same operations and fold them differently.
-func (v *View) compareFolds(looked []engine.SiteID, sites map[engine.SiteID]engine.ReplicaStatus) {
+func compareFolds(v *view.View, looked []engine.SiteID, sites map[engine.SiteID]engine.ReplicaStatus) {
 	for i, s := range looked {
 		for _, other := range looked[i+1:] {
 			a, b := v.At(s), v.At(other)
@@ -204,7 +208,7 @@ func (v *View) compareFolds(looked []engine.SiteID, sites map[engine.SiteID]engi
 			for _, pair := range [][2]engine.SiteID{{s, other}, {other, s}} {
 				st := sites[pair[0]]
 				st.State, st.Mismatch = st.State.Worse(engine.StateDegraded), true
-				st.Reason = fmt.Sprintf("the same operations amount to something else here than at %s: a defect of the agent, please report it", v.name(pair[1]))
+				st.Reason = fmt.Sprintf("the same operations amount to something else here than at %s: a defect of the agent, please report it", v.Name(pair[1]))
 				sites[pair[0]] = st
 			}
 		}

@@ -1,19 +1,18 @@
-package view
+package report
 
 import (
 	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
-	"slices"
 
 	"github.com/skerry/skerry/engine"
-	"github.com/skerry/skerry/engine/merge"
 	"github.com/skerry/skerry/engine/tree"
+	"github.com/skerry/skerry/engine/view"
 )
 
 // OperationRow describes an operation for the index.
-func (v *View) OperationRow(o *engine.Operation) engine.OperationRow {
+func OperationRow(v *view.View, o *engine.Operation) engine.OperationRow {
 	row := engine.OperationRow{
 		ID: o.ID, Document: v.Document, Resource: v.About.Key, Type: o.Type, Service: v.About.Service,
 		Kind: v.About.Kind, Method: o.Method, Path: ShownPath(o.Path, string(v.About.Key)), Scope: o.Scope,
@@ -21,8 +20,8 @@ func (v *View) OperationRow(o *engine.Operation) engine.OperationRow {
 		Blob: o.Blob,
 	}
 	row.Body, row.Change = Hide(v.Kind, o)
-	if v.Part(v.Self) == PartFormer {
-		row.Sites, row.State = v.knownAtLeaving(o)
+	if v.Part(v.Self) == view.PartFormer {
+		row.Sites, row.State = knownAtLeaving(v, o)
 		return row
 	}
 	row.NeedsBlob = v.NeedsBlob(o)
@@ -30,7 +29,7 @@ func (v *View) OperationRow(o *engine.Operation) engine.OperationRow {
 	row.Sites = make(map[engine.SiteID]engine.OperationStatus, len(sites))
 	row.State = engine.StateSuperseded
 	for _, s := range sites {
-		st := v.OperationStatus(s, o)
+		st := OperationStatus(v, s, o)
 		row.Sites[s] = st
 		row.State = row.State.Worse(st.State)
 	}
@@ -38,7 +37,7 @@ func (v *View) OperationRow(o *engine.Operation) engine.OperationRow {
 }
 
 // OperationStatus returns what is known of o at a site.
-func (v *View) OperationStatus(s engine.SiteID, o *engine.Operation) engine.OperationStatus {
+func OperationStatus(v *view.View, s engine.SiteID, o *engine.Operation) engine.OperationStatus {
 	site, out := v.At(s), v.Outcomes(s)[o.ID]
 	told, settled := out.State != "", v.Settled(s, o)
 	var st engine.OperationStatus
@@ -50,21 +49,21 @@ func (v *View) OperationStatus(s engine.SiteID, o *engine.Operation) engine.Oper
 	case settled:
 		st = engine.OperationStatus{State: engine.StateApplied, At: engine.Time(site.At)}
 	default:
-		st = v.pendingStatus(s, o, site, out)
+		st = pendingStatus(v, s, o, site, out)
 	}
 	if a := v.Mine.Tries[o.ID]; s == v.Self && a != nil {
-		a.tell(&st)
+		tell(a, &st)
 	}
 	return st
 }
 
 // pendingStatus is what is known of an operation at a site that has not settled it.
-func (v *View) pendingStatus(s engine.SiteID, o *engine.Operation, site *engine.Status, out engine.Outcome) engine.OperationStatus {
+func pendingStatus(v *view.View, s engine.SiteID, o *engine.Operation, site *engine.Status, out engine.Outcome) engine.OperationStatus {
 	st := engine.OperationStatus{State: engine.StatePending, Error: out.Error}
 	if out.At != 0 {
 		st.At = engine.Time(out.At)
 	}
-	w := v.Waiting(s)
+	w := Waiting(v, s)
 	if w != nil {
 		st.Error, st.At = w.Reason, engine.Time(w.Since)
 		if w.Kind == engine.WaitDenied {
@@ -78,7 +77,7 @@ func (v *View) pendingStatus(s engine.SiteID, o *engine.Operation, site *engine.
 		st.Error, st.Fetched = f.Why, f.Bytes
 	}
 	if held := site.Wait(engine.WaitHeld); held != nil && held.Operation == o.ID {
-		st.State, st.Error, st.At = engine.StateHeld, Unconfirmed(v.name(s)), engine.Time(held.Since)
+		st.State, st.Error, st.At = engine.StateHeld, Unconfirmed(v.Name(s)), engine.Time(held.Since)
 	} else if p := PauseOf(site); p != nil {
 		st.State, st.Error, st.At = engine.StatePaused, p.String(), p.At
 	}
@@ -86,7 +85,7 @@ func (v *View) pendingStatus(s engine.SiteID, o *engine.Operation, site *engine.
 }
 
 // tell puts the attempts into what is shown of an operation here. That one request was enough, the state tells.
-func (a *Tries) tell(st *engine.OperationStatus) {
+func tell(a *view.Tries, st *engine.OperationStatus) {
 	st.Attempts = a.Count
 	if len(a.Last) == 0 {
 		return
@@ -104,7 +103,7 @@ func (a *Tries) tell(st *engine.OperationStatus) {
 
 // knownAtLeaving is what a site that has left knows of an operation: where it was settled then. What has become of it elsewhere
 // since is not told to it.
-func (v *View) knownAtLeaving(o *engine.Operation) (map[engine.SiteID]engine.OperationStatus, engine.State) {
+func knownAtLeaving(v *view.View, o *engine.Operation) (map[engine.SiteID]engine.OperationStatus, engine.State) {
 	known, state := map[engine.SiteID]engine.OperationStatus{}, engine.StateSuperseded
 	for _, s := range v.Writers() {
 		settled := v.Me.Settled
@@ -121,23 +120,6 @@ func (v *View) knownAtLeaving(o *engine.Operation) (map[engine.SiteID]engine.Ope
 		return known, engine.StateLeft
 	}
 	return known, state
-}
-
-// NeedsBlob reports whether some site may still need the body of an operation, as far as is known here: it has not settled it, or
-// has refused it and a person may have it tried again.
-func (v *View) NeedsBlob(o *engine.Operation) bool {
-	if o.Blob == nil {
-		return false
-	}
-	lives := slices.Contains(v.History.Living(merge.Any), o)
-	for _, site := range v.Correspondents() {
-		out := v.Outcomes(site)[o.ID]
-		refused := (out.State == engine.StateRejected || out.State == engine.StateUncertain) && !out.Dropped && (out.Blocks || !v.History.Base().Has(o))
-		if !v.Settled(site, o) || lives && refused {
-			return true
-		}
-	}
-	return false
 }
 
 // Hidden stands where a sensitive value is not shown.

@@ -1,18 +1,20 @@
-package view
+package report
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/merge"
+	"github.com/skerry/skerry/engine/view"
 )
 
 // newConflict returns a conflict about the resource at a site, since a time in Unix microseconds. What names it is apart from
 // document and site.
-func (v *View) newConflict(kind engine.ConflictKind, site engine.SiteID, since int64, reason string, what ...string) engine.Conflict {
+func newConflict(v *view.View, kind engine.ConflictKind, site engine.SiteID, since int64, reason string, what ...string) engine.Conflict {
 	return engine.Conflict{
 		ID: engine.ConflictOf(append([]string{string(v.Document), string(site)}, what...)...), Kind: kind, Document: v.Document,
 		Resource: v.About.Key, Service: v.About.Service, KindName: v.About.Kind, Site: site, Since: engine.Time(since), Reason: reason,
@@ -20,24 +22,24 @@ func (v *View) newConflict(kind engine.ConflictKind, site engine.SiteID, since i
 }
 
 // Conflicts derives what waits for a person, in the order of sites and operations, from what is known of the resource.
-func (v *View) Conflicts() []engine.Conflict {
-	if v.Part(v.Self) == PartFormer { // it has no say in it any more
+func Conflicts(v *view.View) []engine.Conflict {
+	if v.Part(v.Self) == view.PartFormer { // it has no say in it any more
 		return nil
 	}
 	if v.IsChoice() {
-		return v.choiceConflicts()
+		return choiceConflicts(v)
 	}
-	list := append(v.outcomeConflicts(), v.waitConflicts()...)
+	list := append(outcomeConflicts(v), waitConflicts(v)...)
 	explained := map[engine.SiteID]bool{} // sites that differ because of something that went wrong there
 	for _, c := range list {
 		explained[c.Site] = true
 	}
-	for _, c := range v.driftConflicts() {
+	for _, c := range driftConflicts(v) {
 		if !explained[c.Site] || c.Kind == engine.ConflictContention && !MayDiffer(list, c.Site) {
 			list = append(list, c)
 		}
 	}
-	return append(list, v.insideConflicts()...)
+	return append(list, insideConflicts(v)...)
 }
 
 // MayDiffer reports whether somebody has accepted that a site differs from the others.
@@ -48,7 +50,7 @@ func MayDiffer(conflicts []engine.Conflict, s engine.SiteID) bool {
 }
 
 // outcomeConflicts are those that follow from what became of operations.
-func (v *View) outcomeConflicts() []engine.Conflict {
+func outcomeConflicts(v *view.View) []engine.Conflict {
 	var list []engine.Conflict
 	var living func(*engine.Operation) bool
 	var fold *merge.Fold
@@ -66,8 +68,8 @@ func (v *View) outcomeConflicts() []engine.Conflict {
 				f := v.History.Whole(merge.Everything)
 				fold, living = &f, merge.Within(v.History.Living(merge.Any))
 			}
-			if v.matters(s, o, out, living, fold) {
-				list = append(list, v.ConflictAbout(s, o, out))
+			if matters(v, s, o, out, living, fold) {
+				list = append(list, ConflictAbout(v, s, o, out))
 			}
 		}
 	}
@@ -96,7 +98,7 @@ func Contested(status int) bool {
 
 // matters reports whether what became of o at a site makes a difference: a refused change does not any more when later ones have
 // taken the place of all that it set, and nothing does once the resource is gone.
-func (v *View) matters(s engine.SiteID, o *engine.Operation, out engine.Outcome, living func(*engine.Operation) bool, fold *merge.Fold) bool {
+func matters(v *view.View, s engine.SiteID, o *engine.Operation, out engine.Outcome, living func(*engine.Operation) bool, fold *merge.Fold) bool {
 	switch {
 	case o.Type == engine.TypeDelete:
 		return v.LocalAt(s) != ""
@@ -120,8 +122,8 @@ func (v *View) matters(s engine.SiteID, o *engine.Operation, out engine.Outcome,
 }
 
 // ConflictAbout is the conflict that an outcome of an operation at a site is.
-func (v *View) ConflictAbout(s engine.SiteID, o *engine.Operation, out engine.Outcome) engine.Conflict {
-	c := v.newConflict(KindOf(out), s, out.At, v.Explain(o, out), string(o.ID))
+func ConflictAbout(v *view.View, s engine.SiteID, o *engine.Operation, out engine.Outcome) engine.Conflict {
+	c := newConflict(v, KindOf(out), s, out.At, Explain(v, o, out), string(o.ID))
 	c.Operation, c.Type, c.Status, c.Blocks = o.ID, o.Type, out.Status, out.Blocks
 	dismissed := v.Accepted(c.ID, out.At)
 	switch {
@@ -130,7 +132,7 @@ func (v *View) ConflictAbout(s engine.SiteID, o *engine.Operation, out engine.Ou
 	case dismissed != nil && !out.Blocks:
 		c.Accepted = dismissed
 	}
-	if v.Decidable(o, out) {
+	if Decidable(v, o, out) {
 		c.Actions = possible(&c, v.Kind)
 	} else {
 		c.Actions = folded(&c)
@@ -140,7 +142,7 @@ func (v *View) ConflictAbout(s engine.SiteID, o *engine.Operation, out engine.Ou
 
 // Decidable reports whether what became of an operation at a site waits for a person, or may be decided anew: of most of those
 // that were refused a checkpoint keeps too little to try them again.
-func (v *View) Decidable(o *engine.Operation, out engine.Outcome) bool {
+func Decidable(v *view.View, o *engine.Operation, out engine.Outcome) bool {
 	whole := o.Type == engine.TypeDelete || o.Type == engine.TypeAbsolute && (o.Body != nil || o.Blob != nil)
 	return out.Blocks || out.State == engine.StateUncertain || out.State == engine.StateRejected && (whole || !v.History.Base().Has(o))
 }
@@ -182,7 +184,7 @@ func folded(c *engine.Conflict) (actions []engine.Action) {
 }
 
 // Explain says in words what became of an operation.
-func (v *View) Explain(o *engine.Operation, out engine.Outcome) string {
+func Explain(v *view.View, o *engine.Operation, out engine.Outcome) string {
 	switch {
 	case out.Cause != "":
 		return out.Error
@@ -199,28 +201,28 @@ func (v *View) Explain(o *engine.Operation, out engine.Outcome) string {
 }
 
 // acceptedWords says in words that a site differs because somebody has decided so.
-func (v *View) acceptedWords(c *engine.Conflict) string {
+func acceptedWords(v *view.View, c *engine.Conflict) string {
 	if c.Accepted.Action == engine.ActionDrop {
 		return "differs from the other sites: " + c.Reason
 	}
-	return fmt.Sprintf("differs from the other sites, which %s has accepted (%s)", v.name(c.Accepted.By), c.Reason)
+	return fmt.Sprintf("differs from the other sites, which %s has accepted (%s)", v.Name(c.Accepted.By), c.Reason)
 }
 
 // waitConflicts are those that follow from what sites say they wait for: a name that is another's, a request without a certain
 // answer that a person is asked about, a resource that is set aside.
-func (v *View) waitConflicts() []engine.Conflict {
+func waitConflicts(v *view.View) []engine.Conflict {
 	var list []engine.Conflict
 	for _, s := range v.Placement().Sites {
 		for _, w := range v.At(s).Waits {
 			switch w.Kind {
 			case engine.WaitName:
 				if born := v.History.Born(merge.Any); born != nil {
-					c := v.newConflict(engine.ConflictName, s, w.Since, "another resource of this name was created earlier and has the object here", "name")
+					c := newConflict(v, engine.ConflictName, s, w.Since, "another resource of this name was created earlier and has the object here", "name")
 					c.Operation, c.Type, c.Blocks, c.Actions = born.ID, engine.TypeCreate, true, []engine.Action{engine.ActionDrop}
 					list = append(list, c)
 				}
 			case engine.WaitPerson:
-				c := v.newConflict(engine.ConflictUncertain, s, w.Since, w.Reason, "open", string(w.Operation))
+				c := newConflict(v, engine.ConflictUncertain, s, w.Since, w.Reason, "open", string(w.Operation))
 				c.Operation, c.Blocks = w.Operation, true
 				c.Actions = []engine.Action{engine.ActionRetry, engine.ActionDone, engine.ActionDrop}
 				if v.History.Born(merge.Any) == nil {
@@ -230,11 +232,70 @@ func (v *View) waitConflicts() []engine.Conflict {
 				}
 				list = append(list, c)
 			case engine.WaitAside:
-				c := v.newConflict(engine.ConflictAside, s, w.Since, w.Reason, "aside")
+				c := newConflict(v, engine.ConflictAside, s, w.Since, w.Reason, "aside")
 				c.Blocks, c.Actions = true, []engine.Action{engine.ActionRetry}
 				list = append(list, c)
 			}
 		}
 	}
 	return list
+}
+
+// choiceConflicts are the sites that hold a name which is another's: both sides of a cut have chosen.
+func choiceConflicts(v *view.View) []engine.Conflict {
+	holders := v.Holding()
+	first := view.OwnerOf(holders)
+	var list []engine.Conflict
+	for _, site := range slices.Sorted(maps.Keys(holders)) {
+		h := holders[site]
+		if site == first {
+			continue
+		}
+		c := newConflict(v, engine.ConflictName, site, h.At, fmt.Sprintf(
+			"%s and %s have both created it while they could not reach each other, and it was to be at one of them: the name is %s's, "+
+				"who was first; delete the other, or that one", v.Name(first), v.Name(site), v.Name(first)), string(h.Operation))
+		c.Operation, c.Type, c.Actions = h.Operation, engine.TypeCreate, []engine.Action{}
+		list = append(list, c)
+	}
+	return list
+}
+
+// same reports whether two things are one: replicas of one resource.
+func same(i, j engine.Contained) bool {
+	return i.Site == j.Site && i.Local == j.Local || i.Resource != "" && i.Resource == j.Resource
+}
+
+// insideConflicts are names that two sides of a cut have given to two things inside a container. The earlier keeps it.
+func insideConflicts(v *view.View) []engine.Conflict {
+	type given struct {
+		kind engine.KindName
+		name string
+	}
+	var list []engine.Conflict
+	first := map[given]engine.Contained{}
+	for _, i := range v.Inside("") {
+		if i.Name == "" || i.Own {
+			continue
+		}
+		owner, taken := first[given{i.Kind, i.Name}]
+		switch {
+		case !taken:
+			first[given{i.Kind, i.Name}] = i
+		case !same(owner, i):
+			list = append(list, insideConflict(v, owner, i))
+		}
+	}
+	return list
+}
+
+func insideConflict(v *view.View, owner, late engine.Contained) engine.Conflict {
+	c := newConflict(v, engine.ConflictNameTaken, late.Site, late.At, fmt.Sprintf(
+		"%s %s was made at %s while %s had one of that name already, since %s: that one keeps the name; rename or delete the other, or let both be",
+		late.Kind, late.Name, v.Name(late.Site), v.Name(owner.Site), engine.Time(owner.At).Format("2006-01-02 15:04:05 UTC")),
+		string(late.Kind), late.Local, "name")
+	c.Actions = []engine.Action{engine.ActionDismiss}
+	if decided := v.Accepted(c.ID, late.At); decided != nil {
+		c.Accepted, c.Actions = decided, []engine.Action{}
+	}
+	return c
 }
