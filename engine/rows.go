@@ -185,7 +185,7 @@ type Kept struct {
 	KeptAt    time.Time
 }
 
-// KeyedAnswer is the first answer to a request with an Idempotency-Key.
+// KeyedAnswer is the first answer to a request with an Idempotency-Key. Without an Answer, what was kept under the key goes.
 type KeyedAnswer struct {
 	// Key is a digest over caller, service, method, path and the key itself; BodyHash one over the body.
 	Key      [32]byte

@@ -279,6 +279,11 @@ func TestAnswersGrowOld(t *testing.T) {
 	if _, err := s.Answer(t.Context(), [32]byte{1}); !errors.Is(err, engine.ErrNotFound) {
 		t.Errorf("after 24 hours and a second: %v, want ErrNotFound", err)
 	}
+	mustCommit(t, s, &engine.Batch{Answers: []engine.KeyedAnswer{{Key: [32]byte{2}}}}) // taken back
+	if _, err := s.Answer(t.Context(), [32]byte{2}); !errors.Is(err, engine.ErrNotFound) {
+		t.Errorf("taken back: %v, want ErrNotFound", err)
+	}
+	put(2)
 	now = now.Add(trimAnswersEvery)
 	put(3)
 	if n := ask(t, s, `SELECT count(*) FROM answers`); n != int64(2) {

@@ -32,6 +32,9 @@ func (w *writer) putKept(r *engine.Kept) error {
 
 // putAnswer keeps an answer, and now and then deletes those that are too old.
 func (w *writer) putAnswer(r *engine.KeyedAnswer) error {
+	if r.Answer == nil {
+		return w.exec(dropAnswer, r.Key[:])
+	}
 	if err := w.exec(putAnswer, r.Key[:], r.BodyHash[:], w.vault.seal(r.Answer, answerPlace(r.Key)), nanos(r.At)); err != nil {
 		return err
 	}

@@ -40,6 +40,7 @@ const (
 	putKept
 	dropKept
 	putAnswer
+	dropAnswer
 	trimAnswers
 	putConflict
 	dropConflict
@@ -119,6 +120,7 @@ func texts() (all [statementCount]string) {
 		dropKept: `DELETE FROM outbox WHERE operation = ?`,
 		putAnswer: `INSERT INTO answers (key, body_hash, answer, at) VALUES (?, ?, ?, ?)
 			ON CONFLICT (key) DO UPDATE SET body_hash = excluded.body_hash, answer = excluded.answer, at = excluded.at`,
+		dropAnswer:  `DELETE FROM answers WHERE key = ?`,
 		trimAnswers: `DELETE FROM answers WHERE at < ?`,
 		putConflict: `INSERT INTO conflicts (id, document, service, kind, site, since, open, data) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 			ON CONFLICT (id) DO UPDATE SET document = excluded.document, service = excluded.service, kind = excluded.kind,

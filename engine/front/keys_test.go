@@ -1,6 +1,7 @@
 package front
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -52,6 +53,32 @@ func TestARepeatedKeyGetsTheFirstAnswer(t *testing.T) {
 				t.Error("it is remembered for ever")
 			}
 		})
+	}
+}
+
+// Whom an application does not let in leaves nothing: the same key is free for another body, and no answer is kept.
+func TestWhoIsNotLetInLeavesNothing(t *testing.T) {
+	for name, c := range map[string]struct{ remote, alone bool }{"at a replica": {}, "at this site alone": {alone: true}, "at another site": {remote: true}} {
+		for status, f := range map[int]fault{401: unknown, 403: denies} {
+			t.Run(fmt.Sprint(name, status), func(t *testing.T) {
+				w := newWorld(t, "paris", "nantes")
+				paris, at, placement := w.sites[0], w.sites[0], w.sites
+				if c.alone {
+					placement = w.sites[:1]
+				}
+				if c.remote {
+					at, placement = w.sites[1], w.sites[1:]
+				}
+				at.app.inject(f)
+				a, err := paris.Submit(t.Context(), keyed(request(images, "POST", "", `{"a":1}`, placement...)))
+				w.must(status, a, err)
+				if n := len(paris.store.answers); n != 0 {
+					t.Errorf("%d answers are kept", n)
+				}
+				a, err = paris.Submit(t.Context(), keyed(request(images, "POST", "", `{"a":2}`, placement...)))
+				w.must(201, a, err)
+			})
+		}
 	}
 }
 

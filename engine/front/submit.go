@@ -119,7 +119,17 @@ func (f *Front) once(ctx context.Context, r engine.Request, target string, do fu
 			return engine.Answer{Status: cmp.Or(here.Status, http.StatusOK), Operation: r.Operation, Resource: row.Resource, Site: f.self}, nil
 		}
 	}
-	return do(r, k)
+	a, err := do(r, k)
+	if err == nil && was.As == "" && !letIn(a.Status) {
+		f.keys.Forget(ctx, k)
+	}
+	return a, err
+}
+
+// letIn reports whether an answer is not that of an application that does not know who asks, or does not let them do it: nothing has
+// happened then, and they are to leave nothing here.
+func letIn(status int) bool {
+	return status != http.StatusUnauthorized && status != http.StatusForbidden && status != http.StatusProxyAuthRequired
 }
 
 // route runs a request where its resource is, or else where its scope says.

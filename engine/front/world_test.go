@@ -459,6 +459,10 @@ func (s *store) commit(b *engine.Batch) error {
 		s.operations[o.ID] = o
 	}
 	for _, a := range b.Answers {
+		if a.Answer == nil {
+			delete(s.answers, a.Key)
+			continue
+		}
 		s.answers[a.Key] = a
 	}
 	for _, c := range b.Conflicts {
@@ -716,6 +720,8 @@ const (
 	busy
 	rejects
 	clashes
+	unknown  // it does not know who asks
+	denies   // it does not let them do it
 	fails    // no answer, and it has not happened
 	doesFail // no answer, and it has happened
 )
@@ -817,6 +823,10 @@ func (a *app) Do(_ context.Context, c engine.Call) (engine.Reply, error) {
 		return engine.Reply{Status: 503}, nil
 	case rejects:
 		return engine.Reply{Status: 422, Body: []byte("no")}, nil
+	case unknown:
+		return engine.Reply{Status: 401, Body: []byte("who are you?")}, nil
+	case denies:
+		return engine.Reply{Status: 403, Body: []byte("no")}, nil
 	case clashes:
 		return engine.Reply{Status: 409, Body: []byte("no")}, nil
 	case fails:

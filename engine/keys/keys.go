@@ -131,6 +131,20 @@ func (k *Keys) remember(keep Keeper, a replica.Remembered) []engine.KeyedAnswer 
 	return list
 }
 
+// Forget makes it so that nothing was asked under the keys of a request.
+func (k *Keys) Forget(ctx context.Context, keep Keeper) {
+	var list []engine.KeyedAnswer
+	for _, key := range keep.Keys.Keys {
+		list = append(list, engine.KeyedAnswer{Key: key})
+	}
+	if len(list) == 0 {
+		return
+	}
+	if err := k.cfg.Commit(context.WithoutCancel(ctx), &engine.Batch{Answers: list}); err != nil {
+		k.cfg.Log.Error("forget a request with a key whose caller was not let in", "err", err)
+	}
+}
+
 // Keep makes an answer durable that was given already: should that fail, the same key may be answered otherwise.
 func (k *Keys) Keep(ctx context.Context, keep Keeper, kind *engine.Kind, a engine.Answer) {
 	answers := k.Given(keep, kind, a)

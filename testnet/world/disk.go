@@ -110,7 +110,9 @@ func (d *Disk) Commit(_ context.Context, b *engine.Batch) error {
 		delete(d.outbox, id)
 	}
 	for _, a := range b.Answers {
-		d.answers[a.Key] = a
+		if d.answers[a.Key] = a; a.Answer == nil {
+			delete(d.answers, a.Key)
+		}
 	}
 	for _, c := range b.Conflicts {
 		d.conflicts[c.ID] = c

@@ -94,7 +94,8 @@ func TestAWorkflowWithoutAnIdGetsOne(t *testing.T) {
 			}
 			for _, id := range []string{"Traceparent", "X-Request-Id", "X-Openstack-Request-Id"} {
 				for _, site := range []engine.SiteID{paris, nantes} {
-					if text, _ := m.sites[site].handler.Correlations.Find([]string{id + " " + cut(id, got.Get(id))}); text != "{images: nantes, servers: lyon}" {
+					c := m.sites[site].handler.Correlations
+					if text, _ := c.Find(c.IDs(http.Header{id: {got.Get(id)}}, "")); text != "{images: nantes, servers: lyon}" {
 						t.Errorf("at %s, %s inherits %q", site, id, text)
 					}
 				}
@@ -124,21 +125,13 @@ func traceOf(parent string) string {
 	return trace
 }
 
-// cut returns the part of a header that counts.
-func cut(name, value string) string {
-	if name == "Traceparent" {
-		return traceOf(value)
-	}
-	return value
-}
-
 func TestWhatAScopeDoesNotBindStaysLocal(t *testing.T) {
 	m := newMesh(t)
 	m.remember()
 	s := m.sites[paris]
 	s.do("GET", "/images", "", "Scope: {servers: nantes}", trace).want(t, 200, "Skerry-Site: -")
 	s.do("GET", "/images", "", trace).want(t, 200, "Skerry-Site: -")
-	if got, _ := s.handler.Correlations.Find(s.handler.Correlations.IDs(http.Header{"Traceparent": {trace[len("traceparent: "):]}})); got != "{servers: nantes}" {
+	if got, _ := s.handler.Correlations.Find(s.handler.Correlations.IDs(http.Header{"Traceparent": {trace[len("traceparent: "):]}}, "")); got != "{servers: nantes}" {
 		t.Errorf("the services inherit %q", got)
 	}
 }
@@ -150,7 +143,7 @@ func TestAScopeFollowsToOtherSites(t *testing.T) {
 	s, far := m.sites[paris], m.sites[nantes]
 	s.do("GET", "/images", "", "Scope: nantes, servers: lyon", trace).want(t, 200)
 	c := far.handler.Correlations
-	if got, _ := c.Find(c.IDs(http.Header{"Traceparent": {trace[len("traceparent: "):]}})); got != "{images: nantes, servers: lyon}" {
+	if got, _ := c.Find(c.IDs(http.Header{"Traceparent": {trace[len("traceparent: "):]}}, "")); got != "{images: nantes, servers: lyon}" {
 		t.Errorf("the services of nantes inherit %q", got)
 	}
 	far.do("GET", "/images", "", trace).want(t, 200, "Skerry-Site: nantes")
@@ -170,6 +163,58 @@ func TestAnIdIsForOneWorkflow(t *testing.T) {
 	}
 	s.do("GET", "/images", "", "Scope: lyon", "X-Request-Id: r").want(t, 200)
 	s.do("GET", "/images", "", trace, "X-Request-Id: r").problem(t, 409, "correlation") // it may mean either
+}
+
+// Whoever guesses another's id, or has seen it, and sends a scope under it first, moves none of their requests; and keeps nobody from
+// sending a scope of their own.
+func TestInvariantAGuessedIdMovesNobody(t *testing.T) {
+	for _, theirs := range []string{"Authorization: Bearer a", "X-Auth-Token: a", "Cookie: session=a", "X-Api-Key: a", "X-Remote-User: ann"} {
+		name, _, _ := strings.Cut(theirs, ":")
+		for _, attacker := range []string{"X: 1", name + ": other"} {
+			m := newMesh(t)
+			m.remember()
+			s := m.sites[paris]
+			s.do("GET", "/images", "", "Scope: nantes", trace, "X-Request-Id: r-1", attacker).want(t, 200, "Skerry-Site: nantes")
+			s.do("GET", "/images", "", trace, "X-Request-Id: r-1", theirs).want(t, 200, "Skerry-Site: -")
+			s.do("POST", "/images", "{}", trace, theirs).want(t, 200, "Skerry-Site: -")
+			s.do("GET", "/images", "", "Scope: lyon", trace, theirs).want(t, 200, "Skerry-Site: lyon")
+			s.do("GET", "/images", "", trace, theirs).want(t, 200, "Skerry-Site: lyon")
+			if n := len(m.sites[nantes].app.asked()); n != 1 {
+				t.Errorf("%s: nantes was asked %d times", theirs, n)
+			}
+		}
+	}
+}
+
+// A service that asks others with an account of its own shows no more than the id that the agent has made.
+func TestAServiceWithAnAccountOfItsOwnInherits(t *testing.T) {
+	for _, brought := range []string{"X: 1", "X-Request-Id: r-1"} {
+		m := newMesh(t)
+		m.remember()
+		s := m.sites[paris]
+		s.do("GET", "/images", "", "Scope: {images: paris, servers: lyon}", brought, "Authorization: Bearer ann").want(t, 200)
+		parent := s.app.asked()[0].header.Get("Traceparent")
+		if traceOf(parent) == "" {
+			t.Fatal("the application got no id that nobody can guess")
+		}
+		s.do("GET", "/images", "", "Traceparent: "+parent, "Authorization: Bearer service").want(t, 200, "Skerry-Site: paris")
+	}
+}
+
+func TestNothingIsRememberedForWhomTheApplicationDoesNotLetIn(t *testing.T) {
+	for _, status := range []int{401, 403, 407} {
+		m := newMesh(t)
+		m.remember()
+		s := m.sites[paris]
+		s.app.set(func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(status) })
+		s.do("GET", "/images", "", "Scope: {images: paris, servers: lyon}", trace, "Authorization: Bearer wrong").want(t, status)
+		for s.running.Load() > 0 {
+			runtime.Gosched()
+		}
+		if n := s.handler.Correlations.Len(); n != 0 {
+			t.Errorf("%d: %d workflows are remembered", status, n)
+		}
+	}
 }
 
 // Many workflows at once never see each other's scope.

@@ -116,7 +116,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, from engine.Site
 			q.Text = text
 		}
 	}
-	q.IDs = h.Correlations.IDs(r.Header)
+	q.IDs = h.Correlations.IDs(r.Header, q.Shown())
 	if from != "" && !h.hear(q) || from == "" && !(h.inherit(q) && h.writes(q)) {
 		return
 	}

@@ -1,6 +1,8 @@
 package intercept
 
 import (
+	"bufio"
+	"net"
 	"net/http"
 
 	"github.com/skerry/skerry/engine/scope"
@@ -28,19 +30,14 @@ func (h *Handler) follow(q *request.Request) (leave func(), ok bool) {
 	if h.Correlations == nil || q.Scope == "" {
 		return func() {}, true
 	}
-	if len(q.IDs) == 0 {
-		q.Request = q.WithContext(q.Context())
-		q.Header = q.Header.Clone()
-		h.Correlations.Name(q.Header)
-		if q.IDs = h.Correlations.IDs(q.Header); len(q.IDs) == 0 {
-			return func() {}, true
-		}
-	}
 	parsed, err := scope.Parse(q.Scope)
 	if err != nil { // another agent's, which is then of no use to a service here
 		return func() {}, true
 	}
-	leave, other, full := h.Correlations.Enter(q.IDs, parsed.Named(string(h.Service)).String())
+	q.Request = q.WithContext(q.Context())
+	q.Header = q.Header.Clone()
+	q.IDs = append(q.IDs, h.Correlations.Name(q.Header)...)
+	left, other, full := h.Correlations.Enter(q.IDs, parsed.Named(string(h.Service)).String())
 	switch {
 	case full:
 		h.Refuse(q, http.StatusLoopDetected, "loop",
@@ -53,5 +50,43 @@ func (h *Handler) follow(q *request.Request) (leave func(), ok bool) {
 			other, q.Scope)
 		return nil, false
 	}
-	return leave, true
+	told := &told{ResponseWriter: q.W}
+	q.W = told
+	return func() { left(told.let()) }, true
 }
+
+// told sees which status a client gets.
+type told struct {
+	http.ResponseWriter
+	status int
+}
+
+// let reports whether the client was answered, and not as one whom the application does not know or let in.
+func (t *told) let() bool {
+	return t.status != 0 && t.status != http.StatusUnauthorized && t.status != http.StatusForbidden && t.status != http.StatusProxyAuthRequired
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (t *told) WriteHeader(status int) {
+	if status >= 200 && t.status == 0 {
+		t.status = status
+	}
+	t.ResponseWriter.WriteHeader(status)
+}
+
+// Write implements http.ResponseWriter.
+func (t *told) Write(b []byte) (int, error) {
+	if t.status == 0 {
+		t.status = http.StatusOK
+	}
+	return t.ResponseWriter.Write(b)
+}
+
+// Hijack is for http.ResponseController, as Unwrap is.
+func (t *told) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	t.status = http.StatusSwitchingProtocols
+	return http.NewResponseController(t.ResponseWriter).Hijack()
+}
+
+// Unwrap implements what http.ResponseController looks for.
+func (t *told) Unwrap() http.ResponseWriter { return t.ResponseWriter }

@@ -4,6 +4,7 @@ import (
 	"container/list"
 	"crypto/rand"
 	"encoding/hex"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -14,6 +15,9 @@ import (
 // Correlations remembers which scope came with which correlation header, so that a scope follows a workflow through services that
 // know nothing of it: they pass such a header on to whatever they ask. One is shared by the handlers of all services of a site. It
 // is safe for concurrent use; a nil one remembers nothing.
+//
+// An id that a client brings may be guessed by others, or known to them, so it counts for requests of the same caller only. An id that the
+// memory has made itself is a secret of the workflow: it counts whoever shows it, for services also ask with accounts of their own.
 type Correlations struct {
 	headers []string
 	ttl     time.Duration
@@ -22,17 +26,27 @@ type Correlations struct {
 	Deepest int
 
 	mu      sync.Mutex
-	byID    map[string]*list.Element // of *workflow
-	recent  *list.List               // the one used last first
-	longest int                      // how many are kept
+	byID    map[ID]*list.Element // of *workflow
+	recent  *list.List           // the one used last first
+	longest int                  // how many are kept
 }
+
+// ID is a correlation id that a request has come with, and its caller's; or one that the memory has made for it.
+type ID struct {
+	text   string // with the header that it came in
+	caller string // for whom it counts; madeHere: for whoever shows it
+}
+
+// madeHere stands for the caller of what the memory has made. Callers are told apart by digests, so that nobody is it.
+const madeHere = "made here"
 
 // workflow is what is known of one correlation id.
 type workflow struct {
-	id      string
+	id      ID
 	scope   string // canonical, every binding with its service
 	used    time.Time
-	running int // requests with this id that this site's agent has under way
+	running int  // requests with this id that this site's agent has under way
+	counts  bool // the application has let the caller of one of them in
 }
 
 // CorrelationHeaders are those that are looked at unless the configuration names others.
@@ -52,25 +66,25 @@ const (
 
 // NewCorrelations returns an empty memory of the headers; ttl is the time after the last use.
 func NewCorrelations(headers []string, ttl time.Duration, now func() time.Time) *Correlations {
-	c := &Correlations{ttl: ttl, now: now, byID: map[string]*list.Element{}, recent: list.New(), longest: maxCorrelations, Deepest: maxRunning}
+	c := &Correlations{ttl: ttl, now: now, byID: map[ID]*list.Element{}, recent: list.New(), longest: maxCorrelations, Deepest: maxRunning}
 	for _, h := range headers {
 		c.headers = append(c.headers, http.CanonicalHeaderKey(h))
 	}
 	return c
 }
 
-// IDs returns the correlation ids of a request, each with the header that it came in.
-func (c *Correlations) IDs(h http.Header) []string {
+// IDs returns the correlation ids that a request of a caller has come with.
+func (c *Correlations) IDs(h http.Header, caller string) []ID {
 	if c == nil {
 		return nil
 	}
-	var ids []string
+	var ids []ID
 	for _, name := range c.headers {
 		for _, value := range h[name] {
 			if value = strings.TrimSpace(value); name == "Traceparent" {
 				value = traceID(value)
 			}
-			if id := name + " " + value; value != "" && len(value) <= maxCorrelationID && !slices.Contains(ids, id) {
+			if id := (ID{name + " " + value, caller}); value != "" && len(value) <= maxCorrelationID && !slices.Contains(ids, id) {
 				ids = append(ids, id)
 			}
 		}
@@ -87,27 +101,33 @@ func traceID(parent string) string {
 	return strings.ToLower(parts[1])
 }
 
-// Name gives a request that has no correlation id a new one, in each of the headers that services are known to pass on: what they ask
-// for its sake carries it then, however the scope has come.
-func (c *Correlations) Name(h http.Header) {
+// Name gives a request new ids in those headers that services are known to pass on and that it does not have, and returns them: what
+// services ask for its sake carries one then, however the scope has come and whoever they ask as.
+func (c *Correlations) Name(h http.Header) []ID {
 	var b [24]byte
 	_, _ = rand.Read(b[:]) // never fails: crypto/rand ends the process instead
 	id := hex.EncodeToString(b[:16])
+	made := http.Header{}
 	for _, name := range c.headers {
+		if len(h[name]) > 0 {
+			continue
+		}
 		switch name {
 		case "Traceparent":
-			h.Set(name, "00-"+id+"-"+hex.EncodeToString(b[16:])+"-01")
+			made.Set(name, "00-"+id+"-"+hex.EncodeToString(b[16:])+"-01")
 		case "X-Openstack-Request-Id":
-			h.Set(name, "req-"+id[:8]+"-"+id[8:12]+"-"+id[12:16]+"-"+id[16:20]+"-"+id[20:])
+			made.Set(name, "req-"+id[:8]+"-"+id[8:12]+"-"+id[12:16]+"-"+id[16:20]+"-"+id[20:])
 		case "X-B3-Traceid": // means nothing without the other headers of B3
 		default:
-			h.Set(name, id)
+			made.Set(name, id)
 		}
 	}
+	maps.Copy(h, made)
+	return c.IDs(made, madeHere)
 }
 
 // Find returns the scope that is remembered under one of the ids, empty when none is. Clash: it is not the same under all of them.
-func (c *Correlations) Find(ids []string) (text string, clash bool) {
+func (c *Correlations) Find(ids []ID) (text string, clash bool) {
 	if len(ids) == 0 {
 		return "", false
 	}
@@ -126,12 +146,10 @@ func (c *Correlations) Find(ids []string) (text string, clash bool) {
 	return text, false
 }
 
-// Enter remembers a scope under ids and counts a request as under way until leave. Other is the scope that one of them came with
-// before; full says that too many requests of the workflow are under way. In both cases nothing is remembered or counted.
-func (c *Correlations) Enter(ids []string, text string) (leave func(), other string, full bool) {
-	if len(ids) == 0 {
-		return func() {}, "", false
-	}
+// Enter remembers a scope under ids and counts a request as under way until leave, which is told whether the application has let its
+// caller in: of a workflow of which it never did nothing stays. Other is the scope that one of the ids came with before; full says that
+// too many requests of the workflow are under way. In both cases nothing is remembered or counted.
+func (c *Correlations) Enter(ids []ID, text string) (leave func(let bool), other string, full bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, id := range ids {
@@ -152,25 +170,40 @@ func (c *Correlations) Enter(ids []string, text string) (leave func(), other str
 		}
 		w.used = c.now()
 		w.running++
-		c.recent.MoveToFront(c.byID[id])
+		c.recent.MoveToFront(c.byID[w.id])
 		entered = append(entered, w)
 	}
 	for c.recent.Len() > c.longest {
 		c.forget(c.recent.Back())
 	}
-	return func() {
+	return func(let bool) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		for _, w := range entered {
 			w.running--
 			w.used = c.now()
+			w.counts = w.counts || let
+			if e := c.byID[w.id]; !w.counts && w.running == 0 && e != nil && e.Value == w {
+				c.forget(e)
+			}
 		}
 	}, "", false
 }
 
-// get returns what is known of an id; nil when it is nothing, or was too long ago. The caller holds mu.
-func (c *Correlations) get(id string) *workflow {
-	e := c.byID[id]
+// Len returns how many ids are remembered.
+func (c *Correlations) Len() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.recent.Len()
+}
+
+// get returns what is known of an id: as one that was made here, else as its caller's. It is nil when that is nothing, or was too long
+// ago. The caller holds mu.
+func (c *Correlations) get(id ID) *workflow {
+	e := c.byID[ID{id.text, madeHere}]
+	if e == nil {
+		e = c.byID[id]
+	}
 	if e == nil {
 		return nil
 	}

@@ -13,13 +13,13 @@ func TestRememberedScopesAreBounded(t *testing.T) {
 	now := time.Unix(1e9, 0)
 	c := NewCorrelations([]string{"x-request-id"}, time.Hour, func() time.Time { return now })
 	c.longest = 10
-	id := func(i int) []string { return c.IDs(http.Header{"X-Request-Id": {fmt.Sprint("r", i)}}) }
+	id := func(i int) []ID { return c.IDs(http.Header{"X-Request-Id": {fmt.Sprint("r", i)}}, "") }
 	for i := range 15 {
 		leave, other, full := c.Enter(id(i), "{a: b}")
 		if other != "" || full {
 			t.Fatal("refused")
 		}
-		leave()
+		leave(true)
 		c.Enter(id(0), "{a: b}") // used again and again: it stays
 	}
 	var kept []int
@@ -31,11 +31,11 @@ func TestRememberedScopesAreBounded(t *testing.T) {
 	if want := []int{0, 6, 7, 8, 9, 10, 11, 12, 13, 14}; !slices.Equal(kept, want) {
 		t.Errorf("remembered are %v, want %v", kept, want)
 	}
-	if ids := c.IDs(http.Header{"X-Request-Id": {strings.Repeat("x", 1000), "", " "}}); len(ids) != 0 {
+	if ids := c.IDs(http.Header{"X-Request-Id": {strings.Repeat("x", 1000), "", " "}}, ""); len(ids) != 0 {
 		t.Errorf("ids that are none: %q", ids)
 	}
 	var none *Correlations
-	if ids := none.IDs(http.Header{"X-Request-Id": {"r"}}); ids != nil {
+	if ids := none.IDs(http.Header{"X-Request-Id": {"r"}}, ""); ids != nil {
 		t.Errorf("a memory that is none has ids %q", ids)
 	}
 }

@@ -3,6 +3,8 @@ package request
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"slices"
@@ -73,16 +75,56 @@ func Quoted(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(Printable(s)) + `"`
 }
 
-// Caller tells callers apart, for their Idempotency-Keys, without keeping what they authenticate with.
+// Caller tells callers apart, for their Idempotency-Keys, without keeping what they authenticate with: by all that they show of
+// themselves, and by their address.
 func (q *Request) Caller() string {
 	host, _, err := net.SplitHostPort(q.RemoteAddr)
 	if err != nil {
 		host = q.RemoteAddr
 	}
-	who := q.Header.Get("Authorization") + "\x00" + host
-	if user := q.Who(); user != "" {
-		who += "\x00" + user
+	return digest(host, q.Shown())
+}
+
+// Shown tells those apart whom the application may tell apart, wherever they ask from: by their credentials, cookies included, and by
+// their certificate. It is empty for who shows nothing.
+func (q *Request) Shown() string {
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(q.Header)) {
+		if credential(name) {
+			parts = append(append(parts, name), q.Header[name]...)
+			parts = append(parts, "") // no value is taken for a name
+		}
 	}
-	sum := sha256.Sum256([]byte(who))
-	return hex.EncodeToString(sum[:])
+	if q.TLS != nil && len(q.TLS.PeerCertificates) > 0 {
+		c := q.TLS.PeerCertificates[0]
+		parts = append(parts, "certificate", string(c.RawIssuer), string(c.RawSubject))
+	}
+	if parts == nil {
+		return ""
+	}
+	return digest(parts...)
+}
+
+// telling are parts of the names of headers that say who asks, or prove it. A header that is taken for one by mistake tells two requests
+// of one caller apart; one that is not mixes two callers up. So they are many.
+var telling = []string{"auth", "token", "cookie", "key", "secret", "session", "credential", "password", "signature", "user", "identity", "subject",
+	"account", "tenant", "project", "organization", "group", "role", "principal", "impersonate", "assertion", "client-cert", "csrf", "xsrf", "jwt", "remote-"}
+
+// plain are headers that are none of these, whatever their names look like.
+var plain = []string{"Idempotency-Key", "User-Agent", "Sec-Fetch-User", "Sec-Websocket-Key", "Sec-Websocket-Extensions", "Surrogate-Key"}
+
+func credential(name string) bool {
+	if slices.Contains(plain, name) {
+		return false
+	}
+	name = strings.ToLower(name)
+	return slices.ContainsFunc(telling, func(part string) bool { return strings.Contains(name, part) })
+}
+
+func digest(parts ...string) string {
+	h := sha256.New()
+	for _, p := range parts {
+		fmt.Fprintf(h, "%d:%s", len(p), p)
+	}
+	return hex.EncodeToString(h.Sum(nil))
 }

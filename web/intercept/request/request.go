@@ -45,7 +45,7 @@ type Request struct {
 	// Container is the cross resource that it lies in, nil for none.
 	Container *engine.ResourceRow
 	// IDs are its correlation ids; Inherited says that the scope was remembered under one of them.
-	IDs       []string
+	IDs       []carry.ID
 	Inherited bool
 	// Written says that the scope is from the body.
 	Written bool
