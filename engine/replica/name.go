@@ -44,17 +44,10 @@ func (r *Replica) keepName() (t task, waits bool) {
 			owner = &rivals[i]
 		}
 	}
-	wake := func() {
-		for _, c := range rivals {
-			if c.Born != nil {
-				r.out.Others = append(r.out.Others, c.Document)
-			}
-		}
-	}
 	switch {
 	case mine.Born == nil:
 		if !mine.There() {
-			wake() // the name is free
+			r.out.wakeBorn(rivals) // the name is free
 		}
 		return nil, false
 	case owner == nil:
@@ -76,8 +69,17 @@ func (r *Replica) keepName() (t task, waits bool) {
 	}
 	r.yield(r.env.Now())
 	r.env.Unclaim(r.Document)
-	wake()
+	r.out.wakeBorn(rivals)
 	return nil, true
+}
+
+// wakeBorn wakes those that may have the name.
+func (out *Effects) wakeBorn(claims []view.Claim) {
+	for _, c := range claims {
+		if c.Born != nil {
+			out.Others = append(out.Others, c.Document)
+		}
+	}
 }
 
 // yield says since when another resource has the name of this one here; zero: none has.
@@ -116,14 +118,9 @@ func (t *giveUp) answer(r *Replica, in *Answered) bool {
 		r.later(t.born, in.Reply, in.Err, alone)
 		return true
 	}
-	rivals := r.env.Rivals(r.Kind, r.About.Key, r.Document)
+	r.out.wakeBorn(r.env.Rivals(r.Kind, r.About.Key, r.Document))
 	r.yield(r.env.Now())
 	r.env.Unclaim(r.Document)
-	for _, c := range rivals {
-		if c.Born != nil {
-			r.out.Others = append(r.out.Others, c.Document)
-		}
-	}
 	return true
 }
 

@@ -107,6 +107,10 @@ func (r *Replica) work(now time.Time) task {
 		return nil
 	}
 	if by := r.Begins(); by != nil {
+		if r.Me.Left != nil && by == r.Placement().Added[r.Self] && by.Epoch > r.Epochs[0].Number { // of before, nobody may have any more what it lacks
+			r.fallBehind(true)
+			return nil
+		}
 		r.begin(by)
 	}
 	if part == view.PartLeaving && r.Me.Wait(engine.WaitPaused) != nil { // a removal ends a pause
