@@ -11,5 +11,5 @@ func (r *Replica) hold(in *Hold) {
 		}
 	}
 	r.Me.Holding = &h
-	r.changed()
+	r.Changed()
 }

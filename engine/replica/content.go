@@ -78,9 +78,9 @@ func (t *content) copied(r *Replica, joined *engine.Operation, settled engine.Ve
 		}
 	}
 	for _, o := range carried {
-		r.outcome(o.ID, engine.Outcome{State: engine.StateApplied, Carried: true})
+		r.Became(o.ID, engine.Outcome{State: engine.StateApplied, Carried: true})
 	}
-	r.applied([]*engine.Operation{joined}, 0)
+	r.Applied([]*engine.Operation{joined}, 0)
 	r.Me.Bare = false
 	r.settle(joined)
 	return true
@@ -94,7 +94,7 @@ func (r *Replica) doWithout(o *engine.Operation) bool {
 		return false
 	}
 	delete(r.Fetches, o.ID)
-	r.outcome(o.ID, out)
+	r.Became(o.ID, out)
 	if settles {
 		r.settle(o)
 	}

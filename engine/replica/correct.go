@@ -101,7 +101,7 @@ func (t *correct) succeed(r *Replica, reply engine.Reply) {
 	step := t.step
 	if step.Void {
 		o := step.Operations[0]
-		r.outcome(o.ID, engine.Outcome{State: engine.StateSuperseded})
+		r.Became(o.ID, engine.Outcome{State: engine.StateSuperseded})
 		r.ends(o)
 		r.settle(o)
 		return
@@ -127,7 +127,7 @@ func (t *correct) fail(r *Replica, out engine.Outcome) {
 	}
 	for _, o := range step.Operations {
 		r.attempt(o, engine.Reply{Status: out.Status}, nil)
-		r.outcome(o.ID, out)
+		r.Became(o.ID, out)
 	}
 	r.ends(step.Operations...)
 	r.settle(step.Operations...)

@@ -90,7 +90,7 @@ func (r *Replica) decide(d *Decide) {
 		r.asks = append(r.asks, &Ask{keep: d}) // it is its turn once nothing else is under way
 		return
 	case VerbResume:
-		r.unwait(engine.WaitAside)
+		r.Unsay(engine.WaitAside)
 		r.notBefore, r.tries = time.Time{}, 0
 	}
 	r.out.Decided = append(r.out.Decided, DecidedOf{d, id, err})
@@ -125,7 +125,7 @@ func (r *Replica) ownIs(id engine.OperationID) (open, asked bool) {
 // retry sends an uncertain or refused operation to this site's application again.
 func (r *Replica) retry(id engine.OperationID) error {
 	if r.Me.Wait(engine.WaitAside) != nil {
-		r.unwait(engine.WaitAside)
+		r.Unsay(engine.WaitAside)
 		return nil
 	}
 	if open, asked := r.ownIs(id); open {
@@ -135,14 +135,14 @@ func (r *Replica) retry(id engine.OperationID) error {
 		r.own.Stage = Again
 		r.settleAt, r.settleTries = time.Time{}, 0
 		r.openWaits()
-		r.changed()
+		r.Changed()
 		return nil
 	}
 	_, out, err := r.waitsFor(id)
 	if err != nil {
 		return err
 	}
-	r.outcome(id, engine.Outcome{State: engine.StatePending, Again: out.Again || !out.Blocks})
+	r.Became(id, engine.Outcome{State: engine.StatePending, Again: out.Again || !out.Blocks})
 	r.begun(id)
 	return nil
 }
@@ -153,7 +153,7 @@ func (r *Replica) begun(id engine.OperationID) {
 		r.land()
 	}
 	r.notBefore, r.tries = time.Time{}, 0
-	r.changed()
+	r.Changed()
 }
 
 // done says that this site's application has what an uncertain or refused operation sets.
@@ -172,7 +172,7 @@ func (r *Replica) done(id engine.OperationID) error {
 		}
 		if n := merge.Effect(r.Kind, &r.own.Operation); n != nil { // what it has set is still to be seen
 			r.own.Reply, r.own.Stage, r.settleAt = &Landed{Status: reply.Status}, Unknown, time.Time{}
-			r.changed()
+			r.Changed()
 			return nil
 		}
 		return r.publish(r.own, reply, nil)
@@ -182,7 +182,7 @@ func (r *Replica) done(id engine.OperationID) error {
 		return err
 	}
 	if out.Blocks && (plan.Leaves(r.History, r.standing(), o) || o.Type == engine.TypeAction && r.unsettledBefore(o) != nil) {
-		r.outcome(id, engine.Outcome{State: engine.StatePending, Ran: true, Again: out.Again})
+		r.Became(id, engine.Outcome{State: engine.StatePending, Ran: true, Again: out.Again})
 		r.begun(id)
 		return nil
 	}
@@ -197,7 +197,7 @@ func (r *Replica) done(id engine.OperationID) error {
 	if with := r.standing().Shown().Or(o); o.Type == engine.TypeDelete && !r.History.Whole(with).Exists {
 		local = ""
 	}
-	r.outcome(id, engine.Outcome{State: engine.StateApplied})
+	r.Became(id, engine.Outcome{State: engine.StateApplied})
 	r.begun(id)
 	r.setLocal(local)
 	r.settle(o)
@@ -221,7 +221,7 @@ func (r *Replica) drop(id engine.OperationID) error {
 		return &engine.Refusal{Status: http.StatusConflict, Type: "settle", Operation: id,
 			Detail: fmt.Sprintf("operation %s comes before it and is not settled here: decide what becomes of that first", p.ID)}
 	}
-	r.outcome(id, engine.Outcome{State: engine.StateRejected, Status: out.Status, Dropped: true, Error: droppedBecause(out)})
+	r.Became(id, engine.Outcome{State: engine.StateRejected, Status: out.Status, Dropped: true, Error: droppedBecause(out)})
 	r.begun(id)
 	r.settle(o)
 	return nil
@@ -272,7 +272,7 @@ func (r *Replica) adoptObject(id engine.OperationID, local engine.LocalID) error
 		return &engine.Refusal{Status: http.StatusConflict, Type: "exists", Operation: id,
 			Detail: fmt.Sprintf("%s %s is the replica of %s already", r.Kind.Name, at, other)}
 	}
-	r.outcome(id, engine.Outcome{State: engine.StatePending, Adopt: at, Error: fmt.Sprintf("%s %s is to become its replica", r.Kind.Name, at)})
+	r.Became(id, engine.Outcome{State: engine.StatePending, Adopt: at, Error: fmt.Sprintf("%s %s is to become its replica", r.Kind.Name, at)})
 	r.begun(id)
 	return nil
 }
@@ -297,10 +297,10 @@ func (r *Replica) pause(p *engine.Pause) error {
 			"%s was removed from the placement of %s %s: there is nothing to pause", r.Name(r.Self), r.Kind.Name, r.About.Key)}
 	}
 	if p == nil {
-		r.unwait(engine.WaitPaused)
+		r.Unsay(engine.WaitPaused)
 		return nil
 	}
-	r.wait(engine.Wait{Kind: engine.WaitPaused, Since: p.At.UnixMicro(), Reason: p.Reason, By: p.By})
+	r.Say(engine.Wait{Kind: engine.WaitPaused, Since: p.At.UnixMicro(), Reason: p.Reason, By: p.By})
 	return nil
 }
 
@@ -311,8 +311,8 @@ func (r *Replica) confirm(by engine.SiteID) error {
 		return engine.ErrSettled
 	}
 	id := w.Operation
-	r.unwait(engine.WaitHeld)
-	r.wait(engine.Wait{Kind: engine.WaitConfirmed, Since: r.env.Now().UnixMicro(), Operation: id, By: r.Name(by)})
+	r.Unsay(engine.WaitHeld)
+	r.Say(engine.Wait{Kind: engine.WaitConfirmed, Since: r.env.Now().UnixMicro(), Operation: id, By: r.Name(by)})
 	r.env.ReleaseDelete(r.Document)
 	r.notBefore = time.Time{}
 	return nil
@@ -325,7 +325,7 @@ func (r *Replica) check() error {
 	}
 	r.Me.Asked = max(r.env.Now().UnixMicro(), r.Me.Asked+1)
 	r.look.soon(r.env.Now())
-	r.changed()
+	r.Changed()
 	return nil
 }
 

@@ -96,7 +96,7 @@ func (s *site) load(id engine.DocumentID) {
 	}
 	for _, c := range d.changes {
 		e := v.Numbered(c.Epoch)
-		v.Wrote(e, c)
+		e.Wrote(c)
 		v.TakeEntries(e, c.Author, c.Entries, func(o *engine.Operation) bool { return env{s}.Admits(v.Kind, o) }, must)
 	}
 	must(v.RestoreStatuses(d.statuses))

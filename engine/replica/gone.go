@@ -32,7 +32,7 @@ func (r *Replica) vanished(local engine.LocalID) bool {
 		if r.Me.Contended == "" {
 			r.Me.Contended = fmt.Sprintf("it was made anew %d times within %s and was gone from the application again: find out what deletes it, then keep a site",
 				len(repairs), repairsWithin)
-			r.changed()
+			r.Changed()
 		}
 		return false
 	}
@@ -43,7 +43,7 @@ func (r *Replica) vanished(local engine.LocalID) bool {
 		r.land()
 	}
 	r.TouchAll()
-	r.changed()
+	r.Changed()
 	return true
 }
 

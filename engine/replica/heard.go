@@ -27,7 +27,7 @@ func (r *Replica) heard(in *Heard) {
 			case view.Taken:
 				again = true
 				pass.Changes = append(pass.Changes, c)
-				r.changed()
+				r.Changed()
 			case view.Missing:
 				left = append(left, c)
 			}
@@ -70,7 +70,7 @@ func (r *Replica) hears(in *Heard) bool {
 		return false
 	case in.Epoch == last.Number+1 && len(r.Epochs) == 1 && !r.Blank():
 		r.Epochs = append(r.Epochs, view.NewEpoch(in.Epoch, in.First))
-		r.changed()
+		r.Changed()
 		return true
 	case in.Checkpoint != nil && r.Blank():
 		if err := r.Begin(in.Checkpoint); err != nil {
@@ -79,10 +79,9 @@ func (r *Replica) hears(in *Heard) bool {
 			return false
 		}
 		r.Epochs = []*view.Epoch{view.NewEpoch(in.Epoch, in.First)}
-		r.EndEpoch()
 		r.out.Checkpoint = in.Checkpoint
 		r.TouchAll()
-		r.changed()
+		r.Changed()
 		return true
 	}
 	r.out.Missing = true // the one before has to end here first, or its checkpoint is still to come
@@ -144,7 +143,7 @@ func (r *Replica) heardStatuses(in *Heard) (news []HeardStatus) {
 			continue
 		}
 		news = append(news, s)
-		r.changed()
+		r.Changed()
 		if s.Status.Asked > asked {
 			r.look.soon(r.env.Now())
 		}
@@ -159,7 +158,7 @@ func (r *Replica) openNext() {
 		return
 	}
 	r.Epochs = append(r.Epochs, view.NewEpoch(next, r.env.FirstTip(r.About, next)))
-	r.changed()
+	r.Changed()
 }
 
 // heardOfMe takes in what another site has of this one's own words: more than it knows itself means that its disk was set back.

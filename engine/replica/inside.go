@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/view"
 )
 
 // Inside takes in what the application lists inside this site's part of a container, of one kind: what is new is told, and what is
@@ -35,7 +36,7 @@ func (r *Replica) inside(in *Inside) {
 	}
 	seen := map[string]engine.Inner{}
 	for _, item := range in.Items {
-		now, ok := r.ContentOf(in.Kind, "", item, r.env.Now())
+		now, ok := view.ContentOf(r.Document, in.Kind, "", item, r.env.Now())
 		if !ok {
 			continue
 		}
@@ -45,24 +46,27 @@ func (r *Replica) inside(in *Inside) {
 	var entries []engine.Entry
 	for _, local := range sortedKeys(seen) {
 		now := seen[local]
-		entries = append(entries, r.ContentNews(now, now.Resource == "")...)
+		entries = append(entries, r.Contents.News(r.Self, now, now.Resource == "")...)
 	}
 	for _, i := range r.View.Inside(in.Kind.Name) {
 		if _, there := seen[i.Local]; i.Site == r.Self && !there {
-			entries = append(entries, r.ContentGone(in.Kind.Name, i.Local)...)
+			entries = append(entries, r.Contents.Gone(r.Self, in.Kind.Name, i.Local)...)
 		}
 	}
 	r.write(entries...)
 }
 
 func (r *Replica) made(in *Made) {
-	if in.Gone {
-		r.write(r.ContentGone(in.Kind.Name, in.Local)...)
+	switch {
+	case !r.Holds(r.Self): // it has been removed meanwhile
+		return
+	case in.Gone:
+		r.write(r.Contents.Gone(r.Self, in.Kind.Name, in.Local)...)
 		return
 	}
-	if now, ok := r.ContentOf(in.Kind, in.Local, in.Representation, r.env.Now()); ok {
+	if now, ok := view.ContentOf(r.Document, in.Kind, in.Local, in.Representation, r.env.Now()); ok {
 		now.Resource = in.Resource
-		r.write(r.ContentNews(now, false)...)
+		r.write(r.Contents.News(r.Self, now, false)...)
 	}
 }
 

@@ -68,9 +68,9 @@ func (t *keep) answer(r *Replica, in *Answered) bool {
 	at := r.env.Now()
 	r.Me.Kept = append(after(at.Add(-repairsWithin).UnixMicro(), r.Me.Kept), at.UnixMicro())
 	r.Me.Kept = r.Me.Kept[max(0, len(r.Me.Kept)-maxKept):]
-	r.applied(r.madeGood(merge.Any), 0)
+	r.Applied(r.madeGood(merge.Any), 0)
 	if r.History.Divides(now) { // this part, too, is to show its share of what is kept
-		r.outcome(o.ID, engine.Outcome{State: engine.StatePending, Again: true})
+		r.Became(o.ID, engine.Outcome{State: engine.StatePending, Again: true})
 	}
 	return t.end(r, o.ID, nil)
 }

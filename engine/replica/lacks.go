@@ -15,7 +15,7 @@ func (*Lacks) input() {}
 func (r *Replica) relies(in *Lacks) {
 	if r.Mine.Lacking != in.Why {
 		r.Mine.Lacking = in.Why
-		r.changed()
+		r.Changed()
 	}
 }
 

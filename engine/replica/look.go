@@ -88,7 +88,7 @@ func (r *Replica) looked(in *Answered) {
 	if now == nil {
 		if text := why.Error(); r.Mine.Unseen != text {
 			r.Mine.Unseen = text
-			r.changed()
+			r.Changed()
 		}
 		r.look.tries++
 		r.look.due = r.env.Now().Add(r.lookAgain())
@@ -149,7 +149,7 @@ func (r *Replica) show(now *engine.Shown, body []byte, read bool) {
 		return
 	}
 	r.Me.Shown, r.Me.Contended, r.Me.Summary = now, contended, summary
-	r.changed()
+	r.Changed()
 }
 
 func same(a, b *engine.Shown) bool {

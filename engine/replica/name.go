@@ -84,18 +84,18 @@ func (out *Effects) wakeBorn(claims []view.Claim) {
 
 // yield says since when another resource has the name of this one here; zero: none has.
 func (r *Replica) yield(since time.Time) {
-	r.halt(nil)
+	r.Halt(nil)
 	if !since.IsZero() { // what a request may have made is gone
 		r.land()
 	}
 	r.setLocal("")
 	r.Me.Shown = nil
-	r.unwait(engine.WaitName)
+	r.Unsay(engine.WaitName)
 	if !since.IsZero() {
-		r.wait(engine.Wait{Kind: engine.WaitName, Since: since.UnixMicro()})
+		r.Say(engine.Wait{Kind: engine.WaitName, Since: since.UnixMicro()})
 	}
 	r.TouchAll()
-	r.changed()
+	r.Changed()
 }
 
 // giveUp deletes the object of a resource whose name is another's.
@@ -172,7 +172,7 @@ func (r *Replica) dropName(user string) error {
 		// What it goes with is to have seen all that is known here, so that nothing of that survives.
 		for _, p := range r.History.Ordered() {
 			if !r.Settled(r.Self, p) {
-				r.outcome(p.ID, engine.Outcome{State: engine.StateSuperseded, Error: "it was dropped: its name is another's"})
+				r.Became(p.ID, engine.Outcome{State: engine.StateSuperseded, Error: "it was dropped: its name is another's"})
 				r.settle(p)
 			}
 		}

@@ -12,7 +12,6 @@ import (
 	"github.com/skerry/skerry/engine/merge"
 	"github.com/skerry/skerry/engine/plan"
 	"github.com/skerry/skerry/engine/report"
-	"github.com/skerry/skerry/engine/view"
 )
 
 // own runs a request of this site's clients at this site's replica, with its caller's own credentials, and makes an operation of
@@ -321,7 +320,7 @@ func (t *own) send(r *Replica) bool {
 		t.flight.Key += madeAnew(r.Mine.Made)
 	}
 	r.own = t.flight
-	r.changed()
+	r.Changed()
 	t.phase = ownSends
 	return r.call(t.client(r.sendCall(t.flight.body(), t.local, t.flight.Key, t.flight.Credentials)))
 }
@@ -374,7 +373,7 @@ func (t *own) heard(r *Replica, in *Answered) bool {
 	}
 	r.own = nil // nothing has happened
 	r.out.Settles = true
-	r.changed()
+	r.Changed()
 	t.free(r)
 	if t.local != "" && reply.Gone() && in.Err == nil {
 		r.look.soon(r.env.Now())
@@ -402,7 +401,7 @@ func (t *own) unknown(r *Replica, detail, why string, err error) bool {
 	r.settleAt = r.env.Now().Add(r.limits.RetryMin)
 	r.wake(r.settleAt)
 	r.openWaits()
-	r.changed()
+	r.Changed()
 	t.free(r)
 	r.give(t.ask, Given{Err: &engine.Refusal{Status: http.StatusGatewayTimeout, Type: "upstream", Operation: o.ID, Err: err,
 		Detail: detail + "; the operation will be settled"}})
@@ -498,17 +497,17 @@ func (r *Replica) publish(f *Flight, reply engine.Reply, shows []byte) error {
 		return fmt.Errorf("operation %s: %w", o.ID, engine.ErrRefused)
 	}
 	settled = append(settled, now)
-	r.Tried(o.ID, view.Try{At: r.env.Now().UnixMicro(), Status: reply.Status})
+	r.Tried(o.ID, reply.Status, "")
 	if o.Type == engine.TypeDelete {
 		local = ""
 	}
 	r.own = nil
 	r.out.Settles = true
-	r.closeWaits(o.ID)
+	r.UnsayOf(o.ID, engine.WaitAnswer, engine.WaitPerson)
 	r.setLocal(local)
 	r.settle(settled...)
 	if o.Type == engine.TypeAction && r.History.Divides(now) && len(r.History.Stated(now)) == 0 { // it has run on this part alone: what it sets is to be shared
-		r.outcome(o.ID, engine.Outcome{State: engine.StatePending, Again: true, Ran: true})
+		r.Became(o.ID, engine.Outcome{State: engine.StatePending, Again: true, Ran: true})
 	}
 	r.out.Answers = append(r.out.Answers, Remember(f.Keys, r.Kind, reply, o.ID, r.About.Key, r.env.Now())...)
 	return nil

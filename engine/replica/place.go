@@ -32,7 +32,7 @@ func (r *Replica) place(q engine.PlaceRequest) (engine.OperationID, error) {
 // sharedAnew notes, with a placement operation of this site's own, that its share may be another one from then on.
 func (r *Replica) sharedAnew(place *engine.Operation) {
 	if r.About.Collaboration == engine.Cross && len(r.Kind.Divide) > 0 {
-		r.outcome(place.ID, engine.Outcome{State: engine.StatePending, Again: true})
+		r.Became(place.ID, engine.Outcome{State: engine.StatePending, Again: true})
 	}
 }
 
@@ -127,12 +127,12 @@ func (r *Replica) leave() {
 	r.refuseAll(&engine.Refusal{Status: http.StatusNotFound, Type: "not-replicated", Detail: fmt.Sprintf(
 		"%s was removed from the placement of %s %s; nothing has happened here", r.Name(r.Self), r.Kind.Name, r.About.Key)})
 	r.Me = engine.Status{Document: r.Document, Number: r.Me.Number, At: r.Me.At, Settled: r.Me.Settled, Left: &engine.Left{By: by.ID, At: now}}
-	r.Mine = view.Mine{Made: r.Mine.Made, Outcomes: map[engine.OperationID]engine.Outcome{}, Tries: map[engine.OperationID]*view.Tries{}}
+	r.Anew(r.Mine.Made)
 	r.look = looking{}
 	r.resumed = false
 	clear(r.doubts)
 	r.TouchAll()
-	r.changed()
+	r.Changed()
 }
 
 // onlyHere reports whether this site may be the only one that has the body of an operation which one that stays has still to settle.

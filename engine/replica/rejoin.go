@@ -84,13 +84,13 @@ func (r *Replica) Remains() *Remnant {
 // Rejoin makes the replica, of which nothing is known, one that joins anew. What was in flight may have run, and more.
 func (r *Replica) Rejoin(left *Remnant, own *Flight, number uint64) {
 	r.Me.Rejoins = true
-	r.Numbers(max(number, left.Number))
+	r.Me.Number = max(number, left.Number)
 	r.remnant, r.lost = left, left.Lost
 	if own != nil {
 		own.Stage, own.Why = Asked, "the disk of this site was set back since"
 		r.own = own
 	}
-	r.dirty = true
+	r.Dirty = true
 }
 
 // Own is the client's request that is open; nil: none is.
@@ -144,7 +144,7 @@ func (t *rejoin) begin(r *Replica) bool {
 		r.remnant = &Remnant{}
 	}
 	r.reissue()
-	t.local = r.Said(r.Self).Local
+	t.local = r.Said[r.Self].Local
 	switch {
 	case r.Kind.Natural():
 		t.local = r.env.Here(r.Kind, string(r.About.Key))
@@ -174,7 +174,7 @@ func (r *Replica) reissue() {
 		r.write(entryOf(&again))
 	}
 	r.remnant.Issued = nil
-	r.changed()
+	r.Changed()
 }
 
 // standsFor reports whether a checkpoint of the others may stand for an operation that this site had issued. The lost run may have given
@@ -215,7 +215,7 @@ func (t *rejoin) nameless(r *Replica) bool {
 		return t.joined(r, "")
 	}
 	t.joined(r, "")
-	r.outcome(born.ID, engine.Outcome{State: engine.StateRejected, Blocks: true, Cause: engine.ConflictRejoined,
+	r.Became(born.ID, engine.Outcome{State: engine.StateRejected, Blocks: true, Cause: engine.ConflictRejoined,
 		Error: "the disk of this site was set back, and nobody knows what its application calls this: adopt the object, or retry makes a new one"})
 	r.Me.Settled[born.Origin] = min(r.Me.Settled[born.Origin], born.Number-1)
 	return true
@@ -279,7 +279,7 @@ func (t *rejoin) corrected(r *Replica, in *Answered) bool {
 	}
 	t.joined(r, t.local)
 	if born := r.History.Born(merge.Any); born != nil {
-		r.outcome(born.ID, engine.Outcome{State: engine.StateRejected, Status: in.Reply.Status, Cause: engine.ConflictRejoined,
+		r.Became(born.ID, engine.Outcome{State: engine.StateRejected, Status: in.Reply.Status, Cause: engine.ConflictRejoined,
 			Error: "the disk of this site was set back, and the application refuses what the others show: " + plan.Tell(in.Reply, nil)})
 	}
 	return true
@@ -297,8 +297,7 @@ func (t *rejoin) joined(r *Replica, local engine.LocalID) bool {
 	if by := r.Placement().Added[r.Self]; by != nil {
 		r.Me.Joined = by.ID
 	}
-	r.Mine.Outcomes = map[engine.OperationID]engine.Outcome{}
-	r.Mine.Tries = map[engine.OperationID]*view.Tries{}
+	r.Mine.Outcomes, r.Mine.Tries = map[engine.OperationID]engine.Outcome{}, map[engine.OperationID]*view.Tries{}
 	r.remnant, r.lost, r.resumed = nil, nil, false
 	r.setLocal(local)
 	if local == "" && r.Exists() { // it is made anew, of what every action has done that is known
@@ -315,7 +314,7 @@ func (t *rejoin) joined(r *Replica, local engine.LocalID) bool {
 			if lost.Has(o.Origin, o.Number) {
 				why = "the disk of this site was set back: it ran here, and nobody knows whether the application still has it"
 			}
-			r.outcome(o.ID, engine.Outcome{State: engine.StateUncertain, Cause: engine.ConflictRejoined, Error: why})
+			r.Became(o.ID, engine.Outcome{State: engine.StateUncertain, Cause: engine.ConflictRejoined, Error: why})
 		}
 	}
 	if local != "" {
@@ -323,7 +322,7 @@ func (t *rejoin) joined(r *Replica, local engine.LocalID) bool {
 	}
 	r.openWaits()
 	r.TouchAll()
-	r.changed()
+	r.Changed()
 	return true
 }
 
@@ -331,6 +330,6 @@ func (t *rejoin) joined(r *Replica, local engine.LocalID) bool {
 func (r *Replica) putAgain() {
 	bytes := r.History.Whole(merge.Everything).Absolute
 	for _, path := range slices.Sorted(maps.Keys(bytes)) {
-		r.outcome(bytes[path].ID, engine.Outcome{State: engine.StatePending, Again: true})
+		r.Became(bytes[path].ID, engine.Outcome{State: engine.StatePending, Again: true})
 	}
 }

@@ -46,7 +46,6 @@ type Replica struct {
 	behind, late bool
 	// partly says that the site that has sent something last has more.
 	partly    bool
-	dirty     bool // something has changed since Effects were taken last
 	epochEnds bool // the epoch before the current one is over, and ends with the next step
 
 	env Env
@@ -108,7 +107,7 @@ func (r *Replica) Idle() bool {
 
 // Step takes one input in and returns what is to be done about it.
 func (r *Replica) Step(env Env, in Input) *Effects {
-	r.env, r.out = env, &Effects{}
+	r.steps(env)
 	switch in := in.(type) {
 	case *Ask:
 		r.asks = append(r.asks, in)
@@ -132,14 +131,20 @@ func (r *Replica) Step(env Env, in Input) *Effects {
 	}
 	r.advance()
 	r.tidy()
+	return r.stepped()
+}
+
+// steps begins a step, stepped ends it.
+func (r *Replica) steps(env Env) {
+	r.env, r.out, r.Now = env, &Effects{}, env.Now().UnixMicro()
+}
+
+func (r *Replica) stepped() *Effects {
 	out := r.out
-	out.Changed, r.dirty = r.dirty, false
+	out.Changed, r.Dirty = r.Dirty, false
 	r.env, r.out = nil, nil
 	return out
 }
-
-// changed says that what is kept or shown of the replica is something else than before.
-func (r *Replica) changed() { r.dirty = true }
 
 // wake asks to be woken at a time.
 func (r *Replica) wake(at time.Time) {
@@ -157,7 +162,7 @@ func (r *Replica) write(entries ...engine.Entry) {
 		r.env.Note(r.Document, "an entry of this site's own makes no sense", err)
 	})
 	r.out.Entries, r.out.Epoch = append(r.out.Entries, entries...), r.Current().Number
-	r.changed()
+	r.Changed()
 }
 
 // note logs something.
@@ -210,7 +215,7 @@ func (r *Replica) news(in *News) {
 			r.Fetches[in.Body] = view.Fetch{Why: in.Why, Bytes: in.Bytes}
 		}
 		r.Touched[in.Body] = true
-		r.changed()
+		r.Changed()
 	}
 	if in.NoBody != "" {
 		r.unavailable[in.NoBody] = true
@@ -274,13 +279,10 @@ func (r *Replica) Blobs() []engine.BlobHash {
 
 // SetAside stops all work on the resource, because a defect of the agent's own has struck it, until a person resumes it.
 func (r *Replica) SetAside(env Env, why string) *Effects {
-	r.env, r.out = env, &Effects{}
+	r.steps(env)
 	r.task, r.token, r.lookToken = nil, 0, 0
-	r.wait(engine.Wait{Kind: engine.WaitAside, Since: env.Now().UnixMicro(), Reason: why})
+	r.Say(engine.Wait{Kind: engine.WaitAside, Since: env.Now().UnixMicro(), Reason: why})
 	r.refuseAll(&engine.Refusal{Status: http.StatusServiceUnavailable, Type: "aside", Detail: why + "; it is set aside until somebody resumes it"})
-	r.dirty = false
-	out := r.out
-	out.Changed = true
-	r.env, r.out = nil, nil
-	return out
+	r.Changed()
+	return r.stepped()
 }

@@ -175,7 +175,7 @@ func (t *send) dispatch(r *Replica) bool {
 		if t.step.Kind == plan.StepMake {
 			r.sent.Making = &Making{ids(t.step.Operations), ids(t.step.Again), ids(t.step.Voided)}
 		}
-		r.changed()
+		r.Changed()
 	}
 	doubted := r.doubts[o.ID] || r.resumed
 	t.maybe = doubted && (t.sent || !t.careful)
@@ -418,7 +418,7 @@ func (t *send) unknown(r *Replica, reply engine.Reply, err error, alone bool) {
 	}
 	if r.sent != nil {
 		r.sent.Stage, r.sent.Why = Unknown, plan.Tell(reply, err)
-		r.changed()
+		r.Changed()
 	}
 	// The next try looks for the object first, or sets the values, where the request is not to be repeated.
 	if plan.Resendable(k, o) || o.Type == engine.TypeCreate && (k.Natural() || r.marks(o)) || o.Type == engine.TypePatch {
@@ -514,9 +514,9 @@ func (t *send) succeed(r *Replica, reply engine.Reply, local engine.LocalID) {
 	if step.Late {
 		again := o.Number <= r.Me.Settled[o.Origin] // it had been passed over, or is applied once more
 		for _, p := range step.Again {
-			r.outcome(p.ID, engine.Outcome{State: engine.StatePending, Again: true, Ran: p.Type == engine.TypeAction})
+			r.Became(p.ID, engine.Outcome{State: engine.StatePending, Again: true, Ran: p.Type == engine.TypeAction})
 		}
-		r.outcome(o.ID, engine.Outcome{State: engine.StatePending, Status: reply.Status, Ran: true, Again: again})
+		r.Became(o.ID, engine.Outcome{State: engine.StatePending, Status: reply.Status, Ran: true, Again: again})
 		r.land()
 		r.certain(settled...)
 		r.goes()

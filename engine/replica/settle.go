@@ -86,7 +86,7 @@ func (t *settle) send(r *Replica) bool {
 		f.Stage = Unknown
 	}
 	f.Since, f.Answered = r.env.Now().UnixMicro(), false
-	r.changed()
+	r.Changed()
 	t.phase = settleSends
 	return r.call(r.sendCall(f.body(), t.local, f.Key, f.Credentials))
 }
@@ -114,7 +114,7 @@ func (t *settle) ask(r *Replica, why string) bool {
 	r.own.Stage, r.own.Why = Asked, why
 	r.openWaits()
 	r.refuseAll(unanswered(r.own.Operation.ID))
-	r.changed()
+	r.Changed()
 	return t.over(r)
 }
 
@@ -279,10 +279,10 @@ func (r *Replica) dismissOwn(st engine.OperationStatus) {
 	r.out.Rows = append(r.out.Rows, r.flightRow(f, st))
 	r.out.Events = append(r.out.Events, NewEvent("operation."+string(st.State), string(f.Operation.ID), r.env.Now(), map[string]any{"operation": f.Operation.ID, "service": r.Kind.Service,
 		"kind": r.Kind.Name, "type": f.Operation.Type, "site": r.Name(r.Self), "state": st.State, "status": st.Status, "error": st.Error}))
-	r.closeWaits(f.Operation.ID)
+	r.UnsayOf(f.Operation.ID, engine.WaitAnswer, engine.WaitPerson)
 	r.own = nil
 	r.out.Settles = true
-	r.changed()
+	r.Changed()
 }
 
 // flightRow describes a request that is in no document: it has run, or may have run, at this site alone.
@@ -309,9 +309,9 @@ func (r *Replica) openWaits() {
 	kind, reason := engine.WaitAnswer, f.unanswered()
 	if f.Stage == Asked {
 		kind, reason, st.State = engine.WaitPerson, f.question(), engine.StateUncertain
-		r.unwait(engine.WaitAnswer)
+		r.Unsay(engine.WaitAnswer)
 	} else {
-		r.unwait(engine.WaitPerson)
+		r.Unsay(engine.WaitPerson)
 	}
 	r.out.Rows = append(r.out.Rows, r.flightRow(f, st))
 	told := engine.Time(f.Since).Add(firm / 2 * r.limits.LookAfter)
@@ -319,14 +319,5 @@ func (r *Replica) openWaits() {
 		r.wake(told)
 		return
 	}
-	r.wait(engine.Wait{Kind: kind, Since: f.Since, Reason: reason, Operation: f.Operation.ID})
-}
-
-// closeWaits says that a client's request is settled.
-func (r *Replica) closeWaits(id engine.OperationID) {
-	for _, kind := range []engine.WaitKind{engine.WaitAnswer, engine.WaitPerson} {
-		if w := r.Me.Wait(kind); w != nil && w.Operation == id {
-			r.unwait(kind)
-		}
-	}
+	r.Say(engine.Wait{Kind: kind, Since: f.Since, Reason: reason, Operation: f.Operation.ID})
 }

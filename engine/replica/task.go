@@ -114,7 +114,7 @@ func (r *Replica) work(now time.Time) task {
 		r.begin(by)
 	}
 	if part == view.PartLeaving && r.Me.Wait(engine.WaitPaused) != nil { // a removal ends a pause
-		r.unwait(engine.WaitPaused)
+		r.Unsay(engine.WaitPaused)
 	}
 	if r.Me.Wait(engine.WaitPaused) != nil {
 		return nil
@@ -174,14 +174,14 @@ func (r *Replica) workOnce(now time.Time, part view.Part) (t task, again bool) {
 		return nil, false
 	case plan.StepHold:
 		if step.Reason != "" && !r.Mine.Outcomes[first.ID].Blocks {
-			r.outcome(first.ID, engine.Outcome{State: engine.StateRejected, Blocks: true, Cause: engine.ConflictUndeclared, Error: r.whyHeld(step)})
+			r.Became(first.ID, engine.Outcome{State: engine.StateRejected, Blocks: true, Cause: engine.ConflictUndeclared, Error: r.whyHeld(step)})
 		}
 		return nil, false
 	case plan.StepRefuse:
-		r.outcome(first.ID, engine.Outcome{State: engine.StateRejected, Dropped: true, Error: "this site has no replica: its create was dropped"})
+		r.Became(first.ID, engine.Outcome{State: engine.StateRejected, Dropped: true, Error: "this site has no replica: its create was dropped"})
 		r.settle(first)
 	case plan.StepSkip:
-		r.outcome(first.ID, engine.Outcome{State: engine.StateSuperseded})
+		r.Became(first.ID, engine.Outcome{State: engine.StateSuperseded})
 		r.ends(first)
 		r.settle(first)
 	case plan.StepVacuous:
@@ -201,9 +201,9 @@ func (r *Replica) begin(by *engine.Operation) {
 		made++
 	}
 	r.Me = engine.Status{Document: r.Document, Number: number, At: at, Settled: by.Before(), Joined: by.ID, Bare: len(r.Kind.Content) > 0}
-	r.Mine = view.Mine{Made: made, Outcomes: map[engine.OperationID]engine.Outcome{}, Tries: map[engine.OperationID]*view.Tries{}}
+	r.Anew(made)
 	r.TouchAll()
-	r.changed()
+	r.Changed()
 }
 
 // unfinished returns the step of this site that had no certain answer: it is settled as it was sent, before more is done, also where
@@ -248,14 +248,14 @@ func (r *Replica) holds(now time.Time, standing plan.Standing, step plan.Step) b
 	}
 	if plan.Late(r.History, standing, step) {
 		if why := r.env.Mismatch(r.Kind, r.Correspondents()); why != "" {
-			r.halt(&engine.Wait{Kind: engine.WaitMismatch, Since: now.UnixMicro(), Reason: why})
+			r.Halt(&engine.Wait{Kind: engine.WaitMismatch, Since: now.UnixMicro(), Reason: why})
 			r.wake(now.Add(r.limits.LookEvery))
 			return true
 		}
 	}
 	for _, o := range step.Operations {
 		if ahead := engine.Time(o.Time).Sub(now); ahead > r.env.Ahead() && o.Origin != r.Self {
-			r.halt(&engine.Wait{Kind: engine.WaitClock, Since: now.UnixMicro(), Operation: o.ID, Reason: fmt.Sprintf(
+			r.Halt(&engine.Wait{Kind: engine.WaitClock, Since: now.UnixMicro(), Operation: o.ID, Reason: fmt.Sprintf(
 				"the clock of %s was %s ahead when it issued %s; it waits until its time has come", r.Name(o.Origin), ahead.Round(time.Minute), o.Type)})
 			r.wake(engine.Time(o.Time).Add(-r.env.Ahead()))
 			return true
@@ -269,7 +269,7 @@ func (r *Replica) holds(now time.Time, standing plan.Standing, step plan.Step) b
 		return true
 	}
 	if id, why := r.awaits(step); why != "" {
-		r.halt(&engine.Wait{Kind: engine.WaitReference, Since: now.UnixMicro(), Operation: id, Reason: why})
+		r.Halt(&engine.Wait{Kind: engine.WaitReference, Since: now.UnixMicro(), Operation: id, Reason: why})
 		r.tries++
 		r.wake(now.Add(r.env.Backoff(r.tries)))
 		return true
@@ -288,7 +288,7 @@ func (r *Replica) holds(now time.Time, standing plan.Standing, step plan.Step) b
 // enter reports whether a request may go to the application now; what halts it is said.
 func (r *Replica) enter() bool {
 	if !r.env.Admit(r.Kind, r.Document) {
-		r.halt(r.env.Halted(r.Kind))
+		r.Halt(r.env.Halted(r.Kind))
 		return false
 	}
 	return true
@@ -301,12 +301,10 @@ func (r *Replica) nothingLeft() {
 	}
 	if r.resumed {
 		r.resumed = false
-		r.changed() // what waited for that, such as the end of an epoch, goes on
+		r.Changed() // what waited for that, such as the end of an epoch, goes on
 	}
 	clear(r.doubts)
-	if r.Mine.Halted != nil || len(r.Me.Waits) > 0 {
-		r.halt(nil)
-	}
+	r.Halt(nil)
 }
 
 // deletes reports whether a step takes an object away from this site's application because another site has deleted it.
@@ -331,8 +329,8 @@ func (r *Replica) holdDeletion(now time.Time, step plan.Step) bool {
 		return false
 	}
 	r.env.HoldDelete(r.Document)
-	r.unwait(engine.WaitHeld, engine.WaitConfirmed)
-	r.wait(engine.Wait{Kind: engine.WaitHeld, Since: now.UnixMicro(), Operation: o.ID})
+	r.Unsay(engine.WaitHeld, engine.WaitConfirmed)
+	r.Say(engine.Wait{Kind: engine.WaitHeld, Since: now.UnixMicro(), Operation: o.ID})
 	return true
 }
 
@@ -347,7 +345,7 @@ func (r *Replica) wantBody(step plan.Step, o *engine.Operation) {
 		return
 	}
 	if step.Kind == plan.StepRun && r.Settled(r.Self, o) { // it was passed over, and counts after all
-		r.outcome(o.ID, engine.Outcome{State: engine.StatePending, Again: true})
+		r.Became(o.ID, engine.Outcome{State: engine.StatePending, Again: true})
 	}
 	r.out.Fetch = append(r.out.Fetch, o)
 }
@@ -367,15 +365,15 @@ func (r *Replica) whyHeld(step plan.Step) string {
 // stepDone records that a step is done that settles ops.
 func (r *Replica) stepDone(step plan.Step, ops []*engine.Operation, local engine.LocalID, reply engine.Reply) {
 	for _, o := range step.Again { // what an action sets is set on the new object; it is not run again
-		r.outcome(o.ID, engine.Outcome{State: engine.StatePending, Again: true, Ran: o.Type == engine.TypeAction})
+		r.Became(o.ID, engine.Outcome{State: engine.StatePending, Again: true, Ran: o.Type == engine.TypeAction})
 	}
 	for _, o := range step.Voided {
-		r.outcome(o.ID, engine.Outcome{State: engine.StateSuperseded})
+		r.Became(o.ID, engine.Outcome{State: engine.StateSuperseded})
 	}
 	if len(step.Facts) > 0 {
 		r.Me.Shown = nil
 		r.Me.Executed = append(slices.Clip(r.Me.Executed), step.Facts...)
-		r.changed()
+		r.Changed()
 	}
 	if step.Kind == plan.StepMake {
 		r.Mine.Made++
@@ -383,7 +381,7 @@ func (r *Replica) stepDone(step plan.Step, ops []*engine.Operation, local engine
 	}
 	r.setLocal(local)
 	applied := slices.DeleteFunc(slices.Clone(ops), func(o *engine.Operation) bool { return slices.Contains(step.Voided, o) })
-	r.applied(applied, reply.Status)
+	r.Applied(applied, reply.Status)
 	r.ends(ops...)
 	r.settle(ops...)
 	r.goes()
@@ -407,17 +405,17 @@ func (r *Replica) land() {
 	if r.sent != nil {
 		r.sent = nil
 		r.out.Settles = true
-		r.changed()
+		r.Changed()
 	}
 }
 
 // fail settles an operation that did not succeed here, unless the outcome blocks: then it waits for a person.
 func (r *Replica) fail(o *engine.Operation, out engine.Outcome) {
 	if out.Status != 0 || out.State == engine.StateUncertain {
-		r.Tried(o.ID, view.Try{At: r.env.Now().UnixMicro(), Status: out.Status, Error: out.Error})
+		r.Tried(o.ID, out.Status, out.Error)
 	}
 	out.Again = out.Blocks && o.Number <= r.Me.Settled[o.Origin] // it was done with once, and is not any more
-	r.outcome(o.ID, out)
+	r.Became(o.ID, out)
 	r.ends(o)
 	if !out.Blocks {
 		r.settle(o)

@@ -12,7 +12,7 @@ func (r *Replica) tidy() {
 		return
 	}
 	if news, again := r.Lapse(r.env.Now(), r.limits.LeaveWithin); news {
-		r.changed()
+		r.Changed()
 	} else if again > 0 {
 		r.wake(r.env.Now().Add(again))
 	}
@@ -29,7 +29,7 @@ func (r *Replica) tidy() {
 			r.wake(r.settleAt)
 		}
 	}
-	if r.dirty || r.epochEnds {
+	if r.Dirty || r.epochEnds {
 		r.fold()
 	}
 	r.tidyLook()
@@ -45,7 +45,7 @@ func (r *Replica) fold() {
 	if member && len(r.Epochs) == 1 && r.Long(r.limits.Epoch) && r.OverEverywhere() && r.Me.Settled != nil {
 		number := r.Current().Number + 1
 		r.Epochs = append(r.Epochs, view.NewEpoch(number, r.env.FirstTip(r.About, number)))
-		r.changed()
+		r.Changed()
 	}
 	most := r.limits.History
 	if len(r.Epochs) > 1 || part == view.PartFormer && len(r.Epochs) > 1 {
@@ -80,9 +80,8 @@ func (r *Replica) end() {
 	}
 	old := r.Epochs[0].Number
 	r.Epochs = r.Epochs[1:]
-	r.EndEpoch()
 	r.out.Ended, r.out.Checkpoint = &old, b
-	r.changed()
+	r.Changed()
 }
 
 // largeBody is the large body of an operation.

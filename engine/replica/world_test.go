@@ -341,7 +341,7 @@ func (s *site) commit(r *Replica, out *Effects, declared string) bool {
 		e := r.Current()
 		tip := e.Tip(s.id)
 		change = newChange(r.Document, e.Number, s.id, tip, out.Entries)
-		r.Wrote(e, change)
+		e.Wrote(change)
 	}
 	var told []byte
 	if out.Changed && r.Writes(s.id) {

@@ -114,7 +114,7 @@ func driftConflicts(v *view.View) []engine.Conflict {
 		if st.Contended != "" {
 			c.Kind, c.Reason = engine.ConflictContention, st.Contended
 		}
-		if decided := v.Accepted(c.ID, st.Shown.Since); decided != nil {
+		if decided := v.Decisions.Accepted(c.ID, st.Shown.Since); decided != nil {
 			c.Accepted, c.Actions = decided, []engine.Action{engine.ActionKeep}
 		}
 		list = append(list, c)

@@ -125,7 +125,7 @@ func matters(v *view.View, s engine.SiteID, o *engine.Operation, out engine.Outc
 func ConflictAbout(v *view.View, s engine.SiteID, o *engine.Operation, out engine.Outcome) engine.Conflict {
 	c := newConflict(v, KindOf(out), s, out.At, Explain(v, o, out), string(o.ID))
 	c.Operation, c.Type, c.Status, c.Blocks = o.ID, o.Type, out.Status, out.Blocks
-	dismissed := v.Accepted(c.ID, out.At)
+	dismissed := v.Decisions.Accepted(c.ID, out.At)
 	switch {
 	case out.Dropped:
 		c.Accepted = &engine.Decision{Conflict: c.ID, Action: engine.ActionDrop, By: s, At: out.At, For: out.At}
@@ -294,7 +294,7 @@ func insideConflict(v *view.View, owner, late engine.Contained) engine.Conflict 
 		late.Kind, late.Name, v.Name(late.Site), v.Name(owner.Site), engine.Time(owner.At).Format("2006-01-02 15:04:05 UTC")),
 		string(late.Kind), late.Local, "name")
 	c.Actions = []engine.Action{engine.ActionDismiss}
-	if decided := v.Accepted(c.ID, late.At); decided != nil {
+	if decided := v.Decisions.Accepted(c.ID, late.At); decided != nil {
 		c.Accepted, c.Actions = decided, []engine.Action{}
 	}
 	return c

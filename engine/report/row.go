@@ -197,16 +197,10 @@ func replicaStatus(v *view.View, s engine.SiteID, conflicts []engine.Conflict) e
 
 // Waiting is why a site does not try what is pending there, nil: it does.
 func Waiting(v *view.View, s engine.SiteID) *engine.Wait {
-	st := v.At(s)
-	if s == v.Self && v.Mine.Halted != nil {
-		return v.Mine.Halted
+	if s == v.Self {
+		return v.Halted()
 	}
-	for _, kind := range []engine.WaitKind{engine.WaitDenied, engine.WaitMismatch, engine.WaitClock, engine.WaitReference} {
-		if w := st.Wait(kind); w != nil {
-			return w
-		}
-	}
-	return nil
+	return view.HaltedOf(v.At(s))
 }
 
 // lastError says why this site has not applied what is pending, when it has tried.
@@ -307,12 +301,12 @@ func Crowded(v *view.View) string {
 		return ""
 	}
 	complete := v.History.Complete()
-	behind := slices.DeleteFunc(slices.Clone(v.Members()), func(s engine.SiteID) bool { return v.At(s).Settled.Contains(complete) })
+	behind := slices.DeleteFunc(slices.Clone(v.Correspondents()), func(s engine.SiteID) bool { return v.At(s).Settled.Contains(complete) })
 	if len(behind) == 0 {
 		return ""
 	}
 	return fmt.Sprintf("%d operations are not applied everywhere, at %d writes are refused: %s has to catch up, or to be taken out of the resource",
-		n, engine.MaxOperations, v.Names(behind))
+		n, engine.MaxOperations, namesOf(v, behind))
 }
 
 // compacted counts the operations that a site has settled and for which a checkpoint stands.
@@ -322,4 +316,16 @@ func compacted(v *view.View, s engine.SiteID) int {
 		return 0
 	}
 	return int(base.Count)
+}
+
+// namesOf lists sites for people.
+func namesOf(v *view.View, ids []engine.SiteID) string {
+	text := ""
+	for i, id := range ids {
+		if i > 0 {
+			text += ", "
+		}
+		text += string(v.Name(id))
+	}
+	return text
 }

@@ -103,7 +103,7 @@ func (s *Site) restore(ctx context.Context, r *resident, rec *engine.Record) err
 		}
 		s.openEpochs(v, c.Epoch)
 		if e := v.Numbered(c.Epoch); e != nil {
-			v.Wrote(e, c)
+			e.Wrote(c)
 			v.TakeEntries(e, c.Author, c.Entries, admits, note)
 		}
 	}

@@ -232,7 +232,7 @@ func (w *wakeUp) write(r *resident, k *work) {
 		if err != nil { // each was bounded before
 			panic(fmt.Sprintf("write a change of %s: %v", r.About.Key, err))
 		}
-		r.Wrote(e, c)
+		e.Wrote(c)
 		w.batch.Changes = append(w.batch.Changes, c)
 		w.mail.change(r, c)
 		entries = entries[n:]

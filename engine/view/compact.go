@@ -12,7 +12,7 @@ import (
 // after the status that is known of that one, all of whose changes up to then are here, so it has seen what that member had
 // settled. Nil when too little is known.
 func (v *View) Stable() engine.Vector {
-	members := v.Members()
+	members := v.Correspondents()
 	vectors := make([]engine.Vector, 0, len(members)+1)
 	vectors = append(vectors, v.History.Complete())
 	for _, m := range members {
@@ -52,7 +52,7 @@ func (v *View) Compact(most int, row func(*engine.Operation) engine.OperationRow
 	}
 	if news {
 		v.keepRows(rows)
-		v.forget()
+		v.Forget(func(id engine.OperationID) bool { return v.History.Get(id) != nil })
 	}
 	return bodies, news
 }
@@ -80,20 +80,6 @@ func (v *View) keepRows(rows map[*engine.Operation]engine.OperationRow) {
 	slices.SortFunc(v.Folded, func(a, b engine.OperationRow) int { return cmp.Compare(a.ID, b.ID) })
 }
 
-// forget drops what is remembered of operations that are not there any more.
-func (v *View) forget() {
-	for id := range v.Mine.Tries {
-		if v.History.Get(id) == nil {
-			delete(v.Mine.Tries, id)
-		}
-	}
-	for id := range v.Mine.Outcomes {
-		if v.History.Get(id) == nil {
-			delete(v.Mine.Outcomes, id)
-		}
-	}
-}
-
 // undone tells of what this site has settled what its application has still to be brought to.
 func (v *View) undone() func(*engine.Operation) bool {
 	if v.Part(v.Self) == PartFormer {
@@ -113,13 +99,13 @@ func (v *View) bodies() []*engine.Operation {
 
 // unfinished reports whether an operation that is settled is to be applied once more at some site.
 func (v *View) unfinished(o *engine.Operation) bool {
-	return slices.ContainsFunc(v.Members(), func(s engine.SiteID) bool { return v.Outcomes(s)[o.ID].Again })
+	return slices.ContainsFunc(v.Correspondents(), func(s engine.SiteID) bool { return v.Outcomes(s)[o.ID].Again })
 }
 
 // refusals tells which operations a site has not applied, or is to apply once more.
 func (v *View) refusals() func(*engine.Operation) bool {
 	refused := map[engine.OperationID]bool{}
-	for _, s := range v.Members() {
+	for _, s := range v.Correspondents() {
 		for id, out := range v.Outcomes(s) {
 			if out.State == engine.StateRejected || out.State == engine.StateUncertain || out.Again {
 				refused[id] = true
@@ -133,7 +119,7 @@ func (v *View) refusals() func(*engine.Operation) bool {
 func (v *View) unfollowed() map[engine.OperationID]bool {
 	var ops map[engine.OperationID]bool
 	for _, f := range v.History.Facts() {
-		if v.History.Counts(f) && slices.ContainsFunc(v.Members(), func(s engine.SiteID) bool { return !slices.Contains(v.At(s).Executed, f) }) {
+		if v.History.Counts(f) && slices.ContainsFunc(v.Correspondents(), func(s engine.SiteID) bool { return !slices.Contains(v.At(s).Executed, f) }) {
 			if ops == nil {
 				ops = map[engine.OperationID]bool{}
 			}

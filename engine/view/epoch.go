@@ -1,7 +1,6 @@
 package view
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/skerry/skerry/engine"
@@ -18,6 +17,9 @@ type Epoch struct {
 	Operations, Bytes int
 	digest            engine.Fingerprint // of its changes
 }
+
+// Epochs are the documents of a resource, oldest first.
+type Epochs []*Epoch
 
 // NewEpoch returns an epoch in which nobody has written.
 func NewEpoch(number uint64, first engine.Tip) *Epoch {
@@ -40,21 +42,24 @@ func (e *Epoch) Changes() (n uint64) {
 	return n
 }
 
+// Wrote takes note that a change is here, whose entries are taken in apart.
+func (e *Epoch) Wrote(c *engine.Change) {
+	e.Tips[c.Author] = c.Tip()
+	e.digest.Add(engine.FingerprintOfHash(c.Hash))
+}
+
 // Current is the epoch that this site writes in.
-func (v *View) Current() *Epoch { return v.Epochs[len(v.Epochs)-1] }
+func (all Epochs) Current() *Epoch { return all[len(all)-1] }
 
 // Numbered returns the epoch of a number, nil when it is not here.
-func (v *View) Numbered(n uint64) *Epoch {
-	for _, e := range v.Epochs {
+func (all Epochs) Numbered(n uint64) *Epoch {
+	for _, e := range all {
 		if e.Number == n {
 			return e
 		}
 	}
 	return nil
 }
-
-// Members are the sites whose operations count and who have to settle those of others.
-func (v *View) Members() []engine.SiteID { return v.Correspondents() }
 
 // inEpoch reports whether a site is known to write in the current epoch, and so in none before it.
 func (v *View) inEpoch(s engine.SiteID) bool {
@@ -80,7 +85,7 @@ func (v *View) Lacks(s engine.SiteID) bool {
 // LacksAny lists the sites that have said of changes that are not here.
 func (v *View) LacksAny() []engine.SiteID {
 	var ids []engine.SiteID
-	for s := range v.statuses {
+	for s := range v.Statuses.of {
 		if v.Lacks(s) {
 			ids = append(ids, s)
 		}
@@ -89,20 +94,12 @@ func (v *View) LacksAny() []engine.SiteID {
 	return ids
 }
 
-// Final counts the changes that this site has made in the epoch before the current one. It makes no more there.
-func (v *View) final() uint64 {
-	if len(v.Epochs) > 1 {
-		return v.Epochs[0].Tips[v.Self].Number
-	}
-	return v.Me.Final
-}
-
 // Whole reports whether this site has all that any member has written in the epoch before the current one.
 func (v *View) Whole() bool {
 	if len(v.Epochs) == 1 {
 		return true
 	}
-	for _, m := range v.Members() {
+	for _, m := range v.Correspondents() {
 		if m != v.Self && (!v.inEpoch(m) || v.Lacks(m)) {
 			return false
 		}
@@ -114,14 +111,14 @@ func (v *View) Whole() bool {
 // settles nothing then, that waits for a person.
 func (v *View) Ending() bool {
 	p := v.Part(v.Self)
-	return len(v.Epochs) > 1 && (p == PartMember || p == PartLeaving) && !slices.ContainsFunc(v.Members(), v.Yields)
+	return len(v.Epochs) > 1 && (p == PartMember || p == PartLeaving) && !slices.ContainsFunc(v.Correspondents(), v.Yields)
 }
 
 // OverEverywhere reports whether every member is known to have the current epoch alone, so that nobody will need anything of
 // the one before, nor anybody whom one of them adds.
 func (v *View) OverEverywhere() bool {
 	current := v.Current()
-	return current.Number == 0 || !slices.ContainsFunc(v.Members(), func(m engine.SiteID) bool {
+	return current.Number == 0 || !slices.ContainsFunc(v.Correspondents(), func(m engine.SiteID) bool {
 		return m != v.Self && (!v.inEpoch(m) || !v.At(m).Over)
 	}) && len(v.Epochs) == 1
 }
@@ -132,7 +129,7 @@ func (v *View) Over() bool {
 	if len(v.Epochs) < 2 || v.History.Base() == nil || v.Refused > 0 || !v.Whole() {
 		return false
 	}
-	for _, m := range v.Members() {
+	for _, m := range v.Correspondents() {
 		if m != v.Self && (!v.inEpoch(m) || !v.At(m).Whole) {
 			return false
 		}
@@ -148,35 +145,10 @@ func (v *View) Over() bool {
 // beside, or by what nobody needs any more of a resource that was deleted. Opening one costs a status of every member.
 func (v *View) Long(most int) bool {
 	current := v.Current()
-	return current.Operations >= most || current.Changes() >= uint64(4*most+8*len(v.Members())) ||
-		current.Bytes >= endedBytes*most*len(v.Members()) && !v.Exists()
+	return current.Operations >= most || current.Changes() >= uint64(4*most+8*len(v.Correspondents())) ||
+		current.Bytes >= endedBytes*most*len(v.Correspondents()) && !v.Exists()
 }
 
 // endedBytes is how large, for each member and for each operation that an epoch may have, the operations of a resource that
 // was deleted may be to stay: 4 KiB a member by default.
 const endedBytes = 16
-
-// Tidings fills in what a status says of epochs and of how much its site has written.
-func (v *View) tidings(st *engine.Status) {
-	current := v.Current().Number
-	st.Epoch, st.Changes, st.Final = current, v.Current().Tips[v.Self].Number, v.final()
-	st.Whole, st.Over = current > 0 && v.Whole(), current > 0 && len(v.Epochs) == 1
-	st.Issued = v.History.Issued(v.Self)
-}
-
-// Writers lists who belongs to the placement or has ever done so, sorted.
-func (v *View) Writers() []engine.SiteID { return slices.Sorted(maps.Keys(v.writers)) }
-
-// EndEpoch takes note that epochs before those that are here are over: their changes are not part of the resource's digest any more.
-func (v *View) EndEpoch() {
-	v.digest = engine.Fingerprint{}
-	for _, e := range v.Epochs {
-		v.digest.Add(e.digest)
-	}
-	for s, st := range v.statuses {
-		v.digest.Add(digestOf(s, st.Number))
-	}
-	if v.Me.Number > 0 {
-		v.digest.Add(digestOf(v.Self, v.Me.Number))
-	}
-}

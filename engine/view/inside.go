@@ -19,13 +19,24 @@ type inner struct {
 	local string
 }
 
-// takeInner takes in what a site tells of a thing inside its part.
-func (v *View) takeInner(site engine.SiteID, c engine.Inner, epoch uint64) error {
+// Contents are what sites tell of the things inside their parts of a container.
+type Contents map[inner]told
+
+type told struct {
+	engine.Inner
+	epoch uint64
+}
+
+// take takes in what a site tells of a thing inside its part, in an epoch: lines of two epochs come in any order.
+func (all *Contents) take(site engine.SiteID, c engine.Inner, epoch uint64) error {
 	if c.Kind == "" || c.Local == "" || len(c.Summary) > engine.MaxContentSummary || c.Summary != nil && !json.Valid(c.Summary) {
 		return fmt.Errorf("%w: a thing inside a container that is none", engine.ErrRefused)
 	}
-	if at := (inner{site, c.Kind, c.Local}); v.newest(at, epoch) {
-		v.contents[at] = c
+	if *all == nil {
+		*all = Contents{}
+	}
+	if at := (inner{site, c.Kind, c.Local}); epoch >= (*all)[at].epoch {
+		(*all)[at] = told{c, epoch}
 	}
 	return nil
 }
@@ -33,9 +44,9 @@ func (v *View) takeInner(site engine.SiteID, c engine.Inner, epoch uint64) error
 // Inside lists what the parts of a container are known to hold, of one kind, or of all for an empty one, oldest first.
 func (v *View) Inside(kind engine.KindName) []engine.Contained {
 	var all []engine.Contained
-	for at, c := range v.contents {
+	for at, c := range v.Contents {
 		if !c.Gone && v.Holds(at.site) && (kind == "" || c.Kind == kind) {
-			all = append(all, engine.Contained{Site: at.site, Inner: c})
+			all = append(all, engine.Contained{Site: at.site, Inner: c.Inner})
 		}
 	}
 	slices.SortFunc(all, func(a, b engine.Contained) int {
@@ -44,9 +55,9 @@ func (v *View) Inside(kind engine.KindName) []engine.Contained {
 	return all
 }
 
-// ContentOf describes a representation of what lies in the container; ok is false for one that shows no identifier. Local is its
+// ContentOf describes a representation of what lies in the container that a document is of; ok is false for one that shows no identifier. Local is its
 // identifier here where that is known already.
-func (v *View) ContentOf(k *engine.Kind, local string, representation []byte, now time.Time) (c engine.Inner, ok bool) {
+func ContentOf(in engine.DocumentID, k *engine.Kind, local string, representation []byte, now time.Time) (c engine.Inner, ok bool) {
 	t, err := tree.ParseJSON(representation)
 	if err == nil && local == "" {
 		local, _ = tree.IDAt(t, k.ID.At)
@@ -62,7 +73,7 @@ func (v *View) ContentOf(k *engine.Kind, local string, representation []byte, no
 		tree.UnsetAt(t, p)
 	}
 	whole := tree.Compact(t)
-	c.Digest, c.Summary = tree.KeyedDigest(v.Document, "content", whole), whole
+	c.Digest, c.Summary = tree.KeyedDigest(in, "content", whole), whole
 	if len(whole) > engine.MaxContentSummary {
 		var short any = map[string]any{}
 		for _, p := range []engine.Pointer{k.ID.At, k.Unique} {
@@ -77,20 +88,17 @@ func (v *View) ContentOf(k *engine.Kind, local string, representation []byte, no
 	return c, true
 }
 
-// ContentNews is this site's entry of a thing that it holds, none where all of it is known, or where this site has been removed
-// meanwhile. Own says that no request made it that came through the agent.
-func (v *View) ContentNews(now engine.Inner, own bool) []engine.Entry {
-	if !v.Holds(v.Self) {
-		return nil
-	}
-	old, known := v.contents[inner{v.Self, now.Kind, now.Local}]
+// News is a site's entry of a thing that it holds, none where all of it is known. Own says that no request made it that came through
+// the agent.
+func (all Contents) News(site engine.SiteID, now engine.Inner, own bool) []engine.Entry {
+	old, known := all[inner{site, now.Kind, now.Local}]
 	if known = known && !old.Gone; known {
 		now.At, own = old.At, old.Own && own
 		now.Resource = cmp.Or(now.Resource, old.Resource)
-	} else if v.holdsContents() >= engine.MaxContents {
+	} else if all.count(site) >= engine.MaxContents {
 		return nil
 	}
-	if now.Own = own; known && sameInner(now, old) {
+	if now.Own = own; known && sameInner(now, old.Inner) {
 		return nil
 	}
 	return []engine.Entry{{Map: engine.MapContents, Value: engine.Encode(&now)}}
@@ -100,32 +108,31 @@ func sameInner(c, d engine.Inner) bool {
 	return c.Name == d.Name && c.Resource == d.Resource && c.Digest == d.Digest && c.Own == d.Own && (c.Summary == nil) == (d.Summary == nil)
 }
 
-// ContentGone is this site's entry that a thing which it held is no more.
-func (v *View) ContentGone(kind engine.KindName, local string) []engine.Entry {
-	old, known := v.contents[inner{v.Self, kind, local}]
-	if !known || old.Gone || !v.Holds(v.Self) {
+// Gone is a site's entry that a thing which it held is no more.
+func (all Contents) Gone(site engine.SiteID, kind engine.KindName, local string) []engine.Entry {
+	old, known := all[inner{site, kind, local}]
+	if !known || old.Gone {
 		return nil
 	}
 	return []engine.Entry{{Map: engine.MapContents, Value: engine.Encode(&engine.Inner{Kind: kind, Local: local, At: old.At, Gone: true})}}
 }
 
-// holdsContents counts what this site tells of.
-func (v *View) holdsContents() int {
-	n := 0
-	for at, c := range v.contents {
-		if at.site == v.Self && !c.Gone {
+// count counts what a site tells of.
+func (all Contents) count(site engine.SiteID) (n int) {
+	for at, c := range all {
+		if at.site == site && !c.Gone {
 			n++
 		}
 	}
 	return n
 }
 
-// keptContents is what a checkpoint keeps of the contents: without summaries where there are many.
-func (v *View) keptContents() map[engine.SiteID][]engine.Inner {
+// kept is what a checkpoint keeps of the contents: without summaries where there are many.
+func (all Contents) kept() map[engine.SiteID][]engine.Inner {
 	size, kept := 0, map[engine.SiteID][]engine.Inner{}
-	for at, c := range v.contents {
+	for at, c := range all {
 		if !c.Gone {
-			kept[at.site] = append(kept[at.site], c)
+			kept[at.site] = append(kept[at.site], c.Inner)
 			size += len(c.Local) + len(c.Summary) + 256
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/engine"
-	"github.com/skerry/skerry/engine/merge"
 )
 
 // Part is what a site has to do with a resource, as far as is known here.
@@ -18,41 +17,18 @@ const (
 	PartFormer              // it has left
 )
 
-// Placement is where the resource lives.
-func (v *View) Placement() *merge.Placement {
-	if v.placed == nil {
-		p := v.History.Placement()
-		v.placed = &p
-	}
-	return v.placed
-}
-
 // Part tells what a site has to do with the resource.
 func (v *View) Part(s engine.SiteID) Part {
 	switch {
 	case v.Placement().Has(s):
 		return PartMember
-	case !v.writers[s] || v.expected[s]:
+	case !v.Writes(s) || v.expected[s]:
 		return PartNone
-	case v.left(s) != nil && !v.Lacks(s):
+	case v.newestOf(s).Left != nil && !v.Lacks(s):
 		return PartFormer
 	}
 	return PartLeaving
 }
-
-// left is the last word of a site, nil when it has said none.
-func (v *View) left(s engine.SiteID) *engine.Left {
-	if s == v.Self {
-		return v.Me.Left
-	}
-	if st := v.statuses[s]; st != nil {
-		return st.Left
-	}
-	return nil
-}
-
-// Holds reports whether a site belongs to the placement.
-func (v *View) Holds(s engine.SiteID) bool { return v.Placement().Has(s) }
 
 // With lists the sites that have one of these parts, sorted.
 func (v *View) With(parts ...Part) []engine.SiteID {
@@ -69,7 +45,7 @@ func (v *View) With(parts ...Part) []engine.SiteID {
 // Correspondents are the sites that changes and statuses of the resource are for, this one included: the members, and those
 // that were removed and may have something left to say.
 func (v *View) Correspondents() []engine.SiteID {
-	if len(v.writers) == len(v.Placement().Sites) {
+	if v.settled() {
 		return v.Placement().Sites
 	}
 	return slices.DeleteFunc(v.With(PartMember, PartLeaving), func(s engine.SiteID) bool { return v.overdue[s] })
@@ -80,27 +56,28 @@ func (v *View) Others() []engine.SiteID {
 	return slices.DeleteFunc(slices.Clone(v.Correspondents()), func(s engine.SiteID) bool { return s == v.Self })
 }
 
-// Writes reports whether a site may write the document: it belongs to the placement or has ever done so. Nobody can tell what
-// a site had accepted before it heard that it was removed.
-func (v *View) Writes(s engine.SiteID) bool { return v.writers[s] }
-
 // nothing is what is known of a site that has said nothing.
 var nothing engine.Status
 
 // At is a site's status as it stands. That of an added site begins with what was settled where it was added. What a former
 // site has said before it left counts for nothing once it belongs to the placement again. The status belongs to the view.
 func (v *View) At(s engine.SiteID) *engine.Status {
-	st := v.statuses[s]
-	if s == v.Self {
-		st = &v.Me
-	}
-	if st == nil {
-		return &nothing
-	}
+	st := v.newestOf(s)
 	if st.Left != nil && v.Holds(s) {
 		return &nothing // it has not begun anew, as far as is known here
 	}
 	return st
+}
+
+// newestOf is the newest status of a site.
+func (v *View) newestOf(s engine.SiteID) *engine.Status {
+	if s == v.Self {
+		return &v.Me
+	}
+	if h, ok := v.Statuses.of[s]; ok {
+		return h.status
+	}
+	return &nothing
 }
 
 // Begins returns the operation that has added this site to the placement and that it has not begun with yet; nil: none.
@@ -142,7 +119,7 @@ func (v *View) Holders() []engine.SiteID {
 // Lapse takes out of what is waited for the sites that were removed so long ago that nothing waits for them any more. It
 // reports whether there are new ones, and after what time there will be more; zero: never.
 func (v *View) Lapse(now time.Time, patience time.Duration) (news bool, again time.Duration) {
-	if len(v.writers) == len(v.Placement().Sites) {
+	if v.settled() {
 		return false, 0
 	}
 	for _, s := range v.With(PartLeaving) {

@@ -2,8 +2,6 @@ package view
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/skerry/skerry/engine"
@@ -29,36 +27,8 @@ func (v *View) Restore(b []byte) (doing []byte, err error) {
 	if err := engine.Decode(b, &k); err != nil {
 		return nil, fmt.Errorf("read what is kept of %s: %w", v.About.Key, err)
 	}
-	v.Me, v.Mine = k.Me, k.Mine
-	v.Me.Document = v.Document
-	if v.Mine.Outcomes == nil {
-		v.Mine.Outcomes = map[engine.OperationID]engine.Outcome{}
-	}
-	if v.Mine.Tries == nil {
-		v.Mine.Tries = map[engine.OperationID]*Tries{}
-	}
-	if v.Me.Number > 0 {
-		same := v.Me
-		same.Number, same.At = 0, 0
-		v.lastTold = string(engine.Encode(&same))
-		v.digest.Add(digestOf(v.Self, v.Me.Number))
-	}
+	v.Account.restore(k.Me, k.Mine, v.Document)
 	return k.Doing, nil
-}
-
-// SignedStatuses are those of the other sites, in one order.
-func (v *View) SignedStatuses() []engine.SignedStatus {
-	list := make([]engine.SignedStatus, 0, len(v.signed))
-	for _, site := range slices.Sorted(maps.Keys(v.signed)) {
-		list = append(list, v.signed[site])
-	}
-	return list
-}
-
-// Signed is the newest status of another site, as it signed it.
-func (v *View) Signed(site engine.SiteID) (engine.SignedStatus, bool) {
-	s, ok := v.signed[site]
-	return s, ok
 }
 
 // RestoreStatuses takes in the stored statuses of other sites.
@@ -75,7 +45,7 @@ func (v *View) RestoreStatuses(b []byte) error {
 		if err := engine.Decode(s.Status, st); err != nil {
 			return fmt.Errorf("read the statuses of %s: %w", v.About.Key, err)
 		}
-		v.writers[s.Site] = true // it was, when it was taken in
+		v.let(s.Site) // it was, when it was taken in
 		if _, err := v.TakeStatus(st, s); err != nil {
 			return err
 		}
@@ -83,8 +53,16 @@ func (v *View) RestoreStatuses(b []byte) error {
 	return nil
 }
 
-// Digest is what anti-entropy compares of the resource between this site and another one that shares it.
-func (v *View) Digest() engine.Fingerprint { return v.digest }
+// Digest is what anti-entropy compares of the resource between this site and another one that shares it: it counts the changes and the
+// statuses that are here.
+func (v *View) Digest() engine.Fingerprint {
+	sum := v.Statuses.digest
+	sum.Add(digestOf(v.Self, v.Me.Number))
+	for _, e := range v.Epochs {
+		sum.Add(e.digest)
+	}
+	return sum
+}
 
 // Shared tells with whom the resource is shared: with peers it is compared as it is; with each of apart, of which or of this
 // site one has left, only that last word is compared, for good.
@@ -93,10 +71,10 @@ func (v *View) Shared() (peers []engine.SiteID, apart map[engine.SiteID]engine.F
 	if mine == PartNone {
 		return nil, nil
 	}
-	if len(v.writers) == len(v.Placement().Sites) && mine == PartMember {
+	if v.settled() && mine == PartMember {
 		return v.Others(), nil
 	}
-	for _, s := range slices.Sorted(maps.Keys(v.writers)) {
+	for _, s := range v.Writers() {
 		if s == v.Self {
 			continue
 		}
@@ -123,14 +101,9 @@ func (v *View) lastWords(s engine.SiteID) engine.Fingerprint {
 		f.Add(digestOfLast(v.Self, v.Me.Number))
 	}
 	if v.Part(s) == PartFormer {
-		f.Add(digestOfLast(s, v.statuses[s].Number))
+		f.Add(digestOfLast(s, v.newestOf(s).Number))
 	}
 	return f
-}
-
-// digestOfLast is what the last status of a site adds to the digest of last words.
-func digestOfLast(site engine.SiteID, number uint64) engine.Fingerprint {
-	return engine.FingerprintOf("last words", []byte(site), engine.Number(number))
 }
 
 // Have tells what is here of the resource.
@@ -143,8 +116,8 @@ func (v *View) Have() engine.Have {
 		}
 		h.Changes[e.Number] = lines
 	}
-	for s, st := range v.statuses {
-		h.Statuses[s] = st.Number
+	for s, heard := range v.Statuses.of {
+		h.Statuses[s] = heard.status.Number
 	}
 	if v.Me.Number > 0 {
 		h.Statuses[v.Self] = v.Me.Number
@@ -164,15 +137,14 @@ type Foundation struct {
 
 // Found returns the foundation of the current epoch: what stands for all before it.
 func (v *View) Found() (*Foundation, []byte, error) {
-	f := &Foundation{Checkpoint: *v.History.Base(), Contents: v.keptContents(), Replicas: v.replicas, Writers: v.Writers()}
+	f := &Foundation{Checkpoint: *v.History.Base(), Decisions: v.Decisions.list(), Contents: v.Contents.kept(), Writers: v.Writers(),
+		Replicas: map[engine.SiteID]engine.Replica{}}
+	for site, said := range v.Said {
+		f.Replicas[site] = said.Replica
+	}
 	for _, fact := range v.History.Facts() {
 		if v.History.Counts(fact) {
 			f.Facts = append(f.Facts, fact)
-		}
-	}
-	for _, id := range slices.Sorted(maps.Keys(v.decisions)) {
-		for _, by := range slices.Sorted(maps.Keys(v.decisions[id])) {
-			f.Decisions = append(f.Decisions, v.decisions[id][by])
 		}
 	}
 	b := engine.Encode(f)
@@ -191,24 +163,24 @@ func (v *View) Begin(b []byte) error {
 	if err := f.validate(); err != nil {
 		return fmt.Errorf("read the checkpoint of %s: %w", v.About.Key, err)
 	}
-	for _, s := range f.Writers {
-		v.writers[s] = true
-	}
+	v.let(f.Writers...)
 	v.History.Stand(&f.Checkpoint)
 	for _, fact := range f.Facts {
 		v.History.AddFact(fact)
 	}
 	for _, d := range f.Decisions {
-		v.decided(d)
+		v.Decisions.take(d)
 	}
 	for site, list := range f.Contents {
 		for _, c := range list {
-			if err := v.takeInner(site, c, 0); err != nil {
+			if err := v.Contents.take(site, c, 0); err != nil {
 				return fmt.Errorf("read the checkpoint of %s: %w", v.About.Key, err)
 			}
 		}
 	}
-	maps.Copy(v.replicas, f.Replicas)
+	for site, r := range f.Replicas {
+		v.Said[site] = Said{r, v.Said[site].epoch}
+	}
 	for _, o := range v.History.Ordered() {
 		v.Large = v.Large || o.Blob != nil
 	}

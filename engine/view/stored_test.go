@@ -31,7 +31,7 @@ func TestFoundation(t *testing.T) {
 	if string(x.Representation()) != string(y.Representation()) || len(y.Superseded) != 1 {
 		t.Errorf("it amounts to %s, %d values lost; want %s", y.Representation(), len(y.Superseded), x.Representation())
 	}
-	if v.Accepted("c", 7) == nil || v.Accepted("c", 8) != nil {
+	if v.Decisions.Accepted("c", 7) == nil || v.Decisions.Accepted("c", 8) != nil {
 		t.Error("what was decided is another thing now")
 	}
 	if err := of("nantes").Begin([]byte("nonsense")); err == nil {

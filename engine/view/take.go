@@ -36,24 +36,16 @@ func (v *View) TakeChange(c *engine.Change, admits func(*engine.Operation) bool,
 		return Forked
 	case c.Number <= tip.Number:
 		return Known
-	case !v.writers[c.Author] || !tip.Follows(c):
+	case !v.Writes(c.Author) || !tip.Follows(c):
 		return Missing
 	}
 	was := v.Part(c.Author)
-	v.Wrote(e, c)
+	e.Wrote(c)
 	v.TakeEntries(e, c.Author, c.Entries, admits, note)
 	if was != v.Part(c.Author) {
 		v.TouchAll()
 	}
 	return Taken
-}
-
-// Wrote takes note that a change is here, whose entries are taken in apart.
-func (v *View) Wrote(e *Epoch, c *engine.Change) {
-	e.Tips[c.Author] = c.Tip()
-	f := engine.FingerprintOfHash(c.Hash)
-	e.digest.Add(f)
-	v.digest.Add(f)
 }
 
 // TakeEntries takes in what a change of an author holds, its own among them.
@@ -81,11 +73,7 @@ func (v *View) takeEntry(e *Epoch, author engine.SiteID, entry engine.Entry, adm
 		e.Operations++
 		e.Bytes += len(entry.Value)
 		if o.Place != nil {
-			for _, s := range o.Place.Add {
-				if !v.writers[s] {
-					v.writers[s], v.expected[s] = true, true
-				}
-			}
+			v.expect(o.Place)
 		}
 		if !admits(o) {
 			v.Refused++
@@ -97,8 +85,8 @@ func (v *View) takeEntry(e *Epoch, author engine.SiteID, entry engine.Entry, adm
 		if err := engine.Decode(entry.Value, &r); err != nil {
 			return err
 		}
-		if v.newest(inner{site: author}, e.Number) {
-			v.replicas[author] = r
+		if e.Number >= v.Said[author].epoch { // lines of two epochs come in any order
+			v.Said[author] = Said{r, e.Number}
 		}
 	case engine.MapFacts:
 		var f engine.Fact
@@ -114,27 +102,15 @@ func (v *View) takeEntry(e *Epoch, author engine.SiteID, entry engine.Entry, adm
 		if d.By != author {
 			return engine.ErrRefused
 		}
-		v.decided(d)
+		v.Decisions.take(d)
 	case engine.MapContents:
 		var c engine.Inner
 		if err := engine.Decode(entry.Value, &c); err != nil {
 			return err
 		}
-		return v.takeInner(author, c, e.Number)
+		return v.Contents.take(author, c, e.Number)
 	}
 	return nil
-}
-
-// newest reports whether what a site says of something in an epoch is not older than what is known: lines of two epochs come in any
-// order.
-func (v *View) newest(of inner, epoch uint64) bool {
-	if epoch < v.saidIn[of] {
-		return false
-	}
-	if epoch > 0 {
-		v.saidIn[of] = epoch
-	}
-	return true
 }
 
 // AddOperation takes an operation in.
@@ -147,10 +123,7 @@ func (v *View) AddOperation(o *engine.Operation) {
 			v.CreatedAt = at
 		}
 		if c.Place != nil {
-			for _, s := range c.Place.Add {
-				delete(v.expected, s)
-			}
-			v.placed = nil
+			v.place(c.Place)
 			v.TouchAll()
 		}
 	}
@@ -160,32 +133,24 @@ func (v *View) AddOperation(o *engine.Operation) {
 // what was known, and is nothing else; ErrMissing: who has let its site in is still to come.
 func (v *View) TakeStatus(st *engine.Status, signed engine.SignedStatus) (news bool, err error) {
 	site := signed.Site
-	if !v.writers[site] {
+	if !v.Writes(site) {
 		return false, fmt.Errorf("status of %s: %w: what has added it", site, engine.ErrMissing)
 	}
-	old := v.statuses[site]
-	if old != nil && old.Number >= st.Number {
+	part := v.Part(site)
+	was, news := v.newer(st, signed)
+	if !news {
 		return false, nil
 	}
-	if old != nil {
-		v.digest.Sub(digestOf(site, old.Number))
-	}
-	v.digest.Add(digestOf(site, st.Number))
-	was, wasPart := nothing, v.Part(site)
-	if old != nil {
-		was = *old
-	}
-	v.statuses[site], v.signed[site] = st, signed
-	if wasPart != v.Part(site) || (was.Left == nil) != (st.Left == nil) {
+	if part != v.Part(site) || (was.Left == nil) != (st.Left == nil) {
 		v.TouchAll()
-		return true, nil
+	} else {
+		v.touchNews(was, st)
 	}
-	v.touchNews(site, &was, st)
 	return true, nil
 }
 
-// touchNews has the rows of those operations written again of which a new status of a site tells something else.
-func (v *View) touchNews(site engine.SiteID, was, is *engine.Status) {
+// touchNews has the rows of those operations written again of which a new status tells something else.
+func (v *View) touchNews(was, is *engine.Status) {
 	halted := len(was.Waits) > 0 || len(is.Waits) > 0
 	for _, o := range v.History.Ordered() {
 		before, now := o.Number <= was.Settled[o.Origin], o.Number <= is.Settled[o.Origin]
@@ -205,63 +170,13 @@ func (v *View) touchNews(site engine.SiteID, was, is *engine.Status) {
 	}
 }
 
-// Tell makes what this site says of itself a status, if that is news: it gets a number, and the digest counts it. At is the
-// site's clock.
+// Tell makes what this site says of itself a status, if that is news: it gets a number. At is the site's clock.
 func (v *View) Tell(at time.Time) (encoded []byte, news bool) {
-	told := v.Me.Number
-	v.tidings(&v.Me)
-	v.Me.Object = v.Mine.Local != ""
-	v.Me.Outcomes = v.toldOutcomes()
-	number, when := v.Me.Number, v.Me.At
-	same := v.Me
-	same.Number, same.At = 0, 0
-	now := engine.Encode(&same)
-	if told > 0 && string(now) == v.lastTold {
-		return nil, false
+	current := v.Current()
+	v.Me.Epoch, v.Me.Changes, v.Me.Issued = current.Number, current.Tips[v.Self].Number, v.History.Issued(v.Self)
+	if len(v.Epochs) > 1 { // it makes no more changes in the one before
+		v.Me.Final = v.Epochs[0].Tips[v.Self].Number
 	}
-	v.lastTold = string(now)
-	v.Me.Number, v.Me.At = max(number, v.heardOfMe)+1, max(when+1, at.UnixMicro())
-	if told > 0 {
-		v.digest.Sub(digestOf(v.Self, told))
-	}
-	v.digest.Add(digestOf(v.Self, v.Me.Number))
-	return engine.Encode(&v.Me), true
+	v.Me.Whole, v.Me.Over = current.Number > 0 && v.Whole(), current.Number > 0 && len(v.Epochs) == 1
+	return v.told(at.UnixMicro())
 }
-
-// toldOutcomes are those of this site's outcomes that others are told: the newest.
-func (v *View) toldOutcomes() map[engine.OperationID]engine.Outcome {
-	if len(v.Mine.Outcomes) <= engine.MaxOutcomes {
-		if len(v.Mine.Outcomes) == 0 {
-			return nil
-		}
-		return v.Mine.Outcomes
-	}
-	return newestOutcomes(v.Mine.Outcomes, engine.MaxOutcomes)
-}
-
-// digestOf is what a status of a number adds to the digest of its document.
-func digestOf(site engine.SiteID, number uint64) engine.Fingerprint {
-	return engine.FingerprintOf("status", []byte(site), engine.Number(number))
-}
-
-// HeardOfMe takes in that another site has a status of this one of a number. It reports whether this site has not given that number.
-func (v *View) HeardOfMe(number uint64) bool {
-	if number <= v.Me.Number {
-		return false
-	}
-	v.heardOfMe = max(v.heardOfMe, number)
-	return true
-}
-
-// Numbers has this site number its statuses on from a number, which others may have one of.
-func (v *View) Numbers(from uint64) {
-	if v.Me.Number > 0 {
-		v.digest.Sub(digestOf(v.Self, v.Me.Number))
-	}
-	if v.Me.Number = from; from > 0 {
-		v.digest.Add(digestOf(v.Self, from))
-	}
-}
-
-// LastNumber is the highest number of a status of this site's that is known of, here or elsewhere.
-func (v *View) LastNumber() uint64 { return max(v.Me.Number, v.heardOfMe) }

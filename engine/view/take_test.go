@@ -123,7 +123,7 @@ func TestDigest(t *testing.T) {
 	if !d.HeardOfMe(told.Number) || d.LastNumber() != told.Number {
 		t.Errorf("the highest number is %d", d.LastNumber())
 	}
-	d.Numbers(d.LastNumber())
+	d.Me.Number = d.LastNumber()
 	if d.Digest() != b.Digest() {
 		t.Error("what others have of it is not counted")
 	}
@@ -145,7 +145,7 @@ func TestWhatIsSaidInALaterEpochCounts(t *testing.T) {
 			t.Errorf("got %d", got)
 		}
 	}
-	if got := v.Said("paris").Local; got != "new" {
+	if got := v.Said["paris"].Local; got != "new" {
 		t.Errorf("paris calls it %q", got)
 	}
 }

@@ -1,8 +1,6 @@
 package view
 
 import (
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/skerry/skerry/engine"
@@ -18,16 +16,19 @@ type View struct {
 	Kind     *engine.Kind
 	History  *merge.History
 	// Epochs are the documents, oldest first: one, or two while the first is ending.
-	Epochs []*Epoch
-	// Me is what this site says, or is about to say, about itself. Mine is what it knows of itself beside that.
-	Me   engine.Status
-	Mine Mine
+	Epochs
+	Membership
+	// Account is what this site says of itself, Statuses what the others say of themselves.
+	Account
+	Statuses
+	// Contents are what lies inside a container, Decisions what people accept. Said is what sites have said of their replicas.
+	Contents  Contents
+	Decisions Decisions
+	Said      map[engine.SiteID]Said
 	// CreatedAt is the time of its oldest operation; zero: none is known.
 	CreatedAt time.Time
 	// Refused counts operations that this site's catalog does not admit.
 	Refused int
-	// Touched are operations whose rows have to be written again.
-	Touched map[engine.OperationID]bool
 	// Folded are the rows of touched operations that a checkpoint stands for since then.
 	Folded []engine.OperationRow
 	// Large says that an operation with a large body was here.
@@ -35,87 +36,36 @@ type View struct {
 	// Fetches say why operations wait here for their bodies.
 	Fetches map[engine.OperationID]Fetch
 
-	name      func(engine.SiteID) engine.SiteName
-	replicas  map[engine.SiteID]engine.Replica
-	decisions map[engine.ConflictID]map[engine.SiteID]engine.Decision
-	contents  map[inner]engine.Inner
-	saidIn    map[inner]uint64 // the epoch of what a site said last of a thing inside its part, or of its replica
-	statuses  map[engine.SiteID]*engine.Status
-	signed    map[engine.SiteID]engine.SignedStatus
-	writers   map[engine.SiteID]bool // who belongs to the placement or has ever done so
-	expected  map[engine.SiteID]bool // writers of whom nothing is known but that an operation which is held back adds them
-	placed    *merge.Placement       // nil: to be folded anew
-	digest    engine.Fingerprint     // of the changes and statuses that are here
-	overdue   map[engine.SiteID]bool // removed sites that nothing waits for any more
-	lastTold  string                 // what Me was told as, number and time apart
-	heardOfMe uint64                 // the highest number of a status of this site's that another one has
+	name func(engine.SiteID) engine.SiteName
 }
 
-// Mine is what a site knows of its own replica beside what it tells others.
-type Mine struct {
-	// Local is what the application here calls its object; empty: it has none.
-	Local engine.LocalID `cbor:"1,keyasint,omitempty"`
-	// Made counts how often the object was made anew, so that each time is a request of its own to the application.
-	Made uint64 `cbor:"2,keyasint,omitempty"`
-	// Outcomes are those of this site's, all of them.
-	Outcomes map[engine.OperationID]engine.Outcome `cbor:"3,keyasint,omitempty"`
-	// Tries are this site's attempts of operations that are not settled everywhere.
-	Tries map[engine.OperationID]*Tries `cbor:"4,keyasint,omitempty"`
-	// Unseen is why the last look told nothing.
-	Unseen string `cbor:"5,keyasint,omitempty"`
-	// Lacking says what the resource relies on and this site cannot reach; it is part of its row.
-	Lacking string `cbor:"6,keyasint,omitempty"`
-	// Halted is why this site does not try now what is left to do, where it is not for others to know.
-	Halted *engine.Wait `cbor:"7,keyasint,omitempty"`
+// Said is what a site has said of its replica in the document of an epoch.
+type Said struct {
+	engine.Replica
+	epoch uint64
 }
 
 // New returns the view of a resource of which nothing is known but its about. Name tells what people call a site.
 func New(self engine.SiteID, id engine.DocumentID, about engine.About, raw []byte, kind *engine.Kind, name func(engine.SiteID) engine.SiteName) *View {
 	v := &View{
 		Self: self, Document: id, About: about, Raw: raw, Kind: kind, name: name,
-		History: merge.New(kind, about, self),
-		Me:      engine.Status{Document: id},
-		Mine:    Mine{Outcomes: map[engine.OperationID]engine.Outcome{}, Tries: map[engine.OperationID]*Tries{}},
-		Touched: map[engine.OperationID]bool{},
-		Fetches: map[engine.OperationID]Fetch{},
-
-		replicas:  map[engine.SiteID]engine.Replica{},
-		decisions: map[engine.ConflictID]map[engine.SiteID]engine.Decision{},
-		contents:  map[inner]engine.Inner{},
-		saidIn:    map[inner]uint64{},
-		statuses:  map[engine.SiteID]*engine.Status{},
-		signed:    map[engine.SiteID]engine.SignedStatus{},
-		writers:   make(map[engine.SiteID]bool, len(about.Placement)),
-		expected:  map[engine.SiteID]bool{},
-		overdue:   map[engine.SiteID]bool{},
+		History:   merge.New(kind, about, self),
+		Decisions: Decisions{}, Said: map[engine.SiteID]Said{}, Fetches: map[engine.OperationID]Fetch{},
 	}
-	for _, s := range about.Placement {
-		v.writers[s] = true
-	}
+	v.Membership.begin(v.History, about.Placement)
+	v.Account.begin(id, v.History.Ordered)
 	return v
 }
 
 // Name is what people call a site.
 func (v *View) Name(s engine.SiteID) engine.SiteName { return v.name(s) }
 
-// Names lists sites for people.
-func (v *View) Names(ids []engine.SiteID) string {
-	text := ""
-	for i, id := range ids {
-		if i > 0 {
-			text += ", "
-		}
-		text += string(v.name(id))
-	}
-	return text
-}
-
 // Exists reports whether the resource is there, everything known counted.
 func (v *View) Exists() bool { return v.History.Exists(merge.Any) }
 
 // Empty reports whether nothing but the about is known.
 func (v *View) Empty() bool {
-	return v.Blank() && len(v.statuses) == 0
+	return v.Blank() && len(v.Statuses.of) == 0
 }
 
 // Blank reports whether no operation is known, whatever sites have said of themselves.
@@ -146,7 +96,7 @@ func (v *View) Outcomes(s engine.SiteID) map[engine.OperationID]engine.Outcome {
 	if s == v.Self {
 		return v.Mine.Outcomes
 	}
-	if st := v.statuses[s]; st != nil && st.Left == nil {
+	if st := v.newestOf(s); st.Left == nil {
 		return st.Outcomes
 	}
 	return nil
@@ -165,47 +115,6 @@ type Fetch struct {
 	Bytes int64 // that are here
 }
 
-// keptTries are remembered of one operation, the last ones: of what is tried for weeks the newest tell enough.
-const keptTries = 10
-
-// Tries are this site's attempts of one operation.
-type Tries struct {
-	Count int   `cbor:"1,keyasint"`
-	Last  []Try `cbor:"2,keyasint,omitempty"` // oldest first, keptTries at most
-}
-
-// Try is one attempt.
-type Try struct {
-	At     int64  `cbor:"1,keyasint"`
-	Status int    `cbor:"2,keyasint,omitempty"`
-	Error  string `cbor:"3,keyasint,omitempty"`
-}
-
-// Tried takes in what came of sending an operation to the application here.
-func (v *View) Tried(id engine.OperationID, t Try) {
-	a := v.Mine.Tries[id]
-	if a == nil {
-		a = &Tries{}
-		v.Mine.Tries[id] = a
-	}
-	a.Count++
-	a.Last = append(slices.Clip(a.Last), t)
-	a.Last = a.Last[max(0, len(a.Last)-keptTries):]
-	v.Touched[id] = true
-}
-
-// LastTry is the newest attempt of an operation here; ok is false when there was none.
-func (v *View) LastTry(id engine.OperationID) (t Try, ok bool) {
-	a := v.Mine.Tries[id]
-	if a == nil || len(a.Last) == 0 {
-		return t, false
-	}
-	return a.Last[len(a.Last)-1], true
-}
-
-// Said is what a site has said of its replica in the document.
-func (v *View) Said(s engine.SiteID) engine.Replica { return v.replicas[s] }
-
 // LocalAt is what a site's application calls the resource, as far as is known; empty when it has no object.
 func (v *View) LocalAt(s engine.SiteID) engine.LocalID {
 	switch st := v.At(s); {
@@ -214,30 +123,8 @@ func (v *View) LocalAt(s engine.SiteID) engine.LocalID {
 	case !st.Object:
 		return ""
 	}
-	if l := v.replicas[s].Local; l != "" {
+	if l := v.Said[s].Local; l != "" {
 		return l
 	}
 	return engine.LocalID(v.About.Key)
-}
-
-// Decided takes in what somebody has decided: of each site the last counts, in whichever order they come.
-func (v *View) decided(d engine.Decision) {
-	by := v.decisions[d.Conflict]
-	if by == nil {
-		by = map[engine.SiteID]engine.Decision{}
-		v.decisions[d.Conflict] = by
-	}
-	if old, ok := by[d.By]; !ok || d.At > old.At || d.At == old.At && d.For > old.For {
-		by[d.By] = d
-	}
-}
-
-// Accepted returns who has accepted a conflict as it has been since then, nil for nobody.
-func (v *View) Accepted(id engine.ConflictID, since int64) *engine.Decision {
-	for _, by := range slices.Sorted(maps.Keys(v.decisions[id])) {
-		if d := v.decisions[id][by]; d.For == since {
-			return &d
-		}
-	}
-	return nil
 }

@@ -56,6 +56,9 @@ func set(p engine.Pointer, v string) *engine.Edit {
 	return &engine.Edit{Set: map[engine.Pointer]json.RawMessage{p: json.RawMessage(v)}}
 }
 
+// text is a list as a test names it.
+func text(ids []engine.OperationID) string { return fmt.Sprint(ids) }
+
 func admits(*engine.Operation) bool { return true }
 
 // take has a view take changes in, all of which are to be taken.
