@@ -1,11 +1,11 @@
 # What people do with this tree; `make` lists it.
 
-# Arguments for `make demo`, `make bench`, `make test-kubernetes`, `make histories` and `make sim`, as in `make demo ARGS="--sites 5"`.
+# Arguments for `make demo`, `make bench`, `make test-kubernetes`, `make histories`, `make sim` and `make hostile`, as in `make demo ARGS="--sites 5"`.
 ARGS ?=
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build demo test test-kubernetes test-openstack check lint bench histories sim kill fuzz mutants generate deps
+.PHONY: help build demo test test-kubernetes test-openstack check lint bench histories sim hostile kill fuzz mutants generate deps
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' Makefile
@@ -59,6 +59,9 @@ histories: ## play random histories of the engine for ten minutes, hundreds of o
 
 sim: ## play random schedules on 3 to 30 simulated sites for ten minutes; ARGS="-sim.for 1h -sim.sites 12" for more, RUN=TestRandomCollaborations for scopes
 	go test ./testnet/sim -run '$(or $(RUN),TestRandomSchedules)' -count 1 -timeout 0 -v -sim.for 10m -sim.sites 30 $(ARGS)
+
+hostile: ## let members with valid keys do harm to three agents that serve clients, for an hour; ARGS="-hostile.for 5m -hostile.only poison" for less
+	go test ./testnet/hostile -count 1 -v -timeout 0 -hostile.for 1h -hostile.members 64 $(ARGS)
 
 kill: ## kill agents at named points while clients write, 400 times; ARGS="-failpoint.kills 1000" for more, "-failpoint.at blob" for some
 	go test ./testnet/failpoint -count 1 -v -timeout 0 -failpoint.kills 400 $(ARGS)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
@@ -145,8 +146,18 @@ func (n *Network) handle(id protocol.ID, handle network.StreamHandler) {
 			return
 		}
 		defer n.handlers.Done()
+		defer n.contain(s.Conn().RemotePeer(), func() { _ = s.Reset() })
 		handle(s)
 	})
+}
+
+// contain keeps a panic in what is done for another site from ending the process: it is a defect of the agent's own, which that site
+// may have provoked.
+func (n *Network) contain(p peer.ID, end func()) {
+	if defect := recover(); defect != nil {
+		n.log.Error("a defect while another site was served", "peer", p, "panic", fmt.Sprint(defect), "stack", string(debug.Stack()))
+		end()
+	}
 }
 
 // serve has the streams of members served, up to most of each member at once.

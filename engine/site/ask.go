@@ -3,6 +3,8 @@ package site
 import (
 	"context"
 	"fmt"
+	"log/slog"
+	"runtime/debug"
 	"sync"
 
 	"github.com/skerry/skerry/engine"
@@ -122,15 +124,24 @@ func (s *Site) Look(ctx context.Context, id engine.DocumentID, f func(*replica.R
 	return s.look(ctx, id, func(r *resident) { f(r.Replica) })
 }
 
-func (s *Site) look(ctx context.Context, id engine.DocumentID, f func(*resident)) error {
+func (s *Site) look(ctx context.Context, id engine.DocumentID, f func(*resident)) (err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	defer contain(s.cfg.Log, id, &err)
 	r, err := s.reach(ctx, id, nil)
 	if err != nil {
 		return err
 	}
 	f(r)
 	return nil
+}
+
+// contain makes a panic in what is done with one document an error: it is a defect of the agent's own, which ends nothing but that.
+func contain(log *slog.Logger, id engine.DocumentID, err *error) {
+	if p := recover(); p != nil {
+		log.Error("a defect has struck a resource", "document", string(id), "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+		*err = fmt.Errorf("document %s: a defect of the agent: %v", id, p)
+	}
 }
 
 // watcher waits for something to become true of a replica.

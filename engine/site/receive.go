@@ -13,8 +13,9 @@ import (
 
 // Receive implements engine.Exchange. Everything is decoded and its signatures are checked in the goroutine of the caller; the loop
 // gets what has passed.
-func (x *exchange) Receive(ctx context.Context, from engine.SiteID, l *engine.Letter) error {
+func (x *exchange) Receive(ctx context.Context, from engine.SiteID, l *engine.Letter) (err error) {
 	s := x.site
+	defer contain(s.cfg.Log, "", &err)
 	if !s.cfg.Members.IsMember(from) {
 		return fmt.Errorf("receive from %s: %w: it is no member", from, engine.ErrRefused)
 	}
@@ -164,6 +165,7 @@ func (x *exchange) mayWait(list []*opened) time.Time {
 
 // heard hands what came of one document to its replica.
 func (w *wakeUp) heard(o *opened) (missing, refused error) {
+	defer contain(w.s.cfg.Log, o.id, &refused)
 	r, err := w.s.reach(w.ctx, o.id, o.about)
 	switch {
 	case errors.Is(err, engine.ErrNotFound):

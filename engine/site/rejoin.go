@@ -20,18 +20,24 @@ func (w *wakeUp) ownHeard(r *resident) {
 			}
 		})
 	}
-	id := r.id
-	w.then(func() { s.inbox.put(item{job: func(w *wakeUp) { w.rejoin(id) }}) })
+	w.beginAnew(r.id)
+}
+
+// beginAnew has a resource taken from the others anew in the next wake-up: in this one it was stepped, and what came of that is kept.
+func (w *wakeUp) beginAnew(id engine.DocumentID) {
+	s := w.s
+	s.anew = append(s.anew, id)
+	w.then(func() { s.inbox.put(item{job: func(*wakeUp) {}}) })
 }
 
 // late is called when the others have let go of what this site has of a resource, since it was away for too long or did not belong to them.
 func (w *wakeUp) late(r *resident) {
-	id := r.id
 	w.s.cfg.Log.Warn("the other sites have gone on with a resource without this one: it is taken from them anew", "resource", string(r.About.Key))
-	w.then(func() { w.s.inbox.put(item{job: func(w *wakeUp) { w.rejoin(id) }}) })
+	w.beginAnew(r.id)
 }
 
-// rejoin drops what is stored of a resource, but for what this site is still to do with it, and begins anew with nothing but the about.
+// rejoin drops what is stored of a resource, but for what this site is still to do with it, and begins anew with nothing but the about. It
+// comes before all else that a wake-up does with the resource.
 func (w *wakeUp) rejoin(id engine.DocumentID) {
 	s := w.s
 	old, err := s.reach(w.ctx, id, nil)
@@ -41,7 +47,6 @@ func (w *wakeUp) rejoin(id engine.DocumentID) {
 	a := &about{old.View.About, old.Raw}
 	left, own, number := old.Remains(), old.Own(), old.Me.Number
 	w.forget(old, &engine.Refusal{Status: 503, Type: "rejoins", Detail: "this site joins anew; nothing has happened, try again later"})
-	delete(w.work, old)
 	r, err := s.newResident(id, a)
 	if err != nil {
 		s.note(id, "begin a resource anew", err)

@@ -60,8 +60,10 @@ func (s *Site) newResident(id engine.DocumentID, a *about) (*resident, error) {
 		asks:      map[*replica.Ask]bool{}, decides: map[*replica.Decide]bool{}}, nil
 }
 
-// load reads a replica from the store. ErrNotFound: nothing of it is stored.
-func (s *Site) load(ctx context.Context, id engine.DocumentID) (*resident, error) {
+// load reads a replica from the store. ErrNotFound: nothing of it is stored. A panic is a defect of the agent's own: the resource cannot be
+// loaded, and others can.
+func (s *Site) load(ctx context.Context, id engine.DocumentID) (r *resident, err error) {
+	defer contain(s.cfg.Log, id, &err)
 	rec, err := s.cfg.Store.Record(ctx, id)
 	if err != nil {
 		return nil, fmt.Errorf("load document %s: %w", id, err)
@@ -70,8 +72,7 @@ func (s *Site) load(ctx context.Context, id engine.DocumentID) (*resident, error
 	if err != nil {
 		return nil, fmt.Errorf("load document %s: %w", id, err)
 	}
-	r, err := s.newResident(id, &about{of, rec.About})
-	if err != nil {
+	if r, err = s.newResident(id, &about{of, rec.About}); err != nil {
 		return nil, err
 	}
 	r.Replica = replica.New(r.View, s.cfg.Limits.replica(), s.leftOver[id])

@@ -43,6 +43,8 @@ type Site struct {
 	watching atomic.Int64 // how many there are
 	early    early
 	rejoins  bool // this site's disk was set back
+	// anew are the documents that are taken from the others anew, before the next wake-up does anything else with them.
+	anew []engine.DocumentID
 }
 
 // New returns the loop of one site. It reads from the store what an earlier process has left to do.

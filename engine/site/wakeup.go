@@ -50,6 +50,11 @@ func (s *Site) wakeUp(ctx context.Context) bool {
 	}
 	s.mu.Lock()
 	w := &wakeUp{s: s, ctx: ctx, now: now, work: map[*resident]*work{}}
+	anew := s.anew
+	s.anew = nil
+	for _, id := range anew {
+		w.rejoin(id)
+	}
 	for _, i := range items {
 		w.take(i)
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/skerry/skerry/testnet/netns"
@@ -32,7 +33,7 @@ func Open(ctx context.Context, dir string, setup Setup) (*Env, error) {
 	e := &Env{setup: setup, dir: dir}
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(setup.Application.Within, starting))
 	defer cancel()
-	network, err := netns.New(setup.Sites...)
+	network, err := netns.New(append(slices.Clone(setup.Sites), setup.Hosts...)...)
 	if err != nil {
 		return e, err
 	}
@@ -101,6 +102,9 @@ func (e *Env) Site(name string) *Site {
 
 // Sites returns all sites, in the order of the setup. The slice belongs to the environment.
 func (e *Env) Sites() []*Site { return e.sites }
+
+// Host returns one of the further hosts, or that of a site.
+func (e *Env) Host(name string) *netns.Host { return e.network.Host(name) }
 
 // Close stops all processes, waits for them and removes the network. An agent that does not end well is an error.
 func (e *Env) Close() error {

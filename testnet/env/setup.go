@@ -16,6 +16,8 @@ type Setup struct {
 	Program string
 	// Sites are the names; the first site founds the mesh and invites the others.
 	Sites []string
+	// Hosts are the names of further hosts of the same network, on which nothing runs.
+	Hosts []string
 	// Application runs at every site.
 	Application Application
 	// Extra is appended to the configuration of every site as it is.

@@ -1,0 +1,107 @@
+package hostile
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"strings"
+	"time"
+)
+
+// prefix begins the names of hostile members, and of what they may make.
+const prefix = "mallory-"
+
+// Orders say what the members are to do.
+type Orders struct {
+	// Token lets Members of them in. Address is where they listen, from Port on.
+	Token   string
+	Members int
+	Address string
+	Port    int
+	Seed    uint64
+	// Only has those attacks done whose name contains it; empty: all.
+	Only string
+	// Pause is how long they wait between two attacks.
+	Pause time.Duration
+	// Secrets are resources in which the members have no part. Who knows a resource knows what its document begins with; what is in it
+	// is what must not get out.
+	Secrets []Secret
+}
+
+// Secret is a resource of the honest sites, and a text that its content has.
+type Secret struct{ Resource, Content string }
+
+// Done is told of each attack, one JSON object a line.
+type Done struct {
+	Attack string
+	By     string
+	Error  string
+}
+
+var (
+	// errGained says that the member got what it had no right to.
+	errGained = errors.New("it gained what is not its own")
+)
+
+// shut reports whether a site does not let the member in any more.
+func shut(err error) bool { return errors.Is(err, errShut) }
+
+// try has a member do one thing, for as long as that may take.
+func try(ctx context.Context, a attack, m *Member, o *Orders) error {
+	ctx, cancel := context.WithTimeout(ctx, attackTime)
+	defer cancel()
+	return a.do(ctx, m, o)
+}
+
+// attackTime is how long one attack may take, which would else wait for what the other site does not do.
+const attackTime = 3 * time.Second
+
+// Run has the members join and do harm until ctx ends. It writes what they did to out, first a line with their names.
+func Run(ctx context.Context, o Orders, out io.Writer) error {
+	lines := json.NewEncoder(out)
+	rng := rand.New(rand.NewPCG(o.Seed, 1))
+	var members []*Member
+	for i := range o.Members {
+		m, err := join(ctx, o.Token, fmt.Sprint(prefix, i+1), o.Address, o.Port+i, rand.New(rand.NewPCG(o.Seed, uint64(i)+2)))
+		if err != nil {
+			return err
+		}
+		defer m.close()
+		members = append(members, m)
+		if err := lines.Encode(Done{Attack: "join", By: string(m.id)}); err != nil {
+			return err
+		}
+	}
+	var chosen []attack
+	for _, a := range attacks {
+		if strings.Contains(a.name, o.Only) && (a.yet == "" || a.name == o.Only) {
+			chosen = append(chosen, a)
+		}
+	}
+	if len(chosen) == 0 {
+		return fmt.Errorf("there is no attack %q", o.Only)
+	}
+	away := map[*Member]time.Time{}
+	for n := 0; rest(ctx, o.Pause) == nil; n++ {
+		m, a := members[rng.IntN(len(members))], chosen[rng.IntN(len(chosen))]
+		if n < len(chosen) { // each of them at least once
+			a = chosen[n]
+		}
+		if time.Now().Before(away[m]) && n >= len(chosen) {
+			continue
+		}
+		done := Done{Attack: a.name, By: string(m.id)}
+		if err := try(ctx, a, m, &o); err != nil {
+			if done.Error = err.Error(); shut(err) {
+				away[m] = time.Now().Add(10 * time.Second)
+			}
+		}
+		if err := lines.Encode(done); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,441 @@
+package hostile
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/storage"
+	"github.com/skerry/skerry/testnet/env"
+	"github.com/skerry/skerry/testnet/lab"
+	"github.com/skerry/skerry/testnet/process"
+)
+
+const (
+	// patience bounds what would never come; a loaded machine may be slow.
+	patience = 3 * time.Minute
+	// mostMemory is the most bytes of memory that an agent may take while it is attacked.
+	mostMemory = 512 << 20
+	theirs     = "bordeaux" // where the hostile members are
+	ours       = "{images: paris & nantes & toulouse}"
+)
+
+// world are the honest sites with their clients, and the hostile process.
+type world struct {
+	*testing.T
+	env     *env.Env
+	sites   []*env.Site
+	hostile *process.Process
+	orders  Orders
+	shared  []string // resources in which each member has a part
+
+	mu   sync.Mutex
+	want map[string]map[string]any // what the clients have left, by name
+	peak map[string]int            // memory, by site
+	reqs int
+}
+
+func open(t *testing.T) *world {
+	t.Helper()
+	e := env.New(t, env.Setup{Program: program, Sites: []string{"paris", "nantes", "toulouse"}, Hosts: []string{theirs}, Application: env.Lab(program)})
+	return &world{T: t, env: e, sites: e.Sites(), want: map[string]map[string]any{}, peak: map[string]int{},
+		orders: Orders{Members: *members, Address: e.Host(theirs).Address, Port: 4701, Seed: *seed, Only: *only, Pause: *pause}}
+}
+
+// secrets makes what the members have no right to.
+func (w *world) secrets() {
+	for i, s := range w.sites {
+		content := fmt.Sprintf("nobody-else-s-business-%d", i)
+		a := w.ask(s, "POST /images", fmt.Sprintf(`{"name":"secret-%d","description":%q}`, i, content), 201, "Scope", ours)
+		w.orders.Secrets = append(w.orders.Secrets, Secret{a.Text("id"), content})
+		w.want[fmt.Sprint("secret-", i)] = map[string]any{"description": content, "size": 0.0}
+	}
+}
+
+// ask sends a request of a client, who is served whatever the members do. Status 0 is any.
+func (w *world) ask(s *env.Site, request, body string, status int, header ...string) env.Answer {
+	w.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	a, err := s.Request(ctx, lab.Images, request, body, header...)
+	if err != nil || a.Status != status && status != 0 {
+		w.Errorf("a client's %s at %s: %d %s (%v), want %d", request, s.Name(), a.Status, a.Body, err, status)
+	}
+	w.mu.Lock()
+	w.reqs++
+	w.mu.Unlock()
+	return a
+}
+
+// attack lets the members in, and gives each a part in something.
+func (w *world) attack() {
+	w.Helper()
+	invitation, err := w.sites[0].Client().Invite(w.Context(), w.orders.Members)
+	if err != nil {
+		w.Fatal(err)
+	}
+	w.orders.Token = invitation.Token
+	dir := w.TempDir()
+	b, _ := json.Marshal(w.orders) // it is words and numbers
+	file := filepath.Join(dir, "orders")
+	if err := os.WriteFile(file, b, 0o600); err != nil {
+		w.Fatal(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		w.Fatal(err)
+	}
+	if w.hostile, err = process.Start("the hostile members", filepath.Join(dir, "log"), w.env.Host(theirs).Command(self, "hostile", file)...); err != nil {
+		w.Fatal(err)
+	}
+	w.Cleanup(func() { _ = w.hostile.Kill() })
+	for i := range w.orders.Members {
+		name := fmt.Sprint(prefix, i+1)
+		scope := fmt.Sprintf("{images: paris & nantes & toulouse & %s}", name)
+		for _, s := range w.sites {
+			w.env.Eventually(w, patience, s.Name()+" knows "+name, func() error {
+				if err := w.hostile.Ended(); err != nil {
+					w.Fatal(err)
+				}
+				seen, err := s.Client().Sites(w.Context())
+				if err != nil {
+					return err
+				}
+				for _, x := range seen {
+					if x.Name == name {
+						return nil
+					}
+				}
+				return errors.New("it does not")
+			})
+		}
+		a := w.ask(w.sites[i%3], "POST /images", fmt.Sprintf(`{"name":"shared-%d"}`, i+1), 201, "Scope", scope)
+		w.shared = append(w.shared, a.Text("id"))
+	}
+}
+
+// serve has clients write and read at all sites for a while, and looks at how much memory the agents take.
+func (w *world) serve(d time.Duration) {
+	ctx, stop := context.WithTimeout(w.Context(), d)
+	defer stop()
+	var clients sync.WaitGroup
+	for i, s := range w.sites {
+		clients.Go(func() { w.client(ctx, i, s) })
+	}
+	clients.Go(func() {
+		for rest(ctx, 200*time.Millisecond) == nil && w.measure() {
+		}
+		stop()
+	})
+	clients.Wait()
+	if w.Failed() {
+		w.FailNow()
+	}
+}
+
+// client makes, changes, reads and deletes resources at one site, one after the other.
+func (w *world) client(ctx context.Context, i int, s *env.Site) {
+	for n := 0; rest(ctx, 20*time.Millisecond) == nil && !w.Failed(); n++ {
+		name := fmt.Sprintf("%s-%d", s.Name(), n)
+		id := w.ask(s, "POST /images", fmt.Sprintf(`{"name":%q,"size":1}`, name), 201, "Scope", ours).Text("id")
+		size := 1.0
+		for range n % 3 {
+			size++
+			w.ask(s, "PATCH /images/"+id, fmt.Sprintf(`{"size":%v}`, size), 200, "Content-Type", "application/merge-patch+json")
+		}
+		if a := w.ask(s, "GET /images/"+id, "", 200); a.Fields()["size"] != size {
+			w.Errorf("%s shows %s with a size of %v, not %v", s.Name(), name, a.Fields()["size"], size)
+		}
+		if n%4 == 3 {
+			w.ask(s, "DELETE /images/"+id, "", 204)
+			continue
+		}
+		w.mu.Lock()
+		w.want[name] = map[string]any{"size": size, "description": ""}
+		w.mu.Unlock()
+		// What a member has a part in it may delete, or make unfit to be changed: there is an answer, whichever.
+		w.ask(s, "PATCH /images/"+w.shared[n%len(w.shared)], fmt.Sprintf(`{"size":%d}`, n), 0, "Content-Type", "application/merge-patch+json")
+	}
+}
+
+// measure takes note of how much memory each agent takes, and reports false where one has ended.
+func (w *world) measure() bool {
+	for _, s := range w.sites {
+		if err := s.Agent().Ended(); err != nil {
+			w.Errorf("%s: %v\n%s", s.Name(), err, dying(s.Config().Log()))
+			return false
+		}
+		n := resident(s.Agent().PID())
+		w.mu.Lock()
+		w.peak[s.Name()] = max(w.peak[s.Name()], n)
+		w.mu.Unlock()
+	}
+	return true
+}
+
+// dying is what a process has written when it died of a panic.
+func dying(log string) string {
+	b, _ := os.ReadFile(log) // nothing tells as well
+	_, what, _ := strings.Cut(string(b), "panic: ")
+	return what[:min(len(what), 4000)]
+}
+
+// resident is how many bytes of memory a process takes; 0 when that is not known.
+func resident(pid int) int {
+	b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid)) // nothing tells as well
+	for line := range strings.Lines(string(b)) {
+		if kb, ok := strings.CutPrefix(line, "VmRSS:"); ok {
+			n, _ := strconv.Atoi(strings.TrimSuffix(strings.TrimSpace(kb), " kB"))
+			return n << 10
+		}
+	}
+	return 0
+}
+
+// endAttack stops the members, and looks at what they say they got.
+func (w *world) endAttack() {
+	w.Helper()
+	if err := w.hostile.Ended(); err != nil {
+		w.Error(err)
+		return
+	}
+	if err := w.hostile.Stop(patience); err != nil {
+		w.Error(err)
+	}
+	for _, d := range w.done() {
+		if strings.Contains(d.Error, errGained.Error()) {
+			w.Errorf("%s by %s: %s", d.Attack, d.By, d.Error)
+		}
+	}
+}
+
+// done are what the members say they did.
+func (w *world) done() (all []Done) {
+	f, err := os.Open(w.hostile.Log())
+	if err != nil {
+		w.Fatal(err)
+	}
+	defer f.Close()
+	for s := bufio.NewScanner(f); s.Scan(); {
+		var d Done
+		if json.Unmarshal(s.Bytes(), &d) == nil {
+			all = append(all, d)
+		}
+	}
+	return all
+}
+
+// agree waits until the honest sites agree: what the clients have left is at each application, what the members made is the same at all,
+// and the documents are equal. A site that has to start with what the members left on its disk is as good as before.
+func (w *world) agree() {
+	w.Helper()
+	w.equal("the applications are equal")
+	for try := 0; ; try++ {
+		for _, s := range w.sites {
+			s.Stop(w)
+		}
+		err := w.documents()
+		for _, s := range w.sites {
+			s.Start(w)
+		}
+		if err == nil {
+			break
+		}
+		if try == 5 {
+			w.Fatal(err)
+		}
+		w.env.Eventually(w, patience, "the sites meet again", func() error { return w.meet() })
+	}
+	w.equal("the applications are equal after a start")
+}
+
+// equal waits until the applications are equal. Where they do not become so, each site says what it knows of what differs.
+func (w *world) equal(what string) {
+	w.Helper()
+	begin := time.Now()
+	for w.applications() != nil && time.Since(begin) < patience {
+		if err := rest(w.Context(), 100*time.Millisecond); err != nil {
+			w.Fatal(err)
+		}
+	}
+	err := w.applications()
+	if err == nil {
+		w.Logf("%s after %v", what, time.Since(begin).Round(time.Millisecond))
+		return
+	}
+	w.Errorf("%s: not within %v: %v", what, patience, err)
+	var differs differs
+	if errors.As(err, &differs) {
+		for _, s := range w.sites {
+			a := s.API(w, "GET /api/v1/resources?q="+differs.name, "")
+			w.Logf("%s says: %.3000s", s.Name(), a.Body)
+		}
+	}
+	w.FailNow()
+}
+
+// differs is an object that is not the same at all applications.
+type differs struct{ name, how string }
+
+func (d differs) Error() string { return d.how }
+
+// meet says which honest site does not reach another one.
+func (w *world) meet() error {
+	for _, s := range w.sites {
+		seen, err := s.Client().Sites(w.Context())
+		if err != nil {
+			return err
+		}
+		for _, x := range seen {
+			if !x.Reachable && !x.Self && !strings.HasPrefix(x.Name, prefix) {
+				return fmt.Errorf("%s does not reach %s", s.Name(), x.Name)
+			}
+		}
+	}
+	return nil
+}
+
+// applications says in what the applications differ from each other, or from what the clients left.
+func (w *world) applications() error {
+	var first map[string]map[string]any
+	for _, s := range w.sites {
+		a, err := s.RequestApplication(w.Context(), lab.Images, "GET /images", "")
+		if err != nil {
+			return err
+		}
+		var list []map[string]any
+		if err := json.Unmarshal([]byte(a.Body), &list); err != nil {
+			return err
+		}
+		all := map[string]map[string]any{}
+		for _, x := range list {
+			name := fmt.Sprint(x["name"])
+			delete(x, "id")
+			delete(x, "updated_at")
+			if all[name] != nil {
+				return fmt.Errorf("%s has %q twice", s.Name(), name)
+			}
+			all[name] = x
+			if w.want[name] == nil && !strings.HasPrefix(name, prefix) && !strings.HasPrefix(name, "shared-") {
+				return fmt.Errorf("%s has %q, which nobody made", s.Name(), name)
+			}
+		}
+		for name, want := range w.want {
+			for field, v := range want {
+				if all[name][field] != v {
+					return differs{name, fmt.Sprintf("%s shows %s of %q as %v, not %v", s.Name(), field, name, all[name][field], v)}
+				}
+			}
+		}
+		if first == nil {
+			first = all
+		}
+		if !maps.EqualFunc(first, all, func(x, y map[string]any) bool { return fmt.Sprint(x) == fmt.Sprint(y) }) {
+			name, how := differing(first, all)
+			return differs{name, fmt.Sprintf("%s shows %d objects, %s %d: %s", s.Name(), len(all), w.sites[0].Name(), len(first), how)}
+		}
+	}
+	return nil
+}
+
+func differing(x, y map[string]map[string]any) (name, how string) {
+	for _, name := range slices.Sorted(maps.Keys(x)) {
+		if fmt.Sprint(x[name]) != fmt.Sprint(y[name]) {
+			return name, fmt.Sprintf("%v and %v", x[name], y[name])
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(y)) {
+		if x[name] == nil {
+			return name, fmt.Sprintf("%v is at one alone", y[name])
+		}
+	}
+	return "", "nothing"
+}
+
+// documents says in which document two honest sites differ that hold it. The agents are not running.
+func (w *world) documents() error {
+	type held struct {
+		digest engine.Fingerprint
+		with   []engine.SiteID
+	}
+	all := make([]map[engine.DocumentID]held, len(w.sites))
+	for i, s := range w.sites {
+		store, err := storage.Open(s.Config().Data(), storage.Options{})
+		if err != nil {
+			return err
+		}
+		all[i] = map[engine.DocumentID]held{}
+		err = store.AllDigests(w.Context(), func(d engine.Digest, peers []engine.SiteID, _ map[engine.SiteID]engine.Fingerprint) {
+			all[i][d.Document] = held{d.Digest, peers}
+		})
+		if err = errors.Join(err, store.Close()); err != nil {
+			return err
+		}
+	}
+	for i := range all {
+		for id, mine := range all[i] {
+			theirs, is := all[(i+1)%len(all)][id]
+			if len(mine.with) > 1 && (!is || mine.digest != theirs.digest) {
+				return fmt.Errorf("%s and %s differ in document %s", w.sites[i].Name(), w.sites[(i+1)%len(all)].Name(), id)
+			}
+		}
+	}
+	return nil
+}
+
+// named says that no honest site names a member that broke the rules.
+func (w *world) named() {
+	w.Helper()
+	broke := map[string]bool{}
+	for _, d := range w.done() {
+		broke[d.By] = true
+	}
+	for _, s := range w.sites {
+		b, err := os.ReadFile(s.Config().Log())
+		if err != nil {
+			w.Fatal(err)
+		}
+		for id := range broke {
+			if strings.Contains(string(b), "peer="+id) {
+				delete(broke, id)
+			}
+		}
+	}
+	for id := range broke {
+		w.Errorf("no site names %s", id)
+	}
+}
+
+// report says what was done, and how much memory it took.
+func (w *world) report() {
+	w.Helper()
+	number, shutOut := map[string]int{}, map[string]int{}
+	for _, d := range w.done() {
+		number[d.Attack]++
+		if d.Error != "" {
+			shutOut[d.Attack]++
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(number)) {
+		w.Logf("%-20s %5d times, %d without getting in", name, number[name], shutOut[name])
+	}
+	w.Logf("%d requests of clients were served", w.reqs)
+	for name, n := range w.peak {
+		w.Logf("%s took up to %d MiB", name, n>>20)
+		if n > mostMemory {
+			w.Errorf("%s took %d MiB, more than %d", name, n>>20, mostMemory>>20)
+		}
+	}
+}
