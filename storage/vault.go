@@ -2,7 +2,9 @@ package storage
 
 import (
 	"crypto/cipher"
+	"crypto/hkdf"
 	"crypto/rand"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -26,7 +28,17 @@ const (
 // protects a copy of the database without that file, not a copy of both. It is safe for concurrent use.
 type Vault struct {
 	aead cipher.AEAD
+	key  []byte
 	path string
+}
+
+// Derive returns a key for one purpose, which tells nothing of the vault's own or of those for other purposes (HKDF, RFC 5869).
+func (v *Vault) Derive(purpose string) []byte {
+	key, err := hkdf.Key(sha256.New, v.key, nil, "skerry "+purpose, sha256.Size)
+	if err != nil {
+		panic(err) // the length is one that SHA-256 gives
+	}
+	return key
 }
 
 // openVault reads the key of the data directory dir at path (empty: in it). When there is none it makes one, with mode 0600,
@@ -57,7 +69,7 @@ func openVault(dir, path string, fresh bool) (*Vault, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open vault: %w", err)
 	}
-	return &Vault{aead, path}, nil
+	return &Vault{aead, key, path}, nil
 }
 
 // newKey makes the key durable under another name first, so that the file is whole or not there.

@@ -15,7 +15,7 @@ func (s *Server) Peers() http.Handler {
 			s.api.WriteRefusal(c.Response(), c.Request(), err)
 		}
 	}
-	e.Use(s.recover)
+	e.Use(s.recover, s.auditMembers)
 	s.api.MountPeers(e)
 	return e
 }

@@ -3,6 +3,7 @@ package web_test
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -86,7 +87,7 @@ func (f *secured) login(name, password string) *http.Response {
 func (f *secured) session(name string) string {
 	f.t.Helper()
 	resp := f.login(name, webtest.Password(name))
-	if resp.StatusCode != 303 || len(resp.Cookies()) != 1 {
+	if resp.StatusCode != 303 || len(resp.Cookies()) != 2 {
 		f.t.Fatalf("%s cannot log in: %d", name, resp.StatusCode)
 	}
 	c := resp.Cookies()[0]
@@ -183,7 +184,7 @@ func TestWhoHasNotLoggedInIsToldHow(t *testing.T) {
 func TestLoginAndLogout(t *testing.T) {
 	f := startSecured(t)
 	resp := f.login("operator", webtest.Password("operator"))
-	if resp.StatusCode != 303 || resp.Header.Get("Location") != "/sites?x=1" || len(resp.Cookies()) != 1 {
+	if resp.StatusCode != 303 || resp.Header.Get("Location") != "/sites?x=1" || len(resp.Cookies()) != 2 {
 		t.Fatalf("got %d %v", resp.StatusCode, resp.Header)
 	}
 	c := resp.Cookies()[0]
@@ -274,9 +275,12 @@ func TestWhatIsTakenFromAnAccountCounts(t *testing.T) {
 		all, _ = all.Set(a)
 		return all
 	})
-	if resp, _ := f.do("GET", "/api/v1/sites", "", "Cookie", cookie); resp.StatusCode != 401 {
-		t.Errorf("the session outlives the password: %d", resp.StatusCode)
+	for header, value := range map[string]string{"Cookie": cookie, "Authorization": token} {
+		if resp, _ := f.do("GET", "/api/v1/sites", "", header, value); resp.StatusCode != 401 {
+			t.Errorf("%s outlives the password: %d", header, resp.StatusCode)
+		}
 	}
+	token = f.token("operator", "operator")
 	change(func(all auth.Accounts) auth.Accounts { return all.Without("operator") })
 	if resp, _ := f.do("GET", "/api/v1/sites", "", "Authorization", token); resp.StatusCode != 401 {
 		t.Errorf("the token outlives the account: %d", resp.StatusCode)
@@ -313,6 +317,69 @@ func TestTokens(t *testing.T) {
 	f.Problem(401, "unauthenticated", "no longer counts", "GET", "/api/v1/sites", "", "Authorization", secret)
 	// What an application's client shows is not ours.
 	f.Want(200, "GET", "/api/v1/sites", "", "Authorization", "Bearer of-the-application")
+}
+
+// A token ends with the one that it was made with, however many are between them.
+func TestATokenEndsWithWhatMadeIt(t *testing.T) {
+	f := served.Start(t)
+	made := f.Want(201, "POST", "/api/v1/tokens", `{"name":"t","role":"viewer","expires":"1h"}`)
+	secrets, first := []string{"", "Bearer " + made["token"].(string)}, made["id"].(string)
+	for len(secrets) < 5 {
+		made := f.Want(201, "POST", "/api/v1/tokens", `{"name":"t","role":"viewer"}`, "Authorization", secrets[len(secrets)-1])
+		secrets = append(secrets, "Bearer "+made["token"].(string))
+	}
+	for _, s := range secrets[1:] {
+		f.Want(200, "GET", "/api/v1/sites", "", "Authorization", s)
+	}
+	f.Want(204, "DELETE", "/api/v1/tokens/"+first, "")
+	for i, s := range secrets[1:] {
+		if resp, _ := f.Do("GET", "/api/v1/sites", "", "Authorization", s); resp.StatusCode != 401 {
+			t.Errorf("token %d outlives the one that it was made with: %d", i, resp.StatusCode)
+		}
+	}
+}
+
+// Whoever guesses, from wherever, keeps nobody out of their account in a browser in which they have logged in before; and a stranger's form
+// has a bound.
+func TestInvariantGuessesKeepNobodyOut(t *testing.T) {
+	f := startSecured(t)
+	resp := f.login("admin", webtest.Password("admin"))
+	known := resp.Cookies()[1]
+	guess := func(address, name string) error {
+		_, _, err := f.guard.Login(context.Background(), address, name, "wrong password")
+		return err
+	}
+	for i := range 40 {
+		_ = guess(fmt.Sprintf("192.0.2.%d:1", i), "admin")
+		_ = guess("127.0.0.1:1", "admin")
+	}
+	if resp := f.login("admin", webtest.Password("admin")); resp.StatusCode != 429 {
+		t.Errorf("guesses are not slowed down: %d", resp.StatusCode)
+	}
+	with := func(name, cookie string) int {
+		resp, _ := f.do("POST", "/login", url.Values{"name": {name}, "password": {webtest.Password(name)}}.Encode(),
+			"Content-Type", "application/x-www-form-urlencoded", "Cookie", known.Name+"="+cookie)
+		return resp.StatusCode
+	}
+	if got := with("viewer", known.Value); got != 429 {
+		t.Errorf("a browser that is known for one account tries another: %d", got)
+	}
+	if got := with("admin", "0123456789abcdef."+strings.Repeat("0", 64)); got != 429 {
+		t.Errorf("a forged cookie: %d", got)
+	}
+	if got := with("admin", known.Value); got != 303 {
+		t.Errorf("the admin is kept out: %d", got)
+	}
+	// Who has to wait at an address counts at no account.
+	for range 100 {
+		_ = guess("127.0.0.1:1", "operator")
+	}
+	if err := guess("198.51.100.7:1", "operator"); !errors.Is(err, auth.ErrLogin) {
+		t.Errorf("another address is told %v", err)
+	}
+	if resp := f.login(strings.Repeat("x", 1<<20), "p"); resp.StatusCode != 413 {
+		t.Errorf("a name of 1 MiB: %d", resp.StatusCode)
+	}
 }
 
 func TestFurtherHostNames(t *testing.T) {

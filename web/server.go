@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/labstack/echo/v4"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/skerry/skerry/web/api"
 	"github.com/skerry/skerry/web/auth"
@@ -55,7 +56,7 @@ func New(c Config) (*Server, error) {
 	e.IPExtractor = echo.ExtractIPDirect()
 	e.HTTPErrorHandler = s.fail
 	e.Pre(s.observe, s.recover, s.guard)
-	e.Use(s.audit, s.authorize)
+	e.Use(s.identify, s.audit, s.authorize)
 	a.Mount(e)
 	if err := static.Mount(e); err != nil {
 		return nil, err
@@ -74,7 +75,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.echo.Serv
 func (s *Server) Routes() []*echo.Route { return s.echo.Routes() }
 
 // Run does what goes on beside requests until ctx ends; then open streams end. Serve calls it.
-func (s *Server) Run(ctx context.Context) error { return s.api.Run(ctx) }
+func (s *Server) Run(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return s.api.Run(ctx) })
+	g.Go(func() error { return s.auditMesh(ctx) })
+	return g.Wait()
+}
 
 // drain is how long Serve waits for requests that are under way.
 const drain = 10 * time.Second

@@ -177,7 +177,7 @@ func (a *Agent) open(ctx context.Context) (err error) {
 		return err
 	}
 	a.types = peer.NewChecker(a.client, traffic, a.core.Mesh, transport, func(k *engine.Kind) glue.Visibility { return a.catalog.Rules(k).Visibility })
-	if a.guard, err = auth.New(auth.Config{Accounts: cfg.API.Accounts, Store: a.store.Shelves(), Now: time.Now}); err != nil {
+	if a.guard, err = auth.New(auth.Config{Accounts: cfg.API.Accounts, Store: a.store.Shelves(), Secret: a.vault.Derive("browsers"), Now: time.Now}); err != nil {
 		return err
 	}
 	correlations := carry.NewCorrelations(cfg.Correlation.Headers, cfg.Correlation.TTL, time.Now)
@@ -303,7 +303,7 @@ func (a *Agent) newServer(operator *core.Operator) (err error) {
 		Application: a.catalog.Application, Catalog: a.catalog.Digest, Version: a.version, Services: services,
 		Store: a.store, Counter: a.store, Mesh: a.core.Mesh, Network: a.network, Operator: operator, Waiter: a.core.Site, Peer: a.network.Transport(),
 		Referring: a.client.Referring, Made: a.client.Made, Types: a.types,
-		Token: a.token, Ready: a.isReady, Auth: a.guard, Audit: audit.New(a.store.Shelves()), Hooks: desk, Registry: registry, Log: a.log, Now: time.Now,
+		Token: a.token, Ready: a.isReady, Auth: a.guard, Audit: audit.New(a.store.Shelves(), a.vault.Derive("audit trail")), Hooks: desk, Registry: registry, Log: a.log, Now: time.Now,
 	}})
 	return err
 }

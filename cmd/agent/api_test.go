@@ -93,7 +93,7 @@ services: {a: {listen: "127.0.0.1:0", upstream: "http://127.0.0.1:9"}}
 			t.Errorf("without login: %d over HTTP/%d", resp.StatusCode, resp.ProtoMajor)
 		}
 		resp := do("POST", "/login", url.Values{"name": {"ada"}, "password": {"correct horse ada"}}.Encode(), "")
-		if resp.StatusCode != 303 || len(resp.Cookies()) != 1 {
+		if resp.StatusCode != 303 || len(resp.Cookies()) != 2 {
 			t.Fatalf("login: %d %v", resp.StatusCode, resp.Header)
 		}
 		cookie = resp.Cookies()[0].Name + "=" + resp.Cookies()[0].Value

@@ -23,6 +23,7 @@ type auditRecord struct {
 	Status    int       `json:"status"`
 	Problem   string    `json:"problem"`
 	Operation string    `json:"operation"`
+	More      uint64    `json:"more"`
 }
 
 type auditCommand struct {
@@ -35,8 +36,8 @@ func (auditCommand) Help() string { return auditList{}.Help() }
 type auditList struct{ paging }
 
 func (auditList) Help() string {
-	return `Each call of the API or the dashboard that changed something, or was refused to, leaves a record, which holds the hash of
-the one before. It takes the role admin.
+	return `Each call of the API or the dashboard that changes something, or is refused to, leaves a record before it happens and one with
+what came of it, and so does what other sites cause. Each is sealed together with the one before. It takes the role admin.
 
 Examples:
 
@@ -55,12 +56,24 @@ func (c *auditList) Run(ctx context.Context, p *program) error {
 				who += " (token " + r.Token + ")"
 			}
 			return []string{strconv.FormatUint(r.N, 10), ago(p.now(), r.At), who, r.Address, r.Method + " " + r.Path,
-				strings.TrimSpace(strconv.Itoa(r.Status) + " " + r.Problem), r.Operation}
+				result(r), r.Operation}
 		},
 		key:    func(r auditRecord) string { return strconv.FormatUint(r.N, 10) },
 		stable: func(r auditRecord) auditRecord { return r },
 	}
 	return l.run(ctx, p)
+}
+
+// result is what came of a call.
+func result(r auditRecord) string {
+	text := "begun" // and nothing more is known
+	if r.Status != 0 {
+		text = strings.TrimSpace(strconv.Itoa(r.Status) + " " + r.Problem)
+	}
+	if r.More > 0 {
+		text += fmt.Sprintf(" (and %d more before)", r.More)
+	}
+	return text
 }
 
 type auditVerify struct {

@@ -17,5 +17,32 @@ func ofClients() []mutant {
 		{"keys of strangers are kept", []edit{
 			{"engine/front/submit.go", "&& !letIn(a.Status)", "&& false && !letIn(a.Status)"},
 		}, "engine/front", "TestWhoIsNotLetInLeavesNothing"},
+		// 51,000 attempts to log in push out who has changed what.
+		{"strangers fill the trail", []edit{
+			{"web/audit/log.go", "if p.made >= Hourly {", "if false && p.made >= Hourly {"},
+		}, "web/audit", "TestInvariantNobodyPushesTheTrailOut"},
+		{"what cannot be recorded happens", []edit{
+			{"web/auditing.go", "n, err := s.note(c.Request().Context(), source, record)\n\tif err != nil {", "n, err := s.note(c.Request().Context(), source, record)\n\tif false && err != nil {"},
+		}, "web", "TestInvariantNothingHappensUnrecorded"},
+		// Whoever can write to the disk makes a trail of their own.
+		{"the chain needs no key", []edit{
+			{"web/audit/record.go", "hmac.New(sha256.New, key)", "hmac.New(sha256.New, nil)"},
+		}, "web/audit", "TestWhatIsTamperedWithIsFound"},
+		{"names fill the memory", []edit{
+			{"web/auth/guard.go", "case !accountName.MatchString(name): // no", "case false: // no"},
+		}, "web/auth", "TestLongNamesAreNotRemembered"},
+		// Guesses from elsewhere keep a person out.
+		{"no browser is known", []edit{
+			{"web/auth/guard.go", "return id, len(id) == 16 && hmac.Equal(", "return id, false && hmac.Equal("},
+		}, "web", "TestInvariantGuessesKeepNobodyOut"},
+		{"whoever says so is known", []edit{
+			{"web/auth/guard.go", "return id, len(id) == 16 && hmac.Equal([]byte(seal), []byte(g.sealed(id, account)))", "return id, len(id) == 16 && seal != account"},
+		}, "web", "TestInvariantGuessesKeepNobodyOut"},
+		{"tokens outlive what they were made with", []edit{
+			{"web/auth/keys.go", "if k.Maker != \"\" {", "if false && k.Maker != \"\" {"},
+		}, "web", "TestATokenEndsWithWhatMadeIt"},
+		{"tokens outlive the password", []edit{
+			{"web/auth/keys.go", "if !ok || k.Password != place(a.Hash) {", "if !ok || by == BySession && k.Password != place(a.Hash) {"},
+		}, "web", "TestWhatIsTakenFromAnAccountCounts"},
 	}
 }

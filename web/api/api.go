@@ -226,6 +226,9 @@ func (a *API) Stopping() <-chan struct{} { return a.stopping }
 // SelfName is the name of this site.
 func (a *API) SelfName() string { return a.names().Of(a.Mesh.Self()) }
 
+// SiteName is the name of a member.
+func (a *API) SiteName(id engine.SiteID) string { return a.names().Of(id) }
+
 // service returns nil for a name that the catalog does not have.
 func (a *API) service(name engine.ServiceName) *Service {
 	for i := range a.Services {

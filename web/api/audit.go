@@ -21,13 +21,13 @@ func (a *API) AuditTrail(ctx context.Context, before uint64, limit int) (AuditLi
 	if limit == 0 {
 		limit = 100
 	}
-	items, err := a.Audit.List(ctx, before, limit)
+	items, next, err := a.Audit.List(ctx, before, limit)
 	if err != nil {
 		return AuditList{}, err
 	}
 	list := AuditList{Items: items}
-	if n := len(items); n == limit && items[n-1].N > 1 {
-		list.Next = strconv.FormatUint(items[n-1].N, 10)
+	if next > 0 {
+		list.Next = strconv.FormatUint(next, 10)
 	}
 	return list, nil
 }

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -12,8 +13,12 @@ import (
 type Record struct {
 	N  uint64    `json:"n"` // from 1, without gaps
 	At time.Time `json:"at"`
+	// Of is the number of the record that was written before the act, of which this one tells the end. That one has no Status.
+	Of uint64 `json:"of"`
+	// More is how many likewise were not recorded one by one before this one, because there were too many.
+	More uint64 `json:"more"`
 	// Account is who called; empty on loopback without accounts. By is how they have shown who they are (package auth), Token
-	// the name of the token, Role what they might do then, Address where they were.
+	// the name of the token, Role what they might do then, Address where they were. By ByMember, Account is the name of a site.
 	Account string `json:"account"`
 	By      string `json:"by"`
 	Token   string `json:"token"`
@@ -22,7 +27,7 @@ type Record struct {
 
 	Method string `json:"method"`
 	Path   string `json:"path"` // escaped, without its query, which may hold what is secret
-	// Status is that of the answer, Problem the type of a refusal, Operation what came of it if that is an operation.
+	// Status is that of the answer, zero before there is one, Problem the type of a refusal, Operation what came of it if that is an operation.
 	Status    int    `json:"status"`
 	Problem   string `json:"problem"`
 	Operation string `json:"operation"`
@@ -32,21 +37,25 @@ type Record struct {
 	Hash     string `json:"hash"`
 }
 
-// seal sets the hash of r: SHA-256 over its JSON, as Go writes it, with an empty hash.
-func (r *Record) seal() error {
-	sum, err := r.sum()
+// ByMember is how a record says that another site's agent has called, or has caused what it tells.
+const ByMember = "member"
+
+// seal sets the hash of r: HMAC-SHA256, under the key of the trail, over its JSON, as Go writes it, with an empty hash.
+func (r *Record) seal(key []byte) error {
+	sum, err := r.sum(key)
 	r.Hash = sum
 	return err
 }
 
-func (r Record) sum() (string, error) {
+func (r Record) sum(key []byte) (string, error) {
 	r.Hash = ""
 	b, err := json.Marshal(r)
 	if err != nil {
 		return "", err
 	}
-	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:]), nil
+	h := hmac.New(sha256.New, key)
+	h.Write(b)
+	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
 // longest is how much of a text from outside a record keeps.

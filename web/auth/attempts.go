@@ -13,12 +13,18 @@ type pace struct {
 	longest time.Duration // that one has to wait
 }
 
-// Guesses from one address soon wait long. Those at one account wait for half a minute at most, so that nobody can lock a
-// person out for good by guessing.
+// Guesses from one address soon wait long. Those at one account, from wherever, wait for half a minute at most. Neither holds for a
+// browser in which somebody has logged in to that account before (KnownCookie), which has a pace of its own: so nobody locks them out.
 var (
 	addressPace = pace{free: 8, longest: 15 * time.Minute}
 	accountPace = pace{free: 8, longest: 30 * time.Second}
 )
+
+// attempt is what one try to log in counts as.
+type attempt struct {
+	who  string
+	pace pace
+}
 
 // remembered is how many addresses and accounts attempts keeps in mind; the one that tried longest ago is forgotten first.
 const remembered = 8192

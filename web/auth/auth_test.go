@@ -1,9 +1,15 @@
 package auth
 
 import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/skerry/skerry/engine"
 )
 
 func TestPasswords(t *testing.T) {
@@ -72,3 +78,58 @@ func TestNetworkOfAnAddress(t *testing.T) {
 		}
 	}
 }
+
+// Names that no account can have leave nothing in memory.
+func TestLongNamesAreNotRemembered(t *testing.T) {
+	g := &Guard{accounts: "accounts", now: time.Now, attempts: newAttempts()}
+	for i := range 300 {
+		name := strings.Repeat(string(rune('a'+i%26)), 3<<20)
+		if _, _, err := g.Login(t.Context(), "192.0.2.1:1", name, "p"); err == nil {
+			t.Fatal("somebody got in")
+		}
+	}
+	if n := g.attempts.made.Len(); n != 1 {
+		t.Errorf("%d names and addresses are remembered", n)
+	}
+}
+
+// Whatever cookies come, the agent's own go no further, and what it has not made proves nothing.
+func FuzzCookies(f *testing.F) {
+	g := &Guard{secret: []byte("s")}
+	f.Add("a=1; " + Cookie + "=x; b=2")
+	f.Add(KnownCookie + "=0123456789abcdef." + g.sealed("0123456789abcdef", "ada"))
+	f.Add("__Host-skerry")
+	f.Fuzz(func(t *testing.T, line string) {
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		r.Header["Cookie"] = []string{line}
+		_, known := takeCookies(r)
+		if rest := r.Cookies(); slices.ContainsFunc(rest, func(c *http.Cookie) bool { return c.Name == Cookie || c.Name == KnownCookie }) {
+			t.Fatalf("%q leaves %v", line, rest)
+		}
+		if id, ok := g.knows(known, "ada"); ok && known != id+"."+g.sealed(id, "ada") {
+			t.Fatalf("%q is known", known)
+		}
+	})
+}
+
+// Whatever is shown as a token, none of it is taken for one that was not made.
+func FuzzTokens(f *testing.F) {
+	g := &Guard{store: noKeys{}, now: time.Now}
+	f.Add("Bearer skt_x")
+	f.Add("bearer skt_")
+	f.Fuzz(func(t *testing.T, value string) {
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		r.Header["Authorization"] = []string{value}
+		if p, ok, _ := g.Token(r); ok || p.Role != Anyone {
+			t.Fatalf("%q lets in %v", value, p)
+		}
+		if strings.HasPrefix(value, "Bearer "+tokenPrefix) == (r.Header.Get("Authorization") != "") && value != "" {
+			t.Fatalf("%q leaves %q", value, r.Header.Get("Authorization"))
+		}
+	})
+}
+
+// noKeys is a store without any.
+type noKeys struct{ Store }
+
+func (noKeys) Record(context.Context, string, string) ([]byte, error) { return nil, engine.ErrNotFound }

@@ -2,6 +2,9 @@ package auth
 
 import (
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"net"
@@ -15,18 +18,28 @@ import (
 // Cookie is the name of the cookie that holds a session. Browsers take one of this prefix over TLS only, for this host only.
 const Cookie = "__Host-skerry"
 
+// KnownCookie is the name of the cookie of a browser in which somebody has logged in before: it proves nothing, but guesses of others
+// do not keep them out of their account there.
+const KnownCookie = "__Host-skerry-known"
+
+// knownTime is for how long a browser stays known.
+const knownTime = 365 * 24 * time.Hour
+
 // Config is what a Guard is handed.
 type Config struct {
 	// Accounts is the file of accounts, read anew for each use; empty: nobody needs to log in.
 	Accounts string
 	Store    Store
-	Now      func() time.Time
+	// Secret is a key of the data directory, for what is handed out and not kept.
+	Secret []byte
+	Now    func() time.Time
 }
 
 // Guard tells who makes a request. It is safe for concurrent use.
 type Guard struct {
 	accounts string
 	store    Store
+	secret   []byte
 	now      func() time.Time
 	attempts *attempts
 	hashing  chan struct{} // a slot for each password that is being checked: each takes 19 MiB
@@ -34,8 +47,8 @@ type Guard struct {
 
 // New returns a guard; it fails when the accounts cannot be read or let nobody in.
 func New(c Config) (*Guard, error) {
-	if c.Store == nil || c.Now == nil {
-		return nil, errors.New("a guard needs a store and a clock")
+	if c.Store == nil || c.Now == nil || len(c.Secret) == 0 {
+		return nil, errors.New("a guard needs a store, a secret and a clock")
 	}
 	if c.Accounts != "" {
 		accounts, err := ReadAccounts(c.Accounts)
@@ -46,7 +59,7 @@ func New(c Config) (*Guard, error) {
 			return nil, fmt.Errorf("%s has no account: add one with \"skerry accounts add\"", c.Accounts)
 		}
 	}
-	return &Guard{accounts: c.Accounts, store: c.Store, now: c.Now, attempts: newAttempts(), hashing: make(chan struct{}, 2)}, nil
+	return &Guard{accounts: c.Accounts, store: c.Store, secret: c.Secret, now: c.Now, attempts: newAttempts(), hashing: make(chan struct{}, 2)}, nil
 }
 
 // NeedsLogin reports whether people have to log in.
@@ -58,17 +71,18 @@ func (g *Guard) Identify(r *http.Request) (Principal, error) {
 	if p, ok, err := g.Token(r); ok || err != nil {
 		return p, err
 	}
-	secret := takeCookie(r)
+	secret, known := takeCookies(r)
 	if !g.NeedsLogin() {
 		return Principal{Role: Admin, By: ByLoopback}, nil
 	}
 	if secret == "" {
-		return Principal{}, nil
+		return Principal{known: known}, nil
 	}
 	p, err := g.find(r.Context(), secret, BySession)
 	if errors.Is(err, errKey) {
-		return Principal{}, nil
+		p, err = Principal{}, nil
 	}
+	p.known = known
 	return p, err
 }
 
@@ -102,18 +116,21 @@ func (g *Guard) Still(ctx context.Context) error {
 	return err
 }
 
-// takeCookie takes the session's cookie out of r's header.
-func takeCookie(r *http.Request) (secret string) {
+// takeCookies takes the agent's own cookies out of r's header.
+func takeCookies(r *http.Request) (secret, known string) {
 	cookies := r.Cookies()
 	r.Header.Del("Cookie")
 	for _, c := range cookies {
-		if c.Name == Cookie {
+		switch c.Name {
+		case Cookie:
 			secret = c.Value
-		} else {
+		case KnownCookie:
+			known = c.Value
+		default:
 			r.AddCookie(c)
 		}
 	}
-	return secret
+	return secret, known
 }
 
 // TooSoon is the error of who has tried too often; they may try again after Wait.
@@ -126,28 +143,58 @@ func (e *TooSoon) Error() string {
 // ErrLogin: the name or the password is wrong, and nobody is told which.
 var ErrLogin = errors.New("the name or the password is wrong")
 
-// Login opens a session for who has that password, and returns its cookie. The error is ErrLogin or a *TooSoon when they are
-// not let in. Address is the client's.
-func (g *Guard) Login(ctx context.Context, address, name, password string) (*http.Cookie, Principal, error) {
+// Login opens a session for who has that password, and returns its cookies. The error is ErrLogin or a *TooSoon when they are
+// not let in. Address is the client's; the principal of ctx says whether its browser is known.
+func (g *Guard) Login(ctx context.Context, address, name, password string) ([]*http.Cookie, Principal, error) {
 	if !g.NeedsLogin() {
 		return nil, Principal{}, &engine.Refusal{Status: http.StatusConflict, Type: "no-accounts", Detail: "nobody needs to log in here: this site has no accounts"}
 	}
-	from, whose := "from "+network(address), "at "+name
 	now := g.now()
-	if wait := max(g.attempts.begin(from, addressPace, now), g.attempts.begin(whose, accountPace, now)); wait > 0 {
-		return nil, Principal{}, &TooSoon{wait}
+	counted := []attempt{{"from " + network(address), addressPace}, {"at " + name, accountPace}}
+	id, known := g.knows(From(ctx).known, name)
+	switch {
+	case known:
+		counted = counted[:1]
+		counted[0] = attempt{"known " + id, accountPace}
+	case !accountName.MatchString(name): // no account has it, and nobody is to fill the memory with names
+		counted = counted[:1]
+	}
+	for _, c := range counted { // who has to wait counts at no account: nobody is kept out by what was not even tried
+		if wait := g.attempts.begin(c.who, c.pace, now); wait > 0 {
+			return nil, Principal{}, &TooSoon{wait}
+		}
+	}
+	if !accountName.MatchString(name) {
+		return nil, Principal{}, ErrLogin
 	}
 	a, err := g.check(ctx, name, password)
 	if err != nil {
 		return nil, Principal{}, err
 	}
-	g.attempts.forget(from)
-	g.attempts.forget(whose)
+	for _, c := range counted {
+		g.attempts.forget(c.who)
+	}
+	if !known {
+		id = newID()
+	}
 	k, secret, err := g.makeKey(ctx, Key{By: BySession, Account: a.Name, Role: Admin, Password: place(a.Hash), Expires: now.Add(sessionTime)})
 	if err != nil {
 		return nil, Principal{}, err
 	}
-	return cookie(secret, int(sessionTime/time.Second)), Principal{Account: a.Name, Role: a.Role, By: BySession, Key: k.ID, Expires: k.Expires}, nil
+	return []*http.Cookie{cookie(Cookie, secret, sessionTime), cookie(KnownCookie, id+"."+g.sealed(id, a.Name), knownTime)},
+		Principal{Account: a.Name, Role: a.Role, By: BySession, Key: k.ID, Expires: k.Expires}, nil
+}
+
+// knows reports whether a cookie says that somebody has logged in to an account in this browser before, and under which identifier.
+func (g *Guard) knows(cookie, account string) (id string, ok bool) {
+	id, seal, _ := strings.Cut(cookie, ".")
+	return id, len(id) == 16 && hmac.Equal([]byte(seal), []byte(g.sealed(id, account)))
+}
+
+func (g *Guard) sealed(id, account string) string {
+	h := hmac.New(sha256.New, g.secret)
+	fmt.Fprintf(h, "known %s %s", id, account)
+	return hex.EncodeToString(h.Sum(nil))
 }
 
 // check returns the account of that name and password.
@@ -181,9 +228,9 @@ func (g *Guard) check(ctx context.Context, name, password string) (Account, erro
 // Logout ends the session of a request and returns the cookie that makes a browser forget it.
 func (g *Guard) Logout(ctx context.Context, p Principal) (*http.Cookie, error) {
 	if p.By != BySession {
-		return cookie("", -1), nil
+		return cookie(Cookie, "", -1), nil
 	}
-	return cookie("", -1), g.each(ctx, func(at string, k Key) error {
+	return cookie(Cookie, "", -1), g.each(ctx, func(at string, k Key) error {
 		if k.By != BySession || k.ID != p.Key {
 			return nil
 		}
@@ -191,8 +238,13 @@ func (g *Guard) Logout(ctx context.Context, p Principal) (*http.Cookie, error) {
 	})
 }
 
-func cookie(value string, maxAge int) *http.Cookie {
-	return &http.Cookie{Name: Cookie, Value: value, Path: "/", MaxAge: maxAge, Secure: true, HttpOnly: true, SameSite: http.SameSiteLaxMode}
+// cookie is one that lasts for a time; less than zero ends it.
+func cookie(name, value string, lasts time.Duration) *http.Cookie {
+	age := int(lasts / time.Second)
+	if lasts < 0 {
+		age = -1
+	}
+	return &http.Cookie{Name: name, Value: value, Path: "/", MaxAge: age, Secure: true, HttpOnly: true, SameSite: http.SameSiteLaxMode}
 }
 
 // network is what an address counts as: one person has all of an IPv6 network of 64 bits.

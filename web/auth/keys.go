@@ -42,10 +42,12 @@ type Key struct {
 	Name    string `json:"name"`    // of a token
 	Account string `json:"account"` // of who logged in or made the token; empty: made on loopback without accounts
 	Role    Role   `json:"role"`    // the most that it gives
-	// Password is the digest of the account's hash when a session began: with another password it ends. Empty for tokens.
-	Password string    `json:"password,omitempty"`
-	Created  time.Time `json:"created"`
-	Expires  time.Time `json:"expires"`
+	// Password is the digest of the account's hash when the session began or the token was made: with another password it ends.
+	Password string `json:"password,omitempty"`
+	// Maker is where the token is kept that this one was made with, empty for another way: it ends with that one.
+	Maker   string    `json:"maker,omitempty"`
+	Created time.Time `json:"created"`
+	Expires time.Time `json:"expires"`
 }
 
 func place(secret string) string {
@@ -143,10 +145,17 @@ func (g *Guard) look(ctx context.Context, at, by string) (Principal, error) {
 			return Principal{}, err
 		}
 		a, ok := accounts.Find(k.Account)
-		if !ok || by == BySession && k.Password != place(a.Hash) {
+		if !ok || k.Password != place(a.Hash) {
 			return Principal{}, errKey
 		}
 		p.Role = min(p.Role, a.Role)
+	}
+	if k.Maker != "" {
+		maker, err := g.look(ctx, k.Maker, ByToken)
+		if err != nil {
+			return Principal{}, err
+		}
+		p.Role, p.depth = min(p.Role, maker.Role), maker.depth+1
 	}
 	return p, nil
 }
@@ -169,6 +178,8 @@ func (g *Guard) NewToken(ctx context.Context, by Principal, name string, role Ro
 		left = by.Expires.Sub(now)
 	}
 	switch {
+	case by.depth >= maxDepth:
+		return wrong("this token was made with a token that was made with another, and so on: make one by a shorter way")
 	case name == "" || len(name) > maxTokenName || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f }):
 		return wrong("name is %q: give up to %d printable bytes that say what the token is for", name, maxTokenName)
 	case role > by.Role:
@@ -178,8 +189,26 @@ func (g *Guard) NewToken(ctx context.Context, by Principal, name string, role Ro
 	case lasts < time.Second || lasts > left:
 		return wrong("expires is %s: give a duration from 1s to %s", lasts, left.Round(time.Second))
 	}
-	return g.makeKey(ctx, Key{By: ByToken, Name: name, Account: by.Account, Role: role, Expires: now.Add(lasts)})
+	k := Key{By: ByToken, Name: name, Account: by.Account, Role: role, Expires: now.Add(lasts)}
+	if by.By == ByToken {
+		k.Maker = by.place
+	}
+	if g.NeedsLogin() {
+		accounts, err := ReadAccounts(g.accounts)
+		if err != nil {
+			return Key{}, "", err
+		}
+		a, ok := accounts.Find(by.Account)
+		if !ok {
+			return Key{}, "", &engine.Refusal{Status: 403, Type: "forbidden", Detail: "your account is no more"}
+		}
+		k.Password = place(a.Hash)
+	}
+	return g.makeKey(ctx, k)
 }
+
+// maxDepth is how many tokens may have been made one with the other.
+const maxDepth = 8
 
 // Tokens lists the tokens that p may revoke: an admin all, others their own. Expired ones are not among them.
 func (g *Guard) Tokens(ctx context.Context, p Principal) ([]Key, error) {

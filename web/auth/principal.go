@@ -22,6 +22,8 @@ type Principal struct {
 	Key, Token string
 	Expires    time.Time
 	place      string // where the key is kept; empty on loopback and for anyone
+	depth      int    // of how many tokens it was made, one with the other
+	known      string // the KnownCookie of who logs in
 }
 
 // String is the principal as an audit trail names it.

@@ -361,8 +361,11 @@ func scopeOf(m listModel) string {
 
 // whoOf names who made the call of a record.
 func whoOf(r audit.Record) string {
-	if r.By == "" {
+	switch r.By {
+	case "":
 		return "log in as " + clip(r.Account, 64)
+	case audit.ByMember:
+		return strings.TrimSpace("the mesh " + r.Account)
 	}
 	return auth.Principal{Account: r.Account, By: r.By, Token: r.Token}.String()
 }
@@ -370,6 +373,8 @@ func whoOf(r audit.Record) string {
 // wordOfStatus tells an answer's status in a word.
 func wordOfStatus(status int) string {
 	switch {
+	case status == 0:
+		return "begun"
 	case status < 400:
 		return "done"
 	case status < 500:
@@ -381,6 +386,8 @@ func wordOfStatus(status int) string {
 // stateOfStatus is the sign of an answer's status.
 func stateOfStatus(status int) string {
 	switch {
+	case status == 0:
+		return "pending"
 	case status < 400:
 		return "applied"
 	case status < 500:

@@ -24,12 +24,14 @@ func (p *Page) login(c echo.Context) error {
 
 func (p *Page) logIn(c echo.Context) error {
 	m := loginModel{Name: c.FormValue("name"), Next: ownAddress(c.FormValue("next"))}
-	cookie, _, err := p.api.Auth.Login(c.Request().Context(), c.RealIP(), m.Name, c.FormValue("password"))
+	cookies, _, err := p.api.Auth.Login(c.Request().Context(), c.RealIP(), m.Name, c.FormValue("password"))
 	status := http.StatusUnauthorized
 	var soon *auth.TooSoon
 	switch {
 	case err == nil:
-		c.SetCookie(cookie)
+		for _, cookie := range cookies {
+			c.SetCookie(cookie)
+		}
 		return c.Redirect(http.StatusSeeOther, m.Next)
 	case errors.As(err, &soon):
 		status = http.StatusTooManyRequests

@@ -66,18 +66,28 @@ func (p *Page) Mount(e *echo.Echo) {
 	e.GET("/settings/hooks/:id", p.deliveries)
 	e.POST("/settings/hooks/:id/remove", p.removeHook, p.form)
 	e.GET("/login", p.login)
-	e.POST("/login", p.logIn, p.form)
+	e.POST("/login", p.logIn, p.formOf(loginBytes))
 	e.POST("/logout", p.logOut, p.form)
 }
 
 // formBytes is the most that a form may have.
 const formBytes = 2 << 20
 
-// form reads a form under a bound before the handler looks at it.
-func (p *Page) form(next echo.HandlerFunc) echo.HandlerFunc {
+// loginBytes is the most that the form of a login may have, which everybody can send.
+const loginBytes = 8 << 10
+
+// form reads a form before the handler looks at it.
+func (p *Page) form(next echo.HandlerFunc) echo.HandlerFunc { return p.formOf(formBytes)(next) }
+
+// formOf reads a form of so many bytes at most.
+func (p *Page) formOf(most int64) echo.MiddlewareFunc {
+	return func(next echo.HandlerFunc) echo.HandlerFunc { return p.readForm(most, next) }
+}
+
+func (p *Page) readForm(most int64, next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r := c.Request()
-		r.Body = http.MaxBytesReader(c.Response(), r.Body, formBytes)
+		r.Body = http.MaxBytesReader(c.Response(), r.Body, most)
 		err := r.ParseForm()
 		var big *http.MaxBytesError
 		switch {

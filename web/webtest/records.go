@@ -18,6 +18,9 @@ import (
 
 // Records keeps what the agent's database would, in memory. The zero value is empty. It is safe for concurrent use.
 type Records struct {
+	// Fail is the error of whatever is written; it is set while nobody writes.
+	Fail error
+
 	mu   sync.Mutex
 	kept map[string]map[string][]byte // by shelf and key
 }
@@ -26,6 +29,9 @@ type Records struct {
 func (r *Records) PutRecord(_ context.Context, shelf, key string, value []byte) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.Fail != nil {
+		return r.Fail
+	}
 	if r.kept == nil {
 		r.kept = map[string]map[string][]byte{}
 	}
@@ -80,9 +86,12 @@ func (r *Records) Records(_ context.Context, shelf, from, before string, limit i
 	return nil
 }
 
+// Secret stands for what is derived from the key of a data directory.
+var Secret = []byte("the key of a test")
+
 // guard lets everyone do everything when there is no file of accounts.
 func (s *Site) guard(accounts string) *auth.Guard {
-	g, err := auth.New(auth.Config{Accounts: accounts, Store: &s.Kept, Now: s.now})
+	g, err := auth.New(auth.Config{Accounts: accounts, Store: &s.Kept, Secret: Secret, Now: s.now})
 	if err != nil {
 		panic(err)
 	}

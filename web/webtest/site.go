@@ -80,7 +80,7 @@ func (s *Site) Config(listen string) web.Config {
 		Referring: s.referring, Made: s.madeAlong, Types: s.types(),
 		Token: func(i engine.Invitation, secret []byte) string { return "skr1:" + i.ID + "." + string(secret) },
 		Ready: func() error { return s.fault("Ready") }, Registry: prometheus.NewRegistry(),
-		Auth: s.guard(""), Audit: audit.New(&s.Kept), Hooks: s.desk(), Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Now: s.now,
+		Auth: s.guard(""), Audit: audit.New(&s.Kept, Secret), Hooks: s.desk(), Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Now: s.now,
 	}
 	for _, name := range []engine.ServiceName{"images", "networks", "servers"} {
 		c.Services = append(c.Services, api.Service{Name: name, Kinds: func() []*engine.Kind { return s.kinds[name] }, Handler: s.service(name),
