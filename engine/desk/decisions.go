@@ -12,23 +12,23 @@ import (
 
 // Decisions lists what a person can decide about an operation at this site now: those of retry, done and drop that would not be
 // answered with engine.ErrSettled, what is most likely wanted first. engine.ErrNotFound: it is not known here.
-func (d *Desk) Decisions(ctx context.Context, id engine.OperationID) ([]engine.Action, error) {
-	actions, err := d.cfg.Requests.Decisions(ctx, id)
-	if !errors.Is(err, engine.ErrNotFound) {
+func (d *Desk) Decisions(ctx context.Context, id engine.OperationID) (actions []engine.Action, err error) {
+	row, unread := d.cfg.Store.Operation(ctx, id)
+	if unread == nil && row.Document != "" {
+		err = d.cfg.Site.Look(ctx, row.Document, func(r *replica.Replica) { actions = r.Decisions(id) })
+		if errors.Is(err, engine.ErrNotFound) { // only the row is left of it
+			return nil, nil
+		}
 		return actions, err
 	}
-	row, err := d.cfg.Store.Operation(ctx, id)
+	actions, err = d.cfg.Requests.Decisions(ctx, id)
 	switch {
-	case err != nil:
-		return nil, fmt.Errorf("what can be decided about operation %s: %w", id, err)
-	case row.Document == "":
-		return nil, nil
+	case !errors.Is(err, engine.ErrNotFound):
+		return actions, err
+	case unread != nil:
+		return nil, fmt.Errorf("what can be decided about operation %s: %w", id, unread)
 	}
-	err = d.cfg.Site.Look(ctx, row.Document, func(r *replica.Replica) { actions = r.Decisions(id) })
-	if errors.Is(err, engine.ErrNotFound) { // only the row is left of it
-		return nil, nil
-	}
-	return actions, err
+	return nil, nil
 }
 
 // Retry sends an uncertain or refused operation to this site's application again. engine.ErrNotFound, engine.ErrSettled.
@@ -48,10 +48,13 @@ func (d *Desk) Drop(ctx context.Context, id engine.OperationID) error {
 	return d.settle(ctx, id, replica.VerbDrop, d.cfg.Requests.Drop)
 }
 
-// settle does what a person has decided about an operation: about a request that no document tells of, or at a replica.
+// settle does what a person has decided about an operation: at the replica that has it in flight or in its document, also while the request
+// is still kept, or else about a request that no document tells of.
 func (d *Desk) settle(ctx context.Context, id engine.OperationID, what replica.Verb, request func(context.Context, engine.OperationID) error) error {
-	if err := request(ctx, id); !errors.Is(err, engine.ErrNotFound) {
-		return err
+	if row, err := d.cfg.Store.Operation(ctx, id); err != nil || row.Document == "" {
+		if err := request(ctx, id); !errors.Is(err, engine.ErrNotFound) {
+			return err
+		}
 	}
 	return d.settleAt(ctx, &replica.Decide{What: what, Operation: id})
 }

@@ -22,6 +22,10 @@ func TestSettle(t *testing.T) {
 			id: "kept", requests: map[engine.OperationID][]engine.Action{"kept": {engine.ActionDrop}},
 			want: map[string]string{"retry": engine.ErrSettled.Error(), "done": engine.ErrSettled.Error(), "drop": "request"},
 		},
+		"a kept request that a replica has in flight": {
+			id: "nantes-1", requests: map[engine.OperationID][]engine.Action{"nantes-1": {engine.ActionDrop}},
+			want: map[string]string{"retry": "replica", "done": "replica", "drop": "replica"},
+		},
 		"an operation of a document":       {id: "nantes-1", want: map[string]string{"retry": "replica", "done": "replica", "drop": "replica"}},
 		"an operation of a lost document":  {id: "lost", want: map[string]string{"retry": "not found", "done": "not found", "drop": "not found"}},
 		"a request that was settled":       {id: "past", want: map[string]string{"retry": engine.ErrSettled.Error(), "drop": engine.ErrSettled.Error()}},
@@ -65,7 +69,7 @@ func TestDecisions(t *testing.T) {
 	b := newBench(t)
 	r := b.add("doc", boxes, engine.Vector{"nantes": 1}, op("nantes", 1, engine.TypeCreate, &engine.Edit{}), op("nantes", 2, engine.TypeAction, nil))
 	r.Mine.Outcomes["nantes-2"] = engine.Outcome{State: engine.StateUncertain, Blocks: true, At: 1}
-	b.requests.open["kept"] = []engine.Action{engine.ActionDrop}
+	b.requests.open["kept"], b.requests.open["nantes-2"] = []engine.Action{engine.ActionDrop}, []engine.Action{engine.ActionDrop}
 	b.store.operations["past"] = engine.OperationRow{ID: "past"}
 	b.store.operations["lost"] = engine.OperationRow{ID: "lost", Document: "elsewhere"}
 	all := []engine.Action{engine.ActionRetry, engine.ActionDone, engine.ActionDrop}
