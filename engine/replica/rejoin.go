@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net/http"
@@ -30,8 +31,12 @@ type Remnant struct {
 	Number uint64 `cbor:"4,keyasint,omitempty"`
 	// Lost is the last status of the lost run that another site has; nil: none is known.
 	Lost *engine.Status `cbor:"5,keyasint,omitempty"`
-	// Late says that no disk was set back: the others have let go of what this site had.
+	// Late says that no disk was set back: the others have let go of what this site had. Left: and it had left, so that what it has kept
+	// of the object is nobody's.
 	Late bool `cbor:"6,keyasint,omitempty"`
+	Left bool `cbor:"7,keyasint,omitempty"`
+	// Made is how often the object was made anew, so that no key of a request is used a second time.
+	Made uint64 `cbor:"8,keyasint,omitempty"`
 }
 
 // tooLate reports whether what is here builds on what the others have let go of, so that nothing brings it together any more: a checkpoint
@@ -72,7 +77,7 @@ func (r *Replica) rejoining() *engine.Refusal {
 
 // Remains is what a site keeps of a replica that it takes from the others again.
 func (r *Replica) Remains() *Remnant {
-	left := &Remnant{Local: r.Mine.Local, Settled: r.Me.Settled, Number: r.LastNumber(), Lost: r.lost, Late: r.late}
+	left := &Remnant{Local: r.Mine.Local, Settled: r.Me.Settled, Number: r.LastNumber(), Lost: r.lost, Late: r.late, Left: r.late && r.Me.Left != nil, Made: r.Mine.Made}
 	for _, o := range r.History.Ordered() {
 		if o.Origin == r.Self && !r.History.Base().Has(o) {
 			left.Issued = append(left.Issued, engine.Encode(o))
@@ -85,7 +90,7 @@ func (r *Replica) Remains() *Remnant {
 func (r *Replica) Rejoin(left *Remnant, own *Flight, number uint64) {
 	r.Me.Rejoins = true
 	r.Me.Number = max(number, left.Number)
-	r.remnant, r.lost = left, left.Lost
+	r.remnant, r.lost, r.Mine.Made = left, left.Lost, left.Made
 	if own != nil {
 		own.Stage, own.Why = Asked, "the disk of this site was set back since"
 		r.own = own
@@ -144,17 +149,19 @@ func (t *rejoin) begin(r *Replica) bool {
 		r.remnant = &Remnant{}
 	}
 	r.reissue()
-	t.local = r.Said[r.Self].Local
-	switch {
-	case r.Kind.Natural():
+	if t.local = cmp.Or(r.Said[r.Self].Local, r.remnant.Local); r.Kind.Natural() {
 		t.local = r.env.Here(r.Kind, string(r.About.Key))
-	case t.local == "":
-		t.local = r.remnant.Local
 	}
 	if f := r.own; f != nil && r.History.Get(f.Operation.ID) != nil { // it has run, and others have heard of it
 		r.own = nil
 	}
-	if t.local == "" {
+	switch by := r.Placement().Added[r.Self]; {
+	case r.remnant.Left && by != nil:
+		t.joined(r, "")
+		r.Mine.Made++
+		r.begin(by)
+		return true
+	case t.local == "":
 		return t.nameless(r)
 	}
 	return r.call(r.readCall(t.local))
