@@ -21,6 +21,9 @@ type About struct {
 	Incarnation uint64 `cbor:"7,keyasint,omitempty"`
 }
 
+// Chooses reports whether the document is that of a name that exactly one of its sites is to hold something under.
+func (a *About) Chooses() bool { return a.Collaboration == ExactlyOne }
+
 // Collaboration is how the sites of a placement hold a resource together.
 type Collaboration string
 

@@ -178,7 +178,7 @@ func wantedOf(r *replica.Replica, id engine.OperationID) *wanted {
 	if o == nil {
 		return nil
 	}
-	w := &wanted{operation: o, sites: sites, kind: r.Kind, key: r.About.Key, holders: r.Holders()}
+	w := &wanted{operation: o, sites: sites, kind: r.Kind, key: r.About.Key, holders: view.HoldersOf(r.View)}
 	if !r.Me.Bare {
 		w.part = plan.ContentOf(r.Kind, o)
 	}

@@ -52,6 +52,14 @@ const (
 // Has reports whether c stands for operation o, or keeps it. A nil *Checkpoint has none.
 func (c *Checkpoint) Has(o *engine.Operation) bool { return c != nil && c.Seen.Has(o.Origin, o.Number) }
 
+// Until is the newest time of what it stands for, zero for none.
+func (c *Checkpoint) Until() int64 {
+	if c == nil {
+		return 0
+	}
+	return c.Time
+}
+
 // Reduces reports whether c keeps o with a part of its Edit only.
 func (c *Checkpoint) Reduces(o *engine.Operation) bool {
 	if c == nil {

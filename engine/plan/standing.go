@@ -56,6 +56,10 @@ func (s Standing) Shows(o *engine.Operation) bool { return s.Settled(o) && !s.Vo
 // Shown is what the application has been brought to, with all facts that are known.
 func (s Standing) Shown() merge.Pick { return merge.Pick{In: s.Shows} }
 
+// Unmade reports whether an application has no object, though everything that is settled there says that it exists and nobody has decided
+// against it: it is to be made anew.
+func (s Standing) Unmade(h *merge.History) bool { return s.Gone && !s.Dropped && h.Exists(s.Shows) }
+
 // Fold is what the application shows, of a cross resource this site's part.
 func (s Standing) Fold(h *merge.History) merge.Fold {
 	if s.Gone {

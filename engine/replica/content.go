@@ -7,6 +7,7 @@ import (
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/merge"
 	"github.com/skerry/skerry/engine/plan"
+	"github.com/skerry/skerry/engine/view"
 )
 
 // content brings what belongs to a resource beside its representation to a site that was added: it is read at the nearest site that
@@ -20,7 +21,7 @@ func (t *content) begin(r *Replica) bool {
 		return true
 	}
 	var from []engine.SiteID
-	for _, s := range r.env.Nearest(r.Holders()) {
+	for _, s := range r.env.Nearest(view.HoldersOf(r.View)) {
 		if r.env.Reachable(s) {
 			from = append(from, s)
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/merge"
 	"github.com/skerry/skerry/engine/plan"
 	"github.com/skerry/skerry/engine/report"
 	"github.com/skerry/skerry/engine/tree"
@@ -159,7 +160,8 @@ func same(a, b *engine.Shown) bool {
 
 // observed reads what a look has brought. Nil: it tells nothing, err says why.
 func (r *Replica) observed(presented, reply engine.Reply, err error) (*engine.Shown, error) {
-	settled := r.SettledPick()
+	st := r.Standing(r.Self)
+	settled := merge.Pick{In: st.Settled, Fact: st.Executed}
 	whole := r.History.Whole(settled)
 	unseen := func(u engine.Unseen) (*engine.Shown, error) {
 		return &engine.Shown{Unseen: u, Fold: whole.Digest(r.Document)}, nil

@@ -119,7 +119,7 @@ func (r *Replica) certain(ops ...*engine.Operation) {
 func (r *Replica) stamp(o *engine.Operation) {
 	o.Origin, o.Epoch = r.Self, r.Current().Number
 	o.Number = r.History.Issued(r.Self) + 1
-	o.Time = max(o.Time, r.env.Now().UnixMicro(), r.CompactedUntil()+1)
+	o.Time = max(o.Time, r.env.Now().UnixMicro(), r.History.Base().Until()+1)
 	o.Seen = r.Me.Settled.Clone()
 	if base := r.History.Base(); base != nil {
 		o.Seen.Join(base.Seen)

@@ -48,7 +48,7 @@ func (t *own) begin(r *Replica) bool {
 	}
 	if t.ask.Restore == nil && t.ask.Request.Creates() && r.Exists() { // it would lack what had been set before, if the object has vanished
 		switch {
-		case r.Mine.Local == "" && r.Unmade(r.Self) && !r.Yields(r.Self):
+		case r.Mine.Local == "" && r.Standing(r.Self).Unmade(r.History) && !r.Yields(r.Self):
 			return t.refuse(r, r.lostFirst())
 		case r.Mine.Local == "":
 		case t.ask.Request.Type == engine.TypeCreate || len(r.standing().Whole(r.History).Absolute) > 0:

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/compact"
 	"github.com/skerry/skerry/engine/merge"
 	"github.com/skerry/skerry/engine/plan"
 	"github.com/skerry/skerry/engine/view"
@@ -90,7 +91,7 @@ func (r *Replica) warnsOfActions(forced bool) error {
 		return nil
 	}
 	for _, o := range r.History.Living(merge.Any) {
-		if o.Blob != nil && !r.NeedsBlob(o) {
+		if o.Blob != nil && !compact.NeedsBlob(r.View, o) {
 			return &engine.Refusal{Status: http.StatusConflict, Type: engine.ForceActions, Detail: fmt.Sprintf(
 				"%s has put %d bytes into %s %s, which every site has got and none keeps: an added site would begin without it; nothing has happened\n"+
 					"help: declare content in the catalog, or send Skerry-Force: %s", o.Path, o.Blob.Size, r.Kind.Name, r.About.Key, engine.ForceActions)}

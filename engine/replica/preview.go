@@ -15,7 +15,7 @@ import (
 // Planned tells what this site does next for the resource. It is not ok where nothing is left to do. What comes after that is not
 // looked at.
 func (r *Replica) Planned() (p engine.Planned, ok bool) {
-	if part := r.Part(r.Self); r.IsChoice() || part != view.PartMember && part != view.PartLeaving {
+	if part := r.Part(r.Self); r.About.Chooses() || part != view.PartMember && part != view.PartLeaving {
 		return p, false
 	}
 	step := plan.Next(r.History, r.standing())

@@ -250,7 +250,7 @@ func (r *Replica) Busy() bool { return r.task != nil || r.token != 0 }
 
 // NextStep is what this site would do next for what others have sent.
 func (r *Replica) NextStep() plan.Step {
-	if r.IsChoice() || !r.Holds(r.Self) {
+	if r.About.Chooses() || !r.Holds(r.Self) {
 		return plan.Step{Kind: plan.StepNothing}
 	}
 	return plan.Next(r.History, r.standing())

@@ -44,7 +44,7 @@ func (r *Replica) choose() task {
 		r.refuseAll(&engine.Refusal{Status: http.StatusServiceUnavailable, Type: "aside", Detail: w.Reason + "; nothing has happened"})
 		return nil
 	}
-	if r.IsChoice() {
+	if r.About.Chooses() {
 		return nil
 	}
 	if r.own.open() && !r.Me.Rejoins { // else the others may know what became of it
@@ -106,7 +106,7 @@ func (r *Replica) work(now time.Time) task {
 	if part == view.PartNone || part == view.PartFormer {
 		return nil
 	}
-	if by := r.Begins(); by != nil {
+	if by := view.BegunBy(r.View); by != nil {
 		if r.Me.Left != nil && by == r.Placement().Added[r.Self] && by.Epoch > r.Epochs[0].Number { // of before, nobody may have any more what it lacks
 			r.fallBehind(true)
 			return nil

@@ -2,13 +2,14 @@ package replica
 
 import (
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/compact"
 	"github.com/skerry/skerry/engine/report"
 	"github.com/skerry/skerry/engine/view"
 )
 
 // tidy sees to it that what is kept of a resource does not grow, and that what is due later is not forgotten.
 func (r *Replica) tidy() {
-	if r.IsChoice() || r.behind {
+	if r.About.Chooses() || r.behind {
 		return
 	}
 	if news, again := r.Lapse(r.env.Now(), r.limits.LeaveWithin); news {
@@ -42,7 +43,7 @@ func (r *Replica) fold() {
 		return
 	}
 	member := part == view.PartMember || part == view.PartLeaving
-	if member && len(r.Epochs) == 1 && r.Long(r.limits.Epoch) && r.OverEverywhere() && r.Me.Settled != nil {
+	if member && len(r.Epochs) == 1 && compact.EpochLong(r.View, r.limits.Epoch) && compact.EpochBegun(r.View) && r.Me.Settled != nil {
 		number := r.Current().Number + 1
 		r.Epochs = append(r.Epochs, view.NewEpoch(number, r.env.FirstTip(r.About, number)))
 		r.Changed()
@@ -52,7 +53,7 @@ func (r *Replica) fold() {
 		most = 0
 	}
 	large := r.largeBodies()
-	if bodies, news := r.Compact(most, func(o *engine.Operation) engine.OperationRow { return report.OperationRow(r.View, o) }); news {
+	if bodies, news := compact.History(r.View, most, func(o *engine.Operation) engine.OperationRow { return report.OperationRow(r.View, o) }); news {
 		for _, id := range bodies {
 			r.Touched[id] = true
 		}
@@ -62,7 +63,7 @@ func (r *Replica) fold() {
 			}
 		}
 	}
-	if r.epochEnds = len(r.Epochs) > 1 && r.Over(); r.epochEnds && len(r.out.Entries) > 0 { // what this step writes is written first
+	if r.epochEnds = len(r.Epochs) > 1 && compact.EpochOver(r.View); r.epochEnds && len(r.out.Entries) > 0 { // what this step writes is written first
 		r.wake(r.env.Now())
 	} else if r.epochEnds {
 		r.epochEnds = false
@@ -112,7 +113,7 @@ func (r *Replica) dropBodies() {
 			continue
 		}
 		was, known := r.needed[o.ID] // one that is not may have been needed when this process began
-		if needed := r.NeedsBlob(o); !known || needed != was {
+		if needed := compact.NeedsBlob(r.View, o); !known || needed != was {
 			if r.needed == nil {
 				r.needed = map[engine.OperationID]bool{}
 			}

@@ -26,7 +26,7 @@ func Conflicts(v *view.View) []engine.Conflict {
 	if v.Part(v.Self) == view.PartFormer { // it has no say in it any more
 		return nil
 	}
-	if v.IsChoice() {
+	if v.About.Chooses() {
 		return choiceConflicts(v)
 	}
 	list := append(outcomeConflicts(v), waitConflicts(v)...)

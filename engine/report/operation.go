@@ -7,6 +7,7 @@ import (
 	"maps"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/compact"
 	"github.com/skerry/skerry/engine/tree"
 	"github.com/skerry/skerry/engine/view"
 )
@@ -24,7 +25,7 @@ func OperationRow(v *view.View, o *engine.Operation) engine.OperationRow {
 		row.Sites, row.State = knownAtLeaving(v, o)
 		return row
 	}
-	row.NeedsBlob = v.NeedsBlob(o)
+	row.NeedsBlob = compact.NeedsBlob(v, o)
 	sites := v.Correspondents()
 	row.Sites = make(map[engine.SiteID]engine.OperationStatus, len(sites))
 	row.State = engine.StateSuperseded

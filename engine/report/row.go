@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/compact"
 	"github.com/skerry/skerry/engine/merge"
 	"github.com/skerry/skerry/engine/plan"
 	"github.com/skerry/skerry/engine/tree"
@@ -50,13 +51,13 @@ func Row(v *view.View, now time.Time, conflicts []engine.Conflict, next plan.Ste
 	case !exists:
 		row.Relations = parts(v)
 	}
-	row.Pending = working || !v.Yields(v.Self) && (row.Sites[v.Self].Pending > 0 || next.Kind != plan.StepNothing) || v.Ending() || v.Me.Rejoins
+	row.Pending = working || !v.Yields(v.Self) && (row.Sites[v.Self].Pending > 0 || next.Kind != plan.StepNothing) || compact.EpochEnding(v) || v.Me.Rejoins
 	switch {
 	case row.State == engine.StateConverged && v.Blank() && working: // a request that may make it is in flight
 		row.State = engine.StateConverging
 	case row.State == engine.StateConverged && !exists:
 		row.State = engine.StateDeleted
-	case row.State == engine.StateConverging && v.HeldBack() > 0:
+	case row.State == engine.StateConverging && view.HeldBack(v) > 0:
 		row.Reason = row.Sites[v.Self].Reason
 	case row.State == engine.StateConverging && len(behind) > 0:
 		row.Reason = strings.Join(append([]string{"waiting for " + strings.Join(behind, ", ")}, reasons...), "; ")
@@ -147,9 +148,9 @@ func PauseOf(st *engine.Status) *engine.Pause {
 func replicaStatus(v *view.View, s engine.SiteID, conflicts []engine.Conflict) engine.ReplicaStatus {
 	site := v.At(s)
 	st := engine.ReplicaStatus{Local: v.LocalAt(s), State: engine.StateConverged, Paused: PauseOf(site),
-		Unmade: v.Unmade(s) || v.Yields(s), Held: site.Wait(engine.WaitHeld) != nil, Applied: compacted(v, s)}
+		Unmade: v.Standing(s).Unmade(v.History) || v.Yields(s), Held: site.Wait(engine.WaitHeld) != nil, Applied: compacted(v, s)}
 	settled, base := v.SettledAt(s), v.History.Base()
-	total := v.HeldBack()
+	total := view.HeldBack(v)
 	if base != nil {
 		total += int(base.Count)
 	}
@@ -189,7 +190,7 @@ func replicaStatus(v *view.View, s engine.SiteID, conflicts []engine.Conflict) e
 			st.State = engine.StateDegraded
 		}
 	}
-	if held := v.HeldBack(); held > 0 {
+	if held := view.HeldBack(v); held > 0 {
 		st.Reason = fmt.Sprintf("%d operations are held back: what they build on is not here, or the catalog has no such operation", held)
 	}
 	return st

@@ -81,7 +81,7 @@ func (w *wakeUp) send() {
 		}
 		e := envelopeFor(to, append([]engine.SiteID{r.Self}, to...))
 		e.letter.Parcels = append(e.letter.Parcels, parcels(r.Raw, changes)...)
-		if r.IsChoice() { // nobody writes in its document: without this the others could not begin it
+		if r.About.Chooses() { // nobody writes in its document: without this the others could not begin it
 			e.letter.Parcels = append(e.letter.Parcels, engine.Parcel{About: r.Raw})
 		}
 		if status != nil {

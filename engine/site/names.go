@@ -70,7 +70,7 @@ func (w *wakeUp) rivals(r *resident) []view.Claim {
 	}
 	var claims []view.Claim
 	for _, id := range r.rivals {
-		if other, err := s.reach(w.ctx, id, nil); err == nil && !other.IsChoice() {
+		if other, err := s.reach(w.ctx, id, nil); err == nil && !other.About.Chooses() {
 			claims = append(claims, other.MyClaim())
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/replica"
+	"github.com/skerry/skerry/engine/view"
 )
 
 // Receive implements engine.Exchange. Everything is decoded and its signatures are checked in the goroutine of the caller; the loop
@@ -178,7 +179,7 @@ func (w *wakeUp) heard(o *opened) (missing, refused error) {
 		return err, nil
 	}
 	fresh := !r.stored && w.work[r] == nil
-	if full := r.History.Len() + r.HeldBack(); len(o.heard.Changes) > 0 && full >= 2*engine.MaxOperations {
+	if full := r.History.Len() + view.HeldBack(r.Replica.View); len(o.heard.Changes) > 0 && full >= 2*engine.MaxOperations {
 		return nil, fmt.Errorf("document %s: %w: it has too many operations", o.id, engine.ErrTooLarge)
 	}
 	if fresh {

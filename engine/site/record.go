@@ -26,7 +26,7 @@ func (w *wakeUp) record(r *resident, k *work) {
 	}
 	rec.Peers, rec.Apart = r.Shared()
 	none := r.Part(r.Self) == view.PartNone
-	rec.Hollow = none || r.IsChoice() || r.Empty() // it may be in the making
+	rec.Hollow = none || r.About.Chooses() || r.Empty() // it may be in the making
 	conflicts := report.Conflicts(r.Replica.View)
 	r.works = r.working()
 	rec.Row = report.Row(r.Replica.View, w.now, conflicts, r.NextStep(), r.works)

@@ -61,10 +61,9 @@ func (all Epochs) Numbered(n uint64) *Epoch {
 	return nil
 }
 
-// inEpoch reports whether a site is known to write in the current epoch, and so in none before it.
-func (v *View) inEpoch(s engine.SiteID) bool {
-	st := v.At(s)
-	return st.Number > 0 && st.Epoch >= v.Current().Number
+// Reached reports whether the site of a status is known to write in the current epoch, and so in none before it.
+func (all Epochs) Reached(st *engine.Status) bool {
+	return st.Number > 0 && st.Epoch >= all.Current().Number
 }
 
 // Lacks reports whether a site has written something, or issued an operation, by what it says, that is not here yet.
@@ -100,55 +99,9 @@ func (v *View) Whole() bool {
 		return true
 	}
 	for _, m := range v.Correspondents() {
-		if m != v.Self && (!v.inEpoch(m) || v.Lacks(m)) {
+		if m != v.Self && (!v.Reached(v.At(m)) || v.Lacks(m)) {
 			return false
 		}
 	}
 	return true
 }
-
-// Ending reports whether this site has a part in ending an epoch. While another resource has the name at a member, which
-// settles nothing then, that waits for a person.
-func (v *View) Ending() bool {
-	p := v.Part(v.Self)
-	return len(v.Epochs) > 1 && (p == PartMember || p == PartLeaving) && !slices.ContainsFunc(v.Correspondents(), v.Yields)
-}
-
-// OverEverywhere reports whether every member is known to have the current epoch alone, so that nobody will need anything of
-// the one before, nor anybody whom one of them adds.
-func (v *View) OverEverywhere() bool {
-	current := v.Current()
-	return current.Number == 0 || !slices.ContainsFunc(v.Correspondents(), func(m engine.SiteID) bool {
-		return m != v.Self && (!v.inEpoch(m) || !v.At(m).Over)
-	}) && len(v.Epochs) == 1
-}
-
-// Over reports whether the epoch before the current one is over here: every member writes in the current one and has all that
-// any has written before, and a checkpoint stands for it.
-func (v *View) Over() bool {
-	if len(v.Epochs) < 2 || v.History.Base() == nil || v.Refused > 0 || !v.Whole() {
-		return false
-	}
-	for _, m := range v.Correspondents() {
-		if m != v.Self && (!v.inEpoch(m) || !v.At(m).Whole) {
-			return false
-		}
-		if v.History.HeldBack(m) {
-			return false
-		}
-	}
-	base := v.History.Base()
-	return !slices.ContainsFunc(v.History.Ordered(), func(o *engine.Operation) bool { return !base.Has(o) && o.Epoch < v.Current().Number })
-}
-
-// Long reports whether the current epoch has grown so long that the next one is to be opened: by operations, by what sites say
-// beside, or by what nobody needs any more of a resource that was deleted. Opening one costs a status of every member.
-func (v *View) Long(most int) bool {
-	current := v.Current()
-	return current.Operations >= most || current.Changes() >= uint64(4*most+8*len(v.Correspondents())) ||
-		current.Bytes >= endedBytes*most*len(v.Correspondents()) && !v.Exists()
-}
-
-// endedBytes is how large, for each member and for each operation that an epoch may have, the operations of a resource that
-// was deleted may be to stay: 4 KiB a member by default.
-const endedBytes = 16

@@ -67,3 +67,6 @@ func (m *Membership) Writers() []engine.SiteID { return slices.Sorted(maps.Keys(
 
 // settled reports whether nobody but the members has ever belonged to the placement.
 func (m *Membership) settled() bool { return len(m.writers) == len(m.Placement().Sites) }
+
+// Overdue reports whether a site was removed so long ago that nothing waits for it any more.
+func (m *Membership) Overdue(s engine.SiteID) bool { return m.overdue[s] }

@@ -81,7 +81,7 @@ func (v *View) newestOf(s engine.SiteID) *engine.Status {
 }
 
 // Begins returns the operation that has added this site to the placement and that it has not begun with yet; nil: none.
-func (v *View) Begins() *engine.Operation {
+func BegunBy(v *View) *engine.Operation {
 	p := v.Placement()
 	if !p.Has(v.Self) {
 		return nil
@@ -100,13 +100,13 @@ func (v *View) Begins() *engine.Operation {
 
 // Brings reports whether what undeclared actions have done comes to this site, which was added, in another way than by the
 // actions, or somebody has accepted that it does not.
-func (v *View) Brings() bool {
+func brings(v *View) bool {
 	o := v.History.Get(v.Me.Joined)
 	return o != nil && (len(v.Kind.Content) > 0 || o.Place != nil && o.Place.Forced)
 }
 
 // Holders lists the other sites that have the object with all that belongs to it.
-func (v *View) Holders() []engine.SiteID {
+func HoldersOf(v *View) []engine.SiteID {
 	var ids []engine.SiteID
 	for _, id := range v.Others() {
 		if st := v.At(id); st.Object && !st.Bare {
@@ -142,6 +142,3 @@ func (v *View) Lapse(now time.Time, patience time.Duration) (news bool, again ti
 	}
 	return news, again
 }
-
-// Overdue reports whether a removed site has had long enough to say that it has left.
-func (v *View) Overdue(s engine.SiteID) bool { return v.overdue[s] && v.Part(s) == PartLeaving }

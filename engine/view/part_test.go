@@ -49,7 +49,7 @@ func TestPartOfOneThatIsToBeAdded(t *testing.T) {
 		t.Errorf("it has part %d, writes %t", v.Part("lille"), v.Writes("lille"))
 	}
 	v.take(t, create)
-	if by := v.Begins(); v.Part("lille") != PartMember || by == nil || by.ID != "nantes-1" {
+	if by := BegunBy(v); v.Part("lille") != PartMember || by == nil || by.ID != "nantes-1" {
 		t.Errorf("it has part %d, begins with %v", v.Part("lille"), by)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/skerry/skerry/engine"
-	"github.com/skerry/skerry/engine/merge"
 	"github.com/skerry/skerry/engine/plan"
 )
 
@@ -32,7 +31,7 @@ func (v *View) Standing(site engine.SiteID) plan.Standing {
 		Uncertain: func(o *engine.Operation) bool { return outcomes[o.ID].State == engine.StateUncertain },
 		Executed:  func(f engine.Fact) bool { return slices.Contains(st.Executed, f) },
 		Gone:      local == "",
-		Lossy:     site == v.Self && v.Brings() || adopts(outcomes),
+		Lossy:     site == v.Self && brings(v) || adopts(outcomes),
 		Carried:   func(o *engine.Operation) bool { return outcomes[o.ID].Carried },
 		Yields:    v.Yields(site),
 	}
@@ -57,20 +56,10 @@ func (v *View) Yields(s engine.SiteID) bool {
 	return v.At(s).Wait(engine.WaitName) != nil && v.Exists()
 }
 
-// Unmade reports whether the application of a site has no object, though everything that is settled there says that it exists
-// and nobody has decided against it: it is to be made anew.
-func (v *View) Unmade(site engine.SiteID) bool {
-	if v.LocalAt(site) != "" {
-		return false
-	}
-	st := v.Standing(site)
-	return !st.Dropped && v.History.Exists(st.Shown().In)
-}
-
 // Quiet reports whether everything known is settled at a site and there is an object, so that what its application shows can
 // be compared.
 func (v *View) Quiet(s engine.SiteID) bool {
-	if !v.Holds(s) || v.LocalAt(s) == "" || v.unexecuted(s) {
+	if !v.Holds(s) || v.LocalAt(s) == "" || unexecuted(v, s) {
 		return false
 	}
 	settled := v.SettledAt(s)
@@ -78,34 +67,11 @@ func (v *View) Quiet(s engine.SiteID) bool {
 }
 
 // unexecuted reports whether a fact counts that a site's application does not follow yet.
-func (v *View) unexecuted(s engine.SiteID) bool {
+func unexecuted(v *View, s engine.SiteID) bool {
 	facts := v.History.Facts()
 	if len(facts) == 0 {
 		return false
 	}
 	done := v.At(s).Executed
 	return slices.ContainsFunc(facts, func(f engine.Fact) bool { return v.History.Counts(f) && !slices.Contains(done, f) })
-}
-
-// SettledPick selects what is settled at this site, with the facts that its application follows.
-func (v *View) SettledPick() merge.Pick {
-	st := v.Standing(v.Self)
-	return merge.Pick{In: st.Settled, Fact: st.Executed}
-}
-
-// NeedsBlob reports whether some site may still need the body of an operation, as far as is known here: it has not settled it, or
-// has refused it and a person may have it tried again.
-func (v *View) NeedsBlob(o *engine.Operation) bool {
-	if o.Blob == nil {
-		return false
-	}
-	lives := slices.Contains(v.History.Living(merge.Any), o)
-	for _, site := range v.Correspondents() {
-		out := v.Outcomes(site)[o.ID]
-		refused := (out.State == engine.StateRejected || out.State == engine.StateUncertain) && !out.Dropped && (out.Blocks || !v.History.Base().Has(o))
-		if !v.Settled(site, o) || lives && refused {
-			return true
-		}
-	}
-	return false
 }

@@ -78,7 +78,7 @@ func (v *View) Shared() (peers []engine.SiteID, apart map[engine.SiteID]engine.F
 		if s == v.Self {
 			continue
 		}
-		last := v.lastWords(s)
+		last := lastWords(v, s)
 		switch {
 		case last != engine.Fingerprint{}:
 			if apart == nil {
@@ -95,7 +95,7 @@ func (v *View) Shared() (peers []engine.SiteID, apart map[engine.SiteID]engine.F
 
 // lastWords is the digest of the last words between this site and another; zero when neither has left. It is none of a resource of which
 // the last words alone are here: what they were said of is still to come there.
-func (v *View) lastWords(s engine.SiteID) engine.Fingerprint {
+func lastWords(v *View, s engine.SiteID) engine.Fingerprint {
 	var f engine.Fingerprint
 	if v.Part(v.Self) == PartFormer {
 		f.Add(digestOfLast(v.Self, v.Me.Number))

@@ -16,7 +16,7 @@ func TestFoundation(t *testing.T) {
 		nantes.write(engine.Entry{Map: engine.MapDecisions, Value: engine.Encode(&engine.Decision{Conflict: "c", By: "nantes", For: 7})}))
 	a.Me.Settled = engine.Vector{"paris": 2, "nantes": 1}
 	a.status(t, "nantes", engine.Status{Number: 1, Changes: 2, Issued: 1, Settled: a.Me.Settled})
-	if _, news := a.Compact(0, a.testRow); !news {
+	if never := func(*engine.Operation) bool { return false }; !a.History.Compact(a.Me.Settled, never, never) {
 		t.Fatal("nothing was folded away")
 	}
 	_, b, err := a.Found()

@@ -144,13 +144,13 @@ func (v *View) TakeStatus(st *engine.Status, signed engine.SignedStatus) (news b
 	if part != v.Part(site) || (was.Left == nil) != (st.Left == nil) {
 		v.TouchAll()
 	} else {
-		v.touchNews(was, st)
+		touchNews(v, was, st)
 	}
 	return true, nil
 }
 
 // touchNews has the rows of those operations written again of which a new status tells something else.
-func (v *View) touchNews(was, is *engine.Status) {
+func touchNews(v *View, was, is *engine.Status) {
 	halted := len(was.Waits) > 0 || len(is.Waits) > 0
 	for _, o := range v.History.Ordered() {
 		before, now := o.Number <= was.Settled[o.Origin], o.Number <= is.Settled[o.Origin]

@@ -59,8 +59,8 @@ func TestTakeChangeLeavesOutWhatMakesNoSense(t *testing.T) {
 	}
 	refuses := func(*engine.Operation) bool { return false }
 	v.TakeChange(paris.op(engine.TypeCreate, 1, nil, set("/a", "1"), nil), refuses, func(error) {})
-	if v.Refused != 1 || v.HeldBack() != 1 || !v.Blank() {
-		t.Errorf("what the catalog does not admit: %d refused, %d held back", v.Refused, v.HeldBack())
+	if v.Refused != 1 || HeldBack(v) != 1 || !v.Blank() {
+		t.Errorf("what the catalog does not admit: %d refused, %d held back", v.Refused, HeldBack(v))
 	}
 }
 

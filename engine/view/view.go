@@ -73,11 +73,8 @@ func (v *View) Blank() bool {
 	return v.History.Len() == 0 && v.History.Base() == nil && v.History.Held() == 0
 }
 
-// IsChoice reports whether the document is that of a name that exactly one of its sites is to hold something under.
-func (v *View) IsChoice() bool { return v.About.Collaboration == engine.ExactlyOne }
-
 // HeldBack counts the operations that this site knows of and cannot take in.
-func (v *View) HeldBack() int { return v.History.Held() + v.Refused }
+func HeldBack(v *View) int { return v.History.Held() + v.Refused }
 
 // Settled reports whether o needs nothing more at a site, as far as is known here.
 func (v *View) Settled(s engine.SiteID, o *engine.Operation) bool { return v.SettledAt(s)(o) }

@@ -81,14 +81,3 @@ func (v *View) status(t *testing.T, by engine.SiteID, st engine.Status) (news bo
 	}
 	return news
 }
-
-// testRow says where an operation is settled.
-func (v *View) testRow(o *engine.Operation) engine.OperationRow {
-	row := engine.OperationRow{ID: o.ID, Sites: map[engine.SiteID]engine.OperationStatus{}}
-	for _, s := range v.Correspondents() {
-		if v.Settled(s, o) {
-			row.Sites[s] = engine.OperationStatus{State: engine.StateApplied}
-		}
-	}
-	return row
-}

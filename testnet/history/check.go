@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/compact"
 	"github.com/skerry/skerry/engine/replica"
 	"github.com/skerry/skerry/testnet/world"
 )
@@ -166,7 +167,7 @@ func (c *checker) checkSite(s *site) {
 func (c *checker) leftToDo(s *site, row engine.ResourceRow) (words string) {
 	err := s.Proc.Site.Look(c.w.Ctx, row.Document, func(r *replica.Replica) {
 		words = fmt.Sprintf("busy %t, idle %t, next %s, %d epochs, ending %t, over %t, rejoins %t, waits %v", r.Busy(), r.Idle(), r.NextStep().Kind, len(r.Epochs),
-			r.Ending(), r.Over(), r.Me.Rejoins, r.Me.Waits)
+			compact.EpochEnding(r.View), compact.EpochOver(r.View), r.Me.Rejoins, r.Me.Waits)
 	})
 	if err != nil {
 		return err.Error()

@@ -121,7 +121,7 @@ func doing() []mutant {
 		// What an application has destroyed along with its owner is made anew.
 		{"what was destroyed along is forgotten with its owner", []edit{
 			{"engine/report/row.go", "row.Relations = parts(v)", "row.Relations = nil"},
-		}, "engine/view", "TestARowKeepsWhatWasDestroyedAlong"},
+		}, "engine/report", "TestARowKeepsWhatWasDestroyedAlong"},
 		// What belongs to two owners is deleted with the first of them.
 		{"what another owner has is destroyed along", []edit{
 			{"engine/beside/composition.go", "if err != nil || others {", "if err != nil {"},

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/compact"
 	"github.com/skerry/skerry/engine/replica"
 	"github.com/skerry/skerry/engine/view"
 )
@@ -299,7 +300,7 @@ func (r *run) checkShared(ctx context.Context, s, other *site, say func(string, 
 func (p *process) left(ctx context.Context, id engine.DocumentID) (text string) {
 	err := p.Site.Look(ctx, id, func(r *replica.Replica) {
 		text = fmt.Sprintf("%s %s %s, part %d, busy %t, idle %t, looks %t, next %q, %d epochs, ending %t, over %t, rejoins %t, %d held back, waits %v", r.About.Collaboration,
-			r.About.Kind, r.About.Key, r.Part(r.Self), r.Busy(), r.Idle(), r.Looks(), r.NextStep().Kind, len(r.Epochs), r.Ending(), r.Over(), r.Me.Rejoins, r.HeldBack(), r.Me.Waits)
+			r.About.Kind, r.About.Key, r.Part(r.Self), r.Busy(), r.Idle(), r.Looks(), r.NextStep().Kind, len(r.Epochs), compact.EpochEnding(r.View), compact.EpochOver(r.View), r.Me.Rejoins, view.HeldBack(r.View), r.Me.Waits)
 	})
 	rec, err2 := p.store.Record(ctx, id)
 	if err := errors.Join(err, err2); err != nil {

@@ -1,4 +1,4 @@
-package view
+package compact
 
 import (
 	"cmp"
@@ -6,12 +6,13 @@ import (
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/plan"
+	"github.com/skerry/skerry/engine/view"
 )
 
 // Stable is what every member has settled. An operation that is not known here comes after all of it: it was issued by a member
 // after the status that is known of that one, all of whose changes up to then are here, so it has seen what that member had
 // settled. Nil when too little is known.
-func (v *View) Stable() engine.Vector {
+func Stable(v *view.View) engine.Vector {
 	members := v.Correspondents()
 	vectors := make([]engine.Vector, 0, len(members)+1)
 	vectors = append(vectors, v.History.Complete())
@@ -25,33 +26,33 @@ func (v *View) Stable() engine.Vector {
 	return engine.Meet(vectors...)
 }
 
-// Compact puts a checkpoint in the place of what every site has settled, once an eighth of most operations have come since the
+// History puts a checkpoint in the place of what every site has settled, once an eighth of most operations have come since the
 // last one. Nothing may be left to do for any of them. What a site has refused stays as it is, and what follows it, so that a
 // person can have it tried again; when there are more than most operations, only a note of it stays. It returns the operations
 // with a large body that it stands for now, and whether there is anything new. Row makes the rows of those that are not there any more and
 // are still to be written: they are Folded.
-func (v *View) Compact(most int, row func(*engine.Operation) engine.OperationRow) (bodies []engine.OperationID, news bool) {
+func History(v *view.View, most int, row func(*engine.Operation) engine.OperationRow) (bodies []engine.OperationID, news bool) {
 	if v.History.Len() < max(1, most/8) {
 		return nil, false
 	}
-	stable := v.Stable()
+	stable := Stable(v)
 	if stable == nil {
 		return nil, false
 	}
-	refused, undone, unfollowed := v.refusals(), v.undone(), v.unfollowed()
-	hold := func(o *engine.Operation) bool { return unfollowed[o.ID] || undone(o) || v.unfinished(o) }
-	large, rows := v.bodies(), v.touchedWithin(stable, row)
+	refused, undone, unfollowed := refusals(v), undone(v), unfollowed(v)
+	hold := func(o *engine.Operation) bool { return unfollowed[o.ID] || undone(o) || unfinished(v, o) }
+	big, rows := large(v), touchedWithin(v, stable, row)
 	if news = v.History.Compact(stable, refused, func(o *engine.Operation) bool { return refused(o) || hold(o) }); v.History.Len() > most {
 		news = v.History.Compact(stable, refused, hold) || news
 	}
 	base := v.History.Base()
-	for _, o := range large {
+	for _, o := range big {
 		if base.Has(o) {
 			bodies = append(bodies, o.ID)
 		}
 	}
 	if news {
-		v.keepRows(rows)
+		keepRows(v, rows)
 		v.Forget(func(id engine.OperationID) bool { return v.History.Get(id) != nil })
 	}
 	return bodies, news
@@ -59,7 +60,7 @@ func (v *View) Compact(most int, row func(*engine.Operation) engine.OperationRow
 
 // touchedWithin makes the rows of the operations within stable that are to be written again, or have a large body. Of one that a
 // checkpoint stands for already a part may be here, which is gone with the next.
-func (v *View) touchedWithin(stable engine.Vector, row func(*engine.Operation) engine.OperationRow) map[*engine.Operation]engine.OperationRow {
+func touchedWithin(v *view.View, stable engine.Vector, row func(*engine.Operation) engine.OperationRow) map[*engine.Operation]engine.OperationRow {
 	rows := map[*engine.Operation]engine.OperationRow{}
 	for _, o := range v.History.Ordered() {
 		if stable.Has(o.Origin, o.Number) && (v.Touched[o.ID] || o.Blob != nil && !v.History.Base().Has(o)) {
@@ -70,10 +71,10 @@ func (v *View) touchedWithin(stable engine.Vector, row func(*engine.Operation) e
 }
 
 // keepRows keeps the rows of operations that are not there any more: what has become of them is still to be written.
-func (v *View) keepRows(rows map[*engine.Operation]engine.OperationRow) {
+func keepRows(v *view.View, rows map[*engine.Operation]engine.OperationRow) {
 	for o, row := range rows {
 		if v.History.Get(o.ID) == nil {
-			row.NeedsBlob = v.NeedsBlob(o)
+			row.NeedsBlob = NeedsBlob(v, o)
 			v.Folded = append(v.Folded, row)
 		}
 	}
@@ -81,15 +82,15 @@ func (v *View) keepRows(rows map[*engine.Operation]engine.OperationRow) {
 }
 
 // undone tells of what this site has settled what its application has still to be brought to.
-func (v *View) undone() func(*engine.Operation) bool {
-	if v.Part(v.Self) == PartFormer {
+func undone(v *view.View) func(*engine.Operation) bool {
+	if v.Part(v.Self) == view.PartFormer {
 		return func(*engine.Operation) bool { return false }
 	}
 	return plan.Unfinished(v.History, v.Standing(v.Self))
 }
 
-// bodies lists the operations with a large body that no checkpoint stands for.
-func (v *View) bodies() []*engine.Operation {
+// large lists the operations with a large body that no checkpoint stands for.
+func large(v *view.View) []*engine.Operation {
 	if !v.Large {
 		return nil
 	}
@@ -98,12 +99,12 @@ func (v *View) bodies() []*engine.Operation {
 }
 
 // unfinished reports whether an operation that is settled is to be applied once more at some site.
-func (v *View) unfinished(o *engine.Operation) bool {
+func unfinished(v *view.View, o *engine.Operation) bool {
 	return slices.ContainsFunc(v.Correspondents(), func(s engine.SiteID) bool { return v.Outcomes(s)[o.ID].Again })
 }
 
 // refusals tells which operations a site has not applied, or is to apply once more.
-func (v *View) refusals() func(*engine.Operation) bool {
+func refusals(v *view.View) func(*engine.Operation) bool {
 	refused := map[engine.OperationID]bool{}
 	for _, s := range v.Correspondents() {
 		for id, out := range v.Outcomes(s) {
@@ -116,7 +117,7 @@ func (v *View) refusals() func(*engine.Operation) bool {
 }
 
 // unfollowed are the operations of facts that some member does not follow yet.
-func (v *View) unfollowed() map[engine.OperationID]bool {
+func unfollowed(v *view.View) map[engine.OperationID]bool {
 	var ops map[engine.OperationID]bool
 	for _, f := range v.History.Facts() {
 		if v.History.Counts(f) && slices.ContainsFunc(v.Correspondents(), func(s engine.SiteID) bool { return !slices.Contains(v.At(s).Executed, f) }) {
@@ -127,12 +128,4 @@ func (v *View) unfollowed() map[engine.OperationID]bool {
 		}
 	}
 	return ops
-}
-
-// CompactedUntil is the newest time of what a checkpoint stands for, zero without one.
-func (v *View) CompactedUntil() int64 {
-	if base := v.History.Base(); base != nil {
-		return base.Time
-	}
-	return 0
 }
