@@ -7,14 +7,23 @@ import (
 	"time"
 )
 
-// task is something that takes its time at a process: a coroutine that waits again and again.
+// task is something that takes its time at a process, and waits again and again.
 type task struct {
-	p      *Process
-	ready  func() bool // nil: it has not begun
-	resume func() (struct{}, bool)
-	stop   func()
-	yield  func(struct{}) bool
-	wakes  time.Time // when it is ready by itself; zero: something else has to happen
+	p     *Process
+	on    *coroutine
+	do    func()
+	over  bool
+	ready func() bool // nil: it has not begun
+	wakes time.Time   // when it is ready by itself; zero: something else has to happen
+}
+
+// coroutine does one task after the other: its stack has grown as large as tasks need it.
+type coroutine struct {
+	task    *task
+	stopped bool
+	resume  func() (struct{}, bool)
+	stop    func()
+	yield   func(struct{}) bool
 }
 
 // died unwinds a task whose process has died.
@@ -24,17 +33,42 @@ func (died) String() string { return "the process has died" }
 
 // spawn has f done at a process, beginning with the next Settle.
 func (w *World) spawn(p *Process, f func()) {
-	t := &task{p: p}
-	t.resume, t.stop = iter.Pull(func(yield func(struct{}) bool) {
-		defer func() {
-			if r := recover(); r != nil && r != (died{}) {
-				w.Problem("a panic: %v\n%s", r, debug.Stack())
-			}
-		}()
-		t.yield = yield
-		f()
-	})
+	t := &task{p: p, do: f}
+	if last := len(w.idle) - 1; last >= 0 {
+		t.on, w.idle = w.idle[last], w.idle[:last]
+	} else {
+		t.on = w.newCoroutine()
+	}
+	t.on.task = t
 	w.tasks = append(w.tasks, t)
+}
+
+func (w *World) newCoroutine() *coroutine {
+	c := &coroutine{}
+	c.resume, c.stop = iter.Pull(func(yield func(struct{}) bool) {
+		c.yield = yield
+		for w.finish(c.task); !c.stopped && yield(struct{}{}); w.finish(c.task) {
+		}
+	})
+	return c
+}
+
+// finish does a task to its end.
+func (w *World) finish(t *task) {
+	defer func() {
+		t.over = true
+		if r := recover(); r != nil && r != (died{}) {
+			w.Problem("a panic: %v\n%s", r, debug.Stack())
+		}
+	}()
+	t.do()
+}
+
+// end ends a task that waits. It may wait again where its agent contains what unwinds it, and does not come further there either.
+func (w *World) end(t *task) {
+	w.current, t.on.stopped = t, true
+	t.on.stop()
+	w.current = nil
 }
 
 // Do has f done at a process, as far as it comes without anything else happening first.
@@ -59,14 +93,15 @@ func (w *World) Settle() {
 		t := w.tasks[i]
 		if t.p.dead {
 			w.tasks = slices.Delete(w.tasks, i, i+1)
-			t.stop()
+			w.end(t)
 			continue
 		}
 		w.current = t
-		_, more := t.resume()
+		t.on.resume()
 		w.current = nil
-		if !more {
+		if t.over {
 			w.tasks = slices.DeleteFunc(w.tasks, func(o *task) bool { return o == t })
+			w.idle = append(w.idle, t.on)
 		}
 	}
 	w.Problem("one thing happens after the other and it never ends")
@@ -82,7 +117,7 @@ func (w *World) waitUntil(ready func() bool, wakes time.Time) {
 			panic("something waits that is no task")
 		}
 		t.ready, t.wakes = ready, wakes
-		if t.p.dead || !t.yield(struct{}{}) {
+		if t.p.dead || !t.on.yield(struct{}{}) {
 			panic(died{})
 		}
 	}
@@ -102,7 +137,10 @@ func (w *World) sleep(d time.Duration) {
 // Close ends all tasks.
 func (w *World) Close() {
 	for _, t := range w.tasks {
-		t.stop()
+		w.end(t)
 	}
-	w.tasks = nil
+	for _, c := range w.idle {
+		c.stop()
+	}
+	w.tasks, w.idle = nil, nil
 }

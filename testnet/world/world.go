@@ -52,6 +52,7 @@ type World struct {
 	cut     [][]bool // from one site to another
 	wire    []letter
 	tasks   []*task
+	idle    []*coroutine // that wait for a task
 	current *task
 	ids     int
 	catalog catalog
