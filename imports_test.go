@@ -38,7 +38,9 @@ var layers = []layer{
 	{"engine/view", []string{"=engine", "engine/tree", "engine/merge", "engine/plan"}, "what is known of a resource does nothing by itself"},
 	{"engine/compact", []string{"=engine", "engine/tree", "engine/merge", "engine/plan", "engine/view"}, "what may be let go follows from what all have said"},
 	{"engine/report", []string{"=engine", "engine/tree", "engine/merge", "engine/plan", "engine/view", "engine/compact"}, "what people are told follows from what is known, and changes nothing"},
-	{"engine/replica", []string{"=engine", "engine/tree", "engine/merge", "engine/plan", "engine/view", "engine/compact", "engine/report"}, "one resource knows no other, and no site: it takes inputs and yields effects"},
+	{"engine/issue", []string{"=engine", "engine/tree", "engine/merge", "engine/plan", "engine/view", "engine/compact"},
+		"what a request amounts to follows from what is known where it runs first"},
+	{"engine/replica", []string{"=engine", "engine/tree", "engine/merge", "engine/plan", "engine/view", "engine/compact", "engine/issue", "engine/report"}, "one resource knows no other, and no site: it takes inputs and yields effects"},
 	{"engine/members", []string{"=engine", "engine/mesh", "engine/vivaldi"}, "the mesh is kept whatever its sites share"},
 	{"engine/beside", []string{"=engine", "engine/tree", "engine/merge", "engine/plan", "engine/view", "engine/report", "engine/replica"},
 		"what goes on beside the loop meets it in an interface of its own"},
@@ -46,7 +48,7 @@ var layers = []layer{
 		"the loop carries out what replicas ask for; clients and people come to it, not the other way round"},
 	{"engine/waiting", nil, "who waits for what is the same whatever it is"},
 	{"engine/keys", []string{"=engine", "engine/replica"}, "what has come before is known by what came, not by where it is to run"},
-	{"engine/front", []string{"=engine", "engine/tree", "engine/merge", "engine/plan", "engine/view", "engine/report", "engine/replica", "engine/waiting", "engine/keys"},
+	{"engine/front", []string{"=engine", "engine/tree", "engine/merge", "engine/plan", "engine/view", "engine/issue", "engine/report", "engine/replica", "engine/waiting", "engine/keys"},
 		"clients' requests meet the loop in an interface of their own"},
 	{"engine/desk", []string{"=engine", "engine/tree", "engine/merge", "engine/plan", "engine/view", "engine/report", "engine/replica"},
 		"people's decisions meet the loop in an interface of their own"},
@@ -304,8 +306,8 @@ const (
 
 // tooLarge are the packages and types that are over these bounds, with what they may have until they are parted. No number may rise.
 var tooLarge = map[string]int{
-	"engine/replica":         5200,
-	"engine/replica.Replica": 160,
+	"engine/replica":         4905,
+	"engine/replica.Replica": 149,
 	"engine/merge.History":   41,
 }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/issue"
 	"github.com/skerry/skerry/engine/merge"
 	"github.com/skerry/skerry/engine/plan"
 	"github.com/skerry/skerry/engine/replica"
@@ -131,9 +132,9 @@ func (d *Adoption) create(ctx context.Context, q engine.AdoptRequest) (*engine.O
 	}
 	o.Edit, err = merge.EditOf(k, engine.TypeCreate, o.Body, merge.New(k, engine.About{}, d.self).Nothing(), nil)
 	if err == nil {
-		err = o.Edit.Validate()
+		err = issue.TooLarge(o)
 	}
-	if b := engine.Encode(o); err != nil || len(b) > engine.MaxEntry-entryReserve || len(o.Body) > engine.MaxInlineBody {
+	if err != nil || len(o.Body) > engine.MaxInlineBody {
 		return nil, &engine.Refusal{Status: http.StatusRequestEntityTooLarge, Type: "too-large", Err: err,
 			Detail: "the representation is more than an operation can carry to other sites; nothing has happened"}
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/issue"
 	"github.com/skerry/skerry/engine/keys"
 	"github.com/skerry/skerry/engine/plan"
 	"github.com/skerry/skerry/engine/replica"
@@ -249,7 +250,7 @@ func (q *Errands) send(ctx context.Context, k *engine.Kind, e *errand) (reply en
 	at := q.Site.Addressed(ctx, k, e.Request.Target, e.Request.Within)
 	c := engine.Call{Kind: k, Method: o.Method, Path: o.Path, Local: at, Query: o.Query, Header: o.Header, Body: o.Body,
 		Key: q.key(e), Credentials: e.Request.Credentials}
-	if marked, ok := replica.Marked(k, o, c.Key); ok {
+	if marked, ok := issue.Marked(k, o, c.Key); ok {
 		c.Body = marked
 	}
 	if o.Blob != nil {

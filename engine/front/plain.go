@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/issue"
 	"github.com/skerry/skerry/engine/keys"
 	"github.com/skerry/skerry/engine/merge"
 	"github.com/skerry/skerry/engine/replica"
@@ -79,12 +80,11 @@ func (q *Errands) create(ctx context.Context, r engine.Request, about *engine.Ab
 	e := q.errandOf(r, k)
 	e.Blob, e.Makes = blob, about
 	o, err := e.makes(r.Kind, q.self)
-	if err == nil {
-		err = o.Edit.Validate()
+	if err != nil {
+		return engine.Answer{}, issue.Uncarried(err)
 	}
-	if b := engine.Encode(o); err != nil || len(b) > engine.MaxEntry-entryReserve {
-		return engine.Answer{}, &engine.Refusal{Status: http.StatusRequestEntityTooLarge, Type: "too-large", Err: err,
-			Detail: "the request sets more than an operation can carry to other sites; nothing has happened"}
+	if err := issue.TooLarge(o); err != nil {
+		return engine.Answer{}, err
 	}
 	if d := e.division(r.Kind, q.self); d != nil && blob == nil {
 		sent, err := d.Body(o, merge.New(r.Kind, *about, q.self).Nothing())
@@ -97,9 +97,6 @@ func (q *Errands) create(ctx context.Context, r engine.Request, about *engine.Ab
 	}
 	return q.run(ctx, r.Kind, e)
 }
-
-// entryReserve is what an operation may grow by between its check and its publication.
-const entryReserve = 64 << 10
 
 // makes is the operation that an errand becomes which makes a resource.
 func (e *errand) makes(k *engine.Kind, self engine.SiteID) (*engine.Operation, error) {

@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/issue"
 	"github.com/skerry/skerry/engine/merge"
 	"github.com/skerry/skerry/engine/plan"
 	"github.com/skerry/skerry/engine/replica"
@@ -91,7 +92,7 @@ var errUnseen = errors.New("the application gave no certain answer, or the agent
 
 // lookFor looks for what an errand has made, by its marker or under the identifier that its client has chosen.
 func (q *Errands) lookFor(ctx context.Context, k *engine.Kind, e *errand, o *engine.Operation) (seen, engine.Reply, error) {
-	if _, marks := replica.Marked(k, o, q.key(e)); marks {
+	if _, marks := issue.Marked(k, o, q.key(e)); marks {
 		return q.find(ctx, k, e)
 	}
 	if e.Choice == nil || o.Type != engine.TypeCreate {

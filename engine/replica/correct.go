@@ -1,7 +1,6 @@
 package replica
 
 import (
-	"net/http"
 	"slices"
 
 	"github.com/skerry/skerry/engine"
@@ -147,23 +146,4 @@ func (r *Replica) dispute(step plan.Step, reply engine.Reply) bool {
 	r.note("the application refuses what concurrent operations amount to: the later one counts whole from now on", nil)
 	r.write(entries...)
 	return true
-}
-
-// correcting makes o, which is being made, a request that sets an edit where the application shows a representation.
-func correcting(r *Replica, o *engine.Operation, set *engine.Edit, shown []byte) error {
-	call, err := plan.Correction(r.Kind, r.History.MergeType(), set, engine.Reply{Status: http.StatusOK, Body: shown}, "")
-	if err != nil {
-		return err
-	}
-	o.Method, o.Path, o.Body = call.Method, call.Path, call.Body
-	o.Header = map[string]string{"Content-Type": call.Header["Content-Type"]}
-	switch {
-	case r.Kind.MergePatch:
-		o.Type = engine.TypeMerge
-	case r.Kind.JSONPatch != "":
-		o.Type = engine.TypePatch
-	default:
-		o.Type = engine.TypeReplace
-	}
-	return nil
 }

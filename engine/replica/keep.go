@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/issue"
 	"github.com/skerry/skerry/engine/merge"
 	"github.com/skerry/skerry/engine/plan"
 	"github.com/skerry/skerry/engine/tree"
@@ -46,11 +47,11 @@ func (t *keep) answer(r *Replica, in *Answered) bool {
 	if _, object := root.(map[string]any); err != nil || !object {
 		return t.end(r, "", refuseKeep("the representation of %s is no JSON object: write it anew instead", r.About.Key))
 	}
-	if d := r.divisionFor(nil); d != nil {
+	if d := issue.Division(r.View, nil); d != nil {
 		root = d.Kept(root, t.before)
 	}
-	o, err := keeping(r.Kind, root, t.before, engine.OperationID(r.env.NewID()))
-	if err == nil && len(o.Body) > engine.MaxInlineBody || tooLarge(o) != nil {
+	o, err := issue.Keeping(r.Kind, root, t.before, engine.OperationID(r.env.NewID()))
+	if err == nil && len(o.Body) > engine.MaxInlineBody || issue.TooLarge(o) != nil {
 		err = engine.ErrTooLarge
 	}
 	if err != nil {
@@ -58,13 +59,10 @@ func (t *keep) answer(r *Replica, in *Answered) bool {
 			Detail: "the representation is more than an operation can carry to other sites; nothing has happened"})
 	}
 	o.User = t.decide.User
-	r.stamp(o)
-	r.write(entryOf(o))
-	now := r.History.Get(o.ID)
-	if now == nil {
-		return t.end(r, "", fmt.Errorf("keep %s: %w", r.About.Key, engine.ErrRefused))
+	now, err := r.issue(o)
+	if err != nil {
+		return t.end(r, "", err)
 	}
-	r.settle(now)
 	at := r.env.Now()
 	r.Me.Kept = append(after(at.Add(-repairsWithin).UnixMicro(), r.Me.Kept), at.UnixMicro())
 	r.Me.Kept = r.Me.Kept[max(0, len(r.Me.Kept)-maxKept):]
@@ -73,33 +71,4 @@ func (t *keep) answer(r *Replica, in *Answered) bool {
 		r.Became(o.ID, engine.Outcome{State: engine.StatePending, Again: true})
 	}
 	return t.end(r, o.ID, nil)
-}
-
-// keeping is the operation that sets all that a representation, a tree, shows. It changes the tree.
-func keeping(k *engine.Kind, root any, before merge.Fold, id engine.OperationID) (*engine.Operation, error) {
-	for _, p := range k.Ignore {
-		tree.UnsetAll(root, p)
-	}
-	body := tree.Compact(root)
-	edit, err := merge.EditOf(k, engine.TypeReplace, body, merge.Fold{}, nil)
-	if err != nil {
-		return nil, fmt.Errorf("what the representation sets: %w", err)
-	}
-	shown := before.Paths()
-	for _, p := range tree.Sorted(shown) {
-		if edit.Set[p] == nil && !k.Ignored(p) {
-			edit.Unset = append(edit.Unset, p)
-		}
-	}
-	o := &engine.Operation{ID: id, Type: engine.TypeReplace, Method: http.MethodPut, Path: k.Item, Body: body,
-		Header: map[string]string{"Content-Type": "application/json"}, Edit: edit, Keep: true}
-	switch {
-	case k.MergePatch:
-		o.Type, o.Method, o.Header["Content-Type"] = engine.TypeMerge, http.MethodPatch, merge.DefaultMergeType
-		o.Body, err = tree.MergePatch(k, edit, body)
-	case k.JSONPatch != "":
-		o.Type, o.Method, o.Header["Content-Type"] = engine.TypePatch, http.MethodPatch, k.JSONPatch
-		o.Body, err = tree.JSONPatch(k, edit, before.Representation())
-	}
-	return o, err
 }

@@ -1,9 +1,11 @@
 package replica
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/issue"
 	"github.com/skerry/skerry/engine/plan"
 )
 
@@ -115,30 +117,16 @@ func (r *Replica) certain(ops ...*engine.Operation) {
 	}
 }
 
-// stamp makes o the next operation of this site: its place in time, what it has seen, and its number.
-func (r *Replica) stamp(o *engine.Operation) {
-	o.Origin, o.Epoch = r.Self, r.Current().Number
-	o.Number = r.History.Issued(r.Self) + 1
-	o.Time = max(o.Time, r.env.Now().UnixMicro(), r.History.Base().Until()+1)
-	o.Seen = r.Me.Settled.Clone()
-	if base := r.History.Base(); base != nil {
-		o.Seen.Join(base.Seen)
+// issue makes o, with which nothing is to be done here, an operation of this site, which other sites get.
+func (r *Replica) issue(o *engine.Operation) (*engine.Operation, error) {
+	issue.Stamp(r.View, o)
+	r.write(issue.Entry(o))
+	now := r.History.Get(o.ID)
+	if now == nil {
+		return nil, fmt.Errorf("%s %s: %w", o.Type, r.About.Key, engine.ErrRefused)
 	}
-	for _, p := range r.History.Ordered() {
-		if p.Number <= o.Seen[p.Origin] || p.Origin == r.Self {
-			o.Seen.Join(p.Seen)
-			o.Time = max(o.Time, p.Time+1)
-		}
-	}
-	delete(o.Seen, r.Self)
-	if n := r.Kind.Named(o.Method, o.Path); n != nil {
-		o.Name = n.Name
-	}
-}
-
-// entryOf is the entry of an operation of this site.
-func entryOf(o *engine.Operation) engine.Entry {
-	return engine.Entry{Map: engine.MapOperations, Value: engine.Encode(o)}
+	r.settle(now)
+	return now, nil
 }
 
 // firstKey is the Idempotency-Key of an operation that runs at this site.

@@ -178,10 +178,6 @@ func (r *Replica) dropName(user string) error {
 		}
 		r.land()
 	}
-	r.stamp(o)
-	r.write(entryOf(o))
-	if now := r.History.Get(o.ID); now != nil {
-		r.settle(now)
-	}
-	return nil
+	_, err := r.issue(o)
+	return err
 }

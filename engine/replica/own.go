@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/issue"
 	"github.com/skerry/skerry/engine/merge"
 	"github.com/skerry/skerry/engine/plan"
 	"github.com/skerry/skerry/engine/report"
@@ -129,7 +130,7 @@ func (t *own) prepare(r *Replica) bool {
 	}
 	t.flight = &Flight{Operation: op, Origin: r.Self, Epoch: op.Epoch, Creates: t.creates, Credentials: q.Credentials, Within: q.Within, Keys: a.Keys, After: a.After}
 	if !t.creates {
-		grows, err := r.growth(q)
+		grows, err := issue.Growth(r.View, q)
 		if err != nil {
 			return t.refuse(r, err)
 		}
@@ -201,7 +202,7 @@ func (t *own) fix(r *Replica) bool {
 			return t.refuse(r, err)
 		}
 	}
-	t.division = r.divisionFor(t.flight.Grows)
+	t.division = issue.Division(r.View, t.flight.Grows)
 	t.division.Complete(o, t.before)
 	refers := *o
 	if o.Blob != nil {
@@ -230,7 +231,7 @@ func (t *own) fix(r *Replica) bool {
 			t.flight.Sent = sent
 		}
 	}
-	if err := tooLarge(o); err != nil {
+	if err := issue.TooLarge(o); err != nil {
 		return t.refuse(r, err)
 	}
 	if plan.NeedsBefore(k, o) || t.shown != nil {
@@ -239,52 +240,19 @@ func (t *own) fix(r *Replica) bool {
 	return t.send(r)
 }
 
-// entryReserve is what an operation may grow by between its check and its publication.
-const entryReserve = 64 << 10
-
-// tooLarge refuses an operation that sets more than it can carry.
-func tooLarge(o *engine.Operation) error {
-	var err error
-	if o.Edit != nil {
-		err = o.Edit.Validate()
-	}
-	if b := engine.Encode(o); err != nil || len(b) > engine.MaxEntry-entryReserve {
-		return &engine.Refusal{Status: http.StatusRequestEntityTooLarge, Type: "too-large", Err: err,
-			Detail: "the request sets more than an operation can carry to other sites; nothing has happened"}
-	}
-	return nil
-}
-
 // hides refuses an operation whose effect is to be seen from what the application shows before it, which it did not.
 func (r *Replica) hides(err error) *engine.Refusal {
 	return &engine.Refusal{Status: http.StatusBadGateway, Type: "upstream", Err: err, Detail: fmt.Sprintf(
 		"the application's service %s does not show the %s that is to be changed; nothing has happened, try again later", r.Kind.Service, r.Kind.Name)}
 }
 
-// divisionFor tells how what a request sets is divided, nil: nothing is.
-func (r *Replica) divisionFor(grows []engine.SiteID) *merge.Division {
-	if len(r.Kind.Divide) == 0 || r.About.Collaboration != engine.Cross {
-		return nil
-	}
-	if r.Empty() {
-		return merge.NewDivision(r.Kind, r.About, r.Self)
-	}
-	return r.History.Division(r.SettledAt(r.Self), grows...)
-}
-
-// edit computes what the operation sets. An application may understand what we do not: its effect is opaque to us then. Again: what
-// the application shows has to be read first.
+// edit computes what the operation sets. Again: what the application shows has to be read first.
 func (t *own) edit(r *Replica) (again bool, err error) {
-	o := &t.flight.Operation
-	if o.Type == engine.TypePatch && merge.Effect(r.Kind, o) != nil {
-		o.Edit = &engine.Edit{} // what it sets is seen once it has run
-		return false, nil
+	o := t.flight.Operation
+	if o.Body == nil {
+		o.Body = t.ask.Request.Body
 	}
-	body := o.Body
-	if body == nil && t.ask.Request.Body != nil {
-		body = t.ask.Request.Body
-	}
-	edit, err := merge.EditOf(r.Kind, o.Type, body, t.before, func() ([]byte, error) {
+	err = issue.Edit(r.Kind, &o, t.before, func() ([]byte, error) {
 		switch {
 		case t.shown != nil:
 			return t.shown, nil
@@ -293,22 +261,11 @@ func (t *own) edit(r *Replica) (again bool, err error) {
 		}
 		return nil, errUnread
 	})
-	switch {
-	case errors.Is(err, errUnread):
+	if errors.Is(err, errUnread) {
 		return true, nil
-	case errors.Is(err, engine.ErrTooLarge):
-		return false, &engine.Refusal{Status: http.StatusRequestEntityTooLarge, Type: "too-large", Err: err,
-			Detail: "the body is nested too deep, or amounts to too much, to be looked into; nothing has happened"}
-	case err != nil && o.Type == engine.TypeReplace:
-		o.Type = engine.TypeAbsolute
-	case err != nil:
-		o.Type = engine.TypeAction
 	}
-	o.Edit = edit
-	if o.Edit == nil && (o.Type == engine.TypeCreate || o.Type == engine.TypeReplace || o.Type == engine.TypeMerge || o.Type == engine.TypePatch) {
-		o.Edit = &engine.Edit{}
-	}
-	return false, nil
+	t.flight.Operation.Type, t.flight.Operation.Edit = o.Type, o.Edit
+	return false, err
 }
 
 // send sends the request; it is on disk by then.
@@ -480,18 +437,18 @@ func (r *Replica) publish(f *Flight, reply engine.Reply, shows []byte) error {
 			return errUntold
 		}
 	} else if plan.NeedsAfter(r.Kind, &o) || merge.Effect(r.Kind, &o) != nil {
-		r.witness(f, &o, shows)
+		issue.Witness(r.View, &o, f.Grows, r.standing().Whole(r.History), f.Shown, shows)
 	}
 	settled := []*engine.Operation{}
 	o.Time = max(o.Time, f.After)
 	var entries []engine.Entry
 	if p := r.grow(f, &o); p != nil {
-		entries, settled = append(entries, entryOf(p)), append(settled, p)
+		entries, settled = append(entries, issue.Entry(p)), append(settled, p)
 		r.write(entries...)
 		r.sharedAnew(p)
 	}
-	r.stamp(&o)
-	r.write(entryOf(&o))
+	issue.Stamp(r.View, &o)
+	r.write(issue.Entry(&o))
 	now := r.History.At(r.Self, o.Number) // another site may have run it as well, under the same identifier
 	if now == nil {
 		return fmt.Errorf("operation %s: %w", o.ID, engine.ErrRefused)
@@ -513,46 +470,6 @@ func (r *Replica) publish(f *Flight, reply engine.Reply, shows []byte) error {
 	return nil
 }
 
-// witness completes what an operation sets by what the application showed before and after it.
-func (r *Replica) witness(f *Flight, o *engine.Operation, shows []byte) {
-	was := o.Edit
-	before := r.standing().Whole(r.History)
-	plan.Witness(r.Kind, o, before, f.Shown, shows)
-	d := r.divisionFor(f.Grows)
-	d.Base(o, before)
-	d.Restate(o)
-	if tooLarge(o) != nil {
-		o.Edit = was // more than an operation can carry: its effect stays undeclared
-	}
-	if o.Type == engine.TypePatch && o.Edit.Empty() && merge.Effect(r.Kind, o) != nil && shows == nil {
-		o.Type = engine.TypeAction
-	}
-	if o.Type == engine.TypePatch && o.Edit == nil {
-		o.Type = engine.TypeAction
-	}
-}
-
-// growth returns the sites that a request's scope names beyond the placement, sorted. Only what changes the representation adds
-// sites.
-func (r *Replica) growth(q *engine.Request) ([]engine.SiteID, error) {
-	if len(q.Placement) < 2 || q.Method != http.MethodPut && q.Method != http.MethodPatch {
-		return nil, nil
-	}
-	c, err := r.change(engine.PlaceRequest{Add: q.Placement, Forced: q.Forced})
-	if errors.Is(err, engine.ErrNotFound) || c == nil {
-		return nil, nil
-	}
-	if cross := r.About.Collaboration == engine.Cross; err == nil && cross != (q.Parts != nil) {
-		is, sign := "replicated", "&"
-		if cross {
-			is, sign = "a cross resource", "%"
-		}
-		return nil, &engine.Refusal{Status: http.StatusUnprocessableEntity, Type: "scope-type", Detail: fmt.Sprintf(
-			"%s %s is %s: write %q between its sites and those that are to be added, or no scope at all", r.Kind.Name, r.About.Key, is, sign)}
-	}
-	return c.Add, err
-}
-
 // grow makes the placement operation that goes before an operation whose scope has named more sites; nil: there is none.
 func (r *Replica) grow(f *Flight, o *engine.Operation) *engine.Operation {
 	add := slices.DeleteFunc(slices.Clone(f.Grows), r.Holds)
@@ -560,7 +477,7 @@ func (r *Replica) grow(f *Flight, o *engine.Operation) *engine.Operation {
 		return nil
 	}
 	p := &engine.Operation{ID: f.Placing, Type: engine.TypePlace, Place: &engine.PlacementChange{Add: add, Forced: f.Forced}, User: o.User, Scope: o.Scope}
-	r.stamp(p)
+	issue.Stamp(r.View, p)
 	o.Time = max(o.Time, p.Time+1)
 	return p
 }
@@ -592,7 +509,7 @@ func (t *own) restore(r *Replica) error {
 	} else {
 		set.Set = map[engine.Pointer]json.RawMessage{q.Path: json.RawMessage(lost.Value)}
 	}
-	if err := correcting(r, &t.flight.Operation, set, t.shown); err != nil {
+	if err := issue.Setting(r.View, &t.flight.Operation, set, t.shown); err != nil {
 		return &engine.Refusal{Status: http.StatusConflict, Type: "restore", Err: err,
 			Detail: fmt.Sprintf("the representation of %s is not JSON: write it anew instead", r.About.Key)}
 	}

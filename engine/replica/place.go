@@ -6,26 +6,22 @@ import (
 	"slices"
 
 	"github.com/skerry/skerry/engine"
-	"github.com/skerry/skerry/engine/compact"
+	"github.com/skerry/skerry/engine/issue"
 	"github.com/skerry/skerry/engine/merge"
 	"github.com/skerry/skerry/engine/plan"
-	"github.com/skerry/skerry/engine/view"
 )
 
 // place changes where the resource lives. The identifier is empty when nothing is different.
 func (r *Replica) place(q engine.PlaceRequest) (engine.OperationID, error) {
-	change, err := r.change(q)
+	change, err := issue.Change(r.View, q)
 	if change == nil || err != nil {
 		return "", err
 	}
 	o := &engine.Operation{ID: engine.OperationID(r.env.NewID()), Type: engine.TypePlace, Place: change, User: q.User}
-	r.stamp(o)
-	r.write(entryOf(o))
-	now := r.History.Get(o.ID)
-	if now == nil {
-		return "", fmt.Errorf("place %s: %w", r.About.Key, engine.ErrRefused)
+	now, err := r.issue(o)
+	if err != nil {
+		return "", err
 	}
-	r.settle(now)
 	r.sharedAnew(now)
 	return o.ID, nil
 }
@@ -35,75 +31,6 @@ func (r *Replica) sharedAnew(place *engine.Operation) {
 	if r.About.Collaboration == engine.Cross && len(r.Kind.Divide) > 0 {
 		r.Became(place.ID, engine.Outcome{State: engine.StatePending, Again: true})
 	}
-}
-
-// change turns a request into the change that it amounts to here; nil when nothing is different.
-func (r *Replica) change(q engine.PlaceRequest) (*engine.PlacementChange, error) {
-	switch {
-	case r.Part(r.Self) != view.PartMember:
-		return nil, engine.ErrNotFound
-	case !r.Exists():
-		return nil, &engine.Refusal{Status: http.StatusNotFound, Type: "gone", Detail: fmt.Sprintf("%s %s was deleted", r.Kind.Name, r.About.Key)}
-	}
-	now := r.Placement().Sites
-	if q.Sites != nil {
-		q.Add = q.Sites
-		q.Remove = slices.DeleteFunc(slices.Clone(now), func(id engine.SiteID) bool { return slices.Contains(q.Sites, id) })
-	}
-	c := &engine.PlacementChange{Forced: q.Forced}
-	for _, id := range q.Add {
-		if !slices.Contains(now, id) {
-			c.Add = append(c.Add, id)
-		}
-	}
-	for _, id := range q.Remove {
-		if slices.Contains(now, id) {
-			c.Remove = append(c.Remove, id)
-		}
-	}
-	slices.Sort(c.Add)
-	slices.Sort(c.Remove)
-	c.Add, c.Remove = slices.Compact(c.Add), slices.Compact(c.Remove)
-	refuse := func(format string, args ...any) (*engine.PlacementChange, error) {
-		return nil, &engine.Refusal{Status: http.StatusUnprocessableEntity, Type: "placement", Detail: fmt.Sprintf(format, args...)}
-	}
-	switch {
-	case slices.ContainsFunc(q.Add, func(id engine.SiteID) bool { return slices.Contains(q.Remove, id) }):
-		return refuse("a site is to be added and removed at once")
-	case len(c.Add)+len(c.Remove) == 0:
-		return nil, nil
-	case len(c.Add) == 0 && len(c.Remove) == len(now):
-		return refuse("no site would be left for %s %s; delete it instead", r.Kind.Name, r.About.Key)
-	case len(c.Add)+len(c.Remove) > engine.MaxPlaced:
-		return refuse("at most %d sites change at once", engine.MaxPlaced)
-	case len(c.Add) == 0:
-		return c, nil
-	case r.Mine.Local == "" || r.Me.Bare:
-		return nil, &engine.Refusal{Status: http.StatusServiceUnavailable, Type: "no-replica", Detail: fmt.Sprintf(
-			"%s has no whole replica of %s %s yet; add the site at one that has", r.Name(r.Self), r.Kind.Name, r.About.Key)}
-	}
-	return c, r.warnsOfActions(q.Forced)
-}
-
-// warnsOfActions refuses to add sites to a resource on which actions have run that nothing brings to them.
-func (r *Replica) warnsOfActions(forced bool) error {
-	if forced || len(r.Kind.Content) > 0 {
-		return nil
-	}
-	for _, o := range r.History.Living(merge.Any) {
-		if o.Blob != nil && !compact.NeedsBlob(r.View, o) {
-			return &engine.Refusal{Status: http.StatusConflict, Type: engine.ForceActions, Detail: fmt.Sprintf(
-				"%s has put %d bytes into %s %s, which every site has got and none keeps: an added site would begin without it; nothing has happened\n"+
-					"help: declare content in the catalog, or send Skerry-Force: %s", o.Path, o.Blob.Size, r.Kind.Name, r.About.Key, engine.ForceActions)}
-		}
-		if o.Type == engine.TypeAction && o.Edit == nil {
-			return &engine.Refusal{Status: http.StatusConflict, Type: engine.ForceActions, Detail: fmt.Sprintf(
-				"%s has run on %s %s and the catalog does not say what that does, nor where its content is: an added site would begin without it; "+
-					"nothing has happened\nhelp: declare content or the operation's effect in the catalog, or send Skerry-Force: %s",
-				o.Path, r.Kind.Name, r.About.Key, engine.ForceActions)}
-		}
-	}
-	return nil
 }
 
 // nothingBefore reports whether this site, which was removed, has nothing left to do before its removal: what comes after that in the

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/issue"
 	"github.com/skerry/skerry/engine/merge"
 	"github.com/skerry/skerry/engine/plan"
 	"github.com/skerry/skerry/engine/tree"
@@ -175,10 +176,10 @@ func (r *Replica) reissue() {
 			continue // the others have it
 		}
 		again := *o
-		r.rebase(&again)
+		issue.Rebase(r.View, &again)
 		r.Me.Settled = r.History.Complete()
-		r.stamp(&again)
-		r.write(entryOf(&again))
+		issue.Stamp(r.View, &again)
+		r.write(issue.Entry(&again))
 	}
 	r.remnant.Issued = nil
 	r.Changed()
@@ -189,30 +190,6 @@ func (r *Replica) reissue() {
 func (r *Replica) standsFor(o *engine.Operation) bool {
 	base := r.History.Base()
 	return base.Has(o) && r.History.At(r.Self, o.Number) == nil && o.Time <= base.Time
-}
-
-// rebase makes the request of an operation that is issued again set on what the others show what it has set, and nothing else: what it
-// was sent to is not what they have. It gives o, which is being made, another body.
-func (r *Replica) rebase(o *engine.Operation) {
-	fold := r.History.Whole(merge.Everything)
-	if o.Type != engine.TypeReplace && o.Type != engine.TypePatch || o.Edit.Empty() || o.Edit.Whole || !fold.Exists {
-		return
-	}
-	now := *o
-	if err := correcting(r, &now, o.Edit, fold.Representation()); err != nil {
-		return
-	}
-	if now.Type == engine.TypeReplace {
-		edit, err := merge.EditOf(r.Kind, now.Type, now.Body, fold, nil)
-		if err != nil {
-			return
-		}
-		now.Edit = edit
-	}
-	if len(now.Body) <= engine.MaxInlineBody && tooLarge(&now) == nil {
-		now.Blob = nil
-		*o = now
-	}
 }
 
 // nameless decides where nobody knows what the application calls the object: nothing is made that may be there.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/issue"
 	"github.com/skerry/skerry/engine/merge"
 	"github.com/skerry/skerry/engine/report"
 	"github.com/skerry/skerry/engine/tree"
@@ -355,7 +356,7 @@ func (s *site) createUnnamed(about engine.About, q engine.Request) {
 	o.Edit = edit
 	key := string(o.ID) + "." + string(s.id)
 	c := call{"", &Call{Kind: CallSend, Call: engine.Call{Kind: q.Kind, Method: o.Method, Path: o.Path, Body: o.Body, Key: key}}, nil}
-	if marked, ok := Marked(q.Kind, &o, key); ok {
+	if marked, ok := issue.Marked(q.Kind, &o, key); ok {
 		c.asked.Call.Body = marked
 	}
 	c.done, _ = s.app.do(c.asked)

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/issue"
 	"github.com/skerry/skerry/engine/merge"
 	"github.com/skerry/skerry/engine/plan"
-	"github.com/skerry/skerry/engine/tree"
 )
 
 // send sends an operation of another site as its caller sent it, or the create that makes the object anew.
@@ -72,7 +72,7 @@ func (t *send) begin(r *Replica) bool {
 		t.over(r)
 		r.task = &correct{step: plan.SetAgain(r.History, r.standing(), o), operation: o}
 		return r.task.begin(r)
-	case t.sent && !plan.Resendable(k, o), looks && !t.sent, !t.sent && r.mayHaveMarked(o):
+	case t.sent && !plan.Resendable(k, o), looks && !t.sent, !t.sent && r.resumed && r.marks(o):
 		return t.lookFor(r)
 	}
 	return t.dispatch(r)
@@ -131,27 +131,9 @@ func madeAnew(made uint64) string {
 
 // marks reports whether o writes a marker.
 func (r *Replica) marks(o *engine.Operation) bool {
-	_, ok := r.marked(o, string(o.ID))
+	_, ok := issue.Marked(r.Kind, o, string(o.ID))
 	return ok
 }
-
-// marked returns the body of o with the marker of a request in it, ok false where it writes none: its kind has no marker, or needs
-// none, or its body no place for one.
-func (r *Replica) marked(o *engine.Operation, request string) (body []byte, ok bool) {
-	return Marked(r.Kind, o, request)
-}
-
-// Marked is marked for a request that belongs to no resource.
-func Marked(k *engine.Kind, o *engine.Operation, request string) (body []byte, ok bool) {
-	if k.Marker == "" || o.Type != engine.TypeCreate || o.Method != "POST" || k.Natural() || k.HonoursKey || len(o.Body) == 0 {
-		return nil, false
-	}
-	return tree.Mark(k, o.Body, request)
-}
-
-// mayHaveMarked reports whether a create that this process has not sent may have left its marker: an earlier one has left it
-// unsettled.
-func (r *Replica) mayHaveMarked(o *engine.Operation) bool { return r.resumed && r.marks(o) }
 
 // lookFor finds out whether a create that may have been sent before has made something.
 func (t *send) lookFor(r *Replica) bool {
@@ -203,7 +185,7 @@ func (r *Replica) sendCall(o *engine.Operation, local engine.LocalID, key string
 	c := &Call{Kind: CallSend, Present: true, Call: engine.Call{
 		Kind: r.Kind, Method: o.Method, Path: o.Path, Local: local, Query: o.Query, Header: o.Header, Body: o.Body, Key: key, Credentials: credentials,
 	}, Blob: o.Blob}
-	if body, ok := r.marked(o, key); ok {
+	if body, ok := issue.Marked(r.Kind, o, key); ok {
 		c.Call.Body = body
 	}
 	return c

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/issue"
 	"github.com/skerry/skerry/engine/merge"
 	"github.com/skerry/skerry/engine/plan"
 	"github.com/skerry/skerry/engine/report"
@@ -58,7 +59,7 @@ func (t *settle) begin(r *Replica) bool {
 	if t.person || plan.Resendable(r.Kind, o) {
 		return t.send(r)
 	}
-	switch _, marks := Marked(r.Kind, f.body(), r.firstKey(o)); {
+	switch _, marks := issue.Marked(r.Kind, f.body(), r.firstKey(o)); {
 	case marks:
 		t.phase = settleFinds
 		return r.call(&Call{Kind: CallFind, Call: engine.Call{Kind: r.Kind}, Request: r.firstKey(o)})

@@ -1,0 +1,79 @@
+package issue
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/merge"
+	"github.com/skerry/skerry/engine/plan"
+	"github.com/skerry/skerry/engine/tree"
+	"github.com/skerry/skerry/engine/view"
+)
+
+// Edit computes what an operation sets, whose body is there: reads gives what the application shows, where that is needed; its error comes
+// back. An application may understand what we do not: its effect is opaque to us then.
+func Edit(k *engine.Kind, o *engine.Operation, before merge.Fold, reads func() ([]byte, error)) error {
+	if o.Type == engine.TypePatch && merge.Effect(k, o) != nil {
+		o.Edit = &engine.Edit{} // what it sets is seen once it has run
+		return nil
+	}
+	var unread error
+	edit, err := merge.EditOf(k, o.Type, o.Body, before, func() (shown []byte, err error) {
+		shown, unread = reads()
+		return shown, unread
+	})
+	switch {
+	case unread != nil && errors.Is(err, unread):
+		return unread
+	case errors.Is(err, engine.ErrTooLarge):
+		return &engine.Refusal{Status: http.StatusRequestEntityTooLarge, Type: "too-large", Err: err,
+			Detail: "the body is nested too deep, or amounts to too much, to be looked into; nothing has happened"}
+	case err != nil && o.Type == engine.TypeReplace:
+		o.Type = engine.TypeAbsolute
+	case err != nil:
+		o.Type = engine.TypeAction
+	}
+	o.Edit = edit
+	if o.Edit == nil && (o.Type == engine.TypeCreate || o.Type == engine.TypeReplace || o.Type == engine.TypeMerge || o.Type == engine.TypePatch) {
+		o.Edit = &engine.Edit{}
+	}
+	return nil
+}
+
+// Division tells how what a request sets is divided, nil: nothing is.
+func Division(v *view.View, grows []engine.SiteID) *merge.Division {
+	if len(v.Kind.Divide) == 0 || v.About.Collaboration != engine.Cross {
+		return nil
+	}
+	if v.Empty() {
+		return merge.NewDivision(v.Kind, v.About, v.Self)
+	}
+	return v.History.Division(v.SettledAt(v.Self), grows...)
+}
+
+// Witness completes what an operation sets by what the application showed before and after it; before is what was
+// set then.
+func Witness(v *view.View, o *engine.Operation, grows []engine.SiteID, before merge.Fold, shown, shows []byte) {
+	was := o.Edit
+	plan.Witness(v.Kind, o, before, shown, shows)
+	d := Division(v, grows)
+	d.Base(o, before)
+	d.Restate(o)
+	if TooLarge(o) != nil {
+		o.Edit = was // more than an operation can carry: its effect stays undeclared
+	}
+	unseen := o.Edit.Empty() && merge.Effect(v.Kind, o) != nil && shows == nil
+	if o.Type == engine.TypePatch && (unseen || o.Edit == nil) {
+		o.Type = engine.TypeAction
+	}
+}
+
+// Marked returns the body of o with the marker of a request in it, ok false where it writes none: its kind has no marker, or needs none, or
+// its body no place for one.
+func Marked(k *engine.Kind, o *engine.Operation, request string) (body []byte, ok bool) {
+	if k.Marker == "" || o.Type != engine.TypeCreate || o.Method != "POST" || k.Natural() || k.HonoursKey || len(o.Body) == 0 {
+		return nil, false
+	}
+	return tree.Mark(k, o.Body, request)
+}
