@@ -14,19 +14,23 @@ type SignedRecord struct {
 	Signature []byte `cbor:"3,keyasint"`
 }
 
-// MeshRecord is something that one site says to all members. Of those of one author and one key the one with the highest
-// number counts, and the others are gone.
+// MeshRecord is something that one key says to all members. Of those of one author and one key the one with the highest
+// number counts, and the others are gone; of what the authorities say, those of one key, whoever is the author.
 type MeshRecord struct {
 	Key    RecordKey `cbor:"1,keyasint"`
 	Number uint64    `cbor:"2,keyasint"`
-	// Body is the encoding of what the key's kind says: SiteRecord, Admission, Removal, Invitation or ZoneRecord.
+	// Body is the encoding of what the key's kind says: SiteRecord, Certificate, Removal, Invitation and so on.
 	Body []byte `cbor:"3,keyasint"`
+	// Mesh is the mesh in which an authority says it, so that it counts in no other that has the same authority. It is empty where
+	// a site speaks of itself, and in what founders have signed before certificates named the mesh.
+	Mesh string `cbor:"4,keyasint,omitempty"`
 }
 
 // RecordKey names what a record is about: its kind and, but for the author's own record, whom or which.
 type RecordKey struct {
 	Kind RecordKind `cbor:"1,keyasint"`
-	// About is a site, a zone, or the place of an invitation among its author's; empty for RecordMesh and RecordSite.
+	// About is a site, a zone, the place of an invitation among its author's, or the place of a list of authorities among all;
+	// empty for RecordMesh and RecordSite.
 	About string `cbor:"2,keyasint,omitempty"`
 }
 
@@ -34,29 +38,46 @@ type RecordKey struct {
 type RecordKind string
 
 const (
-	RecordMesh       RecordKind = "mesh"       // that the author has founded the mesh (MeshOrigin)
-	RecordSite       RecordKind = "site"       // what a site says of itself (SiteRecord)
-	RecordAdmission  RecordKind = "admission"  // that a site was let in (Admission)
-	RecordRemoval    RecordKind = "removal"    // that a site was taken out for good (Removal)
-	RecordInvitation RecordKind = "invitation" // that sites may come in (Invitation)
-	RecordZone       RecordKind = "zone"       // a named set of sites (ZoneRecord)
+	RecordMesh RecordKind = "mesh" // that the author has founded the mesh (MeshOrigin)
+	RecordSite RecordKind = "site" // what a site says of itself (SiteRecord)
+
+	// These count when their author is an authority.
+	RecordAuthorities RecordKind = "authorities" // who the authorities are from now on (Authorities)
+	RecordCertificate RecordKind = "admission"   // that a site belongs to the mesh, and its name (Certificate)
+	RecordRemoval     RecordKind = "removal"     // that a site was taken out for good (Removal)
+	RecordInvitation  RecordKind = "invitation"  // that sites may come in (Invitation)
+	RecordZone        RecordKind = "zone"        // a named set of sites (ZoneRecord)
 )
 
 // MaxRecord is the most bytes of one record.
 const MaxRecord = 256 << 10
 
-// MeshOrigin is how a mesh began.
+// MeshOrigin is how a mesh began. Its author is the first authority.
 type MeshOrigin struct {
 	Mesh string `cbor:"1,keyasint"` // its identifier
 	At   int64  `cbor:"2,keyasint"`
 }
 
-// Admission says that a site was let in. It counts when its author is a member.
-type Admission struct {
-	Invitation string `cbor:"1,keyasint"`
-	// Name is what the site called itself. It counts until the site says more of itself.
-	Name SiteName `cbor:"2,keyasint"`
-	At   int64    `cbor:"3,keyasint"`
+// Authorities are the keys that may say who belongs to the mesh, from now on. One that stands before another ranks above it.
+type Authorities struct {
+	Keys []SiteID `cbor:"1,keyasint"`
+	// After is the digest of the record with the list that it takes the place of; zero: there was the founder alone.
+	After [32]byte `cbor:"2,keyasint"`
+}
+
+// Certificate says that the site which holds a key belongs to the mesh, and how it is called.
+type Certificate struct {
+	// Invitation is the one by which it came in; empty: none.
+	Invitation string   `cbor:"1,keyasint"`
+	Name       SiteName `cbor:"2,keyasint"`
+	// At is when it was let in first, in Unix microseconds.
+	At int64 `cbor:"3,keyasint"`
+	// Named is the number of the record that has given the site this name first; zero: this one. Where two sites have one name, the
+	// one with the lower number keeps it.
+	Named uint64 `cbor:"4,keyasint,omitempty"`
+	// From and Until, in Unix microseconds, are when it is good; zero: without a beginning, or an end.
+	From  int64 `cbor:"5,keyasint,omitempty"`
+	Until int64 `cbor:"6,keyasint,omitempty"`
 }
 
 // Removal says that a site was taken out of the mesh.
@@ -64,15 +85,16 @@ type Removal struct {
 	At int64 `cbor:"1,keyasint"`
 }
 
-// ZoneRecord is what a site says of a zone. Of what the sites say of one zone the latest counts.
+// ZoneRecord is what an authority says of a zone.
 type ZoneRecord struct {
 	Sites   []SiteID `cbor:"1,keyasint,omitempty"`
-	At      int64    `cbor:"2,keyasint"` // later than what its author knew before
+	At      int64    `cbor:"2,keyasint"` // is shown, and decides nothing
 	Deleted bool     `cbor:"3,keyasint,omitempty"`
 }
 
 // SiteRecord is what a site tells all members about itself.
 type SiteRecord struct {
+	// Name is what the site's configuration calls it. It binds nobody: names are given by certificates.
 	Name SiteName `cbor:"1,keyasint" json:"name"`
 	// Addresses are multiaddresses without the /p2p part.
 	Addresses   []string      `cbor:"2,keyasint,omitempty" json:"addresses"`
@@ -105,9 +127,14 @@ type SiteRecord struct {
 // Member is one site of the mesh.
 type Member struct {
 	ID SiteID
+	// SiteRecord is what it says of itself, but for the name: that is its certificate's. It is empty where another site has it.
 	SiteRecord
 	// Joined is when it was let in; for the founder, when it founded the mesh.
 	Joined time.Time
+	// Certified is the authority that has signed its certificate, From and Until are when that is good; zero: without a beginning or
+	// an end.
+	Certified   SiteID
+	From, Until time.Time
 	// Removed is when it was taken out of the mesh; zero: it was not.
 	Removed time.Time
 }
@@ -121,18 +148,21 @@ type Invitation struct {
 	Uses      int       `cbor:"5,keyasint" json:"uses"` // left
 	Revoked   bool      `cbor:"6,keyasint,omitempty" json:"revoked,omitempty"`
 	CreatedAt time.Time `cbor:"7,keyasint" json:"created_at"`
+	// Term is for how many seconds the certificates are good that it gives; zero: without an end.
+	Term int64 `cbor:"8,keyasint,omitempty" json:"term,omitempty"`
 }
 
 // Zone is a named set of sites. All members know the same zones, once they have heard of them.
 type Zone struct {
 	Name  ZoneName
 	Sites []SiteID // sorted
-	// By is the site that has set it, At when.
+	// By is the authority that has set it, At when.
 	By SiteID
 	At time.Time
 }
 
-// JoinRequest is what a new site sends to the site that invited it, over a connection that proved its key.
+// JoinRequest is what a new site sends to the site that invited it, over a connection that proved its key. One that has a certificate
+// already needs no invitation.
 type JoinRequest struct {
 	Invitation string     `cbor:"1,keyasint"`
 	Secret     []byte     `cbor:"2,keyasint"`
@@ -144,10 +174,11 @@ type JoinRequest struct {
 type Membership interface {
 	Self() SiteID
 	Members() []Member
+	// IsMember reports whether a site may be talked to now: it has a certificate that is good.
 	IsMember(id SiteID) bool
 	// Inviting reports whether an invitation of this site is open now, so that strangers may knock.
 	Inviting() bool
-	// Admit checks the invitation and lets the site in; it returns all records of the mesh. It returns a *Refusal whose
+	// Admit checks the invitation and lets the site in, where this one is an authority; it returns all records of the mesh. It returns a *Refusal whose
 	// Detail may be shown to the stranger.
 	Admit(ctx context.Context, r JoinRequest) ([]SignedRecord, error)
 }

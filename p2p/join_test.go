@@ -22,7 +22,7 @@ import (
 const testSecret = "0123456789abcdef"
 
 func (s *testSite) token(secret string) Token {
-	return Token{Mesh: "mesh", Inviter: s.id, Addresses: s.net.Addresses(), Invitation: "i", Secret: []byte(secret), Expires: time.Now().Add(time.Hour)}
+	return Token{Mesh: "mesh", Founder: s.id, Inviter: s.id, Addresses: s.net.Addresses(), Invitation: "i", Secret: []byte(secret), Expires: time.Now().Add(time.Hour)}
 }
 
 func TestJoin(t *testing.T) {

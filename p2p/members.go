@@ -29,10 +29,11 @@ func (n *Network) watchMembers(ctx context.Context) {
 	tick := time.NewTicker(memberTick)
 	defer tick.Stop()
 	for {
-		members := n.gater.members().Members()
+		membership := n.gater.members()
+		members := membership.Members()
 		present := make(map[engine.SiteID]bool, len(members))
 		for _, m := range members {
-			if m.ID == n.self {
+			if m.ID == n.self || !membership.IsMember(m.ID) { // its certificate is over
 				continue
 			}
 			pid, err := peerOf(m.ID)

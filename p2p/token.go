@@ -27,8 +27,10 @@ const (
 
 // Token is what a new site needs to join: whom to ask, where, and the secret that lets it in.
 type Token struct {
-	// Mesh identifies the mesh that the new site is to find behind the invitation.
+	// Mesh and Founder identify the mesh that the new site is to find behind the invitation: who belongs to it follows from what
+	// the founder's key has signed.
 	Mesh    string        `cbor:"1,keyasint"`
+	Founder engine.SiteID `cbor:"7,keyasint"`
 	Inviter engine.SiteID `cbor:"2,keyasint"`
 	// Addresses are the inviter's multiaddresses, without the /p2p part.
 	Addresses  []string `cbor:"3,keyasint"`
@@ -81,6 +83,9 @@ func DecodeToken(text string) (Token, error) {
 func (t Token) check() error {
 	if t.Mesh == "" || len(t.Mesh) > maxTokenName {
 		return errors.New("it names no mesh")
+	}
+	if _, err := peerOf(t.Founder); err != nil {
+		return fmt.Errorf("it names no founder of the mesh: %w", err)
 	}
 	if _, err := peerOf(t.Inviter); err != nil {
 		return fmt.Errorf("it names no inviter: %w", err)

@@ -14,7 +14,7 @@ import (
 func testToken(t testing.TB) Token {
 	_, id := testKey(t)
 	return Token{
-		Mesh: "mesh", Inviter: id, Addresses: []string{"/ip4/127.0.0.1/udp/4701/quic-v1", "/ip4/127.0.0.1/tcp/4701"},
+		Mesh: "mesh", Founder: id, Inviter: id, Addresses: []string{"/ip4/127.0.0.1/udp/4701/quic-v1", "/ip4/127.0.0.1/tcp/4701"},
 		Invitation: "invitation", Secret: []byte(testSecret), Expires: time.Unix(1_800_000_000, 0),
 	}
 }
@@ -58,6 +58,7 @@ func TestTokenIsGarbled(t *testing.T) {
 	}
 	for name, change := range map[string]func(*Token){
 		"no mesh":      func(k *Token) { k.Mesh = "" },
+		"no founder":   func(k *Token) { k.Founder = "" },
 		"no inviter":   func(k *Token) { k.Inviter = "nobody" },
 		"no address":   func(k *Token) { k.Addresses = nil },
 		"no multiaddr": func(k *Token) { k.Addresses = []string{"localhost"} },

@@ -328,7 +328,7 @@ func (a *Agent) isReady() error {
 // token is the text of an invitation.
 func (a *Agent) token(i engine.Invitation, secret []byte) string {
 	text, err := p2p.EncodeToken(p2p.Token{
-		Mesh: a.core.Mesh.MeshID(), Inviter: a.core.Mesh.Self(), Addresses: a.network.Addresses(), Invitation: i.ID, Secret: secret, Expires: i.ExpiresAt,
+		Mesh: a.core.Mesh.MeshID(), Founder: a.core.Mesh.Founder(), Inviter: a.core.Mesh.Self(), Addresses: a.network.Addresses(), Invitation: i.ID, Secret: secret, Expires: i.ExpiresAt,
 	})
 	if err != nil {
 		a.log.Error("encode an invitation", "err", err)
@@ -351,7 +351,13 @@ func (a *Agent) enter(ctx context.Context) error {
 	case err != nil && !a.core.Mesh.InMesh():
 		return err
 	case a.core.Mesh.InMesh():
-		return a.core.Mesh.Announce(ctx, record)
+		if err := a.core.Mesh.Announce(ctx, record); err != nil {
+			return err
+		}
+		if name := a.core.Mesh.Name(a.core.Mesh.Self()); name != a.cfg.Site {
+			a.log.Warn("the mesh knows this site under another name than its configuration says: an authority can rename it (skerry sites certify)", "name", string(name))
+		}
+		return nil
 	case invitation == "":
 		a.log.Info("this is the first site of a new mesh: other sites join by invitation")
 		return a.core.Mesh.Found(ctx, record)
@@ -364,7 +370,7 @@ func (a *Agent) enter(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := a.core.Mesh.Adopt(ctx, token.Mesh, records); err != nil {
+	if err := a.core.Mesh.Adopt(ctx, token.Mesh, token.Founder, records); err != nil {
 		return err
 	}
 	return a.core.Mesh.Announce(ctx, record)

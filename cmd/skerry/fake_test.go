@@ -280,6 +280,15 @@ func startFake() *fakeAgent {
 		}
 		refuse(w, 422, "unknown-site", "there is no site \""+r.PathValue("name")+"\" in this mesh")
 	})
+	mux.HandleFunc("PUT /api/v1/sites/{name}/certificate", func(w http.ResponseWriter, r *http.Request) {
+		if r.PathValue("name") == "lyon" {
+			refuse(w, 403, "authority", "this site is no authority of the mesh: do it at one that is; the authorities are nantes")
+			return
+		}
+		certified := maps.Clone(a.sites[2])
+		certified["certified_by"], certified["certified_until"] = "12D3KooWParis", noon.Add(8760*time.Hour).Format(time.RFC3339)
+		a.answer(w, certified)
+	})
 	mux.HandleFunc("GET /api/v1/zones", func(w http.ResponseWriter, r *http.Request) {
 		a.answer(w, []m{{"name": "west", "sites": []string{"nantes", "paris"}, "by": "paris", "at": before(time.Hour)}})
 	})

@@ -7,14 +7,16 @@ import (
 )
 
 type inviteCommand struct {
-	Expires time.Duration `default:"1h" placeholder:"DURATION" help:"How long it is good for (default ${default})."`
-	Uses    int           `default:"1" placeholder:"N" help:"How many sites it lets in (default ${default})."`
-	Quiet   bool          `short:"q" help:"Print the invitation alone, for a file that mesh.join_file names."`
+	Expires  time.Duration `default:"1h" placeholder:"DURATION" help:"How long it is good for (default ${default})."`
+	Uses     int           `default:"1" placeholder:"N" help:"How many sites it lets in (default ${default})."`
+	ValidFor time.Duration `placeholder:"DURATION" help:"How long the certificates are good that it gives; without it they have no end."`
+	Quiet    bool          `short:"q" help:"Print the invitation alone, for a file that mesh.join_file names."`
 }
 
 func (inviteCommand) Help() string {
 	return `Prints what goes into the configuration of a new site, so that it may join the mesh of this one. Whoever has
-the invitation can join while it is good: keep it secret.
+the invitation can join while it is good: keep it secret. It takes an authority of the mesh to make one, which its first site is; at
+any other site you are told who is one.
 
 Examples:
 
@@ -30,7 +32,11 @@ func (c *inviteCommand) Run(ctx context.Context, p *program) error {
 	if c.Uses < 1 {
 		return usagef("--uses is %d: give a number from 1", c.Uses)
 	}
-	b, err := p.api.post(ctx, "/invitations", map[string]any{"expires": c.Expires.String(), "uses": c.Uses})
+	ask := map[string]any{"expires": c.Expires.String(), "uses": c.Uses}
+	if c.ValidFor != 0 {
+		ask["valid_for"] = c.ValidFor.String()
+	}
+	b, err := p.api.post(ctx, "/invitations", ask)
 	if err != nil {
 		return err
 	}

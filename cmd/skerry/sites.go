@@ -28,6 +28,8 @@ type site struct {
 	AgentVersion       string           `json:"agent_version"`
 	Addresses          []string         `json:"addresses"`
 	JoinedAt           time.Time        `json:"joined_at"`
+	CertifiedBy        string           `json:"certified_by"`
+	CertifiedUntil     *time.Time       `json:"certified_until"`
 	Queues             map[string]queue `json:"queues"`
 }
 
@@ -105,6 +107,14 @@ func (s *site) restored(p *program) string {
 	return moment(p.now(), *s.RestoredAt)
 }
 
+// certified is when the site's certificate ends, empty when it does not.
+func (s *site) certified(p *program) string {
+	if s.CertifiedUntil == nil {
+		return ""
+	}
+	return moment(p.now(), *s.CertifiedUntil)
+}
+
 func (s *site) rtt() string {
 	if s.RTT == nil || s.Self || !s.Reachable {
 		return ""
@@ -140,6 +150,7 @@ type sitesCommand struct {
 	Resume  sitesResume  `cmd:"" help:"Have a site try its application again, after what kept its agent out was put right."`
 	Preview sitesPreview `cmd:"" help:"Show what a site is about to do at its application."`
 	Confirm sitesConfirm `cmd:"" help:"Let the deletions run that a site holds."`
+	Certify sitesCertify `cmd:"" help:"Let a site in by its key, give it another name, or let it stay for longer."`
 	Remove  sitesRemove  `cmd:"" help:"Take a site out of the mesh for good."`
 }
 
@@ -219,6 +230,7 @@ func showSite(p *program, s site) {
 	fields(p.out, "site", s.Name, "state", s.way(), "peer id", s.PeerID, "round trip", s.rtt(), "estimated", s.estimated(),
 		"last seen", moment(p.now(), s.seen()), "application", strings.TrimSpace(s.Application+" "+s.ApplicationVersion),
 		"services", strings.Join(s.Services, " "), "queues", s.halted(p, true), "restored", s.restored(p), "removed", s.removed(p), "agent", s.AgentVersion, "joined", moment(p.now(), s.JoinedAt),
+		"let in by", s.CertifiedBy, "until", s.certified(p),
 		"addresses", strings.Join(s.Addresses, "\n"))
 }
 
@@ -245,6 +257,47 @@ func (c *sitesResume) Run(ctx context.Context, p *program) error {
 		body["service"] = c.Service
 	}
 	b, err := p.api.post(ctx, "/sites/"+url.PathEscape(c.Name)+"/resume", body)
+	if err != nil {
+		return err
+	}
+	if p.json {
+		return p.printJSON(b)
+	}
+	s, err := decode[site](b)
+	if err != nil {
+		return err
+	}
+	showSite(p, s)
+	return nil
+}
+
+type sitesCertify struct {
+	Site     string        `arg:"" help:"Name of the site or its peer id; of a new one its peer id."`
+	Name     string        `placeholder:"NAME" help:"What it is to be called; without it as before."`
+	ValidFor time.Duration `placeholder:"DURATION" help:"How long the certificate is good; without it it has no end."`
+}
+
+func (sitesCertify) Help() string {
+	return `A site belongs to the mesh, and has its name, by a certificate that an authority of the mesh signs. An invitation gives one by
+itself; this gives one by hand, at an authority. A site that has one joins through any member, without an invitation. Once it has
+ended nobody talks to the site, until it has another.
+
+Examples:
+
+    skerry sites certify 12D3KooWEcrJ… --name lyon
+    skerry sites certify lyon --name lugdunum
+    skerry sites certify lyon --valid-for 8760h`
+}
+
+func (c *sitesCertify) Run(ctx context.Context, p *program) error {
+	body := map[string]string{}
+	if c.Name != "" {
+		body["name"] = c.Name
+	}
+	if c.ValidFor != 0 {
+		body["valid_for"] = c.ValidFor.String()
+	}
+	b, err := p.api.put(ctx, "/sites/"+url.PathEscape(c.Site)+"/certificate", body)
 	if err != nil {
 		return err
 	}

@@ -73,6 +73,9 @@ func (m *Members) durable(ctx context.Context, f func(d *draft) error) (*draft, 
 	return d, nil
 }
 
+// own makes what this site says.
+func (d *draft) own() mesh.Author { return d.By(d.Self()) }
+
 // hear takes in verified records of whoever has signed them; after an error, those with which nothing is wrong.
 func (d *draft) hear(records []engine.SignedRecord) error {
 	news, err := d.Take(records...)
@@ -87,7 +90,7 @@ func (d *draft) put(records ...engine.MeshRecord) error {
 		raw := engine.SignedRecord{Author: d.Self(), Record: b, Signature: d.m.cfg.Documents.Sign(mesh.Message(b))}
 		news, err := d.Take(raw)
 		if err == nil && len(news.Records) == 0 {
-			err = errors.New("what another site has said of that is later than any time")
+			err = errors.New("what another one has said of that has a higher number than any")
 		}
 		if err != nil {
 			return fmt.Errorf("say something of kind %s: %w", r.Key.Kind, err)

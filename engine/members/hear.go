@@ -39,9 +39,10 @@ func (m *Members) Take(ctx context.Context, from engine.SiteID, records []engine
 	return errors.Join(wrong, refused)
 }
 
-// Adopt makes the mesh of this identifier this site's own, by the records that it got when it was let in. ErrRefused: they are not of
-// that mesh, or do not let this site in; nothing has happened.
-func (m *Members) Adopt(ctx context.Context, id string, records []engine.SignedRecord) error {
+// Adopt makes the mesh of this identifier and this founder this site's own, by the records that it got when it was let in. All that is
+// believed of the mesh follows from the founder's key. ErrRefused: they are not of that mesh, or do not let this site in; nothing has
+// happened.
+func (m *Members) Adopt(ctx context.Context, id string, founder engine.SiteID, records []engine.SignedRecord) error {
 	verified, err := m.verify(records)
 	if err != nil {
 		return fmt.Errorf("adopt the mesh: %w", err)
@@ -49,8 +50,8 @@ func (m *Members) Adopt(ctx context.Context, id string, records []engine.SignedR
 	err = m.change(ctx, func(d *draft) error {
 		left := d.hear(verified)
 		switch {
-		case d.ID() != id:
-			return fmt.Errorf("%w: the inviter belongs to mesh %q, the invitation is for %q", engine.ErrRefused, d.ID(), id)
+		case d.ID() != id || d.Founder() != founder:
+			return fmt.Errorf("%w: the inviter belongs to mesh %q of %.60q, the invitation is for %q of %.60q", engine.ErrRefused, d.ID(), d.Founder(), id, founder)
 		case !d.IsMember(d.Self()):
 			return errors.Join(fmt.Errorf("%w: this site is not among its members", engine.ErrRefused), left)
 		case left != nil:

@@ -36,7 +36,7 @@ func TestHistories(t *testing.T) {
 			case 2:
 				_ = s.Moved(ctx, vivaldi.Coordinate{Height: float64(w.now.Unix() % 100)})
 			case 3:
-				_, _, _ = s.Invite(ctx, time.Hour, 2)
+				_, _, _ = s.Invite(ctx, time.Hour, 2, 0)
 			case 4:
 				w.cut[[2]string{s.name, o.name}] = rapid.Bool().Draw(rt, "cut")
 			case 5: // letters are lost

@@ -10,15 +10,15 @@ import (
 	"github.com/skerry/skerry/engine/mesh"
 )
 
-// Invite makes an invitation, durable when it returns. The secret is in the answer only; the mesh knows its hash. The error may
-// be a *engine.Refusal.
-func (m *Members) Invite(ctx context.Context, expires time.Duration, uses int) (engine.Invitation, []byte, error) {
+// Invite makes an invitation, durable when it returns. The secret is in the answer only; the mesh knows its hash. The certificates that
+// it gives are good for term; zero: without an end. The error may be a *engine.Refusal.
+func (o Orders) Invite(ctx context.Context, expires time.Duration, uses int, term time.Duration) (engine.Invitation, []byte, error) {
 	secret := make([]byte, 32)
-	m.cfg.Random(secret)
-	i := engine.Invitation{ID: m.cfg.NewID(), Issuer: m.cfg.Self, Secret: sha256.Sum256(secret), Uses: uses}
-	err := m.change(ctx, func(d *draft) error {
+	o.m.cfg.Random(secret)
+	i := engine.Invitation{ID: o.m.cfg.NewID(), Issuer: o.m.cfg.Self, Secret: sha256.Sum256(secret), Uses: uses, Term: int64(term / time.Second)}
+	err := o.m.change(ctx, func(d *draft) error {
 		i.CreatedAt, i.ExpiresAt = d.now, d.now.Add(expires)
-		r, err := d.Invite(i, d.now)
+		r, err := d.own().Invite(i, d.now)
 		if err != nil {
 			return err
 		}
@@ -40,9 +40,9 @@ func (m *Members) Inviting() bool {
 }
 
 // Revoke ends an invitation of this site. ErrNotFound: it has made none of that identifier.
-func (m *Members) Revoke(ctx context.Context, id string) error {
-	return m.change(ctx, func(d *draft) error {
-		r, err := d.Revoke(id)
+func (o Orders) Revoke(ctx context.Context, id string) error {
+	return o.m.change(ctx, func(d *draft) error {
+		r, err := d.own().Revoke(id)
 		if err != nil {
 			return err
 		}
@@ -52,10 +52,10 @@ func (m *Members) Revoke(ctx context.Context, id string) error {
 
 // Admit checks the invitation and lets the site in; it returns all records of the mesh. The error may be a *engine.Refusal whose
 // Detail may be shown to the stranger.
-func (m *Members) Admit(ctx context.Context, r engine.JoinRequest) ([]engine.SignedRecord, error) {
+func (o Orders) Admit(ctx context.Context, r engine.JoinRequest) ([]engine.SignedRecord, error) {
 	var all []engine.SignedRecord
-	err := m.change(ctx, func(d *draft) error {
-		records, err := d.Admit(r, d.now)
+	err := o.m.change(ctx, func(d *draft) error {
+		records, err := d.own().Admit(r, d.now)
 		if err != nil {
 			return err
 		}

@@ -47,6 +47,7 @@ type Config struct {
 
 // Members is what one site knows of the mesh. It is safe for concurrent use. What its methods return must not be changed.
 type Members struct {
+	Orders
 	cfg Config
 	run string
 
@@ -70,12 +71,13 @@ func New(ctx context.Context, cfg Config) (*Members, error) {
 	var run [4]byte
 	cfg.Random(run[:])
 	m := &Members{cfg: cfg, run: hex.EncodeToString(run[:]), state: mesh.New(cfg.Self)}
+	m.Orders = Orders{m}
 	records, err := cfg.Store.Mesh(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read the records of the mesh: %w", err)
 	}
-	if _, err := m.state.Take(records...); err != nil {
-		cfg.Log.Warn("records of the mesh on the disk are left out", "err", err)
+	if _, err := m.state.Take(records...); err != nil { // such as of one that is no authority any more
+		cfg.Log.Info("records of the mesh on the disk are left out", "err", err)
 	}
 	was := m.state.Own()
 	m.say = engine.SiteRecord{Run: m.run, Coordinate: was.Coordinate, Gone: was.Gone}
@@ -108,12 +110,14 @@ func (m *Members) MeshID() string { return look(m, (*mesh.State).ID) }
 // InMesh reports whether this site belongs to a mesh.
 func (m *Members) InMesh() bool { return m.MeshID() != "" }
 
-// Members lists the members, by when they joined. Where two claim one name, the one that joined earlier keeps it.
+// Members lists the members, by when they joined.
 func (m *Members) Members() []engine.Member { return look(m, (*mesh.State).Members) }
 
-// IsMember reports whether a site is a member. One that was removed is one until it has left.
+// IsMember reports whether a site is a member that may be talked to now: its certificate is good. One that was removed is one until
+// it has left.
 func (m *Members) IsMember(id engine.SiteID) bool {
-	return look(m, func(s *mesh.State) bool { return s.IsMember(id) })
+	now := m.cfg.Now()
+	return look(m, func(s *mesh.State) bool { return s.Good(id, now) })
 }
 
 // WasAdmitted reports whether a site is a member, or was one.

@@ -51,7 +51,7 @@ func TestFoundTwice(t *testing.T) {
 }
 
 func TestAdoptRefuses(t *testing.T) {
-	w, paris, _, _ := three(t)
+	w, paris, _, lyon := three(t)
 	records := paris.Records()
 	forged := slices.Clone(records)
 	forged[len(forged)-1].Signature = paris.key.Sign([]byte("something else"))
@@ -67,10 +67,44 @@ func TestAdoptRefuses(t *testing.T) {
 		"no beginning":             {paris.MeshID(), records[1:]},
 		"what this site has said ": {"mine", []engine.SignedRecord{keyOf("paris").signed(1, engine.RecordMesh, "", engine.MeshOrigin{Mesh: "mine"})}},
 	} {
-		err := stranger.Adopt(t.Context(), c.id, c.records)
+		err := stranger.Adopt(t.Context(), c.id, paris.Self(), c.records)
 		if !errors.Is(err, engine.ErrRefused) || stranger.InMesh() || len(stranger.disk.records) != 0 {
 			t.Errorf("%s: %v; the mesh is %q", name, err, stranger.MeshID())
 		}
+	}
+	if err := lyon.restart(newDisk()).Adopt(t.Context(), paris.MeshID(), stranger.Self(), records); !errors.Is(err, engine.ErrRefused) {
+		t.Errorf("a mesh that somebody else has founded: %v", err)
+	}
+}
+
+// Nobody talks to a site whose certificate is over, until it has another; and what others have of it stays.
+func TestAnExpiredSiteIsNotTalkedTo(t *testing.T) {
+	w, paris, nantes, lyon := three(t)
+	must(t, paris.Certify(t.Context(), lyon.Self(), "", w.now.Add(time.Hour)))
+	w.deliver()
+	if m := nantes.of(lyon); !m.Until.Equal(w.now.Add(time.Hour)) || m.Name != "lyon" || !nantes.IsMember(lyon.Self()) {
+		t.Errorf("lyon is %+v", m)
+	}
+	w.now = w.now.Add(time.Hour)
+	if nantes.IsMember(lyon.Self()) || lyon.IsMember(lyon.Self()) || names(nantes) != "[paris nantes lyon]" || !nantes.WasAdmitted(lyon.Self()) {
+		t.Errorf("nantes talks to it: the members are %s", names(nantes))
+	}
+	if err := nantes.Take(t.Context(), lyon.Self(), lyon.Records(), nil); !errors.Is(err, engine.ErrRefused) {
+		t.Errorf("nantes listens to it: %v", err)
+	}
+	must(t, paris.Certify(t.Context(), lyon.Self(), "", time.Time{}))
+	w.deliver()
+	if !nantes.IsMember(lyon.Self()) || !lyon.IsMember(paris.Self()) {
+		t.Error("with a new certificate nobody talks to it")
+	}
+	var refusal *engine.Refusal
+	if err := lyon.Certify(t.Context(), lyon.Self(), "metz", time.Time{}); !errors.As(err, &refusal) || refusal.Status != 403 || refusal.Type != "authority" {
+		t.Errorf("lyon gives itself a name: %v", err)
+	}
+	must(t, nantes.RemoveAuthority(t.Context(), paris.Self()))
+	w.deliver()
+	if got := paris.Authorities(); len(got) != 1 || got[0] != nantes.Self() || names(lyon) != "[paris nantes lyon]" {
+		t.Errorf("the authorities are %v, the members %s", got, names(lyon))
 	}
 }
 
@@ -127,15 +161,15 @@ func TestFailedCommitsChangeNothing(t *testing.T) {
 			return func() error { return paris.Moved(ctx, vivaldi.New()) }
 		},
 		"invite": func(paris, _, _ *site) func() error {
-			return func() error { _, _, err := paris.Invite(ctx, time.Hour, 1); return err }
+			return func() error { _, _, err := paris.Invite(ctx, time.Hour, 1, 0); return err }
 		},
 		"revoke": func(paris, _, _ *site) func() error {
-			i, _, err := paris.Invite(ctx, time.Hour, 1)
+			i, _, err := paris.Invite(ctx, time.Hour, 1, 0)
 			must(t, err)
 			return func() error { return paris.Revoke(ctx, i.ID) }
 		},
 		"admit": func(paris, _, _ *site) func() error {
-			i, secret, err := paris.Invite(ctx, time.Hour, 1)
+			i, secret, err := paris.Invite(ctx, time.Hour, 1, 0)
 			must(t, err)
 			r := engine.JoinRequest{Invitation: i.ID, Secret: secret, Site: keyOf("brest").site(), Record: engine.SiteRecord{Name: "brest"}}
 			return func() error { _, err := paris.Admit(ctx, r); return err }
@@ -150,8 +184,9 @@ func TestFailedCommitsChangeNothing(t *testing.T) {
 		"remove": func(paris, _, lyon *site) func() error {
 			return func() error { return paris.RemoveSite(ctx, lyon.Self()) }
 		},
-		"vacated": func(paris, _, lyon *site) func() error {
-			must(t, lyon.RemoveSite(ctx, paris.Self()))
+		"vacated": func(paris, nantes, _ *site) func() error {
+			must(t, nantes.RemoveAuthority(ctx, paris.Self()))
+			must(t, nantes.RemoveSite(ctx, paris.Self()))
 			paris.w.deliver()
 			return func() error { _, err := paris.Vacated(ctx, paris.Self(), 0); return err }
 		},
@@ -367,7 +402,7 @@ func TestDistances(t *testing.T) {
 
 func TestInvitations(t *testing.T) {
 	w, paris, nantes, _ := three(t)
-	i, secret, err := paris.Invite(t.Context(), time.Hour, 1)
+	i, secret, err := paris.Invite(t.Context(), time.Hour, 1, 0)
 	must(t, err)
 	w.deliver()
 	if !paris.Inviting() || nantes.Inviting() || len(nantes.Invitations()) != len(paris.Invitations()) {
@@ -380,7 +415,7 @@ func TestInvitations(t *testing.T) {
 	if err != nil || len(again) != len(first) || paris.Inviting() {
 		t.Errorf("one whose first try was cut off gets %d records: %v", len(again), err)
 	}
-	ask.Secret = []byte("guess")
+	ask.Site, ask.Secret = keyOf("metz").site(), []byte("guess")
 	var refusal *engine.Refusal
 	if _, err := paris.Admit(t.Context(), ask); !errors.As(err, &refusal) || refusal.Type != "invitation" {
 		t.Errorf("a guess: %v", err)
@@ -390,7 +425,7 @@ func TestInvitations(t *testing.T) {
 	}
 	must(t, paris.Revoke(t.Context(), i.ID))
 	w.now = w.now.Add(2 * time.Hour)
-	if _, _, err := paris.Invite(t.Context(), time.Hour, 0); !errors.As(err, &refusal) || refusal.Status != 422 {
+	if _, _, err := paris.Invite(t.Context(), time.Hour, 0, 0); !errors.As(err, &refusal) || refusal.Status != 422 {
 		t.Errorf("an invitation for nobody: %v", err)
 	}
 }

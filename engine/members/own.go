@@ -4,19 +4,20 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/mesh"
 	"github.com/skerry/skerry/engine/vivaldi"
 )
 
-// Found makes a new mesh, whose first site this is, and says there what the site is.
+// Found makes a new mesh, whose first site and authority this is, and says there what the site is.
 func (m *Members) Found(ctx context.Context, record engine.SiteRecord) error {
 	err := m.change(ctx, func(d *draft) error {
 		if id := d.ID(); id != "" {
 			return fmt.Errorf("this site belongs to mesh %s", id)
 		}
-		if err := d.put(d.Found(m.cfg.NewID(), d.now)); err != nil {
+		if err := d.put(d.own().Found(m.cfg.NewID(), d.now)); err != nil {
 			return err
 		}
 		d.sayOf(record)
@@ -106,7 +107,16 @@ func (d *draft) announce() error {
 	if d.say.Name == "" {
 		return nil
 	}
-	record, changed, err := d.Announce(d.say, d.now)
+	if d.IsAuthority(d.Self()) && !d.Certified(d.Self()) { // it has founded the mesh
+		r, err := d.own().Certify(d.Self(), d.say.Name, time.Time{}, d.now)
+		if err == nil {
+			err = d.put(r)
+		}
+		if err != nil {
+			return fmt.Errorf("certify this site: %w", err)
+		}
+	}
+	record, changed, err := d.own().Announce(d.say, d.now)
 	if err != nil || !changed {
 		return err
 	}

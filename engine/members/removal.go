@@ -15,9 +15,9 @@ import (
 
 // RemoveSite takes a site out of the mesh for good. It is durable when it returns and takes no other site to be reached.
 // ErrNotFound: it is no member. The error may be a *engine.Refusal.
-func (m *Members) RemoveSite(ctx context.Context, id engine.SiteID) error {
-	return m.change(ctx, func(d *draft) error {
-		r, err := d.Remove(id, d.now)
+func (o Orders) RemoveSite(ctx context.Context, id engine.SiteID) error {
+	return o.m.change(ctx, func(d *draft) error {
+		r, err := d.own().Remove(id, d.now)
 		if err != nil || r == nil {
 			return err
 		}

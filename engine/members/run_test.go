@@ -71,7 +71,7 @@ func TestASetBackDiskIsRecognised(t *testing.T) {
 	for name, lost := range map[string]func(s *site) error{
 		"its record":    func(s *site) error { return s.Moved(t.Context(), vivaldi.New()) },
 		"a zone":        func(s *site) error { return s.SetZone(t.Context(), "west", []engine.SiteID{s.Self()}) },
-		"an invitation": func(s *site) error { _, _, err := s.Invite(t.Context(), time.Hour, 1); return err },
+		"an invitation": func(s *site) error { _, _, err := s.Invite(t.Context(), time.Hour, 1, 0); return err },
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, paris, nantes, _ := three(t)

@@ -199,22 +199,24 @@ func (w *world) join(by *site, name string) *site {
 func (s *site) enter(by *site) {
 	tb := s.w.tb
 	tb.Helper()
-	i, secret, err := by.Invite(tb.Context(), time.Hour, 1)
+	i, secret, err := by.Invite(tb.Context(), time.Hour, 1, 0)
 	must(tb, err)
 	record := engine.SiteRecord{Name: engine.SiteName(s.name)}
 	records, err := by.Admit(tb.Context(), engine.JoinRequest{Invitation: i.ID, Secret: secret, Site: s.Self(), Record: record})
 	must(tb, err)
-	must(tb, s.Adopt(tb.Context(), by.MeshID(), records))
+	must(tb, s.Adopt(tb.Context(), by.MeshID(), by.Founder(), records))
 	must(tb, s.Announce(tb.Context(), record))
 	s.w.deliver()
 }
 
-// three starts a mesh of three sites that know of each other.
+// three starts a mesh of three sites that know of each other. Nantes and paris are its authorities, in this order.
 func three(tb testing.TB) (w *world, paris, nantes, lyon *site) {
 	tb.Helper()
 	w = newWorld(tb)
 	paris = w.found("paris")
 	nantes = w.join(paris, "nantes")
+	must(tb, paris.AddAuthority(tb.Context(), nantes.Self(), true))
+	w.deliver()
 	lyon = w.join(nantes, "lyon")
 	return w, paris, nantes, lyon
 }
@@ -278,7 +280,11 @@ func (s *site) Fetch(context.Context, engine.SiteID, engine.DocumentID, engine.B
 
 // signed is a record as a site would sign it.
 func (k key) signed(number uint64, kind engine.RecordKind, about string, body any) engine.SignedRecord {
-	b := engine.Encode(engine.MeshRecord{Key: engine.RecordKey{Kind: kind, About: about}, Number: number, Body: engine.Encode(body)})
+	r := engine.MeshRecord{Key: engine.RecordKey{Kind: kind, About: about}, Number: number, Body: engine.Encode(body)}
+	if kind == engine.RecordZone || kind == engine.RecordRemoval || kind == engine.RecordCertificate {
+		r.Mesh = "id-2" // what three and found make
+	}
+	b := engine.Encode(r)
 	return engine.SignedRecord{Author: k.site(), Record: b, Signature: k.Sign(mesh.Message(b))}
 }
 

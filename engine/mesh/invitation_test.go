@@ -11,13 +11,13 @@ import (
 func TestAdmit(t *testing.T) {
 	paris := found(t)
 	join(t, paris, "nantes", 0)
-	r, err := paris.SetZone("west", []engine.SiteID{"paris"}, at(1))
+	r, err := pen(paris).SetZone("west", []engine.SiteID{"paris"}, at(1))
 	must(t, err)
 	own(t, paris, r)
 	for _, id := range []string{"once", "revoked", "short"} {
 		invite(t, paris, id, 1, 0)
 	}
-	revoked, err := paris.Revoke("revoked")
+	revoked, err := pen(paris).Revoke("revoked")
 	must(t, err)
 	own(t, paris, revoked)
 	wrong := asks("once", "lyon", "lyon")
@@ -42,21 +42,24 @@ func TestAdmit(t *testing.T) {
 		"an invitation used up now": {asks("paris-nantes", "lyon", "lyon"), 2, 403},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := paris.Admit(c.r, at(c.minutes))
-			refused(t, err, c.status, "invitation")
+			_, err := pen(paris).Admit(c.r, at(c.minutes))
+			var r *engine.Refusal
+			if !errors.As(err, &r) || r.Status != c.status {
+				t.Errorf("got %v, want a refusal %d", err, c.status)
+			}
 		})
 	}
-	records, err := paris.Admit(asks("once", "lyon", "lyon"), at(2))
+	records, err := pen(paris).Admit(asks("once", "lyon", "lyon"), at(2))
 	must(t, err)
 	if records[0].Number != paris.last+1 || records[1].Number != paris.last+2 {
 		t.Errorf("after number %d come %d and %d", paris.last, records[0].Number, records[1].Number)
 	}
 	own(t, paris, records...)
-	again, err := paris.Admit(asks("once", "lyon", "lyon"), at(3))
+	again, err := pen(paris).Admit(asks("once", "lyon", "lyon"), at(3))
 	if err != nil || again != nil || !paris.IsMember("lyon") {
 		t.Errorf("one whose first try was cut off gets %v: %v", again, err)
 	}
-	_, err = paris.Admit(asks("once", "brest", "brest"), at(3))
+	_, err = pen(paris).Admit(asks("once", "brest", "brest"), at(3))
 	refused(t, err, 403, "invitation")
 }
 
@@ -66,35 +69,37 @@ func TestInvitationsReuseTheirPlaces(t *testing.T) {
 	for i := range 500 {
 		invite(t, paris, fmt.Sprint(i), 1, 100*i) // by then the one before has expired
 		if i%3 == 0 {
-			r, err := paris.Revoke(fmt.Sprint(i))
+			r, err := pen(paris).Revoke(fmt.Sprint(i))
 			must(t, err)
 			own(t, paris, r)
 		}
 	}
-	if n := len(paris.Records()); n != 3 || len(paris.Invitations()) != 1 {
+	if n := len(paris.Records()); n != 4 || len(paris.Invitations()) != 1 {
 		t.Errorf("there are %d records and the invitations %+v", n, paris.Invitations())
 	}
 	late := 100 * 500
 	for i := range MaxInvitations {
 		invite(t, paris, fmt.Sprint("open ", i), 1, late)
 	}
-	_, err := paris.Invite(engine.Invitation{ID: "more", ExpiresAt: at(late + 1), Uses: 1}, at(late))
+	_, err := pen(paris).Invite(engine.Invitation{ID: "more", ExpiresAt: at(late + 1), Uses: 1}, at(late))
 	refused(t, err, 409, "invitation")
 	if list := paris.Invitations(); len(list) != MaxInvitations || !paris.Inviting(at(late)) || paris.Inviting(at(late+60)) {
 		t.Errorf("%d invitations are open", len(list))
 	}
-	r, err := paris.Revoke("open 7")
+	r, err := pen(paris).Revoke("open 7")
 	must(t, err)
 	own(t, paris, r)
 	invite(t, paris, "more", 2, late)
 	if len(paris.Invitations()) != MaxInvitations {
 		t.Error("the revoked one is there still")
 	}
-	if _, err := paris.Revoke("open 7"); !errors.Is(err, engine.ErrNotFound) {
+	if _, err := pen(paris).Revoke("open 7"); !errors.Is(err, engine.ErrNotFound) {
 		t.Errorf("what is no more is revoked: %v", err)
 	}
 	nantes := join(t, paris, "nantes", late+60)
-	if _, err := nantes.Revoke("more"); !errors.Is(err, engine.ErrNotFound) {
+	_, err = pen(nantes).Invite(engine.Invitation{ID: "i", ExpiresAt: at(late + 90), Uses: 1}, at(late+61))
+	refused(t, err, 403, "authority")
+	if _, err := pen(nantes).Revoke("more"); !errors.Is(err, engine.ErrNotFound) {
 		t.Errorf("another site's is revoked: %v", err)
 	}
 	if nantes.Inviting(at(late)) {
@@ -108,7 +113,7 @@ func TestInviteRefuses(t *testing.T) {
 		{ID: "i", ExpiresAt: at(1)}, {ID: "i", ExpiresAt: at(1), Uses: -1}, {ID: "i", ExpiresAt: at(1), Uses: 1 << 30},
 		{ID: "i", ExpiresAt: at(0), Uses: 1}, {ExpiresAt: at(1), Uses: 1},
 	} {
-		_, err := paris.Invite(i, noon)
+		_, err := pen(paris).Invite(i, noon)
 		refused(t, err, 422, "invitation")
 	}
 }
@@ -119,7 +124,7 @@ func TestUsesAreNotForgotten(t *testing.T) {
 	invite(t, paris, "i", 1, 0)
 	backup := New("paris")
 	hear(t, backup, paris)
-	records, err := paris.Admit(asks("i", "nantes", "nantes"), at(1))
+	records, err := pen(paris).Admit(asks("i", "nantes", "nantes"), at(1))
 	must(t, err)
 	own(t, paris, records...)
 	nantes := New("nantes")
@@ -127,9 +132,9 @@ func TestUsesAreNotForgotten(t *testing.T) {
 	if news := hear(t, backup, nantes); len(news.Own) != 2 {
 		t.Errorf("it hears of its own: %+v", news.Own)
 	}
-	_, err = backup.Admit(asks("i", "lyon", "lyon"), at(2))
+	_, err = pen(backup).Admit(asks("i", "lyon", "lyon"), at(2))
 	refused(t, err, 403, "invitation")
-	if r := backup.Next(engine.RecordKey{Kind: engine.RecordSite}, engine.SiteRecord{}); r.Number != paris.last+1 {
+	if r := pen(backup).Next(engine.RecordKey{Kind: engine.RecordSite}, engine.SiteRecord{}); r.Number != paris.last+1 {
 		t.Errorf("it goes on with number %d, after %d", r.Number, paris.last)
 	}
 }

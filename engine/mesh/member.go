@@ -2,84 +2,74 @@ package mesh
 
 import (
 	"cmp"
-	"maps"
 	"slices"
+	"time"
 
 	"github.com/skerry/skerry/engine"
 )
 
-// entries are how all members came in, and those who were.
-type entries struct {
-	of map[engine.SiteID]entry
-	// order are the sites by when they joined.
-	order []engine.SiteID
-}
-
-type entry struct {
-	at   int64 // Unix microseconds
-	name engine.SiteName
-}
-
-// joined tells how sites came in. Of several admissions of a site the earliest counts; but nobody came in before whoever let
-// it in, whatever that site says: so nobody can give a later site an earlier one's name.
-func (s *State) joined() *entries {
-	if s.entries != nil {
-		return s.entries
-	}
-	of := map[engine.SiteID]entry{}
-	s.entries = &entries{of: of}
-	if s.id == "" {
-		return s.entries
-	}
-	origin := s.records[s.founder][engine.RecordKey{Kind: engine.RecordMesh}].said.(engine.MeshOrigin)
-	of[s.founder] = entry{at: origin.At}
-	for ready := []engine.SiteID{s.founder}; len(ready) > 0; {
-		by := ready[0]
-		ready = ready[1:]
-		for key, r := range s.records[by] {
-			a, ok := r.said.(engine.Admission)
-			if !ok {
-				continue
-			}
-			id, e := engine.SiteID(key.About), entry{max(a.At, of[by].at+1), a.Name}
-			if old, known := of[id]; !known || cmp.Or(cmp.Compare(e.at, old.at), cmp.Compare(e.name, old.name)) < 0 {
-				of[id] = e
-				ready = append(ready, id)
-			}
-		}
-	}
-	s.entries.order = slices.SortedFunc(maps.Keys(of), func(a, b engine.SiteID) int {
-		return cmp.Or(cmp.Compare(of[a].at, of[b].at), cmp.Compare(a, b))
-	})
-	return s.entries
-}
-
-// Members lists the members, by when they joined. A site that was removed is one until it is gone. Where two claim one name,
-// the one that joined earlier keeps it, and that of the other is empty.
+// Members lists the members, by when they joined. A site that was removed is one until it is gone. Names are those of the
+// certificates, whatever a site says of itself. Where two have one name, the one that got it first keeps it, and that of the
+// other is empty; of one that was removed it is free for others.
 func (s *State) Members() []engine.Member {
 	if s.members != nil {
 		return s.members
 	}
-	joined := s.joined()
-	s.members = make([]engine.Member, 0, len(joined.order))
-	taken := map[engine.SiteName]bool{}
-	for _, id := range joined.order {
+	s.members = make([]engine.Member, 0, len(s.admitted))
+	named := map[engine.SiteID]uint64{}
+	for id := range s.admitted {
 		if s.gone[id] {
 			continue
 		}
-		m := engine.Member{ID: id, Joined: engine.Time(joined.of[id].at)}
+		m := engine.Member{ID: id}
 		m.SiteRecord, _ = s.Site(id)
-		m.Name = cmp.Or(m.Name, joined.of[id].name)
+		if c, r := s.certificate(id); r != nil {
+			named[id] = cmp.Or(c.Named, r.Number)
+			m.Name, m.Joined, m.Certified = c.Name, engine.Time(c.At), r.raw.Author
+			m.From, m.Until = moment(c.From), moment(c.Until)
+		} else {
+			m.Joined, m.Certified = engine.Time(s.origin().At), id
+		}
 		if at, removed := s.removed[id]; removed {
 			m.Removed = engine.Time(at)
 		}
+		s.members = append(s.members, m)
+	}
+	slices.SortFunc(s.members, func(a, b engine.Member) int { // by who keeps a name
+		return cmp.Or(out(a)-out(b), cmp.Compare(named[a.ID], named[b.ID]), cmp.Compare(a.ID, b.ID))
+	})
+	taken := map[engine.SiteName]bool{}
+	for i := range s.members {
+		m := &s.members[i]
 		if taken[m.Name] {
 			m.Name = ""
 		}
 		taken[m.Name] = true
-		s.members = append(s.members, m)
 	}
+	slices.SortFunc(s.members, func(a, b engine.Member) int {
+		return cmp.Or(a.Joined.Compare(b.Joined), cmp.Compare(named[a.ID], named[b.ID]), cmp.Compare(a.ID, b.ID))
+	})
 	return s.members
+}
+
+func out(m engine.Member) int {
+	if m.Removed.IsZero() {
+		return 0
+	}
+	return 1
+}
+
+// moment is a time of a record; zero: none.
+func moment(at int64) time.Time {
+	if at == 0 {
+		return time.Time{}
+	}
+	return engine.Time(at)
+}
+
+// origin is how the mesh began; it is not called before it has.
+func (s *State) origin() engine.MeshOrigin {
+	return s.records[s.founder][engine.RecordKey{Kind: engine.RecordMesh}].said.(engine.MeshOrigin)
 }
 
 // ID identifies the mesh; empty: this site belongs to none. Founder is the site that has founded it.
@@ -91,8 +81,21 @@ func (s *State) Founder() engine.SiteID { return s.founder }
 // Self is the site whose state it is.
 func (s *State) Self() engine.SiteID { return s.self }
 
-// IsMember reports whether a site is a member: it may be talked to.
+// IsMember reports whether a site is a member.
 func (s *State) IsMember(id engine.SiteID) bool { return s.admitted[id] && !s.gone[id] }
+
+// Good reports whether a site is a member that may be talked to now: its certificate is good. One whose clock is a little
+// behind takes a new one for good.
+func (s *State) Good(id engine.SiteID, now time.Time) bool {
+	if !s.IsMember(id) {
+		return false
+	}
+	c, _ := s.certificate(id)
+	return now.Add(fresh).UnixMicro() >= c.From && (c.Until == 0 || now.UnixMicro() < c.Until)
+}
+
+// fresh is by how much the clock of whoever reads a certificate may be behind the one of the authority.
+const fresh = time.Hour
 
 // WasAdmitted reports whether a site is a member, or was one.
 func (s *State) WasAdmitted(id engine.SiteID) bool { return s.admitted[id] }
@@ -127,8 +130,14 @@ func (s *State) Own() engine.SiteRecord {
 	return record
 }
 
-// Name is what a site calls itself, or was called when it was let in; of one that is unknown, its identifier.
+// Name is what the certificate of a site calls it, though another may have that name; of one without, its identifier.
 func (s *State) Name(id engine.SiteID) engine.SiteName {
-	record, _ := s.Site(id)
-	return cmp.Or(record.Name, s.joined().of[id].name, engine.SiteName(id))
+	if c, r := s.certificate(id); r != nil {
+		return c.Name
+	}
+	if s.admitted[id] { // the founder
+		record, _ := s.Site(id)
+		return cmp.Or(record.Name, engine.SiteName(id))
+	}
+	return engine.SiteName(id)
 }

@@ -2,6 +2,7 @@ package mesh
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 func TestMembersInTheOrderInWhichTheyJoined(t *testing.T) {
 	paris := found(t)
 	nantes := join(t, paris, "nantes", 10)
+	promote(t, paris, nantes, false)
 	lyon := join(t, nantes, "lyon", 20)
 	hear(t, paris, nantes)
 	for _, s := range []*State{paris, nantes, lyon} {
@@ -31,37 +33,105 @@ func TestMembersInTheOrderInWhichTheyJoined(t *testing.T) {
 	}
 }
 
-// Where two claim one name, the one that joined earlier keeps it; and no site can let another in at a time before its own.
-func TestTheEarlierKeepsAName(t *testing.T) {
+// A site is called what its certificate says, whatever it says of itself and whoever else says it.
+func TestNamesAreBoundByCertificates(t *testing.T) {
 	paris := found(t)
 	nantes := join(t, paris, "nantes", 10)
 	lyon := join(t, paris, "lyon", 20)
-	announce(t, nantes, engine.SiteRecord{Name: "lyon"}, 30)
+	announce(t, lyon, engine.SiteRecord{Name: "nantes"}, 30)
+	hear(t, paris, lyon)
+	if got := names(paris); got != "[paris nantes lyon]" || paris.Name("lyon") != "lyon" {
+		t.Errorf("a site has named itself: %s", got)
+	}
+	_, err := paris.Take(says("lyon", 1, engine.RecordCertificate, "lyon", engine.Certificate{Name: "nantes", At: 1, Named: 1}))
+	if !errors.Is(err, engine.ErrMissing) || names(paris) != "[paris nantes lyon]" {
+		t.Errorf("a site has certified itself: %s, %v", names(paris), err)
+	}
+	_, err = pen(paris).Certify("lyon", "nantes", time.Time{}, at(31))
+	refused(t, err, 409, "exists")
+	certify(t, paris, "lyon", "lutetia", 32)
+	hear(t, nantes, paris)
+	if got := names(nantes); got != "[paris nantes lutetia]" || paris.Name("brest") != "brest" {
+		t.Errorf("an authority names a site: %s", got)
+	}
+}
+
+// Two authorities that do not hear of each other may give one name twice. The site that got it first keeps it, also when its
+// certificate is renewed; one that is taken out makes room.
+func TestTheFirstKeepsAName(t *testing.T) {
+	paris := found(t)
+	nantes := join(t, paris, "nantes", 10)
+	promote(t, paris, nantes, false)
+	certify(t, nantes, "k1", "brest", 20)
+	certify(t, nantes, "k3", "metz", 20)
+	certify(t, paris, "k2", "brest", 1) // an earlier date, and a later number: it decides nothing
+	certify(t, paris, "k2", "", 1)
 	hear(t, paris, nantes)
-	if got := names(paris); got != "[paris lyon ]" {
-		t.Errorf("nantes, which joined first, has not got the name: %s", got)
+	hear(t, nantes, paris)
+	first, second := paris.Members(), map[engine.SiteID]engine.SiteName{}
+	for _, m := range first {
+		second[m.ID] = m.Name
 	}
-	if paris.Name("nantes") != "lyon" || paris.Name("lyon") != "lyon" || paris.Name("brest") != "brest" {
-		t.Error("what a site calls itself is what it is called")
+	if second["k1"] == second["k2"] || (second["k1"] == "") == (second["k2"] == "") || names(paris) != names(nantes) {
+		t.Fatalf("paris sees %s, nantes %s", names(paris), names(nantes))
 	}
-	news, err := paris.Take(
-		says("lyon", 100, engine.RecordAdmission, "accomplice", engine.Admission{Invitation: "i", Name: "paris", At: 1}),
-		says("accomplice", 1, engine.RecordSite, "", engine.SiteRecord{Name: "paris"}))
+	keeper := engine.SiteID("k1")
+	if second["k2"] == "brest" {
+		keeper = "k2"
+	}
+	certify(t, paris, keeper, "", 40)
+	hear(t, nantes, paris)
+	if names(nantes) != names(paris) || nantes.Members()[slices.IndexFunc(nantes.Members(), func(m engine.Member) bool { return m.ID == keeper })].Name != "brest" {
+		t.Errorf("a renewed certificate has lost its name: %s", names(nantes))
+	}
+	r, err := pen(paris).Remove(keeper, at(50))
 	must(t, err)
-	if got := names(paris); got != "[paris lyon  ]" || len(news.Joined) != 1 {
-		t.Errorf("a site that pretends to be older has taken a name: %s", got)
+	own(t, paris, *r)
+	for _, m := range paris.Members() {
+		if m.ID != keeper && (m.ID == "k1" || m.ID == "k2") && m.Name != "brest" {
+			t.Errorf("a site that is out keeps its name: %s", names(paris))
+		}
 	}
-	hear(t, lyon, paris)
-	if names(lyon) != names(paris) {
-		t.Errorf("lyon sees %s", names(lyon))
+}
+
+// A certificate is good from when it was made, by the clock of whoever reads it, until it ends.
+func TestValidity(t *testing.T) {
+	paris := found(t)
+	r, err := pen(paris).Certify("nantes", "nantes", at(1000), at(500))
+	must(t, err)
+	own(t, paris, r)
+	for minutes, want := range map[int]bool{400: false, 441: true, 500: true, 999: true, 1000: false, 2000: false} {
+		if got := paris.Good("nantes", at(minutes)); got != want {
+			t.Errorf("after %d minutes it is good: %t", minutes, got)
+		}
 	}
+	if !paris.Good("paris", at(1<<20)) || paris.Good("lyon", at(500)) || !paris.IsMember("nantes") {
+		t.Error("one without an end ends, or a stranger's is good")
+	}
+	if m := paris.Members()[1]; !m.Until.Equal(at(1000)) || !m.From.Equal(at(500)) || m.Certified != "paris" {
+		t.Errorf("nantes is %+v", m)
+	}
+	records, err := pen(paris).Admit(engine.JoinRequest{Site: "nantes", Record: engine.SiteRecord{Name: "x"}}, at(600))
+	if err != nil || records != nil {
+		t.Errorf("one that is certified needs no invitation: %v, %v", records, err)
+	}
+	_, err = pen(paris).Admit(engine.JoinRequest{Site: "nantes", Record: engine.SiteRecord{Name: "x"}}, at(1001))
+	refused(t, err, 403, "invitation")
+	r, err = pen(paris).Certify("nantes", "", time.Time{}, at(1100))
+	must(t, err)
+	own(t, paris, r)
+	if m := paris.Members()[1]; !paris.Good("nantes", at(9999)) || m.Name != "nantes" || !m.Joined.Equal(at(500)) {
+		t.Errorf("after it was renewed nantes is %+v", m)
+	}
+	_, err = pen(paris).Certify("nantes", "", at(1), at(2))
+	refused(t, err, 422, "certificate")
 }
 
 // A site that has said nothing yet is called what it was let in as.
 func TestNameBeforeTheFirstWord(t *testing.T) {
 	paris := found(t)
 	invite(t, paris, "i", 1, 0)
-	records, err := paris.Admit(asks("i", "k1", "nantes"), at(1))
+	records, err := pen(paris).Admit(asks("i", "k1", "nantes"), at(1))
 	must(t, err)
 	own(t, paris, records...)
 	if paris.Name("k1") != "nantes" || names(paris) != "[paris nantes]" {
@@ -72,15 +142,15 @@ func TestNameBeforeTheFirstWord(t *testing.T) {
 func TestRemoval(t *testing.T) {
 	paris := found(t)
 	nantes := join(t, paris, "nantes", 10)
-	lyon := join(t, nantes, "lyon", 20)
-	hear(t, paris, nantes)
-	if _, err := paris.Remove("brest", at(30)); !errors.Is(err, engine.ErrNotFound) {
+	lyon := join(t, paris, "lyon", 20)
+	hear(t, nantes, paris)
+	if _, err := pen(paris).Remove("brest", at(30)); !errors.Is(err, engine.ErrNotFound) {
 		t.Errorf("a site that is none is removed: %v", err)
 	}
-	r, err := paris.Remove("nantes", at(30))
+	r, err := pen(paris).Remove("nantes", at(30))
 	must(t, err)
 	own(t, paris, *r)
-	if again, err := paris.Remove("nantes", at(31)); again != nil || err != nil {
+	if again, err := pen(paris).Remove("nantes", at(31)); again != nil || err != nil {
 		t.Errorf("it is removed again: %+v, %v", again, err)
 	}
 	for _, s := range []*State{nantes, lyon} {
@@ -100,18 +170,22 @@ func TestRemoval(t *testing.T) {
 		t.Errorf("once it is gone the members are %s", names(lyon))
 	}
 	invite(t, paris, "back", 1, 40)
-	_, err = paris.Admit(asks("back", "nantes", "nantes"), at(41))
+	_, err = pen(paris).Admit(asks("back", "nantes", "nantes"), at(41))
 	refused(t, err, 403, "invitation")
-	r, err = paris.Remove("lyon", at(50))
+	if _, err = pen(lyon).Remove("paris", at(45)); err == nil {
+		t.Error("a site that is no authority takes another out")
+	}
+	_, err = pen(paris).Remove("paris", at(51))
+	refused(t, err, 409, "authority")
+	r, err = pen(paris).Remove("lyon", at(50))
 	must(t, err)
 	own(t, paris, *r)
-	_, err = paris.Remove("paris", at(51))
+	_, err = pen(paris).Remove("paris", at(51))
 	refused(t, err, 409, "last-site")
-	// Somebody else says that it was removed earlier: the earliest counts, in whatever order that is heard.
-	early := says("lyon", 1000, engine.RecordRemoval, "nantes", engine.Removal{At: at(25).UnixMicro()})
+	early := says("lyon", 1000, engine.RecordRemoval, "paris", engine.Removal{At: 1})
 	news, err := paris.Take(early)
-	if since, _ := paris.Removed("nantes"); err != nil || since != at(25).UnixMicro() || len(news.Removed) != 0 {
-		t.Errorf("it is removed since %d: %+v, %v", since, news, err)
+	if _, removed := paris.Removed("paris"); removed || !errors.Is(err, engine.ErrMissing) || len(news.Removed) != 0 {
+		t.Errorf("a member takes everybody out: %+v, %v", news, err)
 	}
 }
 
@@ -122,7 +196,7 @@ func TestAnnounce(t *testing.T) {
 		Rules: map[string]string{"images.image": "abc"}, Catalog: "c", Version: "2", Run: "r", Heard: []string{"q"}, Coordinate: &here,
 		Queues: map[engine.ServiceName]engine.QueueStatus{"images": {State: engine.QueuePaused, Reason: "401", Since: noon}}}
 	announce(t, paris, full, 5)
-	if _, changed, err := paris.Announce(full, at(6)); changed || err != nil {
+	if _, changed, err := pen(paris).Announce(full, at(6)); changed || err != nil {
 		t.Errorf("the same is said again: %v", err)
 	}
 	got := paris.Own()
@@ -131,7 +205,7 @@ func TestAnnounce(t *testing.T) {
 	}
 	bad := full
 	bad.Name = "two words"
-	if _, _, err := paris.Announce(bad, at(7)); err == nil {
+	if _, _, err := pen(paris).Announce(bad, at(7)); err == nil {
 		t.Error("it says what others refuse")
 	}
 }

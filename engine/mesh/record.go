@@ -15,8 +15,8 @@ func Message(record []byte) []byte { return append([]byte("skerry record\x00"), 
 type record struct {
 	engine.MeshRecord
 	raw engine.SignedRecord
-	// said is what Body decodes to: engine.MeshOrigin, SiteRecord, Admission, Removal, Invitation or ZoneRecord; nil of a kind
-	// that is unknown here, which is kept for sites that know it.
+	// said is what Body decodes to: engine.MeshOrigin, SiteRecord, Authorities, Certificate, Removal, Invitation or ZoneRecord; nil of
+	// a kind that is unknown here, which is kept for sites that know it.
 	said any
 }
 
@@ -36,6 +36,8 @@ func open(raw engine.SignedRecord) (*record, error) {
 		return nil, fmt.Errorf("%w: number %d", engine.ErrRefused, r.Number)
 	case r.Key.Kind == "" || len(r.Key.Kind) > maxName || len(r.Key.About) > maxAbout:
 		return nil, fmt.Errorf("%w: key %.40q", engine.ErrRefused, r.Key.Kind)
+	case len(r.Mesh) > maxText:
+		return nil, fmt.Errorf("%w: a mesh of %d bytes", engine.ErrRefused, len(r.Mesh))
 	}
 	return r, nil
 }
@@ -45,15 +47,20 @@ func (r *record) fingerprint() engine.Fingerprint {
 	return engine.FingerprintOf("record", []byte(r.raw.Author), r.raw.Record)
 }
 
-// newer compares two records of which one counts: those of one author and key, or of one zone. It is zero only for the same
-// record.
+// orders reports whether only authorities may say something of this kind. It counts because of who has signed it, wherever it comes
+// from, and whether or not its author is a site.
+func orders(kind engine.RecordKind) bool {
+	return kind == engine.RecordAuthorities || kind == engine.RecordInvitation || shared(kind)
+}
+
+// shared reports whether all authorities together have one word about one thing of this kind: the newest counts, whoever has said it.
+func shared(kind engine.RecordKind) bool {
+	return kind == engine.RecordCertificate || kind == engine.RecordRemoval || kind == engine.RecordZone
+}
+
+// newer compares two records of which one counts. It is zero only for the same record. No date decides: an authority numbers above
+// all that it knows from authorities, so what was said with another's word in sight comes after that.
 func (r *record) newer(than *record) int {
-	if z, ok := r.said.(engine.ZoneRecord); ok {
-		other := than.said.(engine.ZoneRecord)
-		if c := cmp.Or(cmp.Compare(z.At, other.At), cmp.Compare(r.raw.Author, than.raw.Author)); c != 0 {
-			return c
-		}
-	}
 	// An author gives a number twice only where its disk was set back, or where two run with its key.
-	return cmp.Or(cmp.Compare(r.Number, than.Number), bytes.Compare(r.raw.Record, than.raw.Record))
+	return cmp.Or(cmp.Compare(r.Number, than.Number), cmp.Compare(r.raw.Author, than.raw.Author), bytes.Compare(r.raw.Record, than.raw.Record))
 }

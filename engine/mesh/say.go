@@ -4,29 +4,55 @@ import (
 	"bytes"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/skerry/skerry/engine"
 )
 
-// Next returns this site's next record of a key. Its number exceeds those of all its own that are known, so that it counts
-// also after the site's disk was set back, once it has heard what it had said.
-func (s *State) Next(key engine.RecordKey, body any) engine.MeshRecord { return s.after(0, key, body) }
-
-// after is Next once n more records have been made.
-func (s *State) after(n uint64, key engine.RecordKey, body any) engine.MeshRecord {
-	return engine.MeshRecord{Key: key, Number: s.last + n + 1, Body: engine.Encode(body)}
+// Author makes the records that the holder of one key says. They change nothing before they are signed and taken in.
+type Author struct {
+	*State
+	key  engine.SiteID
+	last uint64 // the highest number of the key's records
 }
 
-// Found returns the record that founds a mesh with this identifier. This site must belong to none.
-func (s *State) Found(id string, now time.Time) engine.MeshRecord {
-	return s.Next(engine.RecordKey{Kind: engine.RecordMesh}, engine.MeshOrigin{Mesh: id, At: now.UnixMicro()})
+// By returns what the holder of a key says: this site, or an authority whose key is kept elsewhere.
+func (s *State) By(key engine.SiteID) Author {
+	a := Author{State: s, key: key}
+	if key == s.self {
+		a.last = s.last
+	}
+	for _, r := range s.records[key] {
+		a.last = max(a.last, r.Number)
+	}
+	return a
+}
+
+// Next returns the next record of a key. Its number exceeds those of all of the author's that are known, so that it counts
+// also after the site's disk was set back, once it has heard what it had said; where the author speaks as an authority, those of all
+// authorities.
+func (a Author) Next(key engine.RecordKey, body any) engine.MeshRecord { return a.after(0, key, body) }
+
+// after is Next once n more records have been made.
+func (a Author) after(n uint64, key engine.RecordKey, body any) engine.MeshRecord {
+	r := engine.MeshRecord{Key: key, Number: a.last + n + 1, Body: engine.Encode(body)}
+	if orders(key.Kind) {
+		r.Number, r.Mesh = max(a.last, a.top)+n+1, a.id
+	}
+	return r
+}
+
+// Found returns the record that founds a mesh with this identifier. This site must belong to none. It is then the mesh's authority, and
+// gives itself a certificate.
+func (a Author) Found(id string, now time.Time) engine.MeshRecord {
+	return a.Next(engine.RecordKey{Kind: engine.RecordMesh}, engine.MeshOrigin{Mesh: id, At: now.UnixMicro()})
 }
 
 // Announce returns the record in which this site says what it has to say of itself; changed is false where it has said that
 // already, but for its At. The error says why others would refuse it.
-func (s *State) Announce(say engine.SiteRecord, now time.Time) (record engine.MeshRecord, changed bool, err error) {
-	own, said := s.Site(s.self)
+func (a Author) Announce(say engine.SiteRecord, now time.Time) (record engine.MeshRecord, changed bool, err error) {
+	own, said := a.Site(a.key)
 	say.At = own.At
 	if said && bytes.Equal(engine.Encode(say), engine.Encode(own)) {
 		return engine.MeshRecord{}, false, nil
@@ -35,28 +61,35 @@ func (s *State) Announce(say engine.SiteRecord, now time.Time) (record engine.Me
 	if err := CheckSite(say); err != nil {
 		return engine.MeshRecord{}, false, fmt.Errorf("say what site %.60q is: %w", say.Name, err)
 	}
-	return s.Next(engine.RecordKey{Kind: engine.RecordSite}, say), true, nil
+	return a.Next(engine.RecordKey{Kind: engine.RecordSite}, say), true, nil
 }
 
 // Remove returns the record that takes a site out of the mesh for good; nil where one has already. ErrNotFound: it is no
 // member. A *engine.Refusal: it cannot be.
-func (s *State) Remove(id engine.SiteID, now time.Time) (*engine.MeshRecord, error) {
-	if !s.IsMember(id) {
+func (a Author) Remove(id engine.SiteID, now time.Time) (*engine.MeshRecord, error) {
+	if !a.IsMember(id) {
 		return nil, fmt.Errorf("remove site %s: %w", id, engine.ErrNotFound)
 	}
-	if _, removed := s.removed[id]; removed {
+	if _, removed := a.removed[id]; removed {
 		return nil, nil
 	}
+	if err := a.mayOrder(); err != nil {
+		return nil, err
+	}
 	others := 0
-	for _, m := range s.Members() {
+	for _, m := range a.Members() {
 		if m.ID != id && m.Removed.IsZero() {
 			others++
 		}
 	}
 	if others == 0 {
 		return nil, &engine.Refusal{Status: http.StatusConflict, Type: "last-site",
-			Detail: fmt.Sprintf("%s is the last site of the mesh", s.Name(id))}
+			Detail: fmt.Sprintf("%s is the last site of the mesh", a.Name(id))}
 	}
-	r := s.Next(engine.RecordKey{Kind: engine.RecordRemoval, About: string(id)}, engine.Removal{At: now.UnixMicro()})
+	if slices.Contains(a.authorities, id) {
+		return nil, &engine.Refusal{Status: http.StatusConflict, Type: "authority",
+			Detail: fmt.Sprintf("the key of %s is an authority of the mesh: remove it from those first, after another one was added", a.Name(id))}
+	}
+	r := a.Next(engine.RecordKey{Kind: engine.RecordRemoval, About: string(id)}, engine.Removal{At: now.UnixMicro()})
 	return &r, nil
 }

@@ -10,6 +10,9 @@ import (
 	"github.com/skerry/skerry/engine"
 )
 
+// pen makes what a site itself says.
+func pen(s *State) Author { return s.By(s.Self()) }
+
 func must(tb testing.TB, err error) {
 	tb.Helper()
 	if err != nil {
@@ -29,7 +32,11 @@ func raw(author engine.SiteID, r engine.MeshRecord) engine.SignedRecord {
 
 // says is a record of an author with this number.
 func says(author engine.SiteID, number uint64, kind engine.RecordKind, about string, body any) engine.SignedRecord {
-	return raw(author, engine.MeshRecord{Key: engine.RecordKey{Kind: kind, About: about}, Number: number, Body: engine.Encode(body)})
+	r := engine.MeshRecord{Key: engine.RecordKey{Kind: kind, About: about}, Number: number, Body: engine.Encode(body)}
+	if orders(kind) {
+		r.Mesh = "mesh"
+	}
+	return raw(author, r)
 }
 
 // own takes in records that a site has just made.
@@ -59,14 +66,32 @@ func hear(tb testing.TB, s, from *State) News {
 func found(tb testing.TB) *State {
 	tb.Helper()
 	s := New("paris")
-	own(tb, s, s.Found("mesh", noon))
+	own(tb, s, pen(s).Found("mesh", noon))
+	certify(tb, s, "paris", "paris", 0)
 	announce(tb, s, engine.SiteRecord{Name: "paris"}, 0)
 	return s
 }
 
+// certify has an authority give a site a certificate without an end.
+func certify(tb testing.TB, s *State, id engine.SiteID, name engine.SiteName, minutes int) {
+	tb.Helper()
+	r, err := pen(s).Certify(id, name, time.Time{}, at(minutes))
+	must(tb, err)
+	own(tb, s, r)
+}
+
+// promote has an authority make another site one, which hears of it.
+func promote(tb testing.TB, by, s *State, before bool) {
+	tb.Helper()
+	r, err := pen(by).AddAuthority(s.Self(), before)
+	must(tb, err)
+	own(tb, by, r)
+	hear(tb, s, by)
+}
+
 func announce(tb testing.TB, s *State, r engine.SiteRecord, minutes int) {
 	tb.Helper()
-	record, changed, err := s.Announce(r, at(minutes))
+	record, changed, err := pen(s).Announce(r, at(minutes))
 	must(tb, err)
 	if !changed {
 		tb.Fatalf("%+v says nothing new", r)
@@ -79,7 +104,7 @@ func secretOf(id string) []byte { return []byte("secret of " + id) }
 // invite makes an invitation.
 func invite(tb testing.TB, s *State, id string, uses, minutes int) {
 	tb.Helper()
-	r, err := s.Invite(engine.Invitation{ID: id, Secret: sha256.Sum256(secretOf(id)), ExpiresAt: at(minutes + 60), Uses: uses}, at(minutes))
+	r, err := pen(s).Invite(engine.Invitation{ID: id, Secret: sha256.Sum256(secretOf(id)), ExpiresAt: at(minutes + 60), Uses: uses}, at(minutes))
 	must(tb, err)
 	own(tb, s, r)
 }
@@ -93,7 +118,7 @@ func join(tb testing.TB, by *State, id engine.SiteID, minutes int) *State {
 	tb.Helper()
 	invitation := fmt.Sprintf("%s-%s", by.Self(), id)
 	invite(tb, by, invitation, 1, minutes)
-	records, err := by.Admit(asks(invitation, id, engine.SiteName(id)), at(minutes))
+	records, err := pen(by).Admit(asks(invitation, id, engine.SiteName(id)), at(minutes))
 	must(tb, err)
 	own(tb, by, records...)
 	s := New(id)

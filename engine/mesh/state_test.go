@@ -1,6 +1,7 @@
 package mesh
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"math"
@@ -55,7 +56,9 @@ func TestSizeFollowsTheNumberOfSites(t *testing.T) {
 func TestRecordsOfStrangers(t *testing.T) {
 	paris := found(t)
 	nantes := join(t, paris, "nantes", 1)
+	promote(t, paris, nantes, false)
 	lyon := join(t, nantes, "lyon", 2)
+	promote(t, nantes, lyon, false)
 	brest := join(t, lyon, "brest", 3)
 	all := brest.Records()
 	slices.Reverse(all)
@@ -83,7 +86,7 @@ func TestRecordsOfStrangers(t *testing.T) {
 	}
 	// Who was never let in is not taken out; together with its admission that counts.
 	out := says("paris", 90, engine.RecordRemoval, "metz", engine.Removal{At: 1})
-	in := says("paris", 91, engine.RecordAdmission, "metz", engine.Admission{Invitation: "i", Name: "metz", At: 1})
+	in := says("paris", 91, engine.RecordCertificate, "metz", engine.Certificate{Invitation: "i", Name: "metz", At: 1})
 	_, err = paris.Take(out)
 	if _, removed := paris.Removed("metz"); removed || !errors.Is(err, engine.ErrMissing) {
 		t.Errorf("a stranger is removed: %v", err)
@@ -144,27 +147,36 @@ func TestTakeRefuses(t *testing.T) {
 		"a long reason": {record(func(r *engine.SiteRecord) {
 			r.Queues = map[engine.ServiceName]engine.QueueStatus{"s": {State: engine.QueuePaused, Reason: strings.Repeat("x", 2000)}}
 		}), "reason of 2000"},
-		"a rule of nothing":       {record(func(r *engine.SiteRecord) { r.Rules = map[string]string{"": "x"} }), "kind of 0"},
-		"a time before 1970":      {record(func(r *engine.SiteRecord) { r.At = -1 }), "time -1"},
-		"an admission of nobody":  {says("nantes", 50, engine.RecordAdmission, "a/b", engine.Admission{Invitation: "i", Name: "x"}), "is no site"},
-		"a nameless admission":    {says("nantes", 50, engine.RecordAdmission, "lyon", engine.Admission{Invitation: "i"}), "name of 0"},
-		"an admission of itself":  {says("nantes", 50, engine.RecordAdmission, "nantes", engine.Admission{Invitation: "i", Name: "x"}), "lets itself in"},
-		"a late admission":        {says("nantes", 50, engine.RecordAdmission, "lyon", engine.Admission{Invitation: "i", Name: "x", At: math.MaxInt64}), "time 9223"},
-		"a removal of nobody":     {says("nantes", 50, engine.RecordRemoval, "", engine.Removal{}), "is no site"},
-		"somebody's invitation":   {invitation(func(i *engine.Invitation) { i.Issuer = "paris" }), "somebody else"},
-		"less than no uses":       {invitation(func(i *engine.Invitation) { i.Uses = -1 }), "-1 uses"},
-		"a nameless invitation":   {invitation(func(i *engine.Invitation) { i.ID = "" }), "identifier of 0"},
-		"a place that is none":    {says("nantes", 50, engine.RecordInvitation, "65", engine.Invitation{ID: "i", Issuer: "nantes"}), "no place"},
-		"a place written long":    {says("nantes", 50, engine.RecordInvitation, "01", engine.Invitation{ID: "i", Issuer: "nantes"}), "no place"},
-		"an empty zone":           {zone("west", engine.ZoneRecord{}), "a zone of 0 sites"},
-		"a deleted zone of sites": {zone("west", engine.ZoneRecord{Sites: many(1), Deleted: true}), "a zone of 1 sites"},
-		"a large zone":            {zone("west", engine.ZoneRecord{Sites: many(MaxZone + 1)}), "a zone of 1025"},
-		"a zone in disorder":      {zone("west", engine.ZoneRecord{Sites: []engine.SiteID{"b", "a"}}), "not sorted"},
-		"a zone that repeats":     {zone("west", engine.ZoneRecord{Sites: []engine.SiteID{"a", "a"}}), "not sorted"},
-		"a zone of nobody":        {zone("west", engine.ZoneRecord{Sites: []engine.SiteID{""}}), "no site"},
-		"a nameless zone":         {zone("", engine.ZoneRecord{Sites: many(1)}), "name of 0"},
-		"a zone at no time":       {zone("west", engine.ZoneRecord{Sites: many(1), At: math.MaxInt64}), "time 9223"},
-		"a large unknown":         {says("nantes", 50, "future", "", make([]byte, maxOther)), "unknown kind"},
+		"a rule of nothing":              {record(func(r *engine.SiteRecord) { r.Rules = map[string]string{"": "x"} }), "kind of 0"},
+		"a time before 1970":             {record(func(r *engine.SiteRecord) { r.At = -1 }), "time -1"},
+		"a certificate of nobody":        {says("nantes", 50, engine.RecordCertificate, "a/b", engine.Certificate{Invitation: "i", Name: "x"}), "is no site"},
+		"a nameless certificate":         {says("nantes", 50, engine.RecordCertificate, "lyon", engine.Certificate{Invitation: "i"}), "name of 0"},
+		"a certificate that ends before": {says("nantes", 50, engine.RecordCertificate, "lyon", engine.Certificate{Name: "x", From: 2, Until: 1}), "good from 2 until 1"},
+		"a list without an authority":    {says("paris", 50, engine.RecordAuthorities, "1", engine.Authorities{}), "0 authorities"},
+		"a list of too many":             {says("paris", 50, engine.RecordAuthorities, "1", engine.Authorities{Keys: many(MaxAuthorities + 1)}), "65 authorities"},
+		"a list that repeats":            {says("paris", 50, engine.RecordAuthorities, "1", engine.Authorities{Keys: []engine.SiteID{"a", "b", "a"}}), "twice"},
+		"a list of what is no key":       {says("paris", 50, engine.RecordAuthorities, "1", engine.Authorities{Keys: []engine.SiteID{"a/b"}}), "no key"},
+		"a list in no place":             {says("paris", 50, engine.RecordAuthorities, "0", engine.Authorities{Keys: many(1)}), "no place"},
+		"a list in a place written long": {says("paris", 50, engine.RecordAuthorities, "+1", engine.Authorities{Keys: many(1)}), "no place"},
+		"an authority of another mesh":   {raw("paris", engine.MeshRecord{Key: engine.RecordKey{Kind: engine.RecordZone, About: "west"}, Number: 50, Mesh: "other", Body: engine.Encode(engine.ZoneRecord{Sites: many(1)})}), "of mesh \"other\""},
+		"a long mesh":                    {raw("paris", engine.MeshRecord{Key: engine.RecordKey{Kind: engine.RecordZone, About: "west"}, Number: 50, Mesh: long, Body: engine.Encode(engine.ZoneRecord{Sites: many(1)})}), "a mesh of 300"},
+		"certificates for ever":          {invitation(func(i *engine.Invitation) { i.Term = -1 }), "for -1 seconds"},
+		"a late certificate":             {says("nantes", 50, engine.RecordCertificate, "lyon", engine.Certificate{Invitation: "i", Name: "x", At: math.MaxInt64}), "time 9223"},
+		"a removal of nobody":            {says("nantes", 50, engine.RecordRemoval, "", engine.Removal{}), "is no site"},
+		"somebody's invitation":          {invitation(func(i *engine.Invitation) { i.Issuer = "paris" }), "somebody else"},
+		"less than no uses":              {invitation(func(i *engine.Invitation) { i.Uses = -1 }), "-1 uses"},
+		"a nameless invitation":          {invitation(func(i *engine.Invitation) { i.ID = "" }), "identifier of 0"},
+		"a place that is none":           {says("nantes", 50, engine.RecordInvitation, "65", engine.Invitation{ID: "i", Issuer: "nantes"}), "no place"},
+		"a place written long":           {says("nantes", 50, engine.RecordInvitation, "01", engine.Invitation{ID: "i", Issuer: "nantes"}), "no place"},
+		"an empty zone":                  {zone("west", engine.ZoneRecord{}), "a zone of 0 sites"},
+		"a deleted zone of sites":        {zone("west", engine.ZoneRecord{Sites: many(1), Deleted: true}), "a zone of 1 sites"},
+		"a large zone":                   {zone("west", engine.ZoneRecord{Sites: many(MaxZone + 1)}), "a zone of 1025"},
+		"a zone in disorder":             {zone("west", engine.ZoneRecord{Sites: []engine.SiteID{"b", "a"}}), "not sorted"},
+		"a zone that repeats":            {zone("west", engine.ZoneRecord{Sites: []engine.SiteID{"a", "a"}}), "not sorted"},
+		"a zone of nobody":               {zone("west", engine.ZoneRecord{Sites: []engine.SiteID{""}}), "no site"},
+		"a nameless zone":                {zone("", engine.ZoneRecord{Sites: many(1)}), "name of 0"},
+		"a zone at no time":              {zone("west", engine.ZoneRecord{Sites: many(1), At: math.MaxInt64}), "time 9223"},
+		"a large unknown":                {says("nantes", 50, "future", "", make([]byte, maxOther)), "unknown kind"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			paris := found(t)
@@ -193,7 +205,7 @@ func TestUnknownKindsAreKept(t *testing.T) {
 	two := says("paris", 51, "future", "x", map[string]int{"y": 2})
 	_, err := paris.Take(two, one)
 	must(t, err)
-	if all := paris.Records(); len(all) != 3 || !reflect.DeepEqual(all[1], two) {
+	if all := paris.Records(); len(all) != 4 || !reflect.DeepEqual(all[2], two) {
 		t.Errorf("there are %+v", all)
 	}
 	for i := range maxOthers - 1 {
@@ -220,7 +232,6 @@ func TestTwoRunsUnderOneKey(t *testing.T) {
 	}
 }
 
-// drawRecords draws what honest and other sites may have said of a few things: the same numbers come again, and admissions lead in circles.
 // What is tried out on a clone is not so in the state that it was made of.
 func TestClone(t *testing.T) {
 	paris := found(t)
@@ -228,10 +239,10 @@ func TestClone(t *testing.T) {
 	hear(t, paris, nantes)
 	sum, all, members := paris.Fingerprint(), paris.Records(), paris.Members()
 	c := paris.Clone()
-	announce(t, c, engine.SiteRecord{Name: "lutetia"}, 2)
-	zone, err := c.SetZone("west", []engine.SiteID{"nantes"}, at(2))
+	certify(t, c, "paris", "lutetia", 2)
+	zone, err := pen(c).SetZone("west", []engine.SiteID{"nantes"}, at(2))
 	must(t, err)
-	removal, err := c.Remove("nantes", at(2))
+	removal, err := pen(c).Remove("nantes", at(2))
 	must(t, err)
 	own(t, c, zone, *removal)
 	join(t, c, "lyon", 3)
@@ -245,9 +256,21 @@ func TestClone(t *testing.T) {
 	}
 }
 
+// drawRecords draws what honest and other sites may have said of a few things: the same numbers come again, and several sign lists of
+// authorities in one place, but nobody two.
 func drawRecords(t *rapid.T) []engine.SignedRecord {
 	sites := []engine.SiteID{"paris", "nantes", "lyon", "brest", "metz"}
 	raws := []engine.SignedRecord{says("paris", 1, engine.RecordMesh, "", engine.MeshOrigin{Mesh: "mesh", At: 5})}
+	after := [32]byte{}
+	for place := range rapid.IntRange(0, 3).Draw(t, "lists") {
+		var last engine.SignedRecord
+		for _, author := range rapid.Permutation(sites).Draw(t, "authors")[:2] {
+			keys := rapid.Permutation(sites).Draw(t, "keys")[:rapid.IntRange(1, 3).Draw(t, "number of keys")]
+			last = says(author, 2, engine.RecordAuthorities, fmt.Sprint(place+1), engine.Authorities{Keys: keys, After: after})
+			raws = append(raws, last)
+		}
+		after = sha256.Sum256(last.Record)
+	}
 	for range rapid.IntRange(1, 40).Draw(t, "records") {
 		author := rapid.SampledFrom(sites).Draw(t, "author")
 		other := rapid.SampledFrom(sites).Draw(t, "other")
@@ -256,7 +279,7 @@ func drawRecords(t *rapid.T) []engine.SignedRecord {
 		name := string(rapid.SampledFrom(sites).Draw(t, "name"))
 		switch rapid.SampledFrom([]string{"admit", "admit", "admit", "site", "zone", "zone", "remove", "invite", "origin", "future"}).Draw(t, "kind") {
 		case "admit":
-			raws = append(raws, says(author, number, engine.RecordAdmission, string(other), engine.Admission{Invitation: "i", Name: engine.SiteName(name), At: at}))
+			raws = append(raws, says(author, number, engine.RecordCertificate, string(other), engine.Certificate{Invitation: "i", Name: engine.SiteName(name), At: at}))
 		case "site":
 			raws = append(raws, says(author, number, engine.RecordSite, "", engine.SiteRecord{Name: engine.SiteName(name), At: at}))
 		case "zone":
@@ -309,17 +332,15 @@ func TestOrderDoesNotMatter(t *testing.T) {
 				rt.Fatalf("members\n%+v\nand\n%+v", a.Members(), s.Members())
 			}
 		}
+		if !slices.Equal(a.authorities, b.authorities) || a.top != b.top {
+			rt.Fatalf("authorities %v and %v", a.authorities, b.authorities)
+		}
 		if a.last != b.last {
 			rt.Fatalf("own numbers up to %d and %d", a.last, b.last)
 		}
-		joined, taken := a.joined().of, map[engine.SiteName]bool{}
-		for id := range a.admitted {
-			if _, ok := joined[id]; !ok || len(joined) != len(a.admitted) {
-				rt.Fatalf("admitted %v, joined %v", a.admitted, joined)
-			}
-		}
-		for i, m := range a.Members() {
-			if i == 0 && m.ID != "paris" || m.Name != "" && taken[m.Name] {
+		taken := map[engine.SiteName]bool{}
+		for _, m := range a.Members() {
+			if m.Name != "" && taken[m.Name] || !slices.Contains(a.authorities, m.Certified) {
 				rt.Fatalf("members %+v", a.Members())
 			}
 			taken[m.Name] = true
@@ -332,12 +353,15 @@ func FuzzTake(f *testing.F) {
 	base := found(f)
 	nantes := join(f, base, "nantes", 1)
 	hear(f, base, nantes)
-	z, err := base.SetZone("west", []engine.SiteID{"paris"}, at(2))
+	z, err := pen(base).SetZone("west", []engine.SiteID{"paris"}, at(2))
 	must(f, err)
 	own(f, base, z)
-	r, err := base.Remove("nantes", at(3))
+	r, err := pen(base).Remove("nantes", at(3))
 	must(f, err)
 	own(f, base, *r)
+	l, err := pen(base).AddAuthority("lyon", false)
+	must(f, err)
+	own(f, base, l)
 	for _, raw := range base.Records() {
 		f.Add(string(raw.Author), raw.Record, raw.Record)
 	}
@@ -371,7 +395,7 @@ func BenchmarkTake(b *testing.B) {
 	s := found(b)
 	var raws []engine.SignedRecord
 	for i, id := range many(1000) {
-		raws = append(raws, says("paris", uint64(10+i), engine.RecordAdmission, string(id), engine.Admission{Invitation: "i", Name: engine.SiteName(id), At: int64(i)}),
+		raws = append(raws, says("paris", uint64(10+i), engine.RecordCertificate, string(id), engine.Certificate{Invitation: "i", Name: engine.SiteName(id), At: int64(i)}),
 			says(id, 1, engine.RecordSite, "", engine.SiteRecord{Name: engine.SiteName(id), Addresses: []string{"/ip4/10.0.0.1/tcp/4001"}, Version: "1"}))
 	}
 	_, err := s.Take(raws...)

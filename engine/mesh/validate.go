@@ -29,14 +29,16 @@ const (
 	maxRules     = 4096
 
 	maxUses = 1 << 20
+	maxTerm = 1 << 32 // seconds of a certificate
+	// maxLists is how often the authorities may change: each list stays.
+	maxLists = 1024
 	// maxOther is the most bytes of a record of a kind that is unknown here, maxOthers how many of them one site may have.
 	maxOther  = 16 << 10
 	maxOthers = 64
 )
 
 const (
-	// MaxZone is the most sites that a zone may have, MaxZones how many zones count that one site has set last, deleted ones
-	// included.
+	// MaxZone is the most sites that a zone may have, MaxZones how many zones there may be, deleted ones included.
 	MaxZone  = 1024
 	MaxZones = 1024
 	// MaxInvitations is how many invitations of one site may be open at once.
@@ -45,6 +47,8 @@ const (
 	MaxHeard = 64
 	// MaxMembers is how many sites a mesh may ever have had.
 	MaxMembers = 1 << 14
+	// MaxAuthorities is how many authorities a mesh may have.
+	MaxAuthorities = 64
 )
 
 // decode decodes and checks the body of r. The error wraps ErrRefused.
@@ -55,8 +59,10 @@ func (r *record) decode() error {
 		err = decode(r, func(o engine.MeshOrigin) error { return r.checkOrigin(o) })
 	case engine.RecordSite:
 		err = decode(r, func(s engine.SiteRecord) error { return first(r.isOf(""), CheckSite(s)) })
-	case engine.RecordAdmission:
-		err = decode(r, func(a engine.Admission) error { return r.checkAdmission(a) })
+	case engine.RecordAuthorities:
+		err = decode(r, func(a engine.Authorities) error { return r.checkAuthorities(a) })
+	case engine.RecordCertificate:
+		err = decode(r, func(c engine.Certificate) error { return r.checkCertificate(c) })
 	case engine.RecordRemoval:
 		err = decode(r, func(m engine.Removal) error { return first(r.isOfSite(), checkTime(m.At)) })
 	case engine.RecordInvitation:
@@ -114,11 +120,26 @@ func (r *record) checkOrigin(o engine.MeshOrigin) error {
 	return first(r.isOf(""), checkText("identifier", o.Mesh, 1, maxText), checkTime(o.At))
 }
 
-func (r *record) checkAdmission(a engine.Admission) error {
-	if engine.SiteID(r.Key.About) == r.raw.Author {
-		return errors.New("a site that lets itself in")
+func (r *record) checkAuthorities(a engine.Authorities) error {
+	place, err := strconv.Atoi(r.Key.About)
+	switch n := len(a.Keys); {
+	case err != nil || place < 1 || place > maxLists || strconv.Itoa(place) != r.Key.About:
+		return fmt.Errorf("%.20q is no place of a list of authorities", r.Key.About)
+	case n == 0 || n > MaxAuthorities:
+		return fmt.Errorf("%d authorities", n)
+	case len(slices.Compact(slices.Sorted(slices.Values(a.Keys)))) != n:
+		return errors.New("an authority twice")
+	case slices.ContainsFunc(a.Keys, func(id engine.SiteID) bool { return !validSite(id) }):
+		return errors.New("an authority that is no key")
 	}
-	return first(r.isOfSite(), checkText("invitation", a.Invitation, 1, maxText), checkName(string(a.Name)), checkTime(a.At))
+	return nil
+}
+
+func (r *record) checkCertificate(c engine.Certificate) error {
+	if c.Until != 0 && c.Until <= c.From {
+		return fmt.Errorf("good from %d until %d", c.From, c.Until)
+	}
+	return first(r.isOfSite(), checkText("invitation", c.Invitation, 0, maxText), checkName(string(c.Name)), checkTime(c.At), checkTime(c.From), checkTime(c.Until))
 }
 
 func (r *record) checkInvitation(i engine.Invitation) error {
@@ -130,6 +151,8 @@ func (r *record) checkInvitation(i engine.Invitation) error {
 		return errors.New("an invitation of somebody else")
 	case i.Uses < 0 || i.Uses > maxUses:
 		return fmt.Errorf("%d uses", i.Uses)
+	case i.Term < 0 || i.Term > maxTerm:
+		return fmt.Errorf("certificates for %d seconds", i.Term)
 	}
 	return checkText("identifier", i.ID, 1, maxText)
 }

@@ -113,7 +113,7 @@ func (p *party) acquaint(ctx context.Context) error {
 	if err := first.Mesh.Found(ctx, record(0)); err != nil {
 		return err
 	}
-	invitation, secret, err := first.Mesh.Invite(ctx, time.Hour, len(p.guests))
+	invitation, secret, err := first.Mesh.Invite(ctx, time.Hour, len(p.guests), 0)
 	if err != nil {
 		return err
 	}
@@ -128,7 +128,7 @@ func (p *party) acquaint(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := g.Mesh.Adopt(ctx, first.Mesh.MeshID(), records); err != nil {
+		if err := g.Mesh.Adopt(ctx, first.Mesh.MeshID(), first.Mesh.Founder(), records); err != nil {
 			return err
 		}
 		if err := g.Mesh.Announce(ctx, record(i)); err != nil {

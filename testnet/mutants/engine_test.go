@@ -135,18 +135,48 @@ func doing() []mutant {
 // living are faults in who belongs to the mesh.
 func living() []mutant {
 	return []mutant{
-		{"strangers say who is a member", []edit{
-			{"engine/mesh/state.go", "case !t.admitted[r.raw.Author]:", "case false && !t.admitted[r.raw.Author]:"},
+		{"strangers say what they are", []edit{
+			{"engine/mesh/state.go", "!orders(r.Key.Kind) && !t.admitted[author] && !t.IsAuthority(author):", "false:"},
 		}, "engine/mesh", "TestRecordsOfStrangers"},
+		// One site that is broken into takes all others out, or another's name.
+		{"a member says who is a member", []edit{
+			{"engine/mesh/state.go", "case orders(r.Key.Kind) && !t.IsAuthority(author),", "case orders(r.Key.Kind) && !t.admitted[author],"},
+		}, "engine/mesh", "TestAMemberHasNoSay"},
+		{"a site names itself", []edit{
+			{"engine/mesh/member.go", "m.Name, m.Joined, m.Certified = c.Name,", "m.Name, m.Joined, m.Certified = cmp.Or(m.Name, c.Name),"},
+		}, "engine/mesh", "TestAMemberHasNoSay"},
+		// Whoever finds the key of one that was taken off the list goes on as before.
+		{"what a former authority has signed counts on", []edit{
+			{"engine/mesh/state.go", "if slices.Equal(lists, t.lists) {\n", "if t.lists, t.authorities = lists, keys; true {\n"},
+		}, "engine/mesh", "TestAFormerAuthorityHasNoSay"},
+		{"anybody makes authorities", []edit{
+			{"engine/mesh/authority.go", "at >= 0 && at < rank &&\n", "at < rank &&\n"},
+			{"engine/mesh/authority.go", "len(said.Keys) >= at && slices.Equal(said.Keys[:at], keys[:at]) {", "true {"},
+		}, "engine/mesh", "TestAFormerAuthorityHasNoSay"},
+		{"one that ranks lower takes off one that ranks higher", []edit{
+			{"engine/mesh/authority.go", "len(said.Keys) >= at && slices.Equal(said.Keys[:at], keys[:at]) {", "true {"},
+		}, "engine/mesh", "TestRankCounts"},
+		{"what is said in one mesh counts in another", []edit{
+			{"engine/mesh/state.go", "if orders(r.Key.Kind) && r.Mesh != t.id &&", "if false && r.Mesh != t.id &&"},
+		}, "engine/mesh", "TestTakeRefuses"},
+		{"a certificate never ends", []edit{
+			{"engine/mesh/member.go", "(c.Until == 0 || now.UnixMicro() < c.Until)", "true"},
+		}, "engine/mesh", "TestValidity"},
+		{"an expired certificate keeps the line open", []edit{
+			{"engine/members/members.go", "return s.Good(id, now) })", "_ = now; return s.IsMember(id) })"},
+		}, "engine/members", "TestAnExpiredSiteIsNotTalkedTo"},
+		{"the inviter says who founded the mesh", []edit{
+			{"engine/members/hear.go", "case d.ID() != id || d.Founder() != founder:", "case d.ID() != id:"},
+		}, "engine/members", "TestAdoptRefuses"},
 		// A scope that names a site means another one from one day to the next.
 		{"two sites have one name", []edit{
 			{"engine/mesh/member.go", "if taken[m.Name] {", "if false && taken[m.Name] {"},
-		}, "engine/mesh", "TestTheEarlierKeepsAName"},
+		}, "engine/mesh", "TestTheFirstKeepsAName"},
 		{"any secret opens the mesh", []edit{
 			{"engine/mesh/invitation.go", "subtle.ConstantTimeCompare(hash[:], i.Secret[:]) != 1 {", "false && subtle.ConstantTimeCompare(hash[:], i.Secret[:]) != 1 {"},
 		}, "engine/mesh", "TestAdmit"},
 		{"who was removed comes back", []edit{
-			{"engine/mesh/invitation.go", "if _, removed := s.removed[r.Site]; removed {", "if _, removed := s.removed[r.Site]; false && removed {"},
+			{"engine/mesh/invitation.go", "if _, removed := a.removed[r.Site]; removed {", "if _, removed := a.removed[r.Site]; false && removed {"},
 		}, "engine/mesh", "TestRemoval"},
 		// An invitation that was revoked is good once more.
 		{"older records come back", []edit{

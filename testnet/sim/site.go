@@ -187,7 +187,7 @@ func (p *process) enter(ctx context.Context, text string) error {
 		if err != nil {
 			return err
 		}
-		if err := p.Mesh.Adopt(ctx, token.Mesh, records); err != nil {
+		if err := p.Mesh.Adopt(ctx, token.Mesh, token.Founder, records); err != nil {
 			return err
 		}
 	}
@@ -196,11 +196,11 @@ func (p *process) enter(ctx context.Context, text string) error {
 
 // invite returns the text of an invitation for others.
 func (p *process) invite(ctx context.Context, uses int) (string, error) {
-	i, secret, err := p.Mesh.Invite(ctx, time.Hour, uses)
+	i, secret, err := p.Mesh.Invite(ctx, time.Hour, uses, 0)
 	if err != nil {
 		return "", err
 	}
-	return p2p.EncodeToken(p2p.Token{Mesh: p.Mesh.MeshID(), Inviter: p.Mesh.Self(), Addresses: p.network.Addresses(),
+	return p2p.EncodeToken(p2p.Token{Mesh: p.Mesh.MeshID(), Founder: p.Mesh.Founder(), Inviter: p.Mesh.Self(), Addresses: p.network.Addresses(),
 		Invitation: i.ID, Secret: secret, Expires: i.ExpiresAt})
 }
 

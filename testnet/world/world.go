@@ -99,7 +99,7 @@ func (w *World) join(s *Site) error {
 		}
 		return s.Proc.announce()
 	}
-	i, secret, err := first.Invite(w.Ctx, time.Hour, 1)
+	i, secret, err := first.Invite(w.Ctx, time.Hour, 1, 0)
 	if err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func (w *World) join(s *Site) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Proc.Mesh.Adopt(w.Ctx, first.MeshID(), records); err != nil {
+	if err := s.Proc.Mesh.Adopt(w.Ctx, first.MeshID(), first.Founder(), records); err != nil {
 		return err
 	}
 	return s.Proc.announce()

@@ -47,14 +47,20 @@ type Counter interface {
 // Mesh is the membership as people see and change it. Errors may be *engine.Refusal.
 type Mesh interface {
 	world.Mesh
-	// Invite makes an invitation durable before it returns. The secret is told here only.
-	Invite(ctx context.Context, expires time.Duration, uses int) (engine.Invitation, []byte, error)
+	// Invite makes an invitation durable before it returns. The secret is told here only. The certificates that it gives are good for
+	// term; zero: without an end.
+	Invite(ctx context.Context, expires time.Duration, uses int, term time.Duration) (engine.Invitation, []byte, error)
 	Invitations() []engine.Invitation
 	// SetZone makes a zone or gives it other sites; DeleteZone returns engine.ErrNotFound when there is none of that name.
 	SetZone(ctx context.Context, name engine.ZoneName, sites []engine.SiteID) error
 	DeleteZone(ctx context.Context, name engine.ZoneName) error
 	// RemoveSite takes a site out of the mesh for good; engine.ErrNotFound when it is no member.
 	RemoveSite(ctx context.Context, id engine.SiteID) error
+	// Certify gives a site a certificate until then: it lets one in whose key is known, or gives it another name, or lets it be a member
+	// for longer. An empty name leaves it the one that it has; the zero time has no end.
+	Certify(ctx context.Context, site engine.SiteID, name engine.SiteName, until time.Time) error
+	// Authorities are the keys that may say who belongs to the mesh, by rank.
+	Authorities() []engine.SiteID
 	// Revoke returns engine.ErrNotFound for an invitation that is not this mesh's.
 	Revoke(ctx context.Context, id string) error
 }

@@ -33,6 +33,25 @@ func TestSites(t *testing.T) {
 	f.Problem(400, "bad-request", `unknown query parameter "x"`, "GET", "/api/v1/sites?x=1", "")
 }
 
+func TestCertificates(t *testing.T) {
+	f := served.Start(t)
+	v := f.Want(200, "PUT", "/api/v1/sites/12D3KooWNew/certificate", `{"name":"lyon","valid_for":"24h"}`)
+	until, err := time.Parse(time.RFC3339Nano, fmt.Sprint(v["certified_until"]))
+	if left := until.Sub(f.Site.Clock()); err != nil || left > 24*time.Hour || left < 23*time.Hour || v["name"] != "lyon" || v["certified_by"] != string(f.Site.Self()) {
+		t.Errorf("a new site is %v", v)
+	}
+	if v := f.Want(200, "PUT", "/api/v1/sites/lyon/certificate", `{"name":"lugdunum"}`); v["name"] != "lugdunum" || v["certified_until"] != nil || v["peer_id"] != "12D3KooWNew" {
+		t.Errorf("renamed it is %v", v)
+	}
+	f.Problem(400, "bad-request", "a minute or more", "PUT", "/api/v1/sites/nantes/certificate", `{"valid_for":"1s"}`)
+	f.Problem(400, "bad-request", "a minute or more", "POST", "/api/v1/invitations", `{"valid_for":"soon"}`)
+	if v := f.Want(201, "POST", "/api/v1/invitations", `{"valid_for":"48h"}`); v["valid_for"] != "48h0m0s" {
+		t.Errorf("an invitation is %v", v)
+	}
+	f.Site.SetFault(func(string) error { return &engine.Refusal{Status: 403, Type: "authority", Detail: "no authority"} })
+	f.Problem(403, "authority", "no authority", "PUT", "/api/v1/sites/nantes/certificate", `{}`)
+}
+
 func TestInvitations(t *testing.T) {
 	f := served.Start(t)
 	made := f.Want(201, "POST", "/api/v1/invitations", `{"expires":"30m","uses":2}`)

@@ -10,12 +10,14 @@ import (
 
 // Invitation lets sites in. Token is told once, to whoever made it.
 type Invitation struct {
-	ID        string    `json:"id"`
-	Token     string    `json:"token,omitempty"`
-	Issuer    string    `json:"issuer"`
-	Uses      int       `json:"uses"` // left
-	Revoked   bool      `json:"revoked"`
-	Open      bool      `json:"open"` // it lets a site in now
+	ID      string `json:"id"`
+	Token   string `json:"token,omitempty"`
+	Issuer  string `json:"issuer"`
+	Uses    int    `json:"uses"` // left
+	Revoked bool   `json:"revoked"`
+	Open    bool   `json:"open"` // it lets a site in now
+	// ValidFor is how long the certificates are good that it gives, a Go duration; empty: without an end.
+	ValidFor  string    `json:"valid_for,omitempty"`
 	CreatedAt time.Time `json:"created_at"`
 	ExpiresAt time.Time `json:"expires_at"`
 }
@@ -24,6 +26,8 @@ type Invitation struct {
 type InvitationRequest struct {
 	Expires string `json:"expires"` // a Go duration; empty: 1h
 	Uses    *int   `json:"uses"`    // nil: 1
+	// ValidFor is how long the certificates are good that it gives, a Go duration; empty: without an end.
+	ValidFor string `json:"valid_for"`
 }
 
 // The bounds of an invitation.
@@ -48,7 +52,11 @@ func (a *API) Invite(ctx context.Context, r InvitationRequest) (Invitation, erro
 	if uses < 1 || uses > maxUses {
 		return Invitation{}, badRequest("uses is %d: give a number from 1 to %d", uses, maxUses)
 	}
-	inv, secret, err := a.Mesh.Invite(ctx, expires, uses)
+	term, err := validFor(r.ValidFor)
+	if err != nil {
+		return Invitation{}, err
+	}
+	inv, secret, err := a.Mesh.Invite(ctx, expires, uses, term)
 	if err != nil {
 		return Invitation{}, err
 	}
@@ -66,10 +74,26 @@ func (a *API) Invitations() []Invitation {
 	return list
 }
 
+// validFor reads how long a certificate is to be good; zero: without an end.
+func validFor(text string) (time.Duration, error) {
+	if text == "" {
+		return 0, nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d < time.Minute {
+		return 0, badRequest("valid_for is %q: give a duration of a minute or more, such as 8760h, or none for a certificate without an end", text)
+	}
+	return d, nil
+}
+
 func (a *API) invitation(i engine.Invitation, n shape.Names) Invitation {
-	return Invitation{
+	v := Invitation{
 		ID: i.ID, Issuer: n.Of(i.Issuer), Uses: i.Uses, Revoked: i.Revoked,
 		Open:      !i.Revoked && i.Uses > 0 && a.Now().Before(i.ExpiresAt),
 		CreatedAt: i.CreatedAt, ExpiresAt: i.ExpiresAt,
 	}
+	if i.Term > 0 {
+		v.ValidFor = (time.Duration(i.Term) * time.Second).String()
+	}
+	return v
 }

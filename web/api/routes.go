@@ -29,6 +29,7 @@ func (a *API) Mount(e *echo.Echo) {
 	g.GET("/distances", a.getDistances)
 	g.GET("/services", a.getServices)
 	g.DELETE("/sites/:name", a.deleteSite)
+	g.PUT("/sites/:name/certificate", a.putCertificate)
 	g.GET("/invitations", a.getInvitations)
 	g.POST("/invitations", posted(http.StatusCreated, a.Invite))
 	g.DELETE("/invitations/:id", removed("id", a.Mesh.Revoke))

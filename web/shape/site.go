@@ -36,6 +36,9 @@ type Site struct {
 	AgentVersion string            `json:"agent_version"`
 	Addresses    []string          `json:"addresses"`
 	JoinedAt     time.Time         `json:"joined_at,omitzero"`
+	// CertifiedBy is the key of the authority that has signed its certificate, CertifiedUntil when that ends; nil: never.
+	CertifiedBy    string     `json:"certified_by"`
+	CertifiedUntil *time.Time `json:"certified_until"`
 	// Queues tells, by service, whether requests to its application go out: all of the answering site, of others those
 	// that are paused.
 	Queues map[string]Queue `json:"queues"`
@@ -61,7 +64,7 @@ func SiteOf(m engine.Member, queues map[string]Queue) Site {
 	s := Site{
 		Name: string(m.Name), PeerID: string(m.ID), Services: Texts(m.Services), Application: m.Application, Catalog: m.Catalog,
 		AgentVersion: m.Version, Addresses: append([]string{}, m.Addresses...), JoinedAt: m.Joined, Queues: queues,
-		Rules: m.Rules, Cloned: m.Cloned, RestoredAt: Instant(m.Rejoined), RemovedAt: Moment(m.Removed),
+		CertifiedBy: string(m.Certified), CertifiedUntil: Moment(m.Until), Rules: m.Rules, Cloned: m.Cloned, RestoredAt: Instant(m.Rejoined), RemovedAt: Moment(m.Removed),
 	}
 	if m.ApplicationVersion != "" {
 		s.ApplicationVersion = &m.ApplicationVersion

@@ -85,6 +85,25 @@ func (s *Site) RemoveSite(_ context.Context, id engine.SiteID) error {
 	return fmt.Errorf("remove site %s: %w", id, engine.ErrNotFound)
 }
 
+// Certify implements api.Mesh.
+func (s *Site) Certify(_ context.Context, id engine.SiteID, name engine.SiteName, until time.Time) error {
+	if err := s.fault("Certify"); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := slices.IndexFunc(s.members, func(m engine.Member) bool { return m.ID == id })
+	if i < 0 {
+		s.members = append(s.members, engine.Member{ID: id, Joined: s.Clock()})
+		i = len(s.members) - 1
+	}
+	s.members[i].Name, s.members[i].Until, s.members[i].Certified = cmp.Or(name, s.members[i].Name), until, s.self
+	return nil
+}
+
+// Authorities implements api.Mesh.
+func (s *Site) Authorities() []engine.SiteID { return []engine.SiteID{s.self} }
+
 // Distances implements api.Mesh: measured from here, estimated where both sites have a coordinate.
 func (s *Site) Distances() func(a, b engine.SiteID) (time.Duration, bool) {
 	s.mu.Lock()
@@ -108,14 +127,14 @@ func (s *Site) Distances() func(a, b engine.SiteID) (time.Duration, bool) {
 }
 
 // Invite implements api.Mesh.
-func (s *Site) Invite(_ context.Context, expires time.Duration, uses int) (engine.Invitation, []byte, error) {
+func (s *Site) Invite(_ context.Context, expires time.Duration, uses int, term time.Duration) (engine.Invitation, []byte, error) {
 	if err := s.fault("Invite"); err != nil {
 		return engine.Invitation{}, nil, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	i := engine.Invitation{
-		ID: "inv-" + strconv.Itoa(len(s.invitations)+1), Issuer: s.self, Uses: uses, CreatedAt: s.Clock(), ExpiresAt: s.Clock().Add(expires),
+		ID: "inv-" + strconv.Itoa(len(s.invitations)+1), Issuer: s.self, Uses: uses, CreatedAt: s.Clock(), ExpiresAt: s.Clock().Add(expires), Term: int64(term / time.Second),
 	}
 	s.invitations = append(s.invitations, i)
 	return i, []byte("c2VjcmV0LXRoYXQtaXMtdG9sZC1vbmNl"), nil

@@ -106,7 +106,7 @@ func (s *Site) AddMember(name engine.SiteName, id engine.SiteID, st engine.SiteS
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.Clock()
-	s.members = append(s.members, engine.Member{ID: id, Joined: now.Add(-90 * time.Hour), SiteRecord: engine.SiteRecord{
+	s.members = append(s.members, engine.Member{ID: id, Joined: now.Add(-90 * time.Hour), Certified: s.self, SiteRecord: engine.SiteRecord{
 		Name: name, Addresses: []string{"/ip4/127.0.0.1/udp/4701/quic-v1"}, Application: "lab", Catalog: "9f2c41d07ab35e1",
 		Services: []engine.ServiceName{"images", "networks", "servers"}, Version: "0.1.0", At: now.Add(-90 * time.Hour).UnixMicro(),
 	}})
