@@ -11,21 +11,20 @@ import (
 	"github.com/skerry/skerry/engine/view"
 )
 
-// Edit computes what an operation sets, whose body is there: reads gives what the application shows, where that is needed; its error comes
-// back. An application may understand what we do not: its effect is opaque to us then.
+// ErrUnread: what the application shows has not been read, and tells what an operation sets.
+var ErrUnread = errors.New("what the application shows has not been read")
+
+// Edit computes what an operation sets, whose body is there. Reads gives what the application shows, where that is needed, or ErrUnread, which
+// comes back. An application may understand what we do not: its effect is opaque to us then.
 func Edit(k *engine.Kind, o *engine.Operation, before merge.Fold, reads func() ([]byte, error)) error {
 	if o.Type == engine.TypePatch && merge.Effect(k, o) != nil {
 		o.Edit = &engine.Edit{} // what it sets is seen once it has run
 		return nil
 	}
-	var unread error
-	edit, err := merge.EditOf(k, o.Type, o.Body, before, func() (shown []byte, err error) {
-		shown, unread = reads()
-		return shown, unread
-	})
+	edit, err := merge.EditOf(k, o.Type, o.Body, before, reads)
 	switch {
-	case unread != nil && errors.Is(err, unread):
-		return unread
+	case errors.Is(err, ErrUnread):
+		return ErrUnread
 	case errors.Is(err, engine.ErrTooLarge):
 		return &engine.Refusal{Status: http.StatusRequestEntityTooLarge, Type: "too-large", Err: err,
 			Detail: "the body is nested too deep, or amounts to too much, to be looked into; nothing has happened"}

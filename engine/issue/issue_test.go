@@ -49,7 +49,6 @@ func TestStamp(t *testing.T) {
 
 // TestEdit: what nobody can look into is opaque, and what is to be read first is asked for.
 func TestEdit(t *testing.T) {
-	unread := errors.New("not read yet")
 	for _, c := range []struct {
 		t    engine.Type
 		body string
@@ -62,7 +61,7 @@ func TestEdit(t *testing.T) {
 	} {
 		o := &engine.Operation{Type: c.t, Body: []byte(c.body)}
 		before := boxOf().History.Fold(merge.Everything)
-		if err := Edit(boxes, o, before, func() ([]byte, error) { return nil, unread }); err != nil {
+		if err := Edit(boxes, o, before, func() ([]byte, error) { return nil, ErrUnread }); err != nil {
 			t.Errorf("%s of %s: %v", c.t, c.body, err)
 			continue
 		}
@@ -79,8 +78,11 @@ func TestEdit(t *testing.T) {
 	patch := &engine.Operation{Type: engine.TypePatch, Body: []byte(`[{"op":"replace","path":"/b","value":1}]`)}
 	k := *boxes
 	k.JSONPatch = "application/json-patch+json"
-	if err := Edit(&k, patch, merge.Fold{}, func() ([]byte, error) { return nil, unread }); !errors.Is(err, unread) {
+	if err := Edit(&k, patch, merge.Fold{}, func() ([]byte, error) { return nil, ErrUnread }); !errors.Is(err, ErrUnread) {
 		t.Errorf("a patch of what has not been read: %v", err)
+	}
+	if err := Edit(&k, patch, merge.Fold{}, func() ([]byte, error) { return nil, engine.ErrUnreachable }); err != nil || patch.Type != engine.TypeAction {
+		t.Errorf("a patch of what cannot be read: %s, %v", patch.Type, err)
 	}
 }
 

@@ -192,8 +192,6 @@ func (t *own) read(r *Replica, needed bool) bool {
 	return t.fix(r)
 }
 
-var errUnread = errors.New("what the application shows has not been read")
-
 // fix computes what the operation sets, and sends it.
 func (t *own) fix(r *Replica) bool {
 	o, q, k := &t.flight.Operation, &t.ask.Request, r.Kind
@@ -259,9 +257,9 @@ func (t *own) edit(r *Replica) (again bool, err error) {
 		case t.unread != nil:
 			return nil, t.unread
 		}
-		return nil, errUnread
+		return nil, issue.ErrUnread
 	})
-	if errors.Is(err, errUnread) {
+	if errors.Is(err, issue.ErrUnread) {
 		return true, nil
 	}
 	t.flight.Operation.Type, t.flight.Operation.Edit = o.Type, o.Edit
