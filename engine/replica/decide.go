@@ -91,7 +91,7 @@ func (r *Replica) decide(d *Decide) {
 		return
 	case VerbResume:
 		r.Unsay(engine.WaitAside)
-		r.notBefore, r.tries = time.Time{}, 0
+		r.again = pace{}
 	}
 	r.out.Decided = append(r.out.Decided, DecidedOf{d, id, err})
 }
@@ -116,12 +116,6 @@ func (r *Replica) waitsFor(id engine.OperationID) (*engine.Operation, engine.Out
 	return o, out, nil
 }
 
-// ownIs reports whether an operation is the client's request that is open here; asked, whether a person is asked about it.
-func (r *Replica) ownIs(id engine.OperationID) (open, asked bool) {
-	open = r.own.open() && r.own.Operation.ID == id
-	return open, open && r.own.Stage == Asked
-}
-
 // retry sends an uncertain or refused operation to this site's application again.
 func (r *Replica) retry(id engine.OperationID) error {
 	if r.Me.Wait(engine.WaitAside) != nil {
@@ -133,7 +127,7 @@ func (r *Replica) retry(id engine.OperationID) error {
 			return engine.ErrSettled // it is under way
 		}
 		r.own.Stage = Again
-		r.settleAt, r.settleTries = time.Time{}, 0
+		r.settling = pace{}
 		r.openWaits()
 		r.Changed()
 		return nil
@@ -149,10 +143,10 @@ func (r *Replica) retry(id engine.OperationID) error {
 
 // begun ends what is in flight of an operation about which a person has decided, and has what is left tried at once.
 func (r *Replica) begun(id engine.OperationID) {
-	if r.sent.open() && r.sent.Operation.ID == id {
+	if r.sends(id) {
 		r.land()
 	}
-	r.notBefore, r.tries = time.Time{}, 0
+	r.again = pace{}
 	r.Changed()
 }
 
@@ -171,7 +165,7 @@ func (r *Replica) done(id engine.OperationID) error {
 			reply.Local = r.env.Here(r.Kind, string(r.About.Key))
 		}
 		if n := merge.Effect(r.Kind, &r.own.Operation); n != nil { // what it has set is still to be seen
-			r.own.Reply, r.own.Stage, r.settleAt = &Landed{Status: reply.Status}, Unknown, time.Time{}
+			r.own.Reply, r.own.Stage, r.settling.at = &Landed{Status: reply.Status}, Unknown, time.Time{}
 			r.Changed()
 			return nil
 		}
@@ -314,7 +308,7 @@ func (r *Replica) confirm(by engine.SiteID) error {
 	r.Unsay(engine.WaitHeld)
 	r.Say(engine.Wait{Kind: engine.WaitConfirmed, Since: r.env.Now().UnixMicro(), Operation: id, By: r.Name(by)})
 	r.env.ReleaseDelete(r.Document)
-	r.notBefore = time.Time{}
+	r.again.at = time.Time{}
 	return nil
 }
 

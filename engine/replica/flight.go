@@ -104,3 +104,66 @@ func (f *Flight) body() *engine.Operation {
 	o.Body, o.Blob = f.Sent, nil
 	return &o
 }
+
+// inFlight is what this site has sent, or may have sent, to its application, and that is not over.
+type inFlight struct {
+	// own is a client's request that has had no certain answer; sent a request of this site's for an operation that has come
+	// from another, likewise. Nil: there is none.
+	own, sent *Flight
+	// doubts are operations that were sent without a certain answer, by themselves or in a correction. Resumed says that an
+	// earlier process may have sent any that is not settled.
+	doubts  map[engine.OperationID]bool
+	resumed bool
+}
+
+// restored says that what was in flight may have reached the application: an earlier process has sent it.
+func (f *inFlight) restored() {
+	for _, one := range []*Flight{f.own, f.sent} {
+		if one == nil {
+			continue
+		}
+		one.Operation.Origin, one.Operation.Epoch = one.Origin, one.Epoch
+		if one.Stage == Declared {
+			one.Stage, one.Why = Unknown, "the agent stopped before the answer came"
+		}
+	}
+}
+
+// sends reports whether an operation is what this site has sent without a certain answer.
+func (f *inFlight) sends(id engine.OperationID) bool {
+	return f.sent.open() && f.sent.Operation.ID == id
+}
+
+// ownIs reports whether an operation is the client's request that is open here; asked, whether a person is asked about it.
+func (f *inFlight) ownIs(id engine.OperationID) (open, asked bool) {
+	open = f.own.open() && f.own.Operation.ID == id
+	return open, open && f.own.Stage == Asked
+}
+
+// Settles reports whether it is still to be found out, without a person, what came of a client's request.
+func (f *inFlight) Settles() bool { return f.own.open() && f.own.Stage != Asked }
+
+// doubt remembers, before a request goes out, that the values of ops may reach the application.
+func (f *inFlight) doubt(ops ...*engine.Operation) {
+	for _, o := range ops {
+		f.doubts[o.ID] = true
+	}
+}
+
+// certain forgets that, since nothing of them has reached it.
+func (f *inFlight) certain(ops ...*engine.Operation) {
+	for _, o := range ops {
+		delete(f.doubts, o.ID)
+	}
+}
+
+// Blobs are the large bodies that are needed beside those of operations: of a request that is in flight.
+func (f *inFlight) Blobs() []engine.BlobHash {
+	var list []engine.BlobHash
+	for _, one := range []*Flight{f.own, f.sent} {
+		if one != nil && one.Operation.Blob != nil {
+			list = append(list, one.Operation.Blob.Hash)
+		}
+	}
+	return list
+}

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/drift"
 	"github.com/skerry/skerry/engine/issue"
 	"github.com/skerry/skerry/engine/merge"
 	"github.com/skerry/skerry/engine/plan"
@@ -28,13 +29,13 @@ func (t *keep) end(r *Replica, id engine.OperationID, err error) bool {
 
 func (t *keep) begin(r *Replica) bool {
 	t.before = r.standing().Whole(r.History)
-	keeps := len(r.keeps(r.env.Now()))
+	keeps := len(drift.Keeps(r.View, r.env.Now()))
 	switch {
 	case !t.before.Exists || r.Mine.Local == "":
 		return t.end(r, "", refuseKeep("%s has no object of %s to keep; keep another site, or delete the resource", r.Name(r.Self), r.About.Key))
-	case keeps >= repairsMost && !t.decide.Force:
+	case keeps >= drift.RepairsMost && !t.decide.Force:
 		return t.end(r, "", &engine.Refusal{Status: http.StatusConflict, Type: "contention", Detail: fmt.Sprintf(
-			"%s was repaired %d times within %s and was changed again: find out what changes it, then force it", r.About.Key, keeps, repairsWithin)})
+			"%s was repaired %d times within %s and was changed again: find out what changes it, then force it", r.About.Key, keeps, drift.RepairsWithin)})
 	}
 	return r.call(r.readCall(r.Mine.Local))
 }
@@ -63,9 +64,7 @@ func (t *keep) answer(r *Replica, in *Answered) bool {
 	if err != nil {
 		return t.end(r, "", err)
 	}
-	at := r.env.Now()
-	r.Me.Kept = append(after(at.Add(-repairsWithin).UnixMicro(), r.Me.Kept), at.UnixMicro())
-	r.Me.Kept = r.Me.Kept[max(0, len(r.Me.Kept)-maxKept):]
+	drift.Keep(r.View, r.env.Now())
 	r.Applied(r.madeGood(merge.Any), 0)
 	if r.History.Divides(now) { // this part, too, is to show its share of what is kept
 		r.Became(o.ID, engine.Outcome{State: engine.StatePending, Again: true})

@@ -1,16 +1,11 @@
 package replica
 
 import (
-	"encoding/json"
-	"errors"
-	"slices"
 	"time"
 
 	"github.com/skerry/skerry/engine"
-	"github.com/skerry/skerry/engine/merge"
-	"github.com/skerry/skerry/engine/plan"
+	"github.com/skerry/skerry/engine/drift"
 	"github.com/skerry/skerry/engine/report"
-	"github.com/skerry/skerry/engine/tree"
 )
 
 // looking is when this site is to look at what its application shows.
@@ -85,7 +80,7 @@ func (r *Replica) looked(in *Answered) {
 	if !r.Quiet(r.Self) {
 		return
 	}
-	now, why := r.observed(in.Presented, in.Reply, in.Err)
+	now, why := drift.Observe(r.View, in.Presented, in.Reply, in.Err)
 	if now == nil {
 		if text := why.Error(); r.Mine.Unseen != text {
 			r.Mine.Unseen = text
@@ -110,123 +105,20 @@ func (r *Replica) looked(in *Answered) {
 
 // saw takes in what the answer to a request shows, where that is the object as it is now: a look of its own is spared then.
 func (r *Replica) saw(in *Answered) {
-	if in.Err != nil || in.Presented.Status/100 != 2 || !r.Exists() || !r.Quiet(r.Self) || !r.isItem(in.Presented.Body) {
+	if in.Err != nil || in.Presented.Status/100 != 2 || !r.Exists() || !r.Quiet(r.Self) || !drift.IsItem(r.View, in.Presented.Body) {
 		return
 	}
-	now, _ := r.observed(in.Presented, in.Reply, nil)
+	now, _ := drift.Observe(r.View, in.Presented, in.Reply, nil)
 	if now == nil || now.Unseen != "" || len(now.Differs) > 0 {
 		return
 	}
 	r.show(now, in.Presented.Body, false)
 }
 
-// isItem reports whether an answer is a representation of the object.
-func (r *Replica) isItem(body []byte) bool {
-	t, err := tree.ParseJSON(body)
-	if _, object := t.(map[string]any); err != nil || !object {
-		return false
-	}
-	if r.Kind.ID.At == "" {
-		return true
-	}
-	id, ok := tree.IDAt(t, r.Kind.ID.At)
-	_, key := r.Kind.Split(string(r.About.Key))
-	_, local := r.Kind.Split(string(r.Mine.Local))
-	return ok && (id == key || id == local)
-}
-
 // show takes in what the application shows in this state. Read says that it was read, and not answered to a request.
 func (r *Replica) show(now *engine.Shown, body []byte, read bool) {
 	at := r.env.Now()
-	r.Mine.Unseen = ""
-	now.Since = at.UnixMicro()
 	later := read && !r.look.last.IsZero() && at.Sub(r.look.last) >= firm/2*r.limits.LookAfter
-	before := r.Me.Shown
-	r.remember(before, now, later)
 	r.look.last = at
-	contended := r.contention(now, at)
-	summary := r.summary(now, body)
-	if before != nil && same(before, now) && contended == r.Me.Contended && string(summary) == string(r.Me.Summary) {
-		return
-	}
-	r.Me.Shown, r.Me.Contended, r.Me.Summary = now, contended, summary
-	r.Changed()
-}
-
-func same(a, b *engine.Shown) bool {
-	return a.Hash == b.Hash && a.Unseen == b.Unseen && a.Apart == b.Apart && a.Fold == b.Fold && slices.Equal(a.Differs, b.Differs) &&
-		a.Was == b.Was && a.Steady == b.Steady
-}
-
-// observed reads what a look has brought. Nil: it tells nothing, err says why.
-func (r *Replica) observed(presented, reply engine.Reply, err error) (*engine.Shown, error) {
-	st := r.Standing(r.Self)
-	settled := merge.Pick{In: st.Settled, Fact: st.Executed}
-	whole := r.History.Whole(settled)
-	unseen := func(u engine.Unseen) (*engine.Shown, error) {
-		return &engine.Shown{Unseen: u, Fold: whole.Digest(r.Document)}, nil
-	}
-	switch {
-	case err != nil:
-		return nil, err
-	case reply.Gone():
-		return unseen(engine.UnseenGone)
-	case reply.Status >= 200 && reply.Status < 300:
-		var divided []engine.Pointer
-		if r.About.Collaboration == engine.Cross {
-			divided = r.Kind.Divide
-		}
-		return plan.Observe(r.Kind, r.Document, presented.Body, whole, r.History.Fold(settled), divided), nil
-	case reply.Status >= 300 && plan.Judge(engine.TypeReplace, reply, nil) == plan.Refused:
-		return unseen(engine.UnseenUnreadable)
-	}
-	return nil, errors.New(plan.Tell(reply, nil))
-}
-
-// remember completes what a look saw by what an earlier one, in the same state, has seen. Later says that a while has passed in
-// between.
-func (r *Replica) remember(before, now *engine.Shown, later bool) {
-	if before == nil {
-		return
-	}
-	if before.What() == now.What() {
-		now.Since, now.Was = before.Since, before.Was
-		now.Steady = before.Steady || later && !report.Agree(r.View)
-		return
-	}
-	now.Was = before.Was
-	if before.Was == "" || report.Agree(r.View) {
-		now.Was = before.What()
-	}
-	if now.Was == now.What() { // it is what it was
-		now.Was = ""
-	}
-}
-
-// contention is why repairs are to stop, empty while there is no reason.
-func (r *Replica) contention(now *engine.Shown, at time.Time) string {
-	was := r.Me.Contended
-	switch {
-	case now.Unseen == engine.UnseenGone:
-		return was
-	case !now.Steady || report.AgreesWith(r.View, now):
-		return ""
-	case was == "" && len(r.keeps(at)) >= repairsMost && (now.Was != "" || len(now.Differs) > 0):
-		return contentionWords(len(r.keeps(at)))
-	}
-	return was
-}
-
-// maxSummary is the most bytes of a summary. A longer representation is cut down to what the catalog aggregates.
-const maxSummary = 8 << 10
-
-// summary is what this site tells the others that its part of a cross resource shows, for the time when they cannot reach it.
-func (r *Replica) summary(now *engine.Shown, body []byte) json.RawMessage {
-	if r.About.Collaboration != engine.Cross || now.Hash == "" {
-		return r.Me.Summary
-	}
-	if s := tree.Summary(r.Kind, body, maxSummary); s != nil {
-		return s
-	}
-	return r.Me.Summary
+	drift.Show(r.View, now, body, at, later)
 }

@@ -28,7 +28,7 @@ func (r *Replica) settle(ops ...*engine.Operation) {
 // goes says that what is written has come through: nothing halts the resource.
 func (r *Replica) goes() {
 	r.Halt(nil)
-	r.notBefore, r.tries = time.Time{}, 0
+	r.again = pace{}
 	r.Changed()
 }
 
@@ -67,16 +67,16 @@ func (r *Replica) later(o *engine.Operation, reply engine.Reply, err error, alon
 // tryAgain remembers why an operation has to be tried again, and when.
 func (r *Replica) tryAgain(o *engine.Operation, reply engine.Reply, err error) {
 	r.attempt(o, reply, err)
-	r.tries++
-	wait := r.env.Backoff(r.tries)
+	r.again.tries++
+	wait := r.env.Backoff(r.again.tries)
 	if respite := r.env.Respite(reply); respite > wait {
 		wait = respite
 	}
 	if !r.env.Waits(r.Kind, r.Document) { // else it is woken when the service runs
-		r.notBefore = r.env.Now().Add(wait)
-		r.wake(r.notBefore)
+		r.again.at = r.env.Now().Add(wait)
+		r.wake(r.again.at)
 	} else {
-		r.notBefore = r.env.Now().Add(time.Hour)
+		r.again.at = r.env.Now().Add(time.Hour)
 	}
 	r.Changed()
 }
@@ -94,27 +94,13 @@ func (r *Replica) attempt(o *engine.Operation, reply engine.Reply, err error) {
 func (r *Replica) standing() plan.Standing {
 	st := r.Standing(r.Self)
 	st.Doubtful = func(o *engine.Operation) bool {
-		sent := r.sent.open() && r.sent.Operation.ID == o.ID
+		sent := r.sends(o.ID)
 		// No flight tells whether it was sent with its key; or a person has said which object it has made.
 		left := r.resumed && r.Kind.HonoursKey && o.Method == "POST" && !st.Settled(o)
 		return sent || left || r.Mine.Outcomes[o.ID].Adopt != ""
 	}
 	st.Unsure = func(o *engine.Operation) bool { return r.resumed || r.doubts[o.ID] }
 	return st
-}
-
-// doubt remembers, before a request goes out, that the values of ops may reach the application.
-func (r *Replica) doubt(ops ...*engine.Operation) {
-	for _, o := range ops {
-		r.doubts[o.ID] = true
-	}
-}
-
-// certain forgets that, since nothing of them has reached it.
-func (r *Replica) certain(ops ...*engine.Operation) {
-	for _, o := range ops {
-		delete(r.doubts, o.ID)
-	}
 }
 
 // issue makes o, with which nothing is to be done here, an operation of this site, which other sites get.

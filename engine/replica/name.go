@@ -103,8 +103,8 @@ type giveUp struct{ born *engine.Operation }
 
 func (t *giveUp) begin(r *Replica) bool {
 	if !r.env.TakeName(r.Kind, r.About.Key, r.Document) {
-		r.notBefore = r.env.Now().Add(r.env.Backoff(1))
-		r.wake(r.notBefore)
+		r.again.at = r.env.Now().Add(r.env.Backoff(1))
+		r.wake(r.again.at)
 		return true
 	}
 	o := &engine.Operation{ID: t.born.ID, Type: engine.TypeDelete, Method: "DELETE", Path: r.Kind.Item}

@@ -352,9 +352,9 @@ func (t *own) unknown(r *Replica, detail, why string, err error) bool {
 	o := &t.flight.Operation
 	t.flight.Stage, t.flight.Why = Unknown, why
 	r.own = t.flight
-	r.settleTries = 0
-	r.settleAt = r.env.Now().Add(r.limits.RetryMin)
-	r.wake(r.settleAt)
+	r.settling.tries = 0
+	r.settling.at = r.env.Now().Add(r.limits.RetryMin)
+	r.wake(r.settling.at)
 	r.openWaits()
 	r.Changed()
 	t.free(r)

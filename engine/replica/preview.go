@@ -98,9 +98,9 @@ func (r *Replica) NextTry(id engine.OperationID) (at time.Time, waits bool) {
 	case r.task != nil || asked:
 		return at, false
 	case open:
-		return r.settleAt, true
+		return r.settling.at, true
 	case o == nil || r.Settled(r.Self, o) || r.Mine.Outcomes[id].Blocks || r.own.open() || r.Me.Wait(engine.WaitPaused) != nil:
 		return at, false
 	}
-	return r.notBefore, true
+	return r.again.at, true
 }

@@ -104,7 +104,7 @@ func (r *Replica) Own() *Flight { return r.own }
 
 // rejoin chooses what is done to join anew, once another member has told what the resource is.
 func (r *Replica) rejoin(now time.Time) task {
-	if !r.told() || now.Before(r.notBefore) {
+	if !r.told() || now.Before(r.again.at) {
 		r.wake(now.Add(r.env.Backoff(4)))
 		return nil
 	}
@@ -235,9 +235,9 @@ func (t *rejoin) answer(r *Replica, in *Answered) bool {
 }
 
 func (t *rejoin) later(r *Replica) bool {
-	r.tries++
-	r.notBefore = r.env.Now().Add(r.env.Backoff(r.tries))
-	r.wake(r.notBefore)
+	r.again.tries++
+	r.again.at = r.env.Now().Add(r.env.Backoff(r.again.tries))
+	r.wake(r.again.at)
 	return true
 }
 

@@ -17,23 +17,16 @@ type Replica struct {
 	*view.View
 	limits Limits
 
-	// own is a client's request that has had no certain answer; sent a request of this site's for an operation that has come
-	// from another, likewise. Nil: there is none.
-	own, sent *Flight
+	inFlight
 	// asks are the clients' requests that wait for their turn, first come first.
 	asks []*Ask
 	// task is under way; nil: none. token is that of the call that it waits for, lookToken that of a look.
 	task             task
 	token, lookToken uint64
 	tokens           uint64 // given so far
-	// notBefore is when what is left may be tried again, tries how often it was; settleAt when own is.
-	notBefore, settleAt time.Time
-	tries, settleTries  int
-	// doubts are operations that were sent without a certain answer, by themselves or in a correction. Resumed says that an
-	// earlier process may have sent any that is not settled.
-	doubts  map[engine.OperationID]bool
-	resumed bool
-	look    looking
+	// again is when what is left may be tried again, settling when it is to be found out what came of own.
+	again, settling pace
+	look            looking
 	// unavailable are operations whose bodies no site has.
 	unavailable map[engine.OperationID]bool
 	nameWaits   bool                        // the name was taken when it was asked for
@@ -52,10 +45,16 @@ type Replica struct {
 	out *Effects
 }
 
+// pace is when something is tried again, and how often it was.
+type pace struct {
+	at    time.Time
+	tries int
+}
+
 // New returns the replica of a resource whose view is there. Resumed says that an earlier process may have sent what is not
 // settled.
 func New(v *view.View, limits Limits, resumed bool) *Replica {
-	return &Replica{View: v, limits: limits, resumed: resumed, doubts: map[engine.OperationID]bool{},
+	return &Replica{View: v, limits: limits, inFlight: inFlight{doubts: map[engine.OperationID]bool{}, resumed: resumed},
 		unavailable: map[engine.OperationID]bool{}}
 }
 
@@ -88,15 +87,7 @@ func (r *Replica) Restore(b []byte) error {
 	if d.Remnant != nil {
 		r.lost = d.Remnant.Lost
 	}
-	for _, f := range []*Flight{r.own, r.sent} {
-		if f == nil {
-			continue
-		}
-		f.Operation.Origin, f.Operation.Epoch = f.Origin, f.Epoch
-		if f.Stage == Declared {
-			f.Stage, f.Why = Unknown, "the agent stopped before the answer came"
-		}
-	}
+	r.restored()
 	return nil
 }
 
@@ -202,7 +193,7 @@ func (r *Replica) answered(in *Answered) {
 // news takes in what has changed elsewhere.
 func (r *Replica) news(in *News) {
 	if in.Hurry {
-		r.notBefore, r.tries, r.nameWaits = time.Time{}, 0, false
+		r.again, r.nameWaits = pace{}, false
 	}
 	if in.Look {
 		r.look.soon(r.env.Now())
@@ -264,17 +255,6 @@ func (r *Replica) TellNews(at time.Time) (encoded []byte, news bool) {
 		return nil, false
 	}
 	return r.Tell(at)
-}
-
-// Blobs are the large bodies that are needed beside those of operations: of a request that is in flight.
-func (r *Replica) Blobs() []engine.BlobHash {
-	var list []engine.BlobHash
-	for _, f := range []*Flight{r.own, r.sent} {
-		if f != nil && f.Operation.Blob != nil {
-			list = append(list, f.Operation.Blob.Hash)
-		}
-	}
-	return list
 }
 
 // SetAside stops all work on the resource, because a defect of the agent's own has struck it, until a person resumes it.

@@ -48,8 +48,8 @@ func (t *send) begin(r *Replica) bool {
 	if o.Type == engine.TypeCreate && k.Natural() {
 		if !r.env.TakeName(k, r.About.Key, r.Document) {
 			r.nameWaits = true
-			r.notBefore = r.env.Now().Add(r.env.Backoff(1))
-			r.wake(r.notBefore)
+			r.again.at = r.env.Now().Add(r.env.Backoff(1))
+			r.wake(r.again.at)
 			return true
 		}
 		t.named = true
@@ -65,7 +65,7 @@ func (t *send) begin(r *Replica) bool {
 	}
 	looks := o.Type == engine.TypeCreate && k.Natural() && o.Method != "POST" && r.Mine.Local == ""
 	t.careful = looks || !plan.Resendable(k, o) || t.step.Kind == plan.StepMake
-	t.sent = r.sent.open() && r.sent.Operation.ID == o.ID
+	t.sent = r.sends(o.ID)
 	t.key = r.keyFor(o, t.step)
 	switch {
 	case t.sent && o.Type == engine.TypePatch && t.careful: // what it sets may be set again, the patch may not
@@ -90,7 +90,7 @@ func (t *send) over(r *Replica) bool {
 // keyFor is the key of what a step sends: the same however often it is sent, until it has been done. What is done to an object
 // that was made anew is another request than what was done to the one before, and so is what is to be applied once more.
 func (r *Replica) keyFor(o *engine.Operation, step plan.Step) string {
-	if r.sent.open() && r.sent.Operation.ID == o.ID && r.sent.Key != "" {
+	if r.sends(o.ID) && r.sent.Key != "" {
 		return r.sent.Key
 	}
 	made := r.Mine.Made
@@ -254,8 +254,8 @@ func (t *send) found(r *Replica, in *Answered) bool {
 		return t.over(r)
 	case r.env.Now().Sub(since) < r.limits.CallTimeout:
 		r.tryAgain(t.o, engine.Reply{}, errors.New("the application does not list what was to be made; it may be under way still"))
-		r.notBefore = since.Add(r.limits.CallTimeout) // before that, nothing new can come of it but that it is there
-		r.wake(r.notBefore)
+		r.again.at = since.Add(r.limits.CallTimeout) // before that, nothing new can come of it but that it is there
+		r.wake(r.again.at)
 		return t.over(r)
 	}
 	return t.notThere(r)

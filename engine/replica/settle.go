@@ -26,9 +26,6 @@ type settle struct {
 
 type settlePhase int
 
-// Settles reports whether it is still to be found out, without a person, what came of a client's request.
-func (r *Replica) Settles() bool { return r.own.open() && r.own.Stage != Asked }
-
 const (
 	settleFinds settlePhase = iota + 1 // for a marker
 	settleLooks                        // for what a create has made, or for a declared effect
@@ -102,9 +99,9 @@ func (t *settle) over(r *Replica) bool {
 
 // retry has it tried again later. Clients do not wait for that.
 func (t *settle) retry(r *Replica) bool {
-	r.settleTries++
-	r.settleAt = r.env.Now().Add(r.env.Backoff(r.settleTries))
-	r.wake(r.settleAt)
+	r.settling.tries++
+	r.settling.at = r.env.Now().Add(r.env.Backoff(r.settling.tries))
+	r.wake(r.settling.at)
 	r.refuseAll(unanswered(r.own.Operation.ID))
 	r.openWaits()
 	return t.over(r)

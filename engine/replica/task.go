@@ -74,8 +74,8 @@ func (r *Replica) settleOwn(now time.Time) task {
 	case r.own.Stage == Asked:
 		r.refuseAll(unanswered(r.own.Operation.ID))
 		return nil
-	case len(r.asks) == 0 && now.Before(r.settleAt):
-		r.wake(r.settleAt)
+	case len(r.asks) == 0 && now.Before(r.settling.at):
+		r.wake(r.settling.at)
 		return nil
 	}
 	return &settle{}
@@ -142,8 +142,8 @@ func (r *Replica) workOnce(now time.Time, part view.Part) (t task, again bool) {
 	if t, waits := r.keepName(); waits {
 		return t, false
 	}
-	if now.Before(r.notBefore) {
-		r.wake(r.notBefore)
+	if now.Before(r.again.at) {
+		r.wake(r.again.at)
 		return nil, false
 	}
 	if r.Me.Bare && r.Mine.Local != "" && r.Exists() {
@@ -270,8 +270,8 @@ func (r *Replica) holds(now time.Time, standing plan.Standing, step plan.Step) b
 	}
 	if id, why := r.awaits(step); why != "" {
 		r.Halt(&engine.Wait{Kind: engine.WaitReference, Since: now.UnixMicro(), Operation: id, Reason: why})
-		r.tries++
-		r.wake(now.Add(r.env.Backoff(r.tries)))
+		r.again.tries++
+		r.wake(now.Add(r.env.Backoff(r.again.tries)))
 		return true
 	}
 	o := step.Sends()

@@ -27,7 +27,7 @@ func (r *Replica) tidy() {
 			}
 		}
 		if r.own.Stage != Asked && r.task == nil {
-			r.wake(r.settleAt)
+			r.wake(r.settling.at)
 		}
 	}
 	if r.Dirty || r.epochEnds {

@@ -1,0 +1,83 @@
+package drift
+
+import (
+	"testing"
+	"time"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/view"
+)
+
+var began = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// boxOf is the view that paris has of a box that nantes shows as well, of which nothing is left to do.
+func boxOf(t *testing.T, nantes *engine.Shown) *view.View {
+	t.Helper()
+	k := &engine.Kind{Service: "store", Name: "box", Item: "/boxes/{id}", ID: engine.IDRule{From: engine.IDFromPath, At: "/name"}}
+	about := engine.About{Service: "store", Kind: "box", Collaboration: engine.Replication, Key: "blue", Placement: []engine.SiteID{"nantes", "paris"}}
+	v := view.New("paris", "doc", about, nil, k, func(s engine.SiteID) engine.SiteName { return engine.SiteName(s) })
+	v.Epochs = view.Epochs{view.NewEpoch(0, engine.Tip{})}
+	v.AddOperation(&engine.Operation{ID: "made", Type: engine.TypeCreate, Origin: "paris", Number: 1, Time: 1, Edit: &engine.Edit{}})
+	v.Me.Settled, v.Mine.Local = engine.Vector{"paris": 1}, "blue"
+	st := &engine.Status{Document: "doc", Number: 1, Settled: engine.Vector{"paris": 1}, Object: true, Shown: nantes}
+	if _, err := v.TakeStatus(st, engine.SignedStatus{Site: "nantes", Status: engine.Encode(st), Size: 1}); err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// TestWhatLooksTell: what differs at two looks with a while in between is so for good, and what was there before is remembered.
+func TestWhatLooksTell(t *testing.T) {
+	v := boxOf(t, &engine.Shown{Hash: "one"})
+	for _, look := range []struct {
+		name   string
+		hash   string
+		later  bool
+		was    bool
+		steady bool
+	}{
+		{"it shows what nantes shows", "one", false, false, false},
+		{"something else", "two", true, true, false},
+		{"at once again", "two", false, true, false},
+		{"still, a while later", "two", true, true, true},
+		{"it is what it was", "one", true, false, false},
+	} {
+		Show(v, &engine.Shown{Hash: look.hash}, []byte("{}"), began, look.later)
+		if s := v.Me.Shown; s.Hash != look.hash || (s.Was != "") != look.was || s.Steady != look.steady {
+			t.Errorf("%s: %+v", look.name, s)
+		}
+	}
+	v.Dirty = false
+	if Show(v, &engine.Shown{Hash: "one"}, []byte("{}"), began.Add(time.Hour), true); v.Dirty {
+		t.Error("what was seen before is news")
+	}
+}
+
+// TestRepairsEnd: an object that vanishes again and again is made anew a few times, and then left to a person.
+func TestRepairsEnd(t *testing.T) {
+	v := boxOf(t, nil)
+	at := began
+	for n := range RepairsMost + 2 {
+		at = at.Add(time.Minute)
+		if made := Vanish(v, at); made != (n < RepairsMost) || (v.Me.Contended == "") != made {
+			t.Errorf("time %d: made anew: %t, contended: %q", n+1, made, v.Me.Contended)
+		}
+	}
+	Keep(v, at)
+	if !Vanish(v, at.Add(time.Second)) || v.Me.Contended != "" {
+		t.Error("a person has decided since, and it is not made anew")
+	}
+	if !Vanish(v, at.Add(2*RepairsWithin)) {
+		t.Error("repairs of long ago count")
+	}
+}
+
+// TestOnlyTheObjectItselfIsALook: an answer that shows another thing, or none, tells nothing.
+func TestOnlyTheObjectItselfIsALook(t *testing.T) {
+	v := boxOf(t, nil)
+	for body, want := range map[string]bool{`{"name":"blue"}`: true, `{"name":"red"}`: false, `{}`: false, `"blue"`: false, ``: false} {
+		if IsItem(v, []byte(body)) != want {
+			t.Errorf("%q is the object: %t", body, !want)
+		}
+	}
+}
