@@ -100,7 +100,7 @@ func doing() []mutant {
 	return []mutant{
 		// What a crash interrupts is forgotten, or never settled.
 		{"open requests are not settled", []edit{
-			{"engine/replica/replica.go", "if f.Stage == Declared {\n\t\t\tf.Stage, f.Why", "if false && f.Stage == Declared {\n\t\t\tf.Stage, f.Why"},
+			{"engine/replica/flight.go", "if one.Stage == Declared {", "if false && one.Stage == Declared {"},
 		}, "engine/replica", "TestScripts/crash_action$"},
 		// Somebody's data is overwritten by a replica of the same name.
 		{"a create overwrites what is there", []edit{
