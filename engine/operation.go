@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // Type is what an operation does to its resource, as far as merging needs to know it.
@@ -79,6 +80,16 @@ func TravellingHeaders() []string {
 	return []string{"Content-Type", "Content-Language", "Content-Encoding"}
 }
 
+// validHeader reports whether an operation may have a header, and an application be sent it.
+func validHeader(h map[string]string) bool {
+	for name, value := range h {
+		if !slices.Contains(TravellingHeaders(), name) || strings.ContainsFunc(value, func(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f }) {
+			return false
+		}
+	}
+	return true
+}
+
 // Saw reports whether o has seen the n-th operation of an origin.
 func (o *Operation) Saw(origin SiteID, n uint64) bool {
 	if origin == o.Origin {
@@ -126,6 +137,8 @@ func (o *Operation) validate() error {
 		return fmt.Errorf("%w: body of %d bytes", ErrTooLarge, len(o.Body))
 	case o.Blob != nil && len(o.Body) > 0:
 		return errors.New("two bodies")
+	case !validHeader(o.Header):
+		return errors.New("a header that no operation has")
 	case (o.Type == TypePlace) != (o.Place != nil):
 		return errors.New("a placement change that is none")
 	}

@@ -29,9 +29,12 @@ type Service struct {
 	Name engine.ServiceName
 	// Glue names what speaks the service's API: "http" is any REST API, GlueKubernetes that of Kubernetes, GlueOpenStack one of OpenStack's.
 	Glue string
-	// Kinds are in the order of the file; those of GlueKubernetes are asked for when the agent starts. A service without kinds is intercepted and forwarded, nothing of it is
-	// replicated.
+	// Kinds are in the order of the file; those of GlueKubernetes are asked for when the agent starts. A service without kinds is intercepted; nothing of it is replicated, and of other
+	// sites nothing reached but Paths.
 	Kinds []*engine.Kind
+	// Paths are those beside the kinds that a scope may have asked at another site, with the caller's credentials; Headers those beside
+	// HTTP's own that go on to another site. One that ends in "*" stands for all that begin so.
+	Paths, Headers []string
 	// Rules holds for each kind what the engine's Kind has no place for.
 	Rules map[engine.KindName]*Rules
 }

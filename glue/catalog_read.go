@@ -76,6 +76,16 @@ func (r *catalogReader) service(n engine.ServiceName, v strictyaml.Value) *Servi
 	if k := m.Optional("idempotency_key"); k.Present() {
 		honours = k.Choice("honoured") != ""
 	}
+	for _, v := range m.Optional("paths").Sequence() {
+		if s.Paths = append(s.Paths, v.Text()); !strings.HasPrefix(v.Text(), "/") || strings.ContainsAny(strings.TrimSuffix(v.Text(), "*"), "*?#") {
+			v.Problem("%q is no path: it begins with /, and may end in * for all that begin so", v.Text())
+		}
+	}
+	for _, v := range m.Optional("headers").Sequence() {
+		if s.Headers = append(s.Headers, v.Text()); !headerName.MatchString(v.Text()) {
+			v.Problem("%q is no name of a header; it may end in * for all that begin so", v.Text())
+		}
+	}
 	r.claimed = map[string]engine.KindName{}
 	kinds := m.Optional("kinds").Mapping("list of kinds")
 	for _, e := range kinds.Entries() {
@@ -163,6 +173,9 @@ func parameters(path string) []string {
 	}
 	return names
 }
+
+// headerName is a name of a header (RFC 9110, 5.1), or the beginning of some.
+var headerName = regexp.MustCompile(`^[A-Za-z0-9!#$%&'+.^_|~-]+\*?$`)
 
 func readName(v strictyaml.Value) string {
 	s := v.Text()

@@ -38,6 +38,10 @@ type Upstream struct {
 	Dialect Dialect
 	// Refuser writes refusals where there is no dialect; nil: they are problems.
 	Refuser Refuser
+	// Describes reports whether the answer to a read of a path says what the application is able to do, where there is no dialect; nil: none.
+	Describes func(path string) bool
+	// Paths and Headers are the catalog's (Service), and what the service's glue knows of headers.
+	Paths, Headers []string
 }
 
 // ClientConfig is what a Client is made of.

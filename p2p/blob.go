@@ -16,9 +16,9 @@ import (
 // digests of all chunks if they were asked for, and after it the chunks up to the last, one after the other without anything
 // between them: their lengths follow from the blob's size. The asker checks each before it takes the next.
 const (
-	blobProtocol = "/skerry/blob/1"
+	blobProtocol = engine.BlobCall
 	// maxBlobRequest is the most bytes of a request; an answer may be as long as the digests of the largest blob.
-	maxBlobRequest = 1 << 10
+	maxBlobRequest = engine.MaxBlobFrame
 )
 
 type blobRequest struct {

@@ -66,6 +66,7 @@ func newHost(cfg Config, listen []multiaddr.Multiaddr, g *gater) (host.Host, err
 // newResources limits what other sites can make this one hold. The limits of libp2p are made for an open network of
 // strangers; here they would stop a busy member (512 streams) or a reconnecting one (a connection in five seconds).
 func newResources() (network.ResourceManager, error) {
+	joins := rcmgr.LimitVal(streamsOf(joinProtocol))
 	partial := rcmgr.PartialLimitConfig{
 		System: rcmgr.ResourceLimits{
 			Streams: 1 << 17, StreamsInbound: 1 << 16, StreamsOutbound: 1 << 16,
@@ -79,7 +80,7 @@ func newResources() (network.ResourceManager, error) {
 			Streams: 2 * maxStreams, StreamsInbound: maxStreams, StreamsOutbound: maxStreams,
 			Conns: 2 * maxConns, ConnsInbound: maxConns, ConnsOutbound: maxConns, FD: 2 * maxConns, Memory: maxPeerMemory,
 		},
-		ProtocolPeer: map[protocol.ID]rcmgr.ResourceLimits{joinProtocol: {Streams: 2 * maxJoins, StreamsInbound: maxJoins, StreamsOutbound: maxJoins}},
+		ProtocolPeer: map[protocol.ID]rcmgr.ResourceLimits{joinProtocol: {Streams: 2 * joins, StreamsInbound: joins, StreamsOutbound: joins}},
 	}
 	perAddress := []rcmgr.ConnLimitPerSubnet{{PrefixLength: 32, ConnCount: 256}}
 	perPrefix := []rcmgr.ConnLimitPerSubnet{{PrefixLength: 64, ConnCount: 256}}

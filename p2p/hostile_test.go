@@ -240,7 +240,7 @@ func TestStreamsOfAMemberAreBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	var open []network.Stream
-	for range 4 * maxLetters {
+	for range 4 * streamsOf(lettersProtocol) {
 		s, err := bad.NewStream(t.Context(), infoOf(t, a).ID, lettersProtocol)
 		if err == nil {
 			_, err = s.Write([]byte{5}) // the begin of a frame
@@ -258,11 +258,11 @@ func TestStreamsOfAMemberAreBounded(t *testing.T) {
 		defer l.mu.Unlock()
 		return l.streams[lettersProtocol]
 	}
-	eventually(t, "as many as there may be are served", func() bool { return serving() == maxLetters })
+	eventually(t, "as many as there may be are served", func() bool { return serving() == streamsOf(lettersProtocol) })
 	id := sites[1].exchange.create("doc", ids(sites))
 	sites[1].send(id, "x")
 	eventually(t, "the letters of others arrive", func() bool { return same(sites) })
-	if n := serving(); n > maxLetters {
+	if n := serving(); n > streamsOf(lettersProtocol) {
 		t.Errorf("%d streams are served", n)
 	}
 	for _, s := range open {
@@ -274,16 +274,16 @@ func TestStreamsOfAMemberAreBounded(t *testing.T) {
 // Requests of other sites count until whoever serves them closes them.
 func TestRequestsOfAMemberAreBounded(t *testing.T) {
 	l := newLink(&Network{self: "a"}, "b", "")
-	for range maxRequests {
-		if !l.opened(httpProtocol, maxRequests) {
+	for range streamsOf(httpProtocol) {
+		if !l.opened(httpProtocol, streamsOf(httpProtocol)) {
 			t.Fatal("fewer are let in")
 		}
 	}
-	if l.opened(httpProtocol, maxRequests) {
+	if l.opened(httpProtocol, streamsOf(httpProtocol)) {
 		t.Error("one more is let in")
 	}
 	l.closed(httpProtocol)
-	if !l.opened(httpProtocol, maxRequests) {
+	if !l.opened(httpProtocol, streamsOf(httpProtocol)) {
 		t.Error("none is let in after one has ended")
 	}
 }

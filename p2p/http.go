@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	httpProtocol = "/skerry/http/1"
+	httpProtocol = engine.HTTPCall
 	// acceptQueue is how many streams may wait for the peer server; more are refused.
 	acceptQueue = 256
 	openTimeout = 5 * time.Second
@@ -64,7 +64,7 @@ func (n *Network) Listener() net.Listener { return n.streams }
 
 // acceptHTTP hands an inbound stream to whoever accepts. The stream counts as open until that one closes it.
 func (n *Network) acceptHTTP(ctx context.Context, s network.Stream) {
-	l := n.admit(ctx, s, httpProtocol, maxRequests)
+	l := n.admit(ctx, s, httpProtocol)
 	if l == nil {
 		return
 	}

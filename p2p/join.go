@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	joinProtocol = "/skerry/join/1"
+	joinProtocol = engine.JoinCall
 	// maxJoinRequest and maxJoinAnswer are the most bytes of the two frames; the answer has all records of the mesh.
-	maxJoinRequest = 64 << 10
+	maxJoinRequest = engine.MaxJoinFrame
 	maxJoinAnswer  = 32 << 20
 	maxRefusal     = 1 << 10
 )

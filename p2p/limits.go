@@ -1,14 +1,19 @@
 package p2p
 
-import "time"
+import (
+	"time"
+
+	"github.com/libp2p/go-libp2p/core/protocol"
+
+	"github.com/skerry/skerry/engine"
+)
 
 // What one other member may cost this site. A member is trusted with what it may write, not with this site's memory.
 const (
 	// frameBytes is up to how many bytes of letters are joined into one frame: enough that the work for each frame does not
 	// count, and under 100 ms on a line of 100 Mbit/s, after which a small letter gets its turn.
 	frameBytes = 900 << 10
-	// maxFrame is the most bytes of one frame: a parcel with the longest first change, checkpoint and change fits.
-	maxFrame = 4 << 20
+	maxFrame   = engine.MaxFrame
 	// minItem is how many bytes an item of CBOR has at least, on average, beyond the first fewItems, in what an honest site
 	// sends: about half of what their identifiers alone come to. Decoded, an item may take ten times as much memory.
 	minItem  = 8
@@ -37,16 +42,10 @@ const (
 	// never comes to an end keeps the others from comparing no longer than that.
 	compareTime = 10 * time.Minute
 
-	// Streams of one member that are open at once, by protocol. When a connection is lost, the old stream may still be there
-	// while the new one is used. Of pings and letters there are two connections' worth then, from both runs of a cloned site.
-	maxPings      = 8
-	maxLetters    = 8
-	maxCompares   = 2
-	maxBlobs      = 8    // an agent fetches a few blobs at once
-	maxRequests   = 1024 // HTTP requests under way, beside which there are QUIC's own 256 for each connection
-	maxJoins      = 4    // by one stranger, whose last try may not have ended everywhere when the next begins
-	maxStreams    = 2048 // all of the above, and those that are being opened or closed
-	maxConns      = 16   // of each direction: two sites may dial each other at once, over several addresses
+	// maxStreams are all streams of one member that are open at once, and those that are being opened or closed. The table of calls
+	// bounds those of each protocol.
+	maxStreams    = 2048
+	maxConns      = 16 // of each direction: two sites may dial each other at once, over several addresses
 	maxPeerMemory = 512 << 20
 
 	// stall is how long the other side of a stream may let nothing pass before the stream is given up.
@@ -54,3 +53,11 @@ const (
 	// compareStall is the same where the other side may be at work on what it got.
 	compareStall = time.Minute
 )
+
+// streamsOf is how many streams of a protocol one other site may have open at once. A protocol that is not in the table of calls has none.
+func streamsOf(id protocol.ID) int {
+	if c := engine.PeerCallOf(string(id)); c != nil {
+		return c.Streams
+	}
+	return 0
+}

@@ -19,7 +19,7 @@ import (
 // From then on both are the same. Each side pulls what it lacks: it sends a want with what it has of some documents, and
 // gets letters and then an answered. The side that serves begins to as soon as it knows of a difference. Where the mesh
 // records differ, both send records. A side that wants no more says done. One that has said and heard it ends its half.
-const compareProtocol = "/skerry/compare/1"
+const compareProtocol = engine.CompareCall
 
 type step uint8
 

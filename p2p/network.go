@@ -111,10 +111,10 @@ func (n *Network) Run(ctx context.Context) error {
 		},
 	})
 	n.handle(joinProtocol, func(s network.Stream) { n.serveJoin(ctx, s) })
-	n.serve(ctx, pingProtocol, maxPings, n.servePing)
-	n.serve(ctx, lettersProtocol, maxLetters, n.serveLetters)
-	n.serve(ctx, compareProtocol, maxCompares, n.serveCompare)
-	n.serve(ctx, blobProtocol, maxBlobs, n.serveBlob)
+	n.serve(ctx, pingProtocol, n.servePing)
+	n.serve(ctx, lettersProtocol, n.serveLetters)
+	n.serve(ctx, compareProtocol, n.serveCompare)
+	n.serve(ctx, blobProtocol, n.serveBlob)
 	n.handle(httpProtocol, func(s network.Stream) { n.acceptHTTP(ctx, s) })
 
 	n.watchMembers(ctx)
@@ -160,10 +160,10 @@ func (n *Network) contain(p peer.ID, end func()) {
 	}
 }
 
-// serve has the streams of members served, up to most of each member at once.
-func (n *Network) serve(ctx context.Context, id protocol.ID, most int, serve func(context.Context, *link, network.Stream)) {
+// serve has the streams of members served, of each as many at once as the table of calls says.
+func (n *Network) serve(ctx context.Context, id protocol.ID, serve func(context.Context, *link, network.Stream)) {
 	n.handle(id, func(s network.Stream) {
-		if l := n.admit(ctx, s, id, most); l != nil {
+		if l := n.admit(ctx, s, id); l != nil {
 			defer l.closed(id)
 			serve(ctx, l, s)
 		}
@@ -172,10 +172,10 @@ func (n *Network) serve(ctx context.Context, id protocol.ID, most int, serve fun
 
 // admit returns the link of the member that has opened a stream, and counts the stream. It resets the stream and returns nil when
 // that is no member, or has too many of them.
-func (n *Network) admit(ctx context.Context, s network.Stream, id protocol.ID, most int) *link {
+func (n *Network) admit(ctx context.Context, s network.Stream, id protocol.ID) *link {
 	p := s.Conn().RemotePeer()
 	if n.gater.member(p) {
-		if l := n.awaitLink(ctx, siteOf(p)); l != nil && l.opened(id, most) {
+		if l := n.awaitLink(ctx, siteOf(p)); l != nil && l.opened(id, streamsOf(id)) {
 			return l
 		}
 		n.log.Debug("a stream of another site was not served", "peer", p, "protocol", id)

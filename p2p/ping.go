@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	pingProtocol = "/skerry/ping/1"
+	pingProtocol = engine.PingCall
 	pingEvery    = time.Second
 	// pingTimeout is how long a member may stay silent before its connection counts as dead.
 	pingTimeout = 2500 * time.Millisecond

@@ -11,7 +11,7 @@ import (
 
 // The letters protocol. Whoever opens the stream sends frames, each an array of engine.Letters, for as long as the
 // connection lasts. Nothing comes back.
-const lettersProtocol = "/skerry/letters/1"
+const lettersProtocol = engine.LettersCall
 
 // writer writes what is queued for one member to one stream, which stays open.
 type writer struct {

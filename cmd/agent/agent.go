@@ -215,12 +215,14 @@ func newClient(cfg Config, catalog *glue.Catalog) (*glue.Client, error) {
 		if err != nil {
 			return nil, err
 		}
-		u.Kinds = s.Kinds
+		u.Kinds, u.Paths, u.Headers = s.Kinds, s.Paths, slices.Concat(s.Headers, cfg.Correlation.Headers)
 		switch s.Glue {
 		case glue.GlueKubernetes:
 			u.Dialect = kubernetes.Dialect{}
+			u.Headers = slices.Concat(u.Headers, kubernetes.Headers)
 		case glue.GlueOpenStack:
-			u.Refuser = openstack.Refuser{}
+			u.Refuser, u.Describes = openstack.Refuser{}, openstack.Describes
+			u.Headers = slices.Concat(u.Headers, openstack.Headers)
 		}
 		c.Upstreams = append(c.Upstreams, u)
 	}
@@ -302,7 +304,7 @@ func (a *Agent) newServer(operator *core.Operator) (err error) {
 	a.server, err = web.New(web.Config{Listen: a.cfg.API.Listen, Hosts: a.cfg.API.Hosts, Config: api.Config{
 		Application: a.catalog.Application, Catalog: a.catalog.Digest, Version: a.version, Services: services,
 		Store: a.store, Counter: a.store, Mesh: a.core.Mesh, Network: a.network, Operator: operator, Waiter: a.core.Site, Peer: a.network.Transport(),
-		Referring: a.client.Referring, Made: a.client.Made, Types: a.types,
+		Referring: a.client.Referring, Made: a.client.Made, Types: a.types, Reaches: a.client.Reaches,
 		Token: a.token, Ready: a.isReady, Auth: a.guard, Audit: audit.New(a.store.Shelves(), a.vault.Derive("audit trail")), Hooks: desk, Registry: registry, Log: a.log, Now: time.Now,
 	}})
 	return err

@@ -57,6 +57,8 @@ func (r *Replica) heard(in *Heard) {
 // over here is not.
 func (r *Replica) hears(in *Heard) bool {
 	switch last := r.Current(); {
+	case in.Checkpoint != nil && !r.Blank() && r.Part(in.From) == view.PartNone: // whoever has no part stands for nobody
+		return false
 	case r.tooLate(in):
 		r.fallBehind(true)
 		return false

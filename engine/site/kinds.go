@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -95,11 +94,6 @@ func (k *kinds) learn(ctx context.Context, store engine.Store, more []*engine.Ki
 func (s *Site) admits(k *engine.Kind, o *engine.Operation) bool {
 	if o.Type == engine.TypePlace {
 		return o.Method == "" && o.Path == "" && o.Query == "" && len(o.Header) == 0 && len(o.Body) == 0 && o.Blob == nil && o.Edit == nil
-	}
-	for name, value := range o.Header {
-		if !slices.Contains(engine.TravellingHeaders(), http.CanonicalHeaderKey(name)) || strings.ContainsFunc(value, func(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f }) {
-			return false
-		}
 	}
 	if rest, ok := strings.CutPrefix(o.Path, k.Item); !ok && (o.Type != engine.TypeCreate || o.Path != k.Collection) ||
 		ok && (rest != "" && rest[0] != '/' || strings.Contains(rest, "{id}")) {

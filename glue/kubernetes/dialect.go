@@ -17,6 +17,10 @@ type Dialect struct{}
 // Accept asks for JSON: clients of Kubernetes take it whatever they have asked for.
 func (Dialect) Accept() string { return "application/json" }
 
+// Headers are those of Kubernetes' clients, beside HTTP's own, that go on to another site. What says who asks goes where the agent that says
+// it is believed, and nowhere else (Silence).
+var Headers = []string{"Audit-Id", "Impersonate-*", "Kubectl-*", "X-Remote-*", "X-Stream-Protocol-Version"}
+
 // Describes reports whether it is discovery: clients begin with that.
 func (Dialect) Describes(path string) bool {
 	segments := strings.Split(strings.Trim(path, "/"), "/")

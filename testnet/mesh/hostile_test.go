@@ -21,6 +21,7 @@ func TestInvariantNothingFromOutsideIsTrusted(t *testing.T) {
 		{ID: "collection", Type: engine.TypeDelete, Method: "DELETE", Path: "/images"},
 		{ID: "below", Type: engine.TypeAction, Method: "POST", Path: "/images/{id}{id}/start"},
 		{ID: "headers", Type: engine.TypeDelete, Method: "DELETE", Path: "/images/{id}", Header: map[string]string{"Authorization": "x"}},
+		{ID: "line-break", Type: engine.TypeAbsolute, Method: "PUT", Path: "/images/{id}/file", Header: map[string]string{"Content-Encoding": "a\r\nX-Evil: b"}},
 		{ID: "another-type", Type: engine.TypeMerge, Method: "DELETE", Path: "/images/{id}", Edit: whole},
 		{ID: "gap", Type: engine.TypeDelete, Method: "DELETE", Path: "/images/{id}", Number: 7},
 		{ID: "end-of-time", Type: engine.TypeMerge, Method: "PATCH", Path: "/images/{id}", Time: math.MaxInt64, Edit: whole},
@@ -103,6 +104,23 @@ func TestCheckpointsThatNoAgentMakesAreRefused(t *testing.T) {
 				t.Errorf("the sites show %v", got)
 			}
 		})
+	}
+}
+
+// TestACheckpointOfSomebodyWithoutAPartIsNotHeard has a member offer a checkpoint of a later epoch of a resource in which it has no part. The
+// others go on with what they have: they neither take it in nor join anew.
+func TestACheckpointOfSomebodyWithoutAPartIsNotHeard(t *testing.T) {
+	m := open(t, Image, 3)
+	paris, nantes, toulouse := m.Sites[0], m.Sites[1], m.Sites[2]
+	a := must(t, 201)(submit(t.Context(), paris, Image, "POST", "", `{"name":"a"}`, paris, nantes))
+	converge(t, m, paris, nantes)
+	p := newPen(t, nantes, paris, document(t, paris, a.Resource))
+	m.Cut(nantes, true) // there would be nobody to take anything from again
+	_ = paris.Proc.Receive(toulouse.ID, &engine.Letter{Parcels: []engine.Parcel{{About: p.raw, Epoch: 3, Checkpoint: []byte{0xa0}}}})
+	must(t, 200)(submit(t.Context(), paris, Image, "PATCH", string(a.Resource), `{"size":1}`))
+	m.Cut(nantes, false)
+	if got := converge(t, m, paris, nantes); !slices.Equal(got, []string{`{"name":"a","size":1}`}) {
+		t.Errorf("the sites show %v", got)
 	}
 }
 

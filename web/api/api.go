@@ -155,6 +155,8 @@ type Config struct {
 	Referring func(ctx context.Context, t engine.Target, credentials *engine.Credentials) ([]glue.Referrer, error)
 	// Made lists likewise what this site's application has made along with a resource and destroys along with it.
 	Made func(ctx context.Context, t engine.Target, credentials *engine.Credentials) ([]glue.Referrer, error)
+	// Reaches reports whether other sites pass requests for a path on that belongs to no kind.
+	Reaches func(service engine.ServiceName, method, path string) bool
 	// Token makes the text that a new site's configuration needs.
 	Token func(i engine.Invitation, secret []byte) string
 	// Ready returns why the site does not serve yet or any more; nil when it does.
@@ -175,12 +177,12 @@ type Config struct {
 
 // Bounds on what one client can take.
 const (
-	maxStreams   = 128              // open event streams
-	replicaWait  = 3 * time.Second  // for one site's answer to a comparison
-	replicaBytes = 1 << 20          // of one site's answer
-	issueWait    = 60 * time.Second // for the answer to an issued request
-	answerBytes  = 1 << 20          // of the answer to an issued request
-	bodyBytes    = 1 << 20          // of a JSON body sent to the API
+	maxStreams   = 128                // open event streams
+	replicaWait  = 3 * time.Second    // for one site's answer to a comparison
+	replicaBytes = 1 << 20            // of one site's answer
+	issueWait    = 60 * time.Second   // for the answer to an issued request
+	answerBytes  = 1 << 20            // of the answer to an issued request
+	bodyBytes    = engine.MaxCallBody // of a JSON body sent to the API
 )
 
 // API answers the calls. It is safe for concurrent use.

@@ -23,19 +23,57 @@ const (
 )
 
 // MountPeers adds the calls that other sites' agents pass on to this one. Their connections have proved who they are: the
-// RemoteAddr of a request is a SiteID. They concern this site alone and go no further.
+// RemoteAddr of a request is a SiteID. They concern this site alone and go no further. The table of calls says who may make which.
 func (a *API) MountPeers(e *echo.Echo) {
 	g := e.Group("/api/v1", func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
 			from := engine.SiteID(c.Request().RemoteAddr)
+			call := engine.PeerCallOf(c.Request().Method + " " + c.Path())
 			if _, ok := a.names().ByID[from]; !ok {
 				return refuse(http.StatusForbidden, "stranger", "only members of the mesh are served here")
+			}
+			if call == nil {
+				return echo.ErrNotFound
+			}
+			if call.Who == engine.HasPart {
+				if err := a.sharedWith(c, from, call.In); err != nil {
+					return err
+				}
 			}
 			c.Set(peerKey, from)
 			return next(c)
 		}
 	})
 	a.mountRouted(g)
+}
+
+// sharedWith reports, as a refusal, that a site has no part in what a call is about.
+func (a *API) sharedWith(c echo.Context, from engine.SiteID, in engine.Subject) error {
+	ctx := c.Request().Context()
+	if in == engine.InAny {
+		rows, _, err := a.Store.Resources(ctx, engine.ResourceFilter{Site: from, Limit: 1})
+		if err == nil && len(rows) == 0 {
+			err = refuse(http.StatusNotFound, "not-found", "no resource is shared with that site")
+		}
+		return err
+	}
+	id, err := segment(c, "id")
+	if err != nil {
+		return err
+	}
+	switch in {
+	case engine.InOperation:
+		_, err = a.operationFor(ctx, id, from)
+		return err
+	case engine.InConflict:
+		_, err = a.conflictFor(ctx, id, from)
+		return err
+	}
+	row, err := a.row(ctx, ResourceRef{id, c.QueryParam("service"), c.QueryParam("kind")})
+	if _, part := row.Sites[from]; err != nil || !part {
+		return refuse(http.StatusNotFound, "not-found", "no resource %q is shared with that site", id)
+	}
+	return nil
 }
 
 // mountRouted adds the calls that are carried out by the site that they name.

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/skerry/skerry/engine"
@@ -20,6 +21,12 @@ func (a *API) plan(ctx context.Context, r ExplainRequest, service string, bound 
 	var row *engine.ResourceRow
 	if r.Method != "" && r.Path != "" && service != "" {
 		m, ok := a.route(service, strings.ToUpper(r.Method), r.Path)
+		if elsewhere := slices.ContainsFunc(involved, func(s string) bool { return s != a.names().Of(a.Mesh.Self()) }); !ok && elsewhere &&
+			!a.Reaches(engine.ServiceName(service), strings.ToUpper(r.Method), strings.Split(r.Path, "?")[0]) {
+			e.Errors = append(e.Errors, ScopeError{scope.TypeError, fmt.Sprintf(
+				"the catalog has no kind for %s of service %s, and other sites serve what it describes and nothing else; leave the service out", r.Path, service), 0})
+			return nil
+		}
 		if !ok && len(involved) > 1 {
 			e.Errors = append(e.Errors, ScopeError{scope.TypeError, fmt.Sprintf(
 				"the catalog has no kind for %s of service %s, so it cannot run at several sites; name one site", r.Path, service), 0})

@@ -47,6 +47,8 @@ func TestQueues(t *testing.T) {
 func TestWhatIsDecidedElsewhereIsAskedThere(t *testing.T) {
 	f := served.Start(t)
 	f.Site.AddOperation(served.Operation("o", "x", engine.StateRejected))
+	f.Site.AddResource(engine.ResourceRow{Document: "x", ID: "x", Service: "images", Kind: "image", State: engine.StateConverged,
+		Sites: map[engine.SiteID]engine.ReplicaStatus{served.Nantes: {State: engine.StateConverged}}})
 	if v := f.Want(200, "POST", "/api/v1/sites/nantes/resume", `{}`); v["name"] != "nantes" || v["self"] != false {
 		t.Errorf("nantes answered %v", v)
 	}

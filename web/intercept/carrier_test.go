@@ -26,7 +26,7 @@ func TestCarriers(t *testing.T) {
 		{path: "/x", headers: []string{"Scope: ", "X-Scope: nantes"}, site: "nantes", uri: "/x"},
 		{path: "/~scope/nantes/x?q=%20", site: "nantes", uri: "/x?q=%20", prefix: "/~scope/nantes"},
 		{path: "/%7Escope/nantes/x", site: "nantes", uri: "/x", prefix: "/%7Escope/nantes"},
-		{path: "/~scope/%7Bimages%3A%20lyon%7D/a%2Fb/", site: "lyon", uri: "/a%2Fb/", prefix: "/~scope/%7Bimages%3A%20lyon%7D"},
+		{path: "/~scope/%7Bimages%3A%20lyon%7D/a%20b/", site: "lyon", uri: "/a%20b/", prefix: "/~scope/%7Bimages%3A%20lyon%7D"},
 		{path: "/~scope/images%2Flyon", site: "lyon", uri: "/", prefix: "/~scope/images%2Flyon"},
 		{path: "/~scope/lyon/~scope/nantes/x", site: "lyon", uri: "/x", prefix: "/~scope/lyon/~scope/nantes"},
 		{path: "/~scope/lyon/x", headers: []string{"Scope: nantes"}, site: "nantes", uri: "/x", prefix: "/~scope/lyon"},

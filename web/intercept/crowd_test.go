@@ -45,7 +45,7 @@ func newCrowd(t *testing.T, others ...engine.SiteID) *crowd {
 	for _, id := range others {
 		c.answers[id] = c.says(0, id)
 	}
-	client, err := glue.NewClient(glue.ClientConfig{Upstreams: []glue.Upstream{{Service: "images", URL: &url.URL{Scheme: "http", Host: "nowhere"}, Kinds: []*engine.Kind{imageKind}}}})
+	client, err := glue.NewClient(glue.ClientConfig{Upstreams: []glue.Upstream{{Service: "images", URL: &url.URL{Scheme: "http", Host: "nowhere"}, Kinds: []*engine.Kind{imageKind}, Paths: []string{"/elsewhere*"}}}})
 	if err != nil {
 		t.Fatal(err)
 	}

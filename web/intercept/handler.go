@@ -124,6 +124,9 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, from engine.Site
 	if !q.Known && h.Discover != nil && (q.Text != "" || q.From != "") && h.Discover(r.Context()) {
 		q.Match, q.Known = h.Router().Match(r.Method, q.Path, r.Header)
 	}
+	if from != "" && !h.admits(q) {
+		return
+	}
 	if q.Known && q.Match.Within != "" {
 		q.Path, q.LocalPath = h.Client.Paths(r.Context(), q.Match, q.Path)
 	}
@@ -169,8 +172,8 @@ func (h *Handler) run(q *request.Request) {
 		h.OfOneItem(q, kind)
 	}
 	switch {
-	case q.Operation != "" && (!q.Known || q.Match.Type == ""):
-		h.Refuse(q, http.StatusUnprocessableEntity, "catalog-mismatch", "the catalog of %s has no kind for %s %s; give all sites the same catalog", h.Name(h.Membership.Self()), q.Method, q.Path)
+	case q.Operation != "" && q.Match.Type == "":
+		h.Refuse(q, http.StatusUnprocessableEntity, "catalog-mismatch", "%s sees in %s %s nothing that is to be kept equal; give all sites the same catalog", h.Name(h.Membership.Self()), q.Method, q.Path)
 	case q.Content && q.Known && q.Match.Target != "":
 		h.content(q)
 	case len(q.Sites) > 1 && listed:

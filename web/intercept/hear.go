@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/web/intercept/carry"
 	"github.com/skerry/skerry/web/intercept/peer"
 	"github.com/skerry/skerry/web/intercept/request"
 	"github.com/skerry/skerry/web/problem"
@@ -38,6 +39,9 @@ func Peers(m engine.Membership, services map[engine.ServiceName]*Handler, agent 
 func (h *Handler) hear(q *request.Request) bool {
 	self := h.Membership.Self()
 	q.Via = peer.SiteList(q.Header.Get(peer.HeaderVia))
+	if n := len(q.Via); n == 0 || q.Via[n-1] != q.From { // who was asked before is told; who asks is proved
+		q.Via = append(q.Via, q.From)
+	}
 	if slices.Contains(q.Via, self) || len(q.Via) > maxVia {
 		h.Refuse(q, http.StatusLoopDetected, "loop", "the request came round: it was passed on by %s; nothing has happened here", h.Names(q.Via))
 		return false
@@ -65,6 +69,46 @@ func (h *Handler) hear(q *request.Request) bool {
 			return false
 		}
 		q.Sites = append(q.Sites, id)
+	}
+	return true
+}
+
+// call says which of the calls between agents a request is.
+func (h *Handler) call(q *request.Request) string {
+	switch {
+	case q.Content:
+		return engine.CallContent
+	case q.Gather, q.Aggregate != nil:
+		return engine.CallListPart
+	case !q.Known && h.Client.Reaches(h.Service, q.Method, q.Path):
+		return engine.CallDescription
+	}
+	return engine.CallRequest
+}
+
+// admits decides whether another agent may make a request, by the table of calls, and takes out what its site may not send. It returns
+// false when it has refused the request.
+func (h *Handler) admits(q *request.Request) bool {
+	self := h.Name(h.Membership.Self())
+	call := engine.PeerCallOf(h.call(q))
+	if call.Name != engine.CallDescription && (!q.Known || !q.Match.Canonical) {
+		h.Refuse(q, http.StatusUnprocessableEntity, "catalog-mismatch", "the catalog of %s has no kind for %s %s, and other sites reach there what it describes "+
+			"and nothing else; nothing has happened\nhelp: give all sites the same catalog", self, q.Method, request.Printable(q.Path))
+		return false
+	}
+	if call.Who == engine.HasPart {
+		row, err := h.Site.Lookup(q.Context(), q.Match.Kind, q.Match.Target)
+		if _, part := row.Sites[q.From]; err != nil || !part {
+			h.Refuse(q, http.StatusServiceUnavailable, "no-replica", "%s shares no %s %q with %s; nothing has happened", self, q.Match.Kind.Name,
+				request.Printable(q.Match.Target), h.Name(q.From))
+			return false
+		}
+	}
+	for name := range q.Header {
+		prefix := name == "X-Forwarded-Prefix" && len(q.Header[name]) == 1 && carry.OfScopes(q.Header.Get(name)) // the agents' own
+		if !prefix && !strings.HasPrefix(name, "Skerry-") && !h.Client.Travels(h.Service, name) {
+			delete(q.Header, name)
+		}
 	}
 	return true
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/glue"
+	"github.com/skerry/skerry/glue/kubernetes"
 	"github.com/skerry/skerry/web/intercept/request"
 )
 
@@ -137,7 +138,8 @@ func newMeshIn(t *testing.T, dialect glue.Dialect, kind *engine.Kind, limits req
 		t.Cleanup(application.Close)
 		s.app.url = application.URL
 		upstream, _ := url.Parse(application.URL)
-		client, err := glue.NewClient(glue.ClientConfig{HeaderTimeout: headerTimeout, ContinueTimeout: time.Minute, List: func(*engine.Kind) *glue.List { return m.list }, Upstreams: []glue.Upstream{{Service: "images", URL: upstream, Kinds: []*engine.Kind{kind}, Dialect: dialect}}})
+		client, err := glue.NewClient(glue.ClientConfig{HeaderTimeout: headerTimeout, ContinueTimeout: time.Minute, List: func(*engine.Kind) *glue.List { return m.list }, Upstreams: []glue.Upstream{{Service: "images", URL: upstream, Kinds: []*engine.Kind{kind}, Dialect: dialect,
+			Paths: []string{"/", "/x*", "/a*", "/reports", "/logs", "/s*", "/u*", "/b*", "/c*", "/d*", "/w*", "/v*"}, Headers: kubernetes.Headers}}})
 		if err != nil {
 			t.Fatal(err)
 		}

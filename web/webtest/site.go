@@ -78,8 +78,9 @@ func (s *Site) Config(listen string) web.Config {
 		Application: "lab", Catalog: "9f2c41d07ab35e1", Version: "0.1.0",
 		Store: s, Counter: s, Mesh: s, Network: s, Operator: s, Waiter: s, Peer: peers{s},
 		Referring: s.referring, Made: s.madeAlong, Types: s.types(),
-		Token: func(i engine.Invitation, secret []byte) string { return "skr1:" + i.ID + "." + string(secret) },
-		Ready: func() error { return s.fault("Ready") }, Registry: prometheus.NewRegistry(),
+		Reaches: func(engine.ServiceName, string, string) bool { return false },
+		Token:   func(i engine.Invitation, secret []byte) string { return "skr1:" + i.ID + "." + string(secret) },
+		Ready:   func() error { return s.fault("Ready") }, Registry: prometheus.NewRegistry(),
 		Auth: s.guard(""), Audit: audit.New(&s.Kept, Secret), Hooks: s.desk(), Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Now: s.now,
 	}
 	for _, name := range []engine.ServiceName{"images", "networks", "servers"} {

@@ -57,6 +57,18 @@ func headerScope(h http.Header) string {
 	return ""
 }
 
+// OfScopes reports whether a path prefix consists of scopes and nothing else, as an agent tells it of a request that it passes on.
+func OfScopes(prefix string) bool {
+	for prefix != "" && prefix != "/" {
+		_, _, rest, ok := cutPrefix(prefix)
+		if !ok {
+			return false
+		}
+		prefix = rest
+	}
+	return true
+}
+
 // cutPrefix takes /~scope/<percent-encoded scope> off an escaped path.
 func cutPrefix(path string) (prefix, text, rest string, ok bool) {
 	const plain, escaped = "/~scope/", "/%7escope/"

@@ -126,7 +126,9 @@ func (p *passage) rewrite(r *httputil.ProxyRequest) {
 		out.Del("If-Range")
 	}
 	r.Out.Host = r.In.Host
-	r.Out.Trailer = r.In.Trailer // the server fills it in when the body has ended
+	if r.Out.Trailer = nil; p.q.From == "" {
+		r.Out.Trailer = r.In.Trailer // the server fills it in when the body has ended
+	}
 	to := p.h.Upstream
 	if p.sites != nil {
 		to = &url.URL{Scheme: "http", Host: string(p.sites[0])}
@@ -301,7 +303,11 @@ func (p *passage) fail(_ http.ResponseWriter, r *http.Request, err error) {
 
 // Raw passes a request on that the catalog says nothing about.
 func (h *Porter) Raw(q *request.Request) {
+	elsewhere := !h.Here(q) && !slices.Contains(q.Sites, h.Membership.Self())
 	switch {
+	case elsewhere && !q.Known && !h.Client.Reaches(h.Service, q.Method, q.Path):
+		h.Refuse(q, http.StatusUnprocessableEntity, "scope-type",
+			"the catalog has no kind for %s %s, and other sites serve what it describes and nothing else\nhelp: leave the service out of the scope, or describe the kind, or the path, in the catalog", q.Method, q.Path)
 	case h.Here(q), glue.Safe(q.Method) && slices.Contains(q.Sites, h.Membership.Self()):
 		h.Pass(q)
 	case len(q.Sites) == 1 || glue.Safe(q.Method):
