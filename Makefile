@@ -55,7 +55,7 @@ bench: build ## measure, side by side with what others use; takes minutes. ARGS=
 	go run ./testnet/bench --program bin/skerry $(ARGS)
 
 histories: ## play random histories of the engine for ten minutes, hundreds of operations a second; ARGS="-history.for 1h" for more
-	GOGC=off GOMEMLIMIT=1GiB go test ./testnet/history -run TestHistories -count 1 -timeout 0 -v -history.for 10m -history.backups 8 $(ARGS)
+	GOGC=off GOMEMLIMIT=256MiB go test ./testnet/history -run TestHistories -count 1 -timeout 0 -v -history.for 10m -history.backups 8 $(ARGS)
 
 sim: ## play random schedules on 3 to 30 simulated sites for ten minutes; ARGS="-sim.for 1h -sim.sites 12" for more, RUN=TestRandomCollaborations for scopes
 	go test ./testnet/sim -run '$(or $(RUN),TestRandomSchedules)' -count 1 -timeout 0 -v -sim.for 10m -sim.sites 30 $(ARGS)

@@ -16,6 +16,7 @@ import (
 // Documents implements engine.Documents for one site. It keeps the site's key, and remembers what follows from the names of
 // authors and which roots of batches it has verified. It is safe for concurrent use.
 type Documents struct {
+	scheme  Scheme
 	key     ed25519.PrivateKey
 	self    *author
 	authors authors
@@ -25,7 +26,10 @@ type Documents struct {
 var _ engine.Documents = (*Documents)(nil)
 
 // New returns what writes documents in the name of the site of this key, which must be Ed25519.
-func New(key crypto.PrivKey) (*Documents, error) {
+func New(key crypto.PrivKey) (*Documents, error) { return NewUnder(Ed25519{}, key) }
+
+// NewUnder is New with another scheme, which all sites must have.
+func NewUnder(scheme Scheme, key crypto.PrivKey) (*Documents, error) {
 	id, err := peer.IDFromPrivateKey(key)
 	if err != nil {
 		return nil, fmt.Errorf("read the site's key: %w", err)
@@ -41,7 +45,7 @@ func New(key crypto.PrivKey) (*Documents, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the site's key: %w", err)
 	}
-	return &Documents{key: raw, self: self}, nil
+	return &Documents{scheme: scheme, key: raw, self: self}, nil
 }
 
 // Self is the site in whose name documents are written.
@@ -111,7 +115,7 @@ func (d *Documents) Write(about engine.About, id engine.DocumentID, epoch uint64
 		c.Entries[i].Value, values = values[:n:n], values[n:]
 	}
 	m := signed(h)
-	c.SignedChange = engine.SignedChange{Author: d.self.id, Signature: ed25519.Sign(d.key, m[:]), Bytes: chunk}
+	c.SignedChange = engine.SignedChange{Author: d.self.id, Signature: d.scheme.Sign(d.key, m[:]), Bytes: chunk}
 	return c, nil
 }
 
@@ -149,7 +153,7 @@ func (d *Documents) read(about engine.About, epoch uint64, c engine.SignedChange
 		if !p.wrote(c.Bytes, entries) {
 			return nil, errors.New("not in the form that our encoder writes")
 		}
-		if m := signed(h); !ed25519.Verify(a.key, m[:], c.Signature) {
+		if m := signed(h); !d.scheme.Verify(a.key, m[:], c.Signature) {
 			return nil, errors.New("wrong signature")
 		}
 	}
@@ -178,12 +182,12 @@ func signed(h hash) (m [len(changeDomain) + sha256.Size]byte) {
 }
 
 // Sign implements engine.Documents.
-func (d *Documents) Sign(message []byte) []byte { return ed25519.Sign(d.key, message) }
+func (d *Documents) Sign(message []byte) []byte { return d.scheme.Sign(d.key, message) }
 
 // Verify implements engine.Documents.
 func (d *Documents) Verify(site engine.SiteID, message, signature []byte) error {
 	a, err := d.authors.of(site)
-	if err == nil && !ed25519.Verify(a.key, message, signature) {
+	if err == nil && !d.scheme.Verify(a.key, message, signature) {
 		err = errors.New("wrong signature")
 	}
 	if err != nil {

@@ -24,7 +24,7 @@ func (d *Documents) SignStatuses(statuses [][]byte) engine.StatusBatch {
 		panic(fmt.Sprintf("sign statuses: %v", err))
 	}
 	m := signedRoot(newTree(statuses).root())
-	return engine.StatusBatch{Site: d.self.id, Statuses: statuses, Signature: ed25519.Sign(d.key, m[:])}
+	return engine.StatusBatch{Site: d.self.id, Statuses: statuses, Signature: d.scheme.Sign(d.key, m[:])}
 }
 
 func checkBatch(statuses [][]byte) error {
@@ -106,7 +106,7 @@ func (d *Documents) verifyRoot(site engine.SiteID, root hash, signature []byte) 
 	if err != nil {
 		return err
 	}
-	if m := signedRoot(root); !ed25519.Verify(a.key, m[:], signature) {
+	if m := signedRoot(root); !d.scheme.Verify(a.key, m[:], signature) {
 		return errors.New("wrong signature")
 	}
 	d.roots.add(key)
