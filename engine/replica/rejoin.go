@@ -156,11 +156,13 @@ func (t *rejoin) begin(r *Replica) bool {
 	if f := r.own; f != nil && r.History.Get(f.Operation.ID) != nil { // it has run, and others have heard of it
 		r.own = nil
 	}
-	switch by := r.Placement().Added[r.Self]; {
-	case r.remnant.Left && by != nil:
+	switch {
+	case r.remnant.Left:
 		t.joined(r, "")
 		r.Mine.Made++
-		r.begin(by)
+		if by := r.Placement().Added[r.Self]; by != nil {
+			r.begin(by)
+		}
 		return true
 	case t.local == "":
 		return t.nameless(r)
@@ -201,7 +203,9 @@ func (t *rejoin) nameless(r *Replica) bool {
 	t.joined(r, "")
 	r.Became(born.ID, engine.Outcome{State: engine.StateRejected, Blocks: true, Cause: engine.ConflictRejoined,
 		Error: "the disk of this site was set back, and nobody knows what its application calls this: adopt the object, or retry makes a new one"})
-	r.Me.Settled[born.Origin] = min(r.Me.Settled[born.Origin], born.Number-1)
+	if r.Me.Settled[born.Origin] = min(r.Me.Settled[born.Origin], born.Number-1); born.Number == 1 {
+		delete(r.Me.Settled, born.Origin)
+	}
 	return true
 }
 

@@ -107,8 +107,7 @@ func (r *Replica) work(now time.Time) task {
 		return nil
 	}
 	if by := view.BegunBy(r.View); by != nil {
-		if r.Me.Left != nil && by == r.Placement().Added[r.Self] && by.Epoch > r.Epochs[0].Number { // of before, nobody may have any more what it lacks
-			r.fallBehind(true)
+		if r.Me.Left != nil && !view.Regains(r.View, by) { // a comparison will tell
 			return nil
 		}
 		r.begin(by)

@@ -98,6 +98,16 @@ func BegunBy(v *View) *engine.Operation {
 	return by
 }
 
+// Regains reports whether a site that had left may begin again with the operation that has added it: it has all of the epoch before the
+// current one, or a member that knows of that operation has both epochs still, and waits for this site from then on. The others may have
+// dropped what it lacks: they took it for one that had left.
+func Regains(v *View, by *engine.Operation) bool {
+	return v.Whole() || slices.ContainsFunc(v.Others(), func(s engine.SiteID) bool {
+		st := v.At(s)
+		return st.Epoch == v.Current().Number && !st.Over && st.Settled.Has(by.Origin, by.Number)
+	})
+}
+
 // Brings reports whether what undeclared actions have done comes to this site, which was added, in another way than by the
 // actions, or somebody has accepted that it does not.
 func brings(v *View) bool {
