@@ -32,8 +32,7 @@ type Remnant struct {
 	Number uint64 `cbor:"4,keyasint,omitempty"`
 	// Lost is the last status of the lost run that another site has; nil: none is known.
 	Lost *engine.Status `cbor:"5,keyasint,omitempty"`
-	// Late says that no disk was set back: the others have let go of what this site had. Left: and it had left, so that what it has kept
-	// of the object is nobody's.
+	// Late: no disk was set back, the others have let go of what was here. Left: this site had left; the object that it has kept is nobody's.
 	Late bool `cbor:"6,keyasint,omitempty"`
 	Left bool `cbor:"7,keyasint,omitempty"`
 	// Made is how often the object was made anew, so that no key of a request is used a second time.
@@ -203,9 +202,8 @@ func (t *rejoin) nameless(r *Replica) bool {
 	t.joined(r, "")
 	r.Became(born.ID, engine.Outcome{State: engine.StateRejected, Blocks: true, Cause: engine.ConflictRejoined,
 		Error: "the disk of this site was set back, and nobody knows what its application calls this: adopt the object, or retry makes a new one"})
-	if r.Me.Settled[born.Origin] = min(r.Me.Settled[born.Origin], born.Number-1); born.Number == 1 {
-		delete(r.Me.Settled, born.Origin)
-	}
+	r.Me.Settled[born.Origin] = min(r.Me.Settled[born.Origin], born.Number-1)
+	maps.DeleteFunc(r.Me.Settled, func(_ engine.SiteID, n uint64) bool { return n == 0 })
 	return true
 }
 
