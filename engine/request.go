@@ -56,8 +56,10 @@ type Request struct {
 	Forced bool
 	// ForcedReliance says that what others rely on is deleted all the same (ForceReliedOn).
 	ForcedReliance bool
-	// Key is the caller's Idempotency-Key, empty without one. Caller tells callers apart for it.
+	// Key is the caller's Idempotency-Key, empty without one. Caller tells callers apart, for it and for what is kept.
 	Key, Caller string
+	// Anonymous says that the caller has shown nothing of who they are.
+	Anonymous bool `json:",omitempty"`
 	// Bound are the sites that the scope binds other services to, as far as their resources can be referred to.
 	Bound map[ServiceName][]SiteID
 	// Credentials are the caller's own headers.

@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"os"
 	"strings"
@@ -26,29 +27,57 @@ func FileCredentials(header, prefix, path string) func() (http.Header, error) {
 	}
 }
 
-// UpstreamTLS returns how to speak TLS with an upstream: ca is a file of trusted authorities in PEM (empty: the
-// system's), cert and key authenticate the agent (both or none), insecure trusts any certificate.
-func UpstreamTLS(ca, cert, key string, insecure bool) (*tls.Config, error) {
-	c := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: insecure}
+// UpstreamTLS returns how to speak TLS with an upstream on a host: ca is a file of trusted authorities in PEM (empty: the
+// system's), cert and key authenticate the agent (both or none), insecure trusts any certificate. The files are read again when they
+// change.
+func UpstreamTLS(host, ca, cert, key string, insecure bool, log *slog.Logger) (*tls.Config, error) {
+	if (cert == "") != (key == "") {
+		return nil, errors.New("a certificate for the upstream needs its key, and the other way round")
+	}
+	files, err := Watched([]string{ca, cert, key}, func() (upstreamFiles, error) { return readUpstream(ca, cert, key) }, log)
+	if err != nil {
+		return nil, err
+	}
+	c := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: insecure, ServerName: host}
+	if cert != "" {
+		c.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return files.Get().pair, nil }
+	}
+	if ca != "" && !insecure { // crypto/tls knows only authorities that stay what they are
+		c.InsecureSkipVerify = true
+		c.VerifyConnection = func(s tls.ConnectionState) error {
+			o := x509.VerifyOptions{Roots: files.Get().roots, DNSName: host, Intermediates: x509.NewCertPool()}
+			for _, between := range s.PeerCertificates[1:] {
+				o.Intermediates.AddCert(between)
+			}
+			_, err := s.PeerCertificates[0].Verify(o)
+			return err
+		}
+	}
+	return c, nil
+}
+
+type upstreamFiles struct {
+	roots *x509.CertPool
+	pair  *tls.Certificate
+}
+
+func readUpstream(ca, cert, key string) (f upstreamFiles, err error) {
 	if ca != "" {
 		pem, err := os.ReadFile(ca)
 		if err != nil {
-			return nil, fmt.Errorf("read the upstream's authorities: %w", err)
+			return f, fmt.Errorf("read the upstream's authorities: %w", err)
 		}
-		c.RootCAs = x509.NewCertPool()
-		if !c.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("%s holds no certificate in PEM", ca)
+		f.roots = x509.NewCertPool()
+		if !f.roots.AppendCertsFromPEM(pem) {
+			return f, fmt.Errorf("%s holds no certificate in PEM", ca)
 		}
-	}
-	if (cert == "") != (key == "") {
-		return nil, errors.New("a certificate for the upstream needs its key, and the other way round")
 	}
 	if cert != "" {
 		pair, err := tls.LoadX509KeyPair(cert, key)
 		if err != nil {
-			return nil, fmt.Errorf("read the certificate for the upstream: %w", err)
+			return f, fmt.Errorf("read the certificate for the upstream: %w", err)
 		}
-		c.Certificates = []tls.Certificate{pair}
+		f.pair = &pair
 	}
-	return c, nil
+	return f, nil
 }

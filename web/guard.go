@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -35,9 +36,17 @@ func (s *Server) guard(next echo.HandlerFunc) echo.HandlerFunc {
 			return &engine.Refusal{Status: http.StatusForbidden, Type: "cross-origin",
 				Detail: "a page of another origin may not change anything here", Err: err}
 		}
+		if r.Body != nil && r.Body != http.NoBody { // a body may not come in for ever
+			if err := http.NewResponseController(c.Response()).SetReadDeadline(time.Now().Add(bodyTime)); err == nil {
+				defer func() { _ = http.NewResponseController(c.Response()).SetReadDeadline(time.Time{}) }()
+			}
+		}
 		return next(c)
 	}
 }
+
+// bodyTime is how long the body of a call may take.
+const bodyTime = time.Minute
 
 // allowedHosts lists the Host headers that mean this server: the address as configured, further names, and, when the address is
 // a loopback one, the other names of loopback. A name that resolves to loopback is not among them: a foreign site could own it.

@@ -319,6 +319,37 @@ func TestTokens(t *testing.T) {
 	f.Want(200, "GET", "/api/v1/sites", "", "Authorization", "Bearer of-the-application")
 }
 
+// One viewer's streams do not keep others from theirs.
+func TestStreamsOfOneViewerAreBounded(t *testing.T) {
+	f := startSecured(t)
+	open := func(by string) int {
+		r, err := http.NewRequest("GET", f.http.URL+"/api/v1/events", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", by)
+		resp, err := f.http.Client().Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { resp.Body.Close() })
+		return resp.StatusCode
+	}
+	viewer, operator := f.token("viewer", "viewer"), f.token("operator", "viewer")
+	for i := range 33 {
+		want := 200
+		if i == 32 {
+			want = 503
+		}
+		if got := open(viewer); got != want {
+			t.Fatalf("stream %d: %d, want %d", i, got, want)
+		}
+	}
+	if got := open(operator); got != 200 {
+		t.Errorf("another one: %d", got)
+	}
+}
+
 // A token ends with the one that it was made with, however many are between them.
 func TestATokenEndsWithWhatMadeIt(t *testing.T) {
 	f := served.Start(t)

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,6 +27,8 @@ type Config struct {
 	Listen string
 	// Hosts are further host names that clients reach the server under, with a port or without.
 	Hosts []string
+	// HeadTimeout is how long the head of a request may take, Idle how long a connection may have none (10 s, 2 min).
+	HeadTimeout, Idle time.Duration
 }
 
 // Server answers on a site's API address. It is safe for concurrent use.
@@ -38,6 +41,8 @@ type Server struct {
 	auth  *auth.Guard
 	log   *slog.Logger
 	now   func() time.Time
+
+	headTimeout, idle time.Duration
 }
 
 // New makes a server; nothing runs before Serve or Run.
@@ -50,7 +55,8 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{api: a, page: page.New(a), echo: echo.New(), hosts: hosts, cross: http.NewCrossOriginProtection(), auth: c.Auth, log: c.Log, now: c.Now}
+	s := &Server{api: a, page: page.New(a), echo: echo.New(), hosts: hosts, cross: http.NewCrossOriginProtection(), auth: c.Auth, log: c.Log, now: c.Now,
+		headTimeout: cmp.Or(c.HeadTimeout, 10*time.Second), idle: cmp.Or(c.Idle, 2*time.Minute)}
 	e := s.echo
 	e.HideBanner, e.HidePort = true, true
 	e.IPExtractor = echo.ExtractIPDirect()
@@ -90,8 +96,8 @@ const drain = 10 * time.Second
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	h := &http.Server{
 		Handler:           s,
-		ReadHeaderTimeout: 10 * time.Second,
-		IdleTimeout:       2 * time.Minute,
+		ReadHeaderTimeout: s.headTimeout,
+		IdleTimeout:       s.idle,
 		MaxHeaderBytes:    64 << 10,
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug), // connections that strangers break off
 	}

@@ -24,6 +24,7 @@ import (
 	"github.com/skerry/skerry/engine/core"
 	"github.com/skerry/skerry/engine/site"
 	"github.com/skerry/skerry/engine/vivaldi"
+	"github.com/skerry/skerry/engine/waiting"
 	"github.com/skerry/skerry/glue"
 	"github.com/skerry/skerry/glue/kubernetes"
 	"github.com/skerry/skerry/glue/openstack"
@@ -127,10 +128,11 @@ func (a *Agent) open(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if a.client, err = newClient(cfg, a.catalog); err != nil {
+	if a.client, err = newClient(cfg, a.catalog, a.log); err != nil {
 		return err
 	}
 	a.core, err = core.New(ctx, core.Config{
+		Kept: waiting.Rooms{All: waiting.Share(cfg.Limits.Kept.All), Each: waiting.Share(cfg.Limits.Kept.Caller), Nobody: waiting.Share(cfg.Limits.Kept.Anonymous)},
 		Self: self, Kinds: kinds(a.catalog), Documents: documents, Store: a.between.Store(a.store, self), Blobs: a.between.Blobs(blobs),
 		Spools: a.between.Spools(spools), App: a.between.Application(a.client), Catalog: a.client,
 		Unknown: func(service engine.ServiceName, _ engine.KindName) {
@@ -181,6 +183,8 @@ func (a *Agent) open(ctx context.Context) (err error) {
 		return err
 	}
 	correlations := carry.NewCorrelations(cfg.Correlation.Headers, cfg.Correlation.TTL, time.Now)
+	limits := request.Limits{Body: cfg.Limits.Body, List: cfg.Limits.AskTimeout,
+		Bodies: request.NewBodies(cfg.Limits.Bodies, cfg.Limits.BodyStall), PeerBodies: request.NewBodies(cfg.Limits.Bodies, cfg.Limits.BodyStall)}
 	for name := range a.catalog.Services {
 		var discover func(context.Context) bool
 		if r := a.refreshers[name]; r != nil {
@@ -191,7 +195,7 @@ func (a *Agent) open(ctx context.Context) (err error) {
 			Service:  name, Client: a.client, Site: traffic, Membership: a.core.Mesh, Network: a.network, Peer: transport, Types: a.types,
 			Application: a.catalog.Application, Services: slices.Sorted(maps.Keys(a.catalog.Services)),
 			Believes: a.believes(name), Correlations: correlations, API: cfg.API.URL(),
-			Limits: request.Limits{Body: cfg.Limits.Body, List: cfg.Limits.AskTimeout}, Log: a.log,
+			Limits: limits, Log: a.log,
 		})
 	}
 	if err = a.newServer(operator); err != nil {
@@ -208,10 +212,10 @@ func kinds(c *glue.Catalog) []*engine.Kind {
 	return all
 }
 
-func newClient(cfg Config, catalog *glue.Catalog) (*glue.Client, error) {
+func newClient(cfg Config, catalog *glue.Catalog, log *slog.Logger) (*glue.Client, error) {
 	c := glue.ClientConfig{List: catalog.List, Owners: catalog.Owners, HeaderTimeout: cfg.Limits.AnswerTimeout}
 	for name, s := range catalog.Services {
-		u, err := upstream(name, cfg.Services[name])
+		u, err := upstream(name, cfg.Services[name], log)
 		if err != nil {
 			return nil, err
 		}
@@ -230,14 +234,14 @@ func newClient(cfg Config, catalog *glue.Catalog) (*glue.Client, error) {
 }
 
 // upstream is what the configuration says of this site's instance of a service.
-func upstream(name engine.ServiceName, service Service) (glue.Upstream, error) {
+func upstream(name engine.ServiceName, service Service, log *slog.Logger) (glue.Upstream, error) {
 	u := glue.Upstream{Service: name}
 	var err error
 	if u.URL, err = url.Parse(service.Upstream); err != nil {
 		return u, fmt.Errorf("upstream of service %s: %w", name, err)
 	}
 	if t := service.UpstreamTLS; t != nil {
-		if u.TLS, err = glue.UpstreamTLS(t.CA, t.Cert, t.Key, t.InsecureSkipVerify); err != nil {
+		if u.TLS, err = glue.UpstreamTLS(u.URL.Hostname(), t.CA, t.Cert, t.Key, t.InsecureSkipVerify, log); err != nil {
 			return u, fmt.Errorf("upstream of service %s: %w", name, err)
 		}
 	}
@@ -246,7 +250,7 @@ func upstream(name engine.ServiceName, service Service) (glue.Upstream, error) {
 		if service.UpstreamTLS != nil {
 			t = *service.UpstreamTLS
 		}
-		if u.Front, err = glue.UpstreamTLS(t.CA, f.Cert, f.Key, t.InsecureSkipVerify); err != nil {
+		if u.Front, err = glue.UpstreamTLS(u.URL.Hostname(), t.CA, f.Cert, f.Key, t.InsecureSkipVerify, log); err != nil {
 			return u, fmt.Errorf("front proxy of service %s: %w", name, err)
 		}
 	}
@@ -260,14 +264,17 @@ func upstream(name engine.ServiceName, service Service) (glue.Upstream, error) {
 
 // listen opens the listeners of the services and of the API.
 func (a *Agent) listen() (err error) {
+	most := a.cfg.Limits.Connections
+	clients := newConnections(most)
 	for name, s := range a.cfg.Services {
 		l, err := net.Listen("tcp", s.Listen)
 		if err != nil {
 			return fmt.Errorf("listen for service %s on %s: %w", name, s.Listen, err)
 		}
+		l = &bounded{l, clients}
 		a.listeners[name] = l
 		if s.TLS != nil {
-			if a.listeners[name], err = secure(l, s.TLS, s.FrontProxy != nil); err != nil {
+			if a.listeners[name], err = secure(l, s.TLS, s.FrontProxy != nil, a.log); err != nil {
 				l.Close()
 				return fmt.Errorf("listen for service %s on %s: %w", name, s.Listen, err)
 			}
@@ -276,9 +283,11 @@ func (a *Agent) listen() (err error) {
 	if a.api, err = net.Listen("tcp", a.cfg.API.Listen); err != nil {
 		return fmt.Errorf("listen for the API on %s: %w", a.cfg.API.Listen, err)
 	}
+	most.All = max(most.All/8, 64)
+	a.api = &bounded{a.api, newConnections(most)}
 	if t := a.cfg.API.TLS; t != nil {
 		l := a.api
-		if a.api, err = secure(l, t, false); err != nil {
+		if a.api, err = secure(l, t, false, a.log); err != nil {
 			l.Close()
 			return fmt.Errorf("listen for the API on %s: %w", a.cfg.API.Listen, err)
 		}
@@ -301,7 +310,8 @@ func (a *Agent) newServer(operator *core.Operator) (err error) {
 	if err != nil {
 		return err
 	}
-	a.server, err = web.New(web.Config{Listen: a.cfg.API.Listen, Hosts: a.cfg.API.Hosts, Config: api.Config{
+	a.server, err = web.New(web.Config{Listen: a.cfg.API.Listen, Hosts: a.cfg.API.Hosts, HeadTimeout: a.cfg.Limits.HeadTimeout, Idle: a.cfg.Limits.Idle, Config: api.Config{
+		Streams: a.cfg.Limits.Streams.All, ViewerStreams: a.cfg.Limits.Streams.Viewer,
 		Application: a.catalog.Application, Catalog: a.catalog.Digest, Version: a.version, Services: services,
 		Store: a.store, Counter: a.store, Mesh: a.core.Mesh, Network: a.network, Operator: operator, Waiter: a.core.Site, Peer: a.network.Transport(),
 		Referring: a.client.Referring, Made: a.client.Made, Types: a.types, Reaches: a.client.Reaches,
@@ -435,7 +445,11 @@ func (a *Agent) Run(ctx context.Context) error {
 
 // serve answers on l with h until ctx ends, and lets requests under way finish.
 func (a *Agent) serve(ctx context.Context, h http.Handler, l net.Listener, what string) error {
-	server := &http.Server{Handler: h, ReadHeaderTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 1 << 20,
+	limits, head := a.cfg.Limits, a.cfg.Limits.Head
+	if l == a.network.Listener() { // agents add to what a client has sent
+		head += 64 << 10
+	}
+	server := &http.Server{Handler: h, ReadHeaderTimeout: limits.HeadTimeout, IdleTimeout: limits.Idle, MaxHeaderBytes: int(head),
 		ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelDebug)}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(l) }()

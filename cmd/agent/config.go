@@ -150,10 +150,63 @@ type Limits struct {
 	// AskTimeout [limits.ask_timeout] is how long each of several sites that a list is gathered from may take. After
 	// that the answer goes out without it. Default 5s.
 	AskTimeout time.Duration
+	// Head [limits.head] is the most bytes of the head of a request to a service. Default 64KiB.
+	Head int64
+	// HeadTimeout [limits.head_timeout] is how long a head may take to come in, and TLS to be set up. Default 10s.
+	HeadTimeout time.Duration
+	// Idle [limits.idle] is how long a connection may have no request. Default 2m.
+	Idle time.Duration
+	// Bodies [limits.bodies] is how much memory the bodies of requests may take together that are read whole: those with a scope, or about
+	// what is replicated, of up to 1 MiB. Those of other sites have as much for themselves. When there is no more, the one that comes in
+	// slowest gives way (408), or one waits and is refused (503). At least 8MiB; default 64MiB.
+	Bodies int64
+	// BodyStall [limits.body_stall] is how long the body of such a request may bring nothing. Default 1m.
+	BodyStall time.Duration
+	// Connections [limits.connections] bound what clients of the services have open.
+	Connections Connections
+	// Streams [limits.streams] bound the streams of events of the API and the page.
+	Streams Streams
+	// Kept [limits.kept] bounds what is kept for sites that cannot be reached (202).
+	Kept Kept
 	// Deletions [limits.deletions] bound what a site that comes back deletes without being told to.
 	Deletions Deletions
 	// Operations [limits.operations] bound how long what was done stays in lists.
 	Operations Operations
+}
+
+// Connections [limits.connections] bound how many connections clients of the services have open. Those that are more are closed. The API has
+// an eighth of them for itself, at least 64.
+type Connections struct {
+	// All [limits.connections.all] is how many there may be. Default 8192.
+	All int
+	// Client [limits.connections.client] is how many one address may have, or one IPv6 network of 64 bits; loopback may have
+	// all of them. Default 1024.
+	Client int
+}
+
+// Streams [limits.streams] bound how many streams of events are open: of the API, and of open pages, which have one each.
+type Streams struct {
+	// All [limits.streams.all] is how many there may be. Default 128.
+	All int
+	// Viewer [limits.streams.viewer] is how many one account, or one token, may have. Default 32.
+	Viewer int
+}
+
+// Kept [limits.kept] bounds the requests that are kept, with their bodies, because no site that they are for can be reached or their
+// callers do not want to wait. Further ones are refused (503 unreachable).
+type Kept struct {
+	// All [limits.kept.all] is for all together. Default {number: 10000, bytes: 2GiB}.
+	All Room
+	// Caller [limits.kept.caller] is for each caller, as their credentials tell them apart. Default {number: 1000, bytes: 256MiB}.
+	Caller Room
+	// Anonymous [limits.kept.anonymous] is for all together who have shown no credentials. Default {number: 1000, bytes: 64MiB}.
+	Anonymous Room
+}
+
+// Room is how many requests may be kept, from 1, and how many bytes they may take.
+type Room struct {
+	Number int
+	Bytes  int64
 }
 
 // Operations [limits.operations] bound how many operations that every site has settled are listed one by one. Older ones are
@@ -238,6 +291,9 @@ func defaults() Config {
 		Mesh:     Mesh{Listen: []string{"/ip4/0.0.0.0/udp/4700/quic-v1", "/ip4/0.0.0.0/tcp/4700"}},
 		Services: map[engine.ServiceName]Service{},
 		Limits: Limits{Body: 5 << 30, AnswerTimeout: time.Minute, AskTimeout: 5 * time.Second,
+			Head: 64 << 10, HeadTimeout: 10 * time.Second, Idle: 2 * time.Minute, Bodies: 64 << 20, BodyStall: time.Minute,
+			Connections: Connections{All: 8192, Client: 1024}, Streams: Streams{All: 128, Viewer: 32},
+			Kept:       Kept{All: Room{10_000, 2 << 30}, Caller: Room{1000, 256 << 20}, Anonymous: Room{1000, 64 << 20}},
 			Deletions:  Deletions{Late: time.Minute, Number: 100, Share: 0.2, Window: time.Hour},
 			Operations: Operations{Keep: 30 * 24 * time.Hour, Number: 1_000_000}},
 		Looks:       Looks{After: 250 * time.Millisecond, Every: time.Hour},

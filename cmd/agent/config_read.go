@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 
 	"golang.org/x/net/http/httpguts"
@@ -69,6 +70,7 @@ func (r *configReader) read(v strictyaml.Value) {
 	if v := limits.Optional("ask_timeout"); v.Present() {
 		r.config.Limits.AskTimeout = v.Duration()
 	}
+	r.bounds(limits)
 	if v := limits.Optional("deletions"); v.Present() {
 		r.deletions(v)
 	}
@@ -115,6 +117,49 @@ func (r *configReader) correlation(v strictyaml.Value) {
 		c.TTL = v.Duration()
 	}
 	m.Done()
+}
+
+// bounds reads what bounds clients.
+func (r *configReader) bounds(m *strictyaml.Mapping) {
+	l := &r.config.Limits
+	for name, to := range map[string]*time.Duration{"head_timeout": &l.HeadTimeout, "idle": &l.Idle, "body_stall": &l.BodyStall} {
+		if v := m.Optional(name); v.Present() {
+			*to = v.Duration()
+		}
+	}
+	if v := m.Optional("head"); v.Present() {
+		if l.Head = v.Size(); l.Head < 4<<10 || l.Head > 16<<20 {
+			v.Problem("expected from 4KiB to 16MiB")
+		}
+	}
+	if v := m.Optional("bodies"); v.Present() {
+		if l.Bodies = v.Size(); l.Bodies < 8<<20 {
+			v.Problem("expected at least 8MiB")
+		}
+	}
+	count := func(m *strictyaml.Mapping, name string, to *int) {
+		if v := m.Optional(name); v.Present() {
+			*to = v.Count()
+		}
+	}
+	c := m.Optional("connections").Mapping("bound on connections")
+	count(c, "all", &l.Connections.All)
+	count(c, "client", &l.Connections.Client)
+	c.Done()
+	s := m.Optional("streams").Mapping("bound on streams")
+	count(s, "all", &l.Streams.All)
+	count(s, "viewer", &l.Streams.Viewer)
+	s.Done()
+	k := m.Optional("kept").Mapping("bound on what is kept")
+	for name, to := range map[string]*Room{"all": &l.Kept.All, "caller": &l.Kept.Caller, "anonymous": &l.Kept.Anonymous} {
+		room := k.Optional(name).Mapping("bound on what is kept")
+		count(room, "number", &to.Number)
+		if v := room.Optional("bytes"); v.Present() {
+			to.Bytes = v.Size()
+		}
+		room.Done()
+	}
+	k.Done()
 }
 
 func (r *configReader) deletions(v strictyaml.Value) {

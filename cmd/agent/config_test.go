@@ -69,6 +69,9 @@ func TestConfigDefaults(t *testing.T) {
 		Mesh:     Mesh{Listen: []string{"/ip4/0.0.0.0/udp/4700/quic-v1", "/ip4/0.0.0.0/tcp/4700"}},
 		Services: c.Services,
 		Limits: Limits{Body: 5 << 30, AnswerTimeout: time.Minute, AskTimeout: 5 * time.Second,
+			Head: 64 << 10, HeadTimeout: 10 * time.Second, Idle: 2 * time.Minute, Bodies: 64 << 20, BodyStall: time.Minute,
+			Connections: Connections{All: 8192, Client: 1024}, Streams: Streams{All: 128, Viewer: 32},
+			Kept:       Kept{All: Room{10_000, 2 << 30}, Caller: Room{1000, 256 << 20}, Anonymous: Room{1000, 64 << 20}},
 			Deletions:  Deletions{Late: time.Minute, Number: 100, Share: 0.2, Window: time.Hour},
 			Operations: Operations{Keep: 30 * 24 * time.Hour, Number: 1_000_000}},
 		Looks:       Looks{After: 250 * time.Millisecond, Every: time.Hour},
@@ -120,7 +123,9 @@ services:
     upstream_tls: {insecure_skip_verify: true}
     credentials: {header: X-Auth-Token, value_file: ./token}
 limits: {body: 64KiB, answer_timeout: 1m30s, ask_timeout: 500ms, deletions: {late: 10m, number: 5, share: 2.5%, window: 2h},
-  operations: {keep: 48h, number: 1000}}
+  operations: {keep: 48h, number: 1000}, head: 8KiB, head_timeout: 5s, idle: 1m, bodies: 16MiB, body_stall: 20s,
+  connections: {all: 100, client: 10}, streams: {all: 10, viewer: 2},
+  kept: {all: {number: 9, bytes: 9MiB}, caller: {number: 3, bytes: 3MiB}, anonymous: {number: 1, bytes: 1MiB}}}
 looks: {after: 2s, every: 10m}
 correlation: {headers: [X-Trace], ttl: 5m}
 log: {level: debug, format: json}
@@ -153,7 +158,8 @@ log: {level: debug, format: json}
 	if servers := c.Services["servers"]; !servers.UpstreamTLS.InsecureSkipVerify || servers.TLS != nil {
 		t.Errorf("servers is %+v", servers)
 	}
-	if c.Limits != (Limits{65536, 90 * time.Second, 500 * time.Millisecond, Deletions{10 * time.Minute, 5, 0.025, 2 * time.Hour},
+	if c.Limits != (Limits{65536, 90 * time.Second, 500 * time.Millisecond, 8192, 5 * time.Second, time.Minute, 16 << 20, 20 * time.Second,
+		Connections{100, 10}, Streams{10, 2}, Kept{Room{9, 9 << 20}, Room{3, 3 << 20}, Room{1, 1 << 20}}, Deletions{10 * time.Minute, 5, 0.025, 2 * time.Hour},
 		Operations{48 * time.Hour, 1000}}) || c.Log != (Log{slog.LevelDebug, true}) ||
 		c.Looks != (Looks{2 * time.Second, 10 * time.Minute}) {
 		t.Errorf("got %+v, %+v and %+v", c.Limits, c.Log, c.Looks)

@@ -59,7 +59,7 @@ func (a *Agent) askKinds(ctx context.Context, name engine.ServiceName) (kinds []
 func (a *Agent) withSource(ctx context.Context, name engine.ServiceName, do func(context.Context, kubernetes.Source) error) error {
 	ctx, cancel := context.WithTimeout(ctx, discovering)
 	defer cancel()
-	u, err := upstream(name, a.cfg.Services[name])
+	u, err := upstream(name, a.cfg.Services[name], a.log)
 	if err != nil {
 		return err
 	}

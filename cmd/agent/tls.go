@@ -4,12 +4,24 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
+	"log/slog"
 	"net"
 	"os"
+
+	"github.com/skerry/skerry/glue"
 )
 
-// secure makes a listener speak HTTPS. Optional: clients may come without a certificate.
-func secure(l net.Listener, t *ListenerTLS, optional bool) (net.Listener, error) {
+// secure makes a listener speak HTTPS. Optional: clients may come without a certificate. Its files are read again when they change.
+func secure(l net.Listener, t *ListenerTLS, optional bool, log *slog.Logger) (net.Listener, error) {
+	files, err := glue.Watched([]string{t.Cert, t.Key, t.ClientCA}, func() (*tls.Config, error) { return listenerConfig(t, optional) }, log)
+	if err != nil {
+		return nil, err
+	}
+	return tls.NewListener(l, &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"},
+		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return files.Get(), nil }}), nil
+}
+
+func listenerConfig(t *ListenerTLS, optional bool) (*tls.Config, error) {
 	certificate, err := tls.LoadX509KeyPair(t.Cert, t.Key)
 	if err != nil {
 		return nil, fmt.Errorf("load the certificate: %w", err)
@@ -28,5 +40,5 @@ func secure(l net.Listener, t *ListenerTLS, optional bool) (net.Listener, error)
 			c.ClientAuth = tls.VerifyClientCertIfGiven
 		}
 	}
-	return tls.NewListener(l, c), nil
+	return c, nil
 }

@@ -41,6 +41,8 @@ type Config struct {
 	Limits site.Limits
 	// Inline has calls to the application done by Step. It is for simulations.
 	Inline bool
+	// Kept bounds what is kept for sites that cannot be reached; zero stands for the defaults.
+	Kept front.Rooms
 	// Await, unless nil, is called by whoever is to wait for something, before it does; it returns when ready is true. It is for
 	// simulations, which let others go on meanwhile.
 	Await func(ready func() bool)
@@ -74,7 +76,7 @@ func New(ctx context.Context, cfg Config) (*Core, error) {
 	}
 	c.Front, err = front.New(ctx, front.Config{Site: c.Site, Store: cfg.Store, Documents: cfg.Documents, Blobs: cfg.Blobs, Spools: cfg.Spools, App: cfg.App,
 		Members: c.Mesh, Log: cfg.Log, Now: cfg.Now, NewID: cfg.NewID, CallTimeout: cfg.Limits.CallTimeout, RetryMin: cfg.Limits.RetryMin, Workers: cfg.Limits.Workers,
-		Await: cfg.Await})
+		Await: cfg.Await, Kept: cfg.Kept})
 	if err != nil {
 		return nil, err
 	}

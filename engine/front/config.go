@@ -7,6 +7,7 @@ import (
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/replica"
+	"github.com/skerry/skerry/engine/waiting"
 )
 
 // Site is the loop of this site, which owns its replicas. It is safe for concurrent use.
@@ -84,6 +85,9 @@ type Network interface {
 	Status() map[engine.SiteID]engine.SiteStatus
 }
 
+// Rooms bound what is kept.
+type Rooms = waiting.Rooms
+
 // Config hands a Front everything it works with. All fields must be set, but those that have a default.
 type Config struct {
 	Site      Site
@@ -102,6 +106,8 @@ type Config struct {
 	// Workers is how many kept requests of each service run at once, so that a service that hangs holds up no other; and how many
 	// are handed to other sites at once (16).
 	Workers int
+	// Kept bounds the requests that are kept for sites that cannot be reached, or whose callers do not want to wait (DefaultRooms).
+	Kept Rooms
 	// Await, unless nil, is called by whoever is to wait for something, before it does; it returns when ready is true. It is for
 	// simulations, which let others go on meanwhile.
 	Await func(ready func() bool)

@@ -26,12 +26,13 @@ type Outbox struct {
 	turns   *waiting.Turns[lineKey] // held by whoever hands a request of a line over, or drops one
 	awaited waiting.Callers[engine.OperationID, result]
 	queue   *queue
+	room    *waiting.Room // what is in it
 	// run runs a request that was accepted before it had run.
 	run func(context.Context, *kept) (again bool, err error)
 }
 
 func newOutbox(a *around, known *keys.Keys, q *queue) *Outbox {
-	return &Outbox{around: a, keys: known, lines: waiting.NewLines[lineKey, engine.OperationID](), turns: waiting.NewTurns[lineKey](a.Await), queue: q}
+	return &Outbox{around: a, keys: known, lines: waiting.NewLines[lineKey, engine.OperationID](), turns: waiting.NewTurns[lineKey](a.Await), queue: q, room: waiting.NewRoom(a.Kept)}
 }
 
 // kept is a request in the outbox, as it is stored.
@@ -55,6 +56,14 @@ func (e *kept) blob() *engine.BlobRef {
 		return nil
 	}
 	return &engine.BlobRef{Size: e.Size}
+}
+
+// takes is for whom a kept request takes room, and how much.
+func (e *kept) takes() (who string, bytes int64) {
+	if !e.Request.Anonymous {
+		who = e.Request.Caller
+	}
+	return who, int64(len(e.Request.Body)) + e.Size + 1<<10
 }
 
 // lane is where a kept request waits for its turn: with others for the same service of this site, or for other sites.
@@ -131,8 +140,13 @@ func (o *Outbox) keepAs(ctx context.Context, e kept, k keys.Keeper) (err error) 
 		return err
 	}
 	at := o.Now()
-	if before, err := o.Store.Kept(ctx, r.Operation); err == nil { // it keeps its place
+	before, none := o.Store.Kept(ctx, r.Operation)
+	switch who, bytes := e.takes(); {
+	case none == nil: // it keeps its place
 		at = before.KeptAt
+	case !o.room.Take(who, bytes, e.Sent != ""): // what may have run is not refused
+		return &engine.Refusal{Status: http.StatusServiceUnavailable, Type: "unreachable",
+			Detail: "this site keeps as much for " + o.nameAll(e.Placement) + " and others as it may for one caller, or in all; nothing has happened"}
 	}
 	row := o.row(&e, e.Placement, engine.OperationStatus{State: engine.StatePending})
 	err = o.Site.Commit(ctx, &engine.Batch{
@@ -143,6 +157,9 @@ func (o *Outbox) keepAs(ctx context.Context, e kept, k keys.Keeper) (err error) 
 			"operation": r.Operation, "service": e.Service, "kind": e.Kind, "type": r.Type, "origin": o.name(o.self)})},
 	})
 	if err != nil {
+		if none != nil {
+			o.room.Give(e.takes())
+		}
 		return fmt.Errorf("keep operation %s: %w", r.Operation, err)
 	}
 	delay := o.RetryMin
@@ -338,6 +355,7 @@ func (o *Outbox) ended(ctx context.Context, e *kept, a engine.Answer, st engine.
 	if err := o.Site.Commit(ctx, b); err != nil {
 		return err
 	}
+	o.room.Give(e.takes())
 	o.dropSpool(e)
 	if next, ok := o.lines.Leave(lineOf(r), r.Operation); ok {
 		lane := toOthers
@@ -391,6 +409,8 @@ func (o *Outbox) takeUp(ctx context.Context) error {
 			o.queue.Add(job{kept: row.Operation}, toOthers, 0)
 			continue
 		}
+		who, bytes := e.takes()
+		o.room.Take(who, bytes, true)
 		if o.join(lineOf(e.Request), row.Operation) {
 			o.queue.Add(job{kept: row.Operation}, e.lane(), 0)
 		}

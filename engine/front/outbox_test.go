@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/waiting"
 )
 
 // as makes a request one of somebody else.
@@ -247,4 +248,41 @@ func TestAFullDisk(t *testing.T) {
 	if len(paris.store.errands) != 0 || paris.app.count() != 1 || len(paris.store.conflicts) != 0 {
 		t.Errorf("%d errands are left, there are %d objects, %d questions", len(paris.store.errands), paris.app.count(), len(paris.store.conflicts))
 	}
+}
+
+// What is kept is bounded: for one caller, for all who show nothing together, and in all; also after a restart. What may have run is kept
+// whatever there is, and what goes out makes room.
+func TestInvariantWhatIsKeptIsBounded(t *testing.T) {
+	w := newWorld(t, "paris", "nantes")
+	paris, nantes := w.sites[0], w.sites[1]
+	paris.keeps = waiting.Rooms{All: waiting.Share{Number: 5, Bytes: 1 << 20}, Each: waiting.Share{Number: 3, Bytes: 1 << 20}, Nobody: waiting.Share{Number: 1, Bytes: 1 << 20}}
+	paris.start()
+	w.away(nantes.id, true)
+	n := 0
+	put := func(who, want string) {
+		t.Helper()
+		n++
+		r := as(who, request(files, "PUT", fmt.Sprint("f", n), `{}`, nantes))
+		r.Caller, r.Anonymous = who, who == ""
+		a, err := paris.Submit(t.Context(), r)
+		if got := told(a, err); got != want {
+			t.Errorf("request %d, of %q, is told %s, want %s", n, who, got, want)
+		}
+	}
+	put("", "202")
+	put("", "503 unreachable")
+	for range 3 {
+		put("ann", "202")
+	}
+	put("ann", "503 unreachable")
+	put("bob", "202")
+	put("cem", "503 unreachable")
+	paris.start()
+	put("", "503 unreachable")
+	put("cem", "503 unreachable")
+	w.away(nantes.id, false)
+	w.settle()
+	w.away(nantes.id, true)
+	put("", "202")
+	put("ann", "202")
 }

@@ -126,8 +126,7 @@ func (f *Front) once(ctx context.Context, r engine.Request, target string, do fu
 	return a, err
 }
 
-// letIn reports whether an answer is not that of an application that does not know who asks, or does not let them do it: nothing has
-// happened then, and they are to leave nothing here.
+// letIn is false of an application that does not know who asks, or does not let them do it: who has done nothing leaves nothing here.
 func letIn(status int) bool {
 	return status != http.StatusUnauthorized && status != http.StatusForbidden && status != http.StatusProxyAuthRequired
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/replica"
 	"github.com/skerry/skerry/engine/view"
+	"github.com/skerry/skerry/engine/waiting"
 )
 
 var (
@@ -123,6 +124,7 @@ func (w *world) settle() {
 // site is one of them: front, on a loop that is faked. It is Front's Site, Network, Forwarder and Members.
 type site struct {
 	*Front
+	keeps  waiting.Rooms // the bounds of what is kept
 	world  *world
 	id     engine.SiteID
 	app    *app
@@ -146,7 +148,7 @@ type site struct {
 // start starts front anew, on the disk as it is.
 func (s *site) start() {
 	f, err := New(s.world.t.Context(), Config{Site: loop{s}, Store: s.store, Documents: documents{}, Blobs: s.bodies, Spools: spools{s.bodies}, App: s.app, Members: s,
-		Log: slog.New(slog.DiscardHandler), Now: s.world.time, NewID: s.world.newID})
+		Log: slog.New(slog.DiscardHandler), Now: s.world.time, NewID: s.world.newID, Kept: s.keeps})
 	if err != nil {
 		s.world.t.Fatal(err)
 	}

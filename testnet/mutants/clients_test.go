@@ -17,6 +17,23 @@ func ofClients() []mutant {
 		{"keys of strangers are kept", []edit{
 			{"engine/front/submit.go", "&& !letIn(a.Status)", "&& false && !letIn(a.Status)"},
 		}, "engine/front", "TestWhoIsNotLetInLeavesNothing"},
+		// A hundred bodies that never end keep everybody else's out.
+		{"slow bodies stay", []edit{
+			{"web/intercept/request/bodies.go", "more, slowest := b.more, b.slowest()", "more, slowest := b.more, (*coming)(nil)"},
+		}, "web/intercept", "TestInvariantSlowBodiesHoldUpNobody"},
+		{"bodies may stall", []edit{
+			{"web/intercept/request/bodies.go", "SetReadDeadline(time.Now().Add(c.stall))", "SetReadDeadline(time.Now().Add(5 * time.Minute))"},
+		}, "web/intercept", "TestABodyThatStallsIsGivenUp"},
+		{"what is kept grows", []edit{
+			{"engine/front/outbox.go", "case !o.room.Take(who, bytes, e.Sent != \"\"):", "case !o.room.Take(who, bytes, true):"},
+		}, "engine/front", "TestInvariantWhatIsKeptIsBounded"},
+		{"one address has all connections", []edit{
+			{"cmd/agent/bounds.go", "!from.Addr().IsLoopback() && b.open[from] >= b.most.Client", "false && b.open[from] >= b.most.Client"},
+		}, "cmd/agent", "TestConnectionsAreBounded"},
+		// An authority that was taken out of its file lets in for ever.
+		{"certificates are read once", []edit{
+			{"glue/watched.go", "if same(f.seen, now) {", "if true || same(f.seen, now) {"},
+		}, "cmd/agent", "TestFilesOfCertificatesAreReadAgain"},
 		// 51,000 attempts to log in push out who has changed what.
 		{"strangers fill the trail", []edit{
 			{"web/audit/log.go", "if p.made >= Hourly {", "if false && p.made >= Hourly {"},

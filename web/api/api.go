@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -132,7 +133,7 @@ type Service struct {
 	Certificates bool
 }
 
-// Config is what the API is handed. Every field is needed.
+// Config is what the API is handed. Every field is needed, but those that have a default.
 type Config struct {
 	Application string // the catalog's name for the application
 	Catalog     string // digest of this site's catalog
@@ -169,6 +170,9 @@ type Config struct {
 	// Hooks push events; Run runs them.
 	Hooks *hooks.Desk
 
+	// Streams bound how many streams of events are open, in all and for one viewer (128 and 32).
+	Streams, ViewerStreams int
+
 	// Registry gets the API's metrics and is what /metrics shows.
 	Registry *prometheus.Registry
 	Log      *slog.Logger
@@ -177,7 +181,6 @@ type Config struct {
 
 // Bounds on what one client can take.
 const (
-	maxStreams   = 128                // open event streams
 	replicaWait  = 3 * time.Second    // for one site's answer to a comparison
 	replicaBytes = 1 << 20            // of one site's answer
 	issueWait    = 60 * time.Second   // for the answer to an issued request
@@ -189,7 +192,7 @@ const (
 type API struct {
 	Config
 	metrics  *metrics
-	streams  chan struct{} // a slot for each open stream
+	streams  *streams
 	stopping chan struct{} // closed when Run ends
 	stop     sync.Once
 }
@@ -210,7 +213,7 @@ func New(c Config) (*API, error) {
 		slices.SortFunc(missing, func(x, y error) int { return strings.Compare(x.Error(), y.Error()) })
 		return nil, fmt.Errorf("configure the API: %w", errors.Join(missing...))
 	}
-	a := &API{Config: c, streams: make(chan struct{}, maxStreams), stopping: make(chan struct{})}
+	a := &API{Config: c, streams: &streams{all: cmp.Or(c.Streams, 128), viewer: cmp.Or(c.ViewerStreams, 32), of: map[string]int{}}, stopping: make(chan struct{})}
 	a.metrics = newMetrics(a)
 	if err := a.metrics.register(c.Registry); err != nil {
 		return nil, fmt.Errorf("register metrics: %w", err)

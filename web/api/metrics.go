@@ -133,7 +133,7 @@ func (m *metrics) Collect(ch chan<- prometheus.Metric) {
 		}
 	}
 	m.collectHooks(ctx, ch, gauge)
-	gauge(m.streams, float64(len(m.api.streams)))
+	gauge(m.streams, float64(m.api.streams.number()))
 	gauge(m.isolated, one[m.api.Network.Isolated()])
 	gauge(m.info, 1, m.api.names().Of(m.api.Mesh.Self()), m.api.Version, m.api.Application, m.api.Catalog)
 }

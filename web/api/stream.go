@@ -32,7 +32,7 @@ func (a *API) streamEvents(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	leave, err := a.EnterStream()
+	leave, err := a.EnterStream(ctx)
 	if err != nil {
 		return err
 	}
@@ -90,16 +90,6 @@ func trimmed(source string, after, next uint64, now time.Time) shape.Event {
 	return shape.Event{
 		SpecVersion: "1.0", ID: strconv.FormatUint(next-1, 10), Source: source, Type: TypeTrimmed, Time: now,
 		DataContentType: "application/json", Data: data,
-	}
-}
-
-// EnterStream takes one of the bounded number of open streams; leave gives it back.
-func (a *API) EnterStream() (leave func(), err error) {
-	select {
-	case a.streams <- struct{}{}:
-		return func() { <-a.streams }, nil
-	default:
-		return nil, refuse(http.StatusServiceUnavailable, "too-many-streams", "%d event streams are open already; close one", maxStreams)
 	}
 }
 

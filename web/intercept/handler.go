@@ -101,7 +101,11 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (h *Handler) serve(w http.ResponseWriter, r *http.Request, from engine.SiteID) {
-	q := &request.Request{Request: r, W: w, From: from}
+	q := &request.Request{Request: r, W: w, From: from, Bodies: h.Limits.Bodies}
+	if from != "" {
+		q.Bodies = h.Limits.PeerBodies
+	}
+	defer q.Release()
 	if r.Method == http.MethodConnect {
 		h.Refuse(q, http.StatusMethodNotAllowed, "method", "this is no forward proxy: address the service itself")
 		return

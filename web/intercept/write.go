@@ -54,7 +54,7 @@ func (h *Handler) write(q *request.Request) {
 	case looked || inside > h.Limits.Body || q.ContentLength > h.Limits.Body:
 		h.RefuseTooLarge(q, min(h.Limits.Body, inside))
 	default:
-		h.submit(q, nil, &streamed{http.MaxBytesReader(q.W, q.Body, h.Limits.Body), q.ContentLength})
+		h.submit(q, nil, &streamed{http.MaxBytesReader(q.W, q.Coming(), h.Limits.Body), q.ContentLength})
 	}
 }
 
@@ -99,7 +99,7 @@ func (h *Handler) submit(q *request.Request, body []byte, large engine.Body) {
 		User: q.Who(), Alternatives: alternatives(q), Agreement: q.Agreement, ExactlyOne: q.ExactlyOne,
 		Async: q.From == "" && prefersAsync(q.Header), Wait: wait(q.Header),
 		Forced:         peer.Forces(q.Header, engine.ForceActions),
-		ForcedReliance: peer.Forces(q.Header, engine.ForceReliedOn), Caller: q.Caller(), Credentials: q.Credentials(), Via: q.Via, Again: q.Again,
+		ForcedReliance: peer.Forces(q.Header, engine.ForceReliedOn), Caller: q.Caller(), Anonymous: q.Shown() == "", Credentials: q.Credentials(), Via: q.Via, Again: q.Again,
 	}
 	if q.From == "" {
 		r.Key = q.Header.Get("Idempotency-Key")

@@ -36,7 +36,7 @@ func (p *Page) live(c echo.Context) error {
 	if last := c.Request().Header.Get("Last-Event-ID"); last != "" && last != strconv.FormatUint(after, 10) {
 		missed = true
 	}
-	leave, err := p.api.EnterStream()
+	leave, err := p.api.EnterStream(c.Request().Context())
 	if err != nil {
 		return err
 	}

@@ -103,7 +103,7 @@ func (h *Front) RefuseError(q *Request, err error) {
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &r):
-	case errors.As(err, &tooLarge), errors.Is(err, engine.ErrIncomplete):
+	case errors.As(err, &tooLarge), errors.Is(err, engine.ErrIncomplete), errors.Is(err, ErrSlow), errors.Is(err, ErrBusy):
 		h.RefuseBody(q, err)
 		return
 	case q.Context().Err() != nil: // the client has gone, or had set itself a limit
@@ -134,6 +134,17 @@ func (h *Front) RefuseBody(q *Request, err error) {
 	var tooLarge *http.MaxBytesError
 	if errors.As(err, &tooLarge) {
 		h.RefuseTooLarge(q, tooLarge.Limit)
+		return
+	}
+	switch {
+	case errors.Is(err, ErrSlow):
+		q.W.Header().Set("Connection", "close")
+		h.Refuse(q, http.StatusRequestTimeout, "slow", "the body came in too slowly: nothing has happened")
+		return
+	case errors.Is(err, ErrBusy):
+		q.W.Header().Set("Retry-After", "5")
+		q.W.Header().Set("Connection", "close")
+		h.Refuse(q, http.StatusServiceUnavailable, "busy", "this site holds as many bodies as it may: nothing has happened, try again later")
 		return
 	}
 	h.Refuse(q, http.StatusBadRequest, "body", "the body ended early or is malformed: nothing has happened")

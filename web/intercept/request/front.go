@@ -48,6 +48,8 @@ type Limits struct {
 	Grace time.Duration
 	// Hedge is how long a site may take to begin its answer to a GET or HEAD before the next one is asked beside it (300 ms).
 	Hedge time.Duration
+	// Bodies bounds the memory that bodies of clients take, PeerBodies that of requests of other agents (64 MiB each).
+	Bodies, PeerBodies *Bodies
 }
 
 // Front is where the requests for one service come in at one site, and what is known there of who may answer them. It is safe for
@@ -85,6 +87,12 @@ func NewFront(f Front) *Front {
 func (l *Limits) fill() {
 	l.Body = cmp.Or(l.Body, 5<<30)
 	l.Reply = cmp.Or(l.Reply, 32<<20)
+	if l.Bodies == nil {
+		l.Bodies = NewBodies(64<<20, time.Minute)
+	}
+	if l.PeerBodies == nil {
+		l.PeerBodies = NewBodies(64<<20, time.Minute)
+	}
 	l.List = cmp.Or(l.List, 30*time.Second)
 	l.Silence = cmp.Or(l.Silence, 5*time.Second)
 	l.Grace = cmp.Or(l.Grace, 900*time.Millisecond)

@@ -49,6 +49,9 @@ type Request struct {
 	Inherited bool
 	// Written says that the scope is from the body.
 	Written bool
+	// Bodies bounds the memory that its body takes, until Release; nil: nothing does.
+	Bodies *Bodies
+	held   int64
 	// Certain is set when no answer came and it is certain that no application was asked.
 	Certain bool
 	// Parsed is the scope as a tree, nil without one and for what agents ask; Warnings are for the answer.
@@ -82,7 +85,7 @@ func (q *Request) ReadInline(limit int64) (body []byte, whole bool, err error) {
 	if q.ContentLength > limit {
 		return nil, false, nil
 	}
-	body, err = io.ReadAll(io.LimitReader(q.Body, limit+1))
+	body, err = q.readAll(limit + 1)
 	if err != nil {
 		return nil, false, err
 	}

@@ -1,0 +1,68 @@
+package agent
+
+import (
+	"net"
+	"testing"
+	"time"
+)
+
+func TestConnectionsAreBounded(t *testing.T) {
+	b := newConnections(Connections{All: 5, Client: 2})
+	from := func(s string) bool {
+		return b.enter(clientOf(&net.TCPAddr{IP: net.ParseIP(s), Port: 9}))
+	}
+	for i, c := range []struct {
+		from string
+		want bool
+	}{{"192.0.2.1", true}, {"192.0.2.1", true}, {"192.0.2.1", false}, {"2001:db8::1", true}, {"2001:db8::ffff", true}, {"2001:db8::2", false},
+		{"127.0.0.1", true}, {"127.0.0.1", false}} {
+		if got := from(c.from); got != c.want {
+			t.Errorf("connection %d, from %s: %t", i, c.from, got)
+		}
+	}
+	b.leave(clientOf(&net.TCPAddr{IP: net.ParseIP("192.0.2.1"), Port: 9}))
+	if !from("127.0.0.1") || from("127.0.0.1") {
+		t.Error("a place that was given back is not there, or there are more")
+	}
+}
+
+// A connection that is one too many is closed, and one that ends makes room for the next.
+func TestABoundedListener(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	accepted := make(chan net.Conn, 3)
+	go func() {
+		b := &bounded{l, newConnections(Connections{All: 1, Client: 1})}
+		for {
+			c, err := b.Accept()
+			if err != nil {
+				return
+			}
+			accepted <- c
+		}
+	}()
+	dial := func() net.Conn {
+		c, err := net.Dial("tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = c.SetReadDeadline(time.Now().Add(time.Minute))
+		return c
+	}
+	first := dial()
+	defer first.Close()
+	ours := <-accepted
+	second := dial()
+	defer second.Close()
+	if _, err := second.Read(make([]byte, 1)); err == nil || len(accepted) != 0 {
+		t.Errorf("a second connection is let in: %v", err)
+	}
+	ours.Close()
+	ours.Close() // counts once
+	third := dial()
+	defer third.Close()
+	<-accepted
+}
