@@ -44,7 +44,8 @@ const (
 	// These count when their author is an authority.
 	RecordAuthorities RecordKind = "authorities" // who the authorities are from now on (Authorities)
 	RecordCertificate RecordKind = "admission"   // that a site belongs to the mesh, and its name (Certificate)
-	RecordRemoval     RecordKind = "removal"     // that a site was taken out for good (Removal)
+	RecordRemoval     RecordKind = "removal"     // that a site was taken out for good, and may bring in what it had accepted (Removal)
+	RecordRevocation  RecordKind = "revocation"  // that a site's key is not trusted any more (Removal)
 	RecordInvitation  RecordKind = "invitation"  // that sites may come in (Invitation)
 	RecordZone        RecordKind = "zone"        // a named set of sites (ZoneRecord)
 )
@@ -135,8 +136,10 @@ type Member struct {
 	// an end.
 	Certified   SiteID
 	From, Until time.Time
-	// Removed is when it was taken out of the mesh; zero: it was not.
+	// Removed is when it was taken out of the mesh; zero: it was not. Revoked says that its key is not trusted any more: nobody talks
+	// to it.
 	Removed time.Time
+	Revoked bool
 }
 
 // Invitation lets sites in. The token holds the secret; the record only its hash.

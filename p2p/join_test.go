@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -261,7 +262,17 @@ func TestGuestIsShownOut(t *testing.T) {
 func TestRemovedMemberIsOut(t *testing.T) {
 	sites := newTestMesh(t, 2, testConfig{})
 	a, b := sites[0], sites[1]
+	a.members.invite(testSecret) // strangers may knock, and yet what it has opened as a member ends at once
+	was, since := a.net.host.Network().Conns(), time.Now()
 	a.members.remove(b.id)
+	a.net.MembersChanged()
+	eventually(t, "its connections end", func() bool {
+		return !slices.ContainsFunc(was, func(c network.Conn) bool { return !c.IsClosed() })
+	})
+	if took := time.Since(since); took > guestTime/2 {
+		t.Errorf("that took %v", took)
+	}
+	a.members.invite("")
 	eventually(t, "they are apart", func() bool {
 		return len(a.net.host.Network().Peers()) == 0 && !b.net.Status()[a.id].Reachable
 	})

@@ -63,6 +63,10 @@ func (n *Network) watchMembers(ctx context.Context) {
 		for id, stop := range stops {
 			if !present[id] {
 				stop()
+				// Streams that it opened as a member end with its connections.
+				if pid, err := peerOf(id); err == nil {
+					_ = n.host.Network().ClosePeer(pid)
+				}
 				delete(stops, id)
 				n.position.forget(id)
 				n.mu.Lock()

@@ -127,9 +127,14 @@ func (c *client) put(ctx context.Context, path string, body any) (json.RawMessag
 
 // delete has what is at path deleted; there is no answer but that it was done.
 func (c *client) delete(ctx context.Context, path string) error {
+	return c.tell(ctx, http.MethodDelete, path)
+}
+
+// tell makes a call that says all it has to say in its path, and has no answer but that it was done.
+func (c *client) tell(ctx context.Context, method, path string) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	res, err := c.send(ctx, http.MethodDelete, path, nil, nil)
+	res, err := c.send(ctx, method, path, nil, nil)
 	if err != nil {
 		return err
 	}

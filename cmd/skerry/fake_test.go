@@ -270,10 +270,10 @@ func startFake() *fakeAgent {
 		a.answer(w, m{"id": "5d0c1f9e22a4b871", "name": "metrics", "role": "viewer", "account": "", "token": "skt_secret", "created_at": before(0), "expires_at": before(-720 * time.Hour)})
 	})
 	mux.HandleFunc("DELETE /api/v1/tokens/{id}", func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusNoContent) })
-	mux.HandleFunc("DELETE /api/v1/sites/{name}", func(w http.ResponseWriter, r *http.Request) {
+	mux.HandleFunc("POST /api/v1/sites/{name}/{how}", func(w http.ResponseWriter, r *http.Request) {
 		for _, s := range a.sites {
 			if s["name"] == r.PathValue("name") {
-				s["removed_at"] = before(time.Minute)
+				s["removed_at"], s["revoked"] = before(time.Minute), r.PathValue("how") == "revoke"
 				w.WriteHeader(202)
 				return
 			}

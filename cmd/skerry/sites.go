@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -25,6 +26,7 @@ type site struct {
 	RestoredAt         *time.Time       `json:"restored_at"`
 	Cloned             bool             `json:"cloned"`
 	RemovedAt          *time.Time       `json:"removed_at"`
+	Revoked            bool             `json:"revoked"`
 	AgentVersion       string           `json:"agent_version"`
 	Addresses          []string         `json:"addresses"`
 	JoinedAt           time.Time        `json:"joined_at"`
@@ -81,6 +83,9 @@ func (s *site) way() string {
 func (s *site) standing(p *program) string {
 	if s.Cloned {
 		return s.way() + ", cloned"
+	}
+	if s.Revoked {
+		return s.way() + ", revoked"
 	}
 	if s.RemovedAt != nil {
 		return s.way() + ", removed"
@@ -151,7 +156,8 @@ type sitesCommand struct {
 	Preview sitesPreview `cmd:"" help:"Show what a site is about to do at its application."`
 	Confirm sitesConfirm `cmd:"" help:"Let the deletions run that a site holds."`
 	Certify sitesCertify `cmd:"" help:"Let a site in by its key, give it another name, or let it stay for longer."`
-	Remove  sitesRemove  `cmd:"" help:"Take a site out of the mesh for good."`
+	Retire  sitesRetire  `cmd:"" aliases:"remove" help:"Take a site out of the mesh for good, once it has brought in what it had accepted."`
+	Revoke  sitesRevoke  `cmd:"" help:"Trust the key of a site no more, at once and for good."`
 }
 
 func (sitesCommand) Help() string { return sitesList{}.Help() }
@@ -312,20 +318,42 @@ func (c *sitesCertify) Run(ctx context.Context, p *program) error {
 	return nil
 }
 
-type sitesRemove struct {
+type sitesRetire struct {
 	Name string `arg:"" help:"Name of the site, or its peer id."`
 }
 
-func (sitesRemove) Help() string {
+func (sitesRetire) Help() string {
 	return `No scope means the site any more, and every resource that it shares drops it. It brings in what it has accepted and has not
 told yet, and is a member until then, for at most a week. Its objects stay in its application and are its own. There is no way
-back: to join again it begins with an empty data directory and an invitation.
+back: to join again it begins with an empty data directory and an invitation. It takes an authority of the mesh.
+
+For a site that was stolen or broken into, revoke its key instead.
 
 Examples:
 
-    skerry sites remove nantes`
+    skerry sites retire nantes`
 }
 
-func (c *sitesRemove) Run(ctx context.Context, p *program) error {
-	return p.api.delete(ctx, "/sites/"+url.PathEscape(c.Name))
+func (c *sitesRetire) Run(ctx context.Context, p *program) error {
+	return p.api.tell(ctx, http.MethodPost, "/sites/"+url.PathEscape(c.Name)+"/retire")
+}
+
+type sitesRevoke struct {
+	Name string `arg:"" help:"Name of the site, or its peer id."`
+}
+
+func (sitesRevoke) Help() string {
+	return `Who hears of it ends the connections of that site at once, and takes nothing from it any more: neither operations nor requests.
+What other sites had heard of it before counts; what it had accepted and told nobody is lost to them. Every resource that it shares
+drops it. There is no way back. It takes an authority of the mesh.
+
+For a site that is merely not needed any more, retire it instead: it brings in what it had accepted.
+
+Examples:
+
+    skerry sites revoke nantes`
+}
+
+func (c *sitesRevoke) Run(ctx context.Context, p *program) error {
+	return p.api.tell(ctx, http.MethodPost, "/sites/"+url.PathEscape(c.Name)+"/revoke")
 }

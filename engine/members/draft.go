@@ -106,6 +106,7 @@ func (d *draft) add(news mesh.News) {
 	d.news.Records = append(d.news.Records, news.Records...)
 	d.news.Joined = append(d.news.Joined, news.Joined...)
 	d.news.Removed = append(d.news.Removed, news.Removed...)
+	d.news.Revoked = append(d.news.Revoked, news.Revoked...)
 	d.news.Told = append(d.news.Told, news.Told...)
 	d.news.Own = append(d.news.Own, news.Own...)
 	d.news.Rules = d.news.Rules || news.Rules

@@ -11,13 +11,24 @@ import (
 // members take it out of every placement, and it brings in what it had accepted; Config.Changed and, after a start,
 // Member.Removed tell which sites that is about, and whoever does it reports to Vacated how it gets on. When the site shares
 // nothing more and has said so (SiteRecord.Gone), or has kept silent for too long, it is no member any more: nobody talks
-// to it.
+// to it. With one whose key was revoked nobody talks from the first step on, and nobody waits for its word.
 
 // RemoveSite takes a site out of the mesh for good. It is durable when it returns and takes no other site to be reached.
 // ErrNotFound: it is no member. The error may be a *engine.Refusal.
 func (o Orders) RemoveSite(ctx context.Context, id engine.SiteID) error {
+	return o.remove(ctx, func(d *draft) (*engine.MeshRecord, error) { return d.own().Retire(id, d.now) })
+}
+
+// RevokeSite takes a site out of the mesh whose key is not trusted any more, whether or not it was removed before: from now on nobody
+// who hears of it talks to it or takes anything from it. What other sites had heard of it before counts, and they go on telling each other
+// of that. The errors are those of RemoveSite.
+func (o Orders) RevokeSite(ctx context.Context, id engine.SiteID) error {
+	return o.remove(ctx, func(d *draft) (*engine.MeshRecord, error) { return d.own().Distrust(id, d.now) })
+}
+
+func (o Orders) remove(ctx context.Context, f func(d *draft) (*engine.MeshRecord, error)) error {
 	return o.m.change(ctx, func(d *draft) error {
-		r, err := d.own().Remove(id, d.now)
+		r, err := f(d)
 		if err != nil || r == nil {
 			return err
 		}
@@ -29,6 +40,11 @@ func (o Orders) RemoveSite(ctx context.Context, id engine.SiteID) error {
 
 // heedRemovals tells of the sites that were removed just now.
 func (d *draft) heedRemovals() {
+	for _, id := range d.news.Revoked {
+		d.event("site.revoked", id, "peer_id", id)
+		log := d.m.cfg.Log
+		d.after = append(d.after, func() { log.Warn("the key of a site was revoked: nobody talks to it any more", "peer", id) })
+	}
 	for _, id := range d.news.Removed {
 		d.event("site.removed", id, "peer_id", id)
 		log, self := d.m.cfg.Log, id == d.Self()
@@ -60,7 +76,7 @@ func (m *Members) Vacated(ctx context.Context, id engine.SiteID, shared int) (le
 		case id == m.cfg.Self:
 			left, d.say.Gone = true, true
 			return d.announce()
-		case record.Gone, silent:
+		case record.Gone, silent, d.State.Revoked(id):
 			left = true
 			d.SetGone(id)
 		}

@@ -86,6 +86,32 @@ func TestASilentSiteIsNotWaitedForForEver(t *testing.T) {
 	}
 }
 
+// Who hears that a key was revoked neither talks nor listens to its site any more, and does not wait for its word.
+func TestARevokedSiteIsNotTalkedTo(t *testing.T) {
+	w, paris, nantes, lyon := three(t)
+	must(t, paris.RevokeSite(t.Context(), lyon.Self()))
+	must(t, paris.RevokeSite(t.Context(), lyon.Self()))
+	w.deliver()
+	for _, s := range []*site{paris, nantes} {
+		if s.IsMember(lyon.Self()) || !s.Removed(lyon.Self()) || !s.WasAdmitted(lyon.Self()) || s.disk.count("site.revoked") != 1 || !s.of(lyon).Revoked {
+			t.Errorf("at %s it is a member: %t; there are %d events", s.name, s.IsMember(lyon.Self()), s.disk.count("site.revoked"))
+		}
+		if err := s.Take(t.Context(), lyon.Self(), lyon.Records(), nil); !errors.Is(err, engine.ErrRefused) {
+			t.Errorf("%s listens to it: %v", s.name, err)
+		}
+		if left, err := s.Vacated(t.Context(), lyon.Self(), 1); left || err != nil {
+			t.Errorf("%s forgets what it shares with it: %v", s.name, err)
+		}
+		if left, err := s.Vacated(t.Context(), lyon.Self(), 0); !left || err != nil || names(s) != "[paris nantes]" {
+			t.Errorf("%s waits for its word: %t, %v", s.name, left, err)
+		}
+	}
+	var refusal *engine.Refusal
+	if err := lyon.RevokeSite(t.Context(), paris.Self()); !errors.As(err, &refusal) || refusal.Type != "authority" {
+		t.Errorf("lyon revokes paris: %v", err)
+	}
+}
+
 func TestRemoveSiteRefuses(t *testing.T) {
 	w := newWorld(t)
 	paris := w.found("paris")

@@ -177,6 +177,8 @@ func TestAMemberHasNoSay(t *testing.T) {
 		"admits an accomplice":           {says("mallory", 6, engine.RecordCertificate, "x", engine.Certificate{Name: "nantes", At: 1}), says("x", 1, engine.RecordSite, "", engine.SiteRecord{Name: "nantes"})},
 		"takes everybody out": {says("mallory", 6, engine.RecordRemoval, "paris", engine.Removal{At: 1}),
 			says("mallory", 7, engine.RecordRemoval, "nantes", engine.Removal{At: 1})},
+		"revokes everybody": {says("mallory", 6, engine.RecordRevocation, "paris", engine.Removal{At: 1}),
+			says("mallory", 7, engine.RecordRevocation, "nantes", engine.Removal{At: 1})},
 		"sets a zone in the year 9999":   {says("mallory", 1<<40, engine.RecordZone, "west", engine.ZoneRecord{Sites: []engine.SiteID{"mallory"}, At: maxTime})},
 		"takes a name by its own record": {word},
 		"makes itself an authority":      {says("mallory", 6, engine.RecordAuthorities, "1", engine.Authorities{Keys: []engine.SiteID{"mallory"}})},
@@ -191,7 +193,7 @@ func TestAMemberHasNoSay(t *testing.T) {
 				t.Errorf("it %s: %q counts", name, raw.Record)
 			}
 		}
-		if names(s) != want || gone != 0 || s.Zones()[0].By != "paris" || len(s.Invitations()) != len(nantes.Invitations()) || s.IsMember("x") {
+		if names(s) != want || gone != 0 || !s.Good("nantes", at(4)) || s.Zones()[0].By != "paris" || len(s.Invitations()) != len(nantes.Invitations()) || s.IsMember("x") {
 			t.Errorf("it %s: the members are %s, %d were taken out", name, names(s), gone)
 		}
 	}

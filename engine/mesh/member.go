@@ -31,7 +31,7 @@ func (s *State) Members() []engine.Member {
 			m.Joined, m.Certified = engine.Time(s.origin().At), id
 		}
 		if at, removed := s.removed[id]; removed {
-			m.Removed = engine.Time(at)
+			m.Removed, m.Revoked = engine.Time(at), s.Revoked(id)
 		}
 		s.members = append(s.members, m)
 	}
@@ -87,7 +87,7 @@ func (s *State) IsMember(id engine.SiteID) bool { return s.admitted[id] && !s.go
 // Good reports whether a site is a member that may be talked to now: its certificate is good. One whose clock is a little
 // behind takes a new one for good.
 func (s *State) Good(id engine.SiteID, now time.Time) bool {
-	if !s.IsMember(id) {
+	if !s.IsMember(id) || s.Revoked(id) {
 		return false
 	}
 	c, _ := s.certificate(id)
@@ -105,6 +105,11 @@ func (s *State) WasAdmitted(id engine.SiteID) bool { return s.admitted[id] }
 func (s *State) Removed(id engine.SiteID) (at int64, ok bool) {
 	at, ok = s.removed[id]
 	return at, ok
+}
+
+// Revoked reports whether a site's key is not trusted any more.
+func (s *State) Revoked(id engine.SiteID) bool {
+	return s.shared[engine.RecordKey{Kind: engine.RecordRevocation, About: string(id)}] != nil
 }
 
 // SetGone ends the membership of a site that was removed, which shares nothing more or has kept silent for too long. It is

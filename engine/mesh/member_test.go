@@ -84,7 +84,7 @@ func TestTheFirstKeepsAName(t *testing.T) {
 	if names(nantes) != names(paris) || nantes.Members()[slices.IndexFunc(nantes.Members(), func(m engine.Member) bool { return m.ID == keeper })].Name != "brest" {
 		t.Errorf("a renewed certificate has lost its name: %s", names(nantes))
 	}
-	r, err := pen(paris).Remove(keeper, at(50))
+	r, err := pen(paris).Retire(keeper, at(50))
 	must(t, err)
 	own(t, paris, *r)
 	for _, m := range paris.Members() {
@@ -144,13 +144,13 @@ func TestRemoval(t *testing.T) {
 	nantes := join(t, paris, "nantes", 10)
 	lyon := join(t, paris, "lyon", 20)
 	hear(t, nantes, paris)
-	if _, err := pen(paris).Remove("brest", at(30)); !errors.Is(err, engine.ErrNotFound) {
+	if _, err := pen(paris).Retire("brest", at(30)); !errors.Is(err, engine.ErrNotFound) {
 		t.Errorf("a site that is none is removed: %v", err)
 	}
-	r, err := pen(paris).Remove("nantes", at(30))
+	r, err := pen(paris).Retire("nantes", at(30))
 	must(t, err)
 	own(t, paris, *r)
-	if again, err := pen(paris).Remove("nantes", at(31)); again != nil || err != nil {
+	if again, err := pen(paris).Retire("nantes", at(31)); again != nil || err != nil {
 		t.Errorf("it is removed again: %+v, %v", again, err)
 	}
 	for _, s := range []*State{nantes, lyon} {
@@ -172,20 +172,63 @@ func TestRemoval(t *testing.T) {
 	invite(t, paris, "back", 1, 40)
 	_, err = pen(paris).Admit(asks("back", "nantes", "nantes"), at(41))
 	refused(t, err, 403, "invitation")
-	if _, err = pen(lyon).Remove("paris", at(45)); err == nil {
+	if _, err = pen(lyon).Retire("paris", at(45)); err == nil {
 		t.Error("a site that is no authority takes another out")
 	}
-	_, err = pen(paris).Remove("paris", at(51))
+	_, err = pen(paris).Retire("paris", at(51))
 	refused(t, err, 409, "authority")
-	r, err = pen(paris).Remove("lyon", at(50))
+	r, err = pen(paris).Retire("lyon", at(50))
 	must(t, err)
 	own(t, paris, *r)
-	_, err = pen(paris).Remove("paris", at(51))
+	_, err = pen(paris).Retire("paris", at(51))
 	refused(t, err, 409, "last-site")
 	early := says("lyon", 1000, engine.RecordRemoval, "paris", engine.Removal{At: 1})
 	news, err := paris.Take(early)
 	if _, removed := paris.Removed("paris"); removed || !errors.Is(err, engine.ErrMissing) || len(news.Removed) != 0 {
 		t.Errorf("a member takes everybody out: %+v, %v", news, err)
+	}
+}
+
+// A revoked key is good for nothing from then on, whether or not its site was retired before; and nothing undoes that.
+func TestRevocation(t *testing.T) {
+	for _, retired := range []bool{false, true} {
+		paris := found(t)
+		nantes := join(t, paris, "nantes", 10)
+		lyon := join(t, paris, "lyon", 20)
+		hear(t, nantes, paris)
+		if retired {
+			r, err := pen(paris).Retire("lyon", at(30))
+			must(t, err)
+			own(t, paris, *r)
+		}
+		_, err := pen(nantes).Distrust("lyon", at(31))
+		refused(t, err, 403, "authority")
+		_, err = pen(paris).Distrust("paris", at(31))
+		refused(t, err, 409, "authority")
+		r, err := pen(paris).Distrust("lyon", at(31))
+		must(t, err)
+		own(t, paris, *r)
+		news := hear(t, nantes, paris)
+		if !slices.Equal(news.Revoked, []engine.SiteID{"lyon"}) || !slices.Equal(news.Removed, []engine.SiteID{"lyon"}) {
+			t.Errorf("nantes hears %+v", news)
+		}
+		since, _ := nantes.Removed("lyon")
+		if m := nantes.Members()[2]; nantes.Good("lyon", at(32)) || !nantes.WasAdmitted("lyon") || !m.Revoked || retired != (since == at(30).UnixMicro()) {
+			t.Errorf("lyon is %+v, removed since %d", m, since)
+		}
+		for what, f := range map[string]func(engine.SiteID, time.Time) (*engine.MeshRecord, error){"retired": pen(paris).Retire, "revoked": pen(paris).Distrust} {
+			if again, err := f("lyon", at(33)); again != nil || err != nil {
+				t.Errorf("it is %s again: %+v, %v", what, again, err)
+			}
+		}
+		_, err = pen(paris).Certify("lyon", "", time.Time{}, at(34))
+		refused(t, err, 409, "authority")
+		if _, err := nantes.Take(says("lyon", 99, engine.RecordRevocation, "paris", engine.Removal{At: 1})); !errors.Is(err, engine.ErrMissing) || nantes.Revoked("paris") {
+			t.Errorf("a site revokes another: %v", err)
+		}
+		if _, err := pen(lyon).Distrust("paris", at(35)); err == nil {
+			t.Error("lyon makes a revocation")
+		}
 	}
 }
 

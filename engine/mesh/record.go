@@ -55,7 +55,12 @@ func orders(kind engine.RecordKind) bool {
 
 // shared reports whether all authorities together have one word about one thing of this kind: the newest counts, whoever has said it.
 func shared(kind engine.RecordKind) bool {
-	return kind == engine.RecordCertificate || kind == engine.RecordRemoval || kind == engine.RecordZone
+	return kind == engine.RecordCertificate || removes(kind) || kind == engine.RecordZone
+}
+
+// removes reports whether what is said of this kind takes a site out of the mesh.
+func removes(kind engine.RecordKind) bool {
+	return kind == engine.RecordRemoval || kind == engine.RecordRevocation
 }
 
 // newer compares two records of which one counts. It is zero only for the same record. No date decides: an authority numbers above

@@ -64,32 +64,35 @@ func (a Author) Announce(say engine.SiteRecord, now time.Time) (record engine.Me
 	return a.Next(engine.RecordKey{Kind: engine.RecordSite}, say), true, nil
 }
 
-// Remove returns the record that takes a site out of the mesh for good; nil where one has already. ErrNotFound: it is no
+// Retire returns the record that takes a site out of the mesh for good; nil where one has already. ErrNotFound: it is no
 // member. A *engine.Refusal: it cannot be.
-func (a Author) Remove(id engine.SiteID, now time.Time) (*engine.MeshRecord, error) {
+func (a Author) Retire(id engine.SiteID, now time.Time) (*engine.MeshRecord, error) {
+	return a.remove(engine.RecordRemoval, id, now)
+}
+
+// Distrust returns the record that revokes a site's key, whether or not the site was retired before; nil where one has already. The
+// errors are those of Retire.
+func (a Author) Distrust(id engine.SiteID, now time.Time) (*engine.MeshRecord, error) {
+	return a.remove(engine.RecordRevocation, id, now)
+}
+
+func (a Author) remove(kind engine.RecordKind, id engine.SiteID, now time.Time) (*engine.MeshRecord, error) {
 	if !a.IsMember(id) {
 		return nil, fmt.Errorf("remove site %s: %w", id, engine.ErrNotFound)
 	}
-	if _, removed := a.removed[id]; removed {
+	if _, removed := a.removed[id]; a.Revoked(id) || removed && kind == engine.RecordRemoval {
 		return nil, nil
 	}
 	if err := a.mayOrder(); err != nil {
 		return nil, err
 	}
-	others := 0
-	for _, m := range a.Members() {
-		if m.ID != id && m.Removed.IsZero() {
-			others++
-		}
-	}
-	if others == 0 {
+	if !slices.ContainsFunc(a.Members(), func(m engine.Member) bool { return m.ID != id && m.Removed.IsZero() }) {
 		return nil, &engine.Refusal{Status: http.StatusConflict, Type: "last-site",
 			Detail: fmt.Sprintf("%s is the last site of the mesh", a.Name(id))}
 	}
-	if slices.Contains(a.authorities, id) {
-		return nil, &engine.Refusal{Status: http.StatusConflict, Type: "authority",
-			Detail: fmt.Sprintf("the key of %s is an authority of the mesh: remove it from those first, after another one was added", a.Name(id))}
+	if a.IsAuthority(id) {
+		return nil, conflict("the key of %s is an authority of the mesh: remove it from those first, after another one was added", a.Name(id))
 	}
-	r := a.Next(engine.RecordKey{Kind: engine.RecordRemoval, About: string(id)}, engine.Removal{At: now.UnixMicro()})
+	r := a.Next(engine.RecordKey{Kind: kind, About: string(id)}, engine.Removal{At: now.UnixMicro()})
 	return &r, nil
 }

@@ -63,8 +63,9 @@ func (s *State) Clone() *State {
 type News struct {
 	// Records are those that count now: they are to be made durable, and passed on.
 	Records []engine.SignedRecord
-	// Joined were let in, Removed taken out of the mesh, Told have said something else of themselves than before.
-	Joined, Removed, Told []engine.SiteID
+	// Joined were let in, Removed taken out of the mesh, Told have said something else of themselves than before. Revoked are those whose
+	// keys are not trusted any more, among Removed or removed before.
+	Joined, Removed, Revoked, Told []engine.SiteID
 	// Rules says that a site's rules are others than before.
 	Rules bool
 	// Own are records of this site's own. Those that it has not just made itself are of another run under its key, and have
@@ -207,7 +208,7 @@ func (t *taking) needs(r *record) engine.SiteID {
 	case r.Key.Kind == engine.RecordMesh && (t.id == "" || author == t.founder):
 	case orders(r.Key.Kind) && !t.IsAuthority(author), !orders(r.Key.Kind) && !t.admitted[author] && !t.IsAuthority(author):
 		return author
-	case r.Key.Kind == engine.RecordRemoval && !t.admitted[about]:
+	case removes(r.Key.Kind) && !t.admitted[about]:
 		return about
 	}
 	return ""
@@ -310,12 +311,26 @@ func (t *taking) apply(r, old *record) {
 		if !t.admitted[about] {
 			t.admit(about)
 		}
-	case engine.Removal:
+	case engine.Removal: // or a revocation
 		if _, removed := t.removed[about]; !removed && !t.wasRemoved(about) {
 			t.news.Removed = append(t.news.Removed, about)
 		}
-		t.removed[about] = said.At
+		if r.Key.Kind == engine.RecordRevocation && old == nil && !t.knew(r) {
+			t.news.Revoked = append(t.news.Revoked, about)
+		}
+		t.removed[about] = t.removedAt(about)
 	}
+}
+
+// removedAt is the earlier of the times at which a site was retired and revoked.
+func (s *State) removedAt(id engine.SiteID) int64 {
+	earliest := int64(maxTime)
+	for _, kind := range []engine.RecordKind{engine.RecordRemoval, engine.RecordRevocation} {
+		if r := s.shared[engine.RecordKey{Kind: kind, About: string(id)}]; r != nil {
+			earliest = min(earliest, r.said.(engine.Removal).At)
+		}
+	}
+	return earliest
 }
 
 // wasRemoved reports whether a site was removed before the authorities have changed.

@@ -242,7 +242,7 @@ func TestClone(t *testing.T) {
 	certify(t, c, "paris", "lutetia", 2)
 	zone, err := pen(c).SetZone("west", []engine.SiteID{"nantes"}, at(2))
 	must(t, err)
-	removal, err := pen(c).Remove("nantes", at(2))
+	removal, err := pen(c).Retire("nantes", at(2))
 	must(t, err)
 	own(t, c, zone, *removal)
 	join(t, c, "lyon", 3)
@@ -289,7 +289,7 @@ func drawRecords(t *rapid.T) []engine.SignedRecord {
 			}
 			raws = append(raws, says(author, number, engine.RecordZone, rapid.SampledFrom([]string{"west", "east"}).Draw(t, "zone"), z))
 		case "remove":
-			raws = append(raws, says(author, number, engine.RecordRemoval, string(other), engine.Removal{At: at}))
+			raws = append(raws, says(author, number, rapid.SampledFrom([]engine.RecordKind{engine.RecordRemoval, engine.RecordRevocation}).Draw(t, "how"), string(other), engine.Removal{At: at}))
 		case "invite":
 			raws = append(raws, says(author, number, engine.RecordInvitation, "1", engine.Invitation{ID: name, Issuer: author, Uses: int(at)}))
 		case "origin":
@@ -328,7 +328,7 @@ func TestOrderDoesNotMatter(t *testing.T) {
 				rt.Fatalf("records\n%+v\nand\n%+v", a.Records(), s.Records())
 			}
 			if !reflect.DeepEqual(a.Members(), s.Members()) || !reflect.DeepEqual(a.Zones(), s.Zones()) ||
-				!reflect.DeepEqual(a.Invitations(), s.Invitations()) || !reflect.DeepEqual(a.removed, s.removed) {
+				!reflect.DeepEqual(a.Invitations(), s.Invitations()) || !reflect.DeepEqual(a.removed, s.removed) || !reflect.DeepEqual(a.admitted, s.admitted) {
 				rt.Fatalf("members\n%+v\nand\n%+v", a.Members(), s.Members())
 			}
 		}
@@ -356,7 +356,7 @@ func FuzzTake(f *testing.F) {
 	z, err := pen(base).SetZone("west", []engine.SiteID{"paris"}, at(2))
 	must(f, err)
 	own(f, base, z)
-	r, err := pen(base).Remove("nantes", at(3))
+	r, err := pen(base).Retire("nantes", at(3))
 	must(f, err)
 	own(f, base, *r)
 	l, err := pen(base).AddAuthority("lyon", false)

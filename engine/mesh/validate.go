@@ -63,7 +63,7 @@ func (r *record) decode() error {
 		err = decode(r, func(a engine.Authorities) error { return r.checkAuthorities(a) })
 	case engine.RecordCertificate:
 		err = decode(r, func(c engine.Certificate) error { return r.checkCertificate(c) })
-	case engine.RecordRemoval:
+	case engine.RecordRemoval, engine.RecordRevocation:
 		err = decode(r, func(m engine.Removal) error { return first(r.isOfSite(), checkTime(m.At)) })
 	case engine.RecordInvitation:
 		err = decode(r, func(i engine.Invitation) error { return r.checkInvitation(i) })

@@ -56,7 +56,7 @@ func TestSetZoneRefuses(t *testing.T) {
 	hear(t, paris, nantes)
 	lyon := join(t, paris, "lyon", 1)
 	hear(t, paris, lyon)
-	r, err := pen(paris).Remove("lyon", at(2))
+	r, err := pen(paris).Retire("lyon", at(2))
 	must(t, err)
 	own(t, paris, *r)
 	for name, c := range map[string]struct {

@@ -162,6 +162,14 @@ func living() []mutant {
 		{"a certificate never ends", []edit{
 			{"engine/mesh/member.go", "(c.Until == 0 || now.UnixMicro() < c.Until)", "true"},
 		}, "engine/mesh", "TestValidity"},
+		// Whoever has stolen a site's key goes on with it.
+		{"a revoked key is good", []edit{
+			{"engine/mesh/member.go", "if !s.IsMember(id) || s.Revoked(id) {", "if !s.IsMember(id) {"},
+		}, "testnet/mesh", "TestARevokedSiteIsHeardNoMore"},
+		{"a member revokes others", []edit{
+			{"engine/mesh/record.go", "return kind == engine.RecordAuthorities || kind == engine.RecordInvitation || shared(kind)",
+				"return kind != engine.RecordRevocation && (kind == engine.RecordAuthorities || kind == engine.RecordInvitation || shared(kind))"},
+		}, "engine/mesh", "TestAMemberHasNoSay"},
 		{"an expired certificate keeps the line open", []edit{
 			{"engine/members/members.go", "return s.Good(id, now) })", "_ = now; return s.IsMember(id) })"},
 		}, "engine/members", "TestAnExpiredSiteIsNotTalkedTo"},

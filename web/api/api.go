@@ -57,6 +57,8 @@ type Mesh interface {
 	DeleteZone(ctx context.Context, name engine.ZoneName) error
 	// RemoveSite takes a site out of the mesh for good; engine.ErrNotFound when it is no member.
 	RemoveSite(ctx context.Context, id engine.SiteID) error
+	// RevokeSite takes a site out of the mesh whose key is not trusted any more: nobody talks to it from then on.
+	RevokeSite(ctx context.Context, id engine.SiteID) error
 	// Certify gives a site a certificate until then: it lets one in whose key is known, or gives it another name, or lets it be a member
 	// for longer. An empty name leaves it the one that it has; the zero time has no end.
 	Certify(ctx context.Context, site engine.SiteID, name engine.SiteName, until time.Time) error

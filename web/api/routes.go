@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -13,6 +14,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/web/shape"
 )
 
@@ -28,7 +30,9 @@ func (a *API) Mount(e *echo.Echo) {
 	g.GET("/sites", a.getSites)
 	g.GET("/distances", a.getDistances)
 	g.GET("/services", a.getServices)
-	g.DELETE("/sites/:name", a.deleteSite)
+	g.DELETE("/sites/:name", a.takeOut(a.Mesh.RemoveSite))
+	g.POST("/sites/:name/retire", a.takeOut(a.Mesh.RemoveSite))
+	g.POST("/sites/:name/revoke", a.takeOut(a.Mesh.RevokeSite))
 	g.PUT("/sites/:name/certificate", a.putCertificate)
 	g.GET("/invitations", a.getInvitations)
 	g.POST("/invitations", posted(http.StatusCreated, a.Invite))
@@ -108,19 +112,21 @@ func (a *API) getSites(c echo.Context) error {
 	return answer(c, http.StatusOK, a.Sites())
 }
 
-// deleteSite answers before the site has left: it has to bring in what it has accepted.
-func (a *API) deleteSite(c echo.Context) error {
-	if _, err := params(c); err != nil {
-		return err
+// takeOut answers before the site has left every placement.
+func (a *API) takeOut(do func(context.Context, engine.SiteID) error) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if _, err := params(c); err != nil {
+			return err
+		}
+		id, err := a.siteParam(c)
+		if err != nil {
+			return err
+		}
+		if err := do(c.Request().Context(), id); err != nil {
+			return err
+		}
+		return c.NoContent(http.StatusAccepted)
 	}
-	id, err := a.siteParam(c)
-	if err != nil {
-		return err
-	}
-	if err := a.Mesh.RemoveSite(c.Request().Context(), id); err != nil {
-		return err
-	}
-	return c.NoContent(http.StatusAccepted)
 }
 
 func (a *API) getInvitations(c echo.Context) error {

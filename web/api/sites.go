@@ -17,8 +17,10 @@ func (a *API) Sites() []shape.Site {
 	if i := slices.IndexFunc(members, func(m engine.Member) bool { return m.ID == self }); i >= 0 {
 		here = members[i].Coordinate
 	}
+	names := shape.NamesOf(members)
 	for _, m := range members {
 		s := shape.SiteOf(m, a.queues(m))
+		s.CertifiedName = names.Of(m.Certified)
 		if m.ID == self {
 			s.MarkSelf(now)
 		} else {

@@ -107,10 +107,15 @@ func (a *API) Summary(ctx context.Context) (Summary, error) {
 		if site.RemovedAt != nil {
 			w := Worry{About: "site", ID: site.Name, State: "removed", Since: *site.RemovedAt,
 				Reason: "taken out of the mesh for good; it is waited for until it has brought in what it had accepted"}
-			if site.Self {
+			if site.Revoked {
+				w.State, w.Reason = "revoked", "its key was revoked: nobody talks to it any more; every placement drops it"
+			} else if site.Self {
 				w.Reason = "this site was taken out of the mesh for good: it brings in what it had accepted and goes on alone, without scopes"
 			}
 			s.Worries = append(s.Worries, w)
+		}
+		if w := site.Ending(a.Now()); w != "" {
+			s.Worries = append(s.Worries, Worry{About: "site", ID: site.Name, State: "expires", Since: *site.CertifiedUntil, Reason: w})
 		}
 		if far := site.ClockFarOff(); far != "" {
 			s.Worries = append(s.Worries, Worry{About: "site", ID: site.Name, State: "clock-off", Reason: far})

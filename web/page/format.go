@@ -184,7 +184,7 @@ func tone(state string) string {
 		return "good"
 	case "converging", "pending", "accepted":
 		return "busy"
-	case "degraded", "uncertain", "unreachable", "differs", "clock-off", "paused", "held", "cloned", "removed", "failing", "refused", "drift", "aside":
+	case "degraded", "uncertain", "unreachable", "differs", "clock-off", "expires", "paused", "held", "cloned", "removed", "failing", "refused", "drift", "aside":
 		return "warn"
 	case "conflict", "rejected", "exists", "name", "name-taken", "contested", "undeclared", "contention", "rejoined":
 		return "bad"

@@ -45,7 +45,7 @@ func icon(name string) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-		case "pending", "clock-off":
+		case "pending", "clock-off", "expires":
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "<path d=\"M12 7v5l3 2M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18z\"></path>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -111,27 +112,29 @@ func (p *Page) resumeService(c echo.Context, s shape.Site) error {
 	return err
 }
 
-// remove takes the site out of the mesh for good, when its name was typed once more, and goes to the list.
-func (p *Page) remove(c echo.Context) error {
-	name, err := param(c, "name")
-	if err != nil {
-		return p.Fail(c, err)
-	}
-	site, err := p.siteNamed(name)
-	if err != nil {
-		return p.Fail(c, err)
-	}
-	if c.FormValue("name") != name {
-		return p.showSite(c, http.StatusBadRequest, name, fmt.Sprintf("To remove it, type its name: %q is another. Nothing has happened.", c.FormValue("name")))
-	}
-	if err := p.api.Mesh.RemoveSite(c.Request().Context(), engine.SiteID(site.PeerID)); err != nil {
-		r, told := refusalOf(err)
-		if !told {
+// takeOut returns a handler that takes the site out of the mesh for good, when its name was typed once more, and goes to the list.
+func (p *Page) takeOut(do func(context.Context, engine.SiteID) error) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		name, err := param(c, "name")
+		if err != nil {
 			return p.Fail(c, err)
 		}
-		return p.showSite(c, r.Status, name, r.Detail)
+		site, err := p.siteNamed(name)
+		if err != nil {
+			return p.Fail(c, err)
+		}
+		if c.FormValue("name") != name {
+			return p.showSite(c, http.StatusBadRequest, name, fmt.Sprintf("To take it out, type its name: %q is another. Nothing has happened.", c.FormValue("name")))
+		}
+		if err := do(c.Request().Context(), engine.SiteID(site.PeerID)); err != nil {
+			r, told := refusalOf(err)
+			if !told {
+				return p.Fail(c, err)
+			}
+			return p.showSite(c, r.Status, name, r.Detail)
+		}
+		return c.Redirect(http.StatusSeeOther, "/sites")
 	}
-	return c.Redirect(http.StatusSeeOther, "/sites")
 }
 
 // doing says in words what a step of a preview does at the application.

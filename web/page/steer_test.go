@@ -147,16 +147,29 @@ func TestASiteShowsWhatItIsAboutToDo(t *testing.T) {
 
 func TestASiteIsTakenOutOnlyByItsName(t *testing.T) {
 	address := serve(t, webtest.Generous())
-	if resp, body := ask(t, "POST", address+"/sites/rennes/remove", url.Values{"name": {"nantes"}}); resp.StatusCode != 400 || !strings.Contains(body, "Nothing has happened") {
+	if resp, body := ask(t, "POST", address+"/sites/rennes/retire", url.Values{"name": {"nantes"}}); resp.StatusCode != 400 || !strings.Contains(body, "Nothing has happened") {
 		t.Errorf("by another name: %d", resp.StatusCode)
 	}
 	if _, body := ask(t, "GET", address+"/sites/rennes", nil); !strings.Contains(body, "every placement drops it") || strings.Contains(body, "taken out of the mesh for good") {
 		t.Errorf("it does not say what follows: %s", mainOf(body))
 	}
-	if resp, _ := ask(t, "POST", address+"/sites/rennes/remove", url.Values{"name": {"rennes"}}); resp.StatusCode != 303 {
+	if resp, _ := ask(t, "POST", address+"/sites/rennes/retire", url.Values{"name": {"rennes"}}); resp.StatusCode != 303 {
 		t.Errorf("by its name: %d", resp.StatusCode)
 	}
 	if _, body := ask(t, "GET", address+"/sites/rennes", nil); !strings.Contains(body, "taken out of the mesh for good") {
 		t.Errorf("it does not say that it was removed: %s", mainOf(body))
+	}
+	if _, body := ask(t, "GET", address+"/sites/rennes", nil); !strings.Contains(body, "Its connections end at once") || strings.Contains(body, "Retire rennes") ||
+		!strings.Contains(body, "Let in by") || !strings.Contains(body, "paris · without an end") {
+		t.Errorf("it does not say what revoking it means, or who has let it in: %s", mainOf(body))
+	}
+	if resp, _ := ask(t, "POST", address+"/sites/rennes/revoke", url.Values{"name": {"renne"}}); resp.StatusCode != 400 {
+		t.Errorf("revoked by another name: %d", resp.StatusCode)
+	}
+	if resp, _ := ask(t, "POST", address+"/sites/rennes/revoke", url.Values{"name": {"rennes"}}); resp.StatusCode != 303 {
+		t.Errorf("revoked by its name: %d", resp.StatusCode)
+	}
+	if _, body := ask(t, "GET", address+"/sites/rennes", nil); !strings.Contains(body, "Its key was revoked") || strings.Contains(body, "Revoke rennes") {
+		t.Errorf("it does not say that its key was revoked: %s", mainOf(body))
 	}
 }

@@ -31,13 +31,17 @@ type Site struct {
 	Cloned     bool       `json:"cloned"`
 	// RemovedAt is when it was taken out of the mesh, which it has not left yet; nil: it was not.
 	RemovedAt *time.Time `json:"removed_at"`
+	// Revoked says that its key is not trusted any more: nobody talks to it.
+	Revoked bool `json:"revoked"`
 	// Rules are digests of the rules of each kind, by service.kind.
 	Rules        map[string]string `json:"rules"`
 	AgentVersion string            `json:"agent_version"`
 	Addresses    []string          `json:"addresses"`
 	JoinedAt     time.Time         `json:"joined_at,omitzero"`
-	// CertifiedBy is the key of the authority that has signed its certificate, CertifiedUntil when that ends; nil: never.
+	// CertifiedBy is the key of the authority that has signed its certificate, CertifiedName what people call that; CertifiedUntil is when
+	// it ends; nil: never.
 	CertifiedBy    string     `json:"certified_by"`
+	CertifiedName  string     `json:"-"`
 	CertifiedUntil *time.Time `json:"certified_until"`
 	// Queues tells, by service, whether requests to its application go out: all of the answering site, of others those
 	// that are paused.
@@ -59,12 +63,28 @@ func (s *Site) ClockFarOff() string {
 	return ""
 }
 
+// soon is how long before its end a certificate is shown to end.
+const soon = 30 * 24 * time.Hour
+
+// Ending says in words that the site's certificate ends soon, or has ended; empty: neither.
+func (s *Site) Ending(now time.Time) string {
+	switch {
+	case s.CertifiedUntil == nil || s.RemovedAt != nil || now.Add(soon).Before(*s.CertifiedUntil):
+		return ""
+	case now.Before(*s.CertifiedUntil):
+		return fmt.Sprintf("its certificate ends at %s: nobody talks to it then; an authority of the mesh can give it another (skerry sites certify)",
+			s.CertifiedUntil.UTC().Format(time.DateTime))
+	}
+	return fmt.Sprintf("its certificate has ended at %s, and nobody talks to it: an authority of the mesh can give it another (skerry sites certify)",
+		s.CertifiedUntil.UTC().Format(time.DateTime))
+}
+
 // SiteOf tells of a member; queues are those that are known of it.
 func SiteOf(m engine.Member, queues map[string]Queue) Site {
 	s := Site{
 		Name: string(m.Name), PeerID: string(m.ID), Services: Texts(m.Services), Application: m.Application, Catalog: m.Catalog,
 		AgentVersion: m.Version, Addresses: append([]string{}, m.Addresses...), JoinedAt: m.Joined, Queues: queues,
-		CertifiedBy: string(m.Certified), CertifiedUntil: Moment(m.Until), Rules: m.Rules, Cloned: m.Cloned, RestoredAt: Instant(m.Rejoined), RemovedAt: Moment(m.Removed),
+		CertifiedBy: string(m.Certified), CertifiedUntil: Moment(m.Until), Rules: m.Rules, Cloned: m.Cloned, RestoredAt: Instant(m.Rejoined), RemovedAt: Moment(m.Removed), Revoked: m.Revoked,
 	}
 	if m.ApplicationVersion != "" {
 		s.ApplicationVersion = &m.ApplicationVersion

@@ -71,14 +71,23 @@ func (s *Site) DeleteZone(_ context.Context, name engine.ZoneName) error {
 
 // RemoveSite implements api.Mesh.
 func (s *Site) RemoveSite(_ context.Context, id engine.SiteID) error {
-	if err := s.fault("RemoveSite"); err != nil {
+	return s.takeOut("RemoveSite", id, false)
+}
+
+// RevokeSite implements api.Mesh.
+func (s *Site) RevokeSite(_ context.Context, id engine.SiteID) error {
+	return s.takeOut("RevokeSite", id, true)
+}
+
+func (s *Site) takeOut(method string, id engine.SiteID, revoked bool) error {
+	if err := s.fault(method); err != nil {
 		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i := range s.members {
 		if s.members[i].ID == id {
-			s.members[i].Removed = s.Clock()
+			s.members[i].Removed, s.members[i].Revoked = s.Clock(), revoked
 			return nil
 		}
 	}
