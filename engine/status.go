@@ -118,6 +118,11 @@ func (s *Shown) What() string {
 	return s.Hash
 }
 
+// Plain reports whether a status tells how far its site has come and nothing that somebody may have to do something about.
+func (s *Status) Plain() bool {
+	return len(s.Outcomes)+len(s.Waits) == 0 && s.Left == nil && s.Holding == nil && !s.Rejoins && s.Contended == "" && s.Asked == 0
+}
+
 // Wait is one reason for which a site does not do now what is left to do.
 type Wait struct {
 	Kind  WaitKind `cbor:"1,keyasint" json:"kind"`

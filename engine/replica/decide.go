@@ -283,8 +283,7 @@ func (r *Replica) dismiss(id engine.ConflictID, user string) error {
 	return nil
 }
 
-// pause makes this site's replica take nothing of other sites; nil ends that. Requests of this site's own clients are served as
-// before, and travel.
+// pause makes this site's replica take nothing of other sites; nil ends that. Requests of this site's own clients are served as before, and travel.
 func (r *Replica) pause(p *engine.Pause) error {
 	if p != nil && r.Part(r.Self) != view.PartMember {
 		return &engine.Refusal{Status: http.StatusConflict, Type: "placement", Detail: fmt.Sprintf(

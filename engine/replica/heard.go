@@ -135,7 +135,7 @@ func (r *Replica) heardStatuses(in *Heard) (news []HeardStatus) {
 			r.heardOfMe(s.Status)
 			continue
 		}
-		asked := r.At(s.Signed.Site).Asked
+		was := r.At(s.Signed.Site)
 		fresh, err := r.TakeStatus(s.Status, s.Signed)
 		switch {
 		case err != nil:
@@ -145,8 +145,8 @@ func (r *Replica) heardStatuses(in *Heard) (news []HeardStatus) {
 			continue
 		}
 		news = append(news, s)
-		r.Changed()
-		if s.Status.Asked > asked {
+		r.progress, r.Dirty = true, r.Dirty || !was.Plain() || !s.Status.Plain() || len(r.Epochs) > 1
+		if s.Status.Asked > was.Asked {
 			r.look.soon(r.env.Now())
 		}
 	}

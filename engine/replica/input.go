@@ -15,8 +15,7 @@ type Ask struct {
 	Request engine.Request
 	// Operation is its identifier.
 	Operation engine.OperationID
-	// Blob is its body where that is large, or more than an operation carries; Request.Body may be here beside, to be looked
-	// into.
+	// Blob is its body where that is large, or more than an operation carries; Request.Body may be here beside, to be looked into.
 	Blob *engine.BlobRef
 	// Creates says that it makes the resource, where that is not there. Known is the time that its operation comes after.
 	Creates bool
@@ -39,8 +38,7 @@ type Keys struct {
 
 // Given is what a client gets.
 type Given struct {
-	// Answer is the application's, untranslated unless Presented, or the agent's own. Err is a *engine.Refusal or another
-	// error.
+	// Answer is the application's, untranslated unless Presented, or the agent's own. Err is a *engine.Refusal or another error.
 	Answer    engine.Answer
 	Presented bool
 	Err       error
@@ -58,6 +56,7 @@ type Heard struct {
 	Epoch      uint64
 	First      engine.Tip // of the document of Epoch
 	More       bool       // the sender has more of it
+	Follows    bool       // more is handed in right after it: what comes of it is seen to then
 }
 
 // HeardStatus is a status as it came and decoded.
@@ -114,8 +113,8 @@ type Effects struct {
 	// Entries are to be written into the document of an epoch, as one change. The replica has taken them in already.
 	Entries []engine.Entry
 	Epoch   uint64
-	// Changed says that what is kept or shown of it has changed.
-	Changed bool
+	// Changed says that what is kept or shown of it has changed. Progress: another site has come further, which may be kept later.
+	Changed, Progress bool
 	// Wake is when it is to be woken; zero: it need not be.
 	Wake  time.Time
 	Calls []*Call

@@ -8,8 +8,7 @@ import (
 	"github.com/skerry/skerry/engine/view"
 )
 
-// Inside takes in what the application lists inside this site's part of a container, of one kind: what is new is told, and what is
-// gone.
+// Inside takes in what the application lists inside this site's part of a container, of one kind: what is new is told, and what is gone.
 type Inside struct {
 	Kind  *engine.Kind
 	Items [][]byte

@@ -52,8 +52,7 @@ func (r *Replica) setLocal(local engine.LocalID) {
 	r.Changed()
 }
 
-// later has the resource tried again after an answer that did not settle o. Alone: the service lets the agent in, but not to
-// this resource.
+// later has the resource tried again after an answer that did not settle o. Alone: the service lets the agent in, but not to this resource.
 func (r *Replica) later(o *engine.Operation, reply engine.Reply, err error, alone bool) {
 	w := r.env.Halted(r.Kind)
 	if alone {

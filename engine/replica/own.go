@@ -15,8 +15,7 @@ import (
 	"github.com/skerry/skerry/engine/report"
 )
 
-// own runs a request of this site's clients at this site's replica, with its caller's own credentials, and makes an operation of
-// it.
+// own runs a request of this site's clients at this site's replica, with its caller's own credentials, and makes an operation of it.
 type own struct {
 	ask      *Ask
 	flight   *Flight

@@ -12,8 +12,7 @@ import (
 
 // What is asked of a replica between its steps. Nothing changes by it.
 
-// Planned tells what this site does next for the resource. It is not ok where nothing is left to do. What comes after that is not
-// looked at.
+// Planned tells what this site does next for the resource. It is not ok where nothing is left to do. What comes after that is not looked at.
 func (r *Replica) Planned() (p engine.Planned, ok bool) {
 	if part := r.Part(r.Self); r.About.Chooses() || part != view.PartMember && part != view.PartLeaving {
 		return p, false

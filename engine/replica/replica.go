@@ -9,6 +9,7 @@ import (
 	"github.com/skerry/skerry/engine/plan"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/report"
 	"github.com/skerry/skerry/engine/view"
 )
 
@@ -37,9 +38,9 @@ type Replica struct {
 	// behind says that another site has more of this one than it has itself: one that joins anew is to take this one's place.
 	// Late: the others have let go of what is here, with the same end.
 	behind, late bool
-	// partly says that the site that has sent something last has more.
-	partly    bool
-	epochEnds bool // the epoch before the current one is over, and ends with the next step
+	// partly says that the site that has sent something last has more, progress that another one has come further than is kept.
+	partly, progress bool
+	epochEnds        bool // the epoch before the current one is over, and ends with the next step
 
 	env Env
 	out *Effects
@@ -51,8 +52,7 @@ type pace struct {
 	tries int
 }
 
-// New returns the replica of a resource whose view is there. Resumed says that an earlier process may have sent what is not
-// settled.
+// New returns the replica of a resource whose view is there. Resumed says that an earlier process may have sent what is not settled.
 func New(v *view.View, limits Limits, resumed bool) *Replica {
 	return &Replica{View: v, limits: limits, inFlight: inFlight{doubts: map[engine.OperationID]bool{}, resumed: resumed},
 		unavailable: map[engine.OperationID]bool{}}
@@ -120,8 +120,12 @@ func (r *Replica) Step(env Env, in Input) *Effects {
 		r.relies(in)
 	case Wake:
 	}
-	r.advance()
-	r.tidy()
+	if h, ok := in.(*Heard); ok && h.Follows {
+		defer func() { r.progress = true }()
+	} else {
+		r.advance()
+		r.tidy()
+	}
 	return r.stepped()
 }
 
@@ -132,7 +136,8 @@ func (r *Replica) steps(env Env) {
 
 func (r *Replica) stepped() *Effects {
 	out := r.out
-	out.Changed, r.Dirty = r.Dirty, false
+	out.Changed, out.Progress, r.Dirty = r.Dirty || r.progress && report.Told(r.View), r.progress, false
+	r.progress = r.progress && !out.Changed
 	r.env, r.out = nil, nil
 	return out
 }

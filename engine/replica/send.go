@@ -230,8 +230,7 @@ func (r *Replica) isVoid(o *engine.Operation) bool {
 	return !merge.Among(r.History.Living(merge.Any))(o)
 }
 
-// found goes on after a search for a marker. What may be under way still counts as not there only after as long as an answer may
-// take.
+// found goes on after a search for a marker. What may be under way still counts as not there only after as long as an answer may take.
 func (t *send) found(r *Replica, in *Answered) bool {
 	since := time.Time{}
 	if t.sent {

@@ -11,8 +11,7 @@ import (
 	"github.com/skerry/skerry/engine/view"
 )
 
-// task is something that takes several calls. Each method goes on to the next call, or to the end; it reports whether the task
-// is over.
+// task is something that takes several calls. Each method goes on to the next call, or to the end; it reports whether the task is over.
 type task interface {
 	begin(r *Replica) (over bool)
 	answer(r *Replica, in *Answered) (over bool)

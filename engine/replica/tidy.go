@@ -30,7 +30,7 @@ func (r *Replica) tidy() {
 			r.wake(r.settling.at)
 		}
 	}
-	if r.Dirty || r.epochEnds {
+	if r.Dirty || r.progress || r.epochEnds {
 		r.fold()
 	}
 	r.tidyLook()
@@ -54,6 +54,7 @@ func (r *Replica) fold() {
 	}
 	large := r.largeBodies()
 	if bodies, news := compact.History(r.View, most, func(o *engine.Operation) engine.OperationRow { return report.OperationRow(r.View, o) }); news {
+		r.Changed()
 		for _, id := range bodies {
 			r.Touched[id] = true
 		}
@@ -121,6 +122,7 @@ func (r *Replica) dropBodies() {
 				r.out.Drop = append(r.out.Drop, o.Blob.Hash)
 			}
 			r.Touched[o.ID] = true
+			r.Changed()
 		}
 	}
 }

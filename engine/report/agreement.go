@@ -41,6 +41,15 @@ func AgreesWith(v *view.View, now *engine.Shown) bool {
 	})
 }
 
+// Told reports whether all members have said that nothing of what is known is left to do for them, and what their applications show.
+func Told(v *view.View) bool {
+	complete := v.History.Complete()
+	return !slices.ContainsFunc(v.Correspondents(), func(s engine.SiteID) bool {
+		st := v.At(s)
+		return st.Shown == nil && v.Exists() || !st.Settled.Contains(complete)
+	})
+}
+
 // reference is the site of those that the others are compared with: its application shows what was set, and nobody has changed
 // it there; of several, one that shows what most show.
 func reference(v *view.View, sites []engine.SiteID) engine.SiteID {
@@ -83,6 +92,9 @@ type deviation struct {
 // deviations lists, sorted by site, where the applications differ or have lost the object. What one shows where a request is
 // open may be what that has changed: it tells nothing before that is settled.
 func deviations(v *view.View) []deviation {
+	if alike(v, slices.DeleteFunc(slices.Clone(v.Placement().Sites), func(s engine.SiteID) bool { return v.At(s).Shown == nil })) {
+		return nil
+	}
 	sites := slices.DeleteFunc(looked(v), func(s engine.SiteID) bool {
 		return v.At(s).Wait(engine.WaitAnswer) != nil || v.At(s).Wait(engine.WaitPerson) != nil
 	})
@@ -137,7 +149,7 @@ func compare(v *view.View, sites map[engine.SiteID]engine.ReplicaStatus, conflic
 	}
 	for _, s := range v.Placement().Sites {
 		switch o := v.At(s).Shown; {
-		case !v.Quiet(s):
+		case o != nil && o.Unseen != engine.UnseenOpaque && o.Unseen != engine.UnseenUnreadable, !v.Quiet(s):
 		case o == nil:
 			reason := "not looked at yet"
 			if s == v.Self && v.Mine.Unseen != "" {
@@ -162,7 +174,24 @@ func compare(v *view.View, sites map[engine.SiteID]engine.ReplicaStatus, conflic
 		st.Drifted = true
 		sites[d.site] = st
 	}
-	compareFolds(v, looked(v), sites)
+	if !oneFold(v) {
+		compareFolds(v, looked(v), sites)
+	}
+}
+
+// oneFold reports whether all that is settled anywhere amounts to the same, as far as sites have said.
+func oneFold(v *view.View) bool {
+	fold := ""
+	return !slices.ContainsFunc(v.Placement().Sites, func(s engine.SiteID) bool {
+		o := v.At(s).Shown
+		if o == nil {
+			return false
+		}
+		if fold == "" {
+			fold = o.Fold
+		}
+		return o.Fold != fold
+	})
 }
 
 // drift says in words how what a site shows is not what it should be.

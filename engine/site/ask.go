@@ -165,6 +165,7 @@ func (s *Site) Await(ctx context.Context, id engine.DocumentID, done func(*repli
 	if is || err != nil {
 		return err
 	}
+	s.inbox.hurry(s.cfg.Now())
 	s.await(ctx, func() bool { return struck(w.seen) })
 	select {
 	case <-w.seen:

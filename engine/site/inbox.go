@@ -10,7 +10,7 @@ import (
 	"github.com/skerry/skerry/engine/replica"
 )
 
-// item is one thing that waits for the loop: an input for a replica, or a job that has the loop to itself.
+// item is one thing that waits for the loop: an input for a replica, what has come in a letter, or a job that has the loop to itself.
 type item struct {
 	document engine.DocumentID
 	about    *about // makes the replica where it is not here; nil: it is here, or the input is for nobody
@@ -19,6 +19,8 @@ type item struct {
 	to *resident
 	// job runs in place of an input.
 	job func(*wakeUp)
+	// arrived is taken in, in place of an input.
+	arrived *arrived
 	// done is told once it is durable, or why it is not; nil: nobody is.
 	done func(error)
 	// lost is told that there is no replica for it; nil: done is.
@@ -27,8 +29,12 @@ type item struct {
 	until time.Time
 }
 
-// gather is how long what may wait does so at most.
-const gather = 10 * time.Millisecond
+// gather is how long what other sites say of themselves waits for more of that at most, when nobody waits for it; told is how long what
+// this site says of itself does.
+const (
+	gather = 50 * time.Millisecond
+	told   = 10 * time.Millisecond
+)
 
 // about is what a document begins with, as it was and decoded.
 type about struct {
@@ -43,8 +49,8 @@ type inbox struct {
 
 	mu     sync.Mutex
 	items  []item
-	urgent int       // how many of them may not wait
-	gather time.Time // until when the others do; zero: there are none
+	later  []item    // those that may wait for each other
+	gather time.Time // until when they do; zero: there are none
 	spare  []item
 	timers timers
 }
@@ -55,18 +61,27 @@ func newInbox() *inbox {
 
 func (b *inbox) put(i item) {
 	b.mu.Lock()
-	b.items = append(b.items, i)
 	rings := true
 	switch {
 	case i.until.IsZero():
-		b.urgent++
+		b.items = append(b.items, i)
 	case b.gather.IsZero() || i.until.Before(b.gather):
-		b.gather = i.until
+		b.later, b.gather = append(b.later, i), i.until
 	default:
-		rings = false // it is waited for already
+		b.later, rings = append(b.later, i), false // it is waited for already
 	}
 	b.mu.Unlock()
 	if rings {
+		b.ring()
+	}
+}
+
+// hurry has what may wait taken with the next turn: somebody waits for it.
+func (b *inbox) hurry(now time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.gather.IsZero() {
+		b.gather = now
 		b.ring()
 	}
 }
@@ -92,6 +107,11 @@ const most = 512
 func (b *inbox) take(now time.Time) (items []item, due []engine.DocumentID, more bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if !b.gather.IsZero() && !b.gather.After(now) {
+		b.items, b.gather = append(b.items, b.later...), time.Time{}
+		clear(b.later)
+		b.later = b.later[:0]
+	}
 	if len(b.items) <= most {
 		items, b.items, b.spare = b.items, b.spare[:0], nil
 	} else {
@@ -99,7 +119,6 @@ func (b *inbox) take(now time.Time) (items []item, due []engine.DocumentID, more
 		b.items = append(b.items[:0], b.items[most:]...)
 		b.spare = nil
 	}
-	b.urgent, b.gather = len(b.items), time.Time{}
 	for len(due) < most {
 		id, ok := b.timers.due(now)
 		if !ok {
@@ -124,7 +143,7 @@ func (b *inbox) back(items []item) {
 func (b *inbox) next(now time.Time) (at time.Time, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.urgent > 0 {
+	if len(b.items) > 0 {
 		return now, true
 	}
 	at, ok = b.timers.first()

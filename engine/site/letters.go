@@ -3,6 +3,7 @@ package site
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/replica"
@@ -70,22 +71,18 @@ func (w *wakeUp) send() {
 		}
 		return e
 	}
+	s := w.s
 	for _, r := range w.stepped {
-		changes, status := m.changes[r], m.statuses[r]
-		if len(changes) == 0 && status == nil {
+		if status := m.statuses[r]; status != nil {
+			s.tidings.put(r, status)
+		}
+		changes := m.changes[r]
+		if len(changes) == 0 {
 			continue
 		}
-		to := w.reachable(r.Others())
-		if len(to) == 0 {
-			continue
-		}
-		e := envelopeFor(to, append([]engine.SiteID{r.Self}, to...))
-		e.letter.Parcels = append(e.letter.Parcels, parcels(r.Raw, changes)...)
-		if r.About.Chooses() { // nobody writes in its document: without this the others could not begin it
-			e.letter.Parcels = append(e.letter.Parcels, engine.Parcel{About: r.Raw})
-		}
-		if status != nil {
-			e.statuses = append(e.statuses, status)
+		if to := w.reachable(r.Others()); len(to) > 0 {
+			e := envelopeFor(to, append([]engine.SiteID{s.cfg.Self}, to...))
+			e.letter.Parcels = append(e.letter.Parcels, parcels(r.Raw, changes)...)
 		}
 	}
 	for _, p := range m.passes {
@@ -100,10 +97,18 @@ func (w *wakeUp) send() {
 			e.letter.Statuses = append(e.letter.Statuses, s.Signed)
 		}
 	}
+	for _, t := range s.tidings.due(w) {
+		if to := w.reachable(t.to); len(to) > 0 {
+			e := envelopeFor(to, append([]engine.SiteID{s.cfg.Self}, to...))
+			e.statuses = append(e.statuses, t.status)
+			if t.begins != nil {
+				e.letter.Parcels = append(e.letter.Parcels, engine.Parcel{About: t.begins})
+			}
+		}
+	}
 	if len(order) == 0 {
 		return
 	}
-	s := w.s
 	for _, e := range order {
 		e.letter.Batches = s.sign(e.statuses)
 	}
@@ -112,6 +117,54 @@ func (w *wakeUp) send() {
 			s.network.Send(e.to, e.letter)
 		}
 	})
+}
+
+// tidings are what this site says of itself and has not told yet, of each resource the newest. What follows within a short time is told
+// together, under one signature. They are in memory alone: what is lost of them a comparison brings.
+type tidings struct {
+	waiting []tiding
+	of      map[engine.DocumentID]int // where in waiting
+	next    time.Time                 // not before then
+}
+
+// tells stands among the documents that are woken for the tidings.
+const tells engine.DocumentID = "tells"
+
+type tiding struct {
+	to     []engine.SiteID
+	status []byte
+	// begins is the about of a document that nobody writes in: without it the others could not begin it.
+	begins []byte
+}
+
+func (t *tidings) put(r *resident, status []byte) {
+	n := tiding{to: r.Others(), status: status}
+	if r.About.Chooses() {
+		n.begins = r.Raw
+	}
+	if i, ok := t.of[r.id]; ok {
+		t.waiting[i] = n
+		return
+	}
+	if t.of == nil {
+		t.of = map[engine.DocumentID]int{}
+	}
+	t.of[r.id] = len(t.waiting)
+	t.waiting = append(t.waiting, n)
+}
+
+// due takes out what is to be told now: all of it, or nothing yet; the loop wakes up in time for that.
+func (t *tidings) due(w *wakeUp) []tiding {
+	switch {
+	case len(t.waiting) == 0:
+		return nil
+	case w.now.Before(t.next) && !w.s.cfg.Inline:
+		w.s.inbox.wakeAt(tells, t.next)
+		return nil
+	}
+	list := t.waiting
+	*t = tidings{next: w.now.Add(told)}
+	return list
 }
 
 // sign signs statuses of this site as batches.

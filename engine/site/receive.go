@@ -122,27 +122,23 @@ func (x *exchange) openParcel(from engine.SiteID, p *engine.Parcel) (*opened, er
 	return o, nil
 }
 
+// arrived is a letter that was opened.
+type arrived struct {
+	list             []*opened
+	sent             []engine.SiteID // to whom it went
+	missing, refused error           // what came of it
+}
+
 // hear hands what was opened to the loop, all of it in one wake-up, and waits until it is durable.
 func (x *exchange) hear(ctx context.Context, list []*opened, sent []engine.SiteID) error {
 	s := x.site
 	done := make(chan error, 1)
-	var missing, refused error
-	s.inbox.put(item{
-		until: x.mayWait(list),
-		job: func(w *wakeUp) {
-			w.mail.sent = sent
-			for _, o := range list {
-				m, r := w.heard(o)
-				missing, refused = errors.Join(missing, m), errors.Join(refused, r)
-			}
-			w.mail.sent = nil
-		},
-		done: func(err error) { done <- err },
-	})
+	a := &arrived{list: list, sent: sent}
+	s.inbox.put(item{until: x.mayWait(a), arrived: a, done: func(err error) { done <- err }})
 	s.await(ctx, func() bool { return len(done) > 0 })
 	select {
 	case err := <-done:
-		return errors.Join(err, missing, refused)
+		return errors.Join(err, a.missing, a.refused)
 	case <-s.stopped:
 		return errStopped
 	case <-ctx.Done():
@@ -150,18 +146,45 @@ func (x *exchange) hear(ctx context.Context, list []*opened, sent []engine.SiteI
 	}
 }
 
-// mayWait is until when what has come may wait for more: what sites say of themselves holds nobody up, unless somebody waits for it.
-func (x *exchange) mayWait(list []*opened) time.Time {
+// mayWait is until when a letter may wait for more: what sites say of themselves holds nobody up, unless somebody waits for it, or a
+// comparison does, whose letters went to this site alone.
+func (x *exchange) mayWait(a *arrived) time.Time {
 	s := x.site
-	if s.cfg.Inline || s.watching.Load() > 0 {
+	if s.cfg.Inline || s.watching.Load() > 0 || len(a.sent) == 0 {
 		return time.Time{}
 	}
-	for _, o := range list {
+	for _, o := range a.list {
 		if len(o.heard.Changes) > 0 || o.heard.Checkpoint != nil {
 			return time.Time{}
 		}
 	}
 	return s.cfg.Now().Add(gather)
+}
+
+// followed marks what is followed by more of its resource in the same wake-up: what comes of it is seen to with the last.
+func followed(items []item) {
+	last := map[engine.DocumentID]*replica.Heard{}
+	for _, i := range items {
+		if i.arrived == nil {
+			continue
+		}
+		for _, o := range i.arrived.list {
+			if before := last[o.id]; before != nil && len(o.heard.Changes) == 0 {
+				before.Follows = true
+			}
+			last[o.id] = o.heard
+		}
+	}
+}
+
+// arrive takes in a letter.
+func (w *wakeUp) arrive(a *arrived) {
+	w.mail.sent = a.sent
+	for _, o := range a.list {
+		m, r := w.heard(o)
+		a.missing, a.refused = errors.Join(a.missing, m), errors.Join(a.refused, r)
+	}
+	w.mail.sent = nil
 }
 
 // heard hands what came of one document to its replica.

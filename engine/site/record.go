@@ -21,7 +21,7 @@ func (w *wakeUp) record(r *resident, k *work) {
 	if !r.stored {
 		rec.About = r.Raw
 	}
-	if k.statuses || !r.stored {
+	if k.statuses || r.lags || !r.stored {
 		rec.Statuses = engine.Encode(r.SignedStatuses())
 	}
 	rec.Peers, rec.Apart = r.Shared()
@@ -64,7 +64,7 @@ func (w *wakeUp) committed(rec *engine.Record) {
 		before, after := r.row, rec.Row
 		w.then(func() { w.s.beside.Kept(&before, &after) })
 	}
-	r.stored, r.row, r.shared = true, listed(rec), now
+	r.stored, r.lags, r.row, r.shared = true, false, listed(rec), now
 	clear(r.Touched)
 	r.Folded = nil
 	if w.s.leftOver[r.id] && r.Idle() {

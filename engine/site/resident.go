@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/replica"
@@ -33,7 +35,9 @@ type resident struct {
 	// rivals are the other documents of its name, once that is known, whether they are in memory or not.
 	rivals     []engine.DocumentID
 	namesKnown bool
-	place      *list.Element // among those that may be forgotten, the last used first
+	// lags says that other sites have come further than is stored.
+	lags  bool
+	place *list.Element // among those that may be forgotten, the last used first
 }
 
 // shared is what anti-entropy compares of a resource, and with whom.
@@ -144,6 +148,8 @@ type residents struct {
 	by   map[engine.DocumentID]*resident
 	// used orders them, the last used first.
 	used *list.List
+	// lagging are those of which something came that is not stored, some of it meanwhile.
+	lagging []*resident
 	// names are the documents in memory of each name.
 	names map[nameOf]map[engine.DocumentID]bool
 }
@@ -196,12 +202,33 @@ func (r *resident) name() nameOf {
 	return nameOf{kindOf{r.View.About.Service, r.View.About.Kind}, r.View.About.Key}
 }
 
+// lag is how long it may take until what is stored of a resource tells how far other sites have come, unless they are all done.
+const lag = time.Second
+
+// lags stands among the documents that are woken for those that lag.
+const lags engine.DocumentID = "lags"
+
+// lag has the loop see to a replica after a while, of which something is not stored.
+func (l *residents) lag(r *resident, b *inbox, until time.Time) {
+	if len(l.lagging) == 0 {
+		b.wakeAt(lags, until)
+	}
+	l.lagging = append(l.lagging, r)
+}
+
+// caughtUp takes out those that lag.
+func (l *residents) caughtUp() []*resident {
+	list := slices.DeleteFunc(l.lagging, func(r *resident) bool { return !r.lags || l.by[r.id] != r })
+	l.lagging = nil
+	return list
+}
+
 // shrink forgets idle replicas beyond the bound.
 func (l *residents) shrink() {
 	excess := len(l.by) - l.most
 	for at := l.used.Back(); at != nil && excess > 0; {
 		r, before := at.Value.(*resident), at.Prev()
-		if r.Idle() {
+		if r.Idle() && !r.lags {
 			l.drop(r)
 			excess--
 		}

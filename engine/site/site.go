@@ -42,6 +42,7 @@ type Site struct {
 	watchers map[engine.DocumentID][]*watcher
 	watching atomic.Int64 // how many there are
 	early    early
+	tidings  tidings
 	rejoins  bool // this site's disk was set back
 	// anew are the documents that are taken from the others anew, before the next wake-up does anything else with them.
 	anew []engine.DocumentID

@@ -33,12 +33,12 @@ type work struct {
 	entries []engine.Entry
 	epoch   uint64 // that entries are written into
 	changed bool
-	// statuses says that statuses of other sites have come.
-	statuses   bool
-	checkpoint []byte
-	calls      []*replica.Call
-	given      []replica.GivenTo
-	decided    []replica.DecidedOf
+	// statuses says that statuses of other sites have come, progress that they tell of nothing else.
+	statuses, progress bool
+	checkpoint         []byte
+	calls              []*replica.Call
+	given              []replica.GivenTo
+	decided            []replica.DecidedOf
 }
 
 // wakeUp takes one turn and reports whether there was anything to do.
@@ -55,13 +55,20 @@ func (s *Site) wakeUp(ctx context.Context) bool {
 	for _, id := range anew {
 		w.rejoin(id)
 	}
+	followed(items)
 	for _, i := range items {
 		w.take(i)
 	}
 	for _, id := range due {
-		if id == ticks {
+		switch id {
+		case ticks:
 			w.tick()
-		} else {
+		case tells: // send sees to it
+		case lags:
+			for _, r := range w.s.residents.caughtUp() {
+				w.of(r).changed = true
+			}
+		default:
 			w.step(id, nil, replica.Wake{})
 		}
 	}
@@ -83,8 +90,12 @@ func (s *Site) wakeUp(ctx context.Context) bool {
 
 // take takes one thing that waited.
 func (w *wakeUp) take(i item) {
-	if i.job != nil {
-		i.job(w)
+	if i.job != nil || i.arrived != nil {
+		if i.arrived != nil {
+			w.arrive(i.arrived)
+		} else {
+			i.job(w)
+		}
 		if i.done != nil {
 			w.done = append(w.done, i.done)
 		}
@@ -166,7 +177,7 @@ func (w *wakeUp) collect(r *resident, k *work, out *replica.Effects) {
 			w.write(r, k)
 		}
 	}
-	k.changed = k.changed || out.Changed
+	k.changed, k.progress = k.changed || out.Changed, k.progress || out.Progress
 	k.calls = append(k.calls, out.Calls...)
 	k.given, k.decided = append(k.given, out.Given...), append(k.decided, out.Decided...)
 	if out.Checkpoint != nil {
@@ -282,8 +293,12 @@ func (w *wakeUp) finish(r *resident, k *work) {
 		}
 	}()
 	w.write(r, k)
-	if k.changed || r.works && !r.working() {
+	switch {
+	case k.changed || r.works && !r.working() || k.progress && w.s.cfg.Inline:
 		w.record(r, k)
+	case k.progress && !r.lags:
+		r.lags = true
+		w.s.residents.lag(r, w.s.inbox, w.now.Add(lag))
 	}
 }
 

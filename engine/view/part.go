@@ -32,6 +32,9 @@ func (v *View) Part(s engine.SiteID) Part {
 
 // With lists the sites that have one of these parts, sorted.
 func (v *View) With(parts ...Part) []engine.SiteID {
+	if v.settled() && !slices.Contains(parts, PartMember) {
+		return nil
+	}
 	var ids []engine.SiteID
 	for s := range v.writers {
 		if slices.Contains(parts, v.Part(s)) {

@@ -45,7 +45,7 @@ func atParty(ctx context.Context, n int, measure func(p *party) error) error {
 // bySites measures creates that go to all sites.
 func bySites(ctx context.Context, b *bench) error {
 	b.report.table(fmt.Sprintf("The engine alone: creates at one site that go to all, %d callers", callers),
-		"sites", "creates", "acknowledged", "everywhere", "processor time per create and site", "commits per create and site")
+		"sites", "creates", "acknowledged", "everywhere", "processor time per create and site", "commits per create and site", "rows written")
 	for _, sites := range []int{3, 10, 30} {
 		n := 3000 / sites
 		err := atParty(ctx, sites, func(p *party) error {
@@ -56,7 +56,8 @@ func bySites(ctx context.Context, b *bench) error {
 			}
 			each := n * sites
 			b.report.row(fmt.Sprint(sites), fmt.Sprint(n), perSecond(float64(n)/s.acknowledged.Seconds()), perSecond(float64(n)/s.everywhere.Seconds()),
-				ms(s.processor/time.Duration(each)), fmt.Sprintf("%.2f", float64(s.commits)/float64(each)))
+				ms(s.processor/time.Duration(each)), fmt.Sprintf("%.2f", float64(s.commits)/float64(each)),
+				fmt.Sprintf("%.1f", float64(s.rows)/float64(each)))
 			return nil
 		})
 		if err != nil {
@@ -168,7 +169,7 @@ func healing(ctx context.Context, b *bench) error {
 // spent is what creates have cost.
 type spent struct {
 	acknowledged, everywhere, processor time.Duration
-	commits                             int64
+	commits, rows                       int64
 }
 
 // creates makes so many things, each at the first site of its placement, and waits until all of it has converged everywhere.
@@ -179,7 +180,7 @@ func (p *party) creates(ctx context.Context, n int, at func(i int) []engine.Site
 			holds[id]++
 		}
 	}
-	commits := p.commits()
+	commits, rows := p.written()
 	begin, before := time.Now(), processorTime()
 	if err := parallel(n, func(i int) error {
 		to := at(i)
@@ -189,7 +190,9 @@ func (p *party) creates(ctx context.Context, n int, at func(i int) []engine.Site
 	}
 	s.acknowledged = time.Since(begin)
 	err = p.everywhere(ctx, func(g *guest) (bool, error) { return g.converged(ctx, holds[g.self]) })
-	s.everywhere, s.processor, s.commits = time.Since(begin), processorTime()-before, p.commits()-commits
+	s.everywhere, s.processor = time.Since(begin), processorTime()-before
+	s.commits, s.rows = p.written()
+	s.commits, s.rows = s.commits-commits, s.rows-rows
 	return s, err
 }
 
@@ -245,11 +248,11 @@ func (p *party) everywhere(ctx context.Context, ok func(*guest) (bool, error)) e
 	return nil
 }
 
-func (p *party) commits() (n int64) {
+func (p *party) written() (commits, rows int64) {
 	for _, g := range p.guests {
-		n += g.store.commits.Load()
+		commits, rows = commits+g.store.commits.Load(), rows+g.store.rows.Load()
 	}
-	return n
+	return commits, rows
 }
 
 func nameOf(i int) string { return fmt.Sprintf("thing-%d", i) }

@@ -40,6 +40,21 @@ func TestACreateComesToAllSites(t *testing.T) {
 	}
 }
 
+// What sites say of themselves is written when all have said it, however many they are, and signed together.
+func TestACreateWritesAsManyRowsWhateverTheNumberOfSites(t *testing.T) {
+	const sites, n = 12, 3
+	p := partyOf(t, sites, site.Limits{})
+	s, err := p.creates(t.Context(), n, func(int) []engine.SiteID { return p.ids() })
+	if err != nil {
+		t.Fatal(err)
+	}
+	// As it comes, as it is sent to the application, as it is settled here, and as it is settled everywhere; of the resource and, but for
+	// the second, of the operation. Two more where it takes long.
+	if most := int64(sites * n * (4 + 3 + 2)); s.rows > most {
+		t.Errorf("%d creates wrote %d rows at %d sites, more than %d", n, s.rows, sites, most)
+	}
+}
+
 func TestSitesAgreeAfterACut(t *testing.T) {
 	p := partyOf(t, 3, site.Limits{})
 	if _, err := p.creates(t.Context(), 2, func(int) []engine.SiteID { return p.ids() }); err != nil {

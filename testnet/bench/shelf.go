@@ -83,13 +83,14 @@ func (a *shelf) Classify(_ engine.ServiceName, method, path string, _ map[string
 	return thing.Name, t, ok && strings.HasPrefix(path, thing.Collection+"/")
 }
 
-// counted is a store whose commits are counted.
+// counted is a store that counts commits, and the rows of resources and operations that they write.
 type counted struct {
 	*storage.Store
-	commits atomic.Int64
+	commits, rows atomic.Int64
 }
 
 func (s *counted) Commit(ctx context.Context, b *engine.Batch) error {
 	s.commits.Add(1)
+	s.rows.Add(int64(len(b.Records) + len(b.Operations)))
 	return s.Store.Commit(ctx, b)
 }
