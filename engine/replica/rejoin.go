@@ -172,7 +172,7 @@ func (t *rejoin) begin(r *Replica) bool {
 // reissue issues those operations again that nobody has heard of.
 func (r *Replica) reissue() {
 	for _, b := range r.remnant.Issued {
-		o := &engine.Operation{}
+		o := &engine.Operation{Origin: r.Self} // which the encoding leaves out
 		if engine.Decode(b, o) != nil || r.History.Get(o.ID) != nil || r.standsFor(o) {
 			continue // the others have it
 		}
