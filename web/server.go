@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"strconv"
 	"time"
 
@@ -27,6 +28,8 @@ type Config struct {
 	Listen string
 	// Hosts are further host names that clients reach the server under, with a port or without.
 	Hosts []string
+	// Proxies are those whose X-Forwarded-For tells the client's address.
+	Proxies []netip.Prefix
 	// HeadTimeout is how long the head of a request may take, Idle how long a connection may have none (10 s, 2 min).
 	HeadTimeout, Idle time.Duration
 }
@@ -60,6 +63,13 @@ func New(c Config) (*Server, error) {
 	e := s.echo
 	e.HideBanner, e.HidePort = true, true
 	e.IPExtractor = echo.ExtractIPDirect()
+	if len(c.Proxies) > 0 {
+		trust := []echo.TrustOption{echo.TrustLoopback(false), echo.TrustLinkLocal(false), echo.TrustPrivateNet(false)}
+		for _, p := range c.Proxies {
+			trust = append(trust, echo.TrustIPRange(&net.IPNet{IP: p.Addr().AsSlice(), Mask: net.CIDRMask(p.Bits(), p.Addr().BitLen())}))
+		}
+		e.IPExtractor = echo.ExtractIPFromXFFHeader(trust...)
+	}
 	e.HTTPErrorHandler = s.fail
 	e.Pre(s.observe, s.recover, s.guard)
 	e.Use(s.identify, s.audit, s.authorize)

@@ -194,7 +194,7 @@ func (a *Agent) open(ctx context.Context) (err error) {
 			Discover: discover,
 			Service:  name, Client: a.client, Site: traffic, Membership: a.core.Mesh, Network: a.network, Peer: transport, Types: a.types,
 			Application: a.catalog.Application, Services: slices.Sorted(maps.Keys(a.catalog.Services)),
-			Believes: a.believes(name), Correlations: correlations, API: cfg.API.URL(),
+			Believes: a.believes(name), Proxies: cfg.Services[name].TrustedProxies, Correlations: correlations, API: cfg.API.URL(),
 			Limits: limits, Log: a.log,
 		})
 	}
@@ -310,7 +310,7 @@ func (a *Agent) newServer(operator *core.Operator) (err error) {
 	if err != nil {
 		return err
 	}
-	a.server, err = web.New(web.Config{Listen: a.cfg.API.Listen, Hosts: a.cfg.API.Hosts, HeadTimeout: a.cfg.Limits.HeadTimeout, Idle: a.cfg.Limits.Idle, Config: api.Config{
+	a.server, err = web.New(web.Config{Listen: a.cfg.API.Listen, Hosts: a.cfg.API.Hosts, Proxies: a.cfg.API.TrustedProxies, HeadTimeout: a.cfg.Limits.HeadTimeout, Idle: a.cfg.Limits.Idle, Config: api.Config{
 		Streams: a.cfg.Limits.Streams.All, ViewerStreams: a.cfg.Limits.Streams.Viewer,
 		Application: a.catalog.Application, Catalog: a.catalog.Digest, Version: a.version, Services: services,
 		Store: a.store, Counter: a.store, Mesh: a.core.Mesh, Network: a.network, Operator: operator, Waiter: a.core.Site, Peer: a.network.Transport(),

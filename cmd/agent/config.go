@@ -3,6 +3,7 @@ package agent
 import (
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"path/filepath"
 	"time"
 
@@ -54,6 +55,9 @@ type API struct {
 	// Accounts [api.accounts] is the file of those who may log in, which "skerry accounts" writes; it is read anew for each use.
 	// It needs TLS. Default empty: nobody needs to log in, and whoever reaches the address may do everything.
 	Accounts string
+	// TrustedProxies [api.trusted_proxies] are addresses or networks of proxies in front of it, which say in X-Forwarded-For who asks: logins are
+	// slowed down, and the audit trail written, by that. Default none.
+	TrustedProxies []netip.Prefix
 	// Hosts [api.hosts] are further names that clients reach the address under, with a port or without: requests for other
 	// names are refused. Default none.
 	Hosts []string
@@ -94,6 +98,9 @@ type Service struct {
 	TLS *ListenerTLS
 	// UpstreamTLS [services.X.upstream_tls] is for an upstream of https only. Default nil: the system's authorities.
 	UpstreamTLS *UpstreamTLS
+	// TrustedProxies [services.X.trusted_proxies] are addresses, or networks such as 10.0.0.0/8, of proxies in front of the listener: what they
+	// say in Forwarded and X-Forwarded-* stays. Of everybody else the agent says itself there who asks. Default none.
+	TrustedProxies []netip.Prefix
 	// FrontProxy [services.X.front_proxy] has the service believe the agent who makes a request. Default nil: it does not.
 	FrontProxy *FrontProxy
 	// Credentials [services.X.credentials] are what operations of other sites are sent with. Default nil: nothing.

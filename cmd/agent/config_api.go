@@ -24,6 +24,7 @@ func (r *configReader) api(v strictyaml.Value) {
 	for _, h := range m.Optional("hosts").Sequence() {
 		c.Hosts = append(c.Hosts, readHost(h))
 	}
+	c.TrustedProxies = readProxies(m.Optional("trusted_proxies"))
 	m.Done()
 
 	host, _, _ := net.SplitHostPort(c.Listen)
@@ -35,6 +36,22 @@ func (r *configReader) api(v strictyaml.Value) {
 	case c.Listen != "" && everywhere(host) && len(c.Hosts) == 0:
 		listen.Problem(`%q is all addresses of this machine: give "hosts", the names that clients reach it under`, c.Listen)
 	}
+}
+
+// readProxies returns addresses and networks.
+func readProxies(v strictyaml.Value) (list []netip.Prefix) {
+	for _, e := range v.Sequence() {
+		text := e.Text()
+		p, err := netip.ParsePrefix(text)
+		if a, none := netip.ParseAddr(text); none == nil {
+			p, err = netip.PrefixFrom(a, a.BitLen()), nil
+		}
+		if text != "" && (err != nil || p.Addr().Is4In6()) {
+			e.Problem("expected an address such as 192.0.2.1 or a network such as 10.0.0.0/8, found %q", text)
+		}
+		list = append(list, p)
+	}
+	return list
 }
 
 // everywhere reports whether a host to listen on stands for all addresses.

@@ -249,6 +249,7 @@ func (r *configReader) service(name string, v strictyaml.Value) Service {
 			m.Key("upstream_tls").Problem("the upstream %s has no TLS; it would have with https", s.Upstream)
 		}
 	}
+	s.TrustedProxies = readProxies(m.Optional("trusted_proxies"))
 	if v := m.Optional("front_proxy"); v.Present() {
 		s.FrontProxy = r.frontProxy(v)
 	}

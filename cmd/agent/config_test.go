@@ -4,6 +4,7 @@ import (
 	"errors"
 	"flag"
 	"log/slog"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -81,7 +82,7 @@ func TestConfigDefaults(t *testing.T) {
 	if !reflect.DeepEqual(c, want) {
 		t.Errorf("got  %+v\nwant %+v", c, want)
 	}
-	if images := c.Services["images"]; len(c.Services) != 1 || images != (Service{Listen: "127.0.0.1:9701", Upstream: "http://127.0.0.1:9801"}) {
+	if images := c.Services["images"]; len(c.Services) != 1 || !reflect.DeepEqual(images, Service{Listen: "127.0.0.1:9701", Upstream: "http://127.0.0.1:9801"}) {
 		t.Errorf("the services are %+v", c.Services)
 	}
 }
@@ -104,7 +105,7 @@ site: paris-1.fr
 data_dir: /var/lib/skerry
 encryption_key: /run/skerry/key
 application: app.yaml
-api: {listen: "0.0.0.0:0", tls: {cert: cert.pem, key: key.pem}, accounts: token, hosts: [skerry.example, "10.0.0.1:8443"]}
+api: {listen: "0.0.0.0:0", tls: {cert: cert.pem, key: key.pem}, accounts: token, hosts: [skerry.example, "10.0.0.1:8443"], trusted_proxies: [10.0.0.9]}
 mesh:
   listen: [/ip4/127.0.0.1/udp/0/quic-v1, /ip6/::1/tcp/4701]
   join: "skr1:abc"
@@ -117,6 +118,7 @@ services:
     upstream_tls: {ca: ca.pem, cert: cert.pem, key: key.pem, insecure_skip_verify: false}
     credentials: {token_file: token}
     front_proxy: {cert: cert.pem, key: key.pem, sites: [nantes]}
+    trusted_proxies: [192.0.2.0/24, "2001:db8::1"]
   servers:
     listen: 127.0.0.1:9702
     upstream: https://127.0.0.1:9802
@@ -147,10 +149,11 @@ log: {level: debug, format: json}
 	}
 	want := Service{
 		Listen: "0.0.0.0:9701", Upstream: "https://images.example:9801",
-		TLS:         &ListenerTLS{at("cert.pem"), at("key.pem"), at("ca.pem")},
-		UpstreamTLS: &UpstreamTLS{at("ca.pem"), at("cert.pem"), at("key.pem"), false},
-		Credentials: &Credentials{TokenFile: at("token")},
-		FrontProxy:  &FrontProxy{at("cert.pem"), at("key.pem"), []engine.SiteName{"nantes"}},
+		TLS:            &ListenerTLS{at("cert.pem"), at("key.pem"), at("ca.pem")},
+		UpstreamTLS:    &UpstreamTLS{at("ca.pem"), at("cert.pem"), at("key.pem"), false},
+		Credentials:    &Credentials{TokenFile: at("token")},
+		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("2001:db8::1/128")},
+		FrontProxy:     &FrontProxy{at("cert.pem"), at("key.pem"), []engine.SiteName{"nantes"}},
 	}
 	if images := c.Services["images"]; !reflect.DeepEqual(images, want) {
 		t.Errorf("images is %+v", images)

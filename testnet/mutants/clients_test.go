@@ -30,6 +30,10 @@ func ofClients() []mutant {
 		{"one address has all connections", []edit{
 			{"cmd/agent/bounds.go", "!from.Addr().IsLoopback() && b.open[from] >= b.most.Client", "false && b.open[from] >= b.most.Client"},
 		}, "cmd/agent", "TestConnectionsAreBounded"},
+		// A client says that it is on the machine, or an administrator.
+		{"clients say where they are", []edit{
+			{"web/intercept/request/forwarded.go", "if from != \"\" || !proxies.trusts(peer) {", "if from != \"\" {"},
+		}, "web/intercept/request", "TestInvariantClientsDoNotSayWhereTheyAre"},
 		// An authority that was taken out of its file lets in for ever.
 		{"certificates are read once", []edit{
 			{"glue/watched.go", "if same(f.seen, now) {", "if true || same(f.seen, now) {"},

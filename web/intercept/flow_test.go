@@ -20,7 +20,7 @@ func TestWithoutScopeNothingIsAdded(t *testing.T) {
 	s.do("POST", "/images?x=1&y", `{"a":1}`, "Content-Type: application/json", "Idempotency-Key: theirs", "X-Forwarded-For: 10.0.0.9").
 		want(t, 200, "Skerry-Site: -", "Skerry-Resource: -")
 	got := s.app.asked()[0]
-	if got.uri != "/images?x=1&y" || got.body != `{"a":1}` || got.header.Get("Idempotency-Key") != "theirs" || got.header.Get("X-Forwarded-For") != "10.0.0.9" {
+	if got.uri != "/images?x=1&y" || got.body != `{"a":1}` || got.header.Get("Idempotency-Key") != "theirs" || got.header.Get("X-Forwarded-For") != "127.0.0.1" {
 		t.Errorf("the application was asked %+v", got)
 	}
 	if got.host != strings.TrimPrefix(s.url, "http://") {

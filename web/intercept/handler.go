@@ -51,6 +51,8 @@ type Config struct {
 	Services    []engine.ServiceName
 	// Believes says who may say who makes a request.
 	Believes Believes
+	// Proxies are those whose word counts for whom they ask for.
+	Proxies request.Proxies
 	// Correlations remembers scopes for workflows; nil remembers none.
 	Correlations *carry.Correlations
 	// Discover asks the application for kinds that it has got, and reports whether there are any; nil: all are known.
@@ -69,6 +71,7 @@ type Handler struct {
 	Application  string
 	Services     []engine.ServiceName
 	Believes     Believes
+	Proxies      request.Proxies
 	Correlations *carry.Correlations
 	Discover     func(ctx context.Context) bool
 	carrier      glue.Carrier  // nil: clients have no ways of their own to say a scope
@@ -81,7 +84,7 @@ type Handler struct {
 func New(c Config) *Handler {
 	f := request.NewFront(request.Front{Service: c.Service, Client: c.Client, Shared: c.Site, Membership: c.Membership, Network: c.Network, Peer: c.Peer, API: c.API,
 		Limits: c.Limits, Log: c.Log.With("service", string(c.Service))})
-	h := &Handler{Site: c.Site, Types: c.Types, Application: c.Application, Services: c.Services, Believes: c.Believes,
+	h := &Handler{Site: c.Site, Types: c.Types, Application: c.Application, Services: c.Services, Believes: c.Believes, Proxies: c.Proxies,
 		Correlations: c.Correlations, Discover: c.Discover, refuser: c.Client.Refuser(c.Service)}
 	h.Lists = &gather.Lists{Porter: &passage.Porter{Front: f}, Run: h.run}
 	h.asserter, _ = f.Dialect.(glue.Asserter)
@@ -100,6 +103,14 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	told.finish()
 }
 
+// nameOf is the name of the site that a request is from, empty for a client's.
+func (h *Handler) nameOf(from engine.SiteID) string {
+	if from == "" {
+		return ""
+	}
+	return h.Name(from)
+}
+
 func (h *Handler) serve(w http.ResponseWriter, r *http.Request, from engine.SiteID) {
 	q := &request.Request{Request: r, W: w, From: from, Bodies: h.Limits.Bodies}
 	if from != "" {
@@ -110,6 +121,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, from engine.Site
 		h.Refuse(q, http.StatusMethodNotAllowed, "method", "this is no forward proxy: address the service itself")
 		return
 	}
+	q.Client = request.Forwarded(r, h.Proxies, engine.SiteName(h.nameOf(from)))
 	if !h.identify(q) {
 		return
 	}

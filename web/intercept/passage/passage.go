@@ -109,7 +109,7 @@ func (p *passage) run() {
 func (p *passage) rewrite(r *httputil.ProxyRequest) {
 	in, out := r.In.Header, r.Out.Header
 	for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"} {
-		if values, ok := in[name]; ok { // ReverseProxy distrusts them; here they are the client's own affair
+		if values, ok := in[name]; ok { // ReverseProxy distrusts them; these are the agent's (request.Forwarded)
 			out[name] = values
 		}
 	}

@@ -1,11 +1,11 @@
 package request
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"maps"
-	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -78,11 +78,7 @@ func Quoted(s string) string {
 // Caller tells callers apart, for their Idempotency-Keys, without keeping what they authenticate with: by all that they show of
 // themselves, and by their address.
 func (q *Request) Caller() string {
-	host, _, err := net.SplitHostPort(q.RemoteAddr)
-	if err != nil {
-		host = q.RemoteAddr
-	}
-	return digest(host, q.Shown())
+	return digest(cmp.Or(q.Client, q.RemoteAddr), q.Shown())
 }
 
 // Shown tells those apart whom the application may tell apart, wherever they ask from: by their credentials, cookies included, and by

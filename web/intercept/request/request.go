@@ -28,6 +28,8 @@ type Request struct {
 	Operation engine.OperationID
 	Again     bool // it may have come before
 	User      string
+	// Client is the address of the client, as far as it is known.
+	Client string
 	// Aggregate are the sites of the list that a part is asked for of; Page says that this goes on with one.
 	Aggregate []engine.SiteID
 	Page      bool

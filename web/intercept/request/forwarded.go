@@ -1,0 +1,93 @@
+package request
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/skerry/skerry/engine"
+)
+
+// Proxies are the addresses whose word counts for whom they ask for.
+type Proxies []netip.Prefix
+
+func (p Proxies) trusts(a netip.Addr) bool {
+	return slices.ContainsFunc(p, func(n netip.Prefix) bool { return n.Contains(a) })
+}
+
+// Forwarded has a request say for whom it comes and how it was asked for, in Forwarded (RFC 7239) and X-Forwarded-*, as the agent knows it:
+// an application that goes by them must not take a client's own word. What a proxy says that is trusted stays, and is added to. Of a
+// request that another site's agent has passed on, that site is all that is known; an application must not take it for one of this
+// machine. It returns the address of the client, empty for none.
+func Forwarded(r *http.Request, proxies Proxies, from engine.SiteName) string {
+	h := r.Header
+	before, elements := h.Values("X-Forwarded-For"), h.Values("Forwarded")
+	peer := addressOf(r.RemoteAddr)
+	if from != "" || !proxies.trusts(peer) {
+		for name := range h {
+			if from != "" && name == "X-Forwarded-Prefix" { // that of the scope, which the site has cut off
+				continue
+			}
+			if strings.HasPrefix(name, "X-Forwarded-") || name == "Forwarded" || name == "X-Real-Ip" {
+				delete(h, name)
+			}
+		}
+		before, elements = nil, nil
+	}
+	if from != "" {
+		h["X-Forwarded-For"], h["Forwarded"] = []string{"unknown"}, []string{"for=_" + string(from)}
+		return ""
+	}
+	if !peer.IsValid() { // made in this process
+		return ""
+	}
+	proto := "http"
+	if r.TLS != nil {
+		proto = "https"
+	}
+	node := peer.String()
+	if peer.Is6() {
+		node = `"[` + node + `]"`
+	}
+	element := "for=" + node + ";host=" + Quoted(r.Host) + ";proto=" + proto
+	h["Forwarded"] = []string{strings.Join(append(slices.Clone(elements), element), ", ")}
+	h["X-Forwarded-For"] = []string{strings.Join(append(slices.Clone(before), peer.String()), ", ")}
+	if h.Get("X-Forwarded-Host") == "" {
+		h.Set("X-Forwarded-Host", r.Host)
+	}
+	if h.Get("X-Forwarded-Proto") == "" {
+		h.Set("X-Forwarded-Proto", proto)
+	}
+	return clientIn(before, peer, proxies).String()
+}
+
+// clientIn is the last address on the way of a request that is none of a trusted proxy.
+func clientIn(before []string, peer netip.Addr, proxies Proxies) netip.Addr {
+	way := strings.Split(strings.Join(before, ","), ",")
+	for _, text := range slices.Backward(way) {
+		if !proxies.trusts(peer) {
+			break
+		}
+		a, err := netip.ParseAddr(strings.TrimSpace(text))
+		if err != nil {
+			break
+		}
+		peer = a.Unmap().WithZone("")
+	}
+	return peer
+}
+
+// addressOf is the address of host and port; not valid for anything else.
+func addressOf(remote string) netip.Addr {
+	host, _, err := net.SplitHostPort(remote)
+	if err != nil {
+		host = remote
+	}
+	a, err := netip.ParseAddr(host)
+	if err != nil {
+		return netip.Addr{}
+	}
+	return a.Unmap().WithZone("")
+}
