@@ -82,28 +82,39 @@ func counts(ctx context.Context, s *env.Site) (c lab.Counts, err error) {
 	return c, err
 }
 
-// convergence measures the way from an acknowledgement to the last of three applications.
+// convergence measures creates one after the other, until they are acknowledged and until the last of three applications has each.
 func convergence(ctx context.Context, b *bench) error {
-	const n = 300
-	return b.sites(ctx, func(e *env.Env) error {
-		var r result
-		for i := range n {
-			l := creates(e.Site("paris"), fmt.Sprint("converge ", i), allThree, 1)
-			l.Requests = 1
-			if _, err := l.run(ctx); err != nil {
-				return err
-			}
-			took, err := until(ctx, time.Now(), 200*time.Microsecond, time.Minute, func() (bool, error) {
-				return madeAt(ctx, i+1, e.Sites()...)
-			})
-			if err != nil {
-				return err
-			}
-			r.took = append(r.took, took)
+	return b.sites(ctx, func(e *env.Env) error { return b.oneByOne(ctx, e, "three sites side by side", 300) }, three...)
+}
+
+// farApart is convergence where each site is 50 ms from each other one, one way.
+func farApart(ctx context.Context, b *bench) error {
+	s := env.Setup{Program: b.Program, Sites: three, Application: env.Lab(b.Program),
+		Prepare: func(s *env.Site) error { return s.Host().Lengthen(25 * time.Millisecond) }}
+	return b.environment(ctx, s, func(e *env.Env) error { return b.oneByOne(ctx, e, "three sites 50 ms apart", 100) })
+}
+
+// oneByOne makes images at paris and all others, the next one when all have the last.
+func (b *bench) oneByOne(ctx context.Context, e *env.Env, where string, n int) error {
+	var acknowledged, everywhere result
+	for i := range n {
+		l := creates(e.Site("paris"), fmt.Sprint("converge ", i), allThree, 1)
+		l.Requests = 1
+		begin := time.Now()
+		r, err := l.run(ctx)
+		if err != nil {
+			return err
 		}
-		slices.Sort(r.took)
-		b.report.table(fmt.Sprintf("From the acknowledgement to applied at all three sites, %d creates one after the other", n), "p50", "p99")
-		b.report.row(ms(r.percentile(50)), ms(r.percentile(99)))
-		return nil
-	}, three...)
+		took, err := until(ctx, begin, 200*time.Microsecond, time.Minute, func() (bool, error) { return madeAt(ctx, i+1, e.Sites()...) })
+		if err != nil {
+			return err
+		}
+		acknowledged.took, everywhere.took = append(acknowledged.took, r.took...), append(everywhere.took, took)
+	}
+	slices.Sort(acknowledged.took)
+	slices.Sort(everywhere.took)
+	b.report.table(fmt.Sprintf("%d creates one after the other, %s", n, where), "until", "p50", "p99")
+	b.report.row("acknowledged", ms(acknowledged.percentile(50)), ms(acknowledged.percentile(99)))
+	b.report.row("applied at all", ms(everywhere.percentile(50)), ms(everywhere.percentile(99)))
+	return nil
 }

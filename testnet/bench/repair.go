@@ -29,13 +29,7 @@ func repair(ctx context.Context, b *bench, paris, nantes *env.Site) error {
 	}
 	// Until then each site still tells the other what its application shows, and that differs as well.
 	looked, err := until(ctx, time.Now(), time.Second, 30*time.Minute, func() (bool, error) {
-		for _, s := range []*env.Site{paris, nantes} {
-			var v struct{ Converged bool }
-			if err := s.Client().Call(ctx, http.MethodGet, "/api/v1/summary", nil, &v); err != nil || !v.Converged {
-				return false, err
-			}
-		}
-		return true, nil
+		return allConverged(ctx, paris, nantes)
 	})
 	if err != nil {
 		return err
