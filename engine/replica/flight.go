@@ -116,15 +116,15 @@ type inFlight struct {
 	resumed bool
 }
 
-// restored says that what was in flight may have reached the application: an earlier process has sent it.
-func (f *inFlight) restored() {
+// interrupted says that what was going out may have reached the application, and why no answer will tell.
+func (f *inFlight) interrupted(why string) {
 	for _, one := range []*Flight{f.own, f.sent} {
 		if one == nil {
 			continue
 		}
 		one.Operation.Origin, one.Operation.Epoch = one.Origin, one.Epoch
 		if one.Stage == Declared {
-			one.Stage, one.Why = Unknown, "the agent stopped before the answer came"
+			one.Stage, one.Why = Unknown, why
 		}
 	}
 }

@@ -87,7 +87,7 @@ func (r *Replica) Restore(b []byte) error {
 	if d.Remnant != nil {
 		r.lost = d.Remnant.Lost
 	}
-	r.restored()
+	r.interrupted("the agent stopped before the answer came")
 	return nil
 }
 
@@ -262,10 +262,12 @@ func (r *Replica) TellNews(at time.Time) (encoded []byte, news bool) {
 	return r.Tell(at)
 }
 
-// SetAside stops all work on the resource, because a defect of the agent's own has struck it, until a person resumes it.
+// SetAside stops all work on the resource, because a defect of the agent's own has struck it, until a person resumes it. Whoever waits for
+// what was under way is to be told by the caller.
 func (r *Replica) SetAside(env Env, why string) *Effects {
 	r.steps(env)
 	r.task, r.token, r.lookToken = nil, 0, 0
+	r.interrupted(why)
 	r.Say(engine.Wait{Kind: engine.WaitAside, Since: env.Now().UnixMicro(), Reason: why})
 	r.refuseAll(&engine.Refusal{Status: http.StatusServiceUnavailable, Type: "aside", Detail: why + "; it is set aside until somebody resumes it"})
 	r.Changed()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"runtime/debug"
 	"slices"
 	"time"
@@ -144,7 +145,9 @@ func (w *wakeUp) stepOf(r *resident, in replica.Input) (out *replica.Effects) {
 			if p := recover(); p != nil {
 				w.s.cfg.Log.Error("a defect has struck a resource: it is set aside", "resource", string(r.About.Key), "document", string(r.id),
 					"panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-				out = r.SetAside(w.env(r), fmt.Sprintf("a defect of the agent has struck it: %v", p))
+				why := fmt.Sprintf("a defect of the agent has struck it: %v", p)
+				out = r.SetAside(w.env(r), why)
+				r.tellAll(k, out, why+"; it is set aside until somebody resumes it")
 			}
 		}()
 		out = r.Step(w.env(r), in)
@@ -154,6 +157,25 @@ func (w *wakeUp) stepOf(r *resident, in replica.Input) (out *replica.Effects) {
 		w.leave(r)
 	}
 	return out
+}
+
+// tellAll refuses those who wait for a replica and have got nothing, neither by an earlier step of the wake-up nor by out.
+func (r *resident) tellAll(k *work, out *replica.Effects, why string) {
+	given, decided := slices.Concat(k.given, out.Given), slices.Concat(k.decided, out.Decided)
+	for _, a := range sortedAsks(r.asks) {
+		refusal := &engine.Refusal{Status: http.StatusServiceUnavailable, Type: "aside", Detail: why}
+		if f := r.Own(); f != nil && f.Operation.ID == a.Operation { // it may have run
+			refusal = &engine.Refusal{Status: http.StatusGatewayTimeout, Type: "upstream", Operation: a.Operation, Detail: why}
+		}
+		if !slices.ContainsFunc(given, func(g replica.GivenTo) bool { return g.Ask == a }) {
+			out.Given = append(out.Given, replica.GivenTo{Ask: a, Given: replica.Given{Err: refusal}})
+		}
+	}
+	for d := range r.decides {
+		if !slices.ContainsFunc(decided, func(o replica.DecidedOf) bool { return o.Decide == d }) {
+			out.Decided = append(out.Decided, replica.DecidedOf{Decide: d, Err: &engine.Refusal{Status: http.StatusServiceUnavailable, Type: "aside", Detail: why}})
+		}
+	}
 }
 
 // of returns what the steps of a replica have asked for, so far.

@@ -196,3 +196,34 @@ func living() []mutant {
 		}, "engine/mesh", "TestMeet"},
 	}
 }
+
+// looping are faults in the loop that all of it runs in.
+func looping() []mutant {
+	return []mutant{
+		// Other sites have what its own site has lost.
+		{"published before it is on disk", []edit{
+			{"engine/site/wakeup.go", "\tif !w.empty() {\n", "\tw.send()\n\tif !w.empty() {\n"},
+			{"engine/site/letters.go", "w.then(func() {\n\t\tfor _, e := range order {\n\t\t\ts.network.Send(e.to, e.letter)\n\t\t}\n\t})", "for _, e := range order {\n\t\ts.network.Send(e.to, e.letter)\n\t}"},
+		}, "engine/site", "TestInvariantPublishedOnceItIsDurable"},
+		{"what could not be made durable counts", []edit{
+			{"engine/site/wakeup.go", "\t\tw.forget(r, refusal)\n", "\t\t_ = refusal\n"},
+		}, "engine/site", "TestInvariantPublishedOnceItIsDurable"},
+		{"each replica has a commit of its own", []edit{
+			{"engine/site/wakeup.go", "\tw.stepOf(r, in)\n\treturn nil\n", "\tw.stepOf(r, in)\n\t_ = w.s.cfg.Store.Commit(w.ctx, &engine.Batch{})\n\treturn nil\n"},
+		}, "engine/site", "TestOneCommitAWakeUp"},
+		// A site that has no part in a resource reads it.
+		{"letters go to whoever can be reached", []edit{
+			{"engine/site/letters.go", "to := w.reachable(r.Others())", "to := w.reachable(append(r.Others(), \"lille\"))"},
+		}, "engine/site", "TestInvariantOnlyTheSitesInvolved"},
+		{"whoever asks gets what is here", []edit{
+			{"engine/site/exchange.go", "return r.stored && r.Part(with) != view.PartNone", "return r.stored"},
+		}, "engine/site", "TestInvariantOnlyTheSitesInvolved"},
+		{"a client waits for what a defect has ended", []edit{
+			{"engine/site/wakeup.go", "\t\t\t\tr.tellAll(k, out, why+\"; it is set aside until somebody resumes it\")\n", ""},
+		}, "engine/site", "TestAPanicSetsTheResourceAside"},
+		// Equal sites compare for ever.
+		{"what is shared no more is compared still", []edit{
+			{"engine/site/prints.go", "p.at(site)[at].Sub(e)", "_, _ = e, site"},
+		}, "engine/site", "TestPrints"},
+	}
+}

@@ -1,0 +1,167 @@
+package site
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/replica"
+)
+
+// TestOneCommitAWakeUp: what waits together is made durable together, before anything goes out, and answered after that.
+func TestOneCommitAWakeUp(t *testing.T) {
+	w := newWorld(t)
+	names := []string{"blue", "green", "red"}
+	var given []*replica.Given
+	for _, name := range names {
+		given = append(given, w.ask(name))
+	}
+	w.wakeUp(t.Context())
+	if got := w.trace(); got != "commit 0 changes" {
+		t.Errorf("the first wake-up: %s", got)
+	}
+	w.did = nil
+	for w.calls.one() {
+	}
+	if got := w.trace(); got != "PUT blue; PUT green; PUT red" {
+		t.Errorf("calls: %s", got)
+	}
+	w.did = nil
+	w.wakeUp(t.Context())
+	if got := w.trace(); got != "commit 3 changes; send to nantes; answer blue; answer green; answer red" {
+		t.Errorf("the second wake-up: %s", got)
+	}
+	for i, g := range given {
+		if g.Err != nil || g.Answer.Status != 201 {
+			t.Errorf("%s: %+v", names[i], g)
+		}
+	}
+}
+
+// TestStatusesAreOneBatch: a wake-up sends one letter, and what it says of its replicas has one signature.
+func TestStatusesAreOneBatch(t *testing.T) {
+	w := newWorld(t)
+	for _, name := range []string{"blue", "green", "red"} {
+		w.ask(name)
+	}
+	w.settle()
+	if len(w.letters) == 0 {
+		t.Fatal("nothing was sent")
+	}
+	l := w.letters[0]
+	if len(l.Parcels) != 3 || len(l.Batches) != 1 || len(l.Batches[0].Statuses) != 3 {
+		t.Errorf("the first letter has %d parcels and the batches %+v", len(l.Parcels), l.Batches)
+	}
+}
+
+// TestInvariantPublishedOnceItIsDurable: nothing of a request goes out, to the application, to other sites or to its client, before it is
+// on disk; what could not be made durable has not happened, and can be asked for again.
+func TestInvariantPublishedOnceItIsDurable(t *testing.T) {
+	w := newWorld(t)
+	w.store.fails = engine.ErrStorage
+	given := w.ask("blue")
+	w.wakeUp(t.Context())
+	var refusal *engine.Refusal
+	if got := w.trace(); got != "commit fails; answer blue" || !errors.As(given.Err, &refusal) || refusal.Status != 507 {
+		t.Errorf("before it goes out: %s, given %v", got, given.Err)
+	}
+	w.store.fails, w.did = nil, nil
+	given = w.ask("blue")
+	w.wakeUp(t.Context())
+	for w.calls.one() {
+	}
+	w.store.fails = engine.ErrStorage
+	w.wakeUp(t.Context())
+	if got := w.trace(); got != "commit 0 changes; PUT blue; commit fails; answer blue" || !errors.As(given.Err, &refusal) {
+		t.Errorf("after it has run: %s, given %v", got, given.Err)
+	}
+	w.store.fails, w.did = nil, nil
+	w.now = w.now.Add(time.Minute)
+	w.settle() // its flight is on disk: it is found out what came of it, and what has run is published
+	commit, sent := strings.Index(w.trace(), "commit 1 changes"), strings.Index(w.trace(), "send to nantes")
+	if commit < 0 || sent < commit {
+		t.Errorf("it goes on: %s", w.trace())
+	}
+}
+
+// TestAPanicSetsTheResourceAside, tells whoever waits for it, and strikes no other one.
+func TestAPanicSetsTheResourceAside(t *testing.T) {
+	w := newWorld(t)
+	w.ask("blue")
+	w.settle()
+	_, id := document("blue")
+	more := engine.PlaceRequest{Add: []engine.SiteID{"lille"}}
+	w.struck = true
+	if _, err := w.Decide(t.Context(), id, nil, &replica.Decide{What: replica.VerbPlace, Place: more}); err == nil {
+		t.Error("it was decided")
+	}
+	grow := &replica.Ask{Operation: "grow", Request: engine.Request{Kind: boxes, Type: engine.TypeReplace, Method: "PUT", Path: "/boxes/{id}", Target: "blue",
+		Body: []byte(`{"name":"blue"}`), Placement: []engine.SiteID{"lille", "nantes", "paris"}}}
+	if _, err := w.Ask(t.Context(), id, nil, grow); err == nil {
+		t.Error("it was answered")
+	}
+	w.struck = false
+	if err := w.Look(t.Context(), id, func(r *replica.Replica) {
+		if r.Me.Wait(engine.WaitAside) == nil {
+			t.Error("it goes on as if nothing had happened")
+		}
+	}); err != nil {
+		t.Error(err)
+	}
+	if given := w.ask("green"); w.wakeUp(t.Context()) {
+		if w.settle(); given.Err != nil {
+			t.Errorf("another one: %v", given.Err)
+		}
+	}
+	if _, err := w.Decide(t.Context(), id, nil, &replica.Decide{What: replica.VerbResume}); err != nil {
+		t.Error(err)
+	}
+	if _, err := w.Decide(t.Context(), id, nil, &replica.Decide{What: replica.VerbPlace, Place: more}); err != nil {
+		t.Errorf("once it is resumed: %v", err)
+	}
+}
+
+// TestInvariantOnlyTheSitesInvolved: what is done to a resource goes to the sites of its placement, and no other can have it.
+func TestInvariantOnlyTheSitesInvolved(t *testing.T) {
+	w := newWorld(t)
+	w.ask("blue")
+	w.settle()
+	for _, to := range w.to {
+		if joinSites(to) != "nantes" {
+			t.Errorf("sent to %s", joinSites(to))
+		}
+	}
+	_, id := document("blue")
+	for site, shared := range map[engine.SiteID]bool{"nantes": true, "lille": false} {
+		letter, _, err := w.Missing(t.Context(), site, []engine.Have{{Document: id}}, 1<<20)
+		if err != nil {
+			t.Fatal(err)
+		}
+		compared := w.Fingerprints(site, []engine.Range{{}})[0]
+		if (len(letter.Parcels) > 0) != shared || (compared != engine.Fingerprint{}) != shared {
+			t.Errorf("%s gets %d parcels and compares %v", site, len(letter.Parcels), compared)
+		}
+	}
+}
+
+// TestAnotherProcessGoesOn with what an earlier one has stored, and compares the same.
+func TestAnotherProcessGoesOn(t *testing.T) {
+	w := newWorld(t)
+	w.ask("blue")
+	w.settle()
+	before := w.Fingerprints("nantes", []engine.Range{{}})[0]
+	w.start()
+	if after := w.Fingerprints("nantes", []engine.Range{{}})[0]; after != before {
+		t.Errorf("it compares %v, and had compared %v", after, before)
+	}
+	_, id := document("blue")
+	if err := w.Look(t.Context(), id, func(r *replica.Replica) {
+		if !r.Exists() || r.Mine.Local != "blue" {
+			t.Errorf("it is there: %t, as %q", r.Exists(), r.Mine.Local)
+		}
+	}); err != nil {
+		t.Error(err)
+	}
+}
