@@ -1,7 +1,7 @@
 package replica
 
 import (
-	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/skerry/skerry/engine"
@@ -43,7 +43,7 @@ func (r *Replica) inside(in *Inside) {
 		seen[now.Local] = now
 	}
 	var entries []engine.Entry
-	for _, local := range sortedKeys(seen) {
+	for _, local := range slices.Sorted(maps.Keys(seen)) {
 		now := seen[local]
 		entries = append(entries, r.Contents.News(r.Self, now, now.Resource == "")...)
 	}
@@ -67,13 +67,4 @@ func (r *Replica) made(in *Made) {
 		now.Resource = in.Resource
 		r.write(r.Contents.News(r.Self, now, false)...)
 	}
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.SortFunc(keys, cmp.Compare[string])
-	return keys
 }
