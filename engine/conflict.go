@@ -19,6 +19,8 @@ const (
 	ConflictExists ConflictKind = "exists"
 	// ConflictName: two resources were given one name, and the one that was created earlier has it.
 	ConflictName ConflictKind = "name"
+	// ConflictRival: a create met the living object of a resource of its name that was created later.
+	ConflictRival ConflictKind = "rival"
 	// ConflictRefused: the application refused what another site's application took.
 	ConflictRefused ConflictKind = "refused"
 	// ConflictContested: the application twice found that the request did not fit what is there (409, 412).
@@ -96,7 +98,7 @@ func (c *Conflict) Open() bool { return c.Accepted == nil }
 // State is what the conflict makes of its resource.
 func (c *Conflict) State() State {
 	switch c.Kind {
-	case ConflictExists, ConflictName, ConflictNameTaken, ConflictContested, ConflictUndeclared, ConflictContention, ConflictRejoined:
+	case ConflictExists, ConflictName, ConflictRival, ConflictNameTaken, ConflictContested, ConflictUndeclared, ConflictContention, ConflictRejoined:
 	case ConflictRefused:
 		if !c.Blocks || c.Type == TypePlace {
 			return StateDegraded

@@ -136,6 +136,11 @@ func (r *Replica) retry(id engine.OperationID) error {
 	if err != nil {
 		return err
 	}
+	for _, c := range r.env.Rivals(r.Kind, r.About.Key, r.Document) {
+		if out.Cause == engine.ConflictRival && c.Object { // its object goes
+			r.env.Claim(c.Document)
+		}
+	}
 	r.Became(id, engine.Outcome{State: engine.StatePending, Again: out.Again || !out.Blocks})
 	r.begun(id)
 	return nil

@@ -52,6 +52,8 @@ func (s *site) answerAll() (any bool) {
 			switch c.Kind {
 			case engine.ConflictName:
 				what = VerbDropName
+			case engine.ConflictRival:
+				what = VerbRetry
 			case engine.ConflictDrift:
 				s.world.tell("%s: drifts: %s", s.id, c.Reason)
 				return false

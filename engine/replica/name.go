@@ -38,12 +38,8 @@ func (r *Replica) keepName() (t task, waits bool) {
 		return nil, false
 	}
 	mine := r.MyClaim()
-	var owner *view.Claim
-	for i := range rivals {
-		if rivals[i].Before(mine) && (owner == nil || rivals[i].Before(*owner)) {
-			owner = &rivals[i]
-		}
-	}
+	owner := mine.Owner(rivals)
+	lives(r, rivals)
 	switch {
 	case mine.Born == nil:
 		if !mine.There() {
@@ -59,7 +55,7 @@ func (r *Replica) keepName() (t task, waits bool) {
 	case !mine.There() && mine.Yields:
 		return nil, true
 	case mine.There() && !owner.Object && !r.env.Claimed(r.Document):
-		r.out.Others = append(r.out.Others, owner.Document) // once nothing keeps it from being made, this one goes
+		r.out.Others = append(r.out.Others, owner.Document) // a person decides there whether this one goes
 		return nil, false
 	case mine.There() && !owner.Object:
 		if !r.enter() {
@@ -124,6 +120,15 @@ func (t *giveUp) answer(r *Replica, in *Answered) bool {
 	return true
 }
 
+// lives has a create tried again that a rival's object was in the way of, once there is none.
+func lives(r *Replica, rivals []view.Claim) {
+	for id, out := range r.Mine.Outcomes {
+		if out.Cause == engine.ConflictRival && !view.AnyThere(rivals) {
+			r.Became(id, engine.Outcome{State: engine.StatePending, Again: out.Again})
+		}
+	}
+}
+
 // nameBusy reports whether whatever else is called the same has to go before a create is sent, and has it go.
 func (r *Replica) nameBusy(t *send) bool {
 	ended := r.History.Born(merge.Any) == nil
@@ -135,13 +140,12 @@ func (r *Replica) nameBusy(t *send) bool {
 			r.land()
 			return true
 		}
-		why := errors.New("another incarnation of it is still here")
-		if other.Born != nil {
-			r.env.Claim(other.Document)
-			why = errors.New("another resource of this name, created later, is still here")
+		if other.Born != nil && other.Object && !r.env.Claimed(other.Document) { // nothing that lives goes because another site says so
+			r.fail(t.o, engine.Outcome{State: engine.StateRejected, Blocks: true, Cause: engine.ConflictRival, Error: other.Lives(r.View)})
+			return true
 		}
 		r.out.Others = append(r.out.Others, other.Document)
-		r.tryAgain(t.o, engine.Reply{}, why)
+		r.tryAgain(t.o, engine.Reply{}, errors.New("another object of its name is still here"))
 		return true
 	}
 	return false
@@ -154,19 +158,10 @@ func (r *Replica) dropName(user string) error {
 		return engine.ErrSettled
 	}
 	mine := r.MyClaim()
-	taken := false
-	for _, c := range r.env.Rivals(r.Kind, r.About.Key, r.Document) {
-		taken = taken || c.Before(mine)
-	}
-	if !taken { // it has its name again, as is known now
+	if mine.Owner(r.env.Rivals(r.Kind, r.About.Key, r.Document)) == nil { // it has its name again, as is known now
 		return engine.ErrSettled
 	}
-	o := &engine.Operation{ID: engine.OperationID(r.env.NewID()), Type: engine.TypePlace, Place: &engine.PlacementChange{}, User: user}
-	for _, site := range r.Placement().Sites {
-		if r.Yields(site) && len(o.Place.Remove) < engine.MaxPlaced {
-			o.Place.Remove = append(o.Place.Remove, site)
-		}
-	}
+	o := &engine.Operation{ID: engine.OperationID(r.env.NewID()), Type: engine.TypePlace, Place: &engine.PlacementChange{Remove: r.Yielding()}, User: user}
 	if len(o.Place.Remove) == len(r.Placement().Sites) {
 		o.Type, o.Method, o.Path, o.Place = engine.TypeDelete, "DELETE", r.Kind.Item, nil
 		// What it goes with is to have seen all that is known here, so that nothing of that survives.

@@ -155,6 +155,8 @@ func possible(c *engine.Conflict, k *engine.Kind) []engine.Action {
 	case c.Kind == engine.ConflictExists, c.Kind == engine.ConflictRejoined && c.Type == engine.TypeCreate,
 		c.Kind == engine.ConflictUndeclared && c.Type == engine.TypeCreate: // the object may be restored, or the catalog say more by now
 		return []engine.Action{engine.ActionAdopt, engine.ActionRetry, engine.ActionDrop}
+	case c.Kind == engine.ConflictRival:
+		return []engine.Action{engine.ActionRetry, engine.ActionDrop}
 	case c.Kind == engine.ConflictRefused && c.Type == engine.TypeCreate, c.Type == engine.TypeCreate && !k.Natural():
 		return []engine.Action{engine.ActionRetry, engine.ActionAdopt, engine.ActionDrop}
 	case c.Blocks:

@@ -2,6 +2,9 @@ package view
 
 import (
 	"cmp"
+	"fmt"
+	"slices"
+	"time"
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/merge"
@@ -59,4 +62,34 @@ func (v *View) Claim(maybe bool) Claim {
 		c.Born = v.History.Born(merge.Any)
 	}
 	return c
+}
+
+// Owner returns the claim that has the name before c, the first of all; nil: c has it.
+func (c Claim) Owner(rivals []Claim) *Claim {
+	var owner *Claim
+	for i := range rivals {
+		if rivals[i].Before(c) && (owner == nil || rivals[i].Before(*owner)) {
+			owner = &rivals[i]
+		}
+	}
+	return owner
+}
+
+// AnyThere reports whether one of some claims has, or may have, an object here.
+func AnyThere(claims []Claim) bool { return slices.ContainsFunc(claims, Claim.There) }
+
+// Lives says in words that the object of c is in the way of a resource of the same name that was created earlier.
+func (c Claim) Lives(v *View) string {
+	who := ""
+	if c.Born.User != "" {
+		who = " for " + c.Born.User
+	}
+	return fmt.Sprintf("another %s %s has the object here, which %s created%s at %s, later than this one: retry gives the name to this one and deletes that object, "+
+		"drop leaves it", v.Kind.Name, v.About.Key, v.Name(c.Born.Origin), who, engine.Time(c.Born.Time).UTC().Format(time.RFC3339))
+}
+
+// Yielding lists the sites at which another resource has this one's name, as many as one operation removes.
+func (v *View) Yielding() []engine.SiteID {
+	sites := slices.DeleteFunc(slices.Clone(v.Placement().Sites), func(s engine.SiteID) bool { return !v.Yields(s) })
+	return sites[:min(len(sites), engine.MaxPlaced)]
 }

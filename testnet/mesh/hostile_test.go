@@ -124,6 +124,39 @@ func TestACheckpointOfSomebodyWithoutAPartIsNotHeard(t *testing.T) {
 	}
 }
 
+// TestARivalDatedZeroDeletesNothing has a member publish a resource under the name of one that lives elsewhere, and say that it was created
+// before all others. The object stays, goes on taking what its clients write, and a person is asked.
+func TestARivalDatedZeroDeletesNothing(t *testing.T) {
+	m := open(t, natural, 3)
+	paris, nantes, toulouse := m.Sites[0], m.Sites[1], m.Sites[2]
+	must(t, 201)(submit(t.Context(), paris, natural, "PUT", "x", `{"owner":"paris"}`, paris, nantes))
+	converge(t, m, paris, nantes)
+	sites := []engine.SiteID{paris.ID, toulouse.ID}
+	slices.Sort(sites)
+	about := engine.About{Service: natural.Service, Kind: natural.Name, Collaboration: engine.Replication, Key: "x", Placement: sites}
+	raw, id, err := toulouse.Documents().Identify(about)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &pen{t: t, who: toulouse, id: id, about: about, raw: raw, tip: toulouse.Documents().First(about, 0)}
+	l := p.writes(engine.MapOperations, &engine.Operation{ID: "rival", Type: engine.TypeCreate, Method: "PUT", Path: "/images/{id}", Number: 1,
+		Body: []byte(`{"owner":"toulouse"}`), Header: map[string]string{"Content-Type": "application/json"},
+		Edit: &engine.Edit{Set: map[engine.Pointer]json.RawMessage{"/owner": json.RawMessage(`"toulouse"`)}}})
+	if err := paris.Proc.Receive(toulouse.ID, l); err != nil {
+		t.Fatal(err)
+	}
+	m.rest(time.Minute)
+	must(t, 200)(submit(t.Context(), paris, natural, "PATCH", "x", `{"size":1}`))
+	m.rest(time.Minute)
+	if got := shown(paris); !slices.Equal(got, []string{`{"owner":"paris","size":1}`}) || paris.App.Count("DELETE") != 0 {
+		t.Errorf("paris shows %v, and has deleted %d times", got, paris.App.Count("DELETE"))
+	}
+	list, err := paris.Disk.ConflictsOf(t.Context(), id)
+	if err != nil || len(list) != 1 || list[0].Kind != engine.ConflictRival {
+		t.Errorf("a person is asked about %v (%v)", list, err)
+	}
+}
+
 // TestRetryAfterIsKeptTo has the application ask for patience.
 func TestRetryAfterIsKeptTo(t *testing.T) {
 	m := open(t, Image, 2)

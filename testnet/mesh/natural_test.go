@@ -71,15 +71,22 @@ func TestANewIncarnationOutlivesTheOld(t *testing.T) {
 }
 
 // TestTwoPlacementsOfOneNameAreAConflict creates one name on both sides of a cut with different placements: where both are to be,
-// the earlier has the object, and the later is a conflict that says so.
+// the earlier is to have the object. The later one's lives until a person gives the name away; then that is a conflict that says so.
 func TestTwoPlacementsOfOneNameAreAConflict(t *testing.T) {
 	m := open(t, natural, 3)
 	paris, nantes, toulouse := m.Sites[0], m.Sites[1], m.Sites[2]
 	m.Cut(paris, true)
-	must(t, 201)(submit(t.Context(), paris, natural, "PUT", "x", `{"by":"paris"}`, paris, nantes))
+	early := must(t, 201)(submit(t.Context(), paris, natural, "PUT", "x", `{"by":"paris"}`, paris, nantes))
 	late := must(t, 201)(submit(t.Context(), toulouse, natural, "PUT", "x", `{"by":"toulouse"}`, toulouse, nantes))
 	await(t, m, nantes, late.Operation, engine.StateApplied)
 	m.Cut(paris, false)
+	await(t, m, nantes, early.Operation, engine.StateRejected)
+	if got := shown(nantes); !slices.Equal(got, []string{`{"by":"toulouse"}`}) {
+		t.Errorf("before anybody has decided, nantes shows %v", got)
+	}
+	if err := nantes.Retry(t.Context(), early.Operation); err != nil {
+		t.Fatal(err)
+	}
 	until(t, m, func() string {
 		conflicts, _, err := nantes.Disk.Resources(t.Context(), engine.ResourceFilter{State: engine.StateConflict})
 		if err != nil || len(conflicts) != 1 || conflicts[0].Reason == "" || !slices.Equal(shown(nantes), []string{`{"by":"paris"}`}) {

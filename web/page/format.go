@@ -186,7 +186,7 @@ func tone(state string) string {
 		return "busy"
 	case "degraded", "uncertain", "unreachable", "differs", "clock-off", "expires", "paused", "held", "cloned", "removed", "failing", "refused", "drift", "aside":
 		return "warn"
-	case "conflict", "rejected", "exists", "name", "name-taken", "contested", "undeclared", "contention", "rejoined":
+	case "conflict", "rejected", "exists", "name", "rival", "name-taken", "contested", "undeclared", "contention", "rejoined":
 		return "bad"
 	}
 	return "quiet"
@@ -219,6 +219,8 @@ func meaning(state string) string {
 		return "a create met an object there that no replicated resource owns"
 	case "name":
 		return "two resources were given one name, and another one has the object"
+	case "rival":
+		return "a resource of this name that was created later lives there, and nothing is deleted unasked"
 	case "name-taken":
 		return "something inside a container has a name that another part has given as well, and earlier"
 	case "refused":

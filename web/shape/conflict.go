@@ -48,6 +48,7 @@ type FieldConflict struct {
 var ConflictRules = map[engine.ConflictKind]string{
 	engine.ConflictExists:     "an object that no replicated resource owns is never overwritten",
 	engine.ConflictName:       "of two resources of one name the object belongs to the one that was created earlier",
+	engine.ConflictRival:      "an object that lives is not deleted because another site has given its name earlier",
 	engine.ConflictRefused:    "the application decides: what it refuses is not sent again unasked, and later operations go on",
 	engine.ConflictContested:  "what does not fit is read and folded again once, and sent once more",
 	engine.ConflictUncertain:  "what must not happen twice is never sent again unasked",
@@ -62,7 +63,7 @@ var ConflictRules = map[engine.ConflictKind]string{
 // ConflictKinds are the kinds of conflicts, what is worst first: where later operations wait, then where sites differ in what
 // they have, then what one application did not take.
 var ConflictKinds = []engine.ConflictKind{
-	engine.ConflictUncertain, engine.ConflictAside, engine.ConflictExists, engine.ConflictName, engine.ConflictNameTaken,
+	engine.ConflictUncertain, engine.ConflictAside, engine.ConflictExists, engine.ConflictName, engine.ConflictRival, engine.ConflictNameTaken,
 	engine.ConflictRejoined, engine.ConflictUndeclared, engine.ConflictContested, engine.ConflictContention, engine.ConflictRefused, engine.ConflictDrift,
 }
 
