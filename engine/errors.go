@@ -2,6 +2,7 @@ package engine
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 )
 
@@ -23,6 +24,9 @@ var (
 	ErrUntellable = errors.New("the application's list does not tell")
 	// ErrUnreachable: the other side was not reached and it is certain that nothing happened there.
 	ErrUnreachable = errors.New("unreachable")
+	// ErrUnsendable: a request cannot be made, now or ever: a header, say, has a value that HTTP cannot carry. It wraps ErrUnreachable, since
+	// it is certain that nothing has happened.
+	ErrUnsendable = fmt.Errorf("the request cannot be sent: %w", ErrUnreachable)
 	// ErrIncomplete: a body ended before it was whole, or whoever sent it has gone.
 	ErrIncomplete = errors.New("incomplete body")
 )

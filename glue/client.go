@@ -16,6 +16,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/net/http/httpguts"
+
 	"github.com/skerry/skerry/engine"
 )
 
@@ -299,7 +301,10 @@ func (c *Client) request(ctx context.Context, call engine.Call) (*http.Request, 
 	}
 	path, ok := ExpandPath(call.Path, string(call.Local))
 	if !ok {
-		return nil, nil, fmt.Errorf("%w: no path can carry the identifier %q", engine.ErrUnreachable, call.Local)
+		return nil, nil, fmt.Errorf("%w: no path can carry the identifier %q", engine.ErrUnsendable, call.Local)
+	}
+	if err := sendable(call); err != nil {
+		return nil, nil, err
 	}
 	query, body := call.Query, call.Body
 	if call.Content != nil && looksInto(call, header) {
@@ -349,6 +354,22 @@ func (c *Client) request(ctx context.Context, call engine.Call) (*http.Request, 
 	return req, up, nil
 }
 
+// sendable says why no HTTP message can carry what a request says: of what another site has signed this site's own listeners have seen
+// nothing. The transport would say so as if the connection were at fault.
+func sendable(call engine.Call) error {
+	for name, value := range call.Header {
+		if !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value) {
+			return fmt.Errorf("%w: the header %.60q", engine.ErrUnsendable, name)
+		}
+	}
+	for what, text := range map[string]string{"method": call.Method, "path": call.Path, "query": call.Query} {
+		if strings.ContainsFunc(text, func(c rune) bool { return c <= ' ' || c == 0x7f }) {
+			return fmt.Errorf("%w: its %s has a control character or a space", engine.ErrUnsendable, what)
+		}
+	}
+	return nil
+}
+
 // account returns what a request is sent with: the caller's credentials, or the agent's own in the place of nil. A caller who has
 // shown none gets none.
 func (u *upstream) account(caller *engine.Credentials) (http.Header, error) {
@@ -373,7 +394,7 @@ func looksInto(call engine.Call, header http.Header) bool {
 // settle puts the chosen identifier into the body of a create.
 func (c *Client) settle(ctx context.Context, call engine.Call, body []byte) ([]byte, error) {
 	if len(body) == 0 || !validObject(body) {
-		return nil, fmt.Errorf("%w: the body that creates a %s is no JSON object, so its identifier cannot be set", engine.ErrUnreachable, call.Kind.Name)
+		return nil, fmt.Errorf("%w: the body that creates a %s is no JSON object, so its identifier cannot be set", engine.ErrUnsendable, call.Kind.Name)
 	}
 	_, own := call.Kind.Split(string(call.Local))
 	raw := quote(own)
@@ -388,7 +409,7 @@ func (c *Client) settle(ctx context.Context, call engine.Call, body []byte) ([]b
 	}
 	out, ok := putAt(body, call.Kind.ID.At.Tokens(), raw)
 	if !ok {
-		return nil, fmt.Errorf("%w: the body that creates a %s has no place for an identifier at %s", engine.ErrUnreachable, call.Kind.Name, call.Kind.ID.At)
+		return nil, fmt.Errorf("%w: the body that creates a %s has no place for an identifier at %s", engine.ErrUnsendable, call.Kind.Name, call.Kind.ID.At)
 	}
 	return out, nil
 }

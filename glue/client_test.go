@@ -170,6 +170,30 @@ func TestDoTellsWhatIsCertain(t *testing.T) {
 	}
 }
 
+// What no HTTP message can carry is never sent, and never will be: that is no fault of the connection.
+func TestDoSaysWhatCanNeverBeSent(t *testing.T) {
+	url, seen := application(t, func(http.ResponseWriter, *http.Request) {})
+	c := testClient(t, url, url, table{})
+	for name, change := range map[string]func(*engine.Call){
+		"a line break in a header": func(c *engine.Call) {
+			c.Header = map[string]string{"Content-Encoding": "gzip\r\nX-Forwarded-User: admin"}
+		},
+		"no name of a header":     func(c *engine.Call) { c.Header = map[string]string{"Content Type": "x"} },
+		"a line break in a query": func(c *engine.Call) { c.Query = "a=\r\nHost: x" },
+		"a space in the method":   func(c *engine.Call) { c.Method = "PATCH /x HTTP/1.1" },
+		"no identifier":           func(c *engine.Call) { c.Local = ".." },
+	} {
+		call := engine.Call{Kind: image, Method: "PATCH", Path: "/images/{id}", Local: "1", Header: map[string]string{}}
+		change(&call)
+		if _, err := c.Do(t.Context(), call); !errors.Is(err, engine.ErrUnsendable) || !errors.Is(err, engine.ErrUnreachable) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if n := len(*seen); n != 0 {
+		t.Errorf("%d requests were sent", n)
+	}
+}
+
 // net/http repeats a request with an Idempotency-Key by itself when a reused connection breaks; only the engine may
 // decide that.
 func TestDoNeverRepeats(t *testing.T) {

@@ -35,7 +35,8 @@ type link struct {
 	changed  chan struct{} // closed and made anew when up or failed changes, or a ping is answered
 	failed   bool          // the last try to connect failed: requests are to fail at once until it is back
 	rtt      time.Duration
-	ahead    time.Duration // its clock before ours
+	ahead    time.Duration // its clock before ours, once compared
+	compared bool
 	lastSeen time.Time
 	refusals refusals
 	streams  map[protocol.ID]int // of the member, that are being served

@@ -21,8 +21,6 @@ const (
 	pingTimeout = 2500 * time.Millisecond
 	// suspectAfter is the silence after which a new request first waits for a sign of life.
 	suspectAfter = 1500 * time.Millisecond
-	// farOff is how far two clocks may differ before it is said.
-	farOff = time.Second
 )
 
 // watch pings the member on one stream every second until that fails. It reports whether a ping was answered at all.
@@ -84,11 +82,7 @@ func (l *link) heard(m measured) {
 	} else {
 		l.rtt += (m.took - l.rtt) / 8 // RFC 6298's smoothing
 	}
-	if m.ahead.Abs() > farOff && l.ahead.Abs() <= farOff {
-		l.n.log.Warn("the clocks of two sites disagree: of two concurrent writes the one with the later clock wins; set them by NTP",
-			"peer", l.site, "ahead", m.ahead.Round(time.Millisecond))
-	}
-	l.ahead = m.ahead
+	l.clockMeasured(m.ahead)
 	l.notify()
 }
 

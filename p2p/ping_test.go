@@ -1,6 +1,7 @@
 package p2p
 
 import (
+	"slices"
 	"testing"
 	"time"
 )
@@ -17,4 +18,48 @@ func TestClocksThatDisagree(t *testing.T) {
 	eventually(t, "both know how far their clocks are apart", func() bool {
 		return near(right.net.Status()[late.id].Ahead, -time.Hour) && near(late.net.Status()[right.id].Ahead, time.Hour)
 	})
+}
+
+// TestInvariantTheMiddleClockCounts has a site whose clock is wrong go by the others', which are not led astray by it.
+func TestInvariantTheMiddleClockCounts(t *testing.T) {
+	right := []*testSite{newTestSite(t, testConfig{}), newTestSite(t, testConfig{})}
+	wrong := newTestSite(t, testConfig{now: func() time.Time { return time.Now().Add(5 * time.Hour) }})
+	all := append(right, wrong)
+	for _, a := range all {
+		for _, b := range all {
+			if a != b {
+				a.members.add(b.member())
+			}
+		}
+	}
+	for _, a := range all {
+		a.run(t)
+	}
+	eventually(t, "the wrong one goes by the others", func() bool { return (wrong.net.Correction() + 5*time.Hour).Abs() < farOff })
+	for _, a := range right {
+		if got := a.net.Correction(); got.Abs() > farOff {
+			t.Errorf("one that was right is set by %v", got)
+		}
+	}
+}
+
+func TestMiddle(t *testing.T) {
+	const h = time.Hour
+	for _, c := range []struct {
+		offsets []time.Duration
+		want    time.Duration
+	}{
+		{[]time.Duration{0}, 0},
+		{[]time.Duration{0, h}, h / 2}, // nobody knows which one is right: they meet half way
+		{[]time.Duration{0, -2 * h}, 0},
+		{[]time.Duration{0, 2 * h}, 0},
+		{[]time.Duration{0, 1000 * h, time.Second}, time.Second},
+		{[]time.Duration{0, -1000 * h, -1000 * h}, -1000 * h},
+		{[]time.Duration{0, 0, 1000 * h, 1000 * h}, 0},
+		{[]time.Duration{0, 3 * h, 3 * h, 4 * h}, 3 * h},
+	} {
+		if got := middle(slices.Clone(c.offsets)); got != c.want {
+			t.Errorf("of %v the middle is %v, want %v", c.offsets, got, c.want)
+		}
+	}
 }

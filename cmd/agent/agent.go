@@ -145,12 +145,13 @@ func (a *Agent) open(ctx context.Context) (err error) {
 				a.network.MembersChanged()
 			}
 		},
-		Log: a.log, Now: time.Now,
+		Log: a.log, Now: time.Now, Clock: a.clock,
 		NewID:  func() string { return uuid.Must(uuid.NewV7()).String() },
 		Random: func(b []byte) { rand.Read(b) },
 		Limits: site.Limits{
 			Deletions: engine.DeletionLimits(cfg.Limits.Deletions), MaxBlob: cfg.Limits.Body,
 			KeepOperations: cfg.Limits.Operations.Keep, MaxOperations: cfg.Limits.Operations.Number,
+			ClockSkew: cfg.Limits.ClockSkew,
 			LookAfter: cfg.Looks.After, LookEvery: cfg.Looks.Every,
 		},
 	})
@@ -203,6 +204,9 @@ func (a *Agent) open(ctx context.Context) (err error) {
 	}
 	return a.enter(ctx)
 }
+
+// clock is the site's clock: the machine's, set right by those of other sites. Nothing is dated before the network is there.
+func (a *Agent) clock() time.Time { return time.Now().Add(a.network.Correction()) }
 
 func kinds(c *glue.Catalog) []*engine.Kind {
 	var all []*engine.Kind

@@ -175,6 +175,9 @@ type Limits struct {
 	Streams Streams
 	// Kept [limits.kept] bounds what is kept for sites that cannot be reached (202).
 	Kept Kept
+	// ClockSkew [limits.clock_skew] is how far ahead of this site's clock another site may date an operation. One from further ahead waits
+	// until its time has come, and says so. Default 1h.
+	ClockSkew time.Duration
 	// Deletions [limits.deletions] bound what a site that comes back deletes without being told to.
 	Deletions Deletions
 	// Operations [limits.operations] bound how long what was done stays in lists.

@@ -70,6 +70,9 @@ func (r *configReader) read(v strictyaml.Value) {
 	if v := limits.Optional("ask_timeout"); v.Present() {
 		r.config.Limits.AskTimeout = v.Duration()
 	}
+	if v := limits.Optional("clock_skew"); v.Present() {
+		r.config.Limits.ClockSkew = v.Duration()
+	}
 	r.bounds(limits)
 	if v := limits.Optional("deletions"); v.Present() {
 		r.deletions(v)

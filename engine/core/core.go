@@ -35,7 +35,9 @@ type Config struct {
 	Changed func()
 	Log     *slog.Logger
 	// Now is the wall clock, NewID makes a new UUID of version 7, Random fills b with random bytes.
-	Now    func() time.Time
+	Now func() time.Time
+	// Clock is the site's clock, corrected by those of other sites; nil: Now.
+	Clock  func() time.Time
 	NewID  func() string
 	Random func(b []byte)
 	Limits site.Limits
@@ -69,7 +71,7 @@ func New(ctx context.Context, cfg Config) (*Core, error) {
 		return nil, err
 	}
 	c.Site, err = site.New(ctx, site.Config{Self: cfg.Self, Kinds: cfg.Kinds, Unknown: cfg.Unknown, Documents: cfg.Documents, Statuses: cfg.Documents,
-		Store: cfg.Store, Blobs: cfg.Blobs, App: cfg.App, Catalog: cfg.Catalog, Members: c.Mesh, Log: cfg.Log, Now: cfg.Now, NewID: cfg.NewID,
+		Store: cfg.Store, Blobs: cfg.Blobs, App: cfg.App, Catalog: cfg.Catalog, Members: c.Mesh, Log: cfg.Log, Now: cfg.Now, Clock: cfg.Clock, NewID: cfg.NewID,
 		Random: fraction(cfg.Random), Limits: cfg.Limits, Inline: cfg.Inline, Await: cfg.Await})
 	if err != nil {
 		return nil, err

@@ -32,6 +32,8 @@ const (
 // Judge reads the application's answer to an operation of type t; err is what Application.Do returned.
 func Judge(t engine.Type, r engine.Reply, err error) Verdict {
 	switch {
+	case errors.Is(err, engine.ErrUnsendable):
+		return Refused
 	case errors.Is(err, engine.ErrUnreachable):
 		return Unsent
 	case err != nil:
@@ -52,6 +54,14 @@ func Judge(t engine.Type, r engine.Reply, err error) Verdict {
 		return Conflict
 	}
 	return Refused
+}
+
+// Answer is what Do has returned as an answer: of a request that cannot be made, the reason.
+func Answer(r engine.Reply, err error) engine.Reply {
+	if errors.Is(err, engine.ErrUnsendable) {
+		return engine.Reply{Body: []byte(err.Error())}
+	}
+	return r
 }
 
 // Resendable reports whether an operation may be sent to the application again when it is not known whether it ran.
@@ -85,6 +95,9 @@ func Tell(r engine.Reply, err error) string {
 	}
 	const most = 200
 	text := r.Body
+	if r.Status == 0 {
+		return string(text[:min(len(text), most)])
+	}
 	if media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); media == "text/html" {
 		text = plainText(text)
 	}

@@ -27,27 +27,27 @@ func (t *correct) answer(r *Replica, in *Answered) bool {
 	if t.read {
 		return t.see(r, in)
 	}
-	reply := in.Reply
+	reply := plan.Answer(in.Reply, in.Err)
 	alone := r.env.Report(r.Kind, r.Document, reply, in.Err, true)
-	switch plan.Judge(engine.TypeReplace, reply, in.Err) {
-	case plan.Done:
+	switch became := plan.Judge(engine.TypeReplace, reply, in.Err); {
+	case became == plan.Done:
 		t.succeed(r, reply)
 		r.saw(in)
 		return true
-	case plan.Unknown, plan.Unsent, plan.Later, plan.Denied:
-		r.later(t.operation, reply, in.Err, alone)
-		return true
-	case plan.Conflict:
+	case became == plan.Conflict:
 		if t.tries < 2 { // once more when someone else wrote in between
 			return t.begin(r)
 		}
+	case became != plan.Refused && (became != plan.Unknown || !alone): // else the application stumbles over it time and again
+		r.later(t.operation, reply, in.Err, alone)
+		return true
 	}
 	if reply.Status == 400 || reply.Status == 422 {
 		if r.dispute(t.step, reply) {
 			return true
 		}
 	}
-	t.fail(r, engine.Outcome{State: engine.StateRejected, Status: reply.Status, Error: plan.Tell(reply, nil)})
+	t.fail(r, engine.Outcome{State: engine.StateRejected, Status: reply.Status, Error: plan.Tell(reply, in.Err)})
 	return true
 }
 

@@ -64,6 +64,8 @@ func (e env) Awaits(*engine.Kind, engine.ResourceID, *engine.Operation) string {
 
 func (e env) Admit(*engine.Kind, engine.DocumentID) bool { return true }
 
+func (e env) Clock() time.Time { return e.Now() }
+
 func (e env) Report(_ *engine.Kind, _ engine.DocumentID, r engine.Reply, _ error, _ bool) bool {
 	return r.Status == 403
 }

@@ -222,7 +222,7 @@ type Env interface {
 
 	// Admit reports whether a request for the resource may go to its service now; if not, the replica is woken when it may.
 	Admit(k *engine.Kind, document engine.DocumentID) bool
-	// Report takes in what an answer tells of the service. Alone: the resource alone was denied.
+	// Report takes in what an answer tells of the service. Alone: it is about the resource alone, which is denied, or stumbled over.
 	Report(k *engine.Kind, document engine.DocumentID, r engine.Reply, err error, changes bool) (alone bool)
 	// Waits gives up a place in front of the service, and reports whether the replica waits for the service then.
 	Waits(k *engine.Kind, document engine.DocumentID) bool
@@ -260,7 +260,8 @@ type Env interface {
 	HoldDelete(document engine.DocumentID)
 	ReleaseDelete(document engine.DocumentID)
 	HearDelete(o *engine.Operation)
-	// Ahead is how far an operation's time may be ahead before it waits.
+	// Clock is the machine's clock, corrected by those of other sites; Ahead is how far an operation's time may be ahead of it before it waits.
+	Clock() time.Time
 	Ahead() time.Duration
 }
 

@@ -131,7 +131,7 @@ func (r *Replica) Step(env Env, in Input) *Effects {
 
 // steps begins a step, stepped ends it.
 func (r *Replica) steps(env Env) {
-	r.env, r.out, r.Now = env, &Effects{}, env.Now().UnixMicro()
+	r.env, r.out, r.Now = env, &Effects{}, env.Clock().UnixMicro()
 }
 
 func (r *Replica) stepped() *Effects {

@@ -278,9 +278,8 @@ const existsAlready = "the application has an object of this identifier already 
 
 // heard takes in the answer to the request.
 func (t *send) heard(r *Replica, in *Answered) bool {
-	o, k, reply := t.o, r.Kind, in.Reply
-	alone := r.env.Report(k, r.Document, reply, in.Err, true)
-	became := plan.Judge(o.Type, reply, in.Err)
+	o, k, reply := t.o, r.Kind, plan.Answer(in.Reply, in.Err)
+	alone, became := r.env.Report(k, r.Document, reply, in.Err, true), plan.Judge(o.Type, reply, in.Err)
 	t.reply = reply
 	if became == plan.Conflict || became == plan.Refused {
 		if part := plan.ContentOf(k, o); part != nil && t.local != "" { // the application may have it already, from whomever
@@ -402,7 +401,7 @@ func (t *send) unknown(r *Replica, reply engine.Reply, err error, alone bool) {
 		r.Changed()
 	}
 	// The next try looks for the object first, or sets the values, where the request is not to be repeated.
-	if plan.Resendable(k, o) || o.Type == engine.TypeCreate && (k.Natural() || r.marks(o)) || o.Type == engine.TypePatch {
+	if !alone && (plan.Resendable(k, o) || o.Type == engine.TypeCreate && (k.Natural() || r.marks(o)) || o.Type == engine.TypePatch) {
 		r.later(o, reply, err, alone)
 		return
 	}

@@ -191,7 +191,7 @@ func (t *settle) effect(r *Replica, shows []byte) bool {
 }
 
 func (t *settle) heard(r *Replica, in *Answered) bool {
-	f, reply := r.own, in.Reply
+	f, reply := r.own, plan.Answer(in.Reply, in.Err)
 	f.Attempt++
 	f.Answered = in.Err == nil
 	t.reply = reply
@@ -209,7 +209,7 @@ func (t *settle) heard(r *Replica, in *Answered) bool {
 		}
 		return t.dismiss(r, plan.Tell(reply, nil))
 	case plan.Unknown:
-		if t.person && !plan.Resendable(r.Kind, &f.Operation) { // it is to be asked for again
+		if t.person && !plan.Resendable(r.Kind, &f.Operation) || r.settling.tries >= 20 { // it is to be asked for again, or was tried for five minutes
 			return t.ask(r, plan.Tell(reply, in.Err))
 		}
 	default:

@@ -252,10 +252,10 @@ func (r *Replica) holds(now time.Time, standing plan.Standing, step plan.Step) b
 		}
 	}
 	for _, o := range step.Operations {
-		if ahead := engine.Time(o.Time).Sub(now); ahead > r.env.Ahead() && o.Origin != r.Self {
+		if ahead := engine.Time(o.Time).Sub(engine.Time(r.Now)); ahead > r.env.Ahead() && o.Origin != r.Self {
 			r.Halt(&engine.Wait{Kind: engine.WaitClock, Since: now.UnixMicro(), Operation: o.ID, Reason: fmt.Sprintf(
 				"the clock of %s was %s ahead when it issued %s; it waits until its time has come", r.Name(o.Origin), ahead.Round(time.Minute), o.Type)})
-			r.wake(engine.Time(o.Time).Add(-r.env.Ahead()))
+			r.wake(now.Add(ahead - r.env.Ahead()))
 			return true
 		}
 	}

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"errors"
 	"net/http"
 	"strconv"
 	"time"
@@ -17,6 +18,7 @@ const (
 	Fails                   // it cannot be reached, or cannot work now
 	Denied                  // it does not let the agent in
 	Forbidden               // it does, and not to this resource, or not with this request
+	Unsent                  // nothing: the request cannot be made
 )
 
 // Answer is what Report is told.
@@ -24,6 +26,8 @@ type Answer struct {
 	Health Health
 	// Rest is how long the service has asked to be left alone; zero: it has not.
 	Rest time.Duration
+	// Lost says that the answer, or that there is none, leaves open what came of the request.
+	Lost bool
 	// Why is for people: what the service has answered.
 	Why string
 }
@@ -33,8 +37,10 @@ type Answer struct {
 func Hear(r engine.Reply, err error, changes bool, why string, now time.Time) Answer {
 	a := Answer{Why: why}
 	switch s := r.Status; {
+	case errors.Is(err, engine.ErrUnsendable):
+		a.Health = Unsent
 	case err != nil:
-		a.Health = Fails
+		a.Health, a.Lost = Fails, !errors.Is(err, engine.ErrUnreachable)
 	case s == http.StatusUnauthorized:
 		a.Health = Denied
 	case s == http.StatusForbidden:
@@ -42,6 +48,7 @@ func Hear(r engine.Reply, err error, changes bool, why string, now time.Time) An
 	case s == http.StatusTooManyRequests, s == http.StatusRequestTimeout,
 		s >= 500 && s != http.StatusNotImplemented && s != http.StatusHTTPVersionNotSupported:
 		a.Health, a.Rest = Fails, retryAfter(r.Header, now)
+		a.Lost = a.Rest == 0 && s != http.StatusTooManyRequests && s != http.StatusServiceUnavailable
 	case changes:
 		a.Health = Works
 	}

@@ -39,6 +39,8 @@ type Service struct {
 	failed map[engine.DocumentID]bool
 	tries  int       // that failed since the service has stopped
 	until  time.Time // nothing goes out before
+	// stumbled counts the requests for each resource to which the service has given no certain answer, one after the other.
+	stumbled map[engine.DocumentID]stumbling
 	// flying are the resources that may send requests, at most window of them.
 	flying map[engine.DocumentID]bool
 	window int
@@ -56,7 +58,7 @@ func New(l Limits) *Service {
 	if l.Most <= 0 {
 		l.Most = 16
 	}
-	return &Service{limits: l, state: engine.QueueRunning, window: l.Most, failed: map[engine.DocumentID]bool{},
+	return &Service{limits: l, state: engine.QueueRunning, window: l.Most, failed: map[engine.DocumentID]bool{}, stumbled: map[engine.DocumentID]stumbling{},
 		flying: map[engine.DocumentID]bool{}, blamed: map[engine.DocumentID]uint64{}, parked: parking{places: map[engine.DocumentID]uint64{}}}
 }
 
@@ -99,6 +101,7 @@ func (s *Service) Abandon(d engine.DocumentID, now time.Time) Turn {
 func (s *Service) Forget(d engine.DocumentID, now time.Time) Turn {
 	delete(s.blamed, d)
 	delete(s.failed, d)
+	delete(s.stumbled, d)
 	return s.Abandon(d, now)
 }
 
@@ -114,6 +117,7 @@ func (s *Service) Report(d engine.DocumentID, a Answer, now time.Time, spread fl
 	switch a.Health {
 	case Works:
 		delete(s.blamed, d)
+		delete(s.stumbled, d)
 		s.admitted++
 		s.works(now)
 	case Forbidden:
@@ -135,7 +139,8 @@ func (s *Service) Report(d engine.DocumentID, a Answer, now time.Time, spread fl
 		}
 	case Fails:
 		t.Wait = a.Rest
-		t.Alone = s.fails(d, a, probed, now, spread)
+		lost := a.Lost && s.stumbles(d, now)
+		t.Alone = s.fails(d, a, probed, now, spread) || lost
 	}
 	if !t.Alone && s.state != engine.QueueRunning {
 		t.Wait = 0
@@ -161,6 +166,36 @@ func (s *Service) fails(d engine.DocumentID, a Answer, probed bool, now time.Tim
 		s.until = now.Add(a.Rest)
 	}
 	return alone
+}
+
+// stumbling are requests for one resource without a certain answer.
+type stumbling struct {
+	number, others int    // of them; and how many of them came after something that another resource was let in with
+	admitted       uint64 // what the service had let in when the last of them came
+	since          time.Time
+}
+
+const (
+	// few is after how many stumbles over a resource it may be about that resource: when the service has meanwhile done again and again what
+	// others asked for, or for long has done nothing else and does not count as failing.
+	few, between = 8, 4
+	long         = 5 * time.Minute
+)
+
+// stumbles takes note that the service has given no certain answer to a request for a resource: it has answered that it failed, or has closed
+// the connection. It reports whether that is about the resource alone, which is to be left to a person then: its request may take the service
+// down each time.
+func (s *Service) stumbles(d engine.DocumentID, now time.Time) bool {
+	st := s.stumbled[d]
+	if st.number++; st.number > 1 && s.admitted > st.admitted {
+		st.others++
+	}
+	if st.number == 1 {
+		st.since = now
+	}
+	st.admitted = s.admitted
+	s.stumbled[d] = st
+	return st.number >= few && (st.others >= between || now.Sub(st.since) >= long && s.state == engine.QueueRunning)
 }
 
 // aboutIt reports whether the service, which has denied a resource or put it off, means the resource alone.

@@ -344,11 +344,12 @@ func TestHear(t *testing.T) {
 		{500, nil, Fails, Fails},
 		{503, nil, Fails, Fails},
 		{0, engine.ErrUnreachable, Fails, Fails},
+		{0, engine.ErrUnsendable, Unsent, Unsent},
 		{0, errors.New("time-out"), Fails, Fails},
 	} {
 		r := engine.Reply{Status: c.status, Header: http.Header{}}
 		read, wrote := Hear(r, c.err, false, "why", start), Hear(r, c.err, true, "why", start)
-		if read != (Answer{c.read, 0, "why"}) || wrote != (Answer{c.wrote, 0, "why"}) {
+		if lost := c.status == 408 || c.status == 500 || c.err != nil && !errors.Is(c.err, engine.ErrUnreachable); read != (Answer{c.read, 0, lost, "why"}) || wrote != (Answer{c.wrote, 0, lost, "why"}) {
 			t.Errorf("%d, %v tells %+v when read and %+v when changed", c.status, c.err, read, wrote)
 		}
 	}
@@ -361,6 +362,46 @@ func TestHear(t *testing.T) {
 		if got := Hear(r, nil, true, "", start).Rest; got != want {
 			t.Errorf("Retry-After %q rests %v, want %v", after, got, want)
 		}
+	}
+}
+
+// A resource over which the service stumbles each time is told from a service that fails.
+func TestStumbles(t *testing.T) {
+	stumbles := func(s *Service, between func()) (n int) {
+		for n = 1; n < 100 && !s.stumbles("a", second(float64(20*n))); n++ {
+			between()
+		}
+		return n
+	}
+	s := New(Limits{})
+	if n := stumbles(s, func() { s.Report("b", Answer{Health: Works}, start, 0.5) }); n != few {
+		t.Errorf("while others are served it takes %d tries", n)
+	}
+	if s.Report("a", Answer{Health: Works}, start, 0.5); s.stumbles("a", start) {
+		t.Error("what it had stumbled over counts after it was done")
+	}
+	if n := stumbles(New(Limits{}), func() {}); n != 1+int(long/(20*time.Second)) {
+		t.Errorf("while nothing else is asked for it takes %d tries", n)
+	}
+	s = New(Limits{})
+	for _, d := range []engine.DocumentID{"b", "c", "d"} {
+		s.Report(d, Answer{Health: Fails}, start, 0.5)
+	}
+	if n := stumbles(s, func() {}); n != 100 {
+		t.Errorf("while the service fails for everybody it takes %d tries", n)
+	}
+}
+
+// What was never sent says nothing of the service, and gives its place to others.
+func TestWhatWasNotSentIsNoFault(t *testing.T) {
+	s := New(Limits{Most: 1})
+	for range 10 {
+		s.Admit("a", start)
+		s.Admit("b", start)
+		if turn := s.Report("a", Answer{Health: Unsent}, start, 0.5); turn.Changed || turn.Alone || !slices.Equal(turn.Go, []engine.DocumentID{"b"}) {
+			t.Fatalf("it is %+v", turn)
+		}
+		s.Abandon("b", start)
 	}
 }
 

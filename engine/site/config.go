@@ -25,7 +25,9 @@ type Config struct {
 	Members   Members
 	Log       *slog.Logger
 	// Now is the wall clock, NewID makes a new UUID of version 7, Random returns a number of at least 0 and less than 1.
-	Now    func() time.Time
+	Now func() time.Time
+	// Clock is the site's clock, by which it dates what it does: the machine's, corrected by those of other sites. Nil: Now.
+	Clock  func() time.Time
 	NewID  func() string
 	Random func() float64
 	Limits Limits
@@ -80,7 +82,7 @@ type Limits struct {
 	CompareWithin time.Duration
 	// LeaveWithin is how long the others wait for a site that was removed to say that it has left (7 days).
 	LeaveWithin time.Duration
-	// ClockSkew is how far ahead of this site's clock an operation of another site runs (1 h).
+	// ClockSkew is how far ahead of this site's clock an operation of another site may be before it waits (1 h).
 	ClockSkew time.Duration
 	// Workers is how many resources of each service send requests at once (16). Cache is how many stay in memory (2048).
 	Workers, Cache int

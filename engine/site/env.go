@@ -154,12 +154,10 @@ func (e env) HoldDelete(id engine.DocumentID) {
 func (e env) ReleaseDelete(id engine.DocumentID) { e.w.s.deletions.Release(id) }
 
 func (e env) HearDelete(o *engine.Operation) {
-	late := e.w.now.Sub(engine.Time(o.Time))
-	if st, ok := e.w.s.network.Status()[o.Origin]; ok {
-		late += st.Ahead // its clock is ahead: it was issued longer ago than it says, by this site's
-	}
-	e.w.s.deletions.Heard(o.ID, late, e.w.now)
+	e.w.s.deletions.Heard(o.ID, e.w.s.cfg.Clock().Sub(engine.Time(o.Time)), e.w.now)
 }
+
+func (e env) Clock() time.Time { return e.w.s.cfg.Clock() }
 
 func (e env) Ahead() time.Duration { return e.w.s.cfg.Limits.ClockSkew }
 

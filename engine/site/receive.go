@@ -14,9 +14,8 @@ import (
 
 // Receive implements engine.Exchange. Everything is decoded and its signatures are checked in the goroutine of the caller; the loop
 // gets what has passed.
-func (x *exchange) Receive(ctx context.Context, from engine.SiteID, l *engine.Letter) (err error) {
+func (x *exchange) Receive(ctx context.Context, from engine.SiteID, l *engine.Letter) error {
 	s := x.site
-	defer contain(s.cfg.Log, "", &err)
 	if !s.cfg.Members.IsMember(from) {
 		return fmt.Errorf("receive from %s: %w: it is no member", from, engine.ErrRefused)
 	}
@@ -48,6 +47,7 @@ type opened struct {
 // open decodes a letter. What is not as it should be is left out, and the error says why.
 func (x *exchange) open(from engine.SiteID, l *engine.Letter) (list []*opened, err error) {
 	s := x.site
+	defer contain(s.cfg.Log, "", &err)
 	var errs []error
 	last := map[engine.DocumentID]*opened{}
 	for i := range l.Parcels {

@@ -51,6 +51,9 @@ type Site struct {
 // New returns the loop of one site. It reads from the store what an earlier process has left to do.
 func New(ctx context.Context, cfg Config) (*Site, error) {
 	cfg.Limits = cfg.Limits.withDefaults()
+	if cfg.Clock == nil {
+		cfg.Clock = cfg.Now
+	}
 	s := &Site{cfg: cfg, inbox: newInbox(), residents: newResidents(cfg.Limits.Cache),
 		deletions: service.NewDeletions(cfg.Limits.Deletions), names: &names{cfg.Self, &kinds{}, cfg.Store}, takings: map[nameOf]*taking{}, claimed: map[engine.DocumentID]bool{},
 		leftOver: map[engine.DocumentID]bool{}, watchers: map[engine.DocumentID][]*watcher{}}

@@ -22,10 +22,12 @@ type Site struct {
 	ID   engine.SiteID
 	Name engine.SiteName
 	// Skew is how far its clock is ahead.
-	Skew  time.Duration
-	Disk  *Disk
-	Blobs *Blobs
-	App   *Application
+	Skew time.Duration
+	// Correction is what it corrects its clock by, as if it had compared it with others.
+	Correction time.Duration
+	Disk       *Disk
+	Blobs      *Blobs
+	App        *Application
 	// Instead, unless nil, is its application in place of App.
 	Instead engine.Application
 	// Catalog, unless nil, is what its agent knows of requests, in place of what the model's kinds say.
@@ -101,6 +103,9 @@ func (s *Site) String() string { return string(s.Name) }
 // Clock is the time by this site's clock.
 func (s *Site) Clock() time.Time { return s.w.Now.Add(s.Skew) }
 
+// corrected is the time by which the site dates what it does.
+func (s *Site) corrected() time.Time { return s.Clock().Add(s.Correction) }
+
 func (s *Site) record() engine.SiteRecord {
 	record := engine.SiteRecord{Name: s.Name, Application: "model"}
 	for _, k := range s.Kinds {
@@ -122,7 +127,7 @@ func (s *Site) Start() error {
 		}
 	}
 	cfg := core.Config{Self: s.ID, Kinds: s.Kinds, Unknown: s.Unknown, Documents: s.documents, Store: mortal{p.disk, p}, Blobs: s.Blobs, Spools: Spools{s.Blobs, p},
-		App: client{p}, Catalog: w.catalog, Log: slog.New(defects{s.Log, w}).With("site", string(s.Name)), Now: s.Clock, NewID: w.newID, Random: w.random, Inline: true, Await: w.wait}
+		App: client{p}, Catalog: w.catalog, Log: slog.New(defects{s.Log, w}).With("site", string(s.Name)), Now: s.Clock, Clock: s.corrected, NewID: w.newID, Random: w.random, Inline: true, Await: w.wait}
 	if w.Limits != nil {
 		cfg.Limits = w.Limits(s)
 	}

@@ -71,6 +71,8 @@ type Mesh interface {
 // Network tells the way to the other sites, and rehearses a cut.
 type Network interface {
 	Status() map[engine.SiteID]engine.SiteStatus
+	// Correction is what this machine's clock has to be set forward by to show what the middle one of those that are heard shows.
+	Correction() time.Duration
 	SetIsolated(bool)
 	Isolated() bool
 }

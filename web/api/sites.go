@@ -22,7 +22,7 @@ func (a *API) Sites() []shape.Site {
 		s := shape.SiteOf(m, a.queues(m))
 		s.CertifiedName = names.Of(m.Certified)
 		if m.ID == self {
-			s.MarkSelf(now)
+			s.MarkSelf(now, -a.Network.Correction())
 		} else {
 			s.Met(status[m.ID], here, m.Coordinate)
 		}

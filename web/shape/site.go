@@ -18,7 +18,8 @@ type Site struct {
 	// EstimatedRTT is told by coordinates alone, in milliseconds; nil: this site or that one has none yet.
 	EstimatedRTT *float64   `json:"estimated_rtt_ms"`
 	LastSeen     *time.Time `json:"last_seen"` // nil: never
-	// ClockAhead is in milliseconds, negative when its clock is behind; nil: not compared yet.
+	// ClockAhead is in milliseconds, negative when its clock is behind; nil: not compared yet. Of the site that tells it is how far its machine's
+	// clock is ahead of the middle one of those that it hears, by which it goes.
 	ClockAhead *float64 `json:"clock_ahead_ms"`
 	Services   []string `json:"services"`
 	// Application is the catalog's name, ApplicationVersion what the site's configuration says; nil: nothing.
@@ -48,19 +49,23 @@ type Site struct {
 	Queues map[string]Queue `json:"queues"`
 }
 
-// ClockFarOff says in words that the clocks of two sites disagree by more than a second, empty when they do not.
+// ClockFarOff says in words that a site's clock is off by more than a second, empty when it is not.
 func (s *Site) ClockFarOff() string {
 	if s.ClockAhead == nil {
 		return ""
 	}
-	ahead := time.Duration(*s.ClockAhead * float64(time.Millisecond))
-	switch rounded := ahead.Abs().Round(100 * time.Millisecond); {
-	case ahead > time.Second:
-		return fmt.Sprintf("its clock is %v ahead: of two concurrent writes, its own win", rounded)
-	case ahead < -time.Second:
-		return fmt.Sprintf("its clock is %v behind: of two concurrent writes, its own lose", rounded)
+	off := time.Duration(*s.ClockAhead * float64(time.Millisecond))
+	which := "ahead"
+	if off < 0 {
+		off, which = -off, "behind"
 	}
-	return ""
+	switch {
+	case off <= time.Second:
+		return ""
+	case s.Self:
+		return fmt.Sprintf("this machine's clock is %v %s of the other sites': what is done here is dated by theirs; set it by NTP", off.Round(100*time.Millisecond), which)
+	}
+	return fmt.Sprintf("its clock is %v %s: each site goes by the middle one of the clocks that it hears; set it by NTP", off.Round(100*time.Millisecond), which)
 }
 
 // soon is how long before its end a certificate is shown to end.
@@ -95,10 +100,10 @@ func SiteOf(m engine.Member, queues map[string]Queue) Site {
 	return s
 }
 
-// MarkSelf notes that it is the site that tells.
-func (s *Site) MarkSelf(now time.Time) {
-	zero := 0.0
-	s.Self, s.Reachable, s.RTT, s.LastSeen, s.ClockAhead = true, true, &zero, &now, &zero
+// MarkSelf notes that it is the site that tells, whose machine's clock is so far ahead of the one by which the site goes.
+func (s *Site) MarkSelf(now time.Time, ahead time.Duration) {
+	zero, ms := 0.0, float64(ahead.Microseconds())/1000
+	s.Self, s.Reachable, s.RTT, s.LastSeen, s.ClockAhead = true, true, &zero, &now, &ms
 }
 
 // Met takes in what the site that tells knows of the way there; here and there are their coordinates, nil where they have none.

@@ -189,6 +189,9 @@ func (s *Site) Status() map[engine.SiteID]engine.SiteStatus {
 	return st
 }
 
+// Correction implements api.Network: the clock is right.
+func (s *Site) Correction() time.Duration { return 0 }
+
 // SetIsolated implements api.Network.
 func (s *Site) SetIsolated(on bool) {
 	s.mu.Lock()

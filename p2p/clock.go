@@ -1,0 +1,61 @@
+package p2p
+
+import (
+	"slices"
+	"time"
+)
+
+const (
+	// farOff is how far two clocks may differ before it is said.
+	farOff = time.Second
+	// together is how far apart two clocks may be for this site to meet them half way. Of two that differ by more nobody can tell which one
+	// is right: each stays with its own.
+	together = time.Hour
+)
+
+// Correction is what this machine's clock has to be set forward by, or back where it is negative, to show what the middle one of all clocks
+// shows that can be heard: this site's own, and those of the members that answer pings. So a wrong clock gains nothing while others are
+// heard, and as long as most are right no member can lead the others astray.
+func (n *Network) Correction() time.Duration {
+	offsets := []time.Duration{0}
+	for _, l := range n.all() {
+		l.mu.Lock()
+		if l.up && l.compared {
+			offsets = append(offsets, l.ahead)
+		}
+		l.mu.Unlock()
+	}
+	return middle(offsets)
+}
+
+// middle is the median of how far clocks are ahead of this site's own. Of the two in the middle of an even number it is what lies between
+// them, or the one that is nearer to this site's where they are far apart.
+func middle(offsets []time.Duration) time.Duration {
+	slices.Sort(offsets)
+	high := offsets[len(offsets)/2]
+	if len(offsets)%2 == 1 {
+		return high
+	}
+	switch low := offsets[len(offsets)/2-1]; {
+	case high-low <= together:
+		return low + (high-low)/2
+	case low.Abs() < high.Abs():
+		return low
+	}
+	return high
+}
+
+// clockMeasured takes in how far the member's clock is ahead, by one ping. The caller holds mu.
+func (l *link) clockMeasured(ahead time.Duration) {
+	was := l.ahead
+	if !l.compared || (ahead-l.ahead).Abs() > farOff { // the first, or one of the two was set
+		l.ahead = ahead
+	} else {
+		l.ahead += (ahead - l.ahead) / 8
+	}
+	if l.ahead.Abs() > farOff && (was.Abs() <= farOff || !l.compared) {
+		l.n.log.Warn("the clocks of two sites disagree: each site goes by the middle one of those that it hears; set them by NTP",
+			"peer", l.site, "ahead", l.ahead.Round(time.Millisecond))
+	}
+	l.compared = true
+}
