@@ -45,8 +45,18 @@ func TestWhatMayWaitIsGathered(t *testing.T) {
 	if at, ok := b.next(began); !ok || at.After(began) {
 		t.Errorf("what may not wait is due %v, %t", at.Sub(began), ok)
 	}
-	if items, _, _ := b.take(began); len(items) != 3 {
-		t.Errorf("%d are taken together", len(items))
+	for _, turn := range []struct {
+		at   time.Time
+		want int
+	}{{began, 1}, {began, 0}, {began.Add(gather), 2}, {began.Add(gather), 0}} {
+		if items, _, _ := b.take(turn.at); len(items) != turn.want {
+			t.Errorf("after %v %d are taken, want %d", turn.at.Sub(began), len(items), turn.want)
+		}
+	}
+	b.put(item{until: began.Add(2 * gather)})
+	b.hurry(began)
+	if items, _, _ := b.take(began); len(items) != 1 {
+		t.Error("somebody waits for it, and it waits")
 	}
 	if _, ok := b.next(began); ok {
 		t.Error("there is still something")
