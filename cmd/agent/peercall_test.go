@@ -331,10 +331,10 @@ func TestEveryCallBetweenAgents(t *testing.T) {
 		"POST /api/v1/conflicts/:id/resolve": `{"action":"none"}`, "POST /api/v1/sites/:name/resume": `{}`,
 	}
 	asks := map[string]func(asker) bool{
-		engine.CallRequest:     service("GET", "/things/"+id, "X-Forwarded-User: root", "X-Tenant: blue"),
-		engine.CallDescription: service("GET", "/about", "X-Forwarded-User: root"),
-		engine.CallListPart:    service("GET", "/things", "Skerry-Aggregate: "+string(self), "X-Forwarded-User: root"),
-		engine.CallContent:     service("GET", "/things/"+id+"/file", "Skerry-Content: 1", "X-Forwarded-User: root"),
+		engine.CallRequest:     service("GET", "/things/"+id, "X-Remote-User: root", "X-Tenant: blue"),
+		engine.CallDescription: service("GET", "/about", "X-Remote-User: root"),
+		engine.CallListPart:    service("GET", "/things", "Skerry-Aggregate: "+string(self), "X-Remote-User: root"),
+		engine.CallContent:     service("GET", "/things/"+id+"/file", "Skerry-Content: 1", "X-Remote-User: root"),
 		engine.HTTPCall:        service("GET", "/things"),
 		engine.PingCall:        func(by asker) bool { return by.network.Status()[self].Reachable },
 		engine.JoinCall: func(by asker) bool {
@@ -396,7 +396,7 @@ func TestEveryCallBetweenAgents(t *testing.T) {
 			}
 		}
 	}
-	if got := applications[0].seen("X-Forwarded-User"); len(got) > 0 {
+	if got := applications[0].seen("X-Remote-User"); len(got) > 0 {
 		t.Errorf("the application was told by another site who asks: %v", got)
 	}
 	if got := applications[0].seen("X-Tenant"); len(got) == 0 {

@@ -106,6 +106,22 @@ func serving() []mutant {
 		{"strangers speak as agents", []edit{
 			{"web/intercept/hear.go", "if !m.IsMember(from) {", "if false && !m.IsMember(from) {"},
 		}, "web/intercept", "TestPeers"},
+		{"who has no part asks for everything", []edit{
+			{"web/api/elsewhere.go", "if call.Who == engine.HasPart {", "if false {"},
+		}, "cmd/agent", "TestEveryCallBetweenAgents"},
+		{"content goes to whoever says a name", []edit{
+			{"web/intercept/hear.go", "if call.Who == engine.HasPart {", "if false {"},
+			{"web/intercept/hear.go", "if n := len(q.Via); n == 0 || q.Via[n-1] != q.From {", "if len(q.Via) == 0 {"},
+		}, "cmd/agent", "TestEveryCallBetweenAgents"},
+		{"other sites reach what no catalog describes", []edit{
+			{"web/intercept/hear.go", "!described && !(list && call.Name == engine.CallListPart) {", "false && !described && !list {"},
+		}, "cmd/agent", "TestOtherSitesReachWhatTheCatalogDescribes"},
+		{"other sites send any header", []edit{
+			{"web/intercept/hear.go", "!h.Client.Travels(h.Service, name) {", "false {"},
+		}, "cmd/agent", "TestEveryCallBetweenAgents"},
+		{"a rival takes the place of what lives", []edit{
+			{"engine/replica/name.go", "if other.Born != nil && other.Object && !r.env.Claimed(other.Document) {", "if r.env.Claim(other.Document); false {"},
+		}, "testnet/mesh", "TestARivalDatedZeroDeletesNothing"},
 		{"a body that is too long is read whole", []edit{
 			{"web/intercept/request/request.go", "if int64(len(body)) > limit {", "if false && int64(len(body)) > limit {"},
 		}, "web/intercept", "TestBodiesOverTheLimit"},

@@ -91,7 +91,8 @@ func (h *Handler) call(q *request.Request) string {
 func (h *Handler) admits(q *request.Request) bool {
 	self := h.Name(h.Membership.Self())
 	call := engine.PeerCallOf(h.call(q))
-	if call.Name != engine.CallDescription && (!q.Known || !q.Match.Canonical) {
+	described := q.Known && q.Match.Canonical || call.Name == engine.CallDescription
+	if _, list := h.Collection(q); !described && !(list && call.Name == engine.CallListPart) { // a list may be of all containers at once
 		h.Refuse(q, http.StatusUnprocessableEntity, "catalog-mismatch", "the catalog of %s has no kind for %s %s, and other sites reach there what it describes "+
 			"and nothing else; nothing has happened\nhelp: give all sites the same catalog", self, q.Method, request.Printable(q.Path))
 		return false
@@ -105,8 +106,11 @@ func (h *Handler) admits(q *request.Request) bool {
 		}
 	}
 	for name := range q.Header {
-		prefix := name == "X-Forwarded-Prefix" && len(q.Header[name]) == 1 && carry.OfScopes(q.Header.Get(name)) // the agents' own
-		if !prefix && !strings.HasPrefix(name, "Skerry-") && !h.Client.Travels(h.Service, name) {
+		own := name == "Forwarded" || strings.HasPrefix(name, "X-Forwarded-") || strings.HasPrefix(name, "Skerry-") // said by this agent, or to it
+		if name == "X-Forwarded-Prefix" {
+			own = len(q.Header[name]) == 1 && carry.OfScopes(q.Header.Get(name))
+		}
+		if !own && !h.Client.Travels(h.Service, name) {
 			delete(q.Header, name)
 		}
 	}
