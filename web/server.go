@@ -106,6 +106,7 @@ const drain = 10 * time.Second
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	h := &http.Server{
 		Handler:           s,
+		ConnContext:       auth.WithOwner,
 		ReadHeaderTimeout: s.headTimeout,
 		IdleTimeout:       s.idle,
 		MaxHeaderBytes:    64 << 10,

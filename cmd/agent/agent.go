@@ -180,7 +180,7 @@ func (a *Agent) open(ctx context.Context) (err error) {
 		return err
 	}
 	a.types = peer.NewChecker(a.client, traffic, a.core.Mesh, transport, func(k *engine.Kind) glue.Visibility { return a.catalog.Rules(k).Visibility })
-	if a.guard, err = auth.New(auth.Config{Accounts: cfg.API.Accounts, Store: a.store.Shelves(), Secret: a.vault.Derive("browsers"), Now: time.Now}); err != nil {
+	if a.guard, err = auth.New(auth.Config{Accounts: cfg.API.Accounts, Own: cfg.API.Own, Store: a.store.Shelves(), Secret: a.vault.Derive("browsers"), Now: time.Now}); err != nil {
 		return err
 	}
 	correlations := carry.NewCorrelations(cfg.Correlation.Headers, cfg.Correlation.TTL, time.Now)

@@ -24,6 +24,11 @@ func (r *configReader) api(v strictyaml.Value) {
 	for _, h := range m.Optional("hosts").Sequence() {
 		c.Hosts = append(c.Hosts, readHost(h))
 	}
+	if v := m.Optional("loopback"); v.Present() {
+		if c.Own = v.Choice("open", "user") == "user"; c.Own && accounts.Present() {
+			v.Problem(`with "accounts" everybody logs in, also on loopback`)
+		}
+	}
 	c.TrustedProxies = readProxies(m.Optional("trusted_proxies"))
 	m.Done()
 

@@ -29,7 +29,10 @@ const knownTime = 365 * 24 * time.Hour
 type Config struct {
 	// Accounts is the file of accounts, read anew for each use; empty: nobody needs to log in.
 	Accounts string
-	Store    Store
+	// Own lets only processes of this one's user, and of root, in over loopback where nobody needs to log in; others need a token. Connections
+	// come with WithOwner.
+	Own   bool
+	Store Store
 	// Secret is a key of the data directory, for what is handed out and not kept.
 	Secret []byte
 	Now    func() time.Time
@@ -38,6 +41,7 @@ type Config struct {
 // Guard tells who makes a request. It is safe for concurrent use.
 type Guard struct {
 	accounts string
+	own      bool
 	store    Store
 	secret   []byte
 	now      func() time.Time
@@ -59,7 +63,7 @@ func New(c Config) (*Guard, error) {
 			return nil, fmt.Errorf("%s has no account: add one with \"skerry accounts add\"", c.Accounts)
 		}
 	}
-	return &Guard{accounts: c.Accounts, store: c.Store, secret: c.Secret, now: c.Now, attempts: newAttempts(), hashing: make(chan struct{}, 2)}, nil
+	return &Guard{accounts: c.Accounts, own: c.Own, store: c.Store, secret: c.Secret, now: c.Now, attempts: newAttempts(), hashing: make(chan struct{}, 2)}, nil
 }
 
 // NeedsLogin reports whether people have to log in.
@@ -73,6 +77,9 @@ func (g *Guard) Identify(r *http.Request) (Principal, error) {
 	}
 	secret, known := takeCookies(r)
 	if !g.NeedsLogin() {
+		if g.own && !isOwn(r) {
+			return Principal{}, nil
+		}
 		return Principal{Role: Admin, By: ByLoopback}, nil
 	}
 	if secret == "" {
