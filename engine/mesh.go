@@ -155,6 +155,23 @@ type Invitation struct {
 	Term int64 `cbor:"8,keyasint,omitempty" json:"term,omitempty"`
 }
 
+// Order is something that an authority does. One of Certify, Retire, Revoke, Add, Remove and Zone is set.
+type Order struct {
+	// Certify gives a site a certificate, with Name, where that is not empty, until then; zero: without an end.
+	Certify SiteID
+	Name    SiteName
+	Until   time.Time
+	// Retire and Revoke take a site out of the mesh.
+	Retire, Revoke SiteID
+	// Add makes a key an authority, First: of the rank before the one that says so. Remove takes one off the list.
+	Add    SiteID
+	First  bool
+	Remove SiteID
+	// Zone gets these sites; none: it is taken away.
+	Zone  ZoneName
+	Sites []SiteID
+}
+
 // Zone is a named set of sites. All members know the same zones, once they have heard of them.
 type Zone struct {
 	Name  ZoneName

@@ -21,10 +21,16 @@ const identityFile = "identity.key"
 // has mode 0600; a file that others may read is refused. The caller makes sure that only one agent uses dir.
 func Identity(dir string) (crypto.PrivKey, error) {
 	path := filepath.Join(dir, identityFile)
-	info, err := os.Stat(path)
+	key, err := ReadKey(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return makeIdentity(dir, path)
+		return MakeKey(path)
 	}
+	return key, err
+}
+
+// ReadKey returns the Ed25519 key in a file that nobody else may read. The error wraps fs.ErrNotExist where there is none.
+func ReadKey(path string) (crypto.PrivKey, error) {
+	info, err := os.Stat(path)
 	if err != nil {
 		return nil, fmt.Errorf("read identity: %w", err)
 	}
@@ -45,8 +51,10 @@ func Identity(dir string) (crypto.PrivKey, error) {
 	return key, nil
 }
 
-// makeIdentity writes the key to another name first, so that a crash leaves a whole key or none.
-func makeIdentity(dir, path string) (crypto.PrivKey, error) {
+// MakeKey makes an Ed25519 key and writes it to a file, to another name first, so that a crash leaves a whole key or none. The file takes
+// the place of one that is there.
+func MakeKey(path string) (crypto.PrivKey, error) {
+	dir := filepath.Dir(path)
 	key, _, err := crypto.GenerateEd25519Key(rand.Reader)
 	if err != nil {
 		return nil, fmt.Errorf("make identity: %w", err)

@@ -90,7 +90,7 @@ func (n *Network) Join(ctx context.Context, token Token, record engine.SiteRecor
 
 // hintExpired says, for an invitation that is over by this site's clock, that this may be the cause.
 func hintExpired(t Token) string {
-	if time.Now().After(t.Expires) {
+	if t.Invitation != "" && time.Now().After(t.Expires) {
 		return fmt.Sprintf(" (the invitation expired at %s)", t.Expires.UTC().Format(time.RFC3339))
 	}
 	return ""

@@ -34,6 +34,7 @@ type Token struct {
 	Inviter engine.SiteID `cbor:"2,keyasint"`
 	// Addresses are the inviter's multiaddresses, without the /p2p part.
 	Addresses  []string `cbor:"3,keyasint"`
+	// Invitation and Secret are empty in what a site that has a certificate joins by.
 	Invitation string   `cbor:"4,keyasint"`
 	Secret     []byte   `cbor:"5,keyasint"`
 	// Expires has a resolution of seconds.
@@ -90,12 +91,20 @@ func (t Token) check() error {
 	if _, err := peerOf(t.Inviter); err != nil {
 		return fmt.Errorf("it names no inviter: %w", err)
 	}
+	if t.Invitation == "" && len(t.Secret) == 0 { // of a site that has a certificate
+		return t.checkWay()
+	}
 	if t.Invitation == "" || len(t.Invitation) > maxTokenName {
 		return errors.New("it names no invitation")
 	}
 	if len(t.Secret) < minTokenSecret || len(t.Secret) > maxTokenSecret {
 		return fmt.Errorf("its secret has %d bytes, not %d to %d", len(t.Secret), minTokenSecret, maxTokenSecret)
 	}
+	return t.checkWay()
+}
+
+// checkWay checks how the inviter is reached, and until when.
+func (t Token) checkWay() error {
 	if len(t.Addresses) == 0 || len(t.Addresses) > maxTokenAddrs {
 		return fmt.Errorf("it has %d addresses, not 1 to %d", len(t.Addresses), maxTokenAddrs)
 	}

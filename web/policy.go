@@ -34,6 +34,11 @@ var needs = map[string]auth.Role{
 	"PUT /api/v1/sites/:name/certificate": auth.Admin,
 	"POST /api/v1/sites/:name/retire":     auth.Admin,
 	"POST /api/v1/sites/:name/revoke":     auth.Admin,
+	"GET /api/v1/authorities":             auth.Viewer,
+	"POST /api/v1/authorities":            auth.Admin,
+	"DELETE /api/v1/authorities/:key":     auth.Admin,
+	"POST /api/v1/authorities/requests":   auth.Operator, // changes nothing: what it asks for is to be signed yet
+	"POST /api/v1/authorities/answers":    auth.Operator, // changes only what an authority has signed
 	"GET /api/v1/invitations":             auth.Viewer,
 	"POST /api/v1/invitations":            auth.Admin,
 	"DELETE /api/v1/invitations/:id":      auth.Admin,

@@ -289,6 +289,22 @@ func startFake() *fakeAgent {
 		certified["certified_by"], certified["certified_until"] = "12D3KooWParis", noon.Add(8760*time.Hour).Format(time.RFC3339)
 		a.answer(w, certified)
 	})
+	mux.HandleFunc("GET /api/v1/authorities", func(w http.ResponseWriter, r *http.Request) {
+		a.answer(w, []m{{"key": "12D3KooWOff", "site": "", "self": false}, {"key": "12D3KooWParis", "site": "paris", "self": true}})
+	})
+	mux.HandleFunc("POST /api/v1/authorities", func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(http.StatusCreated)
+		a.answer(w, []m{})
+	})
+	mux.HandleFunc("DELETE /api/v1/authorities/{key}", func(w http.ResponseWriter, r *http.Request) {
+		if r.PathValue("key") == "lyon" {
+			refuse(w, 409, "authority", "lyon ranks above paris")
+			return
+		}
+		w.WriteHeader(http.StatusNoContent)
+	})
+	mux.HandleFunc("POST /api/v1/authorities/requests", func(w http.ResponseWriter, r *http.Request) { a.answer(w, m{"request": "skq1:x"}) })
+	mux.HandleFunc("POST /api/v1/authorities/answers", func(w http.ResponseWriter, r *http.Request) { a.answer(w, m{"records": 1}) })
 	mux.HandleFunc("GET /api/v1/zones", func(w http.ResponseWriter, r *http.Request) {
 		a.answer(w, []m{{"name": "west", "sites": []string{"nantes", "paris"}, "by": "paris", "at": before(time.Hour)}})
 	})

@@ -7,10 +7,11 @@ import (
 )
 
 type inviteCommand struct {
-	Expires  time.Duration `default:"1h" placeholder:"DURATION" help:"How long it is good for (default ${default})."`
-	Uses     int           `default:"1" placeholder:"N" help:"How many sites it lets in (default ${default})."`
-	ValidFor time.Duration `placeholder:"DURATION" help:"How long the certificates are good that it gives; without it they have no end."`
-	Quiet    bool          `short:"q" help:"Print the invitation alone, for a file that mesh.join_file names."`
+	Expires   time.Duration `default:"1h" placeholder:"DURATION" help:"How long it is good for (default ${default})."`
+	Uses      int           `default:"1" placeholder:"N" help:"How many sites it lets in (default ${default})."`
+	ValidFor  time.Duration `placeholder:"DURATION" help:"How long the certificates are good that it gives; without it they have no end."`
+	Certified bool          `help:"Print what a site joins by that an authority has certified already; any site of the mesh gives that."`
+	Quiet     bool          `short:"q" help:"Print the invitation alone, for a file that mesh.join_file names."`
 }
 
 func (inviteCommand) Help() string {
@@ -36,6 +37,9 @@ func (c *inviteCommand) Run(ctx context.Context, p *program) error {
 	if c.ValidFor != 0 {
 		ask["valid_for"] = c.ValidFor.String()
 	}
+	if c.Certified {
+		ask = map[string]any{"certified": true}
+	}
 	b, err := p.api.post(ctx, "/invitations", ask)
 	if err != nil {
 		return err
@@ -53,6 +57,10 @@ func (c *inviteCommand) Run(ctx context.Context, p *program) error {
 	}
 	if c.Quiet {
 		fmt.Fprintln(p.out, clean(i.Token))
+		return nil
+	}
+	if c.Certified {
+		fmt.Fprintf(p.out, "# A site that has a certificate joins by this. It is no secret; it goes into the site's configuration:\nmesh:\n  join: %s\n", clean(i.Token))
 		return nil
 	}
 	sites := "one site"

@@ -46,6 +46,7 @@ type commands struct {
 	Exec       execCommand       `cmd:"" help:"Run a client so that every request that it makes carries a scope."`
 	Explain    explainCommand    `cmd:"" help:"Tell what a scope means and what a request with it would do."`
 	Zones      zonesCommand      `cmd:"" help:"List zones, set one or take one away."`
+	Authority  authorityCommand  `cmd:"" help:"List who may say who belongs to the mesh, add or remove one, or sign off line."`
 	Invite     inviteCommand     `cmd:"" help:"Print an invitation for a new site."`
 	Hooks      hooksCommand      `cmd:"" help:"List the addresses that events are pushed to, add or remove one."`
 	Tokens     tokensCommand     `cmd:"" help:"List the tokens of programs, make one or revoke one."`

@@ -16,26 +16,14 @@ import (
 // RemoveSite takes a site out of the mesh for good. It is durable when it returns and takes no other site to be reached.
 // ErrNotFound: it is no member. The error may be a *engine.Refusal.
 func (o Orders) RemoveSite(ctx context.Context, id engine.SiteID) error {
-	return o.remove(ctx, func(d *draft) (*engine.MeshRecord, error) { return d.own().Retire(id, d.now) })
+	return o.Order(ctx, engine.Order{Retire: id})
 }
 
 // RevokeSite takes a site out of the mesh whose key is not trusted any more, whether or not it was removed before: from now on nobody
 // who hears of it talks to it or takes anything from it. What other sites had heard of it before counts, and they go on telling each other
 // of that. The errors are those of RemoveSite.
 func (o Orders) RevokeSite(ctx context.Context, id engine.SiteID) error {
-	return o.remove(ctx, func(d *draft) (*engine.MeshRecord, error) { return d.own().Distrust(id, d.now) })
-}
-
-func (o Orders) remove(ctx context.Context, f func(d *draft) (*engine.MeshRecord, error)) error {
-	return o.m.change(ctx, func(d *draft) error {
-		r, err := f(d)
-		if err != nil || r == nil {
-			return err
-		}
-		err = d.put(*r)
-		d.heedRemovals()
-		return err
-	})
+	return o.Order(ctx, engine.Order{Revoke: id})
 }
 
 // heedRemovals tells of the sites that were removed just now.

@@ -170,6 +170,16 @@ func living() []mutant {
 			{"engine/mesh/record.go", "return kind == engine.RecordAuthorities || kind == engine.RecordInvitation || shared(kind)",
 				"return kind != engine.RecordRevocation && (kind == engine.RecordAuthorities || kind == engine.RecordInvitation || shared(kind))"},
 		}, "engine/mesh", "TestAMemberHasNoSay"},
+		// Who carries a request to the key has it sign something else than it seems to.
+		{"what is signed says more than is shown", []edit{
+			{"engine/mesh/signing.go", " || string(engine.Encode(r.said)) != string(r.Body)) {", ") {"},
+		}, "engine/mesh", "TestSigningRequest"},
+		{"a site's word is signed by an authority", []edit{
+			{"engine/mesh/signing.go", "r.said == nil || !orders(r.Key.Kind) ||", "r.said == nil ||"},
+		}, "engine/mesh", "TestSigningRequest"},
+		{"any key answers for an authority", []edit{
+			{"engine/members/authority.go", "verified, err := o.m.verify(records)\n\tif err != nil {", "verified, err := o.m.verify(records)\n\tif verified = records; false {"},
+		}, "engine/members", "TestAnAuthorityOffLine"},
 		{"an expired certificate keeps the line open", []edit{
 			{"engine/members/members.go", "return s.Good(id, now) })", "_ = now; return s.IsMember(id) })"},
 		}, "engine/members", "TestAnExpiredSiteIsNotTalkedTo"},

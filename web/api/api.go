@@ -64,6 +64,12 @@ type Mesh interface {
 	Certify(ctx context.Context, site engine.SiteID, name engine.SiteName, until time.Time) error
 	// Authorities are the keys that may say who belongs to the mesh, by rank.
 	Authorities() []engine.SiteID
+	// Order carries something out as an authority; engine.ErrNotFound when there is no such site, zone or authority. Request returns the
+	// text of a request that another authority signs it, whose key is kept off line; Apply takes in its answer, and returns how many
+	// records that were.
+	Order(ctx context.Context, o engine.Order) error
+	Request(by engine.SiteID, o engine.Order) (string, error)
+	Apply(ctx context.Context, answer string) (int, error)
 	// Revoke returns engine.ErrNotFound for an invitation that is not this mesh's.
 	Revoke(ctx context.Context, id string) error
 }

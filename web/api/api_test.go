@@ -52,6 +52,34 @@ func TestCertificates(t *testing.T) {
 	f.Problem(403, "authority", "no authority", "PUT", "/api/v1/sites/nantes/certificate", `{}`)
 }
 
+func TestAuthorities(t *testing.T) {
+	f := served.Start(t)
+	self := string(f.Site.Self())
+	if b, _ := json.Marshal(f.Want(200, "POST", "/api/v1/authorities/requests", `{"by":"12D3KooWOff","revoke":"nantes"}`)); !strings.Contains(string(b), "skq1:12D3KooWOff:") || !strings.Contains(string(b), "Revoke:12D3KooWNantes") {
+		t.Errorf("the request is %s", b)
+	}
+	if v := f.Want(200, "POST", "/api/v1/authorities/answers", `{"answer":"ska1:x"}`); v["records"] != 1.0 {
+		t.Errorf("applied: %v", v)
+	}
+	status, b := f.Do("POST", "/api/v1/authorities", `{"key":"nantes","first":true}`)
+	if status.StatusCode != 201 || !strings.Contains(string(b), `"site":"nantes"`) || !strings.Contains(string(b), `{"key":"`+self+`","site":"paris","self":true}`) {
+		t.Errorf("%d %s", status.StatusCode, b)
+	}
+	if _, b := f.Do("GET", "/api/v1/authorities", ""); !strings.Contains(string(b), `"site":"nantes"`) {
+		t.Errorf("the authorities are %s", b)
+	}
+	f.Want(204, "DELETE", "/api/v1/authorities/nantes", "")
+	f.Problem(404, "not-found", "", "DELETE", "/api/v1/authorities/nantes", "")
+	f.Problem(400, "bad-request", "one of certify", "POST", "/api/v1/authorities/requests", `{"by":"12D3KooWOff"}`)
+	f.Problem(400, "bad-request", "one of certify", "POST", "/api/v1/authorities/requests", `{"by":"12D3KooWOff","retire":"nantes","revoke":"nantes"}`)
+	if v := f.Want(201, "POST", "/api/v1/invitations", `{"certified":true}`); !strings.HasPrefix(v["token"].(string), "skr1:") {
+		t.Errorf("what a certified site joins by is %v", v)
+	}
+	if _, b := f.Do("GET", "/api/v1/invitations", ""); strings.Contains(string(b), "inv-1") {
+		t.Errorf("that is an invitation: %s", b)
+	}
+}
+
 func TestInvitations(t *testing.T) {
 	f := served.Start(t)
 	made := f.Want(201, "POST", "/api/v1/invitations", `{"expires":"30m","uses":2}`)

@@ -111,7 +111,38 @@ func (s *Site) Certify(_ context.Context, id engine.SiteID, name engine.SiteName
 }
 
 // Authorities implements api.Mesh.
-func (s *Site) Authorities() []engine.SiteID { return []engine.SiteID{s.self} }
+func (s *Site) Authorities() []engine.SiteID {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]engine.SiteID{s.self}, s.authorities...)
+}
+
+// Order implements api.Mesh: authorities are added and removed.
+func (s *Site) Order(_ context.Context, o engine.Order) error {
+	if err := s.fault("Order"); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if o.Add != "" {
+		s.authorities = append(s.authorities, o.Add)
+		return nil
+	}
+	before := len(s.authorities)
+	s.authorities = slices.DeleteFunc(s.authorities, func(id engine.SiteID) bool { return id == o.Remove })
+	if len(s.authorities) == before {
+		return fmt.Errorf("remove authority %s: %w", o.Remove, engine.ErrNotFound)
+	}
+	return nil
+}
+
+// Request implements api.Mesh: the text says what was asked for.
+func (s *Site) Request(by engine.SiteID, o engine.Order) (string, error) {
+	return fmt.Sprintf("skq1:%s:%+v", by, o), s.fault("Request")
+}
+
+// Apply implements api.Mesh: an answer has one record.
+func (s *Site) Apply(context.Context, string) (int, error) { return 1, s.fault("Apply") }
 
 // Distances implements api.Mesh: measured from here, estimated where both sites have a coordinate.
 func (s *Site) Distances() func(a, b engine.SiteID) (time.Duration, bool) {

@@ -38,6 +38,7 @@ type Site struct {
 	self        engine.SiteID
 	members     []engine.Member
 	status      map[engine.SiteID]engine.SiteStatus
+	authorities []engine.SiteID // but for this one
 	invitations []engine.Invitation
 	zones       []engine.Zone        // by name
 	resources   []engine.ResourceRow // newest first
