@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -38,6 +39,18 @@ func (c *calls) put(to *resident, call *replica.Call, from []engine.SiteID) {
 		return
 	}
 	c.running.Go(do)
+}
+
+// readNow has what a replica wants to read of its object read before its commit: that changes nothing, and the answer is for nobody
+// should the commit fail.
+func (c *calls) readNow(to *resident, k *work) {
+	k.calls = slices.DeleteFunc(k.calls, func(call *replica.Call) bool {
+		reads := call.Kind == replica.CallRead && c.s.residents.by[to.id] == to
+		if reads {
+			c.put(to, call, nil)
+		}
+		return reads
+	})
 }
 
 // one makes the call that has waited longest, and reports whether there was one.

@@ -281,7 +281,7 @@ func (w *wakeUp) write(r *resident, k *work) {
 func (w *wakeUp) commit() error {
 	for _, r := range w.stepped {
 		w.finish(r, w.work[r])
-		w.ask(r, w.work[r])
+		w.s.calls.readNow(r, w.work[r])
 	}
 	if !w.empty() {
 		if err := w.s.cfg.Store.Commit(context.WithoutCancel(w.ctx), &w.batch); err != nil {
@@ -328,17 +328,6 @@ func (w *wakeUp) finish(r *resident, k *work) {
 func (w *wakeUp) empty() bool {
 	b := &w.batch
 	return len(b.Records)+len(b.Changes)+len(b.Operations)+len(b.Dropped)+len(b.Answers)+len(b.Conflicts)+len(b.Resolved)+len(b.Events) == 0
-}
-
-// ask has what the application shows read meanwhile: it changes nothing, and its answer is for nobody should the commit fail.
-func (w *wakeUp) ask(r *resident, k *work) {
-	k.calls = slices.DeleteFunc(k.calls, func(c *replica.Call) bool {
-		reads := c.Kind == replica.CallRead && w.s.residents.by[r.id] == r
-		if reads {
-			w.s.calls.put(r, c, nil)
-		}
-		return reads
-	})
 }
 
 // carryOut does what a replica has asked for, now that it is durable.
