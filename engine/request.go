@@ -4,6 +4,7 @@ import (
 	"io"
 	"net/http"
 	"time"
+	"unicode/utf8"
 )
 
 // Body is the body of a request that is not held in memory.
@@ -137,4 +138,22 @@ const HeaderSettled = "Skerry-Settled"
 // from the configuration; one without headers for a caller who has shown none.
 type Credentials struct {
 	Header http.Header `cbor:"1,keyasint,omitempty" json:"header,omitempty"`
+}
+
+// TextHeader returns a header with values that can be stored: bytes of them that are no UTF-8 are read as Latin-1, as HTTP once had it.
+func TextHeader(h http.Header) http.Header {
+	text := h.Clone()
+	for _, values := range text {
+		for i, v := range values {
+			if utf8.ValidString(v) {
+				continue
+			}
+			runes := make([]rune, len(v))
+			for j := range len(v) {
+				runes[j] = rune(v[j])
+			}
+			values[i] = string(runes)
+		}
+	}
+	return text
 }

@@ -58,7 +58,7 @@ type conflictsList struct {
 	Service  string `placeholder:"NAME" help:"Only those of this service; of a resource, which service's is meant."`
 	Kind     string `placeholder:"NAME" help:"The resource's kind, where its identifier alone means several."`
 	Site     string `placeholder:"NAME" help:"Only those at this site."`
-	About    string `placeholder:"KIND" help:"Only those that are exists, name, rival, refused, contested, uncertain, undeclared, drift, contention or name-taken."`
+	About    string `placeholder:"KIND" help:"Only those that are exists, name, rival, refused, contested, uncertain, undeclared, drift, contention, name-taken, rejoined or aside."`
 	Accepted bool   `help:"Those about which somebody has decided that the site may differ, instead of those that wait."`
 }
 
@@ -67,10 +67,16 @@ func (conflictsList) Help() string {
 
     exists      a create met an object there that no replicated resource owns
     name        two resources were given one name, and another one has the object
+    rival       likewise, and the object is the later one's, which lives until a person decides
     refused     the site's application refused what another site's took
     contested   twice, the request did not fit what is there (409, 412)
     uncertain   it is not known whether the application has done it
     undeclared  the object is gone, and the catalog does not say how to make it anew
+    drift       the site's application shows something else than the others, and no operation did that
+    contention  it was repaired a few times, and that did not last
+    name-taken  two parts of a container have given one name inside it, on two sides of a cut
+    rejoined    the site's disk was set back, and what its lost run had done to the object cannot be known
+    aside       a defect of the agent has struck the resource, which is set aside there
 
 Examples:
 

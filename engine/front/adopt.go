@@ -1,6 +1,7 @@
 package front
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,10 +44,7 @@ func (f *Front) AdoptExisting(ctx context.Context, q engine.AdoptRequest) (engin
 	if err != nil {
 		return "", "", err
 	}
-	if placed != "" {
-		first = placed
-	}
-	return row.ID, first, nil
+	return row.ID, cmp.Or(placed, first), nil
 }
 
 // adopts reports whether a request that concerns nothing replicated has the object that it changes adopted, when there is one.
@@ -76,6 +74,7 @@ func (d *Adoption) here(ctx context.Context, q engine.AdoptRequest) (engine.Oper
 	if _, err := d.Site.Lookup(ctx, k, string(q.ID)); !errors.Is(err, engine.ErrNotFound) { // somebody else has just done it
 		return "", err
 	}
+	before, _ := d.Store.ResourceByID(ctx, k.Service, k.Name, engine.ResourceID(d.Site.Everywhere(ctx, k, string(q.ID)))) // if it cannot be read, it differs
 	if !d.Site.Met(q.Sites) {
 		return "", &engine.Refusal{Status: http.StatusServiceUnavailable, Type: "unreachable", Detail: fmt.Sprintf(
 			"%s %s may be a resource of other sites: %s has been compared with none of them since it was started; try again in a few "+
@@ -94,6 +93,9 @@ func (d *Adoption) here(ctx context.Context, q engine.AdoptRequest) (engine.Oper
 	switch {
 	case err != nil:
 		return "", fmt.Errorf("look up %s: %w", about.Key, err)
+	case k.Natural() && (old.Document != before.Document || old.State != before.State):
+		return "", &engine.Refusal{Status: http.StatusConflict, Type: "in-progress", Detail: fmt.Sprintf(
+			"another site has made %s %s, or has deleted it, while it was looked at; nothing has happened, try again", k.Name, q.ID)}
 	case there && !old.State.Past() && !old.GoneAt(d.self):
 		return "", &engine.Refusal{Status: http.StatusConflict, Type: "exists", Detail: fmt.Sprintf(
 			"%s %s is a resource of other sites; what is here is another object of that name", k.Name, about.Key)}

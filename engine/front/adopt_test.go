@@ -56,6 +56,11 @@ func TestWhatIsNotAdopted(t *testing.T) {
 		"it is too long": {images, func(_ *world, s *site) {
 			s.app.put(images, "y", `{"a":"`+strings.Repeat("x", engine.MaxInlineBody)+`"}`)
 		}, "413 too-large"},
+		"it was made and deleted while it was looked at": {files, func(_ *world, s *site) {
+			s.app.reads = func() {
+				s.store.add(engine.ResourceRow{Document: "d", ID: "y", Service: "store", Kind: "file", State: engine.StateDeleted})
+			}
+		}, "409 in-progress"},
 		"a replica may have made it":                             {files, opens("y", replica.Unknown), "502 upstream"},
 		"a person is asked about a replica of its name":          {files, opens("y", replica.Asked), "502 upstream"},
 		"a replica may have made it, whatever it is to be named": {images, opens("z", replica.Unknown), "502 upstream"},

@@ -1,6 +1,7 @@
 package front
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -233,10 +234,7 @@ func (q *Errands) ask(ctx context.Context, k *engine.Kind, e *errand, why string
 func (q *Errands) dismiss(ctx context.Context, k *engine.Kind, e *errand, status int, why string) (again bool, err error) {
 	st := q.status(e, engine.StateRejected)
 	st.Status, st.Error = status, why
-	told := engine.Reply{Status: status, Body: []byte(why)}
-	if status == 0 {
-		told.Status = http.StatusConflict
-	}
+	told := engine.Reply{Status: cmp.Or(status, http.StatusConflict), Body: []byte(why)}
 	b := &engine.Batch{Operations: []engine.OperationRow{q.row(k, e, st)}, Events: []engine.Event{q.statusEvent(e, st)},
 		Answers: replica.Remember(e.Keys, k, told, e.Request.Operation, "", q.Now())}
 	if err := q.askedNoMore(ctx, e, b); err != nil {

@@ -896,6 +896,9 @@ func (a *app) get(c engine.Call) (engine.Reply, error) {
 		return engine.Reply{Status: 404}, nil
 	}
 	b, _ := json.Marshal(o)
+	if a.reads != nil {
+		a.reads()
+	}
 	return engine.Reply{Status: 200, Body: b}, nil
 }
 

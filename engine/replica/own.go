@@ -525,7 +525,7 @@ func Remember(keys Keys, k *engine.Kind, reply engine.Reply, o engine.OperationI
 	var list []engine.KeyedAnswer
 	for _, key := range keys.Keys {
 		list = append(list, engine.KeyedAnswer{Key: key, BodyHash: keys.BodyHash, At: at, Answer: engine.Encode(&Remembered{
-			Service: k.Service, Kind: k.Name, Status: reply.Status, Header: reply.Header, Body: reply.Body, Operation: o, Resource: resource})})
+			Service: k.Service, Kind: k.Name, Status: reply.Status, Header: engine.TextHeader(reply.Header), Body: reply.Body, Operation: o, Resource: resource})})
 	}
 	return list
 }

@@ -82,7 +82,7 @@ func (x *exchange) missing(ctx context.Context, with engine.SiteID, h engine.Hav
 	var checkpoint []byte
 	var raw []byte
 	var lowest uint64
-	formerly, alike, shared, back := false, false, false, false
+	formerly, left, alike, shared, back := false, false, false, false, false
 	var theirs, statuses []engine.SignedStatus
 	var mine []byte
 	err = s.look(ctx, h.Document, func(r *resident) {
@@ -90,7 +90,8 @@ func (x *exchange) missing(ctx context.Context, with engine.SiteID, h engine.Hav
 			return
 		}
 		raw, lowest = r.Raw, r.Epochs[0].Number
-		formerly = r.Part(r.Self) == view.PartFormer || r.Part(with) == view.PartFormer
+		left = r.Part(with) == view.PartFormer
+		formerly = left || r.Part(r.Self) == view.PartFormer
 		if r.Me.Number > h.Statuses[r.Self] {
 			mine = engine.Encode(&r.Me)
 		}
@@ -114,7 +115,7 @@ func (x *exchange) missing(ctx context.Context, with engine.SiteID, h engine.Hav
 	}
 	nothing := !slices.ContainsFunc(slices.Collect(maps.Values(h.Changes)), func(lines map[engine.SiteID]uint64) bool { return len(lines) > 0 })
 	epochs := slices.Sorted(maps.Keys(h.Changes))
-	late := !nothing && (lowest > epochs[len(epochs)-1] || back && lowest > epochs[0]) // it can have from nobody what is over here
+	late := !nothing && !left && (lowest > epochs[len(epochs)-1] || back && lowest > epochs[0]) // it can have from nobody what is over here
 	if lowest > 0 && (nothing || late) {
 		rec, err := s.cfg.Store.Record(ctx, h.Document)
 		if err != nil {

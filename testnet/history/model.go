@@ -10,7 +10,7 @@ import (
 	"github.com/skerry/skerry/engine"
 )
 
-// model is what the operations of one resource amount to, written down once more from the rules alone (README, "Merging"), slowly and
+// model is what the operations of one resource amount to, written down once more from the rules alone (docs/resolution.md), slowly and
 // plainly: nothing of package merge is used.
 type model struct {
 	kind  *engine.Kind
