@@ -16,8 +16,12 @@ import (
 type author struct {
 	id  engine.SiteID
 	key ed25519.PublicKey
-	// actor is the same in all documents: the first half of SHA-256 over the SiteID.
-	actor actor
+}
+
+// actorOf is the Automerge actor of a line, the same in all documents: the first half of SHA-256 over its name.
+func actorOf(l engine.Line) actor {
+	sum := sha256.Sum256([]byte(l))
+	return actor(sum[:len(actor{})])
 }
 
 // newAuthor takes a SiteID in its one canonical form, base58, and only of an Ed25519 key, which is inside.
@@ -40,8 +44,7 @@ func newAuthor(id engine.SiteID) (*author, error) {
 	if err != nil {
 		return nil, fmt.Errorf("site %s: %w", id, err)
 	}
-	sum := sha256.Sum256([]byte(id))
-	return &author{id: id, key: raw, actor: actor(sum[:len(actor{})])}, nil
+	return &author{id: id, key: raw}, nil
 }
 
 // maxAuthors is how many authors are remembered, so that nobody can fill the memory with names.

@@ -14,7 +14,7 @@ func BenchmarkWrite(b *testing.B) {
 	tip, entries := d.tip(paris), []engine.Entry{{Map: engine.MapOperations, Value: bytes.Repeat([]byte("x"), 500)}}
 	b.ReportAllocs()
 	for b.Loop() {
-		_, err := paris.Write(d.about, d.id, 0, tip, entries)
+		_, err := paris.Write(d.about, d.id, 0, lineOf(paris), tip, entries)
 		must(b, err)
 	}
 }

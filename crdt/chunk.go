@@ -33,9 +33,10 @@ func seal(chunk []byte) hash {
 	return h
 }
 
-// place is where a change stands: whose it is, which of theirs, and after what.
+// place is where a change stands: in which line it is, which of it, and after what.
 type place struct {
-	author   *author
+	line     engine.Line
+	actor    actor            // of line
 	maps     []engine.MapName // of the document, in the order in which its first change makes them
 	number   uint64
 	previous hash
@@ -55,8 +56,8 @@ func (p *place) object(m engine.MapName) uint64 {
 
 // appendKeys writes the column of the keys of n entries, no two of which are alike.
 func (p *place) appendKeys(b []byte, n int) []byte {
-	var space [96]byte
-	key := append(append(space[:0], p.author.id...), '/')
+	var space [128]byte
+	key := append(append(space[:0], p.line...), '/')
 	key = append(strconv.AppendUint(key, p.number, 10), '/')
 	b = appendInt(b, -int64(n))
 	for i := range n {
@@ -94,7 +95,7 @@ func (p *place) frame(head, tail []byte, entries []engine.Entry) ([]byte, []byte
 
 	var front [256]byte
 	b := append(appendUint(front[:0], 1), p.previous[:]...) // one dependency
-	b = append(appendUint(b, uint64(len(actor{}))), p.author.actor[:]...)
+	b = append(appendUint(b, uint64(len(actor{}))), p.actor[:]...)
 	b = appendUint(appendUint(b, p.number), p.begins)
 	b = append(b, 0, 0, 1) // the time, the message, and how many other actors there are
 	b = append(appendUint(b, uint64(len(actor{}))), firstActor[:]...)

@@ -61,7 +61,7 @@ func drawEntries(t *rapid.T, c engine.Collaboration) []engine.Entry {
 func sameEntry(a, b engine.Entry) bool { return a.Map == b.Map && bytes.Equal(a.Value, b.Value) }
 
 func same(a, b *engine.Change) bool {
-	return a.Author == b.Author && bytes.Equal(a.Signature, b.Signature) && bytes.Equal(a.Bytes, b.Bytes) &&
+	return a.Line == b.Line && bytes.Equal(a.Signature, b.Signature) && bytes.Equal(a.Bytes, b.Bytes) &&
 		a.Document == b.Document && a.Epoch == b.Epoch && a.Number == b.Number && a.Hash == b.Hash &&
 		a.Previous == b.Previous && a.Begins == b.Begins && slices.EqualFunc(a.Entries, b.Entries, sameEntry)
 }
@@ -80,9 +80,9 @@ func TestConverge(t *testing.T) {
 		d := newDocument(t, sites[0], about, rapid.SampledFrom([]uint64{0, 1, 300}).Draw(rt, "epoch"))
 		for range rapid.IntRange(1, 12).Draw(rt, "changes") {
 			by := sites[rapid.IntRange(0, len(sites)-1).Draw(rt, "by")]
-			line, entries := d.lines[by.Self()], drawEntries(rt, about.Collaboration)
+			line, entries := d.lines[lineOf(by)], drawEntries(rt, about.Collaboration)
 			c := d.write(t, by, entries...)
-			if own := d.coreWrites(t, by.Self(), line, entries); !bytes.Equal(own, c.Bytes) {
+			if own := d.coreWrites(t, lineOf(by), line, entries); !bytes.Equal(own, c.Bytes) {
 				rt.Fatalf("change %d: Automerge writes\n%x, we\n%x", c.Number, own, c.Bytes)
 			}
 			for _, trusted := range []bool{false, true} {
@@ -95,7 +95,7 @@ func TestConverge(t *testing.T) {
 				rt.Fatalf("of %v it says %v", entries, c.Entries)
 			}
 		}
-		next, all := map[engine.SiteID]int{}, [][]byte{d.first}
+		next, all := map[engine.Line]int{}, [][]byte{d.first}
 		var changes []*engine.Change
 		for remain := slices.Sorted(maps.Keys(d.lines)); len(remain) > 0; { // the lines, mixed
 			i := rapid.IntRange(0, len(remain)-1).Draw(rt, "whose")
@@ -140,13 +140,13 @@ func TestWriteRefuses(t *testing.T) {
 		"a large change":  {slices.Repeat([]engine.Entry{op(big)}, 4), paris.First(about, 0), "too large: 1048"},
 		"too long a line": {[]engine.Entry{op(nil)}, engine.Tip{Number: maxNumber, Last: 1 << 30}, "too large: change 524289"},
 	} {
-		if _, err := paris.Write(about, id, 0, c.tip, c.entries); err == nil || !strings.Contains(err.Error(), c.says) {
+		if _, err := paris.Write(about, id, 0, lineOf(paris), c.tip, c.entries); err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	most := slices.Repeat([]engine.Entry{op([]byte("x"))}, engine.MaxEntries)
 	for name, entries := range map[string][]engine.Entry{"the most entries": most, "the largest": {op(big), op(big), op(big)}} {
-		c, err := paris.Write(about, id, 0, paris.First(about, 0), entries)
+		c, err := paris.Write(about, id, 0, lineOf(paris), paris.First(about, 0), entries)
 		must(t, err)
 		if _, err := paris.Read(about, id, 0, c.SignedChange, false); err != nil {
 			t.Errorf("%s: %v", name, err)

@@ -26,7 +26,7 @@ func hashOf(chunk []byte) (hash, error) {
 	return h, nil
 }
 
-// read takes out of a chunk what does not follow from its author and its document: it sets the rest of p and returns the
+// read takes out of a chunk what does not follow from its line and its document: it sets the rest of p and returns the
 // entries, whose values alias the chunk. It looks no further: that everything else is as it has to be shows when p has
 // wrote it.
 func (p *place) read(chunk []byte) ([]engine.Entry, error) {
@@ -38,8 +38,8 @@ func (p *place) read(chunk []byte) ([]engine.Entry, error) {
 		return nil, fmt.Errorf("%d dependencies", n)
 	}
 	copy(p.previous[:], r.take(uint64(len(p.previous))))
-	if a := r.take(r.uint()); r.err == nil && !bytes.Equal(a, p.author.actor[:]) {
-		return nil, fmt.Errorf("actor %.40x is not that of site %s", a, p.author.id)
+	if a := r.take(r.uint()); r.err == nil && !bytes.Equal(a, p.actor[:]) {
+		return nil, fmt.Errorf("actor %.40x is not that of line %s", a, p.line)
 	}
 	p.number, p.begins = r.uint(), r.uint()
 	if at, message := r.int(), r.uint(); at != 0 || message != 0 {

@@ -87,9 +87,11 @@ var mapsOf = map[engine.Collaboration][]engine.MapName{
 }
 
 // Write implements engine.Documents. The entries of what it returns alias its bytes.
-func (d *Documents) Write(about engine.About, id engine.DocumentID, epoch uint64, tip engine.Tip, entries []engine.Entry) (*engine.Change, error) {
-	p := place{author: d.self, maps: mapsOf[about.Collaboration], number: tip.Number + 1, previous: tip.Hash, begins: tip.Last + 1}
+func (d *Documents) Write(about engine.About, id engine.DocumentID, epoch uint64, line engine.Line, tip engine.Tip, entries []engine.Entry) (*engine.Change, error) {
+	p := place{line: line, actor: actorOf(line), maps: mapsOf[about.Collaboration], number: tip.Number + 1, previous: tip.Hash, begins: tip.Last + 1}
 	switch n := len(entries); {
+	case !line.Valid() || line.Site() != d.self.id:
+		return nil, fmt.Errorf("write a change: %q is no line of this site", line)
 	case n == 0:
 		return nil, errors.New("write a change: no entries")
 	case n > engine.MaxEntries:
@@ -115,7 +117,7 @@ func (d *Documents) Write(about engine.About, id engine.DocumentID, epoch uint64
 		c.Entries[i].Value, values = values[:n:n], values[n:]
 	}
 	m := signed(h)
-	c.SignedChange = engine.SignedChange{Author: d.self.id, Signature: d.scheme.Sign(d.key, m[:]), Bytes: chunk}
+	c.SignedChange = engine.SignedChange{Line: line, Signature: d.scheme.Sign(d.key, m[:]), Bytes: chunk}
 	return c, nil
 }
 
@@ -124,9 +126,9 @@ func (d *Documents) Read(about engine.About, id engine.DocumentID, epoch uint64,
 	change, err := d.read(about, epoch, c, trusted)
 	switch {
 	case err != nil && trusted:
-		return nil, fmt.Errorf("read a change of %.60q: %w", c.Author, err)
+		return nil, fmt.Errorf("read a change of %.100q: %w", c.Line, err)
 	case err != nil:
-		return nil, fmt.Errorf("read a change of %.60q: %w: %w", c.Author, engine.ErrRefused, err)
+		return nil, fmt.Errorf("read a change of %.100q: %w: %w", c.Line, engine.ErrRefused, err)
 	}
 	change.Document, change.Epoch = id, epoch
 	return change, nil
@@ -137,11 +139,14 @@ func (d *Documents) read(about engine.About, epoch uint64, c engine.SignedChange
 	if err != nil {
 		return nil, err
 	}
-	a, err := d.authors.of(c.Author)
+	if !c.Line.Valid() {
+		return nil, errors.New("no line")
+	}
+	a, err := d.authors.of(c.Author())
 	if err != nil {
 		return nil, err
 	}
-	p := place{author: a, maps: mapsOf[about.Collaboration]}
+	p := place{line: c.Line, actor: actorOf(c.Line), maps: mapsOf[about.Collaboration]}
 	entries, err := p.read(c.Bytes)
 	if err != nil {
 		return nil, err

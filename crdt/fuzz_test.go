@@ -52,7 +52,7 @@ func (a *arena) honest() [][]byte {
 func (a *arena) try(t *testing.T, chunk []byte) bool {
 	h, err := hashOf(chunk)
 	m := signed(h)
-	sent := engine.SignedChange{Author: a.nantes.Self(), Bytes: chunk, Signature: ed25519.Sign(a.nantes.key, m[:])}
+	sent := engine.SignedChange{Line: lineOf(a.nantes), Bytes: chunk, Signature: ed25519.Sign(a.nantes.key, m[:])}
 	if err == nil {
 		_, _ = a.paris.Read(a.about, a.id, 0, sent, true) // whatever a disk has become, it must not panic
 	}
@@ -68,7 +68,7 @@ func (a *arena) try(t *testing.T, chunk []byte) bool {
 	if got, want := coreReads(t, doc, a.about.Collaboration.Maps()), shows(append(slices.Clone(a.before), c)...); !maps.Equal(got, want) {
 		t.Fatalf("Automerge shows %v, we %v", got, want)
 	}
-	want := hexes(c.Hash, a.lines[a.paris.Self()][0].Hash)
+	want := hexes(c.Hash, a.lines[lineOf(a.paris)][0].Hash)
 	if got := heads(doc); !slices.Equal(got, want) {
 		t.Fatalf("Automerge has the heads %v, not %v", got, want)
 	}
@@ -120,7 +120,7 @@ func FuzzForgery(f *testing.F) {
 		g.begins += begins
 		g.previous[0] += previous
 		if by == 1 {
-			g.author = a.paris.self
+			g.line, g.actor = lineOf(a.paris), actorOf(lineOf(a.paris))
 		}
 		g.entries = make([]engine.Entry, max(1, int(entries)))
 		for i := range g.entries {

@@ -20,12 +20,12 @@ type forgery struct {
 	chunk     func([]byte) []byte // all of it; the checksum is made right unless it leaves it
 	signature func([]byte) []byte
 	by        *Documents // who signs
-	claims    engine.SiteID
+	claims    engine.Line
 }
 
 func newForgery(d *document, by *Documents) *forgery {
 	tip := d.tip(by)
-	f := &forgery{by: by, claims: by.Self(), place: place{author: by.self, maps: mapsOf[d.about.Collaboration],
+	f := &forgery{by: by, claims: lineOf(by), place: place{line: lineOf(by), actor: actorOf(lineOf(by)), maps: mapsOf[d.about.Collaboration],
 		number: tip.Number + 1, previous: tip.Hash, begins: tip.Last + 1}}
 	f.entries = []engine.Entry{{Map: engine.MapOperations, Value: []byte("new")}, {Map: engine.MapReplicas, Value: []byte("after")}}
 	return f
@@ -69,7 +69,7 @@ func (f *forgery) send() engine.SignedChange {
 	if f.signature != nil {
 		signature = f.signature(signature)
 	}
-	return engine.SignedChange{Author: f.claims, Signature: signature, Bytes: chunk}
+	return engine.SignedChange{Line: f.claims, Signature: signature, Bytes: chunk}
 }
 
 // Where parts of the body of a forgery are: its number has one byte, and so has its first operation.
@@ -100,12 +100,16 @@ func TestGate(t *testing.T) {
 		{"no signature", func(f *forgery) { f.signature = func([]byte) []byte { return nil } }, "wrong signature"},
 		{"a long signature", func(f *forgery) { f.signature = func(s []byte) []byte { return append(s, 0) } }, "wrong signature"},
 		{"signed by someone else", func(f *forgery) { f.by = brest }, "wrong signature"},
-		{"someone else's", func(f *forgery) { f.claims = brest.Self() }, "is not that of site"},
-		{"author is no site", func(f *forgery) { f.claims = "nantes" }, "site \"nantes\""},
-		{"a long author", func(f *forgery) { f.claims = engine.SiteID(strings.Repeat("1", 1<<20)) }, "1048576 bytes"},
-		{"actor of someone else", func(f *forgery) { f.author = &author{id: nantes.Self(), actor: paris.self.actor} }, "is not that of site"},
-		{"actor of the first change", func(f *forgery) { f.author = &author{id: nantes.Self()} }, "is not that of site"},
-		{"keys of someone else", func(f *forgery) { f.author = &author{id: paris.Self(), actor: nantes.self.actor} }, "not in the form"},
+		{"someone else's", func(f *forgery) { f.claims = lineOf(brest) }, "is not that of line"},
+		{"someone else's run", func(f *forgery) { f.claims = engine.LineOf(f.by.Self(), "2") }, "is not that of line"},
+		{"author is no site", func(f *forgery) { f.claims = "nantes/1" }, "site \"nantes\""},
+		{"a long author", func(f *forgery) { f.claims = engine.Line(strings.Repeat("1", 1<<20)) }, "no line"},
+		{"a long run", func(f *forgery) { f.claims += engine.Line(strings.Repeat("1", engine.MaxRun)) }, "no line"},
+		{"a run without a name", func(f *forgery) { f.claims = engine.LineOf(f.by.Self(), "") }, "no line"},
+		{"a run in a run", func(f *forgery) { f.claims += "/1" }, "no line"},
+		{"actor of someone else", func(f *forgery) { f.actor = actorOf(lineOf(paris)) }, "is not that of line"},
+		{"actor of the first change", func(f *forgery) { f.actor = firstActor }, "is not that of line"},
+		{"keys of someone else", func(f *forgery) { f.line = lineOf(paris) }, "not in the form"},
 		{"keys of another change", func(f *forgery) {
 			f.body = func(b []byte) []byte { return bytes.Replace(b, []byte("/2/0"), []byte("/1/0"), 1) }
 		}, "not in the form"},
@@ -152,7 +156,7 @@ func TestGate(t *testing.T) {
 		}, "truncated"},
 		{"a time", func(f *forgery) { f.body = at(timeAt, 1, 1) }, "a time"},
 		{"a message", func(f *forgery) { f.body = at(timeAt+1, 1, 1, 'x') }, "a message"},
-		{"a short actor", func(f *forgery) { f.body = at(actorAt, 2, 15) }, "is not that of site"},
+		{"a short actor", func(f *forgery) { f.body = at(actorAt, 2, 15) }, "is not that of line"},
 		{"no other actor", func(f *forgery) { f.body = at(othersAt, 18, 0) }, "other actors"},
 		{"another other actor", func(f *forgery) { f.body = at(othersAt+2, 1, 1) }, "other actors"},
 		{"another object's maker", func(f *forgery) {

@@ -63,19 +63,22 @@ type document struct {
 	id    engine.DocumentID
 	epoch uint64
 	first []byte
-	lines map[engine.SiteID][]*engine.Change
+	lines map[engine.Line][]*engine.Change
 }
+
+// lineOf is the one line of a site.
+func lineOf(by *Documents) engine.Line { return engine.LineOf(by.Self(), "1") }
 
 func newDocument(tb testing.TB, by *Documents, about engine.About, epoch uint64) *document {
 	tb.Helper()
 	raw, id, err := by.Identify(about)
 	must(tb, err)
 	first, _, _ := firstChange(about.Collaboration, raw, epoch)
-	return &document{about, raw, id, epoch, first, map[engine.SiteID][]*engine.Change{}}
+	return &document{about, raw, id, epoch, first, map[engine.Line][]*engine.Change{}}
 }
 
 func (d *document) tip(by *Documents) engine.Tip {
-	if line := d.lines[by.Self()]; len(line) > 0 {
+	if line := d.lines[lineOf(by)]; len(line) > 0 {
 		return line[len(line)-1].Tip()
 	}
 	return by.First(d.about, d.epoch)
@@ -83,9 +86,9 @@ func (d *document) tip(by *Documents) engine.Tip {
 
 func (d *document) write(tb testing.TB, by *Documents, entries ...engine.Entry) *engine.Change {
 	tb.Helper()
-	c, err := by.Write(d.about, d.id, d.epoch, d.tip(by), entries)
+	c, err := by.Write(d.about, d.id, d.epoch, lineOf(by), d.tip(by), entries)
 	must(tb, err)
-	d.lines[by.Self()] = append(d.lines[by.Self()], c)
+	d.lines[lineOf(by)] = append(d.lines[lineOf(by)], c)
 	return c
 }
 
@@ -110,7 +113,7 @@ func commit(tb testing.TB, doc *automerge.Doc) []byte {
 }
 
 // coreWrites returns the change that Automerge itself makes of entries after the line of an author, whose next change it is.
-func (d *document) coreWrites(tb testing.TB, by engine.SiteID, line []*engine.Change, entries []engine.Entry) []byte {
+func (d *document) coreWrites(tb testing.TB, by engine.Line, line []*engine.Change, entries []engine.Entry) []byte {
 	tb.Helper()
 	chunks := [][]byte{d.first}
 	for _, c := range line {
@@ -148,7 +151,7 @@ func shows(changes ...*engine.Change) map[string]string {
 	out := map[string]string{}
 	for _, c := range changes {
 		for i, e := range c.Entries {
-			out[fmt.Sprintf("%s %s/%d/%d", e.Map, c.Author, c.Number, i)] = string(e.Value)
+			out[fmt.Sprintf("%s %s/%d/%d", e.Map, c.Line, c.Number, i)] = string(e.Value)
 		}
 	}
 	return out

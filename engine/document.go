@@ -39,7 +39,7 @@ const (
 // Parts are the sites that hold each part of a cross resource, in the order of the parts. No site is in it twice.
 type Parts [][]SiteID
 
-// MapName names one of the flat maps of a document. Every key of a map is written once, by the author that it begins with.
+// MapName names one of the flat maps of a document. Every key of a map is written once, in the line that it begins with.
 type MapName string
 
 const (
@@ -80,7 +80,7 @@ const (
 	MaxCheckpoint = 2 << 20
 )
 
-// Entry is one value that a change puts into a map of its document. Its key follows from the change: author, number, place.
+// Entry is one value that a change puts into a map of its document. Its key follows from the change: line, number, place.
 type Entry struct {
 	Map   MapName
 	Value []byte
@@ -89,32 +89,35 @@ type Entry struct {
 // SignedChange is one Automerge change with its author's signature over its hash. Bytes and Signature are not changed
 // after it was made.
 type SignedChange struct {
-	Author SiteID `cbor:"1,keyasint"`
+	Line Line `cbor:"1,keyasint"`
 	// Signature is Ed25519 (RFC 8032), made with the author's libp2p key over "skerry change\x00" + Hash.
 	Signature []byte `cbor:"2,keyasint"`
 	// Bytes is an uncompressed Automerge change chunk.
 	Bytes []byte `cbor:"3,keyasint"`
 }
 
+// Author is the site that has signed it.
+func (c *SignedChange) Author() SiteID { return c.Line.Site() }
+
 // Change is a SignedChange that was decoded and checked, of one epoch's document.
 type Change struct {
 	SignedChange
 	Document DocumentID
 	Epoch    uint64
-	// Number counts the changes of its author in that document, from 1. Hash names it.
+	// Number counts the changes of its line in that document, from 1. Hash names it.
 	Number uint64
 	Hash   [32]byte
-	// Previous is the hash of the author's change before it, or of the first change of the document. Begins is the counter
+	// Previous is the hash of the line's change before it, or of the first change of the document. Begins is the counter
 	// of its first Automerge operation; each entry is one.
 	Previous [32]byte
 	Begins   uint64
 	Entries  []Entry
 }
 
-// Tip returns where its author's line stands with c.
+// Tip returns where its line stands with c.
 func (c *Change) Tip() Tip { return Tip{c.Number, c.Hash, c.Begins + uint64(len(c.Entries)) - 1} }
 
-// Tip is where the line of one author's changes stands in one epoch's document. Nobody's line depends on another's.
+// Tip is where a line stands in one epoch's document. No line depends on another.
 type Tip struct {
 	Number uint64   `cbor:"1,keyasint"`
 	Hash   [32]byte `cbor:"2,keyasint"`

@@ -49,8 +49,8 @@ type SignedStatus struct {
 // Have is what a site has of one document: the answer decides what it still needs.
 type Have struct {
 	Document DocumentID `cbor:"1,keyasint"`
-	// Changes tells for each epoch that is here how many changes of each author.
-	Changes map[uint64]map[SiteID]uint64 `cbor:"2,keyasint,omitempty"`
+	// Changes tells for each epoch that is here how many changes of each line.
+	Changes map[uint64]map[Line]uint64 `cbor:"2,keyasint,omitempty"`
 	// Statuses are the numbers of the newest statuses, by site.
 	Statuses map[SiteID]uint64 `cbor:"3,keyasint,omitempty"`
 }

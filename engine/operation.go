@@ -54,7 +54,7 @@ type Operation struct {
 	Whereabouts []Whereabouts `cbor:"10,keyasint,omitempty"`
 	// Place is what an operation of TypePlace does; nil for all others.
 	Place *PlacementChange `cbor:"11,keyasint,omitempty"`
-	// Number counts the operations of its origin for this resource, from 1, without gaps, through all epochs.
+	// Number counts the operations of its line for this resource, from 1, without gaps, through all epochs.
 	Number uint64 `cbor:"12,keyasint"`
 	// Keep says that Edit is what one site's application shows and the others are to show, also where the fold says the
 	// same already; what nobody has set goes.
@@ -62,12 +62,13 @@ type Operation struct {
 	User string `cbor:"14,keyasint,omitempty"`
 	// Time is the hybrid time in Unix microseconds: at least the origin's clock, and more than that of all it has seen.
 	Time int64 `cbor:"15,keyasint"`
-	// Seen is what was settled in the origin's application when it was issued. Of its own origin it has seen all before it.
+	// Seen is what was settled in the origin's application when it was issued. Of its own line it has seen all before it.
 	Seen Vector `cbor:"16,keyasint,omitempty"`
 	// Scope is the scope as its caller wrote it, canonical.
 	Scope string `cbor:"17,keyasint,omitempty"`
 
-	// Origin is the site where it ran first: the author of the change that it is in.
+	// Line is that of the change that it is in. Origin is the site where it ran first, whose line it is.
+	Line   Line   `cbor:"-"`
 	Origin SiteID `cbor:"-"`
 	// Epoch is that of the document that it is in.
 	Epoch uint64 `cbor:"-"`
@@ -90,19 +91,19 @@ func validHeader(h map[string]string) bool {
 	return true
 }
 
-// Saw reports whether o has seen the n-th operation of an origin.
-func (o *Operation) Saw(origin SiteID, n uint64) bool {
-	if origin == o.Origin {
+// Saw reports whether o has seen the n-th operation of a line.
+func (o *Operation) Saw(l Line, n uint64) bool {
+	if l == o.Line {
 		return n < o.Number
 	}
-	return n <= o.Seen[origin]
+	return n <= o.Seen[l]
 }
 
-// Before returns all that o has seen, those of its own origin included.
+// Before returns all that o has seen, those of its own line included.
 func (o *Operation) Before() Vector {
 	seen := o.Seen.Clone()
 	if o.Number > 1 {
-		seen[o.Origin] = o.Number - 1
+		seen[o.Line] = o.Number - 1
 	}
 	return seen
 }
@@ -160,8 +161,8 @@ func (o *Operation) validate() error {
 	case o.Keep && o.Edit == nil:
 		return errors.New("it keeps nothing")
 	}
-	for origin, n := range o.Seen {
-		if origin == "" || len(origin) > MaxSiteID || n == 0 {
+	for l, n := range o.Seen {
+		if !l.Valid() || n == 0 {
 			return errors.New("it has seen what is nothing")
 		}
 	}
@@ -332,7 +333,7 @@ func (w Whereabouts) Validate() error {
 }
 
 // Compare orders operations by time, origin and identifier, and nothing else. An operation's time exceeds those of all it
-// has seen, so the order respects causality. Number tells apart what a faulty origin has given one identifier twice.
+// has seen, so the order respects causality. Number and line tell apart what was given one identifier twice.
 func Compare(a, b *Operation) int {
 	switch {
 	case a.Time != b.Time:
@@ -356,5 +357,5 @@ func Compare(a, b *Operation) int {
 		}
 		return 1
 	}
-	return 0
+	return strings.Compare(string(a.Line), string(b.Line))
 }

@@ -14,16 +14,14 @@ type Status struct {
 	// At is when it was made, by the site's own clock, in Unix microseconds.
 	At int64 `cbor:"3,keyasint"`
 
-	// Epoch is the one that the site writes in, Changes how many it has written there, Final how many in the one before.
-	Epoch   uint64 `cbor:"4,keyasint,omitempty"`
-	Changes uint64 `cbor:"5,keyasint,omitempty"`
-	Final   uint64 `cbor:"6,keyasint,omitempty"`
+	// Epoch is the one that the site writes in. Lines tells of those of its lines that it has written in it, or in the one before.
+	Epoch uint64         `cbor:"4,keyasint,omitempty"`
+	Lines map[Line]Wrote `cbor:"5,keyasint,omitempty"`
 	// Whole says that the site has all that anybody has written in the epoch before; Over, that it has dropped that.
 	Whole bool `cbor:"7,keyasint,omitempty"`
 	Over  bool `cbor:"8,keyasint,omitempty"`
 
-	// Issued counts the operations that the site has issued, Settled those that need nothing more there.
-	Issued  uint64 `cbor:"9,keyasint,omitempty"`
+	// Settled counts the operations that need nothing more there.
 	Settled Vector `cbor:"10,keyasint,omitempty"`
 	// Executed are the facts that its application follows.
 	Executed []Fact `cbor:"11,keyasint,omitempty"`
@@ -67,6 +65,14 @@ const (
 	// MaxDiffers bounds the paths at which a site says that its application differs.
 	MaxDiffers = 8
 )
+
+// Wrote is what a site has written in a line: how many changes in the epoch that it writes in, how many in the one before, and how many
+// operations through all epochs.
+type Wrote struct {
+	Changes uint64 `cbor:"1,keyasint,omitempty"`
+	Final   uint64 `cbor:"2,keyasint,omitempty"`
+	Issued  uint64 `cbor:"3,keyasint,omitempty"`
+}
 
 // Left is the last word of a site that was removed.
 type Left struct {
@@ -226,9 +232,14 @@ func (s *Status) validate() error {
 	case s.Summary != nil && !json.Valid(s.Summary):
 		return errors.New("a summary that is not JSON")
 	}
-	for origin, n := range s.Settled {
-		if origin == "" || len(origin) > MaxSiteID || n == 0 {
+	for l, n := range s.Settled {
+		if !l.Valid() || n == 0 {
 			return errors.New("a vector that counts nothing")
+		}
+	}
+	for l := range s.Lines {
+		if !l.Valid() {
+			return errors.New("a line that is none")
 		}
 	}
 	for id := range s.Outcomes {

@@ -68,10 +68,10 @@ type Store interface {
 	// Record, ResourceByID, ResourceByLocal, ResourceByDocument, Operation, Answer, Kept and Conflict return ErrNotFound when
 	// there is none.
 	Record(ctx context.Context, id DocumentID) (Record, error)
-	// Changes returns the stored changes of a resource that have does not show, those of one author in their order, at most
+	// Changes returns the stored changes of a resource that have does not show, those of one line in their order, at most
 	// about limit bytes of them (0: no bound, at least one otherwise), and whether there are more. They are as Read makes them
 	// of stored ones. A nil have shows nothing.
-	Changes(ctx context.Context, id DocumentID, have map[uint64]map[SiteID]uint64, limit int) ([]StoredChange, bool, error)
+	Changes(ctx context.Context, id DocumentID, have map[uint64]map[Line]uint64, limit int) ([]StoredChange, bool, error)
 	// Digests lists the digests of the documents of a range that are shared with a site, by rising identifier.
 	Digests(ctx context.Context, with SiteID, r Range) ([]Digest, error)
 	// AllDigests calls each for every document that is shared with anybody. It is for the start.

@@ -2,17 +2,17 @@ package engine
 
 import "maps"
 
-// Vector counts operations of one resource by origin: it contains the first n of each. (Version vectors: Parker et al.,
+// Vector counts operations of one resource by line: it contains the first n of each. (Version vectors: Parker et al.,
 // "Detection of Mutual Inconsistency in Distributed Systems", 1983.) A nil Vector contains nothing and may be read.
-type Vector map[SiteID]uint64
+type Vector map[Line]uint64
 
-// Has reports whether the n-th operation of an origin is contained.
-func (v Vector) Has(origin SiteID, n uint64) bool { return n <= v[origin] }
+// Has reports whether the n-th operation of a line is contained.
+func (v Vector) Has(l Line, n uint64) bool { return n <= v[l] }
 
 // Contains reports whether all of w is contained.
 func (v Vector) Contains(w Vector) bool {
-	for origin, n := range w {
-		if n > v[origin] {
+	for l, n := range w {
+		if n > v[l] {
 			return false
 		}
 	}
@@ -28,9 +28,9 @@ func (v Vector) Clone() Vector {
 
 // Join adds what w contains to v.
 func (v Vector) Join(w Vector) {
-	for origin, n := range w {
-		if n > v[origin] {
-			v[origin] = n
+	for l, n := range w {
+		if n > v[l] {
+			v[l] = n
 		}
 	}
 }
@@ -42,9 +42,9 @@ func Meet(vectors ...Vector) Vector {
 	}
 	least := vectors[0].Clone()
 	for _, v := range vectors[1:] {
-		for origin, n := range least {
-			if m := v[origin]; m < n {
-				least[origin] = m
+		for l, n := range least {
+			if m := v[l]; m < n {
+				least[l] = m
 			}
 		}
 	}

@@ -23,7 +23,7 @@ func newBenchMesh(b *testing.B, count int, c testConfig) []*testSite {
 // benchLetter is one that no document has to be kept for: a change of 300 bytes.
 func benchLetter(from *testSite) *engine.Letter {
 	return &engine.Letter{
-		Parcels: []engine.Parcel{{About: make([]byte, 200), Changes: []engine.SignedChange{{Author: from.id, Signature: make([]byte, signatureLen), Bytes: make([]byte, 300)}}}},
+		Parcels: []engine.Parcel{{About: make([]byte, 200), Changes: []engine.SignedChange{{Line: engine.LineOf(from.id, "1"), Signature: make([]byte, signatureLen), Bytes: make([]byte, 300)}}}},
 		Sent:    []engine.SiteID{from.id},
 	}
 }

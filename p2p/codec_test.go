@@ -9,6 +9,7 @@ import (
 	"io"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"testing/iotest"
 	"time"
@@ -28,7 +29,7 @@ func drawLetter(t *rapid.T) *engine.Letter {
 	for range rapid.IntRange(0, 3).Draw(t, "parcels") {
 		p := engine.Parcel{About: some("about"), Epoch: rapid.Uint64().Draw(t, "epoch"), More: rapid.Bool().Draw(t, "more")}
 		for range rapid.IntRange(0, 3).Draw(t, "changes") {
-			p.Changes = append(p.Changes, engine.SignedChange{Author: site.Draw(t, "author"), Signature: signature, Bytes: some("change")})
+			p.Changes = append(p.Changes, engine.SignedChange{Line: engine.LineOf(site.Draw(t, "author"), "1"), Signature: signature, Bytes: some("change")})
 		}
 		l.Parcels = append(l.Parcels, p)
 	}
@@ -107,10 +108,10 @@ func TestLettersOutOfBounds(t *testing.T) {
 		"a long about":            {Parcels: []engine.Parcel{{About: make([]byte, engine.MaxAbout+1)}}},
 		"a long checkpoint":       {Parcels: []engine.Parcel{{About: about, Checkpoint: make([]byte, engine.MaxCheckpoint+1)}}},
 		"a change of nobody":      {Parcels: []engine.Parcel{{About: about, Changes: []engine.SignedChange{{Signature: signature, Bytes: about}}}}},
-		"a change of a long name": {Parcels: []engine.Parcel{{About: about, Changes: []engine.SignedChange{{Author: engine.SiteID(make([]byte, engine.MaxSiteID+1)), Signature: signature, Bytes: about}}}}},
-		"an unsigned change":      {Parcels: []engine.Parcel{{About: about, Changes: []engine.SignedChange{{Author: "a", Bytes: about}}}}},
-		"an empty change":         {Parcels: []engine.Parcel{{About: about, Changes: []engine.SignedChange{{Author: "a", Signature: signature}}}}},
-		"a long change":           {Parcels: []engine.Parcel{{About: about, Changes: []engine.SignedChange{{Author: "a", Signature: signature, Bytes: make([]byte, engine.MaxChange+1)}}}}},
+		"a change of a long name": {Parcels: []engine.Parcel{{About: about, Changes: []engine.SignedChange{{Line: engine.Line(strings.Repeat("a", engine.MaxSiteID+1)), Signature: signature, Bytes: about}}}}},
+		"an unsigned change":      {Parcels: []engine.Parcel{{About: about, Changes: []engine.SignedChange{{Line: "a", Bytes: about}}}}},
+		"an empty change":         {Parcels: []engine.Parcel{{About: about, Changes: []engine.SignedChange{{Line: "a", Signature: signature}}}}},
+		"a long change":           {Parcels: []engine.Parcel{{About: about, Changes: []engine.SignedChange{{Line: "a", Signature: signature, Bytes: make([]byte, engine.MaxChange+1)}}}}},
 		"an empty batch":          {Batches: []engine.StatusBatch{{Site: "a", Signature: signature}}},
 		"an empty status":         {Batches: []engine.StatusBatch{{Site: "a", Signature: signature, Statuses: [][]byte{{}}}}},
 		"a status out of place":   {Statuses: []engine.SignedStatus{{Site: "a", Status: about, Signature: signature, Index: 1, Size: 1}}},
@@ -207,7 +208,7 @@ func TestMessagesOutOfBounds(t *testing.T) {
 		"a want of nothing":        {Step: stepWant},
 		"a want of no document":    {Step: stepWant, Want: []engine.Have{{Document: "x"}}},
 		"a want of too many":       {Step: stepWant, Want: make([]engine.Have, wantDocuments+1)},
-		"changes of nobody":        {Step: stepWant, Want: []engine.Have{{Document: testDocumentID(nil), Changes: map[uint64]map[engine.SiteID]uint64{0: {"": 1}}}}},
+		"changes of nobody":        {Step: stepWant, Want: []engine.Have{{Document: testDocumentID(nil), Changes: map[uint64]map[engine.Line]uint64{0: {"": 1}}}}},
 		"a status of nobody":       {Step: stepWant, Want: []engine.Have{{Document: testDocumentID(nil), Statuses: map[engine.SiteID]uint64{"": 1}}}},
 		"no letter":                {Step: stepLetter},
 		"a letter that is refused": {Step: stepRecords, Letter: &engine.Letter{Parcels: []engine.Parcel{{}}}},
@@ -371,7 +372,7 @@ func FuzzMessage(f *testing.F) {
 		{Step: stepDeeper, Sums: []sums{{Range: engine.Range{Depth: 1, First: 3}, Parts: full}}, Last: true},
 		{Step: stepDigests, Lists: []list{{Range: engine.Range{Depth: 1}, Items: full[:itemLen]}}},
 		{Step: stepDiffer, IDs: full[:idLen]},
-		{Step: stepWant, Want: []engine.Have{{Document: testDocumentID(nil), Changes: map[uint64]map[engine.SiteID]uint64{1: {"a": 1}}, Statuses: map[engine.SiteID]uint64{"a": 2}}}},
+		{Step: stepWant, Want: []engine.Have{{Document: testDocumentID(nil), Changes: map[uint64]map[engine.Line]uint64{1: {"a": 1}}, Statuses: map[engine.SiteID]uint64{"a": 2}}}},
 		{Step: stepLetter, Letter: rapid.Custom(drawLetter).Example(1)},
 	} {
 		f.Add(engine.Encode(&m))

@@ -83,16 +83,16 @@ func (f *fakeMembership) invite(secret string) {
 	f.secret = secret
 }
 
-// fakeDocument is a grow-only set of numbered changes by author.
+// fakeDocument is a grow-only set of numbered changes by line.
 type fakeDocument struct {
 	placement []engine.SiteID
 	about     []byte
-	changes   map[engine.SiteID][]engine.SignedChange
+	changes   map[engine.Line][]engine.SignedChange
 	digest    engine.Fingerprint
 }
 
-func (d *fakeDocument) version() map[engine.SiteID]uint64 {
-	v := map[engine.SiteID]uint64{}
+func (d *fakeDocument) version() map[engine.Line]uint64 {
+	v := map[engine.Line]uint64{}
 	for author, changes := range d.changes {
 		v[author] = uint64(len(changes))
 	}
@@ -187,7 +187,7 @@ func (f *fakeExchange) open(about []byte) (engine.DocumentID, *fakeDocument, err
 	if err := engine.Decode(about, &a); err != nil {
 		return "", nil, err
 	}
-	d := &fakeDocument{placement: a.Placement, about: about, changes: map[engine.SiteID][]engine.SignedChange{}}
+	d := &fakeDocument{placement: a.Placement, about: about, changes: map[engine.Line][]engine.SignedChange{}}
 	d.count()
 	f.docs[id] = d
 	r := engine.RangeOf(id, engine.RangeDepth)
@@ -212,9 +212,10 @@ func (f *fakeExchange) write(id engine.DocumentID, payload []byte) ([]engine.Sit
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	d := f.docs[id]
-	b := binary.BigEndian.AppendUint64(nil, uint64(len(d.changes[f.self])+1))
-	c := engine.SignedChange{Author: f.self, Signature: make([]byte, signatureLen), Bytes: append(b, payload...)}
-	f.change(id, d, func() { d.changes[f.self] = append(d.changes[f.self], c) })
+	line := engine.LineOf(f.self, "1")
+	b := binary.BigEndian.AppendUint64(nil, uint64(len(d.changes[line])+1))
+	c := engine.SignedChange{Line: line, Signature: make([]byte, signatureLen), Bytes: append(b, payload...)}
+	f.change(id, d, func() { d.changes[line] = append(d.changes[line], c) })
 	return d.placement, &engine.Letter{Parcels: []engine.Parcel{{About: d.about, Changes: []engine.SignedChange{c}}}, Sent: d.placement}
 }
 
@@ -263,9 +264,9 @@ func (f *fakeExchange) take(from engine.SiteID, l *engine.Letter) (news *engine.
 			for _, c := range p.Changes {
 				f.bytes += len(c.Bytes)
 				number := int(binary.BigEndian.Uint64(c.Bytes))
-				switch have := len(d.changes[c.Author]); {
+				switch have := len(d.changes[c.Line]); {
 				case number == have+1:
-					d.changes[c.Author] = append(d.changes[c.Author], c)
+					d.changes[c.Line] = append(d.changes[c.Line], c)
 					got.Changes = append(got.Changes, c)
 				case number > have+1:
 					f.orders++
@@ -323,7 +324,7 @@ func (f *fakeExchange) Have(_ context.Context, with engine.SiteID, ids []engine.
 	var all []engine.Have
 	for _, id := range ids {
 		if d := f.docs[id]; d != nil && slices.Contains(d.placement, with) {
-			all = append(all, engine.Have{Document: id, Changes: map[uint64]map[engine.SiteID]uint64{0: d.version()}})
+			all = append(all, engine.Have{Document: id, Changes: map[uint64]map[engine.Line]uint64{0: d.version()}})
 		}
 	}
 	return all, nil
@@ -341,8 +342,8 @@ func (f *fakeExchange) Missing(_ context.Context, with engine.SiteID, have []eng
 		}
 		p := engine.Parcel{About: d.about}
 		size += len(d.about)
-		for _, author := range slices.Sorted(maps.Keys(d.changes)) {
-			for _, c := range d.changes[author][min(int(h.Changes[0][author]), len(d.changes[author])):] {
+		for _, line := range slices.Sorted(maps.Keys(d.changes)) {
+			for _, c := range d.changes[line][min(int(h.Changes[0][line]), len(d.changes[line])):] {
 				if size > len(d.about) && size+len(c.Bytes) > limit {
 					if p.More = true; len(p.Changes) > 0 {
 						l.Parcels = append(l.Parcels, p)

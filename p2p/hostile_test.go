@@ -301,7 +301,7 @@ func TestDenseMessagesAreRefused(t *testing.T) {
 	}
 	wants := &message{Step: stepWant}
 	for range wantDocuments {
-		wants.Want = append(wants.Want, engine.Have{Document: testDocumentID(nil), Changes: map[uint64]map[engine.SiteID]uint64{0: {"12D3KooWabcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrst": 1}}})
+		wants.Want = append(wants.Want, engine.Have{Document: testDocumentID(nil), Changes: map[uint64]map[engine.Line]uint64{0: {"12D3KooWabcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrst": 1}}})
 	}
 	lists := &message{Step: stepDigests, Last: true}
 	for _, r := range (engine.Range{}).Parts() {

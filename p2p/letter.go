@@ -82,7 +82,7 @@ func checkParcel(p *engine.Parcel) error {
 	}
 	for i := range p.Changes {
 		c := &p.Changes[i]
-		if !named(c.Author) || len(c.Signature) != signatureLen || len(c.Bytes) == 0 || len(c.Bytes) > engine.MaxChange {
+		if !c.Line.Valid() || len(c.Signature) != signatureLen || len(c.Bytes) == 0 || len(c.Bytes) > engine.MaxChange {
 			return fmt.Errorf("%w: a change of %d bytes, a signature of %d", engine.ErrRefused, len(c.Bytes), len(c.Signature))
 		}
 	}

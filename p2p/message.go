@@ -71,8 +71,9 @@ const (
 	sumLen  = 32
 	idLen   = 32
 	itemLen = idLen + sumLen
-	// maxEpochs and maxAuthors bound what a want tells of one document.
+	// maxEpochs, maxLines and maxAuthors bound what a want tells of one document.
 	maxEpochs  = 64
+	maxLines   = 16 << 10
 	maxAuthors = 16 << 10
 )
 
@@ -207,12 +208,12 @@ func (m *message) checkWant() error {
 		if !h.Document.Valid() || len(h.Changes) > maxEpochs || len(h.Statuses) > maxAuthors {
 			return fmt.Errorf("%w: a document with %d epochs and %d statuses", engine.ErrRefused, len(h.Changes), len(h.Statuses))
 		}
-		for _, authors := range h.Changes {
-			if len(authors) > maxAuthors {
-				return fmt.Errorf("%w: a document of %d authors", engine.ErrRefused, len(authors))
+		for _, lines := range h.Changes {
+			if len(lines) > maxLines {
+				return fmt.Errorf("%w: a document of %d lines", engine.ErrRefused, len(lines))
 			}
-			for author := range authors {
-				if !named(author) {
+			for line := range lines {
+				if !line.Valid() {
 					return fmt.Errorf("%w: changes of nobody", engine.ErrRefused)
 				}
 			}

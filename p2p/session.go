@@ -248,8 +248,8 @@ func (c *session) want(ctx context.Context, ids []id) ([]engine.Have, error) {
 		if !c.pulls.progress(d, h) {
 			continue
 		}
-		for _, authors := range h.Changes {
-			size += 64 * len(authors)
+		for _, lines := range h.Changes {
+			size += 96 * len(lines)
 		}
 		if size += 128 + 64*len(h.Statuses); size > frameBytes && len(want) > 0 {
 			c.pulls.begin(want, ids[i:])

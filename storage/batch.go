@@ -22,7 +22,7 @@ func (w *writer) batch(b *engine.Batch) (firstEvent uint64, err error) {
 	}
 	for _, c := range b.Changes {
 		if err := w.putChange(c); err != nil {
-			return 0, fmt.Errorf("change %d of %s in document %s: %w", c.Number, c.Author, c.Document, err)
+			return 0, fmt.Errorf("change %d of %s in document %s: %w", c.Number, c.Line, c.Document, err)
 		}
 	}
 	for i := range b.Operations {

@@ -35,7 +35,7 @@ func createOf(n int) created {
 		row.Sites[s] = engine.ReplicaStatus{State: engine.StateConverging, Pending: 1}
 	}
 	digest := engine.Fingerprint{uint64(n), 1, 2, 3}
-	change := &engine.Change{SignedChange: engine.SignedChange{Author: benchSites[0], Signature: make([]byte, 64), Bytes: bytes.Repeat([]byte{'c'}, 600)},
+	change := &engine.Change{SignedChange: engine.SignedChange{Line: engine.LineOf(benchSites[0], "1"), Signature: make([]byte, 64), Bytes: bytes.Repeat([]byte{'c'}, 600)},
 		Document: document, Number: 1}
 	var c created
 	c.heard = engine.Batch{Changes: []*engine.Change{change}, Records: []engine.Record{{Row: row, About: bytes.Repeat([]byte{'a'}, 250),

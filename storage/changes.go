@@ -19,16 +19,16 @@ func (w *writer) putChange(c *engine.Change) error {
 	if err != nil {
 		return err
 	}
-	author, err := w.site(c.Author)
+	line, err := w.line(c.Line)
 	if err != nil {
 		return err
 	}
-	at := changePlace(c.Document, c.Epoch, c.Author, c.Number)
-	added, _, err := w.run(addChange, resource, int64(c.Epoch), author, int64(c.Number), given(c.Signature), w.vault.seal(given(c.Bytes), at))
+	at := changePlace(c.Document, c.Epoch, c.Line, c.Number)
+	added, _, err := w.run(addChange, resource, int64(c.Epoch), line, int64(c.Number), given(c.Signature), w.vault.seal(given(c.Bytes), at))
 	if err != nil || added > 0 {
 		return err
 	}
-	there, err := w.bytes(readChange, resource, int64(c.Epoch), author, int64(c.Number))
+	there, err := w.bytes(readChange, resource, int64(c.Epoch), line, int64(c.Number))
 	if err != nil {
 		return err
 	}
@@ -54,17 +54,17 @@ func (w *writer) dropEpoch(e engine.EpochOf) error {
 }
 
 const (
-	fromChanges = ` FROM changes c JOIN sites s ON s.n = c.author WHERE c.resource = (SELECT n FROM resources WHERE document = ?)`
-	// lineEnds asks for the ends of all authors' lines, and reads no change.
-	lineEnds = `SELECT c.epoch, s.id, max(c.number)` + fromChanges + ` GROUP BY c.epoch, c.author ORDER BY c.epoch, c.author`
-	// readAll and readLine read changes, those of one author in their order.
-	readAll  = `SELECT c.epoch, s.id, c.number, c.signature, c.bytes` + fromChanges + ` ORDER BY c.epoch, c.author, c.number`
-	readLine = `SELECT c.epoch, s.id, c.number, c.signature, c.bytes` + fromChanges + `
-		AND c.epoch = ? AND c.author = (SELECT n FROM sites WHERE id = ?) AND c.number > ? ORDER BY c.number`
+	fromChanges = ` FROM changes c JOIN lines l ON l.n = c.line WHERE c.resource = (SELECT n FROM resources WHERE document = ?)`
+	// lineEnds asks for the ends of all lines, and reads no change.
+	lineEnds = `SELECT c.epoch, l.name, max(c.number)` + fromChanges + ` GROUP BY c.epoch, c.line ORDER BY c.epoch, c.line`
+	// readAll and readLine read changes, those of one line in their order.
+	readAll  = `SELECT c.epoch, l.name, c.number, c.signature, c.bytes` + fromChanges + ` ORDER BY c.epoch, c.line, c.number`
+	readLine = `SELECT c.epoch, l.name, c.number, c.signature, c.bytes` + fromChanges + `
+		AND c.epoch = ? AND c.line = (SELECT n FROM lines WHERE name = ?) AND c.number > ? ORDER BY c.number`
 )
 
-// Changes implements engine.Store: by epoch, and within one by author.
-func (s *Store) Changes(ctx context.Context, id engine.DocumentID, have map[uint64]map[engine.SiteID]uint64, limit int) ([]engine.StoredChange, bool, error) {
+// Changes implements engine.Store: by epoch, and within one by line.
+func (s *Store) Changes(ctx context.Context, id engine.DocumentID, have map[uint64]map[engine.Line]uint64, limit int) ([]engine.StoredChange, bool, error) {
 	key, err := keyOf(id)
 	if err != nil {
 		return nil, false, nil // no such document has changes
@@ -92,25 +92,25 @@ type changeReader struct {
 }
 
 // readBeyond reads what have does not show of each line.
-func (r *changeReader) readBeyond(ctx context.Context, key documentKey, have map[uint64]map[engine.SiteID]uint64) error {
+func (r *changeReader) readBeyond(ctx context.Context, key documentKey, have map[uint64]map[engine.Line]uint64) error {
 	type line struct {
-		epoch  uint64
-		author engine.SiteID
-		last   uint64
+		epoch uint64
+		name  engine.Line
+		last  uint64
 	}
 	ends, err := collect(ctx, r.store.reads, func(row scanner) (l line, err error) {
-		err = row.Scan(&l.epoch, &l.author, &l.last)
+		err = row.Scan(&l.epoch, &l.name, &l.last)
 		return l, err
 	}, lineEnds, key[:])
 	if err != nil {
 		return err
 	}
 	for _, l := range ends {
-		from := have[l.epoch][l.author]
+		from := have[l.epoch][l.name]
 		if from >= l.last {
 			continue
 		}
-		if err := r.read(ctx, readLine, key[:], int64(l.epoch), string(l.author), int64(from)); err != nil || r.more {
+		if err := r.read(ctx, readLine, key[:], int64(l.epoch), string(l.name), int64(from)); err != nil || r.more {
 			return err
 		}
 	}
@@ -125,10 +125,10 @@ func (r *changeReader) read(ctx context.Context, q string, args ...any) error {
 			return false, nil
 		}
 		var c engine.StoredChange
-		if err := row.Scan(&c.Epoch, &c.Author, &c.Number, &c.Signature, &c.Bytes); err != nil {
+		if err := row.Scan(&c.Epoch, &c.Line, &c.Number, &c.Signature, &c.Bytes); err != nil {
 			return false, err
 		}
-		if err := r.store.vault.open(&c.Bytes, changePlace(r.document, c.Epoch, c.Author, c.Number)); err != nil {
+		if err := r.store.vault.open(&c.Bytes, changePlace(r.document, c.Epoch, c.Line, c.Number)); err != nil {
 			return false, err
 		}
 		r.size += len(c.Bytes) + len(c.Signature)

@@ -57,6 +57,11 @@ func (w *writer) site(id engine.SiteID) (int64, error) {
 	return n, err
 }
 
+func (w *writer) line(l engine.Line) (int64, error) {
+	n, _, err := w.lines.number(w, l)
+	return n, err
+}
+
 // placement returns the number of a set of sites, which are sorted.
 func (w *writer) placement(sorted []engine.SiteID) (int64, error) {
 	n, added, err := w.placements.number(w, lines(sorted))

@@ -66,7 +66,7 @@ func (m *model) commit(b *engine.Batch) {
 		m.stored(string(c.Document))
 		stored := engine.StoredChange{SignedChange: c.SignedChange, Epoch: c.Epoch, Number: c.Number}
 		same := func(o engine.StoredChange) bool {
-			return o.Epoch == c.Epoch && o.Author == c.Author && o.Number == c.Number
+			return o.Epoch == c.Epoch && o.Line == c.Line && o.Number == c.Number
 		}
 		if !slices.ContainsFunc(m.changes[c.Document], same) {
 			m.changes[c.Document] = append(m.changes[c.Document], stored)
@@ -235,21 +235,22 @@ func (m *model) drawChanges(t *rapid.T, b *engine.Batch) {
 	}
 	count := map[string]uint64{}
 	for range rapid.IntRange(0, 4).Draw(t, "changes") {
-		doc, epoch, author := drawDocument(t), rapid.Uint64Range(0, 1).Draw(t, "epoch"), rapid.SampledFrom(sites).Draw(t, "author")
+		doc, epoch := drawDocument(t), rapid.Uint64Range(0, 1).Draw(t, "epoch")
+		line := engine.LineOf(rapid.SampledFrom(sites).Draw(t, "author"), rapid.SampledFrom([]string{"1", "2"}).Draw(t, "run"))
 		last := uint64(0)
 		for _, c := range m.changes[doc] {
-			if c.Author == author && c.Epoch == epoch {
+			if c.Line == line && c.Epoch == epoch {
 				last = max(last, c.Number)
 			}
 		}
-		line := fmt.Sprint(doc, epoch, author)
-		number := last + 1 + count[line]
+		of := fmt.Sprint(doc, epoch, line)
+		number := last + 1 + count[of]
 		if last > 0 && rapid.Bool().Draw(t, "again") {
 			number = last
 		} else {
-			count[line]++
+			count[of]++
 		}
-		b.Changes = append(b.Changes, change(doc, epoch, author, number))
+		b.Changes = append(b.Changes, change(doc, epoch, line, number))
 	}
 }
 
@@ -314,10 +315,10 @@ func (m *model) compare(t *rapid.T, s *Store) {
 		}
 		changes, _, err := s.Changes(ctx, id, nil, 0)
 		byLine := func(a, b engine.StoredChange) int {
-			return cmp.Or(cmp.Compare(a.Epoch, b.Epoch), cmp.Compare(a.Author, b.Author), cmp.Compare(a.Number, b.Number))
+			return cmp.Or(cmp.Compare(a.Epoch, b.Epoch), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Number, b.Number))
 		}
 		if !slices.IsSortedFunc(changes, func(a, b engine.StoredChange) int {
-			if a.Epoch != b.Epoch || a.Author != b.Author {
+			if a.Epoch != b.Epoch || a.Line != b.Line {
 				return cmp.Compare(a.Epoch, b.Epoch)
 			}
 			return cmp.Compare(a.Number, b.Number)

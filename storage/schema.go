@@ -3,14 +3,15 @@ package storage
 // applicationID marks the file as ours ("Skry"), see https://www.sqlite.org/pragma.html#pragma_application_id.
 const applicationID = 0x536b7279
 
-// firstVersion is that of the first schema here. Those below are of earlier releases, which kept documents and statuses apart.
-const firstVersion = 3
+// firstVersion is that of the first schema here. Those below are of earlier agents, which kept documents and statuses in another way, or
+// numbered changes by site.
+const firstVersion = 4
 
 // migrations bring a database from one version to the next, the first of them an empty one to firstVersion. user_version says
 // which has run. What was released is never edited: a change of the schema is a new entry.
-var migrations = []string{schema3}
+var migrations = []string{schema4}
 
-// schema3 is written around what is done most, a write:
+// schema4 is written around what is done most, a write:
 //   - A row of resources holds all that is kept of one, so that a write of it is one statement. Columns that lists read come
 //     first, large ones last: a list does not read them. Checkpoints, which are large and change rarely, are apart.
 //   - Pages of lists are read off an index in their order: resources_list and operations_list have all rows, and those columns
@@ -19,8 +20,8 @@ var migrations = []string{schema3}
 //   - An update takes an index entry out and puts it in again for each index with a column that its SET names, changed or not.
 //     So what changes often (state, pending) is in no index but those of what is open.
 //   - Times are nanoseconds since 1970, 0 for none. Documents are the 32 bytes of their identifier.
-//   - kinds, sites and placements give numbers to what many rows have in common; 0 is nothing.
-const schema3 = `
+//   - kinds, sites, lines and placements give numbers to what many rows have in common; 0 is nothing.
+const schema4 = `
 CREATE TABLE vault (sealed BLOB NOT NULL);
 
 CREATE TABLE kinds (
@@ -33,6 +34,11 @@ CREATE TABLE kinds (
 CREATE TABLE sites (
 	n  INTEGER PRIMARY KEY,
 	id TEXT NOT NULL UNIQUE
+);
+
+CREATE TABLE lines (
+	n    INTEGER PRIMARY KEY,
+	name TEXT NOT NULL UNIQUE
 );
 
 CREATE TABLE placements (
@@ -115,11 +121,11 @@ END;
 CREATE TABLE changes (
 	resource  INTEGER NOT NULL,
 	epoch     INTEGER NOT NULL,
-	author    INTEGER NOT NULL,
+	line      INTEGER NOT NULL,
 	number    INTEGER NOT NULL,
 	signature BLOB NOT NULL,
 	bytes     BLOB NOT NULL, -- sealed
-	PRIMARY KEY (resource, epoch, author, number)
+	PRIMARY KEY (resource, epoch, line, number)
 ) WITHOUT ROWID;
 
 CREATE TABLE operations (

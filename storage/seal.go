@@ -20,9 +20,9 @@ func place(column, row string) []byte {
 }
 
 // changePlace is that of a change's bytes.
-func changePlace(document engine.DocumentID, epoch uint64, author engine.SiteID, number uint64) []byte {
+func changePlace(document engine.DocumentID, epoch uint64, line engine.Line, number uint64) []byte {
 	p := strconv.AppendUint(append(place("changes.bytes", string(document)), 0), epoch, 10)
-	return strconv.AppendUint(append(append(append(p, 0), author...), 0), number, 10)
+	return strconv.AppendUint(append(append(append(p, 0), line...), 0), number, 10)
 }
 
 // seal encrypts a value; nil, which is no value, stays nil.

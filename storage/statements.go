@@ -14,6 +14,8 @@ const (
 	addKind
 	findSite
 	addSite
+	findLine
+	addLine
 	findPlacement
 	addPlacement
 	addPlacementSite
@@ -87,6 +89,8 @@ func texts() (all [statementCount]string) {
 		addKind:          `INSERT INTO kinds (service, kind) VALUES (?, ?)`,
 		findSite:         `SELECT n FROM sites WHERE id = ?`,
 		addSite:          `INSERT INTO sites (id) VALUES (?)`,
+		findLine:         `SELECT n FROM lines WHERE name = ?`,
+		addLine:          `INSERT INTO lines (name) VALUES (?)`,
 		findPlacement:    `SELECT n FROM placements WHERE sites = ?`,
 		addPlacement:     `INSERT INTO placements (sites) VALUES (?)`,
 		addPlacementSite: `INSERT INTO placement_sites (placement, place, site) VALUES (?, ?, ?)`,
@@ -100,9 +104,9 @@ func texts() (all [statementCount]string) {
 			ON CONFLICT (resource) DO UPDATE SET bytes = excluded.bytes`,
 
 		dropEpoch: `DELETE FROM changes WHERE resource = ? AND epoch = ?`,
-		addChange: `INSERT INTO changes (resource, epoch, author, number, signature, bytes) VALUES (?, ?, ?, ?, ?, ?)
-			ON CONFLICT (resource, epoch, author, number) DO NOTHING`,
-		readChange: `SELECT bytes FROM changes WHERE resource = ? AND epoch = ? AND author = ? AND number = ?`,
+		addChange: `INSERT INTO changes (resource, epoch, line, number, signature, bytes) VALUES (?, ?, ?, ?, ?, ?)
+			ON CONFLICT (resource, epoch, line, number) DO NOTHING`,
+		readChange: `SELECT bytes FROM changes WHERE resource = ? AND epoch = ? AND line = ? AND number = ?`,
 
 		addOperation: `INSERT INTO operations (state, open, states, settled_at, blob_needed, errors, sites, placement, subject, resource,
 			type, kind, method, path, scope, origin, user, issued_at, parents, blob, blob_size, change, body, id)

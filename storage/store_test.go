@@ -83,10 +83,10 @@ func document(name string) engine.DocumentID {
 }
 
 // change makes one of a document.
-func change(id engine.DocumentID, epoch uint64, author engine.SiteID, number uint64) *engine.Change {
+func change(id engine.DocumentID, epoch uint64, line engine.Line, number uint64) *engine.Change {
 	c := &engine.Change{Document: id, Epoch: epoch, Number: number}
-	c.Author, c.Signature = author, []byte("signature")
-	c.Bytes = fmt.Appendf(nil, "%s %d %s %d", id, epoch, author, number)
+	c.Line, c.Signature = line, []byte("signature")
+	c.Bytes = fmt.Appendf(nil, "%s %d %s %d", id, epoch, line, number)
 	return c
 }
 

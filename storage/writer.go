@@ -27,6 +27,7 @@ type writer struct {
 
 	kinds      dictionary[kindName]
 	sites      dictionary[engine.SiteID]
+	lines      dictionary[engine.Line]
 	placements dictionary[string]
 	// What the rows hold that were written lately, as far as it decides which statement is the one.
 	resources  recent[documentKey, resourceMemory]
@@ -46,6 +47,7 @@ func openWriter(uri string, now func() time.Time) (*writer, error) {
 	}
 	w := &writer{conn: conn.(*sqlite3.SQLiteConn), now: now, seed: maphash.MakeSeed()}
 	w.kinds = newDictionary(findKind, addKind, func(k kindName) []driver.Value { return []driver.Value{string(k.service), string(k.kind)} })
+	w.lines = newDictionary(findLine, addLine, func(l engine.Line) []driver.Value { return []driver.Value{string(l)} })
 	w.sites = newDictionary(findSite, addSite, func(s engine.SiteID) []driver.Value { return []driver.Value{string(s)} })
 	w.placements = newDictionary(findPlacement, addPlacement, func(s string) []driver.Value { return []driver.Value{s} })
 	w.resources.most, w.operations.most = 4096, 4096
@@ -152,6 +154,7 @@ func (w *writer) transact(do func() error) error {
 func (w *writer) forget() {
 	w.kinds.numbers.clear()
 	w.sites.numbers.clear()
+	w.lines.numbers.clear()
 	w.placements.numbers.clear()
 	w.resources.clear()
 	w.operations.clear()

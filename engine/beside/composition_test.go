@@ -17,8 +17,8 @@ func (v *village) deleted(k *engine.Kind, key engine.ResourceID, sites string, b
 	for s := range row.Sites {
 		row.Sites[s] = engine.ReplicaStatus{State: engine.StateConverged, Applied: 2}
 	}
-	made := &engine.Operation{ID: "made", Type: engine.TypeCreate, Method: "POST", Origin: by, Number: 1, Time: v.now().Add(-time.Second).UnixMicro(), Edit: &engine.Edit{}}
-	ends := &engine.Operation{ID: "ends", Type: engine.TypeDelete, Method: "DELETE", Origin: by, Number: 2, Time: v.now().UnixMicro(), User: "eve"}
+	made := &engine.Operation{ID: "made", Type: engine.TypeCreate, Method: "POST", Line: engine.Line(by), Origin: by, Number: 1, Time: v.now().Add(-time.Second).UnixMicro(), Edit: &engine.Edit{}}
+	ends := &engine.Operation{ID: "ends", Type: engine.TypeDelete, Method: "DELETE", Line: engine.Line(by), Origin: by, Number: 2, Time: v.now().UnixMicro(), User: "eve"}
 	v.replicas[row.Document] = replicaWith(k, key, engine.Replication, made, ends)
 	return row
 }
@@ -98,7 +98,7 @@ func TestWhatIsThereIsNotDestroyedAlong(t *testing.T) {
 	v := newVillage()
 	v.put(diskKind, "d", "a b")
 	row := v.deleted(serverKind, "s", "a b", "a", to(diskKind, "d", engine.RelationComposition))
-	made := &engine.Operation{ID: "made", Type: engine.TypeCreate, Method: "POST", Origin: "a", Number: 1, Time: 1, Edit: &engine.Edit{}}
+	made := &engine.Operation{ID: "made", Type: engine.TypeCreate, Method: "POST", Line: "a", Origin: "a", Number: 1, Time: 1, Edit: &engine.Edit{}}
 	v.replicas["s"] = replicaWith(serverKind, "s", engine.Replication, made)
 	if v.stores(row); len(v.told) > 0 {
 		t.Errorf("told %v", v.told)

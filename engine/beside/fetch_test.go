@@ -193,7 +193,7 @@ func newLoading() *loading {
 }
 
 func putFile(id engine.OperationID, ref engine.BlobRef) *engine.Operation {
-	return &engine.Operation{ID: id, Type: engine.TypeAbsolute, Method: "PUT", Path: "/images/{id}/file", Blob: &ref, Origin: "b", Number: 1, Time: 2}
+	return &engine.Operation{ID: id, Type: engine.TypeAbsolute, Method: "PUT", Path: "/images/{id}/file", Blob: &ref, Line: "b", Origin: "b", Number: 1, Time: 2}
 }
 
 func (l *loading) ask(_ context.Context, _ *engine.Kind, _ engine.ResourceID, from engine.SiteID, _ *engine.Content) (engine.Reply, engine.Vector, error) {

@@ -8,7 +8,7 @@ import (
 )
 
 func create(body string) *engine.Operation {
-	return &engine.Operation{ID: "o", Type: engine.TypeCreate, Method: "POST", Body: []byte(body), Origin: "b", Number: 1}
+	return &engine.Operation{ID: "o", Type: engine.TypeCreate, Method: "POST", Body: []byte(body), Line: "b", Origin: "b", Number: 1}
 }
 
 func TestWhereabouts(t *testing.T) {

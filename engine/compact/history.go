@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/merge"
 	"github.com/skerry/skerry/engine/plan"
 	"github.com/skerry/skerry/engine/view"
 )
@@ -18,12 +19,22 @@ func Stable(v *view.View) engine.Vector {
 	vectors = append(vectors, v.History.Complete())
 	for _, m := range members {
 		st := v.At(m)
-		if st.Settled == nil || v.Lacks(m) || v.History.Last(m) < st.Issued && m != v.Self {
+		if st.Settled == nil || v.Lacks(m) || m != v.Self && heldOf(st, v.History) {
 			return nil
 		}
 		vectors = append(vectors, st.Settled)
 	}
 	return engine.Meet(vectors...)
+}
+
+// heldOf reports whether an operation that a site has issued, by its status, is not complete here.
+func heldOf(st *engine.Status, h *merge.History) bool {
+	for l, wrote := range st.Lines {
+		if h.Last(l) < wrote.Issued {
+			return true
+		}
+	}
+	return false
 }
 
 // History puts a checkpoint in the place of what every site has settled, once an eighth of most operations have come since the
@@ -32,7 +43,7 @@ func Stable(v *view.View) engine.Vector {
 // with a large body that it stands for now, and whether there is anything new. Row makes the rows of those that are not there any more and
 // are still to be written: they are Folded.
 func History(v *view.View, most int, row func(*engine.Operation) engine.OperationRow) (bodies []engine.OperationID, news bool) {
-	if v.History.Len() < max(1, most/8) {
+	if v.History.Len() < max(1, most/8) || v.History.Unfollowing() {
 		return nil, false
 	}
 	stable := Stable(v)
@@ -52,6 +63,7 @@ func History(v *view.View, most int, row func(*engine.Operation) engine.Operatio
 		}
 	}
 	if news {
+		v.Folds = true
 		keepRows(v, rows)
 		v.Forget(func(id engine.OperationID) bool { return v.History.Get(id) != nil })
 	}
@@ -63,7 +75,7 @@ func History(v *view.View, most int, row func(*engine.Operation) engine.Operatio
 func touchedWithin(v *view.View, stable engine.Vector, row func(*engine.Operation) engine.OperationRow) map[*engine.Operation]engine.OperationRow {
 	rows := map[*engine.Operation]engine.OperationRow{}
 	for _, o := range v.History.Ordered() {
-		if stable.Has(o.Origin, o.Number) && (v.Touched[o.ID] || o.Blob != nil && !v.History.Base().Has(o)) {
+		if stable.Has(o.Line, o.Number) && (v.Touched[o.ID] || o.Blob != nil && !v.History.Base().Has(o)) {
 			rows[o] = row(o)
 		}
 	}

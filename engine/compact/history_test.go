@@ -20,7 +20,7 @@ func boxOf() *view.View {
 
 // write has a view take in the next operation of paris.
 func write(v *view.View, t engine.Type, n uint64, value string) {
-	v.AddOperation(&engine.Operation{ID: engine.OperationID("paris-" + value), Type: t, Origin: "paris", Number: n, Time: int64(n),
+	v.AddOperation(&engine.Operation{ID: engine.OperationID("paris-" + value), Type: t, Line: "paris", Origin: "paris", Number: n, Time: int64(n),
 		Edit: &engine.Edit{Set: map[engine.Pointer]json.RawMessage{"/a": json.RawMessage(value)}}})
 }
 

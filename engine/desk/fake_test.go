@@ -241,7 +241,7 @@ func (b *bench) addAbout(id engine.DocumentID, k *engine.Kind, about engine.Abou
 		b.store.operations[o.ID] = engine.OperationRow{ID: o.ID, Document: id, Service: k.Service}
 	}
 	v.Me.Settled = maps.Clone(settled)
-	if v.History.Exists(func(o *engine.Operation) bool { return settled.Has(o.Origin, o.Number) }) {
+	if v.History.Exists(func(o *engine.Operation) bool { return settled.Has(o.Line, o.Number) }) {
 		v.Mine.Local = engine.LocalID(id)
 	}
 	r := replica.New(v, replica.Limits{}, false)
@@ -255,6 +255,6 @@ func op(origin engine.SiteID, n uint64, t engine.Type, e *engine.Edit) *engine.O
 	if origin == "paris" {
 		at += 100
 	}
-	return &engine.Operation{ID: engine.OperationID(fmt.Sprintf("%s-%d", origin, n)), Type: t, Path: "/boxes/{id}", Edit: e, Origin: origin,
+	return &engine.Operation{ID: engine.OperationID(fmt.Sprintf("%s-%d", origin, n)), Type: t, Path: "/boxes/{id}", Edit: e, Line: engine.Line(origin), Origin: origin,
 		Number: n, Time: at}
 }

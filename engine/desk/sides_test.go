@@ -93,9 +93,9 @@ func TestSides(t *testing.T) {
 	v := view.New("paris", "doc", engine.About{Service: "store", Kind: "box", Key: "blue", Placement: []engine.SiteID{"nantes", "paris"}}, nil, boxes,
 		func(s engine.SiteID) engine.SiteName { return engine.SiteName(s) })
 	for _, o := range []*engine.Operation{
-		{ID: "paris-1", Type: engine.TypeCreate, Origin: "paris", Number: 1, Time: 1, Edit: setting("/a", "1")},
-		{ID: "paris-2", Type: engine.TypeMerge, Origin: "paris", Number: 2, Time: 2, Edit: setting("/a", "2")},
-		{ID: "nantes-1", Type: engine.TypeMerge, Origin: "nantes", Number: 1, Time: 3, Seen: engine.Vector{"paris": 1},
+		{ID: "paris-1", Type: engine.TypeCreate, Line: "paris", Origin: "paris", Number: 1, Time: 1, Edit: setting("/a", "1")},
+		{ID: "paris-2", Type: engine.TypeMerge, Line: "paris", Origin: "paris", Number: 2, Time: 2, Edit: setting("/a", "2")},
+		{ID: "nantes-1", Type: engine.TypeMerge, Line: "nantes", Origin: "nantes", Number: 1, Time: 3, Seen: engine.Vector{"paris": 1},
 			Edit: &engine.Edit{Set: setting("/b", "3").Set, Unset: []engine.Pointer{"/a"}}},
 	} {
 		v.AddOperation(o)

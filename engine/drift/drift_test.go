@@ -17,7 +17,7 @@ func boxOf(t *testing.T, nantes *engine.Shown) *view.View {
 	about := engine.About{Service: "store", Kind: "box", Collaboration: engine.Replication, Key: "blue", Placement: []engine.SiteID{"nantes", "paris"}}
 	v := view.New("paris", "doc", about, nil, k, func(s engine.SiteID) engine.SiteName { return engine.SiteName(s) })
 	v.Epochs = view.Epochs{view.NewEpoch(0, engine.Tip{})}
-	v.AddOperation(&engine.Operation{ID: "made", Type: engine.TypeCreate, Origin: "paris", Number: 1, Time: 1, Edit: &engine.Edit{}})
+	v.AddOperation(&engine.Operation{ID: "made", Type: engine.TypeCreate, Line: "paris", Origin: "paris", Number: 1, Time: 1, Edit: &engine.Edit{}})
 	v.Me.Settled, v.Mine.Local = engine.Vector{"paris": 1}, "blue"
 	st := &engine.Status{Document: "doc", Number: 1, Settled: engine.Vector{"paris": 1}, Object: true, Shown: nantes}
 	if _, err := v.TakeStatus(st, engine.SignedStatus{Site: "nantes", Status: engine.Encode(st), Size: 1}); err != nil {

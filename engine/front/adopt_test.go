@@ -91,7 +91,7 @@ func opens(key engine.ResourceID, stage replica.Stage) func(*world, *site) {
 			about := engine.About{Service: "store", Kind: k.Name, Key: key, Collaboration: engine.Replication, Placement: []engine.SiteID{"paris"}}
 			id := engine.DocumentID("d" + k.Name)
 			r := s.newReplica(id, about)
-			r.Rejoin(&replica.Remnant{}, &replica.Flight{Creates: true, Operation: engine.Operation{ID: "op", Type: engine.TypeCreate}}, 0)
+			r.Rejoin(&replica.Remnant{}, &replica.Flight{Creates: true, Operation: engine.Operation{ID: "op", Type: engine.TypeCreate}})
 			r.Own().Stage = stage
 			s.store.name(id, about)
 		}

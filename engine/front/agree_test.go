@@ -14,7 +14,7 @@ func (s *site) applied(id engine.DocumentID, op engine.OperationID, outcome engi
 	s.mu.Lock()
 	for _, from := range by {
 		r := s.replicas[id]
-		st := &engine.Status{Document: id, Number: r.At(from.id).Number + 1, Settled: engine.Vector{s.id: 1}}
+		st := &engine.Status{Document: id, Number: r.At(from.id).Number + 1, Settled: engine.Vector{engine.Line(s.id): 1}}
 		if outcome != "" {
 			st.Outcomes = map[engine.OperationID]engine.Outcome{op: {State: outcome}}
 		}
@@ -35,8 +35,8 @@ func (s *site) replicates(then func(engine.DocumentID, engine.OperationID)) {
 	s.answers = func(id engine.DocumentID, about *engine.About, a *replica.Ask) (replica.Given, error) {
 		s.mu.Lock()
 		r := s.newReplica(id, *about)
-		r.AddOperation(&engine.Operation{ID: a.Operation, Type: engine.TypeCreate, Number: 1, Origin: s.id, Time: 1, Edit: &engine.Edit{}})
-		r.Me.Settled = engine.Vector{s.id: 1}
+		r.AddOperation(&engine.Operation{ID: a.Operation, Type: engine.TypeCreate, Number: 1, Line: engine.Line(s.id), Origin: s.id, Time: 1, Edit: &engine.Edit{}})
+		r.Me.Settled = engine.Vector{engine.Line(s.id): 1}
 		s.mu.Unlock()
 		s.store.add(engine.ResourceRow{Document: id, ID: about.Key, Service: about.Service, Kind: about.Kind, Local: "p1", State: engine.StateConverging})
 		then(id, a.Operation)

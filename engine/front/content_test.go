@@ -17,6 +17,10 @@ var archives = &engine.Kind{Service: "store", Name: "archive", Collection: "/arc
 
 // Content that another agent reads comes whole only if nothing has run here meanwhile, and with what was settled before.
 func TestContentForAnAddedSite(t *testing.T) {
+	opens := func(r *replica.Replica) {
+		r.Rejoin(&replica.Remnant{}, &replica.Flight{})
+		r.Mine.Local, r.Me.Settled = "p1", engine.Vector{"paris": 1}
+	}
 	for name, c := range map[string]struct {
 		before func(*replica.Replica)
 		state  string
@@ -32,8 +36,8 @@ func TestContentForAnAddedSite(t *testing.T) {
 		"it is being written":         {state: "saving", want: "503 upstream"},
 		"something settles":           {during: func(r *replica.Replica) { r.Me.Settled = engine.Vector{"paris": 2} }, want: "200", broken: true},
 		"it is made anew":             {during: func(r *replica.Replica) { r.Mine.Made++ }, want: "200", broken: true},
-		"a client's request is open":  {before: func(r *replica.Replica) { r.Rejoin(&replica.Remnant{}, &replica.Flight{}, 0) }, want: "503 upstream"},
-		"a client's request goes out": {during: func(r *replica.Replica) { r.Rejoin(&replica.Remnant{}, &replica.Flight{}, 0) }, want: "200", broken: true},
+		"a client's request is open":  {before: opens, want: "503 upstream"},
+		"a client's request goes out": {during: opens, want: "200", broken: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			kinds = append(kinds[:6:6], archives)

@@ -38,7 +38,7 @@ func TestWhatHasGoneOutIsNotUntouched(t *testing.T) {
 				if c.own {
 					f.Operation.ID = a.Operation
 				}
-				r.Rejoin(&replica.Remnant{}, f, 0)
+				r.Rejoin(&replica.Remnant{}, f)
 				return replica.Given{}, c.err
 			}
 			r := otherwise(w.sites[:2], []*site{lyon})

@@ -157,7 +157,7 @@ func TestAKeyThatIsInFlight(t *testing.T) {
 		defer paris.mu.Unlock()
 		if first == "" {
 			first = a.Operation
-			paris.newReplica(id, engine.About{Service: "store", Kind: "file", Key: "x"}).Rejoin(&replica.Remnant{}, &replica.Flight{Operation: engine.Operation{ID: first}}, 0)
+			paris.newReplica(id, engine.About{Service: "store", Kind: "file", Key: "x"}).Rejoin(&replica.Remnant{}, &replica.Flight{Operation: engine.Operation{ID: first}})
 		}
 		return replica.Given{}, &engine.Refusal{Status: 504, Type: "upstream", Operation: first}
 	}

@@ -283,7 +283,7 @@ func (l loop) Await(ctx context.Context, id engine.DocumentID, done func(*replic
 func (s *site) newReplica(id engine.DocumentID, about engine.About) *replica.Replica {
 	k := loop{s}.Kind(about.Service, about.Kind)
 	raw, _, _ := documents{}.Identify(about)
-	r := replica.New(view.New(s.id, id, about, raw, k, s.Name), replica.Limits{}, false)
+	r := replica.New(view.New(engine.Line(s.id), id, about, raw, k, s.Name), replica.Limits{}, false)
 	s.replicas[id] = r
 	return r
 }

@@ -23,7 +23,7 @@ func boxOf() *view.View {
 	about := engine.About{Service: "store", Kind: "box", Collaboration: engine.Replication, Key: "blue", Placement: []engine.SiteID{"nantes", "paris"}}
 	v := view.New("paris", "doc", about, nil, boxes, func(s engine.SiteID) engine.SiteName { return engine.SiteName(s) })
 	v.Epochs = view.Epochs{view.NewEpoch(3, engine.Tip{})}
-	v.AddOperation(&engine.Operation{ID: "made", Type: engine.TypeCreate, Origin: "paris", Number: 1, Time: 1000, Edit: setting("/a", "1")})
+	v.AddOperation(&engine.Operation{ID: "made", Type: engine.TypeCreate, Line: "paris", Origin: "paris", Number: 1, Time: 1000, Edit: setting("/a", "1")})
 	v.Me.Settled, v.Mine.Local = engine.Vector{"paris": 1}, "blue"
 	return v
 }
@@ -31,7 +31,7 @@ func boxOf() *view.View {
 // TestStamp: an operation comes after all that it has seen, whatever the clock says, and after nothing that is not settled here.
 func TestStamp(t *testing.T) {
 	v := boxOf()
-	v.AddOperation(&engine.Operation{ID: "theirs", Type: engine.TypeMerge, Origin: "nantes", Number: 1, Time: 5000, Seen: engine.Vector{"paris": 1}, Edit: setting("/a", "2")})
+	v.AddOperation(&engine.Operation{ID: "theirs", Type: engine.TypeMerge, Line: "nantes", Origin: "nantes", Number: 1, Time: 5000, Seen: engine.Vector{"paris": 1}, Edit: setting("/a", "2")})
 	v.Now = 10
 	for _, settled := range []bool{false, true} {
 		wantTime, wantSeen := int64(1001), engine.Vector{}
@@ -105,7 +105,7 @@ func TestChange(t *testing.T) {
 		}
 	}
 	v := boxOf()
-	v.AddOperation(&engine.Operation{ID: "acts", Type: engine.TypeAction, Origin: "paris", Number: 2, Time: 2000, Path: "/boxes/{id}/open"})
+	v.AddOperation(&engine.Operation{ID: "acts", Type: engine.TypeAction, Line: "paris", Origin: "paris", Number: 2, Time: 2000, Path: "/boxes/{id}/open"})
 	more := engine.PlaceRequest{Add: []engine.SiteID{"lille"}}
 	if got := changed(v, more); got != engine.ForceActions {
 		t.Errorf("an added site begins without what an action did: %s", got)

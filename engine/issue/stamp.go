@@ -9,20 +9,22 @@ import (
 
 // Stamp makes o the next operation of this site: its place in time, what it has seen, and its number.
 func Stamp(v *view.View, o *engine.Operation) {
-	o.Origin, o.Epoch = v.Self, v.Current().Number
-	o.Number = v.History.Issued(v.Self) + 1
+	o.Line, o.Origin, o.Epoch = v.Line, v.Self, v.Current().Number
+	o.Number = v.History.Issued(v.Line) + 1
 	o.Time = max(o.Time, v.Now, v.History.Base().Until()+1)
 	o.Seen = v.Me.Settled.Clone()
 	if base := v.History.Base(); base != nil {
 		o.Seen.Join(base.Seen)
 	}
 	for _, p := range v.History.Ordered() {
-		if p.Number <= o.Seen[p.Origin] || p.Origin == v.Self {
-			o.Seen.Join(p.Seen)
+		if own := p.Origin == v.Self; own || o.Seen.Has(p.Line, p.Number) {
+			if o.Seen.Join(p.Seen); own {
+				o.Seen[p.Line] = max(o.Seen[p.Line], p.Number)
+			}
 			o.Time = max(o.Time, p.Time+1)
 		}
 	}
-	delete(o.Seen, v.Self)
+	delete(o.Seen, v.Line)
 	if n := v.Kind.Named(o.Method, o.Path); n != nil {
 		o.Name = n.Name
 	}

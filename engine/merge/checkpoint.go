@@ -50,7 +50,7 @@ const (
 )
 
 // Has reports whether c stands for operation o, or keeps it. A nil *Checkpoint has none.
-func (c *Checkpoint) Has(o *engine.Operation) bool { return c != nil && c.Seen.Has(o.Origin, o.Number) }
+func (c *Checkpoint) Has(o *engine.Operation) bool { return c != nil && c.Seen.Has(o.Line, o.Number) }
 
 // Until is the newest time of what it stands for, zero for none.
 func (c *Checkpoint) Until() int64 {
@@ -75,11 +75,11 @@ func (c *Checkpoint) KeepsValues(o *engine.Operation) bool {
 }
 
 // late returns one of those that c keeps as they are.
-func (c *Checkpoint) late(origin engine.SiteID, n uint64) *engine.Operation {
+func (c *Checkpoint) late(line engine.Line, n uint64) *engine.Operation {
 	if c == nil {
 		return nil
 	}
-	i := slices.IndexFunc(c.Late, func(o *engine.Operation) bool { return o.Origin == origin && o.Number == n })
+	i := slices.IndexFunc(c.Late, func(o *engine.Operation) bool { return o.Line == line && o.Number == n })
 	if i < 0 {
 		return nil
 	}

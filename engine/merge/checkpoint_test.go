@@ -30,7 +30,7 @@ func playCompaction(t *rapid.T, k *Kind) {
 			return
 		}
 		stable := Vector{}
-		for _, origin := range []SiteID{"a", "b", "c"} { // sorted, so that one seed draws the same
+		for _, origin := range []Line{"a", "b", "c"} { // sorted, so that one seed draws the same
 			if n := h.Complete()[origin]; n > 0 {
 				stable[origin] = uint64(rapid.IntRange(0, int(n)).Draw(t, "stable"))
 			}
@@ -224,7 +224,7 @@ func TestCheckpointsFromOutside(t *testing.T) {
 	for name, change := range map[string]func(c *Checkpoint){
 		"nothing":                     func(c *Checkpoint) { *c = Checkpoint{} },
 		"a null operation":            func(c *Checkpoint) { c.Kept[0] = &Operation{} },
-		"an operation of nobody":      func(c *Checkpoint) { c.Late[0].Origin = "" },
+		"an operation of nobody":      func(c *Checkpoint) { c.Late[0].Line = "" },
 		"an operation beyond it":      func(c *Checkpoint) { c.Late[0].Number = 3 },
 		"an operation twice":          func(c *Checkpoint) { c.Late = append(c.Late, c.Late[0]) },
 		"one in both lists":           func(c *Checkpoint) { c.Late = append([]*Operation{c.Kept[0]}, c.Late...) },

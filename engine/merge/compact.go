@@ -71,7 +71,7 @@ func tips(ordered []*engine.Operation, late func(*engine.Operation) bool) []engi
 		if late(o) {
 			continue
 		}
-		if !over.Has(o.Origin, o.Number) {
+		if !over.Has(o.Line, o.Number) {
 			ids = append(ids, o.ID)
 		}
 		over.Join(o.Before())
@@ -80,7 +80,7 @@ func tips(ordered []*engine.Operation, late func(*engine.Operation) bool) []engi
 	return ids
 }
 
-// cut returns how many operations of each origin a checkpoint may stand for: those that stable contains, with all that they
+// cut returns how many operations of each line a checkpoint may stand for: those that stable contains, with all that they
 // have seen, up to the first in order that it does not, or that is held.
 func (h *History) cut(stable engine.Vector, hold func(*engine.Operation) bool) engine.Vector {
 	cut := engine.Meet(stable, h.Complete())
@@ -92,12 +92,12 @@ func (h *History) cut(stable engine.Vector, hold func(*engine.Operation) bool) e
 		if h.base.Has(o) {
 			continue
 		}
-		outside = outside || !cut.Has(o.Origin, o.Number) || !cut.Contains(o.Seen) || hold != nil && hold(o)
-		if outside && cut[o.Origin] >= o.Number {
-			cut[o.Origin] = o.Number - 1
+		outside = outside || !cut.Has(o.Line, o.Number) || !cut.Contains(o.Seen) || hold != nil && hold(o)
+		if outside && cut[o.Line] >= o.Number {
+			cut[o.Line] = o.Number - 1
 		}
 	}
-	maps.DeleteFunc(cut, func(_ engine.SiteID, n uint64) bool { return n == 0 })
+	maps.DeleteFunc(cut, func(_ engine.Line, n uint64) bool { return n == 0 })
 	return cut
 }
 

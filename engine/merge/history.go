@@ -24,7 +24,7 @@ type History struct {
 // New returns an empty history of a resource of this kind, as the site self sees it.
 func New(k *engine.Kind, about engine.About, self engine.SiteID) *History {
 	h := &History{kind: k, self: self, placement: about.Placement, takesOne: TakesOne(k)}
-	h.byID, h.lines = map[engine.OperationID]*engine.Operation{}, map[engine.SiteID]*line{}
+	h.byID, h.lines = map[engine.OperationID]*engine.Operation{}, map[engine.Line]*line{}
 	if about.Collaboration == engine.Cross {
 		h.parts = about.Parts
 	}

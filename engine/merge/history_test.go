@@ -131,8 +131,8 @@ func drawOperations(t *rapid.T, k *Kind) []*Operation {
 		for _, o := range h.Ordered() {
 			now = max(now, o.Time+1)
 		}
-		o := op(fmt.Sprintf("%s-%d", site, h.Last(site)+1), typ, now, h.Complete(), drawEdit(t, h, typ))
-		delete(o.Seen, site)
+		o := op(fmt.Sprintf("%s-%d", site, h.Last(Line(site))+1), typ, now, h.Complete(), drawEdit(t, h, typ))
+		delete(o.Seen, Line(site))
 		if err := o.Validate(); err != nil {
 			t.Fatal(err)
 		}

@@ -6,8 +6,8 @@ import (
 	"github.com/skerry/skerry/engine"
 )
 
-// known are the operations that a site knows, by origin. It holds back operations that build on others, or follow others of their
-// origin, which it does not know.
+// known are the operations that a site knows, by line. It holds back operations that build on others, or follow others of their
+// line, which it does not know.
 type known struct {
 	ordered []*engine.Operation // complete ones, in the order that counts
 	creates []*engine.Operation // those of them that create, and that delete
@@ -15,12 +15,12 @@ type known struct {
 	placing int // how many of them change the placement, and add to a number
 	adding  int
 	byID    map[engine.OperationID]*engine.Operation
-	lines   map[engine.SiteID]*line
+	lines   map[engine.Line]*line
 	held    int
 	base    *Checkpoint // what stands for operations that are not here any more; nil: all are
 }
 
-// line is what is known of the operations of one origin: those that are complete, by number, after the first ones, for which
+// line is what is known of the operations of one line: those that are complete, by number, after the first ones, for which
 // the checkpoint stands, and those that wait.
 type line struct {
 	base    uint64
@@ -36,10 +36,10 @@ const (
 )
 
 // Add takes o in and returns, in order, the operations that have become complete by it: o among them when all that it has
-// seen is known and it is the next of its origin. What is known already changes nothing. An operation that cannot have seen
+// seen is known and it is the next of its line. What is known already changes nothing. An operation that cannot have seen
 // what it says stays out for good, and so does what builds on it.
 func (k *known) Add(o *engine.Operation) []*engine.Operation {
-	l := k.line(o.Origin)
+	l := k.line(o.Line)
 	if o.Number <= l.last() || l.waiting[o.Number] != nil {
 		return nil
 	}
@@ -78,11 +78,11 @@ func (k *known) release() []*engine.Operation {
 	return complete
 }
 
-func (k *known) line(origin engine.SiteID) *line {
-	l := k.lines[origin]
+func (k *known) line(name engine.Line) *line {
+	l := k.lines[name]
 	if l == nil {
 		l = &line{}
-		k.lines[origin] = l
+		k.lines[name] = l
 	}
 	return l
 }
@@ -113,9 +113,9 @@ func (k *known) accepts(l *line, o *engine.Operation) bool {
 		}
 		latest = max(latest, k.base.Time+yearLater)
 	}
-	for origin, n := range o.Seen {
-		from := k.lines[origin]
-		if n > from.last() || origin == o.Origin {
+	for name, n := range o.Seen {
+		from := k.lines[name]
+		if n > from.last() || name == o.Line {
 			return false
 		}
 		if seen := from.at(n); seen != nil {
@@ -139,8 +139,32 @@ func (k *known) follows(o *engine.Operation) bool {
 	if o.Time < k.base.Time {
 		return false
 	}
-	for origin, n := range k.base.Firm {
-		if origin != o.Origin && !o.Saw(origin, n) {
+	for name, n := range k.base.Firm {
+		if name != o.Line && !o.Saw(name, n) {
+			return false
+		}
+	}
+	return true
+}
+
+// Unfollowing reports whether an operation is held back because it has not seen what the checkpoint stands for, and nothing else: a site
+// that was set back has issued it. Where the operations that the checkpoint stands for are in their place again, it is taken in.
+func (k *known) Unfollowing() bool {
+	if k.base == nil || k.held == 0 {
+		return false
+	}
+	for _, l := range k.lines {
+		if w := l.waiting[l.last()+1]; w != nil && k.knowsAll(w) && !k.follows(w) {
+			return true
+		}
+	}
+	return false
+}
+
+// knowsAll reports whether all that o has seen is complete.
+func (k *known) knowsAll(o *engine.Operation) bool {
+	for name, n := range o.Seen {
+		if n > k.lines[name].last() {
 			return false
 		}
 	}
@@ -149,8 +173,8 @@ func (k *known) follows(o *engine.Operation) bool {
 
 // sawAllOf reports whether o has seen all that seen has.
 func sawAllOf(o, seen *engine.Operation) bool {
-	for origin, n := range seen.Seen {
-		if !o.Saw(origin, n) {
+	for name, n := range seen.Seen {
+		if !o.Saw(name, n) {
 			return false
 		}
 	}
@@ -205,23 +229,27 @@ func (k *known) Held() int { return k.held }
 
 // HeldBack reports whether an operation of this origin is held back.
 func (k *known) HeldBack(origin engine.SiteID) bool {
-	l := k.lines[origin]
-	return l != nil && len(l.waiting) > 0
+	for name, l := range k.lines {
+		if len(l.waiting) > 0 && name.Site() == origin {
+			return true
+		}
+	}
+	return false
 }
 
 // Get returns a complete operation, nil when there is none of that identifier. Identifiers are for people and requests: two
 // faulty origins may have used one, and the first in order stands for it.
 func (k *known) Get(id engine.OperationID) *engine.Operation { return k.byID[id] }
 
-// At returns the n-th operation of an origin, nil when it is not here, not complete, or the checkpoint stands for it.
-func (k *known) At(origin engine.SiteID, n uint64) *engine.Operation { return k.lines[origin].at(n) }
+// At returns the n-th operation of a line, nil when it is not here, not complete, or the checkpoint stands for it.
+func (k *known) At(name engine.Line, n uint64) *engine.Operation { return k.lines[name].at(n) }
 
-// Last returns the number of the newest complete operation of an origin, 0 when there is none.
-func (k *known) Last(origin engine.SiteID) uint64 { return k.lines[origin].last() }
+// Last returns the number of the newest complete operation of a line, 0 when there is none.
+func (k *known) Last(name engine.Line) uint64 { return k.lines[name].last() }
 
-// Issued returns the number of the newest operation of an origin that is here, also where it is held back.
-func (k *known) Issued(origin engine.SiteID) uint64 {
-	l := k.lines[origin]
+// Issued returns the number of the newest operation of a line that is here, also where it is held back.
+func (k *known) Issued(name engine.Line) uint64 {
+	l := k.lines[name]
 	n := l.last()
 	if l != nil {
 		for waiting := range l.waiting {
@@ -234,9 +262,9 @@ func (k *known) Issued(origin engine.SiteID) uint64 {
 // Complete counts the operations that are complete.
 func (k *known) Complete() engine.Vector {
 	v := make(engine.Vector, len(k.lines))
-	for origin, l := range k.lines {
+	for name, l := range k.lines {
 		if n := l.last(); n > 0 {
-			v[origin] = n
+			v[name] = n
 		}
 	}
 	return v
@@ -249,8 +277,8 @@ func (k *known) Base() *Checkpoint { return k.base }
 func (k *known) stand(c *Checkpoint) {
 	rest := slices.DeleteFunc(slices.Clone(k.ordered), c.Has)
 	k.base = c
-	for origin, n := range c.Seen {
-		k.line(origin).stand(n)
+	for name, n := range c.Seen {
+		k.line(name).stand(n)
 	}
 	k.held = 0
 	for _, l := range k.lines {

@@ -7,7 +7,7 @@ import (
 )
 
 // findLate finds the operations within the checkpoint, in order, that must be kept as they are, because one beyond it is
-// concurrent with them or what becomes of them hangs on such a one; it notes how many of each origin all those beyond have seen.
+// concurrent with them or what becomes of them hangs on such a one; it notes how many of each line all those beyond have seen.
 func (m *compaction) findLate() {
 	h, c := m.h, m.c
 	c.Firm = c.Seen.Clone()
@@ -15,13 +15,13 @@ func (m *compaction) findLate() {
 		if c.Has(o) {
 			continue
 		}
-		for origin, n := range c.Firm {
+		for line, n := range c.Firm {
 			switch {
-			case o.Saw(origin, n):
-			case origin == o.Origin:
-				c.Firm[origin] = o.Number - 1
+			case o.Saw(line, n):
+			case line == o.Line:
+				c.Firm[line] = o.Number - 1
 			default:
-				c.Firm[origin] = o.Seen[origin]
+				c.Firm[line] = o.Seen[line]
 			}
 		}
 	}
@@ -69,7 +69,7 @@ func (m *compaction) loose() (late, firm []*engine.Operation) {
 		switch {
 		case !c.Has(o):
 		case h.base.Reduces(o): // everything later had seen it already: what was taken from it then stays so
-		case o.Number > c.Firm[o.Origin], last[o.Path] == o:
+		case o.Number > c.Firm[o.Line], last[o.Path] == o:
 			late = append(late, o)
 		default:
 			firm = append(firm, o)

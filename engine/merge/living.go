@@ -108,30 +108,30 @@ func (h *History) Effective(p Pick) ([]*engine.Operation, map[*engine.Operation]
 		return living, nil
 	}
 	lost := map[*engine.Operation]Loss{}
-	winners := map[engine.SiteID][]*engine.Operation{} // those later than the one that is decided, latest first
+	winners := map[engine.Line][]*engine.Operation{} // those later than the one that is decided, latest first
 	for _, o := range slices.Backward(living) {
 		if h.base.Reduces(o) { // it has been decided
 			if slices.Contains(h.base.Lost, o.ID) {
 				lost[o] = Loss{By: o}
 			} else {
-				winners[o.Origin] = append(winners[o.Origin], o)
+				winners[o.Line] = append(winners[o.Line], o)
 			}
 			continue
 		}
 		if to := h.loss(o, winners, p); to.By != nil {
 			lost[o] = to
 		} else {
-			winners[o.Origin] = append(winners[o.Origin], o)
+			winners[o.Line] = append(winners[o.Line], o)
 		}
 	}
 	return slices.DeleteFunc(living, func(o *engine.Operation) bool { _, has := lost[o]; return has }), lost
 }
 
 // loss finds the latest of the winners that o loses its effect to.
-func (h *History) loss(o *engine.Operation, winners map[engine.SiteID][]*engine.Operation, p Pick) (to Loss) {
+func (h *History) loss(o *engine.Operation, winners map[engine.Line][]*engine.Operation, p Pick) (to Loss) {
 	for _, line := range winners {
 		for _, w := range slices.Backward(line) {
-			if before(o, w) { // and so are those that follow of its origin
+			if before(o, w) { // and so are those that follow in its line
 				break
 			}
 			if rule := h.Loses(o, w, p); rule != "" && (to.By == nil || engine.Compare(to.By, w) < 0) {

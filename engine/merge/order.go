@@ -8,7 +8,7 @@ import (
 
 // before reports whether a happened before b: b's origin had settled a when it issued b.
 func before(a, b *engine.Operation) bool {
-	return a.Time < b.Time && b.Saw(a.Origin, a.Number) // the times spare most look-ups
+	return a.Time < b.Time && b.Saw(a.Line, a.Number) // the times spare most look-ups
 }
 
 // concurrent reports whether neither happened before the other.
@@ -27,10 +27,10 @@ func (h *History) Parents(o *engine.Operation) []engine.OperationID {
 		return nil
 	}
 	var seen []*engine.Operation
-	for origin, n := range o.Before() {
-		if p := h.At(origin, n); p != nil {
+	for line, n := range o.Before() {
+		if p := h.At(line, n); p != nil {
 			seen = append(seen, p)
-		} else if p := h.base.late(origin, n); p != nil {
+		} else if p := h.base.late(line, n); p != nil {
 			seen = append(seen, p)
 		}
 	}

@@ -87,7 +87,7 @@ func TestPlacementLaws(t *testing.T) {
 		}
 		stable := h.Complete()
 		origin := rapid.SampledFrom(all).Draw(t, "behind")
-		stable[origin] = uint64(rapid.IntRange(0, int(stable[origin])).Draw(t, "stable"))
+		stable[Line(origin)] = uint64(rapid.IntRange(0, int(stable[Line(origin)])).Draw(t, "stable"))
 		if h.Compact(stable, none, nil) {
 			if q := h.Placement(); !slices.Equal(p.Sites, q.Sites) {
 				t.Fatalf("%v before a checkpoint, %v after it", p.Sites, q.Sites)
@@ -109,9 +109,9 @@ func drawPlacing(t *rapid.T, all []SiteID) []*Operation {
 	numbers, times := Vector{}, map[SiteID]int64{}
 	for range rapid.IntRange(1, 8).Draw(t, "operations") {
 		origin := rapid.SampledFrom(all).Draw(t, "origin")
-		numbers[origin]++
+		numbers[Line(origin)]++
 		times[origin] += rapid.Int64Range(1, 4).Draw(t, "later")
-		o := placing(fmt.Sprintf("%s-%d", origin, numbers[origin]), times[origin], nil, nil)
+		o := placing(fmt.Sprintf("%s-%d", origin, numbers[Line(origin)]), times[origin], nil, nil)
 		for _, id := range all {
 			switch rapid.IntRange(0, 2).Draw(t, "what") {
 			case 0:

@@ -151,9 +151,9 @@ func Opaque(k *engine.Kind, create *engine.Operation) bool {
 // shorten takes out of what the kept operations have seen whatever is not kept: nothing asks for it any more. What a placement
 // change has seen is what the replicas begin with that it adds.
 func (c *Checkpoint) shorten() {
-	origins := map[engine.SiteID]bool{}
+	lines := map[engine.Line]bool{}
 	for _, o := range slices.Concat(c.Kept, c.Late) {
-		origins[o.Origin] = true
+		lines[o.Line] = true
 	}
 	for i, o := range c.Kept {
 		if o.Type == engine.TypePlace {
@@ -161,7 +161,7 @@ func (c *Checkpoint) shorten() {
 		}
 		short := *o
 		short.Seen = maps.Clone(o.Seen)
-		maps.DeleteFunc(short.Seen, func(origin engine.SiteID, _ uint64) bool { return !origins[origin] })
+		maps.DeleteFunc(short.Seen, func(line engine.Line, _ uint64) bool { return !lines[line] })
 		c.Kept[i] = &short
 	}
 }

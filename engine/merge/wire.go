@@ -30,7 +30,7 @@ type wire struct {
 
 type issued struct {
 	Operation engine.Operation `cbor:"1,keyasint"`
-	Origin    engine.SiteID    `cbor:"2,keyasint"`
+	Line      engine.Line      `cbor:"2,keyasint"`
 	Epoch     uint64           `cbor:"3,keyasint,omitempty"`
 }
 
@@ -60,7 +60,7 @@ func (c *Checkpoint) UnmarshalCBOR(b []byte) error {
 func asIssued(ops []*engine.Operation) []issued {
 	list := make([]issued, len(ops))
 	for i, o := range ops {
-		list[i] = issued{*o, o.Origin, o.Epoch}
+		list[i] = issued{*o, o.Line, o.Epoch}
 	}
 	return list
 }
@@ -69,7 +69,7 @@ func fromIssued(list []issued) []*engine.Operation {
 	ops := make([]*engine.Operation, len(list))
 	for i := range list {
 		ops[i] = &list[i].Operation
-		ops[i].Origin, ops[i].Epoch = list[i].Origin, list[i].Epoch
+		ops[i].Line, ops[i].Origin, ops[i].Epoch = list[i].Line, list[i].Line.Site(), list[i].Epoch
 	}
 	return ops
 }
@@ -121,14 +121,14 @@ func (c *Checkpoint) validate() error {
 
 func (c *Checkpoint) validateVectors() error {
 	var sum uint64
-	for origin, n := range c.Seen {
-		if origin == "" || len(origin) > engine.MaxSiteID || n == 0 || n > 1<<48 {
+	for line, n := range c.Seen {
+		if !line.Valid() || n == 0 || n > 1<<48 {
 			return errors.New("a vector that counts nothing")
 		}
 		sum += n
 	}
-	for origin, n := range c.Firm {
-		if !c.Seen.Has(origin, n) {
+	for line, n := range c.Firm {
+		if !c.Seen.Has(line, n) {
 			return errors.New("later operations have seen more than it stands for")
 		}
 	}
@@ -141,16 +141,16 @@ func (c *Checkpoint) validateVectors() error {
 // validateOperations returns the operations by identifier.
 func (c *Checkpoint) validateOperations() (map[engine.OperationID]*engine.Operation, error) {
 	type place struct {
-		origin engine.SiteID
+		line   engine.Line
 		number uint64
 	}
 	there := make(map[place]bool, len(c.Kept)+len(c.Late))
 	kept := make(map[engine.OperationID]*engine.Operation, len(c.Kept)+len(c.Late))
 	for _, list := range [][]*engine.Operation{c.Kept, c.Late} {
 		for i, o := range list {
-			at := place{o.Origin, o.Number}
+			at := place{o.Line, o.Number}
 			switch {
-			case !c.Has(o) || !c.Seen.Contains(o.Seen) || o.Seen[o.Origin] > 0:
+			case !c.Has(o) || !c.Seen.Contains(o.Seen) || o.Seen[o.Line] > 0:
 				return nil, errors.New("it keeps an operation that it does not stand for")
 			case o.Time > c.Time:
 				return nil, errors.New("it keeps an operation that comes after it")

@@ -12,6 +12,7 @@ type (
 	Operation   = engine.Operation
 	OperationID = engine.OperationID
 	SiteID      = engine.SiteID
+	Line        = engine.Line
 	Pointer     = engine.Pointer
 	Edit        = engine.Edit
 	Kind        = engine.Kind
@@ -75,7 +76,7 @@ func op(id string, t engine.Type, at int64, seen Vector, e *Edit) *Operation {
 	if _, err := fmt.Sscanf(id, "%1s-%d", &origin, &o.Number); err != nil {
 		panic(err)
 	}
-	o.Origin = SiteID(origin)
+	o.Line, o.Origin = Line(origin), SiteID(origin)
 	return o
 }
 

@@ -39,14 +39,14 @@ func BenchmarkHeal(b *testing.B) {
 			for b.Loop() {
 				h := historyOf(kinds()["default"], "a", mine...)
 				settled := Vector{"a": n}
-				s := Standing{Settled: func(o *Operation) bool { return settled.Has(o.Origin, o.Number) }, Void: none, Blocked: none}
+				s := Standing{Settled: func(o *Operation) bool { return settled.Has(o.Line, o.Number) }, Void: none, Blocked: none}
 				for i := 0; i < n; i += batch {
 					for _, o := range theirs[i : i+batch] {
 						h.Add(o)
 					}
 					for step := Next(h, s); step.Kind != StepNothing; step = Next(h, s) {
 						for _, o := range step.Operations {
-							settled[o.Origin] = max(settled[o.Origin], o.Number)
+							settled[o.Line] = max(settled[o.Line], o.Number)
 						}
 					}
 				}
@@ -62,7 +62,7 @@ func BenchmarkHeal(b *testing.B) {
 func issued(site engine.SiteID, n int) []*Operation {
 	ops := make([]*Operation, n)
 	for i := range ops {
-		ops[i] = &Operation{ID: OperationID(fmt.Sprintf("%s-%06d", site, i)), Type: engine.TypeMerge, Origin: site, Number: uint64(i + 1), Time: int64(i),
+		ops[i] = &Operation{ID: OperationID(fmt.Sprintf("%s-%06d", site, i)), Type: engine.TypeMerge, Line: engine.Line(site), Origin: site, Number: uint64(i + 1), Time: int64(i),
 			Path: "/images/{id}", Edit: set(Pointer(fmt.Sprintf("/f%d", i%20)), fmt.Sprint(i))}
 	}
 	ops[0].Type, ops[0].Path = engine.TypeCreate, "/images"

@@ -35,7 +35,7 @@ func (a *archive) published() Vector {
 	v := Vector{}
 	for _, o := range a.whole.Ordered() {
 		if a.settled[o.ID] {
-			v[o.Origin] = max(v[o.Origin], o.Number)
+			v[o.Line] = max(v[o.Line], o.Number)
 		}
 	}
 	return v
@@ -282,8 +282,8 @@ func TestACheckpointIsBounded(t *testing.T) {
 // TestWhatIsLeftOfAnActionIsNotSent has an increment to be applied once more of which a checkpoint keeps what it adds, without
 // its body: the number is set, and the increment is not sent.
 func TestWhatIsLeftOfAnActionIsNotSent(t *testing.T) {
-	made := &Operation{ID: "a-0", Type: engine.TypeCreate, Path: "/images", Origin: "a", Number: 1, Time: 1, Body: []byte(`{"name":"a"}`), Edit: set("/name", `"a"`)}
-	incr := &Operation{ID: "a-1", Type: engine.TypeAction, Method: "POST", Path: "/images/{id}/incr", Origin: "a", Number: 2, Time: 2,
+	made := &Operation{ID: "a-0", Type: engine.TypeCreate, Path: "/images", Line: "a", Origin: "a", Number: 1, Time: 1, Body: []byte(`{"name":"a"}`), Edit: set("/name", `"a"`)}
+	incr := &Operation{ID: "a-1", Type: engine.TypeAction, Method: "POST", Path: "/images/{id}/incr", Line: "a", Origin: "a", Number: 2, Time: 2,
 		Body: []byte(`{"by":4}`), Edit: &Edit{Add: map[Pointer]engine.Increment{"/count": {By: "4"}}}}
 	h := historyOf(kinds()["default"], "a", made, incr)
 	if !h.Compact(h.Complete(), none, nil) {
@@ -322,7 +322,8 @@ func TestALateComerBeginsWithACheckpoint(t *testing.T) {
 		}
 		x := a.issueAny(t, slices.Clone(requests[2:7]), 100) // beside the checkpoint
 		stable := a.history.Complete()
-		stable[a.site] -= uint64(rapid.IntRange(0, 2).Draw(t, "unsettled")) % (stable[a.site] + 1)
+		line := engine.Line(a.site)
+		stable[line] -= uint64(rapid.IntRange(0, 2).Draw(t, "unsettled")) % (stable[line] + 1)
 		if !b.history.Compact(stable, none, nil) {
 			return
 		}

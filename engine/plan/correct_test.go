@@ -39,8 +39,8 @@ func TestCorrectionRequests(t *testing.T) {
 
 // TestWhatIsKeptIsAllThereIs: making good what one site shows takes away what nobody has set.
 func TestWhatIsKeptIsAllThereIs(t *testing.T) {
-	create := &Operation{ID: "c", Type: engine.TypeCreate, Origin: "a", Number: 1, Time: 1, Edit: set("/name", `"n"`)}
-	keep := &Operation{ID: "k", Type: engine.TypeReplace, Origin: "a", Number: 2, Time: 2, Keep: true, Edit: set("/name", `"n"`)}
+	create := &Operation{ID: "c", Type: engine.TypeCreate, Line: "a", Origin: "a", Number: 1, Time: 1, Edit: set("/name", `"n"`)}
+	keep := &Operation{ID: "k", Type: engine.TypeReplace, Line: "a", Origin: "a", Number: 2, Time: 2, Keep: true, Edit: set("/name", `"n"`)}
 	h := historyOf(lab, "b", create, keep)
 	step := Next(h, Standing{Settled: func(o *Operation) bool { return o == create }, Void: none, Blocked: none})
 	if step.Kind != StepCorrect || step.Operations[0] != keep {

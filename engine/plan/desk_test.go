@@ -98,13 +98,13 @@ func (d *desk) issue(t failer, typ engine.Type, path, body string, clock int64) 
 		t.Fatal(err)
 	}
 	o := &Operation{ID: OperationID(fmt.Sprintf("%s-%d", d.site, d.issued)), Type: typ, Path: path, Body: []byte(body), Edit: edit,
-		Origin: d.site, Number: d.issued + 1, Time: clock, Seen: Vector{}}
+		Line: engine.Line(d.site), Origin: d.site, Number: d.issued + 1, Time: clock, Seen: Vector{}}
 	if typ == engine.TypeAction {
 		o.Method = "POST"
 	}
 	for _, p := range d.history.Ordered() {
 		if d.settled[p.ID] {
-			o.Seen[p.Origin] = max(o.Seen[p.Origin], p.Number)
+			o.Seen[p.Line] = max(o.Seen[p.Line], p.Number)
 			o.Time = max(o.Time, p.Time+1)
 		}
 	}
@@ -112,7 +112,7 @@ func (d *desk) issue(t failer, typ engine.Type, path, body string, clock int64) 
 		o.Seen.Join(b.Seen)
 		o.Time = max(o.Time, b.Time+1)
 	}
-	delete(o.Seen, o.Origin)
+	delete(o.Seen, o.Line)
 	d.issued++
 	shown := tree.Compact(d.shows)
 	d.send(t, o)

@@ -14,12 +14,12 @@ import (
 // TestWhatWasSentWithoutAnAnswerLeavesNothing lets a correction reach the application without an answer. Then its operations
 // become void, or fold to what was there before: the application has to show the fold all the same.
 func TestWhatWasSentWithoutAnAnswerLeavesNothing(t *testing.T) {
-	create := &Operation{ID: "c1", Type: engine.TypeCreate, Origin: "a", Number: 1, Time: 1, Edit: set(`/name`, `"n"`)}
-	merge := &Operation{ID: "m1", Type: engine.TypeMerge, Origin: "a", Number: 2, Time: 2, Edit: set(`/a`, `7`)}
-	remove := &Operation{ID: "d1", Type: engine.TypeDelete, Origin: "a", Number: 3, Time: 9}
-	other := &Operation{ID: "c2", Type: engine.TypeCreate, Origin: "b", Number: 1, Time: 3, Edit: set(`/a`, `1`)}
-	again := &Operation{ID: "m2", Type: engine.TypeMerge, Origin: "c", Number: 1, Time: 8, Seen: Vector{"a": 1, "b": 1}, Edit: set(`/a`, `1`)}
-	below := &Operation{ID: "c3", Type: engine.TypeCreate, Origin: "b", Number: 1, Time: 3, Edit: &Edit{Set: set("/a", "{}").Set}}
+	create := &Operation{ID: "c1", Type: engine.TypeCreate, Line: "a", Origin: "a", Number: 1, Time: 1, Edit: set(`/name`, `"n"`)}
+	merge := &Operation{ID: "m1", Type: engine.TypeMerge, Line: "a", Origin: "a", Number: 2, Time: 2, Edit: set(`/a`, `7`)}
+	remove := &Operation{ID: "d1", Type: engine.TypeDelete, Line: "a", Origin: "a", Number: 3, Time: 9}
+	other := &Operation{ID: "c2", Type: engine.TypeCreate, Line: "b", Origin: "b", Number: 1, Time: 3, Edit: set(`/a`, `1`)}
+	again := &Operation{ID: "m2", Type: engine.TypeMerge, Line: "c", Origin: "c", Number: 1, Time: 8, Seen: Vector{"a": 1, "b": 1}, Edit: set(`/a`, `1`)}
+	below := &Operation{ID: "c3", Type: engine.TypeCreate, Line: "b", Origin: "b", Number: 1, Time: 3, Edit: &Edit{Set: set("/a", "{}").Set}}
 	below.Edit.Set["/a/b"] = []byte("1")
 	for name, c := range map[string]struct {
 		settled, known []*Operation
@@ -72,10 +72,10 @@ func TestWhatWasSentWithoutAnAnswerLeavesNothing(t *testing.T) {
 func TestACounterThatActionsHaveRaisedStaysRaised(t *testing.T) {
 	for name, k := range kinds() {
 		h := historyOf(k, "x",
-			&Operation{ID: "c", Type: engine.TypeCreate, Origin: "a", Number: 1, Time: 1, Edit: &Edit{Set: set("/count", "0").Set}},
-			&Operation{ID: "up", Type: engine.TypeAction, Method: "POST", Path: "/images/{id}/raise", Origin: "a", Number: 2, Time: 2},
-			&Operation{ID: "m", Type: engine.TypeMerge, Origin: "b", Number: 1, Time: 3, Seen: Vector{"a": 1}, Edit: set("/name", `"n"`)},
-			&Operation{ID: "w", Type: engine.TypeReplace, Origin: "c", Number: 1, Time: 4, Seen: Vector{"a": 1}, Edit: set("/size", `2`)},
+			&Operation{ID: "c", Type: engine.TypeCreate, Line: "a", Origin: "a", Number: 1, Time: 1, Edit: &Edit{Set: set("/count", "0").Set}},
+			&Operation{ID: "up", Type: engine.TypeAction, Method: "POST", Path: "/images/{id}/raise", Line: "a", Origin: "a", Number: 2, Time: 2},
+			&Operation{ID: "m", Type: engine.TypeMerge, Line: "b", Origin: "b", Number: 1, Time: 3, Seen: Vector{"a": 1}, Edit: set("/name", `"n"`)},
+			&Operation{ID: "w", Type: engine.TypeReplace, Line: "c", Origin: "c", Number: 1, Time: 4, Seen: Vector{"a": 1}, Edit: set("/size", `2`)},
 		)
 		settled := map[OperationID]bool{"c": true, "up": true}
 		s := Standing{Settled: func(o *Operation) bool { return settled[o.ID] }, Void: none, Blocked: none,
@@ -211,9 +211,9 @@ func playCrashes(t *rapid.T, k *Kind, requests []request, lawful bool) {
 // honours keys, so the action is sent again first. Where it does not, a request of a client waits.
 func TestAnActionIsSettledBeforeWhatWouldHideIt(t *testing.T) {
 	k := *kinds()["default"]
-	create := &Operation{ID: "c", Type: engine.TypeCreate, Origin: "a", Number: 1, Time: 1, Edit: set("/name", `"n"`)}
-	start := &Operation{ID: "s", Type: engine.TypeAction, Method: "POST", Path: "/images/{id}/start", Origin: "a", Number: 2, Time: 3, Edit: set("/power", `"on"`)}
-	low := &Operation{ID: "m", Type: engine.TypeMerge, Origin: "b", Number: 1, Time: 2, Seen: Vector{"a": 1}, Edit: set("/power", `"low"`)}
+	create := &Operation{ID: "c", Type: engine.TypeCreate, Line: "a", Origin: "a", Number: 1, Time: 1, Edit: set("/name", `"n"`)}
+	start := &Operation{ID: "s", Type: engine.TypeAction, Method: "POST", Path: "/images/{id}/start", Line: "a", Origin: "a", Number: 2, Time: 3, Edit: set("/power", `"on"`)}
+	low := &Operation{ID: "m", Type: engine.TypeMerge, Line: "b", Origin: "b", Number: 1, Time: 2, Seen: Vector{"a": 1}, Edit: set("/power", `"low"`)}
 	for _, honours := range []bool{true, false} {
 		k.HonoursKey = honours
 		s := Standing{Settled: func(o *Operation) bool { return o == create }, Void: none, Blocked: none,
@@ -244,9 +244,9 @@ func TestAnActionIsSettledBeforeWhatWouldHideIt(t *testing.T) {
 
 // TestWhatMayHaveRunIsAskedFirst: what a person is asked about holds up what would hide the answer, and nothing else.
 func TestWhatMayHaveRunIsAskedFirst(t *testing.T) {
-	create := &Operation{ID: "c", Type: engine.TypeCreate, Origin: "a", Number: 1, Time: 1, Edit: set("/name", `"n"`)}
-	start := &Operation{ID: "s", Type: engine.TypeAction, Method: "POST", Path: "/images/{id}/raise", Origin: "a", Number: 2, Time: 3}
-	low := &Operation{ID: "m", Type: engine.TypeMerge, Origin: "b", Number: 1, Time: 2, Seen: Vector{"a": 1}, Edit: set("/power", `"low"`)}
+	create := &Operation{ID: "c", Type: engine.TypeCreate, Line: "a", Origin: "a", Number: 1, Time: 1, Edit: set("/name", `"n"`)}
+	start := &Operation{ID: "s", Type: engine.TypeAction, Method: "POST", Path: "/images/{id}/raise", Line: "a", Origin: "a", Number: 2, Time: 3}
+	low := &Operation{ID: "m", Type: engine.TypeMerge, Line: "b", Origin: "b", Number: 1, Time: 2, Seen: Vector{"a": 1}, Edit: set("/power", `"low"`)}
 	s := Standing{Settled: func(o *Operation) bool { return o == create }, Void: none, Blocked: none, Uncertain: func(o *Operation) bool { return o == start }}
 	if step := Next(historyOf(kinds()["default"], "x", create, low, start), s); step.Kind != StepHold || step.Operations[0] != start {
 		t.Errorf("the next step is to %s %s", step.Kind, fmt.Sprint(ids(step.Operations)))
@@ -255,10 +255,10 @@ func TestWhatMayHaveRunIsAskedFirst(t *testing.T) {
 
 // TestWhatWasNeverSentIsNotTakenBack: nothing is written for an operation that counts for nothing and certainly was not sent.
 func TestWhatWasNeverSentIsNotTakenBack(t *testing.T) {
-	create := &Operation{ID: "c", Type: engine.TypeCreate, Origin: "a", Number: 1, Time: 1, Edit: set("/name", `"n"`)}
-	other := &Operation{ID: "o", Type: engine.TypeCreate, Origin: "b", Number: 1, Time: 2, Edit: set("/a", "1")}
-	change := &Operation{ID: "m", Type: engine.TypeMerge, Origin: "b", Number: 2, Time: 3, Edit: set("/b", "1")}
-	gone := &Operation{ID: "d", Type: engine.TypeDelete, Origin: "b", Number: 3, Time: 4}
+	create := &Operation{ID: "c", Type: engine.TypeCreate, Line: "a", Origin: "a", Number: 1, Time: 1, Edit: set("/name", `"n"`)}
+	other := &Operation{ID: "o", Type: engine.TypeCreate, Line: "b", Origin: "b", Number: 1, Time: 2, Edit: set("/a", "1")}
+	change := &Operation{ID: "m", Type: engine.TypeMerge, Line: "b", Origin: "b", Number: 2, Time: 3, Edit: set("/b", "1")}
+	gone := &Operation{ID: "d", Type: engine.TypeDelete, Line: "b", Origin: "b", Number: 3, Time: 4}
 	h := historyOf(lab, "x", create, other, change, gone)
 	for sent, want := range map[OperationID]StepKind{"m": StepCorrect, "none": StepSkip} {
 		step := Next(h, Standing{Settled: func(o *Operation) bool { return o == create || o == other }, Void: func(o *Operation) bool { return o == other },
@@ -278,9 +278,9 @@ func TestWhatIsBesideAMemberInDoubtStays(t *testing.T) {
 		return e
 	}
 	h := historyOf(lab, "x",
-		&Operation{ID: "c", Type: engine.TypeCreate, Origin: "a", Number: 1, Time: 1, Edit: inside("er")},
-		&Operation{ID: "m", Type: engine.TypeMerge, Origin: "b", Number: 1, Time: 2, Seen: Vector{"a": 1}, Edit: inside("est")},
-		&Operation{ID: "n", Type: engine.TypeMerge, Origin: "d", Number: 1, Time: 3, Seen: Vector{"a": 1}, Edit: set("/name", `"n"`)})
+		&Operation{ID: "c", Type: engine.TypeCreate, Line: "a", Origin: "a", Number: 1, Time: 1, Edit: inside("er")},
+		&Operation{ID: "m", Type: engine.TypeMerge, Line: "b", Origin: "b", Number: 1, Time: 2, Seen: Vector{"a": 1}, Edit: inside("est")},
+		&Operation{ID: "n", Type: engine.TypeMerge, Line: "d", Origin: "d", Number: 1, Time: 3, Seen: Vector{"a": 1}, Edit: set("/name", `"n"`)})
 	step := Next(h, Standing{Settled: func(o *Operation) bool { return o.ID == "c" || o.ID == "n" }, Void: none, Blocked: none,
 		Unsure: func(o *Operation) bool { return o.ID == "m" }})
 	if e := step.Correction; step.Kind != StepCorrect || string(e.Set["/deep/est"]) != "1" || e.Set["/deep/er"] != nil {
@@ -290,10 +290,10 @@ func TestWhatIsBesideAMemberInDoubtStays(t *testing.T) {
 
 // TestWhatIsSetAgainCountsStill: a patch may have been sent, and what a client has set since is to stay.
 func TestWhatIsSetAgainCountsStill(t *testing.T) {
-	create := &Operation{ID: "c1", Type: engine.TypeCreate, Origin: "a", Number: 1, Time: 1, Edit: set(`/name`, `"n"`)}
-	patch := &Operation{ID: "p1", Type: engine.TypePatch, Origin: "a", Number: 2, Time: 2, Edit: &Edit{Set: set("/a", "7").Set}}
+	create := &Operation{ID: "c1", Type: engine.TypeCreate, Line: "a", Origin: "a", Number: 1, Time: 1, Edit: set(`/name`, `"n"`)}
+	patch := &Operation{ID: "p1", Type: engine.TypePatch, Line: "a", Origin: "a", Number: 2, Time: 2, Edit: &Edit{Set: set("/a", "7").Set}}
 	patch.Edit.Set["/b"] = []byte("7")
-	later := &Operation{ID: "m1", Type: engine.TypeMerge, Origin: "b", Number: 1, Time: 3, Seen: Vector{"a": 1}, Edit: set(`/a`, `8`)}
+	later := &Operation{ID: "m1", Type: engine.TypeMerge, Line: "b", Origin: "b", Number: 1, Time: 3, Seen: Vector{"a": 1}, Edit: set(`/a`, `8`)}
 	h := historyOf(lab, "x", create, patch, later)
 	s := Standing{Settled: func(o *Operation) bool { return o != patch }, Void: none, Blocked: none}
 	for _, shown := range []string{`{"a":8,"name":"n"}`, `{"a":8,"b":7,"name":"n"}`, `{"a":7,"b":7,"name":"n"}`} {

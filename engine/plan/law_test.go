@@ -209,9 +209,9 @@ func TestAnActionIsDoneOnAnObjectThatIsGone(t *testing.T) {
 // TestNothingIsPutOverWhatCame lets content have been copied that ends with large bytes. Earlier ones that are heard of before
 // these are settled are not put over them.
 func TestNothingIsPutOverWhatCame(t *testing.T) {
-	create := &Operation{ID: "c", Type: engine.TypeCreate, Origin: "a", Number: 1, Time: 1, Edit: set(`/name`, `"n"`)}
-	small := &Operation{ID: "s", Type: engine.TypeAbsolute, Origin: "b", Number: 1, Time: 2, Path: "/file", Seen: Vector{"a": 1}}
-	large := &Operation{ID: "l", Type: engine.TypeAbsolute, Origin: "a", Number: 2, Time: 3, Path: "/file", Blob: &engine.BlobRef{}}
+	create := &Operation{ID: "c", Type: engine.TypeCreate, Line: "a", Origin: "a", Number: 1, Time: 1, Edit: set(`/name`, `"n"`)}
+	small := &Operation{ID: "s", Type: engine.TypeAbsolute, Line: "b", Origin: "b", Number: 1, Time: 2, Path: "/file", Seen: Vector{"a": 1}}
+	large := &Operation{ID: "l", Type: engine.TypeAbsolute, Line: "a", Origin: "a", Number: 2, Time: 3, Path: "/file", Blob: &engine.BlobRef{}}
 	h := historyOf(lab, "c", create, small, large)
 	step := Next(h, Standing{Settled: merge.Among([]*Operation{create}), Void: none, Blocked: none, Carried: merge.Among([]*Operation{large})})
 	if h.Held() > 0 || step.Kind != StepSkip || step.Operations[0] != small {
@@ -225,7 +225,7 @@ func TestNothingIsPutOverWhatCame(t *testing.T) {
 func TestBytesThatCountInTheEndArePutAgain(t *testing.T) {
 	h := historyOf(kinds()["all one"], "x")
 	op := func(id OperationID, typ engine.Type, number uint64, time int64, seen Vector) *Operation {
-		o := &Operation{ID: id, Type: typ, Path: "/images/{id}", Origin: engine.SiteID(id[:1]), Number: number, Time: time, Seen: seen, Body: []byte(`{}`)}
+		o := &Operation{ID: id, Type: typ, Path: "/images/{id}", Line: engine.Line(id[:1]), Origin: engine.SiteID(id[:1]), Number: number, Time: time, Seen: seen, Body: []byte(`{}`)}
 		if typ == engine.TypeAbsolute {
 			o.Path = "/images/{id}/file"
 		} else if typ != engine.TypeDelete {
@@ -250,10 +250,10 @@ func TestBytesThatCountInTheEndArePutAgain(t *testing.T) {
 // another site has created one of that name. The action is settled before the new object is made, which waits for open requests.
 func TestAnActionWithoutAnswerEndsWithItsObject(t *testing.T) {
 	saw := Vector{"a": 1}
-	made := &Operation{ID: "a-1", Type: engine.TypeCreate, Path: "/images", Body: []byte(`{}`), Origin: "a", Number: 1, Time: 1, Edit: &Edit{}}
-	deleted := &Operation{ID: "b-1", Type: engine.TypeDelete, Path: "/images/{id}", Origin: "b", Number: 1, Time: 2, Seen: saw}
-	other := &Operation{ID: "c-1", Type: engine.TypeCreate, Path: "/images", Body: []byte(`{}`), Origin: "c", Number: 1, Time: 3, Edit: &Edit{}}
-	action := &Operation{ID: "d-1", Type: engine.TypeAction, Method: "POST", Path: "/images/{id}/start", Origin: "d", Number: 1, Time: 4, Seen: saw}
+	made := &Operation{ID: "a-1", Type: engine.TypeCreate, Path: "/images", Body: []byte(`{}`), Line: "a", Origin: "a", Number: 1, Time: 1, Edit: &Edit{}}
+	deleted := &Operation{ID: "b-1", Type: engine.TypeDelete, Path: "/images/{id}", Line: "b", Origin: "b", Number: 1, Time: 2, Seen: saw}
+	other := &Operation{ID: "c-1", Type: engine.TypeCreate, Path: "/images", Body: []byte(`{}`), Line: "c", Origin: "c", Number: 1, Time: 3, Edit: &Edit{}}
+	action := &Operation{ID: "d-1", Type: engine.TypeAction, Method: "POST", Path: "/images/{id}/start", Line: "d", Origin: "d", Number: 1, Time: 4, Seen: saw}
 	h := historyOf(kinds()["default"], "x", made, deleted, other, action)
 	st := Standing{Settled: merge.Among([]*Operation{made, deleted}), Void: none, Blocked: none, Doubtful: merge.Among([]*Operation{action}), Gone: true}
 	if step := Next(h, st); step.Kind != StepSkip || step.Operations[0] != action {
@@ -271,8 +271,8 @@ func TestAPlacementChangesShares(t *testing.T) {
 	k.Divide = []Pointer{"/n"}
 	about := engine.About{Collaboration: engine.Cross, Placement: []engine.SiteID{"a", "b"}, Parts: engine.Parts{{"a"}, {"b"}}}
 	h := merge.New(&k, about, "a")
-	create := &Operation{ID: "c", Type: engine.TypeCreate, Origin: "a", Number: 1, Time: 1, Body: []byte(`{"n":12}`), Edit: set("/n", "12")}
-	place := &Operation{ID: "p", Type: engine.TypePlace, Origin: "a", Number: 2, Time: 2, Place: &engine.PlacementChange{Add: []engine.SiteID{"c"}}}
+	create := &Operation{ID: "c", Type: engine.TypeCreate, Line: "a", Origin: "a", Number: 1, Time: 1, Body: []byte(`{"n":12}`), Edit: set("/n", "12")}
+	place := &Operation{ID: "p", Type: engine.TypePlace, Line: "a", Origin: "a", Number: 2, Time: 2, Place: &engine.PlacementChange{Add: []engine.SiteID{"c"}}}
 	h.Add(create)
 	st := Standing{Settled: merge.Among([]*Operation{create}), Void: none, Blocked: none}
 	if got := string(st.Fold(h).Cells["/n"].Value); got != "6" {

@@ -182,7 +182,7 @@ func (p *planner) pass(rest []*engine.Operation) Step {
 // request for that is open, nothing is made. What its origin issued before it is settled. 0: there is none.
 func (p *planner) outlived(rest []*engine.Operation) int {
 	return max(0, slices.IndexFunc(rest, func(o *engine.Operation) bool {
-		before := func(q *engine.Operation) bool { return q.Origin == o.Origin && q.Number < o.Number }
+		before := func(q *engine.Operation) bool { return q.Line == o.Line && q.Number < o.Number }
 		return o.Type != engine.TypeCreate && o.Type != engine.TypeDelete && !p.counts(o) && is(p.s.Doubtful, o) &&
 			!slices.ContainsFunc(rest, before)
 	}))

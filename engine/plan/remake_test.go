@@ -129,13 +129,13 @@ func TestCreatesThatHaveLostTheirEffectMakeTheObject(t *testing.T) {
 // It is taken away, and made anew without them; where an action has run on it that counts, a person is asked first.
 func TestADeleteThatLeavesWhatNothingTakesBack(t *testing.T) {
 	file := func(id OperationID, number uint64, at int64) *Operation {
-		return &Operation{ID: id, Type: engine.TypeAbsolute, Path: "/images/{id}/file", Body: []byte(id), Origin: engine.SiteID(id[:1]), Number: number, Time: at}
+		return &Operation{ID: id, Type: engine.TypeAbsolute, Path: "/images/{id}/file", Body: []byte(id), Line: engine.Line(id[:1]), Origin: engine.SiteID(id[:1]), Number: number, Time: at}
 	}
-	made := &Operation{ID: "a-1", Type: engine.TypeCreate, Path: "/images", Body: []byte(`{"name":"a"}`), Origin: "a", Number: 1, Time: 1, Edit: set("/name", `"a"`)}
-	other := &Operation{ID: "b-1", Type: engine.TypeCreate, Path: "/images", Body: []byte(`{"name":"b"}`), Origin: "b", Number: 1, Time: 2, Edit: set("/name", `"b"`)}
+	made := &Operation{ID: "a-1", Type: engine.TypeCreate, Path: "/images", Body: []byte(`{"name":"a"}`), Line: "a", Origin: "a", Number: 1, Time: 1, Edit: set("/name", `"a"`)}
+	other := &Operation{ID: "b-1", Type: engine.TypeCreate, Path: "/images", Body: []byte(`{"name":"b"}`), Line: "b", Origin: "b", Number: 1, Time: 2, Edit: set("/name", `"b"`)}
 	bytes := file("a-2", 2, 3)
-	start := &Operation{ID: "b-2", Type: engine.TypeAction, Method: "POST", Path: "/images/{id}/start", Origin: "b", Number: 2, Time: 4}
-	gone := &Operation{ID: "a-3", Type: engine.TypeDelete, Path: "/images/{id}", Origin: "a", Number: 3, Time: 5}
+	start := &Operation{ID: "b-2", Type: engine.TypeAction, Method: "POST", Path: "/images/{id}/start", Line: "b", Origin: "b", Number: 2, Time: 4}
+	gone := &Operation{ID: "a-3", Type: engine.TypeDelete, Path: "/images/{id}", Line: "a", Origin: "a", Number: 3, Time: 5}
 	standing := func(ops ...*Operation) Standing {
 		return Standing{Settled: merge.Among(ops), Void: none, Blocked: none}
 	}
@@ -162,9 +162,9 @@ func TestADeleteThatLeavesWhatNothingTakesBack(t *testing.T) {
 
 // TestADeleteThatWasRefusedIsDoneByTheNext: the application keeps the object, and another delete of it is sent.
 func TestADeleteThatWasRefusedIsDoneByTheNext(t *testing.T) {
-	made := &Operation{ID: "a-1", Type: engine.TypeCreate, Origin: "a", Number: 1, Time: 1, Edit: set("/name", `"a"`)}
-	refused := &Operation{ID: "a-2", Type: engine.TypeDelete, Origin: "a", Number: 2, Time: 2}
-	again := &Operation{ID: "b-1", Type: engine.TypeDelete, Origin: "b", Number: 1, Time: 3, Seen: Vector{"a": 1}}
+	made := &Operation{ID: "a-1", Type: engine.TypeCreate, Line: "a", Origin: "a", Number: 1, Time: 1, Edit: set("/name", `"a"`)}
+	refused := &Operation{ID: "a-2", Type: engine.TypeDelete, Line: "a", Origin: "a", Number: 2, Time: 2}
+	again := &Operation{ID: "b-1", Type: engine.TypeDelete, Line: "b", Origin: "b", Number: 1, Time: 3, Seen: Vector{"a": 1}}
 	s := Standing{Settled: merge.Among([]*Operation{made, refused}), Void: none, Blocked: none, Undone: merge.Among([]*Operation{refused})}
 	h := historyOf(lab, "x", made, refused, again)
 	if step := Next(h, s); step.Kind != StepRun || step.Operations[0] != again {
@@ -179,9 +179,9 @@ func TestADeleteThatWasRefusedIsDoneByTheNext(t *testing.T) {
 // TestWhatWasRefusedIsSentWithWhatComesNext: what an application has refused it does not show, so that an operation which sets the
 // same is no repetition.
 func TestWhatWasRefusedIsSentWithWhatComesNext(t *testing.T) {
-	made := &Operation{ID: "a-1", Type: engine.TypeCreate, Origin: "a", Number: 1, Time: 1, Edit: set("/name", `"a"`)}
-	refused := &Operation{ID: "a-2", Type: engine.TypeMerge, Origin: "a", Number: 2, Time: 2, Edit: &Edit{Set: set("/size", "2").Set, Unset: []Pointer{"/name"}}}
-	same := &Operation{ID: "b-1", Type: engine.TypeMerge, Origin: "b", Number: 1, Time: 3, Seen: Vector{"a": 1}, Edit: &Edit{Set: set("/size", "2").Set, Unset: []Pointer{"/name"}}}
+	made := &Operation{ID: "a-1", Type: engine.TypeCreate, Line: "a", Origin: "a", Number: 1, Time: 1, Edit: set("/name", `"a"`)}
+	refused := &Operation{ID: "a-2", Type: engine.TypeMerge, Line: "a", Origin: "a", Number: 2, Time: 2, Edit: &Edit{Set: set("/size", "2").Set, Unset: []Pointer{"/name"}}}
+	same := &Operation{ID: "b-1", Type: engine.TypeMerge, Line: "b", Origin: "b", Number: 1, Time: 3, Seen: Vector{"a": 1}, Edit: &Edit{Set: set("/size", "2").Set, Unset: []Pointer{"/name"}}}
 	s := Standing{Settled: merge.Among([]*Operation{made, refused}), Void: none, Blocked: none, Refused: merge.Among([]*Operation{refused})}
 	step := Next(historyOf(lab, "x", made, refused, same), s)
 	if step.Kind != StepCorrect || string(step.Correction.Set["/size"]) != "2" || len(step.Correction.Unset) != 1 {

@@ -305,7 +305,7 @@ func TestBytesThatWerePassedOverTakeTheEffectOfOthersAllTheSame(t *testing.T) {
 	first := tell(a.issue(t, engine.TypeAbsolute, "/images/{id}/file", "first", 3), b, c)
 	tell(sized, c, a)
 	tell(named, a)
-	second := &Operation{ID: "d-1", Type: engine.TypeAbsolute, Path: first.Path, Body: []byte("second"), Origin: "d", Number: 1, Time: 5,
+	second := &Operation{ID: "d-1", Type: engine.TypeAbsolute, Path: first.Path, Body: []byte("second"), Line: "d", Origin: "d", Number: 1, Time: 5,
 		Seen: Vector{"a": first.Number, "c": named.Number}}
 	for _, d := range []*desk{a, b, c} {
 		tell(second, d)

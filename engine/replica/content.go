@@ -58,7 +58,7 @@ func (t *content) answer(r *Replica, in *Answered) bool {
 // is from lacked something that this site's replica begins with.
 func (t *content) copied(r *Replica, joined *engine.Operation, settled engine.Vector) bool {
 	living, large := r.History.Living(merge.Any), map[string]*engine.Operation{} // the last large bytes of each path that have come
-	there := func(o *engine.Operation) bool { return settled.Has(o.Origin, o.Number) }
+	there := func(o *engine.Operation) bool { return settled.Has(o.Line, o.Number) }
 	for _, o := range living {
 		if o.Blob != nil && plan.ContentOf(r.Kind, o) != nil && there(o) {
 			large[o.Path] = o
@@ -91,7 +91,7 @@ func (t *content) copied(r *Replica, joined *engine.Operation, settled engine.Ve
 func (r *Replica) doWithout(o *engine.Operation) bool {
 	out, may := r.withoutBody(o)
 	settles := out.State == engine.StateRejected && !out.Blocks
-	if !may || settles && o.Number > 1 && !r.Me.Settled.Has(o.Origin, o.Number-1) { // what is settled is counted by origin
+	if !may || settles && o.Number > 1 && !r.Me.Settled.Has(o.Line, o.Number-1) { // what is settled is counted by line
 		return false
 	}
 	delete(r.Fetches, o.ID)

@@ -230,7 +230,7 @@ func (r *Replica) drop(id engine.OperationID) error {
 // by origin, so none is settled before those.
 func (r *Replica) unsettledBefore(o *engine.Operation) *engine.Operation {
 	settled, ordered := r.SettledAt(r.Self), r.History.Ordered()
-	i := slices.IndexFunc(ordered, func(p *engine.Operation) bool { return p.Origin == o.Origin && p.Number < o.Number && !settled(p) })
+	i := slices.IndexFunc(ordered, func(p *engine.Operation) bool { return p.Line == o.Line && p.Number < o.Number && !settled(p) })
 	if i < 0 {
 		return nil
 	}

@@ -28,12 +28,12 @@ func identify(about engine.About) engine.DocumentID {
 	return engine.DocumentID(hex.EncodeToString(sum[:]))
 }
 
-// newChange is the next change of an author after its tip. In place of Automerge's format it is the entries, and nobody signs it.
-func newChange(d engine.DocumentID, epoch uint64, author engine.SiteID, tip engine.Tip, entries []engine.Entry) *engine.Change {
-	c := &engine.Change{SignedChange: engine.SignedChange{Author: author}, Document: d, Epoch: epoch, Number: tip.Number + 1, Previous: tip.Hash,
+// newChange is the next change of a line after its tip. In place of Automerge's format it is the entries, and nobody signs it.
+func newChange(d engine.DocumentID, epoch uint64, line engine.Line, tip engine.Tip, entries []engine.Entry) *engine.Change {
+	c := &engine.Change{SignedChange: engine.SignedChange{Line: line}, Document: d, Epoch: epoch, Number: tip.Number + 1, Previous: tip.Hash,
 		Begins: tip.Last + 1, Entries: entries}
 	h := sha256.New()
-	fmt.Fprint(h, d, epoch, author, c.Number, tip.Hash)
+	fmt.Fprint(h, d, epoch, line, c.Number, tip.Hash)
 	for _, e := range entries {
 		fmt.Fprintf(h, "%s %x;", e.Map, e.Value)
 	}
@@ -63,7 +63,7 @@ func (s *site) open(about engine.About) *Replica {
 		return r
 	}
 	s.disk[id] = &stored{about: about}
-	v := view.New(s.id, id, about, engine.Encode(&about), kindOf(about), siteName)
+	v := view.New(s.line(), id, about, engine.Encode(&about), kindOf(about), siteName)
 	v.Epochs = []*view.Epoch{view.NewEpoch(0, firstTip(about, 0))}
 	s.replicas[id] = New(v, limits, false)
 	return s.replicas[id]
@@ -81,7 +81,7 @@ func (s *site) load(id engine.DocumentID) {
 		delete(s.disk, id)
 		return
 	}
-	v := view.New(s.id, id, d.about, engine.Encode(&d.about), kindOf(d.about), siteName)
+	v := view.New(s.line(), id, d.about, engine.Encode(&d.about), kindOf(d.about), siteName)
 	if d.checkpoint != nil {
 		must(v.Begin(d.checkpoint))
 	}
@@ -97,7 +97,7 @@ func (s *site) load(id engine.DocumentID) {
 	for _, c := range d.changes {
 		e := v.Numbered(c.Epoch)
 		e.Wrote(c)
-		v.TakeEntries(e, c.Author, c.Entries, func(o *engine.Operation) bool { return env{s}.Admits(v.Kind, o) }, must)
+		v.TakeEntries(e, c.Line, c.Entries, func(o *engine.Operation) bool { return env{s}.Admits(v.Kind, o) }, must)
 	}
 	must(v.RestoreStatuses(d.statuses))
 	r := New(v, limits, true)
@@ -116,6 +116,7 @@ func must(err error) {
 func (s *site) start() {
 	s.forget()
 	s.up = true
+	s.runs++
 	for _, id := range slices.Sorted(maps.Keys(s.disk)) {
 		s.load(id)
 	}

@@ -11,10 +11,10 @@ import (
 // durable before the request goes out.
 type Flight struct {
 	Operation engine.Operation `cbor:"1,keyasint"`
-	// Origin and Epoch are those of Operation, which its encoding leaves out.
-	Origin engine.SiteID `cbor:"2,keyasint"`
-	Epoch  uint64        `cbor:"3,keyasint,omitempty"`
-	Stage  Stage         `cbor:"4,keyasint"`
+	// Line and Epoch are those of Operation, which its encoding leaves out.
+	Line  engine.Line `cbor:"2,keyasint"`
+	Epoch uint64      `cbor:"3,keyasint,omitempty"`
+	Stage Stage       `cbor:"4,keyasint"`
 	// Key is the Idempotency-Key that it went out under, Since when, in Unix microseconds, Attempt how often.
 	Key     string `cbor:"5,keyasint"`
 	Since   int64  `cbor:"6,keyasint"`
@@ -122,7 +122,7 @@ func (f *inFlight) interrupted(why string) {
 		if one == nil {
 			continue
 		}
-		one.Operation.Origin, one.Operation.Epoch = one.Origin, one.Epoch
+		one.Operation.Line, one.Operation.Origin, one.Operation.Epoch = one.Line, one.Line.Site(), one.Epoch
 		if one.Stage == Declared {
 			one.Stage, one.Why = Unknown, why
 		}

@@ -65,9 +65,9 @@ func (r *Replica) hears(in *Heard) bool {
 	case r.Numbered(in.Epoch) != nil:
 		return true
 	case in.Epoch < last.Number:
-		lost := func(c *engine.Change) bool { return c.Author == r.Self && c.Number > r.Me.Final }
-		if in.Epoch+1 == last.Number && !r.Me.Rejoins && slices.ContainsFunc(in.Changes, lost) {
-			r.fallBehind(false)
+		lost := func(c *engine.Change) bool { return c.Author() == r.Self && c.Number > r.Me.Lines[c.Line].Final }
+		if in.Epoch+1 == last.Number && !r.Me.Rejoins && slices.ContainsFunc(in.Changes, lost) { // and this site has ended that epoch without it
+			r.fallBehind(true)
 		}
 		return false
 	case in.Epoch == last.Number+1 && len(r.Epochs) == 1 && !r.Blank():
@@ -93,7 +93,7 @@ func (r *Replica) hears(in *Heard) bool {
 // hear takes in one change.
 func (r *Replica) hear(c *engine.Change) view.Verdict {
 	e := r.Numbered(c.Epoch)
-	if c.Author == r.Self && !r.Me.Rejoins && e != nil && !r.knows(e.Tip(r.Self), c) {
+	if c.Author() == r.Self && !r.Me.Rejoins && e != nil && c.Number > e.Tip(c.Line).Number {
 		r.fallBehind(false)
 		return view.Known
 	}
@@ -108,22 +108,17 @@ func (r *Replica) hear(c *engine.Change) view.Verdict {
 			}
 		}
 	case view.Forked:
-		r.note("a site has signed two changes under one number: the one that was heard first stays here, others may have the other", fmt.Errorf("change %d of %s", c.Number, c.Author))
+		r.note("a site has signed two changes under one number: the one that was heard first stays here, others may have the other", fmt.Errorf("change %d of %s", c.Number, c.Line))
 		r.out.Forked = c
 	}
 	return verdict
 }
 
-// knows reports whether a change of this site's own is in its line, as far as that tells: a lost run may have given a number to another one.
-func (r *Replica) knows(tip engine.Tip, c *engine.Change) bool {
-	return c.Number < tip.Number || c.Number == tip.Number && c.Hash == tip.Hash
-}
-
 // hearOperation takes note of when a deletion of another site came.
 func (r *Replica) hearOperation(c *engine.Change, entry engine.Entry) {
 	var o engine.Operation
-	if engine.Decode(entry.Value, &o) == nil && o.Type == engine.TypeDelete && c.Author != r.Self {
-		o.Origin = c.Author
+	if engine.Decode(entry.Value, &o) == nil && o.Type == engine.TypeDelete && c.Author() != r.Self {
+		o.Line, o.Origin = c.Line, c.Author()
 		r.env.HearDelete(&o)
 	}
 }

@@ -145,6 +145,8 @@ type Effects struct {
 	Checkpoint []byte
 	// Contents says that what lies inside it may have changed.
 	Contents bool
+	// Unfold says that what a checkpoint stands for which this site has made is to be in its place again (Replica.Unfold).
+	Unfold bool
 	// Pass are changes and statuses that were news and may be to others, too.
 	Pass *Heard
 }

@@ -28,7 +28,7 @@ func refersHere() *Replica {
 	about := engine.About{Service: "lab", Kind: "server", Key: "s", Collaboration: engine.Replication, Placement: []engine.SiteID{"a", "b"}}
 	v := view.New("a", "doc", about, nil, k, siteName)
 	v.Epochs = []*view.Epoch{view.NewEpoch(0, firstTip(about, 0))}
-	v.AddOperation(&engine.Operation{ID: "b-1", Type: engine.TypeCreate, Method: "POST", Path: "/servers", Body: []byte(`{"id":"s","net":"n"}`), Origin: "b", Number: 1,
+	v.AddOperation(&engine.Operation{ID: "b-1", Type: engine.TypeCreate, Method: "POST", Path: "/servers", Body: []byte(`{"id":"s","net":"n"}`), Line: "b", Origin: "b", Number: 1,
 		Time: began.UnixMicro(), Edit: &engine.Edit{Set: map[engine.Pointer]json.RawMessage{"/net": json.RawMessage(`"n"`)}},
 		Whereabouts: []engine.Whereabouts{{Target: engine.Target{Service: "lab", Kind: "net", ID: "n"}, Sites: []engine.SiteID{"a"}, Replicated: true}}})
 	return New(v, Limits{}, false)

@@ -15,7 +15,7 @@ func (s *site) hear(l letter) {
 	r := s.open(l.about)
 	var what []string
 	for _, c := range l.heard.Changes {
-		what = append(what, fmt.Sprintf("change %d of %s", c.Number, c.Author))
+		what = append(what, fmt.Sprintf("change %d of %s", c.Number, c.Line))
 	}
 	for _, st := range l.heard.Statuses {
 		what = append(what, fmt.Sprintf("status %d of %s", st.Status.Number, st.Signed.Site))
@@ -98,7 +98,7 @@ func (s *site) sendLacking(r *Replica, to engine.SiteID, have engine.Have) (sent
 	for i, e := range r.Epochs {
 		h := &Heard{From: s.id, Epoch: e.Number, First: e.First}
 		for _, c := range s.disk[r.Document].changes {
-			if c.Epoch == e.Number && c.Number > have.Changes[e.Number][c.Author] && (!last || c.Author == s.id) {
+			if c.Epoch == e.Number && c.Number > have.Changes[e.Number][c.Line] && (!last || c.Author() == s.id) {
 				h.Changes = append(h.Changes, c)
 			}
 		}
@@ -136,7 +136,7 @@ func (s *site) sendTips(to *site) (sent bool) {
 		for _, e := range r.Epochs {
 			h := &Heard{From: s.id, Epoch: e.Number, First: e.First}
 			for _, c := range s.disk[id].changes {
-				if c.Epoch == e.Number && c.Number == e.Tip(c.Author).Number {
+				if c.Epoch == e.Number && c.Number == e.Tip(c.Line).Number {
 					h.Changes = append(h.Changes, c)
 				}
 			}

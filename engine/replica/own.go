@@ -117,7 +117,7 @@ func (t *own) prepare(r *Replica) bool {
 		return t.refuse(r, t.noObject(r))
 	}
 	op := engine.Operation{ID: a.Operation, Type: q.Type, Method: q.Method, Path: q.Path, Query: q.Query, Header: q.Header, Body: q.Body,
-		Blob: a.Blob, User: q.User, Scope: q.Scope, Origin: r.Self, Epoch: r.Current().Number}
+		Blob: a.Blob, User: q.User, Scope: q.Scope, Line: r.Line, Origin: r.Self, Epoch: r.Current().Number}
 	if a.Blob != nil { // what is to be looked into stays with the request
 		op.Body = nil
 	}
@@ -127,7 +127,7 @@ func (t *own) prepare(r *Replica) bool {
 	if n := r.Kind.Named(q.Method, q.Path); n != nil {
 		op.Name = n.Name
 	}
-	t.flight = &Flight{Operation: op, Origin: r.Self, Epoch: op.Epoch, Creates: t.creates, Credentials: q.Credentials, Within: q.Within, Keys: a.Keys, After: a.After}
+	t.flight = &Flight{Operation: op, Line: r.Line, Epoch: op.Epoch, Creates: t.creates, Credentials: q.Credentials, Within: q.Within, Keys: a.Keys, After: a.After}
 	if !t.creates {
 		grows, err := issue.Growth(r.View, q)
 		if err != nil {
@@ -446,7 +446,7 @@ func (r *Replica) publish(f *Flight, reply engine.Reply, shows []byte) error {
 	}
 	issue.Stamp(r.View, &o)
 	r.write(issue.Entry(&o))
-	now := r.History.At(r.Self, o.Number) // another site may have run it as well, under the same identifier
+	now := r.History.At(r.Line, o.Number) // another site may have run it as well, under the same identifier
 	if now == nil {
 		return fmt.Errorf("operation %s: %w", o.ID, engine.ErrRefused)
 	}

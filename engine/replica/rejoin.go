@@ -16,14 +16,15 @@ import (
 	"github.com/skerry/skerry/engine/view"
 )
 
-// A site whose disk was set back, or lost, does not reconstruct what its lost run had done. It takes each resource from the other
-// sites as an added replica does, looks once at the object, and corrects that to the fold. Nothing runs by itself that may have run
-// before: what cannot be seen is one question to a person.
+// A site whose disk was set back, or lost, does not reconstruct what its lost run had done. Its documents stay: what is in them is true,
+// and what the others have is added. What it says of itself is forgotten. Once another site has told what the resource is, it looks once at
+// the object, and corrects that to the fold. Nothing runs by itself that may have run before: what cannot be seen is one question to a
+// person. One that comes late does the same, but for its documents, of which the others have let go: it takes theirs.
 
-// Remnant is what a site whose disk was set back keeps of a resource, until it has joined anew.
+// Remnant is what a site that joins anew remembers of a resource, until it has.
 type Remnant struct {
-	// Issued are the operations that this site had issued, encoded: those that nobody has heard of are issued again.
-	Issued [][]byte `cbor:"1,keyasint,omitempty"`
+	// Issued are the operations of this site that the documents had which were dropped: those that nobody has heard of are issued again.
+	Issued []Issued `cbor:"1,keyasint,omitempty"`
 	// Local is what the object was called.
 	Local engine.LocalID `cbor:"2,keyasint,omitempty"`
 	// Settled is what was settled in what the disk was set back to.
@@ -39,10 +40,16 @@ type Remnant struct {
 	Made uint64 `cbor:"8,keyasint,omitempty"`
 }
 
+// Issued is an operation, and the line that it is in.
+type Issued struct {
+	Operation engine.Operation `cbor:"1,keyasint"`
+	Line      engine.Line      `cbor:"2,keyasint"`
+}
+
 // tooLate reports whether what is here builds on what the others have let go of, so that nothing brings it together any more: a checkpoint
 // stands for all epochs that are here, or for what a site lacks that had left and was added again.
 func (r *Replica) tooLate(in *Heard) bool {
-	if in.Checkpoint == nil || r.Blank() || r.Me.Rejoins {
+	if in.Checkpoint == nil || r.Blank() {
 		return false
 	}
 	return in.Epoch > r.Current().Number || in.Epoch > r.Epochs[0].Number && r.Me.Left != nil && (r.History.Held() > 0 || len(r.LacksAny()) > 0)
@@ -75,27 +82,27 @@ func (r *Replica) rejoining() *engine.Refusal {
 		r.Name(r.Self), r.Kind.Name, r.About.Key)}
 }
 
-// Remains is what a site keeps of a replica that it takes from the others again.
-func (r *Replica) Remains() *Remnant {
-	left := &Remnant{Local: r.Mine.Local, Settled: r.Me.Settled, Number: r.LastNumber(), Lost: r.lost, Late: r.late, Left: r.late && r.Me.Left != nil, Made: r.Mine.Made}
+// Remains is what a site remembers of a replica that is to join anew. Drops says that its documents are dropped.
+func (r *Replica) Remains(drops bool) *Remnant {
+	left := cmp.Or(r.remnant, &Remnant{Local: r.Mine.Local, Settled: r.Me.Settled, Late: r.late, Left: r.late && r.Me.Left != nil, Made: r.Mine.Made})
+	left.Number, left.Lost = r.LastNumber(), r.lost
 	for _, o := range r.History.Ordered() {
-		if o.Origin == r.Self && !r.History.Base().Has(o) {
-			left.Issued = append(left.Issued, engine.Encode(o))
+		if drops && o.Origin == r.Self && !r.History.Base().Has(o) {
+			left.Issued = append(left.Issued, Issued{*o, o.Line})
 		}
 	}
 	return left
 }
 
-// Rejoin makes the replica, of which nothing is known, one that joins anew. What was in flight may have run, and more.
-func (r *Replica) Rejoin(left *Remnant, own *Flight, number uint64) {
-	r.Me.Rejoins = true
-	r.Me.Number = max(number, left.Number)
-	r.remnant, r.lost, r.Mine.Made = left, left.Lost, left.Made
+// Rejoin makes the replica one that joins anew. What was in flight may have run, and more.
+func (r *Replica) Rejoin(left *Remnant, own *Flight) {
+	r.Account.Rejoin(left.Number, left.Made)
+	r.Statuses, r.remnant, r.lost, r.sent, r.resumed = view.Statuses{}, left, left.Lost, nil, false
+	r.TouchAll()
 	if own != nil {
 		own.Stage, own.Why = Asked, "the disk of this site was set back since"
 		r.own = own
 	}
-	r.Dirty = true
 }
 
 // Own is the client's request that is open; nil: none is.
@@ -171,12 +178,12 @@ func (t *rejoin) begin(r *Replica) bool {
 
 // reissue issues those operations again that nobody has heard of.
 func (r *Replica) reissue() {
-	for _, b := range r.remnant.Issued {
-		o := &engine.Operation{Origin: r.Self} // which the encoding leaves out
-		if engine.Decode(b, o) != nil || r.History.Get(o.ID) != nil || r.standsFor(o) {
+	for _, i := range r.remnant.Issued {
+		again := i.Operation
+		again.Line, again.Origin = i.Line, r.Self // which the encoding leaves out
+		if r.History.Get(again.ID) != nil || r.History.Base().Has(&again) {
 			continue // the others have it
 		}
-		again := *o
 		issue.Rebase(r.View, &again)
 		r.Me.Settled = r.History.Complete()
 		issue.Stamp(r.View, &again)
@@ -184,13 +191,6 @@ func (r *Replica) reissue() {
 	}
 	r.remnant.Issued = nil
 	r.Changed()
-}
-
-// standsFor reports whether a checkpoint of the others may stand for an operation that this site had issued. The lost run may have given
-// its number to another one, but it is none of those of a checkpoint that has older ones only.
-func (r *Replica) standsFor(o *engine.Operation) bool {
-	base := r.History.Base()
-	return base.Has(o) && r.History.At(r.Self, o.Number) == nil && o.Time <= base.Time
 }
 
 // nameless decides where nobody knows what the application calls the object: nothing is made that may be there.
@@ -202,8 +202,8 @@ func (t *rejoin) nameless(r *Replica) bool {
 	t.joined(r, "")
 	r.Became(born.ID, engine.Outcome{State: engine.StateRejected, Blocks: true, Cause: engine.ConflictRejoined,
 		Error: "the disk of this site was set back, and nobody knows what its application calls this: adopt the object, or retry makes a new one"})
-	r.Me.Settled[born.Origin] = min(r.Me.Settled[born.Origin], born.Number-1)
-	maps.DeleteFunc(r.Me.Settled, func(_ engine.SiteID, n uint64) bool { return n == 0 })
+	r.Me.Settled[born.Line] = min(r.Me.Settled[born.Line], born.Number-1)
+	maps.DeleteFunc(r.Me.Settled, func(_ engine.Line, n uint64) bool { return n == 0 })
 	return true
 }
 
@@ -291,13 +291,13 @@ func (t *rejoin) joined(r *Replica, local engine.LocalID) bool {
 	}
 	for _, o := range r.History.Living(merge.Any) {
 		undeclared := o.Type == engine.TypeAction && o.Edit == nil
-		seen := left != nil && left.Settled.Has(o.Origin, o.Number)
+		seen := left != nil && left.Settled.Has(o.Line, o.Number)
 		if undeclared && !seen && local != "" {
 			why := "the disk of this site was set back: nobody knows whether it ran here"
 			if left != nil && left.Late {
 				why = "this site was away for too long: it has not run here"
 			}
-			if lost.Has(o.Origin, o.Number) {
+			if lost.Has(o.Line, o.Number) {
 				why = "the disk of this site was set back: it ran here, and nobody knows whether the application still has it"
 			}
 			r.Became(o.ID, engine.Outcome{State: engine.StateUncertain, Cause: engine.ConflictRejoined, Error: why})

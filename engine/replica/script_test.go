@@ -350,7 +350,7 @@ func (s *site) create(q engine.Request, args []string) {
 // createUnnamed makes a resource whose identifier the application assigns: the request runs before there is a document.
 func (s *site) createUnnamed(about engine.About, q engine.Request) {
 	o := engine.Operation{ID: s.world.newOperation(s.id), Type: engine.TypeCreate, Method: "POST", Path: q.Kind.Collection, Body: q.Body,
-		Header: q.Header, Origin: s.id, User: q.User}
+		Header: q.Header, Line: engine.Line(s.id), Origin: s.id, User: q.User}
 	edit, err := merge.EditOf(q.Kind, o.Type, o.Body, merge.Fold{}, nil)
 	must(err)
 	o.Edit = edit
@@ -363,7 +363,7 @@ func (s *site) createUnnamed(about engine.About, q engine.Request) {
 	s.tellCall(c, false)
 	if c.done.Err == nil && c.done.Reply.Status < 300 {
 		r := s.open(about)
-		s.put(r.Document, &Decide{What: VerbPublish, Publish: &Flight{Operation: o, Origin: s.id, Creates: true}, Reply: c.done.Reply})
+		s.put(r.Document, &Decide{What: VerbPublish, Publish: &Flight{Operation: o, Creates: true}, Reply: c.done.Reply})
 	}
 }
 

@@ -114,7 +114,7 @@ func (r *Replica) putSince(o *engine.Operation) (n int) {
 		return 0
 	}
 	for _, p := range r.History.Ordered() {
-		if p.ID != o.ID && p.Type == engine.TypeAbsolute && p.Path == o.Path && r.SettledAt(r.Self)(p) && !o.Saw(p.Origin, p.Number) {
+		if p.ID != o.ID && p.Type == engine.TypeAbsolute && p.Path == o.Path && r.SettledAt(r.Self)(p) && !o.Saw(p.Line, p.Number) {
 			n++
 		}
 	}
@@ -153,7 +153,7 @@ func (t *send) lookFor(r *Replica) bool {
 func (t *send) dispatch(r *Replica) bool {
 	o, k := t.o, r.Kind
 	if t.careful && (!t.sent || r.marks(o)) { // again for a marker: it counts when the request went out last
-		r.sent = &Flight{Operation: *o, Origin: o.Origin, Epoch: o.Epoch, Stage: Declared, Key: t.key, Since: r.env.Now().UnixMicro()}
+		r.sent = &Flight{Operation: *o, Line: o.Line, Epoch: o.Epoch, Stage: Declared, Key: t.key, Since: r.env.Now().UnixMicro()}
 		if t.step.Kind == plan.StepMake {
 			r.sent.Making = &Making{ids(t.step.Operations), ids(t.step.Again), ids(t.step.Voided)}
 		}
@@ -394,7 +394,7 @@ func (t *send) refusedAgain(r *Replica, in *Answered) bool {
 func (t *send) unknown(r *Replica, reply engine.Reply, err error, alone bool) {
 	o, k := t.o, r.Kind
 	if r.sent == nil && o.Type == engine.TypeCreate { // no delete may pass it over
-		r.sent = &Flight{Operation: *o, Origin: o.Origin, Epoch: o.Epoch, Key: t.key, Since: r.env.Now().UnixMicro()}
+		r.sent = &Flight{Operation: *o, Line: o.Line, Epoch: o.Epoch, Key: t.key, Since: r.env.Now().UnixMicro()}
 	}
 	if r.sent != nil {
 		r.sent.Stage, r.sent.Why = Unknown, plan.Tell(reply, err)
@@ -492,7 +492,7 @@ func (t *send) succeed(r *Replica, reply engine.Reply, local engine.LocalID) {
 		}
 	}
 	if step.Late {
-		again := o.Number <= r.Me.Settled[o.Origin] // it had been passed over, or is applied once more
+		again := r.Me.Settled.Has(o.Line, o.Number) // it had been passed over, or is applied once more
 		for _, p := range step.Again {
 			r.Became(p.ID, engine.Outcome{State: engine.StatePending, Again: true, Ran: p.Type == engine.TypeAction})
 		}

@@ -412,7 +412,7 @@ func (r *Replica) fail(o *engine.Operation, out engine.Outcome) {
 	if out.Status != 0 || out.State == engine.StateUncertain {
 		r.Tried(o.ID, out.Status, out.Error)
 	}
-	out.Again = out.Blocks && o.Number <= r.Me.Settled[o.Origin] // it was done with once, and is not any more
+	out.Again = out.Blocks && r.Me.Settled.Has(o.Line, o.Number) // it was done with once, and is not any more
 	r.Became(o.ID, out)
 	r.ends(o)
 	if !out.Blocks {

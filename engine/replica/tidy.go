@@ -33,6 +33,7 @@ func (r *Replica) tidy() {
 	if r.Dirty || r.progress || r.epochEnds {
 		r.fold()
 	}
+	r.out.Unfold = !r.Busy() && r.Folds && r.History.Unfollowing()
 	r.tidyLook()
 }
 
@@ -81,7 +82,7 @@ func (r *Replica) end() {
 		return
 	}
 	old := r.Epochs[0].Number
-	r.Epochs = r.Epochs[1:]
+	r.Epochs, r.Folds = r.Epochs[1:], false
 	r.out.Ended, r.out.Checkpoint = &old, b
 	r.Changed()
 }

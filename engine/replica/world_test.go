@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/engine"
-	"github.com/skerry/skerry/engine/view"
 )
 
 // world is some sites, each with an application, and what is under way between them. It has no network, store or goroutine, and its
@@ -188,6 +187,8 @@ type site struct {
 	// holdsDeletes: every late deletion waits for a person. full: nothing can be made durable.
 	holdsDeletes, full bool
 
+	runs int // that there were
+
 	// The rest is lost in a crash.
 	up       bool
 	replicas map[engine.DocumentID]*Replica
@@ -339,8 +340,8 @@ func (s *site) commit(r *Replica, out *Effects, declared string) bool {
 	var change *engine.Change
 	if len(out.Entries) > 0 {
 		e := r.Current()
-		tip := e.Tip(s.id)
-		change = newChange(r.Document, e.Number, s.id, tip, out.Entries)
+		tip := e.Tip(r.Line)
+		change = newChange(r.Document, e.Number, r.Line, tip, out.Entries)
 		e.Wrote(change)
 	}
 	var told []byte
@@ -403,24 +404,41 @@ func (s *site) carryOut(r *Replica, out *Effects) {
 		}
 	}
 	if out.Forked != nil {
-		s.world.tell("%s: has two changes of one number by %s", s.id, out.Forked.Author)
+		s.world.tell("%s: has two changes of one number by %s", s.id, out.Forked.Line)
 	}
 	if out.Own || out.Late {
-		s.rejoin(r)
+		s.rejoin(r, out.Late)
 	}
 }
 
-// rejoin begins anew with a replica of which others know more than this site does itself.
-func (s *site) rejoin(old *Replica) {
-	s.world.tell("%s: was set back, and takes %s from the others", s.id, s.title(old))
-	v := view.New(s.id, old.Document, old.About, old.Raw, old.Kind, siteName)
-	v.Epochs = []*view.Epoch{view.NewEpoch(0, firstTip(old.About, 0))}
-	r := New(v, limits, true)
-	r.Rejoin(old.Remains(), old.Own(), old.Me.Number)
-	s.disk[old.Document] = &stored{about: old.About, kept: r.Kept()}
-	s.replicas[old.Document] = r
+// rejoin begins anew with a replica of which others know more than this site does itself, or where it drops, of which they have let go.
+func (s *site) rejoin(old *Replica, drops bool) {
+	how := "was set back, and joins %s anew"
+	if drops {
+		how = "comes late, and takes %s from the others"
+	}
+	s.world.tell("%s: "+how, s.id, s.title(old))
+	left, own := old.Remains(drops), old.Own()
+	if drops {
+		s.runs++
+		delete(s.replicas, old.Document)
+		s.open(old.About)
+	} else {
+		s.load(old.Document)
+	}
+	r := s.replicas[old.Document]
+	r.Rejoin(left, own)
+	s.disk[old.Document].kept, s.disk[old.Document].statuses = r.Kept(), nil
 	clear(s.met)
 	delete(s.wakes, old.Document)
+}
+
+// line is the one that this run writes.
+func (s *site) line() engine.Line {
+	if s.runs < 2 {
+		return engine.Line(s.id)
+	}
+	return engine.LineOf(s.id, fmt.Sprint(s.runs))
 }
 
 func siteName(id engine.SiteID) engine.SiteName { return engine.SiteName(id) }

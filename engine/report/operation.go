@@ -111,7 +111,7 @@ func knownAtLeaving(v *view.View, o *engine.Operation) (map[engine.SiteID]engine
 		if s != v.Self {
 			settled = v.At(s).Settled
 		}
-		if o.Number > settled[o.Origin] {
+		if !settled.Has(o.Line, o.Number) {
 			continue
 		}
 		st := engine.OperationStatus{State: engine.StateApplied, At: engine.Time(v.At(s).At)}

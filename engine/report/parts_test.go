@@ -18,12 +18,12 @@ func TestARowKeepsWhatWasDestroyedAlong(t *testing.T) {
 		{At: "/disk", Service: "lab", Kind: "disk", Relation: engine.RelationComposition}}}
 	about := engine.About{Service: "lab", Kind: "server", Key: "s", Placement: []engine.SiteID{"a"}}
 	v := view.New("a", "doc", about, nil, k, func(id engine.SiteID) engine.SiteName { return engine.SiteName(id) })
-	v.AddOperation(&engine.Operation{ID: "made", Type: engine.TypeCreate, Origin: "a", Number: 1, Time: 1, Edit: &engine.Edit{Set: map[engine.Pointer]json.RawMessage{
+	v.AddOperation(&engine.Operation{ID: "made", Type: engine.TypeCreate, Line: "a", Origin: "a", Number: 1, Time: 1, Edit: &engine.Edit{Set: map[engine.Pointer]json.RawMessage{
 		"/net": json.RawMessage(`"n"`), "/disk": json.RawMessage(`"d"`)}}})
 	if row := Row(v, time.Time{}, nil, plan.Step{}, false); len(row.Relations) != 2 {
 		t.Errorf("it refers to %v", row.Relations)
 	}
-	v.AddOperation(&engine.Operation{ID: "gone", Type: engine.TypeDelete, Origin: "a", Number: 2, Time: 2})
+	v.AddOperation(&engine.Operation{ID: "gone", Type: engine.TypeDelete, Line: "a", Origin: "a", Number: 2, Time: 2})
 	row := Row(v, time.Time{}, nil, plan.Step{}, false)
 	if len(row.Relations) != 1 || row.Relations[0].ID != "d" || row.Relations[0].Type != engine.RelationComposition {
 		t.Errorf("what is no more refers to %v", row.Relations)

@@ -51,6 +51,8 @@ type Statuses interface {
 
 // Members is what the loop asks of the mesh. It is safe for concurrent use.
 type Members interface {
+	// Run names this run of the agent.
+	Run() string
 	IsMember(id engine.SiteID) bool
 	Name(id engine.SiteID) engine.SiteName
 	// Mismatch says which of some sites have other rules for a kind than others; empty: none has.

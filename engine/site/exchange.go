@@ -113,7 +113,7 @@ func (x *exchange) missing(ctx context.Context, with engine.SiteID, h engine.Hav
 	case !shared:
 		return 0, false, engine.ErrNotFound
 	}
-	nothing := !slices.ContainsFunc(slices.Collect(maps.Values(h.Changes)), func(lines map[engine.SiteID]uint64) bool { return len(lines) > 0 })
+	nothing := !slices.ContainsFunc(slices.Collect(maps.Values(h.Changes)), func(lines map[engine.Line]uint64) bool { return len(lines) > 0 })
 	epochs := slices.Sorted(maps.Keys(h.Changes))
 	late := !nothing && !left && (lowest > epochs[len(epochs)-1] || back && lowest > epochs[0]) // it can have from nobody what is over here
 	if lowest > 0 && (nothing || late) {
@@ -166,18 +166,18 @@ func (x *exchange) missing(ctx context.Context, with engine.SiteID, h engine.Hav
 	return size + len(mine) + 512*len(statuses), false, nil
 }
 
-// sameCounts reports whether two sites have as many changes of each author.
-func sameCounts(a, b map[uint64]map[engine.SiteID]uint64) bool {
-	return maps.EqualFunc(a, b, func(x, y map[engine.SiteID]uint64) bool { return maps.Equal(x, y) })
+// sameCounts reports whether two sites have as many changes of each line.
+func sameCounts(a, b map[uint64]map[engine.Line]uint64) bool {
+	return maps.EqualFunc(a, b, func(x, y map[engine.Line]uint64) bool { return maps.Equal(x, y) })
 }
 
-// butLast is what a site has without the last change of each author.
-func butLast(have map[uint64]map[engine.SiteID]uint64) map[uint64]map[engine.SiteID]uint64 {
-	less := make(map[uint64]map[engine.SiteID]uint64, len(have))
+// butLast is what a site has without the last change of each line.
+func butLast(have map[uint64]map[engine.Line]uint64) map[uint64]map[engine.Line]uint64 {
+	less := make(map[uint64]map[engine.Line]uint64, len(have))
 	for epoch, lines := range have {
 		less[epoch] = maps.Clone(lines)
-		for author := range less[epoch] {
-			less[epoch][author]--
+		for line := range less[epoch] {
+			less[epoch][line]--
 		}
 	}
 	return less

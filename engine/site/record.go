@@ -34,7 +34,9 @@ func (w *wakeUp) record(r *resident, k *work) {
 	recording{w}.rowEvents(r, &before, &rec.Row, rec.Hollow)
 	if !none {
 		recording{w}.conflicts(r, conflicts)
-		recording{w}.operations(r)
+		if !r.Me.Rejoins { // what it has settled is not known then: they stay as they are
+			recording{w}.operations(r)
+		}
 	}
 	w.batch.Records = append(w.batch.Records, rec)
 	recording{w}.know(r, &rec.Row)

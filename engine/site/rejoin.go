@@ -6,13 +6,13 @@ import (
 )
 
 // ownHeard is called when another site has changes or statuses of this one that are not here: its disk was set back. What the
-// lost run had done is not reconstructed: every resource is taken from the other sites anew, as an added site takes it.
+// lost run had done is not reconstructed: each of its resources joins anew.
 func (w *wakeUp) ownHeard(r *resident) {
 	s := w.s
 	if !s.rejoins {
 		s.rejoins = true
 		s.met.begin(s.cfg.Self, w.now.Add(s.cfg.Limits.CompareWithin))
-		s.cfg.Log.Warn("the disk of this site was set back: other sites know what it has said since; its resources are taken from them anew")
+		s.cfg.Log.Warn("the disk of this site was set back: other sites know what it has said since; its resources join anew")
 		ctx := w.ctx
 		w.then(func() {
 			if err := s.cfg.Members.Rejoins(ctx); err != nil {
@@ -20,45 +20,79 @@ func (w *wakeUp) ownHeard(r *resident) {
 			}
 		})
 	}
-	w.beginAnew(r.id)
+	w.beginAnew(anew{r.id, false})
 }
 
-// beginAnew has a resource taken from the others anew in the next wake-up: in this one it was stepped, and what came of that is kept.
-func (w *wakeUp) beginAnew(id engine.DocumentID) {
+// anew is a resource that joins anew: with the documents that are here, or where these are of no use to the others any more, with nothing but
+// the about.
+type anew struct {
+	id    engine.DocumentID
+	drops bool
+}
+
+// beginAnew has a resource join anew in the next wake-up: in this one it was stepped, and what came of that is kept.
+func (w *wakeUp) beginAnew(a anew) {
 	s := w.s
-	s.anew = append(s.anew, id)
+	s.anew = append(s.anew, a)
 	w.then(func() { s.inbox.put(item{job: func(*wakeUp) {}}) })
 }
 
 // late is called when the others have let go of what this site has of a resource, since it was away for too long or did not belong to them.
 func (w *wakeUp) late(r *resident) {
 	w.s.cfg.Log.Warn("the other sites have gone on with a resource without this one: it is taken from them anew", "resource", string(r.About.Key))
-	w.beginAnew(r.id)
+	w.beginAnew(anew{r.id, true})
 }
 
-// rejoin drops what is stored of a resource, but for what this site is still to do with it, and begins anew with nothing but the about. It
-// comes before all else that a wake-up does with the resource.
-func (w *wakeUp) rejoin(id engine.DocumentID) {
-	s := w.s
+// rejoin has a resource join anew. It comes before all else that a wake-up does with the resource.
+func (w *wakeUp) rejoin(a anew) {
+	s, id := w.s, a.id
 	old, err := s.reach(w.ctx, id, nil)
-	if err != nil || old.Me.Rejoins || len(old.Others()) == 0 {
+	if err != nil || old.Me.Rejoins && !a.drops || len(old.Others()) == 0 {
 		return
 	}
-	a := &about{old.View.About, old.Raw}
-	left, own, number := old.Remains(), old.Own(), old.Me.Number
+	left, own := old.Remains(a.drops), old.Own()
 	w.forget(old, &engine.Refusal{Status: 503, Type: "rejoins", Detail: "this site joins anew; nothing has happened, try again later"})
-	r, err := s.newResident(id, a)
+	var r *resident
+	if a.drops {
+		s.writes.begin(s.cfg) // what is dropped may have the end of the line of this run
+		if r, err = s.newResident(id, &about{old.View.About, old.Raw}); err == nil {
+			r.stored, r.row, r.works, r.shared, r.rows, r.conflicts = old.stored, old.row, old.works, old.shared, old.rows, old.conflicts
+		}
+		for _, e := range old.Epochs {
+			w.batch.Dropped = append(w.batch.Dropped, engine.EpochOf{Document: id, Epoch: e.Number})
+		}
+	} else {
+		r, err = s.load(w.ctx, id)
+	}
 	if err != nil {
 		s.note(id, "begin a resource anew", err)
 		return
 	}
-	r.stored, r.row, r.works, r.shared, r.rows, r.conflicts = old.stored, old.row, old.works, old.shared, old.rows, old.conflicts
 	s.residents.add(r)
-	r.Rejoin(left, own, number)
-	for _, e := range old.Epochs {
-		w.batch.Dropped = append(w.batch.Dropped, engine.EpochOf{Document: id, Epoch: e.Number})
-	}
+	r.Rejoin(left, own)
 	k := w.of(r)
 	k.changed, k.statuses = true, true
+	w.stepOf(r, replica.Wake{})
+}
+
+// unfold has a replica consist of all that is stored of it again, in the place of a checkpoint that it has made: a site that was set back
+// has issued something which has not seen what that stands for.
+func unfold(w *wakeUp, id engine.DocumentID) {
+	s := w.s
+	r, err := s.reach(w.ctx, id, nil)
+	if err != nil || r.Busy() || w.work[r] != nil { // the next step asks again
+		return
+	}
+	all, err := s.load(w.ctx, id)
+	if err != nil {
+		s.note(id, "read all operations of a resource", err)
+		return
+	}
+	*r.History = *all.History
+	r.Recount()
+	r.Folds = false
+	r.TouchAll()
+	k := w.of(r)
+	k.changed = true
 	w.stepOf(r, replica.Wake{})
 }

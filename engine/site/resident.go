@@ -56,7 +56,7 @@ func (s *Site) newResident(id engine.DocumentID, a *about) (*resident, error) {
 	if kind == nil {
 		return nil, fmt.Errorf("document %s: %w: the catalog has no kind %s.%s", id, engine.ErrUnknown, a.Service, a.Kind)
 	}
-	v := view.New(s.cfg.Self, id, a.About, a.raw, kind, s.cfg.Members.Name)
+	v := view.New(s.writes.line, id, a.About, a.raw, kind, s.cfg.Members.Name)
 	v.Epochs = []*view.Epoch{view.NewEpoch(0, s.cfg.Documents.First(a.About, 0))}
 	return &resident{Replica: replica.New(v, s.cfg.Limits.replica(), false), id: id,
 		rows:      map[engine.OperationID]map[engine.SiteID]engine.OperationStatus{},
@@ -109,7 +109,7 @@ func (s *Site) restore(ctx context.Context, r *resident, rec *engine.Record) err
 		s.openEpochs(v, c.Epoch)
 		if e := v.Numbered(c.Epoch); e != nil {
 			e.Wrote(c)
-			v.TakeEntries(e, c.Author, c.Entries, admits, note)
+			v.TakeEntries(e, c.Line, c.Entries, admits, note)
 		}
 	}
 	if err := v.RestoreStatuses(rec.Statuses); err != nil {

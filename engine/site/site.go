@@ -44,8 +44,9 @@ type Site struct {
 	early    early
 	tidings  tidings
 	rejoins  bool // this site's disk was set back
-	// anew are the documents that are taken from the others anew, before the next wake-up does anything else with them.
-	anew []engine.DocumentID
+	// anew are the resources that join anew, before the next wake-up does anything else with them.
+	anew   []anew
+	writes writes
 }
 
 // New returns the loop of one site. It reads from the store what an earlier process has left to do.
@@ -60,6 +61,7 @@ func New(ctx context.Context, cfg Config) (*Site, error) {
 	s.exchange, s.pacing = &exchange{s}, &pacing{s, map[engine.ServiceName]*service.Service{}}
 	s.calls = &calls{s: s, inline: cfg.Inline, ctx: context.WithoutCancel(ctx)}
 	s.events.ring, s.stopped = make(chan struct{}), make(chan struct{})
+	s.writes.begin(cfg)
 	s.met.begin(cfg.Self, cfg.Now().Add(cfg.Limits.CompareWithin))
 	if _, err := s.kinds.learn(ctx, cfg.Store, cfg.Kinds); err != nil {
 		return nil, err

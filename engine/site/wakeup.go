@@ -51,10 +51,10 @@ func (s *Site) wakeUp(ctx context.Context) bool {
 	}
 	s.mu.Lock()
 	w := &wakeUp{s: s, ctx: ctx, now: now, work: map[*resident]*work{}}
-	anew := s.anew
+	begin := s.anew
 	s.anew = nil
-	for _, id := range anew {
-		w.rejoin(id)
+	for _, a := range begin {
+		w.rejoin(a)
 	}
 	followed(items)
 	for _, i := range items {
@@ -225,6 +225,9 @@ func (w *wakeUp) collect(r *resident, k *work, out *replica.Effects) {
 	if out.Late {
 		w.late(r)
 	}
+	if out.Unfold {
+		w.then(func() { w.s.inbox.put(item{job: func(w *wakeUp) { unfold(w, r.id) }}) })
+	}
 	w.surroundings(r, out)
 }
 
@@ -263,8 +266,8 @@ func (w *wakeUp) write(r *resident, k *work) {
 	k.entries = nil
 	for len(entries) > 0 {
 		n := len(entries)
-		c, err := w.s.cfg.Documents.Write(r.About, r.id, k.epoch, e.Tip(r.Self), entries)
-		for ; err != nil && n > 1; c, err = w.s.cfg.Documents.Write(r.About, r.id, k.epoch, e.Tip(r.Self), entries[:n]) {
+		c, err := w.s.cfg.Documents.Write(r.About, r.id, k.epoch, r.Line, e.Tip(r.Line), entries)
+		for ; err != nil && n > 1; c, err = w.s.cfg.Documents.Write(r.About, r.id, k.epoch, r.Line, e.Tip(r.Line), entries[:n]) {
 			n = (n + 1) / 2
 		}
 		if err != nil { // each was bounded before

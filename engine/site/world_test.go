@@ -137,9 +137,9 @@ func (plain) First(about engine.About, epoch uint64) engine.Tip {
 	return engine.Tip{Hash: sha256.Sum256(fmt.Append(nil, about.Key, epoch))}
 }
 
-func (p plain) Write(about engine.About, id engine.DocumentID, epoch uint64, tip engine.Tip, entries []engine.Entry) (*engine.Change, error) {
+func (p plain) Write(about engine.About, id engine.DocumentID, epoch uint64, line engine.Line, tip engine.Tip, entries []engine.Entry) (*engine.Change, error) {
 	b := engine.Encode(&plainChange{tip.Number + 1, tip.Last + 1, tip.Hash, entries})
-	return p.Read(about, id, epoch, engine.SignedChange{Author: "paris", Bytes: b}, true)
+	return p.Read(about, id, epoch, engine.SignedChange{Line: line, Bytes: b}, true)
 }
 
 func (plain) Read(_ engine.About, id engine.DocumentID, epoch uint64, c engine.SignedChange, _ bool) (*engine.Change, error) {
@@ -173,9 +173,11 @@ func (unsigned) VerifyStatus(engine.SignedStatus) error { return nil }
 // members are paris, nantes and lille, which has no part in anything.
 type members struct{ Members }
 
-func (members) IsMember(engine.SiteID) bool                                          { return true }
-func (members) Name(id engine.SiteID) engine.SiteName                                { return engine.SiteName(id) }
-func (members) Writable() error                                                      { return nil }
+func (members) IsMember(engine.SiteID) bool           { return true }
+func (members) Name(id engine.SiteID) engine.SiteName { return engine.SiteName(id) }
+func (members) Writable() error                       { return nil }
+func (members) Run() string                           { return "run" }
+
 func (members) Mismatch(engine.ServiceName, engine.KindName, []engine.SiteID) string { return "" }
 func (members) Distances() func(a, b engine.SiteID) (time.Duration, bool) {
 	return func(a, b engine.SiteID) (time.Duration, bool) { return 0, false }
@@ -273,7 +275,7 @@ func (m *memory) Record(_ context.Context, id engine.DocumentID) (engine.Record,
 	return r, nil
 }
 
-func (m *memory) Changes(_ context.Context, id engine.DocumentID, _ map[uint64]map[engine.SiteID]uint64, _ int) ([]engine.StoredChange, bool, error) {
+func (m *memory) Changes(_ context.Context, id engine.DocumentID, _ map[uint64]map[engine.Line]uint64, _ int) ([]engine.StoredChange, bool, error) {
 	return m.changes[id], false, nil
 }
 

@@ -71,12 +71,20 @@ func (a *Account) Anew(made uint64) {
 	a.Mine = Mine{Made: made, Outcomes: map[engine.OperationID]engine.Outcome{}, Tries: map[engine.OperationID]*Tries{}}
 }
 
+// Rejoin forgets what the site has said of itself, and what it knows of its object, which was made anew so many times: others may have a
+// status of it of a number.
+func (a *Account) Rejoin(number, made uint64) {
+	a.Me = engine.Status{Document: a.Me.Document, Number: max(a.Me.Number, number), Rejoins: true}
+	a.Anew(made)
+	a.Changed()
+}
+
 // Changed says that what is kept or shown is something else than before.
 func (a *Account) Changed() { a.Dirty = true }
 
 // Settles reports whether an operation needs nothing more here.
 func (a *Account) settles(o *engine.Operation) bool {
-	return o.Number <= a.Me.Settled[o.Origin] && !a.Mine.Outcomes[o.ID].Again
+	return a.Me.Settled.Has(o.Line, o.Number) && !a.Mine.Outcomes[o.ID].Again
 }
 
 // Settle says that operations need nothing more here. What was shown was of another state.
@@ -85,7 +93,7 @@ func (a *Account) Settle(ops ...*engine.Operation) {
 		a.Me.Settled = engine.Vector{}
 	}
 	for _, o := range ops {
-		a.Me.Settled[o.Origin] = max(a.Me.Settled[o.Origin], o.Number)
+		a.Me.Settled[o.Line] = max(a.Me.Settled[o.Line], o.Number)
 		a.Touched[o.ID] = true
 		if o.ID == a.Me.Joined {
 			a.Me.Bare = false

@@ -13,7 +13,7 @@ import (
 func accountOf() *Account {
 	a, ops := &Account{Now: 7}, []*engine.Operation{}
 	for n, id := range []engine.OperationID{"one", "two", "three"} {
-		ops = append(ops, &engine.Operation{ID: id, Origin: "paris", Number: uint64(n + 1)})
+		ops = append(ops, &engine.Operation{ID: id, Line: "paris", Origin: "paris", Number: uint64(n + 1)})
 	}
 	a.begin(document, func() []*engine.Operation { return ops })
 	a.Settle(ops[0])
@@ -87,7 +87,7 @@ func TestTheNewestOutcomesAreTold(t *testing.T) {
 func TestContentsOfTwoEpochs(t *testing.T) {
 	var c Contents
 	pod, early := engine.Inner{Kind: "pod", Local: "x", Name: "late"}, engine.Inner{Kind: "pod", Local: "x", Name: "early"}
-	if err := errors.Join(c.take("paris", pod, 1), c.take("paris", early, 0)); err != nil {
+	if err := errors.Join(c.take("paris", pod, place{epoch: 1}), c.take("paris", early, place{})); err != nil {
 		t.Fatal(err)
 	}
 	if kept := c.kept()["paris"]; len(kept) != 1 || kept[0].Name != "late" {
@@ -99,7 +99,7 @@ func TestContentsOfTwoEpochs(t *testing.T) {
 	if gone := c.Gone("paris", "pod", "x"); len(gone) != 1 || len(c.Gone("nantes", "pod", "x")) != 0 {
 		t.Error("only who holds it can say that it is gone")
 	}
-	if c.take("paris", engine.Inner{Kind: "pod"}, 2) == nil {
+	if c.take("paris", engine.Inner{Kind: "pod"}, place{epoch: 2}) == nil {
 		t.Error("a thing without a name is taken in")
 	}
 }

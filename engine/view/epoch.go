@@ -4,14 +4,15 @@ import (
 	"slices"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/merge"
 )
 
 // Epoch is one of the documents of a resource. A resource has one, and a second one from when the first has grown long until
 // every member writes in the second and has all that the first has.
 type Epoch struct {
 	Number uint64
-	// Tips tell where each author's line stands. First is the tip before anybody has written.
-	Tips  map[engine.SiteID]engine.Tip
+	// Tips tell where each line stands. First is the tip before anybody has written.
+	Tips  map[engine.Line]engine.Tip
 	First engine.Tip
 	// Operations counts the operations in it, Bytes their size.
 	Operations, Bytes int
@@ -23,12 +24,12 @@ type Epochs []*Epoch
 
 // NewEpoch returns an epoch in which nobody has written.
 func NewEpoch(number uint64, first engine.Tip) *Epoch {
-	return &Epoch{Number: number, First: first, Tips: map[engine.SiteID]engine.Tip{}}
+	return &Epoch{Number: number, First: first, Tips: map[engine.Line]engine.Tip{}}
 }
 
-// Tip is where an author's line stands.
-func (e *Epoch) Tip(s engine.SiteID) engine.Tip {
-	if t, ok := e.Tips[s]; ok {
+// Tip is where a line stands.
+func (e *Epoch) Tip(l engine.Line) engine.Tip {
+	if t, ok := e.Tips[l]; ok {
 		return t
 	}
 	return e.First
@@ -44,7 +45,7 @@ func (e *Epoch) Changes() (n uint64) {
 
 // Wrote takes note that a change is here, whose entries are taken in apart.
 func (e *Epoch) Wrote(c *engine.Change) {
-	e.Tips[c.Author] = c.Tip()
+	e.Tips[c.Line] = c.Tip()
 	e.digest.Add(engine.FingerprintOfHash(c.Hash))
 }
 
@@ -75,10 +76,16 @@ func (v *View) Lacks(s engine.SiteID) bool {
 	if st.Number == 0 {
 		return false
 	}
-	if e := v.Numbered(st.Epoch); e == nil && st.Epoch > v.Current().Number || e != nil && e.Tips[s].Number < st.Changes {
-		return true
+	e := v.Numbered(st.Epoch)
+	if e == nil {
+		return st.Epoch > v.Current().Number
 	}
-	return st.Epoch > 0 && len(v.Epochs) > 1 && v.Current().Number == st.Epoch && v.Epochs[0].Tips[s].Number < st.Final
+	for l, wrote := range st.Lines {
+		if e.Tips[l].Number < wrote.Changes || e != v.Epochs[0] && v.Epochs[0].Tips[l].Number < wrote.Final {
+			return true
+		}
+	}
+	return false
 }
 
 // LacksAny lists the sites that have said of changes that are not here.
@@ -91,6 +98,37 @@ func (v *View) LacksAny() []engine.SiteID {
 	}
 	slices.Sort(ids)
 	return ids
+}
+
+// wrote tells how far the lines of a site have come that it has written in the current epoch, or in the one before, where it makes no more
+// changes; nil: none has. Said is what it has told of them last.
+func (all Epochs) wrote(by engine.SiteID, said *engine.Status, h *merge.History) map[engine.Line]engine.Wrote {
+	var lines map[engine.Line]engine.Wrote
+	tell := func(l engine.Line, changes, final uint64) {
+		if l.Site() != by || changes+final == 0 {
+			return
+		}
+		if lines == nil {
+			lines = map[engine.Line]engine.Wrote{}
+		}
+		w := lines[l]
+		lines[l] = engine.Wrote{Changes: w.Changes + changes, Final: w.Final + final, Issued: h.Issued(l)}
+	}
+	for l, tip := range all.Current().Tips {
+		tell(l, tip.Number, 0)
+	}
+	if len(all) > 1 {
+		for l, tip := range all[0].Tips {
+			tell(l, 0, tip.Number)
+		}
+		return lines
+	}
+	if said.Epoch == all.Current().Number { // said already
+		for l, w := range said.Lines {
+			tell(l, 0, w.Final)
+		}
+	}
+	return lines
 }
 
 // Whole reports whether this site has all that any member has written in the epoch before the current one.

@@ -24,19 +24,19 @@ type Contents map[inner]told
 
 type told struct {
 	engine.Inner
-	epoch uint64
+	in place
 }
 
-// take takes in what a site tells of a thing inside its part, in an epoch: lines of two epochs come in any order.
-func (all *Contents) take(site engine.SiteID, c engine.Inner, epoch uint64) error {
+// take takes in what a site tells of a thing inside its part, in a place.
+func (all *Contents) take(site engine.SiteID, c engine.Inner, in place) error {
 	if c.Kind == "" || c.Local == "" || len(c.Summary) > engine.MaxContentSummary || c.Summary != nil && !json.Valid(c.Summary) {
 		return fmt.Errorf("%w: a thing inside a container that is none", engine.ErrRefused)
 	}
 	if *all == nil {
 		*all = Contents{}
 	}
-	if at := (inner{site, c.Kind, c.Local}); epoch >= (*all)[at].epoch {
-		(*all)[at] = told{c, epoch}
+	if at := (inner{site, c.Kind, c.Local}); in.after((*all)[at].in) {
+		(*all)[at] = told{c, in}
 	}
 	return nil
 }

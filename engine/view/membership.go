@@ -47,6 +47,16 @@ func (m *Membership) place(p *engine.PlacementChange) {
 	m.placed = nil
 }
 
+// Recount takes in that the history consists of other operations than before.
+func (m *Membership) Recount() {
+	m.placed = nil
+	for _, o := range m.history.Ordered() {
+		if o.Place != nil {
+			m.place(o.Place)
+		}
+	}
+}
+
 // Placement is where the resource lives.
 func (m *Membership) Placement() *merge.Placement {
 	if m.placed == nil {

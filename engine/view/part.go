@@ -107,7 +107,7 @@ func BegunBy(v *View) *engine.Operation {
 func Regains(v *View, by *engine.Operation) bool {
 	return v.Whole() || slices.ContainsFunc(v.Others(), func(s engine.SiteID) bool {
 		st := v.At(s)
-		return st.Epoch == v.Current().Number && !st.Over && st.Settled.Has(by.Origin, by.Number)
+		return st.Epoch == v.Current().Number && !st.Over && st.Settled.Has(by.Line, by.Number)
 	})
 }
 

@@ -26,7 +26,7 @@ func TestPart(t *testing.T) {
 	check("once it is added", PartMember, PartMember, "lille", "nantes", "paris")
 	v.take(t, remove)
 	check("once it is removed", PartLeaving, PartMember, "lille", "nantes", "paris")
-	v.status(t, "nantes", engine.Status{Number: 1, Changes: 1, Left: &engine.Left{By: "paris-3"}})
+	v.status(t, "nantes", engine.Status{Number: 1, Lines: map[engine.Line]engine.Wrote{"nantes": {Changes: 1}}, Left: &engine.Left{By: "paris-3"}})
 	check("once it has left, and what it had accepted is still to come", PartLeaving, PartMember, "lille", "nantes", "paris")
 	if peers, apart := v.Shared(); !slices.Contains(peers, "nantes") || len(apart) > 0 {
 		t.Errorf("it is compared with %v, and apart with %v", peers, apart)

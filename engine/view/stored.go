@@ -108,11 +108,11 @@ func lastWords(v *View, s engine.SiteID) engine.Fingerprint {
 
 // Have tells what is here of the resource.
 func (v *View) Have() engine.Have {
-	h := engine.Have{Document: v.Document, Changes: map[uint64]map[engine.SiteID]uint64{}, Statuses: map[engine.SiteID]uint64{}}
+	h := engine.Have{Document: v.Document, Changes: map[uint64]map[engine.Line]uint64{}, Statuses: map[engine.SiteID]uint64{}}
 	for _, e := range v.Epochs {
-		lines := make(map[engine.SiteID]uint64, len(e.Tips))
-		for s, t := range e.Tips {
-			lines[s] = t.Number
+		lines := make(map[engine.Line]uint64, len(e.Tips))
+		for l, t := range e.Tips {
+			lines[l] = t.Number
 		}
 		h.Changes[e.Number] = lines
 	}
@@ -173,13 +173,13 @@ func (v *View) Begin(b []byte) error {
 	}
 	for site, list := range f.Contents {
 		for _, c := range list {
-			if err := v.Contents.take(site, c, 0); err != nil {
+			if err := v.Contents.take(site, c, place{}); err != nil {
 				return fmt.Errorf("read the checkpoint of %s: %w", v.About.Key, err)
 			}
 		}
 	}
 	for site, r := range f.Replicas {
-		v.Said[site] = Said{r, v.Said[site].epoch}
+		v.Said[site] = Said{r, v.Said[site].in}
 	}
 	for _, o := range v.History.Ordered() {
 		v.Large = v.Large || o.Blob != nil

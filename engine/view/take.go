@@ -12,7 +12,7 @@ import (
 type Verdict int
 
 const (
-	// Taken: it was the next of its author's line and is part of the view now.
+	// Taken: it was the next of its line and is part of the view now.
 	Taken Verdict = iota
 	// Known: it was here before, or its line does not count any more.
 	Known
@@ -30,43 +30,53 @@ func (v *View) TakeChange(c *engine.Change, admits func(*engine.Operation) bool,
 	if e == nil {
 		return Missing
 	}
-	tip := e.Tip(c.Author)
+	tip := e.Tip(c.Line)
 	switch {
 	case c.Number == tip.Number && c.Hash != tip.Hash && tip.Number > 0:
 		return Forked
 	case c.Number <= tip.Number:
 		return Known
-	case !v.Writes(c.Author) || !tip.Follows(c):
+	case !v.Writes(c.Author()) || !tip.Follows(c):
 		return Missing
 	}
-	was := v.Part(c.Author)
+	was := v.Part(c.Author())
 	e.Wrote(c)
-	v.TakeEntries(e, c.Author, c.Entries, admits, note)
-	if was != v.Part(c.Author) {
+	v.TakeEntries(e, c.Line, c.Entries, admits, note)
+	if was != v.Part(c.Author()) {
 		v.TouchAll()
 	}
 	return Taken
 }
 
-// TakeEntries takes in what a change of an author holds, its own among them.
-func (v *View) TakeEntries(e *Epoch, author engine.SiteID, entries []engine.Entry, admits func(*engine.Operation) bool, note func(error)) {
+// TakeEntries takes in what a change of a line holds, this site's own among them.
+func (v *View) TakeEntries(e *Epoch, line engine.Line, entries []engine.Entry, admits func(*engine.Operation) bool, note func(error)) {
 	for _, entry := range entries {
-		if err := v.takeEntry(e, author, entry, admits); err != nil {
-			note(fmt.Errorf("entry of %s in %s: %w", author, entry.Map, err))
+		if err := v.takeEntry(e, line, entry, admits); err != nil {
+			note(fmt.Errorf("entry of %s in %s: %w", line, entry.Map, err))
 		}
 	}
 }
 
 var errNotAdmitted = errors.New("this site's catalog sees another kind or type in the operation")
 
-func (v *View) takeEntry(e *Epoch, author engine.SiteID, entry engine.Entry, admits func(*engine.Operation) bool) error {
+// place is where a site has said something: in a later epoch it has said it later, and so has a later run. Lines come in any order.
+type place struct {
+	epoch uint64
+	run   string
+}
+
+// after reports whether what was said in p comes after what was said in q, or there as well.
+func (p place) after(q place) bool { return p.epoch > q.epoch || p.epoch == q.epoch && p.run >= q.run }
+
+func (v *View) takeEntry(e *Epoch, line engine.Line, entry engine.Entry, admits func(*engine.Operation) bool) error {
+	author, in := line.Site(), place{e.Number, line.Run()}
 	switch entry.Map {
 	case engine.MapOperations:
 		o := &engine.Operation{}
 		if err := engine.Decode(entry.Value, o); err != nil {
 			return err
 		}
-		o.Origin, o.Epoch = author, e.Number
+		o.Line, o.Origin, o.Epoch = line, author, e.Number
 		if err := o.Validate(); err != nil {
 			return err
 		}
@@ -85,8 +95,8 @@ func (v *View) takeEntry(e *Epoch, author engine.SiteID, entry engine.Entry, adm
 		if err := engine.Decode(entry.Value, &r); err != nil {
 			return err
 		}
-		if e.Number >= v.Said[author].epoch { // lines of two epochs come in any order
-			v.Said[author] = Said{r, e.Number}
+		if in.after(v.Said[author].in) {
+			v.Said[author] = Said{r, in}
 		}
 	case engine.MapFacts:
 		var f engine.Fact
@@ -108,7 +118,7 @@ func (v *View) takeEntry(e *Epoch, author engine.SiteID, entry engine.Entry, adm
 		if err := engine.Decode(entry.Value, &c); err != nil {
 			return err
 		}
-		return v.Contents.take(author, c, e.Number)
+		return v.Contents.take(author, c, in)
 	}
 	return nil
 }
@@ -153,7 +163,7 @@ func (v *View) TakeStatus(st *engine.Status, signed engine.SignedStatus) (news b
 func touchNews(v *View, was, is *engine.Status) {
 	halted := len(was.Waits) > 0 || len(is.Waits) > 0
 	for _, o := range v.History.Ordered() {
-		before, now := o.Number <= was.Settled[o.Origin], o.Number <= is.Settled[o.Origin]
+		before, now := was.Settled.Has(o.Line, o.Number), is.Settled.Has(o.Line, o.Number)
 		if before != now || halted && !now {
 			v.Touched[o.ID] = true
 		}
@@ -173,10 +183,7 @@ func touchNews(v *View, was, is *engine.Status) {
 // Tell makes what this site says of itself a status, if that is news: it gets a number. At is the site's clock.
 func (v *View) Tell(at time.Time) (encoded []byte, news bool) {
 	current := v.Current()
-	v.Me.Epoch, v.Me.Changes, v.Me.Issued = current.Number, current.Tips[v.Self].Number, v.History.Issued(v.Self)
-	if len(v.Epochs) > 1 { // it makes no more changes in the one before
-		v.Me.Final = v.Epochs[0].Tips[v.Self].Number
-	}
+	v.Me.Lines, v.Me.Epoch = v.Epochs.wrote(v.Self, &v.Me, v.History), current.Number
 	v.Me.Whole, v.Me.Over = current.Number > 0 && v.Whole(), current.Number > 0 && len(v.Epochs) == 1
 	return v.told(at.UnixMicro())
 }

@@ -10,6 +10,7 @@ import (
 // View is all that a site knows of one resource. It is not safe for concurrent use.
 type View struct {
 	Self     engine.SiteID
+	Line     engine.Line // that this run writes
 	Document engine.DocumentID
 	About    engine.About
 	Raw      []byte // About, encoded
@@ -31,6 +32,8 @@ type View struct {
 	Refused int
 	// Folded are the rows of touched operations that a checkpoint stands for since then.
 	Folded []engine.OperationRow
+	// Folds says that a checkpoint was made here since the epoch began.
+	Folds bool
 	// Large says that an operation with a large body was here.
 	Large bool
 	// Fetches say why operations wait here for their bodies.
@@ -39,16 +42,18 @@ type View struct {
 	name func(engine.SiteID) engine.SiteName
 }
 
-// Said is what a site has said of its replica in the document of an epoch.
+// Said is what a site has said of its replica in a document.
 type Said struct {
 	engine.Replica
-	epoch uint64
+	in place
 }
 
-// New returns the view of a resource of which nothing is known but its about. Name tells what people call a site.
-func New(self engine.SiteID, id engine.DocumentID, about engine.About, raw []byte, kind *engine.Kind, name func(engine.SiteID) engine.SiteName) *View {
+// New returns the view of a resource of which nothing is known but its about. Line is the one that this run writes; name tells what
+// people call a site.
+func New(line engine.Line, id engine.DocumentID, about engine.About, raw []byte, kind *engine.Kind, name func(engine.SiteID) engine.SiteName) *View {
+	self := line.Site()
 	v := &View{
-		Self: self, Document: id, About: about, Raw: raw, Kind: kind, name: name,
+		Self: self, Line: line, Document: id, About: about, Raw: raw, Kind: kind, name: name,
 		History:   merge.New(kind, about, self),
 		Decisions: Decisions{}, Said: map[engine.SiteID]Said{}, Fetches: map[engine.OperationID]Fetch{},
 	}
@@ -83,9 +88,9 @@ func (v *View) Settled(s engine.SiteID, o *engine.Operation) bool { return v.Set
 func (v *View) SettledAt(s engine.SiteID) func(*engine.Operation) bool {
 	settled, outcomes := v.At(s).Settled, v.Outcomes(s)
 	if len(outcomes) == 0 {
-		return func(o *engine.Operation) bool { return o.Number <= settled[o.Origin] }
+		return func(o *engine.Operation) bool { return settled.Has(o.Line, o.Number) }
 	}
-	return func(o *engine.Operation) bool { return o.Number <= settled[o.Origin] && !outcomes[o.ID].Again }
+	return func(o *engine.Operation) bool { return settled.Has(o.Line, o.Number) && !outcomes[o.ID].Again }
 }
 
 // Outcomes are those that a site tells of. The map belongs to the view.

@@ -22,7 +22,7 @@ const document = engine.DocumentID("0123456789abcdef0123456789abcdef0123456789ab
 // of is the view that a site has of a box at nantes and paris, of which nothing is known yet.
 func of(self engine.SiteID) *View {
 	about := engine.About{Service: "store", Kind: "box", Collaboration: engine.Replication, Key: "blue", Placement: []engine.SiteID{"nantes", "paris"}}
-	v := New(self, document, about, nil, boxes, func(s engine.SiteID) engine.SiteName { return engine.SiteName(s) })
+	v := New(engine.Line(self), document, about, nil, boxes, func(s engine.SiteID) engine.SiteName { return engine.SiteName(s) })
 	v.Epochs = []*Epoch{NewEpoch(0, first)}
 	return v
 }
@@ -37,7 +37,7 @@ type line struct {
 func lineOf(author engine.SiteID) *line { return &line{author: author, tip: first} }
 
 func (l *line) write(entries ...engine.Entry) *engine.Change {
-	c := &engine.Change{SignedChange: engine.SignedChange{Author: l.author}, Document: document, Number: l.tip.Number + 1, Previous: l.tip.Hash,
+	c := &engine.Change{SignedChange: engine.SignedChange{Line: engine.Line(l.author)}, Document: document, Number: l.tip.Number + 1, Previous: l.tip.Hash,
 		Begins: l.tip.Last + 1, Entries: entries}
 	c.Hash = sha256.Sum256(fmt.Append(nil, l.author, c.Number, entries))
 	l.tip = c.Tip()
@@ -66,7 +66,7 @@ func (v *View) take(t *testing.T, changes ...*engine.Change) {
 	t.Helper()
 	for _, c := range changes {
 		if got := v.TakeChange(c, admits, func(err error) { t.Error(err) }); got != Taken {
-			t.Fatalf("change %d of %s: %d", c.Number, c.Author, got)
+			t.Fatalf("change %d of %s: %d", c.Number, c.Line, got)
 		}
 	}
 }

@@ -85,14 +85,14 @@ func concurrent(n int) []*engine.Operation {
 		if i%4 == 1 { // the create is a turn by itself
 			maps.Copy(seen, turn)
 		}
-		o := &engine.Operation{ID: engine.OperationID(fmt.Sprintf("%06d", i)), Type: engine.TypeMerge, Origin: engine.SiteID(rune('a' + i%4)),
+		o := &engine.Operation{ID: engine.OperationID(fmt.Sprintf("%06d", i)), Type: engine.TypeMerge, Line: engine.Line(rune('a' + i%4)), Origin: engine.SiteID(rune('a' + i%4)),
 			Number: uint64(i/4 + 1), Time: int64(i), Seen: maps.Clone(seen), Edit: &engine.Edit{Set: map[engine.Pointer]json.RawMessage{
 				engine.Pointer(fmt.Sprintf("/f%d", i%20)): json.RawMessage(fmt.Sprint(i))}}}
 		if i == 0 {
 			o.Type = engine.TypeCreate
 		}
-		delete(o.Seen, o.Origin)
-		turn[o.Origin] = o.Number
+		delete(o.Seen, o.Line)
+		turn[o.Line] = o.Number
 		all = append(all, o)
 	}
 	return all

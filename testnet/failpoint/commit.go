@@ -37,7 +37,7 @@ func (s *store) commit(ctx context.Context, b *engine.Batch, things []string) er
 	return around(s.hit, things[0], func() error { return s.commit(ctx, b, things[1:]) })
 }
 
-func (s *store) Changes(ctx context.Context, id engine.DocumentID, have map[uint64]map[engine.SiteID]uint64, limit int) (list []engine.StoredChange, more bool, err error) {
+func (s *store) Changes(ctx context.Context, id engine.DocumentID, have map[uint64]map[engine.Line]uint64, limit int) (list []engine.StoredChange, more bool, err error) {
 	if have == nil { // for this site itself
 		return s.Store.Changes(ctx, id, have, limit)
 	}
@@ -68,8 +68,8 @@ func (s *store) what(b *engine.Batch) (things []string) {
 	is(CommitKeep, len(b.Outbox) > 0)
 	is(CommitDelivered, len(b.Delivered) > 0)
 	is(CommitDrop, len(b.Dropped) > 0)
-	own := slices.ContainsFunc(b.Changes, func(c *engine.Change) bool { return c.Author == s.self })
-	merge := slices.ContainsFunc(b.Changes, func(c *engine.Change) bool { return c.Author != s.self })
+	own := slices.ContainsFunc(b.Changes, func(c *engine.Change) bool { return c.Author() == s.self })
+	merge := slices.ContainsFunc(b.Changes, func(c *engine.Change) bool { return c.Author() != s.self })
 	is(CommitOwn, own)
 	is(CommitMerge, merge)
 	is(CommitStatuses, !merge && slices.ContainsFunc(b.Records, func(r engine.Record) bool { return len(r.Statuses) > len(noStatuses) }))

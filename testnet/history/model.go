@@ -42,12 +42,12 @@ func (m *model) add(o *engine.Operation) {
 	slices.SortFunc(m.ops, engine.Compare)
 }
 
-// saw reports whether b was issued where a was settled, or after it at its own site.
+// saw reports whether b was issued where a was settled, or after it in its own line.
 func saw(b, a *engine.Operation) bool {
-	if a.Origin == b.Origin {
+	if a.Line == b.Line {
 		return a.Number < b.Number
 	}
-	return a.Number <= b.Seen[a.Origin]
+	return a.Number <= b.Seen[a.Line]
 }
 
 func apart(a, b *engine.Operation) bool { return a != b && !saw(a, b) && !saw(b, a) }

@@ -76,11 +76,11 @@ func (c *checker) model(row engine.ResourceRow) *model {
 	for _, mine := range []bool{false, true} {
 		for _, s := range c.w.sites { // one that was added may have begun with a checkpoint
 			for _, change := range s.Disk.Written(row.Document) {
-				l := lineOf{change.Author, change.Epoch}
+				l := lineOf{change.Line, change.Epoch}
 				if lines[l] == nil {
 					lines[l] = map[uint64]map[[32]byte]*engine.Change{}
 				}
-				if mine != (change.Author == s.ID) || mine && len(lines[l][change.Number]) > 0 { // what others have of its words counts
+				if mine != (change.Author() == s.ID) || mine && len(lines[l][change.Number]) > 0 { // what others have of its words counts
 					continue
 				}
 				if lines[l][change.Number] == nil {
@@ -106,10 +106,10 @@ func (c *checker) model(row engine.ResourceRow) *model {
 	return m
 }
 
-// lineOf names the changes of one author in one epoch.
+// lineOf names the changes of one line in one epoch.
 type lineOf struct {
-	author engine.SiteID
-	epoch  uint64
+	line  engine.Line
+	epoch uint64
 }
 
 // entry takes in one entry of a document.
@@ -122,13 +122,13 @@ func (c *checker) entry(m *model, of *engine.Change, e engine.Entry) {
 			m.facts[f] = true
 		}
 	case engine.MapOperations:
-		o := &engine.Operation{Origin: of.Author, Epoch: of.Epoch}
+		o := &engine.Operation{Line: of.Line, Origin: of.Author(), Epoch: of.Epoch}
 		if err = engine.Decode(e.Value, o); err == nil && !c.w.isLost(o.ID) {
 			m.add(o)
 		}
 	}
 	if err != nil {
-		c.say("an entry of %s cannot be read: %v", of.Author, err)
+		c.say("an entry of %s cannot be read: %v", of.Line, err)
 	}
 }
 

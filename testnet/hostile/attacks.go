@@ -123,7 +123,7 @@ func mutateLetters(ctx context.Context, m *Member, _ *Orders) error {
 			p.Changes = append(p.Changes, p.Changes...)
 		case 4:
 			for j := range p.Changes {
-				p.Changes[j].Author = m.id
+				p.Changes[j].Line = m.line()
 			}
 		case 5:
 			p.More = true
@@ -220,7 +220,7 @@ func forgeLetters(ctx context.Context, m *Member, _ *Orders) error {
 		return err
 	}
 	to := m.victim()
-	l.Parcels[0].Changes[0].Author = to.id
+	l.Parcels[0].Changes[0].Line = engine.LineOf(to.id, "1")
 	st := m.status(d, func(*engine.Status) {})
 	batch := m.docs.SignStatuses([][]byte{engine.Encode(st)})
 	batch.Site = to.id
@@ -432,13 +432,16 @@ func strangeStatuses(ctx context.Context, m *Member, o *Orders) error {
 		func(s *engine.Status) { s.Number = math.MaxUint64 },
 		func(s *engine.Status) { s.At = math.MaxInt64 },
 		func(s *engine.Status) { s.At = math.MinInt64 },
-		func(s *engine.Status) { s.Epoch, s.Changes, s.Final = math.MaxUint64, math.MaxUint64, math.MaxUint64 },
+		func(s *engine.Status) {
+			s.Epoch, s.Lines = math.MaxUint64, map[engine.Line]engine.Wrote{m.line(): {Changes: math.MaxUint64, Final: math.MaxUint64}}
+		},
 		func(s *engine.Status) { s.Whole, s.Over, s.Epoch = true, true, 1 },
-		func(s *engine.Status) { s.Issued = math.MaxUint64 },
-		func(s *engine.Status) { s.Settled[to.id] = math.MaxUint64 },
+		func(s *engine.Status) { s.Lines = map[engine.Line]engine.Wrote{m.line(): {Issued: math.MaxUint64}} },
+		func(s *engine.Status) { s.Lines = map[engine.Line]engine.Wrote{engine.Line(to.id): {Changes: math.MaxUint64}} },
+		func(s *engine.Status) { s.Settled[engine.Line(to.id)] = math.MaxUint64 },
 		func(s *engine.Status) {
 			for i := range 1000 {
-				s.Settled[engine.SiteID(fmt.Sprint("nobody", i))] = 1
+				s.Settled[engine.Line(fmt.Sprint("nobody", i))] = 1
 			}
 		},
 		func(s *engine.Status) { s.Executed = slices.Repeat([]engine.Fact{{Earlier: "a", Later: "b"}}, 300) },
@@ -480,7 +483,7 @@ func strangeCheckpoints(ctx context.Context, m *Member, o *Orders) error {
 	to := m.victim()
 	whole := m.operation(d, func(o *engine.Operation) { o.Type, o.Method, o.Path = engine.TypeCreate, "POST", "/images" })
 	kept := func(list any) map[int]any {
-		return map[int]any{1: engine.Vector{to.id: 1000}, 3: time.Now().UnixMicro(), 4: 1, 5: 1000, 7: list}
+		return map[int]any{1: engine.Vector{engine.Line(to.id): 1000}, 3: time.Now().UnixMicro(), 4: 1, 5: 1000, 7: list}
 	}
 	many := [][]byte{
 		{}, {0xf6}, {0xa0}, {0x5b, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff},

@@ -300,6 +300,9 @@ func (m *Member) stream(ctx context.Context, to honest, p protocol.ID) (network.
 	return s, nil
 }
 
+// line is the one that the member writes.
+func (m *Member) line() engine.Line { return engine.LineOf(m.id, "1") }
+
 // writes signs values as one change of the member's own line, and returns the letter that brings it.
 func (m *Member) writes(d *document, in engine.MapName, values ...any) (*engine.Letter, error) {
 	l, tip, err := m.written(d, in, values...)
@@ -324,7 +327,7 @@ func (m *Member) written(d *document, in engine.MapName, values ...any) (*engine
 	m.mu.Lock()
 	tip := d.tip
 	m.mu.Unlock()
-	c, err := m.docs.Write(d.about, d.id, 0, tip, entries)
+	c, err := m.docs.Write(d.about, d.id, 0, m.line(), tip, entries)
 	if err != nil {
 		return nil, tip, err
 	}

@@ -65,10 +65,11 @@ func hostile(t *testing.T, o engine.Operation) {
 	if o.Time == 0 {
 		o.Time = m.Now.UnixMicro() + 1
 	}
+	p := newPen(t, nantes, paris, document(t, paris, a.Resource))
 	if o.Seen == nil {
-		o.Seen = engine.Vector{paris.ID: 1}
+		o.Seen = engine.Vector{p.other: 1}
 	}
-	l := newPen(t, nantes, paris, document(t, paris, a.Resource)).writes(engine.MapOperations, &o)
+	l := p.writes(engine.MapOperations, &o)
 	m.Cut(nantes, true) // the site itself is an honest one here, and would find that it has signed what it does not know
 	for round := range 2 {
 		_ = paris.Proc.Receive(nantes.ID, l) // it is refused, or taken note of

@@ -15,15 +15,17 @@ type pen struct {
 	raw   []byte
 	id    engine.DocumentID
 	epoch uint64
+	line  engine.Line
 	tip   engine.Tip
+	other engine.Line // of the site that has the document
 }
 
 // newPen returns that of one site, for a document that another one has.
 func newPen(t *testing.T, who, has *Site, id engine.DocumentID) *pen {
 	t.Helper()
-	p := &pen{t: t, who: who, id: id}
+	p := &pen{t: t, who: who, id: id, line: engine.LineOf(who.ID, "pen")}
 	err := has.Proc.Site.Look(t.Context(), id, func(r *replica.Replica) {
-		p.about, p.raw, p.epoch, p.tip = r.About, r.Raw, r.Current().Number, r.Current().Tip(who.ID)
+		p.about, p.raw, p.epoch, p.tip, p.other = r.About, r.Raw, r.Current().Number, r.Current().Tip(p.line), r.Line
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -38,7 +40,7 @@ func (p *pen) writes(in engine.MapName, values ...any) *engine.Letter {
 	for _, v := range values {
 		entries = append(entries, engine.Entry{Map: in, Value: engine.Encode(v)})
 	}
-	c, err := p.who.Documents().Write(p.about, p.id, p.epoch, p.tip, entries)
+	c, err := p.who.Documents().Write(p.about, p.id, p.epoch, p.line, p.tip, entries)
 	if err != nil {
 		p.t.Fatal(err)
 	}

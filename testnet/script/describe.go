@@ -12,7 +12,7 @@ import (
 // numbered names an operation as statuses do.
 type numbered struct {
 	document engine.DocumentID
-	origin   engine.SiteID
+	line     engine.Line
 	number   uint64
 }
 
@@ -43,7 +43,7 @@ func (w *world) tellBatch(s *site, b *engine.Batch) {
 				said = append(said, text)
 			}
 		}
-		if c.Author != s.ID || len(said) == 0 {
+		if c.Author() != s.ID || len(said) == 0 {
 			continue
 		}
 		how := "publishes "
@@ -97,7 +97,7 @@ func (w *world) entry(c *engine.Change, e engine.Entry) string {
 	case engine.MapOperations:
 		var o engine.Operation
 		read(&o)
-		w.numbers[numbered{c.Document, c.Author, o.Number}] = o.ID
+		w.numbers[numbered{c.Document, c.Line, o.Number}] = o.ID
 		text = fmt.Sprintf("%s %s%s", o.ID, o.Type, edit(o.Edit)) + placing(o.Place)
 	case engine.MapReplicas:
 		var r engine.Replica
@@ -207,9 +207,9 @@ func (w *world) news(s *site, before, now *engine.Status) (news []string) {
 		say("goes on in epoch %d", now.Epoch)
 	}
 	settled := ""
-	for _, origin := range slices.Sorted(maps.Keys(now.Settled)) {
-		for n := before.Settled[origin] + 1; n <= now.Settled[origin] && origin != s.ID; n++ {
-			settled += " " + string(w.numbers[numbered{now.Document, origin, n}])
+	for _, line := range slices.Sorted(maps.Keys(now.Settled)) {
+		for n := before.Settled[line] + 1; n <= now.Settled[line] && line.Site() != s.ID; n++ {
+			settled += " " + string(w.numbers[numbered{now.Document, line, n}])
 		}
 	}
 	if settled != "" {

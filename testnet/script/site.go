@@ -147,8 +147,8 @@ func (s *site) commits(d net.Deed, own, others bool) bool {
 	if !ok || d.Done || len(b.Records)+len(b.Errands) == 0 {
 		return false
 	}
-	mine := func(c *engine.Change) bool { return c.Author == s.ID }
-	theirs := func(c *engine.Change) bool { return c.Author != s.ID }
+	mine := func(c *engine.Change) bool { return c.Author() == s.ID }
+	theirs := func(c *engine.Change) bool { return c.Author() != s.ID }
 	return slices.ContainsFunc(b.Changes, mine) == own && slices.ContainsFunc(b.Changes, theirs) == others
 }
 

@@ -133,7 +133,7 @@ func (d *Disk) check(b *engine.Batch) error {
 		dropped := slices.Contains(b.Dropped, engine.EpochOf{Document: c.Document, Epoch: c.Epoch})
 		if r := d.byDocument[c.Document]; r != nil && !dropped {
 			if there := r.change(c); there != nil && !bytes.Equal(there.Bytes, c.Bytes) {
-				return fmt.Errorf("another change of %s has number %d", c.Author, c.Number)
+				return fmt.Errorf("another change of %s has number %d", c.Line, c.Number)
 			}
 		}
 	}
@@ -146,10 +146,10 @@ func (d *Disk) check(b *engine.Batch) error {
 	return nil
 }
 
-// change returns the change that has the author and number of another.
+// change returns the change that has the line and number of another.
 func (r *record) change(c *engine.Change) *engine.Change {
 	for _, there := range r.changes {
-		if there.Author == c.Author && there.Number == c.Number && there.Epoch == c.Epoch {
+		if there.Line == c.Line && there.Number == c.Number && there.Epoch == c.Epoch {
 			return there
 		}
 	}
@@ -230,18 +230,18 @@ func (d *Disk) Record(_ context.Context, id engine.DocumentID) (engine.Record, e
 }
 
 // Changes implements engine.Store.
-func (d *Disk) Changes(_ context.Context, id engine.DocumentID, have map[uint64]map[engine.SiteID]uint64, limit int) ([]engine.StoredChange, bool, error) {
+func (d *Disk) Changes(_ context.Context, id engine.DocumentID, have map[uint64]map[engine.Line]uint64, limit int) ([]engine.StoredChange, bool, error) {
 	r := d.byDocument[id]
 	if r == nil {
 		return nil, false, nil
 	}
 	sorted := slices.SortedFunc(slices.Values(r.changes), func(a, b *engine.Change) int {
-		return cmp.Or(cmp.Compare(a.Epoch, b.Epoch), cmp.Compare(a.Author, b.Author), cmp.Compare(a.Number, b.Number))
+		return cmp.Or(cmp.Compare(a.Epoch, b.Epoch), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Number, b.Number))
 	})
 	var list []engine.StoredChange
 	size := 0
 	for _, c := range sorted {
-		if c.Number <= have[c.Epoch][c.Author] {
+		if c.Number <= have[c.Epoch][c.Line] {
 			continue
 		}
 		if limit > 0 && size >= limit {

@@ -13,7 +13,7 @@ import (
 )
 
 func inOrder(a, b *engine.Change) int {
-	return cmp.Or(cmp.Compare(a.Epoch, b.Epoch), cmp.Compare(a.Author, b.Author), cmp.Compare(a.Number, b.Number), bytes.Compare(a.Hash[:], b.Hash[:]))
+	return cmp.Or(cmp.Compare(a.Epoch, b.Epoch), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Number, b.Number), bytes.Compare(a.Hash[:], b.Hash[:]))
 }
 
 // older orders resources by creation.

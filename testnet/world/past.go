@@ -16,7 +16,7 @@ type past struct {
 // changeOf names a change of a document.
 type changeOf struct {
 	epoch  uint64
-	author engine.SiteID
+	line   engine.Line
 	number uint64
 	hash   [32]byte
 }
@@ -30,7 +30,7 @@ func (p *past) changes(list []*engine.Change) {
 		if p.written[c.Document] == nil {
 			p.written[c.Document] = map[changeOf]*engine.Change{}
 		}
-		p.written[c.Document][changeOf{c.Epoch, c.Author, c.Number, c.Hash}] = c
+		p.written[c.Document][changeOf{c.Epoch, c.Line, c.Number, c.Hash}] = c
 	}
 }
 
@@ -41,14 +41,14 @@ func (p *past) join(other past) {
 	maps.Copy(p.rows, other.rows)
 }
 
-// Written returns all changes of a resource that were ever stored here, by epoch, author and number: those too that were dropped. What
+// Written returns all changes of a resource that were ever stored here, by epoch, line and number: those too that were dropped. What
 // was lost when the disk was set back is not among them.
 func (d *Disk) Written(id engine.DocumentID) []*engine.Change {
 	all := map[changeOf]*engine.Change{}
 	maps.Copy(all, d.past.written[id])
 	if r := d.byDocument[id]; r != nil {
 		for _, c := range r.changes {
-			all[changeOf{c.Epoch, c.Author, c.Number, c.Hash}] = c
+			all[changeOf{c.Epoch, c.Line, c.Number, c.Hash}] = c
 		}
 	}
 	return slices.SortedFunc(maps.Values(all), inOrder)

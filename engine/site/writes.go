@@ -1,0 +1,20 @@
+package site
+
+import (
+	"fmt"
+
+	"github.com/skerry/skerry/engine"
+)
+
+// writes is the line that replicas write which are made from now on.
+type writes struct {
+	line  engine.Line
+	begun int64 // when it began, in milliseconds
+}
+
+// begin begins one that nobody has written in: that of this run, or where documents were dropped, another one of this run. What it is called
+// comes after what the ones before are called.
+func (w *writes) begin(cfg Config) {
+	w.begun = max(w.begun+1, cfg.Now().UnixMilli())
+	w.line = engine.LineOf(cfg.Self, fmt.Sprintf("%012x-%s", w.begun, cfg.Members.Run()))
+}
