@@ -33,10 +33,10 @@ type Token struct {
 	Founder engine.SiteID `cbor:"7,keyasint"`
 	Inviter engine.SiteID `cbor:"2,keyasint"`
 	// Addresses are the inviter's multiaddresses, without the /p2p part.
-	Addresses  []string `cbor:"3,keyasint"`
+	Addresses []string `cbor:"3,keyasint"`
 	// Invitation and Secret are empty in what a site that has a certificate joins by.
-	Invitation string   `cbor:"4,keyasint"`
-	Secret     []byte   `cbor:"5,keyasint"`
+	Invitation string `cbor:"4,keyasint"`
+	Secret     []byte `cbor:"5,keyasint"`
 	// Expires has a resolution of seconds.
 	Expires time.Time `cbor:"-"`
 	Unix    int64     `cbor:"6,keyasint"` // Expires as it travels; EncodeToken sets it

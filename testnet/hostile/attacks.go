@@ -437,7 +437,9 @@ func strangeStatuses(ctx context.Context, m *Member, o *Orders) error {
 		},
 		func(s *engine.Status) { s.Whole, s.Over, s.Epoch = true, true, 1 },
 		func(s *engine.Status) { s.Lines = map[engine.Line]engine.Wrote{m.line(): {Issued: math.MaxUint64}} },
-		func(s *engine.Status) { s.Lines = map[engine.Line]engine.Wrote{engine.Line(to.id): {Changes: math.MaxUint64}} },
+		func(s *engine.Status) {
+			s.Lines = map[engine.Line]engine.Wrote{engine.Line(to.id): {Changes: math.MaxUint64}}
+		},
 		func(s *engine.Status) { s.Settled[engine.Line(to.id)] = math.MaxUint64 },
 		func(s *engine.Status) {
 			for i := range 1000 {
