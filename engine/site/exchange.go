@@ -41,7 +41,7 @@ func (x *exchange) Have(ctx context.Context, with engine.SiteID, ids []engine.Do
 	for _, id := range ids {
 		have := engine.Have{Document: id}
 		err := s.look(ctx, id, func(r *resident) {
-			if r.stored { // what it is told it has, it does not need to be sent
+			if shares(r, with) { // what it is told it has, it does not need to be sent
 				have = r.Have()
 			}
 		})

@@ -139,9 +139,13 @@ func TestInvariantOnlyTheSitesInvolved(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		have, err := w.Have(t.Context(), site, []engine.DocumentID{id})
+		if err != nil {
+			t.Fatal(err)
+		}
 		compared := w.Fingerprints(site, []engine.Range{{}})[0]
-		if (len(letter.Parcels) > 0) != shared || (compared != engine.Fingerprint{}) != shared {
-			t.Errorf("%s gets %d parcels and compares %v", site, len(letter.Parcels), compared)
+		if (len(letter.Parcels) > 0) != shared || (compared != engine.Fingerprint{}) != shared || (len(have[0].Changes) > 0) != shared {
+			t.Errorf("%s gets %d parcels, compares %v and hears %v", site, len(letter.Parcels), compared, have[0])
 		}
 	}
 }
