@@ -35,8 +35,9 @@ func TestAPlacementThatChanges(t *testing.T) {
 
 	nantes.Cut(t)
 	eventually(t, e, patience, "paris says so", func() bool { return !reaches(t, paris, "nantes") })
-	// toulouse has no part in it: another site that has is asked.
-	p := toulouse.API(t, "PATCH /api/v1/resources/"+id, `{"add":["toulouse"]}`).Must(t, 202)
+	// toulouse has no part in it, and gives itself none.
+	problem(t, toulouse.API(t, "PATCH /api/v1/resources/"+id, `{"add":["toulouse"]}`), 503, "unreachable")
+	p := paris.API(t, "PATCH /api/v1/resources/"+id, `{"add":["toulouse"]}`).Must(t, 202)
 	prompt(t, paris, "PATCH /images/"+id, `{"description":"of paris"}`, merge...).Must(t, 200)
 	prompt(t, nantes, "PATCH /images/"+id, `{"tags":["of nantes"]}`, merge...).Must(t, 200)
 	file(toulouse, "the bytes")

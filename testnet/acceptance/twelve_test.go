@@ -115,7 +115,11 @@ func removeOne(t *testing.T, e *env.Env, image string) {
 	nantes.Cut(t)
 	eventually(t, e, patience, "lyon misses nantes", func() bool { return !reaches(t, lyon, "nantes") })
 	nantes.Do(t, lab.Images, "PATCH /images/"+image, `{"description":"the last of nantes"}`, merge...).Must(t, 200)
-	lyon.API(t, "DELETE /api/v1/sites/nantes", "").Must(t, 202)
+	problem(t, lyon.API(t, "DELETE /api/v1/sites/nantes", ""), 403, "authority")
+	e.Site("paris").API(t, "DELETE /api/v1/sites/nantes", "").Must(t, 202)
+	eventually(t, e, patience, "lyon has heard of it", func() bool {
+		return strings.Contains(lyon.API(t, "POST /api/v1/scope/explain", `{"scope":"{images: nantes}"}`).Must(t, 200).Body, "unknown-site")
+	})
 	problem(t, lyon.Do(t, lab.Images, "POST /images", `{"name":"x"}`, "Scope", "{images: nantes}"), 422, "unknown-site")
 	create(t, lyon, "{images: *}", `{"name":"of eleven"}`)
 	wantHeldAt(t, e, "of eleven", rest...)

@@ -143,8 +143,8 @@ func (a *API) placeRequest(r PlacementRequest) (engine.PlaceRequest, error) {
 	return q, nil
 }
 
-// placeElsewhere asks the other sites that can be reached, one after the other, for one that has the resource. Err is why it
-// cannot be done here.
+// placeElsewhere asks the other sites that can be reached, one after the other, for one that has the resource: they do it for a
+// site that has had a part. Err is why it cannot be done here.
 func (a *API) placeElsewhere(ctx context.Context, ref ResourceRef, r PlacementRequest, err error) (placed, error) {
 	target := "/resources/" + url.PathEscape(ref.ID) + "?" + query(map[string]string{"service": ref.Service, "kind": ref.Kind})
 	status, silent := a.Network.Status(), false
@@ -171,7 +171,7 @@ func (a *API) placeElsewhere(ctx context.Context, ref ResourceRef, r PlacementRe
 	}
 	if silent {
 		return placed{}, refuse(http.StatusServiceUnavailable, "unreachable",
-			"no site that can be reached has resource %q, and some cannot be reached; nothing has happened", ref.ID)
+			"no site that can be reached changes the placement of resource %q for this one, and some cannot be reached: ask at a site that has it; nothing has happened", ref.ID)
 	}
 	return placed{}, err
 }
