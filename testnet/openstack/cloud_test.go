@@ -152,7 +152,7 @@ password = ` + password + "\n")
 			return err
 		},
 		Application: env.Application{
-			Catalog:  append(append([]byte{}, catalogs.Glance...), "  identity: {glue: openstack, kinds: {}}\n"...),
+			Catalog:  append(append([]byte{}, catalogs.Glance...), "  identity: {glue: openstack, paths: [\"/v3/*\"], kinds: {}}\n"...),
 			Services: map[string]int{identity: 5000, Image: 9292},
 			Health:   "/v3",
 			Command: func(dir string) []string {
