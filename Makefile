@@ -5,7 +5,7 @@ ARGS ?=
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build demo test test-kubernetes test-openstack check lint bench histories sim hostile kill fuzz mutants generate deps
+.PHONY: help build demo test test-kubernetes test-openstack check lint bench histories sim hostile kill fuzz mutants generate release reproducible vuln deps
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' Makefile
@@ -79,6 +79,17 @@ mutants: ## plant faults one at a time and see that a test finds each; tests pla
 
 generate: ## make generated code anew
 	go tool templ generate
+
+release: ## build dist/: the program, its bill of materials, the licences of what is in it, SHA-256 sums
+	@.ci/deps build
+	@.ci/release
+
+reproducible: ## build what is committed twice, in two folders and from nothing, and compare the bytes; takes minutes
+	@.ci/deps build
+	@.ci/reproducible
+
+vuln: ## look for known vulnerabilities in what the program calls; asks a database on the network
+	@.ci/vuln
 
 deps: ## install the Debian packages that tests need (as root), or say which are missing
 	@for real in test $(subst $(comma), ,$(REAL)); do .ci/deps $$real || exit 1; done
