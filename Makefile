@@ -80,7 +80,7 @@ mutants: ## plant faults one at a time and see that a test finds each; tests pla
 generate: ## make generated code anew
 	go tool templ generate
 
-release: ## build dist/: the program, its bill of materials, the licences of what is in it, SHA-256 sums
+release: ## build dist/ of what is committed: the program, its bill of materials, the licences of what is in it, SHA-256 sums
 	@.ci/deps build
 	@.ci/release
 
