@@ -5,16 +5,20 @@ import (
 	"runtime/debug"
 )
 
+// automergeCore is the version of Automerge's core whose format documents have. It is not linked in: tests load documents with it.
+const automergeCore = "0.5.0"
+
 // version is what this program was built from.
 type version struct {
-	Version  string `json:"version"`
-	Commit   string `json:"commit"`
-	Modified bool   `json:"modified"` // the source differed from the commit
-	Go       string `json:"go"`
+	Version   string `json:"version"`
+	Commit    string `json:"commit"`
+	Modified  bool   `json:"modified"` // the source differed from the commit
+	Go        string `json:"go"`
+	Automerge string `json:"automerge"` // of the core whose format documents have
 }
 
 func versionOf(info *debug.BuildInfo) version {
-	v := version{Version: info.Main.Version, Go: info.GoVersion}
+	v := version{Version: info.Main.Version, Go: info.GoVersion, Automerge: automergeCore}
 	if v.Version == "" || v.Version == "(devel)" {
 		v.Version = "devel"
 	}
@@ -51,6 +55,6 @@ func (versionCommand) Run(p *program) error {
 	if v.Modified {
 		commit += " (modified)"
 	}
-	fields(p.out, "skerry", v.Version, "commit", commit, "go", v.Go)
+	fields(p.out, "skerry", v.Version, "commit", commit, "go", v.Go, "automerge", v.Automerge)
 	return nil
 }
