@@ -278,8 +278,7 @@ func (t *rejoin) joined(r *Replica, local engine.LocalID) bool {
 		lost.Join(r.lost.Settled)
 	}
 	left := r.remnant
-	number, at := r.Me.Number, r.Me.At
-	r.Me = engine.Status{Document: r.Document, Number: number, At: at, Settled: r.History.Complete(), Executed: r.History.Facts()}
+	r.SayOnly(engine.Status{Settled: r.History.Complete(), Executed: r.History.Facts()})
 	if by := r.Placement().Added[r.Self]; by != nil {
 		r.Me.Joined = by.ID
 	}

@@ -194,11 +194,11 @@ func (r *Replica) workOnce(now time.Time, part view.Part) (t task, again bool) {
 
 // begin makes this site's replica that of an added site: it begins with what the operation had seen that has added it.
 func (r *Replica) begin(by *engine.Operation) {
-	made, number, at := r.Mine.Made, r.Me.Number, r.Me.At
+	made := r.Mine.Made
 	if r.Me.Left != nil { // what is done now is done to another object than what was done before
 		made++
 	}
-	r.Me = engine.Status{Document: r.Document, Number: number, At: at, Settled: by.Before(), Joined: by.ID, Bare: len(r.Kind.Content) > 0}
+	r.SayOnly(engine.Status{Settled: by.Before(), Joined: by.ID, Bare: len(r.Kind.Content) > 0})
 	r.Anew(made)
 	r.TouchAll()
 	r.Changed()

@@ -74,9 +74,17 @@ func (a *Account) Anew(made uint64) {
 // Rejoin forgets what the site has said of itself, and what it knows of its object, which was made anew so many times: others may have a
 // status of it of a number.
 func (a *Account) Rejoin(number, made uint64) {
-	a.Me = engine.Status{Document: a.Me.Document, Number: max(a.Me.Number, number), Rejoins: true}
+	a.SayOnly(engine.Status{Rejoins: true})
+	a.Me.Number = max(a.Me.Number, number)
 	a.Anew(made)
 	a.Changed()
+}
+
+// SayOnly has the site say one thing of itself, and nothing else but how much it has written: of an epoch that is over nobody could count
+// that any more, and who has that epoch still goes by it.
+func (a *Account) SayOnly(st engine.Status) {
+	st.Document, st.Number, st.At, st.Epoch, st.Lines = a.Me.Document, a.Me.Number, a.Me.At, a.Me.Epoch, a.Me.Lines
+	a.Me = st
 }
 
 // Changed says that what is kept or shown is something else than before.
