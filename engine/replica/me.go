@@ -94,9 +94,11 @@ func (r *Replica) standing() plan.Standing {
 	st := r.Standing(r.Self)
 	st.Doubtful = func(o *engine.Operation) bool {
 		sent := r.sends(o.ID)
+		out := r.Mine.Outcomes[o.ID]
+		refused := out.State == engine.StateRejected && out.Cause == "" // for certain
 		// No flight tells whether it was sent with its key; or a person has said which object it has made.
-		left := r.resumed && r.Kind.HonoursKey && o.Method == "POST" && !st.Settled(o)
-		return sent || left || r.Mine.Outcomes[o.ID].Adopt != ""
+		left := r.resumed && r.Kind.HonoursKey && o.Method == "POST" && !st.Settled(o) && !refused
+		return sent || left || out.Adopt != ""
 	}
 	st.Unsure = func(o *engine.Operation) bool { return r.resumed || r.doubts[o.ID] }
 	return st
