@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
@@ -266,6 +267,11 @@ func (c *sitesResume) Run(ctx context.Context, p *program) error {
 	if err != nil {
 		return err
 	}
+	return printSite(p, b)
+}
+
+// printSite shows the site that an answer is about.
+func printSite(p *program, b json.RawMessage) error {
 	if p.json {
 		return p.printJSON(b)
 	}
@@ -307,15 +313,7 @@ func (c *sitesCertify) Run(ctx context.Context, p *program) error {
 	if err != nil {
 		return err
 	}
-	if p.json {
-		return p.printJSON(b)
-	}
-	s, err := decode[site](b)
-	if err != nil {
-		return err
-	}
-	showSite(p, s)
-	return nil
+	return printSite(p, b)
 }
 
 type sitesRetire struct {

@@ -39,9 +39,10 @@ func heldOf(st *engine.Status, h *merge.History) bool {
 
 // History puts a checkpoint in the place of what every site has settled, once an eighth of most operations have come since the
 // last one. Nothing may be left to do for any of them. What a site has refused stays as it is, and what follows it, so that a
-// person can have it tried again; when there are more than most operations, only a note of it stays. It returns the operations
-// with a large body that it stands for now, and whether there is anything new. Row makes the rows of those that are not there any more and
-// are still to be written: they are Folded.
+// person can have it tried again; when there are more than most operations, only a note of it stays.
+//
+// Bodies are the operations with a large body that it stands for now; news says whether there is anything new. Row makes the
+// rows of those that are not there any more and are still to be written: they are Folded.
 func History(v *view.View, most int, row func(*engine.Operation) engine.OperationRow) (bodies []engine.OperationID, news bool) {
 	if v.History.Len() < max(1, most/8) || v.History.Unfollowing() {
 		return nil, false

@@ -104,7 +104,6 @@ func FuzzCheckpoint(f *testing.F) {
 			h.Stand(&c)
 			h.Whole(Everything)
 			h.Placement()
-			h.LateUndeclared()
 			for _, o := range h.Ordered() {
 				h.Parents(o)
 			}

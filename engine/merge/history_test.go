@@ -211,27 +211,3 @@ func TestWhereaboutsAreTheLastWord(t *testing.T) {
 		t.Errorf("after a checkpoint %v", h.Whereabouts(Any))
 	}
 }
-
-// TestUndeclaredActionsThatComeLate: what an application shows may differ by the order of actions, unless nothing is beside them.
-func TestUndeclaredActionsThatComeLate(t *testing.T) {
-	create := op("a-1", engine.TypeCreate, 1, nil, set("/n", "1"))
-	action, declared := op("a-2", engine.TypeAction, 2, nil, nil), op("a-2", engine.TypeAction, 2, nil, set("/n", "3"))
-	after, beside := op("b-1", engine.TypeMerge, 3, Vector{"a": 2}, set("/n", "2")), op("b-1", engine.TypeMerge, 3, Vector{"a": 1}, set("/n", "2"))
-	commutes := *lab
-	commutes.Resolutions = []engine.Resolution{{Before: "action", After: "merge", Take: engine.TakeBothAnyOrder}}
-	for _, c := range []struct {
-		why  string
-		k    *Kind
-		ops  []*Operation
-		want bool
-	}{
-		{"nothing is beside it", lab, []*Operation{create, action, after}, false},
-		{"something is", lab, []*Operation{create, action, beside}, true},
-		{"its effect is declared", lab, []*Operation{create, declared, beside}, false},
-		{"they commute", &commutes, []*Operation{create, action, beside}, false},
-	} {
-		if got := historyOf(c.k, c.ops...).LateUndeclared(); got != c.want {
-			t.Errorf("%s: %v", c.why, got)
-		}
-	}
-}

@@ -162,18 +162,3 @@ func (h *History) Loses(o, w *engine.Operation, p Pick) string {
 	}
 	return "the later bytes count"
 }
-
-// LateUndeclared reports whether what the application shows may differ between sites by the order in which they ran actions:
-// one whose effect the catalog does not declare lives, and is concurrent with something that it does not commute with.
-func (h *History) LateUndeclared() bool {
-	counting, _ := h.Effective(Everything)
-	return slices.ContainsFunc(counting, func(a *engine.Operation) bool {
-		return a.Type == engine.TypeAction && a.Edit == nil && slices.ContainsFunc(counting, func(o *engine.Operation) bool {
-			earlier, later := a, o
-			if engine.Compare(o, a) < 0 {
-				earlier, later = o, a
-			}
-			return concurrent(a, o) && !takes(h.kind, earlier, later, engine.TakeBothAnyOrder)
-		})
-	})
-}

@@ -323,10 +323,7 @@ func strange() []func(o *engine.Operation) {
 
 // strangeOperations signs an operation that no agent makes, in a document of the member's own part, or in one in which it has none.
 func strangeOperations(ctx context.Context, m *Member, o *Orders) error {
-	d := m.anyDocument()
-	if secret := m.secret(o); secret != nil && (d == nil || m.chance(4) == 0) {
-		d = secret
-	}
+	d := m.anyDocumentOrSecret(o, 4)
 	if d == nil {
 		return nil
 	}
@@ -418,12 +415,19 @@ func (m *Member) status(d *document, change func(s *engine.Status)) *engine.Stat
 	return s
 }
 
+// anyDocumentOrSecret returns a document of the member's own or, one time in so many and where it has none, one in which it has no part. Nil: it
+// knows neither.
+func (m *Member) anyDocumentOrSecret(o *Orders, one int) *document {
+	d := m.anyDocument()
+	if secret := m.secret(o); secret != nil && (d == nil || m.chance(one) == 0) {
+		return secret
+	}
+	return d
+}
+
 // strangeStatuses says things of the member's own replica that are not so.
 func strangeStatuses(ctx context.Context, m *Member, o *Orders) error {
-	d := m.anyDocument()
-	if secret := m.secret(o); secret != nil && (d == nil || m.chance(4) == 0) {
-		d = secret
-	}
+	d := m.anyDocumentOrSecret(o, 4)
 	if d == nil {
 		return nil
 	}
@@ -475,10 +479,7 @@ func strangeStatuses(ctx context.Context, m *Member, o *Orders) error {
 
 // strangeCheckpoints offers what stands for epochs that there never were.
 func strangeCheckpoints(ctx context.Context, m *Member, o *Orders) error {
-	d := m.anyDocument()
-	if secret := m.secret(o); secret != nil && (d == nil || m.chance(2) == 0) {
-		d = secret
-	}
+	d := m.anyDocumentOrSecret(o, 2)
 	if d == nil {
 		return nil
 	}

@@ -87,17 +87,23 @@ func TestALaggardKeepsWhatItHasDone(t *testing.T) {
 		m.Reconcile()
 	}
 	m.Cut(late, false)
+	keepsWhatTheLaggardDid(t, m, a.Resource, done.Operation)
+}
+
+// keepsWhatTheLaggardDid lets all settle: every site shows what the laggard has done and what it has missed, and goes on.
+func keepsWhatTheLaggardDid(t *testing.T, m *Mesh, resource engine.ResourceID, done engine.OperationID) {
+	t.Helper()
 	settleAll(t, m)
 	for _, s := range m.Sites {
 		if got := shown(s); !slices.Equal(got, shown(m.Sites[0])) || !strings.Contains(got[0], `"own":"kept"`) || !strings.Contains(got[0], `"f9":99`) {
 			t.Errorf("%s shows %v", s.Name, got)
 		}
-		row, err := s.Disk.Operation(t.Context(), done.Operation)
+		row, err := s.Disk.Operation(t.Context(), done)
 		if err != nil || row.State != engine.StateApplied {
 			t.Errorf("%s: what the laggard has done is %s (%v)", s.Name, row.State, err)
 		}
 	}
-	change(t, m, a.Resource, 100, 130, 0)
+	change(t, m, resource, 100, 130, 0)
 	settleAll(t, m)
 }
 
@@ -118,16 +124,5 @@ func TestALaggardGetsACheckpointAndKeepsWhatItHasDone(t *testing.T) {
 	m.rest(time.Minute)
 	done := must(t, 200)(submit(t.Context(), late, Image, "PATCH", string(a.Resource), `{"own":"kept"}`))
 	m.Cut(late, false)
-	settleAll(t, m)
-	for _, s := range m.Sites {
-		if got := shown(s); !slices.Equal(got, shown(m.Sites[0])) || !strings.Contains(got[0], `"own":"kept"`) || !strings.Contains(got[0], `"f9":99`) {
-			t.Errorf("%s shows %v", s.Name, got)
-		}
-		row, err := s.Disk.Operation(t.Context(), done.Operation)
-		if err != nil || row.State != engine.StateApplied {
-			t.Errorf("%s: what the laggard has done is %s (%v)", s.Name, row.State, err)
-		}
-	}
-	change(t, m, a.Resource, 100, 130, 0)
-	settleAll(t, m)
+	keepsWhatTheLaggardDid(t, m, a.Resource, done.Operation)
 }
