@@ -49,6 +49,7 @@ type requests interface {
 type resources interface {
 	Replicates(k *engine.Kind) bool
 	Lookup(ctx context.Context, k *engine.Kind, id string) (engine.ResourceRow, error)
+	Known(ctx context.Context, k *engine.Kind, id string) (engine.ResourceRow, error)
 }
 
 type places interface {

@@ -17,15 +17,21 @@ type names struct {
 // Lookup finds a resource that is shared here by its meta-identifier or this site's own identifier. ErrNotFound: there is none, or it
 // was deleted.
 func (n *names) Lookup(ctx context.Context, k *engine.Kind, id string) (engine.ResourceRow, error) {
+	row, err := n.Known(ctx, k, id)
+	if err == nil && (row.State.Past() || row.GoneAt(n.self)) {
+		return engine.ResourceRow{}, engine.ErrNotFound
+	}
+	return row, err
+}
+
+// Known is Lookup that finds what was deleted as well, as long as it is in the index.
+func (n *names) Known(ctx context.Context, k *engine.Kind, id string) (engine.ResourceRow, error) {
 	if id == "" || !n.Replicates(k) {
 		return engine.ResourceRow{}, engine.ErrNotFound
 	}
 	row, err := n.store.ResourceByID(ctx, k.Service, k.Name, engine.ResourceID(n.Everywhere(ctx, k, id)))
 	if errors.Is(err, engine.ErrNotFound) {
 		row, err = n.store.ResourceByLocal(ctx, k.Service, k.Name, n.Here(ctx, k, id))
-	}
-	if err == nil && (row.State.Past() || row.GoneAt(n.self)) {
-		return engine.ResourceRow{}, engine.ErrNotFound
 	}
 	return row, err
 }

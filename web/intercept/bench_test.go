@@ -106,6 +106,10 @@ func (alone) LastShown(context.Context, engine.DocumentID) (map[engine.SiteID]js
 func (alone) Lookup(context.Context, *engine.Kind, string) (engine.ResourceRow, error) {
 	return engine.ResourceRow{}, engine.ErrNotFound
 }
+
+func (alone) Known(context.Context, *engine.Kind, string) (engine.ResourceRow, error) {
+	return engine.ResourceRow{}, engine.ErrNotFound
+}
 func (alone) Chosen(context.Context, *engine.Kind, string) (engine.SiteID, bool, error) {
 	return "", false, nil
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -286,6 +287,40 @@ func TestAReplicatedItemGoesOnce(t *testing.T) {
 	w.want("ADDED both") // another one of that name
 	atNantes.happen("both", "DELETED")
 	w.want("DELETED both")
+}
+
+// A replica whose deletion the index has heard of before its event came is one with the others all the same.
+func TestAReplicatedItemGoesOnceWhenTheIndexIsAhead(t *testing.T) {
+	for name, gone := range map[string][]engine.SiteID{"at one": {lyon}, "at both": {nantes, lyon}} {
+		t.Run(name, func(t *testing.T) {
+			atNantes, atLyon := newFakeCluster(10, "both"), newFakeCluster(500, "both")
+			m := newClusters(t)
+			m.sites[nantes].app.answer, m.sites[lyon].app.answer = atNantes.ServeHTTP, atLyon.ServeHTTP
+			m.replicate("both", map[engine.SiteID]engine.LocalID{nantes: "both", lyon: "both"})
+			w := m.sites[paris].watch(t, "/pods?watch=true&sendInitialEvents=true&allowWatchBookmarks=true", "Scope: nantes & lyon")
+			w.want("ADDED both")
+			w.want("BOOKMARK begun")
+			for _, id := range []engine.SiteID{nantes, lyon} {
+				s := m.sites[id]
+				s.mu.Lock()
+				row := s.resources["both"]
+				row.Sites = maps.Clone(row.Sites)
+				for _, at := range gone {
+					row.Sites[at] = engine.ReplicaStatus{State: engine.StateConverged, Applied: 2}
+				}
+				if row.Local = row.Sites[id].Local; len(gone) == 2 {
+					row.State = engine.StateDeleted
+				}
+				s.resources["both"] = row
+				s.mu.Unlock()
+			}
+			atLyon.happen("both", "DELETED")
+			w.want("DELETED both")
+			atNantes.happen("both", "DELETED")
+			atNantes.happen("another", "ADDED")
+			w.want("ADDED another")
+		})
+	}
 }
 
 func TestAWatchThatNoClusterGives(t *testing.T) {

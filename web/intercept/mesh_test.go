@@ -240,7 +240,15 @@ func (s *siteUnderTest) LastShown(context.Context, engine.DocumentID) (map[engin
 	return nil, nil
 }
 
-func (s *siteUnderTest) Lookup(_ context.Context, k *engine.Kind, id string) (engine.ResourceRow, error) {
+func (s *siteUnderTest) Lookup(ctx context.Context, k *engine.Kind, id string) (engine.ResourceRow, error) {
+	row, err := s.Known(ctx, k, id)
+	if err == nil && (row.State.Past() || row.GoneAt(s.id)) {
+		return engine.ResourceRow{}, engine.ErrNotFound
+	}
+	return row, err
+}
+
+func (s *siteUnderTest) Known(_ context.Context, k *engine.Kind, id string) (engine.ResourceRow, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for meta, row := range s.resources {

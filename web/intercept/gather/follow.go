@@ -193,7 +193,11 @@ func (h *Lists) placing(ctx context.Context, k *engine.Kind, body io.ReadCloser,
 		}
 		p := gatheredPart{Event: slices.Clone(lines.Bytes())}
 		if e, err := h.Gatherer.TakeEvent(p.Event); err == nil && e.Name != "" {
-			p.Place = h.placeOf(ctx, k, e.GatheredItem, order)
+			where := h.placeOf
+			if e.Gone {
+				where = h.placeOfGone
+			}
+			p.Place = where(ctx, k, e.GatheredItem, order)
 		}
 		b, err := json.Marshal(p)
 		return append(b, '\n'), err

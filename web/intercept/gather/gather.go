@@ -33,6 +33,8 @@ type place struct {
 	Cross bool  `json:"cross,omitempty"`
 	// Parts are those that they hold of something cross, in the same order.
 	Parts []int `json:"parts,omitempty"`
+	// Gone are, for an item that is there no more, the other sites that had a replica and have it no more either.
+	Gone []int `json:"gone,omitempty"`
 }
 
 // gatheredPart is what a site's agent answers: a list with the place of each of its items, or one event of a watch with that of its item.
@@ -422,26 +424,51 @@ func (h *Lists) partHere(ctx context.Context, q *request.Request, k *engine.Kind
 
 // placeOf tells where something is that this site's application shows.
 func (h *Lists) placeOf(ctx context.Context, k *engine.Kind, item glue.GatheredItem, order []engine.SiteID) (p place) {
-	if !h.Shared.Replicates(k) {
-		return p
-	}
-	id := item.Name
-	if k.Within != "" {
-		id = engine.Inside(item.Container, id)
-	}
-	row, err := h.Shared.Lookup(ctx, k, id)
+	row, err := h.Shared.Lookup(ctx, k, identified(k, item))
 	if err != nil {
 		return p
 	}
 	for n, site := range order {
 		if st, has := row.Sites[site]; has && st.Local != "" && st.State != engine.StateLeaving {
-			p.At = append(p.At, n)
-			if p.Cross = row.Collaboration == engine.Cross; p.Cross {
-				p.Parts = append(p.Parts, st.Part)
-			}
+			p.at(n, row.Collaboration, st.Part)
 		}
 	}
 	return p
+}
+
+// placeOfGone tells where an item was that this site's application has no more. The index may have it as deleted by now.
+func (h *Lists) placeOfGone(ctx context.Context, k *engine.Kind, item glue.GatheredItem, order []engine.SiteID) (p place) {
+	row, err := h.Shared.Known(ctx, k, identified(k, item))
+	if err != nil || row.State == engine.StateLeft {
+		return p
+	}
+	self := h.Membership.Self()
+	for n, site := range order {
+		switch st := row.Sites[site]; {
+		case st.State == engine.StateLeaving:
+		case st.Local != "", site == self && row.GoneAt(site):
+			p.at(n, row.Collaboration, st.Part)
+		case row.GoneAt(site):
+			p.Gone = append(p.Gone, n)
+		}
+	}
+	return p
+}
+
+// at adds a site.
+func (p *place) at(n int, c engine.Collaboration, part int) {
+	p.At = append(p.At, n)
+	if p.Cross = c == engine.Cross; p.Cross {
+		p.Parts = append(p.Parts, part)
+	}
+}
+
+// identified is the identifier of an item in the index.
+func identified(k *engine.Kind, item glue.GatheredItem) string {
+	if k.Within == "" {
+		return item.Name
+	}
+	return engine.Inside(item.Container, item.Name)
 }
 
 // GivePart answers another site's agent with this site's part of a list or a watch.

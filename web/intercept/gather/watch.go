@@ -207,11 +207,11 @@ func (m *merging) pass(f followed) bool {
 	if m.teller(f.site, f.event.Place) != f.site {
 		return true
 	}
-	if e.Gone && len(f.event.Place.At) > 1 {
+	if had := slices.Concat(f.event.Place.At, f.event.Place.Gone); e.Gone && len(had) > 1 {
 		if len(m.gone) == maxGone { // most are of sites that told first; what is told twice does no harm
 			clear(m.gone)
 		}
-		m.gone[nameOf(e.GatheredItem)] = slices.DeleteFunc(f.event.Place.At, func(n int) bool { return n == f.site })
+		m.gone[nameOf(e.GatheredItem)] = slices.DeleteFunc(had, func(n int) bool { return n == f.site })
 	}
 	return m.write(e.Text(m.version(), m.where(f.site, f.event.Place)))
 }

@@ -54,7 +54,7 @@ func (g *gathering) lastShown(d *divided, have map[int]bool) []json.RawMessage {
 	if !missing {
 		return nil
 	}
-	row, err := g.h.Shared.Lookup(g.q.Context(), g.kind, g.identifier(d.item))
+	row, err := g.h.Shared.Lookup(g.q.Context(), g.kind, identified(g.kind, d.item))
 	if err != nil {
 		return nil
 	}
@@ -76,14 +76,6 @@ func (g *gathering) lastShown(d *divided, have map[int]bool) []json.RawMessage {
 		objects = append(objects, object)
 	}
 	return objects
-}
-
-// identifier is that of an item in this site's index.
-func (g *gathering) identifier(item glue.GatheredItem) string {
-	if g.kind.Within == "" {
-		return item.Name
-	}
-	return engine.Inside(item.Container, item.Name)
 }
 
 // OfOneItem sends a list, or a watch, of one cross item to all of its parts: read by itself that is one as well.

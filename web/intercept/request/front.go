@@ -20,6 +20,8 @@ type Shared interface {
 	Replicates(k *engine.Kind) bool
 	// Lookup finds a replicated resource by its meta-identifier or this site's own; ErrNotFound when there is none.
 	Lookup(ctx context.Context, k *engine.Kind, id string) (engine.ResourceRow, error)
+	// Known is Lookup that finds what was deleted as well, as long as it is in the index.
+	Known(ctx context.Context, k *engine.Kind, id string) (engine.ResourceRow, error)
 	// Contents returns what the parts of a container are known here to hold of a kind.
 	Contents(ctx context.Context, id engine.DocumentID, kind engine.KindName) ([]engine.Contained, error)
 	// LastShown returns what the parts of a cross resource showed last, by site, as far as is known here.
