@@ -35,7 +35,7 @@ type Batch struct {
 	// Dropped are epochs of documents whose changes are deleted.
 	Dropped []EpochOf
 	Changes []*Change
-	// Operations are rows, new or replaced. Blobs that are needed no more are told by NeedsBlob.
+	// Operations are rows, new or replaced; one that names no document does not take the place of one that does. Blobs that are needed no more are told by NeedsBlob.
 	Operations []OperationRow
 	// Errands are begun or replaced, Ended are over.
 	Errands []Errand

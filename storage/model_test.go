@@ -73,7 +73,9 @@ func (m *model) commit(b *engine.Batch) {
 		}
 	}
 	for _, r := range b.Operations {
-		m.operations[r.ID] = r
+		if r.Document != "" || m.operations[r.ID].Document == "" {
+			m.operations[r.ID] = r
+		}
 		m.stored(string(r.ID))
 	}
 	for _, r := range b.Errands {

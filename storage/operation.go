@@ -38,11 +38,11 @@ func (w *writer) putOperation(r *engine.OperationRow) error {
 	if args, err = w.contentOf(append(args, placement), r); err != nil {
 		return err
 	}
-	added, _, err := w.run(addOperation, args...)
-	if err == nil && added == 0 {
-		err = w.exec(changeOperation, args...)
+	written, _, err := w.run(addOperation, args...)
+	if err == nil && written == 0 {
+		written, _, err = w.run(changeOperation, args...)
 	}
-	if err == nil {
+	if err == nil && written > 0 {
 		w.operations.put(r.ID, digest)
 	}
 	return err

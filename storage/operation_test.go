@@ -23,8 +23,11 @@ func TestEveryOperationColumnIsWrittenAlone(t *testing.T) {
 			t.Errorf("\n got %+v, %v\nwant %+v", got, err, o)
 		}
 	}
+	of := o.Document
+	o.Document = ""
 	put()
 	for i, change := range []func(){
+		func() { o.Document = of },
 		func() { o.State = engine.StateApplied },
 		func() {
 			o.Sites = map[engine.SiteID]engine.OperationStatus{"paris": {State: engine.StateRejected, Error: "no"}, "lyon": {}, "nantes": {State: "new"}}
@@ -53,12 +56,26 @@ func TestEveryOperationColumnIsWrittenAlone(t *testing.T) {
 		func() { o.Blob = &engine.BlobRef{Hash: "b", Size: 8} },
 		func() { o.NeedsBlob = true },
 		func() { o.Blob = nil },
-		func() { o.Document = "" },
 	} {
 		change()
 		put()
 		if i%5 == 0 {
 			s.queue.writer.forget()
 		}
+	}
+}
+
+// TestADocumentTellsMoreOfAnOperation has a request that is in no document, and its operation, come in either order and again.
+func TestADocumentTellsMoreOfAnOperation(t *testing.T) {
+	s := open(t, t.TempDir())
+	b := sample(1)
+	told, asked := b.Operations[0], b.Operations[0]
+	asked.Document, asked.State = "", engine.StateApplied
+	for _, row := range []engine.OperationRow{asked, told, asked, asked, told} {
+		b.Operations = []engine.OperationRow{row}
+		mustCommit(t, s, b)
+	}
+	if got, err := s.Operation(t.Context(), told.ID); err != nil || !reflect.DeepEqual(got, told) {
+		t.Errorf("\n got %+v, %v\nwant %+v", got, err, told)
 	}
 }

@@ -112,7 +112,8 @@ func texts() (all [statementCount]string) {
 			type, kind, method, path, scope, origin, user, issued_at, parents, blob, blob_size, change, body, id)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
 		changeOperation: `UPDATE operations SET ` + moves + `, placement = ?, subject = ?, resource = ?, type = ?, kind = ?, method = ?, path = ?,
-			scope = ?, origin = ?, user = ?, issued_at = ?, parents = ?, blob = ?, blob_size = ?, change = ?, body = ? WHERE id = ?`,
+			scope = ?, origin = ?, user = ?, issued_at = ?, parents = ?, blob = ?, blob_size = ?, change = ?, body = ?
+			WHERE id = ? AND (subject = 0 OR ?9 <> 0)`,
 		moveOperation:    `UPDATE operations SET ` + moves + ` WHERE id = ?`,
 		forgetOperations: `DELETE FROM operations WHERE n IN (SELECT value FROM json_each(?)) AND settled_at > 0`,
 

@@ -349,9 +349,6 @@ func (o *Outbox) ended(ctx context.Context, e *kept, a engine.Answer, st engine.
 			"operation": r.Operation, "resource": row.Resource, "service": row.Service, "kind": row.Kind, "type": row.Type,
 			"site": o.nameAll(sites), "state": st.State, "status": st.Status, "error": st.Error})},
 	}
-	if before.Document != "" || o.sharedHere(ctx, r, a) { // its document tells more
-		b.Operations = nil
-	}
 	if err := o.Site.Commit(ctx, b); err != nil {
 		return err
 	}
@@ -365,16 +362,6 @@ func (o *Outbox) ended(ctx context.Context, e *kept, a engine.Answer, st engine.
 		o.queue.Add(job{kept: next}, lane, 0)
 	}
 	return nil
-}
-
-// sharedHere reports whether the resource that another site's answer names is shared here: then its operation is in the document, or
-// comes with it, and nothing written here may take the place of that.
-func (o *Outbox) sharedHere(ctx context.Context, r engine.Request, a engine.Answer) bool {
-	if a.Resource == "" || a.Operation == "" || a.Status >= 300 {
-		return false
-	}
-	row, err := o.Store.ResourceByID(ctx, r.Kind.Service, r.Kind.Name, a.Resource)
-	return err == nil && !row.State.Past()
 }
 
 // dropSpool removes the body of a request that is kept no more.

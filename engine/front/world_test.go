@@ -458,7 +458,9 @@ func (s *store) commit(b *engine.Batch) error {
 		return engine.ErrStorage
 	}
 	for _, o := range b.Operations {
-		s.operations[o.ID] = o
+		if o.Document != "" || s.operations[o.ID].Document == "" {
+			s.operations[o.ID] = o
+		}
 	}
 	for _, a := range b.Answers {
 		if a.Answer == nil {

@@ -103,8 +103,8 @@ type DecidedOf struct {
 	Err       error
 }
 
-// waitsFor returns an operation that waits for a person here, with what became of it.
-func (r *Replica) waitsFor(id engine.OperationID) (*engine.Operation, engine.Outcome, error) {
+// waitsFor returns an operation that waits for a person here to do something about it, with what became of it.
+func (r *Replica) waitsFor(id engine.OperationID, what engine.Action) (*engine.Operation, engine.Outcome, error) {
 	o := r.History.Get(id)
 	if o == nil {
 		return nil, engine.Outcome{}, engine.ErrSettled // at every site
@@ -113,7 +113,7 @@ func (r *Replica) waitsFor(id engine.OperationID) (*engine.Operation, engine.Out
 	if !ok || !report.Decidable(r.View, o, out) {
 		return nil, out, engine.ErrSettled
 	}
-	return o, out, nil
+	return o, out, report.Takes(id, out, what)
 }
 
 // retry sends an uncertain or refused operation to this site's application again.
@@ -132,7 +132,7 @@ func (r *Replica) retry(id engine.OperationID) error {
 		r.Changed()
 		return nil
 	}
-	_, out, err := r.waitsFor(id)
+	_, out, err := r.waitsFor(id, engine.ActionRetry)
 	if err != nil {
 		return err
 	}
@@ -176,7 +176,7 @@ func (r *Replica) done(id engine.OperationID) error {
 		}
 		return r.publish(r.own, reply, nil)
 	}
-	o, out, err := r.waitsFor(id)
+	o, out, err := r.waitsFor(id, engine.ActionDone)
 	if err != nil {
 		return err
 	}
@@ -212,7 +212,7 @@ func (r *Replica) drop(id engine.OperationID) error {
 		r.dismissOwn(engine.OperationStatus{State: engine.StateRejected, At: r.env.Now(), Error: "dropped by an operator"})
 		return nil
 	}
-	o, out, err := r.waitsFor(id)
+	o, out, err := r.waitsFor(id, engine.ActionDrop)
 	if err != nil {
 		return err
 	}
@@ -251,7 +251,7 @@ func droppedBecause(out engine.Outcome) string {
 
 // adoptObject makes an object that is at this site's application already the replica that a create could not make here.
 func (r *Replica) adoptObject(id engine.OperationID, local engine.LocalID) error {
-	o, out, err := r.waitsFor(id)
+	o, out, err := r.waitsFor(id, engine.ActionAdopt)
 	if err != nil {
 		return err
 	}
@@ -339,7 +339,7 @@ func (r *Replica) Decisions(id engine.OperationID) []engine.Action {
 		}
 		return []engine.Action{engine.ActionRetry, engine.ActionDone, engine.ActionDrop}
 	}
-	o, out, err := r.waitsFor(id)
+	o, out, err := r.waitsFor(id, "")
 	if err != nil {
 		return nil
 	}

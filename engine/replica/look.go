@@ -16,8 +16,10 @@ type looking struct {
 	asked bool // somebody has asked for it
 }
 
-// Looks reports whether this site is to look at what its application shows, now or soon.
-func (r *Replica) Looks() bool { return !r.look.due.IsZero() || r.lookToken != 0 }
+// Looks reports whether this site is to look at what its application shows, now or soon. One that was asked for waits for something to see.
+func (r *Replica) Looks() bool {
+	return r.lookToken != 0 || !r.look.due.IsZero() && r.Exists() && r.Quiet(r.Self)
+}
 
 func (l *looking) soon(now time.Time) { l.due, l.asked = now, true }
 

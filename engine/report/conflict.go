@@ -140,6 +140,16 @@ func ConflictAbout(v *view.View, s engine.SiteID, o *engine.Operation, out engin
 	return c
 }
 
+// Takes refuses to take an object for what a create has made that is another resource's of the same name: what one does about it would show
+// in the other.
+func Takes(id engine.OperationID, out engine.Outcome, what engine.Action) error {
+	if out.Cause != engine.ConflictRival || what != engine.ActionDone && what != engine.ActionAdopt {
+		return nil
+	}
+	return &engine.Refusal{Status: http.StatusConflict, Type: "settle", Operation: id,
+		Detail: "the object of this name is another resource's: retry gives the name to this one and deletes that object, drop leaves it"}
+}
+
 // Decidable reports whether what became of an operation at a site waits for a person, or may be decided anew: of most of those
 // that were refused a checkpoint keeps too little to try them again.
 func Decidable(v *view.View, o *engine.Operation, out engine.Outcome) bool {

@@ -99,12 +99,13 @@ func (w *play) dropNames(s *site, p *world.Process) {
 
 // Parts of what a site says of a create that it cannot repeat, or of a delete of one of two creates, because of an undeclared action;
 // of what people drop, with the reason behind it; of what builds on a create that was dropped; and of large bytes that an object
-// which was made anew lacks, since nobody has them any more.
+// which was made anew lacks, since nobody has them any more; and of a create whose name has an object that is another resource's.
 const (
 	cannotMake = "cannot be made anew"
 	dropped    = "dropped by an operator"
 	noReplica  = "its create was dropped"
 	noBody     = "no site has its body"
+	rival      = "retry gives the name to this one"
 )
 
 // heldBack reports whether the reason of a refusal is an action that the catalog does not declare, which an operator has to decide
@@ -141,6 +142,7 @@ func (w *play) decide(s *site, p *world.Process, row engine.OperationRow) {
 	case row.Kind == item && len(row.Sites) > 1 && create && refused && !w.knobs.rejects && !w.knobs.backups:
 		w.Problem("%s: what is to lie in a container was refused, and waits for a person: %s: %s", s.Name, row.ID, why)
 		return
+	case row.Document != "" && strings.Contains(why, rival): // its object is the other one's
 	case strings.Contains(why, "already that is not a replica"): // a site that was removed has left it, or a lost run had made it
 		s.App.Lose(k.Name, string(w.here(s, k, row.Resource)))
 	case !ran:

@@ -49,6 +49,8 @@ func (w *world) command(ctx context.Context, p part) error {
 		w.look()
 	case "show":
 		return w.show(ctx)
+	case "left":
+		return w.left(ctx)
 	default:
 		return w.of(word, args, p.block)
 	}

@@ -60,6 +60,7 @@
 //	wait DURATION                   time passes, and sites do what becomes due
 //	look                            so much time passes that all sites have looked at what their applications show
 //	show                            what each application holds, what each site says of it, and what it asks a person
+//	left                            which resources each site lists as having something left to do there
 //
 // Operations are numbered in the order in which the trace first names them.
 package script

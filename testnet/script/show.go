@@ -74,6 +74,24 @@ func (w *world) show(ctx context.Context) error {
 	return nil
 }
 
+// left tells of which resources each site says that it has something left to do.
+func (w *world) left(ctx context.Context) error {
+	for _, s := range w.sites {
+		documents, err := s.Disk.Pending(ctx)
+		if err != nil {
+			return err
+		}
+		for _, d := range documents {
+			rec, err := s.Disk.Record(ctx, d)
+			if err != nil {
+				return err
+			}
+			w.trace.add(s.name(), fmt.Sprintf("has something left to do for %s, which is %s: %s", rec.Row.ID, rec.Row.State, rec.Row.Reason))
+		}
+	}
+	return nil
+}
+
 // attempts tells how often a site has sent an operation to its application, what came of the last times, and whether it goes
 // on with it by itself.
 func (w *world) attempts(ctx context.Context, s *site, op string) error {

@@ -186,13 +186,17 @@ func (d *Disk) putRecord(rec *engine.Record) {
 }
 
 func (d *Disk) putOperation(row engine.OperationRow) {
+	i, there := d.byID[row.ID]
+	if there && row.Document == "" && d.operations[i].Document != "" {
+		return
+	}
 	if since, ok := d.settled[row.ID]; !row.Settled() {
 		delete(d.settled, row.ID)
 	} else if !ok || d.now().Before(since) {
 		d.settled[row.ID] = d.now()
 	}
 	row.Sites = maps.Clone(row.Sites)
-	if i, ok := d.byID[row.ID]; ok {
+	if there {
 		d.operations[i] = &row
 		return
 	}
