@@ -42,15 +42,16 @@ var layers = []layer{
 		"what a look tells follows from what it brings and what was known"},
 	{"engine/issue", []string{"=engine", "engine/tree", "engine/merge", "engine/plan", "engine/view", "engine/compact"},
 		"what a request amounts to follows from what is known where it runs first"},
-	{"engine/replica", []string{"=engine", "engine/tree", "engine/merge", "engine/plan", "engine/view", "engine/compact", "engine/drift", "engine/issue", "engine/report"}, "one resource knows no other, and no site: it takes inputs and yields effects"},
+	{"engine/flight", []string{"=engine", "engine/tree", "engine/merge", "engine/plan"}, "what is in flight is the same, whoever has sent it"},
+	{"engine/replica", []string{"=engine", "engine/flight", "engine/tree", "engine/merge", "engine/plan", "engine/view", "engine/compact", "engine/drift", "engine/issue", "engine/report"}, "one resource knows no other, and no site: it takes inputs and yields effects"},
 	{"engine/members", []string{"=engine", "engine/mesh", "engine/vivaldi"}, "the mesh is kept whatever its sites share"},
 	{"engine/beside", []string{"=engine", "engine/tree", "engine/merge", "engine/plan", "engine/view", "engine/report", "engine/replica"},
 		"what goes on beside the loop meets it in an interface of its own"},
 	{"engine/site", []string{"=engine", "engine/tree", "engine/merge", "engine/plan", "engine/view", "engine/report", "engine/replica", "engine/service", "engine/beside"},
 		"the loop carries out what replicas ask for; clients and people come to it, not the other way round"},
 	{"engine/waiting", nil, "who waits for what is the same whatever it is"},
-	{"engine/keys", []string{"=engine", "engine/replica"}, "what has come before is known by what came, not by where it is to run"},
-	{"engine/front", []string{"=engine", "engine/tree", "engine/merge", "engine/plan", "engine/view", "engine/issue", "engine/report", "engine/replica", "engine/waiting", "engine/keys"},
+	{"engine/keys", []string{"=engine", "engine/flight"}, "what has come before is known by what came, not by where it is to run"},
+	{"engine/front", []string{"=engine", "engine/tree", "engine/merge", "engine/plan", "engine/view", "engine/issue", "engine/report", "engine/flight", "engine/replica", "engine/waiting", "engine/keys"},
 		"clients' requests meet the loop in an interface of their own"},
 	{"engine/desk", []string{"=engine", "engine/tree", "engine/merge", "engine/plan", "engine/view", "engine/report", "engine/replica"},
 		"people's decisions meet the loop in an interface of their own"},
@@ -308,8 +309,8 @@ const (
 
 // tooLarge are the packages and types that are over these bounds, with what they may have until they are parted. No number may rise.
 var tooLarge = map[string]int{
-	"engine/replica":         4758,
-	"engine/replica.Replica": 133,
+	"engine/replica":         4650,
+	"engine/replica.Replica": 132,
 }
 
 // TestEngineFitsInOneHead keeps packages and types of the engine small.

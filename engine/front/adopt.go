@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/flight"
 	"github.com/skerry/skerry/engine/issue"
 	"github.com/skerry/skerry/engine/merge"
 	"github.com/skerry/skerry/engine/plan"
@@ -105,7 +106,7 @@ func (d *Adoption) here(ctx context.Context, q engine.AdoptRequest) (engine.Oper
 		return "", err
 	}
 	_, err = d.Site.Decide(ctx, id, about, &replica.Decide{What: replica.VerbPublish, User: q.User, Reply: engine.Reply{Status: http.StatusOK, Local: q.ID},
-		Publish: &replica.Flight{Operation: *o, Creates: true, After: after}})
+		Publish: &flight.Flight{Operation: *o, Creates: true, After: after}})
 	if err != nil {
 		return "", fmt.Errorf("adopt %s: %w", q.ID, err)
 	}
@@ -210,8 +211,8 @@ func (d *Adoption) making(ctx context.Context, k *engine.Kind, id engine.LocalID
 // makes reports whether a request may have made, or may be making, the object of a replica. One about which a person is asked counts
 // only where the name tells which object it is about.
 func makes(r *replica.Replica) bool {
-	own := r.Own()
-	asked := own != nil && own.Stage == replica.Asked
+	own := r.Own
+	asked := own != nil && own.Stage == flight.Asked
 	for _, o := range r.Mine.Outcomes {
 		asked = asked || o.State == engine.StateUncertain
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/flight"
 	"github.com/skerry/skerry/engine/replica"
 )
 
@@ -61,9 +62,9 @@ func TestWhatIsNotAdopted(t *testing.T) {
 				s.store.add(engine.ResourceRow{Document: "d", ID: "y", Service: "store", Kind: "file", State: engine.StateDeleted})
 			}
 		}, "409 in-progress"},
-		"a replica may have made it":                             {files, opens("y", replica.Unknown), "502 upstream"},
-		"a person is asked about a replica of its name":          {files, opens("y", replica.Asked), "502 upstream"},
-		"a replica may have made it, whatever it is to be named": {images, opens("z", replica.Unknown), "502 upstream"},
+		"a replica may have made it":                             {files, opens("y", flight.Unknown), "502 upstream"},
+		"a person is asked about a replica of its name":          {files, opens("y", flight.Asked), "502 upstream"},
+		"a replica may have made it, whatever it is to be named": {images, opens("z", flight.Unknown), "502 upstream"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, "paris", "nantes")
@@ -85,14 +86,14 @@ func TestWhatIsNotAdopted(t *testing.T) {
 }
 
 // opens leaves a replica with a create that has come to a stage, and that nothing lists.
-func opens(key engine.ResourceID, stage replica.Stage) func(*world, *site) {
+func opens(key engine.ResourceID, stage flight.Stage) func(*world, *site) {
 	return func(_ *world, s *site) {
 		for _, k := range []*engine.Kind{files, images} {
 			about := engine.About{Service: "store", Kind: k.Name, Key: key, Collaboration: engine.Replication, Placement: []engine.SiteID{"paris"}}
 			id := engine.DocumentID("d" + k.Name)
 			r := s.newReplica(id, about)
-			r.Rejoin(&replica.Remnant{}, &replica.Flight{Creates: true, Operation: engine.Operation{ID: "op", Type: engine.TypeCreate}})
-			r.Own().Stage = stage
+			r.Rejoin(&replica.Remnant{}, &flight.Flight{Creates: true, Operation: engine.Operation{ID: "op", Type: engine.TypeCreate}})
+			r.Own.Stage = stage
 			s.store.name(id, about)
 		}
 	}
@@ -103,7 +104,7 @@ func TestAQuestionKeepsNobodyFromAdopting(t *testing.T) {
 	w := newWorld(t, "paris", "nantes")
 	paris := w.sites[0]
 	paris.app.put(images, "y", `{"a":1}`)
-	opens("z", replica.Asked)(w, paris)
+	opens("z", flight.Asked)(w, paris)
 	if key, _, err := paris.AdoptExisting(t.Context(), engine.AdoptRequest{Kind: images, ID: "y", Sites: []engine.SiteID{"nantes"}}); err != nil || key != "y" {
 		t.Errorf("adopted as %q, %v", key, err)
 	}

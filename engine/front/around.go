@@ -12,6 +12,7 @@ import (
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/replica"
+	"github.com/skerry/skerry/engine/report"
 	"github.com/skerry/skerry/engine/waiting"
 )
 
@@ -76,7 +77,7 @@ func (a *around) operationOf(r engine.Request) engine.OperationID {
 }
 
 func (a *around) event(kind, subject string, data map[string]any) engine.Event {
-	return replica.NewEvent(kind, subject, a.Now(), data)
+	return report.Event(kind, subject, a.Now(), data)
 }
 
 // notHere refuses a request for something that this site has no part in: whoever has passed it on asks the others.

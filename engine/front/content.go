@@ -103,7 +103,7 @@ func (s standing) same(t standing) bool {
 func (f *Front) stands(ctx context.Context, id engine.DocumentID, asks engine.SiteID) (s standing, err error) {
 	err = f.Site.Look(ctx, id, func(r *replica.Replica) {
 		part := r.Part(asks)
-		s = standing{shares: part == view.PartMember || part == view.PartLeaving, busy: r.Busy() || r.Own() != nil, made: r.Mine.Made, settled: r.Me.Settled.Clone()}
+		s = standing{shares: part == view.PartMember || part == view.PartLeaving, busy: r.Busy() || r.Own != nil, made: r.Mine.Made, settled: r.Me.Settled.Clone()}
 		if !r.Me.Bare {
 			s.local = r.Mine.Local
 		}

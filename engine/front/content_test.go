@@ -9,6 +9,7 @@ import (
 	"testing/iotest"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/flight"
 	"github.com/skerry/skerry/engine/replica"
 )
 
@@ -18,7 +19,7 @@ var archives = &engine.Kind{Service: "store", Name: "archive", Collection: "/arc
 // Content that another agent reads comes whole only if nothing has run here meanwhile, and with what was settled before.
 func TestContentForAnAddedSite(t *testing.T) {
 	opens := func(r *replica.Replica) {
-		r.Rejoin(&replica.Remnant{}, &replica.Flight{})
+		r.Rejoin(&replica.Remnant{}, &flight.Flight{})
 		r.Mine.Local, r.Me.Settled = "p1", engine.Vector{"paris": 1}
 	}
 	for name, c := range map[string]struct {

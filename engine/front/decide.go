@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/engine"
-	"github.com/skerry/skerry/engine/replica"
+	"github.com/skerry/skerry/engine/flight"
 )
 
 // Requests are those of this site's clients that are in no document: errands, those that are kept, and those that another site may have
@@ -51,14 +51,14 @@ func (f *Requests) Decisions(ctx context.Context, id engine.OperationID) ([]engi
 // Retry sends an errand again of which a person was asked. ErrNotFound, engine.ErrSettled.
 func (f *Requests) Retry(ctx context.Context, id engine.OperationID) error {
 	err := f.errands.decide(ctx, id, func(ctx context.Context, k *engine.Kind, e *errand) error {
-		e.Stage = replica.Again
+		e.Stage = flight.Again
 		b := &engine.Batch{}
 		err := f.errands.askedNoMore(ctx, e, b)
 		if err == nil {
 			err = f.errands.declare(ctx, e, b)
 		}
 		if err != nil {
-			e.Stage = replica.Asked
+			e.Stage = flight.Asked
 			return err
 		}
 		e.left = false // who has said so knows what this site knows

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/flight"
 	"github.com/skerry/skerry/engine/issue"
 	"github.com/skerry/skerry/engine/keys"
 	"github.com/skerry/skerry/engine/plan"
@@ -43,7 +44,7 @@ type errand struct {
 	Service engine.ServiceName `json:"service"`
 	Kind    engine.KindName    `json:"kind"`
 	Blob    *engine.BlobRef    `json:"blob,omitempty"`
-	Keys    replica.Keys       `json:"keys"`
+	Keys    flight.Keys        `json:"keys"`
 	// Makes is what the document of the resource that it makes begins with, but its key; nil: it makes none.
 	Makes *engine.About `json:"makes,omitempty"`
 	// Choice is the document of the name that it gives, where that is to be at exactly one site.
@@ -51,8 +52,8 @@ type errand struct {
 	// Inside is the container whose part at this site it changes something in.
 	Inside engine.DocumentID `json:"inside,omitempty"`
 	// Sent is the body that the application gets where that is this part's share.
-	Sent  []byte        `json:"sent,omitempty"`
-	Stage replica.Stage `json:"stage"`
+	Sent  []byte       `json:"sent,omitempty"`
+	Stage flight.Stage `json:"stage"`
 	// Why says why its fate is not known, Since when it was sent last, Tries what came of that so far.
 	Why   string           `json:"why,omitempty"`
 	Since time.Time        `json:"since"`
@@ -146,7 +147,7 @@ func (q *Errands) declare(ctx context.Context, e *errand, with *engine.Batch) er
 // run declares an errand, sends its request and records what came of it.
 func (q *Errands) run(ctx context.Context, k *engine.Kind, e *errand) (engine.Answer, error) {
 	id := e.Request.Operation
-	e.Stage, e.Since, e.runs = replica.Declared, q.Now(), true
+	e.Stage, e.Since, e.runs = flight.Declared, q.Now(), true
 	q.mu.Lock()
 	_, open := q.open[id]
 	if !open {
@@ -172,7 +173,7 @@ func (q *Errands) run(ctx context.Context, k *engine.Kind, e *errand) (engine.An
 	case plan.Done:
 		return q.happened(ctx, k, e, reply)
 	case plan.Unknown:
-		e.Stage, e.Why = replica.Unknown, plan.Tell(reply, err)
+		e.Stage, e.Why = flight.Unknown, plan.Tell(reply, err)
 		st := q.status(e, engine.StatePending)
 		st.Status = reply.Status
 		if err := q.declare(ctx, e, &engine.Batch{Operations: []engine.OperationRow{q.row(k, e, st)}, Settles: true}); err != nil {
@@ -181,7 +182,7 @@ func (q *Errands) run(ctx context.Context, k *engine.Kind, e *errand) (engine.An
 		return engine.Answer{}, q.later(e, err, fmt.Sprintf("the application's service %s gave no certain answer (%s)", k.Service, e.Why))
 	}
 	if ended := q.end(ctx, e, &engine.Batch{}); ended != nil {
-		e.Stage, e.Why = replica.Unknown, "this site could not record that the application has not done it"
+		e.Stage, e.Why = flight.Unknown, "this site could not record that the application has not done it"
 		return engine.Answer{}, q.later(e, ended, e.Why)
 	}
 	if err != nil {
@@ -196,10 +197,10 @@ func (q *Errands) happened(ctx context.Context, k *engine.Kind, e *errand, reply
 	resource, err := q.publish(ctx, k, e, reply)
 	switch {
 	case errors.Is(err, errUntold):
-		e.Stage, e.Why, e.done = replica.Unknown, err.Error(), &reply
+		e.Stage, e.Why, e.done = flight.Unknown, err.Error(), &reply
 		return engine.Answer{}, q.later(e, err, "the application has done it, and "+err.Error())
 	case err != nil:
-		e.Stage, e.Why, e.done = replica.Unknown, "this site could not record that it has been done", &reply
+		e.Stage, e.Why, e.done = flight.Unknown, "this site could not record that it has been done", &reply
 		return engine.Answer{}, q.later(e, err, "the application has done it, and this site could not record that")
 	}
 	return q.present(ctx, k, e, reply, resource), nil
@@ -327,11 +328,11 @@ func (q *Errands) takeUp(ctx context.Context) error {
 		if e.Request.Credentials == nil { // never the agent's own
 			e.Request.Credentials = &engine.Credentials{}
 		}
-		if e.Stage == replica.Declared {
-			e.Stage, e.Why = replica.Unknown, "the agent stopped before the answer came"
+		if e.Stage == flight.Declared {
+			e.Stage, e.Why = flight.Unknown, "the agent stopped before the answer came"
 		}
 		q.open[row.Operation] = e
-		if e.asked = e.Stage == replica.Asked; e.asked {
+		if e.asked = e.Stage == flight.Asked; e.asked {
 			continue
 		}
 		q.queue.Add(job{errand: row.Operation}, ours, 0)

@@ -78,7 +78,7 @@ func (f *Front) refused(ctx context.Context, id engine.DocumentID, k *engine.Kin
 // isOut reports whether a replica has a request in flight, or in its document.
 func (f *Front) isOut(ctx context.Context, id engine.DocumentID, op engine.OperationID) (out bool, err error) {
 	_, err = found(f.Site.Look(context.WithoutCancel(ctx), id, func(r *replica.Replica) {
-		o := r.Own()
+		o := r.Own
 		out = o != nil && o.Operation.ID == op || r.History.Get(op) != nil
 	}))
 	return out, err

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/flight"
 	"github.com/skerry/skerry/engine/replica"
 )
 
@@ -34,7 +35,7 @@ func TestWhatHasGoneOutIsNotUntouched(t *testing.T) {
 				paris.mu.Lock()
 				defer paris.mu.Unlock()
 				r := paris.newReplica(id, *about)
-				f := &replica.Flight{Operation: engine.Operation{ID: "another"}}
+				f := &flight.Flight{Operation: engine.Operation{ID: "another"}}
 				if c.own {
 					f.Operation.ID = a.Operation
 				}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/flight"
 	"github.com/skerry/skerry/engine/keys"
 	"github.com/skerry/skerry/engine/replica"
 )
@@ -157,7 +158,7 @@ func TestAKeyThatIsInFlight(t *testing.T) {
 		defer paris.mu.Unlock()
 		if first == "" {
 			first = a.Operation
-			paris.newReplica(id, engine.About{Service: "store", Kind: "file", Key: "x"}).Rejoin(&replica.Remnant{}, &replica.Flight{Operation: engine.Operation{ID: first}})
+			paris.newReplica(id, engine.About{Service: "store", Kind: "file", Key: "x"}).Rejoin(&replica.Remnant{}, &flight.Flight{Operation: engine.Operation{ID: first}})
 		}
 		return replica.Given{}, &engine.Refusal{Status: 504, Type: "upstream", Operation: first}
 	}

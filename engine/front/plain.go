@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/flight"
 	"github.com/skerry/skerry/engine/issue"
 	"github.com/skerry/skerry/engine/keys"
 	"github.com/skerry/skerry/engine/merge"
@@ -150,7 +151,7 @@ func (q *Errands) publish(ctx context.Context, k *engine.Kind, e *errand, reply 
 		}
 		return key, err
 	}
-	b.Answers = replica.Remember(e.Keys, k, reply, e.Request.Operation, "", q.Now())
+	b.Answers = flight.Remember(e.Keys, k, reply, e.Request.Operation, "", q.Now())
 	if err := q.listDone(ctx, k, e, reply, b); err != nil {
 		return "", err
 	}
@@ -188,7 +189,7 @@ func (q *Errands) publishMade(ctx context.Context, k *engine.Kind, e *errand, re
 		return "", err
 	}
 	_, err = q.Site.Decide(ctx, id, &about, &replica.Decide{What: replica.VerbPublish, Reply: reply,
-		Publish: &replica.Flight{Operation: *o, Creates: true, Within: e.Request.Within, Keys: e.Keys, After: after}})
+		Publish: &flight.Flight{Operation: *o, Creates: true, Within: e.Request.Within, Keys: e.Keys, After: after}})
 	if err != nil {
 		return "", fmt.Errorf("publish operation %s: %w", o.ID, err)
 	}

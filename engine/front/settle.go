@@ -8,10 +8,10 @@ import (
 	"net/http"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/flight"
 	"github.com/skerry/skerry/engine/issue"
 	"github.com/skerry/skerry/engine/merge"
 	"github.com/skerry/skerry/engine/plan"
-	"github.com/skerry/skerry/engine/replica"
 )
 
 // settle finds out what came of an errand that had no certain answer: by looking where that tells, by sending it again where that is
@@ -48,18 +48,18 @@ func (q *Errands) settle(ctx context.Context, id engine.OperationID) (again bool
 	if e.done != nil {
 		return q.published(ctx, k, e, *e.done)
 	}
-	person := e.Stage == replica.Again // who has said that it is to be sent again: that counts for one try
+	person := e.Stage == flight.Again // who has said that it is to be sent again: that counts for one try
 	if e.left && !person && q.Site.SetBack() {
 		return q.ask(ctx, k, e, "this site's disk was set back: it may have been settled since")
 	}
 	if o := e.operation(q.self); !person && !plan.Resendable(k, o) {
-		switch what, reply, err := q.lookFor(ctx, k, e, o); what {
-		case seenLater:
-			return true, err
-		case seenDone:
-			return q.published(ctx, k, e, reply)
-		case seenUnsure:
-			return q.ask(ctx, k, e, err.Error())
+		switch f := q.lookFor(ctx, k, e, o); f.Fate {
+		case flight.Later:
+			return true, nil
+		case flight.Happened:
+			return q.published(ctx, k, e, f.Reply)
+		case flight.Untold:
+			return q.ask(ctx, k, e, f.Why)
 		}
 	}
 	return q.sendAgain(ctx, k, e, person)
@@ -80,59 +80,20 @@ func (q *Errands) settles(e *errand) bool {
 	return q.open[e.Request.Operation] == e && !e.runs && !e.asked
 }
 
-type seen int
-
-const (
-	seenNothing seen = iota // it has not happened
-	seenDone
-	seenLater  // nothing tells now
-	seenUnsure // nothing ever will; the error says why
-)
-
-var errUnseen = errors.New("the application gave no certain answer, or the agent stopped before it came")
-
 // lookFor looks for what an errand has made, by its marker or under the identifier that its client has chosen.
-func (q *Errands) lookFor(ctx context.Context, k *engine.Kind, e *errand, o *engine.Operation) (seen, engine.Reply, error) {
+func (q *Errands) lookFor(ctx context.Context, k *engine.Kind, e *errand, o *engine.Operation) flight.Finding {
 	if _, marks := issue.Marked(k, o, q.key(e)); marks {
-		return q.find(ctx, k, e)
+		ctx, cancel := context.WithTimeout(ctx, q.CallTimeout)
+		defer cancel()
+		list, err := q.App.Find(ctx, k, q.key(e))
+		return flight.ByMarker(list, err, q.Now().Sub(e.Since) < q.CallTimeout)
 	}
 	if e.Choice == nil || o.Type != engine.TypeCreate {
-		return seenUnsure, engine.Reply{}, errUnseen
+		return flight.Finding{Fate: flight.Untold, Why: flight.Unseen}
 	}
 	at := q.Site.Here(ctx, k, string(e.Choice.Key))
 	shown, err := q.shown(ctx, k, at)
-	switch {
-	case err != nil || shown.Status != http.StatusOK && !shown.Gone():
-		return seenLater, shown, nil
-	case shown.Gone():
-		return seenNothing, shown, nil
-	}
-	edit, err := merge.EditOf(k, engine.TypeCreate, e.Request.Body, merge.New(k, *e.Choice, q.self).Nothing(), nil)
-	if err != nil || !plan.Shows(k, shown.Body, edit) {
-		return seenUnsure, shown, errors.New("the application has an object of this identifier that shows something else")
-	}
-	shown.Local = at
-	return seenDone, shown, nil
-}
-
-// find looks for the marker of an errand.
-func (q *Errands) find(ctx context.Context, k *engine.Kind, e *errand) (seen, engine.Reply, error) {
-	ctx, cancel := context.WithTimeout(ctx, q.CallTimeout)
-	defer cancel()
-	list, err := q.App.Find(ctx, k, q.key(e))
-	switch {
-	case errors.Is(err, engine.ErrUntellable):
-		return seenUnsure, engine.Reply{}, err
-	case err != nil:
-		return seenLater, engine.Reply{}, nil
-	case len(list) > 1:
-		return seenUnsure, engine.Reply{}, fmt.Errorf("the application has %d objects of one marker", len(list))
-	case len(list) == 1:
-		return seenDone, list[0], nil
-	case q.Now().Sub(e.Since) < q.CallTimeout: // it may be under way still
-		return seenLater, engine.Reply{}, nil
-	}
-	return seenNothing, engine.Reply{}, nil
+	return flight.ByName(k, e.Request.Body, merge.New(k, *e.Choice, q.self).Nothing(), at, shown, err)
 }
 
 // sendAgain sends an errand once more.
@@ -140,32 +101,25 @@ func (q *Errands) sendAgain(ctx context.Context, k *engine.Kind, e *errand, pers
 	o := e.operation(q.self)
 	repeatable := plan.Resendable(k, o)
 	if person || !repeatable { // when it went out last counts, and that somebody has said so counts once
-		e.Stage, e.Since = replica.Unknown, q.Now()
+		e.Stage, e.Since = flight.Unknown, q.Now()
 		if err := q.declare(ctx, e, &engine.Batch{}); err != nil {
 			return true, err
 		}
 	}
 	reply, err := q.send(ctx, k, e)
 	ctx = context.WithoutCancel(ctx)
-	switch became := plan.Judge(o.Type, reply, err); became {
-	case plan.Done:
+	switch f := flight.Resent(k, o, person, reply, err); f.Fate {
+	case flight.Happened:
 		return q.published(ctx, k, e, reply)
-	case plan.Conflict, plan.Denied, plan.Refused: // the first try may have happened, and have brought about this answer
-		certain := person
-		if k.HonoursKey { // it would have given its first answer again, had it let the caller in
-			certain = became != plan.Denied
-		}
-		if !certain {
-			return q.refusedAgain(ctx, k, e, o, reply)
-		}
-		return q.dismiss(ctx, k, e, reply.Status, plan.Tell(reply, nil))
-	case plan.Unknown:
-		if person && !repeatable { // it is to be asked for again
-			return q.ask(ctx, k, e, plan.Tell(reply, err))
-		}
-	default:
-		if person && !repeatable { // it has certainly not run, so the try is still to come
-			e.Stage = replica.Again
+	case flight.Refused:
+		return q.refusedAgain(ctx, k, e, o, reply)
+	case flight.Dismissed:
+		return q.dismiss(ctx, k, e, reply.Status, f.Why)
+	case flight.Untold:
+		return q.ask(ctx, k, e, f.Why)
+	case flight.Unsent:
+		if person && !repeatable { // the try is still to come
+			e.Stage = flight.Again
 			return true, q.declare(ctx, e, &engine.Batch{})
 		}
 	}
@@ -213,7 +167,7 @@ func (q *Errands) published(ctx context.Context, k *engine.Kind, e *errand, repl
 
 // ask leaves the decision about an errand to a person: it is listed as uncertain.
 func (q *Errands) ask(ctx context.Context, k *engine.Kind, e *errand, why string) (again bool, err error) {
-	e.Stage, e.Why = replica.Asked, why
+	e.Stage, e.Why = flight.Asked, why
 	st := q.status(e, engine.StateUncertain)
 	c := q.askedOf(e, st.At)
 	err = q.declare(ctx, e, &engine.Batch{
@@ -221,7 +175,7 @@ func (q *Errands) ask(ctx context.Context, k *engine.Kind, e *errand, why string
 		Events: []engine.Event{q.statusEvent(e, st), q.conflictEvent("conflict.opened", c)},
 	})
 	if err != nil {
-		e.Stage = replica.Unknown
+		e.Stage = flight.Unknown
 		return true, err
 	}
 	q.mu.Lock()
@@ -236,7 +190,7 @@ func (q *Errands) dismiss(ctx context.Context, k *engine.Kind, e *errand, status
 	st.Status, st.Error = status, why
 	told := engine.Reply{Status: cmp.Or(status, http.StatusConflict), Body: []byte(why)}
 	b := &engine.Batch{Operations: []engine.OperationRow{q.row(k, e, st)}, Events: []engine.Event{q.statusEvent(e, st)},
-		Answers: replica.Remember(e.Keys, k, told, e.Request.Operation, "", q.Now())}
+		Answers: flight.Remember(e.Keys, k, told, e.Request.Operation, "", q.Now())}
 	if err := q.askedNoMore(ctx, e, b); err != nil {
 		return true, err
 	}

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/flight"
 	"github.com/skerry/skerry/engine/keys"
-	"github.com/skerry/skerry/engine/replica"
 )
 
 // post is an action.
@@ -235,7 +235,7 @@ func TestAResourceThatTheApplicationNames(t *testing.T) {
 	r := request(disks, "POST", "", `{"size":3}`, w.sites...)
 	r.Operation = engine.OperationID(w.newID())
 	e := paris.errands.errandOf(r, keys.Keeper{})
-	e.Makes, e.Stage = aboutOf(r), replica.Declared
+	e.Makes, e.Stage = aboutOf(r), flight.Declared
 	row, err := e.stored(start)
 	if err != nil {
 		t.Fatal(err)

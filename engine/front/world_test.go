@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/flight"
 	"github.com/skerry/skerry/engine/replica"
 	"github.com/skerry/skerry/engine/view"
 	"github.com/skerry/skerry/engine/waiting"
@@ -380,7 +381,7 @@ func (l loop) Ask(ctx context.Context, id engine.DocumentID, about *engine.About
 	err = s.store.commit(&engine.Batch{
 		Operations: []engine.OperationRow{{ID: a.Operation, Document: id, Resource: row.ID, Type: q.Type, Service: q.Kind.Service, Kind: q.Kind.Name, Origin: s.id,
 			State: engine.StateApplied, Sites: map[engine.SiteID]engine.OperationStatus{s.id: {State: engine.StateApplied, Status: reply.Status}}}},
-		Answers: replica.Remember(a.Keys, q.Kind, reply, a.Operation, row.ID, s.world.time())})
+		Answers: flight.Remember(a.Keys, q.Kind, reply, a.Operation, row.ID, s.world.time())})
 	return replica.Given{Answer: engine.Answer{Status: reply.Status, Body: reply.Body, Operation: a.Operation, Resource: row.ID, Site: s.id}}, err
 }
 
@@ -410,7 +411,7 @@ func (l loop) Decide(_ context.Context, id engine.DocumentID, about *engine.Abou
 	return f.Operation.ID, s.store.commit(&engine.Batch{
 		Operations: []engine.OperationRow{{ID: f.Operation.ID, Document: id, Resource: about.Key, Origin: s.id, State: engine.StateApplied,
 			Sites: map[engine.SiteID]engine.OperationStatus{s.id: {State: engine.StateApplied}}}},
-		Answers: replica.Remember(f.Keys, loop{s}.Kind(about.Service, about.Kind), d.Reply, f.Operation.ID, about.Key, s.world.time())})
+		Answers: flight.Remember(f.Keys, loop{s}.Kind(about.Service, about.Kind), d.Reply, f.Operation.ID, about.Key, s.world.time())})
 }
 
 // documents names documents by what they begin with.

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/engine"
-	"github.com/skerry/skerry/engine/replica"
+	"github.com/skerry/skerry/engine/flight"
 )
 
 // TTL is how long the answer to a request with an Idempotency-Key is kept.
@@ -40,7 +40,7 @@ func New(cfg Config) *Keys { return &Keys{cfg: cfg, running: map[[32]byte]bool{}
 
 // Keeper remembers the answer of a request in the batch that makes its operation durable.
 type Keeper struct {
-	replica.Keys
+	flight.Keys
 	// Client says that it has a key of its client's, and not only an identifier.
 	Client bool
 	// Sent is the site that may have got the request under its key before.
@@ -98,7 +98,7 @@ var ErrInProgress = &engine.Refusal{Status: http.StatusConflict, Type: "in-progr
 
 // answered looks up what was answered under a key: with status zero before there is an answer, ErrNotFound when nothing was asked or
 // it is too long ago.
-func (k *Keys) answered(ctx context.Context, key [32]byte) (kept engine.KeyedAnswer, a replica.Remembered, err error) {
+func (k *Keys) answered(ctx context.Context, key [32]byte) (kept engine.KeyedAnswer, a flight.Remembered, err error) {
 	kept, err = k.cfg.Answer(ctx, key)
 	if err == nil && k.cfg.Now().Sub(kept.At) > TTL {
 		err = engine.ErrNotFound
@@ -115,15 +115,15 @@ func (k *Keys) answered(ctx context.Context, key [32]byte) (kept engine.KeyedAns
 // Asked remembers that a request with a key goes out, before there is an answer: its status is zero, and the same key means the same
 // operation from here on. To is the site that it goes to; empty: this one's application.
 func (k *Keys) Asked(keep Keeper, kind *engine.Kind, op engine.OperationID, to engine.SiteID) []engine.KeyedAnswer {
-	return k.remember(keep, replica.Remembered{Service: kind.Service, Kind: kind.Name, Operation: op, Sent: to})
+	return k.remember(keep, flight.Remembered{Service: kind.Service, Kind: kind.Name, Operation: op, Sent: to})
 }
 
 // Given remembers an answer.
 func (k *Keys) Given(keep Keeper, kind *engine.Kind, a engine.Answer) []engine.KeyedAnswer {
-	return replica.Remember(keep.Keys, kind, engine.Reply{Status: a.Status, Header: a.Header, Body: a.Body}, a.Operation, a.Resource, k.cfg.Now())
+	return flight.Remember(keep.Keys, kind, engine.Reply{Status: a.Status, Header: a.Header, Body: a.Body}, a.Operation, a.Resource, k.cfg.Now())
 }
 
-func (k *Keys) remember(keep Keeper, a replica.Remembered) []engine.KeyedAnswer {
+func (k *Keys) remember(keep Keeper, a flight.Remembered) []engine.KeyedAnswer {
 	list := make([]engine.KeyedAnswer, 0, len(keep.Keys.Keys))
 	for _, key := range keep.Keys.Keys {
 		list = append(list, engine.KeyedAnswer{Key: key, BodyHash: keep.BodyHash, Answer: engine.Encode(&a), At: k.cfg.Now()})
@@ -159,7 +159,7 @@ func (k *Keys) Keep(ctx context.Context, keep Keeper, kind *engine.Kind, a engin
 // Repeated is what is known of a request that may have come before: its answer, or the operation that it was and the site that may
 // have got it.
 type Repeated struct {
-	Answer *replica.Remembered
+	Answer *flight.Remembered
 	As     engine.OperationID
 	Sent   engine.SiteID
 }

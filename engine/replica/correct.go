@@ -82,7 +82,7 @@ func (t *correct) see(r *Replica, in *Answered) bool {
 		t.fail(r, engine.Outcome{State: engine.StateRejected, Error: err.Error()})
 		return true
 	}
-	r.doubt(step.Operations...)
+	r.Doubt(step.Operations...)
 	t.read, t.shown = false, shown
 	t.tries++
 	return r.call(&Call{Kind: CallSend, Present: true, Call: call})

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/flight"
 	"github.com/skerry/skerry/engine/merge"
 	"github.com/skerry/skerry/engine/plan"
 	"github.com/skerry/skerry/engine/report"
@@ -31,7 +32,7 @@ type Decide struct {
 	By    engine.SiteID
 	User  string
 	// Publish is for VerbPublish: a create whose object is there already.
-	Publish *Flight
+	Publish *flight.Flight
 	Reply   engine.Reply
 	// Done is told the operation that it has made, if any, once that is durable.
 	Done func(engine.OperationID, error)
@@ -122,11 +123,11 @@ func (r *Replica) retry(id engine.OperationID) error {
 		r.Unsay(engine.WaitAside)
 		return nil
 	}
-	if open, asked := r.ownIs(id); open {
+	if open, asked := r.OwnIs(id); open {
 		if !asked {
 			return engine.ErrSettled // it is under way
 		}
-		r.own.Stage = Again
+		r.Own.Stage = flight.Again
 		r.settling = pace{}
 		r.openWaits()
 		r.Changed()
@@ -148,7 +149,7 @@ func (r *Replica) retry(id engine.OperationID) error {
 
 // begun ends what is in flight of an operation about which a person has decided, and has what is left tried at once.
 func (r *Replica) begun(id engine.OperationID) {
-	if r.sends(id) {
+	if r.Sends(id) {
 		r.land()
 	}
 	r.again = pace{}
@@ -157,24 +158,24 @@ func (r *Replica) begun(id engine.OperationID) {
 
 // done says that this site's application has what an uncertain or refused operation sets.
 func (r *Replica) done(id engine.OperationID) error {
-	if open, asked := r.ownIs(id); open {
+	if open, asked := r.OwnIs(id); open {
 		switch {
 		case !asked:
 			return engine.ErrSettled
-		case r.own.Creates && !r.Kind.Natural():
+		case r.Own.Creates && !r.Kind.Natural():
 			return &engine.Refusal{Status: http.StatusUnprocessableEntity, Type: "settle", Operation: id, Detail: fmt.Sprintf(
 				"the identifier of the %s that it made is not known; drop the operation, delete what it made and issue it again", r.Kind.Name)}
 		}
 		reply := engine.Reply{Status: http.StatusOK}
-		if r.own.Creates {
+		if r.Own.Creates {
 			reply.Local = r.env.Here(r.Kind, string(r.About.Key))
 		}
-		if n := merge.Effect(r.Kind, &r.own.Operation); n != nil { // what it has set is still to be seen
-			r.own.Reply, r.own.Stage, r.settling.at = &Landed{Status: reply.Status}, Unknown, time.Time{}
+		if n := merge.Effect(r.Kind, &r.Own.Operation); n != nil { // what it has set is still to be seen
+			r.Own.Reply, r.Own.Stage, r.settling.at = &flight.Landed{Status: reply.Status}, flight.Unknown, time.Time{}
 			r.Changed()
 			return nil
 		}
-		return r.publish(r.own, reply, nil)
+		return r.publish(r.Own, reply, nil)
 	}
 	o, out, err := r.waitsFor(id, engine.ActionDone)
 	if err != nil {
@@ -205,7 +206,7 @@ func (r *Replica) done(id engine.OperationID) error {
 
 // drop says that an uncertain or refused operation is not to be applied at this site, which differs from the others then.
 func (r *Replica) drop(id engine.OperationID) error {
-	if open, asked := r.ownIs(id); open {
+	if open, asked := r.OwnIs(id); open {
 		if !asked {
 			return engine.ErrSettled
 		}
@@ -330,11 +331,11 @@ func (r *Replica) check() error {
 // Decisions lists what a person can decide about an operation at this site now: those of retry, done and drop that would not be
 // answered with engine.ErrSettled, what is most likely wanted first.
 func (r *Replica) Decisions(id engine.OperationID) []engine.Action {
-	if open, asked := r.ownIs(id); open {
+	if open, asked := r.OwnIs(id); open {
 		switch {
 		case !asked:
 			return nil // it is under way
-		case r.own.Creates && !r.Kind.Natural():
+		case r.Own.Creates && !r.Kind.Natural():
 			return []engine.Action{engine.ActionRetry, engine.ActionDrop}
 		}
 		return []engine.Action{engine.ActionRetry, engine.ActionDone, engine.ActionDrop}

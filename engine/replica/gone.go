@@ -16,7 +16,7 @@ func (r *Replica) vanished(local engine.LocalID) bool {
 	}
 	r.note("an object is gone from the application, though no operation deleted it", nil)
 	r.setLocal("")
-	if r.sent.open() && r.sent.Operation.Type == engine.TypePatch { // one that may have run on it is not there any more
+	if r.Sent.Open() && r.Sent.Operation.Type == engine.TypePatch { // one that may have run on it is not there any more
 		r.land()
 	}
 	return true

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/flight"
 	"github.com/skerry/skerry/engine/view"
 )
 
@@ -21,19 +22,13 @@ type Ask struct {
 	Creates bool
 	After   int64
 	// Keys remember its answer under an Idempotency-Key.
-	Keys Keys
+	Keys flight.Keys
 	// Restore, unless nil, is what is to be set again in place of a body.
 	Restore *engine.RestoreRequest
 	// Done is told what the client gets, once that is durable.
 	Done   func(Given)
 	putOff bool
 	keep   *Decide
-}
-
-// Keys are what an answer is remembered under.
-type Keys struct {
-	Keys     [][32]byte `cbor:"1,keyasint,omitempty"`
-	BodyHash [32]byte   `cbor:"2,keyasint"`
 }
 
 // Given is what a client gets.

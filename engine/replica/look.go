@@ -26,7 +26,7 @@ func (l *looking) soon(now time.Time) { l.due, l.asked = now, true }
 // tidyLook looks, or says when, where that is needed. It holds no request up: what is read while one goes out is thrown away.
 func (r *Replica) tidyLook() {
 	now := r.env.Now()
-	if !r.Exists() || !r.Quiet(r.Self) || r.own.open() {
+	if !r.Exists() || !r.Quiet(r.Self) || r.Own.Open() {
 		r.look = looking{last: r.look.last, asked: r.look.asked && r.Exists(), due: r.look.due}
 		if !r.look.asked {
 			r.look.due = time.Time{}

@@ -20,7 +20,7 @@ func (r *Replica) settle(ops ...*engine.Operation) {
 			r.env.ReleaseDelete(r.Document)
 		}
 		r.UnsayOf(o.ID, engine.WaitConfirmed)
-		delete(r.doubts, o.ID)
+		delete(r.Doubts, o.ID)
 	}
 	r.goes()
 }
@@ -93,14 +93,14 @@ func (r *Replica) attempt(o *engine.Operation, reply engine.Reply, err error) {
 func (r *Replica) standing() plan.Standing {
 	st := r.Standing(r.Self)
 	st.Doubtful = func(o *engine.Operation) bool {
-		sent := r.sends(o.ID)
+		sent := r.Sends(o.ID)
 		out := r.Mine.Outcomes[o.ID]
 		refused := out.State == engine.StateRejected && out.Cause == "" // for certain
 		// No flight tells whether it was sent with its key; or a person has said which object it has made.
-		left := r.resumed && r.Kind.HonoursKey && o.Method == "POST" && !st.Settled(o) && !refused
+		left := r.Resumed && r.Kind.HonoursKey && o.Method == "POST" && !st.Settled(o) && !refused
 		return sent || left || out.Adopt != ""
 	}
-	st.Unsure = func(o *engine.Operation) bool { return r.resumed || r.doubts[o.ID] }
+	st.Unsure = func(o *engine.Operation) bool { return r.Resumed || r.Doubts[o.ID] }
 	return st
 }
 

@@ -18,8 +18,8 @@ import (
 // MyClaim is what the resource has to do with its name at this site.
 func (r *Replica) MyClaim() view.Claim {
 	st := r.Standing(r.Self)
-	maybe := r.sent.open() && r.sent.Operation.Type == engine.TypeCreate && st.Gone || r.own.open() && r.own.Creates
-	if !maybe && r.resumed && st.Gone {
+	maybe := r.Sent.Open() && r.Sent.Operation.Type == engine.TypeCreate && st.Gone || r.Own.Open() && r.Own.Creates
+	if !maybe && r.Resumed && st.Gone {
 		for _, o := range r.History.Ordered() {
 			maybe = maybe || o.Type == engine.TypeCreate && r.Kind.HonoursKey && !st.Settled(o)
 		}

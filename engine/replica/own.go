@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"time"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/flight"
 	"github.com/skerry/skerry/engine/issue"
 	"github.com/skerry/skerry/engine/merge"
 	"github.com/skerry/skerry/engine/plan"
@@ -18,7 +18,7 @@ import (
 // own runs a request of this site's clients at this site's replica, with its caller's own credentials, and makes an operation of it.
 type own struct {
 	ask      *Ask
-	flight   *Flight
+	flight   *flight.Flight
 	before   merge.Fold
 	local    engine.LocalID
 	division *merge.Division
@@ -127,7 +127,7 @@ func (t *own) prepare(r *Replica) bool {
 	if n := r.Kind.Named(q.Method, q.Path); n != nil {
 		op.Name = n.Name
 	}
-	t.flight = &Flight{Operation: op, Line: r.Line, Epoch: op.Epoch, Creates: t.creates, Credentials: q.Credentials, Within: q.Within, Keys: a.Keys, After: a.After}
+	t.flight = &flight.Flight{Operation: op, Line: r.Line, Epoch: op.Epoch, Creates: t.creates, Credentials: q.Credentials, Within: q.Within, Keys: a.Keys, After: a.After}
 	if !t.creates {
 		grows, err := issue.Growth(r.View, q)
 		if err != nil {
@@ -268,15 +268,15 @@ func (t *own) edit(r *Replica) (again bool, err error) {
 // send sends the request; it is on disk by then.
 func (t *own) send(r *Replica) bool {
 	o := &t.flight.Operation
-	t.flight.Stage, t.flight.Since = Declared, r.env.Now().UnixMicro()
+	t.flight.Stage, t.flight.Since = flight.Declared, r.env.Now().UnixMicro()
 	t.flight.Key = r.firstKey(o)
 	if !t.creates {
 		t.flight.Key += madeAnew(r.Mine.Made)
 	}
-	r.own = t.flight
+	r.Own = t.flight
 	r.Changed()
 	t.phase = ownSends
-	return r.call(t.client(r.sendCall(t.flight.body(), t.local, t.flight.Key, t.flight.Credentials)))
+	return r.call(t.client(r.sendCall(t.flight.Body(), t.local, t.flight.Key, t.flight.Credentials)))
 }
 
 func (t *own) answer(r *Replica, in *Answered) bool {
@@ -325,7 +325,7 @@ func (t *own) heard(r *Replica, in *Answered) bool {
 	case plan.Unknown:
 		return t.unknown(r, fmt.Sprintf("the application's service %s gave no certain answer (%s)", r.Kind.Service, plan.Tell(reply, in.Err)), plan.Tell(reply, in.Err), in.Err)
 	}
-	r.own = nil // nothing has happened
+	r.Own = nil // nothing has happened
 	r.out.Settles = true
 	r.Changed()
 	t.free(r)
@@ -349,8 +349,8 @@ func answerOf(reply engine.Reply) engine.Answer {
 // unknown leaves it to settle to find out what came of the request.
 func (t *own) unknown(r *Replica, detail, why string, err error) bool {
 	o := &t.flight.Operation
-	t.flight.Stage, t.flight.Why = Unknown, why
-	r.own = t.flight
+	t.flight.Stage, t.flight.Why = flight.Unknown, why
+	r.Own = t.flight
 	r.settling.tries = 0
 	r.settling.at = r.env.Now().Add(r.limits.RetryMin)
 	r.wake(r.settling.at)
@@ -375,7 +375,7 @@ func (t *own) done(r *Replica) bool {
 func (t *own) see(r *Replica, in *Answered) bool {
 	shows, err := seen(in)
 	if err != nil {
-		t.flight.Reply = &Landed{Status: t.reply.Status, Body: t.reply.Body, Local: t.reply.Local}
+		t.flight.Reply = &flight.Landed{Status: t.reply.Status, Body: t.reply.Body, Local: t.reply.Local}
 		return t.unknown(r, "the application has done it, and this site could not see what it has set", "see what it has done: "+err.Error(), err)
 	}
 	return t.publish(r, shows)
@@ -413,7 +413,7 @@ func (t *own) publish(r *Replica, shows []byte) bool {
 		}
 	}
 	r.give(t.ask, given)
-	if t.answered != nil && r.own == nil {
+	if t.answered != nil && r.Own == nil {
 		r.saw(t.answered)
 	}
 	return true
@@ -423,7 +423,7 @@ var errUntold = errors.New("the answer does not tell the new resource's identifi
 
 // publish makes an operation of a client's request that the application has done: it is settled here, and other sites get it. Shows
 // is what the application shows after it, where that was to be seen.
-func (r *Replica) publish(f *Flight, reply engine.Reply, shows []byte) error {
+func (r *Replica) publish(f *flight.Flight, reply engine.Reply, shows []byte) error {
 	o := f.Operation
 	local := r.Mine.Local
 	if f.Creates {
@@ -455,7 +455,7 @@ func (r *Replica) publish(f *Flight, reply engine.Reply, shows []byte) error {
 	if o.Type == engine.TypeDelete {
 		local = ""
 	}
-	r.own = nil
+	r.Own = nil
 	r.out.Settles = true
 	r.UnsayOf(o.ID, engine.WaitAnswer, engine.WaitPerson)
 	r.setLocal(local)
@@ -463,12 +463,12 @@ func (r *Replica) publish(f *Flight, reply engine.Reply, shows []byte) error {
 	if o.Type == engine.TypeAction && r.History.Divides(now) && len(r.History.Stated(now)) == 0 { // it has run on this part alone: what it sets is to be shared
 		r.Became(o.ID, engine.Outcome{State: engine.StatePending, Again: true, Ran: true})
 	}
-	r.out.Answers = append(r.out.Answers, Remember(f.Keys, r.Kind, reply, o.ID, r.About.Key, r.env.Now())...)
+	r.out.Answers = append(r.out.Answers, flight.Remember(f.Keys, r.Kind, reply, o.ID, r.About.Key, r.env.Now())...)
 	return nil
 }
 
 // grow makes the placement operation that goes before an operation whose scope has named more sites; nil: there is none.
-func (r *Replica) grow(f *Flight, o *engine.Operation) *engine.Operation {
+func (r *Replica) grow(f *flight.Flight, o *engine.Operation) *engine.Operation {
 	add := slices.DeleteFunc(slices.Clone(f.Grows), r.Holds)
 	if len(add) == 0 {
 		return nil
@@ -518,27 +518,4 @@ func (a *Ask) Again() bool {
 	again := a.putOff
 	a.putOff = true
 	return again
-}
-
-// Remember returns what remembers the reply to a request under its Idempotency-Keys.
-func Remember(keys Keys, k *engine.Kind, reply engine.Reply, o engine.OperationID, resource engine.ResourceID, at time.Time) []engine.KeyedAnswer {
-	var list []engine.KeyedAnswer
-	for _, key := range keys.Keys {
-		list = append(list, engine.KeyedAnswer{Key: key, BodyHash: keys.BodyHash, At: at, Answer: engine.Encode(&Remembered{
-			Service: k.Service, Kind: k.Name, Status: reply.Status, Header: engine.TextHeader(reply.Header), Body: reply.Body, Operation: o, Resource: resource})})
-	}
-	return list
-}
-
-// Remembered is what a KeyedAnswer holds: the application's reply, and whose it is.
-type Remembered struct {
-	Service   engine.ServiceName `cbor:"1,keyasint"`
-	Kind      engine.KindName    `cbor:"2,keyasint"`
-	Status    int                `cbor:"3,keyasint,omitempty"`
-	Header    http.Header        `cbor:"4,keyasint,omitempty"`
-	Body      []byte             `cbor:"5,keyasint,omitempty"`
-	Operation engine.OperationID `cbor:"6,keyasint,omitempty"`
-	Resource  engine.ResourceID  `cbor:"7,keyasint,omitempty"`
-	// Sent is the site that may have got the request, while its status is zero.
-	Sent engine.SiteID `cbor:"8,keyasint,omitempty"`
 }

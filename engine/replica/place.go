@@ -47,7 +47,7 @@ func (r *Replica) nothingBefore(next plan.Step) bool {
 // before its removal is applied. The object stays in its application and belongs to nobody.
 func (r *Replica) leave() {
 	by := r.Placement().Removed[r.Self]
-	if by == nil || r.own != nil || r.onlyHere() || r.History.HeldBack(r.Self) {
+	if by == nil || r.Own != nil || r.onlyHere() || r.History.HeldBack(r.Self) {
 		return
 	}
 	now := r.env.Now().UnixMicro()
@@ -57,8 +57,8 @@ func (r *Replica) leave() {
 	r.SayOnly(engine.Status{Settled: r.Me.Settled, Left: &engine.Left{By: by.ID, At: now}})
 	r.Anew(r.Mine.Made)
 	r.look = looking{}
-	r.resumed = false
-	clear(r.doubts)
+	r.Resumed = false
+	clear(r.Doubts)
 	r.TouchAll()
 	r.Changed()
 }

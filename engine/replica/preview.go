@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/flight"
 	"github.com/skerry/skerry/engine/plan"
 	"github.com/skerry/skerry/engine/report"
 	"github.com/skerry/skerry/engine/tree"
@@ -49,10 +50,10 @@ func (r *Replica) whyNotNow(step plan.Step) string {
 		return aside.Reason
 	case r.Me.Rejoins:
 		return "the disk of this site was set back, or it was away for too long: what it has is being found out"
-	case r.own.open() && r.own.Stage == Asked:
-		return r.own.question()
-	case r.own.open():
-		return r.own.unanswered()
+	case r.Own.Open() && r.Own.Stage == flight.Asked:
+		return r.Own.Question()
+	case r.Own.Open():
+		return r.Own.Unanswered()
 	case r.Yields(r.Self):
 		return "another resource of this name was created earlier and has the object here"
 	}
@@ -92,13 +93,13 @@ func (r *Replica) whyNot(step plan.Step, first *engine.Operation) string {
 // NextTry is when this site goes on with an operation that waits here for its application or for another site; zero: as soon as it
 // may. It does not wait where something else has to happen first, or where it is under way.
 func (r *Replica) NextTry(id engine.OperationID) (at time.Time, waits bool) {
-	open, asked := r.ownIs(id)
+	open, asked := r.OwnIs(id)
 	switch o := r.History.Get(id); {
 	case r.task != nil || asked:
 		return at, false
 	case open:
 		return r.settling.at, true
-	case o == nil || r.Settled(r.Self, o) || r.Mine.Outcomes[id].Blocks || r.own.open() || r.Me.Wait(engine.WaitPaused) != nil:
+	case o == nil || r.Settled(r.Self, o) || r.Mine.Outcomes[id].Blocks || r.Own.Open() || r.Me.Wait(engine.WaitPaused) != nil:
 		return at, false
 	}
 	return r.again.at, true

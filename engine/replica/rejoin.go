@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/flight"
 	"github.com/skerry/skerry/engine/issue"
 	"github.com/skerry/skerry/engine/merge"
 	"github.com/skerry/skerry/engine/plan"
@@ -65,10 +66,10 @@ func (r *Replica) fallBehind(late bool) {
 	r.behind = true
 	r.refuseAll(r.rejoining())
 	if t, mine := r.task.(*own); mine {
-		if r.own == nil {
+		if r.Own == nil {
 			r.give(t.ask, Given{Err: r.rejoining()})
 		} else {
-			r.give(t.ask, Given{Err: &engine.Refusal{Status: http.StatusGatewayTimeout, Type: "upstream", Operation: r.own.Operation.ID, Detail: fmt.Sprintf(
+			r.give(t.ask, Given{Err: &engine.Refusal{Status: http.StatusGatewayTimeout, Type: "upstream", Operation: r.Own.Operation.ID, Detail: fmt.Sprintf(
 				"%s joins anew, and its application has given no certain answer yet; the operation will be settled", r.Name(r.Self))}})
 		}
 	}
@@ -95,18 +96,15 @@ func (r *Replica) Remains(drops bool) *Remnant {
 }
 
 // Rejoin makes the replica one that joins anew. What was in flight may have run, and more.
-func (r *Replica) Rejoin(left *Remnant, own *Flight) {
+func (r *Replica) Rejoin(left *Remnant, own *flight.Flight) {
 	r.Account.Rejoin(left.Number, left.Made)
-	r.Statuses, r.remnant, r.lost, r.sent, r.resumed = view.Statuses{}, left, left.Lost, nil, false
+	r.Statuses, r.remnant, r.lost, r.Sent, r.Resumed = view.Statuses{}, left, left.Lost, nil, false
 	r.TouchAll()
 	if own != nil {
-		own.Stage, own.Why = Asked, "the disk of this site was set back since"
-		r.own = own
+		own.Stage, own.Why = flight.Asked, "the disk of this site was set back since"
+		r.Own = own
 	}
 }
-
-// Own is the client's request that is open; nil: none is.
-func (r *Replica) Own() *Flight { return r.own }
 
 // rejoin chooses what is done to join anew, once another member has told what the resource is.
 func (r *Replica) rejoin(now time.Time) task {
@@ -159,8 +157,8 @@ func (t *rejoin) begin(r *Replica) bool {
 	if t.local = cmp.Or(r.Said[r.Self].Local, r.remnant.Local); r.Kind.Natural() {
 		t.local = r.env.Here(r.Kind, string(r.About.Key))
 	}
-	if f := r.own; f != nil && r.History.Get(f.Operation.ID) != nil { // it has run, and others have heard of it
-		r.own = nil
+	if f := r.Own; f != nil && r.History.Get(f.Operation.ID) != nil { // it has run, and others have heard of it
+		r.Own = nil
 	}
 	switch {
 	case r.remnant.Left:
@@ -283,7 +281,7 @@ func (t *rejoin) joined(r *Replica, local engine.LocalID) bool {
 		r.Me.Joined = by.ID
 	}
 	r.Mine.Outcomes, r.Mine.Tries = map[engine.OperationID]engine.Outcome{}, map[engine.OperationID]*view.Tries{}
-	r.remnant, r.lost, r.resumed = nil, nil, false
+	r.remnant, r.lost, r.Resumed = nil, nil, false
 	r.setLocal(local)
 	if local == "" && r.Exists() { // it is made anew, of what every action has done that is known
 		r.TouchAll()

@@ -9,6 +9,7 @@ import (
 	"github.com/skerry/skerry/engine/plan"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/flight"
 	"github.com/skerry/skerry/engine/report"
 	"github.com/skerry/skerry/engine/view"
 )
@@ -16,9 +17,9 @@ import (
 // Replica is one resource at one site. It is not safe for concurrent use.
 type Replica struct {
 	*view.View
+	flight.Flights
 	limits Limits
 
-	inFlight
 	// asks are the clients' requests that wait for their turn, first come first.
 	asks []*Ask
 	// task is under way; nil: none. token is that of the call that it waits for, lookToken that of a look.
@@ -54,23 +55,23 @@ type pace struct {
 
 // New returns the replica of a resource whose view is there. Resumed says that an earlier process may have sent what is not settled.
 func New(v *view.View, limits Limits, resumed bool) *Replica {
-	return &Replica{View: v, limits: limits, inFlight: inFlight{doubts: map[engine.OperationID]bool{}, resumed: resumed},
+	return &Replica{View: v, limits: limits, Flights: flight.Flights{Doubts: map[engine.OperationID]bool{}, Resumed: resumed},
 		unavailable: map[engine.OperationID]bool{}}
 }
 
 // doing is what is kept of a replica beside its view.
 type doing struct {
-	Own     *Flight  `cbor:"1,keyasint,omitempty"`
-	Sent    *Flight  `cbor:"2,keyasint,omitempty"`
-	Remnant *Remnant `cbor:"3,keyasint,omitempty"`
+	Own     *flight.Flight `cbor:"1,keyasint,omitempty"`
+	Sent    *flight.Flight `cbor:"2,keyasint,omitempty"`
+	Remnant *Remnant       `cbor:"3,keyasint,omitempty"`
 }
 
 // Kept returns what is to be stored of the replica.
 func (r *Replica) Kept() []byte {
-	if r.own == nil && r.sent == nil && r.remnant == nil {
+	if r.Own == nil && r.Sent == nil && r.remnant == nil {
 		return r.View.Kept(nil)
 	}
-	return r.View.Kept(engine.Encode(&doing{r.own, r.sent, r.remnant}))
+	return r.View.Kept(engine.Encode(&doing{r.Own, r.Sent, r.remnant}))
 }
 
 // Restore takes in what was stored by Kept. What was in flight may have reached the application.
@@ -83,17 +84,17 @@ func (r *Replica) Restore(b []byte) error {
 	if err := engine.Decode(kept, &d); err != nil {
 		return fmt.Errorf("read what was in flight for %s: %w", r.About.Key, err)
 	}
-	r.own, r.sent, r.remnant = d.Own, d.Sent, d.Remnant
+	r.Own, r.Sent, r.remnant = d.Own, d.Sent, d.Remnant
 	if d.Remnant != nil {
 		r.lost = d.Remnant.Lost
 	}
-	r.interrupted("the agent stopped before the answer came")
+	r.Interrupted("the agent stopped before the answer came")
 	return nil
 }
 
 // Idle reports whether the replica may be forgotten and loaded anew: nothing of it is in memory alone.
 func (r *Replica) Idle() bool {
-	return r.task == nil && r.token == 0 && r.lookToken == 0 && len(r.asks) == 0 && len(r.doubts) == 0 && !r.resumed && len(r.Fetches) == 0
+	return r.task == nil && r.token == 0 && r.lookToken == 0 && len(r.asks) == 0 && len(r.Doubts) == 0 && !r.Resumed && len(r.Fetches) == 0
 }
 
 // Step takes one input in and returns what is to be done about it.
@@ -267,7 +268,7 @@ func (r *Replica) TellNews(at time.Time) (encoded []byte, news bool) {
 func (r *Replica) SetAside(env Env, why string) *Effects {
 	r.steps(env)
 	r.task, r.token, r.lookToken = nil, 0, 0
-	r.interrupted(why)
+	r.Interrupted(why)
 	r.Say(engine.Wait{Kind: engine.WaitAside, Since: env.Now().UnixMicro(), Reason: why})
 	r.refuseAll(&engine.Refusal{Status: http.StatusServiceUnavailable, Type: "aside", Detail: why + "; it is set aside until somebody resumes it"})
 	r.Changed()

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/flight"
 	"github.com/skerry/skerry/engine/issue"
 	"github.com/skerry/skerry/engine/merge"
 	"github.com/skerry/skerry/engine/report"
@@ -363,7 +364,7 @@ func (s *site) createUnnamed(about engine.About, q engine.Request) {
 	s.tellCall(c, false)
 	if c.done.Err == nil && c.done.Reply.Status < 300 {
 		r := s.open(about)
-		s.put(r.Document, &Decide{What: VerbPublish, Publish: &Flight{Operation: o, Creates: true}, Reply: c.done.Reply})
+		s.put(r.Document, &Decide{What: VerbPublish, Publish: &flight.Flight{Operation: o, Creates: true}, Reply: c.done.Reply})
 	}
 }
 
@@ -421,7 +422,7 @@ func (s *site) decision(name string, args []string) bool {
 // having is the replica that knows of an operation.
 func (s *site) having(id engine.OperationID) *Replica {
 	for _, d := range s.documents() {
-		if r := s.replicas[d]; r.History.Get(id) != nil || r.own != nil && r.own.Operation.ID == id {
+		if r := s.replicas[d]; r.History.Get(id) != nil || r.Own != nil && r.Own.Operation.ID == id {
 			return r
 		}
 	}

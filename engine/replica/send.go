@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/flight"
 	"github.com/skerry/skerry/engine/issue"
 	"github.com/skerry/skerry/engine/merge"
 	"github.com/skerry/skerry/engine/plan"
@@ -65,14 +66,14 @@ func (t *send) begin(r *Replica) bool {
 	}
 	looks := o.Type == engine.TypeCreate && k.Natural() && o.Method != "POST" && r.Mine.Local == ""
 	t.careful = looks || !plan.Resendable(k, o) || t.step.Kind == plan.StepMake
-	t.sent = r.sends(o.ID)
+	t.sent = r.Sends(o.ID)
 	t.key = r.keyFor(o, t.step)
 	switch {
 	case t.sent && o.Type == engine.TypePatch && t.careful: // what it sets may be set again, the patch may not
 		t.over(r)
 		r.task = &correct{step: plan.SetAgain(r.History, r.standing(), o), operation: o}
 		return r.task.begin(r)
-	case t.sent && !plan.Resendable(k, o), looks && !t.sent, !t.sent && r.resumed && r.marks(o):
+	case t.sent && !plan.Resendable(k, o), looks && !t.sent, !t.sent && r.Resumed && r.marks(o):
 		return t.lookFor(r)
 	}
 	return t.dispatch(r)
@@ -90,8 +91,8 @@ func (t *send) over(r *Replica) bool {
 // keyFor is the key of what a step sends: the same however often it is sent, until it has been done. What is done to an object
 // that was made anew is another request than what was done to the one before, and so is what is to be applied once more.
 func (r *Replica) keyFor(o *engine.Operation, step plan.Step) string {
-	if r.sends(o.ID) && r.sent.Key != "" {
-		return r.sent.Key
+	if r.Sends(o.ID) && r.Sent.Key != "" {
+		return r.Sent.Key
 	}
 	made := r.Mine.Made
 	if step.Kind == plan.StepMake {
@@ -153,16 +154,16 @@ func (t *send) lookFor(r *Replica) bool {
 func (t *send) dispatch(r *Replica) bool {
 	o, k := t.o, r.Kind
 	if t.careful && (!t.sent || r.marks(o)) { // again for a marker: it counts when the request went out last
-		r.sent = &Flight{Operation: *o, Line: o.Line, Epoch: o.Epoch, Stage: Declared, Key: t.key, Since: r.env.Now().UnixMicro()}
+		r.Sent = &flight.Flight{Operation: *o, Line: o.Line, Epoch: o.Epoch, Stage: flight.Declared, Key: t.key, Since: r.env.Now().UnixMicro()}
 		if t.step.Kind == plan.StepMake {
-			r.sent.Making = &Making{ids(t.step.Operations), ids(t.step.Again), ids(t.step.Voided)}
+			r.Sent.Making = &flight.Making{Operations: ids(t.step.Operations), Again: ids(t.step.Again), Voided: ids(t.step.Voided)}
 		}
 		r.Changed()
 	}
-	doubted := r.doubts[o.ID] || r.resumed
+	doubted := r.Doubts[o.ID] || r.Resumed
 	t.maybe = doubted && (t.sent || !t.careful)
-	r.doubt(t.step.Operations...)
-	r.doubt(o)
+	r.Doubt(t.step.Operations...)
+	r.Doubt(o)
 	at := t.local
 	if o.Type == engine.TypeCreate && k.Within != "" && !k.Natural() {
 		container, _ := k.Split(string(r.About.Key))
@@ -234,30 +235,26 @@ func (r *Replica) isVoid(o *engine.Operation) bool {
 func (t *send) found(r *Replica, in *Answered) bool {
 	since := time.Time{}
 	if t.sent {
-		since = engine.Time(r.sent.Since)
+		since = engine.Time(r.Sent.Since)
 	}
-	switch {
+	underWay := r.env.Now().Sub(since) < r.limits.CallTimeout
+	switch f := flight.ByMarker(in.List, in.Err, underWay); {
 	case errors.Is(in.Err, engine.ErrUntellable) && !t.sent:
 		return t.dispatch(r)
-	case errors.Is(in.Err, engine.ErrUntellable):
-		r.fail(t.o, engine.Outcome{State: engine.StateUncertain, Blocks: true, Error: in.Err.Error()})
-		return t.over(r)
+	case f.Fate == flight.Untold:
+		r.fail(t.o, engine.Outcome{State: engine.StateUncertain, Blocks: true, Error: f.Why})
+	case f.Fate == flight.Happened:
+		t.succeed(r, f.Reply, f.Reply.Local)
+	case f.Fate == flight.Absent:
+		return t.notThere(r)
 	case in.Err != nil:
 		r.tryAgain(t.o, engine.Reply{}, in.Err)
-		return t.over(r)
-	case len(in.List) == 1:
-		t.succeed(r, in.List[0], in.List[0].Local)
-		return t.over(r)
-	case len(in.List) > 1:
-		r.fail(t.o, engine.Outcome{State: engine.StateUncertain, Blocks: true, Error: fmt.Sprintf("the application has %d objects of one marker", len(in.List))})
-		return t.over(r)
-	case r.env.Now().Sub(since) < r.limits.CallTimeout:
+	default:
 		r.tryAgain(t.o, engine.Reply{}, errors.New("the application does not list what was to be made; it may be under way still"))
 		r.again.at = since.Add(r.limits.CallTimeout) // before that, nothing new can come of it but that it is there
 		r.wake(r.again.at)
-		return t.over(r)
 	}
-	return t.notThere(r)
+	return t.over(r)
 }
 
 // compare decides about a create whose identifier is taken: an object that shows what the operation sets is the operation's own
@@ -326,8 +323,8 @@ func (t *send) judge(r *Replica, in *Answered, became plan.Verdict, alone bool) 
 		return t.over(r)
 	case plan.Unsent, plan.Later, plan.Denied:
 		if !t.maybe {
-			r.certain(t.step.Operations...)
-			r.certain(o)
+			r.Certain(t.step.Operations...)
+			r.Certain(o)
 		}
 		t.withdraw(r)
 		r.later(o, reply, in.Err, alone)
@@ -393,11 +390,11 @@ func (t *send) refusedAgain(r *Replica, in *Answered) bool {
 // unknown goes on where it is not certain whether the application has done it.
 func (t *send) unknown(r *Replica, reply engine.Reply, err error, alone bool) {
 	o, k := t.o, r.Kind
-	if r.sent == nil && o.Type == engine.TypeCreate { // no delete may pass it over
-		r.sent = &Flight{Operation: *o, Line: o.Line, Epoch: o.Epoch, Key: t.key, Since: r.env.Now().UnixMicro()}
+	if r.Sent == nil && o.Type == engine.TypeCreate { // no delete may pass it over
+		r.Sent = &flight.Flight{Operation: *o, Line: o.Line, Epoch: o.Epoch, Key: t.key, Since: r.env.Now().UnixMicro()}
 	}
-	if r.sent != nil {
-		r.sent.Stage, r.sent.Why = Unknown, plan.Tell(reply, err)
+	if r.Sent != nil {
+		r.Sent.Stage, r.Sent.Why = flight.Unknown, plan.Tell(reply, err)
 		r.Changed()
 	}
 	// The next try looks for the object first, or sets the values, where the request is not to be repeated.
@@ -412,8 +409,8 @@ func (t *send) unknown(r *Replica, reply engine.Reply, err error, alone bool) {
 func (t *send) withdraw(r *Replica) {
 	if t.careful && !(t.sent && plan.Resendable(r.Kind, t.o)) {
 		r.land()
-	} else if r.sent != nil && r.sent.Stage == Declared {
-		r.sent.Stage = Unknown
+	} else if r.Sent != nil && r.Sent.Stage == flight.Declared {
+		r.Sent.Stage = flight.Unknown
 	}
 }
 
@@ -498,7 +495,7 @@ func (t *send) succeed(r *Replica, reply engine.Reply, local engine.LocalID) {
 		}
 		r.Became(o.ID, engine.Outcome{State: engine.StatePending, Status: reply.Status, Ran: true, Again: again})
 		r.land()
-		r.certain(settled...)
+		r.Certain(settled...)
 		r.goes()
 		return
 	}

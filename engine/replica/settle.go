@@ -1,12 +1,11 @@
 package replica
 
 import (
-	"errors"
-	"fmt"
 	"net/http"
 	"slices"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/flight"
 	"github.com/skerry/skerry/engine/issue"
 	"github.com/skerry/skerry/engine/merge"
 	"github.com/skerry/skerry/engine/plan"
@@ -35,9 +34,9 @@ const (
 )
 
 func (t *settle) begin(r *Replica) bool {
-	f := r.own
+	f := r.Own
 	o := &f.Operation
-	t.person = f.Stage == Again
+	t.person = f.Stage == flight.Again
 	t.local = r.Mine.Local
 	if f.Creates {
 		t.local = r.env.Addressed(r.Kind, "", f.Within)
@@ -56,7 +55,7 @@ func (t *settle) begin(r *Replica) bool {
 	if t.person || plan.Resendable(r.Kind, o) {
 		return t.send(r)
 	}
-	switch _, marks := issue.Marked(r.Kind, f.body(), r.firstKey(o)); {
+	switch _, marks := issue.Marked(r.Kind, f.Body(), r.firstKey(o)); {
 	case marks:
 		t.phase = settleFinds
 		return r.call(&Call{Kind: CallFind, Call: engine.Call{Kind: r.Kind}, Request: r.firstKey(o)})
@@ -64,7 +63,7 @@ func (t *settle) begin(r *Replica) bool {
 		t.phase = settleLooks
 		return r.call(r.readCall(t.local))
 	}
-	return t.ask(r, "the application gave no certain answer, or the agent stopped before it came")
+	return t.ask(r, flight.Unseen)
 }
 
 // nameGone reports whether another resource of the name has an object here.
@@ -74,19 +73,19 @@ func (r *Replica) nameGone() bool {
 
 // send sends the request once more, with its caller's own credentials.
 func (t *settle) send(r *Replica) bool {
-	f := r.own
+	f := r.Own
 	if f.Creates && r.Kind.Natural() && !t.named {
 		if t.named = r.env.TakeName(r.Kind, r.About.Key, r.Document); !t.named {
 			return t.retry(r)
 		}
 	}
 	if t.person {
-		f.Stage = Unknown
+		f.Stage = flight.Unknown
 	}
 	f.Since, f.Answered = r.env.Now().UnixMicro(), false
 	r.Changed()
 	t.phase = settleSends
-	return r.call(r.sendCall(f.body(), t.local, f.Key, f.Credentials))
+	return r.call(r.sendCall(f.Body(), t.local, f.Key, f.Credentials))
 }
 
 func (t *settle) over(r *Replica) bool {
@@ -102,16 +101,16 @@ func (t *settle) retry(r *Replica) bool {
 	r.settling.tries++
 	r.settling.at = r.env.Now().Add(r.env.Backoff(r.settling.tries))
 	r.wake(r.settling.at)
-	r.refuseAll(unanswered(r.own.Operation.ID))
+	r.refuseAll(unanswered(r.Own.Operation.ID))
 	r.openWaits()
 	return t.over(r)
 }
 
 // ask leaves it to a person.
 func (t *settle) ask(r *Replica, why string) bool {
-	r.own.Stage, r.own.Why = Asked, why
+	r.Own.Stage, r.Own.Why = flight.Asked, why
 	r.openWaits()
-	r.refuseAll(unanswered(r.own.Operation.ID))
+	r.refuseAll(unanswered(r.Own.Operation.ID))
 	r.Changed()
 	return t.over(r)
 }
@@ -119,9 +118,9 @@ func (t *settle) ask(r *Replica, why string) bool {
 func (t *settle) answer(r *Replica, in *Answered) bool {
 	switch t.phase {
 	case settleFinds:
-		return t.found(r, in)
+		return t.found(r, flight.ByMarker(in.List, in.Err, r.Own.UnderWay(r.env.Now(), r.limits.CallTimeout)), nil)
 	case settleLooks:
-		return t.looked(r, in)
+		return t.found(r, t.looked(r, in), in.Presented.Body)
 	case settleSends:
 		return t.heard(r, in)
 	case settleSees:
@@ -134,94 +133,62 @@ func (t *settle) answer(r *Replica, in *Answered) bool {
 	return t.refusedAgain(r, in)
 }
 
-func (t *settle) found(r *Replica, in *Answered) bool {
-	switch {
-	case errors.Is(in.Err, engine.ErrUntellable):
-		return t.ask(r, in.Err.Error())
-	case in.Err != nil:
-		return t.retry(r)
-	case len(in.List) > 1:
-		return t.ask(r, fmt.Sprintf("the application has %d objects of one marker", len(in.List)))
-	case len(in.List) == 1:
-		t.reply = in.List[0]
-		return t.publish(r, nil)
-	case r.own.underWay(r.env.Now(), r.limits.CallTimeout):
-		return t.retry(r)
-	}
-	return t.send(r)
-}
-
-// looked goes on with what the application shows: of what a create has made, or of a declared effect.
-func (t *settle) looked(r *Replica, in *Answered) bool {
-	f := r.own
-	switch {
-	case in.Err != nil || in.Reply.Status != 200 && !in.Reply.Gone():
-		return t.retry(r)
-	case !f.Creates && in.Reply.Gone():
-		return t.ask(r, "the object is gone, and nobody can see whether it ran")
-	case in.Reply.Gone():
-		return t.send(r)
-	case !f.Creates:
-		return t.effect(r, in.Presented.Body)
-	}
-	edit, err := merge.EditOf(r.Kind, engine.TypeCreate, f.body().Body, r.History.Nothing(), nil)
-	if err != nil || !plan.Shows(r.Kind, in.Presented.Body, edit) {
-		return t.ask(r, "the application has an object of this identifier that shows something else")
-	}
-	t.reply = in.Presented
-	t.reply.Local = t.local
-	return t.publish(r, nil)
-}
-
-// effect decides by what is shown whether a request whose effect is declared has run: it has left what it sets, or the number
-// that it adds to is another one.
-func (t *settle) effect(r *Replica, shows []byte) bool {
-	f := r.own
-	switch plan.TraceOf(r.Kind, merge.Effect(r.Kind, &f.Operation), f.Shown, shows) {
-	case plan.TraceThere:
-		t.reply = engine.Reply{Status: 200}
+// found goes on with what a look has found out.
+func (t *settle) found(r *Replica, f flight.Finding, shows []byte) bool {
+	switch f.Fate {
+	case flight.Happened:
+		t.reply = f.Reply
 		return t.publish(r, shows)
-	case plan.TraceAbsent:
-		if f.underWay(r.env.Now(), r.limits.CallTimeout) {
-			return t.retry(r)
-		}
+	case flight.Untold:
+		return t.ask(r, f.Why)
+	case flight.Absent:
 		return t.send(r)
 	}
-	return t.ask(r, "the application gave no certain answer, and what it shows does not tell whether it ran")
+	return t.retry(r)
+}
+
+// looked tells by what the application shows: of what a create has made, or of a declared effect.
+func (t *settle) looked(r *Replica, in *Answered) flight.Finding {
+	f := r.Own
+	if f.Creates {
+		shown := in.Presented
+		if in.Reply.Status != http.StatusOK { // only what is shown is translated
+			shown = in.Reply
+		}
+		return flight.ByName(r.Kind, f.Body().Body, r.History.Nothing(), t.local, shown, in.Err)
+	}
+	return f.ByEffect(r.Kind, in.Reply, in.Presented.Body, in.Err, f.UnderWay(r.env.Now(), r.limits.CallTimeout))
 }
 
 func (t *settle) heard(r *Replica, in *Answered) bool {
-	f, reply := r.own, plan.Answer(in.Reply, in.Err)
+	f, reply := r.Own, plan.Answer(in.Reply, in.Err)
 	f.Attempt++
 	f.Answered = in.Err == nil
 	t.reply = reply
-	certain := t.person
-	switch became := plan.Judge(f.Operation.Type, reply, in.Err); became {
-	case plan.Done:
+	switch found := flight.Resent(r.Kind, &f.Operation, t.person, reply, in.Err); found.Fate {
+	case flight.Happened:
 		return t.done(r)
-	case plan.Conflict, plan.Denied, plan.Refused: // the first try may have happened, and have brought this about
-		if r.Kind.HonoursKey { // it would have given its first answer again, had it let the caller in
-			certain = became != plan.Denied
+	case flight.Refused:
+		t.phase = settleAgain
+		return r.call(r.readCall(t.local))
+	case flight.Dismissed:
+		return t.dismiss(r, found.Why)
+	case flight.Untold:
+		return t.ask(r, found.Why)
+	case flight.Unsent:
+		if t.person && !plan.Resendable(r.Kind, &f.Operation) { // the try is still to come
+			f.Stage = flight.Again
 		}
-		if !certain {
-			t.phase = settleAgain
-			return r.call(r.readCall(t.local))
-		}
-		return t.dismiss(r, plan.Tell(reply, nil))
-	case plan.Unknown:
-		if t.person && !plan.Resendable(r.Kind, &f.Operation) || r.settling.tries >= 20 { // it is to be asked for again, or was tried for five minutes
+	case flight.Later:
+		if r.settling.tries >= 20 { // it was tried for five minutes
 			return t.ask(r, plan.Tell(reply, in.Err))
-		}
-	default:
-		if t.person && !plan.Resendable(r.Kind, &f.Operation) { // it has certainly not run, so the try is still to come
-			f.Stage = Again
 		}
 	}
 	return t.retry(r)
 }
 
 func (t *settle) done(r *Replica) bool {
-	if f := r.own; !f.Creates && plan.NeedsAfter(r.Kind, &f.Operation) {
+	if f := r.Own; !f.Creates && plan.NeedsAfter(r.Kind, &f.Operation) {
 		t.phase = settleSees
 		return r.call(r.readCall(t.local))
 	}
@@ -230,7 +197,7 @@ func (t *settle) done(r *Replica) bool {
 
 // refusedAgain decides about what was refused though an earlier try of it may have been done.
 func (t *settle) refusedAgain(r *Replica, in *Answered) bool {
-	f := r.own
+	f := r.Own
 	o, unseen := &f.Operation, "an earlier try may have run, and another was refused: "+plan.Tell(t.reply, nil)
 	switch {
 	case in.Err != nil || in.Reply.Status >= 500:
@@ -254,7 +221,7 @@ func (t *settle) refusedAgain(r *Replica, in *Answered) bool {
 }
 
 func (t *settle) publish(r *Replica, shows []byte) bool {
-	if err := r.publish(r.own, t.reply, shows); err != nil {
+	if err := r.publish(r.Own, t.reply, shows); err != nil {
 		return t.ask(r, err.Error())
 	}
 	return t.over(r)
@@ -268,23 +235,23 @@ func (t *settle) dismiss(r *Replica, why string) bool {
 
 // dismissOwn ends the client's request that is open, of which nothing came.
 func (r *Replica) dismissOwn(st engine.OperationStatus) {
-	f := r.own
+	f := r.Own
 	status := st.Status
 	if status == 0 {
 		status = 409
 	}
-	r.out.Answers = append(r.out.Answers, Remember(f.Keys, r.Kind, engine.Reply{Status: status, Body: []byte(st.Error)}, f.Operation.ID, "", r.env.Now())...)
+	r.out.Answers = append(r.out.Answers, flight.Remember(f.Keys, r.Kind, engine.Reply{Status: status, Body: []byte(st.Error)}, f.Operation.ID, "", r.env.Now())...)
 	r.out.Rows = append(r.out.Rows, r.flightRow(f, st))
-	r.out.Events = append(r.out.Events, NewEvent("operation."+string(st.State), string(f.Operation.ID), r.env.Now(), map[string]any{"operation": f.Operation.ID, "service": r.Kind.Service,
+	r.out.Events = append(r.out.Events, report.Event("operation."+string(st.State), string(f.Operation.ID), r.env.Now(), map[string]any{"operation": f.Operation.ID, "service": r.Kind.Service,
 		"kind": r.Kind.Name, "type": f.Operation.Type, "site": r.Name(r.Self), "state": st.State, "status": st.Status, "error": st.Error}))
 	r.UnsayOf(f.Operation.ID, engine.WaitAnswer, engine.WaitPerson)
-	r.own = nil
+	r.Own = nil
 	r.out.Settles = true
 	r.Changed()
 }
 
 // flightRow describes a request that is in no document: it has run, or may have run, at this site alone.
-func (r *Replica) flightRow(f *Flight, st engine.OperationStatus) engine.OperationRow {
+func (r *Replica) flightRow(f *flight.Flight, st engine.OperationStatus) engine.OperationRow {
 	o := f.Operation
 	row := report.OperationRow(r.View, &o)
 	row.IssuedAt = engine.Time(f.Since)
@@ -299,14 +266,14 @@ const firm = 4
 // openWaits says that a client's request has had no certain answer: at once where a person is asked, else once it is no mere delay,
 // and before any look can make a drift of what it may have changed.
 func (r *Replica) openWaits() {
-	f := r.own
+	f := r.Own
 	if f == nil {
 		return
 	}
 	st := engine.OperationStatus{State: engine.StatePending, At: r.env.Now(), Attempts: f.Attempt, Error: f.Why}
-	kind, reason := engine.WaitAnswer, f.unanswered()
-	if f.Stage == Asked {
-		kind, reason, st.State = engine.WaitPerson, f.question(), engine.StateUncertain
+	kind, reason := engine.WaitAnswer, f.Unanswered()
+	if f.Stage == flight.Asked {
+		kind, reason, st.State = engine.WaitPerson, f.Question(), engine.StateUncertain
 		r.Unsay(engine.WaitAnswer)
 	} else {
 		r.Unsay(engine.WaitPerson)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/flight"
 	"github.com/skerry/skerry/engine/plan"
 	"github.com/skerry/skerry/engine/view"
 )
@@ -46,7 +47,7 @@ func (r *Replica) choose() task {
 	if r.About.Chooses() {
 		return nil
 	}
-	if r.own.open() && !r.Me.Rejoins { // else the others may know what became of it
+	if r.Own.Open() && !r.Me.Rejoins { // else the others may know what became of it
 		return r.settleOwn(now)
 	}
 	if t := r.work(now); t != nil {
@@ -70,8 +71,8 @@ func (r *Replica) choose() task {
 // settleOwn chooses what is done about a client's request that had no certain answer: nothing else goes out before.
 func (r *Replica) settleOwn(now time.Time) task {
 	switch {
-	case r.own.Stage == Asked:
-		r.refuseAll(unanswered(r.own.Operation.ID))
+	case r.Own.Stage == flight.Asked:
+		r.refuseAll(unanswered(r.Own.Operation.ID))
 		return nil
 	case len(r.asks) == 0 && now.Before(r.settling.at):
 		r.wake(r.settling.at)
@@ -117,7 +118,7 @@ func (r *Replica) work(now time.Time) task {
 	if r.Me.Wait(engine.WaitPaused) != nil {
 		return nil
 	}
-	if (r.resumed || r.Me.Rejoins) && !r.env.Met(r.Others()) {
+	if (r.Resumed || r.Me.Rejoins) && !r.env.Met(r.Others()) {
 		r.wake(now.Add(r.limits.RetryMin))
 		return nil
 	}
@@ -208,10 +209,10 @@ func (r *Replica) begin(by *engine.Operation) {
 // something has come that goes before it in the order. Where an object that was to be made is there by now a client has made it, who
 // found the name free.
 func (r *Replica) unfinished(st plan.Standing) (plan.Step, bool) {
-	if !r.sent.open() || st.Yields {
+	if !r.Sent.Open() || st.Yields {
 		return plan.Step{}, false
 	}
-	o := r.sent.Operation
+	o := r.Sent.Operation
 	if o.Type != engine.TypeCreate {
 		sent := r.History.Get(o.ID)
 		return plan.Step{Kind: plan.StepRun, Operations: []*engine.Operation{sent}}, sent != nil && !st.Settled(sent) && !st.Blocked(sent) && !r.isVoid(sent)
@@ -222,7 +223,7 @@ func (r *Replica) unfinished(st plan.Standing) (plan.Step, bool) {
 		return plan.Step{}, false
 	case st.Blocked(&o):
 		return plan.Step{Kind: plan.StepHold, Operations: []*engine.Operation{&o}}, true
-	case r.sent.Making == nil:
+	case r.Sent.Making == nil:
 		create := r.History.Get(o.ID)
 		return plan.Step{Kind: plan.StepRun, Operations: []*engine.Operation{create}}, create != nil && !st.Settled(create)
 	}
@@ -235,7 +236,7 @@ func (r *Replica) unfinished(st plan.Standing) (plan.Step, bool) {
 		}
 		return ops
 	}
-	m := r.sent.Making
+	m := r.Sent.Making
 	return plan.Step{Kind: plan.StepMake, Make: &o, Operations: of(m.Operations), Again: of(m.Again), Voided: of(m.Voided)}, true
 }
 
@@ -294,14 +295,14 @@ func (r *Replica) enter() bool {
 
 // nothingLeft ends what is remembered of what was left to do.
 func (r *Replica) nothingLeft() {
-	if r.sent.open() {
+	if r.Sent.Open() {
 		r.land() // it does not count any more
 	}
-	if r.resumed {
-		r.resumed = false
+	if r.Resumed {
+		r.Resumed = false
 		r.Changed() // what waited for that, such as the end of an epoch, goes on
 	}
-	clear(r.doubts)
+	clear(r.Doubts)
 	r.Halt(nil)
 }
 
@@ -387,11 +388,11 @@ func (r *Replica) stepDone(step plan.Step, ops []*engine.Operation, local engine
 
 // ends says that nothing of some operations is in flight any more.
 func (r *Replica) ends(ops ...*engine.Operation) {
-	if r.sent == nil {
+	if r.Sent == nil {
 		return
 	}
 	for _, o := range ops {
-		if r.sent.Operation.ID == o.ID {
+		if r.Sent.Operation.ID == o.ID {
 			r.land()
 			return
 		}
@@ -400,8 +401,8 @@ func (r *Replica) ends(ops ...*engine.Operation) {
 
 // land ends the request of this site's that is in flight.
 func (r *Replica) land() {
-	if r.sent != nil {
-		r.sent = nil
+	if r.Sent != nil {
+		r.Sent = nil
 		r.out.Settles = true
 		r.Changed()
 	}
@@ -419,7 +420,7 @@ func (r *Replica) fail(o *engine.Operation, out engine.Outcome) {
 		r.settle(o)
 	}
 	if out.State != engine.StateUncertain {
-		r.certain(o)
+		r.Certain(o)
 	}
 	r.goes()
 }

@@ -3,6 +3,7 @@ package replica
 import (
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/compact"
+	"github.com/skerry/skerry/engine/flight"
 	"github.com/skerry/skerry/engine/report"
 	"github.com/skerry/skerry/engine/view"
 )
@@ -17,16 +18,16 @@ func (r *Replica) tidy() {
 	} else if again > 0 {
 		r.wake(r.env.Now().Add(again))
 	}
-	if r.own.open() {
-		if w := r.Me.Wait(engine.WaitAnswer); r.own.Stage == Unknown && w == nil {
-			told := engine.Time(r.own.Since).Add(firm / 2 * r.limits.LookAfter)
+	if r.Own.Open() {
+		if w := r.Me.Wait(engine.WaitAnswer); r.Own.Stage == flight.Unknown && w == nil {
+			told := engine.Time(r.Own.Since).Add(firm / 2 * r.limits.LookAfter)
 			if r.env.Now().Before(told) {
 				r.wake(told)
 			} else {
 				r.openWaits()
 			}
 		}
-		if r.own.Stage != Asked && r.task == nil {
+		if r.Own.Stage != flight.Asked && r.task == nil {
 			r.wake(r.settling.at)
 		}
 	}
@@ -40,7 +41,7 @@ func (r *Replica) tidy() {
 // fold lets checkpoints and epochs take the place of what every site has settled.
 func (r *Replica) fold() {
 	part := r.Part(r.Self)
-	if part == view.PartNone || r.Me.Rejoins || r.resumed && !r.env.Met(r.Others()) {
+	if part == view.PartNone || r.Me.Rejoins || r.Resumed && !r.env.Met(r.Others()) {
 		return
 	}
 	member := part == view.PartMember || part == view.PartLeaving

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/flight"
 )
 
 // world is some sites, each with an application, and what is under way between them. It has no network, store or goroutine, and its
@@ -326,10 +327,10 @@ func (s *site) step(i input) {
 // flights names the requests that are in flight.
 func (r *Replica) flights() string {
 	text := ""
-	for _, f := range []*Flight{r.own, r.sent} {
+	for _, f := range []*flight.Flight{r.Own, r.Sent} {
 		if f != nil {
-			text += fmt.Sprintf(" %s %s %s", f.Operation.Type, f.Operation.ID, map[Stage]string{Declared: "declared", Unknown: "unknown", Asked: "asked",
-				Again: "again", Seeing: "seeing"}[f.Stage])
+			text += fmt.Sprintf(" %s %s %s", f.Operation.Type, f.Operation.ID, map[flight.Stage]string{flight.Declared: "declared", flight.Unknown: "unknown", flight.Asked: "asked",
+				flight.Again: "again"}[f.Stage])
 		}
 	}
 	return text
@@ -418,7 +419,7 @@ func (s *site) rejoin(old *Replica, drops bool) {
 		how = "comes late, and takes %s from the others"
 	}
 	s.world.tell("%s: "+how, s.id, s.title(old))
-	left, own := old.Remains(drops), old.Own()
+	left, own := old.Remains(drops), old.Own
 	if drops {
 		s.runs++
 		delete(s.replicas, old.Document)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/replica"
+	"github.com/skerry/skerry/engine/report"
 	"github.com/skerry/skerry/engine/view"
 )
 
@@ -148,7 +149,7 @@ func (e env) HoldDelete(id engine.DocumentID) {
 		return
 	}
 	self := s.cfg.Members.Name(s.cfg.Self)
-	e.w.batch.Events = append(e.w.batch.Events, replica.NewEvent("site.held", string(self), e.w.now, map[string]any{"site": self}))
+	e.w.batch.Events = append(e.w.batch.Events, report.Event("site.held", string(self), e.w.now, map[string]any{"site": self}))
 }
 
 func (e env) ReleaseDelete(id engine.DocumentID) { e.w.s.deletions.Release(id) }

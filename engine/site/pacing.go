@@ -9,6 +9,7 @@ import (
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/plan"
 	"github.com/skerry/skerry/engine/replica"
+	"github.com/skerry/skerry/engine/report"
 	"github.com/skerry/skerry/engine/service"
 )
 
@@ -58,7 +59,7 @@ func (w *wakeUp) goes(name engine.ServiceName, id engine.DocumentID) {
 // queueChanged tells that a service lets requests go out, or not any more.
 func (w *wakeUp) queueChanged(name engine.ServiceName, st engine.QueueStatus) {
 	s, self := w.s, w.s.cfg.Members.Name(w.s.cfg.Self)
-	w.batch.Events = append(w.batch.Events, replica.NewEvent("queue."+string(st.State), string(self)+"/"+string(name), w.now,
+	w.batch.Events = append(w.batch.Events, report.Event("queue."+string(st.State), string(self)+"/"+string(name), w.now,
 		map[string]any{"site": self, "service": name, "state": st.State, "reason": st.Reason}))
 	told := map[engine.ServiceName]engine.QueueStatus{}
 	for name, v := range s.services {

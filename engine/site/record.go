@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/skerry/skerry/engine"
-	"github.com/skerry/skerry/engine/replica"
 	"github.com/skerry/skerry/engine/report"
 	"github.com/skerry/skerry/engine/view"
 )
@@ -83,7 +82,7 @@ func listed(rec *engine.Record) engine.ResourceRow {
 }
 
 func (w *wakeUp) event(kind, subject string, data map[string]any) {
-	w.batch.Events = append(w.batch.Events, replica.NewEvent(kind, subject, w.now, data))
+	w.batch.Events = append(w.batch.Events, report.Event(kind, subject, w.now, data))
 }
 
 // recording writes the rows of replicas, and tells what has become different, for one wake-up.

@@ -50,7 +50,7 @@ func (w *wakeUp) rejoin(a anew) {
 	if err != nil || old.Me.Rejoins && !a.drops || len(old.Others()) == 0 {
 		return
 	}
-	left, own := old.Remains(a.drops), old.Own()
+	left, own := old.Remains(a.drops), old.Own
 	w.forget(old, &engine.Refusal{Status: 503, Type: "rejoins", Detail: "this site joins anew; nothing has happened, try again later"})
 	var r *resident
 	if a.drops {

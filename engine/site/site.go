@@ -11,6 +11,7 @@ import (
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/beside"
 	"github.com/skerry/skerry/engine/replica"
+	"github.com/skerry/skerry/engine/report"
 	"github.com/skerry/skerry/engine/service"
 )
 
@@ -196,7 +197,7 @@ func (s *Site) SiteChanged(ctx context.Context, id engine.SiteID, up bool) {
 		kind = "site.up"
 	}
 	name := s.cfg.Members.Name(id)
-	event := replica.NewEvent(kind, string(name), s.cfg.Now(), map[string]any{"site": name, "peer_id": id})
+	event := report.Event(kind, string(name), s.cfg.Now(), map[string]any{"site": name, "peer_id": id})
 	if err := s.Commit(ctx, &engine.Batch{Events: []engine.Event{event}}); err != nil {
 		s.cfg.Log.Error("record that a site has come or gone", "peer", string(id), "err", err)
 	}

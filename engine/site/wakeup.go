@@ -164,7 +164,7 @@ func (r *resident) tellAll(k *work, out *replica.Effects, why string) {
 	given, decided := slices.Concat(k.given, out.Given), slices.Concat(k.decided, out.Decided)
 	for _, a := range sortedAsks(r.asks) {
 		refusal := &engine.Refusal{Status: http.StatusServiceUnavailable, Type: "aside", Detail: why}
-		if f := r.Own(); f != nil && f.Operation.ID == a.Operation { // it may have run
+		if f := r.Own; f != nil && f.Operation.ID == a.Operation { // it may have run
 			refusal = &engine.Refusal{Status: http.StatusGatewayTimeout, Type: "upstream", Operation: a.Operation, Detail: why}
 		}
 		if !slices.ContainsFunc(given, func(g replica.GivenTo) bool { return g.Ask == a }) {

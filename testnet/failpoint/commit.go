@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"github.com/skerry/skerry/engine"
-	"github.com/skerry/skerry/engine/replica"
+	"github.com/skerry/skerry/engine/flight"
 	"github.com/skerry/skerry/engine/view"
 )
 
@@ -93,37 +93,37 @@ func (s *store) declared(b *engine.Batch) (d declares) {
 	}
 	for i := range b.Records {
 		own, sent := underWay(b.Records[i].Mine)
-		for _, f := range []*replica.Flight{own, sent} {
+		for _, f := range []*flight.Flight{own, sent} {
 			if f == nil || !news(f.Operation.ID, f == own, f.Since, f.Attempt, f.Stage) {
 				continue
 			}
-			d.own = d.own || f.Stage == replica.Declared && f == own
-			d.sent = d.sent || f.Stage == replica.Declared && f == sent
-			d.asked = d.asked || f.Stage == replica.Asked
+			d.own = d.own || f.Stage == flight.Declared && f == own
+			d.sent = d.sent || f.Stage == flight.Declared && f == sent
+			d.asked = d.asked || f.Stage == flight.Asked
 		}
 	}
 	for _, e := range b.Errands {
 		var kept struct {
-			Stage replica.Stage `json:"stage"`
+			Stage flight.Stage `json:"stage"`
 		}
 		if err := json.Unmarshal(e.Data, &kept); err != nil {
 			panic(fmt.Sprintf("read errand %s: %v", e.Operation, err)) // the engine has just written it
 		}
-		d.errand = d.errand || kept.Stage == replica.Declared
-		d.asked = d.asked || kept.Stage == replica.Asked && news(e.Operation)
+		d.errand = d.errand || kept.Stage == flight.Declared
+		d.asked = d.asked || kept.Stage == flight.Asked && news(e.Operation)
 	}
 	return d
 }
 
 // underWay returns what a stored replica has in flight: a client's request, and one that brings an operation here.
-func underWay(mine []byte) (own, sent *replica.Flight) {
+func underWay(mine []byte) (own, sent *flight.Flight) {
 	if mine == nil {
 		return nil, nil
 	}
 	var kept view.Kept
 	var doing struct {
-		Own  *replica.Flight `cbor:"1,keyasint,omitempty"`
-		Sent *replica.Flight `cbor:"2,keyasint,omitempty"`
+		Own  *flight.Flight `cbor:"1,keyasint,omitempty"`
+		Sent *flight.Flight `cbor:"2,keyasint,omitempty"`
 	}
 	err := engine.Decode(mine, &kept)
 	if err == nil && kept.Doing != nil {

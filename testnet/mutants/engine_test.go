@@ -100,7 +100,7 @@ func doing() []mutant {
 	return []mutant{
 		// What a crash interrupts is forgotten, or never settled.
 		{"open requests are not settled", []edit{
-			{"engine/replica/flight.go", "if one.Stage == Declared {", "if false && one.Stage == Declared {"},
+			{"engine/flight/flights.go", "if one.Stage == Declared {", "if false && one.Stage == Declared {"},
 		}, "engine/replica", "TestScripts/crash_action$"},
 		// Somebody's data is overwritten by a replica of the same name.
 		{"a create overwrites what is there", []edit{
@@ -112,7 +112,7 @@ func doing() []mutant {
 		}, "engine/replica", "TestScripts/crash_action$"},
 		// What a person has had sent again once is sent again after every crash.
 		{"a person's word counts for ever", []edit{
-			{"engine/replica/settle.go", "if t.person {\n\t\tf.Stage = Unknown", "if false {\n\t\tf.Stage = Unknown"},
+			{"engine/replica/settle.go", "if t.person {\n\t\tf.Stage = flight.Unknown", "if false {\n\t\tf.Stage = flight.Unknown"},
 		}, "engine/replica", "TestScripts/crash_retry$"},
 		// The application refuses what refers to something that is not here yet.
 		{"nothing waits for what it refers to", []edit{

@@ -251,7 +251,7 @@ func (r *run) checkSite(ctx context.Context, s *site, lost yields, say func(stri
 				say("%s: %s %s is %s: %s (document %.8s: %s)", s.name, row.Kind, row.ID, row.State, row.Reason, row.Document, p.left(ctx, row.Document))
 			}
 			err := p.Site.Look(ctx, row.Document, func(r *replica.Replica) {
-				if f := r.Own(); f != nil {
+				if f := r.Own; f != nil {
 					say("%s: operation %s of %s is in flight: %s", s.name, f.Operation.ID, row.ID, f.Why)
 				}
 			})

@@ -1,4 +1,4 @@
-package replica
+package flight
 
 import (
 	"net/http"

@@ -1,4 +1,4 @@
-package replica
+package flight
 
 import (
 	"fmt"
@@ -47,8 +47,8 @@ type Flight struct {
 	Answered bool `cbor:"21,keyasint,omitempty"`
 }
 
-// underWay reports whether the application may still be doing it.
-func (f *Flight) underWay(now time.Time, callTimeout time.Duration) bool {
+// UnderWay reports whether the application may still be doing it.
+func (f *Flight) UnderWay(now time.Time, callTimeout time.Duration) bool {
 	return !f.Answered && now.Sub(engine.Time(f.Since)) < callTimeout
 }
 
@@ -64,8 +64,6 @@ const (
 	Asked
 	// Again: a person has said that it is to be sent again.
 	Again
-	// Seeing: it has run; what it has set is still to be seen.
-	Seeing
 )
 
 // Landed is what is kept of an answer.
@@ -82,88 +80,25 @@ type Making struct {
 	Voided     []engine.OperationID `cbor:"3,keyasint,omitempty"`
 }
 
-// open reports whether nobody knows what came of the request.
-func (f *Flight) open() bool { return f != nil && f.Stage != Declared }
+// Open reports whether nobody knows what came of the request.
+func (f *Flight) Open() bool { return f != nil && f.Stage != Declared }
 
-// asks says what a person is asked about it.
-func (f *Flight) question() string {
+// Question says what a person is asked about it.
+func (f *Flight) Question() string {
 	return fmt.Sprintf("it is not known whether %s %s ran: %s", f.Operation.Type, f.Operation.ID, f.Why)
 }
 
-// unanswered says that nobody is asked about it yet.
-func (f *Flight) unanswered() string {
+// Unanswered says that nobody is asked about it yet.
+func (f *Flight) Unanswered() string {
 	return fmt.Sprintf("%s %s has had no certain answer yet: %s", f.Operation.Type, f.Operation.ID, f.Why)
 }
 
-// body is the operation as this site's application gets it.
-func (f *Flight) body() *engine.Operation {
+// Body is the operation as this site's application gets it.
+func (f *Flight) Body() *engine.Operation {
 	if f.Sent == nil {
 		return &f.Operation
 	}
 	o := f.Operation
 	o.Body, o.Blob = f.Sent, nil
 	return &o
-}
-
-// inFlight is what this site has sent, or may have sent, to its application, and that is not over.
-type inFlight struct {
-	// own is a client's request that has had no certain answer; sent a request of this site's for an operation that has come
-	// from another, likewise. Nil: there is none.
-	own, sent *Flight
-	// doubts are operations that were sent without a certain answer, by themselves or in a correction. Resumed says that an
-	// earlier process may have sent any that is not settled.
-	doubts  map[engine.OperationID]bool
-	resumed bool
-}
-
-// interrupted says that what was going out may have reached the application, and why no answer will tell.
-func (f *inFlight) interrupted(why string) {
-	for _, one := range []*Flight{f.own, f.sent} {
-		if one == nil {
-			continue
-		}
-		one.Operation.Line, one.Operation.Origin, one.Operation.Epoch = one.Line, one.Line.Site(), one.Epoch
-		if one.Stage == Declared {
-			one.Stage, one.Why = Unknown, why
-		}
-	}
-}
-
-// sends reports whether an operation is what this site has sent without a certain answer.
-func (f *inFlight) sends(id engine.OperationID) bool {
-	return f.sent.open() && f.sent.Operation.ID == id
-}
-
-// ownIs reports whether an operation is the client's request that is open here; asked, whether a person is asked about it.
-func (f *inFlight) ownIs(id engine.OperationID) (open, asked bool) {
-	open = f.own.open() && f.own.Operation.ID == id
-	return open, open && f.own.Stage == Asked
-}
-
-// Settles reports whether it is still to be found out, without a person, what came of a client's request.
-func (f *inFlight) Settles() bool { return f.own.open() && f.own.Stage != Asked }
-
-// doubt remembers, before a request goes out, that the values of ops may reach the application.
-func (f *inFlight) doubt(ops ...*engine.Operation) {
-	for _, o := range ops {
-		f.doubts[o.ID] = true
-	}
-}
-
-// certain forgets that, since nothing of them has reached it.
-func (f *inFlight) certain(ops ...*engine.Operation) {
-	for _, o := range ops {
-		delete(f.doubts, o.ID)
-	}
-}
-
-// Blobs are the large bodies that are needed beside those of operations: of a request that is in flight.
-func (f *inFlight) Blobs() []engine.BlobHash {
-	var list []engine.BlobHash
-	for _, one := range []*Flight{f.own, f.sent} {
-		if one != nil && one.Operation.Blob != nil {
-			list = append(list, one.Operation.Blob.Hash)
-		}
-	}
-	return list
 }

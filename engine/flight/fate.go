@@ -1,0 +1,113 @@
+package flight
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/merge"
+	"github.com/skerry/skerry/engine/plan"
+)
+
+// Fate is what is found out about a request that had no certain answer.
+type Fate int
+
+const (
+	Later     Fate = iota // nothing tells now
+	Happened              // it has been done
+	Absent                // it has not
+	Dismissed             // it has not, and never will be: the application does not want it
+	Unsent                // this try has certainly not been done; whether an earlier one has is as open as before
+	Refused               // it was refused, maybe because an earlier try of it was done: what the application shows may tell
+	Untold                // nothing will ever tell: a person is asked
+)
+
+// Finding is a fate and what goes with it: the application's answer where it has happened, why where a person is asked.
+type Finding struct {
+	Fate  Fate
+	Reply engine.Reply
+	Why   string
+}
+
+// Unseen is why a person is asked where there is nothing to look at.
+const Unseen = "the application gave no certain answer, or the agent stopped before it came"
+
+// ByMarker tells by a search for what a request has made. What may be under way still counts as absent only after as long as an answer
+// may take.
+func ByMarker(list []engine.Reply, err error, underWay bool) Finding {
+	switch {
+	case errors.Is(err, engine.ErrUntellable):
+		return Finding{Fate: Untold, Why: err.Error()}
+	case err != nil:
+		return Finding{}
+	case len(list) > 1:
+		return Finding{Fate: Untold, Why: fmt.Sprintf("the application has %d objects of one marker", len(list))}
+	case len(list) == 1:
+		return Finding{Fate: Happened, Reply: list[0]}
+	case underWay:
+		return Finding{}
+	}
+	return Finding{Fate: Absent}
+}
+
+// ByName tells by what the application shows under the identifier that a create has chosen. Nothing is what there is before any operation.
+func ByName(k *engine.Kind, body []byte, nothing merge.Fold, at engine.LocalID, shown engine.Reply, err error) Finding {
+	switch {
+	case err != nil || shown.Status != http.StatusOK && !shown.Gone():
+		return Finding{}
+	case shown.Gone():
+		return Finding{Fate: Absent}
+	}
+	edit, err := merge.EditOf(k, engine.TypeCreate, body, nothing, nil)
+	if err != nil || !plan.Shows(k, shown.Body, edit) {
+		return Finding{Fate: Untold, Why: "the application has an object of this identifier that shows something else"}
+	}
+	shown.Local = at
+	return Finding{Fate: Happened, Reply: shown}
+}
+
+// Resent tells by the answer to a request that was sent once more. Person says that somebody has asked for that, which makes the try the only
+// one that counts.
+func Resent(k *engine.Kind, o *engine.Operation, person bool, reply engine.Reply, err error) Finding {
+	certain := person
+	switch became := plan.Judge(o.Type, reply, err); became {
+	case plan.Done:
+		return Finding{Fate: Happened, Reply: reply}
+	case plan.Conflict, plan.Denied, plan.Refused: // the first try may have happened, and have brought this about
+		if k.HonoursKey { // it would have given its first answer again, had it let the caller in
+			certain = became != plan.Denied
+		}
+		if !certain {
+			return Finding{Fate: Refused}
+		}
+		return Finding{Fate: Dismissed, Why: plan.Tell(reply, nil)}
+	case plan.Unknown:
+		if person && !plan.Resendable(k, o) { // it is to be asked for again
+			return Finding{Fate: Untold, Why: plan.Tell(reply, err)}
+		}
+		return Finding{}
+	}
+	return Finding{Fate: Unsent}
+}
+
+// ByEffect tells by what is shown whether a request has run whose effect is declared: it has left what it sets, or the number that it adds to
+// is another one. Nothing else of this site's may have run in between.
+func (f *Flight) ByEffect(k *engine.Kind, reply engine.Reply, shows []byte, err error, underWay bool) Finding {
+	switch {
+	case err != nil || reply.Status != http.StatusOK && !reply.Gone():
+		return Finding{}
+	case reply.Gone():
+		return Finding{Fate: Untold, Why: "the object is gone, and nobody can see whether it ran"}
+	}
+	switch plan.TraceOf(k, merge.Effect(k, &f.Operation), f.Shown, shows) {
+	case plan.TraceThere:
+		return Finding{Fate: Happened, Reply: engine.Reply{Status: http.StatusOK}}
+	case plan.TraceAbsent:
+		if underWay {
+			return Finding{}
+		}
+		return Finding{Fate: Absent}
+	}
+	return Finding{Fate: Untold, Why: "the application gave no certain answer, and what it shows does not tell whether it ran"}
+}
