@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/coreos/go-systemd/v22/daemon"
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
@@ -435,9 +436,11 @@ func (a *Agent) Run(ctx context.Context) error {
 		}
 	})
 	a.ready.set(nil)
+	a.tellManager(daemon.SdNotifyReady)
 	a.log.Info("agent is up", "api", a.cfg.API.URL(), "peer", string(a.core.Mesh.Self()), "mesh", a.core.Mesh.MeshID())
 	err := fronts.Wait()
 	a.ready.set(errors.New("the agent is stopping"))
+	a.tellManager(daemon.SdNotifyStopping)
 	stop()
 	err = errors.Join(err, below.Wait())
 	err = errors.Join(err, a.close())
@@ -445,6 +448,13 @@ func (a *Agent) Run(ctx context.Context) error {
 		a.log.Info("agent has stopped")
 	}
 	return err
+}
+
+// tellManager tells what has started the agent how far it is, if that wants to know (sd_notify(3)).
+func (a *Agent) tellManager(state string) {
+	if _, err := daemon.SdNotify(false, state); err != nil {
+		a.log.Warn("tell the service manager", "state", state, "err", err)
+	}
 }
 
 // serve answers on l with h until ctx ends, and lets requests under way finish.

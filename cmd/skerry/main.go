@@ -54,6 +54,7 @@ type commands struct {
 	Accounts   accountsCommand   `cmd:"" help:"List, add or remove those who may log in to a site."`
 	Catalog    catalogCommand    `cmd:"" help:"Work with the description of an application."`
 	Completion completionCommand `cmd:"" help:"Print what makes a shell complete commands and identifiers."`
+	Man        manCommand        `cmd:"" help:"Write the pages of the manual."`
 	Version    versionCommand    `cmd:"" help:"Print the version of this program."`
 }
 
