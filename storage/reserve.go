@@ -2,7 +2,9 @@ package storage
 
 import (
 	"crypto/rand"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -46,14 +48,23 @@ func (r *reserve) take() error {
 	if free/4 < leastReserve {
 		return fmt.Errorf("keep a reserve: %w: %d bytes are free on the disk", engine.ErrStorage, free)
 	}
-	room := make([]byte, min(mostReserve, free/4))
-	rand.Read(room)
-	if err := os.WriteFile(r.path, room, 0o600); err != nil {
+	room := min(mostReserve, free/4)
+	if err := fillFile(r.path, int64(room)); err != nil {
 		os.Remove(r.path)
-		return fmt.Errorf("keep a reserve of %d bytes: %w: %w", len(room), engine.ErrStorage, err)
+		return fmt.Errorf("keep a reserve of %d bytes: %w: %w", room, engine.ErrStorage, err)
 	}
 	r.held = true
 	return nil
+}
+
+// fillFile writes a file of so many random bytes, a few at a time: all of them at once would be the most memory that an idle agent takes.
+func fillFile(path string, n int64) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.CopyN(f, rand.Reader, n)
+	return errors.Join(err, f.Close())
 }
 
 // give frees the room.

@@ -86,7 +86,7 @@ type Limits struct {
 	LeaveWithin time.Duration
 	// ClockSkew is how far ahead of this site's clock an operation of another site may be before it waits (1 h).
 	ClockSkew time.Duration
-	// Workers is how many resources of each service send requests at once (16). Cache is how many stay in memory (2048).
+	// Workers is how many resources of each service send requests at once (16). Cache is how many stay in memory (1024).
 	Workers, Cache int
 	// History is how many operations of a resource are kept one by one once every site has settled them (256), Epoch how many
 	// a document takes before the resource goes on in another one (256).
@@ -110,7 +110,7 @@ func (l Limits) withDefaults() Limits {
 	orDefault(&l.LeaveWithin, 7*24*time.Hour)
 	orDefault(&l.ClockSkew, time.Hour)
 	orDefault(&l.Workers, 16)
-	orDefault(&l.Cache, 2048)
+	orDefault(&l.Cache, 1024)
 	orDefault(&l.History, 256)
 	orDefault(&l.Epoch, 256)
 	orDefault(&l.MaxBlob, 5<<30)

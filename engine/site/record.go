@@ -81,9 +81,37 @@ func listed(rec *engine.Record) engine.ResourceRow {
 	return rec.Row
 }
 
-func (w *wakeUp) event(kind, subject string, data map[string]any) {
+func (w *wakeUp) event(kind, subject string, data any) {
 	w.batch.Events = append(w.batch.Events, report.Event(kind, subject, w.now, data))
 }
+
+// resourceEvent and operationEvent are what events about them tell; operationAtSite is what has become of an operation at a site.
+type (
+	resourceEvent struct {
+		By       engine.SiteName    `json:"by,omitempty"`
+		Kind     engine.KindName    `json:"kind"`
+		Reason   string             `json:"reason"`
+		Resource engine.ResourceID  `json:"resource"`
+		Service  engine.ServiceName `json:"service"`
+		Site     engine.SiteName    `json:"site,omitempty"`
+		State    engine.State       `json:"state"`
+	}
+	operationEvent struct {
+		Kind      engine.KindName    `json:"kind"`
+		Operation engine.OperationID `json:"operation"`
+		Origin    engine.SiteName    `json:"origin"`
+		Resource  engine.ResourceID  `json:"resource"`
+		Service   engine.ServiceName `json:"service"`
+		Type      engine.Type        `json:"type"`
+	}
+	operationAtSite struct {
+		operationEvent
+		Error  string          `json:"error"`
+		Site   engine.SiteName `json:"site"`
+		State  engine.State    `json:"state"`
+		Status int             `json:"status"`
+	}
+)
 
 // recording writes the rows of replicas, and tells what has become different, for one wake-up.
 type recording struct{ *wakeUp }
@@ -93,32 +121,31 @@ func (w recording) rowEvents(r *resident, before, now *engine.ResourceRow, hollo
 	if hollow {
 		return
 	}
-	data := map[string]any{"resource": now.ID, "service": now.Service, "kind": now.Kind, "state": now.State, "reason": now.Reason}
+	data := resourceEvent{Kind: now.Kind, Reason: now.Reason, Resource: now.ID, Service: now.Service, State: now.State}
 	first := before.Document == ""
 	if first {
 		w.event("resource.created", string(now.ID), data)
 	}
 	for _, id := range slices.Sorted(maps.Keys(now.Sites)) {
 		was, is := before.Sites[id], now.Sites[id]
-		told := func(kind string, more map[string]any) {
-			all := maps.Clone(data)
-			all["site"], all["reason"] = w.s.cfg.Members.Name(id), is.Reason
-			maps.Copy(all, more)
-			w.event(kind, string(now.ID), all)
-		}
+		at := data
+		at.Site, at.Reason = w.s.cfg.Members.Name(id), is.Reason
+		told := func(kind string) { w.event(kind, string(now.ID), at) }
 		switch {
 		case is.Paused != nil && (was.Paused == nil || *was.Paused != *is.Paused):
-			told("resource.paused", map[string]any{"by": is.Paused.By, "reason": is.Paused.Reason})
+			paused := at
+			paused.By, paused.Reason = is.Paused.By, is.Paused.Reason
+			w.event("resource.paused", string(now.ID), paused)
 		case is.Paused == nil && was.Paused != nil:
-			told("resource.resumed", nil)
+			told("resource.resumed")
 		}
 		if is.Drifted && !was.Drifted {
-			told("resource.drifted", nil)
+			told("resource.drifted")
 		}
 		if is.Mismatch && !was.Mismatch {
 			w.s.cfg.Log.Error("sites fold the same operations differently: a defect of the agent", "resource", string(now.ID),
 				"site", string(w.s.cfg.Members.Name(id)))
-			told("resource.fold-mismatch", nil)
+			told("resource.fold-mismatch")
 		}
 	}
 	if now.State != before.State {
@@ -192,8 +219,8 @@ func (w recording) operation(r *resident, row engine.OperationRow) {
 		}
 		before = old.Sites
 	}
-	data := map[string]any{"operation": row.ID, "resource": row.Resource, "service": row.Service, "kind": row.Kind, "type": row.Type,
-		"origin": w.s.cfg.Members.Name(row.Origin)}
+	data := operationEvent{Kind: row.Kind, Operation: row.ID, Origin: w.s.cfg.Members.Name(row.Origin), Resource: row.Resource,
+		Service: row.Service, Type: row.Type}
 	if !known {
 		w.event("operation.accepted", string(row.ID), data)
 	}
@@ -215,8 +242,7 @@ func (w recording) operation(r *resident, row engine.OperationRow) {
 		if same {
 			continue
 		}
-		told := maps.Clone(data)
-		told["site"], told["state"], told["status"], told["error"] = w.s.cfg.Members.Name(site), now.State, now.Status, now.Error
+		told := operationAtSite{data, now.Error, w.s.cfg.Members.Name(site), now.State, now.Status}
 		switch {
 		case now.State == engine.StateApplied && site == r.Self:
 			w.event("operation.applied", string(row.ID), told)

@@ -282,6 +282,8 @@ func (w *wakeUp) write(r *resident, k *work) {
 
 // commit makes durable what this wake-up has brought about. After an error nothing of it has happened: its replicas are forgotten.
 func (w *wakeUp) commit() error {
+	w.batch.Records = slices.Grow(w.batch.Records, len(w.stepped))
+	w.batch.Operations = slices.Grow(w.batch.Operations, len(w.stepped))
 	for _, r := range w.stepped {
 		w.finish(r, w.work[r])
 		w.s.calls.readNow(r, w.work[r])

@@ -9,7 +9,7 @@ import (
 
 // Statuses are the newest statuses of the other sites.
 type Statuses struct {
-	of     map[engine.SiteID]heard
+	of     map[engine.SiteID]*heard
 	digest engine.Fingerprint
 }
 
@@ -30,9 +30,9 @@ func (s *Statuses) newer(st *engine.Status, signed engine.SignedStatus) (was *en
 		s.digest.Sub(digestOf(signed.Site, was.Number))
 	}
 	if s.of == nil {
-		s.of = map[engine.SiteID]heard{}
+		s.of = map[engine.SiteID]*heard{}
 	}
-	s.of[signed.Site] = heard{st, signed}
+	s.of[signed.Site] = &heard{st, signed}
 	s.digest.Add(digestOf(signed.Site, st.Number))
 	return was, true
 }
@@ -49,7 +49,10 @@ func (s *Statuses) SignedStatuses() []engine.SignedStatus {
 // Signed is the newest status of another site, as it signed it.
 func (s *Statuses) Signed(site engine.SiteID) (engine.SignedStatus, bool) {
 	h, ok := s.of[site]
-	return h.signed, ok
+	if !ok {
+		return engine.SignedStatus{}, false
+	}
+	return h.signed, true
 }
 
 // digestOf is what a status of a number adds to the digest of its document.

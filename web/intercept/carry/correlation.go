@@ -1,8 +1,8 @@
 package carry
 
 import (
-	"container/list"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/hex"
 	"maps"
 	"net/http"
@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unique"
 )
 
 // Correlations remembers which scope came with which correlation header, so that a scope follows a workflow through services that
@@ -26,15 +27,24 @@ type Correlations struct {
 	Deepest int
 
 	mu      sync.Mutex
-	byID    map[ID]*list.Element // of *workflow
-	recent  *list.List           // the one used last first
-	longest int                  // how many are kept
+	byID    map[digest]*workflow
+	recent  workflow // of a ring: the one used last is the next, the one that was not used for longest the one before
+	longest int      // how many are kept
 }
 
 // ID is a correlation id that a request has come with, and its caller's; or one that the memory has made for it.
 type ID struct {
-	text   string // with the header that it came in
-	caller string // for whom it counts; madeHere: for whoever shows it
+	made digest // what it is kept under if the memory has made it: it counts for whoever shows it then
+	own  digest // what it is kept under as its caller's
+}
+
+// digest stands for a correlation id, with the header that it came in, and for whom it counts. There may be as many as requests in an hour,
+// and they are long.
+type digest [16]byte
+
+func digestOf(id, caller string) digest {
+	sum := sha256.Sum256([]byte(caller + "\n" + id))
+	return digest(sum[:])
 }
 
 // madeHere stands for the caller of what the memory has made. Callers are told apart by digests, so that nobody is it.
@@ -42,12 +52,21 @@ const madeHere = "made here"
 
 // workflow is what is known of one correlation id.
 type workflow struct {
-	id      ID
-	scope   string // canonical, every binding with its service
-	used    time.Time
-	running int  // requests with this id that this site's agent has under way
-	counts  bool // the application has let the caller of one of them in
+	id           digest
+	scope        string // canonical, every binding with its service
+	used         int64  // in Unix nanoseconds
+	running      int32  // requests with this id that this site's agent has under way
+	counts       bool   // the application has let the caller of one of them in
+	next, before *workflow
 }
+
+// insert puts w into the ring after at; remove takes it out.
+func (w *workflow) insert(at *workflow) {
+	w.before, w.next = at, at.next
+	w.before.next, w.next.before = w, w
+}
+
+func (w *workflow) remove() { w.before.next, w.next.before = w.next, w.before }
 
 // CorrelationHeaders are those that are looked at unless the configuration names others.
 var CorrelationHeaders = []string{"Traceparent", "X-Request-Id", "X-Openstack-Request-Id", "X-B3-Traceid"}
@@ -66,7 +85,8 @@ const (
 
 // NewCorrelations returns an empty memory of the headers; ttl is the time after the last use.
 func NewCorrelations(headers []string, ttl time.Duration, now func() time.Time) *Correlations {
-	c := &Correlations{ttl: ttl, now: now, byID: map[ID]*list.Element{}, recent: list.New(), longest: maxCorrelations, Deepest: maxRunning}
+	c := &Correlations{ttl: ttl, now: now, byID: map[digest]*workflow{}, longest: maxCorrelations, Deepest: maxRunning}
+	c.recent.next, c.recent.before = &c.recent, &c.recent
 	for _, h := range headers {
 		c.headers = append(c.headers, http.CanonicalHeaderKey(h))
 	}
@@ -84,7 +104,11 @@ func (c *Correlations) IDs(h http.Header, caller string) []ID {
 			if value = strings.TrimSpace(value); name == "Traceparent" {
 				value = traceID(value)
 			}
-			if id := (ID{name + " " + value, caller}); value != "" && len(value) <= maxCorrelationID && !slices.Contains(ids, id) {
+			if value == "" || len(value) > maxCorrelationID {
+				continue
+			}
+			text := name + " " + value
+			if id := (ID{digestOf(text, madeHere), digestOf(text, caller)}); !slices.Contains(ids, id) {
 				ids = append(ids, id)
 			}
 		}
@@ -157,34 +181,37 @@ func (c *Correlations) Enter(ids []ID, text string) (leave func(let bool), other
 		case w == nil:
 		case w.scope != text:
 			return nil, w.scope, false
-		case w.running >= c.Deepest:
+		case int(w.running) >= c.Deepest:
 			return nil, "", true
 		}
 	}
+	text = unique.Make(text).Value() // most requests come with the same few scopes
 	var entered []*workflow
 	for _, id := range ids {
 		w := c.get(id)
 		if w == nil {
-			w = &workflow{id: id, scope: text}
-			c.byID[id] = c.recent.PushFront(w)
+			w = &workflow{id: id.own, scope: text}
+			c.byID[w.id] = w
+		} else {
+			w.remove()
 		}
-		w.used = c.now()
+		w.insert(&c.recent)
+		w.used = c.now().UnixNano()
 		w.running++
-		c.recent.MoveToFront(c.byID[w.id])
 		entered = append(entered, w)
 	}
-	for c.recent.Len() > c.longest {
-		c.forget(c.recent.Back())
+	for len(c.byID) > c.longest {
+		c.forget(c.recent.before)
 	}
 	return func(let bool) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		for _, w := range entered {
 			w.running--
-			w.used = c.now()
+			w.used = c.now().UnixNano()
 			w.counts = w.counts || let
-			if e := c.byID[w.id]; !w.counts && w.running == 0 && e != nil && e.Value == w {
-				c.forget(e)
+			if !w.counts && w.running == 0 && c.byID[w.id] == w {
+				c.forget(w)
 			}
 		}
 	}, "", false
@@ -194,28 +221,24 @@ func (c *Correlations) Enter(ids []ID, text string) (leave func(let bool), other
 func (c *Correlations) Len() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.recent.Len()
+	return len(c.byID)
 }
 
 // get returns what is known of an id: as one that was made here, else as its caller's. It is nil when that is nothing, or was too long
 // ago. The caller holds mu.
 func (c *Correlations) get(id ID) *workflow {
-	e := c.byID[ID{id.text, madeHere}]
-	if e == nil {
-		e = c.byID[id]
+	w := c.byID[id.made]
+	if w == nil {
+		w = c.byID[id.own]
 	}
-	if e == nil {
-		return nil
-	}
-	w := e.Value.(*workflow)
-	if w.running == 0 && c.now().Sub(w.used) > c.ttl {
-		c.forget(e)
+	if w != nil && w.running == 0 && c.now().UnixNano()-w.used > int64(c.ttl) {
+		c.forget(w)
 		return nil
 	}
 	return w
 }
 
-func (c *Correlations) forget(e *list.Element) {
-	c.recent.Remove(e)
-	delete(c.byID, e.Value.(*workflow).id)
+func (c *Correlations) forget(w *workflow) {
+	w.remove()
+	delete(c.byID, w.id)
 }
