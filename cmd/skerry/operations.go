@@ -209,7 +209,8 @@ type settleCommand struct {
 
 func (settleCommand) Help() string {
 	return `An operation is uncertain when the agent or the application failed at a moment that leaves open whether
-it happened: what is left to do for its resource here waits until a person says what is to be. It is rejected when this
+it happened: what is left to do for its resource here waits until a person says what is to be. A client's request that is
+pending because the application stumbles over it each time may be settled as well, and need not be waited for. It is rejected when this
 site's application refused what another site's had accepted: later operations go on, and the resource is degraded.
 
 Examples:

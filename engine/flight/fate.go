@@ -23,6 +23,9 @@ const (
 	Untold                // nothing will ever tell: a person is asked
 )
 
+// MostTries is how often a request that has no certain answer is sent again, for five minutes or so, before a person is asked.
+const MostTries = 20
+
 // Finding is a fate and what goes with it: the application's answer where it has happened, why where a person is asked.
 type Finding struct {
 	Fate  Fate

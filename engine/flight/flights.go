@@ -31,11 +31,8 @@ func (f *Flights) Sends(id engine.OperationID) bool {
 	return f.Sent.Open() && f.Sent.Operation.ID == id
 }
 
-// OwnIs reports whether an operation is the client's request that is open here; asked, whether a person is asked about it.
-func (f *Flights) OwnIs(id engine.OperationID) (open, asked bool) {
-	open = f.Own.Open() && f.Own.Operation.ID == id
-	return open, open && f.Own.Stage == Asked
-}
+// OwnIs reports whether an operation is the client's request that is open here.
+func (f *Flights) OwnIs(id engine.OperationID) bool { return f.Own.Open() && f.Own.Operation.ID == id }
 
 // Settles reports whether it is still to be found out, without a person, what came of a client's request.
 func (f *Flights) Settles() bool { return f.Own.Open() && f.Own.Stage != Asked }

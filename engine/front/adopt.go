@@ -172,7 +172,7 @@ func (d *Adoption) uncertain(ctx context.Context, k *engine.Kind, id engine.Loca
 	}
 	for _, e := range d.errands.all(k) {
 		name := named(k, e)
-		if e.Makes != nil && !d.errands.asks(e) || name != "" && d.Site.Here(ctx, k, name) == id {
+		if asked, _ := d.errands.asks(e); e.Makes != nil && !asked || name != "" && d.Site.Here(ctx, k, name) == id {
 			return refusal("operation " + string(e.Request.Operation))
 		}
 	}

@@ -34,7 +34,7 @@ func (f *Requests) NextTry(id engine.OperationID) time.Time {
 // Decisions lists what a person can decide about a request now, what is most likely wanted first; nil while it is under way.
 func (f *Requests) Decisions(ctx context.Context, id engine.OperationID) ([]engine.Action, error) {
 	if e := f.errands.get(id); e != nil {
-		if !f.errands.asks(e) {
+		if _, free := f.errands.asks(e); !free {
 			return nil, nil
 		}
 		return f.errands.askedOf(e, f.Now()).Actions, nil
@@ -48,21 +48,21 @@ func (f *Requests) Decisions(ctx context.Context, id engine.OperationID) ([]engi
 	return []engine.Action{engine.ActionDone, engine.ActionDrop}, nil
 }
 
-// Retry sends an errand again of which a person was asked. ErrNotFound, engine.ErrSettled.
+// Retry sends an errand again that waits for a person, or that this site could not settle. ErrNotFound, engine.ErrSettled.
 func (f *Requests) Retry(ctx context.Context, id engine.OperationID) error {
 	err := f.errands.decide(ctx, id, func(ctx context.Context, k *engine.Kind, e *errand) error {
+		was, b := e.Stage, &engine.Batch{}
 		e.Stage = flight.Again
-		b := &engine.Batch{}
 		err := f.errands.askedNoMore(ctx, e, b)
 		if err == nil {
 			err = f.errands.declare(ctx, e, b)
 		}
 		if err != nil {
-			e.Stage = flight.Asked
+			e.Stage = was
 			return err
 		}
 		e.left = false // who has said so knows what this site knows
-		f.errands.askNoMore(e)
+		f.errands.mark(e, false)
 		f.queue.Add(job{errand: id}, ours, 0)
 		return nil
 	})
@@ -98,7 +98,7 @@ func (f *Requests) Done(ctx context.Context, id engine.OperationID) error {
 	return f.decideNowhereKnown(ctx, id, engine.OperationStatus{State: engine.StateApplied})
 }
 
-// Drop gives up an errand of which a person was asked, or a request that is kept for sites that cannot be reached. ErrNotFound,
+// Drop gives up an errand that waits for a person or that this site could not settle, or a request that is kept for sites that cannot be reached. ErrNotFound,
 // engine.ErrSettled.
 func (f *Requests) Drop(ctx context.Context, id engine.OperationID) error {
 	const dropped = "dropped by an operator"
@@ -115,7 +115,7 @@ func (f *Requests) Drop(ctx context.Context, id engine.OperationID) error {
 	return err
 }
 
-// decide has do done about an errand that waits for a person, while nobody else settles it. ErrNotFound, engine.ErrSettled.
+// decide has do done about an errand that a person can decide about, while nobody else settles it. ErrNotFound, engine.ErrSettled.
 func (q *Errands) decide(ctx context.Context, id engine.OperationID, do func(context.Context, *engine.Kind, *errand) error) error {
 	e := q.get(id)
 	if e == nil {
@@ -130,23 +130,24 @@ func (q *Errands) decide(ctx context.Context, id engine.OperationID, do func(con
 		return err
 	}
 	defer release()
-	if q.get(id) != e || !q.asks(e) { // it is under way, or settled
+	if _, free := q.asks(e); q.get(id) != e || !free { // it is under way, or settled
 		return engine.ErrSettled
 	}
 	return do(ctx, k, e)
 }
 
-// asks reports whether a person is asked about an errand.
-func (q *Errands) asks(e *errand) bool {
+// asks reports whether a person is asked about an errand; free, whether one can decide about it: also where this site could not settle it.
+func (q *Errands) asks(e *errand) (asked, free bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return e.asked
+	return e.asked, e.asked || e.open && !e.runs
 }
 
-func (q *Errands) askNoMore(e *errand) {
+// mark says whether this site could not settle an errand; it is called by who has its turn.
+func (q *Errands) mark(e *errand, open bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	e.asked = false
+	e.open, e.asked = open, e.Stage == flight.Asked
 }
 
 // nowhereKnown returns the row of a request of this site that another one may have run and does not know any more.

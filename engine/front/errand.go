@@ -54,15 +54,16 @@ type errand struct {
 	// Sent is the body that the application gets where that is this part's share.
 	Sent  []byte       `json:"sent,omitempty"`
 	Stage flight.Stage `json:"stage"`
-	// Why says why its fate is not known, Since when it was sent last, Tries what came of that so far.
-	Why   string           `json:"why,omitempty"`
-	Since time.Time        `json:"since"`
-	Tries []engine.Attempt `json:"tries,omitempty"`
+	// Why says why its fate is not known, Since when it was sent last, Tries what came of that so far, Stumbles how many more had no answer.
+	Why      string           `json:"why,omitempty"`
+	Since    time.Time        `json:"since"`
+	Tries    []engine.Attempt `json:"tries,omitempty"`
+	Stumbles int              `json:"stumbles,omitempty"`
 
 	left bool          // an earlier process has left it
 	done *engine.Reply // it has happened, and that could not be recorded
-	// runs says that its first answer is still to come, asked that a person is asked about it; guarded by Errands.mu.
-	runs, asked bool
+	// runs says that its first answer is still to come, open that it could not be settled, asked that a person is; guarded by Errands.mu.
+	runs, open, asked bool
 }
 
 // maxTries is how many of its attempts an errand keeps.

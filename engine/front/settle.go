@@ -36,6 +36,7 @@ func (q *Errands) settle(ctx context.Context, id engine.OperationID) (again bool
 	case e.left && !q.Site.Met(q.members()):
 		return true, nil
 	}
+	defer func() { q.mark(e, again && e.done == nil) }()
 	if e.Makes != nil { // its resource may have been made, and only the errand be left
 		row, err := q.Store.Operation(ctx, id)
 		if there, err := found(err); err != nil || there && row.Document != "" {
@@ -122,6 +123,10 @@ func (q *Errands) sendAgain(ctx context.Context, k *engine.Kind, e *errand, pers
 			e.Stage = flight.Again
 			return true, q.declare(ctx, e, &engine.Batch{})
 		}
+	case flight.Later:
+		if e.Stumbles++; e.Stumbles >= flight.MostTries {
+			return q.ask(ctx, k, e, plan.Tell(reply, err))
+		}
 	}
 	return true, nil
 }
@@ -167,7 +172,7 @@ func (q *Errands) published(ctx context.Context, k *engine.Kind, e *errand, repl
 
 // ask leaves the decision about an errand to a person: it is listed as uncertain.
 func (q *Errands) ask(ctx context.Context, k *engine.Kind, e *errand, why string) (again bool, err error) {
-	e.Stage, e.Why = flight.Asked, why
+	e.Stage, e.Why, e.Stumbles = flight.Asked, why, 0
 	st := q.status(e, engine.StateUncertain)
 	c := q.askedOf(e, st.At)
 	err = q.declare(ctx, e, &engine.Batch{
@@ -178,9 +183,6 @@ func (q *Errands) ask(ctx context.Context, k *engine.Kind, e *errand, why string
 		e.Stage = flight.Unknown
 		return true, err
 	}
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	e.asked = true
 	return false, nil
 }
 

@@ -35,6 +35,7 @@ func TestErrandsAreSettled(t *testing.T) {
 		"a put that has not happened":                         {put, []fault{fails}, engine.StateApplied, 2},
 		"a put that has":                                      {put, []fault{doesFail}, engine.StateApplied, 2},
 		"a put, and the application is away for a while":      {put, []fault{fails, away, busy, fails}, engine.StateApplied, 5},
+		"a put over which the application always stumbles":    {put, slices.Repeat([]fault{fails}, 50), engine.StateUncertain, 1 + flight.MostTries},
 		"a put that is refused then":                          {put, []fault{doesFail, rejects}, engine.StateUncertain, 2},
 		"a delete that has happened":                          {remove, []fault{doesFail}, engine.StateApplied, 2},
 		"a delete that has happened, and is refused then":     {remove, []fault{doesFail, rejects}, engine.StateApplied, 2},

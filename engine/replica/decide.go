@@ -1,11 +1,9 @@
 package replica
 
 import (
-	"cmp"
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/skerry/skerry/engine"
@@ -58,8 +56,12 @@ const (
 	VerbResume
 )
 
-// decide does what a person has decided, and answers when it is durable.
+// decide does what a person has decided, and answers when it is durable. What is about a request that is just being settled has to wait.
 func (r *Replica) decide(d *Decide) {
+	if t, settles := r.task.(*settle); settles && d.Operation == r.Own.Operation.ID {
+		t.decided = append(t.decided, d)
+		return
+	}
 	var id engine.OperationID
 	var err error
 	switch d.What {
@@ -117,14 +119,18 @@ func (r *Replica) waitsFor(id engine.OperationID, what engine.Action) (*engine.O
 	return o, out, report.Takes(id, out, what)
 }
 
+// decidable reports whether a person can decide about the client's request that is open: who is asked, or sees that this site has tried to
+// settle it and could not.
+func decidable(r *Replica) bool { return r.Own.Stage == flight.Asked || r.settling.tries > 0 }
+
 // retry sends an uncertain or refused operation to this site's application again.
 func (r *Replica) retry(id engine.OperationID) error {
 	if r.Me.Wait(engine.WaitAside) != nil {
 		r.Unsay(engine.WaitAside)
 		return nil
 	}
-	if open, asked := r.OwnIs(id); open {
-		if !asked {
+	if r.OwnIs(id) {
+		if !decidable(r) {
 			return engine.ErrSettled // it is under way
 		}
 		r.Own.Stage = flight.Again
@@ -158,9 +164,9 @@ func (r *Replica) begun(id engine.OperationID) {
 
 // done says that this site's application has what an uncertain or refused operation sets.
 func (r *Replica) done(id engine.OperationID) error {
-	if open, asked := r.OwnIs(id); open {
+	if r.OwnIs(id) {
 		switch {
-		case !asked:
+		case !decidable(r):
 			return engine.ErrSettled
 		case r.Own.Creates && !r.Kind.Natural():
 			return &engine.Refusal{Status: http.StatusUnprocessableEntity, Type: "settle", Operation: id, Detail: fmt.Sprintf(
@@ -206,8 +212,8 @@ func (r *Replica) done(id engine.OperationID) error {
 
 // drop says that an uncertain or refused operation is not to be applied at this site, which differs from the others then.
 func (r *Replica) drop(id engine.OperationID) error {
-	if open, asked := r.OwnIs(id); open {
-		if !asked {
+	if r.OwnIs(id) {
+		if !decidable(r) {
 			return engine.ErrSettled
 		}
 		r.dismissOwn(engine.OperationStatus{State: engine.StateRejected, At: r.env.Now(), Error: "dropped by an operator"})
@@ -221,7 +227,7 @@ func (r *Replica) drop(id engine.OperationID) error {
 		return &engine.Refusal{Status: http.StatusConflict, Type: "settle", Operation: id,
 			Detail: fmt.Sprintf("operation %s comes before it and is not settled here: decide what becomes of that first", p.ID)}
 	}
-	r.Became(id, engine.Outcome{State: engine.StateRejected, Status: out.Status, Dropped: true, Error: droppedBecause(out)})
+	r.Became(id, engine.Outcome{State: engine.StateRejected, Status: out.Status, Dropped: true, Error: report.DroppedBecause(out)})
 	r.begun(id)
 	r.settle(o)
 	return nil
@@ -236,18 +242,6 @@ func (r *Replica) unsettledBefore(o *engine.Operation) *engine.Operation {
 		return nil
 	}
 	return ordered[i]
-}
-
-// droppedBecause says why a person has given an operation up.
-func droppedBecause(out engine.Outcome) string {
-	const dropped = "dropped by an operator"
-	switch {
-	case out.Error == "" && out.Status == 0, strings.HasPrefix(out.Error, dropped):
-		return cmp.Or(out.Error, dropped)
-	case out.Error == "":
-		return fmt.Sprintf("%s after status %d", dropped, out.Status)
-	}
-	return dropped + " after: " + out.Error
 }
 
 // adoptObject makes an object that is at this site's application already the replica that a create could not make here.
@@ -331,9 +325,9 @@ func (r *Replica) check() error {
 // Decisions lists what a person can decide about an operation at this site now: those of retry, done and drop that would not be
 // answered with engine.ErrSettled, what is most likely wanted first.
 func (r *Replica) Decisions(id engine.OperationID) []engine.Action {
-	if open, asked := r.OwnIs(id); open {
+	if r.OwnIs(id) {
 		switch {
-		case !asked:
+		case !decidable(r):
 			return nil // it is under way
 		case r.Own.Creates && !r.Kind.Natural():
 			return []engine.Action{engine.ActionRetry, engine.ActionDrop}

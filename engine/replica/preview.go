@@ -93,9 +93,9 @@ func (r *Replica) whyNot(step plan.Step, first *engine.Operation) string {
 // NextTry is when this site goes on with an operation that waits here for its application or for another site; zero: as soon as it
 // may. It does not wait where something else has to happen first, or where it is under way.
 func (r *Replica) NextTry(id engine.OperationID) (at time.Time, waits bool) {
-	open, asked := r.OwnIs(id)
+	open := r.OwnIs(id)
 	switch o := r.History.Get(id); {
-	case r.task != nil || asked:
+	case r.task != nil || open && r.Own.Stage == flight.Asked:
 		return at, false
 	case open:
 		return r.settling.at, true

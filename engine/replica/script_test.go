@@ -199,6 +199,8 @@ func (s *site) command(words []string) error {
 		s.fault(args)
 	case "release":
 		s.release()
+	case "lapse":
+		s.lapse()
 	case "crash":
 		s.crash()
 	case "start":

@@ -21,6 +21,8 @@ type settle struct {
 	person bool // who has said that it is to be sent again: that counts for one try
 	phase  settlePhase
 	reply  engine.Reply
+	// decided is what people have decided about the request meanwhile.
+	decided []*Decide
 }
 
 type settlePhase int
@@ -92,6 +94,10 @@ func (t *settle) over(r *Replica) bool {
 	if t.named {
 		r.env.FreeName(r.Kind, r.About.Key, r.Document)
 		t.named = false
+	}
+	r.task = nil
+	for _, d := range t.decided {
+		r.decide(d)
 	}
 	return true
 }
@@ -180,7 +186,7 @@ func (t *settle) heard(r *Replica, in *Answered) bool {
 			f.Stage = flight.Again
 		}
 	case flight.Later:
-		if r.settling.tries >= 20 { // it was tried for five minutes
+		if r.settling.tries >= flight.MostTries { // it was tried for five minutes
 			return t.ask(r, plan.Tell(reply, in.Err))
 		}
 	}

@@ -299,6 +299,17 @@ func (s *site) release() {
 	}
 }
 
+// lapse has no answer come to what is held, which is not done.
+func (s *site) lapse() {
+	held := s.held
+	s.held = nil
+	for _, c := range held {
+		c.done = &Answered{Token: c.asked.Token, Err: errLost}
+		s.tellCall(c, false)
+		s.letGo(c)
+	}
+}
+
 func (s *site) letGo(c call) {
 	if c.done == nil {
 		c.done = &Answered{Token: c.asked.Token}

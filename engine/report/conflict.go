@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net/http"
@@ -210,6 +211,18 @@ func Explain(v *view.View, o *engine.Operation, out engine.Outcome) string {
 		return fmt.Sprintf("%s refused: %s", o.Type, out.Error)
 	}
 	return fmt.Sprintf("%s refused with status %d", o.Type, out.Status)
+}
+
+// DroppedBecause says why a person has given an operation up.
+func DroppedBecause(out engine.Outcome) string {
+	const dropped = "dropped by an operator"
+	switch {
+	case out.Error == "" && out.Status == 0, strings.HasPrefix(out.Error, dropped):
+		return cmp.Or(out.Error, dropped)
+	case out.Error == "":
+		return fmt.Sprintf("%s after status %d", dropped, out.Status)
+	}
+	return dropped + " after: " + out.Error
 }
 
 // acceptedWords says in words that a site differs because somebody has decided so.

@@ -87,6 +87,7 @@ func TestTroubleTellsWhoDecides(t *testing.T) {
 		{shape.Operation{Type: "action", Sites: at("uncertain", "applied", "uncertain")}, troubles{Here: true, Elsewhere: []string{"lyon"}}},
 		{shape.Operation{Type: "create", Sites: at("applied", "rejected", "applied")}, troubles{Elsewhere: []string{"nantes"}}},
 		{shape.Operation{Type: "create", Sites: at("applied", "applied", "rejected")}, troubles{Here: true}},
+		{shape.Operation{Type: "merge", Sites: at("pending", "pending", "pending")}, troubles{Here: true}},
 		{shape.Operation{Type: "create", Sites: at("applied", "applied", "rejected")}, troubles{Settled: true}},
 		{shape.Operation{Type: "merge", Sites: at("applied", "rejected", "rejected")}, troubles{Refused: []string{"nantes", "paris"}}},
 		{shape.Operation{Type: "merge", State: "pending", Origin: "paris", Sites: at("pending", "pending")}, troubles{Kept: true}},

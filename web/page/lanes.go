@@ -143,6 +143,8 @@ func trouble(o shape.Operation, self string, decidable bool) troubles {
 		switch state := o.Sites[site].State; {
 		case state == "rejected" && o.Type != "create":
 			t.Refused = append(t.Refused, site)
+		case state == "pending" && site == self:
+			t.Here = decidable
 		case state != "rejected" && state != "uncertain":
 		case site == self:
 			t.Here, t.Settled = decidable, !decidable
