@@ -23,6 +23,8 @@ const (
 	ConflictRival ConflictKind = "rival"
 	// ConflictRefused: the application refused what another site's application took.
 	ConflictRefused ConflictKind = "refused"
+	// ConflictNotAccepted: the site does not let the one that issued it do this there. It is not sent.
+	ConflictNotAccepted ConflictKind = "not-accepted"
 	// ConflictContested: the application twice found that the request did not fit what is there (409, 412).
 	ConflictContested ConflictKind = "contested"
 	// ConflictUncertain: it is not known whether the application has done it.
@@ -49,6 +51,8 @@ type Action string
 const (
 	// ActionRetry sends it to the application again, or what is left of it to do.
 	ActionRetry Action = "retry"
+	// ActionAccept lets in what the rules of the site do not accept, this once. Only a person at that site may.
+	ActionAccept Action = "accept"
 	// ActionDone says that the application has it.
 	ActionDone Action = "done"
 	// ActionDrop gives it up at its site, which differs from the others then.

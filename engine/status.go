@@ -198,6 +198,8 @@ type Outcome struct {
 	Adopt LocalID `cbor:"10,keyasint,omitempty"`
 	// Ran says that the operation has run and is not settled: what it has set beside what counts is to be corrected.
 	Ran bool `cbor:"11,keyasint,omitempty"`
+	// Let says that a person has let the operation in that the rules of the site do not accept.
+	Let bool `cbor:"12,keyasint,omitempty"`
 }
 
 // Holding is what one site holds under a name.

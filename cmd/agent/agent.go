@@ -133,8 +133,9 @@ func (a *Agent) open(ctx context.Context) (err error) {
 		return err
 	}
 	a.core, err = core.New(ctx, core.Config{
-		Kept: waiting.Rooms{All: waiting.Share(cfg.Limits.Kept.All), Each: waiting.Share(cfg.Limits.Kept.Caller), Nobody: waiting.Share(cfg.Limits.Kept.Anonymous)},
-		Self: self, Kinds: kinds(a.catalog), Documents: documents, Store: a.between.Store(a.store, self), Blobs: a.between.Blobs(blobs),
+		Accept: cfg.Accept,
+		Kept:   waiting.Rooms{All: waiting.Share(cfg.Limits.Kept.All), Each: waiting.Share(cfg.Limits.Kept.Caller), Nobody: waiting.Share(cfg.Limits.Kept.Anonymous)},
+		Self:   self, Kinds: kinds(a.catalog), Documents: documents, Store: a.between.Store(a.store, self), Blobs: a.between.Blobs(blobs),
 		Spools: a.between.Spools(spools), App: a.between.Application(a.client), Catalog: a.client,
 		Unknown: func(service engine.ServiceName, _ engine.KindName) {
 			if r := a.refreshers[service]; r != nil {

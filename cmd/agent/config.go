@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/accept"
 	"github.com/skerry/skerry/glue/strictyaml"
 	"github.com/skerry/skerry/web/intercept/carry"
 )
@@ -35,8 +36,20 @@ type Config struct {
 	// Services [services] are this site's instance of the application: every service of the catalog and no other.
 	// Required.
 	Services map[engine.ServiceName]Service
-	Limits   Limits
-	Looks    Looks
+	// Accept [accept] is what other sites may do here: a list of rules, of which the first counts that is for the site and the kind, and
+	// it alone. What it does not let the site do is not accepted, and neither is what no rule is for. The keys of a rule are:
+	//
+	//   - from: a site's name, a zone's, or "*" for all. Required.
+	//   - kinds: a list of SERVICE/KIND, each of which may be "*". Default: all.
+	//   - operations: a list of read, create, change, action and delete. Default: all. An empty list lets them do nothing.
+	//   - scopes: a list of sharing (a request that runs here alone), replication, cross and exactly-one. Default: all.
+	//   - as: whose account operations of other sites run with: agent, that of services.X.credentials. Default agent.
+	//
+	// Default nil: members may place, change and read whatever the catalog describes. Requests that are passed on run with their
+	// caller's credentials, whatever is said here.
+	Accept []accept.Rule
+	Limits Limits
+	Looks  Looks
 	// Correlation says how scopes follow workflows.
 	Correlation Correlation
 	Log         Log

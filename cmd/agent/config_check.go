@@ -17,11 +17,12 @@ type places struct {
 	all  place // the key "services"
 	// services has the key of each service.
 	services map[engine.ServiceName]place
+	kinds    []kindAt // of accept
 }
 
 type place struct{ line, column int }
 
-// Check compares the services of a configuration with those of the application. The error is a *strictyaml.Error with
+// Check compares the services of a configuration, and the kinds in its rules, with those of the application. The error is a *strictyaml.Error with
 // all differences.
 func Check(c Config, catalog *glue.Catalog) error {
 	known := make([]string, 0, len(catalog.Services))
@@ -48,6 +49,7 @@ func Check(c Config, catalog *glue.Catalog) error {
 			note(c.places.services[name], `"front_proxy" is for services of Kubernetes: the application believes nobody's word for who asks`)
 		}
 	}
+	checkAccepted(c.places.kinds, catalog, note)
 	if len(problems) == 0 {
 		return nil
 	}

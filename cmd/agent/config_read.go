@@ -39,7 +39,7 @@ type configReader struct {
 
 func (r *configReader) read(v strictyaml.Value) {
 	m := v.Mapping("configuration")
-	m.Refuse(notYet, "accept")
+	r.config.Accept = r.accepted(m.Optional("accept"))
 	r.config.Site = readSite(m.Required("site"))
 	r.config.DataDir = r.path(m.Required("data_dir"))
 	r.config.EncryptionKey = r.path(m.Optional("encryption_key"))

@@ -58,25 +58,26 @@ type conflictsList struct {
 	Service  string `placeholder:"NAME" help:"Only those of this service; of a resource, which service's is meant."`
 	Kind     string `placeholder:"NAME" help:"The resource's kind, where its identifier alone means several."`
 	Site     string `placeholder:"NAME" help:"Only those at this site."`
-	About    string `placeholder:"KIND" help:"Only those that are exists, name, rival, refused, contested, uncertain, undeclared, drift, contention, name-taken, rejoined or aside."`
+	About    string `placeholder:"KIND" help:"Only those that are exists, name, rival, not-accepted, refused, contested, uncertain, undeclared, drift, contention, name-taken, rejoined or aside."`
 	Accepted bool   `help:"Those about which somebody has decided that the site may differ, instead of those that wait."`
 }
 
 func (conflictsList) Help() string {
 	return `A conflict is something at one site that the rules could not settle:
 
-    exists      a create met an object there that no replicated resource owns
-    name        two resources were given one name, and another one has the object
-    rival       likewise, and the object is the later one's, which lives until a person decides
-    refused     the site's application refused what another site's took
-    contested   twice, the request did not fit what is there (409, 412)
-    uncertain   it is not known whether the application has done it
-    undeclared  the object is gone, and the catalog does not say how to make it anew
-    drift       the site's application shows something else than the others, and no operation did that
-    contention  it was repaired a few times, and that did not last
-    name-taken  two parts of a container have given one name inside it, on two sides of a cut
-    rejoined    the site's disk was set back, and what its lost run had done to the object cannot be known
-    aside       a defect of the agent has struck the resource, which is set aside there
+    exists        a create met an object there that no replicated resource owns
+    name          two resources were given one name, and another one has the object
+    rival         likewise, and the object is the later one's, which lives until a person decides
+    not-accepted  the site's rules do not let the one that issued it do this there
+    refused       the site's application refused what another site's took
+    contested     twice, the request did not fit what is there (409, 412)
+    uncertain     it is not known whether the application has done it
+    undeclared    the object is gone, and the catalog does not say how to make it anew
+    drift         the site's application shows something else than the others, and no operation did that
+    contention    it was repaired a few times, and that did not last
+    name-taken    two parts of a container have given one name inside it, on two sides of a cut
+    rejoined      the site's disk was set back, and what its lost run had done to the object cannot be known
+    aside         a defect of the agent has struck the resource, which is set aside there
 
 Examples:
 
@@ -166,7 +167,7 @@ func (c *conflictsShow) Run(ctx context.Context, p *program) error {
 
 type conflictsResolve struct {
 	ID      string `arg:"" help:"Identifier of the conflict."`
-	Action  string `arg:"" enum:"retry,done,drop,adopt,keep,dismiss" help:"What is to be done: retry, done, drop, adopt, keep or dismiss, as far as the conflict takes it."`
+	Action  string `arg:"" enum:"accept,retry,done,drop,adopt,keep,dismiss" help:"What is to be done: accept, retry, done, drop, adopt, keep or dismiss, as far as the conflict takes it."`
 	Site    string `placeholder:"NAME" help:"The site that is kept: what it shows becomes what all show."`
 	LocalID string `placeholder:"ID" help:"The object to adopt, as its site calls it, where the site assigns the identifiers."`
 }
@@ -174,6 +175,7 @@ type conflictsResolve struct {
 func (conflictsResolve) Help() string {
 	return `It is done at the conflict's site, whichever agent is asked:
 
+    accept   let it in though the rules of that site do not accept it; only the agent of that site takes this
     retry    send it to the application again, or what is left of it to do
     done     the application has it
     drop     give it up at that site, which differs from the others then

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/accept"
 	"github.com/skerry/skerry/engine/desk"
 	"github.com/skerry/skerry/engine/front"
 	"github.com/skerry/skerry/engine/members"
@@ -16,7 +17,7 @@ import (
 	"github.com/skerry/skerry/engine/site"
 )
 
-// Config hands a Core everything it works with. All fields must be set, but Unknown, Changed, Inline, Await and those of Limits.
+// Config hands a Core everything it works with. All fields must be set, but Accept, Unknown, Changed, Inline, Await and those of Limits.
 type Config struct {
 	Self  engine.SiteID
 	Kinds []*engine.Kind
@@ -45,6 +46,8 @@ type Config struct {
 	Inline bool
 	// Kept bounds what is kept for sites that cannot be reached; zero stands for the defaults.
 	Kept front.Rooms
+	// Accept are the rules of what other sites may do here; nil: whatever the catalog describes.
+	Accept []accept.Rule
 	// Await, unless nil, is called by whoever is to wait for something, before it does; it returns when ready is true. It is for
 	// simulations, which let others go on meanwhile.
 	Await func(ready func() bool)
@@ -56,6 +59,8 @@ type Core struct {
 	Site  *site.Site
 	Front *front.Front
 	Desk  *desk.Desk
+	// Accept judges what other sites want to do here.
+	Accept *accept.Judge
 
 	log      *slog.Logger
 	vacating *vacating
@@ -70,7 +75,8 @@ func New(ctx context.Context, cfg Config) (*Core, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.Site, err = site.New(ctx, site.Config{Self: cfg.Self, Kinds: cfg.Kinds, Unknown: cfg.Unknown, Documents: cfg.Documents, Statuses: cfg.Documents,
+	c.Accept = &accept.Judge{Rules: cfg.Accept, Sites: c.Mesh}
+	c.Site, err = site.New(ctx, site.Config{Accept: c.Accept, Self: cfg.Self, Kinds: cfg.Kinds, Unknown: cfg.Unknown, Documents: cfg.Documents, Statuses: cfg.Documents,
 		Store: cfg.Store, Blobs: cfg.Blobs, App: cfg.App, Catalog: cfg.Catalog, Members: c.Mesh, Log: cfg.Log, Now: cfg.Now, Clock: cfg.Clock, NewID: cfg.NewID,
 		Random: fraction(cfg.Random), Limits: cfg.Limits, Inline: cfg.Inline, Await: cfg.Await})
 	if err != nil {

@@ -53,6 +53,8 @@ func decision(c engine.Conflict, action engine.Action, local engine.LocalID) *re
 		if c.Kind == engine.ConflictAside {
 			what.What = replica.VerbResume
 		}
+	case engine.ActionAccept:
+		what.What = replica.VerbAccept
 	case engine.ActionDone:
 		what.What = replica.VerbDone
 	case engine.ActionDrop:

@@ -89,6 +89,10 @@ func (p *planner) seek() int {
 // have been done.
 func (p *planner) decide(rest []*engine.Operation, sought bool) Step {
 	h, s, u := p.h, p.s, rest[0]
+	// Nothing is made here for who may not have this site make it.
+	if i := slices.IndexFunc(rest, func(o *engine.Operation) bool { return o.Type == engine.TypePlace && s.Blocked(o) }); i >= 0 {
+		return hold("", rest[i])
+	}
 	if u.Type == engine.TypePlace && p.there { // shares may be others from then on
 		if e := s.Fold(h).Difference(h.Fold(s.Shown().Or(u))); !e.Empty() {
 			return Step{Kind: StepCorrect, Operations: rest[:1], Correction: e}

@@ -54,6 +54,7 @@ const (
 	// VerbPublish makes a resource of an object that is there, or of a request that has run without one.
 	VerbPublish
 	VerbResume
+	VerbAccept
 )
 
 // decide does what a person has decided, and answers when it is durable. What is about a request that is just being settled has to wait.
@@ -66,7 +67,9 @@ func (r *Replica) decide(d *Decide) {
 	var err error
 	switch d.What {
 	case VerbRetry:
-		err = r.retry(d.Operation)
+		err = r.retry(d.Operation, engine.ActionRetry)
+	case VerbAccept:
+		err = r.retry(d.Operation, engine.ActionAccept)
 	case VerbDone:
 		err = r.done(d.Operation)
 	case VerbDrop:
@@ -116,15 +119,15 @@ func (r *Replica) waitsFor(id engine.OperationID, what engine.Action) (*engine.O
 	if !ok || !report.Decidable(r.View, o, out) {
 		return nil, out, engine.ErrSettled
 	}
-	return o, out, report.Takes(id, out, what)
+	return o, out, report.Takes(o, out, what)
 }
 
 // decidable reports whether a person can decide about the client's request that is open: who is asked, or sees that this site has tried to
 // settle it and could not.
 func decidable(r *Replica) bool { return r.Own.Stage == flight.Asked || r.settling.tries > 0 }
 
-// retry sends an uncertain or refused operation to this site's application again.
-func (r *Replica) retry(id engine.OperationID) error {
+// retry sends an uncertain or refused operation to this site's application again, or one that is let in.
+func (r *Replica) retry(id engine.OperationID, as engine.Action) error {
 	if r.Me.Wait(engine.WaitAside) != nil {
 		r.Unsay(engine.WaitAside)
 		return nil
@@ -139,7 +142,7 @@ func (r *Replica) retry(id engine.OperationID) error {
 		r.Changed()
 		return nil
 	}
-	_, out, err := r.waitsFor(id, engine.ActionRetry)
+	_, out, err := r.waitsFor(id, as)
 	if err != nil {
 		return err
 	}
@@ -148,7 +151,7 @@ func (r *Replica) retry(id engine.OperationID) error {
 			r.env.Claim(c.Document)
 		}
 	}
-	r.Became(id, engine.Outcome{State: engine.StatePending, Again: out.Again || !out.Blocks})
+	r.Became(id, engine.Outcome{State: engine.StatePending, Again: out.Again || !out.Blocks, Let: as == engine.ActionAccept})
 	r.begun(id)
 	return nil
 }

@@ -30,6 +30,8 @@ func (e env) Admits(k *engine.Kind, o *engine.Operation) bool {
 	return true
 }
 
+func (e env) Accepts(*engine.Kind, engine.Collaboration) view.Refuses { return nil }
+
 func (e env) Note(_ engine.DocumentID, message string, err error) {
 	if err != nil {
 		message += ": " + err.Error()

@@ -95,7 +95,7 @@ func (r *Replica) standing() plan.Standing {
 	st.Doubtful = func(o *engine.Operation) bool {
 		sent := r.Sends(o.ID)
 		out := r.Mine.Outcomes[o.ID]
-		refused := out.State == engine.StateRejected && out.Cause == "" // for certain
+		refused := out.State == engine.StateRejected && (out.Cause == "" || out.Cause == engine.ConflictNotAccepted) // for certain
 		// No flight tells whether it was sent with its key; or a person has said which object it has made.
 		left := r.Resumed && r.Kind.HonoursKey && o.Method == "POST" && !st.Settled(o) && !refused
 		return sent || left || out.Adopt != ""

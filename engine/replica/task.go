@@ -112,6 +112,7 @@ func (r *Replica) work(now time.Time) task {
 		}
 		r.begin(by)
 	}
+	view.Judge(r.View, r.env.Accepts(r.Kind, r.About.Collaboration), r.Sends)
 	if part == view.PartLeaving && r.Me.Wait(engine.WaitPaused) != nil { // a removal ends a pause
 		r.Unsay(engine.WaitPaused)
 	}

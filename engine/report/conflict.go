@@ -141,21 +141,26 @@ func ConflictAbout(v *view.View, s engine.SiteID, o *engine.Operation, out engin
 	return c
 }
 
-// Takes refuses to take an object for what a create has made that is another resource's of the same name: what one does about it would show
-// in the other.
-func Takes(id engine.OperationID, out engine.Outcome, what engine.Action) error {
-	if out.Cause != engine.ConflictRival || what != engine.ActionDone && what != engine.ActionAdopt {
-		return nil
-	}
-	return &engine.Refusal{Status: http.StatusConflict, Type: "settle", Operation: id,
-		Detail: "the object of this name is another resource's: retry gives the name to this one and deletes that object, drop leaves it"}
-}
-
 // Decidable reports whether what became of an operation at a site waits for a person, or may be decided anew: of most of those
 // that were refused a checkpoint keeps too little to try them again.
 func Decidable(v *view.View, o *engine.Operation, out engine.Outcome) bool {
 	whole := o.Type == engine.TypeDelete || o.Type == engine.TypeAbsolute && (o.Body != nil || o.Blob != nil)
 	return out.Blocks || out.State == engine.StateUncertain || out.State == engine.StateRejected && (whole || !v.History.Base().Has(o))
+}
+
+// Takes says why an operation does not take a decision. An object is not taken for what a create has made that is another resource's of the
+// same name: what one does about it would show in the other. What the site does not accept can only be let in there or given up, and a
+// placement only let in, since it is for all sites to take one of them out.
+func Takes(o *engine.Operation, out engine.Outcome, what engine.Action) error {
+	held := out.Cause == engine.ConflictNotAccepted && out.Blocks
+	switch {
+	case held && what != "" && what != engine.ActionAccept && (what != engine.ActionDrop || o.Type == engine.TypePlace), !held && what == engine.ActionAccept:
+		return engine.ErrSettled
+	case out.Cause == engine.ConflictRival && (what == engine.ActionDone || what == engine.ActionAdopt):
+		return &engine.Refusal{Status: http.StatusConflict, Type: "settle", Operation: o.ID,
+			Detail: "the object of this name is another resource's: retry gives the name to this one and deletes that object, drop leaves it"}
+	}
+	return nil
 }
 
 // possible lists what can be decided about a conflict now, what is most likely wanted first.
@@ -166,6 +171,10 @@ func possible(c *engine.Conflict, k *engine.Kind) []engine.Action {
 	case c.Kind == engine.ConflictExists, c.Kind == engine.ConflictRejoined && c.Type == engine.TypeCreate,
 		c.Kind == engine.ConflictUndeclared && c.Type == engine.TypeCreate: // the object may be restored, or the catalog say more by now
 		return []engine.Action{engine.ActionAdopt, engine.ActionRetry, engine.ActionDrop}
+	case c.Kind == engine.ConflictNotAccepted && c.Type == engine.TypePlace:
+		return []engine.Action{engine.ActionAccept}
+	case c.Kind == engine.ConflictNotAccepted:
+		return []engine.Action{engine.ActionAccept, engine.ActionDrop}
 	case c.Kind == engine.ConflictRival:
 		return []engine.Action{engine.ActionRetry, engine.ActionDrop}
 	case c.Kind == engine.ConflictRefused && c.Type == engine.TypeCreate, c.Type == engine.TypeCreate && !k.Natural():

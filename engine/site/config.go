@@ -10,7 +10,7 @@ import (
 	"github.com/skerry/skerry/engine/service"
 )
 
-// Config hands a Site everything it works with. All fields must be set, but those of Limits, and Unknown.
+// Config hands a Site everything it works with. All fields must be set, but those of Limits, Accept and Unknown.
 type Config struct {
 	Self  engine.SiteID
 	Kinds []*engine.Kind
@@ -23,7 +23,9 @@ type Config struct {
 	App       engine.Application
 	Catalog   engine.Catalog
 	Members   Members
-	Log       *slog.Logger
+	// Accept says what other sites may do here; nil: whatever the catalog describes.
+	Accept Accept
+	Log    *slog.Logger
 	// Now is the wall clock, NewID makes a new UUID of version 7, Random returns a number of at least 0 and less than 1.
 	Now func() time.Time
 	// Clock is the site's clock, by which it dates what it does: the machine's, corrected by those of other sites. Nil: Now.
@@ -37,6 +39,13 @@ type Config struct {
 	// Await, unless nil, is called by whoever is to wait for something, before it does; it returns when ready is true. It is for
 	// simulations, which let others go on meanwhile.
 	Await func(ready func() bool)
+}
+
+// Accept is what the site's configuration lets other sites do here. It is safe for concurrent use.
+type Accept interface {
+	Accepts(w engine.Wish) engine.Acceptance
+	// Restricts reports whether anything is not accepted at all.
+	Restricts() bool
 }
 
 // Statuses signs and checks batches of statuses. It is safe for concurrent use.

@@ -110,6 +110,11 @@ func (x *exchange) openParcel(from engine.SiteID, p *engine.Parcel) (*opened, er
 		}
 		return nil, fmt.Errorf("document %s: %w: the catalog has no kind %s.%s", id, engine.ErrUnknown, of.Service, of.Kind)
 	}
+	if p.Checkpoint != nil {
+		if err := acceptsCheckpoint(s, from, id, of); err != nil {
+			return nil, err
+		}
+	}
 	o := &opened{id: id, about: &about{of, p.About}, heard: &replica.Heard{From: from, Epoch: p.Epoch, Checkpoint: p.Checkpoint, More: p.More,
 		First: s.cfg.Documents.First(of, p.Epoch)}}
 	for _, signed := range p.Changes {

@@ -178,6 +178,7 @@ func (s *Site) Commit(ctx context.Context, b *engine.Batch) error {
 // MeshChanged is to be called when what sites say in the mesh has changed. Rules says that some have other rules for a kind than before.
 func (s *Site) MeshChanged(rules bool) {
 	s.events.strike() // the mesh has events of its own
+	judgeAnew(s)
 	if !rules {
 		return
 	}

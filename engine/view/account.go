@@ -114,9 +114,11 @@ func (a *Account) Settle(ops ...*engine.Operation) {
 // Became notes what became here of an operation that did not simply succeed.
 func (a *Account) Became(id engine.OperationID, out engine.Outcome) {
 	out.At = a.Now
-	if old, ok := a.Mine.Outcomes[id]; ok && old.At >= out.At {
+	old, ok := a.Mine.Outcomes[id]
+	if ok && old.At >= out.At {
 		out.At = old.At + 1
 	}
+	out.Let = out.Let || old.Let
 	a.Mine.Outcomes[id] = out
 	a.Touched[id] = true
 	a.Changed()

@@ -122,6 +122,8 @@ func (w *world) at(ctx context.Context, s *site, text string) error {
 		s.app.down = word == "down"
 	case "blind", "sees":
 		s.app.blind = word == "blind"
+	case "accepts":
+		return s.accepts(rest)
 	case "app":
 		return w.behind(ctx, s, rest)
 	case "attempts":

@@ -40,6 +40,8 @@
 //	SITE: place NAME + SITE - SITE  a person adds replicas and removes some
 //	SITE: remove SITE               a person takes a site out of the mesh for good
 //	SITE: confirm                   a person confirms the deletions that the site holds
+//	SITE: accepts [RULE, RULE...]   its configuration says what other sites may do there, from its next start on: FROM OPERATION..., or
+//	                                FROM alone for all; without a rule it says nothing
 //	history N                       how many operations of a resource a site keeps; comes before sites
 //	epoch N                         how many operations a document of a resource takes; comes before sites
 //	leaving DURATION                how long sites that were removed are waited for; comes before sites

@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/accept"
 	"github.com/skerry/skerry/glue"
 	net "github.com/skerry/skerry/testnet/world"
 )
@@ -78,6 +80,28 @@ func (i identifiers) Meta(ctx context.Context, service engine.ServiceName, kind 
 // Translated implements engine.Identifiers.
 func (i identifiers) Translated(service engine.ServiceName, kind engine.KindName) bool {
 	return i.at.Proc != nil && i.at.Proc.Site.Translated(service, kind)
+}
+
+// accepts configures what other sites may do there.
+func (s *site) accepts(text string) error {
+	s.Accept = nil
+	for _, words := range strings.Split(text, ",") {
+		r := accept.Rule{}
+		for i, word := range strings.Fields(words) {
+			switch {
+			case i == 0:
+				r.From = word
+			case !slices.Contains(engine.Acts, engine.Act(word)):
+				return fmt.Errorf("there is no operation %q", word)
+			default:
+				r.Acts = append(r.Acts, engine.Act(word))
+			}
+		}
+		if r.From != "" {
+			s.Accept = append(s.Accept, r)
+		}
+	}
+	return nil
 }
 
 // do has the agent of a site do something for somebody who waits for it, and then whatever else is due there. Other sites do what is due

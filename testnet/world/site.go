@@ -12,6 +12,7 @@ import (
 
 	"github.com/skerry/skerry/crdt"
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/accept"
 	"github.com/skerry/skerry/engine/core"
 )
 
@@ -34,6 +35,8 @@ type Site struct {
 	Catalog engine.Catalog
 	// Kinds are those that its catalog has. From the next start on another catalog counts.
 	Kinds []*engine.Kind
+	// Accept is what its configuration lets others do there.
+	Accept []accept.Rule
 	// Unknown, unless nil, is told of kinds that other sites have and this one does not know.
 	Unknown func(engine.ServiceName, engine.KindName)
 	// Log has what its agent says, from the next start on.
@@ -126,7 +129,7 @@ func (s *Site) Start() error {
 			return fmt.Errorf("start %s: %w", s.Name, err)
 		}
 	}
-	cfg := core.Config{Self: s.ID, Kinds: s.Kinds, Unknown: s.Unknown, Documents: s.documents, Store: mortal{p.disk, p}, Blobs: s.Blobs, Spools: Spools{s.Blobs, p},
+	cfg := core.Config{Accept: s.Accept, Self: s.ID, Kinds: s.Kinds, Unknown: s.Unknown, Documents: s.documents, Store: mortal{p.disk, p}, Blobs: s.Blobs, Spools: Spools{s.Blobs, p},
 		App: client{p}, Catalog: w.catalog, Log: slog.New(defects{s.Log, w}).With("site", string(s.Name)), Now: s.Clock, Clock: s.corrected, NewID: w.newID, Random: w.random, Inline: true, Await: w.wait}
 	if w.Limits != nil {
 		cfg.Limits = w.Limits(s)

@@ -196,6 +196,9 @@ func (a *API) Resolve(ctx context.Context, id string, from engine.SiteID, r Reso
 		return Resolution{}, refuse(http.StatusUnprocessableEntity, "settle",
 			"%q is nothing that can be decided about this conflict now; it takes %v", r.Action, c.Actions)
 	}
+	if r.Action == string(engine.ActionAccept) && from != a.Mesh.Self() {
+		return Resolution{}, refuse(http.StatusForbidden, "not-accepted", "only a person at %s lets in what its rules do not accept; nothing has happened", a.SelfName())
+	}
 	if r.Action == string(engine.ActionKeep) {
 		ref := ResourceRef{string(c.Resource), string(c.Service), string(c.KindName)}
 		kept, err := a.Keep(ctx, ref, from, KeepRequest{Site: r.Site, Force: true})

@@ -142,6 +142,9 @@ func decisionOf(c shape.Conflict, action string) decision {
 	case engine.ActionRetry:
 		d.Button = "Retry"
 		d.Follows = fmt.Sprintf("The agent of %s sends it again, or what is left of it to do. Use it once the cause is gone.", c.Site)
+	case engine.ActionAccept:
+		d.Button = "Let it in"
+		d.Follows = fmt.Sprintf("%s takes this one though its rules do not accept it. It can only be let in there, and what comes later is judged anew.", c.Site)
 	case engine.ActionDone:
 		d.Button = "Done"
 		d.Follows = fmt.Sprintf("The application of %s has it already: nothing is sent, and it counts as applied there.", c.Site)

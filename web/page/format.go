@@ -184,7 +184,7 @@ func tone(state string) string {
 		return "good"
 	case "converging", "pending", "accepted":
 		return "busy"
-	case "degraded", "uncertain", "unreachable", "differs", "clock-off", "expires", "paused", "held", "cloned", "removed", "failing", "refused", "drift", "aside":
+	case "degraded", "uncertain", "unreachable", "not-accepted", "differs", "clock-off", "expires", "paused", "held", "cloned", "removed", "failing", "refused", "drift", "aside":
 		return "warn"
 	case "conflict", "rejected", "exists", "name", "rival", "name-taken", "contested", "undeclared", "contention", "rejoined":
 		return "bad"
@@ -221,6 +221,8 @@ func meaning(state string) string {
 		return "two resources were given one name, and another one has the object"
 	case "rival":
 		return "a resource of this name that was created later lives there, and nothing is deleted unasked"
+	case "not-accepted":
+		return "the site's rules do not let the one that issued it do this there"
 	case "name-taken":
 		return "something inside a container has a name that another part has given as well, and earlier"
 	case "refused":

@@ -46,25 +46,26 @@ type FieldConflict struct {
 
 // ConflictRules are the kinds of conflicts, each with the rule that the agents go by.
 var ConflictRules = map[engine.ConflictKind]string{
-	engine.ConflictExists:     "an object that no replicated resource owns is never overwritten",
-	engine.ConflictName:       "of two resources of one name the object belongs to the one that was created earlier",
-	engine.ConflictRival:      "an object that lives is not deleted because another site has given its name earlier",
-	engine.ConflictRefused:    "the application decides: what it refuses is not sent again unasked, and later operations go on",
-	engine.ConflictContested:  "what does not fit is read and folded again once, and sent once more",
-	engine.ConflictUncertain:  "what must not happen twice is never sent again unasked",
-	engine.ConflictDrift:      "what is changed behind an agent is shown and left for a person to repair",
-	engine.ConflictContention: "a repair that does not last is not repeated for ever",
-	engine.ConflictUndeclared: "an object is made anew only from effects that the catalog declares",
-	engine.ConflictNameTaken:  "of two things of one name in a container the earlier keeps it, and neither is lost",
-	engine.ConflictRejoined:   "what a lost run of an agent may have done is neither repeated nor taken for granted",
-	engine.ConflictAside:      "a defect of an agent's own stops one resource, and no other",
+	engine.ConflictExists:      "an object that no replicated resource owns is never overwritten",
+	engine.ConflictName:        "of two resources of one name the object belongs to the one that was created earlier",
+	engine.ConflictRival:       "an object that lives is not deleted because another site has given its name earlier",
+	engine.ConflictNotAccepted: "what the rules of a site do not let another do there is not sent, until a person at that site lets it in or its rules change",
+	engine.ConflictRefused:     "the application decides: what it refuses is not sent again unasked, and later operations go on",
+	engine.ConflictContested:   "what does not fit is read and folded again once, and sent once more",
+	engine.ConflictUncertain:   "what must not happen twice is never sent again unasked",
+	engine.ConflictDrift:       "what is changed behind an agent is shown and left for a person to repair",
+	engine.ConflictContention:  "a repair that does not last is not repeated for ever",
+	engine.ConflictUndeclared:  "an object is made anew only from effects that the catalog declares",
+	engine.ConflictNameTaken:   "of two things of one name in a container the earlier keeps it, and neither is lost",
+	engine.ConflictRejoined:    "what a lost run of an agent may have done is neither repeated nor taken for granted",
+	engine.ConflictAside:       "a defect of an agent's own stops one resource, and no other",
 }
 
 // ConflictKinds are the kinds of conflicts, what is worst first: where later operations wait, then where sites differ in what
 // they have, then what one application did not take.
 var ConflictKinds = []engine.ConflictKind{
 	engine.ConflictUncertain, engine.ConflictAside, engine.ConflictExists, engine.ConflictName, engine.ConflictRival, engine.ConflictNameTaken,
-	engine.ConflictRejoined, engine.ConflictUndeclared, engine.ConflictContested, engine.ConflictContention, engine.ConflictRefused, engine.ConflictDrift,
+	engine.ConflictNotAccepted, engine.ConflictRejoined, engine.ConflictUndeclared, engine.ConflictContested, engine.ConflictContention, engine.ConflictRefused, engine.ConflictDrift,
 }
 
 // Conflict tells of a conflict, with the rule that the agents go by.

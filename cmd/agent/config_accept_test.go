@@ -1,0 +1,80 @@
+package agent
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/accept"
+	"github.com/skerry/skerry/glue"
+)
+
+func TestConfigOfWhatIsAccepted(t *testing.T) {
+	c, _, err := loadText(t, smallest+`
+accept:
+- {from: paris, kinds: [images/image, "images/*"], operations: [read, create], scopes: [sharing, cross], as: agent}
+- {from: south, operations: []}
+- {from: "*", kinds: ["*"]}
+`)
+	want := []accept.Rule{
+		{From: "paris", Kinds: []accept.Kind{{Service: "images", Name: "image"}, {Service: "images", Name: "*"}}, Acts: []engine.Act{engine.ActRead, engine.ActCreate},
+			Scopes: []engine.Collaboration{engine.Sharing, engine.Cross}},
+		{From: "south", Acts: []engine.Act{}},
+		{From: "*", Kinds: []accept.Kind{{Service: "*", Name: "*"}}},
+	}
+	if err != nil || !reflect.DeepEqual(c.Accept, want) {
+		t.Errorf("%+v, %v", c.Accept, err)
+	}
+	if c, _, err := loadText(t, smallest); err != nil || c.Accept != nil {
+		t.Errorf("without the key: %v, %v", c.Accept, err)
+	}
+	if c, _, err := loadText(t, smallest+"accept: []\n"); err != nil || c.Accept == nil {
+		t.Errorf("an empty list is none: %v, %v", c.Accept, err)
+	}
+}
+
+// TestConfigOfWhatIsAcceptedWrongly wants all problems at once.
+func TestConfigOfWhatIsAcceptedWrongly(t *testing.T) {
+	_, _, err := loadText(t, smallest+`
+accept:
+- {kinds: [image]}
+- {from: paris, operations: [write, read, read], scopes: [shared], as: user}
+- {from: paris, form: south, as: root}
+- all
+`)
+	if err == nil {
+		t.Fatal("it is taken")
+	}
+	for _, want := range []string{`"from"`, `expected SERVICE/KIND`, `found "write"`, `"read" is listed twice`, `found "shared"`,
+		`"user" is not available in this version`, `"form"`, `found "root"`, ":12:3: expected a mapping"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("nothing says %q:\n%v", want, err)
+		}
+	}
+}
+
+func TestRulesAreOfKindsThatTheCatalogHas(t *testing.T) {
+	catalog := &glue.Catalog{Application: "shelf", Services: map[engine.ServiceName]*glue.Service{
+		"images":  {Kinds: []*engine.Kind{{Service: "images", Name: "image"}}},
+		"cluster": {Glue: glue.GlueKubernetes},
+	}}
+	c, _, err := loadText(t, smallest+`
+accept:
+- {from: "*", kinds: [images/image, "images/*", "*/image", cluster/pods]}
+- {from: "*", kinds: [image/image]}
+- {from: "*", kinds: [images/imag]}
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = Check(c, catalog)
+	if err == nil {
+		t.Fatal("it is taken")
+	}
+	for want, not := range map[string]string{`has no service "image"`: "", `has no kind "imag" there`: "pods"} {
+		if !strings.Contains(err.Error(), want) || not != "" && strings.Contains(err.Error(), not) {
+			t.Errorf("nothing says %q, or something of %q:\n%v", want, not, err)
+		}
+	}
+}
