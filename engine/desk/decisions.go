@@ -15,7 +15,9 @@ import (
 func (d *Desk) Decisions(ctx context.Context, id engine.OperationID) (actions []engine.Action, err error) {
 	row, unread := d.cfg.Store.Operation(ctx, id)
 	if unread == nil && row.Document != "" {
-		err = d.cfg.Site.Look(ctx, row.Document, func(r *replica.Replica) { actions = r.Decisions(id) })
+		err = d.cfg.Site.Look(ctx, row.Document, func(r *replica.Replica) {
+			actions = r.Case().Actions(id)
+		})
 		if errors.Is(err, engine.ErrNotFound) { // only the row is left of it
 			return nil, nil
 		}

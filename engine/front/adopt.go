@@ -216,5 +216,5 @@ func makes(r *replica.Replica) bool {
 	for _, o := range r.Mine.Outcomes {
 		asked = asked || o.State == engine.StateUncertain
 	}
-	return r.MyClaim().Maybe && (r.Kind.Natural() || !asked) || r.Mine.Local == "" && r.Busy()
+	return flight.ClaimOf(r.View, &r.Flights).Maybe && (r.Kind.Natural() || !asked) || r.Mine.Local == "" && r.Busy()
 }

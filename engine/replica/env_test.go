@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/flight"
 	"github.com/skerry/skerry/engine/view"
 )
 
@@ -98,7 +99,7 @@ func (e env) Rivals(k *engine.Kind, key engine.ResourceID, but engine.DocumentID
 	var claims []view.Claim
 	for _, id := range e.documents() {
 		if r := e.replicas[id]; id != but && r.Kind == k && r.About.Key == key {
-			claims = append(claims, r.MyClaim())
+			claims = append(claims, flight.ClaimOf(r.View, &r.Flights))
 		}
 	}
 	return claims

@@ -113,6 +113,9 @@ func (r *Replica) issue(o *engine.Operation) (*engine.Operation, error) {
 		return nil, fmt.Errorf("%s %s: %w", o.Type, r.About.Key, engine.ErrRefused)
 	}
 	r.settle(now)
+	if o.Type == engine.TypePlace {
+		r.sharedAnew(now)
+	}
 	return now, nil
 }
 

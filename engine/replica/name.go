@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/flight"
 	"github.com/skerry/skerry/engine/merge"
 	"github.com/skerry/skerry/engine/plan"
 	"github.com/skerry/skerry/engine/view"
@@ -14,18 +15,6 @@ import (
 // made it anew while the other made it too, or both have made it, with different placements. Wherever both are known the name
 // belongs to the one that was created earlier. The other yields it: its object goes, and what it amounts to stays in its document
 // until a person decides, or the owner is deleted.
-
-// MyClaim is what the resource has to do with its name at this site.
-func (r *Replica) MyClaim() view.Claim {
-	st := r.Standing(r.Self)
-	maybe := r.Sent.Open() && r.Sent.Operation.Type == engine.TypeCreate && st.Gone || r.Own.Open() && r.Own.Creates
-	if !maybe && r.Resumed && st.Gone {
-		for _, o := range r.History.Ordered() {
-			maybe = maybe || o.Type == engine.TypeCreate && r.Kind.HonoursKey && !st.Settled(o)
-		}
-	}
-	return r.Claim(maybe)
-}
 
 // keepName sees to it that a resource has an object here only as long as its name is its own. Waits: nothing else is to be done for
 // the resource now.
@@ -37,7 +26,7 @@ func (r *Replica) keepName() (t task, waits bool) {
 	if len(rivals) == 0 && r.Me.Wait(engine.WaitName) == nil {
 		return nil, false
 	}
-	mine := r.MyClaim()
+	mine := flight.ClaimOf(r.View, &r.Flights)
 	owner := mine.Owner(rivals)
 	lives(r, rivals)
 	switch {
@@ -149,30 +138,4 @@ func (r *Replica) nameBusy(t *send) bool {
 		return true
 	}
 	return false
-}
-
-// dropName gives the resource up wherever another one has its name: those sites are removed from its placement, and where that would
-// leave none it is deleted.
-func (r *Replica) dropName(user string) error {
-	if !r.Yields(r.Self) || r.Part(r.Self) != view.PartMember {
-		return engine.ErrSettled
-	}
-	mine := r.MyClaim()
-	if mine.Owner(r.env.Rivals(r.Kind, r.About.Key, r.Document)) == nil { // it has its name again, as is known now
-		return engine.ErrSettled
-	}
-	o := &engine.Operation{ID: engine.OperationID(r.env.NewID()), Type: engine.TypePlace, Place: &engine.PlacementChange{Remove: r.Yielding()}, User: user}
-	if len(o.Place.Remove) == len(r.Placement().Sites) {
-		o.Type, o.Method, o.Path, o.Place = engine.TypeDelete, "DELETE", r.Kind.Item, nil
-		// What it goes with is to have seen all that is known here, so that nothing of that survives.
-		for _, p := range r.History.Ordered() {
-			if !r.Settled(r.Self, p) {
-				r.Became(p.ID, engine.Outcome{State: engine.StateSuperseded, Error: "it was dropped: its name is another's"})
-				r.settle(p)
-			}
-		}
-		r.land()
-	}
-	_, err := r.issue(o)
-	return err
 }

@@ -6,25 +6,9 @@ import (
 	"slices"
 
 	"github.com/skerry/skerry/engine"
-	"github.com/skerry/skerry/engine/issue"
 	"github.com/skerry/skerry/engine/merge"
 	"github.com/skerry/skerry/engine/plan"
 )
-
-// place changes where the resource lives. The identifier is empty when nothing is different.
-func (r *Replica) place(q engine.PlaceRequest) (engine.OperationID, error) {
-	change, err := issue.Change(r.View, q)
-	if change == nil || err != nil {
-		return "", err
-	}
-	o := &engine.Operation{ID: engine.OperationID(r.env.NewID()), Type: engine.TypePlace, Place: change, User: q.User}
-	now, err := r.issue(o)
-	if err != nil {
-		return "", err
-	}
-	r.sharedAnew(now)
-	return o.ID, nil
-}
 
 // sharedAnew notes, with a placement operation of this site's own, that its share may be another one from then on.
 func (r *Replica) sharedAnew(place *engine.Operation) {

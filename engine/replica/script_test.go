@@ -383,7 +383,7 @@ func (s *site) decision(name string, args []string) bool {
 		r = s.having(d.Operation)
 	case "decisions":
 		if r = s.having(d.Operation); r != nil {
-			s.world.tell("%s: may decide %v", s.id, r.Decisions(d.Operation))
+			s.world.tell("%s: may decide %v", s.id, r.Case().Actions(d.Operation))
 		}
 		return true
 	case "place":

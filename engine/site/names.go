@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/flight"
 	"github.com/skerry/skerry/engine/replica"
 	"github.com/skerry/skerry/engine/view"
 )
@@ -71,7 +72,7 @@ func (w *wakeUp) rivals(r *resident) []view.Claim {
 	var claims []view.Claim
 	for _, id := range r.rivals {
 		if other, err := s.reach(w.ctx, id, nil); err == nil && !other.About.Chooses() {
-			claims = append(claims, other.MyClaim())
+			claims = append(claims, flight.ClaimOf(other.View, &other.Flights))
 		}
 	}
 	return claims

@@ -1,0 +1,101 @@
+package decide
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/flight"
+	"github.com/skerry/skerry/engine/issue"
+	"github.com/skerry/skerry/engine/report"
+	"github.com/skerry/skerry/engine/view"
+)
+
+// Place changes where the resource lives. Nothing is issued when nothing is different.
+func (c *Case) Place(q engine.PlaceRequest) (*Orders, error) {
+	change, err := issue.Change(c.View, q)
+	if change == nil || err != nil {
+		return &Orders{}, err
+	}
+	return &Orders{Issue: &engine.Operation{ID: engine.OperationID(c.NewID()), Type: engine.TypePlace, Place: change, User: q.User}}, nil
+}
+
+// DropName gives the resource up wherever another one has its name: those sites are removed from its placement, and where that would
+// leave none it is deleted.
+func (c *Case) DropName(user string) (*Orders, error) {
+	if !c.Yields(c.Self) || c.Part(c.Self) != view.PartMember {
+		return nil, engine.ErrSettled
+	}
+	mine := flight.ClaimOf(c.View, c.Flights)
+	if mine.Owner(c.Names.Rivals(c.Kind, c.About.Key, c.Document)) == nil { // it has its name again, as is known now
+		return nil, engine.ErrSettled
+	}
+	o := &engine.Operation{ID: engine.OperationID(c.NewID()), Type: engine.TypePlace, Place: &engine.PlacementChange{Remove: c.Yielding()}, User: user}
+	orders := &Orders{Issue: o}
+	if len(o.Place.Remove) == len(c.Placement().Sites) {
+		o.Type, o.Method, o.Path, o.Place = engine.TypeDelete, "DELETE", c.Kind.Item, nil
+		// What it goes with is to have seen all that is known here, so that nothing of that survives.
+		for _, p := range c.History.Ordered() {
+			if !c.Settled(c.Self, p) {
+				c.Became(p.ID, engine.Outcome{State: engine.StateSuperseded, Error: "it was dropped: its name is another's"})
+				orders.Settle = append(orders.Settle, p)
+			}
+		}
+		orders.Land = true
+	}
+	return orders, nil
+}
+
+// Dismiss tells all sites of the resource that a person accepts that one of them differs.
+func (c *Case) Dismiss(id engine.ConflictID, user string) (*Orders, error) {
+	all := report.Conflicts(c.View)
+	i := slices.IndexFunc(all, func(x engine.Conflict) bool { return x.ID == id && slices.Contains(x.Actions, engine.ActionDismiss) })
+	if i < 0 { // it has been settled meanwhile
+		return nil, engine.ErrSettled
+	}
+	d := engine.Decision{Conflict: id, Action: engine.ActionDismiss, By: c.Self, User: user, At: c.Time.UnixMicro(), For: all[i].Since.UnixMicro()}
+	return &Orders{Entry: &engine.Entry{Map: engine.MapDecisions, Value: engine.Encode(&d)}}, nil
+}
+
+// Pause makes this site's replica take nothing of other sites; nil ends that. Requests of this site's own clients are served as before, and
+// travel.
+func (c *Case) Pause(p *engine.Pause) (*Orders, error) {
+	switch {
+	case p == nil:
+		c.Unsay(engine.WaitPaused)
+	case c.Part(c.Self) != view.PartMember:
+		return nil, refuse(http.StatusConflict, "placement", "", "%s was removed from the placement of %s %s: there is nothing to pause",
+			c.Name(c.Self), c.Kind.Name, c.About.Key)
+	default:
+		c.Say(engine.Wait{Kind: engine.WaitPaused, Since: p.At.UnixMicro(), Reason: p.Reason, By: p.By})
+	}
+	return &Orders{}, nil
+}
+
+// Confirm lets the deletion run that is held here, where the site by shares the resource.
+func (c *Case) Confirm(by engine.SiteID) (*Orders, error) {
+	w := c.Me.Wait(engine.WaitHeld)
+	if p := c.Part(by); w == nil || p != view.PartMember && p != view.PartLeaving {
+		return nil, engine.ErrSettled
+	}
+	id := w.Operation
+	c.Unsay(engine.WaitHeld)
+	c.Say(engine.Wait{Kind: engine.WaitConfirmed, Since: c.Time.UnixMicro(), Operation: id, By: c.Name(by)})
+	return &Orders{Release: true, Retry: true}, nil
+}
+
+// Check has this site, and the others as soon as they hear of it, look at what their applications show.
+func (c *Case) Check() (*Orders, error) {
+	if !c.Holds(c.Self) {
+		return nil, fmt.Errorf("have a resource looked at: %w: this site has no replica", engine.ErrNotFound)
+	}
+	c.Me.Asked = max(c.Time.UnixMicro(), c.Me.Asked+1)
+	return &Orders{Look: true}, nil
+}
+
+// Resume ends that the resource is set aside.
+func (c *Case) Resume() (*Orders, error) {
+	c.Unsay(engine.WaitAside)
+	return &Orders{Retry: true}, nil
+}
