@@ -22,6 +22,7 @@ type Asserter interface {
 	Assert(h http.Header, who Identity) error
 	// Asserted reports who a header says asks, empty for nobody.
 	Asserted(h http.Header) string
-	// Silence takes out of a header all that says who asks.
+	// Silences reports whether a field of a header says who asks; Silence takes all of those out.
+	Silences(name string) bool
 	Silence(h http.Header)
 }

@@ -35,6 +35,7 @@ import (
 	"github.com/skerry/skerry/web/api"
 	"github.com/skerry/skerry/web/audit"
 	"github.com/skerry/skerry/web/auth"
+	"github.com/skerry/skerry/web/door"
 	"github.com/skerry/skerry/web/hooks"
 	"github.com/skerry/skerry/web/intercept"
 	"github.com/skerry/skerry/web/intercept/carry"
@@ -420,10 +421,10 @@ func (a *Agent) Run(ctx context.Context) error {
 	fronts, served := errgroup.WithContext(ctx)
 	fronts.Go(func() error { return a.server.Serve(served, a.api) })
 	fronts.Go(func() error {
-		return a.serve(served, intercept.Peers(a.core.Mesh, a.handlers, a.server.Peers()), a.network.Listener(), "other sites")
+		return a.serve(served, intercept.Peers(a.core.Mesh, a.handlers, a.server.Peers()), a.network.Listener())
 	})
 	for name, l := range a.listeners {
-		fronts.Go(func() error { return a.serve(served, a.handlers[name], l, "service "+string(name)) })
+		fronts.Go(func() error { return a.letIn(served, name, l) })
 	}
 	for _, r := range a.refreshers {
 		fronts.Go(func() error { return r.run(served) })
@@ -458,19 +459,27 @@ func (a *Agent) tellManager(state string) {
 	}
 }
 
-// serve answers on l with h until ctx ends, and lets requests under way finish.
-func (a *Agent) serve(ctx context.Context, h http.Handler, l net.Listener, what string) error {
-	limits, head := a.cfg.Limits, a.cfg.Limits.Head
-	if l == a.network.Listener() { // agents add to what a client has sent
-		head += 64 << 10
+// letIn lets the clients of a service in on l until ctx ends, and lets requests under way finish.
+func (a *Agent) letIn(ctx context.Context, name engine.ServiceName, l net.Listener) error {
+	limits := a.cfg.Limits
+	d := a.handlers[name].Door(door.Limits{Head: int(limits.Head), HeadTimeout: limits.HeadTimeout, Idle: limits.Idle, AnswerTimeout: limits.AnswerTimeout, Drain: drain})
+	if err := d.Serve(ctx, l); err != nil {
+		return fmt.Errorf("serve service %s: %w", name, err)
 	}
+	return nil
+}
+
+// serve answers other sites on l with h until ctx ends, and lets requests under way finish.
+func (a *Agent) serve(ctx context.Context, h http.Handler, l net.Listener) error {
+	limits := a.cfg.Limits
+	head := limits.Head + 64<<10 // agents add to what a client has sent
 	server := &http.Server{Handler: h, ReadHeaderTimeout: limits.HeadTimeout, IdleTimeout: limits.Idle, MaxHeaderBytes: int(head),
 		ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelDebug)}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(l) }()
 	select {
 	case err := <-ended:
-		return fmt.Errorf("serve %s: %w", what, err)
+		return fmt.Errorf("serve other sites: %w", err)
 	case <-ctx.Done():
 	}
 	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain)
@@ -479,7 +488,7 @@ func (a *Agent) serve(ctx context.Context, h http.Handler, l net.Listener, what 
 		server.Close()
 	}
 	if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
-		return fmt.Errorf("serve %s: %w", what, err)
+		return fmt.Errorf("serve other sites: %w", err)
 	}
 	return nil
 }

@@ -88,6 +88,9 @@ func (c *counted) Close() error {
 	return c.Conn.Close()
 }
 
+// Bare implements door.Bare.
+func (c *counted) Bare() net.Conn { return c.Conn }
+
 // CloseWrite is for who sends on a connection that has been taken over, such as a WebSocket's.
 func (c *counted) CloseWrite() error {
 	if w, ok := c.Conn.(interface{ CloseWrite() error }); ok {

@@ -54,6 +54,9 @@ func (d Dialect) Assert(h http.Header, who glue.Identity) error {
 // Asserted implements glue.Asserter.
 func (Dialect) Asserted(h http.Header) string { return h.Get(remoteUser) }
 
+// Silences implements glue.Asserter.
+func (Dialect) Silences(name string) bool { return isRemote(name) }
+
 // Silence implements glue.Asserter.
 func (Dialect) Silence(h http.Header) {
 	for name := range h {

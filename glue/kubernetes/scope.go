@@ -19,6 +19,11 @@ const (
 	themselves = "skerry:me"
 )
 
+// Carries implements glue.Carrier.
+func (Dialect) Carries(name string) bool {
+	return strings.EqualFold(name, scopeHeader) || strings.EqualFold(name, asHeader)
+}
+
 // TakeScope implements glue.Carrier: kubectl --as skerry:me --as-user-extra scope=…, or as and as-user-extra in a kubeconfig.
 func (Dialect) TakeScope(h http.Header) string {
 	text := strings.TrimSpace(strings.Join(h[scopeHeader], ", "))

@@ -94,12 +94,17 @@ func New(c Config) *Handler {
 
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h.told(w, func(w http.ResponseWriter) { h.serve(w, r, "") })
+}
+
+// told has a client told what is refused as the application would.
+func (h *Handler) told(w http.ResponseWriter, serve func(http.ResponseWriter)) {
 	if h.refuser == nil {
-		h.serve(w, r, "")
+		serve(w)
 		return
 	}
 	told := &retold{ResponseWriter: w, refuser: h.refuser}
-	h.serve(told, r, "")
+	serve(told)
 	told.finish()
 }
 

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"maps"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -20,6 +21,7 @@ import (
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/glue"
 	"github.com/skerry/skerry/glue/kubernetes"
+	"github.com/skerry/skerry/web/door"
 	"github.com/skerry/skerry/web/intercept/request"
 )
 
@@ -32,13 +34,15 @@ type mesh struct {
 }
 
 type siteUnderTest struct {
-	running atomic.Int32 // requests of clients that have not ended
-	mesh    *mesh
-	id      engine.SiteID
-	url     string // of the service's listener
-	app     *app
-	handler *Handler
-	peers   *httptest.Server
+	patience time.Duration // with its application; zero: the default
+	rest     atomic.Int32  // requests of clients that were not plain
+	running  atomic.Int32  // those of them that have not ended
+	mesh     *mesh
+	id       engine.SiteID
+	url      string // of the service's listener
+	app      *app
+	handler  *Handler
+	peers    *httptest.Server
 
 	mu        sync.Mutex
 	resources map[string]engine.ResourceRow // by meta-identifier
@@ -132,7 +136,7 @@ func newMeshIn(t *testing.T, dialect glue.Dialect, kind *engine.Kind, limits req
 	for _, id := range []engine.SiteID{paris, nantes, lyon} {
 		s := &siteUnderTest{
 			mesh: m, id: id, app: &app{}, resources: map[string]engine.ResourceRow{},
-			down: map[engine.SiteID]bool{}, broken: map[engine.SiteID]bool{},
+			down: map[engine.SiteID]bool{}, broken: map[engine.SiteID]bool{}, patience: headerTimeout,
 		}
 		application := httptest.NewServer(s.app)
 		t.Cleanup(application.Close)
@@ -150,15 +154,7 @@ func newMeshIn(t *testing.T, dialect glue.Dialect, kind *engine.Kind, limits req
 			Application: "lab", Services: []engine.ServiceName{"images", "servers"}, API: "http://api:8701/",
 			Limits: limits, Log: slog.New(slog.DiscardHandler),
 		})
-		listener := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			s.running.Add(1)
-			defer s.running.Add(-1)
-			s.handler.ServeHTTP(w, r)
-		}))
-		listener.Config.ErrorLog = slog.NewLogLogger(panics{slog.DiscardHandler, t}, slog.LevelError)
-		listener.Start()
-		t.Cleanup(listener.Close)
-		s.url = listener.URL
+		s.url = s.open(t, s.handler)
 		peers := Peers(s, map[engine.ServiceName]*Handler{"images": s.handler}, http.NotFoundHandler())
 		s.peers = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			r.RemoteAddr = r.Header.Get("X-Test-From")
@@ -169,6 +165,32 @@ func newMeshIn(t *testing.T, dialect glue.Dialect, kind *engine.Kind, limits req
 		m.sites[id] = s
 	}
 	return m
+}
+
+// open has clients come in for a handler, as an agent does, and returns where.
+func (s *siteUnderTest) open(t *testing.T, h *Handler) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := h.Door(door.Limits{Head: 1 << 20, AnswerTimeout: s.patience, Drain: time.Millisecond})
+	d.Log = slog.New(panics{slog.DiscardHandler, t})
+	d.Rest = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.rest.Add(1)
+		s.running.Add(1)
+		defer s.running.Add(-1)
+		h.ServeHTTP(w, r)
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- d.Serve(ctx, l) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	return "http://" + l.Addr().String()
 }
 
 // panics fails the test when a handler has panicked, which net/http only logs.

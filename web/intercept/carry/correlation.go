@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unique"
 )
@@ -28,8 +29,9 @@ type Correlations struct {
 
 	mu      sync.Mutex
 	byID    map[digest]*workflow
-	recent  workflow // of a ring: the one used last is the next, the one that was not used for longest the one before
-	longest int      // how many are kept
+	recent  workflow     // of a ring: the one used last is the next, the one that was not used for longest the one before
+	longest int          // how many are kept at most
+	kept    atomic.Int64 // how many are; it changes under mu
 }
 
 // ID is a correlation id that a request has come with, and its caller's; or one that the memory has made for it.
@@ -91,6 +93,11 @@ func NewCorrelations(headers []string, ttl time.Duration, now func() time.Time) 
 		c.headers = append(c.headers, http.CanonicalHeaderKey(h))
 	}
 	return c
+}
+
+// Reads reports whether a field of a request may bring a scope with it: it is looked at, and something is remembered.
+func (c *Correlations) Reads(name []byte) bool {
+	return c != nil && c.kept.Load() > 0 && slices.ContainsFunc(c.headers, func(h string) bool { return len(h) == len(name) && strings.EqualFold(h, string(name)) })
 }
 
 // IDs returns the correlation ids that a request of a caller has come with.
@@ -192,6 +199,7 @@ func (c *Correlations) Enter(ids []ID, text string) (leave func(let bool), other
 		if w == nil {
 			w = &workflow{id: id.own, scope: text}
 			c.byID[w.id] = w
+			c.kept.Add(1)
 		} else {
 			w.remove()
 		}
@@ -241,4 +249,5 @@ func (c *Correlations) get(id ID) *workflow {
 func (c *Correlations) forget(w *workflow) {
 	w.remove()
 	delete(c.byID, w.id)
+	c.kept.Add(-1)
 }

@@ -84,6 +84,9 @@ func paged(q *request.Request) (token string, ok bool) {
 	return values.Get(pageParameter), values.Has(pageParameter)
 }
 
+// Paged reports whether a query may have it that a request goes on with a list.
+func Paged(query string) bool { return strings.Contains(query, pageParameter) }
+
 // listing returns how far the list has come that is asked for. False: the request was refused.
 func (h *Lists) listing(q *request.Request) (*listing, bool) {
 	token, ok := paged(q)

@@ -278,8 +278,6 @@ func (p *passage) presentList(header http.Header, body []byte) []byte {
 func (p *passage) fail(_ http.ResponseWriter, r *http.Request, err error) {
 	h, q := p.h, p.q
 	var tooLarge *http.MaxBytesError
-	var slow net.Error
-	timedOut := errors.As(err, &slow) && slow.Timeout()
 	q.Certain = glue.Unreachable(err)
 	switch {
 	case r.Context().Err() != nil: // the client has gone, or had set itself a limit
@@ -291,14 +289,25 @@ func (p *passage) fail(_ http.ResponseWriter, r *http.Request, err error) {
 		h.Refuse(q, http.StatusServiceUnavailable, "unreachable", "%s cannot be reached now; nothing has happened, try again later", h.Names(p.candidates))
 	case p.sites != nil:
 		h.Refuse(q, http.StatusBadGateway, "upstream", "the connection to %s broke before an answer came", h.Name(p.served))
-	case timedOut && !glue.Unreachable(err):
-		h.Refuse(q, http.StatusGatewayTimeout, "upstream", "service %s at this site did not answer in time", h.Service)
+	default:
+		h.NoAnswer(q, err)
+		return
+	}
+	h.Log.Warn("no answer", "method", q.Method, "path", q.Path, "peer", p.served, "err", err)
+}
+
+// NoAnswer tells a client that this site's application has given none.
+func (h *Porter) NoAnswer(q *request.Request, err error) {
+	var slow net.Error
+	switch {
 	case glue.Unreachable(err):
 		h.Refuse(q, http.StatusBadGateway, "upstream", "service %s at this site cannot be reached", h.Service)
+	case errors.As(err, &slow) && slow.Timeout():
+		h.Refuse(q, http.StatusGatewayTimeout, "upstream", "service %s at this site did not answer in time", h.Service)
 	default:
 		h.Refuse(q, http.StatusBadGateway, "upstream", "service %s at this site gave no valid answer", h.Service)
 	}
-	h.Log.Warn("no answer", "method", q.Method, "path", q.Path, "peer", p.served, "err", err)
+	h.Log.Warn("no answer", "method", q.Method, "path", q.Path, "err", err)
 }
 
 // Raw passes a request on that the catalog says nothing about.

@@ -13,7 +13,8 @@ import (
 // Proxies are the addresses whose word counts for whom they ask for.
 type Proxies []netip.Prefix
 
-func (p Proxies) trusts(a netip.Addr) bool {
+// Trusts reports whether one of them is at an address.
+func (p Proxies) Trusts(a netip.Addr) bool {
 	return slices.ContainsFunc(p, func(n netip.Prefix) bool { return n.Contains(a) })
 }
 
@@ -25,7 +26,7 @@ func Forwarded(r *http.Request, proxies Proxies, from engine.SiteName) string {
 	h := r.Header
 	before, elements := h.Values("X-Forwarded-For"), h.Values("Forwarded")
 	peer := addressOf(r.RemoteAddr)
-	if from != "" || !proxies.trusts(peer) {
+	if from != "" || !proxies.Trusts(peer) {
 		for name := range h {
 			if from != "" && name == "X-Forwarded-Prefix" { // that of the scope, which the site has cut off
 				continue
@@ -47,12 +48,7 @@ func Forwarded(r *http.Request, proxies Proxies, from engine.SiteName) string {
 	if r.TLS != nil {
 		proto = "https"
 	}
-	node := peer.String()
-	if peer.Is6() {
-		node = `"[` + node + `]"`
-	}
-	element := "for=" + node + ";host=" + Quoted(r.Host) + ";proto=" + proto
-	h["Forwarded"] = []string{strings.Join(append(slices.Clone(elements), element), ", ")}
+	h["Forwarded"] = []string{strings.Join(append(slices.Clone(elements), Element(peer, r.Host, proto)), ", ")}
 	h["X-Forwarded-For"] = []string{strings.Join(append(slices.Clone(before), peer.String()), ", ")}
 	if h.Get("X-Forwarded-Host") == "" {
 		h.Set("X-Forwarded-Host", r.Host)
@@ -63,11 +59,20 @@ func Forwarded(r *http.Request, proxies Proxies, from engine.SiteName) string {
 	return clientIn(before, peer, proxies).String()
 }
 
+// Element is what Forwarded says of one that has asked.
+func Element(peer netip.Addr, host, proto string) string {
+	node := peer.String()
+	if peer.Is6() {
+		node = `"[` + node + `]"`
+	}
+	return "for=" + node + ";host=" + Quoted(host) + ";proto=" + proto
+}
+
 // clientIn is the last address on the way of a request that is none of a trusted proxy.
 func clientIn(before []string, peer netip.Addr, proxies Proxies) netip.Addr {
 	way := strings.Split(strings.Join(before, ","), ",")
 	for _, text := range slices.Backward(way) {
-		if !proxies.trusts(peer) {
+		if !proxies.Trusts(peer) {
 			break
 		}
 		a, err := netip.ParseAddr(strings.TrimSpace(text))

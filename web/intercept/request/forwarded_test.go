@@ -63,12 +63,12 @@ func FuzzForwarded(f *testing.F) {
 			if client != "" || got != "" {
 				t.Fatalf("%q at %q: %v", remote, client, r.Header)
 			}
-		case !proxies.trusts(peer):
+		case !proxies.Trusts(peer):
 			if client != peer.String() || got != client || strings.Contains(r.Header.Get("Forwarded"), "for="+peer.String()+";") != peer.Is4() {
 				t.Fatalf("%q at %q: %v", remote, client, r.Header)
 			}
 		default:
-			if a, err := netip.ParseAddr(client); err != nil || !strings.HasPrefix(got, addresses) || proxies.trusts(a) && !slices.Contains(strings.Split(got, ", "), client) && addresses == "" {
+			if a, err := netip.ParseAddr(client); err != nil || !strings.HasPrefix(got, addresses) || proxies.Trusts(a) && !slices.Contains(strings.Split(got, ", "), client) && addresses == "" {
 				t.Fatalf("%q at %q: %v", remote, client, r.Header)
 			}
 		}

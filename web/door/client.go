@@ -1,0 +1,141 @@
+package door
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+	"sync/atomic"
+	"time"
+)
+
+// smallest is how much room a connection has for what is read of it, unless it needs more.
+const smallest = 4 << 10
+
+// client is one connection of a client. It belongs to one goroutine.
+type client struct {
+	stream
+	d       *Door
+	request Request
+	busy    atomic.Bool // a request is under way, or has begun to come in
+	since   time.Time   // when the connection was made, or the last request had been answered
+}
+
+// serve answers requests until the client goes, or one is not plain: then it reports true, and that one is what was read.
+func (c *client) serve() (over bool) {
+	c.buf, c.since = make([]byte, smallest), time.Now()
+	for first := true; ; first = false {
+		n, err := c.head(first)
+		if err == nil {
+			err = c.request.read(c.buf[c.r : c.r+n])
+		}
+		switch {
+		case errors.Is(err, errHead):
+			c.refuse(http.StatusBadRequest, nil, nil)
+			return false
+		case errors.Is(err, errUnknownCoding):
+			c.refuse(http.StatusNotImplemented, nil, nil)
+			return false
+		case errors.Is(err, errLong):
+			c.refuse(http.StatusRequestHeaderFieldsTooLarge, nil, nil)
+			return false
+		case err != nil:
+			return false
+		case c.request.special || !c.d.Desk.Plain(&c.request):
+			return true
+		}
+		c.r += n
+		if !c.exchange() {
+			return false
+		}
+		if c.since = time.Now(); len(c.buf) > smallest && c.w-c.r <= smallest {
+			c.buf, c.r, c.w = append(make([]byte, 0, smallest), c.buf[c.r:c.w]...)[:smallest], 0, c.w-c.r
+		}
+	}
+}
+
+// head reads until the head of a request is there, and returns its length.
+func (c *client) head(first bool) (int, error) {
+	wait := c.d.Idle
+	if first {
+		wait = c.d.HeadTimeout
+	}
+	for looked := 0; ; {
+		if c.w > c.r {
+			n, err := end(c.buf[c.r:c.w], looked, true)
+			if n > 0 || err != nil {
+				c.busy.Store(true)
+				return n, err
+			}
+			if looked == 0 { // it has begun
+				c.busy.Store(true)
+				wait, c.since = c.d.HeadTimeout, time.Now()
+			}
+			looked = c.w - c.r
+		} else {
+			c.busy.Store(false)
+		}
+		if !c.grow(c.d.Head) {
+			return 0, errLong
+		}
+		// That a connection is idle ends a little late rather than that a deadline is set for each request.
+		if until := c.since.Add(wait); c.until.Before(until.Add(-wait/4)) || c.until.After(until) {
+			c.by(until)
+		}
+		if c.d.closing.Load() && c.w == c.r {
+			return 0, errIdle
+		}
+		if err := c.fill(); late(err) && time.Since(c.since) < wait && !c.d.closing.Load() {
+			c.by(time.Time{})
+		} else if err != nil {
+			return 0, err
+		}
+	}
+}
+
+var errIdle = errors.New("the connection has no request")
+
+// refuse answers a request that the application does not get, or not get whole, and closes the connection.
+func (c *client) refuse(status int, header http.Header, body []byte) {
+	if header == nil {
+		header, body = http.Header{"Content-Type": {"text/plain; charset=utf-8"}}, []byte(strconv.Itoa(status)+" "+http.StatusText(status))
+	}
+	if _, err := c.conn.Write(c.reply(nil, status, header, body, true)); err == nil {
+		c.linger()
+	}
+}
+
+// reply appends an answer of the agent's own.
+func (c *client) reply(b []byte, status int, header http.Header, body []byte, last bool) []byte {
+	a := answer{status: status, reason: []byte(" " + http.StatusText(status))}
+	for name, values := range header {
+		for _, value := range values {
+			a.fields = append(a.fields, Field{Name: []byte(name), Value: []byte(value)})
+		}
+	}
+	slices.SortStableFunc(a.fields, func(x, y Field) int { return slices.Compare(x.Name, y.Name) })
+	a.fields = append(a.fields, Field{Name: []byte("Content-Length"), Value: strconv.AppendInt(nil, int64(len(body)), 10)})
+	if b = a.head(b, nil, last); c.request.Method != http.MethodHead {
+		b = append(b, body...)
+	}
+	return b
+}
+
+const (
+	// lingering is how long a connection stays open after an answer that its client was not waiting for, and so much is read of it: what is
+	// closed while something comes in loses the answer on its way.
+	lingering, lingered = 500 * time.Millisecond, 256 << 10
+)
+
+// linger lets the client read the last answer before the connection is closed.
+func (c *client) linger() {
+	if w, ok := c.conn.(interface{ CloseWrite() error }); !ok || w.CloseWrite() != nil {
+		return
+	}
+	c.by(time.Now().Add(lingering))
+	for n := 0; n < lingered; n += c.w {
+		if c.r, c.w = 0, 0; c.fill() != nil {
+			return
+		}
+	}
+}

@@ -1,0 +1,179 @@
+package door
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Desk knows which requests are plain. It is safe for concurrent use.
+type Desk interface {
+	// Plain reports whether a request passes as it is, apart from lines that it drops and adds. Of any other it changes nothing that counts.
+	Plain(r *Request) bool
+	// Unanswered tells the client of a plain request that the application gave no answer: ErrUnreachable, ErrLate, or anything else for one
+	// that is none.
+	Unanswered(r *Request, err error) (status int, header http.Header, body []byte)
+}
+
+// Config is what a Door is made of.
+type Config struct {
+	Desk Desk
+	// Rest takes what is not plain.
+	Rest http.Handler
+	// Dial connects to the application, within a time of its own; Prefix is what stands before the path of every request there.
+	Dial   func(context.Context) (net.Conn, error)
+	Prefix string
+	Limits
+	Log *slog.Logger
+}
+
+// Limits bound what a Door takes. Zero fields stand for the defaults.
+type Limits struct {
+	// Head is the most bytes of the head of a request (64 KiB), HeadTimeout how long it may take to come in (10 s), Idle how long a
+	// connection may have no request (2 min).
+	Head              int
+	HeadTimeout, Idle time.Duration
+	// AnswerTimeout is how long the application may take until its answer begins (5 min).
+	AnswerTimeout time.Duration
+	// Drain is how long requests under way have to end when Serve does (10 s).
+	Drain time.Duration
+}
+
+// Door takes the clients of one service.
+type Door struct {
+	Config
+	links links
+
+	closing atomic.Bool
+	mu      sync.Mutex
+	clients map[*client]struct{} // guarded by mu
+	each    sync.WaitGroup       // of their goroutines
+}
+
+// New returns a door that serves nobody yet.
+func New(c Config) *Door {
+	c.Head, c.HeadTimeout = cmp.Or(c.Head, 64<<10), cmp.Or(c.HeadTimeout, 10*time.Second)
+	c.Idle, c.AnswerTimeout = cmp.Or(c.Idle, 2*time.Minute), cmp.Or(c.AnswerTimeout, 5*time.Minute)
+	c.Drain = cmp.Or(c.Drain, 10*time.Second)
+	return &Door{Config: c, links: links{dial: c.Dial}, clients: map[*client]struct{}{}}
+}
+
+// Serve answers on l until ctx ends, and lets requests under way finish. It is called once.
+func (d *Door) Serve(ctx context.Context, l net.Listener) error {
+	server := &http.Server{Handler: withTLS(d.Rest), ConnContext: rememberTLS, ReadHeaderTimeout: d.HeadTimeout, IdleTimeout: d.Idle, MaxHeaderBytes: d.Head,
+		ErrorLog: slog.NewLogLogger(d.Log.Handler(), slog.LevelDebug)}
+	over := &handover{conns: make(chan net.Conn), closed: make(chan struct{}), address: l.Addr()}
+	rest := make(chan error, 1)
+	go func() { rest <- server.Serve(over) }()
+	accepted := make(chan error, 1)
+	go func() { accepted <- d.accept(ctx, l, over) }()
+	var err error
+	select {
+	case err = <-accepted:
+	case <-ctx.Done():
+		l.Close()
+		<-accepted
+	}
+	d.closing.Store(true)
+	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), d.Drain)
+	defer cancel()
+	gone := make(chan struct{})
+	go func() { d.each.Wait(); close(gone) }()
+	d.all(func(c *client) {
+		if !c.busy.Load() {
+			_ = c.conn.SetReadDeadline(past)
+		}
+	})
+	select {
+	case <-gone:
+	case <-late.Done():
+		d.all(func(c *client) { c.conn.Close() })
+	}
+	if server.Shutdown(late) != nil {
+		server.Close()
+	}
+	if err2 := <-rest; !errors.Is(err2, http.ErrServerClosed) {
+		err = errors.Join(err, err2)
+	}
+	<-gone
+	d.links.close()
+	return err
+}
+
+// past is a deadline that has been.
+var past = time.Unix(1, 0)
+
+func (d *Door) all(do func(*client)) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for c := range d.clients {
+		do(c)
+	}
+}
+
+// accept takes connections until the listener is closed.
+func (d *Door) accept(ctx context.Context, l net.Listener, over *handover) error {
+	for wait := time.Duration(0); ; {
+		conn, err := l.Accept()
+		if err == nil {
+			wait = 0
+			c := &client{d: d, stream: newStream(conn)}
+			d.mu.Lock()
+			d.clients[c] = struct{}{}
+			d.mu.Unlock()
+			d.each.Go(func() { d.meet(c, over) })
+			continue
+		}
+		if passing, ok := err.(interface{ Temporary() bool }); !ok || !passing.Temporary() {
+			return err
+		}
+		// There are no files left, most often: what is open may be closed meanwhile.
+		wait = min(max(2*wait, 5*time.Millisecond), time.Second)
+		d.Log.Warn("no connection can be accepted for a while", "err", err)
+		select {
+		case <-ctx.Done():
+		case <-time.After(wait):
+		}
+	}
+}
+
+// meet serves one client until it goes, or hands it over.
+func (d *Door) meet(c *client, over *handover) {
+	handed := false
+	defer func() {
+		if p := recover(); p != nil {
+			d.Log.Error("a request has met a defect of the agent", "err", fmt.Sprint(p), "stack", stack())
+		}
+		d.mu.Lock()
+		delete(d.clients, c)
+		d.mu.Unlock()
+		if !handed {
+			c.conn.Close()
+		}
+	}()
+	conn := c.conn
+	if t, ok := conn.(*tls.Conn); ok {
+		_ = t.SetDeadline(time.Now().Add(d.HeadTimeout))
+		err := t.Handshake()
+		_ = t.SetDeadline(time.Time{})
+		state := t.ConnectionState()
+		if err != nil || state.NegotiatedProtocol == "h2" { // net/http knows what to say
+			handed = over.give(conn)
+			return
+		}
+		c.request.TLS = &state
+	}
+	c.request.Client = addressOf(conn.RemoteAddr())
+	if c.serve() {
+		c.by(time.Time{})
+		handed = over.give(&begun{Conn: conn, before: c.buf[c.r:c.w]})
+	}
+}

@@ -1,0 +1,370 @@
+package door
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// patience is how long an answer may keep one waiting before anybody looks whether its client is still there, and a body before its
+	// answer is looked for: hardly any takes so long, and then it costs little beside.
+	patience = 40 * time.Millisecond
+	// spliced is how long a body is at least that the kernel moves.
+	spliced = 64 << 10
+	// longestAnswer is the most bytes of the head of an answer, interims is how many heads may come before it.
+	longestAnswer, interims = 1 << 20, 100
+)
+
+var (
+	// ErrLate: the application's answer did not begin in time.
+	ErrLate = errors.New("the application did not answer in time")
+	// errGone: the client is not there any more.
+	errGone = errors.New("the client has gone")
+)
+
+// exchange is one request on its way to the application, and its answer on its way back.
+type exchange struct {
+	c      *client
+	r      *Request
+	k      *link
+	answer answer
+	out    []byte // what is written next
+	body   flow   // of the request
+	sent   time.Time
+	// upload tells how the rest of the body has gone, while it goes beside; nil: there is nothing more to send.
+	upload chan error
+	// cut is set when the body went out only in part.
+	cut bool
+	// slow is set once patience was not enough; ended is closed when the watch over the client has ended, nil without one.
+	slow  bool
+	ended chan struct{}
+	gone  atomic.Bool
+}
+
+var exchanges = sync.Pool{New: func() any { return &exchange{out: make([]byte, 0, 4<<10)} }}
+
+// exchange passes on the request whose head was read, and its answer. It reports whether the connection can have another one.
+func (c *client) exchange() bool {
+	x := exchanges.Get().(*exchange)
+	*x = exchange{c: c, r: &c.request, out: x.out[:0], answer: answer{fields: x.answer.fields[:0]}}
+	defer func() {
+		if cap(x.out) <= 64<<10 {
+			x.c, x.r, x.k = nil, nil, nil
+			exchanges.Put(x)
+		}
+	}()
+	return x.run()
+}
+
+func (x *exchange) run() bool {
+	// What comes after the last chunk and was not announced nobody has asked for, and it might be taken for fields of the head.
+	x.body = flow{left: x.r.length, bare: true}
+	x.out = x.r.head(x.out, x.c.d.Prefix)
+	var err error
+	if x.out, err = x.body.move(x.out, &x.c.stream); err != nil {
+		return x.fail(err)
+	}
+	for fresh := false; ; fresh = true {
+		if err = x.ask(fresh); err == nil {
+			err = x.await()
+		}
+		if err == nil {
+			return x.pass()
+		}
+		if x.k == nil {
+			return x.fail(err)
+		}
+		x.k.conn.Close()
+		again := x.k.used && x.k.w == 0 && x.r.repeatable() && !errors.Is(err, errGone) && !errors.Is(err, ErrLate)
+		if !again {
+			return x.fail(err)
+		}
+	}
+}
+
+// ask sends the request, as far as it has come in.
+func (x *exchange) ask(fresh bool) (err error) {
+	if x.k, err = x.c.d.links.take(fresh); err != nil {
+		return err
+	}
+	if _, err = x.k.conn.Write(x.out); err != nil {
+		x.cut = true // there may be an answer all the same, from who did not want to read so far
+	} else if !x.body.done() {
+		err = x.feed()
+	}
+	x.sent = time.Now()
+	return err
+}
+
+// await reads the head of the answer, and passes on those that come before it.
+func (x *exchange) await() error {
+	k, looked := x.k, 0
+	for before := 0; before < interims; {
+		n, _ := end(k.buf[k.r:k.w], looked, false)
+		if n == 0 {
+			if looked = k.w - k.r; !k.grow(longestAnswer) {
+				return errors.New("the head of the answer is too long")
+			}
+			if err := x.more(true); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := x.answer.read(k.buf[k.r:k.r+n], x.r.Method); err != nil {
+			return err
+		}
+		k.r += n
+		switch a := &x.answer; {
+		case a.status == http.StatusSwitchingProtocols:
+			return errors.New("the application switched protocols unasked")
+		case a.status >= 200:
+			return nil
+		}
+		looked, before = 0, before+1
+		if _, err := x.c.conn.Write(x.answer.head(nil, nil, false)); err != nil {
+			return errGone
+		}
+	}
+	return errors.New("too much came before the answer")
+}
+
+// more reads on of the answer; with head it has not begun yet.
+func (x *exchange) more(head bool) error {
+	for {
+		x.limit(head)
+		if x.gone.Load() {
+			return errGone
+		}
+		if err := x.k.fill(); !late(err) {
+			if err != nil && x.gone.Load() {
+				err = errGone
+			}
+			return err
+		}
+		if err := x.waited(head); err != nil {
+			return err
+		}
+	}
+}
+
+// limit says how long the next read may take.
+func (x *exchange) limit(head bool) {
+	now := time.Now()
+	switch {
+	case !x.slow:
+		x.k.within(now, patience)
+	case x.upload != nil:
+		x.k.by(now.Add(time.Second))
+	case head:
+		x.k.by(x.sent.Add(x.c.d.AnswerTimeout))
+	default:
+		x.k.by(time.Time{})
+	}
+}
+
+// waited decides what to do when nothing has come for a while.
+func (x *exchange) waited(head bool) error {
+	x.slow = true
+	if x.upload != nil {
+		select {
+		case err := <-x.upload:
+			if err = x.fed(err); err != nil {
+				return err
+			}
+		default:
+			return nil
+		}
+	}
+	if head && time.Since(x.sent) >= x.c.d.AnswerTimeout {
+		return ErrLate
+	}
+	if x.ended == nil && x.c.watches() {
+		x.watch()
+	}
+	return nil
+}
+
+// watch has the connection to the application closed when the client goes, whose work then is for nobody.
+func (x *exchange) watch() {
+	x.c.by(time.Time{})
+	x.ended = make(chan struct{})
+	c, k, gone, ended := x.c, x.k, &x.gone, x.ended
+	go func() {
+		defer close(ended)
+		if c.ended() {
+			gone.Store(true)
+			k.conn.Close()
+		}
+	}()
+}
+
+// pass gives the client the answer. It reports whether the connection can have another request.
+func (x *exchange) pass() bool {
+	a, last := &x.answer, x.r.closes || x.c.d.closing.Load()
+	x.out = a.head(x.out[:0], x.r.Answer, last)
+	body := flow{left: a.length}
+	for first := true; ; first = false {
+		err := x.piece(&body, first)
+		switch {
+		case err == nil:
+		case first && errors.Is(err, errChunk): // nothing of it has gone out
+			return x.fail(errors.New("the chunks of the answer are malformed"))
+		default:
+			x.stop(false)
+			return false
+		}
+		if body.done() {
+			break
+		}
+	}
+	return x.stop(!a.closes) && !last
+}
+
+// piece passes on what there is of the answer. The first one goes with its head, however much there is.
+func (x *exchange) piece(body *flow, first bool) (err error) {
+	c, k := x.c, x.k
+	switch {
+	case first && (body.done() || k.r == k.w):
+	case k.r == k.w && body.left >= spliced && k.plain != nil && c.plain != nil:
+		x.limit(false)
+		n, err := c.plain.ReadFrom(&io.LimitedReader{R: k.plain, N: body.left})
+		if body.left -= n; late(err) {
+			return x.waited(false)
+		}
+		if err == nil && n == 0 {
+			err = io.ErrUnexpectedEOF
+		}
+		return err
+	default:
+		if k.r == k.w {
+			if err = x.more(false); errors.Is(err, io.EOF) && body.left == untilEnd {
+				body.left, err = 0, nil
+				x.out = append(x.out, "0\r\n\r\n"...)
+			}
+		}
+		if err == nil {
+			x.out, err = body.move(x.out, &k.stream)
+		}
+	}
+	if err == nil && len(x.out) > 0 {
+		_, err = c.conn.Write(x.out)
+		x.out = x.out[:0]
+	}
+	return err
+}
+
+// stop ends what goes on beside, and gives the connection to the application back, if all went well. It reports whether the client can go on
+// as well.
+func (x *exchange) stop(well bool) bool {
+	if x.upload != nil { // it may be about to say that it has sent all
+		select {
+		case err := <-x.upload:
+			x.cut = x.fed(err) != nil || x.cut
+		case <-time.After(patience):
+			x.cut = true
+		}
+	}
+	if x.ended != nil {
+		x.c.by(past)
+		<-x.ended
+	}
+	complete := !x.cut && !x.gone.Load()
+	if well && complete && x.k.r == x.k.w {
+		x.c.d.links.give(x.k)
+	} else {
+		x.k.conn.Close()
+	}
+	if x.upload != nil {
+		x.c.by(past)
+		<-x.upload
+	}
+	if well && !complete && !x.gone.Load() {
+		x.c.linger()
+	}
+	return complete
+}
+
+// fail tells the client that there is no answer.
+func (x *exchange) fail(err error) bool {
+	if x.k != nil {
+		x.k.conn.Close()
+	}
+	if x.ended != nil {
+		x.c.by(past)
+		<-x.ended
+	}
+	if x.upload != nil {
+		x.c.by(past)
+		if fed := <-x.upload; errors.Is(fed, errChunk) || errors.Is(fed, errGone) {
+			err = fed
+		}
+	}
+	switch {
+	case errors.Is(err, errGone), x.gone.Load():
+		return false
+	case errors.Is(err, errChunk):
+		x.c.refuse(http.StatusBadRequest, nil, nil)
+		return false
+	}
+	status, header, body := x.c.d.Desk.Unanswered(x.r, err)
+	if !x.body.done() {
+		x.c.refuse(status, header, body)
+		return false
+	}
+	last := x.r.closes || x.c.d.closing.Load()
+	_, err = x.c.conn.Write(x.c.reply(x.out[:0], status, header, body, last))
+	return err == nil && !last
+}
+
+// flow is a body on its way.
+type flow struct {
+	left   int64 // that are to come; inChunks or untilEnd where nobody knows
+	chunks chunks
+	// bare says that what comes after the last chunk is left out.
+	bare bool
+}
+
+const inChunks, untilEnd = -1, -2
+
+func (f *flow) done() bool { return f.left == 0 || f.left == inChunks && f.chunks.done() }
+
+// move appends what was read of a body to what is written next.
+func (f *flow) move(out []byte, from *stream) ([]byte, error) {
+	b := from.buf[from.r:from.w]
+	switch f.left {
+	case untilEnd:
+		from.r = from.w
+		out = append(strconv.AppendInt(out, int64(len(b)), 16), "\r\n"...)
+		return append(append(out, b...), "\r\n"...), nil
+	case inChunks:
+		pass, used, err := f.chunks.scan(b)
+		out, from.r = append(out, b[:pass]...), from.r+used
+		if err == nil && f.chunks.done() {
+			out, err = f.end(out)
+		}
+		return out, err
+	default:
+		n := int(min(f.left, int64(len(b))))
+		f.left, from.r = f.left-int64(n), from.r+n
+		return append(out, b[:n]...), nil
+	}
+}
+
+// end appends what comes after the last chunk.
+func (f *flow) end(out []byte) ([]byte, error) {
+	trailer, err := fields(f.chunks.trailer, nil, false)
+	if err != nil {
+		return out, fmt.Errorf("%w: its trailer is %.100q", errChunk, f.chunks.trailer)
+	}
+	for i := range trailer {
+		t := &trailer[i]
+		t.Drop = f.bare || t.Begins("skerry-") || t.Is("content-length") || t.Is("transfer-encoding") || t.Is("connection")
+	}
+	return append(write(out, trailer), "\r\n"...), nil
+}

@@ -1,0 +1,163 @@
+package intercept
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/glue"
+	"github.com/skerry/skerry/web/door"
+	"github.com/skerry/skerry/web/intercept/gather"
+	"github.com/skerry/skerry/web/intercept/request"
+)
+
+// Door returns where the clients of the service come in: what is plain passes there, the rest comes to the handler. Limits that are zero
+// stand for the defaults.
+func (h *Handler) Door(limits door.Limits) *door.Door {
+	return door.New(door.Config{Desk: h, Rest: h, Limits: limits, Prefix: strings.TrimSuffix(h.Upstream.EscapedPath(), "/"), Log: h.Log,
+		Dial: func(ctx context.Context) (net.Conn, error) { return h.Client.Dial(ctx, h.Service) }})
+}
+
+// Plain implements door.Desk: a request without a scope passes as ServeHTTP would have it pass, when nothing that it is about, or refers to,
+// can be replicated here. When there is doubt it is not plain.
+func (h *Handler) Plain(r *door.Request) bool {
+	safe := glue.Safe(r.Method)
+	if h.Dialect != nil && !safe || h.carrier != nil && !safe {
+		return false
+	}
+	if h.asserter != nil && (h.Believes.Token != nil || h.Believes.Certificates) {
+		return false // who asks is found out
+	}
+	trusted, correlated := h.Proxies.Trusts(r.Client), false
+	var said forwarded
+	for i := range r.Fields {
+		f := &r.Fields[i]
+		switch {
+		case f.Begins("skerry-"):
+			f.Drop = true
+		case f.Is("scope"), f.Is("x-scope"):
+			return false
+		case f.Is("baggage"):
+			if bytes.Contains(f.Value, []byte("scope")) {
+				return false
+			}
+		case f.Is("forwarded"), f.Begins("x-forwarded-"), f.Is("x-real-ip"):
+			if f.Drop = !trusted; trusted {
+				said.hear(f)
+			}
+		case h.Correlations.Reads(f.Name):
+			correlated = true
+		case h.carrier != nil && h.carrier.Carries(string(f.Name)):
+			return false
+		case h.asserter != nil && h.asserter.Silences(string(f.Name)):
+			f.Drop = true
+		}
+	}
+	if strings.HasPrefix(r.Path, "/~") || strings.HasPrefix(r.Path, "/%7") || !h.apart(r) || correlated && h.inherits(r) {
+		return false
+	}
+	if r.Client.IsValid() {
+		r.Add = said.say(r)
+	}
+	return true
+}
+
+// inherits reports whether a request has the scope of its workflow.
+func (h *Handler) inherits(r *door.Request) bool {
+	q := &request.Request{Request: &http.Request{Header: http.Header{}, TLS: r.TLS}}
+	for i := range r.Fields {
+		if f := &r.Fields[i]; !f.Drop {
+			q.Header.Add(string(f.Name), string(f.Value))
+		}
+	}
+	text, clash := h.Correlations.Find(h.Correlations.IDs(q.Header, q.Shown()))
+	return text != "" || clash
+}
+
+// apart reports whether what a request is about has nothing to do with what is replicated here.
+func (h *Handler) apart(r *door.Request) bool {
+	m, known := h.Router().Match(r.Method, r.Path, nil)
+	if !known {
+		return true
+	}
+	container := h.Client.Container(m.Kind)
+	switch {
+	case m.Other != nil, h.Client.Translates(m.Kind), h.Site.Replicates(m.Kind), container != nil && h.Site.Replicates(container):
+		return false
+	case r.Method == http.MethodDelete: // others may rely on it
+		return false
+	}
+	return !gather.Paged(r.Query)
+}
+
+// forwarded is what a proxy that is trusted has said of whom it asks for.
+type forwarded struct {
+	before, elements []string
+	host, proto      bool
+}
+
+func (s *forwarded) hear(f *door.Field) {
+	switch {
+	case f.Is("forwarded"):
+		s.elements, f.Drop = append(s.elements, string(f.Value)), true
+	case f.Is("x-forwarded-for"):
+		s.before, f.Drop = append(s.before, string(f.Value)), true
+	case f.Is("x-forwarded-host"):
+		s.host, f.Drop = s.host || len(f.Value) > 0, len(f.Value) == 0
+	case f.Is("x-forwarded-proto"):
+		s.proto, f.Drop = s.proto || len(f.Value) > 0, len(f.Value) == 0
+	}
+}
+
+// say appends what request.Forwarded has a request say.
+func (s *forwarded) say(r *door.Request) []byte {
+	add := func(b []byte, name, value string) []byte {
+		return append(append(append(append(b, name...), ": "...), value...), "\r\n"...)
+	}
+	host := string(r.Host)
+	b := add(r.Add, "Forwarded", strings.Join(append(s.elements, request.Element(r.Client, host, r.Proto())), ", "))
+	b = add(b, "X-Forwarded-For", strings.Join(append(s.before, r.Client.String()), ", "))
+	if !s.host {
+		b = add(b, "X-Forwarded-Host", host)
+	}
+	if !s.proto {
+		b = add(b, "X-Forwarded-Proto", r.Proto())
+	}
+	return b
+}
+
+// Unanswered implements door.Desk, as a passage that fails does.
+func (h *Handler) Unanswered(r *door.Request, err error) (int, http.Header, []byte) {
+	w := &reply{header: http.Header{}}
+	asked := &http.Request{Method: r.Method, URL: &url.URL{Path: r.Path}, Header: http.Header{}}
+	h.told(w, func(w http.ResponseWriter) {
+		q := &request.Request{Request: asked, W: w, Path: r.Path, Query: r.Query}
+		switch {
+		case errors.Is(err, door.ErrUnreachable):
+			h.NoAnswer(q, engine.ErrUnreachable)
+		case errors.Is(err, door.ErrLate):
+			h.NoAnswer(q, context.DeadlineExceeded)
+		default:
+			h.NoAnswer(q, err)
+		}
+	})
+	w.header.Set("Date", time.Now().UTC().Format(http.TimeFormat))
+	return w.status, w.header, w.body.Bytes()
+}
+
+// reply is an answer that is kept.
+type reply struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+func (r *reply) Header() http.Header         { return r.header }
+func (r *reply) WriteHeader(status int)      { r.status = status }
+func (r *reply) Write(b []byte) (int, error) { return r.body.Write(b) }
