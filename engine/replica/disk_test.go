@@ -81,6 +81,17 @@ func (s *site) load(id engine.DocumentID) {
 		delete(s.disk, id)
 		return
 	}
+	v := s.view(id)
+	must(v.RestoreStatuses(d.statuses))
+	r := New(v, limits, true)
+	must(r.Restore(d.kept))
+	s.replicas[id] = r
+	s.put(id, Wake{})
+}
+
+// view reads what the disk has of a document.
+func (s *site) view(id engine.DocumentID) *view.View {
+	d := s.disk[id]
 	v := view.New(s.line(), id, d.about, engine.Encode(&d.about), kindOf(d.about), siteName)
 	if d.checkpoint != nil {
 		must(v.Begin(d.checkpoint))
@@ -99,10 +110,15 @@ func (s *site) load(id engine.DocumentID) {
 		e.Wrote(c)
 		v.TakeEntries(e, c.Line, c.Entries, func(o *engine.Operation) bool { return env{s}.Admits(v.Kind, o) }, must)
 	}
-	must(v.RestoreStatuses(d.statuses))
-	r := New(v, limits, true)
-	must(r.Restore(d.kept))
-	s.replicas[id] = r
+	return v
+}
+
+// unfold has a replica consist of all that is on the disk again, in the place of a checkpoint that it has made.
+func (s *site) unfold(id engine.DocumentID, r *Replica) {
+	*r.History = *s.view(id).History
+	r.Recount()
+	r.Folds = false
+	r.TouchAll()
 	s.put(id, Wake{})
 }
 

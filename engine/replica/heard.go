@@ -97,6 +97,9 @@ func (r *Replica) hear(c *engine.Change) view.Verdict {
 		r.fallBehind(false)
 		return view.Known
 	}
+	if e != nil && e != r.Current() && r.Whole() { // of a lost run, and the others may have ended that epoch without it
+		return view.Known
+	}
 	verdict := r.TakeChange(c, func(o *engine.Operation) bool { return r.env.Admits(r.Kind, o) }, func(err error) {
 		r.note("an entry of a document was left out", err)
 	})

@@ -125,27 +125,18 @@ func (r *Replica) told() bool {
 			continue
 		}
 		alone = false
-		if st.Number > 0 && !r.Blank() && !r.Lacks(s) && r.hasAll(st.Settled) {
+		if st.Number > 0 && !r.Blank() && !r.Lacks(s) && r.History.HasAll(st.Settled) {
 			return true
 		}
 	}
 	return alone
 }
 
-// hasAll reports whether all operations that a vector counts are known here.
-func (r *Replica) hasAll(v engine.Vector) bool {
-	for origin, n := range v {
-		if n > r.History.Last(origin) {
-			return false
-		}
-	}
-	return true
-}
-
 type rejoin struct {
 	local   engine.LocalID
 	deletes bool
 	sent    bool
+	known   engine.Vector // when it was sent
 	tries   int
 }
 
@@ -156,9 +147,6 @@ func (t *rejoin) begin(r *Replica) bool {
 	r.reissue()
 	if t.local = cmp.Or(r.Said[r.Self].Local, r.remnant.Local); r.Kind.Natural() {
 		t.local = r.env.Here(r.Kind, string(r.About.Key))
-	}
-	if f := r.Own; f != nil && r.History.Get(f.Operation.ID) != nil { // it has run, and others have heard of it
-		r.Own = nil
 	}
 	switch {
 	case r.remnant.Left:
@@ -210,6 +198,7 @@ func (t *rejoin) answer(r *Replica, in *Answered) bool {
 		return t.corrected(r, in)
 	}
 	exists := r.Exists()
+	t.known = r.History.Complete()
 	switch {
 	case in.Err != nil || in.Reply.Status != 200 && !in.Reply.Gone():
 		return t.later(r)
@@ -246,7 +235,12 @@ func (t *rejoin) corrected(r *Replica, in *Answered) bool {
 	if t.deletes {
 		what = engine.TypeDelete
 	}
-	switch plan.Judge(what, in.Reply, in.Err) {
+	became := plan.Judge(what, in.Reply, in.Err)
+	if (became == plan.Done || became == plan.Refused) && !maps.Equal(t.known, r.History.Complete()) { // it is to show what has come since as well
+		t.sent, t.deletes = false, false
+		return r.call(r.readCall(t.local))
+	}
+	switch became {
 	case plan.Done:
 		if t.deletes {
 			return t.joined(r, "")
@@ -279,6 +273,9 @@ func (t *rejoin) joined(r *Replica, local engine.LocalID) bool {
 	r.SayOnly(engine.Status{Settled: r.History.Complete(), Executed: r.History.Facts()})
 	if by := r.Placement().Added[r.Self]; by != nil {
 		r.Me.Joined = by.ID
+	}
+	if f := r.Own; f != nil && r.History.Get(f.Operation.ID) != nil { // it has run, and others have heard of it
+		r.Own = nil
 	}
 	r.Mine.Outcomes, r.Mine.Tries = map[engine.OperationID]engine.Outcome{}, map[engine.OperationID]*view.Tries{}
 	r.remnant, r.lost, r.Resumed = nil, nil, false

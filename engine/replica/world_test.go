@@ -418,6 +418,10 @@ func (s *site) carryOut(r *Replica, out *Effects) {
 	if out.Forked != nil {
 		s.world.tell("%s: has two changes of one number by %s", s.id, out.Forked.Line)
 	}
+	if out.Unfold {
+		s.world.tell("%s: takes all operations of %s up again that its checkpoint stands for", s.id, r.About.Key)
+		s.unfold(r.Document, r)
+	}
 	if out.Own || out.Late {
 		s.rejoin(r, out.Late)
 	}

@@ -131,15 +131,23 @@ func (all Epochs) wrote(by engine.SiteID, said *engine.Status, h *merge.History)
 	return lines
 }
 
-// Whole reports whether this site has all that any member has written in the epoch before the current one.
+// Whole reports whether this site has all that any member has written in the epoch before the current one, or has settled: that may be of a
+// lost run, of which its author knows nothing.
 func (v *View) Whole() bool {
 	if len(v.Epochs) == 1 {
 		return true
 	}
 	for _, m := range v.Correspondents() {
-		if m != v.Self && (!v.Reached(v.At(m)) || v.Lacks(m)) {
+		if m != v.Self && (!v.Reached(v.At(m)) || v.Lacks(m) || !v.History.HasAll(v.At(m).Settled)) {
 			return false
 		}
 	}
 	return true
+}
+
+// done reports whether this site has settled all that is known here of the epoch before the current one, so that its status tells the others
+// of each operation.
+func done(v *View) bool {
+	settled, base, current := v.SettledAt(v.Self), v.History.Base(), v.Current().Number
+	return !slices.ContainsFunc(v.History.Ordered(), func(o *engine.Operation) bool { return o.Epoch < current && !base.Has(o) && !settled(o) })
 }

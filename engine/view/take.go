@@ -184,6 +184,6 @@ func touchNews(v *View, was, is *engine.Status) {
 func (v *View) Tell(at time.Time) (encoded []byte, news bool) {
 	current := v.Current()
 	v.Me.Lines, v.Me.Epoch = v.Epochs.wrote(v.Self, &v.Me, v.History), current.Number
-	v.Me.Whole, v.Me.Over = current.Number > 0 && v.Whole(), current.Number > 0 && len(v.Epochs) == 1
+	v.Me.Whole, v.Me.Over = current.Number > 0 && v.Whole() && (v.Part(v.Self) != PartMember || done(v)), current.Number > 0 && len(v.Epochs) == 1
 	return v.told(at.UnixMicro())
 }

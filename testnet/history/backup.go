@@ -160,6 +160,9 @@ func (w *play) lostContainer(row engine.OperationRow) bool {
 // rejoined is a part of what a site says of what its lost run may have done.
 const rejoined = "the disk of this site was set back"
 
+// openSince is the end of what it says of a client's request that was open in what it was set back to.
+const openSince = rejoined + " since"
+
 // count counts the questions that a person is asked because a site was set back.
 func (w *play) count(s *site) {
 	if !s.restored {

@@ -126,7 +126,7 @@ func (w *play) decide(s *site, p *world.Process, row engine.OperationRow) {
 	switch {
 	case strings.Contains(why, dropped), refused && row.Document == "":
 		return
-	case strings.Contains(why, rejoined):
+	case strings.Contains(why, rejoined) && !strings.HasSuffix(why, openSince):
 		w.decideRejoined(s, p, row)
 		return
 	case strings.Contains(why, cannotMake):
