@@ -97,7 +97,7 @@ func TestSitesThatNeverMet(t *testing.T) {
 	if a != b || a == c || !a.Valid() {
 		t.Errorf("they make %s, %s and %s", a, b, c)
 	}
-	if paris.First(about, 0).Hash == paris.First(about, 1).Hash {
+	if paris.First(about, a, 0).Hash == paris.First(about, a, 1).Hash {
 		t.Error("two epochs begin alike")
 	}
 }

@@ -37,7 +37,7 @@ func BenchmarkRead(b *testing.B) {
 func BenchmarkIdentify(b *testing.B) {
 	paris := newSite(b, "paris")
 	about := replicated(paris, newSite(b, "nantes"), newSite(b, "brest"))
-	raw, _, err := paris.Identify(about)
+	raw, id, err := paris.Identify(about)
 	must(b, err)
 	b.Run("identify", func(b *testing.B) {
 		b.ReportAllocs()
@@ -56,7 +56,7 @@ func BenchmarkIdentify(b *testing.B) {
 	b.Run("first", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			paris.First(about, 1)
+			paris.First(about, id, 1)
 		}
 	})
 }

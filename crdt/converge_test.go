@@ -36,7 +36,7 @@ func TestFirstChange(t *testing.T) {
 			if own := commit(t, doc); !bytes.Equal(own, d.first) {
 				t.Errorf("%s, epoch %d: Automerge writes\n%x, we\n%x", about.Collaboration, epoch, own, d.first)
 			}
-			tip := paris.First(about, epoch)
+			tip := paris.First(about, d.id, epoch)
 			if got := heads(core(t, d.first)); !slices.Equal(got, hexes(tip.Hash)) || tip.Number != 0 || tip.Last != firstLast(about.Collaboration.Maps(), epoch) {
 				t.Errorf("%s, epoch %d: First is %+v, Automerge has the heads %s", about.Collaboration, epoch, tip, got)
 			}
@@ -133,11 +133,11 @@ func TestWriteRefuses(t *testing.T) {
 		tip     engine.Tip
 		says    string
 	}{
-		"nothing":         {nil, paris.First(about, 0), "no entries"},
-		"too many":        {make([]engine.Entry, engine.MaxEntries+1), paris.First(about, 0), "too large: 4097 entries"},
-		"an unknown map":  {[]engine.Entry{{Map: engine.MapContents}}, paris.First(about, 0), `no map "contents"`},
-		"a large entry":   {[]engine.Entry{op(make([]byte, engine.MaxEntry+1))}, paris.First(about, 0), "too large: an entry of 262145 bytes"},
-		"a large change":  {slices.Repeat([]engine.Entry{op(big)}, 4), paris.First(about, 0), "too large: 1048"},
+		"nothing":         {nil, paris.First(about, id, 0), "no entries"},
+		"too many":        {make([]engine.Entry, engine.MaxEntries+1), paris.First(about, id, 0), "too large: 4097 entries"},
+		"an unknown map":  {[]engine.Entry{{Map: engine.MapContents}}, paris.First(about, id, 0), `no map "contents"`},
+		"a large entry":   {[]engine.Entry{op(make([]byte, engine.MaxEntry+1))}, paris.First(about, id, 0), "too large: an entry of 262145 bytes"},
+		"a large change":  {slices.Repeat([]engine.Entry{op(big)}, 4), paris.First(about, id, 0), "too large: 1048"},
 		"too long a line": {[]engine.Entry{op(nil)}, engine.Tip{Number: maxNumber, Last: 1 << 30}, "too large: change 524289"},
 	} {
 		if _, err := paris.Write(about, id, 0, lineOf(paris), c.tip, c.entries); err == nil || !strings.Contains(err.Error(), c.says) {
@@ -146,7 +146,7 @@ func TestWriteRefuses(t *testing.T) {
 	}
 	most := slices.Repeat([]engine.Entry{op([]byte("x"))}, engine.MaxEntries)
 	for name, entries := range map[string][]engine.Entry{"the most entries": most, "the largest": {op(big), op(big), op(big)}} {
-		c, err := paris.Write(about, id, 0, lineOf(paris), paris.First(about, 0), entries)
+		c, err := paris.Write(about, id, 0, lineOf(paris), paris.First(about, id, 0), entries)
 		must(t, err)
 		if _, err := paris.Read(about, id, 0, c.SignedChange, false); err != nil {
 			t.Errorf("%s: %v", name, err)

@@ -72,7 +72,10 @@ func (d *Documents) Decode(about []byte) (engine.About, engine.DocumentID, error
 }
 
 // First implements engine.Documents.
-func (d *Documents) First(about engine.About, epoch uint64) engine.Tip {
+func (d *Documents) First(about engine.About, id engine.DocumentID, epoch uint64) engine.Tip {
+	if h, ok := hashNamed(id); epoch == 0 && ok {
+		return engine.Tip{Hash: h, Last: firstLast(mapsOf[about.Collaboration], 0)}
+	}
 	_, h, last := firstChange(about.Collaboration, engine.Encode(about), epoch)
 	return engine.Tip{Hash: h, Last: last}
 }

@@ -72,3 +72,12 @@ func firstLast(maps []engine.MapName, epoch uint64) uint64 {
 }
 
 func documentID(h hash) engine.DocumentID { return engine.DocumentID(hex.EncodeToString(h[:])) }
+
+// hashNamed is the hash that a document is called after.
+func hashNamed(id engine.DocumentID) (h hash, ok bool) {
+	if len(id) != hex.EncodedLen(len(h)) {
+		return h, false
+	}
+	_, err := hex.Decode(h[:], []byte(id))
+	return h, err == nil
+}

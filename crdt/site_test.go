@@ -81,7 +81,7 @@ func (d *document) tip(by *Documents) engine.Tip {
 	if line := d.lines[lineOf(by)]; len(line) > 0 {
 		return line[len(line)-1].Tip()
 	}
-	return by.First(d.about, d.epoch)
+	return by.First(d.about, d.id, d.epoch)
 }
 
 func (d *document) write(tb testing.TB, by *Documents, entries ...engine.Entry) *engine.Change {

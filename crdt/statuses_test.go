@@ -219,7 +219,7 @@ func TestConcurrentUse(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 4 {
 		wg.Go(func() {
-			c, err := paris.Write(d.about, d.id, 0, lineOf(paris), paris.First(d.about, 0), []engine.Entry{{Map: engine.MapOperations, Value: []byte{byte(i)}}})
+			c, err := paris.Write(d.about, d.id, 0, lineOf(paris), paris.First(d.about, d.id, 0), []engine.Entry{{Map: engine.MapOperations, Value: []byte{byte(i)}}})
 			if err == nil {
 				_, err = nantes.Read(d.about, d.id, 0, c.SignedChange, false)
 			}

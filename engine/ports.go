@@ -14,7 +14,7 @@ type Documents interface {
 	// Decode decodes an About and returns the identifier of its document. ErrRefused for bytes that Identify would not return.
 	Decode(about []byte) (About, DocumentID, error)
 	// First returns the tip of an epoch's document before anybody has written in it: its first change.
-	First(about About, epoch uint64) Tip
+	First(about About, id DocumentID, epoch uint64) Tip
 	// Write makes the next change of a line of this site's after tip: it puts entries. ErrTooLarge.
 	Write(about About, id DocumentID, epoch uint64, line Line, tip Tip, entries []Entry) (*Change, error)
 	// Read decodes a change of an epoch's document. One from outside passes the gate, and its author's signature is checked:

@@ -23,12 +23,12 @@ func Row(v *view.View, now time.Time, conflicts []engine.Conflict, next plan.Ste
 	row := engine.ResourceRow{
 		Document: v.Document, ID: v.About.Key, Service: v.About.Service, Kind: v.About.Kind,
 		Collaboration: v.About.Collaboration, Local: v.Mine.Local, CreatedAt: v.CreatedAt, UpdatedAt: now, State: engine.StateConverged,
-		Sites: map[engine.SiteID]engine.ReplicaStatus{},
 	}
 	if v.Me.Bare {
 		row.Local = "" // requests go to where all of it is
 	}
 	placement, exists := v.Placement().Sites, v.Exists()
+	row.Sites = make(map[engine.SiteID]engine.ReplicaStatus, len(placement))
 	for _, s := range placement {
 		row.Sites[s] = replicaStatus(v, s, conflicts)
 	}

@@ -26,7 +26,7 @@ func (e env) Now() time.Time { return e.w.now }
 func (e env) NewID() string  { return e.w.s.cfg.NewID() }
 
 func (e env) FirstTip(about engine.About, epoch uint64) engine.Tip {
-	return e.w.s.cfg.Documents.First(about, epoch)
+	return e.w.s.cfg.Documents.First(about, e.r.id, epoch)
 }
 
 func (e env) Admits(k *engine.Kind, o *engine.Operation) bool { return e.w.s.admits(k, o) }

@@ -30,7 +30,8 @@ type item struct {
 }
 
 // gather is how long what other sites say of themselves waits for more of that at most, when nobody waits for it; told is how long what
-// this site says of itself does.
+// this site says of itself to two others does. To more sites it is told less often, though no less often than gather: each of them checks a
+// signature each time, and has as many more such letters to take in.
 const (
 	gather = 50 * time.Millisecond
 	told   = 10 * time.Millisecond

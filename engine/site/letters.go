@@ -162,8 +162,11 @@ func (t *tidings) due(w *wakeUp) []tiding {
 		w.s.inbox.wakeAt(tells, t.next)
 		return nil
 	}
-	list := t.waiting
-	*t = tidings{next: w.now.Add(told)}
+	list, most := t.waiting, 2
+	for _, n := range list {
+		most = max(most, len(n.to))
+	}
+	*t = tidings{next: w.now.Add(min(told*time.Duration(most)/2, gather))}
 	return list
 }
 

@@ -116,7 +116,7 @@ func (x *exchange) openParcel(from engine.SiteID, p *engine.Parcel) (*opened, er
 		}
 	}
 	o := &opened{id: id, about: &about{of, p.About}, heard: &replica.Heard{From: from, Epoch: p.Epoch, Checkpoint: p.Checkpoint, More: p.More,
-		First: s.cfg.Documents.First(of, p.Epoch)}}
+		First: s.cfg.Documents.First(of, id, p.Epoch)}}
 	for _, signed := range p.Changes {
 		c, err := s.cfg.Documents.Read(of, id, p.Epoch, signed, false)
 		if err != nil {

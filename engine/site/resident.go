@@ -57,7 +57,7 @@ func (s *Site) newResident(id engine.DocumentID, a *about) (*resident, error) {
 		return nil, fmt.Errorf("document %s: %w: the catalog has no kind %s.%s", id, engine.ErrUnknown, a.Service, a.Kind)
 	}
 	v := view.New(s.writes.line, id, a.About, a.raw, kind, s.cfg.Members.Name)
-	v.Epochs = []*view.Epoch{view.NewEpoch(0, s.cfg.Documents.First(a.About, 0))}
+	v.Epochs = []*view.Epoch{view.NewEpoch(0, s.cfg.Documents.First(a.About, id, 0))}
 	return &resident{Replica: replica.New(v, s.cfg.Limits.replica(), false), id: id,
 		rows:      map[engine.OperationID]map[engine.SiteID]engine.OperationStatus{},
 		conflicts: map[engine.ConflictID]engine.Conflict{},
@@ -89,7 +89,7 @@ func (s *Site) load(ctx context.Context, id engine.DocumentID) (r *resident, err
 // restore takes in what is stored of a replica.
 func (s *Site) restore(ctx context.Context, r *resident, rec *engine.Record) error {
 	v := r.View
-	v.Epochs = []*view.Epoch{view.NewEpoch(rec.Epoch, s.cfg.Documents.First(v.About, rec.Epoch))}
+	v.Epochs = []*view.Epoch{view.NewEpoch(rec.Epoch, s.cfg.Documents.First(v.About, r.id, rec.Epoch))}
 	if rec.Checkpoint != nil {
 		if err := v.Begin(rec.Checkpoint); err != nil {
 			return err
@@ -138,7 +138,7 @@ func (s *Site) restore(ctx context.Context, r *resident, rec *engine.Record) err
 // openEpochs opens the epochs up to a number.
 func (s *Site) openEpochs(v *view.View, number uint64) {
 	for last := v.Current().Number; last < number; last++ {
-		v.Epochs = append(v.Epochs, view.NewEpoch(last+1, s.cfg.Documents.First(v.About, last+1)))
+		v.Epochs = append(v.Epochs, view.NewEpoch(last+1, s.cfg.Documents.First(v.About, v.Document, last+1)))
 	}
 }
 

@@ -133,7 +133,7 @@ func (p plain) Decode(b []byte) (about engine.About, id engine.DocumentID, err e
 	return about, id, err
 }
 
-func (plain) First(about engine.About, epoch uint64) engine.Tip {
+func (plain) First(about engine.About, _ engine.DocumentID, epoch uint64) engine.Tip {
 	return engine.Tip{Hash: sha256.Sum256(fmt.Append(nil, about.Key, epoch))}
 }
 

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strconv"
@@ -18,16 +17,11 @@ func ParseJSON(b []byte) (any, error) {
 	if tooDeep(b) {
 		return nil, fmt.Errorf("%w: JSON nested more than %d levels deep", engine.ErrTooLarge, engine.MaxDepth)
 	}
-	d := json.NewDecoder(bytes.NewReader(b))
-	d.UseNumber()
-	var v any
-	if err := d.Decode(&v); err != nil {
-		return nil, err
+	if !json.Valid(b) {
+		var why any
+		return nil, json.Unmarshal(b, &why)
 	}
-	if _, err := d.Token(); err != io.EOF {
-		return nil, fmt.Errorf("more than one JSON value")
-	}
-	return v, nil
+	return (&reader{b}).value(), nil
 }
 
 // tooDeep reports whether brackets are nested too deep, so that nothing that walks a tree can run out of stack.

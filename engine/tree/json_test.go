@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -30,6 +31,38 @@ func TestParseJSON(t *testing.T) {
 			t.Errorf("%q is taken for %s", text, Compact(v))
 		}
 	}
+}
+
+// TestInvariantJSONIsReadAsTheStandardLibraryDoes: the fast way gives the same tree.
+func TestInvariantJSONIsReadAsTheStandardLibraryDoes(t *testing.T) {
+	same := func(t rapid.TB, b []byte) {
+		d := json.NewDecoder(bytes.NewReader(b))
+		d.UseNumber()
+		var want any
+		err := d.Decode(&want)
+		if got, err := ParseJSON(b); err != nil || !reflect.DeepEqual(got, want) {
+			t.Fatalf("%q is read as %#v, %v, not %#v", b, got, err, want)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, text := range []string{"\t{ \"a\" :\r[ ] , \"b\":[{ }, 1 ,-2.5E+3\n]} ", `"\ud800\u00e9\\\"\/"`, "\"\xff\x7f\"", `{"a":{"b":1},"a":{"c":[null,false,true]}}`} {
+		same(t, []byte(text))
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		v := drawObject(t, 3)
+		v[rapid.String().Draw(t, "name")] = rapid.String().Draw(t, "text")
+		b := encode(v)
+		if rapid.Bool().Draw(t, "spread out") {
+			var spread bytes.Buffer
+			if err := json.Indent(&spread, b, " ", "\t"); err != nil {
+				t.Fatal(err)
+			}
+			b = spread.Bytes()
+		}
+		same(t, b)
+	})
 }
 
 // TestDepthIsBounded: JSON may be nested as deep as paths may lead, and no deeper, whatever is in texts.

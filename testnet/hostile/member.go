@@ -214,7 +214,7 @@ func (m *Member) learn(raw []byte) *document {
 		return nil
 	}
 	if m.known[id] == nil {
-		m.known[id] = &document{id: id, about: about, raw: slices.Clone(raw), tip: m.docs.First(about, 0), part: slices.Contains(about.Placement, m.id)}
+		m.known[id] = &document{id: id, about: about, raw: slices.Clone(raw), tip: m.docs.First(about, id, 0), part: slices.Contains(about.Placement, m.id)}
 	}
 	return m.known[id]
 }

@@ -139,7 +139,7 @@ func TestARivalDatedZeroDeletesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &pen{t: t, who: toulouse, id: id, line: engine.LineOf(toulouse.ID, "pen"), about: about, raw: raw, tip: toulouse.Documents().First(about, 0)}
+	p := &pen{t: t, who: toulouse, id: id, line: engine.LineOf(toulouse.ID, "pen"), about: about, raw: raw, tip: toulouse.Documents().First(about, id, 0)}
 	l := p.writes(engine.MapOperations, &engine.Operation{ID: "rival", Type: engine.TypeCreate, Method: "PUT", Path: "/images/{id}", Number: 1,
 		Body: []byte(`{"owner":"toulouse"}`), Header: map[string]string{"Content-Type": "application/json"},
 		Edit: &engine.Edit{Set: map[engine.Pointer]json.RawMessage{"/owner": json.RawMessage(`"toulouse"`)}}})
