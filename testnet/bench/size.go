@@ -20,20 +20,14 @@ func size(ctx context.Context, b *bench) error {
 			return err
 		}
 		b.report.row("memory of an agent without any", mib(empty))
-		l := creates(paris, "size", twoSites, 32)
-		l.Requests = b.Resources
-		r, err := l.run(ctx)
-		if err != nil {
-			return err
+		for _, part := range []struct {
+			name     string
+			requests int
+		}{{"the first of them", b.Resources / 10}, {"the rest of them", b.Resources - b.Resources/10}} {
+			if err := filled(ctx, b, part.name, part.requests, paris, nantes); err != nil {
+				return err
+			}
 		}
-		b.report.row("creating them with 32 callers", fmt.Sprintf("%s, %s", r.wall.Round(time.Second), perSecond(r.rate())))
-		lag, err := until(ctx, time.Now(), 100*time.Millisecond, 30*time.Minute, func() (bool, error) {
-			return madeAt(ctx, b.Resources, nantes)
-		})
-		if err != nil {
-			return err
-		}
-		b.report.row("until the other site has them too", lag.Round(time.Millisecond).String())
 		if err := repair(ctx, b, paris, nantes); err != nil {
 			return err
 		}
@@ -41,7 +35,7 @@ func size(ctx context.Context, b *bench) error {
 		if err != nil {
 			return err
 		}
-		b.report.row("memory of the agent then", mib(full))
+		b.report.row("memory of the agent after that", mib(full))
 		if err := paris.Agent().Stop(time.Minute); err != nil {
 			return err
 		}
@@ -62,6 +56,33 @@ func size(ctx context.Context, b *bench) error {
 		b.report.row("disk", mib(disk))
 		return nil
 	}, "paris", "nantes")
+}
+
+// filled makes resources at paris that nantes has too, and reports how long that takes and what memory the agent has then.
+func filled(ctx context.Context, b *bench, name string, n int, paris, nantes *env.Site) error {
+	l := creates(paris, name, twoSites, 32)
+	l.Requests = n
+	before, err := counts(ctx, nantes)
+	if err != nil {
+		return err
+	}
+	r, err := l.run(ctx)
+	if err != nil {
+		return err
+	}
+	b.report.row(fmt.Sprintf("creating %s, %d, with 32 callers", name, n), fmt.Sprintf("%s, %s", r.wall.Round(time.Second), perSecond(r.rate())))
+	lag, err := until(ctx, time.Now(), 100*time.Millisecond, 30*time.Minute, func() (bool, error) {
+		return madeAt(ctx, before.Done["POST /images"]+n, nantes)
+	})
+	if err != nil {
+		return err
+	}
+	b.report.row("until the other site has them too", lag.Round(time.Millisecond).String())
+	held, err := resident(paris)
+	if err == nil {
+		b.report.row("memory of the agent then", mib(held))
+	}
+	return err
 }
 
 // resident returns the resident memory of a site's agent in bytes.
