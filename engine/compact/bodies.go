@@ -24,3 +24,21 @@ func NeedsBlob(v *view.View, o *engine.Operation) bool {
 	}
 	return false
 }
+
+// OnlyHere reports whether this site may be the only one that has the body of an operation which one that stays has still to settle.
+func OnlyHere(v *view.View, has func(engine.BlobRef) bool) bool {
+	members := v.Placement().Sites
+	for _, o := range v.History.Living(merge.Any) {
+		if o.Blob == nil || !has(*o.Blob) {
+			continue
+		}
+		lacks := func(m engine.SiteID) bool { return !v.Settled(m, o) }
+		had := func(m engine.SiteID) bool {
+			return v.Settled(m, o) && v.Outcomes(m)[o.ID].State != engine.StateSuperseded
+		}
+		if slices.ContainsFunc(members, lacks) && !slices.ContainsFunc(members, had) {
+			return true
+		}
+	}
+	return false
+}

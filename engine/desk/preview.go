@@ -9,6 +9,7 @@ import (
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/replica"
+	"github.com/skerry/skerry/engine/report"
 )
 
 // previewOrder is the order in which a preview lists what is done.
@@ -72,7 +73,7 @@ func (d *Desk) Preview(ctx context.Context, with engine.SiteID, limit int) (engi
 func (d *Desk) planned(ctx context.Context, id engine.DocumentID, with engine.SiteID) (p engine.Planned, ok bool, err error) {
 	err = d.cfg.Site.Look(ctx, id, func(r *replica.Replica) {
 		if r.Holds(with) {
-			p, ok = r.Planned()
+			p, ok = report.Planned(r.View, &r.Flights)
 		}
 	})
 	if errors.Is(err, engine.ErrNotFound) { // it is gone meanwhile

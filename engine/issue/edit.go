@@ -76,3 +76,9 @@ func Marked(k *engine.Kind, o *engine.Operation, request string) (body []byte, o
 	}
 	return tree.Mark(k, o.Body, request)
 }
+
+// Marks reports whether an operation writes a marker.
+func Marks(k *engine.Kind, o *engine.Operation) bool {
+	_, ok := Marked(k, o, string(o.ID))
+	return ok
+}

@@ -2,7 +2,6 @@ package replica
 
 import (
 	"errors"
-	"slices"
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/merge"
@@ -57,26 +56,9 @@ func (t *content) answer(r *Replica, in *Answered) bool {
 // copied records that the content is here, and what of other sites' actions has come with it. It is not whole when the site that it
 // is from lacked something that this site's replica begins with.
 func (t *content) copied(r *Replica, joined *engine.Operation, settled engine.Vector) bool {
-	living, large := r.History.Living(merge.Any), map[string]*engine.Operation{} // the last large bytes of each path that have come
-	there := func(o *engine.Operation) bool { return settled.Has(o.Line, o.Number) }
-	for _, o := range living {
-		if o.Blob != nil && plan.ContentOf(r.Kind, o) != nil && there(o) {
-			large[o.Path] = o
-		}
-	}
-	var carried []*engine.Operation
-	for _, o := range living {
-		switch l := large[o.Path]; {
-		case o.Type == engine.TypeAbsolute && l != nil && engine.Compare(o, l) <= 0:
-			if there(o) && !r.Settled(r.Self, o) { // nobody may have its body any more, and what was before is not put over it
-				carried = append(carried, o)
-			}
-		case o.Type != engine.TypeAction || o.Edit != nil:
-		case r.Settled(r.Self, o) && !there(o):
-			return false
-		case there(o) && !r.Settled(r.Self, o):
-			carried = append(carried, o)
-		}
+	carried, whole := view.CarriedBy(r.View, settled)
+	if !whole {
+		return false
 	}
 	for _, o := range carried {
 		r.Became(o.ID, engine.Outcome{State: engine.StateApplied, Carried: true})
@@ -89,7 +71,7 @@ func (t *content) copied(r *Replica, joined *engine.Operation, settled engine.Ve
 
 // doWithout has this site go on without the body of an operation that no site has any more, where it may.
 func (r *Replica) doWithout(o *engine.Operation) bool {
-	out, may := r.withoutBody(o)
+	out, may := view.WithoutBody(r.View, o)
 	settles := out.State == engine.StateRejected && !out.Blocks
 	if !may || settles && o.Number > 1 && !r.Me.Settled.Has(o.Line, o.Number-1) { // what is settled is counted by line
 		return false
@@ -100,21 +82,6 @@ func (r *Replica) doWithout(o *engine.Operation) bool {
 		r.settle(o)
 	}
 	return true
-}
-
-// withoutBody is what becomes here of an operation whose body no site has any more. It counts as applied where somebody has accepted
-// that when this site was added, and waits where the content is still to be copied, or where a site that was removed may still tell.
-// Else it is refused, so that a person sees it.
-func (r *Replica) withoutBody(o *engine.Operation) (out engine.Outcome, may bool) {
-	joined := r.History.Get(r.Me.Joined)
-	if joined != nil && joined.Place != nil && joined.Place.Forced && len(r.Kind.Content) == 0 && r.History.Before(o, joined) {
-		return engine.Outcome{State: engine.StateApplied, Carried: true, Error: "no site had its body any more when this one was added"}, true
-	}
-	unheard := func(site engine.SiteID) bool { return !r.Holds(site) || joined != nil && !r.Settled(site, joined) }
-	if r.Me.Bare || slices.ContainsFunc(r.Others(), unheard) {
-		return engine.Outcome{}, false
-	}
-	return engine.Outcome{State: engine.StateRejected, Error: "no site has its body any more", Blocks: o.Type == engine.TypeCreate}, true
 }
 
 // WantsBody returns the operation of an identifier whose body is to be sent here, nil for none, and the sites that may have it.

@@ -6,6 +6,7 @@ import (
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/plan"
 	"github.com/skerry/skerry/engine/tree"
+	"github.com/skerry/skerry/engine/view"
 )
 
 // correct sends what differs in one request: it reads what the application shows, sets the paths whose folded value has changed,
@@ -108,15 +109,8 @@ func (t *correct) succeed(r *Replica, reply engine.Reply) {
 	for _, o := range step.Operations {
 		r.attempt(o, reply, nil)
 	}
-	applied := append(slices.Clip(step.Operations), r.madeGood(r.keptBy(step.Operations))...)
+	applied := append(slices.Clip(step.Operations), view.MadeGood(r.View, view.KeptBy(r.View, step.Operations))...)
 	r.stepDone(step, applied, r.Mine.Local, reply)
-}
-
-// keptBy tells which operations a keep among ops has made good: those that its site had settled.
-func (r *Replica) keptBy(ops []*engine.Operation) func(*engine.Operation) bool {
-	return func(o *engine.Operation) bool {
-		return slices.ContainsFunc(ops, func(by *engine.Operation) bool { return by.Keep && r.History.Before(o, by) })
-	}
 }
 
 func (t *correct) fail(r *Replica, out engine.Outcome) {

@@ -59,7 +59,7 @@ func (r *Replica) hears(in *Heard) bool {
 	switch last := r.Current(); {
 	case in.Checkpoint != nil && !r.Blank() && r.Part(in.From) == view.PartNone: // whoever has no part stands for nobody
 		return false
-	case r.tooLate(in):
+	case in.Checkpoint != nil && view.TooLate(r.View, in.Epoch):
 		r.fallBehind(true)
 		return false
 	case r.Numbered(in.Epoch) != nil:

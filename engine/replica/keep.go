@@ -10,6 +10,7 @@ import (
 	"github.com/skerry/skerry/engine/merge"
 	"github.com/skerry/skerry/engine/plan"
 	"github.com/skerry/skerry/engine/tree"
+	"github.com/skerry/skerry/engine/view"
 )
 
 // keep makes what this site's application shows of a resource what all sites show: it becomes an operation of this site.
@@ -65,7 +66,7 @@ func (t *keep) answer(r *Replica, in *Answered) bool {
 		return t.end(r, "", err)
 	}
 	drift.Keep(r.View, r.env.Now())
-	r.Applied(r.madeGood(merge.Any), 0)
+	r.Applied(view.MadeGood(r.View, merge.Any), 0)
 	if r.History.Divides(now) { // this part, too, is to show its share of what is kept
 		r.Became(o.ID, engine.Outcome{State: engine.StatePending, Again: true})
 	}

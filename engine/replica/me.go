@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/flight"
 	"github.com/skerry/skerry/engine/issue"
 	"github.com/skerry/skerry/engine/plan"
 )
@@ -89,20 +90,8 @@ func (r *Replica) attempt(o *engine.Operation, reply engine.Reply, err error) {
 	r.Tried(o.ID, reply.Status, problem)
 }
 
-// standing is what this site's application has been brought to.
-func (r *Replica) standing() plan.Standing {
-	st := r.Standing(r.Self)
-	st.Doubtful = func(o *engine.Operation) bool {
-		sent := r.Sends(o.ID)
-		out := r.Mine.Outcomes[o.ID]
-		refused := out.State == engine.StateRejected && (out.Cause == "" || out.Cause == engine.ConflictNotAccepted) // for certain
-		// No flight tells whether it was sent with its key; or a person has said which object it has made.
-		left := r.Resumed && r.Kind.HonoursKey && o.Method == "POST" && !st.Settled(o) && !refused
-		return sent || left || out.Adopt != ""
-	}
-	st.Unsure = func(o *engine.Operation) bool { return r.Resumed || r.Doubts[o.ID] }
-	return st
-}
+// standing is what this site's application has been brought to, what is in flight counted.
+func (r *Replica) standing() plan.Standing { return flight.Standing(r.View, &r.Flights) }
 
 // issue makes o, with which nothing is to be done here, an operation of this site, which other sites get.
 func (r *Replica) issue(o *engine.Operation) (*engine.Operation, error) {
@@ -117,9 +106,4 @@ func (r *Replica) issue(o *engine.Operation) (*engine.Operation, error) {
 		r.sharedAnew(now)
 	}
 	return now, nil
-}
-
-// firstKey is the Idempotency-Key of an operation that runs at this site.
-func (r *Replica) firstKey(o *engine.Operation) string {
-	return string(o.ID) + "." + string(r.Name(r.Self))
 }

@@ -49,7 +49,7 @@ func (t *own) begin(r *Replica) bool {
 	if t.ask.Restore == nil && t.ask.Request.Creates() && r.Exists() { // it would lack what had been set before, if the object has vanished
 		switch {
 		case r.Mine.Local == "" && r.Standing(r.Self).Unmade(r.History) && !r.Yields(r.Self):
-			return t.refuse(r, r.lostFirst())
+			return t.refuse(r, lostFirst(r.Kind))
 		case r.Mine.Local == "":
 		case t.ask.Request.Type == engine.TypeCreate || len(r.standing().Whole(r.History).Absolute) > 0:
 			t.phase = ownLost
@@ -65,9 +65,9 @@ func (t *own) client(c *Call) *Call {
 }
 
 // lostFirst refuses a request for what has to be made anew first.
-func (r *Replica) lostFirst() *engine.Refusal {
+func lostFirst(k *engine.Kind) *engine.Refusal {
 	return &engine.Refusal{Status: http.StatusBadGateway, Type: "upstream", Detail: fmt.Sprintf(
-		"the application's service %s has lost the %s, which has to be made anew first; nothing has happened, try again later", r.Kind.Service, r.Kind.Name)}
+		"the application's service %s has lost the %s, which has to be made anew first; nothing has happened, try again later", k.Service, k.Name)}
 }
 
 // arrived answers a request whose operation has come here in its document already, which sees to it that it runs here.
@@ -217,7 +217,7 @@ func (t *own) fix(r *Replica) bool {
 		return t.refuse(r, err)
 	}
 	if t.unread != nil {
-		return t.refuse(r, r.hides(t.unread)) // later it may show it, and what o sets would never be known
+		return t.refuse(r, hides(r.Kind, t.unread)) // later it may show it, and what o sets would never be known
 	}
 	if t.division != nil && o.Blob == nil {
 		sent, err := t.division.Body(o, t.before)
@@ -238,9 +238,9 @@ func (t *own) fix(r *Replica) bool {
 }
 
 // hides refuses an operation whose effect is to be seen from what the application shows before it, which it did not.
-func (r *Replica) hides(err error) *engine.Refusal {
+func hides(k *engine.Kind, err error) *engine.Refusal {
 	return &engine.Refusal{Status: http.StatusBadGateway, Type: "upstream", Err: err, Detail: fmt.Sprintf(
-		"the application's service %s does not show the %s that is to be changed; nothing has happened, try again later", r.Kind.Service, r.Kind.Name)}
+		"the application's service %s does not show the %s that is to be changed; nothing has happened, try again later", k.Service, k.Name)}
 }
 
 // edit computes what the operation sets. Again: what the application shows has to be read first.
@@ -269,9 +269,9 @@ func (t *own) edit(r *Replica) (again bool, err error) {
 func (t *own) send(r *Replica) bool {
 	o := &t.flight.Operation
 	t.flight.Stage, t.flight.Since = flight.Declared, r.env.Now().UnixMicro()
-	t.flight.Key = r.firstKey(o)
+	t.flight.Key = flight.FirstKey(r.View, o)
 	if !t.creates {
-		t.flight.Key += madeAnew(r.Mine.Made)
+		t.flight.Key += flight.MadeAnew(r.Mine.Made)
 	}
 	r.Own = t.flight
 	r.Changed()
@@ -283,12 +283,12 @@ func (t *own) answer(r *Replica, in *Answered) bool {
 	switch t.phase {
 	case ownLost:
 		if in.Err != nil || in.Reply.Status >= 500 {
-			return t.refuse(r, r.hides(errors.New(plan.Tell(in.Reply, in.Err))))
+			return t.refuse(r, hides(r.Kind, errors.New(plan.Tell(in.Reply, in.Err))))
 		}
 		if in.Reply.Gone() {
 			r.vanished(r.Mine.Local)
 			if t.ask.Again() {
-				return t.refuse(r, r.lostFirst())
+				return t.refuse(r, lostFirst(r.Kind))
 			}
 			r.asks = append([]*Ask{t.ask}, r.asks...) // the object is made anew first, then it is its turn
 			return true

@@ -47,15 +47,6 @@ type Issued struct {
 	Line      engine.Line      `cbor:"2,keyasint"`
 }
 
-// tooLate reports whether what is here builds on what the others have let go of, so that nothing brings it together any more: a checkpoint
-// stands for all epochs that are here, or for what a site lacks that had left and was added again.
-func (r *Replica) tooLate(in *Heard) bool {
-	if in.Checkpoint == nil || r.Blank() {
-		return false
-	}
-	return in.Epoch > r.Current().Number || in.Epoch > r.Epochs[0].Number && r.Me.Left != nil && (r.History.Held() > 0 || len(r.LacksAny()) > 0)
-}
-
 // fallBehind says that another site has more of this one than it has itself, or that the others have let go of what is here: it comes late.
 // Nothing is done any more before it has joined anew: it may have been done. Whoever waits for an answer gets one now.
 func (r *Replica) fallBehind(late bool) {
@@ -108,28 +99,11 @@ func (r *Replica) Rejoin(left *Remnant, own *flight.Flight) {
 
 // rejoin chooses what is done to join anew, once another member has told what the resource is.
 func (r *Replica) rejoin(now time.Time) task {
-	if !r.told() || now.Before(r.again.at) {
+	if !view.Told(r.View) || now.Before(r.again.at) {
 		r.wake(now.Add(r.env.Backoff(4)))
 		return nil
 	}
 	return &rejoin{}
-}
-
-// told reports whether another member has told what the resource is: all that it has settled is here. Of those that join anew
-// themselves nobody has anything to tell.
-func (r *Replica) told() bool {
-	alone := true
-	for _, s := range r.Others() {
-		st := r.At(s)
-		if st.Rejoins {
-			continue
-		}
-		alone = false
-		if st.Number > 0 && !r.Blank() && !r.Lacks(s) && r.History.HasAll(st.Settled) {
-			return true
-		}
-	}
-	return alone
 }
 
 type rejoin struct {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/skerry/skerry/engine"
@@ -12,6 +11,8 @@ import (
 	"github.com/skerry/skerry/engine/issue"
 	"github.com/skerry/skerry/engine/merge"
 	"github.com/skerry/skerry/engine/plan"
+	"github.com/skerry/skerry/engine/report"
+	"github.com/skerry/skerry/engine/view"
 )
 
 // send sends an operation of another site as its caller sent it, or the create that makes the object anew.
@@ -67,13 +68,13 @@ func (t *send) begin(r *Replica) bool {
 	looks := o.Type == engine.TypeCreate && k.Natural() && o.Method != "POST" && r.Mine.Local == ""
 	t.careful = looks || !plan.Resendable(k, o) || t.step.Kind == plan.StepMake
 	t.sent = r.Sends(o.ID)
-	t.key = r.keyFor(o, t.step)
+	t.key = flight.KeyFor(r.View, &r.Flights, o, t.step)
 	switch {
 	case t.sent && o.Type == engine.TypePatch && t.careful: // what it sets may be set again, the patch may not
 		t.over(r)
 		r.task = &correct{step: plan.SetAgain(r.History, r.standing(), o), operation: o}
 		return r.task.begin(r)
-	case t.sent && !plan.Resendable(k, o), looks && !t.sent, !t.sent && r.Resumed && r.marks(o):
+	case t.sent && !plan.Resendable(k, o), looks && !t.sent, !t.sent && r.Resumed && issue.Marks(r.Kind, o):
 		return t.lookFor(r)
 	}
 	return t.dispatch(r)
@@ -88,58 +89,10 @@ func (t *send) over(r *Replica) bool {
 	return true
 }
 
-// keyFor is the key of what a step sends: the same however often it is sent, until it has been done. What is done to an object
-// that was made anew is another request than what was done to the one before, and so is what is to be applied once more.
-func (r *Replica) keyFor(o *engine.Operation, step plan.Step) string {
-	if r.Sends(o.ID) && r.Sent.Key != "" {
-		return r.Sent.Key
-	}
-	made := r.Mine.Made
-	if step.Kind == plan.StepMake {
-		made++
-	}
-	key := r.firstKey(o) + madeAnew(made)
-	if n := r.putSince(o); n > 0 {
-		key += ".after" + strconv.Itoa(n)
-	}
-	if out := r.Mine.Outcomes[o.ID]; out.Again && step.Kind != plan.StepMake {
-		key += ".again" + strconv.FormatInt(out.At, 36)
-	}
-	return key
-}
-
-// putSince counts the bytes that were put here where o puts some and that it has not seen: o may have been put before them, and to put it
-// once more is another request. A service that honours keys would do nothing for the one of before.
-func (r *Replica) putSince(o *engine.Operation) (n int) {
-	if o.Type != engine.TypeAbsolute || !r.Kind.HonoursKey {
-		return 0
-	}
-	for _, p := range r.History.Ordered() {
-		if p.ID != o.ID && p.Type == engine.TypeAbsolute && p.Path == o.Path && r.SettledAt(r.Self)(p) && !o.Saw(p.Line, p.Number) {
-			n++
-		}
-	}
-	return n
-}
-
-// madeAnew tells an object that was made anew so many times from those before.
-func madeAnew(made uint64) string {
-	if made == 0 {
-		return ""
-	}
-	return "." + strconv.FormatUint(made, 10)
-}
-
-// marks reports whether o writes a marker.
-func (r *Replica) marks(o *engine.Operation) bool {
-	_, ok := issue.Marked(r.Kind, o, string(o.ID))
-	return ok
-}
-
 // lookFor finds out whether a create that may have been sent before has made something.
 func (t *send) lookFor(r *Replica) bool {
 	switch {
-	case r.marks(t.o):
+	case issue.Marks(r.Kind, t.o):
 		t.phase = sendFinds
 		return r.call(&Call{Kind: CallFind, Call: engine.Call{Kind: r.Kind}, Request: t.key})
 	case t.o.Type != engine.TypeCreate || !r.Kind.Natural():
@@ -153,7 +106,7 @@ func (t *send) lookFor(r *Replica) bool {
 // dispatch sends the request.
 func (t *send) dispatch(r *Replica) bool {
 	o, k := t.o, r.Kind
-	if t.careful && (!t.sent || r.marks(o)) { // again for a marker: it counts when the request went out last
+	if t.careful && (!t.sent || issue.Marks(r.Kind, o)) { // again for a marker: it counts when the request went out last
 		r.Sent = &flight.Flight{Operation: *o, Line: o.Line, Epoch: o.Epoch, Stage: flight.Declared, Key: t.key, Since: r.env.Now().UnixMicro()}
 		if t.step.Kind == plan.StepMake {
 			r.Sent.Making = &flight.Making{Operations: ids(t.step.Operations), Again: ids(t.step.Again), Voided: ids(t.step.Voided)}
@@ -219,16 +172,11 @@ func (t *send) answer(r *Replica, in *Answered) bool {
 
 // notThere goes on after nothing was found of what an earlier try may have made.
 func (t *send) notThere(r *Replica) bool {
-	if t.sent && (t.step.Kind == plan.StepMake || r.isVoid(t.o)) { // what is to be made now may be something else, or nothing
+	if t.sent && (t.step.Kind == plan.StepMake || view.IsVoid(r.View, t.o)) { // what is to be made now may be something else, or nothing
 		r.land()
 		return t.over(r)
 	}
 	return t.dispatch(r)
-}
-
-// isVoid reports whether nothing is to come of an operation any more, as far as this site knows.
-func (r *Replica) isVoid(o *engine.Operation) bool {
-	return !merge.Among(r.History.Living(merge.Any))(o)
 }
 
 // found goes on after a search for a marker. What may be under way still counts as not there only after as long as an answer may take.
@@ -313,6 +261,8 @@ func (t *send) holds(r *Replica, in *Answered) bool {
 
 func (t *send) judge(r *Replica, in *Answered, became plan.Verdict, alone bool) bool {
 	o, reply := t.o, in.Reply
+	last, tried := r.LastTry(o.ID)
+	contested := tried && report.Contested(last.Status) // the one before did not fit what is there, too
 	switch became {
 	case plan.Done:
 		t.succeed(r, reply, t.local)
@@ -338,7 +288,7 @@ func (t *send) judge(r *Replica, in *Answered, became plan.Verdict, alone bool) 
 			t.over(r)
 			r.task = &correct{step: plan.Step{Kind: plan.StepCorrect, Operations: []*engine.Operation{o}, Correction: o.Edit}, operation: o}
 			return r.task.begin(r)
-		case !r.contested(o):
+		case !contested:
 			t.withdraw(r)
 			r.tryAgain(o, reply, nil)
 			return t.over(r)
@@ -398,7 +348,7 @@ func (t *send) unknown(r *Replica, reply engine.Reply, err error, alone bool) {
 		r.Changed()
 	}
 	// The next try looks for the object first, or sets the values, where the request is not to be repeated.
-	if !alone && (plan.Resendable(k, o) || o.Type == engine.TypeCreate && (k.Natural() || r.marks(o)) || o.Type == engine.TypePatch) {
+	if !alone && (plan.Resendable(k, o) || o.Type == engine.TypeCreate && (k.Natural() || issue.Marks(r.Kind, o)) || o.Type == engine.TypePatch) {
 		r.later(o, reply, err, alone)
 		return
 	}
@@ -424,12 +374,6 @@ func (t *send) meet(r *Replica) bool {
 	}
 	t.phase = sendMeets
 	return r.call(r.readCall(t.local))
-}
-
-// contested reports whether the answer before this one was that a request did not fit what is there, too.
-func (r *Replica) contested(o *engine.Operation) bool {
-	last, ok := r.LastTry(o.ID)
-	return ok && (last.Status == 409 || last.Status == 412)
 }
 
 // containerTries is how often something is sent into a container of which this site has not heard: for some two minutes.
@@ -483,7 +427,7 @@ func (t *send) succeed(r *Replica, reply engine.Reply, local engine.LocalID) {
 	r.attempt(o, reply, nil)
 	settled := step.Operations[:min(1, len(step.Operations))]
 	if step.Kind == plan.StepMake {
-		settled = append(append([]*engine.Operation{}, step.Operations...), r.madeGood(merge.Among(r.History.Living(merge.Any)))...)
+		settled = append(append([]*engine.Operation{}, step.Operations...), view.MadeGood(r.View, merge.Among(r.History.Living(merge.Any)))...)
 		if create := r.History.Get(o.ID); create != nil && !among(settled)(create) { // it may have waited for a person
 			settled = append(settled, create)
 		}
@@ -501,15 +445,4 @@ func (t *send) succeed(r *Replica, reply engine.Reply, local engine.LocalID) {
 	}
 	r.land()
 	r.stepDone(step, settled, local, reply)
-}
-
-// madeGood lists the operations that were refused here and whose effect is there now, by what by tells.
-func (r *Replica) madeGood(by func(*engine.Operation) bool) []*engine.Operation {
-	var ops []*engine.Operation
-	for _, o := range r.History.Ordered() {
-		if out := r.Mine.Outcomes[o.ID]; out.State == engine.StateRejected && !out.Blocks && o.Edit != nil && by(o) {
-			ops = append(ops, o)
-		}
-	}
-	return ops
 }

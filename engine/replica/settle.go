@@ -57,10 +57,10 @@ func (t *settle) begin(r *Replica) bool {
 	if t.person || plan.Resendable(r.Kind, o) {
 		return t.send(r)
 	}
-	switch _, marks := issue.Marked(r.Kind, f.Body(), r.firstKey(o)); {
+	switch _, marks := issue.Marked(r.Kind, f.Body(), flight.FirstKey(r.View, o)); {
 	case marks:
 		t.phase = settleFinds
-		return r.call(&Call{Kind: CallFind, Call: engine.Call{Kind: r.Kind}, Request: r.firstKey(o)})
+		return r.call(&Call{Kind: CallFind, Call: engine.Call{Kind: r.Kind}, Request: flight.FirstKey(r.View, o)})
 	case o.Type == engine.TypeCreate && r.Kind.Natural(), !f.Creates && f.Shown != nil && merge.Effect(r.Kind, o) != nil:
 		t.phase = settleLooks
 		return r.call(r.readCall(t.local))
@@ -247,23 +247,13 @@ func (r *Replica) dismissOwn(st engine.OperationStatus) {
 		status = 409
 	}
 	r.out.Answers = append(r.out.Answers, flight.Remember(f.Keys, r.Kind, engine.Reply{Status: status, Body: []byte(st.Error)}, f.Operation.ID, "", r.env.Now())...)
-	r.out.Rows = append(r.out.Rows, r.flightRow(f, st))
+	r.out.Rows = append(r.out.Rows, report.FlightRow(r.View, f, st))
 	r.out.Events = append(r.out.Events, report.Event("operation."+string(st.State), string(f.Operation.ID), r.env.Now(), map[string]any{"operation": f.Operation.ID, "service": r.Kind.Service,
 		"kind": r.Kind.Name, "type": f.Operation.Type, "site": r.Name(r.Self), "state": st.State, "status": st.Status, "error": st.Error}))
 	r.UnsayOf(f.Operation.ID, engine.WaitAnswer, engine.WaitPerson)
 	r.Own = nil
 	r.out.Settles = true
 	r.Changed()
-}
-
-// flightRow describes a request that is in no document: it has run, or may have run, at this site alone.
-func (r *Replica) flightRow(f *flight.Flight, st engine.OperationStatus) engine.OperationRow {
-	o := f.Operation
-	row := report.OperationRow(r.View, &o)
-	row.IssuedAt = engine.Time(f.Since)
-	row.State, row.Sites = st.State, map[engine.SiteID]engine.OperationStatus{r.Self: st}
-	row.Parents = nil
-	return row
 }
 
 // firm is how many times LookAfter lie between the looks that are to tell whether sites differ for good.
@@ -284,7 +274,7 @@ func (r *Replica) openWaits() {
 	} else {
 		r.Unsay(engine.WaitPerson)
 	}
-	r.out.Rows = append(r.out.Rows, r.flightRow(f, st))
+	r.out.Rows = append(r.out.Rows, report.FlightRow(r.View, f, st))
 	told := engine.Time(f.Since).Add(firm / 2 * r.limits.LookAfter)
 	if kind == engine.WaitAnswer && r.env.Now().Before(told) {
 		r.wake(told)

@@ -9,6 +9,7 @@ import (
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/flight"
 	"github.com/skerry/skerry/engine/plan"
+	"github.com/skerry/skerry/engine/report"
 	"github.com/skerry/skerry/engine/view"
 )
 
@@ -153,11 +154,14 @@ func (r *Replica) workOnce(now time.Time, part view.Part) (t task, again bool) {
 		return &content{}, false
 	}
 	standing := r.standing()
-	step, unfinished := r.unfinished(standing)
+	step, unfinished, over := r.Unfinished(r.View, standing)
+	if over {
+		r.land()
+	}
 	if !unfinished {
 		step = plan.Next(r.History, standing)
 	}
-	if part == view.PartLeaving && r.nothingBefore(step) {
+	if part == view.PartLeaving && view.NothingBefore(r.View, step) {
 		r.leave()
 		return nil, false
 	}
@@ -174,7 +178,7 @@ func (r *Replica) workOnce(now time.Time, part view.Part) (t task, again bool) {
 		return nil, false
 	case plan.StepHold:
 		if step.Reason != "" && !r.Mine.Outcomes[first.ID].Blocks {
-			r.Became(first.ID, engine.Outcome{State: engine.StateRejected, Blocks: true, Cause: engine.ConflictUndeclared, Error: r.whyHeld(step)})
+			r.Became(first.ID, engine.Outcome{State: engine.StateRejected, Blocks: true, Cause: engine.ConflictUndeclared, Error: report.Held(step)})
 		}
 		return nil, false
 	case plan.StepRefuse:
@@ -204,41 +208,6 @@ func (r *Replica) begin(by *engine.Operation) {
 	r.Anew(made)
 	r.TouchAll()
 	r.Changed()
-}
-
-// unfinished returns the step of this site that had no certain answer: it is settled as it was sent, before more is done, also where
-// something has come that goes before it in the order. Where an object that was to be made is there by now a client has made it, who
-// found the name free.
-func (r *Replica) unfinished(st plan.Standing) (plan.Step, bool) {
-	if !r.Sent.Open() || st.Yields {
-		return plan.Step{}, false
-	}
-	o := r.Sent.Operation
-	if o.Type != engine.TypeCreate {
-		sent := r.History.Get(o.ID)
-		return plan.Step{Kind: plan.StepRun, Operations: []*engine.Operation{sent}}, sent != nil && !st.Settled(sent) && !st.Blocked(sent) && !r.isVoid(sent)
-	}
-	switch {
-	case !st.Gone:
-		r.land()
-		return plan.Step{}, false
-	case st.Blocked(&o):
-		return plan.Step{Kind: plan.StepHold, Operations: []*engine.Operation{&o}}, true
-	case r.Sent.Making == nil:
-		create := r.History.Get(o.ID)
-		return plan.Step{Kind: plan.StepRun, Operations: []*engine.Operation{create}}, create != nil && !st.Settled(create)
-	}
-	of := func(ids []engine.OperationID) []*engine.Operation {
-		var ops []*engine.Operation
-		for _, id := range ids {
-			if o := r.History.Get(id); o != nil { // else all sites have settled it, and it is in the checkpoint
-				ops = append(ops, o)
-			}
-		}
-		return ops
-	}
-	m := r.Sent.Making
-	return plan.Step{Kind: plan.StepMake, Make: &o, Operations: of(m.Operations), Again: of(m.Again), Voided: of(m.Voided)}, true
 }
 
 // holds reports whether something keeps a step from being taken now, and says what.
@@ -307,14 +276,9 @@ func (r *Replica) nothingLeft() {
 	r.Halt(nil)
 }
 
-// deletes reports whether a step takes an object away from this site's application because another site has deleted it.
-func (r *Replica) deletes(step plan.Step) bool {
-	return step.Kind == plan.StepRun && step.Operations[0].Type == engine.TypeDelete && step.Operations[0].Origin != r.Self && r.Mine.Local != ""
-}
-
 // holdDeletion reports whether a step has to wait for a person, because it is one late deletion too many.
 func (r *Replica) holdDeletion(now time.Time, step plan.Step) bool {
-	if !r.deletes(step) {
+	if !report.Deletes(r.View, step) {
 		return false
 	}
 	o := step.Operations[0]
@@ -348,18 +312,6 @@ func (r *Replica) wantBody(step plan.Step, o *engine.Operation) {
 		r.Became(o.ID, engine.Outcome{State: engine.StatePending, Again: true})
 	}
 	r.out.Fetch = append(r.out.Fetch, o)
-}
-
-// whyHeld says in words why a step holds.
-func (r *Replica) whyHeld(step plan.Step) string {
-	o := step.Operations[1]
-	if step.Reason == plan.HoldMixed {
-		return fmt.Sprintf("the delete ends one of two creates of this name, and what was done for that one is still there; the object cannot be made "+
-			"anew without it: %s has run on it and the catalog does not say what that sets (operation %s); set the object right and "+
-			"say that this is done, or drop this operation here", o.Path, o.ID)
-	}
-	return fmt.Sprintf("the application has no object of it any more, and it cannot be made anew: %s has run on it and the catalog does not "+
-		"say what that sets (operation %s); restore the object and adopt it, or drop this operation here", o.Path, o.ID)
 }
 
 // stepDone records that a step is done that settles ops.

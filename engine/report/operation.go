@@ -8,6 +8,7 @@ import (
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/compact"
+	"github.com/skerry/skerry/engine/flight"
 	"github.com/skerry/skerry/engine/tree"
 	"github.com/skerry/skerry/engine/view"
 )
@@ -171,4 +172,14 @@ func asJSON(v any) json.RawMessage {
 func ShownPath(path, id string) string {
 	filled, _ := engine.FillPath(path, id, func(s string) string { return s })
 	return filled
+}
+
+// FlightRow describes a request that is in no document: it has run, or may have run, at this site alone.
+func FlightRow(v *view.View, f *flight.Flight, st engine.OperationStatus) engine.OperationRow {
+	o := f.Operation
+	row := OperationRow(v, &o)
+	row.IssuedAt = engine.Time(f.Since)
+	row.State, row.Sites = st.State, map[engine.SiteID]engine.OperationStatus{v.Self: st}
+	row.Parents = nil
+	return row
 }

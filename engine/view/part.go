@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/plan"
 )
 
 // Part is what a site has to do with a resource, as far as is known here.
@@ -154,4 +155,14 @@ func (v *View) Lapse(now time.Time, patience time.Duration) (news bool, again ti
 		v.TouchAll()
 	}
 	return news, again
+}
+
+// NothingBefore reports whether this site, which was removed, has nothing left to do before its removal: what comes after that in the
+// order is not for it, and what waits for a person waits in vain.
+func NothingBefore(v *View, next plan.Step) bool {
+	if next.Kind == plan.StepNothing || next.Kind == plan.StepHold || len(next.Operations) == 0 { // an object that has vanished is not made anew any more
+		return true
+	}
+	by := v.Placement().Removed[v.Self]
+	return by == nil || engine.Compare(next.Operations[0], by) >= 0
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/merge"
 	"github.com/skerry/skerry/engine/plan"
 )
 
@@ -74,4 +75,27 @@ func unexecuted(v *View, s engine.SiteID) bool {
 	}
 	done := v.At(s).Executed
 	return slices.ContainsFunc(facts, func(f engine.Fact) bool { return v.History.Counts(f) && !slices.Contains(done, f) })
+}
+
+// IsVoid reports whether nothing is to come of an operation any more, as far as this site knows.
+func IsVoid(v *View, o *engine.Operation) bool {
+	return !merge.Among(v.History.Living(merge.Any))(o)
+}
+
+// MadeGood lists the operations that were refused here and whose effect is there now, by what by tells.
+func MadeGood(v *View, by func(*engine.Operation) bool) []*engine.Operation {
+	var ops []*engine.Operation
+	for _, o := range v.History.Ordered() {
+		if out := v.Mine.Outcomes[o.ID]; out.State == engine.StateRejected && !out.Blocks && o.Edit != nil && by(o) {
+			ops = append(ops, o)
+		}
+	}
+	return ops
+}
+
+// KeptBy tells which operations a keep among ops has made good: those that its site had settled.
+func KeptBy(v *View, ops []*engine.Operation) func(*engine.Operation) bool {
+	return func(o *engine.Operation) bool {
+		return slices.ContainsFunc(ops, func(by *engine.Operation) bool { return by.Keep && v.History.Before(o, by) })
+	}
 }

@@ -1,0 +1,24 @@
+package view
+
+// TooLate reports whether what is here builds on what the others have let go of, so that nothing brings it together any more: a
+// checkpoint that another epoch begins with stands for all epochs that are here, or for what a site lacks that had left and was added again.
+func TooLate(v *View, epoch uint64) bool {
+	return !v.Blank() && (epoch > v.Current().Number || epoch > v.Epochs[0].Number && v.Me.Left != nil && (v.History.Held() > 0 || len(v.LacksAny()) > 0))
+}
+
+// Told reports whether another member has told what the resource is: all that it has settled is here. Of those that join anew
+// themselves nobody has anything to tell.
+func Told(v *View) bool {
+	alone := true
+	for _, s := range v.Others() {
+		st := v.At(s)
+		if st.Rejoins {
+			continue
+		}
+		alone = false
+		if st.Number > 0 && !v.Blank() && !v.Lacks(s) && v.History.HasAll(st.Settled) {
+			return true
+		}
+	}
+	return alone
+}
