@@ -8,6 +8,8 @@ type PeerCall struct {
 	Who Right
 	// In is what a site has to have a part in, for HasPart.
 	In Subject
+	// Does is what it does to what it is about, for sites that do not accept that from everybody. Of a request the catalog says it.
+	Does Act
 	// Runs says with whose rights an application is asked.
 	Runs string
 	// Streams is how many of it one site has open at once; 0: they are among those of HTTPCall.
@@ -87,17 +89,17 @@ var PeerCalls = []PeerCall{
 	{Name: CallListPart, Who: IsMember, Runs: asTheCaller},
 	{Name: CallContent, Who: HasPart, In: InResource, Runs: asTheAgent},
 
-	{Name: "PATCH /api/v1/resources/:id", Who: HasPart, In: InResource, Bytes: MaxCallBody},
-	{Name: "POST /api/v1/resources/:id/restore", Who: HasPart, In: InResource, Runs: asTheAgent, Bytes: MaxCallBody},
-	{Name: "POST /api/v1/resources/:id/keep", Who: HasPart, In: InResource, Runs: asTheAgent, Bytes: MaxCallBody},
-	{Name: "POST /api/v1/resources/:id/pause", Who: HasPart, In: InResource, Bytes: MaxCallBody},
-	{Name: "POST /api/v1/resources/:id/resume", Who: HasPart, In: InResource, Bytes: MaxCallBody},
-	{Name: "GET /api/v1/conflicts/:id", Who: HasPart, In: InConflict, Runs: asTheAgent, Bytes: MaxCallBody},
-	{Name: "POST /api/v1/conflicts/:id/resolve", Who: HasPart, In: InConflict, Runs: asTheAgent, Bytes: MaxCallBody},
+	{Name: "PATCH /api/v1/resources/:id", Who: HasPart, In: InResource, Does: ActChange, Bytes: MaxCallBody},
+	{Name: "POST /api/v1/resources/:id/restore", Who: HasPart, In: InResource, Does: ActChange, Runs: asTheAgent, Bytes: MaxCallBody},
+	{Name: "POST /api/v1/resources/:id/keep", Who: HasPart, In: InResource, Does: ActChange, Runs: asTheAgent, Bytes: MaxCallBody},
+	{Name: "POST /api/v1/resources/:id/pause", Who: HasPart, In: InResource, Does: ActChange, Bytes: MaxCallBody},
+	{Name: "POST /api/v1/resources/:id/resume", Who: HasPart, In: InResource, Does: ActChange, Bytes: MaxCallBody},
+	{Name: "GET /api/v1/conflicts/:id", Who: HasPart, In: InConflict, Does: ActRead, Runs: asTheAgent, Bytes: MaxCallBody},
+	{Name: "POST /api/v1/conflicts/:id/resolve", Who: HasPart, In: InConflict, Does: ActChange, Runs: asTheAgent, Bytes: MaxCallBody},
 	{Name: "GET /api/v1/operations/:id", Who: HasPart, In: InOperation, Bytes: MaxCallBody},
-	{Name: "POST /api/v1/operations/:id/retry", Who: HasPart, In: InOperation, Runs: asTheAgent, Bytes: MaxCallBody},
-	{Name: "POST /api/v1/operations/:id/done", Who: HasPart, In: InOperation, Bytes: MaxCallBody},
-	{Name: "POST /api/v1/operations/:id/drop", Who: HasPart, In: InOperation, Bytes: MaxCallBody},
+	{Name: "POST /api/v1/operations/:id/retry", Who: HasPart, In: InOperation, Does: ActChange, Runs: asTheAgent, Bytes: MaxCallBody},
+	{Name: "POST /api/v1/operations/:id/done", Who: HasPart, In: InOperation, Does: ActChange, Bytes: MaxCallBody},
+	{Name: "POST /api/v1/operations/:id/drop", Who: HasPart, In: InOperation, Does: ActChange, Bytes: MaxCallBody},
 	{Name: "POST /api/v1/sites/:name/resume", Who: HasPart, In: InAny, Runs: asTheAgent, Bytes: MaxCallBody},
 	{Name: "GET /api/v1/sites/:name/preview", Who: IsMember, Bytes: MaxCallBody},
 	{Name: "POST /api/v1/sites/:name/confirm", Who: IsMember, Runs: asTheAgent, Bytes: MaxCallBody},

@@ -197,7 +197,7 @@ func (a *Agent) open(ctx context.Context) (err error) {
 		a.handlers[name] = intercept.New(intercept.Config{
 			Discover: discover,
 			Service:  name, Client: a.client, Site: traffic, Membership: a.core.Mesh, Network: a.network, Peer: transport, Types: a.types,
-			Application: a.catalog.Application, Services: slices.Sorted(maps.Keys(a.catalog.Services)),
+			Application: a.catalog.Application, Services: slices.Sorted(maps.Keys(a.catalog.Services)), Accepts: a.core.Accept.Accepts,
 			Believes: a.believes(name), Proxies: cfg.Services[name].TrustedProxies, Correlations: correlations, API: cfg.API.URL(),
 			Limits: limits, Log: a.log,
 		})
@@ -321,7 +321,7 @@ func (a *Agent) newServer(operator *core.Operator) (err error) {
 		Streams: a.cfg.Limits.Streams.All, ViewerStreams: a.cfg.Limits.Streams.Viewer,
 		Application: a.catalog.Application, Catalog: a.catalog.Digest, Version: a.version, Services: services,
 		Store: a.store, Counter: a.store, Mesh: a.core.Mesh, Network: a.network, Operator: operator, Waiter: a.core.Site, Peer: a.network.Transport(),
-		Referring: a.client.Referring, Made: a.client.Made, Types: a.types, Reaches: a.client.Reaches,
+		Referring: a.client.Referring, Made: a.client.Made, Types: a.types, Reaches: a.client.Reaches, Accepts: a.core.Accept.Accepts,
 		Token: a.token, Ready: a.isReady, Auth: a.guard, Audit: audit.New(a.store.Shelves(), a.vault.Derive("audit trail")), Hooks: desk, Registry: registry, Log: a.log, Now: time.Now,
 	}})
 	return err

@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -101,34 +102,48 @@ services:
 func startSite(t *testing.T, name, more string) (*Agent, *shelf) {
 	t.Helper()
 	application := &shelf{things: map[string]map[string]any{}}
+	a, _ := startIn(t, t.TempDir(), name, application, more, "")
+	return a, application
+}
+
+// startIn runs one in a folder of its own, with further keys in its configuration, until it is stopped or the test ends.
+func startIn(t *testing.T, folder, name string, application *shelf, more, keys string) (a *Agent, stop func()) {
+	t.Helper()
 	upstream := httptest.NewServer(application)
 	t.Cleanup(upstream.Close)
-	folder := write(t, map[string]string{"app.yaml": things, "token": "agent", "skerry.yaml": fmt.Sprintf(`
+	files := map[string]string{"app.yaml": things, "token": "agent", "skerry.yaml": fmt.Sprintf(`
 site: %s
 data_dir: ./data
 application: ./app.yaml
 api: {listen: "127.0.0.1:0"}
 mesh: {listen: [/ip4/127.0.0.1/tcp/0]%s}
 services: {shelf: {listen: "127.0.0.1:0", upstream: %q, credentials: {token_file: token}}}
-`, name, more, upstream.URL)})
+%s
+`, name, more, upstream.URL, keys)}
+	for name, content := range files {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 	cfg, err := Load(filepath.Join(folder, "skerry.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := New(context.Background(), cfg, "test", slog.New(slog.DiscardHandler))
+	a, err = New(context.Background(), cfg, "test", slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, stop := context.WithCancel(context.Background())
+	ctx, end := context.WithCancel(context.Background())
 	ran := make(chan error, 1)
 	go func() { ran <- a.Run(ctx) }()
-	t.Cleanup(func() {
-		stop()
+	stop = sync.OnceFunc(func() {
+		end()
 		if err := <-ran; err != nil {
 			t.Error(err)
 		}
 	})
-	return a, application
+	t.Cleanup(stop)
+	return a, stop
 }
 
 // sitesOf starts sites of one mesh; the first founds it.

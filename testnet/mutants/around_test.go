@@ -113,6 +113,20 @@ func serving() []mutant {
 			{"web/intercept/hear.go", "if call.Who == engine.HasPart {", "if false {"},
 			{"web/intercept/hear.go", "if n := len(q.Via); n == 0 || q.Via[n-1] != q.From {", "if len(q.Via) == 0 {"},
 		}, "cmd/agent", "TestEveryCallBetweenAgents"},
+		// A member does what the configuration of a site says that it may not.
+		{"what is not accepted is sent", []edit{
+			{"engine/view/accept.go", "case why != \"\" && (!held", "case false && (!held"},
+		}, "testnet/script", "TestScripts/not-accepted"},
+		{"a placement makes what its origin may not create", []edit{
+			{"engine/plan/next.go", "o.Type == engine.TypePlace && s.Blocked(o)", "false && s.Blocked(o)"},
+		}, "testnet/script", "TestScripts/not-accepted-placement"},
+		{"requests that are passed on are not judged", []edit{
+			{"web/intercept/hear.go", "if v := h.accepts(q); !v.Accepted {", "if v := h.accepts(q); false && !v.Accepted {"},
+		}, "cmd/agent", "TestWhatASiteAccepts"},
+		{"a member lets itself in", []edit{
+			{"web/api/elsewhere.go", "call.Does != \"\" && !v.Accepted {", "false && !v.Accepted {"},
+			{"web/api/conflicts.go", "r.Action == string(engine.ActionAccept) && from != a.Mesh.Self() {", "false {"},
+		}, "cmd/agent", "TestWhatASiteAccepts"},
 		{"other sites reach what no catalog describes", []edit{
 			{"web/intercept/hear.go", "!described && !(list && call.Name == engine.CallListPart) {", "false && !described && !list {"},
 		}, "cmd/agent", "TestOtherSitesReachWhatTheCatalogDescribes"},

@@ -176,7 +176,7 @@ func (l *labSite) front(p *process) http.Handler {
 	for _, name := range labServices {
 		handlers[name] = intercept.New(intercept.Config{Service: name, Client: p.client, Site: traffic, Membership: p.Mesh, Network: p.network,
 			Peer: transport, Types: types, Application: catalog.Application, Services: labServices, Correlations: correlations,
-			API: "http://" + string(l.name), Log: l.log})
+			Accepts: p.Accept.Accepts, API: "http://" + string(l.name), Log: l.log})
 		p.listen(l.pipes.listen(agentHost(l.name, name), p.alive), handlers[name])
 	}
 	return intercept.Peers(p.Mesh, handlers, http.NotFoundHandler())

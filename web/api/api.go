@@ -166,6 +166,8 @@ type Config struct {
 	Referring func(ctx context.Context, t engine.Target, credentials *engine.Credentials) ([]glue.Referrer, error)
 	// Made lists likewise what this site's application has made along with a resource and destroys along with it.
 	Made func(ctx context.Context, t engine.Target, credentials *engine.Credentials) ([]glue.Referrer, error)
+	// Accepts judges what other sites want to do here.
+	Accepts func(engine.Wish) engine.Acceptance
 	// Reaches reports whether other sites pass requests for a path on that belongs to no kind.
 	Reaches func(service engine.ServiceName, method, path string) bool
 	// Token makes the text that a new site's configuration needs.

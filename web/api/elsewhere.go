@@ -36,8 +36,13 @@ func (a *API) MountPeers(e *echo.Echo) {
 				return echo.ErrNotFound
 			}
 			if call.Who == engine.HasPart {
-				if err := a.sharedWith(c, from, call.In); err != nil {
+				about, err := a.sharedWith(c, from, call.In)
+				if err != nil {
 					return err
+				}
+				about.From, about.Act = from, call.Does
+				if v := a.Accepts(about); call.Does != "" && !v.Accepted {
+					return refuse(http.StatusForbidden, "not-accepted", "%s; nothing has happened", v.Reason)
 				}
 			}
 			c.Set(peerKey, from)
@@ -47,33 +52,46 @@ func (a *API) MountPeers(e *echo.Echo) {
 	a.mountRouted(g)
 }
 
-// sharedWith reports, as a refusal, that a site has no part in what a call is about.
-func (a *API) sharedWith(c echo.Context, from engine.SiteID, in engine.Subject) error {
+// sharedWith tells what a call is about; it is an error, a refusal, where a site has no part in that.
+func (a *API) sharedWith(c echo.Context, from engine.SiteID, in engine.Subject) (about engine.Wish, err error) {
 	ctx := c.Request().Context()
 	if in == engine.InAny {
 		rows, _, err := a.Store.Resources(ctx, engine.ResourceFilter{Site: from, Limit: 1})
 		if err == nil && len(rows) == 0 {
 			err = refuse(http.StatusNotFound, "not-found", "no resource is shared with that site")
 		}
-		return err
+		return about, err
 	}
 	id, err := segment(c, "id")
 	if err != nil {
-		return err
+		return about, err
 	}
+	var document engine.DocumentID
 	switch in {
 	case engine.InOperation:
-		_, err = a.operationFor(ctx, id, from)
-		return err
+		row, err := a.operationFor(ctx, id, from)
+		if err != nil {
+			return about, err
+		}
+		about.Service, about.Kind, document = row.Service, row.Kind, row.Document
 	case engine.InConflict:
-		_, err = a.conflictFor(ctx, id, from)
-		return err
+		conflict, err := a.conflictFor(ctx, id, from)
+		if err != nil {
+			return about, err
+		}
+		about.Service, about.Kind, document = conflict.Service, conflict.KindName, conflict.Document
+	default:
+		row, err := a.row(ctx, ResourceRef{id, c.QueryParam("service"), c.QueryParam("kind")})
+		if _, part := row.Sites[from]; err != nil || !part {
+			return about, refuse(http.StatusNotFound, "not-found", "no resource %q is shared with that site", id)
+		}
+		return engine.Wish{Service: row.Service, Kind: row.Kind, Scope: row.Collaboration}, nil
 	}
-	row, err := a.row(ctx, ResourceRef{id, c.QueryParam("service"), c.QueryParam("kind")})
-	if _, part := row.Sites[from]; err != nil || !part {
-		return refuse(http.StatusNotFound, "not-found", "no resource %q is shared with that site", id)
+	about.Scope = engine.Sharing
+	if row, err := a.Store.ResourceByDocument(ctx, document); err == nil {
+		about.Scope = row.Collaboration
 	}
-	return nil
+	return about, nil
 }
 
 // mountRouted adds the calls that are carried out by the site that they name.

@@ -52,7 +52,7 @@ func newCrowd(t *testing.T, others ...engine.SiteID) *crowd {
 	client.Use(c)
 	c.handler = New(Config{
 		Service: "images", Client: client, Site: c, Membership: c, Network: c, Peer: c,
-		Application: "lab", Services: []engine.ServiceName{"images"}, Log: slog.New(slog.DiscardHandler),
+		Application: "lab", Services: []engine.ServiceName{"images"}, Accepts: anything, Log: slog.New(slog.DiscardHandler),
 	})
 	return c
 }

@@ -49,6 +49,8 @@ type Config struct {
 	// Application and Services are what the catalog says, to check scopes.
 	Application string
 	Services    []engine.ServiceName
+	// Accepts judges what other sites want to do here.
+	Accepts func(engine.Wish) engine.Acceptance
 	// Believes says who may say who makes a request.
 	Believes Believes
 	// Proxies are those whose word counts for whom they ask for.
@@ -70,6 +72,7 @@ type Handler struct {
 	Types        *typing.Checker
 	Application  string
 	Services     []engine.ServiceName
+	Accepts      func(engine.Wish) engine.Acceptance
 	Believes     Believes
 	Proxies      request.Proxies
 	Correlations *carry.Correlations
@@ -84,7 +87,7 @@ type Handler struct {
 func New(c Config) *Handler {
 	f := request.NewFront(request.Front{Service: c.Service, Client: c.Client, Shared: c.Site, Membership: c.Membership, Network: c.Network, Peer: c.Peer, API: c.API,
 		Limits: c.Limits, Log: c.Log.With("service", string(c.Service))})
-	h := &Handler{Site: c.Site, Types: c.Types, Application: c.Application, Services: c.Services, Believes: c.Believes, Proxies: c.Proxies,
+	h := &Handler{Site: c.Site, Types: c.Types, Application: c.Application, Services: c.Services, Accepts: c.Accepts, Believes: c.Believes, Proxies: c.Proxies,
 		Correlations: c.Correlations, Discover: c.Discover, refuser: c.Client.Refuser(c.Service)}
 	h.Lists = &gather.Lists{Porter: &passage.Porter{Front: f}, Run: h.run}
 	h.asserter, _ = f.Dialect.(glue.Asserter)

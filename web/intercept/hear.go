@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/glue"
 	"github.com/skerry/skerry/web/intercept/carry"
 	"github.com/skerry/skerry/web/intercept/peer"
 	"github.com/skerry/skerry/web/intercept/request"
@@ -105,6 +106,10 @@ func (h *Handler) admits(q *request.Request) bool {
 			return false
 		}
 	}
+	if v := h.accepts(q); !v.Accepted {
+		h.Refuse(q, http.StatusForbidden, "not-accepted", "%s; nothing has happened", v.Reason)
+		return false
+	}
 	for name := range q.Header {
 		own := name == "Forwarded" || strings.HasPrefix(name, "X-Forwarded-") || strings.HasPrefix(name, "Skerry-") // said by this agent, or to it
 		if name == "X-Forwarded-Prefix" {
@@ -115,6 +120,32 @@ func (h *Handler) admits(q *request.Request) bool {
 		}
 	}
 	return true
+}
+
+// accepts judges what another agent asks for: by the key of its connection, whoever has handed it the request.
+func (h *Handler) accepts(q *request.Request) engine.Acceptance {
+	w := engine.Wish{From: q.From, Service: h.Service, Scope: engine.Sharing}
+	known := false
+	if q.Known {
+		w.Kind = q.Match.Kind.Name
+		if row, err := h.Site.Lookup(q.Context(), q.Match.Kind, q.Match.Target); q.Match.Target != "" && err == nil && !row.State.Past() {
+			known, w.Scope = true, row.Collaboration
+		}
+	}
+	switch {
+	case known:
+	case q.ExactlyOne:
+		w.Scope = engine.ExactlyOne
+	case glue.Safe(q.Method):
+	case q.Parts != nil:
+		w.Scope = engine.Cross
+	case len(q.Sites) > 1:
+		w.Scope = engine.Replication
+	}
+	return glue.Everything(q.Match.Acts(q.Method, q.Header.Get("Content-Type"), known), func(act engine.Act) engine.Acceptance {
+		w.Act = act
+		return h.Accepts(w)
+	})
 }
 
 // maxVia is how many sites may pass one request on.

@@ -43,6 +43,7 @@ type siteUnderTest struct {
 	app      *app
 	handler  *Handler
 	peers    *httptest.Server
+	accepts  func(engine.Wish) engine.Acceptance // nil: everything
 
 	mu        sync.Mutex
 	resources map[string]engine.ResourceRow // by meta-identifier
@@ -153,6 +154,12 @@ func newMeshIn(t *testing.T, dialect glue.Dialect, kind *engine.Kind, limits req
 			Service: "images", Client: client, Site: s, Membership: s, Network: s, Peer: s,
 			Application: "lab", Services: []engine.ServiceName{"images", "servers"}, API: "http://api:8701/",
 			Limits: limits, Log: slog.New(slog.DiscardHandler),
+			Accepts: func(w engine.Wish) engine.Acceptance {
+				if s.accepts != nil {
+					return s.accepts(w)
+				}
+				return anything(w)
+			},
 		})
 		s.url = s.open(t, s.handler)
 		peers := Peers(s, map[engine.ServiceName]*Handler{"images": s.handler}, http.NotFoundHandler())
@@ -192,6 +199,9 @@ func (s *siteUnderTest) open(t *testing.T, h *Handler) string {
 	})
 	return "http://" + l.Addr().String()
 }
+
+// anything accepts everything.
+func anything(engine.Wish) engine.Acceptance { return engine.Acceptance{Accepted: true} }
 
 // panics fails the test when a handler has panicked, which net/http only logs.
 type panics struct {
@@ -386,7 +396,7 @@ func (m *mesh) replicate(meta string, locals map[engine.SiteID]engine.LocalID) {
 	for id, local := range locals {
 		s := m.sites[id]
 		s.mu.Lock()
-		s.resources[meta] = engine.ResourceRow{ID: engine.ResourceID(meta), Service: "images", Kind: "image", Local: local, Sites: maps.Clone(status)}
+		s.resources[meta] = engine.ResourceRow{ID: engine.ResourceID(meta), Service: "images", Kind: "image", Collaboration: engine.Replication, Local: local, Sites: maps.Clone(status)}
 		s.mu.Unlock()
 	}
 }

@@ -14,6 +14,14 @@ import (
 	"github.com/skerry/skerry/web/shape"
 )
 
+// Accepts is what the API asks about other sites.
+func (s *Site) Accepts(w engine.Wish) engine.Acceptance {
+	if s.Accept != nil {
+		return s.Accept(w)
+	}
+	return engine.Acceptance{Accepted: true, Reason: "no rules"}
+}
+
 // Pause implements api.Operator.
 func (s *Site) Pause(_ context.Context, id engine.DocumentID, by engine.SiteID, reason string) error {
 	return s.setPause("Pause", id, s.self, &engine.Pause{By: s.nameOf(by), At: s.now(), Reason: reason})

@@ -32,7 +32,9 @@ type Site struct {
 	// Kept is what the agent keeps for itself, Accounts the file of those who may log in, if people must.
 	Kept     Records
 	Accounts string
-	hook     atomic.Pointer[func(method string) error]
+	// Accept judges what other sites want to do here; nil: they may do everything. It is set before the site serves.
+	Accept func(engine.Wish) engine.Acceptance
+	hook   atomic.Pointer[func(method string) error]
 
 	mu          sync.Mutex
 	self        engine.SiteID
@@ -80,6 +82,7 @@ func (s *Site) Config(listen string) web.Config {
 		Store: s, Counter: s, Mesh: s, Network: s, Operator: s, Waiter: s, Peer: peers{s},
 		Referring: s.referring, Made: s.madeAlong, Types: s.types(),
 		Reaches: func(engine.ServiceName, string, string) bool { return false },
+		Accepts: s.Accepts,
 		Token:   func(i engine.Invitation, secret []byte) string { return "skr1:" + i.ID + "." + string(secret) },
 		Ready:   func() error { return s.fault("Ready") }, Registry: prometheus.NewRegistry(),
 		Auth: s.guard(""), Audit: audit.New(&s.Kept, Secret), Hooks: s.desk(), Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Now: s.now,
