@@ -46,6 +46,19 @@ type SiteStatus struct {
 	Ahead time.Duration
 	// Since is when Reachable became what it is.
 	Since time.Time
+	// Uncompared says that the site can be reached, and that what both share has not been compared since.
+	Uncompared bool
+}
+
+// Silent returns since when nothing is known of what the site has; false: it is known.
+func (s SiteStatus) Silent() (since time.Time, silent bool) {
+	switch {
+	case s.Reachable:
+		return s.Since, s.Uncompared
+	case !s.LastSeen.IsZero():
+		return s.LastSeen, true
+	}
+	return s.Since, true
 }
 
 // Exchange is what the network asks of the engine for the sites that it speaks with. It is safe for concurrent use.

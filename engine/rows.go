@@ -16,6 +16,9 @@ const (
 	StateDegraded   State = "degraded"
 	StateConflict   State = "conflict"
 	StateDeleted    State = "deleted"
+	// StateUnknown is the state of what was converged when it was heard of last, while nobody can know whether it still is: a site that
+	// has it cannot be reached, or has not been compared with since it could. It is told of when asked (SiteStatus.Silent), never kept.
+	StateUnknown State = "unknown"
 	// StateLeaving is the state of a replica whose site was removed and has not left yet.
 	StateLeaving State = "leaving"
 	// StateLeft is what a former site says of a resource that it does not share any more.
@@ -197,7 +200,7 @@ type KeyedAnswer struct {
 // Event is one entry of the event log. Seq is given by the store, from 1, rising.
 type Event struct {
 	Seq     uint64
-	Type    string // operation.accepted, .applied, .rejected, .converged, resource.*, conflict.*, site.up, site.down, queue.*
+	Type    string // operation.accepted, .applied, .rejected, .converged, resource.*, conflict.*, site.up, .known, .down, queue.*
 	Subject string
 	Time    time.Time
 	Data    json.RawMessage
@@ -216,8 +219,11 @@ type ResourceFilter struct {
 	Relying  bool
 	// Related selects those that refer to anything.
 	Related bool
-	Limit   int // 0: 100; at most 1000
-	Cursor  string
+	// Silent are the sites of which nothing is known now. With StateUnknown they select what is converged but for them, with
+	// StateConverged they leave that out.
+	Silent []SiteID
+	Limit  int // 0: 100; at most 1000
+	Cursor string
 }
 
 // SearchWord is looked for, in any case, in what an operation shows: its identifier, request, type, kind, scope, user and errors,

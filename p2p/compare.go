@@ -50,7 +50,7 @@ func (l *link) compareOnce(ctx context.Context) {
 	}
 	l.n.compared(l, err)
 	if l.agree.ended(time.Now(), began, whole); whole {
-		l.n.cfg.OnCompared(l.site)
+		l.allCompared()
 	}
 }
 

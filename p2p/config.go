@@ -30,7 +30,8 @@ type Config struct {
 	OnStatus func(site engine.SiteID, up bool)
 	// OnCompared is told that this site has, as far as a comparison or a ping has found out, what another one has. It is called often
 	// and must not block.
-	OnCompared func(engine.SiteID)
+	// First says that it is the first time since the way to that one has opened.
+	OnCompared func(site engine.SiteID, first bool)
 	// At is where the site was when it last told its coordinate; the zero value: nowhere yet.
 	At vivaldi.Coordinate
 	// OnMoved is told this site's coordinate when the other sites ought to know it. It is called as OnStatus is.
@@ -73,7 +74,7 @@ func (c *Config) validate() (listen []multiaddr.Multiaddr, peers []peer.AddrInfo
 		c.OnStatus = func(engine.SiteID, bool) {}
 	}
 	if c.OnCompared == nil {
-		c.OnCompared = func(engine.SiteID) {}
+		c.OnCompared = func(engine.SiteID, bool) {}
 	}
 	if c.OnMoved == nil {
 		c.OnMoved = func(vivaldi.Coordinate) {}

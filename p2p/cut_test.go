@@ -30,6 +30,9 @@ func TestCutAndHeal(t *testing.T) {
 		within(t, 4*time.Second, "both sides notice the cut", func() bool {
 			return !a.net.Status()[c.id].Reachable && !b.net.Status()[c.id].Reachable && !c.net.Status()[a.id].Reachable
 		})
+		if since, silent := a.net.Status()[c.id].Silent(); !silent || time.Since(since) > 5*time.Second {
+			t.Errorf("c is silent: %t, since %v", silent, since)
+		}
 		begin := time.Now()
 		r, err := http.NewRequestWithContext(t.Context(), "GET", "http://"+string(c.id)+"/", nil)
 		if err != nil {
@@ -54,6 +57,7 @@ func TestCutAndHeal(t *testing.T) {
 		sim.cut[2].Store(false)
 		begin = time.Now()
 		within(t, 3*time.Second, "all have all after the cut", func() bool { return same(sites) })
+		within(t, 3*time.Second, "what a has is known to c", func() bool { _, silent := c.net.Status()[a.id].Silent(); return !silent })
 		t.Logf("healed in %v", time.Since(begin))
 		within(t, 3*time.Second, "all are reachable after the cut", func() bool { return allUp(sites) })
 	})

@@ -191,7 +191,7 @@ func (n *Network) serveCompare(ctx context.Context, l *link, s network.Stream) {
 		n.counters.reconciled.Add(1)
 	}
 	if l.agree.ended(time.Now(), began, whole && ok); whole && ok {
-		l.n.cfg.OnCompared(l.site)
+		l.allCompared()
 	}
 }
 

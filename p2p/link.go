@@ -32,6 +32,7 @@ type link struct {
 	limit    time.Duration
 	up       bool
 	since    time.Time     // when up became what it is
+	known    bool          // whether all that is shared has been compared since it is up
 	changed  chan struct{} // closed and made anew when up or failed changes, or a ping is answered
 	failed   bool          // the last try to connect failed: requests are to fail at once until it is back
 	rtt      time.Duration
@@ -77,7 +78,7 @@ func (l *link) probe() {
 func (l *link) status() engine.SiteStatus {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return engine.SiteStatus{Reachable: l.up, RTT: l.rtt, Ahead: l.ahead, LastSeen: l.lastSeen, Since: l.since}
+	return engine.SiteStatus{Reachable: l.up, RTT: l.rtt, Ahead: l.ahead, LastSeen: l.lastSeen, Since: l.since, Uncompared: l.up && !l.known}
 }
 
 func (l *link) isUp() bool {
@@ -91,7 +92,7 @@ func (l *link) setUp(up bool) {
 	l.mu.Lock()
 	was := l.up
 	if l.up = up; was != up {
-		l.since = time.Now()
+		l.since, l.known = time.Now(), false
 		l.notify()
 	}
 	l.mu.Unlock()
@@ -109,6 +110,15 @@ func (l *link) setUp(up bool) {
 		l.n.log.Warn("site is not reachable", "peer", l.site)
 	}
 	l.n.cfg.OnStatus(l.site, up)
+}
+
+// allCompared takes note that this site has what the member has.
+func (l *link) allCompared() {
+	l.mu.Lock()
+	first := l.up && !l.known
+	l.known = l.known || first
+	l.mu.Unlock()
+	l.n.cfg.OnCompared(l.site, first)
 }
 
 // notify wakes those who wait for a change. The caller holds mu.

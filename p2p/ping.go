@@ -54,7 +54,7 @@ func (l *link) watch(ctx context.Context) (answered bool) {
 		l.heard(m)
 		l.setUp(true)
 		if l.agree.pinged(time.Now(), sent, mine, m.theirs); mine == m.theirs {
-			l.n.cfg.OnCompared(l.site)
+			l.allCompared()
 		}
 		if here, news := l.n.position.measured(l.site, m.at, m.took); news {
 			l.n.cfg.OnMoved(here)

@@ -308,6 +308,11 @@ func TestResourceFilters(t *testing.T) {
 		{"state", engine.ResourceFilter{State: engine.StateConflict}, "d3"},
 		{"what only something hollow is", engine.ResourceFilter{State: engine.StateConverging}, ""},
 		{"state and service", engine.ResourceFilter{State: engine.StateConverged, Service: "images"}, "d2"},
+		{"unknown", engine.ResourceFilter{State: engine.StateUnknown, Silent: []engine.SiteID{"rennes", "lyon"}}, "d4"},
+		{"unknown, of all that are silent", engine.ResourceFilter{State: engine.StateUnknown, Silent: []engine.SiteID{"nantes", "lyon"}}, "d4 d2"},
+		{"unknown where none is silent", engine.ResourceFilter{State: engine.StateUnknown}, ""},
+		{"what is converged for sure", engine.ResourceFilter{State: engine.StateConverged, Silent: []engine.SiteID{"lyon"}}, "d2"},
+		{"another state where one is silent", engine.ResourceFilter{State: engine.StateConflict, Silent: []engine.SiteID{"nantes"}}, "d3"},
 		{"id", engine.ResourceFilter{ID: "debian"}, "d2"},
 		{"id, site and deleted", engine.ResourceFilter{ID: "debian", Site: "paris", State: engine.StateDeleted}, "d1"},
 		{"id and another site", engine.ResourceFilter{ID: "debian", Site: "lyon"}, ""},
@@ -329,6 +334,11 @@ func TestResourceFilters(t *testing.T) {
 	want := map[engine.State]int{engine.StateConverged: 2, engine.StateConflict: 1, engine.StateDeleted: 1}
 	if got, err := s.CountResources(t.Context()); !maps.Equal(got, want) || err != nil {
 		t.Errorf("counts: %v, %v, want %v", got, err, want)
+	}
+	for n, at := range [][]engine.SiteID{{}, {"rennes", "lyon"}, {"paris"}} {
+		if got, err := s.CountConverged(t.Context(), at); got != n || err != nil {
+			t.Errorf("%d resources are converged at one of %v, %v, want %d", got, at, err, n)
+		}
 	}
 	if r, err := s.ResourceByID(t.Context(), "images", "image", "debian"); r.Reason != "d2" || err != nil {
 		t.Errorf("ResourceByID: %v, %v, want the newest incarnation d2", r.Reason, err)

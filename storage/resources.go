@@ -126,6 +126,9 @@ func scanDocument(row scanner) (engine.DocumentID, error) {
 
 // Resources implements engine.Store. State is the resource's own, also together with Site. Query ignores case.
 func (s *Store) Resources(ctx context.Context, f engine.ResourceFilter) ([]engine.ResourceRow, string, error) {
+	if f.State == engine.StateUnknown && len(f.Silent) == 0 {
+		return nil, "", nil
+	}
 	q, args, err := resourceQuery(f)
 	if err != nil {
 		return nil, "", fmt.Errorf("list resources: %w", err)
@@ -142,12 +145,27 @@ func (s *Store) Resources(ctx context.Context, f engine.ResourceFilter) ([]engin
 // atSite says that a row's placement has a site.
 const atSite = `.placement IN (SELECT placement FROM placement_sites WHERE site = (SELECT n FROM sites WHERE id = ?))`
 
+// atOneOf says that a row's placement has one of n sites.
+func atOneOf(n int) string {
+	return `.placement IN (SELECT placement FROM placement_sites WHERE site IN (SELECT n FROM sites WHERE id IN (?` + strings.Repeat(`, ?`, n-1) + `)))`
+}
+
+func siteArgs(sites []engine.SiteID) (args []any) {
+	for _, id := range sites {
+		args = append(args, string(id))
+	}
+	return args
+}
+
 // resourceQuery makes the list's query, which asks for one row more than the page has. It says which index gives the order:
 // SQLite keeps no statistics here. Other conditions are looked at in the index as far as it has them.
 func resourceQuery(f engine.ResourceFilter) (string, []any, error) {
-	w := where{}
+	w, state := where{}, f.State
+	if state == engine.StateUnknown {
+		state = engine.StateConverged
+	}
 	from, order, after := `resources r INDEXED BY resources_list`, `r.created_at DESC, r.n DESC`, `(r.created_at, r.n) < (?, ?)`
-	open := f.State != "" && f.State != engine.StateConverged && !f.State.Past()
+	open := state != "" && state != engine.StateConverged && !state.Past()
 	switch {
 	case f.ID != "":
 		from = `resources r INDEXED BY resources_id`
@@ -176,8 +194,14 @@ func resourceQuery(f engine.ResourceFilter) (string, []any, error) {
 	} else {
 		w.add(`r.past = ''`)
 	}
-	if f.State != "" && !f.State.Past() {
-		w.add(`r.state = ?`, string(f.State))
+	if state != "" && !state.Past() {
+		w.add(`r.state = ?`, string(state))
+	}
+	switch {
+	case len(f.Silent) > 0 && f.State == engine.StateUnknown:
+		w.add(`r`+atOneOf(len(f.Silent)), siteArgs(f.Silent)...)
+	case len(f.Silent) > 0 && f.State == engine.StateConverged:
+		w.add(`NOT r`+atOneOf(len(f.Silent)), siteArgs(f.Silent)...)
 	}
 	if f.Site != "" {
 		w.add(`r`+atSite, string(f.Site))
@@ -215,6 +239,20 @@ func (s *Store) CountResources(ctx context.Context) (map[engine.State]int, error
 		return nil, fmt.Errorf("count resources: %w", err)
 	}
 	return withRest(counts, "", open, engine.StateConverged), nil
+}
+
+// CountConverged implements engine.Store.
+func (s *Store) CountConverged(ctx context.Context, at []engine.SiteID) (n int, err error) {
+	if len(at) == 0 {
+		return 0, nil
+	}
+	q := `SELECT count(*) FROM resources r INDEXED BY resources_list WHERE past = '' AND hollow = 0 AND r` + atOneOf(len(at)) +
+		` AND r.n NOT IN (SELECT n FROM resources INDEXED BY resources_open WHERE open = 1 AND state <> ?)`
+	err = s.reads.each(ctx, func(row scanner) (bool, error) { return true, row.Scan(&n) }, q, append(siteArgs(at), string(engine.StateConverged))...)
+	if err != nil {
+		return 0, fmt.Errorf("count what is converged: %w", err)
+	}
+	return n, nil
 }
 
 // count reads a query of states and numbers.

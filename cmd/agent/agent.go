@@ -165,7 +165,7 @@ func (a *Agent) open(ctx context.Context) (err error) {
 	a.network, err = p2p.New(p2p.Config{
 		Key: key, Listen: cfg.Mesh.Listen, Peers: cfg.Mesh.Peers, Log: a.log,
 		OnStatus:   func(id engine.SiteID, up bool) { a.core.SiteChanged(context.WithoutCancel(ctx), id, up) },
-		OnCompared: func(id engine.SiteID) { a.core.Compared(id) },
+		OnCompared: func(id engine.SiteID, first bool) { a.core.Compared(context.WithoutCancel(ctx), id, first) },
 		At:         a.core.Mesh.Coordinate(),
 		OnMoved: func(at vivaldi.Coordinate) {
 			if err := a.core.Mesh.Moved(context.WithoutCancel(ctx), at); err != nil {

@@ -170,9 +170,10 @@ func (c *Core) SiteChanged(ctx context.Context, id engine.SiteID, up bool) {
 	c.Front.SiteChanged(up)
 }
 
-// Compared is to be called when this site has all that another one has, as often as that is found out.
-func (c *Core) Compared(other engine.SiteID) {
-	if c.Site.Compared(other) {
+// Compared is to be called when this site has all that another one has, as often as that is found out. First says that it is the first time since
+// that one has come into reach.
+func (c *Core) Compared(ctx context.Context, other engine.SiteID, first bool) {
+	if c.Site.Compared(ctx, other, first) {
 		c.Front.Compared()
 	}
 }

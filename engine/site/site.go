@@ -197,16 +197,25 @@ func (s *Site) SiteChanged(ctx context.Context, id engine.SiteID, up bool) {
 	if up {
 		kind = "site.up"
 	}
-	name := s.cfg.Members.Name(id)
-	event := report.Event(kind, string(name), s.cfg.Now(), map[string]any{"site": name, "peer_id": id})
-	if err := s.Commit(ctx, &engine.Batch{Events: []engine.Event{event}}); err != nil {
-		s.cfg.Log.Error("record that a site has come or gone", "peer", string(id), "err", err)
-	}
+	tellOfSite(ctx, s, id, kind)
 	s.beside.SiteChanged(id, up)
 }
 
-// Compared is to be called when this site has all that another one has, as often as that is found out. It reports whether that is news.
-func (s *Site) Compared(other engine.SiteID) bool {
+// tellOfSite records an event about another site.
+func tellOfSite(ctx context.Context, s *Site, id engine.SiteID, kind string) {
+	name := s.cfg.Members.Name(id)
+	event := report.Event(kind, string(name), s.cfg.Now(), map[string]any{"site": name, "peer_id": id})
+	if err := s.Commit(ctx, &engine.Batch{Events: []engine.Event{event}}); err != nil {
+		s.cfg.Log.Error("record what has become of a site", "peer", string(id), "event", kind, "err", err)
+	}
+}
+
+// Compared is to be called when this site has all that another one has, as often as that is found out. First says that it is the first time
+// since that one has come into reach: from then on it is known again what it has. It reports whether this run had not been compared with that one before.
+func (s *Site) Compared(ctx context.Context, other engine.SiteID, first bool) bool {
+	if first {
+		tellOfSite(ctx, s, other, "site.known")
+	}
 	if !s.met.add(other) {
 		return false
 	}

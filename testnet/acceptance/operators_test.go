@@ -73,6 +73,13 @@ func TestEveryOperatorThroughACut(t *testing.T) {
 	nantes.Cut(t)
 	atOnce(t, paris, ids[slices.IndexFunc(operators, func(o operator) bool { return o.location == "paris & nantes" })])
 	noticed(t, e, nantes)
+	counted := func(state string) int {
+		n, _ := paris.API(t, "GET /api/v1/summary", "").Must(t, 200).Fields()["resources"].(map[string]any)[state].(float64)
+		return int(n)
+	}
+	if counted("unknown") == 0 {
+		t.Error("paris knows the state of all that nantes has, which it cannot reach")
+	}
 	for i, o := range operators {
 		if a := paris.Do(t, o.service(), "GET "+ids[i], "", "Scope", o.scope()); a.Status != o.read {
 			t.Errorf("%s: a read is answered with %d %s, want %d", o.location, a.Status, a.Body, o.read)
@@ -102,6 +109,7 @@ func TestEveryOperatorThroughACut(t *testing.T) {
 			})
 		}
 	}
+	eventually(t, e, patience, "paris knows what is at nantes again", func() bool { return counted("unknown") == 0 })
 	eventually(t, e, patience, "a person is asked about the key that is at two sites", func() bool {
 		return strings.Count(e.Site("toulouse").API(t, "GET /api/v1/conflicts", "").Must(t, 200).Body, `"about":"name"`) == 1
 	})

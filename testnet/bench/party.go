@@ -199,8 +199,8 @@ func compare(ctx context.Context, a, b *guest) error {
 			return err
 		}
 	}
-	a.Compared(b.self)
-	b.Compared(a.self)
+	a.Compared(ctx, b.self, false)
+	b.Compared(ctx, a.self, false)
 	return nil
 }
 

@@ -151,7 +151,7 @@ func (s *site) open(ctx context.Context, token string) (p *process, err error) {
 	p.network, err = p2p.New(p2p.Config{
 		Key: key, Listen: []string{listen}, Log: log, Now: s.clock, Options: []libp2p.Option{option},
 		OnStatus:   func(id engine.SiteID, up bool) { p.SiteChanged(context.WithoutCancel(ctx), id, up) },
-		OnCompared: func(id engine.SiteID) { p.Compared(id) },
+		OnCompared: func(id engine.SiteID, first bool) { p.Compared(context.WithoutCancel(ctx), id, first) },
 		At:         p.Mesh.Coordinate(), OnMoved: p.moved(ctx),
 	}, p.Mesh, p.Core.Site)
 	if err != nil {

@@ -65,7 +65,7 @@ func (p *Process) pull(q *Process, limit int, partly bool) {
 		before, ids = engine.Encode(have), ids[covered:]
 	}
 	if whole && !p.dead && !q.dead {
-		p.Compared(from.ID)
+		p.Compared(w.Ctx, from.ID, false)
 		p.Met[from.ID] = true
 	}
 }

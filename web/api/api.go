@@ -41,6 +41,8 @@ type Store interface {
 // state that its row has.
 type Counter interface {
 	CountResources(ctx context.Context) (map[engine.State]int, error)
+	// CountConverged counts those that were converged when they were heard of last, and are at one of some sites.
+	CountConverged(ctx context.Context, at []engine.SiteID) (int, error)
 	CountOperations(ctx context.Context) (map[engine.State]int, error)
 	CountConflicts(ctx context.Context) (map[engine.ConflictKind]int, error)
 }

@@ -420,6 +420,7 @@ func TestIsolation(t *testing.T) {
 }
 
 func TestSummary(t *testing.T) {
+	at := time.Date(2026, 3, 1, 21, 44, 0, 0, time.UTC)
 	alone := served.Serve(t, webtest.Empty())
 	if v := alone.Want(200, "GET", "/api/v1/summary", ""); v["converged"] != true || v["sentence"] != "Nothing is shared between sites yet." {
 		t.Errorf("got %v", v)
@@ -434,6 +435,26 @@ func TestSummary(t *testing.T) {
 	if w := fmt.Sprint(v["worries"]); !strings.Contains(w, "toulouse") {
 		t.Errorf("worries %s", w)
 	}
+	f.Site.SetStatus(served.Nantes, engine.SiteStatus{LastSeen: at})
+	v = f.Want(200, "GET", "/api/v1/summary", "")
+	if n := v["resources"].(map[string]any); v["converged"] != false || n["unknown"] != 2.0 || n["converged"] != 0.0 || !strings.HasPrefix(fmt.Sprint(v["sentence"]), "2 resources are unknown, of 2") {
+		t.Errorf("while nantes is silent: %v", v)
+	}
+	f.Site.SetStatus(served.Nantes, engine.SiteStatus{Reachable: true, Uncompared: true, Since: at})
+	for state, want := range map[string]int{"unknown": 2, "converged": 0} {
+		l := f.Want(200, "GET", "/api/v1/resources?state="+state, "")["items"].([]any)
+		if len(l) != want {
+			t.Fatalf("%d resources are %s before nantes has been compared with", len(l), state)
+		}
+		for _, r := range l {
+			r := r.(map[string]any)
+			nantes := r["sites"].(map[string]any)["nantes"].(map[string]any)
+			if r["state"] != "unknown" || r["since"] != at.Format(time.RFC3339) || r["reason"] != "converged when nantes answered last" || nantes["state"] != "unknown" {
+				t.Errorf("it is told so: %v", r)
+			}
+		}
+	}
+	f.Site.SetStatus(served.Nantes, engine.SiteStatus{Reachable: true})
 	f.Site.AddResource(served.Image("z", engine.StateConverging, time.Now()))
 	if v := f.Want(200, "GET", "/api/v1/summary", ""); v["converged"] != false || v["sentence"] != "Converging: 1 resource is under way, of 3." {
 		t.Errorf("got %v", v)

@@ -120,7 +120,7 @@ func (m *metrics) Collect(ch chan<- prometheus.Metric) {
 			gauge(d, float64(n[s]), string(s))
 		}
 	}
-	n, err := m.api.Counter.CountResources(ctx)
+	n, err := m.api.countResources(ctx)
 	counted(m.resources, ResourceStates, n, err)
 	n, err = m.api.Counter.CountOperations(ctx)
 	counted(m.operations, OperationStates, n, err)

@@ -296,7 +296,8 @@ func (g *grapher) node(ctx context.Context, t engine.Target) error {
 	}
 	n := shape.RelationNode{Key: key, Service: string(t.Service), Kind: string(t.Kind), ID: string(t.ID), Sites: []string{}}
 	if row != nil {
-		n.Label, n.Shared, n.State, n.Reason = row.Label, true, string(row.State), row.Reason
+		state, reason, _ := g.names.StateOf(row)
+		n.Label, n.Shared, n.State, n.Reason = row.Label, true, string(state), reason
 		n.Sites = append(n.Sites, g.names.Placement(row)...)
 	}
 	g.nodes[key] = len(g.graph.Nodes)

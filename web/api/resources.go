@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/skerry/skerry/engine"
@@ -24,7 +26,7 @@ type ResourceQuery struct {
 
 // ResourceStates are the states that a list can be filtered by.
 var ResourceStates = []engine.State{
-	engine.StateConverged, engine.StateConverging, engine.StateDegraded, engine.StateConflict, engine.StateDeleted, engine.StateLeft,
+	engine.StateConverged, engine.StateUnknown, engine.StateConverging, engine.StateDegraded, engine.StateConflict, engine.StateDeleted, engine.StateLeft,
 }
 
 // Resources lists resources; deleted ones only when the state asks for them.
@@ -43,7 +45,7 @@ func (a *API) Resources(ctx context.Context, q ResourceQuery) (ResourceList, err
 	}
 	rows, next, err := a.Store.Resources(ctx, engine.ResourceFilter{
 		Service: engine.ServiceName(q.Service), Kind: engine.KindName(q.Kind), Site: site, State: state,
-		Query: q.Text, Limit: q.Limit, Cursor: q.Cursor,
+		Query: q.Text, Silent: slices.Sorted(maps.Keys(n.Silent)), Limit: q.Limit, Cursor: q.Cursor,
 	})
 	if err != nil {
 		return ResourceList{}, fmt.Errorf("list resources: %w", err)

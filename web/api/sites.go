@@ -2,6 +2,9 @@ package api
 
 import (
 	"cmp"
+	"context"
+	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/skerry/skerry/engine"
@@ -40,4 +43,32 @@ func (a *API) Sites() []shape.Site {
 	return sites
 }
 
-func (a *API) names() shape.Names { return shape.NamesOf(a.Mesh.Members()) }
+// names are what sites are called, and which of them nothing is known of now.
+func (a *API) names() shape.Names {
+	members, status, self := a.Mesh.Members(), a.Network.Status(), a.Mesh.Self()
+	n := shape.NamesOf(members)
+	for _, m := range members {
+		if since, silent := status[m.ID].Silent(); silent && m.ID != self {
+			n.Silent[m.ID] = since
+		}
+	}
+	return n
+}
+
+// silent are the sites of which nothing is known now.
+func (a *API) silent() []engine.SiteID { return slices.Sorted(maps.Keys(a.names().Silent)) }
+
+// countResources counts resources by state, those whose state nobody can know now as unknown.
+func (a *API) countResources(ctx context.Context) (map[engine.State]int, error) {
+	counts, err := a.Counter.CountResources(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("count resources: %w", err)
+	}
+	unknown, err := a.Counter.CountConverged(ctx, a.silent())
+	if err != nil {
+		return nil, fmt.Errorf("count resources: %w", err)
+	}
+	counts[engine.StateUnknown] = unknown
+	counts[engine.StateConverged] -= unknown
+	return counts, nil
+}

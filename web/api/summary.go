@@ -55,9 +55,9 @@ const worriesOfEach = 20
 // Summary counts and lists what is not well.
 func (a *API) Summary(ctx context.Context) (Summary, error) {
 	s := Summary{Isolated: a.Network.Isolated(), Resources: map[string]int{}, Operations: map[string]int{}, Worries: []Worry{}}
-	resources, err := a.Counter.CountResources(ctx)
+	resources, err := a.countResources(ctx)
 	if err != nil {
-		return s, fmt.Errorf("count resources: %w", err)
+		return s, err
 	}
 	operations, err := a.Counter.CountOperations(ctx)
 	if err != nil {
@@ -185,6 +185,8 @@ func sentence(living int, resources, operations map[engine.State]int) string {
 		return fmt.Sprintf("%s for someone to settle.", count(settle, "operation waits", "operations wait"))
 	case under > 0:
 		return fmt.Sprintf("Converging: %s under way, of %d.", count(under, "resource is", "resources are"), living)
+	case resources[engine.StateUnknown] > 0:
+		return fmt.Sprintf("%s unknown, of %d: not every site that has them has answered since.", count(resources[engine.StateUnknown], "resource is", "resources are"), living)
 	case living == 0:
 		return "Nothing is shared between sites yet."
 	case living == 1:

@@ -197,6 +197,8 @@ func meaning(state string) string {
 	switch state {
 	case "converged":
 		return "all sites show the same"
+	case "unknown":
+		return "all sites showed the same when they answered last, and not all of them have since"
 	case "converging":
 		return "changes are on their way"
 	case "degraded":
@@ -251,7 +253,7 @@ func meaning(state string) string {
 func stateOfEvent(typ string) string {
 	about, what, _ := strings.Cut(typ, ".")
 	switch {
-	case typ == "site.up":
+	case typ == "site.up", typ == "site.known":
 		return "reachable"
 	case typ == "site.down":
 		return "unreachable"

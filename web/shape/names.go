@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/skerry/skerry/engine"
 )
@@ -13,6 +14,8 @@ import (
 type Names struct {
 	ByID   map[engine.SiteID]string
 	ByName map[string]engine.SiteID
+	// Silent are the sites of which nothing is known now, since when.
+	Silent map[engine.SiteID]time.Time
 }
 
 // Of returns the name of a site, or its key when no member has it (any more).
@@ -39,7 +42,7 @@ func (n Names) ID(name string) (engine.SiteID, error) {
 
 // NamesOf returns the names of members.
 func NamesOf(members []engine.Member) Names {
-	n := Names{map[engine.SiteID]string{}, map[string]engine.SiteID{}}
+	n := Names{map[engine.SiteID]string{}, map[string]engine.SiteID{}, map[engine.SiteID]time.Time{}}
 	for _, m := range members {
 		n.ByID[m.ID] = string(m.Name)
 		n.ByName[string(m.Name)] = m.ID

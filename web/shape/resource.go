@@ -2,6 +2,7 @@ package shape
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/skerry/skerry/engine"
@@ -17,8 +18,10 @@ type Resource struct {
 	Sites         map[string]Replica `json:"sites"` // by site name
 	State         string             `json:"state"`
 	Reason        string             `json:"reason"` // why it is not converged
-	CreatedAt     time.Time          `json:"created_at"`
-	UpdatedAt     time.Time          `json:"updated_at"`
+	// Since is from when on nobody can know the state; zero: it is known.
+	Since     time.Time `json:"since,omitzero"`
+	CreatedAt time.Time `json:"created_at"`
+	UpdatedAt time.Time `json:"updated_at"`
 }
 
 // Replica is what is known here of one site's replica.
@@ -28,6 +31,8 @@ type Replica struct {
 	Applied int    `json:"applied"`
 	Pending int    `json:"pending"`
 	Reason  string `json:"reason"`
+	// Since is from when on nobody can know the state; zero: it is known.
+	Since time.Time `json:"since,omitzero"`
 	// Drifted says that its application shows something else than the others, or than it did, and no operation did that.
 	Drifted bool   `json:"drifted"`
 	Paused  *Pause `json:"paused"` // nil: it is not
@@ -60,7 +65,37 @@ func (n Names) Resource(r engine.ResourceRow) Resource {
 		CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
 	}
 	for id, s := range r.Sites {
-		v.Sites[n.Of(id)] = Replica{string(s.Local), string(s.State), s.Applied, s.Pending, s.Reason, s.Drifted, pauseOf(s.Paused), s.Held, s.Part, s.Share}
+		at := Replica{string(s.Local), string(s.State), s.Applied, s.Pending, s.Reason, time.Time{}, s.Drifted, pauseOf(s.Paused), s.Held, s.Part, s.Share}
+		if since, silent := n.Silent[id]; silent && s.State == engine.StateConverged {
+			at.State, at.Reason, at.Since = string(engine.StateUnknown), "no answer since then", since
+		}
+		v.Sites[n.Of(id)] = at
+	}
+	if state, reason, since := n.StateOf(&r); state == engine.StateUnknown {
+		v.State, v.Reason, v.Since = string(state), reason, since
 	}
 	return v
+}
+
+// StateOf is the state of a resource, as far as anybody can know it now, and why. Since is from when on nobody can.
+func (n Names) StateOf(r *engine.ResourceRow) (state engine.State, reason string, since time.Time) {
+	if r.State != engine.StateConverged {
+		return r.State, r.Reason, since
+	}
+	var silent []string
+	for id, s := range r.Sites {
+		at, is := n.Silent[id]
+		if !is || s.State == engine.StateLeaving {
+			continue
+		}
+		silent = append(silent, n.Of(id))
+		if since.IsZero() || at.Before(since) {
+			since = at
+		}
+	}
+	if len(silent) == 0 {
+		return r.State, r.Reason, since
+	}
+	slices.Sort(silent)
+	return engine.StateUnknown, "converged when " + List(silent) + " answered last", since
 }

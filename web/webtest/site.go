@@ -230,7 +230,8 @@ func (s *Site) Resources(_ context.Context, f engine.ResourceFilter) ([]engine.R
 	for _, r := range s.resources {
 		_, placed := r.Sites[f.Site]
 		wanted := (f.ID == "" || f.ID == r.ID) && (f.Service == "" || f.Service == r.Service) && (f.Kind == "" || f.Kind == r.Kind) &&
-			(f.Site == "" || placed) && (f.State == r.State || f.State == "" && !r.State.Past()) &&
+			(f.Site == "" || placed) && (f.State == r.State && !(f.State == engine.StateConverged && atOneOf(r, f.Silent)) || f.State == "" && !r.State.Past() ||
+			f.State == engine.StateUnknown && r.State == engine.StateConverged && atOneOf(r, f.Silent)) &&
 			(strings.Contains(string(r.ID), f.Query) || strings.Contains(string(r.Local), f.Query))
 		wanted = wanted && (!f.Related || len(r.Relations) > 0) && (f.RefersTo == (engine.Target{}) || slices.ContainsFunc(r.Relations, func(to engine.Relation) bool {
 			return to.Target == f.RefersTo && (!f.Relying || to.Type == engine.RelationReliance)
@@ -338,6 +339,22 @@ func (s *Site) WaitEvents(ctx context.Context, after uint64) ([]engine.Event, er
 			return nil, ctx.Err()
 		}
 	}
+}
+
+// CountConverged implements api.Counter.
+func (s *Site) CountConverged(_ context.Context, at []engine.SiteID) (n int, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range s.resources {
+		if r.State == engine.StateConverged && atOneOf(r, at) {
+			n++
+		}
+	}
+	return n, s.fault("CountConverged")
+}
+
+func atOneOf(r engine.ResourceRow, sites []engine.SiteID) bool {
+	return slices.ContainsFunc(sites, func(id engine.SiteID) bool { _, has := r.Sites[id]; return has })
 }
 
 // CountResources implements api.Counter.
