@@ -138,6 +138,7 @@ func (r *Router) find(method string, p splitted, header http.Header) (Match, boo
 		m.Type = engine.TypePatch
 	}
 	var path strings.Builder
+	path.Grow(len(p.raw) * 12)
 	for i, raw := range p.raw {
 		path.WriteByte('/')
 		if i < len(bestTemplate) && bestTemplate[i].param {
@@ -341,6 +342,9 @@ func splitPath(escaped string, decode bool) (splitted, bool) {
 		// Only slashes: the segments themselves are decoded once, below.
 		rest = strings.NewReplacer("%2F", "/", "%2f", "/").Replace(rest)
 	}
+	n := strings.Count(rest, "/") + 1
+	both := make([]string, 2*n)
+	p.raw, p.plain = both[:0:n], both[n:n]
 	for {
 		raw, tail, more := strings.Cut(rest, "/")
 		plain := raw

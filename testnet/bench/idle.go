@@ -31,7 +31,7 @@ func idle(ctx context.Context, b *bench) error {
 		if err != nil {
 			return err
 		}
-		before, err := processor(paris)
+		before, err := processor(paris.Agent().PID())
 		if err != nil {
 			return err
 		}
@@ -40,7 +40,7 @@ func idle(ctx context.Context, b *bench) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		after, err := processor(paris)
+		after, err := processor(paris.Agent().PID())
 		if err != nil {
 			return err
 		}
@@ -65,9 +65,9 @@ func allConverged(ctx context.Context, sites ...*env.Site) (bool, error) {
 	return true, nil
 }
 
-// processor returns the processor time that a site's agent has used.
-func processor(s *env.Site) (time.Duration, error) {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.Agent().PID()))
+// processor returns the processor time that a process has used.
+func processor(pid int) (time.Duration, error) {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return 0, err
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,17 +11,18 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/testnet/env"
+	"github.com/skerry/skerry/testnet/process"
 )
 
 // Both the application and the proxy to compare with are nginx: nothing on the way is slower than what is measured.
 const nginxConfig = `
 daemon off; worker_processes 2; pid %[1]s/nginx.pid; error_log %[1]s/error.log;
-events { worker_connections 1024; }
+events { worker_connections 8192; }
 http {
   access_log off; keepalive_requests 100000000;
   client_body_temp_path %[1]s/body; proxy_temp_path %[1]s/proxy; fastcgi_temp_path %[1]s/fastcgi;
   uwsgi_temp_path %[1]s/uwsgi; scgi_temp_path %[1]s/scgi;
-  upstream application { server 127.0.0.1:9801; keepalive 64; keepalive_requests 100000000; }
+  upstream application { server 127.0.0.1:9801; keepalive 512; keepalive_requests 100000000; }
   server { listen 127.0.0.1:9801; default_type application/json; location / { return 200 '%[2]s'; } }
   server { listen 127.0.0.1:9711;
     location / { proxy_pass http://application; proxy_http_version 1.1; proxy_set_header Connection ""; } }
@@ -36,16 +38,47 @@ services:
       image: {collection: /images, item: "/images/{id}", id: {from: body, at: /id}}
 `
 
-// ways are what a request can go through, direct first.
-var ways = []struct{ name, address string }{
-	{"direct", "127.0.0.1:9801"},
-	{"nginx", "127.0.0.1:9711"},
-	{"skerry", "127.0.0.1:9701"},
+const haproxyConfig = `
+global
+  maxconn 4096%[1]s
+defaults
+  mode http
+  timeout connect 5s
+  timeout client 30s
+  timeout server 30s
+frontend in
+  bind 127.0.0.1:%[2]d%[3]s
+  default_backend here
+backend here
+  server application 127.0.0.1:9801
+backend elsewhere
+  server application 127.0.0.1:9801
+`
+
+// scopeInLua reads which site a scope names for the service, and no more: what a proxy has to do at least that obeys scopes.
+const scopeInLua = `
+core.register_action("scope", {"http-req"}, function(transaction)
+  local header = transaction.http:req_get_headers()["scope"]
+  local where = "here"
+  if header and header[0] then
+    for service, location in header[0]:gmatch('"([^"]+)"%s*:%s*"([^"]+)"') do
+      if service == "images" and location ~= "paris" then where = "elsewhere" end
+    end
+  end
+  transaction:set_var("req.where", where)
+end)
+`
+
+// way is what a request can go through.
+type way struct {
+	name, address string
+	request       []byte
+	pid           int // of the process that passes it on; 0: nobody is asked what it costs
 }
 
 const rounds = 3
 
-// passThrough compares requests without a scope.
+// passThrough compares requests that concern one site alone.
 func passThrough(ctx context.Context, b *bench) error {
 	application := env.Application{
 		Catalog:  []byte(passCatalog),
@@ -66,35 +99,109 @@ func nginx(dir string) []string {
 	return []string{"nginx", "-c", path, "-e", filepath.Join(dir, "error.log")}
 }
 
+// haproxy starts HAProxy at a site; with Lua it reads scopes.
+func haproxy(ctx context.Context, s *env.Site, dir string, port int, lua bool) (*process.Process, error) {
+	load, use := "", ""
+	if lua {
+		script := filepath.Join(dir, "scope.lua")
+		if err := os.WriteFile(script, []byte(scopeInLua), 0o600); err != nil {
+			return nil, err
+		}
+		load, use = "\n  lua-load "+script, "\n  http-request lua.scope\n  use_backend %[var(req.where)]"
+	}
+	path := filepath.Join(dir, fmt.Sprintf("haproxy-%d.cfg", port))
+	if err := os.WriteFile(path, fmt.Appendf(nil, haproxyConfig, load, port, use), 0o600); err != nil {
+		return nil, err
+	}
+	p, err := process.Start("HAProxy", filepath.Join(dir, "haproxy.log"), s.Host().Command("haproxy", "-db", "-f", path)...)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		conn, err := s.Host().DialContext(ctx, "tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		if err == nil {
+			conn.Close()
+			return p, nil
+		}
+		if ended := p.Ended(); ended != nil || ctx.Err() != nil {
+			return nil, errors.Join(ended, ctx.Err())
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
 func (b *bench) compare(ctx context.Context, s *env.Site) error {
-	rates, alone := make([][]float64, len(ways)), make([][]result, len(ways))
+	dir, err := os.MkdirTemp("", "skerry-bench-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	plain, scoped := request("GET", "/images/1", ""), request("GET", "/images/1", "", `Scope: {"images": "paris"}`)
+	ways := []way{
+		{"direct", "127.0.0.1:9801", plain, 0},
+		{"nginx", "127.0.0.1:9711", plain, 0},
+		{"HAProxy", "127.0.0.1:9712", plain, 0},
+		{"HAProxy with Lua, scope read", "127.0.0.1:9713", scoped, 0},
+		{"skerry", "127.0.0.1:9701", plain, s.Agent().PID()},
+		{"skerry, scope of its own site", "127.0.0.1:9701", scoped, s.Agent().PID()},
+	}
+	for i, lua := range []bool{false, true} {
+		p, err2 := haproxy(ctx, s, dir, 9712+i, lua)
+		if err2 != nil {
+			return err2
+		}
+		defer func() { _ = p.Kill() }()
+		ways[2+i].pid = p.PID()
+	}
+	var crowded, many, alone [6][]result
+	var costs [6][]time.Duration
 	// Rounds in turn, so that what else the machine does meets all of them.
 	for range rounds {
 		for i, w := range ways {
-			l := load{dial: s.Host().DialContext, address: w.address, For: b.For / 2, status: 200,
-				request: func(int) []byte { return request("GET", "/images/1", "") }}
-			l.callers = 32
-			many, err := l.run(ctx)
-			if err != nil {
-				return fmt.Errorf("%s: %w", w.name, err)
+			l := load{dial: s.Host().DialContext, address: w.address, For: b.For / 3, status: 200, request: func(int) []byte { return w.request }}
+			for callers, results := range map[int]*[]result{1: &alone[i], 32: &many[i], 512: &crowded[i]} {
+				var before, after time.Duration
+				if w.pid != 0 {
+					if before, err = processor(w.pid); err != nil {
+						return err
+					}
+				}
+				l.callers = callers
+				r, err := l.run(ctx)
+				if err != nil {
+					return fmt.Errorf("%s: %w", w.name, err)
+				}
+				if w.pid != 0 && callers == 32 {
+					if after, err = processor(w.pid); err != nil {
+						return err
+					}
+					costs[i] = append(costs[i], (after-before)/time.Duration(max(r.total, 1)))
+				}
+				*results = append(*results, r)
 			}
-			l.callers = 1
-			one, err := l.run(ctx)
-			if err != nil {
-				return fmt.Errorf("%s: %w", w.name, err)
-			}
-			rates[i], alone[i] = append(rates[i], many.rate()), append(alone[i], one)
 		}
 	}
-	b.report.table("Pass-through, answers of 256 bytes, median of 3 rounds",
-		"way", "32 connections", "of direct", "one: p50", "one: p99", "added p50", "added p99")
-	direct := median(rates[0])
-	p50, p99 := medianOf(alone[0], 50), medianOf(alone[0], 99)
+	b.report.table(fmt.Sprintf("Pass-through, answers of 256 bytes, median of %d rounds", rounds),
+		"way", "32 connections", "of HAProxy", "512 connections", "of HAProxy", "one: p50", "one: p99", "processor a request")
 	for i, w := range ways {
-		x, y := medianOf(alone[i], 50), medianOf(alone[i], 99)
-		b.report.row(w.name, perSecond(median(rates[i])), fmt.Sprintf("%.2f", median(rates[i])/direct), us(x), us(y), us(x-p50), us(y-p99))
+		cost := ""
+		if len(costs[i]) > 0 {
+			slices.Sort(costs[i])
+			cost = us(costs[i][len(costs[i])/2])
+		}
+		of := func(x [6][]result) string { return fmt.Sprintf("%.2f", rateOf(x[i])/rateOf(x[2])) }
+		b.report.row(w.name, perSecond(rateOf(many[i])), of(many), perSecond(rateOf(crowded[i])), of(crowded), us(medianOf(alone[i], 50)), us(medianOf(alone[i], 99)), cost)
 	}
 	return nil
+}
+
+// rateOf is the median of the rates.
+func rateOf(results []result) float64 {
+	var rates []float64
+	for _, r := range results {
+		rates = append(rates, r.rate())
+	}
+	return median(rates)
 }
 
 func median(x []float64) float64 {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/glue"
+	"github.com/skerry/skerry/web/door"
 )
 
 // BenchmarkPassThrough compares a request through the agent with one to the application itself: 256 bytes back, at one
@@ -31,11 +33,19 @@ func BenchmarkPassThrough(b *testing.B) {
 	}
 	client.Use(alone{})
 	defer client.CloseIdle()
-	agent := httptest.NewServer(New(Config{Service: "images", Client: client, Site: alone{}, Membership: alone{}, Log: slog.New(slog.DiscardHandler)}))
-	defer agent.Close()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		b.Fatal(err)
+	}
+	handler := New(Config{Service: "images", Client: client, Site: alone{}, Membership: alone{}, Log: slog.New(slog.DiscardHandler)})
+	ended := make(chan error, 1)
+	ctx, stop := context.WithCancel(b.Context())
+	defer func() { stop(); <-ended }()
+	go func() { ended <- handler.Door(door.Limits{Drain: time.Millisecond}).Serve(ctx, l) }()
+	agent := "http://" + l.Addr().String()
 	for _, connections := range []int{1, 32} {
 		for _, c := range []struct{ name, url string }{
-			{"direct", application.URL + "/images/1"}, {"item", agent.URL + "/images/1"}, {"other", agent.URL + "/x"},
+			{"direct", application.URL + "/images/1"}, {"item", agent + "/images/1"}, {"other", agent + "/x"},
 		} {
 			b.Run(c.name+"/"+map[int]string{1: "1", 32: "32"}[connections], func(b *testing.B) {
 				t := &http.Transport{MaxIdleConnsPerHost: connections}

@@ -117,17 +117,20 @@ func (s *forwarded) hear(f *door.Field) {
 
 // say appends what request.Forwarded has a request say.
 func (s *forwarded) say(r *door.Request) []byte {
-	add := func(b []byte, name, value string) []byte {
-		return append(append(append(append(b, name...), ": "...), value...), "\r\n"...)
+	b, host, proto := append(r.Add, "Forwarded: "...), string(r.Host), r.Proto()
+	for _, e := range s.elements {
+		b = append(append(b, e...), ", "...)
 	}
-	host := string(r.Host)
-	b := add(r.Add, "Forwarded", strings.Join(append(s.elements, request.Element(r.Client, host, r.Proto())), ", "))
-	b = add(b, "X-Forwarded-For", strings.Join(append(s.before, r.Client.String()), ", "))
+	b = append(request.AppendElement(b, r.Client, host, proto), "\r\nX-Forwarded-For: "...)
+	for _, a := range s.before {
+		b = append(append(b, a...), ", "...)
+	}
+	b = append(r.Client.AppendTo(b), "\r\n"...)
 	if !s.host {
-		b = add(b, "X-Forwarded-Host", host)
+		b = append(append(append(b, "X-Forwarded-Host: "...), host...), "\r\n"...)
 	}
 	if !s.proto {
-		b = add(b, "X-Forwarded-Proto", r.Proto())
+		b = append(append(append(b, "X-Forwarded-Proto: "...), proto...), "\r\n"...)
 	}
 	return b
 }

@@ -48,7 +48,7 @@ func Forwarded(r *http.Request, proxies Proxies, from engine.SiteName) string {
 	if r.TLS != nil {
 		proto = "https"
 	}
-	h["Forwarded"] = []string{strings.Join(append(slices.Clone(elements), Element(peer, r.Host, proto)), ", ")}
+	h["Forwarded"] = []string{strings.Join(append(slices.Clone(elements), string(AppendElement(nil, peer, escaped(r.Host), proto))), ", ")}
 	h["X-Forwarded-For"] = []string{strings.Join(append(slices.Clone(before), peer.String()), ", ")}
 	if h.Get("X-Forwarded-Host") == "" {
 		h.Set("X-Forwarded-Host", r.Host)
@@ -59,13 +59,20 @@ func Forwarded(r *http.Request, proxies Proxies, from engine.SiteName) string {
 	return clientIn(before, peer, proxies).String()
 }
 
-// Element is what Forwarded says of one that has asked.
-func Element(peer netip.Addr, host, proto string) string {
-	node := peer.String()
+// AppendElement appends what Forwarded says of one that has asked. The host has nothing that must be escaped between quotes.
+func AppendElement(b []byte, peer netip.Addr, host, proto string) []byte {
+	b = append(b, "for="...)
 	if peer.Is6() {
-		node = `"[` + node + `]"`
+		b = append(peer.AppendTo(append(b, `"[`...)), `]"`...)
+	} else {
+		b = peer.AppendTo(b)
 	}
-	return "for=" + node + ";host=" + Quoted(host) + ";proto=" + proto
+	return append(append(append(append(b, `;host="`...), host...), `";proto=`...), proto...)
+}
+
+func escaped(host string) string {
+	quoted := Quoted(host)
+	return quoted[1 : len(quoted)-1]
 }
 
 // clientIn is the last address on the way of a request that is none of a trusted proxy.
