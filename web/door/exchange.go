@@ -35,6 +35,7 @@ type exchange struct {
 	k      *link
 	answer answer
 	out    []byte // what is written next
+	told   int    // the status that the client was told
 	body   flow   // of the request
 	sent   time.Time
 	// upload tells how the rest of the body has gone, while it goes beside; nil: there is nothing more to send.
@@ -54,6 +55,9 @@ func (c *client) exchange() bool {
 	x := exchanges.Get().(*exchange)
 	*x = exchange{c: c, r: &c.request, out: x.out[:0], answer: answer{fields: x.answer.fields[:0]}}
 	defer func() {
+		if c.request.Done != nil {
+			c.request.Done(x.told)
+		}
 		if cap(x.out) <= 64<<10 {
 			x.c, x.r, x.k = nil, nil, nil
 			exchanges.Put(x)
@@ -207,6 +211,7 @@ func (x *exchange) watch() {
 // pass gives the client the answer. It reports whether the connection can have another request.
 func (x *exchange) pass() bool {
 	a, last := &x.answer, x.r.closes || x.c.d.closing.Load()
+	x.told = a.status
 	x.out = a.head(x.out[:0], x.r.Answer, last)
 	body := flow{left: a.length}
 	for first := true; ; first = false {
@@ -313,6 +318,7 @@ func (x *exchange) fail(err error) bool {
 		return false
 	}
 	status, header, body := x.c.d.Desk.Unanswered(x.r, err)
+	x.told = status
 	if !x.body.done() {
 		x.c.refuse(status, header, body)
 		return false

@@ -7,10 +7,12 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/scope"
 	"github.com/skerry/skerry/glue"
 	"github.com/skerry/skerry/web/door"
 	"github.com/skerry/skerry/web/intercept/gather"
@@ -24,8 +26,8 @@ func (h *Handler) Door(limits door.Limits) *door.Door {
 		Dial: func(ctx context.Context) (net.Conn, error) { return h.Client.Dial(ctx, h.Service) }})
 }
 
-// Plain implements door.Desk: a request without a scope passes as ServeHTTP would have it pass, when nothing that it is about, or refers to,
-// can be replicated here. When there is doubt it is not plain.
+// Plain implements door.Desk: a request passes as ServeHTTP would have it pass, when nothing that it is about, or refers to, can be replicated
+// here, and its scope, if it has one, is this site. When there is doubt it is not plain.
 func (h *Handler) Plain(r *door.Request) bool {
 	safe := glue.Safe(r.Method)
 	if h.Dialect != nil && !safe || h.carrier != nil && !safe {
@@ -36,13 +38,17 @@ func (h *Handler) Plain(r *door.Request) bool {
 	}
 	trusted, correlated := h.Proxies.Trusts(r.Client), false
 	var said forwarded
+	var text string
 	for i := range r.Fields {
 		f := &r.Fields[i]
 		switch {
 		case f.Begins("skerry-"):
 			f.Drop = true
 		case f.Is("scope"), f.Is("x-scope"):
-			return false
+			if f.Drop = true; text != "" || len(f.Value) == 0 {
+				return false
+			}
+			text = string(f.Value)
 		case f.Is("baggage"):
 			if bytes.Contains(f.Value, []byte("scope")) {
 				return false
@@ -59,7 +65,10 @@ func (h *Handler) Plain(r *door.Request) bool {
 			f.Drop = true
 		}
 	}
-	if strings.HasPrefix(r.Path, "/~") || strings.HasPrefix(r.Path, "/%7") || !h.apart(r) || correlated && h.inherits(r) {
+	if strings.HasPrefix(r.Path, "/~") || strings.HasPrefix(r.Path, "/%7") || !h.apart(r, text != "") {
+		return false
+	}
+	if text != "" && !h.own(r, text) || text == "" && correlated && h.inherits(r) {
 		return false
 	}
 	if r.Client.IsValid() {
@@ -68,26 +77,72 @@ func (h *Handler) Plain(r *door.Request) bool {
 	return true
 }
 
+// own takes a scope that is this site, for the service and perhaps for others, and has the request remembered under it. It reports false,
+// and has done nothing, where that is to be looked at more closely.
+func (h *Handler) own(r *door.Request, text string) bool {
+	s, err := scope.Parse(text)
+	if err != nil || h.Removed() {
+		return false
+	}
+	site := h.Name(h.Membership.Self())
+	services := map[string]bool{}
+	for _, b := range s.Bindings {
+		if b.Service == "" {
+			b.Service = string(h.Service)
+		}
+		if b.Location.Op != scope.OpSite || b.Location.Site != site || services[b.Service] || !slices.Contains(h.Services, engine.ServiceName(b.Service)) {
+			return false
+		}
+		services[b.Service] = true
+	}
+	if !services[string(h.Service)] {
+		return false
+	}
+	r.Answer = append(append(append(r.Answer, "Skerry-Site: "...), site...), "\r\n"...)
+	if h.Correlations == nil {
+		return true
+	}
+	q := shown(r)
+	made, ids := h.Correlations.Name(q.Header)
+	leave, _, _ := h.Correlations.Enter(append(h.Correlations.IDs(q.Header, q.Shown()), ids...), s.Named(string(h.Service)).String())
+	if leave == nil {
+		return false
+	}
+	r.Done = func(status int) { leave(let(status)) }
+	for name, values := range made {
+		r.Add = append(append(append(append(r.Add, name...), ": "...), values[0]...), "\r\n"...)
+	}
+	return true
+}
+
 // inherits reports whether a request has the scope of its workflow.
 func (h *Handler) inherits(r *door.Request) bool {
+	q := shown(r)
+	text, clash := h.Correlations.Find(h.Correlations.IDs(q.Header, q.Shown()))
+	return text != "" || clash
+}
+
+// shown is what of a request tells who asks, and in which workflow.
+func shown(r *door.Request) *request.Request {
 	q := &request.Request{Request: &http.Request{Header: http.Header{}, TLS: r.TLS}}
 	for i := range r.Fields {
 		if f := &r.Fields[i]; !f.Drop {
 			q.Header.Add(string(f.Name), string(f.Value))
 		}
 	}
-	text, clash := h.Correlations.Find(h.Correlations.IDs(q.Header, q.Shown()))
-	return text != "" || clash
+	return q
 }
 
 // apart reports whether what a request is about has nothing to do with what is replicated here.
-func (h *Handler) apart(r *door.Request) bool {
+func (h *Handler) apart(r *door.Request, scoped bool) bool {
 	m, known := h.Router().Match(r.Method, r.Path, nil)
 	if !known {
-		return true
+		return !scoped || h.Discover == nil // it may be of a kind that is new
 	}
 	container := h.Client.Container(m.Kind)
 	switch {
+	case scoped && len(m.Kind.Refs) > 0 && !glue.Safe(r.Method): // what it refers to is looked at
+		return false
 	case m.Other != nil, h.Client.Translates(m.Kind), h.Site.Replicates(m.Kind), container != nil && h.Site.Replicates(container):
 		return false
 	case r.Method == http.MethodDelete: // others may rely on it

@@ -47,7 +47,22 @@ func TestWhatIsPlain(t *testing.T) {
 		{request: "PUT //images//r", replicates: true},
 		{request: "PUT /x/../images/r", replicates: true},
 		{request: "PUT /./images/%72", replicates: true},
-		{request: "GET /x\nScope: paris"},
+		{request: "GET /x\nScope: paris", plain: true},
+		{request: "GET /x\nScope: {images: paris, servers: paris}", plain: true},
+		{request: "GET /images/1\nX-Scope: paris", plain: true},
+		{request: "GET /images/1\nX-Scope: paris", replicates: true},
+		{request: "GET /x\nScope: paris\nX-Request-Id: known", plain: true},
+		{request: "GET /x\nScope: {images: paris}\nX-Request-Id: elsewhere"},
+		{request: "GET /x\nScope: paris\nX-Scope: nantes"},
+		{request: "GET /x\nScope: nantes"},
+		{request: "GET /x\nScope: {servers: paris}"},
+		{request: "GET /x\nScope: {images: paris, servers: nantes}"},
+		{request: "GET /x\nScope: {images: paris, networks: paris}"},
+		{request: "GET /x\nScope: paris ; nantes"},
+		{request: "GET /x\nScope: !nantes"},
+		{request: "GET /x\nScope: quorum(paris)"},
+		{request: "GET /x\nScope: pari"},
+		{request: "GET /x\nScope: (paris"},
 		{request: "GET /x\nx-scope: paris & nantes"},
 		{request: "GET /x\nScope:"},
 		{request: "GET /~scope/paris/x"},
@@ -69,7 +84,9 @@ func TestWhatIsPlain(t *testing.T) {
 		s := newMeshIn(t, dialect, imageKind, request.Limits{}, 0).sites[paris]
 		correlations := carry.NewCorrelations(carry.CorrelationHeaders, time.Hour, time.Now)
 		ids := correlations.IDs(http.Header{"X-Request-Id": {"known"}}, "")
-		leave, _, _ := correlations.Enter(ids, "paris")
+		leave, _, _ := correlations.Enter(ids, "{images: paris}")
+		leave(true)
+		leave, _, _ = correlations.Enter(correlations.IDs(http.Header{"X-Request-Id": {"elsewhere"}}, ""), "{images: nantes}")
 		leave(true)
 		s.handler.Correlations = correlations
 		if c.replicates {
@@ -128,15 +145,17 @@ func TestInvariantTheDoorPassesAsTheHandlerDoes(t *testing.T) {
 	fields := []string{"X-Forwarded-For: 10.0.0.1", "x-forwarded-for: 10.0.0.2, 10.0.0.3", "Forwarded: for=10.0.0.1", "Forwarded: for=\"[::1]\"", "X-Forwarded-Host: evil", "X-Forwarded-Proto: https", "X-Forwarded-Port: 1",
 		"X-Forwarded-Prefix: /a", "X-Real-Ip: 10.0.0.1", "Skerry-Force: relied-on", "skerry-via: QmNantes", "Baggage: a=b", "Idempotency-Key: k", "Keep-Alive: timeout=1", "Proxy-Connection: keep-alive",
 		"Proxy-Authorization: Basic x", "Connection: keep-alive", "Traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "Authorization: Bearer a", "Cookie: a=b; c=d", "Cookie: e=f", "Accept-Encoding: gzip",
-		"Accept: */*", "User-Agent: t", "X-Empty:", "Range: bytes=0-1", "If-None-Match: \"x\"", "Content-Type: application/json", "Prefer: respond-async", "Origin: http://a"}
+		"Accept: */*", "User-Agent: t", "X-Empty:", "Range: bytes=0-1", "If-None-Match: \"x\"", "Content-Type: application/json", "Prefer: respond-async", "Origin: http://a",
+		"Scope: paris", "X-Scope: {images: paris}"}
 	answers := []string{"Skerry-Site: forged", "Content-Type: text/plain", "Date: yesterday", "Set-Cookie: a=b", "Set-Cookie: c=d", "Location: /images/1", "Server: s", "Keep-Alive: timeout=5", "Connection: keep-alive", "X-A: b",
 		"Proxy-Authenticate: Basic", "Upgrade: h2c", "Warning: 299 - \"x\"", "ETag: \"1\""}
 	some := func(of []string) string {
 		var b strings.Builder
 		for range rand.IntN(6) {
 			line := of[rand.IntN(len(of))]
-			name, _, _ := strings.Cut(line, ":") // net/http knows one agent, and two connections it takes together
-			if (name == "Connection" || name == "User-Agent") && strings.Contains(b.String(), line) {
+			name, _, _ := strings.Cut(line, ":") // net/http knows one agent, and two connections or scopes it takes together
+			if (name == "Connection" || name == "User-Agent") && strings.Contains(b.String(), line) ||
+				strings.HasSuffix(name, "Scope") && strings.Contains(b.String(), "Scope") {
 				continue
 			}
 			b.WriteString(line + "\r\n")
@@ -183,6 +202,11 @@ func TestInvariantTheDoorPassesAsTheHandlerDoes(t *testing.T) {
 				resp.Header.Del("Content-Length")
 				resp.Header.Del("Content-Type")
 			}
+			for _, name := range []string{"X-Request-Id", "X-Openstack-Request-Id", "Traceparent"} {
+				if value := heard.Header.Get(name); value != "" && !strings.Contains(request, value) {
+					heard.Header.Set(name, "made here")
+				}
+			}
 			heard.Header.Del("Content-Length") // net/http makes one of 0 up
 			seen[i] = fmt.Sprintf("%s %s %s %q %q\n%d %q %q %v", heard.Method, heard.RequestURI, heard.Host, body, canonical(heard.Header), resp.StatusCode, got, canonical(resp.Header), err)
 			seen[i] += fmt.Sprintf(" %q", canonical(resp.Trailer))
@@ -191,8 +215,8 @@ func TestInvariantTheDoorPassesAsTheHandlerDoes(t *testing.T) {
 			t.Fatalf("%q\n%q\nis with the handler\n%s\nand at the door\n%s", request, answer, seen[0], seen[1])
 		}
 	}
-	if n := s.rest.Load(); n > 0 {
-		t.Errorf("%d requests were not plain", n)
+	if n := s.rest.Load(); n > 300 { // what inherits a scope by its trace is not
+		t.Errorf("%d of 1500 requests were not plain", n)
 	}
 }
 

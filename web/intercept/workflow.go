@@ -2,6 +2,7 @@ package intercept
 
 import (
 	"bufio"
+	"maps"
 	"net"
 	"net/http"
 
@@ -36,7 +37,9 @@ func (h *Handler) follow(q *request.Request) (leave func(), ok bool) {
 	}
 	q.Request = q.WithContext(q.Context())
 	q.Header = q.Header.Clone()
-	q.IDs = append(q.IDs, h.Correlations.Name(q.Header)...)
+	made, ids := h.Correlations.Name(q.Header)
+	maps.Copy(q.Header, made)
+	q.IDs = append(q.IDs, ids...)
 	left, other, full := h.Correlations.Enter(q.IDs, parsed.Named(string(h.Service)).String())
 	switch {
 	case full:
@@ -62,8 +65,10 @@ type told struct {
 }
 
 // let reports whether the client was answered, and not as one whom the application does not know or let in.
-func (t *told) let() bool {
-	return t.status != 0 && t.status != http.StatusUnauthorized && t.status != http.StatusForbidden && t.status != http.StatusProxyAuthRequired
+func (t *told) let() bool { return let(t.status) }
+
+func let(status int) bool {
+	return status != 0 && status != http.StatusUnauthorized && status != http.StatusForbidden && status != http.StatusProxyAuthRequired
 }
 
 // WriteHeader implements http.ResponseWriter.

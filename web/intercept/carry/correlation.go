@@ -4,7 +4,6 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
-	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -132,13 +131,13 @@ func traceID(parent string) string {
 	return strings.ToLower(parts[1])
 }
 
-// Name gives a request new ids in those headers that services are known to pass on and that it does not have, and returns them: what
-// services ask for its sake carries one then, however the scope has come and whoever they ask as.
-func (c *Correlations) Name(h http.Header) []ID {
+// Name makes new ids for a request, for those headers that services are known to pass on and that it does not have, and returns these headers
+// and the ids: what services ask for its sake carries one then, however the scope has come and whoever they ask as.
+func (c *Correlations) Name(h http.Header) (made http.Header, ids []ID) {
 	var b [24]byte
 	_, _ = rand.Read(b[:]) // never fails: crypto/rand ends the process instead
 	id := hex.EncodeToString(b[:16])
-	made := http.Header{}
+	made = http.Header{}
 	for _, name := range c.headers {
 		if len(h[name]) > 0 {
 			continue
@@ -153,8 +152,7 @@ func (c *Correlations) Name(h http.Header) []ID {
 			made.Set(name, id)
 		}
 	}
-	maps.Copy(h, made)
-	return c.IDs(made, madeHere)
+	return made, c.IDs(made, madeHere)
 }
 
 // Find returns the scope that is remembered under one of the ids, empty when none is. Clash: it is not the same under all of them.
