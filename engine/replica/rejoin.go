@@ -132,6 +132,8 @@ func (t *rejoin) begin(r *Replica) bool {
 		return true
 	case t.local == "":
 		return t.nameless(r)
+	case !slices.Contains([]engine.ResourceID{"", r.About.Key}, r.env.Meta(r.Kind, t.local)): // the application was set back too, and has given it away
+		return t.joined(r, "")
 	}
 	return r.call(r.readCall(t.local))
 }
