@@ -44,7 +44,7 @@ func (t *correct) answer(r *Replica, in *Answered) bool {
 		return true
 	}
 	if reply.Status == 400 || reply.Status == 422 {
-		if r.dispute(t.step, reply) {
+		if t.dispute(r) {
 			return true
 		}
 	}
@@ -128,8 +128,8 @@ func (t *correct) fail(r *Replica, out engine.Outcome) {
 
 // dispute tells all sites which operations the application does not take together, after it has refused a correction. It reports
 // whether there is something to try now that was not known yet.
-func (r *Replica) dispute(step plan.Step, reply engine.Reply) bool {
-	facts := plan.Disputed(r.History, r.standing(), step.Operations)
+func (t *correct) dispute(r *Replica) bool {
+	facts := plan.Disputed(r.History, r.standing(), t.step.Operations)
 	if len(facts) == 0 {
 		return false
 	}

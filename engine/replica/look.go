@@ -41,7 +41,7 @@ func (r *Replica) tidyLook() {
 		}
 	case !r.Me.Shown.Steady && !report.Agree(r.View):
 		if r.look.due.IsZero() {
-			r.look.due = now.Add(r.lookAgain())
+			r.look.due = now.Add(r.look.again(r.limits))
 		}
 	default:
 		r.look.due, r.look.tries = time.Time{}, 0
@@ -51,7 +51,7 @@ func (r *Replica) tidyLook() {
 	case now.Before(r.look.due):
 		r.wake(r.look.due)
 	case !r.env.Reads(r.Kind):
-		r.look.due = now.Add(r.lookAgain())
+		r.look.due = now.Add(r.look.again(r.limits))
 		r.look.tries++
 		r.wake(r.look.due)
 	default:
@@ -66,12 +66,12 @@ func (r *Replica) tidyLook() {
 	}
 }
 
-// lookAgain grows by half with each look that has found sites to differ, up to LookEvery.
-func (r *Replica) lookAgain() time.Duration {
-	d := firm * r.limits.LookAfter
-	for range min(r.look.tries, 64) {
-		if d += d / 2; d >= r.limits.LookEvery {
-			return r.limits.LookEvery
+// again is how long to wait for the next look: it grows by half with each look that has found sites to differ, up to LookEvery.
+func (l *looking) again(limits Limits) time.Duration {
+	d := firm * limits.LookAfter
+	for range min(l.tries, 64) {
+		if d += d / 2; d >= limits.LookEvery {
+			return limits.LookEvery
 		}
 	}
 	return d
@@ -89,7 +89,7 @@ func (r *Replica) looked(in *Answered) {
 			r.Changed()
 		}
 		r.look.tries++
-		r.look.due = r.env.Now().Add(r.lookAgain())
+		r.look.due = r.env.Now().Add(r.look.again(r.limits))
 		return
 	}
 	before := r.Me.Shown

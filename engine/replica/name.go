@@ -119,7 +119,7 @@ func lives(r *Replica, rivals []view.Claim) {
 }
 
 // nameBusy reports whether whatever else is called the same has to go before a create is sent, and has it go.
-func (r *Replica) nameBusy(t *send) bool {
+func (t *send) nameBusy(r *Replica) bool {
 	ended := r.History.Born(merge.Any) == nil
 	for _, other := range r.env.Rivals(r.Kind, r.About.Key, r.Document) {
 		if !other.There() || ended && other.Born == nil && !other.Object { // of those that have ended, each finds out what it has made

@@ -213,7 +213,7 @@ func (t *own) fix(r *Replica) bool {
 	case err != nil:
 		return t.refuse(r, err)
 	}
-	if err := r.inDoubt(o, t.before); err != nil {
+	if err := t.inDoubt(r); err != nil {
 		return t.refuse(r, err)
 	}
 	if t.unread != nil {
@@ -481,8 +481,8 @@ func (r *Replica) grow(f *flight.Flight, o *engine.Operation) *engine.Operation 
 
 // inDoubt refuses a request that would take back what an action of another site may have set, of which there was no certain answer.
 // Nor is a number begun that such an action may have added to.
-func (r *Replica) inDoubt(o *engine.Operation, before merge.Fold) error {
-	step := plan.Step{Kind: plan.StepRun, Operations: []*engine.Operation{plan.Foreseen(r.Kind, o, before)}}
+func (t *own) inDoubt(r *Replica) error {
+	step := plan.Step{Kind: plan.StepRun, Operations: []*engine.Operation{plan.Foreseen(r.Kind, &t.flight.Operation, t.before)}}
 	if a := plan.InTheWay(r.History, r.standing(), step); a != nil {
 		return unanswered(a.ID)
 	}

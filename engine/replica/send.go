@@ -55,7 +55,7 @@ func (t *send) begin(r *Replica) bool {
 			return true
 		}
 		t.named = true
-		if t.local == "" && r.nameBusy(t) {
+		if t.local == "" && t.nameBusy(r) {
 			return t.over(r)
 		}
 		t.local = r.env.Here(k, string(r.About.Key))
@@ -304,7 +304,7 @@ func (t *send) judge(r *Replica, in *Answered, became plan.Verdict, alone bool) 
 // refused goes on where the application does not want the operation.
 func (t *send) refused(r *Replica, alone bool) bool {
 	o, k := t.o, r.Kind
-	if o.Type == engine.TypeCreate && t.reply.Gone() && r.awaitsContainer(o) {
+	if o.Type == engine.TypeCreate && t.reply.Gone() && t.awaitsContainer(r) {
 		t.withdraw(r)
 		r.later(o, t.reply, nil, alone)
 		return t.over(r)
@@ -381,14 +381,14 @@ const containerTries = 15
 
 // awaitsContainer reports whether a create that the application has answered with 404 is to be sent again: its container is still
 // to be made here, or may still be heard of.
-func (r *Replica) awaitsContainer(o *engine.Operation) bool {
+func (t *send) awaitsContainer(r *Replica) bool {
 	if r.Kind.Within == "" {
 		return false
 	}
 	if r.env.InContainer(r.Kind, engine.LocalID(r.About.Key)) {
 		return true
 	}
-	a := r.Mine.Tries[o.ID]
+	a := r.Mine.Tries[t.o.ID]
 	return a == nil || a.Count < containerTries
 }
 

@@ -50,7 +50,7 @@ func (t *settle) begin(r *Replica) bool {
 		t.reply = engine.Reply{Status: f.Reply.Status, Body: f.Reply.Body, Local: f.Reply.Local}
 		return t.done(r)
 	}
-	if f.Creates && r.nameGone() { // whoever has made that has found the name free
+	if f.Creates && t.taken(r) { // whoever has made that has found the name free
 		t.reply = engine.Reply{Status: http.StatusConflict}
 		return t.dismiss(r, "another resource of this name has been made meanwhile")
 	}
@@ -68,8 +68,8 @@ func (t *settle) begin(r *Replica) bool {
 	return t.ask(r, flight.Unseen)
 }
 
-// nameGone reports whether another resource of the name has an object here.
-func (r *Replica) nameGone() bool {
+// taken reports whether another resource of the name has an object here.
+func (t *settle) taken(r *Replica) bool {
 	return r.Kind.Natural() && slices.ContainsFunc(r.env.Rivals(r.Kind, r.About.Key, r.Document), func(c view.Claim) bool { return c.Object })
 }
 

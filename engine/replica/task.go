@@ -244,7 +244,7 @@ func (r *Replica) holds(now time.Time, standing plan.Standing, step plan.Step) b
 		return true
 	}
 	o := step.Sends()
-	if r.lacks(o) {
+	if o != nil && o.Blob != nil && !r.env.HasBlob(*o.Blob) {
 		r.wantBody(step, o)
 		return true
 	}
@@ -296,11 +296,6 @@ func (r *Replica) holdDeletion(now time.Time, step plan.Step) bool {
 	r.Unsay(engine.WaitHeld, engine.WaitConfirmed)
 	r.Say(engine.Wait{Kind: engine.WaitHeld, Since: now.UnixMicro(), Operation: o.ID})
 	return true
-}
-
-// lacks reports whether an operation cannot be sent because its body is not here.
-func (r *Replica) lacks(o *engine.Operation) bool {
-	return o != nil && o.Blob != nil && !r.env.HasBlob(*o.Blob)
 }
 
 // wantBody has the body of an operation fetched, or goes on without it where nobody has it any more.

@@ -54,7 +54,7 @@ func (r *Replica) fold() {
 	if len(r.Epochs) > 1 || part == view.PartFormer && len(r.Epochs) > 1 {
 		most = 0
 	}
-	large := r.largeBodies()
+	large := largeBodies(r.View)
 	if bodies, news := compact.History(r.View, most, func(o *engine.Operation) engine.OperationRow { return report.OperationRow(r.View, o) }); news {
 		r.Changed()
 		for _, id := range bodies {
@@ -94,11 +94,11 @@ type largeBody struct {
 	body engine.BlobHash
 }
 
-func (r *Replica) largeBodies() (large []largeBody) {
-	if !r.Large {
+func largeBodies(v *view.View) (large []largeBody) {
+	if !v.Large {
 		return nil
 	}
-	for _, o := range r.History.Ordered() {
+	for _, o := range v.History.Ordered() {
 		if o.Blob != nil {
 			large = append(large, largeBody{o.ID, o.Blob.Hash})
 		}
