@@ -62,6 +62,22 @@ func TestHistories(t *testing.T) {
 		sum.Contended, sum.Asked, sum.Virtual.Hours())
 }
 
+// TestHistoriesWithRestores plays a fixed share of histories in which sites are set back, any number of times.
+func TestHistoriesWithRestores(t *testing.T) {
+	var sum Report
+	histories := uint64(0)
+	for sum.Operations < enoughOperations/14 {
+		histories++
+		r := Play(Options{Seed: histories, Backups: 1})
+		if len(r.Problems) > 0 {
+			t.Errorf("history %d, play it again with: go test ./testnet/history -run TestHistories -history.backups 1 -history.seed %d\n  %s",
+				histories, histories, strings.Join(r.Problems, "\n  "))
+		}
+		sum.add(r)
+	}
+	t.Logf("%d histories, %d operations, %d sites set back, %d questions after restores", histories, sum.Operations, sum.Restored, sum.Asked)
+}
+
 // options are those of the flags, for one history.
 func options(seed uint64) Options { return Options{Seed: seed, Backups: *backups, Restores: *restores} }
 
