@@ -30,9 +30,29 @@ func ofClients() []mutant {
 		{"one address has all connections", []edit{
 			{"cmd/agent/bounds.go", "!from.Addr().IsLoopback() && b.open[from] >= b.most.Client", "false && b.open[from] >= b.most.Client"},
 		}, "cmd/agent", "TestConnectionsAreBounded"},
+		// A request hides in another one's body.
+		{"lines end anyhow", []edit{
+			{"web/door/head.go", "strict && (i == 0 || b[i-1] != '\\r')", "false && strict"},
+		}, "web/door", "TestInvariantOneReading"},
+		{"two framings are one", []edit{
+			{"web/door/head.go", "case lengths+codings > 1, hosted > 1,", "case lengths > 1, codings > 1, hosted > 1,"},
+		}, "web/door", "TestInvariantOneReading"},
+		{"chunks end anyhow", []edit{
+			{"web/door/chunked.go", "c.line = 0\n\t\treturn b == '\\n'", "c.line = 0\n\t\treturn true"},
+		}, "web/door", "TestInvariantOneReading"},
+		// A client gets what was no answer to it.
+		{"what comes unasked is an answer", []edit{
+			{"web/door/pool.go", "< idleLink && !k.stirs() {", "< idleLink {"},
+		}, "web/door", "TestUnaskedAnswers"},
+		{"what changes something is sent twice", []edit{
+			{"web/door/exchange.go", "x.k.w == 0 && x.r.repeatable() &&", "x.k.w == 0 &&"},
+		}, "web/door", "TestConnectionsThatAreClosedMeanwhile"},
+		{"what is replicated passes", []edit{
+			{"web/intercept/plain.go", "h.Client.Translates(m.Kind), h.Site.Replicates(m.Kind),", "h.Client.Translates(m.Kind),"},
+		}, "web/intercept", "TestWhatIsPlain"},
 		// A client says that it is on the machine, or an administrator.
 		{"clients say where they are", []edit{
-			{"web/intercept/request/forwarded.go", "if from != \"\" || !proxies.trusts(peer) {", "if from != \"\" {"},
+			{"web/intercept/request/forwarded.go", "if from != \"\" || !proxies.Trusts(peer) {", "if from != \"\" {"},
 		}, "web/intercept/request", "TestInvariantClientsDoNotSayWhereTheyAre"},
 		// Another user of the machine closes its end, and counts as root.
 		{"closed sockets are root's", []edit{
