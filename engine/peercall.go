@@ -89,6 +89,7 @@ var PeerCalls = []PeerCall{
 	{Name: CallListPart, Who: IsMember, Runs: asTheCaller},
 	{Name: CallContent, Who: HasPart, In: InResource, Runs: asTheAgent},
 
+	{Name: "GET /api/v1/acceptance", Who: IsMember, Bytes: MaxCallBody},
 	{Name: "PATCH /api/v1/resources/:id", Who: HasPart, In: InResource, Does: ActChange, Bytes: MaxCallBody},
 	{Name: "POST /api/v1/resources/:id/restore", Who: HasPart, In: InResource, Does: ActChange, Runs: asTheAgent, Bytes: MaxCallBody},
 	{Name: "POST /api/v1/resources/:id/keep", Who: HasPart, In: InResource, Does: ActChange, Runs: asTheAgent, Bytes: MaxCallBody},

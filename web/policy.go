@@ -27,6 +27,7 @@ var needs = map[string]auth.Role{
 	"GET /api/v1/sites":                   auth.Viewer,
 	"GET /api/v1/services":                auth.Viewer,
 	"GET /api/v1/distances":               auth.Viewer,
+	"GET /api/v1/acceptance":              auth.Viewer,
 	"POST /api/v1/sites/:name/resume":     auth.Operator,
 	"GET /api/v1/sites/:name/preview":     auth.Viewer,
 	"POST /api/v1/sites/:name/confirm":    auth.Operator,

@@ -2,10 +2,12 @@ package agent
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -120,12 +122,43 @@ func TestWhatASiteAccepts(t *testing.T) {
 			t.Errorf("%s: %d %s", c.Name, status, b)
 		}
 	}
-	resolve := func(a *Agent, c engine.Conflict) (int, string) {
-		r := httptest.NewRequest("POST", "http://"+a.cfg.API.Listen+"/api/v1/conflicts/"+string(c.ID)+"/resolve", strings.NewReader(`{"action":"accept"}`))
+	post := func(a *Agent, path, body string) (int, string) {
+		r := httptest.NewRequest("POST", "http://"+a.cfg.API.Listen+path, strings.NewReader(body))
 		r.Header.Set("Content-Type", "application/json")
 		w := httptest.NewRecorder()
 		a.server.ServeHTTP(w, r)
 		return w.Code, w.Body.String()
+	}
+	resolve := func(a *Agent, c engine.Conflict) (int, string) {
+		return post(a, "/api/v1/conflicts/"+string(c.ID)+"/resolve", `{"action":"accept"}`)
+	}
+	// The dry run tells it before anything is done.
+	for _, c := range []struct {
+		request string
+		want    []string // site, what it says, as whom
+	}{
+		{`"scope":"{shelf: paris & nantes}","method":"POST","path":"/things"`, []string{"paris yes caller", "nantes yes agent"}},
+		{`"scope":"{shelf: nantes}","method":"GET","path":"/things/x"`, []string{"nantes yes caller"}},
+		{`"scope":"{shelf: nantes}","method":"DELETE","path":"/things/x"`, []string{"nantes no caller"}},
+		{`"scope":"{}","method":"PATCH","path":"/things/` + ids[1] + `"`, []string{"paris yes caller", "nantes no agent"}},
+	} {
+		status, b := post(paris, "/api/v1/scope/explain", `{"service":"shelf",`+c.request+`}`)
+		var e struct {
+			Plan struct {
+				Steps []struct{ Site, Accepts, As, Why string }
+			}
+			Warnings []string
+		}
+		if err := json.Unmarshal([]byte(b), &e); err != nil || status != http.StatusOK {
+			t.Fatalf("%s: %d %s", c.request, status, b)
+		}
+		var got []string
+		for _, s := range e.Plan.Steps {
+			got = append(got, s.Site+" "+s.Accepts+" "+s.As)
+		}
+		if !slices.Equal(got, c.want) || strings.Contains(b, `"no"`) != strings.Contains(strings.Join(e.Warnings, "\n"), "accept, rule 1") {
+			t.Errorf("%s: %v, want %v: %s", c.request, got, c.want, b)
+		}
 	}
 	if status, b := resolve(paris, of(paris, 0)); status != http.StatusForbidden {
 		t.Errorf("paris lets itself in: %d %s", status, b)

@@ -25,6 +25,8 @@ type explanation struct {
 			Reachable bool     `json:"reachable"`
 			RTT       *float64 `json:"rtt_ms"`
 			WaitsFor  []string `json:"waits_for"`
+			Accepts   string   `json:"accepts"`
+			As        string   `json:"as"`
 		} `json:"steps"`
 	} `json:"plan"`
 	Errors []struct {
@@ -186,7 +188,7 @@ func (e *explanation) print(p *program) {
 	if e.Plan != nil && len(e.Plan.Steps) > 0 {
 		fmt.Fprintln(p.out)
 		t := table{out: p.out, width: p.width,
-			columns: []column{{"SITE", 0, 0}, {"DOES", 16, 0}, {"STATE", 0, 0}, {"ROUND TRIP", 0, 0}, {"AFTER", 5, 0}}}
+			columns: []column{{"SITE", 0, 0}, {"DOES", 16, 0}, {"STATE", 0, 0}, {"ROUND TRIP", 0, 0}, {"AFTER", 5, 0}, {"ACCEPTS", 0, 0}, {"AS", 0, 0}}}
 		var rows [][]string
 		for _, s := range e.Plan.Steps {
 			way, rtt := "unreachable", ""
@@ -196,7 +198,7 @@ func (e *explanation) print(p *program) {
 					rtt = milliseconds(*s.RTT)
 				}
 			}
-			rows = append(rows, []string{s.Site, s.Does, way, rtt, strings.Join(s.WaitsFor, " ")})
+			rows = append(rows, []string{s.Site, s.Does, way, rtt, strings.Join(s.WaitsFor, " "), s.Accepts, s.As})
 		}
 		t.print(rows)
 	}

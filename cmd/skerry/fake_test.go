@@ -427,8 +427,8 @@ func (a *fakeAgent) explain(w http.ResponseWriter, r *http.Request) {
 			"tree":         []m{{"service": "images", "location": m{"op": "&", "args": []m{{"site": "paris"}, {"site": "nantes"}}}}},
 			"alternatives": []m{{"mode": "replicate", "sites": []string{"paris", "nantes"}, "reachable": true, "rtt_ms": 0}},
 			"plan": m{"summary": "The image is created here, at paris, and then at nantes.", "steps": []m{
-				{"site": "paris", "does": "runs it and answers", "reachable": true, "rtt_ms": 0, "waits_for": []string{}},
-				{"site": "nantes", "does": "applies it", "reachable": false, "rtt_ms": 0.4, "waits_for": []string{"paris"}}}},
+				{"site": "paris", "does": "runs it and answers", "reachable": true, "rtt_ms": 0, "waits_for": []string{}, "accepts": "yes", "why": "it is its own", "as": "caller"},
+				{"site": "nantes", "does": "applies it", "reachable": false, "rtt_ms": 0.4, "waits_for": []string{"paris"}, "accepts": "unknown", "why": "nantes cannot be reached", "as": "agent"}}},
 			"errors": []any{}, "warnings": []string{"nantes is unreachable now: it applies the operation when it is back"}})
 	}
 }

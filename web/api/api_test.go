@@ -353,7 +353,7 @@ func TestExplain(t *testing.T) {
 		{`{"scope":"paris & nantes","service":"servers","method":"POST","path":"/servers","body":{"image":"nope"}}`, "image nope (/image) is not replicated: it is not at nantes, where it will be needed"},
 		{`{"scope":"*","service":"servers","method":"POST","path":"/servers","body":{"image":"x"}}`, "has no replica at toulouse"},
 		{`{"scope":"toulouse ; nantes","service":"images","method":"POST","path":"/images"}`, "only while it is certain that nothing has happened at those before. In order: toulouse; nantes."},
-		{`{"scope":"toulouse ; nantes","service":"images","method":"POST","path":"/images"}`, `{"does":"runs the request","reachable":true,"rtt_ms":8.4,"site":"nantes"`},
+		{`{"scope":"toulouse ; nantes","service":"images","method":"POST","path":"/images"}`, `"does":"runs the request","reachable":true,"rtt_ms":8.4,"site":"nantes"`},
 		{`{"scope":"quorum(*)","service":"images","method":"POST","path":"/images"}`, "It is answered when 2 of 3 have applied it"},
 		{`{"scope":"quorum(*)","service":"images","method":"GET","path":"/images/y"}`, "the answer is what 2 of them agree on"},
 		{`{"scope":"sync(*)","service":"images","method":"POST","path":"/images"}`, "and 2 can be reached now: the request would be refused (503)"},

@@ -109,6 +109,7 @@ func (a *API) mountRouted(g *echo.Group) {
 		g.POST("/resources/:id/"+verb, postedTo(http.StatusOK, a.postPause(verb)))
 	}
 	g.PATCH("/resources/:id", a.patchResource)
+	g.GET("/acceptance", a.getAcceptance)
 	g.GET("/sites/:name/preview", a.getPreview)
 	g.POST("/sites/:name/confirm", a.postConfirm)
 }

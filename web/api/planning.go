@@ -59,6 +59,7 @@ func (a *API) plan(ctx context.Context, r ExplainRequest, service string, bound 
 			p.Others(e.Alternatives, now, read)
 		}
 		if ok {
+			e.Warnings = append(e.Warnings, a.tellAcceptance(ctx, m, strings.ToUpper(r.Method), row, now.Mode, p.Plan.Steps)...)
 			if err := a.typeReferences(ctx, r, m, row, e); err != nil || len(e.Errors) > 0 {
 				return err
 			}

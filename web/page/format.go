@@ -16,6 +16,7 @@ import (
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/web/audit"
 	"github.com/skerry/skerry/web/auth"
+	"github.com/skerry/skerry/web/plan"
 	"github.com/skerry/skerry/web/shape"
 )
 
@@ -176,6 +177,21 @@ func tally[V any](m map[string]V, state func(V) string) string {
 
 func replicaState(r shape.Replica) string { return r.State }
 func outcomeState(o shape.Outcome) string { return o.State }
+
+// acceptedAs says whether a site of a plan accepts what it is to do, and with whose credentials that would run.
+func acceptedAs(s plan.Step) string {
+	as := "with the caller's credentials"
+	if s.As == "agent" {
+		as = "with the agent's account there"
+	}
+	switch s.Accepts {
+	case "yes":
+		return "accepted there, " + as
+	case "no":
+		return "not accepted: " + s.Why
+	}
+	return "whether it is accepted is not known: " + s.Why
+}
 
 // tone is the colour of a state; icon, in icons.templ, its sign.
 func tone(state string) string {
