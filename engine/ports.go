@@ -48,6 +48,9 @@ type SiteStatus struct {
 	Since time.Time
 	// Uncompared says that the site can be reached, and that what both share has not been compared since.
 	Uncompared bool
+	// Streams is how many streams are open to and from it, Bytes what its letters take that are being taken in.
+	Streams int
+	Bytes   int64
 }
 
 // Silent returns since when nothing is known of what the site has; false: it is known.
@@ -59,6 +62,14 @@ func (s SiteStatus) Silent() (since time.Time, silent bool) {
 		return s.LastSeen, true
 	}
 	return s.Since, true
+}
+
+// Shared is what a site shares with another one.
+type Shared struct {
+	// Resources is how many it shares, those that were deleted and may have to be told of included.
+	Resources int
+	// Refused counts the new ones of that site, since the agent started, that were one too many.
+	Refused int
 }
 
 // Exchange is what the network asks of the engine for the sites that it speaks with. It is safe for concurrent use.

@@ -38,6 +38,8 @@ type Config struct {
 	OnMoved func(vivaldi.Coordinate)
 	// Now is the wall clock that is compared with the other sites'. Default time.Now.
 	Now func() time.Time
+	// Limits are what each other member may have of this site.
+	Limits Limits
 	// Options are further options of the libp2p host; simulations bring their own UDP sockets with them.
 	Options []libp2p.Option
 }

@@ -22,7 +22,7 @@ import (
 
 // newHost makes a libp2p host that listens on every one of the addresses, or none.
 func newHost(cfg Config, listen []multiaddr.Multiaddr, g *gater) (host.Host, error) {
-	resources, err := newResources()
+	resources, err := newResources(cfg.Limits.withDefaults())
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func newHost(cfg Config, listen []multiaddr.Multiaddr, g *gater) (host.Host, err
 
 // newResources limits what other sites can make this one hold. The limits of libp2p are made for an open network of
 // strangers; here they would stop a busy member (512 streams) or a reconnecting one (a connection in five seconds).
-func newResources() (network.ResourceManager, error) {
+func newResources(each Limits) (network.ResourceManager, error) {
 	joins := rcmgr.LimitVal(streamsOf(joinProtocol))
 	partial := rcmgr.PartialLimitConfig{
 		System: rcmgr.ResourceLimits{
@@ -77,8 +77,8 @@ func newResources() (network.ResourceManager, error) {
 			Conns: 512, ConnsInbound: 256, ConnsOutbound: 256, FD: 512, Memory: 256 << 20,
 		},
 		PeerDefault: rcmgr.ResourceLimits{
-			Streams: 2 * maxStreams, StreamsInbound: maxStreams, StreamsOutbound: maxStreams,
-			Conns: 2 * maxConns, ConnsInbound: maxConns, ConnsOutbound: maxConns, FD: 2 * maxConns, Memory: maxPeerMemory,
+			Streams: 2 * rcmgr.LimitVal(each.Streams), StreamsInbound: rcmgr.LimitVal(each.Streams), StreamsOutbound: rcmgr.LimitVal(each.Streams),
+			Conns: 2 * maxConns, ConnsInbound: maxConns, ConnsOutbound: maxConns, FD: 2 * maxConns, Memory: rcmgr.LimitVal64(each.Memory),
 		},
 		ProtocolPeer: map[protocol.ID]rcmgr.ResourceLimits{joinProtocol: {Streams: 2 * joins, StreamsInbound: joins, StreamsOutbound: joins}},
 	}

@@ -22,15 +22,16 @@ type intake struct {
 	seed    maphash.Seed
 	letters chan struct{} // a token for each letter in flight
 	bytes   *semaphore.Weighted
+	taking  atomic.Int64 // bytes that are being taken in
 
 	mu sync.Mutex
 	// last is, by document, what is closed when the newest letter with changes of it was taken in.
 	last map[uint64]chan struct{}
 }
 
-func newIntake() *intake {
+func newIntake(bytes int64) *intake {
 	return &intake{seed: maphash.MakeSeed(), letters: make(chan struct{}, lettersInFlight),
-		bytes: semaphore.NewWeighted(bytesInFlight), last: map[uint64]chan struct{}{}}
+		bytes: semaphore.NewWeighted(bytes), last: map[uint64]chan struct{}{}}
 }
 
 // begin waits for room for one letter. Every begin that returns nil is followed by done.
@@ -106,11 +107,13 @@ func (n *Network) readLetters(ctx context.Context, l *link, s network.Stream, r 
 	if err := l.in.bytes.Acquire(ctx, int64(size)); err != nil {
 		return err
 	}
+	l.in.taking.Add(int64(size))
 	var left atomic.Int64 // letters that are not taken in, and this function
 	left.Store(1)
 	release := func() {
 		if left.Add(-1) == 0 {
 			l.in.bytes.Release(int64(size))
+			l.in.taking.Add(-int64(size))
 		}
 	}
 	defer release()

@@ -1,6 +1,7 @@
 package p2p
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/protocol"
@@ -23,8 +24,8 @@ const (
 	// is dropped, and the member is compared with instead.
 	queueBytes   = 16 << 20
 	queueLetters = 16 << 10
-	// lettersInFlight and bytesInFlight bound the letters of one member that are being taken in. With several, one commit of
-	// the engine takes in what has come meanwhile; the rest waits with the sender, which joins it.
+	// lettersInFlight and bytesInFlight bound the letters of one member that are being taken in, the second as long as the configuration does
+	// not. With several, one commit of the engine takes in what has come meanwhile; the rest waits with the sender, which joins it.
 	lettersInFlight = 16
 	bytesInFlight   = 8 << 20
 
@@ -42,8 +43,8 @@ const (
 	// never comes to an end keeps the others from comparing no longer than that.
 	compareTime = 10 * time.Minute
 
-	// maxStreams are all streams of one member that are open at once, and those that are being opened or closed. The table of calls
-	// bounds those of each protocol.
+	// maxStreams are all streams of one member that are open at once, and those that are being opened or closed, and maxPeerMemory what their
+	// buffers may take, as long as the configuration does not say. The table of calls bounds the streams of each protocol.
 	maxStreams    = 2048
 	maxConns      = 16 // of each direction: two sites may dial each other at once, over several addresses
 	maxPeerMemory = 512 << 20
@@ -53,6 +54,19 @@ const (
 	// compareStall is the same where the other side may be at work on what it got.
 	compareStall = time.Minute
 )
+
+// Limits are what one other member may have of this site. A zero field stands for the default named.
+type Limits struct {
+	// Streams are those open at once in each direction (2048); InFlight are the bytes of its letters that are being taken in (8 MiB),
+	// Memory what the buffers of its streams may take (512 MiB).
+	Streams          int
+	InFlight, Memory int64
+}
+
+func (l Limits) withDefaults() Limits {
+	l.Streams, l.InFlight, l.Memory = cmp.Or(l.Streams, maxStreams), cmp.Or(l.InFlight, bytesInFlight), cmp.Or(l.Memory, maxPeerMemory)
+	return l
+}
 
 // streamsOf is how many streams of a protocol one other site may have open at once. A protocol that is not in the table of calls has none.
 func streamsOf(id protocol.ID) int {

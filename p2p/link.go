@@ -46,7 +46,7 @@ type link struct {
 }
 
 func newLink(n *Network, site engine.SiteID, pid peer.ID) *link {
-	return &link{n: n, site: site, pid: pid, wake: make(chan struct{}, 1), check: make(chan struct{}, 1), out: newQueue(), in: newIntake(),
+	return &link{n: n, site: site, pid: pid, wake: make(chan struct{}, 1), check: make(chan struct{}, 1), out: newQueue(), in: newIntake(n.cfg.Limits.withDefaults().InFlight),
 		agree: newAgreement(n.self < site), limit: smallCap, since: time.Now(), changed: make(chan struct{}), streams: map[protocol.ID]int{}}
 }
 
@@ -76,9 +76,13 @@ func (l *link) probe() {
 }
 
 func (l *link) status() engine.SiteStatus {
+	streams := 0
+	for _, c := range l.n.host.Network().ConnsToPeer(l.pid) {
+		streams += len(c.GetStreams())
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return engine.SiteStatus{Reachable: l.up, RTT: l.rtt, Ahead: l.ahead, LastSeen: l.lastSeen, Since: l.since, Uncompared: l.up && !l.known}
+	return engine.SiteStatus{Reachable: l.up, RTT: l.rtt, Ahead: l.ahead, LastSeen: l.lastSeen, Since: l.since, Uncompared: l.up && !l.known, Streams: streams, Bytes: l.in.taking.Load()}
 }
 
 func (l *link) isUp() bool {

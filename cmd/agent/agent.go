@@ -154,7 +154,7 @@ func (a *Agent) open(ctx context.Context) (err error) {
 		Limits: site.Limits{
 			Deletions: engine.DeletionLimits(cfg.Limits.Deletions), MaxBlob: cfg.Limits.Body,
 			KeepOperations: cfg.Limits.Operations.Keep, MaxOperations: cfg.Limits.Operations.Number,
-			ClockSkew: cfg.Limits.ClockSkew,
+			ClockSkew: cfg.Limits.ClockSkew, Shared: cfg.Limits.Members.Resources,
 			LookAfter: cfg.Looks.After, LookEvery: cfg.Looks.Every,
 		},
 	})
@@ -166,6 +166,7 @@ func (a *Agent) open(ctx context.Context) (err error) {
 		Key: key, Listen: cfg.Mesh.Listen, Peers: cfg.Mesh.Peers, Log: a.log,
 		OnStatus:   func(id engine.SiteID, up bool) { a.core.SiteChanged(context.WithoutCancel(ctx), id, up) },
 		OnCompared: func(id engine.SiteID, first bool) { a.core.Compared(context.WithoutCancel(ctx), id, first) },
+		Limits:     p2p.Limits{Streams: cfg.Limits.Members.Streams, InFlight: cfg.Limits.Members.InFlight, Memory: cfg.Limits.Members.Memory},
 		At:         a.core.Mesh.Coordinate(),
 		OnMoved: func(at vivaldi.Coordinate) {
 			if err := a.core.Mesh.Moved(context.WithoutCancel(ctx), at); err != nil {

@@ -194,6 +194,8 @@ type Limits struct {
 	// ClockSkew [limits.clock_skew] is how far ahead of this site's clock another site may date an operation. One from further ahead waits
 	// until its time has come, and says so. Default 1h.
 	ClockSkew time.Duration
+	// Members [limits.members] bound what each other member may have of this site. Past that it waits or is refused, others are not.
+	Members Members
 	// Deletions [limits.deletions] bound what a site that comes back deletes without being told to.
 	Deletions Deletions
 	// Operations [limits.operations] bound how long what was done stays in lists.
@@ -216,6 +218,20 @@ type Streams struct {
 	All int
 	// Viewer [limits.streams.viewer] is how many one account, or one token, may have. Default 32.
 	Viewer int
+}
+
+// Members [limits.members] bound what each other member of the mesh may have of this site.
+type Members struct {
+	// Streams [limits.members.streams] is how many streams it may have open at once. At least 64; default 2048.
+	Streams int
+	// InFlight [limits.members.in_flight] is how many bytes of its letters are taken in at once; the rest waits with it. At least 4MiB;
+	// default 8MiB.
+	InFlight int64
+	// Memory [limits.members.memory] is what the buffers of its streams may take. At least 64MiB; default 512MiB.
+	Memory int64
+	// Resources [limits.members.resources] is up to how many resources this site shares with it before it takes in no more that it places
+	// here. Default 250000.
+	Resources int
 }
 
 // Kept [limits.kept] bounds the requests that are kept, with their bodies, because no site that they are for can be reached or their

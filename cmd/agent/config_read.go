@@ -153,6 +153,7 @@ func (r *configReader) bounds(m *strictyaml.Mapping) {
 	count(s, "all", &l.Streams.All)
 	count(s, "viewer", &l.Streams.Viewer)
 	s.Done()
+	r.members(m.Optional("members").Mapping("bound on members"))
 	k := m.Optional("kept").Mapping("bound on what is kept")
 	for name, to := range map[string]*Room{"all": &l.Kept.All, "caller": &l.Kept.Caller, "anonymous": &l.Kept.Anonymous} {
 		room := k.Optional(name).Mapping("bound on what is kept")
@@ -342,4 +343,28 @@ func readSite(v strictyaml.Value) engine.SiteName {
 func placeOf(v strictyaml.Value) place {
 	line, column := v.Position()
 	return place{line, column}
+}
+
+// members reads what each other member may have.
+func (r *configReader) members(m *strictyaml.Mapping) {
+	l := &r.config.Limits.Members
+	if v := m.Optional("streams"); v.Present() {
+		if l.Streams = v.Count(); l.Streams < 64 {
+			v.Problem("expected at least 64")
+		}
+	}
+	if v := m.Optional("resources"); v.Present() {
+		l.Resources = v.Count()
+	}
+	if v := m.Optional("in_flight"); v.Present() {
+		if l.InFlight = v.Size(); l.InFlight < engine.MaxFrame {
+			v.Problem("expected at least %s", engine.Bytes(engine.MaxFrame))
+		}
+	}
+	if v := m.Optional("memory"); v.Present() {
+		if l.Memory = v.Size(); l.Memory < 64<<20 {
+			v.Problem("expected at least 64MiB")
+		}
+	}
+	m.Done()
 }

@@ -34,6 +34,27 @@ type site struct {
 	CertifiedBy        string           `json:"certified_by"`
 	CertifiedUntil     *time.Time       `json:"certified_until"`
 	Queues             map[string]queue `json:"queues"`
+	Uses               *uses            `json:"uses"`
+}
+
+// uses is what a site has of the one that was asked.
+type uses struct {
+	Streams   int   `json:"streams"`
+	Bytes     int64 `json:"bytes_in_flight"`
+	Resources int   `json:"resources"`
+	Refused   int   `json:"resources_refused"`
+}
+
+// uses says in words what the site has of the one that was asked, empty for that one.
+func (s *site) uses() string {
+	if s.Uses == nil {
+		return ""
+	}
+	text := fmt.Sprintf("%d resources shared, %d streams, %d bytes being taken in", s.Uses.Resources, s.Uses.Streams, s.Uses.Bytes)
+	if s.Uses.Refused > 0 {
+		text += fmt.Sprintf("; %d new resources of it refused: it has as many here as may be", s.Uses.Refused)
+	}
+	return text
 }
 
 // queue tells whether a site's requests to one service of its application go out.
@@ -185,7 +206,7 @@ func (c *sitesList) Run(ctx context.Context, p *program) error {
 		},
 		key: func(s site) string { return s.PeerID },
 		stable: func(s site) site {
-			s.RTT, s.EstimatedRTT, s.LastSeen = nil, nil, nil
+			s.RTT, s.EstimatedRTT, s.LastSeen, s.Uses = nil, nil, nil, nil
 			s.Queues = maps.Clone(s.Queues)
 			for name, q := range s.Queues {
 				q.Waiting = 0
@@ -237,7 +258,7 @@ func showSite(p *program, s site) {
 	fields(p.out, "site", s.Name, "state", s.way(), "peer id", s.PeerID, "round trip", s.rtt(), "estimated", s.estimated(),
 		"last seen", moment(p.now(), s.seen()), "application", strings.TrimSpace(s.Application+" "+s.ApplicationVersion),
 		"services", strings.Join(s.Services, " "), "queues", s.halted(p, true), "restored", s.restored(p), "removed", s.removed(p), "agent", s.AgentVersion, "joined", moment(p.now(), s.JoinedAt),
-		"let in by", s.CertifiedBy, "until", s.certified(p),
+		"uses", s.uses(), "let in by", s.CertifiedBy, "until", s.certified(p),
 		"addresses", strings.Join(s.Addresses, "\n"))
 }
 

@@ -19,6 +19,7 @@ type Operator struct {
 type queues interface {
 	Queues() map[engine.ServiceName]engine.QueueStatus
 	ResumeQueue(service engine.ServiceName) error
+	Shared() map[engine.SiteID]engine.Shared
 }
 
 type names interface {

@@ -100,6 +100,8 @@ type Limits struct {
 	// History is how many operations of a resource are kept one by one once every site has settled them (256), Epoch how many
 	// a document takes before the resource goes on in another one (256).
 	History, Epoch int
+	// Shared is up to how many resources this site shares with another one before it takes in no more that that one places here (250,000).
+	Shared int
 	// MaxBlob is the most bytes of a body that this site takes in (5 GiB).
 	MaxBlob   int64
 	Deletions engine.DeletionLimits
@@ -122,6 +124,7 @@ func (l Limits) withDefaults() Limits {
 	orDefault(&l.Cache, 1024)
 	orDefault(&l.History, 256)
 	orDefault(&l.Epoch, 256)
+	orDefault(&l.Shared, 250_000)
 	orDefault(&l.MaxBlob, 5<<30)
 	orDefault(&l.KeepOperations, 30*24*time.Hour)
 	orDefault(&l.MaxOperations, 1_000_000)

@@ -17,7 +17,11 @@ type prints struct {
 
 const smallest = engine.Ranges * engine.Ranges
 
-type rangePrints [smallest]engine.Fingerprint
+// rangePrints are those for one site, with how many documents are shared with it. Refused counts its new ones that were one too many.
+type rangePrints struct {
+	prints          [smallest]engine.Fingerprint
+	number, refused int
+}
 
 func loadPrints(ctx context.Context, store engine.Store) (*prints, error) {
 	p := &prints{of: map[engine.SiteID]*rangePrints{}}
@@ -47,20 +51,24 @@ func (p *prints) change(id engine.DocumentID, before, now shared) {
 	if before.digest != none && len(before.peers) > 0 {
 		e := element(id, before.digest)
 		for _, site := range before.peers {
-			p.at(site)[at].Sub(e)
+			of := p.at(site)
+			of.prints[at].Sub(e)
+			of.number--
 		}
 	}
 	for site, digest := range before.apart {
-		p.at(site)[at].Sub(element(id, digest))
+		p.at(site).prints[at].Sub(element(id, digest))
 	}
 	if now.digest != none && len(now.peers) > 0 {
 		e := element(id, now.digest)
 		for _, site := range now.peers {
-			p.at(site)[at].Add(e)
+			of := p.at(site)
+			of.prints[at].Add(e)
+			of.number++
 		}
 	}
 	for site, digest := range now.apart {
-		p.at(site)[at].Add(element(id, digest))
+		p.at(site).prints[at].Add(element(id, digest))
 	}
 }
 
@@ -71,6 +79,29 @@ func (p *prints) at(site engine.SiteID) *rangePrints {
 		p.of[site] = r
 	}
 	return r
+}
+
+// full reports whether so many documents are shared with a site, and counts that one more of its was refused then.
+func (p *prints) full(with engine.SiteID, most int) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	of := p.at(with)
+	if of.number < most {
+		return false
+	}
+	of.refused++
+	return true
+}
+
+// Shared tells what this site shares with each other one.
+func (p *prints) Shared() map[engine.SiteID]engine.Shared {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	all := map[engine.SiteID]engine.Shared{}
+	for site, of := range p.of {
+		all[site] = engine.Shared{Resources: of.number, Refused: of.refused}
+	}
+	return all
 }
 
 // sums returns the fingerprints of some ranges.
@@ -91,7 +122,7 @@ func (p *prints) sums(with engine.SiteID, ranges []engine.Range) []engine.Finger
 			width *= engine.Ranges
 		}
 		for at := r.First * width; at < (r.First+1)*width; at++ {
-			list[i].Add(of[at])
+			list[i].Add(of.prints[at])
 		}
 	}
 	return list

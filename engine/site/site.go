@@ -23,11 +23,11 @@ type Site struct {
 	*names
 	*exchange
 	*pacing
+	*prints
 	inbox   *inbox
 	calls   *calls
 	events  bell
 	stopped chan struct{} // closed when Run has ended: nothing is taken any more
-	prints  *prints
 	met     met
 	full    atomic.Bool // the last commit has found no room
 	beside  *beside.Beside

@@ -38,8 +38,9 @@ type Site struct {
 
 	mesh *Mesh
 	disk fullDisk
-	// deletions are the limits from the next start on.
+	// deletions are the limits from the next start on, shared that on resources that it shares with another site.
 	deletions engine.DeletionLimits
+	shared    int
 }
 
 // Open makes a mesh of n sites. Their applications have the kind, and more.
@@ -69,7 +70,7 @@ func (s *Site) wire() {
 
 // limits are such that short tests compact, and that little has to be waited for.
 func (m *Mesh) limits(s *world.Site) site.Limits {
-	return site.Limits{Deletions: m.Sites[s.N].deletions, KeepOperations: m.keepOperations, History: 8, Epoch: 16, MaxBlob: maxBlob,
+	return site.Limits{Deletions: m.Sites[s.N].deletions, KeepOperations: m.keepOperations, Shared: m.Sites[s.N].shared, History: 8, Epoch: 16, MaxBlob: maxBlob,
 		RetryMin: 5 * time.Millisecond, RetryMax: 50 * time.Millisecond, LookAfter: 5 * time.Millisecond, LookEvery: lookEvery}
 }
 

@@ -95,6 +95,8 @@ type Operator interface {
 	// service is empty. engine.ErrNotFound: there is no such service.
 	Queues() map[engine.ServiceName]engine.QueueStatus
 	ResumeQueue(service engine.ServiceName) error
+	// Shared tells what this site shares with each other one.
+	Shared() map[engine.SiteID]engine.Shared
 	// NextTry is when this site goes on with an operation that waits here; zero: it does not by itself.
 	NextTry(o engine.OperationRow) time.Time
 	// Preview tells what this site is about to do, and Confirm lets the deletions run that it holds: of resources that it

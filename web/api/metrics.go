@@ -17,7 +17,7 @@ type metrics struct {
 	events   *prometheus.CounterVec
 	requests *prometheus.HistogramVec
 
-	reachable, rtt, clock, queue, waiting, conflicts, resources, operations, streams, isolated, info, delivered, givenUp, attempts, failing *prometheus.Desc
+	reachable, rtt, clock, uses, queue, waiting, conflicts, resources, operations, streams, isolated, info, delivered, givenUp, attempts, failing *prometheus.Desc
 }
 
 func newMetrics(a *API) *metrics {
@@ -36,6 +36,7 @@ func newMetrics(a *API) *metrics {
 		reachable:  desc("site_reachable", "Whether a site of the mesh can be reached from here.", "site"),
 		rtt:        desc("site_round_trip_seconds", "Round trip to a site of the mesh, once measured.", "site"),
 		clock:      desc("site_clock_ahead_seconds", "How far the clock of a site is ahead of this one's, once compared.", "site"),
+		uses:       desc("site_uses", "What a site has of this one: streams, bytes of its letters being taken in, resources that both share, new ones of it that were refused since the agent started.", "site", "what"),
 		queue:      desc("queue", "Whether requests to a service of the application are in a state: running, failing, paused.", "service", "state"),
 		waiting:    desc("queue_waiting", "Resources that wait for a service of the application to work, or to let the agent in.", "service"),
 		conflicts:  desc("conflicts", "Conflicts that wait for a person, by what they are about.", "about"),
@@ -84,7 +85,7 @@ func (a *API) Observe(method, route, status string, took time.Duration) {
 
 // Describe implements prometheus.Collector.
 func (m *metrics) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{m.reachable, m.rtt, m.clock, m.queue, m.waiting, m.conflicts, m.resources, m.operations, m.streams, m.isolated, m.info,
+	for _, d := range []*prometheus.Desc{m.reachable, m.rtt, m.clock, m.uses, m.queue, m.waiting, m.conflicts, m.resources, m.operations, m.streams, m.isolated, m.info,
 		m.delivered, m.givenUp, m.attempts, m.failing} {
 		ch <- d
 	}
@@ -101,6 +102,11 @@ func (m *metrics) Collect(ch chan<- prometheus.Metric) {
 		if s.RTT != nil && !s.Self {
 			gauge(m.rtt, *s.RTT/1000, s.Name)
 			gauge(m.clock, *s.ClockAhead/1000, s.Name)
+		}
+		if u := s.Uses; u != nil {
+			for what, n := range map[string]float64{"streams": float64(u.Streams), "bytes": float64(u.Bytes), "resources": float64(u.Resources), "refused": float64(u.Refused)} {
+				gauge(m.uses, n, s.Name, what)
+			}
 		}
 	}
 	for service, q := range m.api.Operator.Queues() {

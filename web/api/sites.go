@@ -15,7 +15,7 @@ import (
 // Sites lists the members, this site first, then by name.
 func (a *API) Sites() []shape.Site {
 	self, status, now := a.Mesh.Self(), a.Network.Status(), a.Now()
-	sites, members := []shape.Site{}, a.Mesh.Members()
+	sites, members, shared := []shape.Site{}, a.Mesh.Members(), a.Operator.Shared()
 	var here *vivaldi.Coordinate
 	if i := slices.IndexFunc(members, func(m engine.Member) bool { return m.ID == self }); i >= 0 {
 		here = members[i].Coordinate
@@ -27,7 +27,7 @@ func (a *API) Sites() []shape.Site {
 		if m.ID == self {
 			s.MarkSelf(now, -a.Network.Correction())
 		} else {
-			s.Met(status[m.ID], here, m.Coordinate)
+			s.Met(status[m.ID], shared[m.ID], here, m.Coordinate)
 		}
 		sites = append(sites, s)
 	}

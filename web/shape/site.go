@@ -47,6 +47,16 @@ type Site struct {
 	// Queues tells, by service, whether requests to its application go out: all of the answering site, of others those
 	// that are paused.
 	Queues map[string]Queue `json:"queues"`
+	// Uses is what it has of the site that tells; nil of that one itself.
+	Uses *Uses `json:"uses"`
+}
+
+// Uses is what a member has of the site that tells.
+type Uses struct {
+	Streams   int   `json:"streams"`           // open to and from it
+	Bytes     int64 `json:"bytes_in_flight"`   // of its letters, that are being taken in
+	Resources int   `json:"resources"`         // that both share
+	Refused   int   `json:"resources_refused"` // new ones of it that were one too many, since the agent started
 }
 
 // ClockFarOff says in words that a site's clock is off by more than a second, empty when it is not.
@@ -106,8 +116,9 @@ func (s *Site) MarkSelf(now time.Time, ahead time.Duration) {
 	s.Self, s.Reachable, s.RTT, s.LastSeen, s.ClockAhead = true, true, &zero, &now, &ms
 }
 
-// Met takes in what the site that tells knows of the way there; here and there are their coordinates, nil where they have none.
-func (s *Site) Met(way engine.SiteStatus, here, there *vivaldi.Coordinate) {
+// Met takes in what the site that tells knows of the way there, and what both share; here and there are their coordinates, nil where they have none.
+func (s *Site) Met(way engine.SiteStatus, has engine.Shared, here, there *vivaldi.Coordinate) {
+	s.Uses = &Uses{Streams: way.Streams, Bytes: way.Bytes, Resources: has.Resources, Refused: has.Refused}
 	s.Reachable, s.LastSeen = way.Reachable, Moment(way.LastSeen)
 	if way.RTT > 0 {
 		ms, ahead := float64(way.RTT.Microseconds())/1000, float64(way.Ahead.Microseconds())/1000

@@ -22,6 +22,15 @@ func (s *Site) Queues() map[engine.ServiceName]engine.QueueStatus {
 	return maps.Clone(s.queues)
 }
 
+// Shared implements api.Operator: each other site shares ten resources with this one.
+func (s *Site) Shared() map[engine.SiteID]engine.Shared {
+	shared := map[engine.SiteID]engine.Shared{}
+	for id := range s.Status() {
+		shared[id] = engine.Shared{Resources: 10, Refused: 1}
+	}
+	return shared
+}
+
 // NextTry implements api.Operator.
 func (s *Site) NextTry(o engine.OperationRow) time.Time {
 	s.mu.Lock()
