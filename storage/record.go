@@ -43,6 +43,7 @@ func (w *writer) putRecord(r *engine.Record) error {
 	if err != nil {
 		return err
 	}
+	w.filter.add(string(key[:]), string(r.Row.ID), string(r.Row.Local))
 	sites := sitesOf(r.Row.Sites)
 	of, at, is, err := w.groupsOf(r, sites)
 	if err != nil {
@@ -112,6 +113,7 @@ func (w *writer) resource(id engine.DocumentID) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
+	w.filter.add(string(key[:]))
 	if _, n, err = w.run(addHollow, key[:]); err != nil {
 		return 0, fmt.Errorf("resource of document %s: %w", id, err)
 	}
@@ -197,7 +199,7 @@ func (s *Store) Record(ctx context.Context, id engine.DocumentID) (engine.Record
 
 func (s *Store) record(ctx context.Context, id engine.DocumentID) (r engine.Record, err error) {
 	key, err := keyOf(id)
-	if err != nil {
+	if err != nil || !s.filter.has(string(key[:])) {
 		return r, noRow
 	}
 	var digest, apart []byte

@@ -59,12 +59,18 @@ func scanResource(row scanner, more ...any) (l listed[engine.ResourceRow], err e
 
 // ResourceByID implements engine.Store.
 func (s *Store) ResourceByID(ctx context.Context, service engine.ServiceName, kind engine.KindName, id engine.ResourceID) (engine.ResourceRow, error) {
+	if !s.filter.has(string(id)) {
+		return engine.ResourceRow{}, found(noRow, "resource", id)
+	}
 	l, err := scanResource(s.reads.one(ctx, resourceByID, string(id), string(service), string(kind)))
 	return l.row, found(err, "resource", id)
 }
 
 // ResourceByLocal implements engine.Store.
 func (s *Store) ResourceByLocal(ctx context.Context, service engine.ServiceName, kind engine.KindName, id engine.LocalID) (engine.ResourceRow, error) {
+	if !s.filter.has(string(id)) {
+		return engine.ResourceRow{}, found(noRow, "resource with local identifier", id)
+	}
 	l, err := scanResource(s.reads.one(ctx, resourceByLocal, string(id), string(service), string(kind)))
 	return l.row, found(err, "resource with local identifier", id)
 }
@@ -86,6 +92,9 @@ const names = `SELECT document FROM resources WHERE past = '' AND id = ?1 AND ki
 
 // Names implements engine.Store.
 func (s *Store) Names(ctx context.Context, service engine.ServiceName, kind engine.KindName, id engine.ResourceID) ([]engine.DocumentID, error) {
+	if !s.filter.has(string(id)) {
+		return nil, nil
+	}
 	all, err := collect(ctx, s.reads, scanDocument, names, string(id), string(service), string(kind))
 	if err != nil {
 		return nil, fmt.Errorf("list who holds %s: %w", id, err)
@@ -99,6 +108,9 @@ const sameName = `SELECT document FROM resources WHERE past = '' AND id = ?1 AND
 
 // SameName implements engine.Store.
 func (s *Store) SameName(ctx context.Context, service engine.ServiceName, kind engine.KindName, id engine.ResourceID) ([]engine.DocumentID, error) {
+	if !s.filter.has(string(id)) {
+		return nil, nil
+	}
 	all, err := collect(ctx, s.reads, scanDocument, sameName, string(id), string(service), string(kind))
 	if err != nil {
 		return nil, fmt.Errorf("list what is called %s: %w", id, err)

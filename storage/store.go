@@ -48,6 +48,7 @@ type Store struct {
 	vault     *Vault
 	queue     *queue
 	reads     *reads
+	filter    *filter
 	closeOnce sync.Once
 }
 
@@ -177,8 +178,12 @@ func (s *Store) open(dir, key string) error {
 	if err := w.events.open(w); err != nil {
 		return err
 	}
-	s.reads, err = openReads(uri)
-	return err
+	if s.reads, err = openReads(uri); err != nil {
+		return err
+	}
+	s.filter = newFilter()
+	w.filter = s.filter
+	return s.filter.load(context.Background(), s.reads)
 }
 
 // pragma reads a setting.

@@ -22,8 +22,9 @@ type writer struct {
 	values     []driver.NamedValue // of the statement that runs
 	ran        int                 // how many statements have run
 
-	vault *Vault
-	now   func() time.Time
+	vault  *Vault
+	filter *filter // knows of what is written before that can be read
+	now    func() time.Time
 
 	kinds      dictionary[kindName]
 	sites      dictionary[engine.SiteID]
