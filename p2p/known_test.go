@@ -9,7 +9,8 @@ import (
 // What a member has is known from the first comparison on that follows its coming into reach, and no longer than it stays there.
 func TestKnownOnceCompared(t *testing.T) {
 	told := 0
-	n := &Network{self: "a", log: testLog(t)}
+	n := newTestSite(t, testConfig{}).net
+	defer n.Close()
 	n.cfg.OnStatus = func(engine.SiteID, bool) {}
 	n.cfg.OnCompared = func(_ engine.SiteID, first bool) {
 		if first {
