@@ -47,6 +47,11 @@ type Reply struct {
 // Gone reports whether an answer says that there is no such object.
 func (r Reply) Gone() bool { return r.Status == http.StatusNotFound || r.Status == http.StatusGone }
 
+// Answer is what a client gets of it.
+func (r Reply) Answer() Answer {
+	return Answer{Status: r.Status, Header: r.Header, Body: r.Body, Content: r.Content, Length: r.Length}
+}
+
 // Application runs requests at this site's instance of the application. It is safe for concurrent use.
 type Application interface {
 	// Do sends c, with the meta-identifiers in its path, query and body translated to this site's. ErrUnreachable: it is

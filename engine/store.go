@@ -50,6 +50,9 @@ type Batch struct {
 	Events    []Event
 	// Mesh are records of the mesh, in place of older ones with the same key.
 	Mesh []SignedRecord
+	// Told, unless nil, is called before the batch is durable, and tells somebody of it: from then on whoever looks for what the batch is
+	// about waits for it.
+	Told func()
 	// Settles says that it records what became of something that has begun: it may use the last of the disk.
 	Settles bool
 }
@@ -60,7 +63,8 @@ type EpochOf struct {
 	Epoch    uint64
 }
 
-// Store keeps everything on disk. It is safe for concurrent use. Reads see what was committed before they began.
+// Store keeps everything on disk. It is safe for concurrent use. Reads see what was committed before they began,
+// and of those below for clients and people what somebody has been told of (Batch.Told).
 type Store interface {
 	// Commit makes b durable, all or nothing, and sets the Seq of b's events. ErrStorage: nothing of b has happened.
 	Commit(ctx context.Context, b *Batch) error

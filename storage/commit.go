@@ -42,6 +42,7 @@ func (s *Store) Commit(ctx context.Context, b *engine.Batch) error {
 		first, err = w.batch(b)
 		return err
 	}}
+	defer s.ahead.tell(b)()
 	if err := s.queue.submit(ctx, p); err != nil {
 		return fmt.Errorf("commit: %w", err)
 	}

@@ -46,6 +46,7 @@ func (s *Store) scanConflict(row scanner) (l listed[engine.Conflict], err error)
 
 // Conflict implements engine.Store.
 func (s *Store) Conflict(ctx context.Context, id engine.ConflictID) (engine.Conflict, error) {
+	s.ahead.wait(anything)
 	l, err := s.scanConflict(s.reads.one(ctx, selectConflict+` WHERE id = ?`, string(id)))
 	return l.row, found(err, "conflict", id)
 }
@@ -68,6 +69,7 @@ func (s *Store) ConflictsOf(ctx context.Context, id engine.DocumentID) ([]engine
 
 // Conflicts implements engine.Store.
 func (s *Store) Conflicts(ctx context.Context, f engine.ConflictFilter) ([]engine.Conflict, string, error) {
+	s.ahead.wait(anything)
 	w := where{}
 	w.add(`open = ?`, !f.Accepted)
 	if f.Document != "" {

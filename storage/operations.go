@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/skerry/skerry/engine"
@@ -43,12 +44,16 @@ func (s *Store) scanOperation(row scanner) (l listed[engine.OperationRow], err e
 
 // Operation implements engine.Store.
 func (s *Store) Operation(ctx context.Context, id engine.OperationID) (engine.OperationRow, error) {
+	s.ahead.wait(func(b *engine.Batch) bool {
+		return slices.ContainsFunc(b.Operations, func(o engine.OperationRow) bool { return o.ID == id })
+	})
 	l, err := s.scanOperation(s.reads.one(ctx, selectOperation+`operations o`+besides+` WHERE o.id = ?`, string(id)))
 	return l.row, found(err, "operation", id)
 }
 
 // Operations implements engine.Store. Together with Site, State is the state at that site, else the operation's own.
 func (s *Store) Operations(ctx context.Context, f engine.OperationFilter) ([]engine.OperationRow, string, error) {
+	s.ahead.wait(anything)
 	q, args, err := operationQuery(f)
 	if err != nil {
 		return nil, "", fmt.Errorf("list operations: %w", err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/skerry/skerry/engine"
@@ -88,6 +89,9 @@ func (s *Store) Kept(ctx context.Context, id engine.OperationID) (engine.Kept, e
 
 // Answer implements engine.Store. What is older than 24 hours is no more.
 func (s *Store) Answer(ctx context.Context, key [32]byte) (engine.KeyedAnswer, error) {
+	s.ahead.wait(func(b *engine.Batch) bool {
+		return slices.ContainsFunc(b.Answers, func(a engine.KeyedAnswer) bool { return a.Key == key })
+	})
 	r := engine.KeyedAnswer{Key: key}
 	var hash []byte
 	var at int64

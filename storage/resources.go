@@ -3,6 +3,7 @@ package storage
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/skerry/skerry/engine"
@@ -59,6 +60,7 @@ func scanResource(row scanner, more ...any) (l listed[engine.ResourceRow], err e
 
 // ResourceByID implements engine.Store.
 func (s *Store) ResourceByID(ctx context.Context, service engine.ServiceName, kind engine.KindName, id engine.ResourceID) (engine.ResourceRow, error) {
+	s.ahead.wait(called(service, kind, string(id)))
 	if !s.filter.has(string(id)) {
 		return engine.ResourceRow{}, found(noRow, "resource", id)
 	}
@@ -68,6 +70,7 @@ func (s *Store) ResourceByID(ctx context.Context, service engine.ServiceName, ki
 
 // ResourceByLocal implements engine.Store.
 func (s *Store) ResourceByLocal(ctx context.Context, service engine.ServiceName, kind engine.KindName, id engine.LocalID) (engine.ResourceRow, error) {
+	s.ahead.wait(called(service, kind, string(id)))
 	if !s.filter.has(string(id)) {
 		return engine.ResourceRow{}, found(noRow, "resource with local identifier", id)
 	}
@@ -81,6 +84,9 @@ func (s *Store) ResourceByDocument(ctx context.Context, id engine.DocumentID) (e
 	if err != nil {
 		return engine.ResourceRow{}, found(noRow, "resource of document", id)
 	}
+	s.ahead.wait(func(b *engine.Batch) bool {
+		return slices.ContainsFunc(b.Records, func(r engine.Record) bool { return r.Row.Document == id })
+	})
 	l, err := scanResource(s.reads.one(ctx, resourceByDocument, key[:]))
 	return l.row, found(err, "resource of document", id)
 }
@@ -92,6 +98,7 @@ const names = `SELECT document FROM resources WHERE past = '' AND id = ?1 AND ki
 
 // Names implements engine.Store.
 func (s *Store) Names(ctx context.Context, service engine.ServiceName, kind engine.KindName, id engine.ResourceID) ([]engine.DocumentID, error) {
+	s.ahead.wait(called(service, kind, string(id)))
 	if !s.filter.has(string(id)) {
 		return nil, nil
 	}
@@ -141,6 +148,7 @@ func (s *Store) Resources(ctx context.Context, f engine.ResourceFilter) ([]engin
 	if f.State == engine.StateUnknown && len(f.Silent) == 0 {
 		return nil, "", nil
 	}
+	s.ahead.wait(anything)
 	q, args, err := resourceQuery(f)
 	if err != nil {
 		return nil, "", fmt.Errorf("list resources: %w", err)

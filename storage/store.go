@@ -48,6 +48,7 @@ type Store struct {
 	vault     *Vault
 	queue     *queue
 	reads     *reads
+	ahead     ahead
 	filter    *filter
 	closeOnce sync.Once
 }

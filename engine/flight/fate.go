@@ -94,6 +94,41 @@ func Resent(k *engine.Kind, o *engine.Operation, person bool, reply engine.Reply
 	return Finding{Fate: Unsent}
 }
 
+// Sure reports whether a client's request may be answered for as soon as the application has done it, before that is on disk: should the
+// agent die in between, what it has made is found, or it is sent again and does the same. Marked: what it makes has a marker.
+func (f *Flight) Sure(k *engine.Kind, marked bool) bool {
+	o := &f.Operation
+	if f.Creates && (marked || k.Natural()) {
+		return true
+	}
+	return plan.Resendable(k, o) && !plan.NeedsAfter(k, o) && merge.Effect(k, o) == nil
+}
+
+// ByRefusal tells by what the application shows after it has refused a request that was sent once more. One whose client may have its answer
+// is dismissed only where it has certainly made nothing.
+func (f *Flight) ByRefusal(k *engine.Kind, refused, reply engine.Reply, shows []byte, err error) Finding {
+	o, why := &f.Operation, plan.Tell(refused, nil)
+	effect, unseen := merge.Effect(k, o), Finding{Fate: Untold, Why: "an earlier try may have run, and another was refused: " + why}
+	switch {
+	case err != nil || reply.Status >= 500:
+		return Finding{}
+	case o.Type == engine.TypeDelete && reply.Gone(),
+		reply.Status == http.StatusOK && o.Type != engine.TypeDelete && !o.Edit.Empty() && plan.Shows(k, shows, o.Edit):
+		return Finding{Fate: Happened, Reply: engine.Reply{Status: http.StatusOK}}
+	case o.Type == engine.TypeCreate && reply.Gone() && (k.Natural() || !f.Early): // it has made nothing
+	case effect != nil:
+		switch plan.TraceOf(k, effect, f.Shown, shows) {
+		case plan.TraceThere:
+			return Finding{Fate: Happened, Reply: engine.Reply{Status: http.StatusOK}}
+		case plan.TraceNone:
+			return unseen
+		}
+	case f.Early, o.Edit.Empty() && o.Type != engine.TypeDelete:
+		return unseen
+	}
+	return Finding{Fate: Dismissed, Why: why}
+}
+
 // ByEffect tells by what is shown whether a request has run whose effect is declared: it has left what it sets, or the number that it adds to
 // is another one. Nothing else of this site's may have run in between.
 func (f *Flight) ByEffect(k *engine.Kind, reply engine.Reply, shows []byte, err error, underWay bool) Finding {

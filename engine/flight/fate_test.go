@@ -1,6 +1,7 @@
 package flight
 
 import (
+	"encoding/json"
 	"errors"
 	"net/http"
 	"testing"
@@ -23,6 +24,16 @@ func TestFate(t *testing.T) {
 		return Resent(k, action, person, engine.Reply{Status: status}, nil)
 	}
 	lost := errors.New("lost")
+	merges := Flight{Operation: engine.Operation{Type: engine.TypeMerge, Method: "PATCH", Path: "/boxes/{id}", Edit: &engine.Edit{Set: map[engine.Pointer]json.RawMessage{"/a": []byte("1")}}}}
+	told := merges
+	told.Early = true
+	refused := func(f Flight, status int, shows string) Finding {
+		return f.ByRefusal(k, engine.Reply{Status: 409}, engine.Reply{Status: status}, []byte(shows), nil)
+	}
+	creates := Flight{Operation: engine.Operation{Type: engine.TypeCreate, Method: "POST"}, Early: true}
+	assigned := *k
+	assigned.ID.From = engine.IDFromBody
+	made := creates.ByRefusal(&assigned, engine.Reply{Status: 401}, engine.Reply{Status: 404}, nil, nil)
 	for name, c := range map[string]struct {
 		got  Finding
 		want Fate
@@ -44,10 +55,43 @@ func TestFate(t *testing.T) {
 		"with its key, the caller is not let in":    {resent(&honours, true, 403), Refused},
 		"a person had it sent, and nothing is told": {resent(k, true, 500), Untold},
 		"sent again, nothing is told":               {resent(k, false, 500), Later},
+		"refused again, and it shows what was set":  {refused(told, 200, `{"a":1}`), Happened},
+		"refused again, and it shows another value": {refused(merges, 200, `{"a":2}`), Dismissed},
+		"and its client has its answer":             {refused(told, 200, `{"a":2}`), Untold},
+		"and nothing shows what a create has made":  {made, Untold},
+		"refused again, and nothing has the name":   {refused(creates, 404, ""), Dismissed},
 		"sent again, it is put off":                 {resent(k, true, http.StatusTooManyRequests), Unsent},
 	} {
 		if c.got.Fate != c.want || c.want == Untold && c.got.Why == "" {
 			t.Errorf("%s: %+v, want %d", name, c.got, c.want)
+		}
+	}
+}
+
+// TestSure: who may be answered before it is on disk what came of a request.
+func TestSure(t *testing.T) {
+	named := &engine.Kind{Service: "store", Name: "box", Item: "/boxes/{id}", ID: engine.IDRule{From: engine.IDFromPath, At: "/name"}}
+	assigned := &engine.Kind{Service: "store", Name: "note", Item: "/notes/{id}", ID: engine.IDRule{From: engine.IDFromBody, At: "/id"}}
+	honours := *assigned
+	honours.HonoursKey = true
+	declared := &engine.Kind{Service: "store", Name: "box", Item: "/boxes/{id}", HonoursKey: true,
+		Operations: []engine.NamedOperation{{Name: "open", Method: "POST", Path: "/boxes/{id}/open", Sets: map[engine.Pointer]json.RawMessage{"/open": []byte("true")}}}}
+	of := func(typ engine.Type, method, path string) Flight {
+		return Flight{Operation: engine.Operation{Type: typ, Method: method, Path: path}, Creates: typ == engine.TypeCreate}
+	}
+	create, action, merge := of(engine.TypeCreate, "POST", "/notes"), of(engine.TypeAction, "POST", "/boxes/{id}/open"), of(engine.TypeMerge, "PATCH", "/boxes/{id}")
+	for name, c := range map[string]struct{ got, want bool }{
+		"a create under a name":               {create.Sure(named, false), true},
+		"one with a marker":                   {create.Sure(assigned, true), true},
+		"one whose key is honoured":           {create.Sure(&honours, false), true},
+		"one that nothing finds again":        {create.Sure(assigned, false), false},
+		"a change that may be sent again":     {merge.Sure(named, false), true},
+		"an action":                           {action.Sure(named, false), false},
+		"one whose effect the catalog says":   {action.Sure(declared, false), false},
+		"one whose key is honoured otherwise": {action.Sure(&honours, false), true},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s: %t", name, c.got)
 		}
 	}
 }

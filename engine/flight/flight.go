@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/plan"
 )
 
 // Flight is one request in flight at this site's application: from before it goes out until it is certain what came of it. It is
@@ -45,6 +46,28 @@ type Flight struct {
 	Reply *Landed `cbor:"20,keyasint,omitempty"`
 	// Answered says that an answer came to the last try: it is not under way any more.
 	Answered bool `cbor:"21,keyasint,omitempty"`
+	// Looking says that it goes out only if nothing has its name, and that nobody has seen that yet.
+	Looking bool `cbor:"22,keyasint,omitempty"`
+	// Early says that its client is answered as soon as the application has done it, before that is on disk.
+	Early bool `cbor:"23,keyasint,omitempty"`
+}
+
+// Of is the request of this site's own that takes a step: o, which has come from another site, or makes the object anew.
+func Of(step plan.Step, o *engine.Operation, key string, now time.Time) *Flight {
+	f := &Flight{Operation: *o, Line: o.Line, Epoch: o.Epoch, Stage: Declared, Key: key, Since: now.UnixMicro()}
+	if step.Kind == plan.StepMake {
+		f.Making = &Making{IDs(step.Operations), IDs(step.Again), IDs(step.Voided)}
+	}
+	return f
+}
+
+// IDs names operations.
+func IDs(ops []*engine.Operation) []engine.OperationID {
+	var list []engine.OperationID
+	for _, o := range ops {
+		list = append(list, o.ID)
+	}
+	return list
 }
 
 // UnderWay reports whether the application may still be doing it.

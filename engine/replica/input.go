@@ -25,7 +25,7 @@ type Ask struct {
 	Keys flight.Keys
 	// Restore, unless nil, is what is to be set again in place of a body.
 	Restore *engine.RestoreRequest
-	// Done is told what the client gets, once that is durable.
+	// Done is told what the client gets, once that is durable; or early, see Given.
 	Done   func(Given)
 	putOff bool
 	keep   *Decide
@@ -37,6 +37,8 @@ type Given struct {
 	Answer    engine.Answer
 	Presented bool
 	Err       error
+	// Early says that it may go out before it is durable what came of the request: that is found out again should the agent die before.
+	Early bool
 	// Finish completes the answer once it is translated; nil: nothing is to be done.
 	Finish func(engine.Answer) engine.Answer
 }

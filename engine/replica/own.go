@@ -40,8 +40,6 @@ const (
 	ownSees                      // what it shows after
 )
 
-func newOwn(a *Ask) *own { return &own{ask: a} }
-
 func (t *own) begin(r *Replica) bool {
 	if a := t.ask; r.History.Get(a.Operation) != nil {
 		return t.arrived(r)
@@ -269,6 +267,7 @@ func (t *own) edit(r *Replica) (again bool, err error) {
 func (t *own) send(r *Replica) bool {
 	o := &t.flight.Operation
 	t.flight.Stage, t.flight.Since = flight.Declared, r.env.Now().UnixMicro()
+	t.flight.Early = t.flight.Sure(r.Kind, issue.Marks(r.Kind, t.flight.Body()))
 	t.flight.Key = flight.FirstKey(r.View, o)
 	if !t.creates {
 		t.flight.Key += flight.MadeAnew(r.Mine.Made)
@@ -337,19 +336,14 @@ func (t *own) heard(r *Replica, in *Answered) bool {
 			"the application's service %s at this site cannot be reached; nothing has happened", r.Kind.Service)}})
 		return true
 	}
-	r.give(t.ask, Given{Answer: answerOf(reply)})
+	r.give(t.ask, Given{Answer: reply.Answer()})
 	return true
-}
-
-// answerOf is what a client gets of the application's answer.
-func answerOf(reply engine.Reply) engine.Answer {
-	return engine.Answer{Status: reply.Status, Header: reply.Header, Body: reply.Body, Content: reply.Content, Length: reply.Length}
 }
 
 // unknown leaves it to settle to find out what came of the request.
 func (t *own) unknown(r *Replica, detail, why string, err error) bool {
 	o := &t.flight.Operation
-	t.flight.Stage, t.flight.Why = flight.Unknown, why
+	t.flight.Stage, t.flight.Why, t.flight.Early = flight.Unknown, why, false
 	r.Own = t.flight
 	r.settling.tries = 0
 	r.settling.at = r.env.Now().Add(r.limits.RetryMin)
@@ -401,9 +395,9 @@ func (t *own) publish(r *Replica, shows []byte) bool {
 		return t.unknown(r, "the application has done it, and "+err.Error(), err.Error(), err)
 	}
 	t.free(r)
-	answer := answerOf(t.reply)
+	answer := t.reply.Answer()
 	answer.Operation, answer.Resource = f.Operation.ID, r.About.Key
-	given := Given{Answer: answer}
+	given := Given{Answer: answer, Early: f.Early}
 	if d, o, before := t.division, f.Operation, t.before; d != nil {
 		given.Finish = func(a engine.Answer) engine.Answer {
 			if o.Edit != nil {

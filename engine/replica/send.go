@@ -23,7 +23,7 @@ type send struct {
 	key   string
 	// careful says that a flight is declared first; maybe, that an earlier try may have been done.
 	careful, sent, maybe bool
-	named                bool // this task has the name
+	declared, named      bool // this task has declared it, has the name
 	phase                sendPhase
 	reply                engine.Reply
 }
@@ -74,10 +74,22 @@ func (t *send) begin(r *Replica) bool {
 		t.over(r)
 		r.task = &correct{step: plan.SetAgain(r.History, r.standing(), o), operation: o}
 		return r.task.begin(r)
-	case t.sent && !plan.Resendable(k, o), looks && !t.sent, !t.sent && r.Resumed && issue.Marks(r.Kind, o):
+	case looks && (!t.sent || r.Sent.Looking):
+		if !t.sent && r.Dirty { // what has come and what follows of it are one commit
+			t.declare(r, true)
+		}
+		return t.lookFor(r)
+	case t.sent && !plan.Resendable(k, o), !t.sent && r.Resumed && issue.Marks(r.Kind, o):
 		return t.lookFor(r)
 	}
 	return t.dispatch(r)
+}
+
+// declare has it on disk that the request goes out; looking: if nothing is there.
+func (t *send) declare(r *Replica, looking bool) {
+	t.declared, r.Sent = true, flight.Of(t.step, t.o, t.key, r.env.Now())
+	r.Sent.Looking = looking
+	r.Changed()
 }
 
 // over ends the task: the name is free again.
@@ -106,12 +118,8 @@ func (t *send) lookFor(r *Replica) bool {
 // dispatch sends the request.
 func (t *send) dispatch(r *Replica) bool {
 	o, k := t.o, r.Kind
-	if t.careful && (!t.sent || issue.Marks(r.Kind, o)) { // again for a marker: it counts when the request went out last
-		r.Sent = &flight.Flight{Operation: *o, Line: o.Line, Epoch: o.Epoch, Stage: flight.Declared, Key: t.key, Since: r.env.Now().UnixMicro()}
-		if t.step.Kind == plan.StepMake {
-			r.Sent.Making = &flight.Making{Operations: ids(t.step.Operations), Again: ids(t.step.Again), Voided: ids(t.step.Voided)}
-		}
-		r.Changed()
+	if t.careful && (!t.sent && !t.declared || issue.Marks(r.Kind, o)) { // again for a marker: it counts when the request went out last
+		t.declare(r, false)
 	}
 	doubted := r.Doubts[o.ID] || r.Resumed
 	t.maybe = doubted && (t.sent || !t.careful)
@@ -124,14 +132,6 @@ func (t *send) dispatch(r *Replica) bool {
 	}
 	t.phase = sendSends
 	return r.call(r.sendCall(o, at, t.key, nil))
-}
-
-func ids(ops []*engine.Operation) []engine.OperationID {
-	var list []engine.OperationID
-	for _, o := range ops {
-		list = append(list, o.ID)
-	}
-	return list
 }
 
 // sendCall sends an operation to the application.
@@ -176,6 +176,9 @@ func (t *send) notThere(r *Replica) bool {
 		r.land()
 		return t.over(r)
 	}
+	if r.Sent != nil {
+		r.Sent.Looking = false
+	}
 	return t.dispatch(r)
 }
 
@@ -210,6 +213,9 @@ func (t *send) found(r *Replica, in *Answered) bool {
 func (t *send) compare(r *Replica, in *Answered) bool {
 	switch {
 	case in.Err != nil || in.Reply.Status != 200:
+		if t.declared && t.phase == sendLooks { // it has not gone out
+			r.land()
+		}
 		r.tryAgain(t.o, in.Reply, in.Err)
 	case plan.Shows(r.Kind, in.Presented.Body, t.o.Edit):
 		t.succeed(r, engine.Reply{Status: 200, Local: t.local}, t.local)

@@ -203,27 +203,15 @@ func (t *settle) done(r *Replica) bool {
 
 // refusedAgain decides about what was refused though an earlier try of it may have been done.
 func (t *settle) refusedAgain(r *Replica, in *Answered) bool {
-	f := r.Own
-	o, unseen := &f.Operation, "an earlier try may have run, and another was refused: "+plan.Tell(t.reply, nil)
-	switch {
-	case in.Err != nil || in.Reply.Status >= 500:
-		return t.retry(r)
-	case o.Type == engine.TypeDelete && in.Reply.Gone(), in.Reply.Status == 200 && o.Type != engine.TypeDelete && !o.Edit.Empty() && plan.Shows(r.Kind, in.Presented.Body, o.Edit):
-		t.reply = engine.Reply{Status: 200, Local: t.local}
+	switch found := r.Own.ByRefusal(r.Kind, t.reply, in.Reply, in.Presented.Body, in.Err); {
+	case found.Fate == flight.Dismissed:
+		return t.dismiss(r, found.Why)
+	case found.Fate == flight.Happened && merge.Effect(r.Kind, &r.Own.Operation) == nil:
+		t.reply = engine.Reply{Status: http.StatusOK, Local: t.local}
 		return t.done(r)
-	case o.Type == engine.TypeCreate && in.Reply.Gone(): // it has made nothing
-	case merge.Effect(r.Kind, o) != nil:
-		switch plan.TraceOf(r.Kind, merge.Effect(r.Kind, o), f.Shown, in.Presented.Body) {
-		case plan.TraceThere:
-			t.reply = engine.Reply{Status: 200, Local: t.local}
-			return t.publish(r, in.Presented.Body)
-		case plan.TraceNone:
-			return t.ask(r, unseen)
-		}
-	case o.Edit.Empty() && o.Type != engine.TypeDelete:
-		return t.ask(r, unseen)
+	default:
+		return t.found(r, found, in.Presented.Body)
 	}
-	return t.dismiss(r, plan.Tell(t.reply, nil))
 }
 
 func (t *settle) publish(r *Replica, shows []byte) bool {

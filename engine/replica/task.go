@@ -64,7 +64,7 @@ func (r *Replica) choose() task {
 			r.give(a, Given{Err: err})
 			return r.choose()
 		}
-		return newOwn(a)
+		return &own{ask: a}
 	}
 	return nil
 }

@@ -329,6 +329,12 @@ func (s *site) step(i input) {
 	}
 	declared := r.flights()
 	out := r.Step(env{s}, i.in)
+	out.Given = slices.DeleteFunc(out.Given, func(g GivenTo) bool {
+		if g.Given.Early {
+			s.tellGiven(g.Given)
+		}
+		return g.Given.Early
+	})
 	if !s.commit(r, out, declared) {
 		return
 	}
@@ -380,7 +386,9 @@ func (s *site) commit(r *Replica, out *Effects, declared string) bool {
 	if h := out.Pass; h != nil {
 		d.changes = append(d.changes, h.Changes...)
 	}
-	d.kept, d.statuses = r.Kept(), engine.Encode(r.SignedStatuses())
+	if out.Changed || out.Progress || change != nil {
+		d.kept, d.statuses = r.Kept(), engine.Encode(r.SignedStatuses())
+	}
 	s.tellStep(r, change, told, declared)
 	if change != nil || told != nil {
 		h := &Heard{From: s.id, Epoch: r.Current().Number, First: firstTip(r.About, r.Current().Number)}

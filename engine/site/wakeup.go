@@ -288,6 +288,7 @@ func (w *wakeUp) commit() error {
 		w.finish(r, w.work[r])
 		w.s.calls.readNow(r, w.work[r])
 	}
+	tellEarly(w)
 	if !w.empty() {
 		if err := w.s.cfg.Store.Commit(context.WithoutCancel(w.ctx), &w.batch); err != nil {
 			w.fail(err)
@@ -306,6 +307,28 @@ func (w *wakeUp) commit() error {
 		w.carryOut(r, w.work[r])
 	}
 	return nil
+}
+
+// tellEarly has those answered with the commit who need not wait for it.
+func tellEarly(w *wakeUp) {
+	var early []replica.GivenTo
+	for _, r := range w.stepped {
+		k := w.work[r]
+		k.given = slices.DeleteFunc(k.given, func(g replica.GivenTo) bool {
+			if g.Given.Early {
+				delete(r.asks, g.Ask)
+				early = append(early, g)
+			}
+			return g.Given.Early
+		})
+	}
+	if len(early) > 0 {
+		w.batch.Told = func() {
+			for _, g := range early {
+				g.Ask.Done(g.Given)
+			}
+		}
+	}
 }
 
 // finish adds what is to be stored of a replica to the batch. A panic is a defect of the agent's own: the replica is forgotten, and

@@ -244,6 +244,9 @@ type memory struct {
 }
 
 func (m *memory) Commit(_ context.Context, b *engine.Batch) error {
+	if b.Told != nil {
+		b.Told()
+	}
 	if m.fails != nil {
 		m.w.note("commit fails")
 		return m.fails

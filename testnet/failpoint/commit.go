@@ -26,7 +26,13 @@ type store struct {
 }
 
 func (s *store) Commit(ctx context.Context, b *engine.Batch) error {
-	return s.commit(ctx, b, s.what(b))
+	what := s.what(b)
+	if tell := b.Told; tell != nil {
+		b.Told = func() {
+			_ = around(s.hit, Answer, func() error { tell(); return nil }) // the batch is on its way, whatever becomes of the answers
+		}
+	}
+	return s.commit(ctx, b, what)
 }
 
 // commit commits b between the points of all that it is for.

@@ -37,6 +37,9 @@ const (
 	// CommitNote is for nothing of these: attempts, looks, remembered keys, events.
 	CommitNote = "commit-note"
 
+	// Answer answers clients before what came of their requests is durable.
+	Answer = "answer"
+
 	// The requests to the application: one that creates, changes, acts or deletes, and a look.
 	RequestCreate = "request-create"
 	RequestChange = "request-change"
@@ -68,7 +71,7 @@ const (
 // things are all of them.
 var things = []string{
 	CommitIntent, CommitSend, CommitErrand, CommitEnded, CommitOwn, CommitMerge, CommitStatuses, CommitDrop, CommitSettled, CommitQuestion, CommitKeep,
-	CommitDelivered, CommitMesh, CommitNote,
+	CommitDelivered, CommitMesh, CommitNote, Answer,
 	RequestCreate, RequestChange, RequestAction, RequestDelete, RequestLook,
 	Publish, Tell, Forward, ListChanges,
 	TakeBlob, DropBlob, Fetch, SetDigests, AddChunk, CompleteBlob, KeepSpool, DropSpool,

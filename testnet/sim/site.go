@@ -408,6 +408,8 @@ func (m mortal) Commit(ctx context.Context, b *engine.Batch) error {
 	var err error
 	if after {
 		err = m.Store.Commit(ctx, b)
+	} else if b.Told != nil {
+		b.Told()
 	}
 	m.p.die()
 	return cmp.Or(err, fmt.Errorf("the process is dead: %w", engine.ErrStorage))

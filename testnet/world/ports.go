@@ -20,6 +20,10 @@ type mortal struct {
 // Commit implements engine.Store.
 func (m mortal) Commit(ctx context.Context, b *engine.Batch) (err error) {
 	s := m.p.site
+	if b.Told != nil && !m.p.dead {
+		s.w.tell(m.p, b.Told)
+		b.Told = nil
+	}
 	if !m.p.effect(b, func() {
 		if s.Full && !b.Settles {
 			err = fmt.Errorf("commit: %w", engine.ErrStorage)

@@ -15,6 +15,7 @@ type task struct {
 	over  bool
 	ready func() bool // nil: it has not begun
 	wakes time.Time   // when it is ready by itself; zero: something else has to happen
+	told  bool        // what it waits for has left the process: it goes on with that even if the process dies
 }
 
 // coroutine does one task after the other: its stack has grown as large as tasks need it.
@@ -91,7 +92,7 @@ func (w *World) Settle() {
 			return
 		}
 		t := w.tasks[i]
-		if t.p.dead {
+		if t.p.dead && !t.told {
 			w.tasks = slices.Delete(w.tasks, i, i+1)
 			w.end(t)
 			continue
@@ -121,8 +122,25 @@ func (w *World) waitUntil(ready func() bool, wakes time.Time) {
 			panic(died{})
 		}
 	}
-	if t != nil && t.p.dead {
-		panic(died{})
+	if t != nil {
+		told := t.told
+		if t.told = false; t.p.dead && !told {
+			panic(died{})
+		}
+	}
+}
+
+// tell has a process tell something: who waits for that gets it, whatever becomes of the process then.
+func (w *World) tell(p *Process, tells func()) {
+	var waiting []*task
+	for _, t := range w.tasks {
+		if t.p == p && t.ready != nil && !t.ready() {
+			waiting = append(waiting, t)
+		}
+	}
+	tells()
+	for _, t := range waiting {
+		t.told = t.ready()
 	}
 }
 
