@@ -15,9 +15,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fxamacker/cbor/v2"
+
 	"github.com/skerry/skerry/crdt"
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/flight"
 	"github.com/skerry/skerry/engine/mesh"
+	"github.com/skerry/skerry/engine/view"
 	"github.com/skerry/skerry/p2p"
 	"github.com/skerry/skerry/storage"
 	"github.com/skerry/skerry/testnet/env"
@@ -220,8 +224,15 @@ func (c *checker) check(dir string) error {
 			return fmt.Errorf("a record of the mesh: %w", err)
 		}
 	}
+	open, err := inFlight(ctx, store)
+	if err != nil {
+		return err
+	}
 	for _, id := range c.acked {
 		row, err := store.Operation(ctx, id)
+		if errors.Is(err, engine.ErrNotFound) && open[id] {
+			continue // whole, and sent again by itself at the next start
+		}
 		if err != nil {
 			return fmt.Errorf("operation %s was acknowledged and is lost: %w", id, err)
 		}
@@ -232,10 +243,48 @@ func (c *checker) check(dir string) error {
 	return c.inDocuments(ctx, store, documents)
 }
 
+// inFlight are the operations that are on disk as requests in flight, and of which a client may have been told before it is certain what came of
+// them.
+func inFlight(ctx context.Context, store *storage.Store) (map[engine.OperationID]bool, error) {
+	pending, err := store.Pending(ctx)
+	if err != nil {
+		return nil, err
+	}
+	open := map[engine.OperationID]bool{}
+	for _, id := range pending {
+		record, err := store.Record(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		var kept view.Kept
+		if err := engine.Decode(record.Mine, &kept); err != nil {
+			return nil, err
+		}
+		if len(kept.Doing) == 0 {
+			continue
+		}
+		var doing map[int]cbor.RawMessage
+		if err := engine.Decode(kept.Doing, &doing); err != nil {
+			return nil, err
+		}
+		var own flight.Flight
+		if len(doing[1]) > 0 {
+			if err := engine.Decode(doing[1], &own); err != nil {
+				return nil, err
+			}
+		}
+		open[own.Operation.ID] = own.Early
+	}
+	return open, nil
+}
+
 // inDocuments looks for the last operations that were acknowledged in their documents: indexes are not what travels.
 func (c *checker) inDocuments(ctx context.Context, store *storage.Store, documents *crdt.Documents) error {
 	for _, id := range c.acked[max(0, len(c.acked)-5):] {
 		row, err := store.Operation(ctx, id)
+		if errors.Is(err, engine.ErrNotFound) {
+			continue // it is in flight
+		}
 		if err != nil {
 			return err
 		}
