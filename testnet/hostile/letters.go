@@ -1,0 +1,158 @@
+package hostile
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/libp2p/go-libp2p/core/network"
+	"github.com/libp2p/go-libp2p/core/protocol"
+
+	"github.com/skerry/skerry/engine"
+)
+
+// flipLetters sends what an honest site has sent with a few bytes changed.
+func flipLetters(ctx context.Context, m *Member, _ *Orders) error {
+	heard := m.frames()
+	if len(heard) == 0 {
+		return nil
+	}
+	b := slices.Clone(heard[m.chance(len(heard))])
+	for range 1 + m.chance(4) {
+		b[m.chance(len(b))] ^= 1 << m.chance(8)
+	}
+	_, err := m.send(ctx, m.victim(), letters, frame(b))
+	return ignore(err)
+}
+
+// replayLetters sends what honest sites have sent once more, in another order, and much of it at once.
+func replayLetters(ctx context.Context, m *Member, _ *Orders) error {
+	var all [][]byte
+	for _, b := range m.frames() {
+		for range 1 + m.chance(3) {
+			all = slices.Insert(all, m.chance(len(all)+1), frame(b))
+		}
+	}
+	_, err := m.send(ctx, m.victim(), letters, all...)
+	return ignore(err)
+}
+
+// mutateLetters takes letters of honest sites apart and puts them together otherwise: parts left out, doubled, exchanged, numbers
+// changed, and signed as far as that is the member's to sign.
+func mutateLetters(ctx context.Context, m *Member, _ *Orders) error {
+	var pool []*engine.Letter
+	for _, b := range m.frames() {
+		var list []*engine.Letter
+		if engine.Decode(b, &list) == nil {
+			pool = append(pool, list...)
+		}
+	}
+	if len(pool) == 0 {
+		return nil
+	}
+	l, other := *pool[m.chance(len(pool))], pool[m.chance(len(pool))]
+	l.Parcels = slices.Clone(l.Parcels)
+	for i := range l.Parcels {
+		p := &l.Parcels[i]
+		p.Changes = slices.Clone(p.Changes)
+		switch m.chance(6) {
+		case 0:
+			p.Epoch += uint64(m.chance(3))
+		case 1:
+			if len(other.Parcels) > 0 {
+				p.About = other.Parcels[0].About
+			}
+		case 2:
+			slices.Reverse(p.Changes)
+		case 3:
+			p.Changes = append(p.Changes, p.Changes...)
+		case 4:
+			for j := range p.Changes {
+				p.Changes[j].Line = m.line()
+			}
+		case 5:
+			p.More = true
+		}
+	}
+	switch m.chance(5) {
+	case 0:
+		l.Sent = nil
+	case 1: // to whoever there may be
+		for range 1000 {
+			l.Sent = append(l.Sent, engine.SiteID(fmt.Sprint("nobody", m.chance(1<<30))))
+		}
+	case 2:
+		l.Statuses = append(slices.Clone(l.Statuses), other.Statuses...)
+	case 3:
+		l.Batches = slices.Clone(l.Batches)
+		for i := range l.Batches {
+			l.Batches[i].Site = m.id
+		}
+	}
+	_, err := m.send(ctx, m.victim(), letters, letterFrame(&l))
+	return ignore(err)
+}
+
+// endlessFrames announces the longest frame there may be, and lets it trickle.
+func endlessFrames(ctx context.Context, m *Member, _ *Orders) error {
+	zeros := make([]byte, 1<<20)
+	head := binary.AppendUvarint(nil, 4<<20)
+	_, err := m.send(ctx, m.victim(), protocols[1+m.chance(3)], head, zeros, zeros, zeros)
+	return ignore(err)
+}
+
+// hold opens streams that begin and stay, as many as go before half of the time is over.
+func (m *Member) hold(ctx context.Context, to honest, number int, protocol func(i int) protocol.ID, begin func(s network.Stream)) error {
+	opening, cancel := context.WithTimeout(ctx, attackTime/2)
+	defer cancel()
+	var open []network.Stream
+	defer func() {
+		for _, s := range open {
+			_ = s.Reset()
+		}
+	}()
+	for i := 0; i < number && opening.Err() == nil; i++ {
+		s, err := m.stream(opening, to, protocol(i))
+		if err != nil {
+			if len(open) == 0 {
+				return err
+			}
+			break
+		}
+		open = append(open, s)
+		_ = s.SetDeadline(time.Now().Add(50 * time.Millisecond))
+		begin(s)
+	}
+	return rest(ctx, attackTime/4)
+}
+
+// rest waits.
+func rest(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
+}
+
+// manyStreams opens many more streams of all protocols than anybody needs.
+func manyStreams(ctx context.Context, m *Member, _ *Orders) error {
+	each := func(i int) protocol.ID { return protocols[i%len(protocols)] }
+	return m.hold(ctx, m.victim(), 1200, each, func(s network.Stream) { _, _ = s.Write([]byte{5}) })
+}
+
+// slowBodies begins 400 requests with a body that never ends, after as much of it as goes through.
+func slowBodies(ctx context.Context, m *Member, _ *Orders) error {
+	to, body := m.victim(), make([]byte, 256<<10)
+	return m.hold(ctx, to, 400, func(int) protocol.ID { return requests }, func(s network.Stream) {
+		_, err := fmt.Fprintf(s, "POST /images HTTP/1.1\r\nHost: x\r\nSkerry-Service: images\r\nSkerry-Via: %s\r\nSkerry-Operation: %s\r\nSkerry-Placement: %s\r\n"+
+			"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n", m.id, uuid.Must(uuid.NewV7()), to.id, 64<<20)
+		for n := 0; err == nil && n < 4; n++ {
+			_, err = s.Write(body)
+		}
+	})
+}
