@@ -31,6 +31,14 @@ var (
 	ErrIncomplete = errors.New("incomplete body")
 )
 
+// Incomplete tells a body that did not come whole from a disk without room for it.
+func Incomplete(err error) error {
+	if errors.Is(err, ErrStorage) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrIncomplete, err)
+}
+
 // Refusal is an error of the agent's own that a client gets as problem+json (RFC 9457). Type is the last part of the
 // problem's type, as the README lists them.
 type Refusal struct {

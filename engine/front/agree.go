@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/outbox"
 	"github.com/skerry/skerry/engine/replica"
 	"github.com/skerry/skerry/engine/report"
 )
@@ -30,7 +31,7 @@ func (a *around) askable(r engine.Request, placement []engine.SiteID) error {
 	}
 	if need := r.Agreement.Of(len(placement)); len(placement)-len(away) < need {
 		return &engine.Refusal{Status: http.StatusServiceUnavailable, Type: "unreachable", Detail: fmt.Sprintf(
-			"%s asks for %d of %d sites, and %s cannot be reached now; nothing has happened", r.Agreement, need, len(placement), a.nameAll(away))}
+			"%s asks for %d of %d sites, and %s cannot be reached now; nothing has happened", r.Agreement, need, len(placement), report.Names(a.name, away))}
 	}
 	return nil
 }
@@ -125,13 +126,7 @@ func (a *around) count(r *replica.Replica, need engine.Agreement, id engine.Oper
 
 // underWay answers that an operation is durable and applied at too few sites so far.
 func (a *around) underWay(answer engine.Answer) engine.Answer {
-	w := a.accepted(answer.Operation)
+	w := outbox.Accepted(answer.Operation, a.self)
 	w.Resource, w.Site = answer.Resource, answer.Site
 	return w
-}
-
-// accepted answers that an operation is durable.
-func (a *around) accepted(id engine.OperationID) engine.Answer {
-	return engine.Answer{Status: http.StatusAccepted, Operation: id, Site: a.self,
-		Header: http.Header{"Location": {"/api/v1/operations/" + string(id)}}}
 }

@@ -1,13 +1,11 @@
 package front
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/skerry/skerry/engine"
@@ -19,12 +17,11 @@ import (
 // around is what the parts of front share: the site that they belong to and the ways out of it.
 type around struct {
 	Config
-	self      engine.SiteID
-	network   Network
-	forwarder engine.Forwarder
-	moved     waiting.Bell  // struck when another site has come into reach or gone out of it
-	closing   chan struct{} // closed when Run ends: nobody answers any more
-	closed    sync.Once
+	self    engine.SiteID
+	network Network
+	moved   waiting.Bell  // struck when another site has come into reach or gone out of it
+	closing chan struct{} // closed when Run ends: nobody answers any more
+	closed  sync.Once
 }
 
 // lasting is a context for what is not given up because a client has gone. It ends with front.
@@ -41,32 +38,6 @@ func (a *around) lasting(ctx context.Context) (context.Context, context.CancelFu
 }
 
 func (a *around) name(id engine.SiteID) engine.SiteName { return a.Members.Name(id) }
-
-// nameAll lists sites for people.
-func (a *around) nameAll(ids []engine.SiteID) string {
-	names := make([]string, len(ids))
-	for i, id := range ids {
-		names[i] = string(a.name(id))
-	}
-	return strings.Join(names, ", ")
-}
-
-// nearest orders sites: reachable ones by round trip, the others after them.
-func (a *around) nearest(ids []engine.SiteID) []engine.SiteID {
-	status := a.network.Status()
-	sorted := slices.Clone(ids)
-	slices.SortStableFunc(sorted, func(p, q engine.SiteID) int {
-		x, y := status[p], status[q]
-		if x.Reachable != y.Reachable {
-			if x.Reachable {
-				return -1
-			}
-			return 1
-		}
-		return cmp.Or(cmp.Compare(x.RTT, y.RTT), cmp.Compare(p, q))
-	})
-	return sorted
-}
 
 // operationOf is the identifier of a request's operation.
 func (a *around) operationOf(r engine.Request) engine.OperationID {

@@ -3,7 +3,6 @@ package front
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -72,20 +71,16 @@ func (a *around) takeLarge(ctx context.Context, r engine.Request) error {
 	return nil
 }
 
-// spool makes the large body of a request, if it has one, readable more than once, encrypted while it lies here.
-func (a *around) spool(r engine.Request) (engine.Spool, error) {
-	l := largeOf(r)
-	if l == nil {
-		return nil, nil
-	}
+// Spool makes a body readable more than once, encrypted while it lies here.
+func (l *large) Spool(in engine.Spools) (engine.Spool, error) {
 	if l.spool != nil {
 		return l.spool, nil
 	}
-	in, err := l.Open()
+	r, err := l.Open()
 	if err != nil {
 		return nil, err
 	}
-	spool, err := a.Spools.Spool(in, l.Size())
+	spool, err := in.Spool(r, l.Size())
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +92,7 @@ func (a *around) spool(r engine.Request) (engine.Spool, error) {
 func (a *around) takeBody(ctx context.Context, r io.Reader) (ref engine.BlobRef, release func(), err error) {
 	ref, letGo, err := a.Blobs.Take(ctx, r)
 	if err != nil {
-		return ref, nil, bodyError(err)
+		return ref, nil, engine.Incomplete(err)
 	}
 	release = func() {
 		letGo()
@@ -108,14 +103,6 @@ func (a *around) takeBody(ctx context.Context, r io.Reader) (ref engine.BlobRef,
 		return ref, nil, fmt.Errorf("take in a body: %w: %w", engine.ErrTooLarge, err)
 	}
 	return ref, release, nil
-}
-
-// bodyError tells a body that did not come whole from a disk without room for it.
-func bodyError(err error) error {
-	if errors.Is(err, engine.ErrStorage) {
-		return err
-	}
-	return fmt.Errorf("%w: %w", engine.ErrIncomplete, err)
 }
 
 // embody makes the body of a request that is to run here one that an operation can carry: a blob where it is large. Body is what is

@@ -49,5 +49,5 @@ func (f *Front) choose(ctx context.Context, r engine.Request, k keys.Keeper) (en
 	}
 	first := open.Alternatives[0]
 	open.Placement, open.Parts, open.ExactlyOne = first.Placement, first.Parts, first.ExactlyOne
-	return f.outbox.keepFor(ctx, open, sites, k)
+	return f.outbox.KeepFor(ctx, open, sites, k)
 }

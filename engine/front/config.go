@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/outbox"
 	"github.com/skerry/skerry/engine/replica"
 	"github.com/skerry/skerry/engine/waiting"
 )
@@ -52,6 +53,7 @@ type Site interface {
 
 // Store is what front reads of the engine's store.
 type Store interface {
+	outbox.Store
 	Record(ctx context.Context, id engine.DocumentID) (engine.Record, error)
 	ResourceByID(ctx context.Context, service engine.ServiceName, kind engine.KindName, id engine.ResourceID) (engine.ResourceRow, error)
 	ResourceByDocument(ctx context.Context, id engine.DocumentID) (engine.ResourceRow, error)
@@ -59,12 +61,9 @@ type Store interface {
 	SameName(ctx context.Context, service engine.ServiceName, kind engine.KindName, id engine.ResourceID) ([]engine.DocumentID, error)
 	Pending(ctx context.Context) ([]engine.DocumentID, error)
 	Resources(ctx context.Context, f engine.ResourceFilter) (rows []engine.ResourceRow, next string, err error)
-	Operation(ctx context.Context, id engine.OperationID) (engine.OperationRow, error)
 	Answer(ctx context.Context, key [32]byte) (engine.KeyedAnswer, error)
 	Conflict(ctx context.Context, id engine.ConflictID) (engine.Conflict, error)
 	Errands(ctx context.Context) ([]engine.Errand, error)
-	Outbox(ctx context.Context) ([]engine.Kept, error)
-	Kept(ctx context.Context, id engine.OperationID) (engine.Kept, error)
 	NeedsBlob(ctx context.Context, h engine.BlobHash) (bool, error)
 	ForgottenUntil(ctx context.Context) (time.Time, error)
 }

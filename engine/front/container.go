@@ -131,7 +131,7 @@ func (f *Front) createInside(ctx context.Context, r engine.Request, k keys.Keepe
 	if !inside {
 		return f.create(ctx, r, k)
 	}
-	release, err := f.containers.claim(ctx, container, r.Kind, claimedName(r), engine.ResourceID(chosenName(r)))
+	release, err := f.containers.claim(ctx, container, r.Kind, claimedName(r), engine.ResourceID(tree.ChosenName(r)))
 	if err != nil {
 		return engine.Answer{}, err
 	}

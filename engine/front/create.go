@@ -20,7 +20,7 @@ func (f *Front) create(ctx context.Context, r engine.Request, k keys.Keeper) (en
 	}
 	r.Operation = f.operationOf(r)
 	about := aboutOf(r)
-	switch chosen := chosenName(r); {
+	switch chosen := tree.ChosenName(r); {
 	case chosen != "":
 		about.Key = engine.ResourceID(chosen)
 	case r.Kind.Natural(): // the application is left to choose
@@ -49,14 +49,6 @@ func aboutOf(r engine.Request) *engine.About {
 		about.Collaboration, about.Parts = engine.Cross, r.Parts
 	}
 	return about
-}
-
-// chosenName is what a client calls what its request makes or changes; empty where it leaves that to the application.
-func chosenName(r engine.Request) string {
-	if r.Target != "" || !r.Kind.Natural() || r.Type != engine.TypeCreate {
-		return r.Target
-	}
-	return r.Kind.Inside(r.Within, tree.ChosenID(r.Kind, r.Body))
 }
 
 // madeBy is the meta-identifier of what an operation makes whose identifier clients do not choose: a name-based UUID of version 8

@@ -9,6 +9,7 @@ import (
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/flight"
+	"github.com/skerry/skerry/engine/outbox"
 )
 
 // Requests are those of this site's clients that are in no document: errands, those that are kept, and those that another site may have
@@ -16,7 +17,7 @@ import (
 type Requests struct {
 	*around
 	errands *Errands
-	outbox  *Outbox
+	outbox  *outbox.Outbox
 	queue   *queue
 }
 
@@ -107,7 +108,7 @@ func (f *Requests) Drop(ctx context.Context, id engine.OperationID) error {
 		return err
 	})
 	if errors.Is(err, engine.ErrNotFound) {
-		err = f.outbox.drop(ctx, id)
+		err = f.outbox.Drop(ctx, id)
 	}
 	if errors.Is(err, engine.ErrNotFound) {
 		err = f.decideNowhereKnown(ctx, id, engine.OperationStatus{State: engine.StateRejected, Error: dropped})

@@ -101,12 +101,15 @@ func (q *Errands) errandOf(r engine.Request, k keys.Keeper) *errand {
 func (e *errand) stored(at time.Time) (engine.Errand, error) {
 	s := *e
 	s.Request.Kind, s.Request.Large = nil, nil
-	b, err := encode(&s)
+	b, err := json.Marshal(&s)
+	if err != nil {
+		return engine.Errand{}, fmt.Errorf("encode errand %s: %w", e.Request.Operation, err)
+	}
 	row := engine.Errand{Operation: e.Request.Operation, Data: b, At: at}
 	if e.Blob != nil {
 		row.Blob = e.Blob.Hash
 	}
-	return row, err
+	return row, nil
 }
 
 // has reports whether nobody knows yet what came of an errand.
@@ -292,7 +295,7 @@ func (q *Errands) status(e *errand, state engine.State) engine.OperationStatus {
 func (q *Errands) row(k *engine.Kind, e *errand, st engine.OperationStatus) engine.OperationRow {
 	r, o := e.Request, e.operation(q.self)
 	r.Kind = k
-	row := engine.OperationRow{ID: o.ID, Type: o.Type, Service: e.Service, Kind: e.Kind, Method: o.Method, Path: report.ShownPath(o.Path, shownAs(r)),
+	row := engine.OperationRow{ID: o.ID, Type: o.Type, Service: e.Service, Kind: e.Kind, Method: o.Method, Path: report.ShownPath(o.Path, report.ShownAs(r)),
 		Scope: o.Scope, Origin: q.self, User: o.User, IssuedAt: q.Now(), State: st.State, Sites: map[engine.SiteID]engine.OperationStatus{q.self: st}, Blob: o.Blob}
 	if !e.Since.IsZero() {
 		row.IssuedAt = e.Since
@@ -312,7 +315,7 @@ func (q *Errands) statusEvent(e *errand, st engine.OperationStatus) engine.Event
 func named(k *engine.Kind, e *errand) string {
 	r := e.Request
 	r.Kind = k
-	return chosenName(r)
+	return tree.ChosenName(r)
 }
 
 // takeUp reads what an earlier process has left without an answer, lists it unless that has, and has it settled.

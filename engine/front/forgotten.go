@@ -10,13 +10,11 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/outbox"
 )
 
 // clocksApart is how far the clocks of two sites may be apart for one to judge by the identifier that the other has made.
 const clocksApart = time.Hour
-
-// forgottenType is the problem of a request that may have run at a site which does not know it any more.
-const forgottenType = "forgotten"
 
 // mayHaveRun refuses a request of another site that may have come before where nobody here would know: so long ago that it is forgotten,
 // or to a run of this agent that is lost, of which no other site has told yet.
@@ -35,7 +33,7 @@ func (f *Front) mayHaveRun(ctx context.Context, r engine.Request) error {
 	besides := slices.DeleteFunc(append(f.others(row), r.Placement...), func(id engine.SiteID) bool { return slices.Contains(r.Via, id) })
 	switch made := timeOf(r.Operation); {
 	case !until.IsZero() && !made.Add(-clocksApart).After(until):
-		return &engine.Refusal{Status: http.StatusConflict, Type: forgottenType, Operation: r.Operation, Detail: fmt.Sprintf(
+		return &engine.Refusal{Status: http.StatusConflict, Type: outbox.Forgotten, Operation: r.Operation, Detail: fmt.Sprintf(
 			"it may have run at %s before, so long ago that nothing is known of it there any more", f.name(f.self))}
 	case !f.Site.Met(besides):
 		return &engine.Refusal{Status: http.StatusGatewayTimeout, Type: "upstream", Operation: r.Operation, Detail: fmt.Sprintf(

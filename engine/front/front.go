@@ -8,6 +8,7 @@ import (
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/keys"
+	"github.com/skerry/skerry/engine/outbox"
 	"github.com/skerry/skerry/engine/replica"
 	"github.com/skerry/skerry/engine/waiting"
 )
@@ -16,7 +17,7 @@ import (
 type Front struct {
 	*around
 	keys       *keys.Keys
-	outbox     *Outbox
+	outbox     *outbox.Outbox
 	errands    *Errands
 	names      *Names
 	containers *Containers
@@ -31,21 +32,25 @@ func New(ctx context.Context, cfg Config) (*Front, error) {
 	q, t := waiting.NewQueue[job](a.Now, a.Workers), turns{waiting.NewTurns[turn](a.Await)}
 	f := &Front{around: a, keys: keys.New(keys.Config{Answer: a.Store.Answer, Commit: a.Site.Commit, Log: a.Log, Now: a.Now}), names: &Names{a}, turns: t, queue: q}
 	f.containers = &Containers{around: a, turns: t, queue: q}
-	f.outbox = newOutbox(a, f.keys, q)
-	f.outbox.run = f.runDeferred
+	f.outbox = outbox.New(outbox.Config{Site: a.Site, Store: a.Store, Keys: f.keys, Spools: a.Spools, Members: a.Members, Log: a.Log, Now: a.Now,
+		CallTimeout: a.CallTimeout, RetryMin: a.RetryMin, Kept: a.Kept, Await: a.Await, Run: f.Submit,
+		Queue: func(id engine.OperationID, in waiting.Lane, delay time.Duration) { q.Add(job{kept: id}, in, delay) }})
 	f.errands = newErrands(a, f.keys, f.names, f.containers, t, q)
 	f.adoption = &Adoption{around: a, errands: f.errands, turns: t}
 	if err := f.errands.takeUp(ctx); err != nil {
 		return nil, err
 	}
-	if err := f.outbox.takeUp(ctx); err != nil {
+	if err := f.outbox.TakeUp(ctx); err != nil {
 		return nil, err
 	}
 	return f, nil
 }
 
 // Attach gives front its ways to other sites. They are made after it, because they call it.
-func (f *Front) Attach(n Network, to engine.Forwarder) { f.network, f.forwarder = n, to }
+func (f *Front) Attach(n Network, to engine.Forwarder) {
+	f.network = n
+	f.outbox.Attach(n, to)
+}
 
 // Run hands kept requests over and settles what has had no certain answer, until ctx ends; it returns when all work has stopped.
 func (f *Front) Run(ctx context.Context) error {
@@ -84,7 +89,7 @@ func (f *Front) do(ctx context.Context, j job) {
 	var err error
 	switch {
 	case j.kept != "":
-		again, err = f.outbox.deliver(ctx, j.kept)
+		again, err = f.outbox.Deliver(ctx, j.kept)
 	case j.errand != "":
 		again, err = f.errands.settle(ctx, j.errand)
 	default:
@@ -101,7 +106,7 @@ func (f *Front) do(ctx context.Context, j job) {
 func (f *Front) SiteChanged(up bool) {
 	f.moved.Strike()
 	if up {
-		f.queue.Hurry(toOthers)
+		f.queue.Hurry(outbox.ToOthers)
 	}
 }
 

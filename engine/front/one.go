@@ -8,6 +8,8 @@ import (
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/keys"
+	"github.com/skerry/skerry/engine/report"
+	"github.com/skerry/skerry/engine/tree"
 	"github.com/skerry/skerry/engine/view"
 )
 
@@ -22,7 +24,7 @@ func (f *Front) exactlyOne(ctx context.Context, r engine.Request, k keys.Keeper)
 	if a, ok, err := f.withContainer(ctx, r, k); ok || err != nil {
 		return a, err
 	}
-	name, candidate := chosenName(r), slices.Contains(r.Placement, f.self)
+	name, candidate := tree.ChosenName(r), slices.Contains(r.Placement, f.self)
 	switch {
 	case !r.Kind.Natural():
 		return engine.Answer{}, &engine.Refusal{Status: http.StatusUnprocessableEntity, Type: "scope-type", Detail: fmt.Sprintf(
@@ -33,7 +35,7 @@ func (f *Front) exactlyOne(ctx context.Context, r engine.Request, k keys.Keeper)
 	case !candidate && len(r.Via) > 0:
 		return engine.Answer{}, f.notHere(r)
 	case !candidate:
-		return f.outbox.passOn(ctx, r, r.Placement, k)
+		return f.passOn(ctx, r, r.Placement, k)
 	}
 	holders, err := f.names.holders(ctx, r.Kind, engine.ResourceID(name))
 	if err != nil {
@@ -52,12 +54,12 @@ func (f *Front) exactlyOne(ctx context.Context, r engine.Request, k keys.Keeper)
 			return f.createAtOne(ctx, r, k, engine.ResourceID(name))
 		}
 	case r.Type != engine.TypeCreate && len(r.Via) == 0:
-		return f.outbox.passOn(ctx, r, []engine.SiteID{at}, k)
+		return f.passOn(ctx, r, []engine.SiteID{at}, k)
 	case r.Type != engine.TypeCreate:
 		return engine.Answer{}, f.notHere(r) // whoever has passed it on asks the others
 	}
 	return engine.Answer{}, &engine.Refusal{Status: http.StatusConflict, Type: "name-taken", Detail: fmt.Sprintf(
-		"%s %q exists at %s, as one of %s; nothing has happened", r.Kind.Name, name, f.name(at), f.nameAll(r.Placement))}
+		"%s %q exists at %s, as one of %s; nothing has happened", r.Kind.Name, name, f.name(at), report.Names(f.name, r.Placement))}
 }
 
 // createAtOne creates what is to be at one site only here.
@@ -120,9 +122,9 @@ func (f *Front) withContainer(ctx context.Context, r engine.Request, k keys.Keep
 	case len(r.Via) > 0:
 		err = f.notHere(r) // whoever has passed it on asks the others
 	case at == "": // the candidates know
-		a, err = f.outbox.passOn(ctx, r, r.Placement, k)
+		a, err = f.passOn(ctx, r, r.Placement, k)
 	default:
-		a, err = f.outbox.passOn(ctx, r, []engine.SiteID{at}, k)
+		a, err = f.passOn(ctx, r, []engine.SiteID{at}, k)
 	}
 	return a, true, err
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/outbox"
 	"github.com/skerry/skerry/engine/waiting"
 )
 
@@ -52,7 +53,7 @@ func TestKeptRequestsKeepTheirOrder(t *testing.T) {
 	if !slices.Contains(nantes.app.log(), "PUT y as nobody") {
 		t.Errorf("nantes was asked %q", nantes.app.log())
 	}
-	if len(paris.store.outbox) != 0 || !paris.outbox.lines.Empty() {
+	if len(paris.store.outbox) != 0 || !paris.outbox.Empty() {
 		t.Error("something is kept still")
 	}
 }
@@ -111,7 +112,7 @@ func TestWhatBecomesOfAKeptRequest(t *testing.T) {
 		"no certain answer, then it runs": {[]error{refusal(504, "upstream")}, engine.StateApplied, "nantes"},
 		"it runs there already":           {[]error{refusal(409, "in-progress")}, engine.StateApplied, "nantes"},
 		"refused for good":                {[]error{refusal(422, "scope-type")}, engine.StateRejected, "nantes"},
-		"forgotten":                       {[]error{errors.New("broken"), refusal(409, forgottenType)}, engine.StateUncertain, "nantes"},
+		"forgotten":                       {[]error{errors.New("broken"), refusal(409, outbox.Forgotten)}, engine.StateUncertain, "nantes"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, "paris", "nantes", "lyon")
@@ -121,7 +122,7 @@ func TestWhatBecomesOfAKeptRequest(t *testing.T) {
 			a, err := paris.Submit(t.Context(), request(images, "POST", "", `{}`, nantes, lyon))
 			w.must(202, a, err)
 			paris.forwards = func(to engine.SiteID, r engine.Request) (err error) {
-				var onDisk kept // should the agent die now, it knows whom alone it may ask again
+				var onDisk struct{ Sent engine.SiteID } // should the agent die now, it knows whom alone it may ask again
 				if row, err := paris.store.Kept(t.Context(), r.Operation); err != nil || json.Unmarshal(row.Data, &onDisk) != nil || onDisk.Sent != to {
 					t.Errorf("it goes to %s, and on disk is that it went to %q, %v", to, onDisk.Sent, err)
 				}

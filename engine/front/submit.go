@@ -12,6 +12,7 @@ import (
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/keys"
+	"github.com/skerry/skerry/engine/outbox"
 	"github.com/skerry/skerry/engine/replica"
 )
 
@@ -45,7 +46,7 @@ func (f *Front) Submit(ctx context.Context, r engine.Request) (engine.Answer, er
 	}
 	target := r.Target
 	first := len(r.Via) == 0 && r.Operation == "" // from a client, and for the first time
-	if first && (deferred(r) || !f.outbox.lines.Empty()) {
+	if first && (outbox.Deferred(r) || !f.outbox.Empty()) {
 		var err error
 		if r, err = f.whole(ctx, r); err != nil {
 			return engine.Answer{}, fmt.Errorf("look up %s: %w", r.Target, err)
@@ -148,7 +149,7 @@ func (f *Front) route(ctx context.Context, r engine.Request, k keys.Keeper, firs
 	}
 	switch leaving := row.Sites[f.self].State == engine.StateLeaving; {
 	case leaving && len(r.Via) == 0:
-		return f.outbox.passOn(ctx, r, f.others(row), k) // it has been removed here, and takes nothing new
+		return f.passOn(ctx, r, f.others(row), k) // it has been removed here, and takes nothing new
 	case leaving:
 		return engine.Answer{}, f.notHere(r)
 	case row.Local != "" && !(r.Type == engine.TypeCreate && r.Target == ""):
@@ -168,7 +169,7 @@ func (f *Front) route(ctx context.Context, r engine.Request, k keys.Keeper, firs
 	if len(rest) == 0 {   // the others have left before
 		return f.whenMade(ctx, row, r, k)
 	}
-	return f.outbox.passOn(ctx, r, rest, k)
+	return f.passOn(ctx, r, rest, k)
 }
 
 // at runs a request that concerns nothing replicated here at its placement.
@@ -182,7 +183,7 @@ func (f *Front) at(ctx context.Context, r engine.Request, k keys.Keeper) (engine
 	case !here && len(r.Via) > 0:
 		return engine.Answer{}, f.notHere(r)
 	case !here:
-		return f.outbox.passOn(ctx, r, r.Placement, k)
+		return f.passOn(ctx, r, r.Placement, k)
 	case len(r.Placement) == 1:
 		return f.errands.alone(ctx, r, k)
 	case r.Creates():
@@ -209,5 +210,11 @@ func (f *Front) at(ctx context.Context, r engine.Request, k keys.Keeper) (engine
 		return engine.Answer{}, &engine.Refusal{Status: http.StatusNotFound, Type: "not-replicated",
 			Detail: fmt.Sprintf("%s %q is not a replicated resource; leave out the scope to change it at one site", r.Kind.Name, r.Target)}
 	}
-	return f.outbox.passOn(ctx, r, rest, k) // made elsewhere, and not heard of here yet
+	return f.passOn(ctx, r, rest, k) // made elsewhere, and not heard of here yet
+}
+
+// passOn hands a request to the nearest of sites that takes it, now or later.
+func (f *Front) passOn(ctx context.Context, r engine.Request, sites []engine.SiteID, k keys.Keeper) (engine.Answer, error) {
+	r.Operation = f.operationOf(r)
+	return f.outbox.PassOn(ctx, r, sites, k)
 }

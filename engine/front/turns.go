@@ -34,8 +34,5 @@ type job struct {
 // queue holds the jobs. What hangs in one service of the application takes no place from what is for others.
 type queue = waiting.Queue[job]
 
-// toOthers is the lane of what waits for other sites, ours of what this agent does by itself; each service has another one.
-const (
-	toOthers waiting.Lane = " others"
-	ours     waiting.Lane = " ours"
-)
+// ours is the lane of what this agent does by itself; what is kept has others.
+const ours waiting.Lane = " ours"

@@ -3,6 +3,7 @@ package report
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/skerry/skerry/engine"
@@ -15,4 +16,13 @@ func Event(kind, subject string, at time.Time, data any) engine.Event {
 		panic(fmt.Sprintf("encode an event: %v", err)) // data are words, numbers and times
 	}
 	return engine.Event{Type: kind, Subject: subject, Time: at, Data: b}
+}
+
+// Names lists sites for people.
+func Names(name func(engine.SiteID) engine.SiteName, ids []engine.SiteID) string {
+	names := make([]string, len(ids))
+	for i, id := range ids {
+		names[i] = string(name(id))
+	}
+	return strings.Join(names, ", ")
 }

@@ -174,6 +174,14 @@ func ShownPath(path, id string) string {
 	return filled
 }
 
+// ShownAs is the identifier in a request as people read it.
+func ShownAs(r engine.Request) string {
+	if r.Target == "" && r.Kind.Within != "" {
+		return engine.Inside(r.Within, "")
+	}
+	return r.Target
+}
+
 // FlightRow describes a request that is in no document: it has run, or may have run, at this site alone.
 func FlightRow(v *view.View, f *flight.Flight, st engine.OperationStatus) engine.OperationRow {
 	o := f.Operation

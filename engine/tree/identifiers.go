@@ -33,6 +33,14 @@ func ChosenID(k *engine.Kind, body []byte) string {
 	return id
 }
 
+// ChosenName is what a client calls what its request makes or changes; empty where it leaves that to the application.
+func ChosenName(r engine.Request) string {
+	if r.Target != "" || !r.Kind.Natural() || r.Type != engine.TypeCreate {
+		return r.Target
+	}
+	return r.Kind.Inside(r.Within, ChosenID(r.Kind, r.Body))
+}
+
 // NameOf is what is given once in a container: what the catalog says, else an identifier that clients choose. It is empty
 // for what has no such name, and for those that the catalog excepts.
 func NameOf(k *engine.Kind, tree any, id string) string {

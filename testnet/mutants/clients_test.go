@@ -25,7 +25,7 @@ func ofClients() []mutant {
 			{"web/intercept/request/bodies.go", "SetReadDeadline(time.Now().Add(c.stall))", "SetReadDeadline(time.Now().Add(5 * time.Minute))"},
 		}, "web/intercept", "TestABodyThatStallsIsGivenUp"},
 		{"what is kept grows", []edit{
-			{"engine/front/outbox.go", "case !o.room.Take(who, bytes, e.Sent != \"\"):", "case !o.room.Take(who, bytes, true):"},
+			{"engine/outbox/outbox.go", "case !o.room.Take(who, bytes, e.Sent != \"\"):", "case !o.room.Take(who, bytes, true):"},
 		}, "engine/front", "TestInvariantWhatIsKeptIsBounded"},
 		{"one address has all connections", []edit{
 			{"cmd/agent/bounds.go", "!from.Addr().IsLoopback() && b.open[from] >= b.most.Client", "false && b.open[from] >= b.most.Client"},

@@ -1,4 +1,4 @@
-package front
+package outbox
 
 import (
 	"context"
@@ -18,22 +18,27 @@ import (
 )
 
 // Outbox keeps requests for which no site could be reached, or the one that was reached gave no answer, or whose caller did not want
-// to wait. Each goes out with its caller's own credentials, in the order in which this site's clients have asked.
+// to wait. Each goes out with its caller's own credentials, in the order in which this site's clients have asked. It is safe for
+// concurrent use. Attach must be called before anything else is, but TakeUp.
 type Outbox struct {
-	*around
-	keys    *keys.Keys
-	lines   *waiting.Lines[lineKey, engine.OperationID]
-	turns   *waiting.Turns[lineKey] // held by whoever hands a request of a line over, or drops one
-	awaited waiting.Callers[engine.OperationID, result]
-	queue   *queue
-	room    *waiting.Room // what is in it
-	// run runs a request that was accepted before it had run.
-	run func(context.Context, *kept) (again bool, err error)
+	Config
+	self      engine.SiteID
+	network   Network
+	forwarder engine.Forwarder
+	lines     *waiting.Lines[lineKey, engine.OperationID]
+	turns     *waiting.Turns[lineKey] // held by whoever hands a request of a line over, or drops one
+	awaited   waiting.Callers[engine.OperationID, result]
+	room      *waiting.Room // what is in it
 }
 
-func newOutbox(a *around, known *keys.Keys, q *queue) *Outbox {
-	return &Outbox{around: a, keys: known, lines: waiting.NewLines[lineKey, engine.OperationID](), turns: waiting.NewTurns[lineKey](a.Await), queue: q, room: waiting.NewRoom(a.Kept)}
+// New returns an outbox in which nothing is kept; TakeUp fills it.
+func New(cfg Config) *Outbox {
+	return &Outbox{Config: cfg, self: cfg.Site.Self(), lines: waiting.NewLines[lineKey, engine.OperationID](), turns: waiting.NewTurns[lineKey](cfg.Await),
+		room: waiting.NewRoom(cfg.Kept)}
 }
+
+// Attach gives the outbox its ways to other sites. They are made after it, because they call it.
+func (o *Outbox) Attach(n Network, to engine.Forwarder) { o.network, o.forwarder = n, to }
 
 // kept is a request in the outbox, as it is stored.
 type kept struct {
@@ -71,21 +76,17 @@ func (e *kept) lane() waiting.Lane {
 	if e.Deferred {
 		return waiting.Lane(e.Service)
 	}
-	return toOthers
-}
-
-func encode(v any) ([]byte, error) {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return nil, fmt.Errorf("encode what is kept of a request: %w", err)
-	}
-	return b, nil
+	return ToOthers
 }
 
 // encoded returns what is stored of a kept request. The store seals it: it holds its caller's credentials.
 func (e kept) encoded() ([]byte, error) {
 	e.Request.Kind, e.Request.Large = nil, nil
-	return encode(e)
+	b, err := json.Marshal(e)
+	if err != nil {
+		return nil, fmt.Errorf("encode operation %s: %w", e.Request.Operation, err)
+	}
+	return b, nil
 }
 
 // open reads what was stored of a kept request.
@@ -113,21 +114,26 @@ func (o *Outbox) read(ctx context.Context, id engine.OperationID) (engine.Kept, 
 	return row, e, err
 }
 
-// keep puts a request into the outbox; sent is the site that may have got it.
-func (o *Outbox) keep(ctx context.Context, r engine.Request, sites []engine.SiteID, sent engine.SiteID, k keys.Keeper) error {
-	return o.keepAs(ctx, kept{Request: r, Placement: sites, Sent: sent}, k)
+// spoolOf makes the large body of a request, if it has one, readable more than once.
+func (o *Outbox) spoolOf(r engine.Request) (engine.Spool, error) {
+	l, ok := r.Large.(Large)
+	if !ok {
+		return nil, nil
+	}
+	return l.Spool(o.Spools)
 }
 
-func (o *Outbox) keepAs(ctx context.Context, e kept, k keys.Keeper) (err error) {
+// keep puts a request into the outbox.
+func (o *Outbox) keep(ctx context.Context, e kept, k keys.Keeper) (err error) {
 	r := e.Request
 	e.Service, e.Kind = r.Kind.Service, r.Kind.Name
-	spool, err := o.spool(r)
+	spool, err := o.spoolOf(r)
 	if err != nil {
 		return err
 	}
 	if spool != nil {
 		if e.Spool, e.Size, err = spool.Keep(); err != nil {
-			return bodyError(err)
+			return engine.Incomplete(err)
 		}
 		defer func() {
 			if err != nil {
@@ -146,15 +152,15 @@ func (o *Outbox) keepAs(ctx context.Context, e kept, k keys.Keeper) (err error) 
 		at = before.KeptAt
 	case !o.room.Take(who, bytes, e.Sent != ""): // what may have run is not refused
 		return &engine.Refusal{Status: http.StatusServiceUnavailable, Type: "unreachable",
-			Detail: "this site keeps as much for " + o.nameAll(e.Placement) + " and others as it may for one caller, or in all; nothing has happened"}
+			Detail: "this site keeps as much for " + report.Names(o.Members.Name, e.Placement) + " and others as it may for one caller, or in all; nothing has happened"}
 	}
 	row := o.row(&e, e.Placement, engine.OperationStatus{State: engine.StatePending})
 	err = o.Site.Commit(ctx, &engine.Batch{
 		Outbox:     []engine.Kept{{Operation: r.Operation, Data: data, KeptAt: at}},
 		Operations: []engine.OperationRow{row},
-		Answers:    o.keys.Given(k, r.Kind, o.accepted(r.Operation)),
-		Events: []engine.Event{o.event("operation.accepted", string(r.Operation), map[string]any{
-			"operation": r.Operation, "service": e.Service, "kind": e.Kind, "type": r.Type, "origin": o.name(o.self)})},
+		Answers:    o.Keys.Given(k, r.Kind, Accepted(r.Operation, o.self)),
+		Events: []engine.Event{report.Event("operation.accepted", string(r.Operation), at, map[string]any{
+			"operation": r.Operation, "service": e.Service, "kind": e.Kind, "type": r.Type, "origin": o.Members.Name(o.self)})},
 	})
 	if err != nil {
 		if none != nil {
@@ -167,7 +173,7 @@ func (o *Outbox) keepAs(ctx context.Context, e kept, k keys.Keeper) (err error) 
 		delay = 0
 	}
 	if o.join(lineOf(r), r.Operation) {
-		o.queue.Add(job{kept: r.Operation}, e.lane(), delay)
+		o.Queue(r.Operation, e.lane(), delay)
 	}
 	return nil
 }
@@ -177,7 +183,7 @@ func (o *Outbox) row(e *kept, sites []engine.SiteID, st engine.OperationStatus) 
 	r := e.Request
 	row := engine.OperationRow{
 		ID: r.Operation, Resource: engine.ResourceID(r.Target), Type: r.Type, Service: e.Service, Kind: e.Kind, Method: r.Method,
-		Path: report.ShownPath(r.Path, shownAs(r)), Scope: r.Scope, Origin: o.self, User: r.User, IssuedAt: o.Now(),
+		Path: report.ShownPath(r.Path, report.ShownAs(r)), Scope: r.Scope, Origin: o.self, User: r.User, IssuedAt: o.Now(),
 		State: st.State, Sites: make(map[engine.SiteID]engine.OperationStatus, len(sites)), Blob: e.blob(),
 	}
 	row.Body, _ = report.Hide(r.Kind, &engine.Operation{ID: r.Operation, Body: r.Body})
@@ -185,14 +191,6 @@ func (o *Outbox) row(e *kept, sites []engine.SiteID, st engine.OperationStatus) 
 		row.Sites[id] = st
 	}
 	return row
-}
-
-// shownAs is the identifier in a request as people read it.
-func shownAs(r engine.Request) string {
-	if r.Target == "" && r.Kind.Within != "" {
-		return engine.Inside(r.Within, "")
-	}
-	return r.Target
 }
 
 // target is a site that may be handed a request, and how the request runs then.
@@ -227,14 +225,17 @@ func (o *Outbox) targets(e *kept) []target {
 // of its line.
 func (o *Outbox) handOver(ctx context.Context, id engine.OperationID) (again bool, err error) {
 	row, e, err := o.read(ctx, id)
-	if there, err := found(err); !there {
+	switch {
+	case errors.Is(err, engine.ErrNotFound):
+		return false, nil
+	case err != nil:
 		return false, err
 	}
 	if e.Spool != "" {
 		e.Request.Large = o.Spools.Open(e.Spool, e.Size)
 	}
 	if e.Deferred {
-		return o.run(ctx, e)
+		return o.runDeferred(ctx, e)
 	}
 	switch known, err := o.Store.Operation(ctx, id); {
 	case err == nil && known.Document != "": // it has run somewhere, and come back in its document
@@ -269,7 +270,7 @@ func (o *Outbox) handOver(ctx context.Context, id engine.OperationID) (again boo
 		switch {
 		case heard == plan.HeardNothing, errors.Is(err, engine.ErrUnreachable) && earlier == t.site:
 			return true, nil // this try, or an earlier one, may have reached it: only this site is asked again
-		case heard == plan.HeardAnswer && kind == forgottenType:
+		case heard == plan.HeardAnswer && kind == Forgotten:
 			return false, o.ended(ctx, e, engine.Answer{}, o.nowhereKnown(ctx, id, t.site), []engine.SiteID{t.site})
 		case heard == plan.HeardAnswer:
 			return false, o.delivered(ctx, e, a, t.site)
@@ -325,13 +326,11 @@ func (o *Outbox) delivered(ctx context.Context, e *kept, a engine.Answer, by eng
 func (o *Outbox) ended(ctx context.Context, e *kept, a engine.Answer, st engine.OperationStatus, sites []engine.SiteID) error {
 	r := e.Request
 	row := o.row(e, sites, st)
-	before, err := o.Store.Operation(ctx, r.Operation)
-	there, err := found(err)
-	if err != nil {
-		return fmt.Errorf("record what became of operation %s: %w", r.Operation, err)
-	}
-	if there {
+	switch before, err := o.Store.Operation(ctx, r.Operation); {
+	case err == nil:
 		row.IssuedAt = before.IssuedAt
+	case !errors.Is(err, engine.ErrNotFound):
+		return fmt.Errorf("record what became of operation %s: %w", r.Operation, err)
 	}
 	switch {
 	case a.Resource != "":
@@ -345,9 +344,9 @@ func (o *Outbox) ended(ctx context.Context, e *kept, a engine.Answer, st engine.
 	}
 	b := &engine.Batch{
 		Delivered: []engine.OperationID{r.Operation}, Operations: []engine.OperationRow{row}, Settles: true,
-		Events: []engine.Event{o.event("operation."+string(st.State), string(r.Operation), map[string]any{
+		Events: []engine.Event{report.Event("operation."+string(st.State), string(r.Operation), o.Now(), map[string]any{
 			"operation": r.Operation, "resource": row.Resource, "service": row.Service, "kind": row.Kind, "type": row.Type,
-			"site": o.nameAll(sites), "state": st.State, "status": st.Status, "error": st.Error})},
+			"site": report.Names(o.Members.Name, sites), "state": st.State, "status": st.Status, "error": st.Error})},
 	}
 	if err := o.Site.Commit(ctx, b); err != nil {
 		return err
@@ -355,11 +354,11 @@ func (o *Outbox) ended(ctx context.Context, e *kept, a engine.Answer, st engine.
 	o.room.Give(e.takes())
 	o.dropSpool(e)
 	if next, ok := o.lines.Leave(lineOf(r), r.Operation); ok {
-		lane := toOthers
+		lane := ToOthers
 		if _, n, err := o.read(ctx, next); err == nil {
 			lane = n.lane()
 		}
-		o.queue.Add(job{kept: next}, lane, 0)
+		o.Queue(next, lane, 0)
 	}
 	return nil
 }
@@ -374,8 +373,8 @@ func (o *Outbox) dropSpool(e *kept) {
 	}
 }
 
-// takeUp puts what an earlier process has kept into lines, and has the first of each line handed over.
-func (o *Outbox) takeUp(ctx context.Context) error {
+// TakeUp puts what an earlier process has kept into lines, and has the first of each line handed over.
+func (o *Outbox) TakeUp(ctx context.Context) error {
 	all, err := o.Store.Outbox(ctx)
 	if err != nil {
 		return fmt.Errorf("list kept requests: %w", err)
@@ -393,13 +392,13 @@ func (o *Outbox) takeUp(ctx context.Context) error {
 		e, err := o.open(row)
 		if err != nil { // it cannot be handed over before its kind is back
 			o.Log.Error("a kept request waits for its kind", "operation", string(row.Operation), "err", err)
-			o.queue.Add(job{kept: row.Operation}, toOthers, 0)
+			o.Queue(row.Operation, ToOthers, 0)
 			continue
 		}
 		who, bytes := e.takes()
 		o.room.Take(who, bytes, true)
 		if o.join(lineOf(e.Request), row.Operation) {
-			o.queue.Add(job{kept: row.Operation}, e.lane(), 0)
+			o.Queue(row.Operation, e.lane(), 0)
 		}
 	}
 	delete(spools, "")
@@ -409,9 +408,9 @@ func (o *Outbox) takeUp(ctx context.Context) error {
 	return nil
 }
 
-// drop gives up a request that this site keeps. ErrNotFound: there is none. engine.ErrSettled: it has been handed over meanwhile, or
+// Drop gives up a request that this site keeps. ErrNotFound: there is none. engine.ErrSettled: it has been handed over meanwhile, or
 // runs now.
-func (o *Outbox) drop(ctx context.Context, id engine.OperationID) error {
+func (o *Outbox) Drop(ctx context.Context, id engine.OperationID) error {
 	_, e, err := o.read(ctx, id)
 	if err != nil {
 		return err
@@ -425,14 +424,14 @@ func (o *Outbox) drop(ctx context.Context, id engine.OperationID) error {
 			return err
 		}
 		if e.Deferred {
-			if !o.keys.Start(keys.Operation(id)) {
+			if !o.Keys.Start(keys.Operation(id)) {
 				return engine.ErrSettled
 			}
-			defer o.keys.End(keys.Operation(id))
+			defer o.Keys.End(keys.Operation(id))
 		}
 		st := engine.OperationStatus{State: engine.StateRejected, At: o.Now(), Error: "dropped by an operator"}
 		if e.Sent != "" {
-			st.Error += fmt.Sprintf("; %s may have got it before", o.name(e.Sent))
+			st.Error += fmt.Sprintf("; %s may have got it before", o.Members.Name(e.Sent))
 		}
 		return o.ended(ctx, e, engine.Answer{}, st, e.Placement)
 	})
@@ -445,5 +444,5 @@ func (o *Outbox) nowhereKnown(ctx context.Context, id engine.OperationID, at eng
 		return engine.OperationStatus{State: engine.StateApplied, At: o.Now()}
 	}
 	return engine.OperationStatus{State: engine.StateUncertain, Status: http.StatusConflict, At: o.Now(),
-		Error: fmt.Sprintf("it may have run at %s, which it was handed to long ago: nothing is known of it there any more", o.name(at))}
+		Error: fmt.Sprintf("it may have run at %s, which it was handed to long ago: nothing is known of it there any more", o.Members.Name(at))}
 }

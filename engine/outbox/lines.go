@@ -1,4 +1,4 @@
-package front
+package outbox
 
 import (
 	"cmp"
@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/tree"
 )
 
 // What this site keeps for others about one resource is handed over in the order in which its clients asked for it, and what they
@@ -19,7 +20,9 @@ type lineKey struct {
 }
 
 // lineOf names the line of a request.
-func lineOf(r engine.Request) lineKey { return lineKey{r.Kind.Service, r.Kind.Name, chosenName(r)} }
+func lineOf(r engine.Request) lineKey {
+	return lineKey{r.Kind.Service, r.Kind.Name, tree.ChosenName(r)}
+}
 
 // byAge orders kept requests, the oldest first.
 func byAge(a, b engine.Kept) int {
@@ -44,8 +47,11 @@ func (o *Outbox) inTurn(ctx context.Context, key lineKey, f func() error) error 
 	return f()
 }
 
-// catchUp hands over what this site's clients have asked for before, and reports whether some of that still waits.
-func (o *Outbox) catchUp(ctx context.Context, r engine.Request) (waits bool, err error) {
+// Empty reports whether nobody's requests wait for each other.
+func (o *Outbox) Empty() bool { return o.lines.Empty() }
+
+// CatchUp hands over what this site's clients have asked for before, and reports whether some of that still waits.
+func (o *Outbox) CatchUp(ctx context.Context, r engine.Request) (waits bool, err error) {
 	key := lineOf(r)
 	if len(o.lines.Before(key, r.Operation)) == 0 {
 		return false, nil
@@ -62,9 +68,9 @@ func (o *Outbox) catchUp(ctx context.Context, r engine.Request) (waits bool, err
 	return waits, err
 }
 
-// deliver tries again to hand a kept request over, when nothing of its line is before it: whoever is handed over calls the next. It
+// Deliver tries again to hand a kept request over, when nothing of its line is before it: whoever is handed over calls the next. It
 // reports whether to try again later.
-func (o *Outbox) deliver(ctx context.Context, id engine.OperationID) (again bool, err error) {
+func (o *Outbox) Deliver(ctx context.Context, id engine.OperationID) (again bool, err error) {
 	_, e, err := o.read(ctx, id)
 	if errors.Is(err, engine.ErrNotFound) {
 		return false, nil
