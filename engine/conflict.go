@@ -43,6 +43,9 @@ const (
 	ConflictRejoined ConflictKind = "rejoined"
 	// ConflictAside: a defect of the agent's own has struck the resource; it is set aside.
 	ConflictAside ConflictKind = "aside"
+	// ConflictForked: the site has signed two different changes under one number. What it has written in that line from there on counts at no
+	// site; the conflict tells people so, and names it.
+	ConflictForked ConflictKind = "forked"
 )
 
 // Action is what a person can decide about a conflict.

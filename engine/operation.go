@@ -70,8 +70,9 @@ type Operation struct {
 	// Line is that of the change that it is in. Origin is the site where it ran first, whose line it is.
 	Line   Line   `cbor:"-"`
 	Origin SiteID `cbor:"-"`
-	// Epoch is that of the document that it is in.
-	Epoch uint64 `cbor:"-"`
+	// Epoch is that of the document that it is in, Change the number of the change; zero: a checkpoint has told of it.
+	Epoch  uint64 `cbor:"-"`
+	Change uint64 `cbor:"-"`
 	// Name is what this site's catalog calls the request, empty for none; rules for pairs of operations may name it.
 	Name string `cbor:"-"`
 }

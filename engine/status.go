@@ -20,6 +20,8 @@ type Status struct {
 	// Whole says that the site has all that anybody has written in the epoch before; Over, that it has dropped that.
 	Whole bool `cbor:"7,keyasint,omitempty"`
 	Over  bool `cbor:"8,keyasint,omitempty"`
+	// Sum is a digest of what that epoch has, told with Whole: it ends only where all have the same.
+	Sum []byte `cbor:"26,keyasint,omitempty"`
 
 	// Settled counts the operations that need nothing more there.
 	Settled Vector `cbor:"10,keyasint,omitempty"`
@@ -64,6 +66,8 @@ const (
 	MaxOutcomes = 64
 	// MaxDiffers bounds the paths at which a site says that its application differs.
 	MaxDiffers = 8
+	// sumLen is the length of Status.Sum.
+	sumLen = 32
 )
 
 // Wrote is what a site has written in a line: how many changes in the epoch that it writes in, how many in the one before, and how many
@@ -102,6 +106,8 @@ type Shown struct {
 	Since int64 `cbor:"7,keyasint"`
 	// Steady says that it showed the same again a while later. It is told only where sites differ.
 	Steady bool `cbor:"8,keyasint,omitempty"`
+	// Of tells which changes the operations are in. Vectors count alike what a member has written differently for different sites.
+	Of uint64 `cbor:"9,keyasint,omitempty"`
 }
 
 // Unseen is why a Shown holds no hash.
@@ -227,6 +233,8 @@ func (s *Status) validate() error {
 		return errors.New("no document")
 	case s.Number == 0:
 		return errors.New("no number")
+	case len(s.Sum) > sumLen:
+		return fmt.Errorf("a sum of %d bytes", len(s.Sum))
 	case len(s.Outcomes) > MaxOutcomes:
 		return fmt.Errorf("%d outcomes", len(s.Outcomes))
 	case s.Shown != nil && len(s.Shown.Differs) > MaxDiffers:

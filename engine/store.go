@@ -35,6 +35,8 @@ type Batch struct {
 	// Dropped are epochs of documents whose changes are deleted.
 	Dropped []EpochOf
 	Changes []*Change
+	// Forks take the changes away that do not count any more. Of one line the last one stays.
+	Forks []ProvenFork
 	// Operations are rows, new or replaced; one that names no document does not take the place of one that does. Blobs that are needed no more are told by NeedsBlob.
 	Operations []OperationRow
 	// Errands are begun or replaced, Ended are over.
@@ -76,6 +78,8 @@ type Store interface {
 	// about limit bytes of them (0: no bound, at least one otherwise), and whether there are more. They are as Read makes them
 	// of stored ones. A nil have shows nothing.
 	Changes(ctx context.Context, id DocumentID, have map[uint64]map[Line]uint64, limit int) ([]StoredChange, bool, error)
+	// Forks returns the forks of lines of a resource.
+	Forks(ctx context.Context, id DocumentID) ([]ProvenFork, error)
 	// Digests lists the digests of the documents of a range that are shared with a site, by rising identifier.
 	Digests(ctx context.Context, with SiteID, r Range) ([]Digest, error)
 	// AllDigests calls each for every document that is shared with anybody. It is for the start.

@@ -25,6 +25,11 @@ func (w *writer) batch(b *engine.Batch) (firstEvent uint64, err error) {
 			return 0, fmt.Errorf("change %d of %s in document %s: %w", c.Number, c.Line, c.Document, err)
 		}
 	}
+	for i := range b.Forks {
+		if err := w.putFork(&b.Forks[i]); err != nil {
+			return 0, fmt.Errorf("fork of %s in document %s: %w", b.Forks[i].Line, b.Forks[i].Document, err)
+		}
+	}
 	for i := range b.Operations {
 		if err := w.putOperation(&b.Operations[i]); err != nil {
 			return 0, fmt.Errorf("operation %s: %w", b.Operations[i].ID, err)

@@ -9,7 +9,7 @@ const firstVersion = 4
 
 // migrations bring a database from one version to the next, the first of them an empty one to firstVersion. user_version says
 // which has run. What was released is never edited: a change of the schema is a new entry.
-var migrations = []string{schema4}
+var migrations = []string{schema4, schema5}
 
 // schema4 is written around what is done most, a write:
 //   - A row of resources holds all that is kept of one, so that a write of it is one statement. Columns that lists read come
@@ -220,5 +220,22 @@ CREATE TABLE records (
 	key   TEXT NOT NULL,
 	value BLOB NOT NULL,
 	PRIMARY KEY (shelf, key)
+) WITHOUT ROWID;
+`
+
+// schema5 adds the forks of lines. A row has the earliest one of its line that is known, with the two changes that prove it.
+const schema5 = `
+CREATE TABLE forks (
+	resource         INTEGER NOT NULL,
+	line             INTEGER NOT NULL,
+	epoch            INTEGER NOT NULL,
+	number           INTEGER NOT NULL, -- of the first change that does not count
+	stands           INTEGER NOT NULL, -- whether what the line has written in the epoch counts all the same
+	at               INTEGER NOT NULL,
+	first_signature  BLOB NOT NULL,
+	first_bytes      BLOB NOT NULL, -- sealed
+	second_signature BLOB NOT NULL,
+	second_bytes     BLOB NOT NULL, -- sealed
+	PRIMARY KEY (resource, line)
 ) WITHOUT ROWID;
 `

@@ -25,6 +25,11 @@ func changePlace(document engine.DocumentID, epoch uint64, line engine.Line, num
 	return strconv.AppendUint(append(append(append(p, 0), line...), 0), number, 10)
 }
 
+// forkPlace is that of one of the two changes that prove a fork.
+func forkPlace(document engine.DocumentID, line engine.Line, i int) []byte {
+	return strconv.AppendUint(append(append(append(place("forks.bytes", string(document)), 0), line...), 0), uint64(i), 10)
+}
+
 // seal encrypts a value; nil, which is no value, stays nil.
 func (v *Vault) seal(b, place []byte) []byte {
 	if b == nil {

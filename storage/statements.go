@@ -31,6 +31,8 @@ const (
 	dropEpoch = putCheckpoint + 1 + iota
 	addChange
 	readChange
+	dropVoid
+	putFork
 
 	addOperation
 	changeOperation
@@ -107,6 +109,12 @@ func texts() (all [statementCount]string) {
 		addChange: `INSERT INTO changes (resource, epoch, line, number, signature, bytes) VALUES (?, ?, ?, ?, ?, ?)
 			ON CONFLICT (resource, epoch, line, number) DO NOTHING`,
 		readChange: `SELECT bytes FROM changes WHERE resource = ? AND epoch = ? AND line = ? AND number = ?`,
+
+		dropVoid: `DELETE FROM changes WHERE resource = ? AND line = ? AND (epoch > ? OR epoch = ? AND number >= ?)`,
+		putFork: `INSERT INTO forks (resource, line, epoch, number, stands, at, first_signature, first_bytes, second_signature, second_bytes)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (resource, line) DO UPDATE SET epoch = excluded.epoch, number = excluded.number,
+			stands = excluded.stands, at = excluded.at, first_signature = excluded.first_signature, first_bytes = excluded.first_bytes,
+			second_signature = excluded.second_signature, second_bytes = excluded.second_bytes`,
 
 		addOperation: `INSERT INTO operations (state, open, states, settled_at, blob_needed, errors, sites, placement, subject, resource,
 			type, kind, method, path, scope, origin, user, issued_at, parents, blob, blob_size, change, body, id)

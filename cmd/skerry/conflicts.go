@@ -58,7 +58,7 @@ type conflictsList struct {
 	Service  string `placeholder:"NAME" help:"Only those of this service; of a resource, which service's is meant."`
 	Kind     string `placeholder:"NAME" help:"The resource's kind, where its identifier alone means several."`
 	Site     string `placeholder:"NAME" help:"Only those at this site."`
-	About    string `placeholder:"KIND" help:"Only those that are exists, name, rival, not-accepted, refused, contested, uncertain, undeclared, drift, contention, name-taken, rejoined or aside."`
+	About    string `placeholder:"KIND" help:"Only those that are exists, name, rival, not-accepted, refused, contested, uncertain, undeclared, drift, contention, name-taken, rejoined, aside or forked."`
 	Accepted bool   `help:"Those about which somebody has decided that the site may differ, instead of those that wait."`
 }
 

@@ -24,9 +24,9 @@ func EpochBegun(v *view.View) bool {
 }
 
 // EpochOver reports whether the epoch before the current one is over here: every member writes in the current one and has all that
-// any has written before, and a checkpoint stands for it.
+// any has written before, the same in the end, and a checkpoint stands for it.
 func EpochOver(v *view.View) bool {
-	if len(v.Epochs) < 2 || v.History.Base() == nil || v.Refused > 0 || !v.Whole() {
+	if len(v.Epochs) < 2 || v.History.Base() == nil || v.Refused > 0 || v.Stale || view.Apart(v) || !v.Whole() {
 		return false
 	}
 	for _, m := range v.Correspondents() {

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/skerry/skerry/engine"
-	"github.com/skerry/skerry/engine/merge"
 	"github.com/skerry/skerry/engine/plan"
 	"github.com/skerry/skerry/engine/view"
 )
@@ -19,7 +18,7 @@ func Stable(v *view.View) engine.Vector {
 	vectors = append(vectors, v.History.Complete())
 	for _, m := range members {
 		st := v.At(m)
-		if st.Settled == nil || v.Lacks(m) || m != v.Self && heldOf(st, v.History) {
+		if st.Settled == nil || v.Lacks(m) || m != v.Self && heldOf(v, st) {
 			return nil
 		}
 		vectors = append(vectors, st.Settled)
@@ -28,9 +27,9 @@ func Stable(v *view.View) engine.Vector {
 }
 
 // heldOf reports whether an operation that a site has issued, by its status, is not complete here.
-func heldOf(st *engine.Status, h *merge.History) bool {
+func heldOf(v *view.View, st *engine.Status) bool {
 	for l, wrote := range st.Lines {
-		if h.Last(l) < wrote.Issued {
+		if v.Forks[l] == nil && v.History.Last(l) < wrote.Issued {
 			return true
 		}
 	}

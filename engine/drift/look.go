@@ -57,7 +57,7 @@ func IsItem(v *view.View, body []byte) bool {
 // Show takes in what the application shows in this state. Later says that it was read, a while after it was looked at last.
 func Show(v *view.View, now *engine.Shown, body []byte, at time.Time, later bool) {
 	v.Mine.Unseen = ""
-	now.Since = at.UnixMicro()
+	now.Since, now.Of = at.UnixMicro(), v.Operated()
 	before := v.Me.Shown
 	remember(v, before, now, later)
 	contended, summary := contention(v, now, at), summary(v, now, body)

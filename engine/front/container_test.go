@@ -18,7 +18,7 @@ func boxed(t *testing.T) (*world, *site) {
 	_, id, _ := documents{}.Identify(about)
 	r := paris.newReplica(id, about)
 	tell := func(site engine.SiteID, i engine.Inner) {
-		r.TakeEntries(view.NewEpoch(0, engine.Tip{}), engine.Line(site), []engine.Entry{{Map: engine.MapContents, Value: engine.Encode(&i)}}, nil, func(err error) { t.Error(err) })
+		r.TakeEntries(view.NewEpoch(0, engine.Tip{}), engine.Line(site), 1, []engine.Entry{{Map: engine.MapContents, Value: engine.Encode(&i)}}, nil, func(err error) { t.Error(err) })
 	}
 	tell("nantes", engine.Inner{Kind: "thing", Local: "blue", Name: "blue", At: 1})
 	tell("paris", engine.Inner{Kind: "thing", Local: "red", Name: "red", At: 2})

@@ -247,16 +247,6 @@ func (k *known) At(name engine.Line, n uint64) *engine.Operation { return k.line
 // Last returns the number of the newest complete operation of a line, 0 when there is none.
 func (k *known) Last(name engine.Line) uint64 { return k.lines[name].last() }
 
-// HasAll reports whether all operations that a vector counts are here, and complete.
-func (k *known) HasAll(counted engine.Vector) bool {
-	for l, n := range counted {
-		if n > k.Last(l) {
-			return false
-		}
-	}
-	return true
-}
-
 // Issued returns the number of the newest operation of a line that is here, also where it is held back.
 func (k *known) Issued(name engine.Line) uint64 {
 	l := k.lines[name]

@@ -34,6 +34,9 @@ func next(h *merge.History, s Standing) Step {
 	if s.Yields {
 		return hold("")
 	}
+	if len(s.Undo) > 0 {
+		return takeBack(h, s)
+	}
 	if facts := unexecuted(h, s); len(facts) > 0 {
 		return executeFacts(h, s, facts)
 	}
@@ -180,6 +183,17 @@ func (p *planner) pass(rest []*engine.Operation) Step {
 		}
 	}
 	return Step{Kind: StepSkip, Operations: rest[:1]}
+}
+
+// takeBack sets what operations that do not count any more have set to what the others amount to. What nobody can see of them stays: the
+// effect of an action that the catalog does not declare.
+func takeBack(h *merge.History, s Standing) Step {
+	if h.Exists(s.Shows) && !s.Gone {
+		if e := restoring(s.Fold(h), s.Undo); !e.Empty() {
+			return Step{Kind: StepCorrect, Operations: s.Undo, Correction: e, Void: true}
+		}
+	}
+	return Step{Kind: StepVacuous, Operations: s.Undo}
 }
 
 // outlived finds among rest, where the object is gone, one that may have run on it and counts for nothing any more: while a

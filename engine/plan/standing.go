@@ -43,6 +43,8 @@ type Standing struct {
 	Lossy bool
 	// Yields says that the name, and with it the object, is another resource's here: nothing is done before that changes.
 	Yields bool
+	// Undo are operations that do not count any more, whoever they are known to, and that the application may show. They are in no history.
+	Undo []*engine.Operation
 	// Dropped says that it is gone because a person has decided against it: it is not made anew.
 	Dropped bool
 }

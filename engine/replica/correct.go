@@ -100,10 +100,11 @@ func (t *correct) takenBack(r *Replica, shown engine.Reply) bool {
 func (t *correct) succeed(r *Replica, reply engine.Reply) {
 	step := t.step
 	if step.Void {
-		o := step.Operations[0]
-		r.Became(o.ID, engine.Outcome{State: engine.StateSuperseded})
-		r.ends(o)
-		r.settle(o)
+		for _, o := range step.Operations {
+			r.Became(o.ID, engine.Outcome{State: engine.StateSuperseded})
+		}
+		r.ends(step.Operations...)
+		r.settle(step.Operations...)
 		return
 	}
 	for _, o := range step.Operations {

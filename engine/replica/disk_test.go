@@ -108,7 +108,7 @@ func (s *site) view(id engine.DocumentID) *view.View {
 	for _, c := range d.changes {
 		e := v.Numbered(c.Epoch)
 		e.Wrote(c)
-		v.TakeEntries(e, c.Line, c.Entries, func(o *engine.Operation) bool { return env{s}.Admits(v.Kind, o) }, must)
+		v.TakeEntries(e, c.Line, c.Number, c.Entries, func(o *engine.Operation) bool { return env{s}.Admits(v.Kind, o) }, must)
 	}
 	return v
 }

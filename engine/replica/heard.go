@@ -1,7 +1,6 @@
 package replica
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/skerry/skerry/engine"
@@ -10,6 +9,9 @@ import (
 
 // heard takes in what came from another site. What is news is passed on to others, who may not have got it.
 func (r *Replica) heard(in *Heard) {
+	if f := view.ForkOf(r.View, in.Changes); f != nil {
+		forked(r, f, in.Changes[0], in.Changes[1])
+	}
 	if len(in.Changes) > 0 || in.Checkpoint != nil {
 		if !r.hears(in) {
 			r.heardStatuses(in)
@@ -65,7 +67,9 @@ func (r *Replica) hears(in *Heard) bool {
 	case r.Numbered(in.Epoch) != nil:
 		return true
 	case in.Epoch < last.Number:
-		lost := func(c *engine.Change) bool { return c.Author() == r.Self && c.Number > r.Me.Lines[c.Line].Final }
+		lost := func(c *engine.Change) bool {
+			return c.Author() == r.Self && c.Number > r.Me.Lines[c.Line].Final && !r.Voids(c.Line, c.Epoch, c.Number)
+		}
 		if in.Epoch+1 == last.Number && !r.Me.Rejoins && slices.ContainsFunc(in.Changes, lost) { // and this site has ended that epoch without it
 			r.fallBehind(true)
 		}
@@ -92,30 +96,46 @@ func (r *Replica) hears(in *Heard) bool {
 
 // hear takes in one change.
 func (r *Replica) hear(c *engine.Change) view.Verdict {
+	if f := view.ForkBy(r.View, c); f != nil {
+		forked(r, f, nil, c)
+		return view.Forked
+	}
 	e := r.Numbered(c.Epoch)
-	if c.Author() == r.Self && !r.Me.Rejoins && e != nil && c.Number > e.Tip(c.Line).Number {
+	if c.Author() == r.Self && !r.Me.Rejoins && e != nil && c.Number > e.Tip(c.Line).Number && !r.Voids(c.Line, c.Epoch, c.Number) {
 		r.fallBehind(false)
 		return view.Known
 	}
-	if e != nil && e != r.Current() && r.Whole() { // of a lost run, and the others may have ended that epoch without it
+	if e != nil && e != r.Current() && r.Whole() && !view.Apart(r.View) { // of a lost run, and the others may have ended that epoch without it
 		return view.Known
 	}
 	verdict := r.TakeChange(c, func(o *engine.Operation) bool { return r.env.Admits(r.Kind, o) }, func(err error) {
 		r.note("an entry of a document was left out", err)
 	})
-	switch verdict {
-	case view.Taken:
-		for _, entry := range c.Entries {
-			if entry.Map == engine.MapOperations {
-				r.hearOperation(c, entry)
-			}
+	for _, entry := range c.Entries {
+		if verdict == view.Taken && entry.Map == engine.MapOperations {
+			r.hearOperation(c, entry)
 		}
-	case view.Forked:
-		r.note("a site has signed two changes under one number: the one that was heard first stays here, others may have the other", fmt.Errorf("change %d of %s", c.Number, c.Line))
-		r.out.Forked = c
 	}
 	return verdict
 }
+
+// forked takes in that two changes prove a fork; nil: the first one is here. Nothing is done before the view consists of what counts.
+func forked(r *Replica, f *engine.Fork, first, second *engine.Change) {
+	f.At = r.Now
+	view.TakeFork(r.View, *f, mayShow(r))
+	r.out.Forked = append(r.out.Forked, Forked{*f, first, second})
+}
+
+// mayShow tells which operations the application here shows, or may show.
+func mayShow(r *Replica) func(*engine.Operation) bool {
+	st := r.standing()
+	return func(o *engine.Operation) bool {
+		return st.Shows(o) || r.Sent != nil && r.Sent.Operation.ID == o.ID || r.Doubts[o.ID]
+	}
+}
+
+// Recast has the replica consist of what counts, as it was made of what is stored.
+func Recast(r *Replica, all *view.View) { view.Recast(r.View, all, mayShow(r)) }
 
 // hearOperation takes note of when a deletion of another site came.
 func (r *Replica) hearOperation(c *engine.Change, entry engine.Entry) {

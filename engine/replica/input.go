@@ -130,8 +130,8 @@ type Effects struct {
 	Events []engine.Event
 	// Settles says that something that had begun has come to its end.
 	Settles bool
-	// Forked is a change whose author has signed another one under its number.
-	Forked *engine.Change
+	// Forked are forks that are news.
+	Forked []Forked
 	// Own says that another site has changes or statuses of this site that are not here: the disk was set back.
 	// Late: the others have let go of what is here.
 	Own, Late bool
@@ -142,10 +142,17 @@ type Effects struct {
 	Checkpoint []byte
 	// Contents says that what lies inside it may have changed.
 	Contents bool
-	// Unfold says that what a checkpoint stands for which this site has made is to be in its place again (Replica.Unfold).
+	// Unfold says that the view is to be made anew of what is stored (view.Recast): what a checkpoint stands for which this site has made is
+	// needed again, or something does not count any more.
 	Unfold bool
 	// Pass are changes and statuses that were news and may be to others, too.
 	Pass *Heard
+}
+
+// Forked is a fork with the two changes that prove it. Nil: the first one is here already.
+type Forked struct {
+	engine.Fork
+	First, Second *engine.Change
 }
 
 // GivenTo is an answer for a client.

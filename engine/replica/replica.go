@@ -155,7 +155,7 @@ func (r *Replica) write(entries ...engine.Entry) {
 	if len(entries) == 0 {
 		return
 	}
-	r.TakeEntries(r.Current(), r.Line, entries, func(o *engine.Operation) bool { return r.env.Admits(r.Kind, o) || true }, func(err error) {
+	r.TakeEntries(r.Current(), r.Line, r.Current().Tip(r.Line).Number+1, entries, func(o *engine.Operation) bool { return r.env.Admits(r.Kind, o) || true }, func(err error) {
 		r.env.Note(r.Document, "an entry of this site's own makes no sense", err)
 	})
 	r.out.Entries, r.out.Epoch = append(r.out.Entries, entries...), r.Current().Number

@@ -25,6 +25,9 @@ func (r *Replica) advance() {
 		r.refuseAll(r.rejoining())
 		return
 	}
+	if r.Stale {
+		return
+	}
 	for r.task == nil {
 		t := r.choose()
 		if t == nil {

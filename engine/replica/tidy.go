@@ -10,7 +10,7 @@ import (
 
 // tidy sees to it that what is kept of a resource does not grow, and that what is due later is not forgotten.
 func (r *Replica) tidy() {
-	if r.About.Chooses() || r.behind {
+	if r.out.Unfold = r.Stale && !r.Busy() && !r.behind; r.behind || r.Stale || r.About.Chooses() {
 		return
 	}
 	if news, again := r.Lapse(r.env.Now(), r.limits.LeaveWithin); news {

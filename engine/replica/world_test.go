@@ -423,9 +423,6 @@ func (s *site) carryOut(r *Replica, out *Effects) {
 			s.wakes[id] = out.Wake
 		}
 	}
-	if out.Forked != nil {
-		s.world.tell("%s: has two changes of one number by %s", s.id, out.Forked.Line)
-	}
 	if out.Unfold {
 		s.world.tell("%s: takes all operations of %s up again that its checkpoint stands for", s.id, r.About.Key)
 		s.unfold(r.Document, r)

@@ -28,7 +28,7 @@ func Conflicts(v *view.View) []engine.Conflict {
 		return nil
 	}
 	if v.About.Chooses() {
-		return choiceConflicts(v)
+		return append(choiceConflicts(v), forkConflicts(v)...)
 	}
 	list := append(outcomeConflicts(v), waitConflicts(v)...)
 	explained := map[engine.SiteID]bool{} // sites that differ because of something that went wrong there
@@ -40,13 +40,32 @@ func Conflicts(v *view.View) []engine.Conflict {
 			list = append(list, c)
 		}
 	}
-	return append(list, insideConflicts(v)...)
+	return slices.Concat(list, insideConflicts(v), forkConflicts(v))
+}
+
+// forkConflicts name the sites that have signed two different changes under one number.
+func forkConflicts(v *view.View) []engine.Conflict {
+	var list []engine.Conflict
+	for _, l := range v.Lines() {
+		f, what := v.Forks[l], "nothing that it has written since counts at any site"
+		if f.Stands {
+			what = "all sites had taken it before that was known, and it stays; nothing that came after it counts"
+		}
+		c := newConflict(v, engine.ConflictForked, l.Site(), f.At, fmt.Sprintf("%s has signed two different changes under one number (change %d of its line %s): "+
+			"%s; its key is not to be trusted", v.Name(l.Site()), f.Number, l.Run(), what), "forked", l.Run(), fmt.Sprint(f.Epoch, ".", f.Number))
+		c.Actions = []engine.Action{engine.ActionDismiss}
+		if decided := v.Decisions.Accepted(c.ID, 0); decided != nil {
+			c.Accepted, c.Actions = decided, []engine.Action{}
+		}
+		list = append(list, c)
+	}
+	return list
 }
 
 // MayDiffer reports whether somebody has accepted that a site differs from the others.
 func MayDiffer(conflicts []engine.Conflict, s engine.SiteID) bool {
 	return slices.ContainsFunc(conflicts, func(c engine.Conflict) bool {
-		return c.Site == s && !c.Open() && c.Kind != engine.ConflictNameTaken
+		return c.Site == s && !c.Open() && c.Kind != engine.ConflictNameTaken && c.Kind != engine.ConflictForked
 	})
 }
 
@@ -236,6 +255,9 @@ func DroppedBecause(out engine.Outcome) string {
 
 // acceptedWords says in words that a site differs because somebody has decided so.
 func acceptedWords(v *view.View, c *engine.Conflict) string {
+	if c.Kind == engine.ConflictForked {
+		return fmt.Sprintf("%s (%s has taken note of it)", c.Reason, v.Name(c.Accepted.By))
+	}
 	if c.Accepted.Action == engine.ActionDrop {
 		return "differs from the other sites: " + c.Reason
 	}

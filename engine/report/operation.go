@@ -38,6 +38,19 @@ func OperationRow(v *view.View, o *engine.Operation) engine.OperationRow {
 	return row
 }
 
+// voidReason says why an operation counts nowhere.
+const voidReason = "the site that has signed it has signed something else in its place: it counts at no site"
+
+// VoidRow describes an operation of a forked line that does not count.
+func VoidRow(v *view.View, o *engine.Operation) engine.OperationRow {
+	row := OperationRow(v, o)
+	row.State, row.NeedsBlob = engine.StateSuperseded, false
+	for s, st := range row.Sites {
+		row.Sites[s] = engine.OperationStatus{State: engine.StateSuperseded, At: st.At, Error: voidReason}
+	}
+	return row
+}
+
 // OperationStatus returns what is known of o at a site.
 func OperationStatus(v *view.View, s engine.SiteID, o *engine.Operation) engine.OperationStatus {
 	site, out := v.At(s), v.Outcomes(s)[o.ID]

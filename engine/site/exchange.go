@@ -85,6 +85,7 @@ func (x *exchange) missing(ctx context.Context, with engine.SiteID, h engine.Hav
 	formerly, left, alike, shared, back := false, false, false, false, false
 	var theirs, statuses []engine.SignedStatus
 	var mine []byte
+	var forked map[engine.Line]*engine.Fork
 	err = s.look(ctx, h.Document, func(r *resident) {
 		if shared = shares(r, with); !shared {
 			return
@@ -106,6 +107,7 @@ func (x *exchange) missing(ctx context.Context, with engine.SiteID, h engine.Hav
 		}
 		back = r.Holds(with) && r.At(with).Number == 0 // it has not begun anew
 		alike = sameCounts(r.Have().Changes, h.Changes)
+		forked = maps.Clone(r.Forks)
 	})
 	switch {
 	case err != nil:
@@ -127,8 +129,12 @@ func (x *exchange) missing(ctx context.Context, with engine.SiteID, h engine.Hav
 	if err != nil {
 		return 0, false, err
 	}
-	if alike && len(theirs)+len(statuses) == 0 && mine == nil { // as many, and not the same: one of its lines has another end
-		if stored, _, err = s.cfg.Store.Changes(ctx, h.Document, butLast(h.Changes), 0); err != nil {
+	proofs, err := x.proofs(ctx, h, raw, forked)
+	if err != nil {
+		return 0, false, err
+	}
+	if alike && len(theirs)+len(statuses)+len(proofs) == 0 && mine == nil { // as many, and not the same: one of its lines has another end
+		if stored, _, err = s.cfg.Store.Changes(ctx, h.Document, butLast(h.Changes, forked), max(limit, 1)); err != nil {
 			return 0, false, err
 		}
 	}
@@ -154,6 +160,9 @@ func (x *exchange) missing(ctx context.Context, with engine.SiteID, h engine.Hav
 		}
 		list[len(list)-1].More = more
 	}
+	if !more {
+		list = append(list, proofs...)
+	}
 	l.Parcels = append(l.Parcels, list...)
 	l.Statuses = append(l.Statuses, theirs...) // before it does what its lost run may have done
 	if more {
@@ -171,16 +180,44 @@ func sameCounts(a, b map[uint64]map[engine.Line]uint64) bool {
 	return maps.EqualFunc(a, b, func(x, y map[engine.Line]uint64) bool { return maps.Equal(x, y) })
 }
 
-// butLast is what a site has without the last change of each line.
-func butLast(have map[uint64]map[engine.Line]uint64) map[uint64]map[engine.Line]uint64 {
+// butLast is what a site has without the last change of each line; of forked lines, without the second half of them: they may have parted
+// long before.
+func butLast(have map[uint64]map[engine.Line]uint64, forked map[engine.Line]*engine.Fork) map[uint64]map[engine.Line]uint64 {
 	less := make(map[uint64]map[engine.Line]uint64, len(have))
 	for epoch, lines := range have {
 		less[epoch] = maps.Clone(lines)
-		for line := range less[epoch] {
-			less[epoch][line]--
+		for line, n := range lines {
+			if n > 0 {
+				n--
+			}
+			if forked[line] != nil {
+				n /= 2
+			}
+			less[epoch][line] = n
 		}
 	}
 	return less
+}
+
+// proofs are what proves the forks that a site does not know of, or only a later one of their line.
+func (x *exchange) proofs(ctx context.Context, h engine.Have, about []byte, forked map[engine.Line]*engine.Fork) (list []engine.Parcel, err error) {
+	news := func(f *engine.Fork) bool {
+		known, is := h.Forks[f.Line]
+		return !is || f.Before(&known)
+	}
+	if !slices.ContainsFunc(slices.Collect(maps.Values(forked)), news) {
+		return nil, nil
+	}
+	all, err := x.site.cfg.Store.Forks(ctx, h.Document)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range all {
+		if news(&f.Fork) {
+			list = append(list, engine.Parcel{About: about, Epoch: f.Epoch, Changes: f.Proof[:]})
+		}
+	}
+	return list, nil
 }
 
 // Blob implements engine.Exchange.

@@ -225,6 +225,9 @@ func (w *wakeUp) heard(o *opened) (missing, refused error) {
 		w.drop(r)
 	case out.Pass != nil:
 		w.batch.Changes = append(w.batch.Changes, out.Pass.Changes...)
+		fallthrough
+	default:
+		forked(w, r, out.Forked)
 	}
 	if out.Missing {
 		missing = fmt.Errorf("document %s: %w", o.id, engine.ErrMissing)

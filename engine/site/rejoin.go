@@ -74,25 +74,3 @@ func (w *wakeUp) rejoin(a anew) {
 	k.changed, k.statuses = true, true
 	w.stepOf(r, replica.Wake{})
 }
-
-// unfold has a replica consist of all that is stored of it again, in the place of a checkpoint that it has made: a site that was set back
-// has issued something which has not seen what that stands for.
-func unfold(w *wakeUp, id engine.DocumentID) {
-	s := w.s
-	r, err := s.reach(w.ctx, id, nil)
-	if err != nil || r.Busy() || w.work[r] != nil { // the next step asks again
-		return
-	}
-	all, err := s.load(w.ctx, id)
-	if err != nil {
-		s.note(id, "read all operations of a resource", err)
-		return
-	}
-	*r.History = *all.History
-	r.Recount()
-	r.Folds = false
-	r.TouchAll()
-	k := w.of(r)
-	k.changed = true
-	w.stepOf(r, replica.Wake{})
-}

@@ -95,21 +95,17 @@ func (s *Site) restore(ctx context.Context, r *resident, rec *engine.Record) err
 			return err
 		}
 	}
-	changes, _, err := s.cfg.Store.Changes(ctx, r.id, nil, 0)
+	changes, err := stored(ctx, s, r)
 	if err != nil {
 		return err
 	}
 	admits := func(o *engine.Operation) bool { return s.admits(r.Kind, o) }
 	note := func(err error) { s.note(r.id, "an entry of a document was left out", err) }
-	for _, stored := range changes {
-		c, err := s.cfg.Documents.Read(v.About, r.id, stored.Epoch, stored.SignedChange, true)
-		if err != nil {
-			return err
-		}
+	for _, c := range changes {
 		s.openEpochs(v, c.Epoch)
 		if e := v.Numbered(c.Epoch); e != nil {
 			e.Wrote(c)
-			v.TakeEntries(e, c.Line, c.Entries, admits, note)
+			v.TakeEntries(e, c.Line, c.Number, c.Entries, admits, note)
 		}
 	}
 	if err := v.RestoreStatuses(rec.Statuses); err != nil {
@@ -118,6 +114,7 @@ func (s *Site) restore(ctx context.Context, r *resident, rec *engine.Record) err
 	if err := r.Restore(rec.Mine); err != nil {
 		return err
 	}
+	view.Unsettle(v)
 	s.openEpochs(v, r.Me.Epoch) // nobody may have written in it yet
 	clear(v.Touched)
 	for _, o := range v.History.Ordered() {
@@ -133,6 +130,31 @@ func (s *Site) restore(ctx context.Context, r *resident, rec *engine.Record) err
 	r.stored, r.row, r.works = true, listed(rec), rec.Row.Pending
 	r.shared = shared{rec.Digest, rec.Peers, rec.Apart}
 	return nil
+}
+
+// stored reads what is stored of a document and counts: forks first, which say where lines end.
+func stored(ctx context.Context, s *Site, r *resident) ([]*engine.Change, error) {
+	forks, err := s.cfg.Store.Forks(ctx, r.id)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range forks {
+		r.Fork(f.Fork)
+	}
+	stored, _, err := s.cfg.Store.Changes(ctx, r.id, nil, 0)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]*engine.Change, 0, len(stored))
+	for _, one := range stored {
+		c, err := s.cfg.Documents.Read(r.View.About, r.id, one.Epoch, one.SignedChange, true)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, c)
+	}
+	view.End(r.View, list)
+	return list, nil
 }
 
 // openEpochs opens the epochs up to a number.

@@ -226,7 +226,7 @@ func (w *wakeUp) collect(r *resident, k *work, out *replica.Effects) {
 		w.late(r)
 	}
 	if out.Unfold {
-		w.then(func() { w.s.inbox.put(item{job: func(w *wakeUp) { unfold(w, r.id) }}) })
+		w.then(func() { w.s.inbox.put(item{job: func(w *wakeUp) { recast(w, r.id) }}) })
 	}
 	w.surroundings(r, out)
 }
@@ -240,9 +240,6 @@ func (w *wakeUp) surroundings(r *resident, out *replica.Effects) {
 	}
 	for _, h := range out.Drop {
 		w.then(func() { s.beside.Drop(h) })
-	}
-	if out.Forked != nil {
-		w.mail.pass(r, &replica.Heard{Changes: []*engine.Change{out.Forked}, Epoch: out.Forked.Epoch})
 	}
 	if out.Pass != nil {
 		w.mail.pass(r, out.Pass)

@@ -278,6 +278,10 @@ func (m *memory) Record(_ context.Context, id engine.DocumentID) (engine.Record,
 	return r, nil
 }
 
+func (*memory) Forks(context.Context, engine.DocumentID) ([]engine.ProvenFork, error) {
+	return nil, nil
+}
+
 func (m *memory) Changes(_ context.Context, id engine.DocumentID, _ map[uint64]map[engine.Line]uint64, _ int) ([]engine.StoredChange, bool, error) {
 	return m.changes[id], false, nil
 }

@@ -42,6 +42,14 @@ type Mine struct {
 	Lacking string `cbor:"6,keyasint,omitempty"`
 	// Halted is why this site does not try now what is left to do, where it is not for others to know.
 	Halted *engine.Wait `cbor:"7,keyasint,omitempty"`
+	// Undo are operations that do not count any more, and that the application may show.
+	Undo []Undone `cbor:"8,keyasint,omitempty"`
+}
+
+// Undone is what is kept of an operation that is to be taken back, with the line that it was in.
+type Undone struct {
+	Operation engine.Operation `cbor:"1,keyasint"`
+	Line      engine.Line      `cbor:"2,keyasint"`
 }
 
 // keptTries are remembered of one operation, the last ones: of what is tried for weeks the newest tell enough.
@@ -101,6 +109,9 @@ func (a *Account) Settle(ops ...*engine.Operation) {
 		a.Me.Settled = engine.Vector{}
 	}
 	for _, o := range ops {
+		if a.undone(o) {
+			continue
+		}
 		a.Me.Settled[o.Line] = max(a.Me.Settled[o.Line], o.Number)
 		a.Touched[o.ID] = true
 		if o.ID == a.Me.Joined {
@@ -109,6 +120,20 @@ func (a *Account) Settle(ops ...*engine.Operation) {
 	}
 	a.Me.Shown, a.Mine.Unseen = nil, ""
 	a.Changed()
+}
+
+// undone takes note that what an operation has set was taken back, if it is of those that are to be: such a one is in no change.
+func (a *Account) undone(o *engine.Operation) bool {
+	if o.Change != 0 {
+		return false
+	}
+	i := slices.IndexFunc(a.Mine.Undo, func(u Undone) bool { return u.Line == o.Line && u.Operation.Number == o.Number })
+	if i < 0 {
+		return false
+	}
+	a.Mine.Undo = slices.Delete(slices.Clone(a.Mine.Undo), i, i+1)
+	delete(a.Mine.Outcomes, o.ID)
+	return true
 }
 
 // Became notes what became here of an operation that did not simply succeed.

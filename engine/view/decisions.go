@@ -22,10 +22,10 @@ func (all Decisions) take(d engine.Decision) {
 	}
 }
 
-// Accepted returns who has accepted a conflict as it has been since then, nil for nobody.
+// Accepted returns who has accepted a conflict as it has been since then, or since whenever where that is zero; nil for nobody.
 func (all Decisions) Accepted(id engine.ConflictID, since int64) *engine.Decision {
 	for _, by := range slices.Sorted(maps.Keys(all[id])) {
-		if d := all[id][by]; d.For == since {
+		if d := all[id][by]; since == 0 || d.For == since {
 			return &d
 		}
 	}

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"encoding/binary"
 	"slices"
 
 	"github.com/skerry/skerry/engine"
@@ -12,11 +13,13 @@ import (
 type Epoch struct {
 	Number uint64
 	// Tips tell where each line stands. First is the tip before anybody has written.
-	Tips  map[engine.Line]engine.Tip
-	First engine.Tip
+	Tips   map[engine.Line]engine.Tip
+	First  engine.Tip
+	hashes map[engine.Line][][32]byte // of the changes of each line, by number
 	// Operations counts the operations in it, Bytes their size.
 	Operations, Bytes int
 	digest            engine.Fingerprint // of its changes
+	operated          uint64             // of those of them that have operations
 }
 
 // Epochs are the documents of a resource, oldest first.
@@ -24,7 +27,7 @@ type Epochs []*Epoch
 
 // NewEpoch returns an epoch in which nobody has written.
 func NewEpoch(number uint64, first engine.Tip) *Epoch {
-	return &Epoch{Number: number, First: first, Tips: map[engine.Line]engine.Tip{}}
+	return &Epoch{Number: number, First: first, Tips: map[engine.Line]engine.Tip{}, hashes: map[engine.Line][][32]byte{}}
 }
 
 // Tip is where a line stands.
@@ -46,6 +49,10 @@ func (e *Epoch) Changes() (n uint64) {
 // Wrote takes note that a change is here, whose entries are taken in apart.
 func (e *Epoch) Wrote(c *engine.Change) {
 	e.Tips[c.Line] = c.Tip()
+	e.hashes[c.Line] = append(e.hashes[c.Line], c.Hash)
+	if slices.ContainsFunc(c.Entries, func(entry engine.Entry) bool { return entry.Map == engine.MapOperations }) {
+		e.operated += engine.FingerprintOfHash(c.Hash)[0]
+	}
 	e.digest.Add(engine.FingerprintOfHash(c.Hash))
 }
 
@@ -81,7 +88,7 @@ func (v *View) Lacks(s engine.SiteID) bool {
 		return st.Epoch > v.Current().Number
 	}
 	for l, wrote := range st.Lines {
-		if e.Tips[l].Number < wrote.Changes || e != v.Epochs[0] && v.Epochs[0].Tips[l].Number < wrote.Final {
+		if v.Forks[l] == nil && (e.Tips[l].Number < wrote.Changes || e != v.Epochs[0] && v.Epochs[0].Tips[l].Number < wrote.Final) {
 			return true
 		}
 	}
@@ -131,6 +138,23 @@ func (all Epochs) wrote(by engine.SiteID, said *engine.Status, h *merge.History)
 	return lines
 }
 
+// Operated is a digest of the changes that have operations.
+func (all Epochs) Operated() (sum uint64) {
+	for _, e := range all {
+		sum += e.operated
+	}
+	return sum
+}
+
+// Sum is a digest of what the epoch before the current one has.
+func (all Epochs) Sum() []byte {
+	var b []byte
+	for _, n := range all[0].digest {
+		b = binary.BigEndian.AppendUint64(b, n)
+	}
+	return b
+}
+
 // Whole reports whether this site has all that any member has written in the epoch before the current one, or has settled: that may be of a
 // lost run, of which its author knows nothing.
 func (v *View) Whole() bool {
@@ -138,7 +162,7 @@ func (v *View) Whole() bool {
 		return true
 	}
 	for _, m := range v.Correspondents() {
-		if m != v.Self && (!v.Reached(v.At(m)) || v.Lacks(m) || !v.History.HasAll(v.At(m).Settled)) {
+		if m != v.Self && (!v.Reached(v.At(m)) || v.Lacks(m) || !HasAll(v, v.At(m).Settled)) {
 			return false
 		}
 	}

@@ -36,6 +36,13 @@ func (v *View) Standing(site engine.SiteID) plan.Standing {
 		Carried:   func(o *engine.Operation) bool { return outcomes[o.ID].Carried },
 		Yields:    v.Yields(site),
 	}
+	if site == v.Self {
+		for _, u := range v.Mine.Undo {
+			o := u.Operation
+			o.Line, o.Origin = u.Line, u.Line.Site() // which the encoding leaves out
+			s.Undo = append(s.Undo, &o)
+		}
+	}
 	s.Dropped = s.Gone && slices.ContainsFunc(v.History.Ordered(), func(o *engine.Operation) bool {
 		return o.Type == engine.TypeCreate && s.Settled(o) && s.Refused(o)
 	})

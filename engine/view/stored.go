@@ -61,6 +61,7 @@ func (v *View) Digest() engine.Fingerprint {
 	for _, e := range v.Epochs {
 		sum.Add(e.digest)
 	}
+	sum.Add(v.ForkedLines.digest())
 	return sum
 }
 
@@ -115,6 +116,12 @@ func (v *View) Have() engine.Have {
 			lines[l] = t.Number
 		}
 		h.Changes[e.Number] = lines
+	}
+	for l, f := range v.Forks {
+		if h.Forks == nil {
+			h.Forks = map[engine.Line]engine.Fork{}
+		}
+		h.Forks[l] = engine.Fork{Line: l, Epoch: f.Epoch, Number: f.Number}
 	}
 	for s, heard := range v.Statuses.of {
 		h.Statuses[s] = heard.status.Number

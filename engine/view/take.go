@@ -18,7 +18,7 @@ const (
 	Known
 	// Missing: it does not follow what is here, or who has let its author in is still to come.
 	Missing
-	// Forked: its author has signed another change under its number, which was heard first and stays.
+	// Forked: with what is here it proves that its line is forked (ForkBy).
 	Forked
 )
 
@@ -32,16 +32,16 @@ func (v *View) TakeChange(c *engine.Change, admits func(*engine.Operation) bool,
 	}
 	tip := e.Tip(c.Line)
 	switch {
-	case c.Number == tip.Number && c.Hash != tip.Hash && tip.Number > 0:
+	case ForkBy(v, c) != nil:
 		return Forked
-	case c.Number <= tip.Number:
+	case c.Number <= tip.Number || v.Voids(c.Line, c.Epoch, c.Number):
 		return Known
 	case !v.Writes(c.Author()) || !tip.Follows(c):
 		return Missing
 	}
 	was := v.Part(c.Author())
 	e.Wrote(c)
-	v.TakeEntries(e, c.Line, c.Entries, admits, note)
+	v.TakeEntries(e, c.Line, c.Number, c.Entries, admits, note)
 	if was != v.Part(c.Author()) {
 		v.TouchAll()
 	}
@@ -49,9 +49,9 @@ func (v *View) TakeChange(c *engine.Change, admits func(*engine.Operation) bool,
 }
 
 // TakeEntries takes in what a change of a line holds, this site's own among them.
-func (v *View) TakeEntries(e *Epoch, line engine.Line, entries []engine.Entry, admits func(*engine.Operation) bool, note func(error)) {
+func (v *View) TakeEntries(e *Epoch, line engine.Line, change uint64, entries []engine.Entry, admits func(*engine.Operation) bool, note func(error)) {
 	for _, entry := range entries {
-		if err := v.takeEntry(e, line, entry, admits); err != nil {
+		if err := v.takeEntry(e, line, change, entry, admits); err != nil {
 			note(fmt.Errorf("entry of %s in %s: %w", line, entry.Map, err))
 		}
 	}
@@ -68,7 +68,7 @@ type place struct {
 // after reports whether what was said in p comes after what was said in q, or there as well.
 func (p place) after(q place) bool { return p.epoch > q.epoch || p.epoch == q.epoch && p.run >= q.run }
 
-func (v *View) takeEntry(e *Epoch, line engine.Line, entry engine.Entry, admits func(*engine.Operation) bool) error {
+func (v *View) takeEntry(e *Epoch, line engine.Line, change uint64, entry engine.Entry, admits func(*engine.Operation) bool) error {
 	author, in := line.Site(), place{e.Number, line.Run()}
 	switch entry.Map {
 	case engine.MapOperations:
@@ -76,7 +76,7 @@ func (v *View) takeEntry(e *Epoch, line engine.Line, entry engine.Entry, admits 
 		if err := engine.Decode(entry.Value, o); err != nil {
 			return err
 		}
-		o.Line, o.Origin, o.Epoch = line, author, e.Number
+		o.Line, o.Origin, o.Epoch, o.Change = line, author, e.Number, change
 		if err := o.Validate(); err != nil {
 			return err
 		}
@@ -85,6 +85,7 @@ func (v *View) takeEntry(e *Epoch, line engine.Line, entry engine.Entry, admits 
 		if o.Place != nil {
 			v.expect(o.Place)
 		}
+		v.see(o)
 		if !admits(o) {
 			v.Refused++
 			return errNotAdmitted
@@ -185,5 +186,8 @@ func (v *View) Tell(at time.Time) (encoded []byte, news bool) {
 	current := v.Current()
 	v.Me.Lines, v.Me.Epoch = v.Epochs.wrote(v.Self, &v.Me, v.History), current.Number
 	v.Me.Whole, v.Me.Over = current.Number > 0 && v.Whole() && (v.Part(v.Self) != PartMember || done(v)), current.Number > 0 && len(v.Epochs) == 1
+	if v.Me.Sum = nil; !v.Me.Over && v.Me.Whole {
+		v.Me.Sum = v.Sum()
+	}
 	return v.told(at.UnixMicro())
 }

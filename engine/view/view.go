@@ -19,6 +19,8 @@ type View struct {
 	// Epochs are the documents, oldest first: one, or two while the first is ending.
 	Epochs
 	Membership
+	// ForkedLines are those that do not count whole.
+	ForkedLines
 	// Account is what this site says of itself, Statuses what the others say of themselves.
 	Account
 	Statuses

@@ -39,6 +39,7 @@ type record struct {
 	engine.Record
 	n       int
 	changes []*engine.Change // as they came
+	forks   []engine.ProvenFork
 }
 
 type name struct {
@@ -58,7 +59,7 @@ func NewDisk(now func() time.Time) *Disk {
 func (d *Disk) Clone() *Disk {
 	c := NewDisk(d.now)
 	for _, r := range d.records {
-		copied := &record{r.Record, r.n, slices.Clone(r.changes)}
+		copied := &record{r.Record, r.n, slices.Clone(r.changes), slices.Clone(r.forks)}
 		c.records, c.byDocument[r.Row.Document] = append(c.records, copied), copied
 		if r.About != nil {
 			c.byName[nameOf(r)] = append(c.byName[nameOf(r)], copied)
@@ -93,6 +94,11 @@ func (d *Disk) Commit(_ context.Context, b *engine.Batch) error {
 		if r.change(c) == nil {
 			r.changes = append(r.changes, c)
 		}
+	}
+	for _, f := range b.Forks {
+		r := d.recordOf(f.Document)
+		r.forks = append(slices.DeleteFunc(slices.Clone(r.forks), func(old engine.ProvenFork) bool { return old.Line == f.Line }), f)
+		r.changes = slices.DeleteFunc(slices.Clone(r.changes), func(c *engine.Change) bool { return c.Line == f.Line && f.Voids(c.Epoch, c.Number) })
 	}
 	for i := range b.Operations {
 		d.putOperation(b.Operations[i])
@@ -231,6 +237,14 @@ func (d *Disk) Record(_ context.Context, id engine.DocumentID) (engine.Record, e
 		return r.Record, nil
 	}
 	return engine.Record{}, engine.ErrNotFound
+}
+
+// Forks implements engine.Store.
+func (d *Disk) Forks(_ context.Context, id engine.DocumentID) ([]engine.ProvenFork, error) {
+	if r := d.byDocument[id]; r != nil {
+		return r.forks, nil
+	}
+	return nil, nil
 }
 
 // Changes implements engine.Store.

@@ -200,7 +200,7 @@ func tone(state string) string {
 		return "good"
 	case "converging", "pending", "accepted":
 		return "busy"
-	case "degraded", "uncertain", "unreachable", "not-accepted", "differs", "clock-off", "expires", "paused", "held", "cloned", "removed", "failing", "refused", "drift", "aside":
+	case "degraded", "uncertain", "unreachable", "not-accepted", "differs", "clock-off", "expires", "paused", "held", "cloned", "removed", "failing", "refused", "drift", "aside", "forked":
 		return "warn"
 	case "conflict", "rejected", "exists", "name", "rival", "name-taken", "contested", "undeclared", "contention", "rejoined":
 		return "bad"
@@ -257,6 +257,8 @@ func meaning(state string) string {
 		return "the site's disk was set back, and what its lost run had done is not known"
 	case "aside":
 		return "a defect of the agent struck it, and it is set aside"
+	case "forked":
+		return "the site has signed two different changes under one number: what it has written there from then on counts nowhere"
 	case "held":
 		return "one of many deletions from while the site was away: it waits to be confirmed"
 	case "paused":

@@ -59,12 +59,13 @@ var ConflictRules = map[engine.ConflictKind]string{
 	engine.ConflictNameTaken:   "of two things of one name in a container the earlier keeps it, and neither is lost",
 	engine.ConflictRejoined:    "what a lost run of an agent may have done is neither repeated nor taken for granted",
 	engine.ConflictAside:       "a defect of an agent's own stops one resource, and no other",
+	engine.ConflictForked:      "of a line that is forked nothing counts from there on, whatever was heard first",
 }
 
 // ConflictKinds are the kinds of conflicts, what is worst first: where later operations wait, then where sites differ in what
 // they have, then what one application did not take.
 var ConflictKinds = []engine.ConflictKind{
-	engine.ConflictUncertain, engine.ConflictAside, engine.ConflictExists, engine.ConflictName, engine.ConflictRival, engine.ConflictNameTaken,
+	engine.ConflictUncertain, engine.ConflictForked, engine.ConflictAside, engine.ConflictExists, engine.ConflictName, engine.ConflictRival, engine.ConflictNameTaken,
 	engine.ConflictNotAccepted, engine.ConflictRejoined, engine.ConflictUndeclared, engine.ConflictContested, engine.ConflictContention, engine.ConflictRefused, engine.ConflictDrift,
 }
 
