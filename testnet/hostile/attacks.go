@@ -8,8 +8,6 @@ import (
 type attack struct {
 	name string
 	do   func(ctx context.Context, m *Member, o *Orders) error
-	// yet says why honest sites do not withstand it yet; it is done only where it is asked for by its name.
-	yet string
 }
 
 // attacks are all that there are. What each must not achieve is for the honest side to see (world_test.go).
@@ -35,7 +33,7 @@ var attacks = []attack{
 	{name: "wrong clock", do: wrongClock},
 	{name: "strangers", do: strangers},
 	{name: "requests", do: strangeRequests},
-	{name: "fork", do: fork, yet: "which of two changes under one number counts is decided by who heard which first"},
+	{name: "forks", do: forkLines},
 }
 
 func throwGarbage(ctx context.Context, m *Member, _ *Orders) error {

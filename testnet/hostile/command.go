@@ -77,7 +77,7 @@ func Run(ctx context.Context, o Orders, out io.Writer) error {
 	}
 	var chosen []attack
 	for _, a := range attacks {
-		if strings.Contains(a.name, o.Only) && (a.yet == "" || a.name == o.Only) {
+		if strings.Contains(a.name, o.Only) {
 			chosen = append(chosen, a)
 		}
 	}

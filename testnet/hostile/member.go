@@ -65,6 +65,7 @@ type document struct {
 	tip   engine.Tip // of the member's own line
 	ops   uint64     // that it has issued
 	part  bool       // it is in the placement
+	made  bool       // by the member
 }
 
 // maxHeard is how many frames are remembered.
@@ -219,13 +220,14 @@ func (m *Member) learn(raw []byte) *document {
 	return m.known[id]
 }
 
-// anyDocument is a document in which the member has a part; nil while there is none.
+// anyDocument is a document in which the member has a part, and does not fork its lines; nil while there is none.
 func (m *Member) anyDocument() *document {
+	forks := m.forkable()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var list []*document
 	for _, id := range slices.Sorted(maps.Keys(m.known)) {
-		if d := m.known[id]; d.part {
+		if d := m.known[id]; d.part && d != forks {
 			list = append(list, d)
 		}
 	}
@@ -233,6 +235,23 @@ func (m *Member) anyDocument() *document {
 		return nil
 	}
 	return list[m.rng.IntN(len(list))]
+}
+
+// forkable is the document in which the member forks its lines, and does nothing else: from there on nothing of it counts there. Honest sites have
+// made it; nil while they have not made two.
+func (m *Member) forkable() *document {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var list []*document
+	for _, id := range slices.Sorted(maps.Keys(m.known)) {
+		if d := m.known[id]; d.part && !d.made {
+			list = append(list, d)
+		}
+	}
+	if len(list) < 2 {
+		return nil
+	}
+	return list[0]
 }
 
 // frames are letters that honest sites have sent.

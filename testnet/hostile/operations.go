@@ -155,34 +155,6 @@ func (m *Member) secret(o *Orders) *document {
 	return m.learn(raw)
 }
 
-// fork signs two changes under one number, one for each of two sites.
-func fork(ctx context.Context, m *Member, _ *Orders) error {
-	d := m.anyDocument()
-	if d == nil {
-		return nil
-	}
-	other, _, err := m.written(d, engine.MapOperations, m.operation(d, func(o *engine.Operation) {
-		o.Edit.Set["/description"], o.Body = json.RawMessage(`"another"`), []byte(`{"description":"another"}`)
-	}))
-	if err != nil {
-		return err
-	}
-	o := m.operation(d, func(*engine.Operation) {})
-	l, err := m.writes(d, engine.MapOperations, o)
-	if err != nil {
-		return err
-	}
-	m.mu.Lock()
-	d.ops = o.Number
-	m.mu.Unlock()
-	for i, letter := range []*engine.Letter{l, other} {
-		if _, err = m.send(ctx, m.sites[i], letters, letterFrame(letter)); err != nil {
-			return ignore(err)
-		}
-	}
-	return nil
-}
-
 // farAhead dates an operation far ahead of every clock.
 func farAhead(ctx context.Context, m *Member, _ *Orders) error {
 	d := m.anyDocument()

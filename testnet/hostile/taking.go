@@ -75,7 +75,7 @@ func manyDocuments(ctx context.Context, m *Member, _ *Orders) error {
 		if err != nil {
 			return err
 		}
-		d := &document{id: id, about: about, raw: raw, tip: m.docs.First(about, id, 0), part: true}
+		d := &document{id: id, about: about, raw: raw, tip: m.docs.First(about, id, 0), part: true, made: true}
 		m.mu.Lock()
 		m.known[id] = d
 		m.mu.Unlock()

@@ -121,8 +121,10 @@ func (w *world) attack() {
 				return errors.New("it does not")
 			})
 		}
-		a := w.ask(w.sites[i%3], "POST /images", fmt.Sprintf(`{"name":"shared-%d"}`, i+1), 201, "Scope", scope)
-		w.shared = append(w.shared, a.Text("id"))
+		for n := range 2 { // it forks its lines in one of them
+			a := w.ask(w.sites[(i+n)%3], "POST /images", fmt.Sprintf(`{"name":"shared-%d-%d"}`, i+1, n), 201, "Scope", scope)
+			w.shared = append(w.shared, a.Text("id"))
+		}
 	}
 }
 
