@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/skerry/skerry/engine"
@@ -77,9 +78,10 @@ type Handler struct {
 	Proxies      request.Proxies
 	Correlations *carry.Correlations
 	Discover     func(ctx context.Context) bool
-	carrier      glue.Carrier  // nil: clients have no ways of their own to say a scope
-	asserter     glue.Asserter // nil: the application believes no agent who asks
-	refuser      glue.Refuser  // nil: refusals are problems
+	carrier      glue.Carrier             // nil: clients have no ways of their own to say a scope
+	asserter     glue.Asserter            // nil: the application believes no agent who asks
+	refuser      glue.Refuser             // nil: refusals are problems
+	lastOwn      atomic.Pointer[ownScope] // the last one that was this site: most clients write it in one way
 }
 
 // New returns the handler of a service's listener, for clients: what only agents say is not believed. Requests of other

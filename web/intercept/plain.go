@@ -15,6 +15,7 @@ import (
 	"github.com/skerry/skerry/engine/scope"
 	"github.com/skerry/skerry/glue"
 	"github.com/skerry/skerry/web/door"
+	"github.com/skerry/skerry/web/intercept/carry"
 	"github.com/skerry/skerry/web/intercept/gather"
 	"github.com/skerry/skerry/web/intercept/request"
 )
@@ -57,7 +58,7 @@ func (h *Handler) Plain(r *door.Request) bool {
 			if f.Drop = !trusted; trusted {
 				said.hear(f)
 			}
-		case h.Correlations.Reads(f.Name):
+		case h.Correlations.Has(f.Name):
 			correlated = true
 		case h.carrier != nil && h.carrier.Carries(string(f.Name)):
 			return false
@@ -68,7 +69,7 @@ func (h *Handler) Plain(r *door.Request) bool {
 	if strings.HasPrefix(r.Path, "/~") || strings.HasPrefix(r.Path, "/%7") || !h.apart(r, text != "") {
 		return false
 	}
-	if text != "" && !h.own(r, text) || text == "" && correlated && h.inherits(r) {
+	if text != "" && !h.own(r, text, correlated) || text == "" && correlated && !h.Correlations.Empty() && h.inherits(r) {
 		return false
 	}
 	if r.Client.IsValid() {
@@ -79,40 +80,68 @@ func (h *Handler) Plain(r *door.Request) bool {
 
 // own takes a scope that is this site, for the service and perhaps for others, and has the request remembered under it. It reports false,
 // and has done nothing, where that is to be looked at more closely.
-func (h *Handler) own(r *door.Request, text string) bool {
-	s, err := scope.Parse(text)
-	if err != nil || h.Removed() {
-		return false
-	}
+func (h *Handler) own(r *door.Request, text string, correlated bool) bool {
 	site := h.Name(h.Membership.Self())
-	services := map[string]bool{}
-	for _, b := range s.Bindings {
-		if b.Service == "" {
-			b.Service = string(h.Service)
-		}
-		if b.Location.Op != scope.OpSite || b.Location.Site != site || services[b.Service] || !slices.Contains(h.Services, engine.ServiceName(b.Service)) {
+	o := h.lastOwn.Load()
+	if o == nil || o.text != text || o.site != site {
+		if o = h.readOwn(text, site); o == nil {
 			return false
 		}
-		services[b.Service] = true
+		h.lastOwn.Store(o)
 	}
-	if !services[string(h.Service)] {
+	if h.Removed() {
 		return false
 	}
 	r.Answer = append(append(append(r.Answer, "Skerry-Site: "...), site...), "\r\n"...)
 	if h.Correlations == nil {
 		return true
 	}
-	q := shown(r)
-	made, ids := h.Correlations.Name(q.Header)
-	leave, _, _ := h.Correlations.Enter(append(h.Correlations.IDs(q.Header, q.Shown()), ids...), s.Named(string(h.Service)).String())
+	ids, before := make([]carry.ID, 0, 1), len(r.Add)
+	if correlated {
+		q := shown(r)
+		ids = h.Correlations.IDs(q.Header, q.Shown())
+	}
+	has := func(header string) bool {
+		return correlated && slices.ContainsFunc(r.Fields, func(f door.Field) bool { return !f.Drop && strings.EqualFold(string(f.Name), header) })
+	}
+	ids = append(ids, h.Correlations.Name(has, func(header, value string) {
+		r.Add = append(append(append(append(r.Add, header...), ": "...), value...), "\r\n"...)
+	}))
+	leave, _, _ := h.Correlations.Enter(ids, o.named)
 	if leave == nil {
+		r.Add = r.Add[:before]
 		return false
 	}
 	r.Done = func(status int) { leave(let(status)) }
-	for name, values := range made {
-		r.Add = append(append(append(append(r.Add, name...), ": "...), values[0]...), "\r\n"...)
-	}
 	return true
+}
+
+// ownScope is a scope that is this site.
+type ownScope struct {
+	text, site string
+	named      string // every binding with its service
+}
+
+// readOwn returns nil for a scope that is another one.
+func (h *Handler) readOwn(text, site string) *ownScope {
+	s, err := scope.Parse(text)
+	if err != nil {
+		return nil
+	}
+	services := map[string]bool{}
+	for _, b := range s.Bindings {
+		if b.Service == "" {
+			b.Service = string(h.Service)
+		}
+		if b.Location.Op != scope.OpSite || b.Location.Site != site || services[b.Service] || !slices.Contains(h.Services, engine.ServiceName(b.Service)) {
+			return nil
+		}
+		services[b.Service] = true
+	}
+	if !services[string(h.Service)] {
+		return nil
+	}
+	return &ownScope{text: text, site: site, named: s.Named(string(h.Service)).String()}
 }
 
 // inherits reports whether a request has the scope of its workflow.

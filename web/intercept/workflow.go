@@ -2,7 +2,6 @@ package intercept
 
 import (
 	"bufio"
-	"maps"
 	"net"
 	"net/http"
 
@@ -37,9 +36,7 @@ func (h *Handler) follow(q *request.Request) (leave func(), ok bool) {
 	}
 	q.Request = q.WithContext(q.Context())
 	q.Header = q.Header.Clone()
-	made, ids := h.Correlations.Name(q.Header)
-	maps.Copy(q.Header, made)
-	q.IDs = append(q.IDs, ids...)
+	q.IDs = append(q.IDs, h.Correlations.Name(func(header string) bool { return len(q.Header[header]) > 0 }, q.Header.Set))
 	left, other, full := h.Correlations.Enter(q.IDs, parsed.Named(string(h.Service)).String())
 	switch {
 	case full:

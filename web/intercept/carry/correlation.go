@@ -27,33 +27,49 @@ type Correlations struct {
 	Deepest int
 
 	mu      sync.Mutex
-	byID    map[digest]*workflow
+	byID    map[key]*workflow
 	recent  workflow     // of a ring: the one used last is the next, the one that was not used for longest the one before
 	longest int          // how many are kept at most
 	kept    atomic.Int64 // how many are; it changes under mu
 }
 
-// ID is a correlation id that a request has come with, and its caller's; or one that the memory has made for it.
+// ID is a correlation id that a request has come with, or one that the memory has made for it.
 type ID struct {
-	made digest // what it is kept under if the memory has made it: it counts for whoever shows it then
-	own  digest // what it is kept under as its caller's
+	own  key // what it is kept under: as its caller's, or as made here
+	made key // what it is kept under if the memory has made it before; zero if it cannot have
 }
 
-// digest stands for a correlation id, with the header that it came in, and for whom it counts. There may be as many as requests in an hour,
-// and they are long.
-type digest [16]byte
-
-func digestOf(id, caller string) digest {
-	sum := sha256.Sum256([]byte(caller + "\n" + id))
-	return digest(sum[:])
+// key is a correlation id that the memory has made, or stands for one that a caller has brought, with the caller and the header that it came
+// in. There may be as many as requests in an hour, and they are long.
+type key struct {
+	made bool
+	sum  [16]byte
 }
 
-// madeHere stands for the caller of what the memory has made. Callers are told apart by digests, so that nobody is it.
-const madeHere = "made here"
+func keyOf(header, value, caller string) key {
+	sum := sha256.Sum256([]byte(caller + "\n" + header + " " + value))
+	return key{sum: [16]byte(sum[:])}
+}
+
+// remade returns the key of an id that looks as those that are made here, in whatever header it has come; zero for any other.
+func remade(value string) key {
+	value = strings.TrimPrefix(value, "req-")
+	if strings.Contains(value, "-") {
+		value = strings.ReplaceAll(value, "-", "")
+	}
+	id := key{made: true}
+	if len(value) != hex.EncodedLen(len(id.sum)) {
+		return key{}
+	}
+	if _, err := hex.Decode(id.sum[:], []byte(value)); err != nil {
+		return key{}
+	}
+	return id
+}
 
 // workflow is what is known of one correlation id.
 type workflow struct {
-	id           digest
+	id           key
 	scope        string // canonical, every binding with its service
 	used         int64  // in Unix nanoseconds
 	running      int32  // requests with this id that this site's agent has under way
@@ -86,7 +102,7 @@ const (
 
 // NewCorrelations returns an empty memory of the headers; ttl is the time after the last use.
 func NewCorrelations(headers []string, ttl time.Duration, now func() time.Time) *Correlations {
-	c := &Correlations{ttl: ttl, now: now, byID: map[digest]*workflow{}, longest: maxCorrelations, Deepest: maxRunning}
+	c := &Correlations{ttl: ttl, now: now, byID: map[key]*workflow{}, longest: maxCorrelations, Deepest: maxRunning}
 	c.recent.next, c.recent.before = &c.recent, &c.recent
 	for _, h := range headers {
 		c.headers = append(c.headers, http.CanonicalHeaderKey(h))
@@ -94,10 +110,13 @@ func NewCorrelations(headers []string, ttl time.Duration, now func() time.Time) 
 	return c
 }
 
-// Reads reports whether a field of a request may bring a scope with it: it is looked at, and something is remembered.
-func (c *Correlations) Reads(name []byte) bool {
-	return c != nil && c.kept.Load() > 0 && slices.ContainsFunc(c.headers, func(h string) bool { return len(h) == len(name) && strings.EqualFold(h, string(name)) })
+// Has reports whether a field of a request is one of the headers.
+func (c *Correlations) Has(name []byte) bool {
+	return c != nil && slices.ContainsFunc(c.headers, func(h string) bool { return len(h) == len(name) && strings.EqualFold(h, string(name)) })
 }
+
+// Empty reports whether nothing is remembered, so that no request can bring a scope with it.
+func (c *Correlations) Empty() bool { return c == nil || c.kept.Load() == 0 }
 
 // IDs returns the correlation ids that a request of a caller has come with.
 func (c *Correlations) IDs(h http.Header, caller string) []ID {
@@ -113,8 +132,7 @@ func (c *Correlations) IDs(h http.Header, caller string) []ID {
 			if value == "" || len(value) > maxCorrelationID {
 				continue
 			}
-			text := name + " " + value
-			if id := (ID{digestOf(text, madeHere), digestOf(text, caller)}); !slices.Contains(ids, id) {
+			if id := (ID{own: keyOf(name, value, caller), made: remade(value)}); !slices.Contains(ids, id) {
 				ids = append(ids, id)
 			}
 		}
@@ -131,28 +149,28 @@ func traceID(parent string) string {
 	return strings.ToLower(parts[1])
 }
 
-// Name makes new ids for a request, for those headers that services are known to pass on and that it does not have, and returns these headers
-// and the ids: what services ask for its sake carries one then, however the scope has come and whoever they ask as.
-func (c *Correlations) Name(h http.Header) (made http.Header, ids []ID) {
+// Name makes an id for a request, and adds it in those headers that services are known to pass on and that the request does not have: what
+// services ask for its sake carries it then, however the scope has come and whoever they ask as.
+func (c *Correlations) Name(has func(header string) bool, add func(header, value string)) ID {
 	var b [24]byte
 	_, _ = rand.Read(b[:]) // never fails: crypto/rand ends the process instead
-	id := hex.EncodeToString(b[:16])
-	made = http.Header{}
-	for _, name := range c.headers {
-		if len(h[name]) > 0 {
+	text := hex.EncodeToString(b[:])
+	id, span := text[:32], text[32:]
+	for _, header := range c.headers {
+		if has(header) {
 			continue
 		}
-		switch name {
+		switch header {
 		case "Traceparent":
-			made.Set(name, "00-"+id+"-"+hex.EncodeToString(b[16:])+"-01")
+			add(header, "00-"+id+"-"+span+"-01")
 		case "X-Openstack-Request-Id":
-			made.Set(name, "req-"+id[:8]+"-"+id[8:12]+"-"+id[12:16]+"-"+id[16:20]+"-"+id[20:])
+			add(header, "req-"+id[:8]+"-"+id[8:12]+"-"+id[12:16]+"-"+id[16:20]+"-"+id[20:])
 		case "X-B3-Traceid": // means nothing without the other headers of B3
 		default:
-			made.Set(name, id)
+			add(header, id)
 		}
 	}
-	return made, c.IDs(made, madeHere)
+	return ID{own: key{made: true, sum: [16]byte(b[:])}}
 }
 
 // Find returns the scope that is remembered under one of the ids, empty when none is. Clash: it is not the same under all of them.
@@ -179,6 +197,7 @@ func (c *Correlations) Find(ids []ID) (text string, clash bool) {
 // caller in: of a workflow of which it never did nothing stays. Other is the scope that one of the ids came with before; full says that
 // too many requests of the workflow are under way. In both cases nothing is remembered or counted.
 func (c *Correlations) Enter(ids []ID, text string) (leave func(let bool), other string, full bool) {
+	text = unique.Make(text).Value() // most requests come with the same few scopes
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, id := range ids {
@@ -190,8 +209,7 @@ func (c *Correlations) Enter(ids []ID, text string) (leave func(let bool), other
 			return nil, "", true
 		}
 	}
-	text = unique.Make(text).Value() // most requests come with the same few scopes
-	var entered []*workflow
+	entered := make([]*workflow, 0, len(ids))
 	for _, id := range ids {
 		w := c.get(id)
 		if w == nil {
@@ -233,7 +251,10 @@ func (c *Correlations) Len() int {
 // get returns what is known of an id: as one that was made here, else as its caller's. It is nil when that is nothing, or was too long
 // ago. The caller holds mu.
 func (c *Correlations) get(id ID) *workflow {
-	w := c.byID[id.made]
+	var w *workflow
+	if id.made.made {
+		w = c.byID[id.made]
+	}
 	if w == nil {
 		w = c.byID[id.own]
 	}

@@ -32,10 +32,10 @@ func TestRememberedScopesAreBounded(t *testing.T) {
 		t.Errorf("remembered are %v, want %v", kept, want)
 	}
 	if ids := c.IDs(http.Header{"X-Request-Id": {strings.Repeat("x", 1000), "", " "}}, ""); len(ids) != 0 {
-		t.Errorf("ids that are none: %q", ids)
+		t.Errorf("ids that are none: %v", ids)
 	}
 	var none *Correlations
 	if ids := none.IDs(http.Header{"X-Request-Id": {"r"}}, ""); ids != nil {
-		t.Errorf("a memory that is none has ids %q", ids)
+		t.Errorf("a memory that is none has ids %v", ids)
 	}
 }
