@@ -105,7 +105,7 @@ func (d *Adoption) here(ctx context.Context, q engine.AdoptRequest) (engine.Oper
 	if err != nil {
 		return "", err
 	}
-	_, err = d.Site.Decide(ctx, id, about, &replica.Decide{What: replica.VerbPublish, User: q.User, Reply: engine.Reply{Status: http.StatusOK, Local: q.ID},
+	_, err = d.Site.Decide(ctx, id, about, &replica.Decide{What: replica.VerbPublish, User: q.User, Body: o.Body, Reply: engine.Reply{Status: http.StatusOK, Local: q.ID},
 		Publish: &flight.Flight{Operation: *o, Creates: true, After: after}})
 	if err != nil {
 		return "", fmt.Errorf("adopt %s: %w", q.ID, err)

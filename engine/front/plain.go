@@ -188,7 +188,7 @@ func (q *Errands) publishMade(ctx context.Context, k *engine.Kind, e *errand, re
 	if err != nil {
 		return "", err
 	}
-	_, err = q.Site.Decide(ctx, id, &about, &replica.Decide{What: replica.VerbPublish, Reply: reply,
+	_, err = q.Site.Decide(ctx, id, &about, &replica.Decide{What: replica.VerbPublish, Reply: reply, Body: e.Request.Body, Bound: e.Request.Bound,
 		Publish: &flight.Flight{Operation: *o, Creates: true, Within: e.Request.Within, Keys: e.Keys, After: after}})
 	if err != nil {
 		return "", fmt.Errorf("publish operation %s: %w", o.ID, err)

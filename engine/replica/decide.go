@@ -21,8 +21,11 @@ type Decide struct {
 	Force bool
 	By    engine.SiteID
 	User  string
-	// Publish is for VerbPublish: a create whose object is there already.
+	// Publish is for VerbPublish: a create whose object is there already. What it refers to is in Body, and the scope has bound other
+	// services to some sites.
 	Publish *flight.Flight
+	Body    []byte
+	Bound   map[engine.ServiceName][]engine.SiteID
 	Reply   engine.Reply
 	// Done is told the operation that it has made, if any, once that is durable.
 	Done func(engine.OperationID, error)
@@ -85,6 +88,8 @@ func (r *Replica) decide(d *Decide) {
 	case VerbResume:
 		orders, err = c.Resume()
 	case VerbPublish:
+		refers := engine.Operation{Type: engine.TypeCreate, Body: d.Body}
+		d.Publish.Operation.Whereabouts = r.env.Whereabouts(r.Kind, d.Publish.Within, &refers, d.Bound)
 		err = r.publish(d.Publish, d.Reply, nil)
 		r.decided(d, d.Publish.Operation.ID, err)
 		return

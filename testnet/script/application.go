@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	jsonpatch "github.com/evanphx/json-patch/v5"
 
@@ -33,10 +34,12 @@ type application struct {
 	faults  []string
 	down    bool
 	blind   bool // it answers reads with 503
+	habits  habits
+	now     func() time.Time
 }
 
-func newApplication(site string, t *trace) *application {
-	return &application{site: site, trace: t, objects: map[string]map[string]any{}, files: map[string]string{},
+func newApplication(site string, t *trace, now func() time.Time) *application {
+	return &application{site: site, trace: t, now: now, habits: habits{made: map[string]time.Time{}}, objects: map[string]map[string]any{}, files: map[string]string{},
 		acts: map[string][]string{}, answers: map[string]engine.Reply{}}
 }
 
@@ -62,6 +65,10 @@ func (a *application) Do(ctx context.Context, c engine.Call) (engine.Reply, erro
 	if c.Method == http.MethodGet && a.blind {
 		a.trace.add(a.site, asked+" → 503")
 		return engine.Reply{Status: http.StatusServiceUnavailable, Header: http.Header{}}, nil
+	}
+	if status := a.habitual(c, path); status != 0 {
+		a.trace.add(a.site, fmt.Sprintf("%s → %d", asked, status))
+		return engine.Reply{Status: status, Header: http.Header{}}, nil
 	}
 	if c.Method == http.MethodGet {
 		r := a.serve(c)
@@ -173,13 +180,21 @@ func (a *application) do(c engine.Call) engine.Reply {
 		}
 	case c.Method == http.MethodPatch:
 		merge(o, body)
+	case c.Method == http.MethodDelete && a.habits.accepts:
+		a.habits.ending = append(a.habits.ending, id)
+		return engine.Reply{Status: http.StatusAccepted}
 	case c.Method == http.MethodDelete:
-		maps.DeleteFunc(a.objects, func(other string, _ map[string]any) bool { return other == id || strings.HasPrefix(other, id+"/") })
-		maps.DeleteFunc(a.files, func(path, _ string) bool { return strings.HasPrefix(path, id+"/") })
-		delete(a.acts, id)
+		a.remove(id)
 		return engine.Reply{Status: http.StatusNoContent}
 	}
 	return engine.Reply{Status: http.StatusOK, Body: encode(o)}
+}
+
+// remove deletes an object with all that lies in it.
+func (a *application) remove(id string) {
+	maps.DeleteFunc(a.objects, func(other string, _ map[string]any) bool { return other == id || strings.HasPrefix(other, id+"/") })
+	maps.DeleteFunc(a.files, func(path, _ string) bool { return strings.HasPrefix(path, id+"/") })
+	delete(a.acts, id)
 }
 
 // list returns what lies in a container.
@@ -198,6 +213,9 @@ func (a *application) put(id string, body map[string]any, status int) engine.Rep
 		body = map[string]any{}
 	}
 	body["id"] = id[strings.LastIndexByte(id, '/')+1:]
+	if a.objects[id] == nil {
+		a.habits.made[id] = a.now()
+	}
 	a.objects[id] = body
 	return engine.Reply{Status: status, Body: encode(body), Local: engine.LocalID(id)}
 }

@@ -158,6 +158,9 @@ func (w *world) request(ctx context.Context, s *site, r request) {
 	if r.body != "" {
 		q.Header = map[string]string{"Content-Type": r.media}
 	}
+	if m.Looked(http.Header{"Content-Type": {r.media}}) {
+		_, q.Body = s.app.glue.Canonical(ctx, m.Kind, m.Within, http.Header{"Content-Type": {r.media}}, "", q.Body)
+	}
 	if len(r.body) > engine.MaxInlineBody {
 		q.Body, q.Large = nil, net.Body([]byte(r.body))
 	}

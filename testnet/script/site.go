@@ -28,7 +28,7 @@ type site struct {
 
 // prepare makes the application of a site.
 func (w *world) prepare(n *net.Site) {
-	s := &site{Site: n, world: w, app: newApplication(string(n.Name), w.trace), told: map[engine.DocumentID]*engine.Status{},
+	s := &site{Site: n, world: w, app: newApplication(string(n.Name), w.trace, n.Clock), told: map[engine.DocumentID]*engine.Status{},
 		open: map[engine.ConflictID]engine.Conflict{}}
 	n.Instead, n.Log = s.app, handler{w.trace, n}
 	n.Fetched = func(from *net.Site, _ []byte) error {

@@ -1,0 +1,129 @@
+package script
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/tree"
+)
+
+// habits are what an application does as real ones do, beyond what every one does. The zero value has none.
+type habits struct {
+	// answers are the requests that it answers with a status, and does not do: "METHOD PATH", the beginning of a path.
+	answers map[string]int
+	// strict: it refuses (422) what refers to an object that it does not have. Guards: it does not delete (409) a container with something
+	// inside. Fixed are fields that a PUT may not have, most the largest values of others.
+	strict, guards bool
+	fixed          []string
+	most           map[string]float64
+	// slow is how long after its creation an object is shown; made is when each was made.
+	slow time.Duration
+	made map[string]time.Time
+	// accepts: it says 202 to a DELETE, and does it when it finishes. Ending are the objects of which it has said so.
+	accepts bool
+	ending  []string
+	// hidden: it shows 404 for everything, as a stand-by or a router does.
+	hidden bool
+}
+
+// habit gives an application a habit.
+func (a *application) habit(text string) error {
+	h, words := &a.habits, strings.Fields(text)
+	number := func(i int) float64 {
+		n, _ := strconv.ParseFloat(words[i], 64)
+		return n
+	}
+	var err error
+	switch {
+	case text == "none":
+		*h = habits{made: h.made, ending: h.ending}
+	case text == "strict":
+		h.strict = true
+	case text == "guards":
+		h.guards = true
+	case text == "accepts deletions":
+		h.accepts = true
+	case text == "hides everything":
+		h.hidden = true
+	case len(words) == 2 && words[0] == "fixes":
+		h.fixed = append(h.fixed, words[1])
+	case len(words) == 2 && words[0] == "slow":
+		h.slow, err = time.ParseDuration(words[1])
+	case len(words) == 3 && words[0] == "most":
+		if h.most == nil {
+			h.most = map[string]float64{}
+		}
+		h.most[words[1]] = number(2)
+	case len(words) == 4 && words[0] == "answers":
+		if h.answers == nil {
+			h.answers = map[string]int{}
+		}
+		h.answers[words[1]+" "+words[2]] = int(number(3))
+	default:
+		return fmt.Errorf("there is no habit %q", text)
+	}
+	return err
+}
+
+// finish ends deletions that were accepted: they are done, or not.
+func (a *application) finish(done bool) {
+	for _, id := range a.habits.ending {
+		if done {
+			a.remove(id)
+		}
+	}
+	a.habits.ending = nil
+}
+
+// habitual answers a request as a habit has it; 0: none does.
+func (a *application) habitual(c engine.Call, path string) int {
+	h := &a.habits
+	for asked, status := range h.answers {
+		method, prefix, _ := strings.Cut(asked, " ")
+		if c.Method == method && strings.HasPrefix(path, prefix) {
+			return status
+		}
+	}
+	var body map[string]any
+	_ = json.Unmarshal(c.Body, &body) // opaque bytes have no fields
+	_, made := a.objects[string(c.Local)]
+	switch {
+	case h.hidden && c.Method == http.MethodGet:
+		return http.StatusNotFound
+	case c.Method == http.MethodGet && made && c.Path == c.Kind.Item && a.now().Before(h.made[string(c.Local)].Add(h.slow)):
+		return http.StatusNotFound
+	case c.Method == http.MethodPut && slices.ContainsFunc(h.fixed, func(f string) bool { return body[f] != nil && made }):
+		return http.StatusUnprocessableEntity
+	case h.guards && c.Method == http.MethodDelete && len(a.inside(string(c.Local))) > 0:
+		return http.StatusConflict
+	case h.strict && c.Method != http.MethodDelete && a.lacks(c):
+		return http.StatusUnprocessableEntity
+	}
+	for field, most := range h.most {
+		if n, is := body[field].(float64); is && n > most {
+			return http.StatusUnprocessableEntity
+		}
+	}
+	return 0
+}
+
+// lacks reports whether a body refers to something that is not there.
+func (a *application) lacks(c engine.Call) bool {
+	return slices.ContainsFunc(tree.RelationsOf(c.Kind, "", c.Body), func(to engine.Relation) bool { return a.objects[string(to.Target.ID)] == nil })
+}
+
+// inside lists what lies in a container.
+func (a *application) inside(container string) (list []string) {
+	for id := range a.objects {
+		if strings.HasPrefix(id, container+"/") {
+			list = append(list, id)
+		}
+	}
+	return list
+}
