@@ -42,13 +42,13 @@ func TestWhatLooksTell(t *testing.T) {
 		{"still, a while later", "two", true, true, true},
 		{"it is what it was", "one", true, false, false},
 	} {
-		Show(v, &engine.Shown{Hash: look.hash}, []byte("{}"), began, look.later)
+		show(v, &engine.Shown{Hash: look.hash}, []byte("{}"), began, look.later)
 		if s := v.Me.Shown; s.Hash != look.hash || (s.Was != "") != look.was || s.Steady != look.steady {
 			t.Errorf("%s: %+v", look.name, s)
 		}
 	}
 	v.Dirty = false
-	if Show(v, &engine.Shown{Hash: "one"}, []byte("{}"), began.Add(time.Hour), true); v.Dirty {
+	if show(v, &engine.Shown{Hash: "one"}, []byte("{}"), began.Add(time.Hour), true); v.Dirty {
 		t.Error("what was seen before is news")
 	}
 }
@@ -76,7 +76,7 @@ func TestRepairsEnd(t *testing.T) {
 func TestOnlyTheObjectItselfIsALook(t *testing.T) {
 	v := boxOf(t, nil)
 	for body, want := range map[string]bool{`{"name":"blue"}`: true, `{"name":"red"}`: false, `{}`: false, `"blue"`: false, ``: false} {
-		if IsItem(v, []byte(body)) != want {
+		if isItem(v, []byte(body)) != want {
 			t.Errorf("%q is the object: %t", body, !want)
 		}
 	}

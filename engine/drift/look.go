@@ -14,8 +14,8 @@ import (
 	"github.com/skerry/skerry/engine/view"
 )
 
-// Observe reads what a look has brought. Nil: it tells nothing, err says why.
-func Observe(v *view.View, presented, reply engine.Reply, err error) (*engine.Shown, error) {
+// observe reads what a look has brought. Nil: it tells nothing, err says why.
+func observe(v *view.View, presented, reply engine.Reply, err error) (*engine.Shown, error) {
 	st := v.Standing(v.Self)
 	settled := merge.Pick{In: st.Settled, Fact: st.Executed}
 	whole := v.History.Whole(settled)
@@ -39,8 +39,8 @@ func Observe(v *view.View, presented, reply engine.Reply, err error) (*engine.Sh
 	return nil, errors.New(plan.Tell(reply, nil))
 }
 
-// IsItem reports whether an answer is a representation of the object.
-func IsItem(v *view.View, body []byte) bool {
+// isItem reports whether an answer is a representation of the object.
+func isItem(v *view.View, body []byte) bool {
 	t, err := tree.ParseJSON(body)
 	if _, object := t.(map[string]any); err != nil || !object {
 		return false
@@ -54,8 +54,8 @@ func IsItem(v *view.View, body []byte) bool {
 	return ok && (id == key || id == local)
 }
 
-// Show takes in what the application shows in this state. Later says that it was read, a while after it was looked at last.
-func Show(v *view.View, now *engine.Shown, body []byte, at time.Time, later bool) {
+// show takes in what the application shows in this state. Later says that it was read, a while after it was looked at last.
+func show(v *view.View, now *engine.Shown, body []byte, at time.Time, later bool) {
 	v.Mine.Unseen = ""
 	now.Since, now.Of = at.UnixMicro(), v.Operated()
 	before := v.Me.Shown

@@ -4,7 +4,6 @@ import (
 	"errors"
 
 	"github.com/skerry/skerry/engine"
-	"github.com/skerry/skerry/engine/merge"
 	"github.com/skerry/skerry/engine/plan"
 	"github.com/skerry/skerry/engine/view"
 )
@@ -96,16 +95,4 @@ func (r *Replica) WantsBody(id engine.OperationID) (*engine.Operation, []engine.
 		}
 	}
 	return o, r.Others()
-}
-
-// wantBodies has the bodies fetched that are needed here sooner or later: while other sites are sure to have them.
-func (r *Replica) wantBodies(has func(engine.BlobRef) bool) {
-	if !r.Large {
-		return
-	}
-	for _, o := range r.History.Living(merge.Any) {
-		if o.Blob != nil && !r.Settled(r.Self, o) && !r.Mine.Outcomes[o.ID].Carried && !has(*o.Blob) {
-			r.out.Fetch = append(r.out.Fetch, o)
-		}
-	}
 }

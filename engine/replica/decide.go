@@ -132,7 +132,7 @@ func (r *Replica) carryOut(o *decide.Orders) (issued engine.OperationID, err err
 		r.write(*o.Entry)
 	}
 	if o.Look {
-		r.look.soon(r.env.Now())
+		r.look.Soon(r.env.Now())
 	}
 	if o.Release {
 		r.env.ReleaseDelete(r.Document)

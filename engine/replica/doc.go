@@ -12,7 +12,7 @@
 //
 // At most one request to the application is under way for a resource. What is done is a task: task.go chooses the next one;
 // own.go runs requests of this site's clients, send.go and correct.go the steps that plan.Next asks for, settle.go what had no
-// certain answer, look.go looks.
+// certain answer. Package drift says when to look.
 //
 // docs/words.md explains the terms.
 package replica

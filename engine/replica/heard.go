@@ -52,7 +52,7 @@ func (r *Replica) heard(in *Heard) {
 	case len(r.LacksAny()) > 0:
 		r.out.Missing = true
 	}
-	r.wantBodies(r.env.HasBlob)
+	r.out.Fetch = append(r.out.Fetch, view.Wanted(r.View, r.env.HasBlob)...)
 }
 
 // hears makes room for the epoch that changes belong to. It reports whether they are to be taken in: what belongs to an epoch that is
@@ -165,7 +165,7 @@ func (r *Replica) heardStatuses(in *Heard) (news []HeardStatus) {
 		news = append(news, s)
 		r.progress, r.Dirty = true, r.Dirty || !was.Plain() || !s.Status.Plain() || len(r.Epochs) > 1
 		if s.Status.Asked > was.Asked {
-			r.look.soon(r.env.Now())
+			r.look.Soon(r.env.Now())
 		}
 	}
 	return news

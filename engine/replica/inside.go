@@ -28,43 +28,44 @@ type Made struct {
 func (*Inside) input() {}
 func (*Made) input()   {}
 
-// inside compares a list with what this site has told.
-func (r *Replica) inside(in *Inside) {
-	if !r.Holds(r.Self) || r.Mine.Local == "" {
-		return
+// entries compare a list with what this site has told.
+func (in *Inside) entries(v *view.View, env Env) (entries []engine.Entry) {
+	if !v.Holds(v.Self) || v.Mine.Local == "" {
+		return nil
 	}
 	seen := map[string]engine.Inner{}
 	for _, item := range in.Items {
-		now, ok := view.ContentOf(r.Document, in.Kind, "", item, r.env.Now())
+		now, ok := view.ContentOf(v.Document, in.Kind, "", item, env.Now())
 		if !ok {
 			continue
 		}
-		now.Resource = r.env.Meta(in.Kind, engine.LocalID(engine.Inside(in.Within, now.Local)))
+		now.Resource = env.Meta(in.Kind, engine.LocalID(engine.Inside(in.Within, now.Local)))
 		seen[now.Local] = now
 	}
-	var entries []engine.Entry
 	for _, local := range slices.Sorted(maps.Keys(seen)) {
 		now := seen[local]
-		entries = append(entries, r.Contents.News(r.Self, now, now.Resource == "")...)
+		entries = append(entries, v.Contents.News(v.Self, now, now.Resource == "")...)
 	}
-	for _, i := range r.View.Inside(in.Kind.Name) {
-		if _, there := seen[i.Local]; i.Site == r.Self && !there {
-			entries = append(entries, r.Contents.Gone(r.Self, in.Kind.Name, i.Local)...)
+	for _, i := range v.Inside(in.Kind.Name) {
+		if _, there := seen[i.Local]; i.Site == v.Self && !there {
+			entries = append(entries, v.Contents.Gone(v.Self, in.Kind.Name, i.Local)...)
 		}
 	}
-	r.write(entries...)
+	return entries
 }
 
-func (r *Replica) made(in *Made) {
+// entries tell of one thing.
+func (in *Made) entries(v *view.View, env Env) []engine.Entry {
 	switch {
-	case !r.Holds(r.Self): // it has been removed meanwhile
-		return
+	case !v.Holds(v.Self): // it has been removed meanwhile
+		return nil
 	case in.Gone:
-		r.write(r.Contents.Gone(r.Self, in.Kind.Name, in.Local)...)
-		return
+		return v.Contents.Gone(v.Self, in.Kind.Name, in.Local)
 	}
-	if now, ok := view.ContentOf(r.Document, in.Kind, in.Local, in.Representation, r.env.Now()); ok {
-		now.Resource = in.Resource
-		r.write(r.Contents.News(r.Self, now, false)...)
+	now, ok := view.ContentOf(v.Document, in.Kind, in.Local, in.Representation, env.Now())
+	if !ok {
+		return nil
 	}
+	now.Resource = in.Resource
+	return v.Contents.News(v.Self, now, false)
 }

@@ -5,6 +5,7 @@ import (
 	"github.com/skerry/skerry/engine/merge"
 	"github.com/skerry/skerry/engine/plan"
 	"github.com/skerry/skerry/engine/tree"
+	"github.com/skerry/skerry/engine/view"
 )
 
 // Lacks says, for people, what the resource relies on and this site cannot reach; an empty Why: it lacks nothing.
@@ -12,35 +13,27 @@ type Lacks struct{ Why string }
 
 func (*Lacks) input() {}
 
-func (r *Replica) relies(in *Lacks) {
-	if r.Mine.Lacking != in.Why {
-		r.Mine.Lacking = in.Why
-		r.Changed()
-	}
-}
-
-// awaits returns why a step waits for what it refers to, empty when it does not, and the operation that does. What a client of this
-// site has sent refers to what is here.
-func (r *Replica) awaits(step plan.Step) (id engine.OperationID, why string) {
-	theirs := func(o *engine.Operation) bool { return o.Origin != r.Self }
+// refers is what of a step may refer to what is to be here first; nil: nothing. What a client of this site has sent refers to what is here.
+func refers(v *view.View, step plan.Step) *engine.Operation {
+	theirs := func(o *engine.Operation) bool { return o.Origin != v.Self }
 	switch step.Kind {
 	case plan.StepRun:
 		if o := step.Operations[0]; theirs(o) {
-			return o.ID, r.env.Awaits(r.Kind, r.About.Key, o)
+			return o
 		}
 	case plan.StepMake:
 		o := *step.Make
-		o.Whereabouts = r.History.Whereabouts(merge.Any)
-		return o.ID, r.env.Awaits(r.Kind, r.About.Key, &o)
+		o.Whereabouts = v.History.Whereabouts(merge.Any)
+		return &o
 	case plan.StepCorrect:
-		if step.Void || step.Correction.Empty() || len(r.History.All(theirs)) == 0 {
-			break
+		if step.Void || step.Correction.Empty() || len(v.History.All(theirs)) == 0 {
+			return nil
 		}
-		o := engine.Operation{Type: engine.TypeMerge, Body: tree.Representation(step.Correction.Set), Whereabouts: r.History.Whereabouts(merge.Any)}
+		o := engine.Operation{Type: engine.TypeMerge, Body: tree.Representation(step.Correction.Set), Whereabouts: v.History.Whereabouts(merge.Any)}
 		if len(step.Operations) > 0 {
 			o.ID = step.Operations[0].ID
 		}
-		return o.ID, r.env.Awaits(r.Kind, r.About.Key, &o)
+		return &o
 	}
-	return "", ""
+	return nil
 }

@@ -50,15 +50,13 @@ func TestAnOperationWaitsForWhatItRefersTo(t *testing.T) {
 
 // TestWhatIsMadeOrCorrectedWaitsAsWell: what is asked for is the body that goes out, with all that is known of its references.
 func TestWhatIsMadeOrCorrectedWaitsAsWell(t *testing.T) {
-	e := &choosy{env: env{newWorld("a", "b").sites["a"]}, why: "waits for net n"}
 	r := refersHere()
-	r.env = e
 	o := r.History.Get("b-1")
 	edit := &engine.Edit{Set: map[engine.Pointer]json.RawMessage{"/net": json.RawMessage(`"n"`)}}
 	for name, c := range map[string]struct {
 		step  plan.Step
-		waits bool
-		body  string
+		refers bool
+		body   string
 	}{
 		"made anew":            {plan.Step{Kind: plan.StepMake, Make: &engine.Operation{ID: "b-1", Body: []byte(`{"net":"n"}`)}}, true, `{"net":"n"}`},
 		"corrected":            {plan.Step{Kind: plan.StepCorrect, Operations: []*engine.Operation{o}, Correction: edit}, true, `{"net":"n"}`},
@@ -66,10 +64,8 @@ func TestWhatIsMadeOrCorrectedWaitsAsWell(t *testing.T) {
 		"what counts no more":  {plan.Step{Kind: plan.StepCorrect, Operations: []*engine.Operation{o}, Correction: edit, Void: true}, false, ""},
 		"what is there by now": {plan.Step{Kind: plan.StepVacuous, Operations: []*engine.Operation{o}}, false, ""},
 	} {
-		e.sees = nil
-		_, why := r.awaits(c.step)
-		if (why != "") != c.waits || c.waits && (string(e.sees.Body) != c.body || len(e.sees.Whereabouts) != 1) {
-			t.Errorf("%s: it waits so: %q; asked for %+v", name, why, e.sees)
+		if o := refers(r.View, c.step); (o != nil) != c.refers || o != nil && (string(o.Body) != c.body || len(o.Whereabouts) != 1) {
+			t.Errorf("%s: what refers is %+v", name, o)
 		}
 	}
 }

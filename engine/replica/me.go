@@ -107,3 +107,10 @@ func (r *Replica) issue(o *engine.Operation) (*engine.Operation, error) {
 	}
 	return now, nil
 }
+
+// saw takes in what the answer to a request shows.
+func (r *Replica) saw(in *Answered) {
+	if in.Err == nil {
+		r.look.Saw(r.View, in.Presented, in.Reply, r.env.Now())
+	}
+}

@@ -329,7 +329,7 @@ func (t *own) heard(r *Replica, in *Answered) bool {
 	r.Changed()
 	t.free(r)
 	if t.local != "" && reply.Gone() && in.Err == nil {
-		r.look.soon(r.env.Now())
+		r.look.Soon(r.env.Now())
 	}
 	if in.Err != nil {
 		r.give(t.ask, Given{Err: &engine.Refusal{Status: http.StatusBadGateway, Type: "upstream", Err: in.Err, Detail: fmt.Sprintf(

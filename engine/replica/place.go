@@ -28,7 +28,7 @@ func (r *Replica) leave() {
 		"%s was removed from the placement of %s %s; nothing has happened here", r.Name(r.Self), r.Kind.Name, r.About.Key)})
 	r.SayOnly(engine.Status{Settled: r.Me.Settled, Left: &engine.Left{By: by.ID, At: now}})
 	r.Anew(r.Mine.Made)
-	r.look = looking{}
+	r.look.Stop()
 	r.Resumed = false
 	clear(r.Doubts)
 	r.TouchAll()

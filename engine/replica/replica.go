@@ -6,10 +6,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/skerry/skerry/engine/plan"
-
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/compact"
+	"github.com/skerry/skerry/engine/drift"
 	"github.com/skerry/skerry/engine/flight"
+	"github.com/skerry/skerry/engine/plan"
 	"github.com/skerry/skerry/engine/report"
 	"github.com/skerry/skerry/engine/view"
 )
@@ -28,11 +29,11 @@ type Replica struct {
 	tokens           uint64 // given so far
 	// again is when what is left may be tried again, settling when it is to be found out what came of own.
 	again, settling pace
-	look            looking
+	look            drift.Watch
+	keeping         compact.Keeping
 	// unavailable are operations whose bodies no site has.
 	unavailable map[engine.OperationID]bool
-	nameWaits   bool                        // the name was taken when it was asked for
-	needed      map[engine.OperationID]bool // operations with a large body that some site needs
+	nameWaits   bool // the name was taken when it was asked for
 	// remnant is what is left of before the disk was set back, lost the last status of the lost run that another site has; nil: none.
 	remnant *Remnant
 	lost    *engine.Status
@@ -41,7 +42,6 @@ type Replica struct {
 	behind, late bool
 	// partly says that the site that has sent something last has more, progress that another one has come further than is kept.
 	partly, progress bool
-	epochEnds        bool // the epoch before the current one is over, and ends with the next step
 
 	env Env
 	out *Effects
@@ -56,7 +56,7 @@ type pace struct {
 // New returns the replica of a resource whose view is there. Resumed says that an earlier process may have sent what is not settled.
 func New(v *view.View, limits Limits, resumed bool) *Replica {
 	return &Replica{View: v, limits: limits, Flights: flight.Flights{Doubts: map[engine.OperationID]bool{}, Resumed: resumed},
-		unavailable: map[engine.OperationID]bool{}}
+		unavailable: map[engine.OperationID]bool{}, look: drift.Watch{After: limits.LookAfter, Every: limits.LookEvery}}
 }
 
 // doing is what is kept of a replica beside its view.
@@ -112,13 +112,13 @@ func (r *Replica) Step(env Env, in Input) *Effects {
 	case *News:
 		r.news(in)
 	case *Inside:
-		r.inside(in)
+		r.write(in.entries(r.View, r.env)...)
 	case *Made:
-		r.made(in)
+		r.write(in.entries(r.View, r.env)...)
 	case *Hold:
-		r.hold(in)
+		view.Hold(r.View, in.Holding)
 	case *Lacks:
-		r.relies(in)
+		r.Lack(in.Why)
 	case Wake:
 	}
 	if h, ok := in.(*Heard); ok && h.Follows {
@@ -192,7 +192,10 @@ func (r *Replica) answered(in *Answered) {
 		}
 	case in.Token == r.lookToken && in.Token != 0:
 		r.lookToken = 0
-		r.looked(in)
+		if r.look.Looked(r.View, in.Presented, in.Reply, in.Err, r.env.Now()) {
+			r.task = &bringBack{}
+			r.task.begin(r)
+		}
 	}
 }
 
@@ -202,7 +205,7 @@ func (r *Replica) news(in *News) {
 		r.again, r.nameWaits = pace{}, false
 	}
 	if in.Look {
-		r.look.soon(r.env.Now())
+		r.look.Soon(r.env.Now())
 	}
 	if in.Body != "" {
 		if in.Why == "" {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/drift"
 	"github.com/skerry/skerry/engine/flight"
 	"github.com/skerry/skerry/engine/issue"
 	"github.com/skerry/skerry/engine/merge"
@@ -244,9 +245,6 @@ func (r *Replica) dismissOwn(st engine.OperationStatus) {
 	r.Changed()
 }
 
-// firm is how many times LookAfter lie between the looks that are to tell whether sites differ for good.
-const firm = 4
-
 // openWaits says that a client's request has had no certain answer: at once where a person is asked, else once it is no mere delay,
 // and before any look can make a drift of what it may have changed.
 func (r *Replica) openWaits() {
@@ -263,7 +261,7 @@ func (r *Replica) openWaits() {
 		r.Unsay(engine.WaitPerson)
 	}
 	r.out.Rows = append(r.out.Rows, report.FlightRow(r.View, f, st))
-	told := engine.Time(f.Since).Add(firm / 2 * r.limits.LookAfter)
+	told := engine.Time(f.Since).Add(drift.Firm / 2 * r.limits.LookAfter)
 	if kind == engine.WaitAnswer && r.env.Now().Before(told) {
 		r.wake(told)
 		return

@@ -240,11 +240,13 @@ func (r *Replica) holds(now time.Time, standing plan.Standing, step plan.Step) b
 	if r.holdDeletion(now, step) {
 		return true
 	}
-	if id, why := r.awaits(step); why != "" {
-		r.Halt(&engine.Wait{Kind: engine.WaitReference, Since: now.UnixMicro(), Operation: id, Reason: why})
-		r.again.tries++
-		r.wake(now.Add(r.env.Backoff(r.again.tries)))
-		return true
+	if o := refers(r.View, step); o != nil {
+		if why := r.env.Awaits(r.Kind, r.About.Key, o); why != "" {
+			r.Halt(&engine.Wait{Kind: engine.WaitReference, Since: now.UnixMicro(), Operation: o.ID, Reason: why})
+			r.again.tries++
+			r.wake(now.Add(r.env.Backoff(r.again.tries)))
+			return true
+		}
 	}
 	o := step.Sends()
 	if o != nil && o.Blob != nil && !r.env.HasBlob(*o.Blob) {

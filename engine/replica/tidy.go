@@ -3,6 +3,7 @@ package replica
 import (
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/compact"
+	"github.com/skerry/skerry/engine/drift"
 	"github.com/skerry/skerry/engine/flight"
 	"github.com/skerry/skerry/engine/report"
 	"github.com/skerry/skerry/engine/view"
@@ -20,7 +21,7 @@ func (r *Replica) tidy() {
 	}
 	if r.Own.Open() {
 		if w := r.Me.Wait(engine.WaitAnswer); r.Own.Stage == flight.Unknown && w == nil {
-			told := engine.Time(r.Own.Since).Add(firm / 2 * r.limits.LookAfter)
+			told := engine.Time(r.Own.Since).Add(drift.Firm / 2 * r.limits.LookAfter)
 			if r.env.Now().Before(told) {
 				r.wake(told)
 			} else {
@@ -31,100 +32,49 @@ func (r *Replica) tidy() {
 			r.wake(r.settling.at)
 		}
 	}
-	if r.Dirty || r.progress || r.epochEnds {
+	if r.Dirty || r.progress || r.keeping.Ends {
 		r.fold()
 	}
 	r.out.Unfold = !r.Busy() && r.Folds && r.History.Unfollowing()
 	r.tidyLook()
 }
 
-// fold lets checkpoints and epochs take the place of what every site has settled.
+// fold lets go of what every site has settled.
 func (r *Replica) fold() {
-	part := r.Part(r.Self)
-	if part == view.PartNone || r.Me.Rejoins || r.Resumed && !r.env.Met(r.Others()) {
+	if r.Part(r.Self) == view.PartNone || r.Me.Rejoins || r.Resumed && !r.env.Met(r.Others()) {
 		return
 	}
-	member := part == view.PartMember || part == view.PartLeaving
-	if member && len(r.Epochs) == 1 && compact.EpochLong(r.View, r.limits.Epoch) && compact.EpochBegun(r.View) && r.Me.Settled != nil {
-		number := r.Current().Number + 1
-		r.Epochs = append(r.Epochs, view.NewEpoch(number, r.env.FirstTip(r.About, number)))
-		r.Changed()
+	let := r.keeping.Tidy(r.View, compact.Bounds{History: r.limits.History, Epoch: r.limits.Epoch}, len(r.out.Entries) > 0,
+		func(epoch uint64) engine.Tip { return r.env.FirstTip(r.About, epoch) },
+		func(o *engine.Operation) engine.OperationRow { return report.OperationRow(r.View, o) })
+	if let.Err != nil {
+		r.note("an epoch cannot end", let.Err)
 	}
-	most := r.limits.History
-	if len(r.Epochs) > 1 || part == view.PartFormer && len(r.Epochs) > 1 {
-		most = 0
+	if let.Ended != nil {
+		r.out.Ended, r.out.Checkpoint = let.Ended, let.Checkpoint
 	}
-	large := largeBodies(r.View)
-	if bodies, news := compact.History(r.View, most, func(o *engine.Operation) engine.OperationRow { return report.OperationRow(r.View, o) }); news {
-		r.Changed()
-		for _, id := range bodies {
-			r.Touched[id] = true
-		}
-		for _, l := range large {
-			if o := r.History.Get(l.of); o == nil || o.Blob == nil { // the checkpoint says what it has set
-				r.out.Drop = append(r.out.Drop, l.body)
-			}
-		}
-	}
-	if r.epochEnds = len(r.Epochs) > 1 && compact.EpochOver(r.View); r.epochEnds && len(r.out.Entries) > 0 { // what this step writes is written first
+	if r.out.Drop = append(r.out.Drop, let.Drop...); r.keeping.Ends { // what this step writes is written first
 		r.wake(r.env.Now())
-	} else if r.epochEnds {
-		r.epochEnds = false
-		r.end()
 	}
-	r.dropBodies()
 }
 
-// end forgets the epoch before the current one: the checkpoint stands for what it had.
-func (r *Replica) end() {
-	_, b, err := r.Found()
-	if err != nil {
-		r.note("an epoch cannot end", err)
+// tidyLook looks, or says when, where that is needed. It holds no request up: what is read while one goes out is thrown away.
+func (r *Replica) tidyLook() {
+	looks, again := r.look.Next(r.View, r.env.Now(), r.Own.Open(), r.task != nil || r.lookToken != 0, func() bool { return r.env.Reads(r.Kind) })
+	if !again.IsZero() {
+		r.wake(again)
+	}
+	if !looks {
 		return
 	}
-	old := r.Epochs[0].Number
-	r.Epochs, r.Folds = r.Epochs[1:], false
-	r.out.Ended, r.out.Checkpoint = &old, b
-	r.Changed()
+	r.tokens++
+	c := r.readCall(r.Mine.Local)
+	c.Token, r.lookToken = r.tokens, r.tokens
+	r.out.Calls = append(r.out.Calls, c)
+	if len(r.env.Contained(r.Kind)) > 0 {
+		r.out.Contents = true // whoever looks tells what its part holds, too
+	}
 }
 
-// largeBody is the large body of an operation.
-type largeBody struct {
-	of   engine.OperationID
-	body engine.BlobHash
-}
-
-func largeBodies(v *view.View) (large []largeBody) {
-	if !v.Large {
-		return nil
-	}
-	for _, o := range v.History.Ordered() {
-		if o.Blob != nil {
-			large = append(large, largeBody{o.ID, o.Blob.Hash})
-		}
-	}
-	return large
-}
-
-// dropBodies lets go of the large bodies that no site needs any more.
-func (r *Replica) dropBodies() {
-	if !r.Large {
-		return
-	}
-	for _, o := range r.History.Ordered() {
-		if o.Blob == nil {
-			continue
-		}
-		was, known := r.needed[o.ID] // one that is not may have been needed when this process began
-		if needed := compact.NeedsBlob(r.View, o); !known || needed != was {
-			if r.needed == nil {
-				r.needed = map[engine.OperationID]bool{}
-			}
-			if r.needed[o.ID] = needed; !needed {
-				r.out.Drop = append(r.out.Drop, o.Blob.Hash)
-			}
-			r.Touched[o.ID] = true
-			r.Changed()
-		}
-	}
-}
+// Looks reports whether this site is to look at what its application shows, now or soon.
+func (r *Replica) Looks() bool { return r.lookToken != 0 || r.look.Waits(r.View) }

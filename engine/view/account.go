@@ -225,6 +225,14 @@ func (a *Account) UnsayOf(id engine.OperationID, kinds ...engine.WaitKind) (any 
 	return any
 }
 
+// Lack says, for people, what the resource relies on and this site cannot reach; empty: it lacks nothing.
+func (a *Account) Lack(why string) {
+	if a.Mine.Lacking != why {
+		a.Mine.Lacking = why
+		a.Changed()
+	}
+}
+
 // halts are the reasons for which a resource is not tried now, and that are told to all sites, since people have to do something.
 var halts = []engine.WaitKind{engine.WaitDenied, engine.WaitMismatch, engine.WaitClock, engine.WaitReference}
 

@@ -25,6 +25,19 @@ func (v *View) Holding() map[engine.SiteID]engine.Holding {
 	return holders
 }
 
+// Hold says what this site holds under the name: later than all that it knows to hold it.
+func Hold(v *View, h engine.Holding) {
+	if !h.Gone {
+		for site, other := range v.Holding() {
+			if site != v.Self {
+				h.At = max(h.At, other.At+1)
+			}
+		}
+	}
+	v.Me.Holding = &h
+	v.Changed()
+}
+
 // OwnerOf returns the site that a name belongs to: of those that hold it the one that has held it longest. Empty: none.
 func OwnerOf(holders map[engine.SiteID]engine.Holding) engine.SiteID {
 	var first engine.SiteID

@@ -48,3 +48,16 @@ func WithoutBody(v *View, o *engine.Operation) (out engine.Outcome, may bool) {
 	}
 	return engine.Outcome{State: engine.StateRejected, Error: "no site has its body any more", Blocks: o.Type == engine.TypeCreate}, true
 }
+
+// Wanted lists the operations whose large bodies are needed here sooner or later: they are fetched while other sites are sure to have them.
+func Wanted(v *View, has func(engine.BlobRef) bool) (wanted []*engine.Operation) {
+	if !v.Large {
+		return nil
+	}
+	for _, o := range v.History.Living(merge.Any) {
+		if o.Blob != nil && !v.Settled(v.Self, o) && !v.Mine.Outcomes[o.ID].Carried && !has(*o.Blob) {
+			wanted = append(wanted, o)
+		}
+	}
+	return wanted
+}
