@@ -51,6 +51,7 @@ type resources interface {
 	Replicates(k *engine.Kind) bool
 	Lookup(ctx context.Context, k *engine.Kind, id string) (engine.ResourceRow, error)
 	Known(ctx context.Context, k *engine.Kind, id string) (engine.ResourceRow, error)
+	Making(ctx context.Context, id engine.DocumentID) (made bool)
 }
 
 type places interface {

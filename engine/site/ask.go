@@ -144,44 +144,6 @@ func contain(log *slog.Logger, id engine.DocumentID, err *error) {
 	}
 }
 
-// watcher waits for something to become true of a replica.
-type watcher struct {
-	done func(*replica.Replica) bool
-	seen chan struct{}
-}
-
-// Await returns once done is true of a replica, as it is durable, or ctx ends. done is called after each commit that concerns it; it does
-// no I/O and keeps nothing.
-func (s *Site) Await(ctx context.Context, id engine.DocumentID, done func(*replica.Replica) bool) error {
-	w := &watcher{done, make(chan struct{})}
-	s.watching.Add(1)
-	defer s.watching.Add(-1)
-	is := false
-	err := s.look(ctx, id, func(r *resident) {
-		if is = done(r.Replica); !is {
-			s.watchers[id] = append(s.watchers[id], w)
-		}
-	})
-	if is || err != nil {
-		return err
-	}
-	s.inbox.hurry(s.cfg.Now())
-	s.await(ctx, func() bool { return struck(w.seen) })
-	select {
-	case <-w.seen:
-		return nil
-	case <-ctx.Done():
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for i, other := range s.watchers[id] {
-		if other == w {
-			s.watchers[id] = append(s.watchers[id][:i:i], s.watchers[id][i+1:]...)
-		}
-	}
-	return ctx.Err()
-}
-
 // Present returns what a client gets, with identifiers as clients know them.
 func (s *Site) Present(ctx context.Context, k *engine.Kind, g replica.Given) (engine.Answer, error) {
 	a := g.Answer

@@ -155,7 +155,7 @@ func (x *exchange) hear(ctx context.Context, list []*opened, sent []engine.SiteI
 // comparison does, whose letters went to this site alone.
 func (x *exchange) mayWait(a *arrived) time.Time {
 	s := x.site
-	if s.cfg.Inline || s.watching.Load() > 0 || len(a.sent) == 0 {
+	if s.cfg.Inline || s.watch.others.Load() > 0 || len(a.sent) == 0 {
 		return time.Time{}
 	}
 	for _, o := range a.list {

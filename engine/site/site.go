@@ -24,6 +24,7 @@ type Site struct {
 	*exchange
 	*pacing
 	*prints
+	*watch
 	inbox   *inbox
 	calls   *calls
 	events  bell
@@ -40,8 +41,6 @@ type Site struct {
 	claimed   map[engine.DocumentID]bool // their object is in the way of an earlier resource of their name
 	// leftOver are the documents that an earlier process has left something to do for, or a commit that failed.
 	leftOver map[engine.DocumentID]bool
-	watchers map[engine.DocumentID][]*watcher
-	watching atomic.Int64 // how many there are
 	early    early
 	tidings  tidings
 	rejoins  bool // this site's disk was set back
@@ -58,7 +57,8 @@ func New(ctx context.Context, cfg Config) (*Site, error) {
 	}
 	s := &Site{cfg: cfg, inbox: newInbox(), residents: newResidents(cfg.Limits.Cache),
 		deletions: service.NewDeletions(cfg.Limits.Deletions), names: &names{cfg.Self, &kinds{}, cfg.Store}, takings: map[nameOf]*taking{}, claimed: map[engine.DocumentID]bool{},
-		leftOver: map[engine.DocumentID]bool{}, watchers: map[engine.DocumentID][]*watcher{}}
+		leftOver: map[engine.DocumentID]bool{}}
+	s.watch = &watch{site: s, of: map[engine.DocumentID][]*watcher{}}
 	s.exchange, s.pacing = &exchange{s}, &pacing{s, map[engine.ServiceName]*service.Service{}}
 	s.calls = &calls{s: s, inline: cfg.Inline, ctx: context.WithoutCancel(ctx)}
 	s.events.ring, s.stopped = make(chan struct{}), make(chan struct{})

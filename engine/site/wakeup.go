@@ -369,18 +369,7 @@ func (w *wakeUp) carryOut(r *resident, k *work) {
 		delete(r.decides, d.Decide)
 		w.then(func() { d.Decide.Done(d.Operation, d.Err) })
 	}
-	if list := s.watchers[r.id]; len(list) > 0 {
-		rest := slices.DeleteFunc(list, func(a *watcher) bool {
-			if !a.done(r.Replica) {
-				return false
-			}
-			close(a.seen)
-			return true
-		})
-		if s.watchers[r.id] = rest; len(rest) == 0 {
-			delete(s.watchers, r.id)
-		}
-	}
+	s.watch.tell(r)
 }
 
 // fail forgets the replicas of this wake-up: what they have become is not durable. They are loaded anew after a while.

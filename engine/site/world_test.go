@@ -31,7 +31,9 @@ type world struct {
 	// did is what was asked of the world outside, in this order.
 	did []string
 	// struck has the next identifier strike the loop as a defect of its own would.
-	struck  bool
+	struck bool
+	// ill has the application fail.
+	ill     bool
 	store   *memory
 	letters []*engine.Letter
 	to      [][]engine.SiteID
@@ -205,6 +207,9 @@ type application struct {
 
 func (a application) Do(_ context.Context, c engine.Call) (engine.Reply, error) {
 	a.w.note("%s %s", c.Method, c.Local)
+	if a.w.ill {
+		return engine.Reply{Status: 500}, nil
+	}
 	was := a.w.objects[c.Local]
 	if c.Method == "PUT" {
 		a.w.objects[c.Local] = true

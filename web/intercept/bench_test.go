@@ -109,6 +109,8 @@ func (alone) Contents(context.Context, engine.DocumentID, engine.KindName) ([]en
 
 func (alone) ContentsChanged(engine.DocumentID) {}
 
+func (alone) Making(context.Context, engine.DocumentID) bool { return false }
+
 func (alone) LastShown(context.Context, engine.DocumentID) (map[engine.SiteID]json.RawMessage, error) {
 	return nil, engine.ErrNotFound
 }

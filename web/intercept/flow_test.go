@@ -1,6 +1,7 @@
 package intercept
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -109,6 +110,26 @@ func TestReadWhereTheReplicaIs(t *testing.T) {
 	s.down = map[engine.SiteID]bool{}
 	m.sites[nantes].app.set(nil)
 	s.do("GET", "/images/M", "").want(t, 200, "Skerry-Site: nantes")
+}
+
+// A read of what is just being made here waits for it, for as long as the way to the nearest site that has it takes.
+func TestReadOfWhatIsBeingMade(t *testing.T) {
+	m := newMesh(t)
+	m.replicate("M", map[engine.SiteID]engine.LocalID{paris: "", nantes: "42"})
+	s := m.sites[paris]
+	s.making = func(ctx context.Context) bool { // it takes longer
+		if at, ok := ctx.Deadline(); !ok || time.Until(at) > time.Millisecond {
+			t.Errorf("nantes is 1 ms away, and it may take until %v", at)
+		}
+		<-ctx.Done()
+		return false
+	}
+	s.do("GET", "/images/M", "").want(t, 200, "Skerry-Site: nantes")
+	s.making = func(context.Context) bool {
+		m.replicate("M", map[engine.SiteID]engine.LocalID{paris: "6", nantes: "42"})
+		return true
+	}
+	s.do("GET", "/images/M", "").want(t, 200, "Skerry-Site: paris", "Skerry-Resource: M")
 }
 
 func TestWriteBecomesAnOperation(t *testing.T) {

@@ -24,6 +24,8 @@ type Site interface {
 	// Chosen returns the site at which what a name stands for is, where scopes had it at exactly one, empty when none is known;
 	// and whether this site holds something under it.
 	Chosen(ctx context.Context, k *engine.Kind, id string) (at engine.SiteID, here bool, err error)
+	// Making waits until this site's application has the object of a resource, as long as it is being made here, and reports whether it has.
+	Making(ctx context.Context, id engine.DocumentID) (made bool)
 	// Zones and Distances are what scopes may ask for, as world.Mesh has them.
 	Zones() []engine.Zone
 	Distances() func(a, b engine.SiteID) (time.Duration, bool)

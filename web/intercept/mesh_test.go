@@ -55,6 +55,7 @@ type siteUnderTest struct {
 	submit    func(engine.Request) (engine.Answer, error)
 	relying   map[string][]engine.ResourceRow // by what is relied on
 	holding   map[string][]engine.ResourceRow // by what they lie in
+	making    func(context.Context) bool      // nil: nothing is being made
 }
 
 // app is an application that keeps what it was asked.
@@ -267,6 +268,10 @@ func (s *siteUnderTest) Contents(context.Context, engine.DocumentID, engine.Kind
 }
 
 func (s *siteUnderTest) ContentsChanged(engine.DocumentID) {}
+
+func (s *siteUnderTest) Making(ctx context.Context, _ engine.DocumentID) bool {
+	return s.making != nil && s.making(ctx)
+}
 
 func (s *siteUnderTest) LastShown(context.Context, engine.DocumentID) (map[engine.SiteID]json.RawMessage, error) {
 	return nil, nil

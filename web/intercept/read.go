@@ -1,6 +1,7 @@
 package intercept
 
 import (
+	"context"
 	"net/http"
 	"slices"
 
@@ -36,13 +37,31 @@ func (h *Handler) read(q *request.Request) {
 	case replica:
 		h.ReadReplica(q, row)
 	case replicated && len(q.Sites) != 1:
-		h.Canonical(q)
-		h.Forward(q, h.holders(q, row))
+		h.readElsewhere(q, row)
 	case len(q.Sites) > 1:
 		h.PassTranslated(q, h.Nearest(q.Sites)...)
 	default:
 		h.PassTranslated(q)
 	}
+}
+
+// readElsewhere answers a read of what has no replica here yet from the nearest site that has one. What is just being made here is waited for
+// meanwhile, for as long as that site's answer would take: as a rule it is there sooner.
+func (h *Handler) readElsewhere(q *request.Request, row engine.ResourceRow) {
+	holders := h.holders(q, row)
+	if row.Collaboration == engine.Replication {
+		ctx, cancel := context.WithTimeout(q.Context(), min(h.distance(holders), request.Patience))
+		made := h.Site.Making(ctx, row.Document)
+		cancel()
+		if made {
+			if here, err := h.Site.Lookup(q.Context(), q.Match.Kind, q.Match.Target); err == nil && here.Local != "" {
+				h.ReadReplica(q, here)
+				return
+			}
+		}
+	}
+	h.Canonical(q)
+	h.Forward(q, holders)
 }
 
 // holders returns the other sites that have a replica, as far as is known here, within the scope if there is one.
