@@ -16,12 +16,12 @@ type adopt struct {
 	tries int
 }
 
-func (t *adopt) begin(r *Replica) bool {
+func (t *adopt) begin(r *work) bool {
 	t.sends = false
 	return r.call(r.readCall(t.local))
 }
 
-func (t *adopt) answer(r *Replica, in *Answered) bool {
+func (t *adopt) answer(r *work, in *Answered) bool {
 	if t.sends {
 		return t.heard(r, in)
 	}
@@ -48,7 +48,7 @@ func (t *adopt) answer(r *Replica, in *Answered) bool {
 	return r.call(&Call{Kind: CallSend, Present: true, Call: call})
 }
 
-func (t *adopt) heard(r *Replica, in *Answered) bool {
+func (t *adopt) heard(r *work, in *Answered) bool {
 	alone := r.env.Report(r.Kind, r.Document, in.Reply, in.Err, true)
 	switch plan.Judge(engine.TypeReplace, in.Reply, in.Err) {
 	case plan.Done:
@@ -67,7 +67,7 @@ func (t *adopt) heard(r *Replica, in *Answered) bool {
 	return true
 }
 
-func (t *adopt) succeed(r *Replica, in *Answered) {
+func (t *adopt) succeed(r *work, in *Answered) {
 	s := &send{step: t.step, o: t.o}
 	s.succeed(r, engine.Reply{Status: in.Reply.Status, Local: t.local}, t.local)
 	r.saw(in)

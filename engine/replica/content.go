@@ -12,7 +12,7 @@ import (
 // has it and written here. Writes are absolute, so that all of it may be done once more after a crash.
 type content struct{}
 
-func (t *content) begin(r *Replica) bool {
+func (t *content) begin(r *work) bool {
 	joined := r.History.Get(r.Me.Joined)
 	if joined == nil {
 		r.note("the content cannot be copied: what has added this site is not known", nil)
@@ -31,7 +31,7 @@ func (t *content) begin(r *Replica) bool {
 	return r.call(&Call{Kind: CallCopy, Call: engine.Call{Kind: r.Kind, Local: r.Mine.Local}, From: from, Key: r.About.Key})
 }
 
-func (t *content) answer(r *Replica, in *Answered) bool {
+func (t *content) answer(r *work, in *Answered) bool {
 	joined := r.History.Get(r.Me.Joined)
 	if joined == nil {
 		return true
@@ -54,7 +54,7 @@ func (t *content) answer(r *Replica, in *Answered) bool {
 
 // copied records that the content is here, and what of other sites' actions has come with it. It is not whole when the site that it
 // is from lacked something that this site's replica begins with.
-func (t *content) copied(r *Replica, joined *engine.Operation, settled engine.Vector) bool {
+func (t *content) copied(r *work, joined *engine.Operation, settled engine.Vector) bool {
 	carried, whole := view.CarriedBy(r.View, settled)
 	if !whole {
 		return false
@@ -69,7 +69,7 @@ func (t *content) copied(r *Replica, joined *engine.Operation, settled engine.Ve
 }
 
 // doWithout has this site go on without the body of an operation that no site has any more, where it may.
-func (r *Replica) doWithout(o *engine.Operation) bool {
+func (r *work) doWithout(o *engine.Operation) bool {
 	out, may := view.WithoutBody(r.View, o)
 	settles := out.State == engine.StateRejected && !out.Blocks
 	if !may || settles && o.Number > 1 && !r.Me.Settled.Has(o.Line, o.Number-1) { // what is settled is counted by line

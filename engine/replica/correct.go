@@ -19,12 +19,12 @@ type correct struct {
 	shown     engine.Reply
 }
 
-func (t *correct) begin(r *Replica) bool {
+func (t *correct) begin(r *work) bool {
 	t.read = true
 	return r.call(r.readCall(r.Mine.Local))
 }
 
-func (t *correct) answer(r *Replica, in *Answered) bool {
+func (t *correct) answer(r *work, in *Answered) bool {
 	if t.read {
 		return t.see(r, in)
 	}
@@ -53,7 +53,7 @@ func (t *correct) answer(r *Replica, in *Answered) bool {
 }
 
 // see goes on with what the application shows.
-func (t *correct) see(r *Replica, in *Answered) bool {
+func (t *correct) see(r *work, in *Answered) bool {
 	shown, step := in.Presented, t.step
 	if in.Reply.Status/100 != 2 { // only what is shown is translated
 		shown = in.Reply
@@ -90,14 +90,14 @@ func (t *correct) see(r *Replica, in *Answered) bool {
 }
 
 // takenBack reports whether the application shows nothing that a correction would still change.
-func (t *correct) takenBack(r *Replica, shown engine.Reply) bool {
+func (t *correct) takenBack(r *work, shown engine.Reply) bool {
 	if shown.Gone() {
 		return true
 	}
 	return shown.Status == 200 && tree.Missing(r.Kind, t.step.Correction, shown.Body).Empty()
 }
 
-func (t *correct) succeed(r *Replica, reply engine.Reply) {
+func (t *correct) succeed(r *work, reply engine.Reply) {
 	step := t.step
 	if step.Void {
 		for _, o := range step.Operations {
@@ -114,7 +114,7 @@ func (t *correct) succeed(r *Replica, reply engine.Reply) {
 	r.stepDone(step, applied, r.Mine.Local, reply)
 }
 
-func (t *correct) fail(r *Replica, out engine.Outcome) {
+func (t *correct) fail(r *work, out engine.Outcome) {
 	step := t.step
 	if len(step.Facts) > 0 {
 		r.Me.Executed = append(slices.Clip(r.Me.Executed), step.Facts...)
@@ -129,7 +129,7 @@ func (t *correct) fail(r *Replica, out engine.Outcome) {
 
 // dispute tells all sites which operations the application does not take together, after it has refused a correction. It reports
 // whether there is something to try now that was not known yet.
-func (t *correct) dispute(r *Replica) bool {
+func (t *correct) dispute(r *work) bool {
 	facts := plan.Disputed(r.History, r.standing(), t.step.Operations)
 	if len(facts) == 0 {
 		return false

@@ -54,8 +54,8 @@ const (
 
 // decide does what a person has decided, and answers when it is durable. What is about a request that is just being settled has to wait.
 func (r *Replica) decide(d *Decide) {
-	if t, settles := r.task.(*settle); settles && d.Operation == r.Own.Operation.ID {
-		t.decided = append(t.decided, d)
+	if _, settles := r.task.(*settle); settles && d.Operation == r.Own.Operation.ID {
+		r.postponed = append(r.postponed, d)
 		return
 	}
 	var orders *decide.Orders

@@ -10,7 +10,8 @@
 //  3. Give it the answer of each call, with the call's token, and wake it when it has asked for that.
 //  4. If nothing could be made durable, forget the replica and load it anew.
 //
-// At most one request to the application is under way for a resource. What is done is a task: task.go chooses the next one;
+// At most one request to the application is under way for a resource. What is done is a task: task.go chooses the next one, unless
+// something keeps it from being done (holds.go). work.go is what a task has in hand, me.go what it says of what came of it;
 // own.go runs requests of this site's clients, send.go and correct.go the steps that plan.Next asks for, settle.go what had no
 // certain answer. Package drift says when to look.
 //

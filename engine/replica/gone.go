@@ -7,7 +7,7 @@ import (
 
 // vanished takes in that the application has no object of the resource any more, though no operation deleted it. It is made anew
 // from the fold by what is done next, unless that has had to be done too often: false then, and the resource is contended.
-func (r *Replica) vanished(local engine.LocalID) bool {
+func (r *work) vanished(local engine.LocalID) bool {
 	if r.Mine.Local != local {
 		return true
 	}
@@ -25,9 +25,9 @@ func (r *Replica) vanished(local engine.LocalID) bool {
 // bringBack has an object made anew that two looks have not found. It looks once more first, while no other request is under way.
 type bringBack struct{}
 
-func (t *bringBack) begin(r *Replica) bool { return r.call(r.readCall(r.Mine.Local)) }
+func (t *bringBack) begin(r *work) bool { return r.call(r.readCall(r.Mine.Local)) }
 
-func (t *bringBack) answer(r *Replica, in *Answered) bool {
+func (t *bringBack) answer(r *work, in *Answered) bool {
 	if in.Err == nil && in.Reply.Gone() { // else the next look tells
 		r.vanished(r.Mine.Local)
 	}

@@ -186,7 +186,7 @@ func (r *Replica) heardOfMe(st *engine.Status) {
 	if !r.HeardOfMe(st.Number) {
 		return
 	}
-	r.lost = st
+	r.past.lost = st
 	if !r.Me.Rejoins {
 		r.fallBehind(false)
 	}

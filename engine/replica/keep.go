@@ -23,12 +23,12 @@ func refuseKeep(format string, args ...any) *engine.Refusal {
 	return &engine.Refusal{Status: http.StatusConflict, Type: "keep", Detail: fmt.Sprintf(format, args...)}
 }
 
-func (t *keep) end(r *Replica, id engine.OperationID, err error) bool {
+func (t *keep) end(r *work, id engine.OperationID, err error) bool {
 	r.out.Decided = append(r.out.Decided, DecidedOf{t.decide, id, err})
 	return true
 }
 
-func (t *keep) begin(r *Replica) bool {
+func (t *keep) begin(r *work) bool {
 	t.before = r.standing().Whole(r.History)
 	keeps := len(drift.Keeps(r.View, r.env.Now()))
 	switch {
@@ -41,7 +41,7 @@ func (t *keep) begin(r *Replica) bool {
 	return r.call(r.readCall(r.Mine.Local))
 }
 
-func (t *keep) answer(r *Replica, in *Answered) bool {
+func (t *keep) answer(r *work, in *Answered) bool {
 	if in.Err != nil || in.Reply.Status != 200 {
 		return t.end(r, "", refuseKeep("%s does not show %s now (%s)", r.Name(r.Self), r.About.Key, plan.Tell(in.Reply, in.Err)))
 	}

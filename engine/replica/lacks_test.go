@@ -54,7 +54,7 @@ func TestWhatIsMadeOrCorrectedWaitsAsWell(t *testing.T) {
 	o := r.History.Get("b-1")
 	edit := &engine.Edit{Set: map[engine.Pointer]json.RawMessage{"/net": json.RawMessage(`"n"`)}}
 	for name, c := range map[string]struct {
-		step  plan.Step
+		step   plan.Step
 		refers bool
 		body   string
 	}{

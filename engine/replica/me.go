@@ -2,6 +2,7 @@ package replica
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/skerry/skerry/engine"
@@ -11,7 +12,7 @@ import (
 )
 
 // settle says that operations need nothing more here.
-func (r *Replica) settle(ops ...*engine.Operation) {
+func (r *work) settle(ops ...*engine.Operation) {
 	if len(ops) == 0 {
 		return
 	}
@@ -27,7 +28,7 @@ func (r *Replica) settle(ops ...*engine.Operation) {
 }
 
 // goes says that what is written has come through: nothing halts the resource.
-func (r *Replica) goes() {
+func (r *work) goes() {
 	r.Halt(nil)
 	r.again = pace{}
 	r.Changed()
@@ -35,7 +36,7 @@ func (r *Replica) goes() {
 
 // setLocal says what the application calls its object; empty: it has none any more. Others are told where that is another
 // identifier than they would think.
-func (r *Replica) setLocal(local engine.LocalID) {
+func (r *work) setLocal(local engine.LocalID) {
 	if r.Mine.Local == local {
 		return
 	}
@@ -54,7 +55,7 @@ func (r *Replica) setLocal(local engine.LocalID) {
 }
 
 // later has the resource tried again after an answer that did not settle o. Alone: the service lets the agent in, but not to this resource.
-func (r *Replica) later(o *engine.Operation, reply engine.Reply, err error, alone bool) {
+func (r *work) later(o *engine.Operation, reply engine.Reply, err error, alone bool) {
 	w := r.env.Halted(r.Kind)
 	if alone {
 		w = &engine.Wait{Kind: engine.WaitDenied, Since: r.env.Now().UnixMicro(),
@@ -65,7 +66,7 @@ func (r *Replica) later(o *engine.Operation, reply engine.Reply, err error, alon
 }
 
 // tryAgain remembers why an operation has to be tried again, and when.
-func (r *Replica) tryAgain(o *engine.Operation, reply engine.Reply, err error) {
+func (r *work) tryAgain(o *engine.Operation, reply engine.Reply, err error) {
 	r.attempt(o, reply, err)
 	r.again.tries++
 	wait := r.env.Backoff(r.again.tries)
@@ -82,7 +83,7 @@ func (r *Replica) tryAgain(o *engine.Operation, reply engine.Reply, err error) {
 }
 
 // attempt remembers what came of sending o.
-func (r *Replica) attempt(o *engine.Operation, reply engine.Reply, err error) {
+func (r *work) attempt(o *engine.Operation, reply engine.Reply, err error) {
 	problem := ""
 	if err != nil || reply.Status >= 300 {
 		problem = plan.Tell(reply, err)
@@ -91,10 +92,10 @@ func (r *Replica) attempt(o *engine.Operation, reply engine.Reply, err error) {
 }
 
 // standing is what this site's application has been brought to, what is in flight counted.
-func (r *Replica) standing() plan.Standing { return flight.Standing(r.View, &r.Flights) }
+func (r *work) standing() plan.Standing { return flight.Standing(r.View, &r.Flights) }
 
 // issue makes o, with which nothing is to be done here, an operation of this site, which other sites get.
-func (r *Replica) issue(o *engine.Operation) (*engine.Operation, error) {
+func (r *work) issue(o *engine.Operation) (*engine.Operation, error) {
 	issue.Stamp(r.View, o)
 	r.write(issue.Entry(o))
 	now := r.History.Get(o.ID)
@@ -109,8 +110,84 @@ func (r *Replica) issue(o *engine.Operation) (*engine.Operation, error) {
 }
 
 // saw takes in what the answer to a request shows.
-func (r *Replica) saw(in *Answered) {
+func (r *work) saw(in *Answered) {
 	if in.Err == nil {
 		r.look.Saw(r.View, in.Presented, in.Reply, r.env.Now())
 	}
+}
+
+// stepDone records that a step is done that settles ops.
+func (r *work) stepDone(step plan.Step, ops []*engine.Operation, local engine.LocalID, reply engine.Reply) {
+	for _, o := range step.Again { // what an action sets is set on the new object; it is not run again
+		r.Became(o.ID, engine.Outcome{State: engine.StatePending, Again: true, Ran: o.Type == engine.TypeAction})
+	}
+	for _, o := range step.Voided {
+		r.Became(o.ID, engine.Outcome{State: engine.StateSuperseded})
+	}
+	if len(step.Facts) > 0 {
+		r.Me.Shown = nil
+		r.Me.Executed = append(slices.Clip(r.Me.Executed), step.Facts...)
+		r.Changed()
+	}
+	if step.Kind == plan.StepMake {
+		r.Mine.Made++
+		r.Me.Shown = nil
+	}
+	r.setLocal(local)
+	applied := slices.DeleteFunc(slices.Clone(ops), func(o *engine.Operation) bool { return slices.Contains(step.Voided, o) })
+	r.Applied(applied, reply.Status)
+	r.ends(ops...)
+	r.settle(ops...)
+	r.goes()
+}
+
+// ends says that nothing of some operations is in flight any more.
+func (r *work) ends(ops ...*engine.Operation) {
+	if r.Sent == nil {
+		return
+	}
+	for _, o := range ops {
+		if r.Sent.Operation.ID == o.ID {
+			r.land()
+			return
+		}
+	}
+}
+
+// land ends the request of this site's that is in flight.
+func (r *work) land() {
+	if r.Sent != nil {
+		r.Sent = nil
+		r.out.Settles = true
+		r.Changed()
+	}
+}
+
+// fail settles an operation that did not succeed here, unless the outcome blocks: then it waits for a person.
+func (r *work) fail(o *engine.Operation, out engine.Outcome) {
+	if out.Status != 0 || out.State == engine.StateUncertain {
+		r.Tried(o.ID, out.Status, out.Error)
+	}
+	out.Again = out.Blocks && r.Me.Settled.Has(o.Line, o.Number) // it was done with once, and is not any more
+	r.Became(o.ID, out)
+	r.ends(o)
+	if !out.Blocks {
+		r.settle(o)
+	}
+	if out.State != engine.StateUncertain {
+		r.Certain(o)
+	}
+	r.goes()
+}
+
+// begin makes this site's replica that of an added site: it begins with what the operation had seen that has added it.
+func (r *work) begin(by *engine.Operation) {
+	made := r.Mine.Made
+	if r.Me.Left != nil { // what is done now is done to another object than what was done before
+		made++
+	}
+	r.SayOnly(engine.Status{Settled: by.Before(), Joined: by.ID, Bare: len(r.Kind.Content) > 0})
+	r.Anew(made)
+	r.TouchAll()
+	r.Changed()
 }

@@ -28,7 +28,7 @@ func (r *Replica) keepName() (t task, waits bool) {
 	}
 	mine := flight.ClaimOf(r.View, &r.Flights)
 	owner := mine.Owner(rivals)
-	lives(r, rivals)
+	lives(&r.work, rivals)
 	switch {
 	case mine.Born == nil:
 		if !mine.There() {
@@ -68,7 +68,7 @@ func (out *Effects) wakeBorn(claims []view.Claim) {
 }
 
 // yield says since when another resource has the name of this one here; zero: none has.
-func (r *Replica) yield(since time.Time) {
+func (r *work) yield(since time.Time) {
 	r.Halt(nil)
 	if !since.IsZero() { // what a request may have made is gone
 		r.land()
@@ -86,7 +86,7 @@ func (r *Replica) yield(since time.Time) {
 // giveUp deletes the object of a resource whose name is another's.
 type giveUp struct{ born *engine.Operation }
 
-func (t *giveUp) begin(r *Replica) bool {
+func (t *giveUp) begin(r *work) bool {
 	if !r.env.TakeName(r.Kind, r.About.Key, r.Document) {
 		r.again.at = r.env.Now().Add(r.env.Backoff(1))
 		r.wake(r.again.at)
@@ -96,7 +96,7 @@ func (t *giveUp) begin(r *Replica) bool {
 	return r.call(r.sendCall(o, r.env.Here(r.Kind, string(r.About.Key)), "", nil))
 }
 
-func (t *giveUp) answer(r *Replica, in *Answered) bool {
+func (t *giveUp) answer(r *work, in *Answered) bool {
 	r.env.FreeName(r.Kind, r.About.Key, r.Document)
 	alone := r.env.Report(r.Kind, r.Document, in.Reply, in.Err, true)
 	if plan.Judge(engine.TypeDelete, in.Reply, in.Err) != plan.Done {
@@ -110,7 +110,7 @@ func (t *giveUp) answer(r *Replica, in *Answered) bool {
 }
 
 // lives has a create tried again that a rival's object was in the way of, once there is none.
-func lives(r *Replica, rivals []view.Claim) {
+func lives(r *work, rivals []view.Claim) {
 	for id, out := range r.Mine.Outcomes {
 		if out.Cause == engine.ConflictRival && !view.AnyThere(rivals) {
 			r.Became(id, engine.Outcome{State: engine.StatePending, Again: out.Again})
@@ -119,7 +119,7 @@ func lives(r *Replica, rivals []view.Claim) {
 }
 
 // nameBusy reports whether whatever else is called the same has to go before a create is sent, and has it go.
-func (t *send) nameBusy(r *Replica) bool {
+func (t *send) nameBusy(r *work) bool {
 	ended := r.History.Born(merge.Any) == nil
 	for _, other := range r.env.Rivals(r.Kind, r.About.Key, r.Document) {
 		if !other.There() || ended && other.Born == nil && !other.Object { // of those that have ended, each finds out what it has made

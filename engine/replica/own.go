@@ -40,7 +40,7 @@ const (
 	ownSees                      // what it shows after
 )
 
-func (t *own) begin(r *Replica) bool {
+func (t *own) begin(r *work) bool {
 	if a := t.ask; r.History.Get(a.Operation) != nil {
 		return t.arrived(r)
 	}
@@ -69,7 +69,7 @@ func lostFirst(k *engine.Kind) *engine.Refusal {
 }
 
 // arrived answers a request whose operation has come here in its document already, which sees to it that it runs here.
-func (t *own) arrived(r *Replica) bool {
+func (t *own) arrived(r *work) bool {
 	o := r.History.Get(t.ask.Operation)
 	a := engine.Answer{Status: http.StatusAccepted, Operation: o.ID, Resource: r.About.Key}
 	if r.Settled(r.Self, o) {
@@ -82,13 +82,13 @@ func (t *own) arrived(r *Replica) bool {
 }
 
 // refuse ends the task: nothing has happened.
-func (t *own) refuse(r *Replica, err error) bool {
+func (t *own) refuse(r *work, err error) bool {
 	t.free(r)
 	r.give(t.ask, Given{Err: err})
 	return true
 }
 
-func (t *own) free(r *Replica) {
+func (t *own) free(r *work) {
 	if t.named {
 		r.env.FreeName(r.Kind, r.About.Key, r.Document)
 		t.named = false
@@ -96,7 +96,7 @@ func (t *own) free(r *Replica) {
 }
 
 // prepare finds out what the request changes, and whether it may.
-func (t *own) prepare(r *Replica) bool {
+func (t *own) prepare(r *work) bool {
 	a, q := t.ask, &t.ask.Request
 	standing := r.standing()
 	if r.History.Len() >= engine.MaxOperations {
@@ -139,7 +139,7 @@ func (t *own) prepare(r *Replica) bool {
 }
 
 // noObject says why there is nothing to change.
-func (t *own) noObject(r *Replica) error {
+func (t *own) noObject(r *work) error {
 	if r.Exists() && !r.Yields(r.Self) {
 		return &engine.Refusal{Status: http.StatusServiceUnavailable, Type: "no-replica", Detail: fmt.Sprintf(
 			"%s has no replica of %s %q now; nothing has happened here", r.Name(r.Self), r.Kind.Name, r.About.Key)}
@@ -148,7 +148,7 @@ func (t *own) noObject(r *Replica) error {
 }
 
 // creation prepares a request that makes the resource. It reports whether the task is over.
-func (t *own) creation(r *Replica) bool {
+func (t *own) creation(r *work) bool {
 	q := &t.ask.Request
 	if r.Kind.Natural() {
 		if !r.env.TakeName(r.Kind, r.About.Key, r.Document) { // it comes again when the name is free
@@ -181,7 +181,7 @@ func (t *own) creation(r *Replica) bool {
 }
 
 // read reads what the application shows before, where that is needed, and goes on.
-func (t *own) read(r *Replica, needed bool) bool {
+func (t *own) read(r *work, needed bool) bool {
 	if needed && t.shown == nil && t.unread == nil {
 		t.phase = ownReads
 		return r.call(t.client(r.readCall(t.local)))
@@ -190,7 +190,7 @@ func (t *own) read(r *Replica, needed bool) bool {
 }
 
 // fix computes what the operation sets, and sends it.
-func (t *own) fix(r *Replica) bool {
+func (t *own) fix(r *work) bool {
 	o, q, k := &t.flight.Operation, &t.ask.Request, r.Kind
 	if t.ask.Restore != nil {
 		if err := t.restore(r); err != nil {
@@ -242,7 +242,7 @@ func hides(k *engine.Kind, err error) *engine.Refusal {
 }
 
 // edit computes what the operation sets. Again: what the application shows has to be read first.
-func (t *own) edit(r *Replica) (again bool, err error) {
+func (t *own) edit(r *work) (again bool, err error) {
 	o := t.flight.Operation
 	if o.Body == nil {
 		o.Body = t.ask.Request.Body
@@ -264,7 +264,7 @@ func (t *own) edit(r *Replica) (again bool, err error) {
 }
 
 // send sends the request; it is on disk by then.
-func (t *own) send(r *Replica) bool {
+func (t *own) send(r *work) bool {
 	o := &t.flight.Operation
 	t.flight.Stage, t.flight.Since = flight.Declared, r.env.Now().UnixMicro()
 	t.flight.Early = t.flight.Sure(r.Kind, issue.Marks(r.Kind, t.flight.Body()))
@@ -278,7 +278,7 @@ func (t *own) send(r *Replica) bool {
 	return r.call(t.client(r.sendCall(t.flight.Body(), t.local, t.flight.Key, t.flight.Credentials)))
 }
 
-func (t *own) answer(r *Replica, in *Answered) bool {
+func (t *own) answer(r *work, in *Answered) bool {
 	switch t.phase {
 	case ownLost:
 		if in.Err != nil || in.Reply.Status >= 500 {
@@ -310,7 +310,7 @@ func (t *own) answer(r *Replica, in *Answered) bool {
 }
 
 // heard takes in the answer to the request.
-func (t *own) heard(r *Replica, in *Answered) bool {
+func (t *own) heard(r *work, in *Answered) bool {
 	o, reply := &t.flight.Operation, in.Reply
 	t.reply, t.answered = reply, in
 	t.flight.Attempt++
@@ -341,7 +341,7 @@ func (t *own) heard(r *Replica, in *Answered) bool {
 }
 
 // unknown leaves it to settle to find out what came of the request.
-func (t *own) unknown(r *Replica, detail, why string, err error) bool {
+func (t *own) unknown(r *work, detail, why string, err error) bool {
 	o := &t.flight.Operation
 	t.flight.Stage, t.flight.Why, t.flight.Early = flight.Unknown, why, false
 	r.Own = t.flight
@@ -357,7 +357,7 @@ func (t *own) unknown(r *Replica, detail, why string, err error) bool {
 }
 
 // done goes on after the application has done it: what it has set may have to be seen.
-func (t *own) done(r *Replica) bool {
+func (t *own) done(r *work) bool {
 	if !t.creates && plan.NeedsAfter(r.Kind, &t.flight.Operation) {
 		t.phase = ownSees
 		return r.call(t.client(r.readCall(t.local)))
@@ -366,7 +366,7 @@ func (t *own) done(r *Replica) bool {
 }
 
 // see goes on with what the application shows after the request.
-func (t *own) see(r *Replica, in *Answered) bool {
+func (t *own) see(r *work, in *Answered) bool {
 	shows, err := seen(in)
 	if err != nil {
 		t.flight.Reply = &flight.Landed{Status: t.reply.Status, Body: t.reply.Body, Local: t.reply.Local}
@@ -389,7 +389,7 @@ func seen(in *Answered) ([]byte, error) {
 }
 
 // publish makes the operation one that other sites get, and answers.
-func (t *own) publish(r *Replica, shows []byte) bool {
+func (t *own) publish(r *work, shows []byte) bool {
 	f := t.flight
 	if err := r.publish(f, t.reply, shows); err != nil {
 		return t.unknown(r, "the application has done it, and "+err.Error(), err.Error(), err)
@@ -417,7 +417,7 @@ var errUntold = errors.New("the answer does not tell the new resource's identifi
 
 // publish makes an operation of a client's request that the application has done: it is settled here, and other sites get it. Shows
 // is what the application shows after it, where that was to be seen.
-func (r *Replica) publish(f *flight.Flight, reply engine.Reply, shows []byte) error {
+func (r *work) publish(f *flight.Flight, reply engine.Reply, shows []byte) error {
 	o := f.Operation
 	local := r.Mine.Local
 	if f.Creates {
@@ -462,7 +462,7 @@ func (r *Replica) publish(f *flight.Flight, reply engine.Reply, shows []byte) er
 }
 
 // grow makes the placement operation that goes before an operation whose scope has named more sites; nil: there is none.
-func (r *Replica) grow(f *flight.Flight, o *engine.Operation) *engine.Operation {
+func (r *work) grow(f *flight.Flight, o *engine.Operation) *engine.Operation {
 	add := slices.DeleteFunc(slices.Clone(f.Grows), r.Holds)
 	if len(add) == 0 {
 		return nil
@@ -475,7 +475,7 @@ func (r *Replica) grow(f *flight.Flight, o *engine.Operation) *engine.Operation 
 
 // inDoubt refuses a request that would take back what an action of another site may have set, of which there was no certain answer.
 // Nor is a number begun that such an action may have added to.
-func (t *own) inDoubt(r *Replica) error {
+func (t *own) inDoubt(r *work) error {
 	step := plan.Step{Kind: plan.StepRun, Operations: []*engine.Operation{plan.Foreseen(r.Kind, &t.flight.Operation, t.before)}}
 	if a := plan.InTheWay(r.History, r.standing(), step); a != nil {
 		return unanswered(a.ID)
@@ -484,7 +484,7 @@ func (t *own) inDoubt(r *Replica) error {
 }
 
 // restore makes the request that sets a value again which was superseded.
-func (t *own) restore(r *Replica) error {
+func (t *own) restore(r *work) error {
 	q := t.ask.Restore
 	lost, err := report.LostValue(r.View, q)
 	if err != nil {

@@ -41,6 +41,12 @@ type Remnant struct {
 	Made uint64 `cbor:"8,keyasint,omitempty"`
 }
 
+// past is what is known of before the disk was set back.
+type past struct {
+	remnant *Remnant
+	lost    *engine.Status // the last status of the lost run that another site has; nil: none
+}
+
 // Issued is an operation, and the line that it is in.
 type Issued struct {
 	Operation engine.Operation `cbor:"1,keyasint"`
@@ -64,7 +70,7 @@ func (r *Replica) fallBehind(late bool) {
 				"%s joins anew, and its application has given no certain answer yet; the operation will be settled", r.Name(r.Self))}})
 		}
 	}
-	r.task, r.token, r.lookToken = nil, 0, 0
+	r.task, r.token, r.lookToken, r.postponed = nil, 0, 0, nil
 }
 
 // rejoining refuses a request while it is not known what this site's lost run had done, or what the others have done without it.
@@ -76,8 +82,8 @@ func (r *Replica) rejoining() *engine.Refusal {
 
 // Remains is what a site remembers of a replica that is to join anew. Drops says that its documents are dropped.
 func (r *Replica) Remains(drops bool) *Remnant {
-	left := cmp.Or(r.remnant, &Remnant{Local: r.Mine.Local, Settled: r.Me.Settled, Late: r.late, Left: r.late && r.Me.Left != nil, Made: r.Mine.Made})
-	left.Number, left.Lost = r.LastNumber(), r.lost
+	left := cmp.Or(r.past.remnant, &Remnant{Local: r.Mine.Local, Settled: r.Me.Settled, Late: r.late, Left: r.late && r.Me.Left != nil, Made: r.Mine.Made})
+	left.Number, left.Lost = r.LastNumber(), r.past.lost
 	for _, o := range r.History.Ordered() {
 		if drops && o.Origin == r.Self && !r.History.Base().Has(o) {
 			left.Issued = append(left.Issued, Issued{*o, o.Line})
@@ -89,7 +95,7 @@ func (r *Replica) Remains(drops bool) *Remnant {
 // Rejoin makes the replica one that joins anew. What was in flight may have run, and more.
 func (r *Replica) Rejoin(left *Remnant, own *flight.Flight) {
 	r.Account.Rejoin(left.Number, left.Made)
-	r.Statuses, r.remnant, r.lost, r.Sent, r.Resumed = view.Statuses{}, left, left.Lost, nil, false
+	r.Statuses, r.past.remnant, r.past.lost, r.Sent, r.Resumed = view.Statuses{}, left, left.Lost, nil, false
 	r.TouchAll()
 	if own != nil {
 		own.Stage, own.Why = flight.Asked, "the disk of this site was set back since"
@@ -103,10 +109,11 @@ func (r *Replica) rejoin(now time.Time) task {
 		r.wake(now.Add(r.env.Backoff(4)))
 		return nil
 	}
-	return &rejoin{}
+	return &rejoin{past: &r.past}
 }
 
 type rejoin struct {
+	*past
 	local   engine.LocalID
 	deletes bool
 	sent    bool
@@ -114,16 +121,16 @@ type rejoin struct {
 	tries   int
 }
 
-func (t *rejoin) begin(r *Replica) bool {
-	if r.remnant == nil {
-		r.remnant = &Remnant{}
+func (t *rejoin) begin(r *work) bool {
+	if t.remnant == nil {
+		t.remnant = &Remnant{}
 	}
-	r.reissue()
-	if t.local = cmp.Or(r.Said[r.Self].Local, r.remnant.Local); r.Kind.Natural() {
+	t.reissue(r)
+	if t.local = cmp.Or(r.Said[r.Self].Local, t.remnant.Local); r.Kind.Natural() {
 		t.local = r.env.Here(r.Kind, string(r.About.Key))
 	}
 	switch {
-	case r.remnant.Left:
+	case t.remnant.Left:
 		t.joined(r, "")
 		r.Mine.Made++
 		if by := r.Placement().Added[r.Self]; by != nil {
@@ -139,8 +146,8 @@ func (t *rejoin) begin(r *Replica) bool {
 }
 
 // reissue issues those operations again that nobody has heard of.
-func (r *Replica) reissue() {
-	for _, i := range r.remnant.Issued {
+func (t *rejoin) reissue(r *work) {
+	for _, i := range t.remnant.Issued {
 		again := i.Operation
 		again.Line, again.Origin = i.Line, r.Self // which the encoding leaves out
 		if r.History.Get(again.ID) != nil || r.History.Base().Has(&again) {
@@ -151,14 +158,14 @@ func (r *Replica) reissue() {
 		issue.Stamp(r.View, &again)
 		r.write(issue.Entry(&again))
 	}
-	r.remnant.Issued = nil
+	t.remnant.Issued = nil
 	r.Changed()
 }
 
 // nameless decides where nobody knows what the application calls the object: nothing is made that may be there.
-func (t *rejoin) nameless(r *Replica) bool {
+func (t *rejoin) nameless(r *work) bool {
 	born := r.History.Born(merge.Any)
-	if born == nil || r.lost == nil && r.remnant.Settled == nil { // it is no more, or this site never had it
+	if born == nil || t.lost == nil && t.remnant.Settled == nil { // it is no more, or this site never had it
 		return t.joined(r, "")
 	}
 	t.joined(r, "")
@@ -169,7 +176,7 @@ func (t *rejoin) nameless(r *Replica) bool {
 	return true
 }
 
-func (t *rejoin) answer(r *Replica, in *Answered) bool {
+func (t *rejoin) answer(r *work, in *Answered) bool {
 	if t.sent {
 		return t.corrected(r, in)
 	}
@@ -180,7 +187,7 @@ func (t *rejoin) answer(r *Replica, in *Answered) bool {
 		return t.later(r)
 	case in.Reply.Gone(), r.Blank():
 		return t.joined(r, "")
-	case r.remnant.Late && r.Part(r.Self) != view.PartMember: // it was removed meanwhile: the object stays as it is
+	case t.remnant.Late && r.Part(r.Self) != view.PartMember: // it was removed meanwhile: the object stays as it is
 		return t.joined(r, t.local)
 	case !exists:
 		t.sent, t.deletes = true, true
@@ -199,14 +206,14 @@ func (t *rejoin) answer(r *Replica, in *Answered) bool {
 	return r.call(&Call{Kind: CallSend, Present: true, Call: call})
 }
 
-func (t *rejoin) later(r *Replica) bool {
+func (t *rejoin) later(r *work) bool {
 	r.again.tries++
 	r.again.at = r.env.Now().Add(r.env.Backoff(r.again.tries))
 	r.wake(r.again.at)
 	return true
 }
 
-func (t *rejoin) corrected(r *Replica, in *Answered) bool {
+func (t *rejoin) corrected(r *work, in *Answered) bool {
 	what := engine.TypeReplace
 	if t.deletes {
 		what = engine.TypeDelete
@@ -240,12 +247,12 @@ func (t *rejoin) corrected(r *Replica, in *Answered) bool {
 }
 
 // joined ends it: everything known is settled here, but for what cannot be known.
-func (t *rejoin) joined(r *Replica, local engine.LocalID) bool {
+func (t *rejoin) joined(r *work, local engine.LocalID) bool {
 	lost := engine.Vector{}
-	if r.lost != nil {
-		lost.Join(r.lost.Settled)
+	if t.lost != nil {
+		lost.Join(t.lost.Settled)
 	}
-	left := r.remnant
+	left := t.remnant
 	r.SayOnly(engine.Status{Settled: r.History.Complete(), Executed: r.History.Facts()})
 	if by := r.Placement().Added[r.Self]; by != nil {
 		r.Me.Joined = by.ID
@@ -254,7 +261,7 @@ func (t *rejoin) joined(r *Replica, local engine.LocalID) bool {
 		r.Own = nil
 	}
 	r.Mine.Outcomes, r.Mine.Tries = map[engine.OperationID]engine.Outcome{}, map[engine.OperationID]*view.Tries{}
-	r.remnant, r.lost, r.Resumed = nil, nil, false
+	t.remnant, t.lost, r.Resumed = nil, nil, false
 	r.setLocal(local)
 	if local == "" && r.Exists() { // it is made anew, of what every action has done that is known
 		r.TouchAll()
@@ -274,7 +281,7 @@ func (t *rejoin) joined(r *Replica, local engine.LocalID) bool {
 		}
 	}
 	if local != "" {
-		r.putAgain()
+		t.putAgain(r)
 	}
 	r.openWaits()
 	r.TouchAll()
@@ -283,7 +290,7 @@ func (t *rejoin) joined(r *Replica, local engine.LocalID) bool {
 }
 
 // putAgain has the opaque bytes that count put in their place once more: no representation shows whether they are there.
-func (r *Replica) putAgain() {
+func (t *rejoin) putAgain(r *work) {
 	bytes := r.History.Whole(merge.Everything).Absolute
 	for _, path := range slices.Sorted(maps.Keys(bytes)) {
 		r.Became(bytes[path].ID, engine.Outcome{State: engine.StatePending, Again: true})

@@ -17,46 +17,22 @@ import (
 
 // Replica is one resource at one site. It is not safe for concurrent use.
 type Replica struct {
-	*view.View
-	flight.Flights
-	limits Limits
-
-	// asks are the clients' requests that wait for their turn, first come first.
-	asks []*Ask
-	// task is under way; nil: none. token is that of the call that it waits for, lookToken that of a look.
-	task             task
-	token, lookToken uint64
-	tokens           uint64 // given so far
-	// again is when what is left may be tried again, settling when it is to be found out what came of own.
-	again, settling pace
-	look            drift.Watch
-	keeping         compact.Keeping
-	// unavailable are operations whose bodies no site has.
-	unavailable map[engine.OperationID]bool
-	nameWaits   bool // the name was taken when it was asked for
-	// remnant is what is left of before the disk was set back, lost the last status of the lost run that another site has; nil: none.
-	remnant *Remnant
-	lost    *engine.Status
+	work
+	keeping compact.Keeping
+	past    past
 	// behind says that another site has more of this one than it has itself: one that joins anew is to take this one's place.
 	// Late: the others have let go of what is here, with the same end.
 	behind, late bool
 	// partly says that the site that has sent something last has more, progress that another one has come further than is kept.
 	partly, progress bool
-
-	env Env
-	out *Effects
-}
-
-// pace is when something is tried again, and how often it was.
-type pace struct {
-	at    time.Time
-	tries int
+	// postponed is what people have decided about a request that is just being settled.
+	postponed []*Decide
 }
 
 // New returns the replica of a resource whose view is there. Resumed says that an earlier process may have sent what is not settled.
 func New(v *view.View, limits Limits, resumed bool) *Replica {
-	return &Replica{View: v, limits: limits, Flights: flight.Flights{Doubts: map[engine.OperationID]bool{}, Resumed: resumed},
-		unavailable: map[engine.OperationID]bool{}, look: drift.Watch{After: limits.LookAfter, Every: limits.LookEvery}}
+	return &Replica{work: work{View: v, limits: limits, Flights: flight.Flights{Doubts: map[engine.OperationID]bool{}, Resumed: resumed},
+		unavailable: map[engine.OperationID]bool{}, look: drift.Watch{After: limits.LookAfter, Every: limits.LookEvery}}}
 }
 
 // doing is what is kept of a replica beside its view.
@@ -68,10 +44,10 @@ type doing struct {
 
 // Kept returns what is to be stored of the replica.
 func (r *Replica) Kept() []byte {
-	if r.Own == nil && r.Sent == nil && r.remnant == nil {
+	if r.Own == nil && r.Sent == nil && r.past.remnant == nil {
 		return r.View.Kept(nil)
 	}
-	return r.View.Kept(engine.Encode(&doing{r.Own, r.Sent, r.remnant}))
+	return r.View.Kept(engine.Encode(&doing{r.Own, r.Sent, r.past.remnant}))
 }
 
 // Restore takes in what was stored by Kept. What was in flight may have reached the application.
@@ -84,9 +60,9 @@ func (r *Replica) Restore(b []byte) error {
 	if err := engine.Decode(kept, &d); err != nil {
 		return fmt.Errorf("read what was in flight for %s: %w", r.About.Key, err)
 	}
-	r.Own, r.Sent, r.remnant = d.Own, d.Sent, d.Remnant
+	r.Own, r.Sent, r.past.remnant = d.Own, d.Sent, d.Remnant
 	if d.Remnant != nil {
-		r.lost = d.Remnant.Lost
+		r.past.lost = d.Remnant.Lost
 	}
 	r.Interrupted("the agent stopped before the answer came")
 	return nil
@@ -143,58 +119,25 @@ func (r *Replica) stepped() *Effects {
 	return out
 }
 
-// wake asks to be woken at a time.
-func (r *Replica) wake(at time.Time) {
-	if r.out.Wake.IsZero() || at.Before(r.out.Wake) {
-		r.out.Wake = at
-	}
-}
-
-// write adds entries to the document, and takes them in.
-func (r *Replica) write(entries ...engine.Entry) {
-	if len(entries) == 0 {
-		return
-	}
-	r.TakeEntries(r.Current(), r.Line, r.Current().Tip(r.Line).Number+1, entries, func(o *engine.Operation) bool { return r.env.Admits(r.Kind, o) || true }, func(err error) {
-		r.env.Note(r.Document, "an entry of this site's own makes no sense", err)
-	})
-	r.out.Entries, r.out.Epoch = append(r.out.Entries, entries...), r.Current().Number
-	r.Changed()
-}
-
-// note logs something.
-func (r *Replica) note(message string, err error) { r.env.Note(r.Document, message, err) }
-
-// call makes a call, whose answer is given to the task.
-func (r *Replica) call(c *Call) bool {
-	r.tokens++
-	c.Token, r.token = r.tokens, r.tokens
-	if c.Kind == CallSend {
-		r.lookToken = 0 // what is read meanwhile tells nothing
-	}
-	r.out.Calls = append(r.out.Calls, c)
-	return false
-}
-
-// readCall reads the object as clients see it.
-func (r *Replica) readCall(local engine.LocalID) *Call {
-	return &Call{Kind: CallRead, Present: true, Call: engine.Call{Kind: r.Kind, Method: "GET", Path: r.Kind.Item, Local: local,
-		Header: map[string]string{"Accept": "application/json"}}}
-}
-
 // answered gives the answer of a call to who waits for it.
 func (r *Replica) answered(in *Answered) {
 	switch {
 	case in.Token == r.token && r.task != nil:
 		r.token = 0
-		if r.task.answer(r, in) {
-			r.task = nil
+		if !r.task.answer(&r.work, in) {
+			return
+		}
+		r.task = nil
+		postponed := r.postponed
+		r.postponed = nil
+		for _, d := range postponed {
+			r.decide(d)
 		}
 	case in.Token == r.lookToken && in.Token != 0:
 		r.lookToken = 0
 		if r.look.Looked(r.View, in.Presented, in.Reply, in.Err, r.env.Now()) {
 			r.task = &bringBack{}
-			r.task.begin(r)
+			r.task.begin(&r.work)
 		}
 	}
 }
@@ -220,24 +163,6 @@ func (r *Replica) news(in *News) {
 	if in.NoBody != "" {
 		r.unavailable[in.NoBody] = true
 	}
-}
-
-// refuseAll answers all that wait with a refusal.
-func (r *Replica) refuseAll(err error) {
-	for _, a := range r.asks {
-		if a.keep != nil {
-			r.out.Decided = append(r.out.Decided, DecidedOf{a.keep, "", err})
-		} else {
-			r.give(a, Given{Err: err})
-		}
-	}
-	r.asks = nil
-}
-
-// give answers a client once all is durable.
-func (r *Replica) give(a *Ask, g Given) {
-	g.Answer.Site = r.Self
-	r.out.Given = append(r.out.Given, GivenTo{a, g})
 }
 
 // among returns what selects the operations of a list.
@@ -270,7 +195,7 @@ func (r *Replica) TellNews(at time.Time) (encoded []byte, news bool) {
 // what was under way is to be told by the caller.
 func (r *Replica) SetAside(env Env, why string) *Effects {
 	r.steps(env)
-	r.task, r.token, r.lookToken = nil, 0, 0
+	r.task, r.token, r.lookToken, r.postponed = nil, 0, 0, nil
 	r.Interrupted(why)
 	r.Say(engine.Wait{Kind: engine.WaitAside, Since: env.Now().UnixMicro(), Reason: why})
 	r.refuseAll(&engine.Refusal{Status: http.StatusServiceUnavailable, Type: "aside", Detail: why + "; it is set aside until somebody resumes it"})

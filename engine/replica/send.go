@@ -40,7 +40,7 @@ const (
 	sendAgain                      // for what a first try has left, since the second was refused
 )
 
-func (t *send) begin(r *Replica) bool {
+func (t *send) begin(r *work) bool {
 	t.o = t.step.Sends()
 	o, k := t.o, r.Kind
 	t.local = r.Mine.Local
@@ -86,14 +86,14 @@ func (t *send) begin(r *Replica) bool {
 }
 
 // declare has it on disk that the request goes out; looking: if nothing is there.
-func (t *send) declare(r *Replica, looking bool) {
+func (t *send) declare(r *work, looking bool) {
 	t.declared, r.Sent = true, flight.Of(t.step, t.o, t.key, r.env.Now())
 	r.Sent.Looking = looking
 	r.Changed()
 }
 
 // over ends the task: the name is free again.
-func (t *send) over(r *Replica) bool {
+func (t *send) over(r *work) bool {
 	if t.named {
 		r.env.FreeName(r.Kind, r.About.Key, r.Document)
 		t.named = false
@@ -102,7 +102,7 @@ func (t *send) over(r *Replica) bool {
 }
 
 // lookFor finds out whether a create that may have been sent before has made something.
-func (t *send) lookFor(r *Replica) bool {
+func (t *send) lookFor(r *work) bool {
 	switch {
 	case issue.Marks(r.Kind, t.o):
 		t.phase = sendFinds
@@ -116,7 +116,7 @@ func (t *send) lookFor(r *Replica) bool {
 }
 
 // dispatch sends the request.
-func (t *send) dispatch(r *Replica) bool {
+func (t *send) dispatch(r *work) bool {
 	o, k := t.o, r.Kind
 	if t.careful && (!t.sent && !t.declared || issue.Marks(r.Kind, o)) { // again for a marker: it counts when the request went out last
 		t.declare(r, false)
@@ -135,7 +135,7 @@ func (t *send) dispatch(r *Replica) bool {
 }
 
 // sendCall sends an operation to the application.
-func (r *Replica) sendCall(o *engine.Operation, local engine.LocalID, key string, credentials *engine.Credentials) *Call {
+func (r *work) sendCall(o *engine.Operation, local engine.LocalID, key string, credentials *engine.Credentials) *Call {
 	c := &Call{Kind: CallSend, Present: true, Call: engine.Call{
 		Kind: r.Kind, Method: o.Method, Path: o.Path, Local: local, Query: o.Query, Header: o.Header, Body: o.Body, Key: key, Credentials: credentials,
 	}, Blob: o.Blob}
@@ -145,7 +145,7 @@ func (r *Replica) sendCall(o *engine.Operation, local engine.LocalID, key string
 	return c
 }
 
-func (t *send) answer(r *Replica, in *Answered) bool {
+func (t *send) answer(r *work, in *Answered) bool {
 	switch t.phase {
 	case sendLooks:
 		if in.Err == nil && in.Reply.Gone() {
@@ -171,7 +171,7 @@ func (t *send) answer(r *Replica, in *Answered) bool {
 }
 
 // notThere goes on after nothing was found of what an earlier try may have made.
-func (t *send) notThere(r *Replica) bool {
+func (t *send) notThere(r *work) bool {
 	if t.sent && (t.step.Kind == plan.StepMake || view.IsVoid(r.View, t.o)) { // what is to be made now may be something else, or nothing
 		r.land()
 		return t.over(r)
@@ -183,7 +183,7 @@ func (t *send) notThere(r *Replica) bool {
 }
 
 // found goes on after a search for a marker. What may be under way still counts as not there only after as long as an answer may take.
-func (t *send) found(r *Replica, in *Answered) bool {
+func (t *send) found(r *work, in *Answered) bool {
 	since := time.Time{}
 	if t.sent {
 		since = engine.Time(r.Sent.Since)
@@ -210,7 +210,7 @@ func (t *send) found(r *Replica, in *Answered) bool {
 
 // compare decides about a create whose identifier is taken: an object that shows what the operation sets is the operation's own
 // work; any other belongs to somebody else and is never overwritten.
-func (t *send) compare(r *Replica, in *Answered) bool {
+func (t *send) compare(r *work, in *Answered) bool {
 	switch {
 	case in.Err != nil || in.Reply.Status != 200:
 		if t.declared && t.phase == sendLooks { // it has not gone out
@@ -228,7 +228,7 @@ func (t *send) compare(r *Replica, in *Answered) bool {
 const existsAlready = "the application has an object of this identifier already that is not a replica: adopt it, or delete or rename it there and retry"
 
 // heard takes in the answer to the request.
-func (t *send) heard(r *Replica, in *Answered) bool {
+func (t *send) heard(r *work, in *Answered) bool {
 	o, k, reply := t.o, r.Kind, plan.Answer(in.Reply, in.Err)
 	alone, became := r.env.Report(k, r.Document, reply, in.Err, true), plan.Judge(o.Type, reply, in.Err)
 	t.reply = reply
@@ -253,7 +253,7 @@ func want(o *engine.Operation) engine.BlobRef {
 }
 
 // holds goes on after the application was asked which content it has.
-func (t *send) holds(r *Replica, in *Answered) bool {
+func (t *send) holds(r *work, in *Answered) bool {
 	switch {
 	case in.Err != nil:
 		r.later(t.o, t.reply, nil, false)
@@ -265,7 +265,7 @@ func (t *send) holds(r *Replica, in *Answered) bool {
 	return t.judge(r, &Answered{Reply: t.reply}, plan.Judge(t.o.Type, t.reply, nil), false)
 }
 
-func (t *send) judge(r *Replica, in *Answered, became plan.Verdict, alone bool) bool {
+func (t *send) judge(r *work, in *Answered, became plan.Verdict, alone bool) bool {
 	o, reply := t.o, in.Reply
 	last, tried := r.LastTry(o.ID)
 	contested := tried && report.Contested(last.Status) // the one before did not fit what is there, too
@@ -308,7 +308,7 @@ func (t *send) judge(r *Replica, in *Answered, became plan.Verdict, alone bool) 
 }
 
 // refused goes on where the application does not want the operation.
-func (t *send) refused(r *Replica, alone bool) bool {
+func (t *send) refused(r *work, alone bool) bool {
 	o, k := t.o, r.Kind
 	if o.Type == engine.TypeCreate && t.reply.Gone() && t.awaitsContainer(r) {
 		t.withdraw(r)
@@ -330,7 +330,7 @@ func (t *send) refused(r *Replica, alone bool) bool {
 }
 
 // refusedAgain decides about what was refused though an earlier try of it may have been done: what the application shows tells.
-func (t *send) refusedAgain(r *Replica, in *Answered) bool {
+func (t *send) refusedAgain(r *work, in *Answered) bool {
 	o := t.o
 	switch {
 	case in.Err != nil || in.Reply.Status >= 500:
@@ -344,7 +344,7 @@ func (t *send) refusedAgain(r *Replica, in *Answered) bool {
 }
 
 // unknown goes on where it is not certain whether the application has done it.
-func (t *send) unknown(r *Replica, reply engine.Reply, err error, alone bool) {
+func (t *send) unknown(r *work, reply engine.Reply, err error, alone bool) {
 	o, k := t.o, r.Kind
 	if r.Sent == nil && o.Type == engine.TypeCreate { // no delete may pass it over
 		r.Sent = &flight.Flight{Operation: *o, Line: o.Line, Epoch: o.Epoch, Key: t.key, Since: r.env.Now().UnixMicro()}
@@ -362,7 +362,7 @@ func (t *send) unknown(r *Replica, reply engine.Reply, err error, alone bool) {
 }
 
 // withdraw ends the flight of an operation that certainly has not run, unless an earlier try may have.
-func (t *send) withdraw(r *Replica) {
+func (t *send) withdraw(r *work) {
 	if t.careful && !(t.sent && plan.Resendable(r.Kind, t.o)) {
 		r.land()
 	} else if r.Sent != nil && r.Sent.Stage == flight.Declared {
@@ -371,7 +371,7 @@ func (t *send) withdraw(r *Replica) {
 }
 
 // meet decides about a create whose identifier the application says is taken.
-func (t *send) meet(r *Replica) bool {
+func (t *send) meet(r *work) bool {
 	if !r.Kind.Natural() {
 		r.fail(t.o, engine.Outcome{State: engine.StateRejected, Status: t.reply.Status, Blocks: true, Cause: engine.ConflictExists,
 			Error: "the application has something of this kind already that is not a replica (" + plan.Tell(t.reply, nil) +
@@ -387,7 +387,7 @@ const containerTries = 15
 
 // awaitsContainer reports whether a create that the application has answered with 404 is to be sent again: its container is still
 // to be made here, or may still be heard of.
-func (t *send) awaitsContainer(r *Replica) bool {
+func (t *send) awaitsContainer(r *work) bool {
 	if r.Kind.Within == "" {
 		return false
 	}
@@ -399,7 +399,7 @@ func (t *send) awaitsContainer(r *Replica) bool {
 }
 
 // gone finds out whether an answer of 404 to a change means that the object is gone, and has it made anew then.
-func (t *send) gone(r *Replica, in *Answered) bool {
+func (t *send) gone(r *work, in *Answered) bool {
 	switch {
 	case in.Err != nil || in.Reply.Status >= 500:
 		t.withdraw(r)
@@ -416,7 +416,7 @@ func (t *send) gone(r *Replica, in *Answered) bool {
 }
 
 // succeed records that the operation was applied here, and with StepMake all that the new object shows.
-func (t *send) succeed(r *Replica, reply engine.Reply, local engine.LocalID) {
+func (t *send) succeed(r *work, reply engine.Reply, local engine.LocalID) {
 	o, step := t.o, t.step
 	switch o.Type {
 	case engine.TypeCreate:

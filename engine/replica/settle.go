@@ -22,8 +22,6 @@ type settle struct {
 	person bool // who has said that it is to be sent again: that counts for one try
 	phase  settlePhase
 	reply  engine.Reply
-	// decided is what people have decided about the request meanwhile.
-	decided []*Decide
 }
 
 type settlePhase int
@@ -36,7 +34,7 @@ const (
 	settleAgain // for what a first try has left, since the second was refused
 )
 
-func (t *settle) begin(r *Replica) bool {
+func (t *settle) begin(r *work) bool {
 	f := r.Own
 	o := &f.Operation
 	t.person = f.Stage == flight.Again
@@ -70,12 +68,12 @@ func (t *settle) begin(r *Replica) bool {
 }
 
 // taken reports whether another resource of the name has an object here.
-func (t *settle) taken(r *Replica) bool {
+func (t *settle) taken(r *work) bool {
 	return r.Kind.Natural() && slices.ContainsFunc(r.env.Rivals(r.Kind, r.About.Key, r.Document), func(c view.Claim) bool { return c.Object })
 }
 
 // send sends the request once more, with its caller's own credentials.
-func (t *settle) send(r *Replica) bool {
+func (t *settle) send(r *work) bool {
 	f := r.Own
 	if f.Creates && r.Kind.Natural() && !t.named {
 		if t.named = r.env.TakeName(r.Kind, r.About.Key, r.Document); !t.named {
@@ -91,20 +89,16 @@ func (t *settle) send(r *Replica) bool {
 	return r.call(r.sendCall(f.Body(), t.local, f.Key, f.Credentials))
 }
 
-func (t *settle) over(r *Replica) bool {
+func (t *settle) over(r *work) bool {
 	if t.named {
 		r.env.FreeName(r.Kind, r.About.Key, r.Document)
 		t.named = false
-	}
-	r.task = nil
-	for _, d := range t.decided {
-		r.decide(d)
 	}
 	return true
 }
 
 // retry has it tried again later. Clients do not wait for that.
-func (t *settle) retry(r *Replica) bool {
+func (t *settle) retry(r *work) bool {
 	r.settling.tries++
 	r.settling.at = r.env.Now().Add(r.env.Backoff(r.settling.tries))
 	r.wake(r.settling.at)
@@ -114,7 +108,7 @@ func (t *settle) retry(r *Replica) bool {
 }
 
 // ask leaves it to a person.
-func (t *settle) ask(r *Replica, why string) bool {
+func (t *settle) ask(r *work, why string) bool {
 	r.Own.Stage, r.Own.Why = flight.Asked, why
 	r.openWaits()
 	r.refuseAll(unanswered(r.Own.Operation.ID))
@@ -122,7 +116,7 @@ func (t *settle) ask(r *Replica, why string) bool {
 	return t.over(r)
 }
 
-func (t *settle) answer(r *Replica, in *Answered) bool {
+func (t *settle) answer(r *work, in *Answered) bool {
 	switch t.phase {
 	case settleFinds:
 		return t.found(r, flight.ByMarker(in.List, in.Err, r.Own.UnderWay(r.env.Now(), r.limits.CallTimeout)), nil)
@@ -141,7 +135,7 @@ func (t *settle) answer(r *Replica, in *Answered) bool {
 }
 
 // found goes on with what a look has found out.
-func (t *settle) found(r *Replica, f flight.Finding, shows []byte) bool {
+func (t *settle) found(r *work, f flight.Finding, shows []byte) bool {
 	switch f.Fate {
 	case flight.Happened:
 		t.reply = f.Reply
@@ -155,7 +149,7 @@ func (t *settle) found(r *Replica, f flight.Finding, shows []byte) bool {
 }
 
 // looked tells by what the application shows: of what a create has made, or of a declared effect.
-func (t *settle) looked(r *Replica, in *Answered) flight.Finding {
+func (t *settle) looked(r *work, in *Answered) flight.Finding {
 	f := r.Own
 	if f.Creates {
 		shown := in.Presented
@@ -167,7 +161,7 @@ func (t *settle) looked(r *Replica, in *Answered) flight.Finding {
 	return f.ByEffect(r.Kind, in.Reply, in.Presented.Body, in.Err, f.UnderWay(r.env.Now(), r.limits.CallTimeout))
 }
 
-func (t *settle) heard(r *Replica, in *Answered) bool {
+func (t *settle) heard(r *work, in *Answered) bool {
 	f, reply := r.Own, plan.Answer(in.Reply, in.Err)
 	f.Attempt++
 	f.Answered = in.Err == nil
@@ -194,7 +188,7 @@ func (t *settle) heard(r *Replica, in *Answered) bool {
 	return t.retry(r)
 }
 
-func (t *settle) done(r *Replica) bool {
+func (t *settle) done(r *work) bool {
 	if f := r.Own; !f.Creates && plan.NeedsAfter(r.Kind, &f.Operation) {
 		t.phase = settleSees
 		return r.call(r.readCall(t.local))
@@ -203,7 +197,7 @@ func (t *settle) done(r *Replica) bool {
 }
 
 // refusedAgain decides about what was refused though an earlier try of it may have been done.
-func (t *settle) refusedAgain(r *Replica, in *Answered) bool {
+func (t *settle) refusedAgain(r *work, in *Answered) bool {
 	switch found := r.Own.ByRefusal(r.Kind, t.reply, in.Reply, in.Presented.Body, in.Err); {
 	case found.Fate == flight.Dismissed:
 		return t.dismiss(r, found.Why)
@@ -215,7 +209,7 @@ func (t *settle) refusedAgain(r *Replica, in *Answered) bool {
 	}
 }
 
-func (t *settle) publish(r *Replica, shows []byte) bool {
+func (t *settle) publish(r *work, shows []byte) bool {
 	if err := r.publish(r.Own, t.reply, shows); err != nil {
 		return t.ask(r, err.Error())
 	}
@@ -223,13 +217,13 @@ func (t *settle) publish(r *Replica, shows []byte) bool {
 }
 
 // dismiss ends a request of which nothing came.
-func (t *settle) dismiss(r *Replica, why string) bool {
+func (t *settle) dismiss(r *work, why string) bool {
 	r.dismissOwn(engine.OperationStatus{State: engine.StateRejected, Status: t.reply.Status, Error: why, At: r.env.Now()})
 	return t.over(r)
 }
 
 // dismissOwn ends the client's request that is open, of which nothing came.
-func (r *Replica) dismissOwn(st engine.OperationStatus) {
+func (r *work) dismissOwn(st engine.OperationStatus) {
 	f := r.Own
 	status := st.Status
 	if status == 0 {
@@ -247,7 +241,7 @@ func (r *Replica) dismissOwn(st engine.OperationStatus) {
 
 // openWaits says that a client's request has had no certain answer: at once where a person is asked, else once it is no mere delay,
 // and before any look can make a drift of what it may have changed.
-func (r *Replica) openWaits() {
+func (r *work) openWaits() {
 	f := r.Own
 	if f == nil {
 		return

@@ -3,7 +3,6 @@ package replica
 import (
 	"fmt"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/skerry/skerry/engine"
@@ -12,12 +11,6 @@ import (
 	"github.com/skerry/skerry/engine/report"
 	"github.com/skerry/skerry/engine/view"
 )
-
-// task is something that takes several calls. Each method goes on to the next call, or to the end; it reports whether the task is over.
-type task interface {
-	begin(r *Replica) (over bool)
-	answer(r *Replica, in *Answered) (over bool)
-}
 
 // advance does what can be done now.
 func (r *Replica) advance() {
@@ -34,7 +27,7 @@ func (r *Replica) advance() {
 			return
 		}
 		r.task = t
-		if t.begin(r) {
+		if t.begin(&r.work) {
 			r.task = nil
 		}
 	}
@@ -54,7 +47,7 @@ func (r *Replica) choose() task {
 	if r.Own.Open() && !r.Me.Rejoins { // else the others may know what became of it
 		return r.settleOwn(now)
 	}
-	if t := r.work(now); t != nil {
+	if t := r.apply(now); t != nil {
 		return t
 	}
 	if len(r.asks) > 0 && !r.nameWaits {
@@ -104,8 +97,8 @@ func (r *Replica) refusesAsk(a *Ask) error {
 	return nil
 }
 
-// work chooses what is done for operations that have come from other sites, and takes every step that needs no call.
-func (r *Replica) work(now time.Time) task {
+// apply chooses what is done for operations that have come from other sites, and takes every step that needs no call.
+func (r *Replica) apply(now time.Time) task {
 	part := r.Part(r.Self)
 	if part == view.PartNone || part == view.PartFormer {
 		return nil
@@ -134,15 +127,15 @@ func (r *Replica) work(now time.Time) task {
 		return nil
 	}
 	for {
-		t, again := r.workOnce(now, part)
+		t, again := r.applyOnce(now, part)
 		if t != nil || !again {
 			return t
 		}
 	}
 }
 
-// workOnce takes one step, or chooses the task that takes it. It reports whether to go on.
-func (r *Replica) workOnce(now time.Time, part view.Part) (t task, again bool) {
+// applyOnce takes one step, or chooses the task that takes it. It reports whether to go on.
+func (r *Replica) applyOnce(now time.Time, part view.Part) (t task, again bool) {
 	if t, waits := r.keepName(); waits {
 		return t, false
 	}
@@ -201,73 +194,6 @@ func (r *Replica) workOnce(now time.Time, part view.Part) (t task, again bool) {
 	return nil, true
 }
 
-// begin makes this site's replica that of an added site: it begins with what the operation had seen that has added it.
-func (r *Replica) begin(by *engine.Operation) {
-	made := r.Mine.Made
-	if r.Me.Left != nil { // what is done now is done to another object than what was done before
-		made++
-	}
-	r.SayOnly(engine.Status{Settled: by.Before(), Joined: by.ID, Bare: len(r.Kind.Content) > 0})
-	r.Anew(made)
-	r.TouchAll()
-	r.Changed()
-}
-
-// holds reports whether something keeps a step from being taken now, and says what.
-func (r *Replica) holds(now time.Time, standing plan.Standing, step plan.Step) bool {
-	if step.Kind == plan.StepNothing || step.Kind == plan.StepHold {
-		return false
-	}
-	if plan.Late(r.History, standing, step) {
-		if why := r.env.Mismatch(r.Kind, r.Correspondents()); why != "" {
-			r.Halt(&engine.Wait{Kind: engine.WaitMismatch, Since: now.UnixMicro(), Reason: why})
-			r.wake(now.Add(r.limits.LookEvery))
-			return true
-		}
-	}
-	for _, o := range step.Operations {
-		if ahead := engine.Time(o.Time).Sub(engine.Time(r.Now)); ahead > r.env.Ahead() && o.Origin != r.Self {
-			r.Halt(&engine.Wait{Kind: engine.WaitClock, Since: now.UnixMicro(), Operation: o.ID, Reason: fmt.Sprintf(
-				"the clock of %s was %s ahead when it issued %s; it waits until its time has come", r.Name(o.Origin), ahead.Round(time.Minute), o.Type)})
-			r.wake(now.Add(ahead - r.env.Ahead()))
-			return true
-		}
-	}
-	if !r.Kind.Natural() && step.Makes() && !r.env.Met(r.Others()) {
-		r.wake(now.Add(r.limits.RetryMin))
-		return true
-	}
-	if r.holdDeletion(now, step) {
-		return true
-	}
-	if o := refers(r.View, step); o != nil {
-		if why := r.env.Awaits(r.Kind, r.About.Key, o); why != "" {
-			r.Halt(&engine.Wait{Kind: engine.WaitReference, Since: now.UnixMicro(), Operation: o.ID, Reason: why})
-			r.again.tries++
-			r.wake(now.Add(r.env.Backoff(r.again.tries)))
-			return true
-		}
-	}
-	o := step.Sends()
-	if o != nil && o.Blob != nil && !r.env.HasBlob(*o.Blob) {
-		r.wantBody(step, o)
-		return true
-	}
-	if step.Kind == plan.StepRun || step.Kind == plan.StepCorrect || step.Kind == plan.StepMake {
-		return !r.enter()
-	}
-	return false
-}
-
-// enter reports whether a request may go to the application now; what halts it is said.
-func (r *Replica) enter() bool {
-	if !r.env.Admit(r.Kind, r.Document) {
-		r.Halt(r.env.Halted(r.Kind))
-		return false
-	}
-	return true
-}
-
 // nothingLeft ends what is remembered of what was left to do.
 func (r *Replica) nothingLeft() {
 	if r.Sent.Open() {
@@ -279,101 +205,4 @@ func (r *Replica) nothingLeft() {
 	}
 	clear(r.Doubts)
 	r.Halt(nil)
-}
-
-// holdDeletion reports whether a step has to wait for a person, because it is one late deletion too many.
-func (r *Replica) holdDeletion(now time.Time, step plan.Step) bool {
-	if !report.Deletes(r.View, step) {
-		return false
-	}
-	o := step.Operations[0]
-	if w := r.Me.Wait(engine.WaitConfirmed); w != nil && w.Operation == o.ID {
-		return false
-	}
-	if w := r.Me.Wait(engine.WaitHeld); w != nil && w.Operation == o.ID {
-		r.env.HoldDelete(r.Document)
-		return true
-	}
-	if r.env.LetDelete(o) {
-		return false
-	}
-	r.env.HoldDelete(r.Document)
-	r.Unsay(engine.WaitHeld, engine.WaitConfirmed)
-	r.Say(engine.Wait{Kind: engine.WaitHeld, Since: now.UnixMicro(), Operation: o.ID})
-	return true
-}
-
-// wantBody has the body of an operation fetched, or goes on without it where nobody has it any more.
-func (r *Replica) wantBody(step plan.Step, o *engine.Operation) {
-	if r.unavailable[o.ID] && r.doWithout(o) {
-		return
-	}
-	if step.Kind == plan.StepRun && r.Settled(r.Self, o) { // it was passed over, and counts after all
-		r.Became(o.ID, engine.Outcome{State: engine.StatePending, Again: true})
-	}
-	r.out.Fetch = append(r.out.Fetch, o)
-}
-
-// stepDone records that a step is done that settles ops.
-func (r *Replica) stepDone(step plan.Step, ops []*engine.Operation, local engine.LocalID, reply engine.Reply) {
-	for _, o := range step.Again { // what an action sets is set on the new object; it is not run again
-		r.Became(o.ID, engine.Outcome{State: engine.StatePending, Again: true, Ran: o.Type == engine.TypeAction})
-	}
-	for _, o := range step.Voided {
-		r.Became(o.ID, engine.Outcome{State: engine.StateSuperseded})
-	}
-	if len(step.Facts) > 0 {
-		r.Me.Shown = nil
-		r.Me.Executed = append(slices.Clip(r.Me.Executed), step.Facts...)
-		r.Changed()
-	}
-	if step.Kind == plan.StepMake {
-		r.Mine.Made++
-		r.Me.Shown = nil
-	}
-	r.setLocal(local)
-	applied := slices.DeleteFunc(slices.Clone(ops), func(o *engine.Operation) bool { return slices.Contains(step.Voided, o) })
-	r.Applied(applied, reply.Status)
-	r.ends(ops...)
-	r.settle(ops...)
-	r.goes()
-}
-
-// ends says that nothing of some operations is in flight any more.
-func (r *Replica) ends(ops ...*engine.Operation) {
-	if r.Sent == nil {
-		return
-	}
-	for _, o := range ops {
-		if r.Sent.Operation.ID == o.ID {
-			r.land()
-			return
-		}
-	}
-}
-
-// land ends the request of this site's that is in flight.
-func (r *Replica) land() {
-	if r.Sent != nil {
-		r.Sent = nil
-		r.out.Settles = true
-		r.Changed()
-	}
-}
-
-// fail settles an operation that did not succeed here, unless the outcome blocks: then it waits for a person.
-func (r *Replica) fail(o *engine.Operation, out engine.Outcome) {
-	if out.Status != 0 || out.State == engine.StateUncertain {
-		r.Tried(o.ID, out.Status, out.Error)
-	}
-	out.Again = out.Blocks && r.Me.Settled.Has(o.Line, o.Number) // it was done with once, and is not any more
-	r.Became(o.ID, out)
-	r.ends(o)
-	if !out.Blocks {
-		r.settle(o)
-	}
-	if out.State != engine.StateUncertain {
-		r.Certain(o)
-	}
-	r.goes()
 }
