@@ -18,6 +18,7 @@ import (
 	"github.com/coreos/go-systemd/v22/daemon"
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/skerry/skerry/crdt"
@@ -41,6 +42,7 @@ import (
 	"github.com/skerry/skerry/web/intercept/carry"
 	"github.com/skerry/skerry/web/intercept/peer"
 	"github.com/skerry/skerry/web/intercept/request"
+	"github.com/skerry/skerry/web/meter"
 	"github.com/skerry/skerry/web/typing"
 )
 
@@ -63,6 +65,8 @@ type Agent struct {
 	types      *typing.Checker
 	guard      *auth.Guard
 	server     *web.Server
+	registry   *prometheus.Registry
+	accessLog  *meter.Log // nil: there is none
 	ready      readiness
 	// listeners are those of the services and of the API, open from New on, so that a port in use is told at once.
 	listeners map[engine.ServiceName]net.Listener
@@ -187,6 +191,16 @@ func (a *Agent) open(ctx context.Context) (err error) {
 	if a.guard, err = auth.New(auth.Config{Accounts: cfg.API.Accounts, Own: cfg.API.Own, Store: a.store.Shelves(), Secret: a.vault.Derive("browsers"), Now: time.Now}); err != nil {
 		return err
 	}
+	a.registry = prometheus.NewRegistry()
+	if cfg.AccessLog != nil {
+		if a.accessLog, err = meter.Open(cfg.AccessLog.File, cfg.AccessLog.Format, cfg.AccessLog.One, a.log); err != nil {
+			return err
+		}
+	}
+	counted, err := meter.NewMeter(a.registry, a.accessLog, slices.Sorted(maps.Keys(a.catalog.Services)))
+	if err != nil {
+		return fmt.Errorf("register the metrics: %w", err)
+	}
 	correlations := carry.NewCorrelations(cfg.Correlation.Headers, cfg.Correlation.TTL, time.Now)
 	limits := request.Limits{Body: cfg.Limits.Body, List: cfg.Limits.AskTimeout,
 		Bodies: request.NewBodies(cfg.Limits.Bodies, cfg.Limits.BodyStall), PeerBodies: request.NewBodies(cfg.Limits.Bodies, cfg.Limits.BodyStall)}
@@ -196,8 +210,8 @@ func (a *Agent) open(ctx context.Context) (err error) {
 			discover = r.look
 		}
 		a.handlers[name] = intercept.New(intercept.Config{
-			Discover: discover,
-			Service:  name, Client: a.client, Site: traffic, Membership: a.core.Mesh, Network: a.network, Peer: transport, Types: a.types,
+			Discover: discover, Meter: counted,
+			Service: name, Client: a.client, Site: traffic, Membership: a.core.Mesh, Network: a.network, Peer: transport, Types: a.types,
 			Application: a.catalog.Application, Services: slices.Sorted(maps.Keys(a.catalog.Services)), Accepts: a.core.Accept.Accepts,
 			Believes: a.believes(name), Proxies: cfg.Services[name].TrustedProxies, Correlations: correlations, API: cfg.API.URL(),
 			Limits: limits, Log: a.log,
@@ -310,9 +324,10 @@ func (a *Agent) newServer(operator *core.Operator) (err error) {
 			URL: a.serviceURL(name), Glue: a.catalog.Services[name].Glue,
 			Certificates: a.cfg.Services[name].FrontProxy != nil})
 	}
-	registry := prometheus.NewRegistry()
-	if err := registry.Register(networkMetrics{a.network.Counters}); err != nil {
-		return fmt.Errorf("register the metrics: %w", err)
+	for _, c := range []prometheus.Collector{networkMetrics{a.network.Counters}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})} {
+		if err := a.registry.Register(c); err != nil {
+			return fmt.Errorf("register the metrics: %w", err)
+		}
 	}
 	desk, err := hooks.New(hooks.Config{Store: a.store.Shelves(), Vault: a.vault, Now: time.Now, Log: a.log, HTTP: hooks.NewClient()})
 	if err != nil {
@@ -323,7 +338,7 @@ func (a *Agent) newServer(operator *core.Operator) (err error) {
 		Application: a.catalog.Application, Catalog: a.catalog.Digest, Version: a.version, Services: services,
 		Store: a.store, Counter: a.store, Mesh: a.core.Mesh, Network: a.network, Operator: operator, Waiter: a.core.Site, Peer: a.network.Transport(),
 		Referring: a.client.Referring, Made: a.client.Made, Types: a.types, Reaches: a.client.Reaches, Accepts: a.core.Accept.Accepts,
-		Token: a.token, Ready: a.isReady, Auth: a.guard, Audit: audit.New(a.store.Shelves(), a.vault.Derive("audit trail")), Hooks: desk, Registry: registry, Log: a.log, Now: time.Now,
+		Token: a.token, Ready: a.isReady, Auth: a.guard, Audit: audit.New(a.store.Shelves(), a.vault.Derive("audit trail")), Hooks: desk, Registry: a.registry, Log: a.log, Now: time.Now,
 	}})
 	return err
 }
@@ -418,6 +433,9 @@ func (a *Agent) Run(ctx context.Context) error {
 	below, broken := errgroup.WithContext(inner)
 	below.Go(func() error { return a.network.Run(inner) })
 	below.Go(func() error { return a.core.Run(inner) })
+	if a.accessLog != nil {
+		below.Go(func() error { a.accessLog.Run(inner); return nil })
+	}
 
 	fronts, served := errgroup.WithContext(ctx)
 	fronts.Go(func() error { return a.server.Serve(served, a.api) })
@@ -508,6 +526,9 @@ func (a *Agent) close() error {
 	}
 	if a.client != nil {
 		a.client.CloseIdle()
+	}
+	if a.accessLog != nil {
+		errs = append(errs, a.accessLog.Close())
 	}
 	if a.store != nil {
 		errs = append(errs, a.store.Close())

@@ -11,6 +11,7 @@ import (
 	"github.com/skerry/skerry/engine/accept"
 	"github.com/skerry/skerry/glue/strictyaml"
 	"github.com/skerry/skerry/web/intercept/carry"
+	"github.com/skerry/skerry/web/meter"
 )
 
 // Config is the configuration of one site's agent, as Load reads it from a YAML file. The words in brackets are the
@@ -53,6 +54,8 @@ type Config struct {
 	// Correlation says how scopes follow workflows.
 	Correlation Correlation
 	Log         Log
+	// AccessLog is what clients have asked of the services; nil: nobody writes that down.
+	AccessLog *AccessLog
 
 	// places are where the file has what Check looks at, for its report.
 	places places
@@ -301,6 +304,16 @@ type Log struct {
 	Level slog.Level
 	// JSON [log.format] is true for the format json, false for text, the default.
 	JSON bool
+}
+
+// AccessLog [access_log] has a line for each request of a client to a service, without its query, which may hold secrets.
+type AccessLog struct {
+	// File [access_log.file] is written on at its end, so that what turns logs over may copy and truncate it; "-" is the standard output. Required.
+	File string
+	// Format [access_log.format] is json or common, the Common Log Format of web servers. Default json.
+	Format meter.Format
+	// One [access_log.one_of] has one of so many requests written, and each that was answered with 500 or more. Default 1: all are.
+	One int
 }
 
 // Load reads the configuration in the file at path. The error is a *strictyaml.Error with all problems of the file, or

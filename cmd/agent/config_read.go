@@ -13,6 +13,7 @@ import (
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/glue/strictyaml"
+	"github.com/skerry/skerry/web/meter"
 )
 
 // notYet is why keys that configurations of other versions have are refused.
@@ -101,7 +102,27 @@ func (r *configReader) read(v strictyaml.Value) {
 		r.config.Log.JSON = v.Choice("text", "json") == "json"
 	}
 	log.Done()
+	if v := m.Optional("access_log"); v.Present() {
+		r.accessLog(v.Mapping("configuration of the access log"))
+	}
 	m.Done()
+}
+
+func (r *configReader) accessLog(m *strictyaml.Mapping) {
+	l := &AccessLog{Format: meter.JSON, One: 1}
+	if v := m.Required("file"); v.Present() {
+		if l.File = v.Text(); l.File != "-" {
+			l.File = r.path(v)
+		}
+	}
+	if v := m.Optional("format"); v.Present() {
+		l.Format = meter.Format(v.Choice(string(meter.JSON), string(meter.Common)))
+	}
+	if v := m.Optional("one_of"); v.Present() {
+		l.One = v.Count()
+	}
+	m.Done()
+	r.config.AccessLog = l
 }
 
 func (r *configReader) correlation(v strictyaml.Value) {

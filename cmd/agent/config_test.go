@@ -16,6 +16,7 @@ import (
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/glue"
 	"github.com/skerry/skerry/glue/strictyaml"
+	"github.com/skerry/skerry/web/meter"
 )
 
 var updateConfig = flag.Bool("update-config", false, "write the golden report of the configuration anew")
@@ -132,6 +133,7 @@ limits: {body: 64KiB, answer_timeout: 1m30s, ask_timeout: 500ms, clock_skew: 10m
 looks: {after: 2s, every: 10m}
 correlation: {headers: [X-Trace], ttl: 5m}
 log: {level: debug, format: json}
+access_log: {file: access.log, format: common, one_of: 100}
 `})
 	c, err := Load(filepath.Join(folder, "c.yaml"))
 	if err != nil {
@@ -167,6 +169,9 @@ log: {level: debug, format: json}
 		Operations{48 * time.Hour, 1000}}) || c.Log != (Log{slog.LevelDebug, true}) ||
 		c.Looks != (Looks{2 * time.Second, 10 * time.Minute}) {
 		t.Errorf("got %+v, %+v and %+v", c.Limits, c.Log, c.Looks)
+	}
+	if want := (AccessLog{at("access.log"), meter.Common, 100}); c.AccessLog == nil || *c.AccessLog != want {
+		t.Errorf("the access log is %+v", c.AccessLog)
 	}
 	if header, value, err := c.Services["images"].Credentials.Read(); header != "Authorization" || value != "Bearer s3cret" || err != nil {
 		t.Errorf("the credentials of images are %q %q %v", header, value, err)

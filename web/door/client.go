@@ -31,13 +31,13 @@ func (c *client) serve() (over bool) {
 		}
 		switch {
 		case errors.Is(err, errHead):
-			c.refuse(http.StatusBadRequest, nil, nil)
+			c.unread(http.StatusBadRequest)
 			return false
 		case errors.Is(err, errUnknownCoding):
-			c.refuse(http.StatusNotImplemented, nil, nil)
+			c.unread(http.StatusNotImplemented)
 			return false
 		case errors.Is(err, errLong):
-			c.refuse(http.StatusRequestHeaderFieldsTooLarge, nil, nil)
+			c.unread(http.StatusRequestHeaderFieldsTooLarge)
 			return false
 		case err != nil:
 			return false
@@ -94,6 +94,12 @@ func (c *client) head(first bool) (int, error) {
 }
 
 var errIdle = errors.New("the connection has no request")
+
+// unread refuses a request whose head cannot be read.
+func (c *client) unread(status int) {
+	c.d.Desk.Told(&Request{Client: c.request.Client, TLS: c.request.TLS}, status, -1, time.Since(c.since))
+	c.refuse(status, nil, nil)
+}
 
 // refuse answers a request that the application does not get, or not get whole, and closes the connection.
 func (c *client) refuse(status int, header http.Header, body []byte) {

@@ -21,6 +21,10 @@ type Desk interface {
 	// Unanswered tells the client of a plain request that the application gave no answer: ErrUnreachable, ErrLate, or anything else for one
 	// that is none.
 	Unanswered(r *Request, err error) (status int, header http.Header, body []byte)
+	// Told is called once for each request that was taken here, when all is over: with the status that the client got, 0 for none; the length
+	// of the answer's body, -1 where its head does not say; and the time until the answer began. Of a head that is malformed the rest of r is
+	// empty.
+	Told(r *Request, status int, length int64, took time.Duration)
 }
 
 // Config is what a Door is made of.

@@ -96,6 +96,9 @@ func (h *house) Plain(r *door.Request) bool {
 	return true
 }
 
+// Told implements door.Desk.
+func (h *house) Told(*door.Request, int, int64, time.Duration) {}
+
 // Unanswered implements door.Desk.
 func (h *house) Unanswered(_ *door.Request, err error) (int, http.Header, []byte) {
 	h.wrong.Store(&err)

@@ -36,7 +36,10 @@ type exchange struct {
 	answer answer
 	out    []byte // what is written next
 	told   int    // the status that the client was told
+	length int64  // of the answer's body, -1 where its head does not say
 	body   flow   // of the request
+	began  time.Time
+	took   time.Duration // until the answer began
 	sent   time.Time
 	// upload tells how the rest of the body has gone, while it goes beside; nil: there is nothing more to send.
 	upload chan error
@@ -53,11 +56,9 @@ var exchanges = sync.Pool{New: func() any { return &exchange{out: make([]byte, 0
 // exchange passes on the request whose head was read, and its answer. It reports whether the connection can have another one.
 func (c *client) exchange() bool {
 	x := exchanges.Get().(*exchange)
-	*x = exchange{c: c, r: &c.request, out: x.out[:0], answer: answer{fields: x.answer.fields[:0]}}
+	*x = exchange{c: c, r: &c.request, out: x.out[:0], answer: answer{fields: x.answer.fields[:0]}, length: -1, began: time.Now()}
 	defer func() {
-		if c.request.Done != nil {
-			c.request.Done(x.told)
-		}
+		c.d.Desk.Told(x.r, x.told, x.length, x.took)
 		if cap(x.out) <= 64<<10 {
 			x.c, x.r, x.k = nil, nil, nil
 			exchanges.Put(x)
@@ -211,7 +212,7 @@ func (x *exchange) watch() {
 // pass gives the client the answer. It reports whether the connection can have another request.
 func (x *exchange) pass() bool {
 	a, last := &x.answer, x.r.closes || x.c.d.closing.Load()
-	x.told = a.status
+	x.tell(a.status, max(a.length, -1))
 	x.out = a.head(x.out[:0], x.r.Answer, last)
 	body := flow{left: a.length}
 	for first := true; ; first = false {
@@ -295,6 +296,11 @@ func (x *exchange) stop(well bool) bool {
 	return complete
 }
 
+// tell remembers what the client is told.
+func (x *exchange) tell(status int, length int64) {
+	x.told, x.length, x.took = status, length, time.Since(x.began)
+}
+
 // fail tells the client that there is no answer.
 func (x *exchange) fail(err error) bool {
 	if x.k != nil {
@@ -314,11 +320,12 @@ func (x *exchange) fail(err error) bool {
 	case errors.Is(err, errGone), x.gone.Load():
 		return false
 	case errors.Is(err, errChunk):
+		x.tell(http.StatusBadRequest, -1)
 		x.c.refuse(http.StatusBadRequest, nil, nil)
 		return false
 	}
 	status, header, body := x.c.d.Desk.Unanswered(x.r, err)
-	x.told = status
+	x.tell(status, int64(len(body)))
 	if !x.body.done() {
 		x.c.refuse(status, header, body)
 		return false

@@ -51,8 +51,9 @@ type Request struct {
 	TLS    *tls.ConnectionState
 	// Add are lines that the application gets beside, each with its end; Answer are such lines for the client.
 	Add, Answer []byte
-	// Done is called once the client has been answered, with the status; zero: it was not. It is nil before Plain.
-	Done func(status int)
+	// Scope and Leave are the desk's, for Told: the scope that it has read, and what is to be done then. They are empty before Plain.
+	Scope string
+	Leave func(let bool)
 
 	length  int64 // of the body, -1: it is chunked
 	closes  bool  // the client wants no answer after this one

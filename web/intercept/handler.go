@@ -4,6 +4,8 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"net/netip"
+	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -13,6 +15,7 @@ import (
 	"github.com/skerry/skerry/web/intercept/gather"
 	"github.com/skerry/skerry/web/intercept/passage"
 	"github.com/skerry/skerry/web/intercept/request"
+	"github.com/skerry/skerry/web/meter"
 	"github.com/skerry/skerry/web/typing"
 )
 
@@ -62,6 +65,8 @@ type Config struct {
 	Correlations *carry.Correlations
 	// Discover asks the application for kinds that it has got, and reports whether there are any; nil: all are known.
 	Discover func(ctx context.Context) bool
+	// Meter counts what clients ask; nil: nobody does.
+	Meter *meter.Meter
 	// API is where this site's REST API is, such as http://127.0.0.1:8701, for the addresses of operations.
 	API    string
 	Limits request.Limits
@@ -80,6 +85,7 @@ type Handler struct {
 	Proxies      request.Proxies
 	Correlations *carry.Correlations
 	Discover     func(ctx context.Context) bool
+	Meter        *meter.Meter             // nil: nobody is told what clients ask
 	carrier      glue.Carrier             // nil: clients have no ways of their own to say a scope
 	asserter     glue.Asserter            // nil: the application believes no agent who asks
 	refuser      glue.Refuser             // nil: refusals are problems
@@ -92,7 +98,7 @@ func New(c Config) *Handler {
 	f := request.NewFront(request.Front{Service: c.Service, Client: c.Client, Shared: c.Site, Membership: c.Membership, Network: c.Network, Peer: c.Peer, API: c.API,
 		Limits: c.Limits, Log: c.Log.With("service", string(c.Service))})
 	h := &Handler{Site: c.Site, Types: c.Types, Application: c.Application, Services: c.Services, Accepts: c.Accepts, Believes: c.Believes, Proxies: c.Proxies,
-		Correlations: c.Correlations, Discover: c.Discover, refuser: c.Client.Refuser(c.Service)}
+		Correlations: c.Correlations, Discover: c.Discover, Meter: c.Meter, refuser: c.Client.Refuser(c.Service)}
 	h.Lists = &gather.Lists{Porter: &passage.Porter{Front: f}, Run: h.run}
 	h.asserter, _ = f.Dialect.(glue.Asserter)
 	h.carrier, _ = f.Dialect.(glue.Carrier)
@@ -129,6 +135,11 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, from engine.Site
 		q.Bodies = h.Limits.PeerBodies
 	}
 	defer q.Release()
+	if from == "" && h.Meter != nil {
+		t := &told{ResponseWriter: w, since: time.Now()}
+		q.W = t
+		defer func() { h.tell(q, t) }()
+	}
 	if r.Method == http.MethodConnect {
 		h.Refuse(q, http.StatusMethodNotAllowed, "method", "this is no forward proxy: address the service itself")
 		return
@@ -181,6 +192,17 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, from engine.Site
 		return
 	}
 	h.run(q)
+}
+
+// tell tells of a client's request that has been answered.
+func (h *Handler) tell(q *request.Request, t *told) {
+	length, err := strconv.ParseInt(t.Header().Get("Content-Length"), 10, 64)
+	if err != nil {
+		length = -1
+	}
+	from, _ := netip.ParseAddrPort(q.RemoteAddr)
+	h.Meter.Tell(meter.Request{At: time.Now(), Service: h.Service, Client: from.Addr().Unmap(), Scope: q.Text, Method: q.Method, Path: q.URL.EscapedPath(),
+		Proto: q.Proto, Status: t.status, Length: length, Took: t.took})
 }
 
 // run takes a request to where its choice says.

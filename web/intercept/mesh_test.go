@@ -64,6 +64,7 @@ type app struct {
 	log    []asked
 	answer http.HandlerFunc
 	url    string
+	close  func()
 }
 
 type asked struct {
@@ -142,7 +143,7 @@ func newMeshIn(t *testing.T, dialect glue.Dialect, kind *engine.Kind, limits req
 		}
 		application := httptest.NewServer(s.app)
 		t.Cleanup(application.Close)
-		s.app.url = application.URL
+		s.app.url, s.app.close = application.URL, application.Close
 		upstream, _ := url.Parse(application.URL)
 		client, err := glue.NewClient(glue.ClientConfig{HeaderTimeout: headerTimeout, ContinueTimeout: time.Minute, List: func(*engine.Kind) *glue.List { return m.list }, Upstreams: []glue.Upstream{{Service: "images", URL: upstream, Kinds: []*engine.Kind{kind}, Dialect: dialect,
 			Paths: []string{"/", "/x*", "/a*", "/reports", "/logs", "/s*", "/u*", "/b*", "/c*", "/d*", "/w*", "/v*"}, Headers: kubernetes.Headers}}})

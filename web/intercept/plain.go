@@ -18,6 +18,7 @@ import (
 	"github.com/skerry/skerry/web/intercept/carry"
 	"github.com/skerry/skerry/web/intercept/gather"
 	"github.com/skerry/skerry/web/intercept/request"
+	"github.com/skerry/skerry/web/meter"
 )
 
 // Door returns where the clients of the service come in: what is plain passes there, the rest comes to the handler. Limits that are zero
@@ -69,6 +70,7 @@ func (h *Handler) Plain(r *door.Request) bool {
 	if strings.HasPrefix(r.Path, "/~") || strings.HasPrefix(r.Path, "/%7") || !h.apart(r, text != "") {
 		return false
 	}
+	r.Scope = text
 	if text != "" && !h.own(r, text, correlated) || text == "" && correlated && !h.Correlations.Empty() && h.inherits(r) {
 		return false
 	}
@@ -112,7 +114,7 @@ func (h *Handler) own(r *door.Request, text string, correlated bool) bool {
 		r.Add = r.Add[:before]
 		return false
 	}
-	r.Done = func(status int) { leave(let(status)) }
+	r.Leave = leave
 	return true
 }
 
@@ -236,6 +238,19 @@ func (h *Handler) Unanswered(r *door.Request, err error) (int, http.Header, []by
 	})
 	w.header.Set("Date", time.Now().UTC().Format(http.TimeFormat))
 	return w.status, w.header, w.body.Bytes()
+}
+
+// Told implements door.Desk.
+func (h *Handler) Told(r *door.Request, status int, length int64, took time.Duration) {
+	if r.Leave != nil {
+		r.Leave(let(status))
+	}
+	proto := "HTTP/1.1"
+	if r.Method == "" {
+		proto = ""
+	}
+	h.Meter.Tell(meter.Request{At: time.Now(), Service: h.Service, Client: r.Client, Scope: r.Scope, Method: r.Method, Path: r.Path, Proto: proto,
+		Status: status, Length: length, Took: took})
 }
 
 // reply is an answer that is kept.

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"net"
 	"net/http"
+	"time"
 
 	"github.com/skerry/skerry/engine/scope"
 	"github.com/skerry/skerry/web/intercept/request"
@@ -58,7 +59,15 @@ func (h *Handler) follow(q *request.Request) (leave func(), ok bool) {
 // told sees which status a client gets.
 type told struct {
 	http.ResponseWriter
+	since  time.Time
 	status int
+	took   time.Duration // from since until the answer began
+}
+
+func (t *told) tell(status int) {
+	if t.status == 0 {
+		t.status, t.took = status, time.Since(t.since)
+	}
 }
 
 // let reports whether the client was answered, and not as one whom the application does not know or let in.
@@ -70,23 +79,21 @@ func let(status int) bool {
 
 // WriteHeader implements http.ResponseWriter.
 func (t *told) WriteHeader(status int) {
-	if status >= 200 && t.status == 0 {
-		t.status = status
+	if status >= 200 {
+		t.tell(status)
 	}
 	t.ResponseWriter.WriteHeader(status)
 }
 
 // Write implements http.ResponseWriter.
 func (t *told) Write(b []byte) (int, error) {
-	if t.status == 0 {
-		t.status = http.StatusOK
-	}
+	t.tell(http.StatusOK)
 	return t.ResponseWriter.Write(b)
 }
 
 // Hijack is for http.ResponseController, as Unwrap is.
 func (t *told) Hijack() (net.Conn, *bufio.ReadWriter, error) {
-	t.status = http.StatusSwitchingProtocols
+	t.tell(http.StatusSwitchingProtocols)
 	return http.NewResponseController(t.ResponseWriter).Hijack()
 }
 
