@@ -54,3 +54,11 @@ func (f *Flights) Unfinished(v *view.View, st plan.Standing) (step plan.Step, op
 	m := f.Sent.Making
 	return plan.Step{Kind: plan.StepMake, Make: &o, Operations: of(m.Operations), Again: of(m.Again), Voided: of(m.Voided)}, true, false
 }
+
+// MayShow tells which operations the application here shows, or may show.
+func MayShow(v *view.View, f *Flights) func(*engine.Operation) bool {
+	st := Standing(v, f)
+	return func(o *engine.Operation) bool {
+		return st.Shows(o) || f.Sent != nil && f.Sent.Operation.ID == o.ID || f.Doubts[o.ID]
+	}
+}

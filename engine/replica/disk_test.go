@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/hear"
 	"github.com/skerry/skerry/engine/view"
 )
 
@@ -42,7 +43,7 @@ func newChange(d engine.DocumentID, epoch uint64, line engine.Line, tip engine.T
 }
 
 // heardStatus is a status as another site gets it, encoded and decoded.
-func heardStatus(by engine.SiteID, encoded []byte) HeardStatus {
+func heardStatus(by engine.SiteID, encoded []byte) hear.Status {
 	st := &engine.Status{}
 	if err := engine.Decode(encoded, st); err != nil {
 		panic(err)
@@ -50,7 +51,7 @@ func heardStatus(by engine.SiteID, encoded []byte) HeardStatus {
 	if err := st.Validate(); err != nil {
 		panic(err)
 	}
-	return HeardStatus{engine.SignedStatus{Site: by, Status: encoded, Size: 1}, st}
+	return hear.Status{Signed: engine.SignedStatus{Site: by, Status: encoded, Size: 1}, Status: st}
 }
 
 // kindOf is the kind of what a document is about.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/flight"
+	"github.com/skerry/skerry/engine/hear"
 	"github.com/skerry/skerry/engine/view"
 )
 
@@ -43,23 +44,10 @@ type Given struct {
 	Finish func(engine.Answer) engine.Answer
 }
 
-// Heard is what came from another site: changes and statuses that were decoded and verified.
+// Heard is what came from another site.
 type Heard struct {
-	From     engine.SiteID
-	Changes  []*engine.Change
-	Statuses []HeardStatus
-	// Checkpoint stands for the epochs before Epoch; nil: none came.
-	Checkpoint []byte
-	Epoch      uint64
-	First      engine.Tip // of the document of Epoch
-	More       bool       // the sender has more of it
-	Follows    bool       // more is handed in right after it: what comes of it is seen to then
-}
-
-// HeardStatus is a status as it came and decoded.
-type HeardStatus struct {
-	Signed engine.SignedStatus
-	Status *engine.Status
+	hear.Said
+	Follows bool // more is handed in right after it: what comes of it is seen to then
 }
 
 // Answered is what came of a call.
@@ -131,7 +119,7 @@ type Effects struct {
 	// Settles says that something that had begun has come to its end.
 	Settles bool
 	// Forked are forks that are news.
-	Forked []Forked
+	Forked []hear.Forked
 	// Own says that another site has changes or statuses of this site that are not here: the disk was set back.
 	// Late: the others have let go of what is here.
 	Own, Late bool
@@ -146,13 +134,7 @@ type Effects struct {
 	// needed again, or something does not count any more.
 	Unfold bool
 	// Pass are changes and statuses that were news and may be to others, too.
-	Pass *Heard
-}
-
-// Forked is a fork with the two changes that prove it. Nil: the first one is here already.
-type Forked struct {
-	engine.Fork
-	First, Second *engine.Change
+	Pass *hear.Said
 }
 
 // GivenTo is an answer for a client.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/hear"
 	"github.com/skerry/skerry/engine/tree"
 	"github.com/skerry/skerry/engine/view"
 )
@@ -84,7 +85,7 @@ func (s *site) sendMissing(to *site) (sent bool) {
 func (s *site) sendLacking(r *Replica, to engine.SiteID, have engine.Have) (sent bool) {
 	_, apart := r.Shared()
 	_, last := apart[to] // only the last word of who has left is for it
-	statuses := func() (list []HeardStatus) {
+	statuses := func() (list []hear.Status) {
 		for _, signed := range r.SignedStatuses() {
 			if st := heardStatus(signed.Site, signed.Status); st.Status.Number > have.Statuses[signed.Site] && (!last || st.Status.Left != nil) {
 				list = append(list, st)
@@ -96,7 +97,7 @@ func (s *site) sendLacking(r *Replica, to engine.SiteID, have engine.Have) (sent
 		return list
 	}()
 	for i, e := range r.Epochs {
-		h := &Heard{From: s.id, Epoch: e.Number, First: e.First}
+		h := &Heard{Said: hear.Said{From: s.id, Epoch: e.Number, First: e.First}}
 		for _, c := range s.disk[r.Document].changes {
 			if c.Epoch == e.Number && c.Number > have.Changes[e.Number][c.Line] && (!last || c.Author() == s.id) {
 				h.Changes = append(h.Changes, c)
@@ -134,7 +135,7 @@ func (s *site) sendTips(to *site) (sent bool) {
 			continue
 		}
 		for _, e := range r.Epochs {
-			h := &Heard{From: s.id, Epoch: e.Number, First: e.First}
+			h := &Heard{Said: hear.Said{From: s.id, Epoch: e.Number, First: e.First}}
 			for _, c := range s.disk[id].changes {
 				if c.Epoch == e.Number && c.Number == e.Tip(c.Line).Number {
 					h.Changes = append(h.Changes, c)

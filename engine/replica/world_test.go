@@ -10,6 +10,7 @@ import (
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/flight"
+	"github.com/skerry/skerry/engine/hear"
 )
 
 // world is some sites, each with an application, and what is under way between them. It has no network, store or goroutine, and its
@@ -391,12 +392,12 @@ func (s *site) commit(r *Replica, out *Effects, declared string) bool {
 	}
 	s.tellStep(r, change, told, declared)
 	if change != nil || told != nil {
-		h := &Heard{From: s.id, Epoch: r.Current().Number, First: firstTip(r.About, r.Current().Number)}
+		h := &Heard{Said: hear.Said{From: s.id, Epoch: r.Current().Number, First: firstTip(r.About, r.Current().Number)}}
 		if change != nil {
 			h.Changes = []*engine.Change{change}
 		}
 		if told != nil {
-			h.Statuses = []HeardStatus{heardStatus(s.id, told)}
+			h.Statuses = []hear.Status{heardStatus(s.id, told)}
 		}
 		s.world.send(s.id, r.Others(), r.About, h)
 	}

@@ -2,22 +2,22 @@ package site
 
 import (
 	"github.com/skerry/skerry/engine"
-	"github.com/skerry/skerry/engine/replica"
+	"github.com/skerry/skerry/engine/hear"
 )
 
 // early holds statuses of documents that are not here yet: the fast path may bring what a site says of a resource before the change
 // that makes it. It is bounded; what goes lost, anti-entropy brings.
 type early struct {
-	of    map[engine.DocumentID][]replica.HeardStatus
+	of    map[engine.DocumentID][]hear.Status
 	order []engine.DocumentID
 }
 
 // mostEarly is how many documents' statuses are held.
 const mostEarly = 4096
 
-func (e *early) put(id engine.DocumentID, list []replica.HeardStatus) {
+func (e *early) put(id engine.DocumentID, list []hear.Status) {
 	if e.of == nil {
-		e.of = map[engine.DocumentID][]replica.HeardStatus{}
+		e.of = map[engine.DocumentID][]hear.Status{}
 	}
 	if _, known := e.of[id]; !known {
 		if len(e.order) >= mostEarly {
@@ -30,7 +30,7 @@ func (e *early) put(id engine.DocumentID, list []replica.HeardStatus) {
 }
 
 // take returns what has come of a document that is made now.
-func (e *early) take(id engine.DocumentID) []replica.HeardStatus {
+func (e *early) take(id engine.DocumentID) []hear.Status {
 	list := e.of[id]
 	delete(e.of, id)
 	return list

@@ -5,13 +5,14 @@ import (
 	"fmt"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/hear"
 	"github.com/skerry/skerry/engine/replica"
 	"github.com/skerry/skerry/engine/report"
 	"github.com/skerry/skerry/engine/view"
 )
 
 // forked keeps what proves forks that are news, and tells of them: other sites, people, and whoever reads the log.
-func forked(w *wakeUp, r *resident, list []replica.Forked) {
+func forked(w *wakeUp, r *resident, list []hear.Forked) {
 	for _, f := range list {
 		first := &engine.SignedChange{}
 		if f.First != nil {
@@ -22,7 +23,7 @@ func forked(w *wakeUp, r *resident, list []replica.Forked) {
 			return
 		}
 		w.batch.Forks = append(w.batch.Forks, engine.ProvenFork{Fork: f.Fork, Document: r.id, Proof: [2]engine.SignedChange{*first, f.Second.SignedChange}})
-		w.mail.pass(r, &replica.Heard{Epoch: f.Epoch, Changes: []*engine.Change{
+		w.mail.pass(r, &hear.Said{Epoch: f.Epoch, Changes: []*engine.Change{
 			{SignedChange: *first, Epoch: f.Epoch}, {SignedChange: f.Second.SignedChange, Epoch: f.Epoch}}})
 		gone := void(w, r)
 		w.s.cfg.Log.Error("a site has signed two different changes under one number: from there on what it has written in this line counts at no site",
@@ -76,7 +77,7 @@ func recast(w *wakeUp, id engine.DocumentID) {
 		return
 	}
 	void(w, r)
-	replica.Recast(r.Replica, all.View)
+	r.Recast(all.View)
 	if fork := r.Forks[r.Line]; fork != nil { // somebody else has this site's key
 		s.writes.begin(s.cfg)
 		r.Line = s.writes.line

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/engine"
-	"github.com/skerry/skerry/engine/replica"
+	"github.com/skerry/skerry/engine/hear"
 )
 
 // mail is what a wake-up has to tell other sites. Everything for one set of sites is one letter.
@@ -21,7 +21,7 @@ type mail struct {
 // pass is something of another site's that others may not have got.
 type pass struct {
 	of    *resident
-	heard *replica.Heard
+	heard *hear.Said
 	sent  []engine.SiteID
 }
 
@@ -39,7 +39,7 @@ func (m *mail) status(r *resident, encoded []byte) {
 	m.statuses[r] = encoded
 }
 
-func (m *mail) pass(r *resident, h *replica.Heard) {
+func (m *mail) pass(r *resident, h *hear.Said) {
 	if len(m.sent) > 0 {
 		m.passes = append(m.passes, pass{r, h, m.sent})
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/hear"
 	"github.com/skerry/skerry/engine/replica"
 	"github.com/skerry/skerry/engine/view"
 )
@@ -89,10 +90,10 @@ func (x *exchange) open(from engine.SiteID, l *engine.Letter) (list []*opened, e
 		}
 		o := last[st.Document]
 		if o == nil {
-			o = &opened{id: st.Document, heard: &replica.Heard{From: from}}
+			o = &opened{id: st.Document, heard: &replica.Heard{Said: hear.Said{From: from}}}
 			list, last[o.id] = append(list, o), o
 		}
-		o.heard.Statuses = append(o.heard.Statuses, replica.HeardStatus{Signed: one, Status: st})
+		o.heard.Statuses = append(o.heard.Statuses, hear.Status{Signed: one, Status: st})
 	}
 	return list, errors.Join(errs...)
 }
@@ -115,8 +116,8 @@ func (x *exchange) openParcel(from engine.SiteID, p *engine.Parcel) (*opened, er
 			return nil, err
 		}
 	}
-	o := &opened{id: id, about: &about{of, p.About}, heard: &replica.Heard{From: from, Epoch: p.Epoch, Checkpoint: p.Checkpoint, More: p.More,
-		First: s.cfg.Documents.First(of, id, p.Epoch)}}
+	o := &opened{id: id, about: &about{of, p.About}, heard: &replica.Heard{Said: hear.Said{From: from, Epoch: p.Epoch, Checkpoint: p.Checkpoint, More: p.More,
+		First: s.cfg.Documents.First(of, id, p.Epoch)}}}
 	for _, signed := range p.Changes {
 		c, err := s.cfg.Documents.Read(of, id, p.Epoch, signed, false)
 		if err != nil {
