@@ -25,6 +25,8 @@ const (
 	ConflictRefused ConflictKind = "refused"
 	// ConflictNotAccepted: the site does not let the one that issued it do this there. It is not sent.
 	ConflictNotAccepted ConflictKind = "not-accepted"
+	// ConflictDenied: the application does not let the agent do it (403). It is tried again slowly.
+	ConflictDenied ConflictKind = "denied"
 	// ConflictContested: the application twice found that the request did not fit what is there (409, 412).
 	ConflictContested ConflictKind = "contested"
 	// ConflictUncertain: it is not known whether the application has done it.

@@ -58,7 +58,7 @@ type conflictsList struct {
 	Service  string `placeholder:"NAME" help:"Only those of this service; of a resource, which service's is meant."`
 	Kind     string `placeholder:"NAME" help:"The resource's kind, where its identifier alone means several."`
 	Site     string `placeholder:"NAME" help:"Only those at this site."`
-	About    string `placeholder:"KIND" help:"Only those that are exists, name, rival, not-accepted, refused, contested, uncertain, undeclared, drift, contention, name-taken, rejoined, aside or forked."`
+	About    string `placeholder:"KIND" help:"Only those that are exists, name, rival, not-accepted, refused, denied, contested, uncertain, undeclared, drift, contention, name-taken, rejoined, aside or forked."`
 	Accepted bool   `help:"Those about which somebody has decided that the site may differ, instead of those that wait."`
 }
 
@@ -70,6 +70,7 @@ func (conflictsList) Help() string {
     rival         likewise, and the object is the later one's, which lives until a person decides
     not-accepted  the site's rules do not let the one that issued it do this there
     refused       the site's application refused what another site's took
+    denied        the site's application does not let the agent do it (403), and it is tried again slowly
     contested     twice, the request did not fit what is there (409, 412)
     uncertain     it is not known whether the application has done it
     undeclared    the object is gone, and the catalog does not say how to make it anew

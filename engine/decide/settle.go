@@ -19,6 +19,10 @@ func (c *Case) waits(id engine.OperationID, what engine.Action) (*engine.Operati
 		return nil, engine.Outcome{}, engine.ErrSettled // at every site
 	}
 	out, ok := c.Mine.Outcomes[id]
+	denied := c.Me.Wait(engine.WaitDenied)
+	if denied != nil && denied.Operation == id && (what == "" || what == engine.ActionRetry || what == engine.ActionDrop && !c.Settled(c.Self, o)) {
+		return o, engine.Outcome{State: engine.StatePending, Blocks: true, Again: out.Again, Error: denied.Reason}, nil
+	}
 	if !ok || !report.Decidable(c.View, o, out) {
 		return nil, out, engine.ErrSettled
 	}

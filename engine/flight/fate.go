@@ -26,6 +26,15 @@ const (
 // MostTries is how often a request that has no certain answer is sent again, for five minutes or so, before a person is asked.
 const MostTries = 20
 
+// FewTries is how often one is sent again that the application answers each time, with its own failure: for ten seconds or so. It is not under
+// way any more then, and what the application shows tells whether it has been done.
+const FewTries = 8
+
+// Failed reports whether an answer says that the application itself has failed over a request, and is through with it.
+func Failed(reply engine.Reply, err error) bool {
+	return err == nil && reply.Status >= 500 && reply.Status != http.StatusBadGateway && reply.Status != http.StatusGatewayTimeout
+}
+
 // Finding is a fate and what goes with it: the application's answer where it has happened, why where a person is asked.
 type Finding struct {
 	Fate  Fate

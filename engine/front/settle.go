@@ -124,7 +124,11 @@ func (q *Errands) sendAgain(ctx context.Context, k *engine.Kind, e *errand, pers
 			return true, q.declare(ctx, e, &engine.Batch{})
 		}
 	case flight.Later:
-		if e.Stumbles++; e.Stumbles >= flight.MostTries {
+		e.Stumbles++
+		if named(k, e) != "" && e.Stumbles >= flight.FewTries && flight.Failed(reply, err) {
+			return q.refusedAgain(ctx, k, e, o, reply)
+		}
+		if e.Stumbles >= flight.MostTries {
 			return q.ask(ctx, k, e, plan.Tell(reply, err))
 		}
 	}

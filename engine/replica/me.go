@@ -58,7 +58,7 @@ func (r *work) setLocal(local engine.LocalID) {
 func (r *work) later(o *engine.Operation, reply engine.Reply, err error, alone bool) {
 	w := r.env.Halted(r.Kind)
 	if alone {
-		w = &engine.Wait{Kind: engine.WaitDenied, Since: r.env.Now().UnixMicro(),
+		w = &engine.Wait{Kind: engine.WaitDenied, Since: r.env.Now().UnixMicro(), Operation: o.ID,
 			Reason: "the application does not let the agent do this: " + plan.Tell(reply, err)}
 	}
 	r.Halt(w)

@@ -181,6 +181,10 @@ func (t *settle) heard(r *work, in *Answered) bool {
 			f.Stage = flight.Again
 		}
 	case flight.Later:
+		if r.settling.tries >= flight.FewTries && flight.Failed(reply, in.Err) {
+			t.phase = settleAgain
+			return r.call(r.readCall(t.local))
+		}
 		if r.settling.tries >= flight.MostTries { // it was tried for five minutes
 			return t.ask(r, plan.Tell(reply, in.Err))
 		}

@@ -287,6 +287,10 @@ func waitConflicts(v *view.View) []engine.Conflict {
 					}
 				}
 				list = append(list, c)
+			case engine.WaitDenied:
+				if o := v.History.Get(w.Operation); o != nil { // else the whole service does not let the agent in
+					list = append(list, deniedConflict(v, s, o, w))
+				}
 			case engine.WaitAside:
 				c := newConflict(v, engine.ConflictAside, s, w.Since, w.Reason, "aside")
 				c.Blocks, c.Actions = true, []engine.Action{engine.ActionRetry}
@@ -295,6 +299,16 @@ func waitConflicts(v *view.View) []engine.Conflict {
 		}
 	}
 	return list
+}
+
+// deniedConflict is that of an operation which the application of a site does not let the agent do.
+func deniedConflict(v *view.View, s engine.SiteID, o *engine.Operation, w engine.Wait) engine.Conflict {
+	c := newConflict(v, engine.ConflictDenied, s, w.Since, w.Reason, "denied", string(o.ID))
+	c.Operation, c.Type, c.Blocks, c.Actions = o.ID, o.Type, true, []engine.Action{engine.ActionRetry}
+	if !v.Settled(s, o) { // else it was done here once, and what follows of it is denied
+		c.Actions = append(c.Actions, engine.ActionDrop)
+	}
+	return c
 }
 
 // choiceConflicts are the sites that hold a name which is another's: both sides of a cut have chosen.
