@@ -95,7 +95,8 @@ type Limits struct {
 	LeaveWithin time.Duration
 	// ClockSkew is how far ahead of this site's clock an operation of another site may be before it waits (1 h).
 	ClockSkew time.Duration
-	// Workers is how many resources of each service send requests at once (16). Cache is how many stay in memory (1024).
+	// Workers is how many resources of each service send requests at once (16). Cache is how many stay in memory (1024), and a
+	// quarter more while many wait for their turn.
 	Workers, Cache int
 	// History is how many operations of a resource are kept one by one once every site has settled them (256), Epoch how many
 	// a document takes before the resource goes on in another one (256).

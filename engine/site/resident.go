@@ -37,7 +37,8 @@ type resident struct {
 	namesKnown bool
 	// lags says that other sites have come further than is stored.
 	lags  bool
-	place *list.Element // among those that may be forgotten, the last used first
+	place *list.Element // in list, which orders those that may be forgotten
+	list  *list.List
 }
 
 // shared is what anti-entropy compares of a resource, and with whom.
@@ -164,12 +165,14 @@ func (s *Site) openEpochs(v *view.View, number uint64) {
 	}
 }
 
-// residents are the replicas in memory. Those that are idle are forgotten when there are too many, the longest unused first.
+// residents are the replicas in memory. Those that are idle are forgotten when there are too many, the longest unused first. Those that wait for
+// their turn at a service stay, up to the bound, and the others give way to them but for a quarter of it: each that waits is needed once more, the
+// first to have come first. Of more of them the last go.
 type residents struct {
 	most int
 	by   map[engine.DocumentID]*resident
-	// used orders them, the last used first.
-	used *list.List
+	// used orders them, the last used first; waiting has those that were found to wait for their turn, in the order in which they were used.
+	used, waiting *list.List
 	// lagging are those of which something came that is not stored, some of it meanwhile.
 	lagging []*resident
 	// names are the documents in memory of each name.
@@ -183,20 +186,32 @@ type nameOf struct {
 }
 
 func newResidents(most int) *residents {
-	return &residents{most: most, by: map[engine.DocumentID]*resident{}, used: list.New(), names: map[nameOf]map[engine.DocumentID]bool{}}
+	return &residents{most: most, by: map[engine.DocumentID]*resident{}, used: list.New(), waiting: list.New(), names: map[nameOf]map[engine.DocumentID]bool{}}
 }
 
 func (l *residents) get(id engine.DocumentID) *resident {
 	r := l.by[id]
 	if r != nil {
-		l.used.MoveToFront(r.place)
+		l.use(r)
 	}
 	return r
 }
 
+// use puts a replica first among those that were used.
+func (l *residents) use(r *resident) {
+	if r.list == l.used {
+		l.used.MoveToFront(r.place)
+		return
+	}
+	if r.list != nil {
+		r.list.Remove(r.place)
+	}
+	r.list, r.place = l.used, l.used.PushFront(r)
+}
+
 func (l *residents) add(r *resident) {
 	l.by[r.id] = r
-	r.place = l.used.PushFront(r)
+	l.use(r)
 	name := r.name()
 	if l.names[name] == nil {
 		l.names[name] = map[engine.DocumentID]bool{}
@@ -213,7 +228,7 @@ func (l *residents) drop(r *resident) {
 		return
 	}
 	delete(l.by, r.id)
-	l.used.Remove(r.place)
+	r.list.Remove(r.place)
 	name := r.name()
 	if delete(l.names[name], r.id); len(l.names[name]) == 0 {
 		delete(l.names, name)
@@ -245,19 +260,25 @@ func (l *residents) caughtUp() []*resident {
 	return list
 }
 
-// shrink forgets idle replicas beyond the bound.
-func (l *residents) shrink() {
-	excess := len(l.by) - l.most
+// shrink forgets idle replicas beyond the bound. waits reports whether one waits for its turn at a service.
+func (l *residents) shrink(waits func(*resident) bool) {
+	excess := l.used.Len() - max(l.most-l.waiting.Len(), l.most/4)
 	for at := l.used.Back(); at != nil && excess > 0; {
 		r, before := at.Value.(*resident), at.Prev()
-		if r.Idle() && !r.lags {
+		switch {
+		case !r.Idle() || r.lags:
+		case waits(r):
+			l.used.Remove(at)
+			r.list, r.place = l.waiting, l.waiting.PushBack(r)
+			excess--
+		default:
 			l.drop(r)
 			excess--
 		}
 		at = before
-		if excess > 0 && at != nil && len(l.by) <= l.most {
-			return
-		}
+	}
+	for l.waiting.Len() > l.most {
+		l.drop(l.waiting.Back().Value.(*resident))
 	}
 }
 

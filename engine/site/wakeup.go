@@ -74,7 +74,7 @@ func (s *Site) wakeUp(ctx context.Context) bool {
 		}
 	}
 	err := w.commit()
-	s.residents.shrink()
+	s.residents.shrink(func(r *resident) bool { return s.serviceOf(r.Kind.Service).Waits(r.id) })
 	s.mu.Unlock()
 	s.inbox.back(items)
 	for _, done := range w.done {

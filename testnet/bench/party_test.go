@@ -108,14 +108,21 @@ func TestTriplesDiffer(t *testing.T) {
 }
 
 func BenchmarkCreates(b *testing.B) {
-	p := partyOf(b, 3, site.Limits{})
-	ids := p.ids()
-	b.ResetTimer()
-	s, err := p.creates(b.Context(), b.N, func(int) []engine.SiteID { return ids })
-	if err != nil {
-		b.Fatal(err)
+	for _, sites := range []int{3, 10, 30} {
+		b.Run(fmt.Sprint(sites), func(b *testing.B) {
+			p := partyOf(b, sites, site.Limits{})
+			ids := p.ids()
+			b.ReportAllocs()
+			b.ResetTimer()
+			s, err := p.creates(b.Context(), b.N, func(int) []engine.SiteID { return ids })
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.ReportMetric(float64(b.N)/s.acknowledged.Seconds(), "acknowledged/s")
+			b.ReportMetric(float64(b.N)/s.everywhere.Seconds(), "everywhere/s")
+			b.ReportMetric(float64(s.rows)/float64(b.N*sites), "rows/site")
+			b.ReportMetric(float64(s.commits)/float64(b.N*sites), "commits/site")
+			b.ReportMetric(float64(s.processor.Microseconds())/float64(b.N*sites), "processor-µs/site")
+		})
 	}
-	b.ReportMetric(float64(b.N)/s.acknowledged.Seconds(), "acknowledged/s")
-	b.ReportMetric(float64(b.N)/s.everywhere.Seconds(), "everywhere/s")
-	b.ReportMetric(float64(s.processor.Microseconds())/float64(b.N)/3, "processor-µs/site")
 }

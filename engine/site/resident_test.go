@@ -1,0 +1,49 @@
+package site
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/replica"
+	"github.com/skerry/skerry/engine/view"
+)
+
+// What waits for its turn stays in memory, the first to have come above all, and what is done gives way to it.
+func TestWhatWaitsForItsTurnStays(t *testing.T) {
+	l := newResidents(8)
+	waits := map[engine.DocumentID]bool{}
+	shrink := func() { l.shrink(func(r *resident) bool { return waits[r.id] }) }
+	add := func(name string, n int, waiting bool) {
+		for i := range n {
+			id := engine.DocumentID(fmt.Sprintf("%s-%02d", name, i))
+			about := engine.About{Service: "store", Kind: "box", Key: engine.ResourceID(id)}
+			v := view.New("line", id, about, nil, boxes, func(engine.SiteID) engine.SiteName { return "" })
+			l.add(&resident{Replica: replica.New(v, replica.Limits{}, false), id: id})
+			waits[id] = waiting
+			shrink()
+		}
+	}
+	in := func(want ...string) {
+		t.Helper()
+		var have []string
+		for id := range l.by {
+			have = append(have, string(id))
+		}
+		if slices.Sort(have); !slices.Equal(have, want) {
+			t.Errorf("in memory are %v, not %v", have, want)
+		}
+	}
+	add("done", 12, false)
+	in("done-04", "done-05", "done-06", "done-07", "done-08", "done-09", "done-10", "done-11")
+	add("turn", 12, true)
+	in("turn-00", "turn-01", "turn-02", "turn-03", "turn-04", "turn-05", "turn-06", "turn-07", "turn-10", "turn-11")
+	for i := range 8 { // they have had their turns
+		waits[l.get(engine.DocumentID(fmt.Sprintf("turn-%02d", i))).id] = false
+	}
+	shrink()
+	in("turn-00", "turn-01", "turn-02", "turn-03", "turn-04", "turn-05", "turn-06", "turn-07", "turn-10", "turn-11")
+	add("next", 6, false)
+	in("next-00", "next-01", "next-02", "next-03", "next-04", "next-05", "turn-10", "turn-11")
+}
