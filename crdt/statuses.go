@@ -46,7 +46,7 @@ func (d *Documents) OpenBatch(b engine.StatusBatch) ([]engine.SignedStatus, erro
 	if err == nil {
 		t := newTree(b.Statuses)
 		if err = d.verifyRoot(b.Site, t.root(), b.Signature); err == nil {
-			return t.pick(b, nil), nil
+			return t.each(b), nil
 		}
 	}
 	return nil, fmt.Errorf("open a batch of statuses of %.60q: %w: %w", b.Site, engine.ErrRefused, err)
@@ -70,25 +70,12 @@ func (d *Documents) VerifyStatus(s engine.SignedStatus) error {
 	return nil
 }
 
-// Select returns statuses of a batch, each with its audit path, in the order in which they are asked for; all of them when
-// which is nil. They share the bytes of the batch, whose signature is not looked at.
-func Select(b engine.StatusBatch, which []int) []engine.SignedStatus {
-	return newTree(b.Statuses).pick(b, which)
-}
-
-// pick is Select with the tree over the statuses of b.
-func (t tree) pick(b engine.StatusBatch, which []int) []engine.SignedStatus {
-	n := len(which)
-	if which == nil {
-		n = len(b.Statuses)
-	}
-	list := make([]engine.SignedStatus, n)
-	for k := range list {
-		i := k
-		if which != nil {
-			i = which[k]
-		}
-		list[k] = engine.SignedStatus{Site: b.Site, Status: b.Statuses[i], Signature: b.Signature,
+// each returns the statuses of a batch of which t is the tree, each with its audit path. They share the bytes of the batch, whose signature is
+// not looked at.
+func (t tree) each(b engine.StatusBatch) []engine.SignedStatus {
+	list := make([]engine.SignedStatus, len(b.Statuses))
+	for i := range list {
+		list[i] = engine.SignedStatus{Site: b.Site, Status: b.Statuses[i], Signature: b.Signature,
 			Index: uint64(i), Size: uint64(len(b.Statuses)), Path: t.path(i)}
 	}
 	return list

@@ -64,7 +64,7 @@ func (w *writer) movesOf(r *engine.OperationRow, sites []engine.SiteID) []driver
 	if r.Settled() {
 		settled = w.now()
 	}
-	return append(make([]driver.Value, 0, 32), string(r.State), open, letters, nanos(settled), r.NeedsBlob, errors, encodeStatuses(sites, r.Sites))
+	return append(make([]driver.Value, 0, 32), string(r.State), open, letters, nanos(settled), r.NeedsBlob, errors, encodeBySite(sites, r.Sites, (*fields).status))
 }
 
 // contentOf adds the values of the columns that stay as they are, and its identifier.

@@ -36,7 +36,7 @@ func (s *Store) scanOperation(row scanner) (l listed[engine.OperationRow], err e
 	if ref.Size > 0 {
 		r.Blob = &ref
 	}
-	if r.Sites, err = decodeStatuses(parseLines[engine.SiteID](placement), sites); err != nil {
+	if r.Sites, err = decodeBySite(parseLines[engine.SiteID](placement), sites, (*parser).status); err != nil {
 		return l, fmt.Errorf("sites of operation %s: %w", r.ID, err)
 	}
 	return l, nil

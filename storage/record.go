@@ -164,7 +164,7 @@ func (w *writer) alwaysOf(r *engine.Record, sites []engine.SiteID) ([]driver.Val
 	if err != nil {
 		return nil, err
 	}
-	return append(make([]driver.Value, 0, 32), row.Label, row.Reason, nanos(row.UpdatedAt), searchText(row), encodeReplicas(sites, row.Sites), int64(r.Epoch),
+	return append(make([]driver.Value, 0, 32), row.Label, row.Reason, nanos(row.UpdatedAt), searchText(row), encodeBySite(sites, row.Sites, (*fields).replica), int64(r.Epoch),
 		encodeDigest(r.Digest), peers, encodeApart(r.Apart), w.vault.seal(r.Mine, place("resources.mine", string(row.Document))),
 		w.vault.seal(r.Statuses, place("resources.statuses", string(row.Document)))), nil
 }

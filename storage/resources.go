@@ -49,7 +49,7 @@ func scanResource(row scanner, more ...any) (l listed[engine.ResourceRow], err e
 		return l, err
 	}
 	r.Document, r.CreatedAt, r.UpdatedAt = documentOf(document), instant(l.at.at), instant(updated)
-	if r.Sites, err = decodeReplicas(parseLines[engine.SiteID](placement), sites); err != nil {
+	if r.Sites, err = decodeBySite(parseLines[engine.SiteID](placement), sites, (*parser).replica); err != nil {
 		return l, fmt.Errorf("sites of resource %s: %w", r.ID, err)
 	}
 	if r.Relations, err = parseJSON[engine.Relation](relations); err != nil {

@@ -84,55 +84,59 @@ func (f *fields) end(b []byte) []byte {
 	return b
 }
 
-// encodeReplicas encodes what is known of replicas at sites; nil for none.
-func encodeReplicas(sites []engine.SiteID, by map[engine.SiteID]engine.ReplicaStatus) (b []byte) {
+// encodeBySite encodes what is known of something at sites; nil for none. Each writes the fields of one of them, and returns its state.
+func encodeBySite[T any](sites []engine.SiteID, by map[engine.SiteID]T, each func(*fields, T) engine.State) (b []byte) {
 	if len(sites) == 0 {
 		return nil
 	}
 	b = make([]byte, 0, 32*len(sites))
 	f := fields{all: make([]byte, 0, 64)}
 	for _, site := range sites {
-		s := by[site]
-		b = appendState(b, s.State)
-		f.text(0, string(s.Local))
-		f.number(1, int64(s.Applied))
-		f.number(2, int64(s.Pending))
-		f.text(3, s.Reason)
-		f.flag(4, s.Unmade)
-		f.flag(5, s.Held)
-		f.flag(6, s.Drifted)
-		f.flag(7, s.Mismatch)
-		f.number(8, int64(s.Part))
-		if p := s.Paused; p != nil {
-			f.is |= 1 << 9
-			f.all = appendText(binary.AppendVarint(appendText(f.all, p.By), nanos(p.At)), p.Reason)
-		}
-		if len(s.Share) > 0 {
-			f.is |= 1 << 10
-			f.all = binary.AppendUvarint(f.all, uint64(len(s.Share)))
-			for _, path := range slices.Sorted(maps.Keys(s.Share)) {
-				f.all = appendText(appendText(f.all, path), s.Share[path])
-			}
-		}
-		b = f.end(b)
+		state := each(&f, by[site])
+		b = f.end(appendState(b, state))
 	}
 	return b
 }
 
-// decodeReplicas decodes what encodeReplicas has made for the same sites.
-func decodeReplicas(sites []engine.SiteID, b []byte) (map[engine.SiteID]engine.ReplicaStatus, error) {
+// decodeBySite decodes what encodeBySite has made for the same sites.
+func decodeBySite[T any](sites []engine.SiteID, b []byte, each func(*parser) T) (map[engine.SiteID]T, error) {
 	if len(sites) == 0 {
 		return nil, nil
 	}
-	by := make(map[engine.SiteID]engine.ReplicaStatus, len(sites))
+	by := make(map[engine.SiteID]T, len(sites))
 	p := parser{rest: b}
 	for _, site := range sites {
-		by[site] = p.replica()
+		by[site] = each(&p)
 	}
 	if err := p.end(); err != nil {
 		return nil, fmt.Errorf("status by site: %w", err)
 	}
 	return by, nil
+}
+
+// replica writes what is known of a replica.
+func (f *fields) replica(s engine.ReplicaStatus) engine.State {
+	f.text(0, string(s.Local))
+	f.number(1, int64(s.Applied))
+	f.number(2, int64(s.Pending))
+	f.text(3, s.Reason)
+	f.flag(4, s.Unmade)
+	f.flag(5, s.Held)
+	f.flag(6, s.Drifted)
+	f.flag(7, s.Mismatch)
+	f.number(8, int64(s.Part))
+	if p := s.Paused; p != nil {
+		f.is |= 1 << 9
+		f.all = appendText(binary.AppendVarint(appendText(f.all, p.By), nanos(p.At)), p.Reason)
+	}
+	if len(s.Share) > 0 {
+		f.is |= 1 << 10
+		f.all = binary.AppendUvarint(f.all, uint64(len(s.Share)))
+		for _, path := range slices.Sorted(maps.Keys(s.Share)) {
+			f.all = appendText(appendText(f.all, path), s.Share[path])
+		}
+	}
+	return s.State
 }
 
 func (p *parser) replica() engine.ReplicaStatus {
@@ -169,47 +173,21 @@ func (p *parser) replica() engine.ReplicaStatus {
 	return s
 }
 
-// encodeStatuses encodes what is known of an operation at sites; nil for none.
-func encodeStatuses(sites []engine.SiteID, by map[engine.SiteID]engine.OperationStatus) (b []byte) {
-	if len(sites) == 0 {
-		return nil
-	}
-	b = make([]byte, 0, 32*len(sites))
-	f := fields{all: make([]byte, 0, 64)}
-	for _, site := range sites {
-		s := by[site]
-		b = appendState(b, s.State)
-		f.number(0, int64(s.Status))
-		f.number(1, nanos(s.At))
-		f.number(2, int64(s.Attempts))
-		f.text(3, s.Error)
-		f.number(4, s.Fetched)
-		if len(s.Tries) > 0 {
-			f.is |= 1 << 5
-			f.all = binary.AppendUvarint(f.all, uint64(len(s.Tries)))
-			for _, t := range s.Tries {
-				f.all = appendText(binary.AppendVarint(binary.AppendVarint(f.all, nanos(t.At)), int64(t.Status)), t.Error)
-			}
+// status writes what is known of an operation.
+func (f *fields) status(s engine.OperationStatus) engine.State {
+	f.number(0, int64(s.Status))
+	f.number(1, nanos(s.At))
+	f.number(2, int64(s.Attempts))
+	f.text(3, s.Error)
+	f.number(4, s.Fetched)
+	if len(s.Tries) > 0 {
+		f.is |= 1 << 5
+		f.all = binary.AppendUvarint(f.all, uint64(len(s.Tries)))
+		for _, t := range s.Tries {
+			f.all = appendText(binary.AppendVarint(binary.AppendVarint(f.all, nanos(t.At)), int64(t.Status)), t.Error)
 		}
-		b = f.end(b)
 	}
-	return b
-}
-
-// decodeStatuses decodes what encodeStatuses has made for the same sites.
-func decodeStatuses(sites []engine.SiteID, b []byte) (map[engine.SiteID]engine.OperationStatus, error) {
-	if len(sites) == 0 {
-		return nil, nil
-	}
-	by := make(map[engine.SiteID]engine.OperationStatus, len(sites))
-	p := parser{rest: b}
-	for _, site := range sites {
-		by[site] = p.status()
-	}
-	if err := p.end(); err != nil {
-		return nil, fmt.Errorf("status by site: %w", err)
-	}
-	return by, nil
+	return s.State
 }
 
 func (p *parser) status() engine.OperationStatus {

@@ -78,11 +78,11 @@ func drawBySite[V any](t *rapid.T) ([]engine.SiteID, map[engine.SiteID]V) {
 func TestStatusesComeBackAsTheyWere(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		list, replicas := drawBySite[engine.ReplicaStatus](t)
-		if got, err := decodeReplicas(list, encodeReplicas(list, replicas)); err != nil || !reflect.DeepEqual(got, replicas) {
+		if got, err := decodeBySite(list, encodeBySite(list, replicas, (*fields).replica), (*parser).replica); err != nil || !reflect.DeepEqual(got, replicas) {
 			t.Fatalf("\n got %+v, %v\nwant %+v", got, err, replicas)
 		}
 		list, statuses := drawBySite[engine.OperationStatus](t)
-		if got, err := decodeStatuses(list, encodeStatuses(list, statuses)); err != nil || !reflect.DeepEqual(got, statuses) {
+		if got, err := decodeBySite(list, encodeBySite(list, statuses, (*fields).status), (*parser).status); err != nil || !reflect.DeepEqual(got, statuses) {
 			t.Fatalf("\n got %+v, %v\nwant %+v", got, err, statuses)
 		}
 	})
@@ -116,8 +116,8 @@ func TestStateLettersAreOfOneState(t *testing.T) {
 // the same way again.
 func FuzzStored(f *testing.F) {
 	list := []engine.SiteID{"a", "b"}
-	f.Add(encodeReplicas(list, map[engine.SiteID]engine.ReplicaStatus{"a": {State: engine.StateConflict, Reason: "r", Paused: &engine.Pause{By: "p"}}}))
-	f.Add(encodeStatuses(list, map[engine.SiteID]engine.OperationStatus{"b": {State: "other", Tries: []engine.Attempt{{Status: 500}}}}))
+	f.Add(encodeBySite(list, map[engine.SiteID]engine.ReplicaStatus{"a": {State: engine.StateConflict, Reason: "r", Paused: &engine.Pause{By: "p"}}}, (*fields).replica))
+	f.Add(encodeBySite(list, map[engine.SiteID]engine.OperationStatus{"b": {State: "other", Tries: []engine.Attempt{{Status: 500}}}}, (*fields).status))
 	f.Add(encodeEvents([]engine.Event{{Type: "t", Subject: "s", Time: time.Unix(1, 0), Data: []byte("1")}}))
 	f.Add(encodeApart(map[engine.SiteID]engine.Fingerprint{"a": {1, 2, 3, 4}}))
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -128,12 +128,12 @@ func FuzzStored(f *testing.F) {
 		}
 		for what, encode := range map[string]func([]byte) ([]byte, error){
 			"replicas": func(b []byte) ([]byte, error) {
-				by, err := decodeReplicas(list, b)
-				return encodeReplicas(list, by), err
+				by, err := decodeBySite(list, b, (*parser).replica)
+				return encodeBySite(list, by, (*fields).replica), err
 			},
 			"statuses": func(b []byte) ([]byte, error) {
-				by, err := decodeStatuses(list, b)
-				return encodeStatuses(list, by), err
+				by, err := decodeBySite(list, b, (*parser).status)
+				return encodeBySite(list, by, (*fields).status), err
 			},
 			"events": func(b []byte) ([]byte, error) {
 				run, err := decodeEvents(b)

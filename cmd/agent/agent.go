@@ -10,9 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/coreos/go-systemd/v22/daemon"
@@ -381,7 +379,7 @@ func (a *Agent) enter(ctx context.Context) error {
 	if err := a.core.Mesh.SetKinds(ctx, a.core.Site.Kinds()); err != nil {
 		return err
 	}
-	invitation, err := a.invitation()
+	invitation, err := a.cfg.Mesh.Invitation()
 	switch {
 	case err != nil && !a.core.Mesh.InMesh():
 		return err
@@ -409,18 +407,6 @@ func (a *Agent) enter(ctx context.Context) error {
 		return err
 	}
 	return a.core.Mesh.Announce(ctx, record)
-}
-
-// invitation returns the configured invitation, empty when there is none.
-func (a *Agent) invitation() (string, error) {
-	if a.cfg.Mesh.JoinFile == "" {
-		return a.cfg.Mesh.Join, nil
-	}
-	b, err := os.ReadFile(a.cfg.Mesh.JoinFile)
-	if err != nil {
-		return "", fmt.Errorf("read the invitation: %w", err)
-	}
-	return strings.TrimSpace(string(b)), nil
 }
 
 // drain is how long requests under way may take to finish when the agent stops.

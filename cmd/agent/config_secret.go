@@ -6,8 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"strings"
-
-	"github.com/skerry/skerry/glue/strictyaml"
 )
 
 // Invitation returns the invitation of mesh.join or mesh.join_file, empty without one. It fails when the file cannot be
@@ -16,33 +14,11 @@ func (m Mesh) Invitation() (string, error) {
 	if m.JoinFile == "" {
 		return m.Join, nil
 	}
-	return readSecret(m.JoinFile)
-}
-
-// Read returns the header to send and its value, as the file has it now.
-func (c Credentials) Read() (header, value string, err error) {
-	if c.TokenFile != "" {
-		token, err := readSecret(c.TokenFile)
-		return "Authorization", "Bearer " + token, err
-	}
-	value, err = readSecret(c.ValueFile)
-	return c.Header, value, err
-}
-
-// readSecret returns the one line of a file.
-func readSecret(path string) (string, error) {
-	b, err := strictyaml.ReadFile(path)
+	b, err := os.ReadFile(m.JoinFile)
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("read the invitation: %w", err)
 	}
-	secret := strings.TrimSpace(string(b))
-	switch {
-	case secret == "":
-		return "", fmt.Errorf("%s: the file is empty", path)
-	case strings.ContainsFunc(secret, func(r rune) bool { return r < ' ' || r == 0x7f }):
-		return "", fmt.Errorf("%s: expected one line", path)
-	}
-	return secret, nil
+	return strings.TrimSpace(string(b)), nil
 }
 
 // isFile reports why path cannot be read as a file, nil when it can.

@@ -58,8 +58,7 @@ func (c *auditList) Run(ctx context.Context, p *program) error {
 			return []string{strconv.FormatUint(r.N, 10), ago(p.now(), r.At), who, r.Address, r.Method + " " + r.Path,
 				result(r), r.Operation}
 		},
-		key:    func(r auditRecord) string { return strconv.FormatUint(r.N, 10) },
-		stable: func(r auditRecord) auditRecord { return r },
+		key: func(r auditRecord) string { return strconv.FormatUint(r.N, 10) },
 	}
 	return l.run(ctx, p)
 }

@@ -51,7 +51,6 @@ func (c *authorityShow) Run(ctx context.Context, p *program) error {
 		columns: []column{{"KEY", 0, 0}, {"SITE", 0, 0}},
 		row:     func(a authority) []string { return []string{a.Key, a.Site} },
 		key:     func(a authority) string { return a.Key },
-		stable:  func(a authority) authority { return a },
 	}
 	return l.run(ctx, p)
 }

@@ -101,9 +101,8 @@ func (c *conflictsList) Run(ctx context.Context, p *program) error {
 		row: func(v conflict) []string {
 			return []string{v.ID, v.About, v.Site, v.Resource, ago(p.now(), v.Since), strings.Join(v.Actions, " "), v.Reason}
 		},
-		key:    func(v conflict) string { return v.ID },
-		stable: func(v conflict) conflict { return v },
-		at:     func(v conflict) string { return "/conflicts/" + url.PathEscape(v.ID) },
+		key: func(v conflict) string { return v.ID },
+		at:  func(v conflict) string { return "/conflicts/" + url.PathEscape(v.ID) },
 	}
 	return l.run(ctx, p)
 }

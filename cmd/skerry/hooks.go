@@ -55,8 +55,7 @@ func (c *hooksList) Run(ctx context.Context, p *program) error {
 			}
 			return []string{h.ID, h.State, h.URL, cmp.Or(strings.Join(h.Events, " "), "all"), strconv.FormatUint(h.Delivered, 10), strconv.FormatUint(h.GivenUp, 10), next}
 		},
-		key:    func(h hook) string { return h.ID },
-		stable: func(h hook) hook { return h },
+		key: func(h hook) string { return h.ID },
 	}
 	return l.run(ctx, p)
 }
@@ -154,8 +153,7 @@ func (c *hooksDeliveries) Run(ctx context.Context, p *program) error {
 			return []string{strconv.FormatUint(d.N, 10), ago(p.now(), d.At), d.Event, d.Type, strconv.Itoa(d.Attempt), d.Result, status,
 				strconv.FormatInt(d.Took, 10) + " ms", d.Error}
 		},
-		key:    func(d delivery) string { return strconv.FormatUint(d.N, 10) },
-		stable: func(d delivery) delivery { return d },
+		key: func(d delivery) string { return strconv.FormatUint(d.N, 10) },
 	}
 	return l.run(ctx, p)
 }

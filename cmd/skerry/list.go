@@ -27,7 +27,7 @@ type listing[T any] struct {
 	cursor  string
 	columns []column
 	row     func(T) []string
-	// key tells items apart; stable is what of an item, as JSON, counts as a change when it is watched.
+	// key tells items apart; stable is what of an item, as JSON, counts as a change when it is watched: nil: all of it.
 	key    func(T) string
 	stable func(T) T
 	// at is where the API gives one item alone; nil when it does not.
@@ -188,7 +188,11 @@ func (l *listing[T]) printChanges(ctx context.Context, p *program, t *table, sho
 		if err != nil {
 			return err
 		}
-		mark, err := json.Marshal(l.stable(v))
+		counts := v
+		if l.stable != nil {
+			counts = l.stable(v)
+		}
+		mark, err := json.Marshal(counts)
 		if err != nil {
 			return err
 		}

@@ -99,9 +99,8 @@ func (c *operationsList) Run(ctx context.Context, p *program) error {
 		row: func(o operation) []string {
 			return []string{o.ID, o.request(), o.State, bySite(o.Sites, outcome.remark), o.Origin, ago(p.now(), o.IssuedAt)}
 		},
-		key:    func(o operation) string { return o.ID },
-		stable: func(o operation) operation { return o },
-		at:     func(o operation) string { return "/operations/" + url.PathEscape(o.ID) },
+		key: func(o operation) string { return o.ID },
+		at:  func(o operation) string { return "/operations/" + url.PathEscape(o.ID) },
 	}
 	return l.run(ctx, p)
 }

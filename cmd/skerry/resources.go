@@ -155,9 +155,8 @@ func (c *resourcesList) Run(ctx context.Context, p *program) error {
 		row: func(r resource) []string {
 			return []string{r.ID, r.Label, r.Service + "." + r.Kind, r.State, bySite(r.Sites, replica.remark), ago(p.now(), r.CreatedAt), r.Reason}
 		},
-		key:    func(r resource) string { return r.Service + "." + r.Kind + " " + r.ID },
-		stable: func(r resource) resource { return r },
-		at:     func(r resource) string { return resourceAddress(r.ID, r.Service, r.Kind) },
+		key: func(r resource) string { return r.Service + "." + r.Kind + " " + r.ID },
+		at:  func(r resource) string { return resourceAddress(r.ID, r.Service, r.Kind) },
 	}
 	return l.run(ctx, p)
 }

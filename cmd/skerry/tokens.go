@@ -50,8 +50,7 @@ func (c *tokensList) Run(ctx context.Context, p *program) error {
 		row: func(t token) []string {
 			return []string{t.ID, t.Name, t.Role, t.Account, ago(p.now(), t.CreatedAt), t.ExpiresAt.In(p.now().Location()).Format("2006-01-02 15:04")}
 		},
-		key:    func(t token) string { return t.ID },
-		stable: func(t token) token { return t },
+		key: func(t token) string { return t.ID },
 	}
 	return l.run(ctx, p)
 }

@@ -43,8 +43,7 @@ func (c *zonesList) Run(ctx context.Context, p *program) error {
 		row: func(z zone) []string {
 			return []string{z.Name, strings.Join(z.Sites, " "), z.By, ago(p.now(), z.At)}
 		},
-		key:    func(z zone) string { return z.Name },
-		stable: func(z zone) zone { return z },
+		key: func(z zone) string { return z.Name },
 	}
 	return l.run(ctx, p)
 }

@@ -56,7 +56,7 @@ func (r *Replica) choose() task {
 		if a.keep != nil {
 			return &keep{decide: a.keep}
 		}
-		if err := r.refusesAsk(a); err != nil {
+		if err := r.refusesAsks(); err != nil {
 			r.give(a, Given{Err: err})
 			return r.choose()
 		}
@@ -85,8 +85,8 @@ func unanswered(earlier engine.OperationID) *engine.Refusal {
 		"an earlier request for this resource has had no certain answer yet (operation %s); nothing has happened", earlier)}
 }
 
-// refusesAsk says why a client's request cannot run here, nil when it can.
-func (r *Replica) refusesAsk(a *Ask) error {
+// refusesAsks says why a client's request cannot run here, nil when it can.
+func (r *Replica) refusesAsks() error {
 	if part := r.Part(r.Self); part == view.PartNone || part == view.PartFormer {
 		return &engine.Refusal{Status: http.StatusNotFound, Type: "not-replicated", Detail: fmt.Sprintf(
 			"%s has no part in %s %q; nothing has happened here", r.Name(r.Self), r.Kind.Name, r.About.Key)}

@@ -30,7 +30,7 @@ func (w *wakeUp) record(r *resident, k *work) {
 	r.works = r.working()
 	rec.Row = report.Row(r.Replica.View, w.now, conflicts, r.NextStep(), r.works)
 	before := r.row
-	recording{w}.rowEvents(r, &before, &rec.Row, rec.Hollow)
+	recording{w}.rowEvents(&before, &rec.Row, rec.Hollow)
 	if !none {
 		recording{w}.conflicts(r, conflicts)
 		if !r.Me.Rejoins { // what it has settled is not known then: they stay as they are
@@ -38,11 +38,11 @@ func (w *wakeUp) record(r *resident, k *work) {
 		}
 	}
 	w.batch.Records = append(w.batch.Records, rec)
-	recording{w}.know(r, &rec.Row)
+	recording{w}.know(&rec.Row)
 }
 
 // know takes note of what the index has.
-func (w recording) know(r *resident, row *engine.ResourceRow) {
+func (w recording) know(row *engine.ResourceRow) {
 	known := w.s.kinds.known(row.Service, row.Kind)
 	if known == nil {
 		return
@@ -117,7 +117,7 @@ type (
 type recording struct{ *wakeUp }
 
 // rowEvents tells what of a resource is something else than before.
-func (w recording) rowEvents(r *resident, before, now *engine.ResourceRow, hollow bool) {
+func (w recording) rowEvents(before, now *engine.ResourceRow, hollow bool) {
 	if hollow {
 		return
 	}

@@ -49,20 +49,21 @@ func optionsOf(body []byte) ([]byte, bool) {
 }
 
 // fields calls visit with each field of a message: its number, where it begins, the value of one that is a number, and where the bytes of one
-// that holds bytes begin; until that returns false. False: it is no message.
-func fields(message []byte, visit func(tag uint64, from int, value uint64, bytes, end int) bool) bool {
+// that holds bytes begin; until that returns false, or
+// what follows is no message.
+func fields(message []byte, visit func(tag uint64, from int, value uint64, bytes, end int) bool) {
 	for at := 0; at < len(message); {
 		from := at
 		tag, n := binary.Uvarint(message[at:])
 		if n <= 0 {
-			return false
+			return
 		}
 		at += n
 		value, inner := uint64(0), at
 		switch tag & 7 {
 		case 0:
 			if value, n = binary.Uvarint(message[at:]); n <= 0 {
-				return false
+				return
 			}
 			at += n
 		case 1:
@@ -72,21 +73,20 @@ func fields(message []byte, visit func(tag uint64, from int, value uint64, bytes
 		case 2:
 			length, n := binary.Uvarint(message[at:])
 			if n <= 0 || length > uint64(len(message)-at-n) {
-				return false
+				return
 			}
 			inner = at + n
 			at = inner + int(length)
 		default:
-			return false
+			return
 		}
 		if at > len(message) {
-			return false
+			return
 		}
 		if !visit(tag, from, value, inner, at) {
-			return true
+			return
 		}
 	}
-	return true
 }
 
 // field returns the first field of a message that has this number and holds bytes.

@@ -26,10 +26,12 @@ func readBoat(d *Document) boat {
 	m.Exclusive("oars", "sails")
 	b := boat{
 		Name: m.Required("name").Text(),
-		Crew: m.Optional("crew").Texts(),
 		Kind: m.Optional("kind").Choice("sloop", "ketch", "yawl"),
 		Size: m.Optional("size").Size(),
 		Wait: m.Optional("wait").Duration(),
+	}
+	for _, e := range m.Optional("crew").Sequence() {
+		b.Crew = append(b.Crew, e.Text())
 	}
 	b.Sails = m.Optional("sails").Bool()
 	m.Optional("oars").Bool()
@@ -89,7 +91,6 @@ cargo: {a: 0x10, b: .nan, c: 0777}
 `)
 	want := `boat.yaml:1:1: the boat has no key "name"
 boat.yaml:1:13: expected a string, found the number 7; put it in quotes
-boat.yaml:1:16: "ann" is listed twice
 boat.yaml:1:21: expected a string, found a list
 boat.yaml:2:7: expected sloop, ketch or yawl, found "slop"; did you mean "sloop"?
 boat.yaml:3:7: expected a size over zero such as 64KiB or 5GiB, found "huge"

@@ -109,25 +109,6 @@ func (v Value) Sequence() []Value {
 	return elements
 }
 
-// Texts returns a list of strings. Two equal ones are a problem.
-func (v Value) Texts() []string {
-	var texts []string
-	seen := map[string]bool{}
-	for _, e := range v.Sequence() {
-		s := e.Text()
-		if s == "" {
-			continue
-		}
-		if seen[s] {
-			e.Problem("%q is listed twice", s)
-			continue
-		}
-		seen[s] = true
-		texts = append(texts, s)
-	}
-	return texts
-}
-
 // JSON returns the value in JSON, compact, the members of its objects sorted. Numbers that JSON does not have and
 // keys that are no strings are problems.
 func (v Value) JSON() json.RawMessage {

@@ -146,7 +146,8 @@ func (c *Checker) find(ctx context.Context, r Request, k *engine.Kind, id string
 		if c.everywhere(r.Sites, w.owners) {
 			return w, nil
 		}
-		return w, c.judge(ctx, &w, r, k, id, c.hereFirst(w.owners))
+		c.judge(ctx, &w, r, k, id, c.hereFirst(w.owners))
+		return w, nil
 	case w.bound:
 	default:
 		candidates = []engine.SiteID{c.Self}
@@ -168,22 +169,21 @@ func (c *Checker) find(ctx context.Context, r Request, k *engine.Kind, id string
 }
 
 // judge reads a replicated resource at one of its sites to see whether it is local.
-func (c *Checker) judge(ctx context.Context, w *whereabouts, r Request, k *engine.Kind, id string, sites []engine.SiteID) error {
+func (c *Checker) judge(ctx context.Context, w *whereabouts, r Request, k *engine.Kind, id string, sites []engine.SiteID) {
 	v := c.Visibility(k)
 	if !v.Conditional() {
 		w.local = v.Local(k, nil)
-		return nil
+		return
 	}
 	for _, site := range sites {
 		a := c.ask(ctx, []engine.SiteID{site}, k, id, r.Header)[0]
 		if a.err == nil && a.shown.Status == http.StatusOK {
 			w.shown, w.local, w.silent = a.shown.Body, v.Local(k, a.shown.Body), nil
-			return nil
+			return
 		}
 		w.silent = append(w.silent, site)
 	}
 	w.bound = true
-	return nil
 }
 
 type answered struct {
