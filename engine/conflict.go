@@ -27,6 +27,8 @@ const (
 	ConflictNotAccepted ConflictKind = "not-accepted"
 	// ConflictDenied: the application does not let the agent do it (403). It is tried again slowly.
 	ConflictDenied ConflictKind = "denied"
+	// ConflictUnseen: a deletion would take along what lies inside and who has deleted it had not seen. It is not sent.
+	ConflictUnseen ConflictKind = "unseen"
 	// ConflictContested: the application twice found that the request did not fit what is there (409, 412).
 	ConflictContested ConflictKind = "contested"
 	// ConflictUncertain: it is not known whether the application has done it.
@@ -107,7 +109,7 @@ func (c *Conflict) Open() bool { return c.Accepted == nil }
 // State is what the conflict makes of its resource.
 func (c *Conflict) State() State {
 	switch c.Kind {
-	case ConflictExists, ConflictName, ConflictRival, ConflictNameTaken, ConflictContested, ConflictUndeclared, ConflictContention, ConflictRejoined:
+	case ConflictExists, ConflictName, ConflictRival, ConflictUnseen, ConflictNameTaken, ConflictContested, ConflictUndeclared, ConflictContention, ConflictRejoined:
 	case ConflictRefused:
 		if !c.Blocks || c.Type == TypePlace {
 			return StateDegraded

@@ -58,7 +58,7 @@ type conflictsList struct {
 	Service  string `placeholder:"NAME" help:"Only those of this service; of a resource, which service's is meant."`
 	Kind     string `placeholder:"NAME" help:"The resource's kind, where its identifier alone means several."`
 	Site     string `placeholder:"NAME" help:"Only those at this site."`
-	About    string `placeholder:"KIND" help:"Only those that are exists, name, rival, not-accepted, refused, denied, contested, uncertain, undeclared, drift, contention, name-taken, rejoined, aside or forked."`
+	About    string `placeholder:"KIND" help:"Only those that are exists, name, rival, unseen, not-accepted, refused, denied, contested, uncertain, undeclared, drift, contention, name-taken, rejoined, aside or forked."`
 	Accepted bool   `help:"Those about which somebody has decided that the site may differ, instead of those that wait."`
 }
 
@@ -68,6 +68,7 @@ func (conflictsList) Help() string {
     exists        a create met an object there that no replicated resource owns
     name          two resources were given one name, and another one has the object
     rival         likewise, and the object is the later one's, which lives until a person decides
+    unseen        a deletion would take along what lies inside and its deleter had not seen
     not-accepted  the site's rules do not let the one that issued it do this there
     refused       the site's application refused what another site's took
     denied        the site's application does not let the agent do it (403), and it is tried again slowly

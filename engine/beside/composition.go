@@ -50,6 +50,9 @@ func (r *relations) destroyAlong(ctx context.Context, id engine.DocumentID) (aga
 	if err != nil {
 		return false, fmt.Errorf("destroy along with document %s: %w", id, err)
 	}
+	if owner.Local != "" { // it is still to go, or a person is asked
+		return false, nil
+	}
 	for _, part := range composed(owner.Relations) {
 		left, err := r.destroyPart(ctx, &owner, part.Target, ended)
 		if err != nil {
@@ -108,16 +111,17 @@ func (r *relations) destroyPart(ctx context.Context, owner *engine.ResourceRow, 
 }
 
 // destroyer tells which site ends what is gone along with its owner, and which have both: none ends what is younger than the owner's
-// end.
+// end, nor what it has never had.
 func (r *relations) destroyer(owner, target *engine.ResourceRow, ended *engine.Operation) (by engine.SiteID, both []engine.SiteID) {
 	both = slices.DeleteFunc(sitesOf(target), func(id engine.SiteID) bool { _, has := owner.Sites[id]; return !has })
-	if target.CreatedAt.UnixMicro() > ended.Time || len(both) == 0 {
+	had := slices.DeleteFunc(slices.Clone(both), func(id engine.SiteID) bool { return target.Sites[id].Applied == 0 })
+	switch {
+	case target.CreatedAt.UnixMicro() > ended.Time || len(had) == 0:
 		return "", both
-	}
-	if slices.Contains(both, ended.Origin) {
+	case slices.Contains(had, ended.Origin):
 		return ended.Origin, both
 	}
-	return both[0], both
+	return had[0], both
 }
 
 // destroy deletes a resource that is gone already.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/tree"
@@ -75,6 +76,9 @@ func (r *relations) lookup(ctx context.Context, k *engine.Kind, id string) (engi
 // awaits says which reference of an operation is to be at this site and is not yet: the operation waits for it, and is not sent to be
 // refused. It is empty where there is none.
 func (r *relations) awaits(ctx context.Context, k *engine.Kind, key engine.ResourceID, o *engine.Operation) string {
+	if o.Type == engine.TypeDelete {
+		return r.unseen(ctx, k, key, o.Origin)
+	}
 	within, _ := k.Split(string(key))
 	itself := engine.Target{Service: k.Service, Kind: k.Name, ID: key}
 	for _, to := range r.references(k, within, o) {
@@ -83,6 +87,51 @@ func (r *relations) awaits(ctx context.Context, k *engine.Kind, key engine.Resou
 		}
 	}
 	return ""
+}
+
+// livesBeside reports whether what lies in a container has an object at a site that has no part in that container: it lives on there.
+func livesBeside(owner, inside *engine.ResourceRow) bool {
+	for id, st := range inside.Sites {
+		if _, has := owner.Sites[id]; !has && st.Local != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// unseen says what lies in a container at this site that another one, which has deleted the container, has never had.
+func (r *relations) unseen(ctx context.Context, k *engine.Kind, key engine.ResourceID, by engine.SiteID) string {
+	if !r.mayHold(k) {
+		return ""
+	}
+	owner, err := r.index.ResourceByID(ctx, k.Service, k.Name, key)
+	if err != nil {
+		return fmt.Sprintf("%s %s cannot be looked up: %v", k.Name, key, err)
+	}
+	var names []string
+	more := 0
+	err = r.inside(ctx, k, key, func(row engine.ResourceRow) {
+		switch {
+		case row.Local == "" || row.State.Past() || row.Sites[by].Applied > 0:
+		case livesBeside(&owner, &row):
+		case len(names) < maxLacking:
+			names = append(names, fmt.Sprintf("%s %s", row.Kind, row.ID))
+		default:
+			more++
+		}
+	})
+	if err != nil {
+		return fmt.Sprintf("what lies in %s %s cannot be looked up: %v", k.Name, key, err)
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	inside := strings.Join(names, ", ")
+	if more > 0 {
+		inside += fmt.Sprintf(" and %d more", more)
+	}
+	return fmt.Sprintf("it would take along %s, which %s had not seen when it deleted %s %s: retry deletes them too, drop keeps all of it here",
+		inside, r.name(by), k.Name, key)
 }
 
 // missing says that what a resource refers to is to be here and is not yet; empty when that is not so. Two that refer to each other do

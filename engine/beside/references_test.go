@@ -2,6 +2,7 @@ package beside
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/skerry/skerry/engine"
@@ -108,5 +109,28 @@ func TestAnOperationAwaitsItsContainer(t *testing.T) {
 	v.fails = engine.ErrStorage
 	if got := v.awaits(t.Context(), toolKind, "x/t", o); got != "waits for box x, which cannot be looked up: storage" {
 		t.Errorf("it waits so: %q", got)
+	}
+}
+
+// TestADeletionSeesWhatItTakesAlong: what lies in a container here, and the deleter has never had, is named. What it has had, what is to end
+// anyway and what lives on elsewhere is not.
+func TestADeletionSeesWhatItTakesAlong(t *testing.T) {
+	v := newVillage()
+	v.put(boxKind, "x", "a b")
+	v.put(toolKind, "x/seen", "a b")
+	v.put(toolKind, "x/not-here", "A B")
+	v.put(toolKind, "x/lives-elsewhere", "a B c")
+	v.put(toolKind, "x/ended", "a B").State = engine.StateDeleted
+	v.put(toolKind, "xx/beside", "a B")
+	o := &engine.Operation{ID: "ends", Type: engine.TypeDelete, Method: "DELETE", Origin: "b"}
+	if why := v.awaits(t.Context(), boxKind, "x", o); why != "" {
+		t.Errorf("it waits: %s", why)
+	}
+	for _, name := range []engine.ResourceID{"1", "2", "3", "4"} {
+		v.put(toolKind, "x/"+name, "a B")
+	}
+	why := v.awaits(t.Context(), boxKind, "x", o)
+	if want := "it would take along tool x/1, tool x/2, tool x/3 and 1 more, which B had not seen when it deleted box x"; !strings.HasPrefix(why, want) {
+		t.Errorf("it says %q, want %q", why, want)
 	}
 }

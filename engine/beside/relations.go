@@ -113,7 +113,7 @@ func (r *relations) kept(before, now *engine.ResourceRow) {
 	if shifts(before, now) && (r.referredTo(k) || r.mayHold(k)) {
 		r.due.add(relationKey{target: id}, 0)
 	}
-	if r.gone(now) && !(before.Document != "" && r.gone(before)) && (len(composed(now.Relations)) > 0 || r.mayHold(k)) {
+	if r.gone(now) && !(before.Document != "" && r.gone(before)) && (len(composed(now.Relations)) > 0 || r.mayHold(k) || k.Within != "") {
 		r.due.add(relationKey{ended: id}, 0)
 	}
 }
@@ -223,7 +223,9 @@ func (r *relations) step(ctx context.Context, now time.Time) time.Time {
 		case k.target != "":
 			err = r.shifted(ctx, k.target)
 		default:
-			again, err = r.destroyAlong(ctx, k.ended)
+			if again, err = r.destroyAlong(ctx, k.ended); err == nil {
+				err = r.wakeContainer(ctx, k.ended)
+			}
 		}
 		if err == nil || errors.Is(err, engine.ErrNotFound) {
 			return again
@@ -262,6 +264,31 @@ func (r *relations) shifted(ctx context.Context, id engine.DocumentID) error {
 			r.tell(other.Document, &replica.News{Hurry: true})
 		}
 	})
+}
+
+// wakeContainer has the container tried again of what has ended: its deletion may have waited for that.
+func (r *relations) wakeContainer(ctx context.Context, id engine.DocumentID) error {
+	row, err := r.index.ResourceByDocument(ctx, id)
+	if err != nil {
+		return fmt.Errorf("find the container of document %s: %w", id, err)
+	}
+	k := r.known.Kind(row.Service, row.Kind)
+	if k == nil || k.Within == "" {
+		return nil
+	}
+	within, _ := k.Split(string(row.ID))
+	c := r.known.Kind(k.Service, k.Within)
+	if c == nil || within == "" {
+		return nil
+	}
+	owner, err := r.index.ResourceByID(ctx, c.Service, c.Name, engine.ResourceID(c.FromContainer(within)))
+	if err == nil && owner.Pending {
+		r.tell(owner.Document, &replica.News{Hurry: true})
+	}
+	if errors.Is(err, engine.ErrNotFound) {
+		err = nil
+	}
+	return err
 }
 
 // support sees what a resource lacks at this site of what it relies on, and tells it where that is news.

@@ -44,9 +44,9 @@ func (s *shelves) put(k *engine.Kind, key engine.ResourceID, sites string, relat
 		State: engine.StateConverged, Sites: map[engine.SiteID]engine.ReplicaStatus{}, Relations: relations}
 	for _, site := range strings.Fields(sites) {
 		id := engine.SiteID(strings.ToLower(site))
-		st := engine.ReplicaStatus{State: engine.StateConverged, Local: engine.LocalID(site + "-" + string(key))}
+		st := engine.ReplicaStatus{State: engine.StateConverged, Applied: 1, Local: engine.LocalID(site + "-" + string(key))}
 		if site != string(id) {
-			st.Local, st.Pending = "", 1
+			st.Local, st.Applied, st.Pending = "", 0, 1
 		}
 		if row.Sites[id] = st; id == "a" {
 			row.Local = st.Local

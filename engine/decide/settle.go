@@ -60,6 +60,9 @@ func (c *Case) Retry(id engine.OperationID, as engine.Action) (*Orders, error) {
 			orders.Claim = append(orders.Claim, rival.Document)
 		}
 	}
+	if out.Cause == engine.ConflictUnseen { // what lies inside goes along
+		c.Say(engine.Wait{Kind: engine.WaitConfirmed, Since: c.Time.UnixMicro(), Operation: id, By: c.Name(c.Self)})
+	}
 	c.Became(id, engine.Outcome{State: engine.StatePending, Again: out.Again || !out.Blocks, Let: as == engine.ActionAccept})
 	return orders, nil
 }

@@ -64,7 +64,17 @@ func (r *work) enter() bool {
 	return true
 }
 
-// holdDeletion reports whether a step has to wait for a person, because it is one late deletion too many.
+// sees lets a deletion go on that would have taken along what its deleter had not seen, once there is nothing of that any more.
+func (r *work) sees() {
+	for id, out := range r.Mine.Outcomes {
+		if o := r.History.Get(id); o != nil && out.Cause == engine.ConflictUnseen && r.env.Awaits(r.Kind, r.About.Key, o) == "" {
+			r.Became(id, engine.Outcome{State: engine.StatePending, Again: out.Again})
+		}
+	}
+}
+
+// holdDeletion reports whether a step has to wait for a person, because it is one late deletion too many, or takes along what
+// its deleter had not seen.
 func (r *work) holdDeletion(now time.Time, step plan.Step) bool {
 	if !report.Deletes(r.View, step) {
 		return false
@@ -72,6 +82,10 @@ func (r *work) holdDeletion(now time.Time, step plan.Step) bool {
 	o := step.Operations[0]
 	if w := r.Me.Wait(engine.WaitConfirmed); w != nil && w.Operation == o.ID {
 		return false
+	}
+	if why := r.env.Awaits(r.Kind, r.About.Key, o); why != "" && o.Origin != r.Self {
+		r.Became(o.ID, engine.Outcome{State: engine.StateRejected, Blocks: true, Cause: engine.ConflictUnseen, Error: why})
+		return true
 	}
 	if w := r.Me.Wait(engine.WaitHeld); w != nil && w.Operation == o.ID {
 		r.env.HoldDelete(r.Document)

@@ -206,8 +206,8 @@ type Env interface {
 	Meta(k *engine.Kind, local engine.LocalID) engine.ResourceID
 	// Whereabouts tells where the resources are that a body refers to.
 	Whereabouts(k *engine.Kind, within string, o *engine.Operation, bound map[engine.ServiceName][]engine.SiteID) []engine.Whereabouts
-	// Awaits says which reference of what is to be sent is to be at this site and is not yet; empty: none. o is an operation, or has
-	// the body that comes of several.
+	// Awaits says which reference of what is to be sent is to be at this site and is not yet, or of a delete, what lies inside that its
+	// origin had not seen; empty: none. o is an operation, or has the body that comes of several.
 	Awaits(k *engine.Kind, key engine.ResourceID, o *engine.Operation) string
 
 	// Admit reports whether a request for the resource may go to its service now; if not, the replica is woken when it may.

@@ -18,7 +18,7 @@ func refers(v *view.View, step plan.Step) *engine.Operation {
 	theirs := func(o *engine.Operation) bool { return o.Origin != v.Self }
 	switch step.Kind {
 	case plan.StepRun:
-		if o := step.Operations[0]; theirs(o) {
+		if o := step.Operations[0]; theirs(o) && o.Type != engine.TypeDelete {
 			return o
 		}
 	case plan.StepMake:

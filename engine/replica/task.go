@@ -139,6 +139,7 @@ func (r *Replica) applyOnce(now time.Time, part view.Part) (t task, again bool) 
 	if t, waits := r.keepName(); waits {
 		return t, false
 	}
+	r.sees()
 	if now.Before(r.again.at) {
 		r.wake(r.again.at)
 		return nil, false

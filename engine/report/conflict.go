@@ -175,6 +175,8 @@ func Takes(o *engine.Operation, out engine.Outcome, what engine.Action) error {
 	switch {
 	case held && what != "" && what != engine.ActionAccept && (what != engine.ActionDrop || o.Type == engine.TypePlace), !held && what == engine.ActionAccept:
 		return engine.ErrSettled
+	case out.Cause == engine.ConflictUnseen && what == engine.ActionDone:
+		return engine.ErrSettled
 	case out.Cause == engine.ConflictRival && (what == engine.ActionDone || what == engine.ActionAdopt):
 		return &engine.Refusal{Status: http.StatusConflict, Type: "settle", Operation: o.ID,
 			Detail: "the object of this name is another resource's: retry gives the name to this one and deletes that object, drop leaves it"}
@@ -194,7 +196,7 @@ func possible(c *engine.Conflict, k *engine.Kind) []engine.Action {
 		return []engine.Action{engine.ActionAccept}
 	case c.Kind == engine.ConflictNotAccepted:
 		return []engine.Action{engine.ActionAccept, engine.ActionDrop}
-	case c.Kind == engine.ConflictRival:
+	case c.Kind == engine.ConflictRival, c.Kind == engine.ConflictUnseen:
 		return []engine.Action{engine.ActionRetry, engine.ActionDrop}
 	case c.Kind == engine.ConflictRefused && c.Type == engine.TypeCreate, c.Type == engine.TypeCreate && !k.Natural():
 		return []engine.Action{engine.ActionRetry, engine.ActionAdopt, engine.ActionDrop}

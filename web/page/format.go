@@ -202,7 +202,7 @@ func tone(state string) string {
 		return "busy"
 	case "degraded", "uncertain", "unreachable", "not-accepted", "differs", "clock-off", "expires", "paused", "held", "cloned", "removed", "failing", "refused", "denied", "drift", "aside", "forked":
 		return "warn"
-	case "conflict", "rejected", "exists", "name", "rival", "name-taken", "contested", "undeclared", "contention", "rejoined":
+	case "conflict", "rejected", "exists", "name", "rival", "unseen", "name-taken", "contested", "undeclared", "contention", "rejoined":
 		return "bad"
 	}
 	return "quiet"
@@ -249,6 +249,8 @@ func meaning(state string) string {
 		return "twice, the request did not fit what is there"
 	case "undeclared":
 		return "the object is gone, and the catalog does not say how to make it anew"
+	case "unseen":
+		return "its deletion would take along what its deleter had not seen"
 	case "denied":
 		return "the application does not let the agent do it, and it is tried again slowly"
 	case "drift":

@@ -55,7 +55,7 @@ func icon(name string) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-		case "conflict", "exists", "name", "rival", "name-taken", "contested", "undeclared", "contention", "rejoined":
+		case "conflict", "exists", "name", "rival", "unseen", "name-taken", "contested", "undeclared", "contention", "rejoined":
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "<path d=\"M13 3L5 13h6l-1 8 8-10h-6l1-8z\"></path>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

@@ -51,6 +51,7 @@ var ConflictRules = map[engine.ConflictKind]string{
 	engine.ConflictRival:       "an object that lives is not deleted because another site has given its name earlier",
 	engine.ConflictNotAccepted: "what the rules of a site do not let another do there is not sent, until a person at that site lets it in or its rules change",
 	engine.ConflictRefused:     "the application decides: what it refuses is not sent again unasked, and later operations go on",
+	engine.ConflictUnseen:      "a deletion takes nothing along that its deleter had not seen, unless a person says so",
 	engine.ConflictDenied:      "what the application does not let the agent do is tried again slowly, and holds up that resource alone",
 	engine.ConflictContested:   "what does not fit is read and folded again once, and sent once more",
 	engine.ConflictUncertain:   "what must not happen twice is never sent again unasked",
@@ -66,7 +67,7 @@ var ConflictRules = map[engine.ConflictKind]string{
 // ConflictKinds are the kinds of conflicts, what is worst first: where later operations wait, then where sites differ in what
 // they have, then what one application did not take.
 var ConflictKinds = []engine.ConflictKind{
-	engine.ConflictUncertain, engine.ConflictForked, engine.ConflictAside, engine.ConflictExists, engine.ConflictName, engine.ConflictRival, engine.ConflictNameTaken,
+	engine.ConflictUncertain, engine.ConflictForked, engine.ConflictAside, engine.ConflictExists, engine.ConflictName, engine.ConflictRival, engine.ConflictUnseen, engine.ConflictNameTaken,
 	engine.ConflictNotAccepted, engine.ConflictRejoined, engine.ConflictUndeclared, engine.ConflictContested, engine.ConflictContention, engine.ConflictDenied, engine.ConflictRefused, engine.ConflictDrift,
 }
 
