@@ -88,6 +88,10 @@ type Conflict struct {
 	Status    int         `json:"status,omitempty"` // of the application's answer
 	Since     time.Time   `json:"since"`
 	Reason    string      `json:"reason"`
+	// Sites are those that the resource is shared between, which may know of it and decide about it; none for a request of this site's.
+	Sites []SiteID `json:"sites,omitempty"`
+	// Holder is, of a name that was to be at one site and is at two, the site whose it is.
+	Holder SiteID `json:"holder,omitempty"`
 	// Blocks says that later operations wait for it at its site.
 	Blocks  bool     `json:"blocks,omitempty"`
 	Actions []Action `json:"actions"`

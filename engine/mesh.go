@@ -30,7 +30,7 @@ type MeshRecord struct {
 type RecordKey struct {
 	Kind RecordKind `cbor:"1,keyasint"`
 	// About is a site, a zone, the place of an invitation among its author's, or the place of a list of authorities among all;
-	// empty for RecordMesh and RecordSite.
+	// empty for RecordMesh, RecordSite and RecordBulletin.
 	About string `cbor:"2,keyasint,omitempty"`
 }
 
@@ -40,6 +40,8 @@ type RecordKind string
 const (
 	RecordMesh RecordKind = "mesh" // that the author has founded the mesh (MeshOrigin)
 	RecordSite RecordKind = "site" // what a site says of itself (SiteRecord)
+	// RecordBulletin is how a site is: what changes all the time, apart from what hardly does (Bulletin).
+	RecordBulletin RecordKind = "bulletin"
 
 	// These count when their author is an authority.
 	RecordAuthorities RecordKind = "authorities" // who the authorities are from now on (Authorities)
@@ -130,6 +132,8 @@ type Member struct {
 	ID SiteID
 	// SiteRecord is what it says of itself, but for the name: that is its certificate's. It is empty where another site has it.
 	SiteRecord
+	// Bulletin is what it has told of its state last; nil: nothing yet.
+	Bulletin *Bulletin
 	// Joined is when it was let in; for the founder, when it founded the mesh.
 	Joined time.Time
 	// Certified is the authority that has signed its certificate, From and Until are when that is good; zero: without a beginning or

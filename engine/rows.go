@@ -76,7 +76,8 @@ type ResourceRow struct {
 	Collaboration Collaboration
 	// Label is what people call it; empty when nothing says so.
 	Label string
-	// Local is this site's identifier of it; empty when it has no replica here (yet, or any more).
+	// Local is this site's identifier of it; empty when it has no replica here (yet). Of one that was deleted it is the last one: what
+	// refers to it shows that identifier as long as nobody changes it, and no other site would know what it stands for.
 	Local LocalID
 	State State
 	// Reason says for people why the state is what it is; empty when there is nothing to say.

@@ -100,6 +100,22 @@ func (s *Store) Conflicts(ctx context.Context, f engine.ConflictFilter) ([]engin
 	return list, next, nil
 }
 
+// CountConflictsAt counts those that wait for a person, by site.
+func (s *Store) CountConflictsAt(ctx context.Context) (map[engine.SiteID]int, error) {
+	counts := map[engine.SiteID]int{}
+	err := s.reads.each(ctx, func(row scanner) (bool, error) {
+		var site engine.SiteID
+		var n int
+		err := row.Scan(&site, &n)
+		counts[site] = n
+		return true, err
+	}, `SELECT site, count(*) FROM conflicts WHERE open = 1 GROUP BY site`)
+	if err != nil {
+		return nil, fmt.Errorf("count conflicts: %w", err)
+	}
+	return counts, nil
+}
+
 // CountConflicts counts those that wait for a person, by kind.
 func (s *Store) CountConflicts(ctx context.Context) (map[engine.ConflictKind]int, error) {
 	counts := map[engine.ConflictKind]int{}

@@ -25,6 +25,7 @@ var needs = map[string]auth.Role{
 
 	"GET /api/v1/summary":                 auth.Viewer,
 	"GET /api/v1/sites":                   auth.Viewer,
+	"GET /api/v1/sites/:name":             auth.Viewer,
 	"GET /api/v1/services":                auth.Viewer,
 	"GET /api/v1/distances":               auth.Viewer,
 	"GET /api/v1/acceptance":              auth.Viewer,
@@ -58,6 +59,7 @@ var needs = map[string]auth.Role{
 	"POST /api/v1/resources/:id/resume":   auth.Operator,
 	"GET /api/v1/conflicts":               auth.Viewer,
 	"GET /api/v1/conflicts/:id":           auth.Viewer,
+	"GET /api/v1/conflicts/:id/replicas":  auth.Viewer,
 	"POST /api/v1/conflicts/:id/resolve":  auth.Operator,
 	"GET /api/v1/relations":               auth.Viewer,
 	"GET /api/v1/operations":              auth.Viewer,

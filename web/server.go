@@ -87,6 +87,9 @@ func New(c Config) (*Server, error) {
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.echo.ServeHTTP(w, r) }
 
+// API is what answers the calls.
+func (s *Server) API() *api.API { return s.api }
+
 // Routes lists the calls that the server has.
 func (s *Server) Routes() []*echo.Route { return s.echo.Routes() }
 

@@ -333,7 +333,7 @@ func (a *Agent) newServer(operator *core.Operator) (err error) {
 	}
 	a.server, err = web.New(web.Config{Listen: a.cfg.API.Listen, Hosts: a.cfg.API.Hosts, Proxies: a.cfg.API.TrustedProxies, HeadTimeout: a.cfg.Limits.HeadTimeout, Idle: a.cfg.Limits.Idle, Config: api.Config{
 		Streams: a.cfg.Limits.Streams.All, ViewerStreams: a.cfg.Limits.Streams.Viewer,
-		Application: a.catalog.Application, Catalog: a.catalog.Digest, Version: a.version, Services: services,
+		Application: a.catalog.Application, Catalog: a.catalog.Digest, Version: a.version, Dashboard: a.dashboard(), Services: services,
 		Store: a.store, Counter: a.store, Mesh: a.core.Mesh, Network: a.network, Operator: operator, Waiter: a.core.Site, Peer: a.network.Transport(),
 		Referring: a.client.Referring, Made: a.client.Made, Types: a.types, Reaches: a.client.Reaches, Accepts: a.core.Accept.Accepts,
 		Token: a.token, Ready: a.isReady, Auth: a.guard, Audit: audit.New(a.store.Shelves(), a.vault.Derive("audit trail")), Hooks: desk, Registry: a.registry, Log: a.log, Now: time.Now,
@@ -434,6 +434,8 @@ func (a *Agent) Run(ctx context.Context) error {
 	for _, r := range a.refreshers {
 		fronts.Go(func() error { return r.run(served) })
 	}
+	herald := &herald{a.server.API(), a.core.Mesh, a.log, time.Now}
+	fronts.Go(func() error { return herald.run(served) })
 	fronts.Go(func() error {
 		select {
 		case <-broken.Done():

@@ -27,6 +27,7 @@ type fakeAgent struct {
 	events     []map[string]any // oldest first
 	changed    chan struct{}    // closed and replaced when there is a new event
 	cut        chan struct{}    // closed to end all streams
+	calm       string           // how all is, where nothing waits for a person: unknown or converged
 	// images is the listener of a service, elsewhere something that is none.
 	images, elsewhere *httptest.Server
 }
@@ -48,7 +49,8 @@ func startFake() *fakeAgent {
 			"application": "lab", "application_version": nil, "restored_at": before(time.Hour), "cloned": true, "agent_version": "v0.1.0", "addresses": []string{"/ip4/127.0.0.1/udp/4701/quic-v1"}, "joined_at": before(72 * time.Hour)},
 		{"name": "lyon", "peer_id": "12D3KooWLyon", "self": false, "reachable": false, "rtt_ms": 3, "last_seen": nil, "services": []string{}, "application": "lab", "addresses": []string{}},
 		{"name": "nantes", "peer_id": "12D3KooWNantes", "self": false, "reachable": true, "rtt_ms": 4.25, "estimated_rtt_ms": 4.6, "last_seen": before(3 * time.Second), "services": []string{"images", "servers"},
-			"application": "lab", "application_version": "2.1", "queues": m{"images": m{"state": "paused", "since": before(2 * time.Minute), "reason": "status 401 bad token", "waiting": 0, "next_try": nil}}, "addresses": []string{"/ip4/127.0.0.1/udp/4702/quic-v1", "/ip4/127.0.0.1/tcp/4702"}, "joined_at": before(26 * time.Hour)},
+			"application": "lab", "application_version": "2.1", "queues": m{"images": m{"state": "paused", "since": before(2 * time.Minute), "reason": "status 401 bad token", "waiting": 0, "next_try": nil}},
+			"bulletin": m{"resources": m{"conflict": 2}, "operations": m{"pending": 4}, "backlog": 4, "oldest": before(5 * time.Minute), "decisions": 2, "failing": m{"images": "paused"}, "version": "v0.1.0", "dashboard": "", "at": before(time.Minute)}, "addresses": []string{"/ip4/127.0.0.1/udp/4702/quic-v1", "/ip4/127.0.0.1/tcp/4702"}, "joined_at": before(26 * time.Hour)},
 	}
 	a.resources = []m{
 		{"id": alpine, "label": "alpine", "service": "images", "kind": "image", "collaboration": "replication", "state": "converging", "reason": "nantes has not applied 2 operations: it is unreachable",
@@ -81,6 +83,19 @@ func startFake() *fakeAgent {
 	mux.HandleFunc("GET /api/v1/services", func(w http.ResponseWriter, r *http.Request) {
 		everywhere := strings.Replace(a.images.URL, "127.0.0.1", "0.0.0.0", 1)
 		a.answer(w, []m{{"name": "block-store", "url": "http://127.0.0.1:1", "kinds": []string{}}, {"name": "images", "url": everywhere, "kinds": []string{"image"}}})
+	})
+	mux.HandleFunc("GET /api/v1/summary", func(w http.ResponseWriter, r *http.Request) {
+		v := m{"site": "paris", "converged": false, "sentence": "1 resource needs attention, of 2. 2 decisions wait at other sites.", "isolated": false, "sites": 3, "reachable": 2,
+			"resources": m{"conflict": 1, "converged": 1}, "operations": m{}, "oldest": nil, "decisions": 1, "elsewhere": 2, "worries": []m{
+				{"about": "resource", "id": alpine, "label": "alpine", "service": "images", "kind": "image", "state": "conflict", "reason": "refused at nantes", "since": before(time.Minute)},
+				{"about": "site", "id": "nantes", "label": "", "service": "", "kind": "", "state": "decide", "reason": "2 decisions wait for a person there"}}}
+		if calm := a.calm; calm != "" {
+			v["decisions"], v["elsewhere"], v["worries"], v["converged"], v["sentence"] = 0, 0, []m{}, calm == "converged", "All 2 resources are converged."
+			if calm == "converged" {
+				v["reachable"] = 3
+			}
+		}
+		a.answer(w, v)
 	})
 	mux.HandleFunc("GET /api/v1/sites", func(w http.ResponseWriter, r *http.Request) { a.answer(w, a.sites) })
 	mux.HandleFunc("GET /api/v1/sites/{name}/preview", func(w http.ResponseWriter, r *http.Request) {

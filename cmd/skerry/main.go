@@ -37,6 +37,7 @@ type commands struct {
 	Demo       demo.Command      `cmd:"" help:"Run a mesh of several sites with a demo application on this machine."`
 	Lab        lab.Command       `cmd:"" hidden:"" help:"Run one instance of the demo application."`
 	Sites      sitesCommand      `cmd:"" help:"List the sites of the mesh, or show one."`
+	Status     statusCommand     `cmd:"" help:"Show how the whole mesh is, on one screen; the exit status tells it too."`
 	Resources  resourcesCommand  `cmd:"" help:"List the replicated resources, or show one."`
 	Conflicts  conflictsCommand  `cmd:"" help:"List what waits for a person, show one conflict, or decide about it."`
 	Relations  relationsCommand  `cmd:"" help:"List what refers to what, or draw the tree of one resource."`

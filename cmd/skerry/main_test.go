@@ -76,6 +76,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"asked":  asked,
+			"calm":   func(ts *testscript.TestScript, _ bool, args []string) { ts.Value("agent").(*fakeAgent).calm = args[0] },
 			"exits":  exits,
 			"skerry": skerry,
 		},

@@ -35,6 +35,7 @@ type site struct {
 	CertifiedUntil     *time.Time       `json:"certified_until"`
 	Queues             map[string]queue `json:"queues"`
 	Uses               *uses            `json:"uses"`
+	State              *siteState       `json:"bulletin"`
 }
 
 // uses is what a site has of the one that was asked.
@@ -199,14 +200,18 @@ Examples:
 func (c *sitesList) Run(ctx context.Context, p *program) error {
 	l := listing[site]{
 		paging: c.paging, path: "/sites",
-		columns: []column{{"SITE", 0, 0}, {"STATE", 0, 0}, {"ROUND TRIP", 0, 0}, {"SEEN", 0, 0}, {"APPLICATION", 0, 1}, {"SERVICES", 12, 2}},
+		columns: []column{{"SITE", 0, 0}, {"STATE", 0, 0}, {"DECISIONS", 0, 1}, {"BACKLOG", 0, 1}, {"ROUND TRIP", 0, 0}, {"SEEN", 0, 0}, {"APPLICATION", 0, 2}, {"SERVICES", 12, 3}},
 		row: func(s site) []string {
-			return []string{s.Name, s.standing(p), s.rtt(), ago(p.now(), s.seen()), strings.TrimSpace(s.Application + " " + s.ApplicationVersion),
+			decisions, backlog := "", ""
+			if s.State != nil {
+				decisions, backlog = fmt.Sprint(s.State.Decisions), fmt.Sprint(s.State.Backlog)
+			}
+			return []string{s.Name, s.standing(p), decisions, backlog, s.rtt(), ago(p.now(), s.seen()), strings.TrimSpace(s.Application + " " + s.ApplicationVersion),
 				strings.Join(s.Services, " ")}
 		},
 		key: func(s site) string { return s.PeerID },
 		stable: func(s site) site {
-			s.RTT, s.EstimatedRTT, s.LastSeen, s.Uses = nil, nil, nil, nil
+			s.RTT, s.EstimatedRTT, s.LastSeen, s.Uses, s.State = nil, nil, nil, nil, nil
 			s.Queues = maps.Clone(s.Queues)
 			for name, q := range s.Queues {
 				q.Waiting = 0

@@ -248,7 +248,7 @@ func (r *relations) shifted(ctx context.Context, id engine.DocumentID) error {
 		if slices.ContainsFunc(r.reliesOn(&other), func(on engine.Relation) bool { return on.Target == to }) {
 			r.due.add(relationKey{relies: other.Document}, 0)
 		}
-		if other.Pending && row.Local != "" {
+		if other.Pending && row.Local != "" && !row.State.Past() {
 			r.tell(other.Document, &replica.News{Hurry: true})
 		}
 	})
@@ -256,7 +256,7 @@ func (r *relations) shifted(ctx context.Context, id engine.DocumentID) error {
 		return fmt.Errorf("find what refers to %s: %w", row.ID, err)
 	}
 	k := r.known.Kind(row.Service, row.Kind)
-	if k == nil || row.Local == "" {
+	if k == nil || row.Local == "" || row.State.Past() {
 		return nil
 	}
 	return r.inside(ctx, k, row.ID, func(other engine.ResourceRow) {

@@ -55,7 +55,7 @@ type Members interface {
 	WasAdmitted(id engine.SiteID) bool
 }
 
-// Config hands a Desk what it works with. All fields must be set.
+// Config hands a Desk what it works with. All fields must be set, but those that have a default.
 type Config struct {
 	Site     Site
 	Requests Requests
@@ -65,7 +65,7 @@ type Config struct {
 	// Now is the wall clock, NewID makes a new UUID of version 7.
 	Now   func() time.Time
 	NewID func() string
-	// CallTimeout bounds one read of the application.
+	// CallTimeout bounds one read of the application (30 s).
 	CallTimeout time.Duration
 }
 
@@ -73,7 +73,12 @@ type Config struct {
 type Desk struct{ cfg Config }
 
 // New returns the desk of a site.
-func New(cfg Config) *Desk { return &Desk{cfg} }
+func New(cfg Config) *Desk {
+	if cfg.CallTimeout == 0 {
+		cfg.CallTimeout = 30 * time.Second
+	}
+	return &Desk{cfg}
+}
 
 func (d *Desk) self() engine.SiteID { return d.cfg.Site.Self() }
 

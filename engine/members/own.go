@@ -53,6 +53,25 @@ func (m *Members) SetKinds(ctx context.Context, kinds []*engine.Kind) error {
 	return m.changeOwn(ctx, func(d *draft) { d.say.Rules = rules })
 }
 
+// Bulletin is what this site has told last of its state; nil: nothing.
+func (m *Members) Bulletin() *engine.Bulletin {
+	return look(m, func(s *mesh.State) *engine.Bulletin { return s.Bulletin(m.cfg.Self) })
+}
+
+// Publish tells all members how this site is. Whoever calls it keeps to the pace of Bulletin.Every.
+func (m *Members) Publish(ctx context.Context, b engine.Bulletin) error {
+	return m.change(ctx, func(d *draft) error {
+		if !d.WasAdmitted(d.Self()) {
+			return nil
+		}
+		r, err := d.own().Publish(b)
+		if err != nil {
+			return err
+		}
+		return d.put(r)
+	})
+}
+
 // maxWhy is how much is told of why a service does not let the agent in.
 const maxWhy = 1000
 

@@ -23,6 +23,7 @@ func (s *State) Members() []engine.Member {
 		}
 		m := engine.Member{ID: id}
 		m.SiteRecord, _ = s.Site(id)
+		m.Bulletin = s.Bulletin(id)
 		if c, r := s.certificate(id); r != nil {
 			named[id] = cmp.Or(c.Named, r.Number)
 			m.Name, m.Joined, m.Certified = c.Name, engine.Time(c.At), r.raw.Author

@@ -15,7 +15,7 @@ func Message(record []byte) []byte { return append([]byte("skerry record\x00"), 
 type record struct {
 	engine.MeshRecord
 	raw engine.SignedRecord
-	// said is what Body decodes to: engine.MeshOrigin, SiteRecord, Authorities, Certificate, Removal, Invitation or ZoneRecord; nil of
+	// said is what Body decodes to: engine.MeshOrigin, SiteRecord, Bulletin, Authorities, Certificate, Removal, Invitation or ZoneRecord; nil of
 	// a kind that is unknown here, which is kept for sites that know it.
 	said any
 }

@@ -59,6 +59,8 @@ func (r *record) decode() error {
 		err = decode(r, func(o engine.MeshOrigin) error { return r.checkOrigin(o) })
 	case engine.RecordSite:
 		err = decode(r, func(s engine.SiteRecord) error { return first(r.isOf(""), CheckSite(s)) })
+	case engine.RecordBulletin:
+		err = decode(r, func(b engine.Bulletin) error { return first(r.isOf(""), CheckBulletin(b)) })
 	case engine.RecordAuthorities:
 		err = decode(r, func(a engine.Authorities) error { return r.checkAuthorities(a) })
 	case engine.RecordCertificate:

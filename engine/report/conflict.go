@@ -19,7 +19,16 @@ func newConflict(v *view.View, kind engine.ConflictKind, site engine.SiteID, sin
 	return engine.Conflict{
 		ID: engine.ConflictOf(append([]string{string(v.Document), string(site)}, what...)...), Kind: kind, Document: v.Document,
 		Resource: v.About.Key, Service: v.About.Service, KindName: v.About.Kind, Site: site, Since: engine.Time(since), Reason: reason,
+		Sites: sharing(v),
 	}
+}
+
+// sharing lists the sites that a resource is shared between.
+func sharing(v *view.View) []engine.SiteID {
+	if v.About.Chooses() {
+		return v.About.Placement
+	}
+	return v.Placement().Sites
 }
 
 // Conflicts derives what waits for a person, in the order of sites and operations, from what is known of the resource.
@@ -325,8 +334,8 @@ func choiceConflicts(v *view.View) []engine.Conflict {
 		}
 		c := newConflict(v, engine.ConflictName, site, h.At, fmt.Sprintf(
 			"%s and %s have both created it while they could not reach each other, and it was to be at one of them: the name is %s's, "+
-				"who was first; delete the other, or that one", v.Name(first), v.Name(site), v.Name(first)), string(h.Operation))
-		c.Operation, c.Type, c.Actions = h.Operation, engine.TypeCreate, []engine.Action{}
+				"who was first; keep one of them, and the other is deleted", v.Name(first), v.Name(site), v.Name(first)), string(h.Operation))
+		c.Operation, c.Type, c.Holder, c.Actions = h.Operation, engine.TypeCreate, first, []engine.Action{engine.ActionKeep}
 		list = append(list, c)
 	}
 	return list

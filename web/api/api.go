@@ -45,6 +45,8 @@ type Counter interface {
 	CountConverged(ctx context.Context, at []engine.SiteID) (int, error)
 	CountOperations(ctx context.Context) (map[engine.State]int, error)
 	CountConflicts(ctx context.Context) (map[engine.ConflictKind]int, error)
+	// CountConflictsAt counts likewise those at each site.
+	CountConflictsAt(ctx context.Context) (map[engine.SiteID]int, error)
 }
 
 // Mesh is the membership as people see and change it. Errors may be *engine.Refusal.
@@ -152,6 +154,7 @@ type Config struct {
 	Application string // the catalog's name for the application
 	Catalog     string // digest of this site's catalog
 	Version     string // of the agent
+	Dashboard   string // where people find this site's page, as others are told
 	Services    []Service
 
 	Store    Store

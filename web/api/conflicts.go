@@ -85,7 +85,10 @@ func (a *API) Conflicts(ctx context.Context, q ConflictQuery) (ConflictList, err
 // conflictFor finds a conflict that concerns the site from, or any when that is this one.
 func (a *API) conflictFor(ctx context.Context, id string, from engine.SiteID) (engine.Conflict, error) {
 	c, err := a.Store.Conflict(ctx, engine.ConflictID(id))
-	if err == nil && from != a.Mesh.Self() {
+	if errors.Is(err, engine.ErrNotFound) && from == a.Mesh.Self() {
+		c, err = a.conflictByPrefix(ctx, id)
+	}
+	if err == nil && from != a.Mesh.Self() && !slices.Contains(c.Sites, from) {
 		if c.Operation != "" {
 			_, err = a.operationFor(ctx, string(c.Operation), from)
 		} else if row, lost := a.Store.ResourceByDocument(ctx, c.Document); lost != nil {
@@ -95,6 +98,9 @@ func (a *API) conflictFor(ctx context.Context, id string, from engine.SiteID) (e
 		}
 	}
 	var refusal *engine.Refusal
+	if errors.As(err, &refusal) && refusal.Status == http.StatusConflict {
+		return c, err
+	}
 	if errors.Is(err, engine.ErrNotFound) || errors.As(err, &refusal) {
 		return c, refuse(http.StatusNotFound, "not-found", "this site knows no conflict %q: it may have been resolved", id)
 	}
@@ -112,6 +118,10 @@ func (a *API) Conflict(ctx context.Context, id string, from engine.SiteID, local
 		return ConflictDetail{}, err
 	}
 	v := ConflictDetail{Conflict: a.names().Conflict(c)}
+	if c.Holder != "" {
+		v.NotCompared = "two objects have one name: what each of the sites shows of it is compared with the replicas"
+		return v, a.tellAuthors(ctx, c, &v)
+	}
 	here, err := a.here(from, c.Site)
 	if err != nil {
 		return v, err
@@ -119,7 +129,7 @@ func (a *API) Conflict(ctx context.Context, id string, from engine.SiteID, local
 	var r *engine.Refusal
 	if !here {
 		var there ConflictDetail
-		err := a.askSite(ctx, c.Site, http.MethodGet, "/conflicts/"+url.PathEscape(id)+"?"+url.Values{"local_id": {local}}.Encode(), nil, &there)
+		err := a.askSite(ctx, c.Site, http.MethodGet, "/conflicts/"+url.PathEscape(string(c.ID))+"?"+url.Values{"local_id": {local}}.Encode(), nil, &there)
 		switch {
 		case err == nil:
 			v.Differences, v.NotCompared = there.Differences, there.NotCompared
@@ -183,8 +193,8 @@ func touches(change json.RawMessage, p engine.Pointer) bool {
 }
 
 // Resolve does what a person has decided about a conflict, for the site from: at the conflict's site, whose agent is asked,
-// or, to dismiss it, here.
-func (a *API) Resolve(ctx context.Context, id string, from engine.SiteID, r ResolveRequest) (Resolution, error) {
+// or, to dismiss it, here. Authorization goes to the application, where a request of its clients is what carries it out.
+func (a *API) Resolve(ctx context.Context, id string, from engine.SiteID, r ResolveRequest, authorization string) (Resolution, error) {
 	c, err := a.conflictFor(ctx, id, from)
 	if err != nil {
 		return Resolution{}, err
@@ -199,10 +209,13 @@ func (a *API) Resolve(ctx context.Context, id string, from engine.SiteID, r Reso
 	if r.Action == string(engine.ActionAccept) && from != a.Mesh.Self() {
 		return Resolution{}, refuse(http.StatusForbidden, "not-accepted", "only a person at %s lets in what its rules do not accept; nothing has happened", a.SelfName())
 	}
+	if c.Holder != "" {
+		return a.keepName(ctx, c, from, r, authorization)
+	}
 	if r.Action == string(engine.ActionKeep) {
 		ref := ResourceRef{string(c.Resource), string(c.Service), string(c.KindName)}
 		kept, err := a.Keep(ctx, ref, from, KeepRequest{Site: r.Site, Force: true})
-		return Resolution{Conflict: id, Action: r.Action, Site: r.Site, Operation: shape.Operation{ID: kept.Operation}}, err
+		return Resolution{Conflict: string(c.ID), Action: r.Action, Site: r.Site, Operation: shape.Operation{ID: kept.Operation}}, err
 	}
 	here := r.Action == string(engine.ActionDismiss)
 	if !here {
@@ -212,17 +225,17 @@ func (a *API) Resolve(ctx context.Context, id string, from engine.SiteID, r Reso
 	}
 	if !here {
 		var v Resolution
-		err := a.askSite(ctx, c.Site, http.MethodPost, "/conflicts/"+url.PathEscape(id)+"/resolve", r, &v)
+		err := a.askSite(ctx, c.Site, http.MethodPost, "/conflicts/"+url.PathEscape(string(c.ID))+"/resolve", r, &v)
 		return v, err
 	}
 	if err := a.Operator.Resolve(ctx, c.ID, engine.Action(r.Action), engine.LocalID(r.LocalID)); err != nil {
 		return Resolution{}, fmt.Errorf("resolve conflict %s: %w", id, err)
 	}
 	if c.Operation == "" { // what was accepted is no operation's doing
-		return Resolution{Conflict: id, Action: r.Action, Site: a.SelfName()}, nil
+		return Resolution{Conflict: string(c.ID), Action: r.Action, Site: a.SelfName()}, nil
 	}
 	o, err := a.Operation(ctx, string(c.Operation))
-	return Resolution{id, r.Action, a.SelfName(), o}, err
+	return Resolution{string(c.ID), r.Action, a.SelfName(), o}, err
 }
 
 // Resolution tells what came of a decision: the operation as the site where it was carried out shows it then.
@@ -283,7 +296,7 @@ func (a *API) postResolve(c echo.Context) error {
 	if err := decode(c, &r); err != nil {
 		return err
 	}
-	v, err := a.Resolve(c.Request().Context(), id, a.asker(c), r)
+	v, err := a.Resolve(c.Request().Context(), id, a.asker(c), r, c.Request().Header.Get("Authorization"))
 	if err != nil {
 		return err
 	}

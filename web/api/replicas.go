@@ -3,7 +3,9 @@ package api
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -18,6 +20,11 @@ func (a *API) Replicas(ctx context.Context, ref ResourceRef, header http.Header,
 	if err != nil {
 		return shape.Comparison{}, err
 	}
+	return a.compare(ctx, row, slices.Collect(maps.Keys(row.Sites)), header, remote)
+}
+
+// compare asks some sites for what they show of a resource.
+func (a *API) compare(ctx context.Context, row engine.ResourceRow, sites []engine.SiteID, header http.Header, remote string) (shape.Comparison, error) {
 	k, s := a.kind(row.Service, row.Kind), a.service(row.Service)
 	if k == nil {
 		return shape.Comparison{}, refuse(422, "unknown-service", "this site's catalog has no kind %s.%s any more", row.Service, row.Kind)
@@ -31,7 +38,7 @@ func (a *API) Replicas(ctx context.Context, ref ResourceRef, header http.Header,
 	defer cancel()
 	var wg sync.WaitGroup
 	var mu sync.Mutex // guards c.Sites
-	for id := range row.Sites {
+	for _, id := range sites {
 		name := n.Of(id)
 		wg.Go(func() {
 			v := a.view(ctx, s, k, row.ID, name, header, remote)

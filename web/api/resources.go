@@ -142,6 +142,12 @@ func (a *API) row(ctx context.Context, ref ResourceRef) (engine.ResourceRow, err
 	rows = newestOfEach(rows)
 	switch len(rows) {
 	case 0:
+		if rows, err = a.rowsByName(ctx, ref); err != nil {
+			return engine.ResourceRow{}, err
+		}
+		if len(rows) == 1 {
+			return rows[0], nil
+		}
 		return engine.ResourceRow{}, refuse(404, "not-found", "no resource %q is shared with this site", ref.ID)
 	case 1:
 		return rows[0], nil

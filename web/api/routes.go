@@ -28,6 +28,7 @@ func (a *API) Mount(e *echo.Echo) {
 	g := e.Group("/api/v1")
 	g.GET("/summary", told(a.Summary))
 	g.GET("/sites", a.getSites)
+	g.GET("/sites/:name", a.getSite)
 	g.GET("/distances", a.getDistances)
 	g.GET("/services", a.getServices)
 	g.DELETE("/sites/:name", a.takeOut(a.Mesh.RemoveSite))
@@ -52,6 +53,7 @@ func (a *API) Mount(e *echo.Echo) {
 	g.POST("/resources/:id/check", a.postCheck)
 	a.mountRouted(g)
 	g.GET("/conflicts", a.getConflicts)
+	g.GET("/conflicts/:id/replicas", a.getConflictSides)
 	g.GET("/relations", a.getRelations)
 	g.GET("/operations", a.getOperations)
 	g.POST("/operations", a.postOperation)
@@ -114,7 +116,31 @@ func (a *API) getSites(c echo.Context) error {
 	if _, err := params(c); err != nil {
 		return err
 	}
-	return answer(c, http.StatusOK, a.Sites())
+	v, err := a.SiteStates(c.Request().Context())
+	if err != nil {
+		return err
+	}
+	return answer(c, http.StatusOK, v)
+}
+
+func (a *API) getSite(c echo.Context) error {
+	if _, err := params(c); err != nil {
+		return err
+	}
+	id, err := a.siteParam(c)
+	if err != nil {
+		return err
+	}
+	sites, err := a.SiteStates(c.Request().Context())
+	if err != nil {
+		return err
+	}
+	for _, s := range sites {
+		if s.PeerID == string(id) {
+			return answer(c, http.StatusOK, s)
+		}
+	}
+	return refuse(http.StatusNotFound, "not-found", "the mesh has no site %q", c.Param("name"))
 }
 
 // takeOut answers before the site has left every placement.

@@ -23,18 +23,22 @@ type Summary struct {
 	Operations map[string]int `json:"operations"`
 	// Oldest is the operation that has waited longest to be applied everywhere; nil: none waits.
 	Oldest *Waiting `json:"oldest"`
+	// Decisions is how many things wait for a person, as far as this site is concerned; Elsewhere how many more wait at others, as these
+	// have told.
+	Decisions int `json:"decisions"`
+	Elsewhere int `json:"elsewhere"`
 	// Worries are what is not well, the worst first, at most worriesOfEach of each sort.
 	Worries []Worry `json:"worries"`
 }
 
 // Worry is one thing that is not well, and why.
 type Worry struct {
-	About   string    `json:"about"` // resource, operation or site
+	About   string    `json:"about"` // resource, operation, conflict or site
 	ID      string    `json:"id"`    // of the resource or operation, or the site's name
 	Label   string    `json:"label"` // what people call the resource; empty where that is not known
 	Service string    `json:"service"`
 	Kind    string    `json:"kind"`
-	State   string    `json:"state"` // of the resource or operation; unreachable, clock-off
+	State   string    `json:"state"` // of the resource or operation; unreachable, clock-off, failing, decide
 	Reason  string    `json:"reason"`
 	Since   time.Time `json:"since,omitzero"`
 }
@@ -95,7 +99,21 @@ func (a *API) Summary(ctx context.Context) (Summary, error) {
 	if s.Oldest, err = a.oldest(ctx); err != nil {
 		return s, err
 	}
-	for _, site := range a.Sites() {
+	at, err := a.Counter.CountConflictsAt(ctx)
+	if err != nil {
+		return s, err
+	}
+	if err := a.worryOverNames(ctx, &s); err != nil {
+		return s, err
+	}
+	sites, err := a.SiteStates(ctx)
+	if err != nil {
+		return s, err
+	}
+	for _, site := range sites {
+		known := at[engine.SiteID(site.PeerID)]
+		s.Decisions += known
+		a.worryOverSite(&s, site, known)
 		s.Sites++
 		if site.Self {
 			s.Site = site.Name
@@ -130,10 +148,55 @@ func (a *API) Summary(ctx context.Context) (Summary, error) {
 		}
 		s.Worries = append(s.Worries, w)
 	}
-	waiting := resources[engine.StateConflict] + resources[engine.StateDegraded] + operations[engine.StateUncertain]
+	waiting := resources[engine.StateConflict] + resources[engine.StateDegraded] + operations[engine.StateUncertain] + s.Decisions + s.Elsewhere
 	s.Converged = waiting == 0 && living == resources[engine.StateConverged]
 	s.Sentence = sentence(living, resources, operations)
+	if attention := resources[engine.StateConflict] + resources[engine.StateDegraded] + operations[engine.StateUncertain]; s.Decisions > 0 && attention == 0 {
+		s.Sentence = count(s.Decisions, "decision waits", "decisions wait") + " for somebody."
+	}
+	if s.Elsewhere > 0 {
+		s.Sentence += " " + count(s.Elsewhere, "decision waits", "decisions wait") + " at other sites."
+	}
 	return s, nil
+}
+
+// worryOverNames lists names that were to be at one site and are at two: no resource that is listed tells of them.
+func (a *API) worryOverNames(ctx context.Context, s *Summary) error {
+	l, err := a.Conflicts(ctx, ConflictQuery{About: string(engine.ConflictName), Limit: worriesOfEach})
+	if err != nil {
+		return err
+	}
+	for _, c := range l.Items {
+		if c.Holder != "" {
+			s.Worries = append(s.Worries, Worry{"conflict", c.ID, c.Resource, c.Service, c.Kind, c.About, "at " + c.Site + ": " + c.Reason, c.Since})
+		}
+	}
+	return nil
+}
+
+// worryOverSite takes in what a site has told of itself that this one does not know by itself: known is how many decisions wait there of
+// which it does.
+func (a *API) worryOverSite(s *Summary, site shape.Site, known int) {
+	if site.State == nil {
+		return
+	}
+	told := *site.State
+	told.Decisions = max(told.Decisions-known, 0)
+	if !site.Self {
+		s.Elsewhere += told.Decisions
+	}
+	w := Worry{About: "site", ID: site.Name, State: "decide", Reason: told.Needs()}
+	if len(told.Failing) > 0 {
+		w.State = "failing"
+		for service := range told.Failing {
+			if q := site.Queues[service]; q.Since != nil && (w.Since.IsZero() || q.Since.Before(w.Since)) {
+				w.Since = *q.Since
+			}
+		}
+	}
+	if w.Reason != "" && (site.Self || site.Reachable) {
+		s.Worries = append(s.Worries, w)
+	}
 }
 
 // oldest finds the operation that has waited longest.

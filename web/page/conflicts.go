@@ -118,7 +118,7 @@ func (p *Page) resolve(c echo.Context) error {
 	if err != nil {
 		return p.Fail(c, err)
 	}
-	_, err = p.api.Resolve(ctx, id, self, api.ResolveRequest{Action: c.FormValue("action"), LocalID: local, Site: c.FormValue("site")})
+	_, err = p.api.Resolve(ctx, id, self, api.ResolveRequest{Action: c.FormValue("action"), LocalID: local, Site: c.FormValue("site")}, "")
 	if err != nil {
 		r, told := refusalOf(err)
 		if !told || r.Status == http.StatusNotFound {

@@ -39,6 +39,10 @@ type help struct{ Word, Address string }
 // helpFor tells the action that helps with a worry.
 func helpFor(w api.Worry) help {
 	switch {
+	case w.About == "conflict":
+		return help{"Decide", conflictURL(w.ID)}
+	case w.About == "site" && w.State == "failing":
+		return help{"Try again", siteURL(w.ID)}
 	case w.About == "site":
 		return help{"Look", siteURL(w.ID)}
 	case w.About == "operation" && w.State == "uncertain":

@@ -23,7 +23,10 @@ type Conflict struct {
 	Rule      string    `json:"rule"`   // what the agents go by
 	Blocks    bool      `json:"blocks"` // later operations wait for it at its site
 	// Actions are what can be decided now, what is most likely wanted first.
-	Actions  []string    `json:"actions"`
+	Actions []string `json:"actions"`
+	// Sites are those that it is between, by name; Holder is, of a name that was to be at one site and is at two, the one whose it is.
+	Sites    []string    `json:"sites"`
+	Holder   string      `json:"holder"`
 	Accepted *Acceptance `json:"accepted"` // nil: it is open
 }
 
@@ -76,7 +79,13 @@ func (n Names) Conflict(c engine.Conflict) Conflict {
 	v := Conflict{
 		ID: string(c.ID), About: string(c.Kind), Resource: string(c.Resource), Service: string(c.Service), Kind: string(c.KindName),
 		Site: n.Of(c.Site), Operation: string(c.Operation), Type: string(c.Type), Status: c.Status, Since: c.Since, Reason: c.Reason,
-		Rule: ConflictRules[c.Kind], Blocks: c.Blocks, Actions: []string{},
+		Rule: ConflictRules[c.Kind], Blocks: c.Blocks, Actions: []string{}, Sites: []string{},
+	}
+	for _, site := range c.Sites {
+		v.Sites = append(v.Sites, n.Of(site))
+	}
+	if c.Holder != "" {
+		v.Holder = n.Of(c.Holder)
 	}
 	for _, action := range c.Actions {
 		v.Actions = append(v.Actions, string(action))

@@ -49,6 +49,8 @@ type Site struct {
 	Queues map[string]Queue `json:"queues"`
 	// Uses is what it has of the site that tells; nil of that one itself.
 	Uses *Uses `json:"uses"`
+	// State is how the site is, as it has told all; nil: it has told nothing yet.
+	State *SiteState `json:"bulletin"`
 }
 
 // Uses is what a member has of the site that tells.

@@ -54,6 +54,19 @@ func (s *Site) Conflicts(_ context.Context, f engine.ConflictFilter) ([]engine.C
 	return page(list, f.Limit, f.Cursor)
 }
 
+// CountConflictsAt implements api.Counter.
+func (s *Site) CountConflictsAt(context.Context) (map[engine.SiteID]int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := map[engine.SiteID]int{}
+	for _, c := range s.conflicts {
+		if c.Open() {
+			n[c.Site]++
+		}
+	}
+	return n, s.fault("CountConflictsAt")
+}
+
 // CountConflicts implements api.Counter.
 func (s *Site) CountConflicts(context.Context) (map[engine.ConflictKind]int, error) {
 	s.mu.Lock()

@@ -1,0 +1,138 @@
+package acceptance
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/skerry/skerry/testnet/env"
+	"github.com/skerry/skerry/testnet/lab"
+)
+
+// TestWhatIsDeletedStaysTranslated deletes an image that servers of two sites refer to. Each application shows its own identifier of it for ever,
+// and that is still the same image: nothing has changed behind an agent, and what is kept of one site brings no identifier of it to the other.
+func TestWhatIsDeletedStaysTranslated(t *testing.T) {
+	e := labAt(t, "paris", "nantes")
+	meet(t, e)
+	paris, nantes := e.Site("paris"), e.Site("nantes")
+	const all = "{images: sync(paris & nantes), servers: sync(paris & nantes)}"
+	image := create(t, paris, all, `{"name":"debian"}`)
+	server := paris.Do(t, lab.Servers, "POST /servers", `{"name":"web","image":"`+image+`"}`, "Scope", all).Must(t, 201).Text("id")
+	paris.Do(t, lab.Images, "DELETE /images/"+image, "", "Scope", all).Must(t, 204)
+	for _, s := range e.Sites() {
+		if got := s.Do(t, lab.Servers, "GET /servers/"+server, "").Must(t, 200).Text("image"); got != image {
+			t.Errorf("%s shows the image as %q, which is %q", s.Name(), got, image)
+		}
+	}
+	paris.API(t, "POST /api/v1/resources/"+server+"/check", "").Must(t, 202)
+	paris.API(t, "POST /api/v1/resources/"+server+"/keep", `{"site":"paris"}`).Must(t, 202)
+	here := func(s *env.Site) string {
+		var list []struct{ Image string }
+		if err := json.Unmarshal([]byte(s.Application(t, lab.Servers, "GET /servers", "").Must(t, 200).Body), &list); err != nil || len(list) != 1 {
+			t.Fatalf("%s has the servers %v, %v", s.Name(), list, err)
+		}
+		return list[0].Image
+	}
+	eventually(t, e, patience, "what is kept has been applied", func() bool { return stateOf(t, nantes, server) == "converged" })
+	if here(paris) == here(nantes) {
+		t.Errorf("the application of nantes has got an identifier of paris: %s", here(nantes))
+	}
+}
+
+// TestATruthfulMesh has something go wrong between two sites: a name that was to be at one of them is given at both while they cannot reach each
+// other. Any of the three sites tells of it: those two what it is, and either of them decides about it; the third that something waits, and where.
+func TestATruthfulMesh(t *testing.T) {
+	e := labAt(t, "paris", "nantes", "toulouse")
+	meet(t, e)
+	paris, nantes, toulouse := e.Site("paris"), e.Site("nantes"), e.Site("toulouse")
+	const one = "{servers: paris ^ nantes}"
+	nantes.Cut(t)
+	noticed(t, e, nantes)
+	for _, s := range []*env.Site{paris, nantes} {
+		s.Do(t, lab.Servers, "PUT /keys/door", `{"public":"of `+s.Name()+`"}`, "Scope", one).Must(t, 201)
+	}
+	nantes.Heal(t)
+	meet(t, e)
+	var list struct {
+		Items []struct {
+			ID, Site, Holder string
+			Actions, Sites   []string
+		}
+	}
+	for _, s := range []*env.Site{paris, nantes} {
+		eventually(t, e, patience, s.Name()+" asks a person about the name", func() bool {
+			return json.Unmarshal([]byte(s.API(t, "GET /api/v1/conflicts", "").Must(t, 200).Body), &list) == nil && len(list.Items) == 1
+		})
+		c := list.Items[0]
+		if c.Site != "nantes" || c.Holder != "paris" || fmt.Sprint(c.Actions) != "[keep]" {
+			t.Fatalf("%s shows the conflict %+v", s.Name(), c)
+		}
+		var sides struct {
+			Differences []struct {
+				Path   string
+				Values map[string]string
+			}
+		}
+		a := s.API(t, "GET /api/v1/conflicts/"+c.ID+"/replicas", "").Must(t, 200)
+		if err := json.Unmarshal([]byte(a.Body), &sides); err != nil || len(sides.Differences) != 1 ||
+			sides.Differences[0].Values["paris"] != "of paris" || sides.Differences[0].Values["nantes"] != "of nantes" {
+			t.Errorf("%s compares %s", s.Name(), a.Body)
+		}
+		if sum := s.API(t, "GET /api/v1/summary", "").Must(t, 200); sum.Fields()["converged"] != false || sum.Fields()["decisions"] != 1.0 ||
+			!strings.Contains(sum.Body, `"about":"conflict"`) {
+			t.Errorf("%s says of a name that is at two sites %s", s.Name(), sum.Body)
+		}
+	}
+	// Toulouse has no part in the name.
+	decisions := func(s *env.Site, of string) float64 {
+		st, _ := s.API(t, "GET /api/v1/sites/"+of, "").Must(t, 200).Fields()["bulletin"].(map[string]any)
+		n, _ := st["decisions"].(float64)
+		return n
+	}
+	eventually(t, e, patience, "toulouse hears that something waits at nantes", func() bool { return decisions(toulouse, "nantes") == 1 })
+	sum := toulouse.API(t, "GET /api/v1/summary", "").Must(t, 200)
+	if sum.Fields()["converged"] != false || sum.Fields()["elsewhere"] != 1.0 || sum.Fields()["decisions"] != 0.0 || strings.Contains(sum.Body, "door") {
+		t.Errorf("toulouse says %s", sum.Body)
+	}
+	c := list.Items[0]
+	paris.API(t, "POST /api/v1/conflicts/"+c.ID+"/resolve", `{"action":"keep","site":"nantes"}`).Must(t, 200)
+	eventually(t, e, patience, "one of the two is left, the one that was kept", func() bool {
+		return paris.Application(t, lab.Servers, "GET /keys", "").Must(t, 200).Body == "[]" &&
+			strings.Contains(nantes.Application(t, lab.Servers, "GET /keys", "").Must(t, 200).Body, "of nantes")
+	})
+	eventually(t, e, patience, "nothing waits anywhere, as toulouse has heard", func() bool {
+		return decisions(toulouse, "nantes") == 0 && toulouse.API(t, "GET /api/v1/summary", "").Must(t, 200).Fields()["converged"] == true
+	})
+}
+
+// TestConflictsAreComparedAnywhere changes a server behind the agent of paris, and has both sites say at which fields it differs.
+func TestConflictsAreComparedAnywhere(t *testing.T) {
+	e := labAt(t, "paris", "nantes")
+	meet(t, e)
+	paris, nantes := e.Site("paris"), e.Site("nantes")
+	id := create(t, paris, "{images: sync(paris & nantes)}", `{"name":"debian"}`)
+	local := paris.API(t, "GET /api/v1/resources/"+id, "").Must(t, 200).Fields()["sites"].(map[string]any)["paris"].(map[string]any)["local_id"].(string)
+	paris.Application(t, lab.Images, "PATCH /images/"+local, `{"name":"by hand","description":"by hand"}`, merge...).Must(t, 200)
+	paris.API(t, "POST /api/v1/resources/debian/check", "").Must(t, 202) // by its name
+	var list struct {
+		Items []struct{ ID, About, Site string }
+	}
+	eventually(t, e, patience, "both sites ask about the drift", func() bool {
+		for _, s := range e.Sites() {
+			if json.Unmarshal([]byte(s.API(t, "GET /api/v1/conflicts?about=drift", "").Must(t, 200).Body), &list) != nil || len(list.Items) != 1 {
+				return false
+			}
+		}
+		return true
+	})
+	for _, s := range []*env.Site{paris, nantes} {
+		a := s.API(t, "GET /api/v1/conflicts/"+list.Items[0].ID[:6], "").Must(t, 200) // by the beginning of its identifier
+		if !strings.Contains(a.Body, `"here":"by hand"`) || a.Text("not_compared") != "" {
+			t.Errorf("%s compares %s", s.Name(), a.Body)
+		}
+		if a := s.API(t, "GET /api/v1/conflicts/"+list.Items[0].ID+"/replicas", "").Must(t, 200); !strings.Contains(a.Body, `"path":"/description"`) {
+			t.Errorf("%s compares the sites %s", s.Name(), a.Body)
+		}
+	}
+}

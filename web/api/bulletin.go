@@ -1,0 +1,85 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/web/shape"
+)
+
+// Urgent is the part of this site's bulletin that people want to know of soon: what waits for them here, and which services of its
+// application do not answer. It costs next to nothing.
+func (a *API) Urgent(ctx context.Context) (b engine.Bulletin, err error) {
+	at, err := a.Counter.CountConflictsAt(ctx)
+	if err != nil {
+		return b, err
+	}
+	b.Decisions = at[a.Mesh.Self()]
+	queues := a.Operator.Queues()
+	for _, name := range slices.Sorted(maps.Keys(queues)) {
+		if q := queues[name]; q.State != engine.QueueRunning {
+			f := engine.FailingService{Service: name, State: q.State}
+			if !q.Since.IsZero() {
+				f.Since = q.Since.UnixMicro()
+			}
+			b.Failing = append(b.Failing, f)
+		}
+	}
+	return b, nil
+}
+
+// Bulletin is how this site is now, as all members are to know it.
+func (a *API) Bulletin(ctx context.Context) (engine.Bulletin, error) {
+	b, err := a.Urgent(ctx)
+	if err != nil {
+		return b, err
+	}
+	resources, err := a.Counter.CountResources(ctx)
+	if err != nil {
+		return b, fmt.Errorf("count resources: %w", err)
+	}
+	operations, err := a.Counter.CountOperations(ctx)
+	if err != nil {
+		return b, fmt.Errorf("count operations: %w", err)
+	}
+	none := func(_ engine.State, n int) bool { return n == 0 }
+	maps.DeleteFunc(resources, none)
+	maps.DeleteFunc(operations, none)
+	oldest, err := a.oldest(ctx)
+	if err != nil {
+		return b, err
+	}
+	if oldest != nil {
+		b.Oldest = oldest.IssuedAt.UnixMicro()
+	}
+	b.Resources, b.Operations, b.Version, b.Dashboard, b.At = resources, operations, a.Version, a.Dashboard, a.Now().UnixMicro()
+	return b, nil
+}
+
+// bulletins tells how the sites are, as each has told last; of this one, how it is now. Seen is what this site knows itself of decisions
+// that wait at each.
+func (a *API) bulletins(ctx context.Context, sites []shape.Site) error {
+	here, err := a.Bulletin(ctx)
+	if err != nil {
+		return err
+	}
+	told := map[string]*engine.Bulletin{string(a.Mesh.Self()): &here}
+	for _, m := range a.Mesh.Members() {
+		if m.ID != a.Mesh.Self() {
+			told[string(m.ID)] = m.Bulletin
+		}
+	}
+	for i := range sites {
+		sites[i].State = shape.StateOf(told[sites[i].PeerID])
+	}
+	return nil
+}
+
+// SiteStates lists the members as Sites does, with how each is.
+func (a *API) SiteStates(ctx context.Context) ([]shape.Site, error) {
+	sites := a.Sites()
+	return sites, a.bulletins(ctx, sites)
+}
