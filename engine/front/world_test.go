@@ -246,6 +246,7 @@ func (l loop) Writable() error { return l.s.writable }
 func (l loop) Commit(_ context.Context, b *engine.Batch) error {
 	return l.s.store.commit(b)
 }
+func (l loop) Sends(engine.DocumentID) bool             { return false }
 func (l loop) Backoff(int) time.Duration                { return time.Second }
 func (l loop) Met([]engine.SiteID) bool                 { return l.s.met }
 func (l loop) SetBack() bool                            { return l.s.back }

@@ -81,6 +81,7 @@ func (e env) Reads(*engine.Kind) bool { return true }
 
 func (e env) Respite(engine.Reply) time.Duration { return 0 }
 
+func (e env) Sends(engine.DocumentID) bool    { return false }
 func (e env) Backoff(tries int) time.Duration { return 100 * time.Millisecond << min(tries, 8) }
 
 func (e env) Mismatch(*engine.Kind, []engine.SiteID) string { return "" }

@@ -185,6 +185,9 @@ type Call struct {
 type Env interface {
 	Now() time.Time
 	NewID() string
+	// Sends tells whether a request that is to change something is out for a resource. There is one at a time: a replica that was loaded
+	// anew after a commit had failed waits for the end of what was sent before, and is woken then.
+	Sends(document engine.DocumentID) bool
 	// FirstTip is that of an epoch's document.
 	FirstTip(about engine.About, epoch uint64) engine.Tip
 	// Admits tells whether this site's catalog sees in an operation what its origin says, and sets its Name.

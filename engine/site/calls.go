@@ -21,15 +21,18 @@ type calls struct {
 	ctx     context.Context // of Run; calls that change something go on when it ends
 
 	mu      sync.Mutex
-	waiting []func() // inline only
+	waiting []func()                  // inline only
+	sending map[engine.DocumentID]int // requests that are to change something and have no answer yet
 }
 
 // put has a call made, and its answer handed to the replica that has asked for it.
 func (c *calls) put(to *resident, call *replica.Call, from []engine.SiteID) {
 	call.From = from
+	c.count(to.id, call, 1)
 	do := func() {
 		in := c.make(call)
 		in.Token = call.Token
+		c.count(to.id, call, -1)
 		c.s.inbox.put(item{document: to.id, input: in, to: to})
 	}
 	if c.inline {
@@ -39,6 +42,24 @@ func (c *calls) put(to *resident, call *replica.Call, from []engine.SiteID) {
 		return
 	}
 	c.running.Go(do)
+}
+
+func (c *calls) count(id engine.DocumentID, call *replica.Call, n int) {
+	if call.Kind != replica.CallSend {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.sending[id] += n; c.sending[id] == 0 {
+		delete(c.sending, id)
+	}
+}
+
+// sends reports whether a request for a resource is out that is to change something.
+func (c *calls) sends(id engine.DocumentID) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.sending[id] > 0
 }
 
 // readNow has what a replica wants to read of its object read before its commit: that changes nothing, and the answer is for nobody

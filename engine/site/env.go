@@ -108,6 +108,8 @@ func (e env) Reads(k *engine.Kind) bool { return e.w.s.serviceOf(k.Service).Read
 
 func (e env) Respite(r engine.Reply) time.Duration { return e.w.respite(r) }
 
+func (e env) Sends(id engine.DocumentID) bool { return e.w.s.calls.sends(id) }
+
 func (e env) Backoff(tries int) time.Duration { return e.w.s.Backoff(tries) }
 
 func (e env) Mismatch(k *engine.Kind, sites []engine.SiteID) string {

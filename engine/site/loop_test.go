@@ -87,6 +87,34 @@ func TestInvariantPublishedOnceItIsDurable(t *testing.T) {
 	}
 }
 
+// TestOneRequestAtATime: a replica that is loaded anew after a commit has failed sends nothing, and asks nobody what came of what was sent
+// before, while that is still under way.
+func TestOneRequestAtATime(t *testing.T) {
+	w := newWorld(t)
+	w.ask("blue")
+	w.wakeUp(t.Context())
+	_, id := document("blue")
+	w.store.fails = engine.ErrStorage
+	pause := &replica.Decide{What: replica.VerbPause, Done: func(engine.OperationID, error) {}}
+	if _, err := w.give(id, nil, pause); err != nil {
+		t.Fatal(err)
+	}
+	w.wakeUp(t.Context())
+	if got := w.trace(); got != "commit 0 changes; commit fails; answer blue" {
+		t.Fatalf("got %s", got)
+	}
+	w.store.fails, w.did = nil, nil
+	w.now = w.now.Add(time.Minute)
+	w.wakeUp(t.Context())
+	if n := len(w.calls.waiting); n != 1 {
+		t.Errorf("%d requests are out", n)
+	}
+	w.settle()
+	if got := w.trace(); strings.Count(got, "PUT blue") != 2 || !strings.Contains(got, "commit 1 changes") {
+		t.Errorf("then: %s", got)
+	}
+}
+
 // TestAPanicSetsTheResourceAside, tells whoever waits for it, and strikes no other one.
 func TestAPanicSetsTheResourceAside(t *testing.T) {
 	w := newWorld(t)

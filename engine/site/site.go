@@ -60,7 +60,7 @@ func New(ctx context.Context, cfg Config) (*Site, error) {
 		leftOver: map[engine.DocumentID]bool{}}
 	s.watch = &watch{site: s, of: map[engine.DocumentID][]*watcher{}}
 	s.exchange, s.pacing = &exchange{s}, &pacing{s, map[engine.ServiceName]*service.Service{}}
-	s.calls = &calls{s: s, inline: cfg.Inline, ctx: context.WithoutCancel(ctx)}
+	s.calls = &calls{s: s, inline: cfg.Inline, ctx: context.WithoutCancel(ctx), sending: map[engine.DocumentID]int{}}
 	s.events.ring, s.stopped = make(chan struct{}), make(chan struct{})
 	s.writes.begin(cfg)
 	s.met.begin(cfg.Self, cfg.Now().Add(cfg.Limits.CompareWithin))

@@ -103,8 +103,11 @@ func (w *wakeUp) take(i item) {
 		return
 	}
 	if i.to != nil && w.s.residents.by[i.document] != i.to {
-		closeReply(i.input)
-		return // it was forgotten, and what was loaded anew has asked again
+		closeReply(i.input) // it was forgotten; what was loaded anew has waited for the end of that, and finds out what came of it
+		if r := w.s.residents.by[i.document]; r != nil {
+			w.stepOf(r, replica.Wake{})
+		}
+		return
 	}
 	err := w.step(i.document, i.about, i.input)
 	switch {
