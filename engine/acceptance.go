@@ -48,6 +48,8 @@ type Acceptance struct {
 	Accepted bool
 	// Rule is the one that counts, from 1; 0: none fits, or none is configured.
 	Rule int
+	// As says with whose rights the application is asked for an operation of another site, by the rule that counts.
+	As As
 	// Reason says it for people.
 	Reason string
 }

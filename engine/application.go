@@ -25,8 +25,10 @@ type Call struct {
 	Stream bool
 	// Key is sent as Idempotency-Key, unless empty.
 	Key string
-	// Credentials are the caller's; nil: the agent's own.
+	// Credentials are the caller's; nil: the agent's own. As, beside these alone, is the user that the application is to do it for, with that
+	// user's rights; nil: with the agent's.
 	Credentials *Credentials
+	As          *Asker
 }
 
 // Reply is what the application answered.

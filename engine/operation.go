@@ -66,6 +66,8 @@ type Operation struct {
 	Seen Vector `cbor:"16,keyasint,omitempty"`
 	// Scope is the scope as its caller wrote it, canonical.
 	Scope string `cbor:"17,keyasint,omitempty"`
+	// Asker is who asked, as far as that was found out for certain; nil: nobody knows. User is for people.
+	Asker *Asker `cbor:"18,keyasint,omitempty"`
 
 	// Line is that of the change that it is in. Origin is the site where it ran first, whose line it is.
 	Line   Line   `cbor:"-"`
@@ -143,6 +145,11 @@ func (o *Operation) validate() error {
 		return errors.New("a header that no operation has")
 	case (o.Type == TypePlace) != (o.Place != nil):
 		return errors.New("a placement change that is none")
+	}
+	if o.Asker != nil {
+		if err := o.Asker.Validate(); err != nil {
+			return err
+		}
 	}
 	needs, may := false, true
 	switch o.Type {

@@ -56,9 +56,10 @@ const (
 	HTTPCall    = "/skerry/http/1"
 )
 
+// What a call may run with.
 const (
 	asTheCaller = "the caller's credentials"
-	asTheAgent  = "the agent's account"
+	AsTheAgent  = "the agent's account"
 )
 
 const (
@@ -87,23 +88,23 @@ var PeerCalls = []PeerCall{
 	{Name: CallRequest, Who: IsMember, Runs: asTheCaller},
 	{Name: CallDescription, Who: IsMember, Runs: asTheCaller},
 	{Name: CallListPart, Who: IsMember, Runs: asTheCaller},
-	{Name: CallContent, Who: HasPart, In: InResource, Runs: asTheAgent},
+	{Name: CallContent, Who: HasPart, In: InResource, Runs: AsTheAgent},
 
 	{Name: "GET /api/v1/acceptance", Who: IsMember, Bytes: MaxCallBody},
 	{Name: "PATCH /api/v1/resources/:id", Who: HasPart, In: InResource, Does: ActChange, Bytes: MaxCallBody},
-	{Name: "POST /api/v1/resources/:id/restore", Who: HasPart, In: InResource, Does: ActChange, Runs: asTheAgent, Bytes: MaxCallBody},
-	{Name: "POST /api/v1/resources/:id/keep", Who: HasPart, In: InResource, Does: ActChange, Runs: asTheAgent, Bytes: MaxCallBody},
+	{Name: "POST /api/v1/resources/:id/restore", Who: HasPart, In: InResource, Does: ActChange, Runs: AsTheAgent, Bytes: MaxCallBody},
+	{Name: "POST /api/v1/resources/:id/keep", Who: HasPart, In: InResource, Does: ActChange, Runs: AsTheAgent, Bytes: MaxCallBody},
 	{Name: "POST /api/v1/resources/:id/pause", Who: HasPart, In: InResource, Does: ActChange, Bytes: MaxCallBody},
 	{Name: "POST /api/v1/resources/:id/resume", Who: HasPart, In: InResource, Does: ActChange, Bytes: MaxCallBody},
-	{Name: "GET /api/v1/conflicts/:id", Who: HasPart, In: InConflict, Does: ActRead, Runs: asTheAgent, Bytes: MaxCallBody},
-	{Name: "POST /api/v1/conflicts/:id/resolve", Who: HasPart, In: InConflict, Does: ActChange, Runs: asTheAgent, Bytes: MaxCallBody},
+	{Name: "GET /api/v1/conflicts/:id", Who: HasPart, In: InConflict, Does: ActRead, Runs: AsTheAgent, Bytes: MaxCallBody},
+	{Name: "POST /api/v1/conflicts/:id/resolve", Who: HasPart, In: InConflict, Does: ActChange, Runs: AsTheAgent, Bytes: MaxCallBody},
 	{Name: "GET /api/v1/operations/:id", Who: HasPart, In: InOperation, Bytes: MaxCallBody},
-	{Name: "POST /api/v1/operations/:id/retry", Who: HasPart, In: InOperation, Does: ActChange, Runs: asTheAgent, Bytes: MaxCallBody},
+	{Name: "POST /api/v1/operations/:id/retry", Who: HasPart, In: InOperation, Does: ActChange, Runs: AsTheAgent, Bytes: MaxCallBody},
 	{Name: "POST /api/v1/operations/:id/done", Who: HasPart, In: InOperation, Does: ActChange, Bytes: MaxCallBody},
 	{Name: "POST /api/v1/operations/:id/drop", Who: HasPart, In: InOperation, Does: ActChange, Bytes: MaxCallBody},
-	{Name: "POST /api/v1/sites/:name/resume", Who: HasPart, In: InAny, Runs: asTheAgent, Bytes: MaxCallBody},
+	{Name: "POST /api/v1/sites/:name/resume", Who: HasPart, In: InAny, Runs: AsTheAgent, Bytes: MaxCallBody},
 	{Name: "GET /api/v1/sites/:name/preview", Who: IsMember, Bytes: MaxCallBody},
-	{Name: "POST /api/v1/sites/:name/confirm", Who: IsMember, Runs: asTheAgent, Bytes: MaxCallBody},
+	{Name: "POST /api/v1/sites/:name/confirm", Who: IsMember, Runs: AsTheAgent, Bytes: MaxCallBody},
 }
 
 // PeerCallOf finds a call's row; nil: it is none.

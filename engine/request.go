@@ -53,6 +53,8 @@ type Request struct {
 	// Scope is the canonical scope, empty without one.
 	Scope string
 	User  string
+	// Asker is who asks, as far as that has been found out here for certain; nil: nobody knows.
+	Asker *Asker `json:",omitempty"`
 	// Forced says that sites which the scope adds may lack what undeclared actions have done (ForceActions).
 	Forced bool
 	// ForcedReliance says that what others rely on is deleted all the same (ForceReliedOn).

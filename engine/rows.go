@@ -168,6 +168,8 @@ type OperationStatus struct {
 	Tries []Attempt `json:"tries,omitempty"`
 	// Fetched is how many bytes of its body are here while it waits for the rest. Likewise.
 	Fetched int64 `json:"fetched,omitempty"`
+	// As says with whose rights the application is asked for it: that of the agent or of the user. Likewise; empty for what ran first there.
+	As As `json:"as,omitempty"`
 }
 
 // Errand is a request that is in flight at this site's application, or may be, and belongs to no resource: it makes one, or is

@@ -31,6 +31,8 @@ type Upstream struct {
 	// Front is how to speak TLS where the agent says who makes a request and is believed by its certificate, if the dialect is an
 	// Asserter; nil: it is not.
 	Front *tls.Config
+	// UserHeader is the header by which the application believes the agent who makes a request, where there is no dialect; empty: it does not.
+	UserHeader UserHeader
 	// Credentials gives the headers that the agent sends with operations of other sites. Nil: none. It is called for
 	// each such request, so that a renewed token counts at once.
 	Credentials func() (http.Header, error)
@@ -89,6 +91,7 @@ type upstream struct {
 	// front has the certificate by which the agent is believed who makes a request; nil without one.
 	front    *http.Transport
 	asserter Asserter
+	askers   askers
 }
 
 // RoundTrip implements http.RoundTripper. What says nothing of who asks goes without the agent's certificate, so that what its own
@@ -132,6 +135,9 @@ func NewClient(c ClientConfig) (*Client, error) {
 		up := &upstream{Upstream: u, transport: newTransport(u.TLS, c)}
 		if up.asserter, _ = u.Dialect.(Asserter); up.asserter != nil && u.Front != nil {
 			up.front = newTransport(u.Front, c)
+		}
+		if u.UserHeader != "" {
+			up.asserter = u.UserHeader
 		}
 		client.upstreams[u.Service] = up
 		client.Learn(u.Service, u.Kinds)
@@ -331,6 +337,11 @@ func (c *Client) request(ctx context.Context, call engine.Call) (*http.Request, 
 	}
 	for name, value := range call.Header {
 		header.Set(name, value)
+	}
+	if call.As != nil {
+		if err := up.actFor(header, call.As); err != nil {
+			return nil, nil, err
+		}
 	}
 	path, ok := ExpandPath(call.Path, string(call.Local))
 	if !ok {

@@ -30,6 +30,12 @@ func init() {
 	}
 }
 
+// Common reports whether every service may have a use of its own for a header.
+func Common(header string) bool {
+	name := http.CanonicalHeaderKey(header)
+	return travelling[name] || name == "Host" || name == "Forwarded" || strings.HasPrefix(name, "X-Forwarded-") || strings.HasPrefix(name, "Skerry-")
+}
+
 // Travels reports whether a header of a client's request goes on to the application of another site: it is among those that always do, or
 // the service's own.
 func (c *Client) Travels(service engine.ServiceName, header string) bool {

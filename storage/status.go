@@ -187,6 +187,7 @@ func (f *fields) status(s engine.OperationStatus) engine.State {
 			f.all = appendText(binary.AppendVarint(binary.AppendVarint(f.all, nanos(t.At)), int64(t.Status)), t.Error)
 		}
 	}
+	f.text(6, string(s.As))
 	return s.State
 }
 
@@ -214,6 +215,9 @@ func (p *parser) status() engine.OperationStatus {
 		for i := range s.Tries {
 			s.Tries[i] = engine.Attempt{At: instant(p.int()), Status: int(p.int()), Error: p.text()}
 		}
+	}
+	if has(6) {
+		s.As = engine.As(p.text())
 	}
 	return s
 }

@@ -58,8 +58,11 @@ func (s *Server) auditMembers(next echo.HandlerFunc) echo.HandlerFunc {
 			return next(c)
 		}
 		r := c.Request()
-		name := s.api.SiteName(engine.SiteID(r.RemoteAddr))
-		return s.recorded(c, next, audit.Record{At: s.now(), Account: name, By: audit.ByMember, Role: auth.Operator.String(), Method: r.Method,
+		name, as := s.api.SiteName(engine.SiteID(r.RemoteAddr)), ""
+		if call := engine.PeerCallOf(r.Method + " " + c.Path()); call != nil && call.Runs == engine.AsTheAgent {
+			as = string(engine.AsAgent)
+		}
+		return s.recorded(c, next, audit.Record{At: s.now(), Account: name, By: audit.ByMember, Role: auth.Operator.String(), As: as, Method: r.Method,
 			Path: r.URL.EscapedPath()}, "member "+name)
 	}
 }

@@ -240,6 +240,10 @@ func newClient(cfg Config, catalog *glue.Catalog, log *slog.Logger) (*glue.Clien
 			return nil, err
 		}
 		u.Kinds, u.Paths, u.Headers = s.Kinds, s.Paths, slices.Concat(s.Headers, cfg.Correlation.Headers)
+		if h := cfg.Services[name].UserHeader; h != nil {
+			u.UserHeader = glue.UserHeader(h.Name)
+			u.Headers = append(slices.Clip(u.Headers), h.Name)
+		}
 		switch s.Glue {
 		case glue.GlueKubernetes:
 			u.Dialect = kubernetes.Dialect{}

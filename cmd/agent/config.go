@@ -122,6 +122,8 @@ type Service struct {
 	TrustedProxies []netip.Prefix
 	// FrontProxy [services.X.front_proxy] has the service believe the agent who makes a request. Default nil: it does not.
 	FrontProxy *FrontProxy
+	// UserHeader [services.X.user_header] has the service believe the agent who makes a request, by a header. Default nil: it does not.
+	UserHeader *UserHeader
 	// Credentials [services.X.credentials] are what operations of other sites are sent with. Default nil: nothing.
 	Credentials *Credentials
 }
@@ -152,6 +154,16 @@ type UpstreamTLS struct {
 type FrontProxy struct {
 	// Cert and Key [cert, key] are what the agent shows the service when it says who asks, in PEM. Required.
 	Cert, Key string
+	// Sites [sites] are other sites whose agents are believed likewise: theirs can make requests here in anybody's name. Default none.
+	Sites []engine.SiteName
+}
+
+// UserHeader is for services that take the word of whoever stands in front of them for who asks. The agent says so in the header: what one of
+// trusted_proxies has said there, who a client's certificate is for that tls.client_ca has signed, or whose a token of the agent's own is.
+// What anybody else says there is taken out.
+type UserHeader struct {
+	// Name [name] is that of the header. Required.
+	Name string
 	// Sites [sites] are other sites whose agents are believed likewise: theirs can make requests here in anybody's name. Default none.
 	Sites []engine.SiteName
 }

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -27,10 +28,9 @@ func (r *configReader) accepted(v strictyaml.Value) []accept.Rule {
 		}
 		rule.Acts = choices(m.Optional("operations"), engine.Acts)
 		rule.Scopes = choices(m.Optional("scopes"), engine.Collaborations)
-		if as := m.Optional("as"); as.Present() && as.Text() == "user" {
-			as.Problem(`operations of other sites run as the agent's account: "user" is %s`, notYet)
-		} else if as.Present() {
-			as.Choice("agent")
+		if as := m.Optional("as"); as.Present() {
+			rule.As = engine.As(as.Choice(string(engine.AsAgent), string(engine.AsUser)))
+			r.config.places.as = append(r.config.places.as, asAt{rule.As, rule.Kinds, placeOf(as)})
 		}
 		m.Done()
 		rules = append(rules, rule)
@@ -80,6 +80,33 @@ func choices[T ~string](v strictyaml.Value, of []T) []T {
 type kindAt struct {
 	accept.Kind
 	at place
+}
+
+// asAt is with whose rights a rule has something done to some kinds, and where it says so.
+type asAt struct {
+	as    engine.As
+	kinds []accept.Kind
+	at    place
+}
+
+// checkActing looks for rules that have something done with the rights of users by applications that nobody can ask for that.
+func checkActing(c Config, catalog *glue.Catalog, note func(at place, format string, args ...any)) {
+	for _, rule := range c.places.as {
+		if rule.as != engine.AsUser {
+			continue
+		}
+		for _, name := range slices.Sorted(maps.Keys(catalog.Services)) {
+			of := rule.kinds == nil || slices.ContainsFunc(rule.kinds, func(k accept.Kind) bool { return k.Service == accept.Any || k.Service == string(name) })
+			switch {
+			case !of || catalog.Services[name].Glue == glue.GlueKubernetes || c.Services[name].UserHeader != nil:
+			case catalog.Services[name].Glue == glue.GlueOpenStack:
+				note(rule.at, `the service %s asks Keystone who its caller is, and Keystone gives nobody a user's rights without that user's password, token or trust: `+
+					`"as: user" cannot be had for it; say in "operations" what others may do, or leave it out of "kinds"`, name)
+			default:
+				note(rule.at, `the service %s cannot be told for whom something is done: give it "user_header", or leave it out of the rule's "kinds"`, name)
+			}
+		}
+	}
 }
 
 // checkAccepted looks for kinds in rules that the catalog has not: such a rule would be for nothing. Of services that tell their kinds

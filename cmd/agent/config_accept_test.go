@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -19,7 +20,7 @@ accept:
 `)
 	want := []accept.Rule{
 		{From: "paris", Kinds: []accept.Kind{{Service: "images", Name: "image"}, {Service: "images", Name: "*"}}, Acts: []engine.Act{engine.ActRead, engine.ActCreate},
-			Scopes: []engine.Collaboration{engine.Sharing, engine.Cross}},
+			Scopes: []engine.Collaboration{engine.Sharing, engine.Cross}, As: engine.AsAgent},
 		{From: "south", Acts: []engine.Act{}},
 		{From: "*", Kinds: []accept.Kind{{Service: "*", Name: "*"}}},
 	}
@@ -39,7 +40,7 @@ func TestConfigOfWhatIsAcceptedWrongly(t *testing.T) {
 	_, _, err := loadText(t, smallest+`
 accept:
 - {kinds: [image]}
-- {from: paris, operations: [write, read, read], scopes: [shared], as: user}
+- {from: paris, operations: [write, read, read], scopes: [shared]}
 - {from: paris, form: south, as: root}
 - all
 `)
@@ -47,7 +48,7 @@ accept:
 		t.Fatal("it is taken")
 	}
 	for _, want := range []string{`"from"`, `expected SERVICE/KIND`, `found "write"`, `"read" is listed twice`, `found "shared"`,
-		`"user" is not available in this version`, `"form"`, `found "root"`, ":12:3: expected a mapping"} {
+		`"form"`, `found "root"`, ":12:3: expected a mapping"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("nothing says %q:\n%v", want, err)
 		}
@@ -78,3 +79,34 @@ accept:
 		}
 	}
 }
+
+// TestRightsOfUsersNeedAnApplicationThatTakesThem refuses rules that no application there could follow.
+func TestRightsOfUsersNeedAnApplicationThatTakesThem(t *testing.T) {
+	for _, c := range []struct{ service, rule, glue, want string }{
+		{"", "{from: paris, as: user}", "", `give it "user_header"`},
+		{"", "{from: paris, as: user}", glue.GlueOpenStack, "Keystone gives nobody a user's rights"},
+		{"", "{from: paris, as: user}", glue.GlueKubernetes, ""},
+		{"", `{from: paris, kinds: ["*/image"], as: user}`, "", `give it "user_header"`},
+		{"", "{from: paris, as: agent}", "", ""},
+		{", user_header: {name: X-Remote-User}", "{from: paris, as: user}", "", ""},
+	} {
+		config, _, err := loadText(t, withKeys(c.service)+"accept: ["+c.rule+"]\n")
+		if err != nil {
+			t.Fatal(err)
+		}
+		catalog := &glue.Catalog{Application: "shelf", Services: map[engine.ServiceName]*glue.Service{
+			"images": {Glue: c.glue, Kinds: []*engine.Kind{{Service: "images", Name: "image"}}}}}
+		checkActing(config, catalog, func(_ place, format string, args ...any) { err = fmt.Errorf(format, args...) })
+		if (err != nil) != (c.want != "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s in front of %q: %v", c.rule, c.glue, err)
+		}
+	}
+	for _, name := range []string{"Authorization", "X-Forwarded-User", "no name"} {
+		if _, _, err := loadText(t, withKeys(fmt.Sprintf(", user_header: {name: %q}", name))); err == nil {
+			t.Errorf("%s is taken", name)
+		}
+	}
+}
+
+// withKeys is the smallest configuration with more keys for its service.
+func withKeys(keys string) string { return strings.Replace(smallest, `9801"}`, `9801"`+keys+"}", 1) }

@@ -18,6 +18,7 @@ type places struct {
 	// services has the key of each service.
 	services map[engine.ServiceName]place
 	kinds    []kindAt // of accept
+	as       []asAt   // of accept
 }
 
 type place struct{ line, column int }
@@ -50,6 +51,7 @@ func Check(c Config, catalog *glue.Catalog) error {
 		}
 	}
 	checkAccepted(c.places.kinds, catalog, note)
+	checkActing(c, catalog, note)
 	if len(problems) == 0 {
 		return nil
 	}
@@ -63,6 +65,9 @@ func checkKubernetes(s Service, note func(format string, args ...any)) {
 	}
 	if s.Credentials == nil {
 		note(`the agent needs an account of its own in the cluster: give the service "credentials"`)
+	}
+	if s.UserHeader != nil {
+		note(`"user_header" is not for services of Kubernetes: give it "front_proxy"`)
 	}
 	if s.UpstreamTLS != nil && s.UpstreamTLS.Cert != "" {
 		note(`with a certificate in "upstream_tls" the cluster would take every client for the agent: give the agent a token in "credentials", and clients that show certificates "front_proxy"`)

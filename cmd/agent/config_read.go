@@ -2,6 +2,7 @@ package agent
 
 import (
 	"log/slog"
+	"net/http"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"golang.org/x/net/http/httpguts"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/glue"
 	"github.com/skerry/skerry/glue/strictyaml"
 	"github.com/skerry/skerry/web/meter"
 )
@@ -278,6 +280,9 @@ func (r *configReader) service(name string, v strictyaml.Value) Service {
 	if v := m.Optional("front_proxy"); v.Present() {
 		s.FrontProxy = r.frontProxy(v)
 	}
+	if v := m.Optional("user_header"); v.Present() {
+		s.UserHeader = readUserHeader(v)
+	}
 	if v := m.Optional("credentials"); v.Present() {
 		s.Credentials = r.credentials(v)
 	}
@@ -303,6 +308,20 @@ func (r *configReader) frontProxy(v strictyaml.Value) *FrontProxy {
 		f.Sites = append(f.Sites, readSite(e))
 	}
 	return f
+}
+
+func readUserHeader(v strictyaml.Value) *UserHeader {
+	m := v.Mapping("header that says who asks")
+	defer m.Done()
+	name := m.Required("name")
+	h := &UserHeader{Name: http.CanonicalHeaderKey(name.Text())}
+	if h.Name != "" && (!httpguts.ValidHeaderFieldName(h.Name) || glue.Common(h.Name)) {
+		name.Problem("%q is no name of a header that says who asks and nothing else, such as X-Remote-User", h.Name)
+	}
+	for _, e := range m.Optional("sites").Sequence() {
+		h.Sites = append(h.Sites, readSite(e))
+	}
+	return h
 }
 
 func (r *configReader) credentials(v strictyaml.Value) *Credentials {

@@ -11,11 +11,14 @@ import (
 
 // believes says whose word counts for who makes a request to a service.
 func (a *Agent) believes(name engine.ServiceName) intercept.Believes {
-	f := a.cfg.Services[name].FrontProxy
-	if f == nil {
-		return intercept.Believes{}
+	s := a.cfg.Services[name]
+	switch {
+	case s.FrontProxy != nil:
+		return intercept.Believes{Certificates: true, Token: a.tokenOf, Sites: s.FrontProxy.Sites}
+	case s.UserHeader != nil:
+		return intercept.Believes{Certificates: s.TLS != nil && s.TLS.ClientCA != "", Token: a.tokenOf, Proxies: len(s.TrustedProxies) > 0, Sites: s.UserHeader.Sites}
 	}
-	return intercept.Believes{Certificates: true, Token: a.tokenOf, Sites: f.Sites}
+	return intercept.Believes{}
 }
 
 // ownPrefix is before the names of accounts and roles of the agent, so that none is by chance one of the application's.

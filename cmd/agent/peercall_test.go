@@ -31,6 +31,7 @@ type shelf struct {
 	things map[string]map[string]any
 	last   int
 	asked  []http.Header
+	denied string // the user who may not change anything
 }
 
 func (s *shelf) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -46,6 +47,8 @@ func (s *shelf) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	thing := s.things[id]
 	switch {
+	case s.denied != "" && r.Header.Get("X-Remote-User") == s.denied && r.Method != http.MethodGet:
+		w.WriteHeader(http.StatusForbidden)
 	case r.URL.Path == "/about", file:
 		_, _ = io.WriteString(w, `{"content":true}`)
 	case path == r.URL.Path, id != "" && thing == nil:
@@ -109,6 +112,12 @@ func startSite(t *testing.T, name, more string) (*Agent, *shelf) {
 // startIn runs one in a folder of its own, with further keys in its configuration, until it is stopped or the test ends.
 func startIn(t *testing.T, folder, name string, application *shelf, more, keys string) (a *Agent, stop func()) {
 	t.Helper()
+	return startWith(t, folder, name, application, more, "", keys)
+}
+
+// startWith has more keys for the service.
+func startWith(t *testing.T, folder, name string, application *shelf, more, service, keys string) (a *Agent, stop func()) {
+	t.Helper()
 	upstream := httptest.NewServer(application)
 	t.Cleanup(upstream.Close)
 	files := map[string]string{"app.yaml": things, "token": "agent", "skerry.yaml": fmt.Sprintf(`
@@ -117,9 +126,9 @@ data_dir: ./data
 application: ./app.yaml
 api: {listen: "127.0.0.1:0"}
 mesh: {listen: [/ip4/127.0.0.1/tcp/0]%s}
-services: {shelf: {listen: "127.0.0.1:0", upstream: %q, credentials: {token_file: token}}}
+services: {shelf: {listen: "127.0.0.1:0", upstream: %q, credentials: {token_file: token}%s}}
 %s
-`, name, more, upstream.URL, keys)}
+`, name, more, upstream.URL, service, keys)}
 	for name, content := range files {
 		if err := os.WriteFile(filepath.Join(folder, name), []byte(content), 0o600); err != nil {
 			t.Fatal(err)

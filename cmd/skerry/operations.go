@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -46,6 +47,7 @@ type outcome struct {
 	Attempts int       `json:"attempts"`
 	Error    string    `json:"error"`
 	Fetched  int64     `json:"fetched"`
+	As       string    `json:"as"`
 	Tries    []struct {
 		At     time.Time `json:"at"`
 		Status int       `json:"status"`
@@ -189,6 +191,14 @@ func showOperation(p *program, b json.RawMessage) error {
 		}
 	}
 	t.print(rows)
+	for _, name := range slices.Sorted(maps.Keys(o.Sites)) {
+		switch o.Sites[name].As {
+		case "agent":
+			fmt.Fprintf(p.out, "\n%s asks its application for it with its agent's account\n", name)
+		case "user":
+			fmt.Fprintf(p.out, "\n%s asks its application for it with the rights of %s there\n", name, cmp.Or(o.User, "who asked"))
+		}
+	}
 	if len(tries) > 0 {
 		fmt.Fprintln(p.out)
 		each := table{out: p.out, width: p.width, columns: []column{{"SITE", 0, 0}, {"ATTEMPT", 0, 0}, {"AGE", 0, 0}, {"STATUS", 0, 0}, {"ERROR", 6, 0}}}

@@ -1,6 +1,7 @@
 package accept
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,6 +19,8 @@ type Rule struct {
 	Kinds  []Kind
 	Acts   []engine.Act
 	Scopes []engine.Collaboration
+	// As says with whose rights what they do runs here; empty: with the agent's.
+	As engine.As
 }
 
 // Kind names a kind of a service. Each may be Any.
@@ -51,10 +54,10 @@ type Judge struct {
 func (j *Judge) Accepts(w engine.Wish) engine.Acceptance {
 	self := j.Sites.Name(j.Sites.Self())
 	if w.From == j.Sites.Self() {
-		return engine.Acceptance{Accepted: true, Reason: "it is its own"}
+		return engine.Acceptance{Accepted: true, As: engine.AsAgent, Reason: "it is its own"}
 	}
 	if j.Rules == nil {
-		return engine.Acceptance{Accepted: true, Reason: fmt.Sprintf("%s has no rules in accept: members may do what its catalog describes", self)}
+		return engine.Acceptance{Accepted: true, As: engine.AsAgent, Reason: fmt.Sprintf("%s has no rules in accept: members may do what its catalog describes", self)}
 	}
 	if !j.Sites.WasAdmitted(w.From) {
 		return engine.Acceptance{Reason: fmt.Sprintf("%s does not accept %s: it has not heard of %s yet, and goes by who asks", self, say(w), j.Sites.Name(w.From))}
@@ -64,7 +67,7 @@ func (j *Judge) Accepts(w engine.Wish) engine.Acceptance {
 		if !r.from(j.Sites, w.From) || !r.kind(w) {
 			continue
 		}
-		a := engine.Acceptance{Accepted: r.lets(w), Rule: n + 1}
+		a := engine.Acceptance{Accepted: r.lets(w), Rule: n + 1, As: cmp.Or(r.As, engine.AsAgent)}
 		if a.Accepted {
 			a.Reason = fmt.Sprintf("accept, rule %d (%s)", a.Rule, r)
 		} else {
@@ -116,6 +119,9 @@ func (r Rule) String() string {
 	}
 	if r.Scopes != nil {
 		text += ", scopes " + list(r.Scopes)
+	}
+	if r.As != "" {
+		text += ", as " + string(r.As)
 	}
 	return text
 }

@@ -108,9 +108,9 @@ func (b *Beside) Awaits(ctx context.Context, k *engine.Kind, key engine.Resource
 }
 
 // Copy copies what belongs to a resource beside its representation from the first of some sites that gives it, and returns what was
-// settled there. Holds compares a part of it with bytes that are known.
-func (b *Beside) Copy(ctx context.Context, k *engine.Kind, key engine.ResourceID, local engine.LocalID, from []engine.SiteID) (engine.Vector, error) {
-	return b.copier.copy(ctx, k, key, local, from)
+// settled there. To names the object, and with whose rights it is written. Holds compares a part of it with bytes that are known.
+func (b *Beside) Copy(ctx context.Context, to engine.Call, key engine.ResourceID, from []engine.SiteID) (engine.Vector, error) {
+	return b.copier.copy(ctx, to, key, from)
 }
 
 // Holds reports whether the application holds bytes that are known at a part of the content.

@@ -133,7 +133,7 @@ func (r *relations) destroy(owner, target *engine.ResourceRow, ended *engine.Ope
 	within, _ := k.Split(string(target.ID))
 	id := target.Document
 	r.tell(id, &replica.Ask{Operation: engine.OperationID(r.newID()),
-		Request: engine.Request{Kind: k, Type: engine.TypeDelete, Method: http.MethodDelete, Path: k.Item, Target: string(target.ID), Within: within, User: ended.User},
+		Request: engine.Request{Kind: k, Type: engine.TypeDelete, Method: http.MethodDelete, Path: k.Item, Target: string(target.ID), Within: within, User: ended.User, Asker: ended.Asker},
 		Done: func(g replica.Given) {
 			err, a := g.Err, g.Answer
 			if err == nil && a.Status >= 300 && a.Status != http.StatusNotFound && a.Status != http.StatusGone {

@@ -34,10 +34,10 @@ type copier struct {
 
 // copy copies all parts of the content from the first of some sites that gives it, and returns what was settled there before the first
 // part was read. A *engine.Refusal says that it cannot be done, whatever is tried.
-func (c *copier) copy(ctx context.Context, k *engine.Kind, key engine.ResourceID, local engine.LocalID, from []engine.SiteID) (engine.Vector, error) {
+func (c *copier) copy(ctx context.Context, to engine.Call, key engine.ResourceID, from []engine.SiteID) (engine.Vector, error) {
 	last := errors.New("copy the content: no site that has it can be reached")
 	for _, site := range from {
-		settled, err := c.copyFrom(ctx, k, key, local, site)
+		settled, err := c.copyFrom(ctx, to, key, site)
 		if err == nil {
 			return settled, nil
 		}
@@ -50,9 +50,9 @@ func (c *copier) copy(ctx context.Context, k *engine.Kind, key engine.ResourceID
 	return nil, last
 }
 
-func (c *copier) copyFrom(ctx context.Context, k *engine.Kind, key engine.ResourceID, local engine.LocalID, from engine.SiteID) (settled engine.Vector, err error) {
-	for i := range k.Content {
-		there, err := c.copyPart(ctx, k, key, local, from, &k.Content[i])
+func (c *copier) copyFrom(ctx context.Context, to engine.Call, key engine.ResourceID, from engine.SiteID) (settled engine.Vector, err error) {
+	for i := range to.Kind.Content {
+		there, err := c.copyPart(ctx, to, key, from, &to.Kind.Content[i])
 		if err != nil {
 			return nil, err
 		}
@@ -63,7 +63,8 @@ func (c *copier) copyFrom(ctx context.Context, k *engine.Kind, key engine.Resour
 	return settled, nil
 }
 
-func (c *copier) copyPart(ctx context.Context, k *engine.Kind, key engine.ResourceID, local engine.LocalID, from engine.SiteID, part *engine.Content) (there engine.Vector, err error) {
+func (c *copier) copyPart(ctx context.Context, to engine.Call, key engine.ResourceID, from engine.SiteID, part *engine.Content) (there engine.Vector, err error) {
+	k, local := to.Kind, to.Local
 	a, there, err := c.ask(ctx, k, key, from, part)
 	if err != nil || none(a) { // it has none
 		return there, err
@@ -76,7 +77,7 @@ func (c *copier) copyPart(ctx context.Context, k *engine.Kind, key engine.Resour
 		}
 	}
 	content := &bounded{Reader: a.Content, left: c.maxBlob}
-	reply, err := c.app.Do(ctx, engine.Call{Kind: k, Method: part.Method, Path: part.Write, Local: local, Header: header, Content: content, Length: a.Length})
+	reply, err := c.app.Do(ctx, engine.Call{Kind: k, Method: part.Method, Path: part.Write, Local: local, Header: header, Content: content, Length: a.Length, As: to.As})
 	switch {
 	case content.left < 0:
 		return there, &engine.Refusal{Status: http.StatusRequestEntityTooLarge, Type: "too-large", Detail: fmt.Sprintf(

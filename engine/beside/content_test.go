@@ -116,7 +116,7 @@ func TestContentIsCopied(t *testing.T) {
 		}
 		served := 0
 		copies := &copier{app: &c.app, others: c.others, name: siteName, served: func(*engine.Kind, engine.Reply, error) { served++ }, timeout: time.Second, maxBlob: c.maxBlob}
-		settled, err := copies.copy(t.Context(), &kind, "img", "local", []engine.SiteID{"b", "c"})
+		settled, err := copies.copy(t.Context(), engine.Call{Kind: &kind, Local: "local", As: &engine.Asker{User: "alice"}}, "img", []engine.SiteID{"b", "c"})
 		if settled["b"] != c.settled || c.app.file != c.file {
 			t.Errorf("%s: settled %v, the application has %q, err %v", name, settled, c.app.file, err)
 		}
@@ -124,7 +124,7 @@ func TestContentIsCopied(t *testing.T) {
 		if (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) || errors.As(err, &refused) != c.forGood {
 			t.Errorf("%s: %v, want %q, for good: %t", name, err, c.err, c.forGood)
 		}
-		if w := c.app.wrote; w.Method != "" && (w.Local != "local" || len(w.Header) != 1 || w.Header["Content-Type"] != "application/x-image" || served == 0) {
+		if w := c.app.wrote; w.Method != "" && (w.Local != "local" || w.As == nil || w.As.User != "alice" || len(w.Header) != 1 || w.Header["Content-Type"] != "application/x-image" || served == 0) {
 			t.Errorf("%s: wrote %+v, the service was heard of %d times", name, w, served)
 		}
 	}

@@ -73,7 +73,7 @@ const maxTries = 10
 func (e *errand) operation(self engine.SiteID) *engine.Operation {
 	r := e.Request
 	o := &engine.Operation{ID: r.Operation, Type: r.Type, Method: r.Method, Path: r.Path, Query: r.Query, Header: r.Header, Body: r.Body,
-		Blob: e.Blob, User: r.User, Scope: r.Scope, Origin: self}
+		Blob: e.Blob, User: r.User, Asker: r.Asker, Scope: r.Scope, Origin: self}
 	if e.Makes != nil {
 		o.Type = engine.TypeCreate
 	}

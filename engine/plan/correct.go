@@ -49,7 +49,7 @@ func folds(o *engine.Operation) bool {
 // foldable returns those at the beginning of rest that one request can bring about together.
 func foldable(s Standing, rest []*engine.Operation, counts func(*engine.Operation) bool) []*engine.Operation {
 	for n, o := range rest {
-		if !folds(o) || o.Type == engine.TypeDelete && n > 0 || s.Blocked(o) || o.Type != engine.TypeDelete && !counts(o) {
+		if !folds(o) || o.Type == engine.TypeDelete && n > 0 || s.Blocked(o) || !s.together(rest[0], o) || o.Type != engine.TypeDelete && !counts(o) {
 			return rest[:n]
 		}
 	}

@@ -76,6 +76,7 @@ func (d *desk) standing() Standing {
 		Gone:     d.shows == nil,
 		Ran:      func(o *Operation) bool { return d.late[o.ID] },
 		Executed: func(f engine.Fact) bool { return d.facts[f] },
+		Alike:    func(a, b *Operation) bool { return a.Asker.Same(b.Asker) },
 	}
 }
 
@@ -98,7 +99,7 @@ func (d *desk) issue(t failer, typ engine.Type, path, body string, clock int64) 
 		t.Fatal(err)
 	}
 	o := &Operation{ID: OperationID(fmt.Sprintf("%s-%d", d.site, d.issued)), Type: typ, Path: path, Body: []byte(body), Edit: edit,
-		Line: engine.Line(d.site), Origin: d.site, Number: d.issued + 1, Time: clock, Seen: Vector{}}
+		Line: engine.Line(d.site), Origin: d.site, Number: d.issued + 1, Time: clock, Seen: Vector{}, Asker: &engine.Asker{User: []string{"alice", "bob"}[d.issued%2]}}
 	if typ == engine.TypeAction {
 		o.Method = "POST"
 	}
@@ -279,6 +280,7 @@ func (d *desk) catchUp(t failer) {
 // do does one step, and notes what came of it as a site does.
 func (d *desk) do(t failer, step Step) {
 	t.Helper()
+	d.rightful(t, step)
 	switch step.Kind {
 	case StepHold:
 		if step.Reason != HoldMixed {
@@ -322,6 +324,17 @@ func (d *desk) do(t failer, step Step) {
 	}
 	for _, o := range step.Voided {
 		d.void[o.ID] = true
+	}
+}
+
+// rightful expects of a step that asks for something that one user has asked for all of it.
+func (d *desk) rightful(t failer, step Step) {
+	t.Helper()
+	asks := step.Kind == StepRun || step.Kind == StepCorrect || step.Kind == StepMake
+	for _, o := range step.Operations {
+		if asks && (!o.Asker.Same(step.Operations[0].Asker) || step.Make != nil && !o.Asker.Same(step.Make.Asker)) {
+			t.Fatalf("%s: one request does what several users have asked for: %s", d.site, ids(step.Operations))
+		}
 	}
 }
 

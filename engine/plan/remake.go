@@ -42,7 +42,7 @@ func bringAbout(h *merge.History, s Standing, rest []*engine.Operation, counts f
 // together.
 func kept(h *merge.History, s Standing, rest []*engine.Operation, counts func(*engine.Operation) bool) []*engine.Operation {
 	for n, o := range rest {
-		if !h.Base().Reduces(o) || o.Edit == nil || o.Type == engine.TypeAbsolute || !counts(o) || s.Blocked(o) {
+		if !h.Base().Reduces(o) || o.Edit == nil || o.Type == engine.TypeAbsolute || !counts(o) || s.Blocked(o) || !s.together(rest[0], o) {
 			return rest[:n]
 		}
 	}
@@ -60,6 +60,8 @@ func remake(h *merge.History, s Standing, rest, taken []*engine.Operation) Step 
 		return hold("", rest[:min(1, len(rest))]...)
 	case s.Blocked(create):
 		return hold("", create)
+	case len(taken) > 0 && !s.together(create, taken[0]): // it is made first, with other rights
+		return remake(h, s, rest, nil)
 	}
 	for _, o := range counting {
 		if o.Type == engine.TypeAction && o.Edit == nil && !s.Lossy {

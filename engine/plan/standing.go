@@ -45,9 +45,15 @@ type Standing struct {
 	Yields bool
 	// Undo are operations that do not count any more, whoever they are known to, and that the application may show. They are in no history.
 	Undo []*engine.Operation
+	// Alike reports whether one request may do two operations together: both are done with the rights of the same user, or of the agent.
+	// Nil: it may.
+	Alike func(a, b *engine.Operation) bool
 	// Dropped says that it is gone because a person has decided against it: it is not made anew.
 	Dropped bool
 }
+
+// together reports whether one request may do both.
+func (s Standing) together(a, b *engine.Operation) bool { return s.Alike == nil || s.Alike(a, b) }
 
 // is asks a function that may be nil.
 func is(f func(*engine.Operation) bool, o *engine.Operation) bool { return f != nil && f(o) }

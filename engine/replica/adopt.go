@@ -5,6 +5,7 @@ import (
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/plan"
+	"github.com/skerry/skerry/engine/view"
 )
 
 // adopt brings an object that is there to what a create sets, and takes it as the replica: a person has said so.
@@ -18,6 +19,9 @@ type adopt struct {
 
 func (t *adopt) begin(r *work) bool {
 	t.sends = false
+	if holdsUnknown(r, t.o) {
+		return true
+	}
 	return r.call(r.readCall(t.local))
 }
 
@@ -45,6 +49,7 @@ func (t *adopt) answer(r *work, in *Answered) bool {
 	}
 	t.sends = true
 	t.tries++
+	call.As, _ = view.WithRightsOf(r.View, t.o)
 	return r.call(&Call{Kind: CallSend, Present: true, Call: call})
 }
 

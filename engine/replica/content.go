@@ -28,7 +28,11 @@ func (t *content) begin(r *work) bool {
 		r.tryAgain(joined, engine.Reply{}, errors.New("copy the content: no site that has it can be reached"))
 		return true
 	}
-	return r.call(&Call{Kind: CallCopy, Call: engine.Call{Kind: r.Kind, Local: r.Mine.Local}, From: from, Key: r.About.Key})
+	if holdsUnknown(r, joined) {
+		return true
+	}
+	who, _ := view.WithRightsOf(r.View, joined)
+	return r.call(&Call{Kind: CallCopy, Call: engine.Call{Kind: r.Kind, Local: r.Mine.Local, As: who}, From: from, Key: r.About.Key})
 }
 
 func (t *content) answer(r *work, in *Answered) bool {

@@ -20,6 +20,9 @@ type correct struct {
 }
 
 func (t *correct) begin(r *work) bool {
+	if !t.step.Void && holdsUnknown(r, t.operation) {
+		return true
+	}
 	t.read = true
 	return r.call(r.readCall(r.Mine.Local))
 }
@@ -86,6 +89,9 @@ func (t *correct) see(r *work, in *Answered) bool {
 	r.Doubt(step.Operations...)
 	t.read, t.shown = false, shown
 	t.tries++
+	if !step.Void { // what counts for nothing is taken back by this site itself
+		call.As, _ = view.WithRightsOf(r.View, t.operation)
+	}
 	return r.call(&Call{Kind: CallSend, Present: true, Call: call})
 }
 

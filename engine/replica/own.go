@@ -115,7 +115,7 @@ func (t *own) prepare(r *work) bool {
 		return t.refuse(r, t.noObject(r))
 	}
 	op := engine.Operation{ID: a.Operation, Type: q.Type, Method: q.Method, Path: q.Path, Query: q.Query, Header: q.Header, Body: q.Body,
-		Blob: a.Blob, User: q.User, Scope: q.Scope, Line: r.Line, Origin: r.Self, Epoch: r.Current().Number}
+		Blob: a.Blob, User: q.User, Asker: q.Asker, Scope: q.Scope, Line: r.Line, Origin: r.Self, Epoch: r.Current().Number}
 	if a.Blob != nil { // what is to be looked into stays with the request
 		op.Body = nil
 	}
@@ -467,7 +467,7 @@ func (r *work) grow(f *flight.Flight, o *engine.Operation) *engine.Operation {
 	if len(add) == 0 {
 		return nil
 	}
-	p := &engine.Operation{ID: f.Placing, Type: engine.TypePlace, Place: &engine.PlacementChange{Add: add, Forced: f.Forced}, User: o.User, Scope: o.Scope}
+	p := &engine.Operation{ID: f.Placing, Type: engine.TypePlace, Place: &engine.PlacementChange{Add: add, Forced: f.Forced}, User: o.User, Asker: o.Asker, Scope: o.Scope}
 	issue.Stamp(r.View, p)
 	o.Time = max(o.Time, p.Time+1)
 	return p

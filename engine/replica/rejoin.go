@@ -190,8 +190,13 @@ func (t *rejoin) answer(r *work, in *Answered) bool {
 	case t.remnant.Late && r.Part(r.Self) != view.PartMember: // it was removed meanwhile: the object stays as it is
 		return t.joined(r, t.local)
 	case !exists:
+		call := r.sendCall(&engine.Operation{Type: engine.TypeDelete, Method: "DELETE", Path: r.Kind.Item}, t.local, "", nil)
+		var one bool
+		if call.Call.As, one = view.WithRightsOfAll(r.View); !one {
+			return t.ask(r, severalAsked)
+		}
 		t.sent, t.deletes = true, true
-		return r.call(r.sendCall(&engine.Operation{Type: engine.TypeDelete, Method: "DELETE", Path: r.Kind.Item}, t.local, "", nil))
+		return r.call(call)
 	}
 	fold := r.History.Fold(merge.Everything)
 	edit := tree.Missing(r.Kind, r.History.Nothing().Difference(fold), in.Presented.Body)
@@ -201,6 +206,10 @@ func (t *rejoin) answer(r *work, in *Answered) bool {
 	call, err := plan.Correction(r.Kind, r.History.MergeType(), edit, in.Presented, t.local)
 	if err != nil {
 		return t.joined(r, t.local)
+	}
+	var one bool
+	if call.As, one = view.WithRightsOfAll(r.View); !one {
+		return t.ask(r, severalAsked)
 	}
 	t.sent = true
 	return r.call(&Call{Kind: CallSend, Present: true, Call: call})
@@ -238,10 +247,18 @@ func (t *rejoin) corrected(r *work, in *Answered) bool {
 	default:
 		return t.later(r)
 	}
+	return t.ask(r, engine.Outcome{Status: in.Reply.Status, Error: "the application refuses what the others show: " + plan.Tell(in.Reply, nil)})
+}
+
+// severalAsked is said where the object is not brought to what the others show, since no user may do all of it.
+var severalAsked = engine.Outcome{Error: "what the others show is not what one user has asked for, with whose rights it is to be done here"}
+
+// ask ends it with a question to a person: the object stays as it is.
+func (t *rejoin) ask(r *work, out engine.Outcome) bool {
 	t.joined(r, t.local)
 	if born := r.History.Born(merge.Any); born != nil {
-		r.Became(born.ID, engine.Outcome{State: engine.StateRejected, Status: in.Reply.Status, Cause: engine.ConflictRejoined,
-			Error: "the disk of this site was set back, and the application refuses what the others show: " + plan.Tell(in.Reply, nil)})
+		out.State, out.Cause, out.Error = engine.StateRejected, engine.ConflictRejoined, "the disk of this site was set back, and "+out.Error
+		r.Became(born.ID, out)
 	}
 	return true
 }

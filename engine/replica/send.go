@@ -43,6 +43,9 @@ const (
 func (t *send) begin(r *work) bool {
 	t.o = t.step.Sends()
 	o, k := t.o, r.Kind
+	if holdsUnknown(r, o) {
+		return true
+	}
 	t.local = r.Mine.Local
 	if t.step.Kind == plan.StepMake {
 		t.local = ""
@@ -83,6 +86,18 @@ func (t *send) begin(r *work) bool {
 		return t.lookFor(r)
 	}
 	return t.dispatch(r)
+}
+
+// holdsUnknown holds an operation that is to be done with the rights of who asked, where nobody knows who did, and the rules have been others
+// when it was taken in.
+func holdsUnknown(r *work, o *engine.Operation) bool {
+	who, as := view.WithRightsOf(r.View, o)
+	if who != nil || as == engine.AsAgent {
+		return false
+	}
+	r.fail(o, engine.Outcome{State: engine.StateRejected, Blocks: true, Cause: engine.ConflictNotAccepted,
+		Error: fmt.Sprintf("%s does this with the rights of who asked, and nobody knows who did", r.Name(r.Self))})
+	return true
 }
 
 // declare has it on disk that the request goes out; looking: if nothing is there.
@@ -131,7 +146,9 @@ func (t *send) dispatch(r *work) bool {
 		at = r.env.Addressed(k, "", container)
 	}
 	t.phase = sendSends
-	return r.call(r.sendCall(o, at, t.key, nil))
+	call := r.sendCall(o, at, t.key, nil)
+	call.Call.As, _ = view.WithRightsOf(r.View, o)
+	return r.call(call)
 }
 
 // sendCall sends an operation to the application.

@@ -69,6 +69,9 @@ func OperationStatus(v *view.View, s engine.SiteID, o *engine.Operation) engine.
 	if a := v.Mine.Tries[o.ID]; s == v.Self && a != nil {
 		tell(a, &st)
 	}
+	if s == v.Self && o.Origin != s && o.Type != engine.TypePlace {
+		_, st.As = view.WithRightsOf(v, o)
+	}
 	return st
 }
 

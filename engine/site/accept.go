@@ -9,31 +9,29 @@ import (
 )
 
 // Accepts implements replica.Env.
-func (e env) Accepts(k *engine.Kind, c engine.Collaboration) view.Refuses {
+func (e env) Accepts(k *engine.Kind, c engine.Collaboration) view.Rules {
 	if a := e.w.s.cfg.Accept; a != nil && a.Restricts() {
-		return func(from engine.SiteID, act engine.Act) string { return refusal(a, from, k.Service, k.Name, act, c) }
+		return func(from engine.SiteID, act engine.Act) engine.Acceptance {
+			return a.Accepts(engine.Wish{From: from, Service: k.Service, Kind: k.Name, Act: act, Scope: c})
+		}
 	}
 	return nil
 }
 
-// refusal says why this site does not accept something; empty: it does.
-func refusal(a Accept, from engine.SiteID, service engine.ServiceName, kind engine.KindName, act engine.Act, c engine.Collaboration) string {
-	if v := a.Accepts(engine.Wish{From: from, Service: service, Kind: kind, Act: act, Scope: c}); !v.Accepted {
-		return v.Reason
-	}
-	return ""
-}
-
-// acceptsCheckpoint reports, as an error, that who has sent a checkpoint may not have this site make a resource: what a checkpoint holds
-// nobody but its sender has signed.
+// acceptsCheckpoint reports, as an error, that who has sent a checkpoint may not have this site make a resource, or may in the name of those
+// who have asked only: what a checkpoint holds nobody but its sender has signed.
 func acceptsCheckpoint(s *Site, from engine.SiteID, id engine.DocumentID, of engine.About) error {
 	if s.cfg.Accept == nil || !s.cfg.Accept.Restricts() {
 		return nil
 	}
-	if why := refusal(s.cfg.Accept, from, of.Service, of.Kind, engine.ActCreate, of.Collaboration); why != "" {
-		return fmt.Errorf("document %s: a checkpoint: %w: %s", id, engine.ErrUnknown, why)
+	v := s.cfg.Accept.Accepts(engine.Wish{From: from, Service: of.Service, Kind: of.Kind, Act: engine.ActCreate, Scope: of.Collaboration})
+	if v.Accepted && v.As != engine.AsUser {
+		return nil
 	}
-	return nil
+	if v.Accepted {
+		v.Reason = "it does not prove who has asked for what: " + v.Reason
+	}
+	return fmt.Errorf("document %s: a checkpoint: %w: %s", id, engine.ErrUnknown, v.Reason)
 }
 
 // judgeAnew has what is not accepted here judged again, after the mesh has other names or zones.

@@ -109,7 +109,7 @@ func (c *calls) make(call *replica.Call) (in *replica.Answered) {
 		same, err := c.s.beside.Holds(ctx, call.Call.Kind, call.Call.Local, *call.Content, call.Want)
 		return &replica.Answered{Same: same, Err: err}
 	case replica.CallCopy:
-		settled, err := c.s.beside.Copy(ctx, call.Call.Kind, call.Key, call.Call.Local, call.From)
+		settled, err := c.s.beside.Copy(ctx, call.Call, call.Key, call.From)
 		return &replica.Answered{Settled: settled, Err: err}
 	}
 	return &replica.Answered{Err: fmt.Errorf("call of kind %d", call.Kind)}

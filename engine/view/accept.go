@@ -1,15 +1,20 @@
 package view
 
-import "github.com/skerry/skerry/engine"
+import (
+	"fmt"
 
-// Refuses says why this site does not let another one do something to resources of a kind; empty: it does.
-type Refuses func(from engine.SiteID, act engine.Act) string
+	"github.com/skerry/skerry/engine"
+)
+
+// Rules say whether this site lets another one do something to resources of a kind, and with whose rights.
+type Rules func(from engine.SiteID, act engine.Act) engine.Acceptance
 
 // Judge holds the operations of other sites that this site does not accept, as its rules are now: they wait for a person here, or for other
 // rules, and are never sent to the application. It lets those go on that it accepts by now. Sent reports whether an operation is on its way
-// to the application already. Refuses is nil where everything is accepted.
-func Judge(v *View, refuses Refuses, sent func(engine.OperationID) bool) {
-	if refuses == nil && len(v.Mine.Outcomes) == 0 {
+// to the application already. Rules are nil where everything is accepted, as the agent.
+func Judge(v *View, rules Rules, sent func(engine.OperationID) bool) {
+	v.rules = rules
+	if rules == nil && len(v.Mine.Outcomes) == 0 {
 		return
 	}
 	for _, o := range v.History.Ordered() {
@@ -19,8 +24,8 @@ func Judge(v *View, refuses Refuses, sent func(engine.OperationID) bool) {
 			continue
 		}
 		why := ""
-		if act := doneBy(v, o); act != "" && refuses != nil && !out.Let {
-			why = refuses(o.Origin, act)
+		if act := doneBy(v, o); act != "" && rules != nil && !out.Let {
+			why = refuses(v, o, act)
 		}
 		switch {
 		case why != "" && (!held || out.Error != why):
@@ -29,6 +34,18 @@ func Judge(v *View, refuses Refuses, sent func(engine.OperationID) bool) {
 			v.Became(o.ID, engine.Outcome{State: engine.StatePending, Again: out.Again})
 		}
 	}
+}
+
+// refuses says why an operation is not accepted; empty: it is.
+func refuses(v *View, o *engine.Operation, act engine.Act) string {
+	a := v.rules(o.Origin, act)
+	if !a.Accepted {
+		return a.Reason
+	}
+	if who, as := WithRightsOf(v, o); as == engine.AsUser && who == nil {
+		return fmt.Sprintf("%s does what %s asks for with the rights of who asked there, and nobody knows who did: %s", v.Name(v.Self), v.Name(o.Origin), a.Reason)
+	}
+	return ""
 }
 
 // doneBy is what an operation of another site would do to this site's application; empty: nothing. A placement makes an object where it adds
@@ -41,4 +58,58 @@ func doneBy(v *View, o *engine.Operation) engine.Act {
 		return ""
 	}
 	return o.Type.Act()
+}
+
+// WithRightsOf tells with whose rights an operation is done here: the agent's, or those of who asked; who is nil for the agent, and where
+// nobody knows. What was there before this site was added is done here for whoever has added it. Without anybody who is known, what a person
+// here has let in is done with the agent's rights, by that person's word.
+func WithRightsOf(v *View, o *engine.Operation) (who *engine.Asker, as engine.As) {
+	if v.rules == nil {
+		return nil, engine.AsAgent
+	}
+	let := v.Mine.Outcomes[o.ID].Let
+	act := o.Type.Act()
+	if by := v.History.Get(v.Me.Joined); by != nil && (by == o || by.Saw(o.Line, o.Number)) {
+		o, act, let = by, engine.ActCreate, let || v.Mine.Outcomes[by.ID].Let
+	}
+	if o.Origin == v.Self || v.rules(o.Origin, act).As != engine.AsUser || o.Asker == nil && let {
+		return nil, engine.AsAgent
+	}
+	return o.Asker, engine.AsUser
+}
+
+// Alike reports whether two operations are done here with the same rights, so that one request may do both.
+func Alike(v *View, a, b *engine.Operation) bool {
+	one, as := WithRightsOf(v, a)
+	other, like := WithRightsOf(v, b)
+	return as == like && one.Same(other)
+}
+
+// WithRightsOfAll tells with whose rights all that is known of the resource is done here; false: no single one's, or those of nobody who is
+// known.
+func WithRightsOfAll(v *View) (who *engine.Asker, one bool) {
+	if v.rules == nil {
+		return nil, true
+	}
+	if base := v.History.Base(); base != nil && base.Count > 0 { // nobody knows who asked for what it stands for
+		for _, s := range v.Correspondents() {
+			if s != v.Self && v.rules(s, engine.ActChange).As == engine.AsUser {
+				return nil, false
+			}
+		}
+	}
+	var first *engine.Operation
+	for _, o := range v.History.Ordered() {
+		if first == nil {
+			first = o
+		}
+		if w, as := WithRightsOf(v, o); !Alike(v, first, o) || w == nil && as == engine.AsUser {
+			return nil, false
+		}
+	}
+	if first == nil {
+		return nil, true
+	}
+	who, _ = WithRightsOf(v, first)
+	return who, true
 }

@@ -41,7 +41,8 @@ type View struct {
 	// Fetches say why operations wait here for their bodies.
 	Fetches map[engine.OperationID]Fetch
 
-	name func(engine.SiteID) engine.SiteName
+	name  func(engine.SiteID) engine.SiteName
+	rules Rules // by which operations were last judged
 }
 
 // Said is what a site has said of its replica in a document.

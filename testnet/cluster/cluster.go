@@ -29,6 +29,13 @@ const Service = "cluster"
 // UserToken is that of a user, who may do everything.
 const UserToken = "token-of-a-user"
 
+// Dora is a user, one of the Tenants, who may do what roles in the cluster say; DoraToken is her token.
+const (
+	Dora      = "dora"
+	Tenants   = "tenants"
+	DoraToken = "token-of-dora"
+)
+
 // Tokens of the agent, the controllers and the nodes, who may do the same.
 const (
 	agentToken       = "token-of-the-agent"
@@ -106,7 +113,7 @@ func (c *Cluster) Furnish() error {
 	}
 	for _, f := range []struct{ path, content string }{
 		{c.CA(), cert}, {c.Key(), key}, {c.AgentToken(), agentToken + "\n"},
-		{c.file("tokens.csv"), UserToken + ",user,1\n" + agentToken + ",skerry,2\n" + controllersToken + ",controllers,3\n" + nodesToken + ",nodes,4\n"},
+		{c.file("tokens.csv"), UserToken + ",user,1\n" + agentToken + ",skerry,2\n" + controllersToken + ",controllers,3\n" + nodesToken + ",nodes,4\n" + DoraToken + "," + Dora + ",5," + Tenants + "\n"},
 		{c.file("policy.jsonl"), policy("user") + policy("skerry") + policy("controllers") + policy("nodes") + policy("system:apiserver") +
 			policyOf(`"group":"`+Developers+`"`) + policyOf(`"group":"skerry:viewer","readonly":true`) +
 			`{"apiVersion":"abac.authorization.kubernetes.io/v1beta1","kind":"Policy","spec":{"user":"` + Carol + `","nonResourcePath":"*","readonly":true}}` + "\n"},

@@ -17,7 +17,7 @@ run "$apiserver" "--etcd-servers=http://127.0.0.1:$etcd" --bind-address=127.0.0.
 	--tls-cert-file=server.pem --tls-private-key-file=server.key --cert-dir=certs \
 	--service-account-issuer=https://kubernetes.default.svc --service-account-key-file=server.pem --service-account-signing-key-file=server.key \
 	--service-cluster-ip-range=10.96.0.0/16 --token-auth-file=tokens.csv $admission $certificates \
-	--endpoint-reconciler-type=none --authorization-mode=ABAC --authorization-policy-file=policy.jsonl
+	--endpoint-reconciler-type=none --authorization-mode=ABAC,RBAC --authorization-policy-file=policy.jsonl
 serving=$!
 others=
 if [ -n "$controllers" ]; then

@@ -114,6 +114,9 @@ func serving() []mutant {
 			{"web/intercept/hear.go", "if n := len(q.Via); n == 0 || q.Via[n-1] != q.From {", "if len(q.Via) == 0 {"},
 		}, "cmd/agent", "TestEveryCallBetweenAgents"},
 		// A member does what the configuration of a site says that it may not.
+		{"what users of other sites ask for is done with the agent's rights", []edit{
+			{"glue/client.go", "if call.As != nil {", "if false && call.As != nil {"},
+		}, "cmd/agent", "TestWithTheRightsOfUsers"},
 		{"what is not accepted is sent", []edit{
 			{"engine/view/accept.go", "case why != \"\" && (!held", "case false && (!held"},
 		}, "testnet/script", "TestScripts/not-accepted"},

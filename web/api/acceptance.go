@@ -21,6 +21,7 @@ import (
 type Acceptance struct {
 	Accepted bool   `json:"accepted"`
 	Rule     int    `json:"rule"` // of accept in the configuration, from 1; 0: none is for it
+	As       string `json:"as"`   // with whose rights the application would be asked for an operation: agent or user
 	Reason   string `json:"reason"`
 }
 
@@ -49,10 +50,11 @@ func (a *API) getAcceptance(c echo.Context) error {
 }
 
 func (a *API) acceptance(w engine.Wish, acts []engine.Act) Acceptance {
-	return Acceptance(glue.Everything(acts, func(act engine.Act) engine.Acceptance {
+	v := glue.Everything(acts, func(act engine.Act) engine.Acceptance {
 		w.Act = act
 		return a.Accepts(w)
-	}))
+	})
+	return Acceptance{v.Accepted, v.Rule, string(v.As), v.Reason}
 }
 
 // acceptanceWait is how long a plan waits for what other sites say.
@@ -93,7 +95,7 @@ func (a *API) tellAcceptance(ctx context.Context, m glue.Match, method string, r
 	for _, st := range steps {
 		if st.Accepts == "no" {
 			what := "the request would be refused there (403)"
-			if st.As == "agent" {
+			if st.As != "caller" {
 				what = "it would be held there until a person at that site lets it in"
 			}
 			warnings = append(warnings, st.Why+": "+what)
@@ -127,5 +129,8 @@ func (a *API) askAcceptance(ctx context.Context, site engine.SiteID, w engine.Wi
 	}
 	if st.Accepts, st.Why = "no", v.Reason; v.Accepted {
 		st.Accepts = "yes"
+	}
+	if st.As == string(engine.AsAgent) && v.As == string(engine.AsUser) {
+		st.As = v.As
 	}
 }

@@ -43,6 +43,8 @@ func (a *API) MountPeers(e *echo.Echo) {
 				about.From, about.Act = from, call.Does
 				if v := a.Accepts(about); call.Does != "" && !v.Accepted {
 					return refuse(http.StatusForbidden, "not-accepted", "%s; nothing has happened", v.Reason)
+				} else if call.Does == engine.ActChange && call.Runs == engine.AsTheAgent && v.As == engine.AsUser {
+					return refuse(http.StatusForbidden, "not-accepted", "it would be done with the rights of the agent, and people of other sites have those of users here: %s; nothing has happened", v.Reason)
 				}
 			}
 			c.Set(peerKey, from)

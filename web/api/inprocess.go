@@ -9,6 +9,7 @@ import (
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/glue"
+	"github.com/skerry/skerry/web/intercept/request"
 )
 
 // received is what a service's handler answered in process.
@@ -22,7 +23,7 @@ type received struct {
 // ask sends a request through the interception handler of a service, as a client of its listener would, and
 // keeps at most max bytes of the answer's body. The error is the context's.
 func (s *Service) ask(ctx context.Context, method, target string, h http.Header, body []byte, remote string, max int) (received, error) {
-	r, err := http.NewRequestWithContext(ctx, method, "http://"+string(s.Name)+target, bytes.NewReader(body))
+	r, err := http.NewRequestWithContext(request.Inside(ctx), method, "http://"+string(s.Name)+target, bytes.NewReader(body))
 	if err != nil {
 		return received{}, badRequest("the request cannot be made: %v", err)
 	}

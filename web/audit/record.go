@@ -24,6 +24,8 @@ type Record struct {
 	Token   string `json:"token"`
 	Role    string `json:"role"`
 	Address string `json:"address"`
+	// As says with whose rights the application was asked for it, where another site's agent has called: the agent's here, or empty.
+	As string `json:"as,omitempty"`
 
 	Method string `json:"method"`
 	Path   string `json:"path"` // escaped, without its query, which may hold what is secret

@@ -100,7 +100,7 @@ func New(c Config) *Handler {
 	h := &Handler{Site: c.Site, Types: c.Types, Application: c.Application, Services: c.Services, Accepts: c.Accepts, Believes: c.Believes, Proxies: c.Proxies,
 		Correlations: c.Correlations, Discover: c.Discover, Meter: c.Meter, refuser: c.Client.Refuser(c.Service)}
 	h.Lists = &gather.Lists{Porter: &passage.Porter{Front: f}, Run: h.run}
-	h.asserter, _ = f.Dialect.(glue.Asserter)
+	h.asserter = c.Client.Asserter(c.Service)
 	h.carrier, _ = f.Dialect.(glue.Carrier)
 	return h
 }

@@ -16,6 +16,8 @@ type Believes struct {
 	// Token tells whose a token of the agent's own is, and takes it out of the header of its request; nil: there are none. What does not
 	// count any more is an *engine.Refusal; ok is false where the request has none.
 	Token func(r *http.Request) (who glue.Identity, ok bool, err error)
+	// Proxies takes it from those that are trusted to say for whom they ask.
+	Proxies bool
 	// Sites takes it from the agents of these sites.
 	Sites []engine.SiteName
 }
@@ -28,6 +30,10 @@ func (h *Handler) identify(q *request.Request) bool {
 	}
 	if q.From != "" {
 		return h.hearIdentity(q)
+	}
+	if h.Believes.Proxies && request.Trusted(q.Request, h.Proxies) && h.asserter.Asserted(q.Header) != "" {
+		q.User = h.asserter.Asserted(q.Header)
+		return true
 	}
 	h.asserter.Silence(q.Header)
 	who, known := glue.Identity{}, false

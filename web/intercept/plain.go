@@ -35,7 +35,7 @@ func (h *Handler) Plain(r *door.Request) bool {
 	if h.Dialect != nil && !safe || h.carrier != nil && !safe {
 		return false
 	}
-	if h.asserter != nil && (h.Believes.Token != nil || h.Believes.Certificates) {
+	if h.asserter != nil && (h.Believes.Token != nil || h.Believes.Certificates || h.Believes.Proxies) {
 		return false // who asks is found out
 	}
 	trusted, correlated := h.Proxies.Trusts(r.Client), false

@@ -3,6 +3,7 @@ package intercept
 import (
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/skerry/skerry/engine"
@@ -88,6 +89,13 @@ func (h *Handler) otherReplicated(q *request.Request) bool {
 	return yes || err != nil
 }
 
+// runsHere reports whether a request may run first at this site.
+func (h *Handler) runsHere(r *engine.Request) bool {
+	self := h.Membership.Self()
+	return r.Placement == nil || slices.Contains(r.Placement, self) ||
+		slices.ContainsFunc(r.Alternatives, func(a engine.Alternative) bool { return slices.Contains(a.Placement, self) })
+}
+
 // submit makes the request an operation. It has one of the two bodies, or none.
 func (h *Handler) submit(q *request.Request, body []byte, large engine.Body) {
 	m := q.Match
@@ -105,6 +113,15 @@ func (h *Handler) submit(q *request.Request, body []byte, large engine.Body) {
 		r.Key = q.Header.Get("Idempotency-Key")
 	}
 	r.Bound = h.boundRefs(q)
+	if h.runsHere(&r) {
+		var err error
+		if r.Asker, err = h.Client.Asker(q.Context(), h.Service, r.Credentials.Header); err != nil {
+			h.Log.Warn("nobody knows who asks, so what other sites do with the rights of users waits there", "err", err)
+		}
+	}
+	if r.Asker != nil && r.User == "" {
+		r.User = r.Asker.User
+	}
 	answer, err := h.Site.Submit(q.Context(), r)
 	if err != nil {
 		h.RefuseError(q, err)

@@ -189,7 +189,7 @@ func auditView(f frame, list api.AuditList, chain *audit.Finding, older bool) te
 						return templ_7745c5c3_Err
 					}
 					var templ_7745c5c3_Var9 string
-					templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs(r.Address)
+					templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs(whence(r))
 					if templ_7745c5c3_Err != nil {
 						return templ.Error{Err: templ_7745c5c3_Err, FileName: `web/page/audit.templ`, Line: 49, Col: 51}
 					}

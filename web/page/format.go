@@ -184,6 +184,9 @@ func acceptedAs(s plan.Step) string {
 	if s.As == "agent" {
 		as = "with the agent's account there"
 	}
+	if s.As == "user" {
+		as = "with the rights there of whoever asks, if the site where it runs first knows who that is"
+	}
 	switch s.Accepts {
 	case "yes":
 		return "accepted there, " + as
@@ -191,6 +194,14 @@ func acceptedAs(s plan.Step) string {
 		return "not accepted: " + s.Why
 	}
 	return "whether it is accepted is not known: " + s.Why
+}
+
+// whence tells where a call of the audit trail came from, or with whose rights the application was asked for it.
+func whence(r audit.Record) string {
+	if r.As == "agent" {
+		return "with the agent's account"
+	}
+	return r.Address
 }
 
 // tone is the colour of a state; icon, in icons.templ, its sign.

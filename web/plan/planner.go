@@ -27,7 +27,7 @@ type Step struct {
 	RTT       *float64 `json:"rtt_ms"`    // milliseconds; nil: not measured
 	WaitsFor  []string `json:"waits_for"` // sites whose step comes first
 	// Accepts is whether its rules let that be done there: yes, no or unknown; Why says so, and As with whose credentials it would run:
-	// the caller's, or the agent's. All are empty where no request is known.
+	// the caller's, the agent's, or the agent's with the rights of the user who asks. All are empty where no request is known.
 	Accepts string `json:"accepts"`
 	Why     string `json:"why"`
 	As      string `json:"as"`

@@ -51,6 +51,8 @@ type Outcome struct {
 	// there while it waits for the rest. Each site knows its own only.
 	Tries   []Attempt `json:"tries,omitempty"`
 	Fetched int64     `json:"fetched,omitempty"`
+	// As says with whose rights the application is asked for it, where another site is its origin: agent or user. Likewise.
+	As string `json:"as,omitempty"`
 }
 
 // Attempt is one request to a site's application, and what came of it.
@@ -69,7 +71,7 @@ func (n Names) Operation(r engine.OperationRow, k *engine.Kind, label string, se
 		IssuedAt: r.IssuedAt, Parents: Texts(r.Parents), State: string(r.State), Sites: make(map[string]Outcome, len(r.Sites)),
 	}
 	for id, s := range r.Sites {
-		at := Outcome{State: string(s.State), Status: s.Status, At: s.At, Attempts: s.Attempts, Error: s.Error, Fetched: s.Fetched}
+		at := Outcome{State: string(s.State), Status: s.Status, At: s.At, Attempts: s.Attempts, Error: s.Error, Fetched: s.Fetched, As: string(s.As)}
 		for _, t := range s.Tries {
 			at.Tries = append(at.Tries, Attempt(t))
 		}

@@ -1,6 +1,7 @@
 package request
 
 import (
+	"context"
 	"net"
 	"net/http"
 	"net/netip"
@@ -17,6 +18,16 @@ type Proxies []netip.Prefix
 func (p Proxies) Trusts(a netip.Addr) bool {
 	return slices.ContainsFunc(p, func(n netip.Prefix) bool { return n.Contains(a) })
 }
+
+// Trusted reports whether a request comes from one of some proxies, to the listener of its service.
+func Trusted(r *http.Request, proxies Proxies) bool {
+	return r.Context().Value(inside{}) == nil && proxies.Trusts(addressOf(r.RemoteAddr))
+}
+
+type inside struct{}
+
+// Inside marks the requests that this process makes itself for whoever uses its API: nobody stands in front of them.
+func Inside(ctx context.Context) context.Context { return context.WithValue(ctx, inside{}, true) }
 
 // Forwarded has a request say for whom it comes and how it was asked for, in Forwarded (RFC 7239) and X-Forwarded-*, as the agent knows it:
 // an application that goes by them must not take a client's own word. What a proxy says that is trusted stays, and is added to. Of a
