@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -256,6 +257,46 @@ func TestEventsAreTrimmedAndNeverRenumbered(t *testing.T) {
 	mustCommit(t, open(t, dir), b)
 	if b.Events[0].Seq != last+1 {
 		t.Errorf("a new event has Seq %d, want %d after a restart", b.Events[0].Seq, last+1)
+	}
+}
+
+// Those who follow the log get the same whether it is still in memory or not.
+func TestEventsInMemoryAreThoseOnDisk(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	at := time.Now().In(time.FixedZone("east", 3600))
+	for i, number := range []int{3, 700, 1, 500, 0, 40} {
+		b := &engine.Batch{}
+		for range number {
+			b.Events = append(b.Events, engine.Event{Type: "site.up", Subject: fmt.Sprint(i, len(b.Events)), Time: at, Data: []byte(`{"n":1}`)})
+		}
+		mustCommit(t, s, b)
+		for j := range b.Events {
+			b.Events[j].Data[2] = 'x' // the bytes in a batch are its owner's again
+		}
+	}
+	read := func() (all [][]engine.Event) {
+		for _, after := range []uint64{0, 2, 702, 703, 731, 732, 733, 1203, 1204, 1243, 1244, 5000, 1<<64 - 1} {
+			for _, limit := range []int{1, 7, 1000} {
+				events, err := s.Events(t.Context(), after, limit)
+				if err != nil {
+					t.Fatal(err)
+				}
+				all = append(all, events)
+			}
+		}
+		return all
+	}
+	if n := len(s.queue.writer.events.newest.list); n < mostNewest || n > 2*mostNewest {
+		t.Errorf("%d are in memory", n)
+	}
+	here := read()
+	s.Close()
+	s = open(t, dir)
+	for i, disk := range read() {
+		if len(here[i]) != len(disk) || len(disk) > 0 && !reflect.DeepEqual(here[i], disk) {
+			t.Errorf("reading %d gave %d events from memory, and %d others from disk", i, len(here[i]), len(disk))
+		}
 	}
 }
 

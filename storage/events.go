@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"slices"
+	"sync"
 
 	"github.com/skerry/skerry/engine"
 )
@@ -21,6 +23,40 @@ type eventLog struct {
 	last, durable uint64         // the newest number given, and the newest that is on the disk
 	trimmed       uint64         // the newest number when the log was trimmed
 	gathered      []engine.Event // of the transaction
+	newest        newestEvents
+}
+
+// mostNewest is how many events are kept in memory, twice as many at most.
+const mostNewest = 512
+
+// newestEvents are the last events that were written: who follows the log needs no others. It is safe for concurrent use.
+type newestEvents struct {
+	mu   sync.Mutex
+	list []engine.Event // guarded by mu; their numbers follow each other, and nothing in it is changed
+}
+
+// add takes note of events that are durable, the first of which has a number.
+func (n *newestEvents) add(first uint64, events []engine.Event) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for i, e := range events {
+		e.Seq, e.Time, e.Data = first+uint64(i), instant(nanos(e.Time)), slices.Clone(e.Data)
+		n.list = append(n.list, e)
+	}
+	if len(n.list) > 2*mostNewest {
+		n.list = slices.Clone(n.list[len(n.list)-mostNewest:])
+	}
+}
+
+// after returns up to limit events after a number; false: not all of them are here.
+func (n *newestEvents) after(number uint64, limit int) ([]engine.Event, bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if len(n.list) == 0 || number < n.list[0].Seq-1 {
+		return nil, false
+	}
+	rest := n.list[min(uint64(len(n.list)), number+1-n.list[0].Seq):]
+	return slices.Clone(rest[:min(limit, len(rest))]), true
 }
 
 // open finds out where the log ends. Numbers are never given twice: the newest row is never deleted.
@@ -44,9 +80,9 @@ func (l *eventLog) write(w *writer) error {
 		return nil
 	}
 	last := l.durable
-	for len(l.gathered) > 0 {
-		run := l.gathered[:min(eventRun, len(l.gathered))]
-		l.gathered = l.gathered[len(run):]
+	for rest := l.gathered; len(rest) > 0; {
+		run := rest[:min(eventRun, len(rest))]
+		rest = rest[len(run):]
 		last += uint64(len(run))
 		if err := w.exec(addEvents, int64(last), int64(len(run)), w.vault.seal(encodeEvents(run), eventPlace(last))); err != nil {
 			return fmt.Errorf("events: %w", err)
@@ -62,7 +98,12 @@ func (l *eventLog) write(w *writer) error {
 	return nil
 }
 
-func (l *eventLog) committed() { l.durable, l.gathered = l.last, nil }
+func (l *eventLog) committed() {
+	if len(l.gathered) > 0 {
+		l.newest.add(l.durable+1, l.gathered)
+	}
+	l.durable, l.gathered = l.last, nil
+}
 
 func (l *eventLog) rolledBack() { l.last, l.gathered = l.durable, nil }
 
@@ -71,6 +112,9 @@ func eventPlace(last uint64) []byte { return place("events.events", fmt.Sprint(l
 // Events implements engine.Store: up to limit events (0: 100; at most 1000). Only the newest 10,000 are certain to be there.
 func (s *Store) Events(ctx context.Context, after uint64, limit int) ([]engine.Event, error) {
 	limit = pageSize(limit)
+	if all, here := s.queue.writer.events.newest.after(after, limit); here {
+		return all, nil
+	}
 	all := make([]engine.Event, 0, limit)
 	err := s.reads.each(ctx, func(row scanner) (bool, error) {
 		var last, number uint64
