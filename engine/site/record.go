@@ -66,6 +66,9 @@ func (w *wakeUp) committed(rec *engine.Record) {
 		w.then(func() { w.s.beside.Kept(&before, &after) })
 	}
 	r.stored, r.lags, r.row, r.shared = true, false, listed(rec), now
+	if rec.Row.State == engine.StateConverged {
+		r.lagged = 0
+	}
 	clear(r.Touched)
 	r.Folded = nil
 	if w.s.leftOver[r.id] && r.Idle() {

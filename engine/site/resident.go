@@ -35,10 +35,13 @@ type resident struct {
 	// rivals are the other documents of its name, once that is known, whether they are in memory or not.
 	rivals     []engine.DocumentID
 	namesKnown bool
-	// lags says that other sites have come further than is stored.
-	lags  bool
-	place *list.Element // in list, which orders those that may be forgotten
-	list  *list.List
+	// lags says that other sites have come further than is stored, behind until when that may be so, and lagged how often it was stored for that
+	// alone since the resource was converged.
+	lags   bool
+	behind time.Time
+	lagged int
+	place  *list.Element // in list, which orders those that may be forgotten
+	list   *list.List
 }
 
 // shared is what anti-entropy compares of a resource, and with whom.
@@ -239,24 +242,44 @@ func (r *resident) name() nameOf {
 	return nameOf{kindOf{r.View.About.Service, r.View.About.Kind}, r.View.About.Key}
 }
 
-// lag is how long it may take until what is stored of a resource tells how far other sites have come, unless they are all done.
-const lag = time.Second
+// lag is how long it may take until what is stored of a resource tells how far other sites have come, unless they are all done: of many sites
+// each takes its time. It doubles each time, mostLag at most.
+const (
+	lag     = time.Second
+	mostLag = 8 * lag
+)
 
 // lags stands among the documents that are woken for those that lag.
 const lags engine.DocumentID = "lags"
 
 // lag has the loop see to a replica after a while, of which something is not stored.
-func (l *residents) lag(r *resident, b *inbox, until time.Time) {
-	if len(l.lagging) == 0 {
-		b.wakeAt(lags, until)
+func (l *residents) lag(r *resident, b *inbox, now time.Time) {
+	r.lags, r.behind = true, now.Add(min(lag<<r.lagged, mostLag))
+	if r.behind.Sub(now) < mostLag {
+		r.lagged++
 	}
+	b.wakeAt(lags, r.behind)
 	l.lagging = append(l.lagging, r)
 }
 
-// caughtUp takes out those that lag.
-func (l *residents) caughtUp() []*resident {
-	list := slices.DeleteFunc(l.lagging, func(r *resident) bool { return !r.lags || l.by[r.id] != r })
-	l.lagging = nil
+// caughtUp takes out those that have lagged for long enough.
+func (l *residents) caughtUp(b *inbox, now time.Time) (list []*resident) {
+	var next time.Time
+	l.lagging = slices.DeleteFunc(l.lagging, func(r *resident) bool {
+		switch {
+		case !r.lags || l.by[r.id] != r:
+			return true
+		case !r.behind.After(now):
+			list = append(list, r)
+			return true
+		case next.IsZero() || r.behind.Before(next):
+			next = r.behind
+		}
+		return false
+	})
+	if !next.IsZero() {
+		b.wakeAt(lags, next)
+	}
 	return list
 }
 

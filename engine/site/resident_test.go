@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/replica"
@@ -46,4 +47,31 @@ func TestWhatWaitsForItsTurnStays(t *testing.T) {
 	in("turn-00", "turn-01", "turn-02", "turn-03", "turn-04", "turn-05", "turn-06", "turn-07", "turn-10", "turn-11")
 	add("next", 6, false)
 	in("next-00", "next-01", "next-02", "next-03", "next-04", "next-05", "turn-10", "turn-11")
+}
+
+// What many sites say of their progress one after the other is stored soon at first, and then ever less often.
+func TestProgressIsStoredEverLessOften(t *testing.T) {
+	l, b, now := newResidents(8), newInbox(), began
+	about := engine.About{Service: "store", Kind: "box", Key: "blue"}
+	r := &resident{id: "blue", Replica: replica.New(view.New("line", "blue", about, nil, boxes, func(engine.SiteID) engine.SiteName { return "" }), replica.Limits{}, false)}
+	l.add(r)
+	for i, wait := range []time.Duration{1, 2, 4, 8, 8} {
+		wait *= time.Second
+		l.lag(r, b, now)
+		b.take(now.Add(wait - 1)) // whatever else has the loop wake up
+		if list := l.caughtUp(b, now.Add(wait-1)); len(list) > 0 {
+			t.Errorf("%d: it is stored before %v", i, wait)
+		}
+		if at, ok := b.next(now); !ok || !at.Equal(now.Add(wait)) {
+			t.Errorf("%d: it is looked after at %v", i, at)
+		}
+		now = now.Add(wait)
+		if _, due, _ := b.take(now); !slices.Equal(due, []engine.DocumentID{lags}) {
+			t.Errorf("%d: what is due is %v", i, due)
+		}
+		if list := l.caughtUp(b, now); len(list) != 1 {
+			t.Errorf("%d: it is not stored after %v", i, wait)
+		}
+		r.lags = false
+	}
 }

@@ -66,7 +66,7 @@ func (s *Site) wakeUp(ctx context.Context) bool {
 			w.tick()
 		case tells: // send sees to it
 		case lags:
-			for _, r := range w.s.residents.caughtUp() {
+			for _, r := range w.s.residents.caughtUp(w.s.inbox, w.now) {
 				w.of(r).changed = true
 			}
 		default:
@@ -348,8 +348,7 @@ func (w *wakeUp) finish(r *resident, k *work) {
 	case k.changed || r.works && !r.working() || k.progress && w.s.cfg.Inline:
 		w.record(r, k)
 	case k.progress && !r.lags:
-		r.lags = true
-		w.s.residents.lag(r, w.s.inbox, w.now.Add(lag))
+		w.s.residents.lag(r, w.s.inbox, w.now)
 	}
 }
 
