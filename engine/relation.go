@@ -12,9 +12,6 @@ const (
 	RelationComposition RelationType = "composition"
 )
 
-// RelationTypes are all there are.
-var RelationTypes = []RelationType{RelationRequirement, RelationReliance, RelationComposition}
-
 // MaxRelations is how many references of one resource are kept: the first ones. A list that has so many may have more.
 const MaxRelations = 1000
 

@@ -151,7 +151,7 @@ func drawRecord(t *rapid.T) engine.Record {
 	row.ID = few[row.Document]
 	for range rapid.IntRange(0, 2).Draw(t, "relations") {
 		to := engine.Target{Service: "networks", Kind: "network", ID: engine.ResourceID(rapid.StringMatching(`n[12]`).Draw(t, "target"))}
-		row.Relations = append(row.Relations, engine.Relation{Target: to, At: "/network", Type: rapid.SampledFrom(engine.RelationTypes).Draw(t, "relation")})
+		row.Relations = append(row.Relations, engine.Relation{Target: to, At: "/network", Type: rapid.SampledFrom([]engine.RelationType{engine.RelationRequirement, engine.RelationReliance, engine.RelationComposition}).Draw(t, "relation")})
 	}
 	r := engine.Record{About: drawBlob(t, "about"), Mine: drawBlob(t, "mine"), Statuses: drawBlob(t, "statuses"), Checkpoint: drawBlob(t, "checkpoint"),
 		Epoch: rapid.Uint64Range(0, 2).Draw(t, "epoch"), Digest: engine.Fingerprint{rapid.Uint64().Draw(t, "digest")}, Hollow: rapid.IntRange(0, 3).Draw(t, "hollow") == 0}
