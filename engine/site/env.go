@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/names"
 	"github.com/skerry/skerry/engine/replica"
 	"github.com/skerry/skerry/engine/report"
 	"github.com/skerry/skerry/engine/view"
@@ -29,7 +30,9 @@ func (e env) FirstTip(about engine.About, epoch uint64) engine.Tip {
 	return e.w.s.cfg.Documents.First(about, e.r.id, epoch)
 }
 
-func (e env) Admits(k *engine.Kind, o *engine.Operation) bool { return e.w.s.admits(k, o) }
+func (e env) Admits(k *engine.Kind, o *engine.Operation) bool {
+	return names.Admits(e.w.s.cfg.Catalog, k, o)
+}
 
 func (e env) Note(id engine.DocumentID, message string, err error) { e.w.s.note(id, message, err) }
 
@@ -50,7 +53,7 @@ func (e env) Addressed(k *engine.Kind, target, within string) engine.LocalID {
 
 func (e env) InContainer(k *engine.Kind, id engine.LocalID) bool {
 	container, _ := k.Split(string(id))
-	c := e.w.s.kinds.get(k.Service, k.Within)
+	c := e.w.s.Kind(k.Service, k.Within)
 	if c == nil {
 		return false
 	}
@@ -58,7 +61,7 @@ func (e env) InContainer(k *engine.Kind, id engine.LocalID) bool {
 	return err == nil
 }
 
-func (e env) Contained(k *engine.Kind) []*engine.Kind { return e.w.s.kinds.contained(k) }
+func (e env) Contained(k *engine.Kind) []*engine.Kind { return e.w.s.Contained(k) }
 
 func (e env) Meta(k *engine.Kind, local engine.LocalID) engine.ResourceID {
 	meta, _ := e.w.s.Meta(e.w.ctx, k.Service, k.Name, local)

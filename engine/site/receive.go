@@ -105,7 +105,7 @@ func (x *exchange) openParcel(from engine.SiteID, p *engine.Parcel) (*opened, er
 	if err != nil {
 		return nil, err
 	}
-	if s.kinds.get(of.Service, of.Kind) == nil {
+	if s.Kind(of.Service, of.Kind) == nil {
 		if s.cfg.Unknown != nil {
 			s.cfg.Unknown(of.Service, of.Kind)
 		}

@@ -38,19 +38,7 @@ func (w *wakeUp) record(r *resident, k *work) {
 		}
 	}
 	w.batch.Records = append(w.batch.Records, rec)
-	recording{w}.know(&rec.Row)
-}
-
-// know takes note of what the index has.
-func (w recording) know(row *engine.ResourceRow) {
-	known := w.s.kinds.known(row.Service, row.Kind)
-	if known == nil {
-		return
-	}
-	known.replicated.Store(true)
-	if row.Local != "" && engine.ResourceID(row.Local) != row.ID {
-		known.translated.Store(true)
-	}
+	w.s.Index(&rec.Row)
 }
 
 // committed takes over what has been stored of a replica.

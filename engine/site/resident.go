@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/names"
 	"github.com/skerry/skerry/engine/replica"
 	"github.com/skerry/skerry/engine/view"
 )
@@ -56,7 +57,7 @@ func (r *resident) working() bool { return r.Busy() || r.Looks() || r.Settles() 
 
 // newResident returns a replica of which nothing is known but what its document begins with.
 func (s *Site) newResident(id engine.DocumentID, a *about) (*resident, error) {
-	kind := s.kinds.get(a.Service, a.Kind)
+	kind := s.Kind(a.Service, a.Kind)
 	if kind == nil {
 		return nil, fmt.Errorf("document %s: %w: the catalog has no kind %s.%s", id, engine.ErrUnknown, a.Service, a.Kind)
 	}
@@ -103,7 +104,7 @@ func (s *Site) restore(ctx context.Context, r *resident, rec *engine.Record) err
 	if err != nil {
 		return err
 	}
-	admits := func(o *engine.Operation) bool { return s.admits(r.Kind, o) }
+	admits := func(o *engine.Operation) bool { return names.Admits(s.cfg.Catalog, r.Kind, o) }
 	note := func(err error) { s.note(r.id, "an entry of a document was left out", err) }
 	for _, c := range changes {
 		s.openEpochs(v, c.Epoch)
@@ -184,8 +185,9 @@ type residents struct {
 
 // nameOf is what a resource is called.
 type nameOf struct {
-	kindOf
-	key engine.ResourceID
+	service engine.ServiceName
+	kind    engine.KindName
+	key     engine.ResourceID
 }
 
 func newResidents(most int) *residents {
@@ -239,7 +241,7 @@ func (l *residents) drop(r *resident) {
 }
 
 func (r *resident) name() nameOf {
-	return nameOf{kindOf{r.View.About.Service, r.View.About.Kind}, r.View.About.Key}
+	return nameOf{r.View.About.Service, r.View.About.Kind, r.View.About.Key}
 }
 
 // lag is how long it may take until what is stored of a resource tells how far other sites have come, unless they are all done: of many sites

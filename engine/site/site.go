@@ -10,6 +10,7 @@ import (
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/beside"
+	"github.com/skerry/skerry/engine/names"
 	"github.com/skerry/skerry/engine/replica"
 	"github.com/skerry/skerry/engine/report"
 	"github.com/skerry/skerry/engine/service"
@@ -20,7 +21,7 @@ type Site struct {
 	cfg       Config
 	network   engine.Network
 	forwarder engine.Forwarder
-	*names
+	*names.Names
 	*exchange
 	*pacing
 	*prints
@@ -56,7 +57,7 @@ func New(ctx context.Context, cfg Config) (*Site, error) {
 		cfg.Clock = cfg.Now
 	}
 	s := &Site{cfg: cfg, inbox: newInbox(), residents: newResidents(cfg.Limits.Cache),
-		deletions: service.NewDeletions(cfg.Limits.Deletions), names: &names{cfg.Self, &kinds{}, cfg.Store}, takings: map[nameOf]*taking{}, claimed: map[engine.DocumentID]bool{},
+		deletions: service.NewDeletions(cfg.Limits.Deletions), Names: names.New(cfg.Self, cfg.Store), takings: map[nameOf]*taking{}, claimed: map[engine.DocumentID]bool{},
 		leftOver: map[engine.DocumentID]bool{}}
 	s.watch = &watch{site: s, of: map[engine.DocumentID][]*watcher{}}
 	s.exchange, s.pacing = &exchange{s}, &pacing{s, map[engine.ServiceName]*service.Service{}}
@@ -64,7 +65,7 @@ func New(ctx context.Context, cfg Config) (*Site, error) {
 	s.events.ring, s.stopped = make(chan struct{}), make(chan struct{})
 	s.writes.begin(cfg)
 	s.met.begin(cfg.Self, cfg.Now().Add(cfg.Limits.CompareWithin))
-	if _, err := s.kinds.learn(ctx, cfg.Store, cfg.Kinds); err != nil {
+	if _, err := s.Learn(ctx, cfg.Kinds); err != nil {
 		return nil, err
 	}
 	var err error
@@ -86,7 +87,7 @@ func (s *Site) takeUp(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("list what is pending: %w", err)
 	}
-	for _, k := range s.kinds.set.Load().all {
+	for _, k := range s.Kinds() {
 		s.serviceOf(k.Service)
 	}
 	now := s.cfg.Now()
@@ -153,12 +154,6 @@ func (s *Site) Due() (time.Time, bool) {
 
 // Self is this site.
 func (s *Site) Self() engine.SiteID { return s.cfg.Self }
-
-// Learn takes in kinds that the application has got since the agent was started, and reports whether there were any. What other
-// sites have of them comes with the next comparison.
-func (s *Site) Learn(ctx context.Context, kinds []*engine.Kind) (bool, error) {
-	return s.kinds.learn(ctx, s.cfg.Store, kinds)
-}
 
 // Writable returns a *engine.Refusal while this site must not write.
 func (s *Site) Writable() error { return s.cfg.Members.Writable() }

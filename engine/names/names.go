@@ -1,4 +1,4 @@
-package site
+package names
 
 import (
 	"context"
@@ -7,16 +7,30 @@ import (
 	"github.com/skerry/skerry/engine"
 )
 
-// names is where resources are found by what clients and the application call them. It is safe for concurrent use.
-type names struct {
+// Store is what is read of the engine's store.
+type Store interface {
+	ResourceByID(ctx context.Context, service engine.ServiceName, kind engine.KindName, id engine.ResourceID) (engine.ResourceRow, error)
+	ResourceByLocal(ctx context.Context, service engine.ServiceName, kind engine.KindName, id engine.LocalID) (engine.ResourceRow, error)
+	Resources(ctx context.Context, f engine.ResourceFilter) (rows []engine.ResourceRow, next string, err error)
+}
+
+// Names is where resources are found by what clients and the application call them. It is safe for concurrent use.
+type Names struct {
 	self  engine.SiteID
-	kinds *kinds
-	store engine.Store
+	store Store
+	kinds kinds
+}
+
+// New returns the names of a site that knows no kinds yet.
+func New(self engine.SiteID, store Store) *Names {
+	n := &Names{self: self, store: store}
+	n.kinds.set.Store(&kindSet{})
+	return n
 }
 
 // Lookup finds a resource that is shared here by its meta-identifier or this site's own identifier. ErrNotFound: there is none, or it
 // was deleted.
-func (n *names) Lookup(ctx context.Context, k *engine.Kind, id string) (engine.ResourceRow, error) {
+func (n *Names) Lookup(ctx context.Context, k *engine.Kind, id string) (engine.ResourceRow, error) {
 	row, err := n.Known(ctx, k, id)
 	if err == nil && (row.State.Past() || row.GoneAt(n.self)) {
 		return engine.ResourceRow{}, engine.ErrNotFound
@@ -25,7 +39,7 @@ func (n *names) Lookup(ctx context.Context, k *engine.Kind, id string) (engine.R
 }
 
 // Known is Lookup that finds what was deleted as well, as long as it is in the index.
-func (n *names) Known(ctx context.Context, k *engine.Kind, id string) (engine.ResourceRow, error) {
+func (n *Names) Known(ctx context.Context, k *engine.Kind, id string) (engine.ResourceRow, error) {
 	if id == "" || !n.Replicates(k) {
 		return engine.ResourceRow{}, engine.ErrNotFound
 	}
@@ -37,14 +51,14 @@ func (n *names) Known(ctx context.Context, k *engine.Kind, id string) (engine.Re
 }
 
 // Replicates reports whether resources of a kind are shared here, or were.
-func (n *names) Replicates(k *engine.Kind) bool {
-	known := n.kinds.known(k.Service, k.Name)
+func (n *Names) Replicates(k *engine.Kind) bool {
+	known := n.known(k.Service, k.Name)
 	return known != nil && known.replicated.Load()
 }
 
 // Local implements engine.Identifiers.
-func (n *names) Local(ctx context.Context, service engine.ServiceName, kind engine.KindName, id engine.ResourceID) (engine.LocalID, bool) {
-	known := n.kinds.known(service, kind)
+func (n *Names) Local(ctx context.Context, service engine.ServiceName, kind engine.KindName, id engine.ResourceID) (engine.LocalID, bool) {
+	known := n.known(service, kind)
 	if known == nil || !known.replicated.Load() {
 		return "", false
 	}
@@ -53,8 +67,8 @@ func (n *names) Local(ctx context.Context, service engine.ServiceName, kind engi
 }
 
 // Meta implements engine.Identifiers.
-func (n *names) Meta(ctx context.Context, service engine.ServiceName, kind engine.KindName, id engine.LocalID) (engine.ResourceID, bool) {
-	known := n.kinds.known(service, kind)
+func (n *Names) Meta(ctx context.Context, service engine.ServiceName, kind engine.KindName, id engine.LocalID) (engine.ResourceID, bool) {
+	known := n.known(service, kind)
 	if known == nil || !known.replicated.Load() {
 		return "", false
 	}
@@ -63,14 +77,14 @@ func (n *names) Meta(ctx context.Context, service engine.ServiceName, kind engin
 }
 
 // Translated implements engine.Identifiers.
-func (n *names) Translated(service engine.ServiceName, kind engine.KindName) bool {
-	known := n.kinds.known(service, kind)
+func (n *Names) Translated(service engine.ServiceName, kind engine.KindName) bool {
+	known := n.known(service, kind)
 	return known != nil && known.translated.Load()
 }
 
 // Containers returns what others and what this site call a container of things of this kind.
-func (n *names) Containers(ctx context.Context, k *engine.Kind, container string) (meta, local string) {
-	c := n.kinds.get(k.Service, k.Within)
+func (n *Names) Containers(ctx context.Context, k *engine.Kind, container string) (meta, local string) {
+	c := n.Kind(k.Service, k.Within)
 	if c == nil {
 		return container, container
 	}
@@ -86,7 +100,7 @@ func (n *names) Containers(ctx context.Context, k *engine.Kind, container string
 }
 
 // Everywhere returns an identifier with its container's meta-identifier in it.
-func (n *names) Everywhere(ctx context.Context, k *engine.Kind, id string) string {
+func (n *Names) Everywhere(ctx context.Context, k *engine.Kind, id string) string {
 	if k.Within == "" || id == "" {
 		return id
 	}
@@ -96,7 +110,7 @@ func (n *names) Everywhere(ctx context.Context, k *engine.Kind, id string) strin
 }
 
 // Here returns an identifier that clients have chosen as this site's application knows it: inside its own container.
-func (n *names) Here(ctx context.Context, k *engine.Kind, id string) engine.LocalID {
+func (n *Names) Here(ctx context.Context, k *engine.Kind, id string) engine.LocalID {
 	if k.Within == "" || id == "" {
 		return engine.LocalID(id)
 	}
@@ -107,20 +121,9 @@ func (n *names) Here(ctx context.Context, k *engine.Kind, id string) engine.Loca
 
 // Addressed returns what the application gets for an identifier in a request: target, or where that is empty the container that
 // something is to be made in.
-func (n *names) Addressed(ctx context.Context, k *engine.Kind, target, within string) engine.LocalID {
+func (n *Names) Addressed(ctx context.Context, k *engine.Kind, target, within string) engine.LocalID {
 	if target == "" && k.Within != "" {
 		target = engine.Inside(within, "")
 	}
 	return n.Here(ctx, k, target)
 }
-
-// Kind returns a kind of the catalog, nil when there is none of that name.
-func (n *names) Kind(service engine.ServiceName, name engine.KindName) *engine.Kind {
-	return n.kinds.get(service, name)
-}
-
-// Kinds returns all kinds of the catalog.
-func (n *names) Kinds() []*engine.Kind { return n.kinds.set.Load().all }
-
-// Contained lists the kinds of what lies in containers of a kind.
-func (n *names) Contained(k *engine.Kind) []*engine.Kind { return n.kinds.contained(k) }

@@ -17,7 +17,7 @@ type taking struct {
 }
 
 func (w *wakeUp) takeName(k *engine.Kind, key engine.ResourceID, by engine.DocumentID) bool {
-	name := nameOf{kindOf{k.Service, k.Name}, key}
+	name := nameOf{k.Service, k.Name, key}
 	t := w.s.takings[name]
 	if t == nil {
 		w.s.takings[name] = &taking{by: by}
@@ -33,7 +33,7 @@ func (w *wakeUp) takeName(k *engine.Kind, key engine.ResourceID, by engine.Docum
 }
 
 func (w *wakeUp) freeName(k *engine.Kind, key engine.ResourceID, by engine.DocumentID) {
-	name := nameOf{kindOf{k.Service, k.Name}, key}
+	name := nameOf{k.Service, k.Name, key}
 	t := w.s.takings[name]
 	if t == nil || t.by != by {
 		return
