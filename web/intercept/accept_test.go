@@ -2,10 +2,12 @@ package intercept
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/glue/openstack"
 	"github.com/skerry/skerry/web/intercept/request"
 )
 
@@ -88,5 +90,27 @@ func TestARefusalOfAnotherSiteReachesTheClient(t *testing.T) {
 	a.problem(t, 403, "not-accepted")
 	if !strings.Contains(fmt.Sprint(a), "nantes does not accept it") || len(m.sites[nantes].app.asked()) > 0 {
 		t.Error(a)
+	}
+}
+
+// TestARefusalHasTheFormOfTheApplication: clients of Kubernetes and of OpenStack read why they are refused, here and at another site.
+func TestARefusalHasTheFormOfTheApplication(t *testing.T) {
+	refuses := func(engine.Wish) engine.Acceptance { return engine.Acceptance{Reason: "nantes does not accept it"} }
+	for name, c := range map[string]struct {
+		mesh *mesh
+		path string
+		want string
+	}{
+		"Kubernetes": {newClusters(t), "/pods/web", `"kind":"Status"`},
+		"OpenStack":  {newMeshRefusing(t, openstack.Refuser{}), "/images/x", `{"error":{"code":403,"message":"nantes does not accept it; nothing has happened"`},
+	} {
+		c.mesh.sites[nantes].accepts = refuses
+		a := send(t, c.mesh.sites[paris].url, "GET", c.path, "", "Scope: {images: nantes}")
+		if a.status != http.StatusForbidden || !strings.Contains(a.body, c.want) || !strings.Contains(a.body, "nantes does not accept it") {
+			t.Errorf("%s: %d %s", name, a.status, a.body)
+		}
+		if len(c.mesh.sites[nantes].app.asked()) > 0 {
+			t.Errorf("%s: nantes' application was asked", name)
+		}
 	}
 }

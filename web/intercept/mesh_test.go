@@ -117,6 +117,16 @@ func newMeshOf(t *testing.T, kind *engine.Kind, limits request.Limits, headerTim
 	return newMeshIn(t, nil, kind, limits, headerTimeout)
 }
 
+// newMeshRefusing is of an application whose clients understand refusals in one form.
+func newMeshRefusing(t *testing.T, r glue.Refuser) *mesh {
+	t.Helper()
+	m := newMesh(t)
+	for _, s := range m.sites {
+		s.handler.refuser = r
+	}
+	return m
+}
+
 // never is longer than any test takes. These sites answer each other in real time, which a loaded machine stretches: what the agent
 // does when an answer is late is tested in virtual time (crowd), and here where a test asks for it.
 const never = time.Hour
