@@ -47,7 +47,7 @@ const (
 	MapOperations MapName = "operations"
 	// MapReplicas holds what ties a meta-identifier to the local ones (Replica).
 	MapReplicas MapName = "replicas"
-	// MapFacts holds pairs that an application does not take together (Fact).
+	// MapFacts holds pairs of which the later one counts whole (Fact).
 	MapFacts MapName = "facts"
 	// MapDecisions holds that a person accepts that a site differs (Decision).
 	MapDecisions MapName = "decisions"
@@ -139,8 +139,8 @@ type Replica struct {
 	Made uint64 `cbor:"2,keyasint,omitempty"`
 }
 
-// A Fact says that an application has refused what two concurrent operations amount to together. Of this pair the later one
-// counts whole at every site, from the moment on at which the site hears of it, for good.
+// A Fact says that of a pair of concurrent operations the later one counts whole at every site, from the moment on at which the site hears of
+// it, for good. No site writes any now: what one application refuses takes nothing away from the others.
 type Fact struct {
 	Earlier OperationID `cbor:"1,keyasint" json:"earlier"`
 	Later   OperationID `cbor:"2,keyasint" json:"later"`

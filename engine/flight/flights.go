@@ -11,6 +11,8 @@ type Flights struct {
 	// earlier process may have sent any that is not settled.
 	Doubts  map[engine.OperationID]bool
 	Resumed bool
+	// Apart says that the application has refused several operations in one request: what is left goes one by one.
+	Apart bool
 }
 
 // Interrupted says that what was going out may have reached the application, and why no answer will tell.

@@ -18,6 +18,7 @@ func Standing(v *view.View, f *Flights) plan.Standing {
 		return sent || left || out.Adopt != ""
 	}
 	st.Unsure = func(o *engine.Operation) bool { return f.Resumed || f.Doubts[o.ID] }
+	st.Apart = f.Apart
 	return st
 }
 

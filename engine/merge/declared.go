@@ -50,6 +50,11 @@ func (h *History) MergeType() string {
 	return mergeType(h.ordered[i])
 }
 
+// TakesMerges reports whether clients of this resource send merge patches.
+func TakesMerges(h *History) bool {
+	return h.base != nil && h.base.MergeType != "" || slices.ContainsFunc(h.ordered, func(o *engine.Operation) bool { return mergeType(o) != "" })
+}
+
 func mergeType(o *engine.Operation) string {
 	if o.Type != engine.TypeMerge {
 		return ""

@@ -48,6 +48,9 @@ func folds(o *engine.Operation) bool {
 
 // foldable returns those at the beginning of rest that one request can bring about together.
 func foldable(s Standing, rest []*engine.Operation, counts func(*engine.Operation) bool) []*engine.Operation {
+	if s.Apart {
+		rest = rest[:1]
+	}
 	for n, o := range rest {
 		if !folds(o) || o.Type == engine.TypeDelete && n > 0 || s.Blocked(o) || !s.together(rest[0], o) || o.Type != engine.TypeDelete && !counts(o) {
 			return rest[:n]
@@ -119,6 +122,46 @@ func strays(k *engine.Kind, representation []byte, only map[engine.Pointer]json.
 		}
 	}
 	return found
+}
+
+// Form is how a correction is written.
+type Form int
+
+const (
+	// FormKind is that of the kind: a patch where its catalog says so, else a PUT of all that the application shows, corrected.
+	FormKind Form = iota
+	// FormMerge is a merge patch, FormSet a PUT of what clients have set and of nothing that the application adds to that.
+	FormMerge
+	FormSet
+)
+
+// Forms are those in which a correction is tried, one after the other, while the application refuses it: it may refuse the form, such as a PUT
+// of fields that it alone sets. A merge patch is tried where clients of the resource send some.
+func Forms(k *engine.Kind, h *merge.History) []Form {
+	switch {
+	case k.MergePatch || k.JSONPatch != "":
+		return []Form{FormKind}
+	case merge.TakesMerges(h):
+		return []Form{FormKind, FormMerge, FormSet}
+	}
+	return []Form{FormKind, FormSet}
+}
+
+// In is the correction of a step in a form, where e is what the application has still to be sent. It fails where the application shows no
+// JSON.
+func In(f Form, h *merge.History, s Standing, step Step, e *engine.Edit, shown engine.Reply, local engine.LocalID) (engine.Call, error) {
+	k := h.Kind()
+	switch f {
+	case FormMerge:
+		patched := *k
+		patched.MergePatch = true
+		call, err := Correction(&patched, h.MergeType(), e, shown, local)
+		call.Kind = k
+		return call, err
+	case FormSet:
+		shown.Body, e = tree.Representation(s.Fold(h).Paths()), step.Correction
+	}
+	return Correction(k, h.MergeType(), e, shown, local)
 }
 
 // Correction makes the request that brings the application from what it shows to what it is to show. MergeType is the media

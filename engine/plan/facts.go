@@ -32,27 +32,3 @@ func executeFacts(h *merge.History, s Standing, facts []engine.Fact) Step {
 	}
 	return step
 }
-
-// Disputed lists the pairs that a refused correction with taken is put down to: the latest operation that is concurrent with
-// an earlier one, with each of those. At least one of a pair is in taken: what the application shows already it has taken
-// together. It is empty once these are known as facts: the application refuses that operation by itself.
-func Disputed(h *merge.History, s Standing, taken []*engine.Operation) []engine.Fact {
-	counting, _ := h.Effective(s.Shown().Or(taken...))
-	asked := merge.Among(taken)
-	for i, later := range slices.Backward(counting) {
-		if later.Edit.Empty() {
-			continue
-		}
-		var facts []engine.Fact
-		for _, earlier := range counting[:i] {
-			if !earlier.Edit.Empty() && h.Concurrent(earlier, later) && (asked(earlier) || asked(later)) {
-				facts = append(facts, engine.Fact{Earlier: earlier.ID, Later: later.ID})
-			}
-		}
-		heldWhole := func(f engine.Fact) bool { return f.Later == later.ID && h.Counts(f) }
-		if len(facts) > 0 || slices.ContainsFunc(h.Facts(), heldWhole) {
-			return facts
-		}
-	}
-	return nil
-}

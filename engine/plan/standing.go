@@ -48,6 +48,8 @@ type Standing struct {
 	// Alike reports whether one request may do two operations together: both are done with the rights of the same user, or of the agent.
 	// Nil: it may.
 	Alike func(a, b *engine.Operation) bool
+	// Apart says that the application has refused several operations in one request: each is brought about by itself.
+	Apart bool
 	// Dropped says that it is gone because a person has decided against it: it is not made anew.
 	Dropped bool
 }

@@ -15,8 +15,9 @@ type correct struct {
 	step      plan.Step
 	operation *engine.Operation // for which it is tried
 	read      bool              // the call that is under way reads
-	tries     int               // requests that were sent
+	tries     int               // requests that were sent in this form
 	shown     engine.Reply
+	form      int // of those of plan.Forms
 }
 
 func (t *correct) begin(r *work) bool {
@@ -46,8 +47,14 @@ func (t *correct) answer(r *work, in *Answered) bool {
 		r.later(t.operation, reply, in.Err, alone)
 		return true
 	}
-	if reply.Status == 400 || reply.Status == 422 {
-		if t.dispute(r) {
+	if reply.Status == 400 || reply.Status == 405 || reply.Status == 415 || reply.Status == 422 {
+		if t.form++; t.form < len(plan.Forms(r.Kind, r.History)) {
+			t.tries = 0
+			return t.begin(r)
+		}
+		if len(t.step.Operations) > 1 && len(t.step.Facts) == 0 { // it may want one of them and not another
+			r.Apart = true
+			r.Certain(t.step.Operations...)
 			return true
 		}
 	}
@@ -81,7 +88,7 @@ func (t *correct) see(r *work, in *Answered) bool {
 		r.saw(in)
 		return true
 	}
-	call, err := plan.Correction(r.Kind, r.History.MergeType(), left, shown, r.Mine.Local)
+	call, err := plan.In(plan.Forms(r.Kind, r.History)[t.form], r.History, r.standing(), step, left, shown, r.Mine.Local)
 	if err != nil {
 		t.fail(r, engine.Outcome{State: engine.StateRejected, Error: err.Error()})
 		return true
@@ -131,20 +138,4 @@ func (t *correct) fail(r *work, out engine.Outcome) {
 	}
 	r.ends(step.Operations...)
 	r.settle(step.Operations...)
-}
-
-// dispute tells all sites which operations the application does not take together, after it has refused a correction. It reports
-// whether there is something to try now that was not known yet.
-func (t *correct) dispute(r *work) bool {
-	facts := plan.Disputed(r.History, r.standing(), t.step.Operations)
-	if len(facts) == 0 {
-		return false
-	}
-	var entries []engine.Entry
-	for _, f := range facts {
-		entries = append(entries, engine.Entry{Map: engine.MapFacts, Value: engine.Encode(&f)})
-	}
-	r.note("the application refuses what concurrent operations amount to: the later one counts whole from now on", nil)
-	r.write(entries...)
-	return true
 }

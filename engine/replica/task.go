@@ -200,6 +200,7 @@ func (r *Replica) applyOnce(now time.Time, part view.Part) (t task, again bool) 
 
 // nothingLeft ends what is remembered of what was left to do.
 func (r *Replica) nothingLeft() {
+	r.Apart = false
 	if r.Sent.Open() {
 		r.land() // it does not count any more
 	}

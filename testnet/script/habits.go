@@ -15,7 +15,7 @@ import (
 
 // habits are what an application does as real ones do, beyond what every one does. The zero value has none.
 type habits struct {
-	// answers are the requests that it answers with a status, and does not do: "METHOD PATH", the beginning of a path.
+	// answers are the requests that it answers with a status, and does not do: "METHOD PATH", the beginning of a path. "changes" stands for all methods but GET.
 	answers map[string]int
 	// strict: it refuses (422) what refers to an object that it does not have. Guards: it does not delete (409) a container with something
 	// inside. Fixed are fields that a PUT may not have, most the largest values of others.
@@ -86,7 +86,7 @@ func (a *application) habitual(c engine.Call, path string) int {
 	h := &a.habits
 	for asked, status := range h.answers {
 		method, prefix, _ := strings.Cut(asked, " ")
-		if c.Method == method && strings.HasPrefix(path, prefix) {
+		if (c.Method == method || method == "changes" && c.Method != http.MethodGet) && strings.HasPrefix(path, prefix) {
 			return status
 		}
 	}
