@@ -101,7 +101,7 @@ func TestRightsOfUsersNeedAnApplicationThatTakesThem(t *testing.T) {
 			t.Errorf("%s in front of %q: %v", c.rule, c.glue, err)
 		}
 	}
-	for _, name := range []string{"Authorization", "X-Forwarded-User", "no name"} {
+	for _, name := range []string{"Authorization", "X-Forwarded-User", "X-Who", "no name"} {
 		if _, _, err := loadText(t, withKeys(fmt.Sprintf(", user_header: {name: %q}", name))); err == nil {
 			t.Errorf("%s is taken", name)
 		}

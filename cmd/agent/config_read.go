@@ -15,6 +15,7 @@ import (
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/glue"
 	"github.com/skerry/skerry/glue/strictyaml"
+	"github.com/skerry/skerry/web/intercept/request"
 	"github.com/skerry/skerry/web/meter"
 )
 
@@ -315,7 +316,7 @@ func readUserHeader(v strictyaml.Value) *UserHeader {
 	defer m.Done()
 	name := m.Required("name")
 	h := &UserHeader{Name: http.CanonicalHeaderKey(name.Text())}
-	if h.Name != "" && (!httpguts.ValidHeaderFieldName(h.Name) || glue.Common(h.Name)) {
+	if h.Name != "" && (!httpguts.ValidHeaderFieldName(h.Name) || glue.Common(h.Name) || !request.TellsCallersApart(h.Name)) {
 		name.Problem("%q is no name of a header that says who asks and nothing else, such as X-Remote-User", h.Name)
 	}
 	for _, e := range m.Optional("sites").Sequence() {

@@ -92,7 +92,9 @@ func TestWithTheRightsOfUsers(t *testing.T) {
 		t.Error("nantes has made it")
 	}
 	var e struct {
-		Plan struct{ Steps []struct{ Site, Accepts, As string } }
+		Plan struct {
+			Steps []struct{ Site, Accepts, As string }
+		}
 	}
 	if err := json.Unmarshal([]byte(api(paris, "POST", "/api/v1/scope/explain", `{"service":"shelf","scope":"{shelf: paris & nantes}","method":"POST","path":"/things"}`)), &e); err != nil {
 		t.Fatal(err)

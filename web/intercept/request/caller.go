@@ -109,6 +109,9 @@ var telling = []string{"auth", "token", "cookie", "key", "secret", "session", "c
 // plain are headers that are none of these, whatever their names look like.
 var plain = []string{"Idempotency-Key", "User-Agent", "Sec-Fetch-User", "Sec-Websocket-Key", "Sec-Websocket-Extensions", "Surrogate-Key"}
 
+// TellsCallersApart reports whether callers are told apart by a header: it says, or proves, who asks.
+func TellsCallersApart(name string) bool { return credential(http.CanonicalHeaderKey(name)) }
+
 func credential(name string) bool {
 	if slices.Contains(plain, name) {
 		return false
