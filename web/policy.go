@@ -106,6 +106,8 @@ var needs = map[string]auth.Role{
 	"POST /resources/:id/pause":          auth.Operator,
 	"POST /resources/:id/resume":         auth.Operator,
 	"GET /relations":                     auth.Viewer,
+	"GET /decisions":                     auth.Viewer,
+	"POST /decisions":                    auth.Operator,
 	"GET /conflicts":                     auth.Viewer,
 	"GET /conflicts/:id":                 auth.Viewer,
 	"POST /conflicts/:id":                auth.Operator,

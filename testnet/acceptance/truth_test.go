@@ -96,7 +96,14 @@ func TestATruthfulMesh(t *testing.T) {
 		t.Errorf("toulouse says %s", sum.Body)
 	}
 	c := list.Items[0]
-	paris.API(t, "POST /api/v1/conflicts/"+c.ID+"/resolve", `{"action":"keep","site":"nantes"}`).Must(t, 200)
+	if a := paris.API(t, "GET /decisions?at="+c.ID, "").Must(t, 200); !strings.Contains(a.Body, "nantes keeps the name, and the object of paris is deleted") ||
+		!strings.Contains(a.Body, "<title>(1) Decisions") {
+		t.Errorf("the inbox of paris is without what can be decided: %s", a.Body)
+	}
+	if a := toulouse.API(t, "GET /decisions", "").Must(t, 200); !strings.Contains(a.Body, "1 decision waits for a person there") || strings.Contains(a.Body, "door") {
+		t.Errorf("the inbox of toulouse is without what waits elsewhere: %s", a.Body)
+	}
+	paris.API(t, "POST /decisions", "action=keep+nantes&id="+c.ID, "Content-Type", "application/x-www-form-urlencoded", "Origin", "http://"+paris.Config().API).Want(t, 200) // it leads back to the inbox
 	eventually(t, e, patience, "one of the two is left, the one that was kept", func() bool {
 		return paris.Application(t, lab.Servers, "GET /keys", "").Must(t, 200).Body == "[]" &&
 			strings.Contains(nantes.Application(t, lab.Servers, "GET /keys", "").Must(t, 200).Body, "of nantes")
@@ -104,6 +111,24 @@ func TestATruthfulMesh(t *testing.T) {
 	eventually(t, e, patience, "nothing waits anywhere, as toulouse has heard", func() bool {
 		return decisions(toulouse, "nantes") == 0 && toulouse.API(t, "GET /api/v1/summary", "").Must(t, 200).Fields()["converged"] == true
 	})
+}
+
+// TestAScopeWithoutTheServiceWarns: who names another service than the one that is asked has it run here alone, and is told so.
+func TestAScopeWithoutTheServiceWarns(t *testing.T) {
+	e := labAt(t, "paris", "nantes")
+	paris := e.Site("paris")
+	meet(t, e)
+	a := paris.Do(t, lab.Servers, "GET /servers", "", "Scope", both).Must(t, 200)
+	if w := a.Header.Get("Warning"); !strings.Contains(w, "does not name the service servers") {
+		t.Errorf("the answer warns %q", w)
+	}
+	x := paris.API(t, "POST /api/v1/scope/explain", `{"scope":"`+both+`","service":"servers","method":"GET","path":"/servers"}`).Must(t, 200)
+	if !strings.Contains(x.Body, "does not name the service servers") {
+		t.Errorf("explained: %s", x.Body)
+	}
+	if w := paris.Do(t, lab.Images, "GET /images", "", "Scope", both).Must(t, 200).Header.Get("Warning"); w != "" {
+		t.Errorf("a scope that names the service warns %q", w)
+	}
 }
 
 // TestConflictsAreComparedAnywhere changes a server behind the agent of paris, and has both sites say at which fields it differs.

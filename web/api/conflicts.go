@@ -23,6 +23,8 @@ type ConflictDetail struct {
 	// Differences lists the fields that are not what they are to be, nil when that cannot be told; NotCompared says why then.
 	Differences []shape.FieldConflict `json:"differences"`
 	NotCompared string                `json:"not_compared"`
+	// Evidence says in words what speaks for the first of the actions; empty: nothing does.
+	Evidence string `json:"evidence"`
 }
 
 // ConflictList is one page of conflicts, newest first. Next is empty on the last one.
@@ -76,8 +78,11 @@ func (a *API) Conflicts(ctx context.Context, q ConflictQuery) (ConflictList, err
 		return ConflictList{}, fmt.Errorf("list conflicts: %w", err)
 	}
 	list := ConflictList{Items: make([]shape.Conflict, 0, len(rows)), Next: next}
+	t := a.teller()
 	for _, c := range rows {
-		list.Items = append(list.Items, n.Conflict(c))
+		v := n.Conflict(c)
+		v.Label = a.label(ctx, t, c.Document)
+		list.Items = append(list.Items, v)
 	}
 	return list, nil
 }
@@ -118,6 +123,7 @@ func (a *API) Conflict(ctx context.Context, id string, from engine.SiteID, local
 		return ConflictDetail{}, err
 	}
 	v := ConflictDetail{Conflict: a.names().Conflict(c)}
+	v.Label = a.label(ctx, a.teller(), c.Document)
 	if c.Holder != "" {
 		v.NotCompared = "two objects have one name: what each of the sites shows of it is compared with the replicas"
 		return v, a.tellAuthors(ctx, c, &v)
@@ -132,7 +138,10 @@ func (a *API) Conflict(ctx context.Context, id string, from engine.SiteID, local
 		err := a.askSite(ctx, c.Site, http.MethodGet, "/conflicts/"+url.PathEscape(string(c.ID))+"?"+url.Values{"local_id": {local}}.Encode(), nil, &there)
 		switch {
 		case err == nil:
-			v.Differences, v.NotCompared = there.Differences, there.NotCompared
+			v.Differences, v.NotCompared, v.Evidence = there.Differences, there.NotCompared, there.Evidence
+			if there.Evidence != "" {
+				v.Actions = there.Actions
+			}
 		case errors.As(err, &r):
 			v.NotCompared = r.Detail
 		default:
@@ -149,7 +158,19 @@ func (a *API) Conflict(ctx context.Context, id string, from engine.SiteID, local
 	default:
 		v.Differences = shape.FieldConflicts(fields)
 	}
+	v.recommend()
 	return v, a.tellAuthors(ctx, c, &v)
+}
+
+// recommend puts first what the evidence speaks for: what shows all that an uncertain request would have set has run, as far as anybody can
+// tell, and sending it again could only do it twice.
+func (v *ConflictDetail) recommend() {
+	at := slices.Index(v.Actions, string(engine.ActionDone))
+	if v.About != string(engine.ConflictUncertain) || at < 0 || v.NotCompared != "" || v.Differences == nil || len(v.Differences) > 0 || v.Type == string(engine.TypeAction) {
+		return
+	}
+	v.Actions = slices.Insert(slices.Delete(v.Actions, at, at+1), 0, string(engine.ActionDone))
+	v.Evidence = "The application of " + v.Site + " shows all that the request would have set: it seems to have run."
 }
 
 // tellAuthors fills in who asked for the conflict's operation, and whose operation set each wanted value: of those that are

@@ -95,6 +95,9 @@ func (a *API) Explain(ctx context.Context, r ExplainRequest) (Explanation, error
 			return e, err
 		}
 	case addressed != "" || len(s.Bindings) == 0: // local-first
+		if len(s.Bindings) > 0 {
+			e.Warnings = append(e.Warnings, world.Unnamed(addressed, known.Self))
+		}
 		found = append(found, scope.Alternative{Mode: scope.One, Sites: []string{known.Self}})
 	default:
 		return e, nil // several services and no request: each binding's tree is all there is to tell

@@ -62,6 +62,9 @@ func (h *Handler) place(q *request.Request) bool {
 	q.Parsed = s
 	q.Scope = s.String()
 	if !bound {
+		if len(s.Bindings) > 0 { // who names some service means something by it, and may have mistyped this one
+			q.Warnings = append(q.Warnings, "299 - "+request.Quoted(world.Unnamed(string(h.Service), h.Name(h.Membership.Self()))))
+		}
 		return true
 	}
 	for _, a := range alternatives {

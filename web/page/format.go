@@ -211,7 +211,7 @@ func tone(state string) string {
 		return "good"
 	case "converging", "pending", "accepted":
 		return "busy"
-	case "degraded", "uncertain", "unreachable", "not-accepted", "differs", "clock-off", "expires", "paused", "held", "cloned", "removed", "failing", "refused", "denied", "drift", "aside", "forked":
+	case "degraded", "uncertain", "unreachable", "not-accepted", "differs", "clock-off", "expires", "paused", "held", "cloned", "removed", "failing", "decide", "refused", "denied", "drift", "aside", "forked":
 		return "warn"
 	case "conflict", "rejected", "exists", "name", "rival", "unseen", "name-taken", "contested", "undeclared", "contention", "rejoined":
 		return "bad"
@@ -274,6 +274,10 @@ func meaning(state string) string {
 		return "a defect of the agent struck it, and it is set aside"
 	case "forked":
 		return "the site has signed two different changes under one number: what it has written there from then on counts nowhere"
+	case "decide":
+		return "something waits for a person there"
+	case "failing":
+		return "a service of its application does not answer, or does not let the agent in"
 	case "held":
 		return "one of many deletions from while the site was away: it waits to be confirmed"
 	case "paused":

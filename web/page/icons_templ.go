@@ -50,7 +50,7 @@ func icon(name string) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-		case "degraded", "failing", "cloned", "aside", "forked":
+		case "degraded", "decide", "failing", "cloned", "aside", "forked":
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "<path d=\"M12 4L2.5 20h19L12 4zM12 10v4M12 17h.01\"></path>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

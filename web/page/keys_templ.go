@@ -13,7 +13,7 @@ type shortcut struct{ Key, Address, Word string }
 
 var shortcuts = []shortcut{
 	{"o", "/", "Overview"}, {"s", "/sites", "Sites"}, {"r", "/resources", "Resources"}, {"l", "/relations", "Relations"},
-	{"p", "/operations", "Operations"}, {"c", "/conflicts", "Conflicts"}, {"n", "/compose", "Compose"}, {"e", "/events", "Events"},
+	{"p", "/operations", "Operations"}, {"c", "/decisions", "Decisions"}, {"n", "/compose", "Compose"}, {"e", "/events", "Events"},
 	{"a", "/audit", "Audit"}, {"t", "/settings", "Settings"},
 }
 

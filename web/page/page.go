@@ -51,6 +51,8 @@ func (p *Page) Mount(e *echo.Echo) {
 	for _, verb := range api.Verbs {
 		e.POST("/operations/:id/"+verb, func(c echo.Context) error { return p.settle(c, verb) }, p.form)
 	}
+	e.GET("/decisions", p.decisions)
+	e.POST("/decisions", p.decideAll, p.form)
 	e.GET("/conflicts", p.conflicts)
 	e.GET("/conflicts/:id", p.conflict)
 	e.POST("/conflicts/:id", p.resolve, p.form)
@@ -112,8 +114,18 @@ type frame struct {
 	Version  string
 	Isolated bool
 	Now      time.Time
+	// Decisions is how many things wait for a person, as far as this site is concerned.
+	Decisions int
 	// By is who asks.
 	By auth.Principal
+}
+
+// waiting is what stands in the title before the name of the view, so that a tab in the background tells it.
+func (f frame) waiting() string {
+	if f.Decisions == 0 {
+		return ""
+	}
+	return fmt.Sprintf("(%d) ", f.Decisions)
 }
 
 // operates and administers report whether who asks may use the forms that need that role.
@@ -134,6 +146,11 @@ func (p *Page) frame(c echo.Context, title, nav, twin string) frame {
 		Title: title, Nav: nav, Twin: twin, Site: p.api.SelfName(), Version: p.api.Version,
 		Isolated: p.api.Network.Isolated(), Now: p.api.Now(),
 		By: auth.From(c.Request().Context()),
+	}
+	if at, err := p.api.Counter.CountConflictsAt(c.Request().Context()); err == nil { // else the view itself says what is wrong
+		for _, n := range at {
+			f.Decisions += n
+		}
 	}
 	if c.Request().Method == http.MethodGet {
 		f.Reload = c.Request().URL.RequestURI()

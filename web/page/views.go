@@ -70,7 +70,10 @@ func (p *Page) showSites(c echo.Context, status int, m sitesModel) error {
 	if m.Expires == "" {
 		m.Expires, m.Uses = "1h", "1"
 	}
-	sites := p.api.Sites()
+	sites, err := p.api.SiteStates(c.Request().Context())
+	if err != nil {
+		return p.Fail(c, err)
+	}
 	here := ""
 	if len(sites) > maxMapped { // of many, only the ways from here: the map needs no more
 		here = p.api.SelfName()

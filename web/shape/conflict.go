@@ -12,6 +12,7 @@ type Conflict struct {
 	ID        string    `json:"id"`    // the same at every site
 	About     string    `json:"about"` // one of ConflictKinds
 	Resource  string    `json:"resource"`
+	Label     string    `json:"label"` // what people call the resource; empty where that is not known
 	Service   string    `json:"service"`
 	Kind      string    `json:"kind"`
 	Site      string    `json:"site"`

@@ -65,3 +65,8 @@ func Name(m interface{ Members() []engine.Member }, id engine.SiteID) string {
 	}
 	return string(id)
 }
+
+// Unnamed says that a scope does not name the service of its request, which so means this site alone.
+func Unnamed(service, site string) string {
+	return "the scope does not name the service " + service + ": the request is for " + site + " alone"
+}

@@ -1,0 +1,290 @@
+package page
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/web/api"
+	"github.com/skerry/skerry/web/shape"
+)
+
+// decisionsShown is how many decisions the inbox shows at once: the newest.
+const decisionsShown = 500
+
+// cause is what several decisions have in common: one thing that has gone wrong at one site, which one answer may be right for.
+type cause struct {
+	About, Site, Service, Kind string
+	Items                      []shape.Conflict
+}
+
+// Key names the cause among all.
+func (g cause) Key() string { return strings.Join([]string{g.About, g.Site, g.Service, g.Kind}, ".") }
+
+// Reason is why, where that is the same for all; empty where each has its own.
+func (g cause) Reason() string {
+	for _, c := range g.Items[1:] {
+		if c.Reason != g.Items[0].Reason {
+			return ""
+		}
+	}
+	return g.Items[0].Reason
+}
+
+// Keeps are the sites of which any can be kept for all of them: none where they have not the same.
+func (g cause) Keeps() []string {
+	for _, c := range g.Items {
+		if !slices.Contains(c.Actions, string(engine.ActionKeep)) || !slices.Equal(sidesOf(c), sidesOf(g.Items[0])) {
+			return nil
+		}
+	}
+	return sidesOf(g.Items[0])
+}
+
+// sidesOf lists the sites of a conflict that can be kept, sorted.
+func sidesOf(c shape.Conflict) []string {
+	sides := slices.Clone(c.Sites)
+	if c.Holder != "" {
+		sides = []string{c.Holder, c.Site}
+	}
+	slices.Sort(sides)
+	return sides
+}
+
+// Actions are those that every one of them takes, what is most likely wanted first. What needs to be told more than the action is decided one by
+// one.
+func (g cause) Actions() (all []string) {
+	for _, action := range g.Items[0].Actions {
+		if action == string(engine.ActionKeep) || action == string(engine.ActionAdopt) {
+			continue
+		}
+		if !slices.ContainsFunc(g.Items, func(c shape.Conflict) bool { return !slices.Contains(c.Actions, action) }) {
+			all = append(all, action)
+		}
+	}
+	return all
+}
+
+// Headline says what has happened in one sentence.
+func (g cause) Headline() string {
+	what := "1 " + g.Kind
+	if n := len(g.Items); n > 1 {
+		what = fmt.Sprintf("%d %ss", n, g.Kind)
+	}
+	says := map[engine.ConflictKind]string{
+		engine.ConflictExists:      "of %s an object was there already at %s",
+		engine.ConflictName:        "the name of %s was given twice, also at %s",
+		engine.ConflictRival:       "the name of %s belongs to another, and the object at %s lives",
+		engine.ConflictNotAccepted: "the rules of %[2]s do not let %[1]s in",
+		engine.ConflictRefused:     "%[2]s refused what others took, of %[1]s",
+		engine.ConflictContested:   "a change of %s did not fit at %s",
+		engine.ConflictUncertain:   "nobody knows whether a request for %s ran at %s",
+		engine.ConflictDrift:       "%[2]s shows something else of %[1]s",
+		engine.ConflictContention:  "repairs of %s did not last at %s",
+		engine.ConflictUndeclared:  "%[2]s cannot make %[1]s anew",
+		engine.ConflictNameTaken:   "two things in one container have one name: %s at %s",
+		engine.ConflictRejoined:    "what was done to %s before %s was set back is not known",
+		engine.ConflictDenied:      "the agent may not do it with %s at %s",
+		engine.ConflictUnseen:      "the deletion of %s would take along at %s what its deleter had not seen",
+		engine.ConflictForked:      "%[2]s has signed two different changes of %[1]s",
+		engine.ConflictAside:       "a defect of the agent has struck %s at %s",
+	}[engine.ConflictKind(g.About)]
+	if says == "" {
+		says = "%s at %s waits for somebody"
+	}
+	return fmt.Sprintf(says, what, g.Site)
+}
+
+// causes groups decisions, the worst first.
+func causes(list []shape.Conflict) []cause {
+	var all []cause
+	at := map[string]int{}
+	for _, c := range list {
+		g := cause{About: c.About, Site: c.Site, Service: c.Service, Kind: c.Kind}
+		i, known := at[g.Key()]
+		if !known {
+			i = len(all)
+			at[g.Key()], all = i, append(all, g)
+		}
+		all[i].Items = append(all[i].Items, c)
+	}
+	worst := func(g cause) int { return slices.Index(shape.ConflictKinds, engine.ConflictKind(g.About)) }
+	slices.SortStableFunc(all, func(a, b cause) int { return cmp.Or(cmp.Compare(worst(a), worst(b)), cmp.Compare(a.Site, b.Site)) })
+	return all
+}
+
+// inboxModel is what the inbox shows.
+type inboxModel struct {
+	Causes []cause
+	More   bool
+	Chosen *conflictModel    // nil: none is looked at
+	Sides  *shape.Comparison // what the sites of the chosen one show; nil: NotSides says why
+	// NotSides says why the sides are not told.
+	NotSides string
+	// Others are sites that have told that something is wrong there of which this one does not know more.
+	Others []api.Worry
+	Wrong  []string // what was refused of a decision about several
+	Done   int      // how many of them were decided
+}
+
+// decisions is the inbox: what waits for a person, by cause, and beside it what one of them is about.
+func (p *Page) decisions(c echo.Context) error { return p.showDecisions(c, http.StatusOK, nil, 0) }
+
+func (p *Page) showDecisions(c echo.Context, status int, wrong []string, done int) error {
+	ctx := c.Request().Context()
+	list, err := p.api.Conflicts(ctx, api.ConflictQuery{Limit: decisionsShown})
+	if err != nil {
+		return p.Fail(c, err)
+	}
+	summary, err := p.api.Summary(ctx)
+	if err != nil {
+		return p.Fail(c, err)
+	}
+	m := inboxModel{Causes: causes(list.Items), More: list.Next != "", Wrong: wrong, Done: done}
+	for _, w := range summary.Worries {
+		if w.About == "site" && (w.State == "decide" || w.State == "failing") {
+			m.Others = append(m.Others, w)
+		}
+	}
+	if id := c.QueryParam("at"); id != "" {
+		if m.Chosen, err = p.conflictModelOf(ctx, id, c.QueryParam("local_id")); err != nil {
+			if r, told := refusalOf(err); !told || r.Status != http.StatusNotFound { // it has been decided meanwhile
+				return p.Fail(c, err)
+			}
+		}
+	}
+	if m.Chosen != nil {
+		sides, err := p.api.ConflictSides(ctx, m.Chosen.ID, http.Header{}, c.Request().RemoteAddr)
+		if r, told := refusalOf(err); err != nil && !told {
+			return p.Fail(c, err)
+		} else if err != nil {
+			m.NotSides = r.Detail
+		} else {
+			m.Sides = &sides
+		}
+	}
+	f := p.frame(c, "Decisions", "conflicts", "/api/v1/conflicts")
+	if m.Chosen != nil || status != http.StatusOK {
+		f.Reload = "" // asking the applications again with each event would be a burden, and what is being written must stay
+	}
+	return render(c, status, decisionsView(f, m))
+}
+
+// decideAll decides the same about all that were chosen, one by one: what one site refuses holds up no other.
+func (p *Page) decideAll(c echo.Context) error {
+	ctx := c.Request().Context()
+	ids, action := c.Request().PostForm["id"], c.FormValue("action")
+	action, site, _ := strings.Cut(action, " ") // "keep SITE"
+	var wrong []string
+	for _, id := range ids[:min(len(ids), decisionsShown)] {
+		if _, err := p.api.Resolve(ctx, id, p.api.Mesh.Self(), api.ResolveRequest{Action: action, Site: site}, ""); err != nil {
+			r, told := refusalOf(err)
+			if !told || ctx.Err() != nil {
+				return p.Fail(c, err)
+			}
+			wrong = append(wrong, r.Detail)
+		}
+	}
+	if len(ids) == 0 {
+		wrong = append(wrong, "nothing was chosen: nothing has happened")
+	}
+	if len(wrong) > 0 {
+		return p.showDecisions(c, http.StatusConflict, wrong, len(ids)-len(wrong))
+	}
+	return c.Redirect(http.StatusSeeOther, "/decisions")
+}
+
+// conflictModelOf finds a conflict and what a person needs to decide about it.
+func (p *Page) conflictModelOf(ctx context.Context, id, local string) (*conflictModel, error) {
+	d, err := p.api.Conflict(ctx, id, p.api.Mesh.Self(), local)
+	if err != nil {
+		return nil, err
+	}
+	m := &conflictModel{ConflictDetail: d, Local: local}
+	m.AsksLocal = slices.Contains(d.Actions, string(engine.ActionAdopt)) && !p.natural(d.Service, d.Kind)
+	m.Holders = sidesOf(d.Conflict)
+	if d.Resource != "" {
+		r, err := p.api.ResourceDetail(ctx, api.ResourceRef{ID: d.Resource, Service: d.Service, Kind: d.Kind})
+		if refusal, told := refusalOf(err); err != nil && (!told || refusal.Status != http.StatusNotFound) {
+			return nil, err
+		}
+		m.Lost = r.Superseded
+	}
+	return m, nil
+}
+
+// side is one site, or several that show the same, that can be kept.
+type side struct {
+	Sites   []string
+	Follows string
+	Likely  bool
+}
+
+// keeping lists what can be kept, and what that does to the other sites. What most sites show is likely meant; of two names nobody can tell.
+func keeping(m *conflictModel, sides *shape.Comparison) []side {
+	if m.Holder != "" || sides == nil {
+		var all []side
+		for _, site := range m.Holders {
+			c := side{Sites: []string{site}, Follows: "Everyone shows what " + site + " shows"}
+			if m.Holder != "" {
+				other := m.Holders[0]
+				if other == site {
+					other = m.Holders[1]
+				}
+				c.Follows = fmt.Sprintf("%s keeps the name, and the object of %s is deleted", site, other)
+			}
+			all = append(all, c)
+		}
+		return all
+	}
+	shows := func(site string) string {
+		var b strings.Builder
+		for _, d := range sides.Differences {
+			fmt.Fprintf(&b, "%s=%s;", d.Path, compact(d.Values[site]))
+		}
+		return b.String()
+	}
+	var all []side
+	at := map[string]int{}
+	for _, site := range m.Holders {
+		if sides.Sites[site].Error != "" {
+			continue
+		}
+		i, known := at[shows(site)]
+		if !known {
+			i = len(all)
+			at[shows(site)], all = i, append(all, side{})
+		}
+		all[i].Sites = append(all[i].Sites, site)
+	}
+	most := 0
+	for i, c := range all {
+		if len(c.Sites) > len(all[most].Sites) {
+			most = i
+		}
+		change := slices.DeleteFunc(slices.Clone(m.Holders), func(site string) bool { return slices.Contains(c.Sites, site) })
+		shows, changes := "shows", "changes"
+		if len(c.Sites) > 1 {
+			shows = "show"
+		}
+		if len(change) > 1 {
+			changes = "change"
+		}
+		all[i].Follows = fmt.Sprintf("Everyone shows what %s %s, and %s %s", strings.Join(c.Sites, " and "), shows, cmp.Or(strings.Join(change, " and "), "nobody"), changes)
+	}
+	if len(all) > 0 {
+		all[most].Likely = len(all[most].Sites) > 1
+	}
+	return all
+}
+
+// titleOf is what people call what a decision is about.
+func titleOf(c shape.Conflict) string {
+	return cmp.Or(c.Label, short(c.Resource), an(c.Kind))
+}
