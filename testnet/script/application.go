@@ -180,9 +180,6 @@ func (a *application) do(c engine.Call) engine.Reply {
 		}
 	case c.Method == http.MethodPatch:
 		merge(o, body)
-	case c.Method == http.MethodDelete && a.habits.accepts:
-		a.habits.ending = append(a.habits.ending, id)
-		return engine.Reply{Status: http.StatusAccepted}
 	case c.Method == http.MethodDelete:
 		a.remove(id)
 		return engine.Reply{Status: http.StatusNoContent}

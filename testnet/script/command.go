@@ -126,8 +126,6 @@ func (w *world) at(ctx context.Context, s *site, text string) error {
 		return s.accepts(rest)
 	case "habit":
 		return s.app.habit(rest)
-	case "finishes", "fails":
-		s.app.finish(word == "finishes")
 	case "app":
 		return w.behind(ctx, s, rest)
 	case "attempts":

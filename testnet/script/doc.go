@@ -30,9 +30,7 @@
 //	SITE: down, SITE: up            its application cannot be reached, or can again
 //	SITE: blind, SITE: sees         its application shows nothing (503), though it does what it is asked to, or shows things again
 //	SITE: habit HABIT               its application has a habit of real ones from now on: "strict", "guards", "fixes FIELD", "most FIELD N",
-//	                                "slow DURATION", "accepts deletions", "hides everything", "answers METHOD PATH STATUS" (habits.go); "none"
-//	                                ends all
-//	SITE: finishes, fails           what its application has accepted to delete is deleted, or not
+//	                                "slow DURATION", "hides everything", "answers METHOD PATH STATUS" (habits.go); "none" ends all
 //	SITE: retry OP, done OP, drop OP
 //	                                a person decides about an operation
 //	SITE: attempts OP               what it has kept of its attempts to bring an operation to its application

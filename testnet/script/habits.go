@@ -25,9 +25,6 @@ type habits struct {
 	// slow is how long after its creation an object is shown; made is when each was made.
 	slow time.Duration
 	made map[string]time.Time
-	// accepts: it says 202 to a DELETE, and does it when it finishes. Ending are the objects of which it has said so.
-	accepts bool
-	ending  []string
 	// hidden: it shows 404 for everything, as a stand-by or a router does.
 	hidden bool
 }
@@ -42,13 +39,11 @@ func (a *application) habit(text string) error {
 	var err error
 	switch {
 	case text == "none":
-		*h = habits{made: h.made, ending: h.ending}
+		*h = habits{made: h.made}
 	case text == "strict":
 		h.strict = true
 	case text == "guards":
 		h.guards = true
-	case text == "accepts deletions":
-		h.accepts = true
 	case text == "hides everything":
 		h.hidden = true
 	case len(words) == 2 && words[0] == "fixes":
@@ -69,16 +64,6 @@ func (a *application) habit(text string) error {
 		return fmt.Errorf("there is no habit %q", text)
 	}
 	return err
-}
-
-// finish ends deletions that were accepted: they are done, or not.
-func (a *application) finish(done bool) {
-	for _, id := range a.habits.ending {
-		if done {
-			a.remove(id)
-		}
-	}
-	a.habits.ending = nil
 }
 
 // habitual answers a request as a habit has it; 0: none does.
