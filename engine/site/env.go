@@ -119,7 +119,7 @@ func (e env) Mismatch(k *engine.Kind, sites []engine.SiteID) string {
 	return e.w.s.cfg.Members.Mismatch(k.Service, k.Name, sites)
 }
 
-func (e env) Reachable(id engine.SiteID) bool { return e.w.s.reaches(id) }
+func (e env) Reachable(id engine.SiteID) bool { return e.w.reaches(id) }
 
 func (e env) Nearest(ids []engine.SiteID) []engine.SiteID { return e.w.nearest(ids) }
 
@@ -167,8 +167,16 @@ func (e env) Clock() time.Time { return e.w.s.cfg.Clock() }
 
 func (e env) Ahead() time.Duration { return e.w.s.cfg.Limits.ClockSkew }
 
-// reaches reports whether another site can be reached now.
-func (s *Site) reaches(id engine.SiteID) bool { return s.network.Status()[id].Reachable }
+// ways is what is known of the ways to other sites. It is looked up once a wake-up: that takes time for each of them.
+func (w *wakeUp) ways() map[engine.SiteID]engine.SiteStatus {
+	if w.status == nil {
+		w.status = w.s.network.Status()
+	}
+	return w.status
+}
+
+// reaches reports whether another site can be reached.
+func (w *wakeUp) reaches(id engine.SiteID) bool { return w.ways()[id].Reachable }
 
 // nearest orders sites by their distance from this one; what is not known comes last.
 func (w *wakeUp) nearest(ids []engine.SiteID) []engine.SiteID {
@@ -176,7 +184,7 @@ func (w *wakeUp) nearest(ids []engine.SiteID) []engine.SiteID {
 		return ids
 	}
 	const far = time.Hour
-	status, distance := w.s.network.Status(), w.s.cfg.Members.Distances()
+	status, distance := w.ways(), w.s.cfg.Members.Distances()
 	rtt := map[engine.SiteID]time.Duration{}
 	for _, id := range ids {
 		d, ok := distance(w.s.cfg.Self, id)

@@ -62,6 +62,9 @@ func (w *wakeUp) send() {
 	var order []*envelope
 	by := map[string]*envelope{}
 	envelopeFor := func(to, sent []engine.SiteID) *envelope {
+		if n := len(order); n > 0 && slices.Equal(order[n-1].to, to) && slices.Equal(order[n-1].letter.Sent, sent) {
+			return order[n-1] // most go to the same
+		}
 		key := joinSites(to) + "|" + joinSites(sent)
 		e := by[key]
 		if e == nil {
@@ -206,5 +209,5 @@ func joinSites(ids []engine.SiteID) string {
 
 // reachable are those of some sites that can be reached now. What the others miss, anti-entropy brings them.
 func (w *wakeUp) reachable(ids []engine.SiteID) []engine.SiteID {
-	return slices.DeleteFunc(slices.Clone(ids), func(id engine.SiteID) bool { return !w.s.reaches(id) })
+	return slices.DeleteFunc(slices.Clone(ids), func(id engine.SiteID) bool { return !w.reaches(id) })
 }

@@ -2,6 +2,7 @@ package site
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -37,6 +38,25 @@ func TestOneCommitAWakeUp(t *testing.T) {
 		if g.Err != nil || g.Answer.Status != 201 {
 			t.Errorf("%s: %+v", names[i], g)
 		}
+	}
+}
+
+// Which sites can be reached is asked once a wake-up, however much goes to however many.
+func TestWaysAreLookedUpOnceAWakeUp(t *testing.T) {
+	w := newWorld(t)
+	for i := range 20 {
+		w.ask(fmt.Sprint("box-", i))
+	}
+	most := 0
+	for {
+		before := w.looked
+		if !w.Step(t.Context()) {
+			break
+		}
+		most = max(most, w.looked-before)
+	}
+	if len(w.letters) == 0 || most != 1 {
+		t.Errorf("it was asked %d times in a turn, for %d letters", most, len(w.letters))
 	}
 }
 

@@ -24,6 +24,8 @@ type wakeUp struct {
 	work    map[*resident]*work
 	batch   engine.Batch
 	mail    mail
+	// status is what is known of the ways to other sites, once somebody has asked for it.
+	status map[engine.SiteID]engine.SiteStatus
 	// done are told what became of the commit, after is done once it is durable.
 	done  []func(error)
 	after []func()

@@ -32,6 +32,8 @@ type world struct {
 	did []string
 	// struck has the next identifier strike the loop as a defect of its own would.
 	struck bool
+	// looked is how often the loop has asked which sites can be reached.
+	looked int
 	// ill has the application fail.
 	ill     bool
 	store   *memory
@@ -195,7 +197,8 @@ func (n network) Send(to []engine.SiteID, l *engine.Letter) {
 	n.w.letters, n.w.to = append(n.w.letters, l), append(n.w.to, to)
 }
 
-func (network) Status() map[engine.SiteID]engine.SiteStatus {
+func (n network) Status() map[engine.SiteID]engine.SiteStatus {
+	n.w.looked++
 	return map[engine.SiteID]engine.SiteStatus{"nantes": {Reachable: true}, "lille": {Reachable: true}}
 }
 
