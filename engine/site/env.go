@@ -167,16 +167,21 @@ func (e env) Clock() time.Time { return e.w.s.cfg.Clock() }
 
 func (e env) Ahead() time.Duration { return e.w.s.cfg.Limits.ClockSkew }
 
-// ways is what is known of the ways to other sites. It is looked up once a wake-up: that takes time for each of them.
-func (w *wakeUp) ways() map[engine.SiteID]engine.SiteStatus {
-	if w.status == nil {
-		w.status = w.s.network.Status()
+// outlook is what is known of the ways to other sites. It is looked up once a wake-up: that takes time for each of them.
+type outlook struct {
+	site   *Site
+	status map[engine.SiteID]engine.SiteStatus // nil: nobody has asked for it
+}
+
+func (o *outlook) ways() map[engine.SiteID]engine.SiteStatus {
+	if o.status == nil {
+		o.status = o.site.network.Status()
 	}
-	return w.status
+	return o.status
 }
 
 // reaches reports whether another site can be reached.
-func (w *wakeUp) reaches(id engine.SiteID) bool { return w.ways()[id].Reachable }
+func (o *outlook) reaches(id engine.SiteID) bool { return o.ways()[id].Reachable }
 
 // nearest orders sites by their distance from this one; what is not known comes last.
 func (w *wakeUp) nearest(ids []engine.SiteID) []engine.SiteID {

@@ -24,8 +24,7 @@ type wakeUp struct {
 	work    map[*resident]*work
 	batch   engine.Batch
 	mail    mail
-	// status is what is known of the ways to other sites, once somebody has asked for it.
-	status map[engine.SiteID]engine.SiteStatus
+	outlook
 	// done are told what became of the commit, after is done once it is durable.
 	done  []func(error)
 	after []func()
@@ -52,7 +51,7 @@ func (s *Site) wakeUp(ctx context.Context) bool {
 		return false
 	}
 	s.mu.Lock()
-	w := &wakeUp{s: s, ctx: ctx, now: now, work: map[*resident]*work{}}
+	w := &wakeUp{s: s, ctx: ctx, now: now, work: map[*resident]*work{}, outlook: outlook{site: s}}
 	begin := s.anew
 	s.anew = nil
 	for _, a := range begin {
