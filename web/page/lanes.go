@@ -3,6 +3,7 @@ package page
 import (
 	"cmp"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -81,9 +82,12 @@ func wayOf(d api.OperationDetail, self string, asked askedLane, now time.Time) w
 		open = open || at.State == "pending"
 		w.Lanes = append(w.Lanes, l)
 	}
-	if open { // what is still open reaches past what has happened
-		longest = max(longest*5/4, min(now.Sub(o.IssuedAt), longest*4))
+	even := true
+	if open { // what is still open reaches to now, past what has happened, which stays apart where that is long ago
+		even = now.Sub(o.IssuedAt) <= longest*4
+		longest = max(longest*5/4, now.Sub(o.IssuedAt))
 	}
+	part, at := axis(longest, even)
 	slices.SortFunc(w.Lanes, func(x, y lane) int {
 		if x.Origin != y.Origin {
 			if x.Origin {
@@ -97,7 +101,7 @@ func wayOf(d api.OperationDetail, self string, asked askedLane, now time.Time) w
 		l := &w.Lanes[i]
 		l.Y, l.End = laneTop+laneHeight/2+i*laneHeight, laneRight
 		place := func(at time.Time) int {
-			return laneLeft + int(min(1, max(0, float64(at.Sub(o.IssuedAt))/float64(longest)))*(laneRight-laneLeft))
+			return laneLeft + int(min(1, max(0, part(at.Sub(o.IssuedAt))))*(laneRight-laneLeft))
 		}
 		if l.Settled {
 			l.End = place(l.At)
@@ -110,14 +114,25 @@ func wayOf(d api.OperationDetail, self string, asked askedLane, now time.Time) w
 	}
 	w.Height = laneTop + len(w.Lanes)*laneHeight + 6
 	for i := range 5 {
-		at := time.Duration(float64(longest) * float64(i) / 4)
 		label := "0"
 		if i > 0 {
-			label = "+" + millis(float64(at.Microseconds())/1000)
+			label = "+" + millis(float64(at(float64(i)/4).Microseconds())/1000)
 		}
 		w.Ticks = append(w.Ticks, tick{laneLeft + (laneRight-laneLeft)*i/4, label})
 	}
 	return w
+}
+
+// axis is where on an axis of this length something stands that happened so long after its beginning, from 0 to 1, and what stands where. One that
+// is not even shows each further tenfold of a millisecond as long as the one before.
+func axis(longest time.Duration, even bool) (part func(time.Duration) float64, at func(float64) time.Duration) {
+	if even {
+		return func(d time.Duration) float64 { return float64(d) / float64(longest) },
+			func(x float64) time.Duration { return time.Duration(float64(longest) * x) }
+	}
+	whole := math.Log1p(float64(longest) / float64(time.Millisecond))
+	return func(d time.Duration) float64 { return math.Log1p(max(0, float64(d))/float64(time.Millisecond)) / whole },
+		func(x float64) time.Duration { return time.Duration(math.Expm1(whole*x) * float64(time.Millisecond)) }
 }
 
 // troubles says whose turn it is when an operation has not gone through.
