@@ -275,9 +275,11 @@ func (r *run) check() {
 		owned := map[string]bool{}
 		for _, row := range rows {
 			object, exists := s.App.objects[string(row.Local)]
-			owned[string(row.Local)] = true
+			if row.State != engine.StateDeleted { // of that its row tells what the object was called
+				owned[string(row.Local)] = true
+			}
 			switch {
-			case row.State == engine.StateDeleted && row.Local != "":
+			case row.State == engine.StateDeleted && exists:
 				r.t.Errorf("%s says that deleted %s is there as %s", s.Name, row.ID, row.Local)
 			case row.State == engine.StateConverged && !exists:
 				r.t.Errorf("%s says that %s is there as %q, and it is not", s.Name, row.ID, row.Local)
