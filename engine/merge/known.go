@@ -26,6 +26,7 @@ type line struct {
 	base    uint64
 	ops     []*engine.Operation
 	waiting map[uint64]*engine.Operation
+	ends    bool // what comes next cannot have seen what it says
 }
 
 // An operation's time lies before latestTime, the year 2200, or at most a year after that of what it has seen: one that a
@@ -154,11 +155,21 @@ func (k *known) Unfollowing() bool {
 		return false
 	}
 	for _, l := range k.lines {
-		if w := l.waiting[l.last()+1]; w != nil && k.knowsAll(w) && !k.follows(w) {
+		if w := l.waiting[l.last()+1]; w != nil && !l.ends && k.knowsAll(w) && !k.follows(w) {
 			return true
 		}
 	}
 	return false
+}
+
+// GiveUp is called where all operations are in their place that are stored: what is held back then, and has seen only what is here, cannot have
+// seen what it says, and stays out for good.
+func (k *known) GiveUp() {
+	for _, l := range k.lines {
+		if w := l.waiting[l.last()+1]; w != nil {
+			l.ends = k.knowsAll(w)
+		}
+	}
 }
 
 // knowsAll reports whether all that o has seen is complete.

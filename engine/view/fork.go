@@ -184,6 +184,7 @@ func Recast(v *View, all *View, shown func(*engine.Operation) bool) {
 	undo(v, shown)
 	overdue := v.overdue
 	*v.History = *all.History
+	v.History.GiveUp()
 	v.Epochs, v.Membership, v.ForkedLines, v.Contents, v.Decisions, v.Said = all.Epochs, all.Membership, all.ForkedLines, all.Contents, all.Decisions, all.Said
 	v.CreatedAt, v.Refused, v.Large, v.Folds = all.CreatedAt, all.Refused, all.Large, false
 	v.history, v.overdue = v.History, overdue
