@@ -119,7 +119,9 @@ func (c *checker) checkSite(s *site) {
 	}
 	owned := map[string]bool{}
 	for _, row := range c.w.rows(s) {
-		owned[string(row.Kind)+" "+string(row.Local)] = true
+		if row.State != engine.StateDeleted { // of that its row tells what the object was called
+			owned[string(row.Kind)+" "+string(row.Local)] = true
+		}
 		if row.State == engine.StateLeft {
 			continue
 		}
@@ -133,8 +135,6 @@ func (c *checker) checkSite(s *site) {
 			}
 		case row.State != engine.StateConverged && row.State != engine.StateDeleted && !c.yieldsAnywhere(row.Document):
 			c.say("%s: %s %s is %s: %s", s.Name, row.Kind, row.ID, row.State, row.Reason)
-		case row.State == engine.StateDeleted && row.Local != "":
-			c.say("%s: deleted %s is there as %s", s.Name, row.ID, row.Local)
 		}
 		if !yields {
 			c.checkDocument(s, row)
