@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"math"
 	"testing"
 	"time"
 
@@ -291,13 +292,15 @@ func TestRequestsOfAMemberAreBounded(t *testing.T) {
 // Decoding takes memory in proportion to what was sent, whatever that says.
 func TestDenseMessagesAreRefused(t *testing.T) {
 	letters := append([]byte{0x81, 0xa1, 0x01, 0x9a, 0, 1, 0, 0}, bytes.Repeat([]byte{0xa0}, 1<<16)...) // 65,536 empty parcels
-	allocations := testing.AllocsPerRun(10, func() {
-		if _, err := decodeLetters(letters); !errors.Is(err, engine.ErrRefused) {
-			t.Error(err)
-		}
-	})
-	// Whatever else runs meanwhile allocates as well; what is looked for is one for each item.
-	if allocations > 1000 || items(letters) != 1<<16+4 {
+	allocations := math.Inf(1)
+	for range 5 { // whatever else runs meanwhile allocates as well: the least is the decoder's own
+		allocations = min(allocations, testing.AllocsPerRun(10, func() {
+			if _, err := decodeLetters(letters); !errors.Is(err, engine.ErrRefused) {
+				t.Error(err)
+			}
+		}))
+	}
+	if allocations > 10 || items(letters) != 1<<16+4 {
 		t.Errorf("%.0f allocations for %d items in %d bytes", allocations, items(letters), len(letters))
 	}
 	wants := &message{Step: stepWant}
