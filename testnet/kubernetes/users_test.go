@@ -35,6 +35,11 @@ users: [{name: u, user: {token: %s}}], contexts: [{name: c, context: {cluster: c
 				t.Fatal(err)
 			}
 		}
+		// The API server hears of roles a moment later, those included by which users find out what there is.
+		e.Eventually(t, within, "the cluster of "+s.Name()+" lets her", func() error {
+			_, err := s.direct("--token", cluster.DoraToken, "create", "configmap", "doras-try", "--dry-run=server")
+			return err
+		})
 	}
 	grant(one, "--user="+cluster.Dora)
 	create := func(name string) {
