@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"os/exec"
@@ -39,7 +40,9 @@ func (execCommand) Help() string {
 runs, a proxy on a port of this machine adds it. The client finds the proxy in one of two ways:
 
 It uses the HTTP proxy that the environment names (http_proxy, HTTP_PROXY), as curl does: it asks the services at their
-own addresses. Requests to anything else pass as they are; so does HTTPS.
+own addresses. Requests to anything else pass as they are. For services of HTTPS the proxy has a certificate of an authority that is made
+for this run: SSL_CERT_FILE, CURL_CA_BUNDLE, REQUESTS_CA_BUNDLE, OS_CACERT and NODE_EXTRA_CA_CERTS name it beside those that are trusted
+anyway. A client that heeds none of them refuses the certificate, and nothing goes out without the scope.
 
 Or it takes a base URL: {url} in its arguments, and SKERRY_URL, stand for that of the service of --service, {url:NAME}
 and SKERRY_URL_NAME for that of another one.
@@ -88,7 +91,7 @@ func (c *execCommand) Run(ctx context.Context, p *program) error {
 	if c.Service != "" && !slices.ContainsFunc(services, func(s service) bool { return s.Name == c.Service }) {
 		return usagef("there is no service %q at this site", c.Service)
 	}
-	x, err := startProxy(ctx, text, services, p.api.http.Transport.(*http.Transport))
+	x, err := startProxy(ctx, text, services, p.api.http.Transport.(*http.Transport), p.environ())
 	if err != nil {
 		return err
 	}
@@ -97,12 +100,17 @@ func (c *execCommand) Run(ctx context.Context, p *program) error {
 	if err != nil {
 		return err
 	}
-	configs, remove, err := scopedKubeconfigs(p.environ(), services, text)
+	trust, forget, err := x.trusted(p.environ())
+	if err != nil {
+		return err
+	}
+	defer forget()
+	configs, remove, err := scopedKubeconfigs(p.environ(), services, text, x.tunnels)
 	if err != nil {
 		return err
 	}
 	defer remove()
-	return p.runCommand(args, c.environment(p.environ(), x, configs))
+	return p.runCommand(args, c.environment(p.environ(), x, configs, trust))
 }
 
 // checked returns the scope in its canonical form, each binding with its service where that is known.
@@ -159,8 +167,12 @@ func (c *execCommand) arguments(x *scopeProxy) ([]string, error) {
 
 // environment returns what the command finds in its environment: what this program has found, and the proxy. Nothing is exempt from
 // the proxy: it knows itself what it is to leave alone.
-func (c *execCommand) environment(env []string, x *scopeProxy, kubeconfigs string) []string {
+func (c *execCommand) environment(env []string, x *scopeProxy, kubeconfigs string, trust map[string]string) []string {
 	set := map[string]string{"http_proxy": x.url, "HTTP_PROXY": x.url, "no_proxy": "", "NO_PROXY": ""}
+	if x.stand != nil {
+		set["https_proxy"], set["HTTPS_PROXY"] = x.url, x.url
+		maps.Copy(set, trust)
+	}
 	if kubeconfigs != "" {
 		set["KUBECONFIG"] = kubeconfigs
 	}

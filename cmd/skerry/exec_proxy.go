@@ -10,21 +10,36 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
+
+	"golang.org/x/net/http/httpproxy"
 )
 
 // scopeProxy adds a scope to requests. It listens on loopback, for one command's lifetime: on one port as an HTTP proxy, and on
 // one for each service, as if it were that service.
 type scopeProxy struct {
 	scope string
-	url   string            // of the proxy
-	bases map[string]string // of services, by name
+	url   string // of the proxy
+	// tunnels is the address of a proxy that adds nothing, for clients whose requests have the scope already.
+	tunnels string
+	bases   map[string]string // of services, by name
 	// hosts are host and port of the services' listeners; what is sent elsewhere gets no scope.
 	hosts     map[string]bool
 	transport http.RoundTripper
 	servers   []*http.Server
+	// stand is for services of HTTPS; nil: there are none.
+	stand *stand
+	// next finds the proxy that the command would have used for what is no service; nil: none.
+	next func(*url.URL) (*url.URL, error)
+	// running ends with the proxy.
+	running context.Context
+	end     context.CancelFunc
 }
+
+// established is what a proxy says before it passes bytes.
+const established = "HTTP/1.1 200 Connection established\r\n\r\n"
 
 // reachedAt returns where a listener is reached from here. One that listens on all addresses is at that of the agent's API.
 func reachedAt(listener, api string) (string, error) {
@@ -43,19 +58,34 @@ func reachedAt(listener, api string) (string, error) {
 }
 
 // startProxy starts one; like says whom the agent's API is trusted by, and so the services' listeners.
-func startProxy(ctx context.Context, scope string, services []service, like *http.Transport) (*scopeProxy, error) {
+// env is what the command's environment would be without it.
+func startProxy(ctx context.Context, scope string, services []service, like *http.Transport, env []string) (*scopeProxy, error) {
 	transport := like.Clone()
 	transport.ResponseHeaderTimeout, transport.DisableCompression = 0, true // bytes pass as they are, whenever they come
-	x := &scopeProxy{scope: scope, bases: map[string]string{}, hosts: map[string]bool{}, transport: transport}
+	x := &scopeProxy{scope: scope, bases: map[string]string{}, hosts: map[string]bool{}, transport: transport, next: proxies(env)}
+	x.running, x.end = context.WithCancel(ctx)
+	var secured []string
 	for _, s := range services {
 		u, err := url.Parse(s.URL)
 		if err != nil {
 			return nil, err
 		}
 		x.hosts[hostPort(u)] = true
+		if u.Scheme == "https" {
+			secured = append(secured, hostPort(u))
+		}
 	}
 	var err error
+	if len(secured) > 0 {
+		if x.stand, err = newStand(secured, time.Now()); err != nil {
+			return nil, fmt.Errorf("stand in for services of HTTPS: %w", err)
+		}
+	}
 	if x.url, err = x.listen(ctx, http.HandlerFunc(x.proxy)); err != nil {
+		return nil, err
+	}
+	if x.tunnels, err = x.listen(ctx, http.HandlerFunc(x.tunnel)); err != nil {
+		x.close()
 		return nil, err
 	}
 	for _, s := range services {
@@ -83,7 +113,22 @@ func (x *scopeProxy) listen(ctx context.Context, h http.Handler) (string, error)
 	return "http://" + l.Addr().String(), nil
 }
 
+// proxies finds the proxies that an environment names.
+func proxies(env []string) func(*url.URL) (*url.URL, error) {
+	get := func(name string) string {
+		for _, e := range slices.Backward(env) {
+			if v, ok := strings.CutPrefix(e, name+"="); ok {
+				return v
+			}
+		}
+		return ""
+	}
+	c := httpproxy.Config{HTTPSProxy: cmp.Or(get("https_proxy"), get("HTTPS_PROXY")), NoProxy: cmp.Or(get("no_proxy"), get("NO_PROXY"))}
+	return c.ProxyFunc()
+}
+
 func (x *scopeProxy) close() {
+	x.end()
 	for _, s := range x.servers {
 		s.Close()
 	}
@@ -92,10 +137,10 @@ func (x *scopeProxy) close() {
 // proxy takes requests as an HTTP proxy.
 func (x *scopeProxy) proxy(w http.ResponseWriter, r *http.Request) {
 	switch {
-	case r.Method == http.MethodConnect && x.hosts[r.Host]:
-		http.Error(w, "skerry exec: a scope cannot be added inside of HTTPS: use the base URL {url:NAME} instead", http.StatusNotImplemented)
+	case r.Method == http.MethodConnect && x.stand != nil && x.hosts[strings.ToLower(r.Host)]:
+		x.inside(w, r)
 	case r.Method == http.MethodConnect:
-		tunnel(w, r)
+		x.tunnel(w, r)
 	case !r.URL.IsAbs():
 		http.Error(w, "skerry exec: this is an HTTP proxy; the base URL of a service is {url:NAME}", http.StatusBadRequest)
 	default:
@@ -139,9 +184,9 @@ func hostPort(u *url.URL) string {
 	return net.JoinHostPort(strings.ToLower(u.Hostname()), cmp.Or(u.Port(), port))
 }
 
-// tunnel passes bytes both ways.
-func tunnel(w http.ResponseWriter, r *http.Request) {
-	there, err := (&net.Dialer{Timeout: 30 * time.Second}).DialContext(r.Context(), "tcp", r.Host)
+// tunnel passes bytes both ways, and looks into none.
+func (x *scopeProxy) tunnel(w http.ResponseWriter, r *http.Request) {
+	there, err := x.through(r.Context(), r.Host)
 	if err != nil {
 		http.Error(w, "skerry exec: "+err.Error(), http.StatusBadGateway)
 		return
@@ -153,14 +198,16 @@ func tunnel(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer here.Close()
-	if _, err := io.WriteString(here, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {
+	if _, err := io.WriteString(here, established); err != nil {
 		return
 	}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
 		_, _ = io.Copy(there, buffered) // either end closes
-		there.(*net.TCPConn).CloseWrite()
+		if half, ok := there.(interface{ CloseWrite() error }); ok {
+			_ = half.CloseWrite()
+		}
 	}()
 	_, _ = io.Copy(here, there)
 	here.Close()

@@ -30,6 +30,8 @@ type fakeAgent struct {
 	calm       string           // how all is, where nothing waits for a person: unknown or converged
 	// images is the listener of a service, elsewhere something that is none.
 	images, elsewhere *httptest.Server
+	// vault is a service of HTTPS, strange something of HTTPS that is none.
+	vault, strange *httptest.Server
 }
 
 func before(d time.Duration) string { return noon.Add(-d).Format(time.RFC3339Nano) }
@@ -73,16 +75,18 @@ func startFake() *fakeAgent {
 		{"type": "operation.applied", "subject": opPost, "data": m{"site": "paris", "status": 201}}} {
 		a.addEvent(e, noon.Add(time.Duration(i-3)*time.Minute))
 	}
-	told := func(what string) *httptest.Server {
-		return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	told := func(what string) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			fmt.Fprintf(w, "%s got %s with scope %q at its own address: %t", what, r.RequestURI, r.Header.Get("Scope"), r.Host == r.Context().Value(http.LocalAddrContextKey).(net.Addr).String())
-		}))
+		})
 	}
-	a.images, a.elsewhere = told("images"), told("another")
+	a.images, a.elsewhere = httptest.NewServer(told("images")), httptest.NewServer(told("another"))
+	a.vault, a.strange = httptest.NewTLSServer(told("vault")), httptest.NewTLSServer(told("stranger"))
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /api/v1/services", func(w http.ResponseWriter, r *http.Request) {
 		everywhere := strings.Replace(a.images.URL, "127.0.0.1", "0.0.0.0", 1)
-		a.answer(w, []m{{"name": "block-store", "url": "http://127.0.0.1:1", "kinds": []string{}}, {"name": "images", "url": everywhere, "kinds": []string{"image"}}})
+		a.answer(w, []m{{"name": "block-store", "url": "http://127.0.0.1:1", "kinds": []string{}}, {"name": "images", "url": everywhere, "kinds": []string{"image"}},
+			{"name": "vault", "url": a.vault.URL, "kinds": []string{}}})
 	})
 	mux.HandleFunc("GET /api/v1/summary", func(w http.ResponseWriter, r *http.Request) {
 		v := m{"site": "paris", "converged": false, "sentence": "1 resource needs attention, of 2. 2 decisions wait at other sites.", "isolated": false, "sites": 3, "reachable": 2,

@@ -151,7 +151,7 @@ func readKubeconfig(path string) (*kubernetes.Kubeconfig, error) {
 
 // scopedKubeconfigs writes copies of the configurations that kubectl would read, in which the addresses of these clusters carry a scope, and
 // returns what KUBECONFIG is to be, empty where no configuration names one. Remove ends the copies.
-func scopedKubeconfigs(env []string, services []service, text string) (list string, remove func(), err error) {
+func scopedKubeconfigs(env []string, services []service, text, tunnel string) (list string, remove func(), err error) {
 	remove = func() {}
 	clusters := map[string]bool{}
 	for _, s := range services {
@@ -173,6 +173,11 @@ func scopedKubeconfigs(env []string, services []service, text string) (list stri
 		if err != nil {
 			return "", remove, err
 		}
+		// The proxy of the environment would show a certificate that these clients, which know their clusters' authorities, do not trust.
+		proxied := c.Proxy(tunnel, func(server string) bool {
+			u, err := url.Parse(server)
+			return err == nil && u.Scheme == "https" && clusters[hostPort(u)]
+		})
 		moved := c.Servers(func(server string) string {
 			u, err := url.Parse(server)
 			if err != nil || !clusters[hostPort(u)] || strings.Contains(server, "/~scope/") {
@@ -180,7 +185,7 @@ func scopedKubeconfigs(env []string, services []service, text string) (list stri
 			}
 			return strings.TrimSuffix(server, "/") + scopePrefix(text)
 		})
-		found = found || moved
+		found = found || moved || proxied
 		changed = append(changed, c)
 	}
 	if !found {

@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/pem"
 	"fmt"
 	"io"
@@ -27,7 +29,7 @@ func TestMain(m *testing.M) {
 }
 
 // ask is a client that knows nothing of scopes: "ask [-H HEADER] URL" prints what it gets. It uses the proxy of the environment for
-// everything, as curl does.
+// everything, as curl does, and trusts the authorities of SSL_CERT_FILE alone.
 func ask() {
 	args := os.Args[1:]
 	r, err := http.NewRequest(http.MethodGet, args[len(args)-1], nil)
@@ -38,11 +40,16 @@ func ask() {
 		name, value, _ := strings.Cut(args[1], ": ")
 		r.Header.Set(name, value)
 	}
-	resp, err := (&http.Transport{Proxy: func(*http.Request) (*url.URL, error) {
-		if os.Getenv("http_proxy") == "" || os.Getenv("no_proxy") != "" {
+	roots := x509.NewCertPool()
+	if b, err := os.ReadFile(os.Getenv("SSL_CERT_FILE")); err == nil {
+		roots.AppendCertsFromPEM(b)
+	}
+	resp, err := (&http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, Proxy: func(r *http.Request) (*url.URL, error) {
+		proxy := os.Getenv(r.URL.Scheme + "_proxy")
+		if proxy == "" || os.Getenv("no_proxy") != "" {
 			return nil, nil
 		}
-		return url.Parse(os.Getenv("http_proxy"))
+		return url.Parse(proxy)
 	}}).RoundTrip(r)
 	if err != nil {
 		fmt.Println(err)
@@ -65,6 +72,8 @@ func TestScripts(t *testing.T) {
 			e.Values["agent"] = agent
 			e.Setenv("IMAGES", agent.images.URL)
 			e.Setenv("ELSEWHERE", agent.elsewhere.URL)
+			e.Setenv("VAULT", agent.vault.URL)
+			e.Setenv("STRANGE", agent.strange.URL)
 			secured := startSecured()
 			e.Defer(secured.Close)
 			e.Setenv("SECURED", secured.URL)
@@ -103,7 +112,9 @@ func skerry(ts *testscript.TestScript, neg bool, args []string) {
 // exits runs the program, with what the variable INPUT has as its input, and checks its exit status: "exits STATUS ARGS…".
 func exits(ts *testscript.TestScript, neg bool, args []string) {
 	got := run(args[1:], surroundings{in: strings.NewReader(ts.Getenv("INPUT")), out: ts.Stdout(), errs: ts.Stderr(), getenv: ts.Getenv, now: clock,
-		environ: func() []string { return append(os.Environ(), "no_proxy=*", "MINE=1") }})
+		environ: func() []string {
+			return append(os.Environ(), "no_proxy=*", "MINE=1", "SSL_CERT_FILE="+ts.Getenv("SSL_CERT_FILE"))
+		}})
 	if (strconv.Itoa(got) == args[0]) == neg {
 		ts.Fatalf("exit status is %d", got)
 	}

@@ -73,6 +73,17 @@ func (c *Kubeconfig) Servers(move func(server string) string) (changed bool) {
 	return changed
 }
 
+// Proxy has clients reach the servers that are meant by way of a proxy, unless their entries name one already, and reports whether any does.
+func (c *Kubeconfig) Proxy(proxy string, meant func(server string) bool) (changed bool) {
+	for _, e := range c.list("clusters") {
+		about := inner(e, "clusters")
+		if server, ok := about["server"].(string); ok && meant(server) && about["proxy-url"] == nil {
+			about["proxy-url"], changed = proxy, true
+		}
+	}
+	return changed
+}
+
 // Through returns the configuration of a client that reaches a cluster at server, through an agent whose certificate one of the
 // authorities in ca (PEM; none: the system's) has signed, as the user and in the namespace of a context (empty: the current one).
 // Token says whether that user has something which the cluster sees through an agent: a certificate it does not.
