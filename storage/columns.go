@@ -36,19 +36,17 @@ func lines[T ~string](list []T) string {
 	case 1:
 		return string(list[0])
 	}
-	size := len(list)
-	for _, s := range list {
-		size += len(s)
-	}
-	var b strings.Builder
-	b.Grow(size)
+	return string(appendLines(nil, list))
+}
+
+func appendLines[T ~string](b []byte, list []T) []byte {
 	for i, s := range list {
 		if i > 0 {
-			b.WriteByte('\n')
+			b = append(b, '\n')
 		}
-		b.WriteString(string(s))
+		b = append(b, s...)
 	}
-	return b.String()
+	return b
 }
 
 func parseLines[T ~string](text string) (list []T) {

@@ -64,6 +64,10 @@ func (w *writer) line(l engine.Line) (int64, error) {
 
 // placement returns the number of a set of sites, which are sorted.
 func (w *writer) placement(sorted []engine.SiteID) (int64, error) {
+	w.room.short = appendLines(w.room.short[:0], sorted)
+	if n, ok := w.placements.numbers.young[string(w.room.short)]; ok {
+		return n, nil
+	}
 	n, added, err := w.placements.number(w, lines(sorted))
 	if err != nil || !added {
 		return n, err
@@ -92,10 +96,12 @@ func sitesOf[V any](by map[engine.SiteID]V) []engine.SiteID {
 
 // sorted returns sites in order, each once.
 func sorted(sites []engine.SiteID) []engine.SiteID {
-	if !slices.IsSorted(sites) {
-		sites = slices.Sorted(slices.Values(sites))
+	for i := range sites {
+		if i > 0 && sites[i-1] >= sites[i] {
+			return slices.Compact(slices.Sorted(slices.Values(sites)))
+		}
 	}
-	return slices.Compact(slices.Clone(sites))
+	return sites
 }
 
 // recent remembers what it was told last: at least most entries, at most twice as many.

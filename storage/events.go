@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
+	"strconv"
 	"sync"
 
 	"github.com/skerry/skerry/engine"
@@ -23,6 +24,7 @@ type eventLog struct {
 	last, durable uint64         // the newest number given, and the newest that is on the disk
 	trimmed       uint64         // the newest number when the log was trimmed
 	gathered      []engine.Event // of the transaction
+	room          []byte         // for a row
 	newest        newestEvents
 }
 
@@ -32,7 +34,7 @@ const mostNewest = 512
 // newestEvents are the last events that were written: who follows the log needs no others. It is safe for concurrent use.
 type newestEvents struct {
 	mu   sync.Mutex
-	list []engine.Event // guarded by mu; their numbers follow each other, and nothing in it is changed
+	list []engine.Event // guarded by mu; their numbers follow each other
 }
 
 // add takes note of events that are durable, the first of which has a number.
@@ -44,7 +46,9 @@ func (n *newestEvents) add(first uint64, events []engine.Event) {
 		n.list = append(n.list, e)
 	}
 	if len(n.list) > 2*mostNewest {
-		n.list = slices.Clone(n.list[len(n.list)-mostNewest:])
+		kept := copy(n.list, n.list[len(n.list)-mostNewest:])
+		clear(n.list[kept:])
+		n.list = n.list[:kept]
 	}
 }
 
@@ -84,7 +88,9 @@ func (l *eventLog) write(w *writer) error {
 		run := rest[:min(eventRun, len(rest))]
 		rest = rest[len(run):]
 		last += uint64(len(run))
-		if err := w.exec(addEvents, int64(last), int64(len(run)), w.vault.seal(encodeEvents(run), eventPlace(last))); err != nil {
+		w.room.begin()
+		l.room = appendEvents(l.room[:0], run)
+		if err := w.exec(addEvents, int64(last), int64(len(run)), w.room.seal(w.vault, l.room, eventsColumn, eventRow(last))); err != nil {
 			return fmt.Errorf("events: %w", err)
 		}
 	}
@@ -102,12 +108,24 @@ func (l *eventLog) committed() {
 	if len(l.gathered) > 0 {
 		l.newest.add(l.durable+1, l.gathered)
 	}
-	l.durable, l.gathered = l.last, nil
+	l.durable = l.last
+	l.empty()
 }
 
-func (l *eventLog) rolledBack() { l.last, l.gathered = l.durable, nil }
+func (l *eventLog) rolledBack() {
+	l.last = l.durable
+	l.empty()
+}
 
-func eventPlace(last uint64) []byte { return place("events.events", fmt.Sprint(last)) }
+func (l *eventLog) empty() {
+	clear(l.gathered)
+	l.gathered = l.gathered[:0]
+}
+
+// eventsColumn and eventRow are the place of a row of events.
+const eventsColumn = "events.events"
+
+func eventRow(last uint64) string { return strconv.FormatUint(last, 10) }
 
 // Events implements engine.Store: up to limit events (0: 100; at most 1000). Only the newest 10,000 are certain to be there.
 func (s *Store) Events(ctx context.Context, after uint64, limit int) ([]engine.Event, error) {
@@ -141,7 +159,7 @@ func (s *Store) Events(ctx context.Context, after uint64, limit int) ([]engine.E
 
 // openEvents reads a row of events.
 func (s *Store) openEvents(last, number uint64, sealed []byte) ([]engine.Event, error) {
-	if err := s.vault.open(&sealed, eventPlace(last)); err != nil {
+	if err := s.vault.open(&sealed, place(eventsColumn, eventRow(last))); err != nil {
 		return nil, err
 	}
 	run, err := decodeEvents(sealed)
@@ -154,8 +172,8 @@ func (s *Store) openEvents(last, number uint64, sealed []byte) ([]engine.Event, 
 	return run, err
 }
 
-// encodeEvents and decodeEvents turn events into a row's bytes and back, without their numbers.
-func encodeEvents(run []engine.Event) (b []byte) {
+// appendEvents and decodeEvents turn events into a row's bytes and back, without their numbers.
+func appendEvents(b []byte, run []engine.Event) []byte {
 	for i := range run {
 		e := &run[i]
 		b = binary.AppendVarint(appendText(appendText(b, e.Type), e.Subject), nanos(e.Time))

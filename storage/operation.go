@@ -20,6 +20,7 @@ func letterOf(s engine.State) string {
 
 // putOperation writes an operation's row. One statement does it, but for one that is there and was not written lately.
 func (w *writer) putOperation(r *engine.OperationRow) error {
+	w.room.begin()
 	sites := sitesOf(r.Sites)
 	placement, err := w.placement(sites)
 	if err != nil {
@@ -51,10 +52,10 @@ func (w *writer) putOperation(r *engine.OperationRow) error {
 // movesOf returns the values of the columns that change as sites settle an operation, with room for the others.
 func (w *writer) movesOf(r *engine.OperationRow, sites []engine.SiteID) []driver.Value {
 	open := r.State != engine.StateApplied
-	var letters, errors string
+	letters, errors := w.room.short[:0], ""
 	for _, site := range sites {
 		at := r.Sites[site]
-		letters += letterOf(at.State)
+		letters = append(letters, letterOf(at.State)...)
 		open = open || at.State != engine.StateApplied
 		if at.Error != "" {
 			errors += strings.ToLower(at.Error) + "\n"
@@ -64,7 +65,10 @@ func (w *writer) movesOf(r *engine.OperationRow, sites []engine.SiteID) []driver
 	if r.Settled() {
 		settled = w.now()
 	}
-	return append(make([]driver.Value, 0, 32), string(r.State), open, letters, nanos(settled), r.NeedsBlob, errors, encodeBySite(sites, r.Sites, (*fields).status))
+	in := &w.room
+	in.short = letters
+	in.args = append(in.args, string(r.State), open, string(letters), nanos(settled), r.NeedsBlob, errors, encodeBySite(in, sites, r.Sites, (*fields).status))
+	return in.args
 }
 
 // contentOf adds the values of the columns that stay as they are, and its identifier.
@@ -89,8 +93,8 @@ func (w *writer) contentOf(args []driver.Value, r *engine.OperationRow) ([]drive
 		blob = *r.Blob
 	}
 	return append(args, subject, string(r.Resource), string(r.Type), kind, r.Method, r.Path, r.Scope, origin, r.User, nanos(r.IssuedAt),
-		lines(r.Parents), string(blob.Hash), blob.Size, w.vault.seal(r.Change, place("operations.change", string(r.ID))),
-		w.vault.seal(r.Body, place("operations.body", string(r.ID))), string(r.ID)), nil
+		lines(r.Parents), string(blob.Hash), blob.Size, w.room.seal(w.vault, r.Change, "operations.change", string(r.ID)),
+		w.room.seal(w.vault, r.Body, "operations.body", string(r.ID)), string(r.ID)), nil
 }
 
 // contentDigest tells apart what contentOf writes, and placements.

@@ -39,6 +39,7 @@ type (
 // putRecord writes what is new of a record: its row, and the blobs that are given. One statement does it, but for a
 // checkpoint, and for a row that is there and was not written lately.
 func (w *writer) putRecord(r *engine.Record) error {
+	w.room.begin()
 	key, err := keyOf(r.Row.Document)
 	if err != nil {
 		return err
@@ -100,7 +101,7 @@ func (w *writer) putRecord(r *engine.Record) error {
 	if r.Checkpoint == nil {
 		return nil
 	}
-	return w.exec(putCheckpoint, now.n, w.vault.seal(r.Checkpoint, place("checkpoints.bytes", string(r.Row.Document))))
+	return w.exec(putCheckpoint, now.n, w.room.seal(w.vault, r.Checkpoint, "checkpoints.bytes", string(r.Row.Document)))
 }
 
 // resource returns the number of a document's row. Where there is none it makes one that nothing shows.
@@ -164,9 +165,11 @@ func (w *writer) alwaysOf(r *engine.Record, sites []engine.SiteID) ([]driver.Val
 	if err != nil {
 		return nil, err
 	}
-	return append(make([]driver.Value, 0, 32), row.Label, row.Reason, nanos(row.UpdatedAt), searchText(row), encodeBySite(sites, row.Sites, (*fields).replica), int64(r.Epoch),
-		encodeDigest(r.Digest), peers, encodeApart(r.Apart), w.vault.seal(r.Mine, place("resources.mine", string(row.Document))),
-		w.vault.seal(r.Statuses, place("resources.statuses", string(row.Document)))), nil
+	in := &w.room
+	in.args = append(in.args, row.Label, row.Reason, nanos(row.UpdatedAt), searchText(row), encodeBySite(in, sites, row.Sites, (*fields).replica), int64(r.Epoch),
+		in.digest(r.Digest), peers, encodeApart(r.Apart), in.seal(w.vault, r.Mine, "resources.mine", string(row.Document)),
+		in.seal(w.vault, r.Statuses, "resources.statuses", string(row.Document)))
+	return in.args, nil
 }
 
 // searchText is what ResourceFilter.Query is looked for in.

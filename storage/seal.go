@@ -15,7 +15,10 @@ import (
 
 // place names where a value stands: its table and column, and what tells its row.
 func place(column, row string) []byte {
-	p := make([]byte, 0, len(column)+1+len(row)+32)
+	return appendPlace(make([]byte, 0, len(column)+1+len(row)+32), column, row)
+}
+
+func appendPlace(p []byte, column, row string) []byte {
 	return append(append(append(p, column...), 0), row...)
 }
 

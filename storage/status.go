@@ -85,17 +85,16 @@ func (f *fields) end(b []byte) []byte {
 }
 
 // encodeBySite encodes what is known of something at sites; nil for none. Each writes the fields of one of them, and returns its state.
-func encodeBySite[T any](sites []engine.SiteID, by map[engine.SiteID]T, each func(*fields, T) engine.State) (b []byte) {
+func encodeBySite[T any](room *rowRoom, sites []engine.SiteID, by map[engine.SiteID]T, each func(*fields, T) engine.State) []byte {
 	if len(sites) == 0 {
 		return nil
 	}
-	b = make([]byte, 0, 32*len(sites))
-	f := fields{all: make([]byte, 0, 64)}
+	before := len(room.bytes)
 	for _, site := range sites {
-		state := each(&f, by[site])
-		b = f.end(appendState(b, state))
+		state := each(&room.fields, by[site])
+		room.bytes = room.fields.end(appendState(room.bytes, state))
 	}
-	return b
+	return room.since(before)
 }
 
 // decodeBySite decodes what encodeBySite has made for the same sites.

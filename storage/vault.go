@@ -103,10 +103,15 @@ func (v *Vault) Seal(operation engine.OperationID, data []byte) []byte {
 }
 
 // sealIn is Seal in room that the caller has, bound to any place.
-func (v *Vault) sealIn(room, place, data []byte) []byte {
-	nonce := append(room[:0], make([]byte, chacha20poly1305.NonceSizeX)...)
+func (v *Vault) sealIn(room, place, data []byte) []byte { return v.appendSealed(room[:0], place, data) }
+
+// appendSealed appends to b what sealIn returns.
+func (v *Vault) appendSealed(b, place, data []byte) []byte {
+	before := len(b)
+	b = append(b, make([]byte, chacha20poly1305.NonceSizeX)...)
+	nonce := b[before:]
 	rand.Read(nonce)
-	return v.aead.Seal(nonce, nonce, data, place)
+	return v.aead.Seal(b, nonce, data, place)
 }
 
 // Unseal returns what Seal was given, or ErrRefused for anything else.

@@ -81,7 +81,7 @@ func (p *parser) end() error {
 // encodeApart and decodeApart turn digests by site into a column and back; nil for none.
 func encodeApart(by map[engine.SiteID]engine.Fingerprint) (b []byte) {
 	for _, site := range sitesOf(by) {
-		b = append(appendText(b, site), encodeDigest(by[site])...)
+		b = appendDigest(appendText(b, site), by[site])
 	}
 	return b
 }
@@ -104,8 +104,7 @@ func decodeApart(b []byte) (map[engine.SiteID]engine.Fingerprint, error) {
 // digestSize is how many bytes a fingerprint has in a column.
 const digestSize = 8 * len(engine.Fingerprint{})
 
-func encodeDigest(f engine.Fingerprint) []byte {
-	b := make([]byte, 0, digestSize)
+func appendDigest(b []byte, f engine.Fingerprint) []byte {
 	for _, n := range f {
 		b = binary.BigEndian.AppendUint64(b, n)
 	}

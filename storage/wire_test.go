@@ -78,11 +78,11 @@ func drawBySite[V any](t *rapid.T) ([]engine.SiteID, map[engine.SiteID]V) {
 func TestStatusesComeBackAsTheyWere(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		list, replicas := drawBySite[engine.ReplicaStatus](t)
-		if got, err := decodeBySite(list, encodeBySite(list, replicas, (*fields).replica), (*parser).replica); err != nil || !reflect.DeepEqual(got, replicas) {
+		if got, err := decodeBySite(list, encodeBySite(&rowRoom{}, list, replicas, (*fields).replica), (*parser).replica); err != nil || !reflect.DeepEqual(got, replicas) {
 			t.Fatalf("\n got %+v, %v\nwant %+v", got, err, replicas)
 		}
 		list, statuses := drawBySite[engine.OperationStatus](t)
-		if got, err := decodeBySite(list, encodeBySite(list, statuses, (*fields).status), (*parser).status); err != nil || !reflect.DeepEqual(got, statuses) {
+		if got, err := decodeBySite(list, encodeBySite(&rowRoom{}, list, statuses, (*fields).status), (*parser).status); err != nil || !reflect.DeepEqual(got, statuses) {
 			t.Fatalf("\n got %+v, %v\nwant %+v", got, err, statuses)
 		}
 	})
@@ -95,7 +95,7 @@ func TestEventsComeBackAsTheyWere(t *testing.T) {
 		for i := range run {
 			run[i].Seq = 0 // it follows from the place
 		}
-		if got, err := decodeEvents(encodeEvents(run)); err != nil || len(got) != len(run) || len(run) > 0 && !reflect.DeepEqual(got, run) {
+		if got, err := decodeEvents(appendEvents(nil, run)); err != nil || len(got) != len(run) || len(run) > 0 && !reflect.DeepEqual(got, run) {
 			t.Fatalf("\n got %+v, %v\nwant %+v", got, err, run)
 		}
 	})
@@ -116,9 +116,9 @@ func TestStateLettersAreOfOneState(t *testing.T) {
 // the same way again.
 func FuzzStored(f *testing.F) {
 	list := []engine.SiteID{"a", "b"}
-	f.Add(encodeBySite(list, map[engine.SiteID]engine.ReplicaStatus{"a": {State: engine.StateConflict, Reason: "r", Paused: &engine.Pause{By: "p"}}}, (*fields).replica))
-	f.Add(encodeBySite(list, map[engine.SiteID]engine.OperationStatus{"b": {State: "other", Tries: []engine.Attempt{{Status: 500}}}}, (*fields).status))
-	f.Add(encodeEvents([]engine.Event{{Type: "t", Subject: "s", Time: time.Unix(1, 0), Data: []byte("1")}}))
+	f.Add(encodeBySite(&rowRoom{}, list, map[engine.SiteID]engine.ReplicaStatus{"a": {State: engine.StateConflict, Reason: "r", Paused: &engine.Pause{By: "p"}}}, (*fields).replica))
+	f.Add(encodeBySite(&rowRoom{}, list, map[engine.SiteID]engine.OperationStatus{"b": {State: "other", Tries: []engine.Attempt{{Status: 500}}}}, (*fields).status))
+	f.Add(appendEvents(nil, []engine.Event{{Type: "t", Subject: "s", Time: time.Unix(1, 0), Data: []byte("1")}}))
 	f.Add(encodeApart(map[engine.SiteID]engine.Fingerprint{"a": {1, 2, 3, 4}}))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		again := func(what string, encoded []byte, encode func([]byte) ([]byte, error)) {
@@ -129,15 +129,15 @@ func FuzzStored(f *testing.F) {
 		for what, encode := range map[string]func([]byte) ([]byte, error){
 			"replicas": func(b []byte) ([]byte, error) {
 				by, err := decodeBySite(list, b, (*parser).replica)
-				return encodeBySite(list, by, (*fields).replica), err
+				return encodeBySite(&rowRoom{}, list, by, (*fields).replica), err
 			},
 			"statuses": func(b []byte) ([]byte, error) {
 				by, err := decodeBySite(list, b, (*parser).status)
-				return encodeBySite(list, by, (*fields).status), err
+				return encodeBySite(&rowRoom{}, list, by, (*fields).status), err
 			},
 			"events": func(b []byte) ([]byte, error) {
 				run, err := decodeEvents(b)
-				return encodeEvents(run), err
+				return appendEvents(nil, run), err
 			},
 			"digests": func(b []byte) ([]byte, error) {
 				by, err := decodeApart(b)

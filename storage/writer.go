@@ -20,6 +20,7 @@ type writer struct {
 	conn       *sqlite3.SQLiteConn
 	statements [statementCount]*sqlite3.SQLiteStmt
 	values     []driver.NamedValue // of the statement that runs
+	room       rowRoom             // of the row that is written
 	ran        int                 // how many statements have run
 
 	vault  *Vault

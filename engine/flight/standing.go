@@ -9,12 +9,13 @@ import (
 // Standing is what this site's application has been brought to.
 func Standing(v *view.View, f *Flights) plan.Standing {
 	st := v.Standing(v.Self)
+	settled := st.Settled
 	st.Doubtful = func(o *engine.Operation) bool {
 		sent := f.Sends(o.ID)
 		out := v.Mine.Outcomes[o.ID]
 		refused := out.State == engine.StateRejected && (out.Cause == "" || out.Cause == engine.ConflictNotAccepted) // for certain
 		// No flight tells whether it was sent with its key; or a person has said which object it has made.
-		left := f.Resumed && v.Kind.HonoursKey && o.Method == "POST" && !st.Settled(o) && !refused
+		left := f.Resumed && v.Kind.HonoursKey && o.Method == "POST" && !settled(o) && !refused
 		return sent || left || out.Adopt != ""
 	}
 	st.Unsure = func(o *engine.Operation) bool { return f.Resumed || f.Doubts[o.ID] }

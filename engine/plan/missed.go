@@ -11,10 +11,10 @@ import (
 // Bytes that a later operation has put anew are missed only where they take the effect of something else, a delete where
 // what had taken it away does so no more.
 func missed(h *merge.History, s Standing, counting []*engine.Operation) func(*engine.Operation) bool {
-	counts, last, takes := merge.Within(counting), lastAbsolute(counting), takes(h, s)
+	counts, last, takes, void := merge.Within(counting), lastAbsolute(counting), takes(h, s), s.Void
 	return func(o *engine.Operation) bool {
 		switch {
-		case !s.Void(o):
+		case !void(o):
 			return false
 		case o.Type == engine.TypeDelete:
 			return !h.Base().Has(o) && !h.Reversed(o, merge.Any)
@@ -26,9 +26,13 @@ func missed(h *merge.History, s Standing, counting []*engine.Operation) func(*en
 // takes tells of an operation that no checkpoint stands for whether something that the application shows, and that counts,
 // loses its effect once it is shown, too.
 func takes(h *merge.History, s Standing) func(*engine.Operation) bool {
-	if !h.Contests() {
+	if !h.Contests() { // as a rule
 		return func(*engine.Operation) bool { return false }
 	}
+	return taking(h, s)
+}
+
+func taking(h *merge.History, s Standing) func(*engine.Operation) bool {
 	var shown []*engine.Operation
 	loses := func(o, to *engine.Operation) bool { return !h.Base().Reduces(o) && h.Loses(o, to, merge.Pick{}) != "" }
 	return func(o *engine.Operation) bool {

@@ -89,7 +89,7 @@ func (w *wakeUp) send() {
 		}
 	}
 	for _, p := range m.passes {
-		others := slices.DeleteFunc(p.of.Others(), func(id engine.SiteID) bool { return id == p.heard.From || slices.Contains(p.sent, id) })
+		others := slices.DeleteFunc(slices.Clone(p.of.Others()), func(id engine.SiteID) bool { return id == p.heard.From || slices.Contains(p.sent, id) })
 		to := w.reachable(others)
 		if len(to) == 0 {
 			continue

@@ -38,7 +38,7 @@ func (w *wakeUp) record(r *resident, k *work) {
 		}
 	}
 	w.batch.Records = append(w.batch.Records, rec)
-	w.s.Index(&rec.Row)
+	w.s.Index(&w.batch.Records[len(w.batch.Records)-1].Row)
 }
 
 // committed takes over what has been stored of a replica.
@@ -50,8 +50,7 @@ func (w *wakeUp) committed(rec *engine.Record) {
 	now := shared{rec.Digest, rec.Peers, rec.Apart}
 	w.s.prints.change(r.id, r.shared, now)
 	if !rec.Hollow {
-		before, after := r.row, rec.Row
-		w.then(func() { w.s.beside.Kept(&before, &after) })
+		w.kept = append(w.kept, keptRow{r.row, &rec.Row})
 	}
 	r.stored, r.lags, r.row, r.shared = true, false, listed(rec), now
 	if rec.Row.State == engine.StateConverged {
@@ -62,6 +61,12 @@ func (w *wakeUp) committed(rec *engine.Record) {
 	if w.s.leftOver[r.id] && r.Idle() {
 		delete(w.s.leftOver, r.id)
 	}
+}
+
+// keptRow is a row that was stored, and what it was before.
+type keptRow struct {
+	before engine.ResourceRow
+	now    *engine.ResourceRow
 }
 
 // listed is the row that lists show of a record; the zero value: none.

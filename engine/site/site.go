@@ -48,6 +48,7 @@ type Site struct {
 	// anew are the resources that join anew, before the next wake-up does anything else with them.
 	anew   []anew
 	writes writes
+	rooms  rooms
 }
 
 // New returns the loop of one site. It reads from the store what an earlier process has left to do.

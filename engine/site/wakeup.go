@@ -25,6 +25,7 @@ type wakeUp struct {
 	batch   engine.Batch
 	mail    mail
 	outlook
+	kept []keptRow
 	// done are told what became of the commit, after is done once it is durable.
 	done  []func(error)
 	after []func()
@@ -52,6 +53,7 @@ func (s *Site) wakeUp(ctx context.Context) bool {
 	}
 	s.mu.Lock()
 	w := &wakeUp{s: s, ctx: ctx, now: now, work: map[*resident]*work{}, outlook: outlook{site: s}}
+	s.rooms.lend(w)
 	begin := s.anew
 	s.anew = nil
 	for _, a := range begin {
@@ -81,13 +83,45 @@ func (s *Site) wakeUp(ctx context.Context) bool {
 	for _, done := range w.done {
 		done(err)
 	}
+	for i := range w.kept {
+		s.beside.Kept(&w.kept[i].before, w.kept[i].now)
+	}
 	for _, f := range w.after {
 		f()
 	}
+	s.rooms.takeBack(w)
 	if more {
 		s.inbox.ring()
 	}
 	return true
+}
+
+// rooms are the lists of a wake-up, empty, that the next one fills: it makes most of them anew each time otherwise. They belong to the loop.
+type rooms struct {
+	records    []engine.Record
+	operations []engine.OperationRow
+	events     []engine.Event
+	kept       []keptRow
+}
+
+// lend gives a wake-up the lists of the last one.
+func (r *rooms) lend(w *wakeUp) {
+	w.batch.Records, w.batch.Operations, w.batch.Events, w.kept = r.records, r.operations, r.events, r.kept
+	*r = rooms{}
+}
+
+// takeBack leaves them to the next: nobody keeps what was in them.
+func (r *rooms) takeBack(w *wakeUp) {
+	*r = rooms{emptied(w.batch.Records), emptied(w.batch.Operations), emptied(w.batch.Events), emptied(w.kept)}
+}
+
+// emptied returns a list without what is in it; what was long is not kept.
+func emptied[T any](list []T) []T {
+	if cap(list) > most {
+		return nil
+	}
+	clear(list)
+	return list[:0]
 }
 
 // take takes one thing that waited.
@@ -381,7 +415,7 @@ func (w *wakeUp) fail(err error) {
 	s.full.Store(errors.Is(err, engine.ErrStorage))
 	s.cfg.Log.Error("commit", "err", err)
 	refusal := &engine.Refusal{Status: 507, Type: "storage", Err: err, Detail: "the site could not make it durable; nothing has happened, unless it says so elsewhere"}
-	w.after = nil
+	w.after, w.kept = nil, nil
 	for _, r := range w.stepped {
 		w.forget(r, refusal)
 		s.leftOver[r.id] = true

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/merge"
 	"github.com/skerry/skerry/engine/plan"
 )
 
@@ -55,9 +56,23 @@ func (v *View) Correspondents() []engine.SiteID {
 	return slices.DeleteFunc(v.With(PartMember, PartLeaving), func(s engine.SiteID) bool { return v.overdue[s] })
 }
 
-// Others are the correspondents but this site.
+// Others are the correspondents but this site. The list belongs to the view.
 func (v *View) Others() []engine.SiteID {
-	return slices.DeleteFunc(slices.Clone(v.Correspondents()), func(s engine.SiteID) bool { return s == v.Self })
+	placed, settled := v.Placement(), v.settled()
+	if settled && v.others.of == placed {
+		return v.others.list
+	}
+	list := slices.DeleteFunc(slices.Clone(v.Correspondents()), func(s engine.SiteID) bool { return s == v.Self })
+	if settled {
+		v.others = others{placed, list}
+	}
+	return list
+}
+
+// others are those of a placement that nobody has left.
+type others struct {
+	of   *merge.Placement
+	list []engine.SiteID
 }
 
 // nothing is what is known of a site that has said nothing.

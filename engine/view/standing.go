@@ -18,23 +18,14 @@ func (v *View) Standing(site engine.SiteID) plan.Standing {
 	}
 	local := v.LocalAt(site)
 	s := plan.Standing{
-		Settled: settled,
-		Void:    func(o *engine.Operation) bool { return outcomes[o.ID].State == engine.StateSuperseded },
-		Blocked: func(o *engine.Operation) bool { return outcomes[o.ID].Blocks },
-		Ran:     func(o *engine.Operation) bool { return outcomes[o.ID].Ran },
-		Refused: func(o *engine.Operation) bool {
-			return outcomes[o.ID].State == engine.StateRejected && !outcomes[o.ID].Blocks
-		},
-		Undone: func(o *engine.Operation) bool {
-			out := outcomes[o.ID]
-			return o.Type == engine.TypeDelete && out.State == engine.StateRejected && !out.Blocks && !out.Dropped
-		},
-		Uncertain: func(o *engine.Operation) bool { return outcomes[o.ID].State == engine.StateUncertain },
-		Executed:  func(f engine.Fact) bool { return slices.Contains(st.Executed, f) },
-		Gone:      local == "",
-		Lossy:     site == v.Self && brings(v) || adopts(outcomes),
-		Carried:   func(o *engine.Operation) bool { return outcomes[o.ID].Carried },
-		Yields:    v.Yields(site),
+		Settled: settled, Void: none, Blocked: none, Refused: none,
+		Executed: func(f engine.Fact) bool { return slices.Contains(st.Executed, f) },
+		Gone:     local == "",
+		Lossy:    site == v.Self && brings(v) || adopts(outcomes),
+		Yields:   v.Yields(site),
+	}
+	if len(outcomes) > 0 { // as a rule there is nothing to tell
+		tell(&s, outcomes)
 	}
 	if site == v.Self {
 		for _, u := range v.Mine.Undo {
@@ -50,6 +41,24 @@ func (v *View) Standing(site engine.SiteID) plan.Standing {
 		return o.Type == engine.TypeCreate && s.Settled(o) && s.Refused(o)
 	})
 	return s
+}
+
+func none(*engine.Operation) bool { return false }
+
+// tell has a standing go by what a site has said of single operations.
+func tell(s *plan.Standing, outcomes map[engine.OperationID]engine.Outcome) {
+	s.Void = func(o *engine.Operation) bool { return outcomes[o.ID].State == engine.StateSuperseded }
+	s.Blocked = func(o *engine.Operation) bool { return outcomes[o.ID].Blocks }
+	s.Ran = func(o *engine.Operation) bool { return outcomes[o.ID].Ran }
+	s.Refused = func(o *engine.Operation) bool {
+		return outcomes[o.ID].State == engine.StateRejected && !outcomes[o.ID].Blocks
+	}
+	s.Undone = func(o *engine.Operation) bool {
+		out := outcomes[o.ID]
+		return o.Type == engine.TypeDelete && out.State == engine.StateRejected && !out.Blocks && !out.Dropped
+	}
+	s.Uncertain = func(o *engine.Operation) bool { return outcomes[o.ID].State == engine.StateUncertain }
+	s.Carried = func(o *engine.Operation) bool { return outcomes[o.ID].Carried }
 }
 
 // adopts reports whether a person has said which object is to become the replica: that has what was done to it.

@@ -43,6 +43,8 @@ type View struct {
 
 	name  func(engine.SiteID) engine.SiteName
 	rules Rules // by which operations were last judged
+	// others are remembered of the placement that they were made of.
+	others others
 }
 
 // Said is what a site has said of its replica in a document.

@@ -54,7 +54,7 @@ func storing() []mutant {
 		}, "storage", "TestDurabilitySettings"},
 		// Who can write to the disk puts one user's data in the place of another's.
 		{"what is sealed opens anywhere", []edit{
-			{"storage/vault.go", "return v.aead.Seal(nonce, nonce, data, place)", "return v.aead.Seal(nonce, nonce, data, nil)"},
+			{"storage/vault.go", "return v.aead.Seal(b, nonce, data, place)", "return v.aead.Seal(b, nonce, data, nil)"},
 			{"storage/vault.go", "v.aead.Open(room[:0], nonce, box, place)", "v.aead.Open(room[:0], nonce, box, nil)"},
 		}, "storage", "TestValuesKeepTheirPlaces"},
 		// A client is refused what another site sends at the same time.
