@@ -131,8 +131,8 @@ func (w *play) orphan(s *site, k *engine.Kind, id string) bool {
 
 // owned reports whether an object is a resource's.
 func (w *play) owned(s *site, k *engine.Kind, id string) bool {
-	_, err := s.Disk.ResourceByLocal(w.Ctx, k.Service, k.Name, engine.LocalID(id))
-	return err == nil
+	row, err := s.Disk.ResourceByLocal(w.Ctx, k.Service, k.Name, engine.LocalID(id))
+	return err == nil && row.State != engine.StateDeleted
 }
 
 // known reports whether a site has an operation in a document.

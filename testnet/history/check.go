@@ -192,6 +192,9 @@ func (c *checker) checkDocument(s *site, row engine.ResourceRow) {
 	m := c.model(row)
 	a := m.amounts()
 	o := s.App.Object(row.Kind, row.Local)
+	if row.State == engine.StateDeleted && (c.w.kept(s, row) || c.w.owned(s, c.w.Kind(row.Kind), string(row.Local))) {
+		o = nil // its row tells what the object was called
+	}
 	if a.exists != (o != nil) {
 		c.say("%s: %s as %q: it is there: %t; it is to be: %t", s.Name, row.ID, row.Local, o != nil, a.exists)
 	}
@@ -217,6 +220,13 @@ func (c *checker) checkDocument(s *site, row engine.ResourceRow) {
 			c.say("%s: %s has %q at %s, where %s put %q", s.Name, row.ID, o.Files, path, by.ID, want)
 		}
 	}
+}
+
+// kept reports whether an object may be one that a site kept when it was to leave its placement: nobody's, though it belongs there again.
+func (w *play) kept(s *site, row engine.ResourceRow) bool {
+	return slices.ContainsFunc(w.resources, func(res *resource) bool {
+		return res.kind.Name == row.Kind && res.id == string(row.ID) && slices.Contains(res.removed, s)
+	})
 }
 
 // checkShares sees to it that the parts of a cross resource show an integer together that its operations amount to, and each of

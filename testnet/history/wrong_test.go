@@ -1,0 +1,25 @@
+package history
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestHistoriesThatWereWrong plays histories that ended wrong once, each by what was wrong.
+func TestHistoriesThatWereWrong(t *testing.T) {
+	for what, h := range map[string]struct {
+		seed              uint64
+		backups, restores int
+		skip              string
+	}{
+		"what a site kept that was removed and added again was taken for the object of what is deleted": {17955424460003775, 0, 0,
+			"1,3,5-9,11,13,15-24,26-33,35,37-44,46-47,50,54-55,57-63,65-66,68-72,74,76,78,80-88,93-109,112-122,124,126,129-131,137-145,149,151-152,154-155,158-160"},
+	} {
+		t.Run(strings.ReplaceAll(what, " ", "-"), func(t *testing.T) {
+			r := Play(Options{Seed: h.seed, Backups: h.backups, Restores: h.restores, Skip: parseSteps(t, h.skip)})
+			for _, p := range r.Problems {
+				t.Error(p)
+			}
+		})
+	}
+}
