@@ -55,6 +55,8 @@ type Request struct {
 	User  string
 	// Asker is who asks, as far as that has been found out here for certain; nil: nobody knows.
 	Asker *Asker `json:",omitempty"`
+	// After are what the request is to come after, wherever it runs.
+	After []After `json:",omitempty"`
 	// Forced says that sites which the scope adds may lack what undeclared actions have done (ForceActions).
 	Forced bool
 	// ForcedReliance says that what others rely on is deleted all the same (ForceReliedOn).

@@ -50,7 +50,8 @@ and SKERRY_URL_NAME for that of another one.
 Clients of Kubernetes find the agent by their kubeconfig (skerry kubeconfig writes one): while the command runs, KUBECONFIG names
 copies in which the addresses of this site's clusters carry the scope.
 
-A request that has a scope already keeps it. The exit status is that of the command, 128 and its number when a signal
+A request that has a scope already keeps it. Behind the proxy each request comes after what the command has written before, at
+whichever site it is answered (Skerry-After). The exit status is that of the command, 128 and its number when a signal
 has ended it, 127 when there is no such command.
 
 Examples:

@@ -12,13 +12,14 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/net/http/httpproxy"
 )
 
-// scopeProxy adds a scope to requests. It listens on loopback, for one command's lifetime: on one port as an HTTP proxy, and on
-// one for each service, as if it were that service.
+// scopeProxy adds a scope to requests, and has each come after what the command has written before. It listens on loopback, for one command's
+// lifetime: on one port as an HTTP proxy, and on one for each service, as if it were that service.
 type scopeProxy struct {
 	scope string
 	url   string // of the proxy
@@ -29,6 +30,7 @@ type scopeProxy struct {
 	hosts     map[string]bool
 	transport http.RoundTripper
 	servers   []*http.Server
+	written   written
 	// stand is for services of HTTPS; nil: there are none.
 	stand *stand
 	// next finds the proxy that the command would have used for what is no service; nil: none.
@@ -36,6 +38,40 @@ type scopeProxy struct {
 	// running ends with the proxy.
 	running context.Context
 	end     context.CancelFunc
+}
+
+// written is what the answers to a command's writes have said of what is to come after them. It is safe for concurrent use.
+type written struct {
+	mu   sync.Mutex
+	last []wrote // the newest last
+}
+
+type wrote struct{ resource, after string }
+
+// mostWritten is for how many resources it is carried along; who has written more, has done so longer ago.
+const mostWritten = 16
+
+// hear takes in an answer.
+func (w *written) hear(h http.Header) {
+	n := wrote{h.Get("Skerry-Resource"), h.Get("Skerry-After")}
+	if n.after == "" {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.last = append(slices.DeleteFunc(w.last, func(o wrote) bool { return o.resource == n.resource }), n)
+	w.last = w.last[max(0, len(w.last)-mostWritten):]
+}
+
+// say is what the next request sends back, empty for nothing.
+func (w *written) say() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	texts := make([]string, len(w.last))
+	for i, o := range w.last {
+		texts[i] = o.after
+	}
+	return strings.Join(texts, ", ")
 }
 
 // established is what a proxy says before it passes bytes.
@@ -165,9 +201,18 @@ func (x *scopeProxy) to(base *url.URL) http.Handler {
 			if !r.In.URL.IsAbs() { // it took the proxy for the service
 				r.Out.Host = base.Host
 			}
+			if after := x.written.say(); x.hosts[hostPort(base)] && after != "" && r.In.Header.Get("Skerry-After") == "" {
+				r.Out.Header.Set("Skerry-After", after)
+			}
 			if x.hosts[hostPort(base)] && r.In.Header.Get("Scope") == "" && r.In.Header.Get("X-Scope") == "" {
 				r.Out.Header.Set("Scope", x.scope)
 			}
+		},
+		ModifyResponse: func(r *http.Response) error {
+			if x.hosts[hostPort(base)] {
+				x.written.hear(r.Header)
+			}
+			return nil
 		},
 		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
 			http.Error(w, fmt.Sprintf("skerry exec: %s does not answer: %v", base.Host, err), http.StatusBadGateway)

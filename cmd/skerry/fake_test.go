@@ -77,6 +77,11 @@ func startFake() *fakeAgent {
 	}
 	told := func(what string) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Skerry-Resource", r.URL.Path)
+			w.Header().Set("Skerry-After", "written"+strings.ReplaceAll(r.URL.Path, "/", "-"))
+			if after := r.Header.Get("Skerry-After"); after != "" {
+				fmt.Fprintf(w, "after %s ", after)
+			}
 			fmt.Fprintf(w, "%s got %s with scope %q at its own address: %t", what, r.RequestURI, r.Header.Get("Scope"), r.Host == r.Context().Value(http.LocalAddrContextKey).(net.Addr).String())
 		})
 	}

@@ -52,6 +52,7 @@ type resources interface {
 	Lookup(ctx context.Context, k *engine.Kind, id string) (engine.ResourceRow, error)
 	Known(ctx context.Context, k *engine.Kind, id string) (engine.ResourceRow, error)
 	Making(ctx context.Context, id engine.DocumentID) (made bool)
+	Reached(ctx context.Context, a engine.After) error
 }
 
 type places interface {

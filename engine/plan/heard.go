@@ -44,7 +44,7 @@ func Hear(a engine.Answer, err error) Hearing {
 	switch kind {
 	case "not-replicated", "gone", "unreachable", "loop":
 		return HeardElsewhere
-	case "storage":
+	case "storage", "behind":
 		return HeardLater
 	case "in-progress": // the first try still runs there
 		if status == http.StatusConflict {

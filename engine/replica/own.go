@@ -71,7 +71,7 @@ func lostFirst(k *engine.Kind) *engine.Refusal {
 // arrived answers a request whose operation has come here in its document already, which sees to it that it runs here.
 func (t *own) arrived(r *work) bool {
 	o := r.History.Get(t.ask.Operation)
-	a := engine.Answer{Status: http.StatusAccepted, Operation: o.ID, Resource: r.About.Key}
+	a := engine.Answer{Status: http.StatusAccepted, Operation: o.ID, Resource: r.About.Key, Header: r.after(nil, o)}
 	if r.Settled(r.Self, o) {
 		if a.Status = report.OperationStatus(r.View, r.Self, o).Status; a.Status == 0 {
 			a.Status = http.StatusOK
@@ -397,6 +397,7 @@ func (t *own) publish(r *work, shows []byte) bool {
 	t.free(r)
 	answer := t.reply.Answer()
 	answer.Operation, answer.Resource = f.Operation.ID, r.About.Key
+	answer.Header = r.after(answer.Header, r.History.Get(f.Operation.ID))
 	given := Given{Answer: answer, Early: f.Early}
 	if d, o, before := t.division, f.Operation, t.before; d != nil {
 		given.Finish = func(a engine.Answer) engine.Answer {
@@ -411,6 +412,15 @@ func (t *own) publish(r *work, shows []byte) bool {
 		r.saw(t.answered)
 	}
 	return true
+}
+
+// after tells in the header of an answer what its client is to send back to see at other sites what o has done.
+func (r *work) after(h http.Header, o *engine.Operation) http.Header {
+	if h = h.Clone(); h == nil {
+		h = http.Header{}
+	}
+	h.Set(engine.HeaderAfter, engine.MakeAfter(r.Document, o, r.Placement().Sites).String())
+	return h
 }
 
 var errUntold = errors.New("the answer does not tell the new resource's identifier; check the catalog")
@@ -457,6 +467,7 @@ func (r *work) publish(f *flight.Flight, reply engine.Reply, shows []byte) error
 	if o.Type == engine.TypeAction && r.History.Divides(now) && len(r.History.Stated(now)) == 0 { // it has run on this part alone: what it sets is to be shared
 		r.Became(o.ID, engine.Outcome{State: engine.StatePending, Again: true, Ran: true})
 	}
+	reply.Header = r.after(reply.Header, now)
 	r.out.Answers = append(r.out.Answers, flight.Remember(f.Keys, r.Kind, reply, o.ID, r.About.Key, r.env.Now())...)
 	return nil
 }

@@ -1,7 +1,11 @@
 package site
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
+	"net/http"
 	"slices"
 	"sync/atomic"
 
@@ -53,6 +57,49 @@ func (x *watch) Making(ctx context.Context, id engine.DocumentID) (made bool) {
 	}
 	s.mu.Unlock()
 	return (w == nil || x.wait(ctx, id, w) == nil) && made
+}
+
+// Reached waits until this site has settled an operation, and all that is before it in its line, or ctx ends: then it is a *Refusal that says why
+// that is not so yet. What this site has no part in is not waited for.
+func (x *watch) Reached(ctx context.Context, a engine.After) error {
+	s := x.site
+	w := &watcher{func(r *resident) bool {
+		return r.Me.Settled.Has(a.Line, a.Number) || !slices.Contains(r.Placement().Sites, s.cfg.Self)
+	}, make(chan struct{})}
+	waits, err := x.awaits(ctx, a, w)
+	if err != nil || !waits || x.wait(ctx, a.Document, w) == nil {
+		return err
+	}
+	what, why := "a write", "it has not been heard of here"
+	if err := s.look(context.WithoutCancel(ctx), a.Document, func(r *resident) {
+		what = fmt.Sprintf("a write to %s %s", r.Kind.Name, r.About.Key)
+		switch waits := r.Me.Waits; {
+		case len(waits) > 0:
+			why = cmp.Or(waits[0].Reason, string(waits[0].Kind))
+		case r.History.At(a.Line, a.Number) != nil:
+			why = "it is under way here"
+		}
+	}); err != nil && !errors.Is(err, engine.ErrNotFound) {
+		return fmt.Errorf("look why a write is not here: %w", err)
+	}
+	return &engine.Refusal{Status: http.StatusGatewayTimeout, Type: "behind", Detail: fmt.Sprintf("%s has not done yet what the request is to come after, %s made at %s: %s; "+
+		"nothing has happened\nhelp: try again later, or ask %[3]s", s.cfg.Members.Name(s.cfg.Self), what, s.cfg.Members.Name(a.Line.Site()), why)}
+}
+
+// awaits has a watcher wait for an operation unless that is settled, or no matter of this site; the resource may not be here yet.
+func (x *watch) awaits(ctx context.Context, a engine.After, w *watcher) (waits bool, err error) {
+	s := x.site
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	defer contain(s.cfg.Log, a.Document, &err)
+	switch r, err := s.reach(ctx, a.Document, nil); {
+	case errors.Is(err, engine.ErrNotFound) && !a.Concerns(s.cfg.Self), err == nil && w.done(r):
+		return false, nil
+	case err != nil && !errors.Is(err, engine.ErrNotFound):
+		return false, err
+	}
+	x.of[a.Document] = append(x.of[a.Document], w)
+	return true, nil
 }
 
 // add has a watcher wait for a replica; nil: it need not. The caller holds the site's mu.

@@ -111,7 +111,7 @@ func (r *IssueRequest) check() (http.Header, []byte, error) {
 		if name == "Scope" || name == "X-Scope" {
 			return nil, nil, badRequest("give the scope as the member scope, not as a header")
 		}
-		if strings.HasPrefix(name, "Skerry-") && name != "Skerry-Force" || slices.Contains(unsendable, name) {
+		if strings.HasPrefix(name, "Skerry-") && name != "Skerry-Force" && name != engine.HeaderAfter || slices.Contains(unsendable, name) {
 			return nil, nil, badRequest("header %s is the agent's own and cannot be given", name)
 		}
 		h.Set(name, value)

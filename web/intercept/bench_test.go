@@ -109,6 +109,7 @@ func (alone) Contents(context.Context, engine.DocumentID, engine.KindName) ([]en
 
 func (alone) ContentsChanged(engine.DocumentID) {}
 
+func (alone) Reached(context.Context, engine.After) error    { return nil }
 func (alone) Making(context.Context, engine.DocumentID) bool { return false }
 
 func (alone) LastShown(context.Context, engine.DocumentID) (map[engine.SiteID]json.RawMessage, error) {

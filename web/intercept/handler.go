@@ -29,6 +29,8 @@ type Site interface {
 	Chosen(ctx context.Context, k *engine.Kind, id string) (at engine.SiteID, here bool, err error)
 	// Making waits until this site's application has the object of a resource, as long as it is being made here, and reports whether it has.
 	Making(ctx context.Context, id engine.DocumentID) (made bool)
+	// Reached waits until what a write has done is done here, or ctx ends: then it is an *engine.Refusal.
+	Reached(ctx context.Context, a engine.After) error
 	// Zones and Distances are what scopes may ask for, as world.Mesh has them.
 	Zones() []engine.Zone
 	Distances() func(a, b engine.SiteID) (time.Duration, bool)
@@ -154,6 +156,9 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, from engine.Site
 		if text := h.carrier.TakeScope(q.Header); q.Text == "" {
 			q.Text = text
 		}
+	}
+	if !h.comesAfter(q) {
+		return
 	}
 	q.IDs = h.Correlations.IDs(r.Header, q.Shown())
 	if from != "" && !h.hear(q) || from == "" && !(h.inherit(q) && h.writes(q)) {

@@ -53,9 +53,10 @@ type siteUnderTest struct {
 	submitted []engine.Request
 	large     string // the last body that was not held in memory
 	submit    func(engine.Request) (engine.Answer, error)
-	relying   map[string][]engine.ResourceRow // by what is relied on
-	holding   map[string][]engine.ResourceRow // by what they lie in
-	making    func(context.Context) bool      // nil: nothing is being made
+	relying   map[string][]engine.ResourceRow           // by what is relied on
+	holding   map[string][]engine.ResourceRow           // by what they lie in
+	making    func(context.Context) bool                // nil: nothing is being made
+	reached   func(context.Context, engine.After) error // nil: all is
 }
 
 // app is an application that keeps what it was asked.
@@ -279,6 +280,13 @@ func (s *siteUnderTest) Contents(context.Context, engine.DocumentID, engine.Kind
 }
 
 func (s *siteUnderTest) ContentsChanged(engine.DocumentID) {}
+
+func (s *siteUnderTest) Reached(ctx context.Context, a engine.After) error {
+	if s.reached == nil {
+		return nil
+	}
+	return s.reached(ctx, a)
+}
 
 func (s *siteUnderTest) Making(ctx context.Context, _ engine.DocumentID) bool {
 	return s.making != nil && s.making(ctx)

@@ -44,6 +44,8 @@ func (h *Handler) Plain(r *door.Request) bool {
 	for i := range r.Fields {
 		f := &r.Fields[i]
 		switch {
+		case f.Is("skerry-after"):
+			return false
 		case f.Begins("skerry-"):
 			f.Drop = true
 		case f.Is("scope"), f.Is("x-scope"):

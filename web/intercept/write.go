@@ -108,6 +108,7 @@ func (h *Handler) submit(q *request.Request, body []byte, large engine.Body) {
 		Async: q.From == "" && prefersAsync(q.Header), Wait: wait(q.Header),
 		Forced:         peer.Forces(q.Header, engine.ForceActions),
 		ForcedReliance: peer.Forces(q.Header, engine.ForceReliedOn), Caller: q.Caller(), Anonymous: q.Shown() == "", Credentials: q.Credentials(), Via: q.Via, Again: q.Again,
+		After: q.After,
 	}
 	if q.From == "" {
 		r.Key = q.Header.Get("Idempotency-Key")

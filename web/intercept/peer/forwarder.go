@@ -66,7 +66,7 @@ func (f *Forwarder) Forward(ctx context.Context, to engine.SiteID, r engine.Requ
 	header.Set(HeaderService, string(r.Kind.Service))
 	header.Set(HeaderVia, JoinSites(append(slices.Clip(r.Via), f.membership.Self())))
 	for name, value := range map[string]string{
-		HeaderOperation: string(r.Operation), HeaderPlacement: JoinPlacement(r.Placement, r.Parts), HeaderUser: r.User, "Scope": r.Scope,
+		HeaderOperation: string(r.Operation), HeaderPlacement: JoinPlacement(r.Placement, r.Parts), HeaderUser: r.User, "Scope": r.Scope, engine.HeaderAfter: engine.JoinAfters(r.After),
 		HeaderAgreement: string(r.Agreement),
 	} {
 		if value != "" {

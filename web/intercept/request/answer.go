@@ -43,7 +43,7 @@ func (h *Front) Answer(q *Request, a engine.Answer) {
 	if a.Site != "" {
 		header.Set("Skerry-Site", h.Name(a.Site))
 	}
-	for _, name := range []string{"Skerry-Missing", "Skerry-Pending"} {
+	for _, name := range []string{"Skerry-Missing", "Skerry-Pending", engine.HeaderAfter} {
 		set(name, a.Header.Get(name))
 	}
 	if q.From != "" {

@@ -44,6 +44,8 @@ type Request struct {
 	Choice
 	Choices []Choice
 	Scope   string
+	// After are the writes that it is to come after, at the site that answers it.
+	After []engine.After
 	// Container is the cross resource that it lies in, nil for none.
 	Container *engine.ResourceRow
 	// IDs are its correlation ids; Inherited says that the scope was remembered under one of them.

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/web/intercept/peer"
 )
 
@@ -19,6 +20,9 @@ func (h *Front) Speak(q *Request, out http.Header) {
 	}
 	if q.ExactlyOne {
 		out.Set(peer.HeaderOne, "1")
+	}
+	if len(q.After) > 0 {
+		out.Set(engine.HeaderAfter, engine.JoinAfters(q.After))
 	}
 	if q.Operation != "" {
 		out.Set(peer.HeaderOperation, string(q.Operation))
