@@ -31,9 +31,12 @@ func (h *Handler) follow(q *request.Request) (leave func(), ok bool) {
 	if h.Correlations == nil || q.Scope == "" {
 		return func() {}, true
 	}
-	parsed, err := scope.Parse(q.Scope)
-	if err != nil { // another agent's, which is then of no use to a service here
-		return func() {}, true
+	parsed := q.Parsed
+	if parsed == nil {
+		var err error
+		if parsed, err = scope.Parse(q.Scope); err != nil { // another agent's, which is then of no use to a service here
+			return func() {}, true
+		}
 	}
 	q.Request = q.WithContext(q.Context())
 	q.Header = q.Header.Clone()

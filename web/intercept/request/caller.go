@@ -71,9 +71,9 @@ func Printable(s string) string {
 }
 
 // Quoted writes a text as a quoted-string of HTTP.
-func Quoted(s string) string {
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(Printable(s)) + `"`
-}
+func Quoted(s string) string { return `"` + quoter.Replace(Printable(s)) + `"` }
+
+var quoter = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
 
 // Caller tells callers apart, for their Idempotency-Keys, without keeping what they authenticate with: by all that they show of
 // themselves, and by their address.
