@@ -30,7 +30,25 @@ var (
 const (
 	databaseFile = "skerry.db"
 	lockFile     = "lock"
+	restoring    = "restoring" // is there while a backup is put back
 )
+
+// Layout is where in a data directory a backup finds things.
+var Layout = struct {
+	Database, Key    string
+	Lock             string   // whose locks say that the directory is in use
+	Bodies           []string // directories of files that are written once
+	Passing          []string // what is of no use elsewhere
+	Restoring        string   // is there while a backup is put back: until it is gone, Open refuses the directory
+	Unfinished, Part string   // how names of bodies begin, or end, that are not whole
+}{databaseFile, vaultFile, lockFile, []string{blobDir, spoolDir}, []string{reserveFile, databaseFile + "-wal", databaseFile + "-shm", databaseFile + "-journal"},
+	restoring, newPrefix, partSuffix}
+
+// ErrUnfinished: a backup was being put back, and that was broken off.
+var ErrUnfinished = errors.New("a backup was being put back here, and that was not finished: run \"skerry restore\" again")
+
+// Lock takes the data directory as Open does, for somebody who puts other files there. It returns ErrInUse while a Store has it open.
+func Lock(dir string) (io.Closer, error) { return lockDir(dir) }
 
 // Options are what a Store needs from outside. The zero value will do.
 type Options struct {
@@ -70,6 +88,10 @@ func Open(dir string, opts Options) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{now: opts.Now, lock: lock}
+	if _, err := os.Stat(filepath.Join(dir, restoring)); err == nil {
+		_ = s.release()
+		return nil, fmt.Errorf("open data directory %s: %w", dir, ErrUnfinished)
+	}
 	if err := s.open(dir, opts.Key); err != nil {
 		_ = s.release()
 		return nil, fmt.Errorf("open database %s: %w", filepath.Join(dir, databaseFile), err)

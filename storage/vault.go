@@ -72,6 +72,9 @@ func openVault(dir, path string, fresh bool) (*Vault, error) {
 	return &Vault{aead, key, path}, nil
 }
 
+// ReadVault opens the vault of the data directory dir whose key is at path (empty: in it), and makes none.
+func ReadVault(dir, path string) (*Vault, error) { return openVault(dir, path, false) }
+
 // newKey makes the key durable under another name first, so that the file is whole or not there.
 func newKey(dir, path string) ([]byte, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {

@@ -33,35 +33,37 @@ type commands struct {
 	CA        string `name:"ca" type:"path" placeholder:"FILE" help:"The authorities, in PEM, that the agent's certificate is checked with; without it the system's."`
 	Output    string `short:"o" enum:"table,json" default:"table" placeholder:"FORMAT" help:"table for people (the default) or json for programs."`
 
-	Agent      agentCommand      `cmd:"" help:"Run one site's agent."`
-	Demo       demo.Command      `cmd:"" help:"Run a mesh of several sites with a demo application on this machine."`
-	Lab        lab.Command       `cmd:"" hidden:"" help:"Run one instance of the demo application."`
-	Sites      sitesCommand      `cmd:"" help:"List the sites of the mesh, or show one."`
-	Status     statusCommand     `cmd:"" help:"Show how the whole mesh is, on one screen; the exit status tells it too."`
-	Resources  resourcesCommand  `cmd:"" help:"List the replicated resources, or show one."`
-	Conflicts  conflictsCommand  `cmd:"" help:"List what waits for a person, show one conflict, or decide about it."`
-	Relations  relationsCommand  `cmd:"" help:"List what refers to what, or draw the tree of one resource."`
-	Operations operationsCommand `cmd:"" help:"List operations, show one, or settle one that needs a person."`
-	Events     eventsCommand     `cmd:"" help:"List what happened at this site, or watch it happen."`
-	Kubeconfig kubeconfigCommand `cmd:"" help:"Print a kubeconfig with which kubectl reaches this site's cluster through its agent."`
-	Exec       execCommand       `cmd:"" help:"Run a client so that every request that it makes carries a scope."`
-	Explain    explainCommand    `cmd:"" help:"Tell what a scope means and what a request with it would do."`
-	Zones      zonesCommand      `cmd:"" help:"List zones, set one or take one away."`
-	Authority  authorityCommand  `cmd:"" help:"List who may say who belongs to the mesh, add or remove one, or sign off line."`
-	Invite     inviteCommand     `cmd:"" help:"Print an invitation for a new site."`
-	Hooks      hooksCommand      `cmd:"" help:"List the addresses that events are pushed to, add or remove one."`
-	Tokens     tokensCommand     `cmd:"" help:"List the tokens of programs, make one or revoke one."`
-	Audit      auditCommand      `cmd:"" help:"List who has changed what at this site, or verify that list."`
-	Accounts   accountsCommand   `cmd:"" help:"List, add or remove those who may log in to a site."`
-	Catalog    catalogCommand    `cmd:"" help:"Work with the description of an application."`
-	Completion completionCommand `cmd:"" help:"Print what makes a shell complete commands and identifiers."`
-	Man        manCommand        `cmd:"" help:"Write the pages of the manual."`
-	Version    versionCommand    `cmd:"" help:"Print the version of this program."`
+	Agent      agentCommand         `cmd:"" help:"Run one site's agent."`
+	Demo       demo.Command         `cmd:"" help:"Run a mesh of several sites with a demo application on this machine."`
+	Lab        lab.Command          `cmd:"" hidden:"" help:"Run one instance of the demo application."`
+	Sites      sitesCommand         `cmd:"" help:"List the sites of the mesh, or show one."`
+	Status     statusCommand        `cmd:"" help:"Show how the whole mesh is, on one screen; the exit status tells it too."`
+	Resources  resourcesCommand     `cmd:"" help:"List the replicated resources, or show one."`
+	Conflicts  conflictsCommand     `cmd:"" help:"List what waits for a person, show one conflict, or decide about it."`
+	Relations  relationsCommand     `cmd:"" help:"List what refers to what, or draw the tree of one resource."`
+	Operations operationsCommand    `cmd:"" help:"List operations, show one, or settle one that needs a person."`
+	Events     eventsCommand        `cmd:"" help:"List what happened at this site, or watch it happen."`
+	Kubeconfig kubeconfigCommand    `cmd:"" help:"Print a kubeconfig with which kubectl reaches this site's cluster through its agent."`
+	Exec       execCommand          `cmd:"" help:"Run a client so that every request that it makes carries a scope."`
+	Explain    explainCommand       `cmd:"" help:"Tell what a scope means and what a request with it would do."`
+	Zones      zonesCommand         `cmd:"" help:"List zones, set one or take one away."`
+	Authority  authorityCommand     `cmd:"" help:"List who may say who belongs to the mesh, add or remove one, or sign off line."`
+	Invite     inviteCommand        `cmd:"" help:"Print an invitation for a new site."`
+	Hooks      hooksCommand         `cmd:"" help:"List the addresses that events are pushed to, add or remove one."`
+	Tokens     tokensCommand        `cmd:"" help:"List the tokens of programs, make one or revoke one."`
+	Audit      auditCommand         `cmd:"" help:"List who has changed what at this site, or verify that list."`
+	Accounts   accountsCommand      `cmd:"" help:"List, add or remove those who may log in to a site."`
+	Catalog    catalogCommand       `cmd:"" help:"Work with the description of an application."`
+	Backup     backupCommand        `cmd:"" help:"Copy the data directory of this machine's site into a file, while its agent works."`
+	Restore    restoreBackupCommand `cmd:"" help:"Put a backup back into an empty data directory."`
+	Completion completionCommand    `cmd:"" help:"Print what makes a shell complete commands and identifiers."`
+	Man        manCommand           `cmd:"" help:"Write the pages of the manual."`
+	Version    versionCommand       `cmd:"" help:"Print the version of this program."`
 }
 
 const description = `Skerry lets the sites of an application made for one cloud collaborate, request by request.
 
-Commands other than "agent" and "demo" ask a running agent; tell which with --api or SKERRY_API.`
+Most commands ask a running agent; tell which with --api or SKERRY_API. "agent", "demo", "backup", "restore" and what works with files do not.`
 
 // program is what a command works with.
 type program struct {
