@@ -28,6 +28,10 @@ func (h *hearing) said(in *Said) {
 	if f := view.ForkOf(h.View, in.Changes); f != nil {
 		h.forked(f, in.Changes[0], in.Changes[1])
 	}
+	var told []Status
+	if in.Checkpoint != nil && !h.Blank() { // they say whether the epochs that it stands for are over
+		told = h.statuses(in)
+	}
 	if len(in.Changes) > 0 || in.Checkpoint != nil {
 		if !h.hears(in) {
 			h.statuses(in)
@@ -55,7 +59,7 @@ func (h *hearing) said(in *Said) {
 	if len(waiting) > 0 {
 		h.news.Missing = true
 	}
-	pass.Statuses = h.statuses(in)
+	pass.Statuses = append(told, h.statuses(in)...)
 	h.openNext()
 	if len(pass.Changes)+len(pass.Statuses) > 0 {
 		h.news.Pass = pass
@@ -77,8 +81,9 @@ func (h *hearing) hears(in *Said) bool {
 	switch last := h.Current(); {
 	case in.Checkpoint != nil && !h.Blank() && h.Part(in.From) == view.PartNone: // whoever has no part stands for nobody
 		return false
-	case in.Checkpoint != nil && view.TooLate(h.View, in.Epoch):
-		h.news.Late = true
+	case in.Checkpoint != nil && view.Skips(h.View, in.Epoch):
+		h.news.Late = view.TooLate(h.View, in.Epoch)
+		h.news.Missing = !h.news.Late // the others are still to say so
 		return false
 	case h.Numbered(in.Epoch) != nil:
 		return true

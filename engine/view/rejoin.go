@@ -1,9 +1,26 @@
 package view
 
-// TooLate reports whether what is here builds on what the others have let go of, so that nothing brings it together any more: a
-// checkpoint that another epoch begins with stands for all epochs that are here, or for what a site lacks that had left and was added again.
-func TooLate(v *View, epoch uint64) bool {
+// Skips reports whether a checkpoint that an epoch begins with stands for all epochs that are here, or for what a site lacks that had left and was
+// added again.
+func Skips(v *View, epoch uint64) bool {
 	return !v.Blank() && (epoch > v.Current().Number || epoch > v.Epochs[0].Number && v.Me.Left != nil && (v.History.Held() > 0 || len(v.LacksAny()) > 0))
+}
+
+// TooLate reports whether what is here builds on what the others have let go of, so that nothing brings it together any more: most of them say
+// of themselves that they have, in statuses that nobody else can write. One member alone makes nobody let go of what is here, but for a site that
+// has left, and whose last word was that the others have all of it.
+func TooLate(v *View, epoch uint64) bool {
+	all, without := 0, 0
+	for _, s := range v.Others() {
+		st := v.At(s)
+		if st.Rejoins || v.Forker(s) {
+			continue
+		}
+		if all++; st.Epoch > epoch || st.Epoch == epoch && st.Over {
+			without++
+		}
+	}
+	return 2*without > all || v.Me.Left != nil
 }
 
 // Told reports whether another member has told what the resource is: all that it has settled is here. Of those that join anew
