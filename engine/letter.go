@@ -54,7 +54,7 @@ type Have struct {
 	// Statuses are the numbers of the newest statuses, by site.
 	Statuses map[SiteID]uint64 `cbor:"3,keyasint,omitempty"`
 	// Forks are the forks of lines that the site knows of.
-	Forks map[Line]Fork `cbor:"4,keyasint,omitempty"`
+	Forks Forks `cbor:"4,keyasint,omitempty"`
 }
 
 // Fingerprint is an additive digest of a set: what is in it is added and what goes is taken away, in any order. Its four

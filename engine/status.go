@@ -20,7 +20,7 @@ type Status struct {
 	// Whole says that the site has all that anybody has written in the epoch before; Over, that it has dropped that.
 	Whole bool `cbor:"7,keyasint,omitempty"`
 	Over  bool `cbor:"8,keyasint,omitempty"`
-	// Sum is a digest of what that epoch has, told with Whole: it ends only where all have the same.
+	// Sum tells what that epoch has (view.Sum): it ends only where all have the same.
 	Sum []byte `cbor:"26,keyasint,omitempty"`
 
 	// Settled counts the operations that need nothing more there.
@@ -67,7 +67,7 @@ const (
 	// MaxDiffers bounds the paths at which a site says that its application differs.
 	MaxDiffers = 8
 	// sumLen is the length of Status.Sum.
-	sumLen = 32
+	sumLen = 40
 )
 
 // Wrote is what a site has written in a line: how many changes in the epoch that it writes in, how many in the one before, and how many
@@ -233,7 +233,7 @@ func (s *Status) validate() error {
 		return errors.New("no document")
 	case s.Number == 0:
 		return errors.New("no number")
-	case len(s.Sum) > sumLen:
+	case len(s.Sum) != 0 && len(s.Sum) != sumLen:
 		return fmt.Errorf("a sum of %d bytes", len(s.Sum))
 	case len(s.Outcomes) > MaxOutcomes:
 		return fmt.Errorf("%d outcomes", len(s.Outcomes))

@@ -230,7 +230,6 @@ CREATE TABLE forks (
 	line             INTEGER NOT NULL,
 	epoch            INTEGER NOT NULL,
 	number           INTEGER NOT NULL, -- of the first change that does not count
-	stands           INTEGER NOT NULL, -- whether what the line has written in the epoch counts all the same
 	at               INTEGER NOT NULL,
 	first_signature  BLOB NOT NULL,
 	first_bytes      BLOB NOT NULL, -- sealed

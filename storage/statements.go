@@ -32,6 +32,8 @@ const (
 	addChange
 	readChange
 	dropVoid
+	dropAllVoid
+	dropFork
 	putFork
 
 	addOperation
@@ -110,10 +112,12 @@ func texts() (all [statementCount]string) {
 			ON CONFLICT (resource, epoch, line, number) DO NOTHING`,
 		readChange: `SELECT bytes FROM changes WHERE resource = ? AND epoch = ? AND line = ? AND number = ?`,
 
-		dropVoid: `DELETE FROM changes WHERE resource = ? AND line = ? AND (epoch > ? OR epoch = ? AND number >= ?)`,
-		putFork: `INSERT INTO forks (resource, line, epoch, number, stands, at, first_signature, first_bytes, second_signature, second_bytes)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (resource, line) DO UPDATE SET epoch = excluded.epoch, number = excluded.number,
-			stands = excluded.stands, at = excluded.at, first_signature = excluded.first_signature, first_bytes = excluded.first_bytes,
+		dropVoid:    `DELETE FROM changes WHERE resource = ? AND line = ? AND (epoch > ? OR epoch = ? AND number >= ?)`,
+		dropAllVoid: `DELETE FROM changes WHERE resource = ? AND epoch >= ? AND line IN (SELECT n FROM lines WHERE name = ? OR name > ? AND name < ?)`,
+		dropFork:    `DELETE FROM forks WHERE resource = ? AND line = ?`,
+		putFork: `INSERT INTO forks (resource, line, epoch, number, at, first_signature, first_bytes, second_signature, second_bytes)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (resource, line) DO UPDATE SET epoch = excluded.epoch, number = excluded.number,
+			at = excluded.at, first_signature = excluded.first_signature, first_bytes = excluded.first_bytes,
 			second_signature = excluded.second_signature, second_bytes = excluded.second_bytes`,
 
 		addOperation: `INSERT INTO operations (state, open, states, settled_at, blob_needed, errors, sites, placement, subject, resource,

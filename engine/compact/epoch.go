@@ -26,16 +26,11 @@ func EpochBegun(v *view.View) bool {
 // EpochOver reports whether the epoch before the current one is over here: every member writes in the current one and has all that
 // any has written before, the same in the end, and a checkpoint stands for it.
 func EpochOver(v *view.View) bool {
-	if len(v.Epochs) < 2 || v.History.Base() == nil || v.Refused > 0 || v.Stale || view.Apart(v) || !v.Whole() {
+	if len(v.Epochs) < 2 || v.History.Base() == nil || v.Refused > 0 || v.Stale || !v.Whole() || !view.Agreed(v) {
 		return false
 	}
-	for _, m := range v.Correspondents() {
-		if m != v.Self && (!v.Reached(v.At(m)) || !v.At(m).Whole) {
-			return false
-		}
-		if v.History.HeldBack(m) {
-			return false
-		}
+	if slices.ContainsFunc(v.Correspondents(), v.History.HeldBack) {
+		return false
 	}
 	base := v.History.Base()
 	return !slices.ContainsFunc(v.History.Ordered(), func(o *engine.Operation) bool { return !base.Has(o) && o.Epoch < v.Current().Number })

@@ -29,7 +29,7 @@ func Stable(v *view.View) engine.Vector {
 // heldOf reports whether an operation that a site has issued, by its status, is not complete here.
 func heldOf(v *view.View, st *engine.Status) bool {
 	for l, wrote := range st.Lines {
-		if v.Forks[l] == nil && v.History.Last(l) < wrote.Issued {
+		if !v.Ends(l) && v.History.Last(l) < wrote.Issued {
 			return true
 		}
 	}

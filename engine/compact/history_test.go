@@ -1,6 +1,7 @@
 package compact
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 	"testing"
@@ -104,7 +105,7 @@ func TestWhenAnEpochIsOver(t *testing.T) {
 	settleAt(t, v, "paris", 1, nil)
 	st := &engine.Status{Document: v.Document, Settled: engine.Vector{"paris": 1}, Epoch: 1}
 	for _, whole := range []bool{false, true} {
-		st.Number, st.Whole = st.Number+1, whole
+		st.Number, st.Whole, st.Sum = st.Number+1, whole, view.Sum(v)
 		next := *st
 		if _, err := v.TakeStatus(&next, engine.SignedStatus{Site: "nantes", Status: engine.Encode(&next), Size: 1}); err != nil {
 			t.Fatal(err)
@@ -113,5 +114,9 @@ func TestWhenAnEpochIsOver(t *testing.T) {
 		if EpochOver(v) != whole {
 			t.Errorf("nantes has all of it: %t, and it is over: %t", whole, EpochOver(v))
 		}
+	}
+	st.Number, st.Sum = st.Number+1, bytes.Repeat([]byte{1}, len(st.Sum))
+	if _, err := v.TakeStatus(st, engine.SignedStatus{Site: "nantes", Status: engine.Encode(st), Size: 1}); err != nil || EpochOver(v) {
+		t.Errorf("it is over, and nantes has something else in it: %v", err)
 	}
 }

@@ -117,16 +117,17 @@ func (h *hearing) hears(in *Said) bool {
 
 // change takes in one.
 func (h *hearing) change(c *engine.Change) view.Verdict {
-	if f := view.ForkBy(h.View, c); f != nil {
+	e := h.Numbered(c.Epoch)
+	kept := e != nil && e != h.Current() && view.Keeps(h.View, c.Author()) // others may have ended that epoch without it
+	if f := view.ForkBy(h.View, c); f != nil && !kept {
 		h.forked(f, nil, c)
 		return view.Forked
 	}
-	e := h.Numbered(c.Epoch)
 	if c.Author() == h.Self && !h.Me.Rejoins && e != nil && c.Number > e.Tip(c.Line).Number && !h.Voids(c.Line, c.Epoch, c.Number) {
 		h.news.Behind = true
 		return view.Known
 	}
-	if e != nil && e != h.Current() && h.Whole() && !view.Apart(h.View) { // of a lost run, and the others may have ended that epoch without it
+	if kept {
 		return view.Known
 	}
 	verdict := h.TakeChange(c, func(o *engine.Operation) bool { return h.env.Admits(h.Kind, o) }, func(err error) {
@@ -143,8 +144,8 @@ func (h *hearing) change(c *engine.Change) view.Verdict {
 // forked takes in that two changes prove a fork; nil: the first one is here. Nothing is done before the view consists of what counts.
 func (h *hearing) forked(f *engine.Fork, first, second *engine.Change) {
 	f.At = h.Now
-	view.TakeFork(h.View, *f, flight.MayShow(h.View, h.flights))
-	h.news.Forked = append(h.news.Forked, Forked{*f, first, second})
+	instead := view.TakeFork(h.View, *f, flight.MayShow(h.View, h.flights))
+	h.news.Forked = append(h.news.Forked, Forked{*f, first, second, instead})
 }
 
 // deletion takes note of when a deletion of another site came.

@@ -59,4 +59,6 @@ type News struct {
 type Forked struct {
 	engine.Fork
 	First, Second *engine.Change
+	// Instead is the line whose fork goes for it, empty: none does.
+	Instead engine.Line
 }

@@ -55,13 +55,13 @@ func Conflicts(v *view.View) []engine.Conflict {
 // forkConflicts name the sites that have signed two different changes under one number.
 func forkConflicts(v *view.View) []engine.Conflict {
 	var list []engine.Conflict
-	for _, l := range v.Lines() {
-		f, what := v.Forks[l], "nothing that it has written since counts at any site"
-		if f.Stands {
-			what = "all sites had taken it before that was known, and it stays; nothing that came after it counts"
+	for _, f := range v.Forked() {
+		site, what := f.Line.Site(), fmt.Sprintf("change %d of its line %s): nothing that it has written there since", f.Number, f.Line.Run())
+		if f.Number == 0 {
+			what = fmt.Sprintf("in %d lines): nothing that it has written here", engine.MaxForks)
 		}
-		c := newConflict(v, engine.ConflictForked, l.Site(), f.At, fmt.Sprintf("%s has signed two different changes under one number (change %d of its line %s): "+
-			"%s; its key is not to be trusted", v.Name(l.Site()), f.Number, l.Run(), what), "forked", l.Run(), fmt.Sprint(f.Epoch, ".", f.Number))
+		c := newConflict(v, engine.ConflictForked, site, f.At, fmt.Sprintf("%s has signed two different changes under one number (%s counts at any site, "+
+			"but for what all had settled long before; its key is not to be trusted", v.Name(site), what), "forked", f.Line.Run(), fmt.Sprint(f.Epoch, ".", f.Number))
 		c.Actions = []engine.Action{engine.ActionDismiss}
 		if decided := v.Decisions.Accepted(c.ID, 0); decided != nil {
 			c.Accepted, c.Actions = decided, []engine.Action{}

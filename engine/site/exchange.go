@@ -85,7 +85,7 @@ func (x *exchange) missing(ctx context.Context, with engine.SiteID, h engine.Hav
 	formerly, left, alike, shared, back := false, false, false, false, false
 	var theirs, statuses []engine.SignedStatus
 	var mine []byte
-	var forked map[engine.Line]*engine.Fork
+	var forked engine.Forks
 	err = s.look(ctx, h.Document, func(r *resident) {
 		if shared = shares(r, with); !shared {
 			return
@@ -182,7 +182,7 @@ func sameCounts(a, b map[uint64]map[engine.Line]uint64) bool {
 
 // butLast is what a site has without the last change of each line; of forked lines, without the second half of them: they may have parted
 // long before.
-func butLast(have map[uint64]map[engine.Line]uint64, forked map[engine.Line]*engine.Fork) map[uint64]map[engine.Line]uint64 {
+func butLast(have map[uint64]map[engine.Line]uint64, forked engine.Forks) map[uint64]map[engine.Line]uint64 {
 	less := make(map[uint64]map[engine.Line]uint64, len(have))
 	for epoch, lines := range have {
 		less[epoch] = maps.Clone(lines)
@@ -190,7 +190,7 @@ func butLast(have map[uint64]map[engine.Line]uint64, forked map[engine.Line]*eng
 			if n > 0 {
 				n--
 			}
-			if forked[line] != nil {
+			if forked.Ends(line) {
 				n /= 2
 			}
 			less[epoch][line] = n
@@ -200,12 +200,8 @@ func butLast(have map[uint64]map[engine.Line]uint64, forked map[engine.Line]*eng
 }
 
 // proofs are what proves the forks that a site does not know of, or only a later one of their line.
-func (x *exchange) proofs(ctx context.Context, h engine.Have, about []byte, forked map[engine.Line]*engine.Fork) (list []engine.Parcel, err error) {
-	news := func(f *engine.Fork) bool {
-		known, is := h.Forks[f.Line]
-		return !is || f.Before(&known)
-	}
-	if !slices.ContainsFunc(slices.Collect(maps.Values(forked)), news) {
+func (x *exchange) proofs(ctx context.Context, h engine.Have, about []byte, forked engine.Forks) (list []engine.Parcel, err error) {
+	if !slices.ContainsFunc(slices.Collect(maps.Values(forked)), func(f engine.Fork) bool { return h.Forks.News(&f) }) {
 		return nil, nil
 	}
 	all, err := x.site.cfg.Store.Forks(ctx, h.Document)
@@ -213,7 +209,7 @@ func (x *exchange) proofs(ctx context.Context, h engine.Have, about []byte, fork
 		return nil, err
 	}
 	for _, f := range all {
-		if news(&f.Fork) {
+		if h.Forks.News(&f.Fork) {
 			list = append(list, engine.Parcel{About: about, Epoch: f.Epoch, Changes: f.Proof[:]})
 		}
 	}

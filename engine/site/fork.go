@@ -22,7 +22,11 @@ func forked(w *wakeUp, r *resident, list []hear.Forked) {
 			w.drop(r) // it is loaded anew, and a comparison brings the other one again
 			return
 		}
-		w.batch.Forks = append(w.batch.Forks, engine.ProvenFork{Fork: f.Fork, Document: r.id, Proof: [2]engine.SignedChange{*first, f.Second.SignedChange}})
+		proven := engine.ProvenFork{Fork: f.Fork, Document: r.id, Proof: [2]engine.SignedChange{*first, f.Second.SignedChange}, Instead: f.Instead}
+		if from, all := r.All(f.Line.Site()); all {
+			proven.All = &from
+		}
+		w.batch.Forks = append(w.batch.Forks, proven)
 		w.mail.pass(r, &hear.Said{Epoch: f.Epoch, Changes: []*engine.Change{
 			{SignedChange: *first, Epoch: f.Epoch}, {SignedChange: f.Second.SignedChange, Epoch: f.Epoch}}})
 		gone := void(w, r)
@@ -78,7 +82,7 @@ func recast(w *wakeUp, id engine.DocumentID) {
 	}
 	void(w, r)
 	r.Recast(all.View)
-	if fork := r.Forks[r.Line]; fork != nil { // somebody else has this site's key
+	if r.Ends(r.Line) { // somebody else has this site's key
 		s.writes.begin(s.cfg)
 		r.Line = s.writes.line
 	}

@@ -44,6 +44,8 @@ type Mine struct {
 	Halted *engine.Wait `cbor:"7,keyasint,omitempty"`
 	// Undo are operations that do not count any more, and that the application may show.
 	Undo []Undone `cbor:"8,keyasint,omitempty"`
+	// Word is the epoch before which this site has said that it has all (Keeps).
+	Word uint64 `cbor:"9,keyasint,omitempty"`
 }
 
 // Undone is what is kept of an operation that is to be taken back, with the line that it was in.

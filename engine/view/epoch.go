@@ -1,7 +1,6 @@
 package view
 
 import (
-	"encoding/binary"
 	"slices"
 
 	"github.com/skerry/skerry/engine"
@@ -88,7 +87,7 @@ func (v *View) Lacks(s engine.SiteID) bool {
 		return st.Epoch > v.Current().Number
 	}
 	for l, wrote := range st.Lines {
-		if v.Forks[l] == nil && (e.Tips[l].Number < wrote.Changes || e != v.Epochs[0] && v.Epochs[0].Tips[l].Number < wrote.Final) {
+		if !v.Ends(l) && (e.Tips[l].Number < wrote.Changes || e != v.Epochs[0] && v.Epochs[0].Tips[l].Number < wrote.Final) {
 			return true
 		}
 	}
@@ -144,15 +143,6 @@ func (all Epochs) Operated() (sum uint64) {
 		sum += e.operated
 	}
 	return sum
-}
-
-// Sum is a digest of what the epoch before the current one has.
-func (all Epochs) Sum() []byte {
-	var b []byte
-	for _, n := range all[0].digest {
-		b = binary.BigEndian.AppendUint64(b, n)
-	}
-	return b
 }
 
 // Whole reports whether this site has all that any member has written in the epoch before the current one, or has settled: that may be of a

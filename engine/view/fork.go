@@ -1,8 +1,7 @@
 package view
 
 import (
-	"bytes"
-	"maps"
+	"cmp"
 	"slices"
 
 	"github.com/skerry/skerry/engine"
@@ -10,54 +9,69 @@ import (
 )
 
 // ForkedLines are the lines of a resource that are forked: what counts of each ends before its fork. Who has ever been told of a fork keeps it, so
-// that sites agree in the end whatever they had heard first: of two forks of one line the earlier counts.
+// that sites agree in the end whatever they had heard first.
 type ForkedLines struct {
-	Forks map[engine.Line]*engine.Fork
-	// last are the numbers of the last operations that count in these lines.
+	engine.Forks
+	// last are the numbers of the last operations that count in the lines that end.
 	last map[engine.Line]uint64
 	// Stale says that the view has operations that do not count any more: another one, made of what counts, is to take its place.
 	Stale bool
 }
 
-// Voids reports whether a change of a line does not count.
-func (f *ForkedLines) Voids(l engine.Line, epoch, number uint64) bool {
-	fork := f.Forks[l]
-	return fork != nil && fork.Voids(epoch, number)
-}
-
-// Lines lists the forked lines, in one order.
-func (f *ForkedLines) Lines() []engine.Line { return slices.Sorted(maps.Keys(f.Forks)) }
-
 // Forker reports whether a line of a site is forked: its word on what others have is worth nothing.
 func (f *ForkedLines) Forker(s engine.SiteID) bool {
-	return slices.ContainsFunc(f.Lines(), func(l engine.Line) bool { return l.Site() == s })
+	for l := range f.Forks {
+		if l.Site() == s {
+			return true
+		}
+	}
+	return false
+}
+
+// Forked lists the forks that say something each, in one order. Those of a site of which nothing counts from some epoch on are one from there on,
+// which has no number, and names no run in its line.
+func (f *ForkedLines) Forked() (list []engine.Fork) {
+	for l, fork := range f.Forks {
+		if from, all := f.All(l.Site()); all && fork.Epoch >= from {
+			fork = engine.Fork{Line: engine.Line(l.Site()), Epoch: from, At: fork.At}
+		}
+		list = append(list, fork)
+	}
+	slices.SortFunc(list, func(a, b engine.Fork) int { return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.At, b.At)) })
+	return slices.CompactFunc(list, func(a, b engine.Fork) bool { return a.Line == b.Line })
 }
 
 // digest is what the forks add to the digest of their resource.
 func (f *ForkedLines) digest() (sum engine.Fingerprint) {
-	for l, fork := range f.Forks {
-		sum.Add(engine.FingerprintOf("fork", []byte(l), engine.Number(fork.Epoch), engine.Number(fork.Number)))
+	for _, fork := range f.Forked() {
+		sum.Add(engine.FingerprintOf("fork", []byte(fork.Line), engine.Number(fork.Epoch), engine.Number(fork.Number)))
 	}
 	return sum
 }
 
-// Fork takes in a fork that was known before: what does not count of its line is not in the view.
-func (f *ForkedLines) Fork(fork engine.Fork) {
+// Fork takes in a fork, and returns the line whose fork goes for it. What does not count of its line is not in the view, or it is Stale.
+func (f *ForkedLines) Fork(fork engine.Fork) (gone engine.Line) {
 	if f.Forks == nil {
-		f.Forks, f.last = map[engine.Line]*engine.Fork{}, map[engine.Line]uint64{}
+		f.Forks, f.last = engine.Forks{}, map[engine.Line]uint64{}
 	}
-	f.Forks[fork.Line] = &fork
+	return f.Put(fork)
 }
 
 // see takes what does not count out of what an operation has seen: it has seen what is left of the line, all of it.
 func (f *ForkedLines) see(o *engine.Operation) {
-	for l, last := range f.last {
-		switch {
-		case l == o.Line || o.Seen[l] <= last:
-		case last == 0:
-			delete(o.Seen, l)
-		default:
-			o.Seen[l] = last
+	if len(f.Forks) > 0 {
+		f.cut(o.Seen, o.Line)
+	}
+}
+
+// cut takes what does not count out of a vector, but for one line.
+func (f *ForkedLines) cut(counted engine.Vector, but engine.Line) {
+	for l, n := range counted {
+		if l == but || !f.Ends(l) || n <= f.last[l] {
+			continue
+		}
+		if counted[l] = f.last[l]; f.last[l] == 0 {
+			delete(counted, l)
 		}
 	}
 }
@@ -65,16 +79,16 @@ func (f *ForkedLines) see(o *engine.Operation) {
 // End finds out where the operations of forked lines end: with those of a checkpoint, or of changes that are about to be taken in, which are all
 // that count.
 func End(v *View, changes []*engine.Change) {
-	for l := range v.Forks {
-		v.last[l] = v.History.Last(l)
+	if len(v.Forks) == 0 {
+		return
+	}
+	for l, n := range v.History.Complete() {
+		v.last[l] = n
 	}
 	for _, c := range changes {
-		if v.Forks[c.Line] == nil {
-			continue
-		}
 		for _, entry := range c.Entries {
 			var o engine.Operation
-			if entry.Map == engine.MapOperations && engine.Decode(entry.Value, &o) == nil {
+			if v.Ends(c.Line) && entry.Map == engine.MapOperations && engine.Decode(entry.Value, &o) == nil {
 				v.last[c.Line] = max(v.last[c.Line], o.Number)
 			}
 		}
@@ -96,10 +110,9 @@ func ForkBy(v *View, c *engine.Change) *engine.Fork {
 	default:
 		return nil
 	}
-	if known := v.Forks[c.Line]; known != nil && !f.Before(known) {
+	if !v.News(f) {
 		return nil
 	}
-	f.Stands = over(v, e, c.Author())
 	return f
 }
 
@@ -108,47 +121,31 @@ func ForkOf(v *View, changes []*engine.Change) *engine.Fork {
 	if len(changes) != 2 || !changes[0].Forks(changes[1]) || changes[0].Epoch >= v.Epochs[0].Number || !v.Writes(changes[0].Author()) {
 		return nil
 	}
-	f := &engine.Fork{Line: changes[0].Line, Epoch: changes[0].Epoch, Number: changes[0].Number, Stands: true}
-	if known := v.Forks[f.Line]; known != nil && !f.Before(known) {
-		return nil
+	if f := (&engine.Fork{Line: changes[0].Line, Epoch: changes[0].Epoch, Number: changes[0].Number}); v.News(f) {
+		return f
 	}
-	return f
+	return nil
 }
 
 // HasAll reports whether all operations that a vector counts are here, and complete; those of forked lines need not be.
 func HasAll(v *View, counted engine.Vector) bool {
 	for l, n := range counted {
-		if v.Forks[l] == nil && n > v.History.Last(l) {
+		if !v.Ends(l) && n > v.History.Last(l) {
 			return false
 		}
 	}
 	return true
 }
 
-// Apart reports whether a member that is to be believed has something else in the epoch before the current one than is here: nobody has let go
-// of that yet.
-func Apart(v *View) bool {
-	return slices.ContainsFunc(v.Correspondents(), func(m engine.SiteID) bool {
-		sum := v.At(m).Sum
-		return m != v.Self && sum != nil && !bytes.Equal(sum, v.Sum()) && !v.Forker(m)
-	})
-}
-
-// over reports whether a member, but for one, has let go of an epoch that is here: then nothing of it changes any more.
-func over(v *View, e *Epoch, but engine.SiteID) bool {
-	return slices.ContainsFunc(v.Correspondents(), func(s engine.SiteID) bool {
-		st := v.At(s)
-		return s != v.Self && s != but && st.Epoch > e.Number && st.Over
-	})
-}
-
 // TakeFork takes in a fork that is news. Shown tells which operations the application here may show: what they have set is to be taken back.
-// Operations of it stay in the view until Recast.
-func TakeFork(v *View, f engine.Fork, shown func(*engine.Operation) bool) {
-	v.Fork(f)
+// Operations of it stay in the view until Recast. It returns
+// the line whose fork goes for it.
+func TakeFork(v *View, f engine.Fork, shown func(*engine.Operation) bool) (gone engine.Line) {
+	gone = v.Fork(f)
 	undo(v, shown)
 	v.Me.Shown, v.Stale = nil, true
 	v.Changed()
+	return gone
 }
 
 // undo takes note of what is to be taken back.
@@ -156,7 +153,7 @@ func undo(v *View, shown func(*engine.Operation) bool) {
 	noted := func(o *engine.Operation) bool {
 		return slices.ContainsFunc(v.Mine.Undo, func(u Undone) bool { return u.Operation.ID == o.ID && u.Line == o.Line })
 	}
-	counts := merge.Pick{In: func(o *engine.Operation) bool { return !v.Voids(o.Line, o.Epoch, o.Change) }}
+	counts := merge.Pick{In: func(o *engine.Operation) bool { return !void(v, o) }}
 	exists := v.History.Exists(counts.In)
 	var bytes map[string]*engine.Operation
 	for _, o := range Void(v) {
@@ -193,24 +190,24 @@ func Recast(v *View, all *View, shown func(*engine.Operation) bool) {
 	v.Changed()
 }
 
+// void reports whether an operation that is in the view does not count any more. One of an epoch that is over stays.
+func void(v *View, o *engine.Operation) bool {
+	return o.Change > 0 && o.Epoch >= v.Epochs[0].Number && v.Voids(o.Line, o.Epoch, o.Change)
+}
+
 // Void lists the operations that are still in the view and do not count any more.
 func Void(v *View) []*engine.Operation {
-	return v.History.All(func(o *engine.Operation) bool { return v.Voids(o.Line, o.Epoch, o.Change) })
+	return v.History.All(func(o *engine.Operation) bool { return void(v, o) })
 }
 
 // Unsettle takes out of what is settled here what does not count any more. Where the operation does not count that had removed this site it
 // joins anew: others have gone on without it.
 func Unsettle(v *View) {
-	for l, last := range v.last {
-		switch {
-		case v.Me.Settled[l] <= last:
-		case last == 0:
-			delete(v.Me.Settled, l)
-		default:
-			v.Me.Settled[l] = last
-		}
+	if len(v.Forks) == 0 {
+		return
 	}
-	if left := v.Me.Left; left != nil && len(v.Forks) > 0 && v.Holds(v.Self) && v.History.Get(left.By) == nil {
+	v.cut(v.Me.Settled, "")
+	if left := v.Me.Left; left != nil && v.Holds(v.Self) && v.History.Get(left.By) == nil {
 		v.Rejoin(v.LastNumber(), v.Mine.Made)
 	}
 }

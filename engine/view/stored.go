@@ -119,7 +119,7 @@ func (v *View) Have() engine.Have {
 	}
 	for l, f := range v.Forks {
 		if h.Forks == nil {
-			h.Forks = map[engine.Line]engine.Fork{}
+			h.Forks = engine.Forks{}
 		}
 		h.Forks[l] = engine.Fork{Line: l, Epoch: f.Epoch, Number: f.Number}
 	}

@@ -97,8 +97,10 @@ func (d *Disk) Commit(_ context.Context, b *engine.Batch) error {
 	}
 	for _, f := range b.Forks {
 		r := d.recordOf(f.Document)
-		r.forks = append(slices.DeleteFunc(slices.Clone(r.forks), func(old engine.ProvenFork) bool { return old.Line == f.Line }), f)
-		r.changes = slices.DeleteFunc(slices.Clone(r.changes), func(c *engine.Change) bool { return c.Line == f.Line && f.Voids(c.Epoch, c.Number) })
+		r.forks = append(slices.DeleteFunc(slices.Clone(r.forks), func(old engine.ProvenFork) bool { return old.Line == f.Line || old.Line == f.Instead }), f)
+		r.changes = slices.DeleteFunc(slices.Clone(r.changes), func(c *engine.Change) bool {
+			return c.Line == f.Line && f.Voids(c.Epoch, c.Number) || f.All != nil && c.Author() == f.Line.Site() && c.Epoch >= *f.All
+		})
 	}
 	for i := range b.Operations {
 		d.putOperation(b.Operations[i])
