@@ -74,8 +74,11 @@ func (all Forks) News(f *Fork) bool {
 	return !is || f.Epoch < from
 }
 
-// Put takes in a fork that is news. It returns the line whose fork goes for it, one of the latest of its site; empty: none has to.
+// Put takes in a fork that is news. It returns the line whose fork goes for it, its own or one of the latest of its site; empty: none has to.
 func (all Forks) Put(f Fork) (gone Line) {
+	if _, is := all[f.Line]; is {
+		gone = f.Line
+	}
 	all[f.Line] = f
 	n, last := 0, f
 	for l, other := range all {
@@ -88,7 +91,7 @@ func (all Forks) Put(f Fork) (gone Line) {
 		}
 	}
 	if n <= MaxForks {
-		return ""
+		return gone
 	}
 	delete(all, last.Line)
 	return last.Line
@@ -100,7 +103,7 @@ type ProvenFork struct {
 	Fork
 	Document DocumentID
 	Proof    [2]SignedChange
-	// Instead is the line whose fork goes for it, empty: none does.
+	// Instead is the line whose fork goes for it, which may be its own; empty: none does.
 	Instead Line
 	// All is the epoch from which nothing of its site counts, in any line; nil: there is none.
 	All *uint64

@@ -70,6 +70,8 @@ type Shared struct {
 	Resources int
 	// Refused counts the new ones of that site, since the agent started, that were one too many.
 	Refused int
+	// Forks counts the lines that it has forked.
+	Forks int
 }
 
 // Exchange is what the network asks of the engine for the sites that it speaks with. It is safe for concurrent use.

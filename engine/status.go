@@ -20,7 +20,7 @@ type Status struct {
 	// Whole says that the site has all that anybody has written in the epoch before; Over, that it has dropped that.
 	Whole bool `cbor:"7,keyasint,omitempty"`
 	Over  bool `cbor:"8,keyasint,omitempty"`
-	// Sum tells what that epoch has (view.Sum): it ends only where all have the same.
+	// Sum tells what that epoch has (view.Sum), with Whole, or where another one has something else: it ends only where all have the same.
 	Sum []byte `cbor:"26,keyasint,omitempty"`
 
 	// Settled counts the operations that need nothing more there.

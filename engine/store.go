@@ -80,6 +80,8 @@ type Store interface {
 	Changes(ctx context.Context, id DocumentID, have map[uint64]map[Line]uint64, limit int) ([]StoredChange, bool, error)
 	// Forks returns the forks of lines of a resource.
 	Forks(ctx context.Context, id DocumentID) ([]ProvenFork, error)
+	// Forkers counts the lines that each site has forked, over all resources. It is for the start.
+	Forkers(ctx context.Context) (map[SiteID]int, error)
 	// Digests lists the digests of the documents of a range that are shared with a site, by rising identifier.
 	Digests(ctx context.Context, with SiteID, r Range) ([]Digest, error)
 	// AllDigests calls each for every document that is shared with anybody. It is for the start.

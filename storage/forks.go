@@ -71,3 +71,18 @@ func (s *Store) Forks(ctx context.Context, id engine.DocumentID) ([]engine.Prove
 	}
 	return list, nil
 }
+
+// Forkers implements engine.Store.
+func (s *Store) Forkers(ctx context.Context) (map[engine.SiteID]int, error) {
+	all := map[engine.SiteID]int{}
+	_, err := collect(ctx, s.reads, func(row scanner) (engine.Line, error) {
+		var l engine.Line
+		err := row.Scan(&l)
+		all[l.Site()]++
+		return l, err
+	}, `SELECT l.name FROM forks f JOIN lines l ON l.n = f.line`)
+	if err != nil {
+		return nil, fmt.Errorf("who has forked lines: %w", err)
+	}
+	return all, nil
+}

@@ -28,6 +28,8 @@ func TestAForkTakesAwayWhatDoesNotCount(t *testing.T) {
 		return engine.ProvenFork{Document: doc, Fork: engine.Fork{Line: line, Epoch: epoch, Number: number, At: 7},
 			Proof: [2]engine.SignedChange{change(doc, epoch, line, number).SignedChange, second}}
 	}
+	earlier := proof("a/1", 0, 3)
+	earlier.Instead = "a/1"
 	all, one := proof("b/7", 1, 1), uint64(1)
 	all.Instead, all.All = "a/1", &one
 	for _, tt := range []struct {
@@ -35,7 +37,7 @@ func TestAForkTakesAwayWhatDoesNotCount(t *testing.T) {
 		want string
 	}{
 		{proof("a/1", 1, 2), "0a/11 0a/12 0a/13 0b/11 0b/12 0b/13 1a/11 1b/11 1b/12 1b/13 2b/11 2b/12 2b/13 "},
-		{proof("a/1", 0, 3), "0a/11 0a/12 0b/11 0b/12 0b/13 1b/11 1b/12 1b/13 2b/11 2b/12 2b/13 "},
+		{earlier, "0a/11 0a/12 0b/11 0b/12 0b/13 1b/11 1b/12 1b/13 2b/11 2b/12 2b/13 "},
 		{all, "0a/11 0a/12 0b/11 0b/12 0b/13 "},
 	} {
 		mustCommit(t, s, &engine.Batch{Forks: []engine.ProvenFork{tt.fork}})
@@ -55,6 +57,9 @@ func TestAForkTakesAwayWhatDoesNotCount(t *testing.T) {
 		if got != tt.want || err != nil {
 			t.Errorf("%v: %s, %v, want %s", tt.fork.Fork, got, err, tt.want)
 		}
+	}
+	if by, err := s.Forkers(t.Context()); len(by) != 1 || by["b"] != 1 || err != nil {
+		t.Errorf("lines are forked by %v, %v, want one by b", by, err)
 	}
 	if rows, _, err := s.Changes(t.Context(), other, nil, 0); len(rows) != 1 || err != nil {
 		t.Errorf("of another document %d changes stay, %v", len(rows), err)

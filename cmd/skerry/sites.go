@@ -44,6 +44,7 @@ type uses struct {
 	Bytes     int64 `json:"bytes_in_flight"`
 	Resources int   `json:"resources"`
 	Refused   int   `json:"resources_refused"`
+	Forks     int   `json:"forks"`
 }
 
 // uses says in words what the site has of the one that was asked, empty for that one.
@@ -54,6 +55,9 @@ func (s *site) uses() string {
 	text := fmt.Sprintf("%d resources shared, %d streams, %d bytes being taken in", s.Uses.Resources, s.Uses.Streams, s.Uses.Bytes)
 	if s.Uses.Refused > 0 {
 		text += fmt.Sprintf("; %d new resources of it refused: it has as many here as may be", s.Uses.Refused)
+	}
+	if s.Uses.Forks > 0 {
+		text += fmt.Sprintf("; it has signed two different changes under one number, in %d lines: its key is not to be trusted, revoke it", s.Uses.Forks)
 	}
 	return text
 }
@@ -112,6 +116,9 @@ func (s *site) standing(p *program) string {
 	}
 	if s.RemovedAt != nil {
 		return s.way() + ", removed"
+	}
+	if s.Uses != nil && s.Uses.Forks > 0 {
+		return s.way() + ", not to be trusted: it has forked its lines"
 	}
 	if halted := s.halted(p, false); halted != "" {
 		return s.way() + ", " + halted

@@ -118,8 +118,8 @@ func (h *hearing) hears(in *Said) bool {
 // change takes in one.
 func (h *hearing) change(c *engine.Change) view.Verdict {
 	e := h.Numbered(c.Epoch)
-	kept := e != nil && e != h.Current() && view.Keeps(h.View, c.Author()) // others may have ended that epoch without it
-	if f := view.ForkBy(h.View, c); f != nil && !kept {
+	old := e != nil && e != h.Current() // others may have ended it without this
+	if f := view.ForkBy(h.View, c); f != nil && !(old && view.Keeps(h.View, c.Author())) {
 		h.forked(f, nil, c)
 		return view.Forked
 	}
@@ -127,7 +127,7 @@ func (h *hearing) change(c *engine.Change) view.Verdict {
 		h.news.Behind = true
 		return view.Known
 	}
-	if kept {
+	if old && view.KeepsOut(h.View, c.Author()) {
 		return view.Known
 	}
 	verdict := h.TakeChange(c, func(o *engine.Operation) bool { return h.env.Admits(h.Kind, o) }, func(err error) {

@@ -29,6 +29,9 @@ func forked(w *wakeUp, r *resident, list []hear.Forked) {
 		w.batch.Forks = append(w.batch.Forks, proven)
 		w.mail.pass(r, &hear.Said{Epoch: f.Epoch, Changes: []*engine.Change{
 			{SignedChange: *first, Epoch: f.Epoch}, {SignedChange: f.Second.SignedChange, Epoch: f.Epoch}}})
+		if f.Instead == "" {
+			w.then(func() { w.s.prints.forked(f.Line.Site()) })
+		}
 		gone := void(w, r)
 		w.s.cfg.Log.Error("a site has signed two different changes under one number: from there on what it has written in this line counts at no site",
 			"peer", string(f.Line.Site()), "site", string(w.s.cfg.Members.Name(f.Line.Site())), "resource", string(r.About.Key), "line", string(f.Line), "change", f.Number)

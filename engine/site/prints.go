@@ -17,10 +17,11 @@ type prints struct {
 
 const smallest = engine.Ranges * engine.Ranges
 
-// rangePrints are those for one site, with how many documents are shared with it. Refused counts its new ones that were one too many.
+// rangePrints are those for one site, with how many documents are shared with it. Refused counts its new ones that were one too many, forks the lines
+// that it has forked.
 type rangePrints struct {
-	prints          [smallest]engine.Fingerprint
-	number, refused int
+	prints                 [smallest]engine.Fingerprint
+	number, refused, forks int
 }
 
 func loadPrints(ctx context.Context, store engine.Store) (*prints, error) {
@@ -30,6 +31,13 @@ func loadPrints(ctx context.Context, store engine.Store) (*prints, error) {
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read what is shared: %w", err)
+	}
+	forkers, err := store.Forkers(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read who has forked lines: %w", err)
+	}
+	for site, n := range forkers {
+		p.at(site).forks = n
 	}
 	return p, nil
 }
@@ -93,13 +101,20 @@ func (p *prints) full(with engine.SiteID, most int) bool {
 	return true
 }
 
+// forked takes note that a site has forked another line.
+func (p *prints) forked(by engine.SiteID) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.at(by).forks++
+}
+
 // Shared tells what this site shares with each other one.
 func (p *prints) Shared() map[engine.SiteID]engine.Shared {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	all := map[engine.SiteID]engine.Shared{}
 	for site, of := range p.of {
-		all[site] = engine.Shared{Resources: of.number, Refused: of.refused}
+		all[site] = engine.Shared{Resources: of.number, Refused: of.refused, Forks: of.forks}
 	}
 	return all
 }

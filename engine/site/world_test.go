@@ -286,6 +286,8 @@ func (m *memory) Record(_ context.Context, id engine.DocumentID) (engine.Record,
 	return r, nil
 }
 
+func (*memory) Forkers(context.Context) (map[engine.SiteID]int, error) { return nil, nil }
+
 func (*memory) Forks(context.Context, engine.DocumentID) ([]engine.ProvenFork, error) {
 	return nil, nil
 }

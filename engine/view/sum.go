@@ -58,15 +58,41 @@ func beyond(told, mine []byte) bool {
 	return c > 0 || c == 0 && !bytes.Equal(told, mine)
 }
 
+// toldSum is what this site tells of the epoch before the current one: with its word, and where it has something else there than somebody who has
+// given it; nil: nothing.
+func toldSum(v *View) []byte {
+	if len(v.Epochs) < 2 {
+		return nil
+	}
+	mine := Sum(v)
+	if v.Me.Whole || slices.ContainsFunc(v.Correspondents(), func(m engine.SiteID) bool {
+		return m != v.Self && v.At(m).Epoch == v.Current().Number && v.At(m).Sum != nil && beyond(mine, v.At(m).Sum)
+	}) {
+		return mine
+	}
+	return nil
+}
+
 // Keeps reports whether this site keeps the epoch before the current one as it is: it has given its word, and nobody is known who has something
 // else there. What a site says about its own line, or of a line that it has forked itself, is worth nothing.
 func Keeps(v *View, but engine.SiteID) bool {
-	if len(v.Epochs) < 2 || v.Mine.Word != v.Current().Number {
-		return false
+	return len(v.Epochs) > 1 && v.Mine.Word == v.Current().Number && !other(v, but, beyond)
+}
+
+// KeepsOut reports whether a change of the epoch before the current one that proves no fork is not to be taken in. Where nobody has forked a line it
+// may be of a lost run: then who has told of anything else there has not ended it either.
+func KeepsOut(v *View, author engine.SiteID) bool {
+	if len(v.Forks) > 0 {
+		return Keeps(v, author)
 	}
+	return len(v.Epochs) > 1 && v.Whole() && !other(v, author, func(told, mine []byte) bool { return told != nil && !bytes.Equal(told, mine) })
+}
+
+// other reports whether a member that is to be believed has told of something else in the epoch before the current one.
+func other(v *View, but engine.SiteID, differs func(told, mine []byte) bool) bool {
 	mine := Sum(v)
-	return !slices.ContainsFunc(v.Correspondents(), func(m engine.SiteID) bool {
-		return m != v.Self && m != but && !v.Forker(m) && v.At(m).Epoch == v.Current().Number && beyond(v.At(m).Sum, mine)
+	return slices.ContainsFunc(v.Correspondents(), func(m engine.SiteID) bool {
+		return m != v.Self && m != but && !v.Forker(m) && v.At(m).Epoch == v.Current().Number && differs(v.At(m).Sum, mine)
 	})
 }
 

@@ -186,9 +186,7 @@ func (v *View) Tell(at time.Time) (encoded []byte, news bool) {
 	current := v.Current()
 	v.Me.Lines, v.Me.Epoch = v.Epochs.wrote(v.Self, &v.Me, v.History), current.Number
 	v.Me.Whole, v.Me.Over = current.Number > 0 && v.Whole() && (v.Part(v.Self) != PartMember || done(v)), current.Number > 0 && len(v.Epochs) == 1
-	if v.Me.Sum = nil; len(v.Epochs) > 1 {
-		v.Me.Sum = Sum(v)
-	}
+	v.Me.Sum = toldSum(v)
 	if v.Me.Whole {
 		v.Mine.Word = current.Number
 	}

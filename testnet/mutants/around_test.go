@@ -15,6 +15,23 @@ func travelling() []mutant {
 		{"counters run away", []edit{
 			{"crdt/documents.go", "if p.begins < least+before || p.begins > least+before*engine.MaxEntries {", "if false && p.begins < least+before*engine.MaxEntries {"},
 		}, "crdt", "TestGate"},
+		// A member tells two sites two things, and they stay apart for good.
+		{"a fork voids nothing", []edit{
+			{"engine/fork.go", "return epoch > f.Epoch || epoch == f.Epoch && number >= f.Number", "return epoch > f.Epoch && number >= f.Number"},
+		}, "testnet/world", "TestAFork"},
+		{"of two forks of a line the one counts that was heard first", []edit{
+			{"engine/fork.go", "if known, is := all[f.Line]; is && !f.Before(&known) {", "if known, is := all[f.Line]; is && known.Number > 0 {"},
+		}, "testnet/world", "TestInvariantForkedLinesEndAlike"},
+		{"forks are not passed on", []edit{
+			{"engine/site/exchange.go", "if h.Forks.News(&f.Fork) {", "if false && h.Forks.News(&f.Fork) {"},
+		}, "testnet/world", "TestInvariantForkedLinesEndAlike"},
+		{"a fork is taken in where others have ended the epoch", []edit{
+			{"engine/hear/hear.go", "f != nil && !(old && view.Keeps(h.View, c.Author())) {", "f != nil && !(old && false && view.Keeps(h.View, c.Author())) {"},
+		}, "testnet/world", "TestInvariantForkedLinesEndAlike"},
+		// A member fills the disks of others with proofs against itself.
+		{"forks are kept without an end", []edit{
+			{"engine/fork.go", "return from, n >= MaxForks", "return from, n >= 1<<30"},
+		}, "testnet/world", "TestManyForksAreBounded"},
 		{"statuses are forged", []edit{
 			{"crdt/statuses.go", "if m := signedRoot(root); !d.scheme.Verify(a.key", "if m := signedRoot(root); false && !d.scheme.Verify(a.key"},
 		}, "crdt", "TestForgedStatuses"},

@@ -249,6 +249,17 @@ func (d *Disk) Forks(_ context.Context, id engine.DocumentID) ([]engine.ProvenFo
 	return nil, nil
 }
 
+// Forkers implements engine.Store.
+func (d *Disk) Forkers(context.Context) (map[engine.SiteID]int, error) {
+	all := map[engine.SiteID]int{}
+	for _, r := range d.records {
+		for _, f := range r.forks {
+			all[f.Line.Site()]++
+		}
+	}
+	return all, nil
+}
+
 // Changes implements engine.Store.
 func (d *Disk) Changes(_ context.Context, id engine.DocumentID, have map[uint64]map[engine.Line]uint64, limit int) ([]engine.StoredChange, bool, error) {
 	r := d.byDocument[id]

@@ -273,6 +273,44 @@ func TestAFork(t *testing.T) {
 	}
 }
 
+// TestManyForksAreBounded: of a member that has forked eight lines nothing counts any more, in any line, and no more forks of it are kept.
+func TestManyForksAreBounded(t *testing.T) {
+	w := newWorld(t, 4)
+	honest, mallory := w.Sites[:3], w.Sites[3]
+	if _, err := w.put(honest[0], "one", `{"colour":"red"}`); err != nil {
+		t.Fatal(err)
+	}
+	id := w.document(t, "one")
+	mallory.Proc.Die()
+	p, seen := newPen(w, mallory, id), w.seenAll(t, honest[0], id)
+	plain := p.begin(0)
+	for _, s := range honest {
+		p.give(s, p.write("plain", &plain, seen, sets("size", 1)))
+	}
+	w.quiet()
+	for i := range 3 * engine.MaxForks {
+		run, begun := fmt.Sprint("f", i), p.begin(0)
+		for j := range 2 {
+			told := begun
+			p.give(honest[(i+j)%3], p.write(run, &told, seen, sets("mood", i*10+j)))
+		}
+	}
+	w.compare(t, honest)
+	w.alike(t, "one", honest, mallory.ID)
+	for _, s := range honest {
+		if fields := s.App.Object("note", "one").Fields; fields["size"] != nil || fields["mood"] != nil || fields["colour"] != "red" {
+			t.Errorf("%s shows %v", s, fields)
+		}
+		forks, err := s.Disk.Forks(w.Ctx, id)
+		if err != nil || len(forks) != engine.MaxForks {
+			t.Errorf("%s keeps %d forks, %v", s, len(forks), err)
+		}
+		if by := s.Proc.Core.Site.Shared()[mallory.ID].Forks; by != engine.MaxForks {
+			t.Errorf("%s tells of %d forks", s, by)
+		}
+	}
+}
+
 // TestInvariantForkedLinesEndAlike: members of any number write lines that part wherever they like, and give each site what they like in any order, among
 // changes of honest sites, deaths and comparisons. In the end the honest sites have the same documents and show the same, and all that honest
 // clients have set is there.
@@ -280,7 +318,7 @@ func TestInvariantForkedLinesEndAlike(t *testing.T) {
 	seeds := []uint64{*forkSeed}
 	if *forkSeed == 0 {
 		seeds = seeds[:0]
-		for seed := range uint64(100) {
+		for seed := range uint64(60) {
 			seeds = append(seeds, seed+1)
 		}
 	}

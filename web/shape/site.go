@@ -59,6 +59,7 @@ type Uses struct {
 	Bytes     int64 `json:"bytes_in_flight"`   // of its letters, that are being taken in
 	Resources int   `json:"resources"`         // that both share
 	Refused   int   `json:"resources_refused"` // new ones of it that were one too many, since the agent started
+	Forks     int   `json:"forks"`             // lines in which it has signed two different changes under one number
 }
 
 // ClockFarOff says in words that a site's clock is off by more than a second, empty when it is not.
@@ -120,7 +121,7 @@ func (s *Site) MarkSelf(now time.Time, ahead time.Duration) {
 
 // Met takes in what the site that tells knows of the way there, and what both share; here and there are their coordinates, nil where they have none.
 func (s *Site) Met(way engine.SiteStatus, has engine.Shared, here, there *vivaldi.Coordinate) {
-	s.Uses = &Uses{Streams: way.Streams, Bytes: way.Bytes, Resources: has.Resources, Refused: has.Refused}
+	s.Uses = &Uses{Streams: way.Streams, Bytes: way.Bytes, Resources: has.Resources, Refused: has.Refused, Forks: has.Forks}
 	s.Reachable, s.LastSeen = way.Reachable, Moment(way.LastSeen)
 	if way.RTT > 0 {
 		ms, ahead := float64(way.RTT.Microseconds())/1000, float64(way.Ahead.Microseconds())/1000
