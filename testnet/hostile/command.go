@@ -39,6 +39,8 @@ type Done struct {
 	Attack string
 	By     string
 	Error  string
+	// Forked says that it has told two sites of a line in two ways, up to then.
+	Forked bool
 }
 
 var (
@@ -94,7 +96,8 @@ func Run(ctx context.Context, o Orders, out io.Writer) error {
 			continue
 		}
 		done := Done{Attack: a.name, By: string(m.id)}
-		if err := try(ctx, a, m, &o); err != nil {
+		err := try(ctx, a, m, &o)
+		if done.Forked = m.forked; err != nil {
 			if done.Error = err.Error(); shut(err) {
 				away[m] = time.Now().Add(10 * time.Second)
 			}

@@ -41,6 +41,7 @@ func forkLines(ctx context.Context, m *Member, _ *Orders) error {
 			}
 		}
 	}
+	m.forked = true
 	return nil
 }
 

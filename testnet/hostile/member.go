@@ -55,6 +55,7 @@ type Member struct {
 	heard  [][]byte // frames of letters that honest sites have sent it, the newest last
 	known  map[engine.DocumentID]*document
 	clock  time.Duration // by which its pongs are wrong
+	forked bool          // it has told two sites of a line in two ways
 }
 
 // document is one in which the member has a part, or of which it knows from elsewhere.

@@ -420,6 +420,46 @@ func (w *world) named() {
 	for id := range broke {
 		w.Errorf("no site names %s", id)
 	}
+	w.forkers()
+}
+
+// forkers says where the sites do not name the same members for having forked lines, and whom they name who has not. A letter may have been
+// lost that was to fork one; of many some were not.
+func (w *world) forkers() {
+	w.Helper()
+	forked, times := map[string]bool{}, 0
+	for _, d := range w.done() {
+		forked[d.By] = forked[d.By] || d.Forked
+		if d.Forked {
+			times++
+		}
+	}
+	var first map[string]int
+	for _, s := range w.sites {
+		var told []struct {
+			PeerID string `json:"peer_id"`
+			Uses   *struct{ Forks int }
+		}
+		if err := json.Unmarshal([]byte(s.API(w, "GET /api/v1/sites", "").Body), &told); err != nil {
+			w.Fatal(err)
+		}
+		named := map[string]int{}
+		for _, x := range told {
+			if x.Uses != nil && x.Uses.Forks > 0 {
+				named[x.PeerID] = x.Uses.Forks
+			}
+			if named[x.PeerID] > 0 && !forked[x.PeerID] {
+				w.Errorf("%s says that %s has forked a line, which has not", s.Name(), x.PeerID)
+			}
+		}
+		if first == nil {
+			first = named
+		}
+		if !maps.Equal(first, named) || times > 20 && len(named) == 0 {
+			w.Errorf("%s tells of these forked lines: %v, %s of %v; there were %d", s.Name(), named, w.sites[0].Name(), first, times)
+		}
+	}
+	w.Logf("forked lines that the sites tell of, by member: %v", first)
 }
 
 // report says what was done, and how much memory it took.

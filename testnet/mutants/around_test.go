@@ -25,9 +25,12 @@ func travelling() []mutant {
 		{"forks are not passed on", []edit{
 			{"engine/site/exchange.go", "if h.Forks.News(&f.Fork) {", "if false && h.Forks.News(&f.Fork) {"},
 		}, "testnet/world", "TestInvariantForkedLinesEndAlike"},
-		{"a fork is taken in where others have ended the epoch", []edit{
-			{"engine/hear/hear.go", "f != nil && !(old && view.Keeps(h.View, c.Author())) {", "f != nil && !(old && false && view.Keeps(h.View, c.Author())) {"},
-		}, "testnet/world", "TestInvariantForkedLinesEndAlike"},
+		{"a word on an epoch is not kept", []edit{
+			{"engine/view/sum.go", "return len(v.Epochs) > 1 && v.Mine.Word == v.Current().Number && !other(v, but, beyond)", "return false && !other(v, but, beyond)"},
+		}, "engine/view", "TestAWordIsKept"},
+		{"whoever has less makes a site take its word back", []edit{
+			{"engine/view/sum.go", "return c > 0 || c == 0 && !bytes.Equal(told, mine)", "return c != 0 || !bytes.Equal(told, mine)"},
+		}, "engine/view", "TestAWordIsKept"},
 		// A member fills the disks of others with proofs against itself.
 		{"forks are kept without an end", []edit{
 			{"engine/fork.go", "return from, n >= MaxForks", "return from, n >= 1<<30"},
