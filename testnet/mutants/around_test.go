@@ -31,6 +31,10 @@ func travelling() []mutant {
 		{"whoever has less makes a site take its word back", []edit{
 			{"engine/view/sum.go", "return c > 0 || c == 0 && !bytes.Equal(told, mine)", "return c != 0 || !bytes.Equal(told, mine)"},
 		}, "engine/view", "TestAWordIsKept"},
+		// A member says that others have gone on, and they drop what they have.
+		{"what is here is let go of on one member's word", []edit{
+			{"engine/view/rejoin.go", "return 2*without > all ||", "return without > 0 || all < 0 ||"},
+		}, "engine/hear", "TestOneMemberMakesNobodyLetGo"},
 		// A member fills the disks of others with proofs against itself.
 		{"forks are kept without an end", []edit{
 			{"engine/fork.go", "return from, n >= MaxForks", "return from, n >= 1<<30"},
