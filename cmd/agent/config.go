@@ -331,6 +331,15 @@ type AccessLog struct {
 // Load reads the configuration in the file at path. The error is a *strictyaml.Error with all problems of the file, or
 // says why it cannot be read.
 func Load(path string) (Config, error) {
+	c, err := read(path)
+	if err != nil {
+		return Config{}, err
+	}
+	return c, nil
+}
+
+// read is Load that returns what it could read beside the problems.
+func read(path string) (Config, error) {
 	b, err := strictyaml.ReadFile(path)
 	if err != nil {
 		return Config{}, fmt.Errorf("read the configuration: %w", err)
@@ -346,10 +355,7 @@ func Load(path string) (Config, error) {
 	r := configReader{folder: filepath.Dir(absolute), config: defaults()}
 	r.config.places.file = path
 	r.read(d.Root())
-	if err := d.Err(); err != nil {
-		return Config{}, err
-	}
-	return r.config, nil
+	return r.config, d.Err()
 }
 
 func defaults() Config {

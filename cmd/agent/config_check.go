@@ -58,6 +58,27 @@ func Check(c Config, catalog *glue.Catalog) error {
 	return &strictyaml.Error{File: c.places.file, Problems: problems}
 }
 
+// CheckFile looks at a configuration, at the catalog that it names, and at whether the two fit, and returns all that is wrong: of each file
+// that is, a *strictyaml.Error or why it cannot be read. It starts nothing and asks nobody.
+func CheckFile(path string) (c Config, catalog *glue.Catalog, wrong []error) {
+	c, err := read(path)
+	if err != nil {
+		wrong = append(wrong, err)
+	}
+	if isFile(c.Application) != nil { // which is among the problems already
+		return c, nil, wrong
+	}
+	if catalog, err = glue.LoadCatalog(c.Application); err != nil {
+		return c, nil, append(wrong, err)
+	}
+	if c.places.all.line > 0 { // else the whole list is missing
+		if err := Check(c, catalog); err != nil {
+			wrong = append(wrong, err)
+		}
+	}
+	return c, catalog, wrong
+}
+
 // checkKubernetes looks for what would not work, or would let in whoever asks, in front of an API server of Kubernetes.
 func checkKubernetes(s Service, note func(format string, args ...any)) {
 	if s.TLS == nil {
