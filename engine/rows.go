@@ -244,7 +244,9 @@ type OperationFilter struct {
 	State    State
 	Site     SiteID
 	Words    []SearchWord // all of them are to be found
-	Limit    int
+	// From and Before are when it was issued: at the first of them or later, and before the other.
+	From, Before time.Time
+	Limit        int
 	Cursor   string
 	// Oldest lists the oldest first instead; there is no Cursor then.
 	Oldest bool

@@ -102,6 +102,7 @@ func TestPagesComeFromAnIndex(t *testing.T) {
 		}
 		operations(engine.OperationFilter{State: state}, list, false)
 		operations(engine.OperationFilter{State: state, Oldest: true}, list, false)
+		operations(engine.OperationFilter{State: state, From: time.Unix(1, 0), Before: time.Unix(2, 0)}, list, false)
 		operations(engine.OperationFilter{State: state, Words: []engine.SearchWord{{Text: "x", Sites: []engine.SiteID{"paris"}}}}, list, false)
 		operations(engine.OperationFilter{State: state, Document: document("d")}, "operations_subject", false)
 		operations(engine.OperationFilter{State: state, Document: document("d"), Resource: "r"}, "operations_subject", false)
@@ -251,6 +252,35 @@ func TestOperationsAreFoundByWords(t *testing.T) {
 		}
 		if err != nil || strings.Join(got, " ") != want {
 			t.Errorf("%q finds %v, %v; want %q", words, got, err, want)
+		}
+	}
+}
+
+func TestOperationsAreFoundByWhenTheyWereIssued(t *testing.T) {
+	s := open(t, t.TempDir())
+	at := time.Unix(1_790_000_000, 0)
+	b := &engine.Batch{}
+	for i := range 5 {
+		b.Operations = append(b.Operations, engine.OperationRow{ID: engine.OperationID(rune('a' + i)), Type: engine.TypeMerge, Origin: "p", IssuedAt: at.Add(time.Duration(i) * time.Second), State: engine.StateApplied})
+	}
+	mustCommit(t, s, b)
+	for want, f := range map[string]engine.OperationFilter{"dcb": {From: at.Add(time.Second), Before: at.Add(4 * time.Second)}, "ed": {From: at.Add(3 * time.Second)}, "a": {Before: at.Add(time.Second)}} {
+		f.Limit = 2
+		got := ""
+		for {
+			rows, next, err := s.Operations(t.Context(), f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, r := range rows {
+				got += string(r.ID)
+			}
+			if f.Cursor = next; next == "" {
+				break
+			}
+		}
+		if got != want {
+			t.Errorf("from %s before %s: %q, want %q", f.From, f.Before, got, want)
 		}
 	}
 }

@@ -100,6 +100,12 @@ func operationQuery(f engine.OperationFilter) (string, []any, error) {
 	case f.State != "":
 		w.add(`o.state = ?`, string(f.State))
 	}
+	if !f.From.IsZero() {
+		w.add(`o.issued_at >= ?`, f.From.UnixNano())
+	}
+	if !f.Before.IsZero() {
+		w.add(`o.issued_at < ?`, f.Before.UnixNano())
+	}
 	for _, word := range f.Words {
 		w.mention(word)
 	}

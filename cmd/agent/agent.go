@@ -34,6 +34,7 @@ import (
 	"github.com/skerry/skerry/web/api"
 	"github.com/skerry/skerry/web/audit"
 	"github.com/skerry/skerry/web/auth"
+	"github.com/skerry/skerry/web/chronicle"
 	"github.com/skerry/skerry/web/door"
 	"github.com/skerry/skerry/web/hooks"
 	"github.com/skerry/skerry/web/intercept"
@@ -340,7 +341,8 @@ func (a *Agent) newServer(operator *core.Operator) (err error) {
 		Application: a.catalog.Application, Catalog: a.catalog.Digest, Version: a.version, Dashboard: a.dashboard(), Services: services,
 		Store: a.store, Counter: a.store, Mesh: a.core.Mesh, Network: a.network, Operator: operator, Waiter: a.core.Site, Peer: a.network.Transport(),
 		Referring: a.client.Referring, Made: a.client.Made, Types: a.types, Reaches: a.client.Reaches, Accepts: a.core.Accept.Accepts,
-		Token: a.token, Ready: a.isReady, Auth: a.guard, Audit: audit.New(a.store.Shelves(), a.vault.Derive("audit trail")), Hooks: desk, Registry: a.registry, Log: a.log, Now: time.Now,
+		Token: a.token, Ready: a.isReady, Auth: a.guard, Audit: audit.New(a.store.Shelves(), a.vault.Derive("audit trail")), Hooks: desk,
+		Chronicle: chronicle.New(chronicle.Config{Store: a.store.Shelves(), Now: time.Now, Log: a.log}), Registry: a.registry, Log: a.log, Now: time.Now,
 	}})
 	return err
 }

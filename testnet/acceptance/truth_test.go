@@ -161,3 +161,80 @@ func TestConflictsAreComparedAnywhere(t *testing.T) {
 		}
 	}
 }
+
+// TestACutIsRemembered has both sides of a cut change one field, and one change what the other deletes. The page of the cut, at either, tells how
+// much each side did; it restores the value that lost, and brings back what was deleted, with the change that was lost.
+func TestACutIsRemembered(t *testing.T) {
+	e := labAt(t, "paris", "nantes", "toulouse")
+	meet(t, e)
+	paris, nantes := e.Site("paris"), e.Site("nantes")
+	const all = "{images: sync(paris & nantes)}"
+	kept, gone := create(t, paris, all, `{"name":"debian"}`), create(t, paris, all, `{"name":"release"}`)
+	nantes.Cut(t)
+	noticed(t, e, nantes)
+	type report struct {
+		ID           string
+		Ended        *string
+		Ours, Theirs struct{ Types map[string]int } // what was created just before may be of the cut as well: it began when nantes was heard of last
+		Overwritten  []struct {
+			Path  string
+			Value string
+			By    struct{ Operation, Site string }
+		}
+		Lost      []struct{ Change, Deletion struct{ ID, Origin string } }
+		Deletions []any
+	}
+	cutOf := func(s *env.Site) (c report) {
+		var list []report
+		if err := json.Unmarshal([]byte(s.API(t, "GET /api/v1/cuts", "").Must(t, 200).Body), &list); err != nil {
+			t.Fatal(err)
+		}
+		if len(list) != 1 {
+			return c
+		}
+		if err := json.Unmarshal([]byte(s.API(t, "GET /api/v1/cuts/"+list[0].ID, "").Must(t, 200).Body), &c); err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	eventually(t, e, patience, "paris remembers that it is cut off from nantes", func() bool { return cutOf(paris).ID != "" })
+	if a := paris.API(t, "GET /", "").Must(t, 200); !strings.Contains(a.Body, "Cut off from nantes") {
+		t.Errorf("the overview of paris does not tell of the cut: %s", a.Body)
+	}
+	change := func(s *env.Site, id, body string) {
+		s.Do(t, lab.Images, "PATCH /images/"+id, body, append(merge, "Scope", "{images: paris & nantes}")...).Must(t, 200)
+	}
+	change(paris, kept, `{"description":"of paris"}`)
+	change(nantes, kept, `{"description":"of nantes"}`)
+	change(nantes, gone, `{"description":"to be kept"}`)
+	paris.Do(t, lab.Images, "DELETE /images/"+gone, "", "Scope", "{images: paris & nantes}").Must(t, 204)
+	nantes.Heal(t)
+	meet(t, e)
+	for _, s := range []*env.Site{paris, nantes} {
+		here, there := 1, 2
+		if s == nantes {
+			here, there = there, here
+		}
+		eventually(t, e, patience, s.Name()+" tells what came of the cut", func() bool {
+			c := cutOf(s)
+			return c.Ended != nil && c.Ours.Types["merge"] == here && c.Theirs.Types["merge"] == there && len(c.Overwritten) == 1 && len(c.Lost) == 1 && len(c.Deletions) == 1
+		})
+	}
+	c := cutOf(paris)
+	lost := c.Overwritten[0]
+	if lost.Path != "/description" || lost.Value != "of "+lost.By.Site || c.Lost[0].Change.Origin != "nantes" || c.Lost[0].Deletion.Origin != "paris" {
+		t.Errorf("paris tells %+v", c)
+	}
+	form := []string{"Content-Type", "application/x-www-form-urlencoded", "Origin", "http://" + paris.Config().API}
+	paris.API(t, "POST /resources/"+kept+"/restore?service=images&kind=image", "path="+lost.Path+"&from="+lost.By.Operation, form...).Want(t, 200)
+	eventually(t, e, patience, "the value that lost is back at both", func() bool {
+		return paris.Do(t, lab.Images, "GET /images/"+kept, "").Must(t, 200).Text("description") == lost.Value &&
+			nantes.Do(t, lab.Images, "GET /images/"+kept, "").Must(t, 200).Text("description") == lost.Value
+	})
+	back := paris.API(t, "GET /compose?back="+c.Lost[0].Change.ID, "").Must(t, 200)
+	for _, part := range []string{"&#34;name&#34;: &#34;release&#34;", "&#34;description&#34;: &#34;to be kept&#34;", "sync(paris &amp; nantes)"} {
+		if !strings.Contains(back.Body, part) {
+			t.Errorf("what brings it back is without %s: %s", part, back.Body)
+		}
+	}
+}

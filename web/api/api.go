@@ -19,6 +19,7 @@ import (
 	"github.com/skerry/skerry/glue"
 	"github.com/skerry/skerry/web/audit"
 	"github.com/skerry/skerry/web/auth"
+	"github.com/skerry/skerry/web/chronicle"
 	"github.com/skerry/skerry/web/hooks"
 	"github.com/skerry/skerry/web/typing"
 	"github.com/skerry/skerry/web/world"
@@ -188,6 +189,8 @@ type Config struct {
 	Audit *audit.Log
 	// Hooks push events; Run runs them.
 	Hooks *hooks.Desk
+	// Chronicle is what the site remembers of its last day and month; Run goes on with it.
+	Chronicle *chronicle.Chronicle
 
 	// Streams bound how many streams of events are open, in all and for one viewer (128 and 32).
 	Streams, ViewerStreams int
@@ -222,7 +225,7 @@ func New(c Config) (*API, error) {
 	for name, absent := range map[string]bool{
 		"Store": c.Store == nil, "Counter": c.Counter == nil, "Mesh": c.Mesh == nil, "Network": c.Network == nil,
 		"Operator": c.Operator == nil, "Waiter": c.Waiter == nil, "Peer": c.Peer == nil, "Token": c.Token == nil, "Referring": c.Referring == nil, "Made": c.Made == nil, "Types": c.Types == nil, "Ready": c.Ready == nil,
-		"Auth": c.Auth == nil, "Audit": c.Audit == nil, "Hooks": c.Hooks == nil, "Registry": c.Registry == nil, "Log": c.Log == nil, "Now": c.Now == nil,
+		"Auth": c.Auth == nil, "Audit": c.Audit == nil, "Hooks": c.Hooks == nil, "Chronicle": c.Chronicle == nil, "Registry": c.Registry == nil, "Log": c.Log == nil, "Now": c.Now == nil,
 	} {
 		if absent {
 			missing = append(missing, fmt.Errorf("%s is missing", name))
@@ -240,13 +243,14 @@ func New(c Config) (*API, error) {
 	return a, nil
 }
 
-// Run counts events for the metrics and pushes them to hooks until ctx ends, and then ends all open event streams, so that the server can be
+// Run counts events for the metrics, pushes them to hooks and goes on with the chronicle until ctx ends, and then ends all open event streams, so that the server can be
 // shut down after it.
 func (a *API) Run(ctx context.Context) error {
 	defer a.stop.Do(func() { close(a.stopping) })
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return a.metrics.follow(ctx) })
 	g.Go(func() error { return a.Hooks.Run(ctx, eventSource{a}) })
+	g.Go(func() error { return a.Chronicle.Run(ctx, chronicled{a}) })
 	return g.Wait()
 }
 

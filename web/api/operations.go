@@ -27,6 +27,7 @@ type OperationList struct {
 type OperationQuery struct {
 	Resource, Service, Kind, State, Site, Cursor string
 	Text                                         string // words, all of which are to be found
+	From, Before                                 string // when they were issued, as RFC 3339 writes times
 	Limit                                        int
 }
 
@@ -62,6 +63,18 @@ func searchWords(n shape.Names, text string) ([]engine.SearchWord, error) {
 	return words, nil
 }
 
+// instantParam reads a time; empty is the zero time.
+func instantParam(name, text string) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	t, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return t, badRequest("%s is %q: give a time such as 2026-01-02T15:04:05Z", name, text)
+	}
+	return t, nil
+}
+
 // OperationStates are the states that a list can be filtered by.
 var OperationStates = []engine.State{
 	engine.StatePending, engine.StateApplied, engine.StateRejected, engine.StateSuperseded, engine.StateUncertain,
@@ -84,6 +97,12 @@ func (a *API) Operations(ctx context.Context, q OperationQuery) (OperationList, 
 		return OperationList{}, err
 	}
 	f := engine.OperationFilter{State: state, Site: site, Words: words, Limit: q.Limit, Cursor: q.Cursor}
+	if f.From, err = instantParam("from", q.From); err == nil {
+		f.Before, err = instantParam("before", q.Before)
+	}
+	if err != nil {
+		return OperationList{}, err
+	}
 	switch {
 	case q.Resource != "":
 		row, err := a.row(ctx, ResourceRef{q.Resource, q.Service, q.Kind})

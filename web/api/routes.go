@@ -30,6 +30,9 @@ func (a *API) Mount(e *echo.Echo) {
 	g.GET("/sites", a.getSites)
 	g.GET("/sites/:name", a.getSite)
 	g.GET("/distances", a.getDistances)
+	g.GET("/history", a.getHistory)
+	g.GET("/cuts", told(a.Cuts))
+	g.GET("/cuts/:id", a.getCut)
 	g.GET("/services", a.getServices)
 	g.DELETE("/sites/:name", a.takeOut(a.Mesh.RemoveSite))
 	g.POST("/sites/:name/retire", a.takeOut(a.Mesh.RemoveSite))
@@ -222,7 +225,7 @@ func (a *API) getReplicas(c echo.Context) error {
 }
 
 func (a *API) getOperations(c echo.Context) error {
-	q, err := params(c, "resource", "service", "kind", "state", "site", "q", "limit", "cursor")
+	q, err := params(c, "resource", "service", "kind", "state", "site", "q", "from", "before", "limit", "cursor")
 	if err != nil {
 		return err
 	}
@@ -231,6 +234,7 @@ func (a *API) getOperations(c echo.Context) error {
 		return err
 	}
 	v, err := a.Operations(c.Request().Context(), OperationQuery{
+		From: q.Get("from"), Before: q.Get("before"),
 		Resource: q.Get("resource"), Service: q.Get("service"), Kind: q.Get("kind"), State: q.Get("state"),
 		Site: q.Get("site"), Text: q.Get("q"), Cursor: q.Get("cursor"), Limit: n,
 	})

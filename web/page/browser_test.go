@@ -57,7 +57,14 @@ var views = []struct{ name, path string }{
 	{"settings", "/settings"},
 	{"deliveries", "/settings/hooks/" + webtest.Hook},
 	{"missing", "/resources/nope"},
+	{"history", "/history"},
+	{"history-month", "/history?span=month"},
+	{"cut", "/cuts/" + cutOf},
+	{"bring-back", "/compose?back=019aa3ea-0018-7000-8000-00000c007000"},
 }
+
+// cutOf stands for the identifier of the cut that is over.
+const cutOf = "CUT"
 
 // serve starts a site's server and returns its address.
 func serve(t *testing.T, s *webtest.Site) string {
@@ -249,9 +256,11 @@ func TestEveryViewIsAccessibleAndFitsAndKeepsThePolicy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	address := serve(t, webtest.Generous())
+	site := webtest.Generous()
+	address := serve(t, site)
 	tb := open(t, "light", true)
 	for _, v := range views {
+		v.path = strings.Replace(v.path, cutOf, webtest.CutOf(site), 1)
 		tb.do(chromedp.EmulateViewport(1360, 900), chromedp.Navigate(address+v.path))
 		tb.until("document.getElementById('live').dataset.live === 'live'")
 		if v.name == "resource" {

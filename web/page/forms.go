@@ -105,6 +105,9 @@ type draft struct {
 	Beginnings []beginning
 	API        string // this server's address, for the command line
 
+	// Back is what is brought back, empty where nothing is.
+	Back string
+
 	Explanation *api.Explanation
 	Wrong       string // why it was refused
 	Operation   string // that the refusal names
@@ -231,6 +234,13 @@ func (d *draft) command() string {
 
 func (p *Page) compose(c echo.Context) error {
 	d := p.draft(c)
+	if id := c.QueryParam("back"); id != "" {
+		r, err := p.api.BringBack(c.Request().Context(), id)
+		if err != nil {
+			return p.Fail(c, err)
+		}
+		d.Service, d.Method, d.Path, d.Scope, d.Body, d.Back = r.Service, r.Method, r.Path, r.Scope, string(r.Body), id
+	}
 	if err := p.explain(c, &d); err != nil {
 		return p.Fail(c, err)
 	}

@@ -45,6 +45,8 @@ func (p *Page) Mount(e *echo.Echo) {
 	for _, verb := range api.PauseVerbs {
 		e.POST("/resources/:id/"+verb, p.steer(p.pause(verb)), p.form)
 	}
+	e.GET("/history", p.past)
+	e.GET("/cuts/:id", p.cut)
 	e.GET("/relations", p.relations)
 	e.GET("/operations", p.operations)
 	e.GET("/operations/:id", p.operation)

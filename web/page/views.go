@@ -29,8 +29,12 @@ func (p *Page) overview(c echo.Context) error {
 	if err != nil {
 		return p.Fail(c, err)
 	}
+	day, err := p.api.History(ctx, "day")
+	if err != nil {
+		return p.Fail(c, err)
+	}
 	f := p.frame(c, "Overview", "overview", "/api/v1/summary")
-	return render(c, http.StatusOK, overviewView(f, s, p.api.Sites(), recent.Items))
+	return render(c, http.StatusOK, overviewView(f, s, p.api.Sites(), recent.Items, pastOf(day)))
 }
 
 // help is where something that is not well can be mended.
@@ -244,12 +248,12 @@ func (p *Page) operations(c echo.Context) error {
 	q := c.QueryParams()
 	list, err := p.api.Operations(c.Request().Context(), api.OperationQuery{
 		Resource: q.Get("resource"), Service: q.Get("service"), Kind: q.Get("kind"), State: q.Get("state"), Site: q.Get("site"),
-		Text: q.Get("q"), Cursor: q.Get("cursor"), Limit: pageSize,
+		Text: q.Get("q"), From: q.Get("from"), Before: q.Get("before"), Cursor: q.Get("cursor"), Limit: pageSize,
 	})
 	if err != nil {
 		return p.Fail(c, err)
 	}
-	f := p.frame(c, "Operations", "operations", with("/api/v1/operations", pick(q, "resource", "service", "kind", "state", "site", "q", "cursor")))
+	f := p.frame(c, "Operations", "operations", with("/api/v1/operations", pick(q, "resource", "service", "kind", "state", "site", "q", "from", "before", "cursor")))
 	return render(c, http.StatusOK, operationsView(f, list, listModel{Query: q, Sites: p.siteOptions()}))
 }
 

@@ -37,6 +37,7 @@ func Generous() *Site {
 	s.fill(start)
 	s.worries(start)
 	s.hooked(start)
+	s.remember(start)
 	return s
 }
 
@@ -86,6 +87,8 @@ func (s *Site) fill(start time.Time) {
 			s.shown[site+"/images/"+string(id)] = fmt.Sprintf(`{"id":%q,"name":%q,"size":%d,"tags":["base"],"updated_at":"%s"}`, id, names[i%len(names)], i*1000, site)
 		}
 	}
+	s.AddResource(engine.ResourceRow{ID: "gone-1", Label: "release", Service: "images", Kind: "image", Collaboration: engine.Replication, State: engine.StateDeleted,
+		CreatedAt: start.Add(-5 * time.Hour), UpdatedAt: start.Add(-4 * time.Hour), Sites: map[engine.SiteID]engine.ReplicaStatus{s.self: {State: engine.StateDeleted, Applied: 3}, Nantes: {State: engine.StateDeleted, Applied: 3}}})
 	s.addEvent("site.down", "rennes", `{"last_seen":"17 minutes ago"}`, start.Add(-17*time.Minute))
 }
 

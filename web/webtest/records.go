@@ -13,6 +13,7 @@ import (
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/web"
 	"github.com/skerry/skerry/web/auth"
+	"github.com/skerry/skerry/web/chronicle"
 	"github.com/skerry/skerry/web/hooks"
 )
 
@@ -130,6 +131,11 @@ func (s *Site) desk() *hooks.Desk {
 		panic(err)
 	}
 	return d
+}
+
+// chronicle remembers in memory.
+func (s *Site) chronicle() *chronicle.Chronicle {
+	return chronicle.New(chronicle.Config{Store: &s.Kept, Now: s.now, Log: slog.New(slog.DiscardHandler)})
 }
 
 // Vault does not encrypt, and refuses what was sealed under another name.

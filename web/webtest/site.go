@@ -59,6 +59,7 @@ type Site struct {
 	// Objects of this site alone that refer to something, by that.
 	referrers map[engine.Target][]glue.Referrer
 	made      map[engine.Target][]glue.Referrer // by owner
+	lost      map[engine.DocumentID][]engine.Superseded
 }
 
 // Empty is a site alone in its mesh with nothing in it.
@@ -85,7 +86,7 @@ func (s *Site) Config(listen string) web.Config {
 		Accepts: s.Accepts,
 		Token:   func(i engine.Invitation, secret []byte) string { return "skr1:" + i.ID + "." + string(secret) },
 		Ready:   func() error { return s.fault("Ready") }, Registry: prometheus.NewRegistry(),
-		Auth: s.guard(""), Audit: audit.New(&s.Kept, Secret), Hooks: s.desk(), Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Now: s.now,
+		Auth: s.guard(""), Audit: audit.New(&s.Kept, Secret), Hooks: s.desk(), Chronicle: s.chronicle(), Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Now: s.now,
 	}
 	for _, name := range []engine.ServiceName{"images", "networks", "servers"} {
 		c.Services = append(c.Services, api.Service{Name: name, Kinds: func() []*engine.Kind { return s.kinds[name] }, Handler: s.service(name),
@@ -284,7 +285,8 @@ func (s *Site) Operations(_ context.Context, f engine.OperationFilter) ([]engine
 	for _, o := range s.operations {
 		_, placed := o.Sites[f.Site]
 		if (f.Resource == "" || f.Resource == o.Resource) && (f.Document == "" || f.Document == o.Document) &&
-			(f.State == "" || f.State == o.State) && (f.Site == "" || placed) && s.mentions(o, f.Words) {
+			(f.State == "" || f.State == o.State) && (f.Site == "" || placed) && s.mentions(o, f.Words) &&
+			!o.IssuedAt.Before(f.From) && (f.Before.IsZero() || o.IssuedAt.Before(f.Before)) {
 			rows = append(rows, o)
 		}
 	}
@@ -446,8 +448,14 @@ func (s *Site) Compacted(context.Context, engine.DocumentID) (engine.Compacted, 
 // ForgottenUntil says that nothing was forgotten.
 func (s *Site) ForgottenUntil(context.Context) (time.Time, error) { return time.Time{}, nil }
 
-// Superseded tells of one value of every resource that was lost, by operations that are listed or not.
-func (s *Site) Superseded(ctx context.Context, _ engine.DocumentID) ([]engine.Superseded, error) {
+// Superseded tells of one value of every resource that was lost, by operations that are listed or not, where it has nothing else to tell.
+func (s *Site) Superseded(ctx context.Context, id engine.DocumentID) ([]engine.Superseded, error) {
+	s.mu.Lock()
+	lost := s.lost[id]
+	s.mu.Unlock()
+	if lost != nil {
+		return lost, nil
+	}
 	ops, _, err := s.Operations(ctx, engine.OperationFilter{Limit: 1})
 	if err != nil || len(ops) == 0 {
 		return nil, err
