@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
-	"sync/atomic"
+	"sync"
 	"time"
 )
 
@@ -17,13 +17,17 @@ type client struct {
 	stream
 	d       *Door
 	request Request
-	busy    atomic.Bool // a request is under way, or has begun to come in
-	since   time.Time   // when the connection was made, or the last request had been answered
+	mu      sync.Mutex
+	busy    bool      // a request is under way, or has begun to come in; guarded by mu
+	since   time.Time // when the connection was made, or the last request had been answered
 }
 
-// serve answers requests until the client goes, or one is not plain: then it reports true, and that one is what was read.
+// serve answers requests until the client goes, or somebody else is to answer the next one, because it is not plain or the door is left: then
+// it reports true, and what was read of that one is in the buffer.
 func (c *client) serve() (over bool) {
-	c.buf, c.since = make([]byte, smallest), time.Now()
+	if c.since = time.Now(); c.buf == nil {
+		c.buf = make([]byte, smallest)
+	}
 	for first := true; ; first = false {
 		n, err := c.head(first)
 		if err == nil {
@@ -39,6 +43,8 @@ func (c *client) serve() (over bool) {
 		case errors.Is(err, errLong):
 			c.unread(http.StatusRequestHeaderFieldsTooLarge)
 			return false
+		case errors.Is(err, errLeft):
+			return true
 		case err != nil:
 			return false
 		case c.request.special || !c.d.Desk.Plain(&c.request):
@@ -54,6 +60,25 @@ func (c *client) serve() (over bool) {
 	}
 }
 
+// isBusy notes whether a request is under way. No nudge disturbs it after that.
+func (c *client) isBusy(is bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.busy = is; is && (c.d.heir.Load() != nil || c.d.closing.Load()) {
+		c.until = past
+		c.by(time.Time{})
+	}
+}
+
+// nudge has a read end that waits for a request.
+func (c *client) nudge() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.busy {
+		_ = c.conn.SetReadDeadline(past)
+	}
+}
+
 // head reads until the head of a request is there, and returns its length.
 func (c *client) head(first bool) (int, error) {
 	wait := c.d.Idle
@@ -62,18 +87,19 @@ func (c *client) head(first bool) (int, error) {
 	}
 	for looked := 0; ; {
 		if c.w > c.r {
+			if looked == 0 {
+				c.isBusy(true)
+			}
 			n, err := end(c.buf[c.r:c.w], looked, true)
 			if n > 0 || err != nil {
-				c.busy.Store(true)
 				return n, err
 			}
 			if looked == 0 { // it has begun
-				c.busy.Store(true)
 				wait, c.since = c.d.HeadTimeout, time.Now()
 			}
 			looked = c.w - c.r
 		} else {
-			c.busy.Store(false)
+			c.isBusy(false)
 		}
 		if !c.grow(c.d.Head) {
 			return 0, errLong
@@ -82,10 +108,14 @@ func (c *client) head(first bool) (int, error) {
 		if until := c.since.Add(wait); c.until.Before(until.Add(-wait/4)) || c.until.After(until) {
 			c.by(until)
 		}
+		if c.w == c.r && c.d.heir.Load() != nil {
+			return 0, errLeft
+		}
 		if c.d.closing.Load() && c.w == c.r {
 			return 0, errIdle
 		}
 		if err := c.fill(); late(err) && time.Since(c.since) < wait && !c.d.closing.Load() {
+			c.until = past
 			c.by(time.Time{})
 		} else if err != nil {
 			return 0, err
@@ -93,7 +123,10 @@ func (c *client) head(first bool) (int, error) {
 	}
 }
 
-var errIdle = errors.New("the connection has no request")
+var (
+	errIdle = errors.New("the connection has no request")
+	errLeft = errors.New("another process answers the next request")
+)
 
 // unread refuses a request whose head cannot be read.
 func (c *client) unread(status int) {

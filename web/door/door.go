@@ -57,9 +57,17 @@ type Door struct {
 	links links
 
 	closing atomic.Bool
-	mu      sync.Mutex
-	clients map[*client]struct{} // guarded by mu
-	each    sync.WaitGroup       // of their goroutines
+	// heir takes clients over once the door is left; nil before.
+	heir atomic.Pointer[func(Handed) bool]
+	left chan struct{} // closed when heir is set
+	// handling are the requests that Rest has, engaged those of them that Pass was not called for.
+	handling, engaged atomic.Int64
+	adopted           chan Handed
+	mu                sync.Mutex
+	clients           map[*client]struct{} // guarded by mu
+	lent              map[*begun]struct{}  // connections that net/http has and reads as HTTP/1; guarded by mu
+	each              sync.WaitGroup       // of the clients' goroutines
+	meeting           sync.WaitGroup       // of those that set TLS up
 }
 
 // New returns a door that serves nobody yet.
@@ -67,46 +75,42 @@ func New(c Config) *Door {
 	c.Head, c.HeadTimeout = cmp.Or(c.Head, 64<<10), cmp.Or(c.HeadTimeout, 10*time.Second)
 	c.Idle, c.AnswerTimeout = cmp.Or(c.Idle, 2*time.Minute), cmp.Or(c.AnswerTimeout, 5*time.Minute)
 	c.Drain = cmp.Or(c.Drain, 10*time.Second)
-	return &Door{Config: c, links: links{dial: c.Dial}, clients: map[*client]struct{}{}}
+	return &Door{Config: c, links: links{dial: c.Dial}, left: make(chan struct{}), adopted: make(chan Handed), clients: map[*client]struct{}{}, lent: map[*begun]struct{}{}}
 }
 
-// Serve answers on l until ctx ends, and lets requests under way finish. It is called once.
+// Serve answers on l until ctx ends, and lets requests under way finish. After Leave it ends as well when the last client has gone. It is
+// called once.
 func (d *Door) Serve(ctx context.Context, l net.Listener) error {
-	server := &http.Server{Handler: withTLS(d.Rest), ConnContext: rememberTLS, ReadHeaderTimeout: d.HeadTimeout, IdleTimeout: d.Idle, MaxHeaderBytes: d.Head,
-		ErrorLog: slog.NewLogLogger(d.Log.Handler(), slog.LevelDebug)}
-	over := &handover{conns: make(chan net.Conn), closed: make(chan struct{}), address: l.Addr()}
-	rest := make(chan error, 1)
-	go func() { rest <- server.Serve(over) }()
+	r := d.newRest(l.Addr())
 	accepted := make(chan error, 1)
-	go func() { accepted <- d.accept(ctx, l, over) }()
+	go func() { accepted <- d.accept(ctx, l, r) }()
+	ended := make(chan struct{})
+	defer close(ended)
+	go d.adopt(ended, r)
 	var err error
 	select {
 	case err = <-accepted:
 	case <-ctx.Done():
 		l.Close()
 		<-accepted
+	case <-d.left:
+		l.Close()
+		<-accepted
+		d.meeting.Wait() // who has HTTP/2 is with net/http now
+		r.leave(ctx)
 	}
 	d.closing.Store(true)
 	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), d.Drain)
 	defer cancel()
 	gone := make(chan struct{})
 	go func() { d.each.Wait(); close(gone) }()
-	d.all(func(c *client) {
-		if !c.busy.Load() {
-			_ = c.conn.SetReadDeadline(past)
-		}
-	})
+	d.all((*client).nudge)
 	select {
 	case <-gone:
 	case <-late.Done():
 		d.all(func(c *client) { c.conn.Close() })
 	}
-	if server.Shutdown(late) != nil {
-		server.Close()
-	}
-	if err2 := <-rest; !errors.Is(err2, http.ErrServerClosed) {
-		err = errors.Join(err, err2)
-	}
+	err = errors.Join(err, r.end(late))
 	<-gone
 	d.links.close()
 	return err
@@ -124,16 +128,14 @@ func (d *Door) all(do func(*client)) {
 }
 
 // accept takes connections until the listener is closed.
-func (d *Door) accept(ctx context.Context, l net.Listener, over *handover) error {
+func (d *Door) accept(ctx context.Context, l net.Listener, r *rest) error {
 	for wait := time.Duration(0); ; {
 		conn, err := l.Accept()
 		if err == nil {
 			wait = 0
-			c := &client{d: d, stream: newStream(conn)}
-			d.mu.Lock()
-			d.clients[c] = struct{}{}
-			d.mu.Unlock()
-			d.each.Go(func() { d.meet(c, over) })
+			c := d.enter(conn)
+			d.meeting.Add(1)
+			d.each.Go(func() { d.meet(c, r, d.meeting.Done) })
 			continue
 		}
 		if passing, ok := err.(interface{ Temporary() bool }); !ok || !passing.Temporary() {
@@ -149,13 +151,41 @@ func (d *Door) accept(ctx context.Context, l net.Listener, over *handover) error
 	}
 }
 
-// meet serves one client until it goes, or hands it over.
-func (d *Door) meet(c *client, over *handover) {
+// enter notes a client.
+func (d *Door) enter(conn net.Conn) *client {
+	c := &client{d: d, stream: newStream(conn)}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.clients[c] = struct{}{}
+	return c
+}
+
+// adopt serves those that another process has left, until Serve ends.
+func (d *Door) adopt(ended <-chan struct{}, r *rest) {
+	for {
+		select {
+		case h := <-d.adopted:
+			c := d.enter(h.Conn)
+			if c.request.TLS = h.TLS; len(h.Before) > 0 {
+				c.buf, c.w = append(make([]byte, 0, max(smallest, len(h.Before))), h.Before...), len(h.Before)
+				c.buf = c.buf[:cap(c.buf)]
+			}
+			d.each.Go(func() { d.meet(c, r, func() {}) })
+		case <-ended:
+			return
+		}
+	}
+}
+
+// meet serves one client until it goes, or hands it over. Met is called once TLS is set up.
+func (d *Door) meet(c *client, r *rest, met func()) {
+	met = sync.OnceFunc(met)
 	handed := false
 	defer func() {
 		if p := recover(); p != nil {
 			d.Log.Error("a request has met a defect of the agent", "err", fmt.Sprint(p), "stack", stack())
 		}
+		met()
 		d.mu.Lock()
 		delete(d.clients, c)
 		d.mu.Unlock()
@@ -170,14 +200,26 @@ func (d *Door) meet(c *client, over *handover) {
 		_ = t.SetDeadline(time.Time{})
 		state := t.ConnectionState()
 		if err != nil || state.NegotiatedProtocol == "h2" { // net/http knows what to say
-			handed = over.give(conn)
+			handed = r.streams.give(conn)
 			return
 		}
 		c.request.TLS = &state
 	}
+	met()
 	c.request.Client = addressOf(conn.RemoteAddr())
-	if c.serve() {
-		c.by(time.Time{})
-		handed = over.give(&begun{Conn: conn, before: c.buf[c.r:c.w]})
+	d.attend(c, r, &handed)
+}
+
+// attend serves one client whose connection is set up.
+func (d *Door) attend(c *client, r *rest, handed *bool) {
+	if !c.serve() {
+		return
 	}
+	c.isBusy(true) // nobody nudges it any more
+	c.by(time.Time{})
+	if heir := d.heir.Load(); heir != nil {
+		*handed = (*heir)(Handed{Conn: c.conn, TLS: c.request.TLS, Before: c.buf[c.r:c.w]})
+		return
+	}
+	*handed = r.requests.give(&begun{Conn: c.conn, door: d, tls: c.request.TLS, before: c.buf[c.r:c.w]})
 }

@@ -1,0 +1,110 @@
+package door
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// Handed is a client whose next request another process answers.
+type Handed struct {
+	Conn net.Conn
+	// TLS is what was agreed with the client, whose bytes Conn has in clear; nil without.
+	TLS *tls.ConnectionState
+	// Before is what was read of the request. It is valid until the call returns.
+	Before []byte
+}
+
+// Leave has another process answer from now on: the listener is closed, and each client goes to heir as soon as no request of it is under
+// way, or it asks something that is not plain. Heir reports whether it has the client, and then closes the connection. Leave returns when
+// nothing that is not plain is under way any more, but what Pass was called for, after Drain at the latest. The rest of what is under way goes on
+// until it has ended, or Serve's ctx does.
+func (d *Door) Leave(ctx context.Context, heir func(Handed) bool) {
+	d.heir.Store(&heir)
+	close(d.left)
+	ctx, cancel := context.WithTimeout(ctx, d.Drain)
+	defer cancel()
+	look := time.NewTicker(5 * time.Millisecond)
+	defer look.Stop()
+	for d.engaged.Load() > 0 {
+		select {
+		case <-ctx.Done():
+			return
+		case <-look.C:
+		}
+	}
+}
+
+// Adopt serves a client that another process has left; from then on h is the door's. It reports false, and has done nothing, when ctx ends before
+// Serve takes it.
+func (d *Door) Adopt(ctx context.Context, h Handed) bool {
+	select {
+	case d.adopted <- h:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// giveIdle gives the heir those that have no request under way.
+func (d *Door) giveIdle() {
+	d.all((*client).nudge)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for b := range d.lent {
+		b.nudge()
+	}
+}
+
+// leave waits until nobody is there any more, or ctx ends.
+func (r *rest) leave(ctx context.Context) {
+	var over sync.WaitGroup
+	over.Go(func() { _ = r.multi.Shutdown(ctx) }) // those that it leaves are ended later
+	look := time.NewTicker(20 * time.Millisecond)
+	defer look.Stop()
+	for r.d.occupied() {
+		r.d.giveIdle()
+		select {
+		case <-ctx.Done():
+		case <-look.C:
+			continue
+		}
+		break
+	}
+	over.Wait()
+}
+
+// occupied reports whether a client of HTTP/1 is there, or one whose connection was taken out of net/http's hands.
+func (d *Door) occupied() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.clients)+len(d.lent) > 0 || d.handling.Load() > 0
+}
+
+// attention is the key in a context for what Pass ends.
+type attention struct{}
+
+// engage counts the requests that Rest has.
+func (d *Door) engage(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		d.engaged.Add(1)
+		d.handling.Add(1)
+		pass := sync.OnceFunc(func() { d.engaged.Add(-1) })
+		defer d.handling.Add(-1)
+		defer pass()
+		if state, ok := r.Context().Value(secured{}).(*tls.ConnectionState); ok {
+			r.TLS = state
+		}
+		h.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), attention{}, pass)))
+	})
+}
+
+// Pass says of a request that Rest has that it needs nobody but the application and its client any more.
+func Pass(ctx context.Context) {
+	if pass, ok := ctx.Value(attention{}).(func()); ok {
+		pass()
+	}
+}

@@ -1,0 +1,224 @@
+package door_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/skerry/skerry/web/door"
+)
+
+// generation is a door that says in its answers to what is not plain which one it is.
+type generation struct {
+	*door.Door
+	ended chan error
+	held  chan struct{} // requests for /held wait for it
+	began chan struct{} // one for each of those
+}
+
+func newGeneration(t *testing.T, ctx context.Context, name, upstream string, l net.Listener) *generation {
+	g := &generation{ended: make(chan error, 1), held: make(chan struct{}), began: make(chan struct{}, 10)}
+	h := &house{t: t}
+	g.Door = door.New(door.Config{Desk: h, Log: slog.New(slog.DiscardHandler),
+		Rest: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if _, err := io.Copy(io.Discard, r.Body); err != nil {
+				t.Error(err)
+			}
+			switch r.URL.Path {
+			case "/passes":
+				door.Pass(r.Context())
+				fallthrough
+			case "/held":
+				g.began <- struct{}{}
+				<-g.held
+			}
+			_, _ = io.WriteString(w, name)
+		}),
+		Dial: func(ctx context.Context) (net.Conn, error) { return (&net.Dialer{}).DialContext(ctx, "tcp", upstream) }})
+	go func() { g.ended <- g.Serve(ctx, l) }()
+	return g
+}
+
+// copyOf is another listener on the socket of one.
+func copyOf(t *testing.T, l net.Listener) net.Listener {
+	t.Helper()
+	f, err := l.(*net.TCPListener).File()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	other, err := net.FileListener(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { other.Close() })
+	return other
+}
+
+const notPlain = "POST /rest HTTP/1.1\r\nHost: h\r\nX-Rest: 1\r\nContent-Length: 2\r\n\r\nok"
+
+// Whoever is idle when a door is left, in its own hands or in net/http's, has its next request answered by the heir, on the same connection.
+// What is under way ends where it has begun, and Leave waits for that unless it is said to need nobody.
+func TestLeaveGivesClientsOn(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	l := listen(t)
+	inherited := copyOf(t, l)
+	upstream := serving(t, says("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"))
+	first := newGeneration(t, ctx, "first", upstream, l)
+	idle, lent, held, passes, half := dial(t, l.Addr().String()), dial(t, l.Addr().String()), dial(t, l.Addr().String()), dial(t, l.Addr().String()), dial(t, l.Addr().String())
+	plain := "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+	idle.say(get).want(plain)
+	lent.say(notPlain).head()
+	lent.want("first")
+	held.say("GET /held HTTP/1.1\r\nHost: h\r\nX-Rest: 1\r\n\r\n")
+	passes.say("GET /passes HTTP/1.1\r\nHost: h\r\nX-Rest: 1\r\n\r\n")
+	<-first.began
+	<-first.began
+	half.say(get).want(plain)
+	half.say(notPlain[:20])
+
+	second := newGeneration(t, ctx, "second", upstream, inherited)
+	close(second.held)
+	left, given := make(chan struct{}), make(chan string, 10)
+	go func() {
+		defer close(left)
+		first.Leave(ctx, func(h door.Handed) bool {
+			defer func() { given <- h.Conn.RemoteAddr().String() }()
+			h.Before = append([]byte(nil), h.Before...)
+			return second.Adopt(ctx, h)
+		})
+	}()
+	for waits := []string{idle.LocalAddr().String(), lent.LocalAddr().String()}; len(waits) > 0; {
+		one := <-given
+		waits = slices.DeleteFunc(waits, func(w string) bool { return w == one })
+	}
+	for _, c := range []*client{idle, lent} {
+		c.say(get).want(plain)
+		c.say(notPlain).head()
+		c.want("second")
+	}
+	half.say(notPlain[20:]).head()
+	half.want("second")
+	fresh := dial(t, inherited.Addr().String())
+	fresh.say(notPlain).head()
+	fresh.want("second")
+	select {
+	case <-left:
+		t.Fatal("Leave does not wait for what is under way")
+	default:
+	}
+	first.held <- struct{}{} // one of both
+	first.held <- struct{}{}
+	<-left
+	for _, c := range []*client{held, passes} {
+		c.head()
+		c.want("first")
+		c.say(notPlain).head()
+		c.want("second")
+	}
+	if err := <-first.ended; err != nil {
+		t.Error(err)
+	}
+	cancel()
+	if err := <-second.ended; err != nil {
+		t.Error(err)
+	}
+}
+
+// What passes holds nobody up who leaves.
+func TestLeaveDoesNotWaitForWhatPasses(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	l := listen(t)
+	g := newGeneration(t, ctx, "first", "127.0.0.1:1", l)
+	c := dial(t, l.Addr().String())
+	c.say("GET /passes HTTP/1.1\r\nHost: h\r\nX-Rest: 1\r\n\r\n")
+	<-g.began
+	g.Leave(ctx, func(door.Handed) bool { return false }) // it would take ten seconds
+	select {
+	case err := <-g.ended:
+		t.Fatalf("the door has ended before its client was answered: %v", err)
+	default:
+	}
+	close(g.held)
+	c.head()
+	c.want("first")
+	if err := <-g.ended; err != nil {
+		t.Error(err)
+	}
+}
+
+// Clients that never stop asking, in one way and the other, lose nothing while a door is left time and again.
+func TestLeaveUnderLoad(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	l := listen(t)
+	address := "http://" + l.Addr().String() + "/x"
+	upstream := serving(t, says("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"))
+	now := newGeneration(t, ctx, "0", upstream, l)
+	over, over2 := context.WithCancel(ctx)
+	var clients sync.WaitGroup
+	answered := make(chan struct{})
+	for i := range 16 {
+		clients.Go(func() {
+			transport := &http.Transport{MaxIdleConnsPerHost: 1}
+			defer transport.CloseIdleConnections()
+			for n := i; over.Err() == nil; n++ {
+				r, _ := http.NewRequestWithContext(ctx, "POST", address, io.LimitReader(zeros{}, int64(n%5)*1000))
+				r.ContentLength = int64(n%5) * 1000
+				if r.ContentLength == 0 {
+					r.Body = http.NoBody
+				}
+				if n%3 == 0 {
+					r.Header.Set("X-Rest", "1")
+				}
+				resp, err := transport.RoundTrip(r)
+				if err != nil {
+					t.Error(err)
+					over2()
+					return
+				}
+				if b, err := io.ReadAll(resp.Body); err != nil || resp.StatusCode != 200 {
+					t.Errorf("%d %q %v", resp.StatusCode, b, err)
+				}
+				resp.Body.Close()
+				select {
+				case answered <- struct{}{}:
+				case <-over.Done():
+				}
+			}
+		})
+	}
+	for n := 1; n <= 20; n++ {
+		for range 50 {
+			select {
+			case <-answered:
+			case <-over.Done():
+			}
+		}
+		inherited := copyOf(t, l)
+		next := newGeneration(t, ctx, fmt.Sprint(n), upstream, inherited)
+		now.Leave(ctx, func(h door.Handed) bool {
+			h.Before = append([]byte(nil), h.Before...)
+			return next.Adopt(ctx, h)
+		})
+		if err := <-now.ended; err != nil && !errors.Is(err, net.ErrClosed) {
+			t.Error(err)
+		}
+		now, l = next, inherited
+	}
+	over2()
+	clients.Wait()
+}
+
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
