@@ -8,7 +8,7 @@ if getent group skerry >/dev/null; then
 fi
 if [ -d /run/systemd/system ]; then
 	systemctl daemon-reload
-	systemctl try-restart skerry.service
+	systemctl try-reload-or-restart skerry.service
 fi
 if [ ! -e /etc/skerry/agent.yaml ]; then
 	echo "skerry: write /etc/skerry/agent.yaml (examples: /usr/share/doc/skerry/examples), then: systemctl enable --now skerry"

@@ -56,6 +56,9 @@ type Options struct {
 	Now func() time.Time
 	// Key is the file of the key that content is encrypted under. Empty: vault.key, in the data directory.
 	Key string
+	// Lock is the lock of the data directory, if somebody has it already: of Await, or of a process that this one takes over from and that
+	// has closed its Store. It is the Store's from then on. Nil: Open takes it.
+	Lock *os.File
 }
 
 // Store is the database of one site. It implements engine.Store, and is safe for concurrent use. It has no goroutine of its
@@ -83,7 +86,12 @@ func Open(dir string, opts Options) (*Store, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("create data directory: %w", err)
 	}
-	lock, err := lockDir(dir)
+	lock, err := opts.Lock, error(nil)
+	if lock == nil {
+		lock, err = lockDir(dir)
+	} else {
+		err = sign(lock)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -109,6 +117,30 @@ func (s *Store) Vault() *Vault { return s.vault }
 // Shelves are where other parts of the agent keep small things of their own.
 func (s *Store) Shelves() *Shelves { return &Shelves{s} }
 
+// Lock is the lock of the data directory, which another process can inherit. It belongs to the Store.
+func (s *Store) Lock() *os.File { return s.lock }
+
+// waiting is how often Await looks whether a directory is free.
+const waiting = 100 * time.Millisecond
+
+// Await waits until no Store has dir open, and keeps any other from opening it. It is for Options.
+func Await(ctx context.Context, dir string) (*os.File, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("create data directory: %w", err)
+	}
+	for {
+		lock, err := lockDir(dir)
+		if !errors.Is(err, ErrInUse) {
+			return lock, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(waiting):
+		}
+	}
+}
+
 // lockDir takes the lock that the kernel releases when the process ends, in whatever way.
 func lockDir(dir string) (*os.File, error) {
 	f, err := os.OpenFile(filepath.Join(dir, lockFile), os.O_RDWR|os.O_CREATE, 0o600)
@@ -121,16 +153,22 @@ func lockDir(dir string) (*os.File, error) {
 		_ = f.Close()
 		return nil, fmt.Errorf("data directory %s: %w (process %s)", dir, ErrInUse, strings.TrimSpace(string(pid)))
 	}
-	if err == nil {
-		err = f.Truncate(0)
-	}
-	if err == nil {
-		_, err = fmt.Fprintln(f, os.Getpid())
-	}
 	if err != nil {
 		return nil, fmt.Errorf("lock data directory %s: %w", dir, errors.Join(err, f.Close()))
 	}
-	return f, nil
+	return f, sign(f)
+}
+
+// sign writes into the lock who has it; after an error it is closed.
+func sign(lock *os.File) error {
+	err := lock.Truncate(0)
+	if err == nil {
+		_, err = lock.WriteAt(fmt.Appendln(nil, os.Getpid()), 0)
+	}
+	if err != nil {
+		return fmt.Errorf("sign the lock %s: %w", lock.Name(), errors.Join(err, lock.Close()))
+	}
+	return nil
 }
 
 // settings are what the writer's connection is told; durable are those that are read back.

@@ -10,7 +10,9 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/coreos/go-systemd/v22/daemon"
@@ -45,7 +47,6 @@ import (
 	"github.com/skerry/skerry/web/typing"
 )
 
-// openDocuments is how many documents stay open in memory, about 10 KiB each.
 // Agent is one site's agent with everything it is made of. It is made by New and used once, by Run.
 type Agent struct {
 	cfg      Config
@@ -66,16 +67,35 @@ type Agent struct {
 	server     *web.Server
 	registry   *prometheus.Registry
 	accessLog  *meter.Log // nil: there is none
+	meter      *meter.Meter
 	ready      readiness
-	// listeners are those of the services and of the API, open from New on, so that a port in use is told at once.
+	// correlations are the scopes of workflows.
+	correlations *carry.Correlations
+	// listeners are those of the services and of the API, open from New on, so that a port in use is told at once; bare are the sockets below.
 	listeners map[engine.ServiceName]net.Listener
 	api       net.Listener
+	bare      []*net.TCPListener
+	clients   *connections
+	// doors let clients in; entrances are those of doors that are open before their handlers are there.
+	doors     map[engine.ServiceName]*door.Door
+	entrances map[engine.ServiceName]*intercept.Entrance
+	// letIn are the doors' servers once they are open, failed is closed when one has ended that should not have; shut ends them.
+	letIn  *errgroup.Group
+	failed <-chan struct{}
+	shut   context.CancelFunc
+	// hearing is who hears the process before, relays pass on the bytes of TLS for the one after.
+	hearing, relays sync.WaitGroup
+	let             bool // the store and the network are closed
+
+	life      Life
+	inherited *Inherited
+	after     *control // the line to the process that has taken over; nil: none has
 }
 
-// Run runs one site's agent until ctx ends: it lets requests under way finish, stops everything and returns nil. Version
-// is what the agent says of itself.
-func Run(ctx context.Context, cfg Config, version string, log *slog.Logger) error {
-	a, err := New(ctx, cfg, version, log)
+// Run runs one site's agent until ctx ends, or another process has taken over: it lets requests under way finish, stops everything and returns
+// nil. Version is what the agent says of itself.
+func Run(ctx context.Context, cfg Config, version string, log *slog.Logger, life Life) error {
+	a, err := newAgent(ctx, cfg, version, log, nothing{}, life)
 	if err != nil {
 		return err
 	}
@@ -84,13 +104,16 @@ func Run(ctx context.Context, cfg Config, version string, log *slog.Logger) erro
 
 // New opens the data directory and all listeners. After an error, nothing stays open.
 func New(ctx context.Context, cfg Config, version string, log *slog.Logger) (*Agent, error) {
-	return newBetween(ctx, cfg, version, log, nothing{})
+	return newAgent(ctx, cfg, version, log, nothing{}, Life{})
 }
 
-func newBetween(ctx context.Context, cfg Config, version string, log *slog.Logger, b Between) (*Agent, error) {
-	a := &Agent{cfg: cfg, log: log, version: version, between: b,
+func newAgent(ctx context.Context, cfg Config, version string, log *slog.Logger, b Between, life Life) (*Agent, error) {
+	a := &Agent{cfg: cfg, log: log, version: version, between: b, life: life, inherited: life.Inherited,
 		listeners: map[engine.ServiceName]net.Listener{}, handlers: map[engine.ServiceName]*intercept.Handler{},
-		refreshers: map[engine.ServiceName]*refresher{}}
+		refreshers: map[engine.ServiceName]*refresher{}, doors: map[engine.ServiceName]*door.Door{}, entrances: map[engine.ServiceName]*intercept.Entrance{}}
+	if a.inherited == nil {
+		a.inherited = &Inherited{}
+	}
 	if err := a.open(ctx); err != nil {
 		return nil, errors.Join(err, a.close())
 	}
@@ -105,8 +128,32 @@ func (a *Agent) open(ctx context.Context) (err error) {
 	if err = Check(cfg, a.catalog); err != nil {
 		return err
 	}
-	if a.store, err = storage.Open(cfg.DataDir, storage.Options{Key: cfg.EncryptionKey}); err != nil {
-		return fmt.Errorf("open the data directory %s: %w", cfg.DataDir, err)
+	a.log = a.log.With("site", string(cfg.Site))
+	lock := a.inherited.lock
+	if a.life.StandBy && lock == nil {
+		if lock, err = a.standBy(ctx); err != nil {
+			return err
+		}
+	}
+	if a.inherited.before == nil {
+		if err = a.openStore(lock); err != nil {
+			return err
+		}
+	}
+	if err = a.prepare(ctx); err != nil {
+		return err
+	}
+	if a.inherited.before != nil {
+		if err = a.openEntrances(); err != nil {
+			return err
+		}
+		a.openDoors(ctx)
+		if err = a.takeOver(ctx); err == nil {
+			err = a.openStore(lock)
+		}
+		if err != nil {
+			return err
+		}
 	}
 	key, err := p2p.Identity(cfg.DataDir)
 	if err != nil {
@@ -114,10 +161,6 @@ func (a *Agent) open(ctx context.Context) (err error) {
 	}
 	self, err := p2p.SiteIDOf(key)
 	if err != nil {
-		return err
-	}
-	a.log = a.log.With("site", string(cfg.Site))
-	if err = a.discover(ctx); err != nil {
 		return err
 	}
 	a.vault = a.store.Vault()
@@ -131,9 +174,6 @@ func (a *Agent) open(ctx context.Context) (err error) {
 	}
 	documents, err := crdt.New(key)
 	if err != nil {
-		return err
-	}
-	if a.client, err = newClient(cfg, a.catalog, a.log); err != nil {
 		return err
 	}
 	a.core, err = core.New(ctx, core.Config{
@@ -183,24 +223,10 @@ func (a *Agent) open(ctx context.Context) (err error) {
 	transport := a.network.Transport()
 	a.core.Attach(a.between.Network(a.network), a.between.Forwarder(peer.NewForwarder(a.core.Mesh, transport, 0)))
 	traffic, operator := a.core.Traffic(), a.core.Operator()
-	if err = a.listen(); err != nil {
-		return err
-	}
 	a.types = peer.NewChecker(a.client, traffic, a.core.Mesh, transport, func(k *engine.Kind) glue.Visibility { return a.catalog.Rules(k).Visibility })
 	if a.guard, err = auth.New(auth.Config{Accounts: cfg.API.Accounts, Own: cfg.API.Own, Store: a.store.Shelves(), Secret: a.vault.Derive("browsers"), Now: time.Now}); err != nil {
 		return err
 	}
-	a.registry = prometheus.NewRegistry()
-	if cfg.AccessLog != nil {
-		if a.accessLog, err = meter.Open(cfg.AccessLog.File, cfg.AccessLog.Format, cfg.AccessLog.One, a.log); err != nil {
-			return err
-		}
-	}
-	counted, err := meter.NewMeter(a.registry, a.accessLog, slices.Sorted(maps.Keys(a.catalog.Services)))
-	if err != nil {
-		return fmt.Errorf("register the metrics: %w", err)
-	}
-	correlations := carry.NewCorrelations(cfg.Correlation.Headers, cfg.Correlation.TTL, time.Now)
 	limits := request.Limits{Body: cfg.Limits.Body, List: cfg.Limits.AskTimeout,
 		Bodies: request.NewBodies(cfg.Limits.Bodies, cfg.Limits.BodyStall), PeerBodies: request.NewBodies(cfg.Limits.Bodies, cfg.Limits.BodyStall)}
 	for name := range a.catalog.Services {
@@ -209,10 +235,10 @@ func (a *Agent) open(ctx context.Context) (err error) {
 			discover = r.look
 		}
 		a.handlers[name] = intercept.New(intercept.Config{
-			Discover: discover, Meter: counted,
+			Discover: discover, Meter: a.meter,
 			Service: name, Client: a.client, Site: traffic, Membership: a.core.Mesh, Network: a.network, Peer: transport, Types: a.types,
 			Application: a.catalog.Application, Services: slices.Sorted(maps.Keys(a.catalog.Services)), Accepts: a.core.Accept.Accepts,
-			Believes: a.believes(name), Proxies: cfg.Services[name].TrustedProxies, Correlations: correlations, API: cfg.API.URL(),
+			Believes: a.believes(name), Proxies: cfg.Services[name].TrustedProxies, Correlations: a.correlations, API: cfg.API.URL(),
 			Limits: limits, Log: a.log,
 		})
 	}
@@ -220,6 +246,50 @@ func (a *Agent) open(ctx context.Context) (err error) {
 		return err
 	}
 	return a.enter(ctx)
+}
+
+// standBy waits until no other agent has the data directory.
+func (a *Agent) standBy(ctx context.Context) (*os.File, error) {
+	a.log.Info("standing by for whoever has the data directory", "data_dir", a.cfg.DataDir)
+	a.tellManager(daemon.SdNotifyReady)
+	lock, err := storage.Await(ctx, a.cfg.DataDir)
+	if err == nil {
+		a.log.Info("nobody else has the data directory: this agent serves from now on")
+	}
+	return lock, err
+}
+
+// openStore opens the store, whose lock may be this process's already.
+func (a *Agent) openStore(lock *os.File) (err error) {
+	if a.store, err = storage.Open(a.cfg.DataDir, storage.Options{Key: a.cfg.EncryptionKey, Lock: lock}); err != nil {
+		return fmt.Errorf("open the data directory %s: %w", a.cfg.DataDir, err)
+	}
+	return nil
+}
+
+// prepare makes what clients meet first and what needs no store: the client of the application, the listeners, the meter.
+func (a *Agent) prepare(ctx context.Context) (err error) {
+	cfg := a.cfg
+	if err = a.discover(ctx); err != nil {
+		return err
+	}
+	if a.client, err = newClient(cfg, a.catalog, a.log); err != nil {
+		return err
+	}
+	if err = a.listen(); err != nil {
+		return err
+	}
+	a.registry = prometheus.NewRegistry()
+	if cfg.AccessLog != nil {
+		if a.accessLog, err = meter.Open(cfg.AccessLog.File, cfg.AccessLog.Format, cfg.AccessLog.One, a.log); err != nil {
+			return err
+		}
+	}
+	if a.meter, err = meter.NewMeter(a.registry, a.accessLog, slices.Sorted(maps.Keys(a.catalog.Services))); err != nil {
+		return fmt.Errorf("register the metrics: %w", err)
+	}
+	a.correlations = carry.NewCorrelations(cfg.Correlation.Headers, cfg.Correlation.TTL, time.Now)
+	return nil
 }
 
 // clock is the site's clock: the machine's, set right by those of other sites. Nothing is dated before the network is there.
@@ -288,36 +358,44 @@ func upstream(name engine.ServiceName, service Service, log *slog.Logger) (glue.
 }
 
 // listen opens the listeners of the services and of the API.
-func (a *Agent) listen() (err error) {
+func (a *Agent) listen() error {
 	most := a.cfg.Limits.Connections
-	clients := newConnections(most)
+	a.clients = newConnections(most)
 	for name, s := range a.cfg.Services {
-		l, err := net.Listen("tcp", s.Listen)
+		l, err := a.listenOn(s.Listen, a.clients, s.TLS, s.FrontProxy != nil)
 		if err != nil {
 			return fmt.Errorf("listen for service %s on %s: %w", name, s.Listen, err)
 		}
-		l = &bounded{l, clients}
 		a.listeners[name] = l
-		if s.TLS != nil {
-			if a.listeners[name], err = secure(l, s.TLS, s.FrontProxy != nil, a.log); err != nil {
-				l.Close()
-				return fmt.Errorf("listen for service %s on %s: %w", name, s.Listen, err)
-			}
-		}
-	}
-	if a.api, err = net.Listen("tcp", a.cfg.API.Listen); err != nil {
-		return fmt.Errorf("listen for the API on %s: %w", a.cfg.API.Listen, err)
 	}
 	most.All = max(most.All/8, 64)
-	a.api = &bounded{a.api, newConnections(most)}
-	if t := a.cfg.API.TLS; t != nil {
-		l := a.api
-		if a.api, err = secure(l, t, false, a.log); err != nil {
-			l.Close()
-			return fmt.Errorf("listen for the API on %s: %w", a.cfg.API.Listen, err)
-		}
+	l, err := a.listenOn(a.cfg.API.Listen, newConnections(most), a.cfg.API.TLS, false)
+	if err != nil {
+		return fmt.Errorf("listen for the API on %s: %w", a.cfg.API.Listen, err)
 	}
+	a.api = l
+	a.inherited.rest(a.log)
 	return nil
+}
+
+// listenOn opens one listener, or takes the one that was inherited. Optional is for secure.
+func (a *Agent) listenOn(address string, bound *connections, t *ListenerTLS, optional bool) (net.Listener, error) {
+	l, err := a.inherited.listen(address)
+	if err != nil {
+		return nil, err
+	}
+	if tcp, ok := l.(*net.TCPListener); ok {
+		a.bare = append(a.bare, tcp)
+	}
+	l = &bounded{l, bound}
+	if t == nil {
+		return l, nil
+	}
+	secured, err := secure(l, t, optional, a.log)
+	if err != nil {
+		l.Close()
+	}
+	return secured, err
 }
 
 func (a *Agent) newServer(operator *core.Operator) (err error) {
@@ -418,24 +496,31 @@ func (a *Agent) enter(ctx context.Context) error {
 // drain is how long requests under way may take to finish when the agent stops.
 const drain = 10 * time.Second
 
-// Run serves until ctx ends. What clients are waiting for ends first, the network after it, the store last.
+// Run serves until ctx ends, or another process has taken over. What clients are waiting for ends first, the network after it, the store last.
 func (a *Agent) Run(ctx context.Context) error {
 	inner, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	below, broken := errgroup.WithContext(inner)
 	below.Go(func() error { return a.network.Run(inner) })
 	below.Go(func() error { return a.core.Run(inner) })
+
+	var logged sync.WaitGroup
+	logging, endLog := context.WithCancel(context.WithoutCancel(ctx))
+	defer endLog()
 	if a.accessLog != nil {
-		below.Go(func() error { a.accessLog.Run(inner); return nil })
+		logged.Go(func() { a.accessLog.Run(logging) })
 	}
 
+	if a.shut == nil {
+		a.openDoors(ctx)
+	}
 	fronts, served := errgroup.WithContext(ctx)
 	fronts.Go(func() error { return a.server.Serve(served, a.api) })
 	fronts.Go(func() error {
 		return a.serve(served, intercept.Peers(a.core.Mesh, a.handlers, a.server.Peers()), a.network.Listener())
 	})
-	for name, l := range a.listeners {
-		fronts.Go(func() error { return a.letIn(served, name, l) })
+	for name, e := range a.entrances {
+		e.Open(a.handlers[name])
 	}
 	for _, r := range a.refreshers {
 		fronts.Go(func() error { return r.run(served) })
@@ -450,14 +535,33 @@ func (a *Agent) Run(ctx context.Context) error {
 			return nil
 		}
 	})
+	var leaving sync.WaitGroup
+	fronts.Go(func() error {
+		err := a.renew(served)
+		if errors.Is(err, errSucceeded) {
+			leaving.Go(func() { a.leave(ctx) })
+		}
+		return err
+	})
+	fronts.Go(func() error { return a.closeDoors(served) })
 	a.ready.set(nil)
 	a.tellManager(daemon.SdNotifyReady)
 	a.log.Info("agent is up", "api", a.cfg.API.URL(), "peer", string(a.core.Mesh.Self()), "mesh", a.core.Mesh.MeshID())
 	err := fronts.Wait()
 	a.ready.set(errors.New("the agent is stopping"))
-	a.tellManager(daemon.SdNotifyStopping)
+	leaving.Wait()
+	if a.after == nil {
+		a.tellManager(daemon.SdNotifyStopping)
+	} else if errors.Is(err, errSucceeded) {
+		err = nil
+	}
 	stop()
 	err = errors.Join(err, below.Wait())
+	if a.after != nil {
+		err = errors.Join(err, a.letGo(), a.linger(ctx))
+	}
+	endLog()
+	logged.Wait()
 	err = errors.Join(err, a.close())
 	if err == nil {
 		a.log.Info("agent has stopped")
@@ -472,14 +576,55 @@ func (a *Agent) tellManager(state string) {
 	}
 }
 
-// letIn lets the clients of a service in on l until ctx ends, and lets requests under way finish.
-func (a *Agent) letIn(ctx context.Context, name engine.ServiceName, l net.Listener) error {
-	limits := a.cfg.Limits
-	d := a.handlers[name].Door(door.Limits{Head: int(limits.Head), HeadTimeout: limits.HeadTimeout, Idle: limits.Idle, AnswerTimeout: limits.AnswerTimeout, Drain: drain})
-	if err := d.Serve(ctx, l); err != nil {
-		return fmt.Errorf("serve service %s: %w", name, err)
+// openEntrances makes what stands in for the handlers until the store is there.
+func (a *Agent) openEntrances() error {
+	for name := range a.listeners {
+		client, err := newClient(a.cfg, a.catalog, a.log)
+		if err != nil {
+			return err
+		}
+		a.entrances[name] = intercept.NewEntrance(intercept.Config{Service: name, Client: client, Meter: a.meter, Correlations: a.correlations,
+			Believes: a.believes(name), Proxies: a.cfg.Services[name].TrustedProxies, Log: a.log})
 	}
 	return nil
+}
+
+// openDoors lets clients in.
+func (a *Agent) openDoors(ctx context.Context) {
+	ctx, a.shut = context.WithCancel(ctx)
+	letIn, failed := errgroup.WithContext(ctx)
+	a.letIn, a.failed = letIn, failed.Done()
+	l := a.cfg.Limits
+	limits := door.Limits{Head: int(l.Head), HeadTimeout: l.HeadTimeout, Idle: l.Idle, AnswerTimeout: l.AnswerTimeout, Drain: drain}
+	for name := range a.listeners {
+		if e := a.entrances[name]; e != nil {
+			a.doors[name] = e.Door(limits)
+		} else {
+			a.doors[name] = a.handlers[name].Door(limits)
+		}
+	}
+	for name, listener := range a.listeners {
+		d := a.doors[name]
+		letIn.Go(func() error {
+			if err := d.Serve(ctx, listener); err != nil {
+				return fmt.Errorf("serve service %s: %w", name, err)
+			}
+			return nil
+		})
+	}
+}
+
+// closeDoors lets requests under way finish, once ctx has ended or a door has, unless another process has taken over.
+func (a *Agent) closeDoors(ctx context.Context) error {
+	select {
+	case <-a.failed:
+	case <-ctx.Done():
+	}
+	if errors.Is(context.Cause(ctx), errSucceeded) {
+		return nil
+	}
+	a.shut()
+	return a.letIn.Wait()
 }
 
 // serve answers other sites on l with h until ctx ends, and lets requests under way finish.
@@ -509,23 +654,43 @@ func (a *Agent) serve(ctx context.Context, h http.Handler, l net.Listener) error
 // close ends what New has opened, in the reverse order.
 func (a *Agent) close() error {
 	var errs []error
+	if a.shut != nil {
+		a.shut()
+		_ = a.letIn.Wait() // whoever waits for it has told
+	}
 	for _, l := range a.listeners {
 		l.Close()
 	}
 	if a.api != nil {
 		a.api.Close()
 	}
-	if a.network != nil {
-		errs = append(errs, a.network.Close())
-	}
+	errs = append(errs, a.closeNetwork())
 	if a.client != nil {
 		a.client.CloseIdle()
 	}
 	if a.accessLog != nil {
 		errs = append(errs, a.accessLog.Close())
 	}
-	if a.store != nil {
-		errs = append(errs, a.store.Close())
+	errs = append(errs, a.closeStore())
+	for _, line := range []*control{a.inherited.before, a.after} {
+		if line != nil {
+			line.conn.Close()
+		}
 	}
+	a.hearing.Wait()
 	return errors.Join(errs...)
+}
+
+func (a *Agent) closeNetwork() error {
+	if a.network == nil || a.let {
+		return nil
+	}
+	return a.network.Close()
+}
+
+func (a *Agent) closeStore() error {
+	if a.store == nil {
+		return nil
+	}
+	return a.store.Close()
 }

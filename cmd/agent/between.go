@@ -20,7 +20,7 @@ type Between interface {
 
 // RunBetween is Run with something between the engine and its ports.
 func RunBetween(ctx context.Context, cfg Config, version string, log *slog.Logger, b Between) error {
-	a, err := newBetween(ctx, cfg, version, log, b)
+	a, err := newAgent(ctx, cfg, version, log, b, Life{})
 	if err != nil {
 		return err
 	}

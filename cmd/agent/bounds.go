@@ -33,6 +33,16 @@ func (b *connections) enter(from netip.Prefix) bool {
 	return true
 }
 
+// adopt counts a connection that is there already.
+func (b *connections) adopt(c net.Conn) net.Conn {
+	from := clientOf(c.RemoteAddr())
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.all++
+	b.open[from]++
+	return &counted{Conn: c, left: sync.OnceFunc(func() { b.leave(from) })}
+}
+
 func (b *connections) leave(from netip.Prefix) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -4,30 +4,56 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"os"
+	"os/exec"
+	"os/signal"
 	"runtime/debug"
+	"syscall"
 
 	siteagent "github.com/skerry/skerry/cmd/agent"
 )
 
 type agentCommand struct {
-	Config string `required:"" placeholder:"FILE" help:"The site's configuration."`
+	Config  string `required:"" placeholder:"FILE" help:"The site's configuration."`
+	StandBy bool   `name:"standby" help:"Wait until no other agent uses the data directory, then serve."`
 }
 
 func (agentCommand) Help() string {
 	return `Runs until SIGTERM or SIGINT comes, lets requests under way finish, and exits with 0.
 The log goes to standard error.
 
+On SIGHUP it starts itself anew, with the program and the configuration as they are now. The new process takes over the listeners and the
+clients, and this one ends when what it has under way has. Where the new one does not come up, the log says why and this one goes on.
+
 Examples:
 
-    skerry agent --config paris.yaml`
+    skerry agent --config paris.yaml
+    skerry agent --config paris.yaml --standby`
 }
 
 func (c agentCommand) Run(ctx context.Context, p *program) error {
+	renew := make(chan os.Signal, 1)
+	signal.Notify(renew, syscall.SIGHUP)
+	defer signal.Stop(renew)
+	inherited, err := siteagent.Inherit()
+	if err != nil {
+		return err
+	}
 	cfg, err := siteagent.Load(c.Config)
 	if err != nil {
 		return listProblems(err)
 	}
-	return listProblems(siteagent.Run(ctx, cfg, ownVersion(), newLog(p.errs, cfg.Log)))
+	return listProblems(siteagent.Run(ctx, cfg, ownVersion(), newLog(p.errs, cfg.Log),
+		siteagent.Life{Inherited: inherited, Renew: renew, Successor: again, StandBy: c.StandBy}))
+}
+
+// again runs the same command with the program that is in this one's place now.
+func again() *exec.Cmd {
+	program, err := os.Executable()
+	if err != nil {
+		program = os.Args[0]
+	}
+	return exec.Command(program, os.Args[1:]...)
 }
 
 func newLog(w io.Writer, l siteagent.Log) *slog.Logger {

@@ -18,8 +18,10 @@ type client struct {
 	d       *Door
 	request Request
 	mu      sync.Mutex
-	busy    bool      // a request is under way, or has begun to come in; guarded by mu
-	since   time.Time // when the connection was made, or the last request had been answered
+	busy    bool // a request is under way, or has begun to come in; guarded by mu
+	// once says that the connection ends with its next answer, so that the client comes again.
+	once  bool
+	since time.Time // when the connection was made, or the last request had been answered
 }
 
 // serve answers requests until the client goes, or somebody else is to answer the next one, because it is not plain or the door is left: then
@@ -51,6 +53,7 @@ func (c *client) serve() (over bool) {
 			return true
 		}
 		c.r += n
+		c.request.closes = c.request.closes || c.once
 		if !c.exchange() {
 			return false
 		}

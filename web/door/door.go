@@ -63,6 +63,7 @@ type Door struct {
 	// handling are the requests that Rest has, engaged those of them that Pass was not called for.
 	handling, engaged atomic.Int64
 	adopted           chan Handed
+	over              chan struct{} // closed when Serve has ended
 	mu                sync.Mutex
 	clients           map[*client]struct{} // guarded by mu
 	lent              map[*begun]struct{}  // connections that net/http has and reads as HTTP/1; guarded by mu
@@ -75,7 +76,7 @@ func New(c Config) *Door {
 	c.Head, c.HeadTimeout = cmp.Or(c.Head, 64<<10), cmp.Or(c.HeadTimeout, 10*time.Second)
 	c.Idle, c.AnswerTimeout = cmp.Or(c.Idle, 2*time.Minute), cmp.Or(c.AnswerTimeout, 5*time.Minute)
 	c.Drain = cmp.Or(c.Drain, 10*time.Second)
-	return &Door{Config: c, links: links{dial: c.Dial}, left: make(chan struct{}), adopted: make(chan Handed), clients: map[*client]struct{}{}, lent: map[*begun]struct{}{}}
+	return &Door{Config: c, links: links{dial: c.Dial}, left: make(chan struct{}), adopted: make(chan Handed), over: make(chan struct{}), clients: map[*client]struct{}{}, lent: map[*begun]struct{}{}}
 }
 
 // Serve answers on l until ctx ends, and lets requests under way finish. After Leave it ends as well when the last client has gone. It is
@@ -84,9 +85,8 @@ func (d *Door) Serve(ctx context.Context, l net.Listener) error {
 	r := d.newRest(l.Addr())
 	accepted := make(chan error, 1)
 	go func() { accepted <- d.accept(ctx, l, r) }()
-	ended := make(chan struct{})
-	defer close(ended)
-	go d.adopt(ended, r)
+	defer close(d.over)
+	go d.adopt(r)
 	var err error
 	select {
 	case err = <-accepted:
@@ -161,17 +161,19 @@ func (d *Door) enter(conn net.Conn) *client {
 }
 
 // adopt serves those that another process has left, until Serve ends.
-func (d *Door) adopt(ended <-chan struct{}, r *rest) {
+func (d *Door) adopt(r *rest) {
 	for {
 		select {
 		case h := <-d.adopted:
 			c := d.enter(h.Conn)
+			// While it has its TLS, the process before cannot end.
+			c.once = h.TLS != nil
 			if c.request.TLS = h.TLS; len(h.Before) > 0 {
 				c.buf, c.w = append(make([]byte, 0, max(smallest, len(h.Before))), h.Before...), len(h.Before)
 				c.buf = c.buf[:cap(c.buf)]
 			}
 			d.each.Go(func() { d.meet(c, r, func() {}) })
-		case <-ended:
+		case <-d.over:
 			return
 		}
 	}
@@ -221,5 +223,5 @@ func (d *Door) attend(c *client, r *rest, handed *bool) {
 		*handed = (*heir)(Handed{Conn: c.conn, TLS: c.request.TLS, Before: c.buf[c.r:c.w]})
 		return
 	}
-	*handed = r.requests.give(&begun{Conn: c.conn, door: d, tls: c.request.TLS, before: c.buf[c.r:c.w]})
+	*handed = r.requests.give(&begun{Conn: c.conn, door: d, tls: c.request.TLS, once: c.once, before: c.buf[c.r:c.w]})
 }

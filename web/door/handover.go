@@ -31,7 +31,7 @@ func (d *Door) newRest(address net.Addr) *rest {
 }
 
 func (d *Door) server() *http.Server {
-	return &http.Server{Handler: d.engage(d.Rest), ConnContext: rememberTLS, ReadHeaderTimeout: d.HeadTimeout, IdleTimeout: d.Idle, MaxHeaderBytes: d.Head,
+	return &http.Server{Handler: d.engage(d.Rest), ConnContext: remember, ReadHeaderTimeout: d.HeadTimeout, IdleTimeout: d.Idle, MaxHeaderBytes: d.Head,
 		ErrorLog: slog.NewLogLogger(d.Log.Handler(), slog.LevelDebug)}
 }
 
@@ -97,6 +97,7 @@ type begun struct {
 	net.Conn
 	door   *Door
 	tls    *tls.ConnectionState // nil without
+	once   bool                 // it ends with the next answer
 	before []byte               // read by one goroutine at a time, as connections are
 
 	mu sync.Mutex // guards the rest
@@ -209,12 +210,13 @@ func (d *Door) noteState(c net.Conn, state http.ConnState) {
 	}
 }
 
-// secured is the key in a context for the state of TLS, which net/http itself finds only where it reads the connection from its beginning.
-type secured struct{}
+// connection is the key in a context for a connection that was begun. It has the state of TLS, which net/http itself finds only where it reads the
+// connection from its beginning.
+type connection struct{}
 
-func rememberTLS(ctx context.Context, c net.Conn) context.Context {
-	if b, ok := c.(*begun); ok && b.tls != nil {
-		return context.WithValue(ctx, secured{}, b.tls)
+func remember(ctx context.Context, c net.Conn) context.Context {
+	if b, ok := c.(*begun); ok {
+		return context.WithValue(ctx, connection{}, b)
 	}
 	return ctx
 }

@@ -39,11 +39,14 @@ func (d *Door) Leave(ctx context.Context, heir func(Handed) bool) {
 }
 
 // Adopt serves a client that another process has left; from then on h is the door's. It reports false, and has done nothing, when ctx ends before
-// Serve takes it.
+// Serve takes it, or Serve has.
 func (d *Door) Adopt(ctx context.Context, h Handed) bool {
 	select {
 	case d.adopted <- h:
 		return true
+	case <-d.over:
+		heir := d.heir.Load()
+		return heir != nil && (*heir)(h)
 	case <-ctx.Done():
 		return false
 	}
@@ -95,12 +98,43 @@ func (d *Door) engage(h http.Handler) http.Handler {
 		pass := sync.OnceFunc(func() { d.engaged.Add(-1) })
 		defer d.handling.Add(-1)
 		defer pass()
-		if state, ok := r.Context().Value(secured{}).(*tls.ConnectionState); ok {
-			r.TLS = state
+		if b, ok := r.Context().Value(connection{}).(*begun); ok {
+			if b.tls != nil {
+				r.TLS = b.tls
+			}
+			if b.once {
+				w = &lastAnswer{ResponseWriter: w}
+			}
 		}
 		h.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), attention{}, pass)))
 	})
 }
+
+// lastAnswer has the client come again for the next one.
+type lastAnswer struct {
+	http.ResponseWriter
+	begun bool
+}
+
+// WriteHeader implements http.ResponseWriter. What came before an answer may have taken the header away.
+func (l *lastAnswer) WriteHeader(status int) {
+	if status >= 200 {
+		l.begun = true
+		l.Header().Set("Connection", "close")
+	}
+	l.ResponseWriter.WriteHeader(status)
+}
+
+// Write implements http.ResponseWriter.
+func (l *lastAnswer) Write(b []byte) (int, error) {
+	if !l.begun {
+		l.WriteHeader(http.StatusOK)
+	}
+	return l.ResponseWriter.Write(b)
+}
+
+// Unwrap is for http.ResponseController.
+func (l *lastAnswer) Unwrap() http.ResponseWriter { return l.ResponseWriter }
 
 // Pass says of a request that Rest has that it needs nobody but the application and its client any more.
 func Pass(ctx context.Context) {

@@ -23,8 +23,10 @@ import (
 
 // Door returns where the clients of the service come in: what is plain passes there, the rest comes to the handler. Limits that are zero
 // stand for the defaults.
-func (h *Handler) Door(limits door.Limits) *door.Door {
-	return door.New(door.Config{Desk: h, Rest: h, Limits: limits, Prefix: strings.TrimSuffix(h.Upstream.EscapedPath(), "/"), Log: h.Log,
+func (h *Handler) Door(limits door.Limits) *door.Door { return h.door(h, h, limits) }
+
+func (h *Handler) door(desk door.Desk, rest http.Handler, limits door.Limits) *door.Door {
+	return door.New(door.Config{Desk: desk, Rest: rest, Limits: limits, Prefix: strings.TrimSuffix(h.Upstream.EscapedPath(), "/"), Log: h.Log,
 		Dial: func(ctx context.Context) (net.Conn, error) { return h.Client.Dial(ctx, h.Service) }})
 }
 

@@ -270,3 +270,43 @@ func (c *Correlations) forget(w *workflow) {
 	delete(c.byID, w.id)
 	c.kept.Add(-1)
 }
+
+// Kept is what is remembered of one id, for another process to go on with.
+type Kept struct {
+	Made  bool   `json:"made,omitempty"`
+	Sum   []byte `json:"sum"`
+	Scope string `json:"scope"`
+	Used  int64  `json:"used"`
+}
+
+// Kept returns what is remembered, the one used last first.
+func (c *Correlations) Kept() []Kept {
+	if c == nil {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	all := make([]Kept, 0, len(c.byID))
+	for w := c.recent.next; w != &c.recent; w = w.next {
+		all = append(all, Kept{w.id.made, w.id.sum[:], w.scope, w.used})
+	}
+	return all
+}
+
+// Restore remembers what another process has, before anything else.
+func (c *Correlations) Restore(all []Kept) {
+	if c == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, k := range all[:min(len(all), c.longest)] {
+		w := &workflow{id: key{made: k.Made}, scope: unique.Make(k.Scope).Value(), used: k.Used, counts: true}
+		if copy(w.id.sum[:], k.Sum) != len(w.id.sum) || c.byID[w.id] != nil {
+			continue
+		}
+		c.byID[w.id] = w
+		w.insert(c.recent.before)
+		c.kept.Add(1)
+	}
+}

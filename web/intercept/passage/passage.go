@@ -18,6 +18,7 @@ import (
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/glue"
+	"github.com/skerry/skerry/web/door"
 	"github.com/skerry/skerry/web/intercept/peer"
 	"github.com/skerry/skerry/web/intercept/request"
 )
@@ -55,8 +56,11 @@ type Porter struct {
 // Pass takes a request to this site's application.
 func (h *Porter) Pass(q *request.Request) {
 	p := &passage{h: h, q: q, path: cmp.Or(q.LocalPath, q.Path), query: q.Query}
-	if q.Sites != nil {
+	switch {
+	case q.Sites != nil:
 		p.add = http.Header{"Skerry-Site": {h.Name(h.Membership.Self())}}
+	case q.Match.Within == "": // a container is told of what has changed in it
+		door.Pass(q.Context())
 	}
 	p.run()
 }
