@@ -1,6 +1,8 @@
 package replica
 
 import (
+	"time"
+
 	"github.com/skerry/skerry/engine/flight"
 	"github.com/skerry/skerry/engine/hear"
 	"github.com/skerry/skerry/engine/view"
@@ -10,7 +12,10 @@ import (
 func (r *Replica) heard(in *Heard) {
 	news := hear.Hear(r.View, &r.Flights, r.env, &in.Said)
 	if news.Taken {
-		r.partly = in.More
+		r.partly = time.Time{}
+		if in.More {
+			r.partly = r.env.Now().Add(r.limits.CallTimeout)
+		}
 	}
 	r.progress = r.progress || news.Progress
 	if news.Look {

@@ -23,8 +23,10 @@ type Replica struct {
 	// behind says that another site has more of this one than it has itself: one that joins anew is to take this one's place.
 	// Late: the others have let go of what is here, with the same end.
 	behind, late bool
-	// partly says that the site that has sent something last has more, progress that another one has come further than is kept.
-	partly, progress bool
+	// partly is until when the rest of what a site has sent last is waited for; zero: it was all.
+	partly time.Time
+	// progress says that another site has come further than is kept.
+	progress bool
 	// postponed is what people have decided about a request that is just being settled.
 	postponed []*Decide
 }

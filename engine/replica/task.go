@@ -126,7 +126,8 @@ func (r *Replica) apply(now time.Time) task {
 	if r.Me.Rejoins {
 		return r.rejoin(now)
 	}
-	if r.Me.Number == 0 && r.partly { // the rest may tell that a lost run of this site has done it
+	if r.Me.Number == 0 && now.Before(r.partly) { // the rest may tell that a lost run of this site has done it
+		r.wake(r.partly)
 		return nil
 	}
 	for {
