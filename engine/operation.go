@@ -77,6 +77,10 @@ type Operation struct {
 	Change uint64 `cbor:"-"`
 	// Name is what this site's catalog calls the request, empty for none; rules for pairs of operations may name it.
 	Name string `cbor:"-"`
+	// Copies are the other places where the same operation stands, in other lines of its origin. Copy says that this is one of them: it counts
+	// for nothing.
+	Copies []*Operation `cbor:"-"`
+	Copy   bool         `cbor:"-"`
 }
 
 // TravellingHeaders are the headers that an operation may have: those that describe its body.
@@ -100,6 +104,11 @@ func (o *Operation) Saw(l Line, n uint64) bool {
 		return n < o.Number
 	}
 	return n <= o.Seen[l]
+}
+
+// In reports whether a vector counts an operation, in one of the places where it stands.
+func (o *Operation) In(v Vector) bool {
+	return v.Has(o.Line, o.Number) || slices.ContainsFunc(o.Copies, func(c *Operation) bool { return v.Has(c.Line, c.Number) })
 }
 
 // Before returns all that o has seen, those of its own line included.

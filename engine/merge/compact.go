@@ -22,6 +22,9 @@ type compaction struct {
 // there were any.
 func (h *History) Compact(stable engine.Vector, refused, hold func(*engine.Operation) bool) bool {
 	c := &Checkpoint{Seen: h.cut(stable, hold)}
+	for h.apart(c.Seen) {
+		c.Seen = h.cut(c.Seen, hold)
+	}
 	m := compaction{h: h, c: c, refused: refused}
 	fresh := h.All(func(o *engine.Operation) bool { return c.Has(o) && !h.base.Has(o) })
 	if len(fresh) == 0 {

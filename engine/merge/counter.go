@@ -27,7 +27,7 @@ func (f *Fold) count(h *History, in, counts func(*engine.Operation) bool) {
 func (h *History) addingTo(in func(*engine.Operation) bool) map[engine.Pointer][]*engine.Operation {
 	adding := map[engine.Pointer][]*engine.Operation{}
 	for _, o := range h.ordered {
-		if o.Edit == nil || len(o.Edit.Add) == 0 || !in(o) {
+		if o.Edit == nil || len(o.Edit.Add) == 0 || o.Copy || !in(o) {
 			continue
 		}
 		for p := range o.Edit.Add {

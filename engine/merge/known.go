@@ -17,6 +17,7 @@ type known struct {
 	byID    map[engine.OperationID]*engine.Operation
 	lines   map[engine.Line]*line
 	held    int
+	twice   bool        // some of them have copies
 	base    *Checkpoint // what stands for operations that are not here any more; nil: all are
 }
 
@@ -208,6 +209,10 @@ func inserted(ordered []*engine.Operation, o *engine.Operation) []*engine.Operat
 
 // know files an operation under what it is asked for by.
 func (k *known) know(o *engine.Operation) {
+	if k.copied(o) {
+		k.twice = true
+		return
+	}
 	if other := k.byID[o.ID]; other == nil || engine.Compare(o, other) < 0 {
 		k.byID[o.ID] = o
 	}
@@ -295,7 +300,7 @@ func (k *known) stand(c *Checkpoint) {
 	for _, l := range k.lines {
 		k.held += len(l.waiting)
 	}
-	k.ordered, k.creates, k.deletes, k.placing, k.adding = slices.Concat(c.Kept, c.Late, rest), nil, nil, 0, 0
+	k.ordered, k.creates, k.deletes, k.placing, k.adding, k.twice = slices.Concat(c.Kept, c.Late, rest), nil, nil, 0, 0, false
 	slices.SortFunc(k.ordered, engine.Compare)
 	clear(k.byID)
 	for _, o := range k.ordered {

@@ -67,9 +67,9 @@ func (m *compaction) loose() (late, firm []*engine.Operation) {
 	}
 	for _, o := range h.ordered {
 		switch {
-		case !c.Has(o):
+		case !c.Has(o), o.Copy:
 		case h.base.Reduces(o): // everything later had seen it already: what was taken from it then stays so
-		case o.Number > c.Firm[o.Line], last[o.Path] == o:
+		case !o.In(c.Firm), last[o.Path] == o:
 			late = append(late, o)
 		default:
 			firm = append(firm, o)

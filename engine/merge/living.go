@@ -28,7 +28,7 @@ func (h *History) Living(in func(*engine.Operation) bool) []*engine.Operation {
 	}
 	living := make([]*engine.Operation, 0, len(h.ordered))
 	for _, o := range h.ordered {
-		if o.Type == engine.TypeDelete || o.Type == engine.TypePlace || !in(o) {
+		if o.Type == engine.TypeDelete || o.Type == engine.TypePlace || o.Copy || !in(o) {
 			continue
 		}
 		for _, c := range creates {
@@ -67,7 +67,7 @@ func (h *History) Reversed(d *engine.Operation, in func(*engine.Operation) bool)
 		case engine.TypeCreate, engine.TypeDelete, engine.TypePlace:
 			continue
 		}
-		if in(u) && concurrent(u, d) && h.beats(u, d) && h.shareCreate(u, d) {
+		if !u.Copy && in(u) && concurrent(u, d) && h.beats(u, d) && h.shareCreate(u, d) {
 			return true
 		}
 	}

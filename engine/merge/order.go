@@ -8,7 +8,8 @@ import (
 
 // before reports whether a happened before b: b's origin had settled a when it issued b.
 func before(a, b *engine.Operation) bool {
-	return a.Time < b.Time && b.Saw(a.Line, a.Number) // the times spare most look-ups
+	saw := func(p *engine.Operation) bool { return b.Saw(p.Line, p.Number) }
+	return a.Time < b.Time && (saw(a) || len(a.Copies) > 0 && slices.ContainsFunc(a.Copies, saw)) // the times spare most look-ups
 }
 
 // concurrent reports whether neither happened before the other.

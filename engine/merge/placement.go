@@ -42,7 +42,7 @@ func (h *History) placementOf(in func(*engine.Operation) bool) Placement {
 		p = h.base.Placed.placement(h)
 	}
 	for _, o := range h.ordered {
-		if o.Place != nil && !h.base.Has(o) && in(o) {
+		if o.Place != nil && !o.Copy && !h.base.Has(o) && in(o) {
 			p.place(o)
 		}
 	}

@@ -48,6 +48,10 @@ func (m *compaction) keep() {
 		}
 	}
 	c.Whereabouts = h.Whereabouts(c.Has)
+	if copies := append(copiesOf(c.Kept), copiesOf(c.Late)...); len(copies) > 0 { // who has seen one of them has seen what is kept
+		c.Late = append(slices.Clip(c.Late), copies...)
+		slices.SortFunc(c.Late, engine.Compare)
+	}
 	slices.SortFunc(c.Kept, engine.Compare)
 	slices.Sort(c.Lost)
 	c.shorten()

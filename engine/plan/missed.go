@@ -14,7 +14,7 @@ func missed(h *merge.History, s Standing, counting []*engine.Operation) func(*en
 	counts, last, takes, void := merge.Within(counting), lastAbsolute(counting), takes(h, s), s.Void
 	return func(o *engine.Operation) bool {
 		switch {
-		case !void(o):
+		case o.Copy, !void(o):
 			return false
 		case o.Type == engine.TypeDelete:
 			return !h.Base().Has(o) && !h.Reversed(o, merge.Any)
@@ -51,7 +51,7 @@ func taking(h *merge.History, s Standing) func(*engine.Operation) bool {
 // reversedHere lists the deletes that the application has done and that something has taken away.
 func reversedHere(h *merge.History, s Standing) []*engine.Operation {
 	return h.All(func(o *engine.Operation) bool {
-		return o.Type == engine.TypeDelete && s.Shows(o) && h.Reversed(o, merge.Any)
+		return o.Type == engine.TypeDelete && !o.Copy && s.Shows(o) && h.Reversed(o, merge.Any)
 	})
 }
 

@@ -84,7 +84,7 @@ func (p *planner) seek() int {
 		return -1
 	}
 	return slices.IndexFunc(p.h.Ordered(), func(o *engine.Operation) bool {
-		return p.s.seeks(o) && (!p.s.Settled(o) || !p.counts(o) && merge.Among(p.h.Living(p.s.Shows))(o))
+		return !o.Copy && p.s.seeks(o) && (!p.s.Settled(o) || !p.counts(o) && merge.Among(p.h.Living(p.s.Shows))(o))
 	})
 }
 
@@ -92,6 +92,9 @@ func (p *planner) seek() int {
 // have been done.
 func (p *planner) decide(rest []*engine.Operation, sought bool) Step {
 	h, s, u := p.h, p.s, rest[0]
+	if u.Copy {
+		return Step{Kind: StepVacuous, Operations: rest[:1]}
+	}
 	// Nothing is made here for who may not have this site make it.
 	if i := slices.IndexFunc(rest, func(o *engine.Operation) bool { return o.Type == engine.TypePlace && s.Blocked(o) }); i >= 0 {
 		return hold("", rest[i])

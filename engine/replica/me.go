@@ -134,7 +134,7 @@ func (r *work) stepDone(step plan.Step, ops []*engine.Operation, local engine.Lo
 		r.Me.Shown = nil
 	}
 	r.setLocal(local)
-	applied := slices.DeleteFunc(slices.Clone(ops), func(o *engine.Operation) bool { return slices.Contains(step.Voided, o) })
+	applied := slices.DeleteFunc(slices.Clone(ops), func(o *engine.Operation) bool { return o.Copy || slices.Contains(step.Voided, o) })
 	r.Applied(applied, reply.Status)
 	r.ends(ops...)
 	r.settle(ops...)
@@ -147,7 +147,7 @@ func (r *work) ends(ops ...*engine.Operation) {
 		return
 	}
 	for _, o := range ops {
-		if r.Sent.Operation.ID == o.ID {
+		if r.Sent.Operation.ID == o.ID && !o.Copy {
 			r.land()
 			return
 		}
@@ -168,7 +168,7 @@ func (r *work) fail(o *engine.Operation, out engine.Outcome) {
 	if out.Status != 0 || out.State == engine.StateUncertain {
 		r.Tried(o.ID, out.Status, out.Error)
 	}
-	out.Again = out.Blocks && r.Me.Settled.Has(o.Line, o.Number) // it was done with once, and is not any more
+	out.Again = out.Blocks && o.In(r.Me.Settled) // it was done with once, and is not any more
 	r.Became(o.ID, out)
 	r.ends(o)
 	if !out.Blocks {

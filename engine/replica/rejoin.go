@@ -171,7 +171,9 @@ func (t *rejoin) nameless(r *work) bool {
 	t.joined(r, "")
 	r.Became(born.ID, engine.Outcome{State: engine.StateRejected, Blocks: true, Cause: engine.ConflictRejoined,
 		Error: "the disk of this site was set back, and nobody knows what its application calls this: adopt the object, or retry makes a new one"})
-	r.Me.Settled[born.Line] = min(r.Me.Settled[born.Line], born.Number-1)
+	for _, at := range append(slices.Clip(born.Copies), born) {
+		r.Me.Settled[at.Line] = min(r.Me.Settled[at.Line], at.Number-1)
+	}
 	maps.DeleteFunc(r.Me.Settled, func(_ engine.Line, n uint64) bool { return n == 0 })
 	return true
 }
@@ -285,13 +287,13 @@ func (t *rejoin) joined(r *work, local engine.LocalID) bool {
 	}
 	for _, o := range r.History.Living(merge.Any) {
 		undeclared := o.Type == engine.TypeAction && o.Edit == nil
-		seen := left != nil && left.Settled.Has(o.Line, o.Number)
+		seen := left != nil && o.In(left.Settled)
 		if undeclared && !seen && local != "" {
 			why := "the disk of this site was set back: nobody knows whether it ran here"
 			if left != nil && left.Late {
 				why = "this site was away for too long: it has not run here"
 			}
-			if lost.Has(o.Line, o.Number) {
+			if o.In(lost) {
 				why = "the disk of this site was set back: it ran here, and nobody knows whether the application still has it"
 			}
 			r.Became(o.ID, engine.Outcome{State: engine.StateUncertain, Cause: engine.ConflictRejoined, Error: why})

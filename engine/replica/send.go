@@ -456,7 +456,7 @@ func (t *send) succeed(r *work, reply engine.Reply, local engine.LocalID) {
 		}
 	}
 	if step.Late {
-		again := r.Me.Settled.Has(o.Line, o.Number) // it had been passed over, or is applied once more
+		again := o.In(r.Me.Settled) // it had been passed over, or is applied once more
 		for _, p := range step.Again {
 			r.Became(p.ID, engine.Outcome{State: engine.StatePending, Again: true, Ran: p.Type == engine.TypeAction})
 		}

@@ -154,6 +154,11 @@ func (r *Replica) applyOnce(now time.Time, part view.Part) (t task, again bool) 
 		}
 		return &content{}, false
 	}
+	for _, o := range r.History.Copied() { // one that has run as its copy is done with in its own place, too
+		if o.In(r.Me.Settled) && r.Me.Settled[o.Line] == o.Number-1 {
+			r.settle(o)
+		}
+	}
 	standing := r.standing()
 	step, unfinished, over := r.Unfinished(r.View, standing)
 	if over {

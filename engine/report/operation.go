@@ -128,7 +128,7 @@ func knownAtLeaving(v *view.View, o *engine.Operation) (map[engine.SiteID]engine
 		if s != v.Self {
 			settled = v.At(s).Settled
 		}
-		if !settled.Has(o.Line, o.Number) {
+		if !o.In(settled) {
 			continue
 		}
 		st := engine.OperationStatus{State: engine.StateApplied, At: engine.Time(v.At(s).At)}

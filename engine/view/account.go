@@ -102,7 +102,7 @@ func (a *Account) Changed() { a.Dirty = true }
 
 // Settles reports whether an operation needs nothing more here.
 func (a *Account) settles(o *engine.Operation) bool {
-	return a.Me.Settled.Has(o.Line, o.Number) && !a.Mine.Outcomes[o.ID].Again
+	return o.In(a.Me.Settled) && !a.Mine.Outcomes[o.ID].Again
 }
 
 // Settle says that operations need nothing more here. What was shown was of another state.

@@ -12,7 +12,7 @@ import (
 // site lacked something that this one's replica begins with.
 func CarriedBy(v *View, settled engine.Vector) (carried []*engine.Operation, whole bool) {
 	living, large := v.History.Living(merge.Any), map[string]*engine.Operation{} // the last large bytes of each path that have come
-	there := func(o *engine.Operation) bool { return settled.Has(o.Line, o.Number) }
+	there := func(o *engine.Operation) bool { return o.In(settled) }
 	for _, o := range living {
 		if o.Blob != nil && plan.ContentOf(v.Kind, o) != nil && there(o) {
 			large[o.Path] = o

@@ -123,7 +123,7 @@ func BegunBy(v *View) *engine.Operation {
 func Regains(v *View, by *engine.Operation) bool {
 	return v.Whole() || slices.ContainsFunc(v.Others(), func(s engine.SiteID) bool {
 		st := v.At(s)
-		return st.Epoch == v.Current().Number && !st.Over && st.Settled.Has(by.Line, by.Number)
+		return st.Epoch == v.Current().Number && !st.Over && by.In(st.Settled)
 	})
 }
 

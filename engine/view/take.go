@@ -164,7 +164,7 @@ func (v *View) TakeStatus(st *engine.Status, signed engine.SignedStatus) (news b
 func touchNews(v *View, was, is *engine.Status) {
 	halted := len(was.Waits) > 0 || len(is.Waits) > 0
 	for _, o := range v.History.Ordered() {
-		before, now := was.Settled.Has(o.Line, o.Number), is.Settled.Has(o.Line, o.Number)
+		before, now := o.In(was.Settled), o.In(is.Settled)
 		if before != now || halted && !now {
 			v.Touched[o.ID] = true
 		}

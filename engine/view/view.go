@@ -93,9 +93,9 @@ func (v *View) Settled(s engine.SiteID, o *engine.Operation) bool { return v.Set
 func (v *View) SettledAt(s engine.SiteID) func(*engine.Operation) bool {
 	settled, outcomes := v.At(s).Settled, v.Outcomes(s)
 	if len(outcomes) == 0 {
-		return func(o *engine.Operation) bool { return settled.Has(o.Line, o.Number) }
+		return func(o *engine.Operation) bool { return o.In(settled) }
 	}
-	return func(o *engine.Operation) bool { return settled.Has(o.Line, o.Number) && !outcomes[o.ID].Again }
+	return func(o *engine.Operation) bool { return o.In(settled) && !outcomes[o.ID].Again }
 }
 
 // Outcomes are those that a site tells of. The map belongs to the view.

@@ -57,7 +57,14 @@ func (w *play) setBack(s *site) {
 		q.undone = q.undone || w.knobs.machines && q.resource.thing() && q.resource.placement[0] == s && q.n >= s.backup.asked
 	}
 	for _, q := range s.backup.open { // it is done again, or for the first time, whatever its client was told
+		if q.at != s && !slices.Contains(q.resource.placement, s) {
+			continue // it was never here
+		}
+		q.resource.revived = q.resource.revived || q.refused && q.kind == "create" && !q.resource.kind.Natural()
 		q.refused = false
+		if !w.knobs.machines {
+			q.open = s
+		}
 		q.undone = q.undone || w.knobs.machines && q.resource.thing() && q.resource.placement[0] == s
 	}
 	knows := func(id engine.OperationID) bool {
@@ -154,7 +161,7 @@ func (w *play) lostContainer(row engine.OperationRow) bool {
 		r, err := s.Disk.ResourceByID(w.Ctx, row.Service, crate, engine.ResourceID(id))
 		return err == nil && !r.State.Past()
 	}
-	return len(w.lost) > 0 && !slices.ContainsFunc(w.sites, known)
+	return w.restored > 0 && !slices.ContainsFunc(w.sites, known)
 }
 
 // rejoined is a part of what a site says of what its lost run may have done.

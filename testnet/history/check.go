@@ -284,7 +284,7 @@ func (w *play) shown(s *site, res *resource) (all []string) {
 	objects := s.App.Objects(res.kind.Name)
 	for _, id := range slices.Sorted(maps.Keys(objects)) {
 		o := objects[id]
-		if o.Fields["tag"] != res.tag || w.orphan(s, res.kind, id) {
+		if o.Fields["tag"] != res.tag || w.orphan(s, res.kind, id) || res.revived && w.other(s, res, id) {
 			continue
 		}
 		fields := world.Unmarked(byKey(res.kind, o.Fields))
@@ -292,14 +292,46 @@ func (w *play) shown(s *site, res *resource) (all []string) {
 		if res.cross { // each shows its share
 			delete(fields, "count")
 		}
+		files := w.filesOf(s, res, id, o)
 		// A delete that ends one of two creates cannot take back the files of what it ends, and a site that was added may do without.
-		if w.madeTwice(res) || w.doesWithout(res) || len(o.Files) == 0 {
+		if w.madeTwice(res) || w.doesWithout(res) || len(files) == 0 {
 			all = append(all, string(encode(fields)))
 			continue
 		}
-		all = append(all, string(encode(fields))+string(encode(o.Files)))
+		all = append(all, string(encode(fields))+string(encode(files)))
 	}
 	return all
+}
+
+// other reports whether an object is that of another resource than the one that clients know by the name of res.
+func (w *play) other(s *site, res *resource, id string) bool {
+	row, err := s.Disk.ResourceByLocal(w.Ctx, res.kind.Service, res.kind.Name, engine.LocalID(id))
+	return err == nil && string(row.ID) != res.id
+}
+
+// filesOf are the files of an object, without what an operation has put there that was lost when the site was set back without its
+// application: nobody knows that operation any more, and no representation shows its bytes.
+func (w *play) filesOf(s *site, res *resource, id string, o *world.Object) map[string]string {
+	if !s.restored || w.knobs.machines || len(o.Files) == 0 {
+		return o.Files
+	}
+	lost := false // something of a lost run, which its client may not know the operation of
+	for key, e := range s.App.Effects {
+		by, _, _ := strings.Cut(key, ".")
+		lost = lost || e.Kind == res.kind.Name && slices.Contains(e.Runs, id) && !w.known(engine.OperationID(by))
+	}
+	files := maps.Clone(o.Files)
+	for _, q := range w.requests {
+		if q.resource != res || q.kind != "file" || !lost || q.operation != "" && w.known(q.operation) {
+			continue
+		}
+		bytes := q.large
+		if bytes == nil {
+			bytes = q.sent.Body
+		}
+		maps.DeleteFunc(files, func(_, is string) bool { return is == world.Content(bytes) })
+	}
+	return files
 }
 
 // madeTwice reports whether a resource may have been created twice at one time, and one of the two deleted.

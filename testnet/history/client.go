@@ -28,6 +28,7 @@ type request struct {
 	detail    string // for people
 	refused   bool   // it is certain that nothing has happened
 	undone    bool   // the machine that it has changed alone was set back
+	open      *site  // it was open in what this one was set back to, without its application
 	forgotten bool   // its site was set back before it was asked again, and knew its key no more
 	proc      *world.Process
 	answered  bool     // its client has an answer

@@ -16,6 +16,8 @@ type model struct {
 	kind  *engine.Kind
 	ops   []*engine.Operation // in the order that counts
 	facts map[engine.Fact]bool
+	// places are where an operation stands: in more than one line where its site was set back.
+	places map[operationOf][]*engine.Operation
 }
 
 // amount is what a model says that an application is to show.
@@ -32,9 +34,16 @@ type amount struct {
 // container is the value of what has members.
 var container = []byte("{}")
 
+// add takes in an operation. One that its site has issued twice, since it was set back in between, counts once, where it comes first, and who
+// has seen it in one place has seen it.
 func (m *model) add(o *engine.Operation) {
-	for _, known := range m.ops {
-		if known.Origin == o.Origin && known.Number == o.Number && known.ID == o.ID {
+	m.places[idOf(o)] = append(m.places[idOf(o)], o)
+	for i, known := range m.ops {
+		if idOf(known) == idOf(o) {
+			if engine.Compare(o, known) < 0 {
+				m.ops[i] = o
+			}
+			slices.SortFunc(m.ops, engine.Compare)
 			return
 		}
 	}
@@ -42,15 +51,25 @@ func (m *model) add(o *engine.Operation) {
 	slices.SortFunc(m.ops, engine.Compare)
 }
 
-// saw reports whether b was issued where a was settled, or after it in its own line.
-func saw(b, a *engine.Operation) bool {
-	if a.Line == b.Line {
-		return a.Number < b.Number
-	}
-	return a.Number <= b.Seen[a.Line]
+// idOf is what one site has given one identifier.
+func idOf(o *engine.Operation) operationOf { return operationOf{o.Origin, o.ID} }
+
+type operationOf struct {
+	origin engine.SiteID
+	id     engine.OperationID
 }
 
-func apart(a, b *engine.Operation) bool { return a != b && !saw(a, b) && !saw(b, a) }
+// saw reports whether b was issued where a was settled, or after it in its own line.
+func (m *model) saw(b, a *engine.Operation) bool {
+	return slices.ContainsFunc(m.places[idOf(a)], func(a *engine.Operation) bool {
+		if a.Line == b.Line {
+			return a.Number < b.Number
+		}
+		return a.Number <= b.Seen[a.Line]
+	})
+}
+
+func (m *model) apart(a, b *engine.Operation) bool { return a != b && !m.saw(a, b) && !m.saw(b, a) }
 
 // living returns those that no delete has ended.
 func (m *model) living() (list []*engine.Operation) {
@@ -61,7 +80,7 @@ func (m *model) living() (list []*engine.Operation) {
 		}
 	}
 	lives := func(c *engine.Operation) bool {
-		return c.Type == engine.TypeCreate && !slices.ContainsFunc(deletes, func(d *engine.Operation) bool { return saw(d, c) })
+		return c.Type == engine.TypeCreate && !slices.ContainsFunc(deletes, func(d *engine.Operation) bool { return m.saw(d, c) })
 	}
 	for _, o := range m.ops {
 		switch o.Type {
@@ -73,7 +92,7 @@ func (m *model) living() (list []*engine.Operation) {
 			}
 			continue
 		}
-		if slices.ContainsFunc(m.ops, func(c *engine.Operation) bool { return saw(o, c) && lives(c) }) {
+		if slices.ContainsFunc(m.ops, func(c *engine.Operation) bool { return m.saw(o, c) && lives(c) }) {
 			list = append(list, o)
 		}
 	}
@@ -83,10 +102,10 @@ func (m *model) living() (list []*engine.Operation) {
 // reversed reports whether a change takes a delete back.
 func (m *model) reversed(d *engine.Operation) bool {
 	for _, u := range m.ops {
-		if u.Type == engine.TypeCreate || u.Type == engine.TypeDelete || u.Type == engine.TypePlace || !apart(u, d) {
+		if u.Type == engine.TypeCreate || u.Type == engine.TypeDelete || u.Type == engine.TypePlace || !m.apart(u, d) {
 			continue
 		}
-		if !slices.ContainsFunc(m.ops, func(c *engine.Operation) bool { return c.Type == engine.TypeCreate && saw(u, c) && saw(d, c) }) {
+		if !slices.ContainsFunc(m.ops, func(c *engine.Operation) bool { return c.Type == engine.TypeCreate && m.saw(u, c) && m.saw(d, c) }) {
 			continue
 		}
 		first, second := u, d
@@ -130,7 +149,7 @@ func (m *model) rule(a, b *engine.Operation) (best *engine.Resolution) {
 func (m *model) counting() (list []*engine.Operation) {
 	for _, o := range slices.Backward(m.living()) {
 		loses := slices.ContainsFunc(list, func(w *engine.Operation) bool {
-			if !apart(o, w) {
+			if !m.apart(o, w) {
 				return false
 			}
 			r := m.rule(o, w)
@@ -236,7 +255,7 @@ func (m *model) countUp(a *amount, counting []*engine.Operation, setter func(eng
 		sum, err := strconv.Atoi(string(value))
 		some := false
 		for _, o := range counting {
-			if o.Edit == nil || o.Edit.Add[p].By == "" || by != nil && saw(by, o) {
+			if o.Edit == nil || o.Edit.Add[p].By == "" || by != nil && m.saw(by, o) {
 				continue
 			}
 			some = true

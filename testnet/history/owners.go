@@ -71,7 +71,8 @@ func (c *checker) model(row engine.ResourceRow) *model {
 	if m := c.models[row.Document]; m != nil {
 		return m
 	}
-	m := &model{kind: c.w.Kind(row.Kind), facts: map[engine.Fact]bool{}}
+	m := &model{kind: c.w.Kind(row.Kind), facts: map[engine.Fact]bool{}, places: map[operationOf][]*engine.Operation{}}
+	own := map[*engine.Change]bool{} // those that nobody but their author has ever had
 	lines := map[lineOf]map[uint64]map[[32]byte]*engine.Change{}
 	for _, mine := range []bool{false, true} {
 		for _, s := range c.w.sites { // one that was added may have begun with a checkpoint
@@ -87,17 +88,23 @@ func (c *checker) model(row engine.ResourceRow) *model {
 					lines[l][change.Number] = map[[32]byte]*engine.Change{}
 				}
 				lines[l][change.Number][change.Hash] = change
+				own[change] = mine
 			}
 		}
 	}
-	for _, line := range lines {
-		for _, n := range slices.Sorted(maps.Keys(line)) {
-			if len(line[n]) > 1 { // a site that was set back has written another one: from there on the line counts nowhere
-				break
-			}
-			for _, change := range line[n] {
-				for _, e := range change.Entries {
-					c.entry(m, change, e)
+	for _, mine := range []bool{false, true} {
+		for _, line := range lines {
+			for _, n := range slices.Sorted(maps.Keys(line)) {
+				if len(line[n]) > 1 { // a site that was set back has written another one: from there on the line counts nowhere
+					break
+				}
+				for _, change := range line[n] {
+					if mine != own[change] {
+						continue
+					}
+					for _, e := range change.Entries {
+						c.entry(m, change, e, mine)
+					}
 				}
 			}
 		}
@@ -113,7 +120,7 @@ type lineOf struct {
 }
 
 // entry takes in one entry of a document.
-func (c *checker) entry(m *model, of *engine.Change, e engine.Entry) {
+func (c *checker) entry(m *model, of *engine.Change, e engine.Entry, mine bool) {
 	var err error
 	switch e.Map {
 	case engine.MapFacts:
@@ -123,7 +130,7 @@ func (c *checker) entry(m *model, of *engine.Change, e engine.Entry) {
 		}
 	case engine.MapOperations:
 		o := &engine.Operation{Line: of.Line, Origin: of.Author(), Epoch: of.Epoch}
-		if err = engine.Decode(e.Value, o); err == nil && !c.w.isLost(o.ID) {
+		if err = engine.Decode(e.Value, o); err == nil && !c.w.isLost(o.ID) && !(mine && len(m.places[idOf(o)]) > 0) { // its site has let go of it, and issued it again
 			m.add(o)
 		}
 	}

@@ -124,6 +124,9 @@ type resource struct {
 	within *resource
 	// moved says that its placement was to change.
 	moved bool
+	// revived says that a request that creates it may be done after all, though its client was told that nothing had happened, and has
+	// created it otherwise since: that is a resource of its own.
+	revived bool
 	// removed are sites that were to leave its placement.
 	removed []*site
 	// id is what clients call it; empty while nobody has been told.

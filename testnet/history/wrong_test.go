@@ -16,6 +16,10 @@ func TestHistoriesThatWereWrong(t *testing.T) {
 			"1,3,5-9,11,13,15-24,26-33,35,37-44,46-47,50,54-55,57-63,65-66,68-72,74,76,78,80-88,93-109,112-122,124,126,129-131,137-145,149,151-152,154-155,158-160"},
 		"a comparison that was broken off never ended the wait for the rest of it": {17955328210000660, 1, 1,
 			"1-11,13,18-21,23-25,27-29,31-60,62-63,66-70,72-74,76-79,82-84,86-99,103-117"},
+		"a create that two runs had issued outlived its delete": {2584, 1, 1,
+			"1,4,6-27,30-31,33,36-49,51-65,67-68,70-117"},
+		"a create that two runs had issued ran for each of them": {17955328210000803, 1, 1,
+			"1,3,5-13,15-17,19-24,26-50,52-84,86-87,89,91-95,97-105,109-112,115-117,121-128"},
 	} {
 		t.Run(strings.ReplaceAll(what, " ", "-"), func(t *testing.T) {
 			r := Play(Options{Seed: h.seed, Backups: h.backups, Restores: h.restores, Skip: parseSteps(t, h.skip)})

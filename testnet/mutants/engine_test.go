@@ -20,7 +20,7 @@ func folding() []mutant {
 		}, "engine/tree", "TestSharesOfAnInteger"},
 		// Concurrent values are lost without a word.
 		{"everything before has been seen", []edit{
-			{"engine/merge/order.go", "return a.Time < b.Time && b.Saw(a.Line, a.Number)", "return a.Time < b.Time"},
+			{"engine/merge/order.go", "return b.Saw(p.Line, p.Number)", "return true"},
 		}, "engine/merge", "TestWhatWasAddedUpStaysSo"},
 		// Values that somebody has replaced on purpose are listed as lost.
 		{"causal pairs are taken for concurrent ones", []edit{

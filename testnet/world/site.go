@@ -254,4 +254,5 @@ func (s *Site) SetBack(disk *Disk, blobs *Blobs, app *Application) {
 		}
 	}
 	w.wire = kept
+	w.Now = w.Now.Add(time.Millisecond) // so the next run begins later than the one that was lost
 }
