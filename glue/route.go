@@ -39,11 +39,11 @@ type Match struct {
 	// Name is that of the operation that the catalog names, or empty.
 	Name string
 	// Canonical is false when the path matches only after dot segments, doubled slashes or escaped slashes were
-	// resolved. Servers differ in what they make of such a path, so nothing may be changed through it that the agent
+	// resolved, or parameters after a semicolon left out. Servers differ in what they make of such a path, so nothing may be changed through it that the agent
 	// keeps equal between sites.
 	Canonical bool
-	// Other is how a server would read the path that takes an escaped slash for a slash, if that is another item.
-	// It is nil nearly always.
+	// Other is how a server would read the path that takes an escaped slash for a slash, or leaves out what follows a semicolon in a
+	// segment, if that is another item. It may have a further one. It is nil nearly always.
 	Other *Match
 }
 
@@ -79,25 +79,29 @@ func (r *Router) Match(method, escaped string, header http.Header) (Match, bool)
 	if len(r.kinds) == 0 {
 		return Match{}, false
 	}
-	asWritten, ok := splitPath(escaped, false)
+	asWritten, ok := splitPath(escaped, reading{})
 	if !ok {
 		return Match{}, false
 	}
 	m, found := r.find(method, asWritten, header)
-	if !asWritten.escapedSlash {
+	if !asWritten.escapedSlash && !asWritten.parameters {
 		return m, found
 	}
-	decoded, ok := splitPath(escaped, true)
-	if !ok {
-		return m, found
-	}
-	other, otherFound := r.find(method, decoded, header)
-	switch {
-	case found && otherFound:
-		m.Other = &other
-		return m, true
-	case otherFound:
-		return other, true
+	for _, as := range [...]reading{{slashes: true, bare: true}, {bare: true}, {slashes: true}} {
+		if as.slashes && !asWritten.escapedSlash || as.bare && !asWritten.parameters {
+			continue
+		}
+		p, ok := splitPath(escaped, as)
+		if !ok {
+			continue
+		}
+		switch other, otherFound := r.find(method, p, header); {
+		case !otherFound:
+		case found:
+			other.Other, m.Other = m.Other, &other
+		default:
+			m, found = other, true
+		}
 	}
 	return m, found
 }
@@ -327,18 +331,20 @@ type splitted struct {
 	slash        bool // it ends with a slash
 	canonical    bool // there was nothing to resolve
 	escapedSlash bool
+	parameters   bool // a segment has a semicolon
 }
 
-// splitPath splits an escaped path. With decode, an escaped slash separates segments as well. False: the path is no
-// origin-form or is escaped wrongly.
-func splitPath(escaped string, decode bool) (splitted, bool) {
+// reading is what a server may make of a path: slashes takes escaped ones for slashes, bare leaves out what follows a semicolon.
+type reading struct{ slashes, bare bool }
+
+// splitPath splits an escaped path. False: the path is no origin-form or is escaped wrongly.
+func splitPath(escaped string, as reading) (splitted, bool) {
 	if !strings.HasPrefix(escaped, "/") {
 		return splitted{}, false
 	}
-	p := splitted{canonical: true}
+	p := splitted{canonical: as == reading{}}
 	rest := escaped[1:]
-	if decode {
-		p.canonical = false
+	if as.slashes {
 		// Only slashes: the segments themselves are decoded once, below.
 		rest = strings.NewReplacer("%2F", "/", "%2f", "/").Replace(rest)
 	}
@@ -347,6 +353,11 @@ func splitPath(escaped string, decode bool) (splitted, bool) {
 	p.raw, p.plain = both[:0:n], both[n:n]
 	for {
 		raw, tail, more := strings.Cut(rest, "/")
+		if at := semicolon(raw); at >= 0 {
+			if p.parameters = true; as.bare {
+				raw = raw[:at]
+			}
+		}
 		plain := raw
 		if strings.IndexByte(raw, '%') >= 0 {
 			var err error
@@ -381,6 +392,16 @@ func splitPath(escaped string, decode bool) (splitted, bool) {
 		p.slash = false
 	}
 	return p, true
+}
+
+// semicolon finds the first one in a segment, escaped or not; -1 for none.
+func semicolon(raw string) int {
+	for i := range len(raw) {
+		if raw[i] == ';' || raw[i] == '%' && i+2 < len(raw) && raw[i+1] == '3' && (raw[i+2] == 'B' || raw[i+2] == 'b') {
+			return i
+		}
+	}
+	return -1
 }
 
 // safeSegment escapes what may not stand in a path, braces above all, so that {id} in Match.Path is never a

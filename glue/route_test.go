@@ -2,6 +2,7 @@ package glue
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -73,6 +74,9 @@ func TestMatch(t *testing.T) {
 		{"PUT", "/images%2F72", "", "! image change absolute 72 /images/{id} -"},
 		{"DELETE", "/images/..", "", ""},
 		{"DELETE", "/../../images/72", "", "! image change delete 72 /images/{id} -"},
+		{"PUT", "/images;v=1/72", "", "! image change absolute 72 /images/{id} -"},
+		{"PUT", "/x/..;/images/72", "", "! image change absolute 72 /images/{id} -"},
+		{"DELETE", "/images%3bv/72", "", "! image change delete 72 /images/{id} -"},
 	} {
 		h := http.Header{}
 		if c.media != "" {
@@ -119,6 +123,31 @@ func TestMatchEscapedSlashTellsBothReadings(t *testing.T) {
 	}
 }
 
+// Whatever servers make of a path that they read in different ways is among its matches.
+func TestMatchTellsAllReadings(t *testing.T) {
+	for path, want := range map[string][]string{
+		"/images/72;a=b":       {"72;a=b", "72"},
+		"/images/72%3Ba=b":     {"72;a=b", "72"},
+		"/images/72%2Ffile;x":  {"72/file;x", "72", "72/file", "72"},
+		"/images/72;a%2Ffile":  {"72;a/file", "72;a", "72", "72"},
+		"/images/72/file;type": {"72", "72"},
+	} {
+		m, ok := NewRouter(testKinds()).Match("PUT", path, nil)
+		if !ok || !m.Canonical {
+			t.Errorf("%s as written: %+v", path, m)
+		}
+		var got []string
+		for o := &m; o != nil; o = o.Other {
+			if got = append(got, o.Target); o != &m && o.Canonical {
+				t.Errorf("%s is plainly %s", path, o.Target)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s is %q, want %q", path, got, want)
+		}
+	}
+}
+
 func TestMatchEncodedBodiesAreOpaque(t *testing.T) {
 	h := http.Header{"Content-Type": {"application/json"}, "Content-Encoding": {"gzip"}}
 	m, _ := NewRouter(testKinds()).Match("PUT", "/images/72", h)
@@ -142,7 +171,7 @@ func TestExpandPath(t *testing.T) {
 // What a match gives back must lead to the same match again, so that a path that travels means at every site what it
 // meant where it was written.
 func FuzzMatch(f *testing.F) {
-	for _, s := range []string{"/images/72", "/images//..%2f/x", "/v1/a/records/%7Bid%7D/x/", "/images/%2e%2e", "/images/72%2Ffile", "//images", "/images/\x80{id}"} {
+	for _, s := range []string{"/images/72", "/images//..%2f/x", "/v1/a/records/%7Bid%7D/x/", "/images/%2e%2e", "/images/72%2Ffile", "//images", "/images/\x80{id}", "/images/72;a", "/a;/..;b/images;/7%3b/x"} {
 		f.Add(s)
 	}
 	r := NewRouter(testKinds())

@@ -63,6 +63,6 @@ func stands(one, name string) bool {
 
 // plain reports whether all servers read an escaped path alike.
 func plain(path string) bool {
-	p, ok := splitPath(path, false)
-	return ok && p.canonical && !p.escapedSlash
+	p, ok := splitPath(path, reading{})
+	return ok && p.canonical && !p.escapedSlash && !p.parameters
 }

@@ -265,7 +265,7 @@ func TestHostilePaths(t *testing.T) {
 	m := newMesh(t)
 	m.replicate("M", map[engine.SiteID]engine.LocalID{paris: "6", nantes: "42"})
 	s := m.sites[paris]
-	for _, path := range []string{"/x/../images/6", "/images//6", "/images/./6", "/images%2F6", "/images/6%2Ffile", "/images/%2e%2e/images/M", "//images/6"} {
+	for _, path := range []string{"/x/../images/6", "/images//6", "/images/./6", "/images%2F6", "/images/6%2Ffile", "/images/%2e%2e/images/M", "//images/6", "/images/6;a=b", "/images;a/6", "/images/6%3ba/file", "/x/..;/images/6"} {
 		u := strings.TrimPrefix(s.url, "http://")
 		a := rawHTTP(t, u, "DELETE "+path+" HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
 		if !strings.HasPrefix(a, "HTTP/1.1 400 ") || !strings.Contains(a, "/problems/path") {

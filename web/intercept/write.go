@@ -23,7 +23,7 @@ func (h *Handler) write(q *request.Request) {
 	}
 	if !m.Canonical && (replicated || len(q.Sites) > 1) || !replicated && h.otherReplicated(q) {
 		h.Refuse(q, http.StatusBadRequest, "path",
-			"servers differ in what %s means, and it may be a replicated resource\nhelp: write the path plainly, without dot segments, doubled slashes and escaped slashes", q.Path)
+			"servers differ in what %s means, and it may be a replicated resource\nhelp: write the path plainly, without dot segments, doubled slashes, escaped slashes and semicolons", q.Path)
 		return
 	}
 	if !m.Canonical {
@@ -80,13 +80,14 @@ func (h *Handler) replicated(q *request.Request, m *glue.Match) (bool, error) {
 	return err == nil, err
 }
 
-// otherReplicated reports whether the path, read with its escaped slashes as slashes, names something replicated.
+// otherReplicated reports whether the path, read in another way, names something replicated.
 func (h *Handler) otherReplicated(q *request.Request) bool {
-	if q.Match.Other == nil {
-		return false
+	for m := q.Match.Other; m != nil; m = m.Other {
+		if yes, err := h.replicated(q, m); yes || err != nil {
+			return true
+		}
 	}
-	yes, err := h.replicated(q, q.Match.Other)
-	return yes || err != nil
+	return false
 }
 
 // runsHere reports whether a request may run first at this site.
