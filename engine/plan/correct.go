@@ -66,8 +66,10 @@ func correctFor(h *merge.History, s Standing, taken, rest []*engine.Operation) S
 	before := s.Fold(h)
 	after, again := s.target(h, s.Shown().Or(taken...), before)
 	left := slices.DeleteFunc(slices.Clone(rest), func(o *engine.Operation) bool { return !folds(o) && !slices.Contains(taken, o) })
-	difference := tree.And(s.difference(before, after), restoring(after, s.withoutAnswer(left)))
-	step := Step{Kind: StepVacuous, Operations: taken, Again: again}
+	maybe, certain := s.withoutAnswer(left), s.difference(before, after)
+	restored := restoring(after, maybe)
+	step := Step{Kind: StepVacuous, Operations: taken, Again: again, Doubted: doubted(certain, restored, maybe)}
+	difference := tree.And(certain, restored)
 	for _, o := range taken {
 		if o.Keep {
 			step.Only = after.Paths()
@@ -100,6 +102,12 @@ func assert(e, kept *engine.Edit, shown map[engine.Pointer]json.RawMessage) {
 // of it.
 func Left(k *engine.Kind, step Step, representation []byte) *engine.Edit {
 	e := tree.Missing(k, step.Correction, representation)
+	if shown := leaves(k, representation); len(step.Doubted) > 0 && len(shown) > 0 {
+		e.Unset = slices.DeleteFunc(e.Unset, func(p engine.Pointer) bool {
+			values, may := step.Doubted[p]
+			return may && !slices.ContainsFunc(values, func(v json.RawMessage) bool { return bytes.Equal(v, shown[p]) })
+		})
+	}
 	return tree.And(e, &engine.Edit{Unset: strays(k, representation, step.Only)})
 }
 
@@ -109,12 +117,7 @@ func strays(k *engine.Kind, representation []byte, only map[engine.Pointer]json.
 	if only == nil {
 		return nil
 	}
-	root, _, ok := tree.Canonical(k, representation)
-	if !ok {
-		return nil
-	}
-	shown := map[engine.Pointer]json.RawMessage{}
-	tree.Leaves(root, "", shown)
+	shown := leaves(k, representation)
 	var found []engine.Pointer
 	for _, p := range tree.Sorted(shown) {
 		if parent := p.Parent(); only[p] == nil && (parent == "" || only[parent] != nil) {
@@ -122,6 +125,15 @@ func strays(k *engine.Kind, representation []byte, only map[engine.Pointer]json.
 		}
 	}
 	return found
+}
+
+// leaves are the values that a representation shows, by path; none where it is no JSON.
+func leaves(k *engine.Kind, representation []byte) map[engine.Pointer]json.RawMessage {
+	shown := map[engine.Pointer]json.RawMessage{}
+	if root, _, ok := tree.Canonical(k, representation); ok {
+		tree.Leaves(root, "", shown)
+	}
+	return shown
 }
 
 // Form is how a correction is written.

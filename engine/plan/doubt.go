@@ -59,6 +59,37 @@ func restoring(f merge.Fold, ops []*engine.Operation) *engine.Edit {
 	return e
 }
 
+// doubted are the paths that only what takes back maybe, which may have been sent, removes, with the values that these have set there; nil: none.
+// Where one of them has not set just that path, what it has left cannot be told by its value.
+func doubted(certain, restored *engine.Edit, maybe []*engine.Operation) map[engine.Pointer][]json.RawMessage {
+	var paths map[engine.Pointer][]json.RawMessage
+	for _, p := range restored.Unset {
+		if slices.Contains(certain.Unset, p) {
+			continue
+		}
+		var values []json.RawMessage
+		for _, o := range maybe {
+			if o.Edit == nil {
+				continue
+			}
+			if v := o.Edit.Set[p]; v != nil {
+				values = append(values, v)
+			} else if _, adds := o.Edit.Add[p]; adds {
+				values = nil
+				break
+			}
+		}
+		if values == nil {
+			continue
+		}
+		if paths == nil {
+			paths = map[engine.Pointer][]json.RawMessage{}
+		}
+		paths[p] = values
+	}
+	return paths
+}
+
 // restore adds to e what takes back that v was set at p, nil: that p was removed. Now is what is to be shown.
 func restore(e *engine.Edit, now map[engine.Pointer]json.RawMessage, p engine.Pointer, v json.RawMessage) {
 	for q := p; q != ""; {

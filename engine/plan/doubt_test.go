@@ -67,6 +67,42 @@ func TestWhatWasSentWithoutAnAnswerLeavesNothing(t *testing.T) {
 	}
 }
 
+// TestWhatWasNeverSentTakesNothingAway has an agent start again with an operation that is not settled and does not count, such as one that has not
+// seen what it changes. It may have been sent. What it has set is taken back, and what the application has there by itself stays: at sites whose
+// agents were not stopped the operation is passed over.
+func TestWhatWasNeverSentTakesNothingAway(t *testing.T) {
+	create := &Operation{ID: "c1", Type: engine.TypeCreate, Line: "a", Origin: "a", Number: 1, Time: 1, Edit: set(`/name`, `"n"`)}
+	blind := &Operation{ID: "m1", Type: engine.TypeMerge, Line: "b", Origin: "b", Number: 1, Time: 2, Edit: set(`/about`, `"told"`)}
+	later := &Operation{ID: "m2", Type: engine.TypeMerge, Line: "a", Origin: "a", Number: 2, Time: 3, Edit: set(`/size`, `7`)}
+	for name, known := range map[string][]*Operation{"alone": {create, blind}, "before another": {create, blind, later}} {
+		for shows, want := range map[string]string{
+			`{"about":"","name":"n","size":7}`:       `{"about":"","name":"n","size":7}`,
+			`{"about":"told","name":"n","size":7}`:   `{"name":"n","size":7}`,
+			`{"about":["told"],"name":"n","size":7}`: `{"about":["told"],"name":"n","size":7}`,
+			`{"name":"n","other":"told","size":7}`:   `{"name":"n","other":"told","size":7}`,
+		} {
+			h, settled, now := historyOf(lab, "x", known...), map[*Operation]bool{create: true}, []byte(shows)
+			s := Standing{Settled: func(o *Operation) bool { return settled[o] }, Void: func(o *Operation) bool { return o == blind }, Blocked: none,
+				Unsure: func(*Operation) bool { return true }}
+			for range 4 {
+				step := Next(h, s)
+				if step.Kind == StepCorrect {
+					var err error
+					if now, err = tree.Apply(lab, Left(lab, step, now), now); err != nil {
+						t.Fatal(err)
+					}
+				}
+				for _, o := range step.Operations {
+					settled[o] = true
+				}
+			}
+			if len(settled) != len(known) || string(now) != want {
+				t.Errorf("%s: of %s there is %s, want %s; %d of %d are settled", name, shows, now, want, len(settled), len(known))
+			}
+		}
+	}
+}
+
 // TestACounterThatActionsHaveRaisedStaysRaised has an agent start again with an operation that is not settled: it may have been
 // sent. What actions of unknown effect have made of a number that the create set is not set back, under whatever rule.
 func TestACounterThatActionsHaveRaisedStaysRaised(t *testing.T) {

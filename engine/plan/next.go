@@ -177,12 +177,12 @@ func (p *planner) inOrder(u *engine.Operation) bool {
 // pass settles the first of rest, which counts for nothing, and takes back what it may have left.
 func (p *planner) pass(rest []*engine.Operation) Step {
 	if p.there {
-		touched := p.s.withoutAnswer(rest[:1])
-		if len(touched) == 0 && is(p.s.Ran, rest[0]) {
-			touched = rest[:1]
+		maybe, touched := p.s.withoutAnswer(rest[:1]), rest[:1]
+		if len(maybe) == 0 && !is(p.s.Ran, rest[0]) {
+			touched = nil
 		}
 		if e := restoring(p.s.Fold(p.h), touched); !e.Empty() {
-			return Step{Kind: StepCorrect, Operations: rest[:1], Correction: e, Void: true}
+			return Step{Kind: StepCorrect, Operations: rest[:1], Correction: e, Doubted: doubted(&engine.Edit{}, e, maybe), Void: true}
 		}
 	}
 	return Step{Kind: StepSkip, Operations: rest[:1]}

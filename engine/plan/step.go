@@ -38,6 +38,9 @@ type Step struct {
 	// Only are all the paths that there are to be, where StepCorrect makes good what one site shows; nil: what nobody has set
 	// stays.
 	Only map[engine.Pointer]json.RawMessage
+	// Doubted are paths that StepCorrect removes only where the application shows one of these values: what may never have been sent has set them,
+	// and nothing that counts. What an application has there by itself stays.
+	Doubted map[engine.Pointer][]json.RawMessage
 	// Void says that the operations of StepCorrect count for nothing: it takes back what they may have left.
 	Void bool
 	// Late says that StepRun sends an action that also sets what counts otherwise, because something else has set it. When it

@@ -5,7 +5,6 @@ import (
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/plan"
-	"github.com/skerry/skerry/engine/tree"
 	"github.com/skerry/skerry/engine/view"
 )
 
@@ -107,7 +106,7 @@ func (t *correct) takenBack(r *work, shown engine.Reply) bool {
 	if shown.Gone() {
 		return true
 	}
-	return shown.Status == 200 && tree.Missing(r.Kind, t.step.Correction, shown.Body).Empty()
+	return shown.Status == 200 && plan.Left(r.Kind, t.step, shown.Body).Empty()
 }
 
 func (t *correct) succeed(r *work, reply engine.Reply) {

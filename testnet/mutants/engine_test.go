@@ -18,6 +18,10 @@ func folding() []mutant {
 		{"shares do not add up", []edit{
 			{"engine/tree/parts.go", "if left.Cmp(big.NewInt(int64(at))) > 0 {", "if left.Cmp(big.NewInt(int64(at))) >= 0 {"},
 		}, "engine/tree", "TestSharesOfAnInteger"},
+		// After a start, what was never sent takes away what the application has by itself.
+		{"what nobody has set is taken back unseen", []edit{
+			{"engine/plan/correct.go", "return may && !slices.ContainsFunc(values,", "return false && may && !slices.ContainsFunc(values,"},
+		}, "engine/plan", "TestWhatWasNeverSentTakesNothingAway"},
 		// Concurrent values are lost without a word.
 		{"everything before has been seen", []edit{
 			{"engine/merge/order.go", "return b.Saw(p.Line, p.Number)", "return true"},
