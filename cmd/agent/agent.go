@@ -74,6 +74,7 @@ type Agent struct {
 	// listeners are those of the services and of the API, open from New on, so that a port in use is told at once; bare are the sockets below.
 	listeners map[engine.ServiceName]net.Listener
 	api       net.Listener
+	probes    net.Listener // nil: there is none
 	bare      []*net.TCPListener
 	clients   *connections
 	// doors let clients in; entrances are those of doors that are open before their handlers are there.
@@ -374,6 +375,11 @@ func (a *Agent) listen() error {
 		return fmt.Errorf("listen for the API on %s: %w", a.cfg.API.Listen, err)
 	}
 	a.api = l
+	if at := a.cfg.API.Probes; at != "" {
+		if a.probes, err = a.listenOn(at, newConnections(most), nil, false); err != nil {
+			return fmt.Errorf("listen for probes on %s: %w", at, err)
+		}
+	}
 	a.inherited.rest(a.log)
 	return nil
 }
@@ -516,6 +522,9 @@ func (a *Agent) Run(ctx context.Context) error {
 	}
 	fronts, served := errgroup.WithContext(ctx)
 	fronts.Go(func() error { return a.server.Serve(served, a.api) })
+	if a.probes != nil {
+		fronts.Go(func() error { return a.serve(served, a.server.API().Probes(), a.probes) })
+	}
 	fronts.Go(func() error {
 		return a.serve(served, intercept.Peers(a.core.Mesh, a.handlers, a.server.Peers()), a.network.Listener())
 	})
@@ -627,7 +636,7 @@ func (a *Agent) closeDoors(ctx context.Context) error {
 	return a.letIn.Wait()
 }
 
-// serve answers other sites on l with h until ctx ends, and lets requests under way finish.
+// serve answers other sites, or probes, on l with h until ctx ends, and lets requests under way finish.
 func (a *Agent) serve(ctx context.Context, h http.Handler, l net.Listener) error {
 	limits := a.cfg.Limits
 	head := limits.Head + 64<<10 // agents add to what a client has sent
@@ -637,7 +646,7 @@ func (a *Agent) serve(ctx context.Context, h http.Handler, l net.Listener) error
 	go func() { ended <- server.Serve(l) }()
 	select {
 	case err := <-ended:
-		return fmt.Errorf("serve other sites: %w", err)
+		return fmt.Errorf("serve %s: %w", l.Addr(), err)
 	case <-ctx.Done():
 	}
 	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain)
@@ -646,7 +655,7 @@ func (a *Agent) serve(ctx context.Context, h http.Handler, l net.Listener) error
 		server.Close()
 	}
 	if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
-		return fmt.Errorf("serve other sites: %w", err)
+		return fmt.Errorf("serve %s: %w", l.Addr(), err)
 	}
 	return nil
 }
@@ -661,8 +670,10 @@ func (a *Agent) close() error {
 	for _, l := range a.listeners {
 		l.Close()
 	}
-	if a.api != nil {
-		a.api.Close()
+	for _, l := range []net.Listener{a.api, a.probes} {
+		if l != nil {
+			l.Close()
+		}
 	}
 	errs = append(errs, a.closeNetwork())
 	if a.client != nil {

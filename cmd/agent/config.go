@@ -68,6 +68,10 @@ type API struct {
 	Listen string
 	// TLS [api.tls] makes it speak HTTPS. Default nil: plain HTTP.
 	TLS *ListenerTLS
+	// Probes [api.probes] is host and port of a listener that answers GET /healthz, /readyz and /metrics, and nothing else, to whoever asks and in
+	// clear: for what starts agents anew and what gathers metrics. Metrics name sites, services and kinds of conflicts, and nothing of
+	// what is in resources. Default empty: there is none.
+	Probes string
 	// Accounts [api.accounts] is the file of those who may log in, which "skerry accounts" writes; it is read anew for each use.
 	// It needs TLS. Default empty: nobody needs to log in, and whoever reaches the address may do everything.
 	Accounts string

@@ -19,6 +19,10 @@ func (r *configReader) api(v strictyaml.Value) {
 	} else {
 		r.listeners = append(r.listeners, listener{"api.listen", c.Listen})
 	}
+	if probes := m.Optional("probes"); probes.Present() {
+		c.Probes = readListen(probes)
+		r.listen("api.probes", probes, c.Probes)
+	}
 	c.TLS = r.listenerTLS(m.Optional("tls"))
 	c.Accounts = r.file(accounts)
 	for _, h := range m.Optional("hosts").Sequence() {

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -74,6 +75,22 @@ func (a *API) Mount(e *echo.Echo) {
 	g.GET("/tokens", told(a.Tokens))
 	g.POST("/tokens", posted(http.StatusCreated, a.MakeToken))
 	g.DELETE("/tokens/:id", removed("id", a.revokeToken))
+}
+
+// Probes answers what asks whether the site works, and for its metrics, and nothing else; it wants to know of nobody who asks.
+func (a *API) Probes() http.Handler {
+	metrics := promhttp.HandlerFor(a.Registry, promhttp.HandlerOpts{})
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "alive\n") })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
+		if err := a.Ready(); err != nil {
+			http.Error(w, err.Error(), http.StatusServiceUnavailable)
+			return
+		}
+		_, _ = io.WriteString(w, "ready\n")
+	})
+	mux.Handle("GET /metrics", metrics)
+	return mux
 }
 
 func answer(c echo.Context, status int, v any) error {
