@@ -84,7 +84,17 @@ func (a *API) Preview(ctx context.Context, from, site engine.SiteID, limit int) 
 	if err != nil {
 		return shape.Preview{}, fmt.Errorf("preview of %s: %w", name, err)
 	}
-	return shape.PreviewOf(name, a.Now(), p), nil
+	v := shape.PreviewOf(name, a.Now(), p)
+	for i, s := range p.Items {
+		rows, _, err := a.Store.Resources(ctx, engine.ResourceFilter{ID: s.Resource, Service: s.Service, Kind: s.Kind, Limit: 1})
+		if err != nil {
+			return v, fmt.Errorf("look up resource %s: %w", s.Resource, err)
+		}
+		if len(rows) > 0 {
+			v.Items[i].Label = rows[0].Label
+		}
+	}
+	return v, nil
 }
 
 // Confirm lets the deletions run that a site holds, as far as the site from shares their resources.

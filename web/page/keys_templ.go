@@ -13,7 +13,7 @@ type shortcut struct{ Key, Address, Word string }
 
 var shortcuts = []shortcut{
 	{"o", "/", "Overview"}, {"s", "/sites", "Sites"}, {"r", "/resources", "Resources"}, {"l", "/relations", "Relations"},
-	{"p", "/operations", "Operations"}, {"c", "/decisions", "Decisions"}, {"n", "/compose", "Compose"}, {"e", "/events", "Events"},
+	{"p", "/operations", "Operations"}, {"h", "/history", "History"}, {"c", "/decisions", "Decisions"}, {"n", "/compose", "Compose"}, {"e", "/events", "Events"},
 	{"a", "/audit", "Audit"}, {"t", "/settings", "Settings"},
 }
 
@@ -69,7 +69,7 @@ func keysDialog() templ.Component {
 			templ_7745c5c3_Var2 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "<dialog id=\"keys\" aria-labelledby=\"keys-title\"><form method=\"dialog\" class=\"head\"><h2 id=\"keys-title\">Keyboard</h2><button>Close</button></form><dl class=\"keys\"><dt><kbd>/</kbd></dt><dd>search in the list, or for a resource</dd><dt><kbd>j</kbd> <kbd>k</kbd></dt><dd>next and previous row; <kbd>Enter</kbd> opens it</dd>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "<dialog id=\"keys\" aria-labelledby=\"keys-title\"><form method=\"dialog\" class=\"head\"><h2 id=\"keys-title\">Keyboard</h2><button>Close</button></form><dl class=\"keys\"><dt><kbd>/</kbd></dt><dd>search in the list, or for a resource</dd><dt><kbd>Ctrl</kbd> <kbd>K</kbd></dt><dd>find a view, a site or a resource by name, and do something with it</dd><dt><kbd>j</kbd> <kbd>k</kbd></dt><dd>next and previous row; <kbd>Enter</kbd> opens it</dd>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -81,7 +81,7 @@ func keysDialog() templ.Component {
 			var templ_7745c5c3_Var3 string
 			templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(s.Key)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `web/page/keys.templ`, Line: 30, Col: 33}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `web/page/keys.templ`, Line: 32, Col: 33}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var3))
 			if templ_7745c5c3_Err != nil {
@@ -94,7 +94,7 @@ func keysDialog() templ.Component {
 			var templ_7745c5c3_Var4 templ.SafeURL
 			templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinURLErrs(templ.SafeURL(s.Address))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `web/page/keys.templ`, Line: 31, Col: 42}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `web/page/keys.templ`, Line: 33, Col: 42}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var4))
 			if templ_7745c5c3_Err != nil {
@@ -107,7 +107,7 @@ func keysDialog() templ.Component {
 			var templ_7745c5c3_Var5 string
 			templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinStringErrs(s.Key)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `web/page/keys.templ`, Line: 31, Col: 61}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `web/page/keys.templ`, Line: 33, Col: 61}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var5))
 			if templ_7745c5c3_Err != nil {
@@ -120,7 +120,7 @@ func keysDialog() templ.Component {
 			var templ_7745c5c3_Var6 string
 			templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(s.Word)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `web/page/keys.templ`, Line: 31, Col: 72}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `web/page/keys.templ`, Line: 33, Col: 72}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var6))
 			if templ_7745c5c3_Err != nil {

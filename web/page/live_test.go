@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -208,4 +209,65 @@ func TestTheKeyboardLeadsThroughTheDashboard(t *testing.T) {
 func (tb *tab) key(name string) {
 	tb.t.Helper()
 	get(tb, chromedp.Evaluate[bool](fmt.Sprintf("document.activeElement.dispatchEvent(new KeyboardEvent('keydown', {key: %q, bubbles: true, cancelable: true}))", name)))
+}
+
+// TestFindAndDo finds a resource by name from any view, and does something with it, by keys alone.
+func TestFindAndDo(t *testing.T) {
+	site := webtest.Generous()
+	address := serve(t, site)
+	tb := open(t, "light", true)
+	tb.do(chromedp.EmulateViewport(1360, 900), chromedp.Navigate(address+"/events"))
+	tb.until("document.getElementById('live').dataset.live === 'live'")
+	key := func(key string, ctrl bool) {
+		t.Helper()
+		get(tb, chromedp.Evaluate[bool](fmt.Sprintf("document.activeElement.dispatchEvent(new KeyboardEvent('keydown', {key: %q, ctrlKey: %t, bubbles: true, cancelable: true})) || true", key, ctrl)))
+	}
+	key("k", true)
+	tb.until("document.querySelectorAll('#palette-list li').length > 12") // views and sites
+	get(tb, chromedp.Evaluate[bool]("const f = document.getElementById('palette-text'); f.value = 'backb'; f.dispatchEvent(new Event('input', {bubbles: true}))"))
+	tb.until("document.querySelectorAll('#palette-list li').length === 3 && document.querySelector('#palette-list li').textContent.includes('backbone network of networks')")
+	tb.picture("palette")
+	axe, err := os.ReadFile("testdata/axe/axe.min.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tb.accessible(string(axe), "the palette")
+	key("ArrowDown", false)
+	key("ArrowDown", false)
+	key("Enter", false)
+	tb.until("location.pathname === '/resources/backbone'")
+	if n := site.Checked(); len(n) != 1 {
+		t.Errorf("checked: %v", n)
+	}
+	tb.noComplaints("the palette")
+}
+
+// TestAPhoneHasAFoldedMenu: the menu opens when it is wanted, and the site that one is at stays on the screen.
+func TestAPhoneHasAFoldedMenu(t *testing.T) {
+	address := serve(t, webtest.Generous())
+	tb := open(t, "light", true)
+	tb.do(chromedp.EmulateViewport(390, 844), chromedp.Navigate(address+"/history"))
+	tb.until("document.getElementById('live').dataset.live === 'live' && !document.getElementById('menu').open")
+	get(tb, chromedp.Evaluate[bool]("(scrollTo(0, document.body.scrollHeight), true)"))
+	if !get(tb, chromedp.Evaluate[bool]("document.querySelector('.brand').getBoundingClientRect().bottom < 80 && document.querySelector('.brand').getBoundingClientRect().top >= 0")) {
+		t.Error("the site has left the screen")
+	}
+	tb.picture("phone-folded")
+	tb.do(chromedp.EmulateViewport(1360, 900))
+	tb.until("document.getElementById('menu').open")
+	tb.noComplaints("the menu")
+}
+
+// TestATabThatComesBackIsStale until the server has spoken again.
+func TestATabThatComesBackIsStale(t *testing.T) {
+	site := webtest.Generous()
+	address := serve(t, site)
+	tb := open(t, "light", true)
+	tb.do(chromedp.Navigate(address + "/events"))
+	tb.until("document.getElementById('live').dataset.live === 'live'")
+	if state := get(tb, chromedp.Evaluate[string]("document.dispatchEvent(new Event('visibilitychange')), document.getElementById('live').dataset.live")); state != "stale" {
+		t.Errorf("it says %q", state)
+	}
+	site.AddEvent("site.up", "rennes", "{}")
+	tb.until("document.getElementById('live').dataset.live === 'live'")
 }

@@ -93,7 +93,7 @@ func (p past) Marks() (marks []timeMark) {
 	if p.Span == "month" {
 		step, layout = 5*24*time.Hour, "2 Jan"
 	}
-	for t := p.Begin.Truncate(step).Add(step); t.Before(p.End.Add(-step / 3)); t = t.Add(step) {
+	for t := p.Begin.Add(step / 4).Truncate(step).Add(step); t.Before(p.End.Add(-step / 3)); t = t.Add(step) {
 		marks = append(marks, timeMark{p.x(t), t.UTC().Format(layout)})
 	}
 	return marks

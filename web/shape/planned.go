@@ -21,6 +21,7 @@ type Preview struct {
 // Planned is the next step of one resource.
 type Planned struct {
 	Resource   string   `json:"resource"`
+	Label      string   `json:"label"` // what people call it; empty where that is not known
 	Service    string   `json:"service"`
 	Kind       string   `json:"kind"`
 	Does       string   `json:"does"`

@@ -46,9 +46,20 @@
       }
       show();
     });
-    document.addEventListener('visibilitychange', () => { heard = Date.now(); show(); });
+    // A tab that comes back shows what it knew when it was left, until the server has spoken again.
+    document.addEventListener('visibilitychange', () => {
+      if (!document.hidden) connected = false;
+      show();
+    });
     setInterval(show, 1000);
   }
+
+  // On a small screen the menu is folded until it is wanted.
+  const menu = document.getElementById('menu');
+  const small = matchMedia('(max-width: 820px)');
+  const fold = () => { if (menu) menu.open = !small.matches; };
+  small.addEventListener('change', fold);
+  fold();
 
   // The words are those of the server's, in format.go.
   function ago(then) {
