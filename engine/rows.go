@@ -247,7 +247,7 @@ type OperationFilter struct {
 	// From and Before are when it was issued: at the first of them or later, and before the other.
 	From, Before time.Time
 	Limit        int
-	Cursor   string
+	Cursor       string
 	// Oldest lists the oldest first instead; there is no Cursor then.
 	Oldest bool
 }
