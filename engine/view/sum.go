@@ -59,14 +59,14 @@ func beyond(told, mine []byte) bool {
 }
 
 // toldSum is what this site tells of the epoch before the current one: with its word, and where it has something else there than somebody who has
-// given it; nil: nothing.
+// given it; nil: nothing. A sum without a word is no reason to tell one: two sites would each begin and end to tell theirs over the other's, for ever.
 func toldSum(v *View) []byte {
 	if len(v.Epochs) < 2 {
 		return nil
 	}
 	mine := Sum(v)
 	if v.Me.Whole || slices.ContainsFunc(v.Correspondents(), func(m engine.SiteID) bool {
-		return m != v.Self && v.At(m).Epoch == v.Current().Number && v.At(m).Sum != nil && beyond(mine, v.At(m).Sum)
+		return m != v.Self && v.At(m).Epoch == v.Current().Number && v.At(m).Whole && v.At(m).Sum != nil && beyond(mine, v.At(m).Sum)
 	}) {
 		return mine
 	}

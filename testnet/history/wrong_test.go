@@ -20,6 +20,7 @@ func TestHistoriesThatWereWrong(t *testing.T) {
 			"1,4,6-27,30-31,33,36-49,51-65,67-68,70-117"},
 		"a create that two runs had issued ran for each of them": {17955328210000803, 1, 1,
 			"1,3,5-13,15-17,19-24,26-50,52-84,86-87,89,91-95,97-105,109-112,115-117,121-128"},
+		"two sites told for ever what an epoch had, each because the other did": {17955495390000137, 1, 1, ""},
 	} {
 		t.Run(strings.ReplaceAll(what, " ", "-"), func(t *testing.T) {
 			r := Play(Options{Seed: h.seed, Backups: h.backups, Restores: h.restores, Skip: parseSteps(t, h.skip)})
