@@ -94,8 +94,10 @@ type Preview struct {
 	// Waiting counts the resources with something left to do, Examined those that Steps counts by what is done.
 	Waiting, Examined int
 	Steps             map[string]int
-	Held              int // deletions that wait to be confirmed
-	Items             []Planned
+	// Held counts the deletions that wait to be confirmed, Ran those that ran unasked before them, of which only the site itself is told. Ran
+	// is 0 as well where that is not known any more.
+	Held, Ran int
+	Items     []Planned
 }
 
 // Compacted is what has been folded away of a resource's history at one site: what it amounts to is kept, each by itself is

@@ -108,9 +108,9 @@ func startFake() *fakeAgent {
 	})
 	mux.HandleFunc("GET /api/v1/sites", func(w http.ResponseWriter, r *http.Request) { a.answer(w, a.sites) })
 	mux.HandleFunc("GET /api/v1/sites/{name}/preview", func(w http.ResponseWriter, r *http.Request) {
-		v := m{"site": "paris", "at": before(0), "waiting": 0, "examined": 0, "steps": m{}, "held": 0, "items": []m{}}
+		v := m{"site": "paris", "at": before(0), "waiting": 0, "examined": 0, "steps": m{}, "held": 0, "ran": 0, "items": []m{}}
 		if r.PathValue("name") == "nantes" {
-			v = m{"site": "nantes", "at": before(0), "waiting": 3, "examined": 3, "steps": m{"delete": 2, "correct": 1}, "held": 2, "items": []m{
+			v = m{"site": "nantes", "at": before(0), "waiting": 3, "examined": 3, "steps": m{"delete": 2, "correct": 1}, "held": 2, "ran": 26, "items": []m{
 				{"resource": debian, "service": "images", "kind": "image", "does": "delete", "operations": []string{opPut}, "set": []string{}, "unset": []string{}, "waits": "deleted while nantes was away"},
 				{"resource": alpine, "service": "images", "kind": "image", "does": "correct", "operations": []string{opPost}, "set": []string{"/name"}, "unset": []string{"/tag"}, "waits": ""}}}
 		}

@@ -16,6 +16,7 @@ type preview struct {
 	Examined int            `json:"examined"`
 	Steps    map[string]int `json:"steps"`
 	Held     int            `json:"held"`
+	Ran      int            `json:"ran"`
 	Items    []planned      `json:"items"`
 }
 
@@ -86,6 +87,9 @@ func (c *sitesPreview) Run(ctx context.Context, p *program) error {
 		}
 	}
 	fmt.Fprintf(p.out, "\n%d of %d resources with something left to do: %s.\n", v.Examined, v.Waiting, strings.Join(counts, ", "))
+	if v.Ran > 0 {
+		fmt.Fprintf(p.out, "%d deletions came in while %s was away: %d have run, up to its limit.\n", v.Held+v.Ran, v.Site, v.Ran)
+	}
 	if v.Held > 0 {
 		fmt.Fprintf(p.out, "%d deletions are held: \"skerry sites confirm %s\" lets them run.\n", v.Held, v.Site)
 	}

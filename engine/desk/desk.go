@@ -22,9 +22,10 @@ type Site interface {
 	Look(ctx context.Context, id engine.DocumentID, f func(*replica.Replica)) error
 	// Present completes what a client gets.
 	Present(ctx context.Context, k *engine.Kind, g replica.Given) (engine.Answer, error)
-	// Queues tells how requests to each service get on, Held lists the documents whose deletion waits to be confirmed.
+	// Queues tells how requests to each service get on, Held lists the documents whose deletion waits to be
+	// confirmed, and tells how many ran before the first of them, 0 when that is not known.
 	Queues() map[engine.ServiceName]engine.QueueStatus
-	Held() []engine.DocumentID
+	Held() (waiting []engine.DocumentID, ran int)
 }
 
 // Requests are those of this site's clients that no document tells of: for this site alone, or such as make something, without a

@@ -101,7 +101,7 @@ func (s *fakeSite) Present(_ context.Context, _ *engine.Kind, g replica.Given) (
 }
 
 func (s *fakeSite) Queues() map[engine.ServiceName]engine.QueueStatus { return s.queues }
-func (s *fakeSite) Held() []engine.DocumentID                         { return slices.Clone(s.held) }
+func (s *fakeSite) Held() ([]engine.DocumentID, int)                  { return slices.Clone(s.held), 7 * len(s.held) }
 
 // fakeRequests are requests that no document tells of, with what can be decided about each.
 type fakeRequests struct {

@@ -32,13 +32,16 @@ func (d *Desk) Preview(ctx context.Context, with engine.SiteID, limit int) (engi
 	if limit = min(limit, maxPreview); limit <= 0 {
 		limit = usualPreview
 	}
-	ids := d.cfg.Site.Held()
+	ids, ran := d.cfg.Site.Held()
 	held := make(map[engine.DocumentID]bool, len(ids))
 	for _, id := range ids {
 		held[id] = true
 	}
 	ids = slices.Concat(ids, slices.DeleteFunc(pending, func(id engine.DocumentID) bool { return held[id] }))
 	p := engine.Preview{Steps: map[string]int{}}
+	if with == d.self() { // which resources they were of is not known, so neither what of them others share
+		p.Ran = ran
+	}
 	for _, id := range ids {
 		if len(p.Items) >= maxPreview {
 			if with == d.self() { // the rest is not opened, so what of it others share is not known
@@ -85,7 +88,8 @@ func (d *Desk) planned(ctx context.Context, id engine.DocumentID, with engine.Si
 // Confirm lets the deletions run that are held here, as far as the site by shares their resources, and returns how many.
 func (d *Desk) Confirm(ctx context.Context, by engine.SiteID) (int, error) {
 	n := 0
-	for _, id := range d.cfg.Site.Held() {
+	ids, _ := d.cfg.Site.Held()
+	for _, id := range ids {
 		_, err := d.decide(ctx, id, &replica.Decide{What: replica.VerbConfirm, By: by})
 		switch {
 		case err == nil:

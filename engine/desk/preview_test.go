@@ -66,11 +66,11 @@ func TestPreview(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%q\nwant\n%q", got, want)
 	}
-	if p.Held != 1 || p.Waiting != 7 || p.Examined != 7 || fmt.Sprint(p.Steps) != "map[correct:1 create:2 delete:2 run:1 wait:1]" {
+	if p.Held != 1 || p.Ran != 0 || p.Waiting != 7 || p.Examined != 7 || fmt.Sprint(p.Steps) != "map[correct:1 create:2 delete:2 run:1 wait:1]" {
 		t.Errorf("counts: %+v", p)
 	}
-	if p, err = b.Preview(t.Context(), "paris", 2); err != nil || len(p.Items) != 2 || p.Waiting != 8 {
-		t.Errorf("two of what this site shares: %d items of %d, %v", len(p.Items), p.Waiting, err)
+	if p, err = b.Preview(t.Context(), "paris", 2); err != nil || len(p.Items) != 2 || p.Waiting != 8 || p.Ran != 7 {
+		t.Errorf("two of what this site shares: %d items of %d, %d ran, %v", len(p.Items), p.Waiting, p.Ran, err)
 	}
 }
 

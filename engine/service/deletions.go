@@ -97,5 +97,11 @@ func (d *Deletions) Release(id engine.DocumentID) {
 	}
 }
 
-// Held lists the resources whose deletion waits, sorted.
-func (d *Deletions) Held() []engine.DocumentID { return slices.Sorted(maps.Keys(d.held)) }
+// Held lists the resources whose deletion waits, sorted, and tells how many late ones were let pass before the first of them. That is 0 when
+// nobody knows any more, since the agent began anew.
+func (d *Deletions) Held() (waiting []engine.DocumentID, ran int) {
+	if len(d.held) > 0 {
+		ran = len(d.ran)
+	}
+	return slices.Sorted(maps.Keys(d.held)), ran
+}

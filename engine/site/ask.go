@@ -205,8 +205,8 @@ func (s *Site) SetBack() bool {
 	return s.rejoins
 }
 
-// Held lists the documents whose deletion waits to be confirmed.
-func (s *Site) Held() []engine.DocumentID {
+// Held lists the documents whose deletion waits to be confirmed, and tells how many ran before the first of them, 0 when that is not known.
+func (s *Site) Held() (waiting []engine.DocumentID, ran int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.deletions.Held()

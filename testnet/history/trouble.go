@@ -164,7 +164,7 @@ func (w *play) resume(s *site) {
 			w.Do(p, func() { w.expect(s, p, p.Desk.Resume(w.Ctx, row.Document), "resume") })
 		}
 	}
-	if w.knobs.holds && len(p.Site.Held()) > 0 {
+	if held, _ := p.Site.Held(); w.knobs.holds && len(held) > 0 {
 		w.Do(p, func() {
 			_, err := p.Desk.Confirm(w.Ctx, s.ID)
 			w.expect(s, p, err, "confirm")

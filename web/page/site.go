@@ -137,6 +137,14 @@ func (p *Page) takeOut(do func(context.Context, engine.SiteID) error) echo.Handl
 	}
 }
 
+// heldWords says how many deletions came in, how many of them have run, and how many wait.
+func heldWords(p shape.Preview) string {
+	if p.Ran == 0 {
+		return fmt.Sprintf("%d deletions that came in while it was away wait until somebody confirms that they are meant: they are more than it carries out unasked. Others came before them and have run, up to the limit of its configuration; how many is not known here.", p.Held)
+	}
+	return fmt.Sprintf("%d deletions came in while it was away, more than it carries out unasked: %d have run, up to the limit of its configuration, and %d wait until somebody confirms that they are meant.", p.Held+p.Ran, p.Ran, p.Held)
+}
+
 // doing says in words what a step of a preview does at the application.
 func doing(does string) string {
 	switch does {

@@ -955,9 +955,9 @@ func previewCard(f frame, m siteModel) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var42 string
-				templ_7745c5c3_Var42, templ_7745c5c3_Err = templ.JoinStringErrs(fmt.Sprintf("%d deletions came in while it was away, more than it carries out unasked. They wait until somebody confirms that they are meant. Those that came before them, up to the limit of its configuration, have run.", m.Preview.Held))
+				templ_7745c5c3_Var42, templ_7745c5c3_Err = templ.JoinStringErrs(heldWords(*m.Preview))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `web/page/site.templ`, Line: 229, Col: 250}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `web/page/site.templ`, Line: 229, Col: 35}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var42))
 				if templ_7745c5c3_Err != nil {

@@ -117,7 +117,7 @@ func TestASiteShowsWhatItIsAboutToDo(t *testing.T) {
 	site := webtest.Generous()
 	address := serve(t, site)
 	_, body := ask(t, "GET", address+"/sites/paris", nil)
-	for _, want := range []string{"3 deletions came in", "Delete 3 objects at paris", "take it away", "networks refuses connections", "Try now"} {
+	for _, want := range []string{"29 deletions came in while it was away, more than it carries out unasked: 26 have run", "and 3 wait", "Delete 3 objects at paris", "take it away", "networks refuses connections", "Try now"} {
 		if !strings.Contains(body, want) {
 			t.Errorf("no %s in %s", want, mainOf(body))
 		}

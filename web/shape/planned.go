@@ -14,8 +14,10 @@ type Preview struct {
 	Waiting  int            `json:"waiting"`
 	Examined int            `json:"examined"`
 	Steps    map[string]int `json:"steps"`
-	Held     int            `json:"held"` // deletions that wait to be confirmed
-	Items    []Planned      `json:"items"`
+	// Held counts the deletions that wait to be confirmed, Ran those that ran unasked before them; 0 where that is not known.
+	Held  int       `json:"held"`
+	Ran   int       `json:"ran"`
+	Items []Planned `json:"items"`
 }
 
 // Planned is the next step of one resource.
@@ -34,7 +36,7 @@ type Planned struct {
 
 // PreviewOf tells what the site of a name is about to do.
 func PreviewOf(site string, at time.Time, p engine.Preview) Preview {
-	v := Preview{Site: site, At: at, Waiting: p.Waiting, Examined: p.Examined, Steps: p.Steps, Held: p.Held, Items: []Planned{}}
+	v := Preview{Site: site, At: at, Waiting: p.Waiting, Examined: p.Examined, Steps: p.Steps, Held: p.Held, Ran: p.Ran, Items: []Planned{}}
 	for _, i := range p.Items {
 		v.Items = append(v.Items, Planned{
 			Resource: string(i.Resource), Service: string(i.Service), Kind: string(i.Kind), Does: i.Does,

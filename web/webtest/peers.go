@@ -190,7 +190,7 @@ func (p peers) RoundTrip(r *http.Request) (*http.Response, error) {
 			Sites: map[string]shape.Outcome{string(p.site.nameOf(engine.SiteID(r.FormValue("site")))): {State: "pending", Error: r.PathValue("verb")}}})
 	})
 	mux.HandleFunc("GET /api/v1/sites/{name}/preview", func(w http.ResponseWriter, r *http.Request) {
-		fmt.Fprintf(w, `{"site": %q, "waiting": 0, "examined": 0, "steps": {}, "held": 0, "items": []}`, p.site.nameOf(engine.SiteID(r.PathValue("name"))))
+		fmt.Fprintf(w, `{"site": %q, "waiting": 0, "examined": 0, "steps": {}, "held": 0, "ran": 0, "items": []}`, p.site.nameOf(engine.SiteID(r.PathValue("name"))))
 	})
 	mux.HandleFunc("POST /api/v1/resources/{id}/keep", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -251,6 +251,9 @@ func (s *Site) Preview(_ context.Context, with engine.SiteID, limit int) (engine
 			continue
 		}
 		p.Waiting, p.Examined, p.Held = p.Waiting+1, p.Examined+1, p.Held+1
+		if with == s.self {
+			p.Ran = 26
+		}
 		p.Steps[engine.DoesDelete]++
 		if limit == 0 || len(p.Items) < limit {
 			p.Items = append(p.Items, engine.Planned{Resource: r.ID, Service: r.Service, Kind: r.Kind, Does: engine.DoesDelete,
