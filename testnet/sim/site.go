@@ -238,7 +238,16 @@ func (s *site) start(ctx context.Context, token string) error {
 		p.mu.Lock()
 		p.closing = true
 		p.mu.Unlock()
+		over := make(chan struct{})
+		wg.Go(func() {
+			select {
+			case <-p.died: // while it was stopped: what its requests wait for never comes
+				stop()
+			case <-over:
+			}
+		})
 		p.calls.Wait()
+		close(over)
 		for _, l := range p.ends {
 			_ = l.server.Close()
 		}
