@@ -113,16 +113,16 @@ func (f *Flight) Sure(k *engine.Kind, marked bool) bool {
 	return plan.Resendable(k, o) && !plan.NeedsAfter(k, o) && merge.Effect(k, o) == nil
 }
 
-// ByRefusal tells by what the application shows after it has refused a request that was sent once more. One whose client may have its answer
-// is dismissed only where it has certainly made nothing.
-func (f *Flight) ByRefusal(k *engine.Kind, refused, reply engine.Reply, shows []byte, err error) Finding {
+// ByRefusal tells by what the application shows after it has refused a request that was sent once more. Sets is what the request sets here: of
+// what is divided, this part's share. One whose client may have its answer is dismissed only where it has certainly made nothing.
+func (f *Flight) ByRefusal(k *engine.Kind, sets *engine.Edit, refused, reply engine.Reply, shows []byte, err error) Finding {
 	o, why := &f.Operation, plan.Tell(refused, nil)
 	effect, unseen := merge.Effect(k, o), Finding{Fate: Untold, Why: "an earlier try may have run, and another was refused: " + why}
 	switch {
 	case err != nil || reply.Status >= 500:
 		return Finding{}
 	case o.Type == engine.TypeDelete && reply.Gone(),
-		reply.Status == http.StatusOK && o.Type != engine.TypeDelete && !o.Edit.Empty() && plan.Shows(k, shows, o.Edit):
+		reply.Status == http.StatusOK && o.Type != engine.TypeDelete && !sets.Empty() && plan.Shows(k, shows, sets):
 		return Finding{Fate: Happened, Reply: engine.Reply{Status: http.StatusOK}}
 	case o.Type == engine.TypeCreate && reply.Gone() && (k.Natural() || !f.Early): // it has made nothing
 	case effect != nil:

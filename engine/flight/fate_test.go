@@ -28,12 +28,12 @@ func TestFate(t *testing.T) {
 	told := merges
 	told.Early = true
 	refused := func(f Flight, status int, shows string) Finding {
-		return f.ByRefusal(k, engine.Reply{Status: 409}, engine.Reply{Status: status}, []byte(shows), nil)
+		return f.ByRefusal(k, f.Operation.Edit, engine.Reply{Status: 409}, engine.Reply{Status: status}, []byte(shows), nil)
 	}
 	creates := Flight{Operation: engine.Operation{Type: engine.TypeCreate, Method: "POST"}, Early: true}
 	assigned := *k
 	assigned.ID.From = engine.IDFromBody
-	made := creates.ByRefusal(&assigned, engine.Reply{Status: 401}, engine.Reply{Status: 404}, nil, nil)
+	made := creates.ByRefusal(&assigned, nil, engine.Reply{Status: 401}, engine.Reply{Status: 404}, nil, nil)
 	for name, c := range map[string]struct {
 		got  Finding
 		want Fate

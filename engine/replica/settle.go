@@ -202,7 +202,8 @@ func (t *settle) done(r *work) bool {
 
 // refusedAgain decides about what was refused though an earlier try of it may have been done.
 func (t *settle) refusedAgain(r *work, in *Answered) bool {
-	switch found := r.Own.ByRefusal(r.Kind, t.reply, in.Reply, in.Presented.Body, in.Err); {
+	mine, _ := issue.Division(r.View, r.Own.Grows).Mine(&r.Own.Operation, r.standing().Whole(r.History))
+	switch found := r.Own.ByRefusal(r.Kind, mine.Edit, t.reply, in.Reply, in.Presented.Body, in.Err); {
 	case found.Fate == flight.Dismissed:
 		return t.dismiss(r, found.Why)
 	case found.Fate == flight.Happened && merge.Effect(r.Kind, &r.Own.Operation) == nil:

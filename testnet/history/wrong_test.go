@@ -21,6 +21,8 @@ func TestHistoriesThatWereWrong(t *testing.T) {
 		"a create that two runs had issued ran for each of them": {17955328210000803, 1, 1,
 			"1,3,5-13,15-17,19-24,26-50,52-84,86-87,89,91-95,97-105,109-112,115-117,121-128"},
 		"two sites told for ever what an epoch had, each because the other did": {17955495390000137, 1, 1, ""},
+		"a create that was refused once more was looked for by what all parts show, at a part that shows its share": {17955485850017991, 0, 0,
+			"1,3-17,19-20,22-29,32-37,40-47,49,52-55,57-98,101-112,114,116-125,127-132,134-137"},
 	} {
 		t.Run(strings.ReplaceAll(what, " ", "-"), func(t *testing.T) {
 			r := Play(Options{Seed: h.seed, Backups: h.backups, Restores: h.restores, Skip: parseSteps(t, h.skip)})
