@@ -14,7 +14,8 @@ type ForkedLines struct {
 	engine.Forks
 	// last are the numbers of the last operations that count in the lines that end.
 	last map[engine.Line]uint64
-	// Stale says that the view has operations that do not count any more: another one, made of what counts, is to take its place.
+	// Stale says that the view has operations that do not count any more, or lacks of others that they have seen more of a line that ends: another
+	// one, made of what counts, is to take its place.
 	Stale bool
 }
 
@@ -116,15 +117,18 @@ func ForkBy(v *View, c *engine.Change) *engine.Fork {
 	return f
 }
 
-// ForkOf returns the fork that two changes of an epoch prove which is over here; nil: none, or one that was known.
+// ForkOf returns the fork that two changes prove by themselves: what comes before them need not be here, since who has sent them may have
+// let go of it. Nil: they prove none, or one that was known, or one of an epoch that this site keeps as it is.
 func ForkOf(v *View, changes []*engine.Change) *engine.Fork {
-	if len(changes) != 2 || !changes[0].Forks(changes[1]) || changes[0].Epoch >= v.Epochs[0].Number || !v.Writes(changes[0].Author()) {
+	if len(changes) != 2 || !changes[0].Forks(changes[1]) {
 		return nil
 	}
-	if f := (&engine.Fork{Line: changes[0].Line, Epoch: changes[0].Epoch, Number: changes[0].Number}); v.News(f) {
-		return f
+	c := changes[0]
+	f, e := &engine.Fork{Line: c.Line, Epoch: c.Epoch, Number: c.Number}, v.Numbered(c.Epoch)
+	if !v.Writes(c.Author()) || !v.News(f) || e != nil && e != v.Current() && Keeps(v, c.Author()) {
+		return nil
 	}
-	return nil
+	return f
 }
 
 // HasAll reports whether all operations that a vector counts are here, and complete; those of forked lines need not be.

@@ -41,6 +41,7 @@ func (v *View) TakeChange(c *engine.Change, admits func(*engine.Operation) bool,
 	}
 	was := v.Part(c.Author())
 	e.Wrote(c)
+	v.Stale = v.Stale || v.Ends(c.Line) // more of the line counts than others' operations were cut to
 	v.TakeEntries(e, c.Line, c.Number, c.Entries, admits, note)
 	if was != v.Part(c.Author()) {
 		v.TouchAll()

@@ -44,6 +44,33 @@ func TestTakeChange(t *testing.T) {
 	}
 }
 
+// A site may know that a line parts before it has what counts of it: what others have seen of that was cut, and is read anew.
+func TestMoreOfALineThatEnds(t *testing.T) {
+	v, paris := of("nantes"), lineOf("paris")
+	create, second := paris.op(engine.TypeCreate, 1, nil, set("/a", "1"), nil), paris.op(engine.TypeMerge, 2, nil, set("/a", "2"), nil)
+	third := paris.op(engine.TypeMerge, 3, nil, set("/a", "3"), nil)
+	other := *third
+	other.Hash[0]++
+	theirs := lineOf("nantes").op(engine.TypeMerge, 4, engine.Vector{"paris": 2}, set("/b", "1"), nil)
+	v.take(t, create)
+	f := ForkOf(v, []*engine.Change{third, &other})
+	if f == nil || f.Number != third.Number {
+		t.Fatalf("the fork is %+v", f)
+	}
+	v.Fork(*f)
+	if ForkOf(v, []*engine.Change{third, &other}) != nil {
+		t.Error("it is news again")
+	}
+	v.take(t, theirs)
+	if v.Stale {
+		t.Error("it is stale with what no line of it ends")
+	}
+	v.take(t, second)
+	if !v.Stale {
+		t.Error("more of the line counts, and the view is not made anew")
+	}
+}
+
 func TestTakeChangeLeavesOutWhatMakesNoSense(t *testing.T) {
 	v, paris := of("nantes"), lineOf("paris")
 	var noted []error

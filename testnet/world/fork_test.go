@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -133,6 +134,13 @@ func (p *pen) give(to *Site, l *engine.Letter) {
 func sets(field string, value any) engine.Operation {
 	return engine.Operation{Type: engine.TypeMerge, Method: http.MethodPatch, Path: note.Item, Header: map[string]string{"Content-Type": MergePatch},
 		Body: encode(map[string]any{field: value}), Edit: &engine.Edit{Set: map[engine.Pointer]json.RawMessage{engine.Pointer("/" + field): encode(value)}}}
+}
+
+// proof is the letter that brings two changes as the proof of a fork.
+func proof(one, other *engine.Letter) *engine.Letter {
+	p := one.Parcels[0]
+	p.Changes = append(slices.Clone(p.Changes), other.Parcels[0].Changes...)
+	return &engine.Letter{Parcels: []engine.Parcel{p}}
 }
 
 // patch has a client change one field at a site. Done is called once it is told that it was.
@@ -311,6 +319,73 @@ func TestManyForksAreBounded(t *testing.T) {
 	}
 }
 
+// TestProofsCountByThemselves: a member writes eight lines, and tells one site that each parts in its third change. That site has let go of what
+// comes before; the others, to which it brings the proofs, have never had it.
+func TestProofsCountByThemselves(t *testing.T) {
+	w := newWorld(t, 4)
+	paris, nantes, lille, mallory := w.Sites[0], w.Sites[1], w.Sites[2], w.Sites[3]
+	if _, err := w.put(paris, "one", `{"colour":"red"}`); err != nil {
+		t.Fatal(err)
+	}
+	id := w.document(t, "one")
+	w.quiet()
+	mallory.Proc.Die()
+	lille.Proc.Die()
+	p, seen := newPen(w, mallory, id), w.seenAll(t, paris, id)
+	for i := range engine.MaxForks {
+		run, told := fmt.Sprint("f", i), p.begin(0)
+		for j := range 2 {
+			p.give(nantes, p.write(run, &told, seen, sets("mood", i*10+j)))
+		}
+		other := told
+		for j, b := range []*branch{&told, &other} {
+			p.give(nantes, p.write(run, b, seen, sets("size", i*10+j)))
+		}
+	}
+	w.Lose() // what it tells others of that
+	if err := lille.Start(); err != nil {
+		t.Fatal(err)
+	}
+	honest := []*Site{paris, nantes, lille}
+	w.compare(t, honest)
+	w.alike(t, "one", honest, mallory.ID)
+}
+
+// TestAProofBeforeWhatStands: a site has the proof that a line parts before it has the beginning of that line, which counts, and which another site
+// has seen in what it has written.
+func TestAProofBeforeWhatStands(t *testing.T) {
+	w := newWorld(t, 4)
+	paris, nantes, lille, mallory := w.Sites[0], w.Sites[1], w.Sites[2], w.Sites[3]
+	if _, err := w.put(paris, "one", `{"colour":"red"}`); err != nil {
+		t.Fatal(err)
+	}
+	id := w.document(t, "one")
+	w.quiet()
+	mallory.Proc.Die()
+	lille.Proc.Die()
+	p, seen := newPen(w, mallory, id), w.seenAll(t, paris, id)
+	told := p.begin(0)
+	first := p.write("x", &told, seen, sets("size", 1))
+	other := told
+	parts := proof(p.write("x", &told, seen, sets("size", 2)), p.write("x", &other, seen, sets("size", 3)))
+	p.give(nantes, first)
+	nantes.WorkOff()
+	w.patch(nantes, "one", "weight", 4, func() {})
+	p.give(paris, parts)
+	paris.WorkOff()
+	if err := lille.Start(); err != nil {
+		t.Fatal(err)
+	}
+	honest := []*Site{paris, nantes, lille}
+	w.compare(t, honest)
+	w.alike(t, "one", honest, mallory.ID)
+	for _, s := range honest {
+		if fields := s.App.Object("note", "one").Fields; fields["size"] != 1.0 || fields["weight"] != 4.0 {
+			t.Errorf("%s shows %v", s, fields)
+		}
+	}
+}
+
 // TestInvariantForkedLinesEndAlike: members of any number write lines that part wherever they like, and give each site what they like in any order, among
 // changes of honest sites, deaths and comparisons. In the end the honest sites have the same documents and show the same, and all that honest
 // clients have set is there.
@@ -369,7 +444,12 @@ func forkedLines(t *testing.T, seed uint64) {
 			branches[run] = append(branches[run], b)
 		case 2, 3: // a site gets something of it, and what comes before that perhaps not
 			if len(runs) > 0 {
-				list := letters[runs[rng.IntN(len(runs))]]
+				run := runs[rng.IntN(len(runs))]
+				list := letters[run]
+				if i, j := rng.IntN(len(list)), rng.IntN(len(list)); i != j && branches[run][i+1].tip.Number == branches[run][j+1].tip.Number {
+					p.give(s, proof(list[i], list[j]))
+					break
+				}
 				from := rng.IntN(len(list))
 				for _, l := range list[from : from+1+rng.IntN(len(list)-from)] {
 					p.give(s, l)
