@@ -238,20 +238,23 @@ func (s *site) start(ctx context.Context, token string) error {
 		p.mu.Lock()
 		p.closing = true
 		p.mu.Unlock()
+		end := sync.OnceFunc(func() {
+			for _, l := range p.ends {
+				_ = l.server.Close()
+			}
+			stop()
+		})
 		over := make(chan struct{})
 		wg.Go(func() {
 			select {
-			case <-p.died: // while it was stopped: what its requests wait for never comes
-				stop()
+			case <-p.died: // what its requests wait for never comes
+				end()
 			case <-over:
 			}
 		})
 		p.calls.Wait()
 		close(over)
-		for _, l := range p.ends {
-			_ = l.server.Close()
-		}
-		stop()
+		end()
 		wg.Wait()
 		close(results)
 		var errs []error
