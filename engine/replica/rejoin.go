@@ -139,10 +139,15 @@ func (t *rejoin) begin(r *work) bool {
 		return true
 	case t.local == "":
 		return t.nameless(r)
-	case !slices.Contains([]engine.ResourceID{"", r.About.Key}, r.env.Meta(r.Kind, t.local)): // the application was set back too, and has given it away
+	case !t.free(r, t.local): // the application was set back too, and has given it away
 		return t.joined(r, "")
 	}
 	return r.call(r.readCall(t.local))
+}
+
+// free reports whether an object is not another resource's.
+func (t *rejoin) free(r *work, local engine.LocalID) bool {
+	return slices.Contains([]engine.ResourceID{"", r.About.Key}, r.env.Meta(r.Kind, local))
 }
 
 // reissue issues those operations again that nobody has heard of.
@@ -187,6 +192,11 @@ func (t *rejoin) answer(r *work, in *Answered) bool {
 	switch {
 	case in.Err != nil || in.Reply.Status != 200 && !in.Reply.Gone():
 		return t.later(r)
+	case in.Reply.Gone() && !slices.Contains([]engine.LocalID{"", t.local}, t.remnant.Local) && t.free(r, t.remnant.Local): // the one that this run knew
+		t.local = t.remnant.Local
+		return r.call(r.readCall(t.local))
+	case in.Reply.Gone() && r.Own != nil && r.Own.Creates && !r.Kind.Natural(): // what a later try has made has another name
+		return t.nameless(r)
 	case in.Reply.Gone(), r.Blank():
 		return t.joined(r, "")
 	case t.remnant.Late && r.Part(r.Self) != view.PartMember: // it was removed meanwhile: the object stays as it is

@@ -23,6 +23,10 @@ func TestHistoriesThatWereWrong(t *testing.T) {
 		"two sites told for ever what an epoch had, each because the other did": {17955495390000137, 1, 1, ""},
 		"a create that was refused once more was looked for by what all parts show, at a part that shows its share": {17955485850017991, 0, 0,
 			"1,3-17,19-20,22-29,32-37,40-47,49,52-55,57-98,101-112,114,116-125,127-132,134-137"},
+		"a create that a person had sent once more was made anew beside what that had made": {17955495390000322, 1, 1,
+			"1-21,24-30,32-45,47-55,57-61,63,65-72,74-77,79-80,82,84-93,96-137"},
+		"what a set-back run had made was not looked for where the object that its lost run had made was gone": {17955495390000058, 1, 1,
+			"1-11,13-14,17-22,24,26-35,37-45,48-52,54-70,72-79,81-84,86-95,97-101,103,105,107,109-115,118-125,127-148,150-154,156-158,160-164,166-168"},
 	} {
 		t.Run(strings.ReplaceAll(what, " ", "-"), func(t *testing.T) {
 			r := Play(Options{Seed: h.seed, Backups: h.backups, Restores: h.restores, Skip: parseSteps(t, h.skip)})
