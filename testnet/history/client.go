@@ -93,6 +93,7 @@ func (w *play) askAgain() bool {
 	first := may[w.rng.IntN(len(may))]
 	first.again, first.certain, first.refused = true, first.refused, false
 	again := &request{n: first.n, at: first.at, resource: first.resource, kind: first.kind, sent: first.sent, large: first.large, first: first, forgotten: first.at.restored}
+	first.resource.revived = first.resource.revived || again.forgotten && again.kind == "create" && !again.resource.kind.Natural()
 	w.requests, w.did = append(w.requests, again), true
 	w.send(again)
 	return true

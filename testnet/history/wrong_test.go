@@ -27,6 +27,8 @@ func TestHistoriesThatWereWrong(t *testing.T) {
 			"1-21,24-30,32-45,47-55,57-61,63,65-72,74-77,79-80,82,84-93,96-137"},
 		"what a set-back run had made was not looked for where the object that its lost run had made was gone": {17955495390000058, 1, 1,
 			"1-11,13-14,17-22,24,26-35,37-45,48-52,54-70,72-79,81-84,86-95,97-101,103,105,107,109-115,118-125,127-148,150-154,156-158,160-164,166-168"},
+		"a create that was asked for again at a site that had forgotten its key was taken for the same resource": {17955495390000523, 1, 1,
+			"1-22,24-30,32,36-37,43-46,48,50-52,54-56,58-59,62-66,68-163"},
 	} {
 		t.Run(strings.ReplaceAll(what, " ", "-"), func(t *testing.T) {
 			r := Play(Options{Seed: h.seed, Backups: h.backups, Restores: h.restores, Skip: parseSteps(t, h.skip)})
