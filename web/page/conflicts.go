@@ -63,6 +63,19 @@ type conflictModel struct {
 	Wrong     string // why a decision was refused
 }
 
+// AsksWhich reports whether somebody has to say first which object is meant, before anybody can tell what adopting it would overwrite.
+func (m conflictModel) AsksWhich() bool {
+	return m.AsksLocal && (m.Local == "" || m.Differences == nil)
+}
+
+// overwrites says how much of an object is lost when it is adopted.
+func overwrites(fields int) string {
+	if fields == 1 {
+		return "It changes 1 field of the object:"
+	}
+	return fmt.Sprintf("It changes %d fields of the object:", fields)
+}
+
 func (p *Page) conflict(c echo.Context) error {
 	id, err := param(c, "id")
 	if err != nil {
@@ -157,7 +170,7 @@ func decisionOf(c shape.Conflict, action string) decision {
 		d.Follows = fmt.Sprintf("It is given up at %s alone, which differs from the others then. The other sites keep what they have.", c.Site)
 	case engine.ActionAdopt:
 		d.Button = "Adopt"
-		d.Follows = fmt.Sprintf("The object that is there becomes the replica of %s, and is changed to what is wanted: every field below.", c.Site)
+		d.Follows = fmt.Sprintf("The object that is there becomes the replica of %s, and is changed to what is wanted.", c.Site)
 	case engine.ActionKeep:
 		d.Button = "Keep"
 		d.Follows = "What the application of the chosen site shows now becomes what all sites show, by an operation that corrects the others."

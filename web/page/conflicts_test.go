@@ -104,6 +104,34 @@ func TestAConflictIsDecided(t *testing.T) {
 	}
 }
 
+// TestAdoptingListsWhatItOverwrites: nobody adopts an object before the page has said what of it is lost; where only its site knows the object's
+// identifier, that is asked for first.
+func TestAdoptingListsWhatItOverwrites(t *testing.T) {
+	site := webtest.Generous()
+	address := serve(t, site)
+	site.AddConflict(engine.Conflict{ID: "there", Kind: engine.ConflictExists, Resource: "web-frontend", Service: "servers", KindName: "server", Site: site.Self(), Blocks: true,
+		Type: engine.TypeCreate, Reason: "an object is there", Actions: []engine.Action{engine.ActionAdopt, engine.ActionRetry, engine.ActionDrop}})
+	for _, path := range []string{"/conflicts/there?local_id=srv-7", "/decisions?at=there&local_id=srv-7"} {
+		_, body := ask(t, "GET", address+path, nil)
+		for _, want := range []string{"It changes 2 fields of the object:", "/labels/tier", "becomes", `name="local_id" value="srv-7"`, `name="action" value="adopt"`} {
+			if !strings.Contains(body, want) {
+				t.Errorf("%s: no %s in %s", path, want, mainOf(body))
+			}
+		}
+	}
+	site.SetFault(func(method string) error {
+		if method == "PreviewConflict" {
+			return &engine.Refusal{Status: 422, Type: "settle", Detail: "say which object to look at"}
+		}
+		return nil
+	})
+	for _, path := range []string{"/conflicts/there", "/conflicts/there?local_id=nothing"} {
+		if _, body := ask(t, "GET", address+path, nil); !strings.Contains(body, "List what it overwrites") || strings.Contains(body, `value="adopt"`) {
+			t.Errorf("%s: an object that nobody has seen can be adopted: %s", path, mainOf(body))
+		}
+	}
+}
+
 func TestALostValueIsRestored(t *testing.T) {
 	address := serve(t, webtest.Generous())
 	restore := address + "/resources/web-frontend/restore?service=servers&kind=server"
