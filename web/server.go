@@ -157,8 +157,8 @@ type present struct {
 	states map[net.Conn]http.ConnState
 }
 
-// silent is how long a connection that has never had a request is waited for: what is on its way is there by then.
-const silent = 300 * time.Millisecond
+// silent is how long a connection that has never had a request is waited for: what is on its way is there by then, on a loaded machine too.
+const silent = 2 * time.Second
 
 func (p *present) note(c net.Conn, state http.ConnState) {
 	p.mu.Lock()
