@@ -81,6 +81,8 @@ var needs = map[string]auth.Role{
 	"DELETE /api/v1/tokens/:id":           auth.Viewer, // one's own
 	"GET /api/v1/audit":                   auth.Admin,
 	"GET /api/v1/audit/verify":            auth.Admin,
+	"GET /api/v1/debug/configuration":     auth.Admin,
+	"GET /api/v1/debug/profiles/:name":    auth.Admin,
 	"GET /api/v1/hooks":                   auth.Admin,
 	"POST /api/v1/hooks":                  auth.Admin,
 	"DELETE /api/v1/hooks/:id":            auth.Admin,

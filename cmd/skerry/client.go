@@ -171,7 +171,12 @@ func (c *client) call(ctx context.Context, method, path string, body any) (json.
 
 // send returns an answer of success whose body the caller closes, and any other as an error.
 func (c *client) send(ctx context.Context, method, path string, body io.Reader, header http.Header) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(ctx, method, c.base+"/api/v1"+path, body)
+	return c.request(ctx, method, "/api/v1"+path, body, header)
+}
+
+// request is send for what is at a whole path, such as /metrics.
+func (c *client) request(ctx context.Context, method, path string, body io.Reader, header http.Header) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, method, c.base+path, body)
 	if err != nil {
 		return nil, err
 	}

@@ -56,6 +56,7 @@ type commands struct {
 	Catalog    catalogCommand       `cmd:"" help:"Work with the description of an application."`
 	Backup     backupCommand        `cmd:"" help:"Copy the data directory of this machine's site into a file, while its agent works."`
 	Restore    restoreBackupCommand `cmd:"" help:"Put a backup back into an empty data directory."`
+	Debug      debugCommand         `cmd:"" help:"Gather what somebody needs who finds out what is wrong with a site."`
 	Config     configCommand        `cmd:"" help:"Work with the configuration of a site."`
 	Completion completionCommand    `cmd:"" help:"Print what makes a shell complete commands and identifiers."`
 	Man        manCommand           `cmd:"" help:"Write the pages of the manual."`

@@ -156,7 +156,9 @@ type Config struct {
 	Catalog     string // digest of this site's catalog
 	Version     string // of the agent
 	Dashboard   string // where people find this site's page, as others are told
-	Services    []Service
+	// Configuration is what the agent runs with, without secrets, as administrators see it; JSON has to have a form for it.
+	Configuration any
+	Services      []Service
 
 	Store    Store
 	Counter  Counter

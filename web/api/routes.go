@@ -68,6 +68,8 @@ func (a *API) Mount(e *echo.Echo) {
 	g.POST("/mesh/isolation", a.postIsolation)
 	g.GET("/audit", logged(a.AuditTrail))
 	g.GET("/audit/verify", a.verifyAudit)
+	g.GET("/debug/configuration", a.getConfiguration)
+	g.GET("/debug/profiles/:name", a.getProfile)
 	g.GET("/hooks", told(a.ListHooks))
 	g.POST("/hooks", posted(http.StatusCreated, a.AddHook))
 	g.DELETE("/hooks/:id", removed("id", a.Hooks.Remove))
