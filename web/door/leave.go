@@ -29,7 +29,10 @@ func (d *Door) Leave(ctx context.Context, heir func(Handed) bool) {
 	defer cancel()
 	look := time.NewTicker(5 * time.Millisecond)
 	defer look.Stop()
-	for d.engaged.Load() > 0 {
+	for last := time.Now(); time.Since(last) < settles; {
+		if d.engaged.Load() > 0 {
+			last = time.Now()
+		}
 		select {
 		case <-ctx.Done():
 			return
@@ -37,6 +40,10 @@ func (d *Door) Leave(ctx context.Context, heir func(Handed) bool) {
 		}
 	}
 }
+
+// settles is how long nothing that is not plain must have been under way: what had come just before the door was left may not be counted yet, since
+// net/http counts a request only once it has read its head.
+const settles = 250 * time.Millisecond
 
 // Adopt serves a client that another process has left; from then on h is the door's. It reports false, and has done nothing, when ctx ends before
 // Serve takes it, or Serve has.
