@@ -8,8 +8,6 @@ import (
 	"log/slog"
 	"maps"
 	"net"
-	"net/http"
-	"net/url"
 	"os"
 	"slices"
 	"sync"
@@ -28,8 +26,6 @@ import (
 	"github.com/skerry/skerry/engine/vivaldi"
 	"github.com/skerry/skerry/engine/waiting"
 	"github.com/skerry/skerry/glue"
-	"github.com/skerry/skerry/glue/kubernetes"
-	"github.com/skerry/skerry/glue/openstack"
 	"github.com/skerry/skerry/p2p"
 	"github.com/skerry/skerry/storage"
 	"github.com/skerry/skerry/web"
@@ -296,68 +292,6 @@ func (a *Agent) prepare(ctx context.Context) (err error) {
 // clock is the site's clock: the machine's, set right by those of other sites. Nothing is dated before the network is there.
 func (a *Agent) clock() time.Time { return time.Now().Add(a.network.Correction()) }
 
-func kinds(c *glue.Catalog) []*engine.Kind {
-	var all []*engine.Kind
-	for _, name := range slices.Sorted(maps.Keys(c.Services)) {
-		all = append(all, c.Services[name].Kinds...)
-	}
-	return all
-}
-
-func newClient(cfg Config, catalog *glue.Catalog, log *slog.Logger) (*glue.Client, error) {
-	c := glue.ClientConfig{List: catalog.List, Owners: catalog.Owners, HeaderTimeout: cfg.Limits.AnswerTimeout}
-	for name, s := range catalog.Services {
-		u, err := upstream(name, cfg.Services[name], log)
-		if err != nil {
-			return nil, err
-		}
-		u.Kinds, u.Paths, u.Headers = s.Kinds, s.Paths, slices.Concat(s.Headers, cfg.Correlation.Headers)
-		if h := cfg.Services[name].UserHeader; h != nil {
-			u.UserHeader = glue.UserHeader(h.Name)
-			u.Headers = append(slices.Clip(u.Headers), h.Name)
-		}
-		switch s.Glue {
-		case glue.GlueKubernetes:
-			u.Dialect = kubernetes.Dialect{}
-			u.Headers = slices.Concat(u.Headers, kubernetes.Headers)
-		case glue.GlueOpenStack:
-			u.Refuser, u.Describes = openstack.Refuser{}, openstack.Describes
-			u.Headers = slices.Concat(u.Headers, openstack.Headers)
-		}
-		c.Upstreams = append(c.Upstreams, u)
-	}
-	return glue.NewClient(c)
-}
-
-// upstream is what the configuration says of this site's instance of a service.
-func upstream(name engine.ServiceName, service Service, log *slog.Logger) (glue.Upstream, error) {
-	u := glue.Upstream{Service: name}
-	var err error
-	if u.URL, err = url.Parse(service.Upstream); err != nil {
-		return u, fmt.Errorf("upstream of service %s: %w", name, err)
-	}
-	if t := service.UpstreamTLS; t != nil {
-		if u.TLS, err = glue.UpstreamTLS(u.URL.Hostname(), t.CA, t.Cert, t.Key, t.InsecureSkipVerify, log); err != nil {
-			return u, fmt.Errorf("upstream of service %s: %w", name, err)
-		}
-	}
-	if f := service.FrontProxy; f != nil {
-		var t UpstreamTLS
-		if service.UpstreamTLS != nil {
-			t = *service.UpstreamTLS
-		}
-		if u.Front, err = glue.UpstreamTLS(u.URL.Hostname(), t.CA, f.Cert, f.Key, t.InsecureSkipVerify, log); err != nil {
-			return u, fmt.Errorf("front proxy of service %s: %w", name, err)
-		}
-	}
-	if k := service.Credentials; k != nil && k.TokenFile != "" {
-		u.Credentials = glue.FileCredentials("Authorization", "Bearer ", k.TokenFile)
-	} else if k != nil {
-		u.Credentials = glue.FileCredentials(k.Header, "", k.ValueFile)
-	}
-	return u, nil
-}
-
 // listen opens the listeners of the services and of the API.
 func (a *Agent) listen() error {
 	most := a.cfg.Limits.Connections
@@ -583,81 +517,6 @@ func (a *Agent) tellManager(state string) {
 	if _, err := daemon.SdNotify(false, state); err != nil {
 		a.log.Warn("tell the service manager", "state", state, "err", err)
 	}
-}
-
-// openEntrances makes what stands in for the handlers until the store is there.
-func (a *Agent) openEntrances() error {
-	for name := range a.listeners {
-		client, err := newClient(a.cfg, a.catalog, a.log)
-		if err != nil {
-			return err
-		}
-		a.entrances[name] = intercept.NewEntrance(intercept.Config{Service: name, Client: client, Meter: a.meter, Correlations: a.correlations,
-			Believes: a.believes(name), Proxies: a.cfg.Services[name].TrustedProxies, Log: a.log})
-	}
-	return nil
-}
-
-// openDoors lets clients in.
-func (a *Agent) openDoors(ctx context.Context) {
-	ctx, a.shut = context.WithCancel(ctx)
-	letIn, failed := errgroup.WithContext(ctx)
-	a.letIn, a.failed = letIn, failed.Done()
-	l := a.cfg.Limits
-	limits := door.Limits{Head: int(l.Head), HeadTimeout: l.HeadTimeout, Idle: l.Idle, AnswerTimeout: l.AnswerTimeout, Drain: drain}
-	for name := range a.listeners {
-		if e := a.entrances[name]; e != nil {
-			a.doors[name] = e.Door(limits)
-		} else {
-			a.doors[name] = a.handlers[name].Door(limits)
-		}
-	}
-	for name, listener := range a.listeners {
-		d := a.doors[name]
-		letIn.Go(func() error {
-			if err := d.Serve(ctx, listener); err != nil {
-				return fmt.Errorf("serve service %s: %w", name, err)
-			}
-			return nil
-		})
-	}
-}
-
-// closeDoors lets requests under way finish, once ctx has ended or a door has, unless another process has taken over.
-func (a *Agent) closeDoors(ctx context.Context) error {
-	select {
-	case <-a.failed:
-	case <-ctx.Done():
-	}
-	if errors.Is(context.Cause(ctx), errSucceeded) {
-		return nil
-	}
-	a.shut()
-	return a.letIn.Wait()
-}
-
-// serve answers other sites, or probes, on l with h until ctx ends, and lets requests under way finish.
-func (a *Agent) serve(ctx context.Context, h http.Handler, l net.Listener) error {
-	limits := a.cfg.Limits
-	head := limits.Head + 64<<10 // agents add to what a client has sent
-	server := &http.Server{Handler: h, ReadHeaderTimeout: limits.HeadTimeout, IdleTimeout: limits.Idle, MaxHeaderBytes: int(head),
-		ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelDebug)}
-	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(l) }()
-	select {
-	case err := <-ended:
-		return fmt.Errorf("serve %s: %w", l.Addr(), err)
-	case <-ctx.Done():
-	}
-	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain)
-	defer cancel()
-	if err := server.Shutdown(late); err != nil {
-		server.Close()
-	}
-	if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
-		return fmt.Errorf("serve %s: %w", l.Addr(), err)
-	}
-	return nil
 }
 
 // close ends what New has opened, in the reverse order.

@@ -142,8 +142,7 @@ func HasAll(v *View, counted engine.Vector) bool {
 }
 
 // TakeFork takes in a fork that is news. Shown tells which operations the application here may show: what they have set is to be taken back.
-// Operations of it stay in the view until Recast. It returns
-// the line whose fork goes for it.
+// Operations of it stay in the view until Recast. It returns the line whose fork goes for it.
 func TakeFork(v *View, f engine.Fork, shown func(*engine.Operation) bool) (gone engine.Line) {
 	gone = v.Fork(f)
 	undo(v, shown)

@@ -1,0 +1,76 @@
+package agent
+
+import (
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/url"
+	"slices"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/glue"
+	"github.com/skerry/skerry/glue/kubernetes"
+	"github.com/skerry/skerry/glue/openstack"
+)
+
+func kinds(c *glue.Catalog) []*engine.Kind {
+	var all []*engine.Kind
+	for _, name := range slices.Sorted(maps.Keys(c.Services)) {
+		all = append(all, c.Services[name].Kinds...)
+	}
+	return all
+}
+
+func newClient(cfg Config, catalog *glue.Catalog, log *slog.Logger) (*glue.Client, error) {
+	c := glue.ClientConfig{List: catalog.List, Owners: catalog.Owners, HeaderTimeout: cfg.Limits.AnswerTimeout}
+	for name, s := range catalog.Services {
+		u, err := upstream(name, cfg.Services[name], log)
+		if err != nil {
+			return nil, err
+		}
+		u.Kinds, u.Paths, u.Headers = s.Kinds, s.Paths, slices.Concat(s.Headers, cfg.Correlation.Headers)
+		if h := cfg.Services[name].UserHeader; h != nil {
+			u.UserHeader = glue.UserHeader(h.Name)
+			u.Headers = append(slices.Clip(u.Headers), h.Name)
+		}
+		switch s.Glue {
+		case glue.GlueKubernetes:
+			u.Dialect = kubernetes.Dialect{}
+			u.Headers = slices.Concat(u.Headers, kubernetes.Headers)
+		case glue.GlueOpenStack:
+			u.Refuser, u.Describes = openstack.Refuser{}, openstack.Describes
+			u.Headers = slices.Concat(u.Headers, openstack.Headers)
+		}
+		c.Upstreams = append(c.Upstreams, u)
+	}
+	return glue.NewClient(c)
+}
+
+// upstream is what the configuration says of this site's instance of a service.
+func upstream(name engine.ServiceName, service Service, log *slog.Logger) (glue.Upstream, error) {
+	u := glue.Upstream{Service: name}
+	var err error
+	if u.URL, err = url.Parse(service.Upstream); err != nil {
+		return u, fmt.Errorf("upstream of service %s: %w", name, err)
+	}
+	if t := service.UpstreamTLS; t != nil {
+		if u.TLS, err = glue.UpstreamTLS(u.URL.Hostname(), t.CA, t.Cert, t.Key, t.InsecureSkipVerify, log); err != nil {
+			return u, fmt.Errorf("upstream of service %s: %w", name, err)
+		}
+	}
+	if f := service.FrontProxy; f != nil {
+		var t UpstreamTLS
+		if service.UpstreamTLS != nil {
+			t = *service.UpstreamTLS
+		}
+		if u.Front, err = glue.UpstreamTLS(u.URL.Hostname(), t.CA, f.Cert, f.Key, t.InsecureSkipVerify, log); err != nil {
+			return u, fmt.Errorf("front proxy of service %s: %w", name, err)
+		}
+	}
+	if k := service.Credentials; k != nil && k.TokenFile != "" {
+		u.Credentials = glue.FileCredentials("Authorization", "Bearer ", k.TokenFile)
+	} else if k != nil {
+		u.Credentials = glue.FileCredentials(k.Header, "", k.ValueFile)
+	}
+	return u, nil
+}
