@@ -26,6 +26,7 @@ type fakeMembership struct {
 	secret  string // of the open invitation; empty: none
 	records []engine.SignedRecord
 	joined  func(engine.Member)
+	asked   func(engine.SiteID) // called after each answer of IsMember was made up
 }
 
 func (f *fakeMembership) Self() engine.SiteID { return f.self }
@@ -38,8 +39,12 @@ func (f *fakeMembership) Members() []engine.Member {
 
 func (f *fakeMembership) IsMember(id engine.SiteID) bool {
 	f.mu.Lock()
-	defer f.mu.Unlock()
 	_, ok := f.members[id]
+	asked := f.asked
+	f.mu.Unlock()
+	if asked != nil {
+		asked(id)
+	}
 	return ok
 }
 

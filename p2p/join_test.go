@@ -258,6 +258,29 @@ func TestGuestIsShownOut(t *testing.T) {
 	})
 }
 
+// A guest that is let in by the last invitation, while the others are looked over, keeps its connection: its answer is on the way.
+func TestGuestThatBecomesAMemberStays(t *testing.T) {
+	a := newTestSite(t, testConfig{})
+	t.Cleanup(func() { _ = a.net.Close() })
+	a.members.invite(testSecret)
+	guest := newStranger(t)
+	if err := guest.Connect(t.Context(), infoOf(t, a)); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the guest is connected", func() bool { return len(a.net.host.Network().Conns()) == 1 })
+	id := siteOf(guest.ID())
+	a.members.asked = func(about engine.SiteID) {
+		if about == id {
+			a.members.add(engine.Member{ID: id})
+			a.members.invite("")
+		}
+	}
+	a.net.closeOthers(map[string]time.Time{})
+	if conns := a.net.host.Network().Conns(); len(conns) != 1 || conns[0].IsClosed() {
+		t.Error("the connection of a guest that has just been let in was closed")
+	}
+}
+
 // A site that was taken out of the mesh is disconnected and not let in again.
 func TestRemovedMemberIsOut(t *testing.T) {
 	sites := newTestMesh(t, 2, testConfig{})

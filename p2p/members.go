@@ -107,6 +107,10 @@ func (n *Network) closeOthers(guests map[string]time.Time) {
 			stay++
 			continue
 		}
+		// Letting it in may have used the last invitation: it has become a member since the first look, and waits for its answer.
+		if n.gater.member(c.RemotePeer()) {
+			continue
+		}
 		n.log.Debug("closing the connection of a stranger", "peer", c.RemotePeer())
 		_ = c.Close()
 	}
