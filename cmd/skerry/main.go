@@ -33,6 +33,7 @@ type commands struct {
 	CA        string `name:"ca" type:"path" placeholder:"FILE" help:"The authorities, in PEM, that the agent's certificate is checked with; without it the system's."`
 	Output    string `short:"o" enum:"table,json" default:"table" placeholder:"FORMAT" help:"table for people (the default) or json for programs."`
 
+	Init       initCommand          `cmd:"" help:"Write the configuration and the catalog of a site, from what is in front of it."`
 	Agent      agentCommand         `cmd:"" help:"Run one site's agent."`
 	Demo       demo.Command         `cmd:"" help:"Run a mesh of several sites with a demo application on this machine."`
 	Lab        lab.Command          `cmd:"" hidden:"" help:"Run one instance of the demo application."`
@@ -75,8 +76,9 @@ type program struct {
 	errs io.Writer
 	json bool // whether to print JSON
 	// width is how many columns the output has; 0: as many as it takes.
-	width int
-	now   func() time.Time
+	width  int
+	now    func() time.Time
+	getenv func(name string) string
 	// environ is the environment, for commands that are run for somebody else.
 	environ func() []string
 	retry   time.Duration // before a broken stream of events is opened again
@@ -139,7 +141,7 @@ func run(args []string, s surroundings) (status int) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	p := &program{api: api, out: s.out, errs: s.errs, json: c.Output == "json", width: terminalWidth(s.out, s.getenv),
-		now: s.now, retry: time.Second, in: s.in, environ: s.environ}
+		now: s.now, retry: time.Second, in: s.in, environ: s.environ, getenv: s.getenv}
 	parsed.BindTo(ctx, (*context.Context)(nil))
 	if n := parsed.Selected(); n != nil {
 		parsed.Bind(verb(n.Name))

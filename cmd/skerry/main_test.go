@@ -109,9 +109,9 @@ func skerry(ts *testscript.TestScript, neg bool, args []string) {
 	exits(ts, neg, append([]string{"0"}, args...))
 }
 
-// exits runs the program, with what the variable INPUT has as its input, and checks its exit status: "exits STATUS ARGS…".
+// exits runs the program, with what the variable INPUT has as its input, \n for the end of a line, and checks its exit status: "exits STATUS ARGS…".
 func exits(ts *testscript.TestScript, neg bool, args []string) {
-	got := run(args[1:], surroundings{in: strings.NewReader(ts.Getenv("INPUT")), out: ts.Stdout(), errs: ts.Stderr(), getenv: ts.Getenv, now: clock,
+	got := run(args[1:], surroundings{in: strings.NewReader(strings.ReplaceAll(ts.Getenv("INPUT"), `\n`, "\n")), out: ts.Stdout(), errs: ts.Stderr(), getenv: ts.Getenv, now: clock,
 		environ: func() []string {
 			return append(os.Environ(), "no_proxy=*", "MINE=1", "SSL_CERT_FILE="+ts.Getenv("SSL_CERT_FILE"))
 		}})

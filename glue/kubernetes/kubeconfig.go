@@ -119,6 +119,37 @@ func (c *Kubeconfig) Through(context, name, server string, ca []byte) (_ *Kubeco
 	}}, token, nil
 }
 
+// Cluster is where a context leads.
+type Cluster struct {
+	Context, Server string
+	// CAFile and CA have the authorities of its certificate, in PEM; one of them, or neither: the system's.
+	CAFile string
+	CA     []byte
+}
+
+// Cluster tells of the cluster of a context (empty: the current one).
+func (c *Kubeconfig) Cluster(context string) (found Cluster, err error) {
+	if context == "" {
+		context, _ = c.doc["current-context"].(string)
+	}
+	from := c.named("contexts", context)
+	if from == nil {
+		return found, fmt.Errorf("the kubeconfig has no context %q", context)
+	}
+	name, _ := from["cluster"].(string)
+	about := c.named("clusters", name)
+	found.Context = context
+	if found.Server, _ = about["server"].(string); found.Server == "" {
+		return found, fmt.Errorf("the kubeconfig has no server for the cluster %q, which the context %q names", name, context)
+	}
+	found.CAFile, _ = about["certificate-authority"].(string)
+	data, _ := about["certificate-authority-data"].(string)
+	if found.CA, err = base64.StdEncoding.DecodeString(data); err != nil {
+		return found, fmt.Errorf("the authority of the cluster %q: %w", name, err)
+	}
+	return found, nil
+}
+
 // YAML returns the file's content.
 func (c *Kubeconfig) YAML() ([]byte, error) {
 	if c.doc == nil {

@@ -1,0 +1,150 @@
+package setup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+
+	"github.com/skerry/skerry/glue"
+	"github.com/skerry/skerry/glue/draft"
+)
+
+// maxDescription bounds what an application says of itself.
+const maxDescription = 64 << 20
+
+// usual are the paths at which applications tell what they are.
+var usual = []string{"/openapi.yaml", "/openapi.json", "/swagger.json", "/v3/api-docs", "/api/openapi.json", "/api/v1/openapi.json",
+	"/swagger/v1/swagger.json", "/api-docs", "/docs/openapi.json"}
+
+// FromOpenAPI drafts a catalog from an OpenAPI document, in a file or at an address. The application is where the document is, unless its
+// upstream is named.
+func FromOpenAPI(ctx context.Context, source string, o Options) (Front, error) {
+	var text []byte
+	var err error
+	if address, ok := web(source); ok {
+		if o.Offline {
+			return Front{}, errors.New("--offline asks nobody: give --openapi a file")
+		}
+		if o.Upstreams[""] == "" && o.Upstreams[o.Service] == "" {
+			o.Upstreams = map[string]string{"": address.Scheme + "://" + address.Host}
+		}
+		text, err = fetch(ctx, source, o)
+	} else {
+		text, err = os.ReadFile(source)
+	}
+	if err != nil {
+		return Front{}, fmt.Errorf("read the application's description: %w", err)
+	}
+	return drafted(source, text, o)
+}
+
+// FromAddress asks an application at the usual places for its OpenAPI document. Without one its catalog has no kinds: requests pass, and a person
+// has to say what is replicated.
+func FromAddress(ctx context.Context, address string, o Options) (Front, error) {
+	u, ok := web(address)
+	if !ok {
+		return Front{}, fmt.Errorf("%q is no address of an application: give a URL such as http://127.0.0.1:9801", address)
+	}
+	o.Upstreams = map[string]string{"": u.Scheme + "://" + u.Host}
+	if !o.Offline {
+		candidates := usual
+		if strings.Trim(u.Path, "/") != "" {
+			candidates = []string{u.Path}
+		}
+		for _, path := range candidates {
+			at := u.Scheme + "://" + u.Host + path
+			if text, err := fetch(ctx, at, o); err == nil {
+				if f, err := drafted(at, text, o); err == nil {
+					return f, nil
+				}
+			}
+		}
+	}
+	application, service := orElse(o.Application, "application"), orElse(o.Service, "application")
+	f := Front{Catalog: fmt.Appendf(nil, bareCatalog, application, service),
+		Told: []string{"no OpenAPI document was found at " + address},
+		Next: []string{"say in catalog.yaml which kinds of resources it has (docs/catalog.md): until then requests pass, and nothing is replicated"}}
+	return f.placed(o)
+}
+
+const bareCatalog = `# What the application is made of, the same file at every site.
+application: %q
+services:
+  %q:
+    kinds: {} # DECIDE: until kinds are listed here requests are forwarded, and nothing is replicated. One looks so:
+    # kinds:
+    #   image:
+    #     collection: /images               # POST creates, GET lists
+    #     item: /images/{id}
+    #     id: {from: body, at: /id}         # the application assigns it; {from: path}: clients choose it
+`
+
+func drafted(source string, text []byte, o Options) (Front, error) {
+	d, err := draft.From(text, draft.Options{Application: o.Application, Service: o.Service})
+	if err != nil {
+		return Front{}, fmt.Errorf("%s: %w", source, err)
+	}
+	f := Front{Catalog: d.YAML, Told: []string{fmt.Sprintf("the OpenAPI document at %s tells of %d kinds", source, d.Kinds)}}
+	if n := strings.Count(string(d.YAML), "DECIDE"); n > 0 {
+		f.Next = []string{fmt.Sprintf("look at the %d lines of catalog.yaml that say DECIDE", n)}
+	}
+	return f.placed(o)
+}
+
+// placed gives the only service its upstream.
+func (f Front) placed(o Options) (Front, error) {
+	c, err := glue.ParseCatalog("the catalog", f.Catalog)
+	if err != nil {
+		return Front{}, err
+	}
+	return f, f.place(c, o)
+}
+
+func fetch(ctx context.Context, address string, o Options) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, asking)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return nil, err
+	}
+	f, s := Front{}, Service{CA: o.CA, Token: o.Token}
+	if r.Header, err = f.credentials(s); err != nil {
+		return nil, err
+	}
+	t, err := f.transport(s)
+	if err != nil {
+		return nil, err
+	}
+	defer t.CloseIdleConnections()
+	resp, err := t.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%s answers with %d", address, resp.StatusCode)
+	}
+	b, err := io.ReadAll(io.LimitReader(resp.Body, maxDescription+1))
+	if len(b) > maxDescription {
+		return nil, fmt.Errorf("%s is larger than 64 MiB", address)
+	}
+	return b, err
+}
+
+// web reports whether a text is an address of the web.
+func web(text string) (*url.URL, bool) {
+	u, err := url.Parse(text)
+	return u, err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
+}
+
+func orElse(text, otherwise string) string {
+	if text == "" {
+		return otherwise
+	}
+	return text
+}
