@@ -270,7 +270,7 @@ func (a *Agent) prepare(ctx context.Context) (err error) {
 	if err = a.discover(ctx); err != nil {
 		return err
 	}
-	if a.client, err = newClient(cfg, a.catalog, a.log); err != nil {
+	if a.client, err = NewClient(cfg, a.catalog, a.log); err != nil {
 		return err
 	}
 	if err = a.listen(); err != nil {

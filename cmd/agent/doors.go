@@ -17,7 +17,7 @@ import (
 // openEntrances makes what stands in for the handlers until the store is there.
 func (a *Agent) openEntrances() error {
 	for name := range a.listeners {
-		client, err := newClient(a.cfg, a.catalog, a.log)
+		client, err := NewClient(a.cfg, a.catalog, a.log)
 		if err != nil {
 			return err
 		}

@@ -21,7 +21,8 @@ func kinds(c *glue.Catalog) []*engine.Kind {
 	return all
 }
 
-func newClient(cfg Config, catalog *glue.Catalog, log *slog.Logger) (*glue.Client, error) {
+// NewClient returns what speaks to the services of a configuration, as the agent does. It opens no connection.
+func NewClient(cfg Config, catalog *glue.Catalog, log *slog.Logger) (*glue.Client, error) {
 	c := glue.ClientConfig{List: catalog.List, Owners: catalog.Owners, HeaderTimeout: cfg.Limits.AnswerTimeout}
 	for name, s := range catalog.Services {
 		u, err := upstream(name, cfg.Services[name], log)

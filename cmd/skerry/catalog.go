@@ -14,6 +14,7 @@ import (
 type catalogCommand struct {
 	Import catalogImport `cmd:"" help:"Draft a catalog from an application's OpenAPI document."`
 	Check  catalogCheck  `cmd:"" help:"Tell all that is wrong with a catalog."`
+	Try    catalogTry    `cmd:"" help:"Tell where a catalog is untrue of a live application, which it writes to."`
 }
 
 type catalogCheck struct {

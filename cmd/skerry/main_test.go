@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -17,6 +18,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/skerry/skerry/testnet/lab"
 )
 
 // noon is when the scripts run.
@@ -74,6 +77,14 @@ func TestScripts(t *testing.T) {
 			e.Setenv("ELSEWHERE", agent.elsewhere.URL)
 			e.Setenv("VAULT", agent.vault.URL)
 			e.Setenv("STRANGE", agent.strange.URL)
+			live, err := lab.New(lab.Config{Data: filepath.Join(e.WorkDir, "lab")})
+			if err != nil {
+				return err
+			}
+			e.Defer(func() { _ = live.Close() })
+			servers := httptest.NewServer(live.Service(lab.Images))
+			e.Defer(servers.Close)
+			e.Setenv("LAB", servers.URL)
 			secured := startSecured()
 			e.Defer(secured.Close)
 			e.Setenv("SECURED", secured.URL)
