@@ -69,7 +69,7 @@ var layers = []layer{
 	{"storage", []string{"=engine", "engine/vivaldi"}, "the store meets the rest in the engine's ports alone"},
 	{"glue", []string{"=engine", "engine/tree"}, "glue speaks an application's API and nothing else"},
 	{"web", []string{"=engine", "engine/tree", "engine/scope", "engine/vivaldi", "glue"}, "pages and APIs show what the engine knows; how it is kept and carried is not theirs to know"},
-	{"cmd", []string{"engine", "crdt", "p2p", "storage", "glue", "web", "testnet"}, "wires everything; nobody else may depend on it"},
+	{"cmd", []string{"engine", "crdt", "p2p", "storage", "glue", "web", "testnet", "docs"}, "wires everything; nobody else may depend on it"},
 	{"docs", nil, "what an operator reads, and files to copy; code may hand them on"},
 	{"testnet", []string{"engine", "crdt", "p2p", "storage", "glue", "web", "cmd", "docs"}, "tests and demonstrates everything; nobody else may depend on it"},
 }

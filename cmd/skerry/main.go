@@ -40,6 +40,8 @@ type commands struct {
 	Sites      sitesCommand         `cmd:"" help:"List the sites of the mesh, or show one."`
 	Status     statusCommand        `cmd:"" help:"Show how the whole mesh is, on one screen; the exit status tells it too."`
 	Resources  resourcesCommand     `cmd:"" help:"List the replicated resources, or show one."`
+	Export     exportCommand        `cmd:"" help:"Print where resources live, as a file that can be kept in git."`
+	Apply      applyCommand         `cmd:"" help:"Bring resources to the sites that a file says, or say what that would change."`
 	Conflicts  conflictsCommand     `cmd:"" help:"List what waits for a person, show one conflict, or decide about it."`
 	Relations  relationsCommand     `cmd:"" help:"List what refers to what, or draw the tree of one resource."`
 	Operations operationsCommand    `cmd:"" help:"List operations, show one, or settle one that needs a person."`

@@ -58,7 +58,7 @@ func (r *Report) True() bool {
 type run struct {
 	*Trial
 	report Report
-	made   []*object // in the order in which they were made
+	made   []*object          // in the order in which they were made
 	first  map[string]*object // of each kind
 }
 
