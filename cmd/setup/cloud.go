@@ -60,7 +60,7 @@ func FromClouds(ctx context.Context, path, name string, o Options) (Front, error
 	for name := range described.Services {
 		u, err := url.Parse(services[string(name)])
 		if err != nil || u.Host == "" || !apiVersion.MatchString(u.Path) {
-			return Front{}, fmt.Errorf("Keystone says that %s is at %q; an agent needs a host and a port of the service's own there, and no path", name, services[string(name)])
+			return Front{}, fmt.Errorf("the Keystone says that %s is at %q; an agent needs a host and a port of the service's own there, and no path", name, services[string(name)])
 		}
 		o.Upstreams[string(name)] = u.Scheme + "://" + u.Host
 	}

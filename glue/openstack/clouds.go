@@ -88,7 +88,7 @@ func (c Cloud) LogIn(ctx context.Context, t http.RoundTripper) (token string, se
 		return "", nil, err
 	}
 	if resp.StatusCode != http.StatusCreated {
-		return "", nil, fmt.Errorf("Keystone at %s does not let %s in (%d): see what clouds.yaml says of the user", base, c.Name, resp.StatusCode)
+		return "", nil, fmt.Errorf("the Keystone at %s does not let %s in (%d): see what clouds.yaml says of the user", base, c.Name, resp.StatusCode)
 	}
 	var told struct {
 		Token struct {
