@@ -226,7 +226,7 @@ func (k knows) Inviting() bool                     { return false }
 func (k knows) Name(engine.SiteID) engine.SiteName { return "" }
 
 // TestEveryCallBetweenAgents goes over the table of calls. A stranger gets nothing. A member gets what needs no part; one that has a part
-// in what it asks about gets all. Nothing of what is refused happens.
+// in what it asks about gets all, until its key is revoked: then it is served less than a stranger. Nothing of what is refused happens.
 func TestEveryCallBetweenAgents(t *testing.T) {
 	agents, applications := sitesOf(t, "paris", "nantes", "lyon")
 	paris, nantes, lyon := agents[0], agents[1], agents[2]
@@ -355,20 +355,28 @@ func TestEveryCallBetweenAgents(t *testing.T) {
 		"POST /api/v1/conflicts/:id/resolve": `{"action":"none"}`, "POST /api/v1/sites/:name/resume": `{}`,
 	}
 	asks := map[string]func(asker) bool{
-		engine.CallRequest:     service("GET", "/things/"+id, "X-Remote-User: root", "X-Tenant: blue"),
-		engine.CallDescription: service("GET", "/about", "X-Remote-User: root"),
-		engine.CallListPart:    service("GET", "/things", "Skerry-Aggregate: "+string(self), "X-Remote-User: root"),
-		engine.CallContent:     service("GET", "/things/"+id+"/file", "Skerry-Content: 1", "X-Remote-User: root"),
+		engine.CallRequest:     service("GET", "/things/"+id, "X-Remote-User: root", "X-Forwarded-User: root", "X-Tenant: blue"),
+		engine.CallDescription: service("GET", "/about", "X-Remote-User: root", "X-Forwarded-User: root"),
+		engine.CallListPart:    service("GET", "/things", "Skerry-Aggregate: "+string(self), "X-Remote-User: root", "X-Forwarded-User: root"),
+		engine.CallContent:     service("GET", "/things/"+id+"/file", "Skerry-Content: 1", "X-Remote-User: root", "X-Forwarded-User: root"),
 		engine.HTTPCall:        service("GET", "/things"),
 		engine.PingCall:        func(by asker) bool { return by.network.Status()[self].Reachable },
 		engine.JoinCall: func(by asker) bool {
-			if by.site != outside {
+			if by.site != outside && by.network.Status()[self].Reachable {
 				return true
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 			defer cancel()
-			_, err := by.network.Join(ctx, p2p.Token{Mesh: paris.core.Mesh.MeshID(), Inviter: self, Addresses: paris.network.Addresses(), Invitation: "none",
-				Secret: make([]byte, 32), Expires: time.Now().Add(time.Hour)}, engine.SiteRecord{Name: "evil"})
+			token := p2p.Token{Mesh: paris.core.Mesh.MeshID(), Inviter: self, Addresses: paris.network.Addresses(), Invitation: "none",
+				Secret: make([]byte, 32), Expires: time.Now().Add(time.Hour)}
+			if by.site != outside { // an open invitation is of no use to one whose key was revoked
+				invitation, secret, err := paris.core.Mesh.Invite(ctx, time.Hour, 1, 0)
+				if err != nil {
+					t.Fatal(err)
+				}
+				token.Invitation, token.Secret = invitation.ID, secret
+			}
+			_, err := by.network.Join(ctx, token, engine.SiteRecord{Name: "evil"})
 			return err == nil
 		},
 		engine.BlobCall: func(by asker) bool {
@@ -396,16 +404,19 @@ func TestEveryCallBetweenAgents(t *testing.T) {
 			return !errors.Is(err, engine.ErrRefused)
 		},
 	}
+	served := func(name string) func(asker) bool {
+		if ask := asks[name]; ask != nil || !strings.Contains(name, " /api/") {
+			return ask
+		}
+		return func(by asker) bool { return api(by, name, bodies[name]) }
+	}
 	order := slices.Clone(engine.PeerCalls)
 	slices.SortStableFunc(order, func(x, y engine.PeerCall) int { // what settles the conflict comes late, what lets lyon in last
 		last := func(c engine.PeerCall) int { return strings.Count(c.Name, "/keep") + 2*strings.Count(c.Name, "PATCH") }
 		return last(x) - last(y)
 	})
 	for _, c := range order {
-		ask := asks[c.Name]
-		if ask == nil && strings.Contains(c.Name, " /api/") {
-			ask = func(by asker) bool { return api(by, c.Name, bodies[c.Name]) }
-		}
+		ask := served(c.Name)
 		if ask == nil {
 			t.Errorf("nobody tries %q", c.Name)
 			continue
@@ -420,8 +431,20 @@ func TestEveryCallBetweenAgents(t *testing.T) {
 			}
 		}
 	}
-	if got := applications[0].seen("X-Remote-User"); len(got) > 0 {
-		t.Errorf("the application was told by another site who asks: %v", got)
+	// Once its key is revoked, the one that has a part gets nothing more, not even what needs none.
+	if err := paris.core.Mesh.RevokeSite(t.Context(), nantes.core.Mesh.Self()); err != nil {
+		t.Fatal(err)
+	}
+	within(t, "paris hangs up", func() bool { return !nantes.network.Status()[self].Reachable })
+	for _, c := range order {
+		if ask := served(c.Name); ask != nil && ask(askers["part"]) {
+			t.Errorf("%s by a revoked member: served", c.Name)
+		}
+	}
+	for _, header := range []string{"X-Remote-User", "X-Forwarded-User"} {
+		if got := applications[0].seen(header); len(got) > 0 {
+			t.Errorf("the application was told by another site who asks: %s %v", header, got)
+		}
 	}
 	if got := applications[0].seen("X-Tenant"); len(got) == 0 {
 		t.Error("a header that the catalog names did not travel")
@@ -437,6 +460,7 @@ func TestOtherSitesReachWhatTheCatalogDescribes(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.Header.Set("Skerry-Service", "shelf")
+		r.Header.Set("X-Forwarded-User", "root")
 		resp, err := agents[1].network.Transport().RoundTrip(r)
 		if err != nil {
 			t.Fatal(err)

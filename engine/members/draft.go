@@ -80,6 +80,11 @@ func (d *draft) own() mesh.Author { return d.By(d.Self()) }
 func (d *draft) hear(records []engine.SignedRecord) error {
 	news, err := d.Take(records...)
 	d.add(news)
+	for _, id := range news.Overreach {
+		d.after = append(d.after, func() {
+			d.m.cfg.Log.Warn("a member says what only authorities of the mesh may; it does not count", "peer", id, "site", nameOf(d.State, id))
+		})
+	}
 	return err
 }
 

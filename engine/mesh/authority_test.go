@@ -188,6 +188,10 @@ func TestAMemberHasNoSay(t *testing.T) {
 		s := nantes.Clone()
 		news, _ := s.Take(raws...)
 		gone := len(news.Removed)
+		orders := slices.ContainsFunc(raws, func(raw engine.SignedRecord) bool { return string(raw.Record) != string(word.Record) })
+		if named := slices.Equal(news.Overreach, []engine.SiteID{"mallory"}); named != (orders && name != "founds the mesh anew") {
+			t.Errorf("it %s: these are named for it: %v", name, news.Overreach)
+		}
 		for _, raw := range news.Records {
 			if raw.Author != "mallory" || string(raw.Record) != string(word.Record) {
 				t.Errorf("it %s: %q counts", name, raw.Record)
@@ -203,6 +207,13 @@ func TestAMemberHasNoSay(t *testing.T) {
 			says("mallory", uint64(10+i), engine.RecordKind(fmt.Sprint("future", i)), "", make([]byte, 1000)),
 			says("mallory", uint64(10+i), engine.RecordZone, fmt.Sprint("zone", i), engine.ZoneRecord{Sites: []engine.SiteID{"mallory"}}),
 			says("mallory", uint64(10+i), engine.RecordCertificate, fmt.Sprint("site", i), engine.Certificate{Name: "x"}))
+	}
+	var many []engine.SignedRecord
+	for i := range 2000 {
+		many = append(many, says("mallory", uint64(3000+i), engine.RecordSite, "", engine.SiteRecord{Name: "mallory", Run: fmt.Sprint(i)}))
+	}
+	if news, err := nantes.Take(many...); err != nil || len(news.Records) != 1 {
+		t.Errorf("of what it says of itself all at once, %d records are kept and told on: %v", len(news.Records), err)
 	}
 	if n := len(nantes.Records()); n > size+maxOthers {
 		t.Errorf("of %d records it has made %d", size, n)

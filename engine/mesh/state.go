@@ -68,6 +68,8 @@ type News struct {
 	Joined, Removed, Revoked, Told []engine.SiteID
 	// Rules says that a site's rules are others than before.
 	Rules bool
+	// Overreach are members that say what only authorities may. Nobody can know that they are none: this site may not have heard yet.
+	Overreach []engine.SiteID
 	// Own are records of this site's own. Those that it has not just made itself are of another run under its key, and have
 	// taken the place of what it had said: it says that again.
 	Own []engine.RecordKey
@@ -121,12 +123,19 @@ func (s *State) Take(raws ...engine.SignedRecord) (News, error) {
 		}
 	}
 	errs = append(errs, t.run()...)
-	errs = append(errs, t.follow(lists))
+	errs = append(errs, t.follow(slices.Clone(lists)))
 	t.ready = append(t.ready, rest...)
 	errs = append(errs, t.run()...)
+	t.overreach(lists)
 	for _, author := range slices.Sorted(maps.Keys(t.waiting)) {
 		if left := slices.DeleteFunc(t.waiting[author], t.knew); len(left) > 0 {
+			t.overreach(left)
 			errs = append(errs, fmt.Errorf("take %d records: %w: %s is not known to be a member, or an authority", len(left), engine.ErrMissing, author))
+		}
+	}
+	for _, r := range t.heard { // another may have taken its place since
+		if t.records[r.raw.Author][r.Key] == r {
+			t.news.Records = append(t.news.Records, r.raw)
 		}
 	}
 	return t.news, errors.Join(errs...)
@@ -137,10 +146,20 @@ type taking struct {
 	*State
 	news  News
 	ready []*record
+	heard []*record // that have come to count
 	// waiting are those that count once a site was let in.
 	waiting map[engine.SiteID][]*record
 	// was is the state before the authorities have changed; nil: they have not.
 	was *State
+}
+
+// overreach takes note of the members among the authors of records who say what only authorities may.
+func (t *taking) overreach(records []*record) {
+	for _, r := range records {
+		if author := r.raw.Author; orders(r.Key.Kind) && t.IsMember(author) && !t.IsAuthority(author) && !slices.Contains(t.news.Overreach, author) {
+			t.news.Overreach = append(t.news.Overreach, author)
+		}
+	}
 }
 
 // follow takes in lists of authorities. Where others have the say from then on, all that is known is taken in anew: what counts with
@@ -256,7 +275,7 @@ func (t *taking) count(r *record) {
 	if t.knew(r) {
 		return
 	}
-	t.news.Records = append(t.news.Records, r.raw)
+	t.heard = append(t.heard, r)
 	if author == t.self {
 		t.news.Own = append(t.news.Own, r.Key)
 	}

@@ -34,6 +34,12 @@ var attacks = []attack{
 	{name: "strangers", do: strangers},
 	{name: "requests", do: strangeRequests},
 	{name: "forks", do: forkLines},
+	{name: "old removals", do: oldRemovals},
+	{name: "names of others", do: namesOfOthers},
+	{name: "zones of others", do: zonesOfOthers},
+	{name: "many starts", do: manyStarts},
+	{name: "rivals", do: rivals},
+	{name: "other paths", do: otherPaths},
 }
 
 func throwGarbage(ctx context.Context, m *Member, _ *Orders) error {

@@ -16,9 +16,10 @@ const prefix = "mallory-"
 
 // Orders say what the members are to do.
 type Orders struct {
-	// Token lets Members of them in. Address is where they listen, from Port on.
+	// Token lets Members of them in, which are numbered from First on. Address is where they listen, from Port on.
 	Token   string
 	Members int
+	First   int
 	Address string
 	Port    int
 	Seed    uint64
@@ -29,6 +30,8 @@ type Orders struct {
 	// Secrets are resources in which the members have no part. Who knows a resource knows what its document begins with; what is in it
 	// is what must not get out.
 	Secrets []Secret
+	// Key is the name of a key that all honest sites have; empty: there is none.
+	Key string
 }
 
 // Secret is a resource of the honest sites, and a text that its content has.
@@ -67,7 +70,7 @@ func Run(ctx context.Context, o Orders, out io.Writer) error {
 	rng := rand.New(rand.NewPCG(o.Seed, 1))
 	var members []*Member
 	for i := range o.Members {
-		m, err := join(ctx, o.Token, fmt.Sprint(prefix, i+1), o.Address, o.Port+i, rand.New(rand.NewPCG(o.Seed, uint64(i)+2)))
+		m, err := join(ctx, o.Token, fmt.Sprint(prefix, o.First+i), o.Address, o.Port+o.First+i, rand.New(rand.NewPCG(o.Seed, uint64(i)+2)))
 		if err != nil {
 			return err
 		}

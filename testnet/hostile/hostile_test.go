@@ -60,10 +60,12 @@ func TestInvariantAHostileMemberHarmsOnlyWhatItMayWrite(t *testing.T) {
 	t.Logf("go test ./testnet/hostile -hostile.seed %d -hostile.for %v -hostile.only %q", *seed, *lasts, *only)
 	w := open(t)
 	w.secrets()
+	w.theirOwn()
 	w.attack()
 	w.serve(*lasts)
 	w.endAttack()
 	w.agree()
+	w.mesh()
 	w.named()
 	w.report()
 }

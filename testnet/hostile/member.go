@@ -45,9 +45,10 @@ type Member struct {
 	docs *crdt.Documents
 	host host.Host
 	// mesh are the records that it was given when it joined, sites who is honest, rules what they say of their kinds.
-	mesh  []engine.SignedRecord
-	sites []honest
-	rules map[string]string
+	mesh   []engine.SignedRecord
+	meshID string
+	sites  []honest
+	rules  map[string]string
 
 	mu     sync.Mutex
 	rng    *mathrand.Rand
@@ -89,6 +90,7 @@ func join(ctx context.Context, text, name, address string, port int, rng *mathra
 	}
 	m := &Member{id: n.Self(), name: name, key: key, rng: rng, number: 1, known: map[engine.DocumentID]*document{}}
 	record := engine.SiteRecord{Name: engine.SiteName(name), Addresses: listen, Services: []engine.ServiceName{"images", "networks", "servers"}, Application: "lab"}
+	m.meshID = token.Mesh
 	m.mesh, err = n.Join(ctx, token, record)
 	if err = errors.Join(err, n.Close()); err != nil {
 		return nil, fmt.Errorf("%s joins: %w", name, err)

@@ -39,7 +39,8 @@ type world struct {
 	sites   []*env.Site
 	hostile *process.Process
 	orders  Orders
-	shared  []string // resources in which each member has a part
+	shared  []string          // resources in which each member has a part
+	keys    map[string]string // of the honest sites, by name
 
 	mu   sync.Mutex
 	want map[string]map[string]any // what the clients have left, by name
@@ -51,7 +52,7 @@ func open(t *testing.T) *world {
 	t.Helper()
 	e := env.New(t, env.Setup{Program: program, Sites: []string{"paris", "nantes", "toulouse"}, Hosts: []string{theirs}, Application: env.Lab(program)})
 	return &world{T: t, env: e, sites: e.Sites(), want: map[string]map[string]any{}, peak: map[string]int{},
-		orders: Orders{Members: *members, Address: e.Host(theirs).Address, Port: 4701, Seed: *seed, Only: *only, Pause: *pause}}
+		orders: Orders{Members: *members, First: 1, Address: e.Host(theirs).Address, Port: 4701, Seed: *seed, Only: *only, Pause: *pause}}
 }
 
 // secrets makes what the members have no right to.
@@ -61,6 +62,72 @@ func (w *world) secrets() {
 		a := w.ask(s, "POST /images", fmt.Sprintf(`{"name":"secret-%d","description":%q}`, i, content), 201, "Scope", ours)
 		w.orders.Secrets = append(w.orders.Secrets, Secret{a.Text("id"), content})
 		w.want[fmt.Sprint("secret-", i)] = map[string]any{"description": content, "size": 0.0}
+	}
+}
+
+// theirOwn makes what the members try to take from the honest sites: a name, and a zone.
+func (w *world) theirOwn() {
+	w.Helper()
+	w.orders.Key = "deploy"
+	a, err := w.sites[1].Request(w.Context(), lab.Servers, "PUT /keys/deploy", `{"public":"ours"}`, "Scope", "{servers: paris & nantes & toulouse}")
+	if err != nil || a.Status != 201 {
+		w.Fatalf("a key is made with %d %s (%v)", a.Status, a.Body, err)
+	}
+	w.sites[0].API(w, "PUT /api/v1/zones/"+zone, `{"sites":["nantes"]}`).Must(w, 200)
+	w.keys, err = w.known(w.sites[0])
+	if err != nil {
+		w.Fatal(err)
+	}
+}
+
+// known are the keys of the honest sites, as one of them knows them, by name.
+func (w *world) known(s *env.Site) (map[string]string, error) {
+	seen, err := s.Client().Sites(w.Context())
+	keys := map[string]string{}
+	for _, x := range seen {
+		if !strings.HasPrefix(x.Name, prefix) {
+			keys[x.Name] = x.PeerID
+		}
+	}
+	return keys, err
+}
+
+// mesh looks whether all is where it was: who the sites are, which a zone has, and an object that has a name. Then it lets one more site in.
+func (w *world) mesh() {
+	w.Helper()
+	for _, s := range w.sites {
+		w.env.Eventually(w, patience, s.Name()+" has what was its own", func() error {
+			keys, err := w.known(s)
+			if err != nil || !maps.Equal(keys, w.keys) {
+				return fmt.Errorf("it knows the sites %v, not %v (%v)", keys, w.keys, err)
+			}
+			var zones []struct {
+				Name  string
+				Sites []string
+			}
+			if err := json.Unmarshal([]byte(s.API(w, "GET /api/v1/zones", "").Body), &zones); err != nil {
+				return err
+			}
+			if got := fmt.Sprint(zones); got != "[{west [nantes]}]" {
+				return fmt.Errorf("the zones are %s", got)
+			}
+			a, err := s.RequestApplication(w.Context(), lab.Servers, "GET /keys/deploy", "")
+			if err != nil || a.Text("public") != "ours" {
+				return fmt.Errorf("the key is %d %s (%v)", a.Status, a.Body, err)
+			}
+			a, err = s.Request(w.Context(), lab.Images, "GET /images", "", "Scope", "{images: "+zone+"}")
+			if got := a.Header.Get("Skerry-Site"); err != nil || got != "nantes" {
+				return fmt.Errorf("the zone's answer comes from %q: %d %.200s (%v)", got, a.Status, a.Body, err)
+			}
+			return nil
+		})
+	}
+	late := w.orders
+	late.First, late.Members, late.Only = w.orders.First+w.orders.Members, 1, "wrong clock"
+	p := w.start(&late)
+	w.knows(p, fmt.Sprint(prefix, late.First))
+	if err := p.Stop(patience); err != nil {
+		w.Error(err)
 	}
 }
 
@@ -82,13 +149,28 @@ func (w *world) ask(s *env.Site, request, body string, status int, header ...str
 // attack lets the members in, and gives each a part in something.
 func (w *world) attack() {
 	w.Helper()
-	invitation, err := w.sites[0].Client().Invite(w.Context(), w.orders.Members)
+	w.hostile = w.start(&w.orders)
+	for i := range w.orders.Members {
+		name := fmt.Sprint(prefix, w.orders.First+i)
+		scope := fmt.Sprintf("{images: paris & nantes & toulouse & %s}", name)
+		w.knows(w.hostile, name)
+		for n := range 2 { // it forks its lines in one of them
+			a := w.ask(w.sites[(i+n)%3], "POST /images", fmt.Sprintf(`{"name":"shared-%d-%d"}`, i+1, n), 201, "Scope", scope)
+			w.shared = append(w.shared, a.Text("id"))
+		}
+	}
+}
+
+// start lets members in, and has them begin.
+func (w *world) start(o *Orders) *process.Process {
+	w.Helper()
+	invitation, err := w.sites[0].Client().Invite(w.Context(), o.Members)
 	if err != nil {
 		w.Fatal(err)
 	}
-	w.orders.Token = invitation.Token
+	o.Token = invitation.Token
 	dir := w.TempDir()
-	b, _ := json.Marshal(w.orders) // it is words and numbers
+	b, _ := json.Marshal(o) // it is words and numbers
 	file := filepath.Join(dir, "orders")
 	if err := os.WriteFile(file, b, 0o600); err != nil {
 		w.Fatal(err)
@@ -97,34 +179,33 @@ func (w *world) attack() {
 	if err != nil {
 		w.Fatal(err)
 	}
-	if w.hostile, err = process.Start("the hostile members", filepath.Join(dir, "log"), w.env.Host(theirs).Command(self, "hostile", file)...); err != nil {
+	p, err := process.Start("the hostile members", filepath.Join(dir, "log"), w.env.Host(theirs).Command(self, "hostile", file)...)
+	if err != nil {
 		w.Fatal(err)
 	}
-	w.Cleanup(func() { _ = w.hostile.Kill() })
-	for i := range w.orders.Members {
-		name := fmt.Sprint(prefix, i+1)
-		scope := fmt.Sprintf("{images: paris & nantes & toulouse & %s}", name)
-		for _, s := range w.sites {
-			w.env.Eventually(w, patience, s.Name()+" knows "+name, func() error {
-				if err := w.hostile.Ended(); err != nil {
-					w.Fatal(err)
+	w.Cleanup(func() { _ = p.Kill() })
+	return p
+}
+
+// knows waits until all honest sites know a member.
+func (w *world) knows(p *process.Process, name string) {
+	w.Helper()
+	for _, s := range w.sites {
+		w.env.Eventually(w, patience, s.Name()+" knows "+name, func() error {
+			if err := p.Ended(); err != nil {
+				w.Fatal(err)
+			}
+			seen, err := s.Client().Sites(w.Context())
+			if err != nil {
+				return err
+			}
+			for _, x := range seen {
+				if x.Name == name {
+					return nil
 				}
-				seen, err := s.Client().Sites(w.Context())
-				if err != nil {
-					return err
-				}
-				for _, x := range seen {
-					if x.Name == name {
-						return nil
-					}
-				}
-				return errors.New("it does not")
-			})
-		}
-		for n := range 2 { // it forks its lines in one of them
-			a := w.ask(w.sites[(i+n)%3], "POST /images", fmt.Sprintf(`{"name":"shared-%d-%d"}`, i+1, n), 201, "Scope", scope)
-			w.shared = append(w.shared, a.Text("id"))
-		}
+			}
+			return errors.New("it does not")
+		})
 	}
 }
 
@@ -402,20 +483,29 @@ func (w *world) documents() error {
 // named says that no honest site names a member that broke the rules.
 func (w *world) named() {
 	w.Helper()
-	broke := map[string]bool{}
+	broke, overreached := map[string]bool{}, map[string]bool{}
 	for _, d := range w.done() {
 		broke[d.By] = true
+		if d.Error == "" && (d.Attack == "old removals" || d.Attack == "names of others") {
+			overreached[d.By] = true
+		}
 	}
 	for _, s := range w.sites {
 		b, err := os.ReadFile(s.Config().Log())
 		if err != nil {
 			w.Fatal(err)
 		}
-		for id := range broke {
-			if strings.Contains(string(b), "peer="+id) {
-				delete(broke, id)
+		for line := range strings.Lines(string(b)) {
+			_, who, _ := strings.Cut(line, "peer=")
+			id, _, _ := strings.Cut(who, " ")
+			delete(broke, id)
+			if strings.Contains(line, "only authorities of the mesh may") {
+				delete(overreached, id)
 			}
 		}
+	}
+	for id := range overreached {
+		w.Errorf("no site says that %s has said what only authorities may", id)
 	}
 	for id := range broke {
 		w.Errorf("no site names %s", id)

@@ -1,0 +1,112 @@
+package hostile
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/mesh"
+)
+
+// zone is one that the honest sites' authority has set.
+const zone = "west"
+
+// order signs a record of what only authorities may say, with a number above all that they have.
+func (m *Member) order(key engine.RecordKey, body any) engine.SignedRecord {
+	m.mu.Lock()
+	m.number++
+	n := 1<<40 + m.number
+	m.mu.Unlock()
+	b := engine.Encode(engine.MeshRecord{Key: key, Number: n, Mesh: m.meshID, Body: engine.Encode(body)})
+	return engine.SignedRecord{Author: m.id, Record: b, Signature: m.docs.Sign(mesh.Message(b))}
+}
+
+// oldRemovals takes everybody else out of the mesh, as of long ago.
+func oldRemovals(ctx context.Context, m *Member, _ *Orders) error {
+	l := &engine.Letter{}
+	for _, h := range m.sites {
+		for _, kind := range []engine.RecordKind{engine.RecordRemoval, engine.RecordRevocation} {
+			l.Records = append(l.Records, m.order(engine.RecordKey{Kind: kind, About: string(h.id)}, engine.Removal{At: 1}))
+		}
+	}
+	return m.tell(ctx, l)
+}
+
+// namesOfOthers lets the member in as of long ago, under the name of another site, and says that it is called so.
+func namesOfOthers(ctx context.Context, m *Member, _ *Orders) error {
+	name := m.victim().name
+	return m.tell(ctx, &engine.Letter{Records: []engine.SignedRecord{
+		m.order(engine.RecordKey{Kind: engine.RecordCertificate, About: string(m.id)}, engine.Certificate{Name: name, At: 1, From: 1, Named: 1}),
+		m.record(engine.RecordKey{Kind: engine.RecordSite}, engine.SiteRecord{Name: name, At: 1}),
+	}})
+}
+
+// zonesOfOthers has a zone be the member alone, as of the end of time.
+func zonesOfOthers(ctx context.Context, m *Member, _ *Orders) error {
+	last := time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC).UnixMicro()
+	if m.chance(2) == 0 {
+		last = 1<<53 - 1 // the latest that is a time at all
+	}
+	key := engine.RecordKey{Kind: engine.RecordZone, About: zone}
+	return m.tell(ctx, &engine.Letter{Records: []engine.SignedRecord{m.order(key, engine.ZoneRecord{Sites: []engine.SiteID{m.id}, At: last})}})
+}
+
+// manyStarts says of the member that it has started thousands of times, and that it is something else each time.
+func manyStarts(ctx context.Context, m *Member, _ *Orders) error {
+	to := m.victim()
+	for begun := 0; begun < 8300; {
+		l := &engine.Letter{}
+		for range 2075 {
+			begun++
+			l.Records = append(l.Records, m.record(engine.RecordKey{Kind: engine.RecordSite}, engine.SiteRecord{Name: engine.SiteName(m.name), At: time.Now().UnixMicro(),
+				Run: fmt.Sprint("run", begun), Version: fmt.Sprint(m.chance(1 << 30)), Addresses: []string{"/ip4/127.0.0.1/tcp/1"}}))
+		}
+		if _, err := m.send(ctx, to, letters, letterFrame(l)); err != nil {
+			return ignore(err)
+		}
+	}
+	return nil
+}
+
+// rivals publishes an object under a name that the honest sites' clients have given one, and says that it was there first.
+func rivals(ctx context.Context, m *Member, o *Orders) error {
+	if o.Key == "" {
+		return nil
+	}
+	about := engine.About{Service: "servers", Kind: "key", Collaboration: engine.Replication, Key: engine.ResourceID(o.Key),
+		Placement: []engine.SiteID{m.id, m.victim().id}}
+	if about.Placement[0] > about.Placement[1] {
+		about.Placement[0], about.Placement[1] = about.Placement[1], about.Placement[0]
+	}
+	raw, id, err := m.docs.Identify(about)
+	if err != nil {
+		return err
+	}
+	d := &document{id: id, about: about, raw: raw, tip: m.docs.First(about, id, 0), part: true, made: true}
+	l, err := m.writes(d, engine.MapOperations, m.operation(d, func(o *engine.Operation) {
+		o.Type, o.Method, o.Path, o.Header, o.Time = engine.TypeCreate, "PUT", "/keys/{id}", map[string]string{"Content-Type": "application/json"}, 0
+		o.Body = []byte(`{"public":"mallory"}`)
+		o.Edit = &engine.Edit{Set: map[engine.Pointer]json.RawMessage{"/public": json.RawMessage(`"mallory"`)}}
+	}))
+	if err != nil {
+		return err
+	}
+	return m.tell(ctx, l)
+}
+
+// otherPaths asks for what no catalog names, with headers by which an application may know its user: among them what would have the
+// application of lab fail each of its clients.
+func otherPaths(ctx context.Context, m *Member, _ *Orders) error {
+	paths := []string{"POST /-/faults", "GET /-/requests", "DELETE /-/faults", "POST /images/../-/faults", "POST /images/%2e%2e/-/faults", "POST //-/faults", "GET /admin", "TRACE /images"}
+	body := `{"status":500}`
+	head := fmt.Sprintf("%s HTTP/1.1\r\nHost: x\r\nSkerry-Service: images\r\nX-Forwarded-User: admin\r\nX-Remote-User: admin\r\nX-Forwarded-For: 127.0.0.1\r\n"+
+		"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n", paths[m.chance(len(paths))], len(body))
+	b, err := m.send(ctx, m.victim(), requests, []byte(head+body))
+	if bytes.HasPrefix(b, []byte("HTTP/1.1 2")) {
+		return fmt.Errorf("%w: %.40q is answered with %.200q", errGained, head, b)
+	}
+	return ignore(err)
+}
