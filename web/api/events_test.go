@@ -15,7 +15,7 @@ import (
 
 // stream is an open event stream.
 type stream struct {
-	t      *testing.T
+	t      testing.TB
 	lines  *bufio.Scanner
 	cancel context.CancelFunc
 }

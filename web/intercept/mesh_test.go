@@ -28,7 +28,7 @@ import (
 // mesh is three sites in this process, each with an application of its own. Requests between them are real HTTP; what
 // the engine would do is scripted.
 type mesh struct {
-	t     *testing.T
+	t     testing.TB
 	sites map[engine.SiteID]*siteUnderTest
 	list  *glue.List // what the catalog says of lists; nil: nothing
 }
@@ -108,18 +108,18 @@ var imageKind = &engine.Kind{
 
 const paris, nantes, lyon = engine.SiteID("QmParis"), engine.SiteID("QmNantes"), engine.SiteID("QmLyon")
 
-func newMesh(t *testing.T) *mesh { return newMeshWith(t, request.Limits{}, 0) }
+func newMesh(t testing.TB) *mesh { return newMeshWith(t, request.Limits{}, 0) }
 
-func newMeshWith(t *testing.T, limits request.Limits, headerTimeout time.Duration) *mesh {
+func newMeshWith(t testing.TB, limits request.Limits, headerTimeout time.Duration) *mesh {
 	return newMeshOf(t, imageKind, limits, headerTimeout)
 }
 
-func newMeshOf(t *testing.T, kind *engine.Kind, limits request.Limits, headerTimeout time.Duration) *mesh {
+func newMeshOf(t testing.TB, kind *engine.Kind, limits request.Limits, headerTimeout time.Duration) *mesh {
 	return newMeshIn(t, nil, kind, limits, headerTimeout)
 }
 
 // newMeshRefusing is of an application whose clients understand refusals in one form.
-func newMeshRefusing(t *testing.T, r glue.Refuser) *mesh {
+func newMeshRefusing(t testing.TB, r glue.Refuser) *mesh {
 	t.Helper()
 	m := newMesh(t)
 	for _, s := range m.sites {
@@ -133,7 +133,7 @@ func newMeshRefusing(t *testing.T, r glue.Refuser) *mesh {
 const never = time.Hour
 
 // newMeshIn is of an application with a dialect; nil for none.
-func newMeshIn(t *testing.T, dialect glue.Dialect, kind *engine.Kind, limits request.Limits, headerTimeout time.Duration) *mesh {
+func newMeshIn(t testing.TB, dialect glue.Dialect, kind *engine.Kind, limits request.Limits, headerTimeout time.Duration) *mesh {
 	if limits.Grace == 0 {
 		limits.Grace = never
 	}
@@ -188,7 +188,7 @@ func newMeshIn(t *testing.T, dialect glue.Dialect, kind *engine.Kind, limits req
 }
 
 // open has clients come in for a handler, as an agent does, and returns where.
-func (s *siteUnderTest) open(t *testing.T, h *Handler) string {
+func (s *siteUnderTest) open(t testing.TB, h *Handler) string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -219,7 +219,7 @@ func anything(engine.Wish) engine.Acceptance { return engine.Acceptance{Accepted
 // panics fails the test when a handler has panicked, which net/http only logs.
 type panics struct {
 	slog.Handler
-	t *testing.T
+	t testing.TB
 }
 
 func (p panics) Enabled(context.Context, slog.Level) bool { return true }
@@ -446,7 +446,7 @@ func (s *siteUnderTest) do(method, path, body string, headers ...string) answer 
 	return send(s.mesh.t, s.url, method, path, body, headers...)
 }
 
-func send(t *testing.T, base, method, path, body string, headers ...string) answer {
+func send(t testing.TB, base, method, path, body string, headers ...string) answer {
 	t.Helper()
 	var r io.Reader
 	if body != "" {
@@ -473,7 +473,7 @@ func send(t *testing.T, base, method, path, body string, headers ...string) answ
 }
 
 // want checks status and, for each "Name: value", a header; a value of "-" means that it is not there.
-func (a answer) want(t *testing.T, status int, headers ...string) answer {
+func (a answer) want(t testing.TB, status int, headers ...string) answer {
 	t.Helper()
 	if a.status != status {
 		t.Errorf("status %d, want %d: %s", a.status, status, a.body)
@@ -488,7 +488,7 @@ func (a answer) want(t *testing.T, status int, headers ...string) answer {
 	return a
 }
 
-func (a answer) problem(t *testing.T, status int, typ string) {
+func (a answer) problem(t testing.TB, status int, typ string) {
 	t.Helper()
 	a.want(t, status, "Content-Type: application/problem+json")
 	if !strings.Contains(a.body, `"type":"/problems/`+typ+`"`) {

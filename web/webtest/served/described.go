@@ -17,7 +17,7 @@ import (
 type Description struct{ Root map[string]any }
 
 // Describe reads it.
-func Describe(t *testing.T) *Description {
+func Describe(t testing.TB) *Description {
 	t.Helper()
 	d := &Description{}
 	if err := yaml.Unmarshal(api.OpenAPI, &d.Root); err != nil {
@@ -51,7 +51,7 @@ func (d *Description) operation(method, path string) map[string]any {
 }
 
 // checkAnswer compares an answer with what is described for it.
-func (d *Description) checkAnswer(t *testing.T, method, path string, status int, contentType string, body []byte) {
+func (d *Description) checkAnswer(t testing.TB, method, path string, status int, contentType string, body []byte) {
 	t.Helper()
 	op := d.operation(method, path)
 	if op == nil {

@@ -19,7 +19,7 @@ import (
 
 // Server is a server over a site in memory with three sites, one of them away.
 type Server struct {
-	T    *testing.T
+	T    testing.TB
 	Site *webtest.Site
 	Web  *web.Server
 	URL  string
@@ -36,7 +36,7 @@ const (
 const Patience = 2 * time.Minute
 
 // Start serves a site that knows nantes, which can be reached, and toulouse, which cannot.
-func Start(t *testing.T) *Server {
+func Start(t testing.TB) *Server {
 	t.Helper()
 	s := webtest.Empty()
 	s.AddMember("nantes", Nantes, engine.SiteStatus{Reachable: true, RTT: 8400 * time.Microsecond, LastSeen: time.Now()})
@@ -45,7 +45,7 @@ func Start(t *testing.T) *Server {
 }
 
 // Serve serves a site until the test ends.
-func Serve(t *testing.T, s *webtest.Site) *Server {
+func Serve(t testing.TB, s *webtest.Site) *Server {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
