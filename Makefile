@@ -77,8 +77,10 @@ fuzz: ## run every fuzz target for a minute; ARGS="-fuzztime 10m" for more. The 
 mutants: ## plant faults one at a time and see that a test finds each; tests plant a tenth of them, another one each day
 	go test ./testnet/mutants -count 1 -v -timeout 60m -mutants.all $(ARGS)
 
-generate: ## make generated code anew
+generate: ## make generated code and pages of docs/reference anew
 	go tool templ generate
+	go run ./testnet/reference
+	go run ./cmd/skerry man --markdown docs/reference
 
 release: ## build dist/ of what is committed: the program, its bill of materials, the licences of what is in it, SHA-256 sums
 	@.ci/deps build

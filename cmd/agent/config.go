@@ -63,8 +63,8 @@ type Config struct {
 
 // API [api] is the REST API, dashboard and metrics.
 type API struct {
-	// Listen [api.listen] is host and port. Beyond loopback it needs TLS and Accounts; with an address that stands for all of
-	// the machine's, such as 0.0.0.0, Hosts too. Default 127.0.0.1:8700, where client commands look first.
+	// Listen [api.listen] is host and port. Beyond loopback it needs api.tls and api.accounts; with an address that stands
+	// for all of the machine's, such as 0.0.0.0, api.hosts too. Default 127.0.0.1:8700, where client commands look first.
 	Listen string
 	// TLS [api.tls] makes it speak HTTPS. Default nil: plain HTTP.
 	TLS *ListenerTLS
@@ -75,8 +75,8 @@ type API struct {
 	// Accounts [api.accounts] is the file of those who may log in, which "skerry accounts" writes; it is read anew for each use.
 	// It needs TLS. Default empty: nobody needs to log in, and whoever reaches the address may do everything.
 	Accounts string
-	// Own [api.loopback] is true for user: where nobody needs to log in, only processes of the agent's user, and of root, are let in
-	// without a token. False for open, the default: whoever is on the machine is.
+	// Own [api.loopback] is open, the default, or user, for which this is true: where nobody needs to log in, only processes of the agent's
+	// user, and of root, are let in without a token. With open whoever is on the machine is.
 	Own bool
 	// TrustedProxies [api.trusted_proxies] are addresses or networks of proxies in front of it, which say in X-Forwarded-For who asks: logins are
 	// slowed down, and the audit trail written, by that. Default none.
@@ -172,7 +172,7 @@ type UserHeader struct {
 	Sites []engine.SiteName
 }
 
-// Credentials is a secret in a file, which is read anew for each use. One of TokenFile and ValueFile is set.
+// Credentials is a secret in a file, which is read anew for each use. Either TokenFile is set, or ValueFile and what its header is called.
 type Credentials struct {
 	// TokenFile [token_file] holds a token, sent as "Authorization: Bearer TOKEN". Not with header and value_file.
 	TokenFile string
@@ -266,8 +266,10 @@ type Kept struct {
 
 // Room is how many requests may be kept, from 1, and how many bytes they may take.
 type Room struct {
+	// Number [number] is how many requests.
 	Number int
-	Bytes  int64
+	// Bytes [bytes] is how much their bodies take together, written as 64MiB.
+	Bytes int64
 }
 
 // Operations [limits.operations] bound how many operations that every site has settled are listed one by one. Older ones are
@@ -318,7 +320,7 @@ type Correlation struct {
 type Log struct {
 	// Level [log.level] is debug, info, warn or error. Default info.
 	Level slog.Level
-	// JSON [log.format] is true for the format json, false for text, the default.
+	// JSON [log.format] is text, the default, or json, for which this is true.
 	JSON bool
 }
 

@@ -99,7 +99,7 @@ func (f *Front) configuration(s Site) ([]byte, error) {
 	var b bytes.Buffer
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	q := strconv.Quote
-	line("# One site's agent. \"skerry config check FILE\" finds mistakes, here and in the catalog.")
+	line("# One site's agent. docs/reference/configuration.md describes every key; \"skerry config check FILE\" finds mistakes, here and in the catalog.")
 	line("site: %s # unique in the mesh, and what scopes call it", q(s.Name))
 	line("data_dir: %s # its key, its database, large bodies", q(s.DataDir))
 	line("application: catalog.yaml # the same file at every site")

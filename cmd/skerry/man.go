@@ -10,7 +10,8 @@ import (
 )
 
 type manCommand struct {
-	Folder string `arg:"" type:"existingdir" help:"Where the pages go."`
+	Folder   string `arg:"" type:"existingdir" help:"Where the pages go."`
+	Markdown bool   `help:"Write them all as one page in Markdown, commands.md."`
 }
 
 func (manCommand) Help() string {
@@ -18,10 +19,14 @@ func (manCommand) Help() string {
 
 Examples:
 
-    skerry man /usr/local/share/man/man1`
+    skerry man /usr/local/share/man/man1
+    skerry man --markdown docs/reference`
 }
 
 func (c manCommand) Run(k *kong.Context) error {
+	if c.Markdown {
+		return os.WriteFile(filepath.Join(c.Folder, "commands.md"), []byte(markdown(k.Model)), 0o644)
+	}
 	return kong.Visit(k.Model, func(n kong.Visitable, next kong.Next) error {
 		command, ok := n.(*kong.Node)
 		switch app, is := n.(*kong.Application); {

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestEveryKeyIsDescribed: what the configuration's readers take has a line.
+func TestEveryKeyIsDescribed(t *testing.T) {
+	page, err := page(filepath.Join("..", "..", "cmd", "agent"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join("..", "..", "cmd", "agent", "config*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	taken := 0
+	for _, path := range files {
+		code, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		for _, m := range regexp.MustCompile(`\.(?:Optional|Required)\("(\w+)"\)|count\(\w+, "(\w+)"`).FindAllStringSubmatch(string(code), -1) {
+			key := m[1] + m[2]
+			taken++
+			if !regexp.MustCompile("[.`]" + key + "[`,]|- " + key + ": ").Match(page) {
+				t.Errorf("%s takes the key %q, which no comment describes", filepath.Base(path), key)
+			}
+		}
+	}
+	if taken < 50 {
+		t.Errorf("there are %d keys: the pattern does not find them", taken)
+	}
+}
+
+// TestPageIsCurrent: "make generate" writes it.
+func TestPageIsCurrent(t *testing.T) {
+	page, err := page(filepath.Join("..", "..", "cmd", "agent"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if there, err := os.ReadFile(filepath.Join("..", "..", "docs", "reference", "configuration.md")); err != nil || string(there) != string(page) {
+		t.Errorf("docs/reference/configuration.md is not what the comments say (%v): make generate", err)
+	}
+}
+
+// TestNoGoNames: people who write the file do not know Go's names.
+func TestNoGoNames(t *testing.T) {
+	page, err := page(filepath.Join("..", "..", "cmd", "agent"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"DataDir", "TokenFile", "ValueFile", " is true for"} {
+		if strings.Contains(string(page), name) {
+			t.Errorf("the page says %q", name)
+		}
+	}
+}
