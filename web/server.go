@@ -3,14 +3,12 @@ package web
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/netip"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -102,9 +100,6 @@ func (s *Server) Run(ctx context.Context) error {
 	return g.Wait()
 }
 
-// drain is how long Serve waits for requests that are under way.
-const drain = 10 * time.Second
-
 // Serve answers on l until ctx ends, lets requests under way finish, and closes l. It returns nil when it ended
 // because ctx did.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
@@ -116,86 +111,20 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		MaxHeaderBytes:    64 << 10,
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug), // connections that strangers break off
 	}
-	var open present
-	h.ConnState = open.note
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	served, ran := make(chan error, 1), make(chan error, 1)
-	go func() { served <- h.Serve(l) }()
-	go func() { ran <- s.Run(ctx) }()
-	var err error
-	select {
-	case <-ctx.Done():
-	case err = <-served:
-		served <- err
-	case err = <-ran:
-		ran <- err
-	}
-	cancel()
-	runErr := <-ran
-	late, done := context.WithTimeout(context.WithoutCancel(ctx), drain)
-	defer done()
-	// Shutdown drops requests that have just come in. Before it, nobody new comes, and who is there is answered.
-	l.Close()
-	h.SetKeepAlivesEnabled(false)
-	open.wait(late)
-	if shutdownErr := h.Shutdown(late); shutdownErr != nil {
-		h.Close()
-	}
-	if serveErr := <-served; !errors.Is(serveErr, http.ErrServerClosed) && !errors.Is(serveErr, net.ErrClosed) {
-		return fmt.Errorf("serve the API on %s: %w", l.Addr(), serveErr)
-	}
-	if runErr != nil {
-		return fmt.Errorf("follow the site's events: %w", runErr)
-	}
-	return nil
-}
-
-// present counts the connections of a server that have a request, or none yet.
-type present struct {
-	mu     sync.Mutex
-	states map[net.Conn]http.ConnState
-}
-
-// silent is how long a connection that has never had a request is waited for: what is on its way is there by then, on a loaded machine too.
-const silent = 2 * time.Second
-
-func (p *present) note(c net.Conn, state http.ConnState) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if state != http.StateNew && state != http.StateActive {
-		delete(p.states, c)
-		return
-	}
-	if p.states == nil {
-		p.states = map[net.Conn]http.ConnState{}
-	}
-	p.states[c] = state
-}
-
-// wait returns when every request has been answered, or ctx ends.
-func (p *present) wait(ctx context.Context) {
-	begin, look := time.Now(), time.NewTicker(5*time.Millisecond)
-	defer look.Stop()
-	for p.any(time.Since(begin) < silent) {
-		select {
-		case <-ctx.Done():
-			return
-		case <-look.C:
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error {
+		if err := Attend(ctx, h, l); err != nil {
+			return fmt.Errorf("serve the API on %s: %w", l.Addr(), err)
 		}
-	}
-}
-
-// any reports whether there is a connection with a request, or one that has had none yet, if those count.
-func (p *present) any(fresh bool) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, state := range p.states {
-		if fresh || state == http.StateActive {
-			return true
+		return nil
+	})
+	g.Go(func() error {
+		if err := s.Run(ctx); err != nil {
+			return fmt.Errorf("follow the site's events: %w", err)
 		}
-	}
-	return false
+		return nil
+	})
+	return g.Wait()
 }
 
 // fail answers with an error that a handler returned.
