@@ -296,6 +296,7 @@ func (a *Agent) clock() time.Time { return time.Now().Add(a.network.Correction()
 func (a *Agent) listen() error {
 	most := a.cfg.Limits.Connections
 	a.clients = newConnections(most)
+	a.clients.giveWay = a.giveWay
 	for name, s := range a.cfg.Services {
 		l, err := a.listenOn(s.Listen, a.clients, s.TLS, s.FrontProxy != nil)
 		if err != nil {
@@ -327,7 +328,7 @@ func (a *Agent) listenOn(address string, bound *connections, t *ListenerTLS, opt
 	if tcp, ok := l.(*net.TCPListener); ok {
 		a.bare = append(a.bare, tcp)
 	}
-	l = &bounded{l, bound}
+	l = &bounded{l, bound, t == nil}
 	if t == nil {
 		return l, nil
 	}
@@ -345,7 +346,7 @@ func (a *Agent) newServer(operator *core.Operator) (err error) {
 			URL: a.serviceURL(name), Glue: a.catalog.Services[name].Glue,
 			Certificates: a.cfg.Services[name].FrontProxy != nil})
 	}
-	for _, c := range []prometheus.Collector{networkMetrics{a.network.Counters}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})} {
+	for _, c := range []prometheus.Collector{networkMetrics{a.network.Counters}, connectionMetrics{a.clients, a.gaveWay}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})} {
 		if err := a.registry.Register(c); err != nil {
 			return fmt.Errorf("register the metrics: %w", err)
 		}

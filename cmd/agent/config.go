@@ -221,10 +221,10 @@ type Limits struct {
 	Operations Operations
 }
 
-// Connections [limits.connections] bound how many connections clients of the services have open. Those that are more are closed. The API has
-// an eighth of them for itself, at least 64.
+// Connections [limits.connections] bound how many connections clients of the services have open. For one more, one for which everything waits
+// gives way. The API has an eighth of them for itself, at least 64, and refuses those that are more.
 type Connections struct {
-	// All [limits.connections.all] is how many there may be. Default 8192.
+	// All [limits.connections.all] is how many there may be. Each may need another one to the application: twice as many files. Default 8192.
 	All int
 	// Client [limits.connections.client] is how many one address may have, or one IPv6 network of 64 bits; loopback may have
 	// all of them. Default 1024.

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/skerry/skerry/web"
 	"github.com/skerry/skerry/web/door"
 	"github.com/skerry/skerry/web/intercept"
 )
@@ -52,6 +54,17 @@ func (a *Agent) openDoors(ctx context.Context) {
 	}
 }
 
+// giveWay has a client of a service give its connection up that keeps others waiting.
+func (a *Agent) giveWay() bool { return door.GiveWay(maps.Values(a.doors)) }
+
+// gaveWay is how many clients of the services have had to.
+func (a *Agent) gaveWay() (n uint64) {
+	for _, d := range a.doors {
+		n += d.GaveWay()
+	}
+	return n
+}
+
 // closeDoors lets requests under way finish, once ctx has ended or a door has, unless another process has taken over.
 func (a *Agent) closeDoors(ctx context.Context) error {
 	select {
@@ -69,21 +82,9 @@ func (a *Agent) closeDoors(ctx context.Context) error {
 func (a *Agent) serve(ctx context.Context, h http.Handler, l net.Listener) error {
 	limits := a.cfg.Limits
 	head := limits.Head + 64<<10 // agents add to what a client has sent
-	server := &http.Server{Handler: h, ReadHeaderTimeout: limits.HeadTimeout, IdleTimeout: limits.Idle, MaxHeaderBytes: int(head),
-		ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelDebug)}
-	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(l) }()
-	select {
-	case err := <-ended:
-		return fmt.Errorf("serve %s: %w", l.Addr(), err)
-	case <-ctx.Done():
-	}
-	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain)
-	defer cancel()
-	if err := server.Shutdown(late); err != nil {
-		server.Close()
-	}
-	if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
+	err := web.Attend(ctx, &http.Server{Handler: h, ReadHeaderTimeout: limits.HeadTimeout, IdleTimeout: limits.Idle, MaxHeaderBytes: int(head),
+		ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelDebug)}, l)
+	if err != nil {
 		return fmt.Errorf("serve %s: %w", l.Addr(), err)
 	}
 	return nil

@@ -26,12 +26,14 @@ import (
 const configVariable, standByVariable = "SKERRY_TEST_CONFIG", "SKERRY_TEST_STANDBY"
 
 func TestMain(m *testing.M) {
-	if config := os.Getenv(configVariable); config != "" {
-		if err := beAgent(config); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
+	for variable, be := range map[string]func(string) error{configVariable: beAgent, slowVariable: beSlow} {
+		if what := os.Getenv(variable); what != "" {
+			if err := be(what); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				os.Exit(1)
+			}
+			os.Exit(0)
 		}
-		os.Exit(0)
 	}
 	os.Exit(m.Run())
 }

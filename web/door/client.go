@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -22,12 +23,15 @@ type client struct {
 	// once says that the connection ends with its next answer, so that the client comes again.
 	once  bool
 	since time.Time // when the connection was made, or the last request had been answered
+	// waits is since when everything waits for the client, in Unix nanoseconds: to ask, to go on with what it has begun to send, to take what
+	// it has asked for. 0: nothing does.
+	waits atomic.Int64
 }
 
 // serve answers requests until the client goes, or somebody else is to answer the next one, because it is not plain or the door is left: then
 // it reports true, and what was read of that one is in the buffer.
 func (c *client) serve() (over bool) {
-	if c.since = time.Now(); c.buf == nil {
+	if c.began(); c.buf == nil {
 		c.buf = make([]byte, smallest)
 	}
 	for first := true; ; first = false {
@@ -47,6 +51,9 @@ func (c *client) serve() (over bool) {
 			return false
 		case errors.Is(err, errLeft):
 			return true
+		case late(err) && c.w > c.r:
+			c.unread(http.StatusRequestTimeout)
+			return false
 		case err != nil:
 			return false
 		case c.request.special || !c.d.Desk.Plain(&c.request):
@@ -57,10 +64,16 @@ func (c *client) serve() (over bool) {
 		if !c.exchange() {
 			return false
 		}
-		if c.since = time.Now(); len(c.buf) > smallest && c.w-c.r <= smallest {
+		if c.began(); len(c.buf) > smallest && c.w-c.r <= smallest {
 			c.buf, c.r, c.w = append(make([]byte, 0, smallest), c.buf[c.r:c.w]...)[:smallest], 0, c.w-c.r
 		}
 	}
+}
+
+// began notes that from now on the client is waited for.
+func (c *client) began() {
+	c.since = time.Now()
+	c.waits.Store(c.since.UnixNano())
 }
 
 // isBusy notes whether a request is under way. No nudge disturbs it after that.
@@ -95,10 +108,12 @@ func (c *client) head(first bool) (int, error) {
 			}
 			n, err := end(c.buf[c.r:c.w], looked, true)
 			if n > 0 || err != nil {
+				c.waits.Store(0)
 				return n, err
 			}
 			if looked == 0 { // it has begun
-				wait, c.since = c.d.HeadTimeout, time.Now()
+				wait = c.d.HeadTimeout
+				c.began()
 			}
 			looked = c.w - c.r
 		} else {

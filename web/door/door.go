@@ -1,6 +1,7 @@
 package door
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/tls"
@@ -9,6 +10,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -57,18 +59,16 @@ type Door struct {
 	links links
 
 	closing atomic.Bool
+	gaveWay atomic.Uint64
 	// heir takes clients over once the door is left; nil before.
-	heir atomic.Pointer[func(Handed) bool]
-	left chan struct{} // closed when heir is set
-	// handling are the requests that Rest has, engaged those of them that Pass was not called for.
-	handling, engaged atomic.Int64
-	adopted           chan Handed
-	over              chan struct{} // closed when Serve has ended
-	mu                sync.Mutex
-	clients           map[*client]struct{} // guarded by mu
-	lent              map[*begun]struct{}  // connections that net/http has and reads as HTTP/1; guarded by mu
-	each              sync.WaitGroup       // of the clients' goroutines
-	meeting           sync.WaitGroup       // of those that set TLS up
+	heir    atomic.Pointer[func(Handed) bool]
+	left    chan struct{} // closed when heir is set
+	adopted chan Handed
+	over    chan struct{} // closed when Serve has ended
+	mu      sync.Mutex
+	clients map[*client]struct{} // guarded by mu
+	lent    map[*begun]struct{}  // connections that net/http has, or that a handler has of it; guarded by mu
+	each    sync.WaitGroup       // of the clients' goroutines
 }
 
 // New returns a door that serves nobody yet.
@@ -96,7 +96,6 @@ func (d *Door) Serve(ctx context.Context, l net.Listener) error {
 	case <-d.left:
 		l.Close()
 		<-accepted
-		d.meeting.Wait() // who has HTTP/2 is with net/http now
 		r.leave(ctx)
 	}
 	d.closing.Store(true)
@@ -134,14 +133,14 @@ func (d *Door) accept(ctx context.Context, l net.Listener, r *rest) error {
 		if err == nil {
 			wait = 0
 			c := d.enter(conn)
-			d.meeting.Add(1)
-			d.each.Go(func() { d.meet(c, r, d.meeting.Done) })
+			d.each.Go(func() { d.meet(c, r) })
 			continue
 		}
 		if passing, ok := err.(interface{ Temporary() bool }); !ok || !passing.Temporary() {
 			return err
 		}
-		// There are no files left, most often: what is open may be closed meanwhile.
+		// There are no files left, most often: whoever keeps one waiting gives his up, and what else is open may be closed meanwhile.
+		GiveWay(slices.Values([]*Door{d}))
 		wait = min(max(2*wait, 5*time.Millisecond), time.Second)
 		d.Log.Warn("no connection can be accepted for a while", "err", err)
 		select {
@@ -154,6 +153,8 @@ func (d *Door) accept(ctx context.Context, l net.Listener, r *rest) error {
 // enter notes a client.
 func (d *Door) enter(conn net.Conn) *client {
 	c := &client{d: d, stream: newStream(conn)}
+	c.began()
+	_, c.busy = conn.(*tls.Conn) // which nobody nudges while it agrees on that
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.clients[c] = struct{}{}
@@ -172,22 +173,20 @@ func (d *Door) adopt(r *rest) {
 				c.buf, c.w = append(make([]byte, 0, max(smallest, len(h.Before))), h.Before...), len(h.Before)
 				c.buf = c.buf[:cap(c.buf)]
 			}
-			d.each.Go(func() { d.meet(c, r, func() {}) })
+			d.each.Go(func() { d.meet(c, r) })
 		case <-d.over:
 			return
 		}
 	}
 }
 
-// meet serves one client until it goes, or hands it over. Met is called once TLS is set up.
-func (d *Door) meet(c *client, r *rest, met func()) {
-	met = sync.OnceFunc(met)
+// meet serves one client until it goes, or hands it over.
+func (d *Door) meet(c *client, r *rest) {
 	handed := false
 	defer func() {
 		if p := recover(); p != nil {
 			d.Log.Error("a request has met a defect of the agent", "err", fmt.Sprint(p), "stack", stack())
 		}
-		met()
 		d.mu.Lock()
 		delete(d.clients, c)
 		d.mu.Unlock()
@@ -195,33 +194,37 @@ func (d *Door) meet(c *client, r *rest, met func()) {
 			c.conn.Close()
 		}
 	}()
-	conn := c.conn
-	if t, ok := conn.(*tls.Conn); ok {
-		_ = t.SetDeadline(time.Now().Add(d.HeadTimeout))
-		err := t.Handshake()
-		_ = t.SetDeadline(time.Time{})
-		state := t.ConnectionState()
-		if err != nil || state.NegotiatedProtocol == "h2" { // net/http knows what to say
-			handed = r.streams.give(conn)
-			return
-		}
-		c.request.TLS = &state
-	}
-	met()
-	c.request.Client = addressOf(conn.RemoteAddr())
-	d.attend(c, r, &handed)
-}
-
-// attend serves one client whose connection is set up.
-func (d *Door) attend(c *client, r *rest, handed *bool) {
-	if !c.serve() {
+	c.request.Client = addressOf(c.conn.RemoteAddr())
+	if t, ok := c.conn.(*tls.Conn); ok && !d.secure(c, t) || !c.serve() {
 		return
 	}
 	c.isBusy(true) // nobody nudges it any more
 	c.by(time.Time{})
-	if heir := d.heir.Load(); heir != nil {
-		*handed = (*heir)(Handed{Conn: c.conn, TLS: c.request.TLS, Before: c.buf[c.r:c.w]})
-		return
+	b := &begun{Conn: c.conn, door: d, tls: c.request.TLS, once: c.once, before: c.buf[c.r:c.w]}
+	if b.multi = bytes.HasPrefix(b.before, preface); !b.multi {
+		b.engaged = 1
 	}
-	*handed = r.requests.give(&begun{Conn: c.conn, door: d, tls: c.request.TLS, once: c.once, before: c.buf[c.r:c.w]})
+	handed = r.lend(b)
+}
+
+// preface is what clients of HTTP/2 begin with.
+var preface = []byte("PRI * HTTP/2.0\r\n\r\n")
+
+// secure sets TLS up. Who speaks HTTP there is told so.
+func (d *Door) secure(c *client, t *tls.Conn) bool {
+	_ = t.SetDeadline(time.Now().Add(d.HeadTimeout))
+	err := t.Handshake()
+	_ = t.SetDeadline(time.Time{})
+	if err == nil {
+		state := t.ConnectionState()
+		c.request.TLS = &state
+		return true
+	}
+	var other tls.RecordHeaderError
+	if errors.As(err, &other) && other.Conn != nil && all(other.RecordHeader[:3], &tokens) {
+		told := client{d: d, stream: newStream(other.Conn)}
+		told.buf = make([]byte, 512)
+		told.refuse(http.StatusBadRequest, http.Header{"Content-Type": {"text/plain; charset=utf-8"}}, []byte("this address speaks HTTPS: ask for https://"))
+	}
+	return false
 }

@@ -480,7 +480,11 @@ func TestLimits(t *testing.T) {
 		t.Error(got)
 	}
 	dial(t, h.address).ends()
-	dial(t, h.address).say("GET / HTTP/1.1\r\nHost").ends()
+	c = dial(t, h.address).say("GET / HTTP/1.1\r\nHost")
+	if got := c.head(); !strings.HasPrefix(got, "HTTP/1.1 408 ") {
+		t.Error(got)
+	}
+	c.want("408 Request Timeout").ends()
 	c = dial(t, h.address).say(get)
 	c.head()
 	c.ends()

@@ -15,8 +15,8 @@ const (
 	// patience is how long an answer may keep one waiting before anybody looks whether its client is still there, and a body before its
 	// answer is looked for: hardly any takes so long, and then it costs little beside.
 	patience = 40 * time.Millisecond
-	// spliced is how long a body is at least that the kernel moves.
-	spliced = 64 << 10
+	// spliced is how long a body is at least that the kernel moves, splicedAtOnce how much of it while nobody looks.
+	spliced, splicedAtOnce = 64 << 10, 16 << 20
 	// longestAnswer is the most bytes of the head of an answer, interims is how many heads may come before it.
 	longestAnswer, interims = 1 << 20, 100
 )
@@ -239,7 +239,9 @@ func (x *exchange) piece(body *flow, first bool) (err error) {
 	case first && (body.done() || k.r == k.w):
 	case k.r == k.w && body.left >= spliced && k.plain != nil && c.plain != nil:
 		x.limit(false)
-		n, err := c.plain.ReadFrom(&io.LimitedReader{R: k.plain, N: body.left})
+		c.waits.Store(time.Now().UnixNano())
+		n, err := c.plain.ReadFrom(&io.LimitedReader{R: k.plain, N: min(body.left, splicedAtOnce)})
+		c.waits.Store(0)
 		if body.left -= n; late(err) {
 			return x.waited(false)
 		}
@@ -259,7 +261,13 @@ func (x *exchange) piece(body *flow, first bool) (err error) {
 		}
 	}
 	if err == nil && len(x.out) > 0 {
+		now := x.began.Add(x.took)
+		if !first {
+			now = time.Now()
+		}
+		c.waits.Store(now.UnixNano())
 		_, err = c.conn.Write(x.out)
+		c.waits.Store(0)
 		x.out = x.out[:0]
 	}
 	return err

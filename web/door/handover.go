@@ -14,7 +14,8 @@ import (
 )
 
 // rest is net/http, for what is not plain. It has two servers, since they end differently: of those that speak HTTP/1, clients that have no
-// request under way can go to another process, and those that speak HTTP/2 are told to come again.
+// request under way can go to another process, and those that speak HTTP/2 are told to come again. What TLS there is lies below both, so that
+// HTTP/2 comes in one way, whether the client has agreed on it or knows that it is spoken.
 type rest struct {
 	d                 *Door
 	requests, streams *handover
@@ -24,14 +25,16 @@ type rest struct {
 
 func (d *Door) newRest(address net.Addr) *rest {
 	r := &rest{d: d, requests: newHandover(address), streams: newHandover(address), plain: d.server(), multi: d.server(), ended: make(chan error, 2)}
-	r.plain.ConnState = d.noteState
+	r.plain.Protocols, r.multi.Protocols = new(http.Protocols), new(http.Protocols)
+	r.plain.Protocols.SetHTTP1(true)
+	r.multi.Protocols.SetUnencryptedHTTP2(true)
 	go func() { r.ended <- r.plain.Serve(r.requests) }()
 	go func() { r.ended <- r.multi.Serve(r.streams) }()
 	return r
 }
 
 func (d *Door) server() *http.Server {
-	return &http.Server{Handler: d.engage(d.Rest), ConnContext: remember, ReadHeaderTimeout: d.HeadTimeout, IdleTimeout: d.Idle, MaxHeaderBytes: d.Head,
+	return &http.Server{Handler: d.engage(d.Rest), ConnContext: remember, ConnState: d.noteState, ReadHeaderTimeout: d.HeadTimeout, IdleTimeout: d.Idle, MaxHeaderBytes: d.Head,
 		ErrorLog: slog.NewLogLogger(d.Log.Handler(), slog.LevelDebug)}
 }
 
@@ -92,17 +95,55 @@ func (h *handover) Close() error {
 // Addr implements net.Listener.
 func (h *handover) Addr() net.Addr { return h.address }
 
+// lend gives a client whose next request has begun, and is not plain, to net/http, or to the heir where the door is left. It reports false
+// where nobody takes it.
+func (r *rest) lend(b *begun) bool {
+	d, to := r.d, r.requests
+	if b.multi {
+		to = r.streams
+	}
+	d.mu.Lock()
+	heir := d.heir.Load()
+	if heir == nil {
+		d.lent[b] = struct{}{} // from here on the door is not left without it
+	}
+	d.mu.Unlock()
+	if heir == nil {
+		if to.give(b) {
+			return true
+		}
+		d.returned(b)
+		heir = d.heir.Load()
+	}
+	return heir != nil && (*heir)(Handed{Conn: b.Conn, TLS: b.tls, Before: b.before})
+}
+
+// returned notes that net/http has no more to do with a connection.
+func (d *Door) returned(b *begun) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.lent, b)
+}
+
 // begun is a connection of which something was read before. What was read comes first.
 type begun struct {
 	net.Conn
 	door   *Door
 	tls    *tls.ConnectionState // nil without
 	once   bool                 // it ends with the next answer
+	multi  bool                 // it speaks HTTP/2
 	before []byte               // read by one goroutine at a time, as connections are
 
 	mu sync.Mutex // guards the rest
 	// idle says that net/http waits for the next request, and nothing of it has come; ahead that it has read some of that already.
 	idle, ahead bool
+	// handled are the requests of it that handlers have. Engaged are those under way that Pass was not called for: of HTTP/1 from the first byte
+	// on, and until net/http waits for the next one.
+	handled, engaged int
+	// hijacked says that a handler has taken it out of net/http's hands.
+	hijacked bool
+	// waits is since when it is read from in vain, for the next request or the rest of one.
+	waits time.Time
 	// taken says that net/http was told that the client has gone, which the heir gets.
 	taken bool
 }
@@ -122,21 +163,39 @@ func (b *begun) Read(p []byte) (int, error) {
 	if b.take() {
 		return 0, errTaken
 	}
+	b.awaits(len(p))
 	n, err := b.Conn.Read(p)
 	b.mu.Lock()
-	if n > 0 {
+	b.waits = time.Time{}
+	if n > 0 && !b.multi {
 		// While it serves a request net/http reads one byte beyond, to see its client go.
 		b.ahead = !b.idle && len(p) == 1
-		if b.idle && b.door.heir.Load() != nil {
-			_ = b.Conn.SetReadDeadline(time.Time{})
-		}
-		b.idle = false
+		b.begins()
 	}
 	b.mu.Unlock()
 	if n == 0 && late(err) && b.take() {
 		return 0, errTaken
 	}
 	return n, err
+}
+
+// begins notes that a request is under way. The lock is held.
+func (b *begun) begins() {
+	if b.idle {
+		b.idle, b.engaged = false, 1
+		if b.door.heir.Load() != nil { // it may have been nudged
+			_ = b.Conn.SetReadDeadline(time.Time{})
+		}
+	}
+}
+
+// awaits notes that so many bytes are waited for at most. While it serves a request net/http waits for one byte beyond, which nobody misses.
+func (b *begun) awaits(n int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.idle || n > 1 {
+		b.waits = time.Now()
+	}
 }
 
 // take reports whether the heir is to get the client now, and marks it so.
@@ -157,11 +216,43 @@ func (b *begun) SetReadDeadline(t time.Time) error {
 	return b.Conn.SetReadDeadline(t)
 }
 
-// waits notes that net/http has ended a request.
-func (b *begun) waits() {
+// handles notes that a handler has a request. Pass is for when that needs nobody any more but the application and its client, over for when the
+// handler has ended.
+func (b *begun) handles() (pass, over func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.idle, b.ahead = !b.ahead, false
+	b.begins()
+	b.handled++
+	if b.engaged++; !b.multi {
+		b.engaged = 1
+	}
+	pass = sync.OnceFunc(func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.engaged--
+	})
+	return pass, func() {
+		b.mu.Lock()
+		b.handled--
+		left := b.hijacked && b.handled == 0
+		b.mu.Unlock()
+		if b.multi || left {
+			pass()
+		}
+		if left {
+			b.door.returned(b)
+		}
+	}
+}
+
+// ends notes that net/http waits for the next request.
+func (b *begun) ends() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.idle, b.engaged = !b.ahead, 0
+	if b.ahead {
+		b.ahead, b.engaged = false, 1
+	}
 }
 
 // nudge has a read under way end, if the client has no request.
@@ -171,6 +262,13 @@ func (b *begun) nudge() {
 	if b.idle {
 		_ = b.Conn.SetReadDeadline(past)
 	}
+}
+
+// settled reports whether it has no request that Pass was not called for, and cannot get one: an idle one goes to the heir first.
+func (b *begun) settled() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.engaged == 0 && !b.idle
 }
 
 // Close implements net.Conn.
@@ -196,17 +294,15 @@ func (b *begun) CloseWrite() error {
 // noteState keeps the connections that net/http has.
 func (d *Door) noteState(c net.Conn, state http.ConnState) {
 	b := c.(*begun) // all are
-	switch state {
-	case http.StateNew:
-		d.mu.Lock()
-		d.lent[b] = struct{}{}
-		d.mu.Unlock()
-	case http.StateIdle:
-		b.waits()
-	case http.StateHijacked, http.StateClosed:
-		d.mu.Lock()
-		delete(d.lent, b)
-		d.mu.Unlock()
+	switch {
+	case state == http.StateIdle && !b.multi:
+		b.ends()
+	case state == http.StateHijacked: // its handler goes on
+		b.mu.Lock()
+		b.hijacked = true
+		b.mu.Unlock()
+	case state == http.StateClosed:
+		d.returned(b)
 	}
 }
 

@@ -20,18 +20,24 @@ type Handed struct {
 
 // Leave has another process answer from now on: the listener is closed, and each client goes to heir as soon as no request of it is under
 // way, or it asks something that is not plain. Heir reports whether it has the client, and then closes the connection. Leave returns when
-// nothing that is not plain is under way any more, but what Pass was called for, after Drain at the latest. The rest of what is under way goes on
-// until it has ended, or Serve's ctx does.
+// nothing that is not plain is under way any more, or has begun to come in, but what Pass was called for; after Drain at the latest. The rest of
+// what is under way goes on until it has ended, or Serve's ctx does.
 func (d *Door) Leave(ctx context.Context, heir func(Handed) bool) {
+	d.mu.Lock()
 	d.heir.Store(&heir)
+	d.mu.Unlock()
 	close(d.left)
 	ctx, cancel := context.WithTimeout(ctx, d.Drain)
 	defer cancel()
 	look := time.NewTicker(5 * time.Millisecond)
 	defer look.Stop()
-	for last := time.Now(); time.Since(last) < settles; {
-		if d.engaged.Load() > 0 {
-			last = time.Now()
+	for quiet := time.Now(); ; {
+		settled, multi, streams := d.settled()
+		if streams {
+			quiet = time.Now()
+		}
+		if settled && !(multi && time.Since(quiet) < settles) {
+			return
 		}
 		select {
 		case <-ctx.Done():
@@ -41,9 +47,21 @@ func (d *Door) Leave(ctx context.Context, heir func(Handed) bool) {
 	}
 }
 
-// settles is how long nothing that is not plain must have been under way: what had come just before the door was left may not be counted yet, since
-// net/http counts a request only once it has read its head.
+// settles is how long clients of HTTP/2, if there are any, must have had nothing that is not plain: net/http tells of a stream only once its
+// handler runs, and not when its client knows that there are to be no more.
 const settles = 250 * time.Millisecond
+
+// settled reports whether all that net/http has of HTTP/1 is settled; whether it has clients of HTTP/2, and streams of theirs that are not.
+func (d *Door) settled() (all, multi, streams bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	all = true
+	for b := range d.lent {
+		is := b.settled()
+		all, multi, streams = all && is, multi || b.multi, streams || b.multi && !is
+	}
+	return all, multi, streams
+}
 
 // Adopt serves a client that another process has left; from then on h is the door's. It reports false, and has done nothing, when ctx ends before
 // Serve takes it, or Serve has.
@@ -87,31 +105,27 @@ func (r *rest) leave(ctx context.Context) {
 	over.Wait()
 }
 
-// occupied reports whether a client of HTTP/1 is there, or one whose connection was taken out of net/http's hands.
+// occupied reports whether a client is there.
 func (d *Door) occupied() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return len(d.clients)+len(d.lent) > 0 || d.handling.Load() > 0
+	return len(d.clients)+len(d.lent) > 0
 }
 
 // attention is the key in a context for what Pass ends.
 type attention struct{}
 
-// engage counts the requests that Rest has.
+// engage notes the requests that Rest has.
 func (d *Door) engage(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		d.engaged.Add(1)
-		d.handling.Add(1)
-		pass := sync.OnceFunc(func() { d.engaged.Add(-1) })
-		defer d.handling.Add(-1)
-		defer pass()
-		if b, ok := r.Context().Value(connection{}).(*begun); ok {
-			if b.tls != nil {
-				r.TLS = b.tls
-			}
-			if b.once {
-				w = &lastAnswer{ResponseWriter: w}
-			}
+		b := r.Context().Value(connection{}).(*begun) // all are
+		pass, over := b.handles()
+		defer over()
+		if b.tls != nil {
+			r.TLS = b.tls
+		}
+		if b.once {
+			w = &lastAnswer{ResponseWriter: w}
 		}
 		h.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), attention{}, pass)))
 	})

@@ -1,6 +1,7 @@
 package door_test
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -10,7 +11,10 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/skerry/skerry/web/door"
 )
@@ -222,3 +226,76 @@ func TestLeaveUnderLoad(t *testing.T) {
 type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
+
+// pipes is a listener whose clients are in this process.
+type pipes struct {
+	conns chan net.Conn
+	once  sync.Once
+	over  chan struct{}
+}
+
+func (p *pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.conns:
+		return c, nil
+	case <-p.over:
+		return nil, net.ErrClosed
+	}
+}
+
+func (p *pipes) Close() error   { p.once.Do(func() { close(p.over) }); return nil }
+func (p *pipes) Addr() net.Addr { return &net.TCPAddr{} }
+
+// TestLeaveWaitsForWhatHasBegun: a request counts from its first byte on, and until net/http waits for the next one, however long either takes.
+func TestLeaveWaitsForWhatHasBegun(t *testing.T) {
+	for name, before := range map[string]string{"the first request of a connection": "", "one after another": notPlain} {
+		for _, cut := range []int{1, 20, len(notPlain) - 1} {
+			if before == "" && cut < len(notPlain)-2 {
+				continue // what has no whole head yet the heir gets
+			}
+			t.Run(fmt.Sprintf("%s, %d bytes of it", name, cut), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					ctx, cancel := context.WithCancel(t.Context())
+					defer cancel()
+					l := &pipes{conns: make(chan net.Conn), over: make(chan struct{})}
+					g := newGeneration(t, ctx, "first", "", l)
+					ours, theirs := net.Pipe()
+					defer ours.Close()
+					l.conns <- theirs
+					c := &client{ours, t, bufio.NewReader(ours)}
+					if before != "" {
+						c.say(before).head()
+						c.want("first")
+					}
+					c.say(notPlain[:cut])
+					synctest.Wait()
+					left := make(chan struct{})
+					var answered atomic.Bool
+					go func() {
+						defer close(left)
+						g.Leave(ctx, func(door.Handed) bool {
+							if !answered.Load() {
+								t.Error("the heir gets it")
+							}
+							return false
+						})
+					}()
+					time.Sleep(5 * time.Second)
+					select {
+					case <-left:
+						t.Fatal("Leave does not wait for a request that has begun to come in")
+					default:
+					}
+					answered.Store(true)
+					c.say(notPlain[cut:]).head()
+					c.want("first")
+					ours.Close()
+					<-left
+					if err := <-g.ended; err != nil && !errors.Is(err, net.ErrClosed) {
+						t.Error(err)
+					}
+				})
+			})
+		}
+	}
+}

@@ -44,7 +44,9 @@ func (x *exchange) send() error {
 	var out []byte
 	for !x.body.done() {
 		if c.r == c.w && x.body.left >= spliced && c.plain != nil && k.plain != nil {
-			n, err := k.plain.ReadFrom(&io.LimitedReader{R: c.plain, N: x.body.left})
+			c.waits.Store(time.Now().UnixNano())
+			n, err := k.plain.ReadFrom(&io.LimitedReader{R: c.plain, N: min(x.body.left, splicedAtOnce)})
+			c.waits.Store(0)
 			x.body.left -= n
 			switch {
 			case late(err):
@@ -57,7 +59,9 @@ func (x *exchange) send() error {
 			continue
 		}
 		if c.r == c.w {
-			if err := c.fill(); late(err) {
+			c.waits.Store(time.Now().UnixNano())
+			err := c.fill()
+			if c.waits.Store(0); late(err) {
 				return err
 			} else if err != nil {
 				return errGone

@@ -1,0 +1,80 @@
+package door
+
+import (
+	"crypto/tls"
+	"iter"
+	"net"
+	"time"
+)
+
+// looked is how many clients of a door are looked at to find one that gives way. Who has just come hardly ever has waited longest of so many.
+const looked = 32
+
+// keeper is a client for which everything waits, and since when.
+type keeper struct {
+	d     *Door
+	conn  net.Conn
+	since time.Time
+}
+
+// GiveWay closes the connection of a client of one of the doors for which everything waits, longer than for most others: it has no request under
+// way, or keeps one from coming in, or takes no answer. So who opens connections without end, and is slow on each, takes them from himself. It
+// reports false where there is none.
+func GiveWay(doors iter.Seq[*Door]) bool {
+	var slowest keeper
+	for d := range doors {
+		if k := d.slowest(); k.d != nil && (slowest.d == nil || k.since.Before(slowest.since)) {
+			slowest = k
+		}
+	}
+	if slowest.d == nil {
+		return false
+	}
+	slowest.d.gaveWay.Add(1)
+	if t, ok := slowest.conn.(*tls.Conn); ok {
+		slowest.conn = t.NetConn() // who closes TLS takes leave first, which may take its time
+	}
+	slowest.conn.Close()
+	return true
+}
+
+// slowest is the one that has been waited for longest of some of the clients; the zero value is none.
+func (d *Door) slowest() (k keeper) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	note := func(conn net.Conn, since time.Time) {
+		if !since.IsZero() && (k.d == nil || since.Before(k.since)) {
+			k = keeper{d, conn, since}
+		}
+	}
+	left := looked
+	for c := range d.clients { // in no order
+		if at := c.waits.Load(); at != 0 {
+			note(c.conn, time.Unix(0, at))
+		}
+		if left--; left == 0 {
+			break
+		}
+	}
+	left = looked
+	for b := range d.lent {
+		note(b.Conn, b.waiting())
+		if left--; left == 0 {
+			break
+		}
+	}
+	return k
+}
+
+// GaveWay is how many clients have had to give way.
+func (d *Door) GaveWay() uint64 { return d.gaveWay.Load() }
+
+// waiting is since when net/http waits for the client, zero where it does not.
+func (b *begun) waiting() time.Time {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.hijacked || b.multi && b.handled > 0 {
+		return time.Time{}
+	}
+	return b.waits
+}
