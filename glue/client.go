@@ -88,6 +88,8 @@ type Client struct {
 type upstream struct {
 	Upstream
 	transport *http.Transport
+	// streams speaks HTTP/2, for what speaks nothing else.
+	streams *http.Transport
 	// front has the certificate by which the agent is believed who makes a request; nil without one.
 	front    *http.Transport
 	asserter Asserter
@@ -97,6 +99,9 @@ type upstream struct {
 // RoundTrip implements http.RoundTripper. What says nothing of who asks goes without the agent's certificate, so that what its own
 // credentials say counts.
 func (u *upstream) RoundTrip(r *http.Request) (*http.Response, error) {
+	if strings.HasPrefix(r.Header.Get("Content-Type"), "application/grpc") && r.ProtoMajor == 2 {
+		return u.streams.RoundTrip(r)
+	}
 	if u.front != nil && u.asserter.Asserted(r.Header) != "" {
 		return u.front.RoundTrip(r)
 	}
@@ -132,7 +137,10 @@ func NewClient(c ClientConfig) (*Client, error) {
 		if client.upstreams[u.Service] != nil {
 			return nil, fmt.Errorf("service %s has two upstreams", u.Service)
 		}
-		up := &upstream{Upstream: u, transport: newTransport(u.TLS, c)}
+		up := &upstream{Upstream: u, transport: newTransport(u.TLS, c), streams: newTransport(u.TLS, c)}
+		up.streams.Protocols = new(http.Protocols)
+		up.streams.Protocols.SetHTTP2(true)
+		up.streams.Protocols.SetUnencryptedHTTP2(true)
 		if up.asserter, _ = u.Dialect.(Asserter); up.asserter != nil && u.Front != nil {
 			up.front = newTransport(u.Front, c)
 		}
@@ -170,6 +178,7 @@ func (c *Client) Use(ids engine.Identifiers) { c.ids = ids }
 func (c *Client) CloseIdle() {
 	for _, u := range c.upstreams {
 		u.transport.CloseIdleConnections()
+		u.streams.CloseIdleConnections()
 		if u.front != nil {
 			u.front.CloseIdleConnections()
 		}

@@ -146,6 +146,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, from engine.Site
 		h.Refuse(q, http.StatusMethodNotAllowed, "method", "this is no forward proxy: address the service itself")
 		return
 	}
+	request.KeepHTTP(r.Header)
 	q.Client = request.Forwarded(r, h.Proxies, engine.SiteName(h.nameOf(from)))
 	if !h.identify(q) {
 		return

@@ -139,6 +139,77 @@ func TestUpgrades(t *testing.T) {
 	}
 }
 
+// Nobody goes on in a version of HTTP that is not read here: what an application would answer with 101 it is not asked for.
+func TestUpgradesToHTTP(t *testing.T) {
+	s := newMesh(t).sites[paris]
+	s.app.set(func(w http.ResponseWriter, r *http.Request) {
+		if len(r.Header["Upgrade"])+len(r.Header["Http2-Settings"])+len(r.Header["Connection"]) > 0 {
+			w.WriteHeader(http.StatusSwitchingProtocols)
+		}
+	})
+	for _, protocol := range []string{"h2c", "H2C", "websocket, h2c", "HTTP/2.0", "TLS/1.0"} {
+		got := rawHTTP(t, strings.TrimPrefix(s.url, "http://"), "GET /x HTTP/1.1\r\nHost: x\r\nUpgrade: "+protocol+"\r\nHTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA\r\nConnection: Upgrade, HTTP2-Settings\r\n\r\nGET /x HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+		if strings.Count(got, "HTTP/1.1 200 OK") != 2 {
+			t.Errorf("%s: %q", protocol, got)
+		}
+	}
+}
+
+// What only HTTP/2 carries goes to the application in it, both ways at once, with what comes after the body.
+func TestPassesGRPC(t *testing.T) {
+	s := newMesh(t).sites[paris]
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
+	protocols.SetUnencryptedHTTP2(true)
+	app := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.ProtoMajor != 2 || r.Header.Get("Te") != "trailers" {
+			http.Error(w, "no gRPC", http.StatusBadRequest)
+			return
+		}
+		w.Header().Set("Content-Type", "application/grpc")
+		_ = http.NewResponseController(w).Flush()
+		b := make([]byte, 7) // a message of two bytes
+		for n := 0; ; n++ {
+			if _, err := io.ReadFull(r.Body, b); err != nil {
+				w.Header().Set(http.TrailerPrefix+"Grpc-Status", strconv.Itoa(n))
+				return
+			}
+			_, _ = w.Write(b)
+			_ = http.NewResponseController(w).Flush()
+		}
+	}))
+	app.Config.Protocols = protocols
+	app.Start()
+	defer app.Close()
+	s.handler.Upstream.Host = strings.TrimPrefix(app.URL, "http://")
+	transport := &http.Transport{Protocols: protocols}
+	protocols = new(http.Protocols)
+	protocols.SetUnencryptedHTTP2(true)
+	transport.Protocols = protocols
+	defer transport.CloseIdleConnections()
+	body, out := io.Pipe()
+	r, _ := http.NewRequest("POST", s.url+"/lab.Service/Method", body)
+	r.Header.Set("Content-Type", "application/grpc+proto")
+	r.Header.Set("Te", "trailers")
+	resp, err := transport.RoundTrip(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	for i := range 3 {
+		message := "\x00\x00\x00\x00\x02a" + strconv.Itoa(i)
+		_, _ = io.WriteString(out, message)
+		b := make([]byte, len(message))
+		if _, err := io.ReadFull(resp.Body, b); err != nil || string(b) != message {
+			t.Fatalf("%q %v, want %q; %v", b, err, message, resp)
+		}
+	}
+	out.Close()
+	if b, err := io.ReadAll(resp.Body); err != nil || len(b) > 0 || resp.Trailer.Get("Grpc-Status") != "3" || resp.Header.Get("Content-Type") != "application/grpc" {
+		t.Errorf("%q %v %v %v", b, err, resp.Header, resp.Trailer)
+	}
+}
+
 func TestTrailersAndInformation(t *testing.T) {
 	s := newMesh(t).sites[paris]
 	s.app.set(func(w http.ResponseWriter, r *http.Request) {
