@@ -112,8 +112,11 @@ func rate(size int64, took time.Duration) string {
 func peak(s *env.Site) (int64, error) { return memory(s, "VmHWM:") }
 
 // memory returns a line of what the kernel tells of an agent's memory, in bytes.
-func memory(s *env.Site, name string) (int64, error) {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.Agent().PID()))
+func memory(s *env.Site, name string) (int64, error) { return memoryOf(s.Agent().PID(), name) }
+
+// memoryOf is the same of any process.
+func memoryOf(pid int, name string) (int64, error) {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
 		return 0, err
 	}
@@ -123,5 +126,5 @@ func memory(s *env.Site, name string) (int64, error) {
 			return kib << 10, err
 		}
 	}
-	return 0, fmt.Errorf("the agent of %s has ended", s.Name())
+	return 0, fmt.Errorf("process %d has ended", pid)
 }

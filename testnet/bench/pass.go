@@ -17,13 +17,13 @@ import (
 // Both the application and the proxy to compare with are nginx: nothing on the way is slower than what is measured.
 const nginxConfig = `
 daemon off; worker_processes 2; pid %[1]s/nginx.pid; error_log %[1]s/error.log;
-events { worker_connections 8192; }
+events { worker_connections 16384; }
 http {
   access_log off; keepalive_requests 100000000;
   client_body_temp_path %[1]s/body; proxy_temp_path %[1]s/proxy; fastcgi_temp_path %[1]s/fastcgi;
   uwsgi_temp_path %[1]s/uwsgi; scgi_temp_path %[1]s/scgi;
   upstream application { server 127.0.0.1:9801; keepalive 512; keepalive_requests 100000000; }
-  server { listen 127.0.0.1:9801; default_type application/json; location / { return 200 '%[2]s'; } }
+  server { listen 9801; default_type application/json; location / { return 200 '%[2]s'; } }
   server { listen 127.0.0.1:9711;
     location / { proxy_pass http://application; proxy_http_version 1.1; proxy_set_header Connection ""; } }
 }
@@ -36,11 +36,12 @@ services:
   images:
     kinds:
       image: {collection: /images, item: "/images/{id}", id: {from: body, at: /id}}
+  bulk: {paths: [/bulk]}
 `
 
 const haproxyConfig = `
 global
-  maxconn 4096%[1]s
+  maxconn 9900%[1]s
 defaults
   mode http
   timeout connect 5s
@@ -52,7 +53,12 @@ frontend in
 backend here
   server application 127.0.0.1:9801
 backend elsewhere
-  server application 127.0.0.1:9801
+  server application %[4]s:9801
+frontend bulk
+  bind 127.0.0.1:%[5]d
+  default_backend bulk
+backend bulk
+  server bulk 127.0.0.1:9802
 `
 
 // scopeInLua reads which site a scope names for the service, and no more: what a proxy has to do at least that obeys scopes.
@@ -78,16 +84,32 @@ type way struct {
 
 const rounds = 3
 
-// passThrough compares requests that concern one site alone.
+// passThrough compares requests that concern one site alone, and such as are about another one, with what users would have do that else.
 func passThrough(ctx context.Context, b *bench) error {
 	application := env.Application{
 		Catalog:  []byte(passCatalog),
-		Services: map[string]int{"images": 9801},
+		Services: map[string]int{"images": 9801, "bulk": 9802},
 		Health:   "/",
 		Command:  nginx,
 	}
-	s := env.Setup{Program: b.Program, Sites: []string{"paris"}, Application: application}
-	return b.environment(ctx, s, func(e *env.Env) error { return b.compare(ctx, e.Site("paris")) })
+	s := env.Setup{Program: b.Program, Sites: []string{"paris", "nantes"}, Application: application, Extra: "limits: {connections: {all: 16384}}\n"}
+	return errors.Join(b.environment(ctx, s, func(e *env.Env) (err error) {
+		paris, nantes := e.Site("paris"), e.Site("nantes")
+		dir, err := os.MkdirTemp("", "skerry-bench-")
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(dir)
+		var proxies [2]*process.Process
+		for i, lua := range []bool{false, true} {
+			if proxies[i], err = haproxy(ctx, paris, nantes.Host().Address, dir, 9712+i, lua); err != nil {
+				return err
+			}
+			defer func() { _ = proxies[i].Kill() }()
+		}
+		return errors.Join(b.compare(ctx, paris, proxies), b.elsewhere(ctx, paris), b.bulk(ctx, paris, proxies), b.idleConnections(ctx, paris, proxies))
+	}), b.sites(ctx, func(e *env.Env) error { return b.replicatedReads(ctx, e) }, "paris", "nantes"),
+		b.sites(ctx, func(e *env.Env) error { return b.whileHealing(ctx, e) }, "paris", "nantes"))
 }
 
 // nginx writes the configuration and returns what runs it.
@@ -99,8 +121,8 @@ func nginx(dir string) []string {
 	return []string{"nginx", "-c", path, "-e", filepath.Join(dir, "error.log")}
 }
 
-// haproxy starts HAProxy at a site; with Lua it reads scopes.
-func haproxy(ctx context.Context, s *env.Site, dir string, port int, lua bool) (*process.Process, error) {
+// haproxy starts HAProxy at a site, beside another one whose application it reaches by its address; with Lua it reads scopes.
+func haproxy(ctx context.Context, s *env.Site, elsewhere, dir string, port int, lua bool) (*process.Process, error) {
 	load, use := "", ""
 	if lua {
 		script := filepath.Join(dir, "scope.lua")
@@ -110,7 +132,7 @@ func haproxy(ctx context.Context, s *env.Site, dir string, port int, lua bool) (
 		load, use = "\n  lua-load "+script, "\n  http-request lua.scope\n  use_backend %[var(req.where)]"
 	}
 	path := filepath.Join(dir, fmt.Sprintf("haproxy-%d.cfg", port))
-	if err := os.WriteFile(path, fmt.Appendf(nil, haproxyConfig, load, port, use), 0o600); err != nil {
+	if err := os.WriteFile(path, fmt.Appendf(nil, haproxyConfig, load, port, use, elsewhere, port+2), 0o600); err != nil {
 		return nil, err
 	}
 	p, err := process.Start("HAProxy", filepath.Join(dir, "haproxy.log"), s.Host().Command("haproxy", "-db", "-f", path)...)
@@ -130,28 +152,16 @@ func haproxy(ctx context.Context, s *env.Site, dir string, port int, lua bool) (
 	}
 }
 
-func (b *bench) compare(ctx context.Context, s *env.Site) error {
-	dir, err := os.MkdirTemp("", "skerry-bench-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
+// compare has requests pass that are plain.
+func (b *bench) compare(ctx context.Context, s *env.Site, proxies [2]*process.Process) (err error) {
 	plain, scoped := request("GET", "/images/1", ""), request("GET", "/images/1", "", `Scope: {"images": "paris"}`)
 	ways := []way{
 		{"direct", "127.0.0.1:9801", plain, 0},
 		{"nginx", "127.0.0.1:9711", plain, 0},
-		{"HAProxy", "127.0.0.1:9712", plain, 0},
-		{"HAProxy with Lua, scope read", "127.0.0.1:9713", scoped, 0},
+		{"HAProxy", "127.0.0.1:9712", plain, proxies[0].PID()},
+		{"HAProxy with Lua, scope read", "127.0.0.1:9713", scoped, proxies[1].PID()},
 		{"skerry", "127.0.0.1:9701", plain, s.Agent().PID()},
 		{"skerry, scope of its own site", "127.0.0.1:9701", scoped, s.Agent().PID()},
-	}
-	for i, lua := range []bool{false, true} {
-		p, err2 := haproxy(ctx, s, dir, 9712+i, lua)
-		if err2 != nil {
-			return err2
-		}
-		defer func() { _ = p.Kill() }()
-		ways[2+i].pid = p.PID()
 	}
 	var crowded, many, alone [6][]result
 	var costs [6][]time.Duration
