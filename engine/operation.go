@@ -77,8 +77,7 @@ type Operation struct {
 	Change uint64 `cbor:"-"`
 	// Name is what this site's catalog calls the request, empty for none; rules for pairs of operations may name it.
 	Name string `cbor:"-"`
-	// Copies are the other places where the same operation stands, in other lines of its origin. Copy says that this is one of them: it counts
-	// for nothing.
+	// Copies are the other places where the same operation stands, in other lines. Copy says that this is one of them: it counts for nothing.
 	Copies []*Operation `cbor:"-"`
 	Copy   bool         `cbor:"-"`
 }

@@ -33,7 +33,7 @@ type Site interface {
 	// Commit makes b durable. ErrStorage: nothing of it has happened.
 	Commit(ctx context.Context, b *engine.Batch) error
 	Backoff(tries int) time.Duration
-	// Met reports whether this site has been compared, since it was started, with one of some others, or need not be. SetBack
+	// Met reports whether this site has been compared, since it was started, with all of some others, or need not be. SetBack
 	// reports whether it has found that its disk was set back.
 	Met(sites []engine.SiteID) bool
 	SetBack() bool

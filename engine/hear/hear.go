@@ -174,6 +174,7 @@ func (h *hearing) statuses(in *Said) (news []Status) {
 			continue
 		}
 		news = append(news, s)
+		h.news.Behind = h.news.Behind || !h.Me.Rejoins && view.Lost(h.View, s.Status.Settled)
 		h.news.Progress, h.Dirty = true, h.Dirty || !was.Plain() || !s.Status.Plain() || len(h.Epochs) > 1
 		if s.Status.Asked > was.Asked {
 			h.news.Look = true

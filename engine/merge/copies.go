@@ -1,21 +1,31 @@
 package merge
 
 import (
+	"bytes"
 	"slices"
 
 	"github.com/skerry/skerry/engine"
 )
 
-// A site that was set back may issue an operation a second time that its lost run had issued, before it has met anybody: a client's request
-// that was open in what it was set back to. The operation is then in two of its lines. It counts once, where it comes first in the order; the
-// other places are copies, which count for nothing. What has seen one of them has seen the operation, and where one is settled, it is.
+// A site that was set back may have a client's request done a second time that its lost run had seen to, before it has met anybody: it issues the
+// operation once more, or hands the request to another site than its lost run did. The operation is then in two lines. It counts once, where it
+// comes first in the order; the other places are copies, which count for nothing. What has seen one of them has seen the operation, and where one is
+// settled, it is.
 
-// copied finds out whether o is an operation that is known already, in another line of the same site. It reports whether o is a copy.
+// same reports whether two operations of one identifier are one: their site has given it twice, or two sites have been asked for the same.
+func same(a, b *engine.Operation) bool {
+	return a.Origin == b.Origin || a.Type == b.Type && a.Place == nil && a.Method == b.Method && a.Path == b.Path && a.Query == b.Query &&
+		bytes.Equal(a.Body, b.Body) && a.BlobHash() == b.BlobHash()
+}
+
+// copied finds out whether o is an operation that is known already, in another line. It reports whether o is a copy. Of what a checkpoint keeps it
+// says so itself: bodies may be gone.
 func (k *known) copied(o *engine.Operation) bool {
+	told := o.Copy && k.base.Has(o)
 	o.Copy, o.Copies = false, nil
 	first := k.byID[o.ID]
 	switch {
-	case first == nil || first == o || first.Origin != o.Origin || first.Line == o.Line:
+	case first == nil || first == o || first.Line == o.Line || !told && !same(first, o):
 		return false
 	case engine.Compare(first, o) < 0:
 		o.Copy, first.Copies = true, append(slices.Clip(first.Copies), o)

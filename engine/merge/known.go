@@ -253,8 +253,8 @@ func (k *known) HeldBack(origin engine.SiteID) bool {
 	return false
 }
 
-// Get returns a complete operation, nil when there is none of that identifier. Identifiers are for people and requests: two
-// faulty origins may have used one, and the first in order stands for it.
+// Get returns a complete operation, nil when there is none of that identifier. Of several that are not the same, which a
+// faulty origin may have made, the first in order stands for it.
 func (k *known) Get(id engine.OperationID) *engine.Operation { return k.byID[id] }
 
 // At returns the n-th operation of a line, nil when it is not here, not complete, or the checkpoint stands for it.

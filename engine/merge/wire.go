@@ -32,6 +32,7 @@ type issued struct {
 	Operation engine.Operation `cbor:"1,keyasint"`
 	Line      engine.Line      `cbor:"2,keyasint"`
 	Epoch     uint64           `cbor:"3,keyasint,omitempty"`
+	Copy      bool             `cbor:"4,keyasint,omitempty"`
 }
 
 // MarshalCBOR encodes c, also as a part of something else. Equal checkpoints have equal bytes.
@@ -60,7 +61,7 @@ func (c *Checkpoint) UnmarshalCBOR(b []byte) error {
 func asIssued(ops []*engine.Operation) []issued {
 	list := make([]issued, len(ops))
 	for i, o := range ops {
-		list[i] = issued{*o, o.Line, o.Epoch}
+		list[i] = issued{*o, o.Line, o.Epoch, o.Copy}
 	}
 	return list
 }
@@ -69,7 +70,7 @@ func fromIssued(list []issued) []*engine.Operation {
 	ops := make([]*engine.Operation, len(list))
 	for i := range list {
 		ops[i] = &list[i].Operation
-		ops[i].Line, ops[i].Origin, ops[i].Epoch = list[i].Line, list[i].Line.Site(), list[i].Epoch
+		ops[i].Line, ops[i].Origin, ops[i].Epoch, ops[i].Copy = list[i].Line, list[i].Line.Site(), list[i].Epoch, list[i].Copy
 	}
 	return ops
 }

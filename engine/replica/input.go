@@ -233,7 +233,7 @@ type Env interface {
 	// Reachable reports whether another site can be reached; Nearest orders sites by distance.
 	Reachable(s engine.SiteID) bool
 	Nearest(ids []engine.SiteID) []engine.SiteID
-	// Met reports whether this site has been compared, since it was started, with one of some others, or need not be.
+	// Met reports whether this site has been compared, since it was started, with all of some others, or need not be.
 	Met(sites []engine.SiteID) bool
 	HasBlob(ref engine.BlobRef) bool
 

@@ -19,7 +19,7 @@ func (s *site) hear(l letter) {
 		what = append(what, fmt.Sprintf("change %d of %s", c.Number, c.Line))
 	}
 	for _, st := range l.heard.Statuses {
-		what = append(what, fmt.Sprintf("status %d of %s", st.Status.Number, st.Signed.Site))
+		what = append(what, fmt.Sprintf("status %d of %s", st.Status.Number>>16, st.Signed.Site))
 	}
 	if l.heard.Checkpoint != nil {
 		what = append(what, "a checkpoint")

@@ -54,14 +54,19 @@ type Issued struct {
 }
 
 // fallBehind says that another site has more of this one than it has itself, or that the others have let go of what is here: it comes late.
-// Nothing is done any more before it has joined anew: it may have been done. Whoever waits for an answer gets one now.
+// Nothing is begun any more before it has joined anew: it may have been done.
 func (r *Replica) fallBehind(late bool) {
-	r.out.Own, r.out.Late, r.late = r.out.Own || !late, r.out.Late || late && !r.behind, late && (r.late || !r.behind)
-	if r.behind {
+	r.behind, r.late = true, late && (r.late || !r.behind)
+	r.leaveOff()
+}
+
+// leaveOff ends what is under way, and has the replica join anew: at once, or where something was sent, once the answer has come. That tells what
+// it has made, which nothing else may. Whoever waits for an answer gets one now.
+func (r *Replica) leaveOff() {
+	r.refuseAll(r.rejoining())
+	if r.task != nil && r.token != 0 && r.sends {
 		return
 	}
-	r.behind = true
-	r.refuseAll(r.rejoining())
 	if t, mine := r.task.(*own); mine {
 		if r.Own == nil {
 			r.give(t.ask, Given{Err: r.rejoining()})
@@ -71,6 +76,8 @@ func (r *Replica) fallBehind(late bool) {
 		}
 	}
 	r.task, r.token, r.lookToken, r.postponed = nil, 0, 0, nil
+	r.out.Own, r.out.Late = r.out.Own || !r.late, r.out.Late || r.late && !r.left
+	r.left = r.left || r.late
 }
 
 // rejoining refuses a request while it is not known what this site's lost run had done, or what the others have done without it.

@@ -21,8 +21,8 @@ type Replica struct {
 	keeping compact.Keeping
 	past    past
 	// behind says that another site has more of this one than it has itself: one that joins anew is to take this one's place.
-	// Late: the others have let go of what is here, with the same end.
-	behind, late bool
+	// Late: the others have let go of what is here, with the same end. Left says that the loop has been told so.
+	behind, late, left bool
 	// partly is until when the rest of what a site has sent last is waited for; zero: it was all.
 	partly time.Time
 	// progress says that another site has come further than is kept.

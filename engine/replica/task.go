@@ -3,6 +3,7 @@ package replica
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/skerry/skerry/engine"
@@ -15,13 +16,14 @@ import (
 // advance does what can be done now.
 func (r *Replica) advance() {
 	if r.behind {
-		r.refuseAll(r.rejoining())
+		r.leaveOff()
 		return
 	}
 	if r.Stale {
 		return
 	}
 	for r.task == nil {
+		r.answerArrived()
 		t := r.choose()
 		if t == nil {
 			return
@@ -31,6 +33,15 @@ func (r *Replica) advance() {
 			r.task = nil
 		}
 	}
+}
+
+// answerArrived answers the requests that wait and whose operations have come in their documents meanwhile, once they are settled: after that a
+// checkpoint may stand for them, and nothing here would tell that they have run.
+func (r *work) answerArrived() {
+	r.asks = slices.DeleteFunc(r.asks, func(a *Ask) bool {
+		o := r.History.Get(a.Operation)
+		return o != nil && r.Settled(r.Self, o) && (&own{ask: a}).arrived(r)
+	})
 }
 
 // choose names what is done next: what had no certain answer is settled first, then what has come from other sites is applied,

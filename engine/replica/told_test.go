@@ -75,7 +75,7 @@ func (s *site) tellStep(r *Replica, change *engine.Change, told []byte, before s
 	if st.Left != nil {
 		text += ", has left"
 	}
-	s.world.tell("%s: tells %d: %s", s.id, st.Number, text)
+	s.world.tell("%s: tells %d: %s", s.id, st.Number>>16, text)
 }
 
 func tellEntry(e engine.Entry) string {

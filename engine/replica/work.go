@@ -18,9 +18,10 @@ type work struct {
 
 	// asks are the clients' requests that wait for their turn, first come first.
 	asks []*Ask
-	// task is under way; nil: none. token is that of the call that it waits for, lookToken that of a look.
+	// task is under way; nil: none. token is that of the call that it waits for, which may change something where it sends, lookToken that of a look.
 	task             task
 	token, lookToken uint64
+	sends            bool
 	tokens           uint64 // given so far
 	// again is when what is left may be tried again, settling when it is to be found out what came of own.
 	again, settling pace
@@ -70,8 +71,8 @@ func (r *work) note(message string, err error) { r.env.Note(r.Document, message,
 // call makes a call, whose answer is given to the task.
 func (r *work) call(c *Call) bool {
 	r.tokens++
-	c.Token, r.token = r.tokens, r.tokens
-	if c.Kind == CallSend {
+	c.Token, r.token, r.sends = r.tokens, r.tokens, c.Kind == CallSend
+	if r.sends {
 		r.lookToken = 0 // what is read meanwhile tells nothing
 	}
 	r.out.Calls = append(r.out.Calls, c)

@@ -195,7 +195,7 @@ func (s *Site) WaitEvents(ctx context.Context, after uint64) ([]engine.Event, er
 	}
 }
 
-// Met reports whether this site has been compared, since it was started, with one of some others, or need not be.
+// Met reports whether this site has been compared, since it was started, with all of some others, or need not be.
 func (s *Site) Met(sites []engine.SiteID) bool { return s.met.with(sites, s.cfg.Now()) }
 
 // SetBack reports whether this site has found that its disk was set back.

@@ -9,9 +9,9 @@ import (
 )
 
 // met is which sites this process has been compared with. A site does not know by itself that its disk was set back: what is open
-// there may have been done since, and others have heard of that. So what an earlier process has left is not sent again before one
-// of the sites that share it has been compared with. A site that meets none of them in time goes on alone. It is safe for
-// concurrent use.
+// there may have been done since, and others have heard of that, each of them maybe alone. So what an earlier process has left is not sent again
+// before all sites that share it have been compared with. A site that does not meet all of them in time goes on without. It is safe for concurrent
+// use.
 type met struct {
 	mu    sync.Mutex
 	self  engine.SiteID
@@ -36,13 +36,9 @@ func (m *met) add(id engine.SiteID) bool {
 	return first
 }
 
-// with reports whether this site has been compared with one of some others, or need not be.
+// with reports whether this site has been compared with all of some others, or need not be.
 func (m *met) with(sites []engine.SiteID, now time.Time) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if !now.Before(m.ends) {
-		return true
-	}
-	others := slices.DeleteFunc(slices.Clone(sites), func(id engine.SiteID) bool { return id == m.self })
-	return len(others) == 0 || slices.ContainsFunc(others, func(id engine.SiteID) bool { return m.sites[id] })
+	return !now.Before(m.ends) || !slices.ContainsFunc(sites, func(id engine.SiteID) bool { return id != m.self && !m.sites[id] })
 }

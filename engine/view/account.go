@@ -21,6 +21,7 @@ type Account struct {
 	// Now is the site's clock, set by whoever is about to change something.
 	Now int64
 
+	run      uint64                     // distinguishes this run's numbers of statuses
 	known    func() []*engine.Operation // in their order
 	lastTold string                     // what Me was told as, number and time apart
 	heardOf  uint64                     // the highest number of a status of this site's that another one has
@@ -71,8 +72,9 @@ type Try struct {
 }
 
 // begin makes it the account of a site that has done nothing, of operations that are known.
-func (a *Account) begin(id engine.DocumentID, known func() []*engine.Operation) {
+func (a *Account) begin(id engine.DocumentID, run string, known func() []*engine.Operation) {
 	a.Me, a.Touched, a.known = engine.Status{Document: id}, map[engine.OperationID]bool{}, known
+	a.run = engine.FingerprintOf("run", []byte(run))[0] % runs
 	a.Anew(0)
 }
 
@@ -282,6 +284,10 @@ func (a *Account) touchOpen() {
 	a.Changed()
 }
 
+// runs is how many runs are told apart by the numbers of their statuses, the last digits of which are of the run. Where a disk was set back, the next
+// run gives no number that the lost one had given: of one number each site would keep what it had heard first, and none would see that they differ.
+const runs = 1 << 16
+
 // told makes Me a status, if it is news: it gets a number.
 func (a *Account) told(at int64) (encoded []byte, news bool) {
 	a.Me.Object, a.Me.Outcomes = a.Mine.Local != "", newestOutcomes(a.Mine.Outcomes, engine.MaxOutcomes)
@@ -290,7 +296,7 @@ func (a *Account) told(at int64) (encoded []byte, news bool) {
 		return nil, false
 	}
 	a.lastTold = text
-	a.Me.Number, a.Me.At = a.LastNumber()+1, max(a.Me.At+1, at)
+	a.Me.Number, a.Me.At = (a.LastNumber()/runs+1)*runs+a.run, max(a.Me.At+1, at)
 	return engine.Encode(&a.Me), true
 }
 

@@ -15,7 +15,7 @@ func accountOf() *Account {
 	for n, id := range []engine.OperationID{"one", "two", "three"} {
 		ops = append(ops, &engine.Operation{ID: id, Line: "paris", Origin: "paris", Number: uint64(n + 1)})
 	}
-	a.begin(document, func() []*engine.Operation { return ops })
+	a.begin(document, "", func() []*engine.Operation { return ops })
 	a.Settle(ops[0])
 	a.Touched, a.Dirty = map[engine.OperationID]bool{}, false
 	return a

@@ -1,9 +1,22 @@
 package view
 
-// Skips reports whether a checkpoint that an epoch begins with stands for all epochs that are here, or for what a site lacks that had left and was
-// added again.
+import "github.com/skerry/skerry/engine"
+
+// Skips reports whether a checkpoint that an epoch begins with stands for all epochs that are here, for what a site lacks that had left and was
+// added again, or for an epoch that the others have ended with what a lost run has written: what is here of that may be another.
 func Skips(v *View, epoch uint64) bool {
-	return !v.Blank() && (epoch > v.Current().Number || epoch > v.Epochs[0].Number && v.Me.Left != nil && (v.History.Held() > 0 || len(v.LacksAny()) > 0))
+	return !v.Blank() && (epoch > v.Current().Number || epoch > v.Epochs[0].Number &&
+		(v.Me.Rejoins || v.Me.Left != nil && (v.History.Held() > 0 || len(v.LacksAny()) > 0)))
+}
+
+// Lost reports whether another site has settled what this one has written, and that is not here: its disk was set back.
+func Lost(v *View, settled engine.Vector) bool {
+	for l, n := range settled {
+		if l.Site() == v.Self && !v.Ends(l) && n > v.History.Issued(l) {
+			return !v.Blank()
+		}
+	}
+	return false
 }
 
 // TooLate reports whether what is here builds on what the others have let go of, so that nothing brings it together any more: most of them say

@@ -63,7 +63,7 @@ func New(line engine.Line, id engine.DocumentID, about engine.About, raw []byte,
 		Decisions: Decisions{}, Said: map[engine.SiteID]Said{}, Fetches: map[engine.OperationID]Fetch{},
 	}
 	v.Membership.begin(v.History, about.Placement)
-	v.Account.begin(id, v.History.Ordered)
+	v.Account.begin(id, line.Run(), v.History.Ordered)
 	return v
 }
 

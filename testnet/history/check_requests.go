@@ -1,6 +1,7 @@
 package history
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -53,7 +54,7 @@ func (c *checker) checkRequest(q *request) {
 		case engine.StateApplied:
 			e := s.App.Effect(q.operation, s.Name)
 			ran := e != nil && e.Times >= 1 && e.Times <= 1+s.untold[string(q.operation)+"."+string(s.Name)]
-			if q.kind == "start" && !q.resource.moved && !world.Declares(q.resource.kind, "start") && !ran && !s.restored {
+			if q.kind == "start" && !q.resource.moved && !world.Declares(q.resource.kind, "start") && !ran && !s.restored && !c.added(s, row.Document) {
 				c.say("%s: %s counts as applied and ran %+v", s.Name, q, e)
 			}
 		case engine.StateSuperseded:
@@ -100,6 +101,13 @@ func (c *checker) beganLate(s *site, res *resource) bool {
 	}
 	rec, err := s.Disk.Record(c.w.Ctx, row.Document)
 	return err == nil && rec.Checkpoint != nil
+}
+
+// added reports whether an operation has added a site to a resource: the client's, or one of a site that was set back and has adopted for a client
+// what its lost run had made. Its object begins with what the others show, and what has no declared effect does not run for it.
+func (c *checker) added(s *site, document engine.DocumentID) bool {
+	row, err := s.Disk.ResourceByDocument(c.w.Ctx, document)
+	return err == nil && slices.ContainsFunc(c.model(row).ops, func(o *engine.Operation) bool { return o.Place != nil && slices.Contains(o.Place.Add, s.ID) })
 }
 
 // checkOnce sees to it that nothing that must not be repeated ran twice, whatever the client was told.

@@ -16,7 +16,7 @@ type model struct {
 	kind  *engine.Kind
 	ops   []*engine.Operation // in the order that counts
 	facts map[engine.Fact]bool
-	// places are where an operation stands: in more than one line where its site was set back.
+	// places are where an operation stands: in more than one line where a site was set back.
 	places map[operationOf][]*engine.Operation
 }
 
@@ -34,8 +34,8 @@ type amount struct {
 // container is the value of what has members.
 var container = []byte("{}")
 
-// add takes in an operation. One that its site has issued twice, since it was set back in between, counts once, where it comes first, and who
-// has seen it in one place has seen it.
+// add takes in an operation. One that was issued twice, since who was asked for it was set back in between, counts once, where it comes first, and
+// who has seen it in one place has seen it.
 func (m *model) add(o *engine.Operation) {
 	m.places[idOf(o)] = append(m.places[idOf(o)], o)
 	for i, known := range m.ops {
@@ -51,12 +51,12 @@ func (m *model) add(o *engine.Operation) {
 	slices.SortFunc(m.ops, engine.Compare)
 }
 
-// idOf is what one site has given one identifier.
-func idOf(o *engine.Operation) operationOf { return operationOf{o.Origin, o.ID} }
+// idOf is what makes two operations one.
+func idOf(o *engine.Operation) operationOf { return operationOf{o.ID, o.Type} }
 
 type operationOf struct {
-	origin engine.SiteID
-	id     engine.OperationID
+	id engine.OperationID
+	is engine.Type
 }
 
 // saw reports whether b was issued where a was settled, or after it in its own line.

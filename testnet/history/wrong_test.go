@@ -29,6 +29,19 @@ func TestHistoriesThatWereWrong(t *testing.T) {
 			"1-11,13-14,17-22,24,26-35,37-45,48-52,54-70,72-79,81-84,86-95,97-101,103,105,107,109-115,118-125,127-148,150-154,156-158,160-164,166-168"},
 		"a create that was asked for again at a site that had forgotten its key was taken for the same resource": {17955495390000523, 1, 1,
 			"1-22,24-30,32,36-37,43-46,48,50-52,54-56,58-59,62-66,68-163"},
+		"what a site had written alone before its disk was set back was never stored there again": {17955520600000200, 1, 1,
+			"1-7,9-13,15-19,21-26,29-32,35-36,38,40,44-52,54-58,60-71,73-101"},
+		"a request that two runs had handed to two sites ran for each of them": {17955515820000412, 1, 1,
+			"1-12,14-17,20-21,23-31,33-35,37-42,44-48,51-59,61-64,67-85,87-97"},
+		"a request that waited was run again once a checkpoint stood for its operation": {50000205, 1, 1, ""},
+		"what a request had made was forgotten since the site joined anew before it was answered": {17955520600000549, 1, 1,
+			"1,4-9,11-14,16-23,25-29,31-48,50-57,60-62,64-70,72-76,78,80-106,108,111,113,115-132"},
+		"a set-back site had been compared with one that knew nothing of what the lost run had made": {17955520600001696, 1, 1,
+			"2-4,6,8,10,12-14,16-21,23-27,29-61,63,65-72,76,79-86,89-106,109,111-113,115-146"},
+		"two runs gave their statuses one number": {50005595, 1, 1,
+			"1-21,23-27,30,32-41,43-50,52,54,56-58,60-61,63,66-68,71-78,81-82,84-87"},
+		"an epoch ended with what a lost run had written, and its site never heard of that": {50004469, 1, 1,
+			"1-5,7-11,13-15,17,19-21,25,28-37,40,42-47,49,52-53,55-60,62-103,105-106,108-110,112-118,121,123-124,129-130"},
 	} {
 		t.Run(strings.ReplaceAll(what, " ", "-"), func(t *testing.T) {
 			r := Play(Options{Seed: h.seed, Backups: h.backups, Restores: h.restores, Skip: parseSteps(t, h.skip)})
