@@ -126,6 +126,8 @@ type rejoin struct {
 	sent    bool
 	known   engine.Vector // when it was sent
 	tries   int
+	markers []string // that the object may have, to be looked for; nil: they were, or there are none
+	sought  bool
 }
 
 func (t *rejoin) begin(r *work) bool {
@@ -174,8 +176,42 @@ func (t *rejoin) reissue(r *work) {
 	r.Changed()
 }
 
+// seek looks for the object by the marker that its create has left in it, if there may be one. It reports whether it does.
+func (t *rejoin) seek(r *work) bool {
+	creates := r.History.All(func(o *engine.Operation) bool { return o.Type == engine.TypeCreate && issue.Marks(r.Kind, o) })
+	if t.sought || len(creates) == 0 || t.lost == nil && t.remnant.Settled == nil { // this site never had it
+		return false
+	}
+	key := flight.FirstKey(r.View, creates[len(creates)-1])
+	t.sought, t.markers = true, []string{key + flight.MadeAnew(t.remnant.Made), key + flight.MadeAnew(t.remnant.Made+1)}
+	return !t.find(r)
+}
+
+func (t *rejoin) find(r *work) bool {
+	return r.call(&Call{Kind: CallFind, Call: engine.Call{Kind: r.Kind}, Request: t.markers[0]})
+}
+
+// found goes on after a search for a marker.
+func (t *rejoin) found(r *work, in *Answered) bool {
+	f := flight.ByMarker(in.List, in.Err, false)
+	switch t.markers = t.markers[1:]; {
+	case f.Fate == flight.Later:
+		return t.later(r)
+	case f.Fate == flight.Happened && t.free(r, f.Reply.Local):
+		t.local, t.markers = f.Reply.Local, nil
+		return r.call(r.readCall(t.local))
+	case f.Fate == flight.Absent && len(t.markers) > 0:
+		return t.find(r)
+	}
+	t.markers = nil
+	return t.nameless(r)
+}
+
 // nameless decides where nobody knows what the application calls the object: nothing is made that may be there.
 func (t *rejoin) nameless(r *work) bool {
+	if t.seek(r) {
+		return false
+	}
 	born := r.History.Born(merge.Any)
 	if born == nil || t.lost == nil && t.remnant.Settled == nil { // it is no more, or this site never had it
 		return t.joined(r, "")
@@ -191,6 +227,9 @@ func (t *rejoin) nameless(r *work) bool {
 }
 
 func (t *rejoin) answer(r *work, in *Answered) bool {
+	if len(t.markers) > 0 {
+		return t.found(r, in)
+	}
 	if t.sent {
 		return t.corrected(r, in)
 	}
