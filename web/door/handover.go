@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"os"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -135,6 +136,9 @@ type begun struct {
 	before []byte               // read by one goroutine at a time, as connections are
 
 	mu sync.Mutex // guards the rest
+	// past says that reads are to end at once; reading is closed then, by who waits for that.
+	past    bool
+	reading chan struct{}
 	// idle says that net/http waits for the next request, and nothing of it has come; ahead that it has read some of that already.
 	idle, ahead bool
 	// handled are the requests of it that handlers have. Engaged are those under way that Pass was not called for: of HTTP/1 from the first byte
@@ -153,6 +157,9 @@ var errTaken = errors.New("another process takes the client over")
 
 // Read implements net.Conn.
 func (b *begun) Read(p []byte) (int, error) {
+	if b.take() {
+		return 0, errTaken
+	}
 	if len(b.before) > 0 {
 		n := copy(p, b.before)
 		if b.before = b.before[n:]; len(b.before) == 0 {
@@ -160,23 +167,46 @@ func (b *begun) Read(p []byte) (int, error) {
 		}
 		return n, nil
 	}
-	if b.take() {
-		return 0, errTaken
-	}
 	b.awaits(len(p))
 	n, err := b.Conn.Read(p)
-	b.mu.Lock()
-	b.waits = time.Time{}
-	if n > 0 && !b.multi {
-		// While it serves a request net/http reads one byte beyond, to see its client go.
-		b.ahead = !b.idle && len(p) == 1
-		b.begins()
+	if n > 0 && !b.multi && b.read(p[:n], len(p)) {
+		return 0, os.ErrDeadlineExceeded
 	}
-	b.mu.Unlock()
 	if n == 0 && late(err) && b.take() {
 		return 0, errTaken
 	}
 	return n, err
+}
+
+// read notes what has come when so many bytes were wanted. While it serves a request net/http reads one byte beyond, to see its client go. When
+// the door is left that byte is the heir's, with the request that it begins: it is kept, and net/http has what it wants with it, which is to wait.
+func (b *begun) read(p []byte, wanted int) (kept bool) {
+	b.mu.Lock()
+	b.waits = time.Time{}
+	beyond := !b.idle && wanted == 1
+	if !beyond || b.door.heir.Load() == nil {
+		b.ahead = beyond
+		b.begins()
+		b.mu.Unlock()
+		return false
+	}
+	b.before = []byte{p[0]}
+	over := make(chan struct{})
+	if b.reading = over; b.past {
+		close(over)
+		b.reading = nil
+	}
+	b.mu.Unlock()
+	<-over
+	return true
+}
+
+// stop ends who waits to be told that reads end. The lock is held.
+func (b *begun) stop() {
+	if b.reading != nil {
+		close(b.reading)
+		b.reading = nil
+	}
 }
 
 // begins notes that a request is under way. The lock is held.
@@ -212,6 +242,9 @@ func (b *begun) SetReadDeadline(t time.Time) error {
 	defer b.mu.Unlock()
 	if b.idle && b.door.heir.Load() != nil {
 		t = past
+	}
+	if b.past = !t.IsZero() && t.Before(time.Now()); b.past {
+		b.stop()
 	}
 	return b.Conn.SetReadDeadline(t)
 }
@@ -276,8 +309,9 @@ func (b *begun) Close() error {
 	b.mu.Lock()
 	taken := b.taken
 	b.taken, b.idle = false, false
+	b.stop()
 	b.mu.Unlock()
-	if heir := b.door.heir.Load(); taken && (*heir)(Handed{Conn: b.Conn, TLS: b.tls}) {
+	if heir := b.door.heir.Load(); taken && (*heir)(Handed{Conn: b.Conn, TLS: b.tls, Before: b.before}) {
 		return nil
 	}
 	return b.Conn.Close()

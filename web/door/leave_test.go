@@ -299,3 +299,46 @@ func TestLeaveWaitsForWhatHasBegun(t *testing.T) {
 		}
 	}
 }
+
+// TestLeaveAndWhatPassesGoesOn: who is answered yet by what needs nobody here has its next request answered by the heir, though it was said before
+// that, and net/http has read the beginning of it.
+func TestLeaveAndWhatPassesGoesOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		l := &pipes{conns: make(chan net.Conn), over: make(chan struct{})}
+		g := newGeneration(t, ctx, "first", "", l)
+		ours, theirs := net.Pipe()
+		defer ours.Close()
+		l.conns <- theirs
+		c := &client{ours, t, bufio.NewReader(ours)}
+		c.say("GET /passes HTTP/1.1\r\nHost: h\r\nX-Rest: 1\r\n\r\n")
+		<-g.began
+		given := make(chan string, 1)
+		g.Leave(ctx, func(h door.Handed) bool {
+			given <- string(h.Before)
+			return false
+		})
+		said := make(chan struct{})
+		go func() {
+			defer close(said)
+			_, _ = io.WriteString(ours, notPlain) // of which nobody reads more than what is kept
+		}()
+		synctest.Wait()
+		close(g.held)
+		c.head()
+		c.want("first")
+		select {
+		case got := <-given:
+			if got != notPlain[:1] {
+				t.Errorf("the heir gets %q", got)
+			}
+		case <-time.After(time.Hour):
+			t.Fatal("the heir gets nothing")
+		}
+		<-said
+		if err := <-g.ended; err != nil && !errors.Is(err, net.ErrClosed) {
+			t.Error(err)
+		}
+	})
+}
