@@ -98,11 +98,13 @@ func TestFlushesEvents(t *testing.T) {
 	}
 }
 
+// Upgrades go through, whoever asks for them and how: WebSockets, and SPDY as kubectl's exec and port-forward have it, which asks with POST. Both
+// sides speak when they like, and what one has to say after the other has ended arrives.
 func TestUpgrades(t *testing.T) {
 	m := newMesh(t)
 	for _, s := range m.sites {
 		s.app.set(func(w http.ResponseWriter, r *http.Request) {
-			if r.Header.Get("Upgrade") != "websocket" || r.Header.Get("Sec-Websocket-Key") == "" {
+			if r.Header.Get("Upgrade") == "" || r.Header.Get("Sec-Websocket-Key") == "" || r.Header.Get("X-Stream-Protocol-Version") != "v4.channel.k8s.io" {
 				http.Error(w, "no upgrade", 400)
 				return
 			}
@@ -111,30 +113,39 @@ func TestUpgrades(t *testing.T) {
 				return
 			}
 			defer conn.Close()
-			_, _ = io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: x\r\n\r\n")
+			_, _ = io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: "+r.Header.Get("Upgrade")+"\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: x\r\n\r\nhello")
 			_, _ = io.Copy(conn, rw)
+			_, _ = io.WriteString(conn, "bye")
 		})
 	}
-	for _, scope := range []string{"", "Scope: nantes\r\n"} {
+	for _, asked := range []struct{ method, protocol, scope string }{
+		{"GET", "websocket", ""}, {"GET", "websocket", "Scope: nantes\r\n"}, {"POST", "SPDY/3.1", ""}, {"POST", "SPDY/3.1", "Scope: paris\r\n"}, {"POST", "SPDY/3.1", "Scope: nantes\r\n"},
+	} {
 		conn, err := net.Dial("tcp", strings.TrimPrefix(m.sites[paris].url, "http://"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer conn.Close()
 		_ = conn.SetDeadline(time.Now().Add(time.Minute))
-		_, _ = io.WriteString(conn, "GET /ws HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: k\r\n"+scope+"\r\n")
+		_, _ = io.WriteString(conn, asked.method+" /ws?command=sh&stdin=true HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: "+asked.protocol+
+			"\r\nX-Stream-Protocol-Version: v4.channel.k8s.io\r\nSec-WebSocket-Key: k\r\n"+asked.scope+"\r\n")
 		r := bufio.NewReader(conn)
 		resp, err := http.ReadResponse(r, nil)
-		if err != nil || resp.StatusCode != 101 || resp.Header.Get("Sec-Websocket-Accept") != "x" {
-			t.Fatalf("%v %v", resp, err)
+		if err != nil || resp.StatusCode != 101 || resp.Header.Get("Sec-Websocket-Accept") != "x" || resp.Header.Get("Upgrade") != asked.protocol {
+			t.Fatalf("%v: %v %v", asked, resp, err)
 		}
+		want := "hello"
 		for i := range 3 {
-			want := fmt.Sprintf("frame %d\x00", i)
-			_, _ = io.WriteString(conn, want)
 			b := make([]byte, len(want))
 			if _, err := io.ReadFull(r, b); err != nil || string(b) != want {
-				t.Fatalf("%q %v", b, err)
+				t.Fatalf("%v: %q %v", asked, b, err)
 			}
+			want = fmt.Sprintf("frame %d\x00", i)
+			_, _ = io.WriteString(conn, want)
+		}
+		_ = conn.(*net.TCPConn).CloseWrite()
+		if b, err := io.ReadAll(r); err != nil || string(b) != want+"bye" {
+			t.Errorf("%v: %q %v after all was said", asked, b, err)
 		}
 	}
 }
