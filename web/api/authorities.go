@@ -68,7 +68,8 @@ func (a *API) AddAuthority(ctx context.Context, r AuthorityRequest) ([]Authority
 	return a.Authorities(ctx)
 }
 
-func (a *API) removeAuthority(ctx context.Context, key string) error {
+// RemoveAuthority takes a key off the list.
+func (a *API) RemoveAuthority(ctx context.Context, key string) error {
 	return a.Mesh.Order(ctx, engine.Order{Remove: a.keyOf(key)})
 }
 

@@ -41,7 +41,7 @@ func (a *API) Mount(e *echo.Echo) {
 	g.PUT("/sites/:name/certificate", a.putCertificate)
 	g.GET("/authorities", told(a.Authorities))
 	g.POST("/authorities", posted(http.StatusCreated, a.AddAuthority))
-	g.DELETE("/authorities/:key", removed("key", a.removeAuthority))
+	g.DELETE("/authorities/:key", removed("key", a.RemoveAuthority))
 	g.POST("/authorities/requests", posted(http.StatusOK, a.RequestToSign))
 	g.POST("/authorities/answers", posted(http.StatusOK, a.ApplyAnswer))
 	g.GET("/invitations", a.getInvitations)

@@ -54,6 +54,7 @@ var views = []struct{ name, path string }{
 	{"compose-wrong", "/compose?service=images&method=POST&path=/images&scope=%7Bimages:+paris+%26+,+nantes%7D"},
 	{"events", "/events"},
 	{"audit", "/audit"},
+	{"authorities", "/authorities"},
 	{"settings", "/settings"},
 	{"deliveries", "/settings/hooks/" + webtest.Hook},
 	{"missing", "/resources/nope"},

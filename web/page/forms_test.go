@@ -4,6 +4,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -131,6 +132,24 @@ func TestFormsChangeWhatTheySay(t *testing.T) {
 	}
 	if resp, _ := ask(t, "POST", address+"/sites/invitations/inv-4f1a/revoke", nil); resp.StatusCode != 303 || !site.Invitations()[0].Revoked {
 		t.Errorf("revoke: %d", resp.StatusCode)
+	}
+	const offline = "12D3KooWOffline"
+	certificate := url.Values{"site": {"nantes"}, "valid_for": {"soon"}}
+	if resp, body := ask(t, "POST", address+"/authorities/certificates", certificate); resp.StatusCode != 400 || !strings.Contains(body, `role="alert"`) || !strings.Contains(body, `value="soon"`) {
+		t.Errorf("a certificate for no time: %d", resp.StatusCode)
+	}
+	certificate.Set("valid_for", "24h")
+	if resp, _ := ask(t, "POST", address+"/authorities/certificates", certificate); resp.StatusCode != 303 || !slices.ContainsFunc(site.Members(), func(m engine.Member) bool { return m.Name == "nantes" && !m.Until.IsZero() }) {
+		t.Errorf("certify: %d", resp.StatusCode)
+	}
+	if resp, _ := ask(t, "POST", address+"/authorities", url.Values{"key": {offline}}); resp.StatusCode != 303 || !slices.Contains(site.Authorities(), offline) {
+		t.Errorf("add an authority: %d %v", resp.StatusCode, site.Authorities())
+	}
+	if _, body := ask(t, "GET", address+"/authorities", nil); !strings.Contains(body, offline) || !strings.Contains(body, "What it signs from now on counts no more") {
+		t.Errorf("the authorities are shown as %s", body)
+	}
+	if resp, _ := ask(t, "POST", address+"/authorities/"+offline+"/remove", nil); resp.StatusCode != 303 || slices.Contains(site.Authorities(), offline) {
+		t.Errorf("remove an authority: %d %v", resp.StatusCode, site.Authorities())
 	}
 	if resp, body := ask(t, "POST", address+"/sites/zones", url.Values{"name": {"west"}, "sites": {"paris, lyno"}}); resp.StatusCode != 422 || !strings.Contains(body, "lyno") {
 		t.Errorf("a zone of no site: %d %s", resp.StatusCode, body)
