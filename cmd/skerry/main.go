@@ -36,7 +36,7 @@ type commands struct {
 	Init       initCommand          `cmd:"" help:"Write the configuration and the catalog of a site, from what is in front of it."`
 	Agent      agentCommand         `cmd:"" help:"Run one site's agent."`
 	Demo       demo.Command         `cmd:"" help:"Run a mesh of several sites with a demo application on this machine."`
-	Lab        lab.Command          `cmd:"" hidden:"" help:"Run one instance of the demo application."`
+	Lab        lab.Command          `cmd:"" help:"Run one instance of the demo application, to try a site with."`
 	Sites      sitesCommand         `cmd:"" help:"List the sites of the mesh, or show one."`
 	Status     statusCommand        `cmd:"" help:"Show how the whole mesh is, on one screen; the exit status tells it too."`
 	Resources  resourcesCommand     `cmd:"" help:"List the replicated resources, or show one."`

@@ -14,6 +14,7 @@ func imagesSpec() spec {
 		name:     Images,
 		defaults: map[string]any{"size": 0, "status": "queued", "tags": []any{}, "description": ""},
 		files:    true,
+		openAPI:  openAPI,
 		check: func(f map[string]any) string {
 			if !whole(f["size"]) {
 				return "size must be a whole number of bytes"

@@ -80,6 +80,8 @@ type spec struct {
 	actions map[string]action
 	// inner are collections inside each item, beside others of the same service.
 	inner, beside []spec
+	// openAPI is what the service says of itself; nil for nothing.
+	openAPI []byte
 	// chosen says that clients choose the identifiers: a PUT makes what is not there, and nothing is POSTed.
 	chosen bool
 }

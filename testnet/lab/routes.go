@@ -13,6 +13,12 @@ func (s *Service) routes() http.Handler {
 
 	outer := http.NewServeMux()
 	outer.Handle("/", s.counts.wrap(mux, s.faults.wrap(mux)))
+	if s.openAPI != nil {
+		outer.HandleFunc("GET /openapi.yaml", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/yaml")
+			_, _ = w.Write(s.openAPI)
+		})
+	}
 	outer.HandleFunc("GET /-/requests", s.counts.serve)
 	outer.HandleFunc("GET /-/faults", s.faults.serveList)
 	outer.HandleFunc("POST /-/faults", s.faults.serveAdd)

@@ -1,0 +1,66 @@
+package handbook
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// block is one block of commands.
+type block struct {
+	line     int      // of the page
+	at       []string // machines
+	commands string
+	// shows are the lines that its output has, in order; "…" stands for anything.
+	shows []string
+}
+
+var fence = regexp.MustCompile("^```(\\w*)$")
+
+// parse takes a page's blocks of commands, each of which begins with a comment that says where, and the text that may follow one.
+func parse(page string) (blocks []block, err error) {
+	kind, begin := "", 0
+	var inside []string
+	for i, line := range strings.Split(page, "\n") {
+		m := fence.FindStringSubmatch(line)
+		switch {
+		case m == nil && kind != "":
+			inside = append(inside, line)
+		case m == nil:
+		case kind == "" && m[1] == "":
+			return nil, fmt.Errorf("line %d: a block does not say what it is", i+1)
+		case kind == "":
+			kind, begin, inside = m[1], i+1, nil
+		default:
+			switch {
+			case kind == "text" && len(blocks) > 0:
+				blocks[len(blocks)-1].shows = inside
+			case kind == "sh":
+				b := block{line: begin, commands: strings.Join(inside, "\n")}
+				where, _, _ := strings.Cut(b.commands, "\n")
+				if !strings.HasPrefix(where, "# at ") {
+					return nil, fmt.Errorf("line %d: a block begins with \"# at MACHINE\"", begin)
+				}
+				for _, at := range regexp.MustCompile(`at (\w+)`).FindAllStringSubmatch(where, -1) {
+					b.at = append(b.at, at[1])
+				}
+				blocks = append(blocks, b)
+			}
+			kind = ""
+		}
+	}
+	return blocks, nil
+}
+
+// missing is the first line that an output does not have in its turn, empty for none.
+func (b block) missing(output string) string {
+	for _, want := range b.shows {
+		pattern := strings.ReplaceAll(regexp.QuoteMeta(want), "…", ".*")
+		at := regexp.MustCompile("(?m)^" + pattern).FindStringIndex(output)
+		if at == nil {
+			return want
+		}
+		output = output[at[1]:]
+	}
+	return ""
+}

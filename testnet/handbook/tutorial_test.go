@@ -1,0 +1,121 @@
+package handbook
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/skerry/skerry/testnet/env"
+	"github.com/skerry/skerry/testnet/netns"
+)
+
+// program is the path of skerry, built for this run.
+var program string
+
+func TestMain(m *testing.M) { env.Main(m, &program) }
+
+// patience bounds what would never come; a loaded machine may be slow.
+const patience = 5 * time.Minute
+
+// copies stands in for scp, which would take accounts and keys: the folders of all machines are beside each other.
+const copies = `#!/bin/sh
+for last; do :; done
+case "$last" in 10.77.0.1:) to=paris ;; 10.77.0.2:) to=nantes ;; *) exit 1 ;; esac
+while [ $# -gt 1 ]; do cp "$1" "../$to/"; shift; done
+`
+
+// machine is where blocks are run.
+type machine struct {
+	host   *netns.Host
+	folder string
+	// left are the groups of processes that blocks have left running.
+	left []int
+}
+
+// TestTutorial follows docs/tutorial.md on two machines.
+func TestTutorial(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "tutorial.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks, err := parse(string(page))
+	if err != nil || len(blocks) < 10 {
+		t.Fatalf("%d blocks, %v", len(blocks), err)
+	}
+	n, err := netns.New("paris", "nantes")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	machines := map[string]*machine{}
+	for _, name := range []string{"paris", "nantes"} {
+		machines[name] = &machine{host: n.Host(name), folder: filepath.Join(dir, name)}
+		if err := os.Mkdir(machines[name].folder, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Cleanup(func() {
+		for name, m := range machines {
+			if t.Failed() {
+				log, _ := os.ReadFile(filepath.Join(m.folder, "agent.log"))
+				t.Logf("the agent of %s:\n%s", name, log)
+			}
+			for _, group := range m.left {
+				_ = syscall.Kill(-group, syscall.SIGKILL) // it may have ended
+			}
+		}
+		if err := n.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	tools := filepath.Join(dir, "tools")
+	if err := os.Mkdir(tools, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(tools, "scp"), []byte(copies), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range blocks {
+		for _, at := range b.at {
+			if machines[at] == nil {
+				t.Fatalf("line %d: there is no machine %s", b.line, at)
+			}
+			output, err := machines[at].run(t.Context(), tools+":"+filepath.Dir(program), b.commands)
+			if err != nil {
+				t.Fatalf("docs/tutorial.md:%d at %s: %v\n%s\n%s", b.line, at, err, b.commands, output)
+			}
+			if want := b.missing(output); want != "" {
+				t.Fatalf("docs/tutorial.md:%d at %s does not show %q in its turn, but\n%s", b.line, at, want, output)
+			}
+		}
+	}
+}
+
+// run runs a block in a shell and returns what that shows. What the block leaves running goes on.
+func (m *machine) run(ctx context.Context, path, commands string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	output, err := os.CreateTemp(m.folder, ".output-")
+	if err != nil {
+		return "", err
+	}
+	defer output.Close()
+	argv := m.host.Command("env", "PATH="+path+":"+os.Getenv("PATH"), "HOME="+m.folder, "bash", "-eu", "-o", "pipefail", "-c", commands)
+	c := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	c.Dir, c.Stdout, c.Stderr = m.folder, output, output // a file, so that Wait does not wait for what is left running
+	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := c.Start(); err != nil {
+		return "", err
+	}
+	m.left = append(m.left, c.Process.Pid)
+	err = c.Wait()
+	text, readErr := os.ReadFile(output.Name())
+	if err == nil {
+		err = readErr
+	}
+	return string(text), err
+}
