@@ -94,12 +94,12 @@ func (f *Front) Check(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for i, s := range f.Services {
+	for _, s := range f.Services {
 		told, err := f.ask(ctx, c, s)
 		if err != nil {
 			return fmt.Errorf("%s at %s: %w", s.Name, s.Upstream, err)
 		}
-		f.Told = append(f.Told, fmt.Sprintf("%s answers at %s%s", s.Name, f.Services[i].Upstream, told))
+		f.Told = append(f.Told, fmt.Sprintf("%s at %s, which answers%s", s.Name, s.Upstream, told))
 	}
 	return nil
 }

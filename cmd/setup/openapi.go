@@ -67,7 +67,7 @@ func FromAddress(ctx context.Context, address string, o Options) (Front, error) 
 	}
 	application, service := orElse(o.Application, "application"), orElse(o.Service, "application")
 	f := Front{Catalog: fmt.Appendf(nil, bareCatalog, application, service),
-		Told: []string{"no OpenAPI document was found at " + address},
+		Told: []string{"no OpenAPI document at " + address},
 		Next: []string{"say in catalog.yaml which kinds of resources it has (docs/catalog.md): until then requests pass, and nothing is replicated"}}
 	return f.placed(o)
 }
@@ -89,7 +89,7 @@ func drafted(source string, text []byte, o Options) (Front, error) {
 	if err != nil {
 		return Front{}, fmt.Errorf("%s: %w", source, err)
 	}
-	f := Front{Catalog: d.YAML, Told: []string{fmt.Sprintf("the OpenAPI document at %s tells of %d kinds", source, d.Kinds)}}
+	f := Front{Catalog: d.YAML, Told: []string{fmt.Sprintf("an OpenAPI document at %s, with %d kinds", source, d.Kinds)}}
 	if n := strings.Count(string(d.YAML), "DECIDE"); n > 0 {
 		f.Next = []string{fmt.Sprintf("look at the %d lines of catalog.yaml that say DECIDE", n)}
 	}

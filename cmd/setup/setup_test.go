@@ -84,7 +84,7 @@ func TestFromAddress(t *testing.T) {
 	if s := c.Services["the-shop"]; s.Upstream != at || s.Listen != "127.0.0.1:9701" {
 		t.Errorf("services are %+v", c.Services)
 	}
-	if told := strings.Join(f.Told, "\n"); !strings.Contains(told, "/api/openapi.json tells of 1 kinds") || !strings.Contains(told, "the-shop answers") {
+	if told := strings.Join(f.Told, "\n"); !strings.Contains(told, "/api/openapi.json, with 1 kinds") || !strings.Contains(told, "which answers") {
 		t.Errorf("it tells %s", told)
 	}
 }
