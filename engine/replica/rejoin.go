@@ -102,6 +102,9 @@ func (r *Replica) Remains(drops bool) *Remnant {
 // Rejoin makes the replica one that joins anew. What was in flight may have run, and more.
 func (r *Replica) Rejoin(left *Remnant, own *flight.Flight) {
 	r.Account.Rejoin(left.Number, left.Made)
+	if !left.Left {
+		r.Mine.Was = left.Local
+	}
 	r.Statuses, r.past.remnant, r.past.lost, r.Sent, r.Resumed = view.Statuses{}, left, left.Lost, nil, false
 	r.TouchAll()
 	if own != nil {
@@ -336,7 +339,7 @@ func (t *rejoin) joined(r *work, local engine.LocalID) bool {
 		r.Own = nil
 	}
 	r.Mine.Outcomes, r.Mine.Tries = map[engine.OperationID]engine.Outcome{}, map[engine.OperationID]*view.Tries{}
-	t.remnant, t.lost, r.Resumed = nil, nil, false
+	t.remnant, t.lost, r.Resumed, r.Mine.Was = nil, nil, false, ""
 	r.setLocal(local)
 	if local == "" && r.Exists() { // it is made anew, of what every action has done that is known
 		r.TouchAll()

@@ -22,7 +22,7 @@ import (
 func Row(v *view.View, now time.Time, conflicts []engine.Conflict, next plan.Step, working bool) engine.ResourceRow {
 	row := engine.ResourceRow{
 		Document: v.Document, ID: v.About.Key, Service: v.About.Service, Kind: v.About.Kind,
-		Collaboration: v.About.Collaboration, Local: v.Mine.Local, CreatedAt: v.CreatedAt, UpdatedAt: now, State: engine.StateConverged,
+		Collaboration: v.About.Collaboration, Local: cmp.Or(v.Mine.Local, v.Mine.Was), CreatedAt: v.CreatedAt, UpdatedAt: now, State: engine.StateConverged,
 	}
 	if v.Me.Bare {
 		row.Local = "" // requests go to where all of it is

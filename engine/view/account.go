@@ -47,6 +47,8 @@ type Mine struct {
 	Undo []Undone `cbor:"8,keyasint,omitempty"`
 	// Word is the epoch before which this site has said that it has all (Keeps).
 	Word uint64 `cbor:"9,keyasint,omitempty"`
+	// Was is what the object was called before the site joins anew: until it has, no other resource takes that object for its own.
+	Was engine.LocalID `cbor:"10,keyasint,omitempty"`
 }
 
 // Undone is what is kept of an operation that is to be taken back, with the line that it was in.

@@ -40,6 +40,8 @@ func TestHistoriesThatWereWrong(t *testing.T) {
 			"2-4,6,8,10,12-14,16-21,23-27,29-61,63,65-72,76,79-86,89-106,109,111-113,115-146"},
 		"an object of a lost run was not looked for by its marker": {17955520600001325, 1, 1,
 			"2-12,14-16,18-51,53-59,62-65,67-90,92,94,99-100,102-104,106-112,115-124,126,132-133,135-145,147,149-156,158-165"},
+		"two resources that joined anew took one object, whose identifier the restored application had given again": {54000721, 1, 0,
+			"1-3,5-10,12-17,20-24,26,28-35,37,39-40,42,44-45,47-48,50-54,56-59,63-64,66-71,73-74,76-78,80-81,85,87,89,91-96,98-110"},
 		"two runs gave their statuses one number": {50005595, 1, 1,
 			"1-21,23-27,30,32-41,43-50,52,54,56-58,60-61,63,66-68,71-78,81-82,84-87"},
 		"an epoch ended with what a lost run had written, and its site never heard of that": {50004469, 1, 1,
