@@ -92,6 +92,7 @@ func (g cause) Headline() string {
 		engine.ConflictRejoined:    "what was done to %s before %s was set back is not known",
 		engine.ConflictDenied:      "the agent may not do it with %s at %s",
 		engine.ConflictUnseen:      "the deletion of %s would take along at %s what its deleter had not seen",
+		engine.ConflictOrder:       "two orders of a list of %[1]s were wanted",
 		engine.ConflictForked:      "%[2]s has signed two different changes of %[1]s",
 		engine.ConflictAside:       "a defect of the agent has struck %s at %s",
 	}[engine.ConflictKind(g.About)]
