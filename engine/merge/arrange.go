@@ -138,7 +138,7 @@ func untrue(e *engine.Edit, p engine.Pointer, at map[string]int) (neighbours []s
 }
 
 // rearranged reports whether s is an order that is lost, and somebody who had seen both that one and the other has arranged the array since.
-func (h *History) rearranged(f Fold, s engine.Superseded) bool {
+func (f *Fold) rearranged(base *Checkpoint, s engine.Superseded) bool {
 	if s.Rule != ByPlace {
 		return false
 	}
@@ -148,7 +148,7 @@ func (h *History) rearranged(f Fold, s engine.Superseded) bool {
 				return before(o, w)
 			}
 		}
-		return !h.base.Has(w) // all that comes after the checkpoint has seen what it has let go of
+		return !base.Has(w) // all that comes after the checkpoint has seen what it has let go of
 	}
 	return slices.ContainsFunc(f.arranged[s.Path], func(w *engine.Operation) bool { return saw(w, s.By) && saw(w, s.Over) })
 }

@@ -70,7 +70,7 @@ func (h *History) Whole(p Pick) Fold {
 		}
 	}
 	if len(f.arranged) > 0 {
-		f.Superseded = slices.DeleteFunc(slices.Clone(f.Superseded), func(s engine.Superseded) bool { return h.rearranged(f, s) })
+		f.Superseded = slices.DeleteFunc(slices.Clone(f.Superseded), func(s engine.Superseded) bool { return f.rearranged(h.base, s) })
 	}
 	if based > 0 || len(lost) > 0 {
 		slices.SortFunc(f.Superseded, compareSuperseded)
