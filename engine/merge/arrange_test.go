@@ -214,3 +214,20 @@ func TestOrdersFromOutside(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestTheOrderOfWhatHasEndedIsForgotten compacts two creates of one name, of which the delete of one is known and not yet in the checkpoint: the
+// other's order is its own, as without the checkpoint.
+func TestTheOrderOfWhatHasEndedIsForgotten(t *testing.T) {
+	none := historyOf(listed)
+	first, second := putsList(t, none, "a-1", engine.TypeCreate, 1, []string{"x", "y"}, nil), putsList(t, none, "c-1", engine.TypeCreate, 2, []string{"b", "z"}, nil)
+	second.Edit.Order = nil // it says nothing of places, so they follow from what is there
+	first.Edit.Set["/l/z"], first.Edit.Order = tree.Object, map[Pointer][]string{"/l": {"z", "x", "y"}}
+	deleted := op("a-2", engine.TypeDelete, 3, nil, nil)
+	h, whole := historyOf(listed, first, second, deleted), historyOf(listed, first, second, deleted)
+	if !h.Compact(Vector{"a": 1, "c": 1}, func(*Operation) bool { return false }, func(o *Operation) bool { return o == deleted }) {
+		t.Fatal("nothing was compacted")
+	}
+	if got, want := shownBy(h), shownBy(whole); got != want || want != "b z" {
+		t.Errorf("the order is %q, and was %q", got, want)
+	}
+}

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/skerry/skerry/engine"
 )
 
 func TestPlace(t *testing.T) {
@@ -92,4 +94,24 @@ func TestPlaceGivesTheOrder(t *testing.T) {
 			t.Fatalf("%q in the order %q is %q", list, stated, got)
 		}
 	})
+}
+
+// TestAnotherOrderDiffers: of a list, and not of a set, also one inside the elements of a keyed array.
+func TestAnotherOrderDiffers(t *testing.T) {
+	k := &Kind{Keys: []engine.Key{{At: "/disks", Member: "name"}, {At: "/mounts", Member: "name"}}, Unordered: []Pointer{"/mounts", "/disks/*/tags"}}
+	for _, c := range []struct {
+		one, two string
+		same     bool
+	}{
+		{`{"disks":[{"name":"a"},{"name":"b"}]}`, `{"disks":[{"name":"b"},{"name":"a"}]}`, false},
+		{`{"mounts":[{"name":"a"},{"name":"b"}]}`, `{"mounts":[{"name":"b"},{"name":"a"}]}`, true},
+		{`{"disks":[{"name":"a","tags":["x","y"]}]}`, `{"disks":[{"name":"a","tags":["y","x"]}]}`, true},
+		{`{"disks":[{"name":"a","args":["x","y"]}]}`, `{"disks":[{"name":"a","args":["y","x"]}]}`, false},
+	} {
+		one, _ := Comparable(k, []byte(c.one))
+		two, _ := Comparable(k, []byte(c.two))
+		if same := string(one) == string(two); same != c.same {
+			t.Errorf("%s and %s are the same: %v", c.one, c.two, same)
+		}
+	}
 }
