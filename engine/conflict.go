@@ -72,6 +72,11 @@ const (
 	ActionKeep Action = "keep"
 	// ActionDismiss accepts that the site differs, and can be said at any site that has the resource.
 	ActionDismiss Action = "dismiss"
+	// ActionReopen takes that back: people are asked again. It can be said at any of these sites as well.
+	ActionReopen Action = "reopen"
+	// ActionConfirm lets a deletion run that is held. ActionReject has its site keep the object.
+	ActionConfirm Action = "confirm"
+	ActionReject  Action = "reject"
 )
 
 // Conflict is something about one resource at one site that waits for a person. It is derived, and never the only place
@@ -107,6 +112,14 @@ type FieldDifference struct {
 	// Base is what whoever issued the operation saw, Here what the application of the conflict's site shows, Wanted what all
 	// known operations amount to: what resolving the conflict without giving up would bring about.
 	Base, Here, Wanted json.RawMessage
+}
+
+// Candidate is an object of an application that may be what a create has made.
+type Candidate struct {
+	Local LocalID
+	Label string // what people call it; empty where nothing says so
+	// Agrees is how many of the fields that the create sets have that value there, Of is how many those are that can be compared.
+	Agrees, Of int
 }
 
 // Open reports whether the conflict still waits for a person.

@@ -49,7 +49,7 @@ const (
 	MapReplicas MapName = "replicas"
 	// MapFacts holds pairs of which the later one counts whole (Fact).
 	MapFacts MapName = "facts"
-	// MapDecisions holds that a person accepts that a site differs (Decision).
+	// MapDecisions holds what people have decided (Decision).
 	MapDecisions MapName = "decisions"
 	// MapContents holds what lies inside the parts of a cross resource (Inner).
 	MapContents MapName = "contents"
@@ -146,15 +146,20 @@ type Fact struct {
 	Later   OperationID `cbor:"2,keyasint" json:"later"`
 }
 
-// Decision says who has accepted that a site differs, and when. For is the Since of the conflict: should the same thing
-// happen once more, it is to be decided once more.
+// Decision says what a person has decided about a resource, who and when. For is the Since of the conflict that is dismissed: should the same
+// thing happen once more, it is to be decided once more.
 type Decision struct {
 	Conflict ConflictID `cbor:"1,keyasint" json:"conflict"`
-	Action   Action     `cbor:"2,keyasint" json:"action"` // drop or dismiss
-	By       SiteID     `cbor:"3,keyasint" json:"by"`
+	Action   Action     `cbor:"2,keyasint" json:"action"`
+	By       SiteID     `cbor:"3,keyasint" json:"by"` // the site that has carried it out
 	User     string     `cbor:"4,keyasint,omitempty" json:"user,omitempty"`
 	At       int64      `cbor:"5,keyasint" json:"at"`  // Unix microseconds
 	For      int64      `cbor:"6,keyasint" json:"for"` // likewise
+	// Operation is what it was about, or, of ActionKeep, what came of it. About is what kind of conflict it was, empty for none.
+	Operation OperationID  `cbor:"7,keyasint,omitempty" json:"operation,omitempty"`
+	About     ConflictKind `cbor:"8,keyasint,omitempty" json:"about,omitempty"`
+	// Said is the site where the person was, where that is another one than By.
+	Said SiteID `cbor:"9,keyasint,omitempty" json:"said,omitempty"`
 }
 
 // Inner is one thing that lies in a site's part of a container which is spread over sites. Each site tells of its own; of

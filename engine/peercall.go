@@ -105,6 +105,7 @@ var PeerCalls = []PeerCall{
 	{Name: "POST /api/v1/sites/:name/resume", Who: HasPart, In: InAny, Runs: AsTheAgent, Bytes: MaxCallBody},
 	{Name: "GET /api/v1/sites/:name/preview", Who: IsMember, Bytes: MaxCallBody},
 	{Name: "POST /api/v1/sites/:name/confirm", Who: IsMember, Runs: AsTheAgent, Bytes: MaxCallBody},
+	{Name: "POST /api/v1/sites/:name/reject", Who: IsMember, Runs: AsTheAgent, Bytes: MaxCallBody},
 }
 
 // PeerCallOf finds a call's row; nil: it is none.

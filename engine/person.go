@@ -16,6 +16,15 @@ func (p *Pause) String() string {
 	return "paused from " + string(p.By) + ": " + p.Reason
 }
 
+// Decider is who decides something: somebody, and the site where that was said.
+type Decider struct {
+	User string // empty where people need not say who they are
+	Site SiteID
+}
+
+// MaxUser is the most bytes of a name that are kept of who has decided something.
+const MaxUser = 256
+
 // MaxReason is the most bytes that the reason of a pause may have.
 const MaxReason = 500
 
@@ -85,8 +94,9 @@ type Planned struct {
 	Operations []OperationID // what the step settles
 	// Set and Unset are the paths that a correction sets and removes.
 	Set, Unset []Pointer
-	// Waits says why it does not happen now; empty when nothing is in its way.
+	// Waits says why it does not happen now; empty when nothing is in its way. Held says that it is a deletion which a person has to confirm.
 	Waits string
+	Held  bool
 }
 
 // Preview is what a site is about to do at its application.
@@ -94,10 +104,11 @@ type Preview struct {
 	// Waiting counts the resources with something left to do, Examined those that Steps counts by what is done.
 	Waiting, Examined int
 	Steps             map[string]int
-	// Held counts the deletions that wait to be confirmed, Ran those that ran unasked before them, of which only the site itself is told. Ran
-	// is 0 as well where that is not known any more.
-	Held, Ran int
-	Items     []Planned
+	// Held counts the deletions that wait to be confirmed. Ran are those that ran unasked before them, as far as their resources are shared; none
+	// where that is not known any more.
+	Held  int
+	Ran   []OperationID
+	Items []Planned
 }
 
 // Compacted is what has been folded away of a resource's history at one site: what it amounts to is kept, each by itself is

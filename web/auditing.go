@@ -102,11 +102,13 @@ func (s *Server) recorded(c echo.Context, next echo.HandlerFunc, record audit.Re
 		return &engine.Refusal{Status: http.StatusInsufficientStorage, Type: "storage", Err: err,
 			Detail: "this site could not write its audit trail, and nothing has happened; make room and try again"}
 	}
+	ctx, choice := audit.Noting(c.Request().Context())
+	c.SetRequest(c.Request().WithContext(ctx))
 	err = next(c)
 	if n == 0 { // one of too many
 		return err
 	}
-	record.At, record.Of = s.now(), n
+	record.At, record.Of, record.Choice = s.now(), n, *choice
 	outcome(c, err, &record)
 	_, failed := s.note(c.Request().Context(), "", record)
 	s.unrecorded(record, failed)

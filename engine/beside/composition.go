@@ -149,7 +149,7 @@ func (r *relations) remove(owner, target *engine.ResourceRow, from []engine.Site
 		return
 	}
 	id := target.Document
-	r.tell(id, &replica.Decide{What: replica.VerbPlace, Place: engine.PlaceRequest{Remove: from, User: ended.User}, User: ended.User,
+	r.tell(id, &replica.Decide{What: replica.VerbPlace, Place: engine.PlaceRequest{Remove: from, User: ended.User},
 		Done: func(_ engine.OperationID, err error) { r.end(owner.Document, id, err) }})
 }
 

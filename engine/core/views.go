@@ -24,6 +24,7 @@ type queues interface {
 
 type names interface {
 	AdoptExisting(ctx context.Context, q engine.AdoptRequest) (engine.ResourceID, engine.OperationID, error)
+	Reject(ctx context.Context, deletion engine.OperationID, by engine.Decider) (engine.ResourceID, error)
 	Chosen(ctx context.Context, k *engine.Kind, id string) (at engine.SiteID, here bool, err error)
 }
 

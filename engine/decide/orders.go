@@ -20,6 +20,8 @@ type Case struct {
 	Time     time.Time
 	Names    Names
 	NewID    func() string
+	// Made is what is kept of the decision for people, as far as the case itself tells.
+	Made engine.Decision
 }
 
 // Names are what a site knows of identifiers and names beside the resource.
@@ -41,9 +43,8 @@ type Orders struct {
 	// Local is what the application calls the object from now on; nil: as before. Settle are operations that need nothing more here.
 	Local  *engine.LocalID
 	Settle []*engine.Operation
-	// Issue is to be an operation of this site's, Entry to be in the document.
+	// Issue is to be an operation of this site's.
 	Issue *engine.Operation
-	Entry *engine.Entry
 	// Own is what becomes of the client's request that is open; nil: what it was.
 	Own *Own
 	// Look has the site look at its application; Release says that a deletion is held no more.

@@ -8,6 +8,7 @@ import (
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/flight"
 	"github.com/skerry/skerry/engine/issue"
+	"github.com/skerry/skerry/engine/merge"
 	"github.com/skerry/skerry/engine/report"
 	"github.com/skerry/skerry/engine/view"
 )
@@ -47,15 +48,19 @@ func (c *Case) DropName(user string) (*Orders, error) {
 	return orders, nil
 }
 
-// Dismiss tells all sites of the resource that a person accepts that one of them differs.
-func (c *Case) Dismiss(id engine.ConflictID, user string) (*Orders, error) {
+// Dismiss tells all sites of the resource that a person accepts that one of them differs, or that nobody does any more.
+func (c *Case) Dismiss(id engine.ConflictID, as engine.Action) (*Orders, error) {
 	all := report.Conflicts(c.View)
-	i := slices.IndexFunc(all, func(x engine.Conflict) bool { return x.ID == id && slices.Contains(x.Actions, engine.ActionDismiss) })
+	i := slices.IndexFunc(all, func(x engine.Conflict) bool { return x.ID == id && slices.Contains(x.Actions, as) })
 	if i < 0 { // it has been settled meanwhile
 		return nil, engine.ErrSettled
 	}
-	d := engine.Decision{Conflict: id, Action: engine.ActionDismiss, By: c.Self, User: user, At: c.Time.UnixMicro(), For: all[i].Since.UnixMicro()}
-	return &Orders{Entry: &engine.Entry{Map: engine.MapDecisions, Value: engine.Encode(&d)}}, nil
+	c.Made = engine.Decision{Conflict: id, For: all[i].Since.UnixMicro(), About: all[i].Kind, Operation: all[i].Operation}
+	if was := all[i].Accepted; was != nil {
+		c.Made.For = was.For
+	}
+	c.Made.At = c.Decisions.Last(id) + 1 // whatever the clocks of two sites say, what is said after the other counts
+	return &Orders{}, nil
 }
 
 // Pause makes this site's replica take nothing of other sites; nil ends that. Requests of this site's own clients are served as before, and
@@ -73,16 +78,43 @@ func (c *Case) Pause(p *engine.Pause) (*Orders, error) {
 	return &Orders{}, nil
 }
 
-// Confirm lets the deletion run that is held here, where the site by shares the resource.
-func (c *Case) Confirm(by engine.SiteID) (*Orders, error) {
+// held returns the deletion that is held here, where the site by shares the resource. Only names the one that is meant; empty: any.
+func (c *Case) held(by engine.SiteID, only engine.OperationID) (engine.OperationID, error) {
 	w := c.Me.Wait(engine.WaitHeld)
-	if p := c.Part(by); w == nil || p != view.PartMember && p != view.PartLeaving {
-		return nil, engine.ErrSettled
+	if p := c.Part(by); w == nil || p != view.PartMember && p != view.PartLeaving || only != "" && only != w.Operation {
+		return "", engine.ErrSettled
 	}
-	id := w.Operation
 	c.Unsay(engine.WaitHeld)
+	c.Made.Operation = w.Operation
+	return w.Operation, nil
+}
+
+// Confirm lets the deletion run that is held here, where the site by shares the resource.
+func (c *Case) Confirm(by engine.SiteID, only engine.OperationID) (*Orders, error) {
+	id, err := c.held(by, only)
+	if err != nil {
+		return nil, err
+	}
 	c.Say(engine.Wait{Kind: engine.WaitConfirmed, Since: c.Time.UnixMicro(), Operation: id, By: c.Name(by)})
 	return &Orders{Release: true, Retry: true}, nil
+}
+
+// Reject has this site keep the object that a held deletion would take away. It is nobody's replica then: the resource is deleted at the other
+// sites.
+func (c *Case) Reject(by engine.SiteID, only engine.OperationID) (*Orders, error) {
+	id, err := c.held(by, only)
+	if err != nil {
+		return nil, err
+	}
+	orders, lives := c.begins(id), c.History.Whole(merge.Everything).Exists
+	for _, o := range c.History.Ordered() {
+		if !c.Settled(c.Self, o) && (o.ID == id || !lives) { // else it was created anew meanwhile
+			c.Became(o.ID, engine.Outcome{State: engine.StateRejected, Dropped: true, Error: "the deletion was rejected here: the object stays"})
+			orders.Settle = append(orders.Settle, o)
+		}
+	}
+	orders.Local, orders.Release = new(engine.LocalID), true
+	return orders, nil
 }
 
 // Check has this site, and the others as soon as they hear of it, look at what their applications show.

@@ -117,6 +117,19 @@ func (c *Case) ownDone(f *flight.Flight) (*Orders, error) {
 	return &Orders{Own: &Own{Reply: &reply}}, nil
 }
 
+// ownMade says which object a client's create has made, of which a person was asked.
+func (c *Case) ownMade(f *flight.Flight, local engine.LocalID) (*Orders, error) {
+	switch other := c.Names.Meta(c.Kind, local); {
+	case !c.ownWaits():
+		return nil, engine.ErrSettled
+	case !f.Creates || c.Kind.Natural() || local == "":
+		return nil, refuse(http.StatusUnprocessableEntity, "settle", f.Operation.ID, "only of a create whose identifier the application assigns can be said which %s it has made: name that", c.Kind.Name)
+	case other != "" && other != c.About.Key:
+		return nil, refuse(http.StatusConflict, "exists", f.Operation.ID, "%s %s is the replica of %s already", c.Kind.Name, local, other)
+	}
+	return &Orders{Own: &Own{Reply: &engine.Reply{Status: http.StatusOK, Local: local}}}, nil
+}
+
 // Drop says that an uncertain or refused operation is not to be applied at this site, which differs from the others then.
 func (c *Case) Drop(id engine.OperationID) (*Orders, error) {
 	if c.Flights.OwnIs(id) {
@@ -152,6 +165,9 @@ func (c *Case) unsettledBefore(o *engine.Operation) *engine.Operation {
 // Adopt makes an object that is at this site's application already the replica that a create could not make here. Local is what it is
 // called; empty: the identifier that the resource has at every site.
 func (c *Case) Adopt(id engine.OperationID, local engine.LocalID) (*Orders, error) {
+	if c.Flights.OwnIs(id) {
+		return c.ownMade(c.Flights.Own, local)
+	}
 	o, out, err := c.waits(id, engine.ActionAdopt)
 	if err != nil {
 		return nil, err

@@ -34,31 +34,31 @@ func (d *Desk) Decisions(ctx context.Context, id engine.OperationID) (actions []
 }
 
 // Retry sends an uncertain or refused operation to this site's application again. engine.ErrNotFound, engine.ErrSettled.
-func (d *Desk) Retry(ctx context.Context, id engine.OperationID) error {
-	return d.settle(ctx, id, replica.VerbRetry, d.cfg.Requests.Retry)
+func (d *Desk) Retry(ctx context.Context, id engine.OperationID, by engine.Decider) error {
+	return d.settle(ctx, &replica.Decide{What: replica.VerbRetry, Operation: id, By: by}, d.cfg.Requests.Retry)
 }
 
 // Done says that this site's application has what an uncertain or refused operation sets. engine.ErrNotFound, engine.ErrSettled, or
 // another *engine.Refusal.
-func (d *Desk) Done(ctx context.Context, id engine.OperationID) error {
-	return d.settle(ctx, id, replica.VerbDone, d.cfg.Requests.Done)
+func (d *Desk) Done(ctx context.Context, id engine.OperationID, by engine.Decider) error {
+	return d.settle(ctx, &replica.Decide{What: replica.VerbDone, Operation: id, By: by}, d.cfg.Requests.Done)
 }
 
 // Drop says that an uncertain or refused operation is not to be applied at this site, which differs from the others then, or that a
 // request is not to be kept any longer. engine.ErrNotFound, engine.ErrSettled, or another *engine.Refusal.
-func (d *Desk) Drop(ctx context.Context, id engine.OperationID) error {
-	return d.settle(ctx, id, replica.VerbDrop, d.cfg.Requests.Drop)
+func (d *Desk) Drop(ctx context.Context, id engine.OperationID, by engine.Decider) error {
+	return d.settle(ctx, &replica.Decide{What: replica.VerbDrop, Operation: id, By: by}, d.cfg.Requests.Drop)
 }
 
 // settle does what a person has decided about an operation: at the replica that has it in flight or in its document, also while the request
 // is still kept, or else about a request that no document tells of.
-func (d *Desk) settle(ctx context.Context, id engine.OperationID, what replica.Verb, request func(context.Context, engine.OperationID) error) error {
-	if row, err := d.cfg.Store.Operation(ctx, id); err != nil || row.Document == "" {
-		if err := request(ctx, id); !errors.Is(err, engine.ErrNotFound) {
+func (d *Desk) settle(ctx context.Context, what *replica.Decide, request func(context.Context, engine.OperationID) error) error {
+	if row, err := d.cfg.Store.Operation(ctx, what.Operation); err != nil || row.Document == "" {
+		if err := request(ctx, what.Operation); !errors.Is(err, engine.ErrNotFound) {
 			return err
 		}
 	}
-	return d.settleAt(ctx, &replica.Decide{What: what, Operation: id})
+	return d.settleAt(ctx, what)
 }
 
 // settleAt does what a person has decided about an operation of a document.
@@ -77,8 +77,8 @@ func (d *Desk) settleAt(ctx context.Context, what *replica.Decide) error {
 // AdoptObject makes an object that is at this site's application already the replica that a create could not make here. It is
 // brought to what the other sites show. Local names it; empty is the identifier that the resource has at every site, where clients
 // choose it. engine.ErrNotFound, engine.ErrSettled, or another *engine.Refusal.
-func (d *Desk) AdoptObject(ctx context.Context, id engine.OperationID, local engine.LocalID) error {
-	return d.settleAt(ctx, &replica.Decide{What: replica.VerbAdopt, Operation: id, Local: local})
+func (d *Desk) AdoptObject(ctx context.Context, id engine.OperationID, local engine.LocalID, by engine.Decider) error {
+	return d.settleAt(ctx, &replica.Decide{What: replica.VerbAdopt, Operation: id, Local: local, By: by})
 }
 
 // NextTry is when this site goes on with an operation that waits here for its application or for another site; zero: something else

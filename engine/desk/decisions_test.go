@@ -40,9 +40,9 @@ func TestSettle(t *testing.T) {
 				b.store.operations["lost"] = engine.OperationRow{ID: "lost", Document: "elsewhere"}
 				b.requests.open, b.store.err = test.requests, test.store
 				decide := map[string]func() error{
-					"retry": func() error { return b.Retry(ctx, test.id) },
-					"done":  func() error { return b.Done(ctx, test.id) },
-					"drop":  func() error { return b.Drop(ctx, test.id) },
+					"retry": func() error { return b.Retry(ctx, test.id, engine.Decider{}) },
+					"done":  func() error { return b.Done(ctx, test.id, engine.Decider{}) },
+					"drop":  func() error { return b.Drop(ctx, test.id, engine.Decider{}) },
 				}[verb]
 				err := decide()
 				switch want {
@@ -86,7 +86,7 @@ func TestDecisions(t *testing.T) {
 func TestAdoptObject(t *testing.T) {
 	b := newBench(t)
 	b.add("doc", racks, nil, op("nantes", 1, engine.TypeCreate, &engine.Edit{}))
-	err := b.AdoptObject(t.Context(), "nantes-1", "r7")
+	err := b.AdoptObject(t.Context(), "nantes-1", "r7", engine.Decider{})
 	if want := []string{"doc: adopt nantes-1 r7"}; err != nil || !slices.Equal(b.site.decided, want) {
 		t.Errorf("decided %q, %v, want %q", b.site.decided, err, want)
 	}

@@ -23,9 +23,9 @@ type Site interface {
 	// Present completes what a client gets.
 	Present(ctx context.Context, k *engine.Kind, g replica.Given) (engine.Answer, error)
 	// Queues tells how requests to each service get on, Held lists the documents whose deletion waits to be
-	// confirmed, and tells how many ran before the first of them, 0 when that is not known.
+	// confirmed, and the deletions that ran before the first of them, none when that is not known.
 	Queues() map[engine.ServiceName]engine.QueueStatus
-	Held() (waiting []engine.DocumentID, ran int)
+	Held() (waiting []engine.DocumentID, ran []engine.OperationID)
 }
 
 // Requests are those of this site's clients that no document tells of: for this site alone, or such as make something, without a
@@ -35,6 +35,8 @@ type Requests interface {
 	Retry(ctx context.Context, id engine.OperationID) error
 	Done(ctx context.Context, id engine.OperationID) error
 	Drop(ctx context.Context, id engine.OperationID) error
+	// Made says that a create has run, and which object it has made. Otherwise it may return a *engine.Refusal.
+	Made(ctx context.Context, id engine.OperationID, local engine.LocalID) error
 	// Decisions are those of the three that can be taken now, what is most likely wanted first.
 	Decisions(ctx context.Context, id engine.OperationID) ([]engine.Action, error)
 	// NextTry is when one is tried next; zero: it is not by itself, or it is none of them.
@@ -46,6 +48,7 @@ type Store interface {
 	Operation(ctx context.Context, id engine.OperationID) (engine.OperationRow, error)
 	Conflict(ctx context.Context, id engine.ConflictID) (engine.Conflict, error)
 	Pending(ctx context.Context) ([]engine.DocumentID, error)
+	ResourceByLocal(ctx context.Context, service engine.ServiceName, kind engine.KindName, id engine.LocalID) (engine.ResourceRow, error)
 }
 
 // Members knows the sites of the mesh.

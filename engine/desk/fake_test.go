@@ -1,6 +1,7 @@
 package desk
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -27,6 +28,7 @@ var (
 type fakeSite struct {
 	replicas map[engine.DocumentID]*replica.Replica
 	held     []engine.DocumentID
+	ran      []engine.OperationID
 	queues   map[engine.ServiceName]engine.QueueStatus
 	decided  []string
 	asked    []*replica.Ask
@@ -57,7 +59,7 @@ func (s *fakeSite) Decide(_ context.Context, id engine.DocumentID, about *engine
 
 var verbs = map[replica.Verb]string{replica.VerbRetry: "retry", replica.VerbDone: "done", replica.VerbDrop: "drop", replica.VerbAdopt: "adopt",
 	replica.VerbDismiss: "dismiss", replica.VerbDropName: "drop name", replica.VerbPlace: "place", replica.VerbPause: "pause",
-	replica.VerbConfirm: "confirm", replica.VerbCheck: "check", replica.VerbKeep: "keep", replica.VerbResume: "resume"}
+	replica.VerbConfirm: "confirm", replica.VerbCheck: "check", replica.VerbKeep: "keep", replica.VerbResume: "resume", replica.VerbReopen: "reopen"}
 
 // tellDecision says in words what a replica was to do.
 func tellDecision(d *replica.Decide) string {
@@ -65,7 +67,7 @@ func tellDecision(d *replica.Decide) string {
 	if slices.Contains([]replica.Verb{replica.VerbRetry, replica.VerbDone, replica.VerbDrop, replica.VerbAdopt}, d.What) {
 		text += " " + string(d.Operation)
 	}
-	for _, what := range []string{string(d.Local), string(d.Conflict), d.User, string(d.By)} {
+	for _, what := range []string{string(d.Local), string(d.Conflict), d.By.User, string(d.By.Site), d.Place.User} {
 		if what != "" {
 			text += " " + what
 		}
@@ -101,7 +103,9 @@ func (s *fakeSite) Present(_ context.Context, _ *engine.Kind, g replica.Given) (
 }
 
 func (s *fakeSite) Queues() map[engine.ServiceName]engine.QueueStatus { return s.queues }
-func (s *fakeSite) Held() ([]engine.DocumentID, int)                  { return slices.Clone(s.held), 7 * len(s.held) }
+func (s *fakeSite) Held() ([]engine.DocumentID, []engine.OperationID) {
+	return slices.Clone(s.held), s.ran
+}
 
 // fakeRequests are requests that no document tells of, with what can be decided about each.
 type fakeRequests struct {
@@ -133,6 +137,11 @@ func (f *fakeRequests) Drop(_ context.Context, id engine.OperationID) error {
 	return f.decide(engine.ActionDrop, id)
 }
 
+func (f *fakeRequests) Made(_ context.Context, id engine.OperationID, local engine.LocalID) error {
+	f.settled = append(f.settled, fmt.Sprintf("made %s %s", id, local))
+	return nil
+}
+
 func (f *fakeRequests) Decisions(_ context.Context, id engine.OperationID) ([]engine.Action, error) {
 	actions, ok := f.open[id]
 	if !ok {
@@ -153,6 +162,7 @@ type fakeStore struct {
 	operations map[engine.OperationID]engine.OperationRow
 	conflicts  map[engine.ConflictID]engine.Conflict
 	pending    []engine.DocumentID
+	replicas   []engine.LocalID
 	err        error
 }
 
@@ -170,6 +180,13 @@ func (s *fakeStore) Conflict(_ context.Context, id engine.ConflictID) (engine.Co
 		return c, engine.ErrNotFound
 	}
 	return c, s.err
+}
+
+func (s *fakeStore) ResourceByLocal(_ context.Context, _ engine.ServiceName, _ engine.KindName, id engine.LocalID) (engine.ResourceRow, error) {
+	if slices.Contains(s.replicas, id) {
+		return engine.ResourceRow{Local: id}, s.err
+	}
+	return engine.ResourceRow{}, cmp.Or(s.err, error(engine.ErrNotFound))
 }
 
 func (s *fakeStore) Pending(context.Context) ([]engine.DocumentID, error) {

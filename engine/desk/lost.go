@@ -3,6 +3,7 @@ package desk
 import (
 	"context"
 	"encoding/json"
+	"slices"
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/merge"
@@ -44,6 +45,13 @@ func (d *Desk) Restore(ctx context.Context, id engine.DocumentID, q engine.Resto
 		return engine.Answer{}, given.Err
 	}
 	return d.cfg.Site.Present(ctx, k, given)
+}
+
+// Decided lists what people have decided about a resource, newest first, as far as that is remembered. engine.ErrNotFound: the document is not here.
+func (d *Desk) Decided(ctx context.Context, id engine.DocumentID) (made []engine.Decision, err error) {
+	err = d.cfg.Site.Look(ctx, id, func(r *replica.Replica) { made = r.Decisions.Made() })
+	slices.Reverse(made)
+	return made, at("list decisions", err)
 }
 
 // Compacted tells what this site has folded away of a resource's history. engine.ErrNotFound: there is no such document here.

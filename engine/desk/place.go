@@ -25,7 +25,7 @@ func (d *Desk) Place(ctx context.Context, id engine.DocumentID, q engine.PlaceRe
 			return "", noMember(site)
 		}
 	}
-	operation, err := d.decide(ctx, id, &replica.Decide{What: replica.VerbPlace, Place: q, User: q.User})
+	operation, err := d.decide(ctx, id, &replica.Decide{What: replica.VerbPlace, Place: q})
 	return operation, at("place a resource", err)
 }
 
@@ -69,7 +69,7 @@ func (d *Desk) Check(ctx context.Context, id engine.DocumentID) error {
 // Keep makes what this site's application shows of a resource what all sites show: it becomes an operation of this site. When that was
 // done a few times lately and did not last, it is refused unless force says that the cause is found. engine.ErrNotFound: the document
 // is not here; otherwise the error may be a *engine.Refusal.
-func (d *Desk) Keep(ctx context.Context, id engine.DocumentID, user string, force bool) (engine.OperationID, error) {
-	operation, err := d.decide(ctx, id, &replica.Decide{What: replica.VerbKeep, User: user, Force: force})
+func (d *Desk) Keep(ctx context.Context, id engine.DocumentID, by engine.Decider, force bool) (engine.OperationID, error) {
+	operation, err := d.decide(ctx, id, &replica.Decide{What: replica.VerbKeep, By: by, Force: force})
 	return operation, at("keep what this site shows", err)
 }

@@ -30,8 +30,8 @@ func TestOrders(t *testing.T) {
 			"bad-request: a reason has at most 500 bytes"},
 		"resume":        {func(b *bench) error { return b.Resume(ctx, "doc") }, "doc: pause"},
 		"check":         {func(b *bench) error { return b.Check(ctx, "doc") }, "doc: check"},
-		"keep":          {func(b *bench) error { _, err := b.Keep(ctx, "doc", "ann", false); return err }, "doc: keep ann"},
-		"keep by force": {func(b *bench) error { _, err := b.Keep(ctx, "doc", "", true); return err }, "doc: keep by force"},
+		"keep":          {func(b *bench) error { _, err := b.Keep(ctx, "doc", engine.Decider{User: "ann"}, false); return err }, "doc: keep ann"},
+		"keep by force": {func(b *bench) error { _, err := b.Keep(ctx, "doc", engine.Decider{}, true); return err }, "doc: keep by force"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)

@@ -39,8 +39,11 @@ func (d *Desk) Preview(ctx context.Context, with engine.SiteID, limit int) (engi
 	}
 	ids = slices.Concat(ids, slices.DeleteFunc(pending, func(id engine.DocumentID) bool { return held[id] }))
 	p := engine.Preview{Steps: map[string]int{}}
-	if with == d.self() { // which resources they were of is not known, so neither what of them others share
-		p.Ran = ran
+	for _, o := range ran {
+		row, err := d.cfg.Store.Operation(ctx, o)
+		if _, shares := row.Sites[with]; err == nil && shares {
+			p.Ran = append(p.Ran, o)
+		}
 	}
 	for _, id := range ids {
 		if len(p.Items) >= maxPreview {
@@ -56,11 +59,11 @@ func (d *Desk) Preview(ctx context.Context, with engine.SiteID, limit int) (engi
 		if !ok {
 			continue
 		}
-		p.Items = append(p.Items, step)
-		p.Steps[step.Does]++
-		if held[id] {
+		if step.Held = held[id]; step.Held {
 			p.Held++
 		}
+		p.Items = append(p.Items, step)
+		p.Steps[step.Does]++
 	}
 	p.Examined = len(p.Items)
 	p.Waiting = max(p.Waiting, p.Examined)
@@ -85,12 +88,16 @@ func (d *Desk) planned(ctx context.Context, id engine.DocumentID, with engine.Si
 	return p, ok, err
 }
 
-// Confirm lets the deletions run that are held here, as far as the site by shares their resources, and returns how many.
-func (d *Desk) Confirm(ctx context.Context, by engine.SiteID) (int, error) {
+// Confirm lets the deletions run that are held here, as far as the site of by shares their resources, and returns how many. Only are those that
+// are meant; nil: all.
+func (d *Desk) Confirm(ctx context.Context, by engine.Decider, only []engine.OperationID) (int, error) {
+	ids, err := d.heldOf(ctx, only)
+	if err != nil {
+		return 0, fmt.Errorf("confirm deletions: %w", err)
+	}
 	n := 0
-	ids, _ := d.cfg.Site.Held()
-	for _, id := range ids {
-		_, err := d.decide(ctx, id, &replica.Decide{What: replica.VerbConfirm, By: by})
+	for _, x := range ids {
+		_, err := d.decide(ctx, x.document, &replica.Decide{What: replica.VerbConfirm, By: by, Operation: x.operation})
 		switch {
 		case err == nil:
 			n++
@@ -99,4 +106,30 @@ func (d *Desk) Confirm(ctx context.Context, by engine.SiteID) (int, error) {
 		}
 	}
 	return n, nil
+}
+
+// deletion is one of a document; without an operation whichever is held.
+type deletion struct {
+	document  engine.DocumentID
+	operation engine.OperationID
+}
+
+// heldOf finds the deletions that are meant: all that are held where only is nil.
+func (d *Desk) heldOf(ctx context.Context, only []engine.OperationID) (all []deletion, err error) {
+	if only == nil {
+		ids, _ := d.cfg.Site.Held()
+		for _, id := range ids {
+			all = append(all, deletion{document: id})
+		}
+	}
+	for _, o := range only {
+		row, err := d.cfg.Store.Operation(ctx, o)
+		if err != nil && !errors.Is(err, engine.ErrNotFound) {
+			return nil, err
+		}
+		if row.Document != "" {
+			all = append(all, deletion{row.Document, o})
+		}
+	}
+	return all, nil
 }

@@ -46,6 +46,10 @@ func crowd(t *testing.T) *bench {
 
 func TestPreview(t *testing.T) {
 	b := crowd(t)
+	for _, o := range []engine.OperationID{"ran-1", "ran-2"} {
+		b.site.ran = append(b.site.ran, o)
+		b.store.operations[o] = engine.OperationRow{ID: o, Sites: map[engine.SiteID]engine.OperationStatus{"paris": {}}}
+	}
 	p, err := b.Preview(t.Context(), "nantes", 0)
 	if err != nil {
 		t.Fatal(err)
@@ -55,7 +59,7 @@ func TestPreview(t *testing.T) {
 		got = append(got, fmt.Sprintf("%s: %s %v %v%v %s", i.Resource, i.Does, i.Operations, i.Set, i.Unset, i.Waits))
 	}
 	want := []string{
-		`held: delete [nantes-2] [][] deleted while the site paris was away, together with many others: it waits for "skerry sites confirm the site paris"`,
+		`held: delete [nantes-2] [][] deleted while the site paris was away, together with many others: it waits until somebody lets it run, or rejects it`,
 		`to delete: delete [nantes-2] [][] `,
 		`paused: create [nantes-1] [][] paused from lille: repairs`,
 		`to make: create [nantes-1] [][] `,
@@ -66,11 +70,11 @@ func TestPreview(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%q\nwant\n%q", got, want)
 	}
-	if p.Held != 1 || p.Ran != 0 || p.Waiting != 7 || p.Examined != 7 || fmt.Sprint(p.Steps) != "map[correct:1 create:2 delete:2 run:1 wait:1]" {
+	if p.Held != 1 || p.Ran != nil || p.Waiting != 7 || p.Examined != 7 || fmt.Sprint(p.Steps) != "map[correct:1 create:2 delete:2 run:1 wait:1]" {
 		t.Errorf("counts: %+v", p)
 	}
-	if p, err = b.Preview(t.Context(), "paris", 2); err != nil || len(p.Items) != 2 || p.Waiting != 8 || p.Ran != 7 {
-		t.Errorf("two of what this site shares: %d items of %d, %d ran, %v", len(p.Items), p.Waiting, p.Ran, err)
+	if p, err = b.Preview(t.Context(), "paris", 2); err != nil || len(p.Items) != 2 || p.Waiting != 8 || len(p.Ran) != 2 {
+		t.Errorf("two of what this site shares: %d items of %d, %v ran, %v", len(p.Items), p.Waiting, p.Ran, err)
 	}
 }
 
@@ -92,14 +96,22 @@ func TestConfirm(t *testing.T) {
 	b := crowd(t)
 	b.site.held = []engine.DocumentID{"held", "not for nantes", "to delete"}
 	b.site.fails["not for nantes"] = engine.ErrSettled
-	if n, err := b.Confirm(t.Context(), "nantes"); n != 2 || err != nil {
+	if n, err := b.Confirm(t.Context(), engine.Decider{Site: "nantes"}, nil); n != 2 || err != nil {
 		t.Errorf("confirmed %d, %v", n, err)
 	}
 	if want := []string{"held: confirm nantes", "to delete: confirm nantes"}; !slices.Equal(b.site.decided, want) {
 		t.Errorf("decided %q, want %q", b.site.decided, want)
 	}
+	b.site.decided = nil
+	b.store.operations["nantes-2"] = engine.OperationRow{ID: "nantes-2", Document: "held"}
+	if n, err := b.Confirm(t.Context(), engine.Decider{User: "ann", Site: "nantes"}, []engine.OperationID{"nantes-2", "unknown"}); n != 1 || err != nil {
+		t.Errorf("confirmed %d of those that are meant, %v", n, err)
+	}
+	if want := []string{"held: confirm ann nantes"}; !slices.Equal(b.site.decided, want) {
+		t.Errorf("decided %q, want %q", b.site.decided, want)
+	}
 	b.site.fails["to delete"] = engine.ErrStorage
-	if n, err := b.Confirm(t.Context(), "nantes"); n != 1 || !errors.Is(err, engine.ErrStorage) {
+	if n, err := b.Confirm(t.Context(), engine.Decider{Site: "nantes"}, nil); n != 1 || !errors.Is(err, engine.ErrStorage) {
 		t.Errorf("with a full disk: confirmed %d, %v", n, err)
 	}
 }

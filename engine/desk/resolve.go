@@ -13,40 +13,47 @@ import (
 // Resolve does what a person has decided about a conflict: at the site where the conflict is, or, to dismiss it, at any that has the
 // resource, or, to keep one, at the site that is kept. Local is for adopting, as in AdoptObject. engine.ErrNotFound: there is no such
 // conflict here (any more); engine.ErrSettled, or another *engine.Refusal.
-func (d *Desk) Resolve(ctx context.Context, id engine.ConflictID, action engine.Action, local engine.LocalID) error {
+func (d *Desk) Resolve(ctx context.Context, id engine.ConflictID, action engine.Action, local engine.LocalID, by engine.Decider) error {
 	c, err := d.cfg.Store.Conflict(ctx, id)
 	if err != nil {
 		return fmt.Errorf("resolve conflict %s: %w", id, err)
 	}
-	elsewhere := action == engine.ActionDismiss || action == engine.ActionKeep
+	elsewhere := slices.Contains([]engine.Action{engine.ActionDismiss, engine.ActionReopen, engine.ActionKeep}, action)
 	switch {
 	case !slices.Contains(c.Actions, action):
 		return refuseToSettle(c, "%q is nothing that can be decided about this conflict; it takes %s", action, listActions(c.Actions))
 	case c.Site != d.self() && !elsewhere:
 		return refuseToSettle(c, "the conflict is at %s: it is resolved there", d.cfg.Members.Name(c.Site))
 	case c.Document == "":
-		return d.resolveRequest(ctx, c.Operation, action)
+		return d.resolveRequest(ctx, c.Operation, action, local, by)
 	}
-	_, err = d.decide(ctx, c.Document, decision(c, action, local))
+	if k := d.cfg.Site.Kind(c.Service, c.KindName); action == engine.ActionAdopt && c.Kind == engine.ConflictUncertain && local != "" && k != nil {
+		if _, err := d.representation(ctx, k, local); err != nil { // a create is said to have made it
+			return refuseToSettle(c, "the application does not show %s %s (%s); nothing has happened", k.Name, local, err)
+		}
+	}
+	_, err = d.decide(ctx, c.Document, decision(c, action, local, by))
 	return err
 }
 
 // resolveRequest does it for a request that no document tells of.
-func (d *Desk) resolveRequest(ctx context.Context, id engine.OperationID, action engine.Action) error {
+func (d *Desk) resolveRequest(ctx context.Context, id engine.OperationID, action engine.Action, local engine.LocalID, by engine.Decider) error {
 	switch action {
 	case engine.ActionRetry:
-		return d.Retry(ctx, id)
+		return d.Retry(ctx, id, by)
 	case engine.ActionDone:
-		return d.Done(ctx, id)
+		return d.Done(ctx, id, by)
 	case engine.ActionDrop:
-		return d.Drop(ctx, id)
+		return d.Drop(ctx, id, by)
+	case engine.ActionAdopt:
+		return d.cfg.Requests.Made(ctx, id, local)
 	}
 	return engine.ErrSettled
 }
 
 // decision is what a replica is to do about a conflict.
-func decision(c engine.Conflict, action engine.Action, local engine.LocalID) *replica.Decide {
-	what := &replica.Decide{Operation: c.Operation}
+func decision(c engine.Conflict, action engine.Action, local engine.LocalID, by engine.Decider) *replica.Decide {
+	what := &replica.Decide{Operation: c.Operation, Conflict: c.ID, By: by}
 	switch action {
 	case engine.ActionRetry:
 		what.What = replica.VerbRetry
@@ -67,7 +74,9 @@ func decision(c engine.Conflict, action engine.Action, local engine.LocalID) *re
 	case engine.ActionKeep: // who resolves a conflict so has found what brought it about
 		what.What, what.Force = replica.VerbKeep, true
 	case engine.ActionDismiss:
-		what.What, what.Conflict = replica.VerbDismiss, c.ID
+		what.What = replica.VerbDismiss
+	case engine.ActionReopen:
+		what.What = replica.VerbReopen
 	}
 	return what
 }

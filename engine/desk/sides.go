@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/merge"
@@ -17,7 +18,7 @@ import (
 )
 
 // PreviewConflict reads, at the conflict's own site, what its application shows, and returns the fields that differ from what they
-// are to be. Local is the object that is looked at where the site has no replica yet, as in AdoptObject. engine.ErrNotFound: there is
+// are to be. Local is the object that is looked at instead of the site's own, where one may be adopted, as in AdoptObject. engine.ErrNotFound: there is
 // no such conflict; a *engine.Refusal: there is nothing to compare.
 func (d *Desk) PreviewConflict(ctx context.Context, id engine.ConflictID, local engine.LocalID) ([]engine.FieldDifference, error) {
 	c, err := d.cfg.Store.Conflict(ctx, id)
@@ -36,10 +37,13 @@ func (d *Desk) PreviewConflict(ctx context.Context, id engine.ConflictID, local 
 	if err != nil {
 		return nil, fmt.Errorf("preview conflict %s: %w", id, err)
 	}
-	if s.local == "" {
-		if s.local = local; local == "" && k.Natural() {
-			s.local = d.cfg.Site.Here(ctx, k, string(c.Resource))
-		}
+	switch {
+	case local != "" && local != s.local && !slices.Contains(c.Actions, engine.ActionAdopt):
+		return nil, refuseToSettle(c, "no object can be adopted for it: there is nothing to compare %s %s with", k.Name, local)
+	case local != "":
+		s.local = local
+	case s.local == "" && k.Natural():
+		s.local = d.cfg.Site.Here(ctx, k, string(c.Resource))
 	}
 	if s.local == "" {
 		return nil, refuseToSettle(c, "the site has no replica, and its application assigns the identifiers of its %ss: say which object to look at", k.Name)

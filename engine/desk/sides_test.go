@@ -74,7 +74,7 @@ func TestPreviewConflictOfNoReplica(t *testing.T) {
 		{"rack", "", "settle: the site has no replica, and its application assigns the identifiers of its racks: say which object to look at"},
 	} {
 		b.store.conflicts["c"] = engine.Conflict{ID: "c", Site: "paris", Document: engine.DocumentID(test.kind), Resource: engine.ResourceID(test.kind),
-			Service: "store", KindName: test.kind, Operation: "nantes-1"}
+			Service: "store", KindName: test.kind, Operation: "nantes-1", Actions: []engine.Action{engine.ActionAdopt}}
 		list, err := b.PreviewConflict(t.Context(), "c", test.local)
 		got := ""
 		if err != nil {

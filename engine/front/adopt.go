@@ -48,6 +48,33 @@ func (f *Front) AdoptExisting(ctx context.Context, q engine.AdoptRequest) (engin
 	return row.ID, cmp.Or(placed, first), nil
 }
 
+// Reject has this site keep an object that a deletion of other sites would take away, which is held here, and makes a resource of it again, at
+// the sites that had it. It returns that resource's identifier. Nothing has happened where the application does not show the object.
+// engine.ErrNotFound, engine.ErrSettled, or another *engine.Refusal.
+func (f *Front) Reject(ctx context.Context, deletion engine.OperationID, by engine.Decider) (engine.ResourceID, error) {
+	row, err := f.Store.Operation(ctx, deletion)
+	if err != nil {
+		return "", fmt.Errorf("reject deletion %s: %w", deletion, err)
+	}
+	k, local, sites := f.Site.Kind(row.Service, row.Kind), engine.LocalID(""), []engine.SiteID(nil)
+	err = f.Site.Look(ctx, row.Document, func(r *replica.Replica) { local, sites = r.Mine.Local, r.Placement().Sites })
+	if err != nil || k == nil || local == "" {
+		return "", cmp.Or(err, error(engine.ErrSettled))
+	}
+	q := engine.AdoptRequest{Kind: k, ID: local, Sites: sites, User: by.User, Scope: row.Scope}
+	if _, err := f.adoption.create(ctx, q); err != nil {
+		return "", err
+	}
+	if _, err := f.Site.Decide(ctx, row.Document, nil, &replica.Decide{What: replica.VerbReject, Operation: deletion, By: by}); err != nil {
+		return "", err
+	}
+	id, _, err := f.AdoptExisting(ctx, q)
+	if err != nil {
+		return "", fmt.Errorf("the object stays, and is no resource of other sites yet: adopt it: %w", err)
+	}
+	return id, nil
+}
+
 // adopts reports whether a request that concerns nothing replicated has the object that it changes adopted, when there is one.
 func (f *Front) adopts(r engine.Request) bool {
 	return len(r.Via) == 0 && r.Parts == nil && len(r.Placement) > 1 && slices.Contains(r.Placement, f.self) &&
@@ -105,7 +132,7 @@ func (d *Adoption) here(ctx context.Context, q engine.AdoptRequest) (engine.Oper
 	if err != nil {
 		return "", err
 	}
-	_, err = d.Site.Decide(ctx, id, about, &replica.Decide{What: replica.VerbPublish, User: q.User, Body: o.Body, Reply: engine.Reply{Status: http.StatusOK, Local: q.ID},
+	_, err = d.Site.Decide(ctx, id, about, &replica.Decide{What: replica.VerbPublish, Body: o.Body, Reply: engine.Reply{Status: http.StatusOK, Local: q.ID},
 		Publish: &flight.Flight{Operation: *o, Creates: true, After: after}})
 	if err != nil {
 		return "", fmt.Errorf("adopt %s: %w", q.ID, err)

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/flight"
 	"github.com/skerry/skerry/engine/outbox"
+	"github.com/skerry/skerry/engine/plan"
 )
 
 // Requests are those of this site's clients that are in no document: errands, those that are kept, and those that another site may have
@@ -38,7 +40,7 @@ func (f *Requests) Decisions(ctx context.Context, id engine.OperationID) ([]engi
 		if _, free := f.errands.asks(e); !free {
 			return nil, nil
 		}
-		return f.errands.askedOf(e, f.Now()).Actions, nil
+		return slices.DeleteFunc(f.errands.askedOf(e, f.Now()).Actions, func(a engine.Action) bool { return a == engine.ActionAdopt }), nil
 	}
 	if _, err := f.Store.Kept(ctx, id); !errors.Is(err, engine.ErrNotFound) {
 		return []engine.Action{engine.ActionDrop}, err
@@ -97,6 +99,33 @@ func (f *Requests) Done(ctx context.Context, id engine.OperationID) error {
 		return engine.ErrSettled
 	}
 	return f.decideNowhereKnown(ctx, id, engine.OperationStatus{State: engine.StateApplied})
+}
+
+// Made says that a create of which nobody knew what came has run, and which object of this site's application it has made. ErrNotFound,
+// engine.ErrSettled, or another *engine.Refusal.
+func (f *Requests) Made(ctx context.Context, id engine.OperationID, local engine.LocalID) error {
+	return f.errands.decide(ctx, id, func(ctx context.Context, k *engine.Kind, e *errand) error {
+		if e.Makes == nil || local == "" {
+			return &engine.Refusal{Status: http.StatusUnprocessableEntity, Type: "settle", Operation: id, Detail: "say which object it has made"}
+		}
+		row, err := f.Site.Lookup(ctx, k, string(local))
+		there, err := found(err)
+		if err != nil {
+			return fmt.Errorf("look up %s %s: %w", k.Name, local, err)
+		}
+		if there {
+			return &engine.Refusal{Status: http.StatusConflict, Type: "exists", Operation: id, Detail: fmt.Sprintf(
+				"%s %s is the replica of %s already", k.Name, local, row.ID)}
+		}
+		shown, err := f.shown(ctx, k, local)
+		if err != nil || shown.Status != http.StatusOK {
+			return &engine.Refusal{Status: http.StatusBadGateway, Type: "upstream", Operation: id, Err: err, Detail: fmt.Sprintf(
+				"the application's service %s does not show %s %s (%s); nothing has happened", k.Service, k.Name, local, plan.Tell(shown, err))}
+		}
+		shown.Local = local
+		_, err = f.errands.published(ctx, k, e, shown)
+		return err
+	})
 }
 
 // Drop gives up an errand that waits for a person or that this site could not settle, or a request that is kept for sites that cannot be reached. ErrNotFound,

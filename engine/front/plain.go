@@ -242,7 +242,7 @@ func (q *Errands) askedOf(e *errand, at time.Time) engine.Conflict {
 		Reason: e.question(), Actions: []engine.Action{engine.ActionRetry, engine.ActionDone, engine.ActionDrop},
 	}
 	if e.Makes != nil {
-		c.Actions = []engine.Action{engine.ActionRetry, engine.ActionDrop}
+		c.Actions = []engine.Action{engine.ActionRetry, engine.ActionAdopt, engine.ActionDrop}
 	}
 	if e.Choice != nil {
 		c.Resource = e.Choice.Key

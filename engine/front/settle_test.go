@@ -223,11 +223,17 @@ func TestAResourceThatTheApplicationNames(t *testing.T) {
 	w.settle()
 	people := paris.Requests()
 	for _, c := range paris.store.conflicts {
-		if !slices.Equal(c.Actions, []engine.Action{engine.ActionRetry, engine.ActionDrop}) {
+		if !slices.Equal(c.Actions, []engine.Action{engine.ActionRetry, engine.ActionAdopt, engine.ActionDrop}) {
 			t.Errorf("to be decided: %v", c.Actions)
+		}
+		if can, err := people.Decisions(t.Context(), c.Operation); err != nil || !slices.Equal(can, []engine.Action{engine.ActionRetry, engine.ActionDrop}) {
+			t.Errorf("to be decided about the operation: %v, %v", can, err)
 		}
 		a, err := engine.Answer{}, people.Done(t.Context(), c.Operation)
 		w.wants("422 settle", a, err)
+		w.wants("422 settle", a, people.Made(t.Context(), c.Operation, ""))
+		w.wants("409 exists", a, people.Made(t.Context(), c.Operation, "p1")) // that is another one's
+		w.wants("502 upstream", a, people.Made(t.Context(), c.Operation, "p9"))
 		if err := people.Drop(t.Context(), c.Operation); err != nil {
 			t.Error(err)
 		}
@@ -250,6 +256,29 @@ func TestAResourceThatTheApplicationNames(t *testing.T) {
 	w.settle()
 	if len(paris.store.errands) != 0 || len(paris.store.conflicts) != 0 || paris.app.count() != made {
 		t.Errorf("%d errands are left, %d questions, %d objects more", len(paris.store.errands), len(paris.store.conflicts), paris.app.count()-made)
+	}
+}
+
+// Who finds out what a create has made says so, and that object is the resource.
+func TestAPersonSaysWhatWasMade(t *testing.T) {
+	w := newWorld(t, "paris", "nantes")
+	paris := w.sites[0]
+	paris.app.inject(doesFail)
+	a, err := paris.Submit(t.Context(), request(disks, "POST", "", `{"size":2}`, w.sites...))
+	w.wants("504 upstream", a, err)
+	w.settle()
+	var c engine.Conflict
+	for _, c = range paris.store.conflicts { // the only one
+	}
+	if err := paris.Requests().Made(t.Context(), c.Operation, "p1"); err != nil {
+		t.Fatal(err)
+	}
+	d := paris.decided[len(paris.decided)-1]
+	if d.Publish == nil || d.Publish.Operation.ID != c.Operation || d.Reply.Local != "p1" || len(paris.store.conflicts) != 0 || len(paris.store.errands) != 0 {
+		t.Errorf("published %+v as %q, %d questions left", d.Publish, d.Reply.Local, len(paris.store.conflicts))
+	}
+	if err := paris.Requests().Made(t.Context(), c.Operation, "p1"); !errors.Is(err, engine.ErrNotFound) {
+		t.Errorf("said twice: %v", err)
 	}
 }
 

@@ -13,14 +13,13 @@ type Decide struct {
 	// resource has at every site.
 	Operation engine.OperationID
 	Local     engine.LocalID
-	// Conflict is for VerbDismiss.
+	// Conflict is what it is about, where that is known; VerbDismiss and VerbReopen need it.
 	Conflict engine.ConflictID
-	// Place is for VerbPlace, Pause for VerbPause: nil ends one. Force is for VerbKeep, By for VerbConfirm.
+	// Place is for VerbPlace, Pause for VerbPause: nil ends one. Force is for VerbKeep.
 	Place engine.PlaceRequest
 	Pause *engine.Pause
 	Force bool
-	By    engine.SiteID
-	User  string
+	By    engine.Decider
 	// Publish is for VerbPublish: a create whose object is there already. What it refers to is in Body, and the scope has bound other
 	// services to some sites.
 	Publish *flight.Flight
@@ -50,7 +49,16 @@ const (
 	VerbPublish
 	VerbResume
 	VerbAccept
+	VerbReopen
+	VerbReject
 )
+
+// traced are the verbs that leave a trace in the document, with what people call them. Of the others an operation tells, or the replica itself.
+var traced = map[Verb]engine.Action{
+	VerbRetry: engine.ActionRetry, VerbResume: engine.ActionRetry, VerbAccept: engine.ActionAccept, VerbDone: engine.ActionDone, VerbDrop: engine.ActionDrop,
+	VerbDropName: engine.ActionDrop, VerbAdopt: engine.ActionAdopt, VerbDismiss: engine.ActionDismiss, VerbReopen: engine.ActionReopen,
+	VerbKeep: engine.ActionKeep, VerbConfirm: engine.ActionConfirm, VerbReject: engine.ActionReject,
+}
 
 // decide does what a person has decided, and answers when it is durable. What is about a request that is just being settled has to wait.
 func (r *Replica) decide(d *Decide) {
@@ -62,6 +70,7 @@ func (r *Replica) decide(d *Decide) {
 	var err error
 	c := r.Case()
 	c.Standing, c.Time, c.Names, c.NewID = r.standing(), r.env.Now(), r.env, r.env.NewID
+	c.Recall(d.Conflict, d.Operation)
 	switch d.What {
 	case VerbRetry:
 		orders, err = c.Retry(d.Operation, engine.ActionRetry)
@@ -74,15 +83,19 @@ func (r *Replica) decide(d *Decide) {
 	case VerbAdopt:
 		orders, err = c.Adopt(d.Operation, d.Local)
 	case VerbDismiss:
-		orders, err = c.Dismiss(d.Conflict, d.User)
+		orders, err = c.Dismiss(d.Conflict, engine.ActionDismiss)
+	case VerbReopen:
+		orders, err = c.Dismiss(d.Conflict, engine.ActionReopen)
 	case VerbDropName:
-		orders, err = c.DropName(d.User)
+		orders, err = c.DropName(d.By.User)
 	case VerbPlace:
 		orders, err = c.Place(d.Place)
 	case VerbPause:
 		orders, err = c.Pause(d.Pause)
 	case VerbConfirm:
-		orders, err = c.Confirm(d.By)
+		orders, err = c.Confirm(d.By.Site, d.Operation)
+	case VerbReject:
+		orders, err = c.Reject(d.By.Site, d.Operation)
 	case VerbCheck:
 		orders, err = c.Check()
 	case VerbResume:
@@ -101,7 +114,17 @@ func (r *Replica) decide(d *Decide) {
 	if err == nil {
 		id, err = r.carryOut(orders)
 	}
+	if err == nil {
+		r.leaveTrace(c, d)
+	}
 	r.decided(d, id, err)
+}
+
+// leaveTrace has the document tell what was decided, where there is one to tell it.
+func (r *Replica) leaveTrace(c *decide.Case, d *Decide) {
+	if what := traced[d.What]; what != "" && !r.Blank() {
+		r.write(c.Trace(what, d.By))
+	}
 }
 
 func (r *Replica) decided(d *Decide, made engine.OperationID, err error) {
@@ -128,9 +151,6 @@ func (r *Replica) carryOut(o *decide.Orders) (issued engine.OperationID, err err
 		r.setLocal(*o.Local)
 	}
 	r.settle(o.Settle...)
-	if o.Entry != nil {
-		r.write(*o.Entry)
-	}
 	if o.Look {
 		r.look.Soon(r.env.Now())
 	}

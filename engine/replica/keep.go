@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/decide"
 	"github.com/skerry/skerry/engine/drift"
 	"github.com/skerry/skerry/engine/issue"
 	"github.com/skerry/skerry/engine/merge"
@@ -17,6 +18,7 @@ import (
 type keep struct {
 	decide *Decide
 	before merge.Fold
+	about  *decide.Case // what it is about, as long as that can be told
 }
 
 func refuseKeep(format string, args ...any) *engine.Refusal {
@@ -30,6 +32,8 @@ func (t *keep) end(r *work, id engine.OperationID, err error) bool {
 
 func (t *keep) begin(r *work) bool {
 	t.before = r.standing().Whole(r.History)
+	t.about = &decide.Case{View: r.View}
+	t.about.Recall(t.decide.Conflict, "")
 	keeps := len(drift.Keeps(r.View, r.env.Now()))
 	switch {
 	case !t.before.Exists || r.Mine.Local == "":
@@ -60,7 +64,7 @@ func (t *keep) answer(r *work, in *Answered) bool {
 		return t.end(r, "", &engine.Refusal{Status: http.StatusRequestEntityTooLarge, Type: "too-large", Err: err,
 			Detail: "the representation is more than an operation can carry to other sites; nothing has happened"})
 	}
-	o.User = t.decide.User
+	o.User = t.decide.By.User
 	now, err := r.issue(o)
 	if err != nil {
 		return t.end(r, "", err)
@@ -70,5 +74,7 @@ func (t *keep) answer(r *work, in *Answered) bool {
 	if r.History.Divides(now) { // this part, too, is to show its share of what is kept
 		r.Became(o.ID, engine.Outcome{State: engine.StatePending, Again: true})
 	}
+	t.about.Time, t.about.Made.Operation = r.env.Now(), o.ID
+	r.write(t.about.Trace(engine.ActionKeep, t.decide.By))
 	return t.end(r, o.ID, nil)
 }

@@ -372,7 +372,7 @@ func (s *site) createUnnamed(about engine.About, q engine.Request) {
 
 // decision has a person decide something. It reports whether that is what the command says.
 func (s *site) decision(name string, args []string) bool {
-	d := &Decide{Operation: engine.OperationID(args[0]), User: "ann"}
+	d := &Decide{Operation: engine.OperationID(args[0]), By: engine.Decider{User: "ann"}}
 	r := s.named(args[0])
 	switch name {
 	case "retry", "done", "drop", "adopt":
@@ -401,12 +401,12 @@ func (s *site) decision(name string, args []string) bool {
 		d.What, d.Pause = VerbPause, &engine.Pause{By: siteName(s.id), At: s.world.now, Reason: strings.Join(args[1:], " ")}
 	case "resume":
 		d.What = VerbPause
-	case "confirm":
-		d.What, d.By = VerbConfirm, s.id
-	case "dismiss":
-		d.What = VerbDismiss
+	case "confirm", "reject":
+		d.What, d.Operation, d.By.Site = map[string]Verb{"confirm": VerbConfirm, "reject": VerbReject}[name], "", s.id
+	case "dismiss", "reopen":
+		d.What = map[string]Verb{"dismiss": VerbDismiss, "reopen": VerbReopen}[name]
 		for _, c := range report.Conflicts(r.View) {
-			if slices.Contains(c.Actions, engine.ActionDismiss) {
+			if slices.Contains(c.Actions, engine.Action(name)) {
 				d.Conflict = c.ID
 			}
 		}

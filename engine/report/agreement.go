@@ -127,7 +127,7 @@ func driftConflicts(v *view.View) []engine.Conflict {
 			c.Kind, c.Reason = engine.ConflictContention, st.Contended
 		}
 		if decided := v.Decisions.Accepted(c.ID, st.Shown.Since); decided != nil {
-			c.Accepted, c.Actions = decided, []engine.Action{engine.ActionKeep}
+			c.Accepted, c.Actions = decided, []engine.Action{engine.ActionKeep, engine.ActionReopen}
 		}
 		list = append(list, c)
 	}

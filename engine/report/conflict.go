@@ -98,7 +98,7 @@ func forkConflicts(v *view.View) []engine.Conflict {
 			"but for what all had settled long before; its key is not to be trusted", v.Name(site), what), "forked", f.Line.Run(), fmt.Sprint(f.Epoch, ".", f.Number))
 		c.Actions = []engine.Action{engine.ActionDismiss}
 		if decided := v.Decisions.Accepted(c.ID, 0); decided != nil {
-			c.Accepted, c.Actions = decided, []engine.Action{}
+			c.Accepted, c.Actions = decided, []engine.Action{engine.ActionReopen}
 		}
 		list = append(list, c)
 	}
@@ -199,6 +199,9 @@ func ConflictAbout(v *view.View, s engine.SiteID, o *engine.Operation, out engin
 		c.Actions = possible(&c, v.Kind)
 	} else {
 		c.Actions = folded(&c)
+	}
+	if c.Accepted != nil && c.Accepted.Action == engine.ActionDismiss {
+		c.Actions = append(c.Actions, engine.ActionReopen)
 	}
 	return c
 }
@@ -328,7 +331,7 @@ func waitConflicts(v *view.View) []engine.Conflict {
 				c.Actions = []engine.Action{engine.ActionRetry, engine.ActionDone, engine.ActionDrop}
 				if v.History.Born(merge.Any) == nil {
 					if c.Type = engine.TypeCreate; !v.Kind.Natural() { // nobody knows what the application calls what it may have made
-						c.Actions = []engine.Action{engine.ActionRetry, engine.ActionDrop}
+						c.Actions = []engine.Action{engine.ActionRetry, engine.ActionAdopt, engine.ActionDrop}
 					}
 				}
 				list = append(list, c)
@@ -410,7 +413,7 @@ func insideConflict(v *view.View, owner, late engine.Contained) engine.Conflict 
 		string(late.Kind), late.Local, "name")
 	c.Actions = []engine.Action{engine.ActionDismiss}
 	if decided := v.Decisions.Accepted(c.ID, late.At); decided != nil {
-		c.Accepted, c.Actions = decided, []engine.Action{}
+		c.Accepted, c.Actions = decided, []engine.Action{engine.ActionReopen}
 	}
 	return c
 }

@@ -135,7 +135,7 @@ func waitWords(w *engine.Wait) string {
 
 // Unconfirmed is what people read of a deletion that is held at a site.
 func Unconfirmed(at engine.SiteName) string {
-	return fmt.Sprintf("deleted while %s was away, together with many others: it waits for \"skerry sites confirm %s\"", at, at)
+	return fmt.Sprintf("deleted while %s was away, together with many others: it waits until somebody lets it run, or rejects it", at)
 }
 
 // PauseOf is what a site says of a pause; nil: its replica is not paused.

@@ -22,10 +22,16 @@ type Deletions struct {
 	// the time before turned; what is older is forgotten.
 	let, before map[engine.OperationID]bool
 	turned      time.Time
-	// ran is when the late ones of this window were let pass, bound how many may.
-	ran   []time.Time
+	// ran are the late ones of this window that were let pass, bound how many may.
+	ran   []passed
 	bound int
 	held  map[engine.DocumentID]bool
+}
+
+// passed is a late deletion that was let pass.
+type passed struct {
+	id engine.OperationID
+	at time.Time
 }
 
 // NewDeletions returns the decisions of a site that has heard of nothing yet.
@@ -68,14 +74,14 @@ func (d *Deletions) Admit(o engine.OperationID, resources int, now time.Time) bo
 	case len(d.held) > 0:
 		return false
 	}
-	d.ran = slices.DeleteFunc(d.ran, func(at time.Time) bool { return now.Sub(at) > d.limits.Window })
+	d.ran = slices.DeleteFunc(d.ran, func(p passed) bool { return now.Sub(p.at) > d.limits.Window })
 	if len(d.ran) == 0 {
 		d.bound = min(d.limits.Number, max(shareFloor, int(d.limits.Share*float64(resources))))
 	}
 	if len(d.ran) >= d.bound {
 		return false
 	}
-	d.ran = append(d.ran, now)
+	d.ran = append(d.ran, passed{o, now})
 	d.remember(o, now)
 	return true
 }
@@ -97,11 +103,13 @@ func (d *Deletions) Release(id engine.DocumentID) {
 	}
 }
 
-// Held lists the resources whose deletion waits, sorted, and tells how many late ones were let pass before the first of them. That is 0 when
-// nobody knows any more, since the agent began anew.
-func (d *Deletions) Held() (waiting []engine.DocumentID, ran int) {
+// Held lists the resources whose deletion waits, sorted, and the late deletions that were let pass before the first of them, as they came. Those are
+// none where nobody knows any more, since the agent began anew.
+func (d *Deletions) Held() (waiting []engine.DocumentID, ran []engine.OperationID) {
 	if len(d.held) > 0 {
-		ran = len(d.ran)
+		for _, p := range d.ran {
+			ran = append(ran, p.id)
+		}
 	}
 	return slices.Sorted(maps.Keys(d.held)), ran
 }

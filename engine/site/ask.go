@@ -206,7 +206,7 @@ func (s *Site) SetBack() bool {
 }
 
 // Held lists the documents whose deletion waits to be confirmed, and tells how many ran before the first of them, 0 when that is not known.
-func (s *Site) Held() (waiting []engine.DocumentID, ran int) {
+func (s *Site) Held() (waiting []engine.DocumentID, ran []engine.OperationID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.deletions.Held()

@@ -13,7 +13,7 @@ func TestFoundation(t *testing.T) {
 	a := of("paris")
 	a.take(t, paris.op(engine.TypeCreate, 1, nil, set("/a", "1"), nil), paris.op(engine.TypeMerge, 2, nil, set("/a", "2"), nil),
 		nantes.op(engine.TypeMerge, 3, engine.Vector{"paris": 1}, set("/a", "3"), nil),
-		nantes.write(engine.Entry{Map: engine.MapDecisions, Value: engine.Encode(&engine.Decision{Conflict: "c", By: "nantes", For: 7})}))
+		nantes.write(engine.Entry{Map: engine.MapDecisions, Value: engine.Encode(&engine.Decision{Conflict: "c", Action: engine.ActionDismiss, By: "nantes", For: 7})}))
 	a.Me.Settled = engine.Vector{"paris": 2, "nantes": 1}
 	a.status(t, "nantes", engine.Status{Number: 1, Lines: map[engine.Line]engine.Wrote{"nantes": {Changes: 2, Issued: 1}}, Settled: a.Me.Settled})
 	if never := func(*engine.Operation) bool { return false }; !a.History.Compact(a.Me.Settled, never, never) {

@@ -111,7 +111,7 @@ func (v *View) takeEntry(e *Epoch, line engine.Line, change uint64, entry engine
 		if err := engine.Decode(entry.Value, &d); err != nil {
 			return err
 		}
-		if d.By != author {
+		if d.By != author || len(d.User) > engine.MaxUser {
 			return engine.ErrRefused
 		}
 		v.Decisions.take(d)

@@ -24,7 +24,7 @@ type View struct {
 	// Account is what this site says of itself, Statuses what the others say of themselves.
 	Account
 	Statuses
-	// Contents are what lies inside a container, Decisions what people accept. Said is what sites have said of their replicas.
+	// Contents are what lies inside a container, Decisions what people have decided. Said is what sites have said of their replicas.
 	Contents  Contents
 	Decisions Decisions
 	Said      map[engine.SiteID]Said
@@ -59,8 +59,8 @@ func New(line engine.Line, id engine.DocumentID, about engine.About, raw []byte,
 	self := line.Site()
 	v := &View{
 		Self: self, Line: line, Document: id, About: about, Raw: raw, Kind: kind, name: name,
-		History:   merge.New(kind, about, self),
-		Decisions: Decisions{}, Said: map[engine.SiteID]Said{}, Fetches: map[engine.OperationID]Fetch{},
+		History: merge.New(kind, about, self),
+		Said:    map[engine.SiteID]Said{}, Fetches: map[engine.OperationID]Fetch{},
 	}
 	v.Membership.begin(v.History, about.Placement)
 	v.Account.begin(id, line.Run(), v.History.Ordered)

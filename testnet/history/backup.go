@@ -192,18 +192,18 @@ func (w *play) decideRejoined(s *site, p *world.Process, row engine.OperationRow
 	k := w.Kind(row.Kind)
 	if row.Type == engine.TypeCreate {
 		if local := w.objectOf(s, k, row); local != "" {
-			w.decided(s, p, "adopt "+string(row.ID), func() error { return p.Desk.AdoptObject(w.Ctx, row.ID, local) })
+			w.decided(s, p, "adopt "+string(row.ID), func() error { return p.Desk.AdoptObject(w.Ctx, row.ID, local, person) })
 			return
 		}
-		w.decided(s, p, "retry "+string(row.ID), func() error { return p.Desk.Retry(w.Ctx, row.ID) })
+		w.decided(s, p, "retry "+string(row.ID), func() error { return p.Desk.Retry(w.Ctx, row.ID, person) })
 		return
 	}
 	if e := s.App.Effect(row.ID, s.Name); e != nil && e.Times > 0 {
 		w.saidDone[row.ID] = true
-		w.decided(s, p, "done "+string(row.ID), func() error { return p.Desk.Done(w.Ctx, row.ID) })
+		w.decided(s, p, "done "+string(row.ID), func() error { return p.Desk.Done(w.Ctx, row.ID, person) })
 		return
 	}
-	w.decided(s, p, "retry "+string(row.ID), func() error { return p.Desk.Retry(w.Ctx, row.ID) })
+	w.decided(s, p, "retry "+string(row.ID), func() error { return p.Desk.Retry(w.Ctx, row.ID, person) })
 }
 
 // objectOf finds the object of a resource that an application has, by its tag.
@@ -236,7 +236,7 @@ func (w *play) keep(s *site, p *world.Process) {
 			continue // what can be tried again is decided elsewhere
 		}
 		w.decided(s, p, "keep "+string(c.Document[:6]), func() error {
-			_, err := p.Desk.Keep(w.Ctx, c.Document, "operator", true)
+			_, err := p.Desk.Keep(w.Ctx, c.Document, person, true)
 			var refusal *engine.Refusal
 			if errors.As(err, &refusal) {
 				return nil

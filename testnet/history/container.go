@@ -146,7 +146,7 @@ func (w *play) letBe(s *site, p *world.Process) {
 		if c.Open() {
 			w.did = true
 			w.Do(p, func() {
-				w.expect(s, p, p.Desk.Resolve(w.Ctx, c.ID, engine.ActionDismiss, ""), "dismiss "+string(c.ID), engine.ErrSettled, engine.ErrNotFound)
+				w.expect(s, p, p.Desk.Resolve(w.Ctx, c.ID, engine.ActionDismiss, "", person), "dismiss "+string(c.ID), engine.ErrSettled, engine.ErrNotFound)
 			})
 		}
 	}

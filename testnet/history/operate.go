@@ -70,7 +70,7 @@ func (w *play) findOut(s *site, p *world.Process) {
 			settle = p.Desk.Done
 			w.saidDone[row.ID] = true
 		}
-		w.decided(s, p, "find out "+string(row.ID), func() error { return settle(w.Ctx, row.ID) })
+		w.decided(s, p, "find out "+string(row.ID), func() error { return settle(w.Ctx, row.ID, person) })
 	}
 }
 
@@ -88,7 +88,7 @@ func (w *play) dropNames(s *site, p *world.Process) {
 			res.moved = res.moved || res.id == string(c.Resource) && res.kind.Name == c.KindName
 		}
 		w.decided(s, p, "drop "+string(c.Document[:6]), func() error {
-			err := p.Desk.Resolve(w.Ctx, c.ID, engine.ActionDrop, "")
+			err := p.Desk.Resolve(w.Ctx, c.ID, engine.ActionDrop, "", person)
 			if err == nil {
 				w.nameless[c.Document] = true
 			}
@@ -156,7 +156,7 @@ func (w *play) decide(s *site, p *world.Process, row engine.OperationRow) {
 			what, settle = "drop ", drop
 		}
 	}
-	w.decided(s, p, what+string(row.ID), func() error { return settle(w.Ctx, row.ID) })
+	w.decided(s, p, what+string(row.ID), func() error { return settle(w.Ctx, row.ID, person) })
 }
 
 // here is what a site's application calls what has a name that clients choose.
@@ -178,3 +178,6 @@ func (w *play) inTheWay(s *site, row engine.OperationRow) bool {
 		return r.Document != row.Document && r.Kind == row.Kind && r.ID == row.Resource && r.Pending
 	})
 }
+
+// person is who decides in the plays.
+var person = engine.Decider{User: "operator"}

@@ -166,7 +166,7 @@ func (w *play) resume(s *site) {
 	}
 	if held, _ := p.Site.Held(); w.knobs.holds && len(held) > 0 {
 		w.Do(p, func() {
-			_, err := p.Desk.Confirm(w.Ctx, s.ID)
+			_, err := p.Desk.Confirm(w.Ctx, engine.Decider{Site: s.ID}, nil)
 			w.expect(s, p, err, "confirm")
 		})
 	}

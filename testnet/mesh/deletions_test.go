@@ -44,8 +44,8 @@ func TestHeldDeletions(t *testing.T) {
 		return p
 	}
 	p := held(deleted - bound)
-	if p.Ran != bound {
-		t.Errorf("of %d that came in %d have run unasked, it says, want %d", deleted, p.Ran, bound)
+	if len(p.Ran) != bound {
+		t.Errorf("of %d that came in %d have run unasked, it says, want %d", deleted, len(p.Ran), bound)
 	}
 	if len(p.Items) != 100 || p.Steps[engine.DoesDelete] != deleted-bound || p.Items[0].Does != engine.DoesDelete || p.Items[0].Waits == "" {
 		t.Errorf("the preview lists %d: %v, first %+v", len(p.Items), p.Steps, p.Items[0])
@@ -58,7 +58,7 @@ func TestHeldDeletions(t *testing.T) {
 		t.Fatal(err)
 	}
 	await(t, m, nantes, must(t, 204)(submit(t.Context(), paris, Image, "DELETE", string(ids[deleted+1]), "")).Operation, engine.StateHeld)
-	if p := held(deleted - bound + 1); p.Ran != 0 {
+	if p := held(deleted - bound + 1); len(p.Ran) != 0 {
 		t.Errorf("after a restart it says that %d have run, which it cannot know", p.Ran)
 	}
 	if n := nantes.App.Count("DELETE"); n != bound {
@@ -78,7 +78,7 @@ func TestHeldDeletions(t *testing.T) {
 	if len(states) != deleted-bound {
 		t.Errorf("paris knows of %d held deletions (%s the last), want %d", len(states), last, deleted-bound)
 	}
-	if p, err := nantes.Preview(t.Context(), "nobody"); err != nil || p.Waiting != 0 || p.Ran != 0 || len(p.Items) != 0 {
+	if p, err := nantes.Preview(t.Context(), "nobody"); err != nil || p.Waiting != 0 || len(p.Ran) != 0 || len(p.Items) != 0 {
 		t.Errorf("a site without a part is told %+v, %v", p, err)
 	}
 	if n, err := nantes.Confirm(t.Context(), "nobody"); n != 0 || err != nil {

@@ -190,25 +190,28 @@ func (s *Site) Submit(ctx context.Context, r engine.Request) (engine.Answer, err
 	return finish(s.mesh, s.ask(ctx, r))
 }
 
+// person is who decides.
+var person = engine.Decider{User: "ann"}
+
 // Retry, Done and Drop, and the methods below, are what people ask of the site and decide (package desk).
 func (s *Site) Retry(ctx context.Context, id engine.OperationID) error {
-	return s.do(func(p *world.Process) error { return p.Desk.Retry(ctx, id) })
+	return s.do(func(p *world.Process) error { return p.Desk.Retry(ctx, id, person) })
 }
 
 func (s *Site) Done(ctx context.Context, id engine.OperationID) error {
-	return s.do(func(p *world.Process) error { return p.Desk.Done(ctx, id) })
+	return s.do(func(p *world.Process) error { return p.Desk.Done(ctx, id, person) })
 }
 
 func (s *Site) Drop(ctx context.Context, id engine.OperationID) error {
-	return s.do(func(p *world.Process) error { return p.Desk.Drop(ctx, id) })
+	return s.do(func(p *world.Process) error { return p.Desk.Drop(ctx, id, person) })
 }
 
 func (s *Site) AdoptObject(ctx context.Context, id engine.OperationID, local engine.LocalID) error {
-	return s.do(func(p *world.Process) error { return p.Desk.AdoptObject(ctx, id, local) })
+	return s.do(func(p *world.Process) error { return p.Desk.AdoptObject(ctx, id, local, person) })
 }
 
 func (s *Site) Resolve(ctx context.Context, id engine.ConflictID, a engine.Action, local engine.LocalID) error {
-	return s.do(func(p *world.Process) error { return p.Desk.Resolve(ctx, id, a, local) })
+	return s.do(func(p *world.Process) error { return p.Desk.Resolve(ctx, id, a, local, person) })
 }
 
 func (s *Site) PreviewConflict(ctx context.Context, id engine.ConflictID, local engine.LocalID) ([]engine.FieldDifference, error) {
@@ -222,7 +225,7 @@ func (s *Site) Preview(ctx context.Context, with engine.SiteID) (engine.Preview,
 }
 
 func (s *Site) Confirm(ctx context.Context, by engine.SiteID) (int, error) {
-	return call(s, func(p *world.Process) (int, error) { return p.Desk.Confirm(ctx, by) })
+	return call(s, func(p *world.Process) (int, error) { return p.Desk.Confirm(ctx, engine.Decider{Site: by}, nil) })
 }
 
 func (s *Site) Check(ctx context.Context, id engine.DocumentID) error {
@@ -230,7 +233,9 @@ func (s *Site) Check(ctx context.Context, id engine.DocumentID) error {
 }
 
 func (s *Site) Keep(ctx context.Context, id engine.DocumentID, user string) (engine.OperationID, error) {
-	return call(s, func(p *world.Process) (engine.OperationID, error) { return p.Desk.Keep(ctx, id, user, false) })
+	return call(s, func(p *world.Process) (engine.OperationID, error) {
+		return p.Desk.Keep(ctx, id, engine.Decider{User: user}, false)
+	})
 }
 
 func (s *Site) Pause(ctx context.Context, id engine.DocumentID, by engine.SiteID, reason string) error {

@@ -22,8 +22,8 @@ func (w *world) person(ctx context.Context, s *site, word, rest string) error {
 		if !ok {
 			return fmt.Errorf("there is no operation %s yet", rest)
 		}
-		decide := map[string]func(context.Context, engine.OperationID) error{"retry": desk.Retry, "done": desk.Done, "drop": desk.Drop}[word]
-		s.decide(func() error { return decide(ctx, engine.OperationID(id)) })
+		decide := map[string]func(context.Context, engine.OperationID, engine.Decider) error{"retry": desk.Retry, "done": desk.Done, "drop": desk.Drop}[word]
+		s.decide(func() error { return decide(ctx, engine.OperationID(id), person) })
 		return nil
 	case "remove":
 		other, err := w.site(rest)
@@ -34,7 +34,7 @@ func (w *world) person(ctx context.Context, s *site, word, rest string) error {
 		return nil
 	case "confirm":
 		s.decide(func() error {
-			n, err := desk.Confirm(ctx, s.ID)
+			n, err := desk.Confirm(ctx, engine.Decider{User: person.User, Site: s.ID}, nil)
 			w.trace.add("person", fmt.Sprintf("confirms %d deletions at %s", n, s.Name))
 			return err
 		})
@@ -60,7 +60,7 @@ func (w *world) person(ctx context.Context, s *site, word, rest string) error {
 		case "resume":
 			return desk.Resume(ctx, row.Document)
 		}
-		_, err := desk.Keep(ctx, row.Document, "person", false)
+		_, err := desk.Keep(ctx, row.Document, person, false)
 		return err
 	})
 	return nil
@@ -116,8 +116,11 @@ func (s *site) resolve(ctx context.Context, words []string) error {
 	for _, c := range conflicts {
 		s.world.Now = s.world.Now.Add(time.Second)
 		s.decide(func() error {
-			return s.Proc.Desk.Resolve(ctx, c.ID, engine.Action(words[1]), engine.LocalID(strings.Join(words[2:], "")))
+			return s.Proc.Desk.Resolve(ctx, c.ID, engine.Action(words[1]), engine.LocalID(strings.Join(words[2:], "")), person)
 		})
 	}
 	return nil
 }
+
+// person is who decides in scripts.
+var person = engine.Decider{User: "ann"}

@@ -68,13 +68,13 @@ func (r *run) operate(ctx context.Context, s *site) {
 		e := s.app.effectOf(row.ID, s.name)
 		switch {
 		case e.times == 0:
-			err = p.Desk.Retry(ctx, row.ID)
+			err = p.Desk.Retry(ctx, row.ID, person)
 		case row.Type != engine.TypeCreate || kindOf(row.Kind).Natural():
-			err = p.Desk.Done(ctx, row.ID)
+			err = p.Desk.Done(ctx, row.ID, person)
 		default: // its identifier was lost with the answer: only a person knows which object it is
 			s.app.remove(e.kind, e.local)
-			if err = p.Desk.Retry(ctx, row.ID); row.Document == "" {
-				err = p.Desk.Drop(ctx, row.ID)
+			if err = p.Desk.Retry(ctx, row.ID, person); row.Document == "" {
+				err = p.Desk.Drop(ctx, row.ID, person)
 			}
 		}
 		if err != nil && !errors.Is(err, engine.ErrSettled) && !errors.Is(err, engine.ErrNotFound) {
@@ -507,3 +507,6 @@ func (r *run) checkOnce(q *request, say func(string, ...any)) {
 		}
 	}
 }
+
+// person is who decides in simulations.
+var person = engine.Decider{User: "operator"}

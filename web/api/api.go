@@ -105,13 +105,15 @@ type Operator interface {
 	// Preview tells what this site is about to do, and Confirm lets the deletions run that it holds: of resources that it
 	// shares with the site with, or by.
 	Preview(ctx context.Context, with engine.SiteID, limit int) (engine.Preview, error)
-	Confirm(ctx context.Context, by engine.SiteID) (int, error)
+	Confirm(ctx context.Context, by engine.Decider, only []engine.OperationID) (int, error)
+	// Reject has this site keep the object of a deletion that is held, and makes a resource of it again.
+	Reject(ctx context.Context, deletion engine.OperationID, by engine.Decider) (engine.ResourceID, error)
 	// Place changes where a resource lives; the identifier is empty when it lives there already.
 	Place(ctx context.Context, id engine.DocumentID, q engine.PlaceRequest) (engine.OperationID, error)
 	// AdoptExisting makes a resource of an object that this site's application has. engine.ErrNotFound: it has none.
 	AdoptExisting(ctx context.Context, q engine.AdoptRequest) (engine.ResourceID, engine.OperationID, error)
 	// Keep makes what this site's application shows what all sites show.
-	Keep(ctx context.Context, id engine.DocumentID, user string, force bool) (engine.OperationID, error)
+	Keep(ctx context.Context, id engine.DocumentID, by engine.Decider, force bool) (engine.OperationID, error)
 	// Restore sets a value again that Superseded lists.
 	Restore(ctx context.Context, id engine.DocumentID, q engine.RestoreRequest) (engine.Answer, error)
 	// Check has all sites look at what their applications show.
@@ -124,12 +126,16 @@ type Operator interface {
 	Compacted(ctx context.Context, id engine.DocumentID) (engine.Compacted, error)
 	// PreviewConflict and Resolve are for conflicts of this site; Resolve dismisses those of others too.
 	PreviewConflict(ctx context.Context, id engine.ConflictID, local engine.LocalID) ([]engine.FieldDifference, error)
-	Resolve(ctx context.Context, id engine.ConflictID, action engine.Action, local engine.LocalID) error
+	Resolve(ctx context.Context, id engine.ConflictID, action engine.Action, local engine.LocalID, by engine.Decider) error
+	// Candidates are objects of this site's application that may be what a create has made. Decided is what people have decided about a
+	// resource, newest first.
+	Candidates(ctx context.Context, id engine.ConflictID) ([]engine.Candidate, error)
+	Decided(ctx context.Context, id engine.DocumentID) ([]engine.Decision, error)
 	// Decisions are those of Retry, Done and Drop that can be taken now, what is most likely wanted first.
 	Decisions(ctx context.Context, id engine.OperationID) ([]engine.Action, error)
-	Retry(ctx context.Context, id engine.OperationID) error
-	Done(ctx context.Context, id engine.OperationID) error
-	Drop(ctx context.Context, id engine.OperationID) error
+	Retry(ctx context.Context, id engine.OperationID, by engine.Decider) error
+	Done(ctx context.Context, id engine.OperationID, by engine.Decider) error
+	Drop(ctx context.Context, id engine.OperationID, by engine.Decider) error
 }
 
 // Waiter blocks until the event log has an entry after the given one, and returns what is there, oldest first.

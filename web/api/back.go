@@ -14,7 +14,8 @@ import (
 )
 
 // BringBack returns the request that makes again what a deletion took away: as it was created, with every change since, that of the operation
-// among them. Nothing is sent. Sensitive fields are hidden in it: whoever sends it has to fill them in.
+// among them. Of a change it is the request that sets again what was there before. Nothing is sent. Sensitive fields are hidden in it:
+// whoever sends it has to fill them in.
 func (a *API) BringBack(ctx context.Context, id string) (IssueRequest, error) {
 	row, err := a.operationFor(ctx, id, a.Mesh.Self())
 	if err != nil {
@@ -39,6 +40,11 @@ func (a *API) BringBack(ctx context.Context, id string) (IssueRequest, error) {
 	}
 	for _, o := range slices.Backward(all[:made]) { // oldest first
 		var e engine.Edit
+		if o.ID == row.ID && o.Type != engine.TypeDelete {
+			if now, err := a.row(ctx, ResourceRef{string(row.Resource), string(row.Service), string(row.Kind)}); err == nil && now.Document == row.Document && !now.State.Past() {
+				return before(k, row, body)
+			}
+		}
 		if len(o.Change) == 0 || o.Type == engine.TypeDelete || json.Unmarshal(o.Change, &e) != nil {
 			continue
 		}
@@ -56,4 +62,30 @@ func (a *API) BringBack(ctx context.Context, id string) (IssueRequest, error) {
 		return IssueRequest{}, fmt.Errorf("encode %s: %w", row.Resource, err)
 	}
 	return r, nil
+}
+
+// before is the request that sets again what was at the fields that an operation has changed. Body is what there was before it.
+func before(k *engine.Kind, row engine.OperationRow, body any) (IssueRequest, error) {
+	var e engine.Edit
+	if len(row.Change) == 0 || json.Unmarshal(row.Change, &e) != nil || !k.MergePatch {
+		return IssueRequest{}, refuse(http.StatusConflict, "forgotten", "what %s %s has changed cannot be told field by field", row.Type, row.ID)
+	}
+	var patch any = map[string]any{}
+	for _, p := range slices.Concat(tree.Sorted(e.Set), e.Unset) {
+		if tree.IsContainer(e.Set[p]) { // what is in it has fields of its own
+			continue
+		}
+		was := json.RawMessage("null")
+		if v, ok := tree.ValueAt(body, p); ok {
+			was = tree.Compact(v)
+		}
+		patch = tree.SetPath(patch, p, was)
+	}
+	shown, _ := shape.ShowBody(k, tree.Compact(patch))
+	text, err := json.MarshalIndent(shown, "", "  ")
+	if err != nil {
+		return IssueRequest{}, fmt.Errorf("encode %s: %w", row.Resource, err)
+	}
+	return IssueRequest{Service: string(row.Service), Method: http.MethodPatch, Path: itemPath(k, row.Resource), Headers: map[string]string{"Content-Type": "application/merge-patch+json"},
+		Body: text}, nil
 }

@@ -25,6 +25,17 @@ type ConflictDetail struct {
 	NotCompared string                `json:"not_compared"`
 	// Evidence says in words what speaks for the first of the actions; empty: nothing does.
 	Evidence string `json:"evidence"`
+	// Candidates are objects of its site that may be what the create has made, or that may be adopted for it, the likeliest first.
+	Candidates []PossibleObject `json:"candidates"`
+}
+
+// PossibleObject is an object of an application that may be what a create has made.
+type PossibleObject struct {
+	LocalID string `json:"local_id"`
+	Label   string `json:"label"` // what people call it; empty where nothing says so
+	// Agrees is how many of the fields that the create sets have that value there, Of how many can be compared.
+	Agrees int `json:"agrees"`
+	Of     int `json:"of"`
 }
 
 // ConflictList is one page of conflicts, newest first. Next is empty on the last one.
@@ -122,7 +133,7 @@ func (a *API) Conflict(ctx context.Context, id string, from engine.SiteID, local
 	if err != nil {
 		return ConflictDetail{}, err
 	}
-	v := ConflictDetail{Conflict: a.names().Conflict(c)}
+	v := ConflictDetail{Conflict: a.names().Conflict(c), Candidates: []PossibleObject{}}
 	v.Label = a.label(ctx, a.teller(), c.Document)
 	if c.Holder != "" {
 		v.NotCompared = "two objects have one name: what each of the sites shows of it is compared with the replicas"
@@ -139,6 +150,7 @@ func (a *API) Conflict(ctx context.Context, id string, from engine.SiteID, local
 		switch {
 		case err == nil:
 			v.Differences, v.NotCompared, v.Evidence = there.Differences, there.NotCompared, there.Evidence
+			v.Candidates = append(v.Candidates, there.Candidates...)
 			if there.Evidence != "" {
 				v.Actions = there.Actions
 			}
@@ -158,6 +170,9 @@ func (a *API) Conflict(ctx context.Context, id string, from engine.SiteID, local
 	default:
 		v.Differences = shape.FieldConflicts(fields)
 	}
+	if err := a.tellCandidates(ctx, c.ID, &v); err != nil {
+		return v, err
+	}
 	v.recommend()
 	return v, a.tellAuthors(ctx, c, &v)
 }
@@ -166,11 +181,36 @@ func (a *API) Conflict(ctx context.Context, id string, from engine.SiteID, local
 // tell, and sending it again could only do it twice.
 func (v *ConflictDetail) recommend() {
 	at := slices.Index(v.Actions, string(engine.ActionDone))
+	if v.About == string(engine.ConflictUncertain) && len(v.Candidates) > 0 && v.Candidates[0].Agrees == v.Candidates[0].Of {
+		v.prefer(engine.ActionAdopt)
+		v.Evidence = "The application of " + v.Site + " has an object of no resource that shows all that the request sets: the request seems to have run, and to have made that one."
+		return
+	}
 	if v.About != string(engine.ConflictUncertain) || at < 0 || v.NotCompared != "" || v.Differences == nil || len(v.Differences) > 0 || v.Type == string(engine.TypeAction) {
 		return
 	}
-	v.Actions = slices.Insert(slices.Delete(v.Actions, at, at+1), 0, string(engine.ActionDone))
+	v.prefer(engine.ActionDone)
 	v.Evidence = "The application of " + v.Site + " shows all that the request would have set: it seems to have run."
+}
+
+// prefer puts an action first.
+func (v *ConflictDetail) prefer(action engine.Action) {
+	if at := slices.Index(v.Actions, string(action)); at > 0 {
+		v.Actions = slices.Insert(slices.Delete(v.Actions, at, at+1), 0, string(action))
+	}
+}
+
+// tellCandidates fills in which objects may be meant, as far as the application tells.
+func (a *API) tellCandidates(ctx context.Context, id engine.ConflictID, v *ConflictDetail) error {
+	list, err := a.Operator.Candidates(ctx, id)
+	var refusal *engine.Refusal
+	if err != nil && !errors.As(err, &refusal) {
+		return fmt.Errorf("find what conflict %s may be about: %w", id, err)
+	}
+	for _, c := range list {
+		v.Candidates = append(v.Candidates, PossibleObject{string(c.Local), c.Label, c.Agrees, c.Of})
+	}
+	return nil
 }
 
 // tellAuthors fills in who asked for the conflict's operation, and whose operation set each wanted value: of those that are
@@ -230,6 +270,8 @@ func (a *API) Resolve(ctx context.Context, id string, from engine.SiteID, r Reso
 	if r.Action == string(engine.ActionAccept) && from != a.Mesh.Self() {
 		return Resolution{}, refuse(http.StatusForbidden, "not-accepted", "only a person at %s lets in what its rules do not accept; nothing has happened", a.SelfName())
 	}
+	by := a.decider(ctx, from)
+	a.note(ctx, strings.TrimSpace(r.Action+" "+r.Site+r.LocalID), by)
 	if c.Holder != "" {
 		return a.keepName(ctx, c, from, r, authorization)
 	}
@@ -238,7 +280,7 @@ func (a *API) Resolve(ctx context.Context, id string, from engine.SiteID, r Reso
 		kept, err := a.Keep(ctx, ref, from, KeepRequest{Site: r.Site, Force: true})
 		return Resolution{Conflict: string(c.ID), Action: r.Action, Site: r.Site, Operation: shape.Operation{ID: kept.Operation}}, err
 	}
-	here := r.Action == string(engine.ActionDismiss)
+	here := r.Action == string(engine.ActionDismiss) || r.Action == string(engine.ActionReopen)
 	if !here {
 		if here, err = a.here(from, c.Site); err != nil {
 			return Resolution{}, err
@@ -249,7 +291,7 @@ func (a *API) Resolve(ctx context.Context, id string, from engine.SiteID, r Reso
 		err := a.askSite(ctx, c.Site, http.MethodPost, "/conflicts/"+url.PathEscape(string(c.ID))+"/resolve", r, &v)
 		return v, err
 	}
-	if err := a.Operator.Resolve(ctx, c.ID, engine.Action(r.Action), engine.LocalID(r.LocalID)); err != nil {
+	if err := a.Operator.Resolve(ctx, c.ID, engine.Action(r.Action), engine.LocalID(r.LocalID), by); err != nil {
 		return Resolution{}, fmt.Errorf("resolve conflict %s: %w", id, err)
 	}
 	if c.Operation == "" { // what was accepted is no operation's doing

@@ -13,6 +13,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/web/auth"
 	"github.com/skerry/skerry/web/problem"
 )
 
@@ -48,6 +49,7 @@ func (a *API) MountPeers(e *echo.Echo) {
 				}
 			}
 			c.Set(peerKey, from)
+			c.SetRequest(c.Request().WithContext(withUser(c.Request().Context(), c.Request().Header.Get(headerUser))))
 			return next(c)
 		}
 	})
@@ -114,6 +116,7 @@ func (a *API) mountRouted(g *echo.Group) {
 	g.GET("/acceptance", a.getAcceptance)
 	g.GET("/sites/:name/preview", a.getPreview)
 	g.POST("/sites/:name/confirm", a.postConfirm)
+	g.POST("/sites/:name/reject", a.postReject)
 }
 
 // asker is the site that a call comes from: this one, or the one whose agent has passed it on.
@@ -161,6 +164,9 @@ func (a *API) askSite(ctx context.Context, site engine.SiteID, method, target st
 	}
 	if body != nil {
 		r.Header.Set("Content-Type", echo.MIMEApplicationJSON)
+	}
+	if user := auth.From(ctx).Account; user != "" {
+		r.Header.Set(headerUser, user)
 	}
 	resp, err := a.Peer.RoundTrip(r)
 	switch {

@@ -30,13 +30,15 @@ func (a *API) Keep(ctx context.Context, ref ResourceRef, from engine.SiteID, r K
 	if err != nil {
 		return Kept{}, err
 	}
+	by := a.decider(ctx, from)
+	a.note(ctx, "keep "+a.names().Of(at.site), by)
 	if !at.here {
 		var v Kept
 		r.Site = string(at.site) // the name may not have come round yet
 		err := a.steerElsewhere(ctx, at.site, at.row, "keep", r, &v)
 		return v, err
 	}
-	id, err := a.Operator.Keep(ctx, at.row.Document, "", r.Force)
+	id, err := a.Operator.Keep(ctx, at.row.Document, by, r.Force)
 	if err != nil {
 		return Kept{}, fmt.Errorf("keep %s: %w", ref.ID, err)
 	}

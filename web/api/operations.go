@@ -3,6 +3,7 @@ package api
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -219,11 +220,14 @@ func (a *API) Settle(ctx context.Context, id string, from engine.SiteID, verb, s
 		return shape.Operation{}, refuse(http.StatusUnprocessableEntity, "scope-type", "operation %s does not concern %s", id, a.names().Of(at))
 	}
 	if !here {
+		a.note(ctx, verb+" at "+a.names().Of(at), a.decider(ctx, from))
 		var v shape.Operation
 		err := a.askSite(ctx, at, http.MethodPost, "/operations/"+url.PathEscape(id)+"/"+verb+"?site="+url.QueryEscape(string(at)), nil, &v)
 		return v, err
 	}
-	var do func(context.Context, engine.OperationID) error
+	by := a.decider(ctx, from)
+	a.note(ctx, verb, by)
+	var do func(context.Context, engine.OperationID, engine.Decider) error
 	switch verb {
 	case "retry":
 		do = a.Operator.Retry
@@ -234,7 +238,7 @@ func (a *API) Settle(ctx context.Context, id string, from engine.SiteID, verb, s
 	default:
 		return shape.Operation{}, refuse(404, "not-found", "an operation can be settled with retry, done or drop")
 	}
-	if err := do(ctx, engine.OperationID(id)); err != nil {
+	if err := do(ctx, engine.OperationID(id), by); err != nil {
 		return shape.Operation{}, fmt.Errorf("%s operation %s: %w", verb, id, err)
 	}
 	return a.Operation(ctx, id)
@@ -272,7 +276,9 @@ func (a *API) label(ctx context.Context, t teller, id engine.DocumentID) string 
 	label, known := t.labels[id]
 	if !known && id != "" {
 		if row, err := a.Store.ResourceByDocument(ctx, id); err == nil {
-			label = row.Label
+			if label = row.Label; label == "" {
+				label = a.lastName(ctx, row)
+			}
 		}
 		t.labels[id] = label
 	}
@@ -281,4 +287,24 @@ func (a *API) label(ctx context.Context, t teller, id engine.DocumentID) string 
 
 func (a *API) operation(ctx context.Context, r engine.OperationRow, n teller) shape.Operation {
 	return n.Operation(r, a.kind(r.Service, r.Kind), a.label(ctx, n, r.Document), a.Mesh.Self(), n.ways)
+}
+
+// lastName is what people called a resource last that is deleted, or about to be; empty where that is not known.
+func (a *API) lastName(ctx context.Context, r engine.ResourceRow) string {
+	k := a.kind(r.Service, r.Kind)
+	if k == nil || k.Label == "" || k.Hides(k.Label) {
+		return ""
+	}
+	rows, _, err := a.Store.Operations(ctx, engine.OperationFilter{Document: r.Document, Limit: 100})
+	if err != nil {
+		return ""
+	}
+	for _, o := range rows { // newest first
+		var change engine.Edit
+		var name string
+		if len(o.Change) > 0 && json.Unmarshal(o.Change, &change) == nil && json.Unmarshal(change.Set[k.Label], &name) == nil {
+			return name
+		}
+	}
+	return ""
 }

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -49,14 +50,20 @@ func (a *API) getPreview(c echo.Context) error {
 }
 
 func (a *API) postConfirm(c echo.Context) error {
+	var q DeletionsRequest
 	if _, err := params(c); err != nil {
 		return err
+	}
+	if c.Request().ContentLength != 0 {
+		if err := decode(c, &q); err != nil {
+			return err
+		}
 	}
 	site, err := a.siteParam(c)
 	if err != nil {
 		return err
 	}
-	v, err := a.Confirm(c.Request().Context(), a.asker(c), site)
+	v, err := a.Confirm(c.Request().Context(), a.asker(c), site, q)
 	if err != nil {
 		return err
 	}
@@ -76,7 +83,7 @@ func (a *API) Preview(ctx context.Context, from, site engine.SiteID, limit int) 
 		if limit > 0 {
 			target += "?limit=" + strconv.Itoa(limit)
 		}
-		var v shape.Preview
+		v := shape.Preview{Deletions: []shape.Deletion{}}
 		err := a.askSite(ctx, site, http.MethodGet, target, nil, &v)
 		return v, err
 	}
@@ -94,11 +101,46 @@ func (a *API) Preview(ctx context.Context, from, site engine.SiteID, limit int) 
 			v.Items[i].Label = rows[0].Label
 		}
 	}
-	return v, nil
+	return v, a.tellDeletions(ctx, p, &v)
+}
+
+// tellDeletions fills in which deletions wait, and which have run, each with who has deleted it.
+func (a *API) tellDeletions(ctx context.Context, p engine.Preview, v *shape.Preview) error {
+	t := a.teller()
+	tell := func(id engine.OperationID, held bool) error {
+		row, err := a.Store.Operation(ctx, id)
+		if errors.Is(err, engine.ErrNotFound) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("look up operation %s: %w", id, err)
+		}
+		v.Deletions = append(v.Deletions, t.Deletion(row, a.label(ctx, t, row.Document), held))
+		return nil
+	}
+	for _, s := range p.Items {
+		if s.Does != engine.DoesDelete || !s.Held {
+			continue
+		}
+		if err := tell(s.Operations[0], true); err != nil {
+			return err
+		}
+	}
+	for _, id := range p.Ran {
+		if err := tell(id, false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// DeletionsRequest says which deletions are meant; nil: all that are held.
+type DeletionsRequest struct {
+	Operations []engine.OperationID `json:"operations"`
 }
 
 // Confirm lets the deletions run that a site holds, as far as the site from shares their resources.
-func (a *API) Confirm(ctx context.Context, from, site engine.SiteID) (Confirmed, error) {
+func (a *API) Confirm(ctx context.Context, from, site engine.SiteID, q DeletionsRequest) (Confirmed, error) {
 	here, err := a.here(from, site)
 	if err != nil {
 		return Confirmed{}, err
@@ -106,10 +148,12 @@ func (a *API) Confirm(ctx context.Context, from, site engine.SiteID) (Confirmed,
 	name := a.names().Of(site)
 	if !here {
 		var v Confirmed
-		err := a.askSite(ctx, site, http.MethodPost, "/sites/"+url.PathEscape(string(site))+"/confirm", nil, &v)
+		err := a.askSite(ctx, site, http.MethodPost, "/sites/"+url.PathEscape(string(site))+"/confirm", q, &v)
 		return v, err
 	}
-	n, err := a.Operator.Confirm(ctx, from)
+	by := a.decider(ctx, from)
+	a.note(ctx, chosen("confirm", q.Operations), by)
+	n, err := a.Operator.Confirm(ctx, by, q.Operations)
 	if err != nil {
 		return Confirmed{}, fmt.Errorf("confirm the deletions of %s: %w", name, err)
 	}

@@ -16,6 +16,8 @@ type ResourceDetail struct {
 	Relations  []shape.RelationEdge `json:"relations"`
 	Superseded []shape.Superseded   `json:"superseded"`
 	Compacted  *shape.Compacted     `json:"compacted"` // nil: nothing was folded away here
+	// Decisions are what people have decided about it, newest first, of each site the last few.
+	Decisions []shape.Decision `json:"decisions"`
 }
 
 // ResourceDetail finds one resource as Resource does, and tells which values were lost on it.
@@ -25,7 +27,7 @@ func (a *API) ResourceDetail(ctx context.Context, ref ResourceRef) (ResourceDeta
 		return ResourceDetail{}, err
 	}
 	n := a.names()
-	d := ResourceDetail{Resource: n.Resource(row), Superseded: []shape.Superseded{}}
+	d := ResourceDetail{Resource: n.Resource(row), Superseded: []shape.Superseded{}, Decisions: []shape.Decision{}}
 	if d.Relations, err = a.relationsOf(ctx, row); err != nil {
 		return ResourceDetail{}, err
 	}
@@ -41,6 +43,9 @@ func (a *API) ResourceDetail(ctx context.Context, ref ResourceRef) (ResourceDeta
 		return ResourceDetail{}, fmt.Errorf("show resource %s: %w", row.ID, err)
 	}
 	d.Compacted = shape.CompactedOf(folded)
+	if d.Decisions, err = a.decided(ctx, &row, n); err != nil {
+		return ResourceDetail{}, err
+	}
 	authors := map[engine.OperationID]shape.Author{}
 	for _, l := range lost {
 		for _, id := range []engine.OperationID{l.By, l.Over} {

@@ -33,6 +33,8 @@ type Record struct {
 	Status    int    `json:"status"`
 	Problem   string `json:"problem"`
 	Operation string `json:"operation"`
+	// Choice is what was decided, and of which site's user where another site's agent has called, as that site says.
+	Choice string `json:"choice,omitempty"`
 
 	// Previous is the hash of the record before, empty for the first ever; Hash is that of this one.
 	Previous string `json:"previous"`
@@ -66,7 +68,7 @@ const longest = 512
 // tame makes r's texts such that they are read as they were written: valid UTF-8 of a bounded length, and a time in UTC.
 func (r *Record) tame() {
 	r.At = r.At.UTC().Truncate(time.Microsecond)
-	for _, s := range []*string{&r.Account, &r.Token, &r.Address, &r.Method, &r.Path, &r.Problem, &r.Operation} {
+	for _, s := range []*string{&r.Account, &r.Token, &r.Address, &r.Method, &r.Path, &r.Problem, &r.Operation, &r.Choice} {
 		if len(*s) > longest {
 			*s = (*s)[:longest]
 		}

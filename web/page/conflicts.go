@@ -68,6 +68,9 @@ func (m conflictModel) AsksWhich() bool {
 	return m.AsksLocal && (m.Local == "" || m.Differences == nil)
 }
 
+// Unborn reports whether the request is in no document: then nothing tells what it would overwrite, since it has made the object itself.
+func (m conflictModel) Unborn() bool { return len(m.Sites) == 0 }
+
 // overwrites says how much of an object is lost when it is adopted.
 func overwrites(fields int) string {
 	if fields == 1 {
@@ -139,6 +142,9 @@ func (p *Page) resolve(c echo.Context) error {
 		}
 		return p.showConflict(c, r.Status, id, local, r.Detail)
 	}
+	if action := c.FormValue("action"); action == string(engine.ActionDismiss) || action == string(engine.ActionDrop) {
+		return c.Redirect(http.StatusSeeOther, decidedURL(id))
+	}
 	if before.Resource != "" {
 		return c.Redirect(http.StatusSeeOther, resourceURL(before.Resource, before.Service, before.Kind))
 	}
@@ -148,38 +154,33 @@ func (p *Page) resolve(c echo.Context) error {
 // decision is something that a person can decide about a conflict: the button, and what follows.
 type decision struct{ Action, Button, Follows string }
 
-// decisionOf says in words what an action does. The first of a conflict's actions is what is most likely wanted.
+// decisionOf says in words what comes of an action. The first of a conflict's actions is what is most likely wanted.
 func decisionOf(c shape.Conflict, action string) decision {
-	d := decision{Action: action}
-	switch engine.Action(action) {
-	case engine.ActionRetry:
-		d.Button = "Retry"
-		d.Follows = fmt.Sprintf("The agent of %s sends it again, or what is left of it to do. Use it once the cause is gone.", c.Site)
-	case engine.ActionAccept:
-		d.Button = "Let it in"
-		d.Follows = fmt.Sprintf("%s takes this one though its rules do not accept it. It can only be let in there, and what comes later is judged anew.", c.Site)
-	case engine.ActionDone:
-		d.Button = "Done"
-		d.Follows = fmt.Sprintf("The application of %s has it already: nothing is sent, and it counts as applied there.", c.Site)
-	case engine.ActionDrop:
-		d.Button = "Drop"
-		if c.About == string(engine.ConflictUncertain) { // it may be in no document yet
-			d.Follows = fmt.Sprintf("It counts as not done at %s, and is not sent there again. Other sites that know of it go on with it.", c.Site)
-			break
-		}
-		d.Follows = fmt.Sprintf("It is given up at %s alone, which differs from the others then. The other sites keep what they have.", c.Site)
-	case engine.ActionAdopt:
-		d.Button = "Adopt"
-		d.Follows = fmt.Sprintf("The object that is there becomes the replica of %s, and is changed to what is wanted.", c.Site)
-	case engine.ActionKeep:
-		d.Button = "Keep"
-		d.Follows = "What the application of the chosen site shows now becomes what all sites show, by an operation that corrects the others."
-	case engine.ActionDismiss:
-		d.Button = "Dismiss"
-		d.Follows = fmt.Sprintf("%s may differ: nothing is sent anywhere, and nobody is asked again unless it happens once more.", c.Site)
-	default:
+	uncertain := c.About == string(engine.ConflictUncertain)
+	words := map[engine.Action]decision{
+		engine.ActionRetry:   {"", "Send it again", fmt.Sprintf("The agent of %s sends it again, or what is left of it to do. Use it once the cause is gone.", c.Site)},
+		engine.ActionAccept:  {"", "Let it in", fmt.Sprintf("%s takes this one though its rules do not accept it. It can only be let in there, and what comes later is judged anew.", c.Site)},
+		engine.ActionDone:    {"", "It is there already", fmt.Sprintf("The application of %s has it already: nothing is sent, and it counts as applied there.", c.Site)},
+		engine.ActionDrop:    {"", "Leave " + c.Site + " without it", fmt.Sprintf("It is given up at %s alone, which differs from the others then. The other sites keep what they have.", c.Site)},
+		engine.ActionAdopt:   {"", "Take that object", fmt.Sprintf("The object that is there becomes the replica of %s, and is changed to what is wanted.", c.Site)},
+		engine.ActionKeep:    {"", "Keep", "What the application of the chosen site shows now becomes what all sites show, by an operation that corrects the others."},
+		engine.ActionDismiss: {"", "Let " + c.Site + " differ", fmt.Sprintf("%s may differ: nothing is sent anywhere, and nobody is asked again unless it happens once more.", c.Site)},
+		engine.ActionReopen:  {"", "Ask again", fmt.Sprintf("That %s may differ is taken back: it waits for somebody to decide, as before.", c.Site)},
+	}
+	if uncertain {
+		words[engine.ActionRetry] = decision{"", "Send it again", fmt.Sprintf("The agent of %s sends it once more. If it has run, it happens twice.", c.Site)}
+		words[engine.ActionDone] = decision{"", "It ran", fmt.Sprintf("The application of %s has done it: nothing is sent, and it counts as applied there.", c.Site)}
+		words[engine.ActionDrop] = decision{"", "It did not run: forget it", fmt.Sprintf("It counts as not done at %s, and is not sent there again. Other sites that know of it go on with it.", c.Site)}
+		words[engine.ActionAdopt] = decision{"", "It made this one", fmt.Sprintf("The object of %s that is chosen is what the request has made: it is the resource from now on, and nothing is sent again.", c.Site)}
+	}
+	d, known := words[engine.Action(action)]
+	if !known {
 		d.Button = action
 	}
+	if c.About == string(engine.ConflictName) && action == string(engine.ActionDrop) {
+		d.Button, d.Follows = "Give up the later one", fmt.Sprintf("The resource that came later is no more at %s: the object there stays the earlier one's.", c.Site)
+	}
+	d.Action = action
 	return d
 }
 

@@ -4,9 +4,12 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -132,6 +135,75 @@ type inboxModel struct {
 	Others []api.Worry
 	Wrong  []string // what was refused of a decision about several
 	Done   int      // how many of them were decided
+	Held   []holding
+	Failed []failing
+	// Undo is what may be taken back of what was decided just now.
+	Undo []shape.Conflict
+}
+
+// holding is a site that holds deletions until somebody says what becomes of them.
+type holding struct {
+	Site, Origin string
+	Items        []shape.Operation
+}
+
+// Headline says what has happened in one sentence.
+func (h holding) Headline() string {
+	if len(h.Items) == 1 {
+		return fmt.Sprintf("%s holds 1 deletion of %s", h.Site, h.Origin)
+	}
+	return fmt.Sprintf("%s holds %d deletions of %s", h.Site, len(h.Items), h.Origin)
+}
+
+// heldAt groups operations by the site that holds them and the one that issued them.
+func heldAt(list []shape.Operation) []holding {
+	var all []holding
+	for _, o := range list {
+		for _, site := range siteNames(o.Sites) {
+			if o.Sites[site].State != string(engine.StateHeld) {
+				continue
+			}
+			i := slices.IndexFunc(all, func(h holding) bool { return h.Site == site && h.Origin == o.Origin })
+			if i < 0 {
+				i = len(all)
+				all = append(all, holding{Site: site, Origin: o.Origin})
+			}
+			all[i].Items = append(all[i].Items, o)
+		}
+	}
+	slices.SortFunc(all, func(a, b holding) int { return cmp.Or(cmp.Compare(a.Site, b.Site), cmp.Compare(a.Origin, b.Origin)) })
+	return all
+}
+
+// failing is a service of a site that does not get on.
+type failing struct {
+	Site, Service string
+	shape.Queue
+}
+
+// Headline says what has happened in one sentence.
+func (q failing) Headline(now time.Time) string {
+	words := map[string]string{"failing": "gives no answer that counts", "paused": "does not let the agent in"}
+	text := fmt.Sprintf("%s' %s %s", q.Site, q.Service, cmp.Or(words[q.State], "is "+q.State))
+	if !strings.HasSuffix(q.Site, "s") {
+		text = fmt.Sprintf("%s's %s %s", q.Site, q.Service, cmp.Or(words[q.State], "is "+q.State))
+	}
+	if q.Since != nil {
+		text += ", for " + span(now.Sub(*q.Since).Seconds())
+	}
+	return text
+}
+
+// failings lists the services of all sites that do not get on.
+func failings(sites []shape.Site) (all []failing) {
+	for _, s := range sites {
+		for _, name := range slices.Sorted(maps.Keys(s.Queues)) {
+			if q := s.Queues[name]; q.State != string(engine.QueueRunning) {
+				all = append(all, failing{s.Name, name, q})
+			}
+		}
+	}
+	return all
 }
 
 // decisions is the inbox: what waits for a person, by cause, and beside it what one of them is about.
@@ -148,9 +220,23 @@ func (p *Page) showDecisions(c echo.Context, status int, wrong []string, done in
 		return p.Fail(c, err)
 	}
 	m := inboxModel{Causes: causes(list.Items), More: list.Next != "", Wrong: wrong, Done: done}
+	held, err := p.api.Operations(ctx, api.OperationQuery{State: string(engine.StateHeld), Limit: decisionsShown})
+	if err != nil {
+		return p.Fail(c, err)
+	}
+	m.Held, m.Failed = heldAt(held.Items), failings(p.api.Sites())
 	for _, w := range summary.Worries {
-		if w.About == "site" && (w.State == "decide" || w.State == "failing") {
+		if w.About == "site" && w.State == "decide" {
 			m.Others = append(m.Others, w)
+		}
+	}
+	for _, id := range c.QueryParams()["decided"] {
+		d, err := p.api.Conflict(ctx, id, p.api.Mesh.Self(), "")
+		if _, told := refusalOf(err); err != nil && !told {
+			return p.Fail(c, err)
+		}
+		if err == nil && undoes(d.Conflict) != "" {
+			m.Undo = append(m.Undo, d.Conflict)
 		}
 	}
 	if id := c.QueryParam("at"); id != "" {
@@ -198,7 +284,30 @@ func (p *Page) decideAll(c echo.Context) error {
 	if len(wrong) > 0 {
 		return p.showDecisions(c, http.StatusConflict, wrong, len(ids)-len(wrong))
 	}
-	return c.Redirect(http.StatusSeeOther, "/decisions")
+	return c.Redirect(http.StatusSeeOther, decidedURL(ids...))
+}
+
+// undoable is how many decisions are offered to be taken back at once.
+const undoable = 20
+
+// decidedURL is the inbox, which offers to take back what was just decided.
+func decidedURL(ids ...string) string {
+	if len(ids) == 0 || len(ids) > undoable {
+		return "/decisions"
+	}
+	return "/decisions?" + url.Values{"decided": ids}.Encode()
+}
+
+// undoes is the action that takes back what was decided about a conflict; empty: none does.
+func undoes(c shape.Conflict) string {
+	if c.Accepted == nil {
+		return ""
+	}
+	inverse := map[string]engine.Action{string(engine.ActionDismiss): engine.ActionReopen, string(engine.ActionDrop): engine.ActionRetry}[c.Accepted.Action]
+	if slices.Contains(c.Actions, string(inverse)) {
+		return string(inverse)
+	}
+	return ""
 }
 
 // conflictModelOf finds a conflict and what a person needs to decide about it.

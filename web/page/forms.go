@@ -240,6 +240,9 @@ func (p *Page) compose(c echo.Context) error {
 			return p.Fail(c, err)
 		}
 		d.Service, d.Method, d.Path, d.Scope, d.Body, d.Back = r.Service, r.Method, r.Path, r.Scope, string(r.Body), id
+		if t := r.Headers["Content-Type"]; t != "" {
+			d.ContentType = t
+		}
 	}
 	if err := p.explain(c, &d); err != nil {
 		return p.Fail(c, err)

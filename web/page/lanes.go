@@ -146,7 +146,7 @@ type troubles struct {
 
 // verbs are what the decisions about an operation are called.
 var verbs = map[engine.Action]string{
-	engine.ActionRetry: "Retry: send it again", engine.ActionDone: "Done: it has happened", engine.ActionDrop: "Drop: leave it out here",
+	engine.ActionRetry: "Send it again", engine.ActionDone: "It ran", engine.ActionDrop: "Leave it out here",
 }
 
 // trouble reads it from an operation's outcomes. What may have happened waits for a person; so does a create that was

@@ -33,6 +33,7 @@ func (p *Page) Mount(e *echo.Echo) {
 	e.POST("/sites/:name/retire", p.takeOut(p.api.Mesh.RemoveSite), p.form)
 	e.POST("/sites/:name/revoke", p.takeOut(p.api.Mesh.RevokeSite), p.form)
 	e.POST("/sites/:name/confirm", p.steerSite(p.confirm), p.form)
+	e.POST("/sites/:name/reject", p.steerSite(p.reject), p.form)
 	e.POST("/sites/:name/resume", p.steerSite(p.resumeService), p.form)
 	e.GET("/authorities", p.authorities)
 	e.POST("/authorities", p.addAuthority, p.form)

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 
@@ -51,7 +53,7 @@ func (p *Page) showSite(c echo.Context, status int, name, wrong string) error {
 		return p.Fail(c, err)
 	}
 	m := siteModel{Site: site, Wrong: wrong}
-	preview, err := p.api.Preview(ctx, self, engine.SiteID(site.PeerID), pageSize)
+	preview, err := p.api.Preview(ctx, self, engine.SiteID(site.PeerID), heldShown)
 	var refusal *engine.Refusal
 	switch {
 	case err == nil:
@@ -102,10 +104,42 @@ func (p *Page) steerSite(do func(c echo.Context, s shape.Site) error) echo.Handl
 	}
 }
 
+// chosenDeletions are those that a form names.
+func chosenDeletions(c echo.Context) api.DeletionsRequest {
+	q := api.DeletionsRequest{Operations: []engine.OperationID{}}
+	for _, id := range c.Request().PostForm["operation"] {
+		q.Operations = append(q.Operations, engine.OperationID(id))
+	}
+	return q
+}
+
 func (p *Page) confirm(c echo.Context, s shape.Site) error {
-	_, err := p.api.Confirm(c.Request().Context(), p.api.Mesh.Self(), engine.SiteID(s.PeerID))
+	q := chosenDeletions(c)
+	if len(q.Operations) == 0 {
+		return nothingChosen
+	}
+	_, err := p.api.Confirm(c.Request().Context(), p.api.Mesh.Self(), engine.SiteID(s.PeerID), q)
 	return err
 }
+
+func (p *Page) reject(c echo.Context, s shape.Site) error {
+	q := chosenDeletions(c)
+	if len(q.Operations) == 0 {
+		return nothingChosen
+	}
+	v, err := p.api.Reject(c.Request().Context(), p.api.Mesh.Self(), engine.SiteID(s.PeerID), q)
+	if err != nil || len(v.Refused) == 0 {
+		return err
+	}
+	why := make([]string, len(v.Refused))
+	for i, u := range v.Refused {
+		why[i] = u.Reason
+	}
+	return &engine.Refusal{Status: http.StatusConflict, Type: "settle", Detail: fmt.Sprintf("%d were brought back, %d were not: %s", len(v.Back), len(v.Refused), strings.Join(slices.Compact(why), "; "))}
+}
+
+// nothingChosen refuses a form about several things in which none is chosen.
+var nothingChosen = &engine.Refusal{Status: http.StatusBadRequest, Type: "bad-request", Detail: "nothing was chosen: nothing has happened"}
 
 func (p *Page) resumeService(c echo.Context, s shape.Site) error {
 	_, err := p.api.ResumeSite(c.Request().Context(), s.Name, p.api.Mesh.Self(), api.ResumeRequest{Service: c.FormValue("service")})
@@ -140,9 +174,9 @@ func (p *Page) takeOut(do func(context.Context, engine.SiteID) error) echo.Handl
 // heldWords says how many deletions came in, how many of them have run, and how many wait.
 func heldWords(p shape.Preview) string {
 	if p.Ran == 0 {
-		return fmt.Sprintf("%d deletions that came in while it was away wait until somebody confirms that they are meant: they are more than it carries out unasked. Others came before them and have run, up to the limit of its configuration; how many is not known here.", p.Held)
+		return fmt.Sprintf("%d deletions that came in while it was away wait until somebody lets them run or brings back what they are about: they are more than it carries out unasked. Others came before them and have run, up to the limit of its configuration; how many is not known, since its agent began anew.", p.Held)
 	}
-	return fmt.Sprintf("%d deletions came in while it was away, more than it carries out unasked: %d have run, up to the limit of its configuration, and %d wait until somebody confirms that they are meant.", p.Held+p.Ran, p.Ran, p.Held)
+	return fmt.Sprintf("%d deletions came in while it was away, more than it carries out unasked: %d have run, up to the limit of its configuration, and %d wait until somebody lets them run or brings back what they are about.", p.Held+p.Ran, p.Ran, p.Held)
 }
 
 // doing says in words what a step of a preview does at the application.

@@ -91,7 +91,7 @@ func (s *Site) PreviewConflict(_ context.Context, id engine.ConflictID, _ engine
 }
 
 // Resolve implements api.Operator: the conflict is gone then, or accepted.
-func (s *Site) Resolve(_ context.Context, id engine.ConflictID, action engine.Action, _ engine.LocalID) error {
+func (s *Site) Resolve(_ context.Context, id engine.ConflictID, action engine.Action, _ engine.LocalID, by engine.Decider) error {
 	if err := s.fault("Resolve"); err != nil {
 		return err
 	}
@@ -101,10 +101,56 @@ func (s *Site) Resolve(_ context.Context, id engine.ConflictID, action engine.Ac
 	switch {
 	case i < 0:
 		return fmt.Errorf("conflict %s: %w", id, engine.ErrNotFound)
+	case action == engine.ActionReopen:
+		s.decide(i, action, by)
+		s.conflicts[i].Accepted, s.conflicts[i].Actions = nil, []engine.Action{engine.ActionKeep, engine.ActionDismiss}
 	case action == engine.ActionDrop || action == engine.ActionDismiss:
+		s.decide(i, action, by)
+		s.conflicts[i].Actions = map[engine.Action][]engine.Action{engine.ActionDrop: {engine.ActionRetry, engine.ActionDone},
+			engine.ActionDismiss: {engine.ActionReopen}}[action]
 		s.conflicts[i].Accepted = &engine.Decision{Action: action, By: s.self, At: s.Clock().UnixMicro(), For: s.conflicts[i].Since.UnixMicro()}
 	default:
+		s.decide(i, action, by)
 		s.conflicts = slices.Delete(s.conflicts, i, i+1)
 	}
 	return nil
+}
+
+// decide takes note of what was decided about a conflict; the site is locked.
+func (s *Site) decide(i int, action engine.Action, by engine.Decider) {
+	c := s.conflicts[i]
+	s.decisions[c.Document] = append([]engine.Decision{{Conflict: c.ID, Action: action, By: s.self, User: by.User, Said: by.Site, About: c.Kind, Operation: c.Operation,
+		At: s.Clock().UnixMicro()}}, s.decisions[c.Document]...)
+}
+
+// AddDecision has somebody have decided something about a resource.
+func (s *Site) AddDecision(resource engine.ResourceID, d engine.Decision) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range s.resources {
+		if r.ID == resource {
+			s.decisions[r.Document] = append([]engine.Decision{d}, s.decisions[r.Document]...)
+		}
+	}
+}
+
+// Decided implements api.Operator.
+func (s *Site) Decided(_ context.Context, id engine.DocumentID) ([]engine.Decision, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.decisions[id]), s.fault("Decided")
+}
+
+// SetCandidates says which objects a conflict may be about.
+func (s *Site) SetCandidates(id engine.ConflictID, list ...engine.Candidate) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.candidates[id] = list
+}
+
+// Candidates implements api.Operator.
+func (s *Site) Candidates(_ context.Context, id engine.ConflictID) ([]engine.Candidate, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.candidates[id], s.fault("Candidates")
 }

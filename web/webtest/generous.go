@@ -201,6 +201,19 @@ func (s *Site) steered(start time.Time) {
 				s.self: {Local: engine.LocalID(fmt.Sprintf("net-%d", 30+i)), State: engine.StateConverging, Applied: 1, Pending: 1, Held: true}, Nantes: {State: engine.StateConverged, Applied: 2},
 			},
 		})
+		s.deleted(engine.OperationID(fmt.Sprintf("o-old-%d", i+1)), engine.ResourceID(fmt.Sprintf("old-%d", i+1)), start, engine.StateHeld)
+	}
+	for i := range 2 {
+		id := engine.OperationID(fmt.Sprintf("o-gone-%d", i+1))
+		s.deleted(id, engine.ResourceID(fmt.Sprintf("gone-%d", i+1)), start, engine.StateApplied)
+		s.ran = append(s.ran, id)
 	}
 	s.queues["networks"] = engine.QueueStatus{State: engine.QueueFailing, Since: start.Add(-3 * time.Minute), Reason: "networks refuses connections", Waiting: 3, Next: start.Add(20 * time.Second)}
+}
+
+// deleted adds a deletion that ann has asked for at nantes while paris was away.
+func (s *Site) deleted(id engine.OperationID, resource engine.ResourceID, start time.Time, here engine.State) {
+	s.AddOperation(engine.OperationRow{ID: id, Resource: resource, Type: engine.TypeDelete, Service: "networks", Kind: "network", Method: "DELETE", Path: "/networks/" + string(resource),
+		Origin: Nantes, User: "ann", IssuedAt: start.Add(-13 * time.Minute), State: engine.StatePending, Sites: map[engine.SiteID]engine.OperationStatus{
+			s.self: {State: here, At: start.Add(-12 * time.Minute)}, Nantes: {State: engine.StateApplied, Status: 204, At: start.Add(-13 * time.Minute)}}})
 }

@@ -44,7 +44,7 @@ func (s *Site) Check(_ context.Context, id engine.DocumentID) error {
 }
 
 // Keep implements api.Operator.
-func (s *Site) Keep(_ context.Context, id engine.DocumentID, _ string, force bool) (engine.OperationID, error) {
+func (s *Site) Keep(_ context.Context, id engine.DocumentID, _ engine.Decider, force bool) (engine.OperationID, error) {
 	if err := s.fault("Keep"); err != nil && !force {
 		return "", err
 	}
@@ -252,19 +252,19 @@ func (s *Site) Preview(_ context.Context, with engine.SiteID, limit int) (engine
 		}
 		p.Waiting, p.Examined, p.Held = p.Waiting+1, p.Examined+1, p.Held+1
 		if with == s.self {
-			p.Ran = 26
+			p.Ran = slices.Clone(s.ran)
 		}
 		p.Steps[engine.DoesDelete]++
 		if limit == 0 || len(p.Items) < limit {
 			p.Items = append(p.Items, engine.Planned{Resource: r.ID, Service: r.Service, Kind: r.Kind, Does: engine.DoesDelete,
-				Operations: []engine.OperationID{"o-" + engine.OperationID(r.ID)}, Waits: "held"})
+				Operations: []engine.OperationID{"o-" + engine.OperationID(r.ID)}, Waits: "held", Held: true})
 		}
 	}
 	return p, nil
 }
 
 // Confirm implements api.Operator.
-func (s *Site) Confirm(_ context.Context, by engine.SiteID) (int, error) {
+func (s *Site) Confirm(_ context.Context, by engine.Decider, only []engine.OperationID) (int, error) {
 	if err := s.fault("Confirm"); err != nil {
 		return 0, err
 	}
@@ -272,7 +272,8 @@ func (s *Site) Confirm(_ context.Context, by engine.SiteID) (int, error) {
 	defer s.mu.Unlock()
 	n := 0
 	for _, r := range s.resources {
-		if _, shared := r.Sites[by]; shared && r.Sites[s.self].Held {
+		meant := only == nil || slices.Contains(only, "o-"+engine.OperationID(r.ID))
+		if _, shared := r.Sites[by.Site]; meant && shared && r.Sites[s.self].Held {
 			st := r.Sites[s.self]
 			st.Held = false
 			r.Sites[s.self] = st
@@ -280,6 +281,27 @@ func (s *Site) Confirm(_ context.Context, by engine.SiteID) (int, error) {
 		}
 	}
 	return n, nil
+}
+
+// SetRan says which deletions have run before the first that is held.
+func (s *Site) SetRan(ids ...engine.OperationID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ran = ids
+}
+
+// Reject implements api.Operator: the resource stays.
+func (s *Site) Reject(_ context.Context, deletion engine.OperationID, _ engine.Decider) (engine.ResourceID, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range s.resources {
+		if st := r.Sites[s.self]; "o-"+engine.OperationID(r.ID) == deletion && st.Held {
+			st.Held = false
+			r.Sites[s.self] = st
+			return r.ID, s.fault("Reject")
+		}
+	}
+	return "", engine.ErrSettled
 }
 
 // SetTwin makes a site say that it was restored from a backup, and whether two agents run with its key.

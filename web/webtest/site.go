@@ -60,6 +60,10 @@ type Site struct {
 	referrers map[engine.Target][]glue.Referrer
 	made      map[engine.Target][]glue.Referrer // by owner
 	lost      map[engine.DocumentID][]engine.Superseded
+	// What was decided about resources, newest first; which objects conflicts may be about; deletions that ran before those that are held.
+	decisions  map[engine.DocumentID][]engine.Decision
+	candidates map[engine.ConflictID][]engine.Candidate
+	ran        []engine.OperationID
 }
 
 // Empty is a site alone in its mesh with nothing in it.
@@ -67,7 +71,7 @@ func Empty() *Site {
 	s := &Site{
 		Clock: time.Now, self: "12D3KooWParis1111111111111111111111111111111111111",
 		status: map[engine.SiteID]engine.SiteStatus{}, changed: make(chan struct{}), shown: map[string]string{}, kinds: kinds(), referrers: map[engine.Target][]glue.Referrer{}, made: map[engine.Target][]glue.Referrer{},
-		queues: map[engine.ServiceName]engine.QueueStatus{},
+		queues: map[engine.ServiceName]engine.QueueStatus{}, decisions: map[engine.DocumentID][]engine.Decision{}, candidates: map[engine.ConflictID][]engine.Candidate{},
 	}
 	for name := range s.kinds {
 		s.queues[name] = engine.QueueStatus{State: engine.QueueRunning}
@@ -399,17 +403,17 @@ func (s *Site) Decisions(_ context.Context, id engine.OperationID) ([]engine.Act
 }
 
 // Retry implements api.Operator.
-func (s *Site) Retry(_ context.Context, id engine.OperationID) error {
+func (s *Site) Retry(_ context.Context, id engine.OperationID, _ engine.Decider) error {
 	return s.settle("Retry", id, engine.StatePending)
 }
 
 // Done implements api.Operator.
-func (s *Site) Done(_ context.Context, id engine.OperationID) error {
+func (s *Site) Done(_ context.Context, id engine.OperationID, _ engine.Decider) error {
 	return s.settle("Done", id, engine.StateApplied)
 }
 
 // Drop implements api.Operator.
-func (s *Site) Drop(_ context.Context, id engine.OperationID) error {
+func (s *Site) Drop(_ context.Context, id engine.OperationID, _ engine.Decider) error {
 	return s.settle("Drop", id, engine.StateSuperseded)
 }
 
