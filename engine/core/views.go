@@ -7,6 +7,7 @@ import (
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/desk"
+	"github.com/skerry/skerry/engine/front"
 )
 
 // Operator is what people ask of the site.
@@ -14,6 +15,7 @@ type Operator struct {
 	*desk.Desk
 	queues
 	names
+	front.Rejections
 }
 
 type queues interface {
@@ -24,12 +26,11 @@ type queues interface {
 
 type names interface {
 	AdoptExisting(ctx context.Context, q engine.AdoptRequest) (engine.ResourceID, engine.OperationID, error)
-	Reject(ctx context.Context, deletion engine.OperationID, by engine.Decider) (engine.ResourceID, error)
 	Chosen(ctx context.Context, k *engine.Kind, id string) (at engine.SiteID, here bool, err error)
 }
 
 // Operator returns what people ask of the site.
-func (c *Core) Operator() *Operator { return &Operator{c.Desk, c.Site, c.Front} }
+func (c *Core) Operator() *Operator { return &Operator{c.Desk, c.Site, c.Front, front.Rejections{Front: c.Front}} }
 
 // Traffic is what requests of clients and of other agents ask of the site.
 type Traffic struct {

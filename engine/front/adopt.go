@@ -48,10 +48,14 @@ func (f *Front) AdoptExisting(ctx context.Context, q engine.AdoptRequest) (engin
 	return row.ID, cmp.Or(placed, first), nil
 }
 
+// Rejections are of deletions of other sites that people do not want.
+type Rejections struct{ Front *Front }
+
 // Reject has this site keep an object that a deletion of other sites would take away, which is held here, and makes a resource of it again, at
 // the sites that had it. It returns that resource's identifier. Nothing has happened where the application does not show the object.
 // engine.ErrNotFound, engine.ErrSettled, or another *engine.Refusal.
-func (f *Front) Reject(ctx context.Context, deletion engine.OperationID, by engine.Decider) (engine.ResourceID, error) {
+func (r Rejections) Reject(ctx context.Context, deletion engine.OperationID, by engine.Decider) (engine.ResourceID, error) {
+	f := r.Front
 	row, err := f.Store.Operation(ctx, deletion)
 	if err != nil {
 		return "", fmt.Errorf("reject deletion %s: %w", deletion, err)

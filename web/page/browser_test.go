@@ -49,6 +49,8 @@ var views = []struct{ name, path string }{
 	{"conflicts", "/conflicts"},
 	{"conflict", "/conflicts/e7130ba95c2f4d18"},
 	{"conflict-drift", "/conflicts/c0a1d7a7e5510e42"},
+	{"decisions", "/decisions"},
+	{"decisions-chosen", "/decisions?at=e7130ba95c2f4d18"},
 	{"compose", "/compose"},
 	{"compose-plan", "/compose?service=servers&method=POST&path=/servers&scope=servers:+paris+%26+rennes&body=%7B%22image%22:%22nope%22%7D"},
 	{"compose-wrong", "/compose?service=images&method=POST&path=/images&scope=%7Bimages:+paris+%26+,+nantes%7D"},

@@ -81,7 +81,7 @@ func TestAConflictIsDecided(t *testing.T) {
 		resp, body := ask(t, "POST", address+"/conflicts/"+id, form)
 		return resp.StatusCode, resp.Header.Get("Location"), body
 	}
-	if status, _, body := decide(uncertain, "action", "adopt"); status != 422 || !strings.Contains(body, `role="alert"`) || !strings.Contains(body, "Retry") {
+	if status, _, body := decide(uncertain, "action", "adopt"); status != 422 || !strings.Contains(body, `role="alert"`) || !strings.Contains(body, "Send it again") {
 		t.Errorf("what cannot be decided: %d %s", status, body)
 	}
 	if status, to, _ := decide(uncertain, "action", "done"); status != 303 || to != "/resources/web-frontend?kind=server&service=servers" {
@@ -96,11 +96,42 @@ func TestAConflictIsDecided(t *testing.T) {
 	if status, _, _ := decide(drifted, "action", "keep", "site", "lyno"); status != 422 {
 		t.Errorf("keep nobody: %d", status)
 	}
-	if status, _, _ := decide(drifted, "action", "dismiss"); status != 303 {
-		t.Errorf("dismiss: %d", status)
+	status, to, _ := decide(drifted, "action", "dismiss")
+	if status != 303 || to != "/decisions?decided="+drifted {
+		t.Errorf("dismiss: %d, on to %s", status, to)
+	}
+	if _, body := ask(t, "GET", address+to, nil); !strings.Contains(body, "may differ at nantes") || !strings.Contains(body, `value="reopen">Undo`) {
+		t.Errorf("it cannot be taken back at once: %s", mainOf(body))
 	}
 	if _, body := ask(t, "GET", address+"/conflicts?accepted=true", nil); !strings.Contains(body, "decided at paris: dismiss") {
 		t.Errorf("what was dismissed is not listed: %s", body)
+	}
+	about := "/resources/debian-301?service=images&kind=image"
+	if _, body := ask(t, "GET", address+about, nil); !strings.Contains(body, "at paris: ") || !strings.Contains(body, "Undo: Ask again") {
+		t.Errorf("the history is without the decision: %s", mainOf(body))
+	}
+	if resp, _ := ask(t, "POST", address+"/decisions", url.Values{"id": {drifted}, "action": {"reopen"}}); resp.StatusCode != 303 {
+		t.Errorf("ask again: %d", resp.StatusCode)
+	}
+	if _, body := ask(t, "GET", address+"/decisions", nil); !strings.Contains(body, drifted) {
+		t.Error("nobody is asked again")
+	}
+}
+
+// TestWhatACreateMayHaveMade is named, and what shows all that was asked for is taken with one button.
+func TestWhatACreateMayHaveMade(t *testing.T) {
+	site := webtest.Generous()
+	site.AddConflict(engine.Conflict{ID: "made", Kind: engine.ConflictUncertain, Service: "images", KindName: "image", Site: site.Self(), Operation: "made", Type: engine.TypeCreate, Blocks: true,
+		Actions: []engine.Action{engine.ActionRetry, engine.ActionAdopt, engine.ActionDrop}})
+	site.SetCandidates("made", engine.Candidate{Local: "img-7", Label: "debian", Agrees: 3, Of: 3}, engine.Candidate{Local: "img-8", Label: "debian-2", Agrees: 1, Of: 3})
+	address := serve(t, site)
+	for _, path := range []string{"/conflicts/made", "/decisions?at=made"} {
+		_, body := ask(t, "GET", address+path, nil)
+		for _, want := range []string{"seems to have run", "img-7", "debian-2", "shows 1 of the 3 fields", `<button class="main" name="action" value="adopt">It made this one`} {
+			if !strings.Contains(body, want) {
+				t.Errorf("%s: no %s in %s", path, want, mainOf(body))
+			}
+		}
 	}
 }
 

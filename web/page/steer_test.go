@@ -117,7 +117,8 @@ func TestASiteShowsWhatItIsAboutToDo(t *testing.T) {
 	site := webtest.Generous()
 	address := serve(t, site)
 	_, body := ask(t, "GET", address+"/sites/paris", nil)
-	for _, want := range []string{"29 deletions came in while it was away, more than it carries out unasked: 26 have run", "and 3 wait", "Delete 3 objects at paris", "take it away", "networks refuses connections", "Try now"} {
+	for _, want := range []string{"5 deletions came in while it was away, more than it carries out unasked: 2 have run", "and 3 wait",
+		"ann at nantes deleted 5 while paris was away: 2 have run, 3 wait", "gone-2", "old-3", "Bring back what is chosen", "Delete what is chosen at paris", "take it away", "networks refuses connections", "Try now"} {
 		if !strings.Contains(body, want) {
 			t.Errorf("no %s in %s", want, mainOf(body))
 		}
@@ -131,7 +132,21 @@ func TestASiteShowsWhatItIsAboutToDo(t *testing.T) {
 	if resp, body := ask(t, "POST", address+"/sites/paris/resume", url.Values{"service": {"nope"}}); resp.StatusCode != 422 || !strings.Contains(body, "no service") {
 		t.Errorf("resume what is not there: %d", resp.StatusCode)
 	}
-	if resp, _ := ask(t, "POST", address+"/sites/paris/confirm", nil); resp.StatusCode != 303 {
+	for _, verb := range []string{"confirm", "reject"} {
+		if resp, body := ask(t, "POST", address+"/sites/paris/"+verb, nil); resp.StatusCode != 400 || !strings.Contains(body, "nothing was chosen") {
+			t.Errorf("%s nothing: %d", verb, resp.StatusCode)
+		}
+	}
+	if resp, _ := ask(t, "POST", address+"/sites/paris/reject", url.Values{"operation": {"o-old-1"}}); resp.StatusCode != 303 {
+		t.Errorf("reject: %d", resp.StatusCode)
+	}
+	if resp, body := ask(t, "POST", address+"/sites/paris/reject", url.Values{"operation": {"o-old-2", "o-old-1", "o-gone-1"}}); resp.StatusCode != 409 || !strings.Contains(body, "1 were brought back, 2 were not") {
+		t.Errorf("reject what cannot be: %d %s", resp.StatusCode, mainOf(body))
+	}
+	if _, body := ask(t, "GET", address+"/decisions", nil); !strings.Contains(body, "paris holds ") || !strings.Contains(body, "old-3") || strings.Contains(body, "paris&#39;s networks") {
+		t.Errorf("the inbox is without what paris holds: %s", mainOf(body))
+	}
+	if resp, _ := ask(t, "POST", address+"/sites/paris/confirm", url.Values{"operation": {"o-old-3"}}); resp.StatusCode != 303 {
 		t.Errorf("confirm: %d", resp.StatusCode)
 	}
 	if _, body := ask(t, "GET", address+"/sites/paris", nil); !strings.Contains(body, "Nothing: everything that it has heard of") {
