@@ -91,13 +91,14 @@ func (c *sitesPreview) Run(ctx context.Context, p *program) error {
 		fmt.Fprintf(p.out, "%d deletions came in while %s was away: %d have run, up to its limit.\n", v.Held+v.Ran, v.Site, v.Ran)
 	}
 	if v.Held > 0 {
-		fmt.Fprintf(p.out, "%d deletions are held: \"skerry sites confirm %s\" lets them run.\n", v.Held, v.Site)
+		fmt.Fprintf(p.out, "%d deletions are held: \"skerry sites confirm %s\" lets them run, \"skerry sites reject %s OPERATION…\" brings back what they are about.\n", v.Held, v.Site, v.Site)
 	}
 	return nil
 }
 
 type sitesConfirm struct {
-	Name string `arg:"" help:"Name of the site, or its peer id."`
+	Name       string   `arg:"" help:"Name of the site, or its peer id."`
+	Operations []string `arg:"" optional:"" help:"Those deletions alone; without any all that are held."`
 }
 
 func (sitesConfirm) Help() string {
@@ -111,7 +112,7 @@ Examples:
 }
 
 func (c *sitesConfirm) Run(ctx context.Context, p *program) error {
-	b, err := p.api.post(ctx, "/sites/"+url.PathEscape(c.Name)+"/confirm", nil)
+	b, err := p.api.post(ctx, "/sites/"+url.PathEscape(c.Name)+"/confirm", meant(c.Operations))
 	if err != nil {
 		return err
 	}
@@ -126,5 +127,55 @@ func (c *sitesConfirm) Run(ctx context.Context, p *program) error {
 		return err
 	}
 	fmt.Fprintf(p.out, "%s runs %d deletions that it held.\n", v.Site, v.Confirmed)
+	return nil
+}
+
+// meant is the body that names deletions; nil: all.
+func meant(operations []string) any {
+	if operations == nil {
+		return nil
+	}
+	return map[string][]string{"operations": operations}
+}
+
+type sitesReject struct {
+	Name       string   `arg:"" help:"Name of the site, or its peer id."`
+	Operations []string `arg:"" help:"The deletions; \"skerry sites preview NAME -o json\" lists them."`
+}
+
+func (sitesReject) Help() string {
+	return `Of a deletion that the site holds the object stays, and is a resource of the same sites again. What one has taken away
+that has run is made anew, as it was.
+
+Examples:
+
+    skerry sites preview nantes -o json | jq -r '.deletions[] | [.operation, .label, .origin, .held] | @tsv'
+    skerry sites reject nantes 019aa3f0-7b11-7d42-8b6f-11b2c3d4e5f6`
+}
+
+func (c *sitesReject) Run(ctx context.Context, p *program) error {
+	b, err := p.api.post(ctx, "/sites/"+url.PathEscape(c.Name)+"/reject", meant(c.Operations))
+	if err != nil {
+		return err
+	}
+	if p.json {
+		return p.printJSON(b)
+	}
+	v, err := decode[struct {
+		Back    []struct{ Operation, Resource, Service, Kind string }
+		Refused []struct{ Operation, Reason string }
+	}](b)
+	if err != nil {
+		return err
+	}
+	for _, r := range v.Back {
+		fmt.Fprintf(p.out, "%s %s is back.\n", r.Kind, r.Resource)
+	}
+	for _, r := range v.Refused {
+		fmt.Fprintf(p.out, "%s stays as it is: %s.\n", r.Operation, r.Reason)
+	}
+	if len(v.Refused) > 0 {
+		return fmt.Errorf("%d of %d stay as they are", len(v.Refused), len(c.Operations))
+	}
 	return nil
 }

@@ -185,6 +185,7 @@ type sitesCommand struct {
 	Resume  sitesResume  `cmd:"" help:"Have a site try its application again, after what kept its agent out was put right."`
 	Preview sitesPreview `cmd:"" help:"Show what a site is about to do at its application."`
 	Confirm sitesConfirm `cmd:"" help:"Let the deletions run that a site holds."`
+	Reject  sitesReject  `cmd:"" help:"Bring back what deletions of others take away at a site."`
 	Certify sitesCertify `cmd:"" help:"Let a site in by its key, give it another name, or let it stay for longer."`
 	Retire  sitesRetire  `cmd:"" aliases:"remove" help:"Take a site out of the mesh for good, once it has brought in what it had accepted."`
 	Revoke  sitesRevoke  `cmd:"" help:"Trust the key of a site no more, at once and for good."`

@@ -30,7 +30,9 @@ type names interface {
 }
 
 // Operator returns what people ask of the site.
-func (c *Core) Operator() *Operator { return &Operator{c.Desk, c.Site, c.Front, front.Rejections{Front: c.Front}} }
+func (c *Core) Operator() *Operator {
+	return &Operator{c.Desk, c.Site, c.Front, front.Rejections{Front: c.Front}}
+}
 
 // Traffic is what requests of clients and of other agents ask of the site.
 type Traffic struct {

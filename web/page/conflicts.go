@@ -69,7 +69,9 @@ func (m conflictModel) AsksWhich() bool {
 }
 
 // Unborn reports whether the request is in no document: then nothing tells what it would overwrite, since it has made the object itself.
-func (m conflictModel) Unborn() bool { return len(m.Sites) == 0 }
+func (m conflictModel) Unborn() bool {
+	return m.About == string(engine.ConflictUncertain) && len(m.Sites) == 0
+}
 
 // overwrites says how much of an object is lost when it is adopted.
 func overwrites(fields int) string {

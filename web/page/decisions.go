@@ -183,11 +183,8 @@ type failing struct {
 
 // Headline says what has happened in one sentence.
 func (q failing) Headline(now time.Time) string {
-	words := map[string]string{"failing": "gives no answer that counts", "paused": "does not let the agent in"}
-	text := fmt.Sprintf("%s' %s %s", q.Site, q.Service, cmp.Or(words[q.State], "is "+q.State))
-	if !strings.HasSuffix(q.Site, "s") {
-		text = fmt.Sprintf("%s's %s %s", q.Site, q.Service, cmp.Or(words[q.State], "is "+q.State))
-	}
+	words := map[string]string{"failing": "does not answer as it should", "paused": "does not let the agent in"}
+	text := fmt.Sprintf("The service %s of %s %s", q.Service, q.Site, cmp.Or(words[q.State], "is "+q.State))
 	if q.Since != nil {
 		text += ", for " + span(now.Sub(*q.Since).Seconds())
 	}

@@ -143,7 +143,7 @@ func TestASiteShowsWhatItIsAboutToDo(t *testing.T) {
 	if resp, body := ask(t, "POST", address+"/sites/paris/reject", url.Values{"operation": {"o-old-2", "o-old-1", "o-gone-1"}}); resp.StatusCode != 409 || !strings.Contains(body, "1 were brought back, 2 were not") {
 		t.Errorf("reject what cannot be: %d %s", resp.StatusCode, mainOf(body))
 	}
-	if _, body := ask(t, "GET", address+"/decisions", nil); !strings.Contains(body, "paris holds ") || !strings.Contains(body, "old-3") || strings.Contains(body, "paris&#39;s networks") {
+	if _, body := ask(t, "GET", address+"/decisions", nil); !strings.Contains(body, "paris holds ") || !strings.Contains(body, "old-3") {
 		t.Errorf("the inbox is without what paris holds: %s", mainOf(body))
 	}
 	if resp, _ := ask(t, "POST", address+"/sites/paris/confirm", url.Values{"operation": {"o-old-3"}}); resp.StatusCode != 303 {

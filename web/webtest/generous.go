@@ -212,8 +212,8 @@ func (s *Site) steered(start time.Time) {
 }
 
 // deleted adds a deletion that ann has asked for at nantes while paris was away.
-func (s *Site) deleted(id engine.OperationID, resource engine.ResourceID, start time.Time, here engine.State) {
+func (s *Site) deleted(id engine.OperationID, resource engine.ResourceID, start time.Time, here engine.State) { // everywhere else it has run
 	s.AddOperation(engine.OperationRow{ID: id, Resource: resource, Type: engine.TypeDelete, Service: "networks", Kind: "network", Method: "DELETE", Path: "/networks/" + string(resource),
-		Origin: Nantes, User: "ann", IssuedAt: start.Add(-13 * time.Minute), State: engine.StatePending, Sites: map[engine.SiteID]engine.OperationStatus{
+		Origin: Nantes, User: "ann", IssuedAt: start.Add(-13 * time.Minute), State: here, Sites: map[engine.SiteID]engine.OperationStatus{
 			s.self: {State: here, At: start.Add(-12 * time.Minute)}, Nantes: {State: engine.StateApplied, Status: 204, At: start.Add(-13 * time.Minute)}}})
 }
