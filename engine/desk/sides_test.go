@@ -88,6 +88,38 @@ func TestPreviewConflictOfNoReplica(t *testing.T) {
 	}
 }
 
+// TestPreviewConflictOfAnotherObject compares what somebody thinks of adopting, though the site has a replica; where nothing can be adopted, no
+// object is read that the conflict is not about.
+func TestPreviewConflictOfAnotherObject(t *testing.T) {
+	b := newBench(t)
+	b.add("rack", racks, engine.Vector{"nantes": 1}, op("nantes", 1, engine.TypeCreate, set("/color", `"red"`)))
+	b.app.objects["rack"], b.app.objects["r7"] = `{"color":"blue"}`, `{"color":"green"}`
+	c := engine.Conflict{ID: "c", Site: "paris", Document: "rack", Resource: "rack", Service: "store", KindName: "rack", Operation: "nantes-1"}
+	for _, test := range []struct {
+		actions []engine.Action
+		local   engine.LocalID
+		want    string
+	}{
+		{[]engine.Action{engine.ActionAdopt}, "r7", `"green"`},
+		{[]engine.Action{engine.ActionAdopt}, "", `"blue"`},
+		{[]engine.Action{engine.ActionKeep}, "rack", `"blue"`},
+		{[]engine.Action{engine.ActionKeep}, "r7", "settle: no object can be adopted for it: there is nothing to compare rack r7 with"},
+	} {
+		c.Actions = test.actions
+		b.store.conflicts["c"] = c
+		list, err := b.PreviewConflict(t.Context(), "c", test.local)
+		got := ""
+		if err != nil {
+			got = err.Error()
+		} else if len(list) == 1 {
+			got = string(list[0].Here)
+		}
+		if got != test.want {
+			t.Errorf("%v, %s: got %s, want %s", test.actions, test.local, got, test.want)
+		}
+	}
+}
+
 // TestSides: a conflict about an operation is between what its issuer saw and what all that is known amounts to.
 func TestSides(t *testing.T) {
 	v := view.New("paris", "doc", engine.About{Service: "store", Kind: "box", Key: "blue", Placement: []engine.SiteID{"nantes", "paris"}}, nil, boxes,

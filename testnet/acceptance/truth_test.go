@@ -162,6 +162,42 @@ func TestConflictsAreComparedAnywhere(t *testing.T) {
 	}
 }
 
+// TestAServiceThatFailsIsSeen has a service of nantes answer 503 again and again. The overview and the inbox of paris tell so, by name, and it is
+// tried at once from there when it works again.
+func TestAServiceThatFailsIsSeen(t *testing.T) {
+	e := labAt(t, "paris", "nantes")
+	meet(t, e)
+	paris, nantes := e.Site("paris"), e.Site("nantes")
+	nantes.Application(t, lab.Images, "POST /-/faults", `{"path":"/images","status":503,"times":1000000}`).Must(t, 204)
+	for _, name := range []string{"debian", "alpine", "nixos"} { // one or two that fail may have a fault of their own
+		create(t, paris, both, `{"name":"`+name+`"}`)
+	}
+	failing := func() bool {
+		var s struct {
+			Worries []struct{ About, ID, State, Reason string }
+		}
+		if err := json.Unmarshal([]byte(paris.API(t, "GET /api/v1/summary", "").Must(t, 200).Body), &s); err != nil {
+			t.Fatal(err)
+		}
+		for _, w := range s.Worries {
+			if w.About == "site" && w.ID == "nantes" && w.State == "failing" && strings.Contains(w.Reason, "images") {
+				return true
+			}
+		}
+		return false
+	}
+	eventually(t, e, patience, "paris hears that the images of nantes fail", failing)
+	eventually(t, e, patience, "the inbox and the overview of paris tell it", func() bool {
+		return strings.Contains(paris.API(t, "GET /decisions", "").Must(t, 200).Body, "The service images of nantes does not answer as it should") &&
+			strings.Contains(paris.API(t, "GET /", "").Must(t, 200).Body, "Needs a look")
+	})
+	nantes.Application(t, lab.Images, "DELETE /-/faults", "").Must(t, 204)
+	paris.API(t, "POST /sites/nantes/resume", "service=images", "Content-Type", "application/x-www-form-urlencoded", "Origin", "http://"+paris.Config().API).Want(t, 200)
+	eventually(t, e, patience, "all is well again, as paris has heard", func() bool {
+		return !failing() && len(held(t, nantes)) == 3
+	})
+}
+
 // TestACutIsRemembered has both sides of a cut change one field, and one change what the other deletes. The page of the cut, at either, tells how
 // much each side did; it restores the value that lost, and brings back what was deleted, with the change that was lost.
 func TestACutIsRemembered(t *testing.T) {

@@ -73,7 +73,17 @@ func (a *API) bulletins(ctx context.Context, sites []shape.Site) error {
 		}
 	}
 	for i := range sites {
-		sites[i].State = shape.StateOf(told[sites[i].PeerID])
+		b := told[sites[i].PeerID]
+		sites[i].State = shape.StateOf(b)
+		if b == nil || sites[i].Self {
+			continue
+		}
+		for _, f := range b.Failing {
+			if _, known := sites[i].Queues[string(f.Service)]; !known {
+				at := engine.Time(f.Since)
+				sites[i].Queues[string(f.Service)] = shape.Queue{State: string(f.State), Since: &at, Reason: "as " + sites[i].Name + " has told"}
+			}
+		}
 	}
 	return nil
 }

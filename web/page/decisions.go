@@ -221,7 +221,11 @@ func (p *Page) showDecisions(c echo.Context, status int, wrong []string, done in
 	if err != nil {
 		return p.Fail(c, err)
 	}
-	m.Held, m.Failed = heldAt(held.Items), failings(p.api.Sites())
+	sites, err := p.api.SiteStates(ctx)
+	if err != nil {
+		return p.Fail(c, err)
+	}
+	m.Held, m.Failed = heldAt(held.Items), failings(sites)
 	for _, w := range summary.Worries {
 		if w.About == "site" && w.State == "decide" {
 			m.Others = append(m.Others, w)
