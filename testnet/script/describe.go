@@ -110,7 +110,7 @@ func (w *world) entry(c *engine.Change, e engine.Entry) string {
 	case engine.MapDecisions:
 		var d engine.Decision
 		read(&d)
-		text = "accepts that it differs: " + string(d.Action)
+		text = "decides: " + string(d.Action)
 	case engine.MapContents:
 		var i engine.Inner
 		read(&i)

@@ -80,8 +80,12 @@ func (a *API) bulletins(ctx context.Context, sites []shape.Site) error {
 		}
 		for _, f := range b.Failing {
 			if _, known := sites[i].Queues[string(f.Service)]; !known {
-				at := engine.Time(f.Since)
-				sites[i].Queues[string(f.Service)] = shape.Queue{State: string(f.State), Since: &at, Reason: "as " + sites[i].Name + " has told"}
+				q := shape.Queue{State: string(f.State), Reason: "as " + sites[i].Name + " has told"}
+				if f.Since != 0 {
+					at := engine.Time(f.Since)
+					q.Since = &at
+				}
+				sites[i].Queues[string(f.Service)] = q
 			}
 		}
 	}
