@@ -116,6 +116,10 @@ func startFake() *fakeAgent {
 		}
 		a.answer(w, v)
 	})
+	mux.HandleFunc("POST /api/v1/sites/{name}/reject", func(w http.ResponseWriter, r *http.Request) {
+		a.answer(w, m{"site": r.PathValue("name"), "back": []m{{"operation": "o1", "resource": "debian", "service": "images", "kind": "image"}},
+			"refused": []m{{"operation": "o2", "reason": "there is another image debian by now"}}})
+	})
 	mux.HandleFunc("POST /api/v1/sites/{name}/confirm", func(w http.ResponseWriter, r *http.Request) {
 		a.answer(w, m{"site": r.PathValue("name"), "confirmed": 2})
 	})

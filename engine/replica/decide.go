@@ -114,17 +114,10 @@ func (r *Replica) decide(d *Decide) {
 	if err == nil {
 		id, err = r.carryOut(orders)
 	}
-	if err == nil {
-		r.leaveTrace(c, d)
-	}
-	r.decided(d, id, err)
-}
-
-// leaveTrace has the document tell what was decided, where there is one to tell it.
-func (r *Replica) leaveTrace(c *decide.Case, d *Decide) {
-	if what := traced[d.What]; what != "" && !r.Blank() {
+	if what := traced[d.What]; err == nil && what != "" && !r.Blank() { // else there is no document to tell it
 		r.write(c.Trace(what, d.By))
 	}
+	r.decided(d, id, err)
 }
 
 func (r *Replica) decided(d *Decide, made engine.OperationID, err error) {

@@ -339,10 +339,11 @@ func TestWhatIsUncertainAtItsOriginIsAConflict(t *testing.T) {
 	_, err := submit(t.Context(), paris, Image, "POST", "", `{"name":"n"}`, m.Sites...)
 	op := wantRefusal(t, err, http.StatusGatewayTimeout).Operation
 	c := conflictAt(t, m, paris, engine.ConflictUncertain)
-	if c.Operation != op || !c.Blocks || !slices.Equal(c.Actions, []engine.Action{engine.ActionRetry, engine.ActionDrop}) {
+	if c.Operation != op || !c.Blocks || !slices.Equal(c.Actions, []engine.Action{engine.ActionRetry, engine.ActionAdopt, engine.ActionDrop}) {
 		t.Errorf("paris lists %+v", c)
 	}
 	wantRefusal(t, paris.Resolve(t.Context(), c.ID, engine.ActionDismiss, ""), http.StatusUnprocessableEntity)
+	wantRefusal(t, paris.Resolve(t.Context(), c.ID, engine.ActionAdopt, "nothing"), http.StatusUnprocessableEntity)
 	if err := paris.Resolve(t.Context(), c.ID, engine.ActionRetry, ""); err != nil {
 		t.Fatal(err)
 	}
