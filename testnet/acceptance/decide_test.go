@@ -77,9 +77,9 @@ func TestHeldDeletionsAreRejected(t *testing.T) {
 	if strings.Contains(page, "skerry sites confirm") {
 		t.Error("a command is named beside the button that does the same")
 	}
-	if sum := paris.API(t, "GET /decisions", "").Must(t, 200).Body; !strings.Contains(sum, "nantes holds 3 deletions") {
-		t.Errorf("the inbox of paris does not tell what nantes holds: %s", sum)
-	}
+	eventually(t, e, patience, "the inbox of paris tells what nantes holds", func() bool {
+		return strings.Contains(paris.API(t, "GET /decisions", "").Must(t, 200).Body, "nantes holds 3 deletions of paris")
+	})
 	back := paris.API(t, "POST /api/v1/sites/nantes/reject", fmt.Sprintf(`{"operations":[%q,%q,"unknown"]}`, waiting[0].Operation, ran[0].Operation)).Must(t, 200)
 	var came struct {
 		Back    []struct{ Resource string }

@@ -76,28 +76,28 @@ func (g cause) Actions() (all []string) {
 
 // Headline says what has happened in one sentence.
 func (g cause) Headline() string {
-	what := "1 " + g.Kind
+	what := g.Kind + " " + titleOf(g.Items[0])
 	if n := len(g.Items); n > 1 {
 		what = fmt.Sprintf("%d %ss", n, g.Kind)
 	}
 	says := map[engine.ConflictKind]string{
-		engine.ConflictExists:      "of %s an object was there already at %s",
-		engine.ConflictName:        "the name of %s was given twice, also at %s",
-		engine.ConflictRival:       "the name of %s belongs to another, and the object at %s lives",
-		engine.ConflictNotAccepted: "the rules of %[2]s do not let %[1]s in",
+		engine.ConflictExists:      "An object was in the way of %s at %s",
+		engine.ConflictName:        "The name of %s was given twice, also at %s",
+		engine.ConflictRival:       "The name of %s belongs to another, and the object at %s lives",
+		engine.ConflictNotAccepted: "The rules of %[2]s do not let %[1]s in",
 		engine.ConflictRefused:     "%[2]s refused what others took, of %[1]s",
-		engine.ConflictContested:   "a change of %s did not fit at %s",
-		engine.ConflictUncertain:   "nobody knows whether a request for %s ran at %s",
+		engine.ConflictContested:   "A change of %s did not fit at %s",
+		engine.ConflictUncertain:   "Nobody knows whether a request for %s ran at %s",
 		engine.ConflictDrift:       "%[2]s shows something else of %[1]s",
-		engine.ConflictContention:  "repairs of %s did not last at %s",
+		engine.ConflictContention:  "Repairs of %s did not last at %s",
 		engine.ConflictUndeclared:  "%[2]s cannot make %[1]s anew",
-		engine.ConflictNameTaken:   "two things in one container have one name: %s at %s",
-		engine.ConflictRejoined:    "what was done to %s before %s was set back is not known",
-		engine.ConflictDenied:      "the agent may not do it with %s at %s",
-		engine.ConflictUnseen:      "the deletion of %s would take along at %s what its deleter had not seen",
-		engine.ConflictOrder:       "two orders of a list of %[1]s were wanted",
+		engine.ConflictNameTaken:   "Two things in one container have one name: %s at %s",
+		engine.ConflictRejoined:    "What was done to %s before %s was set back is not known",
+		engine.ConflictDenied:      "The agent may not do it with %s at %s",
+		engine.ConflictUnseen:      "The deletion of %s would take along at %s what its deleter had not seen",
+		engine.ConflictOrder:       "Two orders of a list of %[1]s were wanted",
 		engine.ConflictForked:      "%[2]s has signed two different changes of %[1]s",
-		engine.ConflictAside:       "a defect of the agent has struck %s at %s",
+		engine.ConflictAside:       "A defect of the agent has struck %s at %s",
 	}[engine.ConflictKind(g.About)]
 	if says == "" {
 		says = "%s at %s waits for somebody"

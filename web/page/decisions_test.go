@@ -16,7 +16,7 @@ func TestDecisionsStandByCause(t *testing.T) {
 		conflict("1", "drift", "nantes", "keep", "dismiss"), conflict("2", "uncertain", "paris", "retry", "done", "drop"),
 		conflict("3", "drift", "nantes", "keep"), conflict("4", "uncertain", "paris", "drop", "retry"),
 	})
-	if len(groups) != 2 || groups[0].Headline() != "nobody knows whether a request for 2 images ran at paris" || groups[1].Headline() != "nantes shows something else of 2 images" {
+	if len(groups) != 2 || groups[0].Headline() != "Nobody knows whether a request for 2 images ran at paris" || groups[1].Headline() != "nantes shows something else of 2 images" {
 		t.Fatalf("the causes are %+v", groups)
 	}
 	if got := fmt.Sprint(groups[0].Actions(), groups[0].Keeps(), groups[1].Actions(), groups[1].Keeps()); got != "[retry drop] [] [] [nantes paris]" {

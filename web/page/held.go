@@ -15,7 +15,7 @@ const heldShown = 500
 // heldCause is the deletions that one user has asked for at one site while another one was away.
 type heldCause struct {
 	Origin, User string
-	From, To     time.Time
+	To           time.Time
 	Items        []shape.Deletion // those that wait first
 	Held         int
 }
@@ -27,15 +27,12 @@ func heldCauses(list []shape.Deletion) []heldCause {
 		i := slices.IndexFunc(all, func(h heldCause) bool { return h.Origin == d.Origin && h.User == d.User })
 		if i < 0 {
 			i = len(all)
-			all = append(all, heldCause{Origin: d.Origin, User: d.User, From: d.At, To: d.At})
+			all = append(all, heldCause{Origin: d.Origin, User: d.User, To: d.At})
 		}
 		h := &all[i]
 		h.Items = append(h.Items, d)
 		if d.Held {
 			h.Held++
-		}
-		if d.At.Before(h.From) {
-			h.From = d.At
 		}
 		if d.At.After(h.To) {
 			h.To = d.At
