@@ -225,8 +225,29 @@ type ResourceFilter struct {
 	// Silent are the sites of which nothing is known now. With StateUnknown they select what is converged but for them, with
 	// StateConverged they leave that out.
 	Silent []SiteID
+	// Order is how the list is ordered. A cursor is good for the order that it was made in.
+	Order  ResourceOrder
 	Limit  int // 0: 100; at most 1000
 	Cursor string
+}
+
+// ResourceOrder is how a list of resources is ordered; empty: the newest comes first.
+type ResourceOrder string
+
+// The orders of a list of resources beside the newest first.
+const (
+	OrderOldest  ResourceOrder = "oldest"
+	OrderName    ResourceOrder = "name"    // by what people call them, else by identifier, in any case
+	OrderChanged ResourceOrder = "changed" // what has changed last comes first
+)
+
+// ResourceTally is how many resources of one kind are at the same sites in the same state, as each was heard of last.
+type ResourceTally struct {
+	State   State
+	Service ServiceName
+	Kind    KindName
+	Sites   []SiteID // sorted
+	Number  int
 }
 
 // SearchWord is looked for, in any case, in what an operation shows: its identifier, request, type, kind, scope, user and errors,
@@ -248,8 +269,7 @@ type OperationFilter struct {
 	From, Before time.Time
 	Limit        int
 	Cursor       string
-	// Oldest lists the oldest first instead; there is no Cursor then.
-	Oldest bool
+	Oldest       bool // the oldest come first instead; a cursor is good for that order alone
 }
 
 // ConflictFilter selects conflicts; zero fields select all. Those that are accepted are left out unless Accepted asks for

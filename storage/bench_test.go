@@ -192,6 +192,8 @@ func BenchmarkReads(b *testing.B) {
 		{"rare state at site", engine.ResourceFilter{State: engine.StateConflict, Site: benchSites[0], Service: "kubernetes"}},
 		{"kind", engine.ResourceFilter{Service: "kubernetes", Kind: "deployments.apps", State: engine.StateConverged}},
 		{"query", engine.ResourceFilter{Query: string(some.ID)}},
+		{"by name", engine.ResourceFilter{Order: engine.OrderName}},
+		{"by change", engine.ResourceFilter{Order: engine.OrderChanged}},
 	} {
 		run("resources/"+tt.name, func() (int, error) {
 			rows, _, err := s.Resources(b.Context(), tt.f)
@@ -222,6 +224,12 @@ func BenchmarkReads(b *testing.B) {
 		counts, err := s.CountResources(b.Context())
 		return counts[engine.StateConflict], err
 	})
+	for _, text := range []string{"", string(some.ID)} {
+		run("TallyResources/"+text, func() (int, error) {
+			tallies, err := s.TallyResources(b.Context(), text)
+			return len(tallies), err
+		})
+	}
 	run("CountOperations", func() (int, error) {
 		counts, err := s.CountOperations(b.Context())
 		return counts[engine.StateApplied], err
@@ -265,7 +273,7 @@ func BenchmarkReads(b *testing.B) {
 
 // BenchmarkOpen opens the store of a site with 10,000 resources, and reads all that a start has to know of each.
 func BenchmarkOpen(b *testing.B) {
-	const resources = 10_000
+	const resources = 100_000
 	dir := b.TempDir()
 	s := open(b, dir)
 	createAll(b, s, 0, resources, 1000)

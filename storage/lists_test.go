@@ -51,7 +51,7 @@ func TestPagesComeFromAnIndex(t *testing.T) {
 			}
 		}
 	}
-	cursors := []string{"", encodeCursor(resourceCursor, position{1, 1})}
+	cursors := []string{"", encodeCursor(resourceCursor, position{at: 1, n: 1})}
 	resources := func(f engine.ResourceFilter, index string, maySort bool) {
 		t.Helper()
 		for _, f.Site = range []engine.SiteID{"", "paris"} {
@@ -79,6 +79,9 @@ func TestPagesComeFromAnIndex(t *testing.T) {
 		}
 		resources(engine.ResourceFilter{State: state}, list, false)
 		resources(engine.ResourceFilter{State: state, ID: "r"}, byID, true)
+		cursors[1] = encodeCursor(oldestCursor, position{at: 1, n: 1})
+		resources(engine.ResourceFilter{State: state, Order: engine.OrderOldest}, list, false)
+		cursors[1] = encodeCursor(resourceCursor, position{at: 1, n: 1})
 		resources(engine.ResourceFilter{State: state, Related: true}, "resources_related", false)
 		resources(engine.ResourceFilter{State: state, RefersTo: to}, "SEARCH t USING PRIMARY KEY", false)
 		resources(engine.ResourceFilter{State: state, RefersTo: to, Relying: true}, "SEARCH t USING PRIMARY KEY", false)
@@ -86,7 +89,7 @@ func TestPagesComeFromAnIndex(t *testing.T) {
 	operations := func(f engine.OperationFilter, index string, maySort bool) {
 		t.Helper()
 		for _, f.Site = range []engine.SiteID{"", "paris"} {
-			for _, f.Cursor = range []string{"", encodeCursor(operationCursor, position{1, 1})} {
+			for _, f.Cursor = range []string{"", encodeCursor(operationOrder(f).cursor, position{at: 1, n: 1})} {
 				q, args, err := operationQuery(f)
 				if err != nil {
 					t.Fatal(err)
@@ -287,8 +290,8 @@ func TestOperationsAreFoundByWhenTheyWereIssued(t *testing.T) {
 
 func TestBadCursorsAreRefused(t *testing.T) {
 	s := open(t, t.TempDir())
-	of := encodeCursor(operationCursor, position{1, 1})
-	for _, c := range []string{"x", "!!!", "cg", of, encodeCursor(resourceCursor, position{1, 1})[1:], encodeCursor(resourceCursor, position{1, 1}) + "\n"} {
+	of := encodeCursor(operationCursor, position{at: 1, n: 1})
+	for _, c := range []string{"x", "!!!", "cg", of, encodeCursor(resourceCursor, position{at: 1, n: 1})[1:], encodeCursor(resourceCursor, position{at: 1, n: 1}) + "\n"} {
 		if _, _, err := s.Resources(t.Context(), engine.ResourceFilter{Cursor: c}); !errors.Is(err, engine.ErrRefused) {
 			t.Errorf("resources after %q: %v, want ErrRefused", c, err)
 		}

@@ -350,6 +350,58 @@ func (m *model) rows() (rows []engine.ResourceRow) {
 	return rows
 }
 
+// compareTallies counts one by one.
+func (m *model) compareTallies(t *rapid.T, s *Store, rows []engine.ResourceRow, text string) {
+	want := map[string]int{}
+	for _, r := range rows {
+		if strings.Contains(strings.ToLower(string(r.ID)+"\n"+string(r.Local)+"\n"+r.Label), strings.ToLower(text)) {
+			want[fmt.Sprint(r.State, r.Service, r.Kind, slices.Sorted(maps.Keys(r.Sites)))]++
+		}
+	}
+	list, err := s.TallyResources(context.Background(), text)
+	got := map[string]int{}
+	for _, l := range list {
+		got[fmt.Sprint(l.State, l.Service, l.Kind, l.Sites)] += l.Number
+	}
+	same(t, "tallies of what has "+text, got, want, err)
+}
+
+// compareOrders reads the list in each order, a row at a time.
+func (m *model) compareOrders(t *rapid.T, s *Store, rows []engine.ResourceRow) {
+	name := func(r engine.ResourceRow) string { return strings.ToLower(cmp.Or(r.Label, string(r.ID))) }
+	for order, less := range map[engine.ResourceOrder]func(a, b engine.ResourceRow) int{
+		engine.OrderOldest:  func(a, b engine.ResourceRow) int { return a.CreatedAt.Compare(b.CreatedAt) },
+		engine.OrderName:    func(a, b engine.ResourceRow) int { return cmp.Compare(name(a), name(b)) },
+		engine.OrderChanged: func(a, b engine.ResourceRow) int { return b.UpdatedAt.Compare(a.UpdatedAt) },
+	} {
+		want := slices.DeleteFunc(slices.Clone(rows), func(r engine.ResourceRow) bool { return r.State.Past() })
+		slices.SortFunc(want, func(a, b engine.ResourceRow) int {
+			n := cmp.Compare(m.order[string(a.Document)], m.order[string(b.Document)])
+			if order == engine.OrderChanged {
+				n = -n
+			}
+			return cmp.Or(less(a, b), n)
+		})
+		var documents, listed []engine.DocumentID
+		for _, r := range want {
+			documents = append(documents, r.Document)
+		}
+		for f := (engine.ResourceFilter{Order: order, Limit: 2}); ; {
+			page, next, err := s.Resources(context.Background(), f)
+			if err != nil {
+				t.Fatalf("list by %s: %v", order, err)
+			}
+			for _, r := range page {
+				listed = append(listed, r.Document)
+			}
+			if f.Cursor = next; next == "" {
+				break
+			}
+		}
+		same(t, "by "+string(order), listed, documents, nil)
+	}
+}
+
 func (m *model) compareResources(t *rapid.T, s *Store) {
 	ctx := context.Background()
 	rows := m.rows()
@@ -359,6 +411,10 @@ func (m *model) compareResources(t *rapid.T, s *Store) {
 	}
 	got, err := s.CountResources(ctx)
 	same(t, "counts", got, counts, err)
+	for _, text := range []string{"", "L1"} {
+		m.compareTallies(t, s, rows, text)
+	}
+	m.compareOrders(t, s, rows)
 	network := func(id engine.ResourceID) engine.Target {
 		return engine.Target{Service: "networks", Kind: "network", ID: id}
 	}
@@ -464,6 +520,7 @@ func (m *model) compareOperations(t *rapid.T, s *Store) {
 		{State: engine.StateApplied}, {State: engine.StateRejected}, {State: engine.StatePending, Oldest: true}, {Words: []engine.SearchWord{{Text: "no SPACE"}}},
 		{Words: []engine.SearchWord{{Text: "no such", Sites: []engine.SiteID{"lyon"}}}}} {
 		var want []engine.OperationRow
+		tally := map[engine.State]int{}
 		for _, r := range operations {
 			status, at := r.Sites[f.Site]
 			state := r.State
@@ -477,11 +534,15 @@ func (m *model) compareOperations(t *rapid.T, s *Store) {
 				}
 				found = found || slices.Contains(w.Sites, r.Origin)
 			}
-			if found && (f.Site == "" || at) && (f.State == "" || f.State == state) && (f.Document == "" || f.Document == r.Document) &&
-				(f.Resource == "" || f.Resource == r.Resource) {
-				want = append(want, r)
+			if found && (f.Site == "" || at) && (f.Document == "" || f.Document == r.Document) && (f.Resource == "" || f.Resource == r.Resource) {
+				tally[state]++
+				if f.State == "" || f.State == state {
+					want = append(want, r)
+				}
 			}
 		}
+		tallied, err := s.TallyOperations(ctx, f)
+		same(t, fmt.Sprintf("tally of operations that %+v leaves", f), tallied, tally, err)
 		if f.Oldest {
 			slices.Reverse(want)
 		}

@@ -62,21 +62,46 @@ func (s *Store) Operations(ctx context.Context, f engine.OperationFilter) ([]eng
 	if err := s.reads.list(ctx, into(&rows, s.scanOperation), q, args...); err != nil {
 		return nil, "", fmt.Errorf("list operations: %w", err)
 	}
-	list, next := page(operationCursor, rows, f.Limit)
+	list, next := page(operationOrder(f).cursor, rows, f.Limit)
 	return list, next, nil
 }
 
-// operationQuery makes the list's query as resourceQuery does. Those of a resource are looked up by its documents, and those
-// that have none yet among all of these.
+func operationOrder(f engine.OperationFilter) order {
+	if f.Oldest {
+		return order{cursor: oldestOperationCursor, key: `o.issued_at`}
+	}
+	return order{operationCursor, `o.issued_at`, true}
+}
+
+// operationQuery makes the list's query as resourceQuery does.
 func operationQuery(f engine.OperationFilter) (string, []any, error) {
-	w := where{}
-	from, order := `operations o INDEXED BY operations_list`, `o.issued_at DESC, o.n DESC`
+	from, w, err := operationsThat(f)
+	if err != nil {
+		return "", nil, err
+	}
+	order := operationOrder(f)
+	by, after := order.words(order.key, `o.n`)
+	if f.Cursor != "" {
+		p, err := decodeCursor(order.cursor, f.Cursor)
+		if err != nil {
+			return "", nil, err
+		}
+		w.add(after, p.at, p.n)
+	}
+	q := selectOperation + from + besides + w.String() + ` ORDER BY ` + by + ` LIMIT ?`
+	return q, append(w.args, pageSize(f.Limit)+1), nil
+}
+
+// operationsThat are those that a filter leaves. Those of a resource are looked up by its documents, and those that have none yet among
+// all of these.
+func operationsThat(f engine.OperationFilter) (from string, w where, err error) {
+	from = `operations o INDEXED BY operations_list`
 	switch {
 	case f.Document != "":
 		from = `operations o INDEXED BY operations_subject`
 		key, err := keyOf(f.Document)
 		if err != nil {
-			return "", nil, fmt.Errorf("%w: %w", engine.ErrRefused, err)
+			return "", w, fmt.Errorf("%w: %w", engine.ErrRefused, err)
 		}
 		w.add(`o.subject = (SELECT n FROM resources WHERE document = ?)`, key[:])
 	case f.Resource != "":
@@ -109,17 +134,7 @@ func operationQuery(f engine.OperationFilter) (string, []any, error) {
 	for _, word := range f.Words {
 		w.mention(word)
 	}
-	if f.Oldest {
-		order = strings.ReplaceAll(order, " DESC", "")
-	} else if f.Cursor != "" {
-		p, err := decodeCursor(operationCursor, f.Cursor)
-		if err != nil {
-			return "", nil, err
-		}
-		w.add(`(o.issued_at, o.n) < (?, ?)`, p.at, p.n)
-	}
-	q := selectOperation + from + besides + w.String() + ` ORDER BY ` + order + ` LIMIT ?`
-	return q, append(w.args, pageSize(f.Limit)+1), nil
+	return from, w, nil
 }
 
 // operationText is what people see of an operation in a list.

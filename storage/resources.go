@@ -153,13 +153,55 @@ func (s *Store) Resources(ctx context.Context, f engine.ResourceFilter) ([]engin
 	if err != nil {
 		return nil, "", fmt.Errorf("list resources: %w", err)
 	}
+	order := orderOf(f.Order)
 	var rows []listed[engine.ResourceRow]
-	scan := func(row scanner) (listed[engine.ResourceRow], error) { return scanResource(row) }
+	scan := func(row scanner) (l listed[engine.ResourceRow], err error) {
+		var p position
+		l, err = scanResource(row, order.place(&p))
+		l.at = position{p.at, l.at.n, p.name}
+		return l, err
+	}
 	if err := s.reads.list(ctx, into(&rows, scan), q, args...); err != nil {
 		return nil, "", fmt.Errorf("list resources: %w", err)
 	}
-	list, next := page(resourceCursor, rows, f.Limit)
+	list, next := page(order.cursor, rows, f.Limit)
 	return list, next, nil
+}
+
+// order is how a list of resources is ordered: by a key, and by number where keys are equal. There is an index by time of creation
+// alone. What is ordered in another way is read whole, and a page of it is sorted.
+type order struct {
+	cursor  byte
+	key     string // of a row
+	falling bool
+}
+
+func orderOf(o engine.ResourceOrder) order {
+	switch o {
+	case engine.OrderOldest:
+		return order{cursor: oldestCursor, key: `r.created_at`}
+	case engine.OrderName:
+		return order{cursor: nameCursor, key: `lower(iif(r.label = '', r.id, r.label))`}
+	case engine.OrderChanged:
+		return order{changeCursor, `r.updated_at`, true}
+	}
+	return order{resourceCursor, `r.created_at`, true}
+}
+
+// place has a position's key as its order has it.
+func (o order) place(p *position) any {
+	if o.cursor == nameCursor {
+		return &p.name
+	}
+	return &p.at
+}
+
+// words are the order by a key and a number, and what says that a row comes after a position.
+func (o order) words(key, n string) (by, after string) {
+	if o.falling {
+		return key + ` DESC, ` + n + ` DESC`, `(` + key + `, ` + n + `) < (?, ?)`
+	}
+	return key + `, ` + n, `(` + key + `, ` + n + `) > (?, ?)`
 }
 
 // atSite says that a row's placement has a site.
@@ -184,7 +226,9 @@ func resourceQuery(f engine.ResourceFilter) (string, []any, error) {
 	if state == engine.StateUnknown {
 		state = engine.StateConverged
 	}
-	from, order, after := `resources r INDEXED BY resources_list`, `r.created_at DESC, r.n DESC`, `(r.created_at, r.n) < (?, ?)`
+	order := orderOf(f.Order)
+	from := `resources r INDEXED BY resources_list`
+	by, after := order.words(order.key, `r.n`)
 	open := state != "" && state != engine.StateConverged && !state.Past()
 	switch {
 	case f.ID != "":
@@ -196,7 +240,8 @@ func resourceQuery(f engine.ResourceFilter) (string, []any, error) {
 		w.add(`r.id = ?`, string(f.ID))
 	case f.RefersTo != engine.Target{}:
 		from = `resource_relations t CROSS JOIN resources r ON r.n = t.resource`
-		order, after = `t.created_at DESC, t.resource DESC`, `(t.created_at, t.resource) < (?, ?)`
+		order = orderOf("") // there is no other index
+		by, after = order.words(`t.created_at`, `t.resource`)
 		w.add(`t.service = ? AND t.kind = ? AND t.id = ?`, string(f.RefersTo.Service), string(f.RefersTo.Kind), string(f.RefersTo.ID))
 		if f.Relying {
 			w.add(`t.relies = 1`)
@@ -237,14 +282,19 @@ func resourceQuery(f engine.ResourceFilter) (string, []any, error) {
 		w.add(`instr(r.search, ?) > 0`, strings.ToLower(f.Query))
 	}
 	if f.Cursor != "" {
-		p, err := decodeCursor(resourceCursor, f.Cursor)
+		p, err := decodeCursor(order.cursor, f.Cursor)
 		if err != nil {
 			return "", nil, err
 		}
-		w.add(after, p.at, p.n)
+		w.add(after, order.place(&p), p.n)
 	}
-	q := `SELECT ` + resourceColumns + ` FROM ` + from + named + w.String() + ` ORDER BY ` + order + ` LIMIT ?`
-	return q, append(w.args, pageSize(f.Limit)+1), nil
+	columns := `SELECT ` + resourceColumns + `, ` + order.key + ` FROM `
+	if f.Order == engine.OrderName || f.Order == engine.OrderChanged { // what is sorted is keys and numbers, not whole rows
+		from += w.String() + ` ORDER BY ` + by + ` LIMIT ?`
+		by, _ = order.words(order.key, `r.n`)
+		return columns + `(SELECT r.n AS n FROM ` + from + `) p CROSS JOIN resources r ON r.n = p.n` + named + ` ORDER BY ` + by, append(w.args, pageSize(f.Limit)+1), nil
+	}
+	return columns + from + named + w.String() + ` ORDER BY ` + by + ` LIMIT ?`, append(w.args, pageSize(f.Limit)+1), nil
 }
 
 // CountResources implements engine.Store. Of those that are there it counts all, and what is open by state: the rest has

@@ -44,7 +44,11 @@ type Counter interface {
 	CountResources(ctx context.Context) (map[engine.State]int, error)
 	// CountConverged counts those that were converged when they were heard of last, and are at one of some sites.
 	CountConverged(ctx context.Context, at []engine.SiteID) (int, error)
+	// TallyResources counts those whose identifiers or names have a text, each as it was heard of last; empty: all.
+	TallyResources(ctx context.Context, text string) ([]engine.ResourceTally, error)
 	CountOperations(ctx context.Context) (map[engine.State]int, error)
+	// TallyOperations counts likewise those that a filter leaves, its state, order and page apart.
+	TallyOperations(ctx context.Context, f engine.OperationFilter) (map[engine.State]int, error)
 	CountConflicts(ctx context.Context) (map[engine.ConflictKind]int, error)
 	// CountConflictsAt counts likewise those at each site.
 	CountConflictsAt(ctx context.Context) (map[engine.SiteID]int, error)

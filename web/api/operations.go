@@ -22,6 +22,14 @@ type OperationList struct {
 	Next  string            `json:"next"`
 	// ForgottenUntil is by when those were settled at every site that are not listed any more; nil: all are.
 	ForgottenUntil *time.Time `json:"forgotten_until"`
+	// Facets are there where they were asked for.
+	Facets *OperationFacets `json:"facets,omitempty"`
+}
+
+// OperationFacets are how many operations a list has, and how many it would have with another state.
+type OperationFacets struct {
+	Total int            `json:"total"`
+	State map[string]int `json:"state"`
 }
 
 // OperationQuery selects operations; the site is a name. Service and Kind help Resource to be one.
@@ -29,7 +37,9 @@ type OperationQuery struct {
 	Resource, Service, Kind, State, Site, Cursor string
 	Text                                         string // words, all of which are to be found
 	From, Before                                 string // when they were issued, as RFC 3339 writes times
+	Order                                        string // newest, which is the default, or oldest
 	Limit                                        int
+	Count                                        bool // count all that the filters leave
 }
 
 const (
@@ -98,6 +108,13 @@ func (a *API) Operations(ctx context.Context, q OperationQuery) (OperationList, 
 		return OperationList{}, err
 	}
 	f := engine.OperationFilter{State: state, Site: site, Words: words, Limit: q.Limit, Cursor: q.Cursor}
+	switch q.Order {
+	case "", "newest":
+	case "oldest":
+		f.Oldest = true
+	default:
+		return OperationList{}, badRequest("order is %q: give newest or oldest", q.Order)
+	}
 	if f.From, err = instantParam("from", q.From); err == nil {
 		f.Before, err = instantParam("before", q.Before)
 	}
@@ -127,7 +144,25 @@ func (a *API) Operations(ctx context.Context, q OperationQuery) (OperationList, 
 	for _, r := range rows {
 		list.Items = append(list.Items, a.operation(ctx, r, t))
 	}
-	return list, nil
+	if q.Count {
+		list.Facets, err = a.operationFacets(ctx, f)
+	}
+	return list, err
+}
+
+func (a *API) operationFacets(ctx context.Context, f engine.OperationFilter) (*OperationFacets, error) {
+	counts, err := a.Counter.TallyOperations(ctx, f)
+	if err != nil {
+		return nil, fmt.Errorf("count what is listed: %w", err)
+	}
+	v := &OperationFacets{State: map[string]int{}}
+	for state, n := range counts {
+		v.State[string(state)] = n
+		if f.State == "" || f.State == state {
+			v.Total += n
+		}
+	}
+	return v, nil
 }
 
 // Operation finds one operation.

@@ -54,6 +54,17 @@ func limit(q url.Values) (int, error) {
 	return n, nil
 }
 
+// flag reads a parameter that is true or false; false when it is not given.
+func flag(q url.Values, name string) (bool, error) {
+	switch q.Get(name) {
+	case "true":
+		return true, nil
+	case "", "false":
+		return false, nil
+	}
+	return false, badRequest("%s is %q: give true or false", name, q.Get(name))
+}
+
 // segment returns a path parameter, unescaped: Echo matches the escaped path where the two differ.
 func segment(c echo.Context, name string) (string, error) {
 	s := c.Param(name)

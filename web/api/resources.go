@@ -16,12 +16,15 @@ import (
 type ResourceList struct {
 	Items []shape.Resource `json:"items"`
 	Next  string           `json:"next"`
+	// Facets are there where they were asked for.
+	Facets *Facets `json:"facets,omitempty"`
 }
 
 // ResourceQuery selects resources; sites are names. Empty fields select all.
 type ResourceQuery struct {
-	Service, Kind, Site, State, Text, Cursor string
-	Limit                                    int
+	Service, Kind, Site, State, Text, Order, Cursor string
+	Limit                                           int
+	Count                                           bool // count all that the filters leave
 }
 
 // ResourceStates are the states that a list can be filtered by.
@@ -43,7 +46,12 @@ func (a *API) Resources(ctx context.Context, q ResourceQuery) (ResourceList, err
 	if err := a.checkKind(q.Service, q.Kind); err != nil {
 		return ResourceList{}, err
 	}
+	order, err := parseOrder(q.Order)
+	if err != nil {
+		return ResourceList{}, err
+	}
 	rows, next, err := a.Store.Resources(ctx, engine.ResourceFilter{
+		Order:   order,
 		Service: engine.ServiceName(q.Service), Kind: engine.KindName(q.Kind), Site: site, State: state,
 		Query: q.Text, Silent: slices.Sorted(maps.Keys(n.Silent)), Limit: q.Limit, Cursor: q.Cursor,
 	})
@@ -53,6 +61,11 @@ func (a *API) Resources(ctx context.Context, q ResourceQuery) (ResourceList, err
 	list := ResourceList{Items: make([]shape.Resource, 0, len(rows)), Next: next}
 	for _, r := range rows {
 		list.Items = append(list.Items, n.Resource(r))
+	}
+	if q.Count {
+		f, err := a.Facets(ctx, q)
+		list.Facets = &f
+		return list, err
 	}
 	return list, nil
 }

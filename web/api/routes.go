@@ -190,7 +190,7 @@ func (a *API) getInvitations(c echo.Context) error {
 }
 
 func (a *API) getResources(c echo.Context) error {
-	q, err := params(c, "service", "kind", "site", "state", "q", "limit", "cursor")
+	q, err := params(c, "service", "kind", "site", "state", "q", "order", "count", "limit", "cursor")
 	if err != nil {
 		return err
 	}
@@ -198,9 +198,13 @@ func (a *API) getResources(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	counted, err := flag(q, "count")
+	if err != nil {
+		return err
+	}
 	v, err := a.Resources(c.Request().Context(), ResourceQuery{
 		Service: q.Get("service"), Kind: q.Get("kind"), Site: q.Get("site"), State: q.Get("state"),
-		Text: q.Get("q"), Cursor: q.Get("cursor"), Limit: n,
+		Text: q.Get("q"), Order: q.Get("order"), Count: counted, Cursor: q.Get("cursor"), Limit: n,
 	})
 	if err != nil {
 		return err
@@ -244,7 +248,7 @@ func (a *API) getReplicas(c echo.Context) error {
 }
 
 func (a *API) getOperations(c echo.Context) error {
-	q, err := params(c, "resource", "service", "kind", "state", "site", "q", "from", "before", "limit", "cursor")
+	q, err := params(c, "resource", "service", "kind", "state", "site", "q", "from", "before", "order", "count", "limit", "cursor")
 	if err != nil {
 		return err
 	}
@@ -252,8 +256,12 @@ func (a *API) getOperations(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	counted, err := flag(q, "count")
+	if err != nil {
+		return err
+	}
 	v, err := a.Operations(c.Request().Context(), OperationQuery{
-		From: q.Get("from"), Before: q.Get("before"),
+		From: q.Get("from"), Before: q.Get("before"), Order: q.Get("order"), Count: counted,
 		Resource: q.Get("resource"), Service: q.Get("service"), Kind: q.Get("kind"), State: q.Get("state"),
 		Site: q.Get("site"), Text: q.Get("q"), Cursor: q.Get("cursor"), Limit: n,
 	})

@@ -3,12 +3,14 @@
 package webtest
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -245,7 +247,44 @@ func (s *Site) Resources(_ context.Context, f engine.ResourceFilter) ([]engine.R
 			rows = append(rows, r)
 		}
 	}
+	switch f.Order {
+	case engine.OrderOldest:
+		slices.Reverse(rows)
+	case engine.OrderName:
+		slices.SortStableFunc(rows, func(a, b engine.ResourceRow) int {
+			return strings.Compare(cmp.Or(a.Label, string(a.ID)), cmp.Or(b.Label, string(b.ID)))
+		})
+	case engine.OrderChanged:
+		slices.SortStableFunc(rows, func(a, b engine.ResourceRow) int { return b.UpdatedAt.Compare(a.UpdatedAt) })
+	}
 	return page(rows, f.Limit, f.Cursor)
+}
+
+// TallyResources implements api.Counter.
+func (s *Site) TallyResources(_ context.Context, text string) (all []engine.ResourceTally, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range s.resources {
+		if strings.Contains(string(r.ID)+"\n"+string(r.Local), text) {
+			all = append(all, engine.ResourceTally{State: r.State, Service: r.Service, Kind: r.Kind, Sites: slices.Sorted(maps.Keys(r.Sites)), Number: 1})
+		}
+	}
+	return all, s.fault("TallyResources")
+}
+
+// TallyOperations implements api.Counter.
+func (s *Site) TallyOperations(ctx context.Context, f engine.OperationFilter) (map[engine.State]int, error) {
+	f.State, f.Cursor, f.Limit = "", "", 1<<20
+	rows, _, err := s.Operations(ctx, f)
+	n := map[engine.State]int{}
+	for _, o := range rows {
+		state := o.State
+		if f.Site != "" {
+			state = o.Sites[f.Site].State
+		}
+		n[state]++
+	}
+	return n, err
 }
 
 // ResourceByLocal implements api.Store.
