@@ -110,6 +110,7 @@ var needs = map[string]auth.Role{
 	"GET /resources/:id":                 auth.Viewer,
 	"GET /resources/:id/differences":     auth.Viewer,
 	"POST /resources":                    auth.Operator,
+	"POST /resources/selected":           auth.Operator,
 	"POST /resources/:id/restore":        auth.Operator,
 	"POST /resources/:id/place":          auth.Operator,
 	"POST /resources/:id/keep":           auth.Operator,

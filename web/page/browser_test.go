@@ -35,6 +35,7 @@ var views = []struct{ name, path string }{
 	{"site-other", "/sites/nantes"},
 	{"resources", "/resources"},
 	{"resources-filtered", "/resources?state=converging&site=nantes"},
+	{"resources-by-name", "/resources?order=name"},
 	{"resources-none", "/resources?q=nothing-has-this-name"},
 	{"resource", "/resources/web-frontend?service=servers&kind=server"},
 	{"resource-cross", "/resources/fleet"},

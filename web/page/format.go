@@ -13,7 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/web/audit"
 	"github.com/skerry/skerry/web/auth"
 	"github.com/skerry/skerry/web/plan"
@@ -161,19 +160,6 @@ func columns[R any](rows []R, sites func(R) []string) []string {
 }
 
 func siteNames[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
-
-// tally says of many sites how many are in which state.
-func tally[V any](m map[string]V, state func(V) string) string {
-	n := map[string]int{}
-	for _, v := range m {
-		n[state(v)]++
-	}
-	var parts []string
-	for _, s := range slices.Sorted(maps.Keys(n)) {
-		parts = append(parts, fmt.Sprintf("%d %s", n[s], s))
-	}
-	return strings.Join(parts, ", ")
-}
 
 func replicaState(r shape.Replica) string { return r.State }
 func outcomeState(o shape.Outcome) string { return o.State }
@@ -375,14 +361,6 @@ func urlEscape(s string) string { return url.PathEscape(s) }
 
 func differencesURL(r shape.Resource) string {
 	return "/resources/" + url.PathEscape(r.ID) + "/differences?" + url.Values{"service": {r.Service}, "kind": {r.Kind}}.Encode()
-}
-
-func stateNames(states []engine.State) []string {
-	names := make([]string, len(states))
-	for i, s := range states {
-		names[i] = string(s)
-	}
-	return names
 }
 
 // exampleOf and scopeOf teach with what this mesh has.

@@ -43,6 +43,7 @@ func (p *Page) Mount(e *echo.Echo) {
 	e.GET("/resources/:id", p.resource)
 	e.GET("/resources/:id/differences", p.differences)
 	e.POST("/resources", p.adopt, p.form)
+	e.POST("/resources/selected", p.selected, p.form)
 	e.POST("/resources/:id/restore", p.steer(p.restore), p.form)
 	e.POST("/resources/:id/place", p.steer(p.place), p.form)
 	e.POST("/resources/:id/keep", p.steer(p.keep), p.form)

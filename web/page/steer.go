@@ -93,7 +93,7 @@ func (p *Page) adopt(c echo.Context) error {
 			return p.Fail(c, err)
 		}
 		m.Wrong = r.Detail
-		return p.showResources(c, r.Status, m)
+		return p.showResources(c, r.Status, url.Values{}, listModel{Adopt: m})
 	}
 	return c.Redirect(http.StatusSeeOther, resourceURL(v.Resource.ID, v.Resource.Service, v.Resource.Kind))
 }

@@ -16,9 +16,6 @@ import (
 	"github.com/skerry/skerry/web/shape"
 )
 
-// pageSize is how many rows a list shows.
-const pageSize = 50
-
 func (p *Page) overview(c echo.Context) error {
 	ctx := c.Request().Context()
 	s, err := p.api.Summary(ctx)
@@ -106,45 +103,6 @@ func (p *Page) siteOptions() []string {
 		names = append(names, s.Name)
 	}
 	return names
-}
-
-func (p *Page) resources(c echo.Context) error {
-	return p.showResources(c, http.StatusOK, adoptModel{})
-}
-
-func (p *Page) showResources(c echo.Context, status int, adopt adoptModel) error {
-	q := c.QueryParams()
-	list, err := p.api.Resources(c.Request().Context(), api.ResourceQuery{
-		Service: q.Get("service"), Kind: q.Get("kind"), Site: q.Get("site"), State: q.Get("state"), Text: q.Get("q"),
-		Cursor: q.Get("cursor"), Limit: pageSize,
-	})
-	if err != nil {
-		return p.Fail(c, err)
-	}
-	f := p.frame(c, "Resources", "resources", with("/api/v1/resources", pick(q, "service", "kind", "site", "state", "q", "cursor")))
-	services, kinds := p.services()
-	for _, s := range p.api.Services {
-		for _, k := range s.Kinds() {
-			adopt.Kinds = append(adopt.Kinds, string(s.Name)+"."+string(k.Name))
-		}
-	}
-	return render(c, status, resourcesView(f, list, listModel{q, services, kinds, p.siteOptions()}, adopt))
-}
-
-// listModel is what a list's filters are made of.
-type listModel struct {
-	Query                  url.Values
-	Services, Kinds, Sites []string
-}
-
-// Filtered reports whether anything but the page is asked for.
-func (m listModel) Filtered() bool {
-	for name, v := range m.Query {
-		if name != "cursor" && len(v) > 0 && v[0] != "" {
-			return true
-		}
-	}
-	return false
 }
 
 // pick keeps the parameters that the API takes.
@@ -242,19 +200,6 @@ func (p *Page) differences(c echo.Context) error {
 		url.Values{"service": {cmp.Service}, "kind": {cmp.Kind}}.Encode())
 	f.Reload = "" // asking every site again with each event would be a burden on their applications
 	return render(c, http.StatusOK, differencesView(f, cmp, address))
-}
-
-func (p *Page) operations(c echo.Context) error {
-	q := c.QueryParams()
-	list, err := p.api.Operations(c.Request().Context(), api.OperationQuery{
-		Resource: q.Get("resource"), Service: q.Get("service"), Kind: q.Get("kind"), State: q.Get("state"), Site: q.Get("site"),
-		Text: q.Get("q"), From: q.Get("from"), Before: q.Get("before"), Cursor: q.Get("cursor"), Limit: pageSize,
-	})
-	if err != nil {
-		return p.Fail(c, err)
-	}
-	f := p.frame(c, "Operations", "operations", with("/api/v1/operations", pick(q, "resource", "service", "kind", "state", "site", "q", "from", "before", "cursor")))
-	return render(c, http.StatusOK, operationsView(f, list, listModel{Query: q, Sites: p.siteOptions()}))
 }
 
 func (p *Page) operation(c echo.Context) error {

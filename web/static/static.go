@@ -16,7 +16,7 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-//go:embed app.css app.js compose.js keys.js palette.js icon.svg vendor
+//go:embed app.css app.js compose.js keys.js lists.js palette.js icon.svg vendor
 var files embed.FS
 
 // asset is one file as it is served.
@@ -29,7 +29,7 @@ type asset struct {
 // ones, so that an agent's update shows at once.
 func Mount(e *echo.Echo) error {
 	types := map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
-	for _, name := range []string{"app.css", "app.js", "compose.js", "keys.js", "palette.js", "icon.svg", "vendor/htmx.min.js", "vendor/hx-sse.min.js", "vendor/LICENSE.htmx"} {
+	for _, name := range []string{"app.css", "app.js", "compose.js", "keys.js", "lists.js", "palette.js", "icon.svg", "vendor/htmx.min.js", "vendor/hx-sse.min.js", "vendor/LICENSE.htmx"} {
 		b, err := files.ReadFile(name)
 		if err != nil {
 			return fmt.Errorf("read embedded file %s: %w", name, err)
