@@ -38,6 +38,7 @@ type operation struct {
 	} `json:"blob"`
 	NextTry *time.Time `json:"next_try"`
 	Actions []string   `json:"actions"`
+	WaitsAt []string   `json:"waits_at"` // the sites at which a person has to decide
 }
 
 type outcome struct {
@@ -172,7 +173,7 @@ func showOperation(p *program, b json.RawMessage) error {
 	}
 	fields(p.out, "operation", o.ID, "type", o.Type, "request", o.request(), "body", body, "scope", o.Scope, "resource", o.Resource, "name", o.Label,
 		"kind", o.Service+"."+o.Kind, "from", o.Origin, "user", o.User, "issued", moment(p.now(), o.IssuedAt), "state", o.State,
-		"follows", strings.Join(o.Parents, "\n"), "actions", strings.Join(o.Actions, ", "))
+		"follows", strings.Join(o.Parents, "\n"), "actions", strings.Join(o.Actions, ", "), "waits at", strings.Join(o.WaitsAt, ", "))
 	fmt.Fprintln(p.out)
 	t := table{out: p.out, width: p.width,
 		columns: []column{{"SITE", 0, 0}, {"STATE", 0, 0}, {"STATUS", 0, 0}, {"SINCE", 0, 0}, {"ATTEMPTS", 0, 0}, {"ERROR", 6, 0}}}

@@ -183,6 +183,28 @@ type OperationDetail struct {
 	NextTry *time.Time `json:"next_try"`
 	// Actions are those of Verbs that can be taken at that site now, what is most likely wanted first.
 	Actions []engine.Action `json:"actions"`
+	// WaitsAt are the sites at which it waits for a person, as far as is known here. Any site takes the decision for each.
+	WaitsAt []string `json:"waits_at"`
+}
+
+// waitsAt are the sites at which an operation waits for a person.
+func (a *API) waitsAt(ctx context.Context, row engine.OperationRow) ([]string, error) {
+	sites := []string{}
+	if row.Document == "" { // a request of this site's, of which no other knows
+		return sites, nil
+	}
+	list, _, err := a.Store.Conflicts(ctx, engine.ConflictFilter{Document: row.Document, Limit: 1000})
+	if err != nil {
+		return nil, fmt.Errorf("find where operation %s waits: %w", row.ID, err)
+	}
+	n := a.names()
+	for _, c := range list {
+		if c.Operation == row.ID {
+			sites = append(sites, n.Of(c.Site))
+		}
+	}
+	slices.Sort(sites)
+	return slices.Compact(sites), nil
 }
 
 // OperationDetail finds one operation and what builds on it, as a site shows it, this one when site is empty: each site knows
@@ -204,12 +226,15 @@ func (a *API) OperationDetail(ctx context.Context, id string, from engine.SiteID
 	if _, ok := row.Sites[at]; !here && !ok {
 		return OperationDetail{}, refuse(http.StatusUnprocessableEntity, "scope-type", "operation %s does not concern %s", id, n.Of(at))
 	}
-	d := OperationDetail{Children: []string{}, Actions: []engine.Action{}}
+	d := OperationDetail{Children: []string{}, Actions: []engine.Action{}, WaitsAt: []string{}}
 	if !here {
 		err := a.askSite(ctx, at, http.MethodGet, "/operations/"+url.PathEscape(id)+"?site="+url.QueryEscape(string(at)), nil, &d)
 		return d, err
 	}
 	d.Operation = a.operation(ctx, row, a.teller())
+	if d.WaitsAt, err = a.waitsAt(ctx, row); err != nil {
+		return OperationDetail{}, err
+	}
 	if s := row.Sites[at].State; s == engine.StatePending || s == engine.StatePaused || row.Document == "" {
 		d.NextTry = shape.Moment(a.Operator.NextTry(row))
 	}
@@ -274,9 +299,27 @@ func (a *API) Settle(ctx context.Context, id string, from engine.SiteID, verb, s
 		return shape.Operation{}, refuse(404, "not-found", "an operation can be settled with retry, done or drop")
 	}
 	if err := do(ctx, engine.OperationID(id), by); err != nil {
-		return shape.Operation{}, fmt.Errorf("%s operation %s: %w", verb, id, err)
+		return shape.Operation{}, a.settledElsewhere(ctx, o, verb, fmt.Errorf("%s operation %s: %w", verb, id, err))
 	}
 	return a.Operation(ctx, id)
+}
+
+// settledElsewhere says at which other sites an operation waits that has nothing left to decide here; any other error stays what it is.
+func (a *API) settledElsewhere(ctx context.Context, row engine.OperationRow, verb string, err error) error {
+	if AsRefusal(err).Type != engine.ErrSettled.Type {
+		return err
+	}
+	self := a.names().Of(a.Mesh.Self())
+	others, failed := a.waitsAt(ctx, row)
+	if failed != nil {
+		return failed
+	}
+	others = slices.DeleteFunc(others, func(name string) bool { return name == self })
+	if len(others) == 0 {
+		return err
+	}
+	return refuse(http.StatusConflict, "settled", "nothing is left to decide about it at %s; it waits at %s: decide there from here with site=%s (skerry operations %s %s --site %s)",
+		self, shape.List(others), others[0], verb, row.ID, others[0])
 }
 
 // operationFor finds an operation that concerns the site from, or any when that is this one.

@@ -82,6 +82,18 @@ func TestSettle(t *testing.T) {
 		f.Problem(404, "not-found", "nope", "POST", "/api/v1/operations/nope/"+verb, "")
 	}
 	f.Problem(404, "not-found", "", "POST", "/api/v1/operations/o-drop/undo", "")
+	elsewhere := served.Operation("elsewhere", "x", engine.StateApplied)
+	elsewhere.Document = "document"
+	f.Site.AddOperation(elsewhere)
+	if v := f.Want(200, "GET", "/api/v1/operations/elsewhere", ""); len(v["waits_at"].([]any)) != 0 {
+		t.Errorf("it waits at %v, and nothing says so", v["waits_at"])
+	}
+	f.Site.AddConflict(engine.Conflict{ID: "c", Kind: engine.ConflictRefused, Document: "document", Resource: "x", Service: "images", KindName: "image",
+		Operation: "elsewhere", Site: served.Nantes, Actions: []engine.Action{engine.ActionRetry}})
+	if v := f.Want(200, "GET", "/api/v1/operations/elsewhere", ""); fmt.Sprint(v["waits_at"]) != "[nantes]" {
+		t.Errorf("it waits at %v, want nantes", v["waits_at"])
+	}
+	f.Problem(409, "settled", "it waits at nantes", "POST", "/api/v1/operations/elsewhere/retry", "")
 	f.Site.AddOperation(served.Operation("o", "x", engine.StateUncertain))
 	f.Site.SetFault(func(method string) error {
 		if method == "Done" {

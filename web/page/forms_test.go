@@ -185,7 +185,7 @@ func TestFormsChangeWhatTheySay(t *testing.T) {
 	if _, body := ask(t, "GET", rejected, nil); strings.Contains(body, "Retry: send it again") {
 		t.Error("an operation that is settled can still be settled")
 	}
-	if resp, body := ask(t, "POST", rejected+"/drop", nil); resp.StatusCode != 409 || !strings.Contains(body, "nothing to settle") {
+	if resp, body := ask(t, "POST", rejected+"/drop", nil); resp.StatusCode != 409 || !strings.Contains(body, "it waits at nantes") {
 		t.Errorf("drop: %d", resp.StatusCode)
 	}
 }

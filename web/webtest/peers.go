@@ -206,7 +206,7 @@ func (p peers) operation(w http.ResponseWriter, r *http.Request) {
 	next := now.Add(8 * time.Second)
 	at := shape.Outcome{State: "pending", Status: 503, At: now.Add(-4 * time.Second), Attempts: 12, Error: "status 503: starting", Tries: []shape.Attempt{
 		{At: now.Add(-30 * time.Second), Error: "connection refused"}, {At: now.Add(-4 * time.Second), Status: 503, Error: "status 503: starting"}}}
-	_ = json.NewEncoder(w).Encode(api.OperationDetail{NextTry: &next, Children: []string{}, Actions: []engine.Action{}, Operation: shape.Operation{ID: r.PathValue("id"), Type: "merge", State: "pending",
+	_ = json.NewEncoder(w).Encode(api.OperationDetail{NextTry: &next, Children: []string{}, Actions: []engine.Action{}, WaitsAt: []string{}, Operation: shape.Operation{ID: r.PathValue("id"), Type: "merge", State: "pending",
 		Parents: []string{}, Sites: map[string]shape.Outcome{string(p.site.nameOf(engine.SiteID(r.FormValue("site")))): at}}})
 }
 
