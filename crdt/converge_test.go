@@ -148,6 +148,7 @@ func TestWriteRefuses(t *testing.T) {
 	for name, entries := range map[string][]engine.Entry{"the most entries": most, "the largest": {op(big), op(big), op(big)}} {
 		c, err := paris.Write(about, id, 0, lineOf(paris), paris.First(about, id, 0), entries)
 		must(t, err)
+		paris.SignChanges([]*engine.Change{c})
 		if _, err := paris.Read(about, id, 0, c.SignedChange, false); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}

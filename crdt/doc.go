@@ -1,5 +1,5 @@
 // Package crdt writes and reads documents that merge: it implements engine.Documents in Automerge's binary format, and signs
-// the batches in which statuses travel.
+// what is written together.
 //
 // A document is a handful of flat maps that its first change makes. Everything after is puts of bytes, each under a key that
 // is written once: "<author>/<number of the author's change>/<place in it>". Each change depends on its author's previous one
@@ -14,5 +14,5 @@
 // honest site would have written. The format is https://automerge.org/automerge-binary-format-spec.
 //
 // Read it in this order: about.go and first.go for how a document begins; chunk.go and decode.go, with column.go and
-// leb128.go, for the format; documents.go for the port; merkle.go and statuses.go for batches.
+// leb128.go, for the format; documents.go for the port; merkle.go, sign.go and statuses.go for what is signed together.
 package crdt

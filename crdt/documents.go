@@ -2,7 +2,6 @@ package crdt
 
 import (
 	"crypto/ed25519"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"slices"
@@ -119,8 +118,7 @@ func (d *Documents) Write(about engine.About, id engine.DocumentID, epoch uint64
 		n := len(entries[i].Value)
 		c.Entries[i].Value, values = values[:n:n], values[n:]
 	}
-	m := signed(h)
-	c.SignedChange = engine.SignedChange{Line: line, Signature: d.scheme.Sign(d.key, m[:]), Bytes: chunk}
+	c.SignedChange = engine.SignedChange{Line: line, Bytes: chunk}
 	return c, nil
 }
 
@@ -161,8 +159,8 @@ func (d *Documents) read(about engine.About, epoch uint64, c engine.SignedChange
 		if !p.wrote(c.Bytes, entries) {
 			return nil, errors.New("not in the form that our encoder writes")
 		}
-		if m := signed(h); !d.scheme.Verify(a.key, m[:], c.Signature) {
-			return nil, errors.New("wrong signature")
+		if err := d.verifyChange(a, h, c.Signature); err != nil {
+			return nil, err
 		}
 	}
 	return &engine.Change{SignedChange: c, Number: p.number, Hash: h, Previous: p.previous, Begins: p.begins, Entries: entries}, nil
@@ -179,14 +177,6 @@ func (p *place) check(epoch uint64) error {
 		return fmt.Errorf("change %d begins with operation %d", p.number, p.begins)
 	}
 	return nil
-}
-
-const changeDomain = "skerry change\x00"
-
-// signed is what the author of a change signs.
-func signed(h hash) (m [len(changeDomain) + sha256.Size]byte) {
-	copy(m[copy(m[:], changeDomain):], h[:])
-	return m
 }
 
 // Sign implements engine.Documents.

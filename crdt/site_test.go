@@ -88,6 +88,7 @@ func (d *document) write(tb testing.TB, by *Documents, entries ...engine.Entry) 
 	tb.Helper()
 	c, err := by.Write(d.about, d.id, d.epoch, lineOf(by), d.tip(by), entries)
 	must(tb, err)
+	by.SignChanges([]*engine.Change{c})
 	d.lines[lineOf(by)] = append(d.lines[lineOf(by)], c)
 	return c
 }

@@ -171,8 +171,7 @@ func TestForgedStatuses(t *testing.T) {
 func TestSignedBatchThatIsTooLarge(t *testing.T) {
 	paris, nantes := newSite(t, "paris"), newSite(t, "nantes")
 	b := engine.StatusBatch{Site: paris.Self(), Statuses: numbered(engine.MaxBatch + 1)}
-	m := signedRoot(newTree(b.Statuses).root())
-	b.Signature = paris.Sign(m[:])
+	b.Signature = paris.Sign(signed(statusesDomain, newTree(b.Statuses).root()))
 	if err := nantes.VerifyStatus(newTree(b.Statuses).each(b)[7]); !errors.Is(err, engine.ErrRefused) {
 		t.Errorf("one of too many: %v", err)
 	}
@@ -220,6 +219,7 @@ func TestConcurrentUse(t *testing.T) {
 		wg.Go(func() {
 			c, err := paris.Write(d.about, d.id, 0, lineOf(paris), paris.First(d.about, d.id, 0), []engine.Entry{{Map: engine.MapOperations, Value: []byte{byte(i)}}})
 			if err == nil {
+				paris.SignChanges([]*engine.Change{c})
 				_, err = nantes.Read(d.about, d.id, 0, c.SignedChange, false)
 			}
 			if err == nil {

@@ -86,11 +86,12 @@ type Entry struct {
 	Value []byte
 }
 
-// SignedChange is one Automerge change with its author's signature over its hash. Bytes and Signature are not changed
-// after it was made.
+// SignedChange is one Automerge change with its author's signature. Bytes and Signature are not changed after it was signed.
 type SignedChange struct {
 	Line Line `cbor:"1,keyasint"`
-	// Signature is Ed25519 (RFC 8032), made with the author's libp2p key over "skerry change\x00" + Hash.
+	// Signature is Ed25519 (RFC 8032), made with the author's libp2p key over "skerry change\x00" + Hash. Where several are signed together it
+	// is over "skerry changes\x00" and the root of the Merkle tree (RFC 6962) of their hashes. Then follow the change's place among them, how
+	// many they are (2 bytes each, big-endian), and its audit path.
 	Signature []byte `cbor:"2,keyasint"`
 	// Bytes is an uncompressed Automerge change chunk.
 	Bytes []byte `cbor:"3,keyasint"`

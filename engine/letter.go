@@ -24,7 +24,7 @@ type Parcel struct {
 	More bool `cbor:"5,keyasint,omitempty"`
 }
 
-// MaxBatch is the most statuses that one batch may have.
+// MaxBatch is the most statuses, or changes, that are signed together.
 const MaxBatch = 4096
 
 // StatusBatch are statuses of one site, encoded, under one signature: Ed25519 over "skerry statuses\x00" and the root of the

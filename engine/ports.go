@@ -15,8 +15,10 @@ type Documents interface {
 	Decode(about []byte) (About, DocumentID, error)
 	// First returns the tip of an epoch's document before anybody has written in it: its first change.
 	First(about About, id DocumentID, epoch uint64) Tip
-	// Write makes the next change of a line of this site's after tip: it puts entries. ErrTooLarge.
+	// Write makes the next change of a line of this site's after tip: it puts entries. SignChanges signs it before it is kept or sent, with
+	// all that is written with it. ErrTooLarge.
 	Write(about About, id DocumentID, epoch uint64, line Line, tip Tip, entries []Entry) (*Change, error)
+	SignChanges(changes []*Change)
 	// Read decodes a change of an epoch's document. One from outside passes the gate, and its author's signature is checked:
 	// ErrRefused. Whether it follows what is here is for the caller to see. Trusted is a change from this site's own disk.
 	Read(about About, id DocumentID, epoch uint64, c SignedChange, trusted bool) (*Change, error)

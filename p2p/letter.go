@@ -82,11 +82,17 @@ func checkParcel(p *engine.Parcel) error {
 	}
 	for i := range p.Changes {
 		c := &p.Changes[i]
-		if !c.Line.Valid() || len(c.Signature) != signatureLen || len(c.Bytes) == 0 || len(c.Bytes) > engine.MaxChange {
+		if !c.Line.Valid() || !signs(len(c.Signature)) || len(c.Bytes) == 0 || len(c.Bytes) > engine.MaxChange {
 			return fmt.Errorf("%w: a change of %d bytes, a signature of %d", engine.ErrRefused, len(c.Bytes), len(c.Signature))
 		}
 	}
 	return nil
+}
+
+// signs reports whether a change's signature has a length that there is: one alone, or one with a place among several, and an audit path.
+func signs(n int) bool {
+	path := n - signatureLen - 4
+	return n == signatureLen || path > 0 && path <= maxPath && path%sha256.Size == 0
 }
 
 func checkRecords(records []engine.SignedRecord) error {
@@ -110,7 +116,7 @@ func sizeOf(l *engine.Letter) int {
 		p := &l.Parcels[i]
 		size += len(p.About) + len(p.Checkpoint) + 16
 		for j := range p.Changes {
-			size += len(p.Changes[j].Bytes) + each
+			size += len(p.Changes[j].Bytes) + len(p.Changes[j].Signature) + each/2
 		}
 	}
 	for i := range l.Batches {

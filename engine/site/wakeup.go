@@ -23,6 +23,7 @@ type wakeUp struct {
 	stepped []*resident
 	work    map[*resident]*work
 	batch   engine.Batch
+	written []*engine.Change // by this site, to be signed
 	mail    mail
 	outlook
 	kept []keptRow
@@ -309,6 +310,7 @@ func (w *wakeUp) write(r *resident, k *work) {
 			panic(fmt.Sprintf("write a change of %s: %v", r.About.Key, err))
 		}
 		e.Wrote(c)
+		w.written = append(w.written, c)
 		w.batch.Changes = append(w.batch.Changes, c)
 		w.mail.change(r, c)
 		entries = entries[n:]
@@ -323,6 +325,7 @@ func (w *wakeUp) commit() error {
 		w.finish(r, w.work[r])
 		w.s.calls.readNow(r, w.work[r])
 	}
+	w.s.cfg.Documents.SignChanges(w.written)
 	tellEarly(w)
 	if !w.empty() {
 		if err := w.s.cfg.Store.Commit(context.WithoutCancel(w.ctx), &w.batch); err != nil {

@@ -141,6 +141,8 @@ func (plain) First(about engine.About, _ engine.DocumentID, epoch uint64) engine
 	return engine.Tip{Hash: sha256.Sum256(fmt.Append(nil, about.Key, epoch))}
 }
 
+func (plain) SignChanges([]*engine.Change) {}
+
 func (p plain) Write(about engine.About, id engine.DocumentID, epoch uint64, line engine.Line, tip engine.Tip, entries []engine.Entry) (*engine.Change, error) {
 	b := engine.Encode(&plainChange{tip.Number + 1, tip.Last + 1, tip.Hash, entries})
 	return p.Read(about, id, epoch, engine.SignedChange{Line: line, Bytes: b}, true)

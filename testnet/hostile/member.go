@@ -353,6 +353,7 @@ func (m *Member) written(d *document, in engine.MapName, values ...any) (*engine
 	if err != nil {
 		return nil, tip, err
 	}
+	m.docs.SignChanges([]*engine.Change{c})
 	return &engine.Letter{Parcels: []engine.Parcel{{About: d.raw, Changes: []engine.SignedChange{c.SignedChange}}}}, c.Tip(), nil
 }
 

@@ -44,6 +44,7 @@ func (p *pen) writes(in engine.MapName, values ...any) *engine.Letter {
 	if err != nil {
 		p.t.Fatal(err)
 	}
+	p.who.Documents().SignChanges([]*engine.Change{c})
 	p.tip = c.Tip()
 	return &engine.Letter{Parcels: []engine.Parcel{{About: p.raw, Epoch: p.epoch, Changes: []engine.SignedChange{c.SignedChange}}}}
 }

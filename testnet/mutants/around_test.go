@@ -5,8 +5,12 @@ func travelling() []mutant {
 	return []mutant{
 		// A relay forges what it passes on.
 		{"signatures are not checked", []edit{
-			{"crdt/documents.go", "if m := signed(h); !d.scheme.Verify(a.key, m[:], c.Signature) {", "if m := signed(h); false && !d.scheme.Verify(a.key, m[:], c.Signature) {"},
+			{"crdt/documents.go", "if err := d.verifyChange(a, h, c.Signature); err != nil {", "if err := d.verifyChange(a, h, c.Signature); false && err != nil {"},
 		}, "crdt", "TestGate"},
+		// What a site has signed for one thing counts for another.
+		{"a signature over statuses counts for changes", []edit{
+			{"crdt/sign.go", "changesDomain  = \"skerry changes\\x00\"", "changesDomain  = \"skerry statuses\\x00\""},
+		}, "crdt", "TestForgedChangesTogether"},
 		// Bytes that a member has made up take down the process that decodes them.
 		{"the gate lets through what no site writes", []edit{
 			{"crdt/documents.go", "if !p.wrote(c.Bytes, entries) {", "if false && !p.wrote(c.Bytes, entries) {"},
@@ -40,7 +44,7 @@ func travelling() []mutant {
 			{"engine/fork.go", "return from, n >= MaxForks", "return from, n >= 1<<30"},
 		}, "testnet/world", "TestManyForksAreBounded"},
 		{"statuses are forged", []edit{
-			{"crdt/statuses.go", "if m := signedRoot(root); !d.scheme.Verify(a.key", "if m := signedRoot(root); false && !d.scheme.Verify(a.key"},
+			{"crdt/sign.go", "if !d.scheme.Verify(a.key, signed(domain, root), signature) {", "if false && !d.scheme.Verify(a.key, signed(domain, root), signature) {"},
 		}, "crdt", "TestForgedStatuses"},
 		{"a status need not be in the batch that was signed", []edit{
 			{"crdt/merkle.go", "root = nodeHash(beside, &root)", "_ = nodeHash(beside, &root)"},

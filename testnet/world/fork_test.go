@@ -108,6 +108,7 @@ func (p *pen) write(run string, b *branch, seen engine.Vector, o engine.Operatio
 	if err != nil {
 		panic(err)
 	}
+	p.of.documents.SignChanges([]*engine.Change{c})
 	b.tip = c.Tip()
 	was := p.wrote[p.line(run)]
 	p.wrote[p.line(run)] = engine.Wrote{Changes: max(was.Changes, b.tip.Number), Issued: max(was.Issued, b.ops)}
