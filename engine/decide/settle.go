@@ -155,7 +155,7 @@ func (c *Case) Drop(id engine.OperationID) (*Orders, error) {
 // by origin, so none is settled before those.
 func (c *Case) unsettledBefore(o *engine.Operation) *engine.Operation {
 	settled, ordered := c.SettledAt(c.Self), c.History.Ordered()
-	i := slices.IndexFunc(ordered, func(p *engine.Operation) bool { return p.Line == o.Line && p.Number < o.Number && !settled(p) })
+	i := slices.IndexFunc(ordered, func(p *engine.Operation) bool { return p.Line == o.Line && p.Number < o.Number && !settled.Has(p) })
 	if i < 0 {
 		return nil
 	}

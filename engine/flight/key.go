@@ -40,7 +40,7 @@ func putSince(v *view.View, o *engine.Operation) (n int) {
 		return 0
 	}
 	for _, p := range v.History.Ordered() {
-		if p.ID != o.ID && p.Type == engine.TypeAbsolute && p.Path == o.Path && v.SettledAt(v.Self)(p) && !o.Saw(p.Line, p.Number) {
+		if p.ID != o.ID && p.Type == engine.TypeAbsolute && p.Path == o.Path && v.Settled(v.Self, p) && !o.Saw(p.Line, p.Number) {
 			n++
 		}
 	}

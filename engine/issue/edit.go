@@ -48,7 +48,7 @@ func Division(v *view.View, grows []engine.SiteID) *merge.Division {
 	if v.Empty() {
 		return merge.NewDivision(v.Kind, v.About, v.Self)
 	}
-	return v.History.Division(v.SettledAt(v.Self), grows...)
+	return v.History.Division(v.SettledAt(v.Self).Has, grows...)
 }
 
 // Witness completes what an operation sets by what the application showed before and after it; before is what was

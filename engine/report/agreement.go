@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -10,24 +11,39 @@ import (
 	"github.com/skerry/skerry/engine/view"
 )
 
-// looked lists the sites that are quiet and have said what their application shows of the resource, sorted.
-func looked(v *view.View) []engine.SiteID {
-	var sites []engine.SiteID
-	for _, s := range v.Placement().Sites {
-		if v.At(s).Shown != nil && v.Quiet(s) {
-			sites = append(sites, s)
+// looked are the sites that are quiet and have said what their application shows of the resource, sorted, with that.
+func looked(v *view.View) iter.Seq2[engine.SiteID, *engine.Shown] {
+	return func(yield func(engine.SiteID, *engine.Shown) bool) {
+		for s, o := range shown(v) {
+			if v.Quiet(s) && !yield(s, o) {
+				return
+			}
 		}
 	}
-	return sites
+}
+
+// shown are those that have said so, quiet or not.
+func shown(v *view.View) iter.Seq2[engine.SiteID, *engine.Shown] {
+	return func(yield func(engine.SiteID, *engine.Shown) bool) {
+		for _, s := range v.Placement().Sites {
+			if o := v.At(s).Shown; o != nil && !yield(s, o) {
+				return
+			}
+		}
+	}
 }
 
 // Agree reports whether the applications of all sites that have looked show the same object.
-func Agree(v *view.View) bool { return alike(v, looked(v)) }
+func Agree(v *view.View) bool { return alike(looked(v)) }
 
 // alike is Agree for some of the sites.
-func alike(v *view.View, sites []engine.SiteID) bool {
-	for _, s := range sites {
-		if o := v.At(s).Shown; o.Unseen == engine.UnseenGone || o.Apart || o.What() != v.At(sites[0]).Shown.What() {
+func alike(sites iter.Seq2[engine.SiteID, *engine.Shown]) bool {
+	var first *engine.Shown
+	for _, o := range sites {
+		if first == nil {
+			first = o
+		}
+		if o.Unseen == engine.UnseenGone || o.Apart || o.What() != first.What() {
 			return false
 		}
 	}
@@ -36,9 +52,15 @@ func alike(v *view.View, sites []engine.SiteID) bool {
 
 // AgreesWith reports whether all other sites that have looked show what this one has seen now.
 func AgreesWith(v *view.View, now *engine.Shown) bool {
-	return now.Unseen != engine.UnseenGone && !now.Apart && !slices.ContainsFunc(looked(v), func(s engine.SiteID) bool {
-		return s != v.Self && v.At(s).Shown.What() != now.What()
-	})
+	if now.Unseen == engine.UnseenGone || now.Apart {
+		return false
+	}
+	for s, o := range looked(v) {
+		if s != v.Self && o.What() != now.What() {
+			return false
+		}
+	}
+	return true
 }
 
 // Told reports whether all members have said that nothing of what is known is left to do for them, and what their applications show.
@@ -92,14 +114,22 @@ type deviation struct {
 // deviations lists, sorted by site, where the applications differ or have lost the object. What one shows where a request is
 // open may be what that has changed: it tells nothing before that is settled.
 func deviations(v *view.View) []deviation {
-	if alike(v, slices.DeleteFunc(slices.Clone(v.Placement().Sites), func(s engine.SiteID) bool { return v.At(s).Shown == nil })) {
+	if alike(shown(v)) {
 		return nil
 	}
-	sites := slices.DeleteFunc(looked(v), func(s engine.SiteID) bool {
-		return v.At(s).Wait(engine.WaitAnswer) != nil || v.At(s).Wait(engine.WaitPerson) != nil
-	})
-	if len(sites) == 0 || alike(v, sites) || !v.Exists() {
+	told := func(yield func(engine.SiteID, *engine.Shown) bool) {
+		for s, o := range looked(v) {
+			if st := v.At(s); st.Wait(engine.WaitAnswer) == nil && st.Wait(engine.WaitPerson) == nil && !yield(s, o) {
+				return
+			}
+		}
+	}
+	if alike(told) || !v.Exists() {
 		return nil
+	}
+	var sites []engine.SiteID
+	for s := range told {
+		sites = append(sites, s)
 	}
 	var list []deviation
 	reference := reference(v, sites)
@@ -175,23 +205,26 @@ func compare(v *view.View, sites map[engine.SiteID]engine.ReplicaStatus, conflic
 		sites[d.site] = st
 	}
 	if !oneFold(v) {
-		compareFolds(v, looked(v), sites)
+		var list []engine.SiteID
+		for s := range looked(v) {
+			list = append(list, s)
+		}
+		compareFolds(v, list, sites)
 	}
 }
 
 // oneFold reports whether all that is settled anywhere amounts to the same, as far as sites have said.
 func oneFold(v *view.View) bool {
 	fold := ""
-	return !slices.ContainsFunc(v.Placement().Sites, func(s engine.SiteID) bool {
-		o := v.At(s).Shown
-		if o == nil {
-			return false
-		}
+	for _, o := range shown(v) {
 		if fold == "" {
 			fold = o.Fold
 		}
-		return o.Fold != fold
-	})
+		if o.Fold != fold {
+			return false
+		}
+	}
+	return true
 }
 
 // drift says in words how what a site shows is not what it should be.

@@ -99,16 +99,15 @@ func reasons(v *view.View, row *engine.ResourceRow, placement []engine.SiteID) (
 			}
 			row.Sites[s] = st
 		}
-		why := fmt.Sprintf("%s: %s", v.Name(s), st.Reason)
 		switch {
 		case st.State == engine.StateConverging && (st.Pending > 0 || st.Unmade):
 			behind = append(behind, string(v.Name(s)))
 		case st.State == engine.StateConverging:
-			apart = append(apart, why)
+			apart = append(apart, fmt.Sprintf("%s: %s", v.Name(s), st.Reason))
 		}
 		mismatch := st.Pending > 0 && site.Wait(engine.WaitMismatch) != nil
 		if st.Reason != "" && (st.State != engine.StateConverging || st.Paused != nil || st.Held || mismatch) {
-			reasons = append(reasons, why)
+			reasons = append(reasons, fmt.Sprintf("%s: %s", v.Name(s), st.Reason))
 		}
 		row.State = row.State.Worse(st.State)
 	}
@@ -159,7 +158,7 @@ func replicaStatus(v *view.View, s engine.SiteID, conflicts []engine.Conflict) e
 	}
 	for _, o := range v.History.Ordered() {
 		total++
-		if settled(o) {
+		if settled.Has(o) {
 			st.Applied++
 		}
 	}
@@ -211,7 +210,7 @@ func Waiting(v *view.View, s engine.SiteID) *engine.Wait {
 func lastError(v *view.View) string {
 	settled := v.SettledAt(v.Self)
 	for _, o := range v.History.Ordered() {
-		if settled(o) {
+		if settled.Has(o) {
 			continue
 		}
 		if f := v.Fetches[o.ID]; f.Why != "" {
@@ -233,7 +232,7 @@ func leavingStatus(v *view.View, s engine.SiteID) engine.ReplicaStatus {
 		Reason: "it was removed, and what it has accepted is still to come"}
 	by, settled := v.Placement().Removed[s], v.SettledAt(s)
 	for _, o := range v.History.Ordered() {
-		if settled(o) {
+		if settled.Has(o) {
 			st.Applied++
 		} else if by != nil && engine.Compare(o, by) <= 0 {
 			st.Pending++

@@ -48,10 +48,10 @@ func (m *mail) pass(r *resident, h *hear.Said) {
 // batchBytes is about how many bytes of statuses are signed as one batch.
 const batchBytes = 256 << 10
 
-// envelope is one letter with those it goes to.
+// envelope is one letter with those it goes to, and those who have had what is in it.
 type envelope struct {
-	to     []engine.SiteID
-	letter *engine.Letter
+	had, to []engine.SiteID
+	letter  *engine.Letter
 	// statuses are still to be signed.
 	statuses [][]byte
 }
@@ -61,20 +61,21 @@ func (w *wakeUp) send() {
 	m := &w.mail
 	var order []*envelope
 	by := map[string]*envelope{}
-	envelopeFor := func(to, sent []engine.SiteID) *envelope {
-		if n := len(order); n > 0 && slices.Equal(order[n-1].to, to) && slices.Equal(order[n-1].letter.Sent, sent) {
+	envelopeFor := func(had, to []engine.SiteID) *envelope {
+		if n := len(order); n > 0 && slices.Equal(order[n-1].to, to) && slices.Equal(order[n-1].had, had) {
 			return order[n-1] // most go to the same
 		}
-		key := joinSites(to) + "|" + joinSites(sent)
+		key := joinSites(to) + "|" + joinSites(had)
 		e := by[key]
 		if e == nil {
-			e = &envelope{to: to, letter: &engine.Letter{Sent: sent}}
+			e = &envelope{had: had, to: to, letter: &engine.Letter{Sent: slices.Concat(had, to)}}
 			by[key] = e
 			order = append(order, e)
 		}
 		return e
 	}
 	s := w.s
+	own := []engine.SiteID{s.cfg.Self}
 	for _, r := range w.stepped {
 		if status := m.statuses[r]; status != nil {
 			s.tidings.put(r, status)
@@ -84,17 +85,18 @@ func (w *wakeUp) send() {
 			continue
 		}
 		if to := w.reachable(r.Others()); len(to) > 0 {
-			e := envelopeFor(to, append([]engine.SiteID{s.cfg.Self}, to...))
+			e := envelopeFor(own, to)
 			e.letter.Parcels = append(e.letter.Parcels, parcels(r.Raw, changes)...)
 		}
 	}
 	for _, p := range m.passes {
-		others := slices.DeleteFunc(slices.Clone(p.of.Others()), func(id engine.SiteID) bool { return id == p.heard.From || slices.Contains(p.sent, id) })
-		to := w.reachable(others)
+		to := except(p.of.Others(), func(id engine.SiteID) bool {
+			return id == p.heard.From || slices.Contains(p.sent, id) || !w.reaches(id)
+		})
 		if len(to) == 0 {
 			continue
 		}
-		e := envelopeFor(to, append(slices.Clone(p.sent), to...))
+		e := envelopeFor(p.sent, to)
 		e.letter.Parcels = append(e.letter.Parcels, parcels(p.of.Raw, p.heard.Changes)...)
 		for _, s := range p.heard.Statuses {
 			e.letter.Statuses = append(e.letter.Statuses, s.Signed)
@@ -102,7 +104,7 @@ func (w *wakeUp) send() {
 	}
 	for _, t := range s.tidings.due(w) {
 		if to := w.reachable(t.to); len(to) > 0 {
-			e := envelopeFor(to, append([]engine.SiteID{s.cfg.Self}, to...))
+			e := envelopeFor(own, to)
 			e.statuses = append(e.statuses, t.status)
 			if t.begins != nil {
 				e.letter.Parcels = append(e.letter.Parcels, engine.Parcel{About: t.begins})
@@ -209,5 +211,20 @@ func joinSites(ids []engine.SiteID) string {
 
 // reachable are those of some sites that can be reached now. What the others miss, anti-entropy brings them.
 func (w *wakeUp) reachable(ids []engine.SiteID) []engine.SiteID {
-	return slices.DeleteFunc(slices.Clone(ids), func(id engine.SiteID) bool { return !w.reaches(id) })
+	return except(ids, func(id engine.SiteID) bool { return !w.reaches(id) })
+}
+
+// except is a list without some: itself, where there are none of them.
+func except(ids []engine.SiteID, out func(engine.SiteID) bool) []engine.SiteID {
+	i := slices.IndexFunc(ids, out)
+	if i < 0 {
+		return ids
+	}
+	list := slices.Clone(ids[:i])
+	for _, id := range ids[i+1:] {
+		if !out(id) {
+			list = append(list, id)
+		}
+	}
+	return list
 }

@@ -3,6 +3,7 @@ package site
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/skerry/skerry/engine"
@@ -49,7 +50,7 @@ func element(id engine.DocumentID, digest engine.Fingerprint) engine.Fingerprint
 
 // change puts what is shared of a document in the place of what was.
 func (p *prints) change(id engine.DocumentID, before, now shared) {
-	if before.digest == now.digest && len(before.apart)+len(now.apart) == 0 && joinSites(before.peers) == joinSites(now.peers) {
+	if before.digest == now.digest && len(before.apart)+len(now.apart) == 0 && slices.Equal(before.peers, now.peers) {
 		return
 	}
 	p.mu.Lock()

@@ -42,7 +42,7 @@ func (x *exchange) Receive(ctx context.Context, from engine.SiteID, l *engine.Le
 type opened struct {
 	id    engine.DocumentID
 	about *about
-	heard *replica.Heard
+	heard replica.Heard
 }
 
 // open decodes a letter. What is not as it should be is left out, and the error says why.
@@ -90,7 +90,7 @@ func (x *exchange) open(from engine.SiteID, l *engine.Letter) (list []*opened, e
 		}
 		o := last[st.Document]
 		if o == nil {
-			o = &opened{id: st.Document, heard: &replica.Heard{Said: hear.Said{From: from}}}
+			o = &opened{id: st.Document, heard: replica.Heard{Said: hear.Said{From: from}}}
 			list, last[o.id] = append(list, o), o
 		}
 		o.heard.Statuses = append(o.heard.Statuses, hear.Status{Signed: one, Status: st})
@@ -116,7 +116,7 @@ func (x *exchange) openParcel(from engine.SiteID, p *engine.Parcel) (*opened, er
 			return nil, err
 		}
 	}
-	o := &opened{id: id, about: &about{of, p.About}, heard: &replica.Heard{Said: hear.Said{From: from, Epoch: p.Epoch, Checkpoint: p.Checkpoint, More: p.More,
+	o := &opened{id: id, about: &about{of, p.About}, heard: replica.Heard{Said: hear.Said{From: from, Epoch: p.Epoch, Checkpoint: p.Checkpoint, More: p.More,
 		First: s.cfg.Documents.First(of, id, p.Epoch)}}}
 	for _, signed := range p.Changes {
 		c, err := s.cfg.Documents.Read(of, id, p.Epoch, signed, false)
@@ -178,7 +178,7 @@ func followed(items []item) {
 			if before := last[o.id]; before != nil && len(o.heard.Changes) == 0 {
 				before.Follows = true
 			}
-			last[o.id] = o.heard
+			last[o.id] = &o.heard
 		}
 	}
 }
@@ -211,7 +211,7 @@ func (w *wakeUp) heard(o *opened) (missing, refused error) {
 	if full := r.History.Len() + view.HeldBack(r.Replica.View); len(o.heard.Changes) > 0 && full >= 2*engine.MaxOperations {
 		return nil, fmt.Errorf("document %s: %w: it has too many operations", o.id, engine.ErrTooLarge)
 	}
-	if fresh && w.s.prints.full(placer(o.heard), w.s.cfg.Limits.Shared) {
+	if fresh && w.s.prints.full(placer(&o.heard), w.s.cfg.Limits.Shared) {
 		w.forget(r, engine.ErrNotFound)
 		return nil, fmt.Errorf("document %s: %w: as many resources as may be are shared with the site that has placed it", o.id, engine.ErrUnknown)
 	}
@@ -220,7 +220,7 @@ func (w *wakeUp) heard(o *opened) (missing, refused error) {
 	}
 	k := w.of(r)
 	k.statuses = k.statuses || len(o.heard.Statuses) > 0
-	out := w.stepOf(r, o.heard)
+	out := w.stepOf(r, &o.heard)
 	switch {
 	case fresh && (out.Refused || r.Empty() && !out.Own): // a document begins with its first stored change
 		w.drop(r)

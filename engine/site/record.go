@@ -122,7 +122,9 @@ func (w recording) rowEvents(before, now *engine.ResourceRow, hollow bool) {
 	if first {
 		w.event("resource.created", string(now.ID), data)
 	}
-	for _, id := range slices.Sorted(maps.Keys(now.Sites)) {
+	for _, id := range those(now.Sites, func(id engine.SiteID, is engine.ReplicaStatus) bool {
+		return is.Paused != nil || before.Sites[id].Paused != nil || is.Drifted || is.Mismatch
+	}) {
 		was, is := before.Sites[id], now.Sites[id]
 		at := data
 		at.Site, at.Reason = w.s.cfg.Members.Name(id), is.Reason
@@ -147,6 +149,17 @@ func (w recording) rowEvents(before, now *engine.ResourceRow, hollow bool) {
 	if now.State != before.State {
 		w.event("resource."+string(now.State), string(now.ID), data)
 	}
+}
+
+// those are the sites of which something is so, sorted.
+func those[T any](all map[engine.SiteID]T, so func(engine.SiteID, T) bool) (list []engine.SiteID) {
+	for id, is := range all {
+		if so(id, is) {
+			list = append(list, id)
+		}
+	}
+	slices.Sort(list)
+	return list
 }
 
 // conflicts has those stored that are new or different, and takes out those that are over.
@@ -221,10 +234,9 @@ func (w recording) operation(r *resident, row engine.OperationRow) {
 		w.event("operation.accepted", string(row.ID), data)
 	}
 	was, is := len(before) > 0, true
-	for _, site := range slices.Sorted(maps.Keys(row.Sites)) {
-		now, old := row.Sites[site], before[site]
-		waits := now.State == engine.StateRejected || now.State == engine.StateUncertain
-		again := waits && now.Error != "" && now.Error != old.Error // for another reason, or a person has dropped it
+	moved := those(row.Sites, func(site engine.SiteID, now engine.OperationStatus) bool {
+		old := before[site]
+		again := waits(now) && now.Error != "" && now.Error != old.Error // for another reason, or a person has dropped it
 		same := old.State == now.State
 		if same && now.State != engine.StatePending && !again { // what was known when it happened stays
 			now.At, now.Status, now.Error = old.At, old.Status, old.Error
@@ -235,22 +247,24 @@ func (w recording) operation(r *resident, row engine.OperationRow) {
 		}
 		was = was && (old.State == engine.StateApplied || old.State == engine.StateSuperseded)
 		is = is && (now.State == engine.StateApplied || now.State == engine.StateSuperseded)
-		if same {
-			continue
-		}
-		told := operationAtSite{data, now.Error, w.s.cfg.Members.Name(site), now.State, now.Status}
-		switch {
-		case now.State == engine.StateApplied && site == r.Self:
-			w.event("operation.applied", string(row.ID), told)
-		case waits || now.State == engine.StateHeld:
-			w.event("operation."+string(now.State), string(row.ID), told)
-		}
+		return !same && (now.State == engine.StateApplied && site == r.Self || waits(now) || now.State == engine.StateHeld)
+	})
+	for _, site := range moved {
+		now := row.Sites[site]
+		w.event("operation."+string(now.State), string(row.ID), operationAtSite{data, now.Error, w.s.cfg.Members.Name(site), now.State, now.Status})
 	}
 	if is && !was {
 		w.event("operation.converged", string(row.ID), data)
 	}
-	r.rows[row.ID] = row.Sites
+	if r.rows[row.ID] = row.Sites; row.Settled() {
+		r.rows[row.ID] = nil // hardly ever is it written again
+	}
 	w.batch.Operations = append(w.batch.Operations, row)
+}
+
+// waits reports whether an operation waits for a person at a site.
+func waits(st engine.OperationStatus) bool {
+	return st.State == engine.StateRejected || st.State == engine.StateUncertain
 }
 
 // requestRows are those of requests that are in no document.

@@ -11,14 +11,19 @@ import (
 // every member writes in the second and has all that the first has.
 type Epoch struct {
 	Number uint64
-	// Tips tell where each line stands. First is the tip before anybody has written.
-	Tips   map[engine.Line]engine.Tip
-	First  engine.Tip
-	hashes map[engine.Line][][32]byte // of the changes of each line, by number
+	// Lines are those that somebody has written in. First is the tip before that.
+	Lines map[engine.Line]*Written
+	First engine.Tip
 	// Operations counts the operations in it, Bytes their size.
 	Operations, Bytes int
 	digest            engine.Fingerprint // of its changes
 	operated          uint64             // of those of them that have operations
+}
+
+// Written is what is here of a line: where it stands, and the hashes of its changes by number.
+type Written struct {
+	engine.Tip
+	hashes [][32]byte
 }
 
 // Epochs are the documents of a resource, oldest first.
@@ -26,20 +31,20 @@ type Epochs []*Epoch
 
 // NewEpoch returns an epoch in which nobody has written.
 func NewEpoch(number uint64, first engine.Tip) *Epoch {
-	return &Epoch{Number: number, First: first, Tips: map[engine.Line]engine.Tip{}, hashes: map[engine.Line][][32]byte{}}
+	return &Epoch{Number: number, First: first, Lines: map[engine.Line]*Written{}}
 }
 
 // Tip is where a line stands.
 func (e *Epoch) Tip(l engine.Line) engine.Tip {
-	if t, ok := e.Tips[l]; ok {
-		return t
+	if w := e.Lines[l]; w != nil {
+		return w.Tip
 	}
 	return e.First
 }
 
 // Changes counts the changes in the document.
 func (e *Epoch) Changes() (n uint64) {
-	for _, t := range e.Tips {
+	for _, t := range e.Lines {
 		n += t.Number
 	}
 	return n
@@ -47,8 +52,12 @@ func (e *Epoch) Changes() (n uint64) {
 
 // Wrote takes note that a change is here, whose entries are taken in apart.
 func (e *Epoch) Wrote(c *engine.Change) {
-	e.Tips[c.Line] = c.Tip()
-	e.hashes[c.Line] = append(e.hashes[c.Line], c.Hash)
+	w := e.Lines[c.Line]
+	if w == nil {
+		w = &Written{}
+		e.Lines[c.Line] = w
+	}
+	w.Tip, w.hashes = c.Tip(), append(w.hashes, c.Hash)
 	if slices.ContainsFunc(c.Entries, func(entry engine.Entry) bool { return entry.Map == engine.MapOperations }) {
 		e.operated += engine.FingerprintOfHash(c.Hash)[0]
 	}
@@ -87,7 +96,7 @@ func (v *View) Lacks(s engine.SiteID) bool {
 		return st.Epoch > v.Current().Number
 	}
 	for l, wrote := range st.Lines {
-		if !v.Ends(l) && (e.Tips[l].Number < wrote.Changes || e != v.Epochs[0] && v.Epochs[0].Tips[l].Number < wrote.Final) {
+		if !v.Ends(l) && (e.Tip(l).Number < wrote.Changes || e != v.Epochs[0] && v.Epochs[0].Tip(l).Number < wrote.Final) {
 			return true
 		}
 	}
@@ -120,11 +129,11 @@ func (all Epochs) wrote(by engine.SiteID, said *engine.Status, h *merge.History)
 		w := lines[l]
 		lines[l] = engine.Wrote{Changes: w.Changes + changes, Final: w.Final + final, Issued: h.Issued(l)}
 	}
-	for l, tip := range all.Current().Tips {
+	for l, tip := range all.Current().Lines {
 		tell(l, tip.Number, 0)
 	}
 	if len(all) > 1 {
-		for l, tip := range all[0].Tips {
+		for l, tip := range all[0].Lines {
 			tell(l, 0, tip.Number)
 		}
 		return lines
@@ -163,5 +172,5 @@ func (v *View) Whole() bool {
 // of each operation.
 func done(v *View) bool {
 	settled, base, current := v.SettledAt(v.Self), v.History.Base(), v.Current().Number
-	return !slices.ContainsFunc(v.History.Ordered(), func(o *engine.Operation) bool { return o.Epoch < current && !base.Has(o) && !settled(o) })
+	return !slices.ContainsFunc(v.History.Ordered(), func(o *engine.Operation) bool { return o.Epoch < current && !base.Has(o) && !settled.Has(o) })
 }

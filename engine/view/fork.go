@@ -103,7 +103,11 @@ func ForkBy(v *View, c *engine.Change) *engine.Fork {
 	if e == nil {
 		return nil
 	}
-	f, written := &engine.Fork{Line: c.Line, Epoch: c.Epoch, Number: c.Number}, e.hashes[c.Line]
+	f := &engine.Fork{Line: c.Line, Epoch: c.Epoch, Number: c.Number}
+	var written [][32]byte
+	if w := e.Lines[c.Line]; w != nil {
+		written = w.hashes
+	}
 	switch last := uint64(len(written)); {
 	case c.Number > 0 && c.Number <= last && c.Hash != written[c.Number-1]:
 	case last > 0 && c.Number == last+1 && c.Previous != written[last-1]:

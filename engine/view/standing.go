@@ -10,7 +10,7 @@ import (
 
 // Standing is what the application of a site has been brought to, as far as is known here.
 func (v *View) Standing(site engine.SiteID) plan.Standing {
-	st, settled, outcomes := v.At(site), v.SettledAt(site), v.Outcomes(site)
+	st, settled, outcomes := v.At(site), v.SettledAt(site).Has, v.Outcomes(site)
 	if site == v.Self && st.Bare && v.Exists() {
 		joined := st.Joined // the object is made before its content comes, and that before anything else
 		inner := settled
@@ -83,7 +83,7 @@ func (v *View) Quiet(s engine.SiteID) bool {
 		return false
 	}
 	settled := v.SettledAt(s)
-	return !slices.ContainsFunc(v.History.Ordered(), func(o *engine.Operation) bool { return !settled(o) })
+	return !slices.ContainsFunc(v.History.Ordered(), func(o *engine.Operation) bool { return !settled.Has(o) })
 }
 
 // unexecuted reports whether a fact counts that a site's application does not follow yet.

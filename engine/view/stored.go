@@ -111,8 +111,8 @@ func lastWords(v *View, s engine.SiteID) engine.Fingerprint {
 func (v *View) Have() engine.Have {
 	h := engine.Have{Document: v.Document, Changes: map[uint64]map[engine.Line]uint64{}, Statuses: map[engine.SiteID]uint64{}}
 	for _, e := range v.Epochs {
-		lines := make(map[engine.Line]uint64, len(e.Tips))
-		for l, t := range e.Tips {
+		lines := make(map[engine.Line]uint64, len(e.Lines))
+		for l, t := range e.Lines {
 			lines[l] = t.Number
 		}
 		h.Changes[e.Number] = lines

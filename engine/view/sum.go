@@ -22,7 +22,7 @@ const (
 func Sum(v *View) []byte {
 	e := v.Epochs[0]
 	digest, weight := e.digest, uint64(0)
-	for l, tip := range e.Tips {
+	for l, tip := range e.Lines {
 		if !v.Voids(l, e.Number, forkWeight) {
 			weight += tip.Number
 		}

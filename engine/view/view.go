@@ -87,16 +87,19 @@ func (v *View) Blank() bool {
 func HeldBack(v *View) int { return v.History.Held() + v.Refused }
 
 // Settled reports whether o needs nothing more at a site, as far as is known here.
-func (v *View) Settled(s engine.SiteID, o *engine.Operation) bool { return v.SettledAt(s)(o) }
+func (v *View) Settled(s engine.SiteID, o *engine.Operation) bool { return v.SettledAt(s).Has(o) }
 
 // SettledAt returns what tells which operations need nothing more at a site, as far as is known here.
-func (v *View) SettledAt(s engine.SiteID) func(*engine.Operation) bool {
-	settled, outcomes := v.At(s).Settled, v.Outcomes(s)
-	if len(outcomes) == 0 {
-		return func(o *engine.Operation) bool { return o.In(settled) }
-	}
-	return func(o *engine.Operation) bool { return o.In(settled) && !outcomes[o.ID].Again }
+func (v *View) SettledAt(s engine.SiteID) Settled { return Settled{v.At(s).Settled, v.Outcomes(s)} }
+
+// Settled are the operations that need nothing more at a site.
+type Settled struct {
+	vector   engine.Vector
+	outcomes map[engine.OperationID]engine.Outcome
 }
+
+// Has reports whether o is one of them.
+func (s Settled) Has(o *engine.Operation) bool { return o.In(s.vector) && !s.outcomes[o.ID].Again }
 
 // Outcomes are those that a site tells of. The map belongs to the view.
 func (v *View) Outcomes(s engine.SiteID) map[engine.OperationID]engine.Outcome {
