@@ -56,8 +56,7 @@ func (d *Documents) Identify(about engine.About) ([]byte, engine.DocumentID, err
 	if err != nil {
 		return nil, "", fmt.Errorf("identify %.60q: %w: %w", about.Key, engine.ErrRefused, err)
 	}
-	_, h, _ := firstChange(about.Collaboration, b, 0)
-	return b, documentID(h), nil
+	return b, documentID(firstHash(about.Collaboration, b)), nil
 }
 
 // Decode implements engine.Documents.
@@ -66,8 +65,7 @@ func (d *Documents) Decode(about []byte) (engine.About, engine.DocumentID, error
 	if err != nil {
 		return engine.About{}, "", fmt.Errorf("decode about: %w: %w", engine.ErrRefused, err)
 	}
-	_, h, _ := firstChange(a.Collaboration, about, 0)
-	return a, documentID(h), nil
+	return a, documentID(firstHash(a.Collaboration, about)), nil
 }
 
 // First implements engine.Documents.
@@ -75,7 +73,7 @@ func (d *Documents) First(about engine.About, id engine.DocumentID, epoch uint64
 	if h, ok := hashNamed(id); epoch == 0 && ok {
 		return engine.Tip{Hash: h, Last: firstLast(mapsOf[about.Collaboration], 0)}
 	}
-	_, h, last := firstChange(about.Collaboration, engine.Encode(about), epoch)
+	_, h, last := firstChange(nil, about.Collaboration, engine.Encode(about), epoch)
 	return engine.Tip{Hash: h, Last: last}
 }
 

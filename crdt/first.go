@@ -12,54 +12,73 @@ const (
 	keyEpoch = "epoch"
 )
 
-// firstChange returns the chunk that begins an epoch's document, its hash, and the counter of its last operation: it makes
-// the maps, in their order, and puts the About beside them. It follows from these alone, so that sites which never met make the
-// same one; it never travels.
-func firstChange(c engine.Collaboration, about []byte, epoch uint64) ([]byte, hash, uint64) {
-	var keys []byte
-	var actions, metas []uint64
-	add := func(key string, action, meta uint64) {
-		keys = appendString(keys, key)
-		actions, metas = append(actions, action), append(metas, meta)
-	}
-	for _, m := range c.Maps() {
-		add(string(m), actionMake, 0)
-	}
-	add(keyAbout, actionPut, uint64(len(about))<<4|valueBytes)
-	values := append([]byte(nil), about...)
+// firstChange appends to an empty list the chunk that begins an epoch's document, and returns it, its hash, and the counter of its last
+// operation: it makes the maps, in their order, and puts the About beside them. It follows from these alone, so that sites which never met
+// make the same one; it never travels. As a rule it is wanted for its hash, and room of the caller's serves it.
+func firstChange(room []byte, c engine.Collaboration, about []byte, epoch uint64) ([]byte, hash, uint64) {
+	maps := mapsOf[c]
+	n := len(maps) + 1
+	var space [16]byte
+	number := space[:0]
 	if epoch > 0 {
-		number := appendUint(nil, epoch)
-		add(keyEpoch, actionPut, uint64(len(number))<<4|valueUint)
-		values = append(values, number...)
+		n, number = n+1, appendUint(number, epoch)
 	}
-	n := len(actions)
-	columns := []column{
-		{columnKey, append(appendInt(nil, -int64(n)), keys...)},
-		{columnInsert, appendUint(nil, uint64(n))},
-		{columnAction, appendRuns(nil, n, func(i int) uint64 { return actions[i] })},
-		{columnValueMeta, appendRuns(nil, n, func(i int) uint64 { return metas[i] })},
-		{columnValue, values},
-		{columnPredGroup, appendSame(nil, n, 0)},
+	specs := [...]uint64{columnKey, columnInsert, columnAction, columnValueMeta, columnValue, columnPredGroup}
+	var ends [len(specs)]int
+	var columns [512]byte
+	data := appendInt(columns[:0], -int64(n))
+	for _, m := range maps {
+		data = appendString(data, string(m))
 	}
-	b := []byte{0} // no dependency
-	b = appendString(b, string(firstActor[:]))
+	if data = appendString(data, keyAbout); epoch > 0 {
+		data = appendString(data, keyEpoch)
+	}
+	ends[0] = len(data)
+	data = appendUint(data, uint64(n))
+	ends[1] = len(data)
+	data = appendRuns(data, n, func(i int) uint64 {
+		if i < len(maps) {
+			return actionMake
+		}
+		return actionPut
+	})
+	ends[2] = len(data)
+	data = appendRuns(data, n, func(i int) uint64 {
+		switch {
+		case i < len(maps):
+			return 0
+		case i == len(maps):
+			return uint64(len(about))<<4 | valueBytes
+		}
+		return uint64(len(number))<<4 | valueUint
+	})
+	ends[3] = len(data)
+	data = append(append(data, about...), number...)
+	ends[4] = len(data)
+	data = appendSame(data, n, 0)
+	ends[5] = len(data)
+
+	var front [128]byte
+	b := append(front[:0], 0) // no dependency
+	b = append(appendUint(b, uint64(len(firstActor))), firstActor[:]...)
 	b = append(b, 1, 1, 0, 0, 0) // its number, its first operation, the time, the message, and no other actors
-	b = appendUint(b, uint64(len(columns)))
-	for _, c := range columns {
-		b = appendUint(appendUint(b, c.spec), uint64(len(c.data)))
+	b = appendUint(b, uint64(len(specs)))
+	begin := 0
+	for i, spec := range specs {
+		b = appendUint(appendUint(b, spec), uint64(ends[i]-begin))
+		begin = ends[i]
 	}
-	for _, c := range columns {
-		b = append(b, c.data...)
-	}
-	chunk := append(make([]byte, hashedFrom, len(b)+hashedFrom+8), chunkChange)
-	chunk = append(appendUint(chunk, uint64(len(b))), b...)
+	chunk := append(room, make([]byte, hashedFrom)...)
+	chunk = appendUint(append(chunk, chunkChange), uint64(len(b)+len(data)))
+	chunk = append(append(chunk, b...), data...)
 	return chunk, seal(chunk), uint64(n)
 }
 
-// column is one encoded column of a change.
-type column struct {
-	spec uint64
-	data []byte
+// firstHash is the hash of the first change of a document.
+func firstHash(c engine.Collaboration, about []byte) hash {
+	var room [1024]byte
+	_, h, _ := firstChange(room[:0], c, about, 0)
+	return h
 }
 
 // firstLast is the counter of the last operation of the first change of a document with these maps.

@@ -153,7 +153,7 @@ func FuzzAbout(f *testing.F) {
 		if again, same, err := paris.Identify(about); err != nil || same != id || !bytes.Equal(again, b) {
 			t.Fatalf("%x is written as %x: %v", b, again, err)
 		}
-		chunk, _, _ := firstChange(about.Collaboration, b, 0)
+		chunk, _, _ := firstChange(nil, about.Collaboration, b, 0)
 		if got := heads(core(t, chunk)); !slices.Equal(got, []string{string(id)}) {
 			t.Fatalf("document %s has the heads %v", id, got)
 		}

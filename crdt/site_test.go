@@ -73,7 +73,7 @@ func newDocument(tb testing.TB, by *Documents, about engine.About, epoch uint64)
 	tb.Helper()
 	raw, id, err := by.Identify(about)
 	must(tb, err)
-	first, _, _ := firstChange(about.Collaboration, raw, epoch)
+	first, _, _ := firstChange(nil, about.Collaboration, raw, epoch)
 	return &document{about, raw, id, epoch, first, map[engine.Line][]*engine.Change{}}
 }
 
