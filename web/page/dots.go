@@ -49,7 +49,8 @@ func dotPaths(all []dot) (paths []dot) {
 	return paths
 }
 
-// dotWords says in words how many are in which state, the worst first.
+// dotWords says in words how many are in which state, of those first about which there is something to say, or that all are as they are
+// to be.
 func dotWords(all []dot) string {
 	var parts []string
 	for i := 0; i < len(all); {
@@ -57,7 +58,9 @@ func dotWords(all []dot) string {
 		for n < len(all) && all[n].State == all[i].State {
 			n++
 		}
-		parts = append(parts, fmt.Sprintf("%d %s", n-i, all[i].State))
+		if tone(all[i].State) != "good" || i == 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n-i, all[i].State))
+		}
 		i = n
 	}
 	return strings.Join(parts, ", ")
