@@ -73,6 +73,11 @@ func (m conflictModel) Unborn() bool {
 	return m.About == string(engine.ConflictUncertain) && len(m.Sites) == 0
 }
 
+// Likely reports whether one of the actions is most likely wanted. Of what is uncertain that is so where something speaks for it.
+func (m conflictModel) Likely(i int) bool {
+	return i == 0 && (m.About != string(engine.ConflictUncertain) || m.Evidence != "")
+}
+
 // overwrites says how much of an object is lost when it is adopted.
 func overwrites(fields int) string {
 	if fields == 1 {

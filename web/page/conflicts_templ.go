@@ -840,7 +840,7 @@ func conflictView(f frame, m conflictModel) templ.Component {
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = possibleObjects(m, i == 0).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = possibleObjects(m, m.Likely(i)).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -849,7 +849,7 @@ func conflictView(f frame, m conflictModel) templ.Component {
 							return templ_7745c5c3_Err
 						}
 					}
-					templ_7745c5c3_Err = decisionForm(m, decisionOf(m.Conflict, action), i == 0 && len(m.Candidates) == 0).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = decisionForm(m, decisionOf(m.Conflict, action), m.Likely(i) && len(m.Candidates) == 0).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}

@@ -57,6 +57,9 @@ func TestAConflictTellsWhoWroteWhat(t *testing.T) {
 	if strings.Contains(body, `value="adopt"`) {
 		t.Error("it offers what the API would refuse")
 	}
+	if strings.Contains(body, `class="main" name="action"`) {
+		t.Error("it recommends something, though nothing speaks for it")
+	}
 	for _, path := range []string{"/resources/web-frontend?service=servers&kind=server", "/operations/019aa3f0-7b11-7d42-8b6f-11b2c3d4e5f6"} {
 		if _, body := ask(t, "GET", address+path, nil); !strings.Contains(body, "/conflicts/"+uncertain) {
 			t.Errorf("%s does not lead to the conflict", path)

@@ -959,7 +959,7 @@ func chosenCard(f frame, m inboxModel) templ.Component {
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = possibleObjects(*c, i == 0).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = possibleObjects(*c, c.Likely(i)).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -968,7 +968,7 @@ func chosenCard(f frame, m inboxModel) templ.Component {
 							return templ_7745c5c3_Err
 						}
 					}
-					templ_7745c5c3_Err = decisionForm(*c, decisionOf(c.Conflict, action), i == 0 && len(c.Candidates) == 0).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = decisionForm(*c, decisionOf(c.Conflict, action), c.Likely(i) && len(c.Candidates) == 0).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
