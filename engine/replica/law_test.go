@@ -182,3 +182,21 @@ func TestInvariantConvergenceOfPlacements(t *testing.T) {
 			[]string{"place blue +lille", "place blue -paris", "pause blue", "resume blue", "full", "free"}, changes, mischance)
 	})
 }
+
+// TestWhatHasEndedHoldsNothingUp has an action without a certain answer at one site, and its resource deleted and created anew meanwhile: the
+// action counts no more, and yet a person is asked about it, since all that comes after it waits there.
+func TestWhatHasEndedHoldsNothingUp(t *testing.T) {
+	w := newWorld("lille", "nantes", "paris")
+	for _, line := range []string{
+		"nantes: create box blue a=8", "lille: create box blue a=2", "nantes: delete blue", "lille: create box blue a=1", "reverse",
+		"nantes: fault answer-held", "paris: create box blue a=9", "lille: fault missed", "paris: create box blue a=9", "paris: incr blue",
+		"paris: delete blue", "run 3s", "paris: merge blue a=null c=8",
+	} {
+		if err := w.command(line); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if wrong := w.comesTogether("blue"); wrong != "" {
+		t.Fatalf("%s\n%s", wrong, w.out.String())
+	}
+}

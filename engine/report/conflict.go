@@ -169,8 +169,8 @@ func matters(v *view.View, s engine.SiteID, o *engine.Operation, out engine.Outc
 		return fold.Exists
 	case o.Type == engine.TypeCreate && out.State == engine.StateUncertain: // the delete that ended it waits for it
 		return true
-	case !living(o):
-		return false
+	case !living(o): // what has ended may still hold up all that comes after it
+		return out.Blocks && !v.Settled(s, o)
 	case out.Blocks || out.State != engine.StateRejected || o.Type == engine.TypeAction || o.Type == engine.TypeCreate || out.Dropped:
 		return true
 	case o.Type == engine.TypeAbsolute:
