@@ -85,7 +85,13 @@ func rivals(ctx context.Context, m *Member, o *Orders) error {
 	if err != nil {
 		return err
 	}
-	d := &document{id: id, about: about, raw: raw, tip: m.docs.First(about, id, 0), part: true, made: true}
+	m.mu.Lock()
+	d := m.known[id]
+	if d == nil { // else its line goes on: another beginning would fork it
+		d = &document{id: id, about: about, raw: raw, tip: m.docs.First(about, id, 0), part: true, made: true}
+		m.known[id] = d
+	}
+	m.mu.Unlock()
 	l, err := m.writes(d, engine.MapOperations, m.operation(d, func(o *engine.Operation) {
 		o.Type, o.Method, o.Path, o.Header, o.Time = engine.TypeCreate, "PUT", "/keys/{id}", map[string]string{"Content-Type": "application/json"}, 0
 		o.Body = []byte(`{"public":"mallory"}`)
@@ -94,6 +100,9 @@ func rivals(ctx context.Context, m *Member, o *Orders) error {
 	if err != nil {
 		return err
 	}
+	m.mu.Lock()
+	d.ops++
+	m.mu.Unlock()
 	return m.tell(ctx, l)
 }
 
