@@ -14,8 +14,9 @@ func BenchmarkWrite(b *testing.B) {
 	tip, entries := d.tip(paris), []engine.Entry{{Map: engine.MapOperations, Value: bytes.Repeat([]byte("x"), 500)}}
 	b.ReportAllocs()
 	for b.Loop() {
-		_, err := paris.Write(d.about, d.id, 0, lineOf(paris), tip, entries)
+		c, err := paris.Write(d.about, d.id, 0, lineOf(paris), tip, entries)
 		must(b, err)
+		paris.SignChanges([]*engine.Change{c})
 	}
 }
 

@@ -256,9 +256,7 @@ func (w recording) operation(r *resident, row engine.OperationRow) {
 	if is && !was {
 		w.event("operation.converged", string(row.ID), data)
 	}
-	if r.rows[row.ID] = row.Sites; row.Settled() {
-		r.rows[row.ID] = nil // hardly ever is it written again
-	}
+	r.rows[row.ID] = row.Sites
 	w.batch.Operations = append(w.batch.Operations, row)
 }
 

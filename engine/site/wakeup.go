@@ -317,6 +317,12 @@ func (w *wakeUp) write(r *resident, k *work) {
 	}
 }
 
+// sign signs what this site has written in this wake-up, so far.
+func (w *wakeUp) sign() {
+	w.s.cfg.Documents.SignChanges(w.written)
+	w.written = nil
+}
+
 // commit makes durable what this wake-up has brought about. After an error nothing of it has happened: its replicas are forgotten.
 func (w *wakeUp) commit() error {
 	w.batch.Records = slices.Grow(w.batch.Records, len(w.stepped))
@@ -325,7 +331,7 @@ func (w *wakeUp) commit() error {
 		w.finish(r, w.work[r])
 		w.s.calls.readNow(r, w.work[r])
 	}
-	w.s.cfg.Documents.SignChanges(w.written)
+	w.sign()
 	tellEarly(w)
 	if !w.empty() {
 		if err := w.s.cfg.Store.Commit(context.WithoutCancel(w.ctx), &w.batch); err != nil {

@@ -64,6 +64,7 @@ func (s *story) goesOn(m *Member, d *document) (*engine.Letter, error) {
 	if err != nil {
 		return nil, err
 	}
+	m.docs.SignChanges([]*engine.Change{c})
 	s.tip = c.Tip()
 	return &engine.Letter{Parcels: []engine.Parcel{{About: d.raw, Changes: []engine.SignedChange{c.SignedChange}}}}, nil
 }
