@@ -42,7 +42,7 @@ func forked(w *wakeUp, r *resident, list []hear.Forked) {
 
 // changeOf returns a change that is here, or comes with this wake-up; nil: it cannot be read.
 func changeOf(w *wakeUp, id engine.DocumentID, l engine.Line, epoch, number uint64) *engine.SignedChange {
-	w.sign()
+	signWritten(w)
 	for _, c := range w.batch.Changes {
 		if c.Document == id && c.Line == l && c.Epoch == epoch && c.Number == number {
 			return &c.SignedChange

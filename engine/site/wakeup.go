@@ -317,8 +317,8 @@ func (w *wakeUp) write(r *resident, k *work) {
 	}
 }
 
-// sign signs what this site has written in this wake-up, so far.
-func (w *wakeUp) sign() {
+// signWritten signs what this site has written in this wake-up, so far.
+func signWritten(w *wakeUp) {
 	w.s.cfg.Documents.SignChanges(w.written)
 	w.written = nil
 }
@@ -331,7 +331,7 @@ func (w *wakeUp) commit() error {
 		w.finish(r, w.work[r])
 		w.s.calls.readNow(r, w.work[r])
 	}
-	w.sign()
+	signWritten(w)
 	tellEarly(w)
 	if !w.empty() {
 		if err := w.s.cfg.Store.Commit(context.WithoutCancel(w.ctx), &w.batch); err != nil {
