@@ -153,7 +153,7 @@ func TestACheckpointKeepsTheOrderOfElements(t *testing.T) {
 		h.Add(o)
 	}
 	before := h.Whole(Everything).Representation()
-	if want := `{"disks":[{"name":"y"},{"name":"z"},{"name":"x"},{"name":"a"}]}`; string(before) != want {
+	if want := `{"disks":[{"name":"z"},{"name":"x"},{"name":"a"},{"name":"y"}]}`; string(before) != want {
 		t.Fatalf("folds to %s, want %s", before, want)
 	}
 	if !h.Compact(Vector{"a": 3}, none, nil) {

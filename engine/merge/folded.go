@@ -36,7 +36,7 @@ func (h *History) foldOf(counting []*engine.Operation, based int) Fold {
 	for i, o := range counting[n:] {
 		f.Exists = f.Exists || o.Type == engine.TypeCreate
 		f.apply(h.base, o)
-		if n+i+1 == based && slices.ContainsFunc(counting[:based], h.base.Reduces) { // else all is there of those that are left
+		if n+i+1 == based {
 			f.rearrange(h.base.Order)
 		}
 	}

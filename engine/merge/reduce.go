@@ -172,7 +172,5 @@ func (c *Checkpoint) shorten() {
 
 // Made is the body of a create with which an application makes an object that shows a fold.
 func Made(k *engine.Kind, create *engine.Operation, fold Fold) ([]byte, error) {
-	e := alone(k, create).Difference(fold)
-	e.Order = fold.Order() // of a create a checkpoint keeps no order
-	return tree.Apply(k, e, Body(k, create))
+	return tree.Apply(k, alone(k, create).Difference(fold), Body(k, create))
 }

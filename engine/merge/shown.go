@@ -40,7 +40,7 @@ func (f Fold) Representation() []byte {
 	for _, p := range tree.Sorted(shown) {
 		root = tree.SetPath(root, p, shown[p])
 	}
-	tree.Arrange(root, f.Order())
+	tree.Arrange(root, f.order)
 	return tree.Compact(root)
 }
 
@@ -69,12 +69,7 @@ func (f Fold) Difference(g Fold) *engine.Edit {
 		}
 	}
 	slices.Sort(e.Unset)
-	before := f.Order()
-	for at, tokens := range g.Order() {
-		if len(tree.Moved(before[at], tokens)) > 0 {
-			tree.SetOrder(e, at, tokens)
-		}
-	}
+	e.Order = g.order
 	return e
 }
 
@@ -93,7 +88,7 @@ func (f Fold) After(u *engine.Operation, with Fold) Fold {
 	g := f.clone()
 	g.Superseded = nil
 	last := *u
-	last.Edit = &engine.Edit{Set: u.Edit.Set, Unset: u.Edit.Unset, Order: u.Edit.Order, Placed: u.Edit.Placed}
+	last.Edit = &engine.Edit{Set: u.Edit.Set, Unset: u.Edit.Unset, Order: u.Edit.Order}
 	g.apply(nil, &last)
 	for p, i := range u.Edit.Add {
 		was, set := f.Cells[p]
@@ -116,7 +111,7 @@ func (f Fold) After(u *engine.Operation, with Fold) Fold {
 // clone returns a fold that shares nothing with f that changes.
 func (f Fold) clone() Fold {
 	f.Cells, f.Absolute, f.below, f.order = maps.Clone(f.Cells), maps.Clone(f.Absolute), maps.Clone(f.below), maps.Clone(f.order)
-	f.arranged, f.Superseded = maps.Clone(f.arranged), slices.Clone(f.Superseded)
+	f.Superseded = slices.Clone(f.Superseded)
 	if f.Cells == nil {
 		f.Cells = map[engine.Pointer]Cell{}
 	}
@@ -146,11 +141,6 @@ func (f Fold) Deviations(k *engine.Kind, root any) []engine.Pointer {
 			paths = append(paths, p)
 		}
 	}
-	for p, tokens := range f.Order() {
-		if !k.Ignored(p) && !slices.ContainsFunc(paths, func(q engine.Pointer) bool { return q.Contains(p) }) && !tree.Arranged(root, p, tokens) {
-			paths = append(paths, p)
-		}
-	}
 	slices.Sort(paths)
 	return paths
 }
@@ -166,11 +156,6 @@ func (f Fold) Digest(d engine.DocumentID) string {
 	for _, p := range tree.Sorted(shown) {
 		write(string(p))
 		write(string(shown[p]))
-	}
-	order := f.Order()
-	for _, p := range tree.Sorted(order) {
-		write(string(p))
-		write(string(tree.Compact(order[p])))
 	}
 	for _, path := range slices.Sorted(maps.Keys(f.Absolute)) {
 		write(path)
