@@ -75,17 +75,23 @@ func TestPreviewConflictOfNoReplica(t *testing.T) {
 	} {
 		b.store.conflicts["c"] = engine.Conflict{ID: "c", Site: "paris", Document: engine.DocumentID(test.kind), Resource: engine.ResourceID(test.kind),
 			Service: "store", KindName: test.kind, Operation: "nantes-1", Actions: []engine.Action{engine.ActionAdopt}}
-		list, err := b.PreviewConflict(t.Context(), "c", test.local)
-		got := ""
-		if err != nil {
-			got = err.Error()
-		} else if len(list) == 1 {
-			got = string(list[0].Here)
-		}
-		if got != test.want {
+		if got := hereOf(t, b, test.local); got != test.want {
 			t.Errorf("%s %s: got %s, want %s", test.kind, test.local, got, test.want)
 		}
 	}
+}
+
+// hereOf is what this site's own object shows by the preview of conflict c, or why there is none.
+func hereOf(t *testing.T, b *bench, local engine.LocalID) string {
+	t.Helper()
+	list, err := b.PreviewConflict(t.Context(), "c", local)
+	switch {
+	case err != nil:
+		return err.Error()
+	case len(list) == 1:
+		return string(list[0].Here)
+	}
+	return ""
 }
 
 // TestPreviewConflictOfAnotherObject compares what somebody thinks of adopting, though the site has a replica; where nothing can be adopted, no
@@ -107,14 +113,7 @@ func TestPreviewConflictOfAnotherObject(t *testing.T) {
 	} {
 		c.Actions = test.actions
 		b.store.conflicts["c"] = c
-		list, err := b.PreviewConflict(t.Context(), "c", test.local)
-		got := ""
-		if err != nil {
-			got = err.Error()
-		} else if len(list) == 1 {
-			got = string(list[0].Here)
-		}
-		if got != test.want {
+		if got := hereOf(t, b, test.local); got != test.want {
 			t.Errorf("%v, %s: got %s, want %s", test.actions, test.local, got, test.want)
 		}
 	}

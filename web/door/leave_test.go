@@ -246,6 +246,15 @@ func (p *pipes) Accept() (net.Conn, error) {
 func (p *pipes) Close() error   { p.once.Do(func() { close(p.over) }); return nil }
 func (p *pipes) Addr() net.Addr { return &net.TCPAddr{} }
 
+// newInProcess is a generation that goes by simulated time, and a client of it.
+func newInProcess(t *testing.T, ctx context.Context) (*generation, *client) {
+	l := &pipes{conns: make(chan net.Conn), over: make(chan struct{})}
+	g := newGeneration(t, ctx, "first", "", l)
+	ours, theirs := net.Pipe()
+	l.conns <- theirs
+	return g, &client{ours, t, bufio.NewReader(ours)}
+}
+
 // TestLeaveWaitsForWhatHasBegun: a request counts from its first byte on, and until net/http waits for the next one, however long either takes.
 func TestLeaveWaitsForWhatHasBegun(t *testing.T) {
 	for name, before := range map[string]string{"the first request of a connection": "", "one after another": notPlain} {
@@ -257,12 +266,8 @@ func TestLeaveWaitsForWhatHasBegun(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					ctx, cancel := context.WithCancel(t.Context())
 					defer cancel()
-					l := &pipes{conns: make(chan net.Conn), over: make(chan struct{})}
-					g := newGeneration(t, ctx, "first", "", l)
-					ours, theirs := net.Pipe()
-					defer ours.Close()
-					l.conns <- theirs
-					c := &client{ours, t, bufio.NewReader(ours)}
+					g, c := newInProcess(t, ctx)
+					defer c.Close()
 					if before != "" {
 						c.say(before).head()
 						c.want("first")
@@ -289,7 +294,7 @@ func TestLeaveWaitsForWhatHasBegun(t *testing.T) {
 					answered.Store(true)
 					c.say(notPlain[cut:]).head()
 					c.want("first")
-					ours.Close()
+					c.Close()
 					<-left
 					if err := <-g.ended; err != nil && !errors.Is(err, net.ErrClosed) {
 						t.Error(err)
@@ -306,12 +311,8 @@ func TestLeaveAndWhatPassesGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		l := &pipes{conns: make(chan net.Conn), over: make(chan struct{})}
-		g := newGeneration(t, ctx, "first", "", l)
-		ours, theirs := net.Pipe()
-		defer ours.Close()
-		l.conns <- theirs
-		c := &client{ours, t, bufio.NewReader(ours)}
+		g, c := newInProcess(t, ctx)
+		defer c.Close()
 		c.say("GET /passes HTTP/1.1\r\nHost: h\r\nX-Rest: 1\r\n\r\n")
 		<-g.began
 		given := make(chan string, 1)
@@ -322,7 +323,7 @@ func TestLeaveAndWhatPassesGoesOn(t *testing.T) {
 		said := make(chan struct{})
 		go func() {
 			defer close(said)
-			_, _ = io.WriteString(ours, notPlain) // of which nobody reads more than what is kept
+			_, _ = io.WriteString(c, notPlain) // of which nobody reads more than what is kept
 		}()
 		synctest.Wait()
 		close(g.held)
