@@ -12,9 +12,10 @@ import (
 )
 
 type catalogCommand struct {
-	Import catalogImport `cmd:"" help:"Draft a catalog from an application's OpenAPI document."`
-	Check  catalogCheck  `cmd:"" help:"Tell all that is wrong with a catalog."`
-	Try    catalogTry    `cmd:"" help:"Tell where a catalog is untrue of a live application, which it writes to."`
+	Import  catalogImport  `cmd:"" help:"Draft a catalog from an application's OpenAPI document."`
+	Check   catalogCheck   `cmd:"" help:"Tell all that is wrong with a catalog."`
+	Try     catalogTry     `cmd:"" help:"Tell where a catalog is untrue of a live application, which it writes to."`
+	Conform catalogConform `cmd:"" help:"Tell whether two applications show the same after concurrent changes at both."`
 }
 
 type catalogCheck struct {

@@ -73,10 +73,8 @@ func (c *catalogTry) Run(ctx context.Context, p *program) error {
 	}
 	defer t.Client.CloseIdle()
 	if !c.Yes {
-		ask := &questions{in: bufio.NewReader(p.in), out: p.errs}
-		answer, err := ask.text(fmt.Sprintf("Objects of %d kinds are made and deleted again at %s. Go on (yes or no)", len(t.Kinds), c.where(cfg)), "no")
-		if err != nil || !slices.Contains([]string{"y", "yes"}, strings.ToLower(answer)) {
-			return fmt.Errorf("nothing was tried: answer yes, or say --yes")
+		if err := p.agree(fmt.Sprintf("Objects of %d kinds are made and deleted again at %s", len(t.Kinds), c.where(cfg))); err != nil {
+			return err
 		}
 	}
 	report := t.Run(ctx)
@@ -89,6 +87,16 @@ func (c *catalogTry) Run(ctx context.Context, p *program) error {
 	}
 	if !report.True() {
 		return ended{exitRefused}
+	}
+	return nil
+}
+
+// agree asks whether what is said may be done.
+func (p *program) agree(what string) error {
+	ask := &questions{in: bufio.NewReader(p.in), out: p.errs}
+	answer, err := ask.text(what+". Go on (yes or no)", "no")
+	if err != nil || !slices.Contains([]string{"y", "yes"}, strings.ToLower(answer)) {
+		return fmt.Errorf("nothing was tried: answer yes, or say --yes")
 	}
 	return nil
 }

@@ -225,21 +225,33 @@ func orNothing(err error) string {
 	return err.Error()
 }
 
-// body is what creates an object of this name: what a person has given, with another name, or a name alone, and in either case what it has to refer to.
+// body is what creates an object of this name.
 func (r *run) body(k *engine.Kind, name string) []byte {
+	return Body(k, r.Bodies[nameOf(k)], name, func(kind string) string {
+		to := r.first[kind]
+		if to == nil {
+			return ""
+		}
+		_, id := to.kind.Split(string(to.id))
+		return id
+	})
+}
+
+// Body is what creates an object of this name: what a person has given, with another name, or a name alone, and in either case what it has to
+// refer to. Have is the identifier of an object of a kind, SERVICE/KIND, empty for none.
+func Body(k *engine.Kind, given []byte, name string, have func(kind string) string) []byte {
 	body := []byte("{}")
-	if given, ok := r.Bodies[nameOf(k)]; ok {
+	if len(given) > 0 {
 		body = given
 	}
 	if _, own := valueAt(body, k.Label).(string); own || string(body) == "{}" {
 		body = set(body, k.Label, name)
 	}
 	for _, ref := range k.Refs {
-		to := r.first[string(ref.Service)+"/"+string(ref.Kind)]
-		if to == nil || ref.Relation != engine.RelationRequirement || strings.Contains(string(ref.At), "*") || valueAt(body, ref.At) != nil {
+		id := have(string(ref.Service) + "/" + string(ref.Kind))
+		if id == "" || ref.Relation != engine.RelationRequirement || strings.Contains(string(ref.At), "*") || valueAt(body, ref.At) != nil {
 			continue
 		}
-		_, id := to.kind.Split(string(to.id))
 		body = set(body, ref.At, id)
 	}
 	return body

@@ -75,7 +75,7 @@ type object struct {
 func (t *Trial) Run(ctx context.Context) Report {
 	t.Client.Use(itself{})
 	r := &run{Trial: t, first: map[string]*object{}}
-	for _, k := range r.order() {
+	for _, k := range Order(t.Catalog, t.Kinds) {
 		if ctx.Err() == nil {
 			r.try(ctx, k)
 		}
@@ -86,22 +86,22 @@ func (t *Trial) Run(ctx context.Context) Report {
 	return r.report
 }
 
-// order has containers before what lies in them, and what is referred to before what refers to it.
-func (r *run) order() (kinds []*engine.Kind) {
+// Order has containers before what lies in them, and what is referred to before what refers to it.
+func Order(c *glue.Catalog, of []*engine.Kind) (kinds []*engine.Kind) {
 	seen := map[*engine.Kind]bool{}
 	var visit func(k *engine.Kind)
 	visit = func(k *engine.Kind) {
-		if k == nil || seen[k] || !slices.Contains(r.Kinds, k) {
+		if k == nil || seen[k] || !slices.Contains(of, k) {
 			return
 		}
 		seen[k] = true
-		visit(r.Catalog.Kind(k.Service, k.Within))
+		visit(c.Kind(k.Service, k.Within))
 		for _, ref := range k.Refs {
-			visit(r.Catalog.Kind(ref.Service, ref.Kind))
+			visit(c.Kind(ref.Service, ref.Kind))
 		}
 		kinds = append(kinds, k)
 	}
-	for _, k := range r.Kinds {
+	for _, k := range of {
 		visit(k)
 	}
 	return kinds

@@ -1,0 +1,64 @@
+package acceptance
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/skerry/skerry/testnet/conform"
+)
+
+// TestConformance has two instances of lab changed at both sides of a cut, with each pair of operations, by the command that anyone may run on an
+// application of their own. What it says is what direct clients are shown.
+func TestConformance(t *testing.T) {
+	dir := t.TempDir()
+	catalog := filepath.Join(dir, "lab.yaml")
+	write := func(path string, text []byte) string {
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	args := []string{"catalog", "conform", write(catalog, conform.Lab.Catalog), "--yes", "-o", "json", "--patience", patience.String()}
+	for _, kind := range []string{"networks/network", "networks/port", "servers/key"} {
+		body := write(filepath.Join(dir, filepath.Base(kind)+".json"), conform.Lab.Bodies[kind].Text)
+		args = append(args, "--kind", kind, "--body", kind+"="+body)
+	}
+	for _, flag := range []string{"--upstream", "--other"} {
+		upstreams, stop, err := conform.Lab.Start(t.Context(), filepath.Join(dir, flag))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := stop(); err != nil {
+				t.Error(err)
+			}
+		})
+		for service, at := range upstreams {
+			args = append(args, flag, service+"="+at)
+		}
+	}
+	var out, errs bytes.Buffer
+	cmd := exec.CommandContext(t.Context(), program, args...)
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("%v\n%s\n%s", err, errs.Bytes(), out.Bytes())
+	}
+	var report conform.Report
+	if err := json.Unmarshal(out.Bytes(), &report); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]int{"networks/network": 78, "networks/port": 50, "servers/key": 92}
+	for _, k := range report.Kinds {
+		if k.Counts[conform.Same] != len(k.Cases) || len(k.Cases) != want[k.Kind] || k.Deleted.Gone != k.Deleted.Of || k.Deleted.Of < len(k.Cases)/2 {
+			t.Errorf("%s: of %d pairs it says %v, of deleted ones %+v; not taken %v", k.Kind, len(k.Cases), k.Counts, k.Deleted, k.NotTaken)
+		}
+		delete(want, k.Kind)
+	}
+	if len(want) > 0 {
+		t.Errorf("it has left out %v", want)
+	}
+}

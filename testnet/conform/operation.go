@@ -1,0 +1,375 @@
+package conform
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/tree"
+)
+
+// operation is something that a client does to an object.
+type operation struct {
+	Name string
+	// makes: it makes an object of a name. ends: it deletes the object, and may make it again.
+	makes, ends bool
+	// field is what it changes, empty for what is not known: an action, opaque bytes.
+	field engine.Pointer
+	// again is a second one of its sort: it is tried beside others alone.
+	again bool
+	// do does it at a site. made is an object that is another one than before, nil for none.
+	do func(ctx context.Context, r *run, s *site, o *object) (a answer, made *object, err error)
+	// shown says whether a representation shows that it was done; nil: nobody can tell.
+	shown func(before, after *representation) bool
+}
+
+// pair is two operations that two clients do at both sides of a cut, and what came of it.
+type pair struct {
+	kind    *engine.Kind
+	ops     [2]operation
+	report  *KindReport
+	objects []*object
+	answers [2]answer
+	refused string // why it came to nothing
+	// before is what was shown before the cut, between what each site shows after its own operation, while the other's is not known there.
+	before  *representation
+	between [2]*representation
+}
+
+// worth says whether two operations are tried together. What makes an object meets only its like, and of two sorts of one thing one is enough.
+func worth(x, y operation) bool {
+	return x.makes == y.makes && !(x.again && y.again)
+}
+
+// offered finds out on an object what an application takes of all that could be tried, and reports what it does not.
+func (r *run) offered(ctx context.Context, k *engine.Kind, report *KindReport) (all []operation, err error) {
+	for _, op := range r.thinkable(k) {
+		o, why, err := r.make(ctx, k, r.sites[0], r.name())
+		if err != nil {
+			return nil, err
+		}
+		if o == nil {
+			return nil, fmt.Errorf("an object is refused that was taken before: %s", why)
+		}
+		why, err = r.taken(ctx, op, o)
+		if err != nil {
+			return nil, err
+		}
+		r.probes = append(r.probes, o)
+		if why != "" {
+			report.NotTaken = append(report.NotTaken, Refused{op.Name, why})
+			continue
+		}
+		all = append(all, op)
+		report.Operations = append(report.Operations, op.Name)
+	}
+	return all, nil
+}
+
+// taken says why an operation cannot be tried, nothing where it can.
+func (r *run) taken(ctx context.Context, op operation, o *object) (why string, err error) {
+	if op.makes {
+		return "", nil
+	}
+	s := r.sites[0]
+	before, err := s.shows(ctx, r, o)
+	if err != nil {
+		return "", err
+	}
+	a, _, err := op.do(ctx, r, s, o)
+	switch {
+	case err != nil:
+		return err.Error(), nil
+	case !a.fine():
+		return a.excerpt(), nil
+	case op.shown == nil:
+		return "", nil
+	}
+	var after *representation
+	if r.until(ctx, "it is shown", func() error {
+		if after, err = s.shows(ctx, r, o); err != nil {
+			return err
+		}
+		if !op.shown(before, after) {
+			return fmt.Errorf("%s is as before", op.field)
+		}
+		return nil
+	}) != nil {
+		return "it is answered with " + fmt.Sprint(a.status) + ", and the object shows nothing of it", nil
+	}
+	return "", nil
+}
+
+// thinkable are the operations that could be tried on objects of a kind.
+func (r *run) thinkable(k *engine.Kind) (all []operation) {
+	body := r.body(k, "name")
+	all = append(all, operation{Name: "create", makes: true, do: createAgain})
+	if body.isJSON() {
+		all = append(all, changes(k, body.Text)...)
+	} else {
+		all = append(all, operation{Name: "PUT", do: func(ctx context.Context, r *run, s *site, o *object) (answer, *object, error) {
+			given := r.Bodies[nameOf(k)]
+			text := strings.NewReplacer("{name}", o.name, "{value}", "of-"+s.name).Replace(string(given.Text))
+			a, err := s.through(ctx, r, request{kind: k, method: http.MethodPut, path: k.Item, id: o.id, body: []byte(text), header: map[string]string{"Content-Type": given.Media}})
+			return a, nil, err
+		}})
+	}
+	for _, n := range k.Operations {
+		all = append(all, named(k, n))
+	}
+	for _, c := range k.Content {
+		all = append(all, operation{Name: c.Method + " " + strings.TrimPrefix(c.Write, k.Item), do: func(ctx context.Context, r *run, s *site, o *object) (answer, *object, error) {
+			a, err := s.through(ctx, r, request{kind: k, method: c.Method, path: c.Write, id: o.id, body: []byte("bytes of " + s.name), header: map[string]string{"Content-Type": "application/octet-stream"}})
+			return a, nil, err
+		}})
+	}
+	all = append(all, operation{Name: "DELETE", ends: true, do: deleteIt})
+	if k.Natural() {
+		all = append(all, operation{Name: "DELETE, create", ends: true, again: true, do: remake})
+	}
+	return all
+}
+
+// createAgain makes an object whose name the other site gives as well.
+func createAgain(ctx context.Context, r *run, s *site, o *object) (answer, *object, error) {
+	body := r.body(o.kind, o.name)
+	if body.isJSON() {
+		if _, other := fields(o.kind, body.Text); other != "" {
+			body.Text = set(body.Text, other, another(valueAt(body.Text, other), s))
+		}
+		if o.kind.ID.Settable {
+			body.Text = set(body.Text, o.kind.ID.At, chosen(o.name))
+		}
+	}
+	return r.create(ctx, o.kind, s, o.name, body)
+}
+
+// chosen is an identifier that a client chooses for a name. Applications that take one take a UUID, or what is as long as theirs; a UUID has
+// letters, digits and hyphens and nothing else.
+func chosen(name string) string {
+	digits := fmt.Sprintf("%032x", name)
+	digits = digits[len(digits)-32:]
+	return digits[:8] + "-" + digits[8:12] + "-4" + digits[13:16] + "-8" + digits[17:20] + "-" + digits[20:]
+}
+
+func deleteIt(ctx context.Context, r *run, s *site, o *object) (answer, *object, error) {
+	a, err := s.through(ctx, r, request{kind: o.kind, method: http.MethodDelete, path: o.kind.Item, id: o.id})
+	return a, nil, err
+}
+
+// remake deletes an object and makes one of its name.
+func remake(ctx context.Context, r *run, s *site, o *object) (answer, *object, error) {
+	a, _, err := deleteIt(ctx, r, s, o)
+	if err != nil || !a.fine() {
+		return a, nil, err
+	}
+	body := o.sent
+	if body.isJSON() {
+		if _, other := fields(o.kind, body.Text); other != "" {
+			body.Text = set(body.Text, other, another(valueAt(body.Text, other), s))
+		}
+		if _, own := o.kind.Split(o.id); o.kind.ID.Settable {
+			body.Text = set(body.Text, o.kind.ID.At, own)
+		}
+	}
+	return r.create(ctx, o.kind, s, o.name, body)
+}
+
+// named is an operation that the catalog names.
+func named(k *engine.Kind, n engine.NamedOperation) operation {
+	return operation{Name: n.Name, do: func(ctx context.Context, r *run, s *site, o *object) (answer, *object, error) {
+		body, header := r.Bodies[nameOf(k)+"/"+n.Name], map[string]string{}
+		if len(body.Text) > 0 {
+			header["Content-Type"] = body.media()
+		}
+		a, err := s.through(ctx, r, request{kind: k, method: n.Method, path: n.Path, id: o.id, body: body.Text, header: header})
+		return a, nil, err
+	}}
+}
+
+// fields are two fields of a body that can be changed: that with the object's name where there is one, and another.
+func fields(k *engine.Kind, body []byte) (one, other engine.Pointer) {
+	var free []engine.Pointer
+	document, err := tree.ParseJSON(body)
+	if err != nil {
+		return "", ""
+	}
+	leaves(document, "", func(p engine.Pointer, v any) {
+		_, list := v.([]any)
+		_, truth := v.(bool)
+		if list || truth || v == nil || !settable(k, p) {
+			return
+		}
+		free = append(free, p)
+	})
+	slices.SortStableFunc(free, func(p, q engine.Pointer) int {
+		return cmp.Compare(map[bool]int{true: 0, false: 1}[p == k.Label], map[bool]int{true: 0, false: 1}[q == k.Label])
+	})
+	free = append(free, "", "")
+	return free[0], free[1]
+}
+
+// list is a field of a body that has an array.
+func list(k *engine.Kind, body []byte) (at engine.Pointer) {
+	document, err := tree.ParseJSON(body)
+	if err != nil {
+		return ""
+	}
+	leaves(document, "", func(p engine.Pointer, v any) {
+		if elements, ok := v.([]any); ok && len(elements) > 1 && at == "" && settable(k, p) {
+			at = p
+		}
+	})
+	return at
+}
+
+// settable says that a client may give a field any value.
+func settable(k *engine.Kind, p engine.Pointer) bool {
+	return !k.Ignored(p) && !k.Hides(p) && p != k.Marker && p != k.Unique &&
+		!slices.ContainsFunc(k.Refs, func(ref engine.Ref) bool { return ref.At.Covers(p) || p.Covers(ref.At) }) &&
+		!slices.ContainsFunc(k.Links, func(l engine.Link) bool { return l.At.Covers(p) })
+}
+
+// leaves visits all that is no object of a tree. An array is one.
+func leaves(v any, at engine.Pointer, visit func(engine.Pointer, any)) {
+	m, ok := v.(map[string]any)
+	if !ok {
+		visit(at, v)
+		return
+	}
+	for _, name := range sortedNames(m) {
+		leaves(m[name], at.Append(name), visit)
+	}
+}
+
+// another is what a site's client sets in the place of a value.
+func another(v any, s *site) any {
+	nth := map[string]int{First: 1, Second: 2}[s.name]
+	if n, ok := v.(json.Number); ok {
+		if whole, err := n.Int64(); err == nil {
+			return json.Number(fmt.Sprint(whole + int64(nth)))
+		}
+		return v
+	}
+	return fmt.Sprint(v) + "-" + s.name
+}
+
+// edit is what a client makes of the value at a field.
+type edit struct {
+	name string
+	at   engine.Pointer
+	to   func(v any, s *site) any
+}
+
+// changes are the ways to change the fields of a body.
+func changes(k *engine.Kind, body []byte) (all []operation) {
+	one, other := fields(k, body)
+	array := list(k, body)
+	for _, form := range []string{http.MethodPut, http.MethodPatch, "JSON Patch"} {
+		if one != "" {
+			all = append(all, change(k, form, edit{"", one, another}, false))
+		}
+		if other != "" && form != "JSON Patch" {
+			all = append(all, change(k, form, edit{"", other, another}, true))
+		}
+	}
+	if array == "" {
+		return all
+	}
+	form := http.MethodPut
+	switch {
+	case k.MergePatch:
+		form = http.MethodPatch
+	case k.JSONPatch != "":
+		form = "JSON Patch"
+	}
+	for _, e := range []edit{
+		{"one more", array, func(v any, s *site) any { return append(elements(v), more(k, array, elements(v), s)) }},
+		{"one less", array, func(v any, s *site) any {
+			l := elements(v)
+			return slices.Delete(l, nthOf(s, len(l)), nthOf(s, len(l))+1)
+		}},
+		{"another order", array, func(v any, s *site) any {
+			l := elements(v)
+			if s.name == First {
+				slices.Reverse(l)
+				return l
+			}
+			return append(l[1:], l[0])
+		}},
+	} {
+		all = append(all, change(k, form, e, false))
+	}
+	return all
+}
+
+// nthOf has the sites take away another element each, where there are two.
+func nthOf(s *site, n int) int { return map[string]int{First: 0, Second: n - 1}[s.name] }
+
+func elements(v any) []any {
+	l, _ := v.([]any)
+	return slices.Clone(l)
+}
+
+// more is an element like those that are there.
+func more(k *engine.Kind, at engine.Pointer, l []any, s *site) any {
+	if len(l) == 0 {
+		return "of-" + s.name
+	}
+	m, ok := l[0].(map[string]any)
+	if !ok {
+		return another(l[0], s)
+	}
+	own := map[string]any{}
+	for name, v := range m {
+		own[name] = v
+		if _, text := v.(string); text {
+			own[name] = another(v, s)
+		}
+	}
+	return own
+}
+
+// change is a request that makes a change in one of the forms.
+func change(k *engine.Kind, form string, e edit, again bool) operation {
+	name := strings.TrimSpace(form + " " + string(e.at))
+	if e.name != "" {
+		name = fmt.Sprintf("%s %s: %s", form, e.at, e.name)
+	}
+	return operation{Name: name, field: e.at, again: again,
+		shown: func(before, after *representation) bool {
+			return before != nil && after != nil && after.text(e.at) != before.text(e.at)
+		},
+		do: func(ctx context.Context, r *run, s *site, o *object) (answer, *object, error) {
+			q := request{kind: k, path: k.Item, id: o.id}
+			now, err := s.through(ctx, r, request{kind: k, method: http.MethodGet, path: k.Item, id: o.id})
+			if err != nil || !now.fine() {
+				return now, nil, err
+			}
+			v := e.to(valueAt(now.body, e.at), s)
+			q.header = map[string]string{}
+			if tag := now.header.Get("ETag"); tag != "" {
+				q.header["If-Match"] = tag
+			}
+			switch form {
+			case http.MethodPut:
+				q.method, q.header["Content-Type"], q.body = http.MethodPut, o.sent.media(), set(now.body, e.at, v)
+			case http.MethodPatch:
+				q.method, q.header["Content-Type"], q.body = http.MethodPatch, "application/merge-patch+json", set([]byte("{}"), e.at, v)
+			default:
+				q.method, q.header["Content-Type"] = http.MethodPatch, cmp.Or(k.JSONPatch, "application/json-patch+json")
+				q.body = compact([]any{map[string]any{"op": "replace", "path": string(e.at), "value": v}})
+			}
+			a, err := s.through(ctx, r, q)
+			if err == nil && form == http.MethodPut && a.status >= 400 && a.status < 500 { // what is only read is refused
+				q.body = set(o.sent.Text, e.at, v)
+				a, err = s.through(ctx, r, q)
+			}
+			return a, nil, err
+		}}
+}
