@@ -78,6 +78,14 @@ func (s Step) Makes() bool {
 	return s.Kind == StepMake || s.Kind == StepRun && s.Operations[0].Type == engine.TypeCreate
 }
 
+// For returns the site whose operation the step does first; self where it is for none.
+func (s Step) For(self engine.SiteID) engine.SiteID {
+	if len(s.Operations) == 0 {
+		return self
+	}
+	return s.Operations[0].Origin
+}
+
 // Sends returns the operation that the step sends as its caller sent it; nil when it does not.
 func (s Step) Sends() *engine.Operation {
 	switch s.Kind {

@@ -65,7 +65,7 @@ func (e env) Whereabouts(*engine.Kind, string, *engine.Operation, map[engine.Ser
 
 func (e env) Awaits(*engine.Kind, engine.ResourceID, *engine.Operation) string { return "" }
 
-func (e env) Admit(*engine.Kind, engine.DocumentID) bool { return true }
+func (e env) Admit(*engine.Kind, engine.DocumentID, engine.SiteID) bool { return true }
 
 func (e env) Clock() time.Time { return e.Now() }
 
@@ -73,7 +73,7 @@ func (e env) Report(_ *engine.Kind, _ engine.DocumentID, r engine.Reply, _ error
 	return r.Status == 403
 }
 
-func (e env) Waits(*engine.Kind, engine.DocumentID) bool { return false }
+func (e env) Waits(*engine.Kind, engine.DocumentID, engine.SiteID) bool { return false }
 
 func (e env) Halted(*engine.Kind) *engine.Wait { return nil }
 

@@ -50,14 +50,14 @@ func (r *work) holds(now time.Time, standing plan.Standing, step plan.Step) bool
 		return true
 	}
 	if step.Kind == plan.StepRun || step.Kind == plan.StepCorrect || step.Kind == plan.StepMake {
-		return !r.enter()
+		return !r.enter(step.For(r.Self))
 	}
 	return false
 }
 
-// enter reports whether a request may go to the application now; what halts it is said.
-func (r *work) enter() bool {
-	if !r.env.Admit(r.Kind, r.Document) {
+// enter reports whether a request for an operation of a site may go to the application now; what halts it is said.
+func (r *work) enter(of engine.SiteID) bool {
+	if !r.env.Admit(r.Kind, r.Document, of) {
 		r.Halt(r.env.Halted(r.Kind))
 		return false
 	}

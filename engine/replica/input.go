@@ -213,12 +213,13 @@ type Env interface {
 	// origin had not seen; empty: none. o is an operation, or has the body that comes of several.
 	Awaits(k *engine.Kind, key engine.ResourceID, o *engine.Operation) string
 
-	// Admit reports whether a request for the resource may go to its service now; if not, the replica is woken when it may.
-	Admit(k *engine.Kind, document engine.DocumentID) bool
+	// Admit reports whether a request for the resource may go to its service now; if not, the replica is woken when it may. Of is the site
+	// whose operation it is for: turns go round the sites.
+	Admit(k *engine.Kind, document engine.DocumentID, of engine.SiteID) bool
 	// Report takes in what an answer tells of the service. Alone: it is about the resource alone, which is denied, or stumbled over.
 	Report(k *engine.Kind, document engine.DocumentID, r engine.Reply, err error, changes bool) (alone bool)
 	// Waits gives up a place in front of the service, and reports whether the replica waits for the service then.
-	Waits(k *engine.Kind, document engine.DocumentID) bool
+	Waits(k *engine.Kind, document engine.DocumentID, of engine.SiteID) bool
 	// Halted is why requests to the service do not go out now; nil: they do.
 	Halted(k *engine.Kind) *engine.Wait
 	// Reads reports whether the service may be asked what it shows.

@@ -73,7 +73,7 @@ func (r *work) tryAgain(o *engine.Operation, reply engine.Reply, err error) {
 	if respite := r.env.Respite(reply); respite > wait {
 		wait = respite
 	}
-	if !r.env.Waits(r.Kind, r.Document) { // else it is woken when the service runs
+	if !r.env.Waits(r.Kind, r.Document, o.Origin) { // else it is woken when the service runs
 		r.again.at = r.env.Now().Add(wait)
 		r.wake(r.again.at)
 	} else {

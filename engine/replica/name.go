@@ -47,7 +47,7 @@ func (r *Replica) keepName() (t task, waits bool) {
 		r.out.Others = append(r.out.Others, owner.Document) // a person decides there whether this one goes
 		return nil, false
 	case mine.There() && !owner.Object:
-		if !r.enter() {
+		if !r.enter(r.Self) {
 			return nil, true
 		}
 		return &giveUp{born: mine.Born}, true

@@ -160,7 +160,7 @@ func (r *Replica) applyOnce(now time.Time, part view.Part) (t task, again bool) 
 		return nil, false
 	}
 	if r.Me.Bare && r.Mine.Local != "" && r.Exists() {
-		if r.Mine.Outcomes[r.Me.Joined].Blocks || !r.enter() {
+		if r.Mine.Outcomes[r.Me.Joined].Blocks || !r.enter(r.Self) {
 			return nil, false
 		}
 		return &content{}, false

@@ -59,7 +59,7 @@ func New(l Limits) *Service {
 		l.Most = 16
 	}
 	return &Service{limits: l, state: engine.QueueRunning, window: l.Most, failed: map[engine.DocumentID]bool{}, stumbled: map[engine.DocumentID]stumbling{},
-		flying: map[engine.DocumentID]bool{}, blamed: map[engine.DocumentID]uint64{}, parked: parking{places: map[engine.DocumentID]uint64{}}}
+		flying: map[engine.DocumentID]bool{}, blamed: map[engine.DocumentID]uint64{}, parked: newParking()}
 }
 
 // Turn is what has come of a call: the caller carries it out.
@@ -76,14 +76,14 @@ type Turn struct {
 	Wait  time.Duration
 }
 
-// Admit reports whether a resource may send requests now, one after the other, until Report or Abandon is called for it.
-// Otherwise it waits here, and comes out in a Turn.
-func (s *Service) Admit(d engine.DocumentID, now time.Time) bool {
+// Admit reports whether a resource may send requests now, one after the other, until Report or Abandon is called for it. Of is the site
+// whose operation it is to do. Otherwise it waits here, and comes out in a Turn; these go round the sites.
+func (s *Service) Admit(d engine.DocumentID, of engine.SiteID, now time.Time) bool {
 	switch {
 	case s.flying[d]:
 		return true
 	case s.parked.len() > 0 || len(s.flying) >= s.window || now.Before(s.until):
-		s.parked.add(d)
+		s.parked.add(d, of)
 		return false
 	}
 	s.flying[d] = true
@@ -289,7 +289,7 @@ func (s *Service) Readable(now time.Time) bool {
 }
 
 // Waits reports whether a resource waits for its turn.
-func (s *Service) Waits(d engine.DocumentID) bool { return s.parked.places[d] != 0 }
+func (s *Service) Waits(d engine.DocumentID) bool { return s.parked.places[d].number != 0 }
 
 // Status is what the site tells of the service.
 func (s *Service) Status() engine.QueueStatus {

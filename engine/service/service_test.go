@@ -24,7 +24,7 @@ var scripted = Limits{Probes: Backoff{Min: time.Second, Max: 30 * time.Second}, 
 
 // TestService plays scripts: a line has a second, what happens and, after an arrow, what comes of it.
 //
-//	admit a b     for each yes or no
+//	admit a n:b   for each yes or no; n is the site whose operation it is for
 //	works a       and nothing, fails, denied, forbidden: reports; rest=9 adds a Retry-After
 //	abandon a, forget a, tick, hurry, succeeded
 //
@@ -215,6 +215,16 @@ func TestService(t *testing.T) {
 			0 admit a -> yes
 			0 denied a -> paused
 			0 succeeded ->`,
+		"turns go round the sites whose operations wait": `
+			0 admit n:a n:b n:c n:d -> yes yes yes yes
+			0 admit n:e n:f n:g p:h n:i p:j r:k -> no no no no no no no
+			0 works n:a -> go n:e
+			0 works n:b -> go p:h
+			0 works n:c -> go r:k
+			0 abandon n:f ->
+			0 works n:d -> go n:g
+			0 works n:e -> go p:j
+			0 works p:h -> go n:i`,
 		"no more go at once than may": `
 			0 admit a b c d e f -> yes yes yes yes no no
 			0 forget a -> go e
@@ -237,6 +247,12 @@ func TestService(t *testing.T) {
 	}
 }
 
+// siteOf is the site in front of the colon of what is admitted: nantes:a is to do an operation of nantes.
+func siteOf(word string) engine.SiteID {
+	site, _, _ := strings.Cut(word, ":")
+	return engine.SiteID(site[:strings.Count(word, ":")*len(site)])
+}
+
 func play(t *testing.T, s *Service, words []string) string {
 	var at float64
 	if _, err := fmt.Sscan(words[0], &at); err != nil {
@@ -253,7 +269,7 @@ func play(t *testing.T, s *Service, words []string) string {
 	switch do := words[1]; do {
 	case "admit":
 		for _, w := range words[2:] {
-			out = append(out, map[bool]string{true: "yes", false: "no"}[s.Admit(engine.DocumentID(w), now)])
+			out = append(out, map[bool]string{true: "yes", false: "no"}[s.Admit(engine.DocumentID(w), siteOf(w), now)])
 		}
 	case "abandon":
 		turn = s.Abandon(d, now)
@@ -303,7 +319,7 @@ func TestStatus(t *testing.T) {
 	if st := s.Status(); st != (engine.QueueStatus{State: engine.QueueRunning}) || !s.Readable(start) {
 		t.Errorf("at first it is %+v", st)
 	}
-	s.Admit("a", start)
+	s.Admit("a", "", start)
 	why := strings.Repeat("é", 400)
 	s.Report("a", Answer{Health: Denied, Why: why[1:]}, start, 0.5)
 	st := s.Status()
@@ -316,7 +332,7 @@ func TestStatus(t *testing.T) {
 	if s.Readable(second(25)) || !s.Readable(second(26)) {
 		t.Error("with nothing that waits, it is read from as soon as a probe may go out, and not before")
 	}
-	s.Admit("b", second(1))
+	s.Admit("b", "", second(1))
 	if st = s.Status(); st.Waiting != 1 || !st.Next.Equal(s.Wake()) || s.Wake().Sub(start).Round(time.Second) != 26*time.Second || !s.Waits("b") || s.Waits("a") {
 		t.Errorf("with one that waits it is %+v, and wakes at %v", st, s.Wake())
 	}
@@ -396,8 +412,8 @@ func TestStumbles(t *testing.T) {
 func TestWhatWasNotSentIsNoFault(t *testing.T) {
 	s := New(Limits{Most: 1})
 	for range 10 {
-		s.Admit("a", start)
-		s.Admit("b", start)
+		s.Admit("a", "", start)
+		s.Admit("b", "", start)
 		if turn := s.Report("a", Answer{Health: Unsent}, start, 0.5); turn.Changed || turn.Alone || !slices.Equal(turn.Go, []engine.DocumentID{"b"}) {
 			t.Fatalf("it is %+v", turn)
 		}
@@ -421,12 +437,12 @@ func TestBackoff(t *testing.T) {
 }
 
 func TestParkingKeepsItsOrder(t *testing.T) {
-	p := parking{places: map[engine.DocumentID]uint64{}}
+	p := newParking()
 	for _, d := range []engine.DocumentID{"a", "b", "c", "a"} {
-		p.add(d)
+		p.add(d, "")
 	}
 	p.leave("b")
-	p.add("b") // at the end
+	p.add("b", "") // at the end
 	var got []engine.DocumentID
 	for d, ok := p.next(); ok; d, ok = p.next() {
 		got = append(got, d)
@@ -434,12 +450,12 @@ func TestParkingKeepsItsOrder(t *testing.T) {
 	if want := []engine.DocumentID{"a", "c", "b"}; !slices.Equal(got, want) || p.len() != 0 {
 		t.Errorf("they came %v, want %v", got, want)
 	}
-	p.add("z")
+	p.add("z", "")
 	for i := range 10_000 {
-		p.add("a")
+		p.add("a", "")
 		p.leave("a")
-		if len(p.order) > 32 {
-			t.Fatalf("after %d comings and goings there are %d places", i, len(p.order))
+		if n := len(p.lanes[""].order); n > 32 {
+			t.Fatalf("after %d comings and goings there are %d places", i, n)
 		}
 	}
 	if d, ok := p.next(); d != "z" || !ok {
@@ -482,7 +498,7 @@ func TestNobodyIsForgotten(t *testing.T) {
 			d := rapid.SampledFrom(names).Draw(rt, "d")
 			switch rapid.SampledFrom([]string{"admit", "admit", "admit", "report", "report", "abandon", "hurry", "tick", "time", "succeeded"}).Draw(rt, "do") {
 			case "admit":
-				if s.Admit(d, now) {
+				if s.Admit(d, rapid.SampledFrom([]engine.SiteID{"m", "n"}).Draw(rt, "of"), now) {
 					flying[d] = true
 				}
 			case "report":
@@ -511,7 +527,7 @@ func TestNobodyIsForgotten(t *testing.T) {
 		}
 		// From now on the service works: everybody who waits gets a turn.
 		for _, d := range names {
-			if s.Admit(d, now) {
+			if s.Admit(d, "", now) {
 				flying[d] = true
 			}
 		}
@@ -546,7 +562,7 @@ func BenchmarkTurn(b *testing.B) {
 	s := New(Limits{})
 	b.ReportAllocs()
 	for b.Loop() {
-		s.Admit("a", start)
+		s.Admit("a", "", start)
 		s.Report("a", Answer{Health: Works}, start, 0.5)
 	}
 }

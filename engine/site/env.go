@@ -76,9 +76,9 @@ func (e env) Awaits(k *engine.Kind, key engine.ResourceID, o *engine.Operation) 
 	return e.w.s.beside.Awaits(e.w.ctx, k, key, o)
 }
 
-func (e env) Admit(k *engine.Kind, id engine.DocumentID) bool {
+func (e env) Admit(k *engine.Kind, id engine.DocumentID, of engine.SiteID) bool {
 	v := e.w.s.serviceOf(k.Service)
-	if e.r.admitted = v.Admit(id, e.w.now); e.r.admitted {
+	if e.r.admitted = v.Admit(id, of, e.w.now); e.r.admitted {
 		return true
 	}
 	if at := v.Wake(); !at.IsZero() {
@@ -93,12 +93,12 @@ func (e env) Report(k *engine.Kind, id engine.DocumentID, r engine.Reply, err er
 	return alone
 }
 
-func (e env) Waits(k *engine.Kind, id engine.DocumentID) bool {
+func (e env) Waits(k *engine.Kind, id engine.DocumentID, of engine.SiteID) bool {
 	v := e.w.s.serviceOf(k.Service)
 	if v.Status().State == engine.QueueRunning {
 		return false
 	}
-	if e.Admit(k, id) {
+	if e.Admit(k, id, of) {
 		e.w.leave(e.r)
 		return false
 	}
