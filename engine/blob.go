@@ -26,6 +26,13 @@ type BlobRef struct {
 	Size int64    `json:"size" cbor:"2,keyasint"`
 }
 
+// NeededBlob is a blob that something stored needs. Where that is an operation, it has the operation's origin and the size; else neither is
+// known.
+type NeededBlob struct {
+	BlobRef
+	Origin SiteID
+}
+
 // Validate checks a reference from outside. The error wraps ErrRefused.
 func (r BlobRef) Validate() error {
 	if b, err := hex.DecodeString(string(r.Hash)); err != nil || len(b) != sha256.Size || hex.EncodeToString(b) != string(r.Hash) {

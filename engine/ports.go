@@ -74,6 +74,8 @@ type Shared struct {
 	Refused int
 	// Forks counts the lines that it has forked.
 	Forks int
+	// Bodies is how many bytes the large bodies of its operations take.
+	Bodies int64
 }
 
 // Exchange is what the network asks of the engine for the sites that it speaks with. It is safe for concurrent use.

@@ -117,9 +117,9 @@ type Store interface {
 	Outbox(ctx context.Context) ([]Kept, error)
 	Kept(ctx context.Context, id OperationID) (Kept, error)
 	// NeedsBlob reports whether an errand, a resource or an operation needs the blob, NeededBlobs lists all that something
-	// needs.
+	// needs, each once.
 	NeedsBlob(ctx context.Context, h BlobHash) (bool, error)
-	NeededBlobs(ctx context.Context) ([]BlobHash, error)
+	NeededBlobs(ctx context.Context) ([]NeededBlob, error)
 	// Events returns up to limit events with a Seq over after, oldest first.
 	Events(ctx context.Context, after uint64, limit int) ([]Event, error)
 	// Mesh returns all records of the mesh.

@@ -120,21 +120,22 @@ func (s *Store) NeedsBlob(ctx context.Context, h engine.BlobHash) (needed bool, 
 }
 
 // NeededBlobs implements engine.Store.
-func (s *Store) NeededBlobs(ctx context.Context) ([]engine.BlobHash, error) {
+func (s *Store) NeededBlobs(ctx context.Context) ([]engine.NeededBlob, error) {
 	seen := map[engine.BlobHash]bool{"": true}
-	var all []engine.BlobHash
+	var all []engine.NeededBlob
 	err := s.reads.each(ctx, func(row scanner) (bool, error) {
-		var text string
-		err := row.Scan(&text)
+		var text, origin string
+		var size int64
+		err := row.Scan(&text, &size, &origin)
 		for _, h := range parseLines[engine.BlobHash](text) {
 			if !seen[h] {
 				seen[h] = true
-				all = append(all, h)
+				all = append(all, engine.NeededBlob{BlobRef: engine.BlobRef{Hash: h, Size: size}, Origin: engine.SiteID(origin)})
 			}
 		}
 		return true, err
-	}, `SELECT blob FROM operations WHERE blob <> '' AND blob_needed = 1 UNION SELECT blob FROM errands WHERE blob <> ''
-		UNION SELECT blobs FROM resources WHERE blobs <> ''`)
+	}, `SELECT blob, blob_size, (SELECT id FROM sites WHERE n = origin) FROM operations WHERE blob <> '' AND blob_needed = 1
+		UNION ALL SELECT blob, 0, '' FROM errands WHERE blob <> '' UNION ALL SELECT blobs, 0, '' FROM resources WHERE blobs <> ''`)
 	if err != nil {
 		return nil, fmt.Errorf("list the blobs that something needs: %w", err)
 	}

@@ -209,10 +209,18 @@ func TestNeededBlobs(t *testing.T) {
 	b.Records[0].Blobs = []engine.BlobHash{hash('1'), hash('2')}
 	b.Operations[0].Blob, b.Operations[0].NeedsBlob, b.Operations[0].Body = &engine.BlobRef{Hash: hash('3'), Size: 1 << 20}, true, nil
 	b.Errands[0].Blob = hash('4')
+	blob, origin := b.Operations[0].Blob, b.Operations[0].Origin
 	mustCommit(t, s, b)
 	check := func(want ...engine.BlobHash) {
 		t.Helper()
-		got, err := s.NeededBlobs(t.Context())
+		list, err := s.NeededBlobs(t.Context())
+		var got []engine.BlobHash
+		for _, b := range list {
+			got = append(got, b.Hash)
+			if o := b.Origin != ""; o != (b.Hash == hash('3')) || o && b != (engine.NeededBlob{BlobRef: *blob, Origin: origin}) {
+				t.Errorf("of a blob it says %+v", b)
+			}
+		}
 		slices.Sort(got)
 		if err != nil || !slices.Equal(got, want) {
 			t.Errorf("needed are %v, %v, want %v", got, err, want)

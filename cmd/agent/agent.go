@@ -194,7 +194,7 @@ func (a *Agent) open(ctx context.Context) (err error) {
 		Limits: site.Limits{
 			Deletions: engine.DeletionLimits(cfg.Limits.Deletions), MaxBlob: cfg.Limits.Body,
 			KeepOperations: cfg.Limits.Operations.Keep, MaxOperations: cfg.Limits.Operations.Number,
-			ClockSkew: cfg.Limits.ClockSkew, Shared: cfg.Limits.Members.Resources,
+			ClockSkew: cfg.Limits.ClockSkew, Shared: cfg.Limits.Members.Resources, Bodies: cfg.Limits.Members.Bodies,
 			LookAfter: cfg.Looks.After, LookEvery: cfg.Looks.Every,
 		},
 	})

@@ -251,6 +251,9 @@ type Members struct {
 	// Resources [limits.members.resources] is up to how many resources this site shares with it before it takes in no more that it places
 	// here. Default 250000.
 	Resources int
+	// Bodies [limits.members.bodies] is what the large bodies of its operations may take on this site's disk, until all sites have applied them. A
+	// further one is fetched when there is room; one alone may always come. Default 20GiB.
+	Bodies int64
 }
 
 // Kept [limits.kept] bounds the requests that are kept, with their bodies, because no site that they are for can be reached or their

@@ -397,6 +397,9 @@ func (r *configReader) members(m *strictyaml.Mapping) {
 	if v := m.Optional("resources"); v.Present() {
 		l.Resources = v.Count()
 	}
+	if v := m.Optional("bodies"); v.Present() {
+		l.Bodies = v.Size()
+	}
 	if v := m.Optional("in_flight"); v.Present() {
 		if l.InFlight = v.Size(); l.InFlight < engine.MaxFrame {
 			v.Problem("expected at least %s", engine.Bytes(engine.MaxFrame))

@@ -128,7 +128,7 @@ services:
 limits: {body: 64KiB, answer_timeout: 1m30s, ask_timeout: 500ms, clock_skew: 10m, deletions: {late: 10m, number: 5, share: 2.5%, window: 2h},
   operations: {keep: 48h, number: 1000}, head: 8KiB, head_timeout: 5s, idle: 1m, bodies: 16MiB, body_stall: 20s,
   connections: {all: 100, client: 10}, streams: {all: 10, viewer: 2},
-  members: {streams: 100, in_flight: 4MiB, memory: 64MiB, resources: 1000},
+  members: {streams: 100, in_flight: 4MiB, memory: 64MiB, resources: 1000, bodies: 1GiB},
   kept: {all: {number: 9, bytes: 9MiB}, caller: {number: 3, bytes: 3MiB}, anonymous: {number: 1, bytes: 1MiB}}}
 looks: {after: 2s, every: 10m}
 correlation: {headers: [X-Trace], ttl: 5m}
@@ -165,7 +165,7 @@ access_log: {file: access.log, format: common, one_of: 100}
 		t.Errorf("servers is %+v", servers)
 	}
 	if c.Limits != (Limits{65536, 90 * time.Second, 500 * time.Millisecond, 8192, 5 * time.Second, time.Minute, 16 << 20, 20 * time.Second,
-		Connections{100, 10}, Streams{10, 2}, Kept{Room{9, 9 << 20}, Room{3, 3 << 20}, Room{1, 1 << 20}}, 10 * time.Minute, Members{100, 4 << 20, 64 << 20, 1000}, Deletions{10 * time.Minute, 5, 0.025, 2 * time.Hour},
+		Connections{100, 10}, Streams{10, 2}, Kept{Room{9, 9 << 20}, Room{3, 3 << 20}, Room{1, 1 << 20}}, 10 * time.Minute, Members{100, 4 << 20, 64 << 20, 1000, 1 << 30}, Deletions{10 * time.Minute, 5, 0.025, 2 * time.Hour},
 		Operations{48 * time.Hour, 1000}}) || c.Log != (Log{slog.LevelDebug, true}) ||
 		c.Looks != (Looks{2 * time.Second, 10 * time.Minute}) {
 		t.Errorf("got %+v, %+v and %+v", c.Limits, c.Log, c.Looks)

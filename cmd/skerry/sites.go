@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/skerry/skerry/engine"
 )
 
 // site is one site as the API tells it.
@@ -45,6 +47,7 @@ type uses struct {
 	Resources int   `json:"resources"`
 	Refused   int   `json:"resources_refused"`
 	Forks     int   `json:"forks"`
+	Bodies    int64 `json:"bytes_of_bodies"`
 }
 
 // uses says in words what the site has of the one that was asked, empty for that one.
@@ -53,6 +56,9 @@ func (s *site) uses() string {
 		return ""
 	}
 	text := fmt.Sprintf("%d resources shared, %d streams, %d bytes being taken in", s.Uses.Resources, s.Uses.Streams, s.Uses.Bytes)
+	if s.Uses.Bodies > 0 {
+		text += fmt.Sprintf(", %s of large bodies on disk", engine.Bytes(s.Uses.Bodies))
+	}
 	if s.Uses.Refused > 0 {
 		text += fmt.Sprintf("; %d new resources of it refused: it has as many here as may be", s.Uses.Refused)
 	}

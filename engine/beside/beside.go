@@ -42,10 +42,10 @@ type Config struct {
 	NewID func() string
 	// CallTimeout bounds one read of the application. LookAfter is how long after a change it is looked into containers, LookEvery
 	// how often each resource is looked at. Rows of operations stay KeepOperations, at most MaxOperations of them. MaxBlob is the
-	// most bytes of a body.
+	// most bytes of a body, Bodies what those of each other site's operations may take together, the first of them apart.
 	CallTimeout, LookAfter, LookEvery, KeepOperations time.Duration
 	MaxOperations                                     int
-	MaxBlob                                           int64
+	MaxBlob, Bodies                                   int64
 }
 
 // Beside is what goes on beside the loop of a site. It is safe for concurrent use.
@@ -60,7 +60,8 @@ type Beside struct {
 
 // New returns what goes on beside the loop of one site. It removes first what an earlier process has left of bodies that nothing needs.
 func New(ctx context.Context, cfg Config) (*Beside, error) {
-	if err := sweepBlobs(ctx, cfg.Store, cfg.Blobs); err != nil {
+	of := newShares(cfg.Self, cfg.Bodies)
+	if err := sweepBlobs(ctx, cfg.Store, cfg.Blobs, of); err != nil {
 		return nil, err
 	}
 	backoff := cfg.Site.Backoff
@@ -70,7 +71,7 @@ func New(ctx context.Context, cfg Config) (*Beside, error) {
 		relations: newRelations(relating{self: cfg.Self, known: cfg.Site, index: cfg.Store, status: cfg.Network.Status, look: cfg.Site.Look, tell: cfg.Tell,
 			name: cfg.Name, newID: cfg.NewID, now: cfg.Now, backoff: backoff, log: cfg.Log}),
 		fetcher: newFetcher(fetching{bodies: cfg.Blobs, others: cfg.Network, shown: c, look: cfg.Site.Look, needs: cfg.Store.NeedsBlob, tell: cfg.Tell,
-			name: cfg.Name, now: cfg.Now, backoff: backoff, maxBlob: cfg.MaxBlob, log: cfg.Log}),
+			name: cfg.Name, now: cfg.Now, backoff: backoff, maxBlob: cfg.MaxBlob, shares: of, log: cfg.Log}),
 		containers: newContainers(containing{self: cfg.Self, known: cfg.Site, app: cfg.App, look: cfg.Site.Look, tell: cfg.Tell, now: cfg.Now, backoff: backoff,
 			timeout: cfg.CallTimeout, after: cfg.LookAfter, log: cfg.Log}),
 		sweeper: newSweeper(sweeping{store: cfg.Store, tell: cfg.Tell, now: cfg.Now, backoff: backoff, lookEvery: cfg.LookEvery,
@@ -87,6 +88,9 @@ func (b *Beside) Want(id engine.DocumentID, operation engine.OperationID, ref en
 
 // Drop lets go of a body, unless something that is stored needs it.
 func (b *Beside) Drop(h engine.BlobHash) { b.fetcher.drop(h) }
+
+// Bodies returns how many bytes the large bodies of each other site's operations take here.
+func (b *Beside) Bodies() map[engine.SiteID]int64 { return b.fetcher.shares.held() }
 
 // Kept is to be told what is stored of a resource now, and what was.
 func (b *Beside) Kept(before, now *engine.ResourceRow) {

@@ -58,6 +58,7 @@ type fetching struct {
 	now     func() time.Time
 	backoff func(tries int) time.Duration
 	maxBlob int64 // the most bytes of a body
+	shares  *shares
 	log     *slog.Logger
 }
 
@@ -136,8 +137,17 @@ func (f *fetcher) letGo(ctx context.Context, h engine.BlobHash) {
 		return
 	}
 	defer f.end(h)
-	if err := f.bodies.Drop(h, func() (bool, error) { return f.needs(ctx, h) }); err != nil { // it goes with the next start
+	gone := false
+	err := f.bodies.Drop(h, func() (bool, error) {
+		needed, err := f.needs(ctx, h)
+		gone = !needed && err == nil
+		return needed, err
+	})
+	if err != nil { // it goes with the next start
 		f.log.Error("drop a body that nothing needs", "blob", string(h), "err", err)
+	}
+	if gone && err == nil && f.shares.free(h) {
+		f.hurry(func(w *wish) bool { return w.told.Why != "" }) // one may wait for room
 	}
 }
 
@@ -289,6 +299,9 @@ func (f *fetcher) bring(ctx context.Context, k fetchKey, w *wanted) (here int64,
 	ref := *w.operation.Blob
 	if ref.Size > f.maxBlob {
 		return 0, fmt.Errorf("it has %d bytes, and this site takes at most %d (limits.body)", ref.Size, f.maxBlob)
+	}
+	if err := f.shares.take(ref, w.operation.Origin, f.name); err != nil {
+		return 0, err
 	}
 	here, err = f.fetchFrom(ctx, k, ref, w.sites)
 	if errors.Is(err, errNobodyHas) {

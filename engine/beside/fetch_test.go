@@ -187,7 +187,7 @@ func newLoading() *loading {
 		shore: &shore{status: map[engine.SiteID]engine.SiteStatus{"b": {Reachable: true, RTT: 5 * time.Millisecond}, "c": {Reachable: true, RTT: time.Millisecond}}, sends: map[engine.SiteID]func(engine.Incoming) error{}},
 		ref:   refOf(content), content: content, needed: true, reads: map[engine.SiteID]string{}}
 	l.fetcher = newFetcher(fetching{bodies: l.bin, others: l.shore, shown: l, look: l.desktop.look, tell: l.desktop.tell, name: siteName, now: l.clock.now, backoff: seconds,
-		needs: func(context.Context, engine.BlobHash) (bool, error) { return l.needed, nil }, maxBlob: 1 << 30, log: quiet()})
+		needs: func(context.Context, engine.BlobHash) (bool, error) { return l.needed, nil }, maxBlob: 1 << 30, shares: newShares("a", 3<<20), log: quiet()})
 	l.replicas["img"] = replicaWith(imageKind, "img", engine.Replication, putFile("put", l.ref))
 	return l
 }
@@ -302,6 +302,38 @@ func TestABodyIsReadBack(t *testing.T) {
 	l.pass(time.Second)
 	if l.run(l.step); !l.Has(l.ref) {
 		t.Errorf("it is not here; told %v", l.take())
+	}
+}
+
+// TestASiteWaitsForRoomForItsBodies: what one has here bounds it alone, and once that is done with the next comes.
+func TestASiteWaitsForRoomForItsBodies(t *testing.T) {
+	l := newLoading()
+	l.sends["c"] = gives(2, nil)
+	l.wantIt() // two of three MiB
+	l.take()
+	next := func(id engine.OperationID, origin engine.SiteID) engine.BlobRef {
+		ref := refOf(bytes.Repeat([]byte(id), 2*engine.ChunkSize/len(id)))
+		o := putFile(id, ref)
+		o.Origin, o.Line = origin, engine.Line(origin)
+		l.replicas[engine.DocumentID(id)] = replicaWith(imageKind, engine.ResourceID(id), engine.Replication, o)
+		l.want(engine.DocumentID(id), id, ref, []engine.SiteID{"c"})
+		l.run(l.step)
+		return ref
+	}
+	more, others := next("more", "b"), next("else", "c")
+	if l.Has(more) || !l.Has(others) {
+		t.Errorf("what was one too many is here: %t; what is for another site is: %t", l.Has(more), l.Has(others))
+	}
+	if told := strings.Join(l.take(), "\n"); !strings.Contains(told, "B has 2.0 MiB of bodies here, and may have 3.0 MiB (limits.members.bodies)") {
+		t.Errorf("told %s", told)
+	}
+	if held := l.shares.held(); held["b"] != 2<<20 || held["c"] != 2<<20 {
+		t.Errorf("they have %v", held)
+	}
+	l.needed = false
+	l.drop(l.ref.Hash)
+	if l.run(l.step); !l.Has(more) {
+		t.Error("there is room, and it does not come")
 	}
 }
 

@@ -125,20 +125,24 @@ func (s *sweeper) forget(ctx context.Context) error {
 	return nil
 }
 
-// sweepBlobs removes what an earlier process has left of bodies that nothing needs. It is for the start, before anything else is done
-// with them.
+// sweepBlobs removes what an earlier process has left of bodies that nothing needs, and counts the others that are here. It is for the start,
+// before anything else is done with them.
 func sweepBlobs(ctx context.Context, store interface {
-	NeededBlobs(ctx context.Context) ([]engine.BlobHash, error)
+	NeededBlobs(ctx context.Context) ([]engine.NeededBlob, error)
 }, blobs interface {
+	Has(ref engine.BlobRef) bool
 	Sweep(needed map[engine.BlobHash]bool) error
-}) error {
-	hashes, err := store.NeededBlobs(ctx)
+}, of *shares) error {
+	list, err := store.NeededBlobs(ctx)
 	if err != nil {
 		return fmt.Errorf("list the bodies that are needed: %w", err)
 	}
-	needed := make(map[engine.BlobHash]bool, len(hashes))
-	for _, h := range hashes {
-		needed[h] = true
+	needed := make(map[engine.BlobHash]bool, len(list))
+	for _, b := range list {
+		needed[b.Hash] = true
+		if b.Origin != "" && b.Origin != of.self && blobs.Has(b.BlobRef) {
+			of.add(b.BlobRef, b.Origin)
+		}
 	}
 	if err := blobs.Sweep(needed); err != nil {
 		return fmt.Errorf("remove bodies that nothing needs: %w", err)

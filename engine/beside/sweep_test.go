@@ -113,12 +113,14 @@ func TestOldRowsAreForgotten(t *testing.T) {
 
 // sieve is what is swept.
 type sieve struct {
-	needed []engine.BlobHash
+	needed []engine.NeededBlob
 	kept   []engine.BlobHash
 	err    error
 }
 
-func (s *sieve) NeededBlobs(context.Context) ([]engine.BlobHash, error) { return s.needed, s.err }
+func (s *sieve) NeededBlobs(context.Context) ([]engine.NeededBlob, error) { return s.needed, s.err }
+
+func (s *sieve) Has(ref engine.BlobRef) bool { return ref.Hash != "c" }
 
 func (s *sieve) Sweep(needed map[engine.BlobHash]bool) error {
 	for h := range needed {
@@ -129,12 +131,18 @@ func (s *sieve) Sweep(needed map[engine.BlobHash]bool) error {
 }
 
 func TestWhatNothingNeedsIsSweptAway(t *testing.T) {
-	s := &sieve{needed: []engine.BlobHash{"a", "b"}}
-	if err := sweepBlobs(t.Context(), s, s); err != nil || !slices.Equal(s.kept, s.needed) {
+	s, of := &sieve{}, newShares("self", 1)
+	for hash, origin := range map[engine.BlobHash]engine.SiteID{"a": "", "b": "other", "c": "other", "d": "self"} {
+		s.needed = append(s.needed, engine.NeededBlob{BlobRef: engine.BlobRef{Hash: hash, Size: 7}, Origin: origin})
+	}
+	if err := sweepBlobs(t.Context(), s, s, of); err != nil || !slices.Equal(s.kept, []engine.BlobHash{"a", "b", "c", "d"}) {
 		t.Errorf("kept %v: %v", s.kept, err)
 	}
+	if held := of.held(); len(held) != 1 || held["other"] != 7 {
+		t.Errorf("of the bodies that are here %v count", held)
+	}
 	s = &sieve{err: engine.ErrStorage}
-	if err := sweepBlobs(t.Context(), s, s); err == nil || s.kept != nil {
+	if err := sweepBlobs(t.Context(), s, s, of); err == nil || s.kept != nil {
 		t.Errorf("swept without knowing what is needed: %v", err)
 	}
 }

@@ -103,8 +103,9 @@ type Limits struct {
 	History, Epoch int
 	// Shared is up to how many resources this site shares with another one before it takes in no more that that one places here (250,000).
 	Shared int
-	// MaxBlob is the most bytes of a body that this site takes in (5 GiB).
+	// MaxBlob is the most bytes of a body that this site takes in (5 GiB), Bodies what those of another site's operations may take here (20 GiB).
 	MaxBlob   int64
+	Bodies    int64
 	Deletions engine.DeletionLimits
 	// KeepOperations is how long the row of an operation stays that is settled at all sites (30 days), MaxOperations how many
 	// such rows there are at most (1,000,000).
@@ -127,6 +128,7 @@ func (l Limits) withDefaults() Limits {
 	orDefault(&l.Epoch, 256)
 	orDefault(&l.Shared, 250_000)
 	orDefault(&l.MaxBlob, 5<<30)
+	orDefault(&l.Bodies, 20<<30)
 	orDefault(&l.KeepOperations, 30*24*time.Hour)
 	orDefault(&l.MaxOperations, 1_000_000)
 	return l

@@ -14,6 +14,8 @@ import (
 type prints struct {
 	mu sync.Mutex
 	of map[engine.SiteID]*rangePrints
+	// bodies returns what the large bodies of each other site's operations take.
+	bodies func() map[engine.SiteID]int64
 }
 
 const smallest = engine.Ranges * engine.Ranges
@@ -111,11 +113,12 @@ func (p *prints) forked(by engine.SiteID) {
 
 // Shared tells what this site shares with each other one.
 func (p *prints) Shared() map[engine.SiteID]engine.Shared {
+	bodies := p.bodies()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	all := map[engine.SiteID]engine.Shared{}
 	for site, of := range p.of {
-		all[site] = engine.Shared{Resources: of.number, Refused: of.refused, Forks: of.forks}
+		all[site] = engine.Shared{Resources: of.number, Refused: of.refused, Forks: of.forks, Bodies: bodies[site]}
 	}
 	return all
 }

@@ -15,10 +15,11 @@ func (s *Site) surround(ctx context.Context) (err error) {
 	s.beside, err = beside.New(ctx, beside.Config{Self: cfg.Self, Site: s, Network: ways{s}, Store: cfg.Store, Blobs: cfg.Blobs, App: cfg.App,
 		Tell: func(id engine.DocumentID, in replica.Input) { s.inbox.put(item{document: id, input: in}) },
 		Name: cfg.Members.Name, Log: cfg.Log, Now: cfg.Now, NewID: cfg.NewID, CallTimeout: limits.CallTimeout, LookAfter: limits.LookAfter,
-		LookEvery: limits.LookEvery, KeepOperations: limits.KeepOperations, MaxOperations: limits.MaxOperations, MaxBlob: limits.MaxBlob})
+		LookEvery: limits.LookEvery, KeepOperations: limits.KeepOperations, MaxOperations: limits.MaxOperations, MaxBlob: limits.MaxBlob, Bodies: limits.Bodies})
 	if err != nil {
 		return fmt.Errorf("take up what goes on beside the loop: %w", err)
 	}
+	s.prints.bodies = s.beside.Bodies
 	return nil
 }
 

@@ -347,7 +347,7 @@ func (m *memory) Pending(context.Context) (list []engine.DocumentID, err error) 
 	return list, nil
 }
 
-func (m *memory) NeededBlobs(context.Context) ([]engine.BlobHash, error) { return nil, nil }
+func (m *memory) NeededBlobs(context.Context) ([]engine.NeededBlob, error) { return nil, nil }
 
 func (m *memory) ForgetOperations(context.Context, time.Time, int) (int, error) { return 0, nil }
 

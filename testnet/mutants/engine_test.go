@@ -88,6 +88,15 @@ func deciding() []mutant {
 		{"the breaker never closes", []edit{
 			{"engine/service/service.go", "|| now.Before(s.until):", "|| s.state != engine.QueueRunning:"},
 		}, "engine/service", "TestService"},
+		// A member that asks for much holds up all others.
+		{"turns do not go round the sites", []edit{
+			{"engine/service/parking.go", "p.round = append(p.round, of)\n\t\t}\n\t\tif ok", "p.round = slices.Insert(p.round, 0, of)\n\t\t}\n\t\tif ok"},
+			{"engine/service/parking.go", "import \"github.com/skerry/skerry/engine\"", "import (\n\t\"slices\"\n\n\t\"github.com/skerry/skerry/engine\"\n)"},
+		}, "engine/service", "TestService"},
+		// The bodies of a member fill a site's disk.
+		{"bodies of a member are not counted", []edit{
+			{"engine/beside/shares.go", "has > 0 && has+ref.Size > s.most", "false && has+ref.Size > s.most"},
+		}, "engine/beside", "TestASiteWaitsForRoomForItsBodies"},
 		// An application that asks to be left alone is not.
 		{"the time that a service asks for is not heeded", []edit{
 			{"engine/service/service.go", "max(s.limits.Probes.After(tries, spread), a.Rest))", "s.limits.Probes.After(tries, spread))"},

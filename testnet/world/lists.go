@@ -257,27 +257,31 @@ func (d *Disk) Events(_ context.Context, after uint64, limit int) ([]engine.Even
 }
 
 // NeededBlobs implements engine.Store.
-func (d *Disk) NeededBlobs(context.Context) ([]engine.BlobHash, error) {
-	var all []engine.BlobHash
+func (d *Disk) NeededBlobs(context.Context) ([]engine.NeededBlob, error) {
+	all := map[engine.BlobHash]engine.NeededBlob{}
+	add := func(h engine.BlobHash) {
+		if _, known := all[h]; h != "" && !known {
+			all[h] = engine.NeededBlob{BlobRef: engine.BlobRef{Hash: h}}
+		}
+	}
 	for _, o := range d.operations {
 		if o.NeedsBlob {
-			all = append(all, o.Blob.Hash)
+			all[o.Blob.Hash] = engine.NeededBlob{BlobRef: *o.Blob, Origin: o.Origin}
 		}
 	}
 	for _, e := range d.errands {
-		if e.Blob != "" {
-			all = append(all, e.Blob)
-		}
+		add(e.Blob)
 	}
 	for _, r := range d.records {
-		all = append(all, r.Blobs...)
+		for _, h := range r.Blobs {
+			add(h)
+		}
 	}
-	slices.Sort(all)
-	return slices.Compact(all), nil
+	return slices.Collect(maps.Values(all)), nil
 }
 
 // NeedsBlob implements engine.Store.
 func (d *Disk) NeedsBlob(ctx context.Context, h engine.BlobHash) (bool, error) {
 	all, err := d.NeededBlobs(ctx)
-	return slices.Contains(all, h), err
+	return slices.ContainsFunc(all, func(b engine.NeededBlob) bool { return b.Hash == h }), err
 }

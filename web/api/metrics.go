@@ -36,7 +36,7 @@ func newMetrics(a *API) *metrics {
 		reachable:  desc("site_reachable", "Whether a site of the mesh can be reached from here.", "site"),
 		rtt:        desc("site_round_trip_seconds", "Round trip to a site of the mesh, once measured.", "site"),
 		clock:      desc("site_clock_ahead_seconds", "How far the clock of a site is ahead of this one's, once compared.", "site"),
-		uses:       desc("site_uses", "What a site has of this one: streams, bytes of its letters being taken in, resources that both share, new ones of it that were refused since the agent started, lines that it has forked.", "site", "what"),
+		uses:       desc("site_uses", "What a site has of this one: streams, bytes of its letters being taken in, resources that both share, new ones of it that were refused since the agent started, lines that it has forked, bytes that the large bodies of its operations take on disk.", "site", "what"),
 		queue:      desc("queue", "Whether requests to a service of the application are in a state: running, failing, paused.", "service", "state"),
 		waiting:    desc("queue_waiting", "Resources that wait for a service of the application to work, or to let the agent in.", "service"),
 		conflicts:  desc("conflicts", "Conflicts that wait for a person, by what they are about.", "about"),
@@ -104,7 +104,7 @@ func (m *metrics) Collect(ch chan<- prometheus.Metric) {
 			gauge(m.clock, *s.ClockAhead/1000, s.Name)
 		}
 		if u := s.Uses; u != nil {
-			for what, n := range map[string]float64{"streams": float64(u.Streams), "bytes": float64(u.Bytes), "resources": float64(u.Resources), "refused": float64(u.Refused), "forks": float64(u.Forks)} {
+			for what, n := range map[string]float64{"streams": float64(u.Streams), "bytes": float64(u.Bytes), "resources": float64(u.Resources), "refused": float64(u.Refused), "forks": float64(u.Forks), "bodies": float64(u.Bodies)} {
 				gauge(m.uses, n, s.Name, what)
 			}
 		}

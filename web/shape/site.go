@@ -60,6 +60,7 @@ type Uses struct {
 	Resources int   `json:"resources"`         // that both share
 	Refused   int   `json:"resources_refused"` // new ones of it that were one too many, since the agent started
 	Forks     int   `json:"forks"`             // lines in which it has signed two different changes under one number
+	Bodies    int64 `json:"bytes_of_bodies"`   // that the large bodies of its operations take on disk
 }
 
 // ClockFarOff says in words that a site's clock is off by more than a second, empty when it is not.
@@ -121,7 +122,7 @@ func (s *Site) MarkSelf(now time.Time, ahead time.Duration) {
 
 // Met takes in what the site that tells knows of the way there, and what both share; here and there are their coordinates, nil where they have none.
 func (s *Site) Met(way engine.SiteStatus, has engine.Shared, here, there *vivaldi.Coordinate) {
-	s.Uses = &Uses{Streams: way.Streams, Bytes: way.Bytes, Resources: has.Resources, Refused: has.Refused, Forks: has.Forks}
+	s.Uses = &Uses{Streams: way.Streams, Bytes: way.Bytes, Resources: has.Resources, Refused: has.Refused, Forks: has.Forks, Bodies: has.Bodies}
 	s.Reachable, s.LastSeen = way.Reachable, Moment(way.LastSeen)
 	if way.RTT > 0 {
 		ms, ahead := float64(way.RTT.Microseconds())/1000, float64(way.Ahead.Microseconds())/1000

@@ -26,7 +26,7 @@ func (s *Site) Queues() map[engine.ServiceName]engine.QueueStatus {
 func (s *Site) Shared() map[engine.SiteID]engine.Shared {
 	shared := map[engine.SiteID]engine.Shared{}
 	for id := range s.Status() {
-		shared[id] = engine.Shared{Resources: 10, Refused: 1, Forks: 2}
+		shared[id] = engine.Shared{Resources: 10, Refused: 1, Forks: 2, Bodies: 3 << 20}
 	}
 	return shared
 }
