@@ -86,6 +86,7 @@ type wish struct {
 	from  []engine.SiteID // who may have it, as far as is known
 	times int             // that it was said
 	told  replica.News    // what its replica was told last
+	room  bool            // it waits for room for bodies of its site
 }
 
 func newFetcher(f fetching) *fetcher {
@@ -147,7 +148,7 @@ func (f *fetcher) letGo(ctx context.Context, h engine.BlobHash) {
 		f.log.Error("drop a body that nothing needs", "blob", string(h), "err", err)
 	}
 	if gone && err == nil && f.shares.free(h) {
-		f.hurry(func(w *wish) bool { return w.told.Why != "" }) // one may wait for room
+		f.hurry(func(w *wish) bool { return w.room })
 	}
 }
 
@@ -274,6 +275,11 @@ func (f *fetcher) failed(ctx context.Context, k fetchKey, here int64, err error)
 	if errors.Is(err, errNobodyHas) {
 		news.NoBody = k.operation
 	}
+	f.mu.Lock()
+	if w := f.wishes[k]; w != nil {
+		w.room = errors.Is(err, errNoRoom)
+	}
+	f.mu.Unlock()
 	f.say(k, news)
 }
 

@@ -332,6 +332,8 @@ func TestASiteWaitsForRoomForItsBodies(t *testing.T) {
 	}
 	l.needed = false
 	l.drop(l.ref.Hash)
+	l.step(t.Context(), l.now())
+	l.needed = true
 	if l.run(l.step); !l.Has(more) {
 		t.Error("there is room, and it does not come")
 	}
