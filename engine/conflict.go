@@ -120,6 +120,12 @@ type Candidate struct {
 	Agrees, Of int
 }
 
+// Object is something that an application has, as its lists tell.
+type Object struct {
+	Local LocalID
+	Label string // what people call it; empty where nothing says so
+}
+
 // Open reports whether the conflict still waits for a person.
 func (c *Conflict) Open() bool { return c.Accepted == nil }
 

@@ -51,6 +51,7 @@ var needs = map[string]auth.Role{
 	"GET /api/v1/zones":                   auth.Viewer,
 	"PUT /api/v1/zones/:name":             auth.Operator,
 	"DELETE /api/v1/zones/:name":          auth.Operator,
+	"GET /api/v1/objects":                 auth.Operator, // the application is asked with the agent's own credentials
 	"GET /api/v1/resources":               auth.Viewer,
 	"POST /api/v1/resources":              auth.Operator,
 	"GET /api/v1/resources/:id":           auth.Viewer,
@@ -109,7 +110,8 @@ var needs = map[string]auth.Role{
 	"GET /resources":                     auth.Viewer,
 	"GET /resources/:id":                 auth.Viewer,
 	"GET /resources/:id/differences":     auth.Viewer,
-	"POST /resources":                    auth.Operator,
+	"GET /objects":                       auth.Operator,
+	"POST /objects":                      auth.Operator,
 	"POST /resources/selected":           auth.Operator,
 	"POST /resources/:id/restore":        auth.Operator,
 	"POST /resources/:id/place":          auth.Operator,

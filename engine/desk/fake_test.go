@@ -3,6 +3,7 @@ package desk
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
@@ -217,6 +218,15 @@ func (a *fakeApp) Do(_ context.Context, c engine.Call) (engine.Reply, error) {
 
 func (a *fakeApp) Present(_ context.Context, _ *engine.Kind, r engine.Reply) (engine.Reply, error) {
 	return r, nil
+}
+
+func (a *fakeApp) Items(_ *engine.Kind, body []byte) (items [][]byte, err error) {
+	var list []json.RawMessage
+	err = json.Unmarshal(body, &list)
+	for _, item := range list {
+		items = append(items, item)
+	}
+	return items, err
 }
 
 // bench is a desk with all that it works with.

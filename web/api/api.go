@@ -116,6 +116,10 @@ type Operator interface {
 	Place(ctx context.Context, id engine.DocumentID, q engine.PlaceRequest) (engine.OperationID, error)
 	// AdoptExisting makes a resource of an object that this site's application has. engine.ErrNotFound: it has none.
 	AdoptExisting(ctx context.Context, q engine.AdoptRequest) (engine.ResourceID, engine.OperationID, error)
+	// Objects lists what this site's application has of a kind and nobody replicates, whole unless there is more than was looked at; Object
+	// returns what it shows of one. engine.ErrNotFound: there is none.
+	Objects(ctx context.Context, service engine.ServiceName, kind engine.KindName) (list []engine.Object, whole bool, err error)
+	Object(ctx context.Context, service engine.ServiceName, kind engine.KindName, id string) ([]byte, error)
 	// Keep makes what this site's application shows what all sites show.
 	Keep(ctx context.Context, id engine.DocumentID, by engine.Decider, force bool) (engine.OperationID, error)
 	// Restore sets a value again that Superseded lists.

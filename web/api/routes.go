@@ -50,6 +50,7 @@ func (a *API) Mount(e *echo.Echo) {
 	g.GET("/zones", a.getZones)
 	g.PUT("/zones/:name", a.putZone)
 	g.DELETE("/zones/:name", removed("name", a.removeZone))
+	g.GET("/objects", a.getObjects)
 	g.GET("/resources", a.getResources)
 	g.POST("/resources", a.postResource)
 	g.GET("/resources/:id", a.getResource)

@@ -1,16 +1,22 @@
 package page
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/web/api"
+	"github.com/skerry/skerry/web/auth"
 )
 
 // beginning is a request to begin with, made from what the catalog says of a kind.
 type beginning struct {
 	Value, Label string
+	Service      string
+	Kind         string
 	Method, Path string
 	ContentType  string
 	Body         string
@@ -22,12 +28,31 @@ func (p *Page) beginnings() []beginning {
 	for _, s := range p.api.Services {
 		for _, k := range s.Kinds() {
 			for _, b := range beginningsOf(k) {
-				b.Value = string(s.Name) + "." + string(k.Name) + "." + b.Label
+				b.Service, b.Kind = string(s.Name), string(k.Name)
+				b.Value = b.Service + "." + b.Kind + "." + b.Label
 				all = append(all, b)
 			}
 		}
 	}
 	return all
+}
+
+// group has the beginnings of one kind.
+type group struct {
+	Name       string
+	Beginnings []beginning
+}
+
+func groups(all []beginning) (list []group) {
+	for _, b := range all {
+		name := b.Service + "." + b.Kind
+		if n := len(list); n == 0 || list[n-1].Name != name {
+			list = append(list, group{Name: name})
+		}
+		last := &list[len(list)-1]
+		last.Beginnings = append(last.Beginnings, b)
+	}
+	return list
 }
 
 func beginningsOf(k *engine.Kind) []beginning {
@@ -99,11 +124,34 @@ func put(body map[string]any, at engine.Pointer, v any) {
 }
 
 // begin fills a draft with what was chosen to begin with.
-func (d *draft) begin(value string) {
+func (d *draft) begin() {
 	for _, b := range d.Beginnings {
-		if b.Value == value {
-			d.Service, _, _ = strings.Cut(value, ".")
+		if b.Value == d.Begin {
+			d.Service = b.Service
 			d.Method, d.Path, d.ContentType, d.Body = b.Method, b.Path, b.ContentType, b.Body
 		}
 	}
+}
+
+// liken gives the draft the body of an object that is there.
+func (p *Page) liken(ctx context.Context, d *draft) error {
+	i := slices.IndexFunc(d.Beginnings, func(b beginning) bool { return b.Value == d.Begin })
+	if i < 0 {
+		return nil
+	}
+	if auth.From(ctx).Role < auth.Operator {
+		d.Wrong = "To read an object of the application it takes the role operator."
+		return nil
+	}
+	body, err := p.api.Likeness(ctx, api.ResourceRef{ID: d.Like, Service: d.Beginnings[i].Service, Kind: d.Beginnings[i].Kind})
+	if err != nil {
+		r, told := refusalOf(err)
+		if !told {
+			return err
+		}
+		d.Wrong = r.Detail
+		return nil
+	}
+	d.Body = string(body)
+	return nil
 }

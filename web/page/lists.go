@@ -31,7 +31,6 @@ type listModel struct {
 	// Done tells what became of what was selected, Wrong what of it was refused and why.
 	Done  string
 	Wrong []string
-	Adopt adoptModel
 }
 
 // facet is one value of a filter, and how much the list has with it.
@@ -133,11 +132,6 @@ func (p *Page) showResources(c echo.Context, status int, q url.Values, m listMod
 	f := p.frame(c, "Resources", "resources", with("/api/v1/resources", twin, "count", "true"))
 	m.Path, m.Query, m.Params, m.Sites = "/resources", q, resourceParams, p.siteOptions()
 	m.Services, m.Kinds = p.services()
-	for _, s := range p.api.Services {
-		for _, k := range s.Kinds() {
-			m.Adopt.Kinds = append(m.Adopt.Kinds, string(s.Name)+"."+string(k.Name))
-		}
-	}
 	m.Total = list.Facets.Total
 	m.States = facets(list.Facets.State, query.State, []string{"conflict", "degraded", "converging", "unknown", "converged", "deleted", "left"})
 	return render(c, status, resourcesView(f, list, m))

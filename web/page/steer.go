@@ -3,7 +3,6 @@ package page
 import (
 	"net/http"
 	"net/url"
-	"strings"
 
 	"github.com/labstack/echo/v4"
 
@@ -74,26 +73,4 @@ func (p *Page) pause(verb string) func(c echo.Context, r api.ResourceRef) error 
 		_, err := p.api.SetPause(c.Request().Context(), r, p.api.Mesh.Self(), verb, q)
 		return err
 	}
-}
-
-// adoptModel is what the form says that adopts an object, and why it was refused.
-type adoptModel struct {
-	Kinds           []string // service.kind
-	Kind, ID, Scope string
-	Wrong           string
-}
-
-func (p *Page) adopt(c echo.Context) error {
-	m := adoptModel{Kind: c.FormValue("kind"), ID: strings.TrimSpace(c.FormValue("id")), Scope: c.FormValue("scope")}
-	service, kind, _ := strings.Cut(m.Kind, ".")
-	v, err := p.api.Adopt(c.Request().Context(), api.AdoptRequest{Service: service, Kind: kind, ID: m.ID, Scope: m.Scope}, "")
-	if err != nil {
-		r, told := refusalOf(err)
-		if !told {
-			return p.Fail(c, err)
-		}
-		m.Wrong = r.Detail
-		return p.showResources(c, r.Status, url.Values{}, listModel{Adopt: m})
-	}
-	return c.Redirect(http.StatusSeeOther, resourceURL(v.Resource.ID, v.Resource.Service, v.Resource.Kind))
 }

@@ -97,22 +97,6 @@ func TestAResourceTellsItsHistoryAndItsParts(t *testing.T) {
 	}
 }
 
-func TestAnObjectIsAdopted(t *testing.T) {
-	address := serve(t, webtest.Generous())
-	form := url.Values{"kind": {"images.image"}, "id": {"legacy"}, "scope": {"paris & nantes"}}
-	if resp, body := ask(t, "POST", address+"/resources", form); resp.StatusCode != 303 || resp.Header.Get("Location") != "/resources/legacy?kind=image&service=images" {
-		t.Errorf("adopt: %d %s", resp.StatusCode, mainOf(body))
-	}
-	form.Set("id", "nothing")
-	if resp, body := ask(t, "POST", address+"/resources", form); resp.StatusCode != 404 || !strings.Contains(body, `value="nothing"`) || !strings.Contains(body, `role="alert"`) {
-		t.Errorf("adopt what is not there: %d", resp.StatusCode)
-	}
-	form.Set("scope", "paris &")
-	if resp, _ := ask(t, "POST", address+"/resources", form); resp.StatusCode != 400 {
-		t.Errorf("a scope that does not parse: %d", resp.StatusCode)
-	}
-}
-
 func TestASiteShowsWhatItIsAboutToDo(t *testing.T) {
 	site := webtest.Generous()
 	address := serve(t, site)

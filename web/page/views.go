@@ -97,6 +97,16 @@ func (p *Page) services() (services, kinds []string) {
 	return services, kinds
 }
 
+// kindNames lists the kinds that the catalog has, each with its service before it.
+func (p *Page) kindNames() (all []string) {
+	for _, s := range p.api.Services {
+		for _, k := range s.Kinds() {
+			all = append(all, engineName(s.Name, k.Name))
+		}
+	}
+	return all
+}
+
 func (p *Page) siteOptions() []string {
 	var names []string
 	for _, s := range p.api.Sites() {
@@ -149,7 +159,7 @@ type resourceModel struct {
 	Graph       shape.RelationGraph
 	Operations  api.OperationList
 	Conflicts   []shape.Conflict
-	SiteOptions []string // that it may live at
+	SiteOptions []place // that it may live at
 }
 
 // picked reports whether the placement editor has a site ticked.
@@ -167,7 +177,7 @@ func (p *Page) showResource(c echo.Context, status int, r api.ResourceRef, why r
 	if err != nil {
 		return p.Fail(c, err)
 	}
-	m := resourceModel{ResourceDetail: res, refused: why, SiteOptions: p.siteOptions()}
+	m := resourceModel{ResourceDetail: res, refused: why, SiteOptions: p.builder(res.Service).Places}
 	m.Operations, err = p.api.Operations(ctx, api.OperationQuery{Resource: r.ID, Service: res.Service, Kind: res.Kind, Limit: 20, Cursor: c.QueryParam("cursor")})
 	if err != nil {
 		return p.Fail(c, err)

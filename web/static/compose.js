@@ -1,12 +1,11 @@
 // Completion of the scope that is being written: names of sites, zones and services, at the cursor. The server lists them in the
-// listbox of compose.templ; without this script the browser's own suggestions of whole scopes are there.
+// listbox of compose.templ. What is chosen above it is written into it as the server says.
 (() => {
   'use strict';
 
   const field = document.getElementById('scope');
   const list = document.getElementById('words');
   if (!field || !list) return;
-  field.removeAttribute('list');
   for (const [name, value] of [['role', 'combobox'], ['aria-autocomplete', 'list'], ['aria-controls', 'words'], ['aria-expanded', 'false']]) field.setAttribute(name, value);
   const options = [...list.children];
   let picked = -1;
@@ -52,6 +51,13 @@
     field.dispatchEvent(new Event('input', { bubbles: true }));
     close();
   }
+
+  document.body.addEventListener('htmx:after:swap', () => {
+    const written = document.getElementById('written');
+    if (!written) return;
+    field.value = written.value;
+    written.remove();
+  });
 
   field.addEventListener('input', open);
   field.addEventListener('blur', close);

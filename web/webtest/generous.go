@@ -29,6 +29,7 @@ func Generous() *Site {
 	for i, at := range [][3]float64{{0, 0, 1}, {-7, 3, 1}, {4, 19, 0}, {-10, -4, 1}} {
 		s.members[i].Coordinate = &vivaldi.Coordinate{Vector: at, Height: 0.4, Error: 0.1}
 	}
+	s.SetObjects(engine.Object{Local: "legacy"}, engine.Object{Local: "5f0c6a9e", Label: "debian-12"}, engine.Object{Local: "77d0b1c4", Label: "rescue"})
 	s.invitations = []engine.Invitation{
 		{ID: "inv-4f1a", Issuer: s.self, Uses: 1, CreatedAt: start.Add(-4 * time.Minute), ExpiresAt: start.Add(56 * time.Minute)},
 		{ID: "inv-02cc", Issuer: Nantes, Uses: 0, CreatedAt: start.Add(-90 * time.Hour), ExpiresAt: start.Add(-89 * time.Hour)},

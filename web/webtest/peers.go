@@ -51,15 +51,43 @@ func (s *Site) Keep(_ context.Context, id engine.DocumentID, _ engine.Decider, f
 	return "0190a5c2-0000-7000-8000-0000000000aa", nil
 }
 
-// AdoptExisting implements api.Operator: there is one object that can be adopted.
+// SetObjects says what only this site's application has, of every kind.
+func (s *Site) SetObjects(list ...engine.Object) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.objects = list
+}
+
+// Objects implements api.Operator.
+func (s *Site) Objects(context.Context, engine.ServiceName, engine.KindName) ([]engine.Object, bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.objects), len(s.objects) < 500, s.fault("Objects")
+}
+
+// Object implements api.Operator.
+func (s *Site) Object(_ context.Context, _ engine.ServiceName, _ engine.KindName, id string) ([]byte, error) {
+	if id == "nope" {
+		return nil, engine.ErrNotFound
+	}
+	return []byte(`{"id":"` + id + `","name":"like ` + id + `","admin_password":"geheim","updated_at":"now"}`), s.fault("Object")
+}
+
+// AdoptExisting implements api.Operator: what SetObjects has named can be adopted.
 func (s *Site) AdoptExisting(_ context.Context, q engine.AdoptRequest) (engine.ResourceID, engine.OperationID, error) {
 	if err := s.fault("AdoptExisting"); err != nil {
 		return "", "", err
 	}
-	if q.ID != "legacy" {
+	s.mu.Lock()
+	i := slices.IndexFunc(s.objects, func(o engine.Object) bool { return o.Local == q.ID })
+	if i >= 0 {
+		s.objects = slices.Delete(slices.Clone(s.objects), i, i+1)
+	}
+	s.mu.Unlock()
+	if i < 0 {
 		return "", "", engine.ErrNotFound
 	}
-	row := engine.ResourceRow{ID: "legacy", Service: q.Kind.Service, Kind: q.Kind.Name, Collaboration: engine.Replication, Local: q.ID,
+	row := engine.ResourceRow{ID: engine.ResourceID(q.ID), Service: q.Kind.Service, Kind: q.Kind.Name, Collaboration: engine.Replication, Local: q.ID,
 		State: engine.StateConverging, Sites: map[engine.SiteID]engine.ReplicaStatus{}}
 	for _, id := range q.Sites {
 		row.Sites[id] = engine.ReplicaStatus{State: engine.StateConverging}

@@ -65,6 +65,7 @@ type Site struct {
 	// What was decided about resources, newest first; which objects conflicts may be about; deletions that ran before those that are held.
 	decisions  map[engine.DocumentID][]engine.Decision
 	candidates map[engine.ConflictID][]engine.Candidate
+	objects    []engine.Object
 	ran        []engine.OperationID
 }
 
@@ -73,7 +74,7 @@ func Empty() *Site {
 	s := &Site{
 		Clock: time.Now, self: "12D3KooWParis1111111111111111111111111111111111111",
 		status: map[engine.SiteID]engine.SiteStatus{}, changed: make(chan struct{}), shown: map[string]string{}, kinds: kinds(), referrers: map[engine.Target][]glue.Referrer{}, made: map[engine.Target][]glue.Referrer{},
-		queues: map[engine.ServiceName]engine.QueueStatus{}, decisions: map[engine.DocumentID][]engine.Decision{}, candidates: map[engine.ConflictID][]engine.Candidate{},
+		queues: map[engine.ServiceName]engine.QueueStatus{}, decisions: map[engine.DocumentID][]engine.Decision{}, candidates: map[engine.ConflictID][]engine.Candidate{}, objects: []engine.Object{{Local: "legacy"}},
 	}
 	for name := range s.kinds {
 		s.queues[name] = engine.QueueStatus{State: engine.QueueRunning}
