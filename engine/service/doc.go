@@ -5,6 +5,7 @@
 //
 //   - A service that several resources in a row find failing, or that asks to be left alone (429 or 503 with Retry-After), fails:
 //     one request at a time finds out whether it works again, at growing intervals.
+//   - One that fails fewer, and for a minute does nothing else, is told as failing; requests go on (Told).
 //   - One that does not let the agent in with its own credentials (401) is paused likewise, at long intervals.
 //   - What concerns one resource alone holds up no other: a 403, and a 401 or Retry-After that comes again although others were
 //     let in meanwhile.

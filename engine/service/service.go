@@ -27,6 +27,8 @@ const (
 	patience = 8
 	// maxWhy is the most bytes of a reason.
 	maxWhy = 500
+	// lasting is for how long a service fails fewer resources, and does nothing else, until people are told.
+	lasting = time.Minute
 )
 
 // Service is the pacing of one service.
@@ -37,8 +39,11 @@ type Service struct {
 	reason string
 	// failed are the resources that have failed since something last succeeded.
 	failed map[engine.DocumentID]bool
-	tries  int       // that failed since the service has stopped
-	until  time.Time // nothing goes out before
+	// troubled is when the first of them failed, and trouble what the last of them was told.
+	troubled time.Time
+	trouble  string
+	tries    int       // that failed since the service has stopped
+	until    time.Time // nothing goes out before
 	// stumbled counts the requests for each resource to which the service has given no certain answer, one after the other.
 	stumbled map[engine.DocumentID]stumbling
 	// flying are the resources that may send requests, at most window of them.
@@ -154,7 +159,10 @@ func (s *Service) Report(d engine.DocumentID, a Answer, now time.Time, spread fl
 func (s *Service) fails(d engine.DocumentID, a Answer, probed bool, now time.Time, spread float64) (alone bool) {
 	switch {
 	case s.state == engine.QueueRunning:
-		s.failed[d] = true
+		if len(s.failed) == 0 {
+			s.troubled = now
+		}
+		s.failed[d], s.trouble = true, clip(a.Why)
 		alone = a.Rest > 0 && s.aboutIt(d)
 		if len(s.failed) >= opens || a.Rest > 0 && !alone {
 			s.stop(engine.QueueFailing, a, now, spread)
@@ -222,11 +230,14 @@ func (s *Service) works(now time.Time) {
 // stop lets one request at a time go out from now on. What is under way counts no more, unless it succeeds.
 func (s *Service) stop(state engine.QueueState, a Answer, now time.Time, spread float64) {
 	s.state, s.since, s.tries, s.window = state, now, 0, 1
-	s.reason = strings.ToValidUTF8(a.Why[:min(len(a.Why), maxWhy)], "")
+	s.reason = clip(a.Why)
 	clear(s.failed)
 	clear(s.flying)
 	s.wait(a, now, spread)
 }
+
+// clip bounds a reason.
+func clip(why string) string { return strings.ToValidUTF8(why[:min(len(why), maxWhy)], "") }
 
 // wait puts the next probe off.
 func (s *Service) wait(a Answer, now time.Time, spread float64) {
@@ -240,22 +251,24 @@ func (s *Service) wait(a Answer, now time.Time, spread float64) {
 
 // Succeeded takes in that the service has done what a client asked for with its own credentials: it does not fail, then.
 func (s *Service) Succeeded(now time.Time) Turn {
-	if s.state != engine.QueueFailing {
+	if clear(s.failed); s.state != engine.QueueFailing {
 		return Turn{}
 	}
 	s.works(now)
 	return Turn{Changed: true, Go: s.next(now)}
 }
 
-// Hurry tries the service again at once. Retry are the resources that it has denied or put off: they have waits of their own,
+// Hurry tries the service again at once. Retry are the resources that it has denied, put off or failed: they have waits of their own,
 // which are over.
 func (s *Service) Hurry(now time.Time) (t Turn, retry []engine.DocumentID) {
 	if s.state != engine.QueueRunning {
 		s.tries, s.until = 0, now
 	}
-	retry = slices.Sorted(maps.Keys(s.blamed))
+	retry = slices.AppendSeq(slices.Collect(maps.Keys(s.blamed)), maps.Keys(s.failed))
+	slices.Sort(retry)
 	clear(s.blamed)
-	return Turn{Go: s.next(now)}, retry
+	clear(s.failed)
+	return Turn{Go: s.next(now)}, slices.Compact(retry)
 }
 
 // Tick lets go out what may by now.
@@ -300,4 +313,13 @@ func (s *Service) Status() engine.QueueStatus {
 		}
 	}
 	return st
+}
+
+// Told is what people are told of the service: its status, or that it fails where it has failed one resource or two for a while and has
+// done nothing else. What others ask of it goes out all the same, since that may be about those resources.
+func (s *Service) Told(now time.Time) engine.QueueStatus {
+	if s.state != engine.QueueRunning || len(s.failed) == 0 || now.Sub(s.troubled) < lasting {
+		return s.Status()
+	}
+	return engine.QueueStatus{State: engine.QueueFailing, Since: s.troubled, Reason: s.trouble, Waiting: len(s.failed)}
 }

@@ -341,6 +341,41 @@ func TestStatus(t *testing.T) {
 	}
 }
 
+// TestToldByTime: a service that fails one resource again and again, and does nothing else, is told as failing after a minute, and lets
+// others go out meanwhile.
+func TestToldByTime(t *testing.T) {
+	s := New(scripted)
+	failing := func(at float64) bool { return s.Told(second(at)).State == engine.QueueFailing }
+	for _, at := range []float64{10, 30, 69} {
+		s.Admit("a", second(at))
+		s.Report("a", Answer{Health: Fails, Why: "it answers 503"}, second(at), 0)
+	}
+	if failing(69) || !failing(70) {
+		t.Error("it is not told after a minute, or before")
+	}
+	if st := s.Told(second(80)); !st.Since.Equal(second(10)) || st.Reason != "it answers 503" || st.Waiting != 1 {
+		t.Errorf("it is told as %+v", st)
+	}
+	if s.Status().State != engine.QueueRunning || !s.Admit("b", second(80)) {
+		t.Error("others have to wait")
+	}
+	if _, retry := s.Hurry(second(81)); !slices.Equal(retry, []engine.DocumentID{"a"}) || failing(82) {
+		t.Errorf("it is tried again with %v", retry)
+	}
+	s.Report("a", Answer{Health: Fails}, second(82), 0)
+	if s.Succeeded(second(150)); failing(151) {
+		t.Error("it is told though it has done what a client asked for")
+	}
+	s.Report("a", Answer{Health: Fails}, second(160), 0)
+	if s.Report("b", Answer{Health: Works}, second(230), 0); failing(231) {
+		t.Error("it is told though it works")
+	}
+	s.Report("a", Answer{Health: Fails}, second(240), 0)
+	if s.Forget("a", second(250)); failing(400) {
+		t.Error("it is told for a resource that is no more")
+	}
+}
+
 func TestHear(t *testing.T) {
 	for _, c := range []struct {
 		status      int

@@ -120,9 +120,9 @@ func (p *pacing) Served(k *engine.Kind, r engine.Reply, err error) {
 func (p *pacing) Queues() map[engine.ServiceName]engine.QueueStatus {
 	p.site.mu.Lock()
 	defer p.site.mu.Unlock()
-	all := map[engine.ServiceName]engine.QueueStatus{}
+	all, now := map[engine.ServiceName]engine.QueueStatus{}, p.site.cfg.Now()
 	for name, v := range p.services {
-		all[name] = v.Status()
+		all[name] = v.Told(now)
 	}
 	return all
 }
