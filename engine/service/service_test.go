@@ -347,7 +347,7 @@ func TestToldByTime(t *testing.T) {
 	s := New(scripted)
 	failing := func(at float64) bool { return s.Told(second(at)).State == engine.QueueFailing }
 	for _, at := range []float64{10, 30, 69} {
-		s.Admit("a", second(at))
+		s.Admit("a", "nantes", second(at))
 		s.Report("a", Answer{Health: Fails, Why: "it answers 503"}, second(at), 0)
 	}
 	if failing(69) || !failing(70) {
@@ -356,7 +356,7 @@ func TestToldByTime(t *testing.T) {
 	if st := s.Told(second(80)); !st.Since.Equal(second(10)) || st.Reason != "it answers 503" || st.Waiting != 1 {
 		t.Errorf("it is told as %+v", st)
 	}
-	if s.Status().State != engine.QueueRunning || !s.Admit("b", second(80)) {
+	if s.Status().State != engine.QueueRunning || !s.Admit("b", "nantes", second(80)) {
 		t.Error("others have to wait")
 	}
 	if _, retry := s.Hurry(second(81)); !slices.Equal(retry, []engine.DocumentID{"a"}) || failing(82) {
