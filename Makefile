@@ -85,7 +85,7 @@ generate: ## make generated code and pages of docs/reference anew
 	go run ./testnet/reference
 	go run ./cmd/skerry man --markdown docs/reference
 
-release: ## build dist/ of what is committed: the program, its bill of materials, the licences of what is in it, SHA-256 sums
+release: ## build dist/ of what is committed: the program, its bill of materials, the licences of what is in it, a Debian package, an image, SHA-256 sums
 	@.ci/deps build
 	@.ci/release
 

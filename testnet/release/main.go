@@ -8,11 +8,20 @@ import (
 )
 
 func main() {
-	if len(os.Args) != 2 {
-		fmt.Fprintln(os.Stderr, "usage: release PROGRAM")
+	var err error
+	switch args := os.Args[1:]; {
+	case len(args) == 1:
+		err = describe(args[0])
+	case len(args) == 3 && args[0] == "image":
+		at, wrong := moment(os.Getenv("SOURCE_DATE_EPOCH"))
+		if err = wrong; err == nil {
+			err = image(args[1], args[2], at)
+		}
+	default:
+		fmt.Fprintln(os.Stderr, "usage: release PROGRAM\n       release image PROGRAM FILE")
 		os.Exit(2)
 	}
-	if err := describe(os.Args[1]); err != nil {
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "release:", err)
 		os.Exit(1)
 	}

@@ -11,7 +11,24 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/skerry/skerry/testnet/env"
 )
+
+// program is the path of skerry, built for this run.
+var program string
+
+func TestMain(m *testing.M) { env.Main(m, &program) }
+
+// described goes to the tree's root and has what belongs beside the program written there.
+func described(t *testing.T) string {
+	t.Helper()
+	t.Chdir(filepath.Join("..", ".."))
+	if err := describe(program); err != nil {
+		t.Fatal(err)
+	}
+	return program
+}
 
 // TestDebianPackage installs the package, runs the agent as its unit does, and removes it again.
 func TestDebianPackage(t *testing.T) {
@@ -19,14 +36,9 @@ func TestDebianPackage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Chdir(filepath.Join("..", ".."))
-	folder := t.TempDir()
-	program, pkg, socket := filepath.Join(folder, "skerry"), filepath.Join(folder, "skerry.deb"), filepath.Join(folder, "notify")
+	program, folder := described(t), t.TempDir()
+	pkg, socket := filepath.Join(folder, "skerry.deb"), filepath.Join(folder, "notify")
 	arch := strings.TrimSpace(run(t, "dpkg", "--print-architecture"))
-	run(t, "go", "build", "-o", program, "./cmd/skerry")
-	if err := describe(program); err != nil {
-		t.Fatal(err)
-	}
 	run(t, ".ci/package", program, arch, pkg)
 
 	told, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: socket, Net: "unixgram"})

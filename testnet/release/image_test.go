@@ -1,0 +1,156 @@
+package main
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestImage makes an image twice, takes it apart as a container tool does, and runs what it starts on its files alone.
+func TestImage(t *testing.T) {
+	script, err := filepath.Abs("testdata/contained.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, folder := described(t), t.TempDir()
+	at := time.Unix(1_700_000_000, 0)
+	made := func(name string) []byte {
+		path := filepath.Join(folder, name)
+		if err := image(program, path, at); err != nil {
+			t.Fatal(err)
+		}
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	one := made("one")
+	if !bytes.Equal(one, made("another")) {
+		t.Error("the same program gives two images")
+	}
+	root := filepath.Join(folder, "root")
+	config := apart(t, one, root)
+	if config.Config.User != "65532:65532" || config.OS != "linux" || config.Created != "2023-11-14T22:13:20Z" {
+		t.Errorf("the image is %+v", config)
+	}
+	if err := os.Chmod(folder, 0o755); err != nil { // the account of the image goes through it
+		t.Fatal(err)
+	}
+	if err := os.Chmod(filepath.Dir(folder), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	args := append([]string{"--mount", "--net", "bash", script, root, config.Config.User}, append(config.Config.Entrypoint, config.Config.Cmd...)...)
+	out := run(t, "unshare", args...)
+	if !regexp.MustCompile(`(?m)^paris .*this site`).MatchString(out) {
+		t.Errorf("no agent has answered:\n%s", out)
+	}
+}
+
+// apart unpacks an image's archive into a folder and compares everything with the sum that it is named by.
+func apart(t *testing.T, image []byte, root string) imageConfig {
+	t.Helper()
+	entries := map[string][]byte{}
+	each(t, bytes.NewReader(image), func(h *tar.Header, body []byte) { entries[h.Name] = body })
+	blob := func(d descriptor) []byte {
+		b, there := entries["blobs/sha256/"+strings.TrimPrefix(d.Digest, "sha256:")]
+		if !there || len(b) != d.Size || digest(b) != d.Digest {
+			t.Fatalf("the blob %s of %d bytes is not what is there under its name", d.Digest, d.Size)
+		}
+		return b
+	}
+	if string(entries["oci-layout"]) != `{"imageLayoutVersion":"1.0.0"}` {
+		t.Fatalf("the layout is %q", entries["oci-layout"])
+	}
+	index := decode[imageIndex](t, entries["index.json"])
+	manifest := decode[imageManifest](t, blob(index.Manifests[0]))
+	config := decode[imageConfig](t, blob(manifest.Config))
+	if len(manifest.Layers) != len(config.RootFS.DiffIDs) {
+		t.Fatalf("%d layers, %d sums of them", len(manifest.Layers), len(config.RootFS.DiffIDs))
+	}
+	for i, l := range manifest.Layers {
+		z, err := gzip.NewReader(bytes.NewReader(blob(l)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		plain, err := io.ReadAll(z)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if digest(plain) != config.RootFS.DiffIDs[i] {
+			t.Errorf("layer %d has another sum unpacked", i)
+		}
+		each(t, bytes.NewReader(plain), func(h *tar.Header, body []byte) {
+			if err := unpack(root, h, body); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	return config
+}
+
+func digest(b []byte) string { return fmt.Sprintf("sha256:%x", sha256.Sum256(b)) }
+
+func decode[T any](t *testing.T, b []byte) (v T) {
+	t.Helper()
+	if err := json.Unmarshal(b, &v); err != nil {
+		t.Fatalf("%s: %v", b, err)
+	}
+	return v
+}
+
+// each calls do with every entry of a tar file.
+func each(t *testing.T, r io.Reader, do func(*tar.Header, []byte)) {
+	t.Helper()
+	for entries := tar.NewReader(r); ; {
+		h, err := entries.Next()
+		if errors.Is(err, io.EOF) {
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := io.ReadAll(entries)
+		if err != nil {
+			t.Fatal(err)
+		}
+		do(h, b)
+	}
+}
+
+// unpack puts one entry of a layer where it belongs.
+func unpack(root string, h *tar.Header, body []byte) error {
+	path := filepath.Join(root, h.Name)
+	err := os.MkdirAll(filepath.Dir(path), 0o755)
+	if err == nil && h.Typeflag == tar.TypeDir {
+		err = os.MkdirAll(path, 0o755)
+	} else if err == nil {
+		err = os.WriteFile(path, body, 0o600)
+	}
+	return errors.Join(err, os.Chmod(path, h.FileInfo().Mode()), os.Lchown(path, h.Uid, h.Gid))
+}
+
+func TestAuthoritiesOfNoPackageAreAnError(t *testing.T) {
+	if _, err := authorities(t.TempDir()); err == nil {
+		t.Error("an image without authorities is taken")
+	}
+}
+
+func TestTagsHaveNoOtherCharacters(t *testing.T) {
+	for version, want := range map[string]string{"v1.2.3": "localhost/skerry:v1.2.3", "v0.1.0-2026+dirty": "localhost/skerry:v0.1.0-2026-dirty", "(devel)": "localhost/skerry:devel"} {
+		if got := called(version); got != want {
+			t.Errorf("%s is called %s", version, got)
+		}
+	}
+}
