@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"github.com/skerry/skerry/web/client"
 )
 
 type adoptCommand struct {
@@ -28,14 +30,14 @@ func (c *adoptCommand) Run(ctx context.Context, p *program) error {
 	if !ok {
 		return usagef("%q names no kind: give SERVICE/KIND, such as images/image", c.What)
 	}
-	b, err := p.api.post(ctx, "/resources", map[string]string{"service": service, "kind": kind, "id": c.ID, "scope": c.Scope})
+	b, err := p.api.Post(ctx, "/resources", map[string]string{"service": service, "kind": kind, "id": c.ID, "scope": c.Scope})
 	if err != nil {
 		return err
 	}
 	if p.json {
 		return p.printJSON(b)
 	}
-	v, err := decode[struct {
+	v, err := client.Decode[struct {
 		Resource  json.RawMessage `json:"resource"`
 		Operation string          `json:"operation"`
 	}](b)

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/skerry/skerry/web/client"
 )
 
 // auditRecord is what the API tells of one call.
@@ -98,11 +100,11 @@ func (c *auditVerify) Run(ctx context.Context, p *program) error {
 		}
 		query = url.Values{"n": {n}, "hash": {hash}}
 	}
-	b, err := p.api.get(ctx, "/audit/verify", query)
+	b, err := p.api.Get(ctx, "/audit/verify", query)
 	if err != nil {
 		return err
 	}
-	f, err := decode[struct {
+	f, err := client.Decode[struct {
 		Intact  bool   `json:"intact"`
 		Records int    `json:"records"`
 		First   uint64 `json:"first"`

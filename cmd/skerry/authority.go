@@ -13,6 +13,7 @@ import (
 	"github.com/skerry/skerry/crdt"
 	"github.com/skerry/skerry/engine/mesh"
 	"github.com/skerry/skerry/p2p"
+	"github.com/skerry/skerry/web/client"
 )
 
 // authority is a key that may say who belongs to the mesh, as the API tells it.
@@ -61,7 +62,7 @@ type authorityAdd struct {
 }
 
 func (c *authorityAdd) Run(ctx context.Context, p *program) error {
-	_, err := p.api.post(ctx, "/authorities", map[string]any{"key": c.Key, "first": c.First})
+	_, err := p.api.Post(ctx, "/authorities", map[string]any{"key": c.Key, "first": c.First})
 	return err
 }
 
@@ -79,7 +80,7 @@ Examples:
 }
 
 func (c *authorityRemove) Run(ctx context.Context, p *program) error {
-	return p.api.delete(ctx, "/authorities/"+url.PathEscape(c.Key))
+	return p.api.Delete(ctx, "/authorities/"+url.PathEscape(c.Key))
 }
 
 type authorityNew struct {
@@ -132,11 +133,11 @@ func (c *authorityRequest) Run(ctx context.Context, p *program) error {
 	if len(c.Sites) > 0 {
 		ask["sites"] = c.Sites
 	}
-	b, err := p.api.post(ctx, "/authorities/requests", ask)
+	b, err := p.api.Post(ctx, "/authorities/requests", ask)
 	if err != nil {
 		return err
 	}
-	q, err := decode[struct {
+	q, err := client.Decode[struct {
 		Request string `json:"request"`
 	}](b)
 	if err != nil {
@@ -197,6 +198,6 @@ func (c *authorityApply) Run(ctx context.Context, p *program) error {
 	if err != nil {
 		return err
 	}
-	_, err = p.api.post(ctx, "/authorities/answers", map[string]string{"answer": strings.TrimSpace(string(text))})
+	_, err = p.api.Post(ctx, "/authorities/answers", map[string]string{"answer": strings.TrimSpace(string(text))})
 	return err
 }

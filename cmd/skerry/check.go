@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
+
+	"github.com/skerry/skerry/web/client"
 )
 
 type resourcesCheck struct{ resourceOf }
@@ -25,7 +27,7 @@ func (c *resourcesCheck) Run(ctx context.Context, p *program) error {
 	if p.json {
 		return p.printJSON(b)
 	}
-	r, err := decode[resource](b)
+	r, err := client.Decode[client.Resource](b)
 	if err != nil {
 		return err
 	}

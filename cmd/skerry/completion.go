@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/skerry/skerry/web/client"
 )
 
 type completionCommand struct {
@@ -204,14 +206,14 @@ func (p *program) known(ctx context.Context) func(list string) []candidate {
 		default:
 			return nil
 		}
-		b, err := p.api.get(ctx, "/"+list, query)
+		b, err := p.api.Get(ctx, "/"+list, query)
 		if err != nil {
 			return nil
 		}
 		type item struct{ ID, Name, Kind, State, Path, Method, About string }
-		items, err := decode[[]item](b)
+		items, err := client.Decode[[]item](b)
 		if err != nil {
-			page, err := decode[struct{ Items []item }](b)
+			page, err := client.Decode[struct{ Items []item }](b)
 			if err != nil {
 				return nil
 			}
@@ -242,7 +244,7 @@ func printCandidates(k *kong.Kong, c *commands, words []string, s surroundings) 
 			address = words[i+1]
 		}
 	}
-	api, err := newClient(cmp.Or(address, s.getenv("SKERRY_API"), "http://127.0.0.1:8700"), access{token: s.getenv("SKERRY_TOKEN")})
+	api, err := client.New(cmp.Or(address, s.getenv("SKERRY_API"), "http://127.0.0.1:8700"), client.Options{Token: s.getenv("SKERRY_TOKEN")})
 	if err != nil {
 		return exitDone
 	}

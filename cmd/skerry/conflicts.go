@@ -7,42 +7,9 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"time"
+
+	"github.com/skerry/skerry/web/client"
 )
-
-// conflict is one conflict as the API tells it.
-type conflict struct {
-	ID          string       `json:"id"`
-	About       string       `json:"about"`
-	Resource    string       `json:"resource"`
-	Service     string       `json:"service"`
-	Kind        string       `json:"kind"`
-	Site        string       `json:"site"`
-	Operation   string       `json:"operation"`
-	Type        string       `json:"type"`
-	Status      int          `json:"status"`
-	Since       time.Time    `json:"since"`
-	Reason      string       `json:"reason"`
-	Rule        string       `json:"rule"`
-	Blocks      bool         `json:"blocks"`
-	Actions     []string     `json:"actions"`
-	Accepted    *acceptance  `json:"accepted"`
-	Differences []difference `json:"differences"`
-	NotCompared string       `json:"not_compared"`
-}
-
-type acceptance struct {
-	Action string    `json:"action"`
-	By     string    `json:"by"`
-	At     time.Time `json:"at"`
-}
-
-type difference struct {
-	Path   string          `json:"path"`
-	Base   json.RawMessage `json:"base"`
-	Here   json.RawMessage `json:"here"`
-	Wanted json.RawMessage `json:"wanted"`
-}
 
 type conflictsCommand struct {
 	List    conflictsList    `cmd:"" default:"withargs" help:"List what waits for a person, newest first (the default)."`
@@ -95,15 +62,15 @@ func (c *conflictsList) Run(ctx context.Context, p *program) error {
 	if c.Accepted {
 		accepted = "true"
 	}
-	l := listing[conflict]{
+	l := listing[client.Conflict]{
 		paging: c.paging, path: "/conflicts", cursor: "cursor",
 		query:   url.Values{"service": {c.Service}, "site": {c.Site}, "about": {c.About}, "accepted": {accepted}, "resource": {c.Resource}, "kind": {c.Kind}},
 		columns: []column{{"CONFLICT", 0, 0}, {"ABOUT", 0, 0}, {"SITE", 0, 0}, {"RESOURCE", 12, 0}, {"AGE", 0, 2}, {"ACTIONS", 0, 1}, {"REASON", 20, 3}},
-		row: func(v conflict) []string {
+		row: func(v client.Conflict) []string {
 			return []string{v.ID, v.About, v.Site, v.Resource, ago(p.now(), v.Since), strings.Join(v.Actions, " "), v.Reason}
 		},
-		key: func(v conflict) string { return v.ID },
-		at:  func(v conflict) string { return "/conflicts/" + url.PathEscape(v.ID) },
+		key: func(v client.Conflict) string { return v.ID },
+		at:  func(v client.Conflict) string { return "/conflicts/" + url.PathEscape(v.ID) },
 	}
 	return l.run(ctx, p)
 }
@@ -129,14 +96,14 @@ func (c *conflictsShow) Run(ctx context.Context, p *program) error {
 	if c.LocalID != "" {
 		query.Set("local_id", c.LocalID)
 	}
-	b, err := p.api.get(ctx, "/conflicts/"+url.PathEscape(c.ID), query)
+	b, err := p.api.Get(ctx, "/conflicts/"+url.PathEscape(c.ID), query)
 	if err != nil {
 		return err
 	}
 	if p.json {
 		return p.printJSON(b)
 	}
-	v, err := decode[conflict](b)
+	v, err := client.Decode[client.Conflict](b)
 	if err != nil {
 		return err
 	}
@@ -202,21 +169,21 @@ func (c *conflictsResolve) Run(ctx context.Context, p *program) error {
 	if c.Site != "" {
 		body["site"] = c.Site
 	}
-	b, err := p.api.post(ctx, "/conflicts/"+url.PathEscape(c.ID)+"/resolve", body)
+	b, err := p.api.Post(ctx, "/conflicts/"+url.PathEscape(c.ID)+"/resolve", body)
 	if err != nil {
 		return err
 	}
 	if p.json {
 		return p.printJSON(b)
 	}
-	v, err := decode[struct {
+	v, err := client.Decode[struct {
 		Operation json.RawMessage `json:"operation"`
 	}](b)
 	if err != nil {
 		return err
 	}
 	if c.Action == "keep" || c.Action == "dismiss" {
-		o, err := decode[struct {
+		o, err := client.Decode[struct {
 			ID string `json:"id"`
 		}](v.Operation)
 		if err != nil || o.ID == "" || c.Action == "keep" {

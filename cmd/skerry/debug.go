@@ -7,13 +7,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/skerry/skerry/web/client"
 )
 
 type debugCommand struct {
@@ -74,11 +74,11 @@ func (c *debugBundle) Run(ctx context.Context, p *program) (err error) {
 		_, err := archive.Write(b)
 		return err
 	}
-	readme := fmt.Sprintf("Made by skerry debug bundle (%s) at %s, from %s.\n\n", ownVersion(), p.now().UTC().Format("2006-01-02T15:04:05Z"), p.api.base)
+	readme := fmt.Sprintf("Made by skerry debug bundle (%s) at %s, from %s.\n\n", ownVersion(), p.now().UTC().Format("2006-01-02T15:04:05Z"), p.api.Base())
 	missing := 0
 	for _, part := range c.parts(p) {
 		b, err := part.get(ctx)
-		if gone := (*unreachableError)(nil); ctx.Err() != nil || errors.As(err, &gone) {
+		if gone := (*client.Unreachable)(nil); ctx.Err() != nil || errors.As(err, &gone) {
 			return err
 		}
 		if err != nil {
@@ -99,7 +99,7 @@ func (c *debugBundle) Run(ctx context.Context, p *program) (err error) {
 	if p.json {
 		return p.printJSON(map[string]any{"file": c.File, "missing": missing})
 	}
-	fmt.Fprintf(p.out, "%s: what the agent at %s tells of itself; README.txt in it lists it\n", c.File, p.api.base)
+	fmt.Fprintf(p.out, "%s: what the agent at %s tells of itself; README.txt in it lists it\n", c.File, p.api.Base())
 	return nil
 }
 
@@ -107,7 +107,7 @@ func (c *debugBundle) Run(ctx context.Context, p *program) (err error) {
 func (c *debugBundle) parts(p *program) []part {
 	told := func(path string) func(context.Context) ([]byte, error) {
 		return func(ctx context.Context) ([]byte, error) {
-			b, err := p.api.get(ctx, path, nil)
+			b, err := p.api.Get(ctx, path, nil)
 			if err != nil {
 				return nil, err
 			}
@@ -130,7 +130,7 @@ func (c *debugBundle) parts(p *program) []part {
 		}
 	}
 	raw := func(path string, query url.Values) func(context.Context) ([]byte, error) {
-		return func(ctx context.Context) ([]byte, error) { return p.api.whole(ctx, path, query) }
+		return func(ctx context.Context) ([]byte, error) { return p.api.Whole(ctx, path, query) }
 	}
 	profile := func(name string, query url.Values) func(context.Context) ([]byte, error) {
 		return raw("/api/v1/debug/profiles/"+name, query)
@@ -153,31 +153,12 @@ func (c *debugBundle) parts(p *program) []part {
 	}
 }
 
-// whole returns the answer to GET of a whole path, whatever form it has.
-func (c *client) whole(ctx context.Context, path string, query url.Values) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	if len(query) > 0 {
-		path += "?" + query.Encode()
-	}
-	res, err := c.request(ctx, http.MethodGet, path, nil, nil)
-	if err != nil {
-		return nil, err
-	}
-	defer res.Body.Close()
-	b, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
-	if err != nil {
-		return nil, c.unreachable(err)
-	}
-	return b, nil
-}
-
 // without takes members out of a JSON value, at whatever depth they are.
 func without(b json.RawMessage, members []string) (json.RawMessage, error) {
 	if len(members) == 0 {
 		return b, nil
 	}
-	v, err := decode[any](b)
+	v, err := client.Decode[any](b)
 	if err != nil {
 		return nil, err
 	}

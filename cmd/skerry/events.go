@@ -9,18 +9,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
+
+	"github.com/skerry/skerry/web/client"
 )
 
-// event is one entry of the event log, as CloudEvents write it in JSON.
-type event struct {
-	ID      string          `json:"id"`
-	Source  string          `json:"source"`
-	Type    string          `json:"type"`
-	Subject string          `json:"subject"`
-	Time    time.Time       `json:"time"`
-	Data    json.RawMessage `json:"data"`
-}
+// event is one entry of the event log, as it is told here.
+type event struct{ client.Event }
 
 var eventColumns = []column{{"EVENT", 0, 0}, {"TIME", 0, 0}, {"TYPE", 0, 0}, {"SUBJECT", 0, 0}, {"DATA", 12, 1}}
 
@@ -103,7 +97,7 @@ func (c *eventsList) Run(ctx context.Context, p *program) error {
 	}
 	var rows [][]string
 	for _, b := range slices.Backward(items) {
-		e, err := decode[event](b)
+		e, err := client.Decode[event](b)
 		if err != nil {
 			return err
 		}
@@ -134,7 +128,7 @@ func (c *eventsList) watch(ctx context.Context, p *program) error {
 		if p.json {
 			return p.printLine(b)
 		}
-		e, err := decode[event](b)
+		e, err := client.Decode[event](b)
 		if err != nil {
 			return err
 		}
@@ -156,11 +150,11 @@ func (eventsShow) Help() string {
 
 func (c *eventsShow) Run(ctx context.Context, p *program) error {
 	// The list goes downwards from an event, not to be in it.
-	b, err := p.api.get(ctx, "/events/log", url.Values{"before": {strconv.FormatUint(c.ID+1, 10)}, "limit": {"1"}})
+	b, err := p.api.Get(ctx, "/events/log", url.Values{"before": {strconv.FormatUint(c.ID+1, 10)}, "limit": {"1"}})
 	if err != nil {
 		return err
 	}
-	page, err := decode[struct {
+	page, err := client.Decode[struct {
 		Items []json.RawMessage `json:"items"`
 	}](b)
 	if err != nil {
@@ -168,7 +162,7 @@ func (c *eventsShow) Run(ctx context.Context, p *program) error {
 	}
 	var e event
 	if len(page.Items) > 0 {
-		if e, err = decode[event](page.Items[0]); err != nil {
+		if e, err = client.Decode[event](page.Items[0]); err != nil {
 			return err
 		}
 	}

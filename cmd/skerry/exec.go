@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"net/http"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -17,6 +16,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/skerry/skerry/engine/scope"
+	"github.com/skerry/skerry/web/client"
 )
 
 // service is one service of the application, as the agent's API tells it.
@@ -92,7 +92,7 @@ func (c *execCommand) Run(ctx context.Context, p *program) error {
 	if c.Service != "" && !slices.ContainsFunc(services, func(s service) bool { return s.Name == c.Service }) {
 		return usagef("there is no service %q at this site", c.Service)
 	}
-	x, err := startProxy(ctx, text, services, p.api.http.Transport.(*http.Transport), p.environ())
+	x, err := startProxy(ctx, text, services, p.api.Transport(), p.environ())
 	if err != nil {
 		return err
 	}
@@ -127,11 +127,11 @@ func (c *execCommand) checked(ctx context.Context, p *program) (string, error) {
 	if c.Service != "" {
 		s = s.Named(c.Service)
 	}
-	b, err := p.api.post(ctx, "/scope/explain", map[string]any{"scope": s.String(), "service": c.Service})
+	b, err := p.api.Post(ctx, "/scope/explain", map[string]any{"scope": s.String(), "service": c.Service})
 	if err != nil {
 		return "", err
 	}
-	e, err := decode[explanation](b)
+	e, err := client.Decode[explanation](b)
 	if err != nil {
 		return "", err
 	}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/skerry/skerry/web/client"
 )
 
 // explanation is what the API tells of a scope.
@@ -134,11 +136,11 @@ func (c *explainCommand) Run(ctx context.Context, p *program) error {
 		}
 		ask["body"] = json.RawMessage(c.Body)
 	}
-	b, err := p.api.post(ctx, "/scope/explain", ask)
+	b, err := p.api.Post(ctx, "/scope/explain", ask)
 	if err != nil {
 		return err
 	}
-	e, err := decode[explanation](b)
+	e, err := client.Decode[explanation](b)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/skerry/skerry/web/client"
 )
 
 // hook is what the API tells of an address that events are pushed to.
@@ -80,14 +82,14 @@ func (c *hooksAdd) Run(ctx context.Context, p *program) error {
 	if events == nil {
 		events = []string{}
 	}
-	b, err := p.api.post(ctx, "/hooks", map[string]any{"url": c.URL, "events": events})
+	b, err := p.api.Post(ctx, "/hooks", map[string]any{"url": c.URL, "events": events})
 	if err != nil {
 		return err
 	}
 	if p.json {
 		return p.printJSON(b)
 	}
-	h, err := decode[hook](b)
+	h, err := client.Decode[hook](b)
 	if err != nil {
 		return err
 	}
@@ -112,7 +114,7 @@ Examples:
 }
 
 func (c *hooksRemove) Run(ctx context.Context, p *program) error {
-	return p.api.delete(ctx, "/hooks/"+url.PathEscape(c.ID))
+	return p.api.Delete(ctx, "/hooks/"+url.PathEscape(c.ID))
 }
 
 // delivery is one attempt to deliver an event.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/skerry/skerry/web/client"
 )
 
 type inviteCommand struct {
@@ -40,14 +42,14 @@ func (c *inviteCommand) Run(ctx context.Context, p *program) error {
 	if c.Certified {
 		ask = map[string]any{"certified": true}
 	}
-	b, err := p.api.post(ctx, "/invitations", ask)
+	b, err := p.api.Post(ctx, "/invitations", ask)
 	if err != nil {
 		return err
 	}
 	if p.json {
 		return p.printJSON(b)
 	}
-	i, err := decode[struct {
+	i, err := client.Decode[struct {
 		ID        string    `json:"id"`
 		Token     string    `json:"token"`
 		ExpiresAt time.Time `json:"expires_at"`

@@ -10,6 +10,7 @@ import (
 
 	"github.com/skerry/skerry/glue"
 	"github.com/skerry/skerry/glue/kubernetes"
+	"github.com/skerry/skerry/web/client"
 )
 
 type kubeconfigCommand struct {
@@ -100,16 +101,16 @@ func (c *kubeconfigCommand) cluster(ctx context.Context, p *program) (service, e
 
 // servicesHere lists this site's services, at addresses that this program can reach.
 func servicesHere(ctx context.Context, p *program) ([]service, error) {
-	b, err := p.api.get(ctx, "/services", nil)
+	b, err := p.api.Get(ctx, "/services", nil)
 	if err != nil {
 		return nil, err
 	}
-	services, err := decode[[]service](b)
+	services, err := client.Decode[[]service](b)
 	if err != nil {
 		return nil, err
 	}
 	for i := range services {
-		if services[i].URL, err = reachedAt(services[i].URL, p.api.base); err != nil {
+		if services[i].URL, err = reachedAt(services[i].URL, p.api.Base()); err != nil {
 			return nil, err
 		}
 	}

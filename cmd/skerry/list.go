@@ -7,8 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"strconv"
 	"time"
+
+	"github.com/skerry/skerry/web/client"
 )
 
 // paging are the flags of every list.
@@ -34,46 +35,13 @@ type listing[T any] struct {
 	at func(T) string
 }
 
-// maxPageSize is the most that the API gives at once.
-const maxPageSize = 1000
-
 // fetch returns the items as the agent wrote them, and next when there are more than were asked for.
-func (l *listing[T]) fetch(ctx context.Context, api *client) (items []json.RawMessage, next string, err error) {
-	query := url.Values{}
-	for k, v := range l.query {
-		if v[0] != "" {
-			query[k] = v
-		}
+func (l *listing[T]) fetch(ctx context.Context, api *client.Client) (items []json.RawMessage, next string, err error) {
+	limit := l.Limit
+	if l.All {
+		limit = 0
 	}
-	for {
-		if l.cursor != "" {
-			n := maxPageSize
-			if !l.All {
-				n = min(n, l.Limit-len(items))
-			}
-			query.Set("limit", strconv.Itoa(n))
-		}
-		b, err := api.get(ctx, l.path, query)
-		if err != nil {
-			return nil, "", err
-		}
-		if bytes.HasPrefix(bytes.TrimSpace(b), []byte("[")) { // a list without pages
-			items, err = decode[[]json.RawMessage](b)
-			return items, "", err
-		}
-		page, err := decode[struct {
-			Items []json.RawMessage `json:"items"`
-			Next  string            `json:"next"`
-		}](b)
-		if err != nil {
-			return nil, "", err
-		}
-		items = append(items, page.Items...)
-		if page.Next == "" || len(page.Items) == 0 || !l.All && len(items) >= l.Limit {
-			return items, page.Next, nil
-		}
-		query.Set(l.cursor, page.Next)
-	}
+	return api.Fetch(ctx, client.List{Path: l.path, Query: l.query, Cursor: l.cursor, Limit: limit})
 }
 
 // run prints the list, and follows it when asked to.
@@ -116,7 +84,7 @@ func (l *listing[T]) run(ctx context.Context, p *program) error {
 func (l *listing[T]) rows(items []json.RawMessage) ([][]string, error) {
 	rows := make([][]string, 0, len(items))
 	for _, b := range items {
-		v, err := decode[T](b)
+		v, err := client.Decode[T](b)
 		if err != nil {
 			return nil, err
 		}
@@ -164,7 +132,7 @@ func (l *listing[T]) watch(ctx context.Context, p *program) error {
 		}
 		err := l.printChanges(ctx, p, &t, shown)
 		// While the agent is gone follow says so, and when it is back there is another look.
-		if gone := (*unreachableError)(nil); err == nil || errors.As(err, &gone) && !first {
+		if gone := (*client.Unreachable)(nil); err == nil || errors.As(err, &gone) && !first {
 			continue
 		}
 		cancel()
@@ -184,7 +152,7 @@ func (l *listing[T]) printChanges(ctx context.Context, p *program, t *table, sho
 	listed := map[string]bool{}
 	var changed []json.RawMessage
 	consider := func(b json.RawMessage) error {
-		v, err := decode[T](b)
+		v, err := client.Decode[T](b)
 		if err != nil {
 			return err
 		}
@@ -218,11 +186,11 @@ func (l *listing[T]) printChanges(ctx context.Context, p *program, t *table, sho
 			continue
 		}
 		if g.at != "" {
-			b, err := p.api.get(ctx, g.at, nil)
+			b, err := p.api.Get(ctx, g.at, nil)
 			if err == nil {
 				err = consider(b)
 			}
-			if refusal := (*problem)(nil); err != nil && !errors.As(err, &refusal) { // refused: it is gone altogether
+			if refusal := (*client.Problem)(nil); err != nil && !errors.As(err, &refusal) { // refused: it is gone altogether
 				return err
 			}
 		}

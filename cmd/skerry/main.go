@@ -16,6 +16,7 @@ import (
 
 	"github.com/skerry/skerry/testnet/demo"
 	"github.com/skerry/skerry/testnet/lab"
+	"github.com/skerry/skerry/web/client"
 )
 
 // Exit statuses that scripts may rely on.
@@ -72,7 +73,7 @@ Most commands ask a running agent; tell which with --api or SKERRY_API. "agent",
 
 // program is what a command works with.
 type program struct {
-	api  *client
+	api  *client.Client
 	in   io.Reader
 	out  io.Writer
 	errs io.Writer
@@ -136,7 +137,7 @@ func run(args []string, s surroundings) (status int) {
 	if err != nil {
 		return complain(s.errs, usageError{explainUsage(k, err)})
 	}
-	api, err := newClient(c.API, access{token: cmp.Or(c.Token, s.getenv("SKERRY_TOKEN")), file: c.TokenFile, ca: c.CA})
+	api, err := client.New(c.API, client.Options{Token: cmp.Or(c.Token, s.getenv("SKERRY_TOKEN")), TokenFile: c.TokenFile, CA: c.CA})
 	if err != nil {
 		return complain(s.errs, err)
 	}
@@ -181,9 +182,10 @@ func complain(stderr io.Writer, err error) int {
 			fmt.Fprintln(stderr, clean(l))
 		}
 	} else {
-		fmt.Fprintln(stderr, "skerry: "+clean(strings.Join(strings.Fields(err.Error()), " ")))
+		fmt.Fprintln(stderr, "skerry: "+clean(strings.Join(strings.Fields(err.Error()+advice(err)), " ")))
 	}
-	if usage := (usageError{}); errors.As(err, &usage) {
+	usage, address := usageError{}, (*client.AddressError)(nil)
+	if errors.As(err, &usage) || errors.As(err, &address) {
 		return exitUsage
 	}
 	return exitRefused

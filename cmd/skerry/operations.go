@@ -10,53 +10,16 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/web/client"
 )
 
-// operation is one operation as the API tells it.
-type operation struct {
-	ID       string             `json:"id"`
-	Resource string             `json:"resource"`
-	Label    string             `json:"label"`
-	Type     string             `json:"type"`
-	Service  string             `json:"service"`
-	Kind     string             `json:"kind"`
-	Method   string             `json:"method"`
-	Path     string             `json:"path"`
-	Scope    string             `json:"scope"`
-	Origin   string             `json:"origin"`
-	User     string             `json:"user"`
-	IssuedAt time.Time          `json:"issued_at"`
-	State    string             `json:"state"`
-	Parents  []string           `json:"parents"`
-	Sites    map[string]outcome `json:"sites"`
-	Body     json.RawMessage    `json:"body,omitempty"`
-	Blob     *struct {
-		Size int64 `json:"size"`
-	} `json:"blob"`
-	NextTry *time.Time `json:"next_try"`
-	Actions []string   `json:"actions"`
-	WaitsAt []string   `json:"waits_at"` // the sites at which a person has to decide
-}
+// operation is one operation, as it is told here.
+type operation struct{ client.Operation }
 
-type outcome struct {
-	State    string    `json:"state"`
-	Status   int       `json:"status"`
-	At       time.Time `json:"at"`
-	Attempts int       `json:"attempts"`
-	Error    string    `json:"error"`
-	Fetched  int64     `json:"fetched"`
-	As       string    `json:"as"`
-	Tries    []struct {
-		At     time.Time `json:"at"`
-		Status int       `json:"status"`
-		Error  string    `json:"error"`
-	} `json:"tries"`
-}
-
-func (o outcome) remark() string {
+// atSite is what is to be said of an operation at a site, empty for nothing.
+func atSite(o client.Outcome) string {
 	if o.State == "applied" {
 		return ""
 	}
@@ -100,7 +63,7 @@ func (c *operationsList) Run(ctx context.Context, p *program) error {
 		query:   url.Values{"resource": {c.Resource}, "service": {c.Service}, "kind": {c.Kind}, "site": {c.Site}, "state": {c.State}, "q": {c.Query}},
 		columns: []column{{"OPERATION", 0, 0}, {"REQUEST", 12, 0}, {"STATE", 0, 0}, {"SITES", 12, 0}, {"FROM", 0, 1}, {"AGE", 0, 2}},
 		row: func(o operation) []string {
-			return []string{o.ID, o.request(), o.State, bySite(o.Sites, outcome.remark), o.Origin, ago(p.now(), o.IssuedAt)}
+			return []string{o.ID, o.request(), o.State, bySite(o.Sites, atSite), o.Origin, ago(p.now(), o.IssuedAt)}
 		},
 		key: func(o operation) string { return o.ID },
 		at:  func(o operation) string { return "/operations/" + url.PathEscape(o.ID) },
@@ -150,14 +113,14 @@ func getOperation(ctx context.Context, p *program, id, site string) (json.RawMes
 	if site != "" {
 		query.Set("site", site)
 	}
-	return p.api.get(ctx, "/operations/"+url.PathEscape(id), query)
+	return p.api.Get(ctx, "/operations/"+url.PathEscape(id), query)
 }
 
 func showOperation(p *program, b json.RawMessage) error {
 	if p.json {
 		return p.printJSON(b)
 	}
-	o, err := decode[operation](b)
+	o, err := client.Decode[operation](b)
 	if err != nil {
 		return err
 	}
@@ -236,7 +199,7 @@ func (c *settleCommand) Run(ctx context.Context, p *program, verb verb) error {
 	if c.Site != "" {
 		at += "?" + url.Values{"site": {c.Site}}.Encode()
 	}
-	b, err := p.api.post(ctx, at, nil)
+	b, err := p.api.Post(ctx, at, nil)
 	if err != nil {
 		return err
 	}

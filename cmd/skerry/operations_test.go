@@ -1,9 +1,13 @@
 package main
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/skerry/skerry/web/client"
+)
 
 func TestAnOperationWithoutARequestIsToldByItsType(t *testing.T) {
-	o := operation{Type: "place", Resource: "lan"}
+	o := operation{client.Operation{Type: "place", Resource: "lan"}}
 	if got := o.request(); got != "place lan" {
 		t.Errorf("told as %q", got)
 	}

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"net/http"
+
+	"github.com/skerry/skerry/web/client"
 )
 
 // placeCommand changes where a resource lives.
@@ -33,11 +35,11 @@ func (c *placeCommand) Run(ctx context.Context, p *program) error {
 			body[name] = sites
 		}
 	}
-	b, err := p.api.call(ctx, http.MethodPatch, resourceAddress(c.ID, c.Service, c.Kind), body)
+	b, err := p.api.Call(ctx, http.MethodPatch, resourceAddress(c.ID, c.Service, c.Kind), body)
 	if err != nil {
 		return err
 	}
-	if what, err := decode[struct{ Type string }](b); err != nil || what.Type == "" { // it lives there already
+	if what, err := client.Decode[struct{ Type string }](b); err != nil || what.Type == "" { // it lives there already
 		return showResource(p, b)
 	}
 	return showOperation(p, b)

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/skerry/skerry/glue/strictyaml"
+	"github.com/skerry/skerry/web/client"
 )
 
 // placement says where one resource lives, or is to.
@@ -26,7 +27,7 @@ type placement struct {
 	Sites    []string `json:"sites"`
 }
 
-func placementOf(r resource) placement {
+func placementOf(r client.Resource) placement {
 	p := placement{Resource: r.Service + "/" + r.Kind, ID: r.ID, Name: r.Label, Cross: r.Collaboration == "cross", Sites: []string{}}
 	for _, site := range slices.Sorted(maps.Keys(r.Sites)) {
 		if r.Sites[site].State != "leaving" {
@@ -45,14 +46,14 @@ func (p placement) String() string {
 
 // placements returns where all resources live that this site knows, in the order of kinds, names and identifiers.
 func placements(ctx context.Context, p *program, service, kind string) ([]placement, error) {
-	l := listing[resource]{paging: paging{All: true}, path: "/resources", cursor: "cursor", query: map[string][]string{"service": {service}, "kind": {kind}}}
+	l := listing[client.Resource]{paging: paging{All: true}, path: "/resources", cursor: "cursor", query: map[string][]string{"service": {service}, "kind": {kind}}}
 	items, _, err := l.fetch(ctx, p.api)
 	if err != nil {
 		return nil, err
 	}
 	all := []placement{}
 	for _, b := range items {
-		r, err := decode[resource](b)
+		r, err := client.Decode[client.Resource](b)
 		if err != nil {
 			return nil, err
 		}
@@ -265,11 +266,11 @@ func (c *applyCommand) moves(ctx context.Context, p *program) ([]move, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := p.api.get(ctx, "/sites", nil)
+	b, err := p.api.Get(ctx, "/sites", nil)
 	if err != nil {
 		return nil, err
 	}
-	sites, err := decode[[]struct{ Name string }](b)
+	sites, err := client.Decode[[]struct{ Name string }](b)
 	if err != nil {
 		return nil, err
 	}
@@ -333,7 +334,7 @@ func (c *applyCommand) carryOut(ctx context.Context, p *program, m *move) error 
 			body[word] = list
 		}
 	}
-	b, err := p.api.call(ctx, http.MethodPatch, resourceAddress(m.ID, service, kind), body)
+	b, err := p.api.Call(ctx, http.MethodPatch, resourceAddress(m.ID, service, kind), body)
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/skerry/skerry/web/client"
 )
 
 // preview is what a site is about to do, as the API tells it.
@@ -58,14 +60,14 @@ func (c *sitesPreview) Run(ctx context.Context, p *program) error {
 	if c.Limit < 1 || c.Limit > 1000 {
 		return usagef("--limit is %d: give a number from 1 to 1000", c.Limit)
 	}
-	b, err := p.api.get(ctx, "/sites/"+url.PathEscape(c.Name)+"/preview", url.Values{"limit": {strconv.Itoa(c.Limit)}})
+	b, err := p.api.Get(ctx, "/sites/"+url.PathEscape(c.Name)+"/preview", url.Values{"limit": {strconv.Itoa(c.Limit)}})
 	if err != nil {
 		return err
 	}
 	if p.json {
 		return p.printJSON(b)
 	}
-	v, err := decode[preview](b)
+	v, err := client.Decode[preview](b)
 	if err != nil {
 		return err
 	}
@@ -112,14 +114,14 @@ Examples:
 }
 
 func (c *sitesConfirm) Run(ctx context.Context, p *program) error {
-	b, err := p.api.post(ctx, "/sites/"+url.PathEscape(c.Name)+"/confirm", meant(c.Operations))
+	b, err := p.api.Post(ctx, "/sites/"+url.PathEscape(c.Name)+"/confirm", meant(c.Operations))
 	if err != nil {
 		return err
 	}
 	if p.json {
 		return p.printJSON(b)
 	}
-	v, err := decode[struct {
+	v, err := client.Decode[struct {
 		Site      string `json:"site"`
 		Confirmed int    `json:"confirmed"`
 	}](b)
@@ -154,14 +156,14 @@ Examples:
 }
 
 func (c *sitesReject) Run(ctx context.Context, p *program) error {
-	b, err := p.api.post(ctx, "/sites/"+url.PathEscape(c.Name)+"/reject", meant(c.Operations))
+	b, err := p.api.Post(ctx, "/sites/"+url.PathEscape(c.Name)+"/reject", meant(c.Operations))
 	if err != nil {
 		return err
 	}
 	if p.json {
 		return p.printJSON(b)
 	}
-	v, err := decode[struct {
+	v, err := client.Decode[struct {
 		Back    []struct{ Operation, Resource, Service, Kind string }
 		Refused []struct{ Operation, Reason string }
 	}](b)

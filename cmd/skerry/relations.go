@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+
+	"github.com/skerry/skerry/web/client"
 )
 
 // relationGraph is what refers to what, as the API tells it.
@@ -68,18 +70,18 @@ func (c *relationsList) Run(ctx context.Context, p *program) error {
 	if c.ID != "" {
 		return (&relationsShow{ID: c.ID, Service: c.Service, Kind: c.Kind}).Run(ctx, p)
 	}
-	if c.Limit < 1 || c.Limit > maxPageSize {
-		return usagef("--limit is %d: give a number from 1 to %d", c.Limit, maxPageSize)
+	if c.Limit < 1 || c.Limit > client.MaxPage {
+		return usagef("--limit is %d: give a number from 1 to %d", c.Limit, client.MaxPage)
 	}
 	query := url.Values{"limit": {fmt.Sprint(c.Limit)}}
-	b, err := p.api.get(ctx, "/relations", withKind(query, c.Service, c.Kind))
+	b, err := p.api.Get(ctx, "/relations", withKind(query, c.Service, c.Kind))
 	if err != nil {
 		return err
 	}
 	if p.json {
 		return p.printJSON(b)
 	}
-	g, err := decode[relationGraph](b)
+	g, err := client.Decode[relationGraph](b)
 	if err != nil {
 		return err
 	}
@@ -118,14 +120,14 @@ type relationsShow struct {
 func (relationsShow) Help() string { return relationsList{}.Help() }
 
 func (c *relationsShow) Run(ctx context.Context, p *program) error {
-	b, err := p.api.get(ctx, "/relations", withKind(url.Values{"resource": {c.ID}}, c.Service, c.Kind))
+	b, err := p.api.Get(ctx, "/relations", withKind(url.Values{"resource": {c.ID}}, c.Service, c.Kind))
 	if err != nil {
 		return err
 	}
 	if p.json {
 		return p.printJSON(json.RawMessage(b))
 	}
-	g, err := decode[relationGraph](b)
+	g, err := client.Decode[relationGraph](b)
 	if err != nil {
 		return err
 	}

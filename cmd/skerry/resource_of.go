@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+
+	"github.com/skerry/skerry/web/client"
 )
 
 // resourceOf names a resource.
@@ -20,7 +22,7 @@ func (r *resourceOf) steer(ctx context.Context, p *program, verb string, body an
 	if err != nil {
 		return nil, err
 	}
-	return p.api.post(ctx, address.JoinPath(verb).String(), body)
+	return p.api.Post(ctx, address.JoinPath(verb).String(), body)
 }
 
 // operate is steer for what becomes an operation; does tells what that does.
@@ -32,7 +34,7 @@ func (r *resourceOf) operate(ctx context.Context, p *program, verb string, body 
 	if p.json {
 		return p.printJSON(b)
 	}
-	v, err := decode[struct {
+	v, err := client.Decode[struct {
 		Operation string `json:"operation"`
 	}](b)
 	if err != nil {

@@ -9,46 +9,12 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/skerry/skerry/web/client"
 )
 
-// resource is one replicated resource as the API tells it.
-type resource struct {
-	ID            string             `json:"id"`
-	Service       string             `json:"service"`
-	Kind          string             `json:"kind"`
-	Label         string             `json:"label"`
-	Collaboration string             `json:"collaboration"`
-	Sites         map[string]replica `json:"sites"`
-	State         string             `json:"state"`
-	Reason        string             `json:"reason"`
-	CreatedAt     time.Time          `json:"created_at"`
-	Superseded    []superseded       `json:"superseded,omitempty"`
-	Compacted     *compacted         `json:"compacted"`
-}
-
-// compacted is what the site that was asked has folded away of the history.
-type compacted struct {
-	Operations int       `json:"operations"`
-	Until      time.Time `json:"until"`
-}
-
-// superseded is a value that a concurrent, later operation took the place of.
-type superseded struct {
-	Path  string          `json:"path"`
-	Value json.RawMessage `json:"value"`
-	By    author          `json:"by"`
-	Over  author          `json:"over"`
-	Rule  string          `json:"rule"`
-}
-
-type author struct {
-	Operation string    `json:"operation"`
-	User      string    `json:"user"`
-	Site      string    `json:"site"`
-	At        time.Time `json:"at,omitzero"`
-}
-
-func (a author) words(now time.Time) string {
+// who tells an author in words.
+func who(a client.Author, now time.Time) string {
 	if a.Site == "" {
 		return a.Operation
 	}
@@ -56,20 +22,6 @@ func (a author) words(now time.Time) string {
 		return fmt.Sprintf("%s, %s", a.Site, moment(now, a.At))
 	}
 	return fmt.Sprintf("%s at %s, %s", a.User, a.Site, moment(now, a.At))
-}
-
-type replica struct {
-	LocalID string `json:"local_id"`
-	State   string `json:"state"`
-	Applied int    `json:"applied"`
-	Pending int    `json:"pending"`
-	Reason  string `json:"reason"`
-	// Part and Share are of a cross resource: the number of the part, and the values of what is divided.
-	Part   int                        `json:"part"`
-	Share  map[string]json.RawMessage `json:"share"`
-	Paused *struct {
-		By string `json:"by"`
-	} `json:"paused"`
 }
 
 // bySite tells the sites, each with what is to be said of it; those of which there is something come first, for a
@@ -86,8 +38,8 @@ func bySite[T any](sites map[string]T, remark func(T) string) string {
 	return strings.Join(append(all, plain...), ", ")
 }
 
-// part tells which part of a cross resource the site holds, with its share of what is divided.
-func (r replica) part() string {
+// partOf tells which part of a cross resource the site holds, with its share of what is divided.
+func partOf(r client.Replica) string {
 	var shares []string
 	for _, p := range slices.Sorted(maps.Keys(r.Share)) {
 		shares = append(shares, fmt.Sprintf("%s %s", p, r.Share[p]))
@@ -101,7 +53,8 @@ func (r replica) part() string {
 	return fmt.Sprintf("%d: %s", r.Part, strings.Join(shares, ", "))
 }
 
-func (r replica) remark() string {
+// atReplica is what is to be said of a replica, empty for nothing.
+func atReplica(r client.Replica) string {
 	switch {
 	case r.Paused != nil && r.Pending > 0:
 		return fmt.Sprintf("paused, %d pending", r.Pending)
@@ -148,15 +101,15 @@ func (resourcesList) Help() string {
 }
 
 func (c *resourcesList) Run(ctx context.Context, p *program) error {
-	l := listing[resource]{
+	l := listing[client.Resource]{
 		paging: c.paging, path: "/resources", cursor: "cursor",
 		query:   url.Values{"service": {c.Service}, "kind": {c.Kind}, "site": {c.Site}, "state": {c.State}, "q": {c.Query}},
 		columns: []column{{"RESOURCE", 0, 0}, {"NAME", 8, 2}, {"KIND", 0, 1}, {"STATE", 0, 0}, {"SITES", 16, 0}, {"AGE", 0, 0}, {"REASON", 16, 2}},
-		row: func(r resource) []string {
-			return []string{r.ID, r.Label, r.Service + "." + r.Kind, r.State, bySite(r.Sites, replica.remark), ago(p.now(), r.CreatedAt), r.Reason}
+		row: func(r client.Resource) []string {
+			return []string{r.ID, r.Label, r.Service + "." + r.Kind, r.State, bySite(r.Sites, atReplica), ago(p.now(), r.CreatedAt), r.Reason}
 		},
-		key: func(r resource) string { return r.Service + "." + r.Kind + " " + r.ID },
-		at:  func(r resource) string { return resourceAddress(r.ID, r.Service, r.Kind) },
+		key: func(r client.Resource) string { return r.Service + "." + r.Kind + " " + r.ID },
+		at:  func(r client.Resource) string { return resourceAddress(r.ID, r.Service, r.Kind) },
 	}
 	return l.run(ctx, p)
 }
@@ -188,7 +141,7 @@ Examples:
 }
 
 func (c *resourcesShow) Run(ctx context.Context, p *program) error {
-	b, err := p.api.get(ctx, resourceAddress(c.ID, c.Service, c.Kind), nil)
+	b, err := p.api.Get(ctx, resourceAddress(c.ID, c.Service, c.Kind), nil)
 	if err != nil {
 		return err
 	}
@@ -199,7 +152,7 @@ func showResource(p *program, b json.RawMessage) error {
 	if p.json {
 		return p.printJSON(b)
 	}
-	r, err := decode[resource](b)
+	r, err := client.Decode[client.Resource](b)
 	if err != nil {
 		return err
 	}
@@ -220,7 +173,7 @@ func showResource(p *program, b json.RawMessage) error {
 		s := r.Sites[name]
 		row := []string{name, s.LocalID, s.State, fmt.Sprint(s.Applied), fmt.Sprint(s.Pending), s.Reason}
 		if r.Collaboration == "cross" {
-			row = slices.Insert(row, 2, s.part())
+			row = slices.Insert(row, 2, partOf(s))
 		}
 		rows = append(rows, row)
 	}
@@ -233,7 +186,7 @@ func showResource(p *program, b json.RawMessage) error {
 		columns: []column{{"PATH", 0, 0}, {"VALUE", 16, 0}, {"SET BY", 0, 0}, {"REPLACED BY", 0, 0}, {"RULE", 16, 2}}}
 	rows = nil
 	for _, l := range r.Superseded {
-		rows = append(rows, []string{l.Path, string(l.Value), l.By.words(p.now()), l.Over.words(p.now()), l.Rule})
+		rows = append(rows, []string{l.Path, string(l.Value), who(l.By, p.now()), who(l.Over, p.now()), l.Rule})
 	}
 	lost.print(rows)
 	return nil

@@ -12,43 +12,11 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/web/client"
 )
 
-// site is one site as the API tells it.
-type site struct {
-	Name               string           `json:"name"`
-	PeerID             string           `json:"peer_id"`
-	Self               bool             `json:"self"`
-	Reachable          bool             `json:"reachable"`
-	RTT                *float64         `json:"rtt_ms"`
-	EstimatedRTT       *float64         `json:"estimated_rtt_ms"`
-	LastSeen           *time.Time       `json:"last_seen"`
-	Services           []string         `json:"services"`
-	Application        string           `json:"application"`
-	ApplicationVersion string           `json:"application_version"`
-	RestoredAt         *time.Time       `json:"restored_at"`
-	Cloned             bool             `json:"cloned"`
-	RemovedAt          *time.Time       `json:"removed_at"`
-	Revoked            bool             `json:"revoked"`
-	AgentVersion       string           `json:"agent_version"`
-	Addresses          []string         `json:"addresses"`
-	JoinedAt           time.Time        `json:"joined_at"`
-	CertifiedBy        string           `json:"certified_by"`
-	CertifiedUntil     *time.Time       `json:"certified_until"`
-	Queues             map[string]queue `json:"queues"`
-	Uses               *uses            `json:"uses"`
-	State              *siteState       `json:"bulletin"`
-}
-
-// uses is what a site has of the one that was asked.
-type uses struct {
-	Streams   int   `json:"streams"`
-	Bytes     int64 `json:"bytes_in_flight"`
-	Resources int   `json:"resources"`
-	Refused   int   `json:"resources_refused"`
-	Forks     int   `json:"forks"`
-	Bodies    int64 `json:"bytes_of_bodies"`
-}
+// site is one site, as it is told here.
+type site struct{ client.Site }
 
 // uses says in words what the site has of the one that was asked, empty for that one.
 func (s *site) uses() string {
@@ -66,14 +34,6 @@ func (s *site) uses() string {
 		text += fmt.Sprintf("; it has signed two different changes under one number, in %d lines: its key is not to be trusted, revoke it", s.Uses.Forks)
 	}
 	return text
-}
-
-// queue tells whether a site's requests to one service of its application go out.
-type queue struct {
-	State   string     `json:"state"`
-	Since   *time.Time `json:"since"`
-	Reason  string     `json:"reason"`
-	Waiting int        `json:"waiting"`
 }
 
 // halted lists the services that do not get the agent's requests, with the reason where why is set.
@@ -256,7 +216,7 @@ func (c *sitesShow) Run(ctx context.Context, p *program) error {
 	}
 	var names []string
 	for _, b := range items {
-		s, err := decode[site](b)
+		s, err := client.Decode[site](b)
 		if err != nil {
 			return err
 		}
@@ -303,7 +263,7 @@ func (c *sitesResume) Run(ctx context.Context, p *program) error {
 	if c.Service != "" {
 		body["service"] = c.Service
 	}
-	b, err := p.api.post(ctx, "/sites/"+url.PathEscape(c.Name)+"/resume", body)
+	b, err := p.api.Post(ctx, "/sites/"+url.PathEscape(c.Name)+"/resume", body)
 	if err != nil {
 		return err
 	}
@@ -315,7 +275,7 @@ func printSite(p *program, b json.RawMessage) error {
 	if p.json {
 		return p.printJSON(b)
 	}
-	s, err := decode[site](b)
+	s, err := client.Decode[site](b)
 	if err != nil {
 		return err
 	}
@@ -349,7 +309,7 @@ func (c *sitesCertify) Run(ctx context.Context, p *program) error {
 	if c.ValidFor != 0 {
 		body["valid_for"] = c.ValidFor.String()
 	}
-	b, err := p.api.put(ctx, "/sites/"+url.PathEscape(c.Site)+"/certificate", body)
+	b, err := p.api.Put(ctx, "/sites/"+url.PathEscape(c.Site)+"/certificate", body)
 	if err != nil {
 		return err
 	}
@@ -373,7 +333,7 @@ Examples:
 }
 
 func (c *sitesRetire) Run(ctx context.Context, p *program) error {
-	return p.api.tell(ctx, http.MethodPost, "/sites/"+url.PathEscape(c.Name)+"/retire")
+	return p.api.Tell(ctx, http.MethodPost, "/sites/"+url.PathEscape(c.Name)+"/retire")
 }
 
 type sitesRevoke struct {
@@ -393,5 +353,5 @@ Examples:
 }
 
 func (c *sitesRevoke) Run(ctx context.Context, p *program) error {
-	return p.api.tell(ctx, http.MethodPost, "/sites/"+url.PathEscape(c.Name)+"/revoke")
+	return p.api.Tell(ctx, http.MethodPost, "/sites/"+url.PathEscape(c.Name)+"/revoke")
 }

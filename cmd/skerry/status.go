@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/skerry/skerry/web/client"
 )
 
 // Exit statuses of skerry status.
@@ -14,19 +16,6 @@ const (
 	exitDecide  = 1 // something waits for a person
 	exitUnknown = 2 // nobody can know, or it is under way, or the agent cannot be asked
 )
-
-// siteState is how a site is, as it has told all.
-type siteState struct {
-	Resources  map[string]int    `json:"resources"`
-	Operations map[string]int    `json:"operations"`
-	Backlog    int               `json:"backlog"`
-	Oldest     *time.Time        `json:"oldest"`
-	Decisions  int               `json:"decisions"`
-	Failing    map[string]string `json:"failing"`
-	Version    string            `json:"version"`
-	Dashboard  string            `json:"dashboard"`
-	At         time.Time         `json:"at"`
-}
 
 // summary is how all is, as the agent that is asked knows it.
 type summary struct {
@@ -65,18 +54,18 @@ Examples:
 }
 
 func (statusCommand) Run(ctx context.Context, p *program) error {
-	about, err := p.api.get(ctx, "/summary", nil)
+	about, err := p.api.Get(ctx, "/summary", nil)
 	var list []byte
 	if err == nil {
-		list, err = p.api.get(ctx, "/sites", nil)
+		list, err = p.api.Get(ctx, "/sites", nil)
 	}
 	var s summary
 	var sites []site
 	if err == nil {
-		s, err = decode[summary](about)
+		s, err = client.Decode[summary](about)
 	}
 	if err == nil {
-		sites, err = decode[[]site](list)
+		sites, err = client.Decode[[]site](list)
 	}
 	if err != nil {
 		complain(p.errs, err)

@@ -2,14 +2,11 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
-	"github.com/skerry/skerry/web/auth"
+	"github.com/skerry/skerry/web/client"
 )
 
 // token is what the API tells of a token.
@@ -79,23 +76,23 @@ func (c *tokensAdd) Run(ctx context.Context, p *program) error {
 		if err != nil {
 			return err
 		}
-		if err := p.api.login(ctx, c.Account, password); err != nil {
+		if err := p.api.Login(ctx, c.Account, password); err != nil {
 			return err
 		}
-		defer p.api.logout(context.WithoutCancel(ctx))
+		defer p.api.Logout(context.WithoutCancel(ctx))
 	}
 	ask := map[string]any{"name": c.Name, "role": c.Role}
 	if c.Expires != 0 {
 		ask["expires"] = c.Expires.String()
 	}
-	b, err := p.api.post(ctx, "/tokens", ask)
+	b, err := p.api.Post(ctx, "/tokens", ask)
 	if err != nil {
 		return err
 	}
 	if p.json {
 		return p.printJSON(b)
 	}
-	t, err := decode[token](b)
+	t, err := client.Decode[token](b)
 	if err != nil {
 		return err
 	}
@@ -118,55 +115,5 @@ func (tokensRevoke) Help() string {
 }
 
 func (c *tokensRevoke) Run(ctx context.Context, p *program) error {
-	return p.api.delete(ctx, "/tokens/"+url.PathEscape(c.ID))
-}
-
-// login opens a session as a browser would, for the calls that follow. The password goes nowhere else.
-func (c *client) login(ctx context.Context, account, password string) error {
-	if !strings.HasPrefix(c.base, "https://") {
-		return usagef("a password for %s would travel in clear: give --api an address with https", c.base)
-	}
-	res, err := c.form(ctx, "/login", url.Values{"name": {account}, "password": {password}})
-	if err != nil {
-		return err
-	}
-	for _, k := range res.Cookies() {
-		if k.Name == auth.Cookie {
-			c.token, c.cookie = "", k.Name+"="+k.Value
-			return nil
-		}
-	}
-	switch res.StatusCode {
-	case http.StatusTooManyRequests:
-		return fmt.Errorf("too many attempts to log in have failed: try again in %s s", clean(res.Header.Get("Retry-After")))
-	case http.StatusUnauthorized:
-		return errors.New("the name or the password is wrong")
-	}
-	return c.stranger(res)
-}
-
-// logout ends the session; it would end by itself later.
-func (c *client) logout(ctx context.Context) {
-	if _, err := c.form(ctx, "/logout", nil); err == nil {
-		c.cookie = ""
-	}
-}
-
-// form sends a form of the dashboard and returns the answer without its body.
-func (c *client) form(ctx context.Context, path string, values url.Values) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.base+path, strings.NewReader(values.Encode()))
-	if err != nil {
-		return nil, err
-	}
-	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	req.Header.Set("Accept", "text/html")
-	if c.cookie != "" {
-		req.Header.Set("Cookie", c.cookie)
-	}
-	direct := &http.Client{Transport: c.http.Transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	res, err := direct.Do(req)
-	if err != nil {
-		return nil, c.unreachable(err)
-	}
-	return res, res.Body.Close()
+	return p.api.Delete(ctx, "/tokens/"+url.PathEscape(c.ID))
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/web/client"
 )
 
 // waitCommand follows one operation until nothing more comes of it by itself.
@@ -45,7 +46,7 @@ func (c *waitCommand) Run(ctx context.Context, p *program) error {
 			return err
 		}
 		if err == nil {
-			o, err := decode[operation](b)
+			o, err := client.Decode[operation](b)
 			if err != nil {
 				return err
 			}

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/skerry/skerry/web/client"
 )
 
 // screen collects output while it is written.
@@ -45,7 +47,7 @@ func watching(t *testing.T, a *fakeAgent, json bool, command interface {
 	Run(context.Context, *program) error
 }) (out, errs *screen) {
 	t.Helper()
-	api, err := newClient(a.URL, access{})
+	api, err := client.New(a.URL, client.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

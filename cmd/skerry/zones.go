@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/skerry/skerry/web/client"
 )
 
 // zone is a named set of sites as the API tells it.
@@ -62,14 +64,14 @@ Examples:
 }
 
 func (c *zonesSet) Run(ctx context.Context, p *program) error {
-	b, err := p.api.put(ctx, "/zones/"+url.PathEscape(c.Name), map[string]any{"sites": c.Sites})
+	b, err := p.api.Put(ctx, "/zones/"+url.PathEscape(c.Name), map[string]any{"sites": c.Sites})
 	if err != nil {
 		return err
 	}
 	if p.json {
 		return p.printJSON(b)
 	}
-	z, err := decode[zone](b)
+	z, err := client.Decode[zone](b)
 	if err != nil {
 		return err
 	}
@@ -88,5 +90,5 @@ func (zonesDelete) Help() string {
 }
 
 func (c *zonesDelete) Run(ctx context.Context, p *program) error {
-	return p.api.delete(ctx, "/zones/"+url.PathEscape(c.Name))
+	return p.api.Delete(ctx, "/zones/"+url.PathEscape(c.Name))
 }
