@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
 	"net/url"
 	"slices"
@@ -122,7 +123,7 @@ func (c *eventsList) watch(ctx context.Context, p *program) error {
 		t.widths[4] = -1
 	}
 	if !p.json {
-		t.line([]string{"EVENT", "TIME", "TYPE", "SUBJECT", "DATA"})
+		t.line(io.Discard, []string{"EVENT", "TIME", "TYPE", "SUBJECT", "DATA"})
 	}
 	return p.follow(ctx, c.After, func() error { return nil }, func(_ string, b json.RawMessage) error {
 		if p.json {

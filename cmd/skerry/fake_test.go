@@ -64,7 +64,7 @@ func startFake() *fakeAgent {
 	}
 	a.operations = []m{
 		{"id": opPut, "resource": alpine, "type": "replace", "service": "images", "kind": "image", "method": "PUT", "path": "/images/{id}", "scope": "", "origin": "paris", "user": "ada",
-			"issued_at": before(40 * time.Second), "state": "uncertain", "parents": []string{opPost}, "body": m{"name": "alpine", "size": 3}, "body_encoding": "json", "change": nil, "sites": m{
+			"issued_at": before(40 * time.Second), "state": "uncertain", "actions": []string{"retry", "drop"}, "parents": []string{opPost}, "body": m{"name": "alpine", "size": 3}, "body_encoding": "json", "change": nil, "sites": m{
 				"paris":  m{"state": "applied", "status": 200, "at": before(40 * time.Second), "attempts": 1, "error": ""},
 				"nantes": m{"state": "uncertain", "status": 0, "at": before(10 * time.Second), "attempts": 3, "error": "no answer from the application within 30s\x1b[2J"}}},
 		{"id": opPost, "resource": alpine, "type": "create", "service": "images", "kind": "image", "method": "POST", "path": "/images", "scope": "{images: paris & nantes}", "origin": "nantes",

@@ -40,6 +40,7 @@ type commands struct {
 	Lab        lab.Command          `cmd:"" help:"Run one instance of the demo application, to try a site with."`
 	Sites      sitesCommand         `cmd:"" help:"List the sites of the mesh, or show one."`
 	Status     statusCommand        `cmd:"" help:"Show how the whole mesh is, on one screen; the exit status tells it too."`
+	Top        topCommand           `cmd:"" help:"Watch the whole mesh on one screen: sites, what needs a look, the latest operations."`
 	Resources  resourcesCommand     `cmd:"" help:"List the replicated resources, or show one."`
 	Export     exportCommand        `cmd:"" help:"Print where resources live, as a file that can be kept in git."`
 	Apply      applyCommand         `cmd:"" help:"Bring resources to the sites that a file says, or say what that would change."`
@@ -79,9 +80,12 @@ type program struct {
 	errs io.Writer
 	json bool // whether to print JSON
 	// width is how many columns the output has; 0: as many as it takes.
-	width  int
-	now    func() time.Time
-	getenv func(name string) string
+	width int
+	// height is how many lines the terminal has; 0: no bound. Terminal says that a text can be put in the place of another there.
+	height   int
+	terminal bool
+	now      func() time.Time
+	getenv   func(name string) string
 	// environ is the environment, for commands that are run for somebody else.
 	environ func() []string
 	retry   time.Duration // before a broken stream of events is opened again
@@ -143,7 +147,8 @@ func run(args []string, s surroundings) (status int) {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	p := &program{api: api, out: s.out, errs: s.errs, json: c.Output == "json", width: terminalWidth(s.out, s.getenv),
+	out, terminal := screenOf(s.out, s.getenv)
+	p := &program{api: api, out: out, terminal: terminal, height: terminalHeight(s.out, s.getenv), errs: s.errs, json: c.Output == "json", width: terminalWidth(s.out, s.getenv),
 		now: s.now, retry: time.Second, in: s.in, environ: s.environ, getenv: s.getenv}
 	parsed.BindTo(ctx, (*context.Context)(nil))
 	if n := parsed.Selected(); n != nil {

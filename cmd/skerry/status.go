@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -112,9 +113,14 @@ func printStatus(p *program, s summary, sites []site) {
 		return
 	}
 	fmt.Fprintln(p.out)
-	w := table{out: p.out, width: p.width, columns: []column{{"WORRY", 0, 0}, {"ABOUT", 12, 0}, {"AGE", 0, 1}, {"REASON", 20, 0}}}
-	rows = nil
-	for _, worry := range s.Worries[:min(len(s.Worries), worriesShown)] {
+	printWorries(p, p.out, s, worriesShown)
+}
+
+// printWorries prints so many of what needs a look, the worst first.
+func printWorries(p *program, out io.Writer, s summary, most int) {
+	w := table{out: out, width: p.width, columns: []column{{"WORRY", 0, 0}, {"ABOUT", 12, 0}, {"AGE", 0, 1}, {"REASON", 20, 0}}}
+	var rows [][]string
+	for _, worry := range s.Worries[:min(len(s.Worries), most)] {
 		name, age := worry.Label, ""
 		if name == "" {
 			name = worry.ID
@@ -125,8 +131,8 @@ func printStatus(p *program, s summary, sites []site) {
 		rows = append(rows, []string{worry.State, worry.About + " " + name, age, worry.Reason})
 	}
 	w.print(rows)
-	if more := len(s.Worries) - worriesShown; more > 0 {
-		fmt.Fprintf(p.out, "and %d more: skerry status -o json\n", more)
+	if more := len(s.Worries) - most; more > 0 {
+		fmt.Fprintf(out, "and %d more: skerry status -o json\n", more)
 	}
 }
 

@@ -47,10 +47,10 @@ func (t *table) print(rows [][]string) {
 		for i, c := range t.columns {
 			head[i] = c.name
 		}
-		t.line(head)
+		t.line(io.Discard, head)
 	}
 	for _, row := range rows {
-		t.line(row)
+		t.line(t.out, row)
 	}
 }
 
@@ -110,7 +110,8 @@ func (t *table) choose(of func(i int) int) int {
 	return best
 }
 
-func (t *table) line(cells []string) {
+// line prints cells, with colours as an output has them.
+func (t *table) line(colours io.Writer, cells []string) {
 	var b strings.Builder
 	for i, cell := range cells {
 		if t.widths[i] < 0 {
@@ -119,7 +120,7 @@ func (t *table) line(cells []string) {
 		if t.columns[i].least > 0 && t.width > 0 {
 			cell = shorten(cell, t.widths[i])
 		}
-		b.WriteString(cell + strings.Repeat(" ", max(0, t.widths[i]-utf8.RuneCountInString(cell))) + gap)
+		b.WriteString(paint(colours, t.columns[i].name, cell) + strings.Repeat(" ", max(0, t.widths[i]-utf8.RuneCountInString(cell))) + gap)
 	}
 	fmt.Fprintln(t.out, strings.TrimRight(b.String(), " "))
 }
@@ -171,7 +172,7 @@ func fields(w io.Writer, pairs ...string) {
 			if j == 0 {
 				name = pairs[i]
 			}
-			fmt.Fprintf(w, "%-*s%s%s\n", width, name, gap, clean(l))
+			fmt.Fprintf(w, "%-*s%s%s\n", width, name, gap, paint(w, name, clean(l)))
 		}
 	}
 }
