@@ -78,7 +78,7 @@ func Row(v *view.View, now time.Time, conflicts []engine.Conflict, next plan.Ste
 	if v.Mine.Lacking != "" {
 		worsen(v, &row, v.Self, engine.StateDegraded, v.Mine.Lacking)
 	}
-	if row.Local == "" && (row.State.Past() || row.GoneAt(v.Self)) && !v.Kind.Natural() {
+	if row.Local == "" && !exists && (row.State.Past() || row.GoneAt(v.Self)) && !v.Kind.Natural() {
 		row.Local = v.Said[v.Self].Local
 	}
 	return row
