@@ -125,7 +125,6 @@ func (h *hearing) change(c *engine.Change) view.Verdict {
 	}
 	if c.Author() == h.Self && !h.Me.Rejoins && e != nil && c.Number > e.Tip(c.Line).Number && !h.Voids(c.Line, c.Epoch, c.Number) {
 		h.news.Behind = true
-		return view.Known
 	}
 	if old && view.KeepsOut(h.View, c.Author()) {
 		return view.Known

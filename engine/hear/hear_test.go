@@ -69,7 +69,7 @@ func TestWhatComesOfAMessage(t *testing.T) {
 		"of an epoch that is not opened": {Said{From: "paris", Epoch: 2, Changes: theirs[1:]}, News{Missing: true}, 0, 0},
 		"of the next epoch, out of turn": {Said{From: "paris", Epoch: 1, First: first, Changes: []*engine.Change{&later}}, News{Taken: true, Missing: true}, 0, 0},
 		"from who has no part":           {Said{From: "lille", Changes: strange}, News{Taken: true, Missing: true, Refused: true}, 0, 0},
-		"a change of its own":            {Said{From: "paris", Changes: mine}, News{Taken: true, Behind: true}, 0, 0},
+		"a change of its own":            {Said{From: "paris", Changes: mine}, News{Taken: true, Behind: true}, 1, 0},
 		"a status of its own":            {Said{From: "paris", Statuses: said("nantes", engine.Status{Number: 7})}, News{Taken: true, Behind: true}, 0, 0},
 		"a status":                       {Said{From: "paris", Statuses: said("paris", engine.Status{Number: 1})}, News{Taken: true, Progress: true}, 1, 0},
 		"who asks it to look":            {Said{From: "paris", Statuses: said("paris", engine.Status{Number: 1, Asked: 1})}, News{Taken: true, Progress: true, Look: true}, 1, 0},

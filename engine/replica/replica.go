@@ -184,10 +184,11 @@ func (r *Replica) NextStep() plan.Step {
 }
 
 // TellNews makes what this site says of itself a status, if that is news. A site that has done nothing yet says nothing; and of a
-// resource of which no operation is known, a request that may yet make it, or that its application refuses, is nobody else's business.
+// resource of which no operation is known, a request that may yet make it, or that its application refuses, is nobody else's business. One that
+// is to join anew knows that what it would say is not so.
 func (r *Replica) TellNews(at time.Time) (encoded []byte, news bool) {
-	me, unknown := &r.Me, r.History.Len() == 0 && r.History.Base() == nil
-	if me.Number == 0 && me.Holding == nil && (unknown || len(me.Settled)+len(r.Mine.Outcomes)+len(me.Waits) == 0 && me.Left == nil && !me.Rejoins) {
+	me := &r.Me
+	if r.behind || me.Number == 0 && me.Holding == nil && r.History.Held() == 0 && (r.Blank() || len(me.Settled)+len(r.Mine.Outcomes)+len(me.Waits) == 0 && me.Left == nil && !me.Rejoins) {
 		return nil, false
 	}
 	return r.Tell(at)
