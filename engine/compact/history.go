@@ -26,10 +26,10 @@ func Stable(v *view.View) engine.Vector {
 	return engine.Meet(vectors...)
 }
 
-// heldOf reports whether an operation that a site has issued, by its status, is not complete here.
+// heldOf reports whether an operation that a site has issued and settled, by its status, is not complete here.
 func heldOf(v *view.View, st *engine.Status) bool {
 	for l, wrote := range st.Lines {
-		if !v.Ends(l) && v.History.Last(l) < wrote.Issued {
+		if !v.Ends(l) && v.History.Last(l) < wrote.Issued && !holdsOwn(st, l) {
 			return true
 		}
 	}

@@ -20,6 +20,8 @@ type Bounds struct{ History, Epoch int }
 type Let struct {
 	// Drop are large bodies.
 	Drop []engine.BlobHash
+	// Forgone is how many operations are given up that were held back.
+	Forgone int
 	// Ended is an epoch whose document may be deleted; Checkpoint takes its place. Err is why one could not end.
 	Ended      *uint64
 	Checkpoint []byte
@@ -31,7 +33,7 @@ type Let struct {
 func (k *Keeping) Tidy(v *view.View, most Bounds, writes bool, tip func(epoch uint64) engine.Tip, row func(*engine.Operation) engine.OperationRow) (let Let) {
 	part := v.Part(v.Self)
 	member := part == view.PartMember || part == view.PartLeaving
-	if member && len(v.Epochs) == 1 && EpochLong(v, most.Epoch) && EpochBegun(v) && v.Me.Settled != nil {
+	if lost := epochLost(v); member && len(v.Epochs) == 1 && (lost || EpochLong(v, most.Epoch) && v.Me.Settled != nil) && EpochBegun(v) {
 		number := v.Current().Number + 1
 		v.Epochs = append(v.Epochs, view.NewEpoch(number, tip(number)))
 		v.Changed()
@@ -39,6 +41,7 @@ func (k *Keeping) Tidy(v *view.View, most Bounds, writes bool, tip func(epoch ui
 	if len(v.Epochs) > 1 {
 		most.History = 0
 	}
+	let.Forgone = forgo(v)
 	bodies := largeBodies(v)
 	if ids, news := History(v, most.History, row); news {
 		v.Changed()

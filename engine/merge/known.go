@@ -243,6 +243,21 @@ func (k *known) Len() int {
 // Held returns how many operations are held back.
 func (k *known) Held() int { return k.held }
 
+// Forgo leaves out for good what is held back of the epochs before one, and returns how much that is: who has all of these epochs has nothing that it
+// builds on.
+func (k *known) Forgo(epoch uint64) (gone int) {
+	for _, l := range k.lines {
+		for n, o := range l.waiting {
+			if o.Epoch < epoch {
+				delete(l.waiting, n)
+				gone++
+			}
+		}
+	}
+	k.held -= gone
+	return gone
+}
+
 // HeldBack reports whether an operation of this origin is held back.
 func (k *known) HeldBack(origin engine.SiteID) bool {
 	for name, l := range k.lines {

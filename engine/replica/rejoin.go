@@ -246,7 +246,7 @@ func (t *rejoin) answer(r *work, in *Answered) bool {
 		return r.call(r.readCall(t.local))
 	case in.Reply.Gone() && r.Own != nil && r.Own.Creates && !r.Kind.Natural(): // what a later try has made has another name
 		return t.nameless(r)
-	case in.Reply.Gone(), r.Blank():
+	case in.Reply.Gone(), r.History.Len() == 0 && r.History.Base() == nil: // what made it is lost: it is nobody's
 		return t.joined(r, "")
 	case t.remnant.Late && r.Part(r.Self) != view.PartMember: // it was removed meanwhile: the object stays as it is
 		return t.joined(r, t.local)
@@ -254,7 +254,7 @@ func (t *rejoin) answer(r *work, in *Answered) bool {
 		call := r.sendCall(&engine.Operation{Type: engine.TypeDelete, Method: "DELETE", Path: r.Kind.Item}, t.local, "", nil)
 		var one bool
 		if call.Call.As, one = view.WithRightsOfAll(r.View); !one {
-			return t.ask(r, severalAsked)
+			return t.joined(r, t.local)
 		}
 		t.sent, t.deletes = true, true
 		return r.call(call)
@@ -270,7 +270,7 @@ func (t *rejoin) answer(r *work, in *Answered) bool {
 	}
 	var one bool
 	if call.As, one = view.WithRightsOfAll(r.View); !one {
-		return t.ask(r, severalAsked)
+		return t.joined(r, t.local)
 	}
 	t.sent = true
 	return r.call(&Call{Kind: CallSend, Present: true, Call: call})
@@ -308,20 +308,7 @@ func (t *rejoin) corrected(r *work, in *Answered) bool {
 	default:
 		return t.later(r)
 	}
-	return t.ask(r, engine.Outcome{Status: in.Reply.Status, Error: "the application refuses what the others show: " + plan.Tell(in.Reply, nil)})
-}
-
-// severalAsked is said where the object is not brought to what the others show, since no user may do all of it.
-var severalAsked = engine.Outcome{Error: "what the others show is not what one user has asked for, with whose rights it is to be done here"}
-
-// ask ends it with a question to a person: the object stays as it is.
-func (t *rejoin) ask(r *work, out engine.Outcome) bool {
-	t.joined(r, t.local)
-	if born := r.History.Born(merge.Any); born != nil {
-		out.State, out.Cause, out.Error = engine.StateRejected, engine.ConflictRejoined, "the disk of this site was set back, and "+out.Error
-		r.Became(born.ID, out)
-	}
-	return true
+	return t.joined(r, t.local) // the object stays as it is, and a look tells how it differs
 }
 
 // joined ends it: everything known is settled here, but for what cannot be known.

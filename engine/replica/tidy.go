@@ -1,6 +1,8 @@
 package replica
 
 import (
+	"fmt"
+
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/compact"
 	"github.com/skerry/skerry/engine/drift"
@@ -49,6 +51,9 @@ func (r *Replica) fold() {
 		func(o *engine.Operation) engine.OperationRow { return report.OperationRow(r.View, o) })
 	if let.Err != nil {
 		r.note("an epoch cannot end", let.Err)
+	}
+	if let.Forgone > 0 {
+		r.note("operations are given up", fmt.Errorf("what %d build on was on a disk that was set back, and no site has it any more", let.Forgone))
 	}
 	if let.Ended != nil {
 		r.out.Ended, r.out.Checkpoint = let.Ended, let.Checkpoint

@@ -46,6 +46,15 @@ func TestHistoriesThatWereWrong(t *testing.T) {
 			"1-21,23-27,30,32-41,43-50,52,54,56-58,60-61,63,66-68,71-78,81-82,84-87"},
 		"an epoch ended with what a lost run had written, and its site never heard of that": {50004469, 1, 1,
 			"1-5,7-11,13-15,17,19-21,25,28-37,40,42-47,49,52-53,55-60,62-103,105-106,108-110,112-118,121,123-124,129-130"},
+		"what was held back of an ended epoch, which its site had issued again, held up the next one": {52001209, 1, 1,
+			"1-3,5-8,10-11,13-15,17,22-28,31-37,39,41,47-77,79,81-84,88,90-94,96-134"},
+		"what was held back since a checkpoint stood for it as another run's held up the next epoch": {50004469, 1, 1, ""},
+		"what builds on a create that was lost with its disk was waited for for ever": {51001101, 1, 1,
+			"1-16,18-22,25-28,30,32,34-42,44-53,56-84,86-87,90-91,93-101,104-105,107-108,111,116-117,119-123,126-130,136,138-139,148-154"},
+		"what builds on what was lost, in the current epoch, held up the end of the one before": {51001101, 1, 1, ""},
+		"what a site had dropped was still called what its application had given to another": {52002022, 1, 1, ""},
+		"what an application refused as its site joined anew was to be decided in ways that were none": {51001734, 1, 1, ""},
+		"a site joined anew again and again since it never took in what it had written before": {60001664, 1, 1, ""},
 	} {
 		t.Run(strings.ReplaceAll(what, " ", "-"), func(t *testing.T) {
 			r := Play(Options{Seed: h.seed, Backups: h.backups, Restores: h.restores, Skip: parseSteps(t, h.skip)})
