@@ -16,6 +16,8 @@ const (
 	StateDegraded   State = "degraded"
 	StateConflict   State = "conflict"
 	StateDeleted    State = "deleted"
+	// StateDeleting: an application has accepted the deletion, and the object is not known to be gone.
+	StateDeleting State = "deleting"
 	// StateUnknown is the state of what was converged when it was heard of last, while nobody can know whether it still is: a site that
 	// has it cannot be reached, or has not been compared with since it could. It is told of when asked (SiteStatus.Silent), never kept.
 	StateUnknown State = "unknown"
@@ -39,7 +41,7 @@ const (
 // Rank orders the states of a resource, or those of an operation, by how much there is to do about them.
 func (s State) Rank() int {
 	switch s {
-	case StateConverging, StateApplied:
+	case StateConverging, StateDeleting, StateApplied:
 		return 1
 	case StateDegraded, StatePending:
 		return 2

@@ -169,6 +169,8 @@ const (
 	WaitClock WaitKind = "clock"
 	// WaitReference: an operation refers to a resource that is not there yet.
 	WaitReference WaitKind = "reference"
+	// WaitDeleting: the application has accepted a deletion, and the object is still there, or nobody can see whether it is.
+	WaitDeleting WaitKind = "deleting"
 	// WaitAside: a defect of the agent's own has struck the resource there; it is set aside.
 	WaitAside WaitKind = "aside"
 )

@@ -19,7 +19,7 @@ var stateLetters = map[engine.State]string{
 	engine.StatePending: "p", engine.StateApplied: "a", engine.StateRejected: "r", engine.StateSuperseded: "s",
 	engine.StateUncertain: "u", engine.StatePaused: "z", engine.StateHeld: "h", engine.StateLeft: "l",
 	engine.StateConverged: "c", engine.StateConverging: "g", engine.StateDegraded: "d", engine.StateConflict: "x",
-	engine.StateDeleted: "e", engine.StateLeaving: "v",
+	engine.StateDeleted: "e", engine.StateDeleting: "i", engine.StateLeaving: "v",
 }
 
 var letterStates = func() map[string]engine.State {

@@ -87,7 +87,7 @@ type resourcesList struct {
 	Service string `placeholder:"NAME" help:"Only those of this service."`
 	Kind    string `placeholder:"NAME" help:"Only those of this kind."`
 	Site    string `placeholder:"NAME" help:"Only those with a replica at this site."`
-	State   string `placeholder:"STATE" help:"Only those that are converged, unknown, converging, degraded, in conflict or deleted; deleted ones are listed only so."`
+	State   string `placeholder:"STATE" help:"Only those that are converged, unknown, converging, degraded, in conflict, deleting or deleted; deleted ones are listed only so."`
 	Query   string `short:"q" placeholder:"TEXT" help:"Only those with TEXT in an identifier or in the name."`
 }
 

@@ -23,6 +23,9 @@ func (c *Case) waits(id engine.OperationID, what engine.Action) (*engine.Operati
 	if denied != nil && denied.Operation == id && (what == "" || what == engine.ActionRetry || what == engine.ActionDrop && !c.Settled(c.Self, o)) {
 		return o, engine.Outcome{State: engine.StatePending, Blocks: true, Again: out.Again, Error: denied.Reason}, nil
 	}
+	if w := c.Me.Wait(engine.WaitDeleting); w != nil && w.Operation == id && o.Type == engine.TypeDelete {
+		return o, engine.Outcome{State: engine.StateRejected, Error: w.Reason}, nil
+	}
 	if !ok || !report.Decidable(c.View, o, out) {
 		return nil, out, engine.ErrSettled
 	}

@@ -68,6 +68,13 @@ func (r *Replica) decide(d *Decide) {
 	}
 	var orders *decide.Orders
 	var err error
+	decided := r.Mine.Going // a person decides about it before anybody is asked
+	if decided != nil && decided.By != d.Operation || d.What != VerbRetry && d.What != VerbDone && d.What != VerbDrop {
+		decided = nil
+	}
+	if decided != nil {
+		r.stays()
+	}
 	c := r.Case()
 	c.Standing, c.Time, c.Names, c.NewID = r.standing(), r.env.Now(), r.env, r.env.NewID
 	c.Recall(d.Conflict, d.Operation)
@@ -113,6 +120,9 @@ func (r *Replica) decide(d *Decide) {
 	var id engine.OperationID
 	if err == nil {
 		id, err = r.carryOut(orders)
+	}
+	if err == nil && decided != nil {
+		r.wentAway()
 	}
 	if what := traced[d.What]; err == nil && what != "" && !r.Blank() { // else there is no document to tell it
 		r.write(c.Trace(what, d.By))

@@ -29,6 +29,7 @@ type Ask struct {
 	// Done is told what the client gets, once that is durable; or early, see Given.
 	Done   func(Given)
 	putOff bool
+	since  time.Time // it waits for its name
 	keep   *Decide
 }
 

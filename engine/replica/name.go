@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/drift"
 	"github.com/skerry/skerry/engine/flight"
 	"github.com/skerry/skerry/engine/merge"
 	"github.com/skerry/skerry/engine/plan"
@@ -103,6 +104,7 @@ func (t *giveUp) answer(r *work, in *Answered) bool {
 		r.later(t.born, in.Reply, in.Err, alone)
 		return true
 	}
+	drift.Leave(r.View, r.Mine.Local, t.born.ID, in.Reply, r.env.Now())
 	r.out.wakeBorn(r.env.Rivals(r.Kind, r.About.Key, r.Document))
 	r.yield(r.env.Now())
 	r.env.Unclaim(r.Document)
@@ -122,6 +124,11 @@ func lives(r *work, rivals []view.Claim) {
 func (t *send) nameBusy(r *work) bool {
 	ended := r.History.Born(merge.Any) == nil
 	for _, other := range r.env.Rivals(r.Kind, r.About.Key, r.Document) {
+		if other.Going && !ended {
+			r.tryAgain(t.o, engine.Reply{}, errors.New("another object of its name was deleted and is not gone yet"))
+			r.again.tries = min(r.again.tries, 3) // it takes as long as it takes
+			return true
+		}
 		if !other.There() || ended && other.Born == nil && !other.Object { // of those that have ended, each finds out what it has made
 			continue
 		}

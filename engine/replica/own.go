@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/drift"
 	"github.com/skerry/skerry/engine/flight"
 	"github.com/skerry/skerry/engine/issue"
 	"github.com/skerry/skerry/engine/merge"
@@ -159,6 +160,8 @@ func (t *own) creation(r *work) bool {
 		t.named = true
 		for _, c := range r.env.Rivals(r.Kind, r.About.Key, r.Document) {
 			switch {
+			case c.Going:
+				return t.awaitsGone(r)
 			case c.Object:
 				return t.refuse(r, &engine.Refusal{Status: http.StatusConflict, Type: "exists",
 					Detail: fmt.Sprintf("%s %s has just been created by somebody else; nothing has happened", r.Kind.Name, r.About.Key)})
@@ -457,6 +460,7 @@ func (r *work) publish(f *flight.Flight, reply engine.Reply, shows []byte) error
 	settled = append(settled, now)
 	r.Tried(o.ID, reply.Status, "")
 	if o.Type == engine.TypeDelete {
+		drift.Leave(r.View, local, o.ID, reply, r.env.Now())
 		local = ""
 	}
 	r.Own = nil

@@ -72,7 +72,7 @@ func (r *Replica) Restore(b []byte) error {
 
 // Idle reports whether the replica may be forgotten and loaded anew: nothing of it is in memory alone.
 func (r *Replica) Idle() bool {
-	return r.task == nil && r.token == 0 && r.lookToken == 0 && len(r.asks) == 0 && len(r.Doubts) == 0 && !r.Resumed && len(r.Fetches) == 0
+	return r.task == nil && r.token == 0 && r.lookToken == 0 && r.going.token == 0 && len(r.asks) == 0 && len(r.Doubts) == 0 && !r.Resumed && len(r.Fetches) == 0
 }
 
 // Step takes one input in and returns what is to be done about it.
@@ -135,6 +135,8 @@ func (r *Replica) answered(in *Answered) {
 		for _, d := range postponed {
 			r.decide(d)
 		}
+	case in.Token == r.going.token && in.Token != 0:
+		r.goingOn(in)
 	case in.Token == r.lookToken && in.Token != 0:
 		r.lookToken = 0
 		if r.look.Looked(r.View, in.Presented, in.Reply, in.Err, r.env.Now()) {
@@ -198,7 +200,7 @@ func (r *Replica) TellNews(at time.Time) (encoded []byte, news bool) {
 // what was under way is to be told by the caller.
 func (r *Replica) SetAside(env Env, why string) *Effects {
 	r.steps(env)
-	r.task, r.token, r.lookToken, r.postponed = nil, 0, 0, nil
+	r.task, r.token, r.lookToken, r.going, r.postponed = nil, 0, 0, going{}, nil
 	r.Interrupted(why)
 	r.Say(engine.Wait{Kind: engine.WaitAside, Since: env.Now().UnixMicro(), Reason: why})
 	r.refuseAll(&engine.Refusal{Status: http.StatusServiceUnavailable, Type: "aside", Detail: why + "; it is set aside until somebody resumes it"})

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/drift"
 	"github.com/skerry/skerry/engine/flight"
 	"github.com/skerry/skerry/engine/issue"
 	"github.com/skerry/skerry/engine/merge"
@@ -443,6 +444,7 @@ func (t *send) succeed(r *work, reply engine.Reply, local engine.LocalID) {
 			return
 		}
 	case engine.TypeDelete:
+		drift.Leave(r.View, r.Mine.Local, o.ID, reply, r.env.Now())
 		local = ""
 	default:
 		local = r.Mine.Local

@@ -64,7 +64,7 @@ func (r *Replica) choose() task {
 	if t := r.apply(now); t != nil {
 		return t
 	}
-	if len(r.asks) > 0 && !r.nameWaits {
+	if len(r.asks) > 0 && !r.nameWaits && !now.Before(r.asksAt) {
 		a := r.asks[0]
 		r.asks = r.asks[1:]
 		if a.keep != nil {

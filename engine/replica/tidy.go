@@ -39,6 +39,7 @@ func (r *Replica) tidy() {
 	}
 	r.out.Unfold = !r.Busy() && r.Folds && r.History.Unfollowing()
 	r.tidyLook()
+	r.watchGoing()
 }
 
 // fold lets go of what every site has settled.
@@ -82,4 +83,4 @@ func (r *Replica) tidyLook() {
 }
 
 // Looks reports whether this site is to look at what its application shows, now or soon.
-func (r *Replica) Looks() bool { return r.lookToken != 0 || r.look.Waits(r.View) }
+func (r *Replica) Looks() bool { return r.Mine.Going != nil || r.lookToken != 0 || r.look.Waits(r.View) }

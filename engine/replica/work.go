@@ -26,6 +26,8 @@ type work struct {
 	// again is when what is left may be tried again, settling when it is to be found out what came of own.
 	again, settling pace
 	look            drift.Watch
+	going           going
+	asksAt          time.Time // before that no request of a client is taken up
 	// unavailable are operations whose bodies no site has.
 	unavailable map[engine.OperationID]bool
 	nameWaits   bool // the name was taken when it was asked for

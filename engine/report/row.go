@@ -66,6 +66,7 @@ func Row(v *view.View, now time.Time, conflicts []engine.Conflict, next plan.Ste
 	default:
 		row.Reason = strings.Join(reasons, "; ")
 	}
+	goes(v, &row, placement)
 	if why := Crowded(v); why != "" {
 		row.State = row.State.Worse(engine.StateDegraded)
 		row.Reason = strings.TrimSuffix(why+"; "+row.Reason, "; ")
@@ -112,6 +113,25 @@ func reasons(v *view.View, row *engine.ResourceRow, placement []engine.SiteID) (
 		row.State = row.State.Worse(st.State)
 	}
 	return behind, apart, reasons
+}
+
+// goes makes the row say where a deletion was accepted and the object is not known to be gone.
+func goes(v *view.View, row *engine.ResourceRow, placement []engine.SiteID) {
+	for _, s := range placement {
+		why := ""
+		if w := v.At(s).Wait(engine.WaitDeleting); w != nil {
+			why = waitWords(w)
+		} else if g := v.Mine.Going; s == v.Self && g != nil && v.Mine.Local == "" {
+			why = fmt.Sprintf("the application has accepted the deletion (status %d); whether the object is gone is being looked at", g.Status)
+		}
+		if why == "" {
+			continue
+		}
+		if row.State == engine.StateDeleted {
+			row.State = engine.StateDeleting
+		}
+		worsen(v, row, s, engine.StateDeleting, why)
+	}
 }
 
 // worsen makes the row say that its resource is, for one site, in a state that is no better than the one named.

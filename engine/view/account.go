@@ -49,6 +49,17 @@ type Mine struct {
 	Word uint64 `cbor:"9,keyasint,omitempty"`
 	// Was is what the object was called before the site joins anew: until it has, no other resource takes that object for its own.
 	Was engine.LocalID `cbor:"10,keyasint,omitempty"`
+	// Going is an object whose deletion the application has accepted and that is not known to be gone; nil: there is none.
+	Going *Going `cbor:"11,keyasint,omitempty"`
+}
+
+// Going is an object whose deletion the application has accepted and that is not known to be gone.
+type Going struct {
+	Local engine.LocalID `cbor:"1,keyasint"`
+	// By is the operation that has deleted it, Status what the application answered, Since when.
+	By     engine.OperationID `cbor:"2,keyasint"`
+	Status int                `cbor:"3,keyasint,omitempty"`
+	Since  int64              `cbor:"4,keyasint"`
 }
 
 // Undone is what is kept of an operation that is to be taken back, with the line that it was in.

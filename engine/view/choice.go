@@ -58,6 +58,8 @@ type Claim struct {
 	Object, Maybe bool
 	// Yields says that another resource has the name here.
 	Yields bool
+	// Going says that its object was deleted and is not known to be gone.
+	Going bool
 }
 
 // Before reports whether the name is c's rather than d's.
@@ -70,7 +72,7 @@ func (c Claim) There() bool { return c.Object || c.Maybe }
 
 // Claim is that of the resource. Maybe says that a request that may have made its object has had no certain answer.
 func (v *View) Claim(maybe bool) Claim {
-	c := Claim{Document: v.Document, Object: v.Mine.Local != "", Maybe: maybe, Yields: v.Me.Wait(engine.WaitName) != nil}
+	c := Claim{Document: v.Document, Object: v.Mine.Local != "", Maybe: maybe, Yields: v.Me.Wait(engine.WaitName) != nil, Going: v.Mine.Going != nil}
 	if v.Part(v.Self) == PartMember && !v.Standing(v.Self).Dropped {
 		c.Born = v.History.Born(merge.Any)
 	}

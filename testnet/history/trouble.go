@@ -89,6 +89,8 @@ func (w *play) anyMood() world.Mood {
 	default:
 		if w.knobs.rejects {
 			m.No, m.What = often, []int{http.StatusConflict, http.StatusUnprocessableEntity, http.StatusBadRequest}[w.rng.IntN(3)]
+		} else {
+			m.Lingers = often
 		}
 	}
 	return m

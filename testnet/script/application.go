@@ -39,7 +39,7 @@ type application struct {
 }
 
 func newApplication(site string, t *trace, now func() time.Time) *application {
-	return &application{site: site, trace: t, now: now, habits: habits{made: map[string]time.Time{}}, objects: map[string]map[string]any{}, files: map[string]string{},
+	return &application{site: site, trace: t, now: now, habits: habits{made: map[string]time.Time{}, going: map[string]time.Time{}}, objects: map[string]map[string]any{}, files: map[string]string{},
 		acts: map[string][]string{}, answers: map[string]engine.Reply{}}
 }
 
@@ -146,7 +146,10 @@ func (a *application) do(c engine.Call) engine.Reply {
 		if a.objects[id] != nil {
 			return engine.Reply{Status: http.StatusConflict}
 		}
-		return a.put(id, body, http.StatusCreated)
+		if r := a.put(id, body, http.StatusCreated); !a.habits.accepts {
+			return r
+		}
+		return engine.Reply{Status: http.StatusAccepted, Body: encode(map[string]any{"id": own}), Local: engine.LocalID(id)}
 	}
 	o, ok := a.objects[id]
 	if !ok && c.Method == http.MethodPut && below == "" && c.Kind.ID.From == engine.IDFromPath {
@@ -281,6 +284,7 @@ func (a *application) Items(k *engine.Kind, body []byte) ([][]byte, error) {
 
 // holds describes what the application has.
 func (a *application) holds() []string {
+	a.went()
 	var lines []string
 	for _, id := range slices.Sorted(maps.Keys(a.objects)) {
 		line := string(encode(a.objects[id]))

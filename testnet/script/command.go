@@ -31,6 +31,8 @@ func (w *world) command(ctx context.Context, p part) error {
 		w.limits.KeepOperations, err = time.ParseDuration(rest)
 	case "deletions":
 		w.limits.Deletions.Number, err = strconv.Atoi(rest)
+	case "looks":
+		w.limits.LookAfter, err = time.ParseDuration(rest)
 	case "epoch":
 		w.limits.Epoch, err = strconv.Atoi(rest)
 	case "history":

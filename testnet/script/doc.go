@@ -30,7 +30,8 @@
 //	SITE: down, SITE: up            its application cannot be reached, or can again
 //	SITE: blind, SITE: sees         its application shows nothing (503), though it does what it is asked to, or shows things again
 //	SITE: habit HABIT               its application has a habit of real ones from now on: "strict", "guards", "fixes FIELD", "most FIELD N",
-//	                                "slow DURATION", "hides everything", "answers METHOD PATH STATUS" (habits.go); "none" ends all
+//	                                "slow DURATION", "accepts" (202 to creates), "lingers DURATION" and "keeps" (202 to deletions), "lost" (404 to all),
+//	                                "hides everything", "answers METHOD PATH STATUS" (habits.go); "none" ends all
 //	SITE: retry OP, done OP, drop OP
 //	                                a person decides about an operation
 //	SITE: attempts OP               what it has kept of its attempts to bring an operation to its application
@@ -44,6 +45,7 @@
 //	SITE: confirm                   a person confirms the deletions that the site holds
 //	SITE: accepts [RULE, RULE...]   its configuration says what other sites may do there, from its next start on: FROM OPERATION..., or
 //	                                FROM alone for all; without a rule it says nothing
+//	looks DURATION                  how soon sites look at what their applications show; comes before sites
 //	history N                       how many operations of a resource a site keeps; comes before sites
 //	epoch N                         how many operations a document of a resource takes; comes before sites
 //	leaving DURATION                how long sites that were removed are waited for; comes before sites

@@ -27,6 +27,14 @@ type habits struct {
 	made map[string]time.Time
 	// hidden: it shows 404 for everything, as a stand-by or a router does.
 	hidden bool
+	// lingers is how long an object is shown that it has accepted to delete (202), keeps says that it never does delete; going is what is to go, and when.
+	lingers time.Duration
+	keeps   bool
+	going   map[string]time.Time
+	// lost: it answers 404 to whatever it is asked, as a router does that has lost its way.
+	lost bool
+	// accepts: it answers creates with 202 and the identifier alone.
+	accepts bool
 }
 
 // habit gives an application a habit.
@@ -39,11 +47,19 @@ func (a *application) habit(text string) error {
 	var err error
 	switch {
 	case text == "none":
-		*h = habits{made: h.made}
+		*h = habits{made: h.made, going: h.going}
 	case text == "strict":
 		h.strict = true
 	case text == "guards":
 		h.guards = true
+	case text == "lost":
+		h.lost = true
+	case text == "accepts":
+		h.accepts = true
+	case text == "keeps":
+		h.keeps = true
+	case len(words) == 2 && words[0] == "lingers":
+		h.lingers, err = time.ParseDuration(words[1])
 	case text == "hides everything":
 		h.hidden = true
 	case len(words) == 2 && words[0] == "fixes":
@@ -69,6 +85,10 @@ func (a *application) habit(text string) error {
 // habitual answers a request as a habit has it; 0: none does.
 func (a *application) habitual(c engine.Call, path string) int {
 	h := &a.habits
+	a.went()
+	if h.lost {
+		return http.StatusNotFound
+	}
 	for asked, status := range h.answers {
 		method, prefix, _ := strings.Cut(asked, " ")
 		if (c.Method == method || method == "changes" && c.Method != http.MethodGet) && strings.HasPrefix(path, prefix) {
@@ -83,6 +103,11 @@ func (a *application) habitual(c engine.Call, path string) int {
 		return http.StatusNotFound
 	case c.Method == http.MethodGet && made && c.Path == c.Kind.Item && a.now().Before(h.made[string(c.Local)].Add(h.slow)):
 		return http.StatusNotFound
+	case c.Method == http.MethodDelete && made && (h.keeps || h.lingers > 0):
+		if h.lingers > 0 {
+			h.going[string(c.Local)] = a.now().Add(h.lingers)
+		}
+		return http.StatusAccepted
 	case c.Method == http.MethodPut && slices.ContainsFunc(h.fixed, func(f string) bool { return body[f] != nil && made }):
 		return http.StatusUnprocessableEntity
 	case h.guards && c.Method == http.MethodDelete && len(a.inside(string(c.Local))) > 0:
@@ -96,6 +121,16 @@ func (a *application) habitual(c engine.Call, path string) int {
 		}
 	}
 	return 0
+}
+
+// went removes what was deleted and whose time has come.
+func (a *application) went() {
+	for id, at := range a.habits.going {
+		if !a.now().Before(at) {
+			delete(a.habits.going, id)
+			a.remove(id)
+		}
+	}
 }
 
 // lacks reports whether a body refers to something that is not there.

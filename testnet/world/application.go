@@ -48,6 +48,8 @@ type Object struct {
 	Files   map[string]string
 	large   map[string][]byte // all of those that are large, likewise
 	version int
+	// leaves is how many more looks show it since it was deleted; 0: it was not.
+	leaves int
 }
 
 // Effect is what the requests of one key have done.
@@ -70,6 +72,8 @@ type Mood struct {
 	No, What int
 	// Hides is how often it does not show what is there: 500.
 	Hides int
+	// Lingers is how often it takes its time over a deletion that it has accepted (202): the object is gone after a few more looks at it.
+	Lingers int
 }
 
 // NewApplication returns an empty one, which begins the identifiers that it assigns with prefix.
@@ -89,7 +93,7 @@ func (a *Application) Clone() *Application {
 			if err := json.Unmarshal(encode(o.Fields), &fields); err != nil {
 				panic(err) // it was just encoded
 			}
-			c.objects[kind][id] = &Object{fields, maps.Clone(o.Files), maps.Clone(o.large), o.version}
+			c.objects[kind][id] = &Object{fields, maps.Clone(o.Files), maps.Clone(o.large), o.version, o.leaves}
 		}
 	}
 	for key, e := range a.Effects {
@@ -160,7 +164,12 @@ func (a *Application) Serve(c engine.Call, luck int) (engine.Reply, error) {
 			return bad.reply, bad.err
 		}
 	}
-	r := a.do(c)
+	r := engine.Reply{Status: http.StatusAccepted}
+	if o := a.Object(c.Kind.Name, c.Local); c.Method == http.MethodDelete && o != nil && luck < m.Lingers {
+		o.leaves = 1 + luck%4
+	} else {
+		r = a.do(c)
+	}
 	if r.Status < 300 {
 		e.Times++
 		e.Reply, e.Local = r, cmp.Or(string(r.Local), e.Local) // a PUT that is sent again finds what it has made
@@ -227,6 +236,13 @@ func encode(v any) []byte {
 	return b
 }
 
+// remove deletes an object with what lies in it.
+func (a *Application) remove(kind engine.KindName, id string) {
+	a.ends(kind, id)
+	delete(a.objects[kind], id)
+	a.empty(kind, id)
+}
+
 // do does what a request asks.
 func (a *Application) do(c engine.Call) engine.Reply {
 	objects := a.objects[c.Kind.Name]
@@ -239,6 +255,12 @@ func (a *Application) do(c engine.Call) engine.Reply {
 	container, own := c.Kind.Split(id)
 	if c.Kind.Within != "" && a.objects[c.Kind.Within][container] == nil {
 		return engine.Reply{Status: http.StatusNotFound}
+	}
+	if o != nil && o.leaves > 0 && c.Method == http.MethodGet {
+		if o.leaves--; o.leaves == 0 {
+			a.remove(c.Kind.Name, id)
+			o = nil
+		}
 	}
 	rest := strings.TrimPrefix(c.Path, c.Kind.Item)
 	switch {
@@ -280,9 +302,7 @@ func (a *Application) do(c engine.Call) engine.Reply {
 	case c.Method == http.MethodGet && rest != "":
 		return o.read(rest)
 	case c.Method == http.MethodDelete:
-		a.ends(c.Kind.Name, id)
-		delete(objects, id)
-		a.empty(c.Kind.Name, id)
+		a.remove(c.Kind.Name, id)
 		return engine.Reply{Status: http.StatusNoContent}
 	case c.Method == http.MethodGet:
 	case !o.change(c, rest):

@@ -29,7 +29,7 @@ type ResourceQuery struct {
 
 // ResourceStates are the states that a list can be filtered by.
 var ResourceStates = []engine.State{
-	engine.StateConverged, engine.StateUnknown, engine.StateConverging, engine.StateDegraded, engine.StateConflict, engine.StateDeleted, engine.StateLeft,
+	engine.StateConverged, engine.StateUnknown, engine.StateConverging, engine.StateDegraded, engine.StateConflict, engine.StateDeleting, engine.StateDeleted, engine.StateLeft,
 }
 
 // Resources lists resources; deleted ones only when the state asks for them.

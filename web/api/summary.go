@@ -238,7 +238,7 @@ func worryOf(o shape.Operation) Worry {
 func sentence(living int, resources, operations map[engine.State]int) string {
 	attention := resources[engine.StateConflict] + resources[engine.StateDegraded]
 	settle := operations[engine.StateUncertain]
-	under := resources[engine.StateConverging]
+	under := resources[engine.StateConverging] + resources[engine.StateDeleting]
 	switch {
 	case attention > 0 && under > 0:
 		return fmt.Sprintf("%s, %d more under way, of %d.", count(attention, "resource needs attention", "resources need attention"), under, living)

@@ -195,7 +195,7 @@ func tone(state string) string {
 	switch state {
 	case "converged", "applied", "reachable", "same", "open", "running":
 		return "good"
-	case "converging", "pending", "accepted":
+	case "converging", "deleting", "pending", "accepted":
 		return "busy"
 	case "degraded", "uncertain", "unreachable", "not-accepted", "differs", "clock-off", "expires", "paused", "held", "cloned", "removed", "failing", "decide", "refused", "denied", "drift", "aside", "forked":
 		return "warn"
@@ -218,6 +218,8 @@ func meaning(state string) string {
 		return "a change was rejected or cannot be made at a site; a person has to settle it"
 	case "conflict":
 		return "the rules could not settle it; a person has to"
+	case "deleting":
+		return "an application has accepted the deletion, and the object is not known to be gone"
 	case "deleted":
 		return "it is gone at every site"
 	case "pending":

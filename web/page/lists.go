@@ -133,7 +133,7 @@ func (p *Page) showResources(c echo.Context, status int, q url.Values, m listMod
 	m.Path, m.Query, m.Params, m.Sites = "/resources", q, resourceParams, p.siteOptions()
 	m.Services, m.Kinds = p.services()
 	m.Total = list.Facets.Total
-	m.States = facets(list.Facets.State, query.State, []string{"conflict", "degraded", "converging", "unknown", "converged", "deleted", "left"})
+	m.States = facets(list.Facets.State, query.State, []string{"conflict", "degraded", "converging", "deleting", "unknown", "converged", "deleted", "left"})
 	return render(c, status, resourcesView(f, list, m))
 }
 

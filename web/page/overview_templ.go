@@ -153,7 +153,7 @@ func overviewView(f frame, s api.Summary, sites []shape.Site, recent []shape.Ope
 					return templ_7745c5c3_Err
 				}
 			}
-			if parts := segments(s.Resources, "conflict", "degraded", "converging", "unknown", "converged"); len(parts) > 0 {
+			if parts := segments(s.Resources, "conflict", "degraded", "converging", "deleting", "unknown", "converged"); len(parts) > 0 {
 				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "<div class=\"pad\"><svg class=\"bar\" viewBox=\"0 0 100 8\" preserveAspectRatio=\"none\" aria-hidden=\"true\" focusable=\"false\">")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
@@ -829,7 +829,7 @@ func sentence(s api.Summary) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-		} else if s.Resources["converging"] == 0 && s.Resources["unknown"] > 0 {
+		} else if s.Resources["converging"]+s.Resources["deleting"] == 0 && s.Resources["unknown"] > 0 {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 80, "<span class=\"quiet\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

@@ -22,7 +22,7 @@ const (
 )
 
 // picturedStates are the states in the order in which they lie on each other, the worst on top.
-var picturedStates = []string{"converged", "unknown", "converging", "degraded", "conflict"}
+var picturedStates = []string{"converged", "unknown", "converging", "deleting", "degraded", "conflict"}
 
 // column is what one column of the pictures shows: of what was looked at the worst, of what was counted the sum.
 type column struct {

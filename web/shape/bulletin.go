@@ -61,7 +61,7 @@ func (s *Site) Word() string {
 		return "failing"
 	case s.State.Resources["conflict"]+s.State.Resources["degraded"] > 0:
 		return "degraded"
-	case s.State.Backlog > 0 || s.State.Resources["converging"] > 0:
+	case s.State.Backlog > 0 || s.State.Resources["converging"]+s.State.Resources["deleting"] > 0:
 		return "converging"
 	}
 	return "converged"

@@ -1,0 +1,100 @@
+package replica
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/drift"
+	"github.com/skerry/skerry/engine/view"
+)
+
+// going is how a deletion that the application has accepted is watched until the object is gone: some take their time over it, and some give it
+// up. Nothing of the same name is made before.
+type going struct {
+	pace
+	token uint64 // of the look that is under way
+}
+
+// watchGoing looks at the object that is to go, or says when.
+func (r *Replica) watchGoing() {
+	if r.Mine.Going != nil && r.Mine.Local != "" && !drift.Asked(r.View) { // it has an object again
+		r.wentAway()
+	}
+	if r.Mine.Going == nil || r.going.token != 0 {
+		return
+	}
+	if now := r.env.Now(); now.Before(r.going.at) || !r.env.Reads(r.Kind) {
+		if !now.Before(r.going.at) {
+			r.going.at = now.Add(drift.GoesOn(r.limits.LookAfter, r.going.tries))
+		}
+		r.wake(r.going.at)
+		return
+	}
+	r.tokens++
+	c := r.readCall(r.Mine.Going.Local)
+	c.Token, c.Present, r.going.token = r.tokens, false, r.tokens
+	r.out.Calls = append(r.out.Calls, c)
+}
+
+// goingOn takes in what a look at the object that is to go has shown.
+func (r *Replica) goingOn(in *Answered) {
+	r.going.token = 0
+	if r.Mine.Going == nil {
+		return
+	}
+	rivals := r.env.Rivals(r.Kind, r.About.Key, r.Document)
+	asked := drift.Asked(r.View)
+	if (r.Kind.Natural() && view.AnyThere(rivals)) || drift.IsGone(r.View, in.Reply, in.Err) {
+		if asked {
+			r.Became(r.Mine.Going.By, engine.Outcome{State: engine.StateApplied, Status: r.Mine.Going.Status})
+			r.setLocal("")
+		}
+		r.wentAway()
+		for _, c := range rivals {
+			r.out.Others = append(r.out.Others, c.Document)
+		}
+		return
+	}
+	now := r.env.Now()
+	if asked {
+		r.Unsay(engine.WaitDeleting) // the conflict tells
+	} else if now.Sub(engine.Time(r.Mine.Going.Since)) >= drift.GoesWithin {
+		r.stays()
+	}
+	r.going.at = now.Add(drift.GoesOn(r.limits.LookAfter, r.going.tries))
+	r.going.tries++
+	r.wake(r.going.at)
+}
+
+// wentAway ends the watch.
+func (r *work) wentAway() {
+	drift.Left(r.View)
+	r.going = going{}
+}
+
+// stays asks a person about a deletion that was accepted and not done.
+func (r *work) stays() {
+	if local := drift.Stays(r.View); local != "" {
+		r.setLocal(local)
+	}
+}
+
+// goneWithin is how long a client's create waits for what has its name to be gone.
+const goneWithin = 10 * time.Second
+
+// awaitsGone has a create wait until what has its name is gone, which was deleted; after a while it is refused.
+func (t *own) awaitsGone(r *work) bool {
+	now := r.env.Now()
+	if t.free(r); t.ask.since.IsZero() {
+		t.ask.since = now
+	}
+	if now.Sub(t.ask.since) >= goneWithin {
+		return t.refuse(r, &engine.Refusal{Status: http.StatusConflict, Type: "deleting", Detail: string(r.Kind.Name) + " " + string(r.About.Key) +
+			" was deleted, and the application has not done it yet; nothing has happened, try again later"})
+	}
+	r.asks = append([]*Ask{t.ask}, r.asks...)
+	r.asksAt = now.Add(r.env.Backoff(1))
+	r.wake(r.asksAt)
+	return true
+}
