@@ -83,4 +83,6 @@ func (r *Replica) tidyLook() {
 }
 
 // Looks reports whether this site is to look at what its application shows, now or soon.
-func (r *Replica) Looks() bool { return r.Mine.Going != nil || r.lookToken != 0 || r.look.Waits(r.View) }
+func (r *Replica) Looks() bool {
+	return r.Mine.Going != nil || r.lookToken != 0 || r.look.Waits(r.View)
+}
