@@ -17,7 +17,7 @@ type going struct {
 }
 
 // watchGoing looks at the object that is to go, or says when.
-func (r *Replica) watchGoing() {
+func watchGoing(r *Replica) {
 	if r.Mine.Going != nil && r.Mine.Local != "" && !drift.Asked(r.View) { // it has an object again
 		r.wentAway()
 	}
@@ -38,7 +38,7 @@ func (r *Replica) watchGoing() {
 }
 
 // goingOn takes in what a look at the object that is to go has shown.
-func (r *Replica) goingOn(in *Answered) {
+func goingOn(r *Replica, in *Answered) {
 	r.going.token = 0
 	if r.Mine.Going == nil {
 		return

@@ -136,7 +136,7 @@ func (r *Replica) answered(in *Answered) {
 			r.decide(d)
 		}
 	case in.Token == r.going.token && in.Token != 0:
-		r.goingOn(in)
+		goingOn(r, in)
 	case in.Token == r.lookToken && in.Token != 0:
 		r.lookToken = 0
 		if r.look.Looked(r.View, in.Presented, in.Reply, in.Err, r.env.Now()) {

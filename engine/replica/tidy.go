@@ -39,7 +39,7 @@ func (r *Replica) tidy() {
 	}
 	r.out.Unfold = !r.Busy() && r.Folds && r.History.Unfollowing()
 	r.tidyLook()
-	r.watchGoing()
+	watchGoing(r)
 }
 
 // fold lets go of what every site has settled.
