@@ -27,6 +27,8 @@ type Record struct {
 	// Blobs are those that the resource needs beside those of its operations: of a request that is under way, or in its
 	// checkpoint.
 	Blobs []BlobHash
+	// Brief says that all but Mine is as it is stored: it need not be written again.
+	Brief bool
 }
 
 // Batch is what one wake-up of the engine makes durable, all of it or nothing. The order within a list counts.

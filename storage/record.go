@@ -40,6 +40,13 @@ type (
 // checkpoint, and for a row that is there and was not written lately.
 func (w *writer) putRecord(r *engine.Record) error {
 	w.room.begin()
+	if r.Brief {
+		n, err := w.findResource(r.Row.Document)
+		if err != nil {
+			return err
+		}
+		return w.exec(putMine, w.room.seal(w.vault, r.Mine, "resources.mine", string(r.Row.Document)), n)
+	}
 	key, err := keyOf(r.Row.Document)
 	if err != nil {
 		return err

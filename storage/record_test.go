@@ -138,6 +138,32 @@ func TestEveryColumnIsWrittenAlone(t *testing.T) {
 	}
 }
 
+// TestABriefRecordIsWhatIsMineAlone: the rest stays as it is, whatever the record says.
+func TestABriefRecordIsWhatIsMineAlone(t *testing.T) {
+	s := open(t, t.TempDir())
+	b := sample(1)
+	mustCommit(t, s, b)
+	id := b.Records[0].Row.Document
+	want, err := s.Record(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the writer remembers the row, and does not
+		brief := want
+		brief.Brief, brief.Mine, brief.Row.Reason, brief.Epoch = true, append(want.Mine, '+'), "another", want.Epoch+1
+		mustCommit(t, s, &engine.Batch{Records: []engine.Record{brief}})
+		want.Mine = brief.Mine
+		if got, err := s.Record(t.Context(), id); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("stored is %+v, %v, not %+v", got, err, want)
+		}
+		s.queue.writer.forget()
+	}
+	stranger := engine.Record{Brief: true, Row: engine.ResourceRow{Document: sample(2).Records[0].Row.Document}}
+	if err := s.Commit(t.Context(), &engine.Batch{Records: []engine.Record{stranger}}); err == nil {
+		t.Error("one of what is not there was stored")
+	}
+}
+
 // TestWhatRefersToADocumentMayComeFirst: nothing shows a document of which only changes and operations are here.
 func TestWhatRefersToADocumentMayComeFirst(t *testing.T) {
 	s := open(t, t.TempDir())

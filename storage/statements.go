@@ -28,7 +28,8 @@ const (
 )
 
 const (
-	dropEpoch = putCheckpoint + 1 + iota
+	putMine = putCheckpoint + 1 + iota
+	dropEpoch
 	addChange
 	readChange
 	dropVoid
@@ -107,6 +108,7 @@ func texts() (all [statementCount]string) {
 		putCheckpoint: `INSERT INTO checkpoints (resource, bytes) VALUES (?, ?)
 			ON CONFLICT (resource) DO UPDATE SET bytes = excluded.bytes`,
 
+		putMine:   `UPDATE resources SET mine = ? WHERE n = ?`,
 		dropEpoch: `DELETE FROM changes WHERE resource = ? AND epoch = ?`,
 		addChange: `INSERT INTO changes (resource, epoch, line, number, signature, bytes) VALUES (?, ?, ?, ?, ?, ?)
 			ON CONFLICT (resource, epoch, line, number) DO NOTHING`,

@@ -100,7 +100,8 @@ type Effects struct {
 	Entries []engine.Entry
 	Epoch   uint64
 	// Changed says that what is kept or shown of it has changed. Progress: another site has come further, which may be kept later.
-	Changed, Progress bool
+	// Flies: a request is to be kept that goes out, as a part of what is shown as under way already.
+	Changed, Progress, Flies bool
 	// Wake is when it is to be woken; zero: it need not be.
 	Wake  time.Time
 	Calls []*Call

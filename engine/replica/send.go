@@ -105,7 +105,7 @@ func holdsUnknown(r *work, o *engine.Operation) bool {
 func (t *send) declare(r *work, looking bool) {
 	t.declared, r.Sent = true, flight.Of(t.step, t.o, t.key, r.env.Now())
 	r.Sent.Looking = looking
-	r.Changed()
+	r.out.Flies = true
 }
 
 // over ends the task: the name is free again.

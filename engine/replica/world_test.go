@@ -367,7 +367,7 @@ func (s *site) commit(r *Replica, out *Effects, declared string) bool {
 	if out.Changed && r.Writes(s.id) {
 		told, _ = r.TellNews(s.world.now)
 	}
-	if s.full && (out.Changed || change != nil) {
+	if s.full && (out.Changed || out.Flies || change != nil) {
 		s.world.tell("%s: cannot commit, and forgets %s", s.id, s.title(r))
 		s.load(r.Document)
 		s.inbox = slices.DeleteFunc(s.inbox, func(i input) bool { return i.document == r.Document })
@@ -387,7 +387,7 @@ func (s *site) commit(r *Replica, out *Effects, declared string) bool {
 	if h := out.Pass; h != nil {
 		d.changes = append(d.changes, h.Changes...)
 	}
-	if out.Changed || out.Progress || change != nil {
+	if out.Changed || out.Progress || out.Flies || change != nil {
 		d.kept, d.statuses = r.Kept(), engine.Encode(r.SignedStatuses())
 	}
 	s.tellStep(r, change, told, declared)

@@ -172,6 +172,37 @@ func TestAPanicSetsTheResourceAside(t *testing.T) {
 	}
 }
 
+// TestARequestIsKeptBeforeItGoesOut: of one that has waited for its turn nothing else is written then, since lists show it as pending already.
+func TestARequestIsKeptBeforeItGoesOut(t *testing.T) {
+	from, w := newWorld(t), newWorldOf(t, "nantes", Limits{Workers: 1})
+	for _, name := range []string{"blue", "green"} {
+		from.ask(name)
+	}
+	from.settle()
+	letter := *from.letters[0]
+	letter.Batches = nil
+	if err := w.Receive(t.Context(), "paris", &letter); err != nil {
+		t.Fatal(err)
+	}
+	for !w.objects["blue"] || w.store.brief == 0 {
+		if !w.Step(t.Context()) {
+			t.Fatalf("it does not come to a brief record: %s", w.trace())
+		}
+	}
+	if w.objects["green"] {
+		t.Errorf("it has gone out: %s", w.trace())
+	}
+	_, id := document("green")
+	w.start()
+	if err := w.Look(t.Context(), id, func(r *replica.Replica) {
+		if r.Sent == nil || !r.Exists() {
+			t.Errorf("another process knows of %v in flight, and that it exists: %t", r.Sent, r.Exists())
+		}
+	}); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestInvariantOnlyTheSitesInvolved: what is done to a resource goes to the sites of its placement, and no other can have it.
 func TestInvariantOnlyTheSitesInvolved(t *testing.T) {
 	w := newWorld(t)

@@ -41,10 +41,16 @@ func (w *wakeUp) record(r *resident, k *work) {
 	w.s.Index(&w.batch.Records[len(w.batch.Records)-1].Row)
 }
 
+// brief is what is stored of a replica of which lists show nothing new.
+func (r *resident) brief() engine.Record {
+	return engine.Record{Brief: true, Row: r.row, Epoch: r.Epochs[0].Number, Mine: r.Kept(), Digest: r.shared.digest, Peers: r.shared.peers,
+		Apart: r.shared.apart, Blobs: r.Blobs()}
+}
+
 // committed takes over what has been stored of a replica.
 func (w *wakeUp) committed(rec *engine.Record) {
 	r := w.s.residents.by[rec.Row.Document]
-	if r == nil {
+	if r == nil || rec.Brief {
 		return
 	}
 	now := shared{rec.Digest, rec.Peers, rec.Apart}

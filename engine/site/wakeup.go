@@ -37,12 +37,12 @@ type work struct {
 	entries []engine.Entry
 	epoch   uint64 // that entries are written into
 	changed bool
-	// statuses says that statuses of other sites have come, progress that they tell of nothing else.
-	statuses, progress bool
-	checkpoint         []byte
-	calls              []*replica.Call
-	given              []replica.GivenTo
-	decided            []replica.DecidedOf
+	// statuses says that statuses of other sites have come, progress that they tell of nothing else, flies that a request goes out.
+	statuses, progress, flies bool
+	checkpoint                []byte
+	calls                     []*replica.Call
+	given                     []replica.GivenTo
+	decided                   []replica.DecidedOf
 }
 
 // wakeUp takes one turn and reports whether there was anything to do.
@@ -238,7 +238,7 @@ func (w *wakeUp) collect(r *resident, k *work, out *replica.Effects) {
 			w.write(r, k)
 		}
 	}
-	k.changed, k.progress = k.changed || out.Changed, k.progress || out.Progress
+	k.changed, k.progress, k.flies = k.changed || out.Changed, k.progress || out.Progress, k.flies || out.Flies
 	k.calls = append(k.calls, out.Calls...)
 	k.given, k.decided = append(k.given, out.Given...), append(k.decided, out.Decided...)
 	if out.Checkpoint != nil {
@@ -389,9 +389,13 @@ func (w *wakeUp) finish(r *resident, k *work) {
 	}()
 	w.write(r, k)
 	switch {
-	case k.changed || r.works && !r.working() || k.progress && w.s.cfg.Inline:
+	case k.changed || r.works && !r.working() || k.progress && w.s.cfg.Inline || k.flies && !r.row.Pending:
 		w.record(r, k)
-	case k.progress && !r.lags:
+		return
+	case k.flies:
+		w.batch.Records = append(w.batch.Records, r.brief())
+	}
+	if k.progress && !r.lags {
 		w.s.residents.lag(r, w.s.inbox, w.now)
 	}
 }

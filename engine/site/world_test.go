@@ -22,12 +22,14 @@ var began = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 var boxes = &engine.Kind{Service: "store", Name: "box", Collection: "/boxes", Item: "/boxes/{id}", ID: engine.IDRule{From: engine.IDFromPath, At: "/name"}}
 
-// world is the loop of paris with all that is around it.
+// world is the loop of a site with all that is around it.
 type world struct {
 	*Site
-	t   *testing.T
-	now time.Time
-	ids int
+	t      *testing.T
+	self   engine.SiteID
+	limits Limits
+	now    time.Time
+	ids    int
 	// did is what was asked of the world outside, in this order.
 	did []string
 	// struck has the next identifier strike the loop as a defect of its own would.
@@ -42,9 +44,15 @@ type world struct {
 	objects map[engine.LocalID]bool
 }
 
+// newWorld returns that of paris.
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{t: t, now: began, objects: map[engine.LocalID]bool{}}
+	return newWorldOf(t, "paris", Limits{})
+}
+
+func newWorldOf(t *testing.T, self engine.SiteID, limits Limits) *world {
+	t.Helper()
+	w := &world{t: t, self: self, limits: limits, now: began, objects: map[engine.LocalID]bool{}}
 	w.store = &memory{w: w, records: map[engine.DocumentID]engine.Record{}, changes: map[engine.DocumentID][]engine.StoredChange{},
 		operations: map[engine.OperationID]engine.OperationRow{}}
 	w.start()
@@ -54,7 +62,7 @@ func newWorld(t *testing.T) *world {
 // start begins a process of the site, on what is stored.
 func (w *world) start() {
 	w.t.Helper()
-	s, err := New(w.t.Context(), Config{Self: "paris", Kinds: []*engine.Kind{boxes}, Documents: plain{}, Statuses: unsigned{}, Store: w.store,
+	s, err := New(w.t.Context(), Config{Self: w.self, Limits: w.limits, Kinds: []*engine.Kind{boxes}, Documents: plain{}, Statuses: unsigned{}, Store: w.store,
 		Blobs: noBlobs{}, App: application{w: w}, Catalog: catalog{}, Members: members{}, Log: slog.New(slog.DiscardHandler),
 		Now: func() time.Time { return w.now }, NewID: w.newID, Random: func() float64 { return 0.5 }, Inline: true, Await: w.await})
 	if err != nil {
@@ -248,6 +256,7 @@ type memory struct {
 	engine.Store
 	w          *world
 	fails      error
+	brief      int // how many records were that
 	records    map[engine.DocumentID]engine.Record
 	changes    map[engine.DocumentID][]engine.StoredChange
 	operations map[engine.OperationID]engine.OperationRow
@@ -263,6 +272,9 @@ func (m *memory) Commit(_ context.Context, b *engine.Batch) error {
 	}
 	m.w.note("commit %d changes", len(b.Changes))
 	for _, r := range b.Records { // what is nil stays as it is
+		if r.Brief {
+			m.brief++
+		}
 		if old := m.records[r.Row.Document]; r.About == nil {
 			r.About = old.About
 		}
