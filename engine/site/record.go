@@ -61,6 +61,7 @@ func (w *wakeUp) committed(rec *engine.Record) {
 	r.stored, r.lags, r.row, r.shared = true, false, listed(rec), now
 	if rec.Row.State == engine.StateConverged {
 		r.lagged = 0
+		w.s.residents.put(r, w.s.residents.done)
 	}
 	clear(r.Touched)
 	r.Folded = nil

@@ -171,12 +171,14 @@ func (s *Site) openEpochs(v *view.View, number uint64) {
 
 // residents are the replicas in memory. Those that are idle are forgotten when there are too many, the longest unused first. Those that wait for
 // their turn at a service stay, up to the bound, and the others give way to them but for a quarter of it: each that waits is needed once more, the
-// first to have come first. Of more of them the last go.
+// first to have come first. Of more of them the last go. Of those that all sites are done with a quarter of the bound stays: they are not needed
+// for what is under way.
 type residents struct {
 	most int
 	by   map[engine.DocumentID]*resident
-	// used orders them, the last used first; waiting has those that were found to wait for their turn, in the order in which they were used.
-	used, waiting *list.List
+	// used orders them, the last used first; waiting has those that were found to wait for their turn, in the order in which they were used, done
+	// those that all sites were found to be done with, the last first.
+	used, waiting, done *list.List
 	// lagging are those of which something came that is not stored, some of it meanwhile.
 	lagging []*resident
 	// names are the documents in memory of each name.
@@ -191,7 +193,7 @@ type nameOf struct {
 }
 
 func newResidents(most int) *residents {
-	return &residents{most: most, by: map[engine.DocumentID]*resident{}, used: list.New(), waiting: list.New(), names: map[nameOf]map[engine.DocumentID]bool{}}
+	return &residents{most: most, by: map[engine.DocumentID]*resident{}, used: list.New(), waiting: list.New(), done: list.New(), names: map[nameOf]map[engine.DocumentID]bool{}}
 }
 
 func (l *residents) get(id engine.DocumentID) *resident {
@@ -203,15 +205,18 @@ func (l *residents) get(id engine.DocumentID) *resident {
 }
 
 // use puts a replica first among those that were used.
-func (l *residents) use(r *resident) {
-	if r.list == l.used {
-		l.used.MoveToFront(r.place)
+func (l *residents) use(r *resident) { l.put(r, l.used) }
+
+// put puts a replica first in a list.
+func (l *residents) put(r *resident, first *list.List) {
+	if r.list == first {
+		first.MoveToFront(r.place)
 		return
 	}
 	if r.list != nil {
 		r.list.Remove(r.place)
 	}
-	r.list, r.place = l.used, l.used.PushFront(r)
+	r.list, r.place = first, first.PushFront(r)
 }
 
 func (l *residents) add(r *resident) {
@@ -287,7 +292,14 @@ func (l *residents) caughtUp(b *inbox, now time.Time) (list []*resident) {
 
 // shrink forgets idle replicas beyond the bound. waits reports whether one waits for its turn at a service.
 func (l *residents) shrink(waits func(*resident) bool) {
-	excess := l.used.Len() - max(l.most-l.waiting.Len(), l.most/4)
+	for l.done.Len() > l.most/4 {
+		if r := l.done.Back().Value.(*resident); r.Idle() && !r.lags {
+			l.drop(r)
+		} else {
+			l.use(r)
+		}
+	}
+	excess := l.used.Len() - max(l.most-l.waiting.Len()-l.done.Len(), l.most/4)
 	for at := l.used.Back(); at != nil && excess > 0; {
 		r, before := at.Value.(*resident), at.Prev()
 		switch {

@@ -49,6 +49,39 @@ func TestWhatWaitsForItsTurnStays(t *testing.T) {
 	in("next-00", "next-01", "next-02", "next-03", "next-04", "next-05", "turn-10", "turn-11")
 }
 
+// Of what all sites are done with a quarter stays, the last used: it gives way before what is under way.
+func TestOfWhatIsDoneAQuarterStays(t *testing.T) {
+	l := newResidents(8)
+	for i := range 8 {
+		id := engine.DocumentID(fmt.Sprint(i))
+		v := view.New("line", id, engine.About{Service: "store", Kind: "box", Key: engine.ResourceID(id)}, nil, boxes, func(engine.SiteID) engine.SiteName { return "" })
+		r := &resident{Replica: replica.New(v, replica.Limits{}, false), id: id, lags: i == 1}
+		if l.add(r); i > 0 && i < 5 {
+			l.put(r, l.done)
+		}
+	}
+	l.get("2")
+	l.shrink(func(*resident) bool { return false })
+	var have []string
+	for id := range l.by {
+		have = append(have, string(id))
+	}
+	// 1 lags, and 2 was asked for.
+	if slices.Sort(have); !slices.Equal(have, []string{"0", "1", "2", "3", "4", "5", "6", "7"}) {
+		t.Errorf("in memory are %v", have)
+	}
+	l.put(l.by["5"], l.done)
+	l.put(l.by["6"], l.done)
+	l.shrink(func(*resident) bool { return false })
+	have = nil
+	for id := range l.by {
+		have = append(have, string(id))
+	}
+	if slices.Sort(have); !slices.Equal(have, []string{"0", "1", "2", "5", "6", "7"}) {
+		t.Errorf("in memory are %v", have)
+	}
+}
+
 // What many sites say of their progress one after the other is stored soon at first, and then ever less often.
 func TestProgressIsStoredEverLessOften(t *testing.T) {
 	l, b, now := newResidents(8), newInbox(), began
