@@ -27,7 +27,7 @@ type reads struct {
 }
 
 func openReads(uri string) (*reads, error) {
-	db, err := sql.Open("sqlite3", fmt.Sprintf("%s?mode=ro&_query_only=1&_cache_size=-%d", uri, readerCache))
+	db, err := sql.Open("sqlite3", fmt.Sprintf("%s?mode=ro&_mutex=no&_query_only=1&_cache_size=-%d", uri, readerCache))
 	if err != nil {
 		return nil, err
 	}

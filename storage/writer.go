@@ -43,7 +43,7 @@ type writer struct {
 // openWriter opens the connection. It makes the database.
 func openWriter(uri string, now func() time.Time) (*writer, error) {
 	// The driver's default in WAL mode is synchronous=NORMAL, which loses acknowledged commits with the power.
-	conn, err := (&sqlite3.SQLiteDriver{}).Open(uri + "?mode=rw&_journal_mode=WAL&_synchronous=FULL")
+	conn, err := (&sqlite3.SQLiteDriver{}).Open(uri + "?mode=rw&_mutex=no&_journal_mode=WAL&_synchronous=FULL")
 	if err != nil {
 		return nil, mapped(err)
 	}
