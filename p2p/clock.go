@@ -2,6 +2,8 @@ package p2p
 
 import (
 	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -16,7 +18,18 @@ const (
 // Correction is what this machine's clock has to be set forward by, or back where it is negative, to show what the middle one of all clocks
 // shows that can be heard: this site's own, and those of the members that answer pings. So a wrong clock gains nothing while others are
 // heard, and as long as most are right no member can lead the others astray.
-func (n *Network) Correction() time.Duration {
+func (n *Network) Correction() time.Duration { return time.Duration(n.correction.now.Load()) }
+
+// correction is kept, since the clock is asked several times for each request, and many members can be heard.
+type correction struct {
+	mu  sync.Mutex // held while it is computed
+	now atomic.Int64
+}
+
+// correct computes it anew, once a clock was compared, or can be heard or not any more.
+func (n *Network) correct() {
+	n.correction.mu.Lock()
+	defer n.correction.mu.Unlock()
 	offsets := []time.Duration{0}
 	for _, l := range n.all() {
 		l.mu.Lock()
@@ -25,7 +38,7 @@ func (n *Network) Correction() time.Duration {
 		}
 		l.mu.Unlock()
 	}
-	return middle(offsets)
+	n.correction.now.Store(int64(middle(offsets)))
 }
 
 // middle is the median of how far clocks are ahead of this site's own. Of the two in the middle of an even number it is what lies between

@@ -103,6 +103,7 @@ func (l *link) setUp(up bool) {
 	if was == up {
 		return
 	}
+	l.n.correct()
 	if l.out.set(up) {
 		l.agree.lost()
 	}

@@ -44,7 +44,8 @@ type Network struct {
 	closing  bool                    // no stream handler starts any more
 	handlers sync.WaitGroup          // the stream handlers that run; Add under mu, while not closing
 
-	closed sync.Once
+	correction correction
+	closed     sync.Once
 }
 
 // New makes the site's libp2p host and listens; nothing is let in before Run. Both membership and exchange may be nil

@@ -73,6 +73,7 @@ func (l *link) watch(ctx context.Context) (answered bool) {
 
 // heard takes in what a ping has measured.
 func (l *link) heard(m measured) {
+	defer l.n.correct()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.failed = false

@@ -170,7 +170,7 @@ func PauseOf(st *engine.Status) *engine.Pause {
 func replicaStatus(v *view.View, s engine.SiteID, conflicts []engine.Conflict) engine.ReplicaStatus {
 	site := v.At(s)
 	st := engine.ReplicaStatus{Local: v.LocalAt(s), State: engine.StateConverged, Paused: PauseOf(site),
-		Unmade: v.Standing(s).Unmade(v.History) || v.Yields(s), Held: site.Wait(engine.WaitHeld) != nil, Applied: compacted(v, s)}
+		Unmade: v.LocalAt(s) == "" && v.Standing(s).Unmade(v.History) || v.Yields(s), Held: site.Wait(engine.WaitHeld) != nil, Applied: compacted(v, s)}
 	settled, base := v.SettledAt(s), v.History.Base()
 	total := view.HeldBack(v)
 	if base != nil {

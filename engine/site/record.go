@@ -171,6 +171,9 @@ func those[T any](all map[engine.SiteID]T, so func(engine.SiteID, T) bool) (list
 
 // conflicts has those stored that are new or different, and takes out those that are over.
 func (w recording) conflicts(r *resident, list []engine.Conflict) {
+	if len(list)+len(r.conflicts) == 0 {
+		return
+	}
 	now := make(map[engine.ConflictID]engine.Conflict, len(list))
 	for _, c := range list {
 		now[c.ID] = c
@@ -209,7 +212,9 @@ func (w recording) conflictEvent(kind string, c *engine.Conflict) {
 
 // operations has the rows of those operations written that have become different.
 func (w recording) operations(r *resident) {
-	for _, id := range slices.Sorted(maps.Keys(r.Touched)) {
+	touched := slices.AppendSeq(make([]engine.OperationID, 0, len(r.Touched)), maps.Keys(r.Touched))
+	slices.Sort(touched)
+	for _, id := range touched {
 		if o := r.History.Get(id); o != nil {
 			w.operation(r, report.OperationRow(r.Replica.View, o))
 		}

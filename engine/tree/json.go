@@ -83,7 +83,9 @@ func appendCompact(b []byte, v any) []byte {
 
 func appendMembers(b []byte, members map[string]any) []byte {
 	b = append(b, '{')
-	for i, name := range slices.Sorted(maps.Keys(members)) {
+	names := slices.AppendSeq(make([]string, 0, len(members)), maps.Keys(members))
+	slices.Sort(names)
+	for i, name := range names {
 		if i > 0 {
 			b = append(b, ',')
 		}

@@ -40,7 +40,9 @@ func (s *Statuses) newer(st *engine.Status, signed engine.SignedStatus) (was *en
 // SignedStatuses are all of them, in one order.
 func (s *Statuses) SignedStatuses() []engine.SignedStatus {
 	list := make([]engine.SignedStatus, 0, len(s.of))
-	for _, site := range slices.Sorted(maps.Keys(s.of)) {
+	sites := slices.AppendSeq(make([]engine.SiteID, 0, len(s.of)), maps.Keys(s.of))
+	slices.Sort(sites)
+	for _, site := range sites {
 		list = append(list, s.of[site].signed)
 	}
 	return list
