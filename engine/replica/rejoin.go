@@ -39,7 +39,12 @@ type Remnant struct {
 	Left bool `cbor:"7,keyasint,omitempty"`
 	// Made is how often the object was made anew, so that no key of a request is used a second time.
 	Made uint64 `cbor:"8,keyasint,omitempty"`
+	// Sent: a request of this site's for what others had done was open.
+	Sent bool `cbor:"9,keyasint,omitempty"`
 }
+
+// never reports whether nothing tells that this site has ever had the object.
+func (p *past) never() bool { return p.lost == nil && p.remnant.Settled == nil && !p.remnant.Sent }
 
 // past is what is known of before the disk was set back.
 type past struct {
@@ -89,7 +94,7 @@ func (r *Replica) rejoining() *engine.Refusal {
 
 // Remains is what a site remembers of a replica that is to join anew. Drops says that its documents are dropped.
 func (r *Replica) Remains(drops bool) *Remnant {
-	left := cmp.Or(r.past.remnant, &Remnant{Local: r.Mine.Local, Settled: r.Me.Settled, Late: r.late, Left: r.late && r.Me.Left != nil, Made: r.Mine.Made})
+	left := cmp.Or(r.past.remnant, &Remnant{Local: r.Mine.Local, Settled: r.Me.Settled, Late: r.late, Left: r.late && r.Me.Left != nil, Made: r.Mine.Made, Sent: r.Sent.Open()})
 	left.Number, left.Lost = r.LastNumber(), r.past.lost
 	for _, o := range r.History.Ordered() {
 		if drops && o.Origin == r.Self && !r.History.Base().Has(o) {
@@ -182,7 +187,7 @@ func (t *rejoin) reissue(r *work) {
 // seek looks for the object by the marker that its create has left in it, if there may be one. It reports whether it does.
 func (t *rejoin) seek(r *work) bool {
 	creates := r.History.All(func(o *engine.Operation) bool { return o.Type == engine.TypeCreate && issue.Marks(r.Kind, o) })
-	if t.sought || len(creates) == 0 || t.lost == nil && t.remnant.Settled == nil { // this site never had it
+	if t.sought || len(creates) == 0 || t.never() {
 		return false
 	}
 	key := flight.FirstKey(r.View, creates[len(creates)-1])
@@ -216,7 +221,7 @@ func (t *rejoin) nameless(r *work) bool {
 		return false
 	}
 	born := r.History.Born(merge.Any)
-	if born == nil || t.lost == nil && t.remnant.Settled == nil { // it is no more, or this site never had it
+	if born == nil || t.never() { // it is no more, or never was here
 		return t.joined(r, "")
 	}
 	t.joined(r, "")
