@@ -14,13 +14,39 @@ import (
 // Programs are those that a cluster and its user need, beside etcd, which is Debian's.
 var Programs = []string{"kube-apiserver", "kube-controller-manager", "kubectl"}
 
-// Build returns the folder of the programs that are the tools of a module, which fixes their version; modules is its folder. They are built
-// once for each version, into the user's cache.
+// Build returns the folder of Kubernetes' programs that are the tools of a module, which fixes their version; modules is its folder.
 func Build(ctx context.Context, modules string) (string, error) {
-	digest := sha256.New()
-	for _, name := range []string{"go.mod", "go.sum"} {
-		b, err := os.ReadFile(filepath.Join(modules, name))
+	return Tools(ctx, modules, func() (string, error) {
+		list := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Version}}", "k8s.io/kubernetes")
+		list.Dir = modules
+		version, err := list.Output()
 		if err != nil {
+			return "", fmt.Errorf("find out the version of Kubernetes: %w", err)
+		}
+		v := strings.TrimSpace(string(version))
+		major, rest, _ := strings.Cut(strings.TrimPrefix(v, "v"), ".")
+		minor, _, _ := strings.Cut(rest, ".")
+		flags := ""
+		for name, value := range map[string]string{"gitVersion": v, "gitMajor": major, "gitMinor": minor, "gitTreeState": "clean"} {
+			flags += " -X k8s.io/component-base/version." + name + "=" + value
+		}
+		return flags, nil
+	})
+}
+
+// Renderer returns the program that renders charts as Helm does; modules is its folder.
+func Renderer(ctx context.Context, modules string) (string, error) {
+	dir, err := Tools(ctx, modules, func() (string, error) { return "", nil })
+	return filepath.Join(dir, filepath.Base(modules)), err
+}
+
+// Tools returns the folder of the programs that are the tools of a module. They are built once for each version, into the user's cache. flags are
+// asked for what the linker is to be told besides.
+func Tools(ctx context.Context, modules string, flags func() (string, error)) (string, error) {
+	digest := sha256.New()
+	for _, name := range []string{"go.mod", "go.sum", "main.go"} {
+		b, err := os.ReadFile(filepath.Join(modules, name))
+		if err != nil && !(name == "main.go" && errors.Is(err, os.ErrNotExist)) {
 			return "", err
 		}
 		digest.Write(b)
@@ -36,27 +62,18 @@ func Build(ctx context.Context, modules string) (string, error) {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return "", err
 	}
-	list := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Version}}", "k8s.io/kubernetes")
-	list.Dir = modules
-	version, err := list.Output()
+	more, err := flags()
 	if err != nil {
-		return "", fmt.Errorf("find out the version of Kubernetes: %w", err)
-	}
-	v := strings.TrimSpace(string(version))
-	major, rest, _ := strings.Cut(strings.TrimPrefix(v, "v"), ".")
-	minor, _, _ := strings.Cut(rest, ".")
-	flags := "-s -w"
-	for name, value := range map[string]string{"gitVersion": v, "gitMajor": major, "gitMinor": minor, "gitTreeState": "clean"} {
-		flags += " -X k8s.io/component-base/version." + name + "=" + value
+		return "", err
 	}
 	// Built beside its place and moved there whole: another run may be doing the same.
 	building := fmt.Sprintf("%s.%d", dir, os.Getpid())
 	defer os.RemoveAll(building)
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", flags, "-o", building+"/", "tool")
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w"+more, "-o", building+"/", "tool")
 	cmd.Dir = modules
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build Kubernetes: %w\n%s", err, out)
+		return "", fmt.Errorf("build the tools of %s: %w\n%s", modules, err, out)
 	}
 	if err := os.Rename(building, dir); err != nil && !errors.Is(err, os.ErrExist) {
 		return "", err

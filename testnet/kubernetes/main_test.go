@@ -10,8 +10,9 @@ import (
 	"github.com/skerry/skerry/testnet/env"
 )
 
-// program is the path of skerry, programs the folder of kube-apiserver and kubectl, older that of another kubectl.
-var program, programs, older string
+// program is the path of skerry, programs the folder of kube-apiserver and kubectl, older that of another kubectl, renderer the path of what renders
+// charts.
+var program, programs, older, renderer string
 
 func TestMain(m *testing.M) {
 	env.Main(m, &program, func(ctx context.Context) (err error) {
@@ -19,6 +20,9 @@ func TestMain(m *testing.M) {
 		return err
 	}, func(ctx context.Context) (err error) {
 		older, err = cluster.Build(ctx, "../apps/kubectl")
+		return err
+	}, func(ctx context.Context) (err error) {
+		renderer, err = cluster.Renderer(ctx, "../apps/helm")
 		return err
 	})
 }

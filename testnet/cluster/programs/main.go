@@ -30,8 +30,9 @@ func link(folders []string) error {
 		return err
 	}
 	if len(folders) == 0 {
-		_, err = cluster.Build(context.Background(), filepath.Join("testnet", "apps", "kubectl"))
-		return err
+		_, older := cluster.Build(context.Background(), filepath.Join("testnet", "apps", "kubectl"))
+		_, renderer := cluster.Renderer(context.Background(), filepath.Join("testnet", "apps", "helm"))
+		return errors.Join(older, renderer)
 	}
 	for _, folder := range folders {
 		for _, name := range cluster.Programs {

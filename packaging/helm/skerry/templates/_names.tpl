@@ -1,0 +1,35 @@
+{{- define "skerry.selector" -}}
+app.kubernetes.io/name: skerry
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end -}}
+
+{{- define "skerry.labels" -}}
+{{ include "skerry.selector" . }}
+app.kubernetes.io/version: {{ .Values.image.tag | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
+{{- end -}}
+
+{{/* The ports of the services: {NAME: PORT}. */}}
+{{- define "skerry.ports" -}}
+{{- $ports := dict -}}
+{{- range $name, $s := .Values.services -}}
+{{- $_ := set $ports $name (required (printf "services.%s.listen is required" $name) $s.listen | splitList ":" | last | int) -}}
+{{- end -}}
+{{- toJson $ports -}}
+{{- end -}}
+
+{{/* The agent's configuration. */}}
+{{- define "skerry.configuration" -}}
+{{- if not .Values.services -}}{{- fail "services is empty: say what is in front of the agent" -}}{{- end -}}
+{{- $mesh := dict "listen" (list (printf "/ip4/0.0.0.0/udp/%v/quic-v1" .Values.mesh.port) (printf "/ip4/0.0.0.0/tcp/%v" .Values.mesh.port)) -}}
+{{- if .Values.mesh.invitation -}}{{- $_ := set $mesh "join_file" "/etc/skerry/invitation/invitation" -}}{{- end -}}
+{{- $own := dict
+  "site" (required "site is required: this site's name" .Values.site)
+  "data_dir" "/var/lib/skerry/data"
+  "application" "/etc/skerry/site/catalog.yaml"
+  "api" (merge (dict "probes" (printf "0.0.0.0:%v" .Values.probes)) .Values.api)
+  "mesh" $mesh
+  "services" .Values.services -}}
+{{- toYaml (merge $own .Values.configuration) -}}
+{{- end -}}
