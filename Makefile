@@ -5,7 +5,7 @@ ARGS ?=
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build demo test test-kubernetes test-openstack check lint bench histories sim hostile kill conformance fuzz mutants generate release reproducible vuln deps
+.PHONY: help build demo test test-kubernetes test-openstack check lint bench histories sim hostile kill conformance fuzz mutants generate docs release reproducible vuln deps
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' Makefile
@@ -85,7 +85,10 @@ generate: ## make generated code and pages of docs/reference anew
 	go run ./testnet/reference
 	go run ./cmd/skerry man --markdown docs/reference
 
-release: ## build dist/ of what is committed: the program, its bill of materials, the licences of what is in it, a Debian package, an image, SHA-256 sums
+docs: ## make HTML of docs/ in dist/docs, to begin at dist/docs/index.html; links that lead nowhere are errors
+	go run ./testnet/pages dist/docs
+
+release: ## build dist/ of what is committed: the program, its bill of materials, the licences of what is in it, a Debian package, an image, a chart, SHA-256 sums
 	@.ci/deps build
 	@.ci/release
 

@@ -36,16 +36,8 @@ type machine struct {
 	left []int
 }
 
-// TestTutorial follows docs/tutorial.md on two machines.
-func TestTutorial(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "tutorial.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	blocks, err := parse(string(page))
-	if err != nil || len(blocks) < 10 {
-		t.Fatalf("%d blocks, %v", len(blocks), err)
-	}
+// TestPages follows docs/tutorial.md on two machines, and then the pages that go on with them.
+func TestPages(t *testing.T) {
 	n, err := netns.New("paris", "nantes")
 	if err != nil {
 		t.Fatal(err)
@@ -79,17 +71,27 @@ func TestTutorial(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(tools, "scp"), []byte(copies), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for _, b := range blocks {
-		for _, at := range b.at {
-			if machines[at] == nil {
-				t.Fatalf("line %d: there is no machine %s", b.line, at)
-			}
-			output, err := machines[at].run(t.Context(), tools+":"+filepath.Dir(program), b.commands)
-			if err != nil {
-				t.Fatalf("docs/tutorial.md:%d at %s: %v\n%s\n%s", b.line, at, err, b.commands, output)
-			}
-			if want := b.missing(output); want != "" {
-				t.Fatalf("docs/tutorial.md:%d at %s does not show %q in its turn, but\n%s", b.line, at, want, output)
+	for _, name := range []string{"tutorial.md", "broken-site.md", "remove-site.md"} {
+		page, err := os.ReadFile(filepath.Join("..", "..", "docs", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		blocks, err := parse(string(page))
+		if err != nil || len(blocks) < 3 {
+			t.Fatalf("%s: %d blocks, %v", name, len(blocks), err)
+		}
+		for _, b := range blocks {
+			for _, at := range b.at {
+				if machines[at] == nil {
+					t.Fatalf("docs/%s:%d: there is no machine %s", name, b.line, at)
+				}
+				output, err := machines[at].run(t.Context(), tools+":"+filepath.Dir(program), b.commands)
+				if err != nil {
+					t.Fatalf("docs/%s:%d at %s: %v\n%s\n%s", name, b.line, at, err, b.commands, output)
+				}
+				if want := b.missing(output); want != "" {
+					t.Fatalf("docs/%s:%d at %s does not show %q in its turn, but\n%s", name, b.line, at, want, output)
+				}
 			}
 		}
 	}

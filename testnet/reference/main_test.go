@@ -63,3 +63,39 @@ func TestNoGoNames(t *testing.T) {
 		}
 	}
 }
+
+// TestEveryKeyOfTheCatalogIsDescribed: what the catalog's reader takes stands in one of the pages about it.
+func TestEveryKeyOfTheCatalogIsDescribed(t *testing.T) {
+	root := filepath.Join("..", "..")
+	var pages []byte
+	for _, name := range []string{"catalog.md", "resolution.md", "cross.md", "relations.md"} {
+		b, err := os.ReadFile(filepath.Join(root, "docs", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		pages = append(pages, b...)
+	}
+	files, err := filepath.Glob(filepath.Join(root, "glue", "catalog*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	taken := map[string]bool{}
+	for _, path := range files {
+		code, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		for _, m := range regexp.MustCompile(`\.(?:Optional|Required)\("([\w-]+)"\)`).FindAllStringSubmatch(string(code), -1) {
+			taken[m[1]] = true
+			if !regexp.MustCompile(`(^|[^\w-])` + m[1] + `([^\w-]|$)`).Match(pages) {
+				t.Errorf("%s takes the key %q, which no page describes", filepath.Base(path), m[1])
+			}
+		}
+	}
+	if len(taken) < 50 {
+		t.Errorf("there are %d keys: the pattern does not find them", len(taken))
+	}
+}
