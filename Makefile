@@ -5,7 +5,7 @@ ARGS ?=
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build demo test test-kubernetes test-openstack check lint bench histories sim hostile kill conformance fuzz mutants generate docs release reproducible vuln deps
+.PHONY: help build demo test test-kubernetes test-openstack test-openapi check lint bench histories sim hostile kill conformance fuzz mutants generate docs release reproducible vuln deps
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' Makefile
@@ -42,13 +42,17 @@ check: lint ## what is quick to check: format, linters, generated code, who impo
 lint:
 	@files=$$(git ls-files -co --exclude-standard '*.go' | xargs -r ls -d 2>/dev/null | xargs -r gofmt -l); \
 		if [ -n "$$files" ]; then echo "gofmt would change:"; echo "$$files"; exit 1; fi
-	go vet -tags kubernetes,openstack,nova ./...
-	go tool staticcheck -tags kubernetes,openstack,nova ./...
+	go vet -tags kubernetes,openstack,nova,npm ./...
+	go tool staticcheck -tags kubernetes,openstack,nova,npm ./...
 	@.ci/generated
 
 test-openstack: ## what OpenStack's own services do behind agents, unmodified; installs them
 	@.ci/deps nova
 	go test -tags openstack,nova -count 1 -timeout 60m ./testnet/openstack $(ARGS)
+
+test-openapi: ## lint the description of the REST API, and make a client in TypeScript of it; needs node, installs its tools from npm
+	npm ci --ignore-scripts --no-audit --no-fund --prefix testnet/openapi/npm
+	go test -tags npm -count 1 ./testnet/openapi $(ARGS)
 
 bench: build ## measure, side by side with what others use; takes minutes. ARGS="--only body" for one of them
 	@.ci/deps bench && .ci/deps kubernetes
