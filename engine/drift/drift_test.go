@@ -81,3 +81,30 @@ func TestOnlyTheObjectItselfIsALook(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatIsNotFoundIsNotLost: an object is made anew once it has not been found for a while, if it had been shown, and the service may have it made.
+func TestWhatIsNotFoundIsNotLost(t *testing.T) {
+	for _, c := range []struct {
+		name        string
+		seen        bool
+		after       time.Duration
+		bound       string
+		made, asked bool
+	}{
+		{"at once", true, 0, "", false, false},
+		{"after some seconds", true, 15 * time.Second, "", false, false},
+		{"after a minute", true, time.Minute, "", true, false},
+		{"it was never shown", false, time.Minute, "", false, true},
+		{"too many are gone", true, time.Minute, "too many", false, true},
+	} {
+		v, w := boxOf(t, nil), &Watch{After: time.Second, Every: time.Hour}
+		v.Mine.Seen = c.seen
+		w.Believe(v, began, func() string { return c.bound })
+		if made := w.Believe(v, began.Add(c.after), func() string { return c.bound }); made != c.made || (v.Me.Contended != "") != c.asked {
+			t.Errorf("%s: made anew %t, contended %q", c.name, made, v.Me.Contended)
+		}
+		if w.lost(v, false, began.Add(time.Hour)); v.Me.Contended != "" || v.Mine.GoneSince != 0 {
+			t.Errorf("%s: it is shown again, and still %q", c.name, v.Me.Contended)
+		}
+	}
+}

@@ -57,6 +57,9 @@ func isItem(v *view.View, body []byte) bool {
 // show takes in what the application shows in this state. Later says that it was read, a while after it was looked at last.
 func show(v *view.View, now *engine.Shown, body []byte, at time.Time, later bool) {
 	v.Mine.Unseen = ""
+	if b := v.Me.Shown; b != nil && b.Unseen != engine.UnseenGone {
+		v.Mine.Seen = true
+	}
 	now.Since, now.Of = at.UnixMicro(), v.Operated()
 	before := v.Me.Shown
 	remember(v, before, now, later)

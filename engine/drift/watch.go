@@ -1,6 +1,7 @@
 package drift
 
 import (
+	"net/http"
 	"time"
 
 	"github.com/skerry/skerry/engine"
@@ -46,7 +47,7 @@ func (w *Watch) Next(v *view.View, now time.Time, open, busy bool, reads func() 
 		if w.due.IsZero() {
 			w.due, w.tries = now.Add(w.After), 0
 		}
-	case !v.Me.Shown.Steady && !report.Agree(v):
+	case (!v.Me.Shown.Steady || v.Me.Contended != "" && v.Me.Contended == v.Mine.Contends) && !report.Agree(v):
 		if w.due.IsZero() {
 			w.due = now.Add(w.wait())
 		}
@@ -78,7 +79,7 @@ func (w *Watch) wait() time.Duration {
 	return d
 }
 
-// Looked takes in what a look has read. Gone says that more than one has not found the object.
+// Looked takes in what a look has read. Gone says that for a while none has found the object.
 func (w *Watch) Looked(v *view.View, presented, reply engine.Reply, err error, at time.Time) (gone bool) {
 	if !v.Quiet(v.Self) {
 		return false
@@ -99,12 +100,12 @@ func (w *Watch) Looked(v *view.View, presented, reply engine.Reply, err error, a
 		w.tries++
 	}
 	o := v.Me.Shown
-	return o.Unseen == engine.UnseenGone && o.Steady && v.Me.Contended == "" && before != nil
+	return o.Unseen == engine.UnseenGone && o.Steady && (v.Me.Contended == "" || v.Me.Contended == v.Mine.Contends) && before != nil
 }
 
 // Saw takes in what the answer to a request shows, where that is the object as it is now: a look of its own is spared then.
 func (w *Watch) Saw(v *view.View, presented, reply engine.Reply, at time.Time) {
-	if presented.Status/100 != 2 || !v.Exists() || !v.Quiet(v.Self) || !isItem(v, presented.Body) {
+	if presented.Status/100 != 2 || presented.Status == http.StatusAccepted || !v.Exists() || !v.Quiet(v.Self) || !isItem(v, presented.Body) {
 		return
 	}
 	now, _ := observe(v, presented, reply, nil)
@@ -118,5 +119,8 @@ func (w *Watch) Saw(v *view.View, presented, reply engine.Reply, at time.Time) {
 func (w *Watch) show(v *view.View, now *engine.Shown, body []byte, at time.Time, read bool) {
 	later := read && !w.last.IsZero() && at.Sub(w.last) >= Firm/2*w.After
 	w.last = at
+	if lost := w.lost(v, now.Unseen == engine.UnseenGone, at); now.Unseen == engine.UnseenGone {
+		later = later && lost
+	}
 	show(v, now, body, at, later)
 }

@@ -71,6 +71,9 @@ func (t *correct) see(r *work, in *Answered) bool {
 	case in.Err == nil && step.Void && t.takenBack(r, shown):
 		t.succeed(r, shown)
 		return true
+	case in.Err == nil && shown.Gone() && !r.believes():
+		r.tryAgain(t.operation, shown, nil)
+		return true
 	case in.Err == nil && shown.Gone():
 		if !r.vanished(r.Mine.Local) {
 			t.fail(r, engine.Outcome{State: engine.StateRejected, Status: shown.Status,

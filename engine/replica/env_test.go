@@ -79,6 +79,10 @@ func (e env) Halted(*engine.Kind) *engine.Wait { return nil }
 
 func (e env) Reads(*engine.Kind) bool { return true }
 
+func (e env) Looked(*engine.Kind, engine.DocumentID, bool) {}
+
+func (e env) Remake(*engine.Kind, engine.DocumentID) string { return "" }
+
 func (e env) Respite(engine.Reply) time.Duration { return 0 }
 
 func (e env) Sends(engine.DocumentID) bool    { return false }

@@ -5,6 +5,11 @@ import (
 	"github.com/skerry/skerry/engine/drift"
 )
 
+// believes reports whether the object, which a read has not found, is to be made anew.
+func (r *work) believes() bool {
+	return r.look.Believe(r.View, r.env.Now(), func() string { return r.env.Remake(r.Kind, r.Document) })
+}
+
 // vanished takes in that the application has no object of the resource any more, though no operation deleted it. It is made anew
 // from the fold by what is done next, unless that has had to be done too often: false then, and the resource is contended.
 func (r *work) vanished(local engine.LocalID) bool {
@@ -22,13 +27,13 @@ func (r *work) vanished(local engine.LocalID) bool {
 	return true
 }
 
-// bringBack has an object made anew that two looks have not found. It looks once more first, while no other request is under way.
+// bringBack has an object made anew that looks have not found for a while. It looks once more first, while no other request is under way.
 type bringBack struct{}
 
 func (t *bringBack) begin(r *work) bool { return r.call(r.readCall(r.Mine.Local)) }
 
 func (t *bringBack) answer(r *work, in *Answered) bool {
-	if in.Err == nil && in.Reply.Gone() { // else the next look tells
+	if in.Err == nil && in.Reply.Gone() && r.believes() { // else the next look tells
 		r.vanished(r.Mine.Local)
 	}
 	return true

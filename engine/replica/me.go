@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/drift"
 	"github.com/skerry/skerry/engine/flight"
 	"github.com/skerry/skerry/engine/issue"
 	"github.com/skerry/skerry/engine/plan"
@@ -41,7 +42,7 @@ func (r *work) setLocal(local engine.LocalID) {
 		return
 	}
 	r.Mine.Local = local
-	if local != "" {
+	if drift.Made(r.View); local != "" {
 		r.Unsay(engine.WaitName)
 	}
 	said := r.Said[r.Self].Local

@@ -400,16 +400,14 @@ func (t *send) meet(r *work) bool {
 	return r.call(r.readCall(t.local))
 }
 
-// containerTries is how often something is sent into a container of which this site has not heard: for some two minutes.
+// containerTries is how often something is sent that the application answers with 404, as it does where it has no such container and no site has
+// told of one, and as a router does that has lost its way: for some two minutes.
 const containerTries = 15
 
 // awaitsContainer reports whether a create that the application has answered with 404 is to be sent again: its container is still
-// to be made here, or may still be heard of.
+// to be made here, or may still be heard of, or it is not the application that has answered.
 func (t *send) awaitsContainer(r *work) bool {
-	if r.Kind.Within == "" {
-		return false
-	}
-	if r.env.InContainer(r.Kind, engine.LocalID(r.About.Key)) {
+	if r.Kind.Within != "" && r.env.InContainer(r.Kind, engine.LocalID(r.About.Key)) {
 		return true
 	}
 	a := r.Mine.Tries[t.o.ID]
@@ -425,6 +423,10 @@ func (t *send) gone(r *work, in *Answered) bool {
 		return t.over(r)
 	case !in.Reply.Gone():
 		return t.refused(r, false)
+	case !r.believes():
+		t.withdraw(r)
+		r.tryAgain(t.o, in.Reply, nil)
+		return t.over(r)
 	}
 	if r.vanished(r.Mine.Local) {
 		r.land() // it certainly has not run

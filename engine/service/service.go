@@ -33,10 +33,11 @@ const (
 
 // Service is the pacing of one service.
 type Service struct {
-	limits Limits
-	state  engine.QueueState
-	since  time.Time
-	reason string
+	Vanishing Vanishing
+	limits    Limits
+	state     engine.QueueState
+	since     time.Time
+	reason    string
 	// failed are the resources that have failed since something last succeeded.
 	failed map[engine.DocumentID]bool
 	// troubled is when the first of them failed, and trouble what the last of them was told.

@@ -109,6 +109,14 @@ func (e env) Halted(k *engine.Kind) *engine.Wait { return e.w.halted(k) }
 
 func (e env) Reads(k *engine.Kind) bool { return e.w.s.serviceOf(k.Service).Readable(e.w.now) }
 
+func (e env) Looked(k *engine.Kind, id engine.DocumentID, there bool) {
+	e.w.s.serviceOf(k.Service).Vanishing.Looked(id, there, e.w.now)
+}
+
+func (e env) Remake(k *engine.Kind, id engine.DocumentID) string {
+	return e.w.s.serviceOf(k.Service).Vanishing.Remake(id, k.Service, e.w.now)
+}
+
 func (e env) Respite(r engine.Reply) time.Duration { return e.w.respite(r) }
 
 func (e env) Sends(id engine.DocumentID) bool { return e.w.s.calls.sends(id) }

@@ -51,6 +51,11 @@ type Mine struct {
 	Was engine.LocalID `cbor:"10,keyasint,omitempty"`
 	// Going is an object whose deletion the application has accepted and that is not known to be gone; nil: there is none.
 	Going *Going `cbor:"11,keyasint,omitempty"`
+	// Seen says that the application has shown the object, GoneSince since when reads have not found it; zero: the last one has.
+	Seen      bool  `cbor:"12,keyasint,omitempty"`
+	GoneSince int64 `cbor:"13,keyasint,omitempty"`
+	// Contends is why the object, which is gone, is not made anew, as Status.Contended has it; empty where that is for another reason.
+	Contends string `cbor:"14,keyasint,omitempty"`
 }
 
 // Going is an object whose deletion the application has accepted and that is not known to be gone.
