@@ -124,6 +124,7 @@ var needs = map[string]auth.Role{
 	"GET /relations":                     auth.Viewer,
 	"GET /decisions":                     auth.Viewer,
 	"POST /decisions":                    auth.Operator,
+	"POST /decisions/plan":               auth.Operator, // changes nothing, and asks the applications
 	"GET /conflicts":                     auth.Viewer,
 	"GET /conflicts/:id":                 auth.Viewer,
 	"POST /conflicts/:id":                auth.Operator,

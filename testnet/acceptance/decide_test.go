@@ -174,3 +174,33 @@ func TestWhatACreateHasMadeIsChosen(t *testing.T) {
 		t.Errorf("the trail of paris does not tell what was decided: %s", trail)
 	}
 }
+
+// TestAGroupIsDecidedOnceItsDifferencesAreSeen changes two images of nantes behind its agent. One answer for both says first what would change
+// at which site, and nothing happens until it is given.
+func TestAGroupIsDecidedOnceItsDifferencesAreSeen(t *testing.T) {
+	e := labAt(t, "paris", "nantes")
+	meet(t, e)
+	paris, nantes := e.Site("paris"), e.Site("nantes")
+	for _, name := range []string{"debian", "alpine"} {
+		id := create(t, paris, "{images: sync(paris & nantes)}", `{"name":"`+name+`","description":"active"}`)
+		local := nantes.API(t, "GET /api/v1/resources/"+id, "").Must(t, 200).Fields()["sites"].(map[string]any)["nantes"].(map[string]any)["local_id"].(string)
+		nantes.Application(t, lab.Images, "PATCH /images/"+local, `{"description":"deprecated"}`, merge...).Must(t, 200)
+		paris.API(t, "POST /api/v1/resources/"+id+"/check", "").Must(t, 202)
+	}
+	var list struct{ Items []struct{ ID, About string } }
+	eventually(t, e, patience, "both differ", func() bool {
+		return json.Unmarshal([]byte(paris.API(t, "GET /api/v1/conflicts", "").Must(t, 200).Body), &list) == nil && len(list.Items) == 2
+	})
+	both := "action=keep+nantes&id=" + list.Items[0].ID + "&id=" + list.Items[1].ID
+	page := paris.API(t, "POST /decisions/plan", both, form(paris)...).Must(t, 200).Body
+	for _, part := range []string{"Everyone goes back to &#34;deprecated&#34;: paris changes.", "<del>&#34;active&#34;</del>", "Do it for all 2"} {
+		if !strings.Contains(page, part) {
+			t.Errorf("what would change is without %s: %s", part, page)
+		}
+	}
+	paris.API(t, "POST /decisions", both, form(paris)...).Want(t, 200)
+	eventually(t, e, patience, "both sites show what nantes showed", func() bool {
+		images := paris.Application(t, lab.Images, "GET /images", "").Must(t, 200).Body
+		return strings.Count(images, "deprecated") == 2 && !strings.Contains(images, "active")
+	})
+}

@@ -37,12 +37,11 @@ func TestWhatOnlyOneSiteHasIsShared(t *testing.T) {
 	if page := paris.API(t, "GET /objects?kind=images.image", "").Must(t, 200); !strings.Contains(page.Body, own) || !strings.Contains(page.Body, `value="nantes"`) {
 		t.Errorf("the page does not offer it: %s", page.Body)
 	}
-	form := []string{"Content-Type", "application/x-www-form-urlencoded", "Origin", "http://" + paris.Config().API}
-	paris.API(t, "POST /objects", "kind=images.image&pick="+own+"&at=nantes&shape=copies", form...).Want(t, 200)
+	paris.API(t, "POST /objects", "kind=images.image&pick="+own+"&at=nantes&shape=copies", form(paris)...).Want(t, 200)
 	eventually(t, e, patience, "nantes has a copy of it", func() bool {
 		return nantes.Do(t, lab.Images, "GET /images/"+own, "").Text("description") == "made here" && len(only()) == 0
 	})
-	like := paris.API(t, "POST /compose", "do=fill&begin=images.image.create&like=own", form...).Must(t, 200)
+	like := paris.API(t, "POST /compose", "do=fill&begin=images.image.create&like=own", form(paris)...).Must(t, 200)
 	if !strings.Contains(like.Body, "&#34;description&#34;: &#34;made here&#34;") || strings.Contains(like.Body, "&#34;id&#34;: &#34;"+own) {
 		t.Errorf("an image like it is %s", like.Body)
 	}

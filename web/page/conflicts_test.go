@@ -185,3 +185,29 @@ func mainOf(body string) string {
 	_, rest, _ := strings.Cut(body, "<main")
 	return rest
 }
+
+// TestWhatAnAnswerDoesIsShownBeforeItIsDone for all that were chosen at once, and nothing happens until then.
+func TestWhatAnAnswerDoesIsShownBeforeItIsDone(t *testing.T) {
+	site := webtest.Generous()
+	address := serve(t, site)
+	plan := func(action string, ids ...string) (int, string) {
+		resp, body := ask(t, "POST", address+"/decisions/plan", url.Values{"id": ids, "action": {action}})
+		return resp.StatusCode, mainOf(body)
+	}
+	status, body := plan("keep paris", drifted, uncertain)
+	if status != 200 || !strings.Contains(body, `name="action" value="keep paris">Do it for all 2`) || !strings.Contains(body, `name="id" value="`+drifted+`"`) {
+		t.Errorf("keep: %d %s", status, body)
+	}
+	if status, body := plan("dismiss", drifted); status != 200 || !strings.Contains(body, "nantes may differ: nothing is sent anywhere") || !strings.Contains(body, ">Do it</button>") {
+		t.Errorf("dismiss: %d %s", status, body)
+	}
+	if status, body := plan("dismiss", "gone"); status != 200 || !strings.Contains(body, "None of them waits for a decision any more") || strings.Contains(body, "Do it") {
+		t.Errorf("what is decided already: %d %s", status, body)
+	}
+	if status, body := plan("keep paris"); status != 400 || !strings.Contains(body, "nothing was chosen") {
+		t.Errorf("nothing chosen: %d", status)
+	}
+	if _, body := ask(t, "GET", address+"/decisions", nil); !strings.Contains(body, drifted) {
+		t.Error("it has been decided already")
+	}
+}

@@ -74,6 +74,14 @@ func (g cause) Actions() (all []string) {
 	return all
 }
 
+// keepWords says what comes of keeping a site, for all of a cause.
+func keepWords(g cause, site string) string {
+	if g.Items[0].Holder != "" {
+		return site + " keeps the names"
+	}
+	return "Everyone shows what " + site + " shows"
+}
+
 // Headline says what has happened in one sentence.
 func (g cause) Headline() string {
 	what := g.Kind + " " + titleOf(g.Items[0])

@@ -62,6 +62,7 @@ func (p *Page) Mount(e *echo.Echo) {
 	}
 	e.GET("/decisions", p.decisions)
 	e.POST("/decisions", p.decideAll, p.form)
+	e.POST("/decisions/plan", p.plan, p.form)
 	e.GET("/conflicts", p.conflicts)
 	e.GET("/conflicts/:id", p.conflict)
 	e.POST("/conflicts/:id", p.resolve, p.form)
