@@ -2,11 +2,13 @@ package kubernetes
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/tree"
 )
 
 func TestRehearsal(t *testing.T) {
@@ -111,6 +113,7 @@ func TestPortable(t *testing.T) {
 	for body, want := range map[string]string{
 		`{"metadata":{"name":"a","uid":"1","ownerReferences":[{"uid":"2"}]},"spec":{"clusterIP":"10.0.0.1","n":1.0},"status":{}}`: `{"metadata":{"name":"a"},"spec":{"n":1.0}}`,
 		`{"metadata":{"name":"a"},"spec":{"clusterIP":"None","clusterIPs":["None"]}}`:                                             `{"metadata":{"name":"a"},"spec":{"clusterIP":"None","clusterIPs":["None"]}}`,
+		`{"spec":{"ports":[{"nodePort":30080,"port":80}]}}`:                                                                       `{"spec":{"ports":[{"nodePort":30080,"port":80}]}}`, // asked for at all sites
 		`no JSON`: `no JSON`,
 	} {
 		if got := string(portable(k, []byte(body))); got != want {
@@ -180,5 +183,18 @@ func TestThrough(t *testing.T) {
 	}
 	if _, _, err := c.Through("none", "cluster", "https://x", nil); err == nil {
 		t.Error("there is no such context")
+	}
+}
+
+// TestPortsOfNodesAreEachClustersOwn: a cluster gives a service ports of its nodes, whether its ports can be told apart by number or not.
+func TestPortsOfNodesAreEachClustersOwn(t *testing.T) {
+	k := &engine.Kind{Name: "services", Keys: []engine.Key{{At: "/spec/ports", Member: "port"}}, Ignore: ignored("services")}
+	for _, ports := range []string{`{"port":80,"nodePort":%d}`, `{"port":53,"protocol":"TCP","nodePort":%d},{"port":53,"protocol":"UDP","nodePort":1}`} {
+		body := `{"spec":{"ports":[` + ports + `]}}`
+		one, _ := tree.Comparable(k, fmt.Appendf(nil, body, 30001))
+		two, _ := tree.Comparable(k, fmt.Appendf(nil, body, 30002))
+		if string(one) != string(two) || strings.Contains(string(one), "nodePort") {
+			t.Errorf("compared are %s and %s", one, two)
+		}
 	}
 }

@@ -25,7 +25,7 @@ const tokenMount = "~1var~1run~1secrets~1kubernetes.io~1serviceaccount"
 
 // ownOf are those of one kind, beside them.
 var ownOf = map[string][]engine.Pointer{
-	"services": {"/spec/clusterIP", "/spec/clusterIPs", "/spec/healthCheckNodePort"},
+	"services": {"/spec/clusterIP", "/spec/clusterIPs", "/spec/healthCheckNodePort", "/spec/ports/*/nodePort"},
 	"pods":     append([]engine.Pointer{"/spec/nodeName"}, token...),
 	"jobs.batch": {"/spec/selector", "/metadata/labels/batch.kubernetes.io~1controller-uid", "/metadata/labels/controller-uid",
 		"/spec/template/metadata/labels/batch.kubernetes.io~1controller-uid", "/spec/template/metadata/labels/controller-uid"},
