@@ -51,10 +51,10 @@ func TestHistoriesThatWereWrong(t *testing.T) {
 		"what was held back since a checkpoint stood for it as another run's held up the next epoch": {50004469, 1, 1, ""},
 		"what builds on a create that was lost with its disk was waited for for ever": {51001101, 1, 1,
 			"1-16,18-22,25-28,30,32,34-42,44-53,56-84,86-87,90-91,93-101,104-105,107-108,111,116-117,119-123,126-130,136,138-139,148-154"},
-		"what builds on what was lost, in the current epoch, held up the end of the one before": {51001101, 1, 1, ""},
-		"what a site had dropped was still called what its application had given to another": {52002022, 1, 1, ""},
+		"what builds on what was lost, in the current epoch, held up the end of the one before":        {51001101, 1, 1, ""},
+		"what a site had dropped was still called what its application had given to another":           {52002022, 1, 1, ""},
 		"what an application refused as its site joined anew was to be decided in ways that were none": {51001734, 1, 1, ""},
-		"a site joined anew again and again since it never took in what it had written before": {60001664, 1, 1, ""},
+		"a site joined anew again and again since it never took in what it had written before":         {60001664, 1, 1, ""},
 		"what a site was making as its backup was made was made once more": {65000752, 1, 0,
 			"1-2,5-19,21-23,25,27,29-37,39-41,43-44,49-51,53,56,58-62,66-71,74-77,79-81,83-84,88,98-100,103,106,108-114,116,118,120-122,125,130-132,134-136,138-150,152,154,157-159"},
 	} {
