@@ -191,7 +191,7 @@ func (q *Errands) run(ctx context.Context, k *engine.Kind, e *errand) (engine.An
 	}
 	if err != nil {
 		return engine.Answer{}, &engine.Refusal{Status: http.StatusBadGateway, Type: "upstream", Err: err,
-			Detail: fmt.Sprintf("the application's service %s at this site cannot be reached; nothing has happened", k.Service)}
+			Detail: fmt.Sprintf("the application's service %s at %s cannot be reached; nothing has happened", k.Service, q.name(q.self))}
 	}
 	return q.present(ctx, k, e, reply, ""), nil
 }

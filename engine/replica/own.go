@@ -336,7 +336,7 @@ func (t *own) heard(r *work, in *Answered) bool {
 	}
 	if in.Err != nil {
 		r.give(t.ask, Given{Err: &engine.Refusal{Status: http.StatusBadGateway, Type: "upstream", Err: in.Err, Detail: fmt.Sprintf(
-			"the application's service %s at this site cannot be reached; nothing has happened", r.Kind.Service)}})
+			"the application's service %s at %s cannot be reached; nothing has happened", r.Kind.Service, r.Name(r.Self))}})
 		return true
 	}
 	r.give(t.ask, Given{Answer: reply.Answer()})

@@ -303,13 +303,14 @@ func (p *passage) fail(_ http.ResponseWriter, r *http.Request, err error) {
 // NoAnswer tells a client that this site's application has given none.
 func (h *Porter) NoAnswer(q *request.Request, err error) {
 	var slow net.Error
+	here := h.Name(h.Membership.Self()) // its client may be at another one
 	switch {
 	case glue.Unreachable(err):
-		h.Refuse(q, http.StatusBadGateway, "upstream", "service %s at this site cannot be reached", h.Service)
+		h.Refuse(q, http.StatusBadGateway, "upstream", "service %s at %s cannot be reached", h.Service, here)
 	case errors.As(err, &slow) && slow.Timeout():
-		h.Refuse(q, http.StatusGatewayTimeout, "upstream", "service %s at this site did not answer in time", h.Service)
+		h.Refuse(q, http.StatusGatewayTimeout, "upstream", "service %s at %s did not answer in time", h.Service, here)
 	default:
-		h.Refuse(q, http.StatusBadGateway, "upstream", "service %s at this site gave no valid answer", h.Service)
+		h.Refuse(q, http.StatusBadGateway, "upstream", "service %s at %s gave no valid answer", h.Service, here)
 	}
 	h.Log.Warn("no answer", "method", q.Method, "path", q.Path, "err", err)
 }
