@@ -146,7 +146,9 @@ func (s *Service) Report(d engine.DocumentID, a Answer, now time.Time, spread fl
 	case Fails:
 		t.Wait = a.Rest
 		lost := a.Lost && s.stumbles(d, now)
-		t.Alone = s.fails(d, a, probed, now, spread) || lost
+		if t.Alone = s.fails(d, a, probed, now, spread) || lost; t.Alone {
+			delete(s.failed, d)
+		}
 	}
 	if !t.Alone && s.state != engine.QueueRunning {
 		t.Wait = 0
