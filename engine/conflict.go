@@ -50,6 +50,8 @@ const (
 	// ConflictForked: the site has signed two different changes under one number. What it has written in that line from there on counts at no
 	// site; the conflict tells people so, and names it.
 	ConflictForked ConflictKind = "forked"
+	// ConflictOrder: concurrent operations want two orders of an array that cannot both be. The later one counts, at every site.
+	ConflictOrder ConflictKind = "order"
 )
 
 // Action is what a person can decide about a conflict.
@@ -132,7 +134,8 @@ func (c *Conflict) Open() bool { return c.Accepted == nil }
 // State is what the conflict makes of its resource.
 func (c *Conflict) State() State {
 	switch c.Kind {
-	case ConflictExists, ConflictName, ConflictRival, ConflictUnseen, ConflictNameTaken, ConflictContested, ConflictUndeclared, ConflictContention, ConflictRejoined:
+	case ConflictExists, ConflictName, ConflictRival, ConflictUnseen, ConflictNameTaken, ConflictContested, ConflictUndeclared, ConflictContention, ConflictRejoined,
+		ConflictOrder:
 	case ConflictRefused:
 		if !c.Blocks || c.Type == TypePlace {
 			return StateDegraded

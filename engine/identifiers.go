@@ -1,5 +1,11 @@
 package engine
 
+import (
+	"encoding/hex"
+	"strings"
+	"time"
+)
+
 // SiteID names a site for good: the libp2p peer id of its agent's key, in base58. A site's name may change.
 type SiteID string
 
@@ -27,6 +33,19 @@ type DocumentID string
 
 // OperationID identifies an operation: a UUID of version 7 (RFC 9562, section 5.7) in its text form.
 type OperationID string
+
+// Made returns when an identifier was made: a UUID of version 7 begins with that. Zero: it does not tell.
+func (id OperationID) Made() time.Time {
+	b, err := hex.DecodeString(strings.ReplaceAll(string(id), "-", ""))
+	if err != nil || len(b) != 16 || b[6]>>4 != 7 {
+		return time.Time{}
+	}
+	ms := int64(0)
+	for _, d := range b[:6] {
+		ms = ms<<8 | int64(d)
+	}
+	return time.UnixMilli(ms)
+}
 
 // MaxSiteID is the most bytes that a SiteID may have.
 const MaxSiteID = 128

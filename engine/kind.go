@@ -113,7 +113,7 @@ type Kind struct {
 	MergePatch bool
 	// JSONPatch is the media type under which a correction may be sent as a JSON Patch (RFC 6902). Empty: it may not.
 	JSONPatch string
-	// Unordered are arrays whose order is no value: they are read as sorted ones.
+	// Unordered are arrays whose order is no value. A token * stands for every element of a keyed array above one.
 	Unordered []Pointer
 	// Operations are the requests under an item that the catalog names.
 	Operations []NamedOperation
@@ -187,8 +187,8 @@ func (k *Kind) Hides(p Pointer) bool {
 	return slices.ContainsFunc(k.Sensitive, func(s Pointer) bool { return s.Covers(p) || p.Covers(s) })
 }
 
-// Key says that an array is a set of objects that a member of each tells apart: each element then is a value of its own,
-// and pointers lead to it by the value of that member. The order of the elements is no value.
+// Key says that an array has objects that a member of each tells apart: each element then is a value of its own, and pointers lead to it by
+// the value of that member. The order of the elements is a value too, unless the array is among the unordered ones.
 type Key struct {
 	// At is where the array stands. A token * stands for every element of a keyed array above it.
 	At Pointer

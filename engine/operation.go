@@ -213,12 +213,14 @@ type Edit struct {
 	// Set holds values in compact form.
 	Set   map[Pointer]json.RawMessage `cbor:"1,keyasint,omitempty" json:"set,omitempty"`
 	Unset []Pointer                   `cbor:"2,keyasint,omitempty" json:"unset,omitempty"`
-	// Order tells in which order the operation had the elements of keyed arrays that it adds elements to.
+	// Order tells in which order the operation had the elements of keyed arrays in which it put some where they stand.
 	Order map[Pointer][]string `cbor:"3,keyasint,omitempty" json:"order,omitempty"`
 	// Add is what it adds to numbers. No path of it is in Set or Unset.
 	Add map[Pointer]Increment `cbor:"4,keyasint,omitempty" json:"add,omitempty"`
 	// Whole says that Set is all there is: everything else is removed.
 	Whole bool `cbor:"5,keyasint,omitempty" json:"whole,omitempty"`
+	// Placed are those elements, by array of Order; where it has none of an array, they are all.
+	Placed map[Pointer][]string `cbor:"6,keyasint,omitempty" json:"placed,omitempty"`
 }
 
 // Increment is what an operation was seen to add to a number where it ran first.
@@ -228,9 +230,9 @@ type Increment struct {
 	From json.Number `cbor:"2,keyasint,omitempty" json:"from,omitempty"`
 }
 
-// Empty reports whether e sets and removes nothing.
+// Empty reports whether e sets, removes and arranges nothing.
 func (e *Edit) Empty() bool {
-	return e == nil || len(e.Set) == 0 && len(e.Unset) == 0 && len(e.Add) == 0 && !e.Whole
+	return e == nil || len(e.Set) == 0 && len(e.Unset) == 0 && len(e.Order) == 0 && len(e.Add) == 0 && !e.Whole
 }
 
 const (
@@ -242,7 +244,7 @@ const (
 
 // Validate checks what an Edit from another site must fulfil.
 func (e *Edit) Validate() error {
-	if n := len(e.Set) + len(e.Unset) + len(e.Order) + len(e.Add); n > maxPaths {
+	if n := len(e.Set) + len(e.Unset) + len(e.Order) + len(e.Add) + len(e.Placed); n > maxPaths {
 		return fmt.Errorf("%w: it sets %d paths", ErrTooLarge, n)
 	}
 	for p, v := range e.Set {
@@ -258,9 +260,21 @@ func (e *Edit) Validate() error {
 			return err
 		}
 	}
-	for p := range e.Order {
+	for p, tokens := range e.Order {
 		if err := p.Validate(); err != nil {
 			return err
+		}
+		had := make(map[string]bool, len(tokens))
+		for _, t := range tokens {
+			if had[t] || t == "" {
+				return fmt.Errorf("the order at %.100q names %.100q twice, or nothing", p, t)
+			}
+			had[t] = true
+		}
+	}
+	for p := range e.Placed {
+		if len(e.Order[p]) == 0 {
+			return fmt.Errorf("what is placed at %.100q is in no order", p)
 		}
 	}
 	for p, i := range e.Add {

@@ -52,8 +52,13 @@ func (r *catalogReader) kind(k *engine.Kind, e strictyaml.Entry) *Rules {
 		}
 		k.JSONPatch = v.Text()
 	}
-	for _, v := range m.Optional("unordered").Sequence() {
-		k.Unordered = append(k.Unordered, readPointer(v))
+	for _, v := range m.Optional("list_order").Sequence() {
+		order := v.Mapping("list order")
+		at := readPointer(order.Required("at"))
+		if order.Required("as").Choice("set", "list") == "set" {
+			k.Unordered = append(k.Unordered, at)
+		}
+		order.Done()
 	}
 	if v := m.Optional("on-delete"); v.Present() {
 		k.UpdateWins = v.Choice("delete-wins", "update-wins") == "update-wins"

@@ -25,7 +25,7 @@ type conflictsList struct {
 	Service  string `placeholder:"NAME" help:"Only those of this service; of a resource, which service's is meant."`
 	Kind     string `placeholder:"NAME" help:"The resource's kind, where its identifier alone means several."`
 	Site     string `placeholder:"NAME" help:"Only those at this site."`
-	About    string `placeholder:"KIND" help:"Only those that are exists, name, rival, unseen, not-accepted, refused, denied, contested, uncertain, undeclared, drift, contention, name-taken, rejoined, aside or forked."`
+	About    string `placeholder:"KIND" help:"Only those that are exists, name, rival, unseen, not-accepted, refused, denied, contested, uncertain, undeclared, drift, contention, name-taken, rejoined, aside, forked or order."`
 	Accepted bool   `help:"Those about which somebody has decided that the site may differ, instead of those that wait."`
 }
 
@@ -47,6 +47,7 @@ func (conflictsList) Help() string {
     name-taken    two parts of a container have given one name inside it, on two sides of a cut
     rejoined      the site's disk was set back, and what its lost run had done to the object cannot be known
     aside         a defect of the agent has struck the resource, which is set aside there
+    order         two orders of a list were wanted that cannot both be; the later one counts at all sites
 
 Examples:
 

@@ -72,6 +72,9 @@ func ByName(k *engine.Kind, body []byte, nothing merge.Fold, at engine.LocalID, 
 		return Finding{Fate: Absent}
 	}
 	edit, err := merge.EditOf(k, engine.TypeCreate, body, nothing, nil)
+	if err == nil {
+		edit.Order, edit.Placed = nil, nil // an application may have put it into an order of its own
+	}
 	if err != nil || !plan.Shows(k, shown.Body, edit) {
 		return Finding{Fate: Untold, Why: "the application has an object of this identifier that shows something else"}
 	}

@@ -2,11 +2,9 @@ package front
 
 import (
 	"context"
-	"encoding/hex"
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/skerry/skerry/engine"
@@ -31,7 +29,7 @@ func (f *Front) mayHaveRun(ctx context.Context, r engine.Request) error {
 		return fmt.Errorf("look which operations are forgotten: %w", err)
 	}
 	besides := slices.DeleteFunc(append(f.others(row), r.Placement...), func(id engine.SiteID) bool { return slices.Contains(r.Via, id) })
-	switch made := timeOf(r.Operation); {
+	switch made := r.Operation.Made(); {
 	case !until.IsZero() && !made.Add(-clocksApart).After(until):
 		return &engine.Refusal{Status: http.StatusConflict, Type: outbox.Forgotten, Operation: r.Operation, Detail: fmt.Sprintf(
 			"it may have run at %s before, so long ago that nothing is known of it there any more", f.name(f.self))}
@@ -40,17 +38,4 @@ func (f *Front) mayHaveRun(ctx context.Context, r engine.Request) error {
 			"it may have run at %s before, which has been compared with no other site since it was started", f.name(f.self))}
 	}
 	return nil
-}
-
-// timeOf returns when an identifier was made: a UUID of version 7 begins with that (RFC 9562). Zero: it does not tell.
-func timeOf(id engine.OperationID) time.Time {
-	b, err := hex.DecodeString(strings.ReplaceAll(string(id), "-", ""))
-	if err != nil || len(b) != 16 || b[6]>>4 != 7 {
-		return time.Time{}
-	}
-	ms := int64(0)
-	for _, d := range b[:6] {
-		ms = ms<<8 | int64(d)
-	}
-	return time.UnixMilli(ms)
 }

@@ -27,7 +27,7 @@ type Checkpoint struct {
 	Lost []engine.OperationID
 	// Late are the others, as they are, in order.
 	Late []*engine.Operation
-	// Order is in which order keyed arrays have their elements.
+	// Order is in which order keyed arrays have their elements before the first of Late that arranges any.
 	Order map[engine.Pointer][]string
 	// Superseded are the newest of the values that they have taken from each other.
 	Superseded []engine.Superseded

@@ -108,7 +108,7 @@ func (d *Division) ShareOfEdit(e *engine.Edit, f Fold) *engine.Edit {
 	if d == nil {
 		return e
 	}
-	mine := &engine.Edit{Set: maps.Clone(e.Set), Unset: e.Unset}
+	mine := &engine.Edit{Set: maps.Clone(e.Set), Unset: e.Unset, Order: e.Order, Placed: e.Placed}
 	for _, p := range d.kind.Divide {
 		if v := f.Cells[p].Value; v != nil && mine.Set[p] != nil {
 			mine.Set[p] = v

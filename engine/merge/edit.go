@@ -41,7 +41,7 @@ func EditOf(
 	case t == engine.TypeMerge:
 		m := merging{was: before.Paths(), before: before, edit: e}
 		m.leaves(v, "")
-		tree.NoteOrder(e, v, m.was)
+		tree.NoteOrder(e, v, before.Order())
 	case t == engine.TypeReplace && !k.ReplaceWhole:
 		e = replaceEdit(v, before)
 	default:
@@ -67,7 +67,7 @@ func replaceEdit(v any, before Fold) *engine.Edit {
 			e.Unset = append(e.Unset, p)
 		}
 	}
-	tree.NoteOrder(e, v, was)
+	tree.NoteOrder(e, v, before.Order())
 	return e
 }
 

@@ -35,9 +35,11 @@ type Fold struct {
 	Superseded []engine.Superseded
 
 	below map[engine.Pointer]int      // how many cells are below a path that is not the root
-	order map[engine.Pointer][]string // which elements keyed arrays show, in their order
-	whole *engine.Operation           // the last operation that set everything at once, nil for none
-	kind  *engine.Kind
+	order map[engine.Pointer][]string // the elements of keyed arrays in their order, with those that were removed
+	// arranged are the operations that have put elements of an array where they stand, in order.
+	arranged map[engine.Pointer][]*engine.Operation
+	whole    *engine.Operation // the last operation that set everything at once, nil for none
+	kind     *engine.Kind
 }
 
 func newFold(k *engine.Kind) Fold { return Fold{Cells: map[engine.Pointer]Cell{}, kind: k} }
@@ -57,7 +59,7 @@ func (h *History) Whole(p Pick) Fold {
 			}
 		}
 	}
-	f := h.foldOf(counting, based)
+	f := h.foldOf(counting)
 	if based > 0 { // what the checkpoint stands for lives and ends as one
 		f.Superseded = append(slices.Clip(f.Superseded), h.lostBefore(counting, lost)...)
 	}
@@ -66,6 +68,9 @@ func (h *History) Whole(p Pick) Fold {
 		if !h.base.Has(l.By) {
 			f.lose(o, l)
 		}
+	}
+	if len(f.arranged) > 0 {
+		f.Superseded = slices.DeleteFunc(slices.Clone(f.Superseded), func(s engine.Superseded) bool { return f.rearranged(h.base, s) })
 	}
 	if based > 0 || len(lost) > 0 {
 		slices.SortFunc(f.Superseded, compareSuperseded)
@@ -90,13 +95,14 @@ func (f *Fold) apply(base *Checkpoint, o *engine.Operation) {
 	if o.Edit.Whole {
 		f.clear(base, o)
 	}
+	f.displace(o)
 	for _, p := range o.Edit.Unset {
 		f.put(base, p, Cell{By: o})
 	}
 	for _, p := range tree.Sorted(o.Edit.Set) {
 		f.put(base, p, Cell{Value: o.Edit.Set[p], By: o})
 	}
-	f.arrange(o.Edit)
+	f.arrange(base, o)
 }
 
 // clear removes everything for an operation that sets all at once.
@@ -104,7 +110,7 @@ func (f *Fold) clear(base *Checkpoint, o *engine.Operation) {
 	for _, p := range tree.Sorted(f.Cells) {
 		f.supersede(base, p, f.Cells[p], Cell{Value: o.Edit.Set[p], By: o}, "a PUT counts whole")
 	}
-	f.Cells, f.below, f.order, f.whole = map[engine.Pointer]Cell{}, nil, nil, o
+	f.Cells, f.below, f.order, f.arranged, f.whole = map[engine.Pointer]Cell{}, nil, nil, nil, o
 }
 
 // put sets one path. A scalar or an array ends what is below it, and whatever is set below a scalar ends that; an object, a

@@ -148,7 +148,7 @@ func TestLabel(t *testing.T) {
 
 // TestCatalogsThatDiffer folds operations of sites of which one does not know yet that the array is keyed.
 func TestCatalogsThatDiffer(t *testing.T) {
-	k := kinds()["keyed"]
+	k := kinds()["default, keyed"]
 	a := op("a-1", engine.TypeCreate, 1, nil, &Edit{Set: map[Pointer]json.RawMessage{"/a": tree.KeyedBy("name"), "/a/sda": tree.Object}})
 	b := op("b-1", engine.TypeCreate, 2, nil, &Edit{Set: map[Pointer]json.RawMessage{"/a": tree.Object, "/a/x": json.RawMessage("1")}})
 	if got := string(historyOf(k, a, b).Whole(Everything).Representation()); got != `{"a":{"x":1}}` {

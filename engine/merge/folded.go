@@ -20,9 +20,8 @@ type begun struct {
 	fold Fold
 }
 
-// foldOf applies the operations that count, in order, of which the first based are in the checkpoint or before one that is. The
-// fold is shared.
-func (h *History) foldOf(counting []*engine.Operation, based int) Fold {
+// foldOf applies the operations that count, in order. The fold is shared.
+func (h *History) foldOf(counting []*engine.Operation) Fold {
 	slot, n := h.folded.longest(counting)
 	var f Fold
 	switch {
@@ -33,10 +32,11 @@ func (h *History) foldOf(counting []*engine.Operation, based int) Fold {
 	default:
 		f = h.folded.made[slot].fold.clone()
 	}
+	ordered := h.orderedUntil(counting)
 	for i, o := range counting[n:] {
 		f.Exists = f.Exists || o.Type == engine.TypeCreate
 		f.apply(h.base, o)
-		if n+i+1 == based {
+		if n+i+1 == ordered {
 			f.rearrange(h.base.Order)
 		}
 	}

@@ -24,7 +24,7 @@ func FuzzOperation(f *testing.F) {
 		if engine.Decode(b, &o) != nil || o.Validate() != nil {
 			return
 		}
-		for _, k := range []*Kind{kinds()["all one"], kinds()["keyed"]} {
+		for _, k := range []*Kind{kinds()["all one"], kinds()["default, keyed"]} {
 			fold := func() string {
 				h := historyOf(k, op("p-1", engine.TypeCreate, 1, nil, &Edit{Set: map[Pointer]json.RawMessage{"/n": json.RawMessage("1"), "/a": tree.KeyedBy("name"), "/a/y": tree.Object}}))
 				second := o
@@ -57,7 +57,7 @@ func FuzzEditOf(f *testing.F) {
 	f.Add(byte(3), []byte(`[{"op":"add","path":"/a/0","value":{"name":"y"}},{"op":"copy","from":"/a","path":"/b"},{"op":"move","from":"/deep","path":"/d"},{"op":"test","path":"/name","value":"n"},{"op":"remove","path":"/a/-1"}]`))
 	types := []engine.Type{engine.TypeCreate, engine.TypeReplace, engine.TypeMerge, engine.TypePatch}
 	f.Fuzz(func(t *testing.T, which byte, body []byte) {
-		k := kinds()["keyed"]
+		k := kinds()["default, keyed"]
 		typ := types[int(which)%len(types)]
 		h := historyOf(k, op("a-1", engine.TypeCreate, 1, nil, &Edit{Set: map[Pointer]json.RawMessage{"/name": json.RawMessage(`"n"`),
 			"/a": tree.KeyedBy("name"), "/a/x": tree.Object, "/a/x/size": json.RawMessage("1"), "/deep": tree.Object, "/deep/er": json.RawMessage("1")}}))
@@ -99,7 +99,7 @@ func FuzzCheckpoint(f *testing.F) {
 		if engine.Decode(b, &c) != nil || c.Validate() != nil {
 			return
 		}
-		for _, k := range []*Kind{kinds()["all one"], kinds()["keyed"]} {
+		for _, k := range []*Kind{kinds()["all one"], kinds()["default, keyed"]} {
 			h := historyOf(k, op("z-1", engine.TypeMerge, c.Time+1, c.Seen, set("/n", "4")))
 			h.Stand(&c)
 			h.Whole(Everything)

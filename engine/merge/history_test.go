@@ -150,7 +150,7 @@ func drawEdit(t *rapid.T, h *History, typ engine.Type) *Edit {
 	}
 	e := &Edit{Set: map[Pointer]json.RawMessage{}}
 	shown := h.Whole(Everything)
-	paths := []Pointer{"/a", "/a/b", "/a/b/c", "/d", "/d/e", "/f"}
+	paths := []Pointer{"/a", "/a/b", "/a/b/c", "/d", "/d/e", "/f", "/a/x", "/a/y"}
 	values := []string{"1", "2", `"x"`, "{}", "[1]"}
 	if len(h.kind.Keys) > 0 {
 		values = append(values, string(tree.KeyedBy("name")))
@@ -176,7 +176,11 @@ func drawEdit(t *rapid.T, h *History, typ engine.Type) *Edit {
 		e.Set["/n"] = json.RawMessage("100")
 	}
 	if len(h.kind.Keys) > 0 && rapid.Bool().Draw(t, "ordered") {
-		put(&e.Order, Pointer("/a"), rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"b", "x", "y"}), 0, 3, rapid.ID).Draw(t, "order"))
+		tokens := rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"b", "x", "y"}), 1, 3, rapid.ID).Draw(t, "order")
+		put(&e.Order, Pointer("/a"), tokens)
+		if placed := rapid.IntRange(0, len(tokens)).Draw(t, "placed"); placed > 0 {
+			put(&e.Placed, Pointer("/a"), tokens[:placed])
+		}
 	}
 	e.Whole = typ == engine.TypeReplace && h.kind.ReplaceWhole
 	return e

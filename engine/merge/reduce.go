@@ -35,7 +35,7 @@ func (m *compaction) keep() {
 	}
 	m.remember(kept, living)
 	placed, placing := h.placementOf(c.Has).keep()
-	c.Placed, c.Order = placed, h.Whole(Pick{In: c.Has}).order
+	c.Placed, c.Order = placed, h.foldOf(c.decided(h, counting)).order
 	for _, o := range placing {
 		kept[o] = !m.late(o)
 	}
@@ -172,5 +172,7 @@ func (c *Checkpoint) shorten() {
 
 // Made is the body of a create with which an application makes an object that shows a fold.
 func Made(k *engine.Kind, create *engine.Operation, fold Fold) ([]byte, error) {
-	return tree.Apply(k, alone(k, create).Difference(fold), Body(k, create))
+	e := alone(k, create).Difference(fold)
+	e.Order = fold.Order() // of a create a checkpoint keeps no order
+	return tree.Apply(k, e, Body(k, create))
 }

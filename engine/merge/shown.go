@@ -40,7 +40,7 @@ func (f Fold) Representation() []byte {
 	for _, p := range tree.Sorted(shown) {
 		root = tree.SetPath(root, p, shown[p])
 	}
-	tree.Arrange(root, f.order)
+	tree.Arrange(root, f.Order())
 	return tree.Compact(root)
 }
 
@@ -69,7 +69,12 @@ func (f Fold) Difference(g Fold) *engine.Edit {
 		}
 	}
 	slices.Sort(e.Unset)
-	e.Order = g.order
+	before := f.Order()
+	for at, tokens := range g.Order() {
+		if len(tree.Moved(before[at], tokens)) > 0 {
+			tree.SetOrder(e, at, tokens)
+		}
+	}
 	return e
 }
 
@@ -88,7 +93,7 @@ func (f Fold) After(u *engine.Operation, with Fold) Fold {
 	g := f.clone()
 	g.Superseded = nil
 	last := *u
-	last.Edit = &engine.Edit{Set: u.Edit.Set, Unset: u.Edit.Unset, Order: u.Edit.Order}
+	last.Edit = &engine.Edit{Set: u.Edit.Set, Unset: u.Edit.Unset, Order: u.Edit.Order, Placed: u.Edit.Placed}
 	g.apply(nil, &last)
 	for p, i := range u.Edit.Add {
 		was, set := f.Cells[p]
@@ -111,7 +116,7 @@ func (f Fold) After(u *engine.Operation, with Fold) Fold {
 // clone returns a fold that shares nothing with f that changes.
 func (f Fold) clone() Fold {
 	f.Cells, f.Absolute, f.below, f.order = maps.Clone(f.Cells), maps.Clone(f.Absolute), maps.Clone(f.below), maps.Clone(f.order)
-	f.Superseded = slices.Clone(f.Superseded)
+	f.arranged, f.Superseded = maps.Clone(f.arranged), slices.Clone(f.Superseded)
 	if f.Cells == nil {
 		f.Cells = map[engine.Pointer]Cell{}
 	}
@@ -141,6 +146,11 @@ func (f Fold) Deviations(k *engine.Kind, root any) []engine.Pointer {
 			paths = append(paths, p)
 		}
 	}
+	for p, tokens := range f.Order() {
+		if !k.Ignored(p) && !slices.ContainsFunc(paths, func(q engine.Pointer) bool { return q.Contains(p) }) && !tree.Arranged(root, p, tokens) {
+			paths = append(paths, p)
+		}
+	}
 	slices.Sort(paths)
 	return paths
 }
@@ -156,6 +166,11 @@ func (f Fold) Digest(d engine.DocumentID) string {
 	for _, p := range tree.Sorted(shown) {
 		write(string(p))
 		write(string(shown[p]))
+	}
+	order := f.Order()
+	for _, p := range tree.Sorted(order) {
+		write(string(p))
+		write(string(tree.Compact(order[p])))
 	}
 	for _, path := range slices.Sorted(maps.Keys(f.Absolute)) {
 		write(path)

@@ -3,6 +3,7 @@ package merge
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 
 	"github.com/skerry/skerry/engine"
 )
@@ -34,11 +35,10 @@ func kinds() map[string]*Kind {
 		change(&k)
 		return &k
 	}
-	return map[string]*Kind{
+	kinds := map[string]*Kind{
 		"default":     with(func(*Kind) {}),
 		"update wins": with(func(k *Kind) { k.UpdateWins = true }),
 		"whole":       with(func(k *Kind) { k.ReplaceWhole = true }),
-		"keyed":       with(func(k *Kind) { k.Keys = []engine.Key{{At: "/a", Member: "name"}} }),
 		"all one": with(func(k *Kind) {
 			for _, a := range []string{"create", "replace", "merge", "absolute", "action"} {
 				for _, b := range []string{"create", "replace", "merge", "absolute", "action"} {
@@ -52,7 +52,14 @@ func kinds() map[string]*Kind {
 				k.Resolutions = append(k.Resolutions, one("delete", u), one(u, "delete"))
 			}
 		}),
+		"one merge": with(func(k *Kind) { k.Resolutions = []engine.Resolution{one("merge", "merge")} }),
 	}
+	for name, k := range maps.Clone(kinds) {
+		keyed := *k
+		keyed.Keys = []engine.Key{{At: "/a", Member: "name"}, {At: "/a/*/d", Member: "name"}}
+		kinds[name+", keyed"] = &keyed
+	}
+	return kinds
 }
 
 var about = engine.About{Collaboration: engine.Replication, Placement: []SiteID{"a", "b", "c"}}

@@ -73,7 +73,7 @@ func correctFor(h *merge.History, s Standing, taken, rest []*engine.Operation) S
 	for _, o := range taken {
 		if o.Keep {
 			step.Only = after.Paths()
-			assert(difference, h.Division(s.Shown().Or(taken...).In).ShareOfEdit(o.Edit, after), step.Only)
+			assert(difference, h.Division(s.Shown().Or(taken...).In).ShareOfEdit(o.Edit, after), after)
 		}
 	}
 	if !difference.Empty() {
@@ -82,8 +82,14 @@ func correctFor(h *merge.History, s Standing, taken, rest []*engine.Operation) S
 	return step
 }
 
-// assert adds to e what a keep sets, as far as the fold, which shows these paths, still says the same.
-func assert(e, kept *engine.Edit, shown map[engine.Pointer]json.RawMessage) {
+// assert adds to e what a keep sets, as far as the fold still says the same, with the order that this has.
+func assert(e, kept *engine.Edit, after merge.Fold) {
+	shown, order := after.Paths(), after.Order()
+	for p := range kept.Order {
+		if order[p] != nil {
+			tree.SetOrder(e, p, order[p])
+		}
+	}
 	for p, v := range kept.Set {
 		if bytes.Equal(shown[p], v) {
 			tree.Set(e, p, v)
@@ -201,10 +207,11 @@ func Correction(k *engine.Kind, mergeType string, e *engine.Edit, shown engine.R
 	return call, nil
 }
 
-// Shows reports whether a representation has every value that e sets.
+// Shows reports whether a representation has every value that e sets, in the order that it gives.
 func Shows(k *engine.Kind, representation []byte, e *engine.Edit) bool {
 	if _, err := tree.Parse(k, representation); err != nil || e == nil {
 		return false
 	}
-	return len(tree.Missing(k, e, representation).Set) == 0
+	missing := tree.Missing(k, e, representation)
+	return len(missing.Set)+len(missing.Order) == 0
 }

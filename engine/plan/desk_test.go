@@ -372,6 +372,11 @@ func (d *desk) lawful(t failer) {
 			t.Fatalf("%s: %s is %s in the fold, and the application shows %s", d.site, p, c.Value, tree.Compact(d.shows))
 		}
 	}
+	for p, tokens := range fold.Order() {
+		if !tree.Arranged(root, p, tokens) {
+			t.Fatalf("%s: the elements of %s are %q in the fold, and the application shows %s", d.site, p, tokens, tree.Compact(d.shows))
+		}
+	}
 	for path, o := range fold.Absolute {
 		if want := string(o.Body); d.files[path] != want {
 			t.Fatalf("%s: %s is %q in the fold, and the application has %q", d.site, path, want, d.files[path])

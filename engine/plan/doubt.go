@@ -38,10 +38,15 @@ func restoring(f merge.Fold, ops []*engine.Operation) *engine.Edit {
 	if len(ops) == 0 {
 		return e
 	}
-	now := f.Paths()
+	now, order := f.Paths(), f.Order()
 	for _, o := range ops {
 		if o.Edit == nil {
 			continue
+		}
+		for p := range o.Edit.Order {
+			if tokens := order[p]; tokens != nil {
+				tree.SetOrder(e, p, tokens)
+			}
 		}
 		for p, v := range o.Edit.Set {
 			restore(e, now, p, v)
@@ -55,7 +60,6 @@ func restoring(f merge.Fold, ops []*engine.Operation) *engine.Edit {
 	}
 	slices.Sort(e.Unset)
 	e.Unset = slices.Compact(e.Unset)
-	e.Order = f.Order()
 	return e
 }
 

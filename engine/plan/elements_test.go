@@ -31,6 +31,8 @@ var diskRequests = []request{
 	{engine.TypeReplace, "/images/{id}", `{"name":"n","disks":[{"name":"sda"},{"name":"sda"}]}`},
 	{engine.TypeReplace, "/images/{id}", `{"name":"n","disks":{"sda":{"size":1}}}`},
 	{engine.TypeMerge, "/images/{id}", `{"disks":[{"name":"sda","size":3},{"name":"sdd"}]}`},
+	{engine.TypeMerge, "/images/{id}", `{"disks":[{"name":"sdd"},{"name":"sda","size":3}]}`},
+	{engine.TypeReplace, "/images/{id}", `{"name":"n","disks":[{"name":"sda","size":1},{"name":"sdc"},{"name":"sdb","size":1}]}`},
 	{engine.TypeMerge, "/images/{id}", `{"disks":[{"name":"sdb","parts":[]}]}`},
 	{engine.TypeMerge, "/images/{id}", `{"disks":null,"name":"m"}`},
 	{engine.TypeMerge, "/images/{id}", `{"disks":["plain"]}`},
@@ -86,10 +88,18 @@ func TestConcurrentChangesOfElements(t *testing.T) {
 			request{engine.TypePatch, "", `[{"op":"replace","path":"/disks/0/size","value":9}]`},
 			request{engine.TypePatch, "", `[{"op":"replace","path":"/disks/0/type","value":"nvme"}]`},
 			`[{"name":"sda","size":9,"type":"nvme"},{"name":"sdb","size":1,"type":"hdd"}]`},
-		{"elements that two add are there in the order of the additions",
+		{"elements that two add stand where they were put",
 			request{engine.TypePatch, "", `[{"op":"add","path":"/disks/0","value":{"name":"sdz"}}]`},
 			request{engine.TypePatch, "", `[{"op":"add","path":"/disks/-","value":{"name":"sdc"}}]`},
-			`[{"name":"sda","size":1,"type":"ssd"},{"name":"sdb","size":1,"type":"hdd"},{"name":"sdz"},{"name":"sdc"}]`},
+			`[{"name":"sdz"},{"name":"sda","size":1,"type":"ssd"},{"name":"sdb","size":1,"type":"hdd"},{"name":"sdc"}]`},
+		{"what is turned round stays so when something is added",
+			request{engine.TypeReplace, "", `{"disks":[{"name":"sdb","size":1,"type":"hdd"},{"name":"sda","size":1,"type":"ssd"}]}`},
+			request{engine.TypePatch, "", `[{"op":"add","path":"/disks/-","value":{"name":"sdc"}}]`},
+			`[{"name":"sdb","size":1,"type":"hdd"},{"name":"sda","size":1,"type":"ssd"},{"name":"sdc"}]`},
+		{"one that is changed later than removed is where it was",
+			request{engine.TypePatch, "", `[{"op":"remove","path":"/disks/0"}]`},
+			request{engine.TypePatch, "", `[{"op":"replace","path":"/disks/0/size","value":9}]`},
+			`[{"name":"sda","size":9},{"name":"sdb","size":1,"type":"hdd"}]`},
 		{"one that is removed later than changed is gone",
 			request{engine.TypePatch, "", `[{"op":"replace","path":"/disks/1/size","value":9}]`},
 			request{engine.TypePatch, "", `[{"op":"remove","path":"/disks/1"}]`},
@@ -126,12 +136,12 @@ func TestALostValueOfAnElementIsKept(t *testing.T) {
 
 // TestPositionsAreTheCallers has a client patch the element that its site shows first, where another site shows another one.
 func TestPositionsAreTheCallers(t *testing.T) {
-	k := disked(func(*Kind) {})
+	k := disked(func(k *Kind) { k.Unordered = []Pointer{"/disks"} })
 	a, b := deskOf("a", k), deskOf("b", k)
 	b.hears(t, a.issue(t, engine.TypeCreate, "/images", `{"disks":[{"name":"sda","size":1},{"name":"sdb","size":1}]}`, 1))
 	turned := a.issue(t, engine.TypeReplace, "/images/{id}", `{"disks":[{"name":"sdb","size":1},{"name":"sda","size":1}]}`, 2)
 	if !turned.Edit.Empty() {
-		t.Fatalf("another order is a change: %+v", turned.Edit)
+		t.Fatalf("another order of a set is a change: %+v", turned.Edit)
 	}
 	patch := a.issue(t, engine.TypePatch, "/images/{id}", `[{"op":"replace","path":"/disks/0/size","value":9}]`, 3)
 	for _, o := range []*Operation{turned, patch} {
@@ -143,5 +153,23 @@ func TestPositionsAreTheCallers(t *testing.T) {
 	}
 	if v, _ := tree.ValueAt(b.tree(t), "/disks/sdb/size"); v != json.Number("9") {
 		t.Errorf("b shows %s, want sdb changed", tree.Compact(b.shows))
+	}
+}
+
+// TestAnApplicationsOwnElementsStayWhereTheyAre has an application put an element of its own among those that clients set: a correction of
+// their order leaves it after its neighbour.
+func TestAnApplicationsOwnElementsStayWhereTheyAre(t *testing.T) {
+	for _, patch := range []bool{false, true} {
+		k := disked(func(k *Kind) { k.MergePatch = patch })
+		a, b := deskOf("a", k), deskOf("b", k)
+		b.hears(t, a.issue(t, engine.TypeCreate, "/images", `{"disks":[{"name":"sda"},{"name":"sdb"}]}`, 1))
+		b.shows = parsed(t, []byte(`{"disks":[{"name":"sda"},{"name":"own"},{"name":"sdb"}]}`))
+		named := b.issue(t, engine.TypeMerge, "/images/{id}", `{"name":"n"}`, 2)
+		b.hears(t, a.issue(t, engine.TypeReplace, "/images/{id}", `{"disks":[{"name":"sdb"},{"name":"sda"}]}`, 3))
+		a.hears(t, named)
+		b.lawful(t)
+		if got, want := string(tree.Compact(b.shows.(map[string]any)["disks"])), `[{"name":"own"},{"name":"sdb"},{"name":"sda"}]`; got != want {
+			t.Errorf("b shows %s, want %s", got, want)
+		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/skerry/skerry/engine/merge"
 	"github.com/skerry/skerry/engine/plan"
 	"github.com/skerry/skerry/engine/report"
+	"github.com/skerry/skerry/engine/tree"
 )
 
 // own runs a request of this site's clients at this site's replica, with its caller's own credentials, and makes an operation of it.
@@ -510,9 +511,13 @@ func (t *own) restore(r *work) error {
 			"the application's service %s does not show %s; nothing has happened", r.Kind.Service, r.About.Key)}
 	}
 	set := &engine.Edit{}
-	if lost.Value == nil {
+	tokens, arranges := tree.TokensOf(lost.Value)
+	switch {
+	case lost.Value == nil:
 		set.Unset = []engine.Pointer{q.Path}
-	} else {
+	case arranges && lost.Rule == merge.ByPlace:
+		tree.SetOrder(set, q.Path, tokens)
+	default:
 		set.Set = map[engine.Pointer]json.RawMessage{q.Path: json.RawMessage(lost.Value)}
 	}
 	if err := issue.Setting(r.View, &t.flight.Operation, set, t.shown); err != nil {

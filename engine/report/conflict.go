@@ -49,7 +49,41 @@ func Conflicts(v *view.View) []engine.Conflict {
 			list = append(list, c)
 		}
 	}
-	return slices.Concat(list, insideConflicts(v), forkConflicts(v))
+	return slices.Concat(list, insideConflicts(v), orderConflicts(v), forkConflicts(v))
+}
+
+// orderConflicts are the arrays of which concurrent operations want orders that cannot both be. They end with the next operation that has
+// seen them and arranges the array.
+func orderConflicts(v *view.View) []engine.Conflict {
+	if len(v.Kind.Keys) == 0 {
+		return nil
+	}
+	var list []engine.Conflict
+	for _, l := range v.History.Whole(merge.Everything).Superseded {
+		if l.Rule != merge.ByPlace {
+			continue
+		}
+		c := newConflict(v, engine.ConflictOrder, v.Placement().Sites[0], l.Over.Made().UnixMicro(), fmt.Sprintf(
+			"two orders of %s were wanted at the same time that cannot both be, and all sites have the later one; what the other was is listed with what "+
+				"was lost, and can be restored", l.Path), "order", string(l.Path), string(l.Over))
+		if slices.ContainsFunc(list, func(other engine.Conflict) bool { return other.ID == c.ID }) {
+			continue
+		}
+		c.Operation, c.Actions = l.Over, []engine.Action{engine.ActionDismiss}
+		if o := v.History.Get(l.Over); o != nil {
+			c.Type = o.Type
+		}
+		if decided := v.Decisions.Accepted(c.ID, 0); decided != nil {
+			c.Accepted, c.Actions = decided, []engine.Action{}
+		}
+		list = append(list, c)
+	}
+	return list
+}
+
+// differs reports whether a conflict is about a site that shows something else than the others.
+func differs(k engine.ConflictKind) bool {
+	return k != engine.ConflictNameTaken && k != engine.ConflictForked && k != engine.ConflictOrder
 }
 
 // forkConflicts name the sites that have signed two different changes under one number.
@@ -74,7 +108,7 @@ func forkConflicts(v *view.View) []engine.Conflict {
 // MayDiffer reports whether somebody has accepted that a site differs from the others.
 func MayDiffer(conflicts []engine.Conflict, s engine.SiteID) bool {
 	return slices.ContainsFunc(conflicts, func(c engine.Conflict) bool {
-		return c.Site == s && !c.Open() && c.Kind != engine.ConflictNameTaken && c.Kind != engine.ConflictForked
+		return c.Site == s && !c.Open() && differs(c.Kind)
 	})
 }
 
@@ -269,7 +303,7 @@ func DroppedBecause(out engine.Outcome) string {
 
 // acceptedWords says in words that a site differs because somebody has decided so.
 func acceptedWords(v *view.View, c *engine.Conflict) string {
-	if c.Kind == engine.ConflictForked {
+	if c.Kind == engine.ConflictForked || c.Kind == engine.ConflictOrder {
 		return fmt.Sprintf("%s (%s has taken note of it)", c.Reason, v.Name(c.Accepted.By))
 	}
 	if c.Accepted.Action == engine.ActionDrop {

@@ -27,7 +27,21 @@ func And(e, other *engine.Edit) *engine.Edit {
 	e.Unset = slices.Concat(e.Unset, other.Unset)
 	slices.Sort(e.Unset)
 	e.Unset = slices.Compact(e.Unset)
+	for p, tokens := range other.Order {
+		if e.Order[p] == nil {
+			SetOrder(e, p, tokens)
+		}
+	}
 	return e
+}
+
+// SetOrder adds to an Edit the order of a keyed array, with all of its elements put where they stand.
+func SetOrder(e *engine.Edit, p engine.Pointer, tokens []string) {
+	if e.Order == nil {
+		e.Order = map[engine.Pointer][]string{}
+	}
+	e.Order[p] = tokens
+	delete(e.Placed, p)
 }
 
 // Touches reports whether e sets, removes or adds to p, or something above or below it.
@@ -50,20 +64,28 @@ func Touches(e *engine.Edit, p engine.Pointer) bool {
 func Without(k *engine.Kind, e *engine.Edit) *engine.Edit {
 	maps.DeleteFunc(e.Set, func(p engine.Pointer, _ json.RawMessage) bool { return k.Ignored(p) })
 	e.Unset = slices.DeleteFunc(e.Unset, k.Ignored)
-	maps.DeleteFunc(e.Order, func(p engine.Pointer, _ []string) bool { return k.Ignored(p) })
+	for _, of := range []map[engine.Pointer][]string{e.Order, e.Placed} {
+		maps.DeleteFunc(of, func(p engine.Pointer, _ []string) bool { return k.Ignored(p) })
+	}
 	return e
 }
 
-// NoteOrder notes the order of the keyed arrays of a tree to which e adds elements. What was there before is in was.
-func NoteOrder(e *engine.Edit, tree any, was map[engine.Pointer]json.RawMessage) {
+// NoteOrder notes the order of the keyed arrays of a tree in which somebody has put elements where they stand who had the arrays in this
+// order before.
+func NoteOrder(e *engine.Edit, tree any, before map[engine.Pointer][]string) {
 	found := map[engine.Pointer][]string{}
 	Orders(tree, "", found)
 	for p, tokens := range found {
-		if slices.ContainsFunc(tokens, func(t string) bool { return was[p.Append(t)] == nil }) {
-			if e.Order == nil {
-				e.Order = map[engine.Pointer][]string{}
+		moved := Moved(before[p], tokens)
+		if len(moved) == 0 {
+			continue
+		}
+		SetOrder(e, p, tokens)
+		if len(moved) < len(tokens) {
+			if e.Placed == nil {
+				e.Placed = map[engine.Pointer][]string{}
 			}
-			e.Order[p] = tokens
+			e.Placed[p] = moved
 		}
 	}
 }
@@ -92,7 +114,9 @@ func Difference(k *engine.Kind, from, to []byte) (*engine.Edit, error) {
 			e.Unset = append(e.Unset, p)
 		}
 	}
-	NoteOrder(e, t, was)
+	before := map[engine.Pointer][]string{}
+	Orders(f, "", before)
+	NoteOrder(e, t, before)
 	return e, nil
 }
 
@@ -152,6 +176,9 @@ func MergePatch(k *engine.Kind, e *engine.Edit, representation []byte) ([]byte, 
 			tree = SetPath(tree, p, e.Set[p])
 		}
 	}
+	for p := range e.Order {
+		inArray(p)
+	}
 	for at := range arrays {
 		v, _ := ValueAt(after, at)
 		tree = SetAt(tree, at, v)
@@ -204,7 +231,7 @@ func Missing(k *engine.Kind, e *engine.Edit, representation []byte) *engine.Edit
 	if err != nil {
 		return e
 	}
-	left := &engine.Edit{Set: map[engine.Pointer]json.RawMessage{}, Order: e.Order}
+	left := &engine.Edit{Set: map[engine.Pointer]json.RawMessage{}}
 	for p, want := range e.Set {
 		if got, ok := ValueAt(tree, p); !ok || !Holds(want, got) && !bytes.Equal(Compact(got), Recompact(want)) {
 			left.Set[p] = want
@@ -213,6 +240,19 @@ func Missing(k *engine.Kind, e *engine.Edit, representation []byte) *engine.Edit
 	for _, p := range e.Unset {
 		if _, ok := ValueAt(tree, p); ok {
 			left.Unset = append(left.Unset, p)
+		}
+	}
+	within := func(at engine.Pointer) bool {
+		for p := range left.Set {
+			if at.Contains(p) || p.Contains(at) {
+				return true
+			}
+		}
+		return false
+	}
+	for p, tokens := range e.Order {
+		if !Arranged(tree, p, tokens) || within(p) {
+			SetOrder(left, p, tokens)
 		}
 	}
 	return left

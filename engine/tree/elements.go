@@ -9,9 +9,10 @@ import (
 	"github.com/skerry/skerry/engine"
 )
 
-// elements is a keyed array in a tree: a set of objects that one member of each tells apart.
+// elements is a keyed array in a tree: objects that one member of each tells apart.
 type elements struct {
 	member string
+	loose  bool     // its order is no value
 	order  []string // tokens
 	by     map[string]any
 }
@@ -46,15 +47,6 @@ func (e *elements) set(token string, v any) {
 func (e *elements) unset(token string) {
 	delete(e.by, token)
 	e.order = slices.DeleteFunc(e.order, func(t string) bool { return t == token })
-}
-
-// arrange puts the elements that first names in front, in its order; the others stay as they are among themselves.
-func (e *elements) arrange(first []string) {
-	rank := make(map[string]int, len(first))
-	for i, t := range first {
-		rank[t] = i - len(first)
-	}
-	slices.SortStableFunc(e.order, func(a, b string) int { return rank[a] - rank[b] })
 }
 
 // Keyed reports whether a part of a tree is a keyed array.
@@ -136,7 +128,7 @@ func Positional(k *engine.Kind, patch Patch) bool {
 			if at, ok := KeyedAbove(k, p); ok && at != p {
 				return true
 			}
-			if slices.ContainsFunc(k.Unordered, func(at engine.Pointer) bool { return at.Contains(p) && at != p }) {
+			if slices.ContainsFunc(k.Unordered, func(at engine.Pointer) bool { return at.Covers(p) && !p.Covers(at) }) {
 				return true
 			}
 		}
@@ -154,13 +146,32 @@ func Parse(k *engine.Kind, b []byte) (any, error) {
 		tree = keyed(tree, key.At.Tokens(), key.Member)
 	}
 	for _, at := range k.Unordered {
-		if v, ok := ValueAt(tree, at); ok {
-			if list, ok := v.([]any); ok {
-				slices.SortFunc(list, func(x, y any) int { return bytes.Compare(Compact(x), Compact(y)) })
+		unordered(tree, at.Tokens())
+	}
+	return tree, nil
+}
+
+// unordered takes the order away from the arrays that a pointer of the catalog names.
+func unordered(v any, tokens []string) {
+	if len(tokens) == 0 {
+		switch c := v.(type) {
+		case []any:
+			slices.SortFunc(c, func(x, y any) int { return bytes.Compare(Compact(x), Compact(y)) })
+		case *elements:
+			c.loose = true
+		}
+		return
+	}
+	switch c := v.(type) {
+	case map[string]any:
+		unordered(c[tokens[0]], tokens[1:])
+	case *elements:
+		for t, element := range c.by {
+			if engine.Stands(tokens[0], t) {
+				unordered(element, tokens[1:])
 			}
 		}
 	}
-	return tree, nil
 }
 
 // keyed makes the array at a path, when it is there, one of elements.
@@ -201,45 +212,4 @@ func elementsOf(v any, member string) any {
 		e.set(token, members)
 	}
 	return e
-}
-
-// Orders collects in which order the keyed arrays of a tree have their elements.
-func Orders(v any, at engine.Pointer, into map[engine.Pointer][]string) {
-	switch c := v.(type) {
-	case map[string]any:
-		for name, member := range c {
-			Orders(member, at.Append(name), into)
-		}
-	case *elements:
-		into[at] = c.order
-		for t, element := range c.by {
-			Orders(element, at.Append(t), into)
-		}
-	}
-}
-
-// Arrange puts the elements of keyed arrays in a tree into order.
-func Arrange(tree any, order map[engine.Pointer][]string) {
-	for p, tokens := range order {
-		if v, ok := ValueAt(tree, p); ok {
-			if e, ok := v.(*elements); ok {
-				e.arrange(tokens)
-			}
-		}
-	}
-}
-
-// sorted puts the elements of all keyed arrays in a tree into one order, which is the same for equal trees.
-func sorted(v any) {
-	switch c := v.(type) {
-	case map[string]any:
-		for _, member := range c {
-			sorted(member)
-		}
-	case *elements:
-		slices.Sort(c.order)
-		for _, element := range c.by {
-			sorted(element)
-		}
-	}
 }

@@ -27,7 +27,7 @@ func TestTokensOfElements(t *testing.T) {
 
 func TestWhatIsIgnoredInElements(t *testing.T) {
 	_, one, _ := Canonical(disked, []byte(`{"disks":[{"name":"a","serial":1,"size":2},{"name":"b"}]}`))
-	_, two, _ := Canonical(disked, []byte(`{"disks":[{"name":"b","serial":7},{"size":2,"name":"a"}]}`))
+	_, two, _ := Canonical(disked, []byte(`{"disks":[{"size":2,"name":"a"},{"name":"b","serial":7}]}`))
 	if string(one) != string(two) {
 		t.Errorf("%s is not %s", one, two)
 	}

@@ -38,6 +38,7 @@ var cluster = map[string]string{
 			"containers":{"type":"array","items":{"allOf":[{"$ref":"#/components/schemas/Container"}]},"x-kubernetes-patch-merge-key":"name"}}},
 		"Container":{"properties":{"name":{},
 			"args":{"type":"array","items":{"type":"string"}},
+			"drops":{"type":"array","items":{"type":"string"},"x-kubernetes-list-type":"set"},
 			"ports":{"type":"array","items":{"properties":{"port":{}}},"x-kubernetes-list-map-keys":["port","protocol"]},
 			"env":{"type":"array","items":{"properties":{"name":{}}},"x-kubernetes-list-map-keys":["name"]}}}}}}`,
 }
@@ -81,6 +82,9 @@ func TestDiscover(t *testing.T) {
 	keys := []engine.Key{{At: "/spec/containers", Member: "name"}, {At: "/spec/containers/*/env", Member: "name"}}
 	if !slices.Equal(pods.Keys, keys) {
 		t.Errorf("keyed arrays %v, want %v", pods.Keys, keys)
+	}
+	if sets := []engine.Pointer{"/spec/containers/*/drops"}; !slices.Equal(pods.Unordered, sets) {
+		t.Errorf("arrays without an order %v, want %v", pods.Unordered, sets)
 	}
 	if pods.Within != "namespaces" || !pods.Natural() || !pods.Ignored("/metadata/uid") || !pods.Ignored("/spec/nodeName") || pods.Ignored("/spec/containers") {
 		t.Errorf("pods are %+v", pods)

@@ -21,12 +21,13 @@ type schema struct {
 	Items      *schema                                 `json:"items"`
 	MergeKey   string                                  `json:"x-kubernetes-patch-merge-key"`
 	MapKeys    []string                                `json:"x-kubernetes-list-map-keys"`
+	ListType   string                                  `json:"x-kubernetes-list-type"`
 	Kinds      []struct{ Group, Version, Kind string } `json:"x-kubernetes-group-version-kind"`
 }
 
 // keys gives kinds the arrays whose elements the schema names by one member: containers of a pod are told apart by their names, so
-// that two sites may change two of them. Arrays whose elements have keys of several members are one value each. Told are the kinds whose
-// schema the cluster tells.
+// that two sites may change two of them. Arrays whose elements have keys of several members are one value each. The order of a set is no
+// value; that of containers and variables is. Told are the kinds whose schema the cluster tells.
 func (s Source) keys(ctx context.Context, kinds []foundKind) (told map[engine.KindName]bool, err error) {
 	var index struct {
 		Paths map[string]struct {
@@ -54,7 +55,7 @@ func (s Source) keys(ctx context.Context, kinds []foundKind) (told map[engine.Ki
 			if slices.ContainsFunc(d.Kinds, func(k struct{ Group, Version, Kind string }) bool {
 				return k.Group == f.group && k.Version == f.version && k.Kind == f.schema
 			}) {
-				f.kind.Keys = keysOf(f.kind, d, schemas)
+				f.kind.Keys, f.kind.Unordered = arraysOf(f.kind, d, schemas)
 				divided(f.kind, d, schemas)
 				told[f.kind.Name] = true
 				break
@@ -64,9 +65,8 @@ func (s Source) keys(ctx context.Context, kinds []foundKind) (told map[engine.Ki
 	return told, nil
 }
 
-// keysOf lists the keyed arrays of a schema, the outer before those inside it.
-func keysOf(k *engine.Kind, root *schema, all map[string]*schema) []engine.Key {
-	var keys []engine.Key
+// arraysOf lists the keyed arrays of a schema, the outer before those inside it, and those whose order is no value.
+func arraysOf(k *engine.Kind, root *schema, all map[string]*schema) (keys []engine.Key, sets []engine.Pointer) {
 	var walk func(s *schema, at engine.Pointer, depth int)
 	walk = func(s *schema, at engine.Pointer, depth int) {
 		if s = s.resolved(all); s == nil || depth > maxDepth {
@@ -81,6 +81,10 @@ func keysOf(k *engine.Kind, root *schema, all map[string]*schema) []engine.Key {
 				walk(member, p, depth+1)
 				continue
 			}
+			if member.ListType == "set" {
+				sets = append(sets, p)
+				continue
+			}
 			key := member.MergeKey
 			if key == "" && len(member.MapKeys) == 1 {
 				key = member.MapKeys[0]
@@ -92,7 +96,7 @@ func keysOf(k *engine.Kind, root *schema, all map[string]*schema) []engine.Key {
 		}
 	}
 	walk(root, "", 0)
-	return keys
+	return keys, sets
 }
 
 // resolved follows references; nil where there is nothing behind one.

@@ -133,9 +133,9 @@ func (w *play) askInside() {
 	w.send(q)
 }
 
-// letBe lets an operator accept that two things have one name.
-func (w *play) letBe(s *site, p *world.Process) {
-	list, _, err := s.Disk.Conflicts(w.Ctx, engine.ConflictFilter{Kind: engine.ConflictNameTaken})
+// letBe lets an operator accept conflicts of a kind: that two things have one name, or that two orders of a list were wanted.
+func (w *play) letBe(s *site, p *world.Process, kind engine.ConflictKind) {
+	list, _, err := s.Disk.Conflicts(w.Ctx, engine.ConflictFilter{Kind: kind})
 	if err != nil {
 		w.Problem("list conflicts at %s: %v", s.Name, err)
 	}

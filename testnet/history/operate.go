@@ -37,7 +37,10 @@ func (w *play) operate(s *site) {
 		w.dropNames(s, p)
 	}
 	if w.knobs.contains && !p.Dead() {
-		w.letBe(s, p)
+		w.letBe(s, p, engine.ConflictNameTaken)
+	}
+	if !p.Dead() {
+		w.letBe(s, p, engine.ConflictOrder)
 	}
 }
 

@@ -103,6 +103,7 @@ func (g cause) Headline() string {
 		engine.ConflictRejoined:    "What was done to %s before %s was set back is not known",
 		engine.ConflictDenied:      "The agent may not do it with %s at %s",
 		engine.ConflictUnseen:      "The deletion of %s would take along at %s what its deleter had not seen",
+		engine.ConflictOrder:       "Two orders of a list of %[1]s were wanted",
 		engine.ConflictForked:      "%[2]s has signed two different changes of %[1]s",
 		engine.ConflictAside:       "A defect of the agent has struck %s at %s",
 	}[engine.ConflictKind(g.About)]

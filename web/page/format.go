@@ -199,7 +199,7 @@ func tone(state string) string {
 		return "busy"
 	case "degraded", "uncertain", "unreachable", "not-accepted", "differs", "clock-off", "expires", "paused", "held", "cloned", "removed", "failing", "decide", "refused", "denied", "drift", "aside", "forked":
 		return "warn"
-	case "conflict", "rejected", "exists", "name", "rival", "unseen", "name-taken", "contested", "undeclared", "contention", "rejoined":
+	case "conflict", "rejected", "exists", "name", "rival", "unseen", "name-taken", "contested", "undeclared", "contention", "rejoined", "order":
 		return "bad"
 	}
 	return "quiet"
@@ -260,6 +260,8 @@ func meaning(state string) string {
 		return "the site's disk was set back, and what its lost run had done is not known"
 	case "aside":
 		return "a defect of the agent struck it, and it is set aside"
+	case "order":
+		return "two orders of a list were wanted that cannot both be: all sites have the later one"
 	case "forked":
 		return "the site has signed two different changes under one number: what it has written there from then on counts nowhere"
 	case "decide":

@@ -65,6 +65,7 @@ var ConflictRules = map[engine.ConflictKind]string{
 	engine.ConflictNameTaken:   "of two things of one name in a container the earlier keeps it, and neither is lost",
 	engine.ConflictRejoined:    "what a lost run of an agent may have done is neither repeated nor taken for granted",
 	engine.ConflictAside:       "a defect of an agent's own stops one resource, and no other",
+	engine.ConflictOrder:       "what is put before or after something stays so, and where two orders cannot both be, the later one counts until somebody decides",
 	engine.ConflictForked:      "of a line that is forked nothing counts from there on, whatever was heard first",
 }
 
@@ -72,7 +73,7 @@ var ConflictRules = map[engine.ConflictKind]string{
 // they have, then what one application did not take.
 var ConflictKinds = []engine.ConflictKind{
 	engine.ConflictUncertain, engine.ConflictForked, engine.ConflictAside, engine.ConflictExists, engine.ConflictName, engine.ConflictRival, engine.ConflictUnseen, engine.ConflictNameTaken,
-	engine.ConflictNotAccepted, engine.ConflictRejoined, engine.ConflictUndeclared, engine.ConflictContested, engine.ConflictContention, engine.ConflictDenied, engine.ConflictRefused, engine.ConflictDrift,
+	engine.ConflictNotAccepted, engine.ConflictRejoined, engine.ConflictUndeclared, engine.ConflictContested, engine.ConflictOrder, engine.ConflictContention, engine.ConflictDenied, engine.ConflictRefused, engine.ConflictDrift,
 }
 
 // Conflict tells of a conflict, with the rule that the agents go by.
