@@ -101,6 +101,10 @@ type Kind struct {
 	Marker Pointer
 	// Ignore lists the fields that differ between replicas by nature. They are no part of any change.
 	Ignore []Pointer
+	// IgnoreIn lists those that do so in some objects only.
+	IgnoreIn []IgnoredIn `json:",omitempty"`
+	// Reasons say for people why fields are ignored, by the pointers of Ignore and IgnoreIn. They are no rules.
+	Reasons map[Pointer]string `json:"-"`
 	// Label is the field that has what people call a resource. Empty: none. It is no rule: sites may differ in it.
 	Label Pointer `json:"-"`
 	// Sensitive lists the fields that pages, API and logs never show.
@@ -180,6 +184,32 @@ func (k *Kind) Ignored(p Pointer) bool {
 		return true
 	}
 	return slices.ContainsFunc(k.Ignore, func(i Pointer) bool { return i.Covers(p) })
+}
+
+// IgnoredIn is a field that differs between replicas by nature where the object has a text, Equals, at In.
+type IgnoredIn struct {
+	At     Pointer
+	In     Pointer
+	Equals string
+}
+
+// IgnoredWhere lists the fields that differ between replicas by nature in an object of which says tells what stands where.
+func (k *Kind) IgnoredWhere(says func(Pointer) any) []Pointer {
+	list := k.Ignore
+	for _, i := range k.IgnoreIn {
+		if says(i.In) == i.Equals {
+			list = append(slices.Clip(list), i.At)
+		}
+	}
+	return list
+}
+
+// Reason says for people why a field that Ignore or IgnoreIn has is left out of comparisons.
+func (k *Kind) Reason(ignored Pointer) string {
+	if why := k.Reasons[ignored]; why != "" {
+		return why
+	}
+	return "the catalog says that it differs between replicas by nature (ignore)"
 }
 
 // Hides reports whether the value at p is sensitive, or contains something that is.

@@ -31,7 +31,7 @@ func (r *catalogReader) kind(k *engine.Kind, e strictyaml.Entry) *Rules {
 	k.ID = readID(m.Required("id"))
 	keys := m.Optional("keys")
 	readKeys(k, keys)
-	k.Ignore = readFields(k, m.Optional("ignore"))
+	readIgnore(k, m.Optional("ignore"))
 	k.Sensitive = readFields(k, m.Optional("sensitive"))
 	k.Label = "/name"
 	if v := m.Optional("label"); v.Present() {

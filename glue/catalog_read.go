@@ -209,18 +209,53 @@ func readFields(k *engine.Kind, v strictyaml.Value) []engine.Pointer {
 	var list []engine.Pointer
 	seen := map[engine.Pointer]bool{}
 	for _, e := range v.Sequence() {
-		p := readPointer(e)
-		if p != "" && seen[p] {
-			e.Problem("%q is listed twice", p)
-			continue
+		if p, ok := readField(k, e, seen); ok {
+			list = append(list, p)
 		}
-		if array, inside := lastArray(p); inside && !isKeyed(k, array) {
-			e.Problem("* stands for the elements of an array that \"keys\" names, and %q is none", array)
-		}
-		seen[p] = true
-		list = append(list, p)
 	}
 	return list
+}
+
+// readField returns a pointer to one that is not among those seen, to which it is added.
+func readField(k *engine.Kind, v strictyaml.Value, seen map[engine.Pointer]bool) (p engine.Pointer, ok bool) {
+	if p = readPointer(v); p != "" && seen[p] {
+		v.Problem("%q is listed twice", p)
+		return p, false
+	}
+	if array, inside := lastArray(p); inside && !isKeyed(k, array) {
+		v.Problem("* stands for the elements of an array that \"keys\" names, and %q is none", array)
+	}
+	seen[p] = true
+	return p, true
+}
+
+// readIgnore reads which fields differ between replicas by nature, in all objects or in some, and why.
+func readIgnore(k *engine.Kind, v strictyaml.Value) {
+	seen := map[engine.Pointer]bool{}
+	for _, e := range v.Sequence() {
+		if !e.IsMapping() {
+			if p, ok := readField(k, e, seen); ok {
+				k.Ignore = append(k.Ignore, p)
+			}
+			continue
+		}
+		m := e.Mapping("ignored field")
+		p, ok := readField(k, m.Required("at"), seen)
+		if why := m.Optional("why"); why.Present() {
+			if k.Reasons == nil {
+				k.Reasons = map[engine.Pointer]string{}
+			}
+			k.Reasons[p] = why.Text()
+		}
+		if when := m.Optional("when"); when.Present() {
+			w := when.Mapping("\"when\"")
+			k.IgnoreIn = append(k.IgnoreIn, engine.IgnoredIn{At: p, In: readPointer(w.Required("at")), Equals: w.Required("equals").Text()})
+			w.Done()
+		} else if ok {
+			k.Ignore = append(k.Ignore, p)
+		}
+		m.Done()
+	}
 }
 
 // readPath returns a path template: plain segments, and {id} as often as ids says.

@@ -36,6 +36,8 @@ func TestCatalogGivesTheEngineItsKinds(t *testing.T) {
 		Service: "boats", Name: "boat", Collection: "/v1/boats", Item: "/v1/boats/{id}",
 		ID:        engine.IDRule{From: engine.IDFromBody, At: "/id"},
 		Ignore:    []engine.Pointer{"/updated_at", "/etag"},
+		IgnoreIn:  []engine.IgnoredIn{{At: "/radio", In: "/kind", Equals: "ferry"}},
+		Reasons:   map[engine.Pointer]string{"/radio": "the harbour assigns it"},
 		Unordered: []engine.Pointer{"/flags"},
 		Label:     "/title",
 		Sensitive: []engine.Pointer{"/key_code"},

@@ -20,7 +20,8 @@ func differing(k *engine.Kind, from, to []byte) (changed, gone []engine.Pointer)
 	if err != nil {
 		return nil, nil
 	}
-	e = tree.Without(k, e)
+	after, _ := tree.Parse(k, to)
+	e = tree.Without(k, e, tree.Says(after))
 	link := func(p engine.Pointer) bool {
 		return slices.ContainsFunc(k.Links, func(l engine.Link) bool { return l.At.Covers(p) })
 	}

@@ -32,9 +32,7 @@ func Setting(v *view.View, o *engine.Operation, set *engine.Edit, shown []byte) 
 
 // Keeping is the operation that sets all that a representation, a tree, shows. It changes the tree.
 func Keeping(k *engine.Kind, root any, before merge.Fold, id engine.OperationID) (*engine.Operation, error) {
-	for _, p := range k.Ignore {
-		tree.UnsetAll(root, p)
-	}
+	tree.WithoutOwn(k, root)
 	body := tree.Compact(root)
 	edit, err := merge.EditOf(k, engine.TypeReplace, body, merge.Fold{}, nil)
 	if err != nil {

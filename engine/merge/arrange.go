@@ -127,13 +127,13 @@ func (f *Fold) ended(at engine.Pointer, o *engine.Operation) bool {
 }
 
 // arranges reports whether an operation may have to do with which elements a keyed array has, and in which order.
-func (h *History) arranges(o *engine.Operation) bool {
+func arranges(kind *engine.Kind, o *engine.Operation) bool {
 	e := o.Edit
 	if e == nil {
 		return false
 	}
 	near := func(p engine.Pointer) bool {
-		return slices.ContainsFunc(h.kind.Keys, func(k engine.Key) bool { return k.At.Covers(p) || p.Covers(k.At) })
+		return slices.ContainsFunc(kind.Keys, func(k engine.Key) bool { return k.At.Covers(p) || p.Covers(k.At) })
 	}
 	if e.Whole || len(e.Order) > 0 || slices.ContainsFunc(e.Unset, near) {
 		return true
@@ -148,8 +148,8 @@ func (h *History) arranges(o *engine.Operation) bool {
 
 // decided are the first of some operations, in order, after which c.Order is what they amount to: those before the first that arranges
 // something and is not decided.
-func (c *Checkpoint) decided(h *History, ops []*engine.Operation) []*engine.Operation {
-	first := slices.IndexFunc(c.Late, h.arranges)
+func (c *Checkpoint) decided(k *engine.Kind, ops []*engine.Operation) []*engine.Operation {
+	first := slices.IndexFunc(c.Late, func(o *engine.Operation) bool { return arranges(k, o) })
 	n := slices.IndexFunc(ops, func(o *engine.Operation) bool {
 		return !c.Has(o) || first >= 0 && engine.Compare(o, c.Late[first]) >= 0
 	})
@@ -159,13 +159,13 @@ func (c *Checkpoint) decided(h *History, ops []*engine.Operation) []*engine.Oper
 	return ops[:n]
 }
 
-// orderedUntil is after how many of the operations that count the order is that of the checkpoint. Zero: it tells of none that is left.
-func (h *History) orderedUntil(counting []*engine.Operation) int {
-	if h.base == nil {
+// ordersUntil is after how many of the operations that count the order is that of the checkpoint. Zero: it tells of none that is left.
+func (c *Checkpoint) ordersUntil(k *engine.Kind, counting []*engine.Operation) int {
+	if c == nil {
 		return 0
 	}
-	decided := h.base.decided(h, counting)
-	if !slices.ContainsFunc(decided, h.base.Reduces) {
+	decided := c.decided(k, counting)
+	if !slices.ContainsFunc(decided, c.Reduces) {
 		return 0
 	}
 	return len(decided)

@@ -49,7 +49,18 @@ func EditOf(
 		tree.Leaves(v, "", e.Set)
 		tree.NoteOrder(e, v, nil)
 	}
-	return tree.Without(k, e), nil
+	return tree.Without(k, e, saying(v, before)), nil
+}
+
+// saying tells what stands where once a request has set v, which may be a part of the object, on what before folds.
+func saying(v any, before Fold) func(engine.Pointer) any {
+	return func(p engine.Pointer) any {
+		if said, there := tree.ValueAt(v, p); there {
+			return said
+		}
+		was, _ := tree.ParseJSON(before.Cells[p].Value)
+		return was
+	}
 }
 
 // replaceEdit is the difference between the fold and a whole new representation.
@@ -148,7 +159,7 @@ func patchEdit(k *engine.Kind, body []byte, before Fold, representation func() (
 		return nil, fmt.Errorf("apply the JSON patch: %w", err)
 	}
 	restate(e, k, patch, v)
-	return tree.Without(k, e), nil
+	return tree.Without(k, e, saying(v, before)), nil
 }
 
 // restate adds to e what a JSON Patch sets to the value that it has already: whoever asks for that does not want another one. After is what

@@ -132,3 +132,38 @@ func TestWhatIsIgnoredInElements(t *testing.T) {
 		t.Errorf("it sets %v, %v", e, err)
 	}
 }
+
+// TestWhatASiteAssignsIsNoChange: of objects that say so a field is each site's own, whoever sends it back, and is compared in no other one.
+func TestWhatASiteAssignsIsNoChange(t *testing.T) {
+	k := *lab
+	k.IgnoreIn = []engine.IgnoredIn{{At: "/data", In: "/type", Equals: "token"}}
+	token := historyOf(&k, op("a-1", engine.TypeCreate, 1, nil, &Edit{Set: map[Pointer]json.RawMessage{"/type": json.RawMessage(`"token"`)}})).Whole(Everything)
+	for _, c := range []struct {
+		typ          engine.Type
+		before       Fold
+		body         string
+		data, others bool
+	}{
+		{engine.TypeCreate, Fold{}, `{"type":"token","data":{"t":"1"},"n":1}`, false, true},
+		{engine.TypeCreate, Fold{}, `{"type":"other","data":{"t":"1"},"n":1}`, true, true},
+		{engine.TypeReplace, token, `{"type":"token","data":{"t":"1"},"n":1}`, false, true},
+		{engine.TypeMerge, token, `{"data":{"t":"1"},"n":1}`, false, true},
+		{engine.TypeMerge, token, `{"type":"other","data":{"t":"1"}}`, true, false},
+		{engine.TypePatch, token, `[{"op":"add","path":"/data","value":{"t":"1"}},{"op":"add","path":"/n","value":1}]`, false, true},
+	} {
+		e, err := EditOf(&k, c.typ, []byte(c.body), c.before, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if data := e.Set["/data/t"] != nil; data != c.data || (e.Set["/n"] != nil) != c.others {
+			t.Errorf("%s %s sets %s", c.typ, c.body, e.Set)
+		}
+	}
+	for body, same := range map[string]bool{`{"type":"token","data":{"t":"%s"}}`: true, `{"type":"other","data":{"t":"%s"}}`: false} {
+		one, _ := tree.Comparable(&k, fmt.Appendf(nil, body, "1"))
+		two, _ := tree.Comparable(&k, fmt.Appendf(nil, body, "2"))
+		if (string(one) == string(two)) != same {
+			t.Errorf("%s and %s compare wrong", one, two)
+		}
+	}
+}

@@ -32,7 +32,7 @@ func (h *History) foldOf(counting []*engine.Operation) Fold {
 	default:
 		f = h.folded.made[slot].fold.clone()
 	}
-	ordered := h.orderedUntil(counting)
+	ordered := h.base.ordersUntil(h.kind, counting)
 	for i, o := range counting[n:] {
 		f.Exists = f.Exists || o.Type == engine.TypeCreate
 		f.apply(h.base, o)

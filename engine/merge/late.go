@@ -27,12 +27,12 @@ func (m *compaction) findLate() {
 	}
 	late, firm := m.loose()
 	for i := 0; i < len(late); i++ {
-		arranges := h.arranges(late[i])
+		arranging := arranges(h.kind, late[i])
 		// What adds to a number is counted together: either all of it was seen by who has set the number, or none. What comes into a list after
 		// something that may yet come out of it, or in between, finds its place anew.
 		firm = slices.DeleteFunc(firm, func(o *engine.Operation) bool {
 			hangs := h.binds(o, late[i]) || countsOn(o.Edit, late[i].Edit) && !before(o, late[i]) ||
-				arranges && engine.Compare(late[i], o) < 0 && h.arranges(o)
+				arranging && engine.Compare(late[i], o) < 0 && arranges(h.kind, o)
 			if hangs {
 				late = append(late, o)
 			}

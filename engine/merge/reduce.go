@@ -35,7 +35,7 @@ func (m *compaction) keep() {
 	}
 	m.remember(kept, living)
 	placed, placing := h.placementOf(c.Has).keep()
-	c.Placed, c.Order = placed, h.foldOf(c.decided(h, counting)).order
+	c.Placed, c.Order = placed, h.foldOf(c.decided(h.kind, counting)).order
 	for _, o := range placing {
 		kept[o] = !m.late(o)
 	}

@@ -41,10 +41,11 @@ func TraceOf(k *engine.Kind, n *engine.NamedOperation, shown, shows []byte) Trac
 		}
 	}
 	if n.Observed {
+		after, _ := tree.Parse(k, shows)
 		switch e, err := tree.Difference(k, shown, shows); {
 		case err != nil:
 			return TraceNone
-		case !tree.Without(k, e).Empty():
+		case !tree.Without(k, e, tree.Says(after)).Empty():
 			return TraceThere
 		}
 	}

@@ -84,7 +84,8 @@ func Declared(k *engine.Kind, n *engine.NamedOperation, shown, shows []byte) *en
 		if err != nil {
 			return nil
 		}
-		e = tree.Without(k, seen)
+		after, _ := tree.Parse(k, shows)
+		e = tree.Without(k, seen, tree.Says(after))
 		delete(e.Set, n.Counter)
 	}
 	for at, v := range n.Sets {

@@ -18,9 +18,7 @@ func Canonical(k *engine.Kind, representation []byte) (tree any, form []byte, ok
 	if err != nil {
 		return nil, nil, false
 	}
-	for _, p := range k.Ignore {
-		UnsetAll(tree, p)
-	}
+	WithoutOwn(k, tree)
 	if k.ID.At != "" {
 		UnsetAt(tree, k.ID.At)
 	}
@@ -28,6 +26,21 @@ func Canonical(k *engine.Kind, representation []byte) (tree any, form []byte, ok
 	tree = numbersByValue(tree)
 	sorted(tree)
 	return tree, Compact(tree), true
+}
+
+// WithoutOwn takes out of a representation, a tree, what differs between replicas by nature.
+func WithoutOwn(k *engine.Kind, tree any) {
+	for _, p := range k.IgnoredWhere(Says(tree)) {
+		UnsetAll(tree, p)
+	}
+}
+
+// Says tells what stands where in a tree; nil for nothing.
+func Says(tree any) func(engine.Pointer) any {
+	return func(p engine.Pointer) any {
+		v, _ := ValueAt(tree, p)
+		return v
+	}
 }
 
 // Comparable returns a representation without what differs between replicas by nature: two that are the same to clients

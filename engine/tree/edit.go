@@ -60,12 +60,16 @@ func Touches(e *engine.Edit, p engine.Pointer) bool {
 	return slices.ContainsFunc(e.Unset, near)
 }
 
-// Without leaves out of e what the kind's rules keep out of changes, and returns it.
-func Without(k *engine.Kind, e *engine.Edit) *engine.Edit {
-	maps.DeleteFunc(e.Set, func(p engine.Pointer, _ json.RawMessage) bool { return k.Ignored(p) })
-	e.Unset = slices.DeleteFunc(e.Unset, k.Ignored)
+// Without leaves out of e, a change of an object of which says tells what stands where, what the kind's rules keep out of changes, and returns it.
+func Without(k *engine.Kind, e *engine.Edit, says func(engine.Pointer) any) *engine.Edit {
+	own := k.IgnoredWhere(says)
+	ignored := func(p engine.Pointer) bool {
+		return k.Ignored(p) || slices.ContainsFunc(own, func(i engine.Pointer) bool { return i.Covers(p) })
+	}
+	maps.DeleteFunc(e.Set, func(p engine.Pointer, _ json.RawMessage) bool { return ignored(p) })
+	e.Unset = slices.DeleteFunc(e.Unset, ignored)
 	for _, of := range []map[engine.Pointer][]string{e.Order, e.Placed} {
-		maps.DeleteFunc(of, func(p engine.Pointer, _ []string) bool { return k.Ignored(p) })
+		maps.DeleteFunc(of, func(p engine.Pointer, _ []string) bool { return ignored(p) })
 	}
 	return e
 }

@@ -78,9 +78,7 @@ func Creating(k *engine.Kind, representation []byte) ([]byte, error) {
 	if _, object := tree.(map[string]any); !object {
 		return nil, errors.New("not an object")
 	}
-	for _, p := range k.Ignore {
-		UnsetAll(tree, p)
-	}
+	WithoutOwn(k, tree)
 	if k.ID.At != "" && !k.Natural() {
 		UnsetAt(tree, k.ID.At)
 	}

@@ -25,9 +25,7 @@ func Summary(k *engine.Kind, representation []byte, most int) json.RawMessage {
 			short = SetAt(short, rule.At, value)
 		}
 	}
-	for _, p := range k.Ignore {
-		UnsetAll(tree, p)
-	}
+	WithoutOwn(k, tree)
 	for p, value := range ruled {
 		tree = SetAt(tree, p, value)
 	}

@@ -168,9 +168,10 @@ func (r resource) kind(service engine.ServiceName, group, base string) *engine.K
 	}
 	k := &engine.Kind{
 		Service: service, Name: engine.KindName(name), ID: engine.IDRule{From: engine.IDFromBody, At: "/metadata/name", Settable: true},
-		Label: Label, Ignore: ignored(name), MergePatch: true, OnlyNamed: true,
+		Label: Label, MergePatch: true, OnlyNamed: true,
 		ObservedPatches: []string{strategicMerge, serverApply}, CreatingPatches: []string{serverApply},
 	}
+	leave(k)
 	if name == "secrets" {
 		k.Sensitive = []engine.Pointer{"/data", "/stringData", "/metadata/annotations/" + lastApplied}
 	}

@@ -5,39 +5,83 @@ import (
 	"encoding/json"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/tree"
 )
 
 // lastApplied is the annotation in which kubectl apply keeps what it was given, as a token of a pointer.
 const lastApplied = "kubectl.kubernetes.io~1last-applied-configuration"
 
+// ownField is one that each cluster sets by itself, with the reason for people.
+type ownField struct {
+	at  engine.Pointer
+	why string
+}
+
 // own are the fields that every cluster sets by itself.
-var own = []engine.Pointer{
-	"/metadata/uid", "/metadata/resourceVersion", "/metadata/creationTimestamp", "/metadata/generation", "/metadata/managedFields",
-	"/metadata/selfLink", "/metadata/deletionTimestamp", "/metadata/deletionGracePeriodSeconds", "/metadata/ownerReferences", "/status",
+var own = []ownField{
+	{"/metadata/uid", "each cluster gives its object an identifier"},
+	{"/metadata/resourceVersion", "each cluster counts its own writes"},
+	{"/metadata/creationTimestamp", "each cluster has made its object at its own time"},
+	{"/metadata/generation", "each cluster counts its own changes"},
+	{"/metadata/managedFields", "each cluster notes who has written there"},
+	{"/metadata/selfLink", "each cluster gives its object an address"},
+	{"/metadata/deletionTimestamp", "each cluster deletes its object at its own time"},
+	{"/metadata/deletionGracePeriodSeconds", "each cluster deletes its object at its own time"},
+	{"/metadata/ownerReferences", "it names its owner by the identifier that its own cluster has given that"},
+	{"/status", "it tells how the object gets on in its own cluster"},
 }
 
-// token is what a cluster adds to a pod so that it has the token of its account, under a name of its own.
-var token = []engine.Pointer{
-	"/spec/volumes/kube-api-access-*", "/spec/containers/*/volumeMounts/" + tokenMount, "/spec/initContainers/*/volumeMounts/" + tokenMount,
-}
-
-const tokenMount = "~1var~1run~1secrets~1kubernetes.io~1serviceaccount"
+const (
+	tokenMount  = "~1var~1run~1secrets~1kubernetes.io~1serviceaccount"
+	tokenReason = "each cluster gives a pod the token of its account, under a name of its own"
+	addresses   = "each cluster assigns addresses of its own"
+	ports       = "each cluster assigns ports of its own; what a create asks for, it asks for at all sites"
+	controllers = "it names the job by the identifier that its own cluster has given that"
+	tokenOf     = "the token of an account is each cluster's own, and good there only"
+)
 
 // ownOf are those of one kind, beside them.
-var ownOf = map[string][]engine.Pointer{
-	"services": {"/spec/clusterIP", "/spec/clusterIPs", "/spec/healthCheckNodePort", "/spec/ports/*/nodePort"},
-	"pods":     append([]engine.Pointer{"/spec/nodeName"}, token...),
-	"jobs.batch": {"/spec/selector", "/metadata/labels/batch.kubernetes.io~1controller-uid", "/metadata/labels/controller-uid",
-		"/spec/template/metadata/labels/batch.kubernetes.io~1controller-uid", "/spec/template/metadata/labels/controller-uid"},
-	"deployments.apps":       {"/metadata/annotations/deployment.kubernetes.io~1revision"},
-	"serviceaccounts":        {"/secrets"},
-	"persistentvolumeclaims": {"/spec/volumeName"},
-	"persistentvolumes":      {"/spec/claimRef/uid", "/spec/claimRef/resourceVersion"},
+var ownOf = map[string][]ownField{
+	"services": {
+		{"/spec/clusterIP", addresses}, {"/spec/clusterIPs", addresses},
+		{"/spec/healthCheckNodePort", ports}, {"/spec/ports/*/nodePort", ports},
+	},
+	"pods": {
+		{"/spec/nodeName", "each cluster has nodes of its own"}, {"/spec/volumes/kube-api-access-*", tokenReason},
+		{"/spec/containers/*/volumeMounts/" + tokenMount, tokenReason}, {"/spec/initContainers/*/volumeMounts/" + tokenMount, tokenReason},
+	},
+	"jobs.batch": {
+		{"/spec/selector", controllers}, {"/metadata/labels/batch.kubernetes.io~1controller-uid", controllers},
+		{"/metadata/labels/controller-uid", controllers}, {"/spec/template/metadata/labels/batch.kubernetes.io~1controller-uid", controllers},
+		{"/spec/template/metadata/labels/controller-uid", controllers},
+	},
+	"deployments.apps":       {{"/metadata/annotations/deployment.kubernetes.io~1revision", "each cluster counts its own changes"}},
+	"serviceaccounts":        {{"/secrets", tokenOf}},
+	"persistentvolumeclaims": {{"/spec/volumeName", "each cluster has volumes of its own"}},
+	"persistentvolumes": {
+		{"/spec/claimRef/uid", "each cluster gives the claim an identifier"}, {"/spec/claimRef/resourceVersion", "each cluster counts its own writes"},
+	},
+	"secrets": {{accountUID, "each cluster gives the account an identifier"}},
 }
 
-// ignored lists what differs between replicas by nature.
-func ignored(kind string) []engine.Pointer {
-	return append(append([]engine.Pointer{}, own...), ownOf[kind]...)
+const (
+	accountUID = "/metadata/annotations/kubernetes.io~1service-account.uid"
+	ofAccount  = "kubernetes.io/service-account-token"
+)
+
+// leave has a kind leave out what differs between replicas by nature.
+func leave(k *engine.Kind) {
+	k.Ignore, k.Reasons = nil, map[engine.Pointer]string{}
+	for _, list := range [][]ownField{own, ownOf[string(k.Name)]} {
+		for _, f := range list {
+			k.Ignore = append(k.Ignore, f.at)
+			k.Reasons[f.at] = f.why
+		}
+	}
+	if k.Name == "secrets" {
+		k.IgnoreIn = []engine.IgnoredIn{{At: "/data", In: "/type", Equals: ofAccount}}
+		k.Reasons["/data"] = tokenOf
+	}
 }
 
 // portable returns an object without what belongs to one cluster, so that another can make the same. What a client asks for under the name
@@ -45,13 +89,13 @@ func ignored(kind string) []engine.Pointer {
 func portable(k *engine.Kind, object []byte) []byte {
 	d := json.NewDecoder(bytes.NewReader(object))
 	d.UseNumber()
-	var tree map[string]any
-	if d.Decode(&tree) != nil || tree == nil {
+	var root map[string]any
+	if d.Decode(&root) != nil || root == nil {
 		return object
 	}
 	removed := false
-	for _, p := range k.Ignore {
-		removed = remove(tree, p.Tokens()) || removed
+	for _, p := range k.IgnoredWhere(tree.Says(root)) {
+		removed = remove(root, p.Tokens()) || removed
 	}
 	if !removed {
 		return object
@@ -59,15 +103,15 @@ func portable(k *engine.Kind, object []byte) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	if e.Encode(tree) != nil {
+	if e.Encode(root) != nil {
 		return object
 	}
 	return bytes.TrimSpace(b.Bytes())
 }
 
 // remove takes a member out of a tree, unless it says "None", and reports whether it was there.
-func remove(tree any, tokens []string) bool {
-	members, ok := tree.(map[string]any)
+func remove(from any, tokens []string) bool {
+	members, ok := from.(map[string]any)
 	if !ok || len(tokens) == 0 {
 		return false
 	}
