@@ -181,6 +181,19 @@ func startFake() *fakeAgent {
 		}
 		a.answer(w, m{"operation": "op-1"})
 	})
+	mux.HandleFunc("GET /api/v1/resources/{id}/replicas", func(w http.ResponseWriter, r *http.Request) {
+		sites := m{"paris": m{"error": ""}, "nantes": m{"error": ""}}
+		left := []m{{"path": "/uid", "reason": "each site gives its object an identifier", "values": m{"paris": "a1", "nantes": "b2"}}}
+		switch r.PathValue("id") {
+		case "debian":
+			a.answer(w, m{"equal": true, "sites": sites, "differences": []m{}, "left_out": left})
+		case "web":
+			a.answer(w, m{"equal": false, "sites": sites, "left_out": left, "differences": []m{
+				{"path": "/init", "values": m{"paris": []string{"wait", "seed"}, "nantes": []string{"seed", "wait"}}}, {"path": "/name", "values": m{"paris": "web"}}}})
+		default:
+			a.answer(w, m{"equal": nil, "sites": m{"paris": m{"error": ""}, "nantes": m{"error": "no answer within 3s"}}, "differences": []m{}, "left_out": []m{}})
+		}
+	})
 	mux.HandleFunc("POST /api/v1/resources/{id}/check", func(w http.ResponseWriter, r *http.Request) { a.one(w, r, a.resources) })
 	mux.HandleFunc("POST /api/v1/resources/{id}/resume", func(w http.ResponseWriter, r *http.Request) { a.one(w, r, a.resources) })
 	mux.HandleFunc("GET /api/v1/operations", func(w http.ResponseWriter, r *http.Request) {

@@ -18,11 +18,20 @@ type resourceOf struct {
 
 // steer has the agent do with the resource what verb says.
 func (r *resourceOf) steer(ctx context.Context, p *program, verb string, body any) (json.RawMessage, error) {
-	address, err := url.Parse(resourceAddress(r.ID, r.Service, r.Kind))
+	address, err := r.below(verb)
 	if err != nil {
 		return nil, err
 	}
-	return p.api.Post(ctx, address.JoinPath(verb).String(), body)
+	return p.api.Post(ctx, address, body)
+}
+
+// below is the address of something that the resource has.
+func (r *resourceOf) below(name string) (string, error) {
+	address, err := url.Parse(resourceAddress(r.ID, r.Service, r.Kind))
+	if err != nil {
+		return "", err
+	}
+	return address.JoinPath(name).String(), nil
 }
 
 // operate is steer for what becomes an operation; does tells what that does.

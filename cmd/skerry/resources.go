@@ -69,15 +69,16 @@ func atReplica(r client.Replica) string {
 }
 
 type resourcesCommand struct {
-	List    resourcesList  `cmd:"" default:"withargs" help:"List resources, newest first (the default)."`
-	Show    resourcesShow  `cmd:"" help:"Show one resource, site by site."`
-	Place   placeCommand   `cmd:"" help:"Change the sites that a resource lives at."`
-	Pause   pauseCommand   `cmd:"" help:"Let a site leave its replica as it is, until it is resumed."`
-	Check   resourcesCheck `cmd:"" help:"Have all sites look at what their applications show."`
-	Restore restoreCommand `cmd:"" help:"Set a value again that was lost."`
-	Adopt   adoptCommand   `cmd:"" help:"Make a resource of an object that this site has."`
-	Keep    keepCommand    `cmd:"" help:"Make what one site shows what all sites show."`
-	Resume  resumeCommand  `cmd:"" help:"End a pause: the site applies what has waited."`
+	List    resourcesList    `cmd:"" default:"withargs" help:"List resources, newest first (the default)."`
+	Show    resourcesShow    `cmd:"" help:"Show one resource, site by site."`
+	Compare resourcesCompare `cmd:"" help:"Compare what the applications of all sites show."`
+	Place   placeCommand     `cmd:"" help:"Change the sites that a resource lives at."`
+	Pause   pauseCommand     `cmd:"" help:"Let a site leave its replica as it is, until it is resumed."`
+	Check   resourcesCheck   `cmd:"" help:"Have all sites look at what their applications show."`
+	Restore restoreCommand   `cmd:"" help:"Set a value again that was lost."`
+	Adopt   adoptCommand     `cmd:"" help:"Make a resource of an object that this site has."`
+	Keep    keepCommand      `cmd:"" help:"Make what one site shows what all sites show."`
+	Resume  resumeCommand    `cmd:"" help:"End a pause: the site applies what has waited."`
 }
 
 func (resourcesCommand) Help() string { return resourcesList{}.Help() }

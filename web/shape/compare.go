@@ -20,6 +20,15 @@ type Comparison struct {
 	Sites map[string]View `json:"sites"` // by site name
 	// Differences lists the fields that are not the same at all sites that answered, by path.
 	Differences []Difference `json:"differences"`
+	// LeftOut lists the fields that are not compared, by path, each with the reason.
+	LeftOut []LeftOut `json:"left_out"`
+}
+
+// LeftOut is a field that is not compared. A site without it is not in Values; sensitive values are hidden.
+type LeftOut struct {
+	Path   string         `json:"path"`
+	Reason string         `json:"reason"`
+	Values map[string]any `json:"values"` // by site name
 }
 
 // View is one site's representation.
@@ -33,6 +42,8 @@ type View struct {
 	Error   string         `json:"error"`   // why there is nothing to show
 	TookMS  float64        `json:"took_ms"`
 	compare map[engine.Pointer]string
+	orders  map[engine.Pointer][]string // in which order keyed arrays are shown, where that is a value
+	reasons map[string]string           // why fields are ignored, by path
 }
 
 // Difference is one field that is not the same everywhere. A site without the field is not in Values. Sensitive
@@ -50,27 +61,45 @@ func (v *View) Take(k *engine.Kind, body []byte) {
 		v.compare = map[engine.Pointer]string{"": string(body)}
 		return
 	}
-	for _, p := range k.Ignore {
-		cut(doc, "", p.Tokens(), func(at engine.Pointer, value any) {
-			if k.Hides(at) {
-				value = Hidden
+	ignored := k.IgnoredWhere(tree.Says(doc))
+	v.reasons = map[string]string{}
+	leave := func(at, by engine.Pointer, value any) {
+		if k.Hides(at) {
+			value = Hidden
+		}
+		v.Ignored[string(at)], v.reasons[string(at)] = value, k.Reason(by)
+	}
+	covering := func(p engine.Pointer) int {
+		return slices.IndexFunc(ignored, func(i engine.Pointer) bool { return i.Covers(p) })
+	}
+	found := map[engine.Pointer]bool{} // those of elements that their keys tell apart
+	fields, _ := tree.Fields(k, body)
+	for p, value := range fields {
+		if i := covering(p); i >= 0 {
+			_, found[ignored[i]] = tree.KeyedAbove(k, p)
+			if found[ignored[i]] {
+				leave(p, ignored[i], value)
 			}
-			v.Ignored[string(at)] = value
+		}
+	}
+	for _, p := range ignored {
+		cut(doc, "", p.Tokens(), func(at engine.Pointer, value any) {
+			if !found[p] {
+				leave(at, p, value)
+			}
 		})
 	}
-	v.compare = map[engine.Pointer]string{}
+	v.compare, v.orders = map[engine.Pointer]string{}, map[engine.Pointer][]string{}
 	rest, err := json.Marshal(doc)
 	if err == nil { // what was decoded from JSON can be encoded
 		fields, _ := tree.Fields(k, rest)
 		for p, value := range fields {
-			if slices.ContainsFunc(k.Ignore, func(i engine.Pointer) bool { return i.Covers(p) }) { // in a keyed array
-				v.Ignored[string(p)] = value
-				if k.Hides(p) {
-					v.Ignored[string(p)] = Hidden
-				}
-				continue
+			if covering(p) < 0 {
+				v.compare[p] = string(value)
 			}
-			v.compare[p] = string(value)
+		}
+		if root, err := tree.Parse(k, rest); err == nil {
+			tree.Orders(root, "", v.orders)
 		}
 	}
 	v.Shown = Hide(k, doc)
@@ -103,19 +132,39 @@ func cut(doc any, at engine.Pointer, tokens []string, taken func(engine.Pointer,
 func (c *Comparison) Compare(k *engine.Kind, parts bool) {
 	paths := map[engine.Pointer]bool{}
 	compared := 0
-	for _, v := range c.Sites {
+	left := map[string]LeftOut{}
+	leave := func(site, path, reason string, value any) {
+		l, known := left[path]
+		if !known {
+			l = LeftOut{Path: path, Reason: reason, Values: map[string]any{}}
+		}
+		l.Values[site] = value
+		left[path] = l
+	}
+	for site, v := range c.Sites {
 		if v.compare == nil {
 			continue
 		}
+		for path, reason := range v.reasons {
+			leave(site, path, reason, v.Ignored[path])
+		}
 		if parts {
-			maps.DeleteFunc(v.compare, func(at engine.Pointer, _ string) bool {
-				return slices.ContainsFunc(k.Divide, func(p engine.Pointer) bool { return p.Contains(at) })
+			maps.DeleteFunc(v.compare, func(at engine.Pointer, value string) bool {
+				divided := slices.ContainsFunc(k.Divide, func(p engine.Pointer) bool { return p.Contains(at) })
+				if divided {
+					leave(site, string(at), "each part has a share of it (divide)", shown(k, at, value))
+				}
+				return divided
 			})
 		}
 		compared++
 		for p := range v.compare {
 			paths[p] = true
 		}
+	}
+	c.LeftOut = []LeftOut{}
+	for _, path := range slices.Sorted(maps.Keys(left)) {
+		c.LeftOut = append(c.LeftOut, left[path])
 	}
 	if compared < 2 {
 		return
@@ -125,6 +174,7 @@ func (c *Comparison) Compare(k *engine.Kind, parts bool) {
 			c.Differences = append(c.Differences, d)
 		}
 	}
+	c.orders()
 	equal := len(c.Differences) == 0
 	c.Equal = &equal
 }
@@ -142,14 +192,44 @@ func (c *Comparison) at(k *engine.Kind, p engine.Pointer) (Difference, bool) {
 			continue
 		}
 		seen[value] = true
-		switch {
-		case k.Hides(p):
-			d.Values[name] = Hidden
-		case json.Valid([]byte(value)):
-			d.Values[name] = json.RawMessage(value)
-		default:
-			d.Values[name] = value
-		}
+		d.Values[name] = shown(k, p, value)
 	}
 	return d, len(seen) > 1 || absent
+}
+
+// shown is a value as it is shown to people.
+func shown(k *engine.Kind, p engine.Pointer, value string) any {
+	switch {
+	case k.Hides(p):
+		return Hidden
+	case json.Valid([]byte(value)):
+		return json.RawMessage(value)
+	}
+	return value
+}
+
+// orders adds the arrays whose elements the sites show in different orders: of each, the keys of those elements that all have.
+func (c *Comparison) orders() {
+	sites := map[engine.Pointer][]string{}
+	for name, v := range c.Sites {
+		for p := range v.orders {
+			sites[p] = append(sites[p], name)
+		}
+	}
+	for _, p := range slices.Sorted(maps.Keys(sites)) {
+		has := map[string]int{}
+		for _, name := range sites[p] {
+			for _, t := range c.Sites[name].orders[p] {
+				has[t]++
+			}
+		}
+		d, seen := Difference{Path: string(p), Values: map[string]any{}}, map[string]bool{}
+		for _, name := range sites[p] {
+			keys := tree.KeysOf(slices.DeleteFunc(slices.Clone(c.Sites[name].orders[p]), func(t string) bool { return has[t] < len(sites[p]) }))
+			d.Values[name], seen[string(keys)] = keys, true
+		}
+		if len(seen) > 1 {
+			c.Differences = append(c.Differences, d)
+		}
+	}
 }
